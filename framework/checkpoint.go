@@ -1,0 +1,66 @@
+package framework
+
+import (
+	"bytes"
+	"encoding/gob"
+	"fmt"
+)
+
+// A manifest says which fit a checkpoint belongs to: everything that decides the
+// bits of its outcome except the data themselves.
+type manifest struct {
+	Version   int
+	Model     string
+	Method    string
+	Criterion string
+	K         int
+	FixedK    bool
+	Tolerance float64
+	Restarts  int
+	Seed      uint64
+	Shards    int
+	Rows      int
+}
+
+const checkpointVersion = 1
+
+func (f *fit[B, P, S]) manifest() manifest {
+	o := f.options
+	return manifest{checkpointVersion, f.can.name, o.Method.String(), o.Criterion.Name, o.K, o.FixedK, o.Tolerance, o.Restarts, o.Seed, o.Shards, f.src.Rows()}
+}
+
+// encode writes the manifest and the progress of every run. Runs that are under way
+// are caught between two iterations.
+func (f *fit[B, P, S]) encode() ([]byte, error) {
+	var buf bytes.Buffer
+	enc := gob.NewEncoder(&buf)
+	if err := enc.Encode(f.manifest()); err != nil {
+		return nil, fmt.Errorf("framework: checkpoint: %w", err)
+	}
+	for _, r := range f.runs {
+		r.mu.Lock()
+		err := enc.Encode(&r.at)
+		r.mu.Unlock()
+		if err != nil {
+			return nil, fmt.Errorf("framework: checkpoint: %w", err)
+		}
+	}
+	return buf.Bytes(), nil
+}
+
+func (f *fit[B, P, S]) decode(checkpoint []byte, saved *[]progress[P, S]) error {
+	dec := gob.NewDecoder(bytes.NewReader(checkpoint))
+	var m manifest
+	if err := dec.Decode(&m); err != nil {
+		return fmt.Errorf("framework: not a checkpoint, or a truncated one: %w", err)
+	}
+	if want := f.manifest(); m != want {
+		return fmt.Errorf("framework: the checkpoint belongs to another fit: it holds %+v, the options say %+v", m, want)
+	}
+	for i := range *saved {
+		if err := dec.Decode(&(*saved)[i]); err != nil {
+			return fmt.Errorf("framework: truncated checkpoint: run %d of %d: %w", i+1, len(*saved), err)
+		}
+	}
+	return nil
+}

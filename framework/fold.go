@@ -1,0 +1,191 @@
+package framework
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"runtime"
+	"sync"
+)
+
+// DefaultShards is the number of partial sums that a pass keeps. Blocks go to
+// shards in turn, each shard adds its blocks in order and the shards merge in
+// order, so the bits of a sum depend on the number of shards and not on the
+// number of workers.
+const DefaultShards = 16
+
+var errNoRows = errors.New("framework: the source has no rows")
+
+// Fold adds up a source: blocks go to shards in turn, visit adds a block to its
+// shard's accumulator, and merge adds accumulator from to into, in shard order.
+// workers is the number of goroutines (0: one a processor); the result has the
+// same bits for any.
+func Fold[B, A any](ctx context.Context, src Source[B], workers int, accumulator func() (A, error), visit func(a A, b B) error, merge func(into, from A)) (A, error) {
+	shards := make([]A, DefaultShards)
+	f := newFolder(src.Blocks(ctx), DefaultShards, workersOr(workers), func(shard int, first bool, b B) error {
+		if first {
+			var err error
+			if shards[shard], err = accumulator(); err != nil {
+				return err
+			}
+		}
+		return visit(shards[shard], b)
+	})
+	defer f.close()
+	var none A
+	used, err := f.run(ctx)
+	if err != nil {
+		return none, err
+	}
+	if used == 0 {
+		return none, errNoRows
+	}
+	for i := 1; i < used; i++ {
+		merge(shards[0], shards[i])
+	}
+	return shards[0], nil
+}
+
+func workersOr(n int) int {
+	if n > 0 {
+		return n
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+// A folder makes passes over a source. Its goroutines and closures live from one
+// pass to the next, so that a pass allocates nothing.
+type folder[B any] struct {
+	blocks iter.Seq2[B, error]
+	shards int
+	visit  func(shard int, first bool, b B) error
+
+	yield func(B, error) bool // f.serial or f.parallel, made once
+	jobs  []chan job[B]       // one queue a worker; nil when serial
+	done  sync.WaitGroup
+
+	ctx  context.Context // of the pass under way
+	next int             // index of the next block
+	err  error           // of the source or the context
+
+	mu       sync.Mutex
+	failed   int // index of the first block that failed, -1 for none
+	failure  error
+	panicked any
+}
+
+type job[B any] struct {
+	index int
+	block B
+}
+
+func newFolder[B any](blocks iter.Seq2[B, error], shards, workers int, visit func(shard int, first bool, b B) error) *folder[B] {
+	f := &folder[B]{blocks: blocks, shards: shards, visit: visit, failed: -1}
+	if workers = min(workers, shards); workers == 1 {
+		f.yield = f.serial
+		return f
+	}
+	f.yield = f.parallel
+	f.jobs = make([]chan job[B], workers)
+	for w := range f.jobs {
+		f.jobs[w] = make(chan job[B], 4)
+		go f.work(f.jobs[w])
+	}
+	return f
+}
+
+func (f *folder[B]) close() {
+	for _, q := range f.jobs {
+		close(q)
+	}
+	f.jobs = nil
+}
+
+// run makes one pass and returns the number of shards that saw a block.
+func (f *folder[B]) run(ctx context.Context) (used int, err error) {
+	f.ctx, f.next, f.err, f.failed, f.failure = ctx, 0, nil, -1, nil
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	f.blocks(f.yield)
+	f.done.Wait()
+	if f.panicked != nil {
+		panic(f.panicked)
+	}
+	// Blocks are handed out in order and every one handed out is finished, so the
+	// failure with the lowest index does not depend on the workers' timing.
+	if f.failed >= 0 {
+		return 0, f.failure
+	}
+	return min(f.next, f.shards), f.err
+}
+
+// accept notes the end of the iteration: cancelled, broken, or a failed block.
+func (f *folder[B]) accept(err error) bool {
+	if err == nil {
+		err = f.ctx.Err()
+	}
+	f.err = err
+	return err == nil
+}
+
+func (f *folder[B]) serial(b B, err error) bool {
+	if !f.accept(err) {
+		return false
+	}
+	i := f.next
+	f.next++
+	if err := f.visit(i%f.shards, i < f.shards, b); err != nil {
+		f.failed, f.failure = i, err
+		return false
+	}
+	return true
+}
+
+func (f *folder[B]) parallel(b B, err error) bool {
+	if !f.accept(err) {
+		return false
+	}
+	f.mu.Lock()
+	failed := f.failed >= 0
+	f.mu.Unlock()
+	if failed {
+		return false
+	}
+	i := f.next
+	f.next++
+	f.done.Add(1)
+	f.jobs[i%f.shards%len(f.jobs)] <- job[B]{i, b}
+	return true
+}
+
+func (f *folder[B]) work(queue <-chan job[B]) {
+	for j := range queue {
+		f.one(j)
+	}
+}
+
+func (f *folder[B]) one(j job[B]) {
+	defer f.done.Done()
+	defer func() {
+		// A panic in a model belongs to the goroutine that asked for the fit.
+		if p := recover(); p != nil {
+			f.fail(j.index, fmt.Errorf("framework: panic in block %d", j.index), p)
+		}
+	}()
+	if err := f.visit(j.index%f.shards, j.index < f.shards, j.block); err != nil {
+		f.fail(j.index, err, nil)
+	}
+}
+
+func (f *folder[B]) fail(index int, err error, panicked any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.failed < 0 || index < f.failed {
+		f.failed, f.failure = index, err
+	}
+	if panicked != nil && f.panicked == nil {
+		f.panicked = panicked
+	}
+}

@@ -1,0 +1,121 @@
+package framework
+
+import (
+	"context"
+	"math/rand/v2"
+
+	"github.com/latent-go/latent/laplace"
+	"github.com/latent-go/latent/pruning"
+)
+
+// Statistics are sums over rows: everything the global step needs to know of the
+// data and of q(Z). Merging is addition, so any grouping of the rows into blocks
+// and shards gives the same statistics, to rounding.
+//
+// Exported fields travel in checkpoints (encoding/gob); scratch memory belongs in
+// unexported ones.
+type Statistics[S any] interface {
+	// Merge adds the other's sums to the receiver's.
+	Merge(other S)
+	// Weight is the sum of the row weights seen, the N of every formula.
+	Weight() float64
+}
+
+// A Model is a latent variable model ln p(X,Z|Π) as the engine sees it: a local
+// step (Prepare, then Infer block by block), a global step (Maximize) and the
+// value of the joint log-likelihood. These are enough for EM; the optional
+// interfaces below add the rest.
+//
+// B is a block of rows, P the parameters Π, S the statistics. P and S are plain
+// data or pointers to plain data; a nil or zero P stands for "none".
+type Model[B, P any, S Statistics[S]] interface {
+	// Init draws starting parameters with k latent dimensions. It may read the
+	// source, and is the place to refuse data that the model cannot describe.
+	Init(ctx context.Context, src Source[B], k int, rng *rand.Rand) (P, error)
+	// NewStatistics makes statistics of the size that p needs, not yet prepared.
+	NewStatistics(p P) S
+	// Prepare empties s and readies it for a local step at p: whatever does not
+	// depend on the rows is computed here, once a shard. A non-nil tilt lowers the
+	// log joint of row n by tilt.Penalty of the row's curvature (MATH 3 in
+	// docs/theory: gFAB is one E-step away from EM).
+	Prepare(p P, tilt *laplace.Tilt, s S) error
+	// Infer finds q(z_n) for each row of b, adds the rows' expected statistics to
+	// s and returns the entropy of their q, in nats, weighted like the rows.
+	// Goroutines call it at the same time with different s.
+	Infer(b B, p P, s S) (entropy float64, err error)
+	// Maximize returns argmax_Π E_q[ln p(X,Z|Π)]. p is the current value, for
+	// models whose global step moves on from it; it must stay as it is. dst, when
+	// not the zero P, has the shape of p and is free to be overwritten and returned.
+	Maximize(s S, p, dst P) (P, error)
+	// LogJoint is E_q[ln p(X,Z|p)] in nats, in the units of the user's data.
+	LogJoint(s S, p P) float64
+	// Shape counts the parameters of p.
+	Shape(p P) Shape
+}
+
+// Shape counts latent dimensions and parameters.
+type Shape struct {
+	K         int // latent dimensions
+	Component int // D_Ξ, numbers that belong to latent dimensions
+	Shared    int // D_Θ, numbers that all share
+	Free      int // identifiable parameters, as BIC and AIC count them: symmetries taken off, centring included; 0 stands for D_Ξ + D_Θ
+}
+
+// Total is D_Π = D_Ξ + D_Θ.
+func (s Shape) Total() int { return s.Component + s.Shared }
+
+// Identifiable is the number of free parameters that BIC and AIC charge for.
+func (s Shape) Identifiable() int {
+	if s.Free == 0 {
+		return s.Total()
+	}
+	return s.Free
+}
+
+// Curved adds gFIC and gFAB (paper G, eqs. 2 and 16).
+type Curved[P, S any] interface {
+	// Curvature is F = E_q[F_Ξ], the average Hessian of −ln p(X,Z|Π)/N in Ξ, in
+	// unit-free coordinates: one block a latent dimension, or one Kronecker block
+	// A ⊗ B with A K×K where the latent dimensions mix linearly. dst, when not
+	// nil, is the result of an earlier call at the same shape and may be reused.
+	Curvature(s S, p P, dst laplace.Blocks) (laplace.Blocks, error)
+}
+
+// Counted adds FIC and FAB: the curvature counted through q alone. It is
+// Curvature in coordinates in which no factor of it depends on Π: (N_k/N)·I for
+// a mixture (paper G, eq. 1), E[ZᵀZ]/N ⊗ I for a linear model. −½ ln|Counts|
+// makes an objective that neither the tilted local step nor the global step can
+// lower, which is why the engine follows it where a model offers it.
+type Counted[P, S any] interface {
+	Counts(s S, p P, dst laplace.Blocks) (laplace.Blocks, error)
+}
+
+// Projector adds pruning: the degeneracy projection T_K' of paper G (eq. 3, A1).
+type Projector[P, S any] interface {
+	// Relevance returns the model's canonical latent directions, the most
+	// relevant first, with one number each. The weakest are tried first when the
+	// objective rule prunes.
+	Relevance(s S, p P) (pruning.Directions, error)
+	// Project keeps the given directions: (Z, Π) → (Z̃, Π̃), where Z is seen
+	// through its statistics. If the directions left out are degenerate, the joint
+	// likelihood does not change. s and p stay as they are.
+	Project(s S, p P, onto pruning.Directions) (S, P, error)
+}
+
+// Variational marks a model whose parameters are those of a posterior q(Π): its
+// LogJoint holds E[ln p(X,Z,Π)] + H(q(Π)), so that with the entropy of q(Z) it is
+// the evidence lower bound, and no criterion may charge for parameters again.
+type Variational interface{ Variational() }
+
+// LogProber gives the marginal log-likelihood ln p(x_n|Π) of each row of a block,
+// in nats, in dst[:rows] (allocated when nil).
+type LogProber[B, P any] interface {
+	LogProb(b B, p P, dst []float64) ([]float64, error)
+}
+
+// Assigner marks a model with discrete latent variables, whose rows can be
+// assigned: Responsibilities gives q(z_n = k) for each row, rows×K row-major.
+// Criteria about classification, such as ICL, need it.
+type Assigner[B, P any] interface {
+	Responsibilities(b B, p P, dst []float64) ([]float64, error)
+}

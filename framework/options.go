@@ -1,0 +1,245 @@
+package framework
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/latent-go/latent/laplace"
+	"github.com/latent-go/latent/pruning"
+)
+
+// Method is how q and Π are inferred. MAP and variational Bayes are models, not
+// methods: their global step holds the prior.
+type Method int
+
+const (
+	// GFAB tilts the local step by the curvature F and prunes (paper G,
+	// Algorithm 1). It needs Curved, and Projector to prune.
+	GFAB Method = iota
+	// FAB tilts the local step by the counts and prunes (Fujimaki & Morinaga 2012).
+	// It needs Counted, and Projector to prune.
+	FAB
+	// EM leaves the local step as it is and K as it was given. For a variational
+	// model this is variational Bayes.
+	EM
+)
+
+var methodNames = [...]string{GFAB: "gfab", FAB: "fab", EM: "em"}
+
+func (m Method) String() string { return methodNames[m] }
+
+// MethodByName finds a method by its lower-case name; the error for an unknown one
+// lists them.
+func MethodByName(name string) (Method, error) {
+	for m, s := range methodNames {
+		if strings.EqualFold(s, name) {
+			return Method(m), nil
+		}
+	}
+	return 0, fmt.Errorf("framework: unknown method %q: choose one of %s", name, strings.Join(methodNames[:], ", "))
+}
+
+// Options say how to fit. The zero value of every field but K is its default.
+type Options struct {
+	K      int    // latent dimensions to begin with; pruning only lowers it. At least 1
+	Method Method // GFAB
+
+	// Criterion judges states, restarts and sizes. Its zero value is the method's
+	// own: gFIC for gFAB, FIC for FAB, BICEM for EM, and ELBO for a variational model.
+	Criterion Criterion
+	// Also lists further criteria to report of the final state.
+	Also []Criterion
+
+	FixedK bool // keep K as it is, also with gFAB and FAB
+	Prune  pruning.Rules
+
+	// Tolerance ends a fit when neither the criterion nor the objective changed by
+	// more than Tolerance·N nats in an iteration. The change is relative to the
+	// total row weight N and not to the value, which depends on the units of the
+	// data and may pass through zero. Default 1e-9.
+	Tolerance float64
+	// MaxIterations bounds the iterations of a run, default 10000.
+	MaxIterations int
+
+	Restarts int    // independent starts, of which the best is returned; default 1
+	Seed     uint64 // start r draws from the PCG stream (Seed, r)
+
+	Workers int // goroutines that read rows; default one a processor. Any number gives the same bits
+	Shards  int // partial sums of a pass, default DefaultShards; another number gives another rounding
+
+	Recorder Recorder // sees every iteration; may be nil
+	Resume   []byte   // a checkpoint to go on from; the other options must be those of the fit that made it
+}
+
+// DefaultTolerance and DefaultMaxIterations are the defaults of [Options].
+const (
+	DefaultTolerance     = 1e-9
+	DefaultMaxIterations = 10000
+)
+
+// resolved fills in the defaults and checks what the model can do.
+func resolved[B, P any, S Statistics[S]](o Options, can abilities[B, P, S]) (Options, error) {
+	if o.K < 1 {
+		return o, fmt.Errorf("framework: K is %d: a model has at least 1 latent dimension", o.K)
+	}
+	if math.IsNaN(o.Tolerance) || o.Tolerance < 0 || o.MaxIterations < 0 || o.Restarts < 0 || o.Workers < 0 || o.Shards < 0 {
+		return o, fmt.Errorf("framework: tolerance %v, iterations %d, restarts %d, workers %d and shards %d must not be negative", o.Tolerance, o.MaxIterations, o.Restarts, o.Workers, o.Shards)
+	}
+	if o.Tolerance == 0 {
+		o.Tolerance = DefaultTolerance
+	}
+	o.MaxIterations = orDefault(o.MaxIterations, DefaultMaxIterations)
+	o.Restarts = orDefault(o.Restarts, 1)
+	o.Shards = orDefault(o.Shards, DefaultShards)
+	o.Workers = workersOr(o.Workers)
+
+	switch {
+	case o.Method < GFAB || o.Method > EM:
+		return o, fmt.Errorf("framework: unknown method %d: choose GFAB, FAB or EM", int(o.Method))
+	case o.Method == GFAB && can.curved == nil:
+		return o, can.missing("gFAB", "Curved", "a Curvature method")
+	case o.Method == FAB && can.counted == nil:
+		return o, can.missing("FAB", "Counted", "a Counts method")
+	case o.Method == EM:
+		o.FixedK = true
+	}
+	if o.Criterion.Value == nil {
+		o.Criterion = can.own(o.Method)
+	}
+	if err := can.supports(o.Criterion); err != nil {
+		return o, err
+	}
+	for _, c := range o.Also {
+		if err := can.supports(c); err != nil {
+			return o, err
+		}
+	}
+	if can.projector == nil && !o.FixedK {
+		return o, can.missing("pruning", "Projector", "Relevance and Project methods; or fix K")
+	}
+	return o, nil
+}
+
+func orDefault(n, other int) int {
+	if n == 0 {
+		return other
+	}
+	return n
+}
+
+// Status says why a run ended.
+type Status int
+
+const (
+	// Running is the status of a run that has not ended.
+	Running Status = iota
+	// Converged: the criterion and the objective changed by less than the
+	// tolerance, and no smaller model scored higher.
+	Converged
+	// IterationLimit: MaxIterations were made.
+	IterationLimit
+	// Falling: the objective stayed below its best, for so long that going on is in
+	// vain or until nothing changed any more; the best state is returned.
+	Falling
+	// Cancelled: the context ended the run; the best state so far is returned.
+	Cancelled
+	// Failed: a step returned an error.
+	Failed
+)
+
+var statusNames = [...]string{"running", "converged", "iteration limit reached", "objective falling", "cancelled", "failed"}
+
+func (s Status) String() string { return statusNames[s] }
+
+// Event is one iteration of one run, as a [Recorder] sees it.
+type Event struct {
+	Restart   int
+	Iteration int     // from 1
+	K         int     // latent dimensions after the iteration
+	Value     float64 // the criterion
+	Objective float64 // what the method ascends at fixed K
+	Change    float64 // the larger of the two changes, in nats per row; NaN in the first iteration and after pruning
+	Dropped   int     // latent dimensions pruned in this iteration
+
+	snapshot func() ([]byte, error)
+}
+
+// Checkpoint encodes the whole fit as it stands after this iteration, for
+// [Options].Resume. Call it from Record only.
+func (e Event) Checkpoint() ([]byte, error) { return e.snapshot() }
+
+// A Recorder watches a fit. Calls never overlap, but those of different restarts
+// come interleaved. An error ends the fit.
+type Recorder interface{ Record(Event) error }
+
+// RecorderFunc is a function as a [Recorder].
+type RecorderFunc func(Event) error
+
+// Record calls f.
+func (f RecorderFunc) Record(e Event) error { return f(e) }
+
+// Pruned tells which directions a run dropped and when.
+type Pruned struct {
+	Iteration int
+	K         int       // latent dimensions left
+	Rule      string    // "eigenvalue" or "objective"
+	Relevance []float64 // of the directions dropped: eigenvalues of F for the first rule, the model's relevance for the second
+}
+
+// Score is the value of a criterion.
+type Score struct {
+	Criterion string
+	Value     float64
+}
+
+// Restart reports one run of a fit.
+type Restart struct {
+	K          int
+	Value      float64
+	Iterations int
+	Status     Status
+	Err        error
+}
+
+// Result is a fitted model: the best state of the best run.
+type Result[P, S any] struct {
+	Parameters P
+	Statistics S // of the last local step, from which Parameters were maximised
+	Shape      Shape
+	N          float64 // sum of the row weights
+	Method     Method
+	Criterion  string
+	Value      float64 // of the criterion
+	Evaluation Evaluation
+	Scores     []Score // Criterion, then Options.Also
+
+	Status     Status
+	Iterations int
+	Passes     int       // local passes over the data, trials included
+	Trace      []float64 // criterion after each iteration
+	Objective  []float64 // objective after each iteration: never falls while K stays, where the model is Counted
+	KTrace     []int     // latent dimensions after each iteration
+	Pruned     []Pruned
+	// Fall is the largest fall of the objective in one iteration, in nats; 0 when it
+	// never fell by more than rounding.
+	Fall float64
+
+	Best     int       // index of the best run
+	Restarts []Restart // all runs
+
+	checkpoint func() ([]byte, error)
+}
+
+// Checkpoint encodes an interrupted fit for [Options].Resume. It is an error for a
+// fit that ran to its end, and where P or S cannot be encoded by encoding/gob.
+func (r *Result[P, S]) Checkpoint() ([]byte, error) {
+	if r.checkpoint == nil {
+		return nil, errors.New("framework: the fit was not interrupted: there is nothing to resume")
+	}
+	return r.checkpoint()
+}
+
+// curvatures are the two forms of F that a state may need.
+type curvatures struct{ full, counts laplace.Blocks }

@@ -1,0 +1,401 @@
+package framework
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+
+	"github.com/latent-go/latent/laplace"
+)
+
+// A point is a state (q, Π): parameters, and the statistics they were maximised
+// from, which stand for q.
+type point[P, S any] struct {
+	K          int
+	P          P
+	S          S
+	Evaluation Evaluation
+	Value      float64
+	Objective  float64
+
+	f      curvatures
+	filled bool     // S comes from NewStatistics, scratch included, and not from a checkpoint
+	pruned []Pruned // directions dropped on the way to this point
+}
+
+// progress is all that a run must remember between two iterations; a checkpoint
+// holds it and nothing else.
+type progress[P, S any] struct {
+	Status     Status
+	Err        string
+	Iteration  int
+	Passes     int
+	Trace      []float64
+	Objective  []float64
+	KTrace     []int
+	Pruned     []Pruned
+	Fall       float64
+	Streak     int     // iterations in a row with the objective below its best
+	Change     float64 // of the last iteration, nats per row
+	NextTrial  float64 // change below which the weakest direction is tried again
+	TrialsDue  bool    // the last iteration has not been followed by pruning trials
+	Current    *point[P, S]
+	BestBehind *point[P, S] // the best state where it is not Current
+}
+
+// fallPatience is the number of iterations that the objective may stay below its
+// best before the run ends.
+const fallPatience = 50
+
+// A run is one start of a fit: the one loop over iterations that there is.
+type run[B, P any, S Statistics[S]] struct {
+	model   Model[B, P, S]
+	can     abilities[B, P, S]
+	options Options
+	index   int // of the restart
+	workers int
+	src     Source[B]
+	report  func(Event) error
+
+	mu sync.Mutex // held while progress changes, and while it is encoded
+	at progress[P, S]
+
+	folder  *folder[B]
+	benches map[int]*bench[S]
+	spare   []*point[P, S]
+
+	// The local step under way.
+	p     P
+	tilt  *laplace.Tilt
+	bench *bench[S]
+	lean  laplace.Tilt
+}
+
+// A bench holds the shards' statistics for one number of latent dimensions.
+type bench[S any] struct {
+	shards  []S
+	made    []bool
+	entropy []float64
+}
+
+// execute runs to the end, or to the first error.
+func (r *run[B, P, S]) execute(ctx context.Context) error {
+	r.folder = newFolder(r.src.Blocks(ctx), r.options.Shards, r.workers, r.visit)
+	defer r.folder.close()
+	r.benches = map[int]*bench[S]{}
+	err := r.loop(ctx)
+	if err == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return err // still Running: a checkpoint goes on from here
+	}
+	r.at.Status, r.at.Err = Failed, err.Error()
+	return err
+}
+
+func (r *run[B, P, S]) loop(ctx context.Context) error {
+	if r.at.Current == nil {
+		rng := rand.New(rand.NewPCG(r.options.Seed, uint64(r.index)))
+		p, err := r.model.Init(ctx, r.src, r.options.K, rng)
+		if err != nil {
+			return err
+		}
+		start := &point[P, S]{K: r.options.K, P: p, Value: math.Inf(-1), Objective: math.Inf(-1)}
+		r.mu.Lock()
+		r.at.Current, r.at.NextTrial = start, r.options.Prune.Objective.LooseOr()
+		r.mu.Unlock()
+	} else if r.at.Iteration > 0 {
+		if err := r.curvature(r.at.Current); err != nil {
+			return err
+		}
+	}
+	for r.at.Status == Running {
+		if r.at.TrialsDue {
+			pruned, err := r.trials(ctx)
+			if err != nil {
+				return err
+			}
+			if pruned {
+				continue
+			}
+			if r.at.Change <= r.options.Tolerance {
+				if r.behind(r.at.Current) {
+					r.end(Falling)
+				} else {
+					r.end(Converged)
+				}
+				break
+			}
+		}
+		switch {
+		case r.at.Streak >= fallPatience:
+			r.end(Falling)
+		case r.at.Iteration >= r.options.MaxIterations:
+			r.end(IterationLimit)
+		default:
+			next := r.free()
+			if err := r.step(ctx, r.at.Current, next); err != nil {
+				return err
+			}
+			if err := r.commit(next); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (r *run[B, P, S]) end(s Status) {
+	r.mu.Lock()
+	r.at.Status = s
+	r.mu.Unlock()
+}
+
+// step makes one iteration: local step at from, global step, eigenvalue rule,
+// evaluation. from stays as it is; to is overwritten.
+func (r *run[B, P, S]) step(ctx context.Context, from, to *point[P, S]) error {
+	r.mu.Lock()
+	r.at.Passes++
+	r.mu.Unlock()
+	bench := r.benchFor(from)
+	entropy, err := r.local(ctx, from.P, r.tiltAt(from), bench)
+	if err != nil {
+		return err
+	}
+	to.K, to.pruned = from.K, nil
+	to.S, bench.shards[0] = bench.shards[0], to.S
+	to.filled, bench.made[0] = true, to.filled
+	if to.P, err = r.model.Maximize(to.S, from.P, to.P); err != nil {
+		return fmt.Errorf("global step at K = %d: %w", from.K, err)
+	}
+	if err := r.curvature(to); err != nil {
+		return err
+	}
+	if smaller, err := r.degenerate(to); err != nil {
+		return err
+	} else if smaller != nil {
+		*to = point[P, S]{}
+		if err := r.step(ctx, smaller, to); err != nil {
+			return err
+		}
+		to.pruned = append(smaller.pruned, to.pruned...)
+		return nil
+	}
+	return r.evaluate(to, entropy)
+}
+
+// local folds one local step over the source into the bench's first shard and
+// returns the entropy of q.
+func (r *run[B, P, S]) local(ctx context.Context, p P, tilt *laplace.Tilt, b *bench[S]) (float64, error) {
+	r.p, r.tilt, r.bench = p, tilt, b
+	used, err := r.folder.run(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if used == 0 {
+		return 0, errNoRows
+	}
+	entropy := b.entropy[0]
+	for i := 1; i < used; i++ {
+		b.shards[0].Merge(b.shards[i])
+		entropy += b.entropy[i]
+	}
+	return entropy, nil
+}
+
+// visit adds one block to its shard.
+func (r *run[B, P, S]) visit(shard int, first bool, block B) error {
+	b := r.bench
+	if first {
+		if !b.made[shard] {
+			b.shards[shard], b.made[shard] = r.model.NewStatistics(r.p), true
+		}
+		b.entropy[shard] = 0
+		if err := r.model.Prepare(r.p, r.tilt, b.shards[shard]); err != nil {
+			return err
+		}
+	}
+	h, err := r.model.Infer(block, r.p, b.shards[shard])
+	b.entropy[shard] += h
+	return err
+}
+
+func (r *run[B, P, S]) benchFor(p *point[P, S]) *bench[S] {
+	b := r.benches[p.K]
+	if b == nil {
+		n := r.options.Shards
+		b = &bench[S]{make([]S, n), make([]bool, n), make([]float64, n)}
+		r.benches[p.K] = b
+	}
+	return b
+}
+
+// tiltAt linearises the penalty at a point (MATH 3); nil at the start and for EM.
+func (r *run[B, P, S]) tiltAt(p *point[P, S]) *laplace.Tilt {
+	switch {
+	case r.options.Method == GFAB && p.f.full != nil:
+		r.lean.F = p.f.full
+	case r.options.Method == FAB && p.f.counts != nil:
+		r.lean.F = p.f.counts
+	default:
+		return nil
+	}
+	r.lean.N = p.S.Weight()
+	return &r.lean
+}
+
+// curvature computes the forms of F that the method and the criterion need.
+func (r *run[B, P, S]) curvature(p *point[P, S]) (err error) {
+	needs := r.options.Criterion.Needs
+	if r.options.Method == GFAB || needs&NeedsCurvature != 0 {
+		if p.f.full, err = r.can.curved.Curvature(p.S, p.P, p.f.full); err != nil {
+			return err
+		}
+	}
+	if r.can.counted != nil && (r.options.Method != EM || needs&NeedsCounts != 0) {
+		if p.f.counts, err = r.can.counted.Counts(p.S, p.P, p.f.counts); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// evaluate fills in the value of a point and its objective: what the method
+// ascends while K stays.
+func (r *run[B, P, S]) evaluate(p *point[P, S], entropy float64) error {
+	e := &p.Evaluation // in place: a copy passed to the criterion would be allocated
+	*e = Evaluation{
+		LogJoint: r.model.LogJoint(p.S, p.P),
+		Entropy:  entropy,
+		Shape:    r.model.Shape(p.P),
+		N:        p.S.Weight(),
+	}
+	e.LogLikelihood = e.Bound()
+	if p.f.full != nil {
+		e.LogDet = p.f.full.LogDet()
+	}
+	if p.f.counts != nil {
+		e.LogDetCounts = p.f.counts.LogDet()
+	}
+	p.Value = r.options.Criterion.Value(e)
+	switch {
+	case r.options.Method == EM:
+		p.Objective = e.Bound()
+	case p.f.counts != nil:
+		p.Objective = e.Bound() - e.LogDetCounts/2
+	default:
+		p.Objective = e.Bound() - e.LogDet/2
+	}
+	if bad := firstNonFinite(p.Value, p.Objective); bad != 0 {
+		return fmt.Errorf("%s is %v at K = %d (log joint %v, entropy %v, ln|F| %v): the model is degenerate there; lower K, allow pruning, or rescale the data",
+			r.options.Criterion.Name, bad, p.K, e.LogJoint, e.Entropy, e.LogDet)
+	}
+	return nil
+}
+
+func firstNonFinite(values ...float64) float64 {
+	for _, v := range values {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return v
+		}
+	}
+	return 0
+}
+
+// commit makes next the current state and reports the iteration.
+func (r *run[B, P, S]) commit(next *point[P, S]) error {
+	if err := r.report(r.advance(next)); err != nil {
+		return fmt.Errorf("recorder: %w", err)
+	}
+	return nil
+}
+
+func (r *run[B, P, S]) advance(next *point[P, S]) Event {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at, last := &r.at, r.at.Current
+	n := next.Evaluation.N
+	at.Iteration++
+	at.Trace = append(at.Trace, next.Value)
+	at.Objective = append(at.Objective, next.Objective)
+	at.KTrace = append(at.KTrace, next.K)
+	at.Change, at.TrialsDue = math.NaN(), false
+	if next.K == last.K && at.Iteration > 1 {
+		dv, do := next.Value-last.Value, next.Objective-last.Objective
+		at.Change, at.TrialsDue = max(math.Abs(dv), math.Abs(do))/n, true
+		if -do > rounding*math.Abs(next.Objective) {
+			at.Fall = max(at.Fall, -do)
+		}
+	}
+	for _, p := range next.pruned {
+		p.Iteration = at.Iteration
+		at.Pruned = append(at.Pruned, p)
+	}
+	dropped := last.K - next.K
+	r.rank(next)
+	return Event{Restart: r.index, Iteration: at.Iteration, K: next.K, Value: next.Value, Objective: next.Objective,
+		Change: at.Change, Dropped: dropped}
+}
+
+// rounding is the relative size of a fall that summation alone can cause.
+const rounding = 1e-12
+
+// rank decides between the new state and the best one. At equal K the objective
+// decides, because that is what the steps ascend; a smaller K is only ever entered
+// when its criterion is higher, or when the larger model had degenerated and its
+// value meant nothing.
+func (r *run[B, P, S]) rank(next *point[P, S]) {
+	at, last, best := &r.at, r.at.Current, r.best()
+	at.Current = next
+	switch {
+	case next.K != last.K:
+		at.BestBehind, at.Streak = nil, 0
+		at.NextTrial = r.options.Prune.Objective.LooseOr()
+		clear(r.benches)
+		r.spare = nil
+		return
+	case next.Objective >= best.Objective-rounding*math.Abs(best.Objective):
+		at.BestBehind, at.Streak = nil, 0
+	default:
+		at.BestBehind = best
+		if r.behind(next) {
+			at.Streak++
+		}
+	}
+	for _, p := range [...]*point[P, S]{last, best} {
+		if p != at.BestBehind && !slices.Contains(r.spare, p) {
+			r.spare = append(r.spare, p)
+		}
+	}
+}
+
+// behind says whether p has an objective below the best by more than the tolerance.
+func (r *run[B, P, S]) behind(p *point[P, S]) bool {
+	return r.best().Objective-p.Objective > r.options.Tolerance*p.Evaluation.N
+}
+
+// best is the best state so far.
+func (r *run[B, P, S]) best() *point[P, S] {
+	if r.at.BestBehind != nil {
+		return r.at.BestBehind
+	}
+	return r.at.Current
+}
+
+// free returns a point whose memory may be overwritten.
+func (r *run[B, P, S]) free() *point[P, S] {
+	n := len(r.spare)
+	if n == 0 {
+		return &point[P, S]{}
+	}
+	p := r.spare[n-1]
+	r.spare = r.spare[:n-1]
+	return p
+}

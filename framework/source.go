@@ -1,0 +1,182 @@
+package framework
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"math"
+
+	"golang.org/x/exp/constraints"
+	"gonum.org/v1/gonum/mat"
+)
+
+// A Source gives the rows of a data set in blocks, as often as asked and always
+// in the same order. B is what a block is: [Rows] for a table held row by row,
+// anything else a model can make statistics of.
+//
+// Several goroutines may range over Blocks at the same time (restarts and
+// [Select] do). A block belongs to the reader of it until the iteration ends:
+// a source that reads from disk hands out fresh memory for each.
+type Source[B any] interface {
+	// Rows is the number of rows, each counted once whatever its weight.
+	Rows() int
+	// Blocks yields the blocks in order. After an error nothing more is yielded.
+	Blocks(ctx context.Context) iter.Seq2[B, error]
+}
+
+// Rows is a block of consecutive rows of a table.
+type Rows struct {
+	First   int       // index of the block's first row in the source
+	N, D    int       // rows and columns of the block
+	Stride  int       // distance in X between the starts of two rows, at least D
+	X       []float64 // row-major: row i is X[i*Stride : i*Stride+D]
+	Weights []float64 // frequency weights, length N; nil when every row weighs 1
+}
+
+// Row returns row i of the block, length D, sharing its memory.
+func (b Rows) Row(i int) []float64 { return b.X[i*b.Stride : i*b.Stride+b.D] }
+
+// Weight returns the frequency weight of row i of the block.
+func (b Rows) Weight(i int) float64 {
+	if b.Weights == nil {
+		return 1
+	}
+	return b.Weights[i]
+}
+
+// blockFloats bounds the numbers in a block: 256 KiB, so that a block and what is
+// computed from it stay in a core's own cache. It must not depend on the number
+// of workers, or the order of summation would.
+const blockFloats = 1 << 15
+
+// Table is an in-memory [Source] of [Rows]. It keeps the caller's numbers where
+// they are; do not change them while a fit runs.
+type Table struct {
+	x               []float64
+	rows, d, stride int
+	weights         []float64
+}
+
+// FromMatrix makes a Table of x, one row an observation. A matrix with a raw
+// row-major form, such as a *mat.Dense, is used in place; any other is copied
+// once. A NaN or infinite entry is an error that names its row and column,
+// counting from 1.
+func FromMatrix(x mat.Matrix) (*Table, error) {
+	rows, d := x.Dims()
+	if raw, ok := x.(mat.RawMatrixer); ok {
+		m := raw.RawMatrix()
+		return newTable(m.Data, m.Rows, m.Cols, m.Stride)
+	}
+	flat := make([]float64, rows*d)
+	for i := range rows {
+		mat.Row(flat[i*d:(i+1)*d], i, x)
+	}
+	return newTable(flat, rows, d, d)
+}
+
+// FromSlice makes a Table of a flat row-major slice, rows×d. float64 numbers are
+// used in place, any other floating-point type is converted once. Errors as
+// [FromMatrix], and for a length other than rows·d.
+func FromSlice[T constraints.Float](x []T, rows, d int) (*Table, error) {
+	if rows < 0 || d < 0 || len(x) != rows*d {
+		return nil, fmt.Errorf("framework: %d numbers cannot be a table of %d rows and %d columns", len(x), rows, d)
+	}
+	if flat, ok := any(x).([]float64); ok {
+		return newTable(flat, rows, d, d)
+	}
+	flat := make([]float64, len(x))
+	for i, v := range x {
+		flat[i] = float64(v)
+	}
+	return newTable(flat, rows, d, d)
+}
+
+func newTable(x []float64, rows, d, stride int) (*Table, error) {
+	if rows == 0 || d == 0 {
+		return nil, fmt.Errorf("framework: a table of %d rows and %d columns holds no data", rows, d)
+	}
+	for i := range rows {
+		for j, v := range x[i*stride : i*stride+d] {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return nil, fmt.Errorf("framework: row %d, column %d is %v: remove the row or the column, or fill the entry in", i+1, j+1, v)
+			}
+		}
+	}
+	return &Table{x: x, rows: rows, d: d, stride: stride}, nil
+}
+
+// WithWeights returns the same table with a frequency weight for each row: a row
+// of weight 3 stands for three equal rows in every statistic, in every criterion
+// and in N. Fractions are allowed, and a weight of 0 leaves the row out. A
+// negative or non-finite weight, or a sum that is not positive, is an error.
+func (t *Table) WithWeights(w []float64) (*Table, error) {
+	if len(w) != t.rows {
+		return nil, fmt.Errorf("framework: %d weights for %d rows", len(w), t.rows)
+	}
+	sum := 0.0
+	for i, v := range w {
+		if !(v >= 0) || math.IsInf(v, 0) {
+			return nil, fmt.Errorf("framework: the weight of row %d is %v: weights are finite and not negative", i+1, v)
+		}
+		sum += v
+	}
+	if sum == 0 || math.IsInf(sum, 0) {
+		return nil, fmt.Errorf("framework: the weights sum to %v: at least one row needs a positive weight", sum)
+	}
+	weighted := *t
+	weighted.weights = w
+	return &weighted, nil
+}
+
+// Rows is the number of rows.
+func (t *Table) Rows() int { return t.rows }
+
+// Dims returns the numbers of rows and columns.
+func (t *Table) Dims() (rows, d int) { return t.rows, t.d }
+
+// All returns the whole table as one block.
+func (t *Table) All() Rows { return t.block(0, t.rows) }
+
+func (t *Table) block(first, n int) Rows {
+	b := Rows{First: first, N: n, D: t.d, Stride: t.stride, X: t.x[first*t.stride : (first+n-1)*t.stride+t.d]}
+	if t.weights != nil {
+		b.Weights = t.weights[first : first+n]
+	}
+	return b
+}
+
+// Blocks yields the rows in blocks of about 256 KiB.
+func (t *Table) Blocks(context.Context) iter.Seq2[Rows, error] {
+	size := max(1, blockFloats/t.d)
+	return func(yield func(Rows, error) bool) {
+		for first := 0; first < t.rows; first += size {
+			if !yield(t.block(first, min(size, t.rows-first)), nil) {
+				return
+			}
+		}
+	}
+}
+
+// Single is a [Source] of one block that stands for a number of rows, such as the
+// moments of a table.
+type Single[B any] struct {
+	Block B
+	Count int // rows the block stands for
+}
+
+// Rows is the number of rows that the block stands for.
+func (s Single[B]) Rows() int { return s.Count }
+
+// Blocks yields the block.
+func (s Single[B]) Blocks(context.Context) iter.Seq2[B, error] {
+	return func(yield func(B, error) bool) { yield(s.Block, nil) }
+}
+
+// A ColumnError is a fault of one column of a table. Programs that know the
+// columns' names can put the name in.
+type ColumnError struct {
+	Column  int    // from 0
+	Problem string // a predicate, such as "is constant: drop it"
+}
+
+func (e *ColumnError) Error() string { return fmt.Sprintf("column %d %s", e.Column+1, e.Problem) }
