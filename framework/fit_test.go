@@ -331,7 +331,7 @@ func (p plain) Shape(r *rates) framework.Shape                    { return p.m.S
 
 type marked struct{ plain }
 
-func (marked) Variational() {}
+func (marked) BoundsEvidence() {}
 
 func TestMissingInterfaceIsNamed(t *testing.T) {
 	src := table(mixed(50, 1))

@@ -105,7 +105,7 @@ type Projector[P, S any] interface {
 // Variational marks a model whose parameters are those of a posterior q(Π): its
 // LogJoint holds E[ln p(X,Z,Π)] + H(q(Π)), so that with the entropy of q(Z) it is
 // the evidence lower bound, and no criterion may charge for parameters again.
-type Variational interface{ Variational() }
+type Variational interface{ BoundsEvidence() }
 
 // LogProber gives the marginal log-likelihood ln p(x_n|Π) of each row of a block,
 // in nats, in dst[:rows] (allocated when nil).

@@ -3,6 +3,7 @@ package framework
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/latent-go/latent/pruning"
 )
@@ -47,21 +48,25 @@ func (r *run[B, P, S]) trials(ctx context.Context) (pruned bool, err error) {
 		return false, nil
 	}
 	current := r.best()
+	goal := current.Value + r.options.Tolerance*current.Evaluation.N
+	if !converged {
+		ahead, ok := r.ahead()
+		if !ok {
+			return false, nil
+		}
+		goal += ahead
+	}
 	directions, err := r.can.projector.Relevance(current.S, current.P)
 	if err != nil {
 		return false, err
 	}
-	weakest := directions.Len() - 1
-	for j := weakest; j >= 0; j-- {
-		smaller, err := r.trial(ctx, current, directions, j)
+	for _, drop := range candidates(directions.Len(), converged) {
+		smaller, err := r.trial(ctx, current, directions, drop, goal)
 		if err != nil {
 			return false, err
 		}
 		if smaller != nil {
 			return true, r.commit(smaller)
-		}
-		if !converged {
-			break
 		}
 	}
 	r.mu.Lock()
@@ -70,21 +75,63 @@ func (r *run[B, P, S]) trials(ctx context.Context) (pruned bool, err error) {
 	return false, nil
 }
 
-// optimism is how many times the progress of a geometric series a trial is trusted
-// to make yet. Its first steps shrink faster than its later ones, so the plain
-// extrapolation would give up too early.
+// candidates lists the sets of k directions that a trial drops: the weakest one; at
+// convergence each one, weakest first, and then the weakest two, three, … together,
+// because the criterion may have a maximum at a K that no single step down leads to.
+func candidates(k int, converged bool) [][]int {
+	if !converged {
+		return [][]int{{k - 1}}
+	}
+	var sets [][]int
+	for j := k - 1; j >= 0; j-- {
+		sets = append(sets, []int{j})
+	}
+	var weakest []int
+	for j := k - 1; j >= 1; j-- {
+		weakest = append(weakest, j)
+		if len(weakest) > 1 {
+			sets = append(sets, slices.Clone(weakest))
+		}
+	}
+	return sets
+}
+
+// optimism is how many times the progress of a geometric series an iteration is trusted
+// to make yet. First steps shrink faster than later ones, so the plain extrapolation
+// would give up too early.
 const optimism = 10
 
-// trial projects direction j out of current and makes steps in the smaller model.
-// It returns the smaller point once that scores higher, and nil when it will not.
-func (r *run[B, P, S]) trial(ctx context.Context, current *point[P, S], directions pruning.Directions, j int) (*point[P, S], error) {
-	from, err := r.project(current, directions.Without(j), "objective", directions.Values[j:j+1])
+// remaining is an optimistic guess of what a series of gains has still to come, from its
+// last two; ok is false while it shows no sign of ending.
+func remaining(last, gain float64) (ahead float64, ok bool) {
+	if gain <= 0 {
+		return 0, true
+	}
+	if ratio := gain / last; ratio < 1 {
+		return optimism * gain / (1 - ratio), true
+	}
+	return 0, false
+}
+
+// ahead guesses by how much the current state would still rise if K stayed: a trial on
+// the way must beat where the larger model is going, not where it stands.
+func (r *run[B, P, S]) ahead() (float64, bool) {
+	n, k, o := len(r.at.KTrace), r.at.KTrace, r.at.Objective
+	if n < 3 || k[n-1] != k[n-3] {
+		return 0, false
+	}
+	return remaining(o[n-2]-o[n-3], o[n-1]-o[n-2])
+}
+
+// trial projects directions out of current and makes steps in the smaller model. It
+// returns the smaller point once its criterion is above goal, and nil when it will not be.
+func (r *run[B, P, S]) trial(ctx context.Context, current *point[P, S], directions pruning.Directions, drop []int, goal float64) (*point[P, S], error) {
+	from, err := r.project(current, directions.Without(drop...), "objective", directions.Keep(drop...).Values)
 	if err != nil {
-		return nil, ctx.Err() // a model that cannot do without j keeps it
+		return nil, ctx.Err() // a model that cannot do without them keeps them
 	}
 	pruned := from.pruned
 	defer func() { delete(r.benches, from.K) }()
-	goal := current.Value + r.options.Tolerance*current.Evaluation.N
 	to := &point[P, S]{}
 	var gain float64
 	for step := range r.options.Prune.Objective.StepsOr() {
@@ -98,11 +145,10 @@ func (r *run[B, P, S]) trial(ctx context.Context, current *point[P, S], directio
 		}
 		if step > 0 {
 			last := gain
-			gain = to.Value - from.Value
-			if gain <= 0 {
+			if gain = to.Value - from.Value; gain <= 0 {
 				return nil, nil
 			}
-			if ratio := gain / last; step > 1 && ratio < 1 && to.Value+optimism*gain/(1-ratio) < goal {
+			if ahead, ok := remaining(last, gain); step > 1 && ok && to.Value+ahead < goal {
 				return nil, nil
 			}
 		}

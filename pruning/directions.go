@@ -71,11 +71,11 @@ func (d Directions) Keep(indices ...int) Directions {
 	return kept
 }
 
-// Without returns all directions but the one with the given index.
-func (d Directions) Without(index int) Directions {
-	kept := make([]int, 0, d.Len())
+// Without returns all directions but those with the given indices.
+func (d Directions) Without(indices ...int) Directions {
+	var kept []int
 	for j := range d.Len() {
-		if j != index {
+		if !slices.Contains(indices, j) {
 			kept = append(kept, j)
 		}
 	}

@@ -24,13 +24,14 @@ type Eigenvalue struct {
 }
 
 // Objective is the rule that a smaller model which scores higher is the better
-// one. A trial projects one direction out and makes local and global steps in the
+// one. A trial projects directions out and makes local and global steps in the
 // smaller model until the criterion has risen above that of the larger one, until
 // the steps' own progress shows that it will not, or until Steps are made.
 //
 // While the fit goes along, the weakest direction is tried whenever the change of
-// an iteration has fallen another tenfold below Loose; at convergence every
-// direction is tried, weakest first, and the fit ends only when none helps.
+// an iteration has fallen another tenfold below Loose. At convergence every
+// direction is tried, weakest first, and then the weakest two, three, … together;
+// the fit ends only when none of it helps.
 type Objective struct {
 	Off   bool
 	Loose float64 // change per row, in nats, below which trials begin; 0 stands for 1e-4
