@@ -1,0 +1,260 @@
+package data
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// HeaderMode tells whether the first row of a CSV file names the columns.
+type HeaderMode int
+
+const (
+	HeaderAuto HeaderMode = iota // the first row is a header if none of its cells is a number
+	HeaderYes                    // the first row is a header
+	HeaderNo                     // the first row is data; the columns are V1, V2, …
+)
+
+// CSVOptions says how to read a CSV file. The zero value reads most.
+type CSVOptions struct {
+	Header HeaderMode
+	// Comma separates fields. Zero means the one among comma, semicolon and tab that occurs most often in
+	// the first line that is not empty, outside quotes.
+	Comma rune
+}
+
+// ReadCSV reads a table from comma-separated values in UTF-8, as RFC 4180 and [encoding/csv] understand
+// them: quoted fields may hold commas and line ends, and empty lines are skipped.
+//
+// A cell that is empty, NA or NaN is missing. Blanks around a number do not matter, nor do they around the
+// names in the header, where an empty or NA cell becomes V1, V2, … by its place. Numbers are decimal,
+// rounded to the nearest float64, or Inf. A column with any other cell is categorical, and its levels are
+// the cells' exact texts: 01 and 1 differ.
+//
+// Such a cell may come late, when the exact texts above it are gone; then the input is read a second time.
+// For that it is sought back to where it stood; one that cannot seek is kept in memory meanwhile.
+//
+// It is an error if there are no rows, if a row has more or fewer cells than the first, if quotes do not
+// match, if two columns have one name, or if a number is beyond the range of a float64. Errors name the line.
+func ReadCSV(r io.Reader, o CSVOptions) (*Table, error) {
+	return readCSV(rewinder(r), o)
+}
+
+// readCSV reads what open returns, which it calls once or twice.
+func readCSV(open func() (io.Reader, error), o CSVOptions) (*Table, error) {
+	var b csvBuilder
+	if err := b.read(open, o); err != nil {
+		return nil, err
+	}
+	if b.late {
+		b = b.successor()
+		if err := b.read(open, o); err != nil {
+			return nil, err
+		}
+	}
+	return b.table(), nil
+}
+
+// csvBuilder collects a table row by row. A column counts as numeric until a cell tells otherwise.
+type csvBuilder struct {
+	names   []string
+	columns []csvColumn
+	rows    int
+	flat    []float64
+
+	kindsKnown bool // second reading
+	late       bool // a column turned categorical after its first row: values are no longer kept
+}
+
+type csvColumn struct {
+	categorical bool
+	factor      factor
+	index       map[string]int32 // level → code
+	outOfRange  error            // its first number too large for a float64, an error if the column is numeric
+}
+
+// successor is the builder for the second reading: kinds and sizes are known, so it grows no slice.
+func (b *csvBuilder) successor() csvBuilder {
+	next := csvBuilder{kindsKnown: true, columns: make([]csvColumn, len(b.columns))}
+	numeric := 0
+	for j, c := range b.columns {
+		if next.columns[j].categorical = c.categorical; c.categorical {
+			next.columns[j].factor.codes = make([]int32, 0, b.rows)
+		} else {
+			numeric++
+		}
+	}
+	next.flat = make([]float64, 0, b.rows*numeric)
+	return next
+}
+
+// read reads the whole of what open returns.
+func (b *csvBuilder) read(open func() (io.Reader, error), o CSVOptions) error {
+	r, err := open()
+	if err != nil {
+		return err
+	}
+	size, _ := remaining(r)
+	records, err := newRecords(r, o.Comma)
+	if err != nil {
+		return err
+	}
+	first, err := records.Read()
+	if err == io.EOF {
+		return errors.New("the input is empty; a table needs at least one row")
+	}
+	if err != nil {
+		return explain(err, records.Comma, first, 0, 0)
+	}
+	width := len(first)
+	firstLine, _ := records.FieldPos(0)
+	header := o.Header == HeaderYes || o.Header == HeaderAuto && !slices.ContainsFunc(first, isNumber)
+	if b.names, err = columnNames(first, header); err != nil {
+		return err
+	}
+	if b.columns == nil {
+		b.columns = make([]csvColumn, width)
+	}
+	if len(b.columns) != width {
+		return errChanged
+	}
+	if !header {
+		if err := b.add(first, records); err != nil {
+			return err
+		}
+	}
+	for {
+		record, err := records.Read()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return explain(err, records.Comma, record, width, firstLine)
+		}
+		b.makeRoom(float64(records.InputOffset()) / float64(size))
+		if err := b.add(record, records); err != nil {
+			return err
+		}
+	}
+	return b.check()
+}
+
+// check looks for what only the end of the input shows to be wrong.
+func (b *csvBuilder) check() error {
+	if b.rows == 0 {
+		return errors.New("there are names but no rows; if the first line is data, say that there is no header")
+	}
+	for _, c := range b.columns {
+		if !c.categorical && c.outOfRange != nil {
+			return c.outOfRange
+		}
+	}
+	return nil
+}
+
+// makeRoom makes room for the next row, given the share of the text that is read; infinite if not known.
+func (b *csvBuilder) makeRoom(share float64) {
+	if width := len(b.columns); !b.late && cap(b.flat)-len(b.flat) < width {
+		b.flat = reserve(b.flat, width, int(1.05*float64(len(b.flat))/share))
+	}
+}
+
+var errChanged = errors.New("the input changed while it was read; read it again")
+
+// add takes one row. It allocates for new levels only, beyond the growth of its slices.
+func (b *csvBuilder) add(record []string, records *csv.Reader) error {
+	b.rows++
+	for j, cell := range record {
+		c := &b.columns[j]
+		if c.categorical {
+			if !b.late {
+				c.add(cell)
+			}
+			continue
+		}
+		value, kind := parse(cell)
+		if kind == text {
+			if b.kindsKnown {
+				return errChanged
+			}
+			c.categorical = true
+			if b.rows > 1 {
+				b.forget()
+			} else {
+				c.add(cell)
+			}
+			continue
+		}
+		if kind == outOfRange && c.outOfRange == nil {
+			line, _ := records.FieldPos(j)
+			c.outOfRange = fmt.Errorf("line %d: row %d of column %q is %.60q, beyond the range of a 64-bit float; rescale the column",
+				line, b.rows, b.names[j], cell)
+		}
+		if !b.late {
+			b.flat = append(b.flat, value)
+		}
+	}
+	return nil
+}
+
+// forget drops the values read so far: from here on only the kinds of the columns matter.
+func (b *csvBuilder) forget() {
+	b.late = true
+	b.flat = nil
+	for j := range b.columns {
+		b.columns[j].factor, b.columns[j].index = factor{}, nil
+	}
+}
+
+func (c *csvColumn) add(cell string) {
+	if isMissing(strings.TrimSpace(cell)) {
+		c.factor.codes = append(c.factor.codes, missingCode)
+		return
+	}
+	code, ok := c.index[cell]
+	if !ok {
+		if c.index == nil {
+			c.index = make(map[string]int32)
+		}
+		code = int32(len(c.factor.levels))
+		cell = strings.Clone(cell) // else it would keep its whole row in memory
+		c.index[cell] = code
+		c.factor.levels = append(c.factor.levels, cell)
+	}
+	c.factor.codes = append(c.factor.codes, code)
+}
+
+func (b *csvBuilder) table() *Table {
+	t := &Table{Names: b.names, rows: b.rows, flat: b.flat, columns: make([]column, len(b.columns))}
+	for j, c := range b.columns {
+		if c.categorical {
+			f := c.factor // alone: its index is not needed any more
+			t.columns[j].factor = &f
+			continue
+		}
+		t.columns[j].at = t.stride
+		t.stride++
+	}
+	return t
+}
+
+// columnNames takes the names from the first record, or numbers the columns.
+func columnNames(first []string, header bool) ([]string, error) {
+	names := make([]string, len(first))
+	place := make(map[string]int, len(first))
+	for j, cell := range first {
+		name := strings.TrimSpace(cell)
+		if !header || isMissing(name) {
+			name = defaultName(j)
+		}
+		names[j] = strings.Clone(name)
+		if i, ok := place[name]; ok {
+			return nil, fmt.Errorf("columns %d and %d are both named %q; rename one", i+1, j+1, name)
+		}
+		place[names[j]] = j
+	}
+	return names, nil
+}

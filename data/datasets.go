@@ -1,0 +1,81 @@
+package data
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"slices"
+)
+
+//go:embed embedded/*.csv.gz
+var embedded embed.FS
+
+// Dataset describes an embedded data set. Where it comes from in full, embedded/README.md says.
+type Dataset struct {
+	Name       string // for [Load]
+	Title      string // what the rows are, in one line
+	Source     string // citation
+	License    string
+	Rows, Cols int
+	Label      string // the column of known classes, "" if there is none
+	SHA256     string // of the uncompressed CSV, hexadecimal
+}
+
+var datasets = []Dataset{
+	{
+		Name: "faithful", Rows: 272, Cols: 2,
+		Title:   "Eruptions of the Old Faithful geyser: duration and waiting time, minutes",
+		Source:  "Azzalini & Bowman (1990), Applied Statistics 39, 357–365; as in R's datasets",
+		License: "published data, distributed with R (GPL-2 | GPL-3)",
+		SHA256:  "d40b983752ab7ec0b15b740089c3ca7b7b59d0c7433a029a1714d134de1e8d14",
+	},
+	{
+		Name: "housevotes84", Rows: 435, Cols: 17, Label: "Class",
+		Title:   "Votes of the U.S. House of Representatives in 1984: 16 key votes, y or n, with gaps",
+		Source:  "Schlimmer (1987), Congressional Voting Records, UCI Machine Learning Repository; as in R's mlbench",
+		License: "CC BY 4.0",
+		SHA256:  "d7dd42845cb337d535ad8af924856fcbece99424286b4078521535ab4f6b7974",
+	},
+	{
+		Name: "iris", Rows: 150, Cols: 5, Label: "Species",
+		Title:   "Iris flowers of three species: lengths and widths of sepals and petals, cm",
+		Source:  "Anderson (1935), Bull. Am. Iris Soc. 59, 2–5; Fisher (1936), Ann. Eugenics 7, 179–188; as in R's datasets",
+		License: "published data, distributed with R (GPL-2 | GPL-3)",
+		SHA256:  "6c17bdaf4419befba3352385793b1518e23e8fe1f76501e0850b573dc908d1e8",
+	},
+	{
+		Name: "satellite", Rows: 6435, Cols: 37, Label: "classes",
+		Title:   "Landsat pixels of six soils: four spectral bands in 3×3 neighbourhoods, 0 to 255",
+		Source:  "Srinivasan (1993), Statlog (Landsat Satellite), UCI Machine Learning Repository; as in R's mlbench",
+		License: "CC BY 4.0",
+		SHA256:  "3f92b8b64f70d4a8d6335d148b135cf6e362c4c6530581f45b9deedf60240303",
+	},
+}
+
+// Datasets lists the embedded data sets by name.
+func Datasets() []Dataset { return slices.Clone(datasets) }
+
+// Lookup finds the description of an embedded data set.
+func Lookup(name string) (Dataset, bool) {
+	i := slices.IndexFunc(datasets, func(d Dataset) bool { return d.Name == name })
+	if i < 0 {
+		return Dataset{}, false
+	}
+	return datasets[i], true
+}
+
+// Load reads an embedded data set, afresh each time. It is an error if there is none of that name.
+func Load(name string) (*Table, error) {
+	if _, ok := Lookup(name); !ok {
+		names := make([]string, len(datasets))
+		for i, d := range datasets {
+			names[i] = d.Name
+		}
+		return nil, fmt.Errorf("no embedded data set %q; there are %s", name, quotedList(names))
+	}
+	compressed, err := embedded.ReadFile("embedded/" + name + ".csv.gz")
+	if err != nil {
+		return nil, err
+	}
+	return read(bytes.NewReader(compressed))
+}

@@ -1,0 +1,18 @@
+// Package data reads tables for latent variable models, and carries a few real data sets.
+//
+// A model wants N×D numbers in one flat row-major slice. Files hold names, labels, gaps and typing errors.
+// Between the two stands a [Table]: it is read from CSV or NPY (plain or gzipped, from a file or standard
+// input), trimmed by column name, and then handed over without a copy, or refused with the place of the
+// first cell that is not a finite number.
+//
+//	t, err := data.Open("flowers.csv.gz")   // or data.Load("iris"), which is embedded
+//	t, err = t.Drop("Species")              // a text column is no input for a model of numbers
+//	t, left := t.DropMissing()              // left: how many rows were left out
+//	x, rows, cols, err := t.Matrix()        // rows×cols, row-major
+//
+// Columns are numeric or categorical; a column is categorical when one of its cells is neither a number nor
+// missing. Rows are counted from 1 in every error. Nothing here panics on what a file holds, allocates
+// by what a header merely claims, or turns a cell that it cannot read into a NaN.
+//
+// [Datasets] lists the embedded data; embedded/README.md tells where each set comes from.
+package data

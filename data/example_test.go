@@ -1,0 +1,45 @@
+package data_test
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/latent-go/latent/data"
+)
+
+func Example() {
+	flowers, err := data.Load("iris")
+	if err != nil {
+		panic(err)
+	}
+	if _, _, _, err := flowers.Matrix(); err != nil {
+		fmt.Println(err)
+	}
+	numbers, err := flowers.Drop("Species")
+	if err != nil {
+		panic(err)
+	}
+	x, rows, cols, err := numbers.Matrix()
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(rows, cols, x[:cols])
+	// Output:
+	// column "Species" is categorical: row 1 is "setosa"; drop it
+	// 150 4 [5.1 3.5 1.4 0.2]
+}
+
+func ExampleReadCSV() {
+	file := "name;height;weight\nada;1.70;61\nbo;;80\ncy;1.82;77\n"
+	t, err := data.ReadCSV(strings.NewReader(file), data.CSVOptions{})
+	if err != nil {
+		panic(err)
+	}
+	complete, left := t.DropMissing()
+	height, err := complete.Column("height")
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(complete.Names, height, left)
+	// Output: [name height weight] [1.7 1.82] 1
+}

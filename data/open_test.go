@@ -1,0 +1,110 @@
+package data
+
+import (
+	"bytes"
+	"compress/gzip"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func compress(t *testing.T, plain []byte) []byte {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, err := w.Write(plain)
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	return b.Bytes()
+}
+
+// withStdin runs f with content on standard input, from a pipe or from a file.
+func withStdin(t *testing.T, content []byte, pipe bool, f func()) {
+	old := os.Stdin
+	defer func() { os.Stdin = old }()
+	if pipe {
+		r, w, err := os.Pipe()
+		require.NoError(t, err)
+		go func() {
+			_, _ = w.Write(content) // fails if the reader stops early, as it may
+			_ = w.Close()
+		}()
+		os.Stdin = r
+	} else {
+		path := filepath.Join(t.TempDir(), "stdin")
+		require.NoError(t, os.WriteFile(path, content, 0o600))
+		file, err := os.Open(path)
+		require.NoError(t, err)
+		os.Stdin = file
+	}
+	f()
+	require.NoError(t, os.Stdin.Close())
+}
+
+// TestOpenGoesByContentNotByName: the same table from each format, file, redirection and pipe.
+func TestOpenGoesByContentNotByName(t *testing.T) {
+	x := []float64{1, 2, 3, 4, 5, 6.5}
+	var plainCSV, plainNPY bytes.Buffer
+	require.NoError(t, WriteCSV(&plainCSV, []string{"V1", "V2"}, x, 3, 2))
+	require.NoError(t, WriteNPY(&plainNPY, x, 3, 2))
+	late := []byte("V1,V2\n01,1\n1,2\none,3\n") // read twice
+	for name, content := range map[string][]byte{"csv": plainCSV.Bytes(), "npy": plainNPY.Bytes(), "late": late} {
+		want := numericTable(x, 3, 2)
+		if name == "late" {
+			want = csvTable(t, string(late))
+			require.Equal(t, []string{"01", "1", "one"}, want.Levels("V1"))
+		}
+		for form, content := range map[string][]byte{"plain": content, "gzip": compress(t, content)} {
+			t.Run(name+"/"+form, func(t *testing.T) {
+				path := filepath.Join(t.TempDir(), "table.txt")
+				require.NoError(t, os.WriteFile(path, content, 0o600))
+				got, err := Open(path)
+				require.NoError(t, err)
+				requireSame(t, want, got)
+				for _, pipe := range []bool{false, true} {
+					withStdin(t, content, pipe, func() {
+						got, err := Open("-")
+						require.NoError(t, err)
+						requireSame(t, want, got)
+					})
+				}
+			})
+		}
+	}
+}
+
+func TestOpenErrorsCarryThePathOnce(t *testing.T) {
+	dir := t.TempDir()
+	whole := compress(t, bytes.Repeat([]byte("12.5,7\n"), 1000))
+	for name, content := range map[string][]byte{
+		"the input is empty; a table needs at least one row":            nil,
+		"line 2 has 1 fields separated by ',', expected 2 as in line 1": []byte("a,b\n1\n"),
+		"the NPY header is cut short":                                   []byte(npyMagic + "\x01\x00"),
+		"compressed twice; decompress it once":                          compress(t, compress(t, []byte("a\n1\n"))),
+		"the compressed data are cut short; copy the file again":        whole[:len(whole)-12],
+		"unexpected EOF": whole[:5],
+	} {
+		path := filepath.Join(dir, "bad")
+		require.NoError(t, os.WriteFile(path, content, 0o600))
+		_, err := Open(path)
+		require.EqualError(t, err, path+": "+name)
+	}
+
+	broken := bytes.Clone(whole)
+	broken[len(broken)-5] ^= 1 // in the checksum
+	path := filepath.Join(dir, "broken")
+	require.NoError(t, os.WriteFile(path, broken, 0o600))
+	_, err := Open(path)
+	require.EqualError(t, err, path+": gzip: invalid checksum")
+
+	for _, path := range []string{filepath.Join(dir, "absent"), dir} {
+		_, err := Open(path)
+		require.ErrorContains(t, err, path)
+		require.Equal(t, 1, bytes.Count([]byte(err.Error()), []byte(path)))
+	}
+	withStdin(t, []byte("a,b\n1\n"), true, func() {
+		_, err := Open("-")
+		require.EqualError(t, err, "standard input: line 2 has 1 fields separated by ',', expected 2 as in line 1")
+	})
+}

@@ -1,0 +1,77 @@
+package data
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// newRecords strips a byte order mark, refuses what is not text, and guesses the separator unless it is told.
+func newRecords(r io.Reader, comma rune) (*csv.Reader, error) {
+	br := bufio.NewReaderSize(r, 1<<16)
+	if bom, _ := br.Peek(3); string(bom) == "\ufeff" {
+		_, _ = br.Discard(3)
+	}
+	head, err := br.Peek(br.Size())
+	if err != nil && err != io.EOF {
+		return nil, err
+	}
+	if i := bytes.IndexByte(head, 0); i >= 0 {
+		return nil, fmt.Errorf("not a text in UTF-8: byte %d is zero; save the table as CSV in UTF-8, or as NPY", i+1)
+	}
+	if comma == 0 {
+		comma = separator(head)
+	}
+	records := csv.NewReader(br)
+	records.Comma = comma
+	records.ReuseRecord = true
+	return records, nil
+}
+
+func separator(head []byte) rune {
+	var commas, semicolons, tabs int
+	quoted := false
+scan:
+	for _, c := range bytes.TrimLeft(head, "\r\n") {
+		switch {
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == ',':
+			commas++
+		case c == ';':
+			semicolons++
+		case c == '\t':
+			tabs++
+		case c == '\n':
+			break scan
+		}
+	}
+	switch {
+	case tabs > 0 && tabs >= max(semicolons, commas):
+		return '\t'
+	case semicolons > 0 && semicolons >= commas:
+		return ';'
+	}
+	return ','
+}
+
+// explain turns an error of encoding/csv into a line that tells what to do.
+func explain(err error, comma rune, record []string, width, firstLine int) error {
+	var bad *csv.ParseError
+	switch {
+	case !errors.As(err, &bad):
+		return err
+	case bad.Err == csv.ErrFieldCount:
+		return fmt.Errorf("line %d has %d fields separated by %q, expected %d as in line %d",
+			bad.StartLine, len(record), comma, width, firstLine)
+	case bad.Err == csv.ErrBareQuote:
+		return fmt.Errorf(`line %d, byte %d: a quote inside a field; put the field in quotes and double those within`, bad.Line, bad.Column)
+	case bad.Err == csv.ErrQuote && bad.Line != bad.StartLine:
+		return fmt.Errorf("line %d: quotes do not match in the row that starts at line %d", bad.Line, bad.StartLine)
+	}
+	return fmt.Errorf("line %d, byte %d: quotes do not match; double the quotes within a quoted field", bad.Line, bad.Column)
+}

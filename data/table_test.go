@@ -1,0 +1,220 @@
+package data
+
+import (
+	"flag"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.seed", "1"); err != nil { // the same cases every time, unless told otherwise
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
+// requireConsistent checks everything that a table's methods promise of one another.
+func requireConsistent(t require.TestingT, table *Table) {
+	require.Len(t, table.Names, table.Cols())
+	require.Len(t, table.flat, table.Rows()*table.stride)
+	numeric := 0
+	for j, name := range table.Names {
+		require.Equal(t, j, slices.Index(table.Names, name), "names differ")
+		x, err := table.Column(name)
+		levels, codes := table.Levels(name), table.Codes(name)
+		if levels == nil {
+			require.NoError(t, err)
+			require.Nil(t, codes)
+			require.Len(t, x, table.Rows())
+			numeric++
+			continue
+		}
+		require.Error(t, err)
+		require.Len(t, codes, table.Rows())
+		for _, code := range codes {
+			require.True(t, code == missingCode || 0 <= code && int(code) < len(levels))
+		}
+	}
+	x, rows, cols, err := table.Matrix()
+	if err != nil {
+		require.Nil(t, x)
+		require.NotContains(t, err.Error(), "\n")
+		return
+	}
+	require.Equal(t, numeric, table.Cols())
+	require.Equal(t, []int{table.Rows(), table.Cols()}, []int{rows, cols})
+	require.Len(t, x, rows*cols)
+	for _, v := range x {
+		require.False(t, math.IsNaN(v) || math.IsInf(v, 0))
+	}
+}
+
+func csvTable(t require.TestingT, text string) *Table {
+	table, err := ReadCSV(strings.NewReader(text), CSVOptions{})
+	require.NoError(t, err)
+	return table
+}
+
+// drawTable draws a table of both kinds of columns, with gaps.
+func drawTable(t *rapid.T) *Table {
+	cols := rapid.IntRange(1, 5).Draw(t, "cols")
+	lines := []string{strings.Join([]string{"a", "b", "c", "d", "e"}[:cols], ",")}
+	categorical := rapid.SliceOfN(rapid.Bool(), cols, cols).Draw(t, "categorical")
+	for range rapid.IntRange(1, 10).Draw(t, "rows") {
+		cells := make([]string, cols)
+		for j := range cells {
+			pool := []string{"1", "2.5", "-3", "4", "5", "NA", "Inf"}
+			if categorical[j] {
+				pool = []string{"x", "y", "01", "1", "NA"}
+			}
+			cells[j] = rapid.SampledFrom(pool).Draw(t, "cell")
+		}
+		lines = append(lines, strings.Join(cells, ","))
+	}
+	return csvTable(t, strings.Join(lines, "\n")+"\n")
+}
+
+// TestSelectKeepsColumnsInTheOrderGiven, and Drop is Select of the rest.
+func TestSelectKeepsColumnsInTheOrderGiven(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		table := drawTable(rt)
+		order := rapid.Permutation(table.Names).Draw(rt, "order")
+		kept := order[:rapid.IntRange(1, len(order)).Draw(rt, "kept")]
+		selected, err := table.Select(kept...)
+		require.NoError(rt, err)
+		require.Equal(rt, kept, selected.Names)
+		requireConsistent(rt, &Table{Names: table.Names, rows: table.rows, flat: table.flat, stride: table.stride, columns: table.columns})
+		for _, name := range kept {
+			require.Equal(rt, table.Levels(name), selected.Levels(name))
+			require.Equal(rt, table.Codes(name), selected.Codes(name))
+			if table.Levels(name) == nil {
+				require.Equal(rt, columnBits(rt, table, name), columnBits(rt, selected, name))
+			}
+		}
+		dropped, err := table.Drop(order[len(kept):]...)
+		require.NoError(rt, err)
+		inOrder := slices.DeleteFunc(slices.Clone(table.Names), func(n string) bool { return !slices.Contains(kept, n) })
+		reference, err := table.Select(inOrder...)
+		require.NoError(rt, err)
+		requireSame(rt, reference, dropped)
+	})
+}
+
+// TestDropMissingKeepsExactlyTheCompleteRows, of any selection of columns.
+func TestDropMissingKeepsExactlyTheCompleteRows(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		table := drawTable(rt)
+		order := rapid.Permutation(table.Names).Draw(rt, "order")
+		table, err := table.Select(order[:rapid.IntRange(1, len(order)).Draw(rt, "kept")]...)
+		require.NoError(rt, err)
+		complete, left := table.DropMissing()
+		requireConsistent(rt, complete)
+		var rows []int
+		for i := range table.Rows() {
+			whole := true
+			for _, name := range table.Names {
+				if codes := table.Codes(name); codes != nil {
+					whole = whole && codes[i] >= 0
+				} else {
+					x, _ := table.Column(name)
+					whole = whole && x[i] == x[i]
+				}
+			}
+			if whole {
+				rows = append(rows, i)
+			}
+		}
+		require.Equal(rt, table.Rows()-len(rows), left)
+		require.Equal(rt, len(rows), complete.Rows())
+		for _, name := range table.Names {
+			require.Equal(rt, table.Levels(name), complete.Levels(name))
+			for i, row := range rows {
+				if codes := table.Codes(name); codes != nil {
+					require.Equal(rt, codes[row], complete.Codes(name)[i])
+					continue
+				}
+				x, _ := table.Column(name)
+				y, _ := complete.Column(name)
+				require.Equal(rt, x[row], y[i])
+			}
+		}
+		again, none := complete.DropMissing()
+		require.Zero(rt, none)
+		require.Same(rt, complete, again)
+	})
+}
+
+func TestMatrixDoesNotCopyAllNumericColumns(t *testing.T) {
+	table := csvTable(t, "a,label,b\n1,x,2\n3,y,4\n")
+	numeric, err := table.Drop("label")
+	require.NoError(t, err)
+	x, rows, cols, err := numeric.Matrix()
+	require.NoError(t, err)
+	require.Equal(t, []int{2, 2}, []int{rows, cols})
+	require.Equal(t, []float64{1, 2, 3, 4}, x)
+	require.Same(t, &table.flat[0], &x[0])
+
+	swapped, err := table.Select("b", "a")
+	require.NoError(t, err)
+	x, _, _, err = swapped.Matrix()
+	require.NoError(t, err)
+	require.Equal(t, []float64{2, 1, 4, 3}, x)
+	require.Equal(t, []float64{1, 2, 3, 4}, table.flat)
+}
+
+func TestMatrixRefusesWithThePlace(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"text", "a,b\n1,2\n2,n/a\n3,4\n", `column "b" is categorical: row 2 is "n/a"; drop it`},
+		{"text alone", "a\n1\nx\n", `column "a" is categorical: row 2 is "x"; and the table has no numeric column`},
+		{"text after a gap", "a,b\n1,NA\n1,5\n2,yes\n", `column "b" is categorical: row 3 is "yes"; drop it`},
+		{"missing", "a,b\n1,2\n3,\n", `row 2 of column "b" is missing; drop the row or the column`},
+		{"infinite", "a,b\n1,2\n-Inf,3\n", `row 2 of column "a" is infinite; drop the row or the column`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			x, _, _, err := csvTable(t, c.text).Matrix()
+			require.Nil(t, x)
+			require.EqualError(t, err, c.want)
+		})
+	}
+	_, _, _, err := (&Table{}).Matrix()
+	require.EqualError(t, err, "no numeric column: the table has no columns at all")
+	table, left := csvTable(t, "a,b\n1,\n,2\n").DropMissing()
+	require.Equal(t, 2, left)
+	_, _, _, err = table.Matrix()
+	require.EqualError(t, err, "the table has no rows left; drop the columns with missing values instead of the rows")
+	table, _ = csvTable(t, "a,b\n1,5\nx,NA\n").DropMissing()
+	_, _, _, err = table.Matrix()
+	require.EqualError(t, err, `column "a" is categorical; drop it`)
+}
+
+func TestColumnsByNameRefuseInOneLine(t *testing.T) {
+	table := csvTable(t, "a,b,c\n1,2,x\n")
+	_, err := table.Select("a", "z")
+	require.EqualError(t, err, `no column "z"; the columns are "a", "b", "c"`)
+	_, err = table.Drop("z")
+	require.EqualError(t, err, `no column "z"; the columns are "a", "b", "c"`)
+	_, err = table.Select("a", "b", "a")
+	require.EqualError(t, err, `column "a" is named twice; name each column once`)
+	_, err = table.Drop("a", "a")
+	require.EqualError(t, err, `column "a" is named twice; name each column once`)
+	_, err = table.Select()
+	require.EqualError(t, err, `no column is left of "a", "b", "c"; keep at least one`)
+	_, err = table.Drop("b", "c", "a")
+	require.EqualError(t, err, `no column is left of "a", "b", "c"; keep at least one`)
+	_, err = table.Column("z")
+	require.EqualError(t, err, `no column "z"; the columns are "a", "b", "c"`)
+	_, err = table.Column("c")
+	require.EqualError(t, err, `column "c" is categorical: row 1 is "x"; a numeric column is needed here`)
+	require.Nil(t, table.Levels("z"))
+	require.Nil(t, table.Codes("a"))
+
+	wide := numericTable(make([]float64, 100), 1, 100)
+	_, err = wide.Select("z")
+	require.ErrorContains(t, err, `"V39", "V40", … (100 in all)`)
+}

@@ -1,0 +1,71 @@
+package data
+
+import (
+	"bufio"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/sbinet/npyio/npy"
+	"gonum.org/v1/gonum/mat"
+)
+
+// WriteCSV writes rows×cols numbers, row-major, under a line of names; with no names (nil) without that
+// line. Numbers are the shortest decimals that read back as the same float64, a missing value is NaN.
+// It is an error if the lengths of names and x do not fit rows and cols, or if w fails.
+func WriteCSV(w io.Writer, names []string, x []float64, rows, cols int) error {
+	if err := checkShape(x, rows, cols); err != nil {
+		return err
+	}
+	if names != nil && len(names) != cols {
+		return fmt.Errorf("%d names for %d columns", len(names), cols)
+	}
+	buffered := bufio.NewWriter(w)
+	if names != nil {
+		header := csv.NewWriter(buffered)
+		if err := header.Write(names); err != nil {
+			return err
+		}
+		header.Flush()
+		if err := header.Error(); err != nil {
+			return err
+		}
+	}
+	var line []byte // numbers need no quotes: written here, they need no strings either
+	for i := range rows {
+		line = line[:0]
+		for _, v := range x[i*cols : (i+1)*cols] {
+			line = strconv.AppendFloat(line, v, 'g', -1, 64)
+			line = append(line, ',')
+		}
+		line[len(line)-1] = '\n'
+		if _, err := buffered.Write(line); err != nil {
+			return err
+		}
+	}
+	return buffered.Flush()
+}
+
+// WriteNPY writes rows×cols numbers, row-major, as a two-dimensional float64 array that NumPy's load reads.
+// It is an error if the length of x does not fit rows and cols, or if w fails.
+func WriteNPY(w io.Writer, x []float64, rows, cols int) error {
+	if err := checkShape(x, rows, cols); err != nil {
+		return err
+	}
+	buffered := bufio.NewWriter(w) // npyio writes each number by itself
+	if err := npy.Write(buffered, mat.NewDense(rows, cols, x)); err != nil {
+		return err
+	}
+	return buffered.Flush()
+}
+
+func checkShape(x []float64, rows, cols int) error {
+	if rows < 1 || cols < 1 {
+		return fmt.Errorf("a table of %d rows and %d columns; it needs at least one of each", rows, cols)
+	}
+	if len(x)%cols != 0 || len(x)/cols != rows {
+		return fmt.Errorf("%d values do not make %d rows of %d columns", len(x), rows, cols)
+	}
+	return nil
+}
