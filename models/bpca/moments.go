@@ -1,0 +1,202 @@
+package bpca
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
+)
+
+// Moments are the first two moments of a table: all that BPCA needs to know of it.
+// After one pass over the rows an iteration costs O(D²K), whatever N is.
+type Moments struct {
+	Rows    int       // rows seen, whatever their weight
+	N       float64   // sum of the row weights
+	D       int       // columns
+	Mean    []float64 // length D
+	Scatter []float64 // D×D, Σ_n w_n (x_n − mean)(x_n − mean)ᵀ
+
+	// Scratch of Add.
+	block []float64 // D×D scatter of a block about its own mean
+	shift []float64 // D, block mean
+	tile  []float64 // tileRows×D, centred rows
+}
+
+// tileRows is small enough for a tile and its products to stay in cache, and for
+// gonum's products to stay in the goroutine that calls them.
+const tileRows = 128
+
+// NewMoments returns the moments of no rows of d columns.
+func NewMoments(d int) *Moments {
+	return &Moments{D: d, Mean: make([]float64, d), Scatter: make([]float64, d*d)}
+}
+
+// Summarize makes one pass over src and returns its moments. workers is the number
+// of goroutines (0: one a processor); any number gives the same bits. A source of no
+// rows and a non-finite or overflowing entry (row and column named) are errors.
+func Summarize(ctx context.Context, src framework.Source[framework.Rows], workers int) (*Moments, error) {
+	return framework.Fold(ctx, src, workers,
+		func() (*Moments, error) { return &Moments{}, nil },
+		(*Moments).Add,
+		func(into, from *Moments) { into.Merge(from) })
+}
+
+// Source is the moments as a source of one block, for [Compressed].
+func (m *Moments) Source() framework.Source[*Moments] {
+	return framework.Single[*Moments]{Block: m, Count: m.Rows}
+}
+
+// Add adds the rows of a block. Sums are taken about the block's own mean, itself
+// found relative to the block's first row, and blocks are combined by the update of
+// Chan, Golub & LeVeque (1983): columns with a large mean lose no digits, and a
+// constant column has a scatter of exactly 0.
+func (m *Moments) Add(b framework.Rows) error {
+	if m.Mean == nil {
+		*m = *NewMoments(b.D)
+	}
+	if b.D != m.D {
+		return fmt.Errorf("bpca: row %d has %d columns, earlier rows %d", b.First+1, b.D, m.D)
+	}
+	d := m.D
+	m.block = linalg.Resize(m.block, d*d)
+	clear(m.block)
+	var weight float64
+	m.shift, weight = blockMean(b, m.shift)
+	if weight == 0 {
+		m.Rows += b.N
+		return nil
+	}
+	m.tile = linalg.Resize(m.tile, tileRows*d)
+	for first := 0; first < b.N; first += tileRows {
+		n := min(tileRows, b.N-first)
+		for i := range n {
+			centre(m.tile[i*d:(i+1)*d], b.Row(first+i), m.shift, math.Sqrt(b.Weight(first+i)))
+		}
+		blas64.Syrk(blas.Trans, 1, linalg.General(n, d, m.tile), 1, blas64.Symmetric{N: d, Stride: d, Data: m.block, Uplo: blas.Upper})
+	}
+	linalg.Mirror(d, m.block)
+	for j := range d {
+		if v := m.block[j*d+j]; math.IsNaN(v) || math.IsInf(v, 0) {
+			return badEntry(b)
+		}
+	}
+	m.combine(b.N, weight, m.shift, m.block)
+	return nil
+}
+
+// Merge adds the moments of other rows.
+func (m *Moments) Merge(o *Moments) {
+	if m.Mean == nil {
+		*m = *NewMoments(o.D)
+	}
+	m.combine(o.Rows, o.N, o.Mean, o.Scatter)
+}
+
+func (m *Moments) combine(rows int, weight float64, mean, scatter []float64) {
+	m.Rows += rows
+	if weight == 0 {
+		return
+	}
+	total := m.N + weight
+	between := m.N * weight / total
+	d := m.D
+	for i := range d {
+		di := mean[i] - m.Mean[i]
+		linalg.Axpy(1, scatter[i*d:(i+1)*d], m.Scatter[i*d:(i+1)*d])
+		if m.N > 0 {
+			for j := range d {
+				m.Scatter[i*d+j] += between * di * (mean[j] - m.Mean[j])
+			}
+		}
+	}
+	for i := range d {
+		m.Mean[i] += weight / total * (mean[i] - m.Mean[i])
+	}
+	if m.N == 0 {
+		copy(m.Mean, mean)
+	}
+	m.N = total
+}
+
+// centre writes scale·(x − mean) to dst.
+func centre(dst, x, mean []float64, scale float64) {
+	for j, v := range x {
+		dst[j] = scale * (v - mean[j])
+	}
+}
+
+// blockMean returns the weighted mean of a block, found relative to its first row,
+// in the memory of dst, and the weight of the block.
+func blockMean(b framework.Rows, dst []float64) (mean []float64, weight float64) {
+	mean = linalg.Resize(dst, b.D)
+	clear(mean)
+	pivot := b.Row(0)
+	for i := range b.N {
+		w := b.Weight(i)
+		weight += w
+		for j, v := range b.Row(i) {
+			mean[j] += w * (v - pivot[j])
+		}
+	}
+	for j := range mean {
+		if weight > 0 {
+			mean[j] /= weight
+		}
+		mean[j] += pivot[j]
+	}
+	return mean, weight
+}
+
+// badEntry names the first entry of a block that is not finite, or says that their
+// squares overflow.
+func badEntry(b framework.Rows) error {
+	for i := range b.N {
+		for j, v := range b.Row(i) {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return fmt.Errorf("bpca: row %d, column %d is %v: remove the row or the column, or fill the entry in", b.First+i+1, j+1, v)
+			}
+		}
+	}
+	return errors.New("bpca: the squares of the entries overflow: divide the data by a large number first")
+}
+
+// variances are the column variances, Σ w (x − mean)²/N.
+func (m *Moments) variances() []float64 {
+	v := make([]float64, m.D)
+	for j := range v {
+		v[j] = m.Scatter[j*m.D+j] / m.N
+	}
+	return v
+}
+
+// check refuses data that BPCA cannot describe.
+func (m *Moments) check() error { return checkData(m.Rows, m.D, m.variances()) }
+
+func checkData(rows, d int, variances []float64) error {
+	if rows < 2 {
+		return fmt.Errorf("bpca: %d row: a variance needs at least two", rows)
+	}
+	for j, v := range variances {
+		if v == 0 {
+			return &framework.ColumnError{Column: j, Problem: "is constant (or so small that its squares underflow): drop it"}
+		}
+	}
+	if d < 2 {
+		return fmt.Errorf("bpca: %d column: BPCA needs at least two, so that there is a K < D", d)
+	}
+	return nil
+}
+
+// checkK refuses a number of latent dimensions that leaves no residual.
+func checkK(k, d int) error {
+	if k < 1 || k >= d {
+		return fmt.Errorf("bpca: K = %d with D = %d columns: choose K from 1 to %d, so that noise is left over", k, d, d-1)
+	}
+	return nil
+}

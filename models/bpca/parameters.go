@@ -1,0 +1,219 @@
+package bpca
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
+)
+
+// Parameters are those of x = mean + W z + ε, z ~ N(0, I_K), ε ~ N(0, Noise·I_D), in
+// the units of the data. Ξ = W and Θ = λ = 1/Noise; the mean is that of the data.
+type Parameters struct {
+	K        int       `json:"k"`
+	D        int       `json:"d"`
+	Mean     []float64 `json:"mean"`     // length D
+	Loadings []float64 `json:"loadings"` // W, D×K row-major
+	Noise    float64   `json:"noise"`    // variance σ² = 1/λ
+}
+
+// Check says what is wrong with parameters that were read from somewhere.
+func (p *Parameters) Check() error {
+	switch {
+	case p == nil:
+		return errors.New("bpca: no parameters")
+	case p.K < 1 || p.D < 1 || len(p.Mean) != p.D || p.D > math.MaxInt/p.K || len(p.Loadings) != p.D*p.K:
+		return fmt.Errorf("bpca: K = %d and D = %d do not go with %d means and %d loadings", p.K, p.D, len(p.Mean), len(p.Loadings))
+	case !(p.Noise > 0) || math.IsInf(p.Noise, 0):
+		return fmt.Errorf("bpca: noise variance %v is not positive and finite", p.Noise)
+	}
+	for _, list := range [][]float64{p.Mean, p.Loadings} {
+		for _, v := range list {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return fmt.Errorf("bpca: a parameter is %v", v)
+			}
+		}
+	}
+	return nil
+}
+
+// W is the loadings as a D×K matrix, sharing their memory.
+func (p *Parameters) W() *mat.Dense { return mat.NewDense(p.D, p.K, p.Loadings) }
+
+// Canonical returns the same distribution of x with its rotation fixed: columns of W
+// orthogonal, the longest first, and the entry of largest magnitude in each positive.
+func (p *Parameters) Canonical() *Parameters {
+	c := *p
+	directions := p.directions()
+	c.Loadings = make([]float64, p.D*p.K)
+	mat.NewDense(p.D, p.K, c.Loadings).Mul(p.W(), directions.Basis)
+	for k := range p.K {
+		peak := 0.0
+		for d := range p.D {
+			if v := c.Loadings[d*p.K+k]; math.Abs(v) > math.Abs(peak) {
+				peak = v
+			}
+		}
+		if peak < 0 {
+			for d := range p.D {
+				c.Loadings[d*p.K+k] *= -1
+			}
+		}
+	}
+	return &c
+}
+
+// Explained is the share of the model's total variance that lies along each latent
+// dimension, ‖w_k‖²/(‖W‖² + D·Noise); the rest is noise.
+func (p *Parameters) Explained() []float64 {
+	share := make([]float64, p.K)
+	total := float64(p.D) * p.Noise
+	for i, w := range p.Loadings {
+		share[i%p.K] += w * w
+		total += w * w
+	}
+	for k := range share {
+		share[k] /= total
+	}
+	return share
+}
+
+// posterior factorises M = WᵀW + σ²I (K×K), with which p(z|x) = N(M⁻¹Wᵀ(x − mean), σ²M⁻¹).
+func (p *Parameters) posterior() (linalg.Cholesky, error) {
+	m := make([]float64, p.K*p.K)
+	w := linalg.General(p.D, p.K, p.Loadings)
+	linalg.Mul(true, false, 1, w, w, 0, linalg.General(p.K, p.K, m))
+	for k := range p.K {
+		m[k*p.K+k] += p.Noise
+	}
+	chol, ok := linalg.NewCholesky(p.K, m)
+	if !ok {
+		return chol, errors.New("bpca: WᵀW + σ²I is not positive definite: the loadings are not finite, or the noise vanishes beside them")
+	}
+	return chol, nil
+}
+
+// Transform returns the posterior p(z|x) of each row of x (n×D): the means, n×K, and
+// the covariance, K×K, which all rows share.
+func (p *Parameters) Transform(x mat.Matrix) (mean *mat.Dense, cov *mat.SymDense, err error) {
+	n, err := p.rowsOf(x)
+	if err != nil {
+		return nil, nil, err
+	}
+	chol, err := p.posterior()
+	if err != nil {
+		return nil, nil, err
+	}
+	mean = mat.NewDense(n, p.K, nil)
+	mean.Mul(p.centred(x), p.W())
+	chol.SolveRight(mean.RawMatrix())
+	inverse := chol.Invert()
+	for i := range inverse {
+		inverse[i] *= p.Noise
+	}
+	return mean, mat.NewSymDense(p.K, inverse), nil
+}
+
+// InverseTransform returns the mean of x given each row of z (n×K): mean + W z, n×D.
+func (p *Parameters) InverseTransform(z mat.Matrix) (*mat.Dense, error) {
+	n, k := z.Dims()
+	if k != p.K || n == 0 {
+		return nil, fmt.Errorf("bpca: z is %d×%d: the model has %d latent dimensions", n, k, p.K)
+	}
+	x := mat.NewDense(n, p.D, nil)
+	x.Mul(z, p.W().T())
+	for i := range n {
+		linalg.Axpy(1, p.Mean, x.RawRowView(i))
+	}
+	return x, nil
+}
+
+// LogProb returns the marginal log-likelihood ln N(x_n | mean, WWᵀ + σ²I) of each row of
+// x (n×D), in nats.
+func (p *Parameters) LogProb(x mat.Matrix) ([]float64, error) {
+	n, err := p.rowsOf(x)
+	if err != nil {
+		return nil, err
+	}
+	y := p.centred(x)
+	return p.logProb(make([]float64, n), y.RawMatrix().Data, n)
+}
+
+// logProb is LogProb for n centred rows. With M = UᵀU, Woodbury gives
+// (WWᵀ + σ²I)⁻¹ = (I − W M⁻¹Wᵀ)/σ² and |WWᵀ + σ²I| = σ^{2(D−K)} |M|.
+func (p *Parameters) logProb(dst, y []float64, n int) ([]float64, error) {
+	chol, err := p.posterior()
+	if err != nil {
+		return nil, err
+	}
+	v := linalg.General(n, p.K, make([]float64, n*p.K))
+	linalg.Mul(false, false, 1, linalg.General(n, p.D, y), linalg.General(p.D, p.K, p.Loadings), 0, v)
+	chol.HalfSolveRight(v)
+	constant := float64(p.D)*math.Log(2*math.Pi) + float64(p.D-p.K)*math.Log(p.Noise) + chol.LogDet()
+	for i := range n {
+		row, along := y[i*p.D:(i+1)*p.D], v.Data[i*p.K:(i+1)*p.K]
+		dst[i] = -0.5 * (constant + (linalg.Dot(row, row)-linalg.Dot(along, along))/p.Noise)
+	}
+	return dst, nil
+}
+
+// LogProb gives the marginal log-likelihood of each row of a block.
+func (Model) LogProb(b framework.Rows, p *Parameters, dst []float64) ([]float64, error) {
+	if b.D != p.D {
+		return nil, fmt.Errorf("bpca: rows have %d columns, the model %d", b.D, p.D)
+	}
+	y := make([]float64, b.N*b.D)
+	for i := range b.N {
+		centre(y[i*b.D:(i+1)*b.D], b.Row(i), p.Mean, 1)
+	}
+	return p.logProb(linalg.Resize(dst, b.N), y, b.N)
+}
+
+// Sample draws n rows of x from the model.
+func (p *Parameters) Sample(n int, rng *rand.Rand) (*mat.Dense, error) {
+	if n < 1 {
+		return nil, fmt.Errorf("bpca: cannot draw %d rows", n)
+	}
+	z := mat.NewDense(n, p.K, nil)
+	for i := range z.RawMatrix().Data {
+		z.RawMatrix().Data[i] = rng.NormFloat64()
+	}
+	x, err := p.InverseTransform(z)
+	if err != nil {
+		return nil, err
+	}
+	sd := math.Sqrt(p.Noise)
+	for i := range x.RawMatrix().Data {
+		x.RawMatrix().Data[i] += sd * rng.NormFloat64()
+	}
+	return x, nil
+}
+
+func (p *Parameters) rowsOf(x mat.Matrix) (int, error) {
+	n, d := x.Dims()
+	if d != p.D || n == 0 {
+		return 0, fmt.Errorf("bpca: the data are %d×%d: the model has %d columns", n, d, p.D)
+	}
+	for i := range n {
+		for j := range d {
+			if v := x.At(i, j); math.IsNaN(v) || math.IsInf(v, 0) {
+				return 0, fmt.Errorf("bpca: row %d, column %d is %v: remove the row, or fill the entry in", i+1, j+1, v)
+			}
+		}
+	}
+	return n, nil
+}
+
+func (p *Parameters) centred(x mat.Matrix) *mat.Dense {
+	y := mat.DenseCopyOf(x)
+	n, _ := y.Dims()
+	for i := range n {
+		linalg.Axpy(-1, p.Mean, y.RawRowView(i))
+	}
+	return y
+}

@@ -1,0 +1,245 @@
+package bpca
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/latent-go/latent/framework"
+)
+
+// A Spectrum is the eigen-decomposition of the covariance of a table, C = VΛVᵀ: all
+// that the closed form needs.
+type Spectrum struct {
+	N       float64   // sum of the row weights
+	D       int       // columns
+	Mean    []float64 // length D
+	Values  []float64 // eigenvalues c_1 ≥ c_2 ≥ …; those beyond the last are 0
+	Vectors []float64 // D×len(Values) row-major, column j belongs to Values[j]
+}
+
+// Spectrum decomposes the covariance of the moments.
+func (m *Moments) Spectrum() (*Spectrum, error) {
+	if err := m.check(); err != nil {
+		return nil, err
+	}
+	s := &Spectrum{N: m.N, D: m.D, Mean: m.Mean}
+	return s, s.decompose(mat.NewSymDense(m.D, m.Scatter), nil)
+}
+
+// Decompose makes the spectrum of a table in memory: from its D×D moments, or from
+// the N×N products of its rows where there are fewer rows than columns.
+func Decompose(ctx context.Context, t *framework.Table, workers int) (*Spectrum, error) {
+	n, d := t.Dims()
+	if n >= d {
+		m, err := Summarize(ctx, t, workers)
+		if err != nil {
+			return nil, err
+		}
+		return m.Spectrum()
+	}
+	var c columns
+	all := t.All()
+	if err := c.add(all); err != nil {
+		return nil, err
+	}
+	if err := checkData(c.rows, d, c.variances()); err != nil {
+		return nil, err
+	}
+	y := mat.NewDense(n, d, nil)
+	for i := range n {
+		centre(y.RawRowView(i), all.Row(i), c.mean, math.Sqrt(all.Weight(i)))
+	}
+	var gram mat.SymDense
+	gram.SymOuterK(1, y)
+	s := &Spectrum{N: c.n, D: d, Mean: c.mean}
+	return s, s.decompose(&gram, y)
+}
+
+// decompose fills in values and vectors from the scatter matrix, or from the Gram
+// matrix of the centred rows y.
+func (s *Spectrum) decompose(a *mat.SymDense, y *mat.Dense) error {
+	var eigen mat.EigenSym
+	if !eigen.Factorize(a, true) {
+		return errors.New("bpca: no eigenvalues of the covariance: the data overflow; divide them by a large number first")
+	}
+	s.Values = eigen.Values(nil)
+	for i, c := range s.Values {
+		s.Values[i] = max(0, c) / s.N
+	}
+	slices.Reverse(s.Values)
+	var u mat.Dense
+	eigen.VectorsTo(&u)
+	if y != nil {
+		var v mat.Dense
+		v.Mul(y.T(), &u)
+		u = v
+	}
+	r := len(s.Values)
+	s.Vectors = make([]float64, s.D*r)
+	for j := range r {
+		length := 1.0
+		if y != nil {
+			length = mat.Norm(u.ColView(r-1-j), 2)
+		}
+		for i := range s.D {
+			if length > 0 {
+				s.Vectors[i*r+j] = u.At(i, r-1-j) / length
+			}
+		}
+	}
+	return nil
+}
+
+// Solutions are the fixed points of EM and of gFAB at every K at once, in closed form
+// (docs/theory/bpca.md; for EM: Tipping & Bishop 1999). K runs from 1 to Max.
+type Solutions struct {
+	spectrum *Spectrum
+	unit     float64   // mean column variance
+	noise    []float64 // noise[k]: mean of c_{k+1..D}
+	logs     []float64 // logs[k]: Σ_{i≤k} ln c_i
+}
+
+// Solve finds the fixed points for K = 1…kmax; kmax 0 stands for D − 1. It is an error
+// when kmax ≥ D, and when not even K = 1 leaves noise over. Where the data lie in a
+// space of fewer than kmax dimensions the solutions end below its dimension.
+func Solve(s *Spectrum, kmax int) (*Solutions, error) {
+	if kmax == 0 {
+		kmax = s.D - 1
+	}
+	if err := checkK(kmax, s.D); err != nil {
+		return nil, err
+	}
+	sol := &Solutions{spectrum: s}
+	tail := make([]float64, s.D+1) // tail[k] = c_{k+1} + … + c_D, from the smallest up
+	for k := len(s.Values) - 1; k >= 0; k-- {
+		tail[k] = tail[k+1] + s.Values[k]
+	}
+	sol.unit = tail[0] / float64(s.D)
+	logs := 0.0
+	for k := 0; k <= kmax; k++ {
+		noise := tail[k] / float64(s.D-k)
+		if !(noise > vanishing*sol.unit) {
+			break
+		}
+		if k > 0 {
+			logs += math.Log(s.Values[k-1])
+		}
+		sol.noise = append(sol.noise, noise)
+		sol.logs = append(sol.logs, logs)
+	}
+	if sol.Max() < 1 {
+		return nil, noNoise(1)
+	}
+	return sol, nil
+}
+
+// Max is the largest K with a solution.
+func (s *Solutions) Max() int { return len(s.noise) - 1 }
+
+// Noise is the noise variance 1/λ at k, the same for EM and gFAB.
+func (s *Solutions) Noise(k int) float64 { return s.noise[k] }
+
+// inflation is ‖w‖² of gFAB over that of EM, 1/(1 − D/N); 1 for EM.
+func (s *Solutions) inflation(m framework.Method) (float64, error) {
+	n, d := s.spectrum.N, float64(s.spectrum.D)
+	if m == framework.EM {
+		return 1, nil
+	}
+	if n <= d {
+		return 0, tooFewRows(n, s.spectrum.D)
+	}
+	return n / (n - d), nil
+}
+
+// Evaluation is what criteria judge, at the fixed point with k latent dimensions of EM,
+// or of gFAB (FAB's is the same). With N ≤ D gFAB has none: [ErrTooFewRows].
+func (s *Solutions) Evaluation(k int, m framework.Method) (framework.Evaluation, error) {
+	if k < 1 || k > s.Max() {
+		return framework.Evaluation{}, fmt.Errorf("bpca: no solution at K = %d: they run from 1 to %d", k, s.Max())
+	}
+	g, err := s.inflation(m)
+	if err != nil {
+		return framework.Evaluation{}, err
+	}
+	n, d, kk, sigma2 := s.spectrum.N, float64(s.spectrum.D), float64(k), s.noise[k]
+	// Σ⁻¹ = g·λ·diag(c), every S_kk = N/g, and 1/λ = RSS/(ND).
+	logRatio := s.logs[k] - kk*math.Log(sigma2)
+	e := framework.Evaluation{
+		Entropy:      n * gaussianEntropy(k, -kk*math.Log(g)-logRatio),
+		LogJoint:     -0.5 * (n*d*(math.Log(2*math.Pi*sigma2)+1) + n*kk*math.Log(2*math.Pi) + kk*n/g),
+		LogDet:       d * kk * math.Log(s.unit/(sigma2*g)),
+		LogDetCounts: -d * kk * math.Log(g),
+		Shape:        shape(k, s.spectrum.D),
+		N:            n,
+	}
+	// ln p(X|Π̂): the covariance has eigenvalues g(c − σ²) + σ² and σ².
+	quadratic := d - kk
+	logDet := (d - kk) * math.Log(sigma2)
+	for _, c := range s.spectrum.Values[:k] {
+		v := g*(c-sigma2) + sigma2
+		quadratic += c / v
+		logDet += math.Log(v)
+	}
+	e.LogLikelihood = -n / 2 * (d*math.Log(2*math.Pi) + logDet + quadratic)
+	return e, nil
+}
+
+// Value is criterion c at k latent dimensions, at the fixed point of gFAB for gFIC and
+// FIC and at that of EM for the others. ICL, which needs discrete latent variables, is
+// an error.
+func (s *Solutions) Value(k int, c framework.Criterion) (float64, error) {
+	if c.Needs&framework.NeedsAssigner != 0 {
+		return 0, fmt.Errorf("bpca: %s needs discrete latent variables", c.Name)
+	}
+	e, err := s.Evaluation(k, MethodFor(c))
+	if err != nil {
+		return 0, err
+	}
+	return c.Value(&e), nil
+}
+
+// MethodFor is the method whose fixed point maximises c: gFAB where c counts F.
+func MethodFor(c framework.Criterion) framework.Method {
+	if c.Needs&(framework.NeedsCurvature|framework.NeedsCounts) != 0 {
+		return framework.GFAB
+	}
+	return framework.EM
+}
+
+// Best returns the K with the largest value of c, and that value.
+func (s *Solutions) Best(c framework.Criterion) (k int, value float64, err error) {
+	value = math.Inf(-1)
+	for i := 1; i <= s.Max(); i++ {
+		v, err := s.Value(i, c)
+		if err != nil {
+			return 0, 0, err
+		}
+		if v > value {
+			k, value = i, v
+		}
+	}
+	return k, value, nil
+}
+
+// Parameters are W = V_K (g(Λ_K − σ²I))^½ and σ² at k latent dimensions, in canonical
+// rotation; g = 1 for EM and 1/(1 − D/N) for gFAB.
+func (s *Solutions) Parameters(k int, m framework.Method) (*Parameters, error) {
+	if _, err := s.Evaluation(k, m); err != nil {
+		return nil, err
+	}
+	g, _ := s.inflation(m)
+	d, r := s.spectrum.D, len(s.spectrum.Values)
+	p := &Parameters{K: k, D: d, Mean: s.spectrum.Mean, Loadings: make([]float64, d*k), Noise: s.noise[k]}
+	for j := range k {
+		length := math.Sqrt(g * max(0, s.spectrum.Values[j]-p.Noise))
+		for i := range d {
+			p.Loadings[i*k+j] = length * s.spectrum.Vectors[i*r+j]
+		}
+	}
+	return p.Canonical(), nil
+}

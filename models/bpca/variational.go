@@ -1,0 +1,243 @@
+package bpca
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mathext"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/laplace"
+)
+
+// Prior is that of variational Bayesian PCA (Bishop 1999): rows of W are
+// N(0, diag(α)⁻¹), α_k ~ Gamma(AlphaShape, AlphaRate), λ ~ Gamma(LambdaShape,
+// LambdaRate), for data divided by Unit.
+type Prior struct {
+	// FixedAlpha, when positive, is α itself: 1 makes it "VB1" of paper G, section 7.
+	// Otherwise α has its gamma prior, "VB2".
+	FixedAlpha              float64
+	AlphaShape, AlphaRate   float64 // 0 stands for 0.01
+	LambdaShape, LambdaRate float64 // 0 stands for 0.01
+	// Unit is the standard deviation that the prior takes for 1, in the units of the
+	// data. 0 stands for the root of the mean column variance, which makes the ELBO's
+	// choice of K the same in all units; 1 is the prior on the data as they are.
+	Unit float64
+}
+
+func (pr Prior) resolved() (Prior, error) {
+	for _, v := range []*float64{&pr.AlphaShape, &pr.AlphaRate, &pr.LambdaShape, &pr.LambdaRate} {
+		if *v == 0 {
+			*v = 0.01
+		}
+		if !(*v > 0) || math.IsInf(*v, 0) {
+			return pr, fmt.Errorf("bpca: prior hyperparameter %v is not positive and finite", *v)
+		}
+	}
+	if !(pr.FixedAlpha >= 0) || math.IsInf(pr.FixedAlpha, 0) || !(pr.Unit >= 0) || math.IsInf(pr.Unit, 0) {
+		return pr, fmt.Errorf("bpca: prior with fixed alpha %v and unit %v: both must be finite and not negative", pr.FixedAlpha, pr.Unit)
+	}
+	return pr, nil
+}
+
+// Variational is BPCA with a posterior q(W)q(λ)q(α) in place of estimates: the engine's
+// EM on it is variational Bayes, and its criterion is the ELBO.
+type Variational struct{ Prior Prior }
+
+// CompressedVariational is [Variational] fitted from [Moments].
+type CompressedVariational struct{ Variational }
+
+// Posterior holds the hyperparameters of q(W) = Π_d N(w_d | loadings, Cov),
+// q(λ) = Gamma(Shape, Rate) and q(α_k) = Gamma(AlphaShape, AlphaRates[k]).
+type Posterior struct {
+	K          int       `json:"k"`
+	D          int       `json:"d"`
+	Mean       []float64 `json:"mean"`        // of the data, length D
+	Loadings   []float64 `json:"loadings"`    // E[W], D×K row-major
+	Cov        []float64 `json:"cov"`         // K×K, covariance of each row of W
+	Shape      float64   `json:"shape"`       // of q(λ)
+	Rate       float64   `json:"rate"`        // of q(λ)
+	AlphaShape float64   `json:"alpha_shape"` // of q(α_k); 0 when α is fixed
+	AlphaRates []float64 `json:"alpha_rates"` // length K
+	Unit       float64   `json:"unit"`        // variance that the prior takes for 1
+	LogDetCov  float64   `json:"log_det_cov"` // ln|Cov|
+}
+
+// Point returns the parameters at E[W] and 1/E[λ].
+func (p *Posterior) Point() *Parameters {
+	return &Parameters{K: p.K, D: p.D, Mean: p.Mean, Loadings: p.Loadings, Noise: p.Rate / p.Shape}
+}
+
+// BoundsEvidence marks the model as [framework.Variational].
+func (Variational) BoundsEvidence() {}
+
+// Init starts from the same draw as [Model], with q(W) as narrow as one row makes it.
+func (v Variational) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*Posterior, error) {
+	p, err := Model{}.Init(ctx, src, k, rng)
+	if err != nil {
+		return nil, err
+	}
+	return v.start(p)
+}
+
+// Init is that of [Variational], from moments.
+func (v CompressedVariational) Init(ctx context.Context, src framework.Source[*Moments], k int, rng *rand.Rand) (*Posterior, error) {
+	p, err := Compressed{}.Init(ctx, src, k, rng)
+	if err != nil {
+		return nil, err
+	}
+	return v.start(p)
+}
+
+func (v Variational) start(p *Parameters) (*Posterior, error) {
+	prior, err := v.Prior.resolved()
+	if err != nil {
+		return nil, err
+	}
+	unit := prior.Unit * prior.Unit
+	if unit == 0 {
+		unit = 2 * p.Noise // the start's noise is half of the mean column variance
+	}
+	q := &Posterior{K: p.K, D: p.D, Mean: p.Mean, Loadings: p.Loadings, Unit: unit,
+		Cov: make([]float64, p.K*p.K), Shape: 1, Rate: p.Noise, AlphaRates: make([]float64, p.K)}
+	alpha := prior.FixedAlpha
+	if alpha == 0 {
+		alpha, q.AlphaShape = 1, prior.AlphaShape+float64(p.D)/2
+	}
+	for k := range p.K {
+		q.Cov[k*p.K+k] = p.Noise / float64(p.D)
+		q.AlphaRates[k] = q.AlphaShape / alpha
+	}
+	q.LogDetCov = float64(p.K) * math.Log(p.Noise/float64(p.D))
+	return q, nil
+}
+
+// NewStatistics makes statistics for p.K latent dimensions.
+func (Variational) NewStatistics(p *Posterior) *Statistics { return newStatistics(p.K, p.D) }
+
+// Prepare sets up q(z): Σ⁻¹ = I + E[λ]E[WᵀW], μ_n = E[λ]Σ E[W]ᵀ(x_n − mean).
+func (Variational) Prepare(p *Posterior, tilt *laplace.Tilt, s *Statistics) error {
+	if tilt != nil {
+		return errors.New("bpca: a variational model has no curvature to tilt by")
+	}
+	lambda := p.Shape / p.Rate
+	s.ww = linalg.Resize(s.ww, p.K*p.K)
+	p.secondMoment(lambda, s.ww)
+	return s.prepare(p.Mean, p.Loadings, lambda, s.ww, nil)
+}
+
+// secondMoment writes factor·E[WᵀW] to dst.
+func (p *Posterior) secondMoment(factor float64, dst []float64) {
+	w := linalg.General(p.D, p.K, p.Loadings)
+	linalg.Mul(true, false, factor, w, w, 0, linalg.General(p.K, p.K, dst))
+	linalg.Axpy(factor*float64(p.D), p.Cov, dst)
+}
+
+// Infer adds the rows of a block.
+func (Variational) Infer(b framework.Rows, p *Posterior, s *Statistics) (float64, error) {
+	return s.addRows(b)
+}
+
+// Infer adds all rows that the moments stand for.
+func (CompressedVariational) Infer(m *Moments, p *Posterior, s *Statistics) (float64, error) {
+	return s.addMoments(m)
+}
+
+// Maximize updates q(W), then q(α), then q(λ), each the best given the others.
+func (v Variational) Maximize(s *Statistics, p, dst *Posterior) (*Posterior, error) {
+	prior, err := v.Prior.resolved()
+	if err != nil {
+		return nil, err
+	}
+	k, d := p.K, p.D
+	if dst == nil {
+		dst = &Posterior{Loadings: make([]float64, d*k), Cov: make([]float64, k*k), AlphaRates: make([]float64, k)}
+	}
+	dst.K, dst.D, dst.Mean, dst.Unit, dst.AlphaShape = k, d, p.Mean, p.Unit, p.AlphaShape
+
+	// q(W): precision E[diag α]/unit + E[λ]S.
+	lambda := p.Shape / p.Rate
+	for i, zz := range s.ZZ {
+		dst.Cov[i] = lambda * zz
+	}
+	for i := range k {
+		dst.Cov[i*k+i] += v.alpha(prior, p, i) / p.Unit
+	}
+	chol, ok := linalg.NewCholesky(k, dst.Cov)
+	if !ok {
+		return dst, fmt.Errorf("bpca: the precision of q(W) is not positive definite at K = %d: rescale the data", k)
+	}
+	dst.LogDetCov = -chol.LogDet()
+	chol.Invert()
+	linalg.Mul(false, false, lambda, linalg.General(d, k, s.XZ), linalg.General(k, k, dst.Cov), 0, linalg.General(d, k, dst.Loadings))
+
+	// q(α).
+	for i := range k {
+		dst.AlphaRates[i] = prior.AlphaRate + 0.5*dst.columnSquare(i)/p.Unit
+	}
+
+	// q(λ).
+	s.ww = linalg.Resize(s.ww, k*k)
+	dst.secondMoment(1, s.ww)
+	residual := s.SumSq - 2*linalg.Dot(dst.Loadings, s.XZ) + linalg.Dot(s.ww, s.ZZ)
+	dst.Shape = prior.LambdaShape + s.N*float64(d)/2
+	dst.Rate = prior.LambdaRate*p.Unit + residual/2
+	return dst, nil
+}
+
+// alpha is E[α_k].
+func (v Variational) alpha(prior Prior, p *Posterior, k int) float64 {
+	if prior.FixedAlpha > 0 {
+		return prior.FixedAlpha
+	}
+	return p.AlphaShape / p.AlphaRates[k]
+}
+
+// columnSquare is E‖w_k‖².
+func (p *Posterior) columnSquare(k int) float64 {
+	sum := float64(p.D) * p.Cov[k*p.K+k]
+	for d := range p.D {
+		sum += p.Loadings[d*p.K+k] * p.Loadings[d*p.K+k]
+	}
+	return sum
+}
+
+// LogJoint is E[ln p(X,Z,W,λ,α)] + H(q(W)) + H(q(λ)) + H(q(α)).
+func (v Variational) LogJoint(s *Statistics, p *Posterior) float64 {
+	prior, err := v.Prior.resolved()
+	if err != nil {
+		panic(err) // Init has refused it
+	}
+	s.ww = linalg.Resize(s.ww, p.K*p.K)
+	p.secondMoment(1, s.ww)
+	d := float64(p.D)
+	logLambda := mathext.Digamma(p.Shape) - math.Log(p.Rate)
+	value := s.logJoint(p.Loadings, s.ww, p.Shape/p.Rate, logLambda)
+	value += d * gaussianEntropy(p.K, p.LogDetCov)
+	value -= gammaDivergence(p.Shape, p.Rate, prior.LambdaShape, prior.LambdaRate*p.Unit)
+	for k := range p.K {
+		alpha, logAlpha := prior.FixedAlpha, math.Log(prior.FixedAlpha)
+		if prior.FixedAlpha == 0 {
+			alpha = p.AlphaShape / p.AlphaRates[k]
+			logAlpha = mathext.Digamma(p.AlphaShape) - math.Log(p.AlphaRates[k])
+			value -= gammaDivergence(p.AlphaShape, p.AlphaRates[k], prior.AlphaShape, prior.AlphaRate)
+		}
+		value += 0.5 * (d*(logAlpha-math.Log(2*math.Pi*p.Unit)) - alpha*p.columnSquare(k)/p.Unit)
+	}
+	return value
+}
+
+// gammaDivergence is KL(Gamma(a, b) ‖ Gamma(a0, b0)), shape and rate.
+func gammaDivergence(a, b, a0, b0 float64) float64 {
+	lga, _ := math.Lgamma(a)
+	lga0, _ := math.Lgamma(a0)
+	return (a-a0)*mathext.Digamma(a) - lga + lga0 + a0*(math.Log(b)-math.Log(b0)) + a*(b0-b)/b
+}
+
+// Shape counts W and λ as [Model] does; they are integrated out, so the ELBO charges for
+// them by itself.
+func (Variational) Shape(p *Posterior) framework.Shape { return shape(p.K, p.D) }
