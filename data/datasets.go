@@ -77,5 +77,5 @@ func Load(name string) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	return read(bytes.NewReader(compressed))
+	return Read(bytes.NewReader(compressed), CSVOptions{})
 }

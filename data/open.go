@@ -17,7 +17,7 @@ const gzipMagic = "\x1f\x8b"
 // compressed with gzip. Errors begin with the path.
 func Open(path string) (*Table, error) {
 	if path == "-" {
-		t, err := read(os.Stdin)
+		t, err := Read(os.Stdin, CSVOptions{})
 		if err != nil {
 			return nil, fmt.Errorf("standard input: %w", err)
 		}
@@ -28,7 +28,7 @@ func Open(path string) (*Table, error) {
 		return nil, err
 	}
 	defer f.Close() //nolint:errcheck // nothing was written
-	t, err := read(f)
+	t, err := Read(f, CSVOptions{})
 	var named *fs.PathError
 	if err != nil && !errors.As(err, &named) {
 		err = fmt.Errorf("%s: %w", path, err)
@@ -36,8 +36,8 @@ func Open(path string) (*Table, error) {
 	return t, err
 }
 
-// read reads a table of any format.
-func read(r io.Reader) (*Table, error) {
+// Read reads a table from r, of any format that [Open] knows; o is for CSV.
+func Read(r io.Reader, o CSVOptions) (*Table, error) {
 	head, r, err := peek(r)
 	if err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func read(r io.Reader) (*Table, error) {
 	case bytes.HasPrefix(head, []byte(npyMagic)):
 		return ReadNPY(r)
 	case !bytes.HasPrefix(head, []byte(gzipMagic)):
-		return ReadCSV(r, CSVOptions{})
+		return ReadCSV(r, o)
 	}
 
 	compressed := rewinder(r) // what may have to be kept is the compressed text
@@ -70,7 +70,7 @@ func read(r io.Reader) (*Table, error) {
 	case bytes.HasPrefix(head, []byte(gzipMagic)):
 		return nil, errors.New("compressed twice; decompress it once")
 	}
-	t, err := readCSV(inflate, CSVOptions{})
+	t, err := readCSV(inflate, o)
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		err = errors.New("the compressed data are cut short; copy the file again")
 	}
