@@ -1,0 +1,182 @@
+// Command latent fits latent variable models to tables, chooses their size, and
+// applies the models it has saved.
+//
+//	latent fit                              gFAB with BPCA on an embedded data set
+//	latent fit --data FILE --out MODEL.json
+//	latent select --data FILE               criteria over a range of K
+//	latent predict MODEL.json --data FILE   latent means and log-likelihood of each row
+//	latent sample MODEL.json -n 100         rows drawn from the model
+//	latent datasets                         the embedded data sets
+//	latent version
+//
+// Results go to standard output, as text or as JSON (--format json). Standard error
+// has one line for an error, one for each remark on the data and, on a terminal, the
+// progress of the fit. The exit status is 0 when done, 1 when data or fit failed and
+// 2 when the command was used wrongly.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+const (
+	statusDone   = 0
+	statusFailed = 1
+	statusUsage  = 2
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+type commands struct {
+	Fit      fitCommand      `cmd:"" help:"Fit a model and choose its size. Without flags: gFAB with BPCA on the embedded Satellite data."`
+	Select   selectCommand   `cmd:"" help:"Score every number of latent dimensions in a range by several criteria."`
+	Predict  predictCommand  `cmd:"" help:"Latent posterior means and log-likelihood of each row under a saved model."`
+	Sample   sampleCommand   `cmd:"" help:"Draw rows from a saved model."`
+	Datasets datasetsCommand `cmd:"" help:"List the embedded data sets."`
+	Version  versionCommand  `cmd:"" help:"Print the version."`
+}
+
+// A session is one run of the command with its surroundings.
+type session struct {
+	context.Context
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	notes          []string
+}
+
+// note keeps a remark for standard error. It is told with the result: an error comes
+// alone.
+func (s *session) note(format string, args ...any) {
+	s.notes = append(s.notes, fmt.Sprintf(format, args...))
+}
+
+// out is standard output, for results.
+func (s *session) out() io.Writer {
+	for _, note := range s.notes {
+		_, _ = fmt.Fprintln(s.stderr, "latent: "+note)
+	}
+	s.notes = nil
+	return s.stdout
+}
+
+// usageError is an error of the caller and not of the data.
+type usageError struct{ error }
+
+func misused(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// run is the command as a function: it returns the exit status.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (status int) {
+	s := &session{Context: ctx, stdin: stdin, stdout: stdout, stderr: stderr}
+	defer func() {
+		if p := recover(); p != nil {
+			status = s.fail(fmt.Errorf("internal error, please report it: %v", p))
+		}
+	}()
+	answered := false // by kong: --help
+	parser, err := kong.New(&commands{},
+		kong.Name("latent"),
+		kong.Description("Latent variable models that choose their own size."),
+		kong.Writers(stdout, stderr),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Exit(func(int) { answered = true }))
+	if err != nil {
+		return s.fail(err)
+	}
+	command, err := parser.Parse(joinNegative(args))
+	if answered {
+		return statusDone
+	}
+	if err != nil {
+		return s.fail(usageError{withChoices(err)})
+	}
+	if err := command.Run(s); err != nil {
+		return s.fail(err)
+	}
+	return statusDone
+}
+
+// joinNegative writes --flag -1 as --flag=-1: to the parser, -1 alone is a flag.
+func joinNegative(args []string) []string {
+	var joined []string
+	for _, arg := range args {
+		last := len(joined) - 1
+		if _, err := strconv.ParseFloat(arg, 64); err == nil && arg[0] == '-' && last >= 0 && strings.HasPrefix(joined[last], "--") {
+			joined[last] += "=" + arg
+			continue
+		}
+		joined = append(joined, arg)
+	}
+	return joined
+}
+
+// withChoices adds the commands to an error where one was expected, and the flags to
+// an error about an unknown one.
+func withChoices(err error) error {
+	var parse *kong.ParseError
+	if !errors.As(err, &parse) {
+		return err
+	}
+	var names []string
+	switch at := parse.Context; {
+	case strings.HasPrefix(err.Error(), "unknown flag"):
+		for _, flag := range at.Flags() {
+			names = append(names, "--"+flag.Name)
+		}
+		return fmt.Errorf("%w: the flags are %s", err, strings.Join(names, ", "))
+	case at.Selected() == nil:
+		for _, command := range at.Model.Children {
+			names = append(names, command.Name)
+		}
+		problem, _, _ := strings.Cut(err.Error(), ", did you mean")
+		if strings.HasPrefix(problem, "expected") {
+			problem = "no command"
+		}
+		return fmt.Errorf("%s: choose one of %s, or see latent --help", problem, strings.Join(names, ", "))
+	}
+	return err
+}
+
+// fail reports an error in one line and returns the exit status that belongs to it.
+func (s *session) fail(err error) int {
+	if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
+		return statusFailed // the reader of the output has gone, and knows it
+	}
+	_, _ = fmt.Fprintln(s.stderr, "latent: "+oneLine(err))
+	var usage usageError
+	if errors.As(err, &usage) {
+		return statusUsage
+	}
+	return statusFailed
+}
+
+// oneLine is an error's message without the names of the packages it came through.
+// The errors of several restarts are told once where they agree.
+func oneLine(err error) string {
+	var lines []string
+	for line := range strings.Lines(err.Error()) {
+		line = strings.TrimSpace(line)
+		for _, name := range []string{"framework: ", "bpca: ", "laplace: ", "pruning: "} {
+			line = strings.ReplaceAll(line, ": "+name, ": ")
+			line = strings.TrimPrefix(line, name)
+		}
+		if line != "" && !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "; ")
+}

@@ -1,0 +1,440 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/latent-go/latent/data"
+)
+
+// latent runs the command in this process.
+func latent(stdin string, args ...string) (status int, stdout, stderr string) {
+	var out, errs bytes.Buffer
+	status = run(context.Background(), args, strings.NewReader(stdin), &out, &errs)
+	return status, out.String(), errs.String()
+}
+
+// done runs the command and expects it to succeed.
+func done(t *testing.T, args ...string) (stdout, stderr string) {
+	t.Helper()
+	status, stdout, stderr := latent("", args...)
+	require.Equal(t, 0, status, "latent %v: %s", args, stderr)
+	return stdout, stderr
+}
+
+// fitJSON is the report of a fit.
+func fitJSON(t *testing.T, args ...string) report {
+	t.Helper()
+	stdout, _ := done(t, append([]string{"fit", "--format", "json"}, args...)...)
+	var r report
+	require.NoError(t, json.Unmarshal([]byte(stdout), &r))
+	return r
+}
+
+// file writes a temporary file.
+func file(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+// csvOf writes an embedded data set with numbers only, each changed by f.
+func csvOf(t *testing.T, name string, f func(v float64) float64) string {
+	t.Helper()
+	table, err := data.Load(name)
+	require.NoError(t, err)
+	if set, _ := data.Lookup(name); set.Label != "" {
+		table, err = table.Drop(set.Label)
+		require.NoError(t, err)
+	}
+	x, n, d, err := table.Matrix()
+	require.NoError(t, err)
+	for i := range x {
+		x[i] = f(x[i])
+	}
+	var text bytes.Buffer
+	require.NoError(t, data.WriteCSV(&text, table.Names, x, n, d))
+	return file(t, name+".csv", text.String())
+}
+
+func same(v float64) float64 { return v }
+
+// The closed form of gFAB has its maximum at K = 23, and so ends pruning from 35.
+func TestFitWithoutFlagsFindsTheSizeOfSatellite(t *testing.T) {
+	best := fitJSON(t, "--method", "closed-form")
+	assert.Equal(t, 23, best.K)
+	r := fitJSON(t)
+	assert.Equal(t, 23, r.K)
+	assert.InEpsilon(t, float64(best.Value), float64(r.Value), 1e-8)
+	assert.True(t, r.Converged)
+
+	stdout, stderr := done(t, "fit")
+	for _, part := range []string{"satellite: 6435 rows × 36 columns", "chosen K", "gfic", "converged after", "noise variance", "variance explained", "cumulative", "Pruned from K = 35", "time", "latent predict"} {
+		assert.Contains(t, stdout, part)
+	}
+	assert.Equal(t, "latent: left out the class labels of satellite, column \"classes\" (--select chooses columns)\n", stderr)
+}
+
+func TestFitKeepsTheContractOfItsJSON(t *testing.T) {
+	keys := []string{"model", "family", "method", "criterion", "value", "k", "kmax", "n", "d", "iterations", "converged", "status", "seed", "seconds", "trace", "k_trace", "shape", "params"}
+	allowed := []string{"by_k", "rows", "columns", "pruned", "restarts", "explained", "posterior"}
+	for _, method := range []string{"gfab", "fab", "em", "vb", "closed-form"} {
+		for _, size := range [][]string{nil, {"--k", "2"}, {"--kmax", "2"}} {
+			stdout, _ := done(t, append([]string{"fit", "--data", "iris", "--format", "json", "--method", method, "--seed", "7"}, size...)...)
+			var object map[string]any
+			require.NoError(t, json.Unmarshal([]byte(stdout), &object))
+			for _, key := range keys {
+				assert.Contains(t, object, key, method)
+			}
+			for key := range object {
+				assert.True(t, slices.Contains(keys, key) || slices.Contains(allowed, key), key)
+			}
+			assert.Equal(t, method, object["method"])
+			assert.EqualValues(t, 150, object["n"])
+			assert.EqualValues(t, 4, object["d"])
+			assert.EqualValues(t, 7, object["seed"])
+			assert.Len(t, object["trace"], len(object["k_trace"].([]any)))
+			assert.NotNil(t, object["trace"])
+			if method != "closed-form" {
+				assert.Len(t, object["trace"], int(object["iterations"].(float64)))
+			}
+			assert.Equal(t, method == "vb", object["posterior"] != nil)
+			shape := object["shape"].(map[string]any)
+			k := object["k"].(float64)
+			assert.Equal(t, map[string]any{"k": k, "component": 4 * k, "shared": 1.}, shape)
+			if size != nil {
+				assert.EqualValues(t, 2, object["kmax"])
+				assert.EqualValues(t, 2, k)
+			}
+			prunes := method == "gfab" || method == "fab"
+			assert.Equal(t, !prunes && !slices.Contains(size, "--k"), object["by_k"] != nil)
+		}
+	}
+}
+
+func TestMethodsAgreeWithTheClosedForm(t *testing.T) {
+	for _, c := range []struct{ method, criterion string }{{"gfab", "gfic"}, {"fab", "fic"}, {"em", "bicem"}, {"em", "bic"}, {"em", "aic"}} {
+		solved := fitJSON(t, "--data", "iris", "--method", "closed-form", "--criterion", c.criterion)
+		r := fitJSON(t, "--data", "iris", "--method", c.method, "--criterion", c.criterion)
+		assert.Equal(t, solved.K, r.K)
+		assert.InEpsilon(t, float64(solved.Value), float64(r.Value), 1e-7, "%v", c)
+	}
+}
+
+func TestScalingKeepsKAndShiftsTheValue(t *testing.T) {
+	plain, scaled := csvOf(t, "satellite", same), csvOf(t, "satellite", func(v float64) float64 { return 1000 * v })
+	for _, method := range []string{"gfab", "closed-form"} {
+		a, b := fitJSON(t, "--data", plain, "--method", method), fitJSON(t, "--data", scaled, "--method", method)
+		assert.Equal(t, a.K, b.K)
+		shift := float64(a.N) * float64(a.D) * math.Log(1000)
+		assert.InEpsilon(t, float64(a.Value)-shift, float64(b.Value), 1e-9, method)
+	}
+}
+
+func TestWeightThreeIsThreeRows(t *testing.T) {
+	weighted, repeated := "w,a,b,c\n", "a,b,c\n"
+	for i := range 30 {
+		x := float64(i)
+		row := fmt.Sprintf("%v,%v,%v\n", math.Sin(x)+0.3*math.Sin(7*x*x), math.Sin(x)+0.3*math.Cos(5*x*x), x/9)
+		times := 1 + 2*(i%2)
+		weighted += fmt.Sprintf("%d,%s", times, row)
+		repeated += strings.Repeat(row, times)
+	}
+	w, r := file(t, "w.csv", weighted), file(t, "r.csv", repeated)
+	for _, method := range []string{"gfab", "em", "vb", "closed-form"} {
+		a := fitJSON(t, "--data", w, "--weights", "w", "--method", method)
+		b := fitJSON(t, "--data", r, "--method", method)
+		assert.Equal(t, b.N, a.N)
+		assert.EqualValues(t, 60, a.N)
+		assert.Equal(t, []string{"a", "b", "c"}, a.Columns)
+		assert.Equal(t, b.K, a.K)
+		assert.InEpsilon(t, float64(b.Value), float64(a.Value), 1e-9, method)
+	}
+}
+
+func TestMoreColumnsThanRows(t *testing.T) {
+	text := ""
+	for i := range 8 {
+		for j := range 12 {
+			text += fmt.Sprintf("%v,", math.Sin(float64(i*i+3*j*j*i+j)))
+		}
+		text += fmt.Sprintf("%v\n", i)
+	}
+	path := file(t, "wide.csv", text)
+	for _, args := range [][]string{{"--method", "em"}, {"--method", "vb", "--max-iter", "300"}, {"--method", "closed-form", "--criterion", "bicem"}} {
+		r := fitJSON(t, append([]string{"--data", path}, args...)...)
+		assert.Equal(t, 7, r.KMax)
+		assert.Equal(t, 13, r.D)
+	}
+	for _, method := range []string{"gfab", "fab", "closed-form"} {
+		fails(t, 1, "gFIC and FIC of BPCA do not exist", "", "fit", "--data", path, "--method", method)
+	}
+	stdout, _ := done(t, "select", "--data", path)
+	assert.NotContains(t, stdout, "gfic")
+	assert.Contains(t, stdout, "bicem")
+}
+
+func TestRestartsAreListed(t *testing.T) {
+	r := fitJSON(t, "--data", "iris", "--restarts", "3", "--workers", "1")
+	assert.Len(t, r.Restarts, 3)
+	stdout, _ := done(t, "fit", "--data", "iris", "--restarts", "3")
+	assert.Contains(t, stdout, " start ")
+}
+
+func TestSelectMarksEachCriterionsChoice(t *testing.T) {
+	stdout, _ := done(t, "select", "--format", "json")
+	var s selection
+	require.NoError(t, json.Unmarshal([]byte(stdout), &s))
+	assert.Equal(t, []string{"gfic", "fic", "bicem", "bic", "aic"}, s.Criteria)
+	assert.Equal(t, 23, s.Chosen["gfic"])
+	assert.EqualValues(t, 6435, s.N)
+	assert.Len(t, s.Table, 35)
+
+	stdout, _ = done(t, "select", "--data", "iris", "--kmin", "2", "--criteria", "bic,aic")
+	assert.Contains(t, stdout, "*")
+	assert.NotContains(t, stdout, "bicem")
+	for _, method := range []string{"gfab", "fab", "em", "vb"} {
+		stdout, _ = done(t, "select", "--data", "iris", "--method", method)
+		assert.Contains(t, stdout, "chooses K = 3", method)
+	}
+}
+
+func TestPredictFromTheSavedModelIsBitExact(t *testing.T) {
+	dir := t.TempDir()
+	for _, method := range []string{"gfab", "vb", "closed-form"} {
+		model := filepath.Join(dir, method+".json")
+		r := fitJSON(t, "--data", "iris", "--method", method, "--out", model)
+		saved, err := readModel(model)
+		require.NoError(t, err)
+		assert.Equal(t, r.Params, saved.Params)
+		assert.Equal(t, r.Columns, saved.Columns)
+
+		stdout, _ := done(t, "predict", model, "--data", "iris", "--format", "json")
+		var p struct {
+			Columns          []string
+			Mean, Covariance [][]float64
+			LogLikelihood    []float64 `json:"log_likelihood"`
+		}
+		require.NoError(t, json.Unmarshal([]byte(stdout), &p))
+		table, err := data.Load("iris")
+		require.NoError(t, err)
+		table, err = table.Drop("Species")
+		require.NoError(t, err)
+		x, n, d, err := table.Matrix()
+		require.NoError(t, err)
+		rows := mat.NewDense(n, d, x)
+		mean, cov, err := r.Params.Transform(rows)
+		require.NoError(t, err)
+		logProb, err := r.Params.LogProb(rows)
+		require.NoError(t, err)
+		assert.Equal(t, logProb, p.LogLikelihood)
+		assert.Equal(t, mean.RawRowView(149), p.Mean[149])
+		assert.Equal(t, cov.At(0, 0), p.Covariance[0][0])
+
+		stdout, _ = done(t, "predict", model, "--data", "iris")
+		records, err := csv.NewReader(strings.NewReader(stdout)).ReadAll()
+		require.NoError(t, err)
+		require.Len(t, records, 151)
+		assert.Equal(t, "log_likelihood", records[0][r.K])
+		for i, record := range records[1:] {
+			v, err := strconv.ParseFloat(record[r.K], 64)
+			require.NoError(t, err)
+			assert.Equal(t, logProb[i], v)
+		}
+	}
+}
+
+func TestPredictMatchesColumnsByName(t *testing.T) {
+	model := filepath.Join(t.TempDir(), "m.json")
+	done(t, "fit", "--data", file(t, "a.csv", "a,b,c\n1,2,3\n4,5,6\n7,8,1\n2,2,2\n9,1,1\n"), "--out", model)
+	want, _ := done(t, "predict", model, "--data", file(t, "b.csv", "a,b,c\n1,5,3\n4,4,0\n"))
+	got, _ := done(t, "predict", model, "--data", file(t, "c.csv", "c,extra,a,text,b\n3,,1,x,5\n0,7,4,y,4\n"))
+	assert.Equal(t, want, got)
+	status, got, _ := latent("1,5,3\n4,4,0\n", "predict", model, "--data", "-")
+	assert.Equal(t, 0, status)
+	assert.Equal(t, want, got)
+
+	got, stderr := done(t, "predict", model, "--data", file(t, "d.csv", "a,b,c\n1,5,3\n,2,1\n4,4,0\n"), "--missing", "drop")
+	assert.Equal(t, want, got)
+	assert.Contains(t, stderr, "left out 1 of the 3 rows")
+
+	fails(t, 1, `missing in the data: "b"`, "", "predict", model, "--data", file(t, "e.csv", "a,c,d\n1,2,3\n"))
+	fails(t, 1, `2 columns and the model 3`, "1,2\n", "predict", model, "--data", "-")
+
+	out := filepath.Join(t.TempDir(), "p.csv")
+	done(t, "predict", model, "--data", file(t, "b.csv", "a,b,c\n1,5,3\n4,4,0\n"), "--out", out)
+	written, err := os.ReadFile(out)
+	require.NoError(t, err)
+	assert.Equal(t, want, string(written))
+}
+
+func TestSampleFollowsTheSeed(t *testing.T) {
+	model := filepath.Join(t.TempDir(), "m.json")
+	done(t, "fit", "--data", "iris", "--out", model)
+	a, _ := done(t, "sample", model, "-n", "5000", "--seed", "3")
+	b, _ := done(t, "sample", model, "-n", "5000", "--seed", "3")
+	c, _ := done(t, "sample", model, "-n", "5000", "--seed", "4")
+	assert.Equal(t, a, b)
+	assert.NotEqual(t, a, c)
+	table, err := data.ReadCSV(strings.NewReader(a), data.CSVOptions{})
+	require.NoError(t, err)
+	assert.Equal(t, 5000, table.Rows())
+	assert.Equal(t, []string{"Sepal.Length", "Sepal.Width", "Petal.Length", "Petal.Width"}, table.Names)
+}
+
+func TestDatasetsAndVersion(t *testing.T) {
+	stdout, _ := done(t, "datasets")
+	for _, name := range datasetNames() {
+		assert.Contains(t, stdout, name)
+	}
+	stdout, _ = done(t, "datasets", "--format", "json")
+	var list []dataset
+	require.NoError(t, json.Unmarshal([]byte(stdout), &list))
+	assert.Len(t, list, len(datasetNames()))
+	stdout, _ = done(t, "version")
+	assert.Contains(t, stdout, "latent ")
+	stdout, stderr := done(t, "fit", "--help")
+	assert.Contains(t, stdout, "--kmax")
+	assert.Empty(t, stderr)
+}
+
+// fails expects an exit status and one line that holds part.
+func fails(t *testing.T, want int, part, stdin string, args ...string) {
+	t.Helper()
+	status, stdout, stderr := latent(stdin, args...)
+	assert.Equal(t, want, status, "latent %v: %s", args, stderr)
+	assert.Empty(t, stdout, "latent %v", args)
+	assert.Contains(t, stderr, part, "latent %v", args)
+	assert.True(t, strings.HasPrefix(stderr, "latent: "), stderr)
+	assert.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
+	assert.NotContains(t, stderr, "bpca: ")
+	assert.NotContains(t, stderr, "framework: ")
+}
+
+func TestBadDataAreOneLineAndLeaveNoFile(t *testing.T) {
+	for _, c := range []struct {
+		text, part string
+		flags      []string
+	}{
+		{"a,b,c\n1,2,3\n4,NaN,6\n7,8,1\n", `row 2 of column "b" is missing`, nil},
+		{"a,b,c\n1,2,3\n4,Inf,6\n7,8,1\n", `row 2 of column "b" is infinite`, nil},
+		{"a,b,c\n1,2\n", "line 2 has 2 fields", nil},
+		{"", "empty", nil},
+		{"a,b\nx,y\nz,w\n", "no numeric column", nil},
+		{"a,b,c\n1,2,x\n4,5,y\n", `column "c" is categorical`, nil},
+		{"a,b,c\n1,2,3\n1,5,6\n1,8,1\n1,3,3\n1,0,9\n", `column "a" is constant`, nil},
+		{"a,b,c\n1,2,3\n1,5,6\n1,8,1\n1,3,3\n1,0,9\n", `column "a" is constant`, []string{"--method", "em"}},
+		{"a,b,c\n1,2,3\n1,5,6\n1,8,1\n1,3,3\n1,0,9\n", `column "a" is constant`, []string{"--method", "closed-form"}},
+		{"a,b,c\n1,2,3\n", "1 row", nil},
+		{"a\n1\n2\n3\n", "1 column", nil},
+		{"a,b,c\n1,2,3\n4,5,7\n", "do not exist with no more rows than columns", nil},
+		{"a,b,c\n1,2,3\n4,5,6\n7,8,1\n2,2,2\n9,1,1\n", "K = 3 with D = 3 columns", []string{"--k", "3"}},
+		{"a,b,c\n1,2,3\n4,5,6\n7,8,1\n2,2,2\n9,1,1\n", "K = 5 with D = 3 columns", []string{"--kmax", "5", "--method", "em"}},
+		{"a,b,w\n1,2,1\n4,5,-1\n7,1,1\n", "the weight of row 2 is -1", []string{"--weights", "w"}},
+		{"a,b,w\n1,2,0\n4,5,0\n7,1,0\n", "weights sum to 0", []string{"--weights", "w"}},
+		{"a,b\n1,2\n4,5\n", `no column "w"`, []string{"--weights", "w"}},
+		{"a,b\n1,2\n4,5\n", `no column "q"`, []string{"--drop", "q"}},
+		{"a,b\n1,2\n4,5\n", `no column "q"`, []string{"--select", "a,q"}},
+		{"a,b\n1,NA\nNA,5\n", "no rows left", []string{"--missing", "drop"}},
+	} {
+		dir := t.TempDir()
+		args := append([]string{"fit", "--data", "-", "--out", filepath.Join(dir, "m.json")}, c.flags...)
+		fails(t, 1, c.part, c.text, args...)
+		left, err := os.ReadDir(dir)
+		require.NoError(t, err)
+		assert.Empty(t, left)
+	}
+	fails(t, 1, "no such file", "", "fit", "--data", filepath.Join(t.TempDir(), "none.csv"))
+	fails(t, 1, "categorical", "", "fit", "--data", "iris", "--select", "Sepal.Length,Species")
+	fails(t, 1, "is a directory", "", "fit", "--out", t.TempDir())
+	fails(t, 1, "cannot write", "", "fit", "--out", filepath.Join(t.TempDir(), "none", "m.json"))
+	fails(t, 1, "K = 7 with D = 4", "", "select", "--data", "iris", "--kmin", "7")
+}
+
+func TestWrongUseIsOneLineWithTheValidChoices(t *testing.T) {
+	for _, c := range []struct{ line, part string }{
+		{"", "fit, select, predict, sample, datasets, version"},
+		{"fiit", "fit, select, predict, sample, datasets, version"},
+		{"fit --foo", "--kmax"},
+		{"fit extra", "unexpected argument extra"},
+		{"fit --model mixture", `"bpca"`},
+		{"fit --family poisson", `"gaussian"`},
+		{"fit --method x", `"gfab","fab","em","vb","closed-form"`},
+		{"fit --criterion x", "gfic, fic, bicem, bic, aic, icl, elbo"},
+		{"fit --criterion icl", "gfic, fic, bicem, bic, aic, elbo"},
+		{"fit --method vb --criterion bic", "elbo"},
+		{"fit --header maybe", `"auto","yes","no"`},
+		{"fit --missing keep", `"error","drop"`},
+		{"fit --format xml", `"text","json"`},
+		{"fit --k 0", "at least 1"},
+		{"fit --k -3", "--k is -3: it must be at least 1"},
+		{"fit --k two", "--k"},
+		{"fit --kmax 0", "at least 1"},
+		{"fit --k 2 --kmax 3", "--k and --kmax"},
+		{"fit --restarts 0", "at least 1"},
+		{"fit --max-iter 0", "at least 1"},
+		{"fit --tol 0", "positive"},
+		{"fit --tol NaN", "positive"},
+		{"fit --workers -1", "not be negative"},
+		{"fit --seed -1", "--seed"},
+		{"fit --prior alpha=1", "--method vb only"},
+		{"fit --method vb --prior beta=1", "a_alpha, b_alpha, a_lambda, b_lambda, alpha and unit"},
+		{"fit --method vb --prior alpha=0", "positive number"},
+		{"fit --method vb --prior alpha=1,a_alpha=2", "one or the other"},
+		{"fit --data iris --weights Sepal.Width --drop Sepal.Width", "cannot be selected or dropped"},
+		{"select --kmin 0", "at least 1"},
+		{"select --kmin 3 --kmax 2", "at least --kmin"},
+		{"select --criteria bic,x", "gfic, fic"},
+		{"sample m.json", "--rows"},
+		{"sample m.json -n 0", "at least 1"},
+		{"predict", "model"},
+	} {
+		fails(t, 2, c.part, "", strings.Fields(c.line)...)
+	}
+}
+
+func TestAnInterruptedFitSaysSoAndLeavesNoFile(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	dir := t.TempDir()
+	var out, errs bytes.Buffer
+	status := run(ctx, []string{"fit", "--out", filepath.Join(dir, "m.json")}, strings.NewReader(""), &out, &errs)
+	assert.Equal(t, 1, status)
+	assert.Contains(t, errs.String(), "latent: interrupted")
+	assert.Empty(t, out.String())
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	assert.Empty(t, left)
+}
+
+func TestAClosedPipeIsQuiet(t *testing.T) {
+	model := filepath.Join(t.TempDir(), "m.json")
+	done(t, "fit", "--data", "iris", "--out", model)
+	r, w := io.Pipe()
+	require.NoError(t, r.Close())
+	var errs bytes.Buffer
+	assert.Equal(t, 1, run(context.Background(), []string{"sample", model, "-n", "100000"}, strings.NewReader(""), w, &errs))
+	assert.Empty(t, errs.String())
+}
+
+func TestNumbersThatAreNotFiniteAreNull(t *testing.T) {
+	text, err := encode(numbers([]float64{1.5, math.NaN(), math.Inf(-1)}))
+	require.NoError(t, err)
+	assert.Equal(t, "[1.5,null,null]", string(text))
+}

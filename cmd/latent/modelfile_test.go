@@ -1,0 +1,79 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestAModelFileIsRefusedUnlessItIsWhole(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "m.json")
+	done(t, "fit", "--data", "iris", "--method", "vb", "--k", "2", "--out", path)
+	raw, err := os.ReadFile(path)
+	require.NoError(t, err)
+	_, err = parseModel(raw)
+	require.NoError(t, err)
+	for n := range raw {
+		_, err := parseModel(raw[:n])
+		require.ErrorContains(t, err, "truncated or damaged", "%d bytes", n)
+		require.NotContains(t, err.Error(), "\n")
+	}
+	text := string(raw)
+	for _, c := range []struct{ text, part string }{
+		{"a,b\n1,2\n", "not a model file"},
+		{"\x93NUMPY", "not a model file"},
+		{"[1,2]", "not a model file"},
+		{"{}", "not a model file"},
+		{`{"format":7}`, "not a model file"},
+		{text + "x", "after the end"},
+		{text + text, "after the end"},
+		{strings.Replace(text, `"latent-model"`, `"other"`, 1), "not a model file"},
+		{strings.Replace(text, `"version":1`, `"version":2`, 1), "newer version"},
+		{strings.Replace(text, `"version":1`, `"version":0`, 1), "no model file version 0"},
+		{strings.Replace(text, `"model":"bpca"`, `"model":"mixture"`, 1), "knows bpca"},
+		{strings.Replace(text, `"noise":`, `"noise":-`, 1), "not positive"},
+		{strings.Replace(text, `"noise":`, `"nose":`, 1), "not positive"},
+		{strings.Replace(text, `"params":`, `"other":`, 1), "no parameters"},
+		{strings.Replace(text, `"params":{"k":2`, `"params":{"k":3`, 1), "do not go with"},
+		{strings.Replace(text, `"params":{"k":2`, `"params":{"k":"2"`, 1), "damaged"},
+		{strings.Replace(text, `"Sepal.Length",`, ``, 1), "column names"},
+		{strings.Replace(text, `"Sepal.Length"`, `"Sepal.Width"`, 1), "two columns"},
+	} {
+		broken := file(t, "broken.json", c.text)
+		fails(t, 1, c.part, "", "predict", broken, "--data", "iris")
+		fails(t, 1, c.part, "", "sample", broken, "-n", "2")
+	}
+	fails(t, 1, "no such file", "", "sample", filepath.Join(t.TempDir(), "none.json"), "-n", "2")
+}
+
+func TestWriteFileKeepsTheOldFileWhenItFails(t *testing.T) {
+	path := file(t, "m.json", "old")
+	broken := errors.New("broken")
+	err := writeFile(path, func(w io.Writer) error {
+		_, _ = io.WriteString(w, "half")
+		return broken
+	})
+	require.ErrorIs(t, err, broken)
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, "old", string(text))
+	left, err := os.ReadDir(filepath.Dir(path))
+	require.NoError(t, err)
+	assert.Len(t, left, 1)
+
+	link := filepath.Join(t.TempDir(), "link.json")
+	require.NoError(t, os.Symlink(path, link))
+	require.NoError(t, writeFile(link, func(w io.Writer) error { _, err := io.WriteString(w, "new"); return err }))
+	text, err = os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, "new", string(text))
+	info, err := os.Lstat(link)
+	require.NoError(t, err)
+	assert.NotZero(t, info.Mode()&os.ModeSymlink)
+}

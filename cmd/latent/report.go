@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/models/bpca"
+)
+
+// number is a float64 that JSON writes as null where it is not finite.
+type number float64
+
+func (n number) MarshalJSON() ([]byte, error) {
+	if v := float64(n); math.IsNaN(v) || math.IsInf(v, 0) {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(n))
+}
+
+func numbers(values []float64) []number {
+	list := make([]number, len(values))
+	for i, v := range values {
+		list[i] = number(v)
+	}
+	return list
+}
+
+// summary is what a fit found, without the way there: the part of a report that a
+// model file keeps.
+type summary struct {
+	Model      string           `json:"model"`
+	Family     string           `json:"family"`
+	Method     string           `json:"method"`
+	Criterion  string           `json:"criterion"`
+	Value      number           `json:"value"`
+	K          int              `json:"k"`
+	KMax       int              `json:"kmax"`
+	N          number           `json:"n"` // sum of the row weights
+	D          int              `json:"d"`
+	Rows       int              `json:"rows"`
+	Columns    []string         `json:"columns"`
+	Iterations int              `json:"iterations"`
+	Converged  bool             `json:"converged"`
+	Status     string           `json:"status"`
+	Seed       uint64           `json:"seed"`
+	Seconds    number           `json:"seconds"`
+	Shape      size             `json:"shape"`
+	Explained  []number         `json:"explained"` // share of the variance, a latent dimension
+	ByK        []sizeScore      `json:"by_k,omitempty"`
+	Pruned     []pruned         `json:"pruned"`
+	Restarts   []restart        `json:"restarts"`
+	Params     *bpca.Parameters `json:"params"`
+	Posterior  *bpca.Posterior  `json:"posterior,omitempty"`
+}
+
+// A report is the object that --format json writes.
+type report struct {
+	summary
+	Trace  []number `json:"trace"` // the criterion after each iteration
+	KTrace []int    `json:"k_trace"`
+}
+
+type size struct {
+	K         int `json:"k"`
+	Component int `json:"component"`
+	Shared    int `json:"shared"`
+}
+
+type sizeScore struct {
+	K     int    `json:"k"`
+	Value number `json:"value"`
+}
+
+type pruned struct {
+	Iteration int      `json:"iteration"`
+	K         int      `json:"k"` // latent dimensions left
+	Rule      string   `json:"rule"`
+	Relevance []number `json:"relevance"` // of those dropped
+}
+
+type restart struct {
+	K          int    `json:"k"`
+	Value      number `json:"value"`
+	Iterations int    `json:"iterations"`
+	Status     string `json:"status"`
+	Error      string `json:"error,omitempty"`
+}
+
+func newReport(f *fitted, in *sample, method string, c framework.Criterion) *report {
+	rows, d := in.Dims()
+	r := &report{summary: summary{
+		Method: method, Criterion: strings.ToLower(c.Name), Value: number(f.Value),
+		K: f.Shape.K, N: number(f.N), D: d, Rows: rows, Columns: in.columns,
+		Iterations: f.Iterations, Converged: f.Status == framework.Converged, Status: f.status,
+		Shape:     size{f.Shape.K, f.Shape.Component, f.Shape.Shared},
+		Explained: numbers(f.Parameters.Explained()),
+		Pruned:    []pruned{}, Restarts: []restart{},
+		Params: f.Parameters, Posterior: f.posterior,
+	}, Trace: numbers(f.Trace), KTrace: append([]int{}, f.KTrace...)}
+	for _, p := range f.Pruned {
+		r.Pruned = append(r.Pruned, pruned{p.Iteration, p.K, p.Rule, numbers(p.Relevance)})
+	}
+	for _, one := range f.Restarts {
+		entry := restart{K: one.K, Value: number(one.Value), Iterations: one.Iterations, Status: one.Status.String()}
+		if one.Err != nil {
+			entry.Error, entry.Value = oneLine(in.nameColumn(one.Err)), number(math.NaN())
+		}
+		r.Restarts = append(r.Restarts, entry)
+	}
+	return r
+}
+
+// column lists criterion j over K.
+func (s *scores) column(j int) []sizeScore {
+	list := make([]sizeScore, len(s.K))
+	for i, k := range s.K {
+		list[i] = sizeScore{k, number(s.Values[i][j])}
+	}
+	return list
+}
+
+// encode writes compact JSON without an end of line.
+func encode(v any) ([]byte, error) {
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimRight(text.Bytes(), "\n"), err
+}
+
+func writeJSON(w io.Writer, v any) error {
+	text, err := encode(v)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(text, '\n'))
+	return err
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/latent-go/latent/framework"
+)
+
+type selectCommand struct {
+	inputFlags
+	modelFlags
+	Method   string   `default:"closed-form" enum:"gfab,fab,em,vb,closed-form" help:"Inference at each K: gfab, fab, em, vb or closed-form."`
+	Criteria []string `placeholder:"NAME" help:"Criteria: of gfic, fic, bicem, elbo, bic, aic and icl. Default: those that fit the method."`
+	Kmin     int      `name:"kmin" default:"1" help:"Smallest number of latent dimensions."`
+	Kmax     *int     `name:"kmax" placeholder:"K" help:"Largest. Default: columns − 1 (no more than rows − 1)."`
+}
+
+// Run scores every K and prints the table.
+func (c *selectCommand) Run(s *session) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	in, err := c.load(s, c.Weights)
+	if err != nil {
+		return err
+	}
+	t, err := c.scores(s, in)
+	if err != nil {
+		return explain(interrupted(err, nil), in)
+	}
+	if c.Format == "json" {
+		return writeJSON(s.out(), t)
+	}
+	return t.print(s.out(), in)
+}
+
+func (c *selectCommand) check() error {
+	if c.Kmin < 1 {
+		return misused("--kmin is %d: it must be at least 1", c.Kmin)
+	}
+	if c.Kmax != nil && *c.Kmax < c.Kmin {
+		return misused("--kmax is %d: it must be at least --kmin, %d", *c.Kmax, c.Kmin)
+	}
+	if err := c.modelFlags.check(c.Method); err != nil {
+		return err
+	}
+	_, err := c.criteria(nil)
+	return err
+}
+
+// criteria are those asked for, or those that tell something of the method's fits: the
+// ELBO of estimated parameters never falls as K grows, and gFIC and FIC need more rows
+// than columns.
+func (c *selectCommand) criteria(in *sample) ([]framework.Criterion, error) {
+	var list []framework.Criterion
+	for _, name := range c.Criteria {
+		one, err := criterion("--criteria", strings.TrimSpace(name), c.Method)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, one)
+	}
+	if len(list) > 0 || in == nil {
+		return list, nil
+	}
+	n, d := in.Dims()
+	for _, one := range fittingCriteria(c.Method) {
+		counts := one.Needs&(framework.NeedsCurvature|framework.NeedsCounts) != 0
+		if one.Name == framework.ELBO.Name && c.Method != methodVB || counts && n <= d {
+			continue
+		}
+		list = append(list, one)
+	}
+	return list, nil
+}
+
+// A selection is the object that --format json writes.
+type selection struct {
+	Model    string         `json:"model"`
+	Family   string         `json:"family"`
+	Method   string         `json:"method"`
+	N        number         `json:"n"`
+	D        int            `json:"d"`
+	Rows     int            `json:"rows"`
+	Columns  []string       `json:"columns"`
+	KMin     int            `json:"kmin"`
+	KMax     int            `json:"kmax"`
+	Seed     uint64         `json:"seed"`
+	Seconds  number         `json:"seconds"`
+	Criteria []string       `json:"criteria"`
+	Chosen   map[string]int `json:"chosen"` // K by criterion
+	Table    []selectionRow `json:"table"`
+}
+
+type selectionRow struct {
+	K      int               `json:"k"`
+	Values map[string]number `json:"values"` // by criterion; null where the fit failed
+	Error  string            `json:"error,omitempty"`
+}
+
+func (c *selectCommand) scores(s *session, in *sample) (*selection, error) {
+	began := time.Now()
+	criteria, err := c.criteria(in)
+	if err != nil {
+		return nil, err
+	}
+	rows, d := in.Dims()
+	kmax := max(c.Kmin, largest(in))
+	if c.Kmax != nil {
+		kmax = *c.Kmax
+	}
+	if err := checkSize(kmax, d); err != nil {
+		return nil, err
+	}
+	e, err := newEngine(s, in, &c.modelFlags, c.Method)
+	if err != nil {
+		return nil, err
+	}
+	watch := newProgress(s.stderr, criteria[0].Name)
+	defer watch.close()
+	o := c.options(c.Method, kmax)
+	o.Recorder = watch
+	all, err := e.score(s, upTo(c.Kmin, kmax), o, criteria)
+	if err != nil {
+		return nil, err
+	}
+	t := &selection{Model: c.Model, Family: c.Family, Method: c.Method, D: d, Rows: rows, Columns: in.columns,
+		KMin: c.Kmin, KMax: kmax, Seed: c.Seed, Chosen: map[string]int{}}
+	if err := t.fill(all, in); err != nil {
+		return nil, err
+	}
+	t.Seconds = number(time.Since(began).Seconds())
+	return t, nil
+}
+
+func (t *selection) fill(all *scores, in *sample) error {
+	for j, one := range all.Criteria {
+		name := strings.ToLower(one.Name)
+		t.Criteria = append(t.Criteria, name)
+		best := all.Best(j)
+		if best < 0 {
+			return errors.New("no fit succeeded")
+		}
+		t.Chosen[name] = all.K[best]
+		if j == 0 {
+			f, err := all.fit(best)
+			if err != nil {
+				return err
+			}
+			t.N = number(f.N)
+		}
+	}
+	for i, k := range all.K {
+		row := selectionRow{K: k, Values: map[string]number{}}
+		for j, name := range t.Criteria {
+			row.Values[name] = number(all.Values[i][j])
+		}
+		if err := all.Errs[i]; err != nil {
+			row.Error = oneLine(in.nameColumn(err))
+		}
+		t.Table = append(t.Table, row)
+	}
+	return nil
+}

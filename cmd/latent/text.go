@@ -1,0 +1,242 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+)
+
+// mostRows is the longest table that a person is shown of a fit.
+const mostRows = 40
+
+// A page is text that is written at once.
+type page struct{ bytes.Buffer }
+
+func (p *page) line(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
+
+func (p *page) grid(g *grid) { p.line("%s", g.Render()) }
+
+func (p *page) write(w io.Writer) error {
+	_, err := w.Write(p.Bytes())
+	return err
+}
+
+// A grid is a table of strings, numbers to the right.
+type grid struct {
+	table.Writer
+	names   []string
+	configs []table.ColumnConfig
+}
+
+func newGrid(names ...string) *grid {
+	g := &grid{Writer: table.NewWriter(), names: names}
+	g.SetStyle(table.StyleLight)
+	g.Style().Options = table.Options{SeparateHeader: true}
+	g.Style().Format.Header = text.FormatDefault
+	header := table.Row{}
+	for i, name := range names {
+		header = append(header, name)
+		g.configs = append(g.configs, table.ColumnConfig{Number: i + 1, AlignHeader: text.AlignRight, Align: text.AlignRight})
+	}
+	g.AppendHeader(header)
+	g.SetColumnConfigs(g.configs)
+	return g
+}
+
+// prose sets columns to the left and breaks them into lines.
+func (g *grid) prose(names ...string) {
+	for i := range g.configs {
+		if c := &g.configs[i]; slices.Contains(names, g.names[i]) {
+			c.Align, c.AlignHeader = text.AlignLeft, text.AlignLeft
+			c.WidthMax, c.WidthMaxEnforcer = 30, text.WrapSoft
+		}
+	}
+	g.SetColumnConfigs(g.configs)
+}
+
+func (g *grid) row(cells ...string) {
+	row := table.Row{}
+	for _, cell := range cells {
+		row = append(row, cell)
+	}
+	g.AppendRow(row)
+}
+
+// print shows a fit to a person.
+func (r *report) print(w io.Writer, in *sample, out string) error {
+	var p page
+	p.line("%s", in.describe(float64(r.N)))
+	p.line("")
+	facts := [][2]string{
+		{"model", fmt.Sprintf("%s, %s noise, by %s", r.Model, r.Family, r.Method)},
+		{"chosen K", r.choice()},
+		{r.Criterion, digits(float64(r.Value)) + " nats"},
+		{"status", r.ending()},
+		{"noise variance", fmt.Sprintf("%.6g, standard deviation %.6g", r.Params.Noise, math.Sqrt(r.Params.Noise))},
+		{"time", fmt.Sprintf("%.3g s", float64(r.Seconds))},
+	}
+	for _, f := range facts {
+		p.line("%-15s %s", f[0], f[1])
+	}
+	r.printExplained(&p)
+	r.printPruned(&p)
+	r.printRestarts(&p)
+	p.line("")
+	if out == "" {
+		p.line("Next: save the model with --out MODEL.json for latent predict and latent sample; latent select compares criteria over K.")
+	} else {
+		p.line("Next: latent predict %s --data FILE, or latent sample %s -n 100.", out, out)
+	}
+	return p.write(w)
+}
+
+// describe names the data in one line.
+func (s *sample) describe(n float64) string {
+	rows, d := s.Dims()
+	line := fmt.Sprintf("%s: %d rows × %d columns", s.name, rows, d)
+	if s.weights != "" {
+		line += fmt.Sprintf(", weighed by column %q: N = %.10g", s.weights, n)
+	}
+	return line
+}
+
+func (r *report) choice() string {
+	if r.K == r.KMax {
+		return strconv.Itoa(r.K)
+	}
+	return fmt.Sprintf("%d of at most %d", r.K, r.KMax)
+}
+
+func (r *report) ending() string {
+	switch {
+	case r.Method == methodClosedForm:
+		return r.Status
+	case r.Converged:
+		return fmt.Sprintf("%s after %d iterations", r.Status, r.Iterations)
+	}
+	return fmt.Sprintf("NOT converged: %s after %d iterations (--max-iter, --tol)", r.Status, r.Iterations)
+}
+
+func (r *report) printExplained(p *page) {
+	p.line("")
+	g := newGrid("dimension", "variance explained", "cumulative")
+	sum := 0.0
+	for k, share := range r.Explained {
+		sum += float64(share)
+		if k < mostRows || k == len(r.Explained)-1 {
+			g.row(strconv.Itoa(k+1), percent(float64(share)), percent(sum))
+		} else if k == mostRows {
+			g.row("…", "", "")
+		}
+	}
+	p.grid(g)
+}
+
+// printPruned tells what was dropped when. Many steps are shown in groups.
+func (r *report) printPruned(p *page) {
+	steps := r.Pruned
+	if len(steps) == 0 {
+		return
+	}
+	p.line("")
+	p.line("Pruned from K = %d (objective: the smaller model scored higher; eigenvalue: F was degenerate):", r.KMax)
+	g := newGrid("iteration", "K left", "rule", "relevance of those dropped")
+	each := (len(steps) + mostRows - 1) / mostRows
+	for first := 0; first < len(steps); first += each {
+		group := steps[first:min(first+each, len(steps))]
+		last := group[len(group)-1]
+		when, rule := strconv.Itoa(last.Iteration), last.Rule
+		if group[0].Iteration != last.Iteration {
+			when = fmt.Sprintf("%d–%d", group[0].Iteration, last.Iteration)
+		}
+		var relevance []number
+		for _, s := range group {
+			relevance = append(relevance, s.Relevance...)
+			if s.Rule != rule {
+				rule = "both"
+			}
+		}
+		g.row(when, strconv.Itoa(last.K), rule, few(relevance))
+	}
+	p.grid(g)
+}
+
+func (r *report) printRestarts(p *page) {
+	if len(r.Restarts) < 2 {
+		return
+	}
+	p.line("")
+	g := newGrid("start", "K", r.Criterion, "iterations", "status")
+	g.prose("status")
+	for i, one := range r.Restarts {
+		status := one.Status
+		if one.Error != "" {
+			status += ": " + one.Error
+		}
+		g.row(strconv.Itoa(i+1), strconv.Itoa(one.K), digits(float64(one.Value)), strconv.Itoa(one.Iterations), status)
+	}
+	p.grid(g)
+}
+
+// print shows criteria over K, each one's choice marked.
+func (t *selection) print(w io.Writer, in *sample) error {
+	var p page
+	p.line("%s", in.describe(float64(t.N)))
+	p.line("%s, %s noise, by %s; nats, larger is better, * marks each criterion's choice", t.Model, t.Family, t.Method)
+	p.line("")
+	g := newGrid(append([]string{"K"}, t.Criteria...)...)
+	for _, row := range t.Table {
+		cells := []string{strconv.Itoa(row.K)}
+		for _, name := range t.Criteria {
+			mark := "  "
+			if t.Chosen[name] == row.K {
+				mark = " *"
+			}
+			cells = append(cells, digits(float64(row.Values[name]))+mark)
+		}
+		g.row(cells...)
+	}
+	p.grid(g)
+	p.line("")
+	for _, name := range t.Criteria {
+		p.line("%-6s chooses K = %d", name, t.Chosen[name])
+	}
+	p.line("time   %.3g s", float64(t.Seconds))
+	return p.write(w)
+}
+
+// digits writes a criterion: two decimals as long as they mean something.
+func digits(v float64) string {
+	switch {
+	case math.IsNaN(v):
+		return "failed"
+	case math.Abs(v) >= 1e9:
+		return strconv.FormatFloat(v, 'g', 12, 64)
+	}
+	return strconv.FormatFloat(v, 'f', 3, 64)
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.2f %%", 100*share) }
+
+// few lists some numbers, or their range.
+func few(values []number) string {
+	if len(values) <= 4 {
+		var list []string
+		for _, v := range values {
+			list = append(list, fmt.Sprintf("%.4g", float64(v)))
+		}
+		return strings.Join(list, ", ")
+	}
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, v := range values {
+		low, high = min(low, float64(v)), max(high, float64(v))
+	}
+	return fmt.Sprintf("%d between %.4g and %.4g", len(values), low, high)
+}
