@@ -36,8 +36,8 @@ type Model[B, P any, S Statistics[S]] interface {
 	NewStatistics(p P) S
 	// Prepare empties s and readies it for a local step at p: whatever does not
 	// depend on the rows is computed here, once a shard. A non-nil tilt lowers the
-	// log joint of row n by tilt.Penalty of the row's curvature (MATH 3 in
-	// docs/theory: gFAB is one E-step away from EM).
+	// log joint of row n by tilt.Penalty of the row's curvature (docs/theory/gfab.md,
+	// section 3: gFAB is one E-step away from EM).
 	Prepare(p P, tilt *laplace.Tilt, s S) error
 	// Infer finds q(z_n) for each row of b, adds the rows' expected statistics to
 	// s and returns the entropy of their q, in nats, weighted like the rows.

@@ -237,7 +237,7 @@ func (r *run[B, P, S]) benchFor(p *point[P, S]) *bench[S] {
 	return b
 }
 
-// tiltAt linearises the penalty at a point (MATH 3); nil at the start and for EM.
+// tiltAt linearises the penalty at a point (docs/theory/gfab.md, section 3); nil at the start and for EM.
 func (r *run[B, P, S]) tiltAt(p *point[P, S]) *laplace.Tilt {
 	switch {
 	case r.options.Method == GFAB && p.f.full != nil:

@@ -19,8 +19,8 @@ import (
 var background = context.Background()
 
 // factors draws X = ZWᵀ + E with W ~ U[0,1], D×K, and noise of standard deviation 0.5:
-// the data of paper G, section 7. The paper does not give the noise; MATH 5 in
-// docs/theory says why 0.5.
+// the data of paper G, section 7. The paper does not give the noise; docs/theory/bpca.md,
+// section 5, says why 0.5.
 func factors(n, d, k int, seed uint64) []float64 {
 	rng := rand.New(rand.NewPCG(seed, uint64(n)))
 	w := make([]float64, d*k)
@@ -90,7 +90,7 @@ var threeSets = map[string]func(testing.TB) *framework.Table{
 }
 
 // TestEngineReachesTheClosedForm: gFAB and EM as iterations against the fixed points of
-// MATH 5, for every K.
+// docs/theory/bpca.md, for every K.
 func TestEngineReachesTheClosedForm(t *testing.T) {
 	for name, load := range threeSets {
 		t.Run(name, func(t *testing.T) {
@@ -119,8 +119,8 @@ func TestEngineReachesTheClosedForm(t *testing.T) {
 	}
 }
 
-// TestClosedFormIsThatOfMATH5 writes the formulas out a second time.
-func TestClosedFormIsThatOfMATH5(t *testing.T) {
+// TestClosedFormFollowsItsFormulas writes the formulas out a second time.
+func TestClosedFormFollowsItsFormulas(t *testing.T) {
 	m := moments(t, embedded(t, "iris"))
 	s, err := m.Spectrum()
 	require.NoError(t, err)
@@ -428,7 +428,7 @@ func TestEigenvalueRuleAloneLeavesEveryDimension(t *testing.T) {
 	m := moments(t, table(t, factors(500, 12, 4, 8), 12))
 	o := framework.Options{K: 11}
 	o.Prune.Objective.Off = true
-	assert.Equal(t, 11, fit(t, m, o).Shape.K, "E[ZᵀZ] of a useless direction stays at N − D (MATH 4)")
+	assert.Equal(t, 11, fit(t, m, o).Shape.K, "E[ZᵀZ] of a useless direction stays at N − D (docs/theory/gfab.md, section 5)")
 	o.Prune.Objective.Off = false
 	assert.Equal(t, 4, fit(t, m, o).Shape.K)
 }

@@ -131,7 +131,7 @@ func newStatistics(k, d int) *Statistics {
 }
 
 // Prepare computes q's covariance and gain: Σ⁻¹ = λWᵀW + I + D·S₀⁻¹, the last term
-// with a tilt only, and μ_n = λΣWᵀ(x_n − mean) (MATH 3 and 5).
+// with a tilt only, and μ_n = λΣWᵀ(x_n − mean) (docs/theory/bpca.md, section 1).
 func (Model) Prepare(p *Parameters, tilt *laplace.Tilt, s *Statistics) error {
 	s.ww = linalg.Resize(s.ww, p.K*p.K)
 	w := linalg.General(p.D, p.K, p.Loadings)
@@ -364,7 +364,7 @@ func (a average) At(i, j int) float64 { return a.s.ZZ[min(i, j)*a.s.K+max(i, j)]
 func (a average) T() mat.Matrix       { return a }
 
 // ErrTooFewRows says that gFIC and FIC do not exist: with no more rows than columns
-// the objective grows without bound as E[ZᵀZ] shrinks in any direction (MATH 5).
+// the objective grows without bound as E[ZᵀZ] shrinks in any direction (docs/theory/bpca.md, section 2).
 var ErrTooFewRows = errors.New("gFIC and FIC of BPCA do not exist with no more rows than columns")
 
 func tooFewRows(n float64, d int) error {

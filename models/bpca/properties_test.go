@@ -103,7 +103,7 @@ func TestCurvatureIsTheNumericHessian(t *testing.T) {
 }
 
 // TestLocalStepIsThePosterior: without a tilt the bound is the log-likelihood itself, and
-// every other q has a lower one; with a tilt, the tilted q has the higher objective (MATH 3).
+// every other q has a lower one; with a tilt, the tilted q has the higher objective (docs/theory/gfab.md, section 3).
 func TestLocalStepIsThePosterior(t *testing.T) {
 	src, p, s, entropy := anywhere(t, 60, 5, 2)
 	rows, err := p.LogProb(mat.NewDense(60, 5, src.All().X))

@@ -1,0 +1,29 @@
+// Package framework infers, prunes and scores any latent variable model that
+// satisfies a few small interfaces.
+//
+// Rows are independent given the parameters, so inference is a fold over blocks of
+// rows:
+//
+//	rows → [local step: q, tilted by the curvature] → statistics ⊕ … → [global step: parameters, curvature] → …
+//
+// A [Model] supplies the two steps. With them alone [Fit] runs EM, which on a model
+// of variational parameters is variational Bayes. A model that also gives its
+// [Curved] curvature gets gFIC and the gFAB algorithm of Hayashi, Maeda and Fujimaki
+// (2015), "paper G": one pass from a K that is large enough, during which the
+// latent dimensions that the data do not need are pruned by the rules of package
+// pruning, which call for a [Projector].
+//
+//	src, err := framework.FromMatrix(x)               // rows × columns
+//	res, err := framework.Fit(ctx, bpca.Model{}, src, framework.Options{K: 20})
+//	res.Shape.K, res.Value, res.Parameters            // dimensions left, gFIC, estimates
+//
+// A [Criterion] is a value, so that another one is another option: [GFIC], [FIC],
+// [BICEM], [BIC], [AIC], [ICL], [ELBO]. [Select] tabulates criteria over a range of K.
+//
+// The same seed gives the same bits for any number of workers. A cancelled fit
+// returns its best state and a checkpoint that resumes to the same bits. Weights of
+// rows are frequencies. After the first iteration the engine allocates nothing.
+//
+// The derivations are in docs/theory/gfab.md, the reasons for the shape of the
+// interfaces in docs/decisions/engine.md.
+package framework
