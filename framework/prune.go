@@ -71,7 +71,7 @@ func (r *run[B, P, S]) trials(ctx context.Context) (pruned bool, err error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	at.TrialsDue, at.NextTrial = false, at.Change/10
+	at.TrialsDue, at.NextTrial = false, at.Change/2
 	return false, nil
 }
 
