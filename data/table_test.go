@@ -1,23 +1,16 @@
 package data
 
 import (
-	"flag"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
-)
 
-func TestMain(m *testing.M) {
-	if err := flag.Set("rapid.seed", "1"); err != nil { // the same cases every time, unless told otherwise
-		panic(err)
-	}
-	os.Exit(m.Run())
-}
+	_ "github.com/latent-go/latent/internal/fixedseed"
+)
 
 // requireConsistent checks everything that a table's methods promise of one another.
 func requireConsistent(t require.TestingT, table *Table) {

@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
+
+	_ "github.com/latent-go/latent/internal/fixedseed"
 )
 
 // randomSPD draws GGᵀ + I/2 with Gaussian G: condition numbers up to about 100.

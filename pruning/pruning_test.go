@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
 
+	_ "github.com/latent-go/latent/internal/fixedseed"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/pruning"
 )

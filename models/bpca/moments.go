@@ -200,3 +200,62 @@ func checkK(k, d int) error {
 	}
 	return nil
 }
+
+// columns are the means and variances of the columns, where D×D moments would be
+// too large.
+type columns struct {
+	rows    int
+	n       float64
+	mean    []float64
+	scatter []float64
+	shift   []float64
+}
+
+func (c *columns) add(b framework.Rows) error {
+	var weight float64
+	c.shift, weight = blockMean(b, c.shift)
+	scatter := make([]float64, b.D)
+	for i := range b.N {
+		w := b.Weight(i)
+		for j, v := range b.Row(i) {
+			scatter[j] += w * (v - c.shift[j]) * (v - c.shift[j])
+		}
+	}
+	for _, v := range scatter {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return badEntry(b)
+		}
+	}
+	if c.mean != nil && len(c.mean) != b.D {
+		return fmt.Errorf("bpca: row %d has %d columns, earlier rows %d", b.First+1, b.D, len(c.mean))
+	}
+	c.combine(b.N, weight, c.shift, scatter)
+	return nil
+}
+
+func (c *columns) merge(o *columns) { c.combine(o.rows, o.n, o.mean, o.scatter) }
+
+func (c *columns) combine(rows int, weight float64, mean, scatter []float64) {
+	c.rows += rows
+	if c.mean == nil {
+		c.mean, c.scatter = append([]float64(nil), mean...), make([]float64, len(mean))
+	}
+	if weight == 0 {
+		return
+	}
+	total := c.n + weight
+	for j := range mean {
+		delta := mean[j] - c.mean[j]
+		c.scatter[j] += scatter[j] + c.n*weight/total*delta*delta
+		c.mean[j] += weight / total * delta
+	}
+	c.n = total
+}
+
+func (c *columns) variances() []float64 {
+	v := make([]float64, len(c.scatter))
+	for j := range v {
+		v[j] = c.scatter[j] / c.n
+	}
+	return v
+}

@@ -2,10 +2,8 @@ package bpca_test
 
 import (
 	"encoding/json"
-	"flag"
 	"math"
 	"math/rand/v2"
-	"os"
 	"runtime"
 	"testing"
 
@@ -17,17 +15,11 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/latent-go/latent/framework"
+	_ "github.com/latent-go/latent/internal/fixedseed"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/models/bpca"
 	"github.com/latent-go/latent/pruning"
 )
-
-func TestMain(m *testing.M) {
-	if err := flag.Set("rapid.seed", "1"); err != nil { // the same cases every time, unless told otherwise
-		panic(err)
-	}
-	os.Exit(m.Run())
-}
 
 // anywhere returns parameters and the statistics of a local step there, far from any
 // fixed point.
