@@ -3,11 +3,15 @@ package framework
 import (
 	"bytes"
 	"encoding/gob"
+	"encoding/json"
 	"fmt"
+
+	"github.com/latent-go/latent/pruning"
 )
 
 // A manifest says which fit a checkpoint belongs to: everything that decides the
-// bits of its outcome except the data themselves.
+// bits of its outcome, except the data themselves and MaxIterations, which may be
+// another.
 type manifest struct {
 	Version   int
 	Model     string
@@ -20,13 +24,23 @@ type manifest struct {
 	Seed      uint64
 	Shards    int
 	Rows      int
+	Prune     pruning.Rules
 }
 
 const checkpointVersion = 1
 
 func (f *fit[B, P, S]) manifest() manifest {
 	o := f.options
-	return manifest{checkpointVersion, f.can.name, o.Method.String(), o.Criterion.Name, o.K, o.FixedK, o.Tolerance, o.Restarts, o.Seed, o.Shards, f.src.Rows()}
+	return manifest{checkpointVersion, f.identity(), o.Method.String(), o.Criterion.Name, o.K, o.FixedK, o.Tolerance, o.Restarts, o.Seed, o.Shards, f.src.Rows(), o.Prune}
+}
+
+// identity is the model's type and, where they can be written down, its settings.
+func (f *fit[B, P, S]) identity() string {
+	settings, err := json.Marshal(f.model)
+	if err != nil {
+		settings = nil
+	}
+	return fmt.Sprintf("%T %s", f.model, settings)
 }
 
 // encode writes the manifest and the progress of every run. Runs that are under way

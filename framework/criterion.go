@@ -99,6 +99,7 @@ type abilities[B, P any, S Statistics[S]] struct {
 	curved      Curved[P, S]
 	counted     Counted[P, S]
 	projector   Projector[P, S]
+	expander    Expander[P, S]
 	variational bool
 	assigner    bool
 }
@@ -108,6 +109,7 @@ func abilitiesOf[B, P any, S Statistics[S]](m Model[B, P, S]) abilities[B, P, S]
 	a.curved, _ = m.(Curved[P, S])
 	a.counted, _ = m.(Counted[P, S])
 	a.projector, _ = m.(Projector[P, S])
+	a.expander, _ = m.(Expander[P, S])
 	_, a.variational = m.(Variational)
 	_, a.assigner = m.(Assigner[B, P])
 	return a
@@ -143,4 +145,23 @@ func (a abilities[B, P, S]) own(m Method) Criterion {
 		return FIC
 	}
 	return BICEM
+}
+
+// logDets fills in the log-determinants that criteria need.
+func (a abilities[B, P, S]) logDets(s S, p P, needs Needs, e *Evaluation) error {
+	if needs&NeedsCurvature != 0 {
+		blocks, err := a.curved.Curvature(s, p, nil)
+		if err != nil {
+			return err
+		}
+		e.LogDet = blocks.LogDet()
+	}
+	if needs&NeedsCounts != 0 {
+		blocks, err := a.counted.Counts(s, p, nil)
+		if err != nil {
+			return err
+		}
+		e.LogDetCounts = blocks.LogDet()
+	}
+	return nil
 }

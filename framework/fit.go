@@ -4,19 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // Fit infers q(Z) and Π of a model from the rows of src, and with gFAB or FAB the
 // number of latent dimensions too: it begins with o.K of them and drops what the
 // pruning rules allow.
 //
-// A cancelled context ends the fit between two blocks: the best state so far is
-// returned together with the context's error, and its Checkpoint resumes the fit to
-// the same bits as if nothing had happened. An error of a model in one of several
-// restarts is reported in Result.Restarts; Fit fails when all of them do.
+// A cancelled context ends the fit between two blocks, an error of the recorder between
+// two iterations: the best state so far is returned together with the error, and its
+// Checkpoint resumes the fit to the same bits as if nothing had happened. An error of a
+// model in one of several restarts is reported in Result.Restarts; Fit fails when all of
+// them do.
 func Fit[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src Source[B], o Options) (*Result[P, S], error) {
 	can := abilitiesOf(m)
 	o, err := resolved(o, can)
@@ -65,22 +65,24 @@ func (f *fit[B, P, S]) start() error {
 func (f *fit[B, P, S]) execute(ctx context.Context) []error {
 	errs := make([]error, len(f.runs))
 	abreast := min(f.options.Workers, len(f.runs))
-	var group errgroup.Group
-	group.SetLimit(abreast)
-	for i, r := range f.runs {
+	parallel(len(f.runs), abreast, func(i int) {
+		r := f.runs[i]
 		r.workers = max(1, f.options.Workers/abreast)
-		group.Go(func() error {
-			if r.at.Status == Running {
-				errs[i] = r.execute(ctx)
-			} else if r.at.Status == Failed {
-				errs[i] = errors.New(r.at.Err)
-			}
-			return nil
-		})
-	}
-	_ = group.Wait() // the runs' errors are in errs
+		switch {
+		case r.at.Status == Failed:
+			errs[i] = errors.New(r.at.Err)
+		case r.at.Status == IterationLimit && r.at.Iteration < f.options.MaxIterations:
+			r.at.Status = Running // resumed with a higher limit
+			fallthrough
+		case r.at.Status == Running:
+			errs[i] = r.execute(ctx)
+		}
+	})
 	return errs
 }
+
+// errRecorder marks the error of a recorder.
+var errRecorder = errors.New("recorder")
 
 func (f *fit[B, P, S]) record(e Event) error {
 	if f.options.Recorder == nil {
@@ -90,21 +92,20 @@ func (f *fit[B, P, S]) record(e Event) error {
 	defer f.recording.Unlock()
 	e.snapshot = f.encode
 	if f.recorderErr == nil {
-		f.recorderErr = f.options.Recorder.Record(e)
+		if err := f.options.Recorder.Record(e); err != nil {
+			f.recorderErr = fmt.Errorf("framework: stopped by the %w: %w", errRecorder, err)
+		}
 	}
 	return f.recorderErr
 }
 
 func (f *fit[B, P, S]) result(ctx context.Context, errs []error) (*Result[P, S], error) {
-	if f.recorderErr != nil {
-		return nil, errors.Join(errs...)
-	}
-	res := &Result[P, S]{Method: f.options.Method, Criterion: f.options.Criterion.Name, Best: -1}
-	cancelled := false
+	res := &Result[P, S]{Method: f.options.Method, Criterion: f.options.Criterion.Name, Best: -1, checkpoint: f.encode}
+	stopped := false
 	for i, r := range f.runs {
 		report := Restart{Status: r.at.Status, Iterations: r.at.Iteration, Err: errs[i]}
 		if report.Status == Running {
-			report.Status, cancelled = Cancelled, true
+			report.Status, stopped = Cancelled, true
 		}
 		if r.at.Iteration > 0 {
 			best := r.best()
@@ -115,98 +116,103 @@ func (f *fit[B, P, S]) result(ctx context.Context, errs []error) (*Result[P, S],
 		}
 		res.Restarts = append(res.Restarts, report)
 	}
-	if err := ctx.Err(); cancelled {
-		res.checkpoint = f.encode
-		if res.Best < 0 {
-			return nil, fmt.Errorf("framework: cancelled before the first iteration ended: %w", err)
-		}
-		if err := f.fill(ctx, res); err != nil {
-			return nil, err
-		}
-		res.Status = Cancelled
-		return res, fmt.Errorf("framework: cancelled: %w", err)
+	if res.Best >= 0 {
+		f.fill(res)
+	}
+	if stopped {
+		return f.stopped(ctx, res)
 	}
 	if res.Best < 0 {
 		return nil, errors.Join(errs...)
 	}
-	return res, f.fill(ctx, res)
+	if err := f.score(ctx, res); err != nil {
+		if ctx.Err() != nil {
+			return f.stopped(ctx, res)
+		}
+		return nil, err
+	}
+	return res, nil
 }
 
-// fill copies the best run's outcome into the result and scores it.
-func (f *fit[B, P, S]) fill(ctx context.Context, res *Result[P, S]) error {
+// stopped returns what there is of a fit that the context or the recorder ended.
+func (f *fit[B, P, S]) stopped(ctx context.Context, res *Result[P, S]) (*Result[P, S], error) {
+	err := f.recorderErr
+	if err == nil {
+		err = fmt.Errorf("framework: cancelled: %w", ctx.Err())
+	}
+	if res.Best < 0 {
+		return nil, fmt.Errorf("%w (before the first iteration ended)", err)
+	}
+	res.Status = Cancelled
+	res.Scores = []Score{{Criterion: res.Criterion, Value: res.Value}}
+	return res, err
+}
+
+// fill copies the best run's outcome into the result.
+func (f *fit[B, P, S]) fill(res *Result[P, S]) {
 	r := f.runs[res.Best]
 	best := r.best()
 	res.Parameters, res.Statistics = best.P, best.S
 	res.Shape, res.N, res.Evaluation, res.Value = best.Evaluation.Shape, best.Evaluation.N, best.Evaluation, best.Value
 	res.Status, res.Iterations, res.Passes = res.Restarts[res.Best].Status, r.at.Iteration, r.at.Passes
 	res.Trace, res.Objective, res.KTrace, res.Pruned, res.Fall = r.at.Trace, r.at.Objective, r.at.KTrace, r.at.Pruned, r.at.Fall
+}
 
+// score judges the result by all criteria asked for. Those about the likelihood are
+// taken at the posterior p(Z|X,Π̂), where the bound is the log-likelihood itself.
+func (f *fit[B, P, S]) score(ctx context.Context, res *Result[P, S]) error {
 	wanted := append([]Criterion{f.options.Criterion}, f.options.Also...)
-	res.Scores = make([]Score, len(wanted))
-	if ctx.Err() != nil {
-		res.Scores = []Score{{res.Criterion, res.Value}}
-		return nil
-	}
-	posterior, err := f.posterior(ctx, best, wanted)
-	if err != nil {
-		return err
-	}
-	if err := f.completeCurvature(best, wanted); err != nil {
-		return err
-	}
-	res.Evaluation = best.Evaluation
-	for i, c := range wanted {
-		e := best.Evaluation
-		if c.Needs&NeedsLikelihood != 0 {
-			e = posterior
-		}
-		res.Scores[i] = Score{c.Name, c.Value(&e)}
-	}
-	res.Value = res.Scores[0].Value
-	return nil
-}
-
-// posterior evaluates the model at the best parameters and their own posterior
-// p(Z|X,Π), where the bound is the log-likelihood itself.
-func (f *fit[B, P, S]) posterior(ctx context.Context, best *point[P, S], wanted []Criterion) (Evaluation, error) {
-	e := best.Evaluation
-	for _, c := range wanted {
-		if c.Needs&NeedsLikelihood == 0 {
-			continue
-		}
-		s, entropy, err := LocalStep(ctx, f.model, f.src, best.P, f.options.Workers)
-		if err != nil {
-			return e, err
-		}
-		e.LogJoint, e.Entropy = f.model.LogJoint(s, best.P), entropy
-		e.LogLikelihood = e.Bound()
-		best.Evaluation.LogLikelihood = e.LogLikelihood
-		break
-	}
-	return e, nil
-}
-
-// completeCurvature computes what the further criteria need and the fit did not.
-func (f *fit[B, P, S]) completeCurvature(best *point[P, S], wanted []Criterion) error {
 	var needs Needs
 	for _, c := range wanted {
 		needs |= c.Needs
 	}
-	if needs&NeedsCurvature != 0 {
-		blocks, err := f.can.curved.Curvature(best.S, best.P, nil)
-		if err != nil {
+	var posterior Evaluation
+	if needs&NeedsLikelihood != 0 {
+		var err error
+		if posterior, err = Evaluate(ctx, f.model, f.src, res.Parameters, f.options.Workers); err != nil {
 			return err
 		}
-		best.Evaluation.LogDet = blocks.LogDet()
+		res.Evaluation.LogLikelihood = posterior.LogLikelihood
 	}
-	if needs&NeedsCounts != 0 {
-		blocks, err := f.can.counted.Counts(best.S, best.P, nil)
-		if err != nil {
-			return err
+	curvatureErr := f.can.logDets(res.Statistics, res.Parameters, needs, &res.Evaluation)
+	for _, c := range wanted {
+		e, s := res.Evaluation, Score{Criterion: c.Name}
+		if c.Needs&NeedsLikelihood != 0 {
+			e = posterior
 		}
-		best.Evaluation.LogDetCounts = blocks.LogDet()
+		if c.Needs&(NeedsCurvature|NeedsCounts) != 0 {
+			s.Err = curvatureErr
+		}
+		if s.Err == nil {
+			s.Value = c.Value(&e)
+		}
+		res.Scores = append(res.Scores, s)
 	}
-	return nil
+	res.Value = res.Scores[0].Value
+	return res.Scores[0].Err
+}
+
+// Evaluate is what criteria judge at given parameters, with q the model's own posterior
+// p(Z|X,p): of the rows that p was fitted to or of others. Log-determinants are filled in
+// where the model is [Curved] and [Counted] and they exist.
+func Evaluate[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src Source[B], p P, workers int) (Evaluation, error) {
+	s, entropy, err := LocalStep(ctx, m, src, p, workers)
+	if err != nil {
+		return Evaluation{}, err
+	}
+	e := Evaluation{LogJoint: m.LogJoint(s, p), Entropy: entropy, Shape: m.Shape(p), N: s.Weight()}
+	e.LogLikelihood = e.Bound()
+	e.LogDet, e.LogDetCounts = math.NaN(), math.NaN()
+	can := abilitiesOf(m)
+	var needs Needs
+	if can.curved != nil {
+		needs |= NeedsCurvature
+	}
+	if can.counted != nil {
+		needs |= NeedsCounts
+	}
+	_ = can.logDets(s, p, needs, &e) // NaN says that they do not exist
+	return e, nil
 }
 
 // LocalStep makes one local step without a tilt at the parameters p: the expected

@@ -17,6 +17,11 @@ const DefaultShards = 16
 
 var errNoRows = errors.New("framework: the source has no rows")
 
+// A sourceError is an error of the source, and not of the model that reads it.
+type sourceError struct{ error }
+
+func (e *sourceError) Unwrap() error { return e.error }
+
 // Fold adds up a source: blocks go to shards in turn, visit adds a block to its
 // shard's accumulator, and merge adds accumulator from to into, in shard order.
 // workers is the number of goroutines (0: one a processor); the result has the
@@ -72,7 +77,7 @@ type folder[B any] struct {
 	mu       sync.Mutex
 	failed   int // index of the first block that failed, -1 for none
 	failure  error
-	panicked any
+	panicked any // value of the first panic in a block
 }
 
 type job[B any] struct {
@@ -118,16 +123,21 @@ func (f *folder[B]) run(ctx context.Context) (used int, err error) {
 	if f.failed >= 0 {
 		return 0, f.failure
 	}
+	if f.err == nil {
+		f.err = ctx.Err() // a source may stop quietly when it is cancelled
+	}
 	return min(f.next, f.shards), f.err
 }
 
 // accept notes the end of the iteration: cancelled, broken, or a failed block.
 func (f *folder[B]) accept(err error) bool {
-	if err == nil {
-		err = f.ctx.Err()
+	switch {
+	case err != nil:
+		f.err = &sourceError{err}
+	default:
+		f.err = f.ctx.Err()
 	}
-	f.err = err
-	return err == nil
+	return f.err == nil
 }
 
 func (f *folder[B]) serial(b B, err error) bool {

@@ -2,6 +2,7 @@ package framework
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 
 	"github.com/latent-go/latent/laplace"
@@ -30,7 +31,8 @@ type Statistics[S any] interface {
 // data or pointers to plain data; a nil or zero P stands for "none".
 type Model[B, P any, S Statistics[S]] interface {
 	// Init draws starting parameters with k latent dimensions. It may read the
-	// source, and is the place to refuse data that the model cannot describe.
+	// source, and is the place to refuse data that the model cannot describe. To
+	// start from given parameters, embed the model and override Init.
 	Init(ctx context.Context, src Source[B], k int, rng *rand.Rand) (P, error)
 	// NewStatistics makes statistics of the size that p needs, not yet prepared.
 	NewStatistics(p P) S
@@ -98,9 +100,25 @@ type Projector[P, S any] interface {
 	Relevance(s S, p P) (pruning.Directions, error)
 	// Project keeps the given directions: (Z, Π) → (Z̃, Π̃), where Z is seen
 	// through its statistics. If the directions left out are degenerate, the joint
-	// likelihood does not change. s and p stay as they are.
+	// likelihood does not change. s and p stay as they are, and what is returned may
+	// be overwritten without changing them.
 	Project(s S, p P, onto pruning.Directions) (S, P, error)
 }
+
+// Expander adds parameter expansion (PX-EM; Liu, Rubin & Wu 1998). Where a change of z can
+// be undone by Π without changing p(X|Z,Π), EM creeps along that change when the noise is
+// small; the expansion jumps to its end.
+type Expander[P, S any] interface {
+	// Expand moves (q, Π) along such changes to where E_q[ln p(X,Z|Π)] + H(q) is largest, less
+	// ½ ln|F| as q decides it where charged is true. It may overwrite s and p, and
+	// returns the moved parameters and the change of H(q).
+	Expand(s S, p P, charged bool) (moved P, entropy float64, err error)
+}
+
+// ErrDegenerate is wrapped by errors of Maximize that say that the maximum does not exist
+// at this number of latent dimensions, and may with fewer. Where it may prune, the engine
+// answers by projecting the weakest direction out.
+var ErrDegenerate = errors.New("too many latent dimensions")
 
 // Variational marks a model whose parameters are those of a posterior q(Π): its
 // LogJoint holds E[ln p(X,Z,Π)] + H(q(Π)), so that with the entropy of q(Z) it is

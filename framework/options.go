@@ -1,7 +1,6 @@
 package framework
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -28,7 +27,12 @@ const (
 
 var methodNames = [...]string{GFAB: "gfab", FAB: "fab", EM: "em"}
 
-func (m Method) String() string { return methodNames[m] }
+func (m Method) String() string {
+	if m < 0 || int(m) >= len(methodNames) {
+		return fmt.Sprintf("Method(%d)", int(m))
+	}
+	return methodNames[m]
+}
 
 // MethodByName finds a method by its lower-case name; the error for an unknown one
 // lists them.
@@ -49,7 +53,8 @@ type Options struct {
 	// Criterion judges states, restarts and sizes. Its zero value is the method's
 	// own: gFIC for gFAB, FIC for FAB, BICEM for EM, and ELBO for a variational model.
 	Criterion Criterion
-	// Also lists further criteria to report of the final state.
+	// Also lists further criteria to report of the final state. They judge the
+	// method's own estimates: BIC after gFAB is not that of maximum likelihood.
 	Also []Criterion
 
 	FixedK bool // keep K as it is, also with gFAB and FAB
@@ -143,7 +148,8 @@ const (
 	// Falling: the objective stayed below its best, for so long that going on is in
 	// vain or until nothing changed any more; the best state is returned.
 	Falling
-	// Cancelled: the context ended the run; the best state so far is returned.
+	// Cancelled: the context or the recorder ended the run; the best state so far is
+	// returned.
 	Cancelled
 	// Failed: a step returned an error.
 	Failed
@@ -151,7 +157,12 @@ const (
 
 var statusNames = [...]string{"running", "converged", "iteration limit reached", "objective falling", "cancelled", "failed"}
 
-func (s Status) String() string { return statusNames[s] }
+func (s Status) String() string {
+	if s < 0 || int(s) >= len(statusNames) {
+		return fmt.Sprintf("Status(%d)", int(s))
+	}
+	return statusNames[s]
+}
 
 // Event is one iteration of one run, as a [Recorder] sees it.
 type Event struct {
@@ -184,17 +195,19 @@ func (f RecorderFunc) Record(e Event) error { return f(e) }
 type Pruned struct {
 	Iteration int
 	K         int       // latent dimensions left
-	Rule      string    // "eigenvalue" or "objective"
-	Relevance []float64 // of the directions dropped: eigenvalues of F for the first rule, the model's relevance for the second
+	Rule      string    // "eigenvalue"; "objective"; or "degenerate", where the global step had no maximum
+	Relevance []float64 // of the directions dropped: eigenvalues of F for the first rule, else the model's relevance
 }
 
-// Score is the value of a criterion.
+// Score is the value of a criterion, or why it has none.
 type Score struct {
 	Criterion string
 	Value     float64
+	Err       error
 }
 
-// Restart reports one run of a fit.
+// Restart reports one run of a fit. Value is the criterion along the way, with the bound
+// in place of the log-likelihood.
 type Restart struct {
 	K          int
 	Value      float64
@@ -213,7 +226,7 @@ type Result[P, S any] struct {
 	Criterion  string
 	Value      float64 // of the criterion
 	Evaluation Evaluation
-	Scores     []Score // Criterion, then Options.Also
+	Scores     []Score // Criterion, then Options.Also; of a cancelled fit, Criterion alone
 
 	Status     Status
 	Iterations int
@@ -232,14 +245,10 @@ type Result[P, S any] struct {
 	checkpoint func() ([]byte, error)
 }
 
-// Checkpoint encodes an interrupted fit for [Options].Resume. It is an error for a
-// fit that ran to its end, and where P or S cannot be encoded by encoding/gob.
-func (r *Result[P, S]) Checkpoint() ([]byte, error) {
-	if r.checkpoint == nil {
-		return nil, errors.New("framework: the fit was not interrupted: there is nothing to resume")
-	}
-	return r.checkpoint()
-}
+// Checkpoint encodes the fit for [Options].Resume: one that was interrupted goes on to the
+// same bits, and runs that ended at MaxIterations go on where that is higher now. It is an
+// error where P or S cannot be encoded by encoding/gob.
+func (r *Result[P, S]) Checkpoint() ([]byte, error) { return r.checkpoint() }
 
 // curvatures are the two forms of F that a state may need.
 type curvatures struct{ full, counts laplace.Blocks }

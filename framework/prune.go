@@ -2,6 +2,7 @@ package framework
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -32,7 +33,7 @@ func (r *run[B, P, S]) project(p *point[P, S], onto pruning.Directions, rule str
 		return nil, fmt.Errorf("projecting from K = %d to %d: %w", p.K, onto.Len(), err)
 	}
 	smaller := &point[P, S]{K: onto.Len(), P: params, S: s}
-	smaller.pruned = append(p.pruned, Pruned{K: onto.Len(), Rule: rule, Relevance: dropped})
+	smaller.pruned = []Pruned{{K: onto.Len(), Rule: rule, Relevance: dropped}}
 	return smaller, r.curvature(smaller)
 }
 
@@ -43,7 +44,7 @@ func (r *run[B, P, S]) trials(ctx context.Context) (pruned bool, err error) {
 	if r.options.FixedK || rule.Off || at.Current.K == 1 {
 		return false, nil
 	}
-	converged := at.Change <= r.options.Tolerance
+	converged := r.settled()
 	if !converged && !(at.Change < at.NextTrial) {
 		return false, nil
 	}
@@ -96,6 +97,37 @@ func candidates(k int, converged bool) [][]int {
 	return sets
 }
 
+// fatal returns the errors that end a fit even in a trial: those of the context and of
+// the source. Any other says that the model cannot do without the directions, and so
+// keeps them.
+func fatal(ctx context.Context, err error) error {
+	var source *sourceError
+	if ctx.Err() == nil && !errors.As(err, &source) {
+		return nil
+	}
+	return err
+}
+
+// escape answers a global step that has no maximum at this K (see [ErrDegenerate]) by
+// projecting the weakest direction out; it returns nil where that cannot be done. at
+// holds the statistics of the local step at p.
+func (r *run[B, P, S]) escape(p P, at *point[P, S], err error) *point[P, S] {
+	if !errors.Is(err, ErrDegenerate) || r.options.FixedK || at.K == 1 {
+		return nil
+	}
+	state := &point[P, S]{K: at.K, P: p, S: at.S}
+	directions, err := r.can.projector.Relevance(state.S, state.P)
+	if err != nil {
+		return nil
+	}
+	weakest := directions.Len() - 1
+	smaller, err := r.project(state, directions.Without(weakest), "degenerate", directions.Values[weakest:])
+	if err != nil {
+		return nil
+	}
+	return smaller
+}
+
 // optimism is how many times the progress of a geometric series an iteration is trusted
 // to make yet. First steps shrink faster than later ones, so the plain extrapolation
 // would give up too early.
@@ -128,7 +160,7 @@ func (r *run[B, P, S]) ahead() (float64, bool) {
 func (r *run[B, P, S]) trial(ctx context.Context, current *point[P, S], directions pruning.Directions, drop []int, goal float64) (*point[P, S], error) {
 	from, err := r.project(current, directions.Without(drop...), "objective", directions.Keep(drop...).Values)
 	if err != nil {
-		return nil, ctx.Err() // a model that cannot do without them keeps them
+		return nil, fatal(ctx, err)
 	}
 	pruned := from.pruned
 	defer func() { delete(r.benches, from.K) }()
@@ -136,7 +168,7 @@ func (r *run[B, P, S]) trial(ctx context.Context, current *point[P, S], directio
 	var gain float64
 	for step := range r.options.Prune.Objective.StepsOr() {
 		if err := r.step(ctx, from, to); err != nil {
-			return nil, ctx.Err()
+			return nil, fatal(ctx, err)
 		}
 		pruned = append(pruned, to.pruned...)
 		if to.Value > goal {

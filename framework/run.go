@@ -91,11 +91,11 @@ func (r *run[B, P, S]) execute(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+	if ctx.Err() != nil || errors.Is(err, errRecorder) {
 		return err // still Running: a checkpoint goes on from here
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.at.Status, r.at.Err = Failed, err.Error()
 	return err
 }
@@ -125,7 +125,7 @@ func (r *run[B, P, S]) loop(ctx context.Context) error {
 			if pruned {
 				continue
 			}
-			if r.at.Change <= r.options.Tolerance {
+			if r.settled() {
 				if r.behind(r.at.Current) {
 					r.end(Falling)
 				} else {
@@ -134,22 +134,25 @@ func (r *run[B, P, S]) loop(ctx context.Context) error {
 				break
 			}
 		}
-		switch {
-		case r.at.Streak >= fallPatience:
-			r.end(Falling)
-		case r.at.Iteration >= r.options.MaxIterations:
+		if r.at.Iteration >= r.options.MaxIterations {
 			r.end(IterationLimit)
-		default:
-			next := r.free()
-			if err := r.step(ctx, r.at.Current, next); err != nil {
-				return err
-			}
-			if err := r.commit(next); err != nil {
-				return err
-			}
+			break
+		}
+		next := r.free()
+		if err := r.step(ctx, r.at.Current, next); err != nil {
+			return err
+		}
+		if err := r.commit(next); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// settled says that going on at this K is in vain: nothing changes any more, or the
+// objective has long been below its best.
+func (r *run[B, P, S]) settled() bool {
+	return r.at.Change <= r.options.Tolerance || r.at.Streak >= fallPatience
 }
 
 func (r *run[B, P, S]) end(s Status) {
@@ -172,8 +175,21 @@ func (r *run[B, P, S]) step(ctx context.Context, from, to *point[P, S]) error {
 	to.K, to.pruned = from.K, nil
 	to.S, bench.shards[0] = bench.shards[0], to.S
 	to.filled, bench.made[0] = true, to.filled
+	if err := r.checkWeight(to.S.Weight()); err != nil {
+		return err
+	}
 	if to.P, err = r.model.Maximize(to.S, from.P, to.P); err != nil {
+		if smaller := r.escape(from.P, to, err); smaller != nil {
+			return r.stepSmaller(ctx, smaller, to)
+		}
 		return fmt.Errorf("global step at K = %d: %w", from.K, err)
+	}
+	if r.can.expander != nil {
+		var gain float64
+		if to.P, gain, err = r.can.expander.Expand(to.S, to.P, r.options.Method != EM); err != nil {
+			return fmt.Errorf("parameter expansion at K = %d: %w", from.K, err)
+		}
+		entropy += gain
 	}
 	if err := r.curvature(to); err != nil {
 		return err
@@ -181,14 +197,31 @@ func (r *run[B, P, S]) step(ctx context.Context, from, to *point[P, S]) error {
 	if smaller, err := r.degenerate(to); err != nil {
 		return err
 	} else if smaller != nil {
-		*to = point[P, S]{}
-		if err := r.step(ctx, smaller, to); err != nil {
-			return err
-		}
-		to.pruned = append(smaller.pruned, to.pruned...)
-		return nil
+		return r.stepSmaller(ctx, smaller, to)
 	}
 	return r.evaluate(to, entropy)
+}
+
+// stepSmaller makes the step from a projection instead.
+func (r *run[B, P, S]) stepSmaller(ctx context.Context, smaller, to *point[P, S]) error {
+	*to = point[P, S]{}
+	if err := r.step(ctx, smaller, to); err != nil {
+		return err
+	}
+	to.pruned = append(smaller.pruned, to.pruned...)
+	return nil
+}
+
+// checkWeight holds the source to its promise of the same rows in every pass: N is a
+// sum, and always the same bits.
+func (r *run[B, P, S]) checkWeight(n float64) error {
+	if last := r.at.Current.Evaluation.N; r.at.Iteration > 0 && n != last {
+		return &sourceError{fmt.Errorf("framework: the source gave rows of total weight %v in one pass and %v in the next: it must give the same rows each time", last, n)}
+	}
+	if !(n > 0) {
+		return &sourceError{fmt.Errorf("framework: the rows have total weight %v", n)}
+	}
+	return nil
 }
 
 // local folds one local step over the source into the bench's first shard and
@@ -311,10 +344,7 @@ func firstNonFinite(values ...float64) float64 {
 
 // commit makes next the current state and reports the iteration.
 func (r *run[B, P, S]) commit(next *point[P, S]) error {
-	if err := r.report(r.advance(next)); err != nil {
-		return fmt.Errorf("recorder: %w", err)
-	}
-	return nil
+	return r.report(r.advance(next))
 }
 
 func (r *run[B, P, S]) advance(next *point[P, S]) Event {
@@ -338,6 +368,7 @@ func (r *run[B, P, S]) advance(next *point[P, S]) Event {
 		p.Iteration = at.Iteration
 		at.Pruned = append(at.Pruned, p)
 	}
+	next.pruned = nil
 	dropped := last.K - next.K
 	r.rank(next)
 	return Event{Restart: r.index, Iteration: at.Iteration, K: next.K, Value: next.Value, Objective: next.Objective,

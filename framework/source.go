@@ -14,9 +14,10 @@ import (
 // in the same order. B is what a block is: [Rows] for a table held row by row,
 // anything else a model can make statistics of.
 //
-// Several goroutines may range over Blocks at the same time (restarts and
-// [Select] do). A block belongs to the reader of it until the iteration ends:
-// a source that reads from disk hands out fresh memory for each.
+// Blocks is called once a run, and the sequence that it returns is ranged over once
+// a pass: open files inside the sequence. Several goroutines may do so at the same
+// time (restarts and [Select] do). A block belongs to the reader of it until the
+// iteration ends: a source that reads from disk hands out fresh memory for each.
 type Source[B any] interface {
 	// Rows is the number of rows, each counted once whatever its weight.
 	Rows() int
@@ -122,6 +123,9 @@ func (t *Table) WithWeights(w []float64) (*Table, error) {
 	}
 	if sum == 0 || math.IsInf(sum, 0) {
 		return nil, fmt.Errorf("framework: the weights sum to %v: at least one row needs a positive weight", sum)
+	}
+	if sum < 1.5 && t.rows > 1 {
+		return nil, fmt.Errorf("framework: the weights sum to %v, which would be N: weights are frequencies; multiply normalised ones by the number of rows", sum)
 	}
 	weighted := *t
 	weighted.weights = w

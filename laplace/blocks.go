@@ -56,6 +56,10 @@ func extremes(b Block) (low, high float64) {
 		return math.Inf(1), math.Inf(-1)
 	}
 	switch b := b.(type) {
+	case *Scaled:
+		return extremes(*b)
+	case *Kronecker:
+		return extremes(*b)
 	case Scaled:
 		low, high = extremes(b.Of)
 		return b.Factor * low, b.Factor * high

@@ -128,3 +128,21 @@ func TestKnownTilts(t *testing.T) {
 	lost := &Tilt{F: Blocks{Scaled{0, unit}}, N: n}
 	assert.Equal(t, math.Inf(1), lost.Penalty(0, unit))
 }
+
+func TestPointersAreTheirBlocks(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 2))
+	a, b, g := NewDense(randomSPD(rng, 3)), Diagonal{1, 2}, NewDense(randomSPD(rng, 3))
+	k, s := Kronecker{a, &Scaled{2, b}}, Scaled{3, g}
+	for _, pair := range [][2]Block{{k, &k}, {s, &s}} {
+		assert.Equal(t, Blocks{pair[0]}.Smallest(), Blocks{pair[1]}.Smallest())
+		assert.Equal(t, k.InverseTrace(Kronecker{g, b}), (&k).InverseTrace(&Kronecker{g, b}))
+	}
+	assert.Equal(t, a.InverseTrace(s), a.InverseTrace(&s))
+	assert.InEpsilon(t, k.InverseTrace(Kronecker{g, b})*3, k.InverseTrace(&Scaled{3, &Kronecker{g, b}}), 1e-14)
+	for _, block := range []Block{k, &k} {
+		_, ok := AsKronecker(block)
+		assert.True(t, ok)
+	}
+	_, ok := AsKronecker(a)
+	assert.False(t, ok)
+}

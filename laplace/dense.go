@@ -133,6 +133,8 @@ func (d *Dense) InverseTrace(g mat.Symmetric) float64 {
 	}
 	n, sum := d.n, 0.0
 	switch g := g.(type) {
+	case *Scaled:
+		return times(g.Factor, d.InverseTrace(g.Of))
 	case Scaled:
 		return times(g.Factor, d.InverseTrace(g.Of))
 	case Identity, Diagonal:

@@ -57,6 +57,10 @@ func (k Kronecker) Eigenvalues(dst []float64) []float64 {
 func (k Kronecker) InverseTrace(g mat.Symmetric) float64 {
 	checkDim(k.SymmetricDim(), g)
 	switch g := g.(type) {
+	case *Scaled:
+		return times(g.Factor, k.InverseTrace(g.Of))
+	case *Kronecker:
+		return k.InverseTrace(*g)
 	case Scaled:
 		return times(g.Factor, k.InverseTrace(g.Of))
 	case Kronecker:
@@ -91,4 +95,15 @@ func (c *cell) SymmetricDim() int      { return c.n }
 func (c *cell) T() mat.Matrix          { return c }
 func (c *cell) At(r, s int) float64 {
 	return (c.g.At(c.i*c.n+r, c.j*c.n+s) + c.g.At(c.i*c.n+s, c.j*c.n+r)) / 2
+}
+
+// AsKronecker returns b as a Kronecker product if it is one, by value or by pointer.
+func AsKronecker(b Block) (k Kronecker, ok bool) {
+	switch b := b.(type) {
+	case Kronecker:
+		return b, true
+	case *Kronecker:
+		return *b, true
+	}
+	return Kronecker{}, false
 }

@@ -101,7 +101,7 @@ func (e Eigenvalue) Apply(f laplace.Blocks, k int, n float64) (Verdict, error) {
 // ½ ln|N F_k| is negative exactly where that mean is below 1/N.
 func CurvatureDirections(f laplace.Blocks, k int) (Directions, error) {
 	if len(f) == 1 {
-		if block, ok := f[0].(laplace.Kronecker); ok && block.A.SymmetricDim() == k {
+		if block, ok := laplace.AsKronecker(f[0]); ok && block.A.SymmetricDim() == k {
 			return kroneckerDirections(block)
 		}
 	}
@@ -135,7 +135,7 @@ func kroneckerDirections(block laplace.Kronecker) (Directions, error) {
 // smallest eigenvalue.
 func clearlyAbove(f laplace.Blocks, k int, delta float64) bool {
 	if len(f) == 1 {
-		block, ok := f[0].(laplace.Kronecker)
+		block, ok := laplace.AsKronecker(f[0])
 		return ok && block.A.SymmetricDim() == k &&
 			geometricMean(block.B)/block.A.InverseTrace(laplace.Identity(k)) > delta
 	}

@@ -67,6 +67,11 @@ func (c Cholesky) HalfSolveRight(b blas64.General) {
 	blas64.Trsm(blas.Right, blas.NoTrans, 1, c.triangular(), b)
 }
 
+// MulTransRight overwrites b, of n columns, with alpha·b·Uᵀ.
+func (c Cholesky) MulTransRight(alpha float64, b blas64.General) {
+	blas64.Trmm(blas.Right, blas.Trans, alpha, c.triangular(), b)
+}
+
 // Invert overwrites the factor with the full symmetric A⁻¹ and returns it.
 func (c Cholesky) Invert() []float64 {
 	lapack64.Potri(c.triangular())

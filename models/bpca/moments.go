@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/lapack/lapack64"
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
@@ -22,6 +24,9 @@ type Moments struct {
 	Mean    []float64 // length D
 	Scatter []float64 // D×D, Σ_n w_n (x_n − mean)(x_n − mean)ᵀ
 
+	once     sync.Once
+	rootRows []float64 // see root
+
 	// Scratch of Add.
 	block []float64 // D×D scatter of a block about its own mean
 	shift []float64 // D, block mean
@@ -32,9 +37,8 @@ type Moments struct {
 // gonum's products to stay in the goroutine that calls them.
 const tileRows = 128
 
-// NewMoments returns the moments of no rows of d columns.
-func NewMoments(d int) *Moments {
-	return &Moments{D: d, Mean: make([]float64, d), Scatter: make([]float64, d*d)}
+func (m *Moments) allocate(d int) {
+	m.D, m.Mean, m.Scatter = d, make([]float64, d), make([]float64, d*d)
 }
 
 // Summarize makes one pass over src and returns its moments. workers is the number
@@ -58,7 +62,7 @@ func (m *Moments) Source() framework.Source[*Moments] {
 // constant column has a scatter of exactly 0.
 func (m *Moments) Add(b framework.Rows) error {
 	if m.Mean == nil {
-		*m = *NewMoments(b.D)
+		m.allocate(b.D)
 	}
 	if b.D != m.D {
 		return fmt.Errorf("bpca: row %d has %d columns, earlier rows %d", b.First+1, b.D, m.D)
@@ -76,7 +80,12 @@ func (m *Moments) Add(b framework.Rows) error {
 	for first := 0; first < b.N; first += tileRows {
 		n := min(tileRows, b.N-first)
 		for i := range n {
-			centre(m.tile[i*d:(i+1)*d], b.Row(first+i), m.shift, math.Sqrt(b.Weight(first+i)))
+			row := m.tile[i*d : (i+1)*d]
+			if w := b.Weight(first + i); w == 0 {
+				clear(row)
+			} else {
+				centre(row, b.Row(first+i), m.shift, math.Sqrt(w))
+			}
 		}
 		blas64.Syrk(blas.Trans, 1, linalg.General(n, d, m.tile), 1, blas64.Symmetric{N: d, Stride: d, Data: m.block, Uplo: blas.Upper})
 	}
@@ -93,7 +102,7 @@ func (m *Moments) Add(b framework.Rows) error {
 // Merge adds the moments of other rows.
 func (m *Moments) Merge(o *Moments) {
 	if m.Mean == nil {
-		*m = *NewMoments(o.D)
+		m.allocate(o.D)
 	}
 	m.combine(o.Rows, o.N, o.Mean, o.Scatter)
 }
@@ -124,6 +133,24 @@ func (m *Moments) combine(rows int, weight float64, mean, scatter []float64) {
 	m.N = total
 }
 
+// root is a matrix R of at most D rows with RᵀR = Scatter, row-major: the pivoted
+// Cholesky factor, which also a singular scatter has.
+func (m *Moments) root() []float64 {
+	m.once.Do(func() {
+		d := m.D
+		a := append([]float64(nil), m.Scatter...)
+		pivots := make([]int, d)
+		_, rank, _ := lapack64.Pstrf(blas64.Symmetric{N: d, Stride: max(1, d), Data: a, Uplo: blas.Upper}, pivots, -1, make([]float64, 2*d))
+		m.rootRows = make([]float64, rank*d)
+		for i := range rank {
+			for j := i; j < d; j++ {
+				m.rootRows[i*d+pivots[j]] = a[i*d+j]
+			}
+		}
+	})
+	return m.rootRows
+}
+
 // centre writes scale·(x − mean) to dst.
 func centre(dst, x, mean []float64, scale float64) {
 	for j, v := range x {
@@ -131,24 +158,27 @@ func centre(dst, x, mean []float64, scale float64) {
 	}
 }
 
-// blockMean returns the weighted mean of a block, found relative to its first row,
-// in the memory of dst, and the weight of the block.
+// blockMean returns the weighted mean of a block, found relative to its first
+// row of positive weight, in the memory of dst, and the weight of the block.
 func blockMean(b framework.Rows, dst []float64) (mean []float64, weight float64) {
 	mean = linalg.Resize(dst, b.D)
 	clear(mean)
-	pivot := b.Row(0)
+	var pivot []float64
 	for i := range b.N {
-		w := b.Weight(i)
+		w, row := b.Weight(i), b.Row(i)
+		if w == 0 {
+			continue
+		}
+		if pivot == nil {
+			pivot = row
+		}
 		weight += w
-		for j, v := range b.Row(i) {
+		for j, v := range row {
 			mean[j] += w * (v - pivot[j])
 		}
 	}
-	for j := range mean {
-		if weight > 0 {
-			mean[j] /= weight
-		}
-		mean[j] += pivot[j]
+	for j, p := range pivot {
+		mean[j] = mean[j]/weight + p
 	}
 	return mean, weight
 }
@@ -176,19 +206,27 @@ func (m *Moments) variances() []float64 {
 }
 
 // check refuses data that BPCA cannot describe.
-func (m *Moments) check() error { return checkData(m.Rows, m.D, m.variances()) }
+func (m *Moments) check() error { return checkData(m.Rows, m.N, m.variances()) }
 
-func checkData(rows, d int, variances []float64) error {
+func checkData(rows int, n float64, variances []float64) error {
 	if rows < 2 {
 		return fmt.Errorf("bpca: %d row: a variance needs at least two", rows)
 	}
+	if n < 2 {
+		return fmt.Errorf("bpca: the rows have total weight %v: a variance needs at least two rows", n)
+	}
+	mean := 0.0
 	for j, v := range variances {
 		if v == 0 {
 			return &framework.ColumnError{Column: j, Problem: "is constant (or so small that its squares underflow): drop it"}
 		}
+		mean += v / float64(len(variances))
 	}
-	if d < 2 {
-		return fmt.Errorf("bpca: %d column: BPCA needs at least two, so that there is a K < D", d)
+	if mean < 1e-280 || math.IsInf(mean, 0) || math.IsNaN(mean) {
+		return fmt.Errorf("bpca: the mean column variance is %v: rescale the data to numbers near 1", mean)
+	}
+	if len(variances) < 2 {
+		return fmt.Errorf("bpca: %d column: BPCA needs at least two, so that there is a K < D", len(variances))
 	}
 	return nil
 }
@@ -217,6 +255,9 @@ func (c *columns) add(b framework.Rows) error {
 	scatter := make([]float64, b.D)
 	for i := range b.N {
 		w := b.Weight(i)
+		if w == 0 {
+			continue
+		}
 		for j, v := range b.Row(i) {
 			scatter[j] += w * (v - c.shift[j]) * (v - c.shift[j])
 		}
@@ -237,7 +278,7 @@ func (c *columns) merge(o *columns) { c.combine(o.rows, o.n, o.mean, o.scatter) 
 
 func (c *columns) combine(rows int, weight float64, mean, scatter []float64) {
 	c.rows += rows
-	if c.mean == nil {
+	if c.mean == nil && mean != nil {
 		c.mean, c.scatter = append([]float64(nil), mean...), make([]float64, len(mean))
 	}
 	if weight == 0 {

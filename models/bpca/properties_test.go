@@ -388,7 +388,7 @@ func logRatio(t *testing.T, prior bpca.Prior, q *bpca.Posterior, mean *mat.Dense
 	}
 	total := 0.0
 	lambda, logq := gamma(q.Shape, q.Rate)
-	total += gammaLogDensity(lambda, prior.LambdaShape, prior.LambdaRate*q.Unit) - logq
+	total += gammaLogDensity(lambda, prior.LambdaShape, prior.LambdaRate*q.UnitVariance) - logq
 	alpha := make([]float64, k)
 	for i := range alpha {
 		alpha[i] = prior.FixedAlpha
@@ -408,7 +408,7 @@ func logRatio(t *testing.T, prior bpca.Prior, q *bpca.Posterior, mean *mat.Dense
 		w[j], logq = draw(q.Loadings[j*k:(j+1)*k], mat.NewSymDense(k, q.Cov))
 		total -= logq
 		for i, v := range w[j] {
-			total += 0.5 * (math.Log(alpha[i]/(2*math.Pi*q.Unit)) - alpha[i]/q.Unit*v*v)
+			total += 0.5 * (math.Log(alpha[i]/(2*math.Pi*q.UnitVariance)) - alpha[i]/q.UnitVariance*v*v)
 		}
 	}
 	for i := range n {

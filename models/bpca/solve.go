@@ -47,7 +47,7 @@ func Decompose(ctx context.Context, t *framework.Table, workers int) (*Spectrum,
 	if err := c.add(all); err != nil {
 		return nil, err
 	}
-	if err := checkData(c.rows, d, c.variances()); err != nil {
+	if err := checkData(c.rows, c.n, c.variances()); err != nil {
 		return nil, err
 	}
 	y := mat.NewDense(n, d, nil)

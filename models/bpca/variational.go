@@ -46,7 +46,10 @@ func (pr Prior) resolved() (Prior, error) {
 
 // Variational is BPCA with a posterior q(W)q(λ)q(α) in place of estimates: the engine's
 // EM on it is variational Bayes, and its criterion is the ELBO.
-type Variational struct{ Prior Prior }
+type Variational struct {
+	Prior       Prior
+	RandomStart bool // as that of [Model]
+}
 
 // CompressedVariational is [Variational] fitted from [Moments].
 type CompressedVariational struct{ Variational }
@@ -63,8 +66,9 @@ type Posterior struct {
 	Rate       float64   `json:"rate"`        // of q(λ)
 	AlphaShape float64   `json:"alpha_shape"` // of q(α_k); 0 when α is fixed
 	AlphaRates []float64 `json:"alpha_rates"` // length K
-	Unit       float64   `json:"unit"`        // variance that the prior takes for 1
 	LogDetCov  float64   `json:"log_det_cov"` // ln|Cov|
+	// UnitVariance is the variance that the prior takes for 1.
+	UnitVariance float64 `json:"unit_variance"`
 }
 
 // Point returns the parameters at E[W] and 1/E[λ].
@@ -77,7 +81,7 @@ func (Variational) BoundsEvidence() {}
 
 // Init starts from the same draw as [Model], with q(W) as narrow as one row makes it.
 func (v Variational) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*Posterior, error) {
-	p, err := Model{}.Init(ctx, src, k, rng)
+	p, err := Model{RandomStart: v.RandomStart}.Init(ctx, src, k, rng)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +90,7 @@ func (v Variational) Init(ctx context.Context, src framework.Source[framework.Ro
 
 // Init is that of [Variational], from moments.
 func (v CompressedVariational) Init(ctx context.Context, src framework.Source[*Moments], k int, rng *rand.Rand) (*Posterior, error) {
-	p, err := Compressed{}.Init(ctx, src, k, rng)
+	p, err := Compressed{Model{RandomStart: v.RandomStart}}.Init(ctx, src, k, rng)
 	if err != nil {
 		return nil, err
 	}
@@ -98,11 +102,7 @@ func (v Variational) start(p *Parameters) (*Posterior, error) {
 	if err != nil {
 		return nil, err
 	}
-	unit := prior.Unit * prior.Unit
-	if unit == 0 {
-		unit = 2 * p.Noise // the start's noise is half of the mean column variance
-	}
-	q := &Posterior{K: p.K, D: p.D, Mean: p.Mean, Loadings: p.Loadings, Unit: unit,
+	q := &Posterior{K: p.K, D: p.D, Mean: p.Mean, Loadings: p.Loadings, UnitVariance: prior.Unit * prior.Unit,
 		Cov: make([]float64, p.K*p.K), Shape: 1, Rate: p.Noise, AlphaRates: make([]float64, p.K)}
 	alpha := prior.FixedAlpha
 	if alpha == 0 {
@@ -125,16 +125,11 @@ func (Variational) Prepare(p *Posterior, tilt *laplace.Tilt, s *Statistics) erro
 		return errors.New("bpca: a variational model has no curvature to tilt by")
 	}
 	lambda := p.Shape / p.Rate
-	s.ww = linalg.Resize(s.ww, p.K*p.K)
-	p.secondMoment(lambda, s.ww)
-	return s.prepare(p.Mean, p.Loadings, lambda, s.ww, nil)
-}
-
-// secondMoment writes factor·E[WᵀW] to dst.
-func (p *Posterior) secondMoment(factor float64, dst []float64) {
+	s.kk = linalg.Resize(s.kk, p.K*p.K)
 	w := linalg.General(p.D, p.K, p.Loadings)
-	linalg.Mul(true, false, factor, w, w, 0, linalg.General(p.K, p.K, dst))
-	linalg.Axpy(factor*float64(p.D), p.Cov, dst)
+	linalg.Mul(true, false, lambda, w, w, 0, linalg.General(p.K, p.K, s.kk))
+	linalg.Axpy(lambda*float64(p.D), p.Cov, s.kk)
+	return s.prepare(p.Mean, p.Loadings, lambda, s.kk, nil)
 }
 
 // Infer adds the rows of a block.
@@ -157,7 +152,12 @@ func (v Variational) Maximize(s *Statistics, p, dst *Posterior) (*Posterior, err
 	if dst == nil {
 		dst = &Posterior{Loadings: make([]float64, d*k), Cov: make([]float64, k*k), AlphaRates: make([]float64, k)}
 	}
-	dst.K, dst.D, dst.Mean, dst.Unit, dst.AlphaShape = k, d, p.Mean, p.Unit, p.AlphaShape
+	dst.K, dst.D, dst.Mean, dst.AlphaShape = k, d, p.Mean, p.AlphaShape
+	unit := prior.Unit * prior.Unit
+	if unit == 0 {
+		unit = s.SumSq / (s.N * float64(d))
+	}
+	dst.UnitVariance = unit
 
 	// q(W): precision E[diag α]/unit + E[λ]S.
 	lambda := p.Shape / p.Rate
@@ -165,7 +165,7 @@ func (v Variational) Maximize(s *Statistics, p, dst *Posterior) (*Posterior, err
 		dst.Cov[i] = lambda * zz
 	}
 	for i := range k {
-		dst.Cov[i*k+i] += v.alpha(prior, p, i) / p.Unit
+		dst.Cov[i*k+i] += v.alpha(prior, p, i) / unit
 	}
 	chol, ok := linalg.NewCholesky(k, dst.Cov)
 	if !ok {
@@ -177,16 +177,18 @@ func (v Variational) Maximize(s *Statistics, p, dst *Posterior) (*Posterior, err
 
 	// q(α).
 	for i := range k {
-		dst.AlphaRates[i] = prior.AlphaRate + 0.5*dst.columnSquare(i)/p.Unit
+		dst.AlphaRates[i] = prior.AlphaRate + 0.5*dst.columnSquare(i)/unit
 	}
 
 	// q(λ).
-	s.ww = linalg.Resize(s.ww, k*k)
-	dst.secondMoment(1, s.ww)
-	residual := s.SumSq - 2*linalg.Dot(dst.Loadings, s.XZ) + linalg.Dot(s.ww, s.ZZ)
 	dst.Shape = prior.LambdaShape + s.N*float64(d)/2
-	dst.Rate = prior.LambdaRate*p.Unit + residual/2
+	dst.Rate = prior.LambdaRate*unit + dst.residual(s)/2
 	return dst, nil
+}
+
+// residual is E‖X − ZWᵀ‖².
+func (p *Posterior) residual(s *Statistics) float64 {
+	return s.residual(p.Loadings) + float64(p.D)*linalg.Dot(p.Cov, s.ZZ)
 }
 
 // alpha is E[α_k].
@@ -212,13 +214,11 @@ func (v Variational) LogJoint(s *Statistics, p *Posterior) float64 {
 	if err != nil {
 		panic(err) // Init has refused it
 	}
-	s.ww = linalg.Resize(s.ww, p.K*p.K)
-	p.secondMoment(1, s.ww)
 	d := float64(p.D)
 	logLambda := mathext.Digamma(p.Shape) - math.Log(p.Rate)
-	value := s.logJoint(p.Loadings, s.ww, p.Shape/p.Rate, logLambda)
+	value := s.logJoint(p.residual(s), p.Shape/p.Rate, logLambda)
 	value += d * gaussianEntropy(p.K, p.LogDetCov)
-	value -= gammaDivergence(p.Shape, p.Rate, prior.LambdaShape, prior.LambdaRate*p.Unit)
+	value -= gammaDivergence(p.Shape, p.Rate, prior.LambdaShape, prior.LambdaRate*p.UnitVariance)
 	for k := range p.K {
 		alpha, logAlpha := prior.FixedAlpha, math.Log(prior.FixedAlpha)
 		if prior.FixedAlpha == 0 {
@@ -226,7 +226,7 @@ func (v Variational) LogJoint(s *Statistics, p *Posterior) float64 {
 			logAlpha = mathext.Digamma(p.AlphaShape) - math.Log(p.AlphaRates[k])
 			value -= gammaDivergence(p.AlphaShape, p.AlphaRates[k], prior.AlphaShape, prior.AlphaRate)
 		}
-		value += 0.5 * (d*(logAlpha-math.Log(2*math.Pi*p.Unit)) - alpha*p.columnSquare(k)/p.Unit)
+		value += 0.5 * (d*(logAlpha-math.Log(2*math.Pi*p.UnitVariance)) - alpha*p.columnSquare(k)/p.UnitVariance)
 	}
 	return value
 }

@@ -1,0 +1,35 @@
+package framework
+
+import (
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// parallel calls do(0), …, do(n−1), at most limit at a time. A panic in one of them is
+// raised again here, where the caller can see it.
+func parallel(n, limit int, do func(i int)) {
+	var (
+		group    errgroup.Group
+		mu       sync.Mutex
+		panicked any
+	)
+	group.SetLimit(limit)
+	for i := range n {
+		group.Go(func() error {
+			defer func() {
+				if p := recover(); p != nil {
+					mu.Lock()
+					panicked = p
+					mu.Unlock()
+				}
+			}()
+			do(i)
+			return nil
+		})
+	}
+	_ = group.Wait() // no call returns an error
+	if panicked != nil {
+		panic(panicked)
+	}
+}
