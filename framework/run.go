@@ -42,6 +42,7 @@ type progress[P, S any] struct {
 	Streak     int     // iterations in a row with the objective below its best
 	Change     float64 // of the last iteration, nats per row
 	NextTrial  float64 // change below which the weakest direction is tried again
+	Expanding  bool    // parameter expansion has begun
 	TrialsDue  bool    // the last iteration has not been followed by pruning trials
 	Current    *point[P, S]
 	BestBehind *point[P, S] // the best state where it is not Current
@@ -184,7 +185,7 @@ func (r *run[B, P, S]) step(ctx context.Context, from, to *point[P, S]) error {
 		}
 		return fmt.Errorf("global step at K = %d: %w", from.K, err)
 	}
-	if r.can.expander != nil {
+	if r.can.expander != nil && r.at.Expanding {
 		var gain float64
 		if to.P, gain, err = r.can.expander.Expand(to.S, to.P, r.options.Method != EM); err != nil {
 			return fmt.Errorf("parameter expansion at K = %d: %w", from.K, err)
@@ -360,6 +361,7 @@ func (r *run[B, P, S]) advance(next *point[P, S]) Event {
 	if next.K == last.K && at.Iteration > 1 {
 		dv, do := next.Value-last.Value, next.Objective-last.Objective
 		at.Change, at.TrialsDue = max(math.Abs(dv), math.Abs(do))/n, true
+		at.Expanding = at.Expanding || at.Change < expandBelow || at.Iteration >= expandAfter
 		if -do > rounding*math.Abs(next.Objective) {
 			at.Fall = max(at.Fall, -do)
 		}
@@ -374,6 +376,15 @@ func (r *run[B, P, S]) advance(next *point[P, S]) Event {
 	return Event{Restart: r.index, Iteration: at.Iteration, K: next.K, Value: next.Value, Objective: next.Objective,
 		Change: at.Change, Dropped: dropped}
 }
+
+// Parameter expansion begins when an iteration has changed less than expandBelow nats per
+// row, or after expandAfter iterations. While the objective still rises fast, it would
+// take directions that look like noise beside an early estimate of it to 0, from where
+// they hardly return.
+const (
+	expandBelow = 1e-4
+	expandAfter = 1000
+)
 
 // rounding is the relative size of a fall that summation alone can cause.
 const rounding = 1e-12

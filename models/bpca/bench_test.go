@@ -59,7 +59,7 @@ func BenchmarkSolve(b *testing.B) {
 // tends to 0 because nothing but the traces grows.
 func BenchmarkIteration(b *testing.B) {
 	const d, k = 30, 15
-	src := table(b, factors(million()/100, d, 10, 1), d)
+	src := table(b, factors(million()/250, d, 10, 1), d)
 	options := framework.Options{K: k, FixedK: true, Workers: 1, Tolerance: 1e-300}
 	b.Run("rows", func(b *testing.B) {
 		b.ReportAllocs()

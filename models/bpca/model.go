@@ -20,8 +20,9 @@ import (
 // rows. Its parameters are estimated; [Variational] gives them a posterior.
 type Model struct {
 	// RandomStart starts from random loadings. By default a fit starts near the
-	// leading eigenvectors, found by one random subspace iteration, because EM needs
-	// thousands of iterations to find weak directions from afar.
+	// leading eigenvectors, found by one random subspace iteration: from afar, directions
+	// that are weak beside the strongest look like noise for long, and gFAB may prune
+	// them before they have shown.
 	RandomStart bool
 }
 

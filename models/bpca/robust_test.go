@@ -1,0 +1,221 @@
+package bpca_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/laplace"
+	"github.com/latent-go/latent/models/bpca"
+)
+
+// agree fits by gFAB from the largest K and compares with the closed form.
+func agree(t *testing.T, x []float64, d int, tolerance float64, name string, randomStarts ...bool) {
+	m := moments(t, table(t, x, d))
+	best, value, err := solve(t, m).Best(framework.GFIC)
+	require.NoError(t, err, name)
+	for _, random := range append(randomStarts, false) {
+		res, err := framework.Fit(background, bpca.Compressed{Model: bpca.Model{RandomStart: random}}, m.Source(), framework.Options{K: d - 1})
+		require.NoError(t, err, name)
+		assert.Equal(t, best, res.Shape.K, "%s, random start %v", name, random)
+		assert.InEpsilon(t, value, res.Value, tolerance, "%s, random start %v", name, random)
+		assert.Equal(t, framework.Converged, res.Status, name)
+		assert.Less(t, res.Iterations, 2000, name)
+	}
+}
+
+// TestSmallNoiseIsNoObstacle: without parameter expansion EM needs about ‖w‖²/σ²
+// iterations, and a residual found by subtraction loses as many digits.
+func TestSmallNoiseIsNoObstacle(t *testing.T) {
+	const n, d, k = 1000, 10, 3
+	for _, sigma := range []float64{1, 0.1, 0.01, 1e-3, 1e-4} {
+		rng := rand.New(rand.NewPCG(1, 1))
+		w := make([]float64, d*k)
+		for i := range w {
+			w[i] = rng.NormFloat64()
+		}
+		x := make([]float64, n*d)
+		for i := range n {
+			z := []float64{rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()}
+			for j := range d {
+				x[i*d+j] = sigma*rng.NormFloat64() + w[j*k]*z[0] + w[j*k+1]*z[1] + w[j*k+2]*z[2]
+			}
+		}
+		agree(t, x, d, 1e-8, fmt.Sprint("noise ", sigma), true)
+	}
+}
+
+// TestColumnsOfDifferentScales: the covariance's condition number goes up to 1e12, and the
+// closed form itself keeps about 1e-16 of it.
+func TestColumnsOfDifferentScales(t *testing.T) {
+	const n, d = 300, 5
+	for _, scale := range []float64{10, 100, 1e3, 1e4, 1e5} {
+		rng := rand.New(rand.NewPCG(2, 1))
+		x := make([]float64, n*d)
+		for i := range n {
+			z := rng.NormFloat64()
+			row := x[i*d : (i+1)*d]
+			row[0] = scale * rng.NormFloat64()
+			for j := 1; j < 4; j++ {
+				row[j] = z + 0.3*rng.NormFloat64()
+			}
+			row[4] = rng.Float64()
+		}
+		agree(t, x, d, max(1e-8, 1e-16*scale*scale), fmt.Sprint("first column times ", scale))
+	}
+}
+
+func TestFewRowsMoreThanColumns(t *testing.T) {
+	agree(t, factors(31, 30, 4, 1), 30, 1e-7, "N = D + 1", true)
+	agree(t, factors(12, 10, 2, 1), 10, 1e-7, "N = D + 2", true)
+}
+
+// TestDependentColumnsArePruned: K = D − 1 leaves no noise where a column is the sum of
+// others; the engine then goes to a smaller K instead of failing.
+func TestDependentColumnsArePruned(t *testing.T) {
+	x := factors(200, 6, 2, 1)
+	for i := 0; i < len(x); i += 6 {
+		x[i+5] = x[i] + x[i+1]
+	}
+	agree(t, x, 6, 1e-8, "a total", true)
+	m := moments(t, table(t, x, 6))
+	res := fit(t, m, framework.Options{K: 5})
+	assert.Equal(t, "degenerate", res.Pruned[0].Rule)
+	_, err := framework.Fit(background, bpca.Compressed{}, m.Source(), framework.Options{K: 5, FixedK: true})
+	assert.ErrorIs(t, err, framework.ErrDegenerate)
+	assert.ErrorContains(t, err, "lower K")
+}
+
+// TestManyColumns goes past the sizes at which gonum's products stay in one goroutine.
+func TestManyColumns(t *testing.T) {
+	src := table(t, factors(600, 150, 5, 1), 150)
+	m := moments(t, src)
+	best, value, err := solve(t, m).Best(framework.GFIC)
+	require.NoError(t, err)
+	for _, workers := range []int{1, 2} {
+		res, err := framework.Fit(background, bpca.Model{}, src, framework.Options{K: 12, Workers: workers})
+		require.NoError(t, err)
+		assert.Equal(t, best, res.Shape.K)
+		assert.InEpsilon(t, value, res.Value, 1e-8)
+	}
+}
+
+// TestExpansionIsTheBestChangeOfZ compares the objective after the expansion with that
+// after every other change of z, and checks that Wz has stayed as it was.
+func TestExpansionIsTheBestChangeOfZ(t *testing.T) {
+	for _, charged := range []bool{false, true} {
+		_, start, s, entropy := anywhere(t, 60, 5, 2)
+		p, err := bpca.Model{}.Maximize(s, start, nil)
+		require.NoError(t, err)
+		objective := func(s *bpca.Statistics, p *bpca.Parameters, h float64) float64 {
+			v := bpca.Model{}.LogJoint(s, p) + h
+			if charged {
+				f, err := bpca.Model{}.Counts(s, p, nil)
+				require.NoError(t, err)
+				v -= f.LogDet() / 2
+			}
+			return v
+		}
+		before, residual := objective(s, p, entropy), s.Residual
+		q, gain, err := bpca.Model{}.Expand(s, p, charged)
+		require.NoError(t, err)
+		best := objective(s, q, entropy+gain)
+		assert.Greater(t, best, before)
+		assert.Equal(t, residual, s.Residual)
+		again, err := bpca.Model{}.Maximize(s, q, nil)
+		require.NoError(t, err)
+		assert.InDeltaSlice(t, q.Loadings, again.Loadings, 1e-10, "the expanded W is that of the expanded z")
+		assert.InEpsilon(t, q.Noise, again.Noise, 1e-10)
+
+		for _, l := range [][]float64{{1.01, 0, 0, 1}, {1, 0.02, 0, 1}, {0.99, 0, 0.01, 1.02}} {
+			change := mat.NewDense(2, 2, l)
+			var inverse mat.Dense
+			require.NoError(t, inverse.Inverse(change))
+			moved, w := *s, *q
+			w.Loadings, moved.Anchor = make([]float64, 10), make([]float64, 10)
+			moved.XZ, moved.ZZ = make([]float64, 10), make([]float64, 4)
+			w.W().Mul(q.W(), change)
+			mat.NewDense(5, 2, moved.Anchor).Mul(mat.NewDense(5, 2, s.Anchor), change)
+			mat.NewDense(5, 2, moved.XZ).Mul(mat.NewDense(5, 2, s.XZ), inverse.T())
+			var half mat.Dense
+			half.Mul(&inverse, mat.NewDense(2, 2, s.ZZ))
+			mat.NewDense(2, 2, moved.ZZ).Mul(&half, inverse.T())
+			assert.Less(t, objective(&moved, &w, entropy+gain-s.N*math.Log(math.Abs(mat.Det(change)))), best)
+		}
+	}
+}
+
+// TestRowsOfNoWeightAreNotThere puts a sentinel where no row is.
+func TestRowsOfNoWeightAreNotThere(t *testing.T) {
+	const d = 4
+	x := factors(50, d, 1, 1)
+	want := moments(t, table(t, x, d))
+	for _, sentinel := range []float64{1e12, 1e30, 1e200, math.MaxFloat64} {
+		y := append([]float64{sentinel, sentinel, -sentinel, 0}, x...)
+		y = append(y, -sentinel, 0, sentinel, 1)
+		w := make([]float64, 52)
+		for i := 1; i < 51; i++ {
+			w[i] = 1
+		}
+		src, err := table(t, y, d).WithWeights(w)
+		require.NoError(t, err)
+		got := moments(t, src)
+		assert.InDeltaSlice(t, want.Mean, got.Mean, 1e-14)
+		assert.InDeltaSlice(t, want.Scatter, got.Scatter, 1e-11)
+		a, err := framework.Fit(background, bpca.Model{}, src, framework.Options{K: 2})
+		require.NoError(t, err)
+		b, err := framework.Fit(background, bpca.Model{}, table(t, x, d), framework.Options{K: 2})
+		require.NoError(t, err)
+		assert.InEpsilon(t, b.Value, a.Value, 1e-12)
+	}
+}
+
+func TestEmptyBlocksAreNothing(t *testing.T) {
+	src := table(t, factors(50, 4, 1, 1), 4)
+	m := moments(t, src)
+	require.NoError(t, m.Add(framework.Rows{D: 4, Stride: 4}))
+	assert.Equal(t, 50.0, m.N)
+	_, p, s, _ := anywhere(t, 20, 4, 2)
+	require.NoError(t, bpca.Model{}.Prepare(p, nil, s))
+	h, err := bpca.Model{}.Infer(framework.Rows{D: 4, Stride: 4}, p, s)
+	require.NoError(t, err)
+	assert.Zero(t, h)
+}
+
+func TestScalesNearTheEndsOfTheRange(t *testing.T) {
+	x := factors(100, 5, 2, 1)
+	plain := fit(t, moments(t, table(t, x, 5)), framework.Options{K: 4})
+	for _, s := range []float64{1e-130, 1e130} {
+		y := make([]float64, len(x))
+		for i, v := range x {
+			y[i] = v * s
+		}
+		res := fit(t, moments(t, table(t, y, 5)), framework.Options{K: 4})
+		assert.Equal(t, plain.Shape.K, res.Shape.K)
+		assert.InEpsilon(t, plain.Value-100*5*math.Log(s), res.Value, 1e-11)
+	}
+	for _, s := range []float64{1e-150, 1e-157, 1e-165, 1e155} {
+		y := make([]float64, len(x))
+		for i, v := range x {
+			y[i] = v * s
+		}
+		m, err := bpca.Summarize(background, table(t, y, 5), 0)
+		if err == nil {
+			_, err = m.Spectrum()
+		}
+		assert.Error(t, err, "scale %v", s)
+	}
+}
+
+func TestTiltOfAnotherModelIsAMisuse(t *testing.T) {
+	_, p, s, _ := anywhere(t, 20, 4, 2)
+	assert.Panics(t, func() {
+		_ = bpca.Model{}.Prepare(p, &laplace.Tilt{F: laplace.Blocks{laplace.Identity(8)}, N: 20}, s)
+	})
+}
