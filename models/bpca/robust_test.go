@@ -219,3 +219,11 @@ func TestTiltOfAnotherModelIsAMisuse(t *testing.T) {
 		_ = bpca.Model{}.Prepare(p, &laplace.Tilt{F: laplace.Blocks{laplace.Identity(8)}, N: 20}, s)
 	})
 }
+
+func TestCanonicalFormOfExtremeLoadings(t *testing.T) {
+	for _, v := range []float64{0, 5e-324, 1e-200, 1e200, math.MaxFloat64} {
+		p := &bpca.Parameters{K: 2, D: 3, Mean: make([]float64, 3), Noise: 1, Loadings: []float64{v, 0, 0, v / 2, 0, 0}}
+		require.NoError(t, p.Check())
+		assert.InDeltaSlice(t, p.Loadings, p.Canonical().Loadings, 1e-15*v)
+	}
+}

@@ -1,0 +1,157 @@
+package bpca
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
+)
+
+// Init starts near the leading eigenvectors, or at random.
+func (m Model) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*Parameters, error) {
+	c, err := framework.Fold(ctx, src, 0,
+		func() (*columns, error) { return &columns{}, nil },
+		(*columns).add,
+		(*columns).merge)
+	if err != nil {
+		return nil, err
+	}
+	p, err := newStart(c.rows, c.n, c.mean, c.variances(), k, rng)
+	if err != nil || m.RandomStart {
+		return p, err
+	}
+	return p, p.rayleighRitz(func(q []float64) ([]float64, error) { return timesScatter(ctx, src, c.mean, q, k) }, c.n, rng)
+}
+
+// Init is that of [Model], from moments.
+func (c Compressed) Init(ctx context.Context, src framework.Source[*Moments], k int, rng *rand.Rand) (*Parameters, error) {
+	m, err := pooled(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	p, err := newStart(m.Rows, m.N, m.Mean, m.variances(), k, rng)
+	if err != nil || c.RandomStart {
+		return p, err
+	}
+	return p, p.rayleighRitz(func(q []float64) ([]float64, error) {
+		y := make([]float64, m.D*k)
+		linalg.Mul(false, false, 1, linalg.General(m.D, m.D, m.Scatter), linalg.General(m.D, k, q), 0, linalg.General(m.D, k, y))
+		return y, nil
+	}, m.N, rng)
+}
+
+// newStart checks the data and draws loadings from a normal distribution of their scale,
+// with half of the mean column variance as noise.
+func newStart(rows int, n float64, mean, variances []float64, k int, rng *rand.Rand) (*Parameters, error) {
+	d := len(mean)
+	if err := checkData(rows, n, variances); err != nil {
+		return nil, err
+	}
+	if err := checkK(k, d); err != nil {
+		return nil, err
+	}
+	unit := 0.0
+	for _, v := range variances {
+		unit += v / float64(d)
+	}
+	p := &Parameters{K: k, D: d, Mean: append([]float64(nil), mean...), Loadings: make([]float64, d*k), Noise: unit / 2}
+	scale := math.Sqrt(unit / float64(2*k))
+	for i := range p.Loadings {
+		p.Loadings[i] = scale * rng.NormFloat64()
+	}
+	return p, nil
+}
+
+// rayleighRitz replaces the loadings of a start by those of PPCA in the subspace that one
+// iteration of C on them leads to; times multiplies the scatter NC by a D×K matrix.
+// A direction that looks like noise keeps a loading long enough to grow from.
+func (p *Parameters) rayleighRitz(times func(q []float64) ([]float64, error), n float64, rng *rand.Rand) error {
+	d, k := p.D, p.K
+	y, err := times(p.Loadings)
+	if err != nil {
+		return err
+	}
+	var qr mat.QR
+	qr.Factorize(mat.NewDense(d, k, y))
+	var q mat.Dense
+	qr.QTo(&q)
+	basis := mat.DenseCopyOf(q.Slice(0, d, 0, k))
+	cq, err := times(basis.RawMatrix().Data)
+	if err != nil {
+		return err
+	}
+	var b mat.Dense
+	b.Mul(basis.T(), mat.NewDense(d, k, cq))
+	inner := mat.NewSymDense(k, nil)
+	for i := range k {
+		for j := i; j < k; j++ {
+			inner.SetSym(i, j, (b.At(i, j)+b.At(j, i))/(2*n))
+		}
+	}
+	var eigen mat.EigenSym
+	if !eigen.Factorize(inner, true) {
+		return nil // entries near the end of the range: the random start is as good
+	}
+	var vectors mat.Dense
+	eigen.VectorsTo(&vectors)
+	values := eigen.Values(nil)
+	unit := 2 * p.Noise
+	left := unit * float64(d)
+	for _, c := range values {
+		left -= c
+	}
+	p.Noise = max(left/float64(d-k), 1e-12*unit)
+	p.W().Mul(basis, &vectors)
+	for j, c := range values {
+		length := math.Sqrt(max(c-p.Noise, 0.1*p.Noise))
+		for i := range d {
+			p.Loadings[i*k+j] *= length
+		}
+	}
+	return nil
+}
+
+// timesScatter is NC·q for a D×k matrix q, in one pass over the rows.
+func timesScatter(ctx context.Context, src framework.Source[framework.Rows], mean, q []float64, k int) ([]float64, error) {
+	d := len(mean)
+	type product struct {
+		y    []float64
+		tile localStep
+	}
+	sum, err := framework.Fold(ctx, src, 0,
+		func() (*product, error) { return &product{y: make([]float64, d*k)}, nil },
+		func(a *product, b framework.Rows) error {
+			a.tile.mean = mean
+			a.tile.eachTile(b, func(n int) {
+				x, z := linalg.General(n, d, a.tile.x), linalg.General(n, k, a.tile.scratch(&a.tile.z, k))
+				linalg.Mul(false, false, 1, x, linalg.General(d, k, q), 0, z)
+				a.tile.weigh(z)
+				linalg.Mul(true, false, 1, x, z, 1, linalg.General(d, k, a.y))
+			})
+			return nil
+		},
+		func(into, from *product) { linalg.Axpy(1, from.y, into.y) })
+	if err != nil {
+		return nil, err
+	}
+	return sum.y, nil
+}
+
+// pooled merges the blocks of a source of moments.
+func pooled(ctx context.Context, src framework.Source[*Moments]) (*Moments, error) {
+	return framework.Fold(ctx, src, 1,
+		func() (*Moments, error) { return &Moments{}, nil },
+		func(sum, m *Moments) error {
+			if sum.Mean != nil && sum.D != m.D {
+				return fmt.Errorf("bpca: moments of %d and of %d columns do not merge", sum.D, m.D)
+			}
+			sum.Merge(m)
+			return nil
+		},
+		func(into, from *Moments) { into.Merge(from) })
+}

@@ -1,0 +1,293 @@
+package bpca
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/laplace"
+)
+
+// Statistics are the expected statistics of a local step, about the mean.
+type Statistics struct {
+	K, D  int
+	N     float64   // sum of the row weights
+	SumSq float64   // ‖X‖² = Σ w ‖x − mean‖²
+	XZ    []float64 // XᵀM, D×K: Σ w (x − mean) E[z]ᵀ
+	ZZ    []float64 // S, K×K: Σ w E[zzᵀ]
+
+	// The residual Σ w E‖x − mean − Wz‖² is summed directly at the loadings of the local
+	// step. Others differ from it by a small correction, so that nothing cancels when
+	// the noise is small.
+	Anchor   []float64 // loadings of the local step, D×K
+	Residual float64
+
+	local localStep
+	kk    []float64 // K×K, scratch
+	dk    []float64 // 3·D×K, scratch
+}
+
+// localStep is q(z_n) = N(gain·(x_n − mean), cov), with the scratch to apply it.
+type localStep struct {
+	mean   []float64 // D
+	gain   []float64 // K×D
+	cov    []float64 // K×K
+	logDet float64   // ln|cov|
+	x      []float64 // tileRows×D, centred rows
+	z      []float64 // tileRows×K, their means
+	wz     []float64 // tileRows×K, weighted
+	w      []float64 // tileRows, weights
+	shift  []float64 // D
+	tilt   *mat.SymDense
+}
+
+func newStatistics(k, d int) *Statistics {
+	return &Statistics{K: k, D: d, XZ: make([]float64, d*k), ZZ: make([]float64, k*k), Anchor: make([]float64, d*k)}
+}
+
+// Merge adds the sums of other rows.
+func (s *Statistics) Merge(o *Statistics) {
+	s.N += o.N
+	s.SumSq += o.SumSq
+	s.Residual += o.Residual
+	linalg.Axpy(1, o.XZ, s.XZ)
+	linalg.Axpy(1, o.ZZ, s.ZZ)
+}
+
+// Weight is N.
+func (s *Statistics) Weight() float64 { return s.N }
+
+// prepare sets up q for loadings w with expected precision lambda and expected
+// λWᵀW in precision, which it overwrites.
+func (s *Statistics) prepare(mean, w []float64, lambda float64, precision []float64, tilt *laplace.Tilt) error {
+	k, d, q := s.K, s.D, &s.local
+	s.N, s.SumSq, s.Residual = 0, 0, 0
+	copy(s.Anchor, w)
+	clear(s.XZ)
+	clear(s.ZZ)
+	for i := range k {
+		precision[i*k+i]++
+	}
+	if tilt != nil {
+		if err := q.addTilt(precision, k, d, tilt); err != nil {
+			return err
+		}
+	}
+	q.cov = linalg.Resize(q.cov, k*k)
+	copy(q.cov, precision)
+	chol, ok := linalg.NewCholesky(k, q.cov)
+	if !ok {
+		return fmt.Errorf("bpca: the precision of q(z) is not positive definite at K = %d: the noise vanishes beside the loadings", k)
+	}
+	q.logDet = -chol.LogDet()
+	chol.Invert()
+	q.mean = mean
+	q.gain = linalg.Resize(q.gain, k*d)
+	linalg.Mul(false, true, lambda, linalg.General(k, k, q.cov), linalg.General(d, k, w), 0, linalg.General(k, d, q.gain))
+	return nil
+}
+
+// addTilt adds D·S₀⁻¹. The curvature is A ⊗ B with A = S₀/N; that of a row is
+// zzᵀ ⊗ B, so tr(F₀⁻¹F_n)/(2N) = ½ (D/N) zᵀA⁻¹z whatever B is.
+func (q *localStep) addTilt(precision []float64, k, d int, tilt *laplace.Tilt) error {
+	block, ok := laplace.AsKronecker(tilt.F[0])
+	if !ok || len(tilt.F) != 1 || block.A.SymmetricDim() != k {
+		panic("bpca: tilt is not the curvature of this model")
+	}
+	if q.tilt == nil {
+		q.tilt = mat.NewSymDense(k, nil)
+	}
+	if err := block.A.(*laplace.Dense).InverseTo(q.tilt); err != nil {
+		return fmt.Errorf("bpca: E[ZᵀZ] is singular at K = %d: allow pruning, or lower K", k)
+	}
+	for i := range k {
+		for j := range k {
+			precision[i*k+j] += float64(d) / tilt.N * q.tilt.At(i, j)
+		}
+	}
+	return nil
+}
+
+func (s *Statistics) addRows(b framework.Rows) (entropy float64, err error) {
+	if b.D != s.D {
+		return 0, fmt.Errorf("bpca: row %d has %d columns, the model %d", b.First+1, b.D, s.D)
+	}
+	weight := 0.0
+	s.local.eachTile(b, func(n int) {
+		s.addTile(n)
+		for _, w := range s.local.w[:n] {
+			weight += w
+		}
+	})
+	if math.IsNaN(s.SumSq) || math.IsInf(s.SumSq, 0) {
+		return 0, badEntry(b)
+	}
+	return s.addWeight(weight), nil
+}
+
+// addMoments adds D rows in place of the N that the moments stand for: a root of the
+// scatter has the same products, and the residual is summed without cancellation as it
+// is for rows.
+func (s *Statistics) addMoments(m *Moments) (entropy float64, err error) {
+	q := &s.local
+	if m.D != s.D {
+		return 0, fmt.Errorf("bpca: moments of %d columns, the model has %d", m.D, s.D)
+	}
+	q.shift = linalg.Resize(q.shift, m.D)
+	clear(q.shift)
+	mean := q.mean
+	q.mean = q.shift
+	root := m.root()
+	q.eachTile(framework.Rows{N: len(root) / m.D, D: m.D, Stride: m.D, X: root}, s.addTile)
+	q.mean = mean
+	// About a mean other than their own, the moments have one row more, √N·δ.
+	q.x = linalg.Resize(q.x, tileRows*m.D)
+	centre(q.x[:m.D], m.Mean, mean, math.Sqrt(m.N))
+	if shift := q.x[:m.D]; linalg.Dot(shift, shift) > 0 {
+		q.w = append(q.w[:0], 1)
+		s.addTile(1)
+	}
+	return s.addWeight(m.N), nil
+}
+
+// eachTile centres the rows of a block, tile by tile, in q.x, puts their weights in q.w
+// and calls use with their number. Rows of weight 0 are left out.
+func (q *localStep) eachTile(b framework.Rows, use func(n int)) {
+	d := b.D
+	q.x, q.w = linalg.Resize(q.x, tileRows*d), linalg.Resize(q.w, tileRows)
+	n := 0
+	for i := range b.N {
+		w := b.Weight(i)
+		if w == 0 {
+			continue
+		}
+		centre(q.x[n*d:(n+1)*d], b.Row(i), q.mean, 1)
+		q.w[n] = w
+		if n++; n == tileRows {
+			use(n)
+			n = 0
+		}
+	}
+	if n > 0 {
+		use(n)
+	}
+}
+
+// scratch returns memory for tileRows rows of k numbers.
+func (q *localStep) scratch(s *[]float64, k int) []float64 {
+	*s = linalg.Resize(*s, tileRows*k)
+	return *s
+}
+
+// weigh multiplies the rows of z by the weights of the tile.
+func (q *localStep) weigh(z blas64.General) {
+	for i, w := range q.w[:z.Rows] {
+		if w != 1 {
+			blas64.Scal(w, blas64.Vector{N: z.Cols, Inc: 1, Data: z.Data[i*z.Stride:]})
+		}
+	}
+}
+
+// addTile adds the first n rows of the tile, centred, with q(z)'s means.
+func (s *Statistics) addTile(n int) {
+	k, d, q := s.K, s.D, &s.local
+	x, z := linalg.General(n, d, q.x), linalg.General(n, k, q.scratch(&q.z, k))
+	for i, w := range q.w[:n] {
+		row := x.Data[i*d : (i+1)*d]
+		s.SumSq += w * linalg.Dot(row, row)
+	}
+	linalg.Mul(false, true, 1, x, linalg.General(k, d, q.gain), 0, z)
+	wz := linalg.General(n, k, q.scratch(&q.wz, k))
+	copy(wz.Data, z.Data[:n*k])
+	q.weigh(wz)
+	linalg.Mul(true, false, 1, x, wz, 1, linalg.General(d, k, s.XZ))
+	linalg.Mul(true, false, 1, z, wz, 1, linalg.General(k, k, s.ZZ))
+	linalg.Mul(false, true, -1, z, linalg.General(d, k, s.Anchor), 1, x) // what is left of x
+	for i, w := range q.w[:n] {
+		row := x.Data[i*d : (i+1)*d]
+		s.Residual += w * linalg.Dot(row, row)
+	}
+}
+
+// addWeight adds what rows of q(z) = N(·, cov) contribute whatever their mean is, and
+// returns their entropy.
+func (s *Statistics) addWeight(weight float64) (entropy float64) {
+	s.N += weight
+	linalg.Axpy(weight, s.local.cov, s.ZZ)
+	s.Residual += weight * s.spread(s.Anchor, s.local.cov)
+	return weight * gaussianEntropy(s.K, s.local.logDet)
+}
+
+// spread is tr(W C Wᵀ) for a D×K matrix W and a K×K matrix C.
+func (s *Statistics) spread(w, c []float64) float64 {
+	s.dk = linalg.Resize(s.dk, 3*s.D*s.K)
+	wc := s.dk[:s.D*s.K]
+	linalg.Mul(false, false, 1, linalg.General(s.D, s.K, w), linalg.General(s.K, s.K, c), 0, linalg.General(s.D, s.K, wc))
+	return linalg.Dot(w, wc)
+}
+
+// gaussianEntropy is that of a k-dimensional normal with ln|Σ| = logDet.
+func gaussianEntropy(k int, logDet float64) float64 {
+	return 0.5 * (float64(k)*(1+math.Log(2*math.Pi)) + logDet)
+}
+
+// factor is the Cholesky factor of S, in scratch memory.
+func (s *Statistics) factor() (linalg.Cholesky, error) {
+	s.kk = linalg.Resize(s.kk, s.K*s.K)
+	copy(s.kk, s.ZZ)
+	chol, ok := linalg.NewCholesky(s.K, s.kk)
+	if !ok {
+		return chol, fmt.Errorf("bpca: E[ZᵀZ] is singular at K = %d: %w; allow pruning, or lower K", s.K, framework.ErrDegenerate)
+	}
+	return chol, nil
+}
+
+// residual is Σ w E‖x − mean − Wz‖². With Δ = W − anchor it is the one summed at the
+// anchor plus tr(Δᵀ((W + anchor)S − 2XᵀM)), and Δ tends to 0.
+func (s *Statistics) residual(w []float64) float64 {
+	d, k := s.D, s.K
+	s.dk = linalg.Resize(s.dk, 3*d*k)
+	delta, sum, slope := s.dk[:d*k], s.dk[d*k:2*d*k], s.dk[2*d*k:3*d*k]
+	for i, v := range w {
+		delta[i] = v - s.Anchor[i]
+		sum[i] = v + s.Anchor[i]
+	}
+	copy(slope, s.XZ)
+	linalg.Mul(false, false, 1, linalg.General(d, k, sum), linalg.General(k, k, s.ZZ), -2, linalg.General(d, k, slope))
+	return s.Residual + linalg.Dot(delta, slope)
+}
+
+// logJoint is E[ln p(X,Z|W,λ)] for an expected residual and expected λ and ln λ.
+func (s *Statistics) logJoint(residual, lambda, logLambda float64) float64 {
+	trace := 0.0
+	for k := range s.K {
+		trace += s.ZZ[k*s.K+k]
+	}
+	nd, nk := s.N*float64(s.D), s.N*float64(s.K)
+	return 0.5 * (nd*(logLambda-math.Log(2*math.Pi)) - lambda*residual - nk*math.Log(2*math.Pi) - trace)
+}
+
+func (s *Statistics) curvature(dst laplace.Blocks, factor float64) (laplace.Blocks, error) {
+	if s.N <= float64(s.D) {
+		return nil, tooFewRows(s.N, s.D)
+	}
+	if dst == nil {
+		dst = laplace.Blocks{laplace.Kronecker{A: new(laplace.Dense), B: &laplace.Scaled{Of: laplace.Identity(s.D)}}}
+	}
+	block := dst[0].(laplace.Kronecker)
+	block.B.(*laplace.Scaled).Factor = factor
+	block.A.(*laplace.Dense).Set(average{s})
+	return dst, nil
+}
+
+// average is S/N as a matrix.
+type average struct{ s *Statistics }
+
+func (a average) Dims() (r, c int)    { return a.s.K, a.s.K }
+func (a average) SymmetricDim() int   { return a.s.K }
+func (a average) At(i, j int) float64 { return a.s.ZZ[min(i, j)*a.s.K+max(i, j)] / a.s.N }
+func (a average) T() mat.Matrix       { return a }
