@@ -46,9 +46,11 @@ func isGoLiteral(cell string) bool {
 	return false
 }
 
-func isNumber(cell string) bool {
-	_, kind := parse(cell)
-	return kind == number || kind == outOfRange
+// hasDigits tells the numbers that no header has: Inf is a name that a column may have, and so is NaN,
+// which is missing.
+func hasDigits(cell string) bool {
+	v, kind := parse(cell)
+	return kind == number && !math.IsInf(v, 0) || kind == outOfRange
 }
 
 func isMissing(trimmed string) bool {

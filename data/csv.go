@@ -7,13 +7,14 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // HeaderMode tells whether the first row of a CSV file names the columns.
 type HeaderMode int
 
 const (
-	HeaderAuto HeaderMode = iota // the first row is a header if none of its cells is a number
+	HeaderAuto HeaderMode = iota // the first row is a header if none of its cells is a number other than Inf
 	HeaderYes                    // the first row is a header
 	HeaderNo                     // the first row is data; the columns are V1, V2, …
 )
@@ -38,7 +39,8 @@ type CSVOptions struct {
 // For that it is sought back to where it stood; one that cannot seek is kept in memory meanwhile.
 //
 // It is an error if there are no rows, if a row has more or fewer cells than the first, if quotes do not
-// match, if two columns have one name, or if a number is beyond the range of a float64. Errors name the line.
+// match, if two columns have one name, if a name or a level is not valid UTF-8, or if a number is beyond
+// the range of a float64. Errors name the line.
 func ReadCSV(r io.Reader, o CSVOptions) (*Table, error) {
 	return readCSV(rewinder(r), o)
 }
@@ -62,6 +64,7 @@ func readCSV(open func() (io.Reader, error), o CSVOptions) (*Table, error) {
 type csvBuilder struct {
 	names   []string
 	columns []csvColumn
+	unnamed bool // the names are made up
 	rows    int
 	flat    []float64
 
@@ -111,10 +114,16 @@ func (b *csvBuilder) read(open func() (io.Reader, error), o CSVOptions) error {
 	}
 	width := len(first)
 	firstLine, _ := records.FieldPos(0)
-	header := o.Header == HeaderYes || o.Header == HeaderAuto && !slices.ContainsFunc(first, isNumber)
+	header := o.Header == HeaderYes || o.Header == HeaderAuto && !slices.ContainsFunc(first, hasDigits)
+	if header {
+		if err := validNames(first, records); err != nil {
+			return err
+		}
+	}
 	if b.names, err = columnNames(first, header); err != nil {
 		return err
 	}
+	b.unnamed = !header
 	if b.columns == nil {
 		b.columns = make([]csvColumn, width)
 	}
@@ -170,8 +179,11 @@ func (b *csvBuilder) add(record []string, records *csv.Reader) error {
 	for j, cell := range record {
 		c := &b.columns[j]
 		if c.categorical {
-			if !b.late {
-				c.add(cell)
+			if b.late {
+				continue
+			}
+			if err := c.add(cell); err != nil {
+				return b.explain(err, records, j)
 			}
 			continue
 		}
@@ -183,8 +195,8 @@ func (b *csvBuilder) add(record []string, records *csv.Reader) error {
 			c.categorical = true
 			if b.rows > 1 {
 				b.forget()
-			} else {
-				c.add(cell)
+			} else if err := c.add(cell); err != nil {
+				return b.explain(err, records, j)
 			}
 			continue
 		}
@@ -200,6 +212,12 @@ func (b *csvBuilder) add(record []string, records *csv.Reader) error {
 	return nil
 }
 
+// explain puts the place of the last row's cell in column j before an error.
+func (b *csvBuilder) explain(err error, records *csv.Reader, j int) error {
+	line, _ := records.FieldPos(j)
+	return fmt.Errorf("line %d: row %d of column %q is %w", line, b.rows, b.names[j], err)
+}
+
 // forget drops the values read so far: from here on only the kinds of the columns matter.
 func (b *csvBuilder) forget() {
 	b.late = true
@@ -209,13 +227,16 @@ func (b *csvBuilder) forget() {
 	}
 }
 
-func (c *csvColumn) add(cell string) {
+func (c *csvColumn) add(cell string) error {
 	if isMissing(strings.TrimSpace(cell)) {
 		c.factor.codes = append(c.factor.codes, missingCode)
-		return
+		return nil
 	}
 	code, ok := c.index[cell]
 	if !ok {
+		if !utf8.ValidString(cell) {
+			return notUTF8(cell)
+		}
 		if c.index == nil {
 			c.index = make(map[string]int32)
 		}
@@ -225,10 +246,26 @@ func (c *csvColumn) add(cell string) {
 		c.factor.levels = append(c.factor.levels, cell)
 	}
 	c.factor.codes = append(c.factor.codes, code)
+	return nil
+}
+
+func notUTF8(cell string) error {
+	return fmt.Errorf("%.60q, which is not UTF-8; %s", cell, saveAsUTF8)
+}
+
+// validNames refuses a header in another encoding.
+func validNames(first []string, records *csv.Reader) error {
+	for j, cell := range first {
+		if !utf8.ValidString(cell) {
+			line, _ := records.FieldPos(j)
+			return fmt.Errorf("line %d: the name of column %d is %w", line, j+1, notUTF8(cell))
+		}
+	}
+	return nil
 }
 
 func (b *csvBuilder) table() *Table {
-	t := &Table{Names: b.names, rows: b.rows, flat: b.flat, columns: make([]column, len(b.columns))}
+	t := &Table{Names: b.names, unnamed: b.unnamed, rows: b.rows, flat: b.flat, columns: make([]column, len(b.columns))}
 	for j, c := range b.columns {
 		if c.categorical {
 			f := c.factor // alone: its index is not needed any more

@@ -169,7 +169,10 @@ func TestReadCSVHeaders(t *testing.T) {
 	}{
 		{"names", "a,b\n1,2\n", HeaderAuto, []string{"a", "b"}, 1},
 		{"numbers", "1,b\n1,2\n", HeaderAuto, []string{"V1", "V2"}, 2},
-		{"infinite is a number", "Inf,b\n1,2\n", HeaderAuto, []string{"V1", "V2"}, 2},
+		{"infinite is a name", "Inf,-infinity,c\n1,2,3\n", HeaderAuto, []string{"Inf", "-infinity", "c"}, 1},
+		{"not a number is no name", "nan,NaN,c\n1,2,3\n", HeaderAuto, []string{"V1", "V2", "c"}, 1},
+		{"infinite beside a number", "Inf,1\n1,2\n", HeaderAuto, []string{"V1", "V2"}, 2},
+		{"beyond float64", "x,1e999\nx,y\n", HeaderAuto, []string{"V1", "V2"}, 2},
 		{"gaps in the names", ",b, NA \nx,1,2\n", HeaderAuto, []string{"V1", "b", "V3"}, 1},
 		{"blanks around names", " a , b\n1,2\n", HeaderAuto, []string{"a", "b"}, 1},
 		{"told yes", "2001,2002\n1,2\n", HeaderYes, []string{"2001", "2002"}, 1},
@@ -206,6 +209,10 @@ func TestReadCSVRefusesInOneLine(t *testing.T) {
 		{"quote", "a,b\n1,\"2\"x\n", "line 2, byte 5: quotes do not match; double the quotes within a quoted field", CSVOptions{}},
 		{"too large", "a,b\n1,2\n\n3,-1e999\n", `line 4: row 2 of column "b" is "-1e999", beyond the range of a 64-bit float; rescale the column`, CSVOptions{}},
 		{"UTF-16", "\xff\xfea\x00,\x00b\x00\n\x00", "not a text in UTF-8: byte 4 is zero; save the table as CSV in UTF-8, or as NPY", CSVOptions{}},
+		{"name in Latin-1", "a,b\xe9\n1,2\n", `line 1: the name of column 2 is "b\xe9", which is not UTF-8; save the table as CSV in UTF-8, or as NPY`, CSVOptions{}},
+		{"level in Latin-1", "a,b\nx,2\n\nMalm\xf6,3\n", `line 4: row 2 of column "a" is "Malm\xf6", which is not UTF-8; save the table as CSV in UTF-8, or as NPY`, CSVOptions{}},
+		{"level late", "a,b\n1,2\nMalm\xf6,3\n", `line 3: row 2 of column "a" is "Malm\xf6", which is not UTF-8; save the table as CSV in UTF-8, or as NPY`, CSVOptions{}},
+		{"level at once", "\xf6,1\n", `line 1: row 1 of column "V1" is "\xf6", which is not UTF-8; save the table as CSV in UTF-8, or as NPY`, CSVOptions{}},
 		{"comma", "a,b\n1,2\n", "csv: invalid field or comment delimiter", CSVOptions{Comma: '"'}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -51,8 +51,12 @@ func (h *npyHeader) values() int { return h.rows * h.cols }
 
 func readNPYHeader(r io.Reader) (*npyHeader, error) {
 	var start [8]byte // magic, major and minor version
-	if _, err := io.ReadFull(r, start[:]); err != nil || string(start[:6]) != npyMagic {
+	n, err := io.ReadFull(r, start[:])
+	switch {
+	case n < len(npyMagic) || string(start[:len(npyMagic)]) != npyMagic:
 		return nil, orEarlyEnd(err, "not an NPY file: it does not begin with \\x93NUMPY")
+	case err != nil:
+		return nil, orEarlyEnd(err, "the NPY header is cut short")
 	}
 	var size [4]byte
 	width := 4
@@ -67,11 +71,11 @@ func readNPYHeader(r io.Reader) (*npyHeader, error) {
 		return nil, orEarlyEnd(err, "the NPY header is cut short")
 	}
 	const most = 1 << 16 // NumPy itself takes 10000 by default
-	n := binary.LittleEndian.Uint32(size[:])
-	if n > most {
-		return nil, fmt.Errorf("the NPY header is %d bytes long, at most %d are read", n, most)
+	length := binary.LittleEndian.Uint32(size[:])
+	if length > most {
+		return nil, fmt.Errorf("the NPY header is %d bytes long, at most %d are read", length, most)
 	}
-	dict := make([]byte, n)
+	dict := make([]byte, length)
 	if _, err := io.ReadFull(r, dict); err != nil {
 		return nil, orEarlyEnd(err, "the NPY header is cut short")
 	}

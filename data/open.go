@@ -2,15 +2,12 @@ package data
 
 import (
 	"bytes"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 )
-
-const gzipMagic = "\x1f\x8b"
 
 // Open reads a table from a file, or from standard input if the path is "-". What the file holds tells its
 // format, not its name: NPY ([ReadNPY]), else CSV ([ReadCSV] with zero options), either of them plain or
@@ -55,7 +52,7 @@ func Read(r io.Reader, o CSVOptions) (*Table, error) {
 		if err != nil {
 			return nil, err
 		}
-		return gzip.NewReader(r)
+		return newInflater(r)
 	}
 	plain, err := inflate()
 	if err != nil {
@@ -70,11 +67,7 @@ func Read(r io.Reader, o CSVOptions) (*Table, error) {
 	case bytes.HasPrefix(head, []byte(gzipMagic)):
 		return nil, errors.New("compressed twice; decompress it once")
 	}
-	t, err := readCSV(inflate, o)
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		err = errors.New("the compressed data are cut short; copy the file again")
-	}
-	return t, err
+	return readCSV(inflate, o)
 }
 
 // peek returns the first bytes of r, and a reader that still stands before them. That is r itself where r

@@ -78,12 +78,11 @@ func TestOpenErrorsCarryThePathOnce(t *testing.T) {
 	dir := t.TempDir()
 	whole := compress(t, bytes.Repeat([]byte("12.5,7\n"), 1000))
 	for name, content := range map[string][]byte{
-		"the input is empty; a table needs at least one row":            nil,
-		"line 2 has 1 fields separated by ',', expected 2 as in line 1": []byte("a,b\n1\n"),
-		"the NPY header is cut short":                                   []byte(npyMagic + "\x01\x00"),
-		"compressed twice; decompress it once":                          compress(t, compress(t, []byte("a\n1\n"))),
-		"the compressed data are cut short; copy the file again":        whole[:len(whole)-12],
-		"unexpected EOF": whole[:5],
+		"the input is empty; a table needs at least one row":                                  nil,
+		"line 2 has 1 fields separated by ',', expected 2 as in line 1":                       []byte("a,b\n1\n"),
+		"the NPY header is cut short":                                                         []byte(npyMagic + "\x01\x00"),
+		"compressed twice; decompress it once":                                                compress(t, compress(t, []byte("a\n1\n"))),
+		"other bytes follow the compressed data; compress the table again, alone in its file": append(bytes.Clone(whole), "x"...),
 	} {
 		path := filepath.Join(dir, "bad")
 		require.NoError(t, os.WriteFile(path, content, 0o600))
@@ -91,11 +90,20 @@ func TestOpenErrorsCarryThePathOnce(t *testing.T) {
 		require.EqualError(t, err, path+": "+name)
 	}
 
+	for n := len(gzipMagic); n < len(whole); n++ {
+		_, err := Read(bytes.NewReader(whole[:n]), CSVOptions{})
+		require.EqualError(t, err, "the compressed data are cut short; copy the file again", "%d bytes", n)
+	}
+	path := filepath.Join(dir, "magic.npy")
+	require.NoError(t, os.WriteFile(path, []byte(npyMagic), 0o600))
+	_, err := Open(path)
+	require.EqualError(t, err, path+": the NPY header is cut short")
+
 	broken := bytes.Clone(whole)
 	broken[len(broken)-5] ^= 1 // in the checksum
-	path := filepath.Join(dir, "broken")
+	path = filepath.Join(dir, "broken")
 	require.NoError(t, os.WriteFile(path, broken, 0o600))
-	_, err := Open(path)
+	_, err = Open(path)
 	require.EqualError(t, err, path+": gzip: invalid checksum")
 
 	for _, path := range []string{filepath.Join(dir, "absent"), dir} {

@@ -9,6 +9,8 @@ import (
 	"io"
 )
 
+const saveAsUTF8 = "save the table as CSV in UTF-8, or as NPY"
+
 // newRecords strips a byte order mark, refuses what is not text, and guesses the separator unless it is told.
 func newRecords(r io.Reader, comma rune) (*csv.Reader, error) {
 	br := bufio.NewReaderSize(r, 1<<16)
@@ -20,7 +22,7 @@ func newRecords(r io.Reader, comma rune) (*csv.Reader, error) {
 		return nil, err
 	}
 	if i := bytes.IndexByte(head, 0); i >= 0 {
-		return nil, fmt.Errorf("not a text in UTF-8: byte %d is zero; save the table as CSV in UTF-8, or as NPY", i+1)
+		return nil, fmt.Errorf("not a text in UTF-8: byte %d is zero; %s", i+1, saveAsUTF8)
 	}
 	if comma == 0 {
 		comma = separator(head)

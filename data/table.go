@@ -1,6 +1,7 @@
 package data
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -21,6 +22,7 @@ type Table struct {
 	flat    []float64 // rows × stride, row-major; NaN is a missing value
 	stride  int
 	columns []column
+	unnamed bool // the first row was read as data, though a header could be there
 }
 
 // column is numeric, at a place in every row of the flat slice, or categorical.
@@ -154,7 +156,7 @@ func (t *Table) DropMissing() (*Table, int) {
 		return t, 0
 	}
 
-	kept := &Table{Names: slices.Clone(t.Names), rows: t.rows - dropped, columns: slices.Clone(t.columns)}
+	kept := &Table{Names: slices.Clone(t.Names), rows: t.rows - dropped, columns: slices.Clone(t.columns), unnamed: t.unnamed && !missing[0]}
 	var from []int // where the numeric columns, now packed in their present order, lay in a row
 	for j, c := range t.columns {
 		if c.factor == nil {
@@ -208,6 +210,9 @@ func (t *Table) Column(name string) ([]float64, error) {
 		return nil, t.unknown(name)
 	}
 	if t.columns[j].factor != nil {
+		if t.underHeader(j) {
+			return nil, fmt.Errorf("%s; %w", t.describeText(j), ErrHeader)
+		}
 		return nil, fmt.Errorf("%s; a numeric column is needed here", t.describeText(j))
 	}
 	return t.gather([]int{t.columns[j].at}, nil, t.rows), nil
@@ -277,7 +282,20 @@ func (t *Table) Matrix() (x []float64, rows, cols int, err error) {
 	return x, rows, cols, nil
 }
 
+// ErrHeader is part of the error about a categorical column that would be numeric but for the first row of
+// a CSV file: see [CSVOptions].Header.
+var ErrHeader = errors.New("the first row looks like a header: read it with a header")
+
+// underHeader tells whether the only text of categorical column j is in the file's first row.
+func (t *Table) underHeader(j int) bool {
+	f := t.columns[j].factor
+	return t.unnamed && len(f.codes) > 1 && f.isText(f.codes[0]) && !slices.ContainsFunc(f.codes[1:], f.isText)
+}
+
 func (t *Table) refuseText(j int) error {
+	if t.underHeader(j) {
+		return fmt.Errorf("%s; %w", t.describeText(j), ErrHeader)
+	}
 	hint := "drop it"
 	if !slices.ContainsFunc(t.columns, func(c column) bool { return c.factor == nil }) {
 		hint = "and the table has no numeric column"
@@ -285,17 +303,19 @@ func (t *Table) refuseText(j int) error {
 	return fmt.Errorf("%s; %s", t.describeText(j), hint)
 }
 
+// isText tells whether a cell of that code is what made its column categorical.
+func (f *factor) isText(code int32) bool {
+	if code == missingCode {
+		return false
+	}
+	_, kind := parse(f.levels[code])
+	return kind == text
+}
+
 // describeText says that column j is categorical, and because of which cell.
 func (t *Table) describeText(j int) string {
 	f := t.columns[j].factor
-	isText := func(code int32) bool {
-		if code == missingCode {
-			return false
-		}
-		_, kind := parse(f.levels[code])
-		return kind == text
-	}
-	row := slices.IndexFunc(f.codes, isText)
+	row := slices.IndexFunc(f.codes, f.isText)
 	if row < 0 { // its texts were in rows that are gone
 		return fmt.Sprintf("column %q is categorical", t.Names[j])
 	}

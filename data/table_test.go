@@ -186,6 +186,42 @@ func TestMatrixRefusesWithThePlace(t *testing.T) {
 	require.EqualError(t, err, `column "a" is categorical; drop it`)
 }
 
+// TestAFirstRowThatLooksLikeAHeaderIsSaidToBeOne: where its one text is all that makes a column categorical.
+func TestAFirstRowThatLooksLikeAHeaderIsSaidToBeOne(t *testing.T) {
+	read := func(text string, mode HeaderMode) *Table {
+		table, err := ReadCSV(strings.NewReader(text), CSVOptions{Header: mode})
+		require.NoError(t, err)
+		return table
+	}
+	const want = `column "V2" is categorical: row 1 is "b"; the first row looks like a header: read it with a header`
+	for _, text := range []string{"2001,b\n1,2\n3,4\n", "2001,b\n1,NA\n3,4\n"} {
+		_, _, _, err := read(text, HeaderAuto).Matrix()
+		require.EqualError(t, err, want)
+		require.ErrorIs(t, err, ErrHeader)
+	}
+	_, err := read("a,b\n1,2\n3,4\n", HeaderNo).Column("V2")
+	require.EqualError(t, err, want)
+	dropped, left := read("2001,b\n1,\n3,4\n", HeaderAuto).DropMissing()
+	require.Equal(t, 1, left)
+	_, _, _, err = dropped.Matrix()
+	require.EqualError(t, err, want)
+
+	headless, left := read(",b\n1,2\n3,4\n", HeaderNo).DropMissing()
+	require.Equal(t, 1, left)
+	for name, table := range map[string]*Table{
+		"with a header":       read("a,b\n1,x\n2,3\n", HeaderAuto),
+		"more text":           read("1,b\n2,x\n3,4\n", HeaderAuto),
+		"text further down":   read("1,2\n2,x\n3,4\n", HeaderAuto),
+		"one row":             read("1,b\n", HeaderAuto),
+		"first row left out":  headless,
+		"only levels of text": read("1,b\n1,c\n", HeaderAuto),
+	} {
+		_, _, _, err := table.Matrix()
+		require.Error(t, err, name)
+		require.NotErrorIs(t, err, ErrHeader, name)
+	}
+}
+
 func TestColumnsByNameRefuseInOneLine(t *testing.T) {
 	table := csvTable(t, "a,b,c\n1,2,x\n")
 	_, err := table.Select("a", "z")

@@ -27,7 +27,7 @@ func (c *datasetsCommand) Run(s *session) error {
 		list = append(list, dataset{d.Name, d.Rows, d.Cols, d.Label, d.Title, d.Source, d.License})
 	}
 	if c.Format == "json" {
-		return writeJSON(s.out(), list)
+		return writeJSON(s.stdout, list)
 	}
 	var p page
 	t := newGrid("name", "rows", "columns", "label", "what", "source", "licence")
@@ -36,5 +36,5 @@ func (c *datasetsCommand) Run(s *session) error {
 		t.row(d.Name, strconv.Itoa(d.Rows), strconv.Itoa(d.Columns), d.Label, d.Title, d.Source, d.Licence)
 	}
 	p.grid(t)
-	return p.write(s.out())
+	return p.write(s.stdout)
 }

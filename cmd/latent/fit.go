@@ -11,12 +11,13 @@ import (
 )
 
 type fitCommand struct {
+	fittingData
 	inputFlags
 	modelFlags
 	Method    string `default:"gfab" enum:"gfab,fab,em,vb,closed-form" help:"Inference: gfab, fab, em, vb or closed-form. gfab and fab prune from kmax down; the others fit every K up to kmax and keep the best."`
 	Criterion string `placeholder:"NAME" help:"What judges fits: gfic, fic, bicem, elbo, bic, aic or icl. Default: the method's own."`
 	K         *int   `name:"k" xor:"size" placeholder:"K" help:"Fit with this number of latent dimensions."`
-	Kmax      *int   `name:"kmax" xor:"size" placeholder:"K" help:"Latent dimensions at most. Default: columns − 1 (no more than rows − 1)."`
+	Kmax      *int   `name:"kmax" xor:"size" placeholder:"K" help:"Latent dimensions at most. Default: columns − 1 (no more than rows − 2)."`
 	Out       string `placeholder:"MODEL.json" help:"Save the model for latent predict and latent sample."`
 }
 
@@ -26,10 +27,10 @@ func (c *fitCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	if err := checkWritable(c.Out); err != nil {
+	if err := s.checkOut(c.Out, c.Data); err != nil {
 		return err
 	}
-	in, err := c.load(s, c.Weights)
+	in, err := c.load(s, c.Data, c.Weights)
 	if err != nil {
 		return err
 	}
@@ -43,14 +44,17 @@ func (c *fitCommand) Run(s *session) error {
 		}
 	}
 	if c.Format == "json" {
-		return writeJSON(s.out(), r)
+		return writeJSON(s.stdout, r)
 	}
-	return r.print(s.out(), in, c.Out)
+	return r.print(s.stdout, in, c.Out)
 }
 
 func (c *fitCommand) check() (framework.Criterion, error) {
 	if c.K != nil && *c.K < 1 {
 		return framework.Criterion{}, misused("--k is %d: it must be at least 1", *c.K)
+	}
+	if c.Out == "-" {
+		return framework.Criterion{}, misused("--out is -, but standard output has the report: name a file for the model")
 	}
 	if c.Kmax != nil && *c.Kmax < 1 {
 		return framework.Criterion{}, misused("--kmax is %d: it must be at least 1", *c.Kmax)
@@ -92,6 +96,7 @@ func (c *fitCommand) fit(s *session, in *sample, crit framework.Criterion) (*rep
 		var all *scores
 		if all, err = e.score(s, upTo(1, kmax), o, []framework.Criterion{crit}); err == nil {
 			table = all.column(0)
+			all.remark(s, in)
 			best, err = all.fit(all.Best(0))
 		}
 	}
@@ -100,9 +105,13 @@ func (c *fitCommand) fit(s *session, in *sample, crit framework.Criterion) (*rep
 	}
 	r := newReport(best, in, c.Method, crit)
 	r.Model, r.Family, r.Seed, r.KMax, r.ByK = c.Model, c.Family, c.Seed, kmax, table
+	r.Settings = c.settings(c.Method)
+	r.Settings.FixedK = c.K != nil
 	r.Seconds = number(time.Since(began).Seconds())
 	return r, nil
 }
+
+var errInterrupted = errors.New("interrupted")
 
 // interrupted says how far a cancelled fit had come; other errors stay.
 func interrupted(err error, f *fitted) error {
@@ -110,7 +119,7 @@ func interrupted(err error, f *fitted) error {
 	case !errors.Is(err, context.Canceled):
 		return err
 	case f == nil:
-		return errors.New("interrupted before the fit was complete: nothing was saved")
+		return fmt.Errorf("%w before the fit was complete: nothing was saved", errInterrupted)
 	}
-	return fmt.Errorf("interrupted after %d iterations at K = %d, %s %s: nothing was saved", f.Iterations, f.Shape.K, strings.ToLower(f.Criterion), digits(f.Value))
+	return fmt.Errorf("%w after %d iterations at K = %d, %s %s: nothing was saved", errInterrupted, f.Iterations, f.Shape.K, strings.ToLower(f.Criterion), digits(f.Value))
 }

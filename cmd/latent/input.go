@@ -13,9 +13,13 @@ import (
 	"github.com/latent-go/latent/framework"
 )
 
-// inputFlags say where the rows come from and which columns are used.
+// fittingData says where the rows of a fit come from.
+type fittingData struct {
+	Data string `default:"satellite" placeholder:"FILE|NAME" help:"CSV or NPY file, also gzipped; - for standard input; or an embedded data set, see latent datasets."`
+}
+
+// inputFlags say how the rows are read and which columns are used.
 type inputFlags struct {
-	Data    string   `default:"satellite" placeholder:"FILE|NAME" help:"CSV or NPY file, also gzipped; - for standard input; or an embedded data set, see latent datasets."`
 	Select  []string `placeholder:"COL" help:"Use these columns only, in this order."`
 	Drop    []string `placeholder:"COL" help:"Leave these columns out."`
 	Header  string   `default:"auto" enum:"auto,yes,no" help:"Whether the first row of a CSV file names the columns: auto, yes or no."`
@@ -25,46 +29,50 @@ type inputFlags struct {
 // An input is a table as it was read.
 type input struct {
 	*data.Table
-	name  string // for messages
-	label string // column of known classes, of embedded data sets only
+	name    string // for messages
+	label   string // column of known classes, of embedded data sets only
+	unnamed bool   // as they were read, the columns were called V1, V2, …
 }
 
 // open reads the table. It gives up waiting when the session is interrupted.
-func (f *inputFlags) open(s *session) (*input, error) {
+func (f *inputFlags) open(s *session, source string) (*input, error) {
 	type answer struct {
 		in  *input
 		err error
 	}
 	done := make(chan answer, 1)
 	go func() {
-		in, err := f.read(s.stdin)
+		in, err := f.read(source, s.stdin)
+		if err == nil {
+			in.unnamed = generated(in.Names)
+		}
 		done <- answer{in, err}
 	}()
 	select {
 	case a := <-done:
 		return a.in, a.err
 	case <-s.Done():
-		return nil, fmt.Errorf("interrupted while reading %s", f.Data)
+		return nil, fmt.Errorf("interrupted while reading %s", source)
 	}
 }
 
-func (f *inputFlags) read(stdin io.Reader) (*input, error) {
-	if set, ok := data.Lookup(f.Data); ok {
-		t, err := data.Load(f.Data)
-		return &input{t, set.Name, set.Label}, err
+func (f *inputFlags) read(source string, stdin io.Reader) (*input, error) {
+	if set, ok := data.Lookup(source); ok {
+		t, err := data.Load(source)
+		return &input{Table: t, name: set.Name, label: set.Label}, err
 	}
 	options := data.CSVOptions{Header: map[string]data.HeaderMode{"auto": data.HeaderAuto, "yes": data.HeaderYes, "no": data.HeaderNo}[f.Header]}
-	if f.Data == "-" {
+	if source == "-" {
 		in := &input{name: "standard input"}
 		var err error
 		in.Table, err = data.Read(stdin, options)
 		return in, in.wrap(err)
 	}
-	in := &input{name: f.Data}
-	file, err := os.Open(f.Data)
+	in := &input{name: source}
+	file, err := os.Open(source)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("--data %s: no such file, nor an embedded data set: those are %s", f.Data, strings.Join(datasetNames(), ", "))
+		return nil, fmt.Errorf("--data %s: no such file, nor an embedded data set: those are %s", source, strings.Join(datasetNames(), ", "))
 	case err != nil:
 		return nil, err
 	}
@@ -76,8 +84,11 @@ func (f *inputFlags) read(stdin io.Reader) (*input, error) {
 // wrap puts the name of the input before an error, unless the error names it.
 func (in *input) wrap(err error) error {
 	var path *fs.PathError
-	if err == nil || errors.As(err, &path) {
+	switch {
+	case err == nil || errors.As(err, &path):
 		return err
+	case errors.Is(err, data.ErrHeader):
+		err = fmt.Errorf("%w (--header yes)", err)
 	}
 	return fmt.Errorf("%s: %w", in.name, err)
 }
@@ -123,8 +134,8 @@ type sample struct {
 }
 
 // load reads, chooses columns, leaves out rows and takes out the weights.
-func (f *inputFlags) load(s *session, weights string) (*sample, error) {
-	in, err := f.open(s)
+func (f *inputFlags) load(s *session, source, weights string) (*sample, error) {
+	in, err := f.open(s, source)
 	if err != nil {
 		return nil, err
 	}

@@ -10,8 +10,8 @@
 //	latent version
 //
 // Results go to standard output, as text or as JSON (--format json). Standard error
-// has one line for an error, one for each remark on the data and, on a terminal, the
-// progress of the fit. The exit status is 0 when done, 1 when data or fit failed and
+// has one line for an error, one for each remark on data and fits once the result is
+// written and, on a terminal, the progress of the fit. The exit status is 0 when done, 1 when data or fit failed and
 // 2 when the command was used wrongly.
 package main
 
@@ -59,19 +59,16 @@ type session struct {
 	notes          []string
 }
 
-// note keeps a remark for standard error. It is told with the result: an error comes
-// alone.
+// note keeps a remark for standard error. It is told once the result is written: an
+// error comes alone.
 func (s *session) note(format string, args ...any) {
 	s.notes = append(s.notes, fmt.Sprintf(format, args...))
 }
 
-// out is standard output, for results.
-func (s *session) out() io.Writer {
+func (s *session) tellNotes() {
 	for _, note := range s.notes {
 		_, _ = fmt.Fprintln(s.stderr, "latent: "+note)
 	}
-	s.notes = nil
-	return s.stdout
 }
 
 // usageError is an error of the caller and not of the data.
@@ -88,16 +85,20 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		}
 	}()
 	answered := false // by kong: --help
+	help := &watched{Writer: stdout}
 	parser, err := kong.New(&commands{},
 		kong.Name("latent"),
 		kong.Description("Latent variable models that choose their own size."),
-		kong.Writers(stdout, stderr),
+		kong.Writers(help, stderr),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Exit(func(int) { answered = true }))
 	if err != nil {
 		return s.fail(err)
 	}
 	command, err := parser.Parse(joinNegative(args))
+	if help.err != nil {
+		return s.fail(help.err)
+	}
 	if answered {
 		return statusDone
 	}
@@ -107,17 +108,40 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err := command.Run(s); err != nil {
 		return s.fail(err)
 	}
+	s.tellNotes()
 	return statusDone
 }
 
-// joinNegative writes --flag -1 as --flag=-1: to the parser, -1 alone is a flag.
+// watched remembers the first error of a writer. The parser would take it for an error in
+// the arguments.
+type watched struct {
+	io.Writer
+	err error
+}
+
+func (w *watched) Write(p []byte) (int, error) {
+	n, err := w.Writer.Write(p)
+	if w.err == nil {
+		w.err = err
+	}
+	return n, err
+}
+
+// joinNegative writes --flag -1 as --flag=-1, and -n -1 as -n-1: to the parser, -1 alone
+// is a flag.
 func joinNegative(args []string) []string {
 	var joined []string
 	for _, arg := range args {
 		last := len(joined) - 1
-		if _, err := strconv.ParseFloat(arg, 64); err == nil && arg[0] == '-' && last >= 0 && strings.HasPrefix(joined[last], "--") {
-			joined[last] += "=" + arg
-			continue
+		if _, err := strconv.ParseFloat(arg, 64); err == nil && arg[0] == '-' && last >= 0 {
+			switch flag := joined[last]; {
+			case strings.HasPrefix(flag, "--"):
+				joined[last] += "=" + arg
+				continue
+			case flag == "-n":
+				joined[last] += arg
+				continue
+			}
 		}
 		joined = append(joined, arg)
 	}

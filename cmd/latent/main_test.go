@@ -92,7 +92,7 @@ func TestFitWithoutFlagsFindsTheSizeOfSatellite(t *testing.T) {
 }
 
 func TestFitKeepsTheContractOfItsJSON(t *testing.T) {
-	keys := []string{"model", "family", "method", "criterion", "value", "k", "kmax", "n", "d", "iterations", "converged", "status", "seed", "seconds", "trace", "k_trace", "shape", "params"}
+	keys := []string{"model", "family", "method", "criterion", "value", "k", "kmax", "n", "d", "iterations", "converged", "status", "seed", "seconds", "trace", "objective_trace", "k_trace", "shape", "settings", "params"}
 	allowed := []string{"by_k", "rows", "columns", "pruned", "restarts", "explained", "posterior"}
 	for _, method := range []string{"gfab", "fab", "em", "vb", "closed-form"} {
 		for _, size := range [][]string{nil, {"--k", "2"}, {"--kmax", "2"}} {
@@ -111,6 +111,7 @@ func TestFitKeepsTheContractOfItsJSON(t *testing.T) {
 			assert.EqualValues(t, 7, object["seed"])
 			assert.Len(t, object["trace"], len(object["k_trace"].([]any)))
 			assert.NotNil(t, object["trace"])
+			assert.Len(t, object["objective_trace"], len(object["k_trace"].([]any)))
 			if method != "closed-form" {
 				assert.Len(t, object["trace"], int(object["iterations"].(float64)))
 			}
@@ -179,7 +180,7 @@ func TestMoreColumnsThanRows(t *testing.T) {
 	path := file(t, "wide.csv", text)
 	for _, args := range [][]string{{"--method", "em"}, {"--method", "vb", "--max-iter", "300"}, {"--method", "closed-form", "--criterion", "bicem"}} {
 		r := fitJSON(t, append([]string{"--data", path}, args...)...)
-		assert.Equal(t, 7, r.KMax)
+		assert.Equal(t, 6, r.KMax, "the 8 centred rows have rank 7")
 		assert.Equal(t, 13, r.D)
 	}
 	for _, method := range []string{"gfab", "fab", "closed-form"} {
@@ -402,8 +403,20 @@ func TestWrongUseIsOneLineWithTheValidChoices(t *testing.T) {
 		{"select --kmin 3 --kmax 2", "at least --kmin"},
 		{"select --criteria bic,x", "gfic, fic"},
 		{"sample m.json", "--rows"},
+		{"select --criteria bic,,aic", "empty name"},
+		{"select --criteria bic,", "empty name"},
+		{"select --criteria=", "empty name"},
+		{"select --criteria bic,aic,BIC", "names BIC twice"},
+		{"select --tol 1e-9", "closed-form has no iterations"},
+		{"fit --method closed-form --max-iter 10000", "closed-form has no iterations"},
+		{"fit --method closed-form --restarts 1", "closed-form has no iterations"},
+		{"fit --out -", "name a file for the model"},
 		{"sample m.json -n 0", "at least 1"},
-		{"predict", "model"},
+		{"sample m.json -n -5", "-n is -5: it must be at least 1"},
+		{"sample m.json --rows -5", "-n is -5: it must be at least 1"},
+		{"predict", "--data"},
+		{"predict --data iris", "model"},
+		{"predict m.json", "--data"},
 	} {
 		fails(t, 2, c.part, "", strings.Fields(c.line)...)
 	}

@@ -6,9 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
-	"path/filepath"
+	"strconv"
 )
 
 // A model file is one JSON object and nothing after it, not even an end of line: so
@@ -53,8 +52,9 @@ func readModel(path string) (*modelFile, error) {
 	return m, nil
 }
 
+const remedy = "make one with latent fit --out"
+
 func parseModel(text []byte) (*modelFile, error) {
-	const remedy = "make one with latent fit --out"
 	if start := bytes.TrimLeft(text, " \t\r\n"); len(start) == 0 {
 		return nil, errors.New("an empty file, not a model: truncated or damaged; " + remedy)
 	} else if start[0] != '{' {
@@ -68,26 +68,49 @@ func parseModel(text []byte) (*modelFile, error) {
 	if rest := bytes.TrimSpace(text[decoder.InputOffset():]); len(rest) > 0 {
 		return nil, fmt.Errorf("damaged: %d bytes after the end of the model; %s", len(rest), remedy)
 	}
-	var head struct {
-		modelHead
-		Model string `json:"model"`
-	}
-	if err := json.Unmarshal(object, &head); err != nil || head.Format != modelFormat {
-		return nil, fmt.Errorf("not a model file of latent: its format is not %q; %s", modelFormat, remedy)
-	}
-	switch {
-	case head.Version > modelVersion:
-		return nil, fmt.Errorf("written by a newer version of latent: model file version %d, this one reads %d", head.Version, modelVersion)
-	case head.Version < 1:
-		return nil, fmt.Errorf("damaged: there is no model file version %d", head.Version)
-	case head.Model != "bpca":
-		return nil, fmt.Errorf("the model %q is unknown to this version of latent, which knows bpca", head.Model)
+	if err := checkHead(object); err != nil {
+		return nil, err
 	}
 	m := new(modelFile)
 	if err := json.Unmarshal(object, m); err != nil {
 		return nil, fmt.Errorf("damaged: %w", err)
 	}
 	return m, m.check()
+}
+
+// checkHead finds out whether the rest can be understood. It takes the values as they are
+// written, so that it can show one of the wrong type.
+func checkHead(object json.RawMessage) error {
+	var head struct{ Format, Version, Model, Family json.RawMessage }
+	if err := json.Unmarshal(object, &head); err != nil || string(head.Format) != strconv.Quote(modelFormat) {
+		return fmt.Errorf("not a model file of latent: its format is not %q; %s", modelFormat, remedy)
+	}
+	version, err := strconv.Atoi(string(head.Version))
+	switch {
+	case head.Version == nil:
+		return errors.New("damaged: it has no model file version; " + remedy)
+	case err != nil:
+		return fmt.Errorf("damaged: the model file version is %.40s, which is not a whole number; %s", head.Version, remedy)
+	case version > modelVersion:
+		return fmt.Errorf("written by a newer version of latent: model file version %d, this one reads %d", version, modelVersion)
+	case version < 1:
+		return fmt.Errorf("damaged: there is no model file version %d; %s", version, remedy)
+	}
+	if err := known("model", head.Model, "bpca"); err != nil {
+		return err
+	}
+	return known("family", head.Family, "gaussian")
+}
+
+// known refuses a model or a family other than the one that there is.
+func known(what string, value json.RawMessage, want string) error {
+	switch {
+	case value == nil:
+		return fmt.Errorf("damaged: it has no %s; %s", what, remedy)
+	case string(value) != strconv.Quote(want):
+		return fmt.Errorf("the %s %.40s is unknown to this version of latent, which knows %s", what, value, want)
+	}
+	return nil
 }
 
 func (m *modelFile) check() error {
@@ -105,87 +128,4 @@ func (m *modelFile) check() error {
 		seen[name] = true
 	}
 	return nil
-}
-
-// writeFile has write fill a temporary file beside path, and moves it there when all
-// went well: path never holds half a result. What is no regular file, such as a device
-// or a pipe, is written directly.
-func writeFile(path string, write func(io.Writer) error) error {
-	direct, path, err := target(path)
-	if err != nil {
-		return err
-	}
-	if direct {
-		f, err := os.OpenFile(path, os.O_WRONLY, 0)
-		if err != nil {
-			return err
-		}
-		return errors.Join(write(f), f.Close())
-	}
-	f, err := temporary(path)
-	if err != nil {
-		return err
-	}
-	err = write(f)
-	if err == nil {
-		err = f.Sync()
-	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-		return fmt.Errorf("%s was not written: %w", path, err)
-	}
-	return nil
-}
-
-// target follows links, and tells whether the file must be written in place.
-func target(path string) (direct bool, real string, err error) {
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return false, path, nil
-	case err != nil:
-		return false, path, err
-	case info.IsDir():
-		return false, path, fmt.Errorf("--out %s is a directory", path)
-	case !info.Mode().IsRegular():
-		return true, path, nil
-	}
-	real, err = filepath.EvalSymlinks(path)
-	return false, real, err
-}
-
-// temporary makes a file beside path, with the permissions of any new file.
-func temporary(path string) (*os.File, error) {
-	name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".latent-%016x.tmp", rand.Uint64()))
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		var reason *os.PathError
-		if errors.As(err, &reason) {
-			err = reason.Err
-		}
-		return nil, fmt.Errorf("cannot write %s: %w", path, err)
-	}
-	return f, nil
-}
-
-// checkWritable finds out before a long fit that its result could not be saved.
-func checkWritable(path string) error {
-	if path == "" {
-		return nil
-	}
-	direct, path, err := target(path)
-	if err != nil || direct {
-		return err
-	}
-	f, err := temporary(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Close(), os.Remove(f.Name()))
 }

@@ -29,7 +29,7 @@ func numbers(values []float64) []number {
 	return list
 }
 
-// summary is what a fit found, without the way there: the part of a report that a
+// summary is what a fit found, how and by which settings: the part of a report that a
 // model file keeps.
 type summary struct {
 	Model      string           `json:"model"`
@@ -53,6 +53,8 @@ type summary struct {
 	ByK        []sizeScore      `json:"by_k,omitempty"`
 	Pruned     []pruned         `json:"pruned"`
 	Restarts   []restart        `json:"restarts"`
+	Settings   settings         `json:"settings"`
+	Objective  []number         `json:"objective_trace"` // what the method ascends, after each iteration
 	Params     *bpca.Parameters `json:"params"`
 	Posterior  *bpca.Posterior  `json:"posterior,omitempty"`
 }
@@ -60,8 +62,18 @@ type summary struct {
 // A report is the object that --format json writes.
 type report struct {
 	summary
-	Trace  []number `json:"trace"` // the criterion after each iteration
+	Trace  []number `json:"trace"` // the criterion after each iteration; it may dip a little on the way, see docs/theory/gfab.md, section 4
 	KTrace []int    `json:"k_trace"`
+}
+
+// settings are what it takes, with method, criterion, kmax and seed, to make the fit again.
+type settings struct {
+	Tolerance     float64 `json:"tol,omitempty"` // of iterations, which the closed form has not
+	MaxIterations int     `json:"max_iter,omitempty"`
+	Restarts      int     `json:"restarts,omitempty"` // asked for
+	FixedK        bool    `json:"fixed_k,omitempty"`  // by --k
+	Weights       string  `json:"weights,omitempty"`  // their column
+	Prior         string  `json:"prior,omitempty"`    // as it was given
 }
 
 type size struct {
@@ -71,8 +83,9 @@ type size struct {
 }
 
 type sizeScore struct {
-	K     int    `json:"k"`
-	Value number `json:"value"`
+	K         int    `json:"k"`
+	Value     number `json:"value"`
+	Converged bool   `json:"converged"`
 }
 
 type pruned struct {
@@ -99,7 +112,8 @@ func newReport(f *fitted, in *sample, method string, c framework.Criterion) *rep
 		Shape:     size{f.Shape.K, f.Shape.Component, f.Shape.Shared},
 		Explained: numbers(f.Parameters.Explained()),
 		Pruned:    []pruned{}, Restarts: []restart{},
-		Params: f.Parameters, Posterior: f.posterior,
+		Objective: numbers(f.Objective),
+		Params:    f.Parameters, Posterior: f.posterior,
 	}, Trace: numbers(f.Trace), KTrace: append([]int{}, f.KTrace...)}
 	for _, p := range f.Pruned {
 		r.Pruned = append(r.Pruned, pruned{p.Iteration, p.K, p.Rule, numbers(p.Relevance)})
@@ -118,7 +132,7 @@ func newReport(f *fitted, in *sample, method string, c framework.Criterion) *rep
 func (s *scores) column(j int) []sizeScore {
 	list := make([]sizeScore, len(s.K))
 	for i, k := range s.K {
-		list[i] = sizeScore{k, number(s.Values[i][j])}
+		list[i] = sizeScore{k, number(s.Values[i][j]), s.ends[i].converged}
 	}
 	return list
 }

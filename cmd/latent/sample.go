@@ -12,7 +12,7 @@ type sampleCommand struct {
 	Saved string `arg:"" name:"model" placeholder:"MODEL.json" help:"Model saved by latent fit --out."`
 	Rows  int    `name:"rows" short:"n" required:"" placeholder:"N" help:"Rows to draw."`
 	Seed  uint64 `default:"1" help:"Seed."`
-	Out   string `placeholder:"FILE" help:"Write here instead of to standard output."`
+	Out   string `placeholder:"FILE" help:"Write here instead of to standard output, which is also -."`
 }
 
 // Run writes rows drawn from the model as CSV, under the names of its columns.
@@ -24,10 +24,10 @@ func (c *sampleCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	if c.Out == "" {
-		return c.draw(s, m, s.out())
+	if err := s.checkOut(c.Out, c.Saved); err != nil {
+		return err
 	}
-	return writeFile(c.Out, func(w io.Writer) error { return c.draw(s, m, w) })
+	return s.emit(c.Out, func(w io.Writer) error { return c.draw(s, m, w) })
 }
 
 func (c *sampleCommand) draw(s *session, m *modelFile, w io.Writer) error {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -9,12 +10,13 @@ import (
 )
 
 type selectCommand struct {
+	fittingData
 	inputFlags
 	modelFlags
 	Method   string   `default:"closed-form" enum:"gfab,fab,em,vb,closed-form" help:"Inference at each K: gfab, fab, em, vb or closed-form."`
-	Criteria []string `placeholder:"NAME" help:"Criteria: of gfic, fic, bicem, elbo, bic, aic and icl. Default: those that fit the method."`
+	Criteria []string `placeholder:"NAME,…" sep:"none" help:"Criteria: of gfic, fic, bicem, elbo, bic, aic and icl. Default: those that fit the method."`
 	Kmin     int      `name:"kmin" default:"1" help:"Smallest number of latent dimensions."`
-	Kmax     *int     `name:"kmax" placeholder:"K" help:"Largest. Default: columns − 1 (no more than rows − 1)."`
+	Kmax     *int     `name:"kmax" placeholder:"K" help:"Largest. Default: columns − 1 (no more than rows − 2)."`
 }
 
 // Run scores every K and prints the table.
@@ -22,7 +24,7 @@ func (c *selectCommand) Run(s *session) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	in, err := c.load(s, c.Weights)
+	in, err := c.load(s, c.Data, c.Weights)
 	if err != nil {
 		return err
 	}
@@ -31,9 +33,9 @@ func (c *selectCommand) Run(s *session) error {
 		return explain(interrupted(err, nil), in)
 	}
 	if c.Format == "json" {
-		return writeJSON(s.out(), t)
+		return writeJSON(s.stdout, t)
 	}
-	return t.print(s.out(), in)
+	return t.print(s.stdout, in)
 }
 
 func (c *selectCommand) check() error {
@@ -54,22 +56,38 @@ func (c *selectCommand) check() error {
 // ELBO of estimated parameters never falls as K grows, and gFIC and FIC need more rows
 // than columns.
 func (c *selectCommand) criteria(in *sample) ([]framework.Criterion, error) {
-	var list []framework.Criterion
-	for _, name := range c.Criteria {
-		one, err := criterion("--criteria", strings.TrimSpace(name), c.Method)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, one)
-	}
-	if len(list) > 0 || in == nil {
-		return list, nil
+	list, err := c.named()
+	if err != nil || len(list) > 0 || in == nil {
+		return list, err
 	}
 	n, d := in.Dims()
 	for _, one := range fittingCriteria(c.Method) {
 		counts := one.Needs&(framework.NeedsCurvature|framework.NeedsCounts) != 0
 		if one.Name == framework.ELBO.Name && c.Method != methodVB || counts && n <= d {
 			continue
+		}
+		list = append(list, one)
+	}
+	return list, nil
+}
+
+// named are the criteria of --criteria. The parser would let an empty last name pass, so
+// the list is taken apart here.
+func (c *selectCommand) named() ([]framework.Criterion, error) {
+	if c.Criteria == nil {
+		return nil, nil
+	}
+	var list []framework.Criterion
+	for name := range strings.SplitSeq(strings.Join(c.Criteria, ","), ",") {
+		if name = strings.TrimSpace(name); name == "" {
+			return nil, misused("--criteria has an empty name: name criteria with one comma between two")
+		}
+		one, err := criterion("--criteria", name, c.Method)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(list, func(c framework.Criterion) bool { return c.Name == one.Name }) {
+			return nil, misused("--criteria names %s twice: name each criterion once", name)
 		}
 		list = append(list, one)
 	}
@@ -95,9 +113,11 @@ type selection struct {
 }
 
 type selectionRow struct {
-	K      int               `json:"k"`
-	Values map[string]number `json:"values"` // by criterion; null where the fit failed
-	Error  string            `json:"error,omitempty"`
+	K         int               `json:"k"`
+	Values    map[string]number `json:"values"` // by criterion; null where there is none
+	Converged bool              `json:"converged"`
+	Status    string            `json:"status"`
+	Error     string            `json:"error,omitempty"` // why a value is null
 }
 
 func (c *selectCommand) scores(s *session, in *sample) (*selection, error) {
@@ -131,6 +151,7 @@ func (c *selectCommand) scores(s *session, in *sample) (*selection, error) {
 	if err := t.fill(all, in); err != nil {
 		return nil, err
 	}
+	all.remark(s, in)
 	t.Seconds = number(time.Since(began).Seconds())
 	return t, nil
 }
@@ -153,12 +174,13 @@ func (t *selection) fill(all *scores, in *sample) error {
 		}
 	}
 	for i, k := range all.K {
-		row := selectionRow{K: k, Values: map[string]number{}}
+		end := all.ends[i]
+		row := selectionRow{K: k, Values: map[string]number{}, Converged: end.converged, Status: end.status}
 		for j, name := range t.Criteria {
 			row.Values[name] = number(all.Values[i][j])
 		}
-		if err := all.Errs[i]; err != nil {
-			row.Error = oneLine(in.nameColumn(err))
+		if end.err != nil {
+			row.Error = oneLine(in.nameColumn(end.err))
 		}
 		t.Table = append(t.Table, row)
 	}

@@ -146,24 +146,25 @@ func (r *report) printPruned(p *page) {
 		return
 	}
 	p.line("")
-	p.line("Pruned from K = %d (objective: the smaller model scored higher; eigenvalue: F was degenerate):", r.KMax)
+	p.line("Pruned from K = %d (objective: the smaller model scored higher; eigenvalue: F was degenerate; degenerate: the global step had no maximum at that K):", r.KMax)
 	g := newGrid("iteration", "K left", "rule", "relevance of those dropped")
 	each := (len(steps) + mostRows - 1) / mostRows
 	for first := 0; first < len(steps); first += each {
 		group := steps[first:min(first+each, len(steps))]
 		last := group[len(group)-1]
-		when, rule := strconv.Itoa(last.Iteration), last.Rule
+		when := strconv.Itoa(last.Iteration)
 		if group[0].Iteration != last.Iteration {
 			when = fmt.Sprintf("%d–%d", group[0].Iteration, last.Iteration)
 		}
 		var relevance []number
+		var rules []string
 		for _, s := range group {
 			relevance = append(relevance, s.Relevance...)
-			if s.Rule != rule {
-				rule = "both"
+			if !slices.Contains(rules, s.Rule) {
+				rules = append(rules, s.Rule)
 			}
 		}
-		g.row(when, strconv.Itoa(last.K), rule, few(relevance))
+		g.row(when, strconv.Itoa(last.K), strings.Join(rules, ", "), few(relevance))
 	}
 	p.grid(g)
 }
@@ -190,10 +191,16 @@ func (t *selection) print(w io.Writer, in *sample) error {
 	var p page
 	p.line("%s", in.describe(float64(t.N)))
 	p.line("%s, %s noise, by %s; nats, larger is better, * marks each criterion's choice", t.Model, t.Family, t.Method)
+	if slices.ContainsFunc(t.Table, selectionRow.unfinished) {
+		p.line("! marks fits that did not converge: their values could still change")
+	}
 	p.line("")
 	g := newGrid(append([]string{"K"}, t.Criteria...)...)
 	for _, row := range t.Table {
 		cells := []string{strconv.Itoa(row.K)}
+		if row.unfinished() {
+			cells[0] = "! " + cells[0]
+		}
 		for _, name := range t.Criteria {
 			mark := "  "
 			if t.Chosen[name] == row.K {
@@ -211,6 +218,10 @@ func (t *selection) print(w io.Writer, in *sample) error {
 	p.line("time   %.3g s", float64(t.Seconds))
 	return p.write(w)
 }
+
+// unfinished tells a fit that has values but did not converge from one that failed, which
+// has none.
+func (row selectionRow) unfinished() bool { return !row.Converged && row.Status != statusNone }
 
 // digits writes a criterion: two decimals as long as they mean something.
 func digits(v float64) string {

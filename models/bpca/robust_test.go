@@ -227,3 +227,31 @@ func TestCanonicalFormOfExtremeLoadings(t *testing.T) {
 		assert.InDeltaSlice(t, p.Loadings, p.Canonical().Loadings, 1e-15*v)
 	}
 }
+
+// TestLikelihoodAgreesWithScikitLearn: sklearn.decomposition.PCA 1.2.1 (numpy 1.24.2) on the
+// four columns of iris, svd_solver "full": noise_variance_ and score × 150. It divides the
+// scatter by N − 1 where maximum likelihood divides by N.
+func TestLikelihoodAgreesWithScikitLearn(t *testing.T) {
+	src := embedded(t, "iris")
+	sol := solve(t, moments(t, src))
+	for k, want := range map[int][2]float64{
+		1: {0.1149051136483341, -470.6761547662548},
+		2: {0.05102229650818443, -404.9694766013496},
+		3: {0.023835092973449434, -379.92132656750806},
+	} {
+		p, err := sol.Parameters(k, framework.EM)
+		require.NoError(t, err)
+		for i := range p.Loadings {
+			p.Loadings[i] *= math.Sqrt(150.0 / 149)
+		}
+		p.Noise *= 150.0 / 149
+		assert.InEpsilon(t, want[0], p.Noise, 1e-12)
+		rows, err := p.LogProb(mat.NewDense(150, 4, src.All().X))
+		require.NoError(t, err)
+		sum := 0.0
+		for _, l := range rows {
+			sum += l
+		}
+		assert.InEpsilon(t, want[1], sum, 1e-12)
+	}
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// rankTwo has b = 2a, so that no noise is left beyond K = 1.
+const rankTwo = "a,b,c\n1,2,3\n2,4,1\n3,6,9\n4,8,1\n4,8,3\n"
+
+func selectJSON(t *testing.T, args ...string) (s selection, stderr string) {
+	t.Helper()
+	stdout, stderr := done(t, append([]string{"select", "--format", "json"}, args...)...)
+	require.NoError(t, json.Unmarshal([]byte(stdout), &s))
+	return s, stderr
+}
+
+func TestFitsThatDoNotConvergeAreNotComparedInSilence(t *testing.T) {
+	flags := []string{"--data", "iris", "--drop", "Species", "--method", "em", "--max-iter", "2"}
+	s, stderr := selectJSON(t, flags...)
+	for _, row := range s.Table {
+		assert.False(t, row.Converged)
+		assert.Equal(t, "iteration limit reached", row.Status)
+	}
+	const note = "latent: 3 of the 3 fits did not converge: raise --max-iter (K = 1, 2, 3)\n"
+	assert.Equal(t, note, stderr)
+	stdout, stderr := done(t, append([]string{"select"}, flags...)...)
+	assert.Equal(t, note, stderr)
+	assert.Equal(t, 4, strings.Count(stdout, "! "), "the key and three rows")
+
+	stdout, stderr = done(t, append([]string{"fit", "--format", "json"}, flags...)...)
+	assert.Equal(t, note, stderr)
+	assert.Contains(t, stdout, `"converged":false}`)
+
+	s, stderr = selectJSON(t, flags[:len(flags)-2]...)
+	for _, row := range s.Table {
+		assert.True(t, row.Converged)
+		assert.Equal(t, "converged", row.Status)
+	}
+	assert.Empty(t, stderr)
+	stdout, _ = done(t, append([]string{"select"}, flags[:len(flags)-2]...)...)
+	assert.NotContains(t, stdout, "!")
+}
+
+func TestFitsThatFailSayWhy(t *testing.T) {
+	path := file(t, "two.csv", rankTwo)
+	for _, method := range []string{"closed-form", "em", "gfab"} {
+		s, stderr := selectJSON(t, "--data", path, "--method", method)
+		require.Len(t, s.Table, 2)
+		assert.True(t, s.Table[0].Converged)
+		assert.Empty(t, s.Table[0].Error)
+		assert.False(t, s.Table[1].Converged)
+		assert.Equal(t, "failed", s.Table[1].Status)
+		assert.Regexp(t, "(noise is left beyond K = 1|leave no noise)", s.Table[1].Error, method)
+		assert.Contains(t, stderr, "latent: 1 of the 2 fits failed (K = 2): ")
+		assert.Equal(t, 1, strings.Count(stderr, "\n"))
+	}
+	_, stderr := done(t, "fit", "--data", path, "--method", "em")
+	assert.Contains(t, stderr, "1 of the 2 fits failed (K = 2): ")
+}
+
+func TestErrorsAboutTheDataBeginWithTheirName(t *testing.T) {
+	for _, c := range []struct{ text, part string }{
+		{"a,b,c\n1,2,3\n", "1 row: "},
+		{"a\n1\n2\n", "1 column: "},
+		{"a,b,c\n1,2,3\n1,5,6\n1,8,1\n1,3,3\n", `column "a" is constant`},
+		{"a,b,c\n1,2,3\n4,5,7\n", "gFIC and FIC of BPCA do not exist"},
+		{"1,b\n1,2\n3,4\n", `column "V2" is categorical: row 1 is "b"; the first row looks like a header: read it with a header (--header yes)`},
+	} {
+		path := file(t, "d.csv", c.text)
+		for _, args := range [][]string{{"fit"}, {"select", "--method", "gfab"}} {
+			fails(t, 1, "latent: "+path+": "+c.part, "", append(args, "--data", path)...)
+		}
+	}
+}
+
+func TestTheModelKeepsWhatARefitNeeds(t *testing.T) {
+	table := file(t, "w.csv", "a,b,c,w\n1,2,3,1\n4,5,6,1\n7,8,1,2\n2,2,2,1\n9,1,1,1\n")
+	model := filepath.Join(t.TempDir(), "m.json")
+	for _, c := range []struct {
+		flags []string
+		want  settings
+	}{
+		{[]string{"--method", "gfab"}, settings{Tolerance: 1e-9, MaxIterations: 10000, Restarts: 1}},
+		{[]string{"--method", "em", "--k", "1", "--tol", "1e-6", "--max-iter", "500", "--restarts", "3"},
+			settings{Tolerance: 1e-6, MaxIterations: 500, Restarts: 3, FixedK: true}},
+		{[]string{"--method", "vb", "--prior", "alpha=1, unit=2.50", "--weights", "w"},
+			settings{Tolerance: 1e-9, MaxIterations: 10000, Restarts: 1, Weights: "w", Prior: "alpha=1, unit=2.50"}},
+		{[]string{"--method", "closed-form"}, settings{}},
+	} {
+		r := fitJSON(t, append([]string{"--data", table, "--out", model}, c.flags...)...)
+		assert.Equal(t, c.want, r.Settings)
+		saved, err := readModel(model)
+		require.NoError(t, err)
+		assert.Equal(t, c.want, saved.Settings)
+		assert.Equal(t, r.Objective, saved.Objective)
+		assert.Len(t, r.Objective, len(r.Trace))
+	}
+	text, err := os.ReadFile(model)
+	require.NoError(t, err)
+	assert.Contains(t, string(text), `"settings":{},"objective_trace":[]`)
+}
+
+// The criterion may dip, the objective does not: docs/theory/gfab.md, section 4.
+func TestTheObjectiveNeverFallsWhileKStays(t *testing.T) {
+	r := fitJSON(t, "--data", "iris", "--k", "2")
+	require.Greater(t, len(r.Objective), 2)
+	for i := 1; i < len(r.Objective); i++ {
+		before, after := float64(r.Objective[i-1]), float64(r.Objective[i])
+		assert.GreaterOrEqual(t, after, before-1e-12*math.Abs(before))
+	}
+}
+
+func TestEveryPruningRuleIsExplained(t *testing.T) {
+	r := &report{}
+	r.KMax = 5
+	for i, rule := range []string{"objective", "eigenvalue", "degenerate"} {
+		r.Pruned = append(r.Pruned, pruned{Iteration: i + 1, K: 4 - i, Rule: rule, Relevance: []number{0.5}})
+	}
+	var p page
+	r.printPruned(&p)
+	for _, part := range []string{"objective: the smaller", "eigenvalue: F was", "degenerate: the global step had no maximum at that K"} {
+		assert.Contains(t, p.String(), part)
+	}
+
+	// Steps shown together name all their rules.
+	r.KMax, r.Pruned = 100, nil
+	for i := range 2 * mostRows {
+		r.Pruned = append(r.Pruned, pruned{Iteration: i + 1, K: 99 - i, Rule: []string{"objective", "degenerate"}[i%2]})
+	}
+	p.Reset()
+	r.printPruned(&p)
+	assert.Contains(t, p.String(), "objective, degenerate")
+}
