@@ -109,6 +109,7 @@ func (m *Moments) Merge(o *Moments) {
 
 func (m *Moments) combine(rows int, weight float64, mean, scatter []float64) {
 	m.Rows += rows
+	m.once, m.rootRows = sync.Once{}, nil // the root of the old scatter
 	if weight == 0 {
 		return
 	}

@@ -255,3 +255,14 @@ func TestLikelihoodAgreesWithScikitLearn(t *testing.T) {
 		assert.InEpsilon(t, want[1], sum, 1e-12)
 	}
 }
+
+func TestMomentsCanGrowBetweenFits(t *testing.T) {
+	x := factors(400, 5, 2, 1)
+	m := moments(t, table(t, x[:1000], 5))
+	first := fit(t, m, framework.Options{K: 3})
+	require.NoError(t, m.Add(table(t, x[1000:], 5).All()))
+	second := fit(t, m, framework.Options{K: 3})
+	whole := fit(t, moments(t, table(t, x, 5)), framework.Options{K: 3})
+	assert.NotEqual(t, first.Value, second.Value)
+	assert.InEpsilon(t, whole.Value, second.Value, 1e-12)
+}
