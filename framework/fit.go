@@ -55,6 +55,9 @@ func (f *fit[B, P, S]) start() error {
 	}
 	f.runs = make([]*run[B, P, S], f.options.Restarts)
 	for i := range f.runs {
+		if at := &saved[i]; at.Status == IterationLimit && at.Iteration < f.options.MaxIterations {
+			at.Status = Running // resumed with a higher limit
+		}
 		f.runs[i] = &run[B, P, S]{model: f.model, can: f.can, options: f.options, index: i, src: f.src, report: f.record, at: saved[i]}
 	}
 	return nil
@@ -68,13 +71,10 @@ func (f *fit[B, P, S]) execute(ctx context.Context) []error {
 	parallel(len(f.runs), abreast, func(i int) {
 		r := f.runs[i]
 		r.workers = max(1, f.options.Workers/abreast)
-		switch {
-		case r.at.Status == Failed:
+		switch r.at.Status {
+		case Failed:
 			errs[i] = errors.New(r.at.Err)
-		case r.at.Status == IterationLimit && r.at.Iteration < f.options.MaxIterations:
-			r.at.Status = Running // resumed with a higher limit
-			fallthrough
-		case r.at.Status == Running:
+		case Running:
 			errs[i] = r.execute(ctx)
 		}
 	})
@@ -233,9 +233,10 @@ func LocalStep[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S],
 			a.entropy += h
 			return err
 		},
-		func(into, from *partial) {
+		func(into, from *partial) error {
 			into.s.Merge(from.s)
 			into.entropy += from.entropy
+			return nil
 		})
 	if err != nil {
 		var none S

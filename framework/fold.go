@@ -26,7 +26,7 @@ func (e *sourceError) Unwrap() error { return e.error }
 // shard's accumulator, and merge adds accumulator from to into, in shard order.
 // workers is the number of goroutines (0: one a processor); the result has the
 // same bits for any.
-func Fold[B, A any](ctx context.Context, src Source[B], workers int, accumulator func() (A, error), visit func(a A, b B) error, merge func(into, from A)) (A, error) {
+func Fold[B, A any](ctx context.Context, src Source[B], workers int, accumulator func() (A, error), visit func(a A, b B) error, merge func(into, from A) error) (A, error) {
 	shards := make([]A, DefaultShards)
 	f := newFolder(src.Blocks(ctx), DefaultShards, workersOr(workers), func(shard int, first bool, b B) error {
 		if first {
@@ -47,7 +47,9 @@ func Fold[B, A any](ctx context.Context, src Source[B], workers int, accumulator
 		return none, errNoRows
 	}
 	for i := 1; i < used; i++ {
-		merge(shards[0], shards[i])
+		if err := merge(shards[0], shards[i]); err != nil {
+			return none, err
+		}
 	}
 	return shards[0], nil
 }

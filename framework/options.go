@@ -71,7 +71,7 @@ type Options struct {
 	Restarts int    // independent starts, of which the best is returned; default 1
 	Seed     uint64 // start r draws from the PCG stream (Seed, r)
 
-	Workers int // goroutines that read rows; default one a processor. Any number gives the same bits
+	Workers int // goroutines that read rows in a pass (a model's Init may use more); default one a processor. Any number gives the same bits
 	Shards  int // partial sums of a pass, default DefaultShards; another number gives another rounding
 
 	Recorder Recorder // sees every iteration; may be nil
@@ -230,7 +230,7 @@ type Result[P, S any] struct {
 
 	Status     Status
 	Iterations int
-	Passes     int       // local passes over the data, trials included
+	Passes     int       // local passes over the data, trials and interrupted ones included
 	Trace      []float64 // criterion after each iteration
 	Objective  []float64 // objective after each iteration: never falls while K stays, where the model is Counted
 	KTrace     []int     // latent dimensions after each iteration

@@ -52,7 +52,7 @@ func (poisson) Init(ctx context.Context, src framework.Source[framework.Rows], k
 			}
 			return nil
 		},
-		func(into, from *[2]float64) { into[0] += from[0]; into[1] += from[1] })
+		func(into, from *[2]float64) error { into[0] += from[0]; into[1] += from[1]; return nil })
 	if err != nil {
 		return nil, err
 	}

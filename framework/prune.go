@@ -40,8 +40,8 @@ func (r *run[B, P, S]) project(p *point[P, S], onto pruning.Directions, rule str
 // trials applies the objective rule where it is due, and says whether it led to a
 // smaller model.
 func (r *run[B, P, S]) trials(ctx context.Context) (pruned bool, err error) {
-	rule, at := r.options.Prune.Objective, &r.at
-	if r.options.FixedK || rule.Off || at.Current.K == 1 {
+	at := &r.at
+	if !r.tries() {
 		return false, nil
 	}
 	converged := r.settled()
@@ -163,7 +163,13 @@ func (r *run[B, P, S]) trial(ctx context.Context, current *point[P, S], directio
 		return nil, fatal(ctx, err)
 	}
 	pruned := from.pruned
-	defer func() { delete(r.benches, from.K) }()
+	defer func() {
+		for k := range r.benches {
+			if k < current.K {
+				delete(r.benches, k)
+			}
+		}
+	}()
 	to := &point[P, S]{}
 	var gain float64
 	for step := range r.options.Prune.Objective.StepsOr() {

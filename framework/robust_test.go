@@ -256,3 +256,21 @@ func TestUnknownValuesHaveNames(t *testing.T) {
 	assert.Equal(t, "Method(17)", fmt.Sprint(framework.Method(17)))
 	assert.Equal(t, "Status(-1)", fmt.Sprint(framework.Status(-1)))
 }
+
+func TestIterationLimitIsNeverExceeded(t *testing.T) {
+	src := table(mixed(300, 2))
+	whole, err := framework.Fit(background, poisson{}, src, framework.Options{K: 5})
+	require.NoError(t, err)
+	for limit := 1; limit < whole.Iterations; limit += 3 {
+		o := framework.Options{K: 5, MaxIterations: limit}
+		part, err := framework.Fit(background, poisson{}, src, o)
+		require.NoError(t, err)
+		require.Equal(t, limit, part.Iterations)
+		o.MaxIterations = 0
+		o.Resume, err = part.Checkpoint()
+		require.NoError(t, err)
+		resumed, err := framework.Fit(background, poisson{}, src, o)
+		require.NoError(t, err)
+		require.Equal(t, whole.Trace, resumed.Trace, "limit %d", limit)
+	}
+}

@@ -43,6 +43,7 @@ type progress[P, S any] struct {
 	Change     float64 // of the last iteration, nats per row
 	NextTrial  float64 // change below which the weakest direction is tried again
 	Expanding  bool    // parameter expansion has begun
+	Expanded   bool    // the last iteration was expanded
 	TrialsDue  bool    // the last iteration has not been followed by pruning trials
 	Current    *point[P, S]
 	BestBehind *point[P, S] // the best state where it is not Current
@@ -119,6 +120,10 @@ func (r *run[B, P, S]) loop(ctx context.Context) error {
 	}
 	for r.at.Status == Running {
 		if r.at.TrialsDue {
+			if r.tries() && r.at.Iteration >= r.options.MaxIterations {
+				r.end(IterationLimit) // a trial that succeeds is an iteration; a resumed fit makes it
+				break
+			}
 			pruned, err := r.trials(ctx)
 			if err != nil {
 				return err
@@ -150,10 +155,16 @@ func (r *run[B, P, S]) loop(ctx context.Context) error {
 	return nil
 }
 
-// settled says that going on at this K is in vain: nothing changes any more, or the
-// objective has long been below its best.
+// settled says that going on at this K is in vain: nothing changes any more, not even by
+// parameter expansion, or the objective has long been below its best.
 func (r *run[B, P, S]) settled() bool {
-	return r.at.Change <= r.options.Tolerance || r.at.Streak >= fallPatience
+	still := r.at.Change <= r.options.Tolerance && (r.can.expander == nil || r.at.Expanded)
+	return still || r.at.Streak >= fallPatience
+}
+
+// tries says that the objective rule has something to try.
+func (r *run[B, P, S]) tries() bool {
+	return !r.options.FixedK && !r.options.Prune.Objective.Off && r.at.Current.K > 1
 }
 
 func (r *run[B, P, S]) end(s Status) {
@@ -213,10 +224,9 @@ func (r *run[B, P, S]) stepSmaller(ctx context.Context, smaller, to *point[P, S]
 	return nil
 }
 
-// checkWeight holds the source to its promise of the same rows in every pass: N is a
-// sum, and always the same bits.
+// checkWeight holds the source to its promise of the same rows in every pass.
 func (r *run[B, P, S]) checkWeight(n float64) error {
-	if last := r.at.Current.Evaluation.N; r.at.Iteration > 0 && n != last {
+	if last := r.at.Current.Evaluation.N; r.at.Iteration > 0 && math.Abs(n-last) > 1e-9*last {
 		return &sourceError{fmt.Errorf("framework: the source gave rows of total weight %v in one pass and %v in the next: it must give the same rows each time", last, n)}
 	}
 	if !(n > 0) {
@@ -361,6 +371,7 @@ func (r *run[B, P, S]) advance(next *point[P, S]) Event {
 	if next.K == last.K && at.Iteration > 1 {
 		dv, do := next.Value-last.Value, next.Objective-last.Objective
 		at.Change, at.TrialsDue = max(math.Abs(dv), math.Abs(do))/n, true
+		at.Expanded = at.Expanding
 		at.Expanding = at.Expanding || at.Change < expandBelow || at.Iteration >= expandAfter
 		if -do > rounding*math.Abs(next.Objective) {
 			at.Fall = max(at.Fall, -do)
@@ -391,8 +402,8 @@ const rounding = 1e-12
 
 // rank decides between the new state and the best one. At equal K the objective
 // decides, because that is what the steps ascend; a smaller K is only ever entered
-// when its criterion is higher, or when the larger model had degenerated and its
-// value meant nothing.
+// when its criterion is higher, or when the eigenvalue rule or a global step without a
+// maximum has said that the larger model's value means nothing.
 func (r *run[B, P, S]) rank(next *point[P, S]) {
 	at, last, best := &r.at, r.at.Current, r.best()
 	at.Current = next

@@ -10,7 +10,8 @@ import (
 )
 
 // Rules says how the engine prunes. The zero value is the default: both rules,
-// each with its own defaults.
+// each with its own defaults. A model whose global step has no maximum at a K is
+// projected in any case, unless K is fixed.
 type Rules struct {
 	Eigenvalue Eigenvalue
 	Objective  Objective

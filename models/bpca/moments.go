@@ -48,7 +48,7 @@ func Summarize(ctx context.Context, src framework.Source[framework.Rows], worker
 	return framework.Fold(ctx, src, workers,
 		func() (*Moments, error) { return &Moments{}, nil },
 		(*Moments).Add,
-		func(into, from *Moments) { into.Merge(from) })
+		(*Moments).Merge)
 }
 
 // Source is the moments as a source of one block, for [Compressed].
@@ -99,12 +99,20 @@ func (m *Moments) Add(b framework.Rows) error {
 	return nil
 }
 
-// Merge adds the moments of other rows.
-func (m *Moments) Merge(o *Moments) {
+// Merge adds the moments of other rows, which must have the same columns.
+func (m *Moments) Merge(o *Moments) error {
 	if m.Mean == nil {
 		m.allocate(o.D)
 	}
+	if m.D != o.D {
+		return differentColumns(m.D, o.D)
+	}
 	m.combine(o.Rows, o.N, o.Mean, o.Scatter)
+	return nil
+}
+
+func differentColumns(d, other int) error {
+	return fmt.Errorf("bpca: some rows have %d columns and others %d: all must have the same", d, other)
 }
 
 func (m *Moments) combine(rows int, weight float64, mean, scatter []float64) {
@@ -135,13 +143,14 @@ func (m *Moments) combine(rows int, weight float64, mean, scatter []float64) {
 }
 
 // root is a matrix R of at most D rows with RᵀR = Scatter, row-major: the pivoted
-// Cholesky factor, which also a singular scatter has.
+// Cholesky factor, which also a singular scatter has. It goes on to the last positive
+// pivot: small columns beside large ones count.
 func (m *Moments) root() []float64 {
 	m.once.Do(func() {
 		d := m.D
 		a := append([]float64(nil), m.Scatter...)
 		pivots := make([]int, d)
-		_, rank, _ := lapack64.Pstrf(blas64.Symmetric{N: d, Stride: max(1, d), Data: a, Uplo: blas.Upper}, pivots, -1, make([]float64, 2*d))
+		_, rank, _ := lapack64.Pstrf(blas64.Symmetric{N: d, Stride: max(1, d), Data: a, Uplo: blas.Upper}, pivots, 0, make([]float64, 2*d))
 		m.rootRows = make([]float64, rank*d)
 		for i := range rank {
 			for j := i; j < d; j++ {
@@ -275,7 +284,13 @@ func (c *columns) add(b framework.Rows) error {
 	return nil
 }
 
-func (c *columns) merge(o *columns) { c.combine(o.rows, o.n, o.mean, o.scatter) }
+func (c *columns) merge(o *columns) error {
+	if c.mean != nil && o.mean != nil && len(c.mean) != len(o.mean) {
+		return differentColumns(len(c.mean), len(o.mean))
+	}
+	c.combine(o.rows, o.n, o.mean, o.scatter)
+	return nil
+}
 
 func (c *columns) combine(rows int, weight float64, mean, scatter []float64) {
 	c.rows += rows

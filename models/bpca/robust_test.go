@@ -1,7 +1,9 @@
 package bpca_test
 
 import (
+	"context"
 	"fmt"
+	"iter"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -265,4 +267,76 @@ func TestMomentsCanGrowBetweenFits(t *testing.T) {
 	whole := fit(t, moments(t, table(t, x, 5)), framework.Options{K: 3})
 	assert.NotEqual(t, first.Value, second.Value)
 	assert.InEpsilon(t, whole.Value, second.Value, 1e-12)
+}
+
+// TestTinyNoiseIsExpandedBeforeItConverges: EM alone creeps so slowly here that its second
+// iteration changes less than the tolerance.
+func TestTinyNoiseIsExpandedBeforeItConverges(t *testing.T) {
+	for _, n := range []int{12, 200} {
+		rng := rand.New(rand.NewPCG(4, 4))
+		x := make([]float64, 2*n)
+		for i := range n {
+			z := rng.NormFloat64()
+			x[2*i], x[2*i+1] = z+1e-4*rng.NormFloat64(), 0.7*z+1e-4*rng.NormFloat64()
+		}
+		m := moments(t, table(t, x, 2))
+		for method, c := range map[framework.Method]framework.Criterion{framework.GFAB: framework.GFIC, framework.FAB: framework.FIC, framework.EM: framework.BICEM} {
+			want, err := solve(t, m).Value(1, c)
+			require.NoError(t, err)
+			assert.InEpsilon(t, want, fit(t, m, framework.Options{K: 1, Method: method}).Value, 1e-6, "%v, N = %d", method, n)
+		}
+	}
+}
+
+func TestSmallColumnsBesideALargeOneCount(t *testing.T) {
+	const n, d = 400, 100
+	x := factors(n, d, 1, 1)
+	for i := 0; i < len(x); i += d {
+		x[i] *= 1e7
+	}
+	src := table(t, x, d)
+	o := framework.Options{K: 1, FixedK: true}
+	rows, err := framework.Fit(background, bpca.Model{}, src, o)
+	require.NoError(t, err)
+	assert.InEpsilon(t, rows.Value, fit(t, moments(t, src), o).Value, 1e-9)
+}
+
+func TestRowsOfDifferentWidthsAreRefused(t *testing.T) {
+	a, b := table(t, factors(30, 3, 1, 1), 3).All(), table(t, factors(30, 4, 1, 1), 4).All()
+	for _, blocks := range [][]framework.Rows{{a, b}, {b, a}} {
+		src := blockSource(blocks)
+		_, err := bpca.Summarize(background, src, 1)
+		assert.ErrorContains(t, err, "columns")
+		_, err = framework.Fit(background, bpca.Model{}, src, framework.Options{K: 1})
+		assert.ErrorContains(t, err, "columns")
+	}
+}
+
+type blockSource []framework.Rows
+
+func (s blockSource) Rows() int { return 60 }
+func (s blockSource) Blocks(context.Context) iter.Seq2[framework.Rows, error] {
+	return func(yield func(framework.Rows, error) bool) {
+		for _, b := range s {
+			if !yield(b, nil) {
+				return
+			}
+		}
+	}
+}
+
+// TestStatisticsMergeInAnyGrouping includes an empty sum, and pieces of other loadings.
+func TestStatisticsMergeInAnyGrouping(t *testing.T) {
+	src, p, s, _ := anywhere(t, 60, 5, 2)
+	empty := bpca.Model{}.NewStatistics(p)
+	empty.Merge(s)
+	assert.InEpsilon(t, bpca.Model{}.LogJoint(s, p), bpca.Model{}.LogJoint(empty, p), 1e-13)
+
+	q, err := bpca.Model{}.Maximize(s, p, nil)
+	require.NoError(t, err)
+	other, _, err := framework.LocalStep(background, bpca.Model{}, src, q, 1)
+	require.NoError(t, err)
+	want := bpca.Model{}.LogJoint(s, p) + bpca.Model{}.LogJoint(other, p)
+	s.Merge(other)
+	assert.InEpsilon(t, want, bpca.Model{}.LogJoint(s, p), 1e-12)
 }

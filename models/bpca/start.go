@@ -2,7 +2,6 @@ package bpca
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"math/rand/v2"
 
@@ -135,7 +134,10 @@ func timesScatter(ctx context.Context, src framework.Source[framework.Rows], mea
 			})
 			return nil
 		},
-		func(into, from *product) { linalg.Axpy(1, from.y, into.y) })
+		func(into, from *product) error {
+			linalg.Axpy(1, from.y, into.y)
+			return nil
+		})
 	if err != nil {
 		return nil, err
 	}
@@ -146,12 +148,6 @@ func timesScatter(ctx context.Context, src framework.Source[framework.Rows], mea
 func pooled(ctx context.Context, src framework.Source[*Moments]) (*Moments, error) {
 	return framework.Fold(ctx, src, 1,
 		func() (*Moments, error) { return &Moments{}, nil },
-		func(sum, m *Moments) error {
-			if sum.Mean != nil && sum.D != m.D {
-				return fmt.Errorf("bpca: moments of %d and of %d columns do not merge", sum.D, m.D)
-			}
-			sum.Merge(m)
-			return nil
-		},
-		func(into, from *Moments) { into.Merge(from) })
+		(*Moments).Merge,
+		(*Moments).Merge)
 }

@@ -3,6 +3,7 @@ package bpca
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
@@ -49,11 +50,20 @@ func newStatistics(k, d int) *Statistics {
 	return &Statistics{K: k, D: d, XZ: make([]float64, d*k), ZZ: make([]float64, k*k), Anchor: make([]float64, d*k)}
 }
 
-// Merge adds the sums of other rows.
+// Merge adds the sums of other rows, which may belong to other loadings. It may overwrite
+// scratch memory of o.
 func (s *Statistics) Merge(o *Statistics) {
+	switch {
+	case slices.Equal(s.Anchor, o.Anchor):
+		s.Residual += o.Residual
+	case s.N == 0:
+		copy(s.Anchor, o.Anchor)
+		s.Residual = o.Residual
+	default:
+		s.Residual += o.residual(s.Anchor)
+	}
 	s.N += o.N
 	s.SumSq += o.SumSq
-	s.Residual += o.Residual
 	linalg.Axpy(1, o.XZ, s.XZ)
 	linalg.Axpy(1, o.ZZ, s.ZZ)
 }
