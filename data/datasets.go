@@ -50,6 +50,13 @@ var datasets = []Dataset{
 		License: "CC BY 4.0",
 		SHA256:  "3f92b8b64f70d4a8d6335d148b135cf6e362c4c6530581f45b9deedf60240303",
 	},
+	{
+		Name: "zoo", Rows: 101, Cols: 17, Label: "type",
+		Title:   "Animals of seven types: 15 traits, TRUE or FALSE, and the number of legs",
+		Source:  "Forsyth (1990), Zoo, UCI Machine Learning Repository; as in R's mlbench",
+		License: "CC BY 4.0",
+		SHA256:  "4aab0f6fbe1fbf3e15d72a1801d05e4411d80599d1d84777ce81b369ccdc64e4",
+	},
 }
 
 // Datasets lists the embedded data sets by name.

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"io"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -86,9 +87,37 @@ func TestDatasetFacts(t *testing.T) {
 	require.Same(t, &satellite.flat[0], &x[0])
 }
 
+// TestZooFacts compares with the description that came with the original file, zoo.names.
+func TestZooFacts(t *testing.T) {
+	zoo, err := Load("zoo")
+	require.NoError(t, err)
+	animals := map[string]int{}
+	for _, code := range zoo.Codes("type") {
+		animals[zoo.Levels("type")[code]]++
+	}
+	require.Equal(t, map[string]int{"mammal": 41, "bird": 20, "reptile": 5, "fish": 13, "amphibian": 4, "insect": 8, "mollusc.et.al": 10}, animals)
+	legs, err := zoo.Column("legs")
+	require.NoError(t, err)
+	slices.Sort(legs)
+	require.Equal(t, []float64{0, 2, 4, 5, 6, 8}, slices.Compact(legs))
+	for j, kind := range zoo.Kinds() {
+		name := zoo.Names[j]
+		if name == "legs" {
+			require.Equal(t, Count, kind)
+			continue
+		}
+		require.Equal(t, Categorical, kind)
+		if name != "type" {
+			require.ElementsMatch(t, []string{"FALSE", "TRUE"}, zoo.Levels(name))
+		}
+	}
+	_, left := zoo.DropMissing()
+	require.Zero(t, left)
+}
+
 func TestLoadListsTheKnownNames(t *testing.T) {
 	_, err := Load("../go.mod")
-	require.EqualError(t, err, `no embedded data set "../go.mod"; there are "faithful", "housevotes84", "iris", "satellite"`)
+	require.EqualError(t, err, `no embedded data set "../go.mod"; there are "faithful", "housevotes84", "iris", "satellite", "zoo"`)
 	_, ok := Lookup("")
 	require.False(t, ok)
 }

@@ -10,6 +10,14 @@
 //	t, left := t.DropMissing()              // left: how many rows were left out
 //	x, rows, cols, err := t.Matrix()        // rows×cols, row-major
 //
+// For models of columns of several kinds, with gaps, [Table.Kinds] guesses the kind of each column, and
+// [Table.Factor] makes one categorical with sorted levels, or with those that a saved model knows:
+//
+//	t, err := data.Load("zoo")
+//	kinds := t.Kinds()                     // legs is a Count, the other columns are Categorical
+//	t, err = t.Factor("type", nil, false)  // codes 0, 1, … whatever the order of the rows
+//	x, rows, cols, err := t.Values()       // as Matrix, with codes, and NaN for missing cells
+//
 // Columns are numeric or categorical; a column is categorical when one of its cells is neither a number nor
 // missing. Rows are counted from 1 in every error. Nothing here panics on what a file holds, allocates
 // by what a header merely claims, or turns a cell that it cannot read into a NaN.

@@ -43,3 +43,27 @@ func ExampleReadCSV() {
 	fmt.Println(complete.Names, height, left)
 	// Output: [name height weight] [1.7 1.82] 1
 }
+
+func ExampleTable_Factor() {
+	file := "legs,wings,weight\n4,no,3.5\n2,yes,\n2,no,70\n"
+	t, err := data.ReadCSV(strings.NewReader(file), data.CSVOptions{})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(t.Kinds())
+	if t, err = t.Factor("legs", nil, false); err != nil {
+		panic(err)
+	}
+	x, rows, cols, err := t.Values()
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(t.Levels("legs"), rows, cols, x)
+
+	_, err = t.Factor("wings", []string{"no"}, false)
+	fmt.Println(err)
+	// Output:
+	// [count categorical continuous]
+	// [2 4] 3 3 [1 0 3.5 0 1 NaN 0 0 70]
+	// row 2 of column "wings" is "yes", which is none of the levels "no"; give it one of them, or leave it empty
+}

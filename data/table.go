@@ -13,7 +13,8 @@ import (
 // together in one flat row-major slice, so that a numeric table reaches a model without being copied;
 // a categorical column is a list of levels and one code a row.
 //
-// Tables made from one another by [Table.Select], [Table.Drop] and [Table.DropMissing] share storage.
+// Tables made from one another by [Table.Select], [Table.Drop], [Table.DropMissing] and [Table.Factor] share
+// storage.
 // The zero Table has no rows and no columns.
 type Table struct {
 	Names []string // one a column, all different
@@ -30,14 +31,6 @@ type column struct {
 	at     int
 	factor *factor // nil: numeric
 }
-
-// factor holds a categorical column.
-type factor struct {
-	levels []string // in order of first appearance
-	codes  []int32  // one a row, an index of levels or missingCode
-}
-
-const missingCode = -1
 
 // numericTable wraps a row-major matrix of at least one column, named V1, V2, …
 func numericTable(x []float64, rows, cols int) *Table {
@@ -157,11 +150,11 @@ func (t *Table) DropMissing() (*Table, int) {
 	}
 
 	kept := &Table{Names: slices.Clone(t.Names), rows: t.rows - dropped, columns: slices.Clone(t.columns), unnamed: t.unnamed && !missing[0]}
-	var from []int // where the numeric columns, now packed in their present order, lay in a row
+	var numeric []column // to be packed in their present order
 	for j, c := range t.columns {
 		if c.factor == nil {
-			kept.columns[j].at = len(from)
-			from = append(from, c.at)
+			kept.columns[j].at = len(numeric)
+			numeric = append(numeric, c)
 			continue
 		}
 		codes := make([]int32, 0, kept.rows)
@@ -172,31 +165,36 @@ func (t *Table) DropMissing() (*Table, int) {
 		}
 		kept.columns[j].factor = &factor{levels: c.factor.levels, codes: codes}
 	}
-	kept.stride = len(from)
-	kept.flat = t.gather(from, missing, kept.rows)
+	kept.stride = len(numeric)
+	kept.flat = t.gather(numeric, missing, kept.rows)
 	return kept, dropped
 }
 
 func (t *Table) missingIn(row int) bool {
-	values := t.flat[row*t.stride : (row+1)*t.stride]
-	for _, c := range t.columns {
-		if c.factor == nil && math.IsNaN(values[c.at]) || c.factor != nil && c.factor.codes[row] == missingCode {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.columns, func(c column) bool { return math.IsNaN(t.number(row, c)) })
 }
 
-// gather copies the places `from` of every row that is not left out (nil: none is); rows is their number.
-func (t *Table) gather(from []int, leftOut []bool, rows int) []float64 {
-	x := make([]float64, 0, rows*len(from))
+// number is one cell: the value of a numeric column, the code of a categorical one, NaN if missing.
+func (t *Table) number(row int, c column) float64 {
+	if c.factor == nil {
+		return t.flat[row*t.stride+c.at]
+	}
+	if code := c.factor.codes[row]; code != missingCode {
+		return float64(code)
+	}
+	return math.NaN()
+}
+
+// gather copies columns as numbers, row-major, from every row that is not left out (nil: none is); rows is
+// how many those are.
+func (t *Table) gather(columns []column, leftOut []bool, rows int) []float64 {
+	x := make([]float64, 0, rows*len(columns))
 	for row := range t.rows {
 		if leftOut != nil && leftOut[row] {
 			continue
 		}
-		values := t.flat[row*t.stride : (row+1)*t.stride]
-		for _, at := range from {
-			x = append(x, values[at])
+		for _, c := range columns {
+			x = append(x, t.number(row, c))
 		}
 	}
 	return x
@@ -215,11 +213,11 @@ func (t *Table) Column(name string) ([]float64, error) {
 		}
 		return nil, fmt.Errorf("%s; a numeric column is needed here", t.describeText(j))
 	}
-	return t.gather([]int{t.columns[j].at}, nil, t.rows), nil
+	return t.gather(t.columns[j:j+1], nil, t.rows), nil
 }
 
-// Levels lists the different texts of a categorical column, exactly as they were read, in order of first
-// appearance. It is nil if the column is numeric or not there, and not to be changed.
+// Levels lists the different texts of a categorical column: exactly as they were read, in order of first
+// appearance, or those that [Table.Factor] gave it. It is nil if the column is numeric or not there, and not to be changed.
 func (t *Table) Levels(name string) []string {
 	if f := t.factor(name); f != nil {
 		return f.levels
@@ -250,36 +248,69 @@ func (t *Table) factor(name string) *factor {
 // cell that is no number), or if a value is missing or infinite; the error tells the row, from 1, and the
 // column.
 func (t *Table) Matrix() (x []float64, rows, cols int, err error) {
-	rows, cols = t.Rows(), t.Cols()
-	if cols == 0 {
+	if t.Cols() == 0 {
 		return nil, 0, 0, fmt.Errorf("no numeric column: the table has no columns at all")
 	}
-	from := make([]int, cols)
-	inPlace := cols == t.stride
-	for j, c := range t.columns {
-		if c.factor != nil {
-			return nil, 0, 0, t.refuseText(j)
-		}
-		from[j] = c.at
-		inPlace = inPlace && c.at == j
+	if j := slices.IndexFunc(t.columns, func(c column) bool { return c.factor != nil }); j >= 0 {
+		return nil, 0, 0, t.refuseText(j)
 	}
-	if rows == 0 {
-		return nil, 0, 0, fmt.Errorf("the table has no rows left; drop the columns with missing values instead of the rows")
+	if t.rows == 0 {
+		return nil, 0, 0, errNoRows
 	}
-	if x = t.flat; !inPlace {
-		x = t.gather(from, nil, rows)
-	}
+	x = t.numbers()
 	for i, v := range x {
-		if v-v == 0 { // neither NaN nor infinite
-			continue
+		if v-v != 0 { // NaN or infinite
+			return nil, 0, 0, t.refuseNumber(i, v)
 		}
-		what := "is missing"
-		if math.IsInf(v, 0) {
-			what = "is infinite"
-		}
-		return nil, 0, 0, fmt.Errorf("row %d of column %q %s; drop the row or the column", i/cols+1, t.Names[i%cols], what)
 	}
-	return x, rows, cols, nil
+	return x, t.Rows(), t.Cols(), nil
+}
+
+// Values returns the table as numbers, rows×cols in row-major order, for models that know about kinds of
+// columns and missing values: NaN where a cell is missing, and the code 0, 1, … of its level where a column
+// is categorical (see [Table.Codes], and [Table.Factor] for codes that do not depend on the order of the
+// rows). All else is finite. As in [Table.Matrix], x is the table's own storage when the table holds all
+// numeric columns that were read, in their order, and no other; it is not to be changed then.
+//
+// It is an error if there is no row or no column, or if a number is infinite; the error tells the row, from
+// 1, and the column.
+func (t *Table) Values() (x []float64, rows, cols int, err error) {
+	if t.Cols() == 0 {
+		return nil, 0, 0, fmt.Errorf("the table has no columns at all")
+	}
+	if t.rows == 0 {
+		return nil, 0, 0, errNoRows
+	}
+	x = t.numbers()
+	for i, v := range x {
+		if math.IsInf(v, 0) {
+			return nil, 0, 0, t.refuseNumber(i, v)
+		}
+	}
+	return x, t.Rows(), t.Cols(), nil
+}
+
+var errNoRows = errors.New("the table has no rows left; drop the columns with missing values instead of the rows")
+
+// numbers is the whole table in row-major order, and no copy if that is how its columns are stored.
+func (t *Table) numbers() []float64 {
+	inPlace := t.Cols() == t.stride
+	for j, c := range t.columns {
+		inPlace = inPlace && c.factor == nil && c.at == j
+	}
+	if inPlace {
+		return t.flat
+	}
+	return t.gather(t.columns, nil, t.rows)
+}
+
+// refuseNumber is the error about number i of the table in row-major order.
+func (t *Table) refuseNumber(i int, v float64) error {
+	what := "is missing"
+	if math.IsInf(v, 0) {
+		what = "is infinite"
+	}
+	return fmt.Errorf("row %d of column %q %s; drop the row or the column", i/t.Cols()+1, t.Names[i%t.Cols()], what)
 }
 
 // ErrHeader is part of the error about a categorical column that would be numeric but for the first row of
@@ -303,20 +334,11 @@ func (t *Table) refuseText(j int) error {
 	return fmt.Errorf("%s; %s", t.describeText(j), hint)
 }
 
-// isText tells whether a cell of that code is what made its column categorical.
-func (f *factor) isText(code int32) bool {
-	if code == missingCode {
-		return false
-	}
-	_, kind := parse(f.levels[code])
-	return kind == text
-}
-
 // describeText says that column j is categorical, and because of which cell.
 func (t *Table) describeText(j int) string {
 	f := t.columns[j].factor
 	row := slices.IndexFunc(f.codes, f.isText)
-	if row < 0 { // its texts were in rows that are gone
+	if row < 0 { // its texts were in rows that are gone, or it was made categorical
 		return fmt.Sprintf("column %q is categorical", t.Names[j])
 	}
 	return fmt.Sprintf("column %q is categorical: row %d is %.60q", t.Names[j], row+1, f.levels[f.codes[row]])

@@ -34,6 +34,8 @@ func requireConsistent(t require.TestingT, table *Table) {
 			require.True(t, code == missingCode || 0 <= code && int(code) < len(levels))
 		}
 	}
+	require.Len(t, table.Kinds(), table.Cols())
+	requireValues(t, table)
 	x, rows, cols, err := table.Matrix()
 	if err != nil {
 		require.Nil(t, x)
@@ -48,6 +50,36 @@ func requireConsistent(t require.TestingT, table *Table) {
 	}
 }
 
+// requireValues compares Values with Column and Codes, cell by cell: it fails only for an infinite number or
+// an empty table.
+func requireValues(t require.TestingT, table *Table) {
+	want := make([]float64, table.Rows()*table.Cols())
+	refused := len(want) == 0
+	for j, name := range table.Names {
+		x, _ := table.Column(name)
+		for row := range table.Rows() {
+			v := math.NaN()
+			if codes := table.Codes(name); codes == nil {
+				v = x[row]
+			} else if codes[row] != missingCode {
+				v = float64(codes[row])
+			}
+			want[row*table.Cols()+j] = v
+			refused = refused || math.IsInf(v, 0)
+		}
+	}
+	x, rows, cols, err := table.Values()
+	if refused {
+		require.Error(t, err)
+		require.NotContains(t, err.Error(), "\n")
+		require.Nil(t, x)
+		return
+	}
+	require.NoError(t, err)
+	require.Equal(t, []int{table.Rows(), table.Cols()}, []int{rows, cols})
+	require.Equal(t, bitsOf(want), bitsOf(x))
+}
+
 func csvTable(t require.TestingT, text string) *Table {
 	table, err := ReadCSV(strings.NewReader(text), CSVOptions{})
 	require.NoError(t, err)
@@ -56,21 +88,41 @@ func csvTable(t require.TestingT, text string) *Table {
 
 // drawTable draws a table of both kinds of columns, with gaps.
 func drawTable(t *rapid.T) *Table {
+	return csvTable(t, strings.Join(drawLines(t), "\n")+"\n")
+}
+
+// drawLines draws the CSV lines of such a table, the header first.
+func drawLines(t *rapid.T) []string {
 	cols := rapid.IntRange(1, 5).Draw(t, "cols")
 	lines := []string{strings.Join([]string{"a", "b", "c", "d", "e"}[:cols], ",")}
-	categorical := rapid.SliceOfN(rapid.Bool(), cols, cols).Draw(t, "categorical")
+	pools := rapid.SliceOfN(rapid.SampledFrom([][]string{
+		{"1", "2.5", "-3", "4", "5", "NA", "Inf"},
+		{"x", "y", "01", "1", "NA"},
+		{"0", "1", "-0", "NA"},
+		{"0", "3", "10", "1e6", "NA"},
+	}), cols, cols).Draw(t, "pools")
 	for range rapid.IntRange(1, 10).Draw(t, "rows") {
 		cells := make([]string, cols)
 		for j := range cells {
-			pool := []string{"1", "2.5", "-3", "4", "5", "NA", "Inf"}
-			if categorical[j] {
-				pool = []string{"x", "y", "01", "1", "NA"}
-			}
-			cells[j] = rapid.SampledFrom(pool).Draw(t, "cell")
+			cells[j] = rapid.SampledFrom(pools[j]).Draw(t, "cell")
 		}
 		lines = append(lines, strings.Join(cells, ","))
 	}
-	return csvTable(t, strings.Join(lines, "\n")+"\n")
+	return lines
+}
+
+// drawOrder draws an order of the rows, and the table that has them in it.
+func drawOrder(t *rapid.T, lines []string) (order []int, table *Table) {
+	order = make([]int, len(lines)-1)
+	for i := range order {
+		order[i] = i
+	}
+	order = rapid.Permutation(order).Draw(t, "order")
+	moved := []string{lines[0]}
+	for _, i := range order {
+		moved = append(moved, lines[i+1])
+	}
+	return order, csvTable(t, strings.Join(moved, "\n")+"\n")
 }
 
 // TestSelectKeepsColumnsInTheOrderGiven, and Drop is Select of the rest.
@@ -159,6 +211,63 @@ func TestMatrixDoesNotCopyAllNumericColumns(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []float64{2, 1, 4, 3}, x)
 	require.Equal(t, []float64{1, 2, 3, 4}, table.flat)
+}
+
+// TestValuesIsMatrixWhereNothingIsMissing, in the same storage if that is the table's own.
+func TestValuesIsMatrixWhereNothingIsMissing(t *testing.T) {
+	compared := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		table := drawTable(rt)
+		requireConsistent(rt, table) // also of tables with gaps and levels
+		numeric := slices.DeleteFunc(slices.Clone(table.Names), func(name string) bool { return table.Levels(name) != nil })
+		if len(numeric) == 0 {
+			return
+		}
+		selected, err := table.Select(numeric...)
+		require.NoError(rt, err)
+		complete, _ := selected.DropMissing()
+		want, rows, cols, wantErr := complete.Matrix()
+		x, r, c, err := complete.Values()
+		require.Equal(rt, wantErr, err)
+		require.Equal(rt, []int{rows, cols}, []int{r, c})
+		require.Equal(rt, bitsOf(want), bitsOf(x))
+		if err == nil {
+			require.Same(rt, &want[0], &x[0])
+			compared++
+		}
+	})
+	require.Positive(t, compared)
+}
+
+func TestValuesDoesNotCopyAllNumericColumns(t *testing.T) {
+	table := csvTable(t, "a,label,b\n1,x,\n3,NA,4\n")
+	x, rows, cols, err := table.Values()
+	require.NoError(t, err)
+	require.Equal(t, []int{2, 3}, []int{rows, cols})
+	require.Equal(t, bitsOf([]float64{1, 0, math.NaN(), 3, math.NaN(), 4}), bitsOf(x))
+
+	numeric, err := table.Drop("label")
+	require.NoError(t, err)
+	x, _, _, err = numeric.Values()
+	require.NoError(t, err)
+	require.Same(t, &table.flat[0], &x[0])
+}
+
+func TestValuesRefusesWithThePlace(t *testing.T) {
+	for text, want := range map[string]string{
+		"a,b\n1,\n-Inf,3\n":    `row 2 of column "a" is infinite; drop the row or the column`,
+		"a,b\nx,NA\ny,Inf\n":   `row 2 of column "b" is infinite; drop the row or the column`,
+		"b,a\nInf,x\nInf,NA\n": `row 1 of column "b" is infinite; drop the row or the column`,
+	} {
+		x, _, _, err := csvTable(t, text).Values()
+		require.Nil(t, x)
+		require.EqualError(t, err, want)
+	}
+	_, _, _, err := (&Table{}).Values()
+	require.EqualError(t, err, "the table has no columns at all")
+	empty, _ := csvTable(t, "a,b\nx,\n").DropMissing()
+	_, _, _, err = empty.Values()
+	require.EqualError(t, err, "the table has no rows left; drop the columns with missing values instead of the rows")
 }
 
 func TestMatrixRefusesWithThePlace(t *testing.T) {

@@ -45,23 +45,28 @@ func (r *run[B, P, S]) trials(ctx context.Context) (pruned bool, err error) {
 		return false, nil
 	}
 	converged := r.settled()
-	if !converged && !(at.Change < at.NextTrial) {
+	if !converged && !(at.Change < r.options.Prune.Objective.LooseOr()) {
 		return false, nil
 	}
 	current := r.best()
-	goal := current.Value + r.options.Tolerance*current.Evaluation.N
-	if !converged {
-		ahead, ok := r.ahead()
-		if !ok {
-			return false, nil
-		}
-		goal += ahead
-	}
 	directions, err := r.can.projector.Relevance(current.S, current.P)
 	if err != nil {
 		return false, err
 	}
+	due := converged || at.Change < at.NextTrial
+	if !due && !(directions.Values[directions.Len()-1] < 0) {
+		return false, nil
+	}
+	ahead, ok := r.ahead()
 	for _, drop := range candidates(directions.Len(), converged) {
+		goal := current.Value + r.options.Tolerance*current.Evaluation.N
+		switch promised := directions.Values[drop[0]] < 0; {
+		case converged || promised:
+		case !due || !ok:
+			continue
+		default:
+			goal += ahead
+		}
 		smaller, err := r.trial(ctx, current, directions, drop, goal)
 		if err != nil {
 			return false, err
@@ -70,22 +75,28 @@ func (r *run[B, P, S]) trials(ctx context.Context) (pruned bool, err error) {
 			return true, r.commit(smaller)
 		}
 	}
+	if !due {
+		return false, nil
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	at.TrialsDue, at.NextTrial = false, at.Change/2
 	return false, nil
 }
 
+// few is the number of directions tried on the way.
+const few = 3
+
 // candidates lists the sets of k directions that a trial drops: the weakest one; at
 // convergence each one, weakest first, and then the weakest two, three, … together,
 // because the criterion may have a maximum at a K that no single step down leads to.
 func candidates(k int, converged bool) [][]int {
-	if !converged {
-		return [][]int{{k - 1}}
-	}
 	var sets [][]int
-	for j := k - 1; j >= 0; j-- {
+	for j := k - 1; j >= 0 && (converged || len(sets) < few); j-- {
 		sets = append(sets, []int{j})
+	}
+	if !converged {
+		return sets
 	}
 	var weakest []int
 	for j := k - 1; j >= 1; j-- {

@@ -79,6 +79,12 @@ func (c Cholesky) Invert() []float64 {
 	return c.u
 }
 
+// InvertFactor overwrites U with U⁻¹ and returns it; what is below the diagonal stays.
+func (c Cholesky) InvertFactor() []float64 {
+	lapack64.Trtri(c.triangular())
+	return c.u
+}
+
 // Mirror copies the upper triangle of the n×n matrix in a to the lower one.
 func Mirror(n int, a []float64) {
 	for i := range n {

@@ -1,0 +1,171 @@
+package data
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// factor holds a categorical column. It has one level at least, and none that a cell could not have.
+type factor struct {
+	levels []string // in order of first appearance, or as given to Factor
+	codes  []int32  // one a row, an index of levels or missingCode
+}
+
+const missingCode = -1
+
+// Factor returns the table with one column, numeric or categorical, made categorical with exactly these
+// levels in this order: those that a saved model knows. With no levels (nil) they are the column's own,
+// sorted, so that the codes do not depend on the order of the rows: numbers first, by value, then texts,
+// by their bytes. A categorical column keeps levels that no row has any more. Missing cells stay missing.
+//
+// The cells of a numeric column become the shortest texts that read back as the same numbers (as by
+// [strconv.FormatFloat] with format 'g'): 4, 0.5, 1e+06. A cell has the level that is its text, or else
+// the only level that is the same number: whether 1, 1.0 or 01 were read as numbers or as texts hangs on
+// the other cells of their column, which are others when a model meets new rows.
+//
+// A cell that has none of the levels is an error, which tells the row, from 1, the column, the text and
+// the levels; with unseenMissing it is missing instead. It is also an error if there is no such column,
+// if there are no levels (none given, or no value to take them from), or if one is given twice or means a
+// missing value.
+//
+// The levels given are copied. The new table shares the storage of all other columns with t, which stays
+// as it is.
+func (t *Table) Factor(name string, levels []string, unseenMissing bool) (*Table, error) {
+	j := slices.Index(t.Names, name)
+	if j < 0 {
+		return nil, t.unknown(name)
+	}
+	own := t.columns[j].factor
+	if own == nil {
+		own = numberFactor(t.gather(t.columns[j:j+1], nil, t.rows))
+	}
+	if levels == nil {
+		if len(own.levels) == 0 {
+			return nil, fmt.Errorf("column %q has no value to take levels from; drop it", name)
+		}
+		levels = slices.SortedFunc(slices.Values(own.levels), compareLevels)
+	} else if err := checkLevels(levels); err != nil {
+		return nil, fmt.Errorf("column %q: %w", name, err)
+	}
+
+	recoded := own.recode(levels)
+	if !unseenMissing {
+		for row, code := range own.codes {
+			if code != missingCode && recoded.codes[row] == missingCode {
+				return nil, fmt.Errorf("row %d of column %q is %.60q, which is none of the levels %s; give it one of them, or leave it empty",
+					row+1, name, own.levels[code], quotedList(levels))
+			}
+		}
+	}
+	made := *t
+	made.Names = slices.Clone(t.Names)
+	made.columns = slices.Clone(t.columns)
+	made.columns[j] = column{factor: recoded}
+	return &made, nil
+}
+
+// numberFactor makes the texts of numbers levels, in order of first appearance. Equal numbers are one
+// level, 0 and −0 too.
+func numberFactor(x []float64) *factor {
+	f := &factor{codes: make([]int32, len(x))}
+	index := make(map[float64]int32)
+	for row, v := range x {
+		if math.IsNaN(v) {
+			f.codes[row] = missingCode
+			continue
+		}
+		code, ok := index[v]
+		if !ok {
+			code = int32(len(f.levels))
+			index[v] = code
+			if v == 0 {
+				v = 0 // not −0
+			}
+			f.levels = append(f.levels, strconv.FormatFloat(v, 'g', -1, 64))
+		}
+		f.codes[row] = code
+	}
+	return f
+}
+
+// checkLevels refuses levels that would leave a column without meaning.
+func checkLevels(levels []string) error {
+	if len(levels) == 0 {
+		return fmt.Errorf("no levels are given; a categorical column needs at least one")
+	}
+	seen := make(map[string]bool, len(levels))
+	for _, level := range levels {
+		if isMissing(strings.TrimSpace(level)) {
+			return fmt.Errorf("the level %.60q means a missing value; leave it out", level)
+		}
+		if seen[level] {
+			return fmt.Errorf("the level %.60q is given twice; give each level once", level)
+		}
+		seen[level] = true
+	}
+	return nil
+}
+
+// recode gives the same cells other levels; those that have none of them are missing.
+func (f *factor) recode(levels []string) *factor {
+	byText := make(map[string]int32, len(levels))
+	byNumber := make(map[float64]int32) // missingCode where several levels are one number
+	for i, level := range levels {
+		byText[level] = int32(i)
+		if v, kind := parse(level); kind == number {
+			if _, several := byNumber[v]; several {
+				byNumber[v] = missingCode
+			} else {
+				byNumber[v] = int32(i)
+			}
+		}
+	}
+	to := make([]int32, len(f.levels))
+	for i, level := range f.levels {
+		code, ok := byText[level]
+		if v, kind := parse(level); !ok && kind == number {
+			code, ok = byNumber[v]
+		}
+		if !ok {
+			code = missingCode
+		}
+		to[i] = code
+	}
+
+	recoded := &factor{levels: slices.Clone(levels), codes: make([]int32, len(f.codes))}
+	for row, code := range f.codes {
+		if code != missingCode {
+			code = to[code]
+		}
+		recoded.codes[row] = code
+	}
+	return recoded
+}
+
+// compareLevels orders numbers by value before texts by their bytes; different levels are never equal.
+func compareLevels(a, b string) int {
+	x, kindA := parse(a)
+	y, kindB := parse(b)
+	switch {
+	case kindA == number && kindB == number:
+		return cmp.Or(cmp.Compare(x, y), cmp.Compare(a, b))
+	case kindA == number:
+		return -1
+	case kindB == number:
+		return 1
+	}
+	return cmp.Compare(a, b)
+}
+
+// isText tells whether a cell of that code is what made its column categorical.
+func (f *factor) isText(code int32) bool {
+	if code == missingCode {
+		return false
+	}
+	_, kind := parse(f.levels[code])
+	return kind == text
+}

@@ -1,0 +1,437 @@
+package mixture
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/laplace"
+)
+
+// Covariance is the form of a Gaussian component's covariance.
+type Covariance int
+
+const (
+	// Full gives every component a covariance of its own.
+	Full Covariance = iota
+	// Tied gives all components one covariance.
+	Tied
+	// Diagonal takes the columns to be independent within a component.
+	Diagonal
+	// Spherical gives a component one variance for all columns.
+	Spherical
+)
+
+var covarianceNames = [...]string{"full", "tied", "diagonal", "spherical"}
+
+func (c Covariance) String() string {
+	if c < 0 || int(c) >= len(covarianceNames) {
+		return fmt.Sprintf("Covariance(%d)", int(c))
+	}
+	return covarianceNames[c]
+}
+
+// Gaussian is the normal distribution, in coordinates (μ, vech Σ) after a linear map that
+// gives the table covariance I (Full, Tied), each column variance 1 (Diagonal), or the
+// columns a mean variance of 1 (Spherical). The parameters of a component are its mean
+// and its covariance, D×D, or variances.
+type Gaussian struct{ Covariance Covariance }
+
+// Name is "gaussian", with the form of the covariance where it is not full.
+func (g Gaussian) Name() string {
+	if g.Covariance == Full {
+		return "gaussian"
+	}
+	return "gaussian-" + g.Covariance.String()
+}
+
+// Columns is 0: a Gaussian takes all.
+func (Gaussian) Columns() int { return 0 }
+
+func (g Gaussian) factors(d int) ([]factor, error) {
+	switch g.Covariance {
+	case Full, Tied:
+		return []factor{gaussian{d, g.Covariance == Tied}}, nil
+	case Diagonal:
+		return []factor{diagonal{d}}, nil
+	case Spherical:
+		return []factor{spherical{d}}, nil
+	}
+	return nil, fmt.Errorf("mixture: %v: a covariance is Full, Tied, Diagonal or Spherical", g.Covariance)
+}
+
+// gaussian has a D×D covariance. The numbers of one component are
+//
+//	sums    n, Σ(x−a), Σ(x−a)(x−a)ᵀ (upper triangle of D×D)
+//	anchor  a
+//	score   c, m, R with score(x) = c − ½‖R(x−m)‖², R upper triangular, RᵀR the precision
+//	params  μ, Σ
+type gaussian struct {
+	d    int
+	tied bool
+}
+
+func (g gaussian) name() string {
+	if g.tied {
+		return Gaussian{Tied}.Name()
+	}
+	return Gaussian{}.Name()
+}
+
+func (g gaussian) layout() layout {
+	d, v := g.d, g.d*(g.d+1)/2
+	l := layout{columns: d, cells: 1, free: d + v, sums: 1 + d + d*d, anchor: d, score: 1 + d + d*d, params: d + d*d, hyper: 2 + d + d*d, features: d}
+	if g.tied {
+		l.free, l.shared = d, v
+	}
+	return l
+}
+
+// split gives location and matrix of a part that begins with skip other numbers.
+func (g gaussian) split(v []float64, skip int) (location, matrix []float64) {
+	return v[skip : skip+g.d], v[skip+g.d : skip+g.d+g.d*g.d]
+}
+
+func (g gaussian) observe(b framework.Rows, at, first, n int, o *observed) error {
+	return see(b, at, first, n, g.d, g.name(), o)
+}
+
+// see points o at the rows of a Gaussian factor, which must be complete and finite.
+func see(b framework.Rows, at, first, n, d int, name string, o *observed) error {
+	*o = observed{n: n, rows: b, at: at, first: first, complete: true, t: o.t}
+	for i := range n {
+		for j, v := range b.Row(first + i)[at : at+d] {
+			if v-v != 0 {
+				problem := fmt.Sprintf("is %v", v)
+				if math.IsNaN(v) {
+					problem = "is missing: " + name + " needs complete rows; take a diagonal covariance, or leave the row out"
+				}
+				return fmt.Errorf("row %d: %w", b.First+first+i+1, &framework.ColumnError{Column: at + j, Problem: problem})
+			}
+		}
+	}
+	return nil
+}
+
+func (o *observed) row(i, d int) []float64 { return o.rows.Row(o.first + i)[o.at : o.at+d] }
+
+func (g gaussian) addScores(o *observed, scores table, r []float64) {
+	d, k := g.d, scores.k
+	o.t = linalg.Resize(o.t, d)
+	y := o.t
+	for j := range k {
+		score := scores.row(j, 1+d+d*d)
+		m, root := g.split(score, 1)
+		for i := range o.n {
+			for c, v := range o.row(i, d) {
+				y[c] = v - m[c]
+			}
+			quad := 0.0
+			for a := range d {
+				z := 0.0
+				for c, u := range root[a*d+a : (a+1)*d] {
+					z += u * y[a+c]
+				}
+				quad += z * z
+			}
+			r[i*k+j] += score[0] - quad/2
+		}
+	}
+}
+
+func (g gaussian) addSums(o *observed, r []float64, anchors, sums table) {
+	d, k := g.d, sums.k
+	o.t = linalg.Resize(o.t, d)
+	y := o.t
+	for j := range k {
+		to, anchor := sums.row(j, 1+d+d*d), anchors.row(j, d)
+		first, second := g.split(to, 1)
+		for i := range o.n {
+			w := r[i*k+j]
+			if w == 0 {
+				continue
+			}
+			to[0] += w
+			for c, v := range o.row(i, d) {
+				y[c] = v - anchor[c]
+				first[c] += w * y[c]
+			}
+			for a, v := range y {
+				v *= w
+				row := second[a*d+a : (a+1)*d]
+				for c, u := range y[a:] {
+					row[c] += v * u
+				}
+			}
+		}
+	}
+}
+
+// features whitens by the covariance of the table.
+func (g gaussian) features(o *observed, w *whole, dst []float64, width, at int) {
+	score := make([]float64, 1+g.d+g.d*g.d)
+	if g.natural(w.xi, score) != nil {
+		clear(score)
+	}
+	m, root := g.split(score, 1)
+	for i := range o.n {
+		x, to := o.row(i, g.d), dst[i*width+at:][:g.d]
+		for a := range g.d {
+			to[a] = 0
+			for c := a; c < g.d; c++ {
+				to[a] += root[a*g.d+c] * (x[c] - m[c])
+			}
+		}
+	}
+}
+
+// vanishing is the share of a column's variance in the table below which that of a
+// component is nothing but rounding.
+const vanishing = 1e-13
+
+func (g gaussian) estimate(sums, anchor []float64, w *whole, xi []float64) error {
+	n, d := sums[0], g.d
+	if !(n > 0) {
+		return errEmpty
+	}
+	first, second := g.split(sums, 1)
+	mean, cov := g.split(xi, 0)
+	for a := range d {
+		mean[a] = anchor[a] + first[a]/n
+		for c := a; c < d; c++ {
+			cov[a*d+c] = second[a*d+c]/n - first[a]/n*(first[c]/n)
+		}
+	}
+	linalg.Mirror(d, cov)
+	if g.tied && w != nil {
+		return nil // pool judges
+	}
+	return g.regular(cov, w)
+}
+
+var errEmpty = fmt.Errorf("mixture: no rows: %w; lower K", framework.ErrDegenerate)
+
+// regular says what makes a covariance singular to working precision: a column whose
+// variance vanishes beside that in the table, or that the columns before it determine.
+func (g gaussian) regular(cov []float64, w *whole) error {
+	d := g.d
+	for a := range d {
+		v, total := cov[a*d+a], math.Inf(1)
+		if w != nil {
+			_, all := g.split(w.xi, 0)
+			total = all[a*d+a]
+			if v > vanishing*total {
+				continue
+			}
+			return collapsed(a)
+		}
+		if !(v > 0) {
+			return &framework.ColumnError{Column: a, Problem: "is constant: drop it"}
+		}
+	}
+	u := make([]float64, d*d)
+	copy(u, cov)
+	for a := range d { // units do not matter to correlations
+		for c := range d {
+			u[a*d+c] /= math.Sqrt(cov[a*d+a]) * math.Sqrt(cov[c*d+c])
+		}
+	}
+	if _, ok := linalg.NewCholesky(d, u); !ok {
+		return g.dependent(d-1, w)
+	}
+	for a := range d {
+		if !(u[a*d+a]*u[a*d+a] > 1e-13) {
+			return g.dependent(a, w)
+		}
+	}
+	return nil
+}
+
+func collapsed(column int) error {
+	return fmt.Errorf("%w: it has collapsed: %w; lower K, allow pruning, or give the covariance a prior (MAP)", &framework.ColumnError{Column: column, Problem: "has no variance left in it"}, framework.ErrDegenerate)
+}
+
+func (g gaussian) dependent(column int, w *whole) error {
+	if w == nil {
+		return &framework.ColumnError{Column: column, Problem: "is a linear combination of other columns: drop it, or take a diagonal covariance"}
+	}
+	return fmt.Errorf("its covariance is singular: %w; lower K, allow pruning, or give the covariance a prior (MAP)", framework.ErrDegenerate)
+}
+
+// pool averages the covariances, which makes one that all share.
+func (g gaussian) pool(sums, params table) error {
+	if !g.tied {
+		return nil
+	}
+	d := g.d
+	_, shared := g.split(params.row(0, d+d*d), 0)
+	n := 0.0
+	for k := range params.k {
+		nk := sums.data[k*sums.stride]
+		n += nk
+		_, cov := g.split(params.row(k, d+d*d), 0)
+		for i, v := range cov {
+			if k == 0 {
+				shared[i] = 0
+			}
+			shared[i] += nk * v
+		}
+	}
+	for i := range shared {
+		shared[i] /= n
+	}
+	for k := 1; k < params.k; k++ {
+		_, cov := g.split(params.row(k, d+d*d), 0)
+		copy(cov, shared)
+	}
+	return nil
+}
+
+func (g gaussian) natural(xi, score []float64) error {
+	mean, cov := g.split(xi, 0)
+	m, root := g.split(score, 1)
+	copy(m, mean)
+	logDet, err := precisionRoot(g.d, cov, root)
+	score[0] = -(logDet + float64(g.d)*math.Log(2*math.Pi)) / 2
+	return err
+}
+
+// precisionRoot puts R, upper triangular with RᵀR = Σ⁻¹, into root and returns ln|Σ|.
+// With J the reversal of rows, JΣJ = UᵀU gives Σ⁻¹ = (J U⁻¹ J)(J U⁻ᵀ J), whose second
+// factor is upper triangular.
+func precisionRoot(d int, cov, root []float64) (logDet float64, err error) {
+	for a := range d {
+		for c := a; c < d; c++ {
+			root[a*d+c] = cov[(d-1-a)*d+d-1-c]
+		}
+	}
+	chol, ok := linalg.NewCholesky(d, root)
+	if !ok {
+		return 0, fmt.Errorf("mixture: a covariance is not positive definite: %w", framework.ErrDegenerate)
+	}
+	logDet = chol.LogDet()
+	chol.InvertFactor()
+	// root holds U⁻¹, upper; J U⁻ᵀ J at (a, c) is U⁻¹ at (d−1−c, d−1−a).
+	for a := range d {
+		for c := a; c < d; c++ {
+			if i, j := d-1-c, d-1-a; a*d+c < i*d+j {
+				root[a*d+c], root[i*d+j] = root[i*d+j], root[a*d+c]
+			}
+		}
+		for c := range a {
+			root[a*d+c] = 0
+		}
+	}
+	return logDet, nil
+}
+
+func (g gaussian) center(sums, anchor []float64) { center(sums[0], sums[1:1+g.d], anchor) }
+
+// center adds the mean deviation from an anchor to it.
+func center(n float64, first, anchor []float64) {
+	if n > 0 {
+		linalg.Axpy(1/n, first, anchor)
+	}
+}
+
+func (g gaussian) locate(score, anchor []float64) {
+	m, _ := g.split(score, 1)
+	copy(anchor, m)
+}
+
+// total is n·c − ½ Σ‖R(x−m)‖².
+func (g gaussian) total(score, sums, anchor []float64) float64 {
+	d, n := g.d, sums[0]
+	m, root := g.split(score, 1)
+	first, second := g.split(sums, 1)
+	quad := 0.0
+	for a := range d { // row a of R: Σ (R_a·(x−m))²
+		row := root[a*d : (a+1)*d]
+		shift := 0.0
+		linearPart := 0.0
+		for c := a; c < d; c++ {
+			shift += row[c] * (m[c] - anchor[c])
+			linearPart += row[c] * first[c]
+			quad += row[c] * row[c] * second[c*d+c]
+			for e := c + 1; e < d; e++ {
+				quad += 2 * row[c] * row[e] * second[c*d+e]
+			}
+		}
+		quad += shift * (n*shift - 2*linearPart)
+	}
+	return n*score[0] - quad/2
+}
+
+func (g gaussian) addWhole(weight float64, w *whole, anchor, sums []float64) {
+	d := g.d
+	mean, cov := g.split(w.xi, 0)
+	first, second := g.split(sums, 1)
+	sums[0] += weight
+	for a := range d {
+		da := mean[a] - anchor[a]
+		first[a] += weight * da
+		for c := a; c < d; c++ {
+			second[a*d+c] += weight * (cov[a*d+c] + da*(mean[c]-anchor[c]))
+		}
+	}
+}
+
+func (g gaussian) information(xi []float64, w *whole, dst []laplace.Block) []laplace.Block {
+	var info *normalInformation
+	if n := len(dst); n < cap(dst) {
+		info, _ = dst[:n+1][n].(*normalInformation)
+	}
+	if info == nil {
+		info = &normalInformation{}
+	}
+	_, cov := g.split(xi, 0)
+	_, all := g.split(w.xi, 0)
+	info.set(g.d, cov, all, g.tied)
+	return append(dst, info)
+}
+
+func (g gaussian) names(columns []string) []string {
+	var list []string
+	for _, c := range columns {
+		list = append(list, c+".mean")
+	}
+	for _, a := range columns {
+		for _, c := range columns {
+			list = append(list, fmt.Sprintf("cov(%s,%s)", a, c))
+		}
+	}
+	return list
+}
+
+// deviations are those of the mean, √(Σ_jj/n), and of the covariance, √((Σ_iiΣ_jj + Σ_ij²)/n);
+// a tied covariance is known from all rows, which one component's sums do not tell: 0.
+func (g gaussian) deviations(xi, sums, dst []float64) {
+	d, n := g.d, sums[0]
+	_, cov := g.split(xi, 0)
+	mean, second := g.split(dst, 0)
+	for a := range d {
+		mean[a] = math.Sqrt(cov[a*d+a] / n)
+		for c := range d {
+			if second[a*d+c] = 0; !g.tied {
+				second[a*d+c] = math.Sqrt((cov[a*d+a]*cov[c*d+c] + cov[a*d+c]*cov[a*d+c]) / n)
+			}
+		}
+	}
+}
+
+func (g gaussian) sample(xi []float64, rng *rand.Rand, x []float64) {
+	mean, cov := g.split(xi, 0)
+	u := append([]float64(nil), cov...)
+	if _, ok := linalg.NewCholesky(g.d, u); !ok {
+		panic("mixture: a covariance is not positive definite") // Check lets none through
+	}
+	copy(x, mean)
+	for a := range g.d {
+		z := rng.NormFloat64()
+		for c := a; c < g.d; c++ {
+			x[c] += z * u[a*g.d+c]
+		}
+	}
+}

@@ -1,0 +1,350 @@
+package mixture
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/laplace"
+)
+
+// diagonal has columns that are independent within a component, each a cell. The numbers
+// of one component are
+//
+//	sums    n_j; Σ(x_j−a_j); Σ(x_j−a_j)²
+//	anchor  a
+//	score   c_j; m; h with score(x) = Σ_j c_j − h_j(x_j−m_j)²
+//	params  μ; σ²
+type diagonal struct{ d int }
+
+func (diagonal) name() string { return Gaussian{Diagonal}.Name() }
+
+func (g diagonal) layout() layout {
+	d := g.d
+	return layout{columns: d, cells: d, free: 2, sums: 3 * d, anchor: d, score: 3 * d, params: 2 * d, hyper: 4 * d, features: d}
+}
+
+// thirds gives the three parts of d numbers each.
+func thirds(v []float64, d int) (a, b, c []float64) { return v[:d], v[d : 2*d], v[2*d : 3*d] }
+
+func (g diagonal) observe(b framework.Rows, at, first, n int, o *observed) error {
+	*o = observed{n: n, rows: b, at: at, first: first, complete: true}
+	for i := range n {
+		for j, v := range o.row(i, g.d) {
+			if math.IsInf(v, 0) {
+				return fmt.Errorf("row %d: %w", b.First+first+i+1, &framework.ColumnError{Column: at + j, Problem: "is infinite: remove the row"})
+			}
+			o.complete = o.complete && v == v
+		}
+	}
+	return nil
+}
+
+func (g diagonal) addScores(o *observed, scores table, r []float64) {
+	k := scores.k
+	for j := range k {
+		c, m, h := thirds(scores.row(j, 3*g.d), g.d)
+		sum := 0.0
+		for _, v := range c {
+			sum += v
+		}
+		for i := range o.n {
+			x, quad := o.row(i, g.d), 0.0
+			if o.complete {
+				for a, v := range x {
+					v -= m[a]
+					quad += h[a] * v * v
+				}
+				r[i*k+j] += sum - quad
+				continue
+			}
+			for a, v := range x {
+				if v == v {
+					v -= m[a]
+					quad += h[a]*v*v - c[a]
+				}
+			}
+			r[i*k+j] -= quad
+		}
+	}
+}
+
+func (g diagonal) addSums(o *observed, r []float64, anchors, sums table) {
+	k := sums.k
+	for j := range k {
+		n, first, second := thirds(sums.row(j, 3*g.d), g.d)
+		anchor := anchors.row(j, g.d)
+		total := 0.0
+		for i := range o.n {
+			w := r[i*k+j]
+			total += w
+			for a, v := range o.row(i, g.d) {
+				v -= anchor[a]
+				wv := w * v
+				if v != v {
+					n[a] -= w
+					continue
+				}
+				first[a] += wv
+				second[a] += wv * v
+			}
+		}
+		for a := range n {
+			n[a] += total
+		}
+	}
+}
+
+func (g diagonal) features(o *observed, _ *whole, dst []float64, width, at int) {
+	for i := range o.n {
+		copy(dst[i*width+at:], o.row(i, g.d))
+	}
+}
+
+func (g diagonal) estimate(sums, anchor []float64, w *whole, xi []float64) error {
+	n, first, second := thirds(sums, g.d)
+	for a := range g.d {
+		if !(n[a] > 0) {
+			if w == nil {
+				return &framework.ColumnError{Column: a, Problem: "has no value at all: drop it"}
+			}
+			xi[a], xi[g.d+a] = w.xi[a], w.xi[g.d+a]
+			continue
+		}
+		shift := first[a] / n[a]
+		xi[a], xi[g.d+a] = anchor[a]+shift, second[a]/n[a]-shift*shift
+		switch v := xi[g.d+a]; {
+		case w == nil && !(v > 0):
+			return &framework.ColumnError{Column: a, Problem: "is constant: drop it"}
+		case w != nil && !(v > vanishing*w.xi[g.d+a]):
+			return collapsed(a)
+		}
+	}
+	return nil
+}
+
+func (g diagonal) natural(xi, score []float64) error {
+	c, m, h := thirds(score, g.d)
+	copy(m, xi[:g.d])
+	for a, v := range xi[g.d : 2*g.d] {
+		if !(v > 0) {
+			return collapsed(a)
+		}
+		c[a], h[a] = -(math.Log(2*math.Pi)+math.Log(v))/2, 1/(2*v)
+	}
+	return nil
+}
+
+func (g diagonal) center(sums, anchor []float64) {
+	n, first, _ := thirds(sums, g.d)
+	for a := range g.d {
+		center(n[a], first[a:a+1], anchor[a:a+1])
+	}
+}
+
+func (g diagonal) locate(score, anchor []float64) { copy(anchor, score[g.d:2*g.d]) }
+
+func (g diagonal) total(score, sums, anchor []float64) float64 {
+	c, m, h := thirds(score, g.d)
+	n, first, second := thirds(sums, g.d)
+	sum := 0.0
+	for a := range g.d {
+		shift := m[a] - anchor[a]
+		sum += n[a]*c[a] - h[a]*(second[a]+shift*(n[a]*shift-2*first[a]))
+	}
+	return sum
+}
+
+func (g diagonal) addWhole(weight float64, w *whole, anchor, sums []float64) {
+	n, first, second := thirds(sums, g.d)
+	for a := range g.d {
+		shift := w.xi[a] - anchor[a]
+		n[a] += weight
+		first[a] += weight * shift
+		second[a] += weight * (w.xi[g.d+a] + shift*shift)
+	}
+}
+
+// information is that of (μ, σ²) with the variance of the table as the unit: 1/v, 1/(2v²).
+func (g diagonal) information(xi []float64, w *whole, dst []laplace.Block) []laplace.Block {
+	for a := range g.d {
+		v := xi[g.d+a] / w.xi[g.d+a]
+		d := reuse(dst, 2)
+		d[0], d[1] = 1/v, 1/(2*v*v)
+		dst = append(dst, d)
+	}
+	return dst
+}
+
+// reuse returns the diagonal block that was at the end of dst before, or a new one.
+func reuse(dst []laplace.Block, size int) laplace.Diagonal {
+	if n := len(dst); n < cap(dst) {
+		if d, ok := dst[:n+1][n].(laplace.Diagonal); ok && len(d) == size {
+			return d
+		}
+	}
+	return make(laplace.Diagonal, size)
+}
+
+func (g diagonal) names(columns []string) []string {
+	var list []string
+	for _, what := range []string{".mean", ".variance"} {
+		for _, c := range columns {
+			list = append(list, c+what)
+		}
+	}
+	return list
+}
+
+// deviations are √(σ²/n) and σ²√(2/n).
+func (g diagonal) deviations(xi, sums, dst []float64) {
+	for a := range g.d {
+		v, n := xi[g.d+a], sums[a]
+		dst[a], dst[g.d+a] = math.Sqrt(v/n), v*math.Sqrt(2/n)
+	}
+}
+
+func (g diagonal) sample(xi []float64, rng *rand.Rand, x []float64) {
+	for a := range g.d {
+		x[a] = xi[a] + math.Sqrt(xi[g.d+a])*rng.NormFloat64()
+	}
+}
+
+// spherical has one variance for all columns of a component, which are one cell. The
+// numbers of one component are
+//
+//	sums    n; Σ(x−a); Σ‖x−a‖²
+//	anchor  a
+//	score   c; m; h with score(x) = c − h‖x−m‖²
+//	params  μ; σ²
+type spherical struct{ d int }
+
+func (spherical) name() string { return Gaussian{Spherical}.Name() }
+
+func (g spherical) layout() layout {
+	d := g.d
+	return layout{columns: d, cells: 1, free: d + 1, sums: d + 2, anchor: d, score: d + 2, params: d + 1, hyper: d + 3, features: d}
+}
+
+func (g spherical) observe(b framework.Rows, at, first, n int, o *observed) error {
+	return see(b, at, first, n, g.d, g.name(), o)
+}
+
+func (g spherical) addScores(o *observed, scores table, r []float64) {
+	k := scores.k
+	for j := range k {
+		score := scores.row(j, g.d+2)
+		m := score[1 : 1+g.d]
+		for i := range o.n {
+			r[i*k+j] += score[0] - score[1+g.d]*distance(o.row(i, g.d), m)
+		}
+	}
+}
+
+func (g spherical) addSums(o *observed, r []float64, anchors, sums table) {
+	k := sums.k
+	for j := range k {
+		to, anchor := sums.row(j, g.d+2), anchors.row(j, g.d)
+		for i := range o.n {
+			w, square := r[i*k+j], 0.0
+			for a, v := range o.row(i, g.d) {
+				v -= anchor[a]
+				to[1+a] += w * v
+				square += v * v
+			}
+			to[0] += w
+			to[1+g.d] += w * square
+		}
+	}
+}
+
+func (g spherical) features(o *observed, _ *whole, dst []float64, width, at int) {
+	for i := range o.n {
+		copy(dst[i*width+at:], o.row(i, g.d))
+	}
+}
+
+func (g spherical) estimate(sums, anchor []float64, w *whole, xi []float64) error {
+	n := sums[0]
+	if !(n > 0) {
+		return errEmpty
+	}
+	v := sums[1+g.d] / n
+	for a := range g.d {
+		shift := sums[1+a] / n
+		xi[a] = anchor[a] + shift
+		v -= shift * shift
+	}
+	xi[g.d] = v / float64(g.d)
+	switch {
+	case w == nil && !(v > 0):
+		return &framework.ColumnError{Column: 0, Problem: "is constant, like all others: there is nothing to fit"}
+	case w != nil && !(xi[g.d] > vanishing*w.xi[g.d]):
+		return collapsed(0)
+	}
+	return nil
+}
+
+func (g spherical) natural(xi, score []float64) error {
+	v := xi[g.d]
+	if !(v > 0) {
+		return collapsed(0)
+	}
+	copy(score[1:], xi[:g.d])
+	score[0] = -float64(g.d) / 2 * (math.Log(2*math.Pi) + math.Log(v))
+	score[1+g.d] = 1 / (2 * v)
+	return nil
+}
+
+func (g spherical) center(sums, anchor []float64) { center(sums[0], sums[1:1+g.d], anchor) }
+
+func (g spherical) locate(score, anchor []float64) { copy(anchor, score[1:1+g.d]) }
+
+func (g spherical) total(score, sums, anchor []float64) float64 {
+	n, quad := sums[0], sums[1+g.d]
+	for a := range g.d {
+		shift := score[1+a] - anchor[a]
+		quad += shift * (n*shift - 2*sums[1+a])
+	}
+	return n*score[0] - score[1+g.d]*quad
+}
+
+func (g spherical) addWhole(weight float64, w *whole, anchor, sums []float64) {
+	sums[0] += weight
+	for a := range g.d {
+		shift := w.xi[a] - anchor[a]
+		sums[1+a] += weight * shift
+		sums[1+g.d] += weight * (w.xi[g.d] + shift*shift)
+	}
+}
+
+// information is that of (μ, σ²) with the mean variance of the table as the unit.
+func (g spherical) information(xi []float64, w *whole, dst []laplace.Block) []laplace.Block {
+	d := reuse(dst, g.d+1)
+	v := xi[g.d] / w.xi[g.d]
+	for a := range g.d {
+		d[a] = 1 / v
+	}
+	d[g.d] = float64(g.d) / (2 * v * v)
+	return append(dst, d)
+}
+
+func (g spherical) names(columns []string) []string {
+	return append(diagonal{g.d}.names(columns)[:g.d], "variance")
+}
+
+// deviations are √(σ²/n) and σ²√(2/(nD)).
+func (g spherical) deviations(xi, sums, dst []float64) {
+	v, n := xi[g.d], sums[0]
+	for a := range g.d {
+		dst[a] = math.Sqrt(v / n)
+	}
+	dst[g.d] = v * math.Sqrt(2/(n*float64(g.d)))
+}
+
+func (g spherical) sample(xi []float64, rng *rand.Rand, x []float64) {
+	for a := range g.d {
+		x[a] = xi[a] + math.Sqrt(xi[g.d])*rng.NormFloat64()
+	}
+}

@@ -1,0 +1,261 @@
+package mixture
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/laplace"
+	"github.com/latent-go/latent/prior"
+)
+
+// A plan is a family laid out on the columns of a table: which factor takes which of
+// the flat numbers of a component.
+type plan struct {
+	parts []part
+	layout
+	features int
+}
+
+// part is a factor with the places where its numbers begin.
+type part struct {
+	factor
+	size layout
+	at   layout
+}
+
+func newPlan(f Family, d int) (*plan, error) {
+	list, err := factors(f, d)
+	if err != nil {
+		return nil, err
+	}
+	p := &plan{}
+	for _, one := range list {
+		l := one.layout()
+		p.parts = append(p.parts, part{one, l, p.layout})
+		p.columns += l.columns
+		p.cells += l.cells
+		p.free += l.cells * l.free // of a component, here
+		p.shared += l.shared
+		p.sums += l.sums
+		p.anchor += l.anchor
+		p.score += l.score
+		p.params += l.params
+		p.hyper += l.hyper
+		p.features += l.features
+	}
+	return p, nil
+}
+
+// The parts of one component's flat numbers that belong to a factor.
+func (p *part) ofSums(v []float64) []float64   { return v[p.at.sums:][:p.size.sums] }
+func (p *part) ofAnchor(v []float64) []float64 { return v[p.at.anchor:][:p.size.anchor] }
+func (p *part) ofScore(v []float64) []float64  { return v[p.at.score:][:p.size.score] }
+func (p *part) ofParams(v []float64) []float64 { return v[p.at.params:][:p.size.params] }
+func (p *part) ofHyper(v []float64) []float64  { return v[p.at.hyper:][:p.size.hyper] }
+
+func (p *part) whole(w *Whole) *whole {
+	if w == nil {
+		return nil
+	}
+	return &whole{p.ofParams(w.Parameters), p.ofSums(w.Sums), p.ofAnchor(w.Anchor)}
+}
+
+// rows cuts a K×n matrix of flat numbers into one component's.
+func at(v []float64, k, n int) []float64 { return v[k*n : (k+1)*n] }
+
+// pooled factors have parameters that all components share.
+type pooled interface {
+	// pool makes the shared parameters one, from each component's own estimate.
+	pool(sums, params table) error
+}
+
+// estimate puts the maximum likelihood parameters of every component into params, K×P.
+func (p *plan) estimate(s *Statistics, w *Whole, params []float64) error {
+	for k := range s.K {
+		for i := range p.parts {
+			f := &p.parts[i]
+			if err := f.estimate(f.ofSums(at(s.Sums, k, p.sums)), f.ofAnchor(at(s.Anchor, k, p.anchor)), f.whole(w), f.ofParams(at(params, k, p.params))); err != nil {
+				return fmt.Errorf("component %d: %w", k+1, shift(err, f.at.columns))
+			}
+		}
+	}
+	for i := range p.parts {
+		f := &p.parts[i]
+		if f, ok := f.factor.(pooled); ok {
+			sums, xi := table{s.K, p.sums, s.Sums[p.parts[i].at.sums:]}, table{s.K, p.params, params[p.parts[i].at.params:]}
+			if err := f.pool(sums, xi); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// shift numbers the column of a factor's error as the table does.
+func shift(err error, by int) error {
+	var fault *framework.ColumnError
+	if errors.As(err, &fault) {
+		fault.Column += by
+	}
+	return err
+}
+
+// natural puts the score of parameters into score.
+func (p *plan) natural(xi, score []float64) error {
+	for i := range p.parts {
+		f := &p.parts[i]
+		if err := f.natural(f.ofParams(xi), f.ofScore(score)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// locate puts the anchors that go with a score into anchor.
+func (p *plan) locate(score, anchor []float64) {
+	for i := range p.parts {
+		f := &p.parts[i]
+		f.locate(f.ofScore(score), f.ofAnchor(anchor))
+	}
+}
+
+// penalise lowers the score of a component by D_c/(2 N_c) for each of its cells: the tilt
+// of gFAB and FAB, with N_c the exposure of the cell (docs/theory/mixtures.md, section 2).
+func (p *plan) penalise(counts, score []float64) {
+	for i := range p.parts {
+		f := &p.parts[i]
+		consts := f.ofScore(score)[:f.size.cells]
+		for c := range consts {
+			if n := counts[f.at.cells+c]; n > 1 || p.cells == 1 {
+				consts[c] -= float64(f.size.free) / (2 * n)
+			}
+		}
+	}
+}
+
+func (p *plan) total(score, sums, anchor []float64) float64 {
+	sum := 0.0
+	for i := range p.parts {
+		f := &p.parts[i]
+		sum += f.total(f.ofScore(score), f.ofSums(sums), f.ofAnchor(anchor))
+	}
+	return sum
+}
+
+// exposures puts the exposure of each cell into dst.
+func (p *plan) exposures(sums, dst []float64) {
+	for i := range p.parts {
+		f := &p.parts[i]
+		copy(dst[f.at.cells:], f.ofSums(sums)[:f.size.cells])
+	}
+}
+
+// curvature is the block of one component: N_c/N times the unit information of each cell.
+type curvature struct {
+	laplace.DirectSum
+	units  []laplace.Block
+	counts []float64 // of the cells
+}
+
+// curvature fills in the block of a component that holds nk of n rows. Without parameters
+// the unit information is the identity. A cell of which a component has less than one
+// value, the others being missing, counts as one: what is not observed costs nothing, and
+// gains nothing.
+func (p *plan) curvature(sums []float64, nk float64, xi []float64, w *Whole, n float64, dst *curvature) {
+	if dst.counts == nil {
+		dst.counts = make([]float64, p.cells)
+		dst.DirectSum = make(laplace.DirectSum, p.cells)
+		for c := range dst.DirectSum {
+			dst.DirectSum[c] = &laplace.Scaled{}
+		}
+	}
+	p.exposures(sums, dst.counts)
+	dst.units = dst.units[:0]
+	for i := range p.parts {
+		f := &p.parts[i]
+		if xi != nil {
+			dst.units = f.information(f.ofParams(xi), f.whole(w), dst.units)
+			continue
+		}
+		for range f.size.cells {
+			dst.units = append(dst.units, laplace.Identity(f.size.free))
+		}
+	}
+	for c, count := range dst.counts {
+		s := dst.DirectSum[c].(*laplace.Scaled)
+		if nk > 1 {
+			count = max(1, count)
+		}
+		s.Factor, s.Of = max(0, count)/n, dst.units[c]
+	}
+}
+
+// conjugates are the priors of the factors.
+func (p *plan) conjugates(pr prior.Prior, w *Whole) ([]conjugate, error) {
+	list := make([]conjugate, len(p.parts))
+	priors, err := p.split(pr)
+	if err != nil {
+		return nil, err
+	}
+	for i := range p.parts {
+		f := &p.parts[i]
+		if list[i], err = f.conjugate(priors[i], f.whole(w)); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// split gives each factor its prior: the same, or its own of [Priors].
+func (p *plan) split(pr prior.Prior) ([]prior.Prior, error) {
+	own, ok := pr.(Priors)
+	list := make([]prior.Prior, len(p.parts))
+	for i := range list {
+		f := p.parts[i].factor
+		switch {
+		case !ok:
+			list[i] = pr
+		case own[f.name()] != nil:
+			list[i] = own[f.name()]
+		}
+	}
+	if ok {
+		for name := range own {
+			found := false
+			for i := range p.parts {
+				found = found || p.parts[i].name() == name
+			}
+			if !found {
+				return nil, fmt.Errorf("mixture: there is a prior for the family %q, which the model does not have", name)
+			}
+		}
+	}
+	return list, nil
+}
+
+// Priors are priors by the name of the family, for a [Product] of several.
+type Priors map[string]prior.Prior
+
+// Check checks each.
+func (p Priors) Check() error {
+	for name, one := range p {
+		if one == nil {
+			return fmt.Errorf("mixture: the prior of %q is nil", name)
+		}
+		if err := one.Check(); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func finite(v []float64) bool {
+	for _, x := range v {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return false
+		}
+	}
+	return true
+}

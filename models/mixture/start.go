@@ -1,0 +1,382 @@
+package mixture
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
+)
+
+// Start is how a fit begins. Every start assigns the rows of a sample, at most 8192 drawn
+// without replacement, to components, adds a few rows' worth of the whole table to each
+// component, and makes a global step.
+type Start int
+
+const (
+	// KMeans assigns rows to the nearest of K rows chosen by k-means++ (Arthur &
+	// Vassilvitskii 2007), the best of several candidates each time, at the distances of
+	// whitened rows.
+	KMeans Start = iota
+	// RandomResponsibilities draws each row's responsibilities uniformly on the simplex.
+	RandomResponsibilities
+	// RandomRows builds each component around one row drawn at random.
+	RandomRows
+)
+
+var startNames = [...]string{"kmeans", "random", "rows"}
+
+func (s Start) String() string {
+	if s < 0 || int(s) >= len(startNames) {
+		return fmt.Sprintf("Start(%d)", int(s))
+	}
+	return startNames[s]
+}
+
+// StartByName finds a start by its name; the error for an unknown one lists them.
+func StartByName(name string) (Start, error) {
+	for s, n := range startNames {
+		if n == name {
+			return Start(s), nil
+		}
+	}
+	return 0, fmt.Errorf("mixture: unknown start %q: choose one of %v", name, startNames)
+}
+
+// sampleRows is how many rows a start looks at.
+const sampleRows = 8192
+
+// Init draws starting parameters. It reads the source a few times: for the scale of the
+// columns, to check every value, and for the sample.
+func (m Model) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*Parameters, error) {
+	w, pl, err := m.summarize(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	s, err := m.begin(ctx, src, w, pl, k, rng)
+	if err != nil {
+		return nil, err
+	}
+	return m.Maximize(s, &Parameters{K: k, D: pl.columns, Whole: w, plan: pl}, nil)
+}
+
+// summarize describes the table as one component. Two passes: the second takes its sums
+// about the means that the first has found.
+func (m Model) summarize(ctx context.Context, src framework.Source[framework.Rows]) (*Whole, *plan, error) {
+	d, err := columns(ctx, src)
+	if err != nil {
+		return nil, nil, err
+	}
+	pl, err := newPlan(m.Family, d)
+	if err != nil {
+		return nil, nil, err
+	}
+	rough, err := moments(ctx, src, pl, make([]float64, pl.anchor))
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range pl.parts {
+		p := &pl.parts[i]
+		p.center(p.ofSums(rough.Sums), p.ofAnchor(rough.Anchor))
+	}
+	s, err := moments(ctx, src, pl, rough.Anchor)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !finite(s.Sums) || !finite(s.Anchor) {
+		return nil, nil, errors.New("mixture: sums over the rows overflow: rescale the data")
+	}
+	w := &Whole{N: s.N, Parameters: make([]float64, pl.params), Sums: s.Sums, Anchor: s.Anchor}
+	for i := range pl.parts {
+		p := &pl.parts[i]
+		if err := p.estimate(p.ofSums(w.Sums), p.ofAnchor(w.Anchor), nil, p.ofParams(w.Parameters)); err != nil {
+			return nil, nil, shift(err, p.at.columns)
+		}
+	}
+	return w, pl, nil
+}
+
+func columns(ctx context.Context, src framework.Source[framework.Rows]) (int, error) {
+	for b, err := range src.Blocks(ctx) {
+		return b.D, err
+	}
+	return 0, errors.New("mixture: the source has no rows")
+}
+
+// moments sums up all rows in one component about the anchor.
+func moments(ctx context.Context, src framework.Source[framework.Rows], pl *plan, anchor []float64) (*Statistics, error) {
+	return framework.Fold(ctx, src, 1,
+		func() (*Statistics, error) {
+			s := newStatistics(pl, 1)
+			copy(s.Anchor, anchor)
+			return s, nil
+		},
+		func(s *Statistics, b framework.Rows) error {
+			return s.chunks(b, func(first, n int) {
+				s.r = linalg.Resize(s.r, n)
+				for i := range n {
+					s.r[i] = b.Weight(first + i)
+				}
+				s.add(b, first, n)
+			})
+		},
+		func(into, from *Statistics) error { into.Merge(from); return nil })
+}
+
+// begin returns the statistics of a start: sums over a sample, scaled up to the table,
+// and for each component a few rows' worth of the whole.
+func (m Model) begin(ctx context.Context, src framework.Source[framework.Rows], w *Whole, pl *plan, k int, rng *rand.Rand) (*Statistics, error) {
+	rows, err := sample(ctx, src, pl.columns, rng)
+	if err != nil {
+		return nil, err
+	}
+	s := newStatistics(pl, k)
+	for j := range k {
+		copy(at(s.Anchor, j, pl.anchor), w.Anchor)
+	}
+	r, err := m.assign(rows, s, w, rng)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.chunks(rows, func(first, n int) {
+		s.r = append(s.r[:0], r[first*k:(first+n)*k]...)
+		s.add(rows, first, n)
+	}); err != nil {
+		return nil, err
+	}
+	s.scale(w.N / s.N)
+	s.soften(w)
+	return s, nil
+}
+
+func (s *Statistics) scale(by float64) {
+	for _, v := range [][]float64{s.Nk, s.Sums} {
+		for i := range v {
+			v[i] *= by
+		}
+	}
+	s.N *= by
+	s.Base *= by
+}
+
+// soften adds a few rows' worth of the whole table to every component, so that no estimate
+// begins singular or on the edge of its range.
+func (s *Statistics) soften(w *Whole) {
+	weight := min(float64(s.plan.columns+1), w.N)
+	for k := range s.K {
+		s.Nk[k] += weight
+		s.N += weight
+		for i := range s.plan.parts {
+			p := &s.plan.parts[i]
+			p.addWhole(weight, p.whole(w), p.ofAnchor(at(s.Anchor, k, s.plan.anchor)), p.ofSums(at(s.Sums, k, s.plan.sums)))
+		}
+	}
+}
+
+// sample draws rows without replacement (reservoir sampling); rows of weight 0 are left out.
+func sample(ctx context.Context, src framework.Source[framework.Rows], d int, rng *rand.Rand) (framework.Rows, error) {
+	out := framework.Rows{D: d, Stride: d}
+	seen := 0
+	for b, err := range src.Blocks(ctx) {
+		if err != nil {
+			return out, err
+		}
+		for i := range b.N {
+			if b.Weight(i) == 0 {
+				continue
+			}
+			place := seen
+			if seen++; place >= sampleRows {
+				if place = rng.IntN(seen); place >= sampleRows {
+					continue
+				}
+			}
+			if place == out.N {
+				out.N++
+				out.X = append(out.X, make([]float64, d)...)
+				out.Weights = append(out.Weights, 0)
+			}
+			copy(out.Row(place), b.Row(i))
+			out.Weights[place] = b.Weight(i)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return out, err
+	}
+	if out.N == 0 {
+		return out, errors.New("mixture: the source has no rows")
+	}
+	return out, nil
+}
+
+// assign returns the responsibilities of a start times the rows' weights, rows×K.
+func (m Model) assign(rows framework.Rows, s *Statistics, w *Whole, rng *rand.Rand) ([]float64, error) {
+	features, err := s.features(rows, w)
+	if err != nil {
+		return nil, err
+	}
+	if n := distinct(features, rows.N, s.K); n < s.K && rows.N < sampleRows {
+		return nil, fmt.Errorf("mixture: %d components for %d distinct rows: choose K up to %d", s.K, n, n)
+	}
+	r := make([]float64, rows.N*s.K)
+	switch m.Start {
+	case KMeans:
+		for i, k := range nearest(features, seeds(features, rows, s.K, rng), rows.N) {
+			r[i*s.K+k] = rows.Weights[i]
+		}
+	case RandomRows:
+		// Every seed is as many rows as the whole table adds later: it sits half-way.
+		for k, i := range rng.Perm(rows.N)[:min(s.K, rows.N)] {
+			r[i*s.K+k] = float64(s.plan.columns + 1)
+		}
+	case RandomResponsibilities:
+		for i := range rows.N {
+			row, sum := at(r, i, s.K), 0.0
+			for k := range row {
+				row[k] = rng.ExpFloat64()
+				sum += row[k]
+			}
+			for k := range row {
+				row[k] *= rows.Weights[i] / sum
+			}
+		}
+	default:
+		return nil, fmt.Errorf("mixture: %v: a start is KMeans, RandomResponsibilities or RandomRows", m.Start)
+	}
+	return r, nil
+}
+
+// features are the rows in coordinates in which distances mean something: whitened where
+// the family sees all directions, else every column with mean 0 and variance 1, and 0
+// where a value is missing.
+func (s *Statistics) features(rows framework.Rows, w *Whole) ([]float64, error) {
+	width := s.plan.features
+	x := make([]float64, rows.N*width)
+	err := s.chunks(rows, func(first, n int) {
+		for i := range s.plan.parts {
+			p := &s.plan.parts[i]
+			p.features(&s.seen[i], p.whole(w), x[first*width:], width, p.at.features)
+		}
+	})
+	for j := range width {
+		standardise(x[j:], rows.N, width)
+	}
+	return x, err
+}
+
+// standardise shifts and scales n numbers a stride apart.
+func standardise(x []float64, n, stride int) {
+	count, mean := 0.0, 0.0
+	for i := range n {
+		if v := x[i*stride]; !math.IsNaN(v) {
+			count++
+			mean += (v - mean) / count
+		}
+	}
+	square := 0.0
+	for i := range n {
+		if v := x[i*stride] - mean; !math.IsNaN(v) {
+			square += v * v
+		}
+	}
+	scale := math.Sqrt(square / max(1, count))
+	for i := range n {
+		v := (x[i*stride] - mean) / scale
+		if v-v != 0 {
+			v = 0
+		}
+		x[i*stride] = v
+	}
+}
+
+// distinct counts different rows, up to a limit.
+func distinct(x []float64, n, limit int) int {
+	width := len(x) / n
+	seen := map[string]bool{}
+	var key []byte
+	for i := 0; i < n && len(seen) < limit; i++ {
+		key = key[:0]
+		for _, v := range at(x, i, width) {
+			key = binary.LittleEndian.AppendUint64(key, math.Float64bits(v))
+		}
+		seen[string(key)] = true
+	}
+	return len(seen)
+}
+
+// seeds chooses K rows by k-means++: each in proportion to its squared distance from those
+// before, the best of 2 + ln K candidates.
+func seeds(x []float64, rows framework.Rows, k int, rng *rand.Rand) []float64 {
+	width := len(x) / rows.N
+	gap := slices.Repeat([]float64{1}, rows.N)
+	candidates := 2 + int(math.Log(float64(k)))
+	var chosen, trial, best []float64
+	for j := range k {
+		bestSum, bestRow := math.Inf(1), 0
+		for range candidates {
+			i := draw(gap, rows.Weights, rng)
+			trial = append(trial[:0], gap...)
+			sum := 0.0
+			for n := range trial {
+				d := distance(at(x, n, width), at(x, i, width))
+				if j == 0 || d < trial[n] {
+					trial[n] = d
+				}
+				sum += rows.Weights[n] * trial[n]
+			}
+			if sum < bestSum {
+				bestSum, bestRow = sum, i
+				best = append(best[:0], trial...)
+			}
+			if j == 0 {
+				break // the first is drawn like any row
+			}
+		}
+		copy(gap, best)
+		chosen = append(chosen, at(x, bestRow, width)...)
+	}
+	return chosen
+}
+
+// draw draws a row in proportion to gap times weight; any row where all products are 0.
+func draw(gap, weights []float64, rng *rand.Rand) int {
+	sum := 0.0
+	for i, g := range gap {
+		sum += g * weights[i]
+	}
+	u := rng.Float64() * sum
+	for i, g := range gap {
+		if u -= g * weights[i]; u < 0 {
+			return i
+		}
+	}
+	return rng.IntN(len(gap))
+}
+
+func distance(x, y []float64) float64 {
+	sum := 0.0
+	for j, v := range x {
+		sum += (v - y[j]) * (v - y[j])
+	}
+	return sum
+}
+
+// nearest gives each row the index of the nearest seed.
+func nearest(x, seeds []float64, n int) []int {
+	width := len(x) / n
+	label := make([]int, n)
+	for i := range label {
+		best := math.Inf(1)
+		for k := range len(seeds) / max(1, width) {
+			if d := distance(at(x, i, width), at(seeds, k, width)); d < best {
+				best, label[i] = d, k
+			}
+		}
+	}
+	return label
+}

@@ -1,0 +1,205 @@
+package mixture
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
+)
+
+// Statistics are the sums of a local step: of responsibilities, and for each component of
+// the exposures and sufficient statistics of its family. Sums of Gaussian columns are
+// taken about an anchor, the component's location in that step, so that nothing cancels.
+type Statistics struct {
+	K      int
+	N      float64   // Σ_n w_n
+	Base   float64   // Σ_n w_n ln h(x_n)
+	Nk     []float64 // Σ_n w_n q_nk
+	Sums   []float64 // K×S
+	Anchor []float64 // K×A, the same in every shard
+	Loss   []float64 // −Σ_n w_n ln(1 − q_nk): what ln p(X) would lose at once without component k
+
+	plan   *plan
+	log    []float64 // K, logarithms of the weights, or what stands for them
+	score  []float64 // K×C
+	counts []float64 // K×cells, of the tilt
+	r      []float64 // responsibilities of a chunk of rows
+	seen   []observed
+}
+
+func newStatistics(pl *plan, k int) *Statistics {
+	return &Statistics{K: k, Nk: make([]float64, k), Loss: make([]float64, k), Sums: make([]float64, k*pl.sums), Anchor: make([]float64, k*pl.anchor), plan: pl,
+		log: make([]float64, k), score: make([]float64, k*pl.score), seen: make([]observed, len(pl.parts))}
+}
+
+// Weight is N.
+func (s *Statistics) Weight() float64 { return s.N }
+
+// Merge adds the sums of another shard of the same local step.
+func (s *Statistics) Merge(o *Statistics) {
+	s.N += o.N
+	s.Base += o.Base
+	linalg.Axpy(1, o.Nk, s.Nk)
+	linalg.Axpy(1, o.Loss, s.Loss)
+	linalg.Axpy(1, o.Sums, s.Sums)
+}
+
+func (s *Statistics) clear() {
+	s.N, s.Base = 0, 0
+	clear(s.Nk)
+	clear(s.Loss)
+	clear(s.Sums)
+}
+
+// chunk is the number of rows whose responsibilities are computed together: few enough
+// that they stay in the processor's cache.
+const chunk = 256
+
+// infer adds the rows of a block under the scores that Prepare has left, and returns the
+// entropy of their q.
+func (s *Statistics) infer(b framework.Rows) (entropy float64, err error) {
+	var fault error
+	err = s.chunks(b, func(first, n int) {
+		s.scores(n)
+		if fault == nil {
+			var h float64
+			h, fault = s.normalise(b, first, n)
+			entropy += h
+			s.add(b, first, n)
+		}
+	})
+	if err == nil {
+		err = fault
+	}
+	return entropy, err
+}
+
+// chunks observes a block, some rows at a time.
+func (s *Statistics) chunks(b framework.Rows, visit func(first, n int)) error {
+	if b.D != s.plan.columns {
+		return fmt.Errorf("mixture: a row of %d columns does not go with a model of %d", b.D, s.plan.columns)
+	}
+	for first := 0; first < b.N; first += chunk {
+		n := min(chunk, b.N-first)
+		for i := range s.plan.parts {
+			p := &s.plan.parts[i]
+			if err := p.observe(b, p.at.columns, first, n, &s.seen[i]); err != nil {
+				return err
+			}
+		}
+		visit(first, n)
+	}
+	return nil
+}
+
+// scores puts the log joint of each row and component into s.r, n×K.
+func (s *Statistics) scores(n int) {
+	s.r = linalg.Resize(s.r, n*s.K)
+	for i := range n {
+		copy(s.r[i*s.K:], s.log)
+	}
+	for i := range s.plan.parts {
+		p := &s.plan.parts[i]
+		p.addScores(&s.seen[i], table{s.K, s.plan.score, s.score[p.at.score:]}, s.r)
+	}
+}
+
+// normalise turns log joints into responsibilities times the rows' weights, and returns
+// the weighted entropy.
+func (s *Statistics) normalise(b framework.Rows, first, n int) (entropy float64, err error) {
+	for i := range n {
+		row := at(s.r, i, s.K)
+		w := b.Weight(first + i)
+		logSum, h := softmax(row)
+		if math.IsNaN(logSum) || math.IsInf(logSum, 0) {
+			return 0, fmt.Errorf("mixture: row %d is so far from every component that its density cannot be told from 0: look for an outlier", b.First+first+i+1)
+		}
+		entropy += w * h
+		s.lose(row, w)
+		if w != 1 {
+			for k := range row {
+				row[k] *= w
+			}
+		}
+	}
+	return entropy, nil
+}
+
+// lose adds to the losses. A responsibility of 1 counts as 1 − 2⁻⁵³.
+func (s *Statistics) lose(q []float64, w float64) {
+	for k, v := range q {
+		if v > 1e-300 {
+			s.Loss[k] -= w * math.Log1p(-min(v, 1-0x1p-53))
+		}
+	}
+}
+
+// softmax turns log joints into probabilities in place; it returns the logarithm of their
+// sum and the entropy of the probabilities.
+func softmax(row []float64) (logSum, entropy float64) {
+	top := math.Inf(-1)
+	for _, v := range row {
+		top = max(top, v)
+	}
+	sum, mean := 0.0, 0.0
+	for k, v := range row {
+		e := math.Exp(v - top)
+		sum += e
+		if e > 0 {
+			mean += e * (v - top)
+		}
+		row[k] = e
+	}
+	for k := range row {
+		row[k] /= sum
+	}
+	log := math.Log(sum)
+	return top + log, max(0, log-mean/sum)
+}
+
+// add adds the rows with the weights in s.r.
+func (s *Statistics) add(b framework.Rows, first, n int) {
+	for i := range n {
+		w := b.Weight(first + i)
+		s.N += w
+		s.Base += w * s.base(i)
+		for k, r := range at(s.r, i, s.K) {
+			s.Nk[k] += r
+		}
+	}
+	for i := range s.plan.parts {
+		p := &s.plan.parts[i]
+		p.addSums(&s.seen[i], s.r, table{s.K, s.plan.anchor, s.Anchor[p.at.anchor:]}, table{s.K, s.plan.sums, s.Sums[p.at.sums:]})
+	}
+}
+
+// base is ln h(x) of row i of the chunk.
+func (s *Statistics) base(i int) float64 {
+	sum := 0.0
+	for j := range s.seen {
+		if s.seen[j].base != nil {
+			sum += s.seen[j].base[i]
+		}
+	}
+	return sum
+}
+
+// project keeps some components.
+func (s *Statistics) project(keep []int) *Statistics {
+	t := newStatistics(s.plan, len(keep))
+	t.N, t.Base = s.N, s.Base
+	for j, k := range keep {
+		t.Nk[j], t.Loss[j] = s.Nk[k], s.Loss[k]
+		copy(at(t.Sums, j, s.plan.sums), at(s.Sums, k, s.plan.sums))
+		copy(at(t.Anchor, j, s.plan.anchor), at(s.Anchor, k, s.plan.anchor))
+	}
+	return t
+}
+
+// restore completes statistics that come from a checkpoint.
+func (s *Statistics) restore(pl *plan) {
+	if s.plan == nil {
+		s.plan, s.log, s.score, s.seen = pl, make([]float64, s.K), make([]float64, s.K*pl.score), make([]observed, len(pl.parts))
+	}
+}

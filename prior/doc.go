@@ -1,0 +1,33 @@
+// Package prior holds the conjugate priors of component parameters and of mixture
+// weights, for maximum a posteriori estimates and variational Bayes (Kaji 2011,
+// "paper K", sections 3 and 4, A.2 and A.3).
+//
+// A model has a field of type [Prior], and swapping a prior is swapping that field.
+// A prior is a plain value that says what it is; families tell them apart by a type
+// switch and refuse what is not conjugate to them:
+//
+//	mixture weights          Dirichlet, Concentrations, Jeffreys
+//	Bernoulli                Beta, Jeffreys
+//	Poisson, exponential     Gamma
+//	Gaussian, one column     NormalInverseGamma, DataScaled
+//	Gaussian, D columns      NormalInverseWishart, DataScaled
+//	any exponential family   Conjugate
+//
+// The posterior is of the prior's own type, so that both estimators need only its
+// methods. With counts ν of ones and ν′ of zeros,
+//
+//	before := prior.Beta{A: 0.5, B: 0.5}
+//	after := prior.Beta{A: before.A + ones, B: before.B + zeros}
+//	lnP, lnQ := after.ExpectedLog()                // E[ln μ], E[ln(1−μ)]: eq. 4.3
+//	evidence := after.LogNorm() - before.LogNorm() // ln ∫ p(X|μ) p(μ) dμ
+//	mode, err := after.Mode()                      // the MAP estimate
+//
+// Every LogNorm is the log, in nats, of the integral of the density without its
+// constant, which the type's comment spells out. So evidences and the terms of the
+// variational free energy are differences of LogNorm, and expectations are its
+// derivatives.
+//
+// Methods other than Check take a prior that passes it; of another the result is
+// arbitrary, NaN included. A dst argument is reused where its capacity suffices, and
+// may be nil.
+package prior
