@@ -100,6 +100,7 @@ type abilities[B, P any, S Statistics[S]] struct {
 	counted     Counted[P, S]
 	projector   Projector[P, S]
 	expander    Expander[P, S]
+	penalized   Penalized[P]
 	variational bool
 	assigner    bool
 }
@@ -110,6 +111,7 @@ func abilitiesOf[B, P any, S Statistics[S]](m Model[B, P, S]) abilities[B, P, S]
 	a.counted, _ = m.(Counted[P, S])
 	a.projector, _ = m.(Projector[P, S])
 	a.expander, _ = m.(Expander[P, S])
+	a.penalized, _ = m.(Penalized[P])
 	_, a.variational = m.(Variational)
 	_, a.assigner = m.(Assigner[B, P])
 	return a
@@ -145,6 +147,14 @@ func (a abilities[B, P, S]) own(m Method) Criterion {
 		return FIC
 	}
 	return BICEM
+}
+
+// logLikelihood is the bound of ln p(X|Π), the log prior taken off.
+func (a abilities[B, P, S]) logLikelihood(e *Evaluation, p P) float64 {
+	if a.penalized == nil {
+		return e.Bound()
+	}
+	return e.Bound() - a.penalized.LogPrior(p)
 }
 
 // logDets fills in the log-determinants that criteria need.

@@ -201,9 +201,9 @@ func Evaluate[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], 
 		return Evaluation{}, err
 	}
 	e := Evaluation{LogJoint: m.LogJoint(s, p), Entropy: entropy, Shape: m.Shape(p), N: s.Weight()}
-	e.LogLikelihood = e.Bound()
-	e.LogDet, e.LogDetCounts = math.NaN(), math.NaN()
 	can := abilitiesOf(m)
+	e.LogLikelihood = can.logLikelihood(&e, p)
+	e.LogDet, e.LogDetCounts = math.NaN(), math.NaN()
 	var needs Needs
 	if can.curved != nil {
 		needs |= NeedsCurvature

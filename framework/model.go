@@ -125,6 +125,11 @@ var ErrDegenerate = errors.New("too many latent dimensions")
 // the evidence lower bound, and no criterion may charge for parameters again.
 type Variational interface{ BoundsEvidence() }
 
+// Penalized marks a model that estimates the mode of Π under a prior (MAP): its LogJoint
+// holds ln p(Π), which LogPrior tells, so that criteria about the likelihood can take
+// it off.
+type Penalized[P any] interface{ LogPrior(p P) float64 }
+
 // LogProber gives the marginal log-likelihood ln p(x_n|Π) of each row of a block,
 // in nats, in dst[:rows] (allocated when nil).
 type LogProber[B, P any] interface {

@@ -321,7 +321,7 @@ func (r *run[B, P, S]) evaluate(p *point[P, S], entropy float64) error {
 		Shape:    r.model.Shape(p.P),
 		N:        p.S.Weight(),
 	}
-	e.LogLikelihood = e.Bound()
+	e.LogLikelihood = r.can.logLikelihood(e, p.P)
 	if p.f.full != nil {
 		e.LogDet = p.f.full.LogDet()
 	}

@@ -30,7 +30,7 @@ type Rows struct {
 	First   int       // index of the block's first row in the source
 	N, D    int       // rows and columns of the block
 	Stride  int       // distance in X between the starts of two rows, at least D
-	X       []float64 // row-major: row i is X[i*Stride : i*Stride+D]
+	X       []float64 // row-major: row i is X[i*Stride : i*Stride+D]; NaN is a missing value
 	Weights []float64 // frequency weights, length N; nil when every row weighs 1
 }
 
@@ -79,26 +79,60 @@ func FromMatrix(x mat.Matrix) (*Table, error) {
 // used in place, any other floating-point type is converted once. Errors as
 // [FromMatrix], and for a length other than rows·d.
 func FromSlice[T constraints.Float](x []T, rows, d int) (*Table, error) {
+	flat, err := flatten(x, rows, d)
+	if err != nil {
+		return nil, err
+	}
+	return newTable(flat, rows, d, d)
+}
+
+func flatten[T constraints.Float](x []T, rows, d int) ([]float64, error) {
 	if rows < 0 || d < 0 || len(x) != rows*d {
 		return nil, fmt.Errorf("framework: %d numbers cannot be a table of %d rows and %d columns", len(x), rows, d)
 	}
 	if flat, ok := any(x).([]float64); ok {
-		return newTable(flat, rows, d, d)
+		return flat, nil
 	}
 	flat := make([]float64, len(x))
 	for i, v := range x {
 		flat[i] = float64(v)
 	}
-	return newTable(flat, rows, d, d)
+	return flat, nil
+}
+
+// FromIncomplete makes a Table as [FromSlice] does, in which NaN stands for a missing
+// value. Models that cannot do without a value refuse it with an error that names the
+// row and the column.
+func FromIncomplete[T constraints.Float](x []T, rows, d int) (*Table, error) {
+	flat, err := flatten(x, rows, d)
+	if err != nil {
+		return nil, err
+	}
+	return newIncomplete(flat, rows, d, d)
 }
 
 func newTable(x []float64, rows, d, stride int) (*Table, error) {
+	t, err := newIncomplete(x, rows, d, stride)
+	if err != nil {
+		return nil, err
+	}
+	for i := range rows {
+		for j, v := range x[i*stride : i*stride+d] {
+			if math.IsNaN(v) {
+				return nil, fmt.Errorf("framework: row %d, column %d is %v: remove the row or the column, or fill the entry in", i+1, j+1, v)
+			}
+		}
+	}
+	return t, nil
+}
+
+func newIncomplete(x []float64, rows, d, stride int) (*Table, error) {
 	if rows == 0 || d == 0 {
 		return nil, fmt.Errorf("framework: a table of %d rows and %d columns holds no data", rows, d)
 	}
 	for i := range rows {
 		for j, v := range x[i*stride : i*stride+d] {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
+			if math.IsInf(v, 0) {
 				return nil, fmt.Errorf("framework: row %d, column %d is %v: remove the row or the column, or fill the entry in", i+1, j+1, v)
 			}
 		}

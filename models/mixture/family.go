@@ -48,6 +48,8 @@ type Exponential interface {
 	// Natural puts η(ξ) into eta (length S) and returns ψ(ξ). All are finite: a
 	// probability of 0 counts as 1e-300.
 	Natural(xi, eta []float64) (partition float64)
+	// Expect puts E[T(x)] of a unit of exposure into t (length S): the mean value parameters.
+	Expect(xi, t []float64)
 	// Information puts the diagonal of the Fisher information of a unit of exposure into
 	// diag (length Free), in coordinates without units in which it is diagonal.
 	Information(xi, diag []float64)
@@ -256,6 +258,8 @@ type factor interface {
 	// information appends the unit information of each cell to dst, memory reused.
 	information(xi []float64, w *whole, dst []laplace.Block) []laplace.Block
 	names(columns []string) []string
+	// contrast puts the divergence of each column from the whole table's into dst.
+	contrast(xi, whole, dst []float64)
 	deviations(xi, sums, dst []float64)
 	sample(xi []float64, rng *rand.Rand, x []float64)
 	conjugate(p prior.Prior, w *whole) (conjugate, error)

@@ -69,6 +69,8 @@ func (s *Statistics) tilted(tilt *laplace.Tilt) {
 	}
 }
 
+var nan = math.NaN()
+
 // least stands for a probability of 0, so that no logarithm is infinite.
 const least = 1e-300
 
@@ -111,7 +113,7 @@ func (m Model) LogJoint(s *Statistics, p *Parameters) float64 {
 	for k, n := range s.Nk {
 		score := at(s.score, k, pl.score)
 		if err := pl.natural(p.component(k, pl), score); err != nil {
-			return math.NaN() // the engine reports it
+			return nan // the engine reports it
 		}
 		sum += n*logOf(p.Weights[k]) + pl.total(score, at(s.Sums, k, pl.sums), at(s.Anchor, k, pl.anchor))
 	}
@@ -121,8 +123,11 @@ func (m Model) LogJoint(s *Statistics, p *Parameters) float64 {
 // Shape counts K − 1 weights, shared parameters such as a tied covariance, and D_ξ a
 // component.
 func (m Model) Shape(p *Parameters) framework.Shape {
-	pl := m.mustPlan(p)
-	return framework.Shape{K: p.K, Component: p.K * pl.free, Shared: p.K - 1 + pl.shared}
+	return m.shape(m.mustPlan(p), p.K)
+}
+
+func (Model) shape(pl *plan, k int) framework.Shape {
+	return framework.Shape{K: k, Component: k * pl.free, Shared: k - 1 + pl.shared}
 }
 
 // ---- Curvature

@@ -14,7 +14,8 @@ type Parameters struct {
 	Components []float64 // K×P row-major: what [Model.Names] names, in the user's units
 	Whole      *Whole    // the table as one component
 
-	plan *plan
+	plan  *plan
+	bayes *bayes // of MAP
 }
 
 // Whole is the table as one component: the scale of its columns, which the unit-free

@@ -15,7 +15,6 @@ import (
 type plan struct {
 	parts []part
 	layout
-	features int
 }
 
 // part is a factor with the places where its numbers begin.

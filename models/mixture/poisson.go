@@ -53,6 +53,9 @@ func (Poisson) Natural(xi, eta []float64) float64 {
 	return xi[0]
 }
 
+// Expect is λ.
+func (Poisson) Expect(xi, t []float64) { t[0] = xi[0] }
+
 // Information is 1.
 func (Poisson) Information(_, diag []float64) { diag[0] = 1 }
 

@@ -20,12 +20,12 @@ type Statistics struct {
 	Anchor []float64 // K×A, the same in every shard
 	Loss   []float64 // −Σ_n w_n ln(1 − q_nk): what ln p(X) would lose at once without component k
 
-	plan   *plan
-	log    []float64 // K, logarithms of the weights, or what stands for them
-	score  []float64 // K×C
-	counts []float64 // K×cells, of the tilt
-	r      []float64 // responsibilities of a chunk of rows
-	seen   []observed
+	plan  *plan
+	log   []float64 // K, logarithms of the weights, or what stands for them
+	score []float64 // K×C
+	hyper []float64 // K×H, of MAP
+	r     []float64 // responsibilities of a chunk of rows
+	seen  []observed
 }
 
 func newStatistics(pl *plan, k int) *Statistics {

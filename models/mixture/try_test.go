@@ -3,9 +3,9 @@ package mixture_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
-	"math/rand/v2"
 
 	"github.com/stretchr/testify/require"
 
@@ -48,16 +48,29 @@ func TestTry2(t *testing.T) {
 		rng := rand.New(rand.NewPCG(draw, 7))
 		n, d, k := 20000, 5, 6
 		mean := make([]float64, k*d)
-		for i := range mean { mean[i] = 2.5 * rng.NormFloat64() }
+		for i := range mean {
+			mean[i] = 2.5 * rng.NormFloat64()
+		}
 		w := make([]float64, k)
 		sum := 0.0
-		for i := range w { for range 5 { w[i] += rng.ExpFloat64() }; sum += w[i] }
+		for i := range w {
+			for range 5 {
+				w[i] += rng.ExpFloat64()
+			}
+			sum += w[i]
+		}
 		x := make([]float64, 0, n*d)
 		for range n {
 			u := rng.Float64() * sum
 			c := 0
-			for c = range w { if u -= w[c]; u < 0 { break } }
-			for j := range d { x = append(x, mean[c*d+j]+rng.NormFloat64()) }
+			for c = range w {
+				if u -= w[c]; u < 0 {
+					break
+				}
+			}
+			for j := range d {
+				x = append(x, mean[c*d+j]+rng.NormFloat64())
+			}
 		}
 		tab, _ := framework.FromSlice(x, n, d)
 		for seed := range uint64(3) {

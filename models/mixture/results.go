@@ -1,0 +1,174 @@
+package mixture
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/latent-go/latent/framework"
+)
+
+// Labels assigns each row to its most probable component, the first of equals, from
+// responsibilities rows×K.
+func Labels(responsibilities []float64, k int) []int {
+	labels := make([]int, len(responsibilities)/k)
+	for i := range labels {
+		row := at(responsibilities, i, k)
+		for j, q := range row {
+			if q > row[labels[i]] {
+				labels[i] = j
+			}
+		}
+	}
+	return labels
+}
+
+// Sample draws n rows from the mixture, n×D row-major, and the component of each.
+func (m Model) Sample(p *Parameters, n int, rng *rand.Rand) (x []float64, labels []int, err error) {
+	pl, err := m.plan(p)
+	if err != nil {
+		return nil, nil, err
+	}
+	x, labels = make([]float64, n*p.D), make([]int, n)
+	for i := range labels {
+		u := rng.Float64()
+		for k, w := range p.Weights {
+			if w > 0 {
+				labels[i] = k // the last of positive weight, should rounding leave u above 0
+			}
+			if u -= w; u < 0 {
+				break
+			}
+		}
+		row, xi := at(x, i, p.D), p.component(labels[i], pl)
+		for j := range pl.parts {
+			f := &pl.parts[j]
+			f.sample(f.ofParams(xi), rng, row[f.at.columns:][:f.size.columns])
+		}
+	}
+	return x, labels, nil
+}
+
+// Names names the P numbers of a component, given the names of the D columns.
+func (m Model) Names(p *Parameters, columns []string) ([]string, error) {
+	pl, err := m.plan(p)
+	if err != nil {
+		return nil, err
+	}
+	if len(columns) != pl.columns {
+		return nil, fmt.Errorf("mixture: %d names for %d columns", len(columns), pl.columns)
+	}
+	var names []string
+	for i := range pl.parts {
+		f := &pl.parts[i]
+		names = append(names, f.names(columns[f.at.columns:][:f.size.columns])...)
+	}
+	return names, nil
+}
+
+// StandardErrors are those of the numbers of [Parameters].Components, K×P, and of the
+// weights, K. They come from F, the Hessian of the complete data averaged under q (paper G,
+// Proposition 9: the posterior of Π tends to N(Π̄, F⁻¹/N)): the square roots of the
+// diagonal of (N F)⁻¹ in the parameters as they are reported. They know of no
+// uncertainty about Z, and are too small where components overlap; in the same sense, a
+// weight's is √(β(1−β)/N). s are the statistics that p was maximised from.
+func (m Model) StandardErrors(s *Statistics, p *Parameters) (components, weights []float64, err error) {
+	pl, err := m.plan(p)
+	if err != nil {
+		return nil, nil, err
+	}
+	components, weights = make([]float64, len(p.Components)), make([]float64, p.K)
+	for k := range p.K {
+		weights[k] = math.Sqrt(p.Weights[k] * (1 - p.Weights[k]) / s.N)
+		for i := range pl.parts {
+			f := &pl.parts[i]
+			f.deviations(f.ofParams(p.component(k, pl)), f.ofSums(at(s.Sums, k, pl.sums)), f.ofParams(at(components, k, pl.params)))
+		}
+	}
+	return components, weights, nil
+}
+
+// A Contrast says how much a column of a component differs from the same column of the
+// table: the Kullback–Leibler divergence of the column's distribution in the component
+// from that in the table, in nats a row.
+type Contrast struct {
+	Column     int
+	Divergence float64
+}
+
+// Characteristic lists the columns of component k, the most characteristic first. A group
+// of columns that a family describes together has one divergence, except that each column
+// of a Gaussian has that of its marginal distribution.
+func (m Model) Characteristic(p *Parameters, k int) ([]Contrast, error) {
+	pl, err := m.plan(p)
+	if err != nil {
+		return nil, err
+	}
+	if k < 0 || k >= p.K {
+		return nil, fmt.Errorf("mixture: there is no component %d: they are 0 to %d", k, p.K-1)
+	}
+	divergence := make([]float64, pl.columns)
+	for i := range pl.parts {
+		f := &pl.parts[i]
+		f.contrast(f.ofParams(p.component(k, pl)), f.ofParams(p.Whole.Parameters), divergence[f.at.columns:][:f.size.columns])
+	}
+	list := make([]Contrast, len(divergence))
+	for j, d := range divergence {
+		list[j] = Contrast{j, d}
+	}
+	slices.SortStableFunc(list, func(a, b Contrast) int { return cmp.Compare(b.Divergence, a.Divergence) })
+	return list, nil
+}
+
+// normalDivergence is KL(N(m,v)‖N(m0,v0)).
+func normalDivergence(m, v, m0, v0 float64) float64 {
+	r, z := v/v0, m-m0
+	return max(0, (r-1-math.Log(r)+z*z/v0)/2)
+}
+
+func (g gaussian) contrast(xi, whole, dst []float64) {
+	mean, cov := g.split(xi, 0)
+	mean0, cov0 := g.split(whole, 0)
+	for a := range dst {
+		dst[a] = normalDivergence(mean[a], cov[a*g.d+a], mean0[a], cov0[a*g.d+a])
+	}
+}
+
+func (g diagonal) contrast(xi, whole, dst []float64) {
+	for a := range dst {
+		dst[a] = normalDivergence(xi[a], xi[g.d+a], whole[a], whole[g.d+a])
+	}
+}
+
+func (g spherical) contrast(xi, whole, dst []float64) {
+	for a := range dst {
+		dst[a] = normalDivergence(xi[a], xi[g.d], whole[a], whole[g.d])
+	}
+}
+
+// contrast is (η−η₀)·E[T] − (ψ−ψ₀).
+func (l linear) contrast(xi, whole, dst []float64) {
+	eta, eta0, mean := make([]float64, l.s), make([]float64, l.s), make([]float64, l.s)
+	for c := range l.cells {
+		psi := l.Natural(l.params(xi, c), eta)
+		psi0 := l.Natural(l.params(whole, c), eta0)
+		l.Expect(l.params(xi, c), mean)
+		d := psi0 - psi
+		for s, t := range mean {
+			if t != 0 {
+				d += t * (eta[s] - eta0[s])
+			}
+		}
+		for j := range l.width {
+			dst[c*l.width+j] = max(0, d)
+		}
+	}
+}
+
+var (
+	_ framework.LogProber[framework.Rows, *Parameters] = Model{}
+	_ framework.Assigner[framework.Rows, *Parameters]  = Model{}
+	_ framework.Assigner[framework.Rows, *Posterior]   = Variational{}
+)
