@@ -145,25 +145,32 @@ func newIncomplete(x []float64, rows, d, stride int) (*Table, error) {
 // and in N. Fractions are allowed, and a weight of 0 leaves the row out. A
 // negative or non-finite weight, or a sum that is not positive, is an error.
 func (t *Table) WithWeights(w []float64) (*Table, error) {
-	if len(w) != t.rows {
-		return nil, fmt.Errorf("framework: %d weights for %d rows", len(w), t.rows)
-	}
-	sum := 0.0
-	for i, v := range w {
-		if !(v >= 0) || math.IsInf(v, 0) {
-			return nil, fmt.Errorf("framework: the weight of row %d is %v: weights are finite and not negative", i+1, v)
-		}
-		sum += v
-	}
-	if sum == 0 || math.IsInf(sum, 0) {
-		return nil, fmt.Errorf("framework: the weights sum to %v: at least one row needs a positive weight", sum)
-	}
-	if sum < 1.5 && t.rows > 1 {
-		return nil, fmt.Errorf("framework: the weights sum to %v, which would be N: weights are frequencies; multiply normalised ones by the number of rows", sum)
+	if err := checkWeights(w, t.rows); err != nil {
+		return nil, err
 	}
 	weighted := *t
 	weighted.weights = w
 	return &weighted, nil
+}
+
+func checkWeights(w []float64, rows int) error {
+	if len(w) != rows {
+		return fmt.Errorf("framework: %d weights for %d rows", len(w), rows)
+	}
+	sum := 0.0
+	for i, v := range w {
+		if !(v >= 0) || math.IsInf(v, 0) {
+			return fmt.Errorf("framework: the weight of row %d is %v: weights are finite and not negative", i+1, v)
+		}
+		sum += v
+	}
+	if sum == 0 || math.IsInf(sum, 0) {
+		return fmt.Errorf("framework: the weights sum to %v: at least one row needs a positive weight", sum)
+	}
+	if sum < 1.5 && rows > 1 {
+		return fmt.Errorf("framework: the weights sum to %v, which would be N: weights are frequencies; multiply normalised ones by the number of rows", sum)
+	}
+	return nil
 }
 
 // Rows is the number of rows.

@@ -22,7 +22,7 @@ type bayes struct {
 	priors []conjugate
 }
 
-func newBayes(pl *plan, p prior.Prior, weights prior.Dirichlet, w *Whole) (*bayes, error) {
+func newBayes(pl *plan, p prior.Prior, weights prior.Dirichlet) (*bayes, error) {
 	if weights == (prior.Dirichlet{}) {
 		weights.Alpha = 1
 	}
@@ -34,7 +34,7 @@ func newBayes(pl *plan, p prior.Prior, weights prior.Dirichlet, w *Whole) (*baye
 			return nil, err
 		}
 	}
-	list, err := pl.conjugates(p, w)
+	list, err := pl.conjugates(p)
 	return &bayes{pl, weights.Alpha, list}, err
 }
 
@@ -84,6 +84,12 @@ func (m MAP) Init(ctx context.Context, src framework.Source[framework.Rows], k i
 	if err != nil {
 		return nil, err
 	}
+	return m.begin(p)
+}
+
+// begin gives starting parameters their prior.
+func (m MAP) begin(p *Parameters) (*Parameters, error) {
+	var err error
 	p.bayes, err = m.bayes(p)
 	if err == nil && p.bayes.alpha < 1 {
 		err = fmt.Errorf("mixture: the weights' posterior has no mode with Dirichlet(%v): take Alpha ≥ 1, or variational Bayes", p.bayes.alpha)
@@ -99,7 +105,7 @@ func (m MAP) bayes(p *Parameters) (*bayes, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newBayes(pl, m.Prior, m.Weights, p.Whole)
+	return newBayes(pl, m.Prior, m.Weights)
 }
 
 // Maximize is the mode of the posterior given the statistics.
@@ -187,7 +193,7 @@ func (m Variational) bayes(p *Posterior) (*bayes, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newBayes(pl, m.Prior, m.Weights, p.Whole)
+	return newBayes(pl.attach(p.Whole), m.Prior, m.Weights)
 }
 
 // mustBayes is bayes where the posterior comes from Init.
@@ -201,16 +207,20 @@ func (m Variational) mustBayes(p *Posterior) *bayes {
 
 // Init starts as [Model] does.
 func (m Variational) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*Posterior, error) {
-	w, pl, err := m.model().summarize(ctx, src)
+	return initVariational(ctx, m, src, denseOf, k, rng)
+}
+
+func initVariational[B any, D block](ctx context.Context, m Variational, src framework.Source[B], as func(B) D, k int, rng *rand.Rand) (*Posterior, error) {
+	w, pl, err := summarize(ctx, m.model(), src, as)
 	if err != nil {
 		return nil, err
 	}
-	s, err := m.model().begin(ctx, src, w, pl, k, rng)
+	s, err := begin(ctx, m.model(), src, as, w, pl, k, rng)
 	if err != nil {
 		return nil, err
 	}
 	p := &Posterior{K: k, D: pl.columns, Whole: w}
-	if p.bayes, err = newBayes(pl, m.Prior, m.Weights, w); err != nil {
+	if p.bayes, err = newBayes(pl, m.Prior, m.Weights); err != nil {
 		return nil, err
 	}
 	return m.Maximize(s, p, nil)
@@ -249,7 +259,7 @@ func (b *bayes) expect(p *Posterior, s *Statistics) error {
 
 // Infer adds the rows of a block.
 func (Variational) Infer(rows framework.Rows, _ *Posterior, s *Statistics) (float64, error) {
-	return s.infer(rows)
+	return infer(s, dense{rows})
 }
 
 // Maximize adds the statistics to the prior.
@@ -300,7 +310,7 @@ func (m Variational) Responsibilities(rows framework.Rows, p *Posterior, dst []f
 	if err := m.Prepare(p, nil, s); err != nil {
 		return nil, err
 	}
-	_, r, err := s.judge(rows, nil, dst)
+	_, r, err := judge(s, dense{rows}, nil, dst)
 	return r, err
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/latent-go/latent/prior"
 )
 
-// A Family is what the components of a mixture are made of. It is an [Exponential]
+// A Family is what the components of a mixture are made of. It is an [ExponentialFamily]
 // family, a [Gaussian], or a [Product] of families.
 type Family interface {
 	// Name is how users write the family, such as "poisson".
@@ -21,7 +21,7 @@ type Family interface {
 	Columns() int
 }
 
-// An Exponential family has densities
+// An ExponentialFamily has densities
 //
 //	ln p(x|ξ) = ln h(x) + η(ξ)·T(x) − e(x) ψ(ξ),
 //
@@ -29,7 +29,7 @@ type Family interface {
 // engine needs follows from the methods; a new family is one file (docs/theory/mixtures.md,
 // section 3). Slices have the length that the method's comment gives, and belong to the
 // caller. Implementations hold no state: goroutines share them.
-type Exponential interface {
+type ExponentialFamily interface {
 	Family
 	// Support says in words which values there are, such as "the counts 0, 1, 2, …".
 	Support() string
@@ -67,7 +67,7 @@ type Exponential interface {
 	Conjugate(p prior.Prior, whole []float64) (Conjugate, error)
 }
 
-// A Conjugate prior of an [Exponential] family, in the general form of paper K, A.2. A
+// A Conjugate prior of an [ExponentialFamily] family, in the general form of paper K, A.2. A
 // posterior is known by its pseudo-counts h = (ν, τ), 1+S numbers: the prior's own plus
 // the sums of exposures and of T(x); its density is ∝ exp(η·τ − νψ) in the natural
 // parameters.
@@ -138,7 +138,7 @@ func (o Of) Columns() int { return o.Width }
 
 // errNotFamily says that a Family is none that the package can compute with.
 func errNotFamily(f Family) error {
-	return fmt.Errorf("mixture: %T is neither an Exponential family nor one of this package", f)
+	return fmt.Errorf("mixture: %T is neither an ExponentialFamily nor one of this package", f)
 }
 
 // factors lists what a family is made of on d columns.
@@ -167,7 +167,7 @@ func factors(f Family, d int) ([]factor, error) {
 		return factors(f.Family, d)
 	case Gaussian:
 		return f.factors(d)
-	case Exponential:
+	case ExponentialFamily:
 		c := f.Columns()
 		if c < 1 || d < c || d%c != 0 {
 			return nil, fmt.Errorf("mixture: %s takes %d columns at a time, and there are %d", f.Name(), c, d)
@@ -199,7 +199,7 @@ func independent(f Family) bool {
 	switch f := f.(type) {
 	case Gaussian:
 		return f.Covariance == Diagonal
-	case Exponential:
+	case ExponentialFamily:
 		return f.Columns() == 1
 	}
 	return false
@@ -301,4 +301,6 @@ type observed struct {
 	e        []float64 // n×cells exposures, where not complete
 	t        []float64 // n×S statistics, of exponential families
 	base     []float64 // ln h(x) of each row; nil where it is 0
+	sparse   bool      // of rows in compressed form, with one number of t an entry and e as scratch
+	entries  framework.SparseRows
 }

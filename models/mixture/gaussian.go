@@ -33,6 +33,8 @@ func (c Covariance) String() string {
 	return covarianceNames[c]
 }
 
+var gaussianNames = [...]string{"gaussian", "gaussian-tied", "gaussian-diagonal", "gaussian-spherical"}
+
 // Gaussian is the normal distribution, in coordinates (μ, vech Σ) after a linear map that
 // gives the table covariance I (Full, Tied), each column variance 1 (Diagonal), or the
 // columns a mean variance of 1 (Spherical). The parameters of a component are its mean
@@ -41,10 +43,10 @@ type Gaussian struct{ Covariance Covariance }
 
 // Name is "gaussian", with the form of the covariance where it is not full.
 func (g Gaussian) Name() string {
-	if g.Covariance == Full {
-		return "gaussian"
+	if g.Covariance < 0 || int(g.Covariance) >= len(gaussianNames) {
+		return "gaussian-" + g.Covariance.String()
 	}
-	return "gaussian-" + g.Covariance.String()
+	return gaussianNames[g.Covariance]
 }
 
 // Columns is 0: a Gaussian takes all.
@@ -73,16 +75,18 @@ type gaussian struct {
 	tied bool
 }
 
-func (g gaussian) name() string {
+func (g gaussian) form() Covariance {
 	if g.tied {
-		return Gaussian{Tied}.Name()
+		return Tied
 	}
-	return Gaussian{}.Name()
+	return Full
 }
+
+func (g gaussian) name() string { return Gaussian{g.form()}.Name() }
 
 func (g gaussian) layout() layout {
 	d, v := g.d, g.d*(g.d+1)/2
-	l := layout{columns: d, cells: 1, free: d + v, sums: 1 + d + d*d, anchor: d, score: 1 + d + d*d, params: d + d*d, hyper: 2 + d + d*d, features: d}
+	l := layout{columns: d, cells: 1, free: d + v, sums: 1 + d + d*d, anchor: d, score: 1 + d + d*d, params: d + d*d, hyper: 3 + d + d*d, features: d}
 	if g.tied {
 		l.free, l.shared = d, v
 	}
@@ -95,18 +99,18 @@ func (g gaussian) split(v []float64, skip int) (location, matrix []float64) {
 }
 
 func (g gaussian) observe(b framework.Rows, at, first, n int, o *observed) error {
-	return see(b, at, first, n, g.d, g.name(), o)
+	return see(b, at, first, n, g.d, g.form(), o)
 }
 
 // see points o at the rows of a Gaussian factor, which must be complete and finite.
-func see(b framework.Rows, at, first, n, d int, name string, o *observed) error {
+func see(b framework.Rows, at, first, n, d int, form Covariance, o *observed) error {
 	*o = observed{n: n, rows: b, at: at, first: first, complete: true, t: o.t}
 	for i := range n {
 		for j, v := range b.Row(first + i)[at : at+d] {
 			if v-v != 0 {
 				problem := fmt.Sprintf("is %v", v)
 				if math.IsNaN(v) {
-					problem = "is missing: " + name + " needs complete rows; take a diagonal covariance, or leave the row out"
+					problem = "is missing: " + Gaussian{form}.Name() + " needs complete rows; take a diagonal covariance, or leave the row out"
 				}
 				return fmt.Errorf("row %d: %w", b.First+first+i+1, &framework.ColumnError{Column: at + j, Problem: problem})
 			}
@@ -191,6 +195,10 @@ func (g gaussian) features(o *observed, w *whole, dst []float64, width, at int) 
 // component is nothing but rounding.
 const vanishing = 1e-13
 
+// dependence is the share of a column's variance that must be left when the columns before
+// it are known: below, whether a Cholesky factorisation succeeds is a matter of rounding.
+const dependence = 1e-11
+
 func (g gaussian) estimate(sums, anchor []float64, w *whole, xi []float64) error {
 	n, d := sums[0], g.d
 	if !(n > 0) {
@@ -205,7 +213,10 @@ func (g gaussian) estimate(sums, anchor []float64, w *whole, xi []float64) error
 		}
 	}
 	linalg.Mirror(d, cov)
-	if g.tied && w != nil {
+	switch {
+	case w == nil:
+		return g.varied(mean, cov)
+	case g.tied:
 		return nil // pool judges
 	}
 	return g.regular(cov, w)
@@ -214,53 +225,68 @@ func (g gaussian) estimate(sums, anchor []float64, w *whole, xi []float64) error
 var errEmpty = fmt.Errorf("mixture: no rows: %w; lower K", framework.ErrDegenerate)
 
 // regular says what makes a covariance singular to working precision: a column whose
-// variance vanishes beside that in the table, or that the columns before it determine.
+// variance vanishes beside that in the table, or that the others determine.
 func (g gaussian) regular(cov []float64, w *whole) error {
-	d := g.d
-	for a := range d {
-		v, total := cov[a*d+a], math.Inf(1)
-		if w != nil {
-			_, all := g.split(w.xi, 0)
-			total = all[a*d+a]
-			if v > vanishing*total {
-				continue
-			}
+	_, all := g.split(w.xi, 0)
+	for a := range g.d {
+		if !(cov[a*g.d+a] > vanishing*all[a*g.d+a]) {
 			return collapsed(a)
 		}
-		if !(v > 0) {
+	}
+	if _, ok := g.independent(cov); !ok {
+		return singular()
+	}
+	return nil
+}
+
+// varied says which column of the table leaves it without a regular covariance.
+func (g gaussian) varied(mean, cov []float64) error {
+	for a := range g.d {
+		if constant(mean[a], cov[a*g.d+a]) {
 			return &framework.ColumnError{Column: a, Problem: "is constant: drop it"}
 		}
 	}
-	u := make([]float64, d*d)
-	copy(u, cov)
-	for a := range d { // units do not matter to correlations
-		for c := range d {
-			u[a*d+c] /= math.Sqrt(cov[a*d+a]) * math.Sqrt(cov[c*d+c])
-		}
-	}
-	if _, ok := linalg.NewCholesky(d, u); !ok {
-		return g.dependent(d-1, w)
-	}
-	for a := range d {
-		if !(u[a*d+a]*u[a*d+a] > 1e-13) {
-			return g.dependent(a, w)
-		}
+	if a, ok := g.independent(cov); !ok {
+		return &framework.ColumnError{Column: a, Problem: "is a linear combination of other columns: drop it, or take a diagonal covariance"}
 	}
 	return nil
+}
+
+// constant says that the standard deviation of a column of the table is below the rounding
+// of its values: sums over equal numbers leave some of it.
+func constant(mean, variance float64) bool {
+	return !(math.Sqrt(variance) > 1e-16*math.Abs(mean))
+}
+
+// independent factorises the covariance, whose strictly lower triangle is scratch
+// meanwhile, and looks at the share of each column's variance that those before it do not
+// determine: units do not matter to it. It returns the first column of which none is left.
+func (g gaussian) independent(cov []float64) (column int, ok bool) {
+	d := g.d
+	defer linalg.Mirror(d, cov)
+	for a := range d {
+		row, v := cov[a*d:a*d+a], cov[a*d+a]
+		rest := v - linalg.Dot(row, row)
+		if !(rest > dependence*v) {
+			return a, false
+		}
+		root := math.Sqrt(rest)
+		for c := a + 1; c < d; c++ {
+			cov[c*d+a] = (cov[a*d+c] - linalg.Dot(cov[c*d:c*d+a], row)) / root
+		}
+	}
+	return 0, true
 }
 
 func collapsed(column int) error {
 	return fmt.Errorf("%w: it has collapsed: %w; lower K, allow pruning, or give the covariance a prior (MAP)", &framework.ColumnError{Column: column, Problem: "has no variance left in it"}, framework.ErrDegenerate)
 }
 
-func (g gaussian) dependent(column int, w *whole) error {
-	if w == nil {
-		return &framework.ColumnError{Column: column, Problem: "is a linear combination of other columns: drop it, or take a diagonal covariance"}
-	}
+func singular() error {
 	return fmt.Errorf("its covariance is singular: %w; lower K, allow pruning, or give the covariance a prior (MAP)", framework.ErrDegenerate)
 }
 
-// pool averages the covariances, which makes one that all share.
+// pool averages the covariances, which makes one that all share, and judges it.
 func (g gaussian) pool(sums, params table) error {
 	if !g.tied {
 		return nil
@@ -282,11 +308,33 @@ func (g gaussian) pool(sums, params table) error {
 	for i := range shared {
 		shared[i] /= n
 	}
+	for a := range d {
+		if v := shared[a*d+a]; !(v > vanishing*(v+g.between(sums, params, a, n))) {
+			return collapsed(a)
+		}
+	}
+	if _, ok := g.independent(shared); !ok {
+		return singular()
+	}
 	for k := 1; k < params.k; k++ {
 		_, cov := g.split(params.row(k, d+d*d), 0)
 		copy(cov, shared)
 	}
 	return nil
+}
+
+// between is the variance of a column's means: with that within the components it makes
+// the variance in the table.
+func (g gaussian) between(sums, params table, column int, n float64) float64 {
+	mean, spread := 0.0, 0.0
+	for k := range params.k {
+		mean += sums.data[k*sums.stride] / n * params.data[k*params.stride+column]
+	}
+	for k := range params.k {
+		shift := params.data[k*params.stride+column] - mean
+		spread += sums.data[k*sums.stride] / n * shift * shift
+	}
+	return spread
 }
 
 func (g gaussian) natural(xi, score []float64) error {

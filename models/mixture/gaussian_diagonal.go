@@ -81,17 +81,21 @@ func (g diagonal) addSums(o *observed, r []float64, anchors, sums table) {
 			total += w
 			for a, v := range o.row(i, g.d) {
 				v -= anchor[a]
-				wv := w * v
 				if v != v {
-					n[a] -= w
 					continue
 				}
+				if !o.complete {
+					n[a] += w
+				}
+				wv := w * v
 				first[a] += wv
 				second[a] += wv * v
 			}
 		}
-		for a := range n {
-			n[a] += total
+		if o.complete {
+			for a := range n {
+				n[a] += total
+			}
 		}
 	}
 }
@@ -115,7 +119,7 @@ func (g diagonal) estimate(sums, anchor []float64, w *whole, xi []float64) error
 		shift := first[a] / n[a]
 		xi[a], xi[g.d+a] = anchor[a]+shift, second[a]/n[a]-shift*shift
 		switch v := xi[g.d+a]; {
-		case w == nil && !(v > 0):
+		case w == nil && constant(xi[a], v):
 			return &framework.ColumnError{Column: a, Problem: "is constant: drop it"}
 		case w != nil && !(v > vanishing*w.xi[g.d+a]):
 			return collapsed(a)
@@ -170,21 +174,24 @@ func (g diagonal) addWhole(weight float64, w *whole, anchor, sums []float64) {
 func (g diagonal) information(xi []float64, w *whole, dst []laplace.Block) []laplace.Block {
 	for a := range g.d {
 		v := xi[g.d+a] / w.xi[g.d+a]
-		d := reuse(dst, 2)
+		var d laplace.Diagonal
+		dst, d = appendDiagonal(dst, 2)
 		d[0], d[1] = 1/v, 1/(2*v*v)
-		dst = append(dst, d)
 	}
 	return dst
 }
 
-// reuse returns the diagonal block that was at the end of dst before, or a new one.
-func reuse(dst []laplace.Block, size int) laplace.Diagonal {
-	if n := len(dst); n < cap(dst) {
+// appendDiagonal appends a diagonal block, the one that was at that place before where it
+// has the size, and returns its entries to be set.
+func appendDiagonal(dst []laplace.Block, size int) ([]laplace.Block, laplace.Diagonal) {
+	n := len(dst)
+	if n < cap(dst) {
 		if d, ok := dst[:n+1][n].(laplace.Diagonal); ok && len(d) == size {
-			return d
+			return dst[:n+1], d // the same interface value: wrapping d again would allocate
 		}
 	}
-	return make(laplace.Diagonal, size)
+	d := make(laplace.Diagonal, size)
+	return append(dst, d), d
 }
 
 func (g diagonal) names(columns []string) []string {
@@ -228,7 +235,7 @@ func (g spherical) layout() layout {
 }
 
 func (g spherical) observe(b framework.Rows, at, first, n int, o *observed) error {
-	return see(b, at, first, n, g.d, g.name(), o)
+	return see(b, at, first, n, g.d, Spherical, o)
 }
 
 func (g spherical) addScores(o *observed, scores table, r []float64) {
@@ -278,12 +285,21 @@ func (g spherical) estimate(sums, anchor []float64, w *whole, xi []float64) erro
 	}
 	xi[g.d] = v / float64(g.d)
 	switch {
-	case w == nil && !(v > 0):
+	case w == nil && g.constant(xi):
 		return &framework.ColumnError{Column: 0, Problem: "is constant, like all others: there is nothing to fit"}
 	case w != nil && !(xi[g.d] > vanishing*w.xi[g.d]):
 		return collapsed(0)
 	}
 	return nil
+}
+
+// constant says that all columns are: the mean variance is the rounding of the means.
+func (g spherical) constant(xi []float64) bool {
+	largest := 0.0
+	for _, m := range xi[:g.d] {
+		largest = max(largest, math.Abs(m))
+	}
+	return constant(largest, xi[g.d])
 }
 
 func (g spherical) natural(xi, score []float64) error {
@@ -321,13 +337,13 @@ func (g spherical) addWhole(weight float64, w *whole, anchor, sums []float64) {
 
 // information is that of (μ, σ²) with the mean variance of the table as the unit.
 func (g spherical) information(xi []float64, w *whole, dst []laplace.Block) []laplace.Block {
-	d := reuse(dst, g.d+1)
+	dst, d := appendDiagonal(dst, g.d+1)
 	v := xi[g.d] / w.xi[g.d]
 	for a := range g.d {
 		d[a] = 1 / v
 	}
 	d[g.d] = float64(g.d) / (2 * v * v)
-	return append(dst, d)
+	return dst
 }
 
 func (g spherical) names(columns []string) []string {

@@ -1,17 +1,141 @@
 package mixture
 
 import (
-	"errors"
+	"fmt"
+	"math"
+	"slices"
 
+	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/prior"
 )
 
+// The conjugate priors of a Gaussian component: a normal distribution of the mean given
+// the covariance, and an inverse Wishart or inverse gamma distribution of the covariance
+// (package prior has the densities). With data-scaled priors, the default, the posterior
+// follows every change of units that the family's coordinates follow.
+//
+// Reported posterior means of a covariance, Ψ/(ν−D−1), exist only for ν > D + 1; below
+// that Ψ/ν stands in, the inverse of the mean precision.
+
+// conjugate takes prior.NormalInverseWishart or prior.DataScaled, the default. A tied
+// covariance has one inverse Wishart distribution, whatever the number of components.
 func (g gaussian) conjugate(p prior.Prior, w *whole) (conjugate, error) {
-	return nil, errors.New("todo")
+	var niw prior.NormalInverseWishart
+	mean, cov := g.split(w.xi, 0)
+	switch p := p.(type) {
+	case nil:
+		return g.conjugate(prior.DataScaled{}, w)
+	case prior.DataScaled:
+		var err error
+		if niw, err = p.Wishart(mean, cov); err != nil {
+			return nil, err
+		}
+	case prior.NormalInverseWishart:
+		if err := p.Check(); err != nil {
+			return nil, err
+		}
+		if len(p.Mean) != g.d {
+			return nil, fmt.Errorf("mixture: %s of %d columns: the NormalInverseWishart prior has %d means", g.name(), g.d, len(p.Mean))
+		}
+		niw = prior.NormalInverseWishart{Mean: slices.Clone(p.Mean), Kappa: p.Kappa, Nu: p.Nu, Scale: slices.Clone(p.Scale)}
+	default:
+		return nil, wrongGaussianPrior(p, g.name(), prior.DataScaled{}, prior.NormalInverseWishart{})
+	}
+	linalg.Mirror(g.d, niw.Scale) // Check lets rounding pass
+	q, err := newNormalWishart(g, niw)
+	if err != nil {
+		return nil, err
+	}
+	if g.tied {
+		return &tiedNormalWishart{*q}, nil
+	}
+	return q, nil
 }
+
+// conjugate takes prior.NormalInverseGamma, the same for every column and in the user's
+// units, or prior.DataScaled, the default, which is scaled by each column.
 func (g diagonal) conjugate(p prior.Prior, w *whole) (conjugate, error) {
-	return nil, errors.New("todo")
+	q := &diagonalPrior{diagonal: g, of: make([]prior.NormalInverseGamma, g.d)}
+	for a := range q.of {
+		switch p := p.(type) {
+		case nil:
+			q.of[a] = prior.DataScaled{}.InverseGamma(w.xi[a], w.xi[g.d+a])
+		case prior.DataScaled:
+			if err := p.Check(); err != nil {
+				return nil, err
+			}
+			q.of[a] = p.InverseGamma(w.xi[a], w.xi[g.d+a])
+		case prior.NormalInverseGamma:
+			q.of[a] = p
+		default:
+			return nil, wrongGaussianPrior(p, g.name(), prior.DataScaled{}, prior.NormalInverseGamma{})
+		}
+		if err := usable(q.of[a], g.name()); err != nil {
+			return nil, err
+		}
+	}
+	return q, nil
 }
+
+// conjugate takes prior.NormalInverseGamma: μ_j|σ² ~ N(Mean, σ²/Kappa) for every column,
+// and 1/σ² ~ Gamma(Shape, Rate) once. prior.DataScaled, the default, centres each column's
+// mean at its own in the table; Nu, by default the number of columns, counts the degrees
+// of freedom of σ², D a row, and the sum of their squares is the sum of the columns'
+// variances: Shape = Nu/2, Rate = Dσ²/2 with σ² of the table.
 func (g spherical) conjugate(p prior.Prior, w *whole) (conjugate, error) {
-	return nil, errors.New("todo")
+	q := &sphericalPrior{spherical: g, centre: slices.Clone(w.xi[:g.d])}
+	switch p := p.(type) {
+	case nil:
+		return g.conjugate(prior.DataScaled{}, w)
+	case prior.DataScaled:
+		if err := p.Check(); err != nil {
+			return nil, err
+		}
+		if p.Nu == 0 {
+			p.Nu = float64(g.d)
+		}
+		q.of = p.InverseGamma(0, float64(g.d)*w.xi[g.d])
+	case prior.NormalInverseGamma:
+		q.of = p
+		for a := range q.centre {
+			q.centre[a] = p.Mean
+		}
+	default:
+		return nil, wrongGaussianPrior(p, g.name(), prior.DataScaled{}, prior.NormalInverseGamma{})
+	}
+	return q, usable(q.of, g.name())
+}
+
+func wrongGaussianPrior(p prior.Prior, name string, takes ...prior.Prior) error {
+	if _, ok := p.(prior.Jeffreys); ok {
+		return fmt.Errorf("mixture: Jeffreys' prior of a %s component is improper, so that an empty one has no estimate: take %T or %T", name, takes[0], takes[1])
+	}
+	return wrongPrior(p, name, takes...)
+}
+
+// usable is Check, and that the density has a constant in the range of float64.
+func usable(p prior.NormalInverseGamma, name string) error {
+	if err := p.Check(); err != nil {
+		return err
+	}
+	return representable(p.LogNorm(), name)
+}
+
+func representable(logNorm float64, name string) error {
+	if logNorm-logNorm != 0 {
+		return fmt.Errorf("mixture: the prior of %s has hyperparameters beyond the range of float64: its constant is e^%v", name, logNorm)
+	}
+	return nil
+}
+
+// meanDivergence is KL between the normal distributions of a mean of d columns, on the
+// average over the covariance, where quad = E[(m−m₀)ᵀΣ⁻¹(m−m₀)].
+func meanDivergence(d int, kappa, kappa0, quad float64) float64 {
+	ratio := kappa0 / kappa
+	return (float64(d)*(ratio-1-math.Log(ratio)) + kappa0*quad) / 2
+}
+
+// varianceDivergence is KL(q‖p) of the precision, and so of the variance.
+func varianceDivergence(q, p prior.Gamma) float64 {
+	return (q.Shape-p.Shape)*q.ExpectedLog() - (q.Rate-p.Rate)*q.Mean() - (q.LogNorm() - p.LogNorm())
 }

@@ -22,11 +22,11 @@ import (
 // One component's numbers lie in the order: those of exposures, one a cell; then those of
 // T, S a cell.
 type linear struct {
-	Exponential
+	ExponentialFamily
 	cells, s, p, width int
 }
 
-func newLinear(f Exponential, cells int) linear {
+func newLinear(f ExponentialFamily, cells int) linear {
 	return linear{f, cells, f.Statistics(), len(f.Parameters()), f.Columns()}
 }
 
@@ -103,6 +103,10 @@ func (l linear) addScores(o *observed, scores table, r []float64) {
 	} else {
 		linalg.Mul(false, true, 1, linalg.General(o.n, l.cells, o.e), partition, 1, out)
 	}
+	if o.sparse {
+		o.addSparseScores(scores, l.cells, r)
+		return
+	}
 	eta := blas64.General{Rows: k, Cols: width, Stride: scores.stride, Data: scores.data[l.cells:]}
 	linalg.Mul(false, true, 1, linalg.General(o.n, width, o.t), eta, 1, out)
 }
@@ -123,6 +127,10 @@ func (l linear) addSums(o *observed, r []float64, _, sums table) {
 	} else {
 		exposures := blas64.General{Rows: k, Cols: l.cells, Stride: sums.stride, Data: sums.data}
 		linalg.Mul(true, false, 1, weights, linalg.General(o.n, l.cells, o.e), 1, exposures)
+	}
+	if o.sparse {
+		o.addSparseSums(sums, l.cells, r)
+		return
 	}
 	t := blas64.General{Rows: k, Cols: width, Stride: sums.stride, Data: sums.data[l.cells:]}
 	linalg.Mul(true, false, 1, weights, linalg.General(o.n, width, o.t), 1, t)
@@ -181,9 +189,9 @@ func (l linear) addWhole(weight float64, w *whole, _, sums []float64) {
 
 func (l linear) information(xi []float64, _ *whole, dst []laplace.Block) []laplace.Block {
 	for c := range l.cells {
-		d := reuse(dst, l.Free())
+		var d laplace.Diagonal
+		dst, d = appendDiagonal(dst, l.Free())
 		l.Information(l.params(xi, c), d)
-		dst = append(dst, d)
 	}
 	return dst
 }

@@ -22,7 +22,11 @@ func (m Model) plan(p *Parameters) (*plan, error) {
 	if p.plan != nil {
 		return p.plan, nil
 	}
-	return newPlan(m.Family, p.D)
+	pl, err := newPlan(m.Family, p.D)
+	if err != nil {
+		return nil, err
+	}
+	return pl.attach(p.Whole), nil
 }
 
 // mustPlan is plan where the parameters come from Init, which has made one.
@@ -78,7 +82,7 @@ func logOf(p float64) float64 { return math.Log(max(p, least)) }
 
 // Infer adds the rows of a block.
 func (Model) Infer(b framework.Rows, _ *Parameters, s *Statistics) (float64, error) {
-	return s.infer(b)
+	return infer(s, dense{b})
 }
 
 // ---- Global step
@@ -93,7 +97,7 @@ func (m Model) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, error) 
 		}
 		dst.Weights[k] = n / s.N
 	}
-	return dst, pl.estimate(s, p.Whole, dst.Components)
+	return dst, pl.estimate(s, dst.Components)
 }
 
 // like returns dst, or new memory, in the shape of p.
@@ -152,11 +156,10 @@ func (s *Statistics) curvature(pl *plan, p *Parameters, dst laplace.Blocks) lapl
 	}
 	for k := range dst {
 		var xi []float64
-		var w *Whole
 		if p != nil {
-			xi, w = p.component(k, pl), p.Whole
+			xi = p.component(k, pl)
 		}
-		pl.curvature(at(s.Sums, k, pl.sums), s.Nk[k], xi, w, s.N, dst[k].(*curvature))
+		pl.curvature(at(s.Sums, k, pl.sums), s.Nk[k], xi, s.N, dst[k].(*curvature))
 	}
 	return dst
 }
@@ -172,11 +175,11 @@ func (m Model) Relevance(s *Statistics, p *Parameters) (pruning.Directions, erro
 	var block curvature
 	for k, n := range s.Nk {
 		one := &Statistics{K: 1, Sums: at(s.Sums, k, pl.sums), Anchor: at(s.Anchor, k, pl.anchor)}
-		if !(n > 0) || pl.estimate(one, p.Whole, xi) != nil {
+		if !(n > 0) || pl.estimate(one, xi) != nil {
 			values[k] = math.Inf(-1)
 			continue
 		}
-		pl.curvature(one.Sums, n, xi, p.Whole, s.N, &block)
+		pl.curvature(one.Sums, n, xi, s.N, &block)
 		values[k] += s.N*math.Log1p(-min(n/s.N, 1-0x1p-53)) - block.LogDet()/2 - float64(pl.free+1)/2*math.Log(s.N)
 	}
 	return pruning.FromAxes(values), nil
@@ -213,18 +216,5 @@ func (m Model) judge(b framework.Rows, p *Parameters, logProb, r []float64) ([]f
 	if err := m.Prepare(p, nil, s); err != nil {
 		return nil, nil, err
 	}
-	return s.judge(b, logProb, r)
-}
-
-func (s *Statistics) judge(b framework.Rows, logProb, r []float64) ([]float64, []float64, error) {
-	logProb, r = logProb[:0], r[:0]
-	err := s.chunks(b, func(_, n int) {
-		s.scores(n)
-		for i := range n {
-			sum, _ := softmax(at(s.r, i, s.K))
-			logProb = append(logProb, sum+s.base(i))
-		}
-		r = append(r, s.r[:n*s.K]...)
-	})
-	return logProb, r, err
+	return judge(s, dense{b}, logProb, r)
 }

@@ -20,8 +20,9 @@ type plan struct {
 // part is a factor with the places where its numbers begin.
 type part struct {
 	factor
-	size layout
-	at   layout
+	size  layout
+	at    layout
+	whole *whole // the factor's part of the table as one component; nil until that is known
 }
 
 func newPlan(f Family, d int) (*plan, error) {
@@ -32,7 +33,7 @@ func newPlan(f Family, d int) (*plan, error) {
 	p := &plan{}
 	for _, one := range list {
 		l := one.layout()
-		p.parts = append(p.parts, part{one, l, p.layout})
+		p.parts = append(p.parts, part{factor: one, size: l, at: p.layout})
 		p.columns += l.columns
 		p.cells += l.cells
 		p.free += l.cells * l.free // of a component, here
@@ -54,14 +55,19 @@ func (p *part) ofScore(v []float64) []float64  { return v[p.at.score:][:p.size.s
 func (p *part) ofParams(v []float64) []float64 { return v[p.at.params:][:p.size.params] }
 func (p *part) ofHyper(v []float64) []float64  { return v[p.at.hyper:][:p.size.hyper] }
 
-func (p *part) whole(w *Whole) *whole {
-	if w == nil {
-		return nil
+// attach tells the factors of the table as one component.
+func (p *plan) attach(w *Whole) *plan {
+	if w == nil || len(w.Parameters) != p.params || len(w.Sums) != p.sums || len(w.Anchor) != p.anchor {
+		return p
 	}
-	return &whole{p.ofParams(w.Parameters), p.ofSums(w.Sums), p.ofAnchor(w.Anchor)}
+	for i := range p.parts {
+		f := &p.parts[i]
+		f.whole = &whole{f.ofParams(w.Parameters), f.ofSums(w.Sums), f.ofAnchor(w.Anchor)}
+	}
+	return p
 }
 
-// rows cuts a K×n matrix of flat numbers into one component's.
+// at cuts one component's numbers out of a K×n matrix.
 func at(v []float64, k, n int) []float64 { return v[k*n : (k+1)*n] }
 
 // pooled factors have parameters that all components share.
@@ -71,11 +77,11 @@ type pooled interface {
 }
 
 // estimate puts the maximum likelihood parameters of every component into params, K×P.
-func (p *plan) estimate(s *Statistics, w *Whole, params []float64) error {
+func (p *plan) estimate(s *Statistics, params []float64) error {
 	for k := range s.K {
 		for i := range p.parts {
 			f := &p.parts[i]
-			if err := f.estimate(f.ofSums(at(s.Sums, k, p.sums)), f.ofAnchor(at(s.Anchor, k, p.anchor)), f.whole(w), f.ofParams(at(params, k, p.params))); err != nil {
+			if err := f.estimate(f.ofSums(at(s.Sums, k, p.sums)), f.ofAnchor(at(s.Anchor, k, p.anchor)), f.whole, f.ofParams(at(params, k, p.params))); err != nil {
 				return fmt.Errorf("component %d: %w", k+1, shift(err, f.at.columns))
 			}
 		}
@@ -162,7 +168,7 @@ type curvature struct {
 // the unit information is the identity. A cell of which a component has less than one
 // value, the others being missing, counts as one: what is not observed costs nothing, and
 // gains nothing.
-func (p *plan) curvature(sums []float64, nk float64, xi []float64, w *Whole, n float64, dst *curvature) {
+func (p *plan) curvature(sums []float64, nk float64, xi []float64, n float64, dst *curvature) {
 	if dst.counts == nil {
 		dst.counts = make([]float64, p.cells)
 		dst.DirectSum = make(laplace.DirectSum, p.cells)
@@ -175,7 +181,7 @@ func (p *plan) curvature(sums []float64, nk float64, xi []float64, w *Whole, n f
 	for i := range p.parts {
 		f := &p.parts[i]
 		if xi != nil {
-			dst.units = f.information(f.ofParams(xi), f.whole(w), dst.units)
+			dst.units = f.information(f.ofParams(xi), f.whole, dst.units)
 			continue
 		}
 		for range f.size.cells {
@@ -192,7 +198,7 @@ func (p *plan) curvature(sums []float64, nk float64, xi []float64, w *Whole, n f
 }
 
 // conjugates are the priors of the factors.
-func (p *plan) conjugates(pr prior.Prior, w *Whole) ([]conjugate, error) {
+func (p *plan) conjugates(pr prior.Prior) ([]conjugate, error) {
 	list := make([]conjugate, len(p.parts))
 	priors, err := p.split(pr)
 	if err != nil {
@@ -200,7 +206,7 @@ func (p *plan) conjugates(pr prior.Prior, w *Whole) ([]conjugate, error) {
 	}
 	for i := range p.parts {
 		f := &p.parts[i]
-		if list[i], err = f.conjugate(priors[i], f.whole(w)); err != nil {
+		if list[i], err = f.conjugate(priors[i], f.whole); err != nil {
 			return nil, err
 		}
 	}

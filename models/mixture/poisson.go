@@ -27,12 +27,11 @@ func (Poisson) Statistics() int { return 1 }
 
 // Observe takes a count; 2⁵³ is the largest.
 func (Poisson) Observe(x, t []float64) (exposure, base float64, ok bool) {
-	v := x[0]
-	if !(v >= 0) || v != math.Trunc(v) || v > 1<<53 {
+	if !isCount(x[0]) {
 		return 0, 0, false
 	}
-	t[0] = v
-	return 1, -logFactorial(v), true
+	t[0] = x[0]
+	return 1, -logFactorial(x[0]), true
 }
 
 // Parameters is the rate λ.
@@ -47,9 +46,9 @@ func (Poisson) Estimate(n float64, t, xi []float64) error {
 	return nil
 }
 
-// Natural is η = ln λ, ψ = λ.
+// Natural is η = ln λ, ψ = λ; NaN where λ is negative.
 func (Poisson) Natural(xi, eta []float64) float64 {
-	eta[0] = logOf(xi[0])
+	eta[0] = logOfRate(xi[0])
 	return xi[0]
 }
 
@@ -76,50 +75,81 @@ func (Poisson) Sample(xi []float64, rng *rand.Rand, x []float64) {
 	}
 }
 
-// Conjugate takes a prior.Gamma for λ; by default Gamma(1, 1/mean), the exponential
-// distribution with the mean of the column.
-func (Poisson) Conjugate(p prior.Prior, whole []float64) (Conjugate, error) {
-	return gammaOfRate(p, "poisson", prior.Gamma{Shape: 1, Rate: 1 / max(whole[0], 1e-3)})
-}
-
-// gammaPrior is Gamma(τ, ν) for the rate: the density in η = ln λ is ∝ exp(ητ − νλ).
-type gammaPrior struct{ prior.Gamma }
-
-func gammaOfRate(p prior.Prior, name string, otherwise prior.Gamma) (Conjugate, error) {
-	g, err := choose(p, name, otherwise)
-	return gammaPrior{g}, err
-}
-
-// choose takes the prior of the type that a family needs, or its default.
-func choose[T prior.Prior](p prior.Prior, name string, otherwise T) (T, error) {
-	if p == nil {
-		return otherwise, otherwise.Check()
+// Conjugate takes a prior.Gamma for λ, or a prior.Conjugate; by default Gamma(1, 1/mean),
+// the exponential distribution with the mean of the column.
+func (f Poisson) Conjugate(p prior.Prior, whole []float64) (Conjugate, error) {
+	switch own := p.(type) {
+	case prior.Jeffreys:
+		return nil, improper(f, "prior.Gamma with Shape 0.5 and a small Rate")
+	case prior.Conjugate:
+		nu, tau, err := pseudoCounts(own, f)
+		if err != nil {
+			return nil, err
+		}
+		if !(tau[0] > 0) {
+			return nil, noMean(own, f, "a positive number")
+		}
+		p = prior.Gamma{Shape: tau[0], Rate: nu}
 	}
-	own, ok := p.(T)
-	if !ok {
-		return own, wrongPrior(p, name, otherwise)
-	}
-	return own, own.Check()
+	g, err := choose(p, f.Name(), prior.Gamma{Shape: 1, Rate: 1 / max(whole[0], 1e-3)})
+	return poissonPrior{gammaOfPoisson, g}, err
 }
 
-func (g gammaPrior) Prior(h []float64) { h[0], h[1] = g.Rate, g.Shape }
-
-func (gammaPrior) of(h []float64) prior.Gamma { return prior.Gamma{Shape: h[1], Rate: h[0]} }
-
-func (g gammaPrior) LogNorm(h []float64) float64 { return g.of(h).LogNorm() }
-
-func (g gammaPrior) Expected(h, eta []float64) float64 {
-	eta[0] = g.of(h).ExpectedLog()
-	return g.of(h).Mean()
+// poissonPrior is Gamma(τ, ν) for the rate: the density in η = ln λ is ∝ exp(ητ − νλ).
+type poissonPrior struct {
+	gammaOf
+	before prior.Gamma
 }
 
-func (g gammaPrior) Mode(h, xi []float64) (err error) {
-	xi[0], err = g.of(h).Mode()
+func gammaOfPoisson(h []float64) prior.Gamma { return prior.Gamma{Shape: h[1], Rate: h[0]} }
+
+func (p poissonPrior) Prior(h []float64) { h[0], h[1] = p.before.Rate, p.before.Shape }
+
+func (p poissonPrior) Expected(h, eta []float64) float64 {
+	eta[0] = p.gammaOf(h).ExpectedLog()
+	return p.gammaOf(h).Mean()
+}
+
+// gammaOf reads a distribution of a rate off pseudo-counts.
+type gammaOf func(h []float64) prior.Gamma
+
+func (of gammaOf) LogNorm(h []float64) float64 { return of(h).LogNorm() }
+
+func (of gammaOf) Mode(h, xi []float64) (err error) {
+	xi[0], err = of(h).Mode()
 	return err
 }
 
-func (g gammaPrior) LogProb(h, xi []float64) float64 { return g.of(h).LogProb(xi[0]) }
+func (of gammaOf) LogProb(h, xi []float64) float64 { return of(h).LogProb(xi[0]) }
 
-func (g gammaPrior) Mean(h, xi []float64) { xi[0] = g.of(h).Mean() }
+func (of gammaOf) Mean(h, xi []float64) { xi[0] = of(h).Mean() }
 
-func (g gammaPrior) Rand(h []float64, rng *rand.Rand, xi []float64) { xi[0] = g.of(h).Rand(rng) }
+func (of gammaOf) Rand(h []float64, rng *rand.Rand, xi []float64) { xi[0] = of(h).Rand(rng) }
+
+// logOfRate is ln λ; NaN of what is no rate.
+func logOfRate(lambda float64) float64 {
+	if lambda < 0 {
+		return math.NaN()
+	}
+	return logOf(lambda)
+}
+
+// isCount says whether a number is 0, 1, 2, …; from 2⁵³ on they cannot be told apart.
+func isCount(v float64) bool { return v >= 0 && v == math.Trunc(v) && v <= 1<<53 }
+
+// factorials holds ln n! for the counts that are frequent.
+var factorials = func() (table [256]float64) {
+	for n := range table {
+		table[n], _ = math.Lgamma(float64(n) + 1)
+	}
+	return table
+}()
+
+// logFactorial is ln n! for a count n.
+func logFactorial(n float64) float64 {
+	if n < float64(len(factorials)) {
+		return factorials[int(n)]
+	}
+	v, _ := math.Lgamma(n + 1)
+	return v
+}

@@ -33,15 +33,7 @@ func (m Model) Sample(p *Parameters, n int, rng *rand.Rand) (x []float64, labels
 	}
 	x, labels = make([]float64, n*p.D), make([]int, n)
 	for i := range labels {
-		u := rng.Float64()
-		for k, w := range p.Weights {
-			if w > 0 {
-				labels[i] = k // the last of positive weight, should rounding leave u above 0
-			}
-			if u -= w; u < 0 {
-				break
-			}
-		}
+		labels[i] = pick(p.Weights, rng)
 		row, xi := at(x, i, p.D), p.component(labels[i], pl)
 		for j := range pl.parts {
 			f := &pl.parts[j]

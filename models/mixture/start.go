@@ -48,17 +48,28 @@ func StartByName(name string) (Start, error) {
 	return 0, fmt.Errorf("mixture: unknown start %q: choose one of %v", name, startNames)
 }
 
-// sampleRows is how many rows a start looks at.
-const sampleRows = 8192
+// A start looks at sampleRows rows, and where they are wide at fewer: sampleNumbers numbers.
+const (
+	sampleRows    = 8192
+	sampleNumbers = 1 << 24
+)
+
+func sampleSize(d int) int { return max(64, min(sampleRows, sampleNumbers/d)) }
 
 // Init draws starting parameters. It reads the source a few times: for the scale of the
 // columns, to check every value, and for the sample.
 func (m Model) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*Parameters, error) {
-	w, pl, err := m.summarize(ctx, src)
+	return initModel(ctx, m, src, denseOf, k, rng)
+}
+
+func denseOf(b framework.Rows) dense { return dense{b} }
+
+func initModel[B any, D block](ctx context.Context, m Model, src framework.Source[B], as func(B) D, k int, rng *rand.Rand) (*Parameters, error) {
+	w, pl, err := summarize(ctx, m, src, as)
 	if err != nil {
 		return nil, err
 	}
-	s, err := m.begin(ctx, src, w, pl, k, rng)
+	s, err := begin(ctx, m, src, as, w, pl, k, rng)
 	if err != nil {
 		return nil, err
 	}
@@ -67,8 +78,8 @@ func (m Model) Init(ctx context.Context, src framework.Source[framework.Rows], k
 
 // summarize describes the table as one component. Two passes: the second takes its sums
 // about the means that the first has found.
-func (m Model) summarize(ctx context.Context, src framework.Source[framework.Rows]) (*Whole, *plan, error) {
-	d, err := columns(ctx, src)
+func summarize[B any, D block](ctx context.Context, m Model, src framework.Source[B], as func(B) D) (*Whole, *plan, error) {
+	d, err := columns(ctx, src, as)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -76,7 +87,7 @@ func (m Model) summarize(ctx context.Context, src framework.Source[framework.Row
 	if err != nil {
 		return nil, nil, err
 	}
-	rough, err := moments(ctx, src, pl, make([]float64, pl.anchor))
+	rough, err := moments(ctx, src, as, pl, make([]float64, pl.anchor))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -84,7 +95,7 @@ func (m Model) summarize(ctx context.Context, src framework.Source[framework.Row
 		p := &pl.parts[i]
 		p.center(p.ofSums(rough.Sums), p.ofAnchor(rough.Anchor))
 	}
-	s, err := moments(ctx, src, pl, rough.Anchor)
+	s, err := moments(ctx, src, as, pl, rough.Anchor)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -98,31 +109,33 @@ func (m Model) summarize(ctx context.Context, src framework.Source[framework.Row
 			return nil, nil, shift(err, p.at.columns)
 		}
 	}
-	return w, pl, nil
+	return w, pl.attach(w), nil
 }
 
-func columns(ctx context.Context, src framework.Source[framework.Rows]) (int, error) {
+func columns[B any, D block](ctx context.Context, src framework.Source[B], as func(B) D) (int, error) {
 	for b, err := range src.Blocks(ctx) {
-		return b.D, err
+		_, d, _ := as(b).dims()
+		return d, err
 	}
 	return 0, errors.New("mixture: the source has no rows")
 }
 
 // moments sums up all rows in one component about the anchor.
-func moments(ctx context.Context, src framework.Source[framework.Rows], pl *plan, anchor []float64) (*Statistics, error) {
+func moments[B any, D block](ctx context.Context, src framework.Source[B], as func(B) D, pl *plan, anchor []float64) (*Statistics, error) {
 	return framework.Fold(ctx, src, 1,
 		func() (*Statistics, error) {
 			s := newStatistics(pl, 1)
 			copy(s.Anchor, anchor)
 			return s, nil
 		},
-		func(s *Statistics, b framework.Rows) error {
-			return s.chunks(b, func(first, n int) {
+		func(s *Statistics, rows B) error {
+			b := as(rows)
+			return chunks(s, b, func(first, n int) {
 				s.r = linalg.Resize(s.r, n)
 				for i := range n {
-					s.r[i] = b.Weight(first + i)
+					s.r[i] = b.weight(first + i)
 				}
-				s.add(b, first, n)
+				add(s, b, first, n)
 			})
 		},
 		func(into, from *Statistics) error { into.Merge(from); return nil })
@@ -130,8 +143,8 @@ func moments(ctx context.Context, src framework.Source[framework.Rows], pl *plan
 
 // begin returns the statistics of a start: sums over a sample, scaled up to the table,
 // and for each component a few rows' worth of the whole.
-func (m Model) begin(ctx context.Context, src framework.Source[framework.Rows], w *Whole, pl *plan, k int, rng *rand.Rand) (*Statistics, error) {
-	rows, err := sample(ctx, src, pl.columns, rng)
+func begin[B any, D block](ctx context.Context, m Model, src framework.Source[B], as func(B) D, w *Whole, pl *plan, k int, rng *rand.Rand) (*Statistics, error) {
+	rows, err := sample(ctx, src, as, pl.columns, rng)
 	if err != nil {
 		return nil, err
 	}
@@ -139,13 +152,13 @@ func (m Model) begin(ctx context.Context, src framework.Source[framework.Rows], 
 	for j := range k {
 		copy(at(s.Anchor, j, pl.anchor), w.Anchor)
 	}
-	r, err := m.assign(rows, s, w, rng)
+	r, err := m.assign(rows, s, rng)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.chunks(rows, func(first, n int) {
+	if err := chunks(s, dense{rows}, func(first, n int) {
 		s.r = append(s.r[:0], r[first*k:(first+n)*k]...)
-		s.add(rows, first, n)
+		add(s, dense{rows}, first, n)
 	}); err != nil {
 		return nil, err
 	}
@@ -173,26 +186,28 @@ func (s *Statistics) soften(w *Whole) {
 		s.N += weight
 		for i := range s.plan.parts {
 			p := &s.plan.parts[i]
-			p.addWhole(weight, p.whole(w), p.ofAnchor(at(s.Anchor, k, s.plan.anchor)), p.ofSums(at(s.Sums, k, s.plan.sums)))
+			p.addWhole(weight, p.whole, p.ofAnchor(at(s.Anchor, k, s.plan.anchor)), p.ofSums(at(s.Sums, k, s.plan.sums)))
 		}
 	}
 }
 
 // sample draws rows without replacement (reservoir sampling); rows of weight 0 are left out.
-func sample(ctx context.Context, src framework.Source[framework.Rows], d int, rng *rand.Rand) (framework.Rows, error) {
+func sample[B any, D block](ctx context.Context, src framework.Source[B], as func(B) D, d int, rng *rand.Rand) (framework.Rows, error) {
 	out := framework.Rows{D: d, Stride: d}
-	seen := 0
-	for b, err := range src.Blocks(ctx) {
+	seen, most := 0, sampleSize(d)
+	for rows, err := range src.Blocks(ctx) {
 		if err != nil {
 			return out, err
 		}
-		for i := range b.N {
-			if b.Weight(i) == 0 {
+		b := as(rows)
+		n, _, _ := b.dims()
+		for i := range n {
+			if b.weight(i) == 0 {
 				continue
 			}
 			place := seen
-			if seen++; place >= sampleRows {
-				if place = rng.IntN(seen); place >= sampleRows {
+			if seen++; place >= most {
+				if place = rng.IntN(seen); place >= most {
 					continue
 				}
 			}
@@ -201,8 +216,8 @@ func sample(ctx context.Context, src framework.Source[framework.Rows], d int, rn
 				out.X = append(out.X, make([]float64, d)...)
 				out.Weights = append(out.Weights, 0)
 			}
-			copy(out.Row(place), b.Row(i))
-			out.Weights[place] = b.Weight(i)
+			b.copyRow(i, out.Row(place))
+			out.Weights[place] = b.weight(i)
 		}
 	}
 	if err := ctx.Err(); err != nil {
@@ -215,12 +230,12 @@ func sample(ctx context.Context, src framework.Source[framework.Rows], d int, rn
 }
 
 // assign returns the responsibilities of a start times the rows' weights, rows×K.
-func (m Model) assign(rows framework.Rows, s *Statistics, w *Whole, rng *rand.Rand) ([]float64, error) {
-	features, err := s.features(rows, w)
+func (m Model) assign(rows framework.Rows, s *Statistics, rng *rand.Rand) ([]float64, error) {
+	features, err := s.features(rows)
 	if err != nil {
 		return nil, err
 	}
-	if n := distinct(features, rows.N, s.K); n < s.K && rows.N < sampleRows {
+	if n := distinct(features, rows.N, s.K); n < s.K && rows.N < sampleSize(rows.D) {
 		return nil, fmt.Errorf("mixture: %d components for %d distinct rows: choose K up to %d", s.K, n, n)
 	}
 	r := make([]float64, rows.N*s.K)
@@ -254,13 +269,13 @@ func (m Model) assign(rows framework.Rows, s *Statistics, w *Whole, rng *rand.Ra
 // features are the rows in coordinates in which distances mean something: whitened where
 // the family sees all directions, else every column with mean 0 and variance 1, and 0
 // where a value is missing.
-func (s *Statistics) features(rows framework.Rows, w *Whole) ([]float64, error) {
+func (s *Statistics) features(rows framework.Rows) ([]float64, error) {
 	width := s.plan.features
 	x := make([]float64, rows.N*width)
-	err := s.chunks(rows, func(first, n int) {
+	err := chunks(s, dense{rows}, func(first, n int) {
 		for i := range s.plan.parts {
 			p := &s.plan.parts[i]
-			p.features(&s.seen[i], p.whole(w), x[first*width:], width, p.at.features)
+			p.features(&s.seen[i], p.whole, x[first*width:], width, p.at.features)
 		}
 	})
 	for j := range width {

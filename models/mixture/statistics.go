@@ -52,21 +52,47 @@ func (s *Statistics) clear() {
 	clear(s.Sums)
 }
 
-// chunk is the number of rows whose responsibilities are computed together: few enough
-// that they stay in the processor's cache.
-const chunk = 256
+// A block of rows, in whatever form.
+type block interface {
+	// dims returns rows and columns, and how many rows to look at together: few enough that
+	// what is computed from them stays in the processor's cache.
+	dims() (rows, d, chunk int)
+	weight(i int) float64
+	index(i int) int // of row i in the source
+	observe(s *Statistics, first, n int) error
+	copyRow(i int, dst []float64)
+}
+
+// dense rows are those of a table held row by row.
+type dense struct{ framework.Rows }
+
+func (b dense) dims() (rows, d, chunk int) { return b.N, b.D, 256 }
+func (b dense) weight(i int) float64       { return b.Weight(i) }
+func (b dense) index(i int) int            { return b.First + i }
+
+func (b dense) copyRow(i int, dst []float64) { copy(dst, b.Row(i)) }
+
+func (b dense) observe(s *Statistics, first, n int) error {
+	for i := range s.plan.parts {
+		p := &s.plan.parts[i]
+		if err := p.observe(b.Rows, p.at.columns, first, n, &s.seen[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // infer adds the rows of a block under the scores that Prepare has left, and returns the
 // entropy of their q.
-func (s *Statistics) infer(b framework.Rows) (entropy float64, err error) {
+func infer[B block](s *Statistics, b B) (entropy float64, err error) {
 	var fault error
-	err = s.chunks(b, func(first, n int) {
+	err = chunks(s, b, func(first, n int) {
 		s.scores(n)
 		if fault == nil {
 			var h float64
-			h, fault = s.normalise(b, first, n)
+			h, fault = normalise(s, b, first, n)
 			entropy += h
-			s.add(b, first, n)
+			add(s, b, first, n)
 		}
 	})
 	if err == nil {
@@ -76,17 +102,15 @@ func (s *Statistics) infer(b framework.Rows) (entropy float64, err error) {
 }
 
 // chunks observes a block, some rows at a time.
-func (s *Statistics) chunks(b framework.Rows, visit func(first, n int)) error {
-	if b.D != s.plan.columns {
-		return fmt.Errorf("mixture: a row of %d columns does not go with a model of %d", b.D, s.plan.columns)
+func chunks[B block](s *Statistics, b B, visit func(first, n int)) error {
+	rows, d, size := b.dims()
+	if d != s.plan.columns {
+		return fmt.Errorf("mixture: a row of %d columns does not go with a model of %d", d, s.plan.columns)
 	}
-	for first := 0; first < b.N; first += chunk {
-		n := min(chunk, b.N-first)
-		for i := range s.plan.parts {
-			p := &s.plan.parts[i]
-			if err := p.observe(b, p.at.columns, first, n, &s.seen[i]); err != nil {
-				return err
-			}
+	for first := 0; first < rows; first += size {
+		n := min(size, rows-first)
+		if err := b.observe(s, first, n); err != nil {
+			return err
 		}
 		visit(first, n)
 	}
@@ -107,13 +131,13 @@ func (s *Statistics) scores(n int) {
 
 // normalise turns log joints into responsibilities times the rows' weights, and returns
 // the weighted entropy.
-func (s *Statistics) normalise(b framework.Rows, first, n int) (entropy float64, err error) {
+func normalise[B block](s *Statistics, b B, first, n int) (entropy float64, err error) {
 	for i := range n {
 		row := at(s.r, i, s.K)
-		w := b.Weight(first + i)
+		w := b.weight(first + i)
 		logSum, h := softmax(row)
 		if math.IsNaN(logSum) || math.IsInf(logSum, 0) {
-			return 0, fmt.Errorf("mixture: row %d is so far from every component that its density cannot be told from 0: look for an outlier", b.First+first+i+1)
+			return 0, fmt.Errorf("mixture: row %d is so far from every component that its density cannot be told from 0: look for an outlier", b.index(first+i)+1)
 		}
 		entropy += w * h
 		s.lose(row, w)
@@ -159,9 +183,9 @@ func softmax(row []float64) (logSum, entropy float64) {
 }
 
 // add adds the rows with the weights in s.r.
-func (s *Statistics) add(b framework.Rows, first, n int) {
+func add[B block](s *Statistics, b B, first, n int) {
 	for i := range n {
-		w := b.Weight(first + i)
+		w := b.weight(first + i)
 		s.N += w
 		s.Base += w * s.base(i)
 		for k, r := range at(s.r, i, s.K) {
@@ -183,6 +207,21 @@ func (s *Statistics) base(i int) float64 {
 		}
 	}
 	return sum
+}
+
+// judge appends the log-likelihood of each row and its responsibilities to two slices, from
+// their beginnings.
+func judge[B block](s *Statistics, b B, logProb, r []float64) ([]float64, []float64, error) {
+	logProb, r = logProb[:0], r[:0]
+	err := chunks(s, b, func(_, n int) {
+		s.scores(n)
+		for i := range n {
+			sum, _ := softmax(at(s.r, i, s.K))
+			logProb = append(logProb, sum+s.base(i))
+		}
+		r = append(r, s.r[:n*s.K]...)
+	})
+	return logProb, r, err
 }
 
 // project keeps some components.

@@ -1,0 +1,21 @@
+// Package bernmix is the Bernoulli mixture of Kaji (2011), "paper K" throughout this
+// module: M binary columns, independent within a component, with weights π ~ Dir(a, …, a)
+// and probabilities μ ~ Beta(b, b).
+//
+// The model itself is package mixture's with the family Bernoulli. [EM], [MAP] and [VB]
+// spell it: EM is paper K's A.1 and also runs FAB and gFAB, VB its equations 4.3 to 4.6,
+// whose ELBO is minus the free energy 5.3.
+//
+//	rows, err := framework.FromSlice(x, n, m)                  // or FromOnes, for lists of ones
+//	fit, err := framework.Fit(ctx, bernmix.VB(1e-4, 1e-4), rows.Distinct(), framework.Options{K: 20, Method: framework.EM})
+//	predictive, err := bernmix.Predict(bernmix.VB(1e-4, 1e-4), fit.Parameters)
+//
+// Rows given as the lists of their ones take mixture.Sparse and its kin, and
+// framework.SparseTable. Repeated rows cost nothing after Distinct.
+//
+// What is about a and b lives here: the phase that they put variational Bayes in
+// ([Hyperparameters].Phase, Theorem 5.1.2), the coefficient of ln N of its free energy
+// (Theorem 5.1.1), what section 7.2 recommends ([Recommend]), the posterior over models
+// ([ModelPosterior], eq. 4.8) and the exact generalisation error ([GeneralisationError]).
+// Where the thesis errs, docs/errata.md says so, and the code has the corrected form.
+package bernmix

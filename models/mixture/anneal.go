@@ -1,0 +1,164 @@
+package mixture
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/prior"
+)
+
+// An Annealer is a mixture with conjugate priors as annealed importance sampling wants it
+// (evidence.Annealed): the state is (Z, Π), its law p(Z,Π) p(X|Z,Π)^t. Given Z the
+// parameters are drawn from the posterior of t times the statistics, given Π the rows' z_n
+// in proportion to β_k p(x_n|ξ_k)^t: two exact Gibbs steps at every temperature, for every
+// family. So the marginal likelihood of any mixture in this package can be estimated:
+//
+//	target, err := mixture.NewAnnealer(ctx, model, table, k)
+//	estimate, err := evidence.AIS(ctx, target, evidence.AISOptions{})
+type Annealer struct {
+	rows framework.Rows
+	k    int
+	with *bayes
+}
+
+// A State is a draw of labels and parameters.
+type State struct {
+	Weights    []float64 // β, K
+	Components []float64 // ξ, K×P
+
+	s     *Statistics
+	h     []float64
+	value float64 // ln p(X|Z,Π)
+}
+
+// NewAnnealer prepares the mixture of k components of a Variational model's priors, which
+// are proper; default priors are scaled by the table.
+func NewAnnealer(ctx context.Context, m Variational, t *framework.Table, k int) (*Annealer, error) {
+	if k < 1 {
+		return nil, fmt.Errorf("mixture: K is %d: a mixture has at least 1 component", k)
+	}
+	_, pl, err := summarize(ctx, m.model(), t, denseOf)
+	if err != nil {
+		return nil, err
+	}
+	with, err := newBayes(pl, m.Prior, m.Weights)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range with.priors {
+		if _, tied := c.(pooledPrior); tied {
+			return nil, fmt.Errorf("mixture: annealing draws components one by one, which a tied covariance does not allow")
+		}
+	}
+	rows := t.All()
+	for i := range rows.N {
+		if v := rows.Weight(i); v != math.Trunc(v) {
+			return nil, fmt.Errorf("mixture: the weight of row %d is %v: annealing takes whole rows", i+1, v)
+		}
+	}
+	return &Annealer{rows, k, with}, nil
+}
+
+// Draw draws (Z, Π) from the prior.
+func (a *Annealer) Draw(rng *rand.Rand) (*State, error) {
+	pl := a.with.plan
+	st := &State{Weights: make([]float64, a.k), Components: make([]float64, a.k*pl.params), s: newStatistics(pl, a.k), h: make([]float64, a.k*pl.hyper)}
+	for k := range a.k {
+		for i := range pl.parts {
+			f := &pl.parts[i]
+			a.with.priors[i].prior(f.ofHyper(at(st.h, k, pl.hyper)))
+		}
+	}
+	if err := a.drawParameters(st, rng); err != nil {
+		return nil, err
+	}
+	return st, a.assign(st, 0, rng)
+}
+
+// LogLikelihood is ln p(X|Z,Π).
+func (a *Annealer) LogLikelihood(st *State) float64 { return st.value }
+
+// Step draws Π given Z, and Z given Π.
+func (a *Annealer) Step(st *State, t float64, rng *rand.Rand) (*State, error) {
+	s := st.s
+	for i := range s.Sums {
+		s.Sums[i] *= t
+	}
+	a.with.update(s, st.h)
+	if err := a.drawParameters(st, rng); err != nil {
+		return nil, err
+	}
+	return st, a.assign(st, t, rng)
+}
+
+// drawParameters draws the weights given N_k, and the components from h.
+func (a *Annealer) drawParameters(st *State, rng *rand.Rand) error {
+	c := prior.Concentrations(uniform(a.with.alpha, a.k))
+	linalg.Axpy(1, st.s.Nk, c)
+	st.Weights = c.Rand(rng, st.Weights)
+	pl := a.with.plan
+	for k := range a.k {
+		err := a.with.each(func(f *part, c conjugate) error {
+			c.rand(f.ofHyper(at(st.h, k, pl.hyper)), rng, f.ofParams(at(st.Components, k, pl.params)))
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		score := at(st.s.score, k, pl.score)
+		if err := pl.natural(at(st.Components, k, pl.params), score); err != nil {
+			return err
+		}
+		st.s.log[k] = 0
+		pl.locate(score, at(st.s.Anchor, k, pl.anchor))
+	}
+	return nil
+}
+
+// assign draws the labels of the rows, of each copy of a weighted one, in proportion to
+// β_k p(x_n|ξ_k)^t, and sums up the rows.
+func (a *Annealer) assign(st *State, t float64, rng *rand.Rand) error {
+	s, rows := st.s, dense{a.rows}
+	s.clear()
+	st.value = 0
+	p, copies := make([]float64, a.k), make([]float64, a.k)
+	return chunks(s, rows, func(first, n int) {
+		s.scores(n)
+		for i := range n {
+			row, w := at(s.r, i, a.k), rows.weight(first+i)
+			for k, v := range row {
+				p[k], copies[k] = logOf(st.Weights[k])+t*v, 0
+			}
+			softmax(p)
+			for range int(w) {
+				copies[pick(p, rng)]++
+			}
+			st.value += w * s.base(i)
+			for k, c := range copies {
+				if c > 0 {
+					st.value += c * row[k]
+				}
+				row[k] = c
+			}
+		}
+		add(s, rows, first, n)
+	})
+}
+
+// pick draws an index in proportion to p, which sums to 1.
+func pick(p []float64, rng *rand.Rand) (chosen int) {
+	u := rng.Float64()
+	for k, v := range p {
+		if v > 0 {
+			chosen = k // the last of positive probability, should rounding leave u above 0
+		}
+		if u -= v; u < 0 {
+			break
+		}
+	}
+	return chosen
+}

@@ -1,0 +1,310 @@
+package mixture_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/laplace"
+	"github.com/latent-go/latent/models/mixture"
+	"github.com/latent-go/latent/prior"
+	"github.com/latent-go/latent/pruning"
+)
+
+// embedded loads a data set without its class labels, and multiplies columns.
+func embedded(t testing.TB, name string, columns int, scale ...float64) *framework.Table {
+	t.Helper()
+	table, err := data.Load(name)
+	require.NoError(t, err)
+	table, err = table.Select(table.Names[:columns]...)
+	require.NoError(t, err)
+	shared, n, d, err := table.Matrix()
+	require.NoError(t, err)
+	x := append([]float64(nil), shared...)
+	for i := range x {
+		if len(scale) > 0 {
+			x[i] *= scale[i%d]
+		}
+	}
+	return source(t, x, n, d)
+}
+
+func source(t testing.TB, x []float64, n, d int) *framework.Table {
+	t.Helper()
+	table, err := framework.FromIncomplete(x, n, d)
+	require.NoError(t, err)
+	return table
+}
+
+func fit[P any](t testing.TB, m framework.Model[framework.Rows, P, *mixture.Statistics], src framework.Source[framework.Rows], o framework.Options) *framework.Result[P, *mixture.Statistics] {
+	t.Helper()
+	res, err := framework.Fit(context.Background(), m, src, o)
+	require.NoError(t, err)
+	return res
+}
+
+// TestRealDataGiveOneAnswerFromEverySeed: gFAB with full covariances, ten starts each.
+func TestRealDataGiveOneAnswerFromEverySeed(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		columns int
+		scale   []float64
+	}{
+		{"iris", 4, nil},
+		{"iris", 3, nil},
+		{"iris", 4, []float64{10, 0.01, 1, 1000}},
+		{"faithful", 2, nil},
+	} {
+		src := embedded(t, c.name, c.columns, c.scale...)
+		var first *framework.Result[*mixture.Parameters, *mixture.Statistics]
+		for seed := range uint64(10) {
+			res := fit(t, mixture.Model{Family: mixture.Gaussian{}}, src, framework.Options{K: 8, Seed: seed})
+			require.Equal(t, framework.Converged, res.Status)
+			assert.Zero(t, res.Fall, "the objective fell")
+			if first == nil {
+				first = res
+				t.Logf("%s, %d columns, scaled by %v: K = %d, gFIC = %.6f", c.name, c.columns, c.scale, res.Shape.K, res.Value)
+			}
+			assert.Equal(t, first.Shape.K, res.Shape.K, "%s seed %d", c.name, seed)
+			assert.InEpsilon(t, first.Value, res.Value, 1e-6, "%s seed %d", c.name, seed)
+		}
+	}
+}
+
+// TestUnitsChangeNothingButTheJacobian: an affine map of the columns leaves K as it is and
+// moves gFIC by −N ln|det A|, for each family the maps that it allows.
+func TestUnitsChangeNothingButTheJacobian(t *testing.T) {
+	for _, c := range []struct {
+		covariance mixture.Covariance
+		scale      []float64
+	}{
+		{mixture.Full, []float64{10, 0.01, 1, 1000}},
+		{mixture.Tied, []float64{10, 0.01, 1, 1000}},
+		{mixture.Diagonal, []float64{10, 0.01, 1, 1000}},
+		{mixture.Spherical, []float64{1000, 1000, 1000, 1000}},
+	} {
+		m := mixture.Model{Family: mixture.Gaussian{Covariance: c.covariance}}
+		o := framework.Options{K: 6, Seed: 3}
+		plain, scaled := fit(t, m, embedded(t, "iris", 4), o), fit(t, m, embedded(t, "iris", 4, c.scale...), o)
+		logDet := 0.0
+		for _, s := range c.scale {
+			logDet += math.Log(s)
+		}
+		assert.Equal(t, plain.Shape.K, scaled.Shape.K, c.covariance)
+		assert.InEpsilon(t, plain.Value-150*logDet, scaled.Value, 1e-8, c.covariance)
+	}
+}
+
+// sixComponents draws Gaussian data with unit covariance from six means N(0, 2.5²) with
+// weights Dirichlet(5).
+func sixComponents(t testing.TB, n int, draw uint64) *framework.Table {
+	const d, k = 5, 6
+	rng := rand.New(rand.NewPCG(draw, 7))
+	means := make([]float64, k*d)
+	for i := range means {
+		means[i] = 2.5 * rng.NormFloat64()
+	}
+	weights := prior.Dirichlet{Alpha: 5}.Concentrations(k).Rand(rng, nil)
+	x := make([]float64, 0, n*d)
+	for range n {
+		u, c := rng.Float64(), 0
+		for c < k-1 && u >= weights[c] {
+			u -= weights[c]
+			c++
+		}
+		for j := range d {
+			x = append(x, means[c*d+j]+rng.NormFloat64())
+		}
+	}
+	return source(t, x, n, d)
+}
+
+// TestGFABFindsSixComponents from K = 20, ten starts on each of three draws of the data.
+func TestGFABFindsSixComponents(t *testing.T) {
+	if testing.Short() {
+		t.Skip("thirty fits to 20,000 rows")
+	}
+	for draw := range uint64(3) {
+		src := sixComponents(t, 20000, draw)
+		iterations := 0
+		for seed := range uint64(10) {
+			res := fit(t, mixture.Model{Family: mixture.Gaussian{}}, src, framework.Options{K: 20, Seed: seed, Tolerance: 1e-7})
+			assert.Equal(t, 6, res.Shape.K, "draw %d, seed %d", draw, seed)
+			iterations += res.Passes
+		}
+		t.Logf("draw %d: %d passes in ten fits", draw, iterations)
+	}
+}
+
+// TestFABIsFujimakiAndMorinagas: their update of q and their criterion (paper G, eq. 1),
+// written out with distuv, against the engine's trace, iteration by iteration.
+func TestFABIsFujimakiAndMorinagas(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	const n, k = 300, 3
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = distuv.Poisson{Lambda: []float64{2, 9, 30}[rng.IntN(3)], Src: rng}.Rand()
+	}
+	m, src := mixture.Model{Family: mixture.Poisson{}}, source(t, x, n, 1)
+	p, err := m.Init(context.Background(), src, k, rand.New(rand.NewPCG(1, 0)))
+	require.NoError(t, err)
+	weights, rates := append([]float64(nil), p.Weights...), append([]float64(nil), p.Components...)
+
+	res := fit(t, m, src, framework.Options{K: k, Method: framework.FAB, Seed: 1, FixedK: true, MaxIterations: 30, Tolerance: 1e-300,
+		Prune: pruning.Rules{Eigenvalue: pruning.Eigenvalue{Off: true}, Objective: pruning.Objective{Off: true}}})
+	require.Len(t, res.Trace, 30)
+	var counts []float64
+	for iteration, got := range res.Trace {
+		q := make([][]float64, n)
+		for i := range q {
+			q[i] = make([]float64, k)
+			sum := 0.0
+			for c := range k {
+				q[i][c] = weights[c] * distuv.Poisson{Lambda: rates[c]}.Prob(x[i])
+				if counts != nil { // the first step knows no counts yet
+					q[i][c] *= math.Exp(-1 / (2 * counts[c]))
+				}
+				sum += q[i][c]
+			}
+			for c := range q[i] {
+				q[i][c] /= sum
+			}
+		}
+		counts = make([]float64, k)
+		sums := make([]float64, k)
+		for i, row := range q {
+			for c, v := range row {
+				counts[c] += v
+				sums[c] += v * x[i]
+			}
+		}
+		fic := 0.0
+		for c := range k {
+			weights[c], rates[c] = counts[c]/n, sums[c]/counts[c]
+			fic -= 0.5 * math.Log(counts[c]/n)
+		}
+		for i, row := range q {
+			for c, v := range row {
+				fic += v * (math.Log(weights[c]) + distuv.Poisson{Lambda: rates[c]}.LogProb(x[i]) - math.Log(v))
+			}
+		}
+		fic -= float64(k+k-1) / 2 * math.Log(n)
+		assert.InEpsilon(t, fic, got, 1e-11, "iteration %d", iteration)
+	}
+}
+
+// TestWeightsAreRepetitions: ten rows of weight 100 and a thousand repeated rows.
+func TestWeightsAreRepetitions(t *testing.T) {
+	base := []float64{0.1, 1.9, -0.4, 2.6, 0.8, 1.2, 7.1, 8.8, 6.5, 9.9, 7.7, 8.1, 8.4, 9.2, 6.9, 7.9, 7.3, 9.5, 0.3, 2.2}
+	var repeated []float64
+	for range 100 {
+		repeated = append(repeated, base...)
+	}
+	weighted, err := source(t, base, 10, 2).WithWeights(slicesRepeat(100, 10))
+	require.NoError(t, err)
+	for _, c := range []mixture.Covariance{mixture.Full, mixture.Tied, mixture.Diagonal, mixture.Spherical} {
+		m := mixture.Model{Family: mixture.Gaussian{Covariance: c}}
+		o := framework.Options{K: 2, Also: []framework.Criterion{framework.BIC, framework.ICL}}
+		few, many := fit(t, m, weighted, o), fit(t, m, source(t, repeated, 1000, 2).Distinct(), o)
+		assert.InEpsilon(t, few.Value, many.Value, 1e-9)
+		all := fit(t, m, source(t, repeated, 1000, 2), framework.Options{K: 2, Restarts: 5, Also: o.Also})
+		assert.InEpsilon(t, few.Value, all.Value, 1e-9, c)
+		assert.Equal(t, few.N, all.N)
+		for i := range few.Scores {
+			assert.InEpsilon(t, few.Scores[i].Value, all.Scores[i].Value, 1e-8)
+		}
+	}
+}
+
+func slicesRepeat(v float64, n int) []float64 {
+	list := make([]float64, n)
+	for i := range list {
+		list[i] = v
+	}
+	return list
+}
+
+// TestWorkersAndCheckpointsKeepTheBits for all methods.
+func TestWorkersKeepTheBits(t *testing.T) {
+	src := sixComponents(t, 30000, 1)
+	run := func(workers int) []uint64 {
+		o := framework.Options{K: 8, Seed: 2, Workers: workers, MaxIterations: 12}
+		res := fit(t, mixture.Model{Family: mixture.Gaussian{}}, src, o)
+		o.Method = framework.EM
+		vb := fit(t, mixture.Variational{Family: mixture.Gaussian{Covariance: mixture.Diagonal}}, src, o)
+		return append(bits(res.Parameters.Components), append(bits(res.Trace), append(bits(vb.Parameters.Components), bits(vb.Trace)...)...)...)
+	}
+	one := run(1)
+	assert.Equal(t, one, run(2))
+	assert.Equal(t, one, run(7))
+}
+
+func bits(v []float64) []uint64 {
+	list := make([]uint64, len(v))
+	for i, x := range v {
+		list[i] = math.Float64bits(x)
+	}
+	return list
+}
+
+// TestResumedFitsKeepTheBits: interrupted at iteration 5, resumed from the checkpoint.
+func TestResumedFitsKeepTheBits(t *testing.T) {
+	src := embedded(t, "iris", 4)
+	resume := func(m framework.Model[framework.Rows, *mixture.Parameters, *mixture.Statistics], method framework.Method) {
+		o := framework.Options{K: 5, Seed: 4, Method: method}
+		whole := fit(t, m, src, o)
+		var saved []byte
+		o.Recorder = framework.RecorderFunc(func(e framework.Event) (err error) {
+			if e.Iteration == 5 {
+				saved, err = e.Checkpoint()
+			}
+			return err
+		})
+		fit(t, m, src, o)
+		o.Recorder, o.Resume = nil, saved
+		resumed := fit(t, m, src, o)
+		assert.Equal(t, bits(whole.Trace), bits(resumed.Trace))
+		assert.Equal(t, bits(whole.Parameters.Components), bits(resumed.Parameters.Components))
+	}
+	resume(mixture.Model{Family: mixture.Gaussian{}}, framework.GFAB)
+	resume(mixture.Model{Family: mixture.Gaussian{Covariance: mixture.Diagonal}}, framework.FAB)
+	resume(mixture.MAP{Model: mixture.Model{Family: mixture.Gaussian{}}}, framework.EM)
+}
+
+// TestIterationsAllocateNothing once a fit is under way.
+func TestIterationsAllocateNothing(t *testing.T) {
+	src := sixComponents(t, 4000, 0)
+	for _, f := range []mixture.Family{mixture.Gaussian{}, mixture.Gaussian{Covariance: mixture.Diagonal}, mixture.Gaussian{Covariance: mixture.Spherical}} {
+		m := mixture.Model{Family: f}
+		p, err := m.Init(context.Background(), src, 6, rand.New(rand.NewPCG(1, 1)))
+		require.NoError(t, err)
+		s, q := m.NewStatistics(p), (*mixture.Parameters)(nil)
+		var blocks laplace.Blocks
+		step := func() {
+			var tilt *laplace.Tilt
+			if blocks != nil {
+				tilt = &laplace.Tilt{F: blocks, N: 4000}
+			}
+			require.NoError(t, m.Prepare(p, tilt, s))
+			for b := range src.Blocks(context.Background()) {
+				_, err := m.Infer(b, p, s)
+				require.NoError(t, err)
+			}
+			q, err = m.Maximize(s, p, q)
+			require.NoError(t, err)
+			blocks, err = m.Curvature(s, q, blocks)
+			require.NoError(t, err)
+			_ = blocks.LogDet() + m.LogJoint(s, q)
+		}
+		step()
+		assert.LessOrEqual(t, testing.AllocsPerRun(5, step), 8.0, fmt.Sprint(f)) // the test's own
+	}
+}
