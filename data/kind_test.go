@@ -59,7 +59,9 @@ func TestKindsAreThoseOfTheDecimals(t *testing.T) {
 		require.Equal(rt, []Kind{want}, table.Kinds(), "%q", cells)
 		seen[want] = true
 	})
-	require.Len(t, seen, 4, "every kind was drawn")
+	if !testing.Short() { // which draws fewer cases
+		require.Len(t, seen, 4, "every kind was drawn")
+	}
 }
 
 func TestKindsDoNotDependOnTheOrderOfTheRows(t *testing.T) {

@@ -1,10 +1,6 @@
 package main
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/latent-go/latent/framework"
@@ -14,10 +10,9 @@ type fitCommand struct {
 	fittingData
 	inputFlags
 	modelFlags
-	Method    string `default:"gfab" enum:"gfab,fab,em,vb,closed-form" help:"Inference: gfab, fab, em, vb or closed-form. gfab and fab prune from kmax down; the others fit every K up to kmax and keep the best."`
 	Criterion string `placeholder:"NAME" help:"What judges fits: gfic, fic, bicem, elbo, bic, aic or icl. Default: the method's own."`
-	K         *int   `name:"k" xor:"size" placeholder:"K" help:"Fit with this number of latent dimensions."`
-	Kmax      *int   `name:"kmax" xor:"size" placeholder:"K" help:"Latent dimensions at most. Default: columns − 1 (no more than rows − 2)."`
+	K         *int   `name:"k" xor:"size" placeholder:"K" help:"Fit with this number of components, or of latent dimensions."`
+	Kmax      *int   `name:"kmax" xor:"size" placeholder:"K" help:"At most so many. Default: 10 components, fewer where the rows are few; of bpca columns − 1 (no more than rows − 2)."`
 	Out       string `placeholder:"MODEL.json" help:"Save the model for latent predict and latent sample."`
 }
 
@@ -27,10 +22,15 @@ func (c *fitCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	if err := s.checkOut(c.Out, c.Data); err != nil {
+	gaps, err := c.gaps(c.model().needsAll(&c.modelFlags))
+	if err != nil {
 		return err
 	}
-	in, err := c.load(s, c.Data, c.Weights)
+	source := c.source(c.model())
+	if err := s.checkOut(c.Out, source); err != nil {
+		return err
+	}
+	in, err := c.load(s, source, c.Weights, gaps)
 	if err != nil {
 		return err
 	}
@@ -59,38 +59,31 @@ func (c *fitCommand) check() (framework.Criterion, error) {
 	if c.Kmax != nil && *c.Kmax < 1 {
 		return framework.Criterion{}, misused("--kmax is %d: it must be at least 1", *c.Kmax)
 	}
-	if err := c.modelFlags.check(c.Method); err != nil {
+	if err := c.modelFlags.check(c.model().methods()[0]); err != nil {
 		return framework.Criterion{}, err
 	}
-	return criterion("--criterion", c.Criterion, c.Method)
+	return c.criterion("--criterion", c.Criterion)
 }
 
 // fit makes one fit, or as many as there are sizes where the method does not prune.
-func (c *fitCommand) fit(s *session, in *sample, crit framework.Criterion) (*report, error) {
+func (c *fitCommand) fit(s *session, in *input, crit framework.Criterion) (*report, error) {
 	began := time.Now()
-	kmax := largest(in)
-	if c.Kmax != nil {
-		kmax = *c.Kmax
-	}
-	if c.K != nil {
-		kmax = *c.K
-	}
-	_, d := in.Dims()
-	if err := checkSize(kmax, d); err != nil {
-		return nil, err
-	}
-	e, err := newEngine(s, in, &c.modelFlags, c.Method)
+	e, err := c.model().bind(s, &c.modelFlags, in)
 	if err != nil {
 		return nil, interrupted(err, nil)
 	}
+	kmax := valueOr(c.K, valueOr(c.Kmax, e.largest()))
+	if err := e.checkSize(kmax); err != nil {
+		return nil, err
+	}
 	watch := newProgress(s.stderr, crit.Name)
 	defer watch.close()
-	o := c.options(c.Method, kmax)
+	o := c.options(kmax)
 	o.Criterion, o.FixedK, o.Recorder = crit, c.K != nil, watch
 
 	var best *fitted
 	var table []sizeScore
-	if prunes := c.Method == framework.GFAB.String() || c.Method == framework.FAB.String(); prunes || o.FixedK {
+	if prunes(c.Method) || o.FixedK {
 		best, err = e.fit(s, o)
 	} else {
 		var all *scores
@@ -103,23 +96,13 @@ func (c *fitCommand) fit(s *session, in *sample, crit framework.Criterion) (*rep
 	if err != nil {
 		return nil, interrupted(err, best)
 	}
-	r := newReport(best, in, c.Method, crit)
-	r.Model, r.Family, r.Seed, r.KMax, r.ByK = c.Model, c.Family, c.Seed, kmax, table
-	r.Settings = c.settings(c.Method)
+	r, err := newReport(best, in, crit)
+	if err != nil {
+		return nil, err
+	}
+	r.Model, r.Family, r.Method, r.Seed, r.KMax, r.ByK = c.Model, c.Family, c.Method, c.Seed, kmax, table
+	r.Columns, r.Settings, r.what = e.described(), c.settings(), e.what()
 	r.Settings.FixedK = c.K != nil
 	r.Seconds = number(time.Since(began).Seconds())
 	return r, nil
-}
-
-var errInterrupted = errors.New("interrupted")
-
-// interrupted says how far a cancelled fit had come; other errors stay.
-func interrupted(err error, f *fitted) error {
-	switch {
-	case !errors.Is(err, context.Canceled):
-		return err
-	case f == nil:
-		return fmt.Errorf("%w before the fit was complete: nothing was saved", errInterrupted)
-	}
-	return fmt.Errorf("%w after %d iterations at K = %d, %s %s: nothing was saved", errInterrupted, f.Iterations, f.Shape.K, strings.ToLower(f.Criterion), digits(f.Value))
 }

@@ -15,7 +15,15 @@ import (
 
 // fittingData says where the rows of a fit come from.
 type fittingData struct {
-	Data string `default:"satellite" placeholder:"FILE|NAME" help:"CSV or NPY file, also gzipped; - for standard input; or an embedded data set, see latent datasets."`
+	Data string `placeholder:"FILE|NAME" help:"CSV or NPY file, also gzipped; - for standard input; or an embedded data set, see latent datasets. Default: faithful for mixture, housevotes84 for bernmix, satellite for bpca."`
+}
+
+// source is what --data names, or the data set that shows the model.
+func (f *fittingData) source(m model) string {
+	if f.Data == "" {
+		return m.data()
+	}
+	return f.Data
 }
 
 // inputFlags say how the rows are read and which columns are used.
@@ -23,15 +31,18 @@ type inputFlags struct {
 	Select  []string `placeholder:"COL" help:"Use these columns only, in this order."`
 	Drop    []string `placeholder:"COL" help:"Leave these columns out."`
 	Header  string   `default:"auto" enum:"auto,yes,no" help:"Whether the first row of a CSV file names the columns: auto, yes or no."`
-	Missing string   `default:"error" enum:"error,drop" help:"Rows with missing values: error refuses them, drop leaves them out."`
+	Missing *string  `enum:"error,drop,keep" placeholder:"HOW" help:"Missing values: error refuses them, drop leaves their rows out, keep integrates them out, where the columns of a component are independent. Default: keep where that can be, else error."`
 }
 
 // An input is a table as it was read.
 type input struct {
 	*data.Table
-	name    string // for messages
-	label   string // column of known classes, of embedded data sets only
-	unnamed bool   // as they were read, the columns were called V1, V2, …
+	name        string // for messages
+	label       string // column of known classes, of embedded data sets only
+	unnamed     bool   // as they were read, the columns were called V1, V2, …
+	gaps        string // what becomes of missing values
+	weights     string // column of the row weights, which is not in the table any more
+	frequencies []float64
 }
 
 // open reads the table. It gives up waiting when the session is interrupted.
@@ -113,9 +124,30 @@ func (f *inputFlags) choose(in *input) (unlabelled bool, err error) {
 	return unlabelled, nil
 }
 
-// complete applies --missing.
-func (f *inputFlags) complete(s *session, in *input) {
-	if f.Missing != "drop" {
+// What --missing can say.
+const (
+	missingError = "error"
+	missingDrop  = "drop"
+	missingKeep  = "keep"
+)
+
+// gaps resolves --missing for a model that needs all values or does not.
+func (f *inputFlags) gaps(needsAll bool) (string, error) {
+	switch {
+	case f.Missing == nil && needsAll:
+		return missingError, nil
+	case f.Missing == nil:
+		return missingKeep, nil
+	case *f.Missing == missingKeep && needsAll:
+		return "", misused("--missing keep goes with mixtures of independent columns, such as gaussian-diagonal, poisson or auto: this model needs complete rows (--missing drop)")
+	}
+	return *f.Missing, nil
+}
+
+// complete leaves out rows with missing values, if --missing says so.
+func (in *input) complete(s *session, gaps string) {
+	in.gaps = gaps
+	if gaps != missingDrop {
 		return
 	}
 	rows := in.Rows()
@@ -125,16 +157,36 @@ func (f *inputFlags) complete(s *session, in *input) {
 	}
 }
 
-// A sample is what a model is fitted to.
-type sample struct {
-	*framework.Table
-	name    string
-	columns []string
-	weights string // column of the row weights
+// reportGaps refuses missing values among the numbers of the table, or notes that they are
+// integrated out.
+func (in *input) reportGaps(s *session, x []float64, needsAll bool) error {
+	d := in.Cols()
+	values, rows, last := 0, 0, -1
+	for i, v := range x {
+		if v == v {
+			continue
+		}
+		if in.gaps == missingError {
+			advice := "--missing keep integrates it out, --missing drop leaves the row out"
+			if needsAll {
+				advice = "this family needs complete rows; --missing drop leaves such rows out, and families of independent columns, as --family auto or gaussian-diagonal, do without"
+			}
+			return fmt.Errorf("row %d of column %q is missing: %s", i/d+1, in.Names[i%d], advice)
+		}
+		values++
+		if i/d != last {
+			rows, last = rows+1, i/d
+		}
+	}
+	if values > 0 {
+		s.note("%s in %d of the %d rows of %s integrated out (--missing drop leaves the rows out)", counted(values, "missing value"), rows, in.Rows(), in.name)
+	}
+	return nil
 }
 
-// load reads, chooses columns, leaves out rows and takes out the weights.
-func (f *inputFlags) load(s *session, source, weights string) (*sample, error) {
+// load reads a table to fit to: it chooses columns, leaves out rows and takes out the
+// weights.
+func (f *inputFlags) load(s *session, source, weights, gaps string) (*input, error) {
 	in, err := f.open(s, source)
 	if err != nil {
 		return nil, err
@@ -155,40 +207,42 @@ func (f *inputFlags) load(s *session, source, weights string) (*sample, error) {
 	if unlabelled {
 		s.note("left out the class labels of %s, column %q (--select chooses columns)", in.name, in.label)
 	}
-	if weights != "" { // last, so that rows can be left out by them too
-		names := slices.DeleteFunc(slices.Clone(in.Names), func(name string) bool { return name == weights })
-		if in.Table, err = all.Select(append(names, weights)...); err != nil {
-			return nil, in.wrap(err)
-		}
+	if weights == "" {
+		in.complete(s, gaps)
+		return in, nil
 	}
-	f.complete(s, in)
-	var w []float64
-	if weights != "" {
-		if w, err = in.Column(weights); err != nil {
-			return nil, in.wrap(err)
-		}
-		if in.Table, err = in.Table.Drop(weights); err != nil {
-			return nil, in.wrap(err)
-		}
-	}
-	x, rows, cols, err := in.Matrix()
-	if err != nil {
+	// The weights come last, so that rows can be left out by them too.
+	names := slices.DeleteFunc(slices.Clone(in.Names), func(name string) bool { return name == weights })
+	if in.Table, err = all.Select(append(names, weights)...); err != nil {
 		return nil, in.wrap(err)
 	}
-	t, err := framework.FromSlice(x, rows, cols)
-	if err == nil && w != nil {
-		t, err = t.WithWeights(w)
+	in.complete(s, gaps)
+	in.weights = weights
+	if in.frequencies, err = in.Column(weights); err != nil {
+		return nil, in.wrap(err)
 	}
-	return &sample{t, in.name, in.Names, weights}, in.wrap(err)
+	in.Table, err = in.Table.Drop(weights)
+	return in, in.wrap(err)
+}
+
+// source gives the numbers x of the table the weights of its rows.
+func (in *input) source(x []float64, rows, cols int) (*framework.Table, error) {
+	t, err := framework.FromIncomplete(x, rows, cols)
+	if err == nil && in.frequencies != nil {
+		t, err = t.WithWeights(in.frequencies)
+	}
+	return t, err
 }
 
 // nameColumn puts the name of a column into an error that knows its number only.
-func (s *sample) nameColumn(err error) error {
+func (in *input) nameColumn(err error) error { return nameColumn(err, in.Names) }
+
+func nameColumn(err error, names []string) error {
 	var fault *framework.ColumnError
 	if !errors.As(err, &fault) {
 		return err
 	}
-	named := fmt.Sprintf("column %q %s", s.columns[fault.Column], fault.Problem)
+	named := fmt.Sprintf("column %q %s", names[fault.Column], fault.Problem)
 	return errors.New(strings.ReplaceAll(err.Error(), fault.Error(), named))
 }
 

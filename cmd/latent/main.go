@@ -1,10 +1,10 @@
 // Command latent fits latent variable models to tables, chooses their size, and
 // applies the models it has saved.
 //
-//	latent fit                              gFAB with BPCA on an embedded data set
+//	latent fit                              gFAB with a Gaussian mixture on an embedded data set
 //	latent fit --data FILE --out MODEL.json
 //	latent select --data FILE               criteria over a range of K
-//	latent predict MODEL.json --data FILE   latent means and log-likelihood of each row
+//	latent predict MODEL.json --data FILE   components, or latent means, and log-likelihood of each row
 //	latent sample MODEL.json -n 100         rows drawn from the model
 //	latent datasets                         the embedded data sets
 //	latent version
@@ -43,9 +43,9 @@ func main() {
 }
 
 type commands struct {
-	Fit      fitCommand      `cmd:"" help:"Fit a model and choose its size. Without flags: gFAB with BPCA on the embedded Satellite data."`
-	Select   selectCommand   `cmd:"" help:"Score every number of latent dimensions in a range by several criteria."`
-	Predict  predictCommand  `cmd:"" help:"Latent posterior means and log-likelihood of each row under a saved model."`
+	Fit      fitCommand      `cmd:"" help:"Fit a model and choose its size. Without flags: gFAB with a Gaussian mixture on the embedded Old Faithful data."`
+	Select   selectCommand   `cmd:"" help:"Score every number of components, or of latent dimensions, in a range by several criteria."`
+	Predict  predictCommand  `cmd:"" help:"Components, or latent means, and log-likelihood of each row under a saved model."`
 	Sample   sampleCommand   `cmd:"" help:"Draw rows from a saved model."`
 	Datasets datasetsCommand `cmd:"" help:"List the embedded data sets."`
 	Version  versionCommand  `cmd:"" help:"Print the version."`
@@ -194,7 +194,7 @@ func oneLine(err error) string {
 	var lines []string
 	for line := range strings.Lines(err.Error()) {
 		line = strings.TrimSpace(line)
-		for _, name := range []string{"framework: ", "bpca: ", "laplace: ", "pruning: "} {
+		for _, name := range []string{"framework: ", "bpca: ", "mixture: ", "prior: ", "laplace: ", "pruning: "} {
 			line = strings.ReplaceAll(line, ": "+name, ": ")
 			line = strings.TrimPrefix(line, name)
 		}

@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // A model file is one JSON object and nothing after it, not even an end of line: so
@@ -25,11 +28,12 @@ type modelHead struct {
 type modelFile struct {
 	modelHead
 	summary
+	learned learned
 }
 
 // saveModel writes a model file, whole or not at all.
 func saveModel(path string, s summary) error {
-	text, err := encode(modelFile{modelHead{modelFormat, modelVersion}, s})
+	text, err := encode(modelFile{modelHead: modelHead{modelFormat, modelVersion}, summary: s})
 	if err != nil {
 		return err
 	}
@@ -96,36 +100,46 @@ func checkHead(object json.RawMessage) error {
 	case version < 1:
 		return fmt.Errorf("damaged: there is no model file version %d; %s", version, remedy)
 	}
-	if err := known("model", head.Model, "bpca"); err != nil {
+	var name string
+	if err := known("model", head.Model, &name, slices.Sorted(maps.Keys(models))); err != nil {
 		return err
 	}
-	return known("family", head.Family, "gaussian")
+	return known("family", head.Family, new(string), models[name].families())
 }
 
-// known refuses a model or a family other than the one that there is.
-func known(what string, value json.RawMessage, want string) error {
-	switch {
-	case value == nil:
+// known reads the name of a model or a family, and refuses one that there is not.
+func known(what string, value json.RawMessage, name *string, names []string) error {
+	if value == nil {
 		return fmt.Errorf("damaged: it has no %s; %s", what, remedy)
-	case string(value) != strconv.Quote(want):
-		return fmt.Errorf("the %s %.40s is unknown to this version of latent, which knows %s", what, value, want)
+	}
+	if err := json.Unmarshal(value, name); err != nil || !slices.Contains(names, *name) {
+		return fmt.Errorf("the %s %.40s is unknown to this version of latent, which knows %s", what, value, strings.Join(names, ", "))
 	}
 	return nil
 }
 
-func (m *modelFile) check() error {
-	if err := m.Params.Check(); err != nil {
+// check makes the model ready for use.
+func (m *modelFile) check() (err error) {
+	seen := map[string]bool{}
+	for _, c := range m.Columns {
+		if seen[c.Name] {
+			return fmt.Errorf("damaged: two columns are named %q", c.Name)
+		}
+		seen[c.Name] = true
+	}
+	if m.Params == nil {
+		return errors.New("damaged: it has no parameters")
+	}
+	if m.learned, err = models[m.Model].load(m); err != nil {
 		return fmt.Errorf("damaged: %w", err)
 	}
-	if len(m.Columns) != m.Params.D || m.D != m.Params.D || m.K != m.Params.K {
-		return fmt.Errorf("damaged: K = %d, D = %d and %d column names do not go with parameters for K = %d and D = %d", m.K, m.D, len(m.Columns), m.Params.K, m.Params.D)
-	}
-	seen := map[string]bool{}
-	for _, name := range m.Columns {
-		if seen[name] {
-			return fmt.Errorf("damaged: two columns are named %q", name)
-		}
-		seen[name] = true
+	return nil
+}
+
+// goesWith compares the counts and names of a model file with those of its parameters.
+func (m *modelFile) goesWith(k, d int) error {
+	if len(m.Columns) != d || m.D != d || m.K != k {
+		return fmt.Errorf("its K = %d, D = %d and %d column names do not go with parameters for K = %d and D = %d", m.K, m.D, len(m.Columns), k, d)
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 
 func TestAModelFileIsRefusedUnlessItIsWhole(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "m.json")
-	done(t, "fit", "--data", "iris", "--method", "vb", "--k", "2", "--out", path)
+	done(t, "fit", "--model", "bpca", "--data", "iris", "--method", "vb", "--k", "2", "--out", path)
 	raw, err := os.ReadFile(path)
 	require.NoError(t, err)
 	_, err = parseModel(raw)
@@ -39,7 +39,10 @@ func TestAModelFileIsRefusedUnlessItIsWhole(t *testing.T) {
 		{strings.Replace(text, `"family":"gaussian"`, `"family":"poisson"`, 1), `family "poisson" is unknown to this version of latent, which knows gaussian`},
 		{strings.Replace(text, `"family":"gaussian",`, ``, 1), "it has no family"},
 		{strings.Replace(text, `"family":"gaussian"`, `"family":7`, 1), "family 7 is unknown"},
-		{strings.Replace(text, `"model":"bpca"`, `"model":"mixture"`, 1), "knows bpca"},
+		{strings.Replace(text, `"model":"bpca"`, `"model":"kmeans"`, 1), "knows bernmix, bpca, mixture"},
+		{strings.Replace(text, `"model":"bpca"`, `"model":"bernmix"`, 1), "knows bernoulli"},
+		{strings.Replace(text, `"model":"bpca"`, `"model":"mixture"`, 1), `the family of column "Sepal.Length" is ""`},
+
 		{strings.Replace(text, `"noise":`, `"noise":-`, 1), "not positive"},
 		{strings.Replace(text, `"noise":`, `"nose":`, 1), "not positive"},
 		{strings.Replace(text, `"params":`, `"other":`, 1), "no parameters"},

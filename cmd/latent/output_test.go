@@ -48,7 +48,7 @@ func smallModel(t *testing.T) (table, model string) {
 	t.Helper()
 	table = file(t, "own.csv", smallTable)
 	model = filepath.Join(filepath.Dir(table), "m.json")
-	done(t, "fit", "--data", table, "--k", "1", "--out", model)
+	done(t, "fit", "--model", "bpca", "--data", table, "--k", "1", "--out", model)
 	return table, model
 }
 
@@ -68,7 +68,7 @@ func TestOutNeverReplacesAnInput(t *testing.T) {
 	require.NoError(t, os.Link(table, hard))
 	require.NoError(t, os.Symlink(model, linkedModel))
 	for _, out := range []string{table, linked, hard} {
-		fails(t, 2, "--out is the input", "", "fit", "--data", table, "--out", out)
+		fails(t, 2, "--out is the input", "", "fit", "--model", "bpca", "--data", table, "--out", out)
 		fails(t, 2, "--out is the input", "", "predict", model, "--data", table, "--out", out)
 		fails(t, 2, "--out is the input", "", "predict", model, "--data", out, "--out", table)
 	}
@@ -88,7 +88,7 @@ func TestOutNeverReplacesAnInput(t *testing.T) {
 	// An embedded data set is no file, even where one has its name.
 	t.Chdir(dir)
 	require.NoError(t, os.WriteFile("iris", nil, 0o600))
-	done(t, "fit", "--data", "iris", "--k", "1", "--out", "iris")
+	done(t, "fit", "--model", "bpca", "--data", "iris", "--k", "1", "--out", "iris")
 }
 
 func TestOutRespectsAFileThatCannotBeWritten(t *testing.T) {
@@ -107,7 +107,7 @@ func TestOutRespectsAFileThatCannotBeWritten(t *testing.T) {
 	before, err := os.Stat(path)
 	require.NoError(t, err)
 	_, model := smallModel(t)
-	fails(t, 1, "cannot write", "", "fit", "--data", "iris", "--out", path)
+	fails(t, 1, "cannot write", "", "fit", "--model", "bpca", "--data", "iris", "--out", path)
 	fails(t, 1, "cannot write", "", "sample", model, "-n", "3", "--out", path)
 	fails(t, 1, "cannot write", "", "predict", model, "--data", file(t, "d.csv", smallTable), "--out", path)
 	after, err := os.Stat(path)
@@ -174,10 +174,10 @@ func TestAResultThatCannotBeWrittenIsOneLine(t *testing.T) {
 	gaps := file(t, "gaps.csv", smallTable+"1,,2\n")
 	for _, args := range [][]string{
 		{"--help"},
-		{"fit", "--help"},
-		{"fit"}, // it would note that it left out the labels
-		{"fit", "--data", gaps, "--missing", "drop", "--format", "json"},
-		{"select", "--data", "iris"},
+		{"fit", "--model", "bpca", "--help"},
+		{"fit", "--model", "bpca"}, // it would note that it left out the labels
+		{"fit", "--model", "bpca", "--data", gaps, "--missing", "drop", "--format", "json"},
+		{"select", "--model", "bpca", "--data", "iris"},
 		{"predict", model, "--data", gaps, "--missing", "drop"},
 		{"predict", model, "--data", gaps, "--missing", "drop", "--format", "json"},
 		{"sample", model, "-n", "3"},

@@ -4,27 +4,32 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
-	"gonum.org/v1/gonum/mat"
-
 	"github.com/latent-go/latent/data"
-	"github.com/latent-go/latent/models/bpca"
+	"github.com/latent-go/latent/framework"
 )
 
 type predictCommand struct {
 	Data string `required:"" placeholder:"FILE|NAME" help:"CSV or NPY file, also gzipped; - for standard input; or an embedded data set, see latent datasets."`
 	inputFlags
+	Unseen string `default:"error" enum:"error,missing" help:"Levels of categorical columns that the model has not seen: error refuses them, missing takes them for missing values."`
 	Saved  string `arg:"" name:"model" placeholder:"MODEL.json" help:"Model saved by latent fit --out."`
 	Out    string `placeholder:"FILE" help:"Write here instead of to standard output, which is also -."`
 	Format string `default:"csv" enum:"csv,json" help:"Output: csv or json."`
 }
 
-// Run writes the latent posterior and the log-likelihood of each row.
+// Run writes what the model tells of each row: components or latent means, and the
+// log-likelihood.
 func (c *predictCommand) Run(s *session) error {
 	m, err := readModel(c.Saved)
+	if err != nil {
+		return err
+	}
+	gaps, err := c.gaps(m.learned.needsAll())
 	if err != nil {
 		return err
 	}
@@ -38,18 +43,24 @@ func (c *predictCommand) Run(s *session) error {
 	if _, err := c.choose(in); err != nil {
 		return err
 	}
-	order, err := in.match(m.Columns)
+	names := namesOf(m.Columns)
+	order, err := in.match(names)
 	if err != nil {
 		return in.wrap(err)
 	}
-	c.complete(s, in)
-	x, rows, _, err := in.Matrix()
-	if err != nil {
+	if err := m.learned.recode(in, order, c.Unseen == "missing"); err != nil {
 		return in.wrap(err)
 	}
-	p := &prediction{params: m.Params, x: x, rows: rows, columns: m.Columns}
+	in.complete(s, gaps)
+	p := &prediction{model: m.learned, name: in.name, columns: names}
+	if p.x, p.rows, err = m.learned.values(s, in); err != nil {
+		return in.wrap(err)
+	}
 	if !slices.IsSorted(order) {
 		p.order = order
+	}
+	if p.layout, err = m.learned.layout(); err != nil {
+		return err
 	}
 	write := p.writeCSV
 	if c.Format == "json" {
@@ -106,9 +117,20 @@ func quoted(names []string) string {
 	return strings.Join(list, ", ")
 }
 
+// A layout says what the numbers are that a model tells of a row.
+type layout struct {
+	names     []string       // of the numbers, as CSV has them
+	list      string         // JSON has those from first to last−1 as one list of that name
+	first     int            //
+	last      int            //
+	constants map[string]any // further values that JSON has, the same for all rows
+}
+
 // A prediction is a model applied to rows, block by block.
 type prediction struct {
-	params  *bpca.Parameters
+	model   learned
+	layout  layout
+	name    string    // of the data
 	x       []float64 // rows×D, columns as the table has them
 	rows    int
 	order   []int // place of each column of the model; nil: they are in place
@@ -121,38 +143,35 @@ const blockRows = 4096
 
 // block is rows first to first+n−1 as the model has its columns. The next call
 // overwrites it.
-func (p *prediction) block(first, n int) *mat.Dense {
-	d := p.params.D
-	from := p.x[first*d : (first+n)*d]
+func (p *prediction) block(first, n int) framework.Rows {
+	d := len(p.columns)
+	b := framework.Rows{First: first, N: n, D: d, Stride: d, X: p.x[first*d : (first+n)*d]}
 	if p.order == nil {
-		return mat.NewDense(n, d, from)
+		return b
 	}
 	p.reordered = p.reordered[:0]
 	for i := range n {
 		for _, place := range p.order {
-			p.reordered = append(p.reordered, from[i*d+place])
+			p.reordered = append(p.reordered, b.X[i*d+place])
 		}
 	}
-	return mat.NewDense(n, d, p.reordered)
+	b.X = p.reordered
+	return b
 }
 
-// blocks calls use with the posterior means (n×K), their common covariance and the
-// log-likelihoods of one block of rows after another.
-func (p *prediction) blocks(s *session, use func(mean *mat.Dense, cov *mat.SymDense, logProb []float64) error) error {
+// blocks calls use with what the model tells of one block of rows after another: as many
+// numbers a row as the layout has names.
+func (p *prediction) blocks(s *session, use func(table []float64, n int) error) error {
 	for first := 0; first < p.rows; first += blockRows {
 		if s.Err() != nil {
 			return fmt.Errorf("interrupted after %d of %d rows", first, p.rows)
 		}
-		block := p.block(first, min(blockRows, p.rows-first))
-		mean, cov, err := p.params.Transform(block)
+		n := min(blockRows, p.rows-first)
+		table, err := p.model.judge(p.block(first, n))
 		if err != nil {
-			return err
+			return fmt.Errorf("%s: %w", p.name, nameColumn(err, p.columns))
 		}
-		logProb, err := p.params.LogProb(block)
-		if err != nil {
-			return err
-		}
-		if err := use(mean, cov, logProb); err != nil {
+		if err := use(table, n); err != nil {
 			return err
 		}
 	}
@@ -160,45 +179,36 @@ func (p *prediction) blocks(s *session, use func(mean *mat.Dense, cov *mat.SymDe
 }
 
 func (p *prediction) writeCSV(s *session, w io.Writer) error {
-	k := p.params.K
-	var names []string
-	for j := range k {
-		names = append(names, "z"+strconv.Itoa(j+1))
-	}
-	names = append(names, "log_likelihood")
-	var table []float64
-	return p.blocks(s, func(mean *mat.Dense, _ *mat.SymDense, logProb []float64) error {
-		table = table[:0]
-		for i, l := range logProb {
-			table = append(append(table, mean.RawRowView(i)...), l)
-		}
-		err := data.WriteCSV(w, names, table, len(logProb), k+1)
+	names := p.layout.names
+	return p.blocks(s, func(table []float64, n int) error {
+		err := data.WriteCSV(w, names, table, n, len(p.layout.names))
 		names = nil
 		return err
 	})
 }
 
-// writeJSON writes the object {"columns", "mean": N×K, "covariance": K×K, the same for all
-// rows, "log_likelihood": N} as it comes; only the last list is kept until its turn.
+// writeJSON writes one object as it comes: the names of the columns, the list of each row,
+// and then what was kept until its turn, one list for each of the other numbers, and the
+// constants.
 func (p *prediction) writeJSON(s *session, w io.Writer) error {
 	out := bufio.NewWriter(w)
 	if err := p.writePart(out, `{"columns":`, p.columns); err != nil {
 		return err
 	}
-	separator := `,"mean":[`
-	var covariance [][]number
-	logLikelihood := make([]float64, 0, p.rows)
-	err := p.blocks(s, func(mean *mat.Dense, cov *mat.SymDense, logProb []float64) error {
-		for i := range logProb {
-			if err := p.writePart(out, separator, numbers(mean.RawRowView(i))); err != nil {
+	l, width := p.layout, len(p.layout.names)
+	kept := make([][]float64, width) // those outside the list
+	separator := fmt.Sprintf(",%q:[", l.list)
+	err := p.blocks(s, func(table []float64, n int) error {
+		for i := range n {
+			row := table[i*width : (i+1)*width]
+			if err := p.writePart(out, separator, numbers(row[l.first:l.last])); err != nil {
 				return err
 			}
 			separator = ","
-		}
-		logLikelihood = append(logLikelihood, logProb...)
-		if covariance == nil {
-			for i := range p.params.K {
-				covariance = append(covariance, numbers(mat.Row(nil, i, cov)))
+			for j, v := range row {
+				if j < l.first || j >= l.last {
+					kept[j] = append(kept[j], v)
+				}
 			}
 		}
 		return nil
@@ -206,17 +216,26 @@ func (p *prediction) writeJSON(s *session, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := p.writePart(out, `],"covariance":`, covariance); err != nil {
+	for j, list := range kept {
+		for i, v := range list {
+			separator := ","
+			if i == 0 {
+				separator = fmt.Sprintf("],%q:[", l.names[j])
+			}
+			if err := p.writePart(out, separator, number(v)); err != nil {
+				return err
+			}
+		}
+	}
+	if _, err := out.WriteString("]"); err != nil {
 		return err
 	}
-	separator = `,"log_likelihood":[`
-	for _, l := range logLikelihood {
-		if err := p.writePart(out, separator, number(l)); err != nil {
+	for _, name := range slices.Sorted(maps.Keys(l.constants)) {
+		if err := p.writePart(out, fmt.Sprintf(",%q:", name), l.constants[name]); err != nil {
 			return err
 		}
-		separator = ","
 	}
-	if _, err := out.WriteString("]}\n"); err != nil {
+	if _, err := out.WriteString("}\n"); err != nil {
 		return err
 	}
 	return out.Flush()

@@ -17,7 +17,7 @@ import (
 func TestPlacesMatchOnlyAsManyColumns(t *testing.T) {
 	const four, five = "1,2,3,1\n4,5,6,2\n7,8,1,0\n2,2,2,5\n9,1,1,1\n3,1,4,2\n", "9,1,5,3,0\n9,4,4,0,1\n"
 	model := filepath.Join(t.TempDir(), "m.json")
-	done(t, "fit", "--data", file(t, "four.csv", four), "--k", "1", "--out", model)
+	done(t, "fit", "--model", "bpca", "--data", file(t, "four.csv", four), "--k", "1", "--out", model)
 	rows := file(t, "five.csv", five)
 	fails(t, 1, "the data have 5 columns and the model 4", "", "predict", model, "--data", rows)
 	fails(t, 1, "the data have 5 columns and the model 4", "9,"+strings.ReplaceAll(five, "\n9", "\n9,9"), "predict", model, "--data", "-", "--drop", "V5")
@@ -36,8 +36,9 @@ func TestPlacesMatchOnlyAsManyColumns(t *testing.T) {
 // ones makes a prediction of n rows of 3 columns, with every column of the model in another
 // place.
 func ones(n int) *prediction {
-	p := &prediction{params: &bpca.Parameters{K: 1, D: 3, Mean: []float64{0, 0, 0}, Loadings: []float64{1, 2, 3}, Noise: 1},
-		x: make([]float64, 3*n), rows: n, order: []int{2, 0, 1}, columns: []string{"a", "b", "c"}}
+	p := &prediction{model: projection{&bpca.Parameters{K: 1, D: 3, Mean: []float64{0, 0, 0}, Loadings: []float64{1, 2, 3}, Noise: 1}},
+		layout: layout{names: []string{"z1", "log_likelihood"}, list: "mean", last: 1},
+		x:      make([]float64, 3*n), rows: n, order: []int{2, 0, 1}, columns: []string{"a", "b", "c"}}
 	for i := range p.x {
 		p.x[i] = float64(i)
 	}
@@ -46,13 +47,13 @@ func ones(n int) *prediction {
 
 func TestPredictCopiesOneBlockAtMost(t *testing.T) {
 	p := ones(3 * blockRows)
-	first := p.block(0, blockRows).RawMatrix().Data
+	first := p.block(0, blockRows).X
 	assert.Equal(t, []float64{2, 0, 1, 5, 3, 4}, first[:6])
-	second := p.block(blockRows, 2).RawMatrix().Data
+	second := p.block(blockRows, 2).X
 	assert.Same(t, &first[0], &second[0])
 	assert.Equal(t, []float64{3*blockRows + 2, 3 * blockRows, 3*blockRows + 1}, second[:3])
 	p.order = nil
-	assert.Same(t, &p.x[3*blockRows], &p.block(blockRows, 2).RawMatrix().Data[0])
+	assert.Same(t, &p.x[3*blockRows], &p.block(blockRows, 2).X[0])
 }
 
 // pieces counts what it is given.

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/latent-go/latent/framework"
-	"github.com/latent-go/latent/models/bpca"
 )
 
 // number is a float64 that JSON writes as null where it is not finite.
@@ -32,36 +31,39 @@ func numbers(values []float64) []number {
 // summary is what a fit found, how and by which settings: the part of a report that a
 // model file keeps.
 type summary struct {
-	Model      string           `json:"model"`
-	Family     string           `json:"family"`
-	Method     string           `json:"method"`
-	Criterion  string           `json:"criterion"`
-	Value      number           `json:"value"`
-	K          int              `json:"k"`
-	KMax       int              `json:"kmax"`
-	N          number           `json:"n"` // sum of the row weights
-	D          int              `json:"d"`
-	Rows       int              `json:"rows"`
-	Columns    []string         `json:"columns"`
-	Iterations int              `json:"iterations"`
-	Converged  bool             `json:"converged"`
-	Status     string           `json:"status"`
-	Seed       uint64           `json:"seed"`
-	Seconds    number           `json:"seconds"`
-	Shape      size             `json:"shape"`
-	Explained  []number         `json:"explained"` // share of the variance, a latent dimension
-	ByK        []sizeScore      `json:"by_k,omitempty"`
-	Pruned     []pruned         `json:"pruned"`
-	Restarts   []restart        `json:"restarts"`
-	Settings   settings         `json:"settings"`
-	Objective  []number         `json:"objective_trace"` // what the method ascends, after each iteration
-	Params     *bpca.Parameters `json:"params"`
-	Posterior  *bpca.Posterior  `json:"posterior,omitempty"`
+	Model      string          `json:"model"`
+	Family     string          `json:"family"`
+	Method     string          `json:"method"`
+	Criterion  string          `json:"criterion"`
+	Value      number          `json:"value"`
+	K          int             `json:"k"`
+	KMax       int             `json:"kmax"`
+	N          number          `json:"n"` // sum of the row weights
+	D          int             `json:"d"`
+	Rows       int             `json:"rows"`
+	Columns    []column        `json:"columns"`
+	Iterations int             `json:"iterations"`
+	Converged  bool            `json:"converged"`
+	Status     string          `json:"status"`
+	Seed       uint64          `json:"seed"`
+	Seconds    number          `json:"seconds"`
+	Shape      size            `json:"shape"`
+	Explained  []number        `json:"explained,omitempty"`  // bpca: share of the variance, a latent dimension
+	Components []component     `json:"components,omitempty"` // mixtures
+	ByK        []sizeScore     `json:"by_k,omitempty"`
+	Pruned     []pruned        `json:"pruned"`
+	Restarts   []restart       `json:"restarts"`
+	Settings   settings        `json:"settings"`
+	Objective  []number        `json:"objective_trace"` // what the method ascends, after each iteration
+	Params     json.RawMessage `json:"params"`
+	Posterior  json.RawMessage `json:"posterior,omitempty"` // of vb
 }
 
 // A report is the object that --format json writes.
 type report struct {
 	summary
+	found  finding
+	what   string
 	Trace  []number `json:"trace"` // the criterion after each iteration; it may dip a little on the way, see docs/theory/gfab.md, section 4
 	KTrace []int    `json:"k_trace"`
 }
@@ -74,6 +76,8 @@ type settings struct {
 	FixedK        bool    `json:"fixed_k,omitempty"`  // by --k
 	Weights       string  `json:"weights,omitempty"`  // their column
 	Prior         string  `json:"prior,omitempty"`    // as it was given
+	Columns       string  `json:"columns,omitempty"`  // likewise
+	Start         string  `json:"start,omitempty"`    // likewise
 }
 
 type size struct {
@@ -103,18 +107,18 @@ type restart struct {
 	Error      string `json:"error,omitempty"`
 }
 
-func newReport(f *fitted, in *sample, method string, c framework.Criterion) *report {
-	rows, d := in.Dims()
+func newReport(f *fitted, in *input, c framework.Criterion) (*report, error) {
 	r := &report{summary: summary{
-		Method: method, Criterion: strings.ToLower(c.Name), Value: number(f.Value),
-		K: f.Shape.K, N: number(f.N), D: d, Rows: rows, Columns: in.columns,
+		Criterion: strings.ToLower(c.Name), Value: number(f.Value),
+		K: f.Shape.K, N: number(f.N), D: in.Cols(), Rows: in.Rows(),
 		Iterations: f.Iterations, Converged: f.Status == framework.Converged, Status: f.status,
-		Shape:     size{f.Shape.K, f.Shape.Component, f.Shape.Shared},
-		Explained: numbers(f.Parameters.Explained()),
-		Pruned:    []pruned{}, Restarts: []restart{},
+		Shape:  size{f.Shape.K, f.Shape.Component, f.Shape.Shared},
+		Pruned: []pruned{}, Restarts: []restart{},
 		Objective: numbers(f.Objective),
-		Params:    f.Parameters, Posterior: f.posterior,
-	}, Trace: numbers(f.Trace), KTrace: append([]int{}, f.KTrace...)}
+	}, Trace: numbers(f.Trace), KTrace: append([]int{}, f.KTrace...), found: f.Parameters}
+	if err := r.found.fill(&r.summary); err != nil {
+		return nil, err
+	}
 	for _, p := range f.Pruned {
 		r.Pruned = append(r.Pruned, pruned{p.Iteration, p.K, p.Rule, numbers(p.Relevance)})
 	}
@@ -125,7 +129,7 @@ func newReport(f *fitted, in *sample, method string, c framework.Criterion) *rep
 		}
 		r.Restarts = append(r.Restarts, entry)
 	}
-	return r
+	return r, nil
 }
 
 // column lists criterion j over K.

@@ -17,7 +17,7 @@ const rankTwo = "a,b,c\n1,2,3\n2,4,1\n3,6,9\n4,8,1\n4,8,3\n"
 
 func selectJSON(t *testing.T, args ...string) (s selection, stderr string) {
 	t.Helper()
-	stdout, stderr := done(t, append([]string{"select", "--format", "json"}, args...)...)
+	stdout, stderr := done(t, append([]string{"select", "--model", "bpca", "--format", "json"}, args...)...)
 	require.NoError(t, json.Unmarshal([]byte(stdout), &s))
 	return s, stderr
 }
@@ -31,11 +31,11 @@ func TestFitsThatDoNotConvergeAreNotComparedInSilence(t *testing.T) {
 	}
 	const note = "latent: 3 of the 3 fits did not converge: raise --max-iter (K = 1, 2, 3)\n"
 	assert.Equal(t, note, stderr)
-	stdout, stderr := done(t, append([]string{"select"}, flags...)...)
+	stdout, stderr := done(t, append([]string{"select", "--model", "bpca"}, flags...)...)
 	assert.Equal(t, note, stderr)
 	assert.Equal(t, 4, strings.Count(stdout, "! "), "the key and three rows")
 
-	stdout, stderr = done(t, append([]string{"fit", "--format", "json"}, flags...)...)
+	stdout, stderr = done(t, append([]string{"fit", "--model", "bpca", "--format", "json"}, flags...)...)
 	assert.Equal(t, note, stderr)
 	assert.Contains(t, stdout, `"converged":false}`)
 
@@ -45,7 +45,7 @@ func TestFitsThatDoNotConvergeAreNotComparedInSilence(t *testing.T) {
 		assert.Equal(t, "converged", row.Status)
 	}
 	assert.Empty(t, stderr)
-	stdout, _ = done(t, append([]string{"select"}, flags[:len(flags)-2]...)...)
+	stdout, _ = done(t, append([]string{"select", "--model", "bpca"}, flags[:len(flags)-2]...)...)
 	assert.NotContains(t, stdout, "!")
 }
 
@@ -62,7 +62,7 @@ func TestFitsThatFailSayWhy(t *testing.T) {
 		assert.Contains(t, stderr, "latent: 1 of the 2 fits failed (K = 2): ")
 		assert.Equal(t, 1, strings.Count(stderr, "\n"))
 	}
-	_, stderr := done(t, "fit", "--data", path, "--method", "em")
+	_, stderr := done(t, "fit", "--model", "bpca", "--data", path, "--method", "em")
 	assert.Contains(t, stderr, "1 of the 2 fits failed (K = 2): ")
 }
 
@@ -75,7 +75,7 @@ func TestErrorsAboutTheDataBeginWithTheirName(t *testing.T) {
 		{"1,b\n1,2\n3,4\n", `column "V2" is categorical: row 1 is "b"; the first row looks like a header: read it with a header (--header yes)`},
 	} {
 		path := file(t, "d.csv", c.text)
-		for _, args := range [][]string{{"fit"}, {"select", "--method", "gfab"}} {
+		for _, args := range [][]string{{"fit", "--model", "bpca"}, {"select", "--model", "bpca", "--method", "gfab"}} {
 			fails(t, 1, "latent: "+path+": "+c.part, "", append(args, "--data", path)...)
 		}
 	}
@@ -95,7 +95,7 @@ func TestTheModelKeepsWhatARefitNeeds(t *testing.T) {
 			settings{Tolerance: 1e-9, MaxIterations: 10000, Restarts: 1, Weights: "w", Prior: "alpha=1, unit=2.50"}},
 		{[]string{"--method", "closed-form"}, settings{}},
 	} {
-		r := fitJSON(t, append([]string{"--data", table, "--out", model}, c.flags...)...)
+		r := bpcaJSON(t, append([]string{"--data", table, "--out", model}, c.flags...)...)
 		assert.Equal(t, c.want, r.Settings)
 		saved, err := readModel(model)
 		require.NoError(t, err)
@@ -110,7 +110,7 @@ func TestTheModelKeepsWhatARefitNeeds(t *testing.T) {
 
 // The criterion may dip, the objective does not: docs/theory/gfab.md, section 4.
 func TestTheObjectiveNeverFallsWhileKStays(t *testing.T) {
-	r := fitJSON(t, "--data", "iris", "--k", "2")
+	r := bpcaJSON(t, "--data", "iris", "--k", "2")
 	require.Greater(t, len(r.Objective), 2)
 	for i := 1; i < len(r.Objective); i++ {
 		before, after := float64(r.Objective[i-1]), float64(r.Objective[i])

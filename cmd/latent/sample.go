@@ -1,19 +1,23 @@
 package main
 
 import (
+	"encoding/csv"
 	"fmt"
 	"io"
 	"math/rand/v2"
-
-	"github.com/latent-go/latent/data"
+	"slices"
+	"strconv"
 )
 
 type sampleCommand struct {
-	Saved string `arg:"" name:"model" placeholder:"MODEL.json" help:"Model saved by latent fit --out."`
-	Rows  int    `name:"rows" short:"n" required:"" placeholder:"N" help:"Rows to draw."`
-	Seed  uint64 `default:"1" help:"Seed."`
-	Out   string `placeholder:"FILE" help:"Write here instead of to standard output, which is also -."`
+	Saved  string `arg:"" name:"model" placeholder:"MODEL.json" help:"Model saved by latent fit --out."`
+	Rows   int    `name:"rows" short:"n" required:"" placeholder:"N" help:"Rows to draw."`
+	Labels bool   `help:"Add the component that each row was drawn from, as a last column named component."`
+	Seed   uint64 `default:"1" help:"Seed."`
+	Out    string `placeholder:"FILE" help:"Write here instead of to standard output, which is also -."`
 }
+
+const labelColumn = "component"
 
 // Run writes rows drawn from the model as CSV, under the names of its columns.
 func (c *sampleCommand) Run(s *session) error {
@@ -24,28 +28,70 @@ func (c *sampleCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
+	if err := c.checkLabels(m); err != nil {
+		return err
+	}
+	if m.Family == familyMultinomial {
+		s.note("each row has a single trial: how many trials a row has, a multinomial model does not describe")
+	}
 	if err := s.checkOut(c.Out, c.Saved); err != nil {
 		return err
 	}
 	return s.emit(c.Out, func(w io.Writer) error { return c.draw(s, m, w) })
 }
 
+func (c *sampleCommand) checkLabels(m *modelFile) error {
+	switch {
+	case c.Labels && !m.learned.labelled():
+		return misused("--labels goes with mixtures: %s is a %s model, which has no components", c.Saved, m.Model)
+	case c.Labels && slices.Contains(namesOf(m.Columns), labelColumn):
+		return misused("--labels would add a second column named %q", labelColumn)
+	}
+	return nil
+}
+
 func (c *sampleCommand) draw(s *session, m *modelFile, w io.Writer) error {
 	rng := rand.New(rand.NewPCG(c.Seed, 0))
-	names := m.Columns
+	out := csv.NewWriter(w)
+	names := namesOf(m.Columns)
+	if c.Labels {
+		names = append(names, labelColumn)
+	}
+	if err := out.Write(names); err != nil {
+		return err
+	}
+	record := make([]string, len(names))
+	d := len(m.Columns)
 	for first := 0; first < c.Rows; first += blockRows {
 		if s.Err() != nil {
 			return fmt.Errorf("interrupted after %d of %d rows", first, c.Rows)
 		}
 		n := min(blockRows, c.Rows-first)
-		x, err := m.Params.Sample(n, rng)
+		x, labels, err := m.learned.sample(n, rng)
 		if err != nil {
 			return err
 		}
-		if err := data.WriteCSV(w, names, x.RawMatrix().Data, n, m.Params.D); err != nil {
-			return err
+		for i := range n {
+			for j, column := range m.Columns {
+				record[j] = column.text(x[i*d+j])
+			}
+			if c.Labels {
+				record[d] = strconv.Itoa(labels[i] + 1)
+			}
+			if err := out.Write(record); err != nil {
+				return err
+			}
 		}
-		names = nil
 	}
-	return nil
+	out.Flush()
+	return out.Error()
+}
+
+// text writes a number as the column's cells have it: the level of a code, or the shortest
+// decimal that reads back as the same number.
+func (c column) text(v float64) string {
+	if len(c.Levels) > 0 {
+		return c.Levels[int(v)]
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
 }

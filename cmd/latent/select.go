@@ -13,10 +13,9 @@ type selectCommand struct {
 	fittingData
 	inputFlags
 	modelFlags
-	Method   string   `default:"closed-form" enum:"gfab,fab,em,vb,closed-form" help:"Inference at each K: gfab, fab, em, vb or closed-form."`
 	Criteria []string `placeholder:"NAME,…" sep:"none" help:"Criteria: of gfic, fic, bicem, elbo, bic, aic and icl. Default: those that fit the method."`
-	Kmin     int      `name:"kmin" default:"1" help:"Smallest number of latent dimensions."`
-	Kmax     *int     `name:"kmax" placeholder:"K" help:"Largest. Default: columns − 1 (no more than rows − 2)."`
+	Kmin     int      `name:"kmin" default:"1" help:"Smallest number of components, or of latent dimensions."`
+	Kmax     *int     `name:"kmax" placeholder:"K" help:"Largest. Default: as that of latent fit."`
 }
 
 // Run scores every K and prints the table.
@@ -24,7 +23,11 @@ func (c *selectCommand) Run(s *session) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	in, err := c.load(s, c.Data, c.Weights)
+	gaps, err := c.gaps(c.model().needsAll(&c.modelFlags))
+	if err != nil {
+		return err
+	}
+	in, err := c.load(s, c.source(c.model()), c.Weights, gaps)
 	if err != nil {
 		return err
 	}
@@ -45,28 +48,23 @@ func (c *selectCommand) check() error {
 	if c.Kmax != nil && *c.Kmax < c.Kmin {
 		return misused("--kmax is %d: it must be at least --kmin, %d", *c.Kmax, c.Kmin)
 	}
-	if err := c.modelFlags.check(c.Method); err != nil {
+	if err := c.modelFlags.check(c.model().selecting()); err != nil {
 		return err
 	}
 	_, err := c.criteria(nil)
 	return err
 }
 
-// criteria are those asked for, or those that tell something of the method's fits: the
-// ELBO of estimated parameters never falls as K grows, and gFIC and FIC need more rows
-// than columns.
-func (c *selectCommand) criteria(in *sample) ([]framework.Criterion, error) {
+// criteria are those asked for, or those that tell something of the method's fits.
+func (c *selectCommand) criteria(e estimator) ([]framework.Criterion, error) {
 	list, err := c.named()
-	if err != nil || len(list) > 0 || in == nil {
+	if err != nil || len(list) > 0 || e == nil {
 		return list, err
 	}
-	n, d := in.Dims()
-	for _, one := range fittingCriteria(c.Method) {
-		counts := one.Needs&(framework.NeedsCurvature|framework.NeedsCounts) != 0
-		if one.Name == framework.ELBO.Name && c.Method != methodVB || counts && n <= d {
-			continue
+	for _, one := range c.model().criteria(c.Method) {
+		if e.telling(one) {
+			list = append(list, one)
 		}
-		list = append(list, one)
 	}
 	return list, nil
 }
@@ -82,7 +80,7 @@ func (c *selectCommand) named() ([]framework.Criterion, error) {
 		if name = strings.TrimSpace(name); name == "" {
 			return nil, misused("--criteria has an empty name: name criteria with one comma between two")
 		}
-		one, err := criterion("--criteria", name, c.Method)
+		one, err := c.criterion("--criteria", name)
 		if err != nil {
 			return nil, err
 		}
@@ -102,7 +100,7 @@ type selection struct {
 	N        number         `json:"n"`
 	D        int            `json:"d"`
 	Rows     int            `json:"rows"`
-	Columns  []string       `json:"columns"`
+	Columns  []column       `json:"columns"`
 	KMin     int            `json:"kmin"`
 	KMax     int            `json:"kmax"`
 	Seed     uint64         `json:"seed"`
@@ -110,6 +108,8 @@ type selection struct {
 	Criteria []string       `json:"criteria"`
 	Chosen   map[string]int `json:"chosen"` // K by criterion
 	Table    []selectionRow `json:"table"`
+
+	what string
 }
 
 type selectionRow struct {
@@ -120,34 +120,30 @@ type selectionRow struct {
 	Error     string            `json:"error,omitempty"` // why a value is null
 }
 
-func (c *selectCommand) scores(s *session, in *sample) (*selection, error) {
+func (c *selectCommand) scores(s *session, in *input) (*selection, error) {
 	began := time.Now()
-	criteria, err := c.criteria(in)
+	e, err := c.model().bind(s, &c.modelFlags, in)
 	if err != nil {
 		return nil, err
 	}
-	rows, d := in.Dims()
-	kmax := max(c.Kmin, largest(in))
-	if c.Kmax != nil {
-		kmax = *c.Kmax
-	}
-	if err := checkSize(kmax, d); err != nil {
+	criteria, err := c.criteria(e)
+	if err != nil {
 		return nil, err
 	}
-	e, err := newEngine(s, in, &c.modelFlags, c.Method)
-	if err != nil {
+	kmax := valueOr(c.Kmax, max(c.Kmin, e.largest()))
+	if err := e.checkSize(kmax); err != nil {
 		return nil, err
 	}
 	watch := newProgress(s.stderr, criteria[0].Name)
 	defer watch.close()
-	o := c.options(c.Method, kmax)
+	o := c.options(kmax)
 	o.Recorder = watch
 	all, err := e.score(s, upTo(c.Kmin, kmax), o, criteria)
 	if err != nil {
 		return nil, err
 	}
-	t := &selection{Model: c.Model, Family: c.Family, Method: c.Method, D: d, Rows: rows, Columns: in.columns,
-		KMin: c.Kmin, KMax: kmax, Seed: c.Seed, Chosen: map[string]int{}}
+	t := &selection{Model: c.Model, Family: c.Family, Method: c.Method, D: in.Cols(), Rows: in.Rows(), Columns: e.described(),
+		KMin: c.Kmin, KMax: kmax, Seed: c.Seed, Chosen: map[string]int{}, what: e.what()}
 	if err := t.fill(all, in); err != nil {
 		return nil, err
 	}
@@ -156,7 +152,7 @@ func (c *selectCommand) scores(s *session, in *sample) (*selection, error) {
 	return t, nil
 }
 
-func (t *selection) fill(all *scores, in *sample) error {
+func (t *selection) fill(all *scores, in *input) error {
 	for j, one := range all.Criteria {
 		name := strings.ToLower(one.Name)
 		t.Criteria = append(t.Criteria, name)

@@ -70,22 +70,22 @@ func (g *grid) row(cells ...string) {
 }
 
 // print shows a fit to a person.
-func (r *report) print(w io.Writer, in *sample, out string) error {
+func (r *report) print(w io.Writer, in *input, out string) error {
 	var p page
 	p.line("%s", in.describe(float64(r.N)))
 	p.line("")
 	facts := [][2]string{
-		{"model", fmt.Sprintf("%s, %s noise, by %s", r.Model, r.Family, r.Method)},
+		{"model", fmt.Sprintf("%s, %s, by %s", r.Model, r.what, r.Method)},
 		{"chosen K", r.choice()},
 		{r.Criterion, digits(float64(r.Value)) + " nats"},
 		{"status", r.ending()},
-		{"noise variance", fmt.Sprintf("%.6g, standard deviation %.6g", r.Params.Noise, math.Sqrt(r.Params.Noise))},
-		{"time", fmt.Sprintf("%.3g s", float64(r.Seconds))},
 	}
+	facts = append(facts, r.found.facts()...)
+	facts = append(facts, [2]string{"time", fmt.Sprintf("%.3g s", float64(r.Seconds))})
 	for _, f := range facts {
 		p.line("%-15s %s", f[0], f[1])
 	}
-	r.printExplained(&p)
+	r.found.print(&p)
 	r.printPruned(&p)
 	r.printRestarts(&p)
 	p.line("")
@@ -98,18 +98,20 @@ func (r *report) print(w io.Writer, in *sample, out string) error {
 }
 
 // describe names the data in one line.
-func (s *sample) describe(n float64) string {
-	rows, d := s.Dims()
-	line := fmt.Sprintf("%s: %d rows × %d columns", s.name, rows, d)
-	if s.weights != "" {
-		line += fmt.Sprintf(", weighed by column %q: N = %.10g", s.weights, n)
+func (in *input) describe(n float64) string {
+	line := fmt.Sprintf("%s: %s × %s", in.name, counted(in.Rows(), "row"), counted(in.Cols(), "column"))
+	if in.weights != "" {
+		line += fmt.Sprintf(", weighed by column %q: N = %.10g", in.weights, n)
 	}
 	return line
 }
 
 func (r *report) choice() string {
-	if r.K == r.KMax {
+	switch {
+	case r.Settings.FixedK:
 		return strconv.Itoa(r.K)
+	case r.K == r.KMax:
+		return fmt.Sprintf("%d, the most that was allowed (--kmax)", r.K)
 	}
 	return fmt.Sprintf("%d of at most %d", r.K, r.KMax)
 }
@@ -122,21 +124,6 @@ func (r *report) ending() string {
 		return fmt.Sprintf("%s after %d iterations", r.Status, r.Iterations)
 	}
 	return fmt.Sprintf("NOT converged: %s after %d iterations (--max-iter, --tol)", r.Status, r.Iterations)
-}
-
-func (r *report) printExplained(p *page) {
-	p.line("")
-	g := newGrid("dimension", "variance explained", "cumulative")
-	sum := 0.0
-	for k, share := range r.Explained {
-		sum += float64(share)
-		if k < mostRows || k == len(r.Explained)-1 {
-			g.row(strconv.Itoa(k+1), percent(float64(share)), percent(sum))
-		} else if k == mostRows {
-			g.row("…", "", "")
-		}
-	}
-	p.grid(g)
 }
 
 // printPruned tells what was dropped when. Many steps are shown in groups.
@@ -187,10 +174,10 @@ func (r *report) printRestarts(p *page) {
 }
 
 // print shows criteria over K, each one's choice marked.
-func (t *selection) print(w io.Writer, in *sample) error {
+func (t *selection) print(w io.Writer, in *input) error {
 	var p page
 	p.line("%s", in.describe(float64(t.N)))
-	p.line("%s, %s noise, by %s; nats, larger is better, * marks each criterion's choice", t.Model, t.Family, t.Method)
+	p.line("%s, %s, by %s; nats, larger is better, * marks each criterion's choice", t.Model, t.what, t.Method)
 	if slices.ContainsFunc(t.Table, selectionRow.unfinished) {
 		p.line("! marks fits that did not converge: their values could still change")
 	}

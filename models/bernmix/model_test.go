@@ -265,3 +265,12 @@ func probability(p *mixture.Posterior, x []float64, rng *rand.Rand) float64 {
 func gammas(alpha []float64, rng *rand.Rand) []float64 {
 	return prior.Concentrations(alpha).Rand(rng, nil)
 }
+
+func sparseVB(m mixture.Variational) mixture.SparseVariational {
+	return mixture.SparseVariational{Variational: m}
+}
+
+func withRandomStart(m mixture.Variational) mixture.Variational {
+	m.Start = mixture.RandomResponsibilities
+	return m
+}

@@ -49,11 +49,6 @@ func NewAnnealer(ctx context.Context, m Variational, t *framework.Table, k int) 
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range with.priors {
-		if _, tied := c.(pooledPrior); tied {
-			return nil, fmt.Errorf("mixture: annealing draws components one by one, which a tied covariance does not allow")
-		}
-	}
 	rows := t.All()
 	for i := range rows.N {
 		if v := rows.Weight(i); v != math.Trunc(v) {
@@ -67,12 +62,7 @@ func NewAnnealer(ctx context.Context, m Variational, t *framework.Table, k int) 
 func (a *Annealer) Draw(rng *rand.Rand) (*State, error) {
 	pl := a.with.plan
 	st := &State{Weights: make([]float64, a.k), Components: make([]float64, a.k*pl.params), s: newStatistics(pl, a.k), h: make([]float64, a.k*pl.hyper)}
-	for k := range a.k {
-		for i := range pl.parts {
-			f := &pl.parts[i]
-			a.with.priors[i].prior(f.ofHyper(at(st.h, k, pl.hyper)))
-		}
-	}
+	a.with.update(st.s, st.h) // no rows yet: the prior
 	if err := a.drawParameters(st, rng); err != nil {
 		return nil, err
 	}
@@ -101,14 +91,17 @@ func (a *Annealer) drawParameters(st *State, rng *rand.Rand) error {
 	linalg.Axpy(1, st.s.Nk, c)
 	st.Weights = c.Rand(rng, st.Weights)
 	pl := a.with.plan
-	for k := range a.k {
-		err := a.with.each(func(f *part, c conjugate) error {
-			c.rand(f.ofHyper(at(st.h, k, pl.hyper)), rng, f.ofParams(at(st.Components, k, pl.params)))
-			return nil
-		})
-		if err != nil {
-			return err
+	for i := range pl.parts {
+		f, c := &pl.parts[i], a.with.priors[i]
+		if shared, ok := c.(pooledPrior); ok {
+			shared.randShared(table{a.k, pl.hyper, st.h[f.at.hyper:]}, rng, table{a.k, pl.params, st.Components[f.at.params:]})
+			continue
 		}
+		for k := range a.k {
+			c.rand(f.ofHyper(at(st.h, k, pl.hyper)), rng, f.ofParams(at(st.Components, k, pl.params)))
+		}
+	}
+	for k := range a.k {
 		score := at(st.s.score, k, pl.score)
 		if err := pl.natural(at(st.Components, k, pl.params), score); err != nil {
 			return err

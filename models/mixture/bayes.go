@@ -42,6 +42,11 @@ func newBayes(pl *plan, p prior.Prior, weights prior.Dirichlet) (*bayes, error) 
 type pooledPrior interface {
 	// pool makes the shared hyperparameters one, from each component's own update.
 	pool(hyper table)
+	// logProbShared is the log prior density of the shared parameters, which logProb
+	// leaves out.
+	logProbShared(xi []float64) float64
+	// randShared draws the parameters of all components at once.
+	randShared(hyper table, rng *rand.Rand, params table)
 }
 
 // update puts the posterior hyperparameters of every component into h, K×H.
@@ -144,7 +149,11 @@ func (m MAP) LogPrior(p *Parameters) float64 {
 	sum := prior.Concentrations(uniform(b.alpha, p.K)).LogProb(p.Weights)
 	for k := range p.K {
 		_ = b.each(func(f *part, c conjugate) error {
-			sum += c.logProb(f.ofParams(p.component(k, b.plan)))
+			xi := f.ofParams(p.component(k, b.plan))
+			sum += c.logProb(xi)
+			if shared, ok := c.(pooledPrior); ok && k == 0 {
+				sum += shared.logProbShared(xi)
+			}
 			return nil
 		})
 	}

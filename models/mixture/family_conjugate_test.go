@@ -164,7 +164,7 @@ func TestDrawsAgreeWithExpectations(t *testing.T) {
 }
 
 func agree(t require.TestingT, s specimen, c mixture.Conjugate, h []float64, rng *rand.Rand) {
-	const draws = 1000
+	const draws = 500
 	p, statistics := len(s.params()), s.family.Statistics()
 	want, xi := make([]float64, p+statistics+1), s.params()
 	c.Mean(h, want[:p])

@@ -347,7 +347,7 @@ func (g spherical) information(xi []float64, w *whole, dst []laplace.Block) []la
 }
 
 func (g spherical) names(columns []string) []string {
-	return append(diagonal{g.d}.names(columns)[:g.d], "variance")
+	return append(diagonal(g).names(columns)[:g.d], "variance")
 }
 
 // deviations are √(σ²/n) and σ²√(2/(nD)).

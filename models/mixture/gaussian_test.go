@@ -33,16 +33,17 @@ func normals(rng *rand.Rand, n int) []float64 {
 	return x
 }
 
-// covarianceOf is QᵀLQ with eigenvalues from 1 to the condition number, row-major.
+// covarianceOf has random axes and eigenvalues from a random one to that times the condition
+// number, row-major.
 func covarianceOf(rng *rand.Rand, d int, condition float64) []float64 {
 	var qr mat.QR
 	qr.Factorize(mat.NewDense(d, d, normals(rng, d*d)))
 	var q, product mat.Dense
 	qr.QTo(&q)
-	scaled := mat.DenseCopyOf(&q)
+	scaled, least := mat.DenseCopyOf(&q), math.Exp(rng.NormFloat64())
 	for i := range d {
 		for j := range d {
-			scaled.Set(i, j, scaled.At(i, j)*math.Pow(condition, float64(j)/float64(max(1, d-1))))
+			scaled.Set(i, j, least*scaled.At(i, j)*math.Pow(condition, float64(j)/float64(max(1, d-1))))
 		}
 	}
 	product.Mul(scaled, q.T())
@@ -646,7 +647,7 @@ func TestDiagonalCountsSmallExposuresWithoutCancellation(t *testing.T) {
 func TestGaussianRefusesConstantColumns(t *testing.T) {
 	rng := seeded(12)
 	const n = 5000
-	for _, value := range []float64{0, 0.1, -1e8 / 3, 1e-200} {
+	for _, value := range []float64{0, 0.1, 1. / 3, -1e8 / 3, 1e-200} {
 		for _, f := range gaussians(2) {
 			x := make([]float64, 2*n)
 			for i := range n {
@@ -661,6 +662,8 @@ func TestGaussianRefusesConstantColumns(t *testing.T) {
 			assert.ErrorContains(t, err, "is constant", "%v of %v", f, value)
 		}
 	}
+	assert.True(t, constant(0.1, 1e-35)) // what sums over many rows leave
+	assert.True(t, constant(0.1, -1e-35))
 	for _, f := range gaussians(1) { // as close to constant as numbers of this size get
 		x := make([]float64, n)
 		for i := range x {
@@ -704,6 +707,10 @@ func TestGaussianComponentsThatCollapseAreDegenerate(t *testing.T) {
 		if g, ok := f.(gaussian); ok && g.tied {
 			two := append(slices.Clone(xi), xi...)
 			far := sumsOf(t, f, slices.Repeat([]float64{3, 2}, n), ones(n), anchor)
+			for a := range d { // rounding that leaves them positive
+				sums[1+d+a*d+a] *= 1 + 1e-14
+				far[1+d+a*d+a] *= 1 + 1e-14
+			}
 			require.NoError(t, g.estimate(sums, anchor, w, two[:len(xi)]))
 			require.NoError(t, g.estimate(far, anchor, w, two[len(xi):]))
 			assert.ErrorIs(t, g.pool(table{2, len(sums), append(sums, far...)}, table{2, len(xi), two}), framework.ErrDegenerate)

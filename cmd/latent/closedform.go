@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/models/bpca"
+)
+
+// closedForm reads all K off one spectrum.
+type closedForm struct{ spectrum *bpca.Spectrum }
+
+func (e closedForm) fit(ctx context.Context, o framework.Options) (*fitted, error) {
+	s, err := e.score(ctx, []int{o.K}, o, []framework.Criterion{o.Criterion})
+	if err != nil {
+		return nil, err
+	}
+	return s.fit(0)
+}
+
+func (e closedForm) score(_ context.Context, ks []int, _ framework.Options, criteria []framework.Criterion) (*scores, error) {
+	solutions, err := bpca.Solve(e.spectrum, ks[len(ks)-1])
+	if err != nil {
+		return nil, err
+	}
+	if ks[0] > solutions.Max() {
+		return nil, noSolution(ks[0], solutions)
+	}
+	s := &scores{}
+	s.K, s.Criteria = ks, criteria
+	for _, k := range ks {
+		row, end := make([]float64, len(criteria)), ending{status: statusClosedForm, converged: true}
+		if k > solutions.Max() {
+			end = ending{status: statusNone, err: noSolution(k, solutions)}
+		}
+		for j, c := range criteria {
+			if row[j] = math.NaN(); end.err != nil {
+				continue
+			}
+			if row[j], err = solutions.Value(k, c); err != nil {
+				return nil, err
+			}
+		}
+		s.Values, s.ends, s.Errs = append(s.Values, row), append(s.ends, end), append(s.Errs, end.err)
+	}
+	s.fit = func(i int) (*fitted, error) {
+		method := bpca.MethodFor(criteria[0])
+		p, err := solutions.Parameters(ks[i], method)
+		if err != nil {
+			return nil, err
+		}
+		e, err := solutions.Evaluation(ks[i], method)
+		f := &fitted{status: statusClosedForm}
+		f.Parameters, f.Shape, f.N, f.Value, f.Criterion, f.Status = principal{params: p}, e.Shape, e.N, s.Values[i][0], criteria[0].Name, framework.Converged
+		return f, err
+	}
+	return s, nil
+}
+
+const statusClosedForm = "closed form"
+
+func noSolution(k int, s *bpca.Solutions) error {
+	return fmt.Errorf("no solution at K = %d: the rows lie in a space of few dimensions, and no noise is left beyond K = %d", k, s.Max())
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/latent-go/latent/framework"
+)
+
+// An engine fits one model to one table.
+type engine interface {
+	fit(ctx context.Context, o framework.Options) (*fitted, error)
+	score(ctx context.Context, ks []int, o framework.Options, criteria []framework.Criterion) (*scores, error)
+}
+
+// fitted is the outcome of a fit, whatever the model's parameters are.
+type fitted struct {
+	framework.Result[finding, struct{}]
+	status string
+}
+
+// scores are the criteria over K, and the fits behind them.
+type scores struct {
+	framework.Selection[finding, struct{}]
+	ends []ending // of the fits
+	fit  func(i int) (*fitted, error)
+}
+
+// An ending says how a fit ended.
+type ending struct {
+	status    string
+	converged bool
+	err       error // why it has no values, or lacks one of them
+}
+
+const statusNone = "failed"
+
+// remark notes which of the fits compared did not get to their end.
+func (all *scores) remark(s *session, in *input) {
+	var open, failed []string
+	var reason error
+	for i, end := range all.ends {
+		k := strconv.Itoa(all.K[i])
+		switch {
+		case end.status == statusNone:
+			failed = append(failed, k)
+			if reason == nil {
+				reason = end.err
+			}
+		case !end.converged:
+			open = append(open, k)
+		}
+	}
+	if len(open) > 0 {
+		s.note("%d of the %d fits did not converge: raise --max-iter (K = %s)", len(open), len(all.K), strings.Join(open, ", "))
+	}
+	if len(failed) > 0 {
+		s.note("%d of the %d fits failed (K = %s): %s", len(failed), len(all.K), strings.Join(failed, ", "), oneLine(in.nameColumn(reason)))
+	}
+}
+
+// iterated runs the engine of package framework.
+type iterated[B, P any, S framework.Statistics[S]] struct {
+	model  framework.Model[B, P, S]
+	source framework.Source[B]
+	find   func(p P, s S) (finding, error)
+}
+
+func (e *iterated[B, P, S]) fit(ctx context.Context, o framework.Options) (*fitted, error) {
+	res, err := framework.Fit(ctx, e.model, e.source, o)
+	if res == nil {
+		return nil, err
+	}
+	f, fault := e.convert(res)
+	if err == nil {
+		err = fault
+	}
+	return f, err
+}
+
+func (e *iterated[B, P, S]) score(ctx context.Context, ks []int, o framework.Options, criteria []framework.Criterion) (*scores, error) {
+	sel, err := framework.Select(ctx, e.model, e.source, ks, o, criteria...)
+	if err != nil {
+		return nil, err
+	}
+	s := &scores{fit: func(i int) (*fitted, error) { return e.convert(sel.Fits[i]) }}
+	s.K, s.Criteria, s.Values, s.Errs = sel.K, sel.Criteria, sel.Values, sel.Errs
+	for i, fit := range sel.Fits {
+		if fit == nil {
+			s.ends = append(s.ends, ending{status: statusNone, err: sel.Errs[i]})
+			continue
+		}
+		end := ending{status: fit.Status.String(), converged: fit.Status == framework.Converged}
+		for _, score := range fit.Scores {
+			end.err = errors.Join(end.err, score.Err)
+		}
+		s.ends = append(s.ends, end)
+	}
+	return s, nil
+}
+
+// convert takes the finding out of a result.
+func (e *iterated[B, P, S]) convert(res *framework.Result[P, S]) (*fitted, error) {
+	f := &fitted{status: res.Status.String()}
+	f.Shape, f.N, f.Value, f.Status, f.Iterations = res.Shape, res.N, res.Value, res.Status, res.Iterations
+	f.Trace, f.Objective, f.KTrace, f.Pruned, f.Restarts, f.Criterion = res.Trace, res.Objective, res.KTrace, res.Pruned, res.Restarts, res.Criterion
+	var err error
+	f.Parameters, err = e.find(res.Parameters, res.Statistics)
+	return f, err
+}
+
+// upTo lists the integers from first to last.
+func upTo(first, last int) []int {
+	var ks []int
+	for k := first; k <= last; k++ {
+		ks = append(ks, k)
+	}
+	return ks
+}
+
+var errInterrupted = errors.New("interrupted")
+
+// interrupted says how far a cancelled fit had come; other errors stay.
+func interrupted(err error, f *fitted) error {
+	switch {
+	case !errors.Is(err, context.Canceled):
+		return err
+	case f == nil:
+		return fmt.Errorf("%w before the fit was complete: nothing was saved", errInterrupted)
+	}
+	return fmt.Errorf("%w after %d iterations at K = %d, %s %s: nothing was saved", errInterrupted, f.Iterations, f.Shape.K, strings.ToLower(f.Criterion), digits(f.Value))
+}
+
+// explain puts the name of the data before an error about them.
+func explain(err error, in *input) error {
+	var usage usageError
+	if errors.Is(err, errInterrupted) || errors.As(err, &usage) {
+		return err
+	}
+	return in.wrap(in.nameColumn(err))
+}

@@ -1,0 +1,251 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/models/mixture"
+)
+
+// The families of --family. Those of one column can be given by --columns, too.
+const (
+	familyAuto        = "auto"
+	familyGaussian    = "gaussian"
+	familyTied        = "gaussian-tied"
+	familyDiagonal    = "gaussian-diagonal"
+	familySpherical   = "gaussian-spherical"
+	familyPoisson     = "poisson"
+	familyExponential = "exponential"
+	familyGamma       = "gamma"
+	familyBernoulli   = "bernoulli"
+	familyCategorical = "categorical"
+	familyMultinomial = "multinomial"
+)
+
+// familyNames begin with the default.
+var familyNames = []string{familyGaussian, familyTied, familyDiagonal, familySpherical, familyPoisson, familyExponential,
+	familyGamma, familyBernoulli, familyCategorical, familyMultinomial, familyAuto}
+
+var columnFamilyNames = []string{familyGaussian, familyPoisson, familyExponential, familyGamma, familyBernoulli, familyCategorical}
+
+// joint families describe all columns together. They need complete rows.
+func joint(family string) bool {
+	return slices.Contains([]string{familyGaussian, familyTied, familySpherical, familyMultinomial}, family)
+}
+
+// A column of a model: its name and, in mixtures, what its numbers are. A family is one of
+// columnFamilyNames, or the joint one of all columns.
+type column struct {
+	Name   string   `json:"name"`
+	Family string   `json:"family"`
+	Levels []string `json:"levels,omitempty"` // of codes 0, 1, …: of categorical columns, and of bernoulli ones made of text
+}
+
+// plainColumn is a column without methods.
+type plainColumn column
+
+// MarshalJSON writes a column without a family as its name.
+func (c column) MarshalJSON() ([]byte, error) {
+	if c.Family == "" {
+		return encode(c.Name)
+	}
+	return encode(plainColumn(c))
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (c *column) UnmarshalJSON(text []byte) error {
+	if len(text) > 0 && text[0] == '"' {
+		return json.Unmarshal(text, &c.Name)
+	}
+	return json.Unmarshal(text, (*plainColumn)(c))
+}
+
+func namesOf(columns []column) []string {
+	names := make([]string, len(columns))
+	for j, c := range columns {
+		names[j] = c.Name
+	}
+	return names
+}
+
+// described are the columns of a table with their families: those that --columns names,
+// those that --family gives to all, or those that their values look like.
+func described(in *input, family string, given *columnFamilies) ([]column, error) {
+	for _, name := range given.names {
+		if !slices.Contains(in.Names, name) {
+			return nil, fmt.Errorf("--columns: no column %q to describe; the columns are %s", name, quoted(in.Names))
+		}
+	}
+	kinds := in.Kinds()
+	columns := make([]column, len(in.Names))
+	for j, name := range in.Names {
+		c := column{Name: name, Family: family}
+		switch {
+		case given.family[name] != "":
+			c.Family = given.family[name]
+		case family == familyDiagonal:
+			c.Family = familyGaussian
+		case family == familyAuto:
+			c.Family = familyOf[kinds[j]]
+		}
+		var err error
+		if c.Levels, err = levels(in, c); err != nil {
+			return nil, err
+		}
+		columns[j] = c
+	}
+	return columns, nil
+}
+
+// familyOf says what --family auto takes columns for. Counts are Poisson however large they
+// are: where they vary more than their mean, --columns can say gaussian.
+var familyOf = map[data.Kind]string{data.Continuous: familyGaussian, data.Count: familyPoisson, data.Binary: familyBernoulli, data.Categorical: familyCategorical}
+
+// levels are those of a column that is described by codes, sorted; nil for one that is
+// described by its numbers.
+func levels(in *input, c column) ([]string, error) {
+	text := in.Levels(c.Name) != nil
+	if text {
+		if _, err := in.Column(c.Name); errors.Is(err, data.ErrHeader) {
+			return nil, err
+		}
+	}
+	switch {
+	case c.Family == familyCategorical:
+		return coded(in, c.Name, func(n int) bool { return n >= 2 }, "a categorical column needs two levels at least: drop it")
+	case c.Family == familyBernoulli && text:
+		return coded(in, c.Name, func(n int) bool { return n == 2 }, "bernoulli takes columns of 0 and 1, or texts with two levels: drop it, or describe it as categorical (--columns)")
+	case text:
+		if _, err := in.Column(c.Name); err != nil {
+			return nil, fmt.Errorf("%w (--drop it, or --family auto)", err)
+		}
+	}
+	return nil, nil
+}
+
+// coded are the levels that occur in a column, numbers or texts.
+func coded(in *input, name string, enough func(n int) bool, advice string) ([]string, error) {
+	t, err := in.Factor(name, nil, false)
+	if err != nil {
+		return nil, err
+	}
+	all := t.Levels(name)
+	used := make([]bool, len(all))
+	for _, code := range t.Codes(name) {
+		if code >= 0 {
+			used[code] = true
+		}
+	}
+	var list []string
+	for i, level := range all {
+		if used[i] {
+			list = append(list, level)
+		}
+	}
+	if !enough(len(list)) {
+		return nil, fmt.Errorf("column %q has %s (%s): %s", name, counted(len(list), "level"), quoted(list), advice)
+	}
+	return list, nil
+}
+
+// counted is a number of things: "1 level", "2 levels".
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// familyFrom makes the family of a whole row out of those of its columns.
+func familyFrom(family string, columns []column) mixture.Family {
+	switch family {
+	case familyGaussian:
+		return mixture.Gaussian{}
+	case familyTied:
+		return mixture.Gaussian{Covariance: mixture.Tied}
+	case familySpherical:
+		return mixture.Gaussian{Covariance: mixture.Spherical}
+	case familyMultinomial:
+		return mixture.Multinomial{Categories: len(columns)}
+	}
+	var product mixture.Product
+	for _, c := range columns {
+		product = append(product, c.family())
+	}
+	return product
+}
+
+// family is that of the column alone.
+func (c column) family() mixture.Family {
+	switch c.Family {
+	case familyPoisson:
+		return mixture.Poisson{}
+	case familyExponential:
+		return mixture.Exponential{}
+	case familyGamma:
+		return mixture.Gamma{}
+	case familyBernoulli:
+		return mixture.Bernoulli{}
+	case familyCategorical:
+		return mixture.Categorical{Levels: len(c.Levels)}
+	}
+	return mixture.Of{Family: mixture.Gaussian{Covariance: mixture.Diagonal}, Width: 1}
+}
+
+// recode gives the columns of a table the codes of a model's levels. places has the place
+// in the table of each column.
+func (in *input) recode(columns []column, places []int, unseenMissing bool) error {
+	for j, c := range columns {
+		name := in.Names[places[j]]
+		if len(c.Levels) == 0 {
+			if in.Levels(name) != nil {
+				_, err := in.Column(name)
+				return err
+			}
+			continue
+		}
+		t, err := in.Factor(name, c.Levels, unseenMissing)
+		if err != nil {
+			return fmt.Errorf("%w (--unseen missing takes it for a missing value)", err)
+		}
+		in.Table = t
+	}
+	return nil
+}
+
+// inventory lists what the columns are, alike ones together: {"gaussian", "a, b"}, ….
+func inventory(columns []column) [][2]string {
+	var kinds []string
+	names := map[string][]string{}
+	for _, c := range columns {
+		kind := c.Family
+		if kind == familyBernoulli && len(c.Levels) > 0 {
+			kind += fmt.Sprintf(", %q is 1 and %q is 0", c.Levels[1], c.Levels[0])
+		}
+		if names[kind] == nil {
+			kinds = append(kinds, kind)
+		}
+		name := c.Name
+		if kind == familyCategorical {
+			name += " (" + counted(len(c.Levels), "level") + ")"
+		}
+		names[kind] = append(names[kind], name)
+	}
+	var list [][2]string
+	for _, kind := range kinds {
+		list = append(list, [2]string{kind, abridged(names[kind])})
+	}
+	return list
+}
+
+func abridged(names []string) string {
+	const most = 12
+	if len(names) > most {
+		return fmt.Sprintf("%s, … (%d in all)", strings.Join(names[:most], ", "), len(names))
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/latent-go/latent/framework"
+)
+
+// modelFlags say what is fitted and how.
+type modelFlags struct {
+	Model    string          `default:"mixture" enum:"bpca,mixture,bernmix" help:"Model: mixture, bernmix (a mixture with Bernoulli columns only) or bpca."`
+	Family   string          `placeholder:"NAME" help:"Family of the components of a mixture: gaussian (full covariance), gaussian-tied, gaussian-diagonal, gaussian-spherical, poisson, exponential, gamma, bernoulli, categorical, multinomial, or auto: each column by itself, numbers gaussian, counts of any size poisson, 0 and 1 bernoulli, texts categorical. Default: gaussian, with --columns auto."`
+	Columns  columnFamilies  `placeholder:"COL=FAMILY,…" help:"Families of single columns of a mixture, where they differ from --family."`
+	Method   string          `placeholder:"NAME" help:"Inference: gfab, fab, em, map, vb or closed-form (bpca only; map: mixtures only). gfab and fab prune from kmax down; the others take every K by itself."`
+	Weights  string          `placeholder:"COL" help:"Frequency weights: take this column out of the data and weigh the rows by it."`
+	Prior    hyperparameters `placeholder:"KEY=VALUE,…" help:"Prior of --method vb or map. Mixtures: weights (Dirichlet), kappa and nu (gaussian, scaled by the data), a and b (bernoulli, beta), shape and rate (poisson and exponential, gamma), alpha (categorical and multinomial, Dirichlet). bernmix: a (weights), b (beta(b, b)). bpca: a_alpha, b_alpha, a_lambda, b_lambda (gamma shapes and rates), alpha (fixed; 1 is VB1), unit (standard deviation taken for 1)."`
+	Start    *string         `enum:"kmeans,random,rows" placeholder:"NAME" help:"How mixtures begin: kmeans, random (responsibilities) or rows. Default: kmeans."`
+	Restarts *int            `placeholder:"N" help:"Independent starts, of which the best is kept. Default: 1."`
+	Seed     uint64          `default:"1" help:"Seed of the starts."`
+	Tol      *float64        `placeholder:"NATS" help:"Stop when an iteration changes the criterion by less than this, in nats per row. Default: 1e-9."`
+	MaxIter  *int            `placeholder:"N" help:"Iterations at most. Default: 10000."`
+	Workers  int             `default:"0" help:"Goroutines; 0 is one a processor. Any number gives the same bits."`
+	Format   string          `default:"text" enum:"text,json" help:"Output: text or json."`
+}
+
+const (
+	methodGFAB       = "gfab"
+	methodFAB        = "fab"
+	methodEM         = "em"
+	methodMAP        = "map"
+	methodVB         = "vb"
+	methodClosedForm = "closed-form"
+)
+
+func prunes(method string) bool { return method == methodGFAB || method == methodFAB }
+
+func (f *modelFlags) model() model { return models[f.Model] }
+
+// check fills in what the model decides and refuses flags that do not go together. The
+// method is the default one.
+func (f *modelFlags) check(method string) error {
+	m := f.model()
+	if f.Method == "" {
+		f.Method = method
+	}
+	if err := oneOf("--method", f.Method, f.Model, m.methods()); err != nil {
+		return err
+	}
+	if f.Family == "" {
+		f.Family = m.families()[0]
+		if f.Columns.text != "" && slices.Contains(m.families(), familyAuto) {
+			f.Family = familyAuto
+		}
+	}
+	if err := oneOf("--family", f.Family, f.Model, m.families()); err != nil {
+		return err
+	}
+	switch restarts, tol, limit := f.restarts(), f.tolerance(), f.maxIterations(); {
+	case f.Method == methodClosedForm && (f.Restarts != nil || f.Tol != nil || f.MaxIter != nil):
+		return misused("--tol, --max-iter and --restarts do not go with --method %s: closed-form has no iterations", f.Method)
+	case restarts < 1:
+		return misused("--restarts is %d: it must be at least 1", restarts)
+	case limit < 1:
+		return misused("--max-iter is %d: it must be at least 1", limit)
+	case f.Workers < 0:
+		return misused("--workers is %d: it must not be negative", f.Workers)
+	case !(tol > 0) || math.IsInf(tol, 0):
+		return misused("--tol is %v: it must be positive and finite", tol)
+	case f.Prior.text != "" && f.Method != methodVB && f.Method != methodMAP:
+		return misused("--prior goes with --method vb or map, and the method is %s", f.Method)
+	}
+	return m.check(f)
+}
+
+// The flags of iterations are pointers, to tell those given from those left out.
+
+func (f *modelFlags) restarts() int { return valueOr(f.Restarts, 1) }
+
+func (f *modelFlags) tolerance() float64 { return valueOr(f.Tol, framework.DefaultTolerance) }
+
+func (f *modelFlags) maxIterations() int { return valueOr(f.MaxIter, framework.DefaultMaxIterations) }
+
+func valueOr[T any](flag *T, otherwise T) T {
+	if flag == nil {
+		return otherwise
+	}
+	return *flag
+}
+
+// settings are what a model file keeps of the flags.
+func (f *modelFlags) settings() settings {
+	kept := settings{Weights: f.Weights, Prior: f.Prior.text, Columns: f.Columns.text, Start: valueOr(f.Start, "")}
+	if f.Method != methodClosedForm {
+		kept.Tolerance, kept.MaxIterations, kept.Restarts = f.tolerance(), f.maxIterations(), f.restarts()
+	}
+	return kept
+}
+
+// options are the engine's for K to begin with.
+func (f *modelFlags) options(k int) framework.Options {
+	o := framework.Options{K: k, Method: framework.EM, Tolerance: f.tolerance(), MaxIterations: f.maxIterations(), Restarts: f.restarts(), Seed: f.Seed, Workers: f.Workers}
+	if prunes(f.Method) {
+		o.Method, _ = framework.MethodByName(f.Method)
+	}
+	return o
+}
+
+// criterion finds the criterion of that name for the method; the empty name is the
+// method's own.
+func (f *modelFlags) criterion(flag, name string) (framework.Criterion, error) {
+	fitting := f.model().criteria(f.Method)
+	if name == "" {
+		return fitting[0], nil
+	}
+	if _, err := framework.CriterionByName(name); err != nil {
+		return framework.Criterion{}, misused("%s: %w", flag, err)
+	}
+	var names []string
+	for _, c := range fitting {
+		if strings.EqualFold(c.Name, name) {
+			return c, nil
+		}
+		names = append(names, strings.ToLower(c.Name))
+	}
+	return framework.Criterion{}, misused("%s %s does not go with --model %s --method %s; choose one of %s", flag, name, f.Model, f.Method, strings.Join(names, ", "))
+}
+
+// criteriaOf are those by which a method's fits can be judged, its own first.
+func criteriaOf(method string) []framework.Criterion {
+	switch method {
+	case methodVB:
+		return []framework.Criterion{framework.ELBO}
+	case methodFAB:
+		return []framework.Criterion{framework.FIC, framework.GFIC, framework.BICEM, framework.BIC, framework.AIC, framework.ELBO}
+	case methodEM, methodMAP:
+		return []framework.Criterion{framework.BICEM, framework.GFIC, framework.FIC, framework.BIC, framework.AIC, framework.ELBO}
+	}
+	return []framework.Criterion{framework.GFIC, framework.FIC, framework.BICEM, framework.BIC, framework.AIC, framework.ELBO}
+}
+
+// hyperparameters are the value of --prior. Which keys there are, the model knows.
+type hyperparameters struct {
+	keys   []string // as they were given
+	values map[string]float64
+	text   string
+}
+
+// UnmarshalText reads KEY=VALUE,….
+func (h *hyperparameters) UnmarshalText(text []byte) error {
+	*h = hyperparameters{values: map[string]float64{}, text: string(text)}
+	for item := range strings.SplitSeq(h.text, ",") {
+		key, value, _ := strings.Cut(item, "=")
+		key = strings.TrimSpace(key)
+		v, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+		if err != nil || !(v > 0) || math.IsInf(v, 0) {
+			return fmt.Errorf("%s=%s: the value must be a positive number", key, value)
+		}
+		if _, twice := h.values[key]; twice {
+			return fmt.Errorf("%s is given twice", key)
+		}
+		h.keys, h.values[key] = append(h.keys, key), v
+	}
+	return nil
+}
+
+// among refuses keys that are not known.
+func (h *hyperparameters) among(known ...string) error {
+	for _, key := range h.keys {
+		if !slices.Contains(known, key) {
+			last := len(known) - 1
+			return misused("--prior: no key %q: the keys are %s and %s", key, strings.Join(known[:last], ", "), known[last])
+		}
+	}
+	return nil
+}
+
+func (h *hyperparameters) has(key string) bool { return h.values[key] != 0 }
+
+// columnFamilies are the value of --columns.
+type columnFamilies struct {
+	names  []string // as they were given
+	family map[string]string
+	text   string
+}
+
+// UnmarshalText reads COL=FAMILY,…; the last = of an item is the one that counts.
+func (c *columnFamilies) UnmarshalText(text []byte) error {
+	*c = columnFamilies{family: map[string]string{}, text: string(text)}
+	for item := range strings.SplitSeq(c.text, ",") {
+		at := strings.LastIndex(item, "=")
+		if at < 0 {
+			return fmt.Errorf("%q: write COL=FAMILY,…", item)
+		}
+		name, family := strings.TrimSpace(item[:at]), strings.TrimSpace(item[at+1:])
+		if !slices.Contains(columnFamilyNames, family) {
+			return fmt.Errorf("no family %q of one column: choose one of %s", family, strings.Join(columnFamilyNames, ", "))
+		}
+		if c.family[name] != "" {
+			return fmt.Errorf("column %q is given twice", name)
+		}
+		c.names, c.family[name] = append(c.names, name), family
+	}
+	return nil
+}

@@ -1,0 +1,259 @@
+package main
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/models/mixture"
+	"github.com/latent-go/latent/prior"
+)
+
+// mixtureModel is --model mixture, or with bernoulli --model bernmix.
+type mixtureModel struct{ bernoulli bool }
+
+func (m mixtureModel) data() string {
+	if m.bernoulli {
+		return "housevotes84"
+	}
+	return "faithful"
+}
+
+func (m mixtureModel) families() []string {
+	if m.bernoulli {
+		return []string{familyBernoulli}
+	}
+	return familyNames
+}
+
+func (mixtureModel) methods() []string {
+	return []string{methodGFAB, methodFAB, methodEM, methodMAP, methodVB}
+}
+
+func (mixtureModel) selecting() string { return methodEM }
+
+// criteria are those of all models and ICL, as z is discrete.
+func (mixtureModel) criteria(method string) []framework.Criterion {
+	list := criteriaOf(method)
+	if method == methodVB {
+		return list
+	}
+	return slices.Insert(list, len(list)-1, framework.ICL)
+}
+
+func (mixtureModel) needsAll(f *modelFlags) bool { return joint(f.Family) }
+
+func (m mixtureModel) check(f *modelFlags) error {
+	switch {
+	case f.Columns.text != "" && m.bernoulli:
+		return misused("--columns does not go with --model bernmix, all of whose columns are bernoulli: take --model mixture")
+	case f.Columns.text != "" && joint(f.Family):
+		return misused("--columns does not go with --family %s, which describes all columns together: take auto or gaussian-diagonal", f.Family)
+	}
+	if err := f.Prior.among(m.keys()...); err != nil {
+		return err
+	}
+	for _, pair := range [][2]string{{"a", "b"}, {"shape", "rate"}} {
+		if f.Prior.has(pair[0]) != f.Prior.has(pair[1]) && !m.bernoulli {
+			return misused("--prior: %s and %s are one distribution: give both or neither", pair[0], pair[1])
+		}
+	}
+	if key := m.weightsKey(); f.Method == methodMAP && f.Prior.has(key) && f.Prior.values[key] < 1 {
+		return misused("--prior: %s=%v: the weights have no most probable value with less than 1: give 1 or more, or --method vb", key, f.Prior.values[key])
+	}
+	return nil
+}
+
+func (m mixtureModel) weightsKey() string {
+	if m.bernoulli {
+		return "a"
+	}
+	return "weights"
+}
+
+func (m mixtureModel) keys() []string {
+	if m.bernoulli {
+		return []string{"a", "b"}
+	}
+	return []string{"weights", "kappa", "nu", "a", "b", "shape", "rate", "alpha"}
+}
+
+// conjugates are what each family takes of --prior, and the keys of it.
+var conjugates = []struct {
+	families, keys []string
+	make           func(v map[string]float64) prior.Prior
+}{
+	{[]string{familyGaussian, familyTied, familyDiagonal, familySpherical}, []string{"kappa", "nu"},
+		func(v map[string]float64) prior.Prior { return prior.DataScaled{Kappa: v["kappa"], Nu: v["nu"]} }},
+	{[]string{familyBernoulli}, []string{"a", "b"},
+		func(v map[string]float64) prior.Prior { return prior.Beta{A: v["a"], B: v["b"]} }},
+	{[]string{familyPoisson, familyExponential}, []string{"shape", "rate"},
+		func(v map[string]float64) prior.Prior { return prior.Gamma{Shape: v["shape"], Rate: v["rate"]} }},
+	{[]string{familyCategorical, familyMultinomial}, []string{"alpha"},
+		func(v map[string]float64) prior.Prior { return prior.Dirichlet{Alpha: v["alpha"]} }},
+}
+
+// priors turns --prior into those of the weights and of the families that the model has;
+// nil stands for their defaults.
+func (m mixtureModel) priors(h *hyperparameters, family mixture.Family) (weights prior.Dirichlet, of prior.Prior, err error) {
+	weights.Alpha = h.values[m.weightsKey()]
+	if m.bernoulli {
+		if b := h.values["b"]; b != 0 {
+			of = prior.Beta{A: b, B: b}
+		}
+		return weights, of, nil
+	}
+	own := mixture.Priors{}
+	names := parts(family)
+	taken := []string{m.weightsKey()}
+	for _, c := range conjugates {
+		for _, name := range c.families {
+			if !slices.Contains(names, name) {
+				continue
+			}
+			taken = append(taken, c.keys...)
+			if slices.ContainsFunc(c.keys, h.has) {
+				own[name] = c.make(h.values)
+			}
+		}
+	}
+	for _, key := range h.keys {
+		if !slices.Contains(taken, key) {
+			return weights, nil, misused("--prior: no family of the model takes %s: %s takes %s", key, strings.Join(slices.Compact(slices.Sorted(slices.Values(names))), ", "), strings.Join(taken, ", "))
+		}
+	}
+	if len(own) > 0 {
+		of = own
+	}
+	return weights, of, nil
+}
+
+// parts are the names of the families that a family is made of.
+func parts(family mixture.Family) []string {
+	product, ok := family.(mixture.Product)
+	if !ok {
+		return []string{family.Name()}
+	}
+	var names []string
+	for _, f := range product {
+		names = append(names, f.Name())
+	}
+	return names
+}
+
+// bind finds out what the columns are and makes numbers of them.
+func (m mixtureModel) bind(s *session, f *modelFlags, in *input) (estimator, error) {
+	columns, err := described(in, f.Family, &f.Columns)
+	if err != nil {
+		return nil, err
+	}
+	if f.Family == familyMultinomial && len(columns) < 2 {
+		return nil, errors.New("1 column: multinomial counts in two categories at least")
+	}
+	if err := in.recode(columns, upTo(0, len(columns)-1), false); err != nil {
+		return nil, err
+	}
+	x, n, d, err := in.Values()
+	if err != nil {
+		return nil, err
+	}
+	if err := in.reportGaps(s, x, joint(f.Family)); err != nil {
+		return nil, err
+	}
+	table, err := in.source(x, n, d)
+	if err != nil {
+		return nil, err
+	}
+	e := mixtureEstimator{table: table, columns: columns, family: familyFrom(f.Family, columns), method: f.Method}
+	e.engine, err = m.engine(f, e)
+	return e, err
+}
+
+// engine makes the model of the method.
+func (m mixtureModel) engine(f *modelFlags, e mixtureEstimator) (engine, error) {
+	weights, of, err := m.priors(&f.Prior, e.family)
+	if err != nil {
+		return nil, err
+	}
+	start, err := mixture.StartByName(valueOr(f.Start, mixture.KMeans.String()))
+	if err != nil {
+		return nil, err
+	}
+	base := mixture.Model{Family: e.family, Start: start}
+	if f.Method == methodVB {
+		variational := mixture.Variational{Family: e.family, Start: start, Prior: of, Weights: weights}
+		return &iterated[framework.Rows, *mixture.Posterior, *mixture.Statistics]{variational, e.table, func(q *mixture.Posterior, s *mixture.Statistics) (finding, error) {
+			p, err := variational.Point(q)
+			if err != nil {
+				return nil, err
+			}
+			return findComponents(base, e.columns, p, q, s)
+		}}, nil
+	}
+	made := &iterated[framework.Rows, *mixture.Parameters, *mixture.Statistics]{base, e.table, func(p *mixture.Parameters, s *mixture.Statistics) (finding, error) {
+		return findComponents(base, e.columns, p, nil, s)
+	}}
+	if f.Method == methodMAP {
+		made.model = mixture.MAP{Model: base, Prior: of, Weights: weights}
+	}
+	return made, nil
+}
+
+type mixtureEstimator struct {
+	engine
+	table   *framework.Table
+	columns []column
+	family  mixture.Family
+	method  string
+}
+
+func (e mixtureEstimator) described() []column { return e.columns }
+
+func (e mixtureEstimator) what() string {
+	var names []string
+	for _, name := range parts(e.family) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ") + " components"
+}
+
+// mostComponents is the default of kmax in large tables.
+const mostComponents = 10
+
+// largest leaves two rows to a component, or one more than columns where its covariance
+// is full, and no more components than there are distinct rows.
+func (e mixtureEstimator) largest() int {
+	n, d := e.table.Dims()
+	each := 2
+	if g, ok := e.family.(mixture.Gaussian); ok && g.Covariance == mixture.Full {
+		each = d + 1
+	}
+	return max(1, min(mostComponents, n/each, e.distinct(mostComponents)))
+}
+
+// distinct counts different rows of positive weight, up to a limit.
+func (e mixtureEstimator) distinct(limit int) int {
+	rows := e.table.All()
+	var seen [][]float64
+	for i := 0; i < rows.N && len(seen) < limit; i++ {
+		row := rows.Row(i)
+		same := func(other []float64) bool {
+			return slices.EqualFunc(row, other, func(a, b float64) bool { return a == b || a != a && b != b })
+		}
+		if rows.Weight(i) > 0 && !slices.ContainsFunc(seen, same) {
+			seen = append(seen, row)
+		}
+	}
+	return len(seen)
+}
+
+// checkSize leaves it to the model, which counts the rows that differ.
+func (mixtureEstimator) checkSize(int) error { return nil }
+
+// telling leaves out the ELBO of estimated parameters, which never falls as K grows.
+func (e mixtureEstimator) telling(c framework.Criterion) bool {
+	return c.Name != framework.ELBO.Name || e.method == methodVB
+}
