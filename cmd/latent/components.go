@@ -146,9 +146,7 @@ func summarise(c column, at []place, xi, deviations []float64) columnSummary {
 		switch {
 		case name == "variance":
 			name, v = "sd", math.Sqrt(v)
-			if e /= 2 * v; e == 0 { // of a tied covariance, which one component does not tell
-				e = math.NaN()
-			}
+			e /= 2 * v
 		case c.Family == familyCategorical:
 			name = c.Levels[l]
 		}

@@ -474,8 +474,8 @@ func TestADamagedMixtureIsRefused(t *testing.T) {
 		{`"k":2`, `"k":3`, "do not go with"},
 		{`"params":`, `"other":`, "no parameters"},
 		{`"params":{`, `"params":null,"other":{`, "no parameters"},
-		{`"Weights":[`, `"Weights":[-`, "weight of component 1 is -"},
-		{`"Whole":`, `"Part":`, "table as one component"},
+		{`"params":{"k":2,"d":5,"weights":[`, `"params":{"k":2,"d":5,"weights":[-`, "weight of component 1 is -"},
+		{`"whole":`, `"part":`, "table as one component"},
 	} {
 		require.Contains(t, text, c.old)
 		broken := file(t, "broken.json", strings.Replace(text, c.old, c.new, 1))

@@ -93,11 +93,7 @@ func (m clustering) layout() (layout, error) {
 
 func (m clustering) judge(b framework.Rows) ([]float64, error) {
 	k := m.params.K
-	q, err := m.model.Responsibilities(b, m.params, nil)
-	if err != nil {
-		return nil, err
-	}
-	logProb, err := m.model.LogProb(b, m.params, nil)
+	logProb, q, err := m.model.Judge(b, m.params, nil, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -173,10 +173,11 @@ func uniform(v float64, n int) []float64 {
 // Posterior is q(Π) of a mixture of K components on D columns: the parameters of
 // [Variational].
 type Posterior struct {
-	K, D       int
-	Weights    []float64 // concentrations of the weights' Dirichlet distribution, K
-	Components []float64 // hyperparameters, K×H row-major
-	Whole      *Whole
+	K          int       `json:"k"`
+	D          int       `json:"d"`
+	Weights    []float64 `json:"weights"`    // concentrations of the weights' Dirichlet distribution, K
+	Components []float64 `json:"components"` // hyperparameters, K×H row-major
+	Whole      *Whole    `json:"whole"`
 
 	bayes *bayes
 }

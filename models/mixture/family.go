@@ -260,7 +260,8 @@ type factor interface {
 	names(columns []string) []string
 	// contrast puts the divergence of each column from the whole table's into dst.
 	contrast(xi, whole, dst []float64)
-	deviations(xi, sums, dst []float64)
+	// deviations are the standard errors of ξ, given the component's sums and the rows in all.
+	deviations(xi, sums []float64, total float64, dst []float64)
 	sample(xi []float64, rng *rand.Rand, x []float64)
 	conjugate(p prior.Prior, w *whole) (conjugate, error)
 }

@@ -93,6 +93,37 @@ func TestPosteriorsHaveTheConjugateForm(t *testing.T) {
 	})
 }
 
+// Before any row, the density is the prior's own.
+func TestPriorsAreWhatTheyAreSaidToBe(t *testing.T) {
+	three := prior.Concentrations{1, 2, 0.5}
+	chances := []float64{0.2, 0.3, 0.5}
+	for _, c := range []struct {
+		family mixture.ExponentialFamily
+		prior  prior.Prior
+		xi     []float64
+		want   float64
+	}{
+		{mixture.Poisson{}, prior.Gamma{Shape: 3, Rate: 2}, []float64{0.7}, prior.Gamma{Shape: 3, Rate: 2}.LogProb(0.7)},
+		{mixture.Poisson{}, nil, []float64{0.7}, prior.Gamma{Shape: 1, Rate: 1 / 0.7}.LogProb(0.7)},
+		{mixture.Exponential{}, prior.Gamma{Shape: 3, Rate: 2}, []float64{0.7}, prior.Gamma{Shape: 3, Rate: 2}.LogProb(0.7)},
+		{mixture.Exponential{}, nil, []float64{0.7}, prior.Gamma{Shape: 1, Rate: 1 / 0.7}.LogProb(0.7)},
+		{mixture.Exponential{}, prior.Conjugate{Chi: []float64{3}, Nu: 2}, []float64{0.7}, prior.Gamma{Shape: 3, Rate: 6}.LogProb(0.7)},
+		{mixture.Bernoulli{}, prior.Beta{A: 3, B: 2}, []float64{0.7}, prior.Beta{A: 3, B: 2}.LogProb(0.7)},
+		{mixture.Bernoulli{}, nil, []float64{0.7}, 0},
+		{mixture.Bernoulli{}, prior.Jeffreys{}, []float64{0.7}, prior.Beta{A: 0.5, B: 0.5}.LogProb(0.7)},
+		{mixture.Categorical{Levels: 3}, three, chances, three.LogProb(chances)},
+		{mixture.Multinomial{Categories: 3}, three, chances, three.LogProb(chances)},
+		{mixture.Categorical{Levels: 3}, nil, chances, math.Log(2)},
+		{mixture.Categorical{Levels: 3}, prior.Jeffreys{}, chances, prior.Concentrations{0.5, 0.5, 0.5}.LogProb(chances)},
+	} {
+		conjugate, err := c.family.Conjugate(c.prior, c.xi)
+		require.NoError(t, err)
+		h := make([]float64, 1+c.family.Statistics())
+		conjugate.Prior(h)
+		require.InDelta(t, c.want, conjugate.LogProb(h, c.xi), 1e-12, "%s %v", c.family.Name(), c.prior)
+	}
+}
+
 // Sums over a fine grid: of the density itself, 1, and of the density times ξ, the mean.
 func TestPosteriorsIntegrateToOne(t *testing.T) {
 	for _, s := range specimens() {

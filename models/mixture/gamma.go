@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"gonum.org/v1/gonum/integrate/quad"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/latent-go/latent/framework"
@@ -14,8 +13,9 @@ import (
 
 // Gamma describes positive numbers: ln p(x|α,β) = α ln β − ln Γ(α) + (α−1) ln x − βx, with
 // T = (x, ln x), η = (−β, α) and ln h = −ln x. Its coordinates are ln(α/β), the logarithm
-// of the mean, and h(α) with h′² = αψ′(α) − 1, in which the Fisher information of a row
-// is diag(α, 1/α), of determinant 1 (docs/theory/mixtures.md, section 3).
+// of the mean, and 1/α, the square of the coefficient of variation: what (μ, σ²) are to a
+// Gaussian. The Fisher information of a row is diag(α, α²(α²ψ′(α) − α)), and gFIC punishes
+// components that collapse (docs/theory/mixtures.md, section 3).
 //
 // T is not taken about an anchor: of numbers whose standard deviation is a fraction ε of
 // their mean, log densities keep an absolute error of about 1e-16/ε².
@@ -95,46 +95,16 @@ func (Gamma) Expect(xi, t []float64) {
 	t[0], t[1] = shape/rate, math.Log(shape)-math.Log(rate)-digammaGap(shape)/shape
 }
 
-// Information is diag(α, 1/α).
-func (Gamma) Information(xi, diag []float64) { diag[0], diag[1] = xi[0], 1/xi[0] }
+// Information is diag(α, α²(α²ψ′(α) − α)).
+func (Gamma) Information(xi, diag []float64) {
+	diag[0], diag[1] = xi[0], xi[0]*xi[0]*trigammaGap(xi[0])
+}
 
-// Move goes from (ln(α/β), h(α)).
+// Move goes from (ln(α/β), 1/α).
 func (Gamma) Move(xi, step, dst []float64) {
 	mean := xi[0] / xi[1] * math.Exp(step[0])
-	dst[0] = moveShape(xi[0], step[1])
+	dst[0] = 1 / max(1/xi[0]+step[1], least)
 	dst[1] = dst[0] / mean
-}
-
-// moveShape solves h(α′) = h(α) + step for v = √α′ by Newton's method: dh/dv, between √2
-// and 2, hardly bends. A step beyond h(0) = 0 comes back on the other side.
-func moveShape(shape, step float64) float64 {
-	u := math.Sqrt(shape)
-	v := u + step/shapeSlope(u)
-	for range 50 {
-		gap := (shapeDistance(u, v) - step) / shapeSlope(v)
-		v -= gap
-		if math.Abs(gap) <= 1e-15*math.Abs(v) {
-			break
-		}
-	}
-	return max(v*v, least)
-}
-
-// shapeSlope is dh/dv = 2v h′(v²) at α = v².
-func shapeSlope(v float64) float64 { return 2 * math.Sqrt(trigammaGap(max(v*v, least))) }
-
-// shapeDistance is the integral of shapeSlope from u to v, in pieces short enough for a
-// Gauss–Legendre rule: the slope is analytic within 1 of the real axis, and a larger part
-// of v further out.
-func shapeDistance(u, v float64) float64 {
-	sum := 0.0
-	for u != v {
-		next, reach := v, (1+math.Abs(u))/2
-		next = min(max(next, u-reach), u+reach)
-		sum += math.Copysign(quad.Fixed(shapeSlope, min(u, next), max(u, next), 16, quad.Legendre{}, 0), next-u)
-		u = next
-	}
-	return sum
 }
 
 // Deviations come from the variances α²/(n·(α²ψ′(α) − α)) of α and 1/(nα) of ln(α/β),

@@ -2,6 +2,7 @@ package mixture
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -67,4 +68,32 @@ func TestTheRatioOfUniformsKeepsToItsRectangle(t *testing.T) {
 			require.True(t, v >= 1.05*low && v <= 1.05*high, "%v outside [%v, %v]", v, low, high)
 		}
 	})
+}
+
+// Draws of ln α have the second and fourth moments of its density, within 5 standard
+// errors: the tails are there.
+func TestDrawnShapesHaveTheirTails(t *testing.T) {
+	const draws = 6000
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, h := range [][]float64{{1, 1.5, -1}, {0.1, 0.1, -0.1}, {50, 100, 30}} {
+		d, xi := shapeOf(h), make([]float64, 2)
+		var sum, two, four, eight float64
+		d.visit(func(u, density float64) {
+			u *= u
+			sum += density
+			two += density * u
+			four += density * u * u
+			eight += density * u * u * u * u
+		})
+		two, four, eight = two/sum, four/sum, eight/sum
+		var seenTwo, seenFour float64
+		for range draws {
+			gammaFamilyPrior{}.Rand(h, rng, xi)
+			u := math.Pow(math.Log(xi[0]/d.mode), 2)
+			seenTwo += u / draws
+			seenFour += u * u / draws
+		}
+		require.InDelta(t, two, seenTwo, 5*math.Sqrt((four-two*two)/draws))
+		require.InDelta(t, four, seenFour, 5*math.Sqrt((eight-four*four)/draws))
+	}
 }

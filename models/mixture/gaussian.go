@@ -453,18 +453,21 @@ func (g gaussian) names(columns []string) []string {
 	return list
 }
 
-// deviations are those of the mean, √(Σ_jj/n), and of the covariance, √((Σ_iiΣ_jj + Σ_ij²)/n);
-// a tied covariance is known from all rows, which one component's sums do not tell: 0.
-func (g gaussian) deviations(xi, sums, dst []float64) {
+// deviations are those of the mean, √(Σ_jj/n), and of the covariance, √((Σ_iiΣ_jj + Σ_ij²)/n),
+// with all rows in place of n for a tied one.
+func (g gaussian) deviations(xi, sums []float64, total float64, dst []float64) {
 	d, n := g.d, sums[0]
 	_, cov := g.split(xi, 0)
 	mean, second := g.split(dst, 0)
 	for a := range d {
 		mean[a] = math.Sqrt(cov[a*d+a] / n)
+	}
+	if g.tied {
+		n = total
+	}
+	for a := range d {
 		for c := range d {
-			if second[a*d+c] = 0; !g.tied {
-				second[a*d+c] = math.Sqrt((cov[a*d+a]*cov[c*d+c] + cov[a*d+c]*cov[a*d+c]) / n)
-			}
+			second[a*d+c] = math.Sqrt((cov[a*d+a]*cov[c*d+c] + cov[a*d+c]*cov[a*d+c]) / n)
 		}
 	}
 }

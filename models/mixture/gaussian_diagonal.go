@@ -205,7 +205,7 @@ func (g diagonal) names(columns []string) []string {
 }
 
 // deviations are √(σ²/n) and σ²√(2/n).
-func (g diagonal) deviations(xi, sums, dst []float64) {
+func (g diagonal) deviations(xi, sums []float64, _ float64, dst []float64) {
 	for a := range g.d {
 		v, n := xi[g.d+a], sums[a]
 		dst[a], dst[g.d+a] = math.Sqrt(v/n), v*math.Sqrt(2/n)
@@ -351,7 +351,7 @@ func (g spherical) names(columns []string) []string {
 }
 
 // deviations are √(σ²/n) and σ²√(2/(nD)).
-func (g spherical) deviations(xi, sums, dst []float64) {
+func (g spherical) deviations(xi, sums []float64, _ float64, dst []float64) {
 	v, n := xi[g.d], sums[0]
 	for a := range g.d {
 		dst[a] = math.Sqrt(v / n)

@@ -1,9 +1,11 @@
 package mixture
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/blas/blas64"
 
@@ -159,6 +161,9 @@ func (l linear) estimate(sums, _ []float64, w *whole, xi []float64) error {
 			continue
 		}
 		if err := l.Estimate(n, l.cell(t, c), l.params(xi, c)); err != nil {
+			if w == nil && errors.Is(err, framework.ErrDegenerate) {
+				return fmt.Errorf("mixture: %w", &framework.ColumnError{Column: c * l.width, Problem: "is constant: drop it"})
+			}
 			return err
 		}
 	}
@@ -206,7 +211,7 @@ func (l linear) names(columns []string) []string {
 	return list
 }
 
-func (l linear) deviations(xi, sums, dst []float64) {
+func (l linear) deviations(xi, sums []float64, _ float64, dst []float64) {
 	for c := range l.cells {
 		l.Deviations(l.params(xi, c), sums[c], l.params(dst, c))
 	}
@@ -282,8 +287,12 @@ func (q *linearPrior) divergence(h, score []float64) float64 {
 
 func (q *linearPrior) mode(h, xi []float64) error {
 	for c, of := range q.of {
-		if err := of.Mode(q.pseudoCounts(h, c), q.params(xi, c)); err != nil {
-			return err
+		hc := q.pseudoCounts(h, c)
+		if err := of.Mode(hc, q.params(xi, c)); err != nil {
+			if !slices.Equal(hc, q.pseudoCounts(q.pseudo, c)) {
+				return err
+			}
+			of.Mean(hc, q.params(xi, c)) // no row has this cell, and the prior is flat
 		}
 	}
 	return nil

@@ -200,18 +200,19 @@ func (m Model) Project(s *Statistics, p *Parameters, onto pruning.Directions) (*
 
 // LogProb is ln Σ_k β_k p(x_n|ξ_k) of each row, in nats.
 func (m Model) LogProb(b framework.Rows, p *Parameters, dst []float64) ([]float64, error) {
-	logProb, _, err := m.judge(b, p, dst, nil)
+	logProb, _, err := m.Judge(b, p, dst, nil)
 	return logProb, err
 }
 
 // Responsibilities are p(z_n = k|x_n), rows×K.
 func (m Model) Responsibilities(b framework.Rows, p *Parameters, dst []float64) ([]float64, error) {
-	_, r, err := m.judge(b, p, nil, dst)
+	_, r, err := m.Judge(b, p, nil, dst)
 	return r, err
 }
 
-// judge appends to both slices, from their beginnings.
-func (m Model) judge(b framework.Rows, p *Parameters, logProb, r []float64) ([]float64, []float64, error) {
+// Judge gives both at the cost of one; the slices are overwritten from their beginnings, and
+// grow where they are too short.
+func (m Model) Judge(b framework.Rows, p *Parameters, logProb, r []float64) ([]float64, []float64, error) {
 	s := m.NewStatistics(p)
 	if err := m.Prepare(p, nil, s); err != nil {
 		return nil, nil, err

@@ -9,10 +9,11 @@ import (
 
 // Parameters of a mixture of K components on D columns.
 type Parameters struct {
-	K, D       int
-	Weights    []float64 // β, K, on the simplex
-	Components []float64 // K×P row-major: what [Model.Names] names, in the user's units
-	Whole      *Whole    // the table as one component
+	K          int       `json:"k"`
+	D          int       `json:"d"`
+	Weights    []float64 `json:"weights"`    // β, K, on the simplex
+	Components []float64 `json:"components"` // K×P row-major: what [Model.Names] names, in the user's units
+	Whole      *Whole    `json:"whole"`      // the table as one component
 
 	plan  *plan
 	bayes *bayes // of MAP
@@ -21,10 +22,10 @@ type Parameters struct {
 // Whole is the table as one component: the scale of its columns, which the unit-free
 // coordinates of the curvature and the default priors are taken from.
 type Whole struct {
-	N          float64
-	Parameters []float64 // P
-	Sums       []float64 // sufficient statistics of all rows, about Anchor
-	Anchor     []float64
+	N          float64   `json:"n"`
+	Parameters []float64 `json:"parameters"` // P
+	Sums       []float64 `json:"sums"`       // sufficient statistics of all rows, about Anchor
+	Anchor     []float64 `json:"anchor"`
 }
 
 // Check says whether parameters that come from elsewhere can be those of the model.

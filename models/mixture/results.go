@@ -65,7 +65,7 @@ func (m Model) Names(p *Parameters, columns []string) ([]string, error) {
 // Proposition 9: the posterior of Π tends to N(Π̄, F⁻¹/N)): the square roots of the
 // diagonal of (N F)⁻¹ in the parameters as they are reported. They know of no
 // uncertainty about Z, and are too small where components overlap; in the same sense, a
-// weight's is √(β(1−β)/N). s are the statistics that p was maximised from.
+// weight's is √(β(1−β)/N). What the components share, a tied covariance, is known from all rows. s are the statistics that p was maximised from.
 func (m Model) StandardErrors(s *Statistics, p *Parameters) (components, weights []float64, err error) {
 	pl, err := m.plan(p)
 	if err != nil {
@@ -76,7 +76,7 @@ func (m Model) StandardErrors(s *Statistics, p *Parameters) (components, weights
 		weights[k] = math.Sqrt(p.Weights[k] * (1 - p.Weights[k]) / s.N)
 		for i := range pl.parts {
 			f := &pl.parts[i]
-			f.deviations(f.ofParams(p.component(k, pl)), f.ofSums(at(s.Sums, k, pl.sums)), f.ofParams(at(components, k, pl.params)))
+			f.deviations(f.ofParams(p.component(k, pl)), f.ofSums(at(s.Sums, k, pl.sums)), s.N, f.ofParams(at(components, k, pl.params)))
 		}
 	}
 	return components, weights, nil
