@@ -96,7 +96,8 @@ type Counted[P, S any] interface {
 type Projector[P, S any] interface {
 	// Relevance returns the model's canonical latent directions, the most
 	// relevant first, with one number each. The weakest are tried first when the
-	// objective rule prunes.
+	// objective rule prunes. A negative number is a promise: the criterion rises at once
+	// without the direction, and it is tried without waiting for the fit to settle further.
 	Relevance(s S, p P) (pruning.Directions, error)
 	// Project keeps the given directions: (Z, Π) → (Z̃, Π̃), where Z is seen
 	// through its statistics. If the directions left out are degenerate, the joint

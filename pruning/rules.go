@@ -29,8 +29,9 @@ type Eigenvalue struct {
 // smaller model until the criterion has risen above that of the larger one, until
 // the steps' own progress shows that it will not, or until Steps are made.
 //
-// While the fit goes along, the weakest direction is tried when the change of
-// an iteration is below Loose, and again whenever it has halved. At convergence every
+// While the fit goes along, the weakest few directions are tried when the change of
+// an iteration is below Loose, and again whenever it has halved; those of negative relevance
+// in every such iteration. At convergence every
 // direction is tried, weakest first, and then the weakest two, three, … together;
 // the fit ends only when none of it helps.
 type Objective struct {

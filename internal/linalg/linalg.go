@@ -104,6 +104,37 @@ func Axpy(alpha float64, x, y []float64) {
 	blas64.Axpy(alpha, blas64.Vector{N: len(x), Inc: 1, Data: x}, blas64.Vector{N: len(y), Inc: 1, Data: y})
 }
 
+// Scale multiplies x by alpha.
+func Scale(alpha float64, x []float64) {
+	blas64.Scal(alpha, blas64.Vector{N: len(x), Inc: 1, Data: x})
+}
+
+// MulSerial is [Mul] in tiles so small that the backend does each in the calling goroutine:
+// for passes whose rows are shared out among goroutines already. gonum's own begins to
+// start goroutines at four tiles of 64×64.
+func MulSerial(transA, transB bool, alpha float64, a, b blas64.General, beta float64, c blas64.General) {
+	const rows, cols = 128, 64
+	for i := 0; i < c.Rows; i += rows {
+		m := min(rows, c.Rows-i)
+		ai := a
+		if transA {
+			ai.Cols, ai.Data = m, a.Data[i:]
+		} else {
+			ai.Rows, ai.Data = m, a.Data[i*a.Stride:]
+		}
+		for j := 0; j < c.Cols; j += cols {
+			n := min(cols, c.Cols-j)
+			bj := b
+			if transB {
+				bj.Rows, bj.Data = n, b.Data[j*b.Stride:]
+			} else {
+				bj.Cols, bj.Data = n, b.Data[j:]
+			}
+			Mul(transA, transB, alpha, ai, bj, beta, blas64.General{Rows: m, Cols: n, Stride: c.Stride, Data: c.Data[i*c.Stride+j:]})
+		}
+	}
+}
+
 // Resize returns a slice of length n, in the memory of s where it suffices. Its
 // contents are arbitrary.
 func Resize(s []float64, n int) []float64 {

@@ -65,3 +65,42 @@ func TestCholeskyAgreesWithMat(t *testing.T) {
 	_, ok := linalg.NewCholesky(2, []float64{1, 2, 2, 1})
 	assert.False(t, ok)
 }
+
+func TestMulSerialIsMul(t *testing.T) {
+	for _, c := range []struct{ m, n, k int }{{1, 1, 1}, {3, 5, 4}, {300, 10, 7}, {10, 200, 256}, {129, 65, 3}, {5, 1, 300}} {
+		for _, trans := range []struct{ a, b bool }{{false, false}, {false, true}, {true, false}, {true, true}} {
+			a, b := random(c.m, c.k), random(c.k, c.n)
+			if trans.a {
+				a = random(c.k, c.m)
+			}
+			if trans.b {
+				b = random(c.n, c.k)
+			}
+			want, got := random(c.m, c.n), random(c.m, c.n)
+			linalg.Mul(trans.a, trans.b, 2, a.RawMatrix(), b.RawMatrix(), 1, want.RawMatrix())
+			linalg.MulSerial(trans.a, trans.b, 2, a.RawMatrix(), b.RawMatrix(), 1, got.RawMatrix())
+			assert.True(t, mat.EqualApprox(want, got, 1e-11), "%v %v", c, trans)
+		}
+	}
+}
+
+func TestInvertFactorIsTheInverse(t *testing.T) {
+	var s mat.SymDense
+	s.SymOuterK(1, random(5, 8))
+	a := mat.DenseCopyOf(&s)
+	chol, ok := linalg.NewCholesky(5, a.RawMatrix().Data)
+	require.True(t, ok)
+	u := mat.NewTriDense(5, mat.Upper, append([]float64(nil), a.RawMatrix().Data...))
+	inverse := mat.NewTriDense(5, mat.Upper, chol.InvertFactor())
+	var one mat.Dense
+	one.Mul(u, inverse)
+	for i := range 5 {
+		for j := range 5 {
+			want := 0.0
+			if i == j {
+				want = 1
+			}
+			assert.InDelta(t, want, one.At(i, j), 1e-12)
+		}
+	}
+}

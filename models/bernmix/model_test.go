@@ -269,8 +269,3 @@ func gammas(alpha []float64, rng *rand.Rand) []float64 {
 func sparseVB(m mixture.Variational) mixture.SparseVariational {
 	return mixture.SparseVariational{Variational: m}
 }
-
-func withRandomStart(m mixture.Variational) mixture.Variational {
-	m.Start = mixture.RandomResponsibilities
-	return m
-}

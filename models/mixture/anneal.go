@@ -124,7 +124,9 @@ func (a *Annealer) assign(st *State, t float64, rng *rand.Rand) error {
 		for i := range n {
 			row, w := at(s.r, i, a.k), rows.weight(first+i)
 			for k, v := range row {
-				p[k], copies[k] = logOf(st.Weights[k])+t*v, 0
+				if p[k], copies[k] = logOf(st.Weights[k]), 0; t > 0 { // 0·v is NaN of a row whose v is −Inf
+					p[k] += t * v
+				}
 			}
 			softmax(p)
 			for range int(w) {

@@ -53,6 +53,9 @@ func (g Gaussian) Name() string {
 func (Gaussian) Columns() int { return 0 }
 
 func (g Gaussian) factors(d int) ([]factor, error) {
+	if d < 1 {
+		return nil, fmt.Errorf("mixture: %s takes 1 column or more, and there are %d", g.Name(), d)
+	}
 	switch g.Covariance {
 	case Full, Tied:
 		return []factor{gaussian{d, g.Covariance == Tied}}, nil
@@ -121,53 +124,63 @@ func see(b framework.Rows, at, first, n, d int, form Covariance, o *observed) er
 
 func (o *observed) row(i, d int) []float64 { return o.rows.Row(o.first + i)[o.at : o.at+d] }
 
+// columns lays the rows less a centre out in columns, d×n, with room for one more: sums of
+// products of whole columns are what the BLAS is fast at.
+func (g gaussian) columns(o *observed, centre []float64) (y, spare []float64) {
+	d, n := g.d, o.n
+	o.t = linalg.Resize(o.t, (d+2)*n)
+	for i := range n {
+		for c, v := range o.row(i, d) {
+			o.t[c*n+i] = v - centre[c]
+		}
+	}
+	return o.t[:d*n], o.t[d*n:]
+}
+
 func (g gaussian) addScores(o *observed, scores table, r []float64) {
-	d, k := g.d, scores.k
-	o.t = linalg.Resize(o.t, d)
-	y := o.t
+	d, k, n := g.d, scores.k, o.n
 	for j := range k {
 		score := scores.row(j, 1+d+d*d)
 		m, root := g.split(score, 1)
-		for i := range o.n {
-			for c, v := range o.row(i, d) {
-				y[c] = v - m[c]
+		y, quad := g.columns(o, m)
+		quad = quad[:n]
+		clear(quad)
+		for a := range d {
+			z := at(y, a, n) // column a is not needed after its turn
+			linalg.Scale(root[a*d+a], z)
+			for c := a + 1; c < d; c++ {
+				linalg.Axpy(root[a*d+c], at(y, c, n), z)
 			}
-			quad := 0.0
-			for a := range d {
-				z := 0.0
-				for c, u := range root[a*d+a : (a+1)*d] {
-					z += u * y[a+c]
-				}
-				quad += z * z
+			for i, v := range z {
+				quad[i] += v * v
 			}
-			r[i*k+j] += score[0] - quad/2
+		}
+		for i, q := range quad {
+			r[i*k+j] += score[0] - q/2
 		}
 	}
 }
 
 func (g gaussian) addSums(o *observed, r []float64, anchors, sums table) {
-	d, k := g.d, sums.k
-	o.t = linalg.Resize(o.t, d)
-	y := o.t
+	d, k, n := g.d, sums.k, o.n
 	for j := range k {
-		to, anchor := sums.row(j, 1+d+d*d), anchors.row(j, d)
+		to := sums.row(j, 1+d+d*d)
 		first, second := g.split(to, 1)
-		for i := range o.n {
-			w := r[i*k+j]
-			if w == 0 {
-				continue
+		y, spare := g.columns(o, anchors.row(j, d))
+		w, wy := spare[:n], spare[n:2*n]
+		for i := range w {
+			w[i] = r[i*k+j]
+			to[0] += w[i]
+		}
+		for a := range d {
+			sum := 0.0
+			for i, v := range at(y, a, n) {
+				wy[i] = w[i] * v
+				sum += wy[i]
 			}
-			to[0] += w
-			for c, v := range o.row(i, d) {
-				y[c] = v - anchor[c]
-				first[c] += w * y[c]
-			}
-			for a, v := range y {
-				v *= w
-				row := second[a*d+a : (a+1)*d]
-				for c, u := range y[a:] {
-					row[c] += v * u
-				}
+			first[a] += sum
+			for c := a; c < d; c++ {
+				second[a*d+c] += linalg.Dot(wy, at(y, c, n))
 			}
 		}
 	}
@@ -242,8 +255,8 @@ func (g gaussian) regular(cov []float64, w *whole) error {
 // varied says which column of the table leaves it without a regular covariance.
 func (g gaussian) varied(mean, cov []float64) error {
 	for a := range g.d {
-		if constant(mean[a], cov[a*g.d+a]) {
-			return &framework.ColumnError{Column: a, Problem: "is constant: drop it"}
+		if err := measurable(a, mean[a], cov[a*g.d+a]); err != nil {
+			return err
 		}
 	}
 	if a, ok := g.independent(cov); !ok {
@@ -256,6 +269,21 @@ func (g gaussian) varied(mean, cov []float64) error {
 // of its values: sums over equal numbers leave some of it.
 func constant(mean, variance float64) bool {
 	return !(math.Sqrt(variance) > 1e-16*math.Abs(mean))
+}
+
+// narrowest and widest bound the variance of a column of the table: precisions, the vanishing
+// share of a variance and sums over rows then stay in the range of float64.
+const narrowest, widest = 1e-280, 1e280
+
+// measurable says what is wrong with the variance of a column of the table.
+func measurable(column int, mean, variance float64) error {
+	switch {
+	case constant(mean, variance):
+		return &framework.ColumnError{Column: column, Problem: "is constant: drop it"}
+	case !(variance > narrowest && variance < widest):
+		return &framework.ColumnError{Column: column, Problem: fmt.Sprintf("has the variance %.3g, at the end of the range of float64: rescale it", variance)}
+	}
+	return nil
 }
 
 // independent factorises the covariance, whose strictly lower triangle is scratch
@@ -467,7 +495,8 @@ func (g gaussian) deviations(xi, sums []float64, total float64, dst []float64) {
 	}
 	for a := range d {
 		for c := range d {
-			second[a*d+c] = math.Sqrt((cov[a*d+a]*cov[c*d+c] + cov[a*d+c]*cov[a*d+c]) / n)
+			// Without squares of variances, which may be above 1e154.
+			second[a*d+c] = math.Hypot(math.Sqrt(cov[a*d+a])*math.Sqrt(cov[c*d+c]), cov[a*d+c]) / math.Sqrt(n)
 		}
 	}
 }

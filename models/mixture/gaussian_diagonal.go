@@ -118,10 +118,11 @@ func (g diagonal) estimate(sums, anchor []float64, w *whole, xi []float64) error
 		}
 		shift := first[a] / n[a]
 		xi[a], xi[g.d+a] = anchor[a]+shift, second[a]/n[a]-shift*shift
-		switch v := xi[g.d+a]; {
-		case w == nil && constant(xi[a], v):
-			return &framework.ColumnError{Column: a, Problem: "is constant: drop it"}
-		case w != nil && !(v > vanishing*w.xi[g.d+a]):
+		if w == nil {
+			if err := measurable(a, xi[a], xi[g.d+a]); err != nil {
+				return err
+			}
+		} else if !(xi[g.d+a] > vanishing*w.xi[g.d+a]) {
 			return collapsed(a)
 		}
 	}
@@ -285,12 +286,14 @@ func (g spherical) estimate(sums, anchor []float64, w *whole, xi []float64) erro
 	}
 	xi[g.d] = v / float64(g.d)
 	switch {
-	case w == nil && g.constant(xi):
-		return &framework.ColumnError{Column: 0, Problem: "is constant, like all others: there is nothing to fit"}
 	case w != nil && !(xi[g.d] > vanishing*w.xi[g.d]):
 		return collapsed(0)
+	case w != nil:
+		return nil
+	case g.constant(xi):
+		return &framework.ColumnError{Column: 0, Problem: "is constant, like all others: there is nothing to fit"}
 	}
-	return nil
+	return measurable(0, 0, xi[g.d])
 }
 
 // constant says that all columns are: the mean variance is the rounding of the means.

@@ -82,8 +82,11 @@ func missing(x []float64) bool {
 
 func (l linear) outside(row, column int, x []float64) error {
 	problem := fmt.Sprintf("is %v, and %s describes %s", x[0], l.Name(), l.Support())
-	if len(x) > 1 {
-		problem = fmt.Sprintf("begins with the group %v, and %s describes %s, or a group that is missing as a whole", x, l.Name(), l.Support())
+	switch {
+	case len(x) > 1 && slices.ContainsFunc(x, math.IsNaN):
+		problem = fmt.Sprintf("begins a group that is missing in part, and %s describes %s, or a group that is missing as a whole", l.Name(), l.Support())
+	case len(x) > 1:
+		problem = fmt.Sprintf("begins with the group %v, and %s describes %s", x, l.Name(), l.Support())
 	}
 	return fmt.Errorf("row %d: %w", row+1, &framework.ColumnError{Column: column, Problem: problem})
 }
@@ -103,14 +106,14 @@ func (l linear) addScores(o *observed, scores table, r []float64) {
 			}
 		}
 	} else {
-		linalg.Mul(false, true, 1, linalg.General(o.n, l.cells, o.e), partition, 1, out)
+		linalg.MulSerial(false, true, 1, linalg.General(o.n, l.cells, o.e), partition, 1, out)
 	}
 	if o.sparse {
 		o.addSparseScores(scores, l.cells, r)
 		return
 	}
 	eta := blas64.General{Rows: k, Cols: width, Stride: scores.stride, Data: scores.data[l.cells:]}
-	linalg.Mul(false, true, 1, linalg.General(o.n, width, o.t), eta, 1, out)
+	linalg.MulSerial(false, true, 1, linalg.General(o.n, width, o.t), eta, 1, out)
 }
 
 func (l linear) addSums(o *observed, r []float64, _, sums table) {
@@ -128,14 +131,14 @@ func (l linear) addSums(o *observed, r []float64, _, sums table) {
 		}
 	} else {
 		exposures := blas64.General{Rows: k, Cols: l.cells, Stride: sums.stride, Data: sums.data}
-		linalg.Mul(true, false, 1, weights, linalg.General(o.n, l.cells, o.e), 1, exposures)
+		linalg.MulSerial(true, false, 1, weights, linalg.General(o.n, l.cells, o.e), 1, exposures)
 	}
 	if o.sparse {
 		o.addSparseSums(sums, l.cells, r)
 		return
 	}
 	t := blas64.General{Rows: k, Cols: width, Stride: sums.stride, Data: sums.data[l.cells:]}
-	linalg.Mul(true, false, 1, weights, linalg.General(o.n, width, o.t), 1, t)
+	linalg.MulSerial(true, false, 1, weights, linalg.General(o.n, width, o.t), 1, t)
 }
 
 func (l linear) features(o *observed, _ *whole, dst []float64, width, at int) {
@@ -164,10 +167,15 @@ func (l linear) estimate(sums, _ []float64, w *whole, xi []float64) error {
 			if w == nil && errors.Is(err, framework.ErrDegenerate) {
 				return fmt.Errorf("mixture: %w", &framework.ColumnError{Column: c * l.width, Problem: "is constant: drop it"})
 			}
-			return err
+			return l.unestimated(c, err)
 		}
 	}
 	return nil
+}
+
+// unestimated puts the column in front of a family's error.
+func (l linear) unestimated(c int, err error) error {
+	return fmt.Errorf("%w: %w", &framework.ColumnError{Column: c * l.width, Problem: "has no estimate"}, err)
 }
 
 func (l linear) natural(xi, score []float64) error {
@@ -213,7 +221,12 @@ func (l linear) names(columns []string) []string {
 
 func (l linear) deviations(xi, sums []float64, _ float64, dst []float64) {
 	for c := range l.cells {
-		l.Deviations(l.params(xi, c), sums[c], l.params(dst, c))
+		to := l.params(dst, c)
+		if l.Deviations(l.params(xi, c), sums[c], to); !(sums[c] > 0) {
+			for i := range to { // nothing is known of a cell without a value
+				to[i] = math.Inf(1)
+			}
+		}
 	}
 }
 
@@ -290,7 +303,7 @@ func (q *linearPrior) mode(h, xi []float64) error {
 		hc := q.pseudoCounts(h, c)
 		if err := of.Mode(hc, q.params(xi, c)); err != nil {
 			if !slices.Equal(hc, q.pseudoCounts(q.pseudo, c)) {
-				return err
+				return q.unestimated(c, err)
 			}
 			of.Mean(hc, q.params(xi, c)) // no row has this cell, and the prior is flat
 		}

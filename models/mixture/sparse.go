@@ -131,7 +131,12 @@ func (b sparse) observe(s *Statistics, first, n int) error {
 	for i := range n {
 		columns, values := b.Row(first + i)
 		o.base[i] = 0
+		last := -1
 		for e, j := range columns {
+			if j <= last || j >= b.D { // a source of one's own may hand out anything
+				return fmt.Errorf("mixture: row %d has an entry in column %d after column %d: columns ascend from 0 to %d", b.index(first+i)+1, j, last, b.D-1)
+			}
+			last = j
 			if x[0] = 1; values != nil {
 				x[0] = values[e]
 			}

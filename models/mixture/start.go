@@ -99,7 +99,7 @@ func summarize[B any, D block](ctx context.Context, m Model, src framework.Sourc
 	if err != nil {
 		return nil, nil, err
 	}
-	if !finite(s.Sums) || !finite(s.Anchor) {
+	if !within(s.Sums, headroom) || !within(s.Anchor, headroom) {
 		return nil, nil, errors.New("mixture: sums over the rows overflow: rescale the data")
 	}
 	w := &Whole{N: s.N, Parameters: make([]float64, pl.params), Sums: s.Sums, Anchor: s.Anchor}
@@ -110,6 +110,18 @@ func summarize[B any, D block](ctx context.Context, m Model, src framework.Sourc
 		}
 	}
 	return w, pl.attach(w), nil
+}
+
+// headroom bounds the sums over the table: starts, priors and rates multiply them yet.
+const headroom = 1e300
+
+func within(v []float64, bound float64) bool {
+	for _, x := range v {
+		if !(math.Abs(x) <= bound) {
+			return false
+		}
+	}
+	return true
 }
 
 func columns[B any, D block](ctx context.Context, src framework.Source[B], as func(B) D) (int, error) {

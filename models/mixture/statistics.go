@@ -25,6 +25,7 @@ type Statistics struct {
 	score []float64 // K×C
 	hyper []float64 // K×H, of MAP
 	r     []float64 // responsibilities of a chunk of rows
+	rest  []float64 // K, products of 1 − q_nk
 	seen  []observed
 }
 
@@ -132,12 +133,20 @@ func (s *Statistics) scores(n int) {
 // normalise turns log joints into responsibilities times the rows' weights, and returns
 // the weighted entropy.
 func normalise[B block](s *Statistics, b B, first, n int) (entropy float64, err error) {
+	s.rest = linalg.Resize(s.rest, s.K)
+	for k := range s.rest {
+		s.rest[k] = 1
+	}
 	for i := range n {
 		row := at(s.r, i, s.K)
 		w := b.weight(first + i)
+		if w == 0 { // a row left out may lie as far away as it likes
+			clear(row)
+			continue
+		}
 		logSum, h := softmax(row)
 		if math.IsNaN(logSum) || math.IsInf(logSum, 0) {
-			return 0, fmt.Errorf("mixture: row %d is so far from every component that its density cannot be told from 0: look for an outlier", b.index(first+i)+1)
+			return 0, remote(b, first+i)
 		}
 		entropy += w * h
 		s.lose(row, w)
@@ -147,15 +156,35 @@ func normalise[B block](s *Statistics, b B, first, n int) (entropy float64, err 
 			}
 		}
 	}
+	s.settleLosses()
 	return entropy, nil
 }
 
-// lose adds to the losses. A responsibility of 1 counts as 1 − 2⁻⁵³.
+// remote says that even the logarithm of a row's density is beyond the range of float64.
+func remote[B block](b B, i int) error {
+	return fmt.Errorf("mixture: row %d is so far from every component that its density cannot be told from 0: look for an outlier", b.index(i)+1)
+}
+
+// lose adds a row to the losses, by way of the products of 1 − q_nk: a logarithm a row would
+// cost as much as the row. A responsibility of 1 counts as 1 − 2⁻⁵³.
 func (s *Statistics) lose(q []float64, w float64) {
 	for k, v := range q {
-		if v > 1e-300 {
-			s.Loss[k] -= w * math.Log1p(-min(v, 1-0x1p-53))
+		rest := 1 - min(v, 1-0x1p-53)
+		if w != 1 {
+			s.Loss[k] -= w * math.Log(rest)
+			continue
 		}
+		if s.rest[k] *= rest; s.rest[k] < 1e-280 {
+			s.Loss[k] -= math.Log(s.rest[k])
+			s.rest[k] = 1
+		}
+	}
+}
+
+// settleLosses takes the logarithms of the products.
+func (s *Statistics) settleLosses() {
+	for k, v := range s.rest {
+		s.Loss[k] -= math.Log(v)
 	}
 }
 
@@ -213,14 +242,21 @@ func (s *Statistics) base(i int) float64 {
 // their beginnings.
 func judge[B block](s *Statistics, b B, logProb, r []float64) ([]float64, []float64, error) {
 	logProb, r = logProb[:0], r[:0]
-	err := chunks(s, b, func(_, n int) {
+	var fault error
+	err := chunks(s, b, func(first, n int) {
 		s.scores(n)
 		for i := range n {
 			sum, _ := softmax(at(s.r, i, s.K))
+			if fault == nil && sum-sum != 0 {
+				fault = remote(b, first+i)
+			}
 			logProb = append(logProb, sum+s.base(i))
 		}
 		r = append(r, s.r[:n*s.K]...)
 	})
+	if err == nil {
+		err = fault
+	}
 	return logProb, r, err
 }
 

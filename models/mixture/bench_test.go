@@ -1,0 +1,73 @@
+package mixture_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/models/mixture"
+)
+
+// BenchmarkIteration is a local and a global step: ns a row and component, no allocation.
+func BenchmarkIteration(b *testing.B) {
+	const n = 20000
+	rng := rand.New(rand.NewPCG(1, 1))
+	for _, c := range []struct {
+		family mixture.Family
+		d, k   int
+		draw   func(component int) float64
+	}{
+		{mixture.Gaussian{}, 2, 10, nil},
+		{mixture.Gaussian{}, 5, 20, nil},
+		{mixture.Gaussian{}, 10, 10, nil},
+		{mixture.Gaussian{}, 50, 10, nil},
+		{mixture.Gaussian{Covariance: mixture.Diagonal}, 10, 10, nil},
+		{mixture.Gaussian{Covariance: mixture.Diagonal}, 50, 10, nil},
+		{mixture.Bernoulli{}, 200, 10, func(k int) float64 { return float64(min(1, rng.IntN(k+2))) }},
+		{mixture.Poisson{}, 10, 10, func(k int) float64 { return float64(rng.IntN(5 + k)) }},
+	} {
+		b.Run(fmt.Sprintf("%s/D=%d/K=%d", c.family.Name(), c.d, c.k), func(b *testing.B) {
+			x := make([]float64, 0, n*c.d)
+			for range n {
+				k := rng.IntN(c.k)
+				for range c.d {
+					if c.draw == nil {
+						x = append(x, rng.NormFloat64()+float64(k))
+					} else {
+						x = append(x, c.draw(k))
+					}
+				}
+			}
+			src, err := framework.FromSlice(x, n, c.d)
+			require.NoError(b, err)
+			m := mixture.Model{Family: c.family}
+			p, err := m.Init(context.Background(), src, c.k, rng)
+			require.NoError(b, err)
+			s := m.NewStatistics(p)
+			q, err := m.Maximize(mustStep(b, m, src, p, s), p, nil)
+			require.NoError(b, err)
+			b.ReportAllocs()
+			for b.Loop() {
+				q, err = m.Maximize(mustStep(b, m, src, p, s), p, q)
+				require.NoError(b, err)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n/float64(c.k), "ns/(row·component)")
+		})
+	}
+}
+
+func mustStep(b *testing.B, m mixture.Model, src *framework.Table, p *mixture.Parameters, s *mixture.Statistics) *mixture.Statistics {
+	if err := m.Prepare(p, nil, s); err != nil {
+		b.Fatal(err)
+	}
+	for block := range src.Blocks(context.Background()) {
+		if _, err := m.Infer(block, p, s); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return s
+}
