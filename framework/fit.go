@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 )
 
@@ -123,7 +124,7 @@ func (f *fit[B, P, S]) result(ctx context.Context, errs []error) (*Result[P, S],
 		return f.stopped(ctx, res)
 	}
 	if res.Best < 0 {
-		return nil, errors.Join(errs...)
+		return nil, joined(errs)
 	}
 	if err := f.score(ctx, res); err != nil {
 		if ctx.Err() != nil {
@@ -132,6 +133,18 @@ func (f *fit[B, P, S]) result(ctx context.Context, errs []error) (*Result[P, S],
 		return nil, err
 	}
 	return res, nil
+}
+
+// joined joins the errors of several runs, equal ones once.
+func joined(errs []error) error {
+	seen := map[string]bool{}
+	return errors.Join(slices.DeleteFunc(slices.Clone(errs), func(err error) bool {
+		if err == nil || seen[err.Error()] {
+			return true
+		}
+		seen[err.Error()] = true
+		return false
+	})...)
 }
 
 // stopped returns what there is of a fit that the context or the recorder ended.
@@ -184,7 +197,9 @@ func (f *fit[B, P, S]) score(ctx context.Context, res *Result[P, S]) error {
 			s.Err = curvatureErr
 		}
 		if s.Err == nil {
-			s.Value = c.Value(&e)
+			if s.Value = c.Value(&e); s.Value-s.Value != 0 {
+				s.Err = fmt.Errorf("framework: %s is %v at K = %d: a latent dimension has lost its rows; lower K", c.Name, s.Value, e.Shape.K)
+			}
 		}
 		res.Scores = append(res.Scores, s)
 	}

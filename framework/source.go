@@ -87,7 +87,7 @@ func FromSlice[T constraints.Float](x []T, rows, d int) (*Table, error) {
 }
 
 func flatten[T constraints.Float](x []T, rows, d int) ([]float64, error) {
-	if rows < 0 || d < 0 || len(x) != rows*d {
+	if rows < 0 || d < 0 || d > 0 && (len(x)%d != 0 || len(x)/d != rows) || d == 0 && len(x) > 0 {
 		return nil, fmt.Errorf("framework: %d numbers cannot be a table of %d rows and %d columns", len(x), rows, d)
 	}
 	if flat, ok := any(x).([]float64); ok {

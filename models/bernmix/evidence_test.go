@@ -39,7 +39,7 @@ func TestExactEvidenceOfTwoBits(t *testing.T) {
 		require.NoError(t, err)
 		assert.Less(t, vb.Value, logEvidence, "N = %d: the bound", n)
 
-		fitted, err := framework.Fit(context.Background(), bernmix.EM(), src, framework.Options{K: 2, FixedK: true, Restarts: 20})
+		fitted, err := framework.Fit(context.Background(), bernmix.EM(), src, framework.Options{K: 2, Method: framework.EM, Criterion: framework.GFIC, Restarts: 20})
 		require.NoError(t, err)
 		exactGap, fittedGap = append(exactGap, gfic-logEvidence), append(fittedGap, fitted.Value-logEvidence)
 		t.Logf("N = %3d: ln p(X) = %.4f, −F̄ − ln p = %.4f, gFIC − ln p = %.4f at the exact q, %.4f at the fitted q", n, logEvidence, vb.Value-logEvidence, gfic-logEvidence, fitted.Value-logEvidence)
@@ -59,7 +59,7 @@ func TestExactEvidenceOfSeparatedProfiles(t *testing.T) {
 		src := rows(t, x[:3*n], 3).Distinct()
 		gfic, logEvidence, err := exact.ExactGFIC(context.Background(), codes(x[:3*n]), nil)
 		require.NoError(t, err)
-		fitted, err := framework.Fit(context.Background(), bernmix.EM(), src, framework.Options{K: 2, FixedK: true, Restarts: 10})
+		fitted, err := framework.Fit(context.Background(), bernmix.EM(), src, framework.Options{K: 2, Method: framework.EM, Criterion: framework.GFIC, Restarts: 20})
 		require.NoError(t, err)
 		vb, err := framework.Fit(context.Background(), bernmix.VB(1, 0.5), src, framework.Options{K: 2, Method: framework.EM, Restarts: 10})
 		require.NoError(t, err)

@@ -1,8 +1,10 @@
 package mixture
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"github.com/latent-go/latent/framework"
@@ -101,10 +103,10 @@ func (p Product) Name() string {
 	var names []string
 	for i := 0; i < len(p); {
 		n := 1
-		for i+n < len(p) && p[i+n].Name() == p[i].Name() {
+		name := nameOf(p[i])
+		for i+n < len(p) && nameOf(p[i+n]) == name {
 			n++
 		}
-		name := p[i].Name()
 		if n > 1 {
 			name = fmt.Sprintf("%s×%d", name, n)
 		}
@@ -118,9 +120,18 @@ func (p Product) Name() string {
 func (p Product) Columns() int {
 	n := 0
 	for _, f := range p {
-		n += f.Columns()
+		if f != nil { // a missing family is reported where the product is put to use
+			n += f.Columns()
+		}
 	}
 	return n
+}
+
+func nameOf(f Family) string {
+	if f == nil {
+		return "nothing"
+	}
+	return f.Name()
 }
 
 // An Of is a family on a given number of neighbouring columns, as an element of a
@@ -131,7 +142,7 @@ type Of struct {
 }
 
 // Name is that of the family.
-func (o Of) Name() string { return o.Family.Name() }
+func (o Of) Name() string { return nameOf(o.Family) }
 
 // Columns is Width.
 func (o Of) Columns() int { return o.Width }
@@ -148,6 +159,9 @@ func factors(f Family, d int) ([]factor, error) {
 	}
 	switch f := f.(type) {
 	case Product:
+		if slices.Contains(f, nil) {
+			return nil, errors.New("mixture: a family of the product is nil")
+		}
 		if f.Columns() != d {
 			return nil, fmt.Errorf("mixture: the product %s describes %d columns, and the table has %d", f.Name(), f.Columns(), d)
 		}
@@ -182,7 +196,7 @@ func merged(p Product) []Of {
 	var list []Of
 	for _, f := range p {
 		o, ok := f.(Of)
-		if !ok {
+		if !ok && f != nil {
 			o = Of{f, f.Columns()}
 		}
 		if last := len(list) - 1; last >= 0 && independent(o.Family) && same(list[last].Family, o.Family) {
@@ -257,7 +271,8 @@ type factor interface {
 
 	// information appends the unit information of each cell to dst, memory reused.
 	information(xi []float64, w *whole, dst []laplace.Block) []laplace.Block
-	names(columns []string) []string
+	// numbers says what the numbers of ξ are, columns counted from the factor's first.
+	numbers() []Number
 	// contrast puts the divergence of each column from the whole table's into dst.
 	contrast(xi, whole, dst []float64)
 	// deviations are the standard errors of ξ, given the component's sums and the rows in all.

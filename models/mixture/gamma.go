@@ -64,7 +64,9 @@ func (Gamma) Estimate(n float64, t, xi []float64) error {
 			break
 		}
 	}
-	xi[0], xi[1] = 1/w, 1/(w*mean)
+	if xi[0], xi[1] = 1/w, 1/(w*mean); math.IsInf(xi[1], 1) {
+		return fmt.Errorf("mixture: numbers around %v are too small for a gamma distribution's rate: rescale the column: %w", mean, framework.ErrDegenerate)
+	}
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
@@ -286,10 +287,23 @@ func measurable(column int, mean, variance float64) error {
 	return nil
 }
 
-// independent factorises the covariance, whose strictly lower triangle is scratch
+// independent says whether the covariance can be factorised beginning with the first column,
+// as the curvature does it, and with the last, as natural does. Else it returns a column that
+// the others determine.
+func (g gaussian) independent(cov []float64) (column int, ok bool) {
+	if column, ok = g.undetermined(cov); !ok {
+		return column, false
+	}
+	slices.Reverse(cov) // of rows and of columns
+	column, ok = g.undetermined(cov)
+	slices.Reverse(cov)
+	return g.d - 1 - column, ok
+}
+
+// undetermined factorises the covariance, whose strictly lower triangle is scratch
 // meanwhile, and looks at the share of each column's variance that those before it do not
 // determine: units do not matter to it. It returns the first column of which none is left.
-func (g gaussian) independent(cov []float64) (column int, ok bool) {
+func (g gaussian) undetermined(cov []float64) (column int, ok bool) {
 	d := g.d
 	defer linalg.Mirror(d, cov)
 	for a := range d {
@@ -468,14 +482,18 @@ func (g gaussian) information(xi []float64, w *whole, dst []laplace.Block) []lap
 	return append(dst, info)
 }
 
-func (g gaussian) names(columns []string) []string {
-	var list []string
-	for _, c := range columns {
-		list = append(list, c+".mean")
+func (g gaussian) numbers() []Number {
+	var list []Number
+	for a := range g.d {
+		list = append(list, Number{"mean", a, a})
 	}
-	for _, a := range columns {
-		for _, c := range columns {
-			list = append(list, fmt.Sprintf("cov(%s,%s)", a, c))
+	for a := range g.d {
+		for c := range g.d {
+			name := "covariance"
+			if a == c {
+				name = "variance"
+			}
+			list = append(list, Number{name, a, c})
 		}
 	}
 	return list

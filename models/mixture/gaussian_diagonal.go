@@ -195,11 +195,11 @@ func appendDiagonal(dst []laplace.Block, size int) ([]laplace.Block, laplace.Dia
 	return append(dst, d), d
 }
 
-func (g diagonal) names(columns []string) []string {
-	var list []string
-	for _, what := range []string{".mean", ".variance"} {
-		for _, c := range columns {
-			list = append(list, c+what)
+func (g diagonal) numbers() []Number {
+	var list []Number
+	for _, name := range []string{"mean", "variance"} {
+		for a := range g.d {
+			list = append(list, Number{name, a, a})
 		}
 	}
 	return list
@@ -349,8 +349,8 @@ func (g spherical) information(xi []float64, w *whole, dst []laplace.Block) []la
 	return dst
 }
 
-func (g spherical) names(columns []string) []string {
-	return append(diagonal(g).names(columns)[:g.d], "variance")
+func (g spherical) numbers() []Number {
+	return append(diagonal(g).numbers()[:g.d], Number{"variance", 0, g.d - 1})
 }
 
 // deviations are √(σ²/n) and σ²√(2/(nD)).

@@ -209,11 +209,15 @@ func (l linear) information(xi []float64, _ *whole, dst []laplace.Block) []lapla
 	return dst
 }
 
-func (l linear) names(columns []string) []string {
-	var list []string
+func (l linear) numbers() []Number {
+	var list []Number
 	for c := range l.cells {
-		for _, name := range l.Parameters() {
-			list = append(list, columns[c*l.width]+"."+name)
+		for i, name := range l.Parameters() {
+			column := c * l.width
+			if len(l.Parameters()) == l.width {
+				column += i // such as one probability a column
+			}
+			list = append(list, Number{name, column, column})
 		}
 	}
 	return list

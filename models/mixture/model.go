@@ -19,7 +19,7 @@ type Model struct {
 }
 
 func (m Model) plan(p *Parameters) (*plan, error) {
-	if p.plan != nil {
+	if p.plan != nil && p.plan.columns == p.D {
 		return p.plan, nil
 	}
 	pl, err := newPlan(m.Family, p.D)
@@ -68,7 +68,7 @@ func (s *Statistics) tilted(tilt *laplace.Tilt) {
 		score := at(s.score, k, s.plan.score)
 		s.plan.locate(score, at(s.Anchor, k, s.plan.anchor))
 		if tilt != nil {
-			s.plan.penalise(tilt.F[k].(*curvature).counts, score)
+			s.log[k] -= s.plan.penalise(tilt.F[k].(*curvature), score)
 		}
 	}
 }

@@ -12,7 +12,7 @@ type Parameters struct {
 	K          int       `json:"k"`
 	D          int       `json:"d"`
 	Weights    []float64 `json:"weights"`    // β, K, on the simplex
-	Components []float64 `json:"components"` // K×P row-major: what [Model.Names] names, in the user's units
+	Components []float64 `json:"components"` // K×P row-major: what [Model.Numbers] describes, in the user's units
 	Whole      *Whole    `json:"whole"`      // the table as one component
 
 	plan  *plan
@@ -33,14 +33,14 @@ func (m Model) Check(p *Parameters) error {
 	if p == nil || p.K < 1 || p.D < 1 {
 		return fmt.Errorf("mixture: parameters without components or columns")
 	}
-	pl, err := m.plan(p)
+	pl, err := newPlan(m.Family, p.D)
 	if err != nil {
 		return err
 	}
 	if len(p.Weights) != p.K || len(p.Components) != p.K*pl.params {
 		return fmt.Errorf("mixture: %d weights and %d numbers of components do not belong to K = %d with %d numbers each", len(p.Weights), len(p.Components), p.K, pl.params)
 	}
-	if p.Whole == nil || len(p.Whole.Parameters) != pl.params || len(p.Whole.Sums) != pl.sums || len(p.Whole.Anchor) != pl.anchor {
+	if p.Whole == nil || !(p.Whole.N > 0) || len(p.Whole.Parameters) != pl.params || len(p.Whole.Sums) != pl.sums || len(p.Whole.Anchor) != pl.anchor {
 		return fmt.Errorf("mixture: the parameters do not hold the table as one component")
 	}
 	if !finite(p.Weights) || !finite(p.Components) {
@@ -61,11 +61,31 @@ func (m Model) Check(p *Parameters) error {
 		if err := pl.natural(p.component(k, pl), score); err != nil {
 			return fmt.Errorf("component %d: %w", k+1, err)
 		}
-		if !finite(score) {
+		if !finite(score) || !pl.symmetric(p.component(k, pl)) {
 			return fmt.Errorf("mixture: the parameters of component %d are outside their range", k+1)
 		}
 	}
 	return nil
+}
+
+// symmetric says whether the covariances among a component's numbers are symmetric.
+func (p *plan) symmetric(xi []float64) bool {
+	for i := range p.parts {
+		f := &p.parts[i]
+		g, ok := f.factor.(gaussian)
+		if !ok {
+			continue
+		}
+		_, cov := g.split(f.ofParams(xi), 0)
+		for a := range g.d {
+			for c := range a {
+				if math.Abs(cov[a*g.d+c]-cov[c*g.d+a]) > 1e-9*math.Sqrt(cov[a*g.d+a]*cov[c*g.d+c]) {
+					return false
+				}
+			}
+		}
+	}
+	return true
 }
 
 func (p *Parameters) component(k int, pl *plan) []float64 { return at(p.Components, k, pl.params) }

@@ -126,18 +126,36 @@ func (p *plan) locate(score, anchor []float64) {
 	}
 }
 
-// penalise lowers the score of a component by D_c/(2 N_c) for each of its cells: the tilt
-// of gFAB and FAB, with N_c the exposure of the cell (docs/theory/mixtures.md, section 2).
-func (p *plan) penalise(counts, score []float64) {
+// effective is the exposure that a cell of a component is charged for. It is the exposure n
+// itself where the component's nk rows all have the cell; of one that is missing in a share
+// of them it is that share more, so that a cell that nobody has counts as 1 and costs nothing.
+func effective(n, nk float64) float64 {
+	if nk > 1 && n < nk {
+		return n + 1 - n/nk
+	}
+	return n
+}
+
+// penalise is the tilt of gFAB and FAB: the derivatives of Σ_c (D_c/2) ln(effective count)
+// in the exposures lower the scores of the cells, and that in N_k, which is returned, the
+// score of every row (docs/theory/mixtures.md, section 2). Without missing values the two
+// add up to D_ξ/(2N_k).
+func (p *plan) penalise(b *curvature, score []float64) (constant float64) {
 	for i := range p.parts {
 		f := &p.parts[i]
-		consts := f.ofScore(score)[:f.size.cells]
-		for c := range consts {
-			if n := counts[f.at.cells+c]; n > 1 || p.cells == 1 {
-				consts[c] -= float64(f.size.free) / (2 * n)
+		cells := f.ofScore(score)[:f.size.cells]
+		for c := range cells {
+			n := b.counts[f.at.cells+c]
+			half := float64(f.size.free) / (2 * effective(n, b.nk))
+			if b.nk > 1 && n < b.nk {
+				cells[c] -= half * (1 - 1/b.nk)
+				constant += half * n / (b.nk * b.nk)
+				continue
 			}
+			cells[c] -= half
 		}
 	}
+	return constant
 }
 
 func (p *plan) total(score, sums, anchor []float64) float64 {
@@ -162,12 +180,11 @@ type curvature struct {
 	laplace.DirectSum
 	units  []laplace.Block
 	counts []float64 // of the cells
+	nk     float64   // of the component
 }
 
 // curvature fills in the block of a component that holds nk of n rows. Without parameters
-// the unit information is the identity. A cell of which a component has less than one
-// value, the others being missing, counts as one: what is not observed costs nothing, and
-// gains nothing.
+// the unit information is the identity.
 func (p *plan) curvature(sums []float64, nk float64, xi []float64, n float64, dst *curvature) {
 	if dst.counts == nil {
 		dst.counts = make([]float64, p.cells)
@@ -177,6 +194,7 @@ func (p *plan) curvature(sums []float64, nk float64, xi []float64, n float64, ds
 		}
 	}
 	p.exposures(sums, dst.counts)
+	dst.nk = nk
 	dst.units = dst.units[:0]
 	for i := range p.parts {
 		f := &p.parts[i]
@@ -190,10 +208,7 @@ func (p *plan) curvature(sums []float64, nk float64, xi []float64, n float64, ds
 	}
 	for c, count := range dst.counts {
 		s := dst.DirectSum[c].(*laplace.Scaled)
-		if nk > 1 {
-			count = max(1, count)
-		}
-		s.Factor, s.Of = max(0, count)/n, dst.units[c]
+		s.Factor, s.Of = max(0, effective(count, nk))/n, dst.units[c]
 	}
 }
 

@@ -308,3 +308,34 @@ func TestIterationsAllocateNothing(t *testing.T) {
 		assert.LessOrEqual(t, testing.AllocsPerRun(5, step), 8.0, fmt.Sprint(f)) // the test's own
 	}
 }
+
+// TestSummariesTellTheColumns of a mixed table: what lies where, with standard errors.
+func TestSummariesTellTheColumns(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 9))
+	var x []float64
+	const n = 400
+	for range n {
+		x = append(x, 3+2*rng.NormFloat64(), float64(rng.IntN(2)), float64(rng.IntN(3)), distuv.Poisson{Lambda: 4, Src: rng}.Rand())
+	}
+	m := mixture.Model{Family: mixture.Product{mixture.Of{Family: mixture.Gaussian{Covariance: mixture.Diagonal}, Width: 1}, mixture.Bernoulli{}, mixture.Categorical{Levels: 3}, mixture.Poisson{}}}
+	res := fit(t, m, source(t, x, n, 4), framework.Options{K: 1, Method: framework.EM})
+	list, err := m.Summarize(res.Statistics, res.Parameters)
+	require.NoError(t, err)
+	require.Len(t, list, 1)
+	assert.InDelta(t, 1, list[0].Weight, 1e-12)
+	assert.InDelta(t, n, list[0].Rows, 1e-9)
+	var names [][]string
+	for _, column := range list[0].Columns {
+		var of []string
+		for _, v := range column {
+			of = append(of, v.Name)
+			assert.Positive(t, v.Error)
+		}
+		names = append(names, of)
+	}
+	assert.Equal(t, [][]string{{"mean", "variance"}, {"probability"}, {"level0", "level1", "level2"}, {"rate"}}, names)
+	for j, want := range []float64{3, 0.5, 1.0 / 3, 4} {
+		v := list[0].Columns[j][0]
+		assert.InDelta(t, want, v.Value, 4*v.Error)
+	}
+}

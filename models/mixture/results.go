@@ -43,21 +43,28 @@ func (m Model) Sample(p *Parameters, n int, rng *rand.Rand) (x []float64, labels
 	return x, labels, nil
 }
 
-// Names names the P numbers of a component, given the names of the D columns.
-func (m Model) Names(p *Parameters, columns []string) ([]string, error) {
+// A Number says what one of the P numbers of a component is.
+type Number struct {
+	Name string // "mean", "variance", "covariance", or as the family names its parameters
+	// From and To are the columns it is about: one and the same, the two of a covariance,
+	// or the first and the last that a spherical variance is common to.
+	From, To int
+}
+
+// Numbers describes the numbers of a component, in their order.
+func (m Model) Numbers(p *Parameters) ([]Number, error) {
 	pl, err := m.plan(p)
 	if err != nil {
 		return nil, err
 	}
-	if len(columns) != pl.columns {
-		return nil, fmt.Errorf("mixture: %d names for %d columns", len(columns), pl.columns)
-	}
-	var names []string
+	var list []Number
 	for i := range pl.parts {
 		f := &pl.parts[i]
-		names = append(names, f.names(columns[f.at.columns:][:f.size.columns])...)
+		for _, n := range f.numbers() {
+			list = append(list, Number{n.Name, n.From + f.at.columns, n.To + f.at.columns})
+		}
 	}
-	return names, nil
+	return list, nil
 }
 
 // StandardErrors are those of the numbers of [Parameters].Components, K×P, and of the
@@ -80,6 +87,46 @@ func (m Model) StandardErrors(s *Statistics, p *Parameters) (components, weights
 		}
 	}
 	return components, weights, nil
+}
+
+// A Summary tells a component.
+type Summary struct {
+	Weight, WeightError float64
+	Rows                float64   // N_k, the expected number of its rows
+	Columns             [][]Value // of each column, its numbers: the marginal distribution
+}
+
+// A Value is a number of a component with its standard error (see [Model.StandardErrors]).
+type Value struct {
+	Name         string
+	Value, Error float64
+}
+
+// Summarize tells all components, column by column. s are the statistics that p was
+// maximised from.
+func (m Model) Summarize(s *Statistics, p *Parameters) ([]Summary, error) {
+	errs, weightErrs, err := m.StandardErrors(s, p)
+	if err != nil {
+		return nil, err
+	}
+	numbers, err := m.Numbers(p)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Summary, p.K)
+	for k := range list {
+		list[k] = Summary{p.Weights[k], weightErrs[k], s.Nk[k], make([][]Value, p.D)}
+		for i, n := range numbers {
+			if n.Name == "covariance" {
+				continue
+			}
+			value := Value{n.Name, p.Components[k*len(numbers)+i], errs[k*len(numbers)+i]}
+			for j := n.From; j <= n.To; j++ {
+				list[k].Columns[j] = append(list[k].Columns[j], value)
+			}
+		}
+	}
+	return list, nil
 }
 
 // A Contrast says how much a column of a component differs from the same column of the

@@ -160,6 +160,9 @@ func begin[B any, D block](ctx context.Context, m Model, src framework.Source[B]
 	if err != nil {
 		return nil, err
 	}
+	if n := src.Rows(); k > n { // before memory is taken for K of anything
+		return nil, tooMany(k, n)
+	}
 	s := newStatistics(pl, k)
 	for j := range k {
 		copy(at(s.Anchor, j, pl.anchor), w.Anchor)
@@ -174,9 +177,15 @@ func begin[B any, D block](ctx context.Context, m Model, src framework.Source[B]
 	}); err != nil {
 		return nil, err
 	}
-	s.scale(w.N / s.N)
+	if m.Start != RandomRows { // whose seeds have the weight that they are to have
+		s.scale(w.N / s.N)
+	}
 	s.soften(w)
 	return s, nil
+}
+
+func tooMany(k, n int) error {
+	return fmt.Errorf("mixture: %d components for %d distinct rows: choose K up to %d", k, n, n)
 }
 
 func (s *Statistics) scale(by float64) {
@@ -193,9 +202,10 @@ func (s *Statistics) scale(by float64) {
 // begins singular or on the edge of its range.
 func (s *Statistics) soften(w *Whole) {
 	weight := min(float64(s.plan.columns+1), w.N)
+	s.N = 0 // anew: the seeds of RandomRows are not all rows of the sample
 	for k := range s.K {
 		s.Nk[k] += weight
-		s.N += weight
+		s.N += s.Nk[k]
 		for i := range s.plan.parts {
 			p := &s.plan.parts[i]
 			p.addWhole(weight, p.whole, p.ofAnchor(at(s.Anchor, k, s.plan.anchor)), p.ofSums(at(s.Sums, k, s.plan.sums)))
@@ -248,7 +258,7 @@ func (m Model) assign(rows framework.Rows, s *Statistics, rng *rand.Rand) ([]flo
 		return nil, err
 	}
 	if n := distinct(features, rows.N, s.K); n < s.K && rows.N < sampleSize(rows.D) {
-		return nil, fmt.Errorf("mixture: %d components for %d distinct rows: choose K up to %d", s.K, n, n)
+		return nil, tooMany(s.K, n)
 	}
 	r := make([]float64, rows.N*s.K)
 	switch m.Start {
@@ -336,16 +346,35 @@ func distinct(x []float64, n, limit int) int {
 	return len(seen)
 }
 
-// seeds chooses K rows by k-means++: each in proportion to its squared distance from those
-// before, the best of 2 + ln K candidates.
+// seeds chooses K rows by k-means++, several times over where that is cheap, and keeps those
+// with the least sum of squared distances: two first seeds in one cluster are no accident
+// otherwise.
 func seeds(x []float64, rows framework.Rows, k int, rng *rand.Rand) []float64 {
+	const most, budget = 10, 1e8
+	cost := float64(len(x)) * float64(k) * float64(seedCandidates(k))
+	tries := int(min(most, max(1, budget/cost)))
+	var best []float64
+	least := math.Inf(1)
+	for range tries {
+		if chosen, sum := seedsOnce(x, rows, k, rng); best == nil || sum < least {
+			best, least = chosen, sum
+		}
+	}
+	return best
+}
+
+func seedCandidates(k int) int { return 2 + int(math.Log(float64(k))) }
+
+// seedsOnce chooses each row in proportion to its squared distance from those before, the
+// best of 2 + ln K candidates, and returns the sum of squared distances that is left.
+func seedsOnce(x []float64, rows framework.Rows, k int, rng *rand.Rand) (chosen []float64, left float64) {
 	width := len(x) / rows.N
 	gap := slices.Repeat([]float64{1}, rows.N)
-	candidates := 2 + int(math.Log(float64(k)))
-	var chosen, trial, best []float64
+	var trial, best []float64
 	for j := range k {
-		bestSum, bestRow := math.Inf(1), 0
-		for range candidates {
+		bestRow := 0
+		left = math.Inf(1)
+		for range seedCandidates(k) {
 			i := draw(gap, rows.Weights, rng)
 			trial = append(trial[:0], gap...)
 			sum := 0.0
@@ -356,8 +385,8 @@ func seeds(x []float64, rows framework.Rows, k int, rng *rand.Rand) []float64 {
 				}
 				sum += rows.Weights[n] * trial[n]
 			}
-			if sum < bestSum {
-				bestSum, bestRow = sum, i
+			if sum < left {
+				left, bestRow = sum, i
 				best = append(best[:0], trial...)
 			}
 			if j == 0 {
@@ -367,7 +396,7 @@ func seeds(x []float64, rows framework.Rows, k int, rng *rand.Rand) []float64 {
 		copy(gap, best)
 		chosen = append(chosen, at(x, bestRow, width)...)
 	}
-	return chosen
+	return chosen, left
 }
 
 // draw draws a row in proportion to gap times weight; any row where all products are 0.
