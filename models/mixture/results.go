@@ -80,7 +80,7 @@ func (m Model) StandardErrors(s *Statistics, p *Parameters) (components, weights
 	}
 	components, weights = make([]float64, len(p.Components)), make([]float64, p.K)
 	for k := range p.K {
-		weights[k] = math.Sqrt(p.Weights[k] * (1 - p.Weights[k]) / s.N)
+		weights[k] = math.Sqrt(p.Weights[k] * max(0, 1-p.Weights[k]) / s.N) // a sum may round to above 1
 		for i := range pl.parts {
 			f := &pl.parts[i]
 			f.deviations(f.ofParams(p.component(k, pl)), f.ofSums(at(s.Sums, k, pl.sums)), s.N, f.ofParams(at(components, k, pl.params)))
