@@ -1,0 +1,118 @@
+package framework_test
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/latent-go/latent/framework"
+)
+
+// TestDistinctRowsKeepTheirWeight: different rows in order of first appearance, the sums of
+// their weights, dense and sparse alike.
+func TestDistinctRowsKeepTheirWeight(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const d = 3
+		n := rapid.IntRange(1, 30).Draw(t, "rows")
+		var x, w []float64
+		var ones [][]int
+		for range n {
+			var row []int
+			for j := range d {
+				v := rapid.IntRange(0, 1).Draw(t, "bit")
+				if v == 1 {
+					row = append(row, j)
+				}
+				x = append(x, float64(v))
+			}
+			ones = append(ones, row)
+			w = append(w, float64(rapid.IntRange(1, 4).Draw(t, "weight")))
+		}
+		dense, err := framework.FromSlice(x, n, d)
+		require.NoError(t, err)
+		dense, err = dense.WithWeights(w)
+		require.NoError(t, err)
+		sparse, err := framework.FromOnes(ones, d)
+		require.NoError(t, err)
+		sparse, err = sparse.WithWeights(w)
+		require.NoError(t, err)
+
+		weights := map[[d]float64]float64{}
+		for i := range n {
+			weights[[d]float64(x[i*d:])] += w[i]
+		}
+		a, b := dense.Distinct().All(), sparse.Distinct().All()
+		require.Equal(t, len(weights), a.N)
+		require.Equal(t, len(weights), b.N)
+		for i := range a.N {
+			row := [d]float64(a.Row(i))
+			assert.Equal(t, weights[row], a.Weight(i))
+			assert.Equal(t, weights[row], b.Weight(i))
+			columns, values := b.Row(i)
+			assert.Nil(t, values)
+			var expanded [d]float64
+			for _, j := range columns {
+				expanded[j] = 1
+			}
+			assert.Equal(t, row, expanded)
+		}
+	})
+}
+
+func TestMissingValuesAreEqualAndZeroHasNoSign(t *testing.T) {
+	nan := math.NaN()
+	table, err := framework.FromIncomplete([]float64{0, nan, math.Copysign(0, -1), nan, 1, nan}, 3, 2)
+	require.NoError(t, err)
+	assert.Equal(t, []float64{2, 1}, table.Distinct().All().Weights)
+	_, err = framework.FromSlice([]float64{0, nan}, 1, 2)
+	assert.ErrorContains(t, err, "row 1, column 2 is NaN")
+	_, err = framework.FromIncomplete([]float64{0, math.Inf(1)}, 1, 2)
+	assert.ErrorContains(t, err, "row 1, column 2 is +Inf")
+}
+
+func TestSparseTablesAreRefusedWhenMalformed(t *testing.T) {
+	for _, c := range []struct {
+		start, columns []int
+		values         []float64
+		part           string
+	}{
+		{[]int{0}, nil, nil, "holds no data"},
+		{[]int{0, 2}, []int{0}, nil, "do not go with rows"},
+		{[]int{0, 1}, []int{0}, []float64{1, 2}, "do not go with rows"},
+		{[]int{0, 2, 1, 2}, []int{0, 1}, nil, "row 2 covers"},
+		{[]int{0, 2}, []int{1, 0}, nil, "row 1 has an entry in column 0 after column 1"},
+		{[]int{0, 1}, []int{3}, nil, "columns ascend from 0 to 2"},
+		{[]int{0, 1}, []int{0}, []float64{math.NaN()}, "row 1, column 1 is NaN"},
+	} {
+		_, err := framework.FromSparse(c.start, c.columns, c.values, 3)
+		assert.ErrorContains(t, err, c.part)
+	}
+	_, err := framework.FromOnes([][]int{{0}, {2, 2}}, 3)
+	assert.ErrorContains(t, err, "row 2 names column 2 twice")
+}
+
+// TestSparseBlocksCoverTheTable in order, each entry once.
+func TestSparseBlocksCoverTheTable(t *testing.T) {
+	const n = 10000
+	ones := make([][]int, n)
+	for i := range ones {
+		ones[i] = []int{i % 7}
+	}
+	table, err := framework.FromOnes(ones, 7)
+	require.NoError(t, err)
+	seen := 0
+	for b, err := range table.Blocks(context.Background()) {
+		require.NoError(t, err)
+		require.Equal(t, seen, b.First)
+		for i := range b.N {
+			columns, _ := b.Row(i)
+			require.Equal(t, []int{seen % 7}, columns)
+			seen++
+		}
+	}
+	assert.Equal(t, n, seen)
+}
