@@ -46,6 +46,15 @@ func isGoLiteral(cell string) bool {
 	return false
 }
 
+func isDigits(cell string) bool {
+	for i := range len(cell) {
+		if cell[i] < '0' || cell[i] > '9' {
+			return false
+		}
+	}
+	return cell != ""
+}
+
 // hasDigits tells the numbers that no header has: Inf is a name that a column may have, and so is NaN,
 // which is missing.
 func hasDigits(cell string) bool {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -25,7 +26,20 @@ type CSVOptions struct {
 	// Comma separates fields. Zero means the one among comma, semicolon and tab that occurs most often in
 	// the first line that is not empty, outside quotes.
 	Comma rune
+	// NA lists texts that are missing values as well, such as "?" or -999. Blanks around them do not matter.
+	NA []string
+	// Reading says how the column of a name is read. Nil stands for ReadByForm.
+	Reading func(name string) Reading
 }
+
+// Reading says whether a column whose cells look like numbers is one of numbers.
+type Reading int
+
+const (
+	ReadByForm  Reading = iota // a column is categorical if it has a cell that is no number
+	ReadAsCodes                // likewise, and also if its cells are digits alone, some with a leading zero: 01234
+	ReadAsText                 // the column is categorical, and its levels are its cells' exact texts
+)
 
 // ReadCSV reads a table from comma-separated values in UTF-8, as RFC 4180 and [encoding/csv] understand
 // them: quoted fields may hold commas and line ends, and empty lines are skipped.
@@ -33,9 +47,10 @@ type CSVOptions struct {
 // A cell that is empty, NA or NaN is missing. Blanks around a number do not matter, nor do they around the
 // names in the header, where an empty or NA cell becomes V1, V2, … by its place. Numbers are decimal,
 // rounded to the nearest float64, or Inf. A column with any other cell is categorical, and its levels are
-// the cells' exact texts: 01 and 1 differ.
+// the cells' exact texts: 01 and 1 differ. The options can have other texts for missing values, and other
+// columns categorical.
 //
-// Such a cell may come late, when the exact texts above it are gone; then the input is read a second time.
+// What makes a column categorical may come late, when the exact texts above it are gone; then the input is read a second time.
 // For that it is sought back to where it stood; one that cannot seek is kept in memory meanwhile.
 //
 // It is an error if there are no rows, if a row has more or fewer cells than the first, if quotes do not
@@ -47,7 +62,7 @@ func ReadCSV(r io.Reader, o CSVOptions) (*Table, error) {
 
 // readCSV reads what open returns, which it calls once or twice.
 func readCSV(open func() (io.Reader, error), o CSVOptions) (*Table, error) {
-	var b csvBuilder
+	b := csvBuilder{na: o.NA}
 	if err := b.read(open, o); err != nil {
 		return nil, err
 	}
@@ -67,6 +82,7 @@ type csvBuilder struct {
 	unnamed bool // the names are made up
 	rows    int
 	flat    []float64
+	na      []string
 
 	kindsKnown bool // second reading
 	late       bool // a column turned categorical after its first row: values are no longer kept
@@ -74,6 +90,8 @@ type csvBuilder struct {
 
 type csvColumn struct {
 	categorical bool
+	codes       bool // ReadAsCodes, and all cells were digits alone so far
+	padded      bool // one of its cells has a leading zero
 	factor      factor
 	index       map[string]int32 // level → code
 	outOfRange  error            // its first number too large for a float64, an error if the column is numeric
@@ -81,7 +99,7 @@ type csvColumn struct {
 
 // successor is the builder for the second reading: kinds and sizes are known, so it grows no slice.
 func (b *csvBuilder) successor() csvBuilder {
-	next := csvBuilder{kindsKnown: true, columns: make([]csvColumn, len(b.columns))}
+	next := csvBuilder{kindsKnown: true, na: b.na, columns: make([]csvColumn, len(b.columns))}
 	numeric := 0
 	for j, c := range b.columns {
 		if next.columns[j].categorical = c.categorical; c.categorical {
@@ -125,7 +143,7 @@ func (b *csvBuilder) read(open func() (io.Reader, error), o CSVOptions) error {
 	}
 	b.unnamed = !header
 	if b.columns == nil {
-		b.columns = make([]csvColumn, width)
+		b.columns = newColumns(b.names, o.Reading)
 	}
 	if len(b.columns) != width {
 		return errChanged
@@ -148,13 +166,35 @@ func (b *csvBuilder) read(open func() (io.Reader, error), o CSVOptions) error {
 			return err
 		}
 	}
+	b.findCodes()
 	return b.check()
+}
+
+func newColumns(names []string, reading func(name string) Reading) []csvColumn {
+	columns := make([]csvColumn, len(names))
+	if reading != nil {
+		for j, name := range names {
+			how := reading(name)
+			columns[j].categorical, columns[j].codes = how == ReadAsText, how == ReadAsCodes
+		}
+	}
+	return columns
+}
+
+// findCodes makes the columns categorical that turned out to be codes.
+func (b *csvBuilder) findCodes() {
+	for j := range b.columns {
+		if c := &b.columns[j]; !c.categorical && c.codes && c.padded {
+			c.categorical = true
+			b.forget()
+		}
+	}
 }
 
 // check looks for what only the end of the input shows to be wrong.
 func (b *csvBuilder) check() error {
 	if b.rows == 0 {
-		return errors.New("there are names but no rows; if the first line is data, say that there is no header")
+		return errOnlyHeader
 	}
 	for _, c := range b.columns {
 		if !c.categorical && c.outOfRange != nil {
@@ -163,6 +203,8 @@ func (b *csvBuilder) check() error {
 	}
 	return nil
 }
+
+var errOnlyHeader = fmt.Errorf("there are names but no rows; %w", ErrNoHeader)
 
 // makeRoom makes room for the next row, given the share of the text that is read; infinite if not known.
 func (b *csvBuilder) makeRoom(share float64) {
@@ -182,12 +224,15 @@ func (b *csvBuilder) add(record []string, records *csv.Reader) error {
 			if b.late {
 				continue
 			}
-			if err := c.add(cell); err != nil {
+			if err := b.addLevel(c, cell); err != nil {
 				return b.explain(err, records, j)
 			}
 			continue
 		}
-		value, kind := parse(cell)
+		value, kind := math.NaN(), missing
+		if !b.isMissing(cell) {
+			value, kind = parse(cell)
+		}
 		if kind == text {
 			if b.kindsKnown {
 				return errChanged
@@ -195,7 +240,7 @@ func (b *csvBuilder) add(record []string, records *csv.Reader) error {
 			c.categorical = true
 			if b.rows > 1 {
 				b.forget()
-			} else if err := c.add(cell); err != nil {
+			} else if err := b.addLevel(c, cell); err != nil {
 				return b.explain(err, records, j)
 			}
 			continue
@@ -205,11 +250,29 @@ func (b *csvBuilder) add(record []string, records *csv.Reader) error {
 			c.outOfRange = fmt.Errorf("line %d: row %d of column %q is %.60q, beyond the range of a 64-bit float; rescale the column",
 				line, b.rows, b.names[j], cell)
 		}
+		if c.codes && kind != missing {
+			c.notice(strings.TrimSpace(cell))
+		}
 		if !b.late {
 			b.flat = append(b.flat, value)
 		}
 	}
 	return nil
+}
+
+// notice keeps what a number tells of whether its column is one of codes.
+func (c *csvColumn) notice(cell string) {
+	c.codes = isDigits(cell)
+	c.padded = c.padded || len(cell) > 1 && cell[0] == '0'
+}
+
+// isMissing knows the texts of the options too.
+func (b *csvBuilder) isMissing(cell string) bool {
+	if len(b.na) == 0 {
+		return false
+	}
+	cell = strings.TrimSpace(cell)
+	return slices.ContainsFunc(b.na, func(text string) bool { return cell == strings.TrimSpace(text) })
 }
 
 // explain puts the place of the last row's cell in column j before an error.
@@ -227,8 +290,8 @@ func (b *csvBuilder) forget() {
 	}
 }
 
-func (c *csvColumn) add(cell string) error {
-	if isMissing(strings.TrimSpace(cell)) {
+func (b *csvBuilder) addLevel(c *csvColumn, cell string) error {
+	if b.isMissing(cell) || isMissing(strings.TrimSpace(cell)) {
 		c.factor.codes = append(c.factor.codes, missingCode)
 		return nil
 	}

@@ -19,7 +19,7 @@
 //	x, rows, cols, err := t.Values()       // as Matrix, with codes, and NaN for missing cells
 //
 // Columns are numeric or categorical; a column is categorical when one of its cells is neither a number nor
-// missing. Rows are counted from 1 in every error. Nothing here panics on what a file holds, allocates
+// missing, or when [CSVOptions] say so, which keep the text of 01234 then. Rows are counted from 1 in every error. Nothing here panics on what a file holds, allocates
 // by what a header merely claims, or turns a cell that it cannot read into a NaN.
 //
 // [Datasets] lists the embedded data; embedded/README.md tells where each set comes from.

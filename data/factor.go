@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// factor holds a categorical column. It has one level at least, and none that a cell could not have.
+// factor holds a categorical column. It has no level that a cell could not have, and one at least unless
+// the column was to be read as text and has no value.
 type factor struct {
 	levels []string // in order of first appearance, or as given to Factor
 	codes  []int32  // one a row, an index of levels or missingCode
@@ -25,7 +26,8 @@ const missingCode = -1
 // The cells of a numeric column become the shortest texts that read back as the same numbers (as by
 // [strconv.FormatFloat] with format 'g'): 4, 0.5, 1e+06. A cell has the level that is its text, or else
 // the only level that is the same number: whether 1, 1.0 or 01 were read as numbers or as texts hangs on
-// the other cells of their column, which are others when a model meets new rows.
+// the other cells of their column, which are others when a model meets new rows. Digits alone from 2⁵³ on,
+// where different ones are the same float64, have to be the same text.
 //
 // A cell that has none of the levels is an error, which tells the row, from 1, the column, the text and
 // the levels; with unseenMissing it is missing instead. It is also an error if there is no such column,
@@ -116,7 +118,7 @@ func (f *factor) recode(levels []string) *factor {
 	byNumber := make(map[float64]int32) // missingCode where several levels are one number
 	for i, level := range levels {
 		byText[level] = int32(i)
-		if v, kind := parse(level); kind == number {
+		if v, kind := parse(level); kind == number && !longDigits(level, v) {
 			if _, several := byNumber[v]; several {
 				byNumber[v] = missingCode
 			} else {
@@ -127,7 +129,7 @@ func (f *factor) recode(levels []string) *factor {
 	to := make([]int32, len(f.levels))
 	for i, level := range f.levels {
 		code, ok := byText[level]
-		if v, kind := parse(level); !ok && kind == number {
+		if v, kind := parse(level); !ok && kind == number && !longDigits(level, v) {
 			code, ok = byNumber[v]
 		}
 		if !ok {
@@ -144,6 +146,11 @@ func (f *factor) recode(levels []string) *factor {
 		recoded.codes[row] = code
 	}
 	return recoded
+}
+
+// longDigits tells digits that their number does not tell from others.
+func longDigits(level string, v float64) bool {
+	return v >= 1<<53 && isDigits(strings.TrimSpace(level))
 }
 
 // compareLevels orders numbers by value before texts by their bytes; different levels are never equal.

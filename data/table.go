@@ -170,6 +170,17 @@ func (t *Table) DropMissing() (*Table, int) {
 	return kept, dropped
 }
 
+// Complete lists the rows, from 0, in which no cell is missing: those that [Table.DropMissing] keeps.
+func (t *Table) Complete() []int {
+	var rows []int
+	for row := range t.rows {
+		if !t.missingIn(row) {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
 func (t *Table) missingIn(row int) bool {
 	return slices.ContainsFunc(t.columns, func(c column) bool { return math.IsNaN(t.number(row, c)) })
 }
@@ -232,6 +243,31 @@ func (t *Table) Codes(name string) []int32 {
 		return f.codes
 	}
 	return nil
+}
+
+// Texts tells why a categorical column is one: it lists the levels that are no numbers, in the order of
+// [Table.Levels], and counts the cells that have them and those that are numbers. All are zero if the column
+// is numeric or not there.
+func (t *Table) Texts(name string) (levels []string, texts, numbers int) {
+	f := t.factor(name)
+	if f == nil {
+		return nil, 0, 0
+	}
+	cells := make([]int, len(f.levels))
+	for _, code := range f.codes {
+		if code != missingCode {
+			cells[code]++
+		}
+	}
+	for code, n := range cells {
+		switch {
+		case !f.isText(int32(code)):
+			numbers += n
+		case n > 0:
+			levels, texts = append(levels, f.levels[code]), texts+n
+		}
+	}
+	return levels, texts, numbers
 }
 
 func (t *Table) factor(name string) *factor {
@@ -316,6 +352,10 @@ func (t *Table) refuseNumber(i int, v float64) error {
 // ErrHeader is part of the error about a categorical column that would be numeric but for the first row of
 // a CSV file: see [CSVOptions].Header.
 var ErrHeader = errors.New("the first row looks like a header: read it with a header")
+
+// ErrNoHeader is part of the error about a CSV file that has a header and nothing below it: see
+// [CSVOptions].Header.
+var ErrNoHeader = errors.New("if the first line is data, say that there is no header")
 
 // underHeader tells whether the only text of categorical column j is in the file's first row.
 func (t *Table) underHeader(j int) bool {

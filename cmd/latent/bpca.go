@@ -32,6 +32,8 @@ func (bpcaModel) criteria(method string) []framework.Criterion { return criteria
 
 func (bpcaModel) needsAll(*modelFlags) bool { return true }
 
+func (bpcaModel) starts(int) int { return 1 }
+
 func (bpcaModel) check(f *modelFlags) error {
 	switch {
 	case f.Columns.text != "":
@@ -116,7 +118,10 @@ func (e bpcaEstimator) largest() int { return max(1, min(len(e.names)-1, e.n-2))
 
 // checkSize leaves what is wrong with the data themselves to the model.
 func (e bpcaEstimator) checkSize(k int) error {
-	if d := len(e.names); d > 1 && k >= d {
+	switch d := len(e.names); {
+	case d == 1 && k > 1:
+		return fmt.Errorf("K = %d with 1 column: bpca needs two columns at least", k)
+	case d > 1 && k >= d:
 		return fmt.Errorf("no noise is left over at K = %d with D = %d columns: choose K from 1 to %d", k, d, d-1)
 	}
 	return nil

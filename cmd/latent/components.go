@@ -21,10 +21,11 @@ type components struct {
 	order     []int // columns, the most characteristic first
 }
 
-// A component as the report tells it.
+// A component as the report tells it. Standard errors are those of the complete data: they
+// take the components of the rows for known, and so are too small where components overlap.
 type component struct {
 	Weight      number          `json:"weight"`
-	WeightError number          `json:"weight_standard_error"`
+	WeightError number          `json:"weight_complete_data_standard_error"`
 	Rows        number          `json:"rows"` // sum of the weights of the rows that are expected to be its own
 	Columns     []columnSummary `json:"columns"`
 }
@@ -34,7 +35,7 @@ type component struct {
 type columnSummary struct {
 	Name   string            `json:"name"`
 	Values map[string]number `json:"values"`
-	Errors map[string]number `json:"standard_errors"` // null where there is none
+	Errors map[string]number `json:"complete_data_standard_errors"` // null where there is none
 
 	keys []string // of the values, in order
 }
@@ -49,20 +50,14 @@ func findComponents(m mixture.Model, columns []column, p *mixture.Parameters, q 
 		f.posterior = &mixture.Posterior{K: q.K, D: q.D, Weights: arranged(q.Weights, order), Components: arranged(q.Components, order), Whole: q.Whole}
 	}
 	sums := &mixture.Statistics{K: s.K, N: s.N, Nk: arranged(s.Nk, order), Sums: arranged(s.Sums, order), Anchor: arranged(s.Anchor, order)}
-	errs, weightErrs, err := m.StandardErrors(sums, f.params)
+	summaries, err := m.Summarize(sums, f.params)
 	if err != nil {
 		return nil, err
 	}
-	at, err := places(m, columns)
-	if err != nil {
-		return nil, err
-	}
-	size := len(errs) / p.K
-	for k := range p.K {
-		c := component{Weight: number(f.params.Weights[k]), WeightError: number(weightErrs[k]), Rows: number(sums.Nk[k])}
-		xi, deviations := f.params.Components[k*size:(k+1)*size], errs[k*size:(k+1)*size]
+	for _, s := range summaries {
+		c := component{Weight: number(s.Weight), WeightError: number(s.WeightError), Rows: number(s.Rows)}
 		for j, column := range columns {
-			c.Columns = append(c.Columns, summarise(column, at[j], xi, deviations))
+			c.Columns = append(c.Columns, summarise(column, s.Columns[j]))
 		}
 		f.list = append(f.list, c)
 	}
@@ -98,57 +93,20 @@ func characteristic(m mixture.Model, p *mixture.Parameters) ([]int, error) {
 	return order, nil
 }
 
-// A place is where one number of a column lies among those of a component.
-type place struct {
-	name string
-	at   int
-}
-
-// places finds the numbers of each column by the names that the model gives them. The
-// columns are numbered for that: their own names could hold anything.
-func places(m mixture.Model, columns []column) ([][]place, error) {
-	numbered := make([]string, len(columns))
-	of := map[string]int{}
-	for j := range columns {
-		numbered[j] = strconv.Itoa(j)
-		of[numbered[j]] = j
-		of[fmt.Sprintf("cov(%d,%d)", j, j)] = j
-	}
-	names, err := m.Names(&mixture.Parameters{D: len(columns)}, numbered)
-	if err != nil {
-		return nil, err
-	}
-	list := make([][]place, len(columns))
-	for i, name := range names {
-		number, what, _ := strings.Cut(name, ".")
-		switch j, ok := of[number]; {
-		case ok && what == "": // of a covariance
-			list[j] = append(list[j], place{"variance", i})
-		case ok && columns[j].Family == familyMultinomial: // one probability a column, named after the first
-			list[i%len(columns)] = append(list[i%len(columns)], place{"probability", i})
-		case ok:
-			list[j] = append(list[j], place{what, i})
-		case name == "variance": // of all columns
-			for j := range list {
-				list[j] = append(list[j], place{name, i})
-			}
-		}
-	}
-	return list, nil
-}
-
 // summarise names the numbers of a column. A variance becomes a standard deviation, and
 // levels have their own names.
-func summarise(c column, at []place, xi, deviations []float64) columnSummary {
+func summarise(c column, values []mixture.Value) columnSummary {
 	s := columnSummary{Name: c.Name, Values: map[string]number{}, Errors: map[string]number{}}
-	for l, p := range at {
-		name, v, e := p.name, xi[p.at], deviations[p.at]
+	for l, one := range values {
+		name, v, e := one.Name, one.Value, one.Error
 		switch {
 		case name == "variance":
 			name, v = "sd", math.Sqrt(v)
 			e /= 2 * v
 		case c.Family == familyCategorical:
 			name = c.Levels[l]
+		case c.Family == familyMultinomial:
+			name = "probability"
 		}
 		s.keys = append(s.keys, name)
 		s.Values[name], s.Errors[name] = number(v), number(e)
@@ -159,7 +117,12 @@ func summarise(c column, at []place, xi, deviations []float64) columnSummary {
 // cell is a summary for people.
 func (s columnSummary) cell(c column) string {
 	v := func(i int) float64 { return float64(s.Values[s.keys[i]]) }
+	truth := c.truth()
 	switch {
+	case c.Family == familyCategorical && truth >= 0:
+		return fmt.Sprintf("%.3f", v(truth))
+	case c.Family == familyGamma: // shape, rate
+		return fmt.Sprintf("%.4g ± %.3g", v(0)/v(1), math.Sqrt(v(0))/v(1))
 	case c.Family == familyCategorical:
 		best := 0
 		for l := range s.keys {
@@ -182,9 +145,25 @@ func (s columnSummary) cell(c column) string {
 	return strings.Join(list, ", ")
 }
 
+// truth is the place of TRUE among the levels of a column of TRUE and FALSE; −1 in others.
+func (c column) truth() int {
+	is := func(word string) func(string) bool {
+		return func(level string) bool { return strings.EqualFold(level, word) }
+	}
+	if len(c.Levels) != 2 || !slices.ContainsFunc(c.Levels, is("false")) {
+		return -1
+	}
+	return slices.IndexFunc(c.Levels, is("true"))
+}
+
 // legend says what the cells of a column tell.
 func (s columnSummary) legend(c column) string {
+	truth := c.truth()
 	switch {
+	case c.Family == familyCategorical && truth >= 0:
+		return fmt.Sprintf("P(%s)", c.Levels[truth])
+	case c.Family == familyGamma:
+		return "mean ± sd"
 	case c.Family == familyCategorical:
 		return "most likely"
 	case c.Family == familyBernoulli && len(c.Levels) > 0:
@@ -230,35 +209,57 @@ func (f *components) facts() [][2]string {
 	return list
 }
 
-// mostColumns is how many columns of a table a person is shown.
-const mostColumns = 8
-
+// print shows the components that hold rows, and as many columns as the page is wide.
 func (f *components) print(p *page) {
-	shown, left := upTo(0, len(f.columns)-1), len(f.columns)-mostColumns
-	if left > 0 {
-		shown = f.order[:mostColumns]
+	list := slices.DeleteFunc(slices.Clone(f.list), func(c component) bool { return c.Rows < 0.5 })
+	if len(list) == 0 {
+		list = f.list // of a table whose weights are small
 	}
-	heads := []string{"component", "weight", "rows"}
-	for _, j := range shown {
-		heads = append(heads, f.columns[j].Name+"\n"+f.list[0].Columns[j].legend(f.columns[j]))
-	}
+	empty := len(f.list) - len(list)
+	rows := list[:min(len(list), mostRows)]
+	shown, g := f.fitting(p, rows)
 	p.line("")
-	g := newGrid(heads...)
-	for k, c := range f.list {
-		if k == mostRows {
-			break
+	p.grid(g)
+	if left := len(f.columns) - len(shown); left > 0 {
+		p.prose(0, "The most characteristic columns come first; %s left out (--format json has all).", are(left, "more column"))
+	}
+	if more := len(list) - len(rows); more > 0 {
+		p.prose(0, "%s of less weight left out (--format json has all).", counted(more, "component"))
+	}
+	if empty > 0 {
+		p.prose(0, "%s left out, with less than half a row each (--format json has all).", are(empty, "component"))
+	}
+}
+
+// fitting are all columns in their order where the page is wide enough, else the most
+// characteristic that it has room for, one at least.
+func (f *components) fitting(p *page, rows []component) (shown []int, g *grid) {
+	n := 1
+	g = f.grid(rows, f.order[:n])
+	for n < len(f.order) {
+		wider := f.grid(rows, f.order[:n+1])
+		if !p.fits(wider) {
+			return f.order[:n], g
 		}
+		n, g = n+1, wider
+	}
+	all := upTo(0, n-1)
+	return all, f.grid(rows, all)
+}
+
+// grid shows some components and columns.
+func (f *components) grid(rows []component, columns []int) *grid {
+	heads := []string{"component", "weight", "rows"}
+	for _, j := range columns {
+		heads = append(heads, f.columns[j].Name+"\n"+rows[0].Columns[j].legend(f.columns[j]))
+	}
+	g := newGrid(heads...)
+	for k, c := range rows {
 		row := []string{strconv.Itoa(k + 1), fmt.Sprintf("%.4g", float64(c.Weight)), fmt.Sprintf("%.1f", float64(c.Rows))}
-		for _, j := range shown {
+		for _, j := range columns {
 			row = append(row, c.Columns[j].cell(f.columns[j]))
 		}
 		g.row(row...)
 	}
-	p.grid(g)
-	if left > 0 {
-		p.line("The %d most characteristic columns come first; %d more are left out (--format json has all).", mostColumns, left)
-	}
-	if more := len(f.list) - mostRows; more > 0 {
-		p.line("%s of less weight left out (--format json has all).", counted(more, "component"))
-	}
+	return g
 }

@@ -29,12 +29,16 @@ func (c *datasetsCommand) Run(s *session) error {
 	if c.Format == "json" {
 		return writeJSON(s.stdout, list)
 	}
-	var p page
-	t := newGrid("name", "rows", "columns", "label", "what", "source", "licence")
-	t.prose("name", "label", "what", "source", "licence")
+	p := s.page()
+	t := newGrid("name", "rows", "columns", "label", "what")
+	t.prose("name", "label", "what")
 	for _, d := range list {
-		t.row(d.Name, strconv.Itoa(d.Rows), strconv.Itoa(d.Columns), d.Label, d.Title, d.Source, d.Licence)
+		t.row(d.Name, strconv.Itoa(d.Rows), strconv.Itoa(d.Columns), d.Label, d.Title)
 	}
 	p.grid(t)
-	return p.write(s.stdout)
+	p.line("")
+	for _, d := range list {
+		p.prose(2, "%s: %s. Licence: %s.", d.Name, d.Source, d.Licence)
+	}
+	return p.write(s)
 }

@@ -74,7 +74,7 @@ func namesOf(columns []column) []string {
 
 // described are the columns of a table with their families: those that --columns names,
 // those that --family gives to all, or those that their values look like.
-func described(in *input, family string, given *columnFamilies) ([]column, error) {
+func described(s *session, in *input, family string, given *columnFamilies) ([]column, error) {
 	for _, name := range given.names {
 		if !slices.Contains(in.Names, name) {
 			return nil, fmt.Errorf("--columns: no column %q to describe; the columns are %s", name, quoted(in.Names))
@@ -93,10 +93,13 @@ func described(in *input, family string, given *columnFamilies) ([]column, error
 			c.Family = familyOf[kinds[j]]
 		}
 		var err error
-		if c.Levels, err = levels(in, c); err != nil {
+		if c.Levels, err = levels(in, c, given); err != nil {
 			return nil, err
 		}
 		columns[j] = c
+	}
+	if family == familyAuto {
+		in.doubt(s, columns, given)
 	}
 	return columns, nil
 }
@@ -107,7 +110,7 @@ var familyOf = map[data.Kind]string{data.Continuous: familyGaussian, data.Count:
 
 // levels are those of a column that is described by codes, sorted; nil for one that is
 // described by its numbers.
-func levels(in *input, c column) ([]string, error) {
+func levels(in *input, c column, given *columnFamilies) ([]string, error) {
 	text := in.Levels(c.Name) != nil
 	if text {
 		if _, err := in.Column(c.Name); errors.Is(err, data.ErrHeader) {
@@ -118,13 +121,24 @@ func levels(in *input, c column) ([]string, error) {
 	case c.Family == familyCategorical:
 		return coded(in, c.Name, func(n int) bool { return n >= 2 }, "a categorical column needs two levels at least: drop it")
 	case c.Family == familyBernoulli && text:
-		return coded(in, c.Name, func(n int) bool { return n == 2 }, "bernoulli takes columns of 0 and 1, or texts with two levels: drop it, or describe it as categorical (--columns)")
+		return coded(in, c.Name, func(n int) bool { return n == 2 }, "bernoulli takes columns of 0 and 1, or texts with two levels: drop it, or describe it as categorical (--model mixture --columns "+word(c.Name)+"=categorical)")
 	case text:
 		if _, err := in.Column(c.Name); err != nil {
-			return nil, fmt.Errorf("%w (--drop it, or --family auto)", err)
+			return nil, fmt.Errorf("%w (%s)", err, numbersNeeded(c, given))
 		}
 	}
 	return nil, nil
+}
+
+// numbersNeeded says what to do with a text where a family describes numbers.
+func numbersNeeded(c column, given *columnFamilies) string {
+	switch {
+	case given.family[c.Name] != "":
+		return fmt.Sprintf("--columns %s=%s describes numbers: say categorical, or --na TEXT if the text stands for a missing value", word(c.Name), c.Family)
+	case given.text != "":
+		return fmt.Sprintf("--drop it, or --columns %s,%s=categorical", given.text, word(c.Name))
+	}
+	return "--drop it, or --family auto"
 }
 
 // coded are the levels that occur in a column, numbers or texts.

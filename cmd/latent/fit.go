@@ -16,6 +16,11 @@ type fitCommand struct {
 	Out       string `placeholder:"MODEL.json" help:"Save the model for latent predict and latent sample."`
 }
 
+// Help ends what latent fit --help tells.
+func (*fitCommand) Help() string {
+	return "The complete_data_standard_errors of mixtures (--format json) are those of a table whose rows came with their labels: they ignore the uncertainty about labels, and are too small where components overlap."
+}
+
 // Run fits, saves and prints.
 func (c *fitCommand) Run(s *session) error {
 	crit, err := c.check()
@@ -30,13 +35,13 @@ func (c *fitCommand) Run(s *session) error {
 	if err := s.checkOut(c.Out, source); err != nil {
 		return err
 	}
-	in, err := c.load(s, source, c.Weights, gaps)
+	in, err := c.load(s, source, gaps, &c.modelFlags)
 	if err != nil {
 		return err
 	}
 	r, err := c.fit(s, in, crit)
 	if err != nil {
-		return explain(err, in)
+		return explain(c.Prior.quoted(err), in)
 	}
 	if c.Out != "" {
 		if err := saveModel(c.Out, r.summary); err != nil {
@@ -46,7 +51,7 @@ func (c *fitCommand) Run(s *session) error {
 	if c.Format == "json" {
 		return writeJSON(s.stdout, r)
 	}
-	return r.print(s.stdout, in, c.Out)
+	return r.print(s, in, c.Out)
 }
 
 func (c *fitCommand) check() (framework.Criterion, error) {
@@ -68,6 +73,8 @@ func (c *fitCommand) check() (framework.Criterion, error) {
 // fit makes one fit, or as many as there are sizes where the method does not prune.
 func (c *fitCommand) fit(s *session, in *input, crit framework.Criterion) (*report, error) {
 	began := time.Now()
+	asked := c.Restarts != nil
+	c.settle(in.Rows())
 	e, err := c.model().bind(s, &c.modelFlags, in)
 	if err != nil {
 		return nil, interrupted(err, nil)
@@ -102,7 +109,7 @@ func (c *fitCommand) fit(s *session, in *input, crit framework.Criterion) (*repo
 	}
 	r.Model, r.Family, r.Method, r.Seed, r.KMax, r.ByK = c.Model, c.Family, c.Method, c.Seed, kmax, table
 	r.Columns, r.Settings, r.what = e.described(), c.settings(), e.what()
-	r.Settings.FixedK = c.K != nil
+	r.Settings.FixedK, r.listStarts = c.K != nil, asked
 	r.Seconds = number(time.Since(began).Seconds())
 	return r, nil
 }

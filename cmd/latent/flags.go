@@ -1,12 +1,15 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
 )
 
@@ -19,7 +22,7 @@ type modelFlags struct {
 	Weights  string          `placeholder:"COL" help:"Frequency weights: take this column out of the data and weigh the rows by it."`
 	Prior    hyperparameters `placeholder:"KEY=VALUE,…" help:"Prior of --method vb or map. Mixtures: weights (Dirichlet), kappa and nu (gaussian, scaled by the data), a and b (bernoulli, beta), shape and rate (poisson and exponential, gamma), alpha (categorical and multinomial, Dirichlet). bernmix: a (weights), b (beta(b, b)). bpca: a_alpha, b_alpha, a_lambda, b_lambda (gamma shapes and rates), alpha (fixed; 1 is VB1), unit (standard deviation taken for 1)."`
 	Start    *string         `enum:"kmeans,random,rows" placeholder:"NAME" help:"How mixtures begin: kmeans, random (responsibilities) or rows. Default: kmeans."`
-	Restarts *int            `placeholder:"N" help:"Independent starts, of which the best is kept. Default: 1."`
+	Restarts *int            `placeholder:"N" help:"Independent starts, of which the best is kept. Default: of mixtures 10 where the rows are 5000 at most, else 1; of bpca 1."`
 	Seed     uint64          `default:"1" help:"Seed of the starts."`
 	Tol      *float64        `placeholder:"NATS" help:"Stop when an iteration changes the criterion by less than this, in nats per row. Default: 1e-9."`
 	MaxIter  *int            `placeholder:"N" help:"Iterations at most. Default: 10000."`
@@ -36,9 +39,23 @@ const (
 	methodClosedForm = "closed-form"
 )
 
+var methodNames = []string{methodGFAB, methodFAB, methodEM, methodMAP, methodVB, methodClosedForm}
+
 func prunes(method string) bool { return method == methodGFAB || method == methodFAB }
 
 func (f *modelFlags) model() model { return models[f.Model] }
+
+// oneOf refuses a value that is not among the choices of the model; all are those of any.
+func (f *modelFlags) oneOf(what, value string, choices, all []string) error {
+	switch {
+	case slices.Contains(choices, value):
+		return nil
+	case slices.Contains(all, value):
+		return misused("--%s %s does not go with --model %s: choose one of %s", what, value, f.Model, strings.Join(choices, ", "))
+	}
+	plural := map[string]string{"family": "families", "method": "methods"}[what]
+	return misused("unknown %s %q: the %s are %s", what, value, plural, strings.Join(choices, ", "))
+}
 
 // check fills in what the model decides and refuses flags that do not go together. The
 // method is the default one.
@@ -47,7 +64,7 @@ func (f *modelFlags) check(method string) error {
 	if f.Method == "" {
 		f.Method = method
 	}
-	if err := oneOf("--method", f.Method, f.Model, m.methods()); err != nil {
+	if err := f.oneOf("method", f.Method, m.methods(), methodNames); err != nil {
 		return err
 	}
 	if f.Family == "" {
@@ -56,7 +73,7 @@ func (f *modelFlags) check(method string) error {
 			f.Family = familyAuto
 		}
 	}
-	if err := oneOf("--family", f.Family, f.Model, m.families()); err != nil {
+	if err := f.oneOf("family", f.Family, m.families(), familyNames); err != nil {
 		return err
 	}
 	switch restarts, tol, limit := f.restarts(), f.tolerance(), f.maxIterations(); {
@@ -64,6 +81,8 @@ func (f *modelFlags) check(method string) error {
 		return misused("--tol, --max-iter and --restarts do not go with --method %s: closed-form has no iterations", f.Method)
 	case restarts < 1:
 		return misused("--restarts is %d: it must be at least 1", restarts)
+	case restarts > mostRestarts:
+		return misused("--restarts is %d: %d are the most", restarts, mostRestarts)
 	case limit < 1:
 		return misused("--max-iter is %d: it must be at least 1", limit)
 	case f.Workers < 0:
@@ -77,6 +96,32 @@ func (f *modelFlags) check(method string) error {
 }
 
 // The flags of iterations are pointers, to tell those given from those left out.
+
+// mostRestarts bounds the memory that a slip of the finger takes.
+const mostRestarts = 1_000_000
+
+// reading tells how a column is read: as text where it is categorical, so that 01 and 1
+// differ, and with an eye on codes where its values decide.
+func (f *modelFlags) reading(name string) data.Reading {
+	family := f.Columns.family[name]
+	if family == "" && name != f.Weights {
+		family = f.Family
+	}
+	switch family {
+	case familyCategorical:
+		return data.ReadAsText
+	case familyAuto:
+		return data.ReadAsCodes
+	}
+	return data.ReadByForm
+}
+
+// settle fills in what the number of rows decides.
+func (f *modelFlags) settle(rows int) {
+	if starts := f.model().starts(rows); f.Restarts == nil && f.Method != methodClosedForm {
+		f.Restarts = &starts
+	}
+}
 
 func (f *modelFlags) restarts() int { return valueOr(f.Restarts, 1) }
 
@@ -176,6 +221,23 @@ func (h *hyperparameters) among(known ...string) error {
 		}
 	}
 	return nil
+}
+
+// priorParameter is how package prior names a parameter that it refuses.
+var priorParameter = regexp.MustCompile(`\b[A-Z]\w*\.(\w+)(?: \+ \w+\.\w+)? is [^:]+`)
+
+// quoted puts the key as it was given into an error about a parameter of the prior.
+func (h *hyperparameters) quoted(err error) error {
+	if err == nil || h.text == "" || !priorParameter.MatchString(err.Error()) {
+		return err
+	}
+	return errors.New(priorParameter.ReplaceAllStringFunc(err.Error(), func(part string) string {
+		key := strings.ToLower(priorParameter.FindStringSubmatch(part)[1])
+		if !h.has(key) || strings.Contains(part, " + ") {
+			return "--prior " + h.text
+		}
+		return fmt.Sprintf("--prior %s=%v", key, h.values[key])
+	}))
 }
 
 func (h *hyperparameters) has(key string) bool { return h.values[key] != 0 }

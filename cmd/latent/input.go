@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -31,6 +32,7 @@ type inputFlags struct {
 	Select  []string `placeholder:"COL" help:"Use these columns only, in this order."`
 	Drop    []string `placeholder:"COL" help:"Leave these columns out."`
 	Header  string   `default:"auto" enum:"auto,yes,no" help:"Whether the first row of a CSV file names the columns: auto, yes or no."`
+	NA      []string `name:"na" sep:"none" placeholder:"TEXT" help:"Cells of this text are missing values, as empty ones, NA and NaN are. Repeatable."`
 	Missing *string  `enum:"error,drop,keep" placeholder:"HOW" help:"Missing values: error refuses them, drop leaves their rows out, keep integrates them out, where the columns of a component are independent. Default: keep where that can be, else error."`
 }
 
@@ -41,19 +43,21 @@ type input struct {
 	label       string // column of known classes, of embedded data sets only
 	unnamed     bool   // as they were read, the columns were called V1, V2, …
 	gaps        string // what becomes of missing values
+	advice      string // where they are refused, of what else a fit could do
+	kept        []int  // the rows left, from 0, where missing values left rows out
 	weights     string // column of the row weights, which is not in the table any more
 	frequencies []float64
 }
 
 // open reads the table. It gives up waiting when the session is interrupted.
-func (f *inputFlags) open(s *session, source string) (*input, error) {
+func (f *inputFlags) open(s *session, source string, reading func(name string) data.Reading) (*input, error) {
 	type answer struct {
 		in  *input
 		err error
 	}
 	done := make(chan answer, 1)
 	go func() {
-		in, err := f.read(source, s.stdin)
+		in, err := f.read(source, s.stdin, reading)
 		if err == nil {
 			in.unnamed = generated(in.Names)
 		}
@@ -67,12 +71,13 @@ func (f *inputFlags) open(s *session, source string) (*input, error) {
 	}
 }
 
-func (f *inputFlags) read(source string, stdin io.Reader) (*input, error) {
+func (f *inputFlags) read(source string, stdin io.Reader, reading func(name string) data.Reading) (*input, error) {
 	if set, ok := data.Lookup(source); ok {
 		t, err := data.Load(source)
 		return &input{Table: t, name: set.Name, label: set.Label}, err
 	}
-	options := data.CSVOptions{Header: map[string]data.HeaderMode{"auto": data.HeaderAuto, "yes": data.HeaderYes, "no": data.HeaderNo}[f.Header]}
+	header := map[string]data.HeaderMode{"auto": data.HeaderAuto, "yes": data.HeaderYes, "no": data.HeaderNo}[f.Header]
+	options := data.CSVOptions{Header: header, NA: f.NA, Reading: reading}
 	if source == "-" {
 		in := &input{name: "standard input"}
 		var err error
@@ -100,6 +105,8 @@ func (in *input) wrap(err error) error {
 		return err
 	case errors.Is(err, data.ErrHeader):
 		err = fmt.Errorf("%w (--header yes)", err)
+	case errors.Is(err, data.ErrNoHeader):
+		err = fmt.Errorf("%w (--header no)", err)
 	}
 	return fmt.Errorf("%s: %w", in.name, err)
 }
@@ -139,7 +146,7 @@ func (f *inputFlags) gaps(needsAll bool) (string, error) {
 	case f.Missing == nil:
 		return missingKeep, nil
 	case *f.Missing == missingKeep && needsAll:
-		return "", misused("--missing keep goes with mixtures of independent columns, such as gaussian-diagonal, poisson or auto: this model needs complete rows (--missing drop)")
+		return "", misused("--missing keep goes with mixtures of independent columns: this model needs complete rows (--missing drop)")
 	}
 	return *f.Missing, nil
 }
@@ -151,6 +158,7 @@ func (in *input) complete(s *session, gaps string) {
 		return
 	}
 	rows := in.Rows()
+	in.kept = in.Complete()
 	var dropped int
 	if in.Table, dropped = in.DropMissing(); dropped > 0 {
 		s.note("left out %d of the %d rows of %s, which have missing values", dropped, rows, in.name)
@@ -169,7 +177,7 @@ func (in *input) reportGaps(s *session, x []float64, needsAll bool) error {
 		if in.gaps == missingError {
 			advice := "--missing keep integrates it out, --missing drop leaves the row out"
 			if needsAll {
-				advice = "this family needs complete rows; --missing drop leaves such rows out, and families of independent columns, as --family auto or gaussian-diagonal, do without"
+				advice = "this family needs complete rows; --missing drop leaves such rows out" + in.advice
 			}
 			return fmt.Errorf("row %d of column %q is missing: %s", i/d+1, in.Names[i%d], advice)
 		}
@@ -186,11 +194,13 @@ func (in *input) reportGaps(s *session, x []float64, needsAll bool) error {
 
 // load reads a table to fit to: it chooses columns, leaves out rows and takes out the
 // weights.
-func (f *inputFlags) load(s *session, source, weights, gaps string) (*input, error) {
-	in, err := f.open(s, source)
+func (f *inputFlags) load(s *session, source, gaps string, m *modelFlags) (*input, error) {
+	in, err := f.open(s, source, m.reading)
 	if err != nil {
 		return nil, err
 	}
+	in.advice = ", and families of independent columns, as --family auto or gaussian-diagonal, do without"
+	weights := m.Weights
 	all := in.Table
 	if weights != "" {
 		if slices.Contains(f.Select, weights) || slices.Contains(f.Drop, weights) {
@@ -220,6 +230,9 @@ func (f *inputFlags) load(s *session, source, weights, gaps string) (*input, err
 	in.weights = weights
 	if in.frequencies, err = in.Column(weights); err != nil {
 		return nil, in.wrap(err)
+	}
+	if row := slices.IndexFunc(in.frequencies, math.IsNaN); row >= 0 {
+		return nil, in.wrap(fmt.Errorf("the weight of row %d is missing, column %q: --missing drop leaves such rows out", row+1, weights))
 	}
 	in.Table, err = in.Table.Drop(weights)
 	return in, in.wrap(err)

@@ -283,12 +283,16 @@ func TestPredictMatchesColumnsByName(t *testing.T) {
 	want, _ := done(t, "predict", model, "--data", file(t, "b.csv", "a,b,c\n1,5,3\n4,4,0\n"))
 	got, _ := done(t, "predict", model, "--data", file(t, "c.csv", "c,extra,a,text,b\n3,,1,x,5\n0,7,4,y,4\n"))
 	assert.Equal(t, want, got)
-	status, got, _ := latent("1,5,3\n4,4,0\n", "predict", model, "--data", "-")
+	_, stderr := done(t, "predict", model, "--data", file(t, "c.csv", "c,extra,a,text,b\n3,,1,x,5\n"))
+	assert.Regexp(t, `^latent: 2 columns of .*c.csv left out, as not in the model: "extra", "text"\n$`, stderr)
+	status, got, stderr := latent("1,5,3\n4,4,0\n", "predict", model, "--data", "-")
 	assert.Equal(t, 0, status)
 	assert.Equal(t, want, got)
+	assert.Equal(t, "latent: the columns of standard input are taken by their places: \"V1\", \"V2\", \"V3\" are \"a\", \"b\", \"c\" of the model\n", stderr)
 
-	got, stderr := done(t, "predict", model, "--data", file(t, "d.csv", "a,b,c\n1,5,3\n,2,1\n4,4,0\n"), "--missing", "drop")
-	assert.Equal(t, want, got)
+	got, stderr = done(t, "predict", model, "--data", file(t, "d.csv", "a,b,c\n1,5,3\n,2,1\n4,4,0\n"), "--missing", "drop")
+	lines := strings.Split(want, "\n")
+	assert.Equal(t, "row,"+lines[0]+"\n1,"+lines[1]+"\n3,"+lines[2]+"\n", got)
 	assert.Contains(t, stderr, "left out 1 of the 3 rows")
 
 	fails(t, 1, `missing in the data: "b"`, "", "predict", model, "--data", file(t, "e.csv", "a,c,d\n1,2,3\n"))
@@ -393,7 +397,8 @@ func TestWrongUseIsOneLineWithTheValidChoices(t *testing.T) {
 		{"fit --family x", "gaussian, gaussian-tied, gaussian-diagonal, gaussian-spherical, poisson, exponential, gamma, bernoulli, categorical, multinomial, auto"},
 		{"fit --model bpca --family poisson", "--family poisson does not go with --model bpca: choose one of gaussian"},
 		{"fit --model bernmix --family poisson", "choose one of bernoulli"},
-		{"fit --method x", "--method x does not go with --model mixture: choose one of gfab, fab, em, map, vb"},
+		{"fit --method x", `unknown method "x": the methods are gfab, fab, em, map, vb`},
+		{"fit --family gausian", `unknown family "gausian": the families are gaussian, gaussian-tied`},
 		{"fit --method closed-form", "choose one of gfab, fab, em, map, vb"},
 		{"select --model bernmix --method closed-form", "choose one of gfab, fab, em, map, vb"},
 		{"fit --model bpca --method map", "choose one of gfab, fab, em, vb, closed-form"},
@@ -422,6 +427,10 @@ func TestWrongUseIsOneLineWithTheValidChoices(t *testing.T) {
 		{"fit --kmax 0", "at least 1"},
 		{"fit --k 2 --kmax 3", "--k and --kmax"},
 		{"fit --restarts 0", "at least 1"},
+		{"fit --restarts 1000000000", "--restarts is 1000000000: 1000000 are the most"},
+		{"select --restarts 1000001", "1000000 are the most"},
+		{"fit --model bpca --restarts 1000000000", "1000000 are the most"},
+		{"fit --model bernmix --restarts 1000000000", "1000000 are the most"},
 		{"fit --max-iter 0", "at least 1"},
 		{"fit --tol 0", "positive"},
 		{"fit --tol NaN", "positive"},
@@ -435,6 +444,7 @@ func TestWrongUseIsOneLineWithTheValidChoices(t *testing.T) {
 		{"fit --method map --prior nu=-1", "positive number"},
 		{"fit --method map --prior weights=0.5", "give 1 or more"},
 		{"fit --model bernmix --method map --prior a=0.5", "give 1 or more"},
+		{"fit --family categorical --method map --prior alpha=0.5", "alpha=0.5: with less than 1"},
 		{"fit --method vb --prior kappa=NaN", "positive number"},
 		{"fit --method vb --prior kappa", "positive number"},
 		{"fit --method vb --prior kappa=1,kappa=1", "given twice"},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -44,6 +45,14 @@ func (mixtureModel) criteria(method string) []framework.Criterion {
 
 func (mixtureModel) needsAll(f *modelFlags) bool { return joint(f.Family) }
 
+// starts make up for local maxima where they cost little.
+func (mixtureModel) starts(rows int) int {
+	if rows <= 5000 {
+		return 10
+	}
+	return 1
+}
+
 func (m mixtureModel) check(f *modelFlags) error {
 	switch {
 	case f.Columns.text != "" && m.bernoulli:
@@ -59,8 +68,10 @@ func (m mixtureModel) check(f *modelFlags) error {
 			return misused("--prior: %s and %s are one distribution: give both or neither", pair[0], pair[1])
 		}
 	}
-	if key := m.weightsKey(); f.Method == methodMAP && f.Prior.has(key) && f.Prior.values[key] < 1 {
-		return misused("--prior: %s=%v: the weights have no most probable value with less than 1: give 1 or more, or --method vb", key, f.Prior.values[key])
+	for _, key := range []string{m.weightsKey(), "alpha"} {
+		if f.Method == methodMAP && f.Prior.has(key) && f.Prior.values[key] < 1 {
+			return misused("--prior: %s=%v: with less than 1 a Dirichlet distribution has no most probable value: give 1 or more, or --method vb", key, f.Prior.values[key])
+		}
 	}
 	return nil
 }
@@ -144,7 +155,7 @@ func parts(family mixture.Family) []string {
 
 // bind finds out what the columns are and makes numbers of them.
 func (m mixtureModel) bind(s *session, f *modelFlags, in *input) (estimator, error) {
-	columns, err := described(in, f.Family, &f.Columns)
+	columns, err := described(s, in, f.Family, &f.Columns)
 	if err != nil {
 		return nil, err
 	}
@@ -250,8 +261,14 @@ func (e mixtureEstimator) distinct(limit int) int {
 	return len(seen)
 }
 
-// checkSize leaves it to the model, which counts the rows that differ.
-func (mixtureEstimator) checkSize(int) error { return nil }
+// checkSize refuses what the rows cannot fill, before it takes memory. That the model
+// needs rows that differ, it finds out itself.
+func (e mixtureEstimator) checkSize(k int) error {
+	if n, _ := e.table.Dims(); k > n {
+		return fmt.Errorf("K = %d for %s: choose K up to %d", k, counted(n, "row"), n)
+	}
+	return nil
+}
 
 // telling leaves out the ELBO of estimated parameters, which never falls as K grows.
 func (e mixtureEstimator) telling(c framework.Criterion) bool {

@@ -115,7 +115,7 @@ func TestBernoulliMixturesFindTheParties(t *testing.T) {
 	}
 	stdout, stderr := done(t, "fit", "--model", "bernmix", "--k", "2")
 	for _, part := range []string{"housevotes84: 435 rows × 16 columns", "bernmix, bernoulli components", `bernoulli, "y" is 1 and "n" is 0: V1, V2,`, "(16 in all)", "P(y)",
-		"The 8 most characteristic columns come first; 8 more are left out"} {
+		"The most characteristic columns come first; 9 more columns are left out"} {
 		assert.Contains(t, stdout, part)
 	}
 	assert.Contains(t, stderr, "392 missing values in 203 of the 435 rows of housevotes84 integrated out (--missing drop leaves the rows out)")
@@ -288,7 +288,8 @@ func TestUnseenLevelsAreRefusedOrMissing(t *testing.T) {
 	assert.Equal(t, want, got)
 	assert.Contains(t, stderr, "1 missing value in 1 of the 2 rows")
 	got, stderr = done(t, "predict", model, "--data", unseen, "--unseen", "missing", "--missing", "drop")
-	assert.Equal(t, strings.Join(strings.SplitAfter(want, "\n")[:2], ""), got)
+	lines := strings.Split(want, "\n")
+	assert.Equal(t, "row,"+lines[0]+"\n1,"+lines[1]+"\n", got)
 	assert.Contains(t, stderr, "left out 1 of the 2 rows")
 	fails(t, 1, `row 2 of column "colour" is missing`, "", "predict", model, "--data", unseen, "--unseen", "missing", "--missing", "error")
 }
@@ -337,11 +338,18 @@ func TestBadDataOfMixturesAreOneLine(t *testing.T) {
 		{"a\n1\n2\n3\n", "--family multinomial", "1 column: multinomial counts in two categories at least"},
 		{"a,b\n1,Inf\n2,1\n", "--family auto", `row 1 of column "b" is infinite`},
 		{"a,b,w\n1,2,1\n4,5,-1\n7,1,1\n", "--weights w", "the weight of row 2 is -1"},
-		{"a,b,w\n1,2,1\n4,5,\n7,1,1\n", "--weights w --family auto", "the weight of row 2 is NaN"},
+		{"a,b,w\n1,2,1\n4,5,\n7,1,1\n", "--weights w --family auto", "the weight of row 2 is missing"},
 		{"1,b\n1,2\n3,4\n5,7\n", "", "the first row looks like a header: read it with a header (--header yes)"},
 		{"1,b\n1,2\n3,4\n5,7\n", "--family auto", "the first row looks like a header: read it with a header (--header yes)"},
-		{"a,b\n", "", "there are names but no rows"},
-		{counts, "--method vb --prior nu=0.5", "Nu"},
+		{"a,b\n", "", "there are names but no rows; if the first line is data, say that there is no header (--header no)"},
+		{counts, "--k 1000000000", "K = 1000000000 for 4 rows: choose K up to 4"},
+		{counts, "--kmax 1000000000 --method em", "K = 1000000000 for 4 rows: choose K up to 4"},
+		{"a,b\n1,0\n0,0\n0,1\n", "--model bernmix --kmax 1000000000", "K = 1000000000 for 3 rows: choose K up to 3"},
+		{"a\n1\n2\n", "--model bpca --kmax 1000000000 --method em", "K = 1000000000 with 1 column"},
+		{"a,b\n1,2\n2,5\n2,3\n", "--model bpca --k 1000000000", "K = 1000000000 with D = 2 columns"},
+		{"a,b\n1,x\n2,y\n3,z\n", "--columns b=poisson", `row 1 is "x"; a numeric column is needed here (--columns b=poisson describes numbers: say categorical, or --na TEXT`},
+		{"a,b\n1,x\n2,y\n3,z\n", "--family gaussian-diagonal --columns a=poisson", "(--drop it, or --columns a=poisson,b=categorical)"},
+		{counts, "--method vb --prior nu=0.5", "--prior nu=0.5: 2 columns take more than 1 degrees of freedom"},
 	} {
 		path := file(t, "d.csv", c.text)
 		args := append([]string{"fit", "--data", path}, strings.Fields(c.flags)...)
@@ -430,6 +438,57 @@ func TestPriorsReachTheirFamilies(t *testing.T) {
 func TestComponentsThatVariationalBayesEmptiesAreTold(t *testing.T) {
 	stdout, _ := done(t, "fit", "--method", "vb", "--k", "6", "--prior", "weights=0.001")
 	assert.Contains(t, stdout, "in use          2 of the 6 components hold rows")
+	assert.Contains(t, stdout, "4 components are left out, with less than half a row each")
+	assert.NotRegexp(t, `(?m)^ +3 `, stdout)
+	assert.Len(t, fitJSON(t, "--method", "vb", "--k", "6", "--prior", "weights=0.001").Components, 6)
+}
+
+func TestMixturesOfFewRowsHaveTenStarts(t *testing.T) {
+	r := fitJSON(t, "--k", "5", "--method", "em")
+	assert.Len(t, r.Restarts, 10)
+	assert.Equal(t, 10, r.Settings.Restarts)
+	best := 0
+	for _, one := range r.Restarts {
+		assert.LessOrEqual(t, one.Value, r.Value)
+		if one.Value > r.Value-closeBy {
+			best++
+		}
+	}
+	assert.Less(t, best, 10, "five components of two kinds of rows have several maxima")
+	stdout, _ := done(t, "fit", "--k", "5", "--method", "em")
+	assert.Contains(t, stdout, fmt.Sprintf("starts          %d of 10 reached this value (to 0.01 nats)", best))
+	assert.NotContains(t, stdout, " start ", "a table of starts is for those who asked for them")
+	assert.Equal(t, 1, mixtureModel{}.starts(5001))
+	assert.Equal(t, 10, mixtureModel{bernoulli: true}.starts(5000))
+	assert.Len(t, bpcaJSON(t, "--data", "iris").Restarts, 1)
+}
+
+func TestRowsLeftOutKeepTheNumbersOfTheOthers(t *testing.T) {
+	model := filepath.Join(t.TempDir(), "m.json")
+	done(t, "fit", "--k", "2", "--out", model)
+	stdout, _ := done(t, "predict", model, "--data", file(t, "d.csv", "eruptions,waiting\n2,50\n,60\n4,80\n"), "--missing", "drop", "--format", "json")
+	var p struct {
+		Row              []int
+		Label            []int
+		Responsibilities [][]float64
+	}
+	require.NoError(t, json.Unmarshal([]byte(stdout), &p))
+	assert.Equal(t, []int{1, 3}, p.Row)
+	assert.Equal(t, []int{2, 1}, p.Label)
+	assert.Len(t, p.Responsibilities[1], 2)
+	fails(t, 1, "none.json: no such file: make one with latent fit --out", "", "predict", "none.json", "--data", "iris")
+	status, _, stderr := latent("", "predict", model, "--data", file(t, "d.csv", "eruptions,waiting\n2,50\n,60\n"))
+	assert.Equal(t, 1, status)
+	assert.NotContains(t, stderr, "--family", "the family is past choice")
+}
+
+func TestStandardErrorsSayThatTheyAreOfCompleteData(t *testing.T) {
+	stdout, _ := done(t, "fit", "--format", "json")
+	assert.Contains(t, stdout, `"complete_data_standard_errors":{`)
+	assert.Contains(t, stdout, `"weight_complete_data_standard_error":`)
+	assert.NotContains(t, stdout, `"standard_errors"`)
+	stdout, _ = done(t, "fit", "--help")
+	assert.Contains(t, strings.Join(strings.Fields(stdout), " "), "they ignore the uncertainty about labels")
 }
 
 func TestStartsAndRestarts(t *testing.T) {

@@ -2,8 +2,6 @@ package main
 
 import (
 	"math/rand/v2"
-	"slices"
-	"strings"
 
 	"github.com/latent-go/latent/framework"
 )
@@ -23,6 +21,8 @@ type model interface {
 	check(f *modelFlags) error
 	// needsAll tells whether the model has no place for missing values.
 	needsAll(f *modelFlags) bool
+	// starts is the default of --restarts.
+	starts(rows int) int
 	// bind readies the model for the rows of a table.
 	bind(s *session, f *modelFlags, in *input) (estimator, error)
 	// load makes a saved model ready for use.
@@ -71,12 +71,4 @@ type learned interface {
 	// sample draws rows, and the component of each where the model is labelled.
 	labelled() bool
 	sample(n int, rng *rand.Rand) (x []float64, labels []int, err error)
-}
-
-// oneOf refuses a value that is not among the choices of a model.
-func oneOf(flag, value, model string, choices []string) error {
-	if slices.Contains(choices, value) {
-		return nil
-	}
-	return misused("%s %s does not go with --model %s: choose one of %s", flag, value, model, strings.Join(choices, ", "))
 }

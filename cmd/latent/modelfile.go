@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/latent-go/latent/data"
 )
 
 // A model file is one JSON object and nothing after it, not even an end of line: so
@@ -46,7 +49,10 @@ func saveModel(path string, s summary) error {
 // readModel reads a model file and checks that it makes sense.
 func readModel(path string) (*modelFile, error) {
 	text, err := os.ReadFile(path)
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%s: no such file: %s", path, remedy)
+	case err != nil:
 		return nil, err
 	}
 	m, err := parseModel(text)
@@ -134,6 +140,19 @@ func (m *modelFile) check() (err error) {
 		return fmt.Errorf("damaged: %w", err)
 	}
 	return nil
+}
+
+// reading keeps the texts of columns whose levels the model knows. A table without names
+// has its columns in the model's places.
+func (m *modelFile) reading(name string) data.Reading {
+	at := slices.IndexFunc(m.Columns, func(c column) bool { return c.Name == name })
+	if at < 0 {
+		at = slices.IndexFunc(upTo(1, len(m.Columns)), func(place int) bool { return name == "V"+strconv.Itoa(place) })
+	}
+	if at >= 0 && len(m.Columns[at].Levels) > 0 {
+		return data.ReadAsText
+	}
+	return data.ReadByForm
 }
 
 // goesWith compares the counts and names of a model file with those of its parameters.

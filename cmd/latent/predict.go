@@ -23,7 +23,7 @@ type predictCommand struct {
 }
 
 // Run writes what the model tells of each row: components or latent means, and the
-// log-likelihood.
+// log-likelihood; of rows among which some are left out, also their numbers.
 func (c *predictCommand) Run(s *session) error {
 	m, err := readModel(c.Saved)
 	if err != nil {
@@ -36,7 +36,7 @@ func (c *predictCommand) Run(s *session) error {
 	if err := s.checkOut(c.Out, c.Data, c.Saved); err != nil {
 		return err
 	}
-	in, err := c.open(s, c.Data)
+	in, err := c.open(s, c.Data, m.reading)
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (c *predictCommand) Run(s *session) error {
 		return err
 	}
 	names := namesOf(m.Columns)
-	order, err := in.match(names)
+	order, err := in.match(s, names)
 	if err != nil {
 		return in.wrap(err)
 	}
@@ -62,6 +62,9 @@ func (c *predictCommand) Run(s *session) error {
 	if p.layout, err = m.learned.layout(); err != nil {
 		return err
 	}
+	if gaps == missingDrop {
+		p.number(in.kept)
+	}
 	write := p.writeCSV
 	if c.Format == "json" {
 		write = p.writeJSON
@@ -73,7 +76,7 @@ func (c *predictCommand) Run(s *session) error {
 // where each column of the model is. Names decide when the table has all of the
 // model's. Otherwise, where either side has made-up names, the places do; and where both
 // have, there must be as many.
-func (in *input) match(names []string) (order []int, err error) {
+func (in *input) match(s *session, names []string) (order []int, err error) {
 	missing := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(in.Names, name) })
 	made, differ := generated(names), in.Cols() != len(names)
 	switch {
@@ -84,7 +87,12 @@ func (in *input) match(names []string) (order []int, err error) {
 	case made && in.unnamed && differ:
 		return nil, fmt.Errorf("the data have %d columns and the model %d; neither has names to go by: choose columns with --select or --drop", in.Cols(), len(names))
 	case len(missing) > 0:
+		s.note("the columns of %s are taken by their places: %s are %s of the model", in.name, quoted(in.Names), quoted(names))
 		names = in.Names
+	}
+	extra := slices.DeleteFunc(slices.Clone(in.Names), func(name string) bool { return slices.Contains(names, name) })
+	if len(extra) > 0 {
+		s.note("%s of %s left out, as not in the model: %s", counted(len(extra), "column"), in.name, quoted(extra))
 	}
 	kept := slices.DeleteFunc(slices.Clone(in.Names), func(name string) bool { return !slices.Contains(names, name) })
 	for _, name := range names {
@@ -135,6 +143,7 @@ type prediction struct {
 	rows    int
 	order   []int // place of each column of the model; nil: they are in place
 	columns []string
+	lines   []int // of the data, from 0: rows that are written with their numbers
 
 	reordered []float64 // one block
 }
@@ -159,6 +168,27 @@ func (p *prediction) block(first, n int) framework.Rows {
 	return b
 }
 
+// number has each row begin with its number in the data, from 1, as some are left out.
+func (p *prediction) number(lines []int) {
+	p.lines = lines
+	p.layout.names = append([]string{"row"}, p.layout.names...)
+	p.layout.first++
+	p.layout.last++
+}
+
+// numbered puts the numbers of n rows from first on before what the model tells of them.
+func (p *prediction) numbered(table []float64, first, n int) []float64 {
+	if p.lines == nil {
+		return table
+	}
+	width := len(table) / n
+	list := make([]float64, 0, len(table)+n)
+	for i := range n {
+		list = append(append(list, float64(p.lines[first+i]+1)), table[i*width:(i+1)*width]...)
+	}
+	return list
+}
+
 // blocks calls use with what the model tells of one block of rows after another: as many
 // numbers a row as the layout has names.
 func (p *prediction) blocks(s *session, use func(table []float64, n int) error) error {
@@ -171,7 +201,7 @@ func (p *prediction) blocks(s *session, use func(table []float64, n int) error) 
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.name, nameColumn(err, p.columns))
 		}
-		if err := use(table, n); err != nil {
+		if err := use(p.numbered(table, first, n), n); err != nil {
 			return err
 		}
 	}

@@ -59,13 +59,29 @@ type summary struct {
 	Posterior  json.RawMessage `json:"posterior,omitempty"` // of vb
 }
 
+// closeBy is how far from the best value a start has reached it too, in nats: starts end
+// where the criterion hardly changes any more, and not in the same number.
+const closeBy = 0.01
+
+// reached counts the starts that came to the best value.
+func (s *summary) reached() int {
+	n := 0
+	for _, one := range s.Restarts {
+		if math.Abs(float64(one.Value-s.Value)) <= max(closeBy, 1e-9*math.Abs(float64(s.Value))) {
+			n++
+		}
+	}
+	return n
+}
+
 // A report is the object that --format json writes.
 type report struct {
 	summary
-	found  finding
-	what   string
-	Trace  []number `json:"trace"` // the criterion after each iteration; it may dip a little on the way, see docs/theory/gfab.md, section 4
-	KTrace []int    `json:"k_trace"`
+	found      finding
+	what       string
+	listStarts bool     // their number was asked for
+	Trace      []number `json:"trace"` // the criterion after each iteration; it may dip a little on the way, see docs/theory/gfab.md, section 4
+	KTrace     []int    `json:"k_trace"`
 }
 
 // settings are what it takes, with method, criterion, kmax and seed, to make the fit again.

@@ -27,18 +27,18 @@ func (c *selectCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	in, err := c.load(s, c.source(c.model()), c.Weights, gaps)
+	in, err := c.load(s, c.source(c.model()), gaps, &c.modelFlags)
 	if err != nil {
 		return err
 	}
 	t, err := c.scores(s, in)
 	if err != nil {
-		return explain(interrupted(err, nil), in)
+		return explain(interrupted(c.Prior.quoted(err), nil), in)
 	}
 	if c.Format == "json" {
 		return writeJSON(s.stdout, t)
 	}
-	return t.print(s.stdout, in)
+	return t.print(s, in)
 }
 
 func (c *selectCommand) check() error {
@@ -122,6 +122,7 @@ type selectionRow struct {
 
 func (c *selectCommand) scores(s *session, in *input) (*selection, error) {
 	began := time.Now()
+	c.settle(in.Rows())
 	e, err := c.model().bind(s, &c.modelFlags, in)
 	if err != nil {
 		return nil, err

@@ -3,28 +3,71 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"math"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
+	"golang.org/x/term"
 )
 
 // mostRows is the longest table that a person is shown of a fit.
 const mostRows = 40
 
 // A page is text that is written at once.
-type page struct{ bytes.Buffer }
+type page struct {
+	bytes.Buffer
+	width int // of a line; 0: no limit
+}
+
+// widthOfFiles is that of a page which no terminal shows.
+const widthOfFiles = 80
+
+// page is an empty page as wide as the terminal.
+func (s *session) page() *page {
+	p := &page{width: widthOfFiles}
+	if f, ok := s.stdout.(*os.File); ok {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+			p.width = width
+		}
+	}
+	return p
+}
 
 func (p *page) line(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
 
+// prose is a line that is broken between words where the page ends. Its further lines are
+// indented.
+func (p *page) prose(indent int, format string, args ...any) {
+	used := 0
+	for i, word := range strings.Split(fmt.Sprintf(format, args...), " ") {
+		wide := text.StringWidth(word)
+		switch {
+		case i == 0:
+		case p.width > 0 && used > indent && used+1+wide > p.width:
+			p.WriteString("\n" + strings.Repeat(" ", indent))
+			used = indent
+		default:
+			p.WriteString(" ")
+			used++
+		}
+		p.WriteString(word)
+		used += wide
+	}
+	p.WriteString("\n")
+}
+
 func (p *page) grid(g *grid) { p.line("%s", g.Render()) }
 
-func (p *page) write(w io.Writer) error {
-	_, err := w.Write(p.Bytes())
+func (p *page) fits(g *grid) bool {
+	return p.width == 0 || text.LongestLineLen(g.Render()) <= p.width
+}
+
+func (p *page) write(s *session) error {
+	_, err := s.stdout.Write(p.Bytes())
 	return err
 }
 
@@ -70,9 +113,9 @@ func (g *grid) row(cells ...string) {
 }
 
 // print shows a fit to a person.
-func (r *report) print(w io.Writer, in *input, out string) error {
-	var p page
-	p.line("%s", in.describe(float64(r.N)))
+func (r *report) print(s *session, in *input, out string) error {
+	p := s.page()
+	p.prose(0, "%s", in.describe(float64(r.N)))
 	p.line("")
 	facts := [][2]string{
 		{"model", fmt.Sprintf("%s, %s, by %s", r.Model, r.what, r.Method)},
@@ -80,21 +123,24 @@ func (r *report) print(w io.Writer, in *input, out string) error {
 		{r.Criterion, digits(float64(r.Value)) + " nats"},
 		{"status", r.ending()},
 	}
+	if all := len(r.Restarts); all > 1 {
+		facts = append(facts, [2]string{"starts", fmt.Sprintf("%d of %d reached this value (to %v nats)", r.reached(), all, closeBy)})
+	}
 	facts = append(facts, r.found.facts()...)
 	facts = append(facts, [2]string{"time", fmt.Sprintf("%.3g s", float64(r.Seconds))})
 	for _, f := range facts {
-		p.line("%-15s %s", f[0], f[1])
+		p.prose(16, "%-15s %s", f[0], f[1])
 	}
-	r.found.print(&p)
-	r.printPruned(&p)
-	r.printRestarts(&p)
+	r.found.print(p)
+	r.printPruned(p)
+	r.printRestarts(p)
 	p.line("")
 	if out == "" {
-		p.line("Next: save the model with --out MODEL.json for latent predict and latent sample; latent select compares criteria over K.")
+		p.prose(6, "Next: save the model with --out MODEL.json for latent predict and latent sample; latent select compares criteria over K.")
 	} else {
-		p.line("Next: latent predict %s --data FILE, or latent sample %s -n 100.", out, out)
+		p.prose(6, "Next: latent predict %s --data FILE, or latent sample %s -n 100.", out, out)
 	}
-	return p.write(w)
+	return p.write(s)
 }
 
 // describe names the data in one line.
@@ -126,6 +172,13 @@ func (r *report) ending() string {
 	return fmt.Sprintf("NOT converged: %s after %d iterations (--max-iter, --tol)", r.Status, r.Iterations)
 }
 
+// pruningRules says why components go.
+var pruningRules = [][2]string{
+	{"objective", "the smaller model scored higher"},
+	{"eigenvalue", "F was degenerate"},
+	{"degenerate", "the global step had no maximum at that K"},
+}
+
 // printPruned tells what was dropped when. Many steps are shown in groups.
 func (r *report) printPruned(p *page) {
 	steps := r.Pruned
@@ -133,7 +186,13 @@ func (r *report) printPruned(p *page) {
 		return
 	}
 	p.line("")
-	p.line("Pruned from K = %d (objective: the smaller model scored higher; eigenvalue: F was degenerate; degenerate: the global step had no maximum at that K):", r.KMax)
+	var why []string
+	for _, rule := range pruningRules {
+		if slices.ContainsFunc(steps, func(s pruned) bool { return s.Rule == rule[0] }) {
+			why = append(why, rule[0]+": "+rule[1])
+		}
+	}
+	p.prose(0, "Pruned from K = %d (%s):", r.KMax, strings.Join(why, "; "))
 	g := newGrid("iteration", "K left", "rule", "relevance of those dropped")
 	each := (len(steps) + mostRows - 1) / mostRows
 	for first := 0; first < len(steps); first += each {
@@ -157,7 +216,7 @@ func (r *report) printPruned(p *page) {
 }
 
 func (r *report) printRestarts(p *page) {
-	if len(r.Restarts) < 2 {
+	if len(r.Restarts) < 2 || !r.listStarts {
 		return
 	}
 	p.line("")
@@ -174,21 +233,43 @@ func (r *report) printRestarts(p *page) {
 }
 
 // print shows criteria over K, each one's choice marked.
-func (t *selection) print(w io.Writer, in *input) error {
-	var p page
-	p.line("%s", in.describe(float64(t.N)))
-	p.line("%s, %s, by %s; nats, larger is better, * marks each criterion's choice", t.Model, t.what, t.Method)
+func (t *selection) print(s *session, in *input) error {
+	p := s.page()
+	p.prose(0, "%s", in.describe(float64(t.N)))
+	p.prose(0, "%s, %s, by %s; nats, larger is better, * marks each criterion's choice", t.Model, t.what, t.Method)
 	if slices.ContainsFunc(t.Table, selectionRow.unfinished) {
 		p.line("! marks fits that did not converge: their values could still change")
 	}
+	for left := t.Criteria; len(left) > 0; {
+		n, g := 1, t.grid(left[:1])
+		for n < len(left) {
+			wider := t.grid(left[:n+1])
+			if !p.fits(wider) {
+				break
+			}
+			n, g = n+1, wider
+		}
+		p.line("")
+		p.grid(g)
+		left = left[n:]
+	}
 	p.line("")
-	g := newGrid(append([]string{"K"}, t.Criteria...)...)
+	for _, name := range t.Criteria {
+		p.line("%-6s chooses K = %d", name, t.Chosen[name])
+	}
+	p.line("time   %.3g s", float64(t.Seconds))
+	return p.write(s)
+}
+
+// grid has some of the criteria.
+func (t *selection) grid(criteria []string) *grid {
+	g := newGrid(append([]string{"K"}, criteria...)...)
 	for _, row := range t.Table {
 		cells := []string{strconv.Itoa(row.K)}
 		if row.unfinished() {
 			cells[0] = "! " + cells[0]
 		}
-		for _, name := range t.Criteria {
+		for _, name := range criteria {
 			mark := "  "
 			if t.Chosen[name] == row.K {
 				mark = " *"
@@ -197,13 +278,7 @@ func (t *selection) print(w io.Writer, in *input) error {
 		}
 		g.row(cells...)
 	}
-	p.grid(g)
-	p.line("")
-	for _, name := range t.Criteria {
-		p.line("%-6s chooses K = %d", name, t.Chosen[name])
-	}
-	p.line("time   %.3g s", float64(t.Seconds))
-	return p.write(w)
+	return g
 }
 
 // unfinished tells a fit that has values but did not converge from one that failed, which

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/stretchr/testify/assert"
+)
+
+func TestTextIsNoWiderThanThePage(t *testing.T) {
+	for _, args := range [][]string{
+		{"fit", "--model", "bernmix"},
+		{"fit", "--data", "zoo", "--family", "auto"},
+		{"fit", "--data", "iris", "--restarts", "3"},
+		{"fit", "--model", "bpca"},
+		{"fit", "--data", "satellite", "--family", "gaussian-diagonal", "--method", "em", "--k", "2"},
+		{"select", "--kmax", "3"},
+		{"select", "--model", "bernmix", "--kmax", "2"},
+		{"datasets"},
+	} {
+		stdout, _ := done(t, args...)
+		assert.LessOrEqual(t, text.LongestLineLen(stdout), widthOfFiles, "%v\n%s", args, stdout)
+	}
+	stdout, _ := done(t, "select", "--kmax", "2")
+	for _, name := range []string{"bicem", "gfic", "fic", "bic", "aic", "icl"} {
+		assert.Contains(t, stdout, name+"   ", "no criterion is lost where the table is broken")
+	}
+}
+
+func TestATableHasTheMostCharacteristicColumnsThatFit(t *testing.T) {
+	f := &components{list: []component{{Weight: 1, Rows: 10}}}
+	for j := range 5 {
+		f.columns = append(f.columns, column{Name: fmt.Sprintf("column%d", j), Family: familyPoisson})
+		f.list[0].Columns = append(f.list[0].Columns, columnSummary{Values: map[string]number{"rate": 1}, keys: []string{"rate"}})
+		f.order = append(f.order, 4-j)
+	}
+	for _, c := range []struct {
+		width int
+		heads string
+	}{
+		{0, "column0 column1 column2 column3 column4"},
+		{80, "column0 column1 column2 column3 column4"},
+		{50, "column4 column3"},
+		{10, "column4"},
+	} {
+		p := &page{width: c.width}
+		f.print(p)
+		heads := strings.Fields(strings.Split(p.String(), "\n")[1])[3:]
+		assert.Equal(t, strings.Fields(c.heads), heads)
+		left := 5 - len(heads)
+		assert.Equal(t, left > 0, strings.Contains(strings.Join(strings.Fields(p.String()), " "), fmt.Sprintf("%d more columns are left out", left)))
+	}
+}
+
+func TestProseIsBrokenBetweenWords(t *testing.T) {
+	p := &page{width: 20}
+	p.prose(4, "one two three four five unbreakable-and-longer-than-a-line six")
+	assert.Equal(t, "one two three four\n    five\n    unbreakable-and-longer-than-a-line\n    six\n", p.String())
+}
+
+func TestColumnsAreToldInTheTermsOfPeople(t *testing.T) {
+	stdout, _ := done(t, "fit", "--family", "gamma")
+	assert.Contains(t, stdout, "mean ± sd")
+	assert.Contains(t, stdout, "4.292 ± 0.418")
+	stdout, _ = done(t, "fit", "--data", "zoo", "--family", "auto", "--k", "2")
+	assert.Contains(t, stdout, "P(TRUE)")
+	assert.NotContains(t, stdout, "most likely")
+	for _, c := range []struct {
+		levels []string
+		want   int
+	}{{[]string{"FALSE", "TRUE"}, 1}, {[]string{"TRUE", "false"}, 0}, {[]string{"F", "TRUE"}, -1}, {[]string{"a", "false", "true"}, -1}, {[]string{"false", "maybe"}, -1}, {nil, -1}} {
+		assert.Equal(t, c.want, column{Levels: c.levels}.truth(), "%v", c.levels)
+	}
+}
