@@ -120,7 +120,7 @@ func (e bpcaEstimator) largest() int { return max(1, min(len(e.names)-1, e.n-2))
 func (e bpcaEstimator) checkSize(k int) error {
 	switch d := len(e.names); {
 	case d == 1 && k > 1:
-		return fmt.Errorf("K = %d with 1 column: bpca needs two columns at least", k)
+		return fmt.Errorf("1 column and K = %d: bpca needs two columns at least", k)
 	case d > 1 && k >= d:
 		return fmt.Errorf("no noise is left over at K = %d with D = %d columns: choose K from 1 to %d", k, d, d-1)
 	}

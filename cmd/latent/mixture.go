@@ -265,7 +265,7 @@ func (e mixtureEstimator) distinct(limit int) int {
 // needs rows that differ, it finds out itself.
 func (e mixtureEstimator) checkSize(k int) error {
 	if n, _ := e.table.Dims(); k > n {
-		return fmt.Errorf("K = %d for %s: choose K up to %d", k, counted(n, "row"), n)
+		return fmt.Errorf("%d components for %s: choose K up to %d", k, counted(n, "row"), n)
 	}
 	return nil
 }

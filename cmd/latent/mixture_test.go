@@ -342,10 +342,10 @@ func TestBadDataOfMixturesAreOneLine(t *testing.T) {
 		{"1,b\n1,2\n3,4\n5,7\n", "", "the first row looks like a header: read it with a header (--header yes)"},
 		{"1,b\n1,2\n3,4\n5,7\n", "--family auto", "the first row looks like a header: read it with a header (--header yes)"},
 		{"a,b\n", "", "there are names but no rows; if the first line is data, say that there is no header (--header no)"},
-		{counts, "--k 1000000000", "K = 1000000000 for 4 rows: choose K up to 4"},
-		{counts, "--kmax 1000000000 --method em", "K = 1000000000 for 4 rows: choose K up to 4"},
-		{"a,b\n1,0\n0,0\n0,1\n", "--model bernmix --kmax 1000000000", "K = 1000000000 for 3 rows: choose K up to 3"},
-		{"a\n1\n2\n", "--model bpca --kmax 1000000000 --method em", "K = 1000000000 with 1 column"},
+		{counts, "--k 1000000000", "1000000000 components for 4 rows: choose K up to 4"},
+		{counts, "--kmax 1000000000 --method em", "1000000000 components for 4 rows: choose K up to 4"},
+		{"a,b\n1,0\n0,0\n0,1\n", "--model bernmix --kmax 1000000000", "1000000000 components for 3 rows: choose K up to 3"},
+		{"a\n1\n2\n", "--model bpca --kmax 1000000000 --method em", "1 column and K = 1000000000"},
 		{"a,b\n1,2\n2,5\n2,3\n", "--model bpca --k 1000000000", "K = 1000000000 with D = 2 columns"},
 		{"a,b\n1,x\n2,y\n3,z\n", "--columns b=poisson", `row 1 is "x"; a numeric column is needed here (--columns b=poisson describes numbers: say categorical, or --na TEXT`},
 		{"a,b\n1,x\n2,y\n3,z\n", "--family gaussian-diagonal --columns a=poisson", "(--drop it, or --columns a=poisson,b=categorical)"},
@@ -355,6 +355,9 @@ func TestBadDataOfMixturesAreOneLine(t *testing.T) {
 		args := append([]string{"fit", "--data", path}, strings.Fields(c.flags)...)
 		fails(t, 1, c.part, "", args...)
 		fails(t, 1, path+": ", "", args...)
+	}
+	for _, args := range [][]string{{"--model", "mixture"}, {"--model", "bernmix"}, {"--model", "bpca"}} {
+		fails(t, 1, "1000000000", "", append([]string{"select", "--kmin", "1000000000"}, args...)...)
 	}
 	fails(t, 2, "no family of the model takes kappa: poisson takes weights, shape, rate", "", "fit", "--data", file(t, "d.csv", counts), "--family", "auto", "--method", "vb", "--prior", "kappa=1")
 }
