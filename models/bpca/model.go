@@ -33,7 +33,7 @@ type Compressed struct{ Model }
 // ---- Local step; the sums over rows are in statistics.go
 
 // NewStatistics makes statistics for p.K latent dimensions.
-func (Model) NewStatistics(p *Parameters) *Statistics { return newStatistics(p.K, p.D) }
+func (Model) NewStatistics(p *Parameters) *Statistics { return NewStatistics(p.K, p.D) }
 
 // Prepare computes q's covariance and gain: Σ⁻¹ = λWᵀW + I + D·S₀⁻¹, the last term
 // with a tilt only, and μ_n = λΣWᵀ(x_n − mean) (docs/theory/bpca.md, section 1).
@@ -46,7 +46,7 @@ func (Model) Prepare(p *Parameters, tilt *laplace.Tilt, s *Statistics) error {
 
 // Infer adds the rows of a block.
 func (Model) Infer(b framework.Rows, p *Parameters, s *Statistics) (float64, error) {
-	return s.addRows(b)
+	return s.Add(b)
 }
 
 // Infer adds all rows that the moments stand for.
@@ -68,7 +68,7 @@ func (Model) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, error) {
 	}
 	copy(dst.Loadings, s.XZ)
 	chol.SolveRight(linalg.General(p.D, p.K, dst.Loadings))
-	dst.Noise = s.residual(dst.Loadings) / (s.N * float64(p.D))
+	dst.Noise = s.ResidualAt(dst.Loadings) / (s.N * float64(p.D))
 	if unit := s.SumSq / (s.N * float64(p.D)); !(dst.Noise > vanishing*unit) {
 		return dst, noNoise(p.K)
 	}
@@ -114,7 +114,7 @@ func (Model) Expand(s *Statistics, p *Parameters, charged bool) (*Parameters, fl
 
 // LogJoint is E_q[ln p(X,Z|W,λ)].
 func (Model) LogJoint(s *Statistics, p *Parameters) float64 {
-	return s.logJoint(s.residual(p.Loadings), 1/p.Noise, -math.Log(p.Noise))
+	return s.logJoint(s.ResidualAt(p.Loadings), 1/p.Noise, -math.Log(p.Noise))
 }
 
 // Shape counts W and λ. BIC and AIC take the rotation of W off and count the mean.
@@ -193,7 +193,7 @@ func (Model) Project(s *Statistics, p *Parameters, onto pruning.Directions) (*St
 	}
 	q := &Parameters{K: k, D: p.D, Mean: p.Mean, Loadings: make([]float64, p.D*k), Noise: p.Noise}
 	q.W().Mul(p.W(), v)
-	t := newStatistics(k, s.D)
+	t := NewStatistics(k, s.D)
 	t.N, t.SumSq = s.N, s.SumSq
 	mat.NewDense(s.D, k, t.XZ).Mul(mat.NewDense(s.D, s.K, s.XZ), v)
 	var zv, back mat.Dense
@@ -202,6 +202,6 @@ func (Model) Project(s *Statistics, p *Parameters, onto pruning.Directions) (*St
 	anchor := mat.NewDense(s.D, k, t.Anchor)
 	anchor.Mul(mat.NewDense(s.D, s.K, s.Anchor), v)
 	back.Mul(anchor, v.T())
-	t.Residual = s.residual(back.RawMatrix().Data)
+	t.Residual = s.ResidualAt(back.RawMatrix().Data)
 	return t, q, nil
 }

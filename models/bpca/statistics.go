@@ -46,7 +46,8 @@ type localStep struct {
 	tilt   *mat.SymDense
 }
 
-func newStatistics(k, d int) *Statistics {
+// NewStatistics makes statistics of K latent dimensions and D columns.
+func NewStatistics(k, d int) *Statistics {
 	return &Statistics{K: k, D: d, XZ: make([]float64, d*k), ZZ: make([]float64, k*k), Anchor: make([]float64, d*k)}
 }
 
@@ -60,7 +61,7 @@ func (s *Statistics) Merge(o *Statistics) {
 		copy(s.Anchor, o.Anchor)
 		s.Residual = o.Residual
 	default:
-		s.Residual += o.residual(s.Anchor)
+		s.Residual += o.ResidualAt(s.Anchor)
 	}
 	s.N += o.N
 	s.SumSq += o.SumSq
@@ -71,33 +72,45 @@ func (s *Statistics) Merge(o *Statistics) {
 // Weight is N.
 func (s *Statistics) Weight() float64 { return s.N }
 
+// Begin empties the statistics for a local step q(z_n) = N(gain·(x_n − mean), cov) and
+// returns the memory of gain (K×D) and cov (K×K), for the caller to fill in together with
+// [Statistics.SetLogDet]. anchor is the expected W (D×K), which should be that of q. Models that share x = mean + Wz + ε under other priors
+// make their local step of Begin, [Statistics.Add] and [Statistics.ResidualAt].
+func (s *Statistics) Begin(mean, anchor []float64) (gain, cov []float64) {
+	q := &s.local
+	s.N, s.SumSq, s.Residual = 0, 0, 0
+	copy(s.Anchor, anchor)
+	clear(s.XZ)
+	clear(s.ZZ)
+	q.mean = mean
+	q.gain, q.cov = linalg.Resize(q.gain, s.K*s.D), linalg.Resize(q.cov, s.K*s.K)
+	return q.gain, q.cov
+}
+
+// SetLogDet tells ln|cov|.
+func (s *Statistics) SetLogDet(logDet float64) { s.local.logDet = logDet }
+
 // prepare sets up q for loadings w with expected precision lambda and expected
 // λWᵀW in precision, which it overwrites.
 func (s *Statistics) prepare(mean, w []float64, lambda float64, precision []float64, tilt *laplace.Tilt) error {
-	k, d, q := s.K, s.D, &s.local
-	s.N, s.SumSq, s.Residual = 0, 0, 0
-	copy(s.Anchor, w)
-	clear(s.XZ)
-	clear(s.ZZ)
+	k, d := s.K, s.D
+	gain, cov := s.Begin(mean, w)
 	for i := range k {
 		precision[i*k+i]++
 	}
 	if tilt != nil {
-		if err := q.addTilt(precision, k, d, tilt); err != nil {
+		if err := s.local.addTilt(precision, k, d, tilt); err != nil {
 			return err
 		}
 	}
-	q.cov = linalg.Resize(q.cov, k*k)
-	copy(q.cov, precision)
-	chol, ok := linalg.NewCholesky(k, q.cov)
+	copy(cov, precision)
+	chol, ok := linalg.NewCholesky(k, cov)
 	if !ok {
 		return fmt.Errorf("bpca: the precision of q(z) is not positive definite at K = %d: the noise vanishes beside the loadings", k)
 	}
-	q.logDet = -chol.LogDet()
+	s.SetLogDet(-chol.LogDet())
 	chol.Invert()
-	q.mean = mean
-	q.gain = linalg.Resize(q.gain, k*d)
-	linalg.Mul(false, true, lambda, linalg.General(k, k, q.cov), linalg.General(d, k, w), 0, linalg.General(k, d, q.gain))
+	linalg.Mul(false, true, lambda, linalg.General(k, k, cov), linalg.General(d, k, w), 0, linalg.General(k, d, gain))
 	return nil
 }
 
@@ -122,7 +135,8 @@ func (q *localStep) addTilt(precision []float64, k, d int, tilt *laplace.Tilt) e
 	return nil
 }
 
-func (s *Statistics) addRows(b framework.Rows) (entropy float64, err error) {
+// Add adds the rows of a block and returns the entropy of their q.
+func (s *Statistics) Add(b framework.Rows) (entropy float64, err error) {
 	if b.D != s.D {
 		return 0, fmt.Errorf("bpca: row %d has %d columns, the model %d", b.First+1, b.D, s.D)
 	}
@@ -256,9 +270,9 @@ func (s *Statistics) factor() (linalg.Cholesky, error) {
 	return chol, nil
 }
 
-// residual is Σ w E‖x − mean − Wz‖². With Δ = W − anchor it is the one summed at the
+// ResidualAt is Σ w E‖x − mean − Wz‖² at the D×K matrix w. With Δ = W − anchor it is the one summed at the
 // anchor plus tr(Δᵀ((W + anchor)S − 2XᵀM)), and Δ tends to 0.
-func (s *Statistics) residual(w []float64) float64 {
+func (s *Statistics) ResidualAt(w []float64) float64 {
 	d, k := s.D, s.K
 	s.dk = linalg.Resize(s.dk, 3*d*k)
 	delta, sum, slope := s.dk[:d*k], s.dk[d*k:2*d*k], s.dk[2*d*k:3*d*k]

@@ -117,7 +117,7 @@ func (v Variational) start(p *Parameters) (*Posterior, error) {
 }
 
 // NewStatistics makes statistics for p.K latent dimensions.
-func (Variational) NewStatistics(p *Posterior) *Statistics { return newStatistics(p.K, p.D) }
+func (Variational) NewStatistics(p *Posterior) *Statistics { return NewStatistics(p.K, p.D) }
 
 // Prepare sets up q(z): Σ⁻¹ = I + E[λ]E[WᵀW], μ_n = E[λ]Σ E[W]ᵀ(x_n − mean).
 func (Variational) Prepare(p *Posterior, tilt *laplace.Tilt, s *Statistics) error {
@@ -134,7 +134,7 @@ func (Variational) Prepare(p *Posterior, tilt *laplace.Tilt, s *Statistics) erro
 
 // Infer adds the rows of a block.
 func (Variational) Infer(b framework.Rows, p *Posterior, s *Statistics) (float64, error) {
-	return s.addRows(b)
+	return s.Add(b)
 }
 
 // Infer adds all rows that the moments stand for.
@@ -188,7 +188,7 @@ func (v Variational) Maximize(s *Statistics, p, dst *Posterior) (*Posterior, err
 
 // residual is E‖X − ZWᵀ‖².
 func (p *Posterior) residual(s *Statistics) float64 {
-	return s.residual(p.Loadings) + float64(p.D)*linalg.Dot(p.Cov, s.ZZ)
+	return s.ResidualAt(p.Loadings) + float64(p.D)*linalg.Dot(p.Cov, s.ZZ)
 }
 
 // alpha is E[α_k].
