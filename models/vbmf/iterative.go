@@ -1,0 +1,342 @@
+package vbmf
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/laplace"
+	"github.com/latent-go/latent/models/bpca"
+)
+
+// Iterative is the factorisation as a model for package framework. The rows of Y are its
+// rows, those of B its latent variables, and A, with the hyperparameters that are
+// estimated, its parameters; the engine's EM on it is the iterative algorithm of paper N
+// (eqs. 6 to 9), its criterion −F. An iteration costs O(LMH). [Solve] gives the best of
+// its fixed points at once.
+//
+//	res, err := framework.Fit(ctx, vbmf.Iterative{}, t, framework.Options{K: 30, Method: framework.EM})
+type Iterative struct {
+	// ColumnWise makes the columns of A and B independent too ("simpleVB", eqs. 11 and 12):
+	// one sweep over the columns of B, then one over those of A, an iteration.
+	ColumnWise bool
+	Noise      float64 // σ²; 0: estimated (eq. 8)
+	Priors     []Prior // of the H factors, not reordered; nil: estimated (eq. 9)
+	// Start, when not nil, is where the fit begins; K must be its H. By default Y is
+	// scaled to a mean square of 1, and the entries of E[A] are drawn from N(0, 1), with
+	// all covariances the identity and σ² = 1 (paper N, section 4.2).
+	Start *Parameters
+}
+
+// Parameters are q(A) and the hyperparameters.
+type Parameters struct {
+	M      int       `json:"m"`
+	H      int       `json:"h"`
+	A      []float64 `json:"a"`       // E[A], M×H row-major
+	CovA   []float64 `json:"cov_a"`   // H×H, of each row of A
+	PriorA []float64 `json:"prior_a"` // c_a², length H
+	PriorB []float64 `json:"prior_b"` // c_b², length H
+	Noise  float64   `json:"noise"`   // σ²
+	// Gain makes E[B] of the local step that these parameters come from, E[B] = Y·Gainᵀ;
+	// H×M. The column-wise algorithm goes on from it.
+	Gain []float64 `json:"gain"`
+}
+
+// Statistics are the sums over rows, q(b) in the place of BPCA's q(z).
+type Statistics struct {
+	bpca.Statistics
+	Gain []float64 // H×M, E[b_l] = Gain·y_l
+	CovB []float64 // H×H, of each row of B
+	zero []float64 // M, the mean that is not taken off
+	hh   []float64 // H×H, scratch
+}
+
+// Merge adds the sums of other rows.
+func (s *Statistics) Merge(o *Statistics) {
+	copy(s.Gain, o.Gain)
+	copy(s.CovB, o.CovB)
+	s.Statistics.Merge(&o.Statistics)
+}
+
+// BoundsEvidence marks the model as [framework.Variational].
+func (Iterative) BoundsEvidence() {}
+
+// Init draws a start, or takes the given one.
+func (v Iterative) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*Parameters, error) {
+	type sums struct{ n, d, square float64 }
+	t, err := framework.Fold(ctx, src, 0, func() (*sums, error) { return new(sums), nil },
+		func(t *sums, b framework.Rows) error {
+			for i := range b.N {
+				w := b.Weight(i)
+				for j, y := range b.Row(i) {
+					if math.IsNaN(y) || math.IsInf(y, 0) {
+						return fmt.Errorf("vbmf: row %d, column %d is %v: every entry must be there and finite", b.First+i+1, j+1, y)
+					}
+					t.square += w * y * y
+				}
+				t.n, t.d = t.n+w, float64(b.D)
+			}
+			return nil
+		},
+		func(t, o *sums) error {
+			t.n, t.d, t.square = t.n+o.n, max(t.d, o.d), t.square+o.square
+			return nil
+		})
+	if err != nil {
+		return nil, err
+	}
+	l, m := src.Rows(), int(t.d)
+	if l < 1 || m < 1 {
+		return nil, fmt.Errorf("vbmf: a %d×%d matrix has nothing to factorise", l, m)
+	}
+	if k > min(l, m) {
+		return nil, fmt.Errorf("vbmf: %d factors of a %d×%d matrix: choose K from 1 to %d", k, l, m, min(l, m))
+	}
+	if err := (Options{Noise: v.Noise, Priors: v.Priors}).check(l, m); err != nil {
+		return nil, err
+	}
+	if v.Priors != nil && len(v.Priors) != k {
+		return nil, fmt.Errorf("vbmf: priors of %d factors for K = %d: give as many", len(v.Priors), k)
+	}
+	square := t.square / t.n / t.d
+	if !(square > 1e-280) || math.IsInf(t.square, 0) {
+		return nil, fmt.Errorf("vbmf: the mean square of the entries is %.3g: rescale the matrix; one of zeros needs no iteration", square)
+	}
+	if v.Start != nil {
+		if v.Start.H != k || v.Start.M != m {
+			return nil, fmt.Errorf("vbmf: a start of %d factors and %d columns, for K = %d and %d columns", v.Start.H, v.Start.M, k, m)
+		}
+		return v.Start.clone(), nil
+	}
+	p := newParameters(m, k)
+	p.Noise = square
+	unit := math.Sqrt(square)
+	for i := range p.A {
+		p.A[i] = math.Sqrt(unit) * rng.NormFloat64()
+	}
+	for h := range k {
+		p.CovA[h*k+h], p.PriorA[h], p.PriorB[h] = unit, unit, unit
+	}
+	if v.Noise > 0 {
+		p.Noise = v.Noise
+	}
+	for h, prior := range v.Priors {
+		p.PriorA[h], p.PriorB[h] = prior.A, prior.B
+	}
+	return p, nil
+}
+
+func newParameters(m, h int) *Parameters {
+	return &Parameters{M: m, H: h, A: make([]float64, m*h), CovA: make([]float64, h*h),
+		PriorA: make([]float64, h), PriorB: make([]float64, h), Gain: make([]float64, h*m)}
+}
+
+func (p *Parameters) clone() *Parameters {
+	c := *p
+	c.A, c.CovA, c.PriorA, c.PriorB, c.Gain = slices.Clone(p.A), slices.Clone(p.CovA), slices.Clone(p.PriorA), slices.Clone(p.PriorB), slices.Clone(p.Gain)
+	return &c
+}
+
+// NewStatistics makes statistics for p.H factors.
+func (Iterative) NewStatistics(p *Parameters) *Statistics {
+	return &Statistics{Statistics: *bpca.NewStatistics(p.H, p.M), Gain: make([]float64, p.H*p.M), CovB: make([]float64, p.H*p.H),
+		zero: make([]float64, p.M), hh: make([]float64, p.H*p.H)}
+}
+
+// Prepare sets up q(B): all rows at once, Σ_B = σ²(E[AᵀA] + σ²C_B⁻¹)⁻¹ and
+// E[B] = Y·E[A]·Σ_B/σ² (eq. 7), or column by column (eq. 12).
+func (v Iterative) Prepare(p *Parameters, tilt *laplace.Tilt, s *Statistics) error {
+	if tilt != nil {
+		return errors.New("vbmf: a variational model has no curvature to tilt by")
+	}
+	h, m := p.H, p.M
+	s.zero, s.hh = linalg.Resize(s.zero, m), linalg.Resize(s.hh, h*h)
+	clear(s.zero)
+	gain, cov := s.Begin(s.zero, p.A)
+	a := linalg.General(m, h, p.A)
+	linalg.Mul(true, false, 1, a, a, 0, linalg.General(h, h, s.hh))
+	var logDet float64
+	var err error
+	if v.ColumnWise {
+		// b_h = (σ_b²/σ²)(Y·a_h − Σ_{j≠h} b_j·a_jᵀa_h), of which Y is a common factor.
+		copy(gain, p.Gain)
+		clear(cov)
+		for i := range h {
+			variance := p.Noise / (s.hh[i*h+i] + float64(m)*p.CovA[i*h+i] + p.Noise/p.PriorB[i])
+			cov[i*h+i] = variance
+			logDet += math.Log(variance)
+			row := gain[i*m : (i+1)*m]
+			for j := range row {
+				row[j] = p.A[j*h+i]
+			}
+			for j := range h {
+				if j != i {
+					linalg.Axpy(-s.hh[j*h+i], gain[j*m:(j+1)*m], row)
+				}
+			}
+			linalg.Scale(variance/p.Noise, row)
+		}
+	} else {
+		linalg.Axpy(float64(m), p.CovA, s.hh)
+		if logDet, err = covariance(cov, s.hh, p.Noise, p.PriorB); err != nil {
+			return err
+		}
+		linalg.Mul(false, true, 1/p.Noise, linalg.General(h, h, cov), a, 0, linalg.General(h, m, gain))
+	}
+	s.SetLogDet(logDet)
+	copy(s.Gain, gain)
+	copy(s.CovB, cov)
+	return nil
+}
+
+// covariance is cov = σ²(second + σ²·diag(prior)⁻¹)⁻¹, and its ln|·|.
+func covariance(cov, second []float64, noise float64, prior []float64) (logDet float64, err error) {
+	h := len(prior)
+	for i, v := range second {
+		cov[i] = v / noise
+	}
+	for i := range h {
+		cov[i*h+i] += 1 / prior[i]
+	}
+	chol, ok := linalg.NewCholesky(h, cov)
+	if !ok {
+		return 0, fmt.Errorf("vbmf: the precision of the factors is not positive definite at K = %d: the noise, %.3g, vanishes beside them; rescale the matrix, or give the noise variance", h, noise)
+	}
+	logDet = -chol.LogDet()
+	chol.Invert()
+	return logDet, nil
+}
+
+// Infer adds the rows of a block.
+func (Iterative) Infer(b framework.Rows, p *Parameters, s *Statistics) (float64, error) {
+	return s.Add(b)
+}
+
+// Maximize updates q(A) (eq. 6, or eq. 11 column by column), then the prior variances
+// (eq. 9), then σ² (eq. 8), each the best given the others.
+func (v Iterative) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, error) {
+	if dst == nil {
+		dst = newParameters(p.M, p.H)
+	}
+	h, m := p.H, p.M
+	copy(dst.Gain, s.Gain)
+	copy(dst.PriorA, p.PriorA)
+	copy(dst.PriorB, p.PriorB)
+	dst.Noise = p.Noise
+	if v.ColumnWise {
+		copy(dst.A, p.A)
+		clear(dst.CovA)
+		for i := range h {
+			variance := p.Noise / (s.ZZ[i*h+i] + p.Noise/p.PriorA[i])
+			dst.CovA[i*h+i] = variance
+			for j := range m {
+				row := dst.A[j*h : (j+1)*h]
+				row[i] = variance / p.Noise * (s.XZ[j*h+i] - linalg.Dot(row, s.ZZ[i*h:(i+1)*h]) + row[i]*s.ZZ[i*h+i])
+			}
+		}
+	} else {
+		if _, err := covariance(dst.CovA, s.ZZ, p.Noise, p.PriorA); err != nil {
+			return dst, err
+		}
+		linalg.Mul(false, false, 1/p.Noise, linalg.General(m, h, s.XZ), linalg.General(h, h, dst.CovA), 0, linalg.General(m, h, dst.A))
+	}
+	if v.Priors == nil {
+		for i := range h {
+			dst.PriorA[i] = dst.square(i) / float64(m)
+			dst.PriorB[i] = s.ZZ[i*h+i] / s.N
+		}
+	}
+	if v.Noise == 0 {
+		size := s.N * float64(m)
+		dst.Noise = dst.residual(s) / size
+		if !(dst.Noise > exact*exact*s.SumSq/size) {
+			return dst, fmt.Errorf("vbmf: %w", ErrNoNoise)
+		}
+	}
+	return dst, nil
+}
+
+// square is E‖a_h‖².
+func (p *Parameters) square(i int) float64 {
+	sum := float64(p.M) * p.CovA[i*p.H+i]
+	for j := range p.M {
+		sum += p.A[j*p.H+i] * p.A[j*p.H+i]
+	}
+	return sum
+}
+
+// residual is E‖Y − BAᵀ‖².
+func (p *Parameters) residual(s *Statistics) float64 {
+	return s.ResidualAt(p.A) + float64(p.M)*linalg.Dot(p.CovA, s.ZZ)
+}
+
+// LogJoint is E[ln p(Y,A,B)] + H(q(A)); with the entropy of q(B) it is −F (eq. 13).
+func (Iterative) LogJoint(s *Statistics, p *Parameters) float64 {
+	h, m := p.H, float64(p.M)
+	value := -s.N*m*math.Log(2*math.Pi*p.Noise) - p.residual(s)/p.Noise
+	for i := range h {
+		value -= s.N*math.Log(2*math.Pi*p.PriorB[i]) + s.ZZ[i*h+i]/p.PriorB[i]
+		value -= m*(math.Log(p.PriorA[i])-1) + p.square(i)/p.PriorA[i]
+	}
+	s.hh = linalg.Resize(s.hh, h*h)
+	copy(s.hh, p.CovA)
+	chol, ok := linalg.NewCholesky(h, s.hh)
+	if !ok {
+		return math.NaN() // the engine reports it
+	}
+	return (value + m*chol.LogDet()) / 2
+}
+
+// Shape counts A and σ²; A is integrated out, so the bound charges for it by itself.
+func (v Iterative) Shape(p *Parameters) framework.Shape {
+	return framework.Shape{K: p.H, Component: p.M * p.H, Shared: 1}
+}
+
+// Singular are the singular values of E[B]E[A]ᵀ, descending; those that stand out from 0
+// are the rank that the fit has found so far. s are the statistics that p comes from.
+func (p *Parameters) Singular(s *Statistics) []float64 {
+	h := p.H
+	bb := mat.NewDense(h, h, slices.Clone(s.ZZ))
+	for i := range h * h {
+		bb.RawMatrix().Data[i] -= s.N * s.CovB[i]
+	}
+	var aa, half, middle mat.Dense
+	a := mat.NewDense(p.M, h, p.A)
+	aa.Mul(a.T(), a)
+	squares, q, err := decompose(&aa, true)
+	if err != nil {
+		panic(err) // E[A] is finite
+	}
+	half.Mul(q, mat.NewDiagDense(h, roots(squares)))
+	middle.Product(half.T(), bb, &half)
+	if squares, _, err = decompose(&middle, true); err != nil {
+		panic(err)
+	}
+	return roots(squares)
+}
+
+// Parameters are the kept components as a start for [Iterative], a fixed point of it. A
+// solution of rank 0 has none: nil.
+func (s *Solution) Parameters() *Parameters {
+	if s.Rank == 0 {
+		return nil
+	}
+	p := newParameters(s.M, s.Rank)
+	p.Noise = s.Noise
+	for h, c := range s.Kept() {
+		p.CovA[h*s.Rank+h], p.PriorA[h], p.PriorB[h] = c.VarA, c.PriorA, c.PriorB
+		for j := range s.M {
+			w := s.Right[j*s.Rank+h]
+			p.A[j*s.Rank+h] = c.A * w
+			p.Gain[h*s.M+j] = c.B / c.Singular * w
+		}
+	}
+	return p
+}

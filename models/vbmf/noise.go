@@ -1,0 +1,228 @@
+package vbmf
+
+import (
+	"errors"
+	"math"
+	"slices"
+)
+
+// ErrNoNoise says that the free energy falls without bound as σ² → 0: the matrix has a
+// low rank exactly. Give σ².
+var ErrNoNoise = errors.New("the matrix has a low rank exactly, and the free energy falls without bound as the noise goes to 0: give the noise variance, or add the rounding error of the entries to them")
+
+// exact is the share of the largest singular value below which others are rounding.
+const exact = 1e-14
+
+// empiricalNoise is the σ² at which the free energy of the empirical solution with at
+// most h components is least; ok is false when there is none.
+//
+// In s = 1/(Mσ²), L ≤ M, and with the leading j values kept, (2/M)·dF/d ln σ² is
+//
+//	g(s) = L − s‖Y‖² + Σ_{i≤j} τ(sγ_i²),
+//
+// concave in s because τ is (docs/theory/vbmf.md, section 4). So between two thresholds
+// the free energy has one local minimum at most, at the larger root of g, and Newton's
+// method from the upper end comes down to it without passing it. At a threshold F is the
+// smaller of two smooth functions, which is no minimum.
+func (s *Spectrum) empiricalNoise(h int) (noise float64, ok bool) {
+	e := newEdge(s.L, s.M)
+	long := float64(max(s.L, s.M))
+	// Values in units of the mean square, so that s is about 1.
+	unit := s.Energy / float64(s.L) / float64(s.M)
+	squares, rank := s.squares(h, unit)
+	total := s.Energy / unit
+	rest := s.rest(rank, unit)
+	best := math.Inf(1)
+	for j := 0; j <= rank; j++ {
+		lo, hi := 0.0, math.Inf(1)
+		if j > 0 {
+			lo = e.x / squares[j-1]
+		}
+		if j < rank {
+			hi = e.x / squares[j]
+		}
+		if !(lo < hi) {
+			continue
+		}
+		derivative := func(t float64) (g, slope float64) {
+			g, slope = float64(min(s.L, s.M))-t*total, -total
+			for _, q := range squares[:j] {
+				y := t*q - 1 - e.alpha
+				root := difference(y, 2*math.Sqrt(e.alpha))
+				g += (y + root) / 2
+				slope += q * (1 + y/root) / 2
+			}
+			return g, slope
+		}
+		if math.IsInf(hi, 0) {
+			// g tends to −∞, or without a rest to L − j(1 + α).
+			if rest == 0 && float64(min(s.L, s.M)) >= float64(j)*(1+e.alpha) {
+				return 0, false
+			}
+			for hi = max(1, 2*lo); ; hi *= 2 {
+				if g, _ := derivative(hi); g < 0 {
+					break
+				} else if math.IsInf(hi, 0) {
+					return 0, false
+				}
+			}
+		}
+		t, found := largerRoot(derivative, lo, hi)
+		if !found {
+			continue
+		}
+		// 2F/M, constants aside.
+		value := -float64(min(s.L, s.M))*math.Log(t) + t*total
+		for _, q := range squares[:j] {
+			value += e.gain(t * q)
+		}
+		if value < best {
+			best, noise = value, unit/(long*t)
+		}
+	}
+	return noise, noise > 0
+}
+
+// squares are the first h squared singular values in the given unit, and how many of
+// them are more than rounding.
+func (s *Spectrum) squares(h int, unit float64) (squares []float64, rank int) {
+	for _, v := range s.Values[:min(h, len(s.Values))] {
+		if v > exact*s.Values[0] {
+			rank++
+		}
+		squares = append(squares, v*v/unit)
+	}
+	return squares, rank
+}
+
+// rest is the energy beyond the leading r values, 0 if it is rounding.
+func (s *Spectrum) rest(r int, unit float64) float64 {
+	sum := 0.0
+	if len(s.Values) == s.order() {
+		for _, v := range slices.Backward(s.Values[r:]) {
+			sum += v * v / unit
+		}
+	} else {
+		sum = s.Energy / unit
+		for _, v := range s.Values[:r] {
+			sum -= v * v / unit
+		}
+	}
+	if sum <= 1e-15*s.Energy/unit*math.Sqrt(float64(s.order())) && (r == s.order() || s.Values[min(r, len(s.Values)-1)] <= exact*s.Values[0]) {
+		return 0
+	}
+	return max(0, sum)
+}
+
+// largerRoot is the larger root of a concave function in (lo, hi), if there is one below
+// a hi at which it is negative.
+func largerRoot(f func(t float64) (value, slope float64), lo, hi float64) (t float64, ok bool) {
+	t = hi
+	value, slope := f(t)
+	if !(value < 0) {
+		return 0, false
+	}
+	for range 200 {
+		if !(slope < 0) {
+			return 0, false // the function has passed its maximum below 0
+		}
+		step := value / slope
+		if t-step <= lo {
+			return 0, false
+		}
+		t -= step
+		if step <= 1e-15*t {
+			break
+		}
+		if value, slope = f(t); value >= 0 {
+			break // rounding
+		}
+	}
+	return t, true
+}
+
+// givenNoise is the σ² at which the free energy with the given priors is least. Its
+// minima are looked for between all thresholds, on a grid that refines what the
+// thresholds leave wider than 0.05 in ln σ².
+func (s *Spectrum) givenNoise(priors []Prior) (noise float64, ok bool) {
+	l, m := float64(s.L), float64(s.M)
+	mean := s.Energy / l / m
+	slope := func(u float64) float64 { return s.givenSlope(priors, math.Exp(u)) }
+	// Above this σ² no component takes as much off the residual as it adds.
+	top := mean
+	for _, p := range priors {
+		top += p.A * p.B
+	}
+	ends := []float64{math.Log(top) + 1}
+	for h, p := range priors {
+		if g := s.Values[h]; g > exact*s.Values[0] {
+			ends = append(ends, 2*math.Log(g)+math.Log(2/(l+m+math.Hypot(l-m, 2*g/math.Sqrt(p.A*p.B)))))
+		}
+	}
+	slices.Sort(ends)
+	low := min(ends[0], math.Log(mean)) - 1
+	for slope(low) >= 0 {
+		// F still rises with σ² here: follow it down, as far as noise is more than rounding.
+		if low -= 2; low < math.Log(mean)+2*math.Log(exact) {
+			return 0, false
+		}
+	}
+	ends = append([]float64{low}, ends...)
+	best := math.Inf(1)
+	for i := 1; i < len(ends); i++ {
+		pieces := max(2, int(math.Ceil((ends[i]-ends[i-1])/0.05)))
+		// The slope jumps at the thresholds: stay inside.
+		inside := func(j int) float64 {
+			w := ends[i] - ends[i-1]
+			return ends[i-1] + w*min(1-1e-12, max(1e-12, float64(j)/float64(pieces)))
+		}
+		a := inside(0)
+		fa := slope(a)
+		for j := 1; j <= pieces; j++ {
+			b := inside(j)
+			fb := slope(b)
+			if fa < 0 && fb >= 0 {
+				v := math.Exp(crossing(slope, a, b))
+				if f := s.freeEnergy(priors, v); f < best {
+					best, noise = f, v
+				}
+			}
+			a, fa = b, fb
+		}
+	}
+	return noise, noise > 0
+}
+
+// crossing halves the interval in which f changes its sign.
+func crossing(f func(float64) float64, a, b float64) float64 {
+	for range 100 {
+		mid := a + (b-a)/2
+		if mid <= a || mid >= b {
+			break
+		}
+		if f(mid) < 0 {
+			a = mid
+		} else {
+			b = mid
+		}
+	}
+	return b
+}
+
+// givenSlope is 2·dF/d ln σ² = LM − R/σ², R = E‖Y − BAᵀ‖² at the solution for σ².
+func (s *Spectrum) givenSlope(priors []Prior, noise float64) float64 {
+	r := s.Energy / noise
+	for h, p := range priors {
+		r += newComponent(s.Values[h], s.L, s.M, noise, p).residual(s.L, s.M, noise)
+	}
+	return float64(s.L)*float64(s.M) - r
+}
+
+// freeEnergy is F at the solution for the given priors and σ².
+func (s *Spectrum) freeEnergy(priors []Prior, noise float64) float64 {
+	f := float64(s.L)*float64(s.M)*math.Log(2*math.Pi*noise) + s.Energy/noise
+	for h, p := range priors {
+		f += newComponent(s.Values[h], s.L, s.M, noise, p).energy(s.L, s.M, noise)
+	}
+	return f / 2
+}

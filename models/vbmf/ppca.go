@@ -1,0 +1,117 @@
+package vbmf
+
+import (
+	"context"
+	"math"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/models/bpca"
+)
+
+// PPCA is probabilistic principal component analysis by the empirical solution (paper N,
+// section 4.1): rows of the table are observations, which are centred first, and the
+// latent variables, rows of B, have the prior N(0, I). o.Priors must be nil. The parameters are E[W] and σ²,
+// as those of package bpca, with as many columns of W as the rank; nil at rank 0.
+func PPCA(ctx context.Context, t *framework.Table, o Options) (*bpca.Parameters, *Solution, error) {
+	centred, mean, err := Centre(t)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := Solve(ctx, centred, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	p := s.Point()
+	if p != nil {
+		p.Mean = mean
+	}
+	return p, s, nil
+}
+
+// Point is the solution as the parameters of a probabilistic PCA of the rows of Y about 0:
+// y = Wz + ε with z ~ N(0, I) and W = E[A]·C_B^½. It is nil at rank 0.
+func (s *Solution) Point() *bpca.Parameters {
+	if s.Rank == 0 {
+		return nil
+	}
+	p := &bpca.Parameters{K: s.Rank, D: s.M, Mean: make([]float64, s.M), Loadings: make([]float64, s.M*s.Rank), Noise: s.Noise}
+	for i := range p.Loadings {
+		c := s.Components[i%s.Rank]
+		p.Loadings[i] = s.Right[i] * c.A * math.Sqrt(c.PriorB)
+	}
+	return p
+}
+
+// Centre takes the mean of each column off, in new memory.
+func Centre(t *framework.Table) (centred *framework.Table, mean []float64, err error) {
+	n, d := t.Dims()
+	all := t.All()
+	// Twice, so that a mean that is large beside the spread loses nothing.
+	mean = make([]float64, d)
+	for range 2 {
+		shift := make([]float64, d)
+		for i := range n {
+			for j, v := range all.Row(i) {
+				shift[j] += (v - mean[j]) / float64(n)
+			}
+		}
+		for j, v := range shift {
+			mean[j] += v
+		}
+	}
+	x := make([]float64, n*d)
+	for i := range n {
+		for j, v := range all.Row(i) {
+			x[i*d+j] = v - mean[j]
+		}
+	}
+	centred, err = framework.FromIncomplete(x, n, d)
+	if err == nil && all.Weights != nil {
+		centred, err = centred.WithWeights(all.Weights)
+	}
+	return centred, mean, err
+}
+
+// A Comparison holds the numbers of principal components that several rules choose for a
+// table of observations.
+type Comparison struct {
+	GFAB  int // argmax of gFIC, where gFAB ends: see package bpca
+	BICEM int // argmax of BICEM
+	BIC   int // argmax of BIC
+	VBMF  int // rank of the empirical variational solution
+	// GFIC is the value of gFIC at GFAB, and Solution what VBMF found, of which −F bounds
+	// the same evidence up to its estimated hyperparameters.
+	GFIC     float64
+	Solution *Solution
+	// NoGFAB says why gFIC does not exist (no more rows than columns); GFAB is 0 then.
+	NoGFAB error
+}
+
+// Compare finds the rank of probabilistic PCA of a table, observations in rows, by gFIC,
+// BICEM and BIC, from the closed forms of package bpca, and by variational matrix
+// factorisation.
+func Compare(ctx context.Context, t *framework.Table, workers int) (*Comparison, error) {
+	_, s, err := PPCA(ctx, t, Options{})
+	if err != nil {
+		return nil, err
+	}
+	c := &Comparison{VBMF: s.Rank, Solution: s}
+	spectrum, err := bpca.Decompose(ctx, t, workers)
+	if err != nil {
+		return nil, err
+	}
+	solutions, err := bpca.Solve(spectrum, min(spectrum.D-1, len(spectrum.Values)))
+	if err != nil {
+		return nil, err
+	}
+	c.GFAB, c.GFIC, c.NoGFAB = solutions.Best(framework.GFIC)
+	for _, choice := range []struct {
+		k  *int
+		by framework.Criterion
+	}{{&c.BICEM, framework.BICEM}, {&c.BIC, framework.BIC}} {
+		if *choice.k, _, err = solutions.Best(choice.by); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}

@@ -1,0 +1,258 @@
+package vbmf
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
+)
+
+// A Spectrum is all that the solution needs of an L×M matrix Y, but for its singular
+// vectors.
+type Spectrum struct {
+	L, M   int
+	Values []float64 // singular values, descending: min(L, M) of them, or the leading ones
+	Energy float64   // ‖Y‖², the sum of the squares of all singular values
+
+	// Of a spectrum made by Decompose.
+	y       mat.Dense  // Y, or Yᵀ where L > M: as many rows as the smaller side
+	gram    *mat.Dense // YYᵀ, when it was formed
+	vectors *mat.Dense // left singular vectors of y, when they were found
+}
+
+// Decompose finds the singular values of the L×M table, all of them, or the leading
+// maxRank of them where that is less work (0 stands for all).
+//
+// All singular values are square roots of the eigenvalues of the product of the smaller
+// side, of order n = min(L, M), which are within about n·ε·γ_1² of the squares: as good as
+// exact while Y has noise. [Spectrum.Solve] finds out where it has so little that they
+// are not, and then the small values are found anew from the part of Y that is
+// orthogonal to the large ones, to a relative accuracy of about n·ε·γ_1/γ. Leading values come
+// from a block Lanczos method, which stops at residuals of 1e-10·γ_1²: that bounds the error
+// of the squares, which is about the residual squared where the values stand out.
+//
+// It is an error when the table has missing values or row weights, or squares that
+// overflow or vanish.
+func Decompose(ctx context.Context, t *framework.Table, maxRank int) (*Spectrum, error) {
+	rows := t.All()
+	l, m := t.Dims()
+	if l < 1 || m < 1 {
+		return nil, fmt.Errorf("vbmf: a %d×%d matrix has nothing to factorise", l, m)
+	}
+	if rows.Weights != nil {
+		return nil, errors.New("vbmf: rows of a matrix have no weights: repeat them, or multiply each by the square root of its weight")
+	}
+	if maxRank < 0 || maxRank > min(l, m) {
+		return nil, fmt.Errorf("vbmf: maximal rank %d of a %d×%d matrix: choose one from 1 to %d, or 0 for the largest", maxRank, l, m, min(l, m))
+	}
+	s := &Spectrum{L: l, M: m}
+	largest := 0.0
+	for i := range l {
+		row := rows.Row(i)
+		for j, v := range row {
+			if math.IsNaN(v) {
+				return nil, fmt.Errorf("vbmf: row %d, column %d is missing: the closed form needs every entry", i+1, j+1)
+			}
+			largest = max(largest, math.Abs(v))
+		}
+		s.Energy += linalg.Dot(row, row)
+	}
+	if tiny := largest > 0 && largest < 1e-140; tiny || math.IsInf(s.Energy*float64(max(l, m)), 0) {
+		return nil, fmt.Errorf("vbmf: the largest entry is %.3g, and squares beyond 1e±280 are out of range: divide the matrix by that", largest)
+	}
+	s.y.SetRawMatrix(blas64.General{Rows: l, Cols: m, Stride: rows.Stride, Data: rows.X})
+	if l > m {
+		s.y.SetRawMatrix(mat.DenseCopyOf(s.y.T()).RawMatrix())
+	}
+	if s.Energy == 0 {
+		s.Values = make([]float64, min(l, m))
+		return s, nil
+	}
+	if n := min(l, m); maxRank > 0 && n >= 200 && 8*maxRank <= n {
+		if s.lead(maxRank) {
+			return s, ctx.Err()
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return s, s.all()
+}
+
+// order is the smaller side of Y.
+func (s *Spectrum) order() int { return min(s.L, s.M) }
+
+// lead finds the k leading singular values with their vectors.
+func (s *Spectrum) lead(k int) bool {
+	apply := func(dst, x *mat.Dense) {
+		if s.gram != nil {
+			dst.Mul(s.gram, x)
+			return
+		}
+		var part mat.Dense
+		part.Mul(s.y.T(), x)
+		dst.Mul(&s.y, &part)
+	}
+	values, vectors, ok := linalg.Leading(s.order(), k, s.order()/3, apply, 1e-10)
+	if !ok {
+		return false
+	}
+	if s.Values == nil {
+		s.Values = roots(values)
+	}
+	s.vectors = vectors
+	return true
+}
+
+// all finds all singular values.
+func (s *Spectrum) all() error {
+	n := s.order()
+	s.gram = mat.NewDense(n, n, nil)
+	s.gram.Mul(&s.y, s.y.T())
+	values, _, err := decompose(s.gram, false)
+	s.Values = roots(values)
+	return err
+}
+
+// errEigen should not happen: the squares of the entries are within range.
+var errEigen = errors.New("vbmf: the singular values were not found: divide the matrix by its largest entry first")
+
+// decompose is the eigen-decomposition of a, eigenvalues descending, vectors as columns.
+func decompose(a *mat.Dense, vectors bool) ([]float64, *mat.Dense, error) {
+	n, _ := a.Dims()
+	// Scaled to a trace of n: gonum may fail on eigenvalues near the ends of the range.
+	scale := mat.Trace(a) / float64(n)
+	if !(scale > 0) {
+		return make([]float64, n), mat.DenseCopyOf(identity(n)), nil
+	}
+	sym := mat.NewSymDense(n, nil)
+	for i := range n {
+		for j := i; j < n; j++ {
+			sym.SetSym(i, j, a.At(i, j)/scale)
+		}
+	}
+	var eigen mat.EigenSym
+	if !eigen.Factorize(sym, vectors) {
+		return nil, nil, errEigen
+	}
+	values := eigen.Values(nil)
+	floats.Scale(scale, values)
+	floats.Reverse(values)
+	if !vectors {
+		return values, nil, nil
+	}
+	var u mat.Dense
+	eigen.VectorsTo(&u)
+	for i := range n {
+		floats.Reverse(u.RawRowView(i))
+	}
+	return values, &u, nil
+}
+
+func identity(n int) mat.Matrix {
+	d := mat.NewDiagDense(n, nil)
+	for i := range n {
+		d.SetDiag(i, 1)
+	}
+	return d
+}
+
+// resolution is the part of the largest eigenvalue of a product below which eigenvalues
+// are found anew.
+const resolution = 1e-5
+
+// refine finds the vectors too and resolves small singular values: those whose squares
+// are below resolution of the largest are found from the product of what Y leaves
+// orthogonal to the others, and so on.
+func (s *Spectrum) refine() error {
+	squares, v, err := decompose(s.gram, true)
+	if err != nil {
+		return err
+	}
+	n := len(squares)
+	floor := squares[0] * 1e-32
+	for t := next(squares, 0); t < n && squares[t] >= 0; {
+		rest := v.Slice(0, n, t, n)
+		var w, product, turned mat.Dense
+		w.Mul(rest.T(), &s.y)
+		product.Mul(&w, w.T())
+		small, q, err := decompose(&product, true)
+		if err != nil {
+			return err
+		}
+		turned.Mul(rest, q)
+		v.Slice(0, n, t, n).(*mat.Dense).Copy(&turned)
+		copy(squares[t:], small)
+		if squares[t] <= floor {
+			break
+		}
+		t = next(squares, t)
+	}
+	s.Values, s.vectors = roots(squares), v
+	return nil
+}
+
+// next is the first place whose value is below resolution of the one at t.
+func next(squares []float64, t int) int {
+	top := squares[t]
+	for t < len(squares) && squares[t] >= resolution*top {
+		t++
+	}
+	return t
+}
+
+func roots(squares []float64) []float64 {
+	values := make([]float64, len(squares))
+	for i, v := range squares {
+		values[i] = math.Sqrt(max(0, v))
+	}
+	return values
+}
+
+// coarse tells whether the values at or above the noise are less than exact.
+func (s *Spectrum) coarse(noise float64) bool {
+	return s.gram != nil && s.vectors == nil && noise*float64(max(s.L, s.M)) < resolution*s.Values[0]*s.Values[0]
+}
+
+// triplets are the leading r singular vectors of Y, L×r and M×r row-major, each pair
+// with the sign that makes the entry of the right one that is largest in magnitude
+// positive.
+func (s *Spectrum) triplets(r int) (left, right *mat.Dense, err error) {
+	n := s.order()
+	if s.vectors == nil && !(8*r <= n && n >= 200 && s.lead(r)) {
+		if err := s.refine(); err != nil {
+			return nil, nil, err
+		}
+	}
+	near := mat.DenseCopyOf(s.vectors.Slice(0, n, 0, r))
+	far := mat.NewDense(max(s.L, s.M), r, nil)
+	far.Mul(s.y.T(), near)
+	left, right = near, far
+	if s.L > s.M {
+		left, right = far, near
+	}
+	for j := range r {
+		length := mat.Norm(far.ColView(j), 2)
+		top := 0.0
+		for i := range s.M {
+			if v := right.At(i, j); math.Abs(v) > math.Abs(top) {
+				top = v
+			}
+		}
+		sign := math.Copysign(1, top)
+		for i := range max(s.L, s.M) {
+			far.Set(i, j, sign*far.At(i, j)/length)
+		}
+		for i := range n {
+			near.Set(i, j, sign*near.At(i, j))
+		}
+	}
+	return left, right, nil
+}
