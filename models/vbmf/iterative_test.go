@@ -46,7 +46,7 @@ func TestIterationStaysAtTheSolution(t *testing.T) {
 // TestNoRunGetsBelowTheSolution: random small matrices, all combinations of what is known,
 // both algorithms, several starts; and the free energy never rises on the way.
 func TestNoRunGetsBelowTheSolution(t *testing.T) {
-	reached := 0
+	reached, runs := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		l, m := rapid.IntRange(2, 7).Draw(t, "L"), rapid.IntRange(2, 9).Draw(t, "M")
 		seed := rapid.Uint64().Draw(t, "seed")
@@ -70,9 +70,10 @@ func TestNoRunGetsBelowTheSolution(t *testing.T) {
 		if res.Value > -s.FreeEnergy-1e-3*size {
 			reached++
 		}
+		runs++
 	})
-	t.Logf("%d of 100 best runs reached the global minimum", reached)
-	assert.Greater(t, reached, 50, "the iteration finds nothing")
+	t.Logf("%d of %d best runs reached the global minimum", reached, runs)
+	assert.Greater(t, 2*reached, runs, "the iteration finds nothing")
 }
 
 // TestPaperComparison: the ten starts of paper N, figures 1 and 2, at full rank.

@@ -26,12 +26,10 @@ const exact = 1e-14
 // smaller of two smooth functions, which is no minimum.
 func (s *Spectrum) empiricalNoise(h int) (noise float64, ok bool) {
 	e := newEdge(s.L, s.M)
-	long := float64(max(s.L, s.M))
-	// Values in units of the mean square, so that s is about 1.
-	unit := s.Energy / float64(s.L) / float64(s.M)
+	short, long := float64(min(s.L, s.M)), float64(max(s.L, s.M))
+	unit := s.Energy / short / long // so that s is about 1
 	squares, rank := s.squares(h, unit)
-	total := s.Energy / unit
-	rest := s.rest(rank, unit)
+	rests := s.rests(unit)
 	best := math.Inf(1)
 	for j := 0; j <= rank; j++ {
 		lo, hi := 0.0, math.Inf(1)
@@ -44,19 +42,21 @@ func (s *Spectrum) empiricalNoise(h int) (noise float64, ok bool) {
 		if !(lo < hi) {
 			continue
 		}
+		// g is summed as L − s·rest − Σ(1 + α + α/τ), where nothing large cancels.
 		derivative := func(t float64) (g, slope float64) {
-			g, slope = float64(min(s.L, s.M))-t*total, -total
+			g, slope = short-t*rests[j]-float64(j)*(1+e.alpha), -rests[j]
 			for _, q := range squares[:j] {
 				y := t*q - 1 - e.alpha
 				root := difference(y, 2*math.Sqrt(e.alpha))
-				g += (y + root) / 2
-				slope += q * (1 + y/root) / 2
+				tau := (y + root) / 2
+				g -= e.alpha / tau
+				slope += q * e.alpha / (tau * root)
 			}
 			return g, slope
 		}
 		if math.IsInf(hi, 0) {
 			// g tends to −∞, or without a rest to L − j(1 + α).
-			if rest == 0 && float64(min(s.L, s.M)) >= float64(j)*(1+e.alpha) {
+			if rests[j] == 0 && short >= float64(j)*(1+e.alpha) {
 				return 0, false
 			}
 			for hi = max(1, 2*lo); ; hi *= 2 {
@@ -71,10 +71,9 @@ func (s *Spectrum) empiricalNoise(h int) (noise float64, ok bool) {
 		if !found {
 			continue
 		}
-		// 2F/M, constants aside.
-		value := -float64(min(s.L, s.M))*math.Log(t) + t*total
+		value := -short*math.Log(t) + t*rests[j] // 2F/M, constants aside
 		for _, q := range squares[:j] {
-			value += e.gain(t * q)
+			value += e.cost(t * q)
 		}
 		if value < best {
 			best, noise = value, unit/(long*t)
@@ -95,23 +94,27 @@ func (s *Spectrum) squares(h int, unit float64) (squares []float64, rank int) {
 	return squares, rank
 }
 
-// rest is the energy beyond the leading r values, 0 if it is rounding.
-func (s *Spectrum) rest(r int, unit float64) float64 {
+// rests[j] is the energy beyond the leading j values in the given unit; what is rounding
+// counts as 0.
+func (s *Spectrum) rests(unit float64) []float64 {
+	rests := make([]float64, len(s.Values)+1)
 	sum := 0.0
-	if len(s.Values) == s.order() {
-		for _, v := range slices.Backward(s.Values[r:]) {
+	if len(s.Values) < s.order() {
+		for _, v := range slices.Backward(s.Values) {
 			sum += v * v / unit
 		}
-	} else {
-		sum = s.Energy / unit
-		for _, v := range s.Values[:r] {
-			sum -= v * v / unit
+		if sum = s.Energy/unit - sum; sum < 1e-13*s.Energy/unit {
+			sum = 0
 		}
+		rests[len(s.Values)] = sum
 	}
-	if sum <= 1e-15*s.Energy/unit*math.Sqrt(float64(s.order())) && (r == s.order() || s.Values[min(r, len(s.Values)-1)] <= exact*s.Values[0]) {
-		return 0
+	for j, v := range slices.Backward(s.Values) {
+		if v > exact*s.Values[0] {
+			sum += v * v / unit
+		}
+		rests[j] = sum
 	}
-	return max(0, sum)
+	return rests
 }
 
 // largerRoot is the larger root of a concave function in (lo, hi), if there is one below

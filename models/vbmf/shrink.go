@@ -146,11 +146,11 @@ func (e edge) tau(x float64) float64 {
 // difference is √(a² − b²) for a ≥ b, 0 where rounding puts a below b.
 func difference(a, b float64) float64 { return math.Sqrt(max(0, a-b)) * math.Sqrt(a+b) }
 
-// gain is 2/M times what keeping a singular value takes off the free energy (not
-// positive above the edge).
-func (e edge) gain(x float64) float64 {
+// cost is 2/M times what a kept singular value adds to the free energy: x + Δ/M, of which
+// x − τ = 1 + α + α/τ is written without cancellation.
+func (e edge) cost(x float64) float64 {
 	t := e.tau(x)
-	return math.Log1p(t) + e.alpha*math.Log1p(t/e.alpha) - t
+	return math.Log1p(t) + e.alpha*math.Log1p(t/e.alpha) + 1 + e.alpha + e.alpha/t
 }
 
 // EmpiricalThreshold is the singular value up to which the empirical solution, which

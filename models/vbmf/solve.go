@@ -216,19 +216,19 @@ func (s *Spectrum) solve(o Options) (*Solution, error) {
 		}
 	}
 	e := newEdge(s.L, s.M)
-	long, short := float64(max(s.L, s.M)), float64(min(s.L, s.M))
-	sol.FreeEnergy = float64(s.L)*float64(s.M)*math.Log(2*math.Pi*sol.Noise) + s.Energy/sol.Noise
+	short, long := float64(min(s.L, s.M)), float64(max(s.L, s.M))
+	energy := short * long * math.Log(2*math.Pi*sol.Noise)
 	for _, gamma := range s.Values[:h] {
 		x := gamma * gamma / (long * sol.Noise)
 		if !(x > e.x) {
 			break
 		}
-		sol.FreeEnergy += long * e.gain(x)
+		energy += long * e.cost(x)
 		c := math.Sqrt(sol.Noise / short * e.tau(x)) // c̆ = c_a² = c_b²; only their product is determined
 		sol.Components = append(sol.Components, newComponent(gamma, s.L, s.M, sol.Noise, Prior{c, c}))
 		sol.Rank++
 	}
-	sol.FreeEnergy /= 2
+	sol.FreeEnergy = (energy + s.rests(sol.Noise)[sol.Rank]) / 2
 	return sol, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
@@ -127,7 +128,8 @@ var errEigen = errors.New("vbmf: the singular values were not found: divide the 
 // decompose is the eigen-decomposition of a, eigenvalues descending, vectors as columns.
 func decompose(a *mat.Dense, vectors bool) ([]float64, *mat.Dense, error) {
 	n, _ := a.Dims()
-	// Scaled to a trace of n: gonum may fail on eigenvalues near the ends of the range.
+	// Scaled to a trace of n, without entries that cannot matter: gonum fails on blocks of
+	// tiny norm.
 	scale := mat.Trace(a) / float64(n)
 	if !(scale > 0) {
 		return make([]float64, n), mat.DenseCopyOf(identity(n)), nil
@@ -135,7 +137,9 @@ func decompose(a *mat.Dense, vectors bool) ([]float64, *mat.Dense, error) {
 	sym := mat.NewSymDense(n, nil)
 	for i := range n {
 		for j := i; j < n; j++ {
-			sym.SetSym(i, j, a.At(i, j)/scale)
+			if v := a.At(i, j) / scale; math.Abs(v) > exact*exact*exact {
+				sym.SetSym(i, j, v)
+			}
 		}
 	}
 	var eigen mat.EigenSym
@@ -144,14 +148,14 @@ func decompose(a *mat.Dense, vectors bool) ([]float64, *mat.Dense, error) {
 	}
 	values := eigen.Values(nil)
 	floats.Scale(scale, values)
-	floats.Reverse(values)
+	slices.Reverse(values)
 	if !vectors {
 		return values, nil, nil
 	}
 	var u mat.Dense
 	eigen.VectorsTo(&u)
 	for i := range n {
-		floats.Reverse(u.RawRowView(i))
+		slices.Reverse(u.RawRowView(i))
 	}
 	return values, &u, nil
 }
