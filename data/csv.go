@@ -94,6 +94,7 @@ type csvColumn struct {
 	padded      bool // one of its cells has a leading zero
 	factor      factor
 	index       map[string]int32 // level → code
+	marked      []int            // cells that are missing by a text of the options, one number a text; nil: none
 	outOfRange  error            // its first number too large for a float64, an error if the column is numeric
 }
 
@@ -230,7 +231,7 @@ func (b *csvBuilder) add(record []string, records *csv.Reader) error {
 			continue
 		}
 		value, kind := math.NaN(), missing
-		if !b.isMissing(cell) {
+		if !b.marks(c, cell) {
 			value, kind = parse(cell)
 		}
 		if kind == text {
@@ -266,13 +267,21 @@ func (c *csvColumn) notice(cell string) {
 	c.padded = c.padded || len(cell) > 1 && cell[0] == '0'
 }
 
-// isMissing knows the texts of the options too.
-func (b *csvBuilder) isMissing(cell string) bool {
+// marks tells whether a cell is missing by a text of the options, and counts it.
+func (b *csvBuilder) marks(c *csvColumn, cell string) bool {
 	if len(b.na) == 0 {
 		return false
 	}
 	cell = strings.TrimSpace(cell)
-	return slices.ContainsFunc(b.na, func(text string) bool { return cell == strings.TrimSpace(text) })
+	i := slices.IndexFunc(b.na, func(text string) bool { return cell == strings.TrimSpace(text) })
+	if i < 0 {
+		return false
+	}
+	if c.marked == nil {
+		c.marked = make([]int, len(b.na))
+	}
+	c.marked[i]++
+	return true
 }
 
 // explain puts the place of the last row's cell in column j before an error.
@@ -291,7 +300,7 @@ func (b *csvBuilder) forget() {
 }
 
 func (b *csvBuilder) addLevel(c *csvColumn, cell string) error {
-	if b.isMissing(cell) || isMissing(strings.TrimSpace(cell)) {
+	if b.marks(c, cell) || isMissing(strings.TrimSpace(cell)) {
 		c.factor.codes = append(c.factor.codes, missingCode)
 		return nil
 	}
@@ -330,6 +339,7 @@ func validNames(first []string, records *csv.Reader) error {
 func (b *csvBuilder) table() *Table {
 	t := &Table{Names: b.names, unnamed: b.unnamed, rows: b.rows, flat: b.flat, columns: make([]column, len(b.columns))}
 	for j, c := range b.columns {
+		t.columns[j].marked = c.marked
 		if c.categorical {
 			f := c.factor // alone: its index is not needed any more
 			t.columns[j].factor = &f

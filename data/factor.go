@@ -66,7 +66,7 @@ func (t *Table) Factor(name string, levels []string, unseenMissing bool) (*Table
 	made := *t
 	made.Names = slices.Clone(t.Names)
 	made.columns = slices.Clone(t.columns)
-	made.columns[j] = column{factor: recoded}
+	made.columns[j] = column{factor: recoded, marked: t.columns[j].marked}
 	return &made, nil
 }
 
@@ -166,6 +166,21 @@ func compareLevels(a, b string) int {
 		return 1
 	}
 	return cmp.Compare(a, b)
+}
+
+// commas tells whether all that makes the column categorical are commas in the place of decimal points.
+func (f *factor) commas() bool {
+	found := false
+	for code, level := range f.levels {
+		if !f.isText(int32(code)) {
+			continue
+		}
+		if _, kind := parse(strings.Replace(level, ",", ".", 1)); kind != number {
+			return false
+		}
+		found = true
+	}
+	return found
 }
 
 // isText tells whether a cell of that code is what made its column categorical.

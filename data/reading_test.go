@@ -77,6 +77,20 @@ func TestTextsThatAreToBeMissingAre(t *testing.T) {
 	require.Equal(t, []int{0, 2}, table.Complete())
 	kept, _ := table.DropMissing()
 	require.Equal(t, 2, kept.Rows())
+
+	// What the texts did is told by column.
+	require.Equal(t, []int{0, 1, 0}, table.MarkedMissing("a"))
+	require.Equal(t, []int{1, 0, 0}, kept.MarkedMissing("c"))
+	require.Nil(t, table.MarkedMissing("b"), "dropped")
+	coded, err := table.Factor("a", nil, false)
+	require.NoError(t, err)
+	require.Equal(t, []int{0, 1, 0}, coded.MarkedMissing("a"))
+	require.Nil(t, read(t, "a\n1\n?\n", CSVOptions{}, nil).MarkedMissing("a"))
+
+	// Text that comes late has the input read again, but cells are counted once.
+	late := read(t, "a,b\n?,1\n2,?\nx,?\n", CSVOptions{NA: []string{"?"}}, nil)
+	require.Equal(t, []int{1}, late.MarkedMissing("a"))
+	require.Equal(t, []int{2}, late.MarkedMissing("b"))
 }
 
 func TestLevelsOfManyDigitsAreToldByTheirText(t *testing.T) {

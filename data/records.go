@@ -24,6 +24,9 @@ func newRecords(r io.Reader, comma rune) (*csv.Reader, error) {
 	if i := bytes.IndexByte(head, 0); i >= 0 {
 		return nil, fmt.Errorf("not a text in UTF-8: byte %d is zero; %s", i+1, saveAsUTF8)
 	}
+	if onlyReturns(head) {
+		return nil, errors.New("the lines end in carriage returns alone, as on old Macs; save the table with line feeds")
+	}
 	if comma == 0 {
 		comma = separator(head)
 	}
@@ -31,6 +34,22 @@ func newRecords(r io.Reader, comma rune) (*csv.Reader, error) {
 	records.Comma = comma
 	records.ReuseRecord = true
 	return records, nil
+}
+
+// onlyReturns tells whether the text has carriage returns between lines, outside quotes, and no line feed.
+func onlyReturns(head []byte) bool {
+	between, quoted := false, false
+	for i, c := range head {
+		switch {
+		case c == '\n':
+			return false
+		case c == '"':
+			quoted = !quoted
+		case c == '\r' && !quoted && i < len(head)-1:
+			between = true
+		}
+	}
+	return between
 }
 
 func separator(head []byte) rune {
@@ -68,7 +87,7 @@ func explain(err error, comma rune, record []string, width, firstLine int) error
 	case !errors.As(err, &bad):
 		return err
 	case bad.Err == csv.ErrFieldCount:
-		return fmt.Errorf("line %d has %d fields separated by %q, expected %d as in line %d",
+		return fmt.Errorf("line %d has %d fields separated by %q, expected %d as in line %d; a field that holds the separator needs quotes",
 			bad.StartLine, len(record), comma, width, firstLine)
 	case bad.Err == csv.ErrBareQuote:
 		return fmt.Errorf(`line %d, byte %d: a quote inside a field; put the field in quotes and double those within`, bad.Line, bad.Column)

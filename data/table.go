@@ -30,6 +30,7 @@ type Table struct {
 type column struct {
 	at     int
 	factor *factor // nil: numeric
+	marked []int   // cells that were read as missing, by the text of CSVOptions.NA; nil: none
 }
 
 // numericTable wraps a row-major matrix of at least one column, named V1, V2, …
@@ -219,8 +220,8 @@ func (t *Table) Column(name string) ([]float64, error) {
 		return nil, t.unknown(name)
 	}
 	if t.columns[j].factor != nil {
-		if t.underHeader(j) {
-			return nil, fmt.Errorf("%s; %w", t.describeText(j), ErrHeader)
+		if err := t.misread(j); err != nil {
+			return nil, fmt.Errorf("%s; %w", t.describeText(j), err)
 		}
 		return nil, fmt.Errorf("%s; a numeric column is needed here", t.describeText(j))
 	}
@@ -268,6 +269,15 @@ func (t *Table) Texts(name string) (levels []string, texts, numbers int) {
 		}
 	}
 	return levels, texts, numbers
+}
+
+// MarkedMissing tells how many cells of a column each text of [CSVOptions].NA made missing, among all rows that
+// were read. It is nil if there was none, or no such column, and not to be changed.
+func (t *Table) MarkedMissing(name string) []int {
+	if j := slices.Index(t.Names, name); j >= 0 {
+		return t.columns[j].marked
+	}
+	return nil
 }
 
 func (t *Table) factor(name string) *factor {
@@ -342,12 +352,16 @@ func (t *Table) numbers() []float64 {
 
 // refuseNumber is the error about number i of the table in row-major order.
 func (t *Table) refuseNumber(i int, v float64) error {
-	what := "is missing"
+	row, name := i/t.Cols()+1, t.Names[i%t.Cols()]
 	if math.IsInf(v, 0) {
-		what = "is infinite"
+		return fmt.Errorf("row %d of column %q is infinite; correct it, or leave the row out", row, name)
 	}
-	return fmt.Errorf("row %d of column %q %s; drop the row or the column", i/t.Cols()+1, t.Names[i%t.Cols()], what)
+	return fmt.Errorf("row %d of column %q %w", row, name, ErrMissing)
 }
+
+// ErrMissing is part of the error about a missing value where there is no place for one: see
+// [Table.DropMissing].
+var ErrMissing = errors.New("is missing; fill it in, or leave the row out")
 
 // ErrHeader is part of the error about a categorical column that would be numeric but for the first row of
 // a CSV file: see [CSVOptions].Header.
@@ -363,9 +377,24 @@ func (t *Table) underHeader(j int) bool {
 	return t.unnamed && len(f.codes) > 1 && f.isText(f.codes[0]) && !slices.ContainsFunc(f.codes[1:], f.isText)
 }
 
+// ErrDecimalComma is part of the error about a categorical column that would be numeric if its decimals had
+// points.
+var ErrDecimalComma = errors.New("decimals have a point here, as 1.5, and not a comma: replace the commas")
+
+// misread says what a reader who took categorical column j for numbers may have overlooked; nil if nothing.
+func (t *Table) misread(j int) error {
+	switch {
+	case t.underHeader(j):
+		return ErrHeader
+	case t.columns[j].factor.commas():
+		return ErrDecimalComma
+	}
+	return nil
+}
+
 func (t *Table) refuseText(j int) error {
-	if t.underHeader(j) {
-		return fmt.Errorf("%s; %w", t.describeText(j), ErrHeader)
+	if err := t.misread(j); err != nil {
+		return fmt.Errorf("%s; %w", t.describeText(j), err)
 	}
 	hint := "drop it"
 	if !slices.ContainsFunc(t.columns, func(c column) bool { return c.factor == nil }) {

@@ -255,9 +255,9 @@ func TestValuesDoesNotCopyAllNumericColumns(t *testing.T) {
 
 func TestValuesRefusesWithThePlace(t *testing.T) {
 	for text, want := range map[string]string{
-		"a,b\n1,\n-Inf,3\n":    `row 2 of column "a" is infinite; drop the row or the column`,
-		"a,b\nx,NA\ny,Inf\n":   `row 2 of column "b" is infinite; drop the row or the column`,
-		"b,a\nInf,x\nInf,NA\n": `row 1 of column "b" is infinite; drop the row or the column`,
+		"a,b\n1,\n-Inf,3\n":    `row 2 of column "a" is infinite; correct it, or leave the row out`,
+		"a,b\nx,NA\ny,Inf\n":   `row 2 of column "b" is infinite; correct it, or leave the row out`,
+		"b,a\nInf,x\nInf,NA\n": `row 1 of column "b" is infinite; correct it, or leave the row out`,
 	} {
 		x, _, _, err := csvTable(t, text).Values()
 		require.Nil(t, x)
@@ -275,8 +275,8 @@ func TestMatrixRefusesWithThePlace(t *testing.T) {
 		{"text", "a,b\n1,2\n2,n/a\n3,4\n", `column "b" is categorical: row 2 is "n/a"; drop it`},
 		{"text alone", "a\n1\nx\n", `column "a" is categorical: row 2 is "x"; and the table has no numeric column`},
 		{"text after a gap", "a,b\n1,NA\n1,5\n2,yes\n", `column "b" is categorical: row 3 is "yes"; drop it`},
-		{"missing", "a,b\n1,2\n3,\n", `row 2 of column "b" is missing; drop the row or the column`},
-		{"infinite", "a,b\n1,2\n-Inf,3\n", `row 2 of column "a" is infinite; drop the row or the column`},
+		{"missing", "a,b\n1,2\n3,\n", `row 2 of column "b" is missing; fill it in, or leave the row out`},
+		{"infinite", "a,b\n1,2\n-Inf,3\n", `row 2 of column "a" is infinite; correct it, or leave the row out`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			x, _, _, err := csvTable(t, c.text).Matrix()
@@ -329,6 +329,18 @@ func TestAFirstRowThatLooksLikeAHeaderIsSaidToBeOne(t *testing.T) {
 		require.Error(t, err, name)
 		require.NotErrorIs(t, err, ErrHeader, name)
 	}
+}
+
+func TestDecimalCommasAreSaidToBeThem(t *testing.T) {
+	const want = `column "a" is categorical: row 2 is "2,5"; decimals have a point here, as 1.5, and not a comma: replace the commas`
+	table := csvTable(t, "a;b\n1;1\n2,5;1,5 m\n;1,000,5\n")
+	_, err := table.Column("a")
+	require.EqualError(t, err, want)
+	require.ErrorIs(t, err, ErrDecimalComma)
+	_, _, _, err = table.Matrix()
+	require.EqualError(t, err, want)
+	_, err = table.Column("b")
+	require.NotErrorIs(t, err, ErrDecimalComma, "nor would these be numbers with points")
 }
 
 func TestColumnsByNameRefuseInOneLine(t *testing.T) {
