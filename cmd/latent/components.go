@@ -13,12 +13,26 @@ import (
 
 // components are the finding of a mixture, the heaviest first.
 type components struct {
+	family    string // as --family has it
 	columns   []column
 	model     mixture.Model
 	params    *mixture.Parameters
 	posterior *mixture.Posterior // of vb
+	errors    standardErrors
 	list      []component
 	order     []int // columns, the most characteristic first
+}
+
+// standardErrors are those of the parameters, in their places.
+type standardErrors struct {
+	Weights    []number `json:"weights"`
+	Components []number `json:"components"`
+}
+
+// estimates are parameters as a report has them.
+type estimates struct {
+	*mixture.Parameters
+	Errors standardErrors `json:"complete_data_standard_errors"`
 }
 
 // A component as the report tells it. Standard errors are those of the complete data: they
@@ -41,15 +55,20 @@ type columnSummary struct {
 }
 
 // findComponents orders the components by weight and summarises them.
-func findComponents(m mixture.Model, columns []column, p *mixture.Parameters, q *mixture.Posterior, s *mixture.Statistics) (finding, error) {
+func findComponents(m mixture.Model, family string, columns []column, p *mixture.Parameters, q *mixture.Posterior, s *mixture.Statistics) (finding, error) {
 	order := upTo(0, p.K-1)
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(p.Weights[j], p.Weights[i]) })
-	f := &components{columns: columns, model: m}
+	f := &components{family: family, columns: columns, model: m}
 	f.params = &mixture.Parameters{K: p.K, D: p.D, Weights: arranged(p.Weights, order), Components: arranged(p.Components, order), Whole: p.Whole}
 	if q != nil {
 		f.posterior = &mixture.Posterior{K: q.K, D: q.D, Weights: arranged(q.Weights, order), Components: arranged(q.Components, order), Whole: q.Whole}
 	}
 	sums := &mixture.Statistics{K: s.K, N: s.N, Nk: arranged(s.Nk, order), Sums: arranged(s.Sums, order), Anchor: arranged(s.Anchor, order)}
+	own, shares, err := m.StandardErrors(sums, f.params)
+	if err != nil {
+		return nil, err
+	}
+	f.errors = standardErrors{Weights: numbers(shares), Components: numbers(own)}
 	summaries, err := m.Summarize(sums, f.params)
 	if err != nil {
 		return nil, err
@@ -130,7 +149,7 @@ func (s columnSummary) cell(c column) string {
 				best = l
 			}
 		}
-		return fmt.Sprintf("%s %.2f", s.keys[best], v(best))
+		return fmt.Sprintf("%s %.2f", short(s.keys[best]), v(best))
 	case c.Family == familyBernoulli, c.Family == familyMultinomial:
 		return fmt.Sprintf("%.3f", v(0))
 	case len(s.keys) == 1:
@@ -167,7 +186,7 @@ func (s columnSummary) legend(c column) string {
 	case c.Family == familyCategorical:
 		return "most likely"
 	case c.Family == familyBernoulli && len(c.Levels) > 0:
-		return fmt.Sprintf("P(%s)", c.Levels[1])
+		return fmt.Sprintf("P(%s)", short(c.Levels[1]))
 	case c.Family == familyBernoulli:
 		return "P(1)"
 	case len(s.keys) == 1:
@@ -180,7 +199,7 @@ func (s columnSummary) legend(c column) string {
 
 func (f *components) fill(s *summary) (err error) {
 	s.Components = f.list
-	if s.Params, err = encode(f.params); err == nil && f.posterior != nil {
+	if s.Params, err = encode(estimates{f.params, f.errors}); err == nil && f.posterior != nil {
 		s.Posterior, err = encode(f.posterior)
 	}
 	return err
@@ -190,12 +209,12 @@ func (f *components) fill(s *summary) (err error) {
 // which does not prune, how many components it needs.
 func (f *components) facts() [][2]string {
 	var list [][2]string
-	kinds := inventory(f.columns)
-	if len(kinds) > 1 || slices.ContainsFunc(f.columns, func(c column) bool { return len(c.Levels) > 0 }) {
-		for _, kind := range kinds {
-			list = append(list, [2]string{"", kind[0] + ": " + kind[1]})
+	for i, kind := range kindsTold(f.family, f.columns) {
+		head := ""
+		if i == 0 {
+			head = "columns"
 		}
-		list[0][0] = "columns"
+		list = append(list, [2]string{head, kind[0] + ": " + kind[1]})
 	}
 	used := 0
 	for _, c := range f.list {
@@ -251,7 +270,7 @@ func (f *components) fitting(p *page, rows []component) (shown []int, g *grid) {
 func (f *components) grid(rows []component, columns []int) *grid {
 	heads := []string{"component", "weight", "rows"}
 	for _, j := range columns {
-		heads = append(heads, f.columns[j].Name+"\n"+rows[0].Columns[j].legend(f.columns[j]))
+		heads = append(heads, short(f.columns[j].Name)+"\n"+rows[0].Columns[j].legend(f.columns[j]))
 	}
 	g := newGrid(heads...)
 	for k, c := range rows {

@@ -1,54 +1,150 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/latent-go/latent/data"
 )
 
-// doubt notes where the values of a column may have misled --family auto.
+// A doubt is what may have misled --family auto. Columns with the same doubt share a note.
+type doubt struct {
+	claim  string // about the columns, whose names and details follow
+	advice func(list []doubtful) string
+}
+
+// A doubtful column has a doubt.
+type doubtful struct {
+	name, detail string
+	texts        []string // that may be missing values
+}
+
+var (
+	likeRowNumbers = doubt{"numbered as rows are", dropThem}
+	likeNames      = doubt{"another text in every row, as names have", dropThem}
+	manyLevels     = doubt{"taken for categorical, with few rows a level", dropThem}
+	someTexts      = doubt{"taken for categorical because some cells are no numbers", markThem}
+	likeGaps       = doubt{"with levels that often stand for missing values", markThem}
+	commas         = doubt{"taken for categorical because of commas in decimals", func([]doubtful) string { return "replace the commas by points" }}
+	fewValues      = doubt{"taken for numbers, but with few different values, as codes and grades have", as(familyCategorical)}
+	tooVaried      = doubt{"taken for Poisson counts, but with a larger variance than those have", as(familyGaussian)}
+	tooEven        = doubt{"taken for Poisson counts, but with a smaller variance than any mixture of those has", as(familyGaussian)}
+)
+
+// doubts are in the order in which they are told.
+var doubts = []*doubt{&likeRowNumbers, &likeNames, &manyLevels, &commas, &someTexts, &likeGaps, &fewValues, &tooVaried, &tooEven}
+
+// most is how many columns of one doubt a note has room for.
+const most = 3
+
+func dropThem(list []doubtful) string {
+	them := "it"
+	if len(list) > 1 {
+		them = "them"
+	}
+	return "--drop " + abridgedTexts(list, ",", func(c doubtful) string { return item(c.name) }) + " leaves " + them + " out"
+}
+
+func markThem(list []doubtful) string {
+	var texts []string
+	for _, c := range list {
+		for _, text := range c.texts {
+			if !slices.Contains(texts, text) {
+				texts = append(texts, text)
+			}
+		}
+	}
+	return abridgedTexts(texts, " ", func(text string) string { return "--na=" + word(strings.TrimSpace(text)) }) + " reads such cells as missing"
+}
+
+func as(family string) func([]doubtful) string {
+	return func(list []doubtful) string {
+		return "--columns " + abridgedTexts(list, ",", func(c doubtful) string { return item(c.name) + "=" + family }) + " may suit better"
+	}
+}
+
+// doubt notes where the values of columns may have misled --family auto. Those whose families
+// were given are no business of auto.
 func (in *input) doubt(s *session, columns []column, given *columnFamilies) {
+	found := map[*doubt][]doubtful{}
 	for _, c := range columns {
 		if given.family[c.Name] != "" {
 			continue
 		}
-		if note := in.doubtful(c); note != "" {
-			s.note("column %q of %s %s", c.Name, in.name, note)
+		if why, detail, texts := in.doubtful(c); why != nil {
+			found[why] = append(found[why], doubtful{c.Name, detail, texts})
 		}
+	}
+	for _, why := range doubts {
+		list := found[why]
+		if len(list) == 0 {
+			continue
+		}
+		names := abridgedTexts(list, ", ", func(c doubtful) string { return strings.TrimSpace(fmt.Sprintf("%.60q %s", c.name, c.detail)) })
+		if len(list) > most {
+			names += fmt.Sprintf(" (%d columns)", len(list))
+		}
+		s.note("%s: %s: %s: %s", in.name, why.claim, names, why.advice(list))
 	}
 }
 
-// fewestInOrder is how many rows it takes to see more than chance in different values.
-const fewestInOrder = 3
+// fewestInOrder is how many rows it takes to see more than chance in different values, and
+// fewest how many a level or value should have.
+const fewestInOrder, fewest = 3, 5
 
 // doubtful says what is strange about a column that was described by its values.
-func (in *input) doubtful(c column) string {
-	drop := "--drop " + word(c.Name)
+func (in *input) doubtful(c column) (why *doubt, detail string, texts []string) {
 	if c.Family == familyCategorical {
-		texts, cells, numbers := in.Texts(c.Name)
-		switch {
-		case cells > 0 && numbers > cells:
-			return fmt.Sprintf("is taken for categorical because %s no number (%s), while %d are: %s reads such cells as missing",
-				are(cells, "cell"), abridgedTexts(texts, ", ", strconv.Quote), numbers, abridgedTexts(texts, " ", func(text string) string { return "--na " + word(strings.TrimSpace(text)) }))
-		case len(c.Levels) >= fewestInOrder && len(c.Levels) == cells+numbers:
-			return "has another text in every row, as names have: " + drop + " leaves it out"
-		}
-		return ""
+		return in.doubtfulLevels(c)
 	}
 	x, err := in.Column(c.Name)
-	if err != nil {
-		return ""
+	if err != nil || c.Family == familyBernoulli {
+		return nil, "", nil
 	}
 	if runs(x) {
-		return fmt.Sprintf("has the numbers from 1 to %d, each once, as row numbers are: %s leaves it out", len(x), drop)
+		return &likeRowNumbers, fmt.Sprintf("(1 to %d)", len(x)), nil
 	}
-	mean, variance := moments(x)
-	if c.Family == familyPoisson && variance > 20*mean {
-		return fmt.Sprintf("is taken for a Poisson count, but its variance is %.3g and its mean %.3g: --columns %s=gaussian may suit it better", variance, mean, word(c.Name))
+	v := survey(x)
+	spread := fmt.Sprintf("(variance %.3g, mean %.3g)", v.variance, v.mean)
+	switch counts := c.Family == familyPoisson; {
+	case counts && v.variance > 20*v.mean:
+		return &tooVaried, spread, nil
+	case v.fewDifferent() && (!counts || v.likeCodes()):
+		return &fewValues, fmt.Sprintf("(%d values, %g to %g)", len(v.different), v.different[0], v.different[len(v.different)-1]), nil
+	case counts && v.tooEven():
+		return &tooEven, spread, nil
 	}
-	return ""
+	return nil, "", nil
+}
+
+// doubtfulLevels is doubtful for columns of texts.
+func (in *input) doubtfulLevels(c column) (why *doubt, detail string, texts []string) {
+	texts, cells, numbers := in.Texts(c.Name)
+	_, err := in.Column(c.Name)
+	gaps := slices.DeleteFunc(slices.Clone(c.Levels), func(level string) bool { return !standsForGaps(level) })
+	switch rows := cells + numbers; {
+	case errors.Is(err, data.ErrDecimalComma):
+		return &commas, "", nil
+	case cells > 0 && numbers > cells:
+		return &someTexts, fmt.Sprintf("(%s in %s, among %s)", abridgedTexts(texts, ", ", strconv.Quote), counted(cells, "cell"), counted(numbers, "number")), texts
+	case len(gaps) > 0:
+		return &likeGaps, "(" + abridgedTexts(gaps, ", ", strconv.Quote) + ")", gaps
+	case len(c.Levels) >= fewestInOrder && len(c.Levels) == rows:
+		return &likeNames, "", nil
+	case len(c.Levels) > 2*fewest && rows < fewest*len(c.Levels):
+		return &manyLevels, fmt.Sprintf("(%s in %d rows)", counted(len(c.Levels), "level"), rows), nil
+	}
+	return nil, "", nil
+}
+
+// standsForGaps tells the texts that tables have where nothing is known.
+func standsForGaps(level string) bool {
+	return slices.Contains([]string{"", "?", "-", "--", ".", "n/a", "#n/a", "<na>", "null", "none", "unknown", "missing"}, strings.ToLower(strings.TrimSpace(level)))
 }
 
 // runs tells whether numbers are 1, 2, … up to how many they are, in any order.
@@ -63,21 +159,52 @@ func runs(x []float64) bool {
 	return len(x) >= fewestInOrder
 }
 
-// moments are the mean and the variance of the numbers that are not missing.
-func moments(x []float64) (mean, variance float64) {
-	n := 0.
-	for _, v := range x {
-		if !math.IsNaN(v) {
-			n++
-			step := v - mean
-			mean += step / n
-			variance += step * (v - mean)
-		}
-	}
-	return mean, variance / n
+// values are the numbers of a column that are not missing.
+type values struct {
+	n, mean, variance float64
+	different         []float64 // sorted; no more of them than mostCodes + 1
 }
 
-var plainWord = regexp.MustCompile(`^[\pL\pN_.][\pL\pN_.-]*$`)
+// mostCodes is how many values codes and grades have at most.
+const mostCodes = 7
+
+func survey(x []float64) values {
+	var v values
+	for _, one := range x {
+		if math.IsNaN(one) {
+			continue
+		}
+		v.n++
+		step := one - v.mean
+		v.mean += step / v.n
+		v.variance += step * (one - v.mean)
+		if at, ok := slices.BinarySearch(v.different, one); !ok && len(v.different) <= mostCodes {
+			v.different = slices.Insert(v.different, at, one)
+		}
+	}
+	v.variance /= v.n
+	return v
+}
+
+// fewDifferent wants several rows a value. A single value is constant, and no code.
+func (v *values) fewDifferent() bool {
+	d := len(v.different)
+	return d >= 2 && d <= mostCodes && v.n >= float64(fewestInOrder*d)
+}
+
+// likeCodes tells few different integers from small counts, which have 0 among them and
+// leave out none but large ones, and vary as much as their mean.
+func (v *values) likeCodes() bool {
+	d := len(v.different)
+	low, high := v.different[0], v.different[d-1]
+	return low > 0 || high-low+1 >= 1.5*float64(d) || v.tooEven()
+}
+
+// tooEven tells that a variance is below the mean by three standard errors of Fisher's index
+// of dispersion. Mixing Poisson distributions only adds variance.
+func (v *values) tooEven() bool { return v.variance < v.mean*(1-3*math.Sqrt(2/v.n)) }
+
+var plainWord = regexp.MustCompile(`^[\pL\pN_.][\pL\pN_.,:=/@%+-]*$`)
 
 // word is a text as a shell takes it for one argument.
 func word(text string) string {
@@ -87,14 +214,16 @@ func word(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
-// abridgedTexts joins at most three texts.
-func abridgedTexts(texts []string, separator string, write func(string) string) string {
-	const most = 3
+// item is the name of a column as a flag with a list of names takes it.
+func item(name string) string { return word(strings.ReplaceAll(name, ",", `\,`)) }
+
+// abridgedTexts joins the texts of the first things.
+func abridgedTexts[T any](things []T, separator string, write func(T) string) string {
 	var list []string
-	for _, text := range texts[:min(len(texts), most)] {
-		list = append(list, write(text))
+	for _, one := range things[:min(len(things), most)] {
+		list = append(list, write(one))
 	}
-	if len(texts) > most {
+	if len(things) > most {
 		list = append(list, "…")
 	}
 	return strings.Join(list, separator)

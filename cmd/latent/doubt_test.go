@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -9,10 +10,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+func notes(stderr, path string) []string {
+	return strings.Split(strings.TrimSpace(strings.ReplaceAll(stderr, path, "PATH")), "\n")
+}
+
 func TestColumnsThatMayMisleadAutoAreNoted(t *testing.T) {
 	text := "id,name,age,income,visits\n"
 	for i := range 20 {
-		age := fmt.Sprint(30 + i%5*7)
+		age := fmt.Sprint(30 + i%10*7)
 		switch i {
 		case 4, 9:
 			age = "?"
@@ -25,18 +30,80 @@ func TestColumnsThatMayMisleadAutoAreNoted(t *testing.T) {
 	args := []string{"fit", "--data", path, "--family", "auto", "--k", "1"}
 	_, stderr := done(t, args...)
 	assert.Equal(t, []string{
-		`latent: column "id" of ` + path + ` has the numbers from 1 to 20, each once, as row numbers are: --drop id leaves it out`,
-		`latent: column "name" of ` + path + ` has another text in every row, as names have: --drop name leaves it out`,
-		`latent: column "age" of ` + path + ` is taken for categorical because 3 cells are no number ("?", "not known"), while 17 are: --na '?' --na 'not known' reads such cells as missing`,
-		`latent: column "income" of ` + path + ` is taken for a Poisson count, but its variance is 3.02e+06 and its mean 2.66e+03: --columns income=gaussian may suit it better`,
-	}, strings.Split(strings.TrimSpace(stderr), "\n"))
+		`latent: PATH: numbered as rows are: "id" (1 to 20): --drop id leaves it out`,
+		`latent: PATH: another text in every row, as names have: "name": --drop name leaves it out`,
+		`latent: PATH: taken for categorical because some cells are no numbers: "age" ("?", "not known" in 3 cells, among 17 numbers): --na='?' --na='not known' reads such cells as missing`,
+		`latent: PATH: taken for Poisson counts, but with a larger variance than those have: "income" (variance 3.02e+06, mean 2.66e+03): --columns income=gaussian may suit better`,
+	}, notes(stderr, path))
 
-	_, stderr = done(t, append(args, "--na", "?", "--na", "not known", "--drop", "id,name", "--columns", "income=gaussian")...)
-	assert.Equal(t, "latent: 3 missing values in 3 of the 20 rows of "+path+" integrated out (--missing drop leaves the rows out)\n", stderr)
+	_, stderr = done(t, append(args, "--na=?", "--na=not known", "--na=-1", "--drop", "id,name", "--columns", "income=gaussian")...)
+	assert.Equal(t, []string{
+		`latent: --na '?' makes 2 cells of PATH missing, in "age"`,
+		`latent: --na 'not known' makes 1 cell of PATH missing, in "age"`,
+		`latent: --na '-1' makes no cell of PATH missing: none of those used is "-1"`,
+		`latent: 3 missing values in 3 of the 20 rows of PATH integrated out (--missing drop leaves the rows out)`,
+	}, notes(stderr, path))
 
 	// Columns whose family is given are no business of auto.
 	_, stderr = done(t, append(args, "--columns", "id=gaussian,name=categorical,age=categorical,income=poisson")...)
 	assert.Empty(t, stderr)
+	fails(t, 2, "zoo is an embedded data set", "", "fit", "--data", "zoo", "--family", "auto", "--na", "x")
+}
+
+// The advice of a note makes a fit in which the columns are no longer noted.
+func TestNotesOnColumnsCanBeFollowed(t *testing.T) {
+	cells := func(rows int, cell func(i int) any) string {
+		text := "x;y\n"
+		for i := range rows {
+			text += fmt.Sprintf("%v;%.3f\n", cell(i), math.Sin(float64(i)))
+		}
+		return text
+	}
+	for _, c := range []struct{ text, note, follow string }{
+		{cells(30, func(i int) any { return 1 + i%5 }), `few different values, as codes and grades have: "x" (5 values, 1 to 5): --columns x=categorical may suit better`, "--columns x=categorical"},
+		{cells(30, func(i int) any { return i % 3 * 2 }), `"x" (3 values, 0 to 4): --columns x=categorical`, "--columns x=categorical"},
+		{cells(60, func(i int) any { return i % 3 }), "", ""}, // 0, 1, 2: may be counts
+		{cells(30, func(i int) any { return i%3 - 1 }), `"x" (3 values, -1 to 1): --columns x=categorical`, "--columns x=categorical"},
+		{cells(30, func(i int) any { return 170 + i*7%20 }), `smaller variance than any mixture of those has: "x" (variance 33.8, mean 179): --columns x=gaussian`, "--columns x=gaussian"},
+		{cells(60, func(i int) any { return fmt.Sprintf("L%d", i*7%20) }), `few rows a level: "x" (20 levels in 60 rows): --drop x leaves it out`, "--drop x"},
+		{cells(30, func(i int) any { return []string{"a", "b", "-", "N/A"}[i%4] }), `levels that often stand for missing values: "x" ("-", "N/A"): --na='-' --na=N/A reads`, "--na=- --na=N/A"},
+		{cells(30, func(i int) any { return fmt.Sprintf("1,%d", i%9) }), `commas in decimals: "x": replace the commas by points`, "--drop x"},
+		{cells(30, func(i int) any { return i % 2 }), "", ""},
+		{cells(30, func(i int) any { return "no yes"[i%2*3:][:2] }), "", ""},
+	} {
+		path := file(t, "d.csv", c.text)
+		args := []string{"fit", "--data", path, "--family", "auto", "--k", "1"}
+		_, stderr := done(t, args...)
+		if c.note == "" {
+			assert.Empty(t, stderr, c.text)
+			continue
+		}
+		assert.Contains(t, stderr, c.note)
+		_, stderr = done(t, append(args, strings.Fields(c.follow)...)...)
+		assert.NotContains(t, stderr, `"x" (`, c.follow)
+	}
+}
+
+func TestManyDoubtfulColumnsShareANote(t *testing.T) {
+	text := "a,b,\"c,d\",e\n" + strings.Repeat("1,1,1,1\n2,2,2,2\n", 20)
+	path := file(t, "d.csv", text)
+	_, stderr := done(t, "fit", "--data", path, "--family", "auto", "--k", "1")
+	assert.Equal(t, []string{`latent: PATH: taken for numbers, but with few different values, as codes and grades have: "a" (2 values, 1 to 2), "b" (2 values, 1 to 2), "c,d" (2 values, 1 to 2), … (4 columns): --columns a=categorical,b=categorical,'c\,d'=categorical,… may suit better`}, notes(stderr, path))
+	r := fitJSON(t, "--data", path, "--columns", `c\,d=categorical`, "--k", "1")
+	assert.Equal(t, familyCategorical, r.Columns[2].Family)
+}
+
+func TestAutoTellsTheFamilyOfEachColumn(t *testing.T) {
+	for _, c := range []struct{ data, want string }{
+		{"zoo", "categorical of 2 levels: hair, feathers, eggs, milk, airborne, aquatic, predator, toothed, backbone, breathes, venomous, fins, tail, domestic, catsize poisson: legs"},
+		{"faithful", "gaussian: eruptions poisson: waiting"},
+		{file(t, "d.csv", "a,b\n1.5,2.5\n2.5,3.5\n7.5,1.5\n2.5,4.5\n"), "gaussian: a, b"},
+	} {
+		for _, command := range []string{"fit", "select"} {
+			stdout, _ := done(t, command, "--data", c.data, "--family", "auto", "--kmax", "2")
+			assert.Contains(t, strings.Join(strings.Fields(stdout), " "), c.want)
+		}
+	}
 }
 
 // codes are texts that numbers would not tell apart, in two kinds of rows.

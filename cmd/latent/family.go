@@ -98,6 +98,9 @@ func described(s *session, in *input, family string, given *columnFamilies) ([]c
 		}
 		columns[j] = c
 	}
+	if err := refuseSingle(columns); err != nil {
+		return nil, err
+	}
 	if family == familyAuto {
 		in.doubt(s, columns, given)
 	}
@@ -113,15 +116,20 @@ var familyOf = map[data.Kind]string{data.Continuous: familyGaussian, data.Count:
 func levels(in *input, c column, given *columnFamilies) ([]string, error) {
 	text := in.Levels(c.Name) != nil
 	if text {
-		if _, err := in.Column(c.Name); errors.Is(err, data.ErrHeader) {
+		if _, err := in.Column(c.Name); errors.Is(err, data.ErrHeader) || errors.Is(err, data.ErrDecimalComma) && c.Family != familyCategorical {
 			return nil, err
 		}
 	}
 	switch {
 	case c.Family == familyCategorical:
-		return coded(in, c.Name, func(n int) bool { return n >= 2 }, "a categorical column needs two levels at least: drop it")
+		return coded(in, c.Name)
 	case c.Family == familyBernoulli && text:
-		return coded(in, c.Name, func(n int) bool { return n == 2 }, "bernoulli takes columns of 0 and 1, or texts with two levels: drop it, or describe it as categorical (--model mixture --columns "+word(c.Name)+"=categorical)")
+		list, err := coded(in, c.Name)
+		if err == nil && len(list) > 2 {
+			err = fmt.Errorf("column %.60q has %d levels (%s): bernoulli takes columns of 0 and 1, or texts with two levels: %s, or --model mixture --columns %s=categorical",
+				c.Name, len(list), quoted(list), dropping([]string{c.Name}), item(c.Name))
+		}
+		return list, err
 	case text:
 		if _, err := in.Column(c.Name); err != nil {
 			return nil, fmt.Errorf("%w (%s)", err, numbersNeeded(c, given))
@@ -130,19 +138,39 @@ func levels(in *input, c column, given *columnFamilies) ([]string, error) {
 	return nil, nil
 }
 
+// refuseSingle refuses columns of texts that are all the same, all at once.
+func refuseSingle(columns []column) error {
+	var single []string
+	level := ""
+	for _, c := range columns {
+		if len(c.Levels) == 1 {
+			single, level = append(single, c.Name), c.Levels[0]
+		}
+	}
+	switch len(single) {
+	case 0:
+		return nil
+	case len(columns):
+		return errors.New("every column has a single level: there is nothing to fit")
+	case 1:
+		return fmt.Errorf("column %.60q has 1 level (%.60q), and two are the least: %s", single[0], level, dropping(single))
+	}
+	return fmt.Errorf("columns %s have 1 level each, and two are the least: %s", quoted(single), dropping(single))
+}
+
 // numbersNeeded says what to do with a text where a family describes numbers.
 func numbersNeeded(c column, given *columnFamilies) string {
 	switch {
 	case given.family[c.Name] != "":
-		return fmt.Sprintf("--columns %s=%s describes numbers: say categorical, or --na TEXT if the text stands for a missing value", word(c.Name), c.Family)
+		return fmt.Sprintf("--columns %s=%s describes numbers: say categorical, or --na TEXT if the text stands for a missing value", item(c.Name), c.Family)
 	case given.text != "":
-		return fmt.Sprintf("--drop it, or --columns %s,%s=categorical", given.text, word(c.Name))
+		return fmt.Sprintf("%s, or --columns %s", dropping([]string{c.Name}), word(given.text+","+strings.ReplaceAll(c.Name, ",", `\,`)+"=categorical"))
 	}
-	return "--drop it, or --family auto"
+	return dropping([]string{c.Name}) + ", or --family auto"
 }
 
 // coded are the levels that occur in a column, numbers or texts.
-func coded(in *input, name string, enough func(n int) bool, advice string) ([]string, error) {
+func coded(in *input, name string) ([]string, error) {
 	t, err := in.Factor(name, nil, false)
 	if err != nil {
 		return nil, err
@@ -159,9 +187,6 @@ func coded(in *input, name string, enough func(n int) bool, advice string) ([]st
 		if used[i] {
 			list = append(list, level)
 		}
-	}
-	if !enough(len(list)) {
-		return nil, fmt.Errorf("column %q has %s (%s): %s", name, counted(len(list), "level"), quoted(list), advice)
 	}
 	return list, nil
 }
@@ -237,17 +262,16 @@ func inventory(columns []column) [][2]string {
 	names := map[string][]string{}
 	for _, c := range columns {
 		kind := c.Family
-		if kind == familyBernoulli && len(c.Levels) > 0 {
-			kind += fmt.Sprintf(", %q is 1 and %q is 0", c.Levels[1], c.Levels[0])
+		switch {
+		case kind == familyBernoulli && len(c.Levels) > 0:
+			kind += fmt.Sprintf(", %.20q is 1 and %.20q is 0", c.Levels[1], c.Levels[0])
+		case kind == familyCategorical:
+			kind += fmt.Sprintf(" of %d levels", len(c.Levels))
 		}
 		if names[kind] == nil {
 			kinds = append(kinds, kind)
 		}
-		name := c.Name
-		if kind == familyCategorical {
-			name += " (" + counted(len(c.Levels), "level") + ")"
-		}
-		names[kind] = append(names[kind], name)
+		names[kind] = append(names[kind], printable(c.Name))
 	}
 	var list [][2]string
 	for _, kind := range kinds {
@@ -256,8 +280,18 @@ func inventory(columns []column) [][2]string {
 	return list
 }
 
+// kindsTold is the inventory of columns where the name of the model's family does not tell it,
+// or was not given.
+func kindsTold(family string, columns []column) [][2]string {
+	kinds := inventory(columns)
+	if family == familyAuto || len(kinds) > 1 || slices.ContainsFunc(columns, func(c column) bool { return len(c.Levels) > 0 }) {
+		return kinds
+	}
+	return nil
+}
+
 func abridged(names []string) string {
-	const most = 12
+	const most = 40
 	if len(names) > most {
 		return fmt.Sprintf("%s, … (%d in all)", strings.Join(names[:most], ", "), len(names))
 	}

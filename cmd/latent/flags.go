@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
 )
@@ -51,7 +53,11 @@ func (f *modelFlags) oneOf(what, value string, choices, all []string) error {
 	case slices.Contains(choices, value):
 		return nil
 	case slices.Contains(all, value):
-		return misused("--%s %s does not go with --model %s: choose one of %s", what, value, f.Model, strings.Join(choices, ", "))
+		choose := "choose one of "
+		if len(choices) == 1 {
+			choose = "its only one is "
+		}
+		return misused("--%s %s does not go with --model %s: %s%s", what, value, f.Model, choose, strings.Join(choices, ", "))
 	}
 	plural := map[string]string{"family": "families", "method": "methods"}[what]
 	return misused("unknown %s %q: the %s are %s", what, value, plural, strings.Join(choices, ", "))
@@ -198,8 +204,10 @@ type hyperparameters struct {
 func (h *hyperparameters) UnmarshalText(text []byte) error {
 	*h = hyperparameters{values: map[string]float64{}, text: string(text)}
 	for item := range strings.SplitSeq(h.text, ",") {
-		key, value, _ := strings.Cut(item, "=")
-		key = strings.TrimSpace(key)
+		key, value, ok := strings.Cut(item, "=")
+		if key = strings.TrimSpace(key); !ok || key == "" {
+			return fmt.Errorf("%q: write KEY=VALUE,…", item)
+		}
 		v, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
 		if err != nil || !(v > 0) || math.IsInf(v, 0) {
 			return fmt.Errorf("%s=%s: the value must be a positive number", key, value)
@@ -249,10 +257,15 @@ type columnFamilies struct {
 	text   string
 }
 
-// UnmarshalText reads COL=FAMILY,…; the last = of an item is the one that counts.
+// UnmarshalText reads COL=FAMILY,…; the last = of an item is the one that counts, and a
+// comma of a name has a backslash before it.
 func (c *columnFamilies) UnmarshalText(text []byte) error {
 	*c = columnFamilies{family: map[string]string{}, text: string(text)}
-	for item := range strings.SplitSeq(c.text, ",") {
+	items := kong.SplitEscaped(c.text, ',')
+	if len(items) == 0 {
+		items = []string{""}
+	}
+	for _, item := range items {
 		at := strings.LastIndex(item, "=")
 		if at < 0 {
 			return fmt.Errorf("%q: write COL=FAMILY,…", item)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
@@ -44,6 +47,7 @@ type input struct {
 	unnamed     bool   // as they were read, the columns were called V1, V2, …
 	gaps        string // what becomes of missing values
 	advice      string // where they are refused, of what else a fit could do
+	asked       bool   // its columns are those that a model asks for
 	kept        []int  // the rows left, from 0, where missing values left rows out
 	weights     string // column of the row weights, which is not in the table any more
 	frequencies []float64
@@ -73,6 +77,9 @@ func (f *inputFlags) open(s *session, source string, reading func(name string) d
 
 func (f *inputFlags) read(source string, stdin io.Reader, reading func(name string) data.Reading) (*input, error) {
 	if set, ok := data.Lookup(source); ok {
+		if len(f.NA) > 0 {
+			return nil, misused("--na goes with files: %s is an embedded data set, whose missing values are known", source)
+		}
 		t, err := data.Load(source)
 		return &input{Table: t, name: set.Name, label: set.Label}, err
 	}
@@ -93,6 +100,9 @@ func (f *inputFlags) read(source string, stdin io.Reader, reading func(name stri
 		return nil, err
 	}
 	defer file.Close() //nolint:errcheck // nothing was written
+	if info, err := file.Stat(); err == nil && info.IsDir() {
+		return nil, fmt.Errorf("--data %s is a directory: name a file", source)
+	}
 	in.Table, err = data.Read(file, options)
 	return in, in.wrap(err)
 }
@@ -100,13 +110,16 @@ func (f *inputFlags) read(source string, stdin io.Reader, reading func(name stri
 // wrap puts the name of the input before an error, unless the error names it.
 func (in *input) wrap(err error) error {
 	var path *fs.PathError
+	var usage usageError
 	switch {
-	case err == nil || errors.As(err, &path):
+	case err == nil || errors.As(err, &path) || errors.As(err, &usage):
 		return err
 	case errors.Is(err, data.ErrHeader):
 		err = fmt.Errorf("%w (--header yes)", err)
 	case errors.Is(err, data.ErrNoHeader):
 		err = fmt.Errorf("%w (--header no)", err)
+	case errors.Is(err, data.ErrMissing):
+		err = fmt.Errorf("%w (--missing drop)", err)
 	}
 	return fmt.Errorf("%s: %w", in.name, err)
 }
@@ -152,16 +165,106 @@ func (f *inputFlags) gaps(needsAll bool) (string, error) {
 }
 
 // complete leaves out rows with missing values, if --missing says so.
-func (in *input) complete(s *session, gaps string) {
+func (in *input) complete(s *session, gaps string) error {
 	in.gaps = gaps
 	if gaps != missingDrop {
-		return
+		return nil
 	}
 	rows := in.Rows()
 	in.kept = in.Complete()
+	if len(in.kept) == 0 {
+		advice := ""
+		if !in.asked {
+			advice = fmt.Sprintf("; --drop %s, which lacks most", item(in.emptiest()))
+		}
+		return in.wrap(fmt.Errorf("no rows left by --missing drop: every row has a missing value%s", advice))
+	}
 	var dropped int
 	if in.Table, dropped = in.DropMissing(); dropped > 0 {
 		s.note("left out %d of the %d rows of %s, which have missing values", dropped, rows, in.name)
+	}
+	return nil
+}
+
+// emptiest is the column with the most missing values.
+func (in *input) emptiest() string {
+	return slices.MaxFunc(in.Names, func(a, b string) int { return cmp.Compare(in.missing(a), in.missing(b)) })
+}
+
+// refuseEmpty refuses columns without any value, all at once.
+func (in *input) refuseEmpty() error {
+	var empty []string
+	for _, name := range in.Names {
+		if in.missing(name) == in.Rows() {
+			empty = append(empty, name)
+		}
+	}
+	switch len(empty) {
+	case 0:
+		return nil
+	case len(in.Names):
+		return in.wrap(errors.New("no column has a value: there is nothing to fit"))
+	}
+	return in.wrap(fmt.Errorf("%s no value at all: %s", has(empty), dropping(empty)))
+}
+
+// has names columns that have something: `column "a" has`, `columns "a", "b" have`.
+func has(names []string) string {
+	if len(names) == 1 {
+		return fmt.Sprintf("column %q has", names[0])
+	}
+	return fmt.Sprintf("columns %s have", quoted(names))
+}
+
+// dropping is the flag that leaves columns out.
+func dropping(names []string) string {
+	const most = 20
+	var list []string
+	for _, name := range names[:min(len(names), most)] {
+		list = append(list, item(name))
+	}
+	flag := "--drop " + strings.Join(list, ",")
+	if len(names) > most {
+		flag += ",…"
+	}
+	return flag
+}
+
+// missing counts the missing values of a column.
+func (in *input) missing(name string) int {
+	n := 0
+	if codes := in.Codes(name); codes != nil {
+		for _, code := range codes {
+			if code < 0 {
+				n++
+			}
+		}
+		return n
+	}
+	x, _ := in.Column(name)
+	for _, v := range x {
+		if math.IsNaN(v) {
+			n++
+		}
+	}
+	return n
+}
+
+// tellNA notes what the texts of --na did to the columns that are used.
+func (f *inputFlags) tellNA(s *session, in *input) {
+	for i, text := range f.NA {
+		cells, names := 0, []string(nil)
+		for _, name := range in.Names {
+			if marked := in.MarkedMissing(name); marked != nil && marked[i] > 0 {
+				cells += marked[i]
+				names = append(names, name)
+			}
+		}
+		if cells == 0 {
+			s.note("--na %s makes no cell of %s missing: none of those used is %q", word(text), in.name, text)
+			continue
+		}
+		s.note("--na %s makes %s of %s missing, in %s", word(text), counted(cells, "cell"), in.name, quoted(names))
 	}
 }
 
@@ -217,22 +320,30 @@ func (f *inputFlags) load(s *session, source, gaps string, m *modelFlags) (*inpu
 	if unlabelled {
 		s.note("left out the class labels of %s, column %q (--select chooses columns)", in.name, in.label)
 	}
+	if err := in.refuseEmpty(); err != nil {
+		return nil, err
+	}
+	f.tellNA(s, in)
 	if weights == "" {
-		in.complete(s, gaps)
-		return in, nil
+		return in, in.complete(s, gaps)
 	}
 	// The weights come last, so that rows can be left out by them too.
 	names := slices.DeleteFunc(slices.Clone(in.Names), func(name string) bool { return name == weights })
 	if in.Table, err = all.Select(append(names, weights)...); err != nil {
 		return nil, in.wrap(err)
 	}
-	in.complete(s, gaps)
+	if err := in.complete(s, gaps); err != nil {
+		return nil, err
+	}
 	in.weights = weights
 	if in.frequencies, err = in.Column(weights); err != nil {
 		return nil, in.wrap(err)
 	}
 	if row := slices.IndexFunc(in.frequencies, math.IsNaN); row >= 0 {
 		return nil, in.wrap(fmt.Errorf("the weight of row %d is missing, column %q: --missing drop leaves such rows out", row+1, weights))
+	}
+	if sum := floats.Sum(in.frequencies); math.IsInf(sum, 0) {
+		return nil, in.wrap(fmt.Errorf("the weights sum to more than a 64-bit float holds, column %q: divide them by a large number", weights))
 	}
 	in.Table, err = in.Table.Drop(weights)
 	return in, in.wrap(err)
@@ -247,16 +358,38 @@ func (in *input) source(x []float64, rows, cols int) (*framework.Table, error) {
 	return t, err
 }
 
-// nameColumn puts the name of a column into an error that knows its number only.
+// nameColumn puts the names of columns into an error that knows their numbers only.
 func (in *input) nameColumn(err error) error { return nameColumn(err, in.Names) }
 
 func nameColumn(err error, names []string) error {
-	var fault *framework.ColumnError
-	if !errors.As(err, &fault) {
+	faults := columnErrors(err)
+	if len(faults) == 0 {
 		return err
 	}
-	named := fmt.Sprintf("column %q %s", names[fault.Column], fault.Problem)
-	return errors.New(strings.ReplaceAll(err.Error(), fault.Error(), named))
+	text := err.Error()
+	for _, fault := range faults {
+		name := names[fault.Column]
+		problem := strings.ReplaceAll(fault.Problem, ": drop it", ": "+dropping([]string{name}))
+		text = strings.ReplaceAll(text, fault.Error(), fmt.Sprintf("column %.60q %s", name, problem))
+	}
+	return errors.New(text)
+}
+
+// columnErrors finds all of them: the starts of a fit may fail at different columns.
+func columnErrors(err error) []*framework.ColumnError {
+	switch e := err.(type) {
+	case *framework.ColumnError:
+		return []*framework.ColumnError{e}
+	case interface{ Unwrap() error }:
+		return columnErrors(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		var list []*framework.ColumnError
+		for _, one := range e.Unwrap() {
+			list = append(list, columnErrors(one)...)
+		}
+		return list
+	}
+	return nil
 }
 
 func datasetNames() []string {

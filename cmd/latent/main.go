@@ -22,6 +22,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -105,6 +107,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err != nil {
 		return s.fail(usageError{withChoices(err)})
 	}
+	if err := nothingEmpty(command); err != nil {
+		return s.fail(err)
+	}
 	if err := command.Run(s); err != nil {
 		return s.fail(err)
 	}
@@ -148,21 +153,42 @@ func joinNegative(args []string) []string {
 	return joined
 }
 
-// withChoices adds the commands to an error where one was expected, and the flags to
-// an error about an unknown one.
+// nothingEmpty refuses an empty text where a flag names something, as shells make of a
+// variable that is not set: the default in its place would be a surprise.
+func nothingEmpty(c *kong.Context) error {
+	for _, part := range c.Path {
+		if flag := part.Flag; flag != nil && slices.Contains([]reflect.Kind{reflect.String, reflect.Slice}, flag.Target.Kind()) && flag.Target.Len() == 0 {
+			return misused("--%s is empty: give it a value, or leave it out", flag.Name)
+		}
+	}
+	return nil
+}
+
+// withChoices adds to an error of the parser what would be right: the commands where one
+// was expected, the flags where one is unknown, and what stands in for an argument that is
+// missing or too many.
 func withChoices(err error) error {
 	var parse *kong.ParseError
 	if !errors.As(err, &parse) {
 		return err
 	}
 	var names []string
-	switch at := parse.Context; {
-	case strings.HasPrefix(err.Error(), "unknown flag"):
+	at := parse.Context
+	command := at.Selected()
+	extra, unexpected := strings.CutPrefix(err.Error(), "unexpected argument ")
+	switch {
+	case strings.HasPrefix(err.Error(), "unknown flag") && command != nil:
 		for _, flag := range at.Flags() {
 			names = append(names, "--"+flag.Name)
 		}
 		return fmt.Errorf("%w: the flags are %s", err, strings.Join(names, ", "))
-	case at.Selected() == nil:
+	case unexpected && command != nil && takes(command, "data"):
+		return fmt.Errorf("%w: data are named by --data %s", err, word(extra))
+	case unexpected && command != nil:
+		return fmt.Errorf("%w: see latent %s --help", err, command.Name)
+	case command != nil && strings.HasPrefix(err.Error(), `expected "<model>"`):
+		return fmt.Errorf("no model is named: latent %s MODEL.json takes a file that latent fit --out saved", command.Name)
+	case command == nil:
 		for _, command := range at.Model.Children {
 			names = append(names, command.Name)
 		}
@@ -173,6 +199,10 @@ func withChoices(err error) error {
 		return fmt.Errorf("%s: choose one of %s, or see latent --help", problem, strings.Join(names, ", "))
 	}
 	return err
+}
+
+func takes(command *kong.Node, name string) bool {
+	return slices.ContainsFunc(command.Flags, func(f *kong.Flag) bool { return f.Name == name })
 }
 
 // fail reports an error in one line and returns the exit status that belongs to it.
@@ -189,18 +219,32 @@ func (s *session) fail(err error) int {
 }
 
 // oneLine is an error's message without the names of the packages it came through.
-// The errors of several restarts are told once where they agree.
+// The errors of several restarts are told once where they differ in numbers only, and
+// where they differ in more, two of them are told.
 func oneLine(err error) string {
-	var lines []string
+	const most = 2
+	var lines, shapes []string
 	for line := range strings.Lines(err.Error()) {
-		line = strings.TrimSpace(line)
+		line = asFlags.Replace(strings.TrimSpace(line))
 		for _, name := range []string{"framework: ", "bpca: ", "mixture: ", "prior: ", "laplace: ", "pruning: "} {
 			line = strings.ReplaceAll(line, ": "+name, ": ")
 			line = strings.TrimPrefix(line, name)
 		}
-		if line != "" && !slices.Contains(lines, line) {
-			lines = append(lines, line)
+		shape := anyNumber.ReplaceAllString(line, "0")
+		if line != "" && !slices.Contains(shapes, shape) {
+			lines, shapes = append(lines, line), append(shapes, shape)
 		}
+	}
+	if len(lines) > most {
+		lines = append(lines[:most], "…")
 	}
 	return strings.Join(lines, "; ")
 }
+
+// asFlags says in flags what the library advises.
+var asFlags = strings.NewReplacer(
+	"take a diagonal covariance", "--family gaussian-diagonal",
+	"allow pruning, or give the covariance a prior (MAP)", "or take --method gfab or map",
+)
+
+var anyNumber = regexp.MustCompile(`[0-9]+(\.[0-9]+)?(e[-+][0-9]+)?`)

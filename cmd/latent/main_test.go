@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -20,6 +21,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/bpca"
 )
 
@@ -372,6 +374,11 @@ func TestBadDataAreOneLineAndLeaveNoFile(t *testing.T) {
 		{"a,b\n1,2\n4,5\n", `no column "q"`, []string{"--drop", "q"}},
 		{"a,b\n1,2\n4,5\n", `no column "q"`, []string{"--select", "a,q"}},
 		{"a,b\n1,NA\nNA,5\n", "no rows left", []string{"--missing", "drop"}},
+		{"a,b\n1,2\nNA,5\n", "(--missing drop)", nil},
+		{"a;b\n1,5;2\n2,5;5\n", "decimals have a point here", nil},
+		{"a,b,w\n1,2,1e308\n4,5,1e308\n7,1,1\n", "more than a 64-bit float holds", []string{"--weights", "w"}},
+		{"a,b,c\n1,,\n2,,\n", `columns "b", "c" have no value at all: --drop b,c`, nil},
+		{"a,b\n,\n,\n", "no column has a value: there is nothing to fit", nil},
 	} {
 		dir := t.TempDir()
 		args := append([]string{"fit", "--model", "bpca", "--data", "-", "--out", filepath.Join(dir, "m.json")}, c.flags...)
@@ -383,6 +390,8 @@ func TestBadDataAreOneLineAndLeaveNoFile(t *testing.T) {
 	fails(t, 1, "no such file", "", "fit", "--model", "bpca", "--data", filepath.Join(t.TempDir(), "none.csv"))
 	fails(t, 1, "categorical", "", "fit", "--model", "bpca", "--data", "iris", "--select", "Sepal.Length,Species")
 	fails(t, 1, "is a directory", "", "fit", "--model", "bpca", "--out", t.TempDir())
+	fails(t, 1, "is a directory: name a file", "", "fit", "--data", t.TempDir())
+	fails(t, 1, "is a directory and not a model file: make one with", "", "predict", t.TempDir(), "--data", "iris")
 	fails(t, 1, "cannot write", "", "fit", "--model", "bpca", "--out", filepath.Join(t.TempDir(), "none", "m.json"))
 	fails(t, 1, "K = 7 with D = 4", "", "select", "--model", "bpca", "--data", "iris", "--kmin", "7")
 }
@@ -392,11 +401,13 @@ func TestWrongUseIsOneLineWithTheValidChoices(t *testing.T) {
 		{"", "fit, select, predict, sample, datasets, version"},
 		{"fiit", "fit, select, predict, sample, datasets, version"},
 		{"fit --foo", "--kmax"},
-		{"fit extra", "unexpected argument extra"},
+		{"fit extra", "unexpected argument extra: data are named by --data extra"},
+		{"version extra", "see latent version --help"},
+		{"--version", "unknown flag --version: choose one of fit, select, predict, sample, datasets, version"},
 		{"fit --model x", `"bpca","mixture","bernmix"`},
 		{"fit --family x", "gaussian, gaussian-tied, gaussian-diagonal, gaussian-spherical, poisson, exponential, gamma, bernoulli, categorical, multinomial, auto"},
-		{"fit --model bpca --family poisson", "--family poisson does not go with --model bpca: choose one of gaussian"},
-		{"fit --model bernmix --family poisson", "choose one of bernoulli"},
+		{"fit --model bpca --family poisson", "--family poisson does not go with --model bpca: its only one is gaussian"},
+		{"fit --model bernmix --family poisson", "its only one is bernoulli"},
 		{"fit --method x", `unknown method "x": the methods are gfab, fab, em, map, vb`},
 		{"fit --family gausian", `unknown family "gausian": the families are gaussian, gaussian-tied`},
 		{"fit --method closed-form", "choose one of gfab, fab, em, map, vb"},
@@ -446,7 +457,11 @@ func TestWrongUseIsOneLineWithTheValidChoices(t *testing.T) {
 		{"fit --model bernmix --method map --prior a=0.5", "give 1 or more"},
 		{"fit --family categorical --method map --prior alpha=0.5", "alpha=0.5: with less than 1"},
 		{"fit --method vb --prior kappa=NaN", "positive number"},
-		{"fit --method vb --prior kappa", "positive number"},
+		{"fit --method vb --prior kappa", `"kappa": write KEY=VALUE,…`},
+		{"fit --method vb --prior =1", "write KEY=VALUE,…"},
+		{"fit --family bernoulli --method map --prior a=0.5,b=1", "a=0.5: with less than 1 a beta distribution"},
+		{"fit --model bernmix --method map --prior b=0.5", "b=0.5: with less than 1 a beta distribution"},
+		{"fit --family poisson --method map --prior shape=0.5,rate=1", "shape=0.5: with less than 1 a gamma distribution"},
 		{"fit --method vb --prior kappa=1,kappa=1", "given twice"},
 		{"fit --method vb --family bernoulli --prior a=1", "both or neither"},
 		{"fit --method vb --family poisson --prior shape=1", "both or neither"},
@@ -469,7 +484,14 @@ func TestWrongUseIsOneLineWithTheValidChoices(t *testing.T) {
 		{"sample m.json -n -5", "-n is -5: it must be at least 1"},
 		{"sample m.json --rows -5", "-n is -5: it must be at least 1"},
 		{"predict", "--data"},
-		{"predict --data iris", "model"},
+		{"predict --data iris", "no model is named: latent predict MODEL.json takes a file that latent fit --out saved"},
+		{"sample -n 5", "no model is named: latent sample MODEL.json"},
+		{"fit --data=", "--data is empty: give it a value, or leave it out"},
+		{"fit --out=", "--out is empty"},
+		{"fit --weights=", "--weights is empty"},
+		{"fit --method=", "--method is empty"},
+		{"fit --drop=", "--drop is empty"},
+		{"fit --columns=", "COL=FAMILY"},
 		{"predict m.json", "--data"},
 	} {
 		fails(t, 2, c.part, "", strings.Fields(c.line)...)
@@ -504,4 +526,22 @@ func TestNumbersThatAreNotFiniteAreNull(t *testing.T) {
 	text, err := encode(numbers([]float64{1.5, math.NaN(), math.Inf(-1)}))
 	require.NoError(t, err)
 	assert.Equal(t, "[1.5,null,null]", string(text))
+}
+
+// Starts that fail for reasons that differ in numbers alone, or in columns, are not listed one
+// by one.
+func TestErrorsOfManyStartsAreShort(t *testing.T) {
+	var many []error
+	for j := range 9 {
+		many = append(many, fmt.Errorf("framework: component %d: %w", j, &framework.ColumnError{Column: j % 3, Problem: fmt.Sprintf("has lost %v rows", 0.5*float64(j))}))
+	}
+	err := nameColumn(fmt.Errorf("K = 3: %w", errors.Join(many...)), []string{"a", "b", strings.Repeat("c", 100)})
+	assert.Equal(t, `K = 3: component 0: column "a" has lost 0 rows; component 1: column "b" has lost 0.5 rows; …`, oneLine(err))
+	assert.Equal(t, `component 2: column "`+strings.Repeat("c", 60)+`" has lost 1 rows`, oneLine(nameColumn(many[2], []string{"a", "b", strings.Repeat("c", 100)})))
+	assert.Equal(t, "a; b", oneLine(errors.New("a\nb\na\n")))
+
+	_, stderr := done(t, "fit", "--data", file(t, "d.csv", "a\n1\n1\n1\n2\n2\n2\n3\n3\n"), "--method", "em", "--kmax", "3")
+	assert.Contains(t, stderr, "fits failed")
+	assert.Less(t, len(stderr), 250)
+	assert.Contains(t, stderr, "--method gfab or map")
 }

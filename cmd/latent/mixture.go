@@ -1,10 +1,14 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
+
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/mixture"
@@ -68,9 +72,26 @@ func (m mixtureModel) check(f *modelFlags) error {
 			return misused("--prior: %s and %s are one distribution: give both or neither", pair[0], pair[1])
 		}
 	}
-	for _, key := range []string{m.weightsKey(), "alpha"} {
-		if f.Method == methodMAP && f.Prior.has(key) && f.Prior.values[key] < 1 {
-			return misused("--prior: %s=%v: with less than 1 a Dirichlet distribution has no most probable value: give 1 or more, or --method vb", key, f.Prior.values[key])
+	if f.Method == methodMAP {
+		return m.checkModes(&f.Prior)
+	}
+	return nil
+}
+
+// checkModes refuses densities that MAP could climb without end, at the edge of their range.
+func (m mixtureModel) checkModes(h *hyperparameters) error {
+	beta := []string{"a", "b"}
+	if m.bernoulli {
+		beta = beta[1:]
+	}
+	for _, d := range []struct {
+		name string
+		keys []string
+	}{{"Dirichlet", []string{m.weightsKey(), "alpha"}}, {"beta", beta}, {"gamma", []string{"shape"}}} {
+		for _, key := range d.keys {
+			if h.has(key) && h.values[key] < 1 {
+				return misused("--prior: %s=%v: with less than 1 a %s distribution has no most probable value: give 1 or more, or --method vb", key, h.values[key], d.name)
+			}
 		}
 	}
 	return nil
@@ -172,13 +193,45 @@ func (m mixtureModel) bind(s *session, f *modelFlags, in *input) (estimator, err
 	if err := in.reportGaps(s, x, joint(f.Family)); err != nil {
 		return nil, err
 	}
+	if err := in.refuseConstant(columns, x); err != nil {
+		return nil, err
+	}
 	table, err := in.source(x, n, d)
 	if err != nil {
 		return nil, err
 	}
-	e := mixtureEstimator{table: table, columns: columns, family: familyFrom(f.Family, columns), method: f.Method}
+	e := mixtureEstimator{table: table, columns: columns, family: familyFrom(f.Family, columns), whole: m.bernoulli || joint(f.Family), method: f.Method}
 	e.engine, err = m.engine(f, e)
 	return e, err
+}
+
+// refuseConstant refuses columns of one value, all at once, where a family has to measure how
+// the values of each column vary.
+func (in *input) refuseConstant(columns []column, x []float64) error {
+	var constant []string
+	for j, c := range columns {
+		if !slices.Contains([]string{familyGaussian, familyTied, familyGamma}, c.Family) {
+			continue
+		}
+		low, high := math.Inf(1), math.Inf(-1)
+		for i := j; i < len(x); i += len(columns) {
+			if v := x[i]; v == v && (in.frequencies == nil || in.frequencies[i/len(columns)] > 0) {
+				low, high = min(low, v), max(high, v)
+			}
+		}
+		if low == high {
+			constant = append(constant, c.Name)
+		}
+	}
+	switch len(constant) {
+	case 0:
+		return nil
+	case len(columns):
+		return errors.New("every column is constant: there is nothing to fit")
+	case 1:
+		return fmt.Errorf("column %.60q is constant: %s", constant[0], dropping(constant))
+	}
+	return fmt.Errorf("columns %s are constant: %s", quoted(constant), dropping(constant))
 }
 
 // engine makes the model of the method.
@@ -199,11 +252,11 @@ func (m mixtureModel) engine(f *modelFlags, e mixtureEstimator) (engine, error) 
 			if err != nil {
 				return nil, err
 			}
-			return findComponents(base, e.columns, p, q, s)
+			return findComponents(base, f.Family, e.columns, p, q, s)
 		}}, nil
 	}
 	made := &iterated[framework.Rows, *mixture.Parameters, *mixture.Statistics]{base, e.table, func(p *mixture.Parameters, s *mixture.Statistics) (finding, error) {
-		return findComponents(base, e.columns, p, nil, s)
+		return findComponents(base, f.Family, e.columns, p, nil, s)
 	}}
 	if f.Method == methodMAP {
 		made.model = mixture.MAP{Model: base, Prior: of, Weights: weights}
@@ -216,7 +269,32 @@ type mixtureEstimator struct {
 	table   *framework.Table
 	columns []column
 	family  mixture.Family
+	whole   bool // all columns have the one family that was asked for
 	method  string
+}
+
+func (e mixtureEstimator) fit(ctx context.Context, o framework.Options) (*fitted, error) {
+	f, err := e.engine.fit(ctx, o)
+	return f, e.advised(err)
+}
+
+func (e mixtureEstimator) score(ctx context.Context, ks []int, o framework.Options, criteria []framework.Criterion) (*scores, error) {
+	s, err := e.engine.score(ctx, ks, o, criteria)
+	return s, e.advised(err)
+}
+
+// advised says what to do about a value that the family of its column does not describe.
+func (e mixtureEstimator) advised(err error) error {
+	for _, fault := range columnErrors(err) {
+		if strings.Contains(fault.Problem, " describes ") {
+			other := "give it another family by --columns"
+			if e.whole {
+				other = "take --model mixture --family auto"
+			}
+			return fmt.Errorf("%w (correct it, %s, or %s)", err, dropping([]string{e.columns[fault.Column].Name}), other)
+		}
+	}
+	return err
 }
 
 func (e mixtureEstimator) described() []column { return e.columns }
@@ -245,16 +323,22 @@ func (e mixtureEstimator) largest() int {
 	return max(1, min(mostComponents, n/each, e.distinct(mostComponents)))
 }
 
-// distinct counts different rows of positive weight, up to a limit.
+// distinct counts different rows of positive weight, up to a limit. To a multinomial family,
+// those are the same that are proportional.
 func (e mixtureEstimator) distinct(limit int) int {
 	rows := e.table.All()
+	_, shares := e.family.(mixture.Multinomial)
+	same := func(a, b []float64) bool {
+		one, other := 1., 1.
+		if shares {
+			one, other = floats.Sum(b), floats.Sum(a) // counts have exact products
+		}
+		return slices.EqualFunc(a, b, func(x, y float64) bool { return x*one == y*other || x != x && y != y })
+	}
 	var seen [][]float64
 	for i := 0; i < rows.N && len(seen) < limit; i++ {
 		row := rows.Row(i)
-		same := func(other []float64) bool {
-			return slices.EqualFunc(row, other, func(a, b float64) bool { return a == b || a != a && b != b })
-		}
-		if rows.Weight(i) > 0 && !slices.ContainsFunc(seen, same) {
+		if rows.Weight(i) > 0 && !slices.ContainsFunc(seen, func(other []float64) bool { return same(row, other) }) {
 			seen = append(seen, row)
 		}
 	}

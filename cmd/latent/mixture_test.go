@@ -91,6 +91,38 @@ func TestStandardErrorsOfOneComponentAreThoseOfTheTable(t *testing.T) {
 	}
 }
 
+// Beside the parameters are the standard errors of all of them, those of covariances too: of
+// a sample one, √((σ₁²σ₂² + σ₁₂²)/n).
+func TestParametersHaveTheirStandardErrors(t *testing.T) {
+	model := filepath.Join(t.TempDir(), "m.json")
+	type estimated struct {
+		Weights, Components []float64
+		Errors              struct{ Weights, Components []float64 } `json:"complete_data_standard_errors"`
+	}
+	var p estimated
+	r := fitJSON(t, "--k", "1", "--out", model)
+	require.NoError(t, json.Unmarshal(r.Params, &p))
+	mean, cov := p.Components[:2], p.Components[2:]
+	assert.InDelta(t, 70.897, mean[1], 1e-3)
+	assert.Equal(t, []float64{0}, p.Errors.Weights)
+	for i, want := range []float64{math.Sqrt(cov[0]), math.Sqrt(cov[3]),
+		math.Sqrt(2 * cov[0] * cov[0]), math.Sqrt(cov[0]*cov[3] + cov[1]*cov[1]), math.Sqrt(cov[0]*cov[3] + cov[1]*cov[1]), math.Sqrt(2 * cov[3] * cov[3])} {
+		assert.InEpsilon(t, want/math.Sqrt(272), p.Errors.Components[i], 1e-9, "parameter %d", i)
+	}
+	_, stderr := done(t, "predict", model, "--data", "faithful")
+	assert.Empty(t, stderr)
+
+	for _, method := range []string{"gfab", "vb"} {
+		p = estimated{}
+		r = fitJSON(t, "--data", "iris", "--k", "3", "--method", method, "--family", "gaussian-diagonal")
+		require.NoError(t, json.Unmarshal(r.Params, &p))
+		for k, c := range r.Components {
+			assert.EqualValues(t, c.WeightError, p.Errors.Weights[k])
+		}
+		require.Len(t, p.Errors.Components, len(p.Components))
+	}
+}
+
 // votes tells how many rows of House Votes two components separate as the parties do.
 func votes(t *testing.T, args ...string) float64 {
 	t.Helper()
@@ -114,7 +146,7 @@ func TestBernoulliMixturesFindTheParties(t *testing.T) {
 		assert.Greater(t, votes(t, args...), 0.8, "%v", args)
 	}
 	stdout, stderr := done(t, "fit", "--model", "bernmix", "--k", "2")
-	for _, part := range []string{"housevotes84: 435 rows × 16 columns", "bernmix, bernoulli components", `bernoulli, "y" is 1 and "n" is 0: V1, V2,`, "(16 in all)", "P(y)",
+	for _, part := range []string{"housevotes84: 435 rows × 16 columns", "bernmix, bernoulli components", `bernoulli, "y" is 1 and "n" is 0: V1, V2,`, "P(y)",
 		"The most characteristic columns come first; 9 more columns are left out"} {
 		assert.Contains(t, stdout, part)
 	}
@@ -155,7 +187,7 @@ func TestATableOfMixedTypesGoesAllTheWay(t *testing.T) {
 	table, model := file(t, "mixed.csv", mixedTable(240, 0.1)), filepath.Join(dir, "m.json")
 	args := []string{"--family", "auto", "--columns", "answer=bernoulli"}
 	stdout, stderr := done(t, append([]string{"fit", "--data", table, "--out", model}, args...)...)
-	for _, part := range []string{"gaussian: age", "poisson: visits", "bernoulli: smokes", "categorical: colour (3 levels)", `bernoulli, "y" is 1 and "n" is 0: answer`,
+	for _, part := range []string{"gaussian: age", "poisson: visits", "bernoulli: smokes", "categorical of 3 levels: colour", `bernoulli, "y" is 1 and "n" is 0: answer`,
 		"chosen K        2 of at most 10", "most likely", "red, dark 0.", "P(1)", "P(y)", "rate"} {
 		assert.Contains(t, stdout, part)
 	}
@@ -187,7 +219,7 @@ func TestATableOfMixedTypesGoesAllTheWay(t *testing.T) {
 		assert.Contains(t, []string{"n", "y"}, row[4])
 		assert.Contains(t, []string{"1", "2"}, row[5])
 	}
-	first, again := fitJSON(t, append([]string{"--data", table}, args...)...), fitJSON(t, append([]string{"--data", drawn, "--drop", "component"}, args...)...)
+	first, again := fitJSON(t, append([]string{"--data", table}, args...)...), fitJSON(t, append([]string{"--data", drawn, "--drop", "component", "--restarts", "2"}, args...)...)
 	assert.Equal(t, first.K, again.K)
 	assert.Equal(t, first.Columns, again.Columns)
 	for k, c := range first.Components { // the weights are nearly equal: the means tell which is which
@@ -320,16 +352,25 @@ func TestBadDataOfMixturesAreOneLine(t *testing.T) {
 		{"a,b\n1,0\n0,7\n0,1\n", "--model bernmix", `row 2: column "b" is 7, and bernoulli describes the numbers 0 and 1`},
 		{"a,b\n1,-3\n0,7\n0,1\n", "--columns b=exponential", `row 1: column "b" is -3, and exponential describes`},
 		{counts, "--columns b=gamma", `row 1: column "b" is 0, and gamma describes`},
-		{"a,b\n1,x\n2,y\n3,z\n", "", `column "b" is categorical: row 1 is "x"; a numeric column is needed here (--drop it, or --family auto)`},
-		{"a,b\n1,x\n0,y\n1,z\n", "--model bernmix", `column "b" has 3 levels ("x", "y", "z"): bernoulli takes columns of 0 and 1, or texts with two levels`},
+		{"a,b\n1,x\n2,y\n3,z\n", "", `column "b" is categorical: row 1 is "x"; a numeric column is needed here (--drop b, or --family auto)`},
+		{"a,b\n1,x\n0,y\n1,z\n", "--model bernmix", `column "b" has 3 levels ("x", "y", "z"): bernoulli takes columns of 0 and 1, or texts with two levels: --drop b, or --model mixture --columns b=categorical`},
 		{"a,b\n1,x\n0,x\n1,x\n", "--model bernmix", `column "b" has 1 level ("x")`},
-		{"a,b\n1,x\n0,x\n1,x\n", "--family auto", `column "b" has 1 level ("x"): a categorical column needs two levels at least: drop it`},
-		{"a,b\n1,5\n2,5\n3,5\n4,5\n", "", `column "b" is constant: drop it`},
-		{"a,b\n1,5\n2,5\n3,5\n4,5\n", "--family gaussian-diagonal", `column "b" is constant: drop it`},
+		{"a,b\n1,x\n0,x\n1,x\n", "--family auto", `column "b" has 1 level ("x"), and two are the least: --drop b`},
+		{"a,b,c\nu,x,0\nu,x,1\n", "--family auto", `columns "a", "b" have 1 level each, and two are the least: --drop a,b`},
+		{"a,b\nu,x\nu,x\n", "--family auto", "every column has a single level: there is nothing to fit"},
+		{"a,b,c\n1,5,2\n1,5,4\n1,5,9\n", "", `columns "a", "b" are constant: --drop a,b`},
+		{"a,b\n1,5\n1,5\n", "--family gamma", "every column is constant: there is nothing to fit"},
+		{"a,b,w\n1,5,1\n2,5,1\n3,6,0\n", "--weights w", `column "b" is constant: --drop b`},
+		{"a;b\n1,5;2\n2,5;5\n", "", `row 1 is "1,5"; decimals have a point here, as 1.5, and not a comma`},
+		{"a,b\n1,2\n2,x y\n", "--columns a=poisson --family poisson", "(--drop b, or --columns a=poisson,b=categorical)"},
+		{"a,b\n1,5\n2,5\n3,5\n4,5\n", "", `column "b" is constant: --drop b`},
+		{"a,b\n1,5\n2,5\n3,5\n4,5\n", "--family gaussian-diagonal", `column "b" is constant: --drop b`},
 		{"a,b\n1,5\n2,5\n3,5\n4,5\n", "--columns b=categorical", `column "b" has 1 level ("5")`},
-		{"a,b\n1,\n2,\n3,\n", "--family auto", `column "b" has no value at all: drop it`},
-		{"a,b\n1,\n2,\n3,\n", "--columns b=categorical", `column "b" has no value to take levels from; drop it`},
-		{"a,b\n1,2\n2,4\n3,6\n4,8\n", "", `column "b" is a linear combination of other columns`},
+		{"a,b\n1,\n2,\n3,\n", "--family auto", `column "b" has no value at all: --drop b`},
+		{"a,b\n1,\n2,\n3,\n", "--columns b=categorical", `column "b" has no value at all: --drop b`},
+		{"a,b\n1,2\n2,4\n3,6\n4,8\n", "", `column "b" is a linear combination of other columns: --drop b, or --family gaussian-diagonal`},
+		{"a\n3\n-1\n", "--family poisson", "(correct it, --drop a, or give it another family by --columns)"},
+		{"a,b\n1,0\n0,7\n0,1\n", "--model bernmix --method em", "(correct it, --drop b, or take --model mixture --family auto)"},
 		{counts, "--columns q=poisson", `no column "q" to describe; the columns are "a", "b"`},
 		{counts, "--drop b --columns b=poisson", `no column "b" to describe; the columns are "a"`},
 		{counts, "--weights b --columns b=poisson", `no column "b" to describe; the columns are "a"`},
@@ -348,7 +389,7 @@ func TestBadDataOfMixturesAreOneLine(t *testing.T) {
 		{"a\n1\n2\n", "--model bpca --kmax 1000000000 --method em", "1 column and K = 1000000000"},
 		{"a,b\n1,2\n2,5\n2,3\n", "--model bpca --k 1000000000", "K = 1000000000 with D = 2 columns"},
 		{"a,b\n1,x\n2,y\n3,z\n", "--columns b=poisson", `row 1 is "x"; a numeric column is needed here (--columns b=poisson describes numbers: say categorical, or --na TEXT`},
-		{"a,b\n1,x\n2,y\n3,z\n", "--family gaussian-diagonal --columns a=poisson", "(--drop it, or --columns a=poisson,b=categorical)"},
+		{"a,b\n1,x\n2,y\n3,z\n", "--family gaussian-diagonal --columns a=poisson", "(--drop b, or --columns a=poisson,b=categorical)"},
 		{counts, "--method vb --prior nu=0.5", "--prior nu=0.5: 2 columns take more than 1 degrees of freedom"},
 	} {
 		path := file(t, "d.csv", c.text)

@@ -48,6 +48,10 @@ func saveModel(path string, s summary) error {
 
 // readModel reads a model file and checks that it makes sense.
 func readModel(path string) (*modelFile, error) {
+	info, err := os.Stat(path)
+	if err == nil && info.IsDir() {
+		return nil, fmt.Errorf("%s is a directory and not a model file: %s", path, remedy)
+	}
 	text, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

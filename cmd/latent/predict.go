@@ -51,7 +51,10 @@ func (c *predictCommand) Run(s *session) error {
 	if err := m.learned.recode(in, order, c.Unseen == "missing"); err != nil {
 		return in.wrap(err)
 	}
-	in.complete(s, gaps)
+	c.tellNA(s, in)
+	if err := in.complete(s, gaps); err != nil {
+		return err
+	}
 	p := &prediction{model: m.learned, name: in.name, columns: names}
 	if p.x, p.rows, err = m.learned.values(s, in); err != nil {
 		return in.wrap(err)
@@ -81,9 +84,9 @@ func (in *input) match(s *session, names []string) (order []int, err error) {
 	made, differ := generated(names), in.Cols() != len(names)
 	switch {
 	case len(missing) > 0 && !made && !in.unnamed:
-		return nil, fmt.Errorf("columns of the model are missing in the data: %s", quoted(missing))
+		return nil, fmt.Errorf("columns of the model are missing in the data: %s; the data have %s", quoted(missing), quoted(in.Names))
 	case len(missing) > 0 && differ:
-		return nil, fmt.Errorf("the data have %d columns and the model %d; by name, these are missing: %s", in.Cols(), len(names), quoted(missing))
+		return nil, fmt.Errorf("the data have %d columns and the model %d; by name, these are missing: %s (--select or --drop leaves as many)", in.Cols(), len(names), quoted(missing))
 	case made && in.unnamed && differ:
 		return nil, fmt.Errorf("the data have %d columns and the model %d; neither has names to go by: choose columns with --select or --drop", in.Cols(), len(names))
 	case len(missing) > 0:
@@ -98,6 +101,7 @@ func (in *input) match(s *session, names []string) (order []int, err error) {
 	for _, name := range names {
 		order = append(order, slices.Index(kept, name))
 	}
+	in.asked = true
 	in.Table, err = in.Table.Select(kept...)
 	return order, err
 }
@@ -117,7 +121,7 @@ func quoted(names []string) string {
 	const most = 20
 	var list []string
 	for _, name := range names[:min(len(names), most)] {
-		list = append(list, strconv.Quote(name))
+		list = append(list, fmt.Sprintf("%.60q", name))
 	}
 	if len(names) > most {
 		list = append(list, fmt.Sprintf("… (%d in all)", len(names)))

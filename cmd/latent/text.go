@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -58,6 +59,28 @@ func (p *page) prose(indent int, format string, args ...any) {
 		used += wide
 	}
 	p.WriteString("\n")
+}
+
+// widthOfNames is that of the names of columns and levels in tables.
+const widthOfNames = 24
+
+// printable shows what a terminal would obey instead of printing it, such as the end of a
+// line or an escape.
+func printable(name string) string {
+	if strings.IndexFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) < 0 {
+		return name
+	}
+	quoted := strconv.Quote(name)
+	return quoted[1 : len(quoted)-1]
+}
+
+// short is a name as tables have it.
+func short(name string) string {
+	name = printable(name)
+	if text.StringWidth(name) > widthOfNames {
+		name = text.Trim(name, widthOfNames-1) + "…"
+	}
+	return name
 }
 
 func (p *page) grid(g *grid) { p.line("%s", g.Render()) }
@@ -237,6 +260,9 @@ func (t *selection) print(s *session, in *input) error {
 	p := s.page()
 	p.prose(0, "%s", in.describe(float64(t.N)))
 	p.prose(0, "%s, %s, by %s; nats, larger is better, * marks each criterion's choice", t.Model, t.what, t.Method)
+	for _, kind := range kindsTold(t.Family, t.Columns) {
+		p.prose(2, "%s: %s", kind[0], kind[1])
+	}
 	if slices.ContainsFunc(t.Table, selectionRow.unfinished) {
 		p.line("! marks fits that did not converge: their values could still change")
 	}
@@ -298,8 +324,12 @@ func digits(v float64) string {
 
 func percent(share float64) string { return fmt.Sprintf("%.2f %%", 100*share) }
 
-// few lists some numbers, or their range.
+// few lists some numbers, or their range. What has no relevance has a dash.
 func few(values []number) string {
+	values = slices.DeleteFunc(slices.Clone(values), func(v number) bool { return math.IsInf(float64(v), 0) || v != v })
+	if len(values) == 0 {
+		return "–"
+	}
 	if len(values) <= 4 {
 		var list []string
 		for _, v := range values {
