@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -366,13 +367,20 @@ func nameColumn(err error, names []string) error {
 	if len(faults) == 0 {
 		return err
 	}
-	text := err.Error()
+	// The number in the text may be that of a column among those of its family: where the
+	// error was wrapped, before the column got its place in the table.
+	text, named := err.Error(), ""
 	for _, fault := range faults {
+		at := regexp.MustCompile(`column \d+ ` + regexp.QuoteMeta(fault.Problem)).FindStringIndex(text)
+		if at == nil {
+			continue
+		}
 		name := names[fault.Column]
 		problem := strings.ReplaceAll(fault.Problem, ": drop it", ": "+dropping([]string{name}))
-		text = strings.ReplaceAll(text, fault.Error(), fmt.Sprintf("column %.60q %s", name, problem))
+		named += text[:at[0]] + fmt.Sprintf("column %.60q %s", name, problem)
+		text = text[at[1]:]
 	}
-	return errors.New(text)
+	return errors.New(named + text)
 }
 
 // columnErrors finds all of them: the starts of a fit may fail at different columns.

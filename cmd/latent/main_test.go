@@ -540,6 +540,12 @@ func TestErrorsOfManyStartsAreShort(t *testing.T) {
 	assert.Equal(t, `component 2: column "`+strings.Repeat("c", 60)+`" has lost 1 rows`, oneLine(nameColumn(many[2], []string{"a", "b", strings.Repeat("c", 100)})))
 	assert.Equal(t, "a; b", oneLine(errors.New("a\nb\na\n")))
 
+	// The place of a column in the table may come to be known after its error was wrapped.
+	fault := &framework.ColumnError{Problem: "has no variance"}
+	wrapped := fmt.Errorf("start 1: %w", fault)
+	fault.Column = 1
+	assert.Equal(t, `start 1: column "b" has no variance`, oneLine(nameColumn(wrapped, []string{"a", "b"})))
+
 	_, stderr := done(t, "fit", "--data", file(t, "d.csv", "a\n1\n1\n1\n2\n2\n2\n3\n3\n"), "--method", "em", "--kmax", "3")
 	assert.Contains(t, stderr, "fits failed")
 	assert.Less(t, len(stderr), 250)
