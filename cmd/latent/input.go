@@ -121,6 +121,8 @@ func (in *input) wrap(err error) error {
 		err = fmt.Errorf("%w (--header no)", err)
 	case errors.Is(err, data.ErrMissing):
 		err = fmt.Errorf("%w (--missing drop)", err)
+	case strings.Contains(err.Error(), "\n"): // of several starts
+		err = errors.New(oneLine(err))
 	}
 	return fmt.Errorf("%s: %w", in.name, err)
 }

@@ -550,4 +550,7 @@ func TestErrorsOfManyStartsAreShort(t *testing.T) {
 	assert.Contains(t, stderr, "fits failed")
 	assert.Less(t, len(stderr), 250)
 	assert.Contains(t, stderr, "--method gfab or map")
+	status, _, stderr := latent("a\n1\n1\n1\n2\n2\n2\n", "select", "--data", "-", "--kmin", "2", "--kmax", "2")
+	assert.Equal(t, 1, status)
+	assert.Equal(t, 1, strings.Count(stderr, "has no variance left"), stderr)
 }

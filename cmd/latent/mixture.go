@@ -193,6 +193,9 @@ func (m mixtureModel) bind(s *session, f *modelFlags, in *input) (estimator, err
 	if err := in.reportGaps(s, x, joint(f.Family)); err != nil {
 		return nil, err
 	}
+	if f.Family == familyMultinomial && floats.Norm(x, 1) == 0 {
+		return nil, errors.New("every count is 0: there is nothing to fit")
+	}
 	if err := in.refuseConstant(columns, x); err != nil {
 		return nil, err
 	}
@@ -210,7 +213,7 @@ func (m mixtureModel) bind(s *session, f *modelFlags, in *input) (estimator, err
 func (in *input) refuseConstant(columns []column, x []float64) error {
 	var constant []string
 	for j, c := range columns {
-		if !slices.Contains([]string{familyGaussian, familyTied, familyGamma}, c.Family) {
+		if !varying(c.Family) {
 			continue
 		}
 		low, high := math.Inf(1), math.Inf(-1)
@@ -232,6 +235,11 @@ func (in *input) refuseConstant(columns []column, x []float64) error {
 		return fmt.Errorf("column %.60q is constant: %s", constant[0], dropping(constant))
 	}
 	return fmt.Errorf("columns %s are constant: %s", quoted(constant), dropping(constant))
+}
+
+// varying tells the families of one column that measure how its values vary.
+func varying(family string) bool {
+	return slices.Contains([]string{familyGaussian, familyTied, familyGamma}, family)
 }
 
 // engine makes the model of the method.
@@ -283,10 +291,14 @@ func (e mixtureEstimator) score(ctx context.Context, ks []int, o framework.Optio
 	return s, e.advised(err)
 }
 
-// advised says what to do about a value that the family of its column does not describe.
+// advised says what to do about a value that the family of its column does not describe, and
+// about a column that varies, but to the family does not.
 func (e mixtureEstimator) advised(err error) error {
 	for _, fault := range columnErrors(err) {
-		if strings.Contains(fault.Problem, " describes ") {
+		switch {
+		case strings.HasPrefix(fault.Problem, "is constant:") && varying(e.columns[fault.Column].Family):
+			return &framework.ColumnError{Column: fault.Column, Problem: "varies by less than float64 can tell: rescale it, or leave it out: drop it"}
+		case strings.Contains(fault.Problem, " describes "):
 			other := "give it another family by --columns"
 			if e.whole {
 				other = "take --model mixture --family auto"

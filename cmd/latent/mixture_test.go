@@ -360,6 +360,9 @@ func TestBadDataOfMixturesAreOneLine(t *testing.T) {
 		{"a,b\nu,x\nu,x\n", "--family auto", "every column has a single level: there is nothing to fit"},
 		{"a,b,c\n1,5,2\n1,5,4\n1,5,9\n", "", `columns "a", "b" are constant: --drop a,b`},
 		{"a,b\n1,5\n1,5\n", "--family gamma", "every column is constant: there is nothing to fit"},
+		{"a,b\n1e-310,5\n2e-310,6\n", "", `column "a" varies by less than float64 can tell: rescale it, or leave it out: --drop a`},
+		{"a,b\n0,0\n0,0\n", "--family multinomial", "every count is 0: there is nothing to fit"},
+		{"a,b\n0,0\n0,0\n", "--family exponential", `column "a" is constant: --drop a`},
 		{"a,b,w\n1,5,1\n2,5,1\n3,6,0\n", "--weights w", `column "b" is constant: --drop b`},
 		{"a;b\n1,5;2\n2,5;5\n", "", `row 1 is "1,5"; decimals have a point here, as 1.5, and not a comma`},
 		{"a,b\n1,2\n2,x y\n", "--columns a=poisson --family poisson", "(--drop b, or --columns a=poisson,b=categorical)"},
@@ -541,6 +544,13 @@ func TestStartsAndRestarts(t *testing.T) {
 		assert.Len(t, r.Restarts, 2)
 		assert.Equal(t, start, r.Settings.Start)
 	}
+}
+
+// To a multinomial, proportional rows are the same, and an empty one is like any other.
+func TestProportionalRowsAreNotDistinctToAMultinomial(t *testing.T) {
+	path := file(t, "d.csv", "a,b\n0,0\n1,2\n2,4\n3,6\n7,14\n49,98\n")
+	assert.Equal(t, 1, fitJSON(t, "--data", path, "--family", "multinomial").KMax)
+	assert.Equal(t, 3, fitJSON(t, "--data", path, "--family", "poisson").KMax)
 }
 
 func TestLabelsOfSamplesGoWithMixtures(t *testing.T) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -73,4 +74,29 @@ func TestColumnsAreToldInTheTermsOfPeople(t *testing.T) {
 	}{{[]string{"FALSE", "TRUE"}, 1}, {[]string{"TRUE", "false"}, 0}, {[]string{"F", "TRUE"}, -1}, {[]string{"a", "false", "true"}, -1}, {[]string{"false", "maybe"}, -1}, {nil, -1}} {
 		assert.Equal(t, c.want, column{Levels: c.levels}.truth(), "%v", c.levels)
 	}
+}
+
+func TestNamesInTablesAreShortAndHarmless(t *testing.T) {
+	for _, c := range []struct{ name, want string }{
+		{"waiting", "waiting"},
+		{"größe 温度", "größe 温度"},
+		{"a\x1b[31m", `a\x1b[31m`},
+		{"two\nlines", `two\nlines`},
+		{strings.Repeat("x", 24), strings.Repeat("x", 24)},
+		{strings.Repeat("x", 25), strings.Repeat("x", 23) + "…"},
+	} {
+		assert.Equal(t, c.want, short(c.name))
+	}
+	long := strings.Repeat("very ", 20) + "long"
+	stdout, _ := done(t, "fit", "--data", file(t, "d.csv", fmt.Sprintf("%[1]s,\"b\x1b[31m\",\"%[1]s\nc\"\n1,x,u\n2,%[1]s,v\n3,%[1]s,u\n5,y,u\n", long)), "--family", "auto", "--k", "1")
+	assert.LessOrEqual(t, text.LongestLineLen(stdout), widthOfFiles, stdout)
+	assert.NotContains(t, stdout, "\x1b")
+}
+
+func TestDirectionsWithoutRelevanceHaveADash(t *testing.T) {
+	assert.Equal(t, "–", few(numbers([]float64{math.Inf(-1), math.NaN()})))
+	assert.Equal(t, "0.5", few(numbers([]float64{math.Inf(-1), 0.5})))
+	stdout, _ := done(t, "fit", "--data", "iris")
+	assert.Contains(t, stdout, "degenerate")
+	assert.NotContains(t, stdout, "Inf")
 }
