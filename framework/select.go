@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // Selection is a table of criteria over numbers of latent dimensions.
@@ -17,16 +20,92 @@ type Selection[P, S any] struct {
 	Errs     []error         // nil where the fit succeeded
 }
 
+// SizePrior is ln π_K of a number of latent dimensions, in nats and up to a constant; −Inf
+// rules a size out. NaN and +Inf are misuse, at which methods that take one panic.
+type SizePrior func(k int) float64
+
+// UniformSize holds all sizes equally likely beforehand: π_K ∝ 1.
+func UniformSize(int) float64 { return 0 }
+
+// GeometricSize halves with each further dimension: π_K = 2^−K on K = 1, 2, … (paper C,
+// section 2).
+func GeometricSize(k int) float64 { return -float64(k) * math.Ln2 }
+
 // Best returns the index into K of the largest value of criterion j; the smaller K
-// wins a tie.
-func (s *Selection[P, S]) Best(j int) int {
-	best := -1
-	for i, row := range s.Values {
-		if !math.IsNaN(row[j]) && (best < 0 || row[j] > s.Values[best][j] || row[j] == s.Values[best][j] && s.K[i] < s.K[best]) {
+// wins a tie. It is −1 where there is no value.
+func (s *Selection[P, S]) Best(j int) int { return s.BestUnder(j, UniformSize) }
+
+// BestUnder is [Selection.Best] with a prior on the size: K̂ = argmax_K L(K) − ln(1/π_K),
+// where L is the value of criterion j (paper C, section 2; docs/theory/elbo.md). It is −1
+// where the prior rules out every size that has a value.
+func (s *Selection[P, S]) BestUnder(j int, prior SizePrior) int {
+	best, values := -1, s.under(j, prior)
+	for i, v := range values {
+		if v > math.Inf(-1) && (best < 0 || v > values[best] || v == values[best] && s.K[i] < s.K[best]) {
 			best = i
 		}
 	}
 	return best
+}
+
+// SizePosterior is the posterior of the size that criterion j stands for, π_K exp(L(K)) for each
+// entry of K, summing to 1 (see [ModelPosterior]). It holds for criteria that approximate
+// or bound ln p(X|K), which AIC does not, and among the sizes fitted: one without a value
+// gets 0. It errs where no size is left.
+func (s *Selection[P, S]) SizePosterior(j int, prior SizePrior) ([]float64, error) {
+	return ModelPosterior(s.under(j, prior), nil)
+}
+
+// under is criterion j plus the log prior, and −Inf where there is no value.
+func (s *Selection[P, S]) under(j int, prior SizePrior) []float64 {
+	values := make([]float64, len(s.K))
+	for i, k := range s.K {
+		values[i] = math.Inf(-1)
+		if math.IsNaN(s.Values[i][j]) {
+			continue
+		}
+		switch p := prior(k); {
+		case math.IsNaN(p) || math.IsInf(p, 1):
+			panic(fmt.Sprintf("framework: the log prior of K = %d is %v", k, p))
+		case !math.IsInf(p, -1):
+			values[i] = s.Values[i][j] + p
+		}
+	}
+	return values
+}
+
+// ModelPosterior is the posterior of models given values that approximate or bound their
+// log-evidence, in nats, on one set of data: q(m) ∝ p(m) exp(value_m), as a list that sums
+// to 1. logPrior is ln p(m) up to a constant, or nil where all models are alike beforehand.
+// A value or a log prior of −Inf rules a model out. It errs for an empty list, lists of two
+// lengths, NaN or +Inf, sums of the two that overflow, and where every model is ruled out.
+func ModelPosterior(values, logPrior []float64) ([]float64, error) {
+	if len(values) == 0 {
+		return nil, errors.New("framework: no models to choose from")
+	}
+	if logPrior != nil && len(logPrior) != len(values) {
+		return nil, fmt.Errorf("framework: %d values and %d log priors: one of each is needed per model", len(values), len(logPrior))
+	}
+	q := slices.Clone(values)
+	for i, v := range values {
+		prior := 0.0
+		if logPrior != nil {
+			prior = logPrior[i]
+		}
+		q[i] += prior
+		if math.IsNaN(q[i]) || math.IsInf(q[i], 1) {
+			return nil, fmt.Errorf("framework: model %d has the value %v and log prior %v: refit it, or leave it out", i+1, v, prior)
+		}
+	}
+	best := floats.Max(q)
+	if math.IsInf(best, -1) {
+		return nil, fmt.Errorf("framework: every one of %d models is ruled out by its value or its prior", len(q))
+	}
+	for i := range q {
+		q[i] = math.Exp(q[i] - best)
+	}
+	floats.Scale(1/floats.Sum(q), q)
+	return q, nil
 }
 
 // Select fits the model at each number of latent dimensions in ks, held fixed, and

@@ -79,10 +79,10 @@ func TestModelPosteriorRefuses(t *testing.T) {
 		says        string
 	}{
 		{nil, nil, "no models"},
-		{[]float64{1}, []float64{}, "1 free energies and 0 log priors"},
-		{[]float64{1, 2}, []float64{0}, "2 free energies and 1 log priors"},
-		{[]float64{1, math.NaN()}, nil, "model 2 has free energy NaN"},
-		{[]float64{1, -inf}, nil, "model 2 has free energy -Inf"},
+		{[]float64{1}, []float64{}, "1 values and 0 log priors"},
+		{[]float64{1, 2}, []float64{0}, "2 values and 1 log priors"},
+		{[]float64{1, math.NaN()}, nil, "model 2 has the value NaN"},
+		{[]float64{1, -inf}, nil, "model 2 has the value +Inf and log prior 0: refit it, or leave it out (a value is minus a free energy)"},
 		{[]float64{1}, []float64{math.NaN()}, "model 1"},
 		{[]float64{1}, []float64{inf}, "model 1"},
 		{[]float64{inf}, []float64{inf}, "model 1"},
