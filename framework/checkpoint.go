@@ -17,6 +17,7 @@ type manifest struct {
 	Model     string
 	Method    string
 	Criterion string
+	Temper    float64
 	K         int
 	FixedK    bool
 	Tolerance float64
@@ -27,11 +28,11 @@ type manifest struct {
 	Prune     pruning.Rules
 }
 
-const checkpointVersion = 1
+const checkpointVersion = 2
 
 func (f *fit[B, P, S]) manifest() manifest {
 	o := f.options
-	return manifest{checkpointVersion, f.identity(), o.Method.String(), o.Criterion.Name, o.K, o.FixedK, o.Tolerance, o.Restarts, o.Seed, o.Shards, f.src.Rows(), o.Prune}
+	return manifest{checkpointVersion, f.identity(), o.Method.String(), o.Criterion.Name, o.Temper, o.K, o.FixedK, o.Tolerance, o.Restarts, o.Seed, o.Shards, f.src.Rows(), o.Prune}
 }
 
 // identity is the model's type and, where they can be written down, its settings.

@@ -3,11 +3,13 @@ package framework
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"strings"
 )
 
 // Evaluation is what a criterion judges: a state (q, Π) of a model. All
-// quantities are in nats.
+// quantities are in nats. Where [Options].Temper is α, LogJoint is α E[ln p(X,Z|Π)] −
+// KL(q(Π)‖p(Π)), Entropy α H(q(Z)), and N α times the sum of the row weights.
 type Evaluation struct {
 	LogJoint      float64 // E_q[ln p(X,Z|Π)]
 	Entropy       float64 // H(q)
@@ -70,7 +72,8 @@ var (
 	}}
 	// ELBO is E_q[ln p(X,Z|Π)] + H(q): the evidence lower bound of a variational
 	// model (paper G, eq. 19). For a model that estimates Π it is the objective of EM
-	// (eq. 21), which charges nothing for parameters and so never falls as K grows.
+	// (eq. 21), which charges nothing for parameters and so never falls as K grows. Of a
+	// tempered fit it is the tempered bound, and the only one of these criteria there is.
 	ELBO = Criterion{"ELBO", "Hayashi, Maeda & Fujimaki 2015, eqs. 19 and 21", 0, (*Evaluation).Bound}
 )
 
@@ -103,6 +106,7 @@ type abilities[B, P any, S Statistics[S]] struct {
 	penalized   Penalized[P]
 	variational bool
 	assigner    bool
+	scaler      bool // of S
 }
 
 func abilitiesOf[B, P any, S Statistics[S]](m Model[B, P, S]) abilities[B, P, S] {
@@ -114,6 +118,7 @@ func abilitiesOf[B, P any, S Statistics[S]](m Model[B, P, S]) abilities[B, P, S]
 	a.penalized, _ = m.(Penalized[P])
 	_, a.variational = m.(Variational)
 	_, a.assigner = m.(Assigner[B, P])
+	a.scaler = reflect.TypeFor[S]().Implements(reflect.TypeFor[Scaler]())
 	return a
 }
 
@@ -128,6 +133,22 @@ func (a abilities[B, P, S]) supports(c Criterion) error {
 		return a.missing(c.Name, "Counted", "a Counts method")
 	case c.Needs&NeedsAssigner != 0 && !a.assigner:
 		return a.missing(c.Name, "Assigner", "discrete latent variables and a Responsibilities method")
+	}
+	return nil
+}
+
+// tempers says why the posterior of the model's parameters cannot be tempered by alpha, or
+// nil.
+func (a abilities[B, P, S]) tempers(alpha float64) error {
+	switch {
+	case !(alpha > 0 && alpha <= 1):
+		return fmt.Errorf("framework: Temper is %v: it is a power of the likelihood, above 0 and at most 1", alpha)
+	case alpha == 1:
+		return nil
+	case !a.variational:
+		return fmt.Errorf("framework: Temper is %v, and %s has no posterior of its parameters to temper: take a model that implements framework.Variational", alpha, a.name)
+	case !a.scaler:
+		return fmt.Errorf("framework: Temper is %v, and the statistics of %s, %v, do not implement framework.Scaler (a Scale method)", alpha, a.name, reflect.TypeFor[S]())
 	}
 	return nil
 }

@@ -101,7 +101,7 @@ func (f *fit[B, P, S]) record(e Event) error {
 }
 
 func (f *fit[B, P, S]) result(ctx context.Context, errs []error) (*Result[P, S], error) {
-	res := &Result[P, S]{Method: f.options.Method, Criterion: f.options.Criterion.Name, Best: -1, checkpoint: f.encode}
+	res := &Result[P, S]{Method: f.options.Method, Temper: f.options.Temper, Criterion: f.options.Criterion.Name, Best: -1, checkpoint: f.encode}
 	stopped := false
 	for i, r := range f.runs {
 		report := Restart{Status: r.at.Status, Iterations: r.at.Iteration, Err: errs[i]}
@@ -182,7 +182,7 @@ func (f *fit[B, P, S]) score(ctx context.Context, res *Result[P, S]) error {
 	var posterior Evaluation
 	if needs&NeedsLikelihood != 0 {
 		var err error
-		if posterior, err = Evaluate(ctx, f.model, f.src, res.Parameters, f.options.Workers); err != nil {
+		if posterior, err = evaluate(ctx, f.model, f.src, res.Parameters, f.options.Workers, f.options.Temper); err != nil {
 			return err
 		}
 		res.Evaluation.LogLikelihood = posterior.LogLikelihood
@@ -209,12 +209,17 @@ func (f *fit[B, P, S]) score(ctx context.Context, res *Result[P, S]) error {
 
 // Evaluate is what criteria judge at given parameters, with q the model's own posterior
 // p(Z|X,p): of the rows that p was fitted to or of others. Log-determinants are filled in
-// where the model is [Curved] and [Counted] and they exist.
+// where the model is [Curved] and [Counted] and they exist. Nothing is tempered.
 func Evaluate[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src Source[B], p P, workers int) (Evaluation, error) {
+	return evaluate(ctx, m, src, p, workers, 1)
+}
+
+func evaluate[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src Source[B], p P, workers int, alpha float64) (Evaluation, error) {
 	s, entropy, err := LocalStep(ctx, m, src, p, workers)
 	if err != nil {
 		return Evaluation{}, err
 	}
+	entropy = temper(alpha, s, entropy)
 	e := Evaluation{LogJoint: m.LogJoint(s, p), Entropy: entropy, Shape: m.Shape(p), N: s.Weight()}
 	can := abilitiesOf(m)
 	e.LogLikelihood = can.logLikelihood(&e, p)

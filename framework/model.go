@@ -22,6 +22,14 @@ type Statistics[S any] interface {
 	Weight() float64
 }
 
+// Scaler is implemented by statistics that can be tempered (see [Options].Temper).
+type Scaler interface {
+	// Scale multiplies every sum over rows by factor, a positive number, the weight
+	// among them: afterwards the statistics are those of rows of factor times the weight.
+	// What is not a sum, such as a point that sums are taken about, stays.
+	Scale(factor float64)
+}
+
 // A Model is a latent variable model ln p(X,Z|Π) as the engine sees it: a local
 // step (Prepare, then Infer block by block), a global step (Maximize) and the
 // value of the joint log-likelihood. These are enough for EM; the optional
@@ -112,7 +120,7 @@ type Projector[P, S any] interface {
 type Expander[P, S any] interface {
 	// Expand moves (q, Π) along such changes to where E_q[ln p(X,Z|Π)] + H(q) is largest, less
 	// ½ ln|F| as q decides it where charged is true. It may overwrite s and p, and
-	// returns the moved parameters and the change of H(q).
+	// returns the moved parameters and the change of H(q), weighted like the rows of s.
 	Expand(s S, p P, charged bool) (moved P, entropy float64, err error)
 }
 

@@ -50,6 +50,17 @@ type Options struct {
 	K      int    // latent dimensions to begin with; pruning only lowers it. At least 1
 	Method Method // GFAB
 
+	// Temper is α in (0, 1], the power of the likelihood in the tempered posterior of a
+	// [Variational] model, p(X|Π)^α p(Π) up to a constant (Chérif-Abdellatif 2018, "paper C",
+	// section 2; docs/theory/elbo.md). The bound becomes
+	//
+	//	α(E[ln p(X,Z|Π)] + H(q(Z))) − KL(q(Π)‖p(Π)),
+	//
+	// and N, wherever the engine speaks of it, α times the sum of the row weights: to the
+	// model, rows of weight α. 0 stands for 1, the posterior itself. Another value needs
+	// statistics that are a [Scaler].
+	Temper float64
+
 	// Criterion judges states, restarts and sizes. Its zero value is the method's
 	// own: gFIC for gFAB, FIC for FAB, BICEM for EM, and ELBO for a variational model.
 	Criterion Criterion
@@ -109,6 +120,12 @@ func resolved[B, P any, S Statistics[S]](o Options, can abilities[B, P, S]) (Opt
 		return o, can.missing("FAB", "Counted", "a Counts method")
 	case o.Method == EM:
 		o.FixedK = true
+	}
+	if o.Temper == 0 {
+		o.Temper = 1
+	}
+	if err := can.tempers(o.Temper); err != nil {
+		return o, err
 	}
 	if o.Criterion.Value == nil {
 		o.Criterion = can.own(o.Method)
@@ -221,7 +238,8 @@ type Result[P, S any] struct {
 	Parameters P
 	Statistics S // of the last local step, from which Parameters were maximised
 	Shape      Shape
-	N          float64 // sum of the row weights
+	N          float64 // sum of the row weights, times Temper
+	Temper     float64 // of [Options], 1 where nothing is tempered
 	Method     Method
 	Criterion  string
 	Value      float64 // of the criterion

@@ -190,6 +190,7 @@ func (r *run[B, P, S]) step(ctx context.Context, from, to *point[P, S]) error {
 	if err := r.checkWeight(to.S.Weight()); err != nil {
 		return err
 	}
+	entropy = temper(r.options.Temper, to.S, entropy)
 	if to.P, err = r.model.Maximize(to.S, from.P, to.P); err != nil {
 		if smaller := r.escape(from.P, to, err); smaller != nil {
 			return r.stepSmaller(ctx, smaller, to)
@@ -226,13 +227,24 @@ func (r *run[B, P, S]) stepSmaller(ctx context.Context, smaller, to *point[P, S]
 
 // checkWeight holds the source to its promise of the same rows in every pass.
 func (r *run[B, P, S]) checkWeight(n float64) error {
-	if last := r.at.Current.Evaluation.N; r.at.Iteration > 0 && math.Abs(n-last) > 1e-9*last {
+	if last := r.at.Current.Evaluation.N / r.options.Temper; r.at.Iteration > 0 && math.Abs(n-last) > 1e-9*last {
 		return &sourceError{fmt.Errorf("framework: the source gave rows of total weight %v in one pass and %v in the next: it must give the same rows each time", last, n)}
 	}
 	if !(n > 0) {
 		return &sourceError{fmt.Errorf("framework: the rows have total weight %v", n)}
 	}
 	return nil
+}
+
+// temper raises what a local step found to the power alpha: q(z_n) stays as it is, because
+// alpha multiplies both terms that it weighs against one another, and the rows' sums count
+// for less beside the prior. It returns the tempered entropy.
+func temper[S any](alpha float64, s S, entropy float64) float64 {
+	if alpha == 1 {
+		return entropy
+	}
+	any(s).(Scaler).Scale(alpha)
+	return alpha * entropy
 }
 
 // local folds one local step over the source into the bench's first shard and

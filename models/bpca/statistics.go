@@ -74,7 +74,8 @@ func (s *Statistics) Weight() float64 { return s.N }
 
 // Begin empties the statistics for a local step q(z_n) = N(gain·(x_n − mean), cov) and
 // returns the memory of gain (K×D) and cov (K×K), for the caller to fill in together with
-// [Statistics.SetLogDet]. anchor is the expected W (D×K), which should be that of q. Models that share x = mean + Wz + ε under other priors
+// [Statistics.SetLogDet]. anchor is the expected W (D×K). Models that share
+// x = mean + Wz + ε under other priors
 // make their local step of Begin, [Statistics.Add] and [Statistics.ResidualAt].
 func (s *Statistics) Begin(mean, anchor []float64) (gain, cov []float64) {
 	q := &s.local
@@ -89,6 +90,15 @@ func (s *Statistics) Begin(mean, anchor []float64) (gain, cov []float64) {
 
 // SetLogDet tells ln|cov|.
 func (s *Statistics) SetLogDet(logDet float64) { s.local.logDet = logDet }
+
+// Scale makes the rows weigh factor times as much (see [framework.Scaler]).
+func (s *Statistics) Scale(factor float64) {
+	s.N *= factor
+	s.SumSq *= factor
+	s.Residual *= factor
+	linalg.Scale(factor, s.XZ)
+	linalg.Scale(factor, s.ZZ)
+}
 
 // prepare sets up q for loadings w with expected precision lambda and expected
 // λWᵀW in precision, which it overwrites.

@@ -178,7 +178,7 @@ func begin[B any, D block](ctx context.Context, m Model, src framework.Source[B]
 		return nil, err
 	}
 	if m.Start != RandomRows { // whose seeds have the weight that they are to have
-		s.scale(w.N / s.N)
+		s.Scale(w.N / s.N)
 	}
 	s.soften(w)
 	return s, nil
@@ -186,16 +186,6 @@ func begin[B any, D block](ctx context.Context, m Model, src framework.Source[B]
 
 func tooMany(k, n int) error {
 	return fmt.Errorf("mixture: %d components for %d distinct rows: choose K up to %d", k, n, n)
-}
-
-func (s *Statistics) scale(by float64) {
-	for _, v := range [][]float64{s.Nk, s.Sums} {
-		for i := range v {
-			v[i] *= by
-		}
-	}
-	s.N *= by
-	s.Base *= by
 }
 
 // soften adds a few rows' worth of the whole table to every component, so that no estimate

@@ -46,6 +46,15 @@ func (s *Statistics) Merge(o *Statistics) {
 	linalg.Axpy(1, o.Sums, s.Sums)
 }
 
+// Scale makes the rows weigh factor times as much (see [framework.Scaler]).
+func (s *Statistics) Scale(factor float64) {
+	s.N *= factor
+	s.Base *= factor
+	linalg.Scale(factor, s.Nk)
+	linalg.Scale(factor, s.Loss)
+	linalg.Scale(factor, s.Sums)
+}
+
 func (s *Statistics) clear() {
 	s.N, s.Base = 0, 0
 	clear(s.Nk)
