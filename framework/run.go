@@ -228,7 +228,7 @@ func (r *run[B, P, S]) stepSmaller(ctx context.Context, smaller, to *point[P, S]
 // checkWeight holds the source to its promise of the same rows in every pass.
 func (r *run[B, P, S]) checkWeight(n float64) error {
 	if last := r.at.Current.Evaluation.N / r.options.Temper; r.at.Iteration > 0 && math.Abs(n-last) > 1e-9*last {
-		return &sourceError{fmt.Errorf("framework: the source gave rows of total weight %v in one pass and %v in the next: it must give the same rows each time", last, n)}
+		return &sourceError{fmt.Errorf("framework: the source gave rows of total weight %.12g in one pass and %.12g in the next: it must give the same rows each time", last, n)}
 	}
 	if !(n > 0) {
 		return &sourceError{fmt.Errorf("framework: the rows have total weight %v", n)}
