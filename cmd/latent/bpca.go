@@ -32,6 +32,10 @@ func (bpcaModel) criteria(method string) []framework.Criterion { return criteria
 
 func (bpcaModel) needsAll(*modelFlags) bool { return true }
 
+func (bpcaModel) finds(method string) bool { return prunes(method) }
+
+func (bpcaModel) informed(method string) bool { return method == methodVB || method == methodMAP }
+
 func (bpcaModel) starts(int) int { return 1 }
 
 func (bpcaModel) check(f *modelFlags) error {

@@ -12,7 +12,7 @@ type fitCommand struct {
 	modelFlags
 	Criterion string `placeholder:"NAME" help:"What judges fits: gfic, fic, bicem, elbo, bic, aic or icl. Default: the method's own."`
 	K         *int   `name:"k" xor:"size" placeholder:"K" help:"Fit with this number of components, or of latent dimensions."`
-	Kmax      *int   `name:"kmax" xor:"size" placeholder:"K" help:"At most so many. Default: 10 components, fewer where the rows are few; of bpca columns − 1 (no more than rows − 2)."`
+	Kmax      *int   `name:"kmax" xor:"size" placeholder:"K" help:"At most so many. Default: 10 components, fewer where the rows are few; of bpca columns − 1 (no more than rows − 2); of vbmf the smaller side of the matrix."`
 	Out       string `placeholder:"MODEL.json" help:"Save the model for latent predict and latent sample."`
 }
 
@@ -90,7 +90,7 @@ func (c *fitCommand) fit(s *session, in *input, crit framework.Criterion) (*repo
 
 	var best *fitted
 	var table []sizeScore
-	if prunes(c.Method) || o.FixedK {
+	if c.model().finds(c.Method) || o.FixedK {
 		best, err = e.fit(s, o)
 	} else {
 		var all *scores

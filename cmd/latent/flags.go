@@ -17,12 +17,13 @@ import (
 
 // modelFlags say what is fitted and how.
 type modelFlags struct {
-	Model    string          `default:"mixture" enum:"bpca,mixture,bernmix" help:"Model: mixture, bernmix (a mixture with Bernoulli columns only) or bpca."`
+	Model    string          `default:"mixture" enum:"bpca,mixture,bernmix,vbmf" help:"Model: mixture, bernmix (a mixture with Bernoulli columns only), bpca, or vbmf (variational matrix factorisation)."`
 	Family   string          `placeholder:"NAME" help:"Family of the components of a mixture: gaussian (full covariance), gaussian-tied, gaussian-diagonal, gaussian-spherical, poisson, exponential, gamma, bernoulli, categorical, multinomial, or auto: each column by itself, numbers gaussian, counts of any size poisson, 0 and 1 bernoulli, texts categorical. Default: gaussian, with --columns auto."`
 	Columns  columnFamilies  `placeholder:"COL=FAMILY,…" help:"Families of single columns of a mixture, where they differ from --family."`
-	Method   string          `placeholder:"NAME" help:"Inference: gfab, fab, em, map, vb or closed-form (bpca only; map: mixtures only). gfab and fab prune from kmax down; the others take every K by itself."`
+	Method   string          `placeholder:"NAME" help:"Inference: gfab, fab, em, map, vb or closed-form (bpca and vbmf; map: mixtures only). gfab and fab prune from kmax down; the others take every K by itself."`
 	Weights  string          `placeholder:"COL" help:"Frequency weights: take this column out of the data and weigh the rows by it."`
-	Prior    hyperparameters `placeholder:"KEY=VALUE,…" help:"Prior of --method vb or map. Mixtures: weights (Dirichlet), kappa and nu (gaussian, scaled by the data), a and b (bernoulli, beta), shape and rate (poisson and exponential, gamma), alpha (categorical and multinomial, Dirichlet). bernmix: a (weights), b (beta(b, b)). bpca: a_alpha, b_alpha, a_lambda, b_lambda (gamma shapes and rates), alpha (fixed; 1 is VB1), unit (standard deviation taken for 1)."`
+	Prior    hyperparameters `placeholder:"KEY=VALUE,…" help:"Prior of --method vb or map. Mixtures: weights (Dirichlet), kappa and nu (gaussian, scaled by the data), a and b (bernoulli, beta), shape and rate (poisson and exponential, gamma), alpha (categorical and multinomial, Dirichlet). bernmix: a (weights), b (beta(b, b)). bpca: a_alpha, b_alpha, a_lambda, b_lambda (gamma shapes and rates), alpha (fixed; 1 is VB1), unit (standard deviation taken for 1). vbmf, also with closed-form: noise (variance), a and b (variances of the entries of the factors of columns and rows); what is not given is estimated."`
+	Center   bool            `help:"Take the mean of each column off first (vbmf only, which has the matrix as it is; bpca always does)."`
 	Start    *string         `enum:"kmeans,random,rows" placeholder:"NAME" help:"How mixtures begin: kmeans, random (responsibilities) or rows. Default: kmeans."`
 	Restarts *int            `placeholder:"N" help:"Independent starts, of which the best is kept. Default: of mixtures 10 where the rows are 5000 at most, else 1; of bpca 1."`
 	Seed     uint64          `default:"1" help:"Seed of the starts."`
@@ -95,8 +96,11 @@ func (f *modelFlags) check(method string) error {
 		return misused("--workers is %d: it must not be negative", f.Workers)
 	case !(tol > 0) || math.IsInf(tol, 0):
 		return misused("--tol is %v: it must be positive and finite", tol)
-	case f.Prior.text != "" && f.Method != methodVB && f.Method != methodMAP:
+	case f.Prior.text != "" && !m.informed(f.Method):
 		return misused("--prior goes with --method vb or map, and the method is %s", f.Method)
+	}
+	if _, ok := m.(vbmfModel); f.Center && !ok {
+		return misused("--center goes with --model vbmf, not with %s", f.Model)
 	}
 	return m.check(f)
 }
@@ -144,7 +148,7 @@ func valueOr[T any](flag *T, otherwise T) T {
 
 // settings are what a model file keeps of the flags.
 func (f *modelFlags) settings() settings {
-	kept := settings{Weights: f.Weights, Prior: f.Prior.text, Columns: f.Columns.text, Start: valueOr(f.Start, "")}
+	kept := settings{Weights: f.Weights, Prior: f.Prior.text, Columns: f.Columns.text, Start: valueOr(f.Start, ""), Center: f.Center}
 	if f.Method != methodClosedForm {
 		kept.Tolerance, kept.MaxIterations, kept.Restarts = f.tolerance(), f.maxIterations(), f.restarts()
 	}

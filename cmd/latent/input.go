@@ -20,7 +20,7 @@ import (
 
 // fittingData says where the rows of a fit come from.
 type fittingData struct {
-	Data string `placeholder:"FILE|NAME" help:"CSV or NPY file, also gzipped; - for standard input; or an embedded data set, see latent datasets. Default: faithful for mixture, housevotes84 for bernmix, satellite for bpca."`
+	Data string `placeholder:"FILE|NAME" help:"CSV or NPY file, also gzipped; - for standard input; or an embedded data set, see latent datasets. Default: faithful for mixture, housevotes84 for bernmix, satellite for bpca and vbmf."`
 }
 
 // source is what --data names, or the data set that shows the model.

@@ -226,7 +226,7 @@ func oneLine(err error) string {
 	var lines, shapes []string
 	for line := range strings.Lines(err.Error()) {
 		line = asFlags.Replace(strings.TrimSpace(line))
-		for _, name := range []string{"framework: ", "bpca: ", "mixture: ", "prior: ", "laplace: ", "pruning: "} {
+		for _, name := range []string{"framework: ", "bpca: ", "mixture: ", "vbmf: ", "prior: ", "laplace: ", "pruning: "} {
 			line = strings.ReplaceAll(line, ": "+name, ": ")
 			line = strings.TrimPrefix(line, name)
 		}

@@ -346,7 +346,7 @@ func fails(t *testing.T, want int, part, stdin string, args ...string) {
 	assert.Contains(t, stderr, part, "latent %v", args)
 	assert.True(t, strings.HasPrefix(stderr, "latent: "), stderr)
 	assert.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
-	assert.NotRegexp(t, `(^latent|:) (bpca|mixture|framework|prior|laplace|pruning): `, stderr)
+	assert.NotRegexp(t, `(^latent|:) (bpca|mixture|vbmf|framework|prior|laplace|pruning): `, stderr)
 }
 
 func TestBadDataAreOneLineAndLeaveNoFile(t *testing.T) {

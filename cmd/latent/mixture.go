@@ -49,6 +49,10 @@ func (mixtureModel) criteria(method string) []framework.Criterion {
 
 func (mixtureModel) needsAll(f *modelFlags) bool { return joint(f.Family) }
 
+func (mixtureModel) finds(method string) bool { return prunes(method) }
+
+func (mixtureModel) informed(method string) bool { return method == methodVB || method == methodMAP }
+
 // starts make up for local maxima where they cost little.
 func (mixtureModel) starts(rows int) int {
 	if rows <= 5000 {

@@ -21,6 +21,10 @@ type model interface {
 	check(f *modelFlags) error
 	// needsAll tells whether the model has no place for missing values.
 	needsAll(f *modelFlags) bool
+	// finds tells whether a method finds K in one fit; the others take every K by itself.
+	finds(method string) bool
+	// informed tells whether a method has a place for --prior.
+	informed(method string) bool
 	// starts is the default of --restarts.
 	starts(rows int) int
 	// bind readies the model for the rows of a table.
@@ -30,7 +34,7 @@ type model interface {
 }
 
 // models are the values of --model.
-var models = map[string]model{"bpca": bpcaModel{}, "mixture": mixtureModel{}, "bernmix": mixtureModel{bernoulli: true}}
+var models = map[string]model{"bpca": bpcaModel{}, "mixture": mixtureModel{}, "bernmix": mixtureModel{bernoulli: true}, "vbmf": vbmfModel{}}
 
 // An estimator is a model ready for one table.
 type estimator interface {

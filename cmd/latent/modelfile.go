@@ -140,7 +140,9 @@ func (m *modelFile) check() (err error) {
 	if m.Params == nil {
 		return errors.New("damaged: it has no parameters")
 	}
-	if m.learned, err = models[m.Model].load(m); err != nil {
+	if m.learned, err = models[m.Model].load(m); errors.Is(err, errNoFactors) {
+		return err
+	} else if err != nil {
 		return fmt.Errorf("damaged: %w", err)
 	}
 	return nil

@@ -94,6 +94,7 @@ type settings struct {
 	Prior         string  `json:"prior,omitempty"`    // as it was given
 	Columns       string  `json:"columns,omitempty"`  // likewise
 	Start         string  `json:"start,omitempty"`    // likewise
+	Center        bool    `json:"center,omitempty"`   // likewise
 }
 
 type size struct {

@@ -322,6 +322,28 @@ func (p *Parameters) Singular(s *Statistics) []float64 {
 	return roots(squares)
 }
 
+// Point is the fit as the parameters of a probabilistic PCA of the rows of Y about 0, as
+// [Solution.Point]: W = E[A]·C_B^½ in canonical rotation, without columns that have shrunk below
+// a thousandth of the noise's standard deviation; one is left at least.
+func (p *Parameters) Point() *bpca.Parameters {
+	q := &bpca.Parameters{K: p.H, D: p.M, Mean: make([]float64, p.M), Loadings: make([]float64, p.M*p.H), Noise: p.Noise}
+	for i, v := range p.A {
+		q.Loadings[i] = v * math.Sqrt(p.PriorB[i%p.H])
+	}
+	q = q.Canonical()
+	k := 1
+	for k < q.K {
+		column := q.W().ColView(k)
+		if !(mat.Norm(column, 2) > 1e-3*math.Sqrt(q.Noise)) {
+			break
+		}
+		k++
+	}
+	short := &bpca.Parameters{K: k, D: p.M, Mean: q.Mean, Noise: p.Noise}
+	short.Loadings = mat.DenseCopyOf(q.W().Slice(0, p.M, 0, k)).RawMatrix().Data
+	return short
+}
+
 // Parameters are the kept components as a start for [Iterative], a fixed point of it. A
 // solution of rank 0 has none: nil.
 func (s *Solution) Parameters() *Parameters {

@@ -73,16 +73,24 @@ func Solve(ctx context.Context, t *framework.Table, o Options) (*Solution, error
 	if err != nil {
 		return nil, err
 	}
-	sol, err := s.Solve(o)
+	sol, err := s.Complete(o)
 	if err != nil {
 		return nil, err
 	}
-	left, right, err := s.factors(sol.Rank)
-	if err != nil {
-		return nil, err
-	}
-	sol.Left, sol.Right = left, right
 	return sol, ctx.Err()
+}
+
+// Complete is [Spectrum.Solve] with the singular vectors. The spectrum must be one of
+// [Decompose], whose table is still as it was.
+func (s *Spectrum) Complete(o Options) (*Solution, error) {
+	if s.y.IsEmpty() {
+		return nil, errors.New("vbmf: singular values alone have no vectors: use Solve, or Decompose the matrix")
+	}
+	sol, err := s.Solve(o)
+	if err == nil {
+		sol.Left, sol.Right, err = s.factors(sol.Rank)
+	}
+	return sol, err
 }
 
 func (s *Spectrum) factors(r int) (left, right []float64, err error) {
