@@ -163,13 +163,7 @@ func (g given) Init(context.Context, framework.Source[framework.Rows], int, *ran
 // TestTemperedRowsAreRowsOfThatWeight in every family: the bits are those of rows of weight
 // ½, and all but rounding is that of rows of another weight.
 func TestTemperedRowsAreRowsOfThatWeight(t *testing.T) {
-	families, tables := []mixture.Family{}, []*framework.Table{}
-	for _, c := range twoOfEach() {
-		families, tables = append(families, c.family), append(tables, c.table(t))
-	}
-	for _, form := range []mixture.Covariance{mixture.Full, mixture.Tied, mixture.Diagonal, mixture.Spherical} {
-		families, tables = append(families, mixture.Gaussian{Covariance: form}), append(tables, embedded(t, "iris", 4))
-	}
+	families, tables := everyFamily(t)
 	for i, family := range families {
 		src := tables[i]
 		n, _ := src.Dims()
@@ -200,6 +194,31 @@ func TestTemperedRowsAreRowsOfThatWeight(t *testing.T) {
 			for _, workers := range []int{2, 7} {
 				o.Workers = workers
 				assert.Equal(t, got.Trace, fit(t, given{m, start}, src, o).Trace)
+			}
+		}
+	}
+}
+
+// everyFamily has a table for each.
+func everyFamily(t testing.TB) (families []mixture.Family, tables []*framework.Table) {
+	for _, c := range twoOfEach() {
+		families, tables = append(families, c.family), append(tables, c.table(t))
+	}
+	for _, form := range []mixture.Covariance{mixture.Full, mixture.Tied, mixture.Diagonal, mixture.Spherical} {
+		families, tables = append(families, mixture.Gaussian{Covariance: form}), append(tables, embedded(t, "iris", 4))
+	}
+	return families, tables
+}
+
+// TestTemperedAwayRowsLeaveThePrior in every family, down to the end of the range of float64.
+func TestTemperedAwayRowsLeaveThePrior(t *testing.T) {
+	families, tables := everyFamily(t)
+	for i, family := range families {
+		for _, alpha := range []float64{1e-3, 1e-9, 1e-30, 1e-300, 5e-324} {
+			res := fit(t, mixture.Variational{Family: family}, tables[i], framework.Options{K: 3, Method: framework.EM, Temper: alpha})
+			assert.InDelta(t, 0, res.Value, 1e4*alpha+1e-12, "%s, α = %v", family.Name(), alpha)
+			for _, v := range res.Parameters.Weights {
+				assert.InDelta(t, 1, v, 1e3*alpha, "%s, α = %v", family.Name(), alpha)
 			}
 		}
 	}
