@@ -18,12 +18,14 @@
 //	res.Shape.K, res.Value, res.Parameters            // dimensions left, gFIC, estimates
 //
 // A [Criterion] is a value, so that another one is another option: [GFIC], [FIC],
-// [BICEM], [BIC], [AIC], [ICL], [ELBO]. [Select] tabulates criteria over a range of K.
+// [BICEM], [BIC], [AIC], [ICL], [ELBO]. [Select] tabulates criteria over a range of K, and
+// chooses among them under a prior on K too. [Options].Temper takes the likelihood of a
+// variational model to a power.
 //
 // The same seed gives the same bits for any number of workers. A cancelled fit
 // returns its best state and a checkpoint that resumes to the same bits. Weights of
 // rows are frequencies. After the first iteration the engine allocates nothing.
 //
-// The derivations are in docs/theory/gfab.md, the reasons for the shape of the
+// The derivations are in docs/theory/gfab.md and elbo.md, the reasons for the shape of the
 // interfaces in docs/decisions/engine.md.
 package framework

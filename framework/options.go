@@ -236,7 +236,7 @@ type Restart struct {
 // Result is a fitted model: the best state of the best run.
 type Result[P, S any] struct {
 	Parameters P
-	Statistics S // of the last local step, from which Parameters were maximised
+	Statistics S // of the last local step, times Temper, from which Parameters were maximised
 	Shape      Shape
 	N          float64 // sum of the row weights, times Temper
 	Temper     float64 // of [Options], 1 where nothing is tempered
