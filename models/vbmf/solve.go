@@ -143,7 +143,7 @@ func (s *Spectrum) Solve(o Options) (*Solution, error) {
 		return s.nothing(o), nil
 	}
 	sol, err := s.solve(o)
-	if s.coarse(o.Noise) || err == nil && s.coarse(sol.Noise) || errors.Is(err, ErrNoNoise) && s.gram != nil && s.vectors == nil {
+	if err == nil && s.coarse(sol.Noise) || errors.Is(err, ErrNoNoise) && s.coarse(0) {
 		if err := s.refine(); err != nil {
 			return nil, err
 		}
