@@ -138,17 +138,21 @@ func (p *Posterior) move(w *workspace) {
 	linalg.Axpy(1, w.delta, o.Means)
 	size := p.factorSize()
 	for j := range k {
-		a, l := w.grad[k*d+j*size:][:size], o.Factors[j*size:(j+1)*size]
+		step, l := w.grad[k*d+j*size:][:size], o.Factors[j*size:(j+1)*size]
 		if p.Diagonal {
 			for i := range l {
-				l[i] *= math.Exp(a[i])
+				l[i] *= math.Exp(step[i])
 			}
 			continue
 		}
-		copy(w.triangle, a)
+		copy(w.triangle, step)
 		for i := range d {
-			w.triangle[i*d+i] = math.Exp(a[i*d+i])
+			w.triangle[i*d+i] = math.Exp(step[i*d+i])
 		}
-		blas64.Trmm(blas.Right, blas.NoTrans, 1, p.triangle(w.triangle, 0), linalg.General(d, d, l))
+		a := p.triangle(w.triangle, 0)
+		for i := range d { // row i of L is 0 from i + 1 on, and stays so
+			a.N = i + 1
+			blas64.Trmv(blas.Trans, a, blas64.Vector{N: i + 1, Inc: 1, Data: l[i*d:]})
+		}
 	}
 }
