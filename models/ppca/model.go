@@ -138,6 +138,7 @@ func (m Model) Maximize(s *Statistics, p, dst *Posterior) (*Posterior, error) {
 		return nil, err
 	}
 	dst = p.copyTo(dst)
+	dst.begin()
 	for range m.Steps {
 		if !s.step(dst, m.StepPairs, m.Rate) {
 			return dst, fmt.Errorf("ppca: step %d at K = %d: WᵀW + σ²I is not positive definite, or the bound is not finite: the loadings dwarf the noise, or the data are near the end of the range; rescale them, or give a larger σ²", dst.Optimizer.Steps, p.K)

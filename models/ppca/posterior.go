@@ -31,7 +31,7 @@ type Posterior struct {
 
 // Optimizer is Adam's state. Means and Factors are its own iterate, of which those of the
 // Posterior are an average; First and Second are its moments, of the gradient in the
-// coordinates of step: K means of D, then the factors, as long as Factors.
+// coordinates of step: K means of D, then the factors. The zero value starts at the Posterior.
 type Optimizer struct {
 	Seed    uint64    `json:"seed"`
 	Steps   int       `json:"steps"`
@@ -67,9 +67,15 @@ func (p *Posterior) Check() error {
 			}
 		}
 	}
+	if o := &p.Optimizer; o.Means != nil {
+		size := len(p.Means) + len(p.Factors)
+		if len(o.Means) != len(p.Means) || len(o.Factors) != len(p.Factors) || len(o.First) != size || len(o.Second) != size || o.Steps < 0 {
+			return errors.New("ppca: the optimizer's state is not that of this posterior: leave it out to start anew")
+		}
+	}
 	for j := range p.K {
 		for i := range p.D {
-			if v := diagonalOf(p, p.Factors, j, i); !(v > 0) {
+			if v := p.deviation(j, i); !(v > 0) {
 				return fmt.Errorf("ppca: entry %d of the diagonal of factor %d is %v: it is a standard deviation, and positive", i+1, j+1, v)
 			}
 		}
@@ -77,12 +83,12 @@ func (p *Posterior) Check() error {
 	return nil
 }
 
-// diagonalOf is entry i of the diagonal of L_j in factors.
-func diagonalOf(p *Posterior, factors []float64, j, i int) float64 {
+// deviation is entry i of the diagonal of L_j.
+func (p *Posterior) deviation(j, i int) float64 {
 	if p.Diagonal {
-		return factors[j*p.D+i]
+		return p.Factors[j*p.D+i]
 	}
-	return factors[j*p.D*p.D+i*p.D+i]
+	return p.Factors[j*p.D*p.D+i*p.D+i]
 }
 
 // copyTo copies p into the memory of dst, or into new memory.
@@ -98,6 +104,17 @@ func (p *Posterior) copyTo(dst *Posterior) *Posterior {
 	*dst = *p
 	dst.Means, dst.Factors, dst.Optimizer = means, factors, state
 	return dst
+}
+
+// begin starts the optimiser at the posterior, unless it is under way.
+func (p *Posterior) begin() {
+	o := &p.Optimizer
+	if len(o.Means) > 0 {
+		return
+	}
+	size := len(p.Means) + len(p.Factors)
+	*o = Optimizer{Seed: o.Seed, Means: append([]float64(nil), p.Means...), Factors: append([]float64(nil), p.Factors...),
+		First: make([]float64, size), Second: make([]float64, size)}
 }
 
 // Covariance is Σ_j, D×D, of column j (from 0) of W.
@@ -125,7 +142,7 @@ func (p *Posterior) Divergence() float64 {
 	}
 	for j := range p.K {
 		for i := range p.D {
-			sum -= 1 + 2*math.Log(diagonalOf(p, p.Factors, j, i)/s)
+			sum -= 1 + 2*math.Log(p.deviation(j, i)/s)
 		}
 	}
 	return sum / 2

@@ -15,6 +15,7 @@ import (
 	"gonum.org/v1/gonum/diff/fd"
 	"gonum.org/v1/gonum/integrate/quad"
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distmv"
 	"pgregory.net/rapid"
 
@@ -85,8 +86,8 @@ func somewhere(d, k int, diagonal bool, seed uint64) *Posterior {
 			l[i*d+i] = 0.1 + 0.2*rng.Float64()
 		}
 	}
-	size := len(p.Means) + len(p.Factors)
-	p.Optimizer = Optimizer{Seed: seed, Means: append([]float64(nil), p.Means...), Factors: append([]float64(nil), p.Factors...), First: make([]float64, size), Second: make([]float64, size)}
+	p.Optimizer.Seed = seed
+	p.begin()
 	return p
 }
 
@@ -512,6 +513,46 @@ func TestStepsConverge(t *testing.T) {
 	}
 }
 
+// TestBoundIsHonest: over twelve seeds of the draws, the bound of a fit lies beside that of fresh
+// draws by less than its standard error on average, though the engine chose the state on the
+// former; and common draws steady the difference between two K, here by more than a
+// third.
+func TestBoundIsHonest(t *testing.T) {
+	if testing.Short() {
+		t.Skip("two dozen fits")
+	}
+	const d, seeds = 6, 12
+	mo := moments(t, rotated(t, sample(200, d, []float64{2, 1.5}, 0.5, 19), d), d)
+	o := em(0)
+	o.Tolerance = 0.01 / 200
+	var scores, differences []float64
+	var values [2][]float64
+	for seed := range uint64(seeds) {
+		m := Compressed{Model{Noise: 0.5, PriorVariance: 1, Seed: seed}}
+		sel, err := framework.Select(background, m, mo.Source(), []int{2, 3}, o)
+		require.NoError(t, err)
+		for i, fit := range sel.Fits {
+			b, err := m.Bound(fit.Statistics, fit.Parameters)
+			require.NoError(t, err)
+			assert.Equal(t, fit.Value, b.Value)
+			fresh := m
+			fresh.Seed, fresh.Pairs = 100+seed, 4000
+			f, err := fresh.Bound(fit.Statistics, fit.Parameters)
+			require.NoError(t, err)
+			scores = append(scores, (b.Value-f.Value)/b.StdErr)
+			values[i] = append(values[i], b.Value)
+		}
+		differences = append(differences, values[1][seed]-values[0][seed])
+	}
+	mean, sd := stat.MeanStdDev(scores, nil)
+	t.Logf("(bound − fresh bound)/error: mean %.2f, deviation %.2f", mean, sd)
+	assert.Less(t, math.Abs(mean), 1.0)
+	assert.Less(t, sd, 1.6)
+	common, apart := stat.StdDev(differences, nil), math.Hypot(stat.StdDev(values[0], nil), stat.StdDev(values[1], nil))
+	t.Logf("deviation of a difference: %.3f, with separate draws %.3f", common, apart)
+	assert.Less(t, common, apart*2/3)
+}
+
 // TestCommonNoise: column j of draw t does not depend on K, and no two streams are alike.
 func TestCommonNoise(t *testing.T) {
 	n := (&Statistics{}).workspace().noise
@@ -794,6 +835,7 @@ func TestCheck(t *testing.T) {
 		"prior NaN":          func(p *Posterior) { p.PriorVariance = math.NaN() },
 		"is NaN":             func(p *Posterior) { p.Means[0] = math.NaN() },
 		"is +Inf":            func(p *Posterior) { p.Factors[3] = math.Inf(1) },
+		"optimizer's state":  func(p *Posterior) { p.Optimizer.First = nil },
 		"entry 2 of the dia": func(p *Posterior) { p.Factors[9+4] = 0 },
 	} {
 		p := somewhere(3, 2, false, 1)
@@ -856,6 +898,11 @@ func TestMaximizeLeavesItsInputAlone(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, a, b)
 		assert.NotEqual(t, before.Means, a.Means)
+		p.Optimizer = Optimizer{Seed: p.Optimizer.Seed}
+		require.NoError(t, p.Check())
+		c, err := m.Maximize(s, p, nil)
+		require.NoError(t, err)
+		assert.Equal(t, a, c, "an empty optimizer starts at the posterior")
 	}
 }
 

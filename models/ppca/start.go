@@ -35,9 +35,8 @@ func (m Model) start(s *Statistics, k int, rng *rand.Rand) (*Posterior, error) {
 		}
 		p.setFactor(j, vectors, m.precisions(values, modes, s.N, j))
 	}
-	size := len(p.Means) + len(p.Factors)
-	p.Optimizer = Optimizer{Seed: rng.Uint64(), Means: append([]float64(nil), p.Means...), Factors: append([]float64(nil), p.Factors...),
-		First: make([]float64, size), Second: make([]float64, size)}
+	p.Optimizer.Seed = rng.Uint64()
+	p.begin()
 	return p, nil
 }
 
