@@ -45,12 +45,13 @@ func main() {
 }
 
 type commands struct {
-	Fit      fitCommand      `cmd:"" help:"Fit a model and choose its size. Without flags: gFAB with a Gaussian mixture on the embedded Old Faithful data."`
-	Select   selectCommand   `cmd:"" help:"Score every number of components, or of latent dimensions, in a range by several criteria."`
-	Predict  predictCommand  `cmd:"" help:"Components, or latent means, and log-likelihood of each row under a saved model."`
-	Sample   sampleCommand   `cmd:"" help:"Draw rows from a saved model."`
-	Datasets datasetsCommand `cmd:"" help:"List the embedded data sets."`
-	Version  versionCommand  `cmd:"" help:"Print the version."`
+	Fit       fitCommand       `cmd:"" help:"Fit a model and choose its size. Without flags: gFAB with a Gaussian mixture on the embedded Old Faithful data."`
+	Select    selectCommand    `cmd:"" help:"Score every number of components, or of latent dimensions, in a range by several criteria."`
+	Predict   predictCommand   `cmd:"" help:"Components, or latent means, and log-likelihood of each row under a saved model."`
+	Sample    sampleCommand    `cmd:"" help:"Draw rows from a saved model."`
+	Datasets  datasetsCommand  `cmd:"" help:"List the embedded data sets."`
+	Reproduce reproduceCommand `cmd:"" help:"Run experiments of the papers, and see whether what they state is measured."`
+	Version   versionCommand   `cmd:"" help:"Print the version."`
 }
 
 // A session is one run of the command with its surroundings.

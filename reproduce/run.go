@@ -1,0 +1,228 @@
+package reproduce
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Options say how to run experiments.
+type Options struct {
+	Out      string // folder of the results, made when it is not there
+	Quick    bool
+	Data     string // folder of data that are not shipped
+	Workers  int    // jobs at the same time, 0: one a processor
+	Progress func(Progress)
+	// Command is how the page says that it was made, "" leaves it out.
+	Command string
+}
+
+// Progress tells how far a run has come. Calls do not overlap.
+type Progress struct {
+	Experiment  string
+	Done, Total int           // jobs of the experiment
+	Left        time.Duration // estimate for the experiment; negative when there is none yet
+}
+
+// A Report says how one experiment ended.
+type Report struct {
+	Name    string
+	Page    string // path of its page; "" when it failed
+	Verdict Verdict
+	Outcome *Outcome
+	Seconds float64
+	Err     error // for an experiment that lacks its data, a [MissingData]
+}
+
+// Run runs experiments one after the other and writes their results to the folders
+// Out/NAME. An experiment that fails does not keep the others from running: its error is in
+// its report, and all errors but those of missing data are joined in what Run returns. When
+// ctx is cancelled, jobs that have ended are kept, and another run with the same
+// options goes on from there.
+func Run(ctx context.Context, experiments []*Experiment, o Options) ([]Report, error) {
+	if err := os.MkdirAll(o.Out, 0o777); err != nil {
+		return nil, fmt.Errorf("the folder of the results cannot be made: %w", err)
+	}
+	var reports []Report
+	var failures []error
+	for _, e := range experiments {
+		began := time.Now()
+		r := Report{Name: e.Name}
+		r.Outcome, r.Page, r.Err = e.run(ctx, o)
+		r.Seconds = time.Since(began).Seconds()
+		var missing *MissingData
+		switch {
+		case r.Err == nil:
+			r.Verdict = r.Outcome.Verdict()
+		case !errors.As(r.Err, &missing):
+			failures = append(failures, fmt.Errorf("%s: %w", e.Name, r.Err))
+		}
+		reports = append(reports, r)
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return reports, errors.Join(failures...)
+}
+
+func (e *Experiment) run(ctx context.Context, o Options) (*Outcome, string, error) {
+	s := &Settings{Quick: o.Quick, Data: o.Data}
+	for _, f := range e.Needs {
+		if _, err := s.Table(f); err != nil {
+			return nil, "", err
+		}
+	}
+	parts, err := e.plan(s)
+	if err != nil {
+		return nil, "", err
+	}
+	store, err := e.open(o)
+	if err != nil {
+		return nil, "", err
+	}
+	results, err := e.compute(ctx, parts, store, o)
+	if err != nil {
+		return nil, "", err
+	}
+	outcome, err := e.conclude(s, results)
+	if err != nil {
+		return nil, "", err
+	}
+	page, err := e.write(outcome, o)
+	return outcome, page, err
+}
+
+// compute runs the jobs whose results are not kept yet.
+func (e *Experiment) compute(ctx context.Context, parts []part, s store, o Options) ([][]byte, error) {
+	results := make([][]byte, len(parts))
+	meter := newMeter(e.Name, parts, o.Progress)
+	group, ctx := errgroup.WithContext(ctx)
+	workers := o.Workers
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	group.SetLimit(workers)
+	for i, p := range parts {
+		if kept, ok := s.read(p.key); ok {
+			results[i] = kept
+			meter.kept(p)
+			continue
+		}
+		group.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			text, err := p.run(ctx)
+			if err == nil {
+				err = s.write(p.key, text)
+			}
+			results[i] = text
+			meter.ended(p)
+			return err
+		})
+	}
+	return results, group.Wait()
+}
+
+// meter estimates the time left from the cost of what was done.
+type meter struct {
+	mu          sync.Mutex
+	tell        func(Progress)
+	name        string
+	done, total int
+	spent, all  float64 // cost of the jobs run and of all that were not kept
+	began       time.Time
+}
+
+func newMeter(name string, parts []part, tell func(Progress)) *meter {
+	m := &meter{tell: tell, name: name, total: len(parts), began: time.Now()}
+	for _, p := range parts {
+		m.all += p.cost
+	}
+	m.report()
+	return m
+}
+
+func (m *meter) kept(p part) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.done++
+	m.all -= p.cost
+	m.report()
+}
+
+func (m *meter) ended(p part) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.done++
+	m.spent += p.cost
+	m.report()
+}
+
+func (m *meter) report() {
+	if m.tell == nil {
+		return
+	}
+	left := time.Duration(-1)
+	if m.spent > 0 {
+		left = time.Duration(float64(time.Since(m.began)) * (m.all - m.spent) / m.spent)
+	}
+	m.tell(Progress{m.name, m.done, m.total, left})
+}
+
+// A store keeps results of jobs, one file each.
+type store string
+
+// open makes the folder of the results of jobs of this revision.
+func (e *Experiment) open(o Options) (store, error) {
+	size := "full"
+	if o.Quick {
+		size = "quick"
+	}
+	dir := filepath.Join(o.Out, e.Name, "jobs", fmt.Sprintf("%s-%d", size, e.Revision))
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return "", fmt.Errorf("the folder of the results cannot be made: %w", err)
+	}
+	return store(dir), nil
+}
+
+func (s store) path(key string) string { return filepath.Join(string(s), key+".gob") }
+
+// read returns a result that is there and whole.
+func (s store) read(key string) ([]byte, bool) {
+	text, err := os.ReadFile(s.path(key))
+	if err != nil || len(text) < crc32.Size || crc32.ChecksumIEEE(text[crc32.Size:]) != binary.BigEndian.Uint32(text) {
+		return nil, false
+	}
+	return text[crc32.Size:], true
+}
+
+func (s store) write(key string, text []byte) error {
+	return replace(s.path(key), append(binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE(text)), text...))
+}
+
+// replace writes a file, whole or not at all.
+func replace(path string, text []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	err = errors.Join(err, f.Chmod(0o644), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}
