@@ -20,15 +20,14 @@ import (
 
 // A vbmfCase is one of the matrices of paper N, section 4.
 type vbmfCase struct {
-	figure    int
-	name      string
-	rank      int // the true one, or that of the exact solution
-	trueRank  bool
-	paper     string // what the paper says of the iterative algorithm
-	trapped   bool   // whether it says that all starts end in local minima
-	draw      func(*Settings) (*mat.Dense, error)
-	needs     []DataFile
-	benchmark string
+	figure   int
+	name     string
+	rank     int // the true one, or that of the exact solution
+	trueRank bool
+	paper    string // what the paper says of the iterative algorithm
+	trapped  bool   // whether it says that all starts end in local minima
+	draw     func(*Settings) (*mat.Dense, error)
+	needs    []DataFile
 }
 
 var spectfFile = DataFile{"spectf.csv", "the SPECTF heart data of the UCI repository, 267 rows: 44 numeric columns and the label ClassLabel"}
