@@ -6,7 +6,6 @@ import (
 	"math"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/latent-go/latent/data"
@@ -27,6 +26,7 @@ type doubtful struct {
 var (
 	likeRowNumbers = doubt{"numbered as rows are", dropThem}
 	likeNames      = doubt{"another text in every row, as names have", dropThem}
+	oneValue       = doubt{"with a single value, which tells no rows apart", dropThem}
 	manyLevels     = doubt{"taken for categorical, with few rows a level", dropThem}
 	someTexts      = doubt{"taken for categorical because some cells are no numbers", markThem}
 	likeGaps       = doubt{"with levels that often stand for missing values", markThem}
@@ -37,7 +37,7 @@ var (
 )
 
 // doubts are in the order in which they are told.
-var doubts = []*doubt{&likeRowNumbers, &likeNames, &manyLevels, &commas, &someTexts, &likeGaps, &fewValues, &tooVaried, &tooEven}
+var doubts = []*doubt{&likeRowNumbers, &likeNames, &oneValue, &manyLevels, &commas, &someTexts, &likeGaps, &fewValues, &tooVaried, &tooEven}
 
 // most is how many columns of one doubt a note has room for.
 const most = 3
@@ -103,13 +103,18 @@ func (in *input) doubtful(c column) (why *doubt, detail string, texts []string) 
 		return in.doubtfulLevels(c)
 	}
 	x, err := in.Column(c.Name)
-	if err != nil || c.Family == familyBernoulli {
+	if err != nil {
 		return nil, "", nil
 	}
-	if runs(x) {
+	v := survey(x)
+	switch {
+	case len(v.different) == 1:
+		return &oneValue, fmt.Sprintf("(%g)", v.different[0]), nil
+	case c.Family == familyBernoulli:
+		return nil, "", nil
+	case runs(x):
 		return &likeRowNumbers, fmt.Sprintf("(1 to %d)", len(x)), nil
 	}
-	v := survey(x)
 	spread := fmt.Sprintf("(variance %.3g, mean %.3g)", v.variance, v.mean)
 	switch counts := c.Family == familyPoisson; {
 	case counts && v.variance > 20*v.mean:
@@ -131,9 +136,9 @@ func (in *input) doubtfulLevels(c column) (why *doubt, detail string, texts []st
 	case errors.Is(err, data.ErrDecimalComma):
 		return &commas, "", nil
 	case cells > 0 && numbers > cells:
-		return &someTexts, fmt.Sprintf("(%s in %s, among %s)", abridgedTexts(texts, ", ", strconv.Quote), counted(cells, "cell"), counted(numbers, "number")), texts
+		return &someTexts, fmt.Sprintf("(%s in %s, among %s)", abridgedTexts(texts, ", ", quotedCell), counted(cells, "cell"), counted(numbers, "number")), texts
 	case len(gaps) > 0:
-		return &likeGaps, "(" + abridgedTexts(gaps, ", ", strconv.Quote) + ")", gaps
+		return &likeGaps, "(" + abridgedTexts(gaps, ", ", quotedCell) + ")", gaps
 	case len(c.Levels) >= fewestInOrder && len(c.Levels) == rows:
 		return &likeNames, "", nil
 	case len(c.Levels) > 2*fewest && rows < fewest*len(c.Levels):
@@ -186,7 +191,7 @@ func survey(x []float64) values {
 	return v
 }
 
-// fewDifferent wants several rows a value. A single value is constant, and no code.
+// fewDifferent wants several rows a value.
 func (v *values) fewDifferent() bool {
 	d := len(v.different)
 	return d >= 2 && d <= mostCodes && v.n >= float64(fewestInOrder*d)
@@ -228,6 +233,8 @@ func abridgedTexts[T any](things []T, separator string, write func(T) string) st
 	}
 	return strings.Join(list, separator)
 }
+
+func quotedCell(text string) string { return fmt.Sprintf("%.60q", text) }
 
 // are is a number of things with its verb: "1 cell is", "2 cells are".
 func are(n int, thing string) string {

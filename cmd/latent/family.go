@@ -127,7 +127,7 @@ func levels(in *input, c column, given *columnFamilies) ([]string, error) {
 		list, err := coded(in, c.Name)
 		if err == nil && len(list) > 2 {
 			err = fmt.Errorf("column %.60q has %d levels (%s): bernoulli takes columns of 0 and 1, or texts with two levels: %s, or --model mixture --columns %s=categorical",
-				c.Name, len(list), quoted(list), dropping([]string{c.Name}), item(c.Name))
+				c.Name, len(list), abridgedTexts(list, ", ", quotedCell), dropping([]string{c.Name}), item(c.Name))
 		}
 		return list, err
 	case text:

@@ -10,6 +10,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gonum.org/v1/gonum/floats"
@@ -124,7 +125,25 @@ func (in *input) wrap(err error) error {
 	case strings.Contains(err.Error(), "\n"): // of several starts
 		err = errors.New(oneLine(err))
 	}
-	return fmt.Errorf("%s: %w", in.name, err)
+	return fmt.Errorf("%s: %w", in.name, renumber(err, in.kept))
+}
+
+var rowNumber = regexp.MustCompile(`\brow (\d+)(:| of column | is )`)
+
+// renumber gives the rows in an error the numbers that they had before some were left out;
+// kept lists those that were not, from 0, and is nil if all were kept.
+func renumber(err error, kept []int) error {
+	if kept == nil || !rowNumber.MatchString(err.Error()) {
+		return err
+	}
+	return errors.New(rowNumber.ReplaceAllStringFunc(err.Error(), func(part string) string {
+		match := rowNumber.FindStringSubmatch(part)
+		row, fault := strconv.Atoi(match[1])
+		if fault != nil || row < 1 || row > len(kept) {
+			return part
+		}
+		return fmt.Sprintf("row %d%s", kept[row-1]+1, match[2])
+	}))
 }
 
 // choose applies --select and --drop. Where no column was selected, the class labels

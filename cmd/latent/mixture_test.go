@@ -529,6 +529,21 @@ func TestRowsLeftOutKeepTheNumbersOfTheOthers(t *testing.T) {
 	assert.NotContains(t, stderr, "--family", "the family is past choice")
 }
 
+// Where --missing drop has left rows out, errors have the numbers of the others in the file.
+func TestErrorsCountTheRowsOfTheFile(t *testing.T) {
+	model := filepath.Join(t.TempDir(), "m.json")
+	done(t, "fit", "--k", "2", "--out", model)
+	for _, c := range []struct{ text, args, part string }{
+		{"a,b\n1,1\n2,\n-3,4\n", "fit --family poisson", `row 3: column "a" is -3`},
+		{"a,b\n1,1\n2,\nInf,4\n5,5\n", "fit", `row 3 of column "a" is infinite`},
+		{"a,b\n1,1\n2,\n3,4\n5,-5\n", "fit --weights b", "the weight of row 4 is -5"},
+		{"a,b\n1,\n2,x\n3,4\n", "fit", `row 2 is "x"`},
+		{"eruptions,waiting\n2,\n2,50\n3e200,4\n", "predict " + model, "row 3 is so far from every component"},
+	} {
+		fails(t, 1, c.part, "", append(strings.Fields(c.args), "--missing", "drop", "--data", file(t, "d.csv", c.text))...)
+	}
+}
+
 func TestStandardErrorsSayThatTheyAreOfCompleteData(t *testing.T) {
 	stdout, _ := done(t, "fit", "--format", "json")
 	assert.Contains(t, stdout, `"complete_data_standard_errors":{`)

@@ -203,7 +203,7 @@ func (p *prediction) blocks(s *session, use func(table []float64, n int) error) 
 		n := min(blockRows, p.rows-first)
 		table, err := p.model.judge(p.block(first, n))
 		if err != nil {
-			return fmt.Errorf("%s: %w", p.name, nameColumn(err, p.columns))
+			return fmt.Errorf("%s: %w", p.name, renumber(nameColumn(err, p.columns), p.lines))
 		}
 		if err := use(p.numbered(table, first, n), n); err != nil {
 			return err
