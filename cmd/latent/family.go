@@ -132,7 +132,7 @@ func levels(in *input, c column, given *columnFamilies) ([]string, error) {
 		return list, err
 	case text:
 		if _, err := in.Column(c.Name); err != nil {
-			return nil, fmt.Errorf("%w (%s)", err, numbersNeeded(c, given))
+			return nil, fmt.Errorf("%w (%s)", err, numbersNeeded(in, c, given))
 		}
 	}
 	return nil, nil
@@ -159,8 +159,10 @@ func refuseSingle(columns []column) error {
 }
 
 // numbersNeeded says what to do with a text where a family describes numbers.
-func numbersNeeded(c column, given *columnFamilies) string {
+func numbersNeeded(in *input, c column, given *columnFamilies) string {
 	switch {
+	case in.Cols() == 1:
+		return "fields are separated by commas, semicolons or tabs; --family auto describes a single column of texts"
 	case given.family[c.Name] != "":
 		return fmt.Sprintf("--columns %s=%s describes numbers: say categorical, or --na TEXT if the text stands for a missing value", item(c.Name), c.Family)
 	case given.text != "":

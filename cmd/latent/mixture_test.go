@@ -305,6 +305,18 @@ func TestPredictionsOfAMixtureFollowTheNamesOfColumns(t *testing.T) {
 	assert.Equal(t, want, got)
 }
 
+// Predict knows the class labels of embedded data sets by their name if the model does.
+func TestPredictLeavesOutLabelsThatTheModelHasNot(t *testing.T) {
+	model := filepath.Join(t.TempDir(), "m.json")
+	done(t, "fit", "--data", "iris", "--k", "2", "--out", model)
+	_, stderr := done(t, "predict", model, "--data", "iris")
+	assert.Equal(t, "latent: 1 column of iris left out, as not in the model: \"Species\"\n", stderr)
+	done(t, "fit", "--data", "iris", "--select", "Petal.Length,Species", "--family", "auto", "--k", "3", "--out", model)
+	stdout, stderr := done(t, "predict", model, "--data", "iris")
+	assert.Len(t, records(t, stdout), 151)
+	assert.Contains(t, stderr, `3 columns of iris left out, as not in the model: "Sepal.Length", "Sepal.Width", "Petal.Width"`)
+}
+
 func TestUnseenLevelsAreRefusedOrMissing(t *testing.T) {
 	model := filepath.Join(t.TempDir(), "m.json")
 	done(t, "fit", "--data", file(t, "a.csv", mixedTable(60, 0)), "--columns", "answer=bernoulli", "--k", "2", "--out", model)
@@ -360,6 +372,7 @@ func TestBadDataOfMixturesAreOneLine(t *testing.T) {
 		{"a,b\nu,x\nu,x\n", "--family auto", "every column has a single level: there is nothing to fit"},
 		{"a,b,c\n1,5,2\n1,5,4\n1,5,9\n", "", `columns "a", "b" are constant: --drop a,b`},
 		{"a,b\n1,5\n1,5\n", "--family gamma", "every column is constant: there is nothing to fit"},
+		{"1 2\n3 4\n5 6\n", "", "(fields are separated by commas, semicolons or tabs; --family auto describes"},
 		{"a,b\n1e-310,5\n2e-310,6\n", "", `column "a" varies by less than float64 can tell: rescale it, or leave it out: --drop a`},
 		{"a,b\n0,0\n0,0\n", "--family multinomial", "every count is 0: there is nothing to fit"},
 		{"a,b\n0,0\n0,0\n", "--family exponential", `column "a" is constant: --drop a`},

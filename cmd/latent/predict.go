@@ -40,10 +40,17 @@ func (c *predictCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	if _, err := c.choose(in); err != nil {
+	names := namesOf(m.Columns)
+	if slices.Contains(names, in.label) {
+		in.label = "" // to the model, a column like others
+	}
+	unlabelled, err := c.choose(in)
+	if err != nil {
 		return err
 	}
-	names := namesOf(m.Columns)
+	if unlabelled {
+		s.note("1 column of %s left out, as not in the model: %q", in.name, in.label)
+	}
 	order, err := in.match(s, names)
 	if err != nil {
 		return in.wrap(err)
