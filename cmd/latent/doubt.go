@@ -14,7 +14,7 @@ import (
 // A doubt is what may have misled --family auto. Columns with the same doubt share a note.
 type doubt struct {
 	claim  string // about the columns, whose names and details follow
-	advice func(list []doubtful) string
+	advice func(list []doubtful, given *columnFamilies) string
 }
 
 // A doubtful column has a doubt.
@@ -30,7 +30,7 @@ var (
 	manyLevels     = doubt{"taken for categorical, with few rows a level", dropThem}
 	someTexts      = doubt{"taken for categorical because some cells are no numbers", markThem}
 	likeGaps       = doubt{"with levels that often stand for missing values", markThem}
-	commas         = doubt{"taken for categorical because of commas in decimals", func([]doubtful) string { return "replace the commas by points" }}
+	commas         = doubt{"taken for categorical because of commas in decimals", func([]doubtful, *columnFamilies) string { return "replace the commas by points" }}
 	fewValues      = doubt{"taken for numbers, but with few different values, as codes and grades have", as(familyCategorical)}
 	tooVaried      = doubt{"taken for Poisson counts, but with a larger variance than those have", as(familyGaussian)}
 	tooEven        = doubt{"taken for Poisson counts, but with a smaller variance than any mixture of those has", as(familyGaussian)}
@@ -42,7 +42,7 @@ var doubts = []*doubt{&likeRowNumbers, &likeNames, &oneValue, &manyLevels, &comm
 // most is how many columns of one doubt a note has room for.
 const most = 3
 
-func dropThem(list []doubtful) string {
+func dropThem(list []doubtful, _ *columnFamilies) string {
 	them := "it"
 	if len(list) > 1 {
 		them = "them"
@@ -50,7 +50,7 @@ func dropThem(list []doubtful) string {
 	return "--drop " + abridgedTexts(list, ",", func(c doubtful) string { return item(c.name) }) + " leaves " + them + " out"
 }
 
-func markThem(list []doubtful) string {
+func markThem(list []doubtful, _ *columnFamilies) string {
 	var texts []string
 	for _, c := range list {
 		for _, text := range c.texts {
@@ -62,9 +62,17 @@ func markThem(list []doubtful) string {
 	return abridgedTexts(texts, " ", func(text string) string { return "--na=" + word(strings.TrimSpace(text)) }) + " reads such cells as missing"
 }
 
-func as(family string) func([]doubtful) string {
-	return func(list []doubtful) string {
-		return "--columns " + abridgedTexts(list, ",", func(c doubtful) string { return item(c.name) + "=" + family }) + " may suit better"
+func as(family string) func([]doubtful, *columnFamilies) string {
+	return func(list []doubtful, given *columnFamilies) string {
+		var names []string
+		for _, c := range list[:min(len(list), most)] {
+			names = append(names, c.name)
+		}
+		flag := given.with(names, family)
+		if len(list) > most {
+			flag += " and so on"
+		}
+		return flag + " may suit better"
 	}
 }
 
@@ -89,7 +97,7 @@ func (in *input) doubt(s *session, columns []column, given *columnFamilies) {
 		if len(list) > most {
 			names += fmt.Sprintf(" (%d columns)", len(list))
 		}
-		s.note("%s: %s: %s: %s", in.name, why.claim, names, why.advice(list))
+		s.note("%s: %s: %s: %s", in.name, why.claim, names, why.advice(list, given))
 	}
 }
 

@@ -90,9 +90,11 @@ func TestManyDoubtfulColumnsShareANote(t *testing.T) {
 	text := "a,b,\"c,d\",e\n" + strings.Repeat("1,1,1,1\n2,2,2,2\n", 20)
 	path := file(t, "d.csv", text)
 	_, stderr := done(t, "fit", "--data", path, "--family", "auto", "--k", "1")
-	assert.Equal(t, []string{`latent: PATH: taken for numbers, but with few different values, as codes and grades have: "a" (2 values, 1 to 2), "b" (2 values, 1 to 2), "c,d" (2 values, 1 to 2), … (4 columns): --columns a=categorical,b=categorical,'c\,d'=categorical,… may suit better`}, notes(stderr, path))
+	assert.Equal(t, []string{`latent: PATH: taken for numbers, but with few different values, as codes and grades have: "a" (2 values, 1 to 2), "b" (2 values, 1 to 2), "c,d" (2 values, 1 to 2), … (4 columns): --columns 'a=categorical,b=categorical,c\,d=categorical' and so on may suit better`}, notes(stderr, path))
 	r := fitJSON(t, "--data", path, "--columns", `c\,d=categorical`, "--k", "1")
 	assert.Equal(t, familyCategorical, r.Columns[2].Family)
+	_, stderr = done(t, "fit", "--data", path, "--columns", "b=gaussian,e=poisson,c\\,d=poisson", "--k", "1")
+	assert.Contains(t, stderr, `--columns 'b=gaussian,e=poisson,c\,d=poisson,a=categorical' may suit better`, "those given stay")
 }
 
 func TestAutoTellsTheFamilyOfEachColumn(t *testing.T) {

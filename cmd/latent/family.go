@@ -126,8 +126,8 @@ func levels(in *input, c column, given *columnFamilies) ([]string, error) {
 	case c.Family == familyBernoulli && text:
 		list, err := coded(in, c.Name)
 		if err == nil && len(list) > 2 {
-			err = fmt.Errorf("column %.60q has %d levels (%s): bernoulli takes columns of 0 and 1, or texts with two levels: %s, or --model mixture --columns %s=categorical",
-				c.Name, len(list), abridgedTexts(list, ", ", quotedCell), dropping([]string{c.Name}), item(c.Name))
+			err = fmt.Errorf("column %.60q has %d levels (%s): bernoulli takes columns of 0 and 1, or texts with two levels: %s, or --model mixture %s",
+				c.Name, len(list), abridgedTexts(list, ", ", quotedCell), dropping([]string{c.Name}), given.with([]string{c.Name}, familyCategorical))
 		}
 		return list, err
 	case text:
@@ -166,7 +166,7 @@ func numbersNeeded(in *input, c column, given *columnFamilies) string {
 	case given.family[c.Name] != "":
 		return fmt.Sprintf("--columns %s=%s describes numbers: say categorical, or --na TEXT if the text stands for a missing value", item(c.Name), c.Family)
 	case given.text != "":
-		return fmt.Sprintf("%s, or --columns %s", dropping([]string{c.Name}), word(given.text+","+strings.ReplaceAll(c.Name, ",", `\,`)+"=categorical"))
+		return fmt.Sprintf("%s, or %s", dropping([]string{c.Name}), given.with([]string{c.Name}, familyCategorical))
 	}
 	return dropping([]string{c.Name}) + ", or --family auto"
 }

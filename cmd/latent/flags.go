@@ -285,3 +285,15 @@ func (c *columnFamilies) UnmarshalText(text []byte) error {
 	}
 	return nil
 }
+
+// with is the flag that gives further columns a family too.
+func (c *columnFamilies) with(names []string, family string) string {
+	var items []string
+	if c.text != "" {
+		items = append(items, c.text)
+	}
+	for _, name := range names {
+		items = append(items, strings.ReplaceAll(name, ",", `\,`)+"="+family)
+	}
+	return "--columns " + word(strings.Join(items, ","))
+}

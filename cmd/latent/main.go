@@ -245,7 +245,8 @@ func oneLine(err error) string {
 // asFlags says in flags what the library advises.
 var asFlags = strings.NewReplacer(
 	"take a diagonal covariance", "--family gaussian-diagonal",
-	"allow pruning, or give the covariance a prior (MAP)", "or take --method gfab or map",
+	"lower K, allow pruning, or give the covariance a prior (MAP)", "lower K, or take --method map, or gfab with --kmax",
+	"lower K, allow pruning, or", "lower K, or",
 )
 
 var anyNumber = regexp.MustCompile(`[0-9]+(\.[0-9]+)?(e[-+][0-9]+)?`)
