@@ -160,15 +160,26 @@ func refuseSingle(columns []column) error {
 
 // numbersNeeded says what to do with a text where a family describes numbers.
 func numbersNeeded(in *input, c column, given *columnFamilies) string {
-	switch {
-	case in.Cols() == 1:
-		return "fields are separated by commas, semicolons or tabs; --family auto describes a single column of texts"
-	case given.family[c.Name] != "":
+	if given.family[c.Name] != "" {
 		return fmt.Sprintf("--columns %s=%s describes numbers: say categorical, or --na TEXT if the text stands for a missing value", item(c.Name), c.Family)
-	case given.text != "":
-		return fmt.Sprintf("%s, or %s", dropping([]string{c.Name}), given.with([]string{c.Name}, familyCategorical))
 	}
-	return dropping([]string{c.Name}) + ", or --family auto"
+	if in.Cols() == 1 {
+		return "fields are separated by commas, semicolons or tabs; --family auto describes a single column of texts"
+	}
+	texts := slices.DeleteFunc(in.texts(), func(name string) bool { return given.family[name] != "" })
+	described := "--family auto"
+	if given.text != "" {
+		described = given.with(texts[:min(len(texts), most)], familyCategorical)
+	}
+	if len(texts) == in.Cols() {
+		return described
+	}
+	return dropping(texts) + ", or " + described
+}
+
+// texts are the columns with cells that are no numbers.
+func (in *input) texts() []string {
+	return slices.DeleteFunc(slices.Clone(in.Names), func(name string) bool { return in.Levels(name) == nil })
 }
 
 // coded are the levels that occur in a column, numbers or texts.

@@ -122,6 +122,8 @@ func (in *input) wrap(err error) error {
 		err = fmt.Errorf("%w (--header no)", err)
 	case errors.Is(err, data.ErrMissing):
 		err = fmt.Errorf("%w (--missing drop)", err)
+	case strings.HasSuffix(err.Error(), "; drop it"): // a text in a table of numbers
+		err = errors.New(strings.TrimSuffix(err.Error(), "drop it") + dropping(in.texts()))
 	case strings.Contains(err.Error(), "\n"): // of several starts
 		err = errors.New(oneLine(err))
 	}
