@@ -1,0 +1,170 @@
+package lvmtest
+
+import (
+	"context"
+	"iter"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/latent-go/latent/framework"
+)
+
+// A Case is a model with data to test it on, and with what the model's interfaces
+// cannot tell. Model and Data are needed; every other field may be left out, and what
+// cannot be checked without it is skipped.
+type Case[B, P any, S framework.Statistics[S]] struct {
+	Model framework.Model[B, P, S]
+	Data  Data[B]
+	K     []int  // numbers of latent dimensions to check; nil stands for 1 and 2
+	Seed  uint64 // of starts, permutations and perturbations
+
+	// Free gives coordinates of all of Π, unconstrained, D_Π of them: those that the global
+	// step maximises over.
+	Free Coordinates[P, S]
+	// Latent gives the coordinates of Ξ that the model documents for its curvature, in the
+	// order of the blocks of F, with Θ held fixed.
+	Latent Coordinates[P, S]
+	// Symmetry returns parameters of the same distribution of x in another form: the
+	// components in another order, the latent space rotated.
+	Symmetry func(p P, rng *rand.Rand) P
+	// Units are the same rows in other units.
+	Units []Units[B]
+	// Degenerate makes one latent direction of Z degenerate (paper G, section 2.1): it
+	// returns the statistics of such a Z, parameters to go with them, and how much
+	// LogJoint holds of that direction alone, such as the log density of N rows at 0
+	// under the prior of z (0 for the components of a mixture). s and p may be
+	// overwritten.
+	Degenerate func(s S, p P) (flat S, q P, own float64)
+	// Sample draws n rows from the model.
+	Sample func(p P, n int, rng *rand.Rand) (Data[B], error)
+	// SampleRows is the number of rows to draw; 0 stands for 2000.
+	SampleRows int
+	// SampleK is the number of latent dimensions of the model to draw from; 0 stands for
+	// the largest of K.
+	SampleK int
+
+	// Partial says that the global step is a step from p towards the maximum, such as a
+	// round of conditional maximisations, so that the maximum is what repeating it leads to.
+	Partial bool
+	// NoAllocations asks for local and global steps that allocate nothing once they have
+	// been made. Tests that run in parallel cannot ask it.
+	NoAllocations bool
+	// Tolerance is the relative error of log densities, 0 stands for 1e-9. Numbers that must
+	// be equal may differ by that; what must not fall may fall by 1/1000 of it; numeric
+	// gradients and Hessians err by 1e-5, times √(Tolerance/1e-9). A model whose steps
+	// are numeric needs a larger one.
+	Tolerance float64
+}
+
+// Coordinates describe parameters around p by a vector: x is p itself, and at returns the
+// parameters with other coordinates near x, sharing no memory with p. They may depend on
+// the statistics that p goes with, such as through the unit of the data.
+type Coordinates[P, S any] func(s S, p P) (x []float64, at func(x []float64) P)
+
+// Data are the rows of a test. All that the suite needs of them is one function that makes
+// a block of given rows; re-blocking, permuting, splitting and weighting follow.
+type Data[B any] struct {
+	Rows int
+	// Block makes a block of the rows with the given indices, in that order, the first of
+	// which is row first of the source. weights are frequencies, one for each, nil where
+	// all are 1.
+	Block func(rows []int, weights []float64, first int) B
+}
+
+// Units are data in other units: x → Ax + b with LogDet = ln|det A| for a row, which lowers
+// ln p(X) by N·LogDet nats.
+type Units[B any] struct {
+	Name   string
+	Data   Data[B]
+	LogDet float64
+}
+
+// Matrix makes Data of a table, one row an observation. NaN stands for a missing value.
+func Matrix(x mat.Matrix) Data[framework.Rows] {
+	n, d := x.Dims()
+	return Data[framework.Rows]{Rows: n, Block: func(rows []int, weights []float64, first int) framework.Rows {
+		b := framework.Rows{First: first, N: len(rows), D: d, Stride: d, X: make([]float64, len(rows)*d), Weights: weights}
+		for i, r := range rows {
+			mat.Row(b.Row(i), r, x)
+		}
+		return b
+	}}
+}
+
+// Rescaled is a change of units for a table: column j times scale[j].
+func Rescaled(name string, x mat.Matrix, scale []float64) Units[framework.Rows] {
+	y := mat.DenseCopyOf(x) // not a product of matrices: NaN times 0 is NaN
+	y.Apply(func(_, j int, v float64) float64 { return v * scale[j] }, y)
+	logDet := 0.0
+	for _, s := range scale {
+		logDet += math.Log(math.Abs(s))
+	}
+	return Units[framework.Rows]{Name: name, Data: Matrix(y), LogDet: logDet}
+}
+
+// Affine is a change of units for a table: every row x becomes ax, with a a square matrix of
+// as many rows as x has columns.
+func Affine(name string, x, a mat.Matrix) Units[framework.Rows] {
+	var y mat.Dense
+	y.Mul(x, a.T())
+	logDet, _ := mat.LogDet(a)
+	return Units[framework.Rows]{Name: name, Data: Matrix(&y), LogDet: logDet}
+}
+
+// An arrangement says which rows a source gives, how often, and in which blocks.
+type arrangement struct {
+	order   []int
+	weights []float64 // one for each of order, nil for 1
+	block   int       // rows a block; 0 for one block
+}
+
+// arranged makes a source.
+func (d Data[B]) arranged(a arrangement) *source[B] {
+	s := &source[B]{rows: len(a.order)}
+	size := a.block
+	if size == 0 {
+		size = len(a.order)
+	}
+	for first := 0; first < len(a.order); first += size {
+		end := min(first+size, len(a.order))
+		var w []float64
+		if a.weights != nil {
+			w = a.weights[first:end]
+		}
+		s.blocks = append(s.blocks, d.Block(a.order[first:end], w, first))
+	}
+	return s
+}
+
+// all gives every row once, in blocks of a size (0: one block).
+func (d Data[B]) all(block int) *source[B] {
+	return d.arranged(arrangement{order: upTo(d.Rows), block: block})
+}
+
+func upTo(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}
+
+// A source holds its blocks in memory.
+type source[B any] struct {
+	rows   int
+	blocks []B
+}
+
+func (s *source[B]) Rows() int { return s.rows }
+
+func (s *source[B]) Blocks(context.Context) iter.Seq2[B, error] {
+	return func(yield func(B, error) bool) {
+		for _, b := range s.blocks {
+			if !yield(b, nil) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,221 @@
+package lvmtest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/latent-go/latent/framework"
+)
+
+// prunes says that the model can be fitted with a method that lowers K.
+func (r *run[B, P, S]) prunes() bool {
+	_, projector := r.Model.(framework.Projector[P, S])
+	_, curved := r.Model.(framework.Curved[P, S])
+	return projector && curved
+}
+
+// some is the number of iterations that fits for comparison make.
+const some = 12
+
+// units compares fits after a few iterations, and where the model prunes, the K at the end.
+func (r *run[B, P, S]) units() {
+	r.given(r.Units != nil, "Units")
+	compare := func(where string, u Units[B], o framework.Options) {
+		here, there := r.fit(where, r.Data.all(0), o), r.fit(where+", "+u.Name, u.Data.all(0), o)
+		if here.Shape.K != there.Shape.K {
+			r.errorf("%s: K is %d, and %d in other units: %s", where, here.Shape.K, there.Shape.K, u.Name)
+			return
+		}
+		jacobian := here.N * u.LogDet
+		if got := there.Value + jacobian; !r.near(here.Value, got, math.Abs(jacobian)) {
+			r.errorf("%s: %s is %v, and moves by %.3g more than −N ln|det A| in other units: %s", where, here.Criterion, here.Value, got-here.Value, u.Name)
+		}
+	}
+	for _, u := range r.Units {
+		for _, method := range r.methods() {
+			for _, k := range r.ks() {
+				compare(fmt.Sprintf("K = %d by %v", k, method), u, framework.Options{K: k, Method: method, FixedK: true, MaxIterations: some, Tolerance: 1e-300})
+			}
+		}
+		if r.prunes() {
+			k := slices.Max(r.ks())
+			compare(fmt.Sprintf("from K = %d by gFAB", k), u, framework.Options{K: k})
+		}
+	}
+}
+
+// climbs says where the objective of a fit falls.
+func (r *run[B, P, S]) climbs(method framework.Method) {
+	for _, k := range r.ks() {
+		for seed := range uint64(2) {
+			where := fmt.Sprintf("K = %d, start %d", k, seed)
+			res, err := framework.Fit(context.Background(), r.Model, r.Data.all(0), framework.Options{K: k, Method: method, FixedK: true, Seed: r.Seed + seed, Workers: 1, MaxIterations: 200})
+			r.must(err, "Fit by "+method.String(), where)
+			for i := 1; i < len(res.Objective); i++ {
+				if last, v := res.Objective[i-1], res.Objective[i]; !(v >= last-r.slack(last)) {
+					r.errorf("%s: iteration %d of %v lowers the objective from %v by %.3g", where, i+1, method, last, last-v)
+				}
+			}
+		}
+	}
+}
+
+func (r *run[B, P, S]) em() { r.climbs(framework.EM) }
+
+func (r *run[B, P, S]) fab() {
+	_ = able[framework.Counted[P, S]](r, "Counted")
+	r.climbs(framework.FAB)
+}
+
+func (r *run[B, P, S]) json() {
+	src := r.Data.all(0)
+	for _, at := range r.early() {
+		text := r.text("parameters", at.p)
+		p, err := decoded(text, at.p)
+		r.must(err, "json.Unmarshal", at.where)
+		if again := r.text("parameters", p); string(again) != string(text) {
+			r.errorf("%s: the JSON of the parameters is %.300s, and after a round trip %.300s", at.where, text, again)
+		}
+		s, h := r.step(at.where+", after JSON", p, nil, src)
+		for _, c := range []struct {
+			what      string
+			want, got float64
+		}{
+			{"E_q[ln p]", r.Model.LogJoint(at.s, at.p), r.Model.LogJoint(s, p)},
+			{"E_q[ln p] of the statistics at the parameters before", r.Model.LogJoint(at.s, at.p), r.Model.LogJoint(s, at.p)},
+			{"H(q)", at.entropy, h},
+		} {
+			if c.want != c.got {
+				r.errorf("%s: %s is %v, and changes by %.3g when the parameters go through JSON", at.where, c.what, c.want, c.got-c.want)
+			}
+		}
+	}
+}
+
+// decoded reads a value of the type of like.
+func decoded[P any](text []byte, like P) (P, error) {
+	var p P
+	if t := reflect.TypeOf(like); t.Kind() == reflect.Pointer {
+		p = reflect.New(t.Elem()).Interface().(P)
+		return p, json.Unmarshal(text, p)
+	}
+	return p, json.Unmarshal(text, &p)
+}
+
+var errStop = errors.New("stopped by the suite")
+
+// checkpoint stops fits at several iterations and goes on from there.
+func (r *run[B, P, S]) checkpoint() {
+	src := r.Data.all(max(1, r.Data.Rows/3))
+	k := slices.Max(r.ks())
+	for _, method := range r.methods() {
+		o := framework.Options{K: k, Method: method, FixedK: method == framework.FAB || !r.prunes(), MaxIterations: 2 * some, Tolerance: 1e-300}
+		where := fmt.Sprintf("K = %d by %v", k, method)
+		whole := r.fit(where, src, o)
+		for _, at := range []int{1, 3, some} {
+			if at >= whole.Iterations {
+				continue
+			}
+			o := o
+			o.Recorder = framework.RecorderFunc(func(e framework.Event) error {
+				if e.Iteration == at {
+					return errStop
+				}
+				return nil
+			})
+			o.Seed, o.Workers = r.Seed, 1
+			part, err := framework.Fit(context.Background(), r.Model, src, o)
+			if !errors.Is(err, errStop) {
+				r.fatalf("%s: Fit that is stopped: %v", where, err)
+			}
+			o.Recorder = nil
+			o.Resume, err = part.Checkpoint()
+			r.must(err, "Checkpoint", where)
+			r.bits(fmt.Sprintf("%s, resumed after iteration %d", where, at), whole, r.fit(where, src, o))
+		}
+	}
+}
+
+// bits compares two fits that must be the same.
+func (r *run[B, P, S]) bits(where string, want, got *framework.Result[P, S]) {
+	for i, v := range want.Objective {
+		if i >= len(got.Objective) || math.Float64bits(got.Objective[i]) != math.Float64bits(v) || math.Float64bits(got.Trace[i]) != math.Float64bits(want.Trace[i]) {
+			r.errorf("%s: the fit differs from iteration %d on", where, i+1)
+			return
+		}
+	}
+	if a, b := r.text("parameters", want.Parameters), r.text("parameters", got.Parameters); string(a) != string(b) {
+		r.errorf("%s: the parameters differ: %.300s, and %.300s", where, a, b)
+	}
+}
+
+// workers uses blocks so small that shards hold several.
+func (r *run[B, P, S]) workers() {
+	src := r.Data.all(max(1, r.Data.Rows/(3*framework.DefaultShards)))
+	for _, method := range r.methods() {
+		k := slices.Max(r.ks())
+		where := fmt.Sprintf("K = %d by %v", k, method)
+		o := framework.Options{K: k, Method: method, FixedK: true, MaxIterations: some, Tolerance: 1e-300}
+		one := r.fit(where, src, o)
+		for _, workers := range []int{2, 5} {
+			o.Workers = workers
+			r.bits(fmt.Sprintf("%s with %d workers", where, workers), one, r.fit(where, src, o))
+		}
+	}
+}
+
+// likely is the chance with which a right model passes the check of a sample.
+const likely = 1 - 1e-6
+
+// sample holds the fit to Wilks' theorem: twice what the log-likelihood gains over the
+// parameters that the rows were drawn from is χ² with a degree of freedom for each
+// identifiable parameter. It needs no labels, and no rotation, and counts every parameter
+// in its standard errors.
+func (r *run[B, P, S]) sample() {
+	r.given(r.Sample != nil, "Sample")
+	if _, ok := r.Model.(framework.Variational); ok {
+		r.skipf("the likelihood is not what %T maximises", r.Model)
+	}
+	penalized, _ := r.Model.(framework.Penalized[P])
+	n, k := r.SampleRows, r.SampleK
+	if n == 0 {
+		n = 2000
+	}
+	if k == 0 {
+		k = slices.Max(r.ks())
+	}
+	where := fmt.Sprintf("K = %d", k)
+	o := framework.Options{K: k, Method: framework.EM, Restarts: 3, MaxIterations: 3000}
+	truth := r.fit(where, r.Data.all(0), o).Parameters
+	data, err := r.Sample(truth, n, r.rng(7))
+	r.must(err, "Sample", where)
+	where = fmt.Sprintf("K = %d, %d rows drawn", k, data.Rows)
+	src := data.all(512)
+	fitted := r.fit(where, src, o)
+	judge := func(p P) (bound, prior float64) {
+		e, err := framework.Evaluate(context.Background(), r.Model, src, p, 1)
+		r.must(err, "Evaluate", where)
+		if penalized != nil {
+			prior = penalized.LogPrior(p)
+		}
+		return e.Bound(), prior
+	}
+	before, priorBefore := judge(truth)
+	after, priorAfter := judge(fitted.Parameters)
+	if gain := after - before; !(gain >= -1e-6*fitted.N) {
+		r.errorf("%s: the fit ends at %v, %.3g below the parameters that the rows were drawn from (%v)", where, after, -gain, fitted.Status)
+	}
+	degrees := float64(r.Model.Shape(truth).Identifiable())
+	gain := 2 * (after - priorAfter - before + priorBefore)
+	if bound := (distuv.ChiSquared{K: degrees}).Quantile(likely); !(gain <= bound) {
+		r.errorf("%s: −2 ln of the likelihood ratio is %.4g, and of %v parameters at most %.4g: the fit is too far from the parameters that the rows were drawn from", where, gain, degrees, bound)
+	}
+	r.notef("%s: −2 ln of the likelihood ratio is %.4g of %v parameters", where, gain, degrees)
+}

@@ -1,0 +1,331 @@
+package lvmtest_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/lvmtest"
+	"github.com/latent-go/latent/laplace"
+	"github.com/latent-go/latent/pruning"
+)
+
+// toy is a mixture of exponential distributions of one column, with every optional
+// interface: the right model that each mutant breaks in one way. The coordinate of a
+// component is its rate times the mean of the table.
+type toy struct{}
+
+type rates struct {
+	Weights []float64
+	Rates   []float64
+	Unit    float64 // mean of the table
+	Steps   int     // global steps made, by which some mutants tell the time
+
+	lossy bool // of a mutant
+}
+
+// MarshalJSON is that of the fields, rounded for a mutant.
+func (p *rates) MarshalJSON() ([]byte, error) {
+	type plain rates
+	q := plain(*p)
+	if p.lossy {
+		q.Rates = slices.Clone(q.Rates)
+		for k, v := range q.Rates {
+			q.Rates[k] = float64(float32(v))
+		}
+	}
+	return json.Marshal(q)
+}
+
+type sums struct {
+	N   float64
+	Nk  []float64 // Σ q_nk
+	Sum []float64 // Σ q_nk x_n
+	Off float64   // of mutants: added to the log joint
+
+	score, q []float64
+	tilted   bool
+	whole    bool // of a mutant: not encoded
+}
+
+func (s *sums) Weight() float64 { return s.N }
+
+func (s *sums) Merge(o *sums) {
+	s.N += o.N
+	s.Off += o.Off
+	for k := range s.Nk {
+		s.Nk[k] += o.Nk[k]
+		s.Sum[k] += o.Sum[k]
+	}
+}
+
+func (toy) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*rates, error) {
+	n, sum := 0.0, 0.0
+	for b, err := range src.Blocks(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		for i := range b.N {
+			n += b.Weight(i)
+			sum += b.Weight(i) * b.Row(i)[0]
+		}
+	}
+	p := &rates{Unit: sum / n}
+	for i := range k {
+		p.Weights = append(p.Weights, 1/float64(k))
+		p.Rates = append(p.Rates, math.Pow(4, float64(i)+rng.Float64())/p.Unit/2)
+	}
+	return p, nil
+}
+
+func (toy) NewStatistics(p *rates) *sums {
+	k := len(p.Rates)
+	return &sums{Nk: make([]float64, k), Sum: make([]float64, k), score: make([]float64, k), q: make([]float64, k)}
+}
+
+func (toy) Prepare(p *rates, tilt *laplace.Tilt, s *sums) error {
+	s.N, s.Off, s.tilted = 0, 0, tilt != nil
+	clear(s.Nk)
+	clear(s.Sum)
+	for k := range s.score {
+		s.score[k] = math.Log(p.Weights[k]) + math.Log(p.Rates[k])
+		if tilt != nil {
+			s.score[k] -= tilt.Penalty(k, tilt.F[k].(*laplace.Scaled).Of)
+		}
+	}
+	return nil
+}
+
+func (toy) Infer(b framework.Rows, p *rates, s *sums) (entropy float64, err error) {
+	for i := range b.N {
+		x, w := b.Row(i)[0], b.Weight(i)
+		if !(x > 0) {
+			return 0, fmt.Errorf("row %d is %v: an exponential variable is positive", b.First+i+1, x)
+		}
+		s.posterior(x, p)
+		s.N += w
+		for k, q := range s.q {
+			s.Nk[k] += w * q
+			s.Sum[k] += w * q * x
+			if q > 0 {
+				entropy -= w * q * math.Log(q)
+			}
+		}
+	}
+	return entropy, nil
+}
+
+// posterior puts q(z) of a row into s.q and returns ln p(x).
+func (s *sums) posterior(x float64, p *rates) float64 {
+	top, sum := math.Inf(-1), 0.0
+	for k := range s.q {
+		s.q[k] = s.score[k] - p.Rates[k]*x
+		top = max(top, s.q[k])
+	}
+	for k, v := range s.q {
+		s.q[k] = math.Exp(v - top)
+		sum += s.q[k]
+	}
+	for k := range s.q {
+		s.q[k] /= sum
+	}
+	return top + math.Log(sum)
+}
+
+func (toy) Maximize(s *sums, p, dst *rates) (*rates, error) {
+	if dst == nil {
+		dst = &rates{Weights: make([]float64, len(s.Nk)), Rates: make([]float64, len(s.Nk))}
+	}
+	dst.Unit, dst.Steps, dst.lossy = p.Unit, p.Steps+1, p.lossy
+	for k, nk := range s.Nk {
+		if !(nk > 0) {
+			return dst, fmt.Errorf("component %d has lost all its rows: %w", k+1, framework.ErrDegenerate)
+		}
+		dst.Weights[k], dst.Rates[k] = nk/s.N, nk/s.Sum[k]
+	}
+	return dst, nil
+}
+
+func (toy) LogJoint(s *sums, p *rates) float64 {
+	v := s.Off
+	for k, nk := range s.Nk {
+		if nk > 0 {
+			v += nk*(math.Log(p.Weights[k])+math.Log(p.Rates[k])) - p.Rates[k]*s.Sum[k]
+		}
+	}
+	return v
+}
+
+func (toy) Shape(p *rates) framework.Shape {
+	k := len(p.Rates)
+	return framework.Shape{K: k, Component: k, Shared: k - 1}
+}
+
+func (toy) Curvature(s *sums, p *rates, dst laplace.Blocks) (laplace.Blocks, error) {
+	if dst == nil {
+		dst = make(laplace.Blocks, len(s.Nk))
+		for k := range dst {
+			dst[k] = &laplace.Scaled{Of: laplace.Diagonal{0}}
+		}
+	}
+	for k, nk := range s.Nk {
+		f := dst[k].(*laplace.Scaled)
+		f.Factor = nk / s.N
+		f.Of.(laplace.Diagonal)[0] = math.Pow(p.Rates[k]*p.Unit, -2)
+	}
+	return dst, nil
+}
+
+func (toy) Counts(s *sums, p *rates, dst laplace.Blocks) (laplace.Blocks, error) {
+	if dst == nil {
+		dst = make(laplace.Blocks, len(s.Nk))
+		for k := range dst {
+			dst[k] = &laplace.Scaled{Of: laplace.Identity(1)}
+		}
+	}
+	for k, nk := range s.Nk {
+		dst[k].(*laplace.Scaled).Factor = nk / s.N
+	}
+	return dst, nil
+}
+
+func (toy) Relevance(s *sums, p *rates) (pruning.Directions, error) {
+	return pruning.FromAxes(s.Nk), nil
+}
+
+func (toy) Project(s *sums, p *rates, onto pruning.Directions) (*sums, *rates, error) {
+	q := &rates{Unit: p.Unit, Steps: p.Steps, lossy: p.lossy}
+	t := &sums{N: s.N, Off: s.Off, whole: s.whole}
+	total := 0.0
+	for _, k := range onto.Axes {
+		t.Nk, t.Sum = append(t.Nk, s.Nk[k]), append(t.Sum, s.Sum[k])
+		q.Weights, q.Rates = append(q.Weights, p.Weights[k]), append(q.Rates, p.Rates[k])
+		total += p.Weights[k]
+	}
+	for k := range q.Weights {
+		q.Weights[k] /= total
+	}
+	return t, q, nil
+}
+
+// Expand has nothing to move.
+func (toy) Expand(s *sums, p *rates, charged bool) (*rates, float64, error) { return p, 0, nil }
+
+func (m toy) LogProb(b framework.Rows, p *rates, dst []float64) ([]float64, error) {
+	s := m.NewStatistics(p)
+	if err := m.Prepare(p, nil, s); err != nil {
+		return nil, err
+	}
+	dst = dst[:0]
+	for i := range b.N {
+		dst = append(dst, s.posterior(b.Row(i)[0], p))
+	}
+	return dst, nil
+}
+
+func (m toy) Responsibilities(b framework.Rows, p *rates, dst []float64) ([]float64, error) {
+	s := m.NewStatistics(p)
+	if err := m.Prepare(p, nil, s); err != nil {
+		return nil, err
+	}
+	dst = dst[:0]
+	for i := range b.N {
+		s.posterior(b.Row(i)[0], p)
+		dst = append(dst, s.q...)
+	}
+	return dst, nil
+}
+
+// draw makes rows of a mixture of two exponential distributions, in ascending order.
+func draw(p *rates, n int, rng *rand.Rand) *mat.Dense {
+	x := make([]float64, n)
+	for i := range x {
+		k, u := 0, rng.Float64()
+		for k < len(p.Weights)-1 && u >= p.Weights[k] {
+			u -= p.Weights[k]
+			k++
+		}
+		x[i] = rng.ExpFloat64() / p.Rates[k]
+	}
+	slices.Sort(x)
+	return mat.NewDense(n, 1, x)
+}
+
+type toyCase = lvmtest.Case[framework.Rows, *rates, *sums]
+
+// right is the case of a model that has every interface and of an author who gives every
+// function.
+func right(m framework.Model[framework.Rows, *rates, *sums]) toyCase {
+	truth := &rates{Weights: []float64{0.4, 0.6}, Rates: []float64{0.1, 5}}
+	x := draw(truth, 120, rand.New(rand.NewPCG(1, 1)))
+	return toyCase{
+		Model: m, Data: lvmtest.Matrix(x),
+		Free: func(_ *sums, p *rates) ([]float64, func([]float64) *rates) {
+			k := len(p.Rates)
+			var v []float64 // ln rates, and the logits of the weights
+			for _, rate := range p.Rates {
+				v = append(v, math.Log(rate))
+			}
+			for _, w := range p.Weights[1:] {
+				v = append(v, math.Log(w/p.Weights[0]))
+			}
+			return v, func(v []float64) *rates {
+				q := &rates{Rates: make([]float64, k), Weights: make([]float64, k), Unit: p.Unit, Steps: p.Steps}
+				total := 1.0
+				for _, logit := range v[k:] {
+					total += math.Exp(logit)
+				}
+				q.Weights[0] = 1 / total
+				for i := range k {
+					if q.Rates[i] = math.Exp(v[i]); i > 0 {
+						q.Weights[i] = math.Exp(v[k+i-1]) / total
+					}
+				}
+				return q
+			}
+		},
+		Latent: func(_ *sums, p *rates) ([]float64, func([]float64) *rates) {
+			v := make([]float64, len(p.Rates))
+			for k, rate := range p.Rates {
+				v[k] = rate * p.Unit
+			}
+			return v, func(v []float64) *rates {
+				q := *p
+				q.Rates = make([]float64, len(v))
+				for k := range v {
+					q.Rates[k] = v[k] / p.Unit
+				}
+				return &q
+			}
+		},
+		Symmetry: func(p *rates, rng *rand.Rand) *rates {
+			q := *p
+			q.Weights, q.Rates = nil, nil
+			for _, k := range rng.Perm(len(p.Rates)) {
+				q.Weights, q.Rates = append(q.Weights, p.Weights[k]), append(q.Rates, p.Rates[k])
+			}
+			return &q
+		},
+		Units: []lvmtest.Units[framework.Rows]{lvmtest.Rescaled("times 1000", x, []float64{1000})},
+		Degenerate: func(s *sums, p *rates) (*sums, *rates, float64) {
+			s.Nk[0], s.Sum[0] = 0, 0
+			rest := 1 - p.Weights[0]
+			p.Weights[0] = 0
+			for k := range p.Weights {
+				p.Weights[k] /= rest
+			}
+			return s, p, 0
+		},
+		Sample: func(p *rates, n int, rng *rand.Rand) (lvmtest.Data[framework.Rows], error) {
+			return lvmtest.Matrix(draw(p, n, rng)), nil
+		},
+		SampleK:       2,
+		NoAllocations: true,
+	}
+}
