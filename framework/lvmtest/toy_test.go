@@ -16,25 +16,27 @@ import (
 	"github.com/latent-go/latent/pruning"
 )
 
-// toy is a mixture of exponential distributions of one column, with every optional
+// toy is a mixture of gamma distributions of shape 3 of one column, with every optional
 // interface: the right model that each mutant breaks in one way. The coordinate of a
-// component is its rate times the mean of the table.
+// component is its rate, a natural parameter, times a twentieth of the mean of the table.
 type toy struct{}
+
+const shape = 3
 
 type rates struct {
 	Weights []float64
 	Rates   []float64
-	Unit    float64 // mean of the table
+	Unit    float64 // a twentieth of the mean of the table
 	Steps   int     // global steps made, by which some mutants tell the time
 
-	lossy bool // of a mutant
+	Lossy bool `json:"-"` // of a mutant
 }
 
 // MarshalJSON is that of the fields, rounded for a mutant.
 func (p *rates) MarshalJSON() ([]byte, error) {
 	type plain rates
 	q := plain(*p)
-	if p.lossy {
+	if p.Lossy {
 		q.Rates = slices.Clone(q.Rates)
 		for k, v := range q.Rates {
 			q.Rates[k] = float64(float32(v))
@@ -47,7 +49,7 @@ type sums struct {
 	N   float64
 	Nk  []float64 // Σ q_nk
 	Sum []float64 // Σ q_nk x_n
-	Off float64   // of mutants: added to the log joint
+	Log float64   // Σ ln h(x_n)
 
 	score, q []float64
 	tilted   bool
@@ -58,7 +60,7 @@ func (s *sums) Weight() float64 { return s.N }
 
 func (s *sums) Merge(o *sums) {
 	s.N += o.N
-	s.Off += o.Off
+	s.Log += o.Log
 	for k := range s.Nk {
 		s.Nk[k] += o.Nk[k]
 		s.Sum[k] += o.Sum[k]
@@ -76,10 +78,10 @@ func (toy) Init(ctx context.Context, src framework.Source[framework.Rows], k int
 			sum += b.Weight(i) * b.Row(i)[0]
 		}
 	}
-	p := &rates{Unit: sum / n}
+	p := &rates{Unit: sum / n / 20}
 	for i := range k {
 		p.Weights = append(p.Weights, 1/float64(k))
-		p.Rates = append(p.Rates, math.Pow(4, float64(i)+rng.Float64())/p.Unit/2)
+		p.Rates = append(p.Rates, shape*n/sum*math.Pow(4, float64(i)-float64(k-1)/2+rng.Float64()-0.5))
 	}
 	return p, nil
 }
@@ -90,26 +92,41 @@ func (toy) NewStatistics(p *rates) *sums {
 }
 
 func (toy) Prepare(p *rates, tilt *laplace.Tilt, s *sums) error {
-	s.N, s.Off, s.tilted = 0, 0, tilt != nil
+	s.N, s.Log, s.tilted = 0, 0, tilt != nil
 	clear(s.Nk)
 	clear(s.Sum)
 	for k := range s.score {
-		s.score[k] = math.Log(p.Weights[k]) + math.Log(p.Rates[k])
+		s.score[k] = math.Log(p.Weights[k]) + shape*math.Log(p.Rates[k])
 		if tilt != nil {
-			s.score[k] -= tilt.Penalty(k, tilt.F[k].(*laplace.Scaled).Of)
+			s.score[k] -= tilt.Penalty(k, unitOf(tilt.F[k]))
 		}
 	}
 	return nil
+}
+
+// unitOf is the curvature of a row that belongs to the component.
+func unitOf(b laplace.Block) laplace.Block {
+	if b, ok := b.(*laplace.Scaled); ok {
+		return b.Of
+	}
+	return b.(*unloggedBlock).Of
+}
+
+// base is ln h(x).
+func base(x float64) float64 {
+	g, _ := math.Lgamma(shape)
+	return (shape-1)*math.Log(x) - g
 }
 
 func (toy) Infer(b framework.Rows, p *rates, s *sums) (entropy float64, err error) {
 	for i := range b.N {
 		x, w := b.Row(i)[0], b.Weight(i)
 		if !(x > 0) {
-			return 0, fmt.Errorf("row %d is %v: an exponential variable is positive", b.First+i+1, x)
+			return 0, fmt.Errorf("row %d is %v: a gamma variable is positive", b.First+i+1, x)
 		}
 		s.posterior(x, p)
 		s.N += w
+		s.Log += w * base(x)
 		for k, q := range s.q {
 			s.Nk[k] += w * q
 			s.Sum[k] += w * q * x
@@ -135,28 +152,28 @@ func (s *sums) posterior(x float64, p *rates) float64 {
 	for k := range s.q {
 		s.q[k] /= sum
 	}
-	return top + math.Log(sum)
+	return top + math.Log(sum) + base(x)
 }
 
 func (toy) Maximize(s *sums, p, dst *rates) (*rates, error) {
 	if dst == nil {
 		dst = &rates{Weights: make([]float64, len(s.Nk)), Rates: make([]float64, len(s.Nk))}
 	}
-	dst.Unit, dst.Steps, dst.lossy = p.Unit, p.Steps+1, p.lossy
+	dst.Unit, dst.Steps, dst.Lossy = p.Unit, p.Steps+1, p.Lossy
 	for k, nk := range s.Nk {
 		if !(nk > 0) {
 			return dst, fmt.Errorf("component %d has lost all its rows: %w", k+1, framework.ErrDegenerate)
 		}
-		dst.Weights[k], dst.Rates[k] = nk/s.N, nk/s.Sum[k]
+		dst.Weights[k], dst.Rates[k] = nk/s.N, shape*nk/s.Sum[k]
 	}
 	return dst, nil
 }
 
 func (toy) LogJoint(s *sums, p *rates) float64 {
-	v := s.Off
+	v := s.Log
 	for k, nk := range s.Nk {
 		if nk > 0 {
-			v += nk*(math.Log(p.Weights[k])+math.Log(p.Rates[k])) - p.Rates[k]*s.Sum[k]
+			v += nk*(math.Log(p.Weights[k])+shape*math.Log(p.Rates[k])) - p.Rates[k]*s.Sum[k]
 		}
 	}
 	return v
@@ -177,7 +194,7 @@ func (toy) Curvature(s *sums, p *rates, dst laplace.Blocks) (laplace.Blocks, err
 	for k, nk := range s.Nk {
 		f := dst[k].(*laplace.Scaled)
 		f.Factor = nk / s.N
-		f.Of.(laplace.Diagonal)[0] = math.Pow(p.Rates[k]*p.Unit, -2)
+		f.Of.(laplace.Diagonal)[0] = shape * math.Pow(p.Rates[k]*p.Unit, -2)
 	}
 	return dst, nil
 }
@@ -200,8 +217,8 @@ func (toy) Relevance(s *sums, p *rates) (pruning.Directions, error) {
 }
 
 func (toy) Project(s *sums, p *rates, onto pruning.Directions) (*sums, *rates, error) {
-	q := &rates{Unit: p.Unit, Steps: p.Steps, lossy: p.lossy}
-	t := &sums{N: s.N, Off: s.Off, whole: s.whole}
+	q := &rates{Unit: p.Unit, Steps: p.Steps, Lossy: p.Lossy}
+	t := &sums{N: s.N, Log: s.Log, whole: s.whole}
 	total := 0.0
 	for _, k := range onto.Axes {
 		t.Nk, t.Sum = append(t.Nk, s.Nk[k]), append(t.Sum, s.Sum[k])
@@ -242,7 +259,7 @@ func (m toy) Responsibilities(b framework.Rows, p *rates, dst []float64) ([]floa
 	return dst, nil
 }
 
-// draw makes rows of a mixture of two exponential distributions, in ascending order.
+// draw makes rows of the mixture, in ascending order.
 func draw(p *rates, n int, rng *rand.Rand) *mat.Dense {
 	x := make([]float64, n)
 	for i := range x {
@@ -251,7 +268,9 @@ func draw(p *rates, n int, rng *rand.Rand) *mat.Dense {
 			u -= p.Weights[k]
 			k++
 		}
-		x[i] = rng.ExpFloat64() / p.Rates[k]
+		for range shape {
+			x[i] += rng.ExpFloat64() / p.Rates[k]
+		}
 	}
 	slices.Sort(x)
 	return mat.NewDense(n, 1, x)
@@ -262,7 +281,7 @@ type toyCase = lvmtest.Case[framework.Rows, *rates, *sums]
 // right is the case of a model that has every interface and of an author who gives every
 // function.
 func right(m framework.Model[framework.Rows, *rates, *sums]) toyCase {
-	truth := &rates{Weights: []float64{0.4, 0.6}, Rates: []float64{0.1, 5}}
+	truth := &rates{Weights: []float64{0.3, 0.4, 0.3}, Rates: []float64{0.2, 1, 5}}
 	x := draw(truth, 120, rand.New(rand.NewPCG(1, 1)))
 	return toyCase{
 		Model: m, Data: lvmtest.Matrix(x),
@@ -325,7 +344,7 @@ func right(m framework.Model[framework.Rows, *rates, *sums]) toyCase {
 		Sample: func(p *rates, n int, rng *rand.Rand) (lvmtest.Data[framework.Rows], error) {
 			return lvmtest.Matrix(draw(p, n, rng)), nil
 		},
-		SampleK:       2,
+		K:             []int{1, 2, 3},
 		NoAllocations: true,
 	}
 }
