@@ -13,31 +13,43 @@ import (
 
 // Init starts near the leading eigenvectors, or at random.
 func (m Model) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*Parameters, error) {
+	p, _, err := m.begin(ctx, src, k, rng)
+	return p, err
+}
+
+// begin is Init, with the mean column variance.
+func (m Model) begin(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*Parameters, float64, error) {
 	c, err := framework.Fold(ctx, src, 0,
 		func() (*columns, error) { return &columns{}, nil },
 		(*columns).add,
 		(*columns).merge)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	p, err := newStart(c.rows, c.n, c.mean, c.variances(), k, rng)
+	p, unit, err := newStart(c.rows, c.n, c.mean, c.variances(), k, rng)
 	if err != nil || m.RandomStart {
-		return p, err
+		return p, unit, err
 	}
-	return p, p.rayleighRitz(func(q []float64) ([]float64, error) { return timesScatter(ctx, src, c.mean, q, k) }, c.n, rng)
+	return p, unit, p.rayleighRitz(func(q []float64) ([]float64, error) { return timesScatter(ctx, src, c.mean, q, k) }, c.n, rng)
 }
 
 // Init is that of [Model], from moments.
 func (c Compressed) Init(ctx context.Context, src framework.Source[*Moments], k int, rng *rand.Rand) (*Parameters, error) {
+	p, _, err := c.begin(ctx, src, k, rng)
+	return p, err
+}
+
+// begin is Init, with the mean column variance.
+func (c Compressed) begin(ctx context.Context, src framework.Source[*Moments], k int, rng *rand.Rand) (*Parameters, float64, error) {
 	m, err := pooled(ctx, src)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	p, err := newStart(m.Rows, m.N, m.Mean, m.variances(), k, rng)
+	p, unit, err := newStart(m.Rows, m.N, m.Mean, m.variances(), k, rng)
 	if err != nil || c.RandomStart {
-		return p, err
+		return p, unit, err
 	}
-	return p, p.rayleighRitz(func(q []float64) ([]float64, error) {
+	return p, unit, p.rayleighRitz(func(q []float64) ([]float64, error) {
 		y := make([]float64, m.D*k)
 		linalg.Mul(false, false, 1, linalg.General(m.D, m.D, m.Scatter), linalg.General(m.D, k, q), 0, linalg.General(m.D, k, y))
 		return y, nil
@@ -45,25 +57,24 @@ func (c Compressed) Init(ctx context.Context, src framework.Source[*Moments], k 
 }
 
 // newStart checks the data and draws loadings from a normal distribution of their scale,
-// with half of the mean column variance as noise.
-func newStart(rows int, n float64, mean, variances []float64, k int, rng *rand.Rand) (*Parameters, error) {
+// with half of the mean column variance, which it returns as the unit, as noise.
+func newStart(rows int, n float64, mean, variances []float64, k int, rng *rand.Rand) (p *Parameters, unit float64, err error) {
 	d := len(mean)
 	if err := checkData(rows, n, variances); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if err := checkK(k, d); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	unit := 0.0
 	for _, v := range variances {
 		unit += v / float64(d)
 	}
-	p := &Parameters{K: k, D: d, Mean: append([]float64(nil), mean...), Loadings: make([]float64, d*k), Noise: unit / 2}
+	p = &Parameters{K: k, D: d, Mean: append([]float64(nil), mean...), Loadings: make([]float64, d*k), Noise: unit / 2}
 	scale := math.Sqrt(unit / float64(2*k))
 	for i := range p.Loadings {
 		p.Loadings[i] = scale * rng.NormFloat64()
 	}
-	return p, nil
+	return p, unit, nil
 }
 
 // rayleighRitz replaces the loadings of a start by those of PPCA in the subspace that one

@@ -81,28 +81,32 @@ func (Variational) BoundsEvidence() {}
 
 // Init starts from the same draw as [Model], with q(W) as narrow as one row makes it.
 func (v Variational) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*Posterior, error) {
-	p, err := Model{RandomStart: v.RandomStart}.Init(ctx, src, k, rng)
+	p, unit, err := Model{RandomStart: v.RandomStart}.begin(ctx, src, k, rng)
 	if err != nil {
 		return nil, err
 	}
-	return v.start(p)
+	return v.start(p, unit)
 }
 
 // Init is that of [Variational], from moments.
 func (v CompressedVariational) Init(ctx context.Context, src framework.Source[*Moments], k int, rng *rand.Rand) (*Posterior, error) {
-	p, err := Compressed{Model{RandomStart: v.RandomStart}}.Init(ctx, src, k, rng)
+	p, unit, err := Compressed{Model{RandomStart: v.RandomStart}}.begin(ctx, src, k, rng)
 	if err != nil {
 		return nil, err
 	}
-	return v.start(p)
+	return v.start(p, unit)
 }
 
-func (v Variational) start(p *Parameters) (*Posterior, error) {
+// start makes a posterior of starting parameters; unit is the mean column variance.
+func (v Variational) start(p *Parameters, unit float64) (*Posterior, error) {
 	prior, err := v.Prior.resolved()
 	if err != nil {
 		return nil, err
 	}
-	q := &Posterior{K: p.K, D: p.D, Mean: p.Mean, Loadings: p.Loadings, UnitVariance: prior.Unit * prior.Unit,
+	if prior.Unit > 0 {
+		unit = prior.Unit * prior.Unit
+	}
+	q := &Posterior{K: p.K, D: p.D, Mean: p.Mean, Loadings: p.Loadings, UnitVariance: unit,
 		Cov: make([]float64, p.K*p.K), Shape: 1, Rate: p.Noise, AlphaRates: make([]float64, p.K)}
 	alpha := prior.FixedAlpha
 	if alpha == 0 {
