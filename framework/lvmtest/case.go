@@ -53,7 +53,7 @@ type Case[B, P any, S framework.Statistics[S]] struct {
 	NoAllocations bool
 	// Tolerance is the relative error of log densities, 0 stands for 1e-9. Numbers that must
 	// be equal may differ by that; what must not fall may fall by 1/1000 of it; numeric
-	// gradients and Hessians err by 1e-5, times √(Tolerance/1e-9). A model whose steps
+	// gradients and Hessians err by 1e-6, times √(Tolerance/1e-9). A model whose steps
 	// are numeric needs a larger one.
 	Tolerance float64
 }

@@ -179,7 +179,7 @@ func (r *run[B, P, S]) tolerance() float64 {
 }
 
 // numeric is the error of numeric derivatives, relative to the change over a nat.
-func (r *run[B, P, S]) numeric() float64 { return 1e-5 * math.Sqrt(r.tolerance()/1e-9) }
+func (r *run[B, P, S]) numeric() float64 { return 1e-6 * math.Sqrt(r.tolerance()/1e-9) }
 
 // slack is what a log density that must not be larger than v may exceed it by.
 func (r *run[B, P, S]) slack(v float64) float64 { return r.tolerance() * 1e-3 * (1 + math.Abs(v)) }

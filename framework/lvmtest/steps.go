@@ -49,6 +49,7 @@ func checks[B, P any, S framework.Statistics[S]]() []check[B, P, S] {
 }
 
 func (r *run[B, P, S]) shape() {
+	_, variational := r.Model.(framework.Variational)
 	for _, at := range r.early() {
 		got := r.Model.Shape(at.p)
 		if got.K != at.k {
@@ -64,13 +65,16 @@ func (r *run[B, P, S]) shape() {
 				r.errorf("%s: Shape.Component is %d, and %s is of size %d", at.where, got.Component, f.name, blocks.Dim())
 			}
 		}
-		if r.Free != nil {
+		if r.Free != nil && !variational {
 			if x, _ := r.Free(at.s, at.p); len(x) != got.Total() {
 				r.errorf("%s: Shape.Component + Shape.Shared is %d, and there are %d free coordinates", at.where, got.Total(), len(x))
 			}
 		}
 	}
-	if r.Free == nil {
+	switch {
+	case variational:
+		r.notef("D_Π is not checked: the coordinates of %T are those of a posterior", r.Model)
+	case r.Free == nil:
 		r.notef("D_Π is not checked: Case.Free is not given")
 	}
 }
