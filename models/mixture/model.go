@@ -193,6 +193,7 @@ func (m Model) Project(s *Statistics, p *Parameters, onto pruning.Directions) (*
 	}
 	axes := slices.Sorted(slices.Values(onto.Axes))
 	pl := m.mustPlan(p)
+	s.restore(pl)
 	return s.project(axes), p.keep(axes, pl), nil
 }
 
