@@ -20,8 +20,8 @@ type Case[B, P any, S framework.Statistics[S]] struct {
 	K     []int  // numbers of latent dimensions to check; nil stands for 1 and 2
 	Seed  uint64 // of starts, permutations and perturbations
 
-	// Free gives coordinates of all of Π, unconstrained, D_Π of them: those that the global
-	// step maximises over.
+	// Free gives coordinates of all of Π, D_Π of them, that are free to move: those that the
+	// global step maximises over.
 	Free Coordinates[P, S]
 	// Latent gives the coordinates of Ξ that the model documents for its curvature, in the
 	// order of the blocks of F, with Θ held fixed.
@@ -59,8 +59,9 @@ type Case[B, P any, S framework.Statistics[S]] struct {
 }
 
 // Coordinates describe parameters around p by a vector: x is p itself, and at returns the
-// parameters with other coordinates near x, sharing no memory with p. They may depend on
-// the statistics that p goes with, such as through the unit of the data.
+// parameters with other coordinates near x, sharing no memory with p; where there are none,
+// LogJoint is not finite. They may depend on the statistics that p goes with, such as
+// through the unit of the data.
 type Coordinates[P, S any] func(s S, p P) (x []float64, at func(x []float64) P)
 
 // Data are the rows of a test. All that the suite needs of them is one function that makes

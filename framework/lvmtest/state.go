@@ -144,7 +144,10 @@ func (r *run[B, P, S]) rivals(at state[P, S]) []rival[P] {
 	scale := r.scales(func(x []float64) float64 { return r.Model.LogJoint(at.s, point(x)) }, x)
 	for _, by := range []float64{1e-3, 0.03, 0.3, 1} {
 		for range 4 {
-			list = append(list, rival[P]{fmt.Sprintf("a random step of %v in each free coordinate", by), point(moved(x, scale, by, rng))})
+			p := point(moved(x, scale, by, rng))
+			if v := r.Model.LogJoint(at.s, p); v-v == 0 {
+				list = append(list, rival[P]{fmt.Sprintf("a random step of %v in each free coordinate", by), p})
+			}
 		}
 	}
 	return list

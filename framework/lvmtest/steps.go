@@ -222,6 +222,9 @@ func (r *run[B, P, S]) counts() {
 				r.must(err, "Counts", at.where)
 				gap[i] = full.LogDet() - part.LogDet()
 			}
+			if math.IsInf(counts.LogDet(), -1) || math.IsNaN(gap[1]) {
+				continue // a latent dimension that the other q leaves empty
+			}
 			if !r.near(gap[0], gap[1], float64(counts.Dim())) {
 				r.errorf("%s: ln|F| − ln|Counts| is %v, and changes by %.3g with q, to that at %s", at.where, gap[0], gap[1]-gap[0], rival.what)
 			}
