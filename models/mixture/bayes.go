@@ -20,7 +20,15 @@ type bayes struct {
 	*plan
 	alpha  float64 // a of the weights' symmetric Dirichlet
 	priors []conjugate
+	units  units
 }
+
+// units say what the density of a component's parameters, and of what the components share,
+// gains in nats when they are measured in units of the table.
+type units struct{ component, shared float64 }
+
+// measured factors have parameters with units.
+type measured interface{ units(w *whole) units }
 
 func newBayes(pl *plan, p prior.Prior, weights prior.Dirichlet) (*bayes, error) {
 	if weights == (prior.Dirichlet{}) {
@@ -35,7 +43,15 @@ func newBayes(pl *plan, p prior.Prior, weights prior.Dirichlet) (*bayes, error) 
 		}
 	}
 	list, err := pl.conjugates(p)
-	return &bayes{pl, weights.Alpha, list}, err
+	b := &bayes{plan: pl, alpha: weights.Alpha, priors: list}
+	for i := range pl.parts {
+		if f, ok := pl.parts[i].factor.(measured); ok {
+			u := f.units(pl.parts[i].whole)
+			b.units.component += u.component
+			b.units.shared += u.shared
+		}
+	}
+	return b, err
 }
 
 // pooledPrior is a conjugate with hyperparameters that all components share.
@@ -76,7 +92,8 @@ func (b *bayes) each(do func(f *part, c conjugate) error) error {
 
 // MAP is [Model] with the parameters estimated at the mode of their posterior given q(Z):
 // its LogJoint holds ln p(Π), so that EM climbs to a mode of p(Π|X). Modes are those of
-// the density of the parameters as they are reported.
+// the density of the parameters as they are reported, in units of the table: these change
+// no mode, but what a component costs, which must not depend on the user's units.
 type MAP struct {
 	Model
 	Prior   prior.Prior     // of a component's parameters, [Priors] for a product of families; nil for the family's default
@@ -140,13 +157,14 @@ func (m MAP) LogJoint(s *Statistics, p *Parameters) float64 {
 	return m.Model.LogJoint(s, p) + m.LogPrior(p)
 }
 
-// LogPrior is ln p(Π).
+// LogPrior is ln p(Π), with means, variances and rates in units of the table.
 func (m MAP) LogPrior(p *Parameters) float64 {
 	b, err := m.bayes(p)
 	if err != nil {
 		return 0
 	}
 	sum := prior.Concentrations(uniform(b.alpha, p.K)).LogProb(p.Weights)
+	sum += float64(p.K)*b.units.component + b.units.shared
 	for k := range p.K {
 		_ = b.each(func(f *part, c conjugate) error {
 			xi := f.ofParams(p.component(k, b.plan))

@@ -38,6 +38,8 @@ func (Exponential) Observe(x, t []float64) (exposure, base float64, ok bool) {
 // Parameters is the rate λ.
 func (Exponential) Parameters() []string { return []string{"rate"} }
 
+func (Exponential) rate(xi []float64) float64 { return xi[0] }
+
 // Free is 1.
 func (Exponential) Free() int { return 1 }
 

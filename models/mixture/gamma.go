@@ -45,6 +45,8 @@ func (Gamma) Observe(x, t []float64) (exposure, base float64, ok bool) {
 // Parameters are the shape α and the rate β.
 func (Gamma) Parameters() []string { return []string{"shape", "rate"} }
 
+func (Gamma) rate(xi []float64) float64 { return xi[1] }
+
 // Free is 2.
 func (Gamma) Free() int { return 2 }
 

@@ -139,3 +139,31 @@ func meanDivergence(d int, kappa, kappa0, quad float64) float64 {
 func varianceDivergence(q, p prior.Gamma) float64 {
 	return (q.Shape-p.Shape)*q.ExpectedLog() - (q.Rate-p.Rate)*q.Mean() - (q.LogNorm() - p.LogNorm())
 }
+
+// units: with |S| the determinant of the table's covariance, a mean whitened by it has
+// |S|^½ times the density, and a covariance |S|^((D+1)/2) times.
+func (g gaussian) units(w *whole) units {
+	_, all := g.split(w.xi, 0)
+	logDet, err := precisionRoot(g.d, all, make([]float64, g.d*g.d))
+	if err != nil {
+		return units{} // the table's estimate is regular
+	}
+	mean, covariance := logDet/2, float64(g.d+1)/2*logDet
+	if g.tied {
+		return units{mean, covariance}
+	}
+	return units{component: mean + covariance}
+}
+
+// units: a mean has √v times the density in units of the standard deviation √v, and a
+// variance v times.
+func (g diagonal) units(w *whole) (u units) {
+	for _, v := range w.xi[g.d : 2*g.d] {
+		u.component += 1.5 * math.Log(v)
+	}
+	return u
+}
+
+func (g spherical) units(w *whole) units {
+	return units{component: (float64(g.d)/2 + 1) * math.Log(w.xi[g.d])}
+}

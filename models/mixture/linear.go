@@ -329,6 +329,18 @@ func (q *linearPrior) logProb(xi []float64) float64 {
 	return sum
 }
 
+// rated families have a rate, in the units of 1/x, among their parameters.
+type rated interface{ rate(xi []float64) float64 }
+
+func (l linear) units(w *whole) (u units) {
+	if f, ok := l.ExponentialFamily.(rated); ok {
+		for c := range l.cells {
+			u.component += logOf(f.rate(l.params(w.xi, c)))
+		}
+	}
+	return u
+}
+
 func (q *linearPrior) rand(h []float64, rng *rand.Rand, xi []float64) {
 	for c, of := range q.of {
 		of.Rand(q.pseudoCounts(h, c), rng, q.params(xi, c))
