@@ -2,7 +2,6 @@ package mixture_test
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
-	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/prior"
 	"github.com/latent-go/latent/pruning"
@@ -232,21 +230,6 @@ func slicesRepeat(v float64, n int) []float64 {
 	return list
 }
 
-// TestWorkersAndCheckpointsKeepTheBits for all methods.
-func TestWorkersKeepTheBits(t *testing.T) {
-	src := sixComponents(t, 30000, 1)
-	run := func(workers int) []uint64 {
-		o := framework.Options{K: 8, Seed: 2, Workers: workers, MaxIterations: 12}
-		res := fit(t, mixture.Model{Family: mixture.Gaussian{}}, src, o)
-		o.Method = framework.EM
-		vb := fit(t, mixture.Variational{Family: mixture.Gaussian{Covariance: mixture.Diagonal}}, src, o)
-		return append(bits(res.Parameters.Components), append(bits(res.Trace), append(bits(vb.Parameters.Components), bits(vb.Trace)...)...)...)
-	}
-	one := run(1)
-	assert.Equal(t, one, run(2))
-	assert.Equal(t, one, run(7))
-}
-
 func bits(v []float64) []uint64 {
 	list := make([]uint64, len(v))
 	for i, x := range v {
@@ -277,36 +260,6 @@ func TestResumedFitsKeepTheBits(t *testing.T) {
 	resume(mixture.Model{Family: mixture.Gaussian{}}, framework.GFAB)
 	resume(mixture.Model{Family: mixture.Gaussian{Covariance: mixture.Diagonal}}, framework.FAB)
 	resume(mixture.MAP{Model: mixture.Model{Family: mixture.Gaussian{}}}, framework.EM)
-}
-
-// TestIterationsAllocateNothing once a fit is under way.
-func TestIterationsAllocateNothing(t *testing.T) {
-	src := sixComponents(t, 4000, 0)
-	for _, f := range []mixture.Family{mixture.Gaussian{}, mixture.Gaussian{Covariance: mixture.Diagonal}, mixture.Gaussian{Covariance: mixture.Spherical}} {
-		m := mixture.Model{Family: f}
-		p, err := m.Init(context.Background(), src, 6, rand.New(rand.NewPCG(1, 1)))
-		require.NoError(t, err)
-		s, q := m.NewStatistics(p), (*mixture.Parameters)(nil)
-		var blocks laplace.Blocks
-		step := func() {
-			var tilt *laplace.Tilt
-			if blocks != nil {
-				tilt = &laplace.Tilt{F: blocks, N: 4000}
-			}
-			require.NoError(t, m.Prepare(p, tilt, s))
-			for b := range src.Blocks(context.Background()) {
-				_, err := m.Infer(b, p, s)
-				require.NoError(t, err)
-			}
-			q, err = m.Maximize(s, p, q)
-			require.NoError(t, err)
-			blocks, err = m.Curvature(s, q, blocks)
-			require.NoError(t, err)
-			_ = blocks.LogDet() + m.LogJoint(s, q)
-		}
-		step()
-		assert.LessOrEqual(t, testing.AllocsPerRun(5, step), 8.0, fmt.Sprint(f)) // the test's own
-	}
 }
 
 // TestSummariesTellTheColumns of a mixed table: what lies where, with standard errors.

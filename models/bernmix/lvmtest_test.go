@@ -1,0 +1,154 @@
+package bernmix_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/lvmtest"
+	"github.com/latent-go/latent/models/bernmix"
+	"github.com/latent-go/latent/models/mixture"
+)
+
+// arcsine are the coordinates 2 arcsin √μ of all probabilities.
+func arcsine(_ *mixture.Statistics, p *mixture.Parameters) ([]float64, func([]float64) *mixture.Parameters) {
+	var x []float64
+	for _, mu := range p.Components {
+		x = append(x, 2*math.Asin(math.Sqrt(mu)))
+	}
+	return x, func(x []float64) *mixture.Parameters {
+		q := *p
+		q.Weights, q.Components = append([]float64(nil), p.Weights...), nil
+		for _, phi := range x {
+			s := math.Sin(phi / 2)
+			q.Components = append(q.Components, s*s)
+		}
+		return &q
+	}
+}
+
+// free are those and the logarithms of the weights' ratios.
+func free(s *mixture.Statistics, p *mixture.Parameters) ([]float64, func([]float64) *mixture.Parameters) {
+	x, at := arcsine(s, p)
+	n := len(x)
+	for _, w := range p.Weights[1:] {
+		x = append(x, math.Log(w/p.Weights[0]))
+	}
+	return x, func(x []float64) *mixture.Parameters {
+		q := at(x[:n])
+		sum := 1.0
+		for _, v := range x[n:] {
+			sum += math.Exp(v)
+		}
+		q.Weights[0] = 1 / sum
+		for k, v := range x[n:] {
+			q.Weights[k+1] = math.Exp(v) / sum
+		}
+		return q
+	}
+}
+
+// pseudoCounts are the logarithms of the weights' concentrations and of the numbers of ones
+// and zeros.
+func pseudoCounts(_ *mixture.Statistics, p *mixture.Posterior) ([]float64, func([]float64) *mixture.Posterior) {
+	var x []float64
+	for _, a := range p.Weights {
+		x = append(x, math.Log(a))
+	}
+	for i := 0; i < len(p.Components); i += 2 {
+		x = append(x, math.Log(p.Components[i+1]), math.Log(p.Components[i]-p.Components[i+1]))
+	}
+	return x, func(x []float64) *mixture.Posterior {
+		q := *p
+		q.Weights, q.Components = nil, nil
+		for _, v := range x[:p.K] {
+			q.Weights = append(q.Weights, math.Exp(v))
+		}
+		for i := p.K; i < len(x); i += 2 {
+			ones, zeros := math.Exp(x[i]), math.Exp(x[i+1])
+			q.Components = append(q.Components, ones+zeros, ones)
+		}
+		return &q
+	}
+}
+
+// turned puts the first rows of a K×n matrix last.
+func turned(v []float64, k, by int) []float64 {
+	n := len(v) / k * by
+	return append(append([]float64(nil), v[n:]...), v[:n]...)
+}
+
+// listed are bits as lists of the ones.
+func listed(x []float64, m int) lvmtest.Data[framework.SparseRows] {
+	return lvmtest.Data[framework.SparseRows]{Rows: len(x) / m, Block: func(rows []int, weights []float64, first int) framework.SparseRows {
+		b := framework.SparseRows{First: first, N: len(rows), D: m, Start: []int{0}, Weights: weights}
+		for _, i := range rows {
+			for j, v := range x[i*m : (i+1)*m] {
+				if v == 1 {
+					b.Columns = append(b.Columns, j)
+				}
+			}
+			b.Start = append(b.Start, len(b.Columns))
+		}
+		return b
+	}}
+}
+
+func bits(x []float64, m int) lvmtest.Data[framework.Rows] {
+	return lvmtest.Matrix(mat.NewDense(len(x)/m, m, x))
+}
+
+const columns = 6
+
+func estimated[B any](model framework.Model[B, *mixture.Parameters, *mixture.Statistics], as func([]float64, int) lvmtest.Data[B]) lvmtest.Case[B, *mixture.Parameters, *mixture.Statistics] {
+	return lvmtest.Case[B, *mixture.Parameters, *mixture.Statistics]{
+		Model: model, K: []int{1, 2, 3}, NoAllocations: true,
+		Data: as(draw(120, three.weights, three.probabilities, 8), columns),
+		Free: free, Latent: arcsine,
+		Symmetry: func(p *mixture.Parameters, rng *rand.Rand) *mixture.Parameters {
+			q, by := *p, rng.IntN(p.K)
+			q.Weights, q.Components = turned(p.Weights, p.K, by), turned(p.Components, p.K, by)
+			return &q
+		},
+		Degenerate: func(s *mixture.Statistics, p *mixture.Parameters) (*mixture.Statistics, *mixture.Parameters, float64) {
+			last := p.K - 1
+			s.Nk[last] = 0
+			clear(s.Sums[last*len(s.Sums)/p.K:])
+			rest := 1 - p.Weights[last]
+			p.Weights[last] = 0
+			for k := range p.Weights {
+				p.Weights[k] /= rest
+			}
+			return s, p, 0
+		},
+		Sample: func(p *mixture.Parameters, n int, rng *rand.Rand) (lvmtest.Data[B], error) {
+			x, _, err := bernmix.EM().Sample(p, n, rng)
+			return as(x, columns), err
+		},
+	}
+}
+
+func integrated[B any](model framework.Model[B, *mixture.Posterior, *mixture.Statistics], as func([]float64, int) lvmtest.Data[B]) lvmtest.Case[B, *mixture.Posterior, *mixture.Statistics] {
+	return lvmtest.Case[B, *mixture.Posterior, *mixture.Statistics]{
+		Model: model, K: []int{1, 2, 3}, NoAllocations: true,
+		Data: as(draw(120, three.weights, three.probabilities, 8), columns),
+		Free: pseudoCounts,
+		Symmetry: func(p *mixture.Posterior, rng *rand.Rand) *mixture.Posterior {
+			q, by := *p, rng.IntN(p.K)
+			q.Weights, q.Components = turned(p.Weights, p.K, by), turned(p.Components, p.K, by)
+			return &q
+		},
+	}
+}
+
+func TestConformance(t *testing.T) {
+	t.Run("EM", func(t *testing.T) { lvmtest.Test(t, estimated(bernmix.EM(), bits)) })
+	t.Run("MAP", func(t *testing.T) { lvmtest.Test(t, estimated(bernmix.MAP(2, 1.5), bits)) })
+	t.Run("sparse EM", func(t *testing.T) { lvmtest.Test(t, estimated(mixture.Sparse{Model: bernmix.EM()}, listed)) })
+	t.Run("VB", func(t *testing.T) { lvmtest.Test(t, integrated(bernmix.VB(1, 1), bits)) })
+	t.Run("VB near the edge", func(t *testing.T) { lvmtest.Test(t, integrated(bernmix.VB(0.3, 0.2), bits)) })
+	t.Run("sparse VB", func(t *testing.T) { lvmtest.Test(t, integrated(sparseVB(bernmix.VB(1, 1)), listed)) })
+}
