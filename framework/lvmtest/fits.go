@@ -74,6 +74,12 @@ func (r *run[B, P, S]) fab() {
 	r.climbs(framework.FAB)
 }
 
+func (r *run[B, P, S]) gfab() {
+	_ = able[framework.Curved[P, S]](r, "Curved")
+	_ = able[framework.Counted[P, S]](r, "Counted") // without, gFIC itself may dip (docs/theory/gfab.md, section 4)
+	r.climbs(framework.GFAB)
+}
+
 func (r *run[B, P, S]) json() {
 	src := r.Data.all(0)
 	for _, at := range r.early() {

@@ -96,7 +96,7 @@ func (m tempered) Prepare(p *rates, tilt *laplace.Tilt, s *sums) error {
 }
 
 func (m tempered) Infer(b framework.Rows, p *rates, s *sums) (float64, error) {
-	if s.tilted || p.Steps > 1 {
+	if s.tilt != untilted || p.Steps > 1 {
 		return m.toy.Infer(b, p, s)
 	}
 	q := *p
@@ -117,13 +117,17 @@ func (m phased) Prepare(p *rates, tilt *laplace.Tilt, s *sums) error {
 	return m.toy.Prepare(p, tilt, s)
 }
 
-// overtilted exaggerates the tilt by the curvature some iterations on.
+// overtilted exaggerates the tilt where the parameters do not go with it, as in a fit
+// they always do.
 type overtilted struct{ toy }
 
 func (m overtilted) Prepare(p *rates, tilt *laplace.Tilt, s *sums) error {
-	if tilt != nil && p.Steps > 7 {
-		if _, full := tilt.F[0].(*laplace.Scaled).Of.(laplace.Diagonal); full {
-			tilt = &laplace.Tilt{F: tilt.F, N: tilt.N / 30}
+	if tilt != nil {
+		for k, w := range p.Weights {
+			if math.Abs(tilt.F[k].(*laplace.Scaled).Factor-w) > 1e-6 {
+				tilt = &laplace.Tilt{F: tilt.F, N: tilt.N / 30}
+				break
+			}
 		}
 	}
 	return m.toy.Prepare(p, tilt, s)
@@ -332,15 +336,15 @@ func (m wholesale) Init(ctx context.Context, src framework.Source[framework.Rows
 	return p, err
 }
 
-// glitching has a global step that goes wrong once, in a fit without a tilt.
+// glitching has a global step that goes wrong once, in a fit with one kind of tilt.
 type glitching struct {
 	toy
-	tilted bool
+	tilt tilting
 }
 
 func (m glitching) Maximize(s *sums, p, dst *rates) (*rates, error) {
 	dst, err := m.toy.Maximize(s, p, dst)
-	if dst.Steps == 14 && s.tilted == m.tilted {
+	if dst.Steps == 14 && s.tilt == m.tilt {
 		for k := range dst.Rates {
 			dst.Rates[k] *= 1.3
 		}
@@ -432,7 +436,8 @@ func mutants() []mutant {
 		{"favouring", "symmetry", of(favouring{})},
 		{"wholesale", "units", of(wholesale{})},
 		{"glitching", "EM", of(glitching{})},
-		{"glitching under a tilt", "FAB", of(glitching{tilted: true})},
+		{"glitching under FAB", "FAB", of(glitching{tilt: byCounts})},
+		{"glitching under gFAB", "gFAB", of(glitching{tilt: byCurvature})},
 		{"rounding", "JSON", of(rounding{})},
 		{"unexported", "checkpoint", of(unexported{})},
 		{"observant", "workers", of(observant{})},

@@ -12,7 +12,11 @@ import (
 // few are some rivals, to look at statistics from several sides.
 func (r *run[B, P, S]) few(at state[P, S]) []rival[P] {
 	list := r.rivals(at)
-	return list[:min(4, len(list))]
+	var some []rival[P]
+	for i := 0; i < len(list); i += 1 + len(list)/4 {
+		some = append(some, list[i])
+	}
+	return some
 }
 
 // equal compares two local steps at the same parameters.
@@ -51,9 +55,9 @@ func (r *run[B, P, S]) order() {
 	backwards := upTo(r.Data.Rows)
 	slices.Reverse(backwards)
 	for _, at := range r.early() {
-		for what, order := range map[string][]int{"backwards": backwards, "in random order": r.rng(2).Perm(r.Data.Rows)} {
+		for i, order := range [][]int{backwards, r.rng(2).Perm(r.Data.Rows)} {
 			s, h := r.step(at.where, at.p, nil, r.Data.arranged(arrangement{order: order}))
-			r.equal(at, at.where+", "+what, s, h)
+			r.equal(at, at.where+[...]string{", backwards", ", in random order"}[i], s, h)
 		}
 	}
 }

@@ -40,6 +40,7 @@ func checks[B, P any, S framework.Statistics[S]]() []check[B, P, S] {
 		one("units", "x → Ax changes ln p(X) by −N ln|det A|, and nothing else", (*run[B, P, S]).units),
 		one("EM", "E_q[ln p(X,Z|Π)] + H(q) never falls", (*run[B, P, S]).em),
 		one("FAB", "E_q[ln p(X,Z|Π)] + H(q) − ½ ln|Counts| never falls", (*run[B, P, S]).fab),
+		one("gFAB", "E_q[ln p(X,Z|Π)] + H(q) − ½ ln|Counts| never falls, with the tilt by F", (*run[B, P, S]).gfab),
 		one("JSON", "Π is the same after a round trip", (*run[B, P, S]).json),
 		one("checkpoint", "a resumed fit has the same bits", (*run[B, P, S]).checkpoint),
 		one("workers", "any number of workers gives the same bits", (*run[B, P, S]).workers),
@@ -254,7 +255,7 @@ func (r *run[B, P, S]) penalised(f curvatureOf[P, S], s S, entropy float64, p P,
 }
 
 func (r *run[B, P, S]) tiltedStep() {
-	_ = able[framework.Curved[P, S]](r, "Curved")
+	r.tiltable()
 	src := r.Data.all(0)
 	for _, f := range r.curvatures() {
 		for _, at := range r.early() {
@@ -285,18 +286,37 @@ func (r *run[B, P, S]) tiltedStep() {
 	}
 }
 
+// tiltable skips the check where the model knows no F.
+func (r *run[B, P, S]) tiltable() {
+	if len(r.curvatures()) == 0 {
+		r.skipf("%T is neither framework.Curved nor framework.Counted", r.Model)
+	}
+}
+
+// qStep starts at the q's of a fit, and at others that the parameters do not go with:
+// minorise–maximise works from any.
 func (r *run[B, P, S]) qStep() {
-	_ = able[framework.Curved[P, S]](r, "Curved")
+	r.tiltable()
 	src := r.Data.all(0)
 	for _, f := range r.curvatures() {
 		for _, at := range append(r.early(), r.late(f.method)...) {
 			next := r.maximize(at.where, at.s, at.p)
-			f0, err := f.of(at.s, next, nil)
-			r.must(err, f.name, at.where)
-			_, before := r.penalised(f, at.s, at.entropy, next, f0, at.where)
-			s, entropy := r.step(at.where, next, &laplace.Tilt{F: f0, N: at.s.Weight()}, src)
-			if _, after := r.penalised(f, s, entropy, next, f0, at.where); !(after >= before-r.slack(before)) {
-				r.errorf("%s, %s: the q-step lowers the objective from %v by %.3g", at.where, f.name, before, before-after)
+			climb := func(s S, entropy float64, from string) {
+				f0, err := f.of(s, next, nil)
+				r.must(err, f.name, at.where)
+				_, before := r.penalised(f, s, entropy, next, f0, at.where)
+				if math.IsInf(before, 1) {
+					return // a latent dimension is empty, and costs −∞
+				}
+				s, entropy = r.step(at.where, next, &laplace.Tilt{F: f0, N: s.Weight()}, src)
+				if _, after := r.penalised(f, s, entropy, next, f0, at.where); !(after >= before-r.slack(before)) {
+					r.errorf("%s, %s: the q-step from %s lowers the objective from %v by %.3g", at.where, f.name, from, before, before-after)
+				}
+			}
+			climb(at.s, at.entropy, "the q that Π was maximised for")
+			for _, rival := range r.few(at) {
+				s, entropy := r.step(at.where, rival.p, nil, src)
+				climb(s, entropy, "the q of "+rival.what)
 			}
 		}
 	}

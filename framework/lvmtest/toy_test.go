@@ -52,9 +52,18 @@ type sums struct {
 	Log float64   // Σ ln h(x_n)
 
 	score, q []float64
-	tilted   bool
+	tilt     tilting
 	whole    bool // of a mutant: not encoded
 }
+
+// tilting says what a local step is tilted by.
+type tilting int
+
+const (
+	untilted tilting = iota
+	byCounts
+	byCurvature
+)
 
 func (s *sums) Weight() float64 { return s.N }
 
@@ -92,13 +101,17 @@ func (toy) NewStatistics(p *rates) *sums {
 }
 
 func (toy) Prepare(p *rates, tilt *laplace.Tilt, s *sums) error {
-	s.N, s.Log, s.tilted = 0, 0, tilt != nil
+	s.N, s.Log, s.tilt = 0, 0, untilted
 	clear(s.Nk)
 	clear(s.Sum)
 	for k := range s.score {
 		s.score[k] = math.Log(p.Weights[k]) + shape*math.Log(p.Rates[k])
 		if tilt != nil {
-			s.score[k] -= tilt.Penalty(k, unitOf(tilt.F[k]))
+			unit := unitOf(tilt.F[k])
+			s.score[k] -= tilt.Penalty(k, unit)
+			if s.tilt = byCounts; unit != laplace.Block(laplace.Identity(1)) {
+				s.tilt = byCurvature
+			}
 		}
 	}
 	return nil
@@ -342,6 +355,7 @@ func right(m framework.Model[framework.Rows, *rates, *sums]) toyCase {
 			return lvmtest.Matrix(draw(p, n, rng)), nil
 		},
 		K:             []int{1, 2, 3},
+		SampleRows:    500,
 		NoAllocations: true,
 	}
 }
