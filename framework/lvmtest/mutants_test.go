@@ -344,7 +344,7 @@ type glitching struct {
 
 func (m glitching) Maximize(s *sums, p, dst *rates) (*rates, error) {
 	dst, err := m.toy.Maximize(s, p, dst)
-	if dst.Steps == 14 && s.tilt == m.tilt {
+	if dst.Steps == 11 && s.tilt == m.tilt {
 		for k := range dst.Rates {
 			dst.Rates[k] *= 1.3
 		}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"testing"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -16,12 +17,12 @@ import (
 	"github.com/latent-go/latent/pruning"
 )
 
-// toy is a mixture of gamma distributions of shape 3 of one column, with every optional
+// toy is a mixture of gamma distributions of shape 5 of one column, with every optional
 // interface: the right model that each mutant breaks in one way. The coordinate of a
 // component is its rate, a natural parameter, times a twentieth of the mean of the table.
 type toy struct{}
 
-const shape = 3
+const shape = 5
 
 type rates struct {
 	Weights []float64
@@ -126,7 +127,7 @@ func unitOf(b laplace.Block) laplace.Block {
 }
 
 // base is ln h(x) = (α−1) ln x − ln Γ(α).
-func base(x float64) float64 { return (shape-1)*math.Log(x) - math.Ln2 }
+func base(x float64) float64 { return (shape-1)*math.Log(x) - math.Log(24) }
 
 func (toy) Infer(b framework.Rows, p *rates, s *sums) (entropy float64, err error) {
 	for i := range b.N {
@@ -292,7 +293,11 @@ type toyCase = lvmtest.Case[framework.Rows, *rates, *sums]
 // function.
 func right(m framework.Model[framework.Rows, *rates, *sums]) toyCase {
 	truth := &rates{Weights: []float64{0.3, 0.4, 0.3}, Rates: []float64{0.2, 1, 5}}
-	x := draw(truth, 120, rand.New(rand.NewPCG(1, 1)))
+	n := 120
+	if testing.Short() {
+		n = 60
+	}
+	x := draw(truth, n, rand.New(rand.NewPCG(1, 1)))
 	return toyCase{
 		Model: m, Data: lvmtest.Matrix(x),
 		Free: func(_ *sums, p *rates) ([]float64, func([]float64) *rates) {
