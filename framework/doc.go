@@ -26,6 +26,8 @@
 // returns its best state and a checkpoint that resumes to the same bits. Weights of
 // rows are frequencies. After the first iteration the engine allocates nothing.
 //
+// A model of one's own is tested by one call of package lvmtest.
+//
 // The derivations are in docs/theory/gfab.md and elbo.md, the reasons for the shape of the
 // interfaces in docs/decisions/engine.md.
 package framework

@@ -17,6 +17,17 @@
 // give, is skipped and says so. [Check] returns the failures as an error instead, and
 // [Run] the outcome of every check.
 //
+// With Model and Data alone the suite checks the local and the global step by comparison,
+// sums over rows, memory, convergence, encoding and determinism. More of the [Case] gives
+// more:
+//
+//	Free         the gradient of the global step, D_Π
+//	Latent       the curvature, against a numeric Hessian
+//	Symmetry     labels and rotations
+//	Units        changes of units, and K under them
+//	Degenerate   the projection (paper G, eq. 3)
+//	Sample       whether a fit to rows from the model gives the model back
+//
 // The states are those of a fit's beginning, where nothing is stationary yet, and some
 // iterations on. q(Z) is not visible through the interfaces, so that it is known by its
 // statistics: that a local step is a maximum shows in that the q of other parameters,
