@@ -98,61 +98,82 @@ func (r *run[B, P, S]) weights() {
 // memory compares bits: what is computed is the same, and so must the answer be.
 func (r *run[B, P, S]) memory() {
 	src := r.Data.all(0)
-	rng := r.rng(4)
-	other := r.Data.arranged(arrangement{order: rng.Perm(r.Data.Rows)[:r.Data.Rows/2+1]})
 	for _, at := range r.early() {
-		text := func(s S, entropy float64) string {
-			return fmt.Sprintf("%s %v", r.text("parameters", r.maximize(at.where, s, at.p)), r.digest(at.where, s, entropy, at.p, nil))
-		}
-		want := text(at.s, at.entropy)
-		used, _ := r.step(at.where, at.p, nil, other)
-		if h := r.stepIn(at.where, at.p, nil, src, used); text(used, h) != want {
-			r.errorf("%s: Prepare does not empty the statistics: a second local step in them gives another result", at.where)
-		}
-
-		before := string(r.text("parameters", at.p))
-		next := r.maximize(at.where, at.s, at.p)
-		dst := r.maximize(at.where, used, at.p)
-		dst = r.maximize(at.where, r.reweighted(at, src), dst)
-		again, err := r.Model.Maximize(at.s, at.p, dst)
-		r.must(err, "Maximize", at.where)
-		if string(r.text("parameters", again)) != string(r.text("parameters", next)) {
-			r.errorf("%s: Maximize gives another result in the memory of dst", at.where)
-		}
-		if string(r.text("parameters", at.p)) != before {
-			r.errorf("%s: Maximize changes p", at.where)
-		}
-		for _, f := range r.curvatures() {
-			first, err := f.of(at.s, next, nil)
-			r.must(err, f.name, at.where)
-			want := fmt.Sprint(first.LogDet(), first.InverseTrace(first))
-			dst, err := f.of(r.reweighted(at, src), at.p, nil)
-			r.must(err, f.name, at.where)
-			dst, err = f.of(at.s, next, dst)
-			r.must(err, f.name, at.where)
-			if got := fmt.Sprint(dst.LogDet(), dst.InverseTrace(dst)); got != want {
-				r.errorf("%s: %s gives another result in the memory of dst: (ln|F|, tr(F⁻¹F)) is %s, not %s", at.where, f.name, got, want)
-			}
-		}
-		if m, ok := r.Model.(framework.Projector[P, S]); ok && at.k > 1 {
-			d, err := m.Relevance(at.s, next)
-			r.must(err, "Relevance", at.where)
-			before := fmt.Sprint(string(r.text("parameters", next)), text(at.s, at.entropy))
-			s, p, err := m.Project(at.s, next, d.Without(d.Len()-1))
-			r.must(err, "Project", at.where)
-			r.overwrite(at.where, s, p, src)
-			if fmt.Sprint(string(r.text("parameters", next)), text(at.s, at.entropy)) != before {
-				r.errorf("%s: Project changes its arguments, or shares memory with them", at.where)
-			}
-		}
-		if text(at.s, at.entropy) != want {
+		want := r.bitsOf(at, at.s, at.entropy)
+		r.usedStatistics(at, src, want)
+		r.usedResults(at)
+		r.projectedMemory(at, src)
+		if r.bitsOf(at, at.s, at.entropy) != want {
 			r.errorf("%s: a method changes the statistics that it is given", at.where)
 		}
 	}
 }
 
+// bitsOf is all that can be seen of statistics, as a text that only equal ones have.
+func (r *run[B, P, S]) bitsOf(at state[P, S], s S, entropy float64) string {
+	return fmt.Sprintf("%s %v", r.text("parameters", r.maximize(at.where, s, at.p)), r.digest(at.where, s, entropy, at.p, nil))
+}
+
+// usedStatistics makes a local step in the memory of another one.
+func (r *run[B, P, S]) usedStatistics(at state[P, S], src *source[B], want string) {
+	some := r.rng(4).Perm(r.Data.Rows)[:r.Data.Rows/2+1]
+	used, _ := r.step(at.where, at.p, nil, r.Data.arranged(arrangement{order: some}))
+	if entropy := r.stepIn(at.where, at.p, nil, src, used); r.bitsOf(at, used, entropy) != want {
+		r.errorf("%s: Prepare does not empty the statistics: a second local step in them gives another result", at.where)
+	}
+}
+
+// usedResults makes a global step, and a curvature, in the memory of others.
+func (r *run[B, P, S]) usedResults(at state[P, S]) {
+	before := string(r.text("parameters", at.p))
+	next, other := r.maximize(at.where, at.s, at.p), r.reweighted(at)
+	again, err := r.Model.Maximize(at.s, at.p, r.maximize(at.where, other, at.p))
+	r.must(err, "Maximize", at.where)
+	if string(r.text("parameters", again)) != string(r.text("parameters", next)) {
+		r.errorf("%s: Maximize gives another result in the memory of dst", at.where)
+	}
+	if string(r.text("parameters", at.p)) != before {
+		r.errorf("%s: Maximize changes p", at.where)
+	}
+	for _, f := range r.curvatures() {
+		first, err := f.of(at.s, next, nil)
+		r.must(err, f.name, at.where)
+		want := fmt.Sprint(first.LogDet(), first.InverseTrace(first))
+		dst, err := f.of(other, at.p, nil)
+		r.must(err, f.name, at.where)
+		dst, err = f.of(at.s, next, dst)
+		r.must(err, f.name, at.where)
+		if got := fmt.Sprint(dst.LogDet(), dst.InverseTrace(dst)); got != want {
+			r.errorf("%s: %s gives another result in the memory of dst: (ln|F|, tr(F⁻¹F)) is %s, not %s", at.where, f.name, got, want)
+		}
+	}
+}
+
+// projectedMemory overwrites a projection, which must not reach what was projected.
+func (r *run[B, P, S]) projectedMemory(at state[P, S], src *source[B]) {
+	m, ok := r.Model.(framework.Projector[P, S])
+	if !ok || at.k == 1 {
+		return
+	}
+	next := r.maximize(at.where, at.s, at.p)
+	look := func() string { return string(r.text("parameters", next)) + r.bitsOf(at, at.s, at.entropy) }
+	before := look()
+	d, err := m.Relevance(at.s, next)
+	r.must(err, "Relevance", at.where)
+	s, p, err := m.Project(at.s, next, d.Without(d.Len()-1))
+	r.must(err, "Project", at.where)
+	q := r.maximize(at.where+", projected", s, p)
+	t, _ := r.step(at.where+", projected", q, nil, src)
+	_, err = r.Model.Maximize(t, q, p)
+	r.must(err, "Maximize", at.where+", projected")
+	s.Merge(t)
+	if look() != before {
+		r.errorf("%s: Project changes its arguments, or shares memory with them", at.where)
+	}
+}
+
 // reweighted are statistics with other sums than the state's.
-func (r *run[B, P, S]) reweighted(at state[P, S], src *source[B]) S {
+func (r *run[B, P, S]) reweighted(at state[P, S]) S {
 	w := make([]float64, r.Data.Rows)
 	rng := r.rng(5)
 	for i := range w {
@@ -162,67 +183,66 @@ func (r *run[B, P, S]) reweighted(at state[P, S], src *source[B]) S {
 	return s
 }
 
-// overwrite uses projected statistics and parameters for a step.
-func (r *run[B, P, S]) overwrite(where string, s S, p P, src *source[B]) {
-	var none P
-	q, err := r.Model.Maximize(s, p, none)
-	r.must(err, "Maximize after Project", where)
-	t := r.Model.NewStatistics(q)
-	r.stepIn(where, q, nil, src, t)
-	_, err = r.Model.Maximize(t, q, p)
-	r.must(err, "Maximize after Project", where)
-	s.Merge(t)
-}
-
+// allocations counts those of an iteration: local step, global step, curvature, log joint.
 func (r *run[B, P, S]) allocations() {
 	if !r.NoAllocations {
 		r.skipf("Case.NoAllocations is not set")
 	}
 	src := r.Data.all(max(2, r.Data.Rows/3))
 	for _, k := range r.ks() {
-		where := fmt.Sprintf("K = %d", k)
-		for _, f := range append(r.curvatures(), curvatureOf[P, S]{}) {
-			p := r.init(k, src, 0)
-			s := r.Model.NewStatistics(p)
-			var next P
-			var blocks laplace.Blocks
-			var tilt laplace.Tilt
-			var at *laplace.Tilt // nil in the first step
-			fault, method := error(nil), ""
-			note := func(err error, name string) {
-				if err != nil && fault == nil {
-					fault, method = err, name
-				}
-			}
-			step := func() {
-				note(r.Model.Prepare(p, at, s), "Prepare")
-				for _, b := range src.blocks {
-					_, err := r.Model.Infer(b, p, s)
-					note(err, "Infer")
-				}
-				var err error
-				if next, err = r.Model.Maximize(s, p, next); err != nil {
-					note(err, "Maximize")
-					return
-				}
-				p, next = next, p
-				if f.of != nil {
-					blocks, err = f.of(s, p, blocks)
-					note(err, f.name)
-					tilt = laplace.Tilt{F: blocks, N: s.Weight()}
-					at = &tilt
-					_ = blocks.LogDet()
-				}
-				_ = r.Model.LogJoint(s, p)
-			}
+		for _, f := range append(r.curvatures(), curvatureOf[P, S]{name: "nothing"}) {
+			where := fmt.Sprintf("K = %d, tilted by %s", k, f.name)
+			i := &iteration[B, P, S]{model: r.Model, blocks: src.blocks, f: f, p: r.init(k, src, 0)}
+			i.s = r.Model.NewStatistics(i.p)
 			for range 3 {
-				step()
+				i.step()
 			}
-			n := testing.AllocsPerRun(5, step)
-			r.must(fault, method, where)
+			n := testing.AllocsPerRun(5, i.step)
+			r.must(i.err, "a step", where)
 			if n > 0 {
-				r.errorf("%s: a step allocates %v times, with a tilt by %q", where, n, f.name)
+				r.errorf("%s: an iteration allocates %v times", where, n)
 			}
 		}
 	}
+}
+
+// An iteration is one of the engine, in the memory of the last.
+type iteration[B, P any, S framework.Statistics[S]] struct {
+	model   framework.Model[B, P, S]
+	blocks  []B
+	f       curvatureOf[P, S]
+	s       S
+	p, next P
+	tilt    laplace.Tilt
+	err     error
+}
+
+func (i *iteration[B, P, S]) step() {
+	if i.err != nil {
+		return
+	}
+	var tilt *laplace.Tilt
+	if i.tilt.F != nil {
+		tilt = &i.tilt
+	}
+	if i.err = i.model.Prepare(i.p, tilt, i.s); i.err != nil {
+		return
+	}
+	for _, b := range i.blocks {
+		if _, i.err = i.model.Infer(b, i.p, i.s); i.err != nil {
+			return
+		}
+	}
+	if i.next, i.err = i.model.Maximize(i.s, i.p, i.next); i.err != nil {
+		return
+	}
+	i.p, i.next = i.next, i.p
+	if i.f.of != nil {
+		if i.tilt.F, i.err = i.f.of(i.s, i.p, i.tilt.F); i.err != nil {
+			return
+		}
+		i.tilt.N = i.s.Weight()
+		_ = i.tilt.F.LogDet()
+	}
+	_ = i.model.LogJoint(i.s, i.p)
 }

@@ -107,7 +107,7 @@ func (r *run[B, P, S]) globalStep() {
 	for _, at := range r.early() {
 		at.p = r.settled(at)
 		best := r.Model.LogJoint(at.s, at.p)
-		if math.IsNaN(best) || math.IsInf(best, 0) {
+		if best-best != 0 {
 			r.fatalf("%s: LogJoint is %v at the maximum", at.where, best)
 		}
 		for _, rival := range r.rivals(at) {
@@ -115,27 +115,8 @@ func (r *run[B, P, S]) globalStep() {
 				r.errorf("%s: E_q[ln p] is %v, and %.3g higher at %s", at.where, best, v-best, rival.what)
 			}
 		}
-		if r.Free == nil {
-			continue
-		}
-		x, point := r.Free(at.s, at.p)
-		if len(x) == 0 {
-			continue
-		}
-		h := func(x []float64) float64 { return r.Model.LogJoint(at.s, point(x)) }
-		scale := r.scales(h, x)
-		gradient := fd.Gradient(nil, func(t []float64) float64 {
-			y := append([]float64(nil), x...)
-			for i, v := range t {
-				y[i] += scale[i] * v
-			}
-			return h(y)
-		}, make([]float64, len(x)), &fd.Settings{Formula: fd.Central, Step: 1e-4})
-		for i, g := range gradient {
-			worst = max(worst, math.Abs(g))
-			if !(math.Abs(g) <= r.numeric()*(1+1e-4*math.Abs(best))) {
-				r.errorf("%s: ∂E_q[ln p]÷∂Π is %.3g along free coordinate %d, where %.3g is a change of a nat", at.where, g/scale[i], i+1, scale[i])
-			}
+		if r.Free != nil {
+			worst = max(worst, r.slope(at, best))
 		}
 	}
 	if r.Free == nil {
@@ -143,6 +124,31 @@ func (r *run[B, P, S]) globalStep() {
 	} else {
 		r.notef("largest slope: %.2g nats over a distance that matters one nat", worst)
 	}
+}
+
+// slope is the largest of the gradient of E_q[ln p], which is best at the state's
+// parameters, along free coordinates in which a distance of 1 matters a nat.
+func (r *run[B, P, S]) slope(at state[P, S], best float64) (largest float64) {
+	x, point := r.Free(at.s, at.p)
+	if len(x) == 0 {
+		return 0
+	}
+	h := func(x []float64) float64 { return r.Model.LogJoint(at.s, point(x)) }
+	scale := r.scales(h, x)
+	gradient := fd.Gradient(nil, func(t []float64) float64 {
+		y := append([]float64(nil), x...)
+		for i, v := range t {
+			y[i] += scale[i] * v
+		}
+		return h(y)
+	}, make([]float64, len(x)), &fd.Settings{Formula: fd.Central, Step: 1e-4})
+	for i, g := range gradient {
+		largest = max(largest, math.Abs(g))
+		if !(math.Abs(g) <= r.numeric()*(1+1e-4*math.Abs(best))) {
+			r.errorf("%s: ∂E_q[ln p]÷∂Π is %.3g along free coordinate %d, where %.3g is a change of a nat", at.where, g/scale[i], i+1, scale[i])
+		}
+	}
+	return largest
 }
 
 func (r *run[B, P, S]) curvature() {
@@ -165,24 +171,29 @@ func (r *run[B, P, S]) curvature() {
 		f := dense(blocks)
 		for i := range x {
 			for j := range i + 1 {
-				want := -numeric.At(i, j) / at.s.Weight()
-				size := math.Sqrt(f.At(i, i) * f.At(j, j))
+				want, size := -numeric.At(i, j)/at.s.Weight(), math.Sqrt(f.At(i, i)*f.At(j, j))
 				worst = max(worst, math.Abs(f.At(i, j)-want)/size)
 				if !(math.Abs(f.At(i, j)-want) <= r.numeric()*size) {
 					r.errorf("%s: F is %v at (%d, %d), and the numeric Hessian %v", at.where, f.At(i, j), i+1, j+1, want)
 				}
 			}
 		}
-		// What the criteria see is not the entries but what the blocks say of them.
-		want, sign := mat.LogDet(f)
-		if got := blocks.LogDet(); sign <= 0 || !(math.Abs(got-want) <= r.numeric()*float64(len(x))) {
-			r.errorf("%s: LogDet is %v, and ln|F| of its entries %v", at.where, got, want)
-		}
-		if trace := blocks.InverseTrace(blocks); !(math.Abs(trace-float64(len(x))) <= r.numeric()*float64(len(x))) {
-			r.errorf("%s: tr(F⁻¹F) is %v, of size %d", at.where, trace, len(x))
-		}
+		r.consistent(at.where, blocks, f)
 	}
 	r.notef("largest relative difference: %.2g", worst)
+}
+
+// consistent compares what blocks say of themselves, which is all that criteria and tilts
+// see, with their entries.
+func (r *run[B, P, S]) consistent(where string, blocks laplace.Blocks, f *mat.SymDense) {
+	n := float64(blocks.Dim())
+	want, sign := mat.LogDet(f)
+	if got := blocks.LogDet(); sign <= 0 || !(math.Abs(got-want) <= r.numeric()*n) {
+		r.errorf("%s: LogDet is %v, and ln|F| of its entries %v", where, got, want)
+	}
+	if trace := blocks.InverseTrace(blocks); !(math.Abs(trace-n) <= r.numeric()*n) {
+		r.errorf("%s: tr(F⁻¹F) is %v, of size %v", where, trace, n)
+	}
 }
 
 // dense writes blocks down as one matrix.
