@@ -1,0 +1,21 @@
+// Command asm writes the assembly of package simd: every kernel once for AVX2 with FMA and
+// once for AVX-512F. It is a module of its own, so that nobody who uses the library
+// compiles it or what it needs.
+//
+//	cd internal/simd/asm && go run . -out ../kernels_amd64.s -stubs ../kernels_amd64.go -pkg simd
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+)
+
+func main() {
+	ConstraintExpr("!noasm,!gccgo")
+	for _, g := range []isa{{"AVX2", 4}, {"AVX512", 8}} {
+		g.expKernel()
+		g.logKernel()
+		g.softmaxKernel()
+		g.complementKernel()
+	}
+	Generate()
+}

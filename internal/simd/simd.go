@@ -1,0 +1,172 @@
+// Package simd has the inner loops of inference in float64: exponentials and logarithms of
+// whole slices, the softmax of many rows, the scores and moments of Gaussian components,
+// and products of matrices.
+//
+// Each exists three times: portable Go, which is the reference and runs everywhere, and
+// assembly for AVX2 with FMA and for AVX-512F, which asm/ generates and the processor
+// chooses between when the program starts. The build tag noasm leaves the assembly out.
+// Results of the three differ in rounding; on one machine they are always the same bits.
+//
+// Rows lie side by side here: the matrix of D columns and n rows has column a in
+// x[a*n : (a+1)*n], so that one instruction treats 4 or 8 rows. n is a multiple of [Lanes];
+// rows that fill it up may hold any numbers, which stay in their lane.
+//
+// A slice that is too short is a programmer's mistake and panics; nothing outside the
+// slices is read or written.
+package simd
+
+//go:generate sh -c "cd asm && go run . -out ../kernels_amd64.s -stubs ../kernels_amd64.go -pkg simd"
+
+import "math"
+
+// Lanes is what the number of rows side by side is a multiple of.
+const Lanes = 8
+
+// Padded is the smallest multiple of [Lanes] that is at least n.
+func Padded(n int) int { return (n + Lanes - 1) &^ (Lanes - 1) }
+
+// Instructions names the set of instructions in use: "AVX-512", "AVX2" or "portable".
+func Instructions() string { return level.String() }
+
+type instructions int
+
+const (
+	portable instructions = iota
+	avx2
+	avx512
+)
+
+func (i instructions) String() string { return [...]string{"portable", "AVX2", "AVX-512"}[i] }
+
+// need panics unless a slice has n numbers.
+func need(what string, s []float64, n int) {
+	if n < 0 || len(s) < n {
+		panic("simd: " + what + " is too short")
+	}
+}
+
+// rows panics unless n can be a number of rows side by side.
+func rows(n int) {
+	if n < 0 || n%Lanes != 0 {
+		panic("simd: rows side by side come in multiples of Lanes")
+	}
+}
+
+// Exp puts the exponentials of src into dst, of the same length; the two may be one slice.
+// Errors are below 1 ulp in assembly and 1.5 ulp in portable Go, results below the normal
+// range included; overflow gives +Inf, exp(−Inf) is 0 and a NaN stays one.
+func Exp(dst, src []float64) {
+	need("dst", dst, len(src))
+	if len(src) > 0 {
+		exp(dst, src)
+	}
+}
+
+// Log puts the natural logarithms of src into dst, of the same length; the two may be one
+// slice. Errors are below 1 ulp; log 0 is −Inf, log(+Inf) is +Inf, and that of a negative
+// number or NaN is NaN.
+func Log(dst, src []float64) {
+	need("dst", dst, len(src))
+	if len(src) > 0 {
+		log(dst, src)
+	}
+}
+
+// Softmax turns the log joints of n rows and k components, k×n with rows side by side, into
+// probabilities in place. For each row it gives ln Σ_k exp(v_k) in logSum and the
+// entropy of the probabilities, which is not negative, in entropy. Both are NaN for a row
+// with a NaN or +Inf in it, or with nothing but −Inf; k is at least 1.
+func Softmax(v []float64, k, n int, logSum, entropy []float64) {
+	rows(n)
+	need("v", v, k*n)
+	need("logSum", logSum, n)
+	need("entropy", entropy, n)
+	if k < 1 {
+		panic("simd: softmax of no components")
+	}
+	if n > 0 {
+		softmax(v, k, n, logSum, entropy)
+	}
+}
+
+// LogComplement is Σ ln(1 − q) over a multiple of [Lanes] of probabilities, with a
+// probability of 1 taken for 1 − 2⁻⁵³. Products are taken first, and one logarithm in
+// the end.
+func LogComplement(q []float64) float64 {
+	rows(len(q))
+	if len(q) == 0 {
+		return 0
+	}
+	return logComplement(q)
+}
+
+// ---- The reference
+
+func expPortable(dst, src []float64) {
+	for i, v := range src {
+		dst[i] = expOf(v)
+	}
+}
+
+// expOf is math.Exp, whose assembly on amd64 is +Inf from 709.74 on already and has lost
+// the last bits of results below the normal range.
+func expOf(x float64) float64 {
+	if x > 709 || x < -708 {
+		if x > 710 || x < -746 || x != x {
+			return math.Exp(x)
+		}
+		half := math.Trunc(x / 2)
+		return math.Exp(half) * math.Exp(x-half)
+	}
+	return math.Exp(x)
+}
+
+func logPortable(dst, src []float64) {
+	for i, v := range src {
+		dst[i] = logOf(v)
+	}
+}
+
+// logOf is math.Log, whose assembly on amd64 takes numbers below the normal range for
+// larger ones.
+func logOf(x float64) float64 {
+	if 0 < x && x < 0x1p-1022 {
+		return math.Log(x*0x1p54) - 54*math.Ln2
+	}
+	return math.Log(x)
+}
+
+func softmaxPortable(v []float64, k, n int, logSum, entropy []float64) {
+	for i := range n {
+		top := math.Inf(-1)
+		for j := range k {
+			top = max(top, v[j*n+i])
+		}
+		sum, mean := 0.0, 0.0
+		for j := range k {
+			less := v[j*n+i] - top
+			e := expOf(less)
+			sum += e
+			if e > 0 {
+				mean += e * less
+			}
+			v[j*n+i] = e
+		}
+		for j := range k {
+			v[j*n+i] /= sum
+		}
+		log := math.Log(sum)
+		logSum[i], entropy[i] = top+log, max(0, log-mean/sum)
+	}
+}
+
+func logComplementPortable(q []float64) float64 {
+	product, log := 1.0, 0.0
+	for _, v := range q {
+		if product *= 1 - min(v, 1-0x1p-53); product < 1e-280 {
+			log += math.Log(product)
+			product = 1
+		}
+	}
+	return log + math.Log(product)
+}
