@@ -74,3 +74,47 @@ func logComplement(q []float64) float64 {
 	}
 	return math.Log(product) + float64(exponent)*math.Ln2
 }
+
+func gaussianScores(dst, x []float64, d, n int, c float64, m, root, work []float64) {
+	switch level {
+	case avx512:
+		gaussianScoresAVX512(&dst[0], &x[0], d, n, c, &m[0], &root[0], &work[0])
+	case avx2:
+		gaussianScoresAVX2(&dst[0], &x[0], d, n, c, &m[0], &root[0], &work[0])
+	default:
+		gaussianScoresPortable(dst, x, d, n, c, m, root, work)
+	}
+}
+
+func diagonalScores(dst, x []float64, d, n int, c float64, m, h []float64) {
+	switch level {
+	case avx512:
+		diagonalScoresAVX512(&dst[0], &x[0], d, n, c, &m[0], &h[0])
+	case avx2:
+		diagonalScoresAVX2(&dst[0], &x[0], d, n, c, &m[0], &h[0])
+	default:
+		diagonalScoresPortable(dst, x, d, n, c, m, h)
+	}
+}
+
+func diagonalMoments(first, second, x []float64, d, n int, anchor, w []float64) {
+	switch level {
+	case avx512:
+		diagonalMomentsAVX512(&first[0], &second[0], &x[0], d, n, &anchor[0], &w[0])
+	case avx2:
+		diagonalMomentsAVX2(&first[0], &second[0], &x[0], d, n, &anchor[0], &w[0])
+	default:
+		diagonalMomentsPortable(first, second, x, d, n, anchor, w)
+	}
+}
+
+func gaussianMoments(first, second, x []float64, d, n int, anchor, w, work []float64) float64 {
+	switch level {
+	case avx512:
+		return momentsInBlocks(4, weighAVX512, productsAVX512, first, second, x, d, n, anchor, w, work)
+	case avx2:
+		return momentsInBlocks(2, weighAVX2, productsAVX2, first, second, x, d, n, anchor, w, work)
+	default:
+		return gaussianMomentsPortable(first, second, x, d, n, anchor, w, work)
+	}
+}

@@ -13,3 +13,19 @@ func softmax(v []float64, k, n int, logSum, entropy []float64) {
 }
 
 func logComplement(q []float64) float64 { return logComplementPortable(q) }
+
+func gaussianScores(dst, x []float64, d, n int, c float64, m, root, work []float64) {
+	gaussianScoresPortable(dst, x, d, n, c, m, root, work)
+}
+
+func diagonalScores(dst, x []float64, d, n int, c float64, m, h []float64) {
+	diagonalScoresPortable(dst, x, d, n, c, m, h)
+}
+
+func diagonalMoments(first, second, x []float64, d, n int, anchor, w []float64) {
+	diagonalMomentsPortable(first, second, x, d, n, anchor, w)
+}
+
+func gaussianMoments(first, second, x []float64, d, n int, anchor, w, work []float64) float64 {
+	return gaussianMomentsPortable(first, second, x, d, n, anchor, w, work)
+}

@@ -24,6 +24,31 @@ func softmaxAVX2(v *float64, k int, n int, logSum *float64, entropy *float64)
 //go:noescape
 func complementAVX2(q *float64, n int, mantissas *[8]float64, exponents *[8]int)
 
+// gaussianScoresAVX2 is GaussianScores for d > 0 and n a multiple of 8.
+//
+//go:noescape
+func gaussianScoresAVX2(dst *float64, x *float64, d int, n int, c float64, m *float64, root *float64, work *float64)
+
+// diagonalScoresAVX2 is DiagonalScores for d > 0 and n a multiple of 8.
+//
+//go:noescape
+func diagonalScoresAVX2(dst *float64, x *float64, d int, n int, c float64, m *float64, h *float64)
+
+// diagonalMomentsAVX2 is DiagonalMoments for d > 0 and n a multiple of 8.
+//
+//go:noescape
+func diagonalMomentsAVX2(first *float64, second *float64, x *float64, d int, n int, anchor *float64, w *float64)
+
+// weighAVX2 puts x − anchor and a column of ones into y, and the same times w into wy, d+1 columns of n rows each.
+//
+//go:noescape
+func weighAVX2(wy *float64, y *float64, x *float64, d int, n int, anchor *float64, w *float64)
+
+// productsAVX2 multiplies columns of wy with 1 to 4 neighbouring columns of y, of n rows each, a multiple of 8. Where square is 0, it is 2 of wy with any of y; otherwise equally many of the same, at most 2, and only y's from the diagonal on count. It writes four numbers into each row of dst, of that stride, the last ones arbitrary.
+//
+//go:noescape
+func productsAVX2(dst *float64, wy *float64, y *float64, n int, stride int, columns int, square int)
+
 // expAVX512 puts the exponential of n numbers from src on into dst.
 //
 //go:noescape
@@ -43,3 +68,28 @@ func softmaxAVX512(v *float64, k int, n int, logSum *float64, entropy *float64)
 //
 //go:noescape
 func complementAVX512(q *float64, n int, mantissas *[8]float64, exponents *[8]int)
+
+// gaussianScoresAVX512 is GaussianScores for d > 0 and n a multiple of 8.
+//
+//go:noescape
+func gaussianScoresAVX512(dst *float64, x *float64, d int, n int, c float64, m *float64, root *float64, work *float64)
+
+// diagonalScoresAVX512 is DiagonalScores for d > 0 and n a multiple of 8.
+//
+//go:noescape
+func diagonalScoresAVX512(dst *float64, x *float64, d int, n int, c float64, m *float64, h *float64)
+
+// diagonalMomentsAVX512 is DiagonalMoments for d > 0 and n a multiple of 8.
+//
+//go:noescape
+func diagonalMomentsAVX512(first *float64, second *float64, x *float64, d int, n int, anchor *float64, w *float64)
+
+// weighAVX512 puts x − anchor and a column of ones into y, and the same times w into wy, d+1 columns of n rows each.
+//
+//go:noescape
+func weighAVX512(wy *float64, y *float64, x *float64, d int, n int, anchor *float64, w *float64)
+
+// productsAVX512 multiplies columns of wy with 1 to 4 neighbouring columns of y, of n rows each, a multiple of 8. Where square is 0, it is 4 of wy with any of y; otherwise equally many of the same, at most 4, and only y's from the diagonal on count. It writes four numbers into each row of dst, of that stride, the last ones arbitrary.
+//
+//go:noescape
+func productsAVX512(dst *float64, wy *float64, y *float64, n int, stride int, columns int, square int)

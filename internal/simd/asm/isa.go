@@ -8,6 +8,7 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+	"github.com/mmcloughlin/avo/x86"
 )
 
 // isa is one of the two instruction sets. Most instructions have one name for both widths;
@@ -51,11 +52,16 @@ func (g isa) regs(n int) []reg.VecVirtual {
 }
 
 func (g isa) zero(r reg.VecVirtual) {
-	if g.wide() {
-		VPXORQ(r, r, r)
-	} else {
+	if !g.wide() {
 		VXORPD(r, r, r)
+		return
 	}
+	i, err := x86.VPXORQ(r, r, r)
+	if err != nil {
+		panic(err)
+	}
+	i.CancellingInputs = true // r need not have a value before
+	Instruction(i)
 }
 
 // A constant lies in memory four times over, a full operand for AVX2; AVX-512 broadcasts

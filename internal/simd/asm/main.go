@@ -16,6 +16,11 @@ func main() {
 		g.logKernel()
 		g.softmaxKernel()
 		g.complementKernel()
+		g.scoresKernel()
+		g.diagonalScoresKernel()
+		g.diagonalMomentsKernel()
+		g.weighKernel()
+		g.productsKernel()
 	}
 	Generate()
 }

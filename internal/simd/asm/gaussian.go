@@ -1,0 +1,405 @@
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// strips runs body over n rows, a multiple of 8: widest registers at a time as long as there
+// are so many rows, then narrowest, which n is a multiple of. body moves its pointers.
+func (g isa) strips(n reg.GPVirtual, widest, narrowest int, body func(vectors int)) {
+	while(n, widest*g.lanes, func() { body(widest) })
+	while(n, narrowest*g.lanes, func() { body(narrowest) })
+}
+
+// narrowest is the number of registers that hold 8 rows.
+func (g isa) narrowest() int { return 8 / g.lanes }
+
+func add(n int, p ...reg.GPVirtual) {
+	for _, r := range p {
+		ADDQ(U32(uint32(n)), r)
+	}
+}
+
+func copyOf(r reg.Register) reg.GPVirtual {
+	c := GP64()
+	MOVQ(r, c)
+	return c
+}
+
+// scoresKernel takes a strip of rows at a time: x − m goes to the work space, then four
+// rows of R at a time meet it in the registers.
+func (g isa) scoresKernel() {
+	g.text("gaussianScores", "func(dst, x *float64, d, n int, c float64, m, root, work *float64)", "is GaussianScores for d > 0 and n a multiple of 8.")
+	dst, x, n, stride, line, three := param("dst"), param("x"), param("n"), GP64(), GP64(), GP64()
+	MOVQ(n, stride)
+	SHLQ(Imm(3), stride)
+	MOVQ(param("d"), line)
+	SHLQ(Imm(3), line)
+	LEAQ(Mem{Base: line, Index: line, Scale: 2}, three)
+	widest := 4
+	if !g.wide() {
+		widest = 2 // 8 sums, 2 quadratic forms, 2 columns and 1 number of R
+	}
+	g.strips(n, widest, g.narrowest(), func(vectors int) {
+		step := vectors * g.bytes()
+		g.center(x, stride, step, vectors)
+		quad := g.zeros(vectors)
+		y, root, rest := param("work"), param("root"), param("d")
+		// The sums of some rows of R, over the columns of their triangle.
+		triangle := func(rows int) [][]reg.VecVirtual {
+			sum := make([][]reg.VecVirtual, rows)
+			for c := range sum {
+				sum[c] = g.zeros(vectors)
+				column := g.column(y, c*step, vectors)
+				for s, m := range four(root, line, three, 8*c)[:c+1] {
+					g.addTimes(m, column, sum[s])
+				}
+			}
+			return sum
+		}
+		squares := func(sum [][]reg.VecVirtual) {
+			for _, row := range sum {
+				for v := range quad {
+					VFMADD231PD(row[v], row[v], quad[v])
+				}
+			}
+		}
+		while(rest, 4, func() {
+			sum := triangle(4)
+			add(4*step, y)
+			rightY, right, left, none := copyOf(y), copyOf(root), copyOf(rest), label("none")
+			SUBQ(Imm(4), left)
+			JZ(LabelRef(none))
+			repeat(left, func() {
+				column := g.column(rightY, 0, vectors)
+				for s, m := range four(right, line, three, 4*8) {
+					g.addTimes(m, column, sum[s])
+				}
+				add(step, rightY)
+				add(8, right)
+			})
+			Label(none)
+			squares(sum)
+			LEAQ(Mem{Base: root, Index: line, Scale: 4, Disp: 4 * 8}, root)
+		})
+		end := label("end")
+		for rows := 3; rows > 0; rows-- {
+			next := label("next")
+			CMPQ(rest, Imm(uint64(rows)))
+			JNE(LabelRef(next))
+			squares(triangle(rows))
+			JMP(LabelRef(end))
+			Label(next)
+		}
+		Label(end)
+		g.lower(dst, 0.5, quad)
+		add(step, x, dst)
+	})
+	g.ret()
+}
+
+// four neighbouring lines of a matrix, given the bytes of one and of three, at a displacement.
+func four(p, line, three reg.GPVirtual, disp int) []Mem {
+	return []Mem{at(p, disp), {Base: p, Index: line, Scale: 1, Disp: disp}, {Base: p, Index: line, Scale: 2, Disp: disp}, {Base: p, Index: three, Scale: 1, Disp: disp}}
+}
+
+func (g isa) zeros(n int) []reg.VecVirtual {
+	list := g.regs(n)
+	for _, r := range list {
+		g.zero(r)
+	}
+	return list
+}
+
+// center puts the columns of a strip less m into the work space.
+func (g isa) center(x, stride reg.GPVirtual, step, vectors int) {
+	from, to, m, left := copyOf(x), param("work"), param("m"), param("d")
+	repeat(left, func() {
+		center := g.reg()
+		VBROADCASTSD(at(m, 0), center)
+		for v := range vectors {
+			y := g.reg()
+			VMOVUPD(at(from, v*g.bytes()), y)
+			VSUBPD(center, y, y)
+			VMOVUPD(y, at(to, v*g.bytes()))
+		}
+		ADDQ(stride, from)
+		add(step, to)
+		add(8, m)
+	})
+}
+
+// column loads neighbouring registers.
+func (g isa) column(p reg.Register, disp, vectors int) []reg.VecVirtual {
+	y := g.regs(vectors)
+	for v := range y {
+		VMOVUPD(at(p, disp+v*g.bytes()), y[v])
+	}
+	return y
+}
+
+// addTimes adds a number in memory times a column to sum.
+func (g isa) addTimes(m Mem, column, sum []reg.VecVirtual) {
+	b := g.reg()
+	VBROADCASTSD(m, b)
+	for v := range column {
+		VFMADD231PD(column[v], b, sum[v])
+	}
+}
+
+// lower is dst = (dst + c) − share·quad.
+func (g isa) lower(dst reg.GPVirtual, share float64, quad []reg.VecVirtual) {
+	c := g.reg()
+	m, err := Param("c").Resolve()
+	if err != nil {
+		panic(err)
+	}
+	VBROADCASTSD(m.Addr, c)
+	for v, q := range quad {
+		r := g.reg()
+		VADDPD(at(dst, v*g.bytes()), c, r)
+		if share == 1 {
+			VSUBPD(q, r, r)
+		} else {
+			g.less(share, q, r)
+		}
+		VMOVUPD(r, at(dst, v*g.bytes()))
+	}
+}
+
+// diagonalScoresKernel is one pass over the columns for each strip of rows.
+func (g isa) diagonalScoresKernel() {
+	g.text("diagonalScores", "func(dst, x *float64, d, n int, c float64, m, h *float64)", "is DiagonalScores for d > 0 and n a multiple of 8.")
+	dst, x, n, stride := param("dst"), param("x"), param("n"), GP64()
+	MOVQ(n, stride)
+	SHLQ(Imm(3), stride)
+	g.strips(n, 4, g.narrowest(), func(vectors int) {
+		quad := g.zeros(vectors)
+		from, m, h, left := copyOf(x), param("m"), param("h"), param("d")
+		repeat(left, func() {
+			center, weight := g.reg(), g.reg()
+			VBROADCASTSD(at(m, 0), center)
+			VBROADCASTSD(at(h, 0), weight)
+			for v, q := range quad {
+				y, hy := g.reg(), g.reg()
+				VMOVUPD(at(from, v*g.bytes()), y)
+				VSUBPD(center, y, y)
+				VMULPD(y, weight, hy)
+				VFMADD231PD(y, hy, q)
+			}
+			ADDQ(stride, from)
+			add(8, m, h)
+		})
+		g.lower(dst, 1, quad)
+		add(vectors*g.bytes(), x, dst)
+	})
+	g.ret()
+}
+
+// diagonalMomentsKernel is one pass over the rows for each column.
+func (g isa) diagonalMomentsKernel() {
+	g.text("diagonalMoments", "func(first, second, x *float64, d, n int, anchor, w *float64)", "is DiagonalMoments for d > 0 and n a multiple of 8.")
+	first, second, x, d, anchor := param("first"), param("second"), param("x"), param("d"), param("anchor")
+	repeat(d, func() {
+		one, two, center := g.regs(4), g.regs(4), g.reg()
+		if !g.wide() {
+			one, two = one[:2], two[:2]
+		}
+		for v := range one {
+			g.zero(one[v])
+			g.zero(two[v])
+		}
+		VBROADCASTSD(at(anchor, 0), center)
+		w, n := param("w"), param("n")
+		g.strips(n, len(one), g.narrowest(), func(vectors int) {
+			for v := range vectors {
+				y, wy := g.reg(), g.reg()
+				VMOVUPD(at(x, v*g.bytes()), y)
+				VSUBPD(center, y, y)
+				VMULPD(at(w, v*g.bytes()), y, wy)
+				VADDPD(wy, one[v], one[v])
+				VFMADD231PD(y, wy, two[v])
+			}
+			add(vectors*g.bytes(), x, w)
+		})
+		for i, list := range [][]reg.VecVirtual{one, two} {
+			for width := len(list) / 2; width > 0; width /= 2 {
+				for v := range width {
+					VADDPD(list[v+width], list[v], list[v])
+				}
+			}
+			g.addTotal(list[0], at([]reg.GPVirtual{first, second}[i], 0))
+		}
+		add(8, first, second, anchor)
+	})
+	g.ret()
+}
+
+// addTotal adds the sum of a register's lanes to a number in memory.
+func (g isa) addTotal(r reg.VecVirtual, m Mem) {
+	low, high := g.quarter(r), XMM()
+	VEXTRACTF128(Imm(1), low, high)
+	VADDPD(high, low.AsX(), high)
+	odd := XMM()
+	VUNPCKHPD(high, high, odd)
+	VADDSD(odd, high, high)
+	VADDSD(m, high, high)
+	VMOVSD(high, m)
+}
+
+// quarter adds the halves of a 512 bit register, which makes four lanes in any case.
+func (g isa) quarter(r reg.VecVirtual) reg.VecVirtual {
+	if !g.wide() {
+		return r
+	}
+	high := YMM()
+	VEXTRACTF64X4(Imm(1), r, high)
+	VADDPD(high, r.AsY(), high)
+	return high
+}
+
+// weighKernel makes what productsKernel multiplies.
+func (g isa) weighKernel() {
+	g.text("weigh", "func(wy, y, x *float64, d, n int, anchor, w *float64)",
+		"puts x − anchor and a column of ones into y, and the same times w into wy, d+1 columns of n rows each.")
+	wy, y, x, d, anchor := param("wy"), param("y"), param("x"), param("d"), param("anchor")
+	repeat(d, func() {
+		w, n, center := param("w"), param("n"), g.reg()
+		VBROADCASTSD(at(anchor, 0), center)
+		while(n, g.lanes, func() {
+			v, wv := g.reg(), g.reg()
+			VMOVUPD(at(x, 0), v)
+			VSUBPD(center, v, v)
+			VMULPD(at(w, 0), v, wv)
+			VMOVUPD(v, at(y, 0))
+			VMOVUPD(wv, at(wy, 0))
+			add(g.bytes(), x, w, y, wy)
+		})
+		add(8, anchor)
+	})
+	w, n, one := param("w"), param("n"), g.load(1)
+	while(n, g.lanes, func() {
+		v := g.reg()
+		VMOVUPD(at(w, 0), v)
+		VMOVUPD(one, at(y, 0))
+		VMOVUPD(v, at(wy, 0))
+		add(g.bytes(), w, y, wy)
+	})
+	g.ret()
+}
+
+// blockRows is the number of columns of wy that productsKernel takes at a time.
+func (g isa) blockRows() int { return g.lanes / 2 }
+
+// productsKernel multiplies columns of wy with columns of y in the registers; where the two
+// are the same columns, what is below the diagonal is left out.
+func (g isa) productsKernel() {
+	g.text("products", "func(dst, wy, y *float64, n, stride, columns, square int)", fmt.Sprintf(
+		"multiplies columns of wy with 1 to 4 neighbouring columns of y, of n rows each, a multiple of 8. Where square is 0, it is %d of wy with any of y; otherwise equally many of the same, at most %d, and only y's from the diagonal on count. It writes four numbers into each row of dst, of that stride, the last ones arbitrary.", g.blockRows(), g.blockRows()))
+	columns, square := param("columns"), param("square")
+	triangular, done := label("triangular"), label("done")
+	TESTQ(square, square)
+	JNZ(LabelRef(triangular))
+	for count := 4; count > 0; count-- {
+		next := label("next")
+		CMPQ(columns, Imm(uint64(count)))
+		JNE(LabelRef(next))
+		g.products(g.blockRows(), count, false)
+		JMP(LabelRef(done))
+		Label(next)
+	}
+	Label(triangular)
+	for count := g.blockRows(); count > 0; count-- {
+		next := label("next")
+		CMPQ(columns, Imm(uint64(count)))
+		JNE(LabelRef(next))
+		g.products(count, count, true)
+		JMP(LabelRef(done))
+		Label(next)
+	}
+	Label(done)
+	g.ret()
+}
+
+func (g isa) products(rows, columns int, triangular bool) {
+	sum := make([][]reg.VecVirtual, rows)
+	first := func(a int) int { // column of row a
+		if triangular {
+			return a
+		}
+		return 0
+	}
+	for a := range sum {
+		sum[a] = g.regs(columns)
+		for _, r := range sum[a][first(a):] {
+			g.zero(r)
+		}
+	}
+	wy, y, n, line, three := param("wy"), param("y"), param("n"), GP64(), GP64()
+	MOVQ(n, line)
+	SHLQ(Imm(3), line)
+	LEAQ(Mem{Base: line, Index: line, Scale: 2}, three)
+	while(n, g.lanes, func() {
+		other := g.regs(columns)
+		for c, m := range four(y, line, three, 0)[:columns] {
+			VMOVUPD(m, other[c])
+		}
+		for a, m := range four(wy, line, three, 0)[:rows] {
+			one := g.reg()
+			VMOVUPD(m, one)
+			for c := first(a); c < columns; c++ {
+				VFMADD231PD(other[c], one, sum[a][c])
+			}
+		}
+		add(g.bytes(), wy, y)
+	})
+	dst, stride := param("dst"), param("stride")
+	SHLQ(Imm(3), stride)
+	for a, row := range sum {
+		var total [4]reg.VecVirtual
+		for c := range total {
+			total[c] = row[first(a)]
+			if first(a) <= c && c < columns {
+				total[c] = row[c]
+			}
+		}
+		g.totals(total, at(dst, 0))
+		if a < rows-1 {
+			ADDQ(stride, dst)
+		}
+	}
+}
+
+// totals stores the sums of the lanes of four registers.
+func (g isa) totals(r [4]reg.VecVirtual, m Mem) {
+	if !g.wide() {
+		low, high, sum := YMM(), YMM(), YMM()
+		VHADDPD(r[1], r[0], low)
+		VHADDPD(r[3], r[2], high)
+		VPERM2F128(Imm(0x20), high, low, sum)
+		VPERM2F128(Imm(0x31), high, low, high)
+		VADDPD(high, sum, sum)
+		VMOVUPD(sum, m)
+		return
+	}
+	pair := func(a, b reg.VecVirtual) reg.VecVirtual { // sums of two lanes of a and of b by turns
+		low, high := ZMM(), ZMM()
+		VUNPCKLPD(b, a, low)
+		VUNPCKHPD(b, a, high)
+		VADDPD(high, low, low)
+		return low
+	}
+	fold := func(a, b reg.VecVirtual) reg.VecVirtual { // neighbouring quarters of a and of b added
+		even, odd := ZMM(), ZMM()
+		VSHUFF64X2(Imm(0x88), b, a, even)
+		VSHUFF64X2(Imm(0xdd), b, a, odd)
+		VADDPD(odd, even, even)
+		return even
+	}
+	sum := fold(pair(r[0], r[1]), pair(r[2], r[3]))
+	VEXTRACTF64X4(Imm(0), fold(sum, sum), m)
+}

@@ -1,0 +1,204 @@
+package simd
+
+// strip is how many rows [GaussianScores] works on at a time at most.
+const strip = 32
+
+// ScoresWork is the work space of [GaussianScores] for d columns.
+func ScoresWork(d int) int { return strip * d }
+
+// GaussianScores adds c − ½‖R(x−m)‖² to dst for each of n rows of d columns side by side. R
+// is upper triangular, d×d row-major; what is below its diagonal is not looked at.
+// Columns are centred before they are multiplied, so that a mean far from 0 costs no
+// digits. work has [ScoresWork] numbers.
+func GaussianScores(dst, x []float64, d, n int, c float64, m, root, work []float64) {
+	rows(n)
+	need("dst", dst, n)
+	need("x", x, d*n)
+	need("m", m, d)
+	need("root", root, d*d)
+	need("work", work, ScoresWork(d))
+	if d == 0 {
+		panic("simd: no columns")
+	}
+	if n > 0 {
+		gaussianScores(dst[:n], x, d, n, c, m, root, work)
+	}
+}
+
+// DiagonalScores adds c − Σ_a h_a(x_a−m_a)² to dst for each of n rows of d columns side by
+// side.
+func DiagonalScores(dst, x []float64, d, n int, c float64, m, h []float64) {
+	rows(n)
+	need("dst", dst, n)
+	need("x", x, d*n)
+	need("m", m, d)
+	need("h", h, d)
+	if d == 0 {
+		panic("simd: no columns")
+	}
+	if n > 0 {
+		diagonalScores(dst[:n], x, d, n, c, m, h)
+	}
+}
+
+// DiagonalMoments adds Σ w(x_a−anchor_a) to first and Σ w(x_a−anchor_a)² to second, for n
+// rows of d columns side by side with weights w.
+func DiagonalMoments(first, second, x []float64, d, n int, anchor, w []float64) {
+	rows(n)
+	need("first", first, d)
+	need("second", second, d)
+	need("x", x, d*n)
+	need("anchor", anchor, d)
+	need("w", w, n)
+	if d == 0 {
+		panic("simd: no columns")
+	}
+	if n > 0 {
+		diagonalMoments(first, second, x, d, n, anchor, w)
+	}
+}
+
+// MomentsWork is the work space of [GaussianMoments] for n rows of d columns.
+func MomentsWork(d, n int) int { return 2*(d+1)*n + (d+1)*(d+4) }
+
+// GaussianMoments adds Σ w(x−anchor) to first and Σ w(x−anchor)(x−anchor)ᵀ to the upper
+// triangle of second, d×d row-major, for n rows of d columns side by side with weights w;
+// it returns Σ w. work has [MomentsWork] numbers.
+func GaussianMoments(first, second, x []float64, d, n int, anchor, w, work []float64) (total float64) {
+	rows(n)
+	need("first", first, d)
+	need("second", second, d*d)
+	need("x", x, d*n)
+	need("anchor", anchor, d)
+	need("w", w, n)
+	need("work", work, MomentsWork(d, n))
+	if d == 0 {
+		panic("simd: no columns")
+	}
+	if n == 0 {
+		return 0
+	}
+	return gaussianMoments(first, second, x, d, n, anchor, w, work)
+}
+
+// momentsInBlocks multiplies columns of the rows less the anchor, and one of ones, with the
+// same times the weights: first a block on the diagonal, then those to its right.
+func momentsInBlocks(block int, weigh func(wy, y, x *float64, d, n int, anchor, w *float64), products func(dst, wy, y *float64, n, stride, columns, square int),
+	first, second, x []float64, d, n int, anchor, w, work []float64) (total float64) {
+	wy, y, sums := work[:(d+1)*n], work[(d+1)*n:2*(d+1)*n], work[2*(d+1)*n:]
+	stride := d + 4
+	weigh(&wy[0], &y[0], &x[0], d, n, &anchor[0], &w[0])
+	for a := 0; a <= d; a += block {
+		products(&sums[a*stride+a], &wy[a*n], &y[a*n], n, stride, min(block, d+1-a), 1)
+		for c := a + block; c <= d; c += 4 {
+			products(&sums[a*stride+c], &wy[a*n], &y[c*n], n, stride, min(4, d+1-c), 0)
+		}
+	}
+	for a := range d {
+		row := sums[a*stride:]
+		first[a] += row[d]
+		to := second[a*d+a : (a+1)*d]
+		for c, v := range row[a:d] {
+			to[c] += v
+		}
+	}
+	return sums[d*stride+d]
+}
+
+// ---- The reference
+
+func gaussianScoresPortable(dst, x []float64, d, n int, c float64, m, root, work []float64) {
+	for from := 0; from < n; from += strip {
+		part := dst[from:min(from+strip, n)]
+		rows := len(part)
+		for a := range d {
+			y := work[a*rows : (a+1)*rows]
+			for i, v := range x[a*n+from:][:rows] {
+				y[i] = v - m[a]
+			}
+		}
+		for a := range d {
+			z := work[a*rows : (a+1)*rows] // column a is not needed after its turn
+			for i := range z {
+				z[i] *= root[a*d+a]
+			}
+			for b := a + 1; b < d; b++ {
+				r := root[a*d+b]
+				for i, v := range work[b*rows:][:len(z)] {
+					z[i] += r * v
+				}
+			}
+			if a > 0 {
+				for i, v := range z {
+					work[i] += v * v
+				}
+				continue
+			}
+			for i, v := range z {
+				z[i] = v * v // the sum of squares is in the memory of column 0
+			}
+		}
+		for i, v := range work[:rows] {
+			part[i] = part[i] + c - v/2
+		}
+	}
+}
+
+func diagonalScoresPortable(dst, x []float64, d, n int, c float64, m, h []float64) {
+	for from := 0; from < n; from += strip {
+		part := dst[from:min(from+strip, n)]
+		var quad [strip]float64
+		for a := range d {
+			center, weight := m[a], h[a]
+			for i, v := range x[a*n+from:][:len(part)] {
+				v -= center
+				quad[i] += weight * v * v
+			}
+		}
+		for i := range part {
+			part[i] = part[i] + c - quad[i]
+		}
+	}
+}
+
+func diagonalMomentsPortable(first, second, x []float64, d, n int, anchor, w []float64) {
+	for a := range d {
+		one, two, center := 0.0, 0.0, anchor[a]
+		for i, v := range x[a*n : (a+1)*n] {
+			v -= center
+			wv := w[i] * v
+			one += wv
+			two += wv * v
+		}
+		first[a] += one
+		second[a] += two
+	}
+}
+
+func gaussianMomentsPortable(first, second, x []float64, d, n int, anchor, w, work []float64) (total float64) {
+	y, wy := work[:d*n], work[d*n:(d+1)*n]
+	for a := range d {
+		for i, v := range x[a*n : (a+1)*n] {
+			y[a*n+i] = v - anchor[a]
+		}
+	}
+	for a := range d {
+		sum := 0.0
+		for i, v := range y[a*n : (a+1)*n] {
+			wy[i] = w[i] * v
+			sum += wy[i]
+		}
+		first[a] += sum
+		for c := a; c < d; c++ {
+			sum := 0.0
+			for i, v := range y[c*n : (c+1)*n] {
+				sum += wy[i] * v
+			}
+			second[a*d+c] += sum
+		}
+	}
+	for _, v := range w[:n] {
+		total += v
+	}
+	return total
+}
