@@ -100,6 +100,35 @@ func LogComplement(q []float64) float64 {
 	return logComplement(q)
 }
 
+// Columns lays n rows of d columns, of which row i begins at x[i*stride], side by side into
+// dst, d columns of Padded(n), and fills up with 0.
+func Columns(dst, x []float64, n, d, stride int) {
+	padded := Padded(n)
+	need("dst", dst, d*padded)
+	if n > 0 {
+		need("x", x, (n-1)*stride+d)
+	}
+	i := 0
+	for ; i+Lanes <= n; i += Lanes { // whole lines of the cache
+		r0, r1, r2, r3 := x[i*stride:][:d], x[(i+1)*stride:][:d], x[(i+2)*stride:][:d], x[(i+3)*stride:][:d]
+		r4, r5, r6, r7 := x[(i+4)*stride:][:d], x[(i+5)*stride:][:d], x[(i+6)*stride:][:d], x[(i+7)*stride:][:d]
+		for c := range r0 {
+			to := (*[Lanes]float64)(dst[c*padded+i:])
+			to[0], to[1], to[2], to[3] = r0[c], r1[c], r2[c], r3[c]
+			to[4], to[5], to[6], to[7] = r4[c], r5[c], r6[c], r7[c]
+		}
+	}
+	if i < padded {
+		for c := range d {
+			to := (*[Lanes]float64)(dst[c*padded+i:])
+			*to = [Lanes]float64{}
+			for j := i; j < n; j++ {
+				to[j-i] = x[j*stride+c]
+			}
+		}
+	}
+}
+
 // ---- The reference
 
 func expPortable(dst, src []float64) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/internal/simd"
 	"github.com/latent-go/latent/prior"
 )
 
@@ -122,8 +123,9 @@ func (a *Annealer) assign(st *State, t float64, rng *rand.Rand) error {
 	return chunks(s, rows, func(first, n int) {
 		s.scores(n)
 		for i := range n {
-			row, w := at(s.r, i, a.k), rows.weight(first+i)
-			for k, v := range row {
+			padded, w := simd.Padded(n), rows.weight(first+i)
+			for k := range a.k {
+				v := s.r[k*padded+i]
 				if p[k], copies[k] = logOf(st.Weights[k]), 0; t > 0 { // 0·v is NaN of a row whose v is −Inf
 					p[k] += t * v
 				}
@@ -135,11 +137,12 @@ func (a *Annealer) assign(st *State, t float64, rng *rand.Rand) error {
 			st.value += w * s.base(i)
 			for k, c := range copies {
 				if c > 0 {
-					st.value += c * row[k]
+					st.value += c * s.r[k*padded+i]
 				}
-				row[k] = c
+				s.r[k*padded+i] = c
 			}
 		}
+		clearBeyond(s.r, n)
 		add(s, rows, first, n)
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/simd"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/prior"
 )
@@ -248,9 +249,11 @@ type factor interface {
 
 	// observe reads rows first to first+n of a block, from column at on.
 	observe(b framework.Rows, at, first, n int, o *observed) error
-	// addScores adds what the scores of k components say of the rows to r, n×k.
+	// addScores adds what the scores of k components say of the rows to r, k×n with rows
+	// side by side.
 	addScores(o *observed, scores table, r []float64)
-	// addSums adds the rows' statistics, with weights r (n×k), about the anchors.
+	// addSums adds the rows' statistics, with weights r (as for addScores, 0 for rows that
+	// fill up), about the anchors.
 	addSums(o *observed, r []float64, anchors, sums table)
 	// features puts numbers that distances between rows can be measured in into dst, n×width
 	// from its column at on; NaN where missing.
@@ -316,7 +319,12 @@ type observed struct {
 	complete bool      // every exposure is 1
 	e        []float64 // n×cells exposures, where not complete
 	t        []float64 // n×S statistics, of exponential families
+	x        []float64 // d×n, the rows side by side, of Gaussians
+	work     []float64
 	base     []float64 // ln h(x) of each row; nil where it is 0
 	sparse   bool      // of rows in compressed form, with one number of t an entry and e as scratch
 	entries  framework.SparseRows
 }
+
+// padded is the number of rows side by side.
+func (o *observed) padded() int { return simd.Padded(o.n) }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/internal/simd"
 	"github.com/latent-go/latent/laplace"
 )
 
@@ -106,9 +107,9 @@ func (g gaussian) observe(b framework.Rows, at, first, n int, o *observed) error
 	return see(b, at, first, n, g.d, g.form(), o)
 }
 
-// see points o at the rows of a Gaussian factor, which must be complete and finite.
+// see lays the rows of a Gaussian factor side by side; they must be complete and finite.
 func see(b framework.Rows, at, first, n, d int, form Covariance, o *observed) error {
-	*o = observed{n: n, rows: b, at: at, first: first, complete: true, t: o.t}
+	*o = observed{n: n, rows: b, at: at, first: first, complete: true, x: o.x, work: o.work}
 	for i := range n {
 		for j, v := range b.Row(first + i)[at : at+d] {
 			if v-v != 0 {
@@ -120,70 +121,35 @@ func see(b framework.Rows, at, first, n, d int, form Covariance, o *observed) er
 			}
 		}
 	}
+	o.turn(d)
 	return nil
+}
+
+// turn lays the rows side by side.
+func (o *observed) turn(d int) {
+	o.x = linalg.Resize(o.x, d*o.padded())
+	simd.Columns(o.x, o.rows.X[o.first*o.rows.Stride+o.at:], o.n, d, o.rows.Stride)
 }
 
 func (o *observed) row(i, d int) []float64 { return o.rows.Row(o.first + i)[o.at : o.at+d] }
 
-// columns lays the rows less a centre out in columns, d×n, with room for one more: sums of
-// products of whole columns are what the BLAS is fast at.
-func (g gaussian) columns(o *observed, centre []float64) (y, spare []float64) {
-	d, n := g.d, o.n
-	o.t = linalg.Resize(o.t, (d+2)*n)
-	for i := range n {
-		for c, v := range o.row(i, d) {
-			o.t[c*n+i] = v - centre[c]
-		}
-	}
-	return o.t[:d*n], o.t[d*n:]
-}
-
 func (g gaussian) addScores(o *observed, scores table, r []float64) {
-	d, k, n := g.d, scores.k, o.n
-	for j := range k {
+	d, n := g.d, o.padded()
+	o.work = linalg.Resize(o.work, simd.ScoresWork(d))
+	for j := range scores.k {
 		score := scores.row(j, 1+d+d*d)
 		m, root := g.split(score, 1)
-		y, quad := g.columns(o, m)
-		quad = quad[:n]
-		clear(quad)
-		for a := range d {
-			z := at(y, a, n) // column a is not needed after its turn
-			linalg.Scale(root[a*d+a], z)
-			for c := a + 1; c < d; c++ {
-				linalg.Axpy(root[a*d+c], at(y, c, n), z)
-			}
-			for i, v := range z {
-				quad[i] += v * v
-			}
-		}
-		for i, q := range quad {
-			r[i*k+j] += score[0] - q/2
-		}
+		simd.GaussianScores(at(r, j, n), o.x, d, n, score[0], m, root, o.work)
 	}
 }
 
 func (g gaussian) addSums(o *observed, r []float64, anchors, sums table) {
-	d, k, n := g.d, sums.k, o.n
-	for j := range k {
+	d, n := g.d, o.padded()
+	o.work = linalg.Resize(o.work, simd.MomentsWork(d, n))
+	for j := range sums.k {
 		to := sums.row(j, 1+d+d*d)
 		first, second := g.split(to, 1)
-		y, spare := g.columns(o, anchors.row(j, d))
-		w, wy := spare[:n], spare[n:2*n]
-		for i := range w {
-			w[i] = r[i*k+j]
-			to[0] += w[i]
-		}
-		for a := range d {
-			sum := 0.0
-			for i, v := range at(y, a, n) {
-				wy[i] = w[i] * v
-				sum += wy[i]
-			}
-			first[a] += sum
-			for c := a; c < d; c++ {
-				second[a*d+c] += linalg.Dot(wy, at(y, c, n))
-			}
-		}
+		to[0] += simd.GaussianMoments(first, second, o.x, d, n, anchors.row(j, d), at(r, j, n), o.work)
 	}
 }
 

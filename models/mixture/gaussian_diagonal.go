@@ -5,7 +5,11 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/internal/simd"
 	"github.com/latent-go/latent/laplace"
 )
 
@@ -29,7 +33,7 @@ func (g diagonal) layout() layout {
 func thirds(v []float64, d int) (a, b, c []float64) { return v[:d], v[d : 2*d], v[2*d : 3*d] }
 
 func (g diagonal) observe(b framework.Rows, at, first, n int, o *observed) error {
-	*o = observed{n: n, rows: b, at: at, first: first, complete: true}
+	*o = observed{n: n, rows: b, at: at, first: first, complete: true, x: o.x, work: o.work}
 	for i := range n {
 		for j, v := range o.row(i, g.d) {
 			if math.IsInf(v, 0) {
@@ -38,63 +42,49 @@ func (g diagonal) observe(b framework.Rows, at, first, n int, o *observed) error
 			o.complete = o.complete && v == v
 		}
 	}
+	o.turn(g.d)
 	return nil
 }
 
 func (g diagonal) addScores(o *observed, scores table, r []float64) {
-	k := scores.k
-	for j := range k {
+	n := o.padded()
+	for j := range scores.k {
 		c, m, h := thirds(scores.row(j, 3*g.d), g.d)
-		sum := 0.0
-		for _, v := range c {
-			sum += v
+		to := at(r, j, n)
+		if o.complete {
+			simd.DiagonalScores(to, o.x, g.d, n, floats.Sum(c), m, h)
+			continue
 		}
-		for i := range o.n {
-			x, quad := o.row(i, g.d), 0.0
-			if o.complete {
-				for a, v := range x {
-					v -= m[a]
-					quad += h[a] * v * v
-				}
-				r[i*k+j] += sum - quad
-				continue
-			}
-			for a, v := range x {
+		for a := range g.d {
+			for i, v := range at(o.x, a, n) {
 				if v == v {
 					v -= m[a]
-					quad += h[a]*v*v - c[a]
+					to[i] += c[a] - h[a]*v*v
 				}
 			}
-			r[i*k+j] -= quad
 		}
 	}
 }
 
 func (g diagonal) addSums(o *observed, r []float64, anchors, sums table) {
-	k := sums.k
-	for j := range k {
+	padded := o.padded()
+	for j := range sums.k {
 		n, first, second := thirds(sums.row(j, 3*g.d), g.d)
-		anchor := anchors.row(j, g.d)
-		total := 0.0
-		for i := range o.n {
-			w := r[i*k+j]
-			total += w
-			for a, v := range o.row(i, g.d) {
-				v -= anchor[a]
-				if v != v {
-					continue
-				}
-				if !o.complete {
-					n[a] += w
-				}
-				wv := w * v
-				first[a] += wv
-				second[a] += wv * v
-			}
-		}
+		anchor, weights := anchors.row(j, g.d), at(r, j, padded)
 		if o.complete {
-			for a := range n {
-				n[a] += total
+			simd.DiagonalMoments(first, second, o.x, g.d, padded, anchor, weights)
+			floats.AddConst(floats.Sum(weights), n)
+			continue
+		}
+		for a := range g.d {
+			for i, v := range at(o.x, a, padded) {
+				if v == v {
+					v -= anchor[a]
+					wv := weights[i] * v
+					n[a] += weights[i]
+					first[a] += wv
+					second[a] += wv * v
+				}
 			}
 		}
 	}
@@ -240,30 +230,26 @@ func (g spherical) observe(b framework.Rows, at, first, n int, o *observed) erro
 }
 
 func (g spherical) addScores(o *observed, scores table, r []float64) {
-	k := scores.k
-	for j := range k {
+	n := o.padded()
+	o.work = linalg.Resize(o.work, g.d)
+	for j := range scores.k {
 		score := scores.row(j, g.d+2)
-		m := score[1 : 1+g.d]
-		for i := range o.n {
-			r[i*k+j] += score[0] - score[1+g.d]*distance(o.row(i, g.d), m)
+		for a := range o.work {
+			o.work[a] = score[1+g.d]
 		}
+		simd.DiagonalScores(at(r, j, n), o.x, g.d, n, score[0], score[1:], o.work)
 	}
 }
 
 func (g spherical) addSums(o *observed, r []float64, anchors, sums table) {
-	k := sums.k
-	for j := range k {
-		to, anchor := sums.row(j, g.d+2), anchors.row(j, g.d)
-		for i := range o.n {
-			w, square := r[i*k+j], 0.0
-			for a, v := range o.row(i, g.d) {
-				v -= anchor[a]
-				to[1+a] += w * v
-				square += v * v
-			}
-			to[0] += w
-			to[1+g.d] += w * square
-		}
+	n := o.padded()
+	o.work = linalg.Resize(o.work, g.d)
+	for j := range sums.k {
+		to, weights := sums.row(j, g.d+2), at(r, j, n)
+		clear(o.work)
+		simd.DiagonalMoments(to[1:], o.work, o.x, g.d, n, anchors.row(j, g.d), weights)
+		to[0] += floats.Sum(weights)
+		to[1+g.d] += floats.Sum(o.work)
 	}
 }
 

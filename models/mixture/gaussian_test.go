@@ -16,6 +16,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	_ "github.com/latent-go/latent/internal/fixedseed"
+	"github.com/latent-go/latent/internal/simd"
 	"github.com/latent-go/latent/laplace"
 )
 
@@ -101,7 +102,9 @@ func sumsOf(t require.TestingT, f factor, x, weights, anchor []float64) []float6
 	var o observed
 	require.NoError(t, f.observe(rowsOf(x, l.columns), 0, 0, len(x)/l.columns, &o))
 	sums := make([]float64, l.sums)
-	f.addSums(&o, weights, table{1, l.anchor, anchor}, table{1, l.sums, sums})
+	padded := make([]float64, simd.Padded(o.n))
+	copy(padded, weights)
+	f.addSums(&o, padded, table{1, l.anchor, anchor}, table{1, l.sums, sums})
 	return sums
 }
 
@@ -110,9 +113,9 @@ func scoresOf(t require.TestingT, f factor, x, score []float64) []float64 {
 	l := f.layout()
 	var o observed
 	require.NoError(t, f.observe(rowsOf(x, l.columns), 0, 0, len(x)/l.columns, &o))
-	r := make([]float64, len(x)/l.columns)
+	r := make([]float64, simd.Padded(o.n))
 	f.addScores(&o, table{1, l.score, score}, r)
-	return r
+	return r[:o.n]
 }
 
 func naturalOf(t require.TestingT, f factor, xi []float64) []float64 {
@@ -819,7 +822,7 @@ func TestGaussianLoopsDoNotAllocate(t *testing.T) {
 		x := samples(f, xi, rng, n)
 		w := wholeOf(t, f, x)
 		score, anchors := slices.Repeat(naturalOf(t, f, xi), k), slices.Repeat(mean, k)
-		sums, params, r := make([]float64, k*l.sums), make([]float64, k*l.params), make([]float64, n*k)
+		sums, params, r := make([]float64, k*l.sums), make([]float64, k*l.params), make([]float64, simd.Padded(n)*k)
 		blocks := f.information(xi, w, nil)
 		var o observed
 		run := func() {

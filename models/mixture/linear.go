@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
@@ -93,7 +94,7 @@ func (l linear) outside(row, column int, x []float64) error {
 
 func (l linear) addScores(o *observed, scores table, r []float64) {
 	k, width := scores.k, l.cells*l.s
-	out := linalg.General(o.n, k, r)
+	out := blas64.General{Rows: k, Cols: o.n, Stride: o.padded(), Data: r}
 	partition := blas64.General{Rows: k, Cols: l.cells, Stride: scores.stride, Data: scores.data}
 	if o.complete {
 		for j := range k {
@@ -101,44 +102,36 @@ func (l linear) addScores(o *observed, scores table, r []float64) {
 			for _, v := range scores.row(j, l.cells) {
 				sum += v
 			}
-			for i := range o.n {
-				r[i*k+j] += sum
-			}
+			floats.AddConst(sum, at(r, j, o.padded()))
 		}
 	} else {
-		linalg.MulSerial(false, true, 1, linalg.General(o.n, l.cells, o.e), partition, 1, out)
+		linalg.MulSerial(false, true, 1, partition, linalg.General(o.n, l.cells, o.e), 1, out)
 	}
 	if o.sparse {
 		o.addSparseScores(scores, l.cells, r)
 		return
 	}
 	eta := blas64.General{Rows: k, Cols: width, Stride: scores.stride, Data: scores.data[l.cells:]}
-	linalg.MulSerial(false, true, 1, linalg.General(o.n, width, o.t), eta, 1, out)
+	linalg.MulSerial(false, true, 1, eta, linalg.General(o.n, width, o.t), 1, out)
 }
 
 func (l linear) addSums(o *observed, r []float64, _, sums table) {
 	k, width := sums.k, l.cells*l.s
-	weights := linalg.General(o.n, k, r)
+	weights := blas64.General{Rows: k, Cols: o.n, Stride: o.padded(), Data: r}
 	if o.complete {
 		for j := range k {
-			n := 0.0
-			for i := range o.n {
-				n += r[i*k+j]
-			}
-			for c, e := range sums.row(j, l.cells) {
-				sums.data[j*sums.stride+c] = e + n
-			}
+			floats.AddConst(floats.Sum(at(r, j, o.padded())), sums.row(j, l.cells))
 		}
 	} else {
 		exposures := blas64.General{Rows: k, Cols: l.cells, Stride: sums.stride, Data: sums.data}
-		linalg.MulSerial(true, false, 1, weights, linalg.General(o.n, l.cells, o.e), 1, exposures)
+		linalg.MulSerial(false, false, 1, weights, linalg.General(o.n, l.cells, o.e), 1, exposures)
 	}
 	if o.sparse {
 		o.addSparseSums(sums, l.cells, r)
 		return
 	}
 	t := blas64.General{Rows: k, Cols: width, Stride: sums.stride, Data: sums.data[l.cells:]}
-	linalg.MulSerial(true, false, 1, weights, linalg.General(o.n, width, o.t), 1, t)
+	linalg.MulSerial(false, false, 1, weights, linalg.General(o.n, width, o.t), 1, t)
 }
 
 func (l linear) features(o *observed, _ *whole, dst []float64, width, at int) {

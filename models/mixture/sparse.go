@@ -153,43 +153,50 @@ func (b sparse) observe(s *Statistics, first, n int) error {
 
 // addSparseScores adds Σ_m η_km T(x_nm) over the entries.
 func (o *observed) addSparseScores(scores table, cells int, r []float64) {
-	k := scores.k
-	o.e = linalg.Resize(o.e, cells*k)
+	k, n := scores.k, o.padded()
+	o.e = linalg.Resize(o.e, (cells+1)*k)
+	to := at(o.e, cells, k)
 	for j := range k {
 		for c, eta := range scores.row(j, 2*cells)[cells:] {
 			o.e[c*k+j] = eta
 		}
 	}
-	at := 0
+	entry := 0
 	for i := range o.n {
 		columns, _ := o.entries.Row(o.first + i)
-		to := r[i*k : (i+1)*k]
+		clear(to)
 		for _, c := range columns {
-			t := o.t[at]
+			t := o.t[entry]
 			for j, eta := range o.e[c*k : (c+1)*k] {
 				to[j] += t * eta
 			}
-			at++
+			entry++
+		}
+		for j, v := range to {
+			r[j*n+i] += v
 		}
 	}
 }
 
 // addSparseSums adds Σ_n r_nk T(x_nm) over the entries.
 func (o *observed) addSparseSums(sums table, cells int, r []float64) {
-	k := sums.k
-	o.e = linalg.Resize(o.e, cells*k)
+	k, n := sums.k, o.padded()
+	o.e = linalg.Resize(o.e, (cells+1)*k)
 	clear(o.e)
-	at := 0
+	from := at(o.e, cells, k)
+	entry := 0
 	for i := range o.n {
 		columns, _ := o.entries.Row(o.first + i)
-		from := r[i*k : (i+1)*k]
+		for j := range from {
+			from[j] = r[j*n+i]
+		}
 		for _, c := range columns {
-			t := o.t[at]
+			t := o.t[entry]
 			to := o.e[c*k : (c+1)*k]
 			for j, q := range from {
 				to[j] += q * t
 			}
-			at++
+			entry++
 		}
 	}
 	for j := range k {

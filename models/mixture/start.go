@@ -11,6 +11,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/internal/simd"
 )
 
 // Start is how a fit begins. Every start assigns the rows of a sample, at most 8192 drawn
@@ -143,10 +144,11 @@ func moments[B any, D block](ctx context.Context, src framework.Source[B], as fu
 		func(s *Statistics, rows B) error {
 			b := as(rows)
 			return chunks(s, b, func(first, n int) {
-				s.r = linalg.Resize(s.r, n)
+				s.r = linalg.Resize(s.r, simd.Padded(n))
 				for i := range n {
 					s.r[i] = b.weight(first + i)
 				}
+				clearBeyond(s.r, n)
 				add(s, b, first, n)
 			})
 		},
@@ -172,7 +174,8 @@ func begin[B any, D block](ctx context.Context, m Model, src framework.Source[B]
 		return nil, err
 	}
 	if err := chunks(s, dense{rows}, func(first, n int) {
-		s.r = append(s.r[:0], r[first*k:(first+n)*k]...)
+		s.r = linalg.Resize(s.r, simd.Padded(n)*k)
+		simd.Columns(s.r, r[first*k:], n, k, k)
 		add(s, dense{rows}, first, n)
 	}); err != nil {
 		return nil, err

@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"math"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/internal/simd"
 )
 
 // Statistics are the sums of a local step: of responsibilities, and for each component of
@@ -24,8 +27,8 @@ type Statistics struct {
 	log   []float64 // K, logarithms of the weights, or what stands for them
 	score []float64 // K×C
 	hyper []float64 // K×H, of MAP
-	r     []float64 // responsibilities of a chunk of rows
-	rest  []float64 // K, products of 1 − q_nk
+	r     []float64 // log joints or responsibilities of a chunk of rows, K×n with rows side by side
+	rows  []float64 // other numbers of the rows of a chunk
 	seen  []observed
 }
 
@@ -127,11 +130,14 @@ func chunks[B block](s *Statistics, b B, visit func(first, n int)) error {
 	return nil
 }
 
-// scores puts the log joint of each row and component into s.r, n×K.
+// scores puts the log joint of each row and component into s.r.
 func (s *Statistics) scores(n int) {
-	s.r = linalg.Resize(s.r, n*s.K)
-	for i := range n {
-		copy(s.r[i*s.K:], s.log)
+	s.r = linalg.Resize(s.r, simd.Padded(n)*s.K)
+	for k, v := range s.log {
+		row := beside(s.r, k, n)
+		for i := range row {
+			row[i] = v
+		}
 	}
 	for i := range s.plan.parts {
 		p := &s.plan.parts[i]
@@ -139,62 +145,61 @@ func (s *Statistics) scores(n int) {
 	}
 }
 
+// beside is what a component has for n rows side by side, filled up to a multiple of
+// [simd.Lanes].
+func beside(r []float64, k, n int) []float64 { return at(r, k, simd.Padded(n)) }
+
 // normalise turns log joints into responsibilities times the rows' weights, and returns
 // the weighted entropy.
 func normalise[B block](s *Statistics, b B, first, n int) (entropy float64, err error) {
-	s.rest = linalg.Resize(s.rest, s.K)
-	for k := range s.rest {
-		s.rest[k] = 1
-	}
-	for i := range n {
-		row := at(s.r, i, s.K)
-		w := b.weight(first + i)
+	padded := simd.Padded(n)
+	s.rows = linalg.Resize(s.rows, 3*padded)
+	logSum, h, weights := at(s.rows, 0, padded), at(s.rows, 1, padded), at(s.rows, 2, padded)
+	simd.Softmax(s.r, s.K, padded, logSum, h)
+	weighted := false
+	for i := range padded {
+		if weights[i] = 0; i < n {
+			weights[i] = b.weight(first + i)
+		}
+		w := weights[i]
 		if w == 0 { // a row left out may lie as far away as it likes
-			clear(row)
+			for k := range s.K {
+				s.r[k*padded+i] = 0
+			}
 			continue
 		}
-		logSum, h := softmax(row)
-		if math.IsNaN(logSum) || math.IsInf(logSum, 0) {
+		if logSum[i]-logSum[i] != 0 {
 			return 0, remote(b, first+i)
 		}
-		entropy += w * h
-		s.lose(row, w)
-		if w != 1 {
-			for k := range row {
-				row[k] *= w
-			}
-		}
+		entropy += w * h[i]
+		weighted = weighted || w != 1
 	}
-	s.settleLosses()
+	for k := range s.K {
+		q := beside(s.r, k, n)
+		if !weighted {
+			s.Loss[k] -= simd.LogComplement(q)
+			continue
+		}
+		for i, v := range q {
+			h[i] = 1 - min(v, 1-0x1p-53) // a responsibility of 1 counts as 1 − 2⁻⁵³
+			q[i] *= weights[i]
+		}
+		simd.Log(h, h)
+		s.Loss[k] -= linalg.Dot(weights, h)
+	}
 	return entropy, nil
+}
+
+// clearBeyond leaves weights of 0 beyond the n rows side by side.
+func clearBeyond(r []float64, n int) {
+	for padded := simd.Padded(n); len(r) > 0; r = r[padded:] {
+		clear(r[n:padded])
+	}
 }
 
 // remote says that even the logarithm of a row's density is beyond the range of float64.
 func remote[B block](b B, i int) error {
 	return fmt.Errorf("mixture: row %d is so far from every component that its density cannot be told from 0: look for an outlier", b.index(i)+1)
-}
-
-// lose adds a row to the losses, by way of the products of 1 − q_nk: a logarithm a row would
-// cost as much as the row. A responsibility of 1 counts as 1 − 2⁻⁵³.
-func (s *Statistics) lose(q []float64, w float64) {
-	for k, v := range q {
-		rest := 1 - min(v, 1-0x1p-53)
-		if w != 1 {
-			s.Loss[k] -= w * math.Log(rest)
-			continue
-		}
-		if s.rest[k] *= rest; s.rest[k] < 1e-280 {
-			s.Loss[k] -= math.Log(s.rest[k])
-			s.rest[k] = 1
-		}
-	}
-}
-
-// settleLosses takes the logarithms of the products.
-func (s *Statistics) settleLosses() {
-	for k, v := range s.rest {
-		s.Loss[k] -= math.Log(v)
-	}
 }
 
 // softmax turns log joints into probabilities in place; it returns the logarithm of their
@@ -226,9 +231,9 @@ func add[B block](s *Statistics, b B, first, n int) {
 		w := b.weight(first + i)
 		s.N += w
 		s.Base += w * s.base(i)
-		for k, r := range at(s.r, i, s.K) {
-			s.Nk[k] += r
-		}
+	}
+	for k := range s.Nk {
+		s.Nk[k] += floats.Sum(beside(s.r, k, n)[:n])
 	}
 	for i := range s.plan.parts {
 		p := &s.plan.parts[i]
@@ -254,14 +259,18 @@ func judge[B block](s *Statistics, b B, logProb, r []float64) ([]float64, []floa
 	var fault error
 	err := chunks(s, b, func(first, n int) {
 		s.scores(n)
-		for i := range n {
-			sum, _ := softmax(at(s.r, i, s.K))
+		padded := simd.Padded(n)
+		s.rows = linalg.Resize(s.rows, 2*padded)
+		simd.Softmax(s.r, s.K, padded, s.rows, s.rows[padded:])
+		for i, sum := range s.rows[:n] {
 			if fault == nil && sum-sum != 0 {
 				fault = remote(b, first+i)
 			}
 			logProb = append(logProb, sum+s.base(i))
+			for k := range s.K {
+				r = append(r, s.r[k*padded+i])
+			}
 		}
-		r = append(r, s.r[:n*s.K]...)
 	})
 	if err == nil {
 		err = fault
