@@ -118,3 +118,30 @@ func gaussianMoments(first, second, x []float64, d, n int, anchor, w, work []flo
 		return gaussianMomentsPortable(first, second, x, d, n, anchor, w, work)
 	}
 }
+
+func tileSize() (high, wide int) {
+	if level == avx512 {
+		return 8, 24
+	}
+	return 4, 12
+}
+
+// tileColumns is how many of the columns left the next tile has.
+func tileColumns(left int) int {
+	switch {
+	case level == avx512:
+		return min(left, 24)
+	case left >= 12:
+		return 12
+	}
+	return min(left, 8)
+}
+
+func tile(c *float64, cRow int, a *float64, aRow, aColumn int, b *float64, bRow, rows, columns, k int, alpha float64) {
+	switch level {
+	case avx512:
+		tileAVX512(c, cRow, a, aRow, aColumn, b, bRow, rows, columns, k, alpha)
+	case avx2:
+		tileAVX2(c, cRow, a, aRow, aColumn, b, bRow, rows, columns, k, alpha)
+	}
+}

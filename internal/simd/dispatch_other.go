@@ -29,3 +29,7 @@ func diagonalMoments(first, second, x []float64, d, n int, anchor, w []float64) 
 func gaussianMoments(first, second, x []float64, d, n int, anchor, w, work []float64) float64 {
 	return gaussianMomentsPortable(first, second, x, d, n, anchor, w, work)
 }
+
+func product(_, _, _ int, _ float64, _, _ operand, _ float64, _ []float64, _ int, _ bool) {
+	panic("simd: no assembly")
+}

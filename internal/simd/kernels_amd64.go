@@ -49,6 +49,11 @@ func weighAVX2(wy *float64, y *float64, x *float64, d int, n int, anchor *float6
 //go:noescape
 func productsAVX2(dst *float64, wy *float64, y *float64, n int, stride int, columns int, square int)
 
+// tileAVX2 adds alpha·a·b to a tile of c of 1 to 4 rows and 1 to 8 or 12 columns, for k > 0. Distances between rows, and in a between columns, are in numbers.
+//
+//go:noescape
+func tileAVX2(c *float64, cRow int, a *float64, aRow int, aColumn int, b *float64, bRow int, rows int, columns int, k int, alpha float64)
+
 // expAVX512 puts the exponential of n numbers from src on into dst.
 //
 //go:noescape
@@ -93,3 +98,8 @@ func weighAVX512(wy *float64, y *float64, x *float64, d int, n int, anchor *floa
 //
 //go:noescape
 func productsAVX512(dst *float64, wy *float64, y *float64, n int, stride int, columns int, square int)
+
+// tileAVX512 adds alpha·a·b to a tile of c of 1 to 8 rows and 1 to 24 columns, for k > 0. Distances between rows, and in a between columns, are in numbers.
+//
+//go:noescape
+func tileAVX512(c *float64, cRow int, a *float64, aRow int, aColumn int, b *float64, bRow int, rows int, columns int, k int, alpha float64)

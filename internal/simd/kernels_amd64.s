@@ -1607,6 +1607,1129 @@ done53:
 	VZEROUPPER
 	RET
 
+// func tileAVX2(c *float64, cRow int, a *float64, aRow int, aColumn int, b *float64, bRow int, rows int, columns int, k int, alpha float64)
+// Requires: AVX, FMA3
+TEXT ·tileAVX2(SB), NOSPLIT, $0-88
+	MOVQ   rows+56(FP), AX
+	MOVQ   columns+64(FP), CX
+	CMPQ   CX, $0x0c
+	JNE    other73
+	CMPQ   AX, $0x04
+	JNE    next74
+	MOVQ   a+16(FP), AX
+	MOVQ   b+40(FP), CX
+	MOVQ   k+72(FP), DX
+	MOVQ   aRow+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   aColumn+32(FP), SI
+	SHLQ   $0x03, SI
+	MOVQ   bRow+48(FP), DI
+	SHLQ   $0x03, DI
+	LEAQ   (BX)(BX*2), R8
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+	VXORPD Y11, Y11, Y11
+
+loop75:
+	VMOVUPD      (CX), Y12
+	VMOVUPD      32(CX), Y13
+	VMOVUPD      64(CX), Y14
+	VBROADCASTSD (AX), Y15
+	VFMADD231PD  Y12, Y15, Y0
+	VFMADD231PD  Y13, Y15, Y1
+	VFMADD231PD  Y14, Y15, Y2
+	VBROADCASTSD (AX)(BX*1), Y15
+	VFMADD231PD  Y12, Y15, Y3
+	VFMADD231PD  Y13, Y15, Y4
+	VFMADD231PD  Y14, Y15, Y5
+	VBROADCASTSD (AX)(BX*2), Y15
+	VFMADD231PD  Y12, Y15, Y6
+	VFMADD231PD  Y13, Y15, Y7
+	VFMADD231PD  Y14, Y15, Y8
+	VBROADCASTSD (AX)(R8*1), Y15
+	VFMADD231PD  Y12, Y15, Y9
+	VFMADD231PD  Y13, Y15, Y10
+	VFMADD231PD  Y14, Y15, Y11
+	ADDQ         SI, AX
+	ADDQ         DI, CX
+	DECQ         DX
+	JNZ          loop75
+	MOVQ         c+0(FP), AX
+	MOVQ         cRow+8(FP), CX
+	SHLQ         $0x03, CX
+	VBROADCASTSD alpha+80(FP), Y12
+	VMOVUPD      (AX), Y13
+	VFMADD213PD  Y13, Y12, Y0
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      32(AX), Y0
+	VFMADD213PD  Y0, Y12, Y1
+	VMOVUPD      Y1, 32(AX)
+	VMOVUPD      64(AX), Y0
+	VFMADD213PD  Y0, Y12, Y2
+	VMOVUPD      Y2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Y0
+	VFMADD213PD  Y0, Y12, Y3
+	VMOVUPD      Y3, (AX)
+	VMOVUPD      32(AX), Y0
+	VFMADD213PD  Y0, Y12, Y4
+	VMOVUPD      Y4, 32(AX)
+	VMOVUPD      64(AX), Y0
+	VFMADD213PD  Y0, Y12, Y5
+	VMOVUPD      Y5, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Y0
+	VFMADD213PD  Y0, Y12, Y6
+	VMOVUPD      Y6, (AX)
+	VMOVUPD      32(AX), Y0
+	VFMADD213PD  Y0, Y12, Y7
+	VMOVUPD      Y7, 32(AX)
+	VMOVUPD      64(AX), Y0
+	VFMADD213PD  Y0, Y12, Y8
+	VMOVUPD      Y8, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Y0
+	VFMADD213PD  Y0, Y12, Y9
+	VMOVUPD      Y9, (AX)
+	VMOVUPD      32(AX), Y0
+	VFMADD213PD  Y0, Y12, Y10
+	VMOVUPD      Y10, 32(AX)
+	VMOVUPD      64(AX), Y0
+	VFMADD213PD  Y0, Y12, Y11
+	VMOVUPD      Y11, 64(AX)
+	JMP          done72
+
+next74:
+	CMPQ   AX, $0x03
+	JNE    next76
+	MOVQ   a+16(FP), AX
+	MOVQ   b+40(FP), CX
+	MOVQ   k+72(FP), DX
+	MOVQ   aRow+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   aColumn+32(FP), SI
+	SHLQ   $0x03, SI
+	MOVQ   bRow+48(FP), DI
+	SHLQ   $0x03, DI
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+
+loop77:
+	VMOVUPD      (CX), Y9
+	VMOVUPD      32(CX), Y10
+	VMOVUPD      64(CX), Y11
+	VBROADCASTSD (AX), Y12
+	VFMADD231PD  Y9, Y12, Y0
+	VFMADD231PD  Y10, Y12, Y1
+	VFMADD231PD  Y11, Y12, Y2
+	VBROADCASTSD (AX)(BX*1), Y12
+	VFMADD231PD  Y9, Y12, Y3
+	VFMADD231PD  Y10, Y12, Y4
+	VFMADD231PD  Y11, Y12, Y5
+	VBROADCASTSD (AX)(BX*2), Y12
+	VFMADD231PD  Y9, Y12, Y6
+	VFMADD231PD  Y10, Y12, Y7
+	VFMADD231PD  Y11, Y12, Y8
+	ADDQ         SI, AX
+	ADDQ         DI, CX
+	DECQ         DX
+	JNZ          loop77
+	MOVQ         c+0(FP), AX
+	MOVQ         cRow+8(FP), CX
+	SHLQ         $0x03, CX
+	VBROADCASTSD alpha+80(FP), Y9
+	VMOVUPD      (AX), Y10
+	VFMADD213PD  Y10, Y9, Y0
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      32(AX), Y0
+	VFMADD213PD  Y0, Y9, Y1
+	VMOVUPD      Y1, 32(AX)
+	VMOVUPD      64(AX), Y0
+	VFMADD213PD  Y0, Y9, Y2
+	VMOVUPD      Y2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Y0
+	VFMADD213PD  Y0, Y9, Y3
+	VMOVUPD      Y3, (AX)
+	VMOVUPD      32(AX), Y0
+	VFMADD213PD  Y0, Y9, Y4
+	VMOVUPD      Y4, 32(AX)
+	VMOVUPD      64(AX), Y0
+	VFMADD213PD  Y0, Y9, Y5
+	VMOVUPD      Y5, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Y0
+	VFMADD213PD  Y0, Y9, Y6
+	VMOVUPD      Y6, (AX)
+	VMOVUPD      32(AX), Y0
+	VFMADD213PD  Y0, Y9, Y7
+	VMOVUPD      Y7, 32(AX)
+	VMOVUPD      64(AX), Y0
+	VFMADD213PD  Y0, Y9, Y8
+	VMOVUPD      Y8, 64(AX)
+	JMP          done72
+
+next76:
+	CMPQ   AX, $0x02
+	JNE    next78
+	MOVQ   a+16(FP), AX
+	MOVQ   b+40(FP), CX
+	MOVQ   k+72(FP), DX
+	MOVQ   aRow+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   aColumn+32(FP), SI
+	SHLQ   $0x03, SI
+	MOVQ   bRow+48(FP), DI
+	SHLQ   $0x03, DI
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+
+loop79:
+	VMOVUPD      (CX), Y6
+	VMOVUPD      32(CX), Y7
+	VMOVUPD      64(CX), Y8
+	VBROADCASTSD (AX), Y9
+	VFMADD231PD  Y6, Y9, Y0
+	VFMADD231PD  Y7, Y9, Y1
+	VFMADD231PD  Y8, Y9, Y2
+	VBROADCASTSD (AX)(BX*1), Y9
+	VFMADD231PD  Y6, Y9, Y3
+	VFMADD231PD  Y7, Y9, Y4
+	VFMADD231PD  Y8, Y9, Y5
+	ADDQ         SI, AX
+	ADDQ         DI, CX
+	DECQ         DX
+	JNZ          loop79
+	MOVQ         c+0(FP), AX
+	MOVQ         cRow+8(FP), CX
+	SHLQ         $0x03, CX
+	VBROADCASTSD alpha+80(FP), Y6
+	VMOVUPD      (AX), Y7
+	VFMADD213PD  Y7, Y6, Y0
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      32(AX), Y0
+	VFMADD213PD  Y0, Y6, Y1
+	VMOVUPD      Y1, 32(AX)
+	VMOVUPD      64(AX), Y0
+	VFMADD213PD  Y0, Y6, Y2
+	VMOVUPD      Y2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Y0
+	VFMADD213PD  Y0, Y6, Y3
+	VMOVUPD      Y3, (AX)
+	VMOVUPD      32(AX), Y0
+	VFMADD213PD  Y0, Y6, Y4
+	VMOVUPD      Y4, 32(AX)
+	VMOVUPD      64(AX), Y0
+	VFMADD213PD  Y0, Y6, Y5
+	VMOVUPD      Y5, 64(AX)
+	JMP          done72
+
+next78:
+	CMPQ   AX, $0x01
+	JNE    next80
+	MOVQ   a+16(FP), AX
+	MOVQ   b+40(FP), CX
+	MOVQ   k+72(FP), DX
+	MOVQ   aRow+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   aColumn+32(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   bRow+48(FP), SI
+	SHLQ   $0x03, SI
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+
+loop81:
+	VMOVUPD      (CX), Y3
+	VMOVUPD      32(CX), Y4
+	VMOVUPD      64(CX), Y5
+	VBROADCASTSD (AX), Y6
+	VFMADD231PD  Y3, Y6, Y0
+	VFMADD231PD  Y4, Y6, Y1
+	VFMADD231PD  Y5, Y6, Y2
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop81
+	MOVQ         c+0(FP), AX
+	MOVQ         cRow+8(FP), CX
+	SHLQ         $0x03, CX
+	VBROADCASTSD alpha+80(FP), Y3
+	VMOVUPD      (AX), Y4
+	VFMADD213PD  Y4, Y3, Y0
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      32(AX), Y0
+	VFMADD213PD  Y0, Y3, Y1
+	VMOVUPD      Y1, 32(AX)
+	VMOVUPD      64(AX), Y0
+	VFMADD213PD  Y0, Y3, Y2
+	VMOVUPD      Y2, 64(AX)
+	JMP          done72
+
+next80:
+other73:
+	CMPQ   CX, $0x08
+	JNE    other82
+	CMPQ   AX, $0x04
+	JNE    next83
+	MOVQ   a+16(FP), AX
+	MOVQ   b+40(FP), CX
+	MOVQ   k+72(FP), DX
+	MOVQ   aRow+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   aColumn+32(FP), SI
+	SHLQ   $0x03, SI
+	MOVQ   bRow+48(FP), DI
+	SHLQ   $0x03, DI
+	LEAQ   (BX)(BX*2), R8
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+
+loop84:
+	VMOVUPD      (CX), Y8
+	VMOVUPD      32(CX), Y9
+	VBROADCASTSD (AX), Y10
+	VFMADD231PD  Y8, Y10, Y0
+	VFMADD231PD  Y9, Y10, Y1
+	VBROADCASTSD (AX)(BX*1), Y10
+	VFMADD231PD  Y8, Y10, Y2
+	VFMADD231PD  Y9, Y10, Y3
+	VBROADCASTSD (AX)(BX*2), Y10
+	VFMADD231PD  Y8, Y10, Y4
+	VFMADD231PD  Y9, Y10, Y5
+	VBROADCASTSD (AX)(R8*1), Y10
+	VFMADD231PD  Y8, Y10, Y6
+	VFMADD231PD  Y9, Y10, Y7
+	ADDQ         SI, AX
+	ADDQ         DI, CX
+	DECQ         DX
+	JNZ          loop84
+	MOVQ         c+0(FP), AX
+	MOVQ         cRow+8(FP), CX
+	SHLQ         $0x03, CX
+	VBROADCASTSD alpha+80(FP), Y8
+	VMOVUPD      (AX), Y9
+	VFMADD213PD  Y9, Y8, Y0
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      32(AX), Y0
+	VFMADD213PD  Y0, Y8, Y1
+	VMOVUPD      Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Y0
+	VFMADD213PD  Y0, Y8, Y2
+	VMOVUPD      Y2, (AX)
+	VMOVUPD      32(AX), Y0
+	VFMADD213PD  Y0, Y8, Y3
+	VMOVUPD      Y3, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Y0
+	VFMADD213PD  Y0, Y8, Y4
+	VMOVUPD      Y4, (AX)
+	VMOVUPD      32(AX), Y0
+	VFMADD213PD  Y0, Y8, Y5
+	VMOVUPD      Y5, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Y0
+	VFMADD213PD  Y0, Y8, Y6
+	VMOVUPD      Y6, (AX)
+	VMOVUPD      32(AX), Y0
+	VFMADD213PD  Y0, Y8, Y7
+	VMOVUPD      Y7, 32(AX)
+	JMP          done72
+
+next83:
+	CMPQ   AX, $0x03
+	JNE    next85
+	MOVQ   a+16(FP), AX
+	MOVQ   b+40(FP), CX
+	MOVQ   k+72(FP), DX
+	MOVQ   aRow+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   aColumn+32(FP), SI
+	SHLQ   $0x03, SI
+	MOVQ   bRow+48(FP), DI
+	SHLQ   $0x03, DI
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+
+loop86:
+	VMOVUPD      (CX), Y6
+	VMOVUPD      32(CX), Y7
+	VBROADCASTSD (AX), Y8
+	VFMADD231PD  Y6, Y8, Y0
+	VFMADD231PD  Y7, Y8, Y1
+	VBROADCASTSD (AX)(BX*1), Y8
+	VFMADD231PD  Y6, Y8, Y2
+	VFMADD231PD  Y7, Y8, Y3
+	VBROADCASTSD (AX)(BX*2), Y8
+	VFMADD231PD  Y6, Y8, Y4
+	VFMADD231PD  Y7, Y8, Y5
+	ADDQ         SI, AX
+	ADDQ         DI, CX
+	DECQ         DX
+	JNZ          loop86
+	MOVQ         c+0(FP), AX
+	MOVQ         cRow+8(FP), CX
+	SHLQ         $0x03, CX
+	VBROADCASTSD alpha+80(FP), Y6
+	VMOVUPD      (AX), Y7
+	VFMADD213PD  Y7, Y6, Y0
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      32(AX), Y0
+	VFMADD213PD  Y0, Y6, Y1
+	VMOVUPD      Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Y0
+	VFMADD213PD  Y0, Y6, Y2
+	VMOVUPD      Y2, (AX)
+	VMOVUPD      32(AX), Y0
+	VFMADD213PD  Y0, Y6, Y3
+	VMOVUPD      Y3, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Y0
+	VFMADD213PD  Y0, Y6, Y4
+	VMOVUPD      Y4, (AX)
+	VMOVUPD      32(AX), Y0
+	VFMADD213PD  Y0, Y6, Y5
+	VMOVUPD      Y5, 32(AX)
+	JMP          done72
+
+next85:
+	CMPQ   AX, $0x02
+	JNE    next87
+	MOVQ   a+16(FP), AX
+	MOVQ   b+40(FP), CX
+	MOVQ   k+72(FP), DX
+	MOVQ   aRow+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   aColumn+32(FP), SI
+	SHLQ   $0x03, SI
+	MOVQ   bRow+48(FP), DI
+	SHLQ   $0x03, DI
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+
+loop88:
+	VMOVUPD      (CX), Y4
+	VMOVUPD      32(CX), Y5
+	VBROADCASTSD (AX), Y6
+	VFMADD231PD  Y4, Y6, Y0
+	VFMADD231PD  Y5, Y6, Y1
+	VBROADCASTSD (AX)(BX*1), Y6
+	VFMADD231PD  Y4, Y6, Y2
+	VFMADD231PD  Y5, Y6, Y3
+	ADDQ         SI, AX
+	ADDQ         DI, CX
+	DECQ         DX
+	JNZ          loop88
+	MOVQ         c+0(FP), AX
+	MOVQ         cRow+8(FP), CX
+	SHLQ         $0x03, CX
+	VBROADCASTSD alpha+80(FP), Y4
+	VMOVUPD      (AX), Y5
+	VFMADD213PD  Y5, Y4, Y0
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      32(AX), Y0
+	VFMADD213PD  Y0, Y4, Y1
+	VMOVUPD      Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Y0
+	VFMADD213PD  Y0, Y4, Y2
+	VMOVUPD      Y2, (AX)
+	VMOVUPD      32(AX), Y0
+	VFMADD213PD  Y0, Y4, Y3
+	VMOVUPD      Y3, 32(AX)
+	JMP          done72
+
+next87:
+	CMPQ   AX, $0x01
+	JNE    next89
+	MOVQ   a+16(FP), AX
+	MOVQ   b+40(FP), CX
+	MOVQ   k+72(FP), DX
+	MOVQ   aRow+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   aColumn+32(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   bRow+48(FP), SI
+	SHLQ   $0x03, SI
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+
+loop90:
+	VMOVUPD      (CX), Y2
+	VMOVUPD      32(CX), Y3
+	VBROADCASTSD (AX), Y4
+	VFMADD231PD  Y2, Y4, Y0
+	VFMADD231PD  Y3, Y4, Y1
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop90
+	MOVQ         c+0(FP), AX
+	MOVQ         cRow+8(FP), CX
+	SHLQ         $0x03, CX
+	VBROADCASTSD alpha+80(FP), Y2
+	VMOVUPD      (AX), Y3
+	VFMADD213PD  Y3, Y2, Y0
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      32(AX), Y0
+	VFMADD213PD  Y0, Y2, Y1
+	VMOVUPD      Y1, 32(AX)
+	JMP          done72
+
+next89:
+other82:
+	CMPQ    CX, $0x04
+	JLE     other91
+	CMPQ    AX, $0x04
+	JNE     next92
+	MOVQ    CX, AX
+	SUBQ    $0x04, AX
+	LEAQ    tailMasks<>+0(SB), CX
+	MOVQ    $0x00000004, DX
+	SUBQ    AX, DX
+	VMOVDQU (CX)(DX*8), Y0
+	MOVQ    a+16(FP), AX
+	MOVQ    b+40(FP), CX
+	MOVQ    k+72(FP), DX
+	MOVQ    aRow+24(FP), BX
+	SHLQ    $0x03, BX
+	MOVQ    aColumn+32(FP), SI
+	SHLQ    $0x03, SI
+	MOVQ    bRow+48(FP), DI
+	SHLQ    $0x03, DI
+	LEAQ    (BX)(BX*2), R8
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	VXORPD  Y8, Y8, Y8
+
+loop93:
+	VMOVUPD      (CX), Y9
+	VMASKMOVPD   32(CX), Y0, Y10
+	VBROADCASTSD (AX), Y11
+	VFMADD231PD  Y9, Y11, Y1
+	VFMADD231PD  Y10, Y11, Y2
+	VBROADCASTSD (AX)(BX*1), Y11
+	VFMADD231PD  Y9, Y11, Y3
+	VFMADD231PD  Y10, Y11, Y4
+	VBROADCASTSD (AX)(BX*2), Y11
+	VFMADD231PD  Y9, Y11, Y5
+	VFMADD231PD  Y10, Y11, Y6
+	VBROADCASTSD (AX)(R8*1), Y11
+	VFMADD231PD  Y9, Y11, Y7
+	VFMADD231PD  Y10, Y11, Y8
+	ADDQ         SI, AX
+	ADDQ         DI, CX
+	DECQ         DX
+	JNZ          loop93
+	MOVQ         c+0(FP), AX
+	MOVQ         cRow+8(FP), CX
+	SHLQ         $0x03, CX
+	VBROADCASTSD alpha+80(FP), Y9
+	VMOVUPD      (AX), Y10
+	VFMADD213PD  Y10, Y9, Y1
+	VMOVUPD      Y1, (AX)
+	VMASKMOVPD   32(AX), Y0, Y1
+	VFMADD213PD  Y1, Y9, Y2
+	VMASKMOVPD   Y2, Y0, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Y1
+	VFMADD213PD  Y1, Y9, Y3
+	VMOVUPD      Y3, (AX)
+	VMASKMOVPD   32(AX), Y0, Y1
+	VFMADD213PD  Y1, Y9, Y4
+	VMASKMOVPD   Y4, Y0, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Y1
+	VFMADD213PD  Y1, Y9, Y5
+	VMOVUPD      Y5, (AX)
+	VMASKMOVPD   32(AX), Y0, Y1
+	VFMADD213PD  Y1, Y9, Y6
+	VMASKMOVPD   Y6, Y0, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Y1
+	VFMADD213PD  Y1, Y9, Y7
+	VMOVUPD      Y7, (AX)
+	VMASKMOVPD   32(AX), Y0, Y1
+	VFMADD213PD  Y1, Y9, Y8
+	VMASKMOVPD   Y8, Y0, 32(AX)
+	JMP          done72
+
+next92:
+	CMPQ    AX, $0x03
+	JNE     next94
+	MOVQ    CX, AX
+	SUBQ    $0x04, AX
+	LEAQ    tailMasks<>+0(SB), CX
+	MOVQ    $0x00000004, DX
+	SUBQ    AX, DX
+	VMOVDQU (CX)(DX*8), Y0
+	MOVQ    a+16(FP), AX
+	MOVQ    b+40(FP), CX
+	MOVQ    k+72(FP), DX
+	MOVQ    aRow+24(FP), BX
+	SHLQ    $0x03, BX
+	MOVQ    aColumn+32(FP), SI
+	SHLQ    $0x03, SI
+	MOVQ    bRow+48(FP), DI
+	SHLQ    $0x03, DI
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+
+loop95:
+	VMOVUPD      (CX), Y7
+	VMASKMOVPD   32(CX), Y0, Y8
+	VBROADCASTSD (AX), Y9
+	VFMADD231PD  Y7, Y9, Y1
+	VFMADD231PD  Y8, Y9, Y2
+	VBROADCASTSD (AX)(BX*1), Y9
+	VFMADD231PD  Y7, Y9, Y3
+	VFMADD231PD  Y8, Y9, Y4
+	VBROADCASTSD (AX)(BX*2), Y9
+	VFMADD231PD  Y7, Y9, Y5
+	VFMADD231PD  Y8, Y9, Y6
+	ADDQ         SI, AX
+	ADDQ         DI, CX
+	DECQ         DX
+	JNZ          loop95
+	MOVQ         c+0(FP), AX
+	MOVQ         cRow+8(FP), CX
+	SHLQ         $0x03, CX
+	VBROADCASTSD alpha+80(FP), Y7
+	VMOVUPD      (AX), Y8
+	VFMADD213PD  Y8, Y7, Y1
+	VMOVUPD      Y1, (AX)
+	VMASKMOVPD   32(AX), Y0, Y1
+	VFMADD213PD  Y1, Y7, Y2
+	VMASKMOVPD   Y2, Y0, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Y1
+	VFMADD213PD  Y1, Y7, Y3
+	VMOVUPD      Y3, (AX)
+	VMASKMOVPD   32(AX), Y0, Y1
+	VFMADD213PD  Y1, Y7, Y4
+	VMASKMOVPD   Y4, Y0, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Y1
+	VFMADD213PD  Y1, Y7, Y5
+	VMOVUPD      Y5, (AX)
+	VMASKMOVPD   32(AX), Y0, Y1
+	VFMADD213PD  Y1, Y7, Y6
+	VMASKMOVPD   Y6, Y0, 32(AX)
+	JMP          done72
+
+next94:
+	CMPQ    AX, $0x02
+	JNE     next96
+	MOVQ    CX, AX
+	SUBQ    $0x04, AX
+	LEAQ    tailMasks<>+0(SB), CX
+	MOVQ    $0x00000004, DX
+	SUBQ    AX, DX
+	VMOVDQU (CX)(DX*8), Y0
+	MOVQ    a+16(FP), AX
+	MOVQ    b+40(FP), CX
+	MOVQ    k+72(FP), DX
+	MOVQ    aRow+24(FP), BX
+	SHLQ    $0x03, BX
+	MOVQ    aColumn+32(FP), SI
+	SHLQ    $0x03, SI
+	MOVQ    bRow+48(FP), DI
+	SHLQ    $0x03, DI
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+
+loop97:
+	VMOVUPD      (CX), Y5
+	VMASKMOVPD   32(CX), Y0, Y6
+	VBROADCASTSD (AX), Y7
+	VFMADD231PD  Y5, Y7, Y1
+	VFMADD231PD  Y6, Y7, Y2
+	VBROADCASTSD (AX)(BX*1), Y7
+	VFMADD231PD  Y5, Y7, Y3
+	VFMADD231PD  Y6, Y7, Y4
+	ADDQ         SI, AX
+	ADDQ         DI, CX
+	DECQ         DX
+	JNZ          loop97
+	MOVQ         c+0(FP), AX
+	MOVQ         cRow+8(FP), CX
+	SHLQ         $0x03, CX
+	VBROADCASTSD alpha+80(FP), Y5
+	VMOVUPD      (AX), Y6
+	VFMADD213PD  Y6, Y5, Y1
+	VMOVUPD      Y1, (AX)
+	VMASKMOVPD   32(AX), Y0, Y1
+	VFMADD213PD  Y1, Y5, Y2
+	VMASKMOVPD   Y2, Y0, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Y1
+	VFMADD213PD  Y1, Y5, Y3
+	VMOVUPD      Y3, (AX)
+	VMASKMOVPD   32(AX), Y0, Y1
+	VFMADD213PD  Y1, Y5, Y4
+	VMASKMOVPD   Y4, Y0, 32(AX)
+	JMP          done72
+
+next96:
+	CMPQ    AX, $0x01
+	JNE     next98
+	MOVQ    CX, AX
+	SUBQ    $0x04, AX
+	LEAQ    tailMasks<>+0(SB), CX
+	MOVQ    $0x00000004, DX
+	SUBQ    AX, DX
+	VMOVDQU (CX)(DX*8), Y0
+	MOVQ    a+16(FP), AX
+	MOVQ    b+40(FP), CX
+	MOVQ    k+72(FP), DX
+	MOVQ    aRow+24(FP), BX
+	SHLQ    $0x03, BX
+	MOVQ    aColumn+32(FP), BX
+	SHLQ    $0x03, BX
+	MOVQ    bRow+48(FP), SI
+	SHLQ    $0x03, SI
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+
+loop99:
+	VMOVUPD      (CX), Y3
+	VMASKMOVPD   32(CX), Y0, Y4
+	VBROADCASTSD (AX), Y5
+	VFMADD231PD  Y3, Y5, Y1
+	VFMADD231PD  Y4, Y5, Y2
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop99
+	MOVQ         c+0(FP), AX
+	MOVQ         cRow+8(FP), CX
+	SHLQ         $0x03, CX
+	VBROADCASTSD alpha+80(FP), Y3
+	VMOVUPD      (AX), Y4
+	VFMADD213PD  Y4, Y3, Y1
+	VMOVUPD      Y1, (AX)
+	VMASKMOVPD   32(AX), Y0, Y1
+	VFMADD213PD  Y1, Y3, Y2
+	VMASKMOVPD   Y2, Y0, 32(AX)
+	JMP          done72
+
+next98:
+other91:
+	CMPQ   CX, $0x04
+	JNE    other100
+	CMPQ   AX, $0x04
+	JNE    next101
+	MOVQ   a+16(FP), AX
+	MOVQ   b+40(FP), CX
+	MOVQ   k+72(FP), DX
+	MOVQ   aRow+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   aColumn+32(FP), SI
+	SHLQ   $0x03, SI
+	MOVQ   bRow+48(FP), DI
+	SHLQ   $0x03, DI
+	LEAQ   (BX)(BX*2), R8
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+
+loop102:
+	VMOVUPD      (CX), Y4
+	VBROADCASTSD (AX), Y5
+	VFMADD231PD  Y4, Y5, Y0
+	VBROADCASTSD (AX)(BX*1), Y5
+	VFMADD231PD  Y4, Y5, Y1
+	VBROADCASTSD (AX)(BX*2), Y5
+	VFMADD231PD  Y4, Y5, Y2
+	VBROADCASTSD (AX)(R8*1), Y5
+	VFMADD231PD  Y4, Y5, Y3
+	ADDQ         SI, AX
+	ADDQ         DI, CX
+	DECQ         DX
+	JNZ          loop102
+	MOVQ         c+0(FP), AX
+	MOVQ         cRow+8(FP), CX
+	SHLQ         $0x03, CX
+	VBROADCASTSD alpha+80(FP), Y4
+	VMOVUPD      (AX), Y5
+	VFMADD213PD  Y5, Y4, Y0
+	VMOVUPD      Y0, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Y0
+	VFMADD213PD  Y0, Y4, Y1
+	VMOVUPD      Y1, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Y0
+	VFMADD213PD  Y0, Y4, Y2
+	VMOVUPD      Y2, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Y0
+	VFMADD213PD  Y0, Y4, Y3
+	VMOVUPD      Y3, (AX)
+	JMP          done72
+
+next101:
+	CMPQ   AX, $0x03
+	JNE    next103
+	MOVQ   a+16(FP), AX
+	MOVQ   b+40(FP), CX
+	MOVQ   k+72(FP), DX
+	MOVQ   aRow+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   aColumn+32(FP), SI
+	SHLQ   $0x03, SI
+	MOVQ   bRow+48(FP), DI
+	SHLQ   $0x03, DI
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+
+loop104:
+	VMOVUPD      (CX), Y3
+	VBROADCASTSD (AX), Y4
+	VFMADD231PD  Y3, Y4, Y0
+	VBROADCASTSD (AX)(BX*1), Y4
+	VFMADD231PD  Y3, Y4, Y1
+	VBROADCASTSD (AX)(BX*2), Y4
+	VFMADD231PD  Y3, Y4, Y2
+	ADDQ         SI, AX
+	ADDQ         DI, CX
+	DECQ         DX
+	JNZ          loop104
+	MOVQ         c+0(FP), AX
+	MOVQ         cRow+8(FP), CX
+	SHLQ         $0x03, CX
+	VBROADCASTSD alpha+80(FP), Y3
+	VMOVUPD      (AX), Y4
+	VFMADD213PD  Y4, Y3, Y0
+	VMOVUPD      Y0, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Y0
+	VFMADD213PD  Y0, Y3, Y1
+	VMOVUPD      Y1, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Y0
+	VFMADD213PD  Y0, Y3, Y2
+	VMOVUPD      Y2, (AX)
+	JMP          done72
+
+next103:
+	CMPQ   AX, $0x02
+	JNE    next105
+	MOVQ   a+16(FP), AX
+	MOVQ   b+40(FP), CX
+	MOVQ   k+72(FP), DX
+	MOVQ   aRow+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   aColumn+32(FP), SI
+	SHLQ   $0x03, SI
+	MOVQ   bRow+48(FP), DI
+	SHLQ   $0x03, DI
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+
+loop106:
+	VMOVUPD      (CX), Y2
+	VBROADCASTSD (AX), Y3
+	VFMADD231PD  Y2, Y3, Y0
+	VBROADCASTSD (AX)(BX*1), Y3
+	VFMADD231PD  Y2, Y3, Y1
+	ADDQ         SI, AX
+	ADDQ         DI, CX
+	DECQ         DX
+	JNZ          loop106
+	MOVQ         c+0(FP), AX
+	MOVQ         cRow+8(FP), CX
+	SHLQ         $0x03, CX
+	VBROADCASTSD alpha+80(FP), Y2
+	VMOVUPD      (AX), Y3
+	VFMADD213PD  Y3, Y2, Y0
+	VMOVUPD      Y0, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Y0
+	VFMADD213PD  Y0, Y2, Y1
+	VMOVUPD      Y1, (AX)
+	JMP          done72
+
+next105:
+	CMPQ   AX, $0x01
+	JNE    next107
+	MOVQ   a+16(FP), AX
+	MOVQ   b+40(FP), CX
+	MOVQ   k+72(FP), DX
+	MOVQ   aRow+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   aColumn+32(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   bRow+48(FP), SI
+	SHLQ   $0x03, SI
+	VXORPD Y0, Y0, Y0
+
+loop108:
+	VMOVUPD      (CX), Y1
+	VBROADCASTSD (AX), Y2
+	VFMADD231PD  Y1, Y2, Y0
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop108
+	MOVQ         c+0(FP), AX
+	MOVQ         cRow+8(FP), CX
+	SHLQ         $0x03, CX
+	VBROADCASTSD alpha+80(FP), Y1
+	VMOVUPD      (AX), Y2
+	VFMADD213PD  Y2, Y1, Y0
+	VMOVUPD      Y0, (AX)
+	JMP          done72
+
+next107:
+other100:
+	CMPQ    CX, $0x00
+	JLE     other109
+	CMPQ    AX, $0x04
+	JNE     next110
+	MOVQ    CX, AX
+	SUBQ    $0x00, AX
+	LEAQ    tailMasks<>+0(SB), CX
+	MOVQ    $0x00000004, DX
+	SUBQ    AX, DX
+	VMOVDQU (CX)(DX*8), Y0
+	MOVQ    a+16(FP), AX
+	MOVQ    b+40(FP), CX
+	MOVQ    k+72(FP), DX
+	MOVQ    aRow+24(FP), BX
+	SHLQ    $0x03, BX
+	MOVQ    aColumn+32(FP), SI
+	SHLQ    $0x03, SI
+	MOVQ    bRow+48(FP), DI
+	SHLQ    $0x03, DI
+	LEAQ    (BX)(BX*2), R8
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+
+loop111:
+	VMASKMOVPD   (CX), Y0, Y5
+	VBROADCASTSD (AX), Y6
+	VFMADD231PD  Y5, Y6, Y1
+	VBROADCASTSD (AX)(BX*1), Y6
+	VFMADD231PD  Y5, Y6, Y2
+	VBROADCASTSD (AX)(BX*2), Y6
+	VFMADD231PD  Y5, Y6, Y3
+	VBROADCASTSD (AX)(R8*1), Y6
+	VFMADD231PD  Y5, Y6, Y4
+	ADDQ         SI, AX
+	ADDQ         DI, CX
+	DECQ         DX
+	JNZ          loop111
+	MOVQ         c+0(FP), AX
+	MOVQ         cRow+8(FP), CX
+	SHLQ         $0x03, CX
+	VBROADCASTSD alpha+80(FP), Y5
+	VMASKMOVPD   (AX), Y0, Y6
+	VFMADD213PD  Y6, Y5, Y1
+	VMASKMOVPD   Y1, Y0, (AX)
+	ADDQ         CX, AX
+	VMASKMOVPD   (AX), Y0, Y1
+	VFMADD213PD  Y1, Y5, Y2
+	VMASKMOVPD   Y2, Y0, (AX)
+	ADDQ         CX, AX
+	VMASKMOVPD   (AX), Y0, Y1
+	VFMADD213PD  Y1, Y5, Y3
+	VMASKMOVPD   Y3, Y0, (AX)
+	ADDQ         CX, AX
+	VMASKMOVPD   (AX), Y0, Y1
+	VFMADD213PD  Y1, Y5, Y4
+	VMASKMOVPD   Y4, Y0, (AX)
+	JMP          done72
+
+next110:
+	CMPQ    AX, $0x03
+	JNE     next112
+	MOVQ    CX, AX
+	SUBQ    $0x00, AX
+	LEAQ    tailMasks<>+0(SB), CX
+	MOVQ    $0x00000004, DX
+	SUBQ    AX, DX
+	VMOVDQU (CX)(DX*8), Y0
+	MOVQ    a+16(FP), AX
+	MOVQ    b+40(FP), CX
+	MOVQ    k+72(FP), DX
+	MOVQ    aRow+24(FP), BX
+	SHLQ    $0x03, BX
+	MOVQ    aColumn+32(FP), SI
+	SHLQ    $0x03, SI
+	MOVQ    bRow+48(FP), DI
+	SHLQ    $0x03, DI
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+
+loop113:
+	VMASKMOVPD   (CX), Y0, Y4
+	VBROADCASTSD (AX), Y5
+	VFMADD231PD  Y4, Y5, Y1
+	VBROADCASTSD (AX)(BX*1), Y5
+	VFMADD231PD  Y4, Y5, Y2
+	VBROADCASTSD (AX)(BX*2), Y5
+	VFMADD231PD  Y4, Y5, Y3
+	ADDQ         SI, AX
+	ADDQ         DI, CX
+	DECQ         DX
+	JNZ          loop113
+	MOVQ         c+0(FP), AX
+	MOVQ         cRow+8(FP), CX
+	SHLQ         $0x03, CX
+	VBROADCASTSD alpha+80(FP), Y4
+	VMASKMOVPD   (AX), Y0, Y5
+	VFMADD213PD  Y5, Y4, Y1
+	VMASKMOVPD   Y1, Y0, (AX)
+	ADDQ         CX, AX
+	VMASKMOVPD   (AX), Y0, Y1
+	VFMADD213PD  Y1, Y4, Y2
+	VMASKMOVPD   Y2, Y0, (AX)
+	ADDQ         CX, AX
+	VMASKMOVPD   (AX), Y0, Y1
+	VFMADD213PD  Y1, Y4, Y3
+	VMASKMOVPD   Y3, Y0, (AX)
+	JMP          done72
+
+next112:
+	CMPQ    AX, $0x02
+	JNE     next114
+	MOVQ    CX, AX
+	SUBQ    $0x00, AX
+	LEAQ    tailMasks<>+0(SB), CX
+	MOVQ    $0x00000004, DX
+	SUBQ    AX, DX
+	VMOVDQU (CX)(DX*8), Y0
+	MOVQ    a+16(FP), AX
+	MOVQ    b+40(FP), CX
+	MOVQ    k+72(FP), DX
+	MOVQ    aRow+24(FP), BX
+	SHLQ    $0x03, BX
+	MOVQ    aColumn+32(FP), SI
+	SHLQ    $0x03, SI
+	MOVQ    bRow+48(FP), DI
+	SHLQ    $0x03, DI
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+
+loop115:
+	VMASKMOVPD   (CX), Y0, Y3
+	VBROADCASTSD (AX), Y4
+	VFMADD231PD  Y3, Y4, Y1
+	VBROADCASTSD (AX)(BX*1), Y4
+	VFMADD231PD  Y3, Y4, Y2
+	ADDQ         SI, AX
+	ADDQ         DI, CX
+	DECQ         DX
+	JNZ          loop115
+	MOVQ         c+0(FP), AX
+	MOVQ         cRow+8(FP), CX
+	SHLQ         $0x03, CX
+	VBROADCASTSD alpha+80(FP), Y3
+	VMASKMOVPD   (AX), Y0, Y4
+	VFMADD213PD  Y4, Y3, Y1
+	VMASKMOVPD   Y1, Y0, (AX)
+	ADDQ         CX, AX
+	VMASKMOVPD   (AX), Y0, Y1
+	VFMADD213PD  Y1, Y3, Y2
+	VMASKMOVPD   Y2, Y0, (AX)
+	JMP          done72
+
+next114:
+	CMPQ    AX, $0x01
+	JNE     next116
+	MOVQ    CX, AX
+	SUBQ    $0x00, AX
+	LEAQ    tailMasks<>+0(SB), CX
+	MOVQ    $0x00000004, DX
+	SUBQ    AX, DX
+	VMOVDQU (CX)(DX*8), Y0
+	MOVQ    a+16(FP), AX
+	MOVQ    b+40(FP), CX
+	MOVQ    k+72(FP), DX
+	MOVQ    aRow+24(FP), BX
+	SHLQ    $0x03, BX
+	MOVQ    aColumn+32(FP), BX
+	SHLQ    $0x03, BX
+	MOVQ    bRow+48(FP), SI
+	SHLQ    $0x03, SI
+	VXORPD  Y1, Y1, Y1
+
+loop117:
+	VMASKMOVPD   (CX), Y0, Y2
+	VBROADCASTSD (AX), Y3
+	VFMADD231PD  Y2, Y3, Y1
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop117
+	MOVQ         c+0(FP), AX
+	MOVQ         cRow+8(FP), CX
+	SHLQ         $0x03, CX
+	VBROADCASTSD alpha+80(FP), Y2
+	VMASKMOVPD   (AX), Y0, Y3
+	VFMADD213PD  Y3, Y2, Y1
+	VMASKMOVPD   Y1, Y0, (AX)
+	JMP          done72
+
+next116:
+other109:
+done72:
+	VZEROUPPER
+	RET
+
 // func expAVX512(dst *float64, src *float64, n int)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·expAVX512(SB), NOSPLIT, $0-24
@@ -1614,9 +2737,9 @@ TEXT ·expAVX512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop72:
+loop118:
 	CMPQ              DX, $0x08
-	JL                end73
+	JL                end119
 	VMOVUPD           (CX), Z0
 	VBROADCASTSD      constant00<>+0(SB), Z1
 	VMAXPD            Z0, Z1, Z0
@@ -1645,11 +2768,11 @@ loop72:
 	ADDQ              $0x40, CX
 	ADDQ              $0x40, AX
 	SUBQ              $0x08, DX
-	JMP               loop72
+	JMP               loop118
 
-end73:
+end119:
 	TESTQ             DX, DX
-	JZ                done74
+	JZ                done120
 	MOVQ              $0x000000ff, BX
 	BZHIQ             DX, BX, BX
 	KMOVW             BX, K1
@@ -1679,7 +2802,7 @@ end73:
 	VSCALEFPD         Z1, Z2, Z0
 	VMOVUPD           Z0, K1, (AX)
 
-done74:
+done120:
 	VZEROUPPER
 	RET
 
@@ -1690,9 +2813,9 @@ TEXT ·logAVX512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop75:
+loop121:
 	CMPQ             DX, $0x08
-	JL               end76
+	JL               end122
 	VMOVUPD          (CX), Z0
 	VGETEXPPD        Z0, Z1
 	VGETMANTPD       $0x00, Z0, Z2
@@ -1730,11 +2853,11 @@ loop75:
 	ADDQ             $0x40, CX
 	ADDQ             $0x40, AX
 	SUBQ             $0x08, DX
-	JMP              loop75
+	JMP              loop121
 
-end76:
+end122:
 	TESTQ            DX, DX
-	JZ               done77
+	JZ               done123
 	MOVQ             $0x000000ff, BX
 	BZHIQ            DX, BX, BX
 	KMOVW            BX, K1
@@ -1773,7 +2896,7 @@ end76:
 	VBROADCASTSD     constant38<>+0(SB), K2, Z5
 	VMOVUPD          Z5, K1, (AX)
 
-done77:
+done123:
 	VZEROUPPER
 	RET
 
@@ -1788,24 +2911,24 @@ TEXT ·softmaxAVX512(SB), NOSPLIT, $0-40
 	SHLQ         $0x03, SI
 	VBROADCASTSD constant00<>+0(SB), Z0
 
-loop78:
+loop124:
 	CMPQ         CX, $0x08
-	JL           end79
+	JL           end125
 	VBROADCASTSD constant36<>+0(SB), Z1
 	MOVQ         k+8(FP), R8
 	MOVQ         AX, DI
 
-loop80:
+loop126:
 	VMAXPD (DI), Z1, Z1
 	ADDQ   SI, DI
 	DECQ   R8
-	JNZ    loop80
+	JNZ    loop126
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 	MOVQ   k+8(FP), R8
 	MOVQ   AX, DI
 
-loop81:
+loop127:
 	VMOVUPD           (DI), Z4
 	VSUBPD            Z1, Z4, Z4
 	VMAXPD            Z4, Z0, Z4
@@ -1834,18 +2957,18 @@ loop81:
 	VFMADD231PD       Z4, Z5, Z3
 	ADDQ              SI, DI
 	DECQ              R8
-	JNZ               loop81
+	JNZ               loop127
 	VBROADCASTSD      constant16<>+0(SB), Z4
 	VDIVPD            Z2, Z4, Z4
 	MOVQ              k+8(FP), R8
 	MOVQ              AX, DI
 
-loop82:
+loop128:
 	VMULPD           (DI), Z4, Z5
 	VMOVUPD          Z5, (DI)
 	ADDQ             SI, DI
 	DECQ             R8
-	JNZ              loop82
+	JNZ              loop128
 	VGETEXPPD        Z2, Z5
 	VGETMANTPD       $0x00, Z2, Z6
 	VCMPPD.BCST      $0x1e, constant24<>+0(SB), Z6, K1
@@ -1884,9 +3007,9 @@ loop82:
 	ADDQ             $0x40, DX
 	ADDQ             $0x40, BX
 	SUBQ             $0x08, CX
-	JMP              loop78
+	JMP              loop124
 
-end79:
+end125:
 	VZEROUPPER
 	RET
 
@@ -1899,9 +3022,9 @@ TEXT ·complementAVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSD constant16<>+0(SB), Z1
 	VPXORQ       Z2, Z2, Z2
 
-loop83:
+loop129:
 	CMPQ         CX, $0x08
-	JL           end84
+	JL           end130
 	VBROADCASTSD constant16<>+0(SB), Z4
 	VMOVUPD      (AX), Z3
 	VMINPD       Z3, Z0, Z3
@@ -1913,9 +3036,9 @@ loop83:
 	VPORQ.BCST   constant16<>+0(SB), Z1, Z1
 	ADDQ         $0x40, AX
 	SUBQ         $0x08, CX
-	JMP          loop83
+	JMP          loop129
 
-end84:
+end130:
 	MOVQ    mantissas+16(FP), AX
 	VMOVUPD Z1, (AX)
 	MOVQ    exponents+24(FP), AX
@@ -1935,15 +3058,15 @@ TEXT ·gaussianScoresAVX512(SB), NOSPLIT, $0-64
 	SHLQ $0x03, SI
 	LEAQ (SI)(SI*2), DI
 
-loop85:
+loop131:
 	CMPQ DX, $0x20
-	JL   end86
+	JL   end132
 	MOVQ CX, R8
 	MOVQ work+56(FP), R9
 	MOVQ m+40(FP), R10
 	MOVQ d+16(FP), R11
 
-loop87:
+loop133:
 	VBROADCASTSD (R10), Z0
 	VMOVUPD      (R8), Z1
 	VSUBPD       Z0, Z1, Z1
@@ -1961,7 +3084,7 @@ loop87:
 	ADDQ         $0x00000100, R9
 	ADDQ         $0x00000008, R10
 	DECQ         R11
-	JNZ          loop87
+	JNZ          loop133
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VPXORQ       Z2, Z2, Z2
@@ -1970,9 +3093,9 @@ loop87:
 	MOVQ         root+48(FP), R9
 	MOVQ         d+16(FP), R10
 
-loop88:
+loop134:
 	CMPQ         R10, $0x04
-	JL           end89
+	JL           end135
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -2060,9 +3183,9 @@ loop88:
 	MOVQ         R9, R12
 	MOVQ         R10, R13
 	SUBQ         $0x04, R13
-	JZ           none90
+	JZ           none136
 
-loop91:
+loop137:
 	VMOVUPD      (R11), Z20
 	VMOVUPD      64(R11), Z21
 	VMOVUPD      128(R11), Z22
@@ -2090,9 +3213,9 @@ loop91:
 	ADDQ         $0x00000100, R11
 	ADDQ         $0x00000008, R12
 	DECQ         R13
-	JNZ          loop91
+	JNZ          loop137
 
-none90:
+none136:
 	VFMADD231PD Z4, Z4, Z0
 	VFMADD231PD Z5, Z5, Z1
 	VFMADD231PD Z6, Z6, Z2
@@ -2111,11 +3234,11 @@ none90:
 	VFMADD231PD Z19, Z19, Z3
 	LEAQ        32(R9)(SI*4), R9
 	SUBQ        $0x04, R10
-	JMP         loop88
+	JMP         loop134
 
-end89:
+end135:
 	CMPQ         R10, $0x03
-	JNE          next93
+	JNE          next139
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -2182,11 +3305,11 @@ end89:
 	VFMADD231PD  Z13, Z13, Z1
 	VFMADD231PD  Z14, Z14, Z2
 	VFMADD231PD  Z15, Z15, Z3
-	JMP          end92
+	JMP          end138
 
-next93:
+next139:
 	CMPQ         R10, $0x02
-	JNE          next94
+	JNE          next140
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -2226,11 +3349,11 @@ next93:
 	VFMADD231PD  Z9, Z9, Z1
 	VFMADD231PD  Z10, Z10, Z2
 	VFMADD231PD  Z11, Z11, Z3
-	JMP          end92
+	JMP          end138
 
-next94:
+next140:
 	CMPQ         R10, $0x01
-	JNE          next95
+	JNE          next141
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -2248,10 +3371,10 @@ next94:
 	VFMADD231PD  Z5, Z5, Z1
 	VFMADD231PD  Z6, Z6, Z2
 	VFMADD231PD  Z7, Z7, Z3
-	JMP          end92
+	JMP          end138
 
-next95:
-end92:
+next141:
+end138:
 	VBROADCASTSD      c+32(FP), Z4
 	VADDPD            (AX), Z4, Z5
 	VFNMADD231PD.BCST constant15<>+0(SB), Z0, Z5
@@ -2268,18 +3391,18 @@ end92:
 	ADDQ              $0x00000100, CX
 	ADDQ              $0x00000100, AX
 	SUBQ              $0x20, DX
-	JMP               loop85
+	JMP               loop131
 
-end86:
-loop96:
+end132:
+loop142:
 	CMPQ DX, $0x08
-	JL   end97
+	JL   end143
 	MOVQ CX, R8
 	MOVQ work+56(FP), R9
 	MOVQ m+40(FP), R10
 	MOVQ d+16(FP), R11
 
-loop98:
+loop144:
 	VBROADCASTSD (R10), Z0
 	VMOVUPD      (R8), Z1
 	VSUBPD       Z0, Z1, Z1
@@ -2288,15 +3411,15 @@ loop98:
 	ADDQ         $0x00000040, R9
 	ADDQ         $0x00000008, R10
 	DECQ         R11
-	JNZ          loop98
+	JNZ          loop144
 	VPXORQ       Z0, Z0, Z0
 	MOVQ         work+56(FP), R8
 	MOVQ         root+48(FP), R9
 	MOVQ         d+16(FP), R10
 
-loop99:
+loop145:
 	CMPQ         R10, $0x04
-	JL           end100
+	JL           end146
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
@@ -2330,9 +3453,9 @@ loop99:
 	MOVQ         R9, R12
 	MOVQ         R10, R13
 	SUBQ         $0x04, R13
-	JZ           none101
+	JZ           none147
 
-loop102:
+loop148:
 	VMOVUPD      (R11), Z5
 	VBROADCASTSD 32(R12), Z6
 	VFMADD231PD  Z5, Z6, Z1
@@ -2345,20 +3468,20 @@ loop102:
 	ADDQ         $0x00000040, R11
 	ADDQ         $0x00000008, R12
 	DECQ         R13
-	JNZ          loop102
+	JNZ          loop148
 
-none101:
+none147:
 	VFMADD231PD Z1, Z1, Z0
 	VFMADD231PD Z2, Z2, Z0
 	VFMADD231PD Z3, Z3, Z0
 	VFMADD231PD Z4, Z4, Z0
 	LEAQ        32(R9)(SI*4), R9
 	SUBQ        $0x04, R10
-	JMP         loop99
+	JMP         loop145
 
-end100:
+end146:
 	CMPQ         R10, $0x03
-	JNE          next104
+	JNE          next150
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
@@ -2380,11 +3503,11 @@ end100:
 	VFMADD231PD  Z1, Z1, Z0
 	VFMADD231PD  Z2, Z2, Z0
 	VFMADD231PD  Z3, Z3, Z0
-	JMP          end103
+	JMP          end149
 
-next104:
+next150:
 	CMPQ         R10, $0x02
-	JNE          next105
+	JNE          next151
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
@@ -2397,20 +3520,20 @@ next104:
 	VFMADD231PD  Z3, Z4, Z2
 	VFMADD231PD  Z1, Z1, Z0
 	VFMADD231PD  Z2, Z2, Z0
-	JMP          end103
+	JMP          end149
 
-next105:
+next151:
 	CMPQ         R10, $0x01
-	JNE          next106
+	JNE          next152
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
 	VFMADD231PD  Z2, Z3, Z1
 	VFMADD231PD  Z1, Z1, Z0
-	JMP          end103
+	JMP          end149
 
-next106:
-end103:
+next152:
+end149:
 	VBROADCASTSD      c+32(FP), Z1
 	VADDPD            (AX), Z1, Z1
 	VFNMADD231PD.BCST constant15<>+0(SB), Z0, Z1
@@ -2418,9 +3541,9 @@ end103:
 	ADDQ              $0x00000040, CX
 	ADDQ              $0x00000040, AX
 	SUBQ              $0x08, DX
-	JMP               loop96
+	JMP               loop142
 
-end97:
+end143:
 	VZEROUPPER
 	RET
 
@@ -2433,9 +3556,9 @@ TEXT ·diagonalScoresAVX512(SB), NOSPLIT, $0-56
 	MOVQ DX, BX
 	SHLQ $0x03, BX
 
-loop107:
+loop153:
 	CMPQ   DX, $0x20
-	JL     end108
+	JL     end154
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -2445,7 +3568,7 @@ loop107:
 	MOVQ   h+48(FP), R8
 	MOVQ   d+16(FP), R9
 
-loop109:
+loop155:
 	VBROADCASTSD (DI), Z4
 	VBROADCASTSD (R8), Z5
 	VMOVUPD      (SI), Z6
@@ -2468,7 +3591,7 @@ loop109:
 	ADDQ         $0x00000008, DI
 	ADDQ         $0x00000008, R8
 	DECQ         R9
-	JNZ          loop109
+	JNZ          loop155
 	VBROADCASTSD c+32(FP), Z4
 	VADDPD       (AX), Z4, Z5
 	VSUBPD       Z0, Z5, Z5
@@ -2485,19 +3608,19 @@ loop109:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000100, AX
 	SUBQ         $0x20, DX
-	JMP          loop107
+	JMP          loop153
 
-end108:
-loop110:
+end154:
+loop156:
 	CMPQ   DX, $0x08
-	JL     end111
+	JL     end157
 	VPXORQ Z0, Z0, Z0
 	MOVQ   CX, SI
 	MOVQ   m+40(FP), DI
 	MOVQ   h+48(FP), R8
 	MOVQ   d+16(FP), R9
 
-loop112:
+loop158:
 	VBROADCASTSD (DI), Z1
 	VBROADCASTSD (R8), Z2
 	VMOVUPD      (SI), Z3
@@ -2508,7 +3631,7 @@ loop112:
 	ADDQ         $0x00000008, DI
 	ADDQ         $0x00000008, R8
 	DECQ         R9
-	JNZ          loop112
+	JNZ          loop158
 	VBROADCASTSD c+32(FP), Z1
 	VADDPD       (AX), Z1, Z1
 	VSUBPD       Z0, Z1, Z1
@@ -2516,9 +3639,9 @@ loop112:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, AX
 	SUBQ         $0x08, DX
-	JMP          loop110
+	JMP          loop156
 
-end111:
+end157:
 	VZEROUPPER
 	RET
 
@@ -2531,7 +3654,7 @@ TEXT ·diagonalMomentsAVX512(SB), NOSPLIT, $0-56
 	MOVQ d+24(FP), BX
 	MOVQ anchor+40(FP), SI
 
-loop113:
+loop159:
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z1, Z1, Z1
@@ -2544,9 +3667,9 @@ loop113:
 	MOVQ         w+48(FP), DI
 	MOVQ         n+32(FP), R8
 
-loop114:
+loop160:
 	CMPQ        R8, $0x20
-	JL          end115
+	JL          end161
 	VMOVUPD     (DX), Z9
 	VSUBPD      Z8, Z9, Z9
 	VMULPD      (DI), Z9, Z10
@@ -2570,12 +3693,12 @@ loop114:
 	ADDQ        $0x00000100, DX
 	ADDQ        $0x00000100, DI
 	SUBQ        $0x20, R8
-	JMP         loop114
+	JMP         loop160
 
-end115:
-loop116:
+end161:
+loop162:
 	CMPQ        R8, $0x08
-	JL          end117
+	JL          end163
 	VMOVUPD     (DX), Z9
 	VSUBPD      Z8, Z9, Z9
 	VMULPD      (DI), Z9, Z10
@@ -2584,9 +3707,9 @@ loop116:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, DI
 	SUBQ        $0x08, R8
-	JMP         loop116
+	JMP         loop162
 
-end117:
+end163:
 	VADDPD        Z2, Z0, Z0
 	VADDPD        Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
@@ -2613,7 +3736,7 @@ end117:
 	ADDQ          $0x00000008, CX
 	ADDQ          $0x00000008, SI
 	DECQ          BX
-	JNZ           loop113
+	JNZ           loop159
 	VZEROUPPER
 	RET
 
@@ -2626,14 +3749,14 @@ TEXT ·weighAVX512(SB), NOSPLIT, $0-56
 	MOVQ d+24(FP), BX
 	MOVQ anchor+40(FP), SI
 
-loop118:
+loop164:
 	MOVQ         w+48(FP), DI
 	MOVQ         n+32(FP), R8
 	VBROADCASTSD (SI), Z0
 
-loop119:
+loop165:
 	CMPQ    R8, $0x08
-	JL      end120
+	JL      end166
 	VMOVUPD (DX), Z1
 	VSUBPD  Z0, Z1, Z1
 	VMULPD  (DI), Z1, Z2
@@ -2644,19 +3767,19 @@ loop119:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, AX
 	SUBQ    $0x08, R8
-	JMP     loop119
+	JMP     loop165
 
-end120:
+end166:
 	ADDQ         $0x00000008, SI
 	DECQ         BX
-	JNZ          loop118
+	JNZ          loop164
 	MOVQ         w+48(FP), DX
 	MOVQ         n+32(FP), BX
 	VBROADCASTSD constant16<>+0(SB), Z0
 
-loop121:
+loop167:
 	CMPQ    BX, $0x08
-	JL      end122
+	JL      end168
 	VMOVUPD (DX), Z1
 	VMOVUPD Z0, (CX)
 	VMOVUPD Z1, (AX)
@@ -2664,9 +3787,9 @@ loop121:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, AX
 	SUBQ    $0x08, BX
-	JMP     loop121
+	JMP     loop167
 
-end122:
+end168:
 	VZEROUPPER
 	RET
 
@@ -2676,9 +3799,9 @@ TEXT ·productsAVX512(SB), NOSPLIT, $0-56
 	MOVQ   columns+40(FP), AX
 	MOVQ   square+48(FP), CX
 	TESTQ  CX, CX
-	JNZ    triangular123
+	JNZ    triangular169
 	CMPQ   AX, $0x04
-	JNE    next125
+	JNE    next171
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -2702,9 +3825,9 @@ TEXT ·productsAVX512(SB), NOSPLIT, $0-56
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop126:
+loop172:
 	CMPQ        DX, $0x08
-	JL          end127
+	JL          end173
 	VMOVUPD     (CX), Z16
 	VMOVUPD     (CX)(BX*1), Z17
 	VMOVUPD     (CX)(BX*2), Z18
@@ -2732,9 +3855,9 @@ loop126:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop126
+	JMP         loop172
 
-end127:
+end173:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+32(FP), CX
 	SHLQ          $0x03, CX
@@ -2793,11 +3916,11 @@ end127:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done124
+	JMP           done170
 
-next125:
+next171:
 	CMPQ   AX, $0x03
-	JNE    next128
+	JNE    next174
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -2817,9 +3940,9 @@ next125:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop129:
+loop175:
 	CMPQ        DX, $0x08
-	JL          end130
+	JL          end176
 	VMOVUPD     (CX), Z12
 	VMOVUPD     (CX)(BX*1), Z13
 	VMOVUPD     (CX)(BX*2), Z14
@@ -2842,9 +3965,9 @@ loop129:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop129
+	JMP         loop175
 
-end130:
+end176:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+32(FP), CX
 	SHLQ          $0x03, CX
@@ -2903,11 +4026,11 @@ end130:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done124
+	JMP           done170
 
-next128:
+next174:
 	CMPQ   AX, $0x02
-	JNE    next131
+	JNE    next177
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -2923,9 +4046,9 @@ next128:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop132:
+loop178:
 	CMPQ        DX, $0x08
-	JL          end133
+	JL          end179
 	VMOVUPD     (CX), Z8
 	VMOVUPD     (CX)(BX*1), Z9
 	VMOVUPD     (AX), Z10
@@ -2943,9 +4066,9 @@ loop132:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop132
+	JMP         loop178
 
-end133:
+end179:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+32(FP), CX
 	SHLQ          $0x03, CX
@@ -3004,11 +4127,11 @@ end133:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done124
+	JMP           done170
 
-next131:
+next177:
 	CMPQ   AX, $0x01
-	JNE    next134
+	JNE    next180
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -3020,9 +4143,9 @@ next131:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop135:
+loop181:
 	CMPQ        DX, $0x08
-	JL          end136
+	JL          end182
 	VMOVUPD     (CX), Z4
 	VMOVUPD     (AX), Z5
 	VFMADD231PD Z4, Z5, Z0
@@ -3035,9 +4158,9 @@ loop135:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop135
+	JMP         loop181
 
-end136:
+end182:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+32(FP), CX
 	SHLQ          $0x03, CX
@@ -3096,12 +4219,12 @@ end136:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done124
+	JMP           done170
 
-next134:
-triangular123:
+next180:
+triangular169:
 	CMPQ   AX, $0x04
-	JNE    next137
+	JNE    next183
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -3119,9 +4242,9 @@ triangular123:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop138:
+loop184:
 	CMPQ        DX, $0x08
-	JL          end139
+	JL          end185
 	VMOVUPD     (CX), Z10
 	VMOVUPD     (CX)(BX*1), Z11
 	VMOVUPD     (CX)(BX*2), Z12
@@ -3143,9 +4266,9 @@ loop138:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop138
+	JMP         loop184
 
-end139:
+end185:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+32(FP), CX
 	SHLQ          $0x03, CX
@@ -3204,11 +4327,11 @@ end139:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done124
+	JMP           done170
 
-next137:
+next183:
 	CMPQ   AX, $0x03
-	JNE    next140
+	JNE    next186
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -3222,9 +4345,9 @@ next137:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop141:
+loop187:
 	CMPQ        DX, $0x08
-	JL          end142
+	JL          end188
 	VMOVUPD     (CX), Z6
 	VMOVUPD     (CX)(BX*1), Z7
 	VMOVUPD     (CX)(BX*2), Z8
@@ -3240,9 +4363,9 @@ loop141:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop141
+	JMP         loop187
 
-end142:
+end188:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+32(FP), CX
 	SHLQ          $0x03, CX
@@ -3287,11 +4410,11 @@ end142:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done124
+	JMP           done170
 
-next140:
+next186:
 	CMPQ   AX, $0x02
-	JNE    next143
+	JNE    next189
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -3302,9 +4425,9 @@ next140:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop144:
+loop190:
 	CMPQ        DX, $0x08
-	JL          end145
+	JL          end191
 	VMOVUPD     (CX), Z3
 	VMOVUPD     (CX)(BX*1), Z4
 	VMOVUPD     (AX), Z5
@@ -3315,9 +4438,9 @@ loop144:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop144
+	JMP         loop190
 
-end145:
+end191:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+32(FP), CX
 	SHLQ          $0x03, CX
@@ -3348,11 +4471,11 @@ end145:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done124
+	JMP           done170
 
-next143:
+next189:
 	CMPQ   AX, $0x01
-	JNE    next146
+	JNE    next192
 	VPXORQ Z0, Z0, Z0
 	MOVQ   wy+8(FP), AX
 	MOVQ   y+16(FP), CX
@@ -3361,18 +4484,18 @@ next143:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), BX
 
-loop147:
+loop193:
 	CMPQ        DX, $0x08
-	JL          end148
+	JL          end194
 	VMOVUPD     (CX), Z1
 	VMOVUPD     (AX), Z2
 	VFMADD231PD Z1, Z2, Z0
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop147
+	JMP         loop193
 
-end148:
+end194:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+32(FP), CX
 	SHLQ          $0x03, CX
@@ -3389,9 +4512,2070 @@ end148:
 	VSHUFF64X2    $0xdd, Z0, Z0, Z0
 	VADDPD        Z0, Z1, Z1
 	VEXTRACTF64X4 $0x00, Z1, (AX)
-	JMP           done124
+	JMP           done170
 
-next146:
-done124:
+next192:
+done170:
+	VZEROUPPER
+	RET
+
+// func tileAVX512(c *float64, cRow int, a *float64, aRow int, aColumn int, b *float64, bRow int, rows int, columns int, k int, alpha float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·tileAVX512(SB), NOSPLIT, $0-88
+	MOVQ   rows+56(FP), AX
+	MOVQ   columns+64(FP), CX
+	CMPQ   CX, $0x10
+	JLE    other196
+	CMPQ   AX, $0x08
+	JNE    next197
+	MOVQ   CX, AX
+	SUBQ   $0x10, AX
+	MOVQ   $0x000000ff, CX
+	BZHIQ  AX, CX, CX
+	KMOVW  CX, K1
+	MOVQ   a+16(FP), AX
+	MOVQ   b+40(FP), CX
+	MOVQ   k+72(FP), DX
+	MOVQ   aRow+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   aColumn+32(FP), SI
+	SHLQ   $0x03, SI
+	MOVQ   bRow+48(FP), DI
+	SHLQ   $0x03, DI
+	LEAQ   (BX)(BX*2), R8
+	LEAQ   (BX)(BX*4), R9
+	LEAQ   (R8)(BX*4), R10
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+	VPXORQ Z10, Z10, Z10
+	VPXORQ Z11, Z11, Z11
+	VPXORQ Z12, Z12, Z12
+	VPXORQ Z13, Z13, Z13
+	VPXORQ Z14, Z14, Z14
+	VPXORQ Z15, Z15, Z15
+	VPXORQ Z16, Z16, Z16
+	VPXORQ Z17, Z17, Z17
+	VPXORQ Z18, Z18, Z18
+	VPXORQ Z19, Z19, Z19
+	VPXORQ Z20, Z20, Z20
+	VPXORQ Z21, Z21, Z21
+	VPXORQ Z22, Z22, Z22
+	VPXORQ Z23, Z23, Z23
+
+loop198:
+	VMOVUPD      (CX), Z24
+	VMOVUPD      64(CX), Z25
+	VMOVUPD.Z    128(CX), K1, Z26
+	VBROADCASTSD (AX), Z27
+	VFMADD231PD  Z24, Z27, Z0
+	VFMADD231PD  Z25, Z27, Z1
+	VFMADD231PD  Z26, Z27, Z2
+	VBROADCASTSD (AX)(BX*1), Z27
+	VFMADD231PD  Z24, Z27, Z3
+	VFMADD231PD  Z25, Z27, Z4
+	VFMADD231PD  Z26, Z27, Z5
+	VBROADCASTSD (AX)(BX*2), Z27
+	VFMADD231PD  Z24, Z27, Z6
+	VFMADD231PD  Z25, Z27, Z7
+	VFMADD231PD  Z26, Z27, Z8
+	VBROADCASTSD (AX)(R8*1), Z27
+	VFMADD231PD  Z24, Z27, Z9
+	VFMADD231PD  Z25, Z27, Z10
+	VFMADD231PD  Z26, Z27, Z11
+	VBROADCASTSD (AX)(BX*4), Z27
+	VFMADD231PD  Z24, Z27, Z12
+	VFMADD231PD  Z25, Z27, Z13
+	VFMADD231PD  Z26, Z27, Z14
+	VBROADCASTSD (AX)(R9*1), Z27
+	VFMADD231PD  Z24, Z27, Z15
+	VFMADD231PD  Z25, Z27, Z16
+	VFMADD231PD  Z26, Z27, Z17
+	VBROADCASTSD (AX)(R8*2), Z27
+	VFMADD231PD  Z24, Z27, Z18
+	VFMADD231PD  Z25, Z27, Z19
+	VFMADD231PD  Z26, Z27, Z20
+	VBROADCASTSD (AX)(R10*1), Z27
+	VFMADD231PD  Z24, Z27, Z21
+	VFMADD231PD  Z25, Z27, Z22
+	VFMADD231PD  Z26, Z27, Z23
+	ADDQ         SI, AX
+	ADDQ         DI, CX
+	DECQ         DX
+	JNZ          loop198
+	MOVQ         c+0(FP), AX
+	MOVQ         cRow+8(FP), CX
+	SHLQ         $0x03, CX
+	VBROADCASTSD alpha+80(FP), Z24
+	VMOVUPD      (AX), Z25
+	VFMADD213PD  Z25, Z24, Z0
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      64(AX), Z0
+	VFMADD213PD  Z0, Z24, Z1
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD.Z    128(AX), K1, Z0
+	VFMADD213PD  Z0, Z24, Z2
+	VMOVUPD      Z2, K1, 128(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z24, Z3
+	VMOVUPD      Z3, (AX)
+	VMOVUPD      64(AX), Z0
+	VFMADD213PD  Z0, Z24, Z4
+	VMOVUPD      Z4, 64(AX)
+	VMOVUPD.Z    128(AX), K1, Z0
+	VFMADD213PD  Z0, Z24, Z5
+	VMOVUPD      Z5, K1, 128(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z24, Z6
+	VMOVUPD      Z6, (AX)
+	VMOVUPD      64(AX), Z0
+	VFMADD213PD  Z0, Z24, Z7
+	VMOVUPD      Z7, 64(AX)
+	VMOVUPD.Z    128(AX), K1, Z0
+	VFMADD213PD  Z0, Z24, Z8
+	VMOVUPD      Z8, K1, 128(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z24, Z9
+	VMOVUPD      Z9, (AX)
+	VMOVUPD      64(AX), Z0
+	VFMADD213PD  Z0, Z24, Z10
+	VMOVUPD      Z10, 64(AX)
+	VMOVUPD.Z    128(AX), K1, Z0
+	VFMADD213PD  Z0, Z24, Z11
+	VMOVUPD      Z11, K1, 128(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z24, Z12
+	VMOVUPD      Z12, (AX)
+	VMOVUPD      64(AX), Z0
+	VFMADD213PD  Z0, Z24, Z13
+	VMOVUPD      Z13, 64(AX)
+	VMOVUPD.Z    128(AX), K1, Z0
+	VFMADD213PD  Z0, Z24, Z14
+	VMOVUPD      Z14, K1, 128(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z24, Z15
+	VMOVUPD      Z15, (AX)
+	VMOVUPD      64(AX), Z0
+	VFMADD213PD  Z0, Z24, Z16
+	VMOVUPD      Z16, 64(AX)
+	VMOVUPD.Z    128(AX), K1, Z0
+	VFMADD213PD  Z0, Z24, Z17
+	VMOVUPD      Z17, K1, 128(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z24, Z18
+	VMOVUPD      Z18, (AX)
+	VMOVUPD      64(AX), Z0
+	VFMADD213PD  Z0, Z24, Z19
+	VMOVUPD      Z19, 64(AX)
+	VMOVUPD.Z    128(AX), K1, Z0
+	VFMADD213PD  Z0, Z24, Z20
+	VMOVUPD      Z20, K1, 128(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z24, Z21
+	VMOVUPD      Z21, (AX)
+	VMOVUPD      64(AX), Z0
+	VFMADD213PD  Z0, Z24, Z22
+	VMOVUPD      Z22, 64(AX)
+	VMOVUPD.Z    128(AX), K1, Z0
+	VFMADD213PD  Z0, Z24, Z23
+	VMOVUPD      Z23, K1, 128(AX)
+	JMP          done195
+
+next197:
+	CMPQ   AX, $0x07
+	JNE    next199
+	MOVQ   CX, AX
+	SUBQ   $0x10, AX
+	MOVQ   $0x000000ff, CX
+	BZHIQ  AX, CX, CX
+	KMOVW  CX, K1
+	MOVQ   a+16(FP), AX
+	MOVQ   b+40(FP), CX
+	MOVQ   k+72(FP), DX
+	MOVQ   aRow+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   aColumn+32(FP), SI
+	SHLQ   $0x03, SI
+	MOVQ   bRow+48(FP), DI
+	SHLQ   $0x03, DI
+	LEAQ   (BX)(BX*2), R8
+	LEAQ   (BX)(BX*4), R9
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+	VPXORQ Z10, Z10, Z10
+	VPXORQ Z11, Z11, Z11
+	VPXORQ Z12, Z12, Z12
+	VPXORQ Z13, Z13, Z13
+	VPXORQ Z14, Z14, Z14
+	VPXORQ Z15, Z15, Z15
+	VPXORQ Z16, Z16, Z16
+	VPXORQ Z17, Z17, Z17
+	VPXORQ Z18, Z18, Z18
+	VPXORQ Z19, Z19, Z19
+	VPXORQ Z20, Z20, Z20
+
+loop200:
+	VMOVUPD      (CX), Z21
+	VMOVUPD      64(CX), Z22
+	VMOVUPD.Z    128(CX), K1, Z23
+	VBROADCASTSD (AX), Z24
+	VFMADD231PD  Z21, Z24, Z0
+	VFMADD231PD  Z22, Z24, Z1
+	VFMADD231PD  Z23, Z24, Z2
+	VBROADCASTSD (AX)(BX*1), Z24
+	VFMADD231PD  Z21, Z24, Z3
+	VFMADD231PD  Z22, Z24, Z4
+	VFMADD231PD  Z23, Z24, Z5
+	VBROADCASTSD (AX)(BX*2), Z24
+	VFMADD231PD  Z21, Z24, Z6
+	VFMADD231PD  Z22, Z24, Z7
+	VFMADD231PD  Z23, Z24, Z8
+	VBROADCASTSD (AX)(R8*1), Z24
+	VFMADD231PD  Z21, Z24, Z9
+	VFMADD231PD  Z22, Z24, Z10
+	VFMADD231PD  Z23, Z24, Z11
+	VBROADCASTSD (AX)(BX*4), Z24
+	VFMADD231PD  Z21, Z24, Z12
+	VFMADD231PD  Z22, Z24, Z13
+	VFMADD231PD  Z23, Z24, Z14
+	VBROADCASTSD (AX)(R9*1), Z24
+	VFMADD231PD  Z21, Z24, Z15
+	VFMADD231PD  Z22, Z24, Z16
+	VFMADD231PD  Z23, Z24, Z17
+	VBROADCASTSD (AX)(R8*2), Z24
+	VFMADD231PD  Z21, Z24, Z18
+	VFMADD231PD  Z22, Z24, Z19
+	VFMADD231PD  Z23, Z24, Z20
+	ADDQ         SI, AX
+	ADDQ         DI, CX
+	DECQ         DX
+	JNZ          loop200
+	MOVQ         c+0(FP), AX
+	MOVQ         cRow+8(FP), CX
+	SHLQ         $0x03, CX
+	VBROADCASTSD alpha+80(FP), Z21
+	VMOVUPD      (AX), Z22
+	VFMADD213PD  Z22, Z21, Z0
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      64(AX), Z0
+	VFMADD213PD  Z0, Z21, Z1
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD.Z    128(AX), K1, Z0
+	VFMADD213PD  Z0, Z21, Z2
+	VMOVUPD      Z2, K1, 128(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z21, Z3
+	VMOVUPD      Z3, (AX)
+	VMOVUPD      64(AX), Z0
+	VFMADD213PD  Z0, Z21, Z4
+	VMOVUPD      Z4, 64(AX)
+	VMOVUPD.Z    128(AX), K1, Z0
+	VFMADD213PD  Z0, Z21, Z5
+	VMOVUPD      Z5, K1, 128(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z21, Z6
+	VMOVUPD      Z6, (AX)
+	VMOVUPD      64(AX), Z0
+	VFMADD213PD  Z0, Z21, Z7
+	VMOVUPD      Z7, 64(AX)
+	VMOVUPD.Z    128(AX), K1, Z0
+	VFMADD213PD  Z0, Z21, Z8
+	VMOVUPD      Z8, K1, 128(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z21, Z9
+	VMOVUPD      Z9, (AX)
+	VMOVUPD      64(AX), Z0
+	VFMADD213PD  Z0, Z21, Z10
+	VMOVUPD      Z10, 64(AX)
+	VMOVUPD.Z    128(AX), K1, Z0
+	VFMADD213PD  Z0, Z21, Z11
+	VMOVUPD      Z11, K1, 128(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z21, Z12
+	VMOVUPD      Z12, (AX)
+	VMOVUPD      64(AX), Z0
+	VFMADD213PD  Z0, Z21, Z13
+	VMOVUPD      Z13, 64(AX)
+	VMOVUPD.Z    128(AX), K1, Z0
+	VFMADD213PD  Z0, Z21, Z14
+	VMOVUPD      Z14, K1, 128(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z21, Z15
+	VMOVUPD      Z15, (AX)
+	VMOVUPD      64(AX), Z0
+	VFMADD213PD  Z0, Z21, Z16
+	VMOVUPD      Z16, 64(AX)
+	VMOVUPD.Z    128(AX), K1, Z0
+	VFMADD213PD  Z0, Z21, Z17
+	VMOVUPD      Z17, K1, 128(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z21, Z18
+	VMOVUPD      Z18, (AX)
+	VMOVUPD      64(AX), Z0
+	VFMADD213PD  Z0, Z21, Z19
+	VMOVUPD      Z19, 64(AX)
+	VMOVUPD.Z    128(AX), K1, Z0
+	VFMADD213PD  Z0, Z21, Z20
+	VMOVUPD      Z20, K1, 128(AX)
+	JMP          done195
+
+next199:
+	CMPQ   AX, $0x06
+	JNE    next201
+	MOVQ   CX, AX
+	SUBQ   $0x10, AX
+	MOVQ   $0x000000ff, CX
+	BZHIQ  AX, CX, CX
+	KMOVW  CX, K1
+	MOVQ   a+16(FP), AX
+	MOVQ   b+40(FP), CX
+	MOVQ   k+72(FP), DX
+	MOVQ   aRow+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   aColumn+32(FP), SI
+	SHLQ   $0x03, SI
+	MOVQ   bRow+48(FP), DI
+	SHLQ   $0x03, DI
+	LEAQ   (BX)(BX*2), R8
+	LEAQ   (BX)(BX*4), R9
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+	VPXORQ Z10, Z10, Z10
+	VPXORQ Z11, Z11, Z11
+	VPXORQ Z12, Z12, Z12
+	VPXORQ Z13, Z13, Z13
+	VPXORQ Z14, Z14, Z14
+	VPXORQ Z15, Z15, Z15
+	VPXORQ Z16, Z16, Z16
+	VPXORQ Z17, Z17, Z17
+
+loop202:
+	VMOVUPD      (CX), Z18
+	VMOVUPD      64(CX), Z19
+	VMOVUPD.Z    128(CX), K1, Z20
+	VBROADCASTSD (AX), Z21
+	VFMADD231PD  Z18, Z21, Z0
+	VFMADD231PD  Z19, Z21, Z1
+	VFMADD231PD  Z20, Z21, Z2
+	VBROADCASTSD (AX)(BX*1), Z21
+	VFMADD231PD  Z18, Z21, Z3
+	VFMADD231PD  Z19, Z21, Z4
+	VFMADD231PD  Z20, Z21, Z5
+	VBROADCASTSD (AX)(BX*2), Z21
+	VFMADD231PD  Z18, Z21, Z6
+	VFMADD231PD  Z19, Z21, Z7
+	VFMADD231PD  Z20, Z21, Z8
+	VBROADCASTSD (AX)(R8*1), Z21
+	VFMADD231PD  Z18, Z21, Z9
+	VFMADD231PD  Z19, Z21, Z10
+	VFMADD231PD  Z20, Z21, Z11
+	VBROADCASTSD (AX)(BX*4), Z21
+	VFMADD231PD  Z18, Z21, Z12
+	VFMADD231PD  Z19, Z21, Z13
+	VFMADD231PD  Z20, Z21, Z14
+	VBROADCASTSD (AX)(R9*1), Z21
+	VFMADD231PD  Z18, Z21, Z15
+	VFMADD231PD  Z19, Z21, Z16
+	VFMADD231PD  Z20, Z21, Z17
+	ADDQ         SI, AX
+	ADDQ         DI, CX
+	DECQ         DX
+	JNZ          loop202
+	MOVQ         c+0(FP), AX
+	MOVQ         cRow+8(FP), CX
+	SHLQ         $0x03, CX
+	VBROADCASTSD alpha+80(FP), Z18
+	VMOVUPD      (AX), Z19
+	VFMADD213PD  Z19, Z18, Z0
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      64(AX), Z0
+	VFMADD213PD  Z0, Z18, Z1
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD.Z    128(AX), K1, Z0
+	VFMADD213PD  Z0, Z18, Z2
+	VMOVUPD      Z2, K1, 128(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z18, Z3
+	VMOVUPD      Z3, (AX)
+	VMOVUPD      64(AX), Z0
+	VFMADD213PD  Z0, Z18, Z4
+	VMOVUPD      Z4, 64(AX)
+	VMOVUPD.Z    128(AX), K1, Z0
+	VFMADD213PD  Z0, Z18, Z5
+	VMOVUPD      Z5, K1, 128(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z18, Z6
+	VMOVUPD      Z6, (AX)
+	VMOVUPD      64(AX), Z0
+	VFMADD213PD  Z0, Z18, Z7
+	VMOVUPD      Z7, 64(AX)
+	VMOVUPD.Z    128(AX), K1, Z0
+	VFMADD213PD  Z0, Z18, Z8
+	VMOVUPD      Z8, K1, 128(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z18, Z9
+	VMOVUPD      Z9, (AX)
+	VMOVUPD      64(AX), Z0
+	VFMADD213PD  Z0, Z18, Z10
+	VMOVUPD      Z10, 64(AX)
+	VMOVUPD.Z    128(AX), K1, Z0
+	VFMADD213PD  Z0, Z18, Z11
+	VMOVUPD      Z11, K1, 128(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z18, Z12
+	VMOVUPD      Z12, (AX)
+	VMOVUPD      64(AX), Z0
+	VFMADD213PD  Z0, Z18, Z13
+	VMOVUPD      Z13, 64(AX)
+	VMOVUPD.Z    128(AX), K1, Z0
+	VFMADD213PD  Z0, Z18, Z14
+	VMOVUPD      Z14, K1, 128(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z18, Z15
+	VMOVUPD      Z15, (AX)
+	VMOVUPD      64(AX), Z0
+	VFMADD213PD  Z0, Z18, Z16
+	VMOVUPD      Z16, 64(AX)
+	VMOVUPD.Z    128(AX), K1, Z0
+	VFMADD213PD  Z0, Z18, Z17
+	VMOVUPD      Z17, K1, 128(AX)
+	JMP          done195
+
+next201:
+	CMPQ   AX, $0x05
+	JNE    next203
+	MOVQ   CX, AX
+	SUBQ   $0x10, AX
+	MOVQ   $0x000000ff, CX
+	BZHIQ  AX, CX, CX
+	KMOVW  CX, K1
+	MOVQ   a+16(FP), AX
+	MOVQ   b+40(FP), CX
+	MOVQ   k+72(FP), DX
+	MOVQ   aRow+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   aColumn+32(FP), SI
+	SHLQ   $0x03, SI
+	MOVQ   bRow+48(FP), DI
+	SHLQ   $0x03, DI
+	LEAQ   (BX)(BX*2), R8
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+	VPXORQ Z10, Z10, Z10
+	VPXORQ Z11, Z11, Z11
+	VPXORQ Z12, Z12, Z12
+	VPXORQ Z13, Z13, Z13
+	VPXORQ Z14, Z14, Z14
+
+loop204:
+	VMOVUPD      (CX), Z15
+	VMOVUPD      64(CX), Z16
+	VMOVUPD.Z    128(CX), K1, Z17
+	VBROADCASTSD (AX), Z18
+	VFMADD231PD  Z15, Z18, Z0
+	VFMADD231PD  Z16, Z18, Z1
+	VFMADD231PD  Z17, Z18, Z2
+	VBROADCASTSD (AX)(BX*1), Z18
+	VFMADD231PD  Z15, Z18, Z3
+	VFMADD231PD  Z16, Z18, Z4
+	VFMADD231PD  Z17, Z18, Z5
+	VBROADCASTSD (AX)(BX*2), Z18
+	VFMADD231PD  Z15, Z18, Z6
+	VFMADD231PD  Z16, Z18, Z7
+	VFMADD231PD  Z17, Z18, Z8
+	VBROADCASTSD (AX)(R8*1), Z18
+	VFMADD231PD  Z15, Z18, Z9
+	VFMADD231PD  Z16, Z18, Z10
+	VFMADD231PD  Z17, Z18, Z11
+	VBROADCASTSD (AX)(BX*4), Z18
+	VFMADD231PD  Z15, Z18, Z12
+	VFMADD231PD  Z16, Z18, Z13
+	VFMADD231PD  Z17, Z18, Z14
+	ADDQ         SI, AX
+	ADDQ         DI, CX
+	DECQ         DX
+	JNZ          loop204
+	MOVQ         c+0(FP), AX
+	MOVQ         cRow+8(FP), CX
+	SHLQ         $0x03, CX
+	VBROADCASTSD alpha+80(FP), Z15
+	VMOVUPD      (AX), Z16
+	VFMADD213PD  Z16, Z15, Z0
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      64(AX), Z0
+	VFMADD213PD  Z0, Z15, Z1
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD.Z    128(AX), K1, Z0
+	VFMADD213PD  Z0, Z15, Z2
+	VMOVUPD      Z2, K1, 128(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z15, Z3
+	VMOVUPD      Z3, (AX)
+	VMOVUPD      64(AX), Z0
+	VFMADD213PD  Z0, Z15, Z4
+	VMOVUPD      Z4, 64(AX)
+	VMOVUPD.Z    128(AX), K1, Z0
+	VFMADD213PD  Z0, Z15, Z5
+	VMOVUPD      Z5, K1, 128(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z15, Z6
+	VMOVUPD      Z6, (AX)
+	VMOVUPD      64(AX), Z0
+	VFMADD213PD  Z0, Z15, Z7
+	VMOVUPD      Z7, 64(AX)
+	VMOVUPD.Z    128(AX), K1, Z0
+	VFMADD213PD  Z0, Z15, Z8
+	VMOVUPD      Z8, K1, 128(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z15, Z9
+	VMOVUPD      Z9, (AX)
+	VMOVUPD      64(AX), Z0
+	VFMADD213PD  Z0, Z15, Z10
+	VMOVUPD      Z10, 64(AX)
+	VMOVUPD.Z    128(AX), K1, Z0
+	VFMADD213PD  Z0, Z15, Z11
+	VMOVUPD      Z11, K1, 128(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z15, Z12
+	VMOVUPD      Z12, (AX)
+	VMOVUPD      64(AX), Z0
+	VFMADD213PD  Z0, Z15, Z13
+	VMOVUPD      Z13, 64(AX)
+	VMOVUPD.Z    128(AX), K1, Z0
+	VFMADD213PD  Z0, Z15, Z14
+	VMOVUPD      Z14, K1, 128(AX)
+	JMP          done195
+
+next203:
+	CMPQ   AX, $0x04
+	JNE    next205
+	MOVQ   CX, AX
+	SUBQ   $0x10, AX
+	MOVQ   $0x000000ff, CX
+	BZHIQ  AX, CX, CX
+	KMOVW  CX, K1
+	MOVQ   a+16(FP), AX
+	MOVQ   b+40(FP), CX
+	MOVQ   k+72(FP), DX
+	MOVQ   aRow+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   aColumn+32(FP), SI
+	SHLQ   $0x03, SI
+	MOVQ   bRow+48(FP), DI
+	SHLQ   $0x03, DI
+	LEAQ   (BX)(BX*2), R8
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+	VPXORQ Z10, Z10, Z10
+	VPXORQ Z11, Z11, Z11
+
+loop206:
+	VMOVUPD      (CX), Z12
+	VMOVUPD      64(CX), Z13
+	VMOVUPD.Z    128(CX), K1, Z14
+	VBROADCASTSD (AX), Z15
+	VFMADD231PD  Z12, Z15, Z0
+	VFMADD231PD  Z13, Z15, Z1
+	VFMADD231PD  Z14, Z15, Z2
+	VBROADCASTSD (AX)(BX*1), Z15
+	VFMADD231PD  Z12, Z15, Z3
+	VFMADD231PD  Z13, Z15, Z4
+	VFMADD231PD  Z14, Z15, Z5
+	VBROADCASTSD (AX)(BX*2), Z15
+	VFMADD231PD  Z12, Z15, Z6
+	VFMADD231PD  Z13, Z15, Z7
+	VFMADD231PD  Z14, Z15, Z8
+	VBROADCASTSD (AX)(R8*1), Z15
+	VFMADD231PD  Z12, Z15, Z9
+	VFMADD231PD  Z13, Z15, Z10
+	VFMADD231PD  Z14, Z15, Z11
+	ADDQ         SI, AX
+	ADDQ         DI, CX
+	DECQ         DX
+	JNZ          loop206
+	MOVQ         c+0(FP), AX
+	MOVQ         cRow+8(FP), CX
+	SHLQ         $0x03, CX
+	VBROADCASTSD alpha+80(FP), Z12
+	VMOVUPD      (AX), Z13
+	VFMADD213PD  Z13, Z12, Z0
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      64(AX), Z0
+	VFMADD213PD  Z0, Z12, Z1
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD.Z    128(AX), K1, Z0
+	VFMADD213PD  Z0, Z12, Z2
+	VMOVUPD      Z2, K1, 128(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z12, Z3
+	VMOVUPD      Z3, (AX)
+	VMOVUPD      64(AX), Z0
+	VFMADD213PD  Z0, Z12, Z4
+	VMOVUPD      Z4, 64(AX)
+	VMOVUPD.Z    128(AX), K1, Z0
+	VFMADD213PD  Z0, Z12, Z5
+	VMOVUPD      Z5, K1, 128(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z12, Z6
+	VMOVUPD      Z6, (AX)
+	VMOVUPD      64(AX), Z0
+	VFMADD213PD  Z0, Z12, Z7
+	VMOVUPD      Z7, 64(AX)
+	VMOVUPD.Z    128(AX), K1, Z0
+	VFMADD213PD  Z0, Z12, Z8
+	VMOVUPD      Z8, K1, 128(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z12, Z9
+	VMOVUPD      Z9, (AX)
+	VMOVUPD      64(AX), Z0
+	VFMADD213PD  Z0, Z12, Z10
+	VMOVUPD      Z10, 64(AX)
+	VMOVUPD.Z    128(AX), K1, Z0
+	VFMADD213PD  Z0, Z12, Z11
+	VMOVUPD      Z11, K1, 128(AX)
+	JMP          done195
+
+next205:
+	CMPQ   AX, $0x03
+	JNE    next207
+	MOVQ   CX, AX
+	SUBQ   $0x10, AX
+	MOVQ   $0x000000ff, CX
+	BZHIQ  AX, CX, CX
+	KMOVW  CX, K1
+	MOVQ   a+16(FP), AX
+	MOVQ   b+40(FP), CX
+	MOVQ   k+72(FP), DX
+	MOVQ   aRow+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   aColumn+32(FP), SI
+	SHLQ   $0x03, SI
+	MOVQ   bRow+48(FP), DI
+	SHLQ   $0x03, DI
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+
+loop208:
+	VMOVUPD      (CX), Z9
+	VMOVUPD      64(CX), Z10
+	VMOVUPD.Z    128(CX), K1, Z11
+	VBROADCASTSD (AX), Z12
+	VFMADD231PD  Z9, Z12, Z0
+	VFMADD231PD  Z10, Z12, Z1
+	VFMADD231PD  Z11, Z12, Z2
+	VBROADCASTSD (AX)(BX*1), Z12
+	VFMADD231PD  Z9, Z12, Z3
+	VFMADD231PD  Z10, Z12, Z4
+	VFMADD231PD  Z11, Z12, Z5
+	VBROADCASTSD (AX)(BX*2), Z12
+	VFMADD231PD  Z9, Z12, Z6
+	VFMADD231PD  Z10, Z12, Z7
+	VFMADD231PD  Z11, Z12, Z8
+	ADDQ         SI, AX
+	ADDQ         DI, CX
+	DECQ         DX
+	JNZ          loop208
+	MOVQ         c+0(FP), AX
+	MOVQ         cRow+8(FP), CX
+	SHLQ         $0x03, CX
+	VBROADCASTSD alpha+80(FP), Z9
+	VMOVUPD      (AX), Z10
+	VFMADD213PD  Z10, Z9, Z0
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      64(AX), Z0
+	VFMADD213PD  Z0, Z9, Z1
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD.Z    128(AX), K1, Z0
+	VFMADD213PD  Z0, Z9, Z2
+	VMOVUPD      Z2, K1, 128(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z9, Z3
+	VMOVUPD      Z3, (AX)
+	VMOVUPD      64(AX), Z0
+	VFMADD213PD  Z0, Z9, Z4
+	VMOVUPD      Z4, 64(AX)
+	VMOVUPD.Z    128(AX), K1, Z0
+	VFMADD213PD  Z0, Z9, Z5
+	VMOVUPD      Z5, K1, 128(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z9, Z6
+	VMOVUPD      Z6, (AX)
+	VMOVUPD      64(AX), Z0
+	VFMADD213PD  Z0, Z9, Z7
+	VMOVUPD      Z7, 64(AX)
+	VMOVUPD.Z    128(AX), K1, Z0
+	VFMADD213PD  Z0, Z9, Z8
+	VMOVUPD      Z8, K1, 128(AX)
+	JMP          done195
+
+next207:
+	CMPQ   AX, $0x02
+	JNE    next209
+	MOVQ   CX, AX
+	SUBQ   $0x10, AX
+	MOVQ   $0x000000ff, CX
+	BZHIQ  AX, CX, CX
+	KMOVW  CX, K1
+	MOVQ   a+16(FP), AX
+	MOVQ   b+40(FP), CX
+	MOVQ   k+72(FP), DX
+	MOVQ   aRow+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   aColumn+32(FP), SI
+	SHLQ   $0x03, SI
+	MOVQ   bRow+48(FP), DI
+	SHLQ   $0x03, DI
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+
+loop210:
+	VMOVUPD      (CX), Z6
+	VMOVUPD      64(CX), Z7
+	VMOVUPD.Z    128(CX), K1, Z8
+	VBROADCASTSD (AX), Z9
+	VFMADD231PD  Z6, Z9, Z0
+	VFMADD231PD  Z7, Z9, Z1
+	VFMADD231PD  Z8, Z9, Z2
+	VBROADCASTSD (AX)(BX*1), Z9
+	VFMADD231PD  Z6, Z9, Z3
+	VFMADD231PD  Z7, Z9, Z4
+	VFMADD231PD  Z8, Z9, Z5
+	ADDQ         SI, AX
+	ADDQ         DI, CX
+	DECQ         DX
+	JNZ          loop210
+	MOVQ         c+0(FP), AX
+	MOVQ         cRow+8(FP), CX
+	SHLQ         $0x03, CX
+	VBROADCASTSD alpha+80(FP), Z6
+	VMOVUPD      (AX), Z7
+	VFMADD213PD  Z7, Z6, Z0
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      64(AX), Z0
+	VFMADD213PD  Z0, Z6, Z1
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD.Z    128(AX), K1, Z0
+	VFMADD213PD  Z0, Z6, Z2
+	VMOVUPD      Z2, K1, 128(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z6, Z3
+	VMOVUPD      Z3, (AX)
+	VMOVUPD      64(AX), Z0
+	VFMADD213PD  Z0, Z6, Z4
+	VMOVUPD      Z4, 64(AX)
+	VMOVUPD.Z    128(AX), K1, Z0
+	VFMADD213PD  Z0, Z6, Z5
+	VMOVUPD      Z5, K1, 128(AX)
+	JMP          done195
+
+next209:
+	CMPQ   AX, $0x01
+	JNE    next211
+	MOVQ   CX, AX
+	SUBQ   $0x10, AX
+	MOVQ   $0x000000ff, CX
+	BZHIQ  AX, CX, CX
+	KMOVW  CX, K1
+	MOVQ   a+16(FP), AX
+	MOVQ   b+40(FP), CX
+	MOVQ   k+72(FP), DX
+	MOVQ   aRow+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   aColumn+32(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   bRow+48(FP), SI
+	SHLQ   $0x03, SI
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+
+loop212:
+	VMOVUPD      (CX), Z3
+	VMOVUPD      64(CX), Z4
+	VMOVUPD.Z    128(CX), K1, Z5
+	VBROADCASTSD (AX), Z6
+	VFMADD231PD  Z3, Z6, Z0
+	VFMADD231PD  Z4, Z6, Z1
+	VFMADD231PD  Z5, Z6, Z2
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop212
+	MOVQ         c+0(FP), AX
+	MOVQ         cRow+8(FP), CX
+	SHLQ         $0x03, CX
+	VBROADCASTSD alpha+80(FP), Z3
+	VMOVUPD      (AX), Z4
+	VFMADD213PD  Z4, Z3, Z0
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      64(AX), Z0
+	VFMADD213PD  Z0, Z3, Z1
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD.Z    128(AX), K1, Z0
+	VFMADD213PD  Z0, Z3, Z2
+	VMOVUPD      Z2, K1, 128(AX)
+	JMP          done195
+
+next211:
+other196:
+	CMPQ   CX, $0x08
+	JLE    other213
+	CMPQ   AX, $0x08
+	JNE    next214
+	MOVQ   CX, AX
+	SUBQ   $0x08, AX
+	MOVQ   $0x000000ff, CX
+	BZHIQ  AX, CX, CX
+	KMOVW  CX, K1
+	MOVQ   a+16(FP), AX
+	MOVQ   b+40(FP), CX
+	MOVQ   k+72(FP), DX
+	MOVQ   aRow+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   aColumn+32(FP), SI
+	SHLQ   $0x03, SI
+	MOVQ   bRow+48(FP), DI
+	SHLQ   $0x03, DI
+	LEAQ   (BX)(BX*2), R8
+	LEAQ   (BX)(BX*4), R9
+	LEAQ   (R8)(BX*4), R10
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+	VPXORQ Z10, Z10, Z10
+	VPXORQ Z11, Z11, Z11
+	VPXORQ Z12, Z12, Z12
+	VPXORQ Z13, Z13, Z13
+	VPXORQ Z14, Z14, Z14
+	VPXORQ Z15, Z15, Z15
+
+loop215:
+	VMOVUPD      (CX), Z16
+	VMOVUPD.Z    64(CX), K1, Z17
+	VBROADCASTSD (AX), Z18
+	VFMADD231PD  Z16, Z18, Z0
+	VFMADD231PD  Z17, Z18, Z1
+	VBROADCASTSD (AX)(BX*1), Z18
+	VFMADD231PD  Z16, Z18, Z2
+	VFMADD231PD  Z17, Z18, Z3
+	VBROADCASTSD (AX)(BX*2), Z18
+	VFMADD231PD  Z16, Z18, Z4
+	VFMADD231PD  Z17, Z18, Z5
+	VBROADCASTSD (AX)(R8*1), Z18
+	VFMADD231PD  Z16, Z18, Z6
+	VFMADD231PD  Z17, Z18, Z7
+	VBROADCASTSD (AX)(BX*4), Z18
+	VFMADD231PD  Z16, Z18, Z8
+	VFMADD231PD  Z17, Z18, Z9
+	VBROADCASTSD (AX)(R9*1), Z18
+	VFMADD231PD  Z16, Z18, Z10
+	VFMADD231PD  Z17, Z18, Z11
+	VBROADCASTSD (AX)(R8*2), Z18
+	VFMADD231PD  Z16, Z18, Z12
+	VFMADD231PD  Z17, Z18, Z13
+	VBROADCASTSD (AX)(R10*1), Z18
+	VFMADD231PD  Z16, Z18, Z14
+	VFMADD231PD  Z17, Z18, Z15
+	ADDQ         SI, AX
+	ADDQ         DI, CX
+	DECQ         DX
+	JNZ          loop215
+	MOVQ         c+0(FP), AX
+	MOVQ         cRow+8(FP), CX
+	SHLQ         $0x03, CX
+	VBROADCASTSD alpha+80(FP), Z16
+	VMOVUPD      (AX), Z17
+	VFMADD213PD  Z17, Z16, Z0
+	VMOVUPD      Z0, (AX)
+	VMOVUPD.Z    64(AX), K1, Z0
+	VFMADD213PD  Z0, Z16, Z1
+	VMOVUPD      Z1, K1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z16, Z2
+	VMOVUPD      Z2, (AX)
+	VMOVUPD.Z    64(AX), K1, Z0
+	VFMADD213PD  Z0, Z16, Z3
+	VMOVUPD      Z3, K1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z16, Z4
+	VMOVUPD      Z4, (AX)
+	VMOVUPD.Z    64(AX), K1, Z0
+	VFMADD213PD  Z0, Z16, Z5
+	VMOVUPD      Z5, K1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z16, Z6
+	VMOVUPD      Z6, (AX)
+	VMOVUPD.Z    64(AX), K1, Z0
+	VFMADD213PD  Z0, Z16, Z7
+	VMOVUPD      Z7, K1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z16, Z8
+	VMOVUPD      Z8, (AX)
+	VMOVUPD.Z    64(AX), K1, Z0
+	VFMADD213PD  Z0, Z16, Z9
+	VMOVUPD      Z9, K1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z16, Z10
+	VMOVUPD      Z10, (AX)
+	VMOVUPD.Z    64(AX), K1, Z0
+	VFMADD213PD  Z0, Z16, Z11
+	VMOVUPD      Z11, K1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z16, Z12
+	VMOVUPD      Z12, (AX)
+	VMOVUPD.Z    64(AX), K1, Z0
+	VFMADD213PD  Z0, Z16, Z13
+	VMOVUPD      Z13, K1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z16, Z14
+	VMOVUPD      Z14, (AX)
+	VMOVUPD.Z    64(AX), K1, Z0
+	VFMADD213PD  Z0, Z16, Z15
+	VMOVUPD      Z15, K1, 64(AX)
+	JMP          done195
+
+next214:
+	CMPQ   AX, $0x07
+	JNE    next216
+	MOVQ   CX, AX
+	SUBQ   $0x08, AX
+	MOVQ   $0x000000ff, CX
+	BZHIQ  AX, CX, CX
+	KMOVW  CX, K1
+	MOVQ   a+16(FP), AX
+	MOVQ   b+40(FP), CX
+	MOVQ   k+72(FP), DX
+	MOVQ   aRow+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   aColumn+32(FP), SI
+	SHLQ   $0x03, SI
+	MOVQ   bRow+48(FP), DI
+	SHLQ   $0x03, DI
+	LEAQ   (BX)(BX*2), R8
+	LEAQ   (BX)(BX*4), R9
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+	VPXORQ Z10, Z10, Z10
+	VPXORQ Z11, Z11, Z11
+	VPXORQ Z12, Z12, Z12
+	VPXORQ Z13, Z13, Z13
+
+loop217:
+	VMOVUPD      (CX), Z14
+	VMOVUPD.Z    64(CX), K1, Z15
+	VBROADCASTSD (AX), Z16
+	VFMADD231PD  Z14, Z16, Z0
+	VFMADD231PD  Z15, Z16, Z1
+	VBROADCASTSD (AX)(BX*1), Z16
+	VFMADD231PD  Z14, Z16, Z2
+	VFMADD231PD  Z15, Z16, Z3
+	VBROADCASTSD (AX)(BX*2), Z16
+	VFMADD231PD  Z14, Z16, Z4
+	VFMADD231PD  Z15, Z16, Z5
+	VBROADCASTSD (AX)(R8*1), Z16
+	VFMADD231PD  Z14, Z16, Z6
+	VFMADD231PD  Z15, Z16, Z7
+	VBROADCASTSD (AX)(BX*4), Z16
+	VFMADD231PD  Z14, Z16, Z8
+	VFMADD231PD  Z15, Z16, Z9
+	VBROADCASTSD (AX)(R9*1), Z16
+	VFMADD231PD  Z14, Z16, Z10
+	VFMADD231PD  Z15, Z16, Z11
+	VBROADCASTSD (AX)(R8*2), Z16
+	VFMADD231PD  Z14, Z16, Z12
+	VFMADD231PD  Z15, Z16, Z13
+	ADDQ         SI, AX
+	ADDQ         DI, CX
+	DECQ         DX
+	JNZ          loop217
+	MOVQ         c+0(FP), AX
+	MOVQ         cRow+8(FP), CX
+	SHLQ         $0x03, CX
+	VBROADCASTSD alpha+80(FP), Z14
+	VMOVUPD      (AX), Z15
+	VFMADD213PD  Z15, Z14, Z0
+	VMOVUPD      Z0, (AX)
+	VMOVUPD.Z    64(AX), K1, Z0
+	VFMADD213PD  Z0, Z14, Z1
+	VMOVUPD      Z1, K1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z14, Z2
+	VMOVUPD      Z2, (AX)
+	VMOVUPD.Z    64(AX), K1, Z0
+	VFMADD213PD  Z0, Z14, Z3
+	VMOVUPD      Z3, K1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z14, Z4
+	VMOVUPD      Z4, (AX)
+	VMOVUPD.Z    64(AX), K1, Z0
+	VFMADD213PD  Z0, Z14, Z5
+	VMOVUPD      Z5, K1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z14, Z6
+	VMOVUPD      Z6, (AX)
+	VMOVUPD.Z    64(AX), K1, Z0
+	VFMADD213PD  Z0, Z14, Z7
+	VMOVUPD      Z7, K1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z14, Z8
+	VMOVUPD      Z8, (AX)
+	VMOVUPD.Z    64(AX), K1, Z0
+	VFMADD213PD  Z0, Z14, Z9
+	VMOVUPD      Z9, K1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z14, Z10
+	VMOVUPD      Z10, (AX)
+	VMOVUPD.Z    64(AX), K1, Z0
+	VFMADD213PD  Z0, Z14, Z11
+	VMOVUPD      Z11, K1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z14, Z12
+	VMOVUPD      Z12, (AX)
+	VMOVUPD.Z    64(AX), K1, Z0
+	VFMADD213PD  Z0, Z14, Z13
+	VMOVUPD      Z13, K1, 64(AX)
+	JMP          done195
+
+next216:
+	CMPQ   AX, $0x06
+	JNE    next218
+	MOVQ   CX, AX
+	SUBQ   $0x08, AX
+	MOVQ   $0x000000ff, CX
+	BZHIQ  AX, CX, CX
+	KMOVW  CX, K1
+	MOVQ   a+16(FP), AX
+	MOVQ   b+40(FP), CX
+	MOVQ   k+72(FP), DX
+	MOVQ   aRow+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   aColumn+32(FP), SI
+	SHLQ   $0x03, SI
+	MOVQ   bRow+48(FP), DI
+	SHLQ   $0x03, DI
+	LEAQ   (BX)(BX*2), R8
+	LEAQ   (BX)(BX*4), R9
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+	VPXORQ Z10, Z10, Z10
+	VPXORQ Z11, Z11, Z11
+
+loop219:
+	VMOVUPD      (CX), Z12
+	VMOVUPD.Z    64(CX), K1, Z13
+	VBROADCASTSD (AX), Z14
+	VFMADD231PD  Z12, Z14, Z0
+	VFMADD231PD  Z13, Z14, Z1
+	VBROADCASTSD (AX)(BX*1), Z14
+	VFMADD231PD  Z12, Z14, Z2
+	VFMADD231PD  Z13, Z14, Z3
+	VBROADCASTSD (AX)(BX*2), Z14
+	VFMADD231PD  Z12, Z14, Z4
+	VFMADD231PD  Z13, Z14, Z5
+	VBROADCASTSD (AX)(R8*1), Z14
+	VFMADD231PD  Z12, Z14, Z6
+	VFMADD231PD  Z13, Z14, Z7
+	VBROADCASTSD (AX)(BX*4), Z14
+	VFMADD231PD  Z12, Z14, Z8
+	VFMADD231PD  Z13, Z14, Z9
+	VBROADCASTSD (AX)(R9*1), Z14
+	VFMADD231PD  Z12, Z14, Z10
+	VFMADD231PD  Z13, Z14, Z11
+	ADDQ         SI, AX
+	ADDQ         DI, CX
+	DECQ         DX
+	JNZ          loop219
+	MOVQ         c+0(FP), AX
+	MOVQ         cRow+8(FP), CX
+	SHLQ         $0x03, CX
+	VBROADCASTSD alpha+80(FP), Z12
+	VMOVUPD      (AX), Z13
+	VFMADD213PD  Z13, Z12, Z0
+	VMOVUPD      Z0, (AX)
+	VMOVUPD.Z    64(AX), K1, Z0
+	VFMADD213PD  Z0, Z12, Z1
+	VMOVUPD      Z1, K1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z12, Z2
+	VMOVUPD      Z2, (AX)
+	VMOVUPD.Z    64(AX), K1, Z0
+	VFMADD213PD  Z0, Z12, Z3
+	VMOVUPD      Z3, K1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z12, Z4
+	VMOVUPD      Z4, (AX)
+	VMOVUPD.Z    64(AX), K1, Z0
+	VFMADD213PD  Z0, Z12, Z5
+	VMOVUPD      Z5, K1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z12, Z6
+	VMOVUPD      Z6, (AX)
+	VMOVUPD.Z    64(AX), K1, Z0
+	VFMADD213PD  Z0, Z12, Z7
+	VMOVUPD      Z7, K1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z12, Z8
+	VMOVUPD      Z8, (AX)
+	VMOVUPD.Z    64(AX), K1, Z0
+	VFMADD213PD  Z0, Z12, Z9
+	VMOVUPD      Z9, K1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z12, Z10
+	VMOVUPD      Z10, (AX)
+	VMOVUPD.Z    64(AX), K1, Z0
+	VFMADD213PD  Z0, Z12, Z11
+	VMOVUPD      Z11, K1, 64(AX)
+	JMP          done195
+
+next218:
+	CMPQ   AX, $0x05
+	JNE    next220
+	MOVQ   CX, AX
+	SUBQ   $0x08, AX
+	MOVQ   $0x000000ff, CX
+	BZHIQ  AX, CX, CX
+	KMOVW  CX, K1
+	MOVQ   a+16(FP), AX
+	MOVQ   b+40(FP), CX
+	MOVQ   k+72(FP), DX
+	MOVQ   aRow+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   aColumn+32(FP), SI
+	SHLQ   $0x03, SI
+	MOVQ   bRow+48(FP), DI
+	SHLQ   $0x03, DI
+	LEAQ   (BX)(BX*2), R8
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+
+loop221:
+	VMOVUPD      (CX), Z10
+	VMOVUPD.Z    64(CX), K1, Z11
+	VBROADCASTSD (AX), Z12
+	VFMADD231PD  Z10, Z12, Z0
+	VFMADD231PD  Z11, Z12, Z1
+	VBROADCASTSD (AX)(BX*1), Z12
+	VFMADD231PD  Z10, Z12, Z2
+	VFMADD231PD  Z11, Z12, Z3
+	VBROADCASTSD (AX)(BX*2), Z12
+	VFMADD231PD  Z10, Z12, Z4
+	VFMADD231PD  Z11, Z12, Z5
+	VBROADCASTSD (AX)(R8*1), Z12
+	VFMADD231PD  Z10, Z12, Z6
+	VFMADD231PD  Z11, Z12, Z7
+	VBROADCASTSD (AX)(BX*4), Z12
+	VFMADD231PD  Z10, Z12, Z8
+	VFMADD231PD  Z11, Z12, Z9
+	ADDQ         SI, AX
+	ADDQ         DI, CX
+	DECQ         DX
+	JNZ          loop221
+	MOVQ         c+0(FP), AX
+	MOVQ         cRow+8(FP), CX
+	SHLQ         $0x03, CX
+	VBROADCASTSD alpha+80(FP), Z10
+	VMOVUPD      (AX), Z11
+	VFMADD213PD  Z11, Z10, Z0
+	VMOVUPD      Z0, (AX)
+	VMOVUPD.Z    64(AX), K1, Z0
+	VFMADD213PD  Z0, Z10, Z1
+	VMOVUPD      Z1, K1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z10, Z2
+	VMOVUPD      Z2, (AX)
+	VMOVUPD.Z    64(AX), K1, Z0
+	VFMADD213PD  Z0, Z10, Z3
+	VMOVUPD      Z3, K1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z10, Z4
+	VMOVUPD      Z4, (AX)
+	VMOVUPD.Z    64(AX), K1, Z0
+	VFMADD213PD  Z0, Z10, Z5
+	VMOVUPD      Z5, K1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z10, Z6
+	VMOVUPD      Z6, (AX)
+	VMOVUPD.Z    64(AX), K1, Z0
+	VFMADD213PD  Z0, Z10, Z7
+	VMOVUPD      Z7, K1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z10, Z8
+	VMOVUPD      Z8, (AX)
+	VMOVUPD.Z    64(AX), K1, Z0
+	VFMADD213PD  Z0, Z10, Z9
+	VMOVUPD      Z9, K1, 64(AX)
+	JMP          done195
+
+next220:
+	CMPQ   AX, $0x04
+	JNE    next222
+	MOVQ   CX, AX
+	SUBQ   $0x08, AX
+	MOVQ   $0x000000ff, CX
+	BZHIQ  AX, CX, CX
+	KMOVW  CX, K1
+	MOVQ   a+16(FP), AX
+	MOVQ   b+40(FP), CX
+	MOVQ   k+72(FP), DX
+	MOVQ   aRow+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   aColumn+32(FP), SI
+	SHLQ   $0x03, SI
+	MOVQ   bRow+48(FP), DI
+	SHLQ   $0x03, DI
+	LEAQ   (BX)(BX*2), R8
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+
+loop223:
+	VMOVUPD      (CX), Z8
+	VMOVUPD.Z    64(CX), K1, Z9
+	VBROADCASTSD (AX), Z10
+	VFMADD231PD  Z8, Z10, Z0
+	VFMADD231PD  Z9, Z10, Z1
+	VBROADCASTSD (AX)(BX*1), Z10
+	VFMADD231PD  Z8, Z10, Z2
+	VFMADD231PD  Z9, Z10, Z3
+	VBROADCASTSD (AX)(BX*2), Z10
+	VFMADD231PD  Z8, Z10, Z4
+	VFMADD231PD  Z9, Z10, Z5
+	VBROADCASTSD (AX)(R8*1), Z10
+	VFMADD231PD  Z8, Z10, Z6
+	VFMADD231PD  Z9, Z10, Z7
+	ADDQ         SI, AX
+	ADDQ         DI, CX
+	DECQ         DX
+	JNZ          loop223
+	MOVQ         c+0(FP), AX
+	MOVQ         cRow+8(FP), CX
+	SHLQ         $0x03, CX
+	VBROADCASTSD alpha+80(FP), Z8
+	VMOVUPD      (AX), Z9
+	VFMADD213PD  Z9, Z8, Z0
+	VMOVUPD      Z0, (AX)
+	VMOVUPD.Z    64(AX), K1, Z0
+	VFMADD213PD  Z0, Z8, Z1
+	VMOVUPD      Z1, K1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z8, Z2
+	VMOVUPD      Z2, (AX)
+	VMOVUPD.Z    64(AX), K1, Z0
+	VFMADD213PD  Z0, Z8, Z3
+	VMOVUPD      Z3, K1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z8, Z4
+	VMOVUPD      Z4, (AX)
+	VMOVUPD.Z    64(AX), K1, Z0
+	VFMADD213PD  Z0, Z8, Z5
+	VMOVUPD      Z5, K1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z8, Z6
+	VMOVUPD      Z6, (AX)
+	VMOVUPD.Z    64(AX), K1, Z0
+	VFMADD213PD  Z0, Z8, Z7
+	VMOVUPD      Z7, K1, 64(AX)
+	JMP          done195
+
+next222:
+	CMPQ   AX, $0x03
+	JNE    next224
+	MOVQ   CX, AX
+	SUBQ   $0x08, AX
+	MOVQ   $0x000000ff, CX
+	BZHIQ  AX, CX, CX
+	KMOVW  CX, K1
+	MOVQ   a+16(FP), AX
+	MOVQ   b+40(FP), CX
+	MOVQ   k+72(FP), DX
+	MOVQ   aRow+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   aColumn+32(FP), SI
+	SHLQ   $0x03, SI
+	MOVQ   bRow+48(FP), DI
+	SHLQ   $0x03, DI
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+
+loop225:
+	VMOVUPD      (CX), Z6
+	VMOVUPD.Z    64(CX), K1, Z7
+	VBROADCASTSD (AX), Z8
+	VFMADD231PD  Z6, Z8, Z0
+	VFMADD231PD  Z7, Z8, Z1
+	VBROADCASTSD (AX)(BX*1), Z8
+	VFMADD231PD  Z6, Z8, Z2
+	VFMADD231PD  Z7, Z8, Z3
+	VBROADCASTSD (AX)(BX*2), Z8
+	VFMADD231PD  Z6, Z8, Z4
+	VFMADD231PD  Z7, Z8, Z5
+	ADDQ         SI, AX
+	ADDQ         DI, CX
+	DECQ         DX
+	JNZ          loop225
+	MOVQ         c+0(FP), AX
+	MOVQ         cRow+8(FP), CX
+	SHLQ         $0x03, CX
+	VBROADCASTSD alpha+80(FP), Z6
+	VMOVUPD      (AX), Z7
+	VFMADD213PD  Z7, Z6, Z0
+	VMOVUPD      Z0, (AX)
+	VMOVUPD.Z    64(AX), K1, Z0
+	VFMADD213PD  Z0, Z6, Z1
+	VMOVUPD      Z1, K1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z6, Z2
+	VMOVUPD      Z2, (AX)
+	VMOVUPD.Z    64(AX), K1, Z0
+	VFMADD213PD  Z0, Z6, Z3
+	VMOVUPD      Z3, K1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z6, Z4
+	VMOVUPD      Z4, (AX)
+	VMOVUPD.Z    64(AX), K1, Z0
+	VFMADD213PD  Z0, Z6, Z5
+	VMOVUPD      Z5, K1, 64(AX)
+	JMP          done195
+
+next224:
+	CMPQ   AX, $0x02
+	JNE    next226
+	MOVQ   CX, AX
+	SUBQ   $0x08, AX
+	MOVQ   $0x000000ff, CX
+	BZHIQ  AX, CX, CX
+	KMOVW  CX, K1
+	MOVQ   a+16(FP), AX
+	MOVQ   b+40(FP), CX
+	MOVQ   k+72(FP), DX
+	MOVQ   aRow+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   aColumn+32(FP), SI
+	SHLQ   $0x03, SI
+	MOVQ   bRow+48(FP), DI
+	SHLQ   $0x03, DI
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+
+loop227:
+	VMOVUPD      (CX), Z4
+	VMOVUPD.Z    64(CX), K1, Z5
+	VBROADCASTSD (AX), Z6
+	VFMADD231PD  Z4, Z6, Z0
+	VFMADD231PD  Z5, Z6, Z1
+	VBROADCASTSD (AX)(BX*1), Z6
+	VFMADD231PD  Z4, Z6, Z2
+	VFMADD231PD  Z5, Z6, Z3
+	ADDQ         SI, AX
+	ADDQ         DI, CX
+	DECQ         DX
+	JNZ          loop227
+	MOVQ         c+0(FP), AX
+	MOVQ         cRow+8(FP), CX
+	SHLQ         $0x03, CX
+	VBROADCASTSD alpha+80(FP), Z4
+	VMOVUPD      (AX), Z5
+	VFMADD213PD  Z5, Z4, Z0
+	VMOVUPD      Z0, (AX)
+	VMOVUPD.Z    64(AX), K1, Z0
+	VFMADD213PD  Z0, Z4, Z1
+	VMOVUPD      Z1, K1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z0
+	VFMADD213PD  Z0, Z4, Z2
+	VMOVUPD      Z2, (AX)
+	VMOVUPD.Z    64(AX), K1, Z0
+	VFMADD213PD  Z0, Z4, Z3
+	VMOVUPD      Z3, K1, 64(AX)
+	JMP          done195
+
+next226:
+	CMPQ   AX, $0x01
+	JNE    next228
+	MOVQ   CX, AX
+	SUBQ   $0x08, AX
+	MOVQ   $0x000000ff, CX
+	BZHIQ  AX, CX, CX
+	KMOVW  CX, K1
+	MOVQ   a+16(FP), AX
+	MOVQ   b+40(FP), CX
+	MOVQ   k+72(FP), DX
+	MOVQ   aRow+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   aColumn+32(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   bRow+48(FP), SI
+	SHLQ   $0x03, SI
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+
+loop229:
+	VMOVUPD      (CX), Z2
+	VMOVUPD.Z    64(CX), K1, Z3
+	VBROADCASTSD (AX), Z4
+	VFMADD231PD  Z2, Z4, Z0
+	VFMADD231PD  Z3, Z4, Z1
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop229
+	MOVQ         c+0(FP), AX
+	MOVQ         cRow+8(FP), CX
+	SHLQ         $0x03, CX
+	VBROADCASTSD alpha+80(FP), Z2
+	VMOVUPD      (AX), Z3
+	VFMADD213PD  Z3, Z2, Z0
+	VMOVUPD      Z0, (AX)
+	VMOVUPD.Z    64(AX), K1, Z0
+	VFMADD213PD  Z0, Z2, Z1
+	VMOVUPD      Z1, K1, 64(AX)
+	JMP          done195
+
+next228:
+other213:
+	CMPQ   CX, $0x00
+	JLE    other230
+	CMPQ   AX, $0x08
+	JNE    next231
+	MOVQ   CX, AX
+	SUBQ   $0x00, AX
+	MOVQ   $0x000000ff, CX
+	BZHIQ  AX, CX, CX
+	KMOVW  CX, K1
+	MOVQ   a+16(FP), AX
+	MOVQ   b+40(FP), CX
+	MOVQ   k+72(FP), DX
+	MOVQ   aRow+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   aColumn+32(FP), SI
+	SHLQ   $0x03, SI
+	MOVQ   bRow+48(FP), DI
+	SHLQ   $0x03, DI
+	LEAQ   (BX)(BX*2), R8
+	LEAQ   (BX)(BX*4), R9
+	LEAQ   (R8)(BX*4), R10
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+
+loop232:
+	VMOVUPD.Z    (CX), K1, Z8
+	VBROADCASTSD (AX), Z9
+	VFMADD231PD  Z8, Z9, Z0
+	VBROADCASTSD (AX)(BX*1), Z9
+	VFMADD231PD  Z8, Z9, Z1
+	VBROADCASTSD (AX)(BX*2), Z9
+	VFMADD231PD  Z8, Z9, Z2
+	VBROADCASTSD (AX)(R8*1), Z9
+	VFMADD231PD  Z8, Z9, Z3
+	VBROADCASTSD (AX)(BX*4), Z9
+	VFMADD231PD  Z8, Z9, Z4
+	VBROADCASTSD (AX)(R9*1), Z9
+	VFMADD231PD  Z8, Z9, Z5
+	VBROADCASTSD (AX)(R8*2), Z9
+	VFMADD231PD  Z8, Z9, Z6
+	VBROADCASTSD (AX)(R10*1), Z9
+	VFMADD231PD  Z8, Z9, Z7
+	ADDQ         SI, AX
+	ADDQ         DI, CX
+	DECQ         DX
+	JNZ          loop232
+	MOVQ         c+0(FP), AX
+	MOVQ         cRow+8(FP), CX
+	SHLQ         $0x03, CX
+	VBROADCASTSD alpha+80(FP), Z8
+	VMOVUPD.Z    (AX), K1, Z9
+	VFMADD213PD  Z9, Z8, Z0
+	VMOVUPD      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPD.Z    (AX), K1, Z0
+	VFMADD213PD  Z0, Z8, Z1
+	VMOVUPD      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPD.Z    (AX), K1, Z0
+	VFMADD213PD  Z0, Z8, Z2
+	VMOVUPD      Z2, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPD.Z    (AX), K1, Z0
+	VFMADD213PD  Z0, Z8, Z3
+	VMOVUPD      Z3, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPD.Z    (AX), K1, Z0
+	VFMADD213PD  Z0, Z8, Z4
+	VMOVUPD      Z4, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPD.Z    (AX), K1, Z0
+	VFMADD213PD  Z0, Z8, Z5
+	VMOVUPD      Z5, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPD.Z    (AX), K1, Z0
+	VFMADD213PD  Z0, Z8, Z6
+	VMOVUPD      Z6, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPD.Z    (AX), K1, Z0
+	VFMADD213PD  Z0, Z8, Z7
+	VMOVUPD      Z7, K1, (AX)
+	JMP          done195
+
+next231:
+	CMPQ   AX, $0x07
+	JNE    next233
+	MOVQ   CX, AX
+	SUBQ   $0x00, AX
+	MOVQ   $0x000000ff, CX
+	BZHIQ  AX, CX, CX
+	KMOVW  CX, K1
+	MOVQ   a+16(FP), AX
+	MOVQ   b+40(FP), CX
+	MOVQ   k+72(FP), DX
+	MOVQ   aRow+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   aColumn+32(FP), SI
+	SHLQ   $0x03, SI
+	MOVQ   bRow+48(FP), DI
+	SHLQ   $0x03, DI
+	LEAQ   (BX)(BX*2), R8
+	LEAQ   (BX)(BX*4), R9
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+
+loop234:
+	VMOVUPD.Z    (CX), K1, Z7
+	VBROADCASTSD (AX), Z8
+	VFMADD231PD  Z7, Z8, Z0
+	VBROADCASTSD (AX)(BX*1), Z8
+	VFMADD231PD  Z7, Z8, Z1
+	VBROADCASTSD (AX)(BX*2), Z8
+	VFMADD231PD  Z7, Z8, Z2
+	VBROADCASTSD (AX)(R8*1), Z8
+	VFMADD231PD  Z7, Z8, Z3
+	VBROADCASTSD (AX)(BX*4), Z8
+	VFMADD231PD  Z7, Z8, Z4
+	VBROADCASTSD (AX)(R9*1), Z8
+	VFMADD231PD  Z7, Z8, Z5
+	VBROADCASTSD (AX)(R8*2), Z8
+	VFMADD231PD  Z7, Z8, Z6
+	ADDQ         SI, AX
+	ADDQ         DI, CX
+	DECQ         DX
+	JNZ          loop234
+	MOVQ         c+0(FP), AX
+	MOVQ         cRow+8(FP), CX
+	SHLQ         $0x03, CX
+	VBROADCASTSD alpha+80(FP), Z7
+	VMOVUPD.Z    (AX), K1, Z8
+	VFMADD213PD  Z8, Z7, Z0
+	VMOVUPD      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPD.Z    (AX), K1, Z0
+	VFMADD213PD  Z0, Z7, Z1
+	VMOVUPD      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPD.Z    (AX), K1, Z0
+	VFMADD213PD  Z0, Z7, Z2
+	VMOVUPD      Z2, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPD.Z    (AX), K1, Z0
+	VFMADD213PD  Z0, Z7, Z3
+	VMOVUPD      Z3, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPD.Z    (AX), K1, Z0
+	VFMADD213PD  Z0, Z7, Z4
+	VMOVUPD      Z4, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPD.Z    (AX), K1, Z0
+	VFMADD213PD  Z0, Z7, Z5
+	VMOVUPD      Z5, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPD.Z    (AX), K1, Z0
+	VFMADD213PD  Z0, Z7, Z6
+	VMOVUPD      Z6, K1, (AX)
+	JMP          done195
+
+next233:
+	CMPQ   AX, $0x06
+	JNE    next235
+	MOVQ   CX, AX
+	SUBQ   $0x00, AX
+	MOVQ   $0x000000ff, CX
+	BZHIQ  AX, CX, CX
+	KMOVW  CX, K1
+	MOVQ   a+16(FP), AX
+	MOVQ   b+40(FP), CX
+	MOVQ   k+72(FP), DX
+	MOVQ   aRow+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   aColumn+32(FP), SI
+	SHLQ   $0x03, SI
+	MOVQ   bRow+48(FP), DI
+	SHLQ   $0x03, DI
+	LEAQ   (BX)(BX*2), R8
+	LEAQ   (BX)(BX*4), R9
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+
+loop236:
+	VMOVUPD.Z    (CX), K1, Z6
+	VBROADCASTSD (AX), Z7
+	VFMADD231PD  Z6, Z7, Z0
+	VBROADCASTSD (AX)(BX*1), Z7
+	VFMADD231PD  Z6, Z7, Z1
+	VBROADCASTSD (AX)(BX*2), Z7
+	VFMADD231PD  Z6, Z7, Z2
+	VBROADCASTSD (AX)(R8*1), Z7
+	VFMADD231PD  Z6, Z7, Z3
+	VBROADCASTSD (AX)(BX*4), Z7
+	VFMADD231PD  Z6, Z7, Z4
+	VBROADCASTSD (AX)(R9*1), Z7
+	VFMADD231PD  Z6, Z7, Z5
+	ADDQ         SI, AX
+	ADDQ         DI, CX
+	DECQ         DX
+	JNZ          loop236
+	MOVQ         c+0(FP), AX
+	MOVQ         cRow+8(FP), CX
+	SHLQ         $0x03, CX
+	VBROADCASTSD alpha+80(FP), Z6
+	VMOVUPD.Z    (AX), K1, Z7
+	VFMADD213PD  Z7, Z6, Z0
+	VMOVUPD      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPD.Z    (AX), K1, Z0
+	VFMADD213PD  Z0, Z6, Z1
+	VMOVUPD      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPD.Z    (AX), K1, Z0
+	VFMADD213PD  Z0, Z6, Z2
+	VMOVUPD      Z2, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPD.Z    (AX), K1, Z0
+	VFMADD213PD  Z0, Z6, Z3
+	VMOVUPD      Z3, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPD.Z    (AX), K1, Z0
+	VFMADD213PD  Z0, Z6, Z4
+	VMOVUPD      Z4, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPD.Z    (AX), K1, Z0
+	VFMADD213PD  Z0, Z6, Z5
+	VMOVUPD      Z5, K1, (AX)
+	JMP          done195
+
+next235:
+	CMPQ   AX, $0x05
+	JNE    next237
+	MOVQ   CX, AX
+	SUBQ   $0x00, AX
+	MOVQ   $0x000000ff, CX
+	BZHIQ  AX, CX, CX
+	KMOVW  CX, K1
+	MOVQ   a+16(FP), AX
+	MOVQ   b+40(FP), CX
+	MOVQ   k+72(FP), DX
+	MOVQ   aRow+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   aColumn+32(FP), SI
+	SHLQ   $0x03, SI
+	MOVQ   bRow+48(FP), DI
+	SHLQ   $0x03, DI
+	LEAQ   (BX)(BX*2), R8
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+
+loop238:
+	VMOVUPD.Z    (CX), K1, Z5
+	VBROADCASTSD (AX), Z6
+	VFMADD231PD  Z5, Z6, Z0
+	VBROADCASTSD (AX)(BX*1), Z6
+	VFMADD231PD  Z5, Z6, Z1
+	VBROADCASTSD (AX)(BX*2), Z6
+	VFMADD231PD  Z5, Z6, Z2
+	VBROADCASTSD (AX)(R8*1), Z6
+	VFMADD231PD  Z5, Z6, Z3
+	VBROADCASTSD (AX)(BX*4), Z6
+	VFMADD231PD  Z5, Z6, Z4
+	ADDQ         SI, AX
+	ADDQ         DI, CX
+	DECQ         DX
+	JNZ          loop238
+	MOVQ         c+0(FP), AX
+	MOVQ         cRow+8(FP), CX
+	SHLQ         $0x03, CX
+	VBROADCASTSD alpha+80(FP), Z5
+	VMOVUPD.Z    (AX), K1, Z6
+	VFMADD213PD  Z6, Z5, Z0
+	VMOVUPD      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPD.Z    (AX), K1, Z0
+	VFMADD213PD  Z0, Z5, Z1
+	VMOVUPD      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPD.Z    (AX), K1, Z0
+	VFMADD213PD  Z0, Z5, Z2
+	VMOVUPD      Z2, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPD.Z    (AX), K1, Z0
+	VFMADD213PD  Z0, Z5, Z3
+	VMOVUPD      Z3, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPD.Z    (AX), K1, Z0
+	VFMADD213PD  Z0, Z5, Z4
+	VMOVUPD      Z4, K1, (AX)
+	JMP          done195
+
+next237:
+	CMPQ   AX, $0x04
+	JNE    next239
+	MOVQ   CX, AX
+	SUBQ   $0x00, AX
+	MOVQ   $0x000000ff, CX
+	BZHIQ  AX, CX, CX
+	KMOVW  CX, K1
+	MOVQ   a+16(FP), AX
+	MOVQ   b+40(FP), CX
+	MOVQ   k+72(FP), DX
+	MOVQ   aRow+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   aColumn+32(FP), SI
+	SHLQ   $0x03, SI
+	MOVQ   bRow+48(FP), DI
+	SHLQ   $0x03, DI
+	LEAQ   (BX)(BX*2), R8
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+
+loop240:
+	VMOVUPD.Z    (CX), K1, Z4
+	VBROADCASTSD (AX), Z5
+	VFMADD231PD  Z4, Z5, Z0
+	VBROADCASTSD (AX)(BX*1), Z5
+	VFMADD231PD  Z4, Z5, Z1
+	VBROADCASTSD (AX)(BX*2), Z5
+	VFMADD231PD  Z4, Z5, Z2
+	VBROADCASTSD (AX)(R8*1), Z5
+	VFMADD231PD  Z4, Z5, Z3
+	ADDQ         SI, AX
+	ADDQ         DI, CX
+	DECQ         DX
+	JNZ          loop240
+	MOVQ         c+0(FP), AX
+	MOVQ         cRow+8(FP), CX
+	SHLQ         $0x03, CX
+	VBROADCASTSD alpha+80(FP), Z4
+	VMOVUPD.Z    (AX), K1, Z5
+	VFMADD213PD  Z5, Z4, Z0
+	VMOVUPD      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPD.Z    (AX), K1, Z0
+	VFMADD213PD  Z0, Z4, Z1
+	VMOVUPD      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPD.Z    (AX), K1, Z0
+	VFMADD213PD  Z0, Z4, Z2
+	VMOVUPD      Z2, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPD.Z    (AX), K1, Z0
+	VFMADD213PD  Z0, Z4, Z3
+	VMOVUPD      Z3, K1, (AX)
+	JMP          done195
+
+next239:
+	CMPQ   AX, $0x03
+	JNE    next241
+	MOVQ   CX, AX
+	SUBQ   $0x00, AX
+	MOVQ   $0x000000ff, CX
+	BZHIQ  AX, CX, CX
+	KMOVW  CX, K1
+	MOVQ   a+16(FP), AX
+	MOVQ   b+40(FP), CX
+	MOVQ   k+72(FP), DX
+	MOVQ   aRow+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   aColumn+32(FP), SI
+	SHLQ   $0x03, SI
+	MOVQ   bRow+48(FP), DI
+	SHLQ   $0x03, DI
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+
+loop242:
+	VMOVUPD.Z    (CX), K1, Z3
+	VBROADCASTSD (AX), Z4
+	VFMADD231PD  Z3, Z4, Z0
+	VBROADCASTSD (AX)(BX*1), Z4
+	VFMADD231PD  Z3, Z4, Z1
+	VBROADCASTSD (AX)(BX*2), Z4
+	VFMADD231PD  Z3, Z4, Z2
+	ADDQ         SI, AX
+	ADDQ         DI, CX
+	DECQ         DX
+	JNZ          loop242
+	MOVQ         c+0(FP), AX
+	MOVQ         cRow+8(FP), CX
+	SHLQ         $0x03, CX
+	VBROADCASTSD alpha+80(FP), Z3
+	VMOVUPD.Z    (AX), K1, Z4
+	VFMADD213PD  Z4, Z3, Z0
+	VMOVUPD      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPD.Z    (AX), K1, Z0
+	VFMADD213PD  Z0, Z3, Z1
+	VMOVUPD      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPD.Z    (AX), K1, Z0
+	VFMADD213PD  Z0, Z3, Z2
+	VMOVUPD      Z2, K1, (AX)
+	JMP          done195
+
+next241:
+	CMPQ   AX, $0x02
+	JNE    next243
+	MOVQ   CX, AX
+	SUBQ   $0x00, AX
+	MOVQ   $0x000000ff, CX
+	BZHIQ  AX, CX, CX
+	KMOVW  CX, K1
+	MOVQ   a+16(FP), AX
+	MOVQ   b+40(FP), CX
+	MOVQ   k+72(FP), DX
+	MOVQ   aRow+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   aColumn+32(FP), SI
+	SHLQ   $0x03, SI
+	MOVQ   bRow+48(FP), DI
+	SHLQ   $0x03, DI
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+
+loop244:
+	VMOVUPD.Z    (CX), K1, Z2
+	VBROADCASTSD (AX), Z3
+	VFMADD231PD  Z2, Z3, Z0
+	VBROADCASTSD (AX)(BX*1), Z3
+	VFMADD231PD  Z2, Z3, Z1
+	ADDQ         SI, AX
+	ADDQ         DI, CX
+	DECQ         DX
+	JNZ          loop244
+	MOVQ         c+0(FP), AX
+	MOVQ         cRow+8(FP), CX
+	SHLQ         $0x03, CX
+	VBROADCASTSD alpha+80(FP), Z2
+	VMOVUPD.Z    (AX), K1, Z3
+	VFMADD213PD  Z3, Z2, Z0
+	VMOVUPD      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPD.Z    (AX), K1, Z0
+	VFMADD213PD  Z0, Z2, Z1
+	VMOVUPD      Z1, K1, (AX)
+	JMP          done195
+
+next243:
+	CMPQ   AX, $0x01
+	JNE    next245
+	MOVQ   CX, AX
+	SUBQ   $0x00, AX
+	MOVQ   $0x000000ff, CX
+	BZHIQ  AX, CX, CX
+	KMOVW  CX, K1
+	MOVQ   a+16(FP), AX
+	MOVQ   b+40(FP), CX
+	MOVQ   k+72(FP), DX
+	MOVQ   aRow+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   aColumn+32(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   bRow+48(FP), SI
+	SHLQ   $0x03, SI
+	VPXORQ Z0, Z0, Z0
+
+loop246:
+	VMOVUPD.Z    (CX), K1, Z1
+	VBROADCASTSD (AX), Z2
+	VFMADD231PD  Z1, Z2, Z0
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop246
+	MOVQ         c+0(FP), AX
+	MOVQ         cRow+8(FP), CX
+	SHLQ         $0x03, CX
+	VBROADCASTSD alpha+80(FP), Z1
+	VMOVUPD.Z    (AX), K1, Z2
+	VFMADD213PD  Z2, Z1, Z0
+	VMOVUPD      Z0, K1, (AX)
+	JMP          done195
+
+next245:
+other230:
+done195:
 	VZEROUPPER
 	RET

@@ -21,6 +21,7 @@ func main() {
 		g.diagonalMomentsKernel()
 		g.weighKernel()
 		g.productsKernel()
+		g.tileKernel()
 	}
 	Generate()
 }
