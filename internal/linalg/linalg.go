@@ -1,14 +1,20 @@
 // Package linalg spells gonum's BLAS and LAPACK on flat row-major slices, for hot
 // paths that must not allocate. Everything goes through blas64 and lapack64, so that
-// a program which registers another backend there gets it here too.
+// a program which registers another backend there gets it here too; as long as it has not,
+// products of matrices are those of package simd where the processor has the instructions.
 package linalg
 
 import (
 	"math"
+	"runtime"
+	"sync"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/blas/gonum"
 	"gonum.org/v1/gonum/lapack/lapack64"
+
+	"github.com/latent-go/latent/internal/simd"
 )
 
 // General is the rows×cols matrix in data.
@@ -16,9 +22,82 @@ func General(rows, cols int, data []float64) blas64.General {
 	return blas64.General{Rows: rows, Cols: cols, Stride: max(1, cols), Data: data}
 }
 
-// Mul is c = alpha·op(a)·op(b) + beta·c.
+// accelerated says that the products of package simd are to be taken: there is assembly,
+// and nobody has registered a backend of their own.
+func accelerated() bool {
+	_, own := blas64.Implementation().(gonum.Implementation)
+	return own && simd.Accelerated()
+}
+
+// shared is the number of multiplications from which a product is shared out among
+// goroutines.
+const shared = 1 << 24
+
+// Mul is c = alpha·op(a)·op(b) + beta·c, in several goroutines where it is large.
 func Mul(transA, transB bool, alpha float64, a, b blas64.General, beta float64, c blas64.General) {
-	blas64.Gemm(transpose(transA), transpose(transB), alpha, a, b, beta, c)
+	if !accelerated() {
+		blas64.Gemm(transpose(transA), transpose(transB), alpha, a, b, beta, c)
+		return
+	}
+	k := a.Cols
+	if transA {
+		k = a.Rows
+	}
+	workers := min(runtime.GOMAXPROCS(0), c.Rows*c.Cols*k/shared+1)
+	if workers == 1 {
+		mul(transA, transB, alpha, a, b, beta, c)
+		return
+	}
+	mulShared(workers, transA, transB, alpha, a, b, beta, c)
+}
+
+// mulShared gives every worker some rows of c: each number is what it would be alone.
+func mulShared(workers int, transA, transB bool, alpha float64, a, b blas64.General, beta float64, c blas64.General) {
+	var group sync.WaitGroup
+	rows := (c.Rows/workers + simd.Lanes) &^ (simd.Lanes - 1)
+	for first := 0; first < c.Rows; first += rows {
+		group.Go(func() {
+			rows := min(rows, c.Rows-first)
+			mul(transA, transB, alpha, part(a, transA, first, rows), b, beta, part(c, false, first, rows))
+		})
+	}
+	group.Wait()
+}
+
+// part is some rows of op(a).
+func part(a blas64.General, trans bool, first, rows int) blas64.General {
+	if trans {
+		return blas64.General{Rows: a.Rows, Cols: rows, Stride: a.Stride, Data: a.Data[first:]}
+	}
+	return blas64.General{Rows: rows, Cols: a.Cols, Stride: a.Stride, Data: a.Data[first*a.Stride:]}
+}
+
+func mul(transA, transB bool, alpha float64, a, b blas64.General, beta float64, c blas64.General) {
+	m, k, l, n := a.Rows, a.Cols, b.Rows, b.Cols
+	if transA {
+		m, k = k, m
+	}
+	if transB {
+		l, n = n, l
+	}
+	if m != c.Rows || k != l || n != c.Cols {
+		panic(mismatch)
+	}
+	simd.Product(transA, transB, m, n, k, alpha, a.Data, a.Stride, b.Data, b.Stride, beta, c.Data, c.Stride)
+}
+
+const mismatch = "linalg: matrices whose sizes do not go together"
+
+// AddGram adds aᵀa to the upper triangle of c; below its diagonal anything may be left.
+func AddGram(a blas64.General, c blas64.Symmetric) {
+	if !accelerated() || c.Uplo != blas.Upper {
+		blas64.Syrk(blas.Trans, 1, a, 1, c)
+		return
+	}
+	if a.Cols != c.N {
+		panic(mismatch)
+	}
+	simd.Symmetric(c.N, a.Rows, 1, a.Data, a.Stride, c.Data, c.Stride)
 }
 
 func transpose(t bool) blas.Transpose {
@@ -109,10 +188,14 @@ func Scale(alpha float64, x []float64) {
 	blas64.Scal(alpha, blas64.Vector{N: len(x), Inc: 1, Data: x})
 }
 
-// MulSerial is [Mul] in tiles so small that the backend does each in the calling goroutine:
-// for passes whose rows are shared out among goroutines already. gonum's own begins to
-// start goroutines at four tiles of 64×64.
+// MulSerial is [Mul] in the calling goroutine, for passes whose rows are shared out among
+// goroutines already. A backend gets it in tiles so small that it does not start any:
+// gonum's own begins to at four tiles of 64×64.
 func MulSerial(transA, transB bool, alpha float64, a, b blas64.General, beta float64, c blas64.General) {
+	if accelerated() {
+		mul(transA, transB, alpha, a, b, beta, c)
+		return
+	}
 	const rows, cols = 128, 64
 	for i := 0; i < c.Rows; i += rows {
 		m := min(rows, c.Rows-i)

@@ -2,13 +2,17 @@ package linalg_test
 
 import (
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/internal/simd"
 )
 
 func random(n, m int) *mat.Dense {
@@ -103,4 +107,76 @@ func TestInvertFactorIsTheInverse(t *testing.T) {
 			assert.InDelta(t, want, one.At(i, j), 1e-12)
 		}
 	}
+}
+
+// Products large enough for several goroutines have the bits of those in one.
+func TestMulSharedOutIsMulSerial(t *testing.T) {
+	for _, trans := range [][2]bool{{false, false}, {true, false}, {false, true}} {
+		const n = 300
+		a, b := random(n, n).RawMatrix(), random(n, n+1).RawMatrix()
+		if trans[1] {
+			b = random(n+1, n).RawMatrix()
+		}
+		one, many := random(n, n+1).RawMatrix(), random(n, n+1).RawMatrix()
+		linalg.MulSerial(trans[0], trans[1], -2, a, b, 0.5, one)
+		before := runtime.GOMAXPROCS(3)
+		linalg.Mul(trans[0], trans[1], -2, a, b, 0.5, many)
+		runtime.GOMAXPROCS(before)
+		for i := range one.Data {
+			require.InDelta(t, one.Data[i], many.Data[i], 1e-11)
+			if simd.Accelerated() {
+				require.Equal(t, one.Data[i], many.Data[i])
+			}
+		}
+	}
+}
+
+func TestAddGramAgreesWithMat(t *testing.T) {
+	for _, n := range []int{1, 9, 40} {
+		a := random(33, n)
+		var want mat.SymDense
+		want.SymOuterK(1, a.T())
+		c := make([]float64, n*n)
+		linalg.AddGram(a.RawMatrix(), blas64.Symmetric{N: n, Stride: n, Data: c, Uplo: blas.Upper})
+		linalg.Mirror(n, c)
+		assert.True(t, mat.EqualApprox(&want, mat.NewDense(n, n, c), 1e-12))
+	}
+}
+
+// counting is a backend that somebody has registered.
+type counting struct {
+	blas.Float64
+	products, updates int
+}
+
+func (c *counting) Dgemm(tA, tB blas.Transpose, m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, x []float64, ldc int) {
+	c.products++
+	c.Float64.Dgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, x, ldc)
+}
+
+func (c *counting) Dsyrk(ul blas.Uplo, tA blas.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64, x []float64, ldc int) {
+	c.updates++
+	c.Float64.Dsyrk(ul, tA, n, k, alpha, a, lda, beta, x, ldc)
+}
+
+func TestARegisteredBackendIsUsed(t *testing.T) {
+	before := blas64.Implementation()
+	backend := &counting{Float64: before}
+	blas64.Use(backend)
+	defer blas64.Use(before)
+	a, c := random(3, 3).RawMatrix(), random(3, 3).RawMatrix()
+	linalg.Mul(false, false, 1, a, a, 0, c)
+	linalg.MulSerial(false, false, 1, a, a, 0, c)
+	linalg.AddGram(a, blas64.Symmetric{N: 3, Stride: 3, Data: c.Data, Uplo: blas.Upper})
+	assert.Equal(t, 2, backend.products)
+	assert.Equal(t, 1, backend.updates)
+}
+
+func TestMulOfSizesThatDoNotGoTogetherPanics(t *testing.T) {
+	assert.Panics(t, func() {
+		linalg.Mul(false, false, 1, random(3, 4).RawMatrix(), random(3, 4).RawMatrix(), 0, random(3, 4).RawMatrix())
+	})
+	assert.Panics(t, func() {
+		linalg.AddGram(random(3, 4).RawMatrix(), blas64.Symmetric{N: 3, Stride: 3, Data: make([]float64, 9), Uplo: blas.Upper})
+	})
 }

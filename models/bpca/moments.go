@@ -87,7 +87,7 @@ func (m *Moments) Add(b framework.Rows) error {
 				centre(row, b.Row(first+i), m.shift, math.Sqrt(w))
 			}
 		}
-		blas64.Syrk(blas.Trans, 1, linalg.General(n, d, m.tile), 1, blas64.Symmetric{N: d, Stride: d, Data: m.block, Uplo: blas.Upper})
+		linalg.AddGram(linalg.General(n, d, m.tile), blas64.Symmetric{N: d, Stride: d, Data: m.block, Uplo: blas.Upper})
 	}
 	linalg.Mirror(d, m.block)
 	for j := range d {

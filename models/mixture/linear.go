@@ -94,25 +94,30 @@ func (l linear) outside(row, column int, x []float64) error {
 
 func (l linear) addScores(o *observed, scores table, r []float64) {
 	k, width := scores.k, l.cells*l.s
-	out := blas64.General{Rows: k, Cols: o.n, Stride: o.padded(), Data: r}
-	partition := blas64.General{Rows: k, Cols: l.cells, Stride: scores.stride, Data: scores.data}
 	if o.complete {
 		for j := range k {
-			sum := 0.0
-			for _, v := range scores.row(j, l.cells) {
-				sum += v
-			}
-			floats.AddConst(sum, at(r, j, o.padded()))
+			floats.AddConst(floats.Sum(scores.row(j, l.cells)), at(r, j, o.padded()))
 		}
-	} else {
-		linalg.MulSerial(false, true, 1, partition, linalg.General(o.n, l.cells, o.e), 1, out)
 	}
 	if o.sparse {
 		o.addSparseScores(scores, l.cells, r)
 		return
 	}
+	// Row by row first: the long side of T is where it is, and K is short.
+	o.work = linalg.Resize(o.work, o.n*k)
+	out := linalg.General(o.n, k, o.work)
 	eta := blas64.General{Rows: k, Cols: width, Stride: scores.stride, Data: scores.data[l.cells:]}
-	linalg.MulSerial(false, true, 1, eta, linalg.General(o.n, width, o.t), 1, out)
+	linalg.MulSerial(false, true, 1, linalg.General(o.n, width, o.t), eta, 0, out)
+	if !o.complete {
+		partition := blas64.General{Rows: k, Cols: l.cells, Stride: scores.stride, Data: scores.data}
+		linalg.MulSerial(false, true, 1, linalg.General(o.n, l.cells, o.e), partition, 1, out)
+	}
+	for j := range k {
+		to := at(r, j, o.padded())
+		for i := range o.n {
+			to[i] += o.work[i*k+j]
+		}
+	}
 }
 
 func (l linear) addSums(o *observed, r []float64, _, sums table) {
