@@ -50,6 +50,9 @@ func (l linear) observe(b framework.Rows, at, first, n int, o *observed) error {
 	width := l.cells * l.s
 	o.n, o.complete = n, true
 	o.t, o.e, o.base = linalg.Resize(o.t, n*width), linalg.Resize(o.e, n*l.cells), linalg.Resize(o.base, n)
+	if l.observeRows(b, at, first, n, o) {
+		return nil
+	}
 	for i := range n {
 		row, base := b.Row(first + i)[at:], 0.0
 		for c := range l.cells {
@@ -69,6 +72,27 @@ func (l linear) observe(b framework.Rows, at, first, n int, o *observed) error {
 		o.base[i] = base
 	}
 	return nil
+}
+
+// observeRows reads complete rows of a family whose observations are their own statistics,
+// without a call for each; false leaves the rows, and what may be wrong, to observe.
+func (l linear) observeRows(b framework.Rows, at, first, n int, o *observed) bool {
+	var row func(x, t []float64) (base float64, ok bool)
+	switch l.ExponentialFamily.(type) { // exactly these: what embeds one may observe otherwise
+	case Bernoulli:
+		row = observeBits
+	case Poisson:
+		row = observeCounts
+	default:
+		return false
+	}
+	for i := range n {
+		var ok bool
+		if o.base[i], ok = row(b.Row(first + i)[at:at+l.cells], o.t[i*l.cells:(i+1)*l.cells]); !ok {
+			return false
+		}
+	}
+	return true
 }
 
 // missing says that nothing of an observation is there.
@@ -143,6 +167,9 @@ func (l linear) features(o *observed, _ *whole, dst []float64, width, at int) {
 	for i := range o.n {
 		to := dst[i*width+at:][:l.cells*l.s]
 		copy(to, o.t[i*l.cells*l.s:])
+		if o.complete {
+			continue
+		}
 		for c, e := range o.e[i*l.cells : (i+1)*l.cells] {
 			for s := range l.s {
 				to[c*l.s+s] /= e // NaN where missing

@@ -34,6 +34,18 @@ func (Poisson) Observe(x, t []float64) (exposure, base float64, ok bool) {
 	return 1, -logFactorial(x[0]), true
 }
 
+// observeCounts is Observe of a row of columns.
+func observeCounts(x, t []float64) (base float64, ok bool) {
+	for c, v := range x {
+		if !isCount(v) {
+			return 0, false
+		}
+		t[c] = v
+		base -= logFactorial(v)
+	}
+	return base, true
+}
+
 // Parameters is the rate λ.
 func (Poisson) Parameters() []string { return []string{"rate"} }
 
