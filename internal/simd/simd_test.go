@@ -360,6 +360,28 @@ func TestLogComplementIsTheSumOfLogarithms(t *testing.T) {
 	})
 }
 
+func TestColumnsAreTheRowsTurned(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 10))
+	for n := range 27 {
+		for d := 1; d < 12; d++ {
+			stride := d + n%3
+			x := normals(rng, max(0, n-1)*stride+d, 1, 0)
+			dst, inside := guarded(t, normals(rng, d*Padded(n), 1, 0), n%3)
+			Columns(dst, x, n, d, stride)
+			inside()
+			for c := range d {
+				for i := range Padded(n) {
+					want := 0.0
+					if i < n {
+						want = x[i*stride+c]
+					}
+					require.Equal(t, want, dst[c*Padded(n)+i])
+				}
+			}
+		}
+	}
+}
+
 func TestShortSlicesPanic(t *testing.T) {
 	s := make([]float64, 16)
 	require.Panics(t, func() { Exp(s[:3], s[:4]) })

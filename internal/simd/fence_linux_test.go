@@ -1,0 +1,96 @@
+package simd
+
+import (
+	"math"
+	"math/rand/v2"
+	"syscall"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A fence is memory between two pages that fault when they are touched.
+type fence struct{ memory []float64 }
+
+func newFence(t *testing.T, numbers int) fence {
+	page := syscall.Getpagesize()
+	size := (numbers*8 + page - 1) / page * page
+	all, err := syscall.Mmap(-1, 0, size+2*page, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = syscall.Munmap(all) })
+	require.NoError(t, syscall.Mprotect(all[:page], syscall.PROT_NONE))
+	require.NoError(t, syscall.Mprotect(all[page+size:], syscall.PROT_NONE))
+	return fence{unsafe.Slice((*float64)(unsafe.Pointer(&all[page])), size/8)}
+}
+
+// take gives n numbers at the end of the memory, or at its beginning.
+func (f fence) take(n int, end bool) []float64 {
+	s := f.memory[:n:n]
+	if end {
+		s = f.memory[len(f.memory)-n:]
+	}
+	for i := range s {
+		s[i] = 0.5 + float64(i%7)/8
+	}
+	return s
+}
+
+// Nothing beyond either end of a slice is read, let alone written: the program would end.
+func TestNothingOutsideIsTouched(t *testing.T) {
+	var fences [7]fence
+	for i := range fences {
+		fences[i] = newFence(t, 20000)
+	}
+	onEach(t, func(t *testing.T) {
+		for _, end := range []bool{false, true} {
+			next := 0
+			take := func(n int) []float64 {
+				next++
+				return fences[(next-1)%len(fences)].take(n, end)
+			}
+			for n := range 40 {
+				next = 0
+				Exp(take(n), take(n))
+				Log(take(n), take(n))
+				LogComplement(take(Padded(n)))
+			}
+			for n := 0; n <= 72; n += Lanes {
+				for k := 1; k < 6; k++ {
+					next = 0
+					Softmax(take(k*n), k, n, take(n), take(n))
+					Columns(take(k*n), take(k*max(0, n-3)), max(0, n-3), k, k)
+				}
+				for d := 1; d <= 18; d++ {
+					next = 0
+					GaussianScores(take(n), take(d*n), d, n, 1, take(d), take(d*d), take(ScoresWork(d)))
+					next = 0
+					GaussianMoments(take(d), take(d*d), take(d*n), d, n, take(d), take(n), take(MomentsWork(d, n)))
+					next = 0
+					DiagonalScores(take(n), take(d*n), d, n, 1, take(d), take(d))
+					next = 0
+					DiagonalMoments(take(d), take(d), take(d*n), d, n, take(d), take(n))
+				}
+			}
+			rng := rand.New(rand.NewPCG(1, 9))
+			for range 2000 {
+				m, n, k := 1+rng.IntN(20), 1+rng.IntN(60), 1+rng.IntN(20)
+				next = 0
+				a, b := take(m*k), take(k*n)
+				lda, ldb := k, n
+				transA, transB := rng.IntN(2) == 0, rng.IntN(2) == 0
+				if transA {
+					lda = m
+				}
+				if transB {
+					ldb = k
+				}
+				c := take(m * n)
+				Product(transA, transB, m, n, k, 1, a, lda, b, ldb, 0, c, n)
+				require.False(t, math.IsNaN(c[0]))
+				Symmetric(m, k, 1, fences[0].take(k*m, end), m, fences[1].take(m*m, end), m)
+			}
+			Product(false, false, 70, 60, 40, 1, take(2800), 40, take(2400), 60, 1, take(4200), 60) // packed
+		}
+	})
+}
