@@ -111,9 +111,9 @@ func diagonalMoments(first, second, x []float64, d, n int, anchor, w []float64) 
 func gaussianMoments(first, second, x []float64, d, n int, anchor, w, work []float64) float64 {
 	switch level {
 	case avx512:
-		return momentsInBlocks(4, weighAVX512, productsAVX512, first, second, x, d, n, anchor, w, work)
+		return momentsInBlocks(4, deviationsAVX512, productsAVX512, first, second, x, d, n, anchor, w, work)
 	case avx2:
-		return momentsInBlocks(2, weighAVX2, productsAVX2, first, second, x, d, n, anchor, w, work)
+		return momentsInBlocks(2, deviationsAVX2, productsAVX2, first, second, x, d, n, anchor, w, work)
 	default:
 		return gaussianMomentsPortable(first, second, x, d, n, anchor, w, work)
 	}

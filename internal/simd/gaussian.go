@@ -59,7 +59,7 @@ func DiagonalMoments(first, second, x []float64, d, n int, anchor, w []float64) 
 }
 
 // MomentsWork is the work space of [GaussianMoments] for n rows of d columns.
-func MomentsWork(d, n int) int { return 2*(d+1)*n + (d+1)*(d+4) }
+func MomentsWork(d, n int) int { return (d+5)*n + (d+1)*(d+4) }
 
 // GaussianMoments adds Σ w(x−anchor) to first and Σ w(x−anchor)(x−anchor)ᵀ to the upper
 // triangle of second, d×d row-major, for n rows of d columns side by side with weights w;
@@ -82,16 +82,17 @@ func GaussianMoments(first, second, x []float64, d, n int, anchor, w, work []flo
 }
 
 // momentsInBlocks multiplies columns of the rows less the anchor, and one of ones, with the
-// same times the weights: first a block on the diagonal, then those to its right.
-func momentsInBlocks(block int, weigh func(wy, y, x *float64, d, n int, anchor, w *float64), products func(dst, wy, y *float64, n, stride, columns, square int),
+// same times the weights: a block on the diagonal, which weighs its columns, then those to
+// its right.
+func momentsInBlocks(block int, deviations func(y, x *float64, d, n int, anchor *float64), products func(dst, wy, y, w *float64, n, stride, columns int),
 	first, second, x []float64, d, n int, anchor, w, work []float64) (total float64) {
-	wy, y, sums := work[:(d+1)*n], work[(d+1)*n:2*(d+1)*n], work[2*(d+1)*n:]
+	y, wy, sums := work[:(d+1)*n], work[(d+1)*n:(d+5)*n], work[(d+5)*n:]
 	stride := d + 4
-	weigh(&wy[0], &y[0], &x[0], d, n, &anchor[0], &w[0])
+	deviations(&y[0], &x[0], d, n, &anchor[0])
 	for a := 0; a <= d; a += block {
-		products(&sums[a*stride+a], &wy[a*n], &y[a*n], n, stride, min(block, d+1-a), 1)
+		products(&sums[a*stride+a], &wy[0], &y[a*n], &w[0], n, stride, min(block, d+1-a))
 		for c := a + block; c <= d; c += 4 {
-			products(&sums[a*stride+c], &wy[a*n], &y[c*n], n, stride, min(4, d+1-c), 0)
+			products(&sums[a*stride+c], &wy[0], &y[c*n], nil, n, stride, min(4, d+1-c))
 		}
 	}
 	for a := range d {

@@ -39,15 +39,15 @@ func diagonalScoresAVX2(dst *float64, x *float64, d int, n int, c float64, m *fl
 //go:noescape
 func diagonalMomentsAVX2(first *float64, second *float64, x *float64, d int, n int, anchor *float64, w *float64)
 
-// weighAVX2 puts x − anchor and a column of ones into y, and the same times w into wy, d+1 columns of n rows each.
+// deviationsAVX2 puts x − anchor and a column of ones into y, d+1 columns of n rows each.
 //
 //go:noescape
-func weighAVX2(wy *float64, y *float64, x *float64, d int, n int, anchor *float64, w *float64)
+func deviationsAVX2(y *float64, x *float64, d int, n int, anchor *float64)
 
-// productsAVX2 multiplies columns of wy with 1 to 4 neighbouring columns of y, of n rows each, a multiple of 8. Where square is 0, it is 2 of wy with any of y; otherwise equally many of the same, at most 2, and only y's from the diagonal on count. It writes four numbers into each row of dst, of that stride, the last ones arbitrary.
+// productsAVX2 multiplies columns times weights with 1 to 4 neighbouring columns of y, of n rows each, a multiple of 8. Where w is nil it takes the 2 in wy; otherwise those of y, at most 2, which it puts there, and only products from the diagonal on count. It writes four numbers into each row of dst, of that stride, the last ones arbitrary.
 //
 //go:noescape
-func productsAVX2(dst *float64, wy *float64, y *float64, n int, stride int, columns int, square int)
+func productsAVX2(dst *float64, wy *float64, y *float64, w *float64, n int, stride int, columns int)
 
 // tileAVX2 adds alpha·a·b to a tile of c of 1 to 4 rows and 1 to 8 or 12 columns, for k > 0. Distances between rows, and in a between columns, are in numbers.
 //
@@ -89,15 +89,15 @@ func diagonalScoresAVX512(dst *float64, x *float64, d int, n int, c float64, m *
 //go:noescape
 func diagonalMomentsAVX512(first *float64, second *float64, x *float64, d int, n int, anchor *float64, w *float64)
 
-// weighAVX512 puts x − anchor and a column of ones into y, and the same times w into wy, d+1 columns of n rows each.
+// deviationsAVX512 puts x − anchor and a column of ones into y, d+1 columns of n rows each.
 //
 //go:noescape
-func weighAVX512(wy *float64, y *float64, x *float64, d int, n int, anchor *float64, w *float64)
+func deviationsAVX512(y *float64, x *float64, d int, n int, anchor *float64)
 
-// productsAVX512 multiplies columns of wy with 1 to 4 neighbouring columns of y, of n rows each, a multiple of 8. Where square is 0, it is 4 of wy with any of y; otherwise equally many of the same, at most 4, and only y's from the diagonal on count. It writes four numbers into each row of dst, of that stride, the last ones arbitrary.
+// productsAVX512 multiplies columns times weights with 1 to 4 neighbouring columns of y, of n rows each, a multiple of 8. Where w is nil it takes the 4 in wy; otherwise those of y, at most 4, which it puts there, and only products from the diagonal on count. It writes four numbers into each row of dst, of that stride, the last ones arbitrary.
 //
 //go:noescape
-func productsAVX512(dst *float64, wy *float64, y *float64, n int, stride int, columns int, square int)
+func productsAVX512(dst *float64, wy *float64, y *float64, w *float64, n int, stride int, columns int)
 
 // tileAVX512 adds alpha·a·b to a tile of c of 1 to 8 rows and 1 to 24 columns, for k > 0. Distances between rows, and in a between columns, are in numbers.
 //

@@ -1255,64 +1255,53 @@ end46:
 	VZEROUPPER
 	RET
 
-// func weighAVX2(wy *float64, y *float64, x *float64, d int, n int, anchor *float64, w *float64)
+// func deviationsAVX2(y *float64, x *float64, d int, n int, anchor *float64)
 // Requires: AVX
-TEXT ·weighAVX2(SB), NOSPLIT, $0-56
-	MOVQ wy+0(FP), AX
-	MOVQ y+8(FP), CX
-	MOVQ x+16(FP), DX
-	MOVQ d+24(FP), BX
-	MOVQ anchor+40(FP), SI
+TEXT ·deviationsAVX2(SB), NOSPLIT, $0-40
+	MOVQ y+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ d+16(FP), DX
+	MOVQ anchor+32(FP), BX
 
 loop47:
-	MOVQ         w+48(FP), DI
-	MOVQ         n+32(FP), R8
-	VBROADCASTSD (SI), Y0
+	MOVQ         n+24(FP), SI
+	VBROADCASTSD (BX), Y0
 
 loop48:
-	CMPQ    R8, $0x04
+	CMPQ    SI, $0x04
 	JL      end49
-	VMOVUPD (DX), Y1
+	VMOVUPD (CX), Y1
 	VSUBPD  Y0, Y1, Y1
-	VMULPD  (DI), Y1, Y2
-	VMOVUPD Y1, (CX)
-	VMOVUPD Y2, (AX)
-	ADDQ    $0x00000020, DX
-	ADDQ    $0x00000020, DI
+	VMOVUPD Y1, (AX)
 	ADDQ    $0x00000020, CX
 	ADDQ    $0x00000020, AX
-	SUBQ    $0x04, R8
+	SUBQ    $0x04, SI
 	JMP     loop48
 
 end49:
-	ADDQ         $0x00000008, SI
-	DECQ         BX
+	ADDQ         $0x00000008, BX
+	DECQ         DX
 	JNZ          loop47
-	MOVQ         w+48(FP), DX
-	MOVQ         n+32(FP), BX
+	MOVQ         n+24(FP), CX
 	VBROADCASTSD constant16<>+0(SB), Y0
 
 loop50:
-	CMPQ    BX, $0x04
+	CMPQ    CX, $0x04
 	JL      end51
-	VMOVUPD (DX), Y1
-	VMOVUPD Y0, (CX)
-	VMOVUPD Y1, (AX)
-	ADDQ    $0x00000020, DX
-	ADDQ    $0x00000020, CX
+	VMOVUPD Y0, (AX)
 	ADDQ    $0x00000020, AX
-	SUBQ    $0x04, BX
+	SUBQ    $0x04, CX
 	JMP     loop50
 
 end51:
 	VZEROUPPER
 	RET
 
-// func productsAVX2(dst *float64, wy *float64, y *float64, n int, stride int, columns int, square int)
+// func productsAVX2(dst *float64, wy *float64, y *float64, w *float64, n int, stride int, columns int)
 // Requires: AVX, FMA3
 TEXT ·productsAVX2(SB), NOSPLIT, $0-56
-	MOVQ   columns+40(FP), AX
-	MOVQ   square+48(FP), CX
+	MOVQ   columns+48(FP), AX
+	MOVQ   w+24(FP), CX
 	TESTQ  CX, CX
 	JNZ    triangular52
 	CMPQ   AX, $0x04
@@ -1327,7 +1316,7 @@ TEXT ·productsAVX2(SB), NOSPLIT, $0-56
 	VXORPD Y7, Y7, Y7
 	MOVQ   wy+8(FP), AX
 	MOVQ   y+16(FP), CX
-	MOVQ   n+24(FP), DX
+	MOVQ   n+32(FP), DX
 	MOVQ   DX, BX
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
@@ -1356,7 +1345,7 @@ loop55:
 
 end56:
 	MOVQ       dst+0(FP), AX
-	MOVQ       stride+32(FP), CX
+	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
 	VHADDPD    Y1, Y0, Y0
 	VHADDPD    Y3, Y2, Y1
@@ -1384,7 +1373,7 @@ next54:
 	VXORPD Y5, Y5, Y5
 	MOVQ   wy+8(FP), AX
 	MOVQ   y+16(FP), CX
-	MOVQ   n+24(FP), DX
+	MOVQ   n+32(FP), DX
 	MOVQ   DX, BX
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
@@ -1410,7 +1399,7 @@ loop58:
 
 end59:
 	MOVQ       dst+0(FP), AX
-	MOVQ       stride+32(FP), CX
+	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
 	VHADDPD    Y1, Y0, Y1
 	VHADDPD    Y0, Y2, Y0
@@ -1436,7 +1425,7 @@ next57:
 	VXORPD Y3, Y3, Y3
 	MOVQ   wy+8(FP), AX
 	MOVQ   y+16(FP), CX
-	MOVQ   n+24(FP), DX
+	MOVQ   n+32(FP), DX
 	MOVQ   DX, BX
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
@@ -1459,7 +1448,7 @@ loop61:
 
 end62:
 	MOVQ       dst+0(FP), AX
-	MOVQ       stride+32(FP), CX
+	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
 	VHADDPD    Y1, Y0, Y1
 	VHADDPD    Y0, Y0, Y0
@@ -1483,7 +1472,7 @@ next60:
 	VXORPD Y1, Y1, Y1
 	MOVQ   wy+8(FP), AX
 	MOVQ   y+16(FP), CX
-	MOVQ   n+24(FP), DX
+	MOVQ   n+32(FP), DX
 	MOVQ   DX, BX
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
@@ -1503,7 +1492,7 @@ loop64:
 
 end65:
 	MOVQ       dst+0(FP), AX
-	MOVQ       stride+32(FP), CX
+	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
 	VHADDPD    Y0, Y0, Y2
 	VHADDPD    Y0, Y0, Y0
@@ -1529,20 +1518,25 @@ triangular52:
 	VXORPD Y2, Y2, Y2
 	MOVQ   wy+8(FP), AX
 	MOVQ   y+16(FP), CX
-	MOVQ   n+24(FP), DX
+	MOVQ   n+32(FP), DX
 	MOVQ   DX, BX
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
+	MOVQ   w+24(FP), SI
 
 loop67:
 	CMPQ        DX, $0x04
 	JL          end68
 	VMOVUPD     (CX), Y3
 	VMOVUPD     (CX)(BX*1), Y4
-	VMOVUPD     (AX), Y5
-	VFMADD231PD Y3, Y5, Y0
-	VFMADD231PD Y4, Y5, Y1
-	VMOVUPD     (AX)(BX*1), Y3
+	VMOVUPD     (SI), Y5
+	ADDQ        $0x00000020, SI
+	VMULPD      Y3, Y5, Y6
+	VMOVUPD     Y6, (AX)
+	VFMADD231PD Y3, Y6, Y0
+	VFMADD231PD Y4, Y6, Y1
+	VMULPD      Y4, Y5, Y3
+	VMOVUPD     Y3, (AX)(BX*1)
 	VFMADD231PD Y4, Y3, Y2
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
@@ -1551,7 +1545,7 @@ loop67:
 
 end68:
 	MOVQ       dst+0(FP), AX
-	MOVQ       stride+32(FP), CX
+	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
 	VHADDPD    Y1, Y0, Y1
 	VHADDPD    Y0, Y0, Y0
@@ -1574,16 +1568,20 @@ next66:
 	VXORPD Y0, Y0, Y0
 	MOVQ   wy+8(FP), AX
 	MOVQ   y+16(FP), CX
-	MOVQ   n+24(FP), DX
+	MOVQ   n+32(FP), DX
 	MOVQ   DX, BX
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), BX
+	MOVQ   w+24(FP), BX
 
 loop70:
 	CMPQ        DX, $0x04
 	JL          end71
 	VMOVUPD     (CX), Y1
-	VMOVUPD     (AX), Y2
+	VMOVUPD     (BX), Y2
+	ADDQ        $0x00000020, BX
+	VMULPD      Y1, Y2, Y2
+	VMOVUPD     Y2, (AX)
 	VFMADD231PD Y1, Y2, Y0
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
@@ -1592,7 +1590,7 @@ loop70:
 
 end71:
 	MOVQ       dst+0(FP), AX
-	MOVQ       stride+32(FP), CX
+	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
 	VHADDPD    Y0, Y0, Y1
 	VHADDPD    Y0, Y0, Y0
@@ -3740,64 +3738,53 @@ end163:
 	VZEROUPPER
 	RET
 
-// func weighAVX512(wy *float64, y *float64, x *float64, d int, n int, anchor *float64, w *float64)
+// func deviationsAVX512(y *float64, x *float64, d int, n int, anchor *float64)
 // Requires: AVX, AVX512F
-TEXT ·weighAVX512(SB), NOSPLIT, $0-56
-	MOVQ wy+0(FP), AX
-	MOVQ y+8(FP), CX
-	MOVQ x+16(FP), DX
-	MOVQ d+24(FP), BX
-	MOVQ anchor+40(FP), SI
+TEXT ·deviationsAVX512(SB), NOSPLIT, $0-40
+	MOVQ y+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ d+16(FP), DX
+	MOVQ anchor+32(FP), BX
 
 loop164:
-	MOVQ         w+48(FP), DI
-	MOVQ         n+32(FP), R8
-	VBROADCASTSD (SI), Z0
+	MOVQ         n+24(FP), SI
+	VBROADCASTSD (BX), Z0
 
 loop165:
-	CMPQ    R8, $0x08
+	CMPQ    SI, $0x08
 	JL      end166
-	VMOVUPD (DX), Z1
+	VMOVUPD (CX), Z1
 	VSUBPD  Z0, Z1, Z1
-	VMULPD  (DI), Z1, Z2
-	VMOVUPD Z1, (CX)
-	VMOVUPD Z2, (AX)
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, DI
+	VMOVUPD Z1, (AX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, AX
-	SUBQ    $0x08, R8
+	SUBQ    $0x08, SI
 	JMP     loop165
 
 end166:
-	ADDQ         $0x00000008, SI
-	DECQ         BX
+	ADDQ         $0x00000008, BX
+	DECQ         DX
 	JNZ          loop164
-	MOVQ         w+48(FP), DX
-	MOVQ         n+32(FP), BX
+	MOVQ         n+24(FP), CX
 	VBROADCASTSD constant16<>+0(SB), Z0
 
 loop167:
-	CMPQ    BX, $0x08
+	CMPQ    CX, $0x08
 	JL      end168
-	VMOVUPD (DX), Z1
-	VMOVUPD Z0, (CX)
-	VMOVUPD Z1, (AX)
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, CX
+	VMOVUPD Z0, (AX)
 	ADDQ    $0x00000040, AX
-	SUBQ    $0x08, BX
+	SUBQ    $0x08, CX
 	JMP     loop167
 
 end168:
 	VZEROUPPER
 	RET
 
-// func productsAVX512(dst *float64, wy *float64, y *float64, n int, stride int, columns int, square int)
+// func productsAVX512(dst *float64, wy *float64, y *float64, w *float64, n int, stride int, columns int)
 // Requires: AVX, AVX512F
 TEXT ·productsAVX512(SB), NOSPLIT, $0-56
-	MOVQ   columns+40(FP), AX
-	MOVQ   square+48(FP), CX
+	MOVQ   columns+48(FP), AX
+	MOVQ   w+24(FP), CX
 	TESTQ  CX, CX
 	JNZ    triangular169
 	CMPQ   AX, $0x04
@@ -3820,7 +3807,7 @@ TEXT ·productsAVX512(SB), NOSPLIT, $0-56
 	VPXORQ Z15, Z15, Z15
 	MOVQ   wy+8(FP), AX
 	MOVQ   y+16(FP), CX
-	MOVQ   n+24(FP), DX
+	MOVQ   n+32(FP), DX
 	MOVQ   DX, BX
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
@@ -3859,7 +3846,7 @@ loop172:
 
 end173:
 	MOVQ          dst+0(FP), AX
-	MOVQ          stride+32(FP), CX
+	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
 	VUNPCKLPD     Z1, Z0, Z16
 	VUNPCKHPD     Z1, Z0, Z0
@@ -3935,7 +3922,7 @@ next171:
 	VPXORQ Z11, Z11, Z11
 	MOVQ   wy+8(FP), AX
 	MOVQ   y+16(FP), CX
-	MOVQ   n+24(FP), DX
+	MOVQ   n+32(FP), DX
 	MOVQ   DX, BX
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
@@ -3969,7 +3956,7 @@ loop175:
 
 end176:
 	MOVQ          dst+0(FP), AX
-	MOVQ          stride+32(FP), CX
+	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
 	VUNPCKLPD     Z1, Z0, Z12
 	VUNPCKHPD     Z1, Z0, Z1
@@ -4041,7 +4028,7 @@ next174:
 	VPXORQ Z7, Z7, Z7
 	MOVQ   wy+8(FP), AX
 	MOVQ   y+16(FP), CX
-	MOVQ   n+24(FP), DX
+	MOVQ   n+32(FP), DX
 	MOVQ   DX, BX
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
@@ -4070,7 +4057,7 @@ loop178:
 
 end179:
 	MOVQ          dst+0(FP), AX
-	MOVQ          stride+32(FP), CX
+	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
 	VUNPCKLPD     Z1, Z0, Z8
 	VUNPCKHPD     Z1, Z0, Z1
@@ -4138,7 +4125,7 @@ next177:
 	VPXORQ Z3, Z3, Z3
 	MOVQ   wy+8(FP), AX
 	MOVQ   y+16(FP), CX
-	MOVQ   n+24(FP), DX
+	MOVQ   n+32(FP), DX
 	MOVQ   DX, BX
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
@@ -4162,7 +4149,7 @@ loop181:
 
 end182:
 	MOVQ          dst+0(FP), AX
-	MOVQ          stride+32(FP), CX
+	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
 	VUNPCKLPD     Z0, Z0, Z4
 	VUNPCKHPD     Z0, Z0, Z5
@@ -4237,10 +4224,11 @@ triangular169:
 	VPXORQ Z9, Z9, Z9
 	MOVQ   wy+8(FP), AX
 	MOVQ   y+16(FP), CX
-	MOVQ   n+24(FP), DX
+	MOVQ   n+32(FP), DX
 	MOVQ   DX, BX
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
+	MOVQ   w+24(FP), DI
 
 loop184:
 	CMPQ        DX, $0x08
@@ -4249,19 +4237,25 @@ loop184:
 	VMOVUPD     (CX)(BX*1), Z11
 	VMOVUPD     (CX)(BX*2), Z12
 	VMOVUPD     (CX)(SI*1), Z13
-	VMOVUPD     (AX), Z14
-	VFMADD231PD Z10, Z14, Z0
-	VFMADD231PD Z11, Z14, Z1
-	VFMADD231PD Z12, Z14, Z2
-	VFMADD231PD Z13, Z14, Z3
-	VMOVUPD     (AX)(BX*1), Z10
+	VMOVUPD     (DI), Z14
+	ADDQ        $0x00000040, DI
+	VMULPD      Z10, Z14, Z15
+	VMOVUPD     Z15, (AX)
+	VFMADD231PD Z10, Z15, Z0
+	VFMADD231PD Z11, Z15, Z1
+	VFMADD231PD Z12, Z15, Z2
+	VFMADD231PD Z13, Z15, Z3
+	VMULPD      Z11, Z14, Z10
+	VMOVUPD     Z10, (AX)(BX*1)
 	VFMADD231PD Z11, Z10, Z4
 	VFMADD231PD Z12, Z10, Z5
 	VFMADD231PD Z13, Z10, Z6
-	VMOVUPD     (AX)(BX*2), Z10
+	VMULPD      Z12, Z14, Z10
+	VMOVUPD     Z10, (AX)(BX*2)
 	VFMADD231PD Z12, Z10, Z7
 	VFMADD231PD Z13, Z10, Z8
-	VMOVUPD     (AX)(SI*1), Z10
+	VMULPD      Z13, Z14, Z10
+	VMOVUPD     Z10, (AX)(SI*1)
 	VFMADD231PD Z13, Z10, Z9
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
@@ -4270,7 +4264,7 @@ loop184:
 
 end185:
 	MOVQ          dst+0(FP), AX
-	MOVQ          stride+32(FP), CX
+	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
 	VUNPCKLPD     Z1, Z0, Z10
 	VUNPCKHPD     Z1, Z0, Z0
@@ -4340,10 +4334,11 @@ next183:
 	VPXORQ Z5, Z5, Z5
 	MOVQ   wy+8(FP), AX
 	MOVQ   y+16(FP), CX
-	MOVQ   n+24(FP), DX
+	MOVQ   n+32(FP), DX
 	MOVQ   DX, BX
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
+	MOVQ   w+24(FP), SI
 
 loop187:
 	CMPQ        DX, $0x08
@@ -4351,14 +4346,19 @@ loop187:
 	VMOVUPD     (CX), Z6
 	VMOVUPD     (CX)(BX*1), Z7
 	VMOVUPD     (CX)(BX*2), Z8
-	VMOVUPD     (AX), Z9
-	VFMADD231PD Z6, Z9, Z0
-	VFMADD231PD Z7, Z9, Z1
-	VFMADD231PD Z8, Z9, Z2
-	VMOVUPD     (AX)(BX*1), Z6
+	VMOVUPD     (SI), Z9
+	ADDQ        $0x00000040, SI
+	VMULPD      Z6, Z9, Z10
+	VMOVUPD     Z10, (AX)
+	VFMADD231PD Z6, Z10, Z0
+	VFMADD231PD Z7, Z10, Z1
+	VFMADD231PD Z8, Z10, Z2
+	VMULPD      Z7, Z9, Z6
+	VMOVUPD     Z6, (AX)(BX*1)
 	VFMADD231PD Z7, Z6, Z3
 	VFMADD231PD Z8, Z6, Z4
-	VMOVUPD     (AX)(BX*2), Z6
+	VMULPD      Z8, Z9, Z6
+	VMOVUPD     Z6, (AX)(BX*2)
 	VFMADD231PD Z8, Z6, Z5
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
@@ -4367,7 +4367,7 @@ loop187:
 
 end188:
 	MOVQ          dst+0(FP), AX
-	MOVQ          stride+32(FP), CX
+	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
 	VUNPCKLPD     Z1, Z0, Z6
 	VUNPCKHPD     Z1, Z0, Z1
@@ -4420,20 +4420,25 @@ next186:
 	VPXORQ Z2, Z2, Z2
 	MOVQ   wy+8(FP), AX
 	MOVQ   y+16(FP), CX
-	MOVQ   n+24(FP), DX
+	MOVQ   n+32(FP), DX
 	MOVQ   DX, BX
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
+	MOVQ   w+24(FP), SI
 
 loop190:
 	CMPQ        DX, $0x08
 	JL          end191
 	VMOVUPD     (CX), Z3
 	VMOVUPD     (CX)(BX*1), Z4
-	VMOVUPD     (AX), Z5
-	VFMADD231PD Z3, Z5, Z0
-	VFMADD231PD Z4, Z5, Z1
-	VMOVUPD     (AX)(BX*1), Z3
+	VMOVUPD     (SI), Z5
+	ADDQ        $0x00000040, SI
+	VMULPD      Z3, Z5, Z6
+	VMOVUPD     Z6, (AX)
+	VFMADD231PD Z3, Z6, Z0
+	VFMADD231PD Z4, Z6, Z1
+	VMULPD      Z4, Z5, Z3
+	VMOVUPD     Z3, (AX)(BX*1)
 	VFMADD231PD Z4, Z3, Z2
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
@@ -4442,7 +4447,7 @@ loop190:
 
 end191:
 	MOVQ          dst+0(FP), AX
-	MOVQ          stride+32(FP), CX
+	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
 	VUNPCKLPD     Z1, Z0, Z3
 	VUNPCKHPD     Z1, Z0, Z1
@@ -4479,16 +4484,20 @@ next189:
 	VPXORQ Z0, Z0, Z0
 	MOVQ   wy+8(FP), AX
 	MOVQ   y+16(FP), CX
-	MOVQ   n+24(FP), DX
+	MOVQ   n+32(FP), DX
 	MOVQ   DX, BX
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), BX
+	MOVQ   w+24(FP), BX
 
 loop193:
 	CMPQ        DX, $0x08
 	JL          end194
 	VMOVUPD     (CX), Z1
-	VMOVUPD     (AX), Z2
+	VMOVUPD     (BX), Z2
+	ADDQ        $0x00000040, BX
+	VMULPD      Z1, Z2, Z2
+	VMOVUPD     Z2, (AX)
 	VFMADD231PD Z1, Z2, Z0
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
@@ -4497,7 +4506,7 @@ loop193:
 
 end194:
 	MOVQ          dst+0(FP), AX
-	MOVQ          stride+32(FP), CX
+	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
 	VUNPCKLPD     Z0, Z0, Z1
 	VUNPCKHPD     Z0, Z0, Z2

@@ -262,58 +262,52 @@ func (g isa) quarter(r reg.VecVirtual) reg.VecVirtual {
 	return high
 }
 
-// weighKernel makes what productsKernel multiplies.
-func (g isa) weighKernel() {
-	g.text("weigh", "func(wy, y, x *float64, d, n int, anchor, w *float64)",
-		"puts x − anchor and a column of ones into y, and the same times w into wy, d+1 columns of n rows each.")
-	wy, y, x, d, anchor := param("wy"), param("y"), param("x"), param("d"), param("anchor")
+// deviationsKernel makes what productsKernel multiplies.
+func (g isa) deviationsKernel() {
+	g.text("deviations", "func(y, x *float64, d, n int, anchor *float64)", "puts x − anchor and a column of ones into y, d+1 columns of n rows each.")
+	y, x, d, anchor := param("y"), param("x"), param("d"), param("anchor")
 	repeat(d, func() {
-		w, n, center := param("w"), param("n"), g.reg()
+		n, center := param("n"), g.reg()
 		VBROADCASTSD(at(anchor, 0), center)
 		while(n, g.lanes, func() {
-			v, wv := g.reg(), g.reg()
+			v := g.reg()
 			VMOVUPD(at(x, 0), v)
 			VSUBPD(center, v, v)
-			VMULPD(at(w, 0), v, wv)
 			VMOVUPD(v, at(y, 0))
-			VMOVUPD(wv, at(wy, 0))
-			add(g.bytes(), x, w, y, wy)
+			add(g.bytes(), x, y)
 		})
 		add(8, anchor)
 	})
-	w, n, one := param("w"), param("n"), g.load(1)
+	n, one := param("n"), g.load(1)
 	while(n, g.lanes, func() {
-		v := g.reg()
-		VMOVUPD(at(w, 0), v)
 		VMOVUPD(one, at(y, 0))
-		VMOVUPD(v, at(wy, 0))
-		add(g.bytes(), w, y, wy)
+		add(g.bytes(), y)
 	})
 	g.ret()
 }
 
-// blockRows is the number of columns of wy that productsKernel takes at a time.
-func (g isa) blockRows() int { return g.lanes / 2 }
+// blockColumns is the number of columns that productsKernel weighs at a time.
+func (g isa) blockColumns() int { return g.lanes / 2 }
 
-// productsKernel multiplies columns of wy with columns of y in the registers; where the two
-// are the same columns, what is below the diagonal is left out.
+// productsKernel multiplies columns times weights with columns in the registers. It makes
+// the former where the two are the same columns, and what is below the diagonal is left out.
 func (g isa) productsKernel() {
-	g.text("products", "func(dst, wy, y *float64, n, stride, columns, square int)", fmt.Sprintf(
-		"multiplies columns of wy with 1 to 4 neighbouring columns of y, of n rows each, a multiple of 8. Where square is 0, it is %d of wy with any of y; otherwise equally many of the same, at most %d, and only y's from the diagonal on count. It writes four numbers into each row of dst, of that stride, the last ones arbitrary.", g.blockRows(), g.blockRows()))
-	columns, square := param("columns"), param("square")
+	g.text("products", "func(dst, wy, y, w *float64, n, stride, columns int)", fmt.Sprintf(
+		"multiplies columns times weights with 1 to 4 neighbouring columns of y, of n rows each, a multiple of 8. Where w is nil it takes the %d in wy; otherwise those of y, at most %d, which it puts there, and only products from the diagonal on count. It writes four numbers into each row of dst, of that stride, the last ones arbitrary.", g.blockColumns(), g.blockColumns()))
+	columns, w := param("columns"), param("w")
 	triangular, done := label("triangular"), label("done")
-	TESTQ(square, square)
+	TESTQ(w, w)
 	JNZ(LabelRef(triangular))
 	for count := 4; count > 0; count-- {
 		next := label("next")
 		CMPQ(columns, Imm(uint64(count)))
 		JNE(LabelRef(next))
-		g.products(g.blockRows(), count, false)
+		g.products(g.blockColumns(), count, false)
 		JMP(LabelRef(done))
 		Label(next)
 	}
 	Label(triangular)
-	for count := g.blockRows(); count > 0; count-- {
+	for count := g.blockColumns(); count > 0; count-- {
 		next := label("next")
 		CMPQ(columns, Imm(uint64(count)))
 		JNE(LabelRef(next))
@@ -343,14 +337,27 @@ func (g isa) products(rows, columns int, triangular bool) {
 	MOVQ(n, line)
 	SHLQ(Imm(3), line)
 	LEAQ(Mem{Base: line, Index: line, Scale: 2}, three)
+	var w reg.GPVirtual
+	if triangular {
+		w = param("w")
+	}
 	while(n, g.lanes, func() {
-		other := g.regs(columns)
+		other, weight := g.regs(columns), g.reg()
 		for c, m := range four(y, line, three, 0)[:columns] {
 			VMOVUPD(m, other[c])
 		}
+		if triangular {
+			VMOVUPD(at(w, 0), weight)
+			add(g.bytes(), w)
+		}
 		for a, m := range four(wy, line, three, 0)[:rows] {
 			one := g.reg()
-			VMOVUPD(m, one)
+			if triangular {
+				VMULPD(other[a], weight, one)
+				VMOVUPD(one, m)
+			} else {
+				VMOVUPD(m, one)
+			}
 			for c := first(a); c < columns; c++ {
 				VFMADD231PD(other[c], one, sum[a][c])
 			}

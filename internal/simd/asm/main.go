@@ -19,7 +19,7 @@ func main() {
 		g.scoresKernel()
 		g.diagonalScoresKernel()
 		g.diagonalMomentsKernel()
-		g.weighKernel()
+		g.deviationsKernel()
 		g.productsKernel()
 		g.tileKernel()
 	}
