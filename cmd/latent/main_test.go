@@ -399,12 +399,12 @@ func TestBadDataAreOneLineAndLeaveNoFile(t *testing.T) {
 
 func TestWrongUseIsOneLineWithTheValidChoices(t *testing.T) {
 	for _, c := range []struct{ line, part string }{
-		{"", "fit, select, predict, sample, datasets, version"},
-		{"fiit", "fit, select, predict, sample, datasets, version"},
+		{"", "fit, select, predict, sample, datasets, reproduce, version"},
+		{"fiit", "fit, select, predict, sample, datasets, reproduce, version"},
 		{"fit --foo", "--kmax"},
 		{"fit extra", "unexpected argument extra: data are named by --data extra"},
 		{"version extra", "see latent version --help"},
-		{"--version", "unknown flag --version: choose one of fit, select, predict, sample, datasets, version"},
+		{"--version", "unknown flag --version: choose one of fit, select, predict, sample, datasets, reproduce, version"},
 		{"fit --model x", `"bpca","mixture","bernmix"`},
 		{"fit --family x", "gaussian, gaussian-tied, gaussian-diagonal, gaussian-spherical, poisson, exponential, gamma, bernoulli, categorical, multinomial, auto"},
 		{"fit --model bpca --family poisson", "--family poisson does not go with --model bpca: its only one is gaussian"},
