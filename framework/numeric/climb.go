@@ -1,0 +1,238 @@
+package numeric
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/optimize"
+
+	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/laplace"
+)
+
+// A hill is a function of unconstrained coordinates t that is to be maximised from t = 0.
+type hill struct {
+	dim   int
+	value func(t []float64) float64
+	// gradient puts ∇value at t into dst; nil: by central differences. widths are steps for them: the distances
+	// over which the value changes by about a nat.
+	gradient func(dst, t, widths []float64)
+	// curvature puts an approximation of −∇²value at 0 into dst, positive definite or not.
+	curvature func(dst *mat.SymDense)
+}
+
+// climb returns where the value is largest, as far as can be seen, its gain over the value at 0, and whether the
+// gradient vanishes there. It never returns a lower place. It is the BFGS method of gonum in coordinates in which the curvature at the start is
+// the identity and the first step is Newton's; to be called again from where it ends, until it gains nothing.
+func (h *hill) climb() (t []float64, gain float64, level bool) {
+	start := h.value(make([]float64, h.dim))
+	root, widths := h.precondition()
+	t, g := make([]float64, h.dim), make([]float64, h.dim)
+	slope := func(dst, s []float64) {
+		multiply(false, root, s, t)
+		h.slope(g, t, widths)
+		multiply(true, root, g, dst)
+	}
+	first := make([]float64, h.dim)
+	slope(first, make([]float64, h.dim))
+	length := norm(first) // of Newton's step
+	clear(t)
+	if !(length > flat) || math.IsInf(length, 0) {
+		return t, 0, true
+	}
+	at := make([]float64, h.dim)
+	result, err := optimize.Minimize(optimize.Problem{
+		Func: func(r []float64) float64 {
+			copy(at, r)
+			linalg.Scale(length, at)
+			multiply(false, root, at, t)
+			v := (start - h.value(t)) / (length * length)
+			if math.IsNaN(v) {
+				return math.Inf(1) // outside the density's range: the search turns away
+			}
+			return v
+		},
+		Grad: func(dst, r []float64) {
+			copy(at, r)
+			linalg.Scale(length, at)
+			slope(dst, at)
+			for i, v := range dst {
+				dst[i] = -v / length
+				if v-v != 0 {
+					dst[i] = 0
+				}
+			}
+		},
+	}, make([]float64, h.dim), &optimize.Settings{
+		GradientThreshold: flat / length,
+		MajorIterations:   20 * (h.dim + 10),
+		FuncEvaluations:   100 * (h.dim + 10),
+		Converger:         &optimize.FunctionConverge{Absolute: 1e-12 / (length * length), Iterations: 3},
+	}, &optimize.BFGS{})
+	clear(t)
+	if result == nil || result.X == nil || !(result.F < 0) {
+		_ = err // the line search found nothing higher
+		return t, 0, false
+	}
+	copy(at, result.X)
+	linalg.Scale(length, at)
+	multiply(false, root, at, t)
+	return t, -result.F * length * length, result.Status == optimize.GradientThreshold
+}
+
+// flat is the length of a gradient, in coordinates of unit curvature, below which a place counts as the top:
+// half its square is what is left to gain, in nats.
+const flat = 1e-7
+
+// precondition returns the matrix R, dim×dim, with t = R s and curvature I in s, and how far each t_j goes with
+// a nat.
+func (h *hill) precondition() (root *mat.Dense, widths []float64) {
+	c := mat.NewSymDense(h.dim, nil)
+	h.curvature(c)
+	root, widths = mat.NewDense(h.dim, h.dim, nil), make([]float64, h.dim)
+	// Scaled to a unit diagonal first: units must not decide which eigenvalue is small.
+	scale := make([]float64, h.dim)
+	for i := range scale {
+		scale[i] = 1 / math.Sqrt(math.Abs(c.At(i, i)))
+		if scale[i]-scale[i] != 0 || scale[i] == 0 {
+			scale[i] = 1
+		}
+		widths[i] = scale[i]
+	}
+	for i := range scale {
+		for j := i; j < h.dim; j++ {
+			v := c.At(i, j) * scale[i] * scale[j]
+			if v-v != 0 {
+				v = 0
+			}
+			c.SetSym(i, j, v)
+		}
+	}
+	var eigen mat.EigenSym
+	if !eigen.Factorize(c, true) {
+		for i, v := range scale {
+			root.Set(i, i, v)
+		}
+		return root, widths
+	}
+	var vectors mat.Dense
+	eigen.VectorsTo(&vectors)
+	for j, lambda := range eigen.Values(nil) {
+		lambda = max(math.Abs(lambda), 1e-6)
+		for i := range scale {
+			root.Set(i, j, scale[i]*vectors.At(i, j)/math.Sqrt(lambda))
+		}
+	}
+	return root, widths
+}
+
+// slope is the gradient, by central differences where it is not given. Their steps weigh the rounding of the
+// value against the third derivative.
+func (h *hill) slope(dst, t, widths []float64) {
+	if h.gradient != nil {
+		h.gradient(dst, t, widths)
+		return
+	}
+	x := append([]float64(nil), t...)
+	for j := range dst {
+		dst[j] = difference(h.value, x, j, widths[j])
+	}
+}
+
+// difference is ∂f/∂t_j by central differences over about stride·width; t is as before afterwards.
+func difference(f func(t []float64) float64, t []float64, j int, width float64) float64 {
+	old := t[j]
+	step := math.Exp2(math.Round(math.Log2(stride * width)))
+	t[j] = old + step
+	above, up := f(t), t[j]-old
+	t[j] = old - step
+	below, down := f(t), old-t[j]
+	t[j] = old
+	return (above - below) / (up + down)
+}
+
+// stride is the step of central differences in units in which the function curves by one: with it, sums of
+// 10² to 10⁶ nats have gradients good to 10⁻⁸ or better.
+const stride = 1e-4
+
+func multiply(transpose bool, a *mat.Dense, x, dst []float64) {
+	v := mat.NewVecDense(len(dst), dst)
+	if transpose {
+		v.MulVec(a.T(), mat.NewVecDense(len(x), x))
+		return
+	}
+	v.MulVec(a, mat.NewVecDense(len(x), x))
+}
+
+func norm(v []float64) float64 { return mat.Norm(mat.NewVecDense(len(v), v), 2) }
+
+// curvatureOf puts −∇²f at 0 into dst, by second differences. Where f is a sum over n rows, its fourth derivative
+// falls like 1/n in units in which it curves by one; that is weighed against rounding. The error is about 10⁻⁶ relative
+// to the diagonal, or where fine is true, extrapolated from two steps, 10⁻⁸. widths are the distances over which
+// f curves by about one; without them it is [laplace.Hessian], at four or two times the cost.
+func curvatureOf(dst *mat.SymDense, f func(t []float64) float64, widths []float64, n float64, fine bool) {
+	d := dst.SymmetricDim()
+	if widths == nil {
+		laplace.Hessian(dst, f, make([]float64, d), nil)
+		dst.ScaleSym(-1, dst)
+		return
+	}
+	middle := f(make([]float64, d))
+	size := max(1, math.Abs(middle))
+	if !fine {
+		secondDifferences(dst, f, middle, widths, math.Pow(1e-14*size*max(1, n), 1./4))
+		return
+	}
+	stride := min(math.Pow(1e-15*size*max(1, n*n), 1./6), 1./8)
+	secondDifferences(dst, f, middle, widths, stride)
+	far := mat.NewSymDense(d, nil)
+	secondDifferences(far, f, middle, widths, 2*stride)
+	for i := range d {
+		for j := i; j < d; j++ {
+			dst.SetSym(i, j, (4*dst.At(i, j)-far.At(i, j))/3)
+		}
+	}
+}
+
+// secondDifferences are, with steps of about stride·width that are corrected where the widths turn out wrong,
+//
+//	f_ij ≈ [f(+i+j) + f(−i−j) − f(+i) − f(−i) − f(+j) − f(−j) + 2f(0)]/2,
+//
+// d² + d values of f.
+func secondDifferences(dst *mat.SymDense, f func(t []float64) float64, middle float64, widths []float64, stride float64) {
+	d := dst.SymmetricDim()
+	t := make([]float64, d)
+	steps, above, below := make([]float64, d), make([]float64, d), make([]float64, d)
+	for i := range t {
+		width := widths[i]
+		for range 12 {
+			steps[i] = math.Exp2(math.Round(math.Log2(stride * width)))
+			t[i] = steps[i]
+			above[i] = f(t)
+			t[i] = -steps[i]
+			below[i] = f(t)
+			t[i] = 0
+			bend := math.Abs(above[i]-2*middle+below[i]) / (stride * stride)
+			switch {
+			case bend-bend != 0:
+				width /= 16 // beyond the range of f
+				continue
+			case bend > 64 || bend < 1./64:
+				width *= min(max(1/math.Sqrt(bend), 1./16), 16)
+				continue
+			}
+			break
+		}
+		dst.SetSym(i, i, -(above[i]-2*middle+below[i])/(steps[i]*steps[i]))
+	}
+	for i := range t {
+		for j := i + 1; j < d; j++ {
+			t[i], t[j] = steps[i], steps[j]
+			both := f(t)
+			t[i], t[j] = -steps[i], -steps[j]
+			both += f(t)
+			t[i], t[j] = 0, 0
+			dst.SetSym(i, j, -(both-above[i]-below[i]-above[j]-below[j]+2*middle)/(2*steps[i]*steps[j]))
+		}
+	}
+}

@@ -1,0 +1,261 @@
+package numeric
+
+import (
+	"fmt"
+	"iter"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/latent-go/latent/framework"
+)
+
+// A Density is how the rows of one component of a mixture are distributed: all that [Discrete] needs. ln p(x, z=k|Π)
+// is ln β_k + LogProb, with weights β that the framework keeps. The density's methods are called by several
+// goroutines at once, and must keep nothing of the slices that they are given.
+type Density interface {
+	// Layout says what numbers there are when rows have so many columns: ξ_k of each component, and Θ
+	// that all components share.
+	Layout(columns int) Layout
+	// LogProb is ln p(x|z=k, ξ_k, Θ) in nats; −Inf where x cannot come from the component. The numbers are in
+	// the order of the layout, and within the ranges that it gives.
+	LogProb(x, component, shared []float64) float64
+}
+
+// A density that also implements one of the following interfaces is fitted faster, and to the same answer.
+
+// A Guesser gives the search for the numbers of the whole table, which is where a fit begins, a first point.
+// Without it Real numbers begin at 0, Positive ones and rates at 1, probabilities and simplices in
+// their middle and matrices at the identity, which may be far away.
+type Guesser interface {
+	Guess(rows Weighted, component, shared []float64)
+}
+
+// Differentiable gives the gradient of LogProb.
+type Differentiable interface {
+	// Gradient puts the partial derivatives of LogProb by the numbers of the component and the shared ones
+	// into dComponent and dShared. (On a simplex and in a symmetric matrix, as if each number were free.)
+	Gradient(x, component, shared, dComponent, dShared []float64)
+}
+
+// An Estimator has the global step of one component in closed form.
+type Estimator interface {
+	// Estimate puts argmax_ξ Σ_n w_n ln p(x_n|ξ, Θ) into component, which holds the values so far. Rows that have no
+	// such maximum are an error that wraps [framework.ErrDegenerate].
+	Estimate(rows Weighted, component, shared []float64) error
+}
+
+// An Informer has the information in closed form, for a density whose component has no Simplex and no SPD parameter.
+type Informer interface {
+	// Information puts −Σ_n w_n ∇² ln p(x_n|ξ, Θ), second derivatives by the numbers of the component, into dst.
+	Information(rows Weighted, component, shared []float64, dst *mat.SymDense)
+}
+
+// Additive densities know the rows by sums, so that neither rows nor responsibilities are kept, and a
+// global step costs the same for any number of rows.
+type Additive interface {
+	// Statistics is the length S of T(x) when rows have so many columns.
+	Statistics(columns int) int
+	// Observe puts T(x) into t, length S.
+	Observe(x, t []float64)
+	// LogTotal is Σ_n w_n ln p(x_n|ξ, Θ), from rows.N and rows.Sums alone.
+	LogTotal(rows Weighted, component, shared []float64) float64
+}
+
+// Weighted are the rows of one component, each with its frequency weight times its responsibility.
+type Weighted struct {
+	N    float64   // Σ_n w_n
+	Sums []float64 // Σ_n w_n T(x_n) of an Additive density; else nil
+
+	blocks []framework.Rows
+	q      []float64 // rows×k
+	k, of  int       // components, and this one
+}
+
+// All yields every row of positive weight with its weight, in a fixed order. It yields nothing where an
+// [Additive] density has left only sums.
+func (w Weighted) All() iter.Seq2[[]float64, float64] {
+	return func(yield func([]float64, float64) bool) {
+		at := w.of
+		for _, b := range w.blocks {
+			for i := range b.N {
+				if q := w.q[at]; q > 0 && !yield(b.Row(i), q) {
+					return
+				}
+				at += w.k
+			}
+		}
+	}
+}
+
+// A machine is a density at work in one goroutine. It knows which call it is in, so that a panic there can be
+// told from one of its own.
+type machine struct {
+	*compiled
+	method string // of the author, while in it
+	row    int    // from 0 in the source; −1 where the call is about no row
+	k      int    // from 0
+
+	xi, theta, move []float64 // trial values
+	dxi, dtheta     []float64
+}
+
+// compiled is a density with its layout.
+type compiled struct {
+	density           Density
+	columns           int
+	component, shared *plan
+	statistics        int // S, of Additive densities
+
+	differentiable Differentiable
+	estimator      Estimator
+	informer       Informer
+	additive       Additive
+}
+
+func compile(density Density, columns int) (c *compiled, err error) {
+	if density == nil {
+		return nil, fmt.Errorf("numeric: the model has no Density")
+	}
+	c = &compiled{density: density, columns: columns}
+	m := &machine{compiled: c}
+	defer m.recover(&err)
+	m.enter("Layout", -1, -1)
+	layout := density.Layout(columns)
+	m.leave()
+	if c.component, err = newPlan("component", layout.Component); err != nil {
+		return nil, err
+	}
+	if c.shared, err = newPlan("shared", layout.Shared); err != nil {
+		return nil, err
+	}
+	c.differentiable, _ = density.(Differentiable)
+	c.estimator, _ = density.(Estimator)
+	c.informer, _ = density.(Informer)
+	c.additive, _ = density.(Additive)
+	if c.additive != nil {
+		m.enter("Statistics", -1, -1)
+		c.statistics = c.additive.Statistics(columns)
+		m.leave()
+		if c.statistics < 0 {
+			return nil, fmt.Errorf("numeric: Statistics of %T returned %d: a length is wanted", density, c.statistics)
+		}
+	}
+	if c.informer != nil {
+		for _, q := range c.component.list {
+			if _, real := q.kind.(realKind); !real && !scalar(q.kind) {
+				return nil, fmt.Errorf("numeric: Information of %T cannot be used with the parameter %q: leave the method out, and the framework differentiates", density, q.Name)
+			}
+		}
+	}
+	return c, nil
+}
+
+func (c *compiled) machine() *machine {
+	return &machine{compiled: c, xi: make([]float64, c.component.numbers), theta: make([]float64, c.shared.numbers)}
+}
+
+func (m *machine) enter(method string, row, k int) { m.method, m.row, m.k = method, row, k }
+
+func (m *machine) leave() { m.method = "" }
+
+// recover, deferred, turns a panic in a method of the author into an error.
+func (m *machine) recover(err *error) {
+	if m.method == "" {
+		return
+	}
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("numeric: %s panicked%s: %v", m.call(), m.place(), p)
+		m.leave()
+	}
+}
+
+func (m *machine) call() string { return fmt.Sprintf("%s of %T", m.method, m.density) }
+
+// place is " at row 3, component 2", as far as that is known; both count from 1.
+func (m *machine) place() string {
+	switch {
+	case m.row >= 0 && m.k >= 0:
+		return fmt.Sprintf(" at row %d, component %d", m.row+1, m.k+1)
+	case m.row >= 0:
+		return fmt.Sprintf(" at row %d", m.row+1)
+	case m.k >= 0:
+		return fmt.Sprintf(" for component %d", m.k+1)
+	}
+	return ""
+}
+
+// broken says that the method last entered returned what it must not.
+func (m *machine) broken(format string, args ...any) error {
+	err := fmt.Errorf("numeric: %s broke its promise%s: %w", m.call(), m.place(), fmt.Errorf(format, args...))
+	m.leave()
+	return err
+}
+
+// logProb is LogProb at a row, which may be NaN: for searches, which turn away from there.
+func (m *machine) logProb(x []float64, row, k int, xi, theta []float64) float64 {
+	m.enter("LogProb", row, k)
+	v := m.density.LogProb(x, xi, theta)
+	m.leave()
+	return v
+}
+
+// checked is LogProb where it has to be a log density: below +Inf.
+func (m *machine) checked(x []float64, row, k int, xi, theta []float64) (float64, error) {
+	v := m.logProb(x, row, k, xi, theta)
+	if math.IsNaN(v) || math.IsInf(v, 1) {
+		m.enter("LogProb", row, k)
+		return v, m.broken("it returned %v for the row %v with component %v and shared %v: a log density is a number, or −Inf", v, x, xi, theta)
+	}
+	return v, nil
+}
+
+// total is Σ_n w_n ln p(x_n|ξ, Θ) over the rows of component k.
+func (m *machine) total(w Weighted, xi, theta []float64) float64 {
+	if m.additive != nil {
+		m.enter("LogTotal", -1, w.of)
+		v := m.additive.LogTotal(w, xi, theta)
+		m.leave()
+		return v
+	}
+	sum := 0.0
+	at := w.of
+	for _, b := range w.blocks {
+		for i := range b.N {
+			if q := w.q[at]; q > 0 {
+				sum += q * m.logProb(b.Row(i), b.First+i, w.of, xi, theta)
+			}
+			at += w.k
+		}
+	}
+	return sum
+}
+
+// gradient adds the gradient of total to dxi and dtheta.
+func (m *machine) gradient(w Weighted, xi, theta, dxi, dtheta []float64) {
+	m.dxi, m.dtheta = resized(m.dxi, len(xi)), resized(m.dtheta, len(theta))
+	at := w.of
+	for _, b := range w.blocks {
+		for i := range b.N {
+			if q := w.q[at]; q > 0 {
+				m.enter("Gradient", b.First+i, w.of)
+				m.differentiable.Gradient(b.Row(i), xi, theta, m.dxi, m.dtheta)
+				m.leave()
+				for j, v := range m.dxi {
+					dxi[j] += q * v
+				}
+				for j, v := range m.dtheta {
+					dtheta[j] += q * v
+				}
+			}
+			at += w.k
+		}
+	}
+}
+
+func resized(v []float64, n int) []float64 {
+	if cap(v) < n {
+		return make([]float64, n)
+	}
+	return v[:n]
+}

@@ -1,0 +1,30 @@
+// Package numeric makes a working model from nothing but a log density: what a person writes down first, and
+// often enough.
+//
+// For discrete latent variables the author writes ln p(x|z=k, ξ_k, Θ) of a row in one component, and says what numbers there
+// are and what they may be:
+//
+//	type poisson struct{}
+//
+//	func (poisson) Layout(columns int) numeric.Layout {
+//		return numeric.Layout{Component: []numeric.Parameter{numeric.Rate("rate", 1)}}
+//	}
+//
+//	func (poisson) LogProb(x, component, shared []float64) float64 {
+//		lgamma, _ := math.Lgamma(x[0] + 1)
+//		return x[0]*math.Log(component[0]) - component[0] - lgamma
+//	}
+//
+//	res, err := framework.Fit(ctx, numeric.Discrete{Density: poisson{}}, table, framework.Options{K: 10})
+//
+// The framework keeps the weights, enumerates z, searches for the global step in unconstrained coordinates, differentiates
+// numerically, and prunes: EM, FAB, gFAB, all criteria and framework.Select work as they do on a model written by hand. For
+// continuous latent variables the author writes ln p(x, z|Ξ, Θ): [Continuous].
+//
+// Then each optional interface that the density implements ([Guesser], [Differentiable], [Estimator], [Informer], [Additive]) makes
+// the fit faster, and leaves the answer as it is. Whatever an author's method breaks a promise with is an error that names the method,
+// and the row and the component.
+//
+// What the coordinates of the parameters mean for gFIC is told in docs/decisions/numeric.md; the criterion is that of Hayashi, Maeda
+// and Fujimaki (2015), eqs. 2 and 16.
+package numeric

@@ -1,0 +1,364 @@
+package numeric
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// A Parameter is one named group of numbers of a model, with what they may be. The
+// constructors below make them.
+//
+// Every kind has two sets of coordinates. The framework searches in one that covers the whole range of
+// the parameter and nothing else. The other is that of the curvature F; it has no units, and it decides
+// what gFIC charges, as a prior density that is flat in it would (docs/decisions/numeric.md).
+type Parameter struct {
+	Name string
+
+	kind       kind
+	coordinate Coordinate
+}
+
+// Real is n numbers of any size, such as means or regression coefficients. Their curvature is taken in
+// units in which the whole table, fitted as one component, has the information I a row.
+func Real(name string, n int) Parameter { return Parameter{Name: name, kind: realKind(n)} }
+
+// Positive is n numbers above 0, such as variances. They are searched in ln v; their curvature is taken in
+// v in units of the value for the whole table.
+func Positive(name string, n int) Parameter { return Parameter{Name: name, kind: positiveKind(n)} }
+
+// Rate is n numbers from 0 on, such as the means of counts, whose estimate may well be 0. Both coordinates are
+// 2√v.
+func Rate(name string, n int) Parameter { return Parameter{Name: name, kind: rateKind(n)} }
+
+// Probability is n numbers from 0 to 1, ends included. Both coordinates are 2 arcsin √v.
+func Probability(name string, n int) Parameter { return Parameter{Name: name, kind: unitKind(n)} }
+
+// Simplex is n numbers from 0 on that sum to 1. Both coordinates are those of the sphere 2√v about the present
+// value.
+func Simplex(name string, n int) Parameter { return Parameter{Name: name, kind: simplexKind(n)} }
+
+// SPD is a symmetric positive definite n×n matrix, row-major, such as a covariance. It is searched by
+// its Cholesky factor, in logarithms along the diagonal; its curvature is taken in the
+// n(n+1)/2 entries of U⁻ᵀVU⁻¹, where UᵀU is the matrix for the whole table.
+func SPD(name string, n int) Parameter { return Parameter{Name: name, kind: spdKind(n)} }
+
+// A Coordinate of a number v: the derivative dφ/dv of the coordinate φ in which the curvature is to be
+// taken. unit is the value for the whole table.
+type Coordinate func(v, unit float64) float64
+
+// Coordinates to choose from, for parameters whose numbers stand for themselves.
+var (
+	Linear Coordinate = func(_, unit float64) float64 { return 1 / unit }
+	Log    Coordinate = func(v, _ float64) float64 { return 1 / v }
+	Root   Coordinate = func(v, _ float64) float64 { return 1 / math.Sqrt(v) }
+	Arcsin Coordinate = func(v, _ float64) float64 { return 1 / math.Sqrt(v*(1-v)) }
+)
+
+// In chooses another coordinate for the curvature. Real, Simplex and SPD parameters have no other.
+func (p Parameter) In(c Coordinate) Parameter {
+	p.coordinate = c
+	return p
+}
+
+// A Layout says what numbers a model has.
+type Layout struct {
+	Component []Parameter // Ξ: of each latent dimension
+	Shared    []Parameter // Θ: of all together; nil for none
+}
+
+// A kind is what the numbers of a parameter may be.
+type kind interface {
+	numbers() int // as the density sees them
+	free() int    // coordinates
+	neutral(v []float64)
+	// check says what is wrong with values, in the form "is −1: a positive number is wanted".
+	check(v []float64) error
+	// move puts the values that a step t leads to from v into dst.
+	move(v, t, dst []float64)
+	// slope puts dφ/dt at v into j, free×free and zero, for the values unit of the whole table.
+	slope(v, unit []float64, j *window)
+}
+
+// window is a square diagonal part of a matrix.
+type window struct {
+	m  *mat.Dense
+	at int
+}
+
+func (w *window) set(i, j int, v float64) { w.m.Set(w.at+i, w.at+j, v) }
+
+type (
+	realKind     int
+	positiveKind int
+	rateKind     int
+	unitKind     int
+	simplexKind  int
+	spdKind      int
+)
+
+// ---- Numbers that stand for themselves
+
+func (n realKind) numbers() int     { return int(n) }
+func (n positiveKind) numbers() int { return int(n) }
+func (n rateKind) numbers() int     { return int(n) }
+func (n unitKind) numbers() int     { return int(n) }
+
+func (n realKind) free() int     { return int(n) }
+func (n positiveKind) free() int { return int(n) }
+func (n rateKind) free() int     { return int(n) }
+func (n unitKind) free() int     { return int(n) }
+
+func (realKind) neutral(v []float64)     { fill(v, 0) }
+func (positiveKind) neutral(v []float64) { fill(v, 1) }
+func (rateKind) neutral(v []float64)     { fill(v, 1) }
+func (unitKind) neutral(v []float64)     { fill(v, 0.5) }
+
+func fill(v []float64, by float64) {
+	for i := range v {
+		v[i] = by
+	}
+}
+
+func (realKind) check(v []float64) error {
+	return each(v, func(x float64) bool { return true }, "a finite number")
+}
+
+func (positiveKind) check(v []float64) error {
+	return each(v, func(x float64) bool { return x > 0 }, "a positive number")
+}
+
+func (rateKind) check(v []float64) error {
+	return each(v, func(x float64) bool { return x >= 0 }, "a number from 0 on")
+}
+
+func (unitKind) check(v []float64) error {
+	return each(v, func(x float64) bool { return x >= 0 && x <= 1 }, "a number from 0 to 1")
+}
+
+func each(v []float64, ok func(x float64) bool, wanted string) error {
+	for i, x := range v {
+		if !ok(x) || x-x != 0 {
+			return fmt.Errorf("%sis %v: %s is wanted", ordinal(i, len(v)), x, wanted)
+		}
+	}
+	return nil
+}
+
+func ordinal(i, n int) string {
+	if n == 1 {
+		return ""
+	}
+	return fmt.Sprintf("number %d of %d ", i+1, n)
+}
+
+func (realKind) move(v, t, dst []float64) {
+	for i, x := range v {
+		dst[i] = x + t[i]
+	}
+}
+
+func (positiveKind) move(v, t, dst []float64) {
+	for i, x := range v {
+		dst[i] = x * math.Exp(t[i])
+	}
+}
+
+func (rateKind) move(v, t, dst []float64) {
+	for i, x := range v {
+		root := math.Sqrt(x) + t[i]/2
+		dst[i] = root * root
+	}
+}
+
+func (unitKind) move(v, t, dst []float64) {
+	for i, x := range v {
+		sin := math.Sin(math.Atan2(math.Sqrt(x), math.Sqrt(1-x)) + t[i]/2)
+		dst[i] = sin * sin
+	}
+}
+
+// slope of Real is replaced by that of the whole table, see plan.jacobian.
+func (realKind) slope(v, _ []float64, j *window) { ones(len(v), j) }
+func (rateKind) slope(v, _ []float64, j *window) { ones(len(v), j) }
+func (unitKind) slope(v, _ []float64, j *window) { ones(len(v), j) }
+
+func (positiveKind) slope(v, unit []float64, j *window) {
+	for i, x := range v {
+		j.set(i, i, x/unit[i])
+	}
+}
+
+func ones(n int, j *window) {
+	for i := range n {
+		j.set(i, i, 1)
+	}
+}
+
+// rise is dv/dt where numbers stand for themselves.
+func rise(k kind, v float64) float64 {
+	switch k.(type) {
+	case positiveKind:
+		return v
+	case rateKind:
+		return math.Sqrt(v)
+	case unitKind:
+		return math.Sqrt(v * (1 - v))
+	}
+	return 1
+}
+
+// ---- The simplex: the positive part of a sphere of radius 2
+
+func (n simplexKind) numbers() int { return int(n) }
+func (n simplexKind) free() int    { return int(n) - 1 }
+
+func (n simplexKind) neutral(v []float64) { fill(v, 1/float64(n)) }
+
+func (simplexKind) check(v []float64) error {
+	sum := 0.0
+	for i, x := range v {
+		if !(x >= 0) {
+			return fmt.Errorf("%sis %v: a number from 0 on is wanted", ordinal(i, len(v)), x)
+		}
+		sum += x
+	}
+	if !(math.Abs(sum-1) <= 1e-9) {
+		return fmt.Errorf("sums to %v: 1 is wanted", sum)
+	}
+	return nil
+}
+
+// move goes along a great circle from u = √v. The tangent vector is the step's reflection by the Householder
+// matrix that takes the last axis to u, so that it is orthogonal to u and as long as the step.
+func (n simplexKind) move(v, t, dst []float64) {
+	last := int(n) - 1
+	length := 0.0
+	for _, x := range t {
+		length = math.Hypot(length, x)
+	}
+	// H = I − wwᵀ/(1 + |u_last|) with w = u + e_last, which takes e_last to −u.
+	u := math.Sqrt(v[last])
+	along := 0.0
+	for i, x := range t {
+		along += x * math.Sqrt(v[i])
+	}
+	sin, cos := math.Sincos(length / 2)
+	if length > 0 {
+		sin /= length
+	}
+	sum := 0.0
+	for i, x := range v {
+		var tangent float64
+		if i < last {
+			tangent = t[i] - along*math.Sqrt(x)/(1+u)
+		} else {
+			tangent = -along
+		}
+		root := math.Sqrt(x)*cos + tangent*sin
+		dst[i] = root * root
+		sum += dst[i]
+	}
+	for i := range dst {
+		dst[i] /= sum
+	}
+}
+
+func (n simplexKind) slope(_, _ []float64, j *window) { ones(int(n)-1, j) }
+
+// ---- Symmetric positive definite matrices
+
+func (n spdKind) numbers() int { return int(n) * int(n) }
+func (n spdKind) free() int    { return int(n) * (int(n) + 1) / 2 }
+
+func (n spdKind) neutral(v []float64) {
+	clear(v)
+	for i := range int(n) {
+		v[i*int(n)+i] = 1
+	}
+}
+
+func (n spdKind) check(v []float64) error {
+	d := int(n)
+	for i := range d {
+		for j := range d {
+			x, y := v[i*d+j], v[j*d+i]
+			if x-x != 0 {
+				return fmt.Errorf("entry %d, %d is %v: a finite number is wanted", i+1, j+1, x)
+			}
+			if math.Abs(x-y) > 1e-9*math.Sqrt(math.Abs(v[i*d+i]*v[j*d+j])) {
+				return fmt.Errorf("is not symmetric: entry %d, %d is %v, entry %d, %d is %v", i+1, j+1, x, j+1, i+1, y)
+			}
+		}
+	}
+	if _, ok := n.factor(v); !ok {
+		return errors.New("is not positive definite")
+	}
+	return nil
+}
+
+func (n spdKind) factor(v []float64) (*mat.TriDense, bool) {
+	var chol mat.Cholesky
+	sym := mat.NewSymDense(int(n), append([]float64(nil), v...))
+	if !chol.Factorize(sym) {
+		return nil, false
+	}
+	var l mat.TriDense
+	chol.LTo(&l)
+	return &l, true
+}
+
+// move is V → L C Cᵀ Lᵀ with V = LLᵀ and C the lower triangular matrix of the step, whose diagonal is in
+// logarithms.
+func (n spdKind) move(v, t, dst []float64) {
+	d := int(n)
+	l, ok := n.factor(v)
+	if !ok { // far away in a search: nothing to be found there
+		fill(dst, math.NaN())
+		return
+	}
+	c := mat.NewDense(d, d, nil)
+	at := 0
+	for i := range d {
+		for j := range i + 1 {
+			if i == j {
+				c.Set(i, i, math.Exp(t[at]))
+			} else {
+				c.Set(i, j, t[at])
+			}
+			at++
+		}
+	}
+	var lc mat.Dense
+	lc.Mul(l, c)
+	mat.NewDense(d, d, dst).Mul(&lc, lc.T())
+}
+
+// slope is the derivative of the entries of U⁻ᵀVU⁻¹: with M = U⁻ᵀL, dV = M(E + Eᵀ)Mᵀ for a step E.
+func (n spdKind) slope(v, unit []float64, j *window) {
+	d := int(n)
+	l, ok := n.factor(v)
+	base, okBase := n.factor(unit)
+	if !ok || !okBase {
+		return
+	}
+	var m mat.Dense
+	if err := m.Solve(base, l); err != nil {
+		return
+	}
+	col := 0
+	for a := range d {
+		for b := range a + 1 {
+			row := 0
+			for r := range d {
+				for s := range r + 1 {
+					j.set(row, col, m.At(r, a)*m.At(s, b)+m.At(r, b)*m.At(s, a))
+					row++
+				}
+			}
+			col++
+		}
+	}
+}

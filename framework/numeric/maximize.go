@@ -1,0 +1,349 @@
+package numeric
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/latent-go/latent/framework"
+)
+
+// A task is the global step of a mixture: to maximise Σ_k Σ_n w_nk ln p(x_n|ξ_k, Θ). Where components share nothing it is
+// one search a component; where they share Θ, one search for all.
+type task struct {
+	*machine
+	rows       []Weighted
+	components []float64 // K×P, moved in place
+	shared     []float64
+	whole      *Whole                              // for the widths of coordinates; nil where not known yet
+	precision  func(k int, dst *mat.SymDense) bool // −∇² of component k, once, where it is known
+	far        bool                                // the start may be far away: one search is not enough
+}
+
+func (t *task) of(k int) []float64 {
+	n := t.component.numbers
+	return t.components[k*n : (k+1)*n]
+}
+
+// do moves components and shared to the maximum.
+func (t *task) do() error {
+	switch {
+	case t.shared == nil || t.machine.compiled.shared.free == 0:
+		for k := range t.rows {
+			if err := t.one(k); err != nil {
+				return err
+			}
+		}
+	case t.estimator != nil:
+		if err := t.profile(); err != nil {
+			return err
+		}
+	default:
+		if err := t.search(t.everything()); err != nil {
+			return err
+		}
+	}
+	return t.check()
+}
+
+// check holds the estimates to their ranges, which only an author's own can leave, and to the range of
+// floating-point numbers, which they leave where the maximum does not exist.
+func (t *task) check() error {
+	for k := range t.rows {
+		if err := t.component.check(t.of(k)); err != nil {
+			return fmt.Errorf("numeric: component %d has no maximum: %w; %w", k+1, err, framework.ErrDegenerate)
+		}
+	}
+	if err := t.machine.compiled.shared.check(t.shared); err != nil {
+		return fmt.Errorf("numeric: there is no maximum: shared %w; %w", err, framework.ErrDegenerate)
+	}
+	return nil
+}
+
+// one maximises the component k by itself.
+func (t *task) one(k int) error {
+	if t.component.free == 0 {
+		return nil
+	}
+	if t.estimator != nil {
+		return t.estimate(k, t.of(k))
+	}
+	return t.search(t.alone(k))
+}
+
+// estimate asks the author for the maximum and checks what comes back.
+func (t *task) estimate(k int, xi []float64) error {
+	t.enter("Estimate", -1, k)
+	err := t.estimator.Estimate(t.rows[k], xi, t.shared)
+	t.leave()
+	if err != nil {
+		return fmt.Errorf("component %d: %w", k+1, err)
+	}
+	if err := t.component.check(xi); err != nil {
+		t.enter("Estimate", -1, k)
+		return t.broken("%w", err)
+	}
+	return nil
+}
+
+// A ground is a hill with the way back from its coordinates to numbers.
+type ground struct {
+	hill
+	move func(t []float64)
+}
+
+// rounds bounds the searches that follow one another, each in the coordinates of where the last one ended.
+const rounds = 30
+
+// search climbs until that gains nothing.
+func (t *task) search(g ground) error {
+	zero := make([]float64, g.dim)
+	if v := g.value(zero); math.IsNaN(v) || math.IsInf(v, 0) {
+		t.enter(t.sum(), -1, -1)
+		return t.broken("a search begins where the sum over the rows is %v: implement Guess, to begin where every row has a density", v)
+	}
+	for range rounds {
+		step, gain, level := g.climb()
+		if gain > 0 {
+			g.move(step)
+		}
+		if gain <= 1e-8 || level && !t.far {
+			break
+		}
+	}
+	return nil
+}
+
+// sum names the method that sums over rows come from.
+func (t *task) sum() string {
+	if t.additive != nil {
+		return "LogTotal"
+	}
+	return "LogProb"
+}
+
+// alone is the search for component k.
+func (t *task) alone(k int) ground {
+	xi := t.of(k)
+	value := func(step []float64) float64 {
+		t.component.move(xi, step, t.xi)
+		return t.total(t.rows[k], t.xi, t.shared)
+	}
+	g := ground{hill: hill{dim: t.component.free, value: value, curvature: func(dst *mat.SymDense) { t.curve(k, dst) }}}
+	if t.differentiable != nil && t.additive == nil {
+		dxi, dtheta := make([]float64, len(xi)), make([]float64, len(t.shared))
+		g.gradient = func(dst, step, widths []float64) {
+			clear(dxi)
+			clear(dtheta)
+			t.component.move(xi, step, t.xi)
+			t.gradient(t.rows[k], t.xi, t.shared, dxi, dtheta)
+			t.component.chain(xi, step, dxi, dst, widths)
+		}
+	}
+	g.move = func(step []float64) { t.land(t.component, xi, step) }
+	return g
+}
+
+// land moves values to where a step leads.
+func (t *task) land(p *plan, v, step []float64) {
+	t.move = resized(t.move, len(v))
+	p.move(v, step, t.move)
+	copy(v, t.move)
+}
+
+// curve is −∇² of component k at present, in the coordinates of the search.
+func (t *task) curve(k int, dst *mat.SymDense) {
+	if t.precision != nil && t.precision(k, dst) {
+		return
+	}
+	t.observe(t.rows[k], t.of(k), t.shared, t.whole, false, dst)
+	dst.ScaleSym(t.rows[k].N, dst)
+}
+
+// observe puts the observed information of a row, the average over the rows of a component, into dst: −∇²_t at
+// ξ, in the coordinates of the search; fine where it is to be judged, and not only to guide a search.
+func (m *machine) observe(w Weighted, xi, theta []float64, whole *Whole, fine bool, dst *mat.SymDense) {
+	if m.informer != nil {
+		m.enter("Information", -1, w.of)
+		m.informer.Information(w, xi, theta, dst)
+		m.leave()
+		rises := make([]float64, 0, m.component.free)
+		for _, q := range m.component.list {
+			for _, v := range q.of(xi) {
+				rises = append(rises, rise(q.kind, v))
+			}
+		}
+		for i, a := range rises {
+			for j := i; j < len(rises); j++ {
+				dst.SetSym(i, j, dst.At(i, j)*a*rises[j]/w.N)
+			}
+		}
+		return
+	}
+	trial := make([]float64, len(xi))
+	curvatureOf(dst, func(step []float64) float64 {
+		m.component.move(xi, step, trial)
+		return m.total(w, trial, theta)
+	}, m.component.widths(whole, w.N), w.N, fine)
+	dst.ScaleSym(1/w.N, dst)
+}
+
+// widths are distances over which a component of n rows curves by about a nat: coordinates have about unit
+// information a row, except that of Real numbers is the whole table's.
+func (p *plan) widths(w *Whole, n float64) []float64 {
+	if w == nil {
+		return nil
+	}
+	list := make([]float64, p.free)
+	fill(list, 1/math.Sqrt(n))
+	root := w.root()
+	for j, at := range p.reals() {
+		info := 0.0
+		for i := range j + 1 {
+			info += root.At(i, j) * root.At(i, j)
+		}
+		list[at] /= math.Sqrt(info)
+	}
+	return list
+}
+
+// everything is the search for all components and what they share. A coordinate of one component costs
+// only the rows of that component.
+func (t *task) everything() ground {
+	c, s := t.component.free, t.machine.compiled.shared.free
+	shared := t.machine.compiled.shared
+	dim := len(t.rows)*c + s
+	part := func(step []float64, k int) float64 {
+		t.component.move(t.of(k), step[k*c:(k+1)*c], t.xi)
+		return t.total(t.rows[k], t.xi, t.theta)
+	}
+	value := func(step []float64) float64 {
+		shared.move(t.shared, step[dim-s:], t.theta)
+		sum := 0.0
+		for k := range t.rows {
+			sum += part(step, k)
+		}
+		return sum
+	}
+	g := ground{hill: hill{dim: dim, value: value}}
+	g.curvature = func(dst *mat.SymDense) {
+		dst.Zero()
+		if c > 0 {
+			block := mat.NewSymDense(c, nil)
+			for k := range t.rows {
+				t.curve(k, block)
+				place(dst, block, k*c)
+			}
+		}
+		block := mat.NewSymDense(s, nil)
+		step := make([]float64, dim)
+		curvatureOf(block, func(u []float64) float64 {
+			copy(step[dim-s:], u)
+			return value(step)
+		}, nil, 0, false)
+		place(dst, block, dim-s)
+	}
+	g.gradient = func(dst, step, widths []float64) {
+		x := append([]float64(nil), step...)
+		shared.move(t.shared, x[dim-s:], t.theta)
+		for k := range t.rows {
+			for j := k * c; j < (k+1)*c; j++ {
+				dst[j] = difference(func(x []float64) float64 { return part(x, k) }, x, j, widths[j])
+			}
+		}
+		for j := dim - s; j < dim; j++ {
+			dst[j] = difference(value, x, j, widths[j])
+		}
+	}
+	if t.differentiable != nil && t.additive == nil {
+		dxi, dtheta := make([]float64, t.component.numbers), make([]float64, len(t.shared))
+		g.gradient = func(dst, step, widths []float64) {
+			clear(dtheta)
+			shared.move(t.shared, step[dim-s:], t.theta)
+			for k := range t.rows {
+				clear(dxi)
+				own := step[k*c : (k+1)*c]
+				t.component.move(t.of(k), own, t.xi)
+				t.gradient(t.rows[k], t.xi, t.theta, dxi, dtheta)
+				t.component.chain(t.of(k), own, dxi, dst[k*c:(k+1)*c], widths[k*c:])
+			}
+			shared.chain(t.shared, step[dim-s:], dtheta, dst[dim-s:], widths[dim-s:])
+		}
+	}
+	g.move = func(step []float64) {
+		for k := range t.rows {
+			t.land(t.component, t.of(k), step[k*c:(k+1)*c])
+		}
+		t.land(shared, t.shared, step[dim-s:])
+	}
+	return g
+}
+
+func place(dst, block *mat.SymDense, at int) {
+	for i := range block.SymmetricDim() {
+		for j := i; j < block.SymmetricDim(); j++ {
+			dst.SetSym(at+i, at+j, block.At(i, j))
+		}
+	}
+}
+
+// profile searches for the shared numbers alone, with every component at its own estimate given them.
+func (t *task) profile() error {
+	shared := t.machine.compiled.shared
+	given := append([]float64(nil), t.shared...)
+	var failed error
+	value := func(step []float64) float64 {
+		shared.move(given, step, t.shared)
+		sum := 0.0
+		for k := range t.rows {
+			if t.component.free > 0 {
+				if err := t.estimate(k, t.of(k)); err != nil {
+					failed = err
+					return math.NaN()
+				}
+			}
+			sum += t.total(t.rows[k], t.of(k), t.shared)
+		}
+		return sum
+	}
+	g := ground{hill: hill{dim: shared.free, value: value}}
+	g.curvature = func(dst *mat.SymDense) { curvatureOf(dst, value, nil, 0, false) }
+	g.move = func(step []float64) { t.land(shared, given, step) }
+	if err := t.search(g); err != nil {
+		return firstOf(failed, err)
+	}
+	if failed = nil; math.IsNaN(value(make([]float64, shared.free))) {
+		return failed
+	}
+	return nil
+}
+
+func firstOf(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// chain turns the gradient by the numbers at the step t from v into that by the step's coordinates.
+func (p *plan) chain(v, t, gradient, dst, widths []float64) {
+	x := append([]float64(nil), t...)
+	above, below := make([]float64, p.numbers), make([]float64, p.numbers)
+	for j := range dst {
+		old, step := x[j], math.Exp2(math.Round(math.Log2(stride*min(1, widths[j]))))
+		x[j] = old + step
+		p.move(v, x, above)
+		x[j] = old - step
+		p.move(v, x, below)
+		x[j] = old
+		dst[j] = 0
+		for i, g := range gradient {
+			if d := above[i] - below[i]; d != 0 {
+				dst[j] += g * d / (2 * step)
+			}
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package numeric
+
+import (
+	"fmt"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// A plan is a list of parameters with the places of their numbers and coordinates.
+type plan struct {
+	list    []placed
+	numbers int
+	free    int
+}
+
+type placed struct {
+	Parameter
+	first, at int // its numbers and coordinates begin here
+}
+
+func newPlan(of string, list []Parameter) (*plan, error) {
+	p := &plan{}
+	for i, q := range list {
+		least := 1
+		if _, ok := q.kind.(simplexKind); ok {
+			least = 2
+		}
+		switch {
+		case q.kind == nil:
+			return nil, fmt.Errorf("numeric: Layout: %s parameter %d %q has no kind: make it with Real, Positive, Rate, Probability, Simplex or SPD", of, i+1, q.Name)
+		case q.kind.numbers() < least:
+			return nil, fmt.Errorf("numeric: Layout: %s parameter %q has %d numbers: at least %d are wanted", of, q.Name, q.kind.numbers(), least)
+		case q.coordinate != nil && !scalar(q.kind):
+			return nil, fmt.Errorf("numeric: Layout: %s parameter %q: In chooses the coordinate of a Positive, Rate or Probability parameter only", of, q.Name)
+		}
+		p.list = append(p.list, placed{q, p.numbers, p.free})
+		p.numbers += q.kind.numbers()
+		p.free += q.kind.free()
+	}
+	return p, nil
+}
+
+func scalar(k kind) bool {
+	switch k.(type) {
+	case positiveKind, rateKind, unitKind:
+		return true
+	}
+	return false
+}
+
+func (p placed) of(v []float64) []float64 {
+	return v[p.first : p.first+p.kind.numbers()]
+}
+
+func (p placed) step(t []float64) []float64 {
+	return t[p.at : p.at+p.kind.free()]
+}
+
+// neutral puts the point that a search begins at where nothing better is known into v.
+func (p *plan) neutral(v []float64) {
+	for _, q := range p.list {
+		q.kind.neutral(q.of(v))
+	}
+}
+
+// check says which parameter is out of its range.
+func (p *plan) check(v []float64) error {
+	for _, q := range p.list {
+		if err := q.kind.check(q.of(v)); err != nil {
+			return fmt.Errorf("parameter %q %w", q.Name, err)
+		}
+	}
+	return nil
+}
+
+// move puts the values that the step t leads to from v into dst, which is not v.
+func (p *plan) move(v, t, dst []float64) {
+	for _, q := range p.list {
+		q.kind.move(q.of(v), q.step(t), q.of(dst))
+	}
+}
+
+// jacobian is dφ/dt at v: from the coordinates of the search to those of the curvature, for the values unit of
+// the whole table. root is the factor that Real parameters, all together, are multiplied by, as in
+// [plan.reals]; nil for the identity.
+func (p *plan) jacobian(v, unit []float64, root *mat.TriDense) *mat.Dense {
+	j := mat.NewDense(p.free, p.free, nil)
+	for _, q := range p.list {
+		if q.coordinate == nil {
+			q.kind.slope(q.of(v), q.of(unit), &window{j, q.at})
+			continue
+		}
+		for i, x := range q.of(v) {
+			j.Set(q.at+i, q.at+i, q.coordinate(x, q.of(unit)[i])*rise(q.kind, x))
+		}
+	}
+	if root != nil {
+		places := p.reals()
+		for a, i := range places {
+			for b, k := range places {
+				j.Set(i, k, root.At(a, b))
+			}
+		}
+	}
+	return j
+}
+
+// reals lists the coordinates of Real parameters.
+func (p *plan) reals() []int {
+	var list []int
+	for _, q := range p.list {
+		if _, ok := q.kind.(realKind); ok {
+			for i := range q.kind.free() {
+				list = append(list, q.at+i)
+			}
+		}
+	}
+	return list
+}
