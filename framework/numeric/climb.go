@@ -168,11 +168,11 @@ func norm(v []float64) float64 { return mat.Norm(mat.NewVecDense(len(v), v), 2) 
 
 // curvatureOf puts −∇²f at 0 into dst, by second differences. Where f is a sum over n rows, its fourth derivative
 // falls like 1/n in units in which it curves by one; that is weighed against rounding. The error is about 10⁻⁶ relative
-// to the diagonal, or where fine is true, extrapolated from two steps, 10⁻⁸. widths are the distances over which
-// f curves by about one; without them it is [laplace.Hessian], at four or two times the cost.
-func curvatureOf(dst *mat.SymDense, f func(t []float64) float64, widths []float64, n float64, fine bool) {
+// to the diagonal, or where fine is true, extrapolated from two steps, 10⁻⁸. w says over which distances f
+// curves by about one; without it it is [laplace.Hessian], at four or two times the cost.
+func curvatureOf(dst *mat.SymDense, f func(t []float64) float64, w *widths, n float64, fine bool) {
 	d := dst.SymmetricDim()
-	if widths == nil {
+	if w == nil {
 		laplace.Hessian(dst, f, make([]float64, d), nil)
 		dst.ScaleSym(-1, dst)
 		return
@@ -180,13 +180,13 @@ func curvatureOf(dst *mat.SymDense, f func(t []float64) float64, widths []float6
 	middle := f(make([]float64, d))
 	size := max(1, math.Abs(middle))
 	if !fine {
-		secondDifferences(dst, f, middle, widths, math.Pow(1e-14*size*max(1, n), 1./4))
+		secondDifferences(dst, f, middle, w, math.Pow(1e-14*size*max(1, n), 1./4))
 		return
 	}
 	stride := min(math.Pow(1e-15*size*max(1, n*n), 1./6), 1./8)
-	secondDifferences(dst, f, middle, widths, stride)
+	secondDifferences(dst, f, middle, w, stride)
 	far := mat.NewSymDense(d, nil)
-	secondDifferences(far, f, middle, widths, 2*stride)
+	secondDifferences(far, f, middle, w, 2*stride)
 	for i := range d {
 		for j := i; j < d; j++ {
 			dst.SetSym(i, j, (4*dst.At(i, j)-far.At(i, j))/3)
@@ -194,17 +194,21 @@ func curvatureOf(dst *mat.SymDense, f func(t []float64) float64, widths []float6
 	}
 }
 
+// widths are, for each coordinate, a distance over which a function curves by about one, to be corrected, and
+// one beyond which it must not be looked at.
+type widths struct{ guess, most []float64 }
+
 // secondDifferences are, with steps of about stride·width that are corrected where the widths turn out wrong,
 //
 //	f_ij ≈ [f(+i+j) + f(−i−j) − f(+i) − f(−i) − f(+j) − f(−j) + 2f(0)]/2,
 //
 // d² + d values of f.
-func secondDifferences(dst *mat.SymDense, f func(t []float64) float64, middle float64, widths []float64, stride float64) {
+func secondDifferences(dst *mat.SymDense, f func(t []float64) float64, middle float64, w *widths, stride float64) {
 	d := dst.SymmetricDim()
 	t := make([]float64, d)
 	steps, above, below := make([]float64, d), make([]float64, d), make([]float64, d)
 	for i := range t {
-		width := widths[i]
+		width := min(w.guess[i], w.most[i])
 		for range 12 {
 			steps[i] = math.Exp2(math.Round(math.Log2(stride * width)))
 			t[i] = steps[i]
@@ -217,8 +221,8 @@ func secondDifferences(dst *mat.SymDense, f func(t []float64) float64, middle fl
 			case bend-bend != 0:
 				width /= 16 // beyond the range of f
 				continue
-			case bend > 64 || bend < 1./64:
-				width *= min(max(1/math.Sqrt(bend), 1./16), 16)
+			case bend > 64 || bend < 1./64 && width < w.most[i]:
+				width = min(width*min(max(1/math.Sqrt(bend), 1./16), 16), w.most[i])
 				continue
 			}
 			break

@@ -47,7 +47,8 @@ type Estimator interface {
 
 // An Informer has the information in closed form, for a density whose component has no Simplex and no SPD parameter.
 type Informer interface {
-	// Information puts −Σ_n w_n ∇² ln p(x_n|ξ, Θ), second derivatives by the numbers of the component, into dst.
+	// Information puts −Σ_n w_n ∇² ln p(x_n|ξ, Θ), second derivatives by the numbers of the component, into dst. It is
+	// asked for at estimates inside the ranges of the numbers; on the edges the framework differentiates.
 	Information(rows Weighted, component, shared []float64, dst *mat.SymDense)
 }
 

@@ -76,8 +76,14 @@ type kind interface {
 	neutral(v []float64)
 	// check says what is wrong with values, in the form "is −1: a positive number is wanted".
 	check(v []float64) error
+	// bounded says that values have run away from those of the whole table.
+	bounded(v, unit []float64) error
 	// move puts the values that a step t leads to from v into dst.
 	move(v, t, dst []float64)
+	// edges lists steps of length 1 that lead away from the edges that v is nearer to than near, in steps.
+	edges(v []float64, near float64) [][]float64
+	// distance is how far in steps coordinate i is from the nearest edge; +Inf where there is none.
+	distance(v []float64, i int) float64
 	// slope puts dφ/dt at v into j, free×free and zero, for the values unit of the whole table.
 	slope(v, unit []float64, j *window)
 }
@@ -138,6 +144,41 @@ func (unitKind) check(v []float64) error {
 	return each(v, func(x float64) bool { return x >= 0 && x <= 1 }, "a number from 0 to 1")
 }
 
+func (realKind) bounded(_, _ []float64) error    { return nil }
+func (rateKind) bounded(_, _ []float64) error    { return nil }
+func (unitKind) bounded(_, _ []float64) error    { return nil }
+func (simplexKind) bounded(_, _ []float64) error { return nil }
+
+func (positiveKind) bounded(v, unit []float64) error {
+	for i, x := range v {
+		if ratio := x / unit[i]; ratio < vanishing || ratio > 1/vanishing {
+			return fmt.Errorf("%sis %v, and %v for the whole table", ordinal(i, len(v)), x, unit[i])
+		}
+	}
+	return nil
+}
+
+func (n spdKind) bounded(v, unit []float64) error {
+	l, ok := n.factor(v)
+	base, okBase := n.factor(unit)
+	var m mat.Dense
+	if !ok || !okBase || m.Solve(base, l) != nil {
+		return errors.New("is singular")
+	}
+	var svd mat.SVD
+	if !svd.Factorize(&m, mat.SVDNone) {
+		return errors.New("is not finite")
+	}
+	values := svd.Values(nil)
+	if least := values[len(values)-1]; least*least < vanishing {
+		return fmt.Errorf("has become singular: %v of the whole table's in one direction", least*least)
+	}
+	return nil
+}
+
+// vanishing is the share of the whole table's value below which a scale is nothing but rounding.
+const vanishing = 1e-12
+
 func each(v []float64, ok func(x float64) bool, wanted string) error {
 	for i, x := range v {
 		if !ok(x) || x-x != 0 {
@@ -178,6 +219,41 @@ func (unitKind) move(v, t, dst []float64) {
 		sin := math.Sin(math.Atan2(math.Sqrt(x), math.Sqrt(1-x)) + t[i]/2)
 		dst[i] = sin * sin
 	}
+}
+
+func (realKind) edges([]float64, float64) [][]float64     { return nil }
+func (positiveKind) edges([]float64, float64) [][]float64 { return nil }
+
+func (rateKind) edges(v []float64, near float64) (list [][]float64) {
+	for i, x := range v {
+		if 2*math.Sqrt(x) < near {
+			list = append(list, axis(i, len(v), 1))
+		}
+	}
+	return list
+}
+
+func (unitKind) edges(v []float64, near float64) (list [][]float64) {
+	for i, x := range v {
+		if 2*math.Sqrt(x) < near {
+			list = append(list, axis(i, len(v), 1))
+		}
+		if 2*math.Sqrt(1-x) < near {
+			list = append(list, axis(i, len(v), -1))
+		}
+	}
+	return list
+}
+
+func (realKind) distance([]float64, int) float64     { return math.Inf(1) }
+func (positiveKind) distance([]float64, int) float64 { return math.Inf(1) }
+func (rateKind) distance(v []float64, i int) float64 { return 2 * math.Sqrt(v[i]) }
+func (unitKind) distance(v []float64, i int) float64 { return 2 * math.Sqrt(min(v[i], 1-v[i])) }
+
+func axis(i, n int, length float64) []float64 {
+	t := make([]float64, n)
+	t[i] = length
+	return t
 }
 
 // slope of Real is replaced by that of the whole table, see plan.jacobian.
@@ -266,6 +342,39 @@ func (n simplexKind) move(v, t, dst []float64) {
 	}
 }
 
+// edges lead towards the entries that are nearly 0: along the reflections of their axes, see move.
+func (n simplexKind) edges(v []float64, near float64) (list [][]float64) {
+	last := int(n) - 1
+	for i, x := range v {
+		if 2*math.Sqrt(x) >= near {
+			continue
+		}
+		t := make([]float64, last)
+		for j := range t {
+			t[j] = -math.Sqrt(v[j])
+			if i < last {
+				t[j] *= math.Sqrt(x) / (1 + math.Sqrt(v[last]))
+			}
+		}
+		if i < last {
+			t[i]++
+		}
+		list = append(list, t)
+	}
+	return list
+}
+
+// distance is that of the smallest entry, whatever the coordinate.
+func (n simplexKind) distance(v []float64, _ int) float64 {
+	least := 1.0
+	for _, x := range v {
+		if x > 0 {
+			least = min(least, x)
+		}
+	}
+	return 2 * math.Sqrt(least)
+}
+
 func (n simplexKind) slope(_, _ []float64, j *window) { ones(int(n)-1, j) }
 
 // ---- Symmetric positive definite matrices
@@ -309,6 +418,10 @@ func (n spdKind) factor(v []float64) (*mat.TriDense, bool) {
 	chol.LTo(&l)
 	return &l, true
 }
+
+func (spdKind) distance([]float64, int) float64 { return math.Inf(1) }
+
+func (spdKind) edges([]float64, float64) [][]float64 { return nil }
 
 // move is V → L C Cᵀ Lᵀ with V = LLᵀ and C the lower triangular matrix of the step, whose diagonal is in
 // logarithms.

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
 )
 
 // A task is the global step of a mixture: to maximise Σ_k Σ_n w_nk ln p(x_n|ξ_k, Θ). Where components share nothing it is
@@ -51,7 +52,11 @@ func (t *task) do() error {
 // floating-point numbers, which they leave where the maximum does not exist.
 func (t *task) check() error {
 	for k := range t.rows {
-		if err := t.component.check(t.of(k)); err != nil {
+		err := t.component.check(t.of(k))
+		if err == nil && t.whole != nil {
+			err = t.component.bounded(t.of(k), t.whole.Component)
+		}
+		if err != nil {
 			return fmt.Errorf("numeric: component %d has no maximum: %w; %w", k+1, err, framework.ErrDegenerate)
 		}
 	}
@@ -90,7 +95,10 @@ func (t *task) estimate(k int, xi []float64) error {
 // A ground is a hill with the way back from its coordinates to numbers.
 type ground struct {
 	hill
-	move func(t []float64)
+	move  func(t []float64)
+	edges func(near float64) [][]float64
+	snap  func(near float64)
+	n     float64 // rows
 }
 
 // rounds bounds the searches that follow one another, each in the coordinates of where the last one ended.
@@ -104,6 +112,7 @@ func (t *task) search(g ground) error {
 		return t.broken("a search begins where the sum over the rows is %v: implement Guess, to begin where every row has a density", v)
 	}
 	for range rounds {
+		g.liftOff()
 		step, gain, level := g.climb()
 		if gain > 0 {
 			g.move(step)
@@ -112,7 +121,25 @@ func (t *task) search(g ground) error {
 			break
 		}
 	}
+	g.snap(1e-5 / math.Sqrt(g.n))
 	return nil
+}
+
+// liftOff moves away from an edge where that is a gain. The coordinates are mirrored there: the gradient vanishes, and a
+// search by itself would stay.
+func (g *ground) liftOff() {
+	width := 1 / math.Sqrt(g.n)
+	for _, step := range g.edges(width) {
+		here := g.value(make([]float64, g.dim))
+		for _, length := range [...]float64{1, 0.1, 0.01, 0.001} {
+			far := append([]float64(nil), step...)
+			linalg.Scale(length*width, far)
+			if g.value(far) > here {
+				g.move(far)
+				break
+			}
+		}
+	}
 }
 
 // sum names the method that sums over rows come from.
@@ -130,7 +157,11 @@ func (t *task) alone(k int) ground {
 		t.component.move(xi, step, t.xi)
 		return t.total(t.rows[k], t.xi, t.shared)
 	}
-	g := ground{hill: hill{dim: t.component.free, value: value, curvature: func(dst *mat.SymDense) { t.curve(k, dst) }}}
+	g := ground{hill: hill{dim: t.component.free, value: value, curvature: func(dst *mat.SymDense) { t.curve(k, dst) }}, n: t.rows[k].N}
+	g.edges = func(near float64) [][]float64 { return t.component.edges(xi, near, 0, t.component.free) }
+	g.snap = func(near float64) {
+		t.snap(t.component, xi, near, func() float64 { return t.total(t.rows[k], xi, t.shared) })
+	}
 	if t.differentiable != nil && t.additive == nil {
 		dxi, dtheta := make([]float64, len(xi)), make([]float64, len(t.shared))
 		g.gradient = func(dst, step, widths []float64) {
@@ -143,6 +174,20 @@ func (t *task) alone(k int) ground {
 	}
 	g.move = func(step []float64) { t.land(t.component, xi, step) }
 	return g
+}
+
+// snap puts numbers onto edges that they are at but for rounding, where that costs nothing: the second derivatives
+// there are those of the mirrored function, and not to be seen from nearby.
+func (t *task) snap(p *plan, v []float64, near float64, value func() float64) {
+	before := append([]float64(nil), v...)
+	if !p.snap(v, near) {
+		return
+	}
+	after := value()
+	copy(v, before)
+	if was := value(); after >= was-1e-13*max(1, math.Abs(was)) {
+		p.snap(v, near)
+	}
 }
 
 // land moves values to where a step leads.
@@ -164,7 +209,7 @@ func (t *task) curve(k int, dst *mat.SymDense) {
 // observe puts the observed information of a row, the average over the rows of a component, into dst: −∇²_t at
 // ξ, in the coordinates of the search; fine where it is to be judged, and not only to guide a search.
 func (m *machine) observe(w Weighted, xi, theta []float64, whole *Whole, fine bool, dst *mat.SymDense) {
-	if m.informer != nil {
+	if m.informer != nil && m.component.inside(xi) {
 		m.enter("Information", -1, w.of)
 		m.informer.Information(w, xi, theta, dst)
 		m.leave()
@@ -185,25 +230,46 @@ func (m *machine) observe(w Weighted, xi, theta []float64, whole *Whole, fine bo
 	curvatureOf(dst, func(step []float64) float64 {
 		m.component.move(xi, step, trial)
 		return m.total(w, trial, theta)
-	}, m.component.widths(whole, w.N), w.N, fine)
+	}, m.component.widths(xi, whole, w.N), w.N, fine)
 	dst.ScaleSym(1/w.N, dst)
 }
 
+// inside says that no number is on the edge of its range, where a maximum need not be stationary.
+func (p *plan) inside(v []float64) bool {
+	for _, q := range p.list {
+		for _, x := range q.of(v) {
+			if rise(q.kind, x) == 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // widths are distances over which a component of n rows curves by about a nat: coordinates have about unit
-// information a row, except that of Real numbers is the whole table's.
-func (p *plan) widths(w *Whole, n float64) []float64 {
+// information a row, except that of Real numbers is the whole table's. most bounds them near edges, where the
+// coordinates are mirrored; a number on its edge is in the middle of its mirror.
+func (p *plan) widths(v []float64, w *Whole, n float64) *widths {
 	if w == nil {
 		return nil
 	}
-	list := make([]float64, p.free)
-	fill(list, 1/math.Sqrt(n))
+	list := &widths{make([]float64, p.free), make([]float64, p.free)}
+	fill(list.guess, 1/math.Sqrt(n))
+	for _, q := range p.list {
+		for i := range q.kind.free() {
+			list.most[q.at+i] = math.Inf(1)
+			if d := q.kind.distance(q.of(v), i); d > 0 {
+				list.most[q.at+i] = d / 2
+			}
+		}
+	}
 	root := w.root()
 	for j, at := range p.reals() {
 		info := 0.0
 		for i := range j + 1 {
 			info += root.At(i, j) * root.At(i, j)
 		}
-		list[at] /= math.Sqrt(info)
+		list.guess[at] /= math.Sqrt(info)
 	}
 	return list
 }
@@ -227,6 +293,21 @@ func (t *task) everything() ground {
 		return sum
 	}
 	g := ground{hill: hill{dim: dim, value: value}}
+	for _, w := range t.rows {
+		g.n += w.N
+	}
+	g.edges = func(near float64) (list [][]float64) {
+		for k := range t.rows {
+			list = append(list, t.component.edges(t.of(k), near, k*c, dim)...)
+		}
+		return append(list, shared.edges(t.shared, near, dim-s, dim)...)
+	}
+	g.snap = func(near float64) {
+		for k := range t.rows {
+			t.snap(t.component, t.of(k), near, func() float64 { return t.total(t.rows[k], t.of(k), t.shared) })
+		}
+		t.snap(shared, t.shared, near, func() float64 { return value(make([]float64, dim)) })
+	}
 	g.curvature = func(dst *mat.SymDense) {
 		dst.Zero()
 		if c > 0 {
@@ -308,6 +389,13 @@ func (t *task) profile() error {
 		return sum
 	}
 	g := ground{hill: hill{dim: shared.free, value: value}}
+	for _, w := range t.rows {
+		g.n += w.N
+	}
+	g.edges = func(near float64) [][]float64 { return shared.edges(given, near, 0, shared.free) }
+	g.snap = func(near float64) {
+		t.snap(shared, given, near, func() float64 { return value(make([]float64, g.dim)) })
+	}
 	g.curvature = func(dst *mat.SymDense) { curvatureOf(dst, value, nil, 0, false) }
 	g.move = func(step []float64) { t.land(shared, given, step) }
 	if err := t.search(g); err != nil {

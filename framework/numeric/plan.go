@@ -73,11 +73,53 @@ func (p *plan) check(v []float64) error {
 	return nil
 }
 
+// bounded says which parameter has run away to an end of its range that does not belong to it, seen from the values
+// unit of the whole table: a variance to 0, because the rows lie on a line.
+func (p *plan) bounded(v, unit []float64) error {
+	for _, q := range p.list {
+		if err := q.kind.bounded(q.of(v), q.of(unit)); err != nil {
+			return fmt.Errorf("parameter %q %w", q.Name, err)
+		}
+	}
+	return nil
+}
+
 // move puts the values that the step t leads to from v into dst, which is not v.
 func (p *plan) move(v, t, dst []float64) {
 	for _, q := range p.list {
 		q.kind.move(q.of(v), q.step(t), q.of(dst))
 	}
+}
+
+// edges lists the steps away from edges that v is near, in coordinates of which the first is number at of dim.
+func (p *plan) edges(v []float64, near float64, at, dim int) (list [][]float64) {
+	for _, q := range p.list {
+		for _, t := range q.kind.edges(q.of(v), near) {
+			step := make([]float64, dim)
+			copy(step[at+q.at:], t)
+			list = append(list, step)
+		}
+	}
+	return list
+}
+
+// snap puts numbers that are nearer to an edge than near, in steps, onto it.
+func (p *plan) snap(v []float64, near float64) (snapped bool) {
+	square := near * near / 4
+	for _, q := range p.list {
+		for i, x := range q.of(v) {
+			switch q.kind.(type) {
+			case rateKind, unitKind, simplexKind:
+				if x > 0 && x < square {
+					q.of(v)[i], snapped = 0, true
+				}
+			}
+			if _, ok := q.kind.(unitKind); ok && x < 1 && 1-x < square {
+				q.of(v)[i], snapped = 1, true
+			}
+		}
+	}
+	return snapped
 }
 
 // jacobian is dφ/dt at v: from the coordinates of the search to those of the curvature, for the values unit of
