@@ -41,6 +41,13 @@ func (h *hill) climb() (t []float64, gain float64, level bool) {
 		return t, 0, true
 	}
 	at := make([]float64, h.dim)
+	slope(at, first) // at Newton's step, which is the top of a quadratic
+	multiply(false, root, first, t)
+	if norm(at) <= flat {
+		if gain := h.value(t) - start; gain > 0 {
+			return t, gain, true
+		}
+	}
 	result, err := optimize.Minimize(optimize.Problem{
 		Func: func(r []float64) float64 {
 			copy(at, r)

@@ -89,13 +89,10 @@ func (w Weighted) All() iter.Seq2[[]float64, float64] {
 	}
 }
 
-// A machine is a density at work in one goroutine. It knows which call it is in, so that a panic there can be
-// told from one of its own.
+// A machine is a density at work in one goroutine.
 type machine struct {
 	*compiled
-	method string // of the author, while in it
-	row    int    // from 0 in the source; −1 where the call is about no row
-	k      int    // from 0
+	caller
 
 	xi, theta, move []float64 // trial values
 	dxi, dtheta     []float64
@@ -118,16 +115,13 @@ func compile(density Density, columns int) (c *compiled, err error) {
 	if density == nil {
 		return nil, fmt.Errorf("numeric: the model has no Density")
 	}
-	c = &compiled{density: density, columns: columns}
-	m := &machine{compiled: c}
+	c = &compiled{density: density, columns: columns, component: &plan{}, shared: &plan{}}
+	m := c.machine()
 	defer m.recover(&err)
 	m.enter("Layout", -1, -1)
 	layout := density.Layout(columns)
 	m.leave()
-	if c.component, err = newPlan("component", layout.Component); err != nil {
-		return nil, err
-	}
-	if c.shared, err = newPlan("shared", layout.Shared); err != nil {
+	if c.component, c.shared, err = plans(layout); err != nil {
 		return nil, err
 	}
 	c.differentiable, _ = density.(Differentiable)
@@ -153,44 +147,7 @@ func compile(density Density, columns int) (c *compiled, err error) {
 }
 
 func (c *compiled) machine() *machine {
-	return &machine{compiled: c, xi: make([]float64, c.component.numbers), theta: make([]float64, c.shared.numbers)}
-}
-
-func (m *machine) enter(method string, row, k int) { m.method, m.row, m.k = method, row, k }
-
-func (m *machine) leave() { m.method = "" }
-
-// recover, deferred, turns a panic in a method of the author into an error.
-func (m *machine) recover(err *error) {
-	if m.method == "" {
-		return
-	}
-	if p := recover(); p != nil {
-		*err = fmt.Errorf("numeric: %s panicked%s: %v", m.call(), m.place(), p)
-		m.leave()
-	}
-}
-
-func (m *machine) call() string { return fmt.Sprintf("%s of %T", m.method, m.density) }
-
-// place is " at row 3, component 2", as far as that is known; both count from 1.
-func (m *machine) place() string {
-	switch {
-	case m.row >= 0 && m.k >= 0:
-		return fmt.Sprintf(" at row %d, component %d", m.row+1, m.k+1)
-	case m.row >= 0:
-		return fmt.Sprintf(" at row %d", m.row+1)
-	case m.k >= 0:
-		return fmt.Sprintf(" for component %d", m.k+1)
-	}
-	return ""
-}
-
-// broken says that the method last entered returned what it must not.
-func (m *machine) broken(format string, args ...any) error {
-	err := fmt.Errorf("numeric: %s broke its promise%s: %w", m.call(), m.place(), fmt.Errorf(format, args...))
-	m.leave()
-	return err
+	return &machine{compiled: c, caller: caller{of: fmt.Sprintf("%T", c.density)}, xi: make([]float64, c.component.numbers), theta: make([]float64, c.shared.numbers)}
 }
 
 // logProb is LogProb at a row, which may be NaN: for searches, which turn away from there.

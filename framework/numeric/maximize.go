@@ -101,28 +101,34 @@ type ground struct {
 	n     float64 // rows
 }
 
-// rounds bounds the searches that follow one another, each in the coordinates of where the last one ended.
+// rounds bounds the searches that follow one another.
 const rounds = 30
 
-// search climbs until that gains nothing.
+// search moves to the top of the ground.
 func (t *task) search(g ground) error {
 	zero := make([]float64, g.dim)
 	if v := g.value(zero); math.IsNaN(v) || math.IsInf(v, 0) {
 		t.enter(t.sum(), -1, -1)
 		return t.broken("a search begins where the sum over the rows is %v: implement Guess, to begin where every row has a density", v)
 	}
+	g.search(t.far)
+	return nil
+}
+
+// search climbs until that gains nothing. A start that may be far away takes more than one search, each in the
+// coordinates of where the last one ended.
+func (g *ground) search(far bool) {
 	for range rounds {
 		g.liftOff()
 		step, gain, level := g.climb()
 		if gain > 0 {
 			g.move(step)
 		}
-		if gain <= 1e-8 || level && !t.far {
+		if gain <= 1e-8 || level && !far {
 			break
 		}
 	}
 	g.snap(1e-5 / math.Sqrt(g.n))
-	return nil
 }
 
 // liftOff moves away from an edge where that is a gain. The coordinates are mirrored there: the gradient vanishes, and a

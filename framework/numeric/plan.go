@@ -40,6 +40,15 @@ func newPlan(of string, list []Parameter) (*plan, error) {
 	return p, nil
 }
 
+// plans are those of a layout.
+func plans(l Layout) (component, shared *plan, err error) {
+	if component, err = newPlan("component", l.Component); err != nil {
+		return nil, nil, err
+	}
+	shared, err = newPlan("shared", l.Shared)
+	return component, shared, err
+}
+
 func scalar(k kind) bool {
 	switch k.(type) {
 	case positiveKind, rateKind, unitKind:

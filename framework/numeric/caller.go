@@ -1,0 +1,49 @@
+package numeric
+
+import "fmt"
+
+// A caller knows which method of an author it is in, so that a panic there can be told from one of its own, and a
+// broken promise gets the method's name.
+type caller struct {
+	of     string // type of the density
+	method string // while in it
+	row    int    // from 0 in the source; −1 where the call is about no row
+	k      int    // component, from 0; −1 where it is about none
+}
+
+func (c *caller) enter(method string, row, k int) { c.method, c.row, c.k = method, row, k }
+
+func (c *caller) leave() { c.method = "" }
+
+// recover, deferred, turns a panic in a method of the author into an error.
+func (c *caller) recover(err *error) {
+	if c.method == "" {
+		return
+	}
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("numeric: %s panicked%s: %v", c.call(), c.place(), p)
+		c.leave()
+	}
+}
+
+func (c *caller) call() string { return c.method + " of " + c.of }
+
+// place is " at row 3, component 2", as far as that is known; both count from 1.
+func (c *caller) place() string {
+	switch {
+	case c.row >= 0 && c.k >= 0:
+		return fmt.Sprintf(" at row %d, component %d", c.row+1, c.k+1)
+	case c.row >= 0:
+		return fmt.Sprintf(" at row %d", c.row+1)
+	case c.k >= 0:
+		return fmt.Sprintf(" for component %d", c.k+1)
+	}
+	return ""
+}
+
+// broken says that the method last entered returned what it must not.
+func (c *caller) broken(format string, args ...any) error {
+	err := fmt.Errorf("numeric: %s broke its promise%s: %w", c.call(), c.place(), fmt.Errorf(format, args...))
+	c.leave()
+	return err
+}

@@ -1,0 +1,652 @@
+package numeric
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/laplace"
+	"github.com/latent-go/latent/pruning"
+)
+
+// Continuous is the model of a [JointDensity], with z_n ∈ R^K: EM, FAB, gFAB, criteria and pruning from ln p(x, z|Ξ, Θ).
+//
+// q(z_n) is the Gaussian that maximises the bound of ln p(x_n), and every expectation over it, in the local step, the global step and the
+// criteria, is taken at the same points. So both steps ascend one function, and EM never falls. Where ln p(x, z) is quadratic in z, as in
+// linear Gaussian models, the points are exact, and the bound is ln p(x). Elsewhere the error is that of the rule: 2K points see ln p
+// up to its third power in z; Nodes asks for more.
+//
+// The latent dimensions are taken to mix linearly: turning z and Ξ together changes nothing. Then F is (S/N) ⊗ B, with S = Σ E[z zᵀ] and B, P×P,
+// the information about Σ_k z_k ξ_k; that is exact where ξ_k acts through such sums and the information is the same for all rows,
+// as in paper G's eq. 5, and elsewhere an average over rows. With Axes, the dimensions stand for themselves, and F has one
+// block (S_kk/N) B_k each.
+//
+// F is unit-free: Ξ is measured in units in which the table without latent dimensions (Ξ = 0, Θ at its maximum, z from N(0, 1)) has the
+// information I a row about ξ_k.
+type Continuous struct {
+	Density JointDensity
+	Axes    bool // the latent dimensions do not mix
+	Nodes   int  // of Gauss–Hermite rules in each latent dimension; 0 for 2K points
+}
+
+// MarshalJSON names the density's type, so that a checkpoint knows which one it belongs to.
+func (m Continuous) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Type    string
+		Density JointDensity
+		Axes    bool
+		Nodes   int
+	}{fmt.Sprintf("%T", m.Density), m.Density, m.Axes, m.Nodes})
+}
+
+// ContinuousParameters are those of K latent dimensions on D columns.
+type ContinuousParameters struct {
+	K          int       `json:"k"`
+	D          int       `json:"d"`
+	Components []float64 `json:"components"` // Ξ, K×P row-major, in the order of the layout
+	Shared     []float64 `json:"shared"`     // Θ
+	Whole      *Whole    `json:"whole"`      // the table without latent dimensions
+
+	compiled *compiledJoint
+
+	mu       sync.Mutex
+	observed []*mat.SymDense // B, or B_k of each dimension, by the numbers of ξ; nil until asked for
+}
+
+// Component returns the numbers of latent dimension k.
+func (p *ContinuousParameters) Component(k int) []float64 {
+	n := len(p.Components) / p.K
+	return p.Components[k*n : (k+1)*n]
+}
+
+func (m Continuous) compiled(p *ContinuousParameters) (*compiledJoint, error) {
+	if p.compiled != nil && p.compiled.columns == p.D {
+		return p.compiled, nil
+	}
+	return compileJoint(m.Density, p.D, m.Nodes)
+}
+
+// must is compiled where the parameters come from Init, which has done it before.
+func (m Continuous) must(p *ContinuousParameters) *compiledJoint {
+	c, err := m.compiled(p)
+	if err != nil {
+		panic(err)
+	}
+	return c
+}
+
+// ---- Start
+
+// Init fits Θ with Ξ = 0, and draws Ξ from a normal distribution of about the size of the noise that leaves.
+func (m Continuous) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (_ *ContinuousParameters, err error) {
+	blocks, err := read(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	c, err := compileJoint(m.Density, blocks[0].D, m.Nodes)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := rule(k, m.Nodes); err != nil {
+		return nil, err
+	}
+	w, err := c.whole(blocks)
+	if err != nil {
+		return nil, err
+	}
+	p := &ContinuousParameters{K: k, D: c.columns, Shared: slices.Clone(w.Shared), Whole: w, compiled: c}
+	root := w.root()
+	for range k {
+		xi := mat.NewVecDense(c.component.numbers, nil)
+		for i := range c.component.numbers {
+			xi.SetVec(i, rng.NormFloat64()/math.Sqrt(float64(k)))
+		}
+		if err := xi.SolveVec(root, xi); err != nil {
+			return nil, fmt.Errorf("numeric: %w", err)
+		}
+		p.Components = append(p.Components, xi.RawVector().Data...)
+	}
+	return p, nil
+}
+
+// whole fits Θ with Ξ = 0 under z ~ N(0, 1), and measures what a row tells about ξ there.
+func (c *compiledJoint) whole(blocks []framework.Rows) (_ *Whole, err error) {
+	one := c.machine()
+	defer one.recover(&err)
+	s := newPosteriors(c, 1)
+	s.Blocks = blocks
+	w := &Whole{Component: make([]float64, c.component.numbers), Shared: make([]float64, c.shared.numbers)}
+	s.each(func(b framework.Rows, i, _ int) bool {
+		s.Means, s.Roots = append(s.Means, 0), append(s.Roots, 1)
+		s.add(b.Weight(i), s.Means[:1], s.Roots[:1])
+		return true
+	})
+	if w.N = s.N; !(w.N > 0) {
+		return nil, errors.New("numeric: the rows have no weight")
+	}
+	c.shared.neutral(w.Shared)
+	rule, err := one.rule(1)
+	if err != nil {
+		return nil, err
+	}
+	s.each(func(b framework.Rows, i, _ int) bool {
+		if v := one.expected(rule, b.Row(i), b.First+i, []float64{0}, []float64{1}, w.Component, w.Shared); v-v != 0 {
+			one.enter("LogJoint", b.First+i, -1)
+			err = one.broken("it returned %v for the row %v at component %v, shared %v, where the fit begins", v, b.Row(i), w.Component, w.Shared)
+		}
+		return err == nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	t := &jointTask{jointMachine: one, s: s, rule: rule, shared: w.Shared, components: w.Component, far: true}
+	if c.shared.free > 0 {
+		g := t.ground(false)
+		g.search(true)
+	}
+	if err := c.shared.check(w.Shared); err != nil {
+		return nil, fmt.Errorf("numeric: there is no maximum without latent dimensions: shared %w", err)
+	}
+	info, err := one.observe(s, rule, w.Component, w.Shared, false)
+	if err != nil {
+		return nil, err
+	}
+	var chol mat.Cholesky
+	if !chol.Factorize(info[0]) || chol.Cond() > 1e14 {
+		return nil, fmt.Errorf("numeric: the table does not determine the parameters of a latent dimension of %s: their information where there is none yet is %v; leave out what LogJoint does not depend on", one.of, mat.Formatted(info[0], mat.Squeeze()))
+	}
+	var root mat.TriDense
+	chol.UTo(&root)
+	w.Root = root.RawTriangular().Data
+	return w, nil
+}
+
+// ---- Local step
+
+// NewStatistics makes statistics for p.K latent dimensions.
+func (m Continuous) NewStatistics(p *ContinuousParameters) *Posteriors {
+	return newPosteriors(m.must(p), p.K)
+}
+
+// Prepare turns the tilt into a precision: tr(F₀⁻¹F_n)/(2N) with F_n = zzᵀ ⊗ B is ½ (P/N) zᵀA⁻¹z, A = S₀/N.
+func (m Continuous) Prepare(p *ContinuousParameters, tilt *laplace.Tilt, s *Posteriors) error {
+	c := m.must(p)
+	if s.one == nil {
+		s.one = c.machine()
+	}
+	s.clear()
+	if s.extra = nil; tilt == nil {
+		return nil
+	}
+	s.extra = mat.NewSymDense(p.K, nil)
+	if m.Axes {
+		for k, f := range tilt.F {
+			s.extra.SetSym(k, k, float64(c.component.free)/(tilt.N*f.(*laplace.Scaled).Factor))
+		}
+		return nil
+	}
+	f, ok := laplace.AsKronecker(tilt.F[0])
+	if !ok || f.A.SymmetricDim() != p.K {
+		panic("numeric: the tilt is not the curvature of this model")
+	}
+	if err := f.A.(*laplace.Dense).InverseTo(s.extra); err != nil {
+		return fmt.Errorf("numeric: E[ZᵀZ] is singular at K = %d: allow pruning, or lower K", p.K)
+	}
+	s.extra.ScaleSym(float64(c.component.free)/tilt.N, s.extra)
+	return nil
+}
+
+// Infer adds the rows of a block.
+func (m Continuous) Infer(b framework.Rows, p *ContinuousParameters, s *Posteriors) (sum float64, err error) {
+	defer s.one.recover(&err)
+	if b.D != s.one.columns {
+		return 0, fmt.Errorf("numeric: row %d has %d columns, the model %d", b.First+1, b.D, s.one.columns)
+	}
+	for i := range b.N {
+		mean, root, err := s.one.infer(b, i, p, s.extra)
+		if err != nil {
+			return 0, err
+		}
+		s.add(b.Weight(i), mean, root)
+		s.Means, s.Roots = append(s.Means, mean...), append(s.Roots, root...)
+		sum += b.Weight(i) * entropy(root, p.K)
+	}
+	s.Blocks = append(s.Blocks, b)
+	return sum, nil
+}
+
+// ---- Global step
+
+// A jointTask is the global step: to maximise Σ_n w_n E_q[ln p(x_n, z_n|Ξ, Θ)].
+type jointTask struct {
+	*jointMachine
+	s          *Posteriors
+	rule       *points
+	components []float64
+	shared     []float64
+	known      []*mat.SymDense // B at the start, where it is known
+	axes       bool
+	far        bool
+}
+
+// ground is the search for Θ, with Ξ where both is true.
+func (t *jointTask) ground(both bool) ground {
+	n, shared := 0, t.jointMachine.shared
+	if both {
+		n = len(t.components)
+	}
+	dim := n + shared.free
+	theta, xi := make([]float64, len(t.shared)), slices.Clone(t.components)
+	at := func(step []float64) {
+		for i, v := range step[:n] {
+			xi[i] = t.components[i] + v
+		}
+		shared.move(t.shared, step[n:], theta)
+	}
+	g := ground{n: t.s.N}
+	g.dim = dim
+	g.value = func(step []float64) float64 {
+		at(step)
+		return t.total(t.s, t.rule, xi, theta)
+	}
+	g.move = func(step []float64) {
+		at(step)
+		copy(t.components, xi)
+		copy(t.shared, theta)
+	}
+	g.edges = func(near float64) [][]float64 { return shared.edges(t.shared, near, n, dim) }
+	g.snap = func(float64) {}
+	g.curvature = func(dst *mat.SymDense) {
+		dst.Zero()
+		if both {
+			t.precision(dst)
+		}
+		if shared.free == 0 {
+			return
+		}
+		block, step := mat.NewSymDense(shared.free, nil), make([]float64, dim)
+		curvatureOf(block, func(u []float64) float64 {
+			copy(step[n:], u)
+			return g.value(step)
+		}, t.widths(), t.s.N, false)
+		place(dst, block, n)
+	}
+	if t.differentiable != nil {
+		dxi, dtheta := make([]float64, len(xi)), make([]float64, len(theta))
+		g.gradient = func(dst, step, widths []float64) {
+			clear(dxi)
+			clear(dtheta)
+			at(step)
+			t.gradient(t.s, t.rule, xi, theta, dxi, dtheta)
+			copy(dst[:n], dxi)
+			shared.chain(t.shared, step[n:], dtheta, dst[n:], widths[n:])
+		}
+	}
+	return g
+}
+
+// widths are those of Θ, which has about unit information a row in its coordinates; unknown where there are Real ones.
+func (t *jointTask) widths() *widths {
+	shared := t.jointMachine.shared
+	if t.far || len(shared.reals()) > 0 {
+		return nil
+	}
+	return shared.widths(t.shared, &Whole{}, t.s.N)
+}
+
+// precision puts S ⊗ B into the first places of dst.
+func (t *jointTask) precision(dst *mat.SymDense) {
+	b, k := t.known, t.s.K
+	t.known = nil
+	if b == nil {
+		var err error
+		if b, err = t.observe(t.s, t.rule, t.components, t.shared, t.axes); err != nil {
+			return // no matter: only a guide of the search
+		}
+	}
+	n := t.component.free
+	for i := range k {
+		for j := range k {
+			block := b[0]
+			switch {
+			case t.axes && i != j:
+				continue
+			case t.axes:
+				block = b[i]
+			}
+			for p := range n {
+				for q := range n {
+					dst.SetSym(i*n+p, j*n+q, t.s.ZZ[i*k+j]*block.At(p, q))
+				}
+			}
+		}
+	}
+}
+
+// Maximize is where Σ_n w_n E_q[ln p(x_n, z_n|Ξ, Θ)] is largest, searched for from p.
+func (m Continuous) Maximize(s *Posteriors, p, dst *ContinuousParameters) (_ *ContinuousParameters, err error) {
+	c := m.must(p)
+	if dst == nil {
+		dst = &ContinuousParameters{}
+	}
+	dst.K, dst.D, dst.Whole, dst.compiled, dst.observed = p.K, p.D, p.Whole, c, nil
+	dst.Components = append(dst.Components[:0], p.Components...)
+	dst.Shared = append(dst.Shared[:0], p.Shared...)
+	one := c.machine()
+	defer one.recover(&err)
+	if c.estimator != nil {
+		one.enter("EstimateJoint", -1, -1)
+		if err := c.estimator.EstimateJoint(Inferred{s.N, s.K, s}, dst.Components, dst.Shared); err != nil {
+			one.leave()
+			return dst, err
+		}
+		if err := firstOf(realKind(0).check(dst.Components), c.shared.check(dst.Shared)); err != nil {
+			return dst, one.broken("%w", err)
+		}
+		one.leave()
+		return dst, nil
+	}
+	rule, err := one.rule(p.K)
+	if err != nil {
+		return dst, err
+	}
+	t := &jointTask{jointMachine: one, s: s, rule: rule, components: dst.Components, shared: dst.Shared, axes: m.Axes, known: p.information()}
+	g := t.ground(true)
+	g.search(false)
+	err = firstOf(realKind(0).check(dst.Components), c.shared.check(dst.Shared), c.shared.bounded(dst.Shared, p.Whole.Shared))
+	if err != nil {
+		return dst, fmt.Errorf("numeric: there is no maximum: %w; %w", err, framework.ErrDegenerate)
+	}
+	return dst, nil
+}
+
+func (p *ContinuousParameters) information() []*mat.SymDense {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.observed)
+}
+
+// LogJoint is E_q[ln p(X,Z|Π)].
+func (m Continuous) LogJoint(s *Posteriors, p *ContinuousParameters) (value float64) {
+	one := m.must(p).machine()
+	var panicked error
+	defer func() {
+		if panicked != nil {
+			value = math.NaN() // the engine reports it
+		}
+	}()
+	defer one.recover(&panicked)
+	rule, err := one.rule(p.K)
+	if err != nil {
+		return math.NaN()
+	}
+	return one.total(s, rule, p.Components, p.Shared)
+}
+
+// Shape counts K·P numbers of latent dimensions; BIC and AIC take off the rotation where the dimensions mix.
+func (m Continuous) Shape(p *ContinuousParameters) framework.Shape {
+	c := m.must(p)
+	s := framework.Shape{K: p.K, Component: p.K * c.component.free, Shared: c.shared.free}
+	if !m.Axes {
+		s.Free = s.Total() - p.K*(p.K-1)/2
+	}
+	return s
+}
+
+// ---- Curvature
+
+// observe returns B = (1/K) Σ_kl (A⁻¹)_kl F_kl with A = S/N: the mean of the diagonal blocks of F after A has been turned into I, which is
+// B itself where F = A ⊗ B, and does not depend on a rotation of z. With axes it returns B_k = F_kk/A_kk for each.
+func (m *jointMachine) observe(s *Posteriors, rule *points, xi, theta []float64, axes bool) (list []*mat.SymDense, err error) {
+	n, k := m.component.free, s.K
+	if m.informer != nil && !axes {
+		b := mat.NewSymDense(n, nil)
+		m.enter("InformationJoint", -1, -1)
+		m.informer.InformationJoint(Inferred{s.N, k, s}, xi, theta, b)
+		if v, bad := notFinite(b); bad {
+			return nil, m.broken("it holds %v", v)
+		}
+		m.leave()
+		return []*mat.SymDense{b}, nil
+	}
+	directions, err := s.directions(axes)
+	if err != nil {
+		return nil, err
+	}
+	trial := make([]float64, len(xi))
+	sum := mat.NewSymDense(n, nil)
+	for a := range k {
+		f := mat.NewSymDense(n, nil)
+		curvatureOf(f, func(step []float64) float64 {
+			copy(trial, xi)
+			for b := range k {
+				for i, v := range step {
+					trial[b*n+i] += directions.At(b, a) * v
+				}
+			}
+			return m.total(s, rule, trial, theta)
+		}, nil, s.N, true)
+		if v, bad := notFinite(f); bad {
+			m.enter("LogJoint", -1, -1)
+			return nil, m.broken("its second derivatives by the components hold %v at components %v, shared %v: a density with two finite derivatives is wanted", v, xi, theta)
+		}
+		f.ScaleSym(1/s.N, f)
+		list = append(list, f)
+		sum.AddSym(sum, f)
+	}
+	if axes {
+		return list, nil
+	}
+	sum.ScaleSym(1/float64(k), sum)
+	return []*mat.SymDense{sum}, nil
+}
+
+func notFinite(a *mat.SymDense) (float64, bool) {
+	for i := range a.SymmetricDim() {
+		for j := range i + 1 {
+			if v := a.At(i, j); v-v != 0 {
+				return v, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// directions are the columns of U with UUᵀ = (S/N)⁻¹, or of its diagonal part.
+func (s *Posteriors) directions(axes bool) (*mat.Dense, error) {
+	u := mat.NewDense(s.K, s.K, nil)
+	if axes {
+		for k := range s.K {
+			u.Set(k, k, math.Sqrt(s.N/s.ZZ[k*s.K+k]))
+		}
+		return u, nil
+	}
+	var chol mat.Cholesky
+	if !chol.Factorize(s.second()) {
+		return nil, fmt.Errorf("numeric: E[ZᵀZ] is singular at K = %d: allow pruning, or lower K", s.K)
+	}
+	var upper mat.TriDense
+	chol.UTo(&upper)
+	return u, u.Inverse(&upper)
+}
+
+// second is S/N.
+func (s *Posteriors) second() *mat.SymDense {
+	a := mat.NewSymDense(s.K, slices.Clone(s.ZZ))
+	a.ScaleSym(1/s.N, a)
+	return a
+}
+
+// information returns B or the B_k of p, from s where they have not been asked for yet.
+func (m Continuous) information(s *Posteriors, p *ContinuousParameters) (_ []*mat.SymDense, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.observed != nil {
+		return p.observed, nil
+	}
+	one := m.must(p).machine()
+	defer one.recover(&err)
+	rule, err := one.rule(p.K)
+	if err != nil {
+		return nil, err
+	}
+	p.observed, err = one.observe(s, rule, p.Components, p.Shared, m.Axes)
+	return p.observed, err
+}
+
+// Curvature is (S/N) ⊗ B, or (S_kk/N)·B_k block by block with Axes. B is observed from s when it is first asked for, and belongs
+// to the estimate p from then on.
+func (m Continuous) Curvature(s *Posteriors, p *ContinuousParameters, dst laplace.Blocks) (laplace.Blocks, error) {
+	info, err := m.information(s, p)
+	if err != nil {
+		return nil, err
+	}
+	var inverse mat.Dense
+	if err := inverse.Inverse(p.Whole.root()); err != nil {
+		return nil, fmt.Errorf("numeric: %w", err)
+	}
+	blocks := make([]laplace.Block, len(info))
+	for i, b := range info {
+		var half, full mat.Dense
+		half.Mul(b, &inverse)
+		full.Mul(inverse.T(), &half)
+		unit := mat.NewSymDense(b.SymmetricDim(), nil)
+		for r := range b.SymmetricDim() {
+			for c := r; c < b.SymmetricDim(); c++ {
+				unit.SetSym(r, c, (full.At(r, c)+full.At(c, r))/2)
+			}
+		}
+		blocks[i] = laplace.NewDense(unit)
+	}
+	return m.blocks(s, blocks), nil
+}
+
+// Counts is (S/N) ⊗ I, or (S_kk/N)·I with Axes.
+func (m Continuous) Counts(s *Posteriors, p *ContinuousParameters, dst laplace.Blocks) (laplace.Blocks, error) {
+	unit := []laplace.Block{laplace.Identity(m.must(p).component.free)}
+	if m.Axes {
+		unit = slices.Repeat(unit, s.K)
+	}
+	return m.blocks(s, unit), nil
+}
+
+func (m Continuous) blocks(s *Posteriors, b []laplace.Block) (list laplace.Blocks) {
+	if !m.Axes {
+		return laplace.Blocks{&laplace.Kronecker{A: laplace.NewDense(s.second()), B: b[0]}}
+	}
+	for k := range s.K {
+		list = append(list, &laplace.Scaled{Factor: s.ZZ[k*s.K+k] / s.N, Of: b[k]})
+	}
+	return list
+}
+
+// ---- Projection
+
+// Relevance is the information that the latent directions carry, the eigenvalues of Ξ B Ξᵀ with their eigenvectors: the
+// signal-to-noise ratios in a linear Gaussian model. With Axes it is ξ_kᵀB_kξ_k.
+func (m Continuous) Relevance(s *Posteriors, p *ContinuousParameters) (pruning.Directions, error) {
+	info, err := m.information(s, p)
+	if err != nil {
+		return pruning.Directions{}, err
+	}
+	xi := mat.NewDense(p.K, len(p.Components)/p.K, p.Components)
+	if m.Axes {
+		values := make([]float64, p.K)
+		for k := range values {
+			values[k] = mat.Inner(xi.RowView(k), info[k], xi.RowView(k))
+		}
+		return pruning.FromAxes(values), nil
+	}
+	var half, full mat.Dense
+	half.Mul(xi, info[0])
+	full.Mul(&half, xi.T())
+	signal := mat.NewSymDense(p.K, nil)
+	for i := range p.K {
+		for j := i; j < p.K; j++ {
+			signal.SetSym(i, j, (full.At(i, j)+full.At(j, i))/2)
+		}
+	}
+	var eigen mat.EigenSym
+	if !eigen.Factorize(signal, true) {
+		return pruning.Directions{}, errors.New("numeric: the components are not finite")
+	}
+	values := eigen.Values(nil)
+	for j := range values {
+		values[j] = max(0, values[j])
+	}
+	var vectors mat.Dense
+	eigen.VectorsTo(&vectors)
+	return pruning.FromEigen(values, &vectors), nil
+}
+
+// Project is z̃ = Vᵀz, Ξ̃ = VᵀΞ for the directions in the columns of V.
+func (m Continuous) Project(s *Posteriors, p *ContinuousParameters, onto pruning.Directions) (*Posteriors, *ContinuousParameters, error) {
+	c := m.must(p)
+	v := onto.Basis
+	if v == nil {
+		v = mat.NewDense(p.K, onto.Len(), nil)
+		for j, k := range slices.Sorted(slices.Values(onto.Axes)) {
+			v.Set(k, j, 1)
+		}
+	} else if m.Axes {
+		return nil, nil, errors.New("numeric: a projection along Axes keeps latent dimensions, and does not mix them")
+	}
+	q := &ContinuousParameters{K: onto.Len(), D: p.D, Shared: slices.Clone(p.Shared), Whole: p.Whole, compiled: c}
+	n := c.component.numbers
+	q.Components = make([]float64, q.K*n)
+	mat.NewDense(q.K, n, q.Components).Mul(v.T(), mat.NewDense(p.K, n, p.Components))
+	if known := p.information(); known != nil && !m.Axes {
+		q.observed = known
+	} else if known != nil {
+		for _, k := range slices.Sorted(slices.Values(onto.Axes)) {
+			q.observed = append(q.observed, known[k])
+		}
+	}
+	t, err := s.onto(v, c)
+	return t, q, err
+}
+
+// ---- Judging rows
+
+// LogProb is the bound of ln p(x_n|Π) of each row, in nats, with the expectation taken by the rule: ln p(x_n|Π) itself where ln p(x, z) is
+// quadratic in z.
+func (m Continuous) LogProb(b framework.Rows, p *ContinuousParameters, dst []float64) (_ []float64, err error) {
+	c, err := m.compiled(p)
+	if err != nil {
+		return nil, err
+	}
+	if b.D != c.columns {
+		return nil, fmt.Errorf("numeric: rows have %d columns, the model %d", b.D, c.columns)
+	}
+	one := c.machine()
+	defer one.recover(&err)
+	rule, err := one.rule(p.K)
+	if err != nil {
+		return nil, err
+	}
+	dst = resized(dst, b.N)
+	for i := range b.N {
+		mean, root, err := one.infer(b, i, p, nil)
+		if err != nil {
+			return nil, err
+		}
+		dst[i] = one.expected(rule, b.Row(i), b.First+i, mean, root, p.Components, p.Shared) + entropy(root, p.K)
+	}
+	return dst, nil
+}
+
+var (
+	_ framework.Model[framework.Rows, *ContinuousParameters, *Posteriors] = Continuous{}
+	_ framework.Curved[*ContinuousParameters, *Posteriors]                = Continuous{}
+	_ framework.Counted[*ContinuousParameters, *Posteriors]               = Continuous{}
+	_ framework.Projector[*ContinuousParameters, *Posteriors]             = Continuous{}
+	_ framework.LogProber[framework.Rows, *ContinuousParameters]          = Continuous{}
+)
