@@ -26,6 +26,7 @@ type hill struct {
 // the identity and the first step is Newton's; to be called again from where it ends, until it gains nothing.
 func (h *hill) climb() (t []float64, gain float64, level bool) {
 	start := h.value(make([]float64, h.dim))
+	flat, noise := flatness(start)
 	root, widths := h.precondition()
 	t, g := make([]float64, h.dim), make([]float64, h.dim)
 	slope := func(dst, s []float64) {
@@ -74,7 +75,7 @@ func (h *hill) climb() (t []float64, gain float64, level bool) {
 		GradientThreshold: flat / length,
 		MajorIterations:   20 * (h.dim + 10),
 		FuncEvaluations:   100 * (h.dim + 10),
-		Converger:         &optimize.FunctionConverge{Absolute: 1e-12 / (length * length), Iterations: 3},
+		Converger:         &optimize.FunctionConverge{Absolute: noise / (length * length), Iterations: 3},
 	}, &optimize.BFGS{})
 	clear(t)
 	if result == nil || result.X == nil || !(result.F < 0) {
@@ -87,9 +88,13 @@ func (h *hill) climb() (t []float64, gain float64, level bool) {
 	return t, -result.F * length * length, result.Status == optimize.GradientThreshold
 }
 
-// flat is the length of a gradient, in coordinates of unit curvature, below which a place counts as the top:
-// half its square is what is left to gain, in nats.
-const flat = 1e-7
+// flatness returns the length of a gradient, in coordinates of unit curvature, below which a place counts as the top:
+// half its square is what is left to gain, in nats. It is above what rounding makes of differences of a sum of that
+// value; and noise is a gain that rounding can feign.
+func flatness(value float64) (flat, noise float64) {
+	size := math.Abs(value)
+	return max(1e-7, 1e-11*size), max(1e-12, 1e-15*size)
+}
 
 // precondition returns the matrix R, dim×dim, with t = R s and curvature I in s, and how far each t_j goes with
 // a nat.

@@ -118,13 +118,14 @@ func (t *task) search(g ground) error {
 // search climbs until that gains nothing. A start that may be far away takes more than one search, each in the
 // coordinates of where the last one ended.
 func (g *ground) search(far bool) {
+	enough := max(1e-8, 1e-13*math.Abs(g.value(make([]float64, g.dim))))
 	for range rounds {
 		g.liftOff()
 		step, gain, level := g.climb()
 		if gain > 0 {
 			g.move(step)
 		}
-		if gain <= 1e-8 || level && !far {
+		if gain <= enough || level && !far {
 			break
 		}
 	}

@@ -1,0 +1,422 @@
+package numeric_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/numeric"
+)
+
+// faulty is a Poisson density of which one method or another does what it must not.
+type faulty struct {
+	poisson
+	logProb func(x, rate []float64) float64
+	layout  func(d int) numeric.Layout
+}
+
+func (f faulty) Layout(d int) numeric.Layout {
+	if f.layout != nil {
+		return f.layout(d)
+	}
+	return f.poisson.Layout(d)
+}
+
+func (f faulty) LogProb(x, rate, shared []float64) float64 {
+	if f.logProb != nil {
+		return f.logProb(x, rate)
+	}
+	return f.poisson.LogProb(x, rate, shared)
+}
+
+func at(value, instead float64) func(x, rate []float64) float64 {
+	return func(x, rate []float64) float64 {
+		if x[0] == value {
+			return instead
+		}
+		return poisson{}.LogProb(x, rate, nil)
+	}
+}
+
+type badGuess struct{ poisson }
+
+func (badGuess) Guess(_ numeric.Weighted, rate, _ []float64) { rate[0] = -1 }
+
+type badEstimate struct {
+	poisson
+	rate float64
+	err  error
+}
+
+func (b badEstimate) Estimate(_ numeric.Weighted, rate, _ []float64) error {
+	rate[0] = b.rate
+	return b.err
+}
+
+type panickingEstimate struct{ poisson }
+
+func (panickingEstimate) Estimate(numeric.Weighted, []float64, []float64) error { panic("oh") }
+
+type badInformation struct{ poisson }
+
+func (badInformation) Information(_ numeric.Weighted, _, _ []float64, dst *mat.SymDense) {
+	dst.SetSym(0, 0, math.NaN())
+}
+
+type badStatistics struct {
+	poisson
+	n int
+}
+
+func (b badStatistics) Statistics(int) int                                    { return b.n }
+func (badStatistics) Observe(x, t []float64)                                  { t[0] = x[0]; _ = t[1] }
+func (badStatistics) LogTotal(numeric.Weighted, []float64, []float64) float64 { return math.NaN() }
+
+type badGradient struct{ poisson }
+
+func (badGradient) Gradient(_, _, _, dRate, _ []float64) { _ = dRate[7] }
+
+func TestBrokenPromises(t *testing.T) {
+	layout := func(list ...numeric.Parameter) func(int) numeric.Layout {
+		return func(int) numeric.Layout { return numeric.Layout{Component: list} }
+	}
+	x := []float64{3, 4, 5, 4, 9, 20, 22, 18, 25, 21}
+	for name, c := range map[string]struct {
+		density numeric.Density
+		want    []string
+	}{
+		"none":                 {nil, []string{"no Density"}},
+		"NaN":                  {faulty{logProb: at(9, math.NaN())}, []string{"LogProb of numeric_test.faulty", "row 5, component 1", "NaN"}},
+		"+Inf":                 {faulty{logProb: at(22, math.Inf(1))}, []string{"LogProb of numeric_test.faulty", "row 7, component 1", "+Inf"}},
+		"-Inf everywhere":      {faulty{logProb: at(22, math.Inf(-1))}, []string{"LogProb of numeric_test.faulty", "row 7", "−Inf", "implement Guess"}},
+		"panic":                {faulty{logProb: func(x, _ []float64) float64 { return x[len(x)] }}, []string{"LogProb of numeric_test.faulty panicked at row 1, component 1", "index out of range"}},
+		"panic in Layout":      {faulty{layout: func(int) numeric.Layout { panic("oh") }}, []string{"Layout of numeric_test.faulty panicked: oh"}},
+		"no kind":              {faulty{layout: layout(numeric.Parameter{Name: "rate"})}, []string{"Layout", `"rate" has no kind`}},
+		"no numbers":           {faulty{layout: layout(numeric.Rate("rate", 0))}, []string{"Layout", `"rate" has 0 numbers`}},
+		"simplex of one":       {faulty{layout: layout(numeric.Simplex("p", 1))}, []string{"Layout", `"p" has 1 numbers`}},
+		"coordinate of a mean": {faulty{layout: layout(numeric.Real("mean", 1).In(numeric.Log))}, []string{"Layout", `"mean"`, "In chooses"}},
+		"guess":                {badGuess{}, []string{"Guess of numeric_test.badGuess broke its promise", `"rate" is -1`}},
+		"estimate":             {badEstimate{rate: -2}, []string{"Estimate of numeric_test.badEstimate broke its promise for component 1", `"rate" is -2`}},
+		"estimate NaN":         {badEstimate{rate: math.NaN()}, []string{"Estimate of numeric_test.badEstimate broke its promise", "NaN"}},
+		"estimate fails":       {badEstimate{rate: 1, err: errors.New("no rows that I like")}, []string{"component 1: no rows that I like"}},
+		"estimate panics":      {panickingEstimate{}, []string{"Estimate of numeric_test.panickingEstimate panicked for component 1: oh"}},
+		"information":          {badInformation{}, []string{"Information of numeric_test.badInformation broke its promise for component 1", "NaN"}},
+		"negative statistics":  {badStatistics{n: -1}, []string{"Statistics of numeric_test.badStatistics", "-1"}},
+		"observe":              {badStatistics{n: 1}, []string{"Observe of numeric_test.badStatistics panicked at row 1"}},
+		"total":                {badStatistics{n: 2}, []string{"LogTotal of numeric_test.badStatistics", "NaN"}},
+		"gradient":             {badGradient{}, []string{"Gradient of numeric_test.badGradient panicked at row 1, component 1"}},
+		"real is not used": {faulty{layout: layout(numeric.Rate("rate", 1), numeric.Real("nothing", 1))},
+			[]string{"does not determine the Real parameters"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, workers := range []int{1, 2} {
+				_, err := framework.Fit(ctx, numeric.Discrete{Density: c.density}, tableOf(t, x, 1), framework.Options{K: 2, Workers: workers})
+				for _, want := range c.want {
+					assert.ErrorContains(t, err, want)
+				}
+			}
+		})
+	}
+}
+
+func TestBadTables(t *testing.T) {
+	m := numeric.Discrete{Density: poisson{}}
+	_, err := framework.Fit(ctx, m, tableOf(t, []float64{1, 2, 3}, 1), framework.Options{K: 4})
+	assert.ErrorContains(t, err, "4 components for 3 rows")
+
+	res, err := framework.Fit(ctx, m, tableOf(t, counts(30, 2, 1), 2), framework.Options{K: 2})
+	require.NoError(t, err)
+	other := tableOf(t, []float64{1, 2, 3}, 3).All()
+	_, err = m.LogProb(other, res.Parameters, nil)
+	assert.ErrorContains(t, err, "3 columns, the model 2")
+	_, err = m.Responsibilities(other, res.Parameters, nil)
+	assert.ErrorContains(t, err, "3 columns, the model 2")
+}
+
+func TestOneRow(t *testing.T) {
+	for _, method := range []framework.Method{framework.EM, framework.GFAB, framework.FAB} {
+		res, err := framework.Fit(ctx, numeric.Discrete{Density: poisson{}}, tableOf(t, []float64{7, 2}, 2), framework.Options{K: 1, Method: method})
+		require.NoError(t, err)
+		assert.InDeltaSlice(t, []float64{7, 2}, res.Parameters.Components, 1e-6)
+	}
+	// A Gaussian of one row has no variance.
+	_, err := framework.Fit(ctx, numeric.Discrete{Density: diagonal{}}, tableOf(t, []float64{7}, 1), framework.Options{K: 1})
+	assert.Error(t, err)
+	assert.False(t, errors.Is(err, context.Canceled))
+}
+
+// A component that settles on rows without spread has no maximum: gFAB drops it, EM says so.
+func TestCollapse(t *testing.T) {
+	x := append(clouds(40, 6), 500, 500, 500, 500, 500, 500)
+	_, err := framework.Fit(ctx, numeric.Discrete{Density: diagonal{}}, tableOf(t, x, 2), framework.Options{K: 2, Method: framework.EM})
+	assert.ErrorIs(t, err, framework.ErrDegenerate)
+	assert.ErrorContains(t, err, `"variance"`)
+	res, err := framework.Fit(ctx, numeric.Discrete{Density: diagonal{}}, tableOf(t, x, 2), framework.Options{K: 2})
+	require.NoError(t, err)
+	assert.Equal(t, 1, res.Shape.K)
+}
+
+// pieces hands a table out a few rows at a time, so that there are many blocks.
+type pieces struct{ all framework.Rows }
+
+func (p pieces) Rows() int { return p.all.N }
+
+func (p pieces) Blocks(context.Context) iter.Seq2[framework.Rows, error] {
+	return func(yield func(framework.Rows, error) bool) {
+		for first, p := 0, p.all; first < p.N; first += 7 {
+			n := min(7, p.N-first)
+			if !yield(framework.Rows{First: first, N: n, D: p.D, Stride: p.Stride, X: p.X[first*p.Stride : (first+n-1)*p.Stride+p.D]}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// The same bits for any number of workers, and the same answer for any blocks.
+func TestBits(t *testing.T) {
+	table := tableOf(t, counts(150, 2, 2), 2)
+	src := pieces{table.All()}
+	o := framework.Options{K: 4, Workers: 1, Tolerance: 1e-11}
+	m := numeric.Discrete{Density: poisson{}}
+	one, err := framework.Fit(ctx, m, src, o)
+	require.NoError(t, err)
+	whole, err := framework.Fit(ctx, m, table, o)
+	require.NoError(t, err)
+	o.Workers = 3
+	three, err := framework.Fit(ctx, m, src, o)
+	require.NoError(t, err)
+	assert.Equal(t, one.Trace, three.Trace)
+	assert.Equal(t, one.Parameters.Components, three.Parameters.Components)
+	assert.InDelta(t, whole.Value, one.Value, 1e-6)
+
+	joint := numeric.Continuous{Density: ppca{}}
+	src = pieces{tableOf(t, centred(40, 3, 3), 3).All()}
+	o = framework.Options{K: 2, Workers: 1, MaxIterations: 10}
+	a, err := framework.Fit(ctx, joint, src, o)
+	require.NoError(t, err)
+	o.Workers = 3
+	b, err := framework.Fit(ctx, joint, src, o)
+	require.NoError(t, err)
+	assert.Equal(t, a.Trace, b.Trace)
+	assert.Equal(t, a.Parameters.Components, b.Parameters.Components)
+}
+
+func TestResume(t *testing.T) {
+	src := tableOf(t, counts(120, 2, 3), 2)
+	m := numeric.Discrete{Density: poisson{}}
+	whole, err := framework.Fit(ctx, m, src, framework.Options{K: 4})
+	require.NoError(t, err)
+	part, err := framework.Fit(ctx, m, src, framework.Options{K: 4, MaxIterations: 5})
+	require.NoError(t, err)
+	checkpoint, err := part.Checkpoint()
+	require.NoError(t, err)
+	rest, err := framework.Fit(ctx, m, src, framework.Options{K: 4, Resume: checkpoint})
+	require.NoError(t, err)
+	assert.Equal(t, whole.Trace, rest.Trace)
+	assert.Equal(t, whole.Parameters.Components, rest.Parameters.Components)
+
+	_, err = framework.Fit(ctx, numeric.Discrete{Density: faulty{}}, src, framework.Options{K: 4, Resume: checkpoint})
+	assert.ErrorContains(t, err, "another fit")
+}
+
+func TestParametersSurviveJSON(t *testing.T) {
+	src := tableOf(t, clouds(80, 7), 2)
+	m := numeric.Discrete{Density: full{}}
+	res, err := framework.Fit(ctx, m, src, framework.Options{K: 2})
+	require.NoError(t, err)
+	text, err := json.Marshal(res.Parameters)
+	require.NoError(t, err)
+	var p numeric.Parameters
+	require.NoError(t, json.NewDecoder(bytes.NewReader(text)).Decode(&p))
+	require.NoError(t, m.Check(&p))
+	a, err := framework.Evaluate(ctx, m, src, res.Parameters, 1)
+	require.NoError(t, err)
+	b, err := framework.Evaluate(ctx, m, src, &p, 1)
+	require.NoError(t, err)
+	assert.Equal(t, a.LogLikelihood, b.LogLikelihood)
+	assert.InDelta(t, a.LogDet, b.LogDet, 1e-6)
+
+	for name, spoil := range map[string]func(p *numeric.Parameters){
+		"weights":     func(p *numeric.Parameters) { p.Weights = p.Weights[:1] },
+		"sum":         func(p *numeric.Parameters) { p.Weights[0] = 0.9 },
+		"covariance":  func(p *numeric.Parameters) { p.Components[2] = -1 },
+		"not a table": func(p *numeric.Parameters) { p.Whole = nil },
+	} {
+		var q numeric.Parameters
+		require.NoError(t, json.Unmarshal(text, &q))
+		spoil(&q)
+		assert.Error(t, m.Check(&q), name)
+	}
+}
+
+// Rows of weight w are w rows.
+func TestWeights(t *testing.T) {
+	x := counts(40, 1, 4)
+	weights := make([]float64, len(x))
+	var repeated []float64
+	for i := range x {
+		weights[i] = float64(i % 3)
+		for range i % 3 {
+			repeated = append(repeated, x[i])
+		}
+	}
+	weighted, err := tableOf(t, x, 1).WithWeights(weights)
+	require.NoError(t, err)
+	m := numeric.Discrete{Density: poisson{}}
+	a, err := framework.Fit(ctx, m, weighted, framework.Options{K: 4})
+	require.NoError(t, err)
+	b, err := framework.Fit(ctx, m, tableOf(t, repeated, 1), framework.Options{K: 4})
+	require.NoError(t, err)
+	assert.Equal(t, b.Shape, a.Shape)
+	assert.InDelta(t, b.Value, a.Value, 1e-5)
+}
+
+// Select works unchanged, on all criteria.
+func TestSelect(t *testing.T) {
+	s, err := framework.Select(ctx, numeric.Discrete{Density: poisson{}}, tableOf(t, counts(120, 1, 5), 1), []int{1, 2, 3, 4}, framework.Options{Restarts: 2},
+		framework.GFIC, framework.FIC, framework.BICEM, framework.BIC, framework.AIC, framework.ICL)
+	require.NoError(t, err)
+	for j, c := range s.Criteria {
+		assert.Equal(t, 3, s.K[s.Best(j)], c.Name)
+	}
+}
+
+// Standard errors are those of the textbook: √(λ/N) for rates, √(σ²/N) and σ²√(2/N) for means and variances.
+func TestStandardErrors(t *testing.T) {
+	m := numeric.Discrete{Density: diagonal{}}
+	res, err := framework.Fit(ctx, m, tableOf(t, clouds(100, 8), 2), framework.Options{K: 1})
+	require.NoError(t, err)
+	errs, err := m.StandardErrors(res.Statistics, res.Parameters)
+	require.NoError(t, err)
+	for j := range 2 {
+		v := res.Parameters.Components[2+j]
+		assert.InEpsilon(t, math.Sqrt(v/100), errs[j], 1e-5)
+		assert.InEpsilon(t, v*math.Sqrt(0.02), errs[2+j], 1e-5)
+	}
+}
+
+// faultyJoint is probabilistic PCA of which one method or another does what it must not.
+type faultyJoint struct {
+	ppca
+	logJoint func(x, z []float64) float64
+	layout   func(d int) numeric.Layout
+}
+
+func (f faultyJoint) Layout(d int) numeric.Layout {
+	if f.layout != nil {
+		return f.layout(d)
+	}
+	return f.ppca.Layout(d)
+}
+
+func (f faultyJoint) LogJoint(x, z, w, noise []float64) float64 {
+	if f.logJoint != nil {
+		if v := f.logJoint(x, z); v != 0 {
+			return v
+		}
+	}
+	return f.ppca.LogJoint(x, z, w, noise)
+}
+
+type badPosterior struct{ ppca }
+
+func (badPosterior) Posterior(_, _, _ []float64, _ mat.Symmetric, _ []float64, _ *mat.SymDense) {}
+
+type badMean struct{ ppca }
+
+func (badMean) Posterior(_, _, _ []float64, _ mat.Symmetric, mean []float64, _ *mat.SymDense) {
+	mean[0] = math.NaN()
+}
+
+type badJointEstimate struct{ ppca }
+
+func (badJointEstimate) EstimateJoint(_ numeric.Inferred, _, noise []float64) error {
+	noise[0] = 0
+	return nil
+}
+
+type badJointInformation struct{ ppca }
+
+func (badJointInformation) InformationJoint(_ numeric.Inferred, _, _ []float64, dst *mat.SymDense) {
+	dst.SetSym(0, 1, math.NaN())
+}
+
+func TestBrokenPromisesOfJointDensities(t *testing.T) {
+	x := centred(12, 3, 2)
+	third := x[6]
+	for name, c := range map[string]struct {
+		model numeric.Continuous
+		want  []string
+	}{
+		"none": {numeric.Continuous{}, []string{"no Density"}},
+		"NaN": {numeric.Continuous{Density: faultyJoint{logJoint: func(x, _ []float64) float64 {
+			if x[0] == third {
+				return math.NaN()
+			}
+			return 0
+		}}}, []string{"LogJoint of numeric_test.faultyJoint broke its promise at row 3", "NaN"}},
+		"+Inf far out": {numeric.Continuous{Density: faultyJoint{logJoint: func(_, z []float64) float64 {
+			if len(z) > 1 {
+				return math.Inf(1)
+			}
+			return 0
+		}}}, []string{"LogJoint of numeric_test.faultyJoint broke its promise at row 1", "+Inf"}},
+		"panic": {numeric.Continuous{Density: faultyJoint{logJoint: func(_, z []float64) float64 {
+			if len(z) == 2 {
+				panic("two!")
+			}
+			return 0
+		}}}, []string{"LogJoint of numeric_test.faultyJoint panicked at row 1: two!"}},
+		"no prior": {numeric.Continuous{Density: faultyJoint{logJoint: func(x, z []float64) float64 {
+			if len(z) == 1 {
+				return 0
+			}
+			return -1 + 0.01*z[0]*z[0]
+		}}}, []string{"LogJoint of numeric_test.faultyJoint broke its promise at row 1", "maximum in z"}},
+		"not Real": {numeric.Continuous{Density: faultyJoint{layout: func(int) numeric.Layout {
+			return numeric.Layout{Component: []numeric.Parameter{numeric.Rate("w", 3)}}
+		}}}, []string{`"w"`, "not Real"}},
+		"nothing": {numeric.Continuous{Density: faultyJoint{layout: func(int) numeric.Layout { return numeric.Layout{} }}},
+			[]string{"no parameters"}},
+		"unused": {numeric.Continuous{Density: faultyJoint{layout: func(d int) numeric.Layout {
+			l := ppca{}.Layout(d)
+			l.Component[0] = numeric.Real("w", d+1)
+			return l
+		}, logJoint: func(x, z []float64) float64 { return -1 - z[0]*z[0]/2 }}}, []string{"does not determine"}},
+		"posterior":   {numeric.Continuous{Density: badPosterior{}}, []string{"Posterior of numeric_test.badPosterior broke its promise at row 1", "not positive definite"}},
+		"mean":        {numeric.Continuous{Density: badMean{}}, []string{"Posterior of numeric_test.badMean broke its promise at row 1", "NaN"}},
+		"estimate":    {numeric.Continuous{Density: badJointEstimate{}}, []string{"EstimateJoint of numeric_test.badJointEstimate broke its promise", `"noise" is 0`}},
+		"information": {numeric.Continuous{Density: badJointInformation{}}, []string{"InformationJoint of numeric_test.badJointInformation broke its promise", "NaN"}},
+		"nodes":       {numeric.Continuous{Density: ppca{}, Nodes: 200}, []string{"too many points"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := framework.Fit(ctx, c.model, tableOf(t, x, 3), framework.Options{K: 2, MaxIterations: 3})
+			for _, want := range c.want {
+				assert.ErrorContains(t, err, want)
+			}
+		})
+	}
+}
+
+func ExampleDiscrete() {
+	table, err := framework.FromSlice([]float64{2, 3, 1, 2, 2, 14, 15, 11, 17, 13}, 10, 1)
+	if err != nil {
+		panic(err)
+	}
+	res, err := framework.Fit(context.Background(), numeric.Discrete{Density: poisson{}}, table, framework.Options{K: 4})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("K = %d, rates %.1f\n", res.Shape.K, res.Parameters.Components)
+	// Output: K = 2, rates [14.0 2.0]
+}
