@@ -12,6 +12,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/numeric"
 	"github.com/latent-go/latent/models/bpca"
+	"github.com/latent-go/latent/pruning"
 )
 
 // ppca is the twin of bpca.Model on centred columns.
@@ -75,4 +76,137 @@ func TestTwinOfBPCA(t *testing.T) {
 		assert.InDelta(t, want.Value, got.Value, 1e-6)
 		assert.Less(t, got.Fall, 1e-8)
 	}
+}
+
+// counted is a factor model of counts, x_j ~ Poisson(exp(b_j + Σ_k z_k w_kj)): ln p(x, z) is not quadratic in z.
+type counted struct{}
+
+func (counted) Layout(d int) numeric.Layout {
+	return numeric.Layout{Component: []numeric.Parameter{numeric.Real("loadings", d)}, Shared: []numeric.Parameter{numeric.Real("offset", d)}}
+}
+
+func (counted) LogJoint(x, z, w, offset []float64) float64 {
+	sum := 0.0
+	for _, v := range z {
+		sum -= (v*v + math.Log(2*math.Pi)) / 2
+	}
+	for j, v := range x {
+		eta := offset[j]
+		for k, zk := range z {
+			eta += zk * w[k*len(x)+j]
+		}
+		lgamma, _ := math.Lgamma(v + 1)
+		sum += v*eta - math.Exp(eta) - lgamma
+	}
+	return sum
+}
+
+// lifted draws counts whose logarithms move together.
+func lifted(n int, seed uint64) []float64 {
+	rng := rand.New(rand.NewPCG(seed, 9))
+	w, b := []float64{0.9, 0.7, -0.8}, []float64{2, 1.5, 2}
+	x := make([]float64, 3*n)
+	for i := range n {
+		z := rng.NormFloat64()
+		for j := range w {
+			rate := math.Exp(b[j] + z*w[j])
+			for t := rng.ExpFloat64(); t < rate; t += rng.ExpFloat64() {
+				x[3*i+j]++
+			}
+		}
+	}
+	return x
+}
+
+// Where z does not enter quadratically the iteration still ascends one function, and with Gauss–Hermite points the bound lies
+// below ln p(x) by little.
+func TestCountsWithContinuousZ(t *testing.T) {
+	src := tableOf(t, lifted(40, 1), 3)
+	for _, m := range []numeric.Continuous{{Density: counted{}}, {Density: counted{}, Nodes: 5}, {Density: counted{}, Axes: true}} {
+		res, err := framework.Fit(ctx, m, src, framework.Options{K: 1, Method: framework.EM, Tolerance: 1e-7})
+		require.NoError(t, err)
+		assert.Less(t, res.Fall, 1e-8)
+		p := res.Parameters
+		bound, err := m.LogProb(src.All(), p, nil)
+		require.NoError(t, err)
+		worst := 0.0
+		for i := range bound {
+			// ln ∫ p(x, z) dz by the trapezoidal rule, which is exact here but for rounding.
+			exact := 0.0
+			for z := -10.0; z <= 10; z += 0.01 {
+				exact += 0.01 * math.Exp(counted{}.LogJoint(src.All().Row(i), []float64{z}, p.Components, p.Shared))
+			}
+			gap := math.Log(exact) - bound[i]
+			worst = max(worst, math.Abs(gap))
+			if m.Nodes > 0 {
+				assert.Greater(t, gap, -1e-6)
+			}
+		}
+		t.Logf("Nodes %d: %d iterations, bound %.6f, at most %.1e from ln p(x); loadings %.3f", m.Nodes, res.Iterations, res.Evaluation.Bound(), worst, p.Components)
+		assert.Less(t, worst, 0.02)
+		sign := math.Copysign(1, p.Components[0])
+		for j, w := range []float64{0.9, 0.7, -0.8} {
+			assert.InDelta(t, w, sign*p.Components[j], 0.35) // three standard errors of 40 rows
+		}
+	}
+}
+
+// gFAB takes a dimension away that the counts do not need, whether dimensions mix or not.
+func TestPruningWithContinuousZ(t *testing.T) {
+	src := tableOf(t, lifted(40, 1), 3)
+	for _, m := range []numeric.Continuous{{Density: counted{}}, {Density: counted{}, Axes: true}} {
+		res, err := framework.Fit(ctx, m, src, framework.Options{K: 2, Tolerance: 1e-5})
+		require.NoError(t, err)
+		t.Logf("K = %d, gFIC %.4f, %d passes, fall %.1e", res.Shape.K, res.Value, res.Passes, res.Fall)
+		assert.Equal(t, 1, res.Shape.K)
+	}
+}
+
+// Turning z changes nothing: the same model in another basis has the same value, curvature and projection.
+func TestRotationChangesNothing(t *testing.T) {
+	m := numeric.Continuous{Density: ppca{}}
+	src := tableOf(t, centred(30, 3, 4), 3)
+	res, err := framework.Fit(ctx, m, src, framework.Options{K: 2, FixedK: true, MaxIterations: 5})
+	require.NoError(t, err)
+	sin, cos := math.Sincos(0.7)
+	turn := mat.NewDense(2, 2, []float64{cos, -sin, sin, cos})
+	s, p, err := m.Project(res.Statistics, res.Parameters, pruningBasis(turn))
+	require.NoError(t, err)
+	assert.InDelta(t, m.LogJoint(res.Statistics, res.Parameters), m.LogJoint(s, p), 1e-9)
+	a, err := m.Curvature(res.Statistics, res.Parameters, nil)
+	require.NoError(t, err)
+	b, err := m.Curvature(s, p, nil)
+	require.NoError(t, err)
+	assert.InDelta(t, a.LogDet(), b.LogDet(), 1e-9)
+	one, err := m.Relevance(res.Statistics, res.Parameters)
+	require.NoError(t, err)
+	other, err := m.Relevance(s, p)
+	require.NoError(t, err)
+	assert.InDeltaSlice(t, one.Values, other.Values, 1e-6)
+}
+
+// A degenerate dimension leaves nothing behind: with a loading of 0 and z from its prior, the projection changes the joint
+// likelihood by the prior of z alone (paper G, eq. 3).
+func TestProjectionKeepsJointLikelihood(t *testing.T) {
+	m := numeric.Continuous{Density: ppca{}}
+	src := tableOf(t, centred(30, 3, 5), 3)
+	res, err := framework.Fit(ctx, m, src, framework.Options{K: 2, FixedK: true, MaxIterations: 5})
+	require.NoError(t, err)
+	for i := range 3 {
+		res.Parameters.Components[3+i] = 0
+	}
+	s, entropy, err := framework.LocalStep(ctx, m, src, res.Parameters, 1)
+	require.NoError(t, err)
+	keep := mat.NewDense(2, 1, []float64{1, 0})
+	small, q, err := m.Project(s, res.Parameters, pruningBasis(keep))
+	require.NoError(t, err)
+	// z₂ ~ N(0, 1) has E[ln N(z₂|0, 1)] = −½(1 + ln 2π), and the same entropy with the other sign.
+	prior := -30. / 2 * (1 + math.Log(2*math.Pi))
+	assert.InDelta(t, m.LogJoint(s, res.Parameters)-prior, m.LogJoint(small, q), 1e-8)
+	assert.Greater(t, entropy, -prior)
+}
+
+func pruningBasis(v *mat.Dense) pruning.Directions {
+	_, k := v.Dims()
+	return pruning.Directions{Values: make([]float64, k), Basis: v}
 }
