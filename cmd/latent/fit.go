@@ -67,6 +67,9 @@ func (c *fitCommand) check() (framework.Criterion, error) {
 	if err := c.modelFlags.check(c.model().methods()[0]); err != nil {
 		return framework.Criterion{}, err
 	}
+	if c.SizePrior != sizePriors[0] && (c.K != nil || c.model().finds(c.Method)) {
+		return framework.Criterion{}, misused("--size-prior goes with methods that fit every K and compare, not with --method %s or --k", c.Method)
+	}
 	return c.criterion("--criterion", c.Criterion)
 }
 
@@ -97,7 +100,7 @@ func (c *fitCommand) fit(s *session, in *input, crit framework.Criterion) (*repo
 		if all, err = e.score(s, upTo(1, kmax), o, []framework.Criterion{crit}); err == nil {
 			table = all.column(0)
 			all.remark(s, in)
-			best, err = all.fit(all.Best(0))
+			best, err = all.fit(all.BestUnder(0, c.sizePrior()))
 		}
 	}
 	if err != nil {

@@ -95,6 +95,8 @@ type settings struct {
 	Columns       string  `json:"columns,omitempty"`  // likewise
 	Start         string  `json:"start,omitempty"`    // likewise
 	Center        bool    `json:"center,omitempty"`   // likewise
+	Temper        float64 `json:"temper,omitempty"`
+	SizePrior     string  `json:"size_prior,omitempty"`
 }
 
 type size struct {

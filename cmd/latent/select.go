@@ -106,6 +106,7 @@ type selection struct {
 	Seed     uint64         `json:"seed"`
 	Seconds  number         `json:"seconds"`
 	Criteria []string       `json:"criteria"`
+	Prior    string         `json:"size_prior"`
 	Chosen   map[string]int `json:"chosen"` // K by criterion
 	Table    []selectionRow `json:"table"`
 
@@ -144,8 +145,8 @@ func (c *selectCommand) scores(s *session, in *input) (*selection, error) {
 		return nil, err
 	}
 	t := &selection{Model: c.Model, Family: c.Family, Method: c.Method, D: in.Cols(), Rows: in.Rows(), Columns: e.described(),
-		KMin: c.Kmin, KMax: kmax, Seed: c.Seed, Chosen: map[string]int{}, what: e.what()}
-	if err := t.fill(all, in); err != nil {
+		KMin: c.Kmin, KMax: kmax, Prior: c.SizePrior, Seed: c.Seed, Chosen: map[string]int{}, what: e.what()}
+	if err := t.fill(all, in, c.sizePrior()); err != nil {
 		return nil, err
 	}
 	all.remark(s, in)
@@ -153,11 +154,11 @@ func (c *selectCommand) scores(s *session, in *input) (*selection, error) {
 	return t, nil
 }
 
-func (t *selection) fill(all *scores, in *input) error {
+func (t *selection) fill(all *scores, in *input, prior framework.SizePrior) error {
 	for j, one := range all.Criteria {
 		name := strings.ToLower(one.Name)
 		t.Criteria = append(t.Criteria, name)
-		best := all.Best(j)
+		best := all.BestUnder(j, prior)
 		if best < 0 {
 			return errors.New("no fit succeeded")
 		}

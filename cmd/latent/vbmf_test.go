@@ -109,3 +109,30 @@ func decode(t *testing.T, text string) (object map[string]any) {
 	require.NoError(t, json.Unmarshal([]byte(text), &object))
 	return object
 }
+
+// TestTemperingAndPriorsOfSizeThroughTheCommand: paper C's choice, the argmax of
+// ELBO + ln π_K.
+func TestTemperingAndPriorsOfSizeThroughTheCommand(t *testing.T) {
+	args := []string{"select", "--method", "vb", "--data", "faithful", "--kmax", "4", "--restarts", "2", "--format", "json"}
+	plain, _ := done(t, args...)
+	cold, _ := done(t, append(args, "--temper", "0.5")...)
+	assert.NotEqual(t, decode(t, plain)["table"], decode(t, cold)["table"])
+	geometric, _ := done(t, append(args, "--size-prior", "geometric")...)
+	object := decode(t, geometric)
+	assert.Equal(t, "geometric", object["size_prior"])
+	assert.Equal(t, decode(t, plain)["table"], object["table"])
+	best, at := math.Inf(-1), 0.0
+	for _, row := range object["table"].([]any) {
+		k := row.(map[string]any)["k"].(float64)
+		v := row.(map[string]any)["values"].(map[string]any)["elbo"].(float64) - k*math.Ln2
+		if v > best {
+			best, at = v, k
+		}
+	}
+	assert.Equal(t, at, object["chosen"].(map[string]any)["elbo"])
+
+	fails(t, 2, "--temper goes with --method vb, and the method is gfab", "", "fit", "--temper", "0.5")
+	fails(t, 2, "--temper is 0: it must be over 0 and at most 1", "", "fit", "--method", "vb", "--temper", "0")
+	fails(t, 2, "--temper is 2:", "", "fit", "--method", "vb", "--temper", "2")
+	fails(t, 2, "--size-prior goes with methods that fit every K", "", "fit", "--size-prior", "geometric")
+}
