@@ -137,6 +137,9 @@ func (r *run[B, P, S]) rivals(at state[P, S]) []rival[P] {
 			}
 		}
 	}
+	if len(list) == 0 {
+		r.notef("%s: the global step has no maximum for reweighted rows to compare with", at.where)
+	}
 	if r.Free == nil {
 		return list
 	}
