@@ -48,6 +48,10 @@ type Case[B, P any, S framework.Statistics[S]] struct {
 	// Partial says that the global step is a step from p towards the maximum, such as a
 	// round of conditional maximisations, so that the maximum is what repeating it leads to.
 	Partial bool
+	// Stochastic says that the global step is a random step, such as one along a
+	// gradient from draws: it need neither be a maximum nor raise anything, and the checks of
+	// both are skipped.
+	Stochastic bool
 	// NoAllocations asks for local and global steps that allocate nothing once they have
 	// been made. Tests that run in parallel cannot ask it.
 	NoAllocations bool

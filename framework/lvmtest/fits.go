@@ -67,7 +67,10 @@ func (r *run[B, P, S]) climbs(method framework.Method) {
 	}
 }
 
-func (r *run[B, P, S]) em() { r.climbs(framework.EM) }
+func (r *run[B, P, S]) em() {
+	r.deterministic()
+	r.climbs(framework.EM)
+}
 
 func (r *run[B, P, S]) fab() {
 	_ = able[framework.Counted[P, S]](r, "Counted")

@@ -72,6 +72,8 @@ func TestWhatIsMissingIsSkippedWithAReason(t *testing.T) {
 		skipped(toyCase{Model: bare{toy{}}, Data: full.Data}))
 	assert.Equal(t, []string{"curvature", "projection", "symmetry", "units", "allocations", "sample"},
 		skipped(toyCase{Model: toy{}, Data: full.Data}))
+	full.Stochastic = true
+	assert.Equal(t, []string{"global step", "EM"}, skipped(full))
 	for _, o := range lvmtest.Run(toyCase{Model: toy{}, Data: full.Data}) {
 		if o.Check == "shape" || o.Check == "global step" {
 			assert.Contains(t, strings.Join(o.Notes, "\n"), "Case.Free is not given")

@@ -157,6 +157,13 @@ func able[I, B, P any, S framework.Statistics[S]](r *run[B, P, S], name string) 
 	return m
 }
 
+// deterministic skips the check where the global step is random.
+func (r *run[B, P, S]) deterministic() {
+	if r.Stochastic {
+		r.skipf("Case.Stochastic is set: the global step is random")
+	}
+}
+
 // given skips the check where the case does not give a function.
 func (r *run[B, P, S]) given(ok bool, field string) {
 	if !ok {

@@ -103,6 +103,7 @@ func (r *run[B, P, S]) settled(at state[P, S]) P {
 }
 
 func (r *run[B, P, S]) globalStep() {
+	r.deterministic()
 	worst := 0.0
 	for _, at := range r.early() {
 		at.p = r.settled(at)
