@@ -54,6 +54,19 @@ func softmax(v []float64, k, n int, logSum, entropy []float64) {
 	}
 }
 
+func finite(x []float64) bool {
+	sum := 0.0
+	switch level {
+	case avx512:
+		finiteAVX512(&x[0], len(x), &sum)
+	case avx2:
+		finiteAVX2(&x[0], len(x), &sum)
+	default:
+		return finitePortable(x)
+	}
+	return sum == 0
+}
+
 func logComplement(q []float64) float64 {
 	var mantissas [Lanes]float64
 	var exponents [Lanes]int

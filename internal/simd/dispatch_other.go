@@ -12,6 +12,8 @@ func softmax(v []float64, k, n int, logSum, entropy []float64) {
 	softmaxPortable(v, k, n, logSum, entropy)
 }
 
+func finite(x []float64) bool { return finitePortable(x) }
+
 func logComplement(q []float64) float64 { return logComplementPortable(q) }
 
 func gaussianScores(dst, x []float64, d, n int, c float64, m, root, work []float64) {

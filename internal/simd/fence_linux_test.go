@@ -54,6 +54,7 @@ func TestNothingOutsideIsTouched(t *testing.T) {
 				Exp(take(n), take(n))
 				Log(take(n), take(n))
 				LogComplement(take(Padded(n)))
+				Finite(take(n))
 			}
 			for n := 0; n <= 72; n += Lanes {
 				for k := 1; k < 6; k++ {

@@ -24,6 +24,11 @@ func softmaxAVX2(v *float64, k int, n int, logSum *float64, entropy *float64)
 //go:noescape
 func complementAVX2(q *float64, n int, mantissas *[8]float64, exponents *[8]int)
 
+// finiteAVX2 adds x − x over n numbers, 0 or NaN, to sum.
+//
+//go:noescape
+func finiteAVX2(x *float64, n int, sum *float64)
+
 // gaussianScoresAVX2 is GaussianScores for d > 0 and n a multiple of 8.
 //
 //go:noescape
@@ -73,6 +78,11 @@ func softmaxAVX512(v *float64, k int, n int, logSum *float64, entropy *float64)
 //
 //go:noescape
 func complementAVX512(q *float64, n int, mantissas *[8]float64, exponents *[8]int)
+
+// finiteAVX512 adds x − x over n numbers, 0 or NaN, to sum.
+//
+//go:noescape
+func finiteAVX512(x *float64, n int, sum *float64)
 
 // gaussianScoresAVX512 is GaussianScores for d > 0 and n a multiple of 8.
 //

@@ -632,6 +632,45 @@ DATA constant39<>+16(SB)/8, $0x3fefffffffffffff
 DATA constant39<>+24(SB)/8, $0x3fefffffffffffff
 GLOBL constant39<>(SB), RODATA|NOPTR, $32
 
+// func finiteAVX2(x *float64, n int, sum *float64)
+// Requires: AVX
+TEXT ·finiteAVX2(SB), NOSPLIT, $0-24
+	MOVQ   x+0(FP), AX
+	MOVQ   n+8(FP), CX
+	VXORPD Y0, Y0, Y0
+
+loop14:
+	CMPQ    CX, $0x04
+	JL      end15
+	VMOVUPD (AX), Y1
+	VSUBPD  Y1, Y1, Y1
+	VADDPD  Y1, Y0, Y0
+	ADDQ    $0x20, AX
+	SUBQ    $0x04, CX
+	JMP     loop14
+
+end15:
+	TESTQ      CX, CX
+	JZ         done16
+	LEAQ       tailMasks<>+0(SB), DX
+	MOVQ       $0x00000004, BX
+	SUBQ       CX, BX
+	VMOVDQU    (DX)(BX*8), Y1
+	VMASKMOVPD (AX), Y1, Y1
+	VSUBPD     Y1, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+
+done16:
+	MOVQ         sum+16(FP), AX
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X1
+	VUNPCKHPD    X1, X1, X0
+	VADDSD       X0, X1, X1
+	VADDSD       (AX), X1, X1
+	VMOVSD       X1, (AX)
+	VZEROUPPER
+	RET
+
 // func gaussianScoresAVX2(dst *float64, x *float64, d int, n int, c float64, m *float64, root *float64, work *float64)
 // Requires: AVX, FMA3
 TEXT ·gaussianScoresAVX2(SB), NOSPLIT, $0-64
@@ -644,15 +683,15 @@ TEXT ·gaussianScoresAVX2(SB), NOSPLIT, $0-64
 	SHLQ $0x03, SI
 	LEAQ (SI)(SI*2), DI
 
-loop14:
+loop17:
 	CMPQ DX, $0x08
-	JL   end15
+	JL   end18
 	MOVQ CX, R8
 	MOVQ work+56(FP), R9
 	MOVQ m+40(FP), R10
 	MOVQ d+16(FP), R11
 
-loop16:
+loop19:
 	VBROADCASTSD (R10), Y0
 	VMOVUPD      (R8), Y1
 	VSUBPD       Y0, Y1, Y1
@@ -664,228 +703,16 @@ loop16:
 	ADDQ         $0x00000040, R9
 	ADDQ         $0x00000008, R10
 	DECQ         R11
-	JNZ          loop16
+	JNZ          loop19
 	VXORPD       Y0, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 	MOVQ         work+56(FP), R8
 	MOVQ         root+48(FP), R9
 	MOVQ         d+16(FP), R10
-
-loop17:
-	CMPQ         R10, $0x04
-	JL           end18
-	VXORPD       Y2, Y2, Y2
-	VXORPD       Y3, Y3, Y3
-	VMOVUPD      (R8), Y4
-	VMOVUPD      32(R8), Y5
-	VBROADCASTSD (R9), Y6
-	VFMADD231PD  Y4, Y6, Y2
-	VFMADD231PD  Y5, Y6, Y3
-	VXORPD       Y4, Y4, Y4
-	VXORPD       Y5, Y5, Y5
-	VMOVUPD      64(R8), Y6
-	VMOVUPD      96(R8), Y7
-	VBROADCASTSD 8(R9), Y8
-	VFMADD231PD  Y6, Y8, Y2
-	VFMADD231PD  Y7, Y8, Y3
-	VBROADCASTSD 8(R9)(SI*1), Y8
-	VFMADD231PD  Y6, Y8, Y4
-	VFMADD231PD  Y7, Y8, Y5
-	VXORPD       Y6, Y6, Y6
-	VXORPD       Y7, Y7, Y7
-	VMOVUPD      128(R8), Y8
-	VMOVUPD      160(R8), Y9
-	VBROADCASTSD 16(R9), Y10
-	VFMADD231PD  Y8, Y10, Y2
-	VFMADD231PD  Y9, Y10, Y3
-	VBROADCASTSD 16(R9)(SI*1), Y10
-	VFMADD231PD  Y8, Y10, Y4
-	VFMADD231PD  Y9, Y10, Y5
-	VBROADCASTSD 16(R9)(SI*2), Y10
-	VFMADD231PD  Y8, Y10, Y6
-	VFMADD231PD  Y9, Y10, Y7
-	VXORPD       Y8, Y8, Y8
-	VXORPD       Y9, Y9, Y9
-	VMOVUPD      192(R8), Y10
-	VMOVUPD      224(R8), Y11
-	VBROADCASTSD 24(R9), Y12
-	VFMADD231PD  Y10, Y12, Y2
-	VFMADD231PD  Y11, Y12, Y3
-	VBROADCASTSD 24(R9)(SI*1), Y12
-	VFMADD231PD  Y10, Y12, Y4
-	VFMADD231PD  Y11, Y12, Y5
-	VBROADCASTSD 24(R9)(SI*2), Y12
-	VFMADD231PD  Y10, Y12, Y6
-	VFMADD231PD  Y11, Y12, Y7
-	VBROADCASTSD 24(R9)(DI*1), Y12
-	VFMADD231PD  Y10, Y12, Y8
-	VFMADD231PD  Y11, Y12, Y9
-	ADDQ         $0x00000100, R8
-	MOVQ         R8, R11
-	MOVQ         R9, R12
-	MOVQ         R10, R13
-	SUBQ         $0x04, R13
-	JZ           none19
 
 loop20:
-	VMOVUPD      (R11), Y10
-	VMOVUPD      32(R11), Y11
-	VBROADCASTSD 32(R12), Y12
-	VFMADD231PD  Y10, Y12, Y2
-	VFMADD231PD  Y11, Y12, Y3
-	VBROADCASTSD 32(R12)(SI*1), Y12
-	VFMADD231PD  Y10, Y12, Y4
-	VFMADD231PD  Y11, Y12, Y5
-	VBROADCASTSD 32(R12)(SI*2), Y12
-	VFMADD231PD  Y10, Y12, Y6
-	VFMADD231PD  Y11, Y12, Y7
-	VBROADCASTSD 32(R12)(DI*1), Y12
-	VFMADD231PD  Y10, Y12, Y8
-	VFMADD231PD  Y11, Y12, Y9
-	ADDQ         $0x00000040, R11
-	ADDQ         $0x00000008, R12
-	DECQ         R13
-	JNZ          loop20
-
-none19:
-	VFMADD231PD Y2, Y2, Y0
-	VFMADD231PD Y3, Y3, Y1
-	VFMADD231PD Y4, Y4, Y0
-	VFMADD231PD Y5, Y5, Y1
-	VFMADD231PD Y6, Y6, Y0
-	VFMADD231PD Y7, Y7, Y1
-	VFMADD231PD Y8, Y8, Y0
-	VFMADD231PD Y9, Y9, Y1
-	LEAQ        32(R9)(SI*4), R9
-	SUBQ        $0x04, R10
-	JMP         loop17
-
-end18:
-	CMPQ         R10, $0x03
-	JNE          next22
-	VXORPD       Y2, Y2, Y2
-	VXORPD       Y3, Y3, Y3
-	VMOVUPD      (R8), Y4
-	VMOVUPD      32(R8), Y5
-	VBROADCASTSD (R9), Y6
-	VFMADD231PD  Y4, Y6, Y2
-	VFMADD231PD  Y5, Y6, Y3
-	VXORPD       Y4, Y4, Y4
-	VXORPD       Y5, Y5, Y5
-	VMOVUPD      64(R8), Y6
-	VMOVUPD      96(R8), Y7
-	VBROADCASTSD 8(R9), Y8
-	VFMADD231PD  Y6, Y8, Y2
-	VFMADD231PD  Y7, Y8, Y3
-	VBROADCASTSD 8(R9)(SI*1), Y8
-	VFMADD231PD  Y6, Y8, Y4
-	VFMADD231PD  Y7, Y8, Y5
-	VXORPD       Y6, Y6, Y6
-	VXORPD       Y7, Y7, Y7
-	VMOVUPD      128(R8), Y8
-	VMOVUPD      160(R8), Y9
-	VBROADCASTSD 16(R9), Y10
-	VFMADD231PD  Y8, Y10, Y2
-	VFMADD231PD  Y9, Y10, Y3
-	VBROADCASTSD 16(R9)(SI*1), Y10
-	VFMADD231PD  Y8, Y10, Y4
-	VFMADD231PD  Y9, Y10, Y5
-	VBROADCASTSD 16(R9)(SI*2), Y10
-	VFMADD231PD  Y8, Y10, Y6
-	VFMADD231PD  Y9, Y10, Y7
-	VFMADD231PD  Y2, Y2, Y0
-	VFMADD231PD  Y3, Y3, Y1
-	VFMADD231PD  Y4, Y4, Y0
-	VFMADD231PD  Y5, Y5, Y1
-	VFMADD231PD  Y6, Y6, Y0
-	VFMADD231PD  Y7, Y7, Y1
-	JMP          end21
-
-next22:
-	CMPQ         R10, $0x02
-	JNE          next23
-	VXORPD       Y2, Y2, Y2
-	VXORPD       Y3, Y3, Y3
-	VMOVUPD      (R8), Y4
-	VMOVUPD      32(R8), Y5
-	VBROADCASTSD (R9), Y6
-	VFMADD231PD  Y4, Y6, Y2
-	VFMADD231PD  Y5, Y6, Y3
-	VXORPD       Y4, Y4, Y4
-	VXORPD       Y5, Y5, Y5
-	VMOVUPD      64(R8), Y6
-	VMOVUPD      96(R8), Y7
-	VBROADCASTSD 8(R9), Y8
-	VFMADD231PD  Y6, Y8, Y2
-	VFMADD231PD  Y7, Y8, Y3
-	VBROADCASTSD 8(R9)(SI*1), Y8
-	VFMADD231PD  Y6, Y8, Y4
-	VFMADD231PD  Y7, Y8, Y5
-	VFMADD231PD  Y2, Y2, Y0
-	VFMADD231PD  Y3, Y3, Y1
-	VFMADD231PD  Y4, Y4, Y0
-	VFMADD231PD  Y5, Y5, Y1
-	JMP          end21
-
-next23:
-	CMPQ         R10, $0x01
-	JNE          next24
-	VXORPD       Y2, Y2, Y2
-	VXORPD       Y3, Y3, Y3
-	VMOVUPD      (R8), Y4
-	VMOVUPD      32(R8), Y5
-	VBROADCASTSD (R9), Y6
-	VFMADD231PD  Y4, Y6, Y2
-	VFMADD231PD  Y5, Y6, Y3
-	VFMADD231PD  Y2, Y2, Y0
-	VFMADD231PD  Y3, Y3, Y1
-	JMP          end21
-
-next24:
-end21:
-	VBROADCASTSD c+32(FP), Y2
-	VADDPD       (AX), Y2, Y3
-	VFNMADD231PD constant15<>+0(SB), Y0, Y3
-	VMOVUPD      Y3, (AX)
-	VADDPD       32(AX), Y2, Y0
-	VFNMADD231PD constant15<>+0(SB), Y1, Y0
-	VMOVUPD      Y0, 32(AX)
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000040, AX
-	SUBQ         $0x08, DX
-	JMP          loop14
-
-end15:
-loop25:
-	CMPQ DX, $0x08
-	JL   end26
-	MOVQ CX, R8
-	MOVQ work+56(FP), R9
-	MOVQ m+40(FP), R10
-	MOVQ d+16(FP), R11
-
-loop27:
-	VBROADCASTSD (R10), Y0
-	VMOVUPD      (R8), Y1
-	VSUBPD       Y0, Y1, Y1
-	VMOVUPD      Y1, (R9)
-	VMOVUPD      32(R8), Y1
-	VSUBPD       Y0, Y1, Y1
-	VMOVUPD      Y1, 32(R9)
-	ADDQ         BX, R8
-	ADDQ         $0x00000040, R9
-	ADDQ         $0x00000008, R10
-	DECQ         R11
-	JNZ          loop27
-	VXORPD       Y0, Y0, Y0
-	VXORPD       Y1, Y1, Y1
-	MOVQ         work+56(FP), R8
-	MOVQ         root+48(FP), R9
-	MOVQ         d+16(FP), R10
-
-loop28:
 	CMPQ         R10, $0x04
-	JL           end29
+	JL           end21
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VMOVUPD      (R8), Y4
@@ -937,9 +764,9 @@ loop28:
 	MOVQ         R9, R12
 	MOVQ         R10, R13
 	SUBQ         $0x04, R13
-	JZ           none30
+	JZ           none22
 
-loop31:
+loop23:
 	VMOVUPD      (R11), Y10
 	VMOVUPD      32(R11), Y11
 	VBROADCASTSD 32(R12), Y12
@@ -957,9 +784,9 @@ loop31:
 	ADDQ         $0x00000040, R11
 	ADDQ         $0x00000008, R12
 	DECQ         R13
-	JNZ          loop31
+	JNZ          loop23
 
-none30:
+none22:
 	VFMADD231PD Y2, Y2, Y0
 	VFMADD231PD Y3, Y3, Y1
 	VFMADD231PD Y4, Y4, Y0
@@ -970,11 +797,11 @@ none30:
 	VFMADD231PD Y9, Y9, Y1
 	LEAQ        32(R9)(SI*4), R9
 	SUBQ        $0x04, R10
-	JMP         loop28
+	JMP         loop20
 
-end29:
+end21:
 	CMPQ         R10, $0x03
-	JNE          next33
+	JNE          next25
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VMOVUPD      (R8), Y4
@@ -1011,11 +838,11 @@ end29:
 	VFMADD231PD  Y5, Y5, Y1
 	VFMADD231PD  Y6, Y6, Y0
 	VFMADD231PD  Y7, Y7, Y1
-	JMP          end32
+	JMP          end24
 
-next33:
+next25:
 	CMPQ         R10, $0x02
-	JNE          next34
+	JNE          next26
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VMOVUPD      (R8), Y4
@@ -1037,11 +864,11 @@ next33:
 	VFMADD231PD  Y3, Y3, Y1
 	VFMADD231PD  Y4, Y4, Y0
 	VFMADD231PD  Y5, Y5, Y1
-	JMP          end32
+	JMP          end24
 
-next34:
+next26:
 	CMPQ         R10, $0x01
-	JNE          next35
+	JNE          next27
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VMOVUPD      (R8), Y4
@@ -1051,10 +878,10 @@ next34:
 	VFMADD231PD  Y5, Y6, Y3
 	VFMADD231PD  Y2, Y2, Y0
 	VFMADD231PD  Y3, Y3, Y1
-	JMP          end32
+	JMP          end24
 
-next35:
-end32:
+next27:
+end24:
 	VBROADCASTSD c+32(FP), Y2
 	VADDPD       (AX), Y2, Y3
 	VFNMADD231PD constant15<>+0(SB), Y0, Y3
@@ -1065,9 +892,221 @@ end32:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, AX
 	SUBQ         $0x08, DX
-	JMP          loop25
+	JMP          loop17
 
-end26:
+end18:
+loop28:
+	CMPQ DX, $0x08
+	JL   end29
+	MOVQ CX, R8
+	MOVQ work+56(FP), R9
+	MOVQ m+40(FP), R10
+	MOVQ d+16(FP), R11
+
+loop30:
+	VBROADCASTSD (R10), Y0
+	VMOVUPD      (R8), Y1
+	VSUBPD       Y0, Y1, Y1
+	VMOVUPD      Y1, (R9)
+	VMOVUPD      32(R8), Y1
+	VSUBPD       Y0, Y1, Y1
+	VMOVUPD      Y1, 32(R9)
+	ADDQ         BX, R8
+	ADDQ         $0x00000040, R9
+	ADDQ         $0x00000008, R10
+	DECQ         R11
+	JNZ          loop30
+	VXORPD       Y0, Y0, Y0
+	VXORPD       Y1, Y1, Y1
+	MOVQ         work+56(FP), R8
+	MOVQ         root+48(FP), R9
+	MOVQ         d+16(FP), R10
+
+loop31:
+	CMPQ         R10, $0x04
+	JL           end32
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	VMOVUPD      (R8), Y4
+	VMOVUPD      32(R8), Y5
+	VBROADCASTSD (R9), Y6
+	VFMADD231PD  Y4, Y6, Y2
+	VFMADD231PD  Y5, Y6, Y3
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	VMOVUPD      64(R8), Y6
+	VMOVUPD      96(R8), Y7
+	VBROADCASTSD 8(R9), Y8
+	VFMADD231PD  Y6, Y8, Y2
+	VFMADD231PD  Y7, Y8, Y3
+	VBROADCASTSD 8(R9)(SI*1), Y8
+	VFMADD231PD  Y6, Y8, Y4
+	VFMADD231PD  Y7, Y8, Y5
+	VXORPD       Y6, Y6, Y6
+	VXORPD       Y7, Y7, Y7
+	VMOVUPD      128(R8), Y8
+	VMOVUPD      160(R8), Y9
+	VBROADCASTSD 16(R9), Y10
+	VFMADD231PD  Y8, Y10, Y2
+	VFMADD231PD  Y9, Y10, Y3
+	VBROADCASTSD 16(R9)(SI*1), Y10
+	VFMADD231PD  Y8, Y10, Y4
+	VFMADD231PD  Y9, Y10, Y5
+	VBROADCASTSD 16(R9)(SI*2), Y10
+	VFMADD231PD  Y8, Y10, Y6
+	VFMADD231PD  Y9, Y10, Y7
+	VXORPD       Y8, Y8, Y8
+	VXORPD       Y9, Y9, Y9
+	VMOVUPD      192(R8), Y10
+	VMOVUPD      224(R8), Y11
+	VBROADCASTSD 24(R9), Y12
+	VFMADD231PD  Y10, Y12, Y2
+	VFMADD231PD  Y11, Y12, Y3
+	VBROADCASTSD 24(R9)(SI*1), Y12
+	VFMADD231PD  Y10, Y12, Y4
+	VFMADD231PD  Y11, Y12, Y5
+	VBROADCASTSD 24(R9)(SI*2), Y12
+	VFMADD231PD  Y10, Y12, Y6
+	VFMADD231PD  Y11, Y12, Y7
+	VBROADCASTSD 24(R9)(DI*1), Y12
+	VFMADD231PD  Y10, Y12, Y8
+	VFMADD231PD  Y11, Y12, Y9
+	ADDQ         $0x00000100, R8
+	MOVQ         R8, R11
+	MOVQ         R9, R12
+	MOVQ         R10, R13
+	SUBQ         $0x04, R13
+	JZ           none33
+
+loop34:
+	VMOVUPD      (R11), Y10
+	VMOVUPD      32(R11), Y11
+	VBROADCASTSD 32(R12), Y12
+	VFMADD231PD  Y10, Y12, Y2
+	VFMADD231PD  Y11, Y12, Y3
+	VBROADCASTSD 32(R12)(SI*1), Y12
+	VFMADD231PD  Y10, Y12, Y4
+	VFMADD231PD  Y11, Y12, Y5
+	VBROADCASTSD 32(R12)(SI*2), Y12
+	VFMADD231PD  Y10, Y12, Y6
+	VFMADD231PD  Y11, Y12, Y7
+	VBROADCASTSD 32(R12)(DI*1), Y12
+	VFMADD231PD  Y10, Y12, Y8
+	VFMADD231PD  Y11, Y12, Y9
+	ADDQ         $0x00000040, R11
+	ADDQ         $0x00000008, R12
+	DECQ         R13
+	JNZ          loop34
+
+none33:
+	VFMADD231PD Y2, Y2, Y0
+	VFMADD231PD Y3, Y3, Y1
+	VFMADD231PD Y4, Y4, Y0
+	VFMADD231PD Y5, Y5, Y1
+	VFMADD231PD Y6, Y6, Y0
+	VFMADD231PD Y7, Y7, Y1
+	VFMADD231PD Y8, Y8, Y0
+	VFMADD231PD Y9, Y9, Y1
+	LEAQ        32(R9)(SI*4), R9
+	SUBQ        $0x04, R10
+	JMP         loop31
+
+end32:
+	CMPQ         R10, $0x03
+	JNE          next36
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	VMOVUPD      (R8), Y4
+	VMOVUPD      32(R8), Y5
+	VBROADCASTSD (R9), Y6
+	VFMADD231PD  Y4, Y6, Y2
+	VFMADD231PD  Y5, Y6, Y3
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	VMOVUPD      64(R8), Y6
+	VMOVUPD      96(R8), Y7
+	VBROADCASTSD 8(R9), Y8
+	VFMADD231PD  Y6, Y8, Y2
+	VFMADD231PD  Y7, Y8, Y3
+	VBROADCASTSD 8(R9)(SI*1), Y8
+	VFMADD231PD  Y6, Y8, Y4
+	VFMADD231PD  Y7, Y8, Y5
+	VXORPD       Y6, Y6, Y6
+	VXORPD       Y7, Y7, Y7
+	VMOVUPD      128(R8), Y8
+	VMOVUPD      160(R8), Y9
+	VBROADCASTSD 16(R9), Y10
+	VFMADD231PD  Y8, Y10, Y2
+	VFMADD231PD  Y9, Y10, Y3
+	VBROADCASTSD 16(R9)(SI*1), Y10
+	VFMADD231PD  Y8, Y10, Y4
+	VFMADD231PD  Y9, Y10, Y5
+	VBROADCASTSD 16(R9)(SI*2), Y10
+	VFMADD231PD  Y8, Y10, Y6
+	VFMADD231PD  Y9, Y10, Y7
+	VFMADD231PD  Y2, Y2, Y0
+	VFMADD231PD  Y3, Y3, Y1
+	VFMADD231PD  Y4, Y4, Y0
+	VFMADD231PD  Y5, Y5, Y1
+	VFMADD231PD  Y6, Y6, Y0
+	VFMADD231PD  Y7, Y7, Y1
+	JMP          end35
+
+next36:
+	CMPQ         R10, $0x02
+	JNE          next37
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	VMOVUPD      (R8), Y4
+	VMOVUPD      32(R8), Y5
+	VBROADCASTSD (R9), Y6
+	VFMADD231PD  Y4, Y6, Y2
+	VFMADD231PD  Y5, Y6, Y3
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	VMOVUPD      64(R8), Y6
+	VMOVUPD      96(R8), Y7
+	VBROADCASTSD 8(R9), Y8
+	VFMADD231PD  Y6, Y8, Y2
+	VFMADD231PD  Y7, Y8, Y3
+	VBROADCASTSD 8(R9)(SI*1), Y8
+	VFMADD231PD  Y6, Y8, Y4
+	VFMADD231PD  Y7, Y8, Y5
+	VFMADD231PD  Y2, Y2, Y0
+	VFMADD231PD  Y3, Y3, Y1
+	VFMADD231PD  Y4, Y4, Y0
+	VFMADD231PD  Y5, Y5, Y1
+	JMP          end35
+
+next37:
+	CMPQ         R10, $0x01
+	JNE          next38
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	VMOVUPD      (R8), Y4
+	VMOVUPD      32(R8), Y5
+	VBROADCASTSD (R9), Y6
+	VFMADD231PD  Y4, Y6, Y2
+	VFMADD231PD  Y5, Y6, Y3
+	VFMADD231PD  Y2, Y2, Y0
+	VFMADD231PD  Y3, Y3, Y1
+	JMP          end35
+
+next38:
+end35:
+	VBROADCASTSD c+32(FP), Y2
+	VADDPD       (AX), Y2, Y3
+	VFNMADD231PD constant15<>+0(SB), Y0, Y3
+	VMOVUPD      Y3, (AX)
+	VADDPD       32(AX), Y2, Y0
+	VFNMADD231PD constant15<>+0(SB), Y1, Y0
+	VMOVUPD      Y0, 32(AX)
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, AX
+	SUBQ         $0x08, DX
+	JMP          loop28
+
+end29:
 	VZEROUPPER
 	RET
 
@@ -1080,9 +1119,9 @@ TEXT ·diagonalScoresAVX2(SB), NOSPLIT, $0-56
 	MOVQ DX, BX
 	SHLQ $0x03, BX
 
-loop36:
+loop39:
 	CMPQ   DX, $0x10
-	JL     end37
+	JL     end40
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1092,7 +1131,7 @@ loop36:
 	MOVQ   h+48(FP), R8
 	MOVQ   d+16(FP), R9
 
-loop38:
+loop41:
 	VBROADCASTSD (DI), Y4
 	VBROADCASTSD (R8), Y5
 	VMOVUPD      (SI), Y6
@@ -1115,7 +1154,7 @@ loop38:
 	ADDQ         $0x00000008, DI
 	ADDQ         $0x00000008, R8
 	DECQ         R9
-	JNZ          loop38
+	JNZ          loop41
 	VBROADCASTSD c+32(FP), Y4
 	VADDPD       (AX), Y4, Y5
 	VSUBPD       Y0, Y5, Y5
@@ -1132,12 +1171,12 @@ loop38:
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x00000080, AX
 	SUBQ         $0x10, DX
-	JMP          loop36
+	JMP          loop39
 
-end37:
-loop39:
+end40:
+loop42:
 	CMPQ   DX, $0x08
-	JL     end40
+	JL     end43
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   CX, SI
@@ -1145,7 +1184,7 @@ loop39:
 	MOVQ   h+48(FP), R8
 	MOVQ   d+16(FP), R9
 
-loop41:
+loop44:
 	VBROADCASTSD (DI), Y2
 	VBROADCASTSD (R8), Y3
 	VMOVUPD      (SI), Y4
@@ -1160,7 +1199,7 @@ loop41:
 	ADDQ         $0x00000008, DI
 	ADDQ         $0x00000008, R8
 	DECQ         R9
-	JNZ          loop41
+	JNZ          loop44
 	VBROADCASTSD c+32(FP), Y2
 	VADDPD       (AX), Y2, Y3
 	VSUBPD       Y0, Y3, Y3
@@ -1171,9 +1210,9 @@ loop41:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, AX
 	SUBQ         $0x08, DX
-	JMP          loop39
+	JMP          loop42
 
-end40:
+end43:
 	VZEROUPPER
 	RET
 
@@ -1186,7 +1225,7 @@ TEXT ·diagonalMomentsAVX2(SB), NOSPLIT, $0-56
 	MOVQ d+24(FP), BX
 	MOVQ anchor+40(FP), SI
 
-loop42:
+loop45:
 	VXORPD       Y0, Y0, Y0
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y1, Y1, Y1
@@ -1195,9 +1234,9 @@ loop42:
 	MOVQ         w+48(FP), DI
 	MOVQ         n+32(FP), R8
 
-loop43:
+loop46:
 	CMPQ        R8, $0x08
-	JL          end44
+	JL          end47
 	VMOVUPD     (DX), Y5
 	VSUBPD      Y4, Y5, Y5
 	VMULPD      (DI), Y5, Y6
@@ -1211,12 +1250,12 @@ loop43:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, DI
 	SUBQ        $0x08, R8
-	JMP         loop43
+	JMP         loop46
 
-end44:
-loop45:
+end47:
+loop48:
 	CMPQ        R8, $0x08
-	JL          end46
+	JL          end49
 	VMOVUPD     (DX), Y5
 	VSUBPD      Y4, Y5, Y5
 	VMULPD      (DI), Y5, Y6
@@ -1230,9 +1269,9 @@ loop45:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, DI
 	SUBQ        $0x08, R8
-	JMP         loop45
+	JMP         loop48
 
-end46:
+end49:
 	VADDPD       Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X1, X0, X1
@@ -1251,7 +1290,7 @@ end46:
 	ADDQ         $0x00000008, CX
 	ADDQ         $0x00000008, SI
 	DECQ         BX
-	JNZ          loop42
+	JNZ          loop45
 	VZEROUPPER
 	RET
 
@@ -1263,37 +1302,37 @@ TEXT ·deviationsAVX2(SB), NOSPLIT, $0-40
 	MOVQ d+16(FP), DX
 	MOVQ anchor+32(FP), BX
 
-loop47:
+loop50:
 	MOVQ         n+24(FP), SI
 	VBROADCASTSD (BX), Y0
 
-loop48:
+loop51:
 	CMPQ    SI, $0x04
-	JL      end49
+	JL      end52
 	VMOVUPD (CX), Y1
 	VSUBPD  Y0, Y1, Y1
 	VMOVUPD Y1, (AX)
 	ADDQ    $0x00000020, CX
 	ADDQ    $0x00000020, AX
 	SUBQ    $0x04, SI
-	JMP     loop48
+	JMP     loop51
 
-end49:
+end52:
 	ADDQ         $0x00000008, BX
 	DECQ         DX
-	JNZ          loop47
+	JNZ          loop50
 	MOVQ         n+24(FP), CX
 	VBROADCASTSD constant16<>+0(SB), Y0
 
-loop50:
+loop53:
 	CMPQ    CX, $0x04
-	JL      end51
+	JL      end54
 	VMOVUPD Y0, (AX)
 	ADDQ    $0x00000020, AX
 	SUBQ    $0x04, CX
-	JMP     loop50
+	JMP     loop53
 
-end51:
+end54:
 	VZEROUPPER
 	RET
 
@@ -1303,9 +1342,9 @@ TEXT ·productsAVX2(SB), NOSPLIT, $0-56
 	MOVQ   columns+48(FP), AX
 	MOVQ   w+24(FP), CX
 	TESTQ  CX, CX
-	JNZ    triangular52
+	JNZ    triangular55
 	CMPQ   AX, $0x04
-	JNE    next54
+	JNE    next57
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1321,9 +1360,9 @@ TEXT ·productsAVX2(SB), NOSPLIT, $0-56
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop55:
+loop58:
 	CMPQ        DX, $0x04
-	JL          end56
+	JL          end59
 	VMOVUPD     (CX), Y8
 	VMOVUPD     (CX)(BX*1), Y9
 	VMOVUPD     (CX)(BX*2), Y10
@@ -1341,9 +1380,9 @@ loop55:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop55
+	JMP         loop58
 
-end56:
+end59:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -1360,11 +1399,11 @@ end56:
 	VPERM2F128 $0x31, Y1, Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done53
+	JMP        done56
 
-next54:
+next57:
 	CMPQ   AX, $0x03
-	JNE    next57
+	JNE    next60
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1378,9 +1417,9 @@ next54:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop58:
+loop61:
 	CMPQ        DX, $0x04
-	JL          end59
+	JL          end62
 	VMOVUPD     (CX), Y6
 	VMOVUPD     (CX)(BX*1), Y7
 	VMOVUPD     (CX)(BX*2), Y8
@@ -1395,9 +1434,9 @@ loop58:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop58
+	JMP         loop61
 
-end59:
+end62:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -1414,11 +1453,11 @@ end59:
 	VPERM2F128 $0x31, Y1, Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done53
+	JMP        done56
 
-next57:
+next60:
 	CMPQ   AX, $0x02
-	JNE    next60
+	JNE    next63
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1430,9 +1469,9 @@ next57:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop61:
+loop64:
 	CMPQ        DX, $0x04
-	JL          end62
+	JL          end65
 	VMOVUPD     (CX), Y4
 	VMOVUPD     (CX)(BX*1), Y5
 	VMOVUPD     (AX), Y6
@@ -1444,9 +1483,9 @@ loop61:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop61
+	JMP         loop64
 
-end62:
+end65:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -1463,11 +1502,11 @@ end62:
 	VPERM2F128 $0x31, Y1, Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done53
+	JMP        done56
 
-next60:
+next63:
 	CMPQ   AX, $0x01
-	JNE    next63
+	JNE    next66
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   wy+8(FP), AX
@@ -1477,9 +1516,9 @@ next60:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop64:
+loop67:
 	CMPQ        DX, $0x04
-	JL          end65
+	JL          end68
 	VMOVUPD     (CX), Y2
 	VMOVUPD     (AX), Y3
 	VFMADD231PD Y2, Y3, Y0
@@ -1488,9 +1527,9 @@ loop64:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop64
+	JMP         loop67
 
-end65:
+end68:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -1507,12 +1546,12 @@ end65:
 	VPERM2F128 $0x31, Y1, Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done53
+	JMP        done56
 
-next63:
-triangular52:
+next66:
+triangular55:
 	CMPQ   AX, $0x02
-	JNE    next66
+	JNE    next69
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1524,9 +1563,9 @@ triangular52:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), SI
 
-loop67:
+loop70:
 	CMPQ        DX, $0x04
-	JL          end68
+	JL          end71
 	VMOVUPD     (CX), Y3
 	VMOVUPD     (CX)(BX*1), Y4
 	VMOVUPD     (SI), Y5
@@ -1541,9 +1580,9 @@ loop67:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop67
+	JMP         loop70
 
-end68:
+end71:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -1560,11 +1599,11 @@ end68:
 	VPERM2F128 $0x31, Y1, Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done53
+	JMP        done56
 
-next66:
+next69:
 	CMPQ   AX, $0x01
-	JNE    next69
+	JNE    next72
 	VXORPD Y0, Y0, Y0
 	MOVQ   wy+8(FP), AX
 	MOVQ   y+16(FP), CX
@@ -1574,9 +1613,9 @@ next66:
 	LEAQ   (BX)(BX*2), BX
 	MOVQ   w+24(FP), BX
 
-loop70:
+loop73:
 	CMPQ        DX, $0x04
-	JL          end71
+	JL          end74
 	VMOVUPD     (CX), Y1
 	VMOVUPD     (BX), Y2
 	ADDQ        $0x00000020, BX
@@ -1586,9 +1625,9 @@ loop70:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop70
+	JMP         loop73
 
-end71:
+end74:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -1598,10 +1637,10 @@ end71:
 	VPERM2F128 $0x31, Y0, Y1, Y0
 	VADDPD     Y0, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done53
+	JMP        done56
 
-next69:
-done53:
+next72:
+done56:
 	VZEROUPPER
 	RET
 
@@ -1611,9 +1650,9 @@ TEXT ·tileAVX2(SB), NOSPLIT, $0-88
 	MOVQ   rows+56(FP), AX
 	MOVQ   columns+64(FP), CX
 	CMPQ   CX, $0x0c
-	JNE    other73
+	JNE    other76
 	CMPQ   AX, $0x04
-	JNE    next74
+	JNE    next77
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -1637,7 +1676,7 @@ TEXT ·tileAVX2(SB), NOSPLIT, $0-88
 	VXORPD Y10, Y10, Y10
 	VXORPD Y11, Y11, Y11
 
-loop75:
+loop78:
 	VMOVUPD      (CX), Y12
 	VMOVUPD      32(CX), Y13
 	VMOVUPD      64(CX), Y14
@@ -1660,7 +1699,7 @@ loop75:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop75
+	JNZ          loop78
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -1704,11 +1743,11 @@ loop75:
 	VMOVUPD      64(AX), Y0
 	VFMADD213PD  Y0, Y12, Y11
 	VMOVUPD      Y11, 64(AX)
-	JMP          done72
+	JMP          done75
 
-next74:
+next77:
 	CMPQ   AX, $0x03
-	JNE    next76
+	JNE    next79
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -1728,7 +1767,7 @@ next74:
 	VXORPD Y7, Y7, Y7
 	VXORPD Y8, Y8, Y8
 
-loop77:
+loop80:
 	VMOVUPD      (CX), Y9
 	VMOVUPD      32(CX), Y10
 	VMOVUPD      64(CX), Y11
@@ -1747,7 +1786,7 @@ loop77:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop77
+	JNZ          loop80
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -1781,11 +1820,11 @@ loop77:
 	VMOVUPD      64(AX), Y0
 	VFMADD213PD  Y0, Y9, Y8
 	VMOVUPD      Y8, 64(AX)
-	JMP          done72
+	JMP          done75
 
-next76:
+next79:
 	CMPQ   AX, $0x02
-	JNE    next78
+	JNE    next81
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -1802,7 +1841,7 @@ next76:
 	VXORPD Y4, Y4, Y4
 	VXORPD Y5, Y5, Y5
 
-loop79:
+loop82:
 	VMOVUPD      (CX), Y6
 	VMOVUPD      32(CX), Y7
 	VMOVUPD      64(CX), Y8
@@ -1817,7 +1856,7 @@ loop79:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop79
+	JNZ          loop82
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -1841,11 +1880,11 @@ loop79:
 	VMOVUPD      64(AX), Y0
 	VFMADD213PD  Y0, Y6, Y5
 	VMOVUPD      Y5, 64(AX)
-	JMP          done72
+	JMP          done75
 
-next78:
+next81:
 	CMPQ   AX, $0x01
-	JNE    next80
+	JNE    next83
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -1859,7 +1898,7 @@ next78:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 
-loop81:
+loop84:
 	VMOVUPD      (CX), Y3
 	VMOVUPD      32(CX), Y4
 	VMOVUPD      64(CX), Y5
@@ -1870,7 +1909,7 @@ loop81:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop81
+	JNZ          loop84
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -1884,14 +1923,14 @@ loop81:
 	VMOVUPD      64(AX), Y0
 	VFMADD213PD  Y0, Y3, Y2
 	VMOVUPD      Y2, 64(AX)
-	JMP          done72
+	JMP          done75
 
-next80:
-other73:
+next83:
+other76:
 	CMPQ   CX, $0x08
-	JNE    other82
+	JNE    other85
 	CMPQ   AX, $0x04
-	JNE    next83
+	JNE    next86
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -1911,7 +1950,7 @@ other73:
 	VXORPD Y6, Y6, Y6
 	VXORPD Y7, Y7, Y7
 
-loop84:
+loop87:
 	VMOVUPD      (CX), Y8
 	VMOVUPD      32(CX), Y9
 	VBROADCASTSD (AX), Y10
@@ -1929,7 +1968,7 @@ loop84:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop84
+	JNZ          loop87
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -1961,11 +2000,11 @@ loop84:
 	VMOVUPD      32(AX), Y0
 	VFMADD213PD  Y0, Y8, Y7
 	VMOVUPD      Y7, 32(AX)
-	JMP          done72
+	JMP          done75
 
-next83:
+next86:
 	CMPQ   AX, $0x03
-	JNE    next85
+	JNE    next88
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -1982,7 +2021,7 @@ next83:
 	VXORPD Y4, Y4, Y4
 	VXORPD Y5, Y5, Y5
 
-loop86:
+loop89:
 	VMOVUPD      (CX), Y6
 	VMOVUPD      32(CX), Y7
 	VBROADCASTSD (AX), Y8
@@ -1997,7 +2036,7 @@ loop86:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop86
+	JNZ          loop89
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2022,11 +2061,11 @@ loop86:
 	VMOVUPD      32(AX), Y0
 	VFMADD213PD  Y0, Y6, Y5
 	VMOVUPD      Y5, 32(AX)
-	JMP          done72
+	JMP          done75
 
-next85:
+next88:
 	CMPQ   AX, $0x02
-	JNE    next87
+	JNE    next90
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2041,7 +2080,7 @@ next85:
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 
-loop88:
+loop91:
 	VMOVUPD      (CX), Y4
 	VMOVUPD      32(CX), Y5
 	VBROADCASTSD (AX), Y6
@@ -2053,7 +2092,7 @@ loop88:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop88
+	JNZ          loop91
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2071,11 +2110,11 @@ loop88:
 	VMOVUPD      32(AX), Y0
 	VFMADD213PD  Y0, Y4, Y3
 	VMOVUPD      Y3, 32(AX)
-	JMP          done72
+	JMP          done75
 
-next87:
+next90:
 	CMPQ   AX, $0x01
-	JNE    next89
+	JNE    next92
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2088,7 +2127,7 @@ next87:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 
-loop90:
+loop93:
 	VMOVUPD      (CX), Y2
 	VMOVUPD      32(CX), Y3
 	VBROADCASTSD (AX), Y4
@@ -2097,7 +2136,7 @@ loop90:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop90
+	JNZ          loop93
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2108,14 +2147,14 @@ loop90:
 	VMOVUPD      32(AX), Y0
 	VFMADD213PD  Y0, Y2, Y1
 	VMOVUPD      Y1, 32(AX)
-	JMP          done72
+	JMP          done75
 
-next89:
-other82:
+next92:
+other85:
 	CMPQ    CX, $0x04
-	JLE     other91
+	JLE     other94
 	CMPQ    AX, $0x04
-	JNE     next92
+	JNE     next95
 	MOVQ    CX, AX
 	SUBQ    $0x04, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2141,7 +2180,7 @@ other82:
 	VXORPD  Y7, Y7, Y7
 	VXORPD  Y8, Y8, Y8
 
-loop93:
+loop96:
 	VMOVUPD      (CX), Y9
 	VMASKMOVPD   32(CX), Y0, Y10
 	VBROADCASTSD (AX), Y11
@@ -2159,7 +2198,7 @@ loop93:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop93
+	JNZ          loop96
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2191,11 +2230,11 @@ loop93:
 	VMASKMOVPD   32(AX), Y0, Y1
 	VFMADD213PD  Y1, Y9, Y8
 	VMASKMOVPD   Y8, Y0, 32(AX)
-	JMP          done72
+	JMP          done75
 
-next92:
+next95:
 	CMPQ    AX, $0x03
-	JNE     next94
+	JNE     next97
 	MOVQ    CX, AX
 	SUBQ    $0x04, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2218,7 +2257,7 @@ next92:
 	VXORPD  Y5, Y5, Y5
 	VXORPD  Y6, Y6, Y6
 
-loop95:
+loop98:
 	VMOVUPD      (CX), Y7
 	VMASKMOVPD   32(CX), Y0, Y8
 	VBROADCASTSD (AX), Y9
@@ -2233,7 +2272,7 @@ loop95:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop95
+	JNZ          loop98
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2258,11 +2297,11 @@ loop95:
 	VMASKMOVPD   32(AX), Y0, Y1
 	VFMADD213PD  Y1, Y7, Y6
 	VMASKMOVPD   Y6, Y0, 32(AX)
-	JMP          done72
+	JMP          done75
 
-next94:
+next97:
 	CMPQ    AX, $0x02
-	JNE     next96
+	JNE     next99
 	MOVQ    CX, AX
 	SUBQ    $0x04, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2283,7 +2322,7 @@ next94:
 	VXORPD  Y3, Y3, Y3
 	VXORPD  Y4, Y4, Y4
 
-loop97:
+loop100:
 	VMOVUPD      (CX), Y5
 	VMASKMOVPD   32(CX), Y0, Y6
 	VBROADCASTSD (AX), Y7
@@ -2295,7 +2334,7 @@ loop97:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop97
+	JNZ          loop100
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2313,11 +2352,11 @@ loop97:
 	VMASKMOVPD   32(AX), Y0, Y1
 	VFMADD213PD  Y1, Y5, Y4
 	VMASKMOVPD   Y4, Y0, 32(AX)
-	JMP          done72
+	JMP          done75
 
-next96:
+next99:
 	CMPQ    AX, $0x01
-	JNE     next98
+	JNE     next101
 	MOVQ    CX, AX
 	SUBQ    $0x04, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2336,7 +2375,7 @@ next96:
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
 
-loop99:
+loop102:
 	VMOVUPD      (CX), Y3
 	VMASKMOVPD   32(CX), Y0, Y4
 	VBROADCASTSD (AX), Y5
@@ -2345,7 +2384,7 @@ loop99:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop99
+	JNZ          loop102
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2356,14 +2395,14 @@ loop99:
 	VMASKMOVPD   32(AX), Y0, Y1
 	VFMADD213PD  Y1, Y3, Y2
 	VMASKMOVPD   Y2, Y0, 32(AX)
-	JMP          done72
+	JMP          done75
 
-next98:
-other91:
+next101:
+other94:
 	CMPQ   CX, $0x04
-	JNE    other100
+	JNE    other103
 	CMPQ   AX, $0x04
-	JNE    next101
+	JNE    next104
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2379,7 +2418,7 @@ other91:
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 
-loop102:
+loop105:
 	VMOVUPD      (CX), Y4
 	VBROADCASTSD (AX), Y5
 	VFMADD231PD  Y4, Y5, Y0
@@ -2392,7 +2431,7 @@ loop102:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop102
+	JNZ          loop105
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2412,11 +2451,11 @@ loop102:
 	VMOVUPD      (AX), Y0
 	VFMADD213PD  Y0, Y4, Y3
 	VMOVUPD      Y3, (AX)
-	JMP          done72
+	JMP          done75
 
-next101:
+next104:
 	CMPQ   AX, $0x03
-	JNE    next103
+	JNE    next106
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2430,7 +2469,7 @@ next101:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 
-loop104:
+loop107:
 	VMOVUPD      (CX), Y3
 	VBROADCASTSD (AX), Y4
 	VFMADD231PD  Y3, Y4, Y0
@@ -2441,7 +2480,7 @@ loop104:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop104
+	JNZ          loop107
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2457,11 +2496,11 @@ loop104:
 	VMOVUPD      (AX), Y0
 	VFMADD213PD  Y0, Y3, Y2
 	VMOVUPD      Y2, (AX)
-	JMP          done72
+	JMP          done75
 
-next103:
+next106:
 	CMPQ   AX, $0x02
-	JNE    next105
+	JNE    next108
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2474,7 +2513,7 @@ next103:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 
-loop106:
+loop109:
 	VMOVUPD      (CX), Y2
 	VBROADCASTSD (AX), Y3
 	VFMADD231PD  Y2, Y3, Y0
@@ -2483,7 +2522,7 @@ loop106:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop106
+	JNZ          loop109
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2495,11 +2534,11 @@ loop106:
 	VMOVUPD      (AX), Y0
 	VFMADD213PD  Y0, Y2, Y1
 	VMOVUPD      Y1, (AX)
-	JMP          done72
+	JMP          done75
 
-next105:
+next108:
 	CMPQ   AX, $0x01
-	JNE    next107
+	JNE    next110
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2511,14 +2550,14 @@ next105:
 	SHLQ   $0x03, SI
 	VXORPD Y0, Y0, Y0
 
-loop108:
+loop111:
 	VMOVUPD      (CX), Y1
 	VBROADCASTSD (AX), Y2
 	VFMADD231PD  Y1, Y2, Y0
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop108
+	JNZ          loop111
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2526,14 +2565,14 @@ loop108:
 	VMOVUPD      (AX), Y2
 	VFMADD213PD  Y2, Y1, Y0
 	VMOVUPD      Y0, (AX)
-	JMP          done72
+	JMP          done75
 
-next107:
-other100:
+next110:
+other103:
 	CMPQ    CX, $0x00
-	JLE     other109
+	JLE     other112
 	CMPQ    AX, $0x04
-	JNE     next110
+	JNE     next113
 	MOVQ    CX, AX
 	SUBQ    $0x00, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2555,7 +2594,7 @@ other100:
 	VXORPD  Y3, Y3, Y3
 	VXORPD  Y4, Y4, Y4
 
-loop111:
+loop114:
 	VMASKMOVPD   (CX), Y0, Y5
 	VBROADCASTSD (AX), Y6
 	VFMADD231PD  Y5, Y6, Y1
@@ -2568,7 +2607,7 @@ loop111:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop111
+	JNZ          loop114
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2588,11 +2627,11 @@ loop111:
 	VMASKMOVPD   (AX), Y0, Y1
 	VFMADD213PD  Y1, Y5, Y4
 	VMASKMOVPD   Y4, Y0, (AX)
-	JMP          done72
+	JMP          done75
 
-next110:
+next113:
 	CMPQ    AX, $0x03
-	JNE     next112
+	JNE     next115
 	MOVQ    CX, AX
 	SUBQ    $0x00, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2612,7 +2651,7 @@ next110:
 	VXORPD  Y2, Y2, Y2
 	VXORPD  Y3, Y3, Y3
 
-loop113:
+loop116:
 	VMASKMOVPD   (CX), Y0, Y4
 	VBROADCASTSD (AX), Y5
 	VFMADD231PD  Y4, Y5, Y1
@@ -2623,7 +2662,7 @@ loop113:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop113
+	JNZ          loop116
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2639,11 +2678,11 @@ loop113:
 	VMASKMOVPD   (AX), Y0, Y1
 	VFMADD213PD  Y1, Y4, Y3
 	VMASKMOVPD   Y3, Y0, (AX)
-	JMP          done72
+	JMP          done75
 
-next112:
+next115:
 	CMPQ    AX, $0x02
-	JNE     next114
+	JNE     next117
 	MOVQ    CX, AX
 	SUBQ    $0x00, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2662,7 +2701,7 @@ next112:
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
 
-loop115:
+loop118:
 	VMASKMOVPD   (CX), Y0, Y3
 	VBROADCASTSD (AX), Y4
 	VFMADD231PD  Y3, Y4, Y1
@@ -2671,7 +2710,7 @@ loop115:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop115
+	JNZ          loop118
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2683,11 +2722,11 @@ loop115:
 	VMASKMOVPD   (AX), Y0, Y1
 	VFMADD213PD  Y1, Y3, Y2
 	VMASKMOVPD   Y2, Y0, (AX)
-	JMP          done72
+	JMP          done75
 
-next114:
+next117:
 	CMPQ    AX, $0x01
-	JNE     next116
+	JNE     next119
 	MOVQ    CX, AX
 	SUBQ    $0x00, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2705,14 +2744,14 @@ next114:
 	SHLQ    $0x03, SI
 	VXORPD  Y1, Y1, Y1
 
-loop117:
+loop120:
 	VMASKMOVPD   (CX), Y0, Y2
 	VBROADCASTSD (AX), Y3
 	VFMADD231PD  Y2, Y3, Y1
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop117
+	JNZ          loop120
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2720,11 +2759,11 @@ loop117:
 	VMASKMOVPD   (AX), Y0, Y3
 	VFMADD213PD  Y3, Y2, Y1
 	VMASKMOVPD   Y1, Y0, (AX)
-	JMP          done72
+	JMP          done75
 
-next116:
-other109:
-done72:
+next119:
+other112:
+done75:
 	VZEROUPPER
 	RET
 
@@ -2735,9 +2774,9 @@ TEXT ·expAVX512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop118:
+loop121:
 	CMPQ              DX, $0x08
-	JL                end119
+	JL                end122
 	VMOVUPD           (CX), Z0
 	VBROADCASTSD      constant00<>+0(SB), Z1
 	VMAXPD            Z0, Z1, Z0
@@ -2766,11 +2805,11 @@ loop118:
 	ADDQ              $0x40, CX
 	ADDQ              $0x40, AX
 	SUBQ              $0x08, DX
-	JMP               loop118
+	JMP               loop121
 
-end119:
+end122:
 	TESTQ             DX, DX
-	JZ                done120
+	JZ                done123
 	MOVQ              $0x000000ff, BX
 	BZHIQ             DX, BX, BX
 	KMOVW             BX, K1
@@ -2800,7 +2839,7 @@ end119:
 	VSCALEFPD         Z1, Z2, Z0
 	VMOVUPD           Z0, K1, (AX)
 
-done120:
+done123:
 	VZEROUPPER
 	RET
 
@@ -2811,9 +2850,9 @@ TEXT ·logAVX512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop121:
+loop124:
 	CMPQ             DX, $0x08
-	JL               end122
+	JL               end125
 	VMOVUPD          (CX), Z0
 	VGETEXPPD        Z0, Z1
 	VGETMANTPD       $0x00, Z0, Z2
@@ -2851,11 +2890,11 @@ loop121:
 	ADDQ             $0x40, CX
 	ADDQ             $0x40, AX
 	SUBQ             $0x08, DX
-	JMP              loop121
+	JMP              loop124
 
-end122:
+end125:
 	TESTQ            DX, DX
-	JZ               done123
+	JZ               done126
 	MOVQ             $0x000000ff, BX
 	BZHIQ            DX, BX, BX
 	KMOVW            BX, K1
@@ -2894,7 +2933,7 @@ end122:
 	VBROADCASTSD     constant38<>+0(SB), K2, Z5
 	VMOVUPD          Z5, K1, (AX)
 
-done123:
+done126:
 	VZEROUPPER
 	RET
 
@@ -2909,24 +2948,24 @@ TEXT ·softmaxAVX512(SB), NOSPLIT, $0-40
 	SHLQ         $0x03, SI
 	VBROADCASTSD constant00<>+0(SB), Z0
 
-loop124:
+loop127:
 	CMPQ         CX, $0x08
-	JL           end125
+	JL           end128
 	VBROADCASTSD constant36<>+0(SB), Z1
 	MOVQ         k+8(FP), R8
 	MOVQ         AX, DI
 
-loop126:
+loop129:
 	VMAXPD (DI), Z1, Z1
 	ADDQ   SI, DI
 	DECQ   R8
-	JNZ    loop126
+	JNZ    loop129
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 	MOVQ   k+8(FP), R8
 	MOVQ   AX, DI
 
-loop127:
+loop130:
 	VMOVUPD           (DI), Z4
 	VSUBPD            Z1, Z4, Z4
 	VMAXPD            Z4, Z0, Z4
@@ -2955,18 +2994,18 @@ loop127:
 	VFMADD231PD       Z4, Z5, Z3
 	ADDQ              SI, DI
 	DECQ              R8
-	JNZ               loop127
+	JNZ               loop130
 	VBROADCASTSD      constant16<>+0(SB), Z4
 	VDIVPD            Z2, Z4, Z4
 	MOVQ              k+8(FP), R8
 	MOVQ              AX, DI
 
-loop128:
+loop131:
 	VMULPD           (DI), Z4, Z5
 	VMOVUPD          Z5, (DI)
 	ADDQ             SI, DI
 	DECQ             R8
-	JNZ              loop128
+	JNZ              loop131
 	VGETEXPPD        Z2, Z5
 	VGETMANTPD       $0x00, Z2, Z6
 	VCMPPD.BCST      $0x1e, constant24<>+0(SB), Z6, K1
@@ -3005,9 +3044,9 @@ loop128:
 	ADDQ             $0x40, DX
 	ADDQ             $0x40, BX
 	SUBQ             $0x08, CX
-	JMP              loop124
+	JMP              loop127
 
-end125:
+end128:
 	VZEROUPPER
 	RET
 
@@ -3020,9 +3059,9 @@ TEXT ·complementAVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSD constant16<>+0(SB), Z1
 	VPXORQ       Z2, Z2, Z2
 
-loop129:
+loop132:
 	CMPQ         CX, $0x08
-	JL           end130
+	JL           end133
 	VBROADCASTSD constant16<>+0(SB), Z4
 	VMOVUPD      (AX), Z3
 	VMINPD       Z3, Z0, Z3
@@ -3034,13 +3073,53 @@ loop129:
 	VPORQ.BCST   constant16<>+0(SB), Z1, Z1
 	ADDQ         $0x40, AX
 	SUBQ         $0x08, CX
-	JMP          loop129
+	JMP          loop132
 
-end130:
+end133:
 	MOVQ    mantissas+16(FP), AX
 	VMOVUPD Z1, (AX)
 	MOVQ    exponents+24(FP), AX
 	VMOVUPD Z2, (AX)
+	VZEROUPPER
+	RET
+
+// func finiteAVX512(x *float64, n int, sum *float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·finiteAVX512(SB), NOSPLIT, $0-24
+	MOVQ   x+0(FP), AX
+	MOVQ   n+8(FP), CX
+	VPXORQ Z0, Z0, Z0
+
+loop134:
+	CMPQ    CX, $0x08
+	JL      end135
+	VMOVUPD (AX), Z1
+	VSUBPD  Z1, Z1, Z1
+	VADDPD  Z1, Z0, Z0
+	ADDQ    $0x40, AX
+	SUBQ    $0x08, CX
+	JMP     loop134
+
+end135:
+	TESTQ     CX, CX
+	JZ        done136
+	MOVQ      $0x000000ff, DX
+	BZHIQ     CX, DX, DX
+	KMOVW     DX, K1
+	VMOVUPD.Z (AX), K1, Z1
+	VSUBPD    Z1, Z1, Z1
+	VADDPD    Z1, Z0, Z0
+
+done136:
+	MOVQ          sum+16(FP), AX
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y1, Y0, Y1
+	VEXTRACTF128  $0x01, Y1, X0
+	VADDPD        X0, X1, X0
+	VUNPCKHPD     X0, X0, X1
+	VADDSD        X1, X0, X0
+	VADDSD        (AX), X0, X0
+	VMOVSD        X0, (AX)
 	VZEROUPPER
 	RET
 
@@ -3056,15 +3135,15 @@ TEXT ·gaussianScoresAVX512(SB), NOSPLIT, $0-64
 	SHLQ $0x03, SI
 	LEAQ (SI)(SI*2), DI
 
-loop131:
+loop137:
 	CMPQ DX, $0x20
-	JL   end132
+	JL   end138
 	MOVQ CX, R8
 	MOVQ work+56(FP), R9
 	MOVQ m+40(FP), R10
 	MOVQ d+16(FP), R11
 
-loop133:
+loop139:
 	VBROADCASTSD (R10), Z0
 	VMOVUPD      (R8), Z1
 	VSUBPD       Z0, Z1, Z1
@@ -3082,7 +3161,7 @@ loop133:
 	ADDQ         $0x00000100, R9
 	ADDQ         $0x00000008, R10
 	DECQ         R11
-	JNZ          loop133
+	JNZ          loop139
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VPXORQ       Z2, Z2, Z2
@@ -3091,9 +3170,9 @@ loop133:
 	MOVQ         root+48(FP), R9
 	MOVQ         d+16(FP), R10
 
-loop134:
+loop140:
 	CMPQ         R10, $0x04
-	JL           end135
+	JL           end141
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -3181,9 +3260,9 @@ loop134:
 	MOVQ         R9, R12
 	MOVQ         R10, R13
 	SUBQ         $0x04, R13
-	JZ           none136
+	JZ           none142
 
-loop137:
+loop143:
 	VMOVUPD      (R11), Z20
 	VMOVUPD      64(R11), Z21
 	VMOVUPD      128(R11), Z22
@@ -3211,9 +3290,9 @@ loop137:
 	ADDQ         $0x00000100, R11
 	ADDQ         $0x00000008, R12
 	DECQ         R13
-	JNZ          loop137
+	JNZ          loop143
 
-none136:
+none142:
 	VFMADD231PD Z4, Z4, Z0
 	VFMADD231PD Z5, Z5, Z1
 	VFMADD231PD Z6, Z6, Z2
@@ -3232,11 +3311,11 @@ none136:
 	VFMADD231PD Z19, Z19, Z3
 	LEAQ        32(R9)(SI*4), R9
 	SUBQ        $0x04, R10
-	JMP         loop134
+	JMP         loop140
 
-end135:
+end141:
 	CMPQ         R10, $0x03
-	JNE          next139
+	JNE          next145
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -3303,11 +3382,11 @@ end135:
 	VFMADD231PD  Z13, Z13, Z1
 	VFMADD231PD  Z14, Z14, Z2
 	VFMADD231PD  Z15, Z15, Z3
-	JMP          end138
+	JMP          end144
 
-next139:
+next145:
 	CMPQ         R10, $0x02
-	JNE          next140
+	JNE          next146
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -3347,11 +3426,11 @@ next139:
 	VFMADD231PD  Z9, Z9, Z1
 	VFMADD231PD  Z10, Z10, Z2
 	VFMADD231PD  Z11, Z11, Z3
-	JMP          end138
+	JMP          end144
 
-next140:
+next146:
 	CMPQ         R10, $0x01
-	JNE          next141
+	JNE          next147
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -3369,10 +3448,10 @@ next140:
 	VFMADD231PD  Z5, Z5, Z1
 	VFMADD231PD  Z6, Z6, Z2
 	VFMADD231PD  Z7, Z7, Z3
-	JMP          end138
+	JMP          end144
 
-next141:
-end138:
+next147:
+end144:
 	VBROADCASTSD      c+32(FP), Z4
 	VADDPD            (AX), Z4, Z5
 	VFNMADD231PD.BCST constant15<>+0(SB), Z0, Z5
@@ -3389,18 +3468,18 @@ end138:
 	ADDQ              $0x00000100, CX
 	ADDQ              $0x00000100, AX
 	SUBQ              $0x20, DX
-	JMP               loop131
+	JMP               loop137
 
-end132:
-loop142:
+end138:
+loop148:
 	CMPQ DX, $0x08
-	JL   end143
+	JL   end149
 	MOVQ CX, R8
 	MOVQ work+56(FP), R9
 	MOVQ m+40(FP), R10
 	MOVQ d+16(FP), R11
 
-loop144:
+loop150:
 	VBROADCASTSD (R10), Z0
 	VMOVUPD      (R8), Z1
 	VSUBPD       Z0, Z1, Z1
@@ -3409,15 +3488,15 @@ loop144:
 	ADDQ         $0x00000040, R9
 	ADDQ         $0x00000008, R10
 	DECQ         R11
-	JNZ          loop144
+	JNZ          loop150
 	VPXORQ       Z0, Z0, Z0
 	MOVQ         work+56(FP), R8
 	MOVQ         root+48(FP), R9
 	MOVQ         d+16(FP), R10
 
-loop145:
+loop151:
 	CMPQ         R10, $0x04
-	JL           end146
+	JL           end152
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
@@ -3451,9 +3530,9 @@ loop145:
 	MOVQ         R9, R12
 	MOVQ         R10, R13
 	SUBQ         $0x04, R13
-	JZ           none147
+	JZ           none153
 
-loop148:
+loop154:
 	VMOVUPD      (R11), Z5
 	VBROADCASTSD 32(R12), Z6
 	VFMADD231PD  Z5, Z6, Z1
@@ -3466,20 +3545,20 @@ loop148:
 	ADDQ         $0x00000040, R11
 	ADDQ         $0x00000008, R12
 	DECQ         R13
-	JNZ          loop148
+	JNZ          loop154
 
-none147:
+none153:
 	VFMADD231PD Z1, Z1, Z0
 	VFMADD231PD Z2, Z2, Z0
 	VFMADD231PD Z3, Z3, Z0
 	VFMADD231PD Z4, Z4, Z0
 	LEAQ        32(R9)(SI*4), R9
 	SUBQ        $0x04, R10
-	JMP         loop145
+	JMP         loop151
 
-end146:
+end152:
 	CMPQ         R10, $0x03
-	JNE          next150
+	JNE          next156
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
@@ -3501,11 +3580,11 @@ end146:
 	VFMADD231PD  Z1, Z1, Z0
 	VFMADD231PD  Z2, Z2, Z0
 	VFMADD231PD  Z3, Z3, Z0
-	JMP          end149
+	JMP          end155
 
-next150:
+next156:
 	CMPQ         R10, $0x02
-	JNE          next151
+	JNE          next157
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
@@ -3518,20 +3597,20 @@ next150:
 	VFMADD231PD  Z3, Z4, Z2
 	VFMADD231PD  Z1, Z1, Z0
 	VFMADD231PD  Z2, Z2, Z0
-	JMP          end149
+	JMP          end155
 
-next151:
+next157:
 	CMPQ         R10, $0x01
-	JNE          next152
+	JNE          next158
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
 	VFMADD231PD  Z2, Z3, Z1
 	VFMADD231PD  Z1, Z1, Z0
-	JMP          end149
+	JMP          end155
 
-next152:
-end149:
+next158:
+end155:
 	VBROADCASTSD      c+32(FP), Z1
 	VADDPD            (AX), Z1, Z1
 	VFNMADD231PD.BCST constant15<>+0(SB), Z0, Z1
@@ -3539,9 +3618,9 @@ end149:
 	ADDQ              $0x00000040, CX
 	ADDQ              $0x00000040, AX
 	SUBQ              $0x08, DX
-	JMP               loop142
+	JMP               loop148
 
-end143:
+end149:
 	VZEROUPPER
 	RET
 
@@ -3554,9 +3633,9 @@ TEXT ·diagonalScoresAVX512(SB), NOSPLIT, $0-56
 	MOVQ DX, BX
 	SHLQ $0x03, BX
 
-loop153:
+loop159:
 	CMPQ   DX, $0x20
-	JL     end154
+	JL     end160
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -3566,7 +3645,7 @@ loop153:
 	MOVQ   h+48(FP), R8
 	MOVQ   d+16(FP), R9
 
-loop155:
+loop161:
 	VBROADCASTSD (DI), Z4
 	VBROADCASTSD (R8), Z5
 	VMOVUPD      (SI), Z6
@@ -3589,7 +3668,7 @@ loop155:
 	ADDQ         $0x00000008, DI
 	ADDQ         $0x00000008, R8
 	DECQ         R9
-	JNZ          loop155
+	JNZ          loop161
 	VBROADCASTSD c+32(FP), Z4
 	VADDPD       (AX), Z4, Z5
 	VSUBPD       Z0, Z5, Z5
@@ -3606,19 +3685,19 @@ loop155:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000100, AX
 	SUBQ         $0x20, DX
-	JMP          loop153
+	JMP          loop159
 
-end154:
-loop156:
+end160:
+loop162:
 	CMPQ   DX, $0x08
-	JL     end157
+	JL     end163
 	VPXORQ Z0, Z0, Z0
 	MOVQ   CX, SI
 	MOVQ   m+40(FP), DI
 	MOVQ   h+48(FP), R8
 	MOVQ   d+16(FP), R9
 
-loop158:
+loop164:
 	VBROADCASTSD (DI), Z1
 	VBROADCASTSD (R8), Z2
 	VMOVUPD      (SI), Z3
@@ -3629,7 +3708,7 @@ loop158:
 	ADDQ         $0x00000008, DI
 	ADDQ         $0x00000008, R8
 	DECQ         R9
-	JNZ          loop158
+	JNZ          loop164
 	VBROADCASTSD c+32(FP), Z1
 	VADDPD       (AX), Z1, Z1
 	VSUBPD       Z0, Z1, Z1
@@ -3637,9 +3716,9 @@ loop158:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, AX
 	SUBQ         $0x08, DX
-	JMP          loop156
+	JMP          loop162
 
-end157:
+end163:
 	VZEROUPPER
 	RET
 
@@ -3652,7 +3731,7 @@ TEXT ·diagonalMomentsAVX512(SB), NOSPLIT, $0-56
 	MOVQ d+24(FP), BX
 	MOVQ anchor+40(FP), SI
 
-loop159:
+loop165:
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z1, Z1, Z1
@@ -3665,9 +3744,9 @@ loop159:
 	MOVQ         w+48(FP), DI
 	MOVQ         n+32(FP), R8
 
-loop160:
+loop166:
 	CMPQ        R8, $0x20
-	JL          end161
+	JL          end167
 	VMOVUPD     (DX), Z9
 	VSUBPD      Z8, Z9, Z9
 	VMULPD      (DI), Z9, Z10
@@ -3691,12 +3770,12 @@ loop160:
 	ADDQ        $0x00000100, DX
 	ADDQ        $0x00000100, DI
 	SUBQ        $0x20, R8
-	JMP         loop160
+	JMP         loop166
 
-end161:
-loop162:
+end167:
+loop168:
 	CMPQ        R8, $0x08
-	JL          end163
+	JL          end169
 	VMOVUPD     (DX), Z9
 	VSUBPD      Z8, Z9, Z9
 	VMULPD      (DI), Z9, Z10
@@ -3705,9 +3784,9 @@ loop162:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, DI
 	SUBQ        $0x08, R8
-	JMP         loop162
+	JMP         loop168
 
-end163:
+end169:
 	VADDPD        Z2, Z0, Z0
 	VADDPD        Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
@@ -3734,7 +3813,7 @@ end163:
 	ADDQ          $0x00000008, CX
 	ADDQ          $0x00000008, SI
 	DECQ          BX
-	JNZ           loop159
+	JNZ           loop165
 	VZEROUPPER
 	RET
 
@@ -3746,37 +3825,37 @@ TEXT ·deviationsAVX512(SB), NOSPLIT, $0-40
 	MOVQ d+16(FP), DX
 	MOVQ anchor+32(FP), BX
 
-loop164:
+loop170:
 	MOVQ         n+24(FP), SI
 	VBROADCASTSD (BX), Z0
 
-loop165:
+loop171:
 	CMPQ    SI, $0x08
-	JL      end166
+	JL      end172
 	VMOVUPD (CX), Z1
 	VSUBPD  Z0, Z1, Z1
 	VMOVUPD Z1, (AX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, AX
 	SUBQ    $0x08, SI
-	JMP     loop165
+	JMP     loop171
 
-end166:
+end172:
 	ADDQ         $0x00000008, BX
 	DECQ         DX
-	JNZ          loop164
+	JNZ          loop170
 	MOVQ         n+24(FP), CX
 	VBROADCASTSD constant16<>+0(SB), Z0
 
-loop167:
+loop173:
 	CMPQ    CX, $0x08
-	JL      end168
+	JL      end174
 	VMOVUPD Z0, (AX)
 	ADDQ    $0x00000040, AX
 	SUBQ    $0x08, CX
-	JMP     loop167
+	JMP     loop173
 
-end168:
+end174:
 	VZEROUPPER
 	RET
 
@@ -3786,9 +3865,9 @@ TEXT ·productsAVX512(SB), NOSPLIT, $0-56
 	MOVQ   columns+48(FP), AX
 	MOVQ   w+24(FP), CX
 	TESTQ  CX, CX
-	JNZ    triangular169
+	JNZ    triangular175
 	CMPQ   AX, $0x04
-	JNE    next171
+	JNE    next177
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -3812,9 +3891,9 @@ TEXT ·productsAVX512(SB), NOSPLIT, $0-56
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop172:
+loop178:
 	CMPQ        DX, $0x08
-	JL          end173
+	JL          end179
 	VMOVUPD     (CX), Z16
 	VMOVUPD     (CX)(BX*1), Z17
 	VMOVUPD     (CX)(BX*2), Z18
@@ -3842,9 +3921,9 @@ loop172:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop172
+	JMP         loop178
 
-end173:
+end179:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -3903,11 +3982,11 @@ end173:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done170
+	JMP           done176
 
-next171:
+next177:
 	CMPQ   AX, $0x03
-	JNE    next174
+	JNE    next180
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -3927,9 +4006,9 @@ next171:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop175:
+loop181:
 	CMPQ        DX, $0x08
-	JL          end176
+	JL          end182
 	VMOVUPD     (CX), Z12
 	VMOVUPD     (CX)(BX*1), Z13
 	VMOVUPD     (CX)(BX*2), Z14
@@ -3952,9 +4031,9 @@ loop175:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop175
+	JMP         loop181
 
-end176:
+end182:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -4013,11 +4092,11 @@ end176:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done170
+	JMP           done176
 
-next174:
+next180:
 	CMPQ   AX, $0x02
-	JNE    next177
+	JNE    next183
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4033,9 +4112,9 @@ next174:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop178:
+loop184:
 	CMPQ        DX, $0x08
-	JL          end179
+	JL          end185
 	VMOVUPD     (CX), Z8
 	VMOVUPD     (CX)(BX*1), Z9
 	VMOVUPD     (AX), Z10
@@ -4053,9 +4132,9 @@ loop178:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop178
+	JMP         loop184
 
-end179:
+end185:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -4114,11 +4193,11 @@ end179:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done170
+	JMP           done176
 
-next177:
+next183:
 	CMPQ   AX, $0x01
-	JNE    next180
+	JNE    next186
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4130,9 +4209,9 @@ next177:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop181:
+loop187:
 	CMPQ        DX, $0x08
-	JL          end182
+	JL          end188
 	VMOVUPD     (CX), Z4
 	VMOVUPD     (AX), Z5
 	VFMADD231PD Z4, Z5, Z0
@@ -4145,9 +4224,9 @@ loop181:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop181
+	JMP         loop187
 
-end182:
+end188:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -4206,12 +4285,12 @@ end182:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done170
+	JMP           done176
 
-next180:
-triangular169:
+next186:
+triangular175:
 	CMPQ   AX, $0x04
-	JNE    next183
+	JNE    next189
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4230,9 +4309,9 @@ triangular169:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), DI
 
-loop184:
+loop190:
 	CMPQ        DX, $0x08
-	JL          end185
+	JL          end191
 	VMOVUPD     (CX), Z10
 	VMOVUPD     (CX)(BX*1), Z11
 	VMOVUPD     (CX)(BX*2), Z12
@@ -4260,9 +4339,9 @@ loop184:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop184
+	JMP         loop190
 
-end185:
+end191:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -4321,11 +4400,11 @@ end185:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done170
+	JMP           done176
 
-next183:
+next189:
 	CMPQ   AX, $0x03
-	JNE    next186
+	JNE    next192
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4340,9 +4419,9 @@ next183:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), SI
 
-loop187:
+loop193:
 	CMPQ        DX, $0x08
-	JL          end188
+	JL          end194
 	VMOVUPD     (CX), Z6
 	VMOVUPD     (CX)(BX*1), Z7
 	VMOVUPD     (CX)(BX*2), Z8
@@ -4363,9 +4442,9 @@ loop187:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop187
+	JMP         loop193
 
-end188:
+end194:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -4410,11 +4489,11 @@ end188:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done170
+	JMP           done176
 
-next186:
+next192:
 	CMPQ   AX, $0x02
-	JNE    next189
+	JNE    next195
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4426,9 +4505,9 @@ next186:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), SI
 
-loop190:
+loop196:
 	CMPQ        DX, $0x08
-	JL          end191
+	JL          end197
 	VMOVUPD     (CX), Z3
 	VMOVUPD     (CX)(BX*1), Z4
 	VMOVUPD     (SI), Z5
@@ -4443,9 +4522,9 @@ loop190:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop190
+	JMP         loop196
 
-end191:
+end197:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -4476,11 +4555,11 @@ end191:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done170
+	JMP           done176
 
-next189:
+next195:
 	CMPQ   AX, $0x01
-	JNE    next192
+	JNE    next198
 	VPXORQ Z0, Z0, Z0
 	MOVQ   wy+8(FP), AX
 	MOVQ   y+16(FP), CX
@@ -4490,9 +4569,9 @@ next189:
 	LEAQ   (BX)(BX*2), BX
 	MOVQ   w+24(FP), BX
 
-loop193:
+loop199:
 	CMPQ        DX, $0x08
-	JL          end194
+	JL          end200
 	VMOVUPD     (CX), Z1
 	VMOVUPD     (BX), Z2
 	ADDQ        $0x00000040, BX
@@ -4502,9 +4581,9 @@ loop193:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop193
+	JMP         loop199
 
-end194:
+end200:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -4521,10 +4600,10 @@ end194:
 	VSHUFF64X2    $0xdd, Z0, Z0, Z0
 	VADDPD        Z0, Z1, Z1
 	VEXTRACTF64X4 $0x00, Z1, (AX)
-	JMP           done170
+	JMP           done176
 
-next192:
-done170:
+next198:
+done176:
 	VZEROUPPER
 	RET
 
@@ -4534,9 +4613,9 @@ TEXT ·tileAVX512(SB), NOSPLIT, $0-88
 	MOVQ   rows+56(FP), AX
 	MOVQ   columns+64(FP), CX
 	CMPQ   CX, $0x10
-	JLE    other196
+	JLE    other202
 	CMPQ   AX, $0x08
-	JNE    next197
+	JNE    next203
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -4579,7 +4658,7 @@ TEXT ·tileAVX512(SB), NOSPLIT, $0-88
 	VPXORQ Z22, Z22, Z22
 	VPXORQ Z23, Z23, Z23
 
-loop198:
+loop204:
 	VMOVUPD      (CX), Z24
 	VMOVUPD      64(CX), Z25
 	VMOVUPD.Z    128(CX), K1, Z26
@@ -4618,7 +4697,7 @@ loop198:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop198
+	JNZ          loop204
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -4702,11 +4781,11 @@ loop198:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z24, Z23
 	VMOVUPD      Z23, K1, 128(AX)
-	JMP          done195
+	JMP          done201
 
-next197:
+next203:
 	CMPQ   AX, $0x07
-	JNE    next199
+	JNE    next205
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -4745,7 +4824,7 @@ next197:
 	VPXORQ Z19, Z19, Z19
 	VPXORQ Z20, Z20, Z20
 
-loop200:
+loop206:
 	VMOVUPD      (CX), Z21
 	VMOVUPD      64(CX), Z22
 	VMOVUPD.Z    128(CX), K1, Z23
@@ -4780,7 +4859,7 @@ loop200:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop200
+	JNZ          loop206
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -4854,11 +4933,11 @@ loop200:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z21, Z20
 	VMOVUPD      Z20, K1, 128(AX)
-	JMP          done195
+	JMP          done201
 
-next199:
+next205:
 	CMPQ   AX, $0x06
-	JNE    next201
+	JNE    next207
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -4894,7 +4973,7 @@ next199:
 	VPXORQ Z16, Z16, Z16
 	VPXORQ Z17, Z17, Z17
 
-loop202:
+loop208:
 	VMOVUPD      (CX), Z18
 	VMOVUPD      64(CX), Z19
 	VMOVUPD.Z    128(CX), K1, Z20
@@ -4925,7 +5004,7 @@ loop202:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop202
+	JNZ          loop208
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -4989,11 +5068,11 @@ loop202:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z18, Z17
 	VMOVUPD      Z17, K1, 128(AX)
-	JMP          done195
+	JMP          done201
 
-next201:
+next207:
 	CMPQ   AX, $0x05
-	JNE    next203
+	JNE    next209
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -5025,7 +5104,7 @@ next201:
 	VPXORQ Z13, Z13, Z13
 	VPXORQ Z14, Z14, Z14
 
-loop204:
+loop210:
 	VMOVUPD      (CX), Z15
 	VMOVUPD      64(CX), Z16
 	VMOVUPD.Z    128(CX), K1, Z17
@@ -5052,7 +5131,7 @@ loop204:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop204
+	JNZ          loop210
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5106,11 +5185,11 @@ loop204:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z15, Z14
 	VMOVUPD      Z14, K1, 128(AX)
-	JMP          done195
+	JMP          done201
 
-next203:
+next209:
 	CMPQ   AX, $0x04
-	JNE    next205
+	JNE    next211
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -5139,7 +5218,7 @@ next203:
 	VPXORQ Z10, Z10, Z10
 	VPXORQ Z11, Z11, Z11
 
-loop206:
+loop212:
 	VMOVUPD      (CX), Z12
 	VMOVUPD      64(CX), Z13
 	VMOVUPD.Z    128(CX), K1, Z14
@@ -5162,7 +5241,7 @@ loop206:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop206
+	JNZ          loop212
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5206,11 +5285,11 @@ loop206:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z12, Z11
 	VMOVUPD      Z11, K1, 128(AX)
-	JMP          done195
+	JMP          done201
 
-next205:
+next211:
 	CMPQ   AX, $0x03
-	JNE    next207
+	JNE    next213
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -5235,7 +5314,7 @@ next205:
 	VPXORQ Z7, Z7, Z7
 	VPXORQ Z8, Z8, Z8
 
-loop208:
+loop214:
 	VMOVUPD      (CX), Z9
 	VMOVUPD      64(CX), Z10
 	VMOVUPD.Z    128(CX), K1, Z11
@@ -5254,7 +5333,7 @@ loop208:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop208
+	JNZ          loop214
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5288,11 +5367,11 @@ loop208:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z9, Z8
 	VMOVUPD      Z8, K1, 128(AX)
-	JMP          done195
+	JMP          done201
 
-next207:
+next213:
 	CMPQ   AX, $0x02
-	JNE    next209
+	JNE    next215
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -5314,7 +5393,7 @@ next207:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 
-loop210:
+loop216:
 	VMOVUPD      (CX), Z6
 	VMOVUPD      64(CX), Z7
 	VMOVUPD.Z    128(CX), K1, Z8
@@ -5329,7 +5408,7 @@ loop210:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop210
+	JNZ          loop216
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5353,11 +5432,11 @@ loop210:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z6, Z5
 	VMOVUPD      Z5, K1, 128(AX)
-	JMP          done195
+	JMP          done201
 
-next209:
+next215:
 	CMPQ   AX, $0x01
-	JNE    next211
+	JNE    next217
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -5376,7 +5455,7 @@ next209:
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
 
-loop212:
+loop218:
 	VMOVUPD      (CX), Z3
 	VMOVUPD      64(CX), Z4
 	VMOVUPD.Z    128(CX), K1, Z5
@@ -5387,7 +5466,7 @@ loop212:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop212
+	JNZ          loop218
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5401,14 +5480,14 @@ loop212:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z3, Z2
 	VMOVUPD      Z2, K1, 128(AX)
-	JMP          done195
+	JMP          done201
 
-next211:
-other196:
+next217:
+other202:
 	CMPQ   CX, $0x08
-	JLE    other213
+	JLE    other219
 	CMPQ   AX, $0x08
-	JNE    next214
+	JNE    next220
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -5443,7 +5522,7 @@ other196:
 	VPXORQ Z14, Z14, Z14
 	VPXORQ Z15, Z15, Z15
 
-loop215:
+loop221:
 	VMOVUPD      (CX), Z16
 	VMOVUPD.Z    64(CX), K1, Z17
 	VBROADCASTSD (AX), Z18
@@ -5473,7 +5552,7 @@ loop215:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop215
+	JNZ          loop221
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5533,11 +5612,11 @@ loop215:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z16, Z15
 	VMOVUPD      Z15, K1, 64(AX)
-	JMP          done195
+	JMP          done201
 
-next214:
+next220:
 	CMPQ   AX, $0x07
-	JNE    next216
+	JNE    next222
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -5569,7 +5648,7 @@ next214:
 	VPXORQ Z12, Z12, Z12
 	VPXORQ Z13, Z13, Z13
 
-loop217:
+loop223:
 	VMOVUPD      (CX), Z14
 	VMOVUPD.Z    64(CX), K1, Z15
 	VBROADCASTSD (AX), Z16
@@ -5596,7 +5675,7 @@ loop217:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop217
+	JNZ          loop223
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5649,11 +5728,11 @@ loop217:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z14, Z13
 	VMOVUPD      Z13, K1, 64(AX)
-	JMP          done195
+	JMP          done201
 
-next216:
+next222:
 	CMPQ   AX, $0x06
-	JNE    next218
+	JNE    next224
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -5683,7 +5762,7 @@ next216:
 	VPXORQ Z10, Z10, Z10
 	VPXORQ Z11, Z11, Z11
 
-loop219:
+loop225:
 	VMOVUPD      (CX), Z12
 	VMOVUPD.Z    64(CX), K1, Z13
 	VBROADCASTSD (AX), Z14
@@ -5707,7 +5786,7 @@ loop219:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop219
+	JNZ          loop225
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5753,11 +5832,11 @@ loop219:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z12, Z11
 	VMOVUPD      Z11, K1, 64(AX)
-	JMP          done195
+	JMP          done201
 
-next218:
+next224:
 	CMPQ   AX, $0x05
-	JNE    next220
+	JNE    next226
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -5784,7 +5863,7 @@ next218:
 	VPXORQ Z8, Z8, Z8
 	VPXORQ Z9, Z9, Z9
 
-loop221:
+loop227:
 	VMOVUPD      (CX), Z10
 	VMOVUPD.Z    64(CX), K1, Z11
 	VBROADCASTSD (AX), Z12
@@ -5805,7 +5884,7 @@ loop221:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop221
+	JNZ          loop227
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5844,11 +5923,11 @@ loop221:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z10, Z9
 	VMOVUPD      Z9, K1, 64(AX)
-	JMP          done195
+	JMP          done201
 
-next220:
+next226:
 	CMPQ   AX, $0x04
-	JNE    next222
+	JNE    next228
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -5873,7 +5952,7 @@ next220:
 	VPXORQ Z6, Z6, Z6
 	VPXORQ Z7, Z7, Z7
 
-loop223:
+loop229:
 	VMOVUPD      (CX), Z8
 	VMOVUPD.Z    64(CX), K1, Z9
 	VBROADCASTSD (AX), Z10
@@ -5891,7 +5970,7 @@ loop223:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop223
+	JNZ          loop229
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5923,11 +6002,11 @@ loop223:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z8, Z7
 	VMOVUPD      Z7, K1, 64(AX)
-	JMP          done195
+	JMP          done201
 
-next222:
+next228:
 	CMPQ   AX, $0x03
-	JNE    next224
+	JNE    next230
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -5949,7 +6028,7 @@ next222:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 
-loop225:
+loop231:
 	VMOVUPD      (CX), Z6
 	VMOVUPD.Z    64(CX), K1, Z7
 	VBROADCASTSD (AX), Z8
@@ -5964,7 +6043,7 @@ loop225:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop225
+	JNZ          loop231
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5989,11 +6068,11 @@ loop225:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z6, Z5
 	VMOVUPD      Z5, K1, 64(AX)
-	JMP          done195
+	JMP          done201
 
-next224:
+next230:
 	CMPQ   AX, $0x02
-	JNE    next226
+	JNE    next232
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -6013,7 +6092,7 @@ next224:
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 
-loop227:
+loop233:
 	VMOVUPD      (CX), Z4
 	VMOVUPD.Z    64(CX), K1, Z5
 	VBROADCASTSD (AX), Z6
@@ -6025,7 +6104,7 @@ loop227:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop227
+	JNZ          loop233
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6043,11 +6122,11 @@ loop227:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z4, Z3
 	VMOVUPD      Z3, K1, 64(AX)
-	JMP          done195
+	JMP          done201
 
-next226:
+next232:
 	CMPQ   AX, $0x01
-	JNE    next228
+	JNE    next234
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -6065,7 +6144,7 @@ next226:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 
-loop229:
+loop235:
 	VMOVUPD      (CX), Z2
 	VMOVUPD.Z    64(CX), K1, Z3
 	VBROADCASTSD (AX), Z4
@@ -6074,7 +6153,7 @@ loop229:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop229
+	JNZ          loop235
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6085,14 +6164,14 @@ loop229:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z2, Z1
 	VMOVUPD      Z1, K1, 64(AX)
-	JMP          done195
+	JMP          done201
 
-next228:
-other213:
+next234:
+other219:
 	CMPQ   CX, $0x00
-	JLE    other230
+	JLE    other236
 	CMPQ   AX, $0x08
-	JNE    next231
+	JNE    next237
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -6119,7 +6198,7 @@ other213:
 	VPXORQ Z6, Z6, Z6
 	VPXORQ Z7, Z7, Z7
 
-loop232:
+loop238:
 	VMOVUPD.Z    (CX), K1, Z8
 	VBROADCASTSD (AX), Z9
 	VFMADD231PD  Z8, Z9, Z0
@@ -6140,7 +6219,7 @@ loop232:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop232
+	JNZ          loop238
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6176,11 +6255,11 @@ loop232:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z8, Z7
 	VMOVUPD      Z7, K1, (AX)
-	JMP          done195
+	JMP          done201
 
-next231:
+next237:
 	CMPQ   AX, $0x07
-	JNE    next233
+	JNE    next239
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -6205,7 +6284,7 @@ next231:
 	VPXORQ Z5, Z5, Z5
 	VPXORQ Z6, Z6, Z6
 
-loop234:
+loop240:
 	VMOVUPD.Z    (CX), K1, Z7
 	VBROADCASTSD (AX), Z8
 	VFMADD231PD  Z7, Z8, Z0
@@ -6224,7 +6303,7 @@ loop234:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop234
+	JNZ          loop240
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6256,11 +6335,11 @@ loop234:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z7, Z6
 	VMOVUPD      Z6, K1, (AX)
-	JMP          done195
+	JMP          done201
 
-next233:
+next239:
 	CMPQ   AX, $0x06
-	JNE    next235
+	JNE    next241
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -6284,7 +6363,7 @@ next233:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 
-loop236:
+loop242:
 	VMOVUPD.Z    (CX), K1, Z6
 	VBROADCASTSD (AX), Z7
 	VFMADD231PD  Z6, Z7, Z0
@@ -6301,7 +6380,7 @@ loop236:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop236
+	JNZ          loop242
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6329,11 +6408,11 @@ loop236:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z6, Z5
 	VMOVUPD      Z5, K1, (AX)
-	JMP          done195
+	JMP          done201
 
-next235:
+next241:
 	CMPQ   AX, $0x05
-	JNE    next237
+	JNE    next243
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -6355,7 +6434,7 @@ next235:
 	VPXORQ Z3, Z3, Z3
 	VPXORQ Z4, Z4, Z4
 
-loop238:
+loop244:
 	VMOVUPD.Z    (CX), K1, Z5
 	VBROADCASTSD (AX), Z6
 	VFMADD231PD  Z5, Z6, Z0
@@ -6370,7 +6449,7 @@ loop238:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop238
+	JNZ          loop244
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6394,11 +6473,11 @@ loop238:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z5, Z4
 	VMOVUPD      Z4, K1, (AX)
-	JMP          done195
+	JMP          done201
 
-next237:
+next243:
 	CMPQ   AX, $0x04
-	JNE    next239
+	JNE    next245
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -6419,7 +6498,7 @@ next237:
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 
-loop240:
+loop246:
 	VMOVUPD.Z    (CX), K1, Z4
 	VBROADCASTSD (AX), Z5
 	VFMADD231PD  Z4, Z5, Z0
@@ -6432,7 +6511,7 @@ loop240:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop240
+	JNZ          loop246
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6452,11 +6531,11 @@ loop240:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z4, Z3
 	VMOVUPD      Z3, K1, (AX)
-	JMP          done195
+	JMP          done201
 
-next239:
+next245:
 	CMPQ   AX, $0x03
-	JNE    next241
+	JNE    next247
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -6475,7 +6554,7 @@ next239:
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
 
-loop242:
+loop248:
 	VMOVUPD.Z    (CX), K1, Z3
 	VBROADCASTSD (AX), Z4
 	VFMADD231PD  Z3, Z4, Z0
@@ -6486,7 +6565,7 @@ loop242:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop242
+	JNZ          loop248
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6502,11 +6581,11 @@ loop242:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z3, Z2
 	VMOVUPD      Z2, K1, (AX)
-	JMP          done195
+	JMP          done201
 
-next241:
+next247:
 	CMPQ   AX, $0x02
-	JNE    next243
+	JNE    next249
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -6524,7 +6603,7 @@ next241:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 
-loop244:
+loop250:
 	VMOVUPD.Z    (CX), K1, Z2
 	VBROADCASTSD (AX), Z3
 	VFMADD231PD  Z2, Z3, Z0
@@ -6533,7 +6612,7 @@ loop244:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop244
+	JNZ          loop250
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6545,11 +6624,11 @@ loop244:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z2, Z1
 	VMOVUPD      Z1, K1, (AX)
-	JMP          done195
+	JMP          done201
 
-next243:
+next249:
 	CMPQ   AX, $0x01
-	JNE    next245
+	JNE    next251
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -6566,14 +6645,14 @@ next243:
 	SHLQ   $0x03, SI
 	VPXORQ Z0, Z0, Z0
 
-loop246:
+loop252:
 	VMOVUPD.Z    (CX), K1, Z1
 	VBROADCASTSD (AX), Z2
 	VFMADD231PD  Z1, Z2, Z0
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop246
+	JNZ          loop252
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6581,10 +6660,10 @@ loop246:
 	VMOVUPD.Z    (AX), K1, Z2
 	VFMADD213PD  Z2, Z1, Z0
 	VMOVUPD      Z0, K1, (AX)
-	JMP          done195
+	JMP          done201
 
-next245:
-other230:
-done195:
+next251:
+other236:
+done201:
 	VZEROUPPER
 	RET

@@ -103,6 +103,9 @@ func LogComplement(q []float64) float64 {
 	return logComplement(q)
 }
 
+// Finite says that no number is NaN or infinite.
+func Finite(x []float64) bool { return len(x) == 0 || finite(x) }
+
 // Columns lays n rows of d columns, of which row i begins at x[i*stride], side by side into
 // dst, d columns of Padded(n), and fills up with 0.
 func Columns(dst, x []float64, n, d, stride int) {
@@ -201,4 +204,13 @@ func logComplementPortable(q []float64) float64 {
 		}
 	}
 	return log + math.Log(product)
+}
+
+func finitePortable(x []float64) bool {
+	for _, v := range x {
+		if v-v != 0 {
+			return false
+		}
+	}
+	return true
 }

@@ -360,6 +360,26 @@ func TestLogComplementIsTheSumOfLogarithms(t *testing.T) {
 	})
 }
 
+func TestFiniteFindsEveryPlace(t *testing.T) {
+	onEach(t, func(t *testing.T) {
+		for n := range 131 {
+			x, inside := guarded(t, make([]float64, n), n%3)
+			for i := range x {
+				x[i] = math.MaxFloat64 * float64(1-i%3)
+			}
+			require.True(t, Finite(x))
+			for i, v := range x {
+				for _, odd := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+					x[i] = odd
+					require.False(t, Finite(x))
+				}
+				x[i] = v
+			}
+			inside()
+		}
+	})
+}
+
 func TestColumnsAreTheRowsTurned(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 10))
 	for n := range 27 {

@@ -109,9 +109,11 @@ func (g gaussian) observe(b framework.Rows, at, first, n int, o *observed) error
 
 // see lays the rows of a Gaussian factor side by side; they must be complete and finite.
 func see(b framework.Rows, at, first, n, d int, form Covariance, o *observed) error {
-	*o = observed{n: n, rows: b, at: at, first: first, complete: true, x: o.x, work: o.work}
+	if o.turn(b, at, first, n, d) {
+		return nil
+	}
 	for i := range n {
-		for j, v := range b.Row(first + i)[at : at+d] {
+		for j, v := range o.row(i, d) {
 			if v-v != 0 {
 				problem := fmt.Sprintf("is %v", v)
 				if math.IsNaN(v) {
@@ -121,14 +123,15 @@ func see(b framework.Rows, at, first, n, d int, form Covariance, o *observed) er
 			}
 		}
 	}
-	o.turn(d)
 	return nil
 }
 
-// turn lays the rows side by side.
-func (o *observed) turn(d int) {
+// turn lays rows side by side, and says whether all their numbers are finite.
+func (o *observed) turn(b framework.Rows, at, first, n, d int) (finite bool) {
+	*o = observed{n: n, rows: b, at: at, first: first, complete: true, x: o.x, work: o.work}
 	o.x = linalg.Resize(o.x, d*o.padded())
-	simd.Columns(o.x, o.rows.X[o.first*o.rows.Stride+o.at:], o.n, d, o.rows.Stride)
+	simd.Columns(o.x, b.X[first*b.Stride+at:], n, d, b.Stride)
+	return simd.Finite(o.x)
 }
 
 func (o *observed) row(i, d int) []float64 { return o.rows.Row(o.first + i)[o.at : o.at+d] }

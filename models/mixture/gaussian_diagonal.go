@@ -33,16 +33,17 @@ func (g diagonal) layout() layout {
 func thirds(v []float64, d int) (a, b, c []float64) { return v[:d], v[d : 2*d], v[2*d : 3*d] }
 
 func (g diagonal) observe(b framework.Rows, at, first, n int, o *observed) error {
-	*o = observed{n: n, rows: b, at: at, first: first, complete: true, x: o.x, work: o.work}
+	if o.turn(b, at, first, n, g.d) {
+		return nil
+	}
+	o.complete = false
 	for i := range n {
 		for j, v := range o.row(i, g.d) {
 			if math.IsInf(v, 0) {
 				return fmt.Errorf("row %d: %w", b.First+first+i+1, &framework.ColumnError{Column: at + j, Problem: "is infinite: remove the row"})
 			}
-			o.complete = o.complete && v == v
 		}
 	}
-	o.turn(g.d)
 	return nil
 }
 

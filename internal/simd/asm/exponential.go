@@ -276,3 +276,29 @@ func (g isa) complementKernel() {
 	VMOVUPD(e, at(param("exponents"), 0))
 	g.ret()
 }
+
+// finiteKernel sums x − x, which is 0 for a finite x only.
+func (g isa) finiteKernel() {
+	g.text("finite", "func(x *float64, n int, sum *float64)", "adds x − x over n numbers, 0 or NaN, to sum.")
+	x, n, sum := param("x"), param("n"), g.reg()
+	g.zero(sum)
+	difference := func(v reg.VecVirtual) {
+		VSUBPD(v, v, v)
+		VADDPD(v, sum, sum)
+	}
+	while(n, g.lanes, func() {
+		v := g.reg()
+		VMOVUPD(at(x, 0), v)
+		difference(v)
+		ADDQ(Imm(uint64(g.bytes())), x)
+	})
+	done := label("done")
+	TESTQ(n, n)
+	JZ(LabelRef(done))
+	v := g.reg()
+	g.read(at(x, 0), g.tail(n), v)
+	difference(v)
+	Label(done)
+	g.addTotal(sum, at(param("sum"), 0))
+	g.ret()
+}

@@ -16,6 +16,7 @@ func main() {
 		g.logKernel()
 		g.softmaxKernel()
 		g.complementKernel()
+		g.finiteKernel()
 		g.scoresKernel()
 		g.diagonalScoresKernel()
 		g.diagonalMomentsKernel()
