@@ -3,6 +3,7 @@ package mixture
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -71,7 +72,8 @@ type block interface {
 	// what is computed from them stays in the processor's cache.
 	dims() (rows, d, chunk int)
 	weight(i int) float64
-	index(i int) int // of row i in the source
+	weights(first, n int) []float64 // nil when every row weighs 1
+	index(i int) int                // of row i in the source
 	observe(s *Statistics, first, n int) error
 	copyRow(i int, dst []float64)
 }
@@ -79,9 +81,10 @@ type block interface {
 // dense rows are those of a table held row by row.
 type dense struct{ framework.Rows }
 
-func (b dense) dims() (rows, d, chunk int) { return b.N, b.D, 256 }
-func (b dense) weight(i int) float64       { return b.Weight(i) }
-func (b dense) index(i int) int            { return b.First + i }
+func (b dense) dims() (rows, d, chunk int)     { return b.N, b.D, 256 }
+func (b dense) weight(i int) float64           { return b.Weight(i) }
+func (b dense) weights(first, n int) []float64 { return span(b.Weights, first, n) }
+func (b dense) index(i int) int                { return b.First + i }
 
 func (b dense) copyRow(i int, dst []float64) { copy(dst, b.Row(i)) }
 
@@ -93,6 +96,14 @@ func (b dense) observe(s *Statistics, first, n int) error {
 		}
 	}
 	return nil
+}
+
+// span is n numbers from first on, or nil of nil.
+func span(v []float64, first, n int) []float64 {
+	if v == nil {
+		return nil
+	}
+	return v[first : first+n]
 }
 
 // infer adds the rows of a block under the scores that Prepare has left, and returns the
@@ -134,14 +145,18 @@ func chunks[B block](s *Statistics, b B, visit func(first, n int)) error {
 func (s *Statistics) scores(n int) {
 	s.r = linalg.Resize(s.r, simd.Padded(n)*s.K)
 	for k, v := range s.log {
-		row := beside(s.r, k, n)
-		for i := range row {
-			row[i] = v
-		}
+		fill(beside(s.r, k, n), v)
 	}
 	for i := range s.plan.parts {
 		p := &s.plan.parts[i]
 		p.addScores(&s.seen[i], table{s.K, s.plan.score, s.score[p.at.score:]}, s.r)
+	}
+}
+
+// fill sets all numbers of s to v, by copies of twice as many each time.
+func fill(s []float64, v float64) {
+	for n := copy(s, []float64{v}); n < len(s); n *= 2 {
+		copy(s[n:], s[:n])
 	}
 }
 
@@ -154,40 +169,37 @@ func beside(r []float64, k, n int) []float64 { return at(r, k, simd.Padded(n)) }
 func normalise[B block](s *Statistics, b B, first, n int) (entropy float64, err error) {
 	padded := simd.Padded(n)
 	s.rows = linalg.Resize(s.rows, 3*padded)
-	logSum, h, weights := at(s.rows, 0, padded), at(s.rows, 1, padded), at(s.rows, 2, padded)
+	logSum, h, rest := at(s.rows, 0, padded), at(s.rows, 1, padded), at(s.rows, 2, padded)
 	simd.Softmax(s.r, s.K, padded, logSum, h)
-	weighted := false
-	for i := range padded {
-		if weights[i] = 0; i < n {
-			weights[i] = b.weight(first + i)
-		}
-		w := weights[i]
-		if w == 0 { // a row left out may lie as far away as it likes
+	clearBeyond(s.r, n)
+	w := b.weights(first, n)
+	for i, v := range w {
+		if v == 0 { // a row left out may lie as far away as it likes
+			logSum[i], h[i] = 0, 0
 			for k := range s.K {
 				s.r[k*padded+i] = 0
 			}
-			continue
 		}
-		if logSum[i]-logSum[i] != 0 {
-			return 0, remote(b, first+i)
+	}
+	if !simd.Finite(logSum[:n]) {
+		return 0, remote(b, first+slices.IndexFunc(logSum, func(v float64) bool { return v-v != 0 }))
+	}
+	if w == nil {
+		for k := range s.K {
+			s.Loss[k] -= simd.LogComplement(beside(s.r, k, n))
 		}
-		entropy += w * h[i]
-		weighted = weighted || w != 1
+		return floats.Sum(h[:n]), nil
 	}
 	for k := range s.K {
-		q := beside(s.r, k, n)
-		if !weighted {
-			s.Loss[k] -= simd.LogComplement(q)
-			continue
-		}
+		q := beside(s.r, k, n)[:n]
 		for i, v := range q {
-			h[i] = 1 - min(v, 1-0x1p-53) // a responsibility of 1 counts as 1 − 2⁻⁵³
-			q[i] *= weights[i]
+			rest[i] = 1 - min(v, 1-0x1p-53) // a responsibility of 1 counts as 1 − 2⁻⁵³
+			q[i] *= w[i]
 		}
-		simd.Log(h, h)
-		s.Loss[k] -= linalg.Dot(weights, h)
+		simd.Log(rest[:n], rest[:n])
+		s.Loss[k] -= linalg.Dot(w, rest[:n])
 	}
-	return entropy, nil
+	return linalg.Dot(w, h[:n]), nil
 }
 
 // clearBeyond leaves weights of 0 beyond the n rows side by side.
@@ -227,10 +239,20 @@ func softmax(row []float64) (logSum, entropy float64) {
 
 // add adds the rows with the weights in s.r.
 func add[B block](s *Statistics, b B, first, n int) {
-	for i := range n {
-		w := b.weight(first + i)
-		s.N += w
-		s.Base += w * s.base(i)
+	w := b.weights(first, n)
+	if w == nil {
+		s.N += float64(n)
+	} else {
+		s.N += floats.Sum(w)
+	}
+	for j := range s.seen {
+		switch base := s.seen[j].base; {
+		case base == nil:
+		case w == nil:
+			s.Base += floats.Sum(base[:n])
+		default:
+			s.Base += linalg.Dot(w, base[:n])
+		}
 	}
 	for k := range s.Nk {
 		s.Nk[k] += floats.Sum(beside(s.r, k, n)[:n])
