@@ -14,6 +14,8 @@ func softmax(v []float64, k, n int, logSum, entropy []float64) {
 
 func finite(x []float64) bool { return finitePortable(x) }
 
+func copyBits(dst, src []float64) bool { return copyBitsPortable(dst, src) }
+
 func logComplement(q []float64) float64 { return logComplementPortable(q) }
 
 func gaussianScores(dst, x []float64, d, n int, c float64, m, root, work []float64) {

@@ -55,6 +55,7 @@ func TestNothingOutsideIsTouched(t *testing.T) {
 				Log(take(n), take(n))
 				LogComplement(take(Padded(n)))
 				Finite(take(n))
+				CopyBits(take(n), take(n))
 			}
 			for n := 0; n <= 72; n += Lanes {
 				for k := 1; k < 6; k++ {

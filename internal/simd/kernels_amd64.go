@@ -29,6 +29,11 @@ func complementAVX2(q *float64, n int, mantissas *[8]float64, exponents *[8]int)
 //go:noescape
 func finiteAVX2(x *float64, n int, sum *float64)
 
+// bitsAVX2 copies n numbers and adds |x(x − 1)| over them to sum.
+//
+//go:noescape
+func bitsAVX2(dst *float64, src *float64, n int, sum *float64)
+
 // gaussianScoresAVX2 is GaussianScores for d > 0 and n a multiple of 8.
 //
 //go:noescape
@@ -83,6 +88,11 @@ func complementAVX512(q *float64, n int, mantissas *[8]float64, exponents *[8]in
 //
 //go:noescape
 func finiteAVX512(x *float64, n int, sum *float64)
+
+// bitsAVX512 copies n numbers and adds |x(x − 1)| over them to sum.
+//
+//go:noescape
+func bitsAVX512(dst *float64, src *float64, n int, sum *float64)
 
 // gaussianScoresAVX512 is GaussianScores for d > 0 and n a multiple of 8.
 //

@@ -671,6 +671,60 @@ done16:
 	VZEROUPPER
 	RET
 
+// func bitsAVX2(dst *float64, src *float64, n int, sum *float64)
+// Requires: AVX, AVX2
+TEXT ·bitsAVX2(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+16(FP), DX
+	VBROADCASTSD constant16<>+0(SB), Y1
+	VXORPD       Y0, Y0, Y0
+
+loop17:
+	CMPQ    DX, $0x04
+	JL      end18
+	VMOVUPD (CX), Y2
+	VMOVUPD Y2, (AX)
+	VSUBPD  Y1, Y2, Y3
+	VMULPD  Y2, Y3, Y3
+	VPAND   constant40<>+0(SB), Y3, Y3
+	VADDPD  Y3, Y0, Y0
+	ADDQ    $0x20, CX
+	ADDQ    $0x20, AX
+	SUBQ    $0x04, DX
+	JMP     loop17
+
+end18:
+	TESTQ      DX, DX
+	JZ         done19
+	LEAQ       tailMasks<>+0(SB), BX
+	MOVQ       $0x00000004, SI
+	SUBQ       DX, SI
+	VMOVDQU    (BX)(SI*8), Y3
+	VMASKMOVPD (CX), Y3, Y2
+	VMASKMOVPD Y2, Y3, (AX)
+	VSUBPD     Y1, Y2, Y1
+	VMULPD     Y2, Y1, Y1
+	VPAND      constant40<>+0(SB), Y1, Y1
+	VADDPD     Y1, Y0, Y0
+
+done19:
+	MOVQ         sum+24(FP), AX
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X1
+	VUNPCKHPD    X1, X1, X0
+	VADDSD       X0, X1, X1
+	VADDSD       (AX), X1, X1
+	VMOVSD       X1, (AX)
+	VZEROUPPER
+	RET
+
+DATA constant40<>+0(SB)/8, $0x7fffffffffffffff
+DATA constant40<>+8(SB)/8, $0x7fffffffffffffff
+DATA constant40<>+16(SB)/8, $0x7fffffffffffffff
+DATA constant40<>+24(SB)/8, $0x7fffffffffffffff
+GLOBL constant40<>(SB), RODATA|NOPTR, $32
+
 // func gaussianScoresAVX2(dst *float64, x *float64, d int, n int, c float64, m *float64, root *float64, work *float64)
 // Requires: AVX, FMA3
 TEXT ·gaussianScoresAVX2(SB), NOSPLIT, $0-64
@@ -683,15 +737,15 @@ TEXT ·gaussianScoresAVX2(SB), NOSPLIT, $0-64
 	SHLQ $0x03, SI
 	LEAQ (SI)(SI*2), DI
 
-loop17:
+loop20:
 	CMPQ DX, $0x08
-	JL   end18
+	JL   end21
 	MOVQ CX, R8
 	MOVQ work+56(FP), R9
 	MOVQ m+40(FP), R10
 	MOVQ d+16(FP), R11
 
-loop19:
+loop22:
 	VBROADCASTSD (R10), Y0
 	VMOVUPD      (R8), Y1
 	VSUBPD       Y0, Y1, Y1
@@ -703,228 +757,16 @@ loop19:
 	ADDQ         $0x00000040, R9
 	ADDQ         $0x00000008, R10
 	DECQ         R11
-	JNZ          loop19
+	JNZ          loop22
 	VXORPD       Y0, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 	MOVQ         work+56(FP), R8
 	MOVQ         root+48(FP), R9
 	MOVQ         d+16(FP), R10
-
-loop20:
-	CMPQ         R10, $0x04
-	JL           end21
-	VXORPD       Y2, Y2, Y2
-	VXORPD       Y3, Y3, Y3
-	VMOVUPD      (R8), Y4
-	VMOVUPD      32(R8), Y5
-	VBROADCASTSD (R9), Y6
-	VFMADD231PD  Y4, Y6, Y2
-	VFMADD231PD  Y5, Y6, Y3
-	VXORPD       Y4, Y4, Y4
-	VXORPD       Y5, Y5, Y5
-	VMOVUPD      64(R8), Y6
-	VMOVUPD      96(R8), Y7
-	VBROADCASTSD 8(R9), Y8
-	VFMADD231PD  Y6, Y8, Y2
-	VFMADD231PD  Y7, Y8, Y3
-	VBROADCASTSD 8(R9)(SI*1), Y8
-	VFMADD231PD  Y6, Y8, Y4
-	VFMADD231PD  Y7, Y8, Y5
-	VXORPD       Y6, Y6, Y6
-	VXORPD       Y7, Y7, Y7
-	VMOVUPD      128(R8), Y8
-	VMOVUPD      160(R8), Y9
-	VBROADCASTSD 16(R9), Y10
-	VFMADD231PD  Y8, Y10, Y2
-	VFMADD231PD  Y9, Y10, Y3
-	VBROADCASTSD 16(R9)(SI*1), Y10
-	VFMADD231PD  Y8, Y10, Y4
-	VFMADD231PD  Y9, Y10, Y5
-	VBROADCASTSD 16(R9)(SI*2), Y10
-	VFMADD231PD  Y8, Y10, Y6
-	VFMADD231PD  Y9, Y10, Y7
-	VXORPD       Y8, Y8, Y8
-	VXORPD       Y9, Y9, Y9
-	VMOVUPD      192(R8), Y10
-	VMOVUPD      224(R8), Y11
-	VBROADCASTSD 24(R9), Y12
-	VFMADD231PD  Y10, Y12, Y2
-	VFMADD231PD  Y11, Y12, Y3
-	VBROADCASTSD 24(R9)(SI*1), Y12
-	VFMADD231PD  Y10, Y12, Y4
-	VFMADD231PD  Y11, Y12, Y5
-	VBROADCASTSD 24(R9)(SI*2), Y12
-	VFMADD231PD  Y10, Y12, Y6
-	VFMADD231PD  Y11, Y12, Y7
-	VBROADCASTSD 24(R9)(DI*1), Y12
-	VFMADD231PD  Y10, Y12, Y8
-	VFMADD231PD  Y11, Y12, Y9
-	ADDQ         $0x00000100, R8
-	MOVQ         R8, R11
-	MOVQ         R9, R12
-	MOVQ         R10, R13
-	SUBQ         $0x04, R13
-	JZ           none22
 
 loop23:
-	VMOVUPD      (R11), Y10
-	VMOVUPD      32(R11), Y11
-	VBROADCASTSD 32(R12), Y12
-	VFMADD231PD  Y10, Y12, Y2
-	VFMADD231PD  Y11, Y12, Y3
-	VBROADCASTSD 32(R12)(SI*1), Y12
-	VFMADD231PD  Y10, Y12, Y4
-	VFMADD231PD  Y11, Y12, Y5
-	VBROADCASTSD 32(R12)(SI*2), Y12
-	VFMADD231PD  Y10, Y12, Y6
-	VFMADD231PD  Y11, Y12, Y7
-	VBROADCASTSD 32(R12)(DI*1), Y12
-	VFMADD231PD  Y10, Y12, Y8
-	VFMADD231PD  Y11, Y12, Y9
-	ADDQ         $0x00000040, R11
-	ADDQ         $0x00000008, R12
-	DECQ         R13
-	JNZ          loop23
-
-none22:
-	VFMADD231PD Y2, Y2, Y0
-	VFMADD231PD Y3, Y3, Y1
-	VFMADD231PD Y4, Y4, Y0
-	VFMADD231PD Y5, Y5, Y1
-	VFMADD231PD Y6, Y6, Y0
-	VFMADD231PD Y7, Y7, Y1
-	VFMADD231PD Y8, Y8, Y0
-	VFMADD231PD Y9, Y9, Y1
-	LEAQ        32(R9)(SI*4), R9
-	SUBQ        $0x04, R10
-	JMP         loop20
-
-end21:
-	CMPQ         R10, $0x03
-	JNE          next25
-	VXORPD       Y2, Y2, Y2
-	VXORPD       Y3, Y3, Y3
-	VMOVUPD      (R8), Y4
-	VMOVUPD      32(R8), Y5
-	VBROADCASTSD (R9), Y6
-	VFMADD231PD  Y4, Y6, Y2
-	VFMADD231PD  Y5, Y6, Y3
-	VXORPD       Y4, Y4, Y4
-	VXORPD       Y5, Y5, Y5
-	VMOVUPD      64(R8), Y6
-	VMOVUPD      96(R8), Y7
-	VBROADCASTSD 8(R9), Y8
-	VFMADD231PD  Y6, Y8, Y2
-	VFMADD231PD  Y7, Y8, Y3
-	VBROADCASTSD 8(R9)(SI*1), Y8
-	VFMADD231PD  Y6, Y8, Y4
-	VFMADD231PD  Y7, Y8, Y5
-	VXORPD       Y6, Y6, Y6
-	VXORPD       Y7, Y7, Y7
-	VMOVUPD      128(R8), Y8
-	VMOVUPD      160(R8), Y9
-	VBROADCASTSD 16(R9), Y10
-	VFMADD231PD  Y8, Y10, Y2
-	VFMADD231PD  Y9, Y10, Y3
-	VBROADCASTSD 16(R9)(SI*1), Y10
-	VFMADD231PD  Y8, Y10, Y4
-	VFMADD231PD  Y9, Y10, Y5
-	VBROADCASTSD 16(R9)(SI*2), Y10
-	VFMADD231PD  Y8, Y10, Y6
-	VFMADD231PD  Y9, Y10, Y7
-	VFMADD231PD  Y2, Y2, Y0
-	VFMADD231PD  Y3, Y3, Y1
-	VFMADD231PD  Y4, Y4, Y0
-	VFMADD231PD  Y5, Y5, Y1
-	VFMADD231PD  Y6, Y6, Y0
-	VFMADD231PD  Y7, Y7, Y1
-	JMP          end24
-
-next25:
-	CMPQ         R10, $0x02
-	JNE          next26
-	VXORPD       Y2, Y2, Y2
-	VXORPD       Y3, Y3, Y3
-	VMOVUPD      (R8), Y4
-	VMOVUPD      32(R8), Y5
-	VBROADCASTSD (R9), Y6
-	VFMADD231PD  Y4, Y6, Y2
-	VFMADD231PD  Y5, Y6, Y3
-	VXORPD       Y4, Y4, Y4
-	VXORPD       Y5, Y5, Y5
-	VMOVUPD      64(R8), Y6
-	VMOVUPD      96(R8), Y7
-	VBROADCASTSD 8(R9), Y8
-	VFMADD231PD  Y6, Y8, Y2
-	VFMADD231PD  Y7, Y8, Y3
-	VBROADCASTSD 8(R9)(SI*1), Y8
-	VFMADD231PD  Y6, Y8, Y4
-	VFMADD231PD  Y7, Y8, Y5
-	VFMADD231PD  Y2, Y2, Y0
-	VFMADD231PD  Y3, Y3, Y1
-	VFMADD231PD  Y4, Y4, Y0
-	VFMADD231PD  Y5, Y5, Y1
-	JMP          end24
-
-next26:
-	CMPQ         R10, $0x01
-	JNE          next27
-	VXORPD       Y2, Y2, Y2
-	VXORPD       Y3, Y3, Y3
-	VMOVUPD      (R8), Y4
-	VMOVUPD      32(R8), Y5
-	VBROADCASTSD (R9), Y6
-	VFMADD231PD  Y4, Y6, Y2
-	VFMADD231PD  Y5, Y6, Y3
-	VFMADD231PD  Y2, Y2, Y0
-	VFMADD231PD  Y3, Y3, Y1
-	JMP          end24
-
-next27:
-end24:
-	VBROADCASTSD c+32(FP), Y2
-	VADDPD       (AX), Y2, Y3
-	VFNMADD231PD constant15<>+0(SB), Y0, Y3
-	VMOVUPD      Y3, (AX)
-	VADDPD       32(AX), Y2, Y0
-	VFNMADD231PD constant15<>+0(SB), Y1, Y0
-	VMOVUPD      Y0, 32(AX)
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000040, AX
-	SUBQ         $0x08, DX
-	JMP          loop17
-
-end18:
-loop28:
-	CMPQ DX, $0x08
-	JL   end29
-	MOVQ CX, R8
-	MOVQ work+56(FP), R9
-	MOVQ m+40(FP), R10
-	MOVQ d+16(FP), R11
-
-loop30:
-	VBROADCASTSD (R10), Y0
-	VMOVUPD      (R8), Y1
-	VSUBPD       Y0, Y1, Y1
-	VMOVUPD      Y1, (R9)
-	VMOVUPD      32(R8), Y1
-	VSUBPD       Y0, Y1, Y1
-	VMOVUPD      Y1, 32(R9)
-	ADDQ         BX, R8
-	ADDQ         $0x00000040, R9
-	ADDQ         $0x00000008, R10
-	DECQ         R11
-	JNZ          loop30
-	VXORPD       Y0, Y0, Y0
-	VXORPD       Y1, Y1, Y1
-	MOVQ         work+56(FP), R8
-	MOVQ         root+48(FP), R9
-	MOVQ         d+16(FP), R10
-
-loop31:
 	CMPQ         R10, $0x04
-	JL           end32
+	JL           end24
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VMOVUPD      (R8), Y4
@@ -976,9 +818,9 @@ loop31:
 	MOVQ         R9, R12
 	MOVQ         R10, R13
 	SUBQ         $0x04, R13
-	JZ           none33
+	JZ           none25
 
-loop34:
+loop26:
 	VMOVUPD      (R11), Y10
 	VMOVUPD      32(R11), Y11
 	VBROADCASTSD 32(R12), Y12
@@ -996,9 +838,9 @@ loop34:
 	ADDQ         $0x00000040, R11
 	ADDQ         $0x00000008, R12
 	DECQ         R13
-	JNZ          loop34
+	JNZ          loop26
 
-none33:
+none25:
 	VFMADD231PD Y2, Y2, Y0
 	VFMADD231PD Y3, Y3, Y1
 	VFMADD231PD Y4, Y4, Y0
@@ -1009,11 +851,11 @@ none33:
 	VFMADD231PD Y9, Y9, Y1
 	LEAQ        32(R9)(SI*4), R9
 	SUBQ        $0x04, R10
-	JMP         loop31
+	JMP         loop23
 
-end32:
+end24:
 	CMPQ         R10, $0x03
-	JNE          next36
+	JNE          next28
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VMOVUPD      (R8), Y4
@@ -1050,11 +892,11 @@ end32:
 	VFMADD231PD  Y5, Y5, Y1
 	VFMADD231PD  Y6, Y6, Y0
 	VFMADD231PD  Y7, Y7, Y1
-	JMP          end35
+	JMP          end27
 
-next36:
+next28:
 	CMPQ         R10, $0x02
-	JNE          next37
+	JNE          next29
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VMOVUPD      (R8), Y4
@@ -1076,11 +918,11 @@ next36:
 	VFMADD231PD  Y3, Y3, Y1
 	VFMADD231PD  Y4, Y4, Y0
 	VFMADD231PD  Y5, Y5, Y1
-	JMP          end35
+	JMP          end27
 
-next37:
+next29:
 	CMPQ         R10, $0x01
-	JNE          next38
+	JNE          next30
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VMOVUPD      (R8), Y4
@@ -1090,10 +932,10 @@ next37:
 	VFMADD231PD  Y5, Y6, Y3
 	VFMADD231PD  Y2, Y2, Y0
 	VFMADD231PD  Y3, Y3, Y1
-	JMP          end35
+	JMP          end27
 
-next38:
-end35:
+next30:
+end27:
 	VBROADCASTSD c+32(FP), Y2
 	VADDPD       (AX), Y2, Y3
 	VFNMADD231PD constant15<>+0(SB), Y0, Y3
@@ -1104,9 +946,221 @@ end35:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, AX
 	SUBQ         $0x08, DX
-	JMP          loop28
+	JMP          loop20
 
-end29:
+end21:
+loop31:
+	CMPQ DX, $0x08
+	JL   end32
+	MOVQ CX, R8
+	MOVQ work+56(FP), R9
+	MOVQ m+40(FP), R10
+	MOVQ d+16(FP), R11
+
+loop33:
+	VBROADCASTSD (R10), Y0
+	VMOVUPD      (R8), Y1
+	VSUBPD       Y0, Y1, Y1
+	VMOVUPD      Y1, (R9)
+	VMOVUPD      32(R8), Y1
+	VSUBPD       Y0, Y1, Y1
+	VMOVUPD      Y1, 32(R9)
+	ADDQ         BX, R8
+	ADDQ         $0x00000040, R9
+	ADDQ         $0x00000008, R10
+	DECQ         R11
+	JNZ          loop33
+	VXORPD       Y0, Y0, Y0
+	VXORPD       Y1, Y1, Y1
+	MOVQ         work+56(FP), R8
+	MOVQ         root+48(FP), R9
+	MOVQ         d+16(FP), R10
+
+loop34:
+	CMPQ         R10, $0x04
+	JL           end35
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	VMOVUPD      (R8), Y4
+	VMOVUPD      32(R8), Y5
+	VBROADCASTSD (R9), Y6
+	VFMADD231PD  Y4, Y6, Y2
+	VFMADD231PD  Y5, Y6, Y3
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	VMOVUPD      64(R8), Y6
+	VMOVUPD      96(R8), Y7
+	VBROADCASTSD 8(R9), Y8
+	VFMADD231PD  Y6, Y8, Y2
+	VFMADD231PD  Y7, Y8, Y3
+	VBROADCASTSD 8(R9)(SI*1), Y8
+	VFMADD231PD  Y6, Y8, Y4
+	VFMADD231PD  Y7, Y8, Y5
+	VXORPD       Y6, Y6, Y6
+	VXORPD       Y7, Y7, Y7
+	VMOVUPD      128(R8), Y8
+	VMOVUPD      160(R8), Y9
+	VBROADCASTSD 16(R9), Y10
+	VFMADD231PD  Y8, Y10, Y2
+	VFMADD231PD  Y9, Y10, Y3
+	VBROADCASTSD 16(R9)(SI*1), Y10
+	VFMADD231PD  Y8, Y10, Y4
+	VFMADD231PD  Y9, Y10, Y5
+	VBROADCASTSD 16(R9)(SI*2), Y10
+	VFMADD231PD  Y8, Y10, Y6
+	VFMADD231PD  Y9, Y10, Y7
+	VXORPD       Y8, Y8, Y8
+	VXORPD       Y9, Y9, Y9
+	VMOVUPD      192(R8), Y10
+	VMOVUPD      224(R8), Y11
+	VBROADCASTSD 24(R9), Y12
+	VFMADD231PD  Y10, Y12, Y2
+	VFMADD231PD  Y11, Y12, Y3
+	VBROADCASTSD 24(R9)(SI*1), Y12
+	VFMADD231PD  Y10, Y12, Y4
+	VFMADD231PD  Y11, Y12, Y5
+	VBROADCASTSD 24(R9)(SI*2), Y12
+	VFMADD231PD  Y10, Y12, Y6
+	VFMADD231PD  Y11, Y12, Y7
+	VBROADCASTSD 24(R9)(DI*1), Y12
+	VFMADD231PD  Y10, Y12, Y8
+	VFMADD231PD  Y11, Y12, Y9
+	ADDQ         $0x00000100, R8
+	MOVQ         R8, R11
+	MOVQ         R9, R12
+	MOVQ         R10, R13
+	SUBQ         $0x04, R13
+	JZ           none36
+
+loop37:
+	VMOVUPD      (R11), Y10
+	VMOVUPD      32(R11), Y11
+	VBROADCASTSD 32(R12), Y12
+	VFMADD231PD  Y10, Y12, Y2
+	VFMADD231PD  Y11, Y12, Y3
+	VBROADCASTSD 32(R12)(SI*1), Y12
+	VFMADD231PD  Y10, Y12, Y4
+	VFMADD231PD  Y11, Y12, Y5
+	VBROADCASTSD 32(R12)(SI*2), Y12
+	VFMADD231PD  Y10, Y12, Y6
+	VFMADD231PD  Y11, Y12, Y7
+	VBROADCASTSD 32(R12)(DI*1), Y12
+	VFMADD231PD  Y10, Y12, Y8
+	VFMADD231PD  Y11, Y12, Y9
+	ADDQ         $0x00000040, R11
+	ADDQ         $0x00000008, R12
+	DECQ         R13
+	JNZ          loop37
+
+none36:
+	VFMADD231PD Y2, Y2, Y0
+	VFMADD231PD Y3, Y3, Y1
+	VFMADD231PD Y4, Y4, Y0
+	VFMADD231PD Y5, Y5, Y1
+	VFMADD231PD Y6, Y6, Y0
+	VFMADD231PD Y7, Y7, Y1
+	VFMADD231PD Y8, Y8, Y0
+	VFMADD231PD Y9, Y9, Y1
+	LEAQ        32(R9)(SI*4), R9
+	SUBQ        $0x04, R10
+	JMP         loop34
+
+end35:
+	CMPQ         R10, $0x03
+	JNE          next39
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	VMOVUPD      (R8), Y4
+	VMOVUPD      32(R8), Y5
+	VBROADCASTSD (R9), Y6
+	VFMADD231PD  Y4, Y6, Y2
+	VFMADD231PD  Y5, Y6, Y3
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	VMOVUPD      64(R8), Y6
+	VMOVUPD      96(R8), Y7
+	VBROADCASTSD 8(R9), Y8
+	VFMADD231PD  Y6, Y8, Y2
+	VFMADD231PD  Y7, Y8, Y3
+	VBROADCASTSD 8(R9)(SI*1), Y8
+	VFMADD231PD  Y6, Y8, Y4
+	VFMADD231PD  Y7, Y8, Y5
+	VXORPD       Y6, Y6, Y6
+	VXORPD       Y7, Y7, Y7
+	VMOVUPD      128(R8), Y8
+	VMOVUPD      160(R8), Y9
+	VBROADCASTSD 16(R9), Y10
+	VFMADD231PD  Y8, Y10, Y2
+	VFMADD231PD  Y9, Y10, Y3
+	VBROADCASTSD 16(R9)(SI*1), Y10
+	VFMADD231PD  Y8, Y10, Y4
+	VFMADD231PD  Y9, Y10, Y5
+	VBROADCASTSD 16(R9)(SI*2), Y10
+	VFMADD231PD  Y8, Y10, Y6
+	VFMADD231PD  Y9, Y10, Y7
+	VFMADD231PD  Y2, Y2, Y0
+	VFMADD231PD  Y3, Y3, Y1
+	VFMADD231PD  Y4, Y4, Y0
+	VFMADD231PD  Y5, Y5, Y1
+	VFMADD231PD  Y6, Y6, Y0
+	VFMADD231PD  Y7, Y7, Y1
+	JMP          end38
+
+next39:
+	CMPQ         R10, $0x02
+	JNE          next40
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	VMOVUPD      (R8), Y4
+	VMOVUPD      32(R8), Y5
+	VBROADCASTSD (R9), Y6
+	VFMADD231PD  Y4, Y6, Y2
+	VFMADD231PD  Y5, Y6, Y3
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	VMOVUPD      64(R8), Y6
+	VMOVUPD      96(R8), Y7
+	VBROADCASTSD 8(R9), Y8
+	VFMADD231PD  Y6, Y8, Y2
+	VFMADD231PD  Y7, Y8, Y3
+	VBROADCASTSD 8(R9)(SI*1), Y8
+	VFMADD231PD  Y6, Y8, Y4
+	VFMADD231PD  Y7, Y8, Y5
+	VFMADD231PD  Y2, Y2, Y0
+	VFMADD231PD  Y3, Y3, Y1
+	VFMADD231PD  Y4, Y4, Y0
+	VFMADD231PD  Y5, Y5, Y1
+	JMP          end38
+
+next40:
+	CMPQ         R10, $0x01
+	JNE          next41
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	VMOVUPD      (R8), Y4
+	VMOVUPD      32(R8), Y5
+	VBROADCASTSD (R9), Y6
+	VFMADD231PD  Y4, Y6, Y2
+	VFMADD231PD  Y5, Y6, Y3
+	VFMADD231PD  Y2, Y2, Y0
+	VFMADD231PD  Y3, Y3, Y1
+	JMP          end38
+
+next41:
+end38:
+	VBROADCASTSD c+32(FP), Y2
+	VADDPD       (AX), Y2, Y3
+	VFNMADD231PD constant15<>+0(SB), Y0, Y3
+	VMOVUPD      Y3, (AX)
+	VADDPD       32(AX), Y2, Y0
+	VFNMADD231PD constant15<>+0(SB), Y1, Y0
+	VMOVUPD      Y0, 32(AX)
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, AX
+	SUBQ         $0x08, DX
+	JMP          loop31
+
+end32:
 	VZEROUPPER
 	RET
 
@@ -1119,9 +1173,9 @@ TEXT ·diagonalScoresAVX2(SB), NOSPLIT, $0-56
 	MOVQ DX, BX
 	SHLQ $0x03, BX
 
-loop39:
+loop42:
 	CMPQ   DX, $0x10
-	JL     end40
+	JL     end43
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1131,7 +1185,7 @@ loop39:
 	MOVQ   h+48(FP), R8
 	MOVQ   d+16(FP), R9
 
-loop41:
+loop44:
 	VBROADCASTSD (DI), Y4
 	VBROADCASTSD (R8), Y5
 	VMOVUPD      (SI), Y6
@@ -1154,7 +1208,7 @@ loop41:
 	ADDQ         $0x00000008, DI
 	ADDQ         $0x00000008, R8
 	DECQ         R9
-	JNZ          loop41
+	JNZ          loop44
 	VBROADCASTSD c+32(FP), Y4
 	VADDPD       (AX), Y4, Y5
 	VSUBPD       Y0, Y5, Y5
@@ -1171,12 +1225,12 @@ loop41:
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x00000080, AX
 	SUBQ         $0x10, DX
-	JMP          loop39
+	JMP          loop42
 
-end40:
-loop42:
+end43:
+loop45:
 	CMPQ   DX, $0x08
-	JL     end43
+	JL     end46
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   CX, SI
@@ -1184,7 +1238,7 @@ loop42:
 	MOVQ   h+48(FP), R8
 	MOVQ   d+16(FP), R9
 
-loop44:
+loop47:
 	VBROADCASTSD (DI), Y2
 	VBROADCASTSD (R8), Y3
 	VMOVUPD      (SI), Y4
@@ -1199,7 +1253,7 @@ loop44:
 	ADDQ         $0x00000008, DI
 	ADDQ         $0x00000008, R8
 	DECQ         R9
-	JNZ          loop44
+	JNZ          loop47
 	VBROADCASTSD c+32(FP), Y2
 	VADDPD       (AX), Y2, Y3
 	VSUBPD       Y0, Y3, Y3
@@ -1210,9 +1264,9 @@ loop44:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, AX
 	SUBQ         $0x08, DX
-	JMP          loop42
+	JMP          loop45
 
-end43:
+end46:
 	VZEROUPPER
 	RET
 
@@ -1225,7 +1279,7 @@ TEXT ·diagonalMomentsAVX2(SB), NOSPLIT, $0-56
 	MOVQ d+24(FP), BX
 	MOVQ anchor+40(FP), SI
 
-loop45:
+loop48:
 	VXORPD       Y0, Y0, Y0
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y1, Y1, Y1
@@ -1234,9 +1288,9 @@ loop45:
 	MOVQ         w+48(FP), DI
 	MOVQ         n+32(FP), R8
 
-loop46:
+loop49:
 	CMPQ        R8, $0x08
-	JL          end47
+	JL          end50
 	VMOVUPD     (DX), Y5
 	VSUBPD      Y4, Y5, Y5
 	VMULPD      (DI), Y5, Y6
@@ -1250,12 +1304,12 @@ loop46:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, DI
 	SUBQ        $0x08, R8
-	JMP         loop46
+	JMP         loop49
 
-end47:
-loop48:
+end50:
+loop51:
 	CMPQ        R8, $0x08
-	JL          end49
+	JL          end52
 	VMOVUPD     (DX), Y5
 	VSUBPD      Y4, Y5, Y5
 	VMULPD      (DI), Y5, Y6
@@ -1269,9 +1323,9 @@ loop48:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, DI
 	SUBQ        $0x08, R8
-	JMP         loop48
+	JMP         loop51
 
-end49:
+end52:
 	VADDPD       Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X1, X0, X1
@@ -1290,7 +1344,7 @@ end49:
 	ADDQ         $0x00000008, CX
 	ADDQ         $0x00000008, SI
 	DECQ         BX
-	JNZ          loop45
+	JNZ          loop48
 	VZEROUPPER
 	RET
 
@@ -1302,37 +1356,37 @@ TEXT ·deviationsAVX2(SB), NOSPLIT, $0-40
 	MOVQ d+16(FP), DX
 	MOVQ anchor+32(FP), BX
 
-loop50:
+loop53:
 	MOVQ         n+24(FP), SI
 	VBROADCASTSD (BX), Y0
 
-loop51:
+loop54:
 	CMPQ    SI, $0x04
-	JL      end52
+	JL      end55
 	VMOVUPD (CX), Y1
 	VSUBPD  Y0, Y1, Y1
 	VMOVUPD Y1, (AX)
 	ADDQ    $0x00000020, CX
 	ADDQ    $0x00000020, AX
 	SUBQ    $0x04, SI
-	JMP     loop51
+	JMP     loop54
 
-end52:
+end55:
 	ADDQ         $0x00000008, BX
 	DECQ         DX
-	JNZ          loop50
+	JNZ          loop53
 	MOVQ         n+24(FP), CX
 	VBROADCASTSD constant16<>+0(SB), Y0
 
-loop53:
+loop56:
 	CMPQ    CX, $0x04
-	JL      end54
+	JL      end57
 	VMOVUPD Y0, (AX)
 	ADDQ    $0x00000020, AX
 	SUBQ    $0x04, CX
-	JMP     loop53
+	JMP     loop56
 
-end54:
+end57:
 	VZEROUPPER
 	RET
 
@@ -1342,9 +1396,9 @@ TEXT ·productsAVX2(SB), NOSPLIT, $0-56
 	MOVQ   columns+48(FP), AX
 	MOVQ   w+24(FP), CX
 	TESTQ  CX, CX
-	JNZ    triangular55
+	JNZ    triangular58
 	CMPQ   AX, $0x04
-	JNE    next57
+	JNE    next60
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1360,9 +1414,9 @@ TEXT ·productsAVX2(SB), NOSPLIT, $0-56
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop58:
+loop61:
 	CMPQ        DX, $0x04
-	JL          end59
+	JL          end62
 	VMOVUPD     (CX), Y8
 	VMOVUPD     (CX)(BX*1), Y9
 	VMOVUPD     (CX)(BX*2), Y10
@@ -1380,9 +1434,9 @@ loop58:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop58
+	JMP         loop61
 
-end59:
+end62:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -1399,11 +1453,11 @@ end59:
 	VPERM2F128 $0x31, Y1, Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done56
+	JMP        done59
 
-next57:
+next60:
 	CMPQ   AX, $0x03
-	JNE    next60
+	JNE    next63
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1417,9 +1471,9 @@ next57:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop61:
+loop64:
 	CMPQ        DX, $0x04
-	JL          end62
+	JL          end65
 	VMOVUPD     (CX), Y6
 	VMOVUPD     (CX)(BX*1), Y7
 	VMOVUPD     (CX)(BX*2), Y8
@@ -1434,9 +1488,9 @@ loop61:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop61
+	JMP         loop64
 
-end62:
+end65:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -1453,11 +1507,11 @@ end62:
 	VPERM2F128 $0x31, Y1, Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done56
+	JMP        done59
 
-next60:
+next63:
 	CMPQ   AX, $0x02
-	JNE    next63
+	JNE    next66
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1469,9 +1523,9 @@ next60:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop64:
+loop67:
 	CMPQ        DX, $0x04
-	JL          end65
+	JL          end68
 	VMOVUPD     (CX), Y4
 	VMOVUPD     (CX)(BX*1), Y5
 	VMOVUPD     (AX), Y6
@@ -1483,9 +1537,9 @@ loop64:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop64
+	JMP         loop67
 
-end65:
+end68:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -1502,11 +1556,11 @@ end65:
 	VPERM2F128 $0x31, Y1, Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done56
+	JMP        done59
 
-next63:
+next66:
 	CMPQ   AX, $0x01
-	JNE    next66
+	JNE    next69
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   wy+8(FP), AX
@@ -1516,9 +1570,9 @@ next63:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop67:
+loop70:
 	CMPQ        DX, $0x04
-	JL          end68
+	JL          end71
 	VMOVUPD     (CX), Y2
 	VMOVUPD     (AX), Y3
 	VFMADD231PD Y2, Y3, Y0
@@ -1527,9 +1581,9 @@ loop67:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop67
+	JMP         loop70
 
-end68:
+end71:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -1546,12 +1600,12 @@ end68:
 	VPERM2F128 $0x31, Y1, Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done56
+	JMP        done59
 
-next66:
-triangular55:
+next69:
+triangular58:
 	CMPQ   AX, $0x02
-	JNE    next69
+	JNE    next72
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1563,9 +1617,9 @@ triangular55:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), SI
 
-loop70:
+loop73:
 	CMPQ        DX, $0x04
-	JL          end71
+	JL          end74
 	VMOVUPD     (CX), Y3
 	VMOVUPD     (CX)(BX*1), Y4
 	VMOVUPD     (SI), Y5
@@ -1580,9 +1634,9 @@ loop70:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop70
+	JMP         loop73
 
-end71:
+end74:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -1599,11 +1653,11 @@ end71:
 	VPERM2F128 $0x31, Y1, Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done56
+	JMP        done59
 
-next69:
+next72:
 	CMPQ   AX, $0x01
-	JNE    next72
+	JNE    next75
 	VXORPD Y0, Y0, Y0
 	MOVQ   wy+8(FP), AX
 	MOVQ   y+16(FP), CX
@@ -1613,9 +1667,9 @@ next69:
 	LEAQ   (BX)(BX*2), BX
 	MOVQ   w+24(FP), BX
 
-loop73:
+loop76:
 	CMPQ        DX, $0x04
-	JL          end74
+	JL          end77
 	VMOVUPD     (CX), Y1
 	VMOVUPD     (BX), Y2
 	ADDQ        $0x00000020, BX
@@ -1625,9 +1679,9 @@ loop73:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop73
+	JMP         loop76
 
-end74:
+end77:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -1637,10 +1691,10 @@ end74:
 	VPERM2F128 $0x31, Y0, Y1, Y0
 	VADDPD     Y0, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done56
+	JMP        done59
 
-next72:
-done56:
+next75:
+done59:
 	VZEROUPPER
 	RET
 
@@ -1650,9 +1704,9 @@ TEXT ·tileAVX2(SB), NOSPLIT, $0-88
 	MOVQ   rows+56(FP), AX
 	MOVQ   columns+64(FP), CX
 	CMPQ   CX, $0x0c
-	JNE    other76
+	JNE    other79
 	CMPQ   AX, $0x04
-	JNE    next77
+	JNE    next80
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -1676,7 +1730,7 @@ TEXT ·tileAVX2(SB), NOSPLIT, $0-88
 	VXORPD Y10, Y10, Y10
 	VXORPD Y11, Y11, Y11
 
-loop78:
+loop81:
 	VMOVUPD      (CX), Y12
 	VMOVUPD      32(CX), Y13
 	VMOVUPD      64(CX), Y14
@@ -1699,7 +1753,7 @@ loop78:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop78
+	JNZ          loop81
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -1743,11 +1797,11 @@ loop78:
 	VMOVUPD      64(AX), Y0
 	VFMADD213PD  Y0, Y12, Y11
 	VMOVUPD      Y11, 64(AX)
-	JMP          done75
+	JMP          done78
 
-next77:
+next80:
 	CMPQ   AX, $0x03
-	JNE    next79
+	JNE    next82
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -1767,7 +1821,7 @@ next77:
 	VXORPD Y7, Y7, Y7
 	VXORPD Y8, Y8, Y8
 
-loop80:
+loop83:
 	VMOVUPD      (CX), Y9
 	VMOVUPD      32(CX), Y10
 	VMOVUPD      64(CX), Y11
@@ -1786,7 +1840,7 @@ loop80:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop80
+	JNZ          loop83
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -1820,11 +1874,11 @@ loop80:
 	VMOVUPD      64(AX), Y0
 	VFMADD213PD  Y0, Y9, Y8
 	VMOVUPD      Y8, 64(AX)
-	JMP          done75
+	JMP          done78
 
-next79:
+next82:
 	CMPQ   AX, $0x02
-	JNE    next81
+	JNE    next84
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -1841,7 +1895,7 @@ next79:
 	VXORPD Y4, Y4, Y4
 	VXORPD Y5, Y5, Y5
 
-loop82:
+loop85:
 	VMOVUPD      (CX), Y6
 	VMOVUPD      32(CX), Y7
 	VMOVUPD      64(CX), Y8
@@ -1856,7 +1910,7 @@ loop82:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop82
+	JNZ          loop85
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -1880,11 +1934,11 @@ loop82:
 	VMOVUPD      64(AX), Y0
 	VFMADD213PD  Y0, Y6, Y5
 	VMOVUPD      Y5, 64(AX)
-	JMP          done75
+	JMP          done78
 
-next81:
+next84:
 	CMPQ   AX, $0x01
-	JNE    next83
+	JNE    next86
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -1898,7 +1952,7 @@ next81:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 
-loop84:
+loop87:
 	VMOVUPD      (CX), Y3
 	VMOVUPD      32(CX), Y4
 	VMOVUPD      64(CX), Y5
@@ -1909,7 +1963,7 @@ loop84:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop84
+	JNZ          loop87
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -1923,14 +1977,14 @@ loop84:
 	VMOVUPD      64(AX), Y0
 	VFMADD213PD  Y0, Y3, Y2
 	VMOVUPD      Y2, 64(AX)
-	JMP          done75
+	JMP          done78
 
-next83:
-other76:
+next86:
+other79:
 	CMPQ   CX, $0x08
-	JNE    other85
+	JNE    other88
 	CMPQ   AX, $0x04
-	JNE    next86
+	JNE    next89
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -1950,7 +2004,7 @@ other76:
 	VXORPD Y6, Y6, Y6
 	VXORPD Y7, Y7, Y7
 
-loop87:
+loop90:
 	VMOVUPD      (CX), Y8
 	VMOVUPD      32(CX), Y9
 	VBROADCASTSD (AX), Y10
@@ -1968,7 +2022,7 @@ loop87:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop87
+	JNZ          loop90
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2000,11 +2054,11 @@ loop87:
 	VMOVUPD      32(AX), Y0
 	VFMADD213PD  Y0, Y8, Y7
 	VMOVUPD      Y7, 32(AX)
-	JMP          done75
+	JMP          done78
 
-next86:
+next89:
 	CMPQ   AX, $0x03
-	JNE    next88
+	JNE    next91
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2021,7 +2075,7 @@ next86:
 	VXORPD Y4, Y4, Y4
 	VXORPD Y5, Y5, Y5
 
-loop89:
+loop92:
 	VMOVUPD      (CX), Y6
 	VMOVUPD      32(CX), Y7
 	VBROADCASTSD (AX), Y8
@@ -2036,7 +2090,7 @@ loop89:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop89
+	JNZ          loop92
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2061,11 +2115,11 @@ loop89:
 	VMOVUPD      32(AX), Y0
 	VFMADD213PD  Y0, Y6, Y5
 	VMOVUPD      Y5, 32(AX)
-	JMP          done75
+	JMP          done78
 
-next88:
+next91:
 	CMPQ   AX, $0x02
-	JNE    next90
+	JNE    next93
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2080,7 +2134,7 @@ next88:
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 
-loop91:
+loop94:
 	VMOVUPD      (CX), Y4
 	VMOVUPD      32(CX), Y5
 	VBROADCASTSD (AX), Y6
@@ -2092,7 +2146,7 @@ loop91:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop91
+	JNZ          loop94
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2110,11 +2164,11 @@ loop91:
 	VMOVUPD      32(AX), Y0
 	VFMADD213PD  Y0, Y4, Y3
 	VMOVUPD      Y3, 32(AX)
-	JMP          done75
+	JMP          done78
 
-next90:
+next93:
 	CMPQ   AX, $0x01
-	JNE    next92
+	JNE    next95
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2127,7 +2181,7 @@ next90:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 
-loop93:
+loop96:
 	VMOVUPD      (CX), Y2
 	VMOVUPD      32(CX), Y3
 	VBROADCASTSD (AX), Y4
@@ -2136,7 +2190,7 @@ loop93:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop93
+	JNZ          loop96
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2147,14 +2201,14 @@ loop93:
 	VMOVUPD      32(AX), Y0
 	VFMADD213PD  Y0, Y2, Y1
 	VMOVUPD      Y1, 32(AX)
-	JMP          done75
+	JMP          done78
 
-next92:
-other85:
+next95:
+other88:
 	CMPQ    CX, $0x04
-	JLE     other94
+	JLE     other97
 	CMPQ    AX, $0x04
-	JNE     next95
+	JNE     next98
 	MOVQ    CX, AX
 	SUBQ    $0x04, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2180,7 +2234,7 @@ other85:
 	VXORPD  Y7, Y7, Y7
 	VXORPD  Y8, Y8, Y8
 
-loop96:
+loop99:
 	VMOVUPD      (CX), Y9
 	VMASKMOVPD   32(CX), Y0, Y10
 	VBROADCASTSD (AX), Y11
@@ -2198,7 +2252,7 @@ loop96:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop96
+	JNZ          loop99
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2230,11 +2284,11 @@ loop96:
 	VMASKMOVPD   32(AX), Y0, Y1
 	VFMADD213PD  Y1, Y9, Y8
 	VMASKMOVPD   Y8, Y0, 32(AX)
-	JMP          done75
+	JMP          done78
 
-next95:
+next98:
 	CMPQ    AX, $0x03
-	JNE     next97
+	JNE     next100
 	MOVQ    CX, AX
 	SUBQ    $0x04, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2257,7 +2311,7 @@ next95:
 	VXORPD  Y5, Y5, Y5
 	VXORPD  Y6, Y6, Y6
 
-loop98:
+loop101:
 	VMOVUPD      (CX), Y7
 	VMASKMOVPD   32(CX), Y0, Y8
 	VBROADCASTSD (AX), Y9
@@ -2272,7 +2326,7 @@ loop98:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop98
+	JNZ          loop101
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2297,11 +2351,11 @@ loop98:
 	VMASKMOVPD   32(AX), Y0, Y1
 	VFMADD213PD  Y1, Y7, Y6
 	VMASKMOVPD   Y6, Y0, 32(AX)
-	JMP          done75
+	JMP          done78
 
-next97:
+next100:
 	CMPQ    AX, $0x02
-	JNE     next99
+	JNE     next102
 	MOVQ    CX, AX
 	SUBQ    $0x04, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2322,7 +2376,7 @@ next97:
 	VXORPD  Y3, Y3, Y3
 	VXORPD  Y4, Y4, Y4
 
-loop100:
+loop103:
 	VMOVUPD      (CX), Y5
 	VMASKMOVPD   32(CX), Y0, Y6
 	VBROADCASTSD (AX), Y7
@@ -2334,7 +2388,7 @@ loop100:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop100
+	JNZ          loop103
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2352,11 +2406,11 @@ loop100:
 	VMASKMOVPD   32(AX), Y0, Y1
 	VFMADD213PD  Y1, Y5, Y4
 	VMASKMOVPD   Y4, Y0, 32(AX)
-	JMP          done75
+	JMP          done78
 
-next99:
+next102:
 	CMPQ    AX, $0x01
-	JNE     next101
+	JNE     next104
 	MOVQ    CX, AX
 	SUBQ    $0x04, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2375,7 +2429,7 @@ next99:
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
 
-loop102:
+loop105:
 	VMOVUPD      (CX), Y3
 	VMASKMOVPD   32(CX), Y0, Y4
 	VBROADCASTSD (AX), Y5
@@ -2384,7 +2438,7 @@ loop102:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop102
+	JNZ          loop105
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2395,14 +2449,14 @@ loop102:
 	VMASKMOVPD   32(AX), Y0, Y1
 	VFMADD213PD  Y1, Y3, Y2
 	VMASKMOVPD   Y2, Y0, 32(AX)
-	JMP          done75
+	JMP          done78
 
-next101:
-other94:
+next104:
+other97:
 	CMPQ   CX, $0x04
-	JNE    other103
+	JNE    other106
 	CMPQ   AX, $0x04
-	JNE    next104
+	JNE    next107
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2418,7 +2472,7 @@ other94:
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 
-loop105:
+loop108:
 	VMOVUPD      (CX), Y4
 	VBROADCASTSD (AX), Y5
 	VFMADD231PD  Y4, Y5, Y0
@@ -2431,7 +2485,7 @@ loop105:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop105
+	JNZ          loop108
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2451,11 +2505,11 @@ loop105:
 	VMOVUPD      (AX), Y0
 	VFMADD213PD  Y0, Y4, Y3
 	VMOVUPD      Y3, (AX)
-	JMP          done75
+	JMP          done78
 
-next104:
+next107:
 	CMPQ   AX, $0x03
-	JNE    next106
+	JNE    next109
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2469,7 +2523,7 @@ next104:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 
-loop107:
+loop110:
 	VMOVUPD      (CX), Y3
 	VBROADCASTSD (AX), Y4
 	VFMADD231PD  Y3, Y4, Y0
@@ -2480,7 +2534,7 @@ loop107:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop107
+	JNZ          loop110
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2496,11 +2550,11 @@ loop107:
 	VMOVUPD      (AX), Y0
 	VFMADD213PD  Y0, Y3, Y2
 	VMOVUPD      Y2, (AX)
-	JMP          done75
+	JMP          done78
 
-next106:
+next109:
 	CMPQ   AX, $0x02
-	JNE    next108
+	JNE    next111
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2513,7 +2567,7 @@ next106:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 
-loop109:
+loop112:
 	VMOVUPD      (CX), Y2
 	VBROADCASTSD (AX), Y3
 	VFMADD231PD  Y2, Y3, Y0
@@ -2522,7 +2576,7 @@ loop109:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop109
+	JNZ          loop112
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2534,11 +2588,11 @@ loop109:
 	VMOVUPD      (AX), Y0
 	VFMADD213PD  Y0, Y2, Y1
 	VMOVUPD      Y1, (AX)
-	JMP          done75
+	JMP          done78
 
-next108:
+next111:
 	CMPQ   AX, $0x01
-	JNE    next110
+	JNE    next113
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2550,14 +2604,14 @@ next108:
 	SHLQ   $0x03, SI
 	VXORPD Y0, Y0, Y0
 
-loop111:
+loop114:
 	VMOVUPD      (CX), Y1
 	VBROADCASTSD (AX), Y2
 	VFMADD231PD  Y1, Y2, Y0
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop111
+	JNZ          loop114
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2565,14 +2619,14 @@ loop111:
 	VMOVUPD      (AX), Y2
 	VFMADD213PD  Y2, Y1, Y0
 	VMOVUPD      Y0, (AX)
-	JMP          done75
+	JMP          done78
 
-next110:
-other103:
+next113:
+other106:
 	CMPQ    CX, $0x00
-	JLE     other112
+	JLE     other115
 	CMPQ    AX, $0x04
-	JNE     next113
+	JNE     next116
 	MOVQ    CX, AX
 	SUBQ    $0x00, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2594,7 +2648,7 @@ other103:
 	VXORPD  Y3, Y3, Y3
 	VXORPD  Y4, Y4, Y4
 
-loop114:
+loop117:
 	VMASKMOVPD   (CX), Y0, Y5
 	VBROADCASTSD (AX), Y6
 	VFMADD231PD  Y5, Y6, Y1
@@ -2607,7 +2661,7 @@ loop114:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop114
+	JNZ          loop117
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2627,11 +2681,11 @@ loop114:
 	VMASKMOVPD   (AX), Y0, Y1
 	VFMADD213PD  Y1, Y5, Y4
 	VMASKMOVPD   Y4, Y0, (AX)
-	JMP          done75
+	JMP          done78
 
-next113:
+next116:
 	CMPQ    AX, $0x03
-	JNE     next115
+	JNE     next118
 	MOVQ    CX, AX
 	SUBQ    $0x00, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2651,7 +2705,7 @@ next113:
 	VXORPD  Y2, Y2, Y2
 	VXORPD  Y3, Y3, Y3
 
-loop116:
+loop119:
 	VMASKMOVPD   (CX), Y0, Y4
 	VBROADCASTSD (AX), Y5
 	VFMADD231PD  Y4, Y5, Y1
@@ -2662,7 +2716,7 @@ loop116:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop116
+	JNZ          loop119
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2678,11 +2732,11 @@ loop116:
 	VMASKMOVPD   (AX), Y0, Y1
 	VFMADD213PD  Y1, Y4, Y3
 	VMASKMOVPD   Y3, Y0, (AX)
-	JMP          done75
+	JMP          done78
 
-next115:
+next118:
 	CMPQ    AX, $0x02
-	JNE     next117
+	JNE     next120
 	MOVQ    CX, AX
 	SUBQ    $0x00, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2701,7 +2755,7 @@ next115:
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
 
-loop118:
+loop121:
 	VMASKMOVPD   (CX), Y0, Y3
 	VBROADCASTSD (AX), Y4
 	VFMADD231PD  Y3, Y4, Y1
@@ -2710,7 +2764,7 @@ loop118:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop118
+	JNZ          loop121
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2722,11 +2776,11 @@ loop118:
 	VMASKMOVPD   (AX), Y0, Y1
 	VFMADD213PD  Y1, Y3, Y2
 	VMASKMOVPD   Y2, Y0, (AX)
-	JMP          done75
+	JMP          done78
 
-next117:
+next120:
 	CMPQ    AX, $0x01
-	JNE     next119
+	JNE     next122
 	MOVQ    CX, AX
 	SUBQ    $0x00, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2744,14 +2798,14 @@ next117:
 	SHLQ    $0x03, SI
 	VXORPD  Y1, Y1, Y1
 
-loop120:
+loop123:
 	VMASKMOVPD   (CX), Y0, Y2
 	VBROADCASTSD (AX), Y3
 	VFMADD231PD  Y2, Y3, Y1
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop120
+	JNZ          loop123
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2759,11 +2813,11 @@ loop120:
 	VMASKMOVPD   (AX), Y0, Y3
 	VFMADD213PD  Y3, Y2, Y1
 	VMASKMOVPD   Y1, Y0, (AX)
-	JMP          done75
+	JMP          done78
 
-next119:
-other112:
-done75:
+next122:
+other115:
+done78:
 	VZEROUPPER
 	RET
 
@@ -2774,9 +2828,9 @@ TEXT ·expAVX512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop121:
+loop124:
 	CMPQ              DX, $0x08
-	JL                end122
+	JL                end125
 	VMOVUPD           (CX), Z0
 	VBROADCASTSD      constant00<>+0(SB), Z1
 	VMAXPD            Z0, Z1, Z0
@@ -2805,11 +2859,11 @@ loop121:
 	ADDQ              $0x40, CX
 	ADDQ              $0x40, AX
 	SUBQ              $0x08, DX
-	JMP               loop121
+	JMP               loop124
 
-end122:
+end125:
 	TESTQ             DX, DX
-	JZ                done123
+	JZ                done126
 	MOVQ              $0x000000ff, BX
 	BZHIQ             DX, BX, BX
 	KMOVW             BX, K1
@@ -2839,7 +2893,7 @@ end122:
 	VSCALEFPD         Z1, Z2, Z0
 	VMOVUPD           Z0, K1, (AX)
 
-done123:
+done126:
 	VZEROUPPER
 	RET
 
@@ -2850,9 +2904,9 @@ TEXT ·logAVX512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop124:
+loop127:
 	CMPQ             DX, $0x08
-	JL               end125
+	JL               end128
 	VMOVUPD          (CX), Z0
 	VGETEXPPD        Z0, Z1
 	VGETMANTPD       $0x00, Z0, Z2
@@ -2890,11 +2944,11 @@ loop124:
 	ADDQ             $0x40, CX
 	ADDQ             $0x40, AX
 	SUBQ             $0x08, DX
-	JMP              loop124
+	JMP              loop127
 
-end125:
+end128:
 	TESTQ            DX, DX
-	JZ               done126
+	JZ               done129
 	MOVQ             $0x000000ff, BX
 	BZHIQ            DX, BX, BX
 	KMOVW            BX, K1
@@ -2933,7 +2987,7 @@ end125:
 	VBROADCASTSD     constant38<>+0(SB), K2, Z5
 	VMOVUPD          Z5, K1, (AX)
 
-done126:
+done129:
 	VZEROUPPER
 	RET
 
@@ -2948,24 +3002,24 @@ TEXT ·softmaxAVX512(SB), NOSPLIT, $0-40
 	SHLQ         $0x03, SI
 	VBROADCASTSD constant00<>+0(SB), Z0
 
-loop127:
+loop130:
 	CMPQ         CX, $0x08
-	JL           end128
+	JL           end131
 	VBROADCASTSD constant36<>+0(SB), Z1
 	MOVQ         k+8(FP), R8
 	MOVQ         AX, DI
 
-loop129:
+loop132:
 	VMAXPD (DI), Z1, Z1
 	ADDQ   SI, DI
 	DECQ   R8
-	JNZ    loop129
+	JNZ    loop132
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 	MOVQ   k+8(FP), R8
 	MOVQ   AX, DI
 
-loop130:
+loop133:
 	VMOVUPD           (DI), Z4
 	VSUBPD            Z1, Z4, Z4
 	VMAXPD            Z4, Z0, Z4
@@ -2994,18 +3048,18 @@ loop130:
 	VFMADD231PD       Z4, Z5, Z3
 	ADDQ              SI, DI
 	DECQ              R8
-	JNZ               loop130
+	JNZ               loop133
 	VBROADCASTSD      constant16<>+0(SB), Z4
 	VDIVPD            Z2, Z4, Z4
 	MOVQ              k+8(FP), R8
 	MOVQ              AX, DI
 
-loop131:
+loop134:
 	VMULPD           (DI), Z4, Z5
 	VMOVUPD          Z5, (DI)
 	ADDQ             SI, DI
 	DECQ             R8
-	JNZ              loop131
+	JNZ              loop134
 	VGETEXPPD        Z2, Z5
 	VGETMANTPD       $0x00, Z2, Z6
 	VCMPPD.BCST      $0x1e, constant24<>+0(SB), Z6, K1
@@ -3044,9 +3098,9 @@ loop131:
 	ADDQ             $0x40, DX
 	ADDQ             $0x40, BX
 	SUBQ             $0x08, CX
-	JMP              loop127
+	JMP              loop130
 
-end128:
+end131:
 	VZEROUPPER
 	RET
 
@@ -3059,9 +3113,9 @@ TEXT ·complementAVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSD constant16<>+0(SB), Z1
 	VPXORQ       Z2, Z2, Z2
 
-loop132:
+loop135:
 	CMPQ         CX, $0x08
-	JL           end133
+	JL           end136
 	VBROADCASTSD constant16<>+0(SB), Z4
 	VMOVUPD      (AX), Z3
 	VMINPD       Z3, Z0, Z3
@@ -3073,9 +3127,9 @@ loop132:
 	VPORQ.BCST   constant16<>+0(SB), Z1, Z1
 	ADDQ         $0x40, AX
 	SUBQ         $0x08, CX
-	JMP          loop132
+	JMP          loop135
 
-end133:
+end136:
 	MOVQ    mantissas+16(FP), AX
 	VMOVUPD Z1, (AX)
 	MOVQ    exponents+24(FP), AX
@@ -3090,19 +3144,19 @@ TEXT ·finiteAVX512(SB), NOSPLIT, $0-24
 	MOVQ   n+8(FP), CX
 	VPXORQ Z0, Z0, Z0
 
-loop134:
+loop137:
 	CMPQ    CX, $0x08
-	JL      end135
+	JL      end138
 	VMOVUPD (AX), Z1
 	VSUBPD  Z1, Z1, Z1
 	VADDPD  Z1, Z0, Z0
 	ADDQ    $0x40, AX
 	SUBQ    $0x08, CX
-	JMP     loop134
+	JMP     loop137
 
-end135:
+end138:
 	TESTQ     CX, CX
-	JZ        done136
+	JZ        done139
 	MOVQ      $0x000000ff, DX
 	BZHIQ     CX, DX, DX
 	KMOVW     DX, K1
@@ -3110,8 +3164,57 @@ end135:
 	VSUBPD    Z1, Z1, Z1
 	VADDPD    Z1, Z0, Z0
 
-done136:
+done139:
 	MOVQ          sum+16(FP), AX
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y1, Y0, Y1
+	VEXTRACTF128  $0x01, Y1, X0
+	VADDPD        X0, X1, X0
+	VUNPCKHPD     X0, X0, X1
+	VADDSD        X1, X0, X0
+	VADDSD        (AX), X0, X0
+	VMOVSD        X0, (AX)
+	VZEROUPPER
+	RET
+
+// func bitsAVX512(dst *float64, src *float64, n int, sum *float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·bitsAVX512(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+16(FP), DX
+	VBROADCASTSD constant16<>+0(SB), Z1
+	VPXORQ       Z0, Z0, Z0
+
+loop140:
+	CMPQ        DX, $0x08
+	JL          end141
+	VMOVUPD     (CX), Z2
+	VMOVUPD     Z2, (AX)
+	VSUBPD      Z1, Z2, Z3
+	VMULPD      Z2, Z3, Z3
+	VPANDQ.BCST constant40<>+0(SB), Z3, Z3
+	VADDPD      Z3, Z0, Z0
+	ADDQ        $0x40, CX
+	ADDQ        $0x40, AX
+	SUBQ        $0x08, DX
+	JMP         loop140
+
+end141:
+	TESTQ       DX, DX
+	JZ          done142
+	MOVQ        $0x000000ff, BX
+	BZHIQ       DX, BX, BX
+	KMOVW       BX, K1
+	VMOVUPD.Z   (CX), K1, Z2
+	VMOVUPD     Z2, K1, (AX)
+	VSUBPD      Z1, Z2, Z1
+	VMULPD      Z2, Z1, Z1
+	VPANDQ.BCST constant40<>+0(SB), Z1, Z1
+	VADDPD      Z1, Z0, Z0
+
+done142:
+	MOVQ          sum+24(FP), AX
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y1, Y0, Y1
 	VEXTRACTF128  $0x01, Y1, X0
@@ -3135,15 +3238,15 @@ TEXT ·gaussianScoresAVX512(SB), NOSPLIT, $0-64
 	SHLQ $0x03, SI
 	LEAQ (SI)(SI*2), DI
 
-loop137:
+loop143:
 	CMPQ DX, $0x20
-	JL   end138
+	JL   end144
 	MOVQ CX, R8
 	MOVQ work+56(FP), R9
 	MOVQ m+40(FP), R10
 	MOVQ d+16(FP), R11
 
-loop139:
+loop145:
 	VBROADCASTSD (R10), Z0
 	VMOVUPD      (R8), Z1
 	VSUBPD       Z0, Z1, Z1
@@ -3161,7 +3264,7 @@ loop139:
 	ADDQ         $0x00000100, R9
 	ADDQ         $0x00000008, R10
 	DECQ         R11
-	JNZ          loop139
+	JNZ          loop145
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VPXORQ       Z2, Z2, Z2
@@ -3170,9 +3273,9 @@ loop139:
 	MOVQ         root+48(FP), R9
 	MOVQ         d+16(FP), R10
 
-loop140:
+loop146:
 	CMPQ         R10, $0x04
-	JL           end141
+	JL           end147
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -3260,9 +3363,9 @@ loop140:
 	MOVQ         R9, R12
 	MOVQ         R10, R13
 	SUBQ         $0x04, R13
-	JZ           none142
+	JZ           none148
 
-loop143:
+loop149:
 	VMOVUPD      (R11), Z20
 	VMOVUPD      64(R11), Z21
 	VMOVUPD      128(R11), Z22
@@ -3290,9 +3393,9 @@ loop143:
 	ADDQ         $0x00000100, R11
 	ADDQ         $0x00000008, R12
 	DECQ         R13
-	JNZ          loop143
+	JNZ          loop149
 
-none142:
+none148:
 	VFMADD231PD Z4, Z4, Z0
 	VFMADD231PD Z5, Z5, Z1
 	VFMADD231PD Z6, Z6, Z2
@@ -3311,11 +3414,11 @@ none142:
 	VFMADD231PD Z19, Z19, Z3
 	LEAQ        32(R9)(SI*4), R9
 	SUBQ        $0x04, R10
-	JMP         loop140
+	JMP         loop146
 
-end141:
+end147:
 	CMPQ         R10, $0x03
-	JNE          next145
+	JNE          next151
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -3382,11 +3485,11 @@ end141:
 	VFMADD231PD  Z13, Z13, Z1
 	VFMADD231PD  Z14, Z14, Z2
 	VFMADD231PD  Z15, Z15, Z3
-	JMP          end144
+	JMP          end150
 
-next145:
+next151:
 	CMPQ         R10, $0x02
-	JNE          next146
+	JNE          next152
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -3426,11 +3529,11 @@ next145:
 	VFMADD231PD  Z9, Z9, Z1
 	VFMADD231PD  Z10, Z10, Z2
 	VFMADD231PD  Z11, Z11, Z3
-	JMP          end144
+	JMP          end150
 
-next146:
+next152:
 	CMPQ         R10, $0x01
-	JNE          next147
+	JNE          next153
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -3448,10 +3551,10 @@ next146:
 	VFMADD231PD  Z5, Z5, Z1
 	VFMADD231PD  Z6, Z6, Z2
 	VFMADD231PD  Z7, Z7, Z3
-	JMP          end144
+	JMP          end150
 
-next147:
-end144:
+next153:
+end150:
 	VBROADCASTSD      c+32(FP), Z4
 	VADDPD            (AX), Z4, Z5
 	VFNMADD231PD.BCST constant15<>+0(SB), Z0, Z5
@@ -3468,18 +3571,18 @@ end144:
 	ADDQ              $0x00000100, CX
 	ADDQ              $0x00000100, AX
 	SUBQ              $0x20, DX
-	JMP               loop137
+	JMP               loop143
 
-end138:
-loop148:
+end144:
+loop154:
 	CMPQ DX, $0x08
-	JL   end149
+	JL   end155
 	MOVQ CX, R8
 	MOVQ work+56(FP), R9
 	MOVQ m+40(FP), R10
 	MOVQ d+16(FP), R11
 
-loop150:
+loop156:
 	VBROADCASTSD (R10), Z0
 	VMOVUPD      (R8), Z1
 	VSUBPD       Z0, Z1, Z1
@@ -3488,15 +3591,15 @@ loop150:
 	ADDQ         $0x00000040, R9
 	ADDQ         $0x00000008, R10
 	DECQ         R11
-	JNZ          loop150
+	JNZ          loop156
 	VPXORQ       Z0, Z0, Z0
 	MOVQ         work+56(FP), R8
 	MOVQ         root+48(FP), R9
 	MOVQ         d+16(FP), R10
 
-loop151:
+loop157:
 	CMPQ         R10, $0x04
-	JL           end152
+	JL           end158
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
@@ -3530,9 +3633,9 @@ loop151:
 	MOVQ         R9, R12
 	MOVQ         R10, R13
 	SUBQ         $0x04, R13
-	JZ           none153
+	JZ           none159
 
-loop154:
+loop160:
 	VMOVUPD      (R11), Z5
 	VBROADCASTSD 32(R12), Z6
 	VFMADD231PD  Z5, Z6, Z1
@@ -3545,20 +3648,20 @@ loop154:
 	ADDQ         $0x00000040, R11
 	ADDQ         $0x00000008, R12
 	DECQ         R13
-	JNZ          loop154
+	JNZ          loop160
 
-none153:
+none159:
 	VFMADD231PD Z1, Z1, Z0
 	VFMADD231PD Z2, Z2, Z0
 	VFMADD231PD Z3, Z3, Z0
 	VFMADD231PD Z4, Z4, Z0
 	LEAQ        32(R9)(SI*4), R9
 	SUBQ        $0x04, R10
-	JMP         loop151
+	JMP         loop157
 
-end152:
+end158:
 	CMPQ         R10, $0x03
-	JNE          next156
+	JNE          next162
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
@@ -3580,11 +3683,11 @@ end152:
 	VFMADD231PD  Z1, Z1, Z0
 	VFMADD231PD  Z2, Z2, Z0
 	VFMADD231PD  Z3, Z3, Z0
-	JMP          end155
+	JMP          end161
 
-next156:
+next162:
 	CMPQ         R10, $0x02
-	JNE          next157
+	JNE          next163
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
@@ -3597,20 +3700,20 @@ next156:
 	VFMADD231PD  Z3, Z4, Z2
 	VFMADD231PD  Z1, Z1, Z0
 	VFMADD231PD  Z2, Z2, Z0
-	JMP          end155
+	JMP          end161
 
-next157:
+next163:
 	CMPQ         R10, $0x01
-	JNE          next158
+	JNE          next164
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
 	VFMADD231PD  Z2, Z3, Z1
 	VFMADD231PD  Z1, Z1, Z0
-	JMP          end155
+	JMP          end161
 
-next158:
-end155:
+next164:
+end161:
 	VBROADCASTSD      c+32(FP), Z1
 	VADDPD            (AX), Z1, Z1
 	VFNMADD231PD.BCST constant15<>+0(SB), Z0, Z1
@@ -3618,9 +3721,9 @@ end155:
 	ADDQ              $0x00000040, CX
 	ADDQ              $0x00000040, AX
 	SUBQ              $0x08, DX
-	JMP               loop148
+	JMP               loop154
 
-end149:
+end155:
 	VZEROUPPER
 	RET
 
@@ -3633,9 +3736,9 @@ TEXT ·diagonalScoresAVX512(SB), NOSPLIT, $0-56
 	MOVQ DX, BX
 	SHLQ $0x03, BX
 
-loop159:
+loop165:
 	CMPQ   DX, $0x20
-	JL     end160
+	JL     end166
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -3645,7 +3748,7 @@ loop159:
 	MOVQ   h+48(FP), R8
 	MOVQ   d+16(FP), R9
 
-loop161:
+loop167:
 	VBROADCASTSD (DI), Z4
 	VBROADCASTSD (R8), Z5
 	VMOVUPD      (SI), Z6
@@ -3668,7 +3771,7 @@ loop161:
 	ADDQ         $0x00000008, DI
 	ADDQ         $0x00000008, R8
 	DECQ         R9
-	JNZ          loop161
+	JNZ          loop167
 	VBROADCASTSD c+32(FP), Z4
 	VADDPD       (AX), Z4, Z5
 	VSUBPD       Z0, Z5, Z5
@@ -3685,19 +3788,19 @@ loop161:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000100, AX
 	SUBQ         $0x20, DX
-	JMP          loop159
+	JMP          loop165
 
-end160:
-loop162:
+end166:
+loop168:
 	CMPQ   DX, $0x08
-	JL     end163
+	JL     end169
 	VPXORQ Z0, Z0, Z0
 	MOVQ   CX, SI
 	MOVQ   m+40(FP), DI
 	MOVQ   h+48(FP), R8
 	MOVQ   d+16(FP), R9
 
-loop164:
+loop170:
 	VBROADCASTSD (DI), Z1
 	VBROADCASTSD (R8), Z2
 	VMOVUPD      (SI), Z3
@@ -3708,7 +3811,7 @@ loop164:
 	ADDQ         $0x00000008, DI
 	ADDQ         $0x00000008, R8
 	DECQ         R9
-	JNZ          loop164
+	JNZ          loop170
 	VBROADCASTSD c+32(FP), Z1
 	VADDPD       (AX), Z1, Z1
 	VSUBPD       Z0, Z1, Z1
@@ -3716,9 +3819,9 @@ loop164:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, AX
 	SUBQ         $0x08, DX
-	JMP          loop162
+	JMP          loop168
 
-end163:
+end169:
 	VZEROUPPER
 	RET
 
@@ -3731,7 +3834,7 @@ TEXT ·diagonalMomentsAVX512(SB), NOSPLIT, $0-56
 	MOVQ d+24(FP), BX
 	MOVQ anchor+40(FP), SI
 
-loop165:
+loop171:
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z1, Z1, Z1
@@ -3744,9 +3847,9 @@ loop165:
 	MOVQ         w+48(FP), DI
 	MOVQ         n+32(FP), R8
 
-loop166:
+loop172:
 	CMPQ        R8, $0x20
-	JL          end167
+	JL          end173
 	VMOVUPD     (DX), Z9
 	VSUBPD      Z8, Z9, Z9
 	VMULPD      (DI), Z9, Z10
@@ -3770,12 +3873,12 @@ loop166:
 	ADDQ        $0x00000100, DX
 	ADDQ        $0x00000100, DI
 	SUBQ        $0x20, R8
-	JMP         loop166
+	JMP         loop172
 
-end167:
-loop168:
+end173:
+loop174:
 	CMPQ        R8, $0x08
-	JL          end169
+	JL          end175
 	VMOVUPD     (DX), Z9
 	VSUBPD      Z8, Z9, Z9
 	VMULPD      (DI), Z9, Z10
@@ -3784,9 +3887,9 @@ loop168:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, DI
 	SUBQ        $0x08, R8
-	JMP         loop168
+	JMP         loop174
 
-end169:
+end175:
 	VADDPD        Z2, Z0, Z0
 	VADDPD        Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
@@ -3813,7 +3916,7 @@ end169:
 	ADDQ          $0x00000008, CX
 	ADDQ          $0x00000008, SI
 	DECQ          BX
-	JNZ           loop165
+	JNZ           loop171
 	VZEROUPPER
 	RET
 
@@ -3825,37 +3928,37 @@ TEXT ·deviationsAVX512(SB), NOSPLIT, $0-40
 	MOVQ d+16(FP), DX
 	MOVQ anchor+32(FP), BX
 
-loop170:
+loop176:
 	MOVQ         n+24(FP), SI
 	VBROADCASTSD (BX), Z0
 
-loop171:
+loop177:
 	CMPQ    SI, $0x08
-	JL      end172
+	JL      end178
 	VMOVUPD (CX), Z1
 	VSUBPD  Z0, Z1, Z1
 	VMOVUPD Z1, (AX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, AX
 	SUBQ    $0x08, SI
-	JMP     loop171
+	JMP     loop177
 
-end172:
+end178:
 	ADDQ         $0x00000008, BX
 	DECQ         DX
-	JNZ          loop170
+	JNZ          loop176
 	MOVQ         n+24(FP), CX
 	VBROADCASTSD constant16<>+0(SB), Z0
 
-loop173:
+loop179:
 	CMPQ    CX, $0x08
-	JL      end174
+	JL      end180
 	VMOVUPD Z0, (AX)
 	ADDQ    $0x00000040, AX
 	SUBQ    $0x08, CX
-	JMP     loop173
+	JMP     loop179
 
-end174:
+end180:
 	VZEROUPPER
 	RET
 
@@ -3865,9 +3968,9 @@ TEXT ·productsAVX512(SB), NOSPLIT, $0-56
 	MOVQ   columns+48(FP), AX
 	MOVQ   w+24(FP), CX
 	TESTQ  CX, CX
-	JNZ    triangular175
+	JNZ    triangular181
 	CMPQ   AX, $0x04
-	JNE    next177
+	JNE    next183
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -3891,9 +3994,9 @@ TEXT ·productsAVX512(SB), NOSPLIT, $0-56
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop178:
+loop184:
 	CMPQ        DX, $0x08
-	JL          end179
+	JL          end185
 	VMOVUPD     (CX), Z16
 	VMOVUPD     (CX)(BX*1), Z17
 	VMOVUPD     (CX)(BX*2), Z18
@@ -3921,9 +4024,9 @@ loop178:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop178
+	JMP         loop184
 
-end179:
+end185:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -3982,11 +4085,11 @@ end179:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done176
+	JMP           done182
 
-next177:
+next183:
 	CMPQ   AX, $0x03
-	JNE    next180
+	JNE    next186
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4006,9 +4109,9 @@ next177:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop181:
+loop187:
 	CMPQ        DX, $0x08
-	JL          end182
+	JL          end188
 	VMOVUPD     (CX), Z12
 	VMOVUPD     (CX)(BX*1), Z13
 	VMOVUPD     (CX)(BX*2), Z14
@@ -4031,9 +4134,9 @@ loop181:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop181
+	JMP         loop187
 
-end182:
+end188:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -4092,11 +4195,11 @@ end182:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done176
+	JMP           done182
 
-next180:
+next186:
 	CMPQ   AX, $0x02
-	JNE    next183
+	JNE    next189
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4112,9 +4215,9 @@ next180:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop184:
+loop190:
 	CMPQ        DX, $0x08
-	JL          end185
+	JL          end191
 	VMOVUPD     (CX), Z8
 	VMOVUPD     (CX)(BX*1), Z9
 	VMOVUPD     (AX), Z10
@@ -4132,9 +4235,9 @@ loop184:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop184
+	JMP         loop190
 
-end185:
+end191:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -4193,11 +4296,11 @@ end185:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done176
+	JMP           done182
 
-next183:
+next189:
 	CMPQ   AX, $0x01
-	JNE    next186
+	JNE    next192
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4209,9 +4312,9 @@ next183:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop187:
+loop193:
 	CMPQ        DX, $0x08
-	JL          end188
+	JL          end194
 	VMOVUPD     (CX), Z4
 	VMOVUPD     (AX), Z5
 	VFMADD231PD Z4, Z5, Z0
@@ -4224,9 +4327,9 @@ loop187:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop187
+	JMP         loop193
 
-end188:
+end194:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -4285,12 +4388,12 @@ end188:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done176
+	JMP           done182
 
-next186:
-triangular175:
+next192:
+triangular181:
 	CMPQ   AX, $0x04
-	JNE    next189
+	JNE    next195
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4309,9 +4412,9 @@ triangular175:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), DI
 
-loop190:
+loop196:
 	CMPQ        DX, $0x08
-	JL          end191
+	JL          end197
 	VMOVUPD     (CX), Z10
 	VMOVUPD     (CX)(BX*1), Z11
 	VMOVUPD     (CX)(BX*2), Z12
@@ -4339,9 +4442,9 @@ loop190:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop190
+	JMP         loop196
 
-end191:
+end197:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -4400,11 +4503,11 @@ end191:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done176
+	JMP           done182
 
-next189:
+next195:
 	CMPQ   AX, $0x03
-	JNE    next192
+	JNE    next198
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4419,9 +4522,9 @@ next189:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), SI
 
-loop193:
+loop199:
 	CMPQ        DX, $0x08
-	JL          end194
+	JL          end200
 	VMOVUPD     (CX), Z6
 	VMOVUPD     (CX)(BX*1), Z7
 	VMOVUPD     (CX)(BX*2), Z8
@@ -4442,9 +4545,9 @@ loop193:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop193
+	JMP         loop199
 
-end194:
+end200:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -4489,11 +4592,11 @@ end194:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done176
+	JMP           done182
 
-next192:
+next198:
 	CMPQ   AX, $0x02
-	JNE    next195
+	JNE    next201
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4505,9 +4608,9 @@ next192:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), SI
 
-loop196:
+loop202:
 	CMPQ        DX, $0x08
-	JL          end197
+	JL          end203
 	VMOVUPD     (CX), Z3
 	VMOVUPD     (CX)(BX*1), Z4
 	VMOVUPD     (SI), Z5
@@ -4522,9 +4625,9 @@ loop196:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop196
+	JMP         loop202
 
-end197:
+end203:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -4555,11 +4658,11 @@ end197:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done176
+	JMP           done182
 
-next195:
+next201:
 	CMPQ   AX, $0x01
-	JNE    next198
+	JNE    next204
 	VPXORQ Z0, Z0, Z0
 	MOVQ   wy+8(FP), AX
 	MOVQ   y+16(FP), CX
@@ -4569,9 +4672,9 @@ next195:
 	LEAQ   (BX)(BX*2), BX
 	MOVQ   w+24(FP), BX
 
-loop199:
+loop205:
 	CMPQ        DX, $0x08
-	JL          end200
+	JL          end206
 	VMOVUPD     (CX), Z1
 	VMOVUPD     (BX), Z2
 	ADDQ        $0x00000040, BX
@@ -4581,9 +4684,9 @@ loop199:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop199
+	JMP         loop205
 
-end200:
+end206:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -4600,10 +4703,10 @@ end200:
 	VSHUFF64X2    $0xdd, Z0, Z0, Z0
 	VADDPD        Z0, Z1, Z1
 	VEXTRACTF64X4 $0x00, Z1, (AX)
-	JMP           done176
+	JMP           done182
 
-next198:
-done176:
+next204:
+done182:
 	VZEROUPPER
 	RET
 
@@ -4613,9 +4716,9 @@ TEXT ·tileAVX512(SB), NOSPLIT, $0-88
 	MOVQ   rows+56(FP), AX
 	MOVQ   columns+64(FP), CX
 	CMPQ   CX, $0x10
-	JLE    other202
+	JLE    other208
 	CMPQ   AX, $0x08
-	JNE    next203
+	JNE    next209
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -4658,7 +4761,7 @@ TEXT ·tileAVX512(SB), NOSPLIT, $0-88
 	VPXORQ Z22, Z22, Z22
 	VPXORQ Z23, Z23, Z23
 
-loop204:
+loop210:
 	VMOVUPD      (CX), Z24
 	VMOVUPD      64(CX), Z25
 	VMOVUPD.Z    128(CX), K1, Z26
@@ -4697,7 +4800,7 @@ loop204:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop204
+	JNZ          loop210
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -4781,11 +4884,11 @@ loop204:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z24, Z23
 	VMOVUPD      Z23, K1, 128(AX)
-	JMP          done201
+	JMP          done207
 
-next203:
+next209:
 	CMPQ   AX, $0x07
-	JNE    next205
+	JNE    next211
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -4824,7 +4927,7 @@ next203:
 	VPXORQ Z19, Z19, Z19
 	VPXORQ Z20, Z20, Z20
 
-loop206:
+loop212:
 	VMOVUPD      (CX), Z21
 	VMOVUPD      64(CX), Z22
 	VMOVUPD.Z    128(CX), K1, Z23
@@ -4859,7 +4962,7 @@ loop206:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop206
+	JNZ          loop212
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -4933,11 +5036,11 @@ loop206:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z21, Z20
 	VMOVUPD      Z20, K1, 128(AX)
-	JMP          done201
+	JMP          done207
 
-next205:
+next211:
 	CMPQ   AX, $0x06
-	JNE    next207
+	JNE    next213
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -4973,7 +5076,7 @@ next205:
 	VPXORQ Z16, Z16, Z16
 	VPXORQ Z17, Z17, Z17
 
-loop208:
+loop214:
 	VMOVUPD      (CX), Z18
 	VMOVUPD      64(CX), Z19
 	VMOVUPD.Z    128(CX), K1, Z20
@@ -5004,7 +5107,7 @@ loop208:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop208
+	JNZ          loop214
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5068,11 +5171,11 @@ loop208:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z18, Z17
 	VMOVUPD      Z17, K1, 128(AX)
-	JMP          done201
+	JMP          done207
 
-next207:
+next213:
 	CMPQ   AX, $0x05
-	JNE    next209
+	JNE    next215
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -5104,7 +5207,7 @@ next207:
 	VPXORQ Z13, Z13, Z13
 	VPXORQ Z14, Z14, Z14
 
-loop210:
+loop216:
 	VMOVUPD      (CX), Z15
 	VMOVUPD      64(CX), Z16
 	VMOVUPD.Z    128(CX), K1, Z17
@@ -5131,7 +5234,7 @@ loop210:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop210
+	JNZ          loop216
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5185,11 +5288,11 @@ loop210:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z15, Z14
 	VMOVUPD      Z14, K1, 128(AX)
-	JMP          done201
+	JMP          done207
 
-next209:
+next215:
 	CMPQ   AX, $0x04
-	JNE    next211
+	JNE    next217
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -5218,7 +5321,7 @@ next209:
 	VPXORQ Z10, Z10, Z10
 	VPXORQ Z11, Z11, Z11
 
-loop212:
+loop218:
 	VMOVUPD      (CX), Z12
 	VMOVUPD      64(CX), Z13
 	VMOVUPD.Z    128(CX), K1, Z14
@@ -5241,7 +5344,7 @@ loop212:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop212
+	JNZ          loop218
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5285,11 +5388,11 @@ loop212:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z12, Z11
 	VMOVUPD      Z11, K1, 128(AX)
-	JMP          done201
+	JMP          done207
 
-next211:
+next217:
 	CMPQ   AX, $0x03
-	JNE    next213
+	JNE    next219
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -5314,7 +5417,7 @@ next211:
 	VPXORQ Z7, Z7, Z7
 	VPXORQ Z8, Z8, Z8
 
-loop214:
+loop220:
 	VMOVUPD      (CX), Z9
 	VMOVUPD      64(CX), Z10
 	VMOVUPD.Z    128(CX), K1, Z11
@@ -5333,7 +5436,7 @@ loop214:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop214
+	JNZ          loop220
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5367,11 +5470,11 @@ loop214:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z9, Z8
 	VMOVUPD      Z8, K1, 128(AX)
-	JMP          done201
+	JMP          done207
 
-next213:
+next219:
 	CMPQ   AX, $0x02
-	JNE    next215
+	JNE    next221
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -5393,7 +5496,7 @@ next213:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 
-loop216:
+loop222:
 	VMOVUPD      (CX), Z6
 	VMOVUPD      64(CX), Z7
 	VMOVUPD.Z    128(CX), K1, Z8
@@ -5408,7 +5511,7 @@ loop216:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop216
+	JNZ          loop222
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5432,11 +5535,11 @@ loop216:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z6, Z5
 	VMOVUPD      Z5, K1, 128(AX)
-	JMP          done201
+	JMP          done207
 
-next215:
+next221:
 	CMPQ   AX, $0x01
-	JNE    next217
+	JNE    next223
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -5455,7 +5558,7 @@ next215:
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
 
-loop218:
+loop224:
 	VMOVUPD      (CX), Z3
 	VMOVUPD      64(CX), Z4
 	VMOVUPD.Z    128(CX), K1, Z5
@@ -5466,7 +5569,7 @@ loop218:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop218
+	JNZ          loop224
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5480,14 +5583,14 @@ loop218:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z3, Z2
 	VMOVUPD      Z2, K1, 128(AX)
-	JMP          done201
+	JMP          done207
 
-next217:
-other202:
+next223:
+other208:
 	CMPQ   CX, $0x08
-	JLE    other219
+	JLE    other225
 	CMPQ   AX, $0x08
-	JNE    next220
+	JNE    next226
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -5522,7 +5625,7 @@ other202:
 	VPXORQ Z14, Z14, Z14
 	VPXORQ Z15, Z15, Z15
 
-loop221:
+loop227:
 	VMOVUPD      (CX), Z16
 	VMOVUPD.Z    64(CX), K1, Z17
 	VBROADCASTSD (AX), Z18
@@ -5552,7 +5655,7 @@ loop221:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop221
+	JNZ          loop227
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5612,11 +5715,11 @@ loop221:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z16, Z15
 	VMOVUPD      Z15, K1, 64(AX)
-	JMP          done201
+	JMP          done207
 
-next220:
+next226:
 	CMPQ   AX, $0x07
-	JNE    next222
+	JNE    next228
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -5648,7 +5751,7 @@ next220:
 	VPXORQ Z12, Z12, Z12
 	VPXORQ Z13, Z13, Z13
 
-loop223:
+loop229:
 	VMOVUPD      (CX), Z14
 	VMOVUPD.Z    64(CX), K1, Z15
 	VBROADCASTSD (AX), Z16
@@ -5675,7 +5778,7 @@ loop223:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop223
+	JNZ          loop229
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5728,11 +5831,11 @@ loop223:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z14, Z13
 	VMOVUPD      Z13, K1, 64(AX)
-	JMP          done201
+	JMP          done207
 
-next222:
+next228:
 	CMPQ   AX, $0x06
-	JNE    next224
+	JNE    next230
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -5762,7 +5865,7 @@ next222:
 	VPXORQ Z10, Z10, Z10
 	VPXORQ Z11, Z11, Z11
 
-loop225:
+loop231:
 	VMOVUPD      (CX), Z12
 	VMOVUPD.Z    64(CX), K1, Z13
 	VBROADCASTSD (AX), Z14
@@ -5786,7 +5889,7 @@ loop225:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop225
+	JNZ          loop231
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5832,11 +5935,11 @@ loop225:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z12, Z11
 	VMOVUPD      Z11, K1, 64(AX)
-	JMP          done201
+	JMP          done207
 
-next224:
+next230:
 	CMPQ   AX, $0x05
-	JNE    next226
+	JNE    next232
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -5863,7 +5966,7 @@ next224:
 	VPXORQ Z8, Z8, Z8
 	VPXORQ Z9, Z9, Z9
 
-loop227:
+loop233:
 	VMOVUPD      (CX), Z10
 	VMOVUPD.Z    64(CX), K1, Z11
 	VBROADCASTSD (AX), Z12
@@ -5884,7 +5987,7 @@ loop227:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop227
+	JNZ          loop233
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5923,11 +6026,11 @@ loop227:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z10, Z9
 	VMOVUPD      Z9, K1, 64(AX)
-	JMP          done201
+	JMP          done207
 
-next226:
+next232:
 	CMPQ   AX, $0x04
-	JNE    next228
+	JNE    next234
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -5952,7 +6055,7 @@ next226:
 	VPXORQ Z6, Z6, Z6
 	VPXORQ Z7, Z7, Z7
 
-loop229:
+loop235:
 	VMOVUPD      (CX), Z8
 	VMOVUPD.Z    64(CX), K1, Z9
 	VBROADCASTSD (AX), Z10
@@ -5970,7 +6073,7 @@ loop229:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop229
+	JNZ          loop235
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6002,11 +6105,11 @@ loop229:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z8, Z7
 	VMOVUPD      Z7, K1, 64(AX)
-	JMP          done201
+	JMP          done207
 
-next228:
+next234:
 	CMPQ   AX, $0x03
-	JNE    next230
+	JNE    next236
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -6028,7 +6131,7 @@ next228:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 
-loop231:
+loop237:
 	VMOVUPD      (CX), Z6
 	VMOVUPD.Z    64(CX), K1, Z7
 	VBROADCASTSD (AX), Z8
@@ -6043,7 +6146,7 @@ loop231:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop231
+	JNZ          loop237
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6068,11 +6171,11 @@ loop231:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z6, Z5
 	VMOVUPD      Z5, K1, 64(AX)
-	JMP          done201
+	JMP          done207
 
-next230:
+next236:
 	CMPQ   AX, $0x02
-	JNE    next232
+	JNE    next238
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -6092,7 +6195,7 @@ next230:
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 
-loop233:
+loop239:
 	VMOVUPD      (CX), Z4
 	VMOVUPD.Z    64(CX), K1, Z5
 	VBROADCASTSD (AX), Z6
@@ -6104,7 +6207,7 @@ loop233:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop233
+	JNZ          loop239
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6122,11 +6225,11 @@ loop233:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z4, Z3
 	VMOVUPD      Z3, K1, 64(AX)
-	JMP          done201
+	JMP          done207
 
-next232:
+next238:
 	CMPQ   AX, $0x01
-	JNE    next234
+	JNE    next240
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -6144,7 +6247,7 @@ next232:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 
-loop235:
+loop241:
 	VMOVUPD      (CX), Z2
 	VMOVUPD.Z    64(CX), K1, Z3
 	VBROADCASTSD (AX), Z4
@@ -6153,7 +6256,7 @@ loop235:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop235
+	JNZ          loop241
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6164,14 +6267,14 @@ loop235:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z2, Z1
 	VMOVUPD      Z1, K1, 64(AX)
-	JMP          done201
+	JMP          done207
 
-next234:
-other219:
+next240:
+other225:
 	CMPQ   CX, $0x00
-	JLE    other236
+	JLE    other242
 	CMPQ   AX, $0x08
-	JNE    next237
+	JNE    next243
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -6198,7 +6301,7 @@ other219:
 	VPXORQ Z6, Z6, Z6
 	VPXORQ Z7, Z7, Z7
 
-loop238:
+loop244:
 	VMOVUPD.Z    (CX), K1, Z8
 	VBROADCASTSD (AX), Z9
 	VFMADD231PD  Z8, Z9, Z0
@@ -6219,7 +6322,7 @@ loop238:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop238
+	JNZ          loop244
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6255,11 +6358,11 @@ loop238:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z8, Z7
 	VMOVUPD      Z7, K1, (AX)
-	JMP          done201
+	JMP          done207
 
-next237:
+next243:
 	CMPQ   AX, $0x07
-	JNE    next239
+	JNE    next245
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -6284,7 +6387,7 @@ next237:
 	VPXORQ Z5, Z5, Z5
 	VPXORQ Z6, Z6, Z6
 
-loop240:
+loop246:
 	VMOVUPD.Z    (CX), K1, Z7
 	VBROADCASTSD (AX), Z8
 	VFMADD231PD  Z7, Z8, Z0
@@ -6303,7 +6406,7 @@ loop240:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop240
+	JNZ          loop246
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6335,11 +6438,11 @@ loop240:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z7, Z6
 	VMOVUPD      Z6, K1, (AX)
-	JMP          done201
+	JMP          done207
 
-next239:
+next245:
 	CMPQ   AX, $0x06
-	JNE    next241
+	JNE    next247
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -6363,7 +6466,7 @@ next239:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 
-loop242:
+loop248:
 	VMOVUPD.Z    (CX), K1, Z6
 	VBROADCASTSD (AX), Z7
 	VFMADD231PD  Z6, Z7, Z0
@@ -6380,7 +6483,7 @@ loop242:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop242
+	JNZ          loop248
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6408,11 +6511,11 @@ loop242:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z6, Z5
 	VMOVUPD      Z5, K1, (AX)
-	JMP          done201
+	JMP          done207
 
-next241:
+next247:
 	CMPQ   AX, $0x05
-	JNE    next243
+	JNE    next249
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -6434,7 +6537,7 @@ next241:
 	VPXORQ Z3, Z3, Z3
 	VPXORQ Z4, Z4, Z4
 
-loop244:
+loop250:
 	VMOVUPD.Z    (CX), K1, Z5
 	VBROADCASTSD (AX), Z6
 	VFMADD231PD  Z5, Z6, Z0
@@ -6449,7 +6552,7 @@ loop244:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop244
+	JNZ          loop250
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6473,11 +6576,11 @@ loop244:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z5, Z4
 	VMOVUPD      Z4, K1, (AX)
-	JMP          done201
+	JMP          done207
 
-next243:
+next249:
 	CMPQ   AX, $0x04
-	JNE    next245
+	JNE    next251
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -6498,7 +6601,7 @@ next243:
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 
-loop246:
+loop252:
 	VMOVUPD.Z    (CX), K1, Z4
 	VBROADCASTSD (AX), Z5
 	VFMADD231PD  Z4, Z5, Z0
@@ -6511,7 +6614,7 @@ loop246:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop246
+	JNZ          loop252
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6531,11 +6634,11 @@ loop246:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z4, Z3
 	VMOVUPD      Z3, K1, (AX)
-	JMP          done201
+	JMP          done207
 
-next245:
+next251:
 	CMPQ   AX, $0x03
-	JNE    next247
+	JNE    next253
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -6554,7 +6657,7 @@ next245:
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
 
-loop248:
+loop254:
 	VMOVUPD.Z    (CX), K1, Z3
 	VBROADCASTSD (AX), Z4
 	VFMADD231PD  Z3, Z4, Z0
@@ -6565,7 +6668,7 @@ loop248:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop248
+	JNZ          loop254
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6581,11 +6684,11 @@ loop248:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z3, Z2
 	VMOVUPD      Z2, K1, (AX)
-	JMP          done201
+	JMP          done207
 
-next247:
+next253:
 	CMPQ   AX, $0x02
-	JNE    next249
+	JNE    next255
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -6603,7 +6706,7 @@ next247:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 
-loop250:
+loop256:
 	VMOVUPD.Z    (CX), K1, Z2
 	VBROADCASTSD (AX), Z3
 	VFMADD231PD  Z2, Z3, Z0
@@ -6612,7 +6715,7 @@ loop250:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop250
+	JNZ          loop256
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6624,11 +6727,11 @@ loop250:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z2, Z1
 	VMOVUPD      Z1, K1, (AX)
-	JMP          done201
+	JMP          done207
 
-next249:
+next255:
 	CMPQ   AX, $0x01
-	JNE    next251
+	JNE    next257
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -6645,14 +6748,14 @@ next249:
 	SHLQ   $0x03, SI
 	VPXORQ Z0, Z0, Z0
 
-loop252:
+loop258:
 	VMOVUPD.Z    (CX), K1, Z1
 	VBROADCASTSD (AX), Z2
 	VFMADD231PD  Z1, Z2, Z0
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop252
+	JNZ          loop258
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6660,10 +6763,10 @@ loop252:
 	VMOVUPD.Z    (AX), K1, Z2
 	VFMADD213PD  Z2, Z1, Z0
 	VMOVUPD      Z0, K1, (AX)
-	JMP          done201
+	JMP          done207
 
-next251:
-other236:
-done201:
+next257:
+other242:
+done207:
 	VZEROUPPER
 	RET

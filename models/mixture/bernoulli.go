@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/latent-go/latent/internal/simd"
 	"github.com/latent-go/latent/prior"
 )
 
@@ -35,15 +36,7 @@ func (Bernoulli) Observe(x, t []float64) (exposure, base float64, ok bool) {
 }
 
 // observeBits is Observe of a row of columns.
-func observeBits(x, t []float64) (base float64, ok bool) {
-	for c, v := range x {
-		if v*(v-1) != 0 { // one test that always goes one way; NaN fails it as well
-			return 0, false
-		}
-		t[c] = v
-	}
-	return 0, true
-}
+func observeBits(x, t []float64) (base float64, ok bool) { return 0, simd.CopyBits(t, x) }
 
 // Parameters is the chance p of a one.
 func (Bernoulli) Parameters() []string { return []string{"probability"} }

@@ -17,6 +17,7 @@ func main() {
 		g.softmaxKernel()
 		g.complementKernel()
 		g.finiteKernel()
+		g.bitsKernel()
 		g.scoresKernel()
 		g.diagonalScoresKernel()
 		g.diagonalMomentsKernel()
