@@ -5,6 +5,9 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"os"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -491,4 +494,20 @@ func each(b *testing.B, elements int, f func()) {
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(elements), "ns/element")
 		})
 	}
+}
+
+// The assembly needs nothing that detect does not look for: its generator notes what each
+// function requires, and registers from the 16th on, where they are not 512 bits wide, would require
+// AVX512VL.
+func TestTheAssemblyNeedsOnlyWhatIsDetected(t *testing.T) {
+	text, err := os.ReadFile("kernels_amd64.s")
+	require.NoError(t, err)
+	required := regexp.MustCompile(`(?m)^// Requires: (.*)$`).FindAllSubmatch(text, -1)
+	require.NotEmpty(t, required)
+	for _, list := range required {
+		for _, feature := range strings.Split(string(list[1]), ", ") {
+			require.Contains(t, []string{"AVX", "AVX2", "FMA3", "AVX512F", "BMI2"}, feature)
+		}
+	}
+	require.False(t, regexp.MustCompile(`\b[XY](1[6-9]|2\d|3[01])\b`).Match(text))
 }
