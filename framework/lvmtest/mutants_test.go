@@ -165,23 +165,13 @@ func (m overexpanding) Expand(s *sums, p *rates, charged bool) (*rates, float64,
 	return p, 0, nil
 }
 
-// forgetful adds a constant for every source, where it should for every row.
+// forgetful has statistics of which Merge forgets one.
 type forgetful struct{ toy }
 
-func (m forgetful) Infer(b framework.Rows, p *rates, s *sums) (float64, error) {
-	h, err := m.toy.Infer(b, p, s)
-	if b.First == 0 {
-		s.Log += 1e-3
-	}
-	return h, err
-}
-
-func (m forgetful) LogProb(b framework.Rows, p *rates, dst []float64) ([]float64, error) {
-	dst, err := m.toy.LogProb(b, p, dst)
-	if b.First == 0 {
-		dst[0] += 1e-3
-	}
-	return dst, err
+func (m forgetful) NewStatistics(p *rates) *sums {
+	s := m.toy.NewStatistics(p)
+	s.alone = true
+	return s
 }
 
 // sorted takes its rows for sorted.
@@ -225,6 +215,15 @@ func (m unweighted) Infer(b framework.Rows, p *rates, s *sums) (float64, error) 
 	*s = before
 	_, err = m.toy.Infer(b, p, s)
 	return h, err
+}
+
+// constant has statistics of which Scale forgets one.
+type constant struct{ toy }
+
+func (m constant) NewStatistics(p *rates) *sums {
+	s := m.toy.NewStatistics(p)
+	s.constant = true
+	return s
 }
 
 // stale adds a trace of what the statistics held before.
@@ -425,6 +424,7 @@ func mutants() []mutant {
 		{"sorted", "order", of(sorted{})},
 		{"singular", "blocks", of(singular{})},
 		{"unweighted", "weights", of(unweighted{})},
+		{"constant", "scale", of(constant{})},
 		{"stale", "memory", of(stale{})},
 		{"sticky", "memory", of(sticky{})},
 		{"sticky curvature", "memory", of(stickyCurvature{})},

@@ -95,6 +95,23 @@ func (r *run[B, P, S]) weights() {
 	}
 }
 
+// scale compares statistics that are tempered with those of rows that weigh less, or more.
+func (r *run[B, P, S]) scale() {
+	for _, at := range r.early() {
+		for _, factor := range []float64{0.5, 3} {
+			s, _ := r.step(at.where, at.p, nil, r.Data.all(0))
+			scaler, ok := any(s).(framework.Scaler)
+			if !ok {
+				r.skipf("%T is not framework.Scaler", s)
+			}
+			scaler.Scale(factor)
+			weights := slices.Repeat([]float64{factor}, r.Data.Rows)
+			at.s, _ = r.step(at.where, at.p, nil, r.Data.arranged(arrangement{order: upTo(len(weights)), weights: weights}))
+			r.equal(at, fmt.Sprintf("%s, scaled by %v", at.where, factor), s, at.entropy) // which is no part of them
+		}
+	}
+}
+
 // memory compares bits: what is computed is the same, and so must the answer be.
 func (r *run[B, P, S]) memory() {
 	src := r.Data.all(0)

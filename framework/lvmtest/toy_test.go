@@ -55,6 +55,8 @@ type sums struct {
 	score, q []float64
 	tilt     tilting
 	whole    bool // of a mutant: not encoded
+	constant bool // of a mutant: Scale forgets Log
+	alone    bool // of a mutant: Merge forgets Log
 }
 
 // tilting says what a local step is tilted by.
@@ -70,10 +72,24 @@ func (s *sums) Weight() float64 { return s.N }
 
 func (s *sums) Merge(o *sums) {
 	s.N += o.N
-	s.Log += o.Log
+	if !s.alone {
+		s.Log += o.Log
+	}
 	for k := range s.Nk {
 		s.Nk[k] += o.Nk[k]
 		s.Sum[k] += o.Sum[k]
+	}
+}
+
+// Scale makes the rows weigh factor times as much.
+func (s *sums) Scale(factor float64) {
+	s.N *= factor
+	if !s.constant {
+		s.Log *= factor
+	}
+	for k := range s.Nk {
+		s.Nk[k] *= factor
+		s.Sum[k] *= factor
 	}
 }
 
