@@ -144,6 +144,7 @@ func (r *run[B, P, S]) usedStatistics(at state[P, S], src *source[B], want strin
 func (r *run[B, P, S]) usedResults(at state[P, S]) {
 	before := string(r.text("parameters", at.p))
 	next, other := r.maximize(at.where, at.s, at.p), r.reweighted(at)
+	otherNext := r.maximize(at.where, other, at.p)
 	again, err := r.Model.Maximize(at.s, at.p, r.maximize(at.where, other, at.p))
 	r.must(err, "Maximize", at.where)
 	if string(r.text("parameters", again)) != string(r.text("parameters", next)) {
@@ -156,7 +157,7 @@ func (r *run[B, P, S]) usedResults(at state[P, S]) {
 		first, err := f.of(at.s, next, nil)
 		r.must(err, f.name, at.where)
 		want := fmt.Sprint(first.LogDet(), first.InverseTrace(first))
-		dst, err := f.of(other, at.p, nil)
+		dst, err := f.of(other, otherNext, nil)
 		r.must(err, f.name, at.where)
 		dst, err = f.of(at.s, next, dst)
 		r.must(err, f.name, at.where)
