@@ -155,7 +155,7 @@ func (c *compiledJoint) whole(blocks []framework.Rows) (_ *Whole, err error) {
 	if err := c.shared.check(w.Shared); err != nil {
 		return nil, fmt.Errorf("numeric: there is no maximum without latent dimensions: shared %w", err)
 	}
-	info, err := one.observe(s, rule, w.Component, w.Shared, false)
+	info, err := one.observe(s, rule, w.Component, w.Shared, false, nil, true)
 	if err != nil {
 		return nil, err
 	}
@@ -232,7 +232,7 @@ type jointTask struct {
 	rule       *points
 	components []float64
 	shared     []float64
-	known      []*mat.SymDense // B at the start, where it is known
+	whole      *Whole // nil where it is not known yet
 	axes       bool
 	far        bool
 }
@@ -304,13 +304,10 @@ func (t *jointTask) widths() *widths {
 
 // precision puts S ⊗ B into the first places of dst.
 func (t *jointTask) precision(dst *mat.SymDense) {
-	b, k := t.known, t.s.K
-	t.known = nil
-	if b == nil {
-		var err error
-		if b, err = t.observe(t.s, t.rule, t.components, t.shared, t.axes); err != nil {
-			return // no matter: only a guide of the search
-		}
+	k := t.s.K
+	b, err := t.observe(t.s, t.rule, t.components, t.shared, t.axes, t.whole, false)
+	if err != nil {
+		return // no matter: only a guide of the search
 	}
 	n := t.component.free
 	for i := range k {
@@ -358,7 +355,7 @@ func (m Continuous) Maximize(s *Posteriors, p, dst *ContinuousParameters) (_ *Co
 	if err != nil {
 		return dst, err
 	}
-	t := &jointTask{jointMachine: one, s: s, rule: rule, components: dst.Components, shared: dst.Shared, axes: m.Axes, known: p.information()}
+	t := &jointTask{jointMachine: one, s: s, rule: rule, components: dst.Components, shared: dst.Shared, axes: m.Axes, whole: p.Whole}
 	g := t.ground(true)
 	g.search(false)
 	err = firstOf(realKind(0).check(dst.Components), c.shared.check(dst.Shared), c.shared.bounded(dst.Shared, p.Whole.Shared))
@@ -405,7 +402,7 @@ func (m Continuous) Shape(p *ContinuousParameters) framework.Shape {
 
 // observe returns B = (1/K) Σ_kl (A⁻¹)_kl F_kl with A = S/N: the mean of the diagonal blocks of F after A has been turned into I, which is
 // B itself where F = A ⊗ B, and does not depend on a rotation of z. With axes it returns B_k = F_kk/A_kk for each.
-func (m *jointMachine) observe(s *Posteriors, rule *points, xi, theta []float64, axes bool) (list []*mat.SymDense, err error) {
+func (m *jointMachine) observe(s *Posteriors, rule *points, xi, theta []float64, axes bool, whole *Whole, fine bool) (list []*mat.SymDense, err error) {
 	n, k := m.component.free, s.K
 	if m.informer != nil && !axes {
 		b := mat.NewSymDense(n, nil)
@@ -433,7 +430,7 @@ func (m *jointMachine) observe(s *Posteriors, rule *points, xi, theta []float64,
 				}
 			}
 			return m.total(s, rule, trial, theta)
-		}, nil, s.N, true)
+		}, m.component.widths(xi[:n], whole, s.N), s.N, fine)
 		if v, bad := notFinite(f); bad {
 			m.enter("LogJoint", -1, -1)
 			return nil, m.broken("its second derivatives by the components hold %v at components %v, shared %v: a density with two finite derivatives is wanted", v, xi, theta)
@@ -498,12 +495,12 @@ func (m Continuous) information(s *Posteriors, p *ContinuousParameters) (_ []*ma
 	if err != nil {
 		return nil, err
 	}
-	p.observed, err = one.observe(s, rule, p.Components, p.Shared, m.Axes)
+	p.observed, err = one.observe(s, rule, p.Components, p.Shared, m.Axes, p.Whole, true)
 	return p.observed, err
 }
 
-// Curvature is (S/N) ⊗ B, or (S_kk/N)·B_k block by block with Axes. B is observed from s when it is first asked for, and belongs
-// to the estimate p from then on.
+// Curvature is (S/N) ⊗ B, or (S_kk/N)·B_k block by block with Axes. B is observed when it is first asked for, from s,
+// which has to be what p was maximised from; it belongs to the estimate p from then on.
 func (m Continuous) Curvature(s *Posteriors, p *ContinuousParameters, dst laplace.Blocks) (laplace.Blocks, error) {
 	info, err := m.information(s, p)
 	if err != nil {

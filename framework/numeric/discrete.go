@@ -208,15 +208,6 @@ func (m Discrete) Maximize(s *Statistics, p, dst *Parameters) (_ *Parameters, er
 	dst.Shared = append(dst.Shared[:0], p.Shared...)
 	t := &task{machine: c.machine(), rows: s.all(c), components: dst.Components, shared: dst.Shared, whole: p.Whole}
 	defer t.recover(&err)
-	known := p.information()
-	t.precision = func(k int, dst *mat.SymDense) bool {
-		if known == nil || known[k] == nil {
-			return false
-		}
-		dst.ScaleSym(s.Nk[k], known[k])
-		known[k] = nil
-		return true
-	}
 	return dst, t.do()
 }
 
@@ -255,8 +246,9 @@ func (m Discrete) Shape(p *Parameters) framework.Shape {
 
 // ---- Curvature
 
-// Curvature is (N_k/N)·I_k, with I_k the information of a row of component k. It is observed from s when it
-// is first asked for, and belongs to the estimate p from then on: given p, F changes with q by the factor N_k alone.
+// Curvature is (N_k/N)·I_k, with I_k the information of a row of component k. It is observed when it is first asked for,
+// from s, which has to be what p was maximised from; it belongs to the estimate p from then on, and with q F changes by the
+// factor N_k alone.
 func (m Discrete) Curvature(s *Statistics, p *Parameters, dst laplace.Blocks) (_ laplace.Blocks, err error) {
 	c := m.must(p)
 	if err := m.observe(s, p, c); err != nil {

@@ -17,9 +17,8 @@ type task struct {
 	rows       []Weighted
 	components []float64 // K×P, moved in place
 	shared     []float64
-	whole      *Whole                              // for the widths of coordinates; nil where not known yet
-	precision  func(k int, dst *mat.SymDense) bool // −∇² of component k, once, where it is known
-	far        bool                                // the start may be far away: one search is not enough
+	whole      *Whole // for the widths of coordinates; nil where not known yet
+	far        bool   // the start may be far away: one search is not enough
 }
 
 func (t *task) of(k int) []float64 {
@@ -206,9 +205,6 @@ func (t *task) land(p *plan, v, step []float64) {
 
 // curve is −∇² of component k at present, in the coordinates of the search.
 func (t *task) curve(k int, dst *mat.SymDense) {
-	if t.precision != nil && t.precision(k, dst) {
-		return
-	}
 	t.observe(t.rows[k], t.of(k), t.shared, t.whole, false, dst)
 	dst.ScaleSym(t.rows[k].N, dst)
 }

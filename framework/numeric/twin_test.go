@@ -169,7 +169,7 @@ func TestTwinsOfMixtureFamilies(t *testing.T) {
 	}{
 		{"poisson", poisson{}, mixture.Poisson{}, counts(150, 2, 1), 2, 5},
 		{"bernoulli", bernoulli{}, mixture.Bernoulli{}, answers(150, 2, 2), 6, 3},
-		{"categorical", categorical{}, mixture.Categorical{Levels: 3}, answers(120, 3, 3), 6, 2},
+		{"categorical", categorical{}, mixture.Categorical{Levels: 3}, answers(200, 3, 3), 6, 2},
 		{"diagonal", diagonal{}, mixture.Gaussian{Covariance: mixture.Diagonal}, clouds(200, 4), 2, 4},
 		{"full", full{}, mixture.Gaussian{}, clouds(200, 5), 2, 3},
 	} {
