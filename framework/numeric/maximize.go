@@ -101,7 +101,7 @@ type ground struct {
 }
 
 // rounds bounds the searches that follow one another.
-const rounds = 30
+const rounds = 100
 
 // search moves to the top of the ground.
 func (t *task) search(g ground) error {
@@ -117,9 +117,9 @@ func (t *task) search(g ground) error {
 // search climbs until that gains nothing. A start that may be far away takes more than one search, each in the
 // coordinates of where the last one ended.
 func (g *ground) search(far bool) {
-	enough := max(1e-8, 1e-13*math.Abs(g.value(make([]float64, g.dim))))
 	for range rounds {
 		g.liftOff()
+		enough := max(1e-8, 1e-13*math.Abs(g.value(make([]float64, g.dim))))
 		step, gain, level := g.climb()
 		if gain > 0 {
 			g.move(step)
@@ -163,7 +163,7 @@ func (t *task) alone(k int) ground {
 		t.component.move(xi, step, t.xi)
 		return t.total(t.rows[k], t.xi, t.shared)
 	}
-	g := ground{hill: hill{dim: t.component.free, value: value, curvature: func(dst *mat.SymDense) { t.curve(k, dst) }}, n: t.rows[k].N}
+	g := ground{hill: hill{dim: t.component.free, most: t.component.reach(), value: value, curvature: func(dst *mat.SymDense) { t.curve(k, dst) }}, n: t.rows[k].N}
 	g.edges = func(near float64) [][]float64 { return t.component.edges(xi, near, 0, t.component.free) }
 	g.snap = func(near float64) {
 		t.snap(t.component, xi, near, func() float64 { return t.total(t.rows[k], xi, t.shared) })
@@ -298,7 +298,9 @@ func (t *task) everything() ground {
 	g := ground{hill: hill{dim: dim, value: value}}
 	for _, w := range t.rows {
 		g.n += w.N
+		g.most = append(g.most, t.component.reach()...)
 	}
+	g.most = append(g.most, shared.reach()...)
 	g.edges = func(near float64) (list [][]float64) {
 		for k := range t.rows {
 			list = append(list, t.component.edges(t.of(k), near, k*c, dim)...)
@@ -391,7 +393,7 @@ func (t *task) profile() error {
 		}
 		return sum
 	}
-	g := ground{hill: hill{dim: shared.free, value: value}}
+	g := ground{hill: hill{dim: shared.free, most: shared.reach(), value: value}}
 	for _, w := range t.rows {
 		g.n += w.N
 	}

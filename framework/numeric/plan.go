@@ -2,6 +2,7 @@ package numeric
 
 import (
 	"fmt"
+	"math"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -129,6 +130,17 @@ func (p *plan) snap(v []float64, near float64) (snapped bool) {
 		}
 	}
 	return snapped
+}
+
+// reach bounds how far coordinates go with a nat: all but those of Real numbers have about unit information in a row, so
+// that one row goes this far.
+func (p *plan) reach() []float64 {
+	list := make([]float64, p.free)
+	fill(list, 2)
+	for _, j := range p.reals() {
+		list[j] = math.Inf(1)
+	}
+	return list
 }
 
 // jacobian is dφ/dt at v: from the coordinates of the search to those of the curvature, for the values unit of

@@ -259,6 +259,45 @@ func TestParametersSurviveJSON(t *testing.T) {
 	}
 }
 
+func TestContinuousParametersSurviveJSON(t *testing.T) {
+	src := tableOf(t, centred(20, 3, 6), 3)
+	m := numeric.Continuous{Density: ppca{}}
+	res, err := framework.Fit(ctx, m, src, framework.Options{K: 1, MaxIterations: 5})
+	require.NoError(t, err)
+	text, err := json.Marshal(res.Parameters)
+	require.NoError(t, err)
+	for name, spoil := range map[string]func(p *numeric.ContinuousParameters){
+		"":         func(*numeric.ContinuousParameters) {},
+		"loadings": func(p *numeric.ContinuousParameters) { p.Components = p.Components[:2] },
+		"noise":    func(p *numeric.ContinuousParameters) { p.Shared[0] = 0 },
+		"K":        func(p *numeric.ContinuousParameters) { p.K = 0 },
+	} {
+		var q numeric.ContinuousParameters
+		require.NoError(t, json.Unmarshal(text, &q))
+		spoil(&q)
+		if name != "" {
+			assert.Error(t, m.Check(&q), name)
+			continue
+		}
+		require.NoError(t, m.Check(&q))
+		want, err := m.LogProb(src.All(), res.Parameters, nil)
+		require.NoError(t, err)
+		got, err := m.LogProb(src.All(), &q, nil)
+		require.NoError(t, err)
+		assert.Equal(t, want, got)
+	}
+}
+
+// One row tells nothing of the noise, and the model says so; two rows of one column fit.
+func TestContinuousNeedsRows(t *testing.T) {
+	m := numeric.Continuous{Density: ppca{}}
+	_, err := framework.Fit(ctx, m, tableOf(t, []float64{0, 0, 0}, 3), framework.Options{K: 1, Method: framework.EM})
+	assert.Error(t, err)
+	res, err := framework.Fit(ctx, m, tableOf(t, []float64{1, -2, -1, 2, 0.5, 0.5, -0.5, -0.5}, 2), framework.Options{K: 1, Method: framework.EM, MaxIterations: 50})
+	require.NoError(t, err)
+	assert.Equal(t, 1, res.Shape.K)
+}
+
 // Rows of weight w are w rows.
 func TestWeights(t *testing.T) {
 	x := counts(40, 1, 4)

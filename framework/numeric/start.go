@@ -154,14 +154,38 @@ func (a *table) units(one *machine, w *Whole) error {
 			part.SetSym(i, j, info.At(p, places[j]))
 		}
 	}
-	var chol mat.Cholesky
-	if !chol.Factorize(part) || chol.Cond() > 1e14 {
+	root, ok := rootOf(part)
+	if !ok {
 		return fmt.Errorf("numeric: the table does not determine the Real parameters of %T: their information at the maximum is %v; drop columns that depend on others, or parameters that LogProb does not depend on", one.density, mat.Formatted(part, mat.Squeeze()))
 	}
-	var root mat.TriDense
-	chol.UTo(&root)
-	w.Root = root.RawTriangular().Data
+	w.Root = root
 	return nil
+}
+
+// rootOf is the upper triangular R with RᵀR = a, row-major; not ok where a is singular but for rounding, in whatever
+// units.
+func rootOf(a *mat.SymDense) (root []float64, ok bool) {
+	n := a.SymmetricDim()
+	unit, scaled := make([]float64, n), mat.NewSymDense(n, nil)
+	for i := range n {
+		unit[i] = math.Sqrt(a.At(i, i))
+		for j := range i + 1 {
+			scaled.SetSym(i, j, a.At(i, j)/unit[i]/unit[j])
+		}
+	}
+	var chol mat.Cholesky
+	if !chol.Factorize(scaled) || !(chol.Cond() < 1e12) {
+		return nil, false
+	}
+	var upper mat.TriDense
+	chol.UTo(&upper)
+	root = make([]float64, n*n)
+	for i := range n {
+		for j := i; j < n; j++ {
+			root[i*n+j] = upper.At(i, j) * unit[j]
+		}
+	}
+	return root, true
 }
 
 // seed makes the components of a start.

@@ -174,6 +174,9 @@ func TestTwinsOfMixtureFamilies(t *testing.T) {
 		{"full", full{}, mixture.Gaussian{}, clouds(200, 5), 2, 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if testing.Short() && c.name != "poisson" {
+				t.Skip("one family is enough for -short")
+			}
 			src := tableOf(t, c.x, c.d)
 			for _, method := range []framework.Method{framework.EM, framework.GFAB, framework.FAB} {
 				o := framework.Options{K: c.k, Method: method, Tolerance: 1e-11, Also: []framework.Criterion{framework.GFIC, framework.BIC, framework.ICL}}
