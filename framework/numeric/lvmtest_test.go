@@ -1,6 +1,7 @@
 package numeric_test
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -12,52 +13,119 @@ import (
 	"github.com/latent-go/latent/framework/numeric"
 )
 
+type discrete = lvmtest.Case[framework.Rows, *numeric.Parameters, *numeric.Statistics]
+
+// tolerance is what numeric steps need beside closed forms.
+const tolerance = 1e-7
+
 func TestDiscreteConforms(t *testing.T) {
 	t.Run("poisson", func(t *testing.T) {
 		x := mat.NewDense(90, 2, counts(90, 2, 11))
-		lvmtest.Test(t, lvmtest.Case[framework.Rows, *numeric.Parameters, *numeric.Statistics]{
+		lvmtest.Test(t, discrete{
 			Model: numeric.Discrete{Density: poisson{}}, Data: lvmtest.Matrix(x), K: []int{1, 3},
-			Symmetry: relabelled, Degenerate: emptied, Tolerance: 1e-7,
+			Free: free(math.Log, math.Exp), Symmetry: relabelled, Degenerate: emptied, Tolerance: tolerance,
+			// 2√λ.
+			Latent: latent(func(_ *numeric.Parameters, _ int, v float64) float64 { return 2 * math.Sqrt(v) },
+				func(_ *numeric.Parameters, _ int, v float64) float64 { return v * v / 4 }),
 		})
 	})
 	t.Run("diagonal", func(t *testing.T) {
 		x := mat.NewDense(80, 2, clouds(80, 11))
-		lvmtest.Test(t, lvmtest.Case[framework.Rows, *numeric.Parameters, *numeric.Statistics]{
+		lvmtest.Test(t, discrete{
 			Model: numeric.Discrete{Density: diagonal{}}, Data: lvmtest.Matrix(x), K: []int{1, 2},
-			Symmetry: relabelled, Degenerate: emptied, Tolerance: 1e-7,
+			Free: free(func(v float64) float64 { return v }, func(v float64) float64 { return v }), Symmetry: relabelled, Degenerate: emptied, Tolerance: tolerance,
 			Units: []lvmtest.Units[framework.Rows]{lvmtest.Rescaled("columns times 1000 and 0.01", x, []float64{1000, 0.01})},
+			// Means and variances in units of the table's.
+			Latent: latent(func(p *numeric.Parameters, i int, v float64) float64 { return v / unit(p, i) },
+				func(p *numeric.Parameters, i int, v float64) float64 { return v * unit(p, i) }),
 		})
 	})
 }
 
+// unit of number i of a component of a diagonal Gaussian on two columns.
+func unit(p *numeric.Parameters, i int) float64 {
+	v := p.Whole.Component[2+i%2]
+	if i < 2 {
+		return math.Sqrt(v)
+	}
+	return v
+}
+
+// with has other numbers.
+func with(p *numeric.Parameters, weights, components []float64) *numeric.Parameters {
+	return &numeric.Parameters{K: p.K, D: p.D, Weights: weights, Components: components, Shared: p.Shared, Whole: p.Whole}
+}
+
+// free coordinates are the logarithms of the weights against the last one, and a transform of the numbers.
+func free(to, from func(float64) float64) lvmtest.Coordinates[*numeric.Parameters, *numeric.Statistics] {
+	return func(_ *numeric.Statistics, p *numeric.Parameters) ([]float64, func([]float64) *numeric.Parameters) {
+		var x []float64
+		for _, w := range p.Weights[:p.K-1] {
+			x = append(x, math.Log(w/p.Weights[p.K-1]))
+		}
+		for _, v := range p.Components {
+			x = append(x, to(v))
+		}
+		return x, func(x []float64) *numeric.Parameters {
+			weights, sum := []float64{}, 1.0
+			for _, v := range x[:p.K-1] {
+				weights = append(weights, math.Exp(v))
+				sum += math.Exp(v)
+			}
+			weights = append(weights, 1)
+			for k := range weights {
+				weights[k] /= sum
+			}
+			var components []float64
+			for _, v := range x[p.K-1:] {
+				components = append(components, from(v))
+			}
+			return with(p, weights, components)
+		}
+	}
+}
+
+// latent coordinates are functions of number i of each component.
+func latent(to, from func(p *numeric.Parameters, i int, v float64) float64) lvmtest.Coordinates[*numeric.Parameters, *numeric.Statistics] {
+	return func(_ *numeric.Statistics, p *numeric.Parameters) ([]float64, func([]float64) *numeric.Parameters) {
+		n := len(p.Components) / p.K
+		x := make([]float64, len(p.Components))
+		for i, v := range p.Components {
+			x[i] = to(p, i%n, v)
+		}
+		return x, func(x []float64) *numeric.Parameters {
+			components := make([]float64, len(x))
+			for i, v := range x {
+				components[i] = from(p, i%n, v)
+			}
+			return with(p, slices.Clone(p.Weights), components)
+		}
+	}
+}
+
 // relabelled has the components in another order.
 func relabelled(p *numeric.Parameters, rng *rand.Rand) *numeric.Parameters {
-	q := &numeric.Parameters{K: p.K, D: p.D, Shared: p.Shared, Whole: p.Whole}
-	order := []int{0, 1, 2}[:p.K]
-	if rng != nil {
-		order = rng.Perm(p.K)
+	var weights, components []float64
+	for _, k := range rng.Perm(p.K) {
+		weights = append(weights, p.Weights[k])
+		components = append(components, p.Component(k)...)
 	}
-	for _, k := range order {
-		q.Weights = append(q.Weights, p.Weights[k])
-		q.Components = append(q.Components, p.Component(k)...)
-	}
-	return q
+	return with(p, weights, components)
 }
 
 // emptied gives the rows of the last component to the first, and its weight with them.
 func emptied(s *numeric.Statistics, p *numeric.Parameters) (*numeric.Statistics, *numeric.Parameters, float64) {
 	last := p.K - 1
-	q := relabelled(p, nil)
-	q.Weights = slices.Clone(p.Weights)
 	for row := 0; row < len(s.Q); row += p.K {
 		s.Q[row] += s.Q[row+last]
 		s.Q[row+last] = 0
 	}
 	s.Nk[0] += s.Nk[last]
 	s.Nk[last] = 0
-	q.Weights[0] += q.Weights[last]
-	q.Weights[last] = 0
-	return s, q, 0
+	weights := slices.Clone(p.Weights)
+	weights[0] += weights[last]
+	weights[last] = 0
+	return s, with(p, weights, slices.Clone(p.Components)), 0
 }
 
 func TestContinuousConforms(t *testing.T) {
@@ -65,9 +133,40 @@ func TestContinuousConforms(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	x := mat.NewDense(24, 3, centred(24, 3, 11))
+	reloaded := func(p *numeric.ContinuousParameters, w []float64, noise float64) *numeric.ContinuousParameters {
+		return &numeric.ContinuousParameters{K: p.K, D: p.D, Components: w, Shared: []float64{noise}, Whole: p.Whole}
+	}
 	lvmtest.Test(t, lvmtest.Case[framework.Rows, *numeric.ContinuousParameters, *numeric.Posteriors]{
-		Model: numeric.Continuous{Density: ppca{}}, Data: lvmtest.Matrix(x), K: []int{1, 2},
-		Tolerance: 1e-7,
-		Units:     []lvmtest.Units[framework.Rows]{lvmtest.Rescaled("times 1000", x, []float64{1000, 1000, 1000})},
+		Model: numeric.Continuous{Density: ppca{}}, Data: lvmtest.Matrix(x), K: []int{1, 2}, Tolerance: tolerance,
+		Units: []lvmtest.Units[framework.Rows]{lvmtest.Rescaled("times 1000", x, []float64{1000, 1000, 1000})},
+		Free: func(_ *numeric.Posteriors, p *numeric.ContinuousParameters) ([]float64, func([]float64) *numeric.ContinuousParameters) {
+			return append(slices.Clone(p.Components), math.Log(p.Shared[0])), func(x []float64) *numeric.ContinuousParameters {
+				return reloaded(p, slices.Clone(x[:len(x)-1]), math.Exp(x[len(x)-1]))
+			}
+		},
+		// Loadings of data whose mean column variance is 1, which is what noise there is without latent dimensions.
+		Latent: func(_ *numeric.Posteriors, p *numeric.ContinuousParameters) ([]float64, func([]float64) *numeric.ContinuousParameters) {
+			scale := math.Sqrt(p.Whole.Shared[0])
+			times := func(v []float64, by float64) []float64 {
+				w := slices.Clone(v)
+				for i := range w {
+					w[i] *= by
+				}
+				return w
+			}
+			return times(p.Components, 1/scale), func(x []float64) *numeric.ContinuousParameters {
+				return reloaded(p, times(x, scale), p.Shared[0])
+			}
+		},
+		Symmetry: func(p *numeric.ContinuousParameters, rng *rand.Rand) *numeric.ContinuousParameters {
+			sin, cos := math.Sincos(rng.Float64())
+			turn := mat.NewDense(2, 2, []float64{cos, -sin, sin, cos})
+			w := mat.NewDense(p.K, p.D, nil)
+			w.Mul(turn.Slice(0, p.K, 0, p.K), mat.NewDense(p.K, p.D, slices.Clone(p.Components)))
+			if p.K == 1 {
+				w.Scale(-1/cos, w)
+			}
+			return reloaded(p, w.RawMatrix().Data, p.Shared[0])
+		},
 	})
 }
