@@ -1,0 +1,35 @@
+package mixreg
+
+import (
+	"math"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/lvmtest"
+	"github.com/latent-go/latent/framework/numeric"
+)
+
+func TestConforms(t *testing.T) {
+	// Every second flower.
+	all := flowers("Petal.Length", "Sepal.Length").All()
+	x := mat.NewDense(75, 2, nil)
+	for i := range 75 {
+		x.SetRow(i, all.Row(2*i))
+	}
+	for _, s := range steps {
+		t.Run(s.name, func(t *testing.T) {
+			if testing.Short() && s.name != "WithSums" {
+				t.Skip("takes seconds")
+			}
+			// The density is that of y: the units of x have no Jacobian.
+			units := lvmtest.Rescaled("petals in mm, sepals in m", x, []float64{10, 0.01})
+			units.LogDet = math.Log(10)
+			lvmtest.Test(t, lvmtest.Case[framework.Rows, *numeric.Parameters, *numeric.Statistics]{
+				Model: numeric.Discrete{Density: s.density}, Data: lvmtest.Matrix(x), Tolerance: 1e-7,
+				Units: []lvmtest.Units[framework.Rows]{units},
+			})
+		})
+	}
+}

@@ -1,0 +1,57 @@
+package zip
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/lvmtest"
+	"github.com/latent-go/latent/framework/numeric"
+)
+
+func TestConforms(t *testing.T) {
+	// Every ninth student.
+	var x []float64
+	n := 0
+	for count, students := range articles {
+		for range int(students) {
+			if n++; n%9 == 0 {
+				x = append(x, float64(count))
+			}
+		}
+	}
+	for name, m := range map[string]numeric.Discrete{"density": {Density: Density{}}, "closed forms": {Density: Closed{}}} {
+		t.Run(name, func(t *testing.T) {
+			c := lvmtest.Case[framework.Rows, *numeric.Parameters, *numeric.Statistics]{
+				Model: m, Data: lvmtest.Matrix(mat.NewDense(len(x), 1, x)), Tolerance: 1e-7,
+				Symmetry: func(p *numeric.Parameters, rng *rand.Rand) *numeric.Parameters {
+					q := &numeric.Parameters{K: p.K, D: p.D, Shared: p.Shared, Whole: p.Whole}
+					for _, k := range rng.Perm(p.K) {
+						q.Weights = append(q.Weights, p.Weights[k])
+						q.Components = append(q.Components, p.Component(k)...)
+					}
+					return q
+				},
+			}
+			if _, closed := m.Density.(Closed); closed {
+				c.Sample = sample
+			}
+			lvmtest.Test(t, c)
+		})
+	}
+}
+
+func sample(p *numeric.Parameters, n int, rng *rand.Rand) (lvmtest.Data[framework.Rows], error) {
+	x := mat.NewDense(n, 1, nil)
+	component := distuv.NewCategorical(p.Weights, rng)
+	for i := range n {
+		k := int(component.Rand())
+		if rng.Float64() >= p.Shared[0] {
+			x.Set(i, 0, distuv.Poisson{Lambda: p.Component(k)[0], Src: rng}.Rand())
+		}
+	}
+	return lvmtest.Matrix(x), nil
+}
