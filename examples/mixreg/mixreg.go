@@ -130,10 +130,14 @@ type WithSums struct{ WithInformation }
 // Statistics is the number of products of (1, x, y).
 func (WithSums) Statistics(columns int) int { return (columns + 1) * (columns + 1) }
 
-// Observe puts the products into t.
+// Observe puts the products into t, whose first row is (1, x, y) itself.
 func (WithSums) Observe(row, t []float64) {
-	v := append(append([]float64{1}, row[1:]...), row[0])
-	mat.NewDense(len(v), len(v), t).Outer(1, mat.NewVecDense(len(v), v), mat.NewVecDense(len(v), v))
+	n := len(row) + 1
+	t[0], t[n-1] = 1, row[0]
+	copy(t[1:n-1], row[1:])
+	for i := n; i < n*n; i++ {
+		t[i] = t[i/n] * t[i%n]
+	}
 }
 
 // LogTotal is −(N ln 2πs + Σ w r²/s)/2.
