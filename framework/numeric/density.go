@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"runtime"
 
+	"golang.org/x/sync/errgroup"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
@@ -148,6 +150,34 @@ func compile(density Density, columns int) (c *compiled, err error) {
 
 func (c *compiled) machine() *machine {
 	return &machine{compiled: c, caller: caller{of: fmt.Sprintf("%T", c.density)}, xi: make([]float64, c.component.numbers), theta: make([]float64, c.shared.numbers)}
+}
+
+// each calls do for the components 0, …, n−1, several at a time, with a machine of its own for each, and returns the error of
+// the first that fails. A component sees nothing of the others, so that the order does not show in the bits.
+func (c *compiled) each(n int, do func(m *machine, k int) error) error {
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	errs := make([]error, n)
+	foreign := make([]any, n)
+	for k := range n {
+		group.Go(func() error {
+			m := c.machine()
+			defer func() { foreign[k] = recover() }() // a panic that is none of the author's
+			defer m.recover(&errs[k])
+			errs[k] = do(m, k)
+			return nil
+		})
+	}
+	_ = group.Wait() // no call returns an error
+	for k := range n {
+		if foreign[k] != nil {
+			panic(foreign[k])
+		}
+		if errs[k] != nil {
+			return errs[k]
+		}
+	}
+	return nil
 }
 
 // logProb is LogProb at a row, which may be NaN: for searches, which turn away from there.

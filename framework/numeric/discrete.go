@@ -274,33 +274,31 @@ func (m Discrete) Curvature(s *Statistics, p *Parameters, dst laplace.Blocks) (_
 }
 
 // observe fills in p.observed where that has not been done.
-func (m Discrete) observe(s *Statistics, p *Parameters, c *compiled) (err error) {
+func (m Discrete) observe(s *Statistics, p *Parameters, c *compiled) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.observed != nil {
 		return nil
 	}
-	one := c.machine()
-	defer one.recover(&err)
 	list := make([]*mat.SymDense, p.K)
-	for k := range list {
+	err := c.each(p.K, func(one *machine, k int) error {
 		list[k] = &mat.SymDense{}
 		if c.component.free == 0 {
-			continue
+			return nil
 		}
 		list[k] = mat.NewSymDense(c.component.free, nil)
 		if !(s.Nk[k] > 0) {
-			continue
+			return nil
 		}
 		one.observe(s.weighted(c, k), p.component(k, c), p.Shared, p.Whole, true, list[k])
-		for i := range c.component.free {
-			for j := range i + 1 {
-				if v := list[k].At(i, j); v-v != 0 {
-					one.enter(c.curvatureMethod(), -1, k)
-					return one.broken("the second derivatives at component %v, shared %v hold %v: a density with two finite derivatives inside its range is wanted", p.component(k, c), p.Shared, v)
-				}
-			}
+		if v, bad := notFinite(list[k]); bad {
+			one.enter(c.curvatureMethod(), -1, k)
+			return one.broken("the second derivatives at component %v, shared %v hold %v: a density with two finite derivatives inside its range is wanted", p.component(k, c), p.Shared, v)
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	p.observed = list
 	return nil
@@ -331,10 +329,14 @@ func (c *compiled) inCoordinates(info *mat.SymDense, xi []float64, w *Whole, roo
 		return &mat.SymDense{}, nil
 	}
 	var inverse mat.Dense
-	if err := inverse.Inverse(c.component.jacobian(xi, w.Component, root)); err != nil {
+	jacobian := c.component.jacobian(xi, w.Component, root)
+	if v := mat.Sum(jacobian); v-v != 0 {
+		return nil, fmt.Errorf("numeric: the coordinates of the curvature have no slope at %v: choose others with In", xi)
+	}
+	if err := inverse.Inverse(jacobian); err != nil {
 		var condition mat.Condition
 		if !errors.As(err, &condition) || math.IsInf(float64(condition), 0) {
-			return nil, fmt.Errorf("numeric: the coordinates of the curvature have no slope at %v: %w", xi, err)
+			return nil, fmt.Errorf("numeric: the coordinates of the curvature have no slope at %v: %w; choose others with In", xi, err)
 		}
 	}
 	var half, full mat.Dense

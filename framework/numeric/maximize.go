@@ -30,10 +30,13 @@ func (t *task) of(k int) []float64 {
 func (t *task) do() error {
 	switch {
 	case t.shared == nil || t.machine.compiled.shared.free == 0:
-		for k := range t.rows {
-			if err := t.one(k); err != nil {
-				return err
-			}
+		err := t.each(len(t.rows), func(m *machine, k int) error {
+			own := *t
+			own.machine = m
+			return own.one(k)
+		})
+		if err != nil {
+			return err
 		}
 	case t.estimator != nil:
 		if err := t.profile(); err != nil {

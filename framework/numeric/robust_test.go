@@ -344,6 +344,42 @@ func TestStandardErrors(t *testing.T) {
 	}
 }
 
+// chosen is a Poisson density with another coordinate for its curvature.
+type chosen struct {
+	poisson
+	in numeric.Coordinate
+}
+
+func (c chosen) Layout(int) numeric.Layout {
+	return numeric.Layout{Component: []numeric.Parameter{numeric.Rate("rate", 1).In(c.in)}}
+}
+
+// The information about a rate λ is 1/λ; in other coordinates it is that divided by (dφ/dλ)².
+func TestChosenCoordinates(t *testing.T) {
+	src := tableOf(t, []float64{2, 3, 4, 5, 6}, 1) // λ = 4 is the whole table's too
+	for name, c := range map[string]struct {
+		in   numeric.Coordinate
+		want float64
+	}{
+		"default": {nil, 1},
+		"Root":    {numeric.Root, 1. / 4 / (1. / 4)},
+		"Log":     {numeric.Log, 1. / 4 / (1. / 16)},
+		"Linear":  {numeric.Linear, 1. / 4 / (1. / 16)},
+		"own":     {func(_, _ float64) float64 { return 3 }, 1. / 4 / 9},
+	} {
+		m := numeric.Discrete{Density: chosen{in: c.in}}
+		res, err := framework.Fit(ctx, m, src, framework.Options{K: 1})
+		require.NoError(t, err)
+		f, err := m.Curvature(res.Statistics, res.Parameters, nil)
+		require.NoError(t, err)
+		assert.InEpsilon(t, c.want, f[0].At(0, 0), 1e-6, name)
+	}
+	for _, in := range []numeric.Coordinate{numeric.Root, numeric.Linear} {
+		_, err := framework.Fit(ctx, numeric.Discrete{Density: chosen{in: in}}, tableOf(t, []float64{0, 0, 0}, 1), framework.Options{K: 1})
+		assert.ErrorContains(t, err, "no slope")
+	}
+}
+
 // faultyJoint is probabilistic PCA of which one method or another does what it must not.
 type faultyJoint struct {
 	ppca
