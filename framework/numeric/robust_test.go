@@ -16,6 +16,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/numeric"
+	"github.com/latent-go/latent/pruning"
 )
 
 // faulty is a Poisson density of which one method or another does what it must not.
@@ -341,6 +342,22 @@ func TestStandardErrors(t *testing.T) {
 		v := res.Parameters.Components[2+j]
 		assert.InEpsilon(t, math.Sqrt(v/100), errs[j], 1e-5)
 		assert.InEpsilon(t, v*math.Sqrt(0.02), errs[2+j], 1e-5)
+	}
+}
+
+// unprojected is a model whose author has overridden the projection, and keeps every component.
+type unprojected struct{ numeric.Discrete }
+
+func (unprojected) Project(s *numeric.Statistics, p *numeric.Parameters, _ pruning.Directions) (*numeric.Statistics, *numeric.Parameters, error) {
+	return s, p, nil
+}
+
+// Either rule drops a component, and the projection does not: an error that names it.
+func TestProjectionToTheWrongSize(t *testing.T) {
+	for _, rules := range []pruning.Rules{{Eigenvalue: pruning.Eigenvalue{Delta: 0.5}}, {Eigenvalue: pruning.Eigenvalue{Off: true}}} {
+		_, err := framework.Fit(ctx, unprojected{numeric.Discrete{Density: poisson{}}}, tableOf(t, counts(60, 1, 6), 1), framework.Options{K: 3, Prune: rules})
+		assert.ErrorContains(t, err, "Project of numeric_test.unprojected broke its promise")
+		assert.ErrorContains(t, err, "K = 3")
 	}
 }
 
