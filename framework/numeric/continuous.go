@@ -161,6 +161,9 @@ func (c *compiledJoint) whole(blocks []framework.Rows) (_ *Whole, err error) {
 		return nil, err
 	}
 	s.each(func(b framework.Rows, i, _ int) bool {
+		if b.Weight(i) == 0 {
+			return true
+		}
 		if v := one.expected(rule, b.Row(i), b.First+i, []float64{0}, []float64{1}, w.Component, w.Shared); v-v != 0 {
 			one.enter("LogJoint", b.First+i, -1)
 			err = one.broken("it returned %v for the row %v at component %v, shared %v, where the fit begins", v, b.Row(i), w.Component, w.Shared)
@@ -231,6 +234,10 @@ func (m Continuous) Infer(b framework.Rows, p *ContinuousParameters, s *Posterio
 		return 0, fmt.Errorf("numeric: row %d has %d columns, the model %d", b.First+1, b.D, s.one.columns)
 	}
 	for i := range b.N {
+		if b.Weight(i) == 0 { // left out, whatever it holds
+			s.Means, s.Roots = append(s.Means, make([]float64, p.K)...), append(s.Roots, identity(p.K)...)
+			continue
+		}
 		mean, root, err := s.one.infer(b, i, p, s.extra)
 		if err != nil {
 			return 0, err
@@ -241,6 +248,14 @@ func (m Continuous) Infer(b framework.Rows, p *ContinuousParameters, s *Posterio
 	}
 	s.Blocks = append(s.Blocks, b)
 	return sum, nil
+}
+
+func identity(k int) []float64 {
+	root := make([]float64, k*k)
+	for i := range k {
+		root[i*k+i] = 1
+	}
+	return root
 }
 
 // ---- Global step

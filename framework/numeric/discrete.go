@@ -19,7 +19,7 @@ import (
 // and pruning ask for. β on the simplex and Θ are shared, ξ_k belongs to component k.
 //
 // The local step is exact. The global step is a closed form where the density is an [Estimator], and else a search that
-// ends within about 1e-13 nats of the maximum. F_ξk is (N_k/N) times the information of a row: the observed one, averaged
+// ends within about 1e-13 nats of the maximum, where sums over rows are below 10⁴ nats. F_ξk is (N_k/N) times the information of a row: the observed one, averaged
 // over the component's rows at the estimate, in the coordinates that [Parameter] describes.
 type Discrete struct{ Density Density }
 
@@ -146,6 +146,10 @@ func (m Discrete) Infer(b framework.Rows, p *Parameters, s *Statistics) (entropy
 		return 0, fmt.Errorf("numeric: row %d has %d columns, the model %d", b.First+1, b.D, c.columns)
 	}
 	for i := range b.N {
+		if b.Weight(i) == 0 { // left out, whatever it holds
+			s.skip()
+			continue
+		}
 		if _, err := m.assign(b, i, p, s); err != nil {
 			return 0, err
 		}

@@ -11,8 +11,12 @@
 //	}
 //
 //	func (poisson) LogProb(x, component, shared []float64) float64 {
+//		rate := component[0] // from 0 on, 0 included
+//		if x[0] == 0 {
+//			return -rate
+//		}
 //		lgamma, _ := math.Lgamma(x[0] + 1)
-//		return x[0]*math.Log(component[0]) - component[0] - lgamma
+//		return x[0]*math.Log(rate) - rate - lgamma
 //	}
 //
 //	res, err := framework.Fit(ctx, numeric.Discrete{Density: poisson{}}, table, framework.Options{K: 10})
@@ -21,8 +25,9 @@
 // numerically, and prunes: EM, FAB, gFAB, all criteria and framework.Select work as they do on a model written by hand. For
 // continuous latent variables the author writes ln p(x, z|Ξ, Θ): [Continuous].
 //
-// Then each optional interface that the density implements ([Guesser], [Differentiable], [Estimator], [Informer], [Additive]) makes
-// the fit faster, and leaves the answer as it is. Whatever an author's method breaks a promise with is an error that names the method,
+// Then each optional interface that the density implements ([Guesser], [Differentiable], [Estimator], [Informer], [Additive]; for
+// continuous z [Inferrer], [JointDifferentiable], [JointEstimator], [JointInformer]) makes the fit faster, and leaves the answer as it
+// is. The packages under examples do that step by step. Whatever an author's method breaks a promise with is an error that names the method,
 // and the row and the component.
 //
 // What the coordinates of the parameters mean for gFIC is told in docs/decisions/numeric.md; the criterion is that of Hayashi, Maeda

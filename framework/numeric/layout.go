@@ -29,8 +29,8 @@ func Real(name string, n int) Parameter { return Parameter{Name: name, kind: rea
 // v in units of the value for the whole table.
 func Positive(name string, n int) Parameter { return Parameter{Name: name, kind: positiveKind(n)} }
 
-// Rate is n numbers from 0 on, such as the means of counts, whose estimate may well be 0. Both coordinates are
-// 2√v.
+// Rate is n numbers from 0 on, such as the means of counts, whose estimate may well be 0 (where 0·ln 0 is NaN: a density
+// has to mind it). Both coordinates are 2√v.
 func Rate(name string, n int) Parameter { return Parameter{Name: name, kind: rateKind(n)} }
 
 // Probability is n numbers from 0 to 1, ends included. Both coordinates are 2 arcsin √v.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -319,6 +320,32 @@ func TestWeights(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, b.Shape, a.Shape)
 	assert.InDelta(t, b.Value, a.Value, 1e-5)
+}
+
+// A row of weight 0 is left out, whatever the density makes of it.
+func TestRowsOfNoWeight(t *testing.T) {
+	x, weights := counts(40, 1, 4), slices.Repeat([]float64{1}, 41)
+	x, weights[20] = slices.Insert(x, 20, 1000), 0
+	src, err := tableOf(t, x, 1).WithWeights(weights)
+	require.NoError(t, err)
+	want, err := framework.Fit(ctx, numeric.Discrete{Density: poisson{}}, src, framework.Options{K: 3})
+	require.NoError(t, err)
+	got, err := framework.Fit(ctx, numeric.Discrete{Density: faulty{logProb: at(1000, math.NaN())}}, src, framework.Options{K: 3})
+	require.NoError(t, err)
+	assert.Equal(t, want.Value, got.Value)
+
+	y := centred(20, 2, 7)
+	y[6], weights = 1000, slices.Repeat([]float64{1}, 20)
+	weights[3] = 0
+	joint, err := tableOf(t, y, 2).WithWeights(weights)
+	require.NoError(t, err)
+	_, err = framework.Fit(ctx, numeric.Continuous{Density: faultyJoint{logJoint: func(x, _ []float64) float64 {
+		if x[0] == 1000 {
+			panic("not me")
+		}
+		return 0
+	}}}, joint, framework.Options{K: 1, Method: framework.EM, MaxIterations: 3})
+	require.NoError(t, err)
 }
 
 // Select works unchanged, on all criteria.

@@ -96,6 +96,9 @@ func (a *table) sum(one *machine) {
 	a.Sums = make([]float64, one.statistics)
 	t := make([]float64, one.statistics)
 	for n, q := range a.q {
+		if q == 0 {
+			continue
+		}
 		one.enter("Observe", n, -1)
 		one.additive.Observe(a.at(n), t)
 		one.leave()

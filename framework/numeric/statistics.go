@@ -80,6 +80,15 @@ func (s *Statistics) add(w float64) (entropy float64) {
 	return entropy
 }
 
+// skip keeps the place of a row that is left out.
+func (s *Statistics) skip() {
+	if s.one.additive == nil {
+		for range s.K {
+			s.Q = append(s.Q, 0)
+		}
+	}
+}
+
 // lose adds to Loss. 1 − q_k is the sum of the others, so that nothing cancels where q_k is nearly 1.
 func (s *Statistics) lose(w float64) {
 	before := 0.0
