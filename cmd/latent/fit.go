@@ -14,6 +14,7 @@ type fitCommand struct {
 	K         *int   `name:"k" xor:"size" placeholder:"K" help:"Fit with this number of components, or of latent dimensions."`
 	Kmax      *int   `name:"kmax" xor:"size" placeholder:"K" help:"At most so many. Default: 10 components, fewer where the rows are few; of bpca columns − 1 (no more than rows − 2); of vbmf the smaller side of the matrix."`
 	Out       string `placeholder:"MODEL.json" help:"Save the model for latent predict and latent sample."`
+	Report    string `placeholder:"DIR" help:"Write DIR/index.html: the fit in figures and their numbers, one page that needs no network. The folder is made where it is missing."`
 }
 
 // Help ends what latent fit --help tells.
@@ -35,6 +36,9 @@ func (c *fitCommand) Run(s *session) error {
 	if err := s.checkOut(c.Out, source); err != nil {
 		return err
 	}
+	if err := s.checkReport(c.Report, c.Out, source); err != nil {
+		return err
+	}
 	in, err := c.load(s, source, gaps, &c.modelFlags)
 	if err != nil {
 		return err
@@ -45,6 +49,11 @@ func (c *fitCommand) Run(s *session) error {
 	}
 	if c.Out != "" {
 		if err := saveModel(c.Out, r.summary); err != nil {
+			return err
+		}
+	}
+	if c.Report != "" {
+		if err := r.writePage(c.Report, in); err != nil {
 			return err
 		}
 	}

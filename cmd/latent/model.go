@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/htmlreport"
 )
 
 // A model is a value of --model: all that the command has to know of it.
@@ -58,6 +59,8 @@ type finding interface {
 	// facts are lines of the report, print the tables below them.
 	facts() [][2]string
 	print(p *page)
+	// sections draw the model on the page of --report.
+	sections(in *input) ([]htmlreport.Section, error)
 }
 
 // A learned model is one that was saved, to be applied to rows and to draw some.

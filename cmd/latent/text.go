@@ -140,18 +140,7 @@ func (r *report) print(s *session, in *input, out string) error {
 	p := s.page()
 	p.prose(0, "%s", in.describe(float64(r.N)))
 	p.line("")
-	facts := [][2]string{
-		{"model", fmt.Sprintf("%s, %s, by %s", r.Model, r.what, r.Method)},
-		{"chosen K", r.choice()},
-		{r.Criterion, digits(float64(r.Value)) + " nats"},
-		{"status", r.ending()},
-	}
-	if all := len(r.Restarts); all > 1 {
-		facts = append(facts, [2]string{"starts", fmt.Sprintf("%d of %d reached this value (to %v nats)", r.reached(), all, closeBy)})
-	}
-	facts = append(facts, r.found.facts()...)
-	facts = append(facts, [2]string{"time", fmt.Sprintf("%.3g s", float64(r.Seconds))})
-	for _, f := range facts {
+	for _, f := range r.facts() {
 		p.prose(16, "%-15s %s", f[0], f[1])
 	}
 	r.found.print(p)
@@ -164,6 +153,21 @@ func (r *report) print(s *session, in *input, out string) error {
 		p.prose(6, "Next: latent predict %s --data FILE, or latent sample %s -n 100.", out, out)
 	}
 	return p.write(s)
+}
+
+// facts are what a person wants to know first, by name.
+func (r *report) facts() [][2]string {
+	facts := [][2]string{
+		{"model", fmt.Sprintf("%s, %s, by %s", r.Model, r.what, r.Method)},
+		{"chosen K", r.choice()},
+		{r.Criterion, digits(float64(r.Value)) + " nats"},
+		{"status", r.ending()},
+	}
+	if all := len(r.Restarts); all > 1 {
+		facts = append(facts, [2]string{"starts", fmt.Sprintf("%d of %d reached this value (to %v nats)", r.reached(), all, closeBy)})
+	}
+	facts = append(facts, r.found.facts()...)
+	return append(facts, [2]string{"time", fmt.Sprintf("%.3g s", float64(r.Seconds))})
 }
 
 // describe names the data in one line.
@@ -202,6 +206,17 @@ var pruningRules = [][2]string{
 	{"degenerate", "the global step had no maximum at that K"},
 }
 
+// pruningReasons explains the rules that pruned something.
+func (r *report) pruningReasons() []string {
+	var why []string
+	for _, rule := range pruningRules {
+		if slices.ContainsFunc(r.Pruned, func(s pruned) bool { return s.Rule == rule[0] }) {
+			why = append(why, rule[0]+": "+rule[1])
+		}
+	}
+	return why
+}
+
 // printPruned tells what was dropped when. Many steps are shown in groups.
 func (r *report) printPruned(p *page) {
 	steps := r.Pruned
@@ -209,13 +224,7 @@ func (r *report) printPruned(p *page) {
 		return
 	}
 	p.line("")
-	var why []string
-	for _, rule := range pruningRules {
-		if slices.ContainsFunc(steps, func(s pruned) bool { return s.Rule == rule[0] }) {
-			why = append(why, rule[0]+": "+rule[1])
-		}
-	}
-	p.prose(0, "Pruned from K = %d (%s):", r.KMax, strings.Join(why, "; "))
+	p.prose(0, "Pruned from K = %d (%s):", r.KMax, strings.Join(r.pruningReasons(), "; "))
 	g := newGrid("iteration", "K left", "rule", "relevance of those dropped")
 	each := (len(steps) + mostRows - 1) / mostRows
 	for first := 0; first < len(steps); first += each {

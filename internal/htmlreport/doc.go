@@ -1,0 +1,19 @@
+// Package htmlreport writes one HTML page that needs nothing else: figures as inline SVG,
+// each with its numbers as a table beneath it, no network, no script but its own.
+//
+//	page := &htmlreport.Page{Title: "A fit", Sections: []htmlreport.Section{{
+//		Title:  "Criterion",
+//		Figure: htmlreport.Lines{…}.Figure(),
+//		Tables: []htmlreport.Table{{Caption: "…", Head: …, Rows: …}},
+//	}}}
+//	err := page.Write(w)
+//
+// A page follows the reader's light or dark mode, fits a phone, and reads well aloud: every
+// figure has a title and a description, and what it draws is in a table. Marks tell their
+// values on hover, by a script of a few lines or, without it, by the browser's own tooltips. All text is
+// escaped (html/template): names of columns may hold anything. The page's policy lets
+// the browser load nothing and run that one script, which it knows by its hash.
+//
+// Lines, Bars, Heat, Scatter and Histogram draw. Coordinates that are not finite leave
+// their mark out; a number that is not finite is a dash, as it is null in JSON.
+package htmlreport

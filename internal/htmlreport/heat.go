@@ -1,0 +1,116 @@
+package htmlreport
+
+import (
+	"fmt"
+	"math"
+)
+
+// Heat is a table of coloured cells.
+type Heat struct {
+	Title, About  string
+	Rows, Columns []string    // their names
+	ColumnsName   string      // what the columns are
+	Shade         [][]float64 // a cell's value on a scale from −1 over 0, which has no colour, to 1; NaN: an empty cell
+	Texts         [][]string  // what a cell's tooltip tells
+	Low, High     string      // what −1 and 1 mean; with Low empty the scale begins at 0
+	Root          bool        // colours grow with the root of a shade, so that small ones are seen too
+}
+
+// Figure draws the cells.
+func (h Heat) Figure() *Figure {
+	const most, top = 21, 46
+	longest := 0
+	for _, name := range h.Rows {
+		longest = max(longest, len([]rune(shortened(name, most))))
+	}
+	from := 10 + letter*float64(longest)
+	w := min(46, (width-6-from)/float64(len(h.Columns)))
+	tall := 17.0
+	f := &Figure{Title: h.Title, About: h.About, Width: width, Height: top + tall*float64(len(h.Rows)) + 8}
+	h.key(f, from)
+	every := 1
+	for float64(every)*w < 24 {
+		every++
+	}
+	for j := 0; j < len(h.Columns); j += every {
+		f.text("m soft", from+w*(float64(j)+0.5), top-6, shortened(h.Columns[j], 5))
+	}
+	f.text("", 2, 15, h.ColumnsName)
+	for i, name := range h.Rows {
+		y := top + tall*float64(i)
+		label := mark{Kind: "text", Class: "e", X: from - 5, Y: y + tall - 4.5, Text: shortened(name, most)}
+		if label.Text != name {
+			label.Tip = name
+		}
+		f.add(label)
+		for j, column := range h.Columns {
+			v := h.Shade[i][j]
+			cell := mark{Kind: "rect", X: from + w*float64(j), Y: y, W: w, H: tall, Tip: fmt.Sprintf("%s\n%s %s: %s", name, h.ColumnsName, column, h.Texts[i][j])}
+			cell.Class, cell.Opacity = h.colour(v)
+			f.add(cell)
+		}
+	}
+	f.add(mark{Kind: "rect", Class: "frame", X: from, Y: top, W: w * float64(len(h.Columns)), H: tall * float64(len(h.Rows))})
+	return f
+}
+
+// colour is the class and the opacity of a cell.
+func (h Heat) colour(v float64) (class string, opacity float64) {
+	if !finite(v) {
+		return "cell none", 0
+	}
+	class, opacity = "cell f0", min(1, math.Abs(v))
+	if v < 0 {
+		class = "cell f1"
+	}
+	if h.Root {
+		opacity = math.Sqrt(opacity)
+	}
+	const faintest = 0.01 // 0 would stand for no opacity given
+	return class, max(faintest, opacity)
+}
+
+// key shows the scale above the cells, to the right.
+func (h Heat) key(f *Figure, from float64) {
+	const step, tall, y, cells = 10.0, 10.0, 6.0, 5
+	x := width - 6 - letter*float64(len([]rune(h.High))) - 6
+	f.text("e", width-6, y+tall, h.High)
+	lowest := 0
+	if h.Low != "" {
+		lowest = -cells
+	}
+	for i := cells; i >= lowest; i-- {
+		x -= step
+		m := mark{Kind: "rect", X: x, Y: y, W: step, H: tall}
+		m.Class, m.Opacity = h.colour(float64(i) / cells)
+		f.add(m)
+	}
+	f.add(mark{Kind: "rect", Class: "frame", X: x, Y: y, W: step * float64(cells-lowest+1), H: tall})
+	low := h.Low
+	if low == "" {
+		low = "0"
+	}
+	f.text("e", x-6, y+tall, low)
+}
+
+// Relative takes values to shades by the largest magnitude among them.
+func Relative(values [][]float64) [][]float64 {
+	largest := 0.0
+	for _, row := range values {
+		for _, v := range row {
+			if finite(v) {
+				largest = max(largest, math.Abs(v))
+			}
+		}
+	}
+	shades := make([][]float64, len(values))
+	for i, row := range values {
+		for _, v := range row {
+			if largest > 0 {
+				v /= largest
+			}
+			shades[i] = append(shades[i], v)
+		}
+	}
+	return shades
+}

@@ -1,0 +1,210 @@
+package htmlreport
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Lines are curves over one x, in panels on top of each other.
+type Lines struct {
+	Title, About string
+	XName        string
+	X            []float64 // ascending
+	WholeX       bool      // x counts something
+	Panels       []Panel
+	Events       []int    // places in X to mark by a vertical line
+	Notes        []string // for each x, what its tooltip adds; nil: nothing
+}
+
+// A Panel has a scale of its own.
+type Panel struct {
+	Name   string
+	Series []Series
+	Whole  bool // y counts something
+	Steps  bool // y keeps its value until the next x
+	Points bool // a dot at each x
+	Small  bool
+	// Late lets the scale leave out low values of the first tenth of many x, where they would press the rest flat.
+	Late bool
+}
+
+// A Series is a curve: a value for each x, NaN where there is none.
+type Series struct {
+	Name string
+	Y    []float64
+}
+
+const (
+	left, right = 64, 14 // margins of figures with axes
+	panelTop    = 26     // for the name of a panel
+	panelGap    = 8
+	axisRoom    = 40 // for the labels and the name of x
+)
+
+// Figure draws the curves.
+func (l Lines) Figure() *Figure {
+	lo, hi, ok := extent(l.X)
+	if !ok {
+		return empty(l.Title, l.About)
+	}
+	f := &Figure{Title: l.Title, About: l.About, Width: width}
+	x := scale{lo: lo, hi: hi, a: left, b: width - right}
+	y := 0.0
+	for i, p := range l.Panels {
+		y += panelTop
+		height := 190.0
+		if p.Small {
+			height = 90
+		}
+		l.panel(f, i, x, y, height)
+		y += height + panelGap
+	}
+	bottom := y - panelGap
+	for _, t := range x.ticks(l.WholeX) {
+		f.text("m soft", x.at(t.Value), bottom+16, t.Label)
+	}
+	f.text("m", (left+width-right)/2, bottom+34, l.XName)
+	f.Height = bottom + axisRoom
+	l.bands(f, x, bottom)
+	return f
+}
+
+// panel draws the curves of one panel from y on.
+func (l Lines) panel(f *Figure, place int, x scale, top, height float64) {
+	p := l.Panels[place]
+	lists := make([][]float64, len(p.Series))
+	for i, s := range p.Series {
+		lists[i] = s.Y
+	}
+	lo, hi, ok := extent(lists...)
+	name := p.Name
+	if p.Late {
+		if late, cut := lateLow(lists); cut {
+			lo, hi, ok = extent([]float64{late, hi})
+			name += " (its start lies below)"
+		}
+	}
+	f.text("", 8, top-9, name)
+	if !ok {
+		f.text("m soft", width/2, top+height/2, "These numbers are too large, or too few, to be drawn.")
+		return
+	}
+	y := scale{lo: lo, hi: hi, a: top + height, b: top}
+	grid(f, x, y, p.Whole)
+	for _, at := range l.Events {
+		if at < len(l.X) {
+			f.line("event", x.at(l.X[at]), top, x.at(l.X[at]), top+height)
+		}
+	}
+	key := float64(width - right)
+	for i := len(p.Series) - 1; i >= 0; i-- {
+		s, class := p.Series[i], "line s"+tint(i)
+		if i > 0 {
+			class += " dash"
+		}
+		f.add(mark{Kind: "path", Class: class, D: curve(l.X, s.Y, x, y, p.Steps)})
+		if p.Points {
+			for j, v := range s.Y {
+				if finite(v) && v >= lo {
+					f.add(mark{Kind: "circle", Class: "f" + tint(i), X: x.at(l.X[j]), Y: y.at(v), W: 3})
+				}
+			}
+		}
+		if len(p.Series) > 1 {
+			f.text("e", key, top-9, s.Name)
+			key -= letter*float64(len([]rune(s.Name))) + 6
+			f.line(class, key-18, top-13, key, top-13)
+			key -= 30
+		}
+	}
+}
+
+// grid draws the axes of a panel and its y labels.
+func grid(f *Figure, x, y scale, whole bool) {
+	for _, t := range y.ticks(whole) {
+		f.line("rule", x.a, y.at(t.Value), x.b, y.at(t.Value))
+		f.text("e soft", x.a-6, y.at(t.Value)+4, t.Label)
+	}
+	f.line("axis", x.a, y.a, x.b, y.a)
+}
+
+// lateLow is the lowest value after the first tenth; cut says that there are many values, and that
+// those before lie so much lower that the rest could not be read beside them.
+func lateLow(lists [][]float64) (late float64, cut bool) {
+	const many, readable = 20, 4
+	late, first, high := math.Inf(1), math.Inf(1), math.Inf(-1)
+	for _, list := range lists {
+		if len(list) < many {
+			return 0, false
+		}
+		skipped := len(list) / 10
+		for i, v := range list {
+			if !finite(v) {
+				continue
+			}
+			if i >= skipped {
+				late = min(late, v)
+			}
+			first, high = min(first, v), max(high, v)
+		}
+	}
+	return late, late < high && high-first > readable*(high-late)
+}
+
+// curve joins the points. What lies below the scale is cut off at its edge.
+func curve(xs, ys []float64, x, y scale, steps bool) string {
+	var p path
+	cross := func(i int) { // the edge, between points i and i+1
+		share := (y.lo - ys[i]) / (ys[i+1] - ys[i])
+		p.to(x.at(xs[i]+share*(xs[i+1]-xs[i])), y.a)
+	}
+	for i, v := range ys {
+		switch {
+		case !finite(v):
+			p.lift()
+		case v < y.lo:
+			if p.drawing && !steps {
+				cross(i - 1)
+			}
+			p.lift()
+			if i+1 < len(ys) && ys[i+1] >= y.lo && !steps {
+				cross(i)
+			}
+		default:
+			if p.drawing && steps {
+				p.to(x.at(xs[i]), y.at(ys[i-1]))
+			}
+			p.to(x.at(xs[i]), y.at(v))
+		}
+	}
+	return p.String()
+}
+
+// bands put over each x what tells its values.
+func (l Lines) bands(f *Figure, x scale, bottom float64) {
+	for i, v := range l.X {
+		from, to := x.a, x.b
+		if i > 0 {
+			from = x.at((l.X[i-1] + v) / 2)
+		}
+		if i+1 < len(l.X) {
+			to = x.at((v + l.X[i+1]) / 2)
+		}
+		f.add(mark{Kind: "rect", Class: "hit", X: from, Y: panelTop, W: to - from, H: bottom - panelTop, Tip: l.tip(i)})
+	}
+}
+
+func (l Lines) tip(i int) string {
+	lines := []string{fmt.Sprintf("%s %s", l.XName, Number(l.X[i]))}
+	for _, p := range l.Panels {
+		for _, s := range p.Series {
+			lines = append(lines, fmt.Sprintf("%s %s", s.Name, Number(s.Y[i])))
+		}
+	}
+	if l.Notes != nil && l.Notes[i] != "" {
+		lines = append(lines, l.Notes[i])
+	}
+	return strings.Join(slices.Compact(lines), "\n")
+}
