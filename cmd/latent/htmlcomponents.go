@@ -111,7 +111,7 @@ type profile struct {
 
 // profiles lists those of the most characteristic columns of a kind, in the order of the table;
 // cut counts the columns left out.
-func (f *components) profiles(shown []component, of func(column int) []profile) (list []profile, cut int) {
+func (f *components) profiles(of func(column int) []profile) (list []profile, cut int) {
 	var taken []int
 	rows := 0
 	for _, j := range f.order {
@@ -165,7 +165,7 @@ func (f *components) levels(shown []component, j int) []profile {
 
 // probabilitiesSection shows the columns of zeros and ones, of levels and of counts in categories.
 func (f *components) probabilitiesSection(shown []component) *htmlreport.Section {
-	list, cut := f.profiles(shown, func(j int) []profile { return f.levels(shown, j) })
+	list, cut := f.profiles(func(j int) []profile { return f.levels(shown, j) })
 	if len(list) == 0 {
 		return nil
 	}
@@ -204,7 +204,7 @@ func (f *components) levelsLeftOut() string {
 // numbersSection shows the columns of numbers: how far a component's mean is from that of the table,
 // in standard deviations of the table.
 func (f *components) numbersSection(shown []component, whole []columnSummary) *htmlreport.Section {
-	list, cut := f.profiles(shown, func(j int) []profile {
+	list, cut := f.profiles(func(j int) []profile {
 		if ofShares(f.columns[j].Family) {
 			return nil
 		}
@@ -266,7 +266,7 @@ const mostDirected = 200
 func (f *components) gaussians() []int {
 	var list []int
 	for _, j := range f.order {
-		if slices.Equal(f.list[0].Columns[j].keys, []string{"mean", "sd"}) {
+		if slices.Contains([]string{familyGaussian, familyTied, familySpherical}, f.columns[j].Family) {
 			list = append(list, j)
 		}
 	}

@@ -30,7 +30,7 @@ func explainedSection(p *bpca.Parameters) htmlreport.Section {
 		Title: "Spectrum", XName: "dimension", YName: "share of the variance, log scale", Log: true,
 		Levels: []htmlreport.Level{{Name: "noise along a direction", Value: noise}},
 	}
-	bars.About = fmt.Sprintf("The %s explain %s of the variance; the rest is noise, %s along each of the %s.", counted(p.K, "dimension"), percent(all), percent(noise), counted(p.D, "direction"))
+	bars.About = fmt.Sprintf("%s of the variance is along %s; the rest is noise, %s along each of the %s.", percent(all), counted(p.K, "dimension"), percent(noise), counted(p.D, "direction"))
 	table := htmlreport.Table{Caption: "variance explained", Head: []string{"dimension", "share", "cumulative"}}
 	var heights []float64
 	for k, share := range shares[:min(len(shares), mostIterations)] {

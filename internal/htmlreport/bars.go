@@ -36,6 +36,7 @@ func (b Bars) Figure() *Figure {
 		b.key(f, top)
 	}
 	y := scale{lo: lo, hi: hi, a: top + height, b: top, log: b.Log}
+	left := margin(y)
 	base := max(lo, 0)
 	grid(f, scale{a: left, b: width - right}, y, false)
 	slot := (width - right - left) / float64(len(b.Names))

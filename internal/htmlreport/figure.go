@@ -2,6 +2,7 @@ package htmlreport
 
 import (
 	"math"
+	"strconv"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -85,17 +86,63 @@ func (s scale) ticks(whole bool) []plot.Tick {
 		ticker = plot.LogTicks{Prec: -1}
 	}
 	var list []plot.Tick
+	var values []float64
 	for _, t := range ticker.Ticks(s.lo, s.hi) {
 		if t.Label == "" || whole && t.Value != math.Trunc(t.Value) || t.Value < s.lo || t.Value > s.hi {
 			continue
 		}
-		t.Label = strings.Replace(t.Label, "-", "−", 1)
-		if strings.Contains(t.Label, ".") && !strings.Contains(t.Label, "e") {
-			t.Label = strings.TrimRight(strings.TrimRight(t.Label, "0"), ".")
-		}
-		list = append(list, t)
+		list, values = append(list, t), append(values, t.Value)
+	}
+	for i, label := range labels(values) {
+		list[i].Label = label
 	}
 	return list
+}
+
+// labels write the numbers of an axis, ascending, in as few digits as tell them apart and in their place.
+func labels(values []float64) []string {
+	gap, largest := math.Inf(1), 0.0
+	for i, v := range values {
+		largest = max(largest, math.Abs(v))
+		if i > 0 {
+			gap = min(gap, v-values[i-1])
+		}
+	}
+	if len(values) == 1 {
+		gap = largest
+	}
+	form, most := byte('f'), 9
+	if largest >= 1e7 || largest < 1e-4 {
+		form, most = 'e', 16
+	}
+	list := make([]string, len(values))
+	for digits := range most + 1 {
+		told := true
+		for i, v := range values {
+			if math.Abs(v) < gap/1e6 {
+				v = 0 // to rounding
+			}
+			list[i] = strings.Replace(strconv.FormatFloat(v, form, digits, 64), "-", "−", 1)
+			back, _ := strconv.ParseFloat(strconv.FormatFloat(v, form, digits, 64), 64)
+			const close = 0.01 // of the distance between two ticks
+			told = told && math.Abs(back-v) <= close*gap
+		}
+		if told {
+			break
+		}
+	}
+	return list
+}
+
+// margin is the room that y labels take to the left of their axis.
+func margin(scales ...scale) float64 {
+	longest := 4
+	for _, s := range scales {
+		for _, t := range s.ticks(false) {
+			longest = max(longest, len([]rune(t.Label)))
+		}
+	}
+	return letter*float64(longest) + 14
 }
 
 // finite tells whether all values are numbers.

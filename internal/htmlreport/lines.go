@@ -37,10 +37,10 @@ type Series struct {
 }
 
 const (
-	left, right = 64, 14 // margins of figures with axes
-	panelTop    = 26     // for the name of a panel
-	panelGap    = 8
-	axisRoom    = 40 // for the labels and the name of x
+	right    = 14 // margin of figures with axes
+	panelTop = 26 // for the name of a panel
+	panelGap = 8
+	axisRoom = 40 // for the labels and the name of x
 )
 
 // Figure draws the curves.
@@ -50,40 +50,54 @@ func (l Lines) Figure() *Figure {
 		return empty(l.Title, l.About)
 	}
 	f := &Figure{Title: l.Title, About: l.About, Width: width}
-	x := scale{lo: lo, hi: hi, a: left, b: width - right}
+	var scales []scale
+	for _, p := range l.Panels {
+		if y, ok := p.scale(); ok {
+			scales = append(scales, y)
+		}
+	}
+	x := scale{lo: lo, hi: hi, a: margin(scales...), b: width - right}
 	y := 0.0
-	for i, p := range l.Panels {
+	for _, p := range l.Panels {
 		y += panelTop
 		height := 190.0
 		if p.Small {
 			height = 90
 		}
-		l.panel(f, i, x, y, height)
+		l.panel(f, p, x, y, height)
 		y += height + panelGap
 	}
 	bottom := y - panelGap
 	for _, t := range x.ticks(l.WholeX) {
 		f.text("m soft", x.at(t.Value), bottom+16, t.Label)
 	}
-	f.text("m", (left+width-right)/2, bottom+34, l.XName)
+	f.text("m", (x.a+x.b)/2, bottom+34, l.XName)
 	f.Height = bottom + axisRoom
 	l.bands(f, x, bottom)
 	return f
 }
 
-// panel draws the curves of one panel from y on.
-func (l Lines) panel(f *Figure, place int, x scale, top, height float64) {
-	p := l.Panels[place]
+// scale is the range of the panel's y, yet without its place.
+func (p Panel) scale() (y scale, ok bool) {
 	lists := make([][]float64, len(p.Series))
 	for i, s := range p.Series {
 		lists[i] = s.Y
 	}
-	lo, hi, ok := extent(lists...)
+	y.lo, y.hi, ok = extent(lists...)
+	if late, cut := lateLow(lists); p.Late && cut {
+		y.lo, y.hi, ok = extent([]float64{late, y.hi})
+	}
+	return y, ok
+}
+
+// panel draws the curves of one panel from top on.
+func (l Lines) panel(f *Figure, p Panel, x scale, top, height float64) {
+	y, ok := p.scale()
+	y.a, y.b = top+height, top
 	name := p.Name
-	if p.Late {
-		if late, cut := lateLow(lists); cut {
-			lo, hi, ok = extent([]float64{late, hi})
-			name += " (its start lies below)"
+	for _, s := range p.Series {
+		if ok && len(s.Y) > 0 && s.Y[0] < y.lo {
+			name = p.Name + " (its start lies below)"
 		}
 	}
 	f.text("", 8, top-9, name)
@@ -91,12 +105,9 @@ func (l Lines) panel(f *Figure, place int, x scale, top, height float64) {
 		f.text("m soft", width/2, top+height/2, "These numbers are too large, or too few, to be drawn.")
 		return
 	}
-	y := scale{lo: lo, hi: hi, a: top + height, b: top}
 	grid(f, x, y, p.Whole)
 	for _, at := range l.Events {
-		if at < len(l.X) {
-			f.line("event", x.at(l.X[at]), top, x.at(l.X[at]), top+height)
-		}
+		f.line("event", x.at(l.X[at]), top, x.at(l.X[at]), top+height)
 	}
 	key := float64(width - right)
 	for i := len(p.Series) - 1; i >= 0; i-- {
@@ -107,7 +118,7 @@ func (l Lines) panel(f *Figure, place int, x scale, top, height float64) {
 		f.add(mark{Kind: "path", Class: class, D: curve(l.X, s.Y, x, y, p.Steps)})
 		if p.Points {
 			for j, v := range s.Y {
-				if finite(v) && v >= lo {
+				if finite(v) && v >= y.lo {
 					f.add(mark{Kind: "circle", Class: "f" + tint(i), X: x.at(l.X[j]), Y: y.at(v), W: 3})
 				}
 			}

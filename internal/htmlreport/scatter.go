@@ -51,14 +51,15 @@ func (s Scatter) Figure() *Figure {
 	}
 	const top, height = panelTop, 340.0
 	f := &Figure{Title: s.Title, About: s.About, Width: width, Height: top + height + axisRoom}
-	x, y := scale{lo: x0, hi: x1, a: left, b: width - right}, scale{lo: y0, hi: y1, a: top + height, b: top}
+	y := scale{lo: y0, hi: y1, a: top + height, b: top}
+	x := scale{lo: x0, hi: x1, a: margin(y), b: width - right}
 	f.text("", 8, top-9, s.YName)
 	grid(f, x, y, false)
 	for _, t := range x.ticks(false) {
 		f.line("rule", x.at(t.Value), y.a, x.at(t.Value), y.b)
 		f.text("m soft", x.at(t.Value), y.a+16, t.Label)
 	}
-	f.text("m", (left+width-right)/2, y.a+34, s.XName)
+	f.text("m", (x.a+x.b)/2, y.a+34, s.XName)
 	for _, e := range s.Ellipses {
 		e.draw(f, x, y)
 	}
@@ -122,13 +123,14 @@ func (h Histogram) Figure() *Figure {
 	}
 	const top, height = panelTop, 240.0
 	f := &Figure{Title: h.Title, About: h.About, Width: width, Height: top + height + axisRoom}
-	x, y := scale{lo: x0, hi: x1, a: left, b: width - right}, scale{lo: 0, hi: y1, a: top + height, b: top}
+	y := scale{lo: 0, hi: y1, a: top + height, b: top}
+	x := scale{lo: x0, hi: x1, a: margin(y), b: width - right}
 	f.text("", 8, top-9, h.YName)
 	grid(f, x, y, false)
 	for _, t := range x.ticks(false) {
 		f.text("m soft", x.at(t.Value), y.a+16, t.Label)
 	}
-	f.text("m", (left+width-right)/2, y.a+34, h.XName)
+	f.text("m", (x.a+x.b)/2, y.a+34, h.XName)
 	for i, v := range h.Heights {
 		if finite(v) {
 			a, b := x.at(h.Edges[i]), x.at(h.Edges[i+1])
