@@ -63,9 +63,14 @@ func (s Scatter) Figure() *Figure {
 	for _, e := range s.Ellipses {
 		e.draw(f, x, y)
 	}
+	const many = 500
+	radius := 2.2
+	if len(s.Points) > many {
+		radius = 1.6
+	}
 	for _, p := range s.Points {
 		if finite(p.X, p.Y) {
-			f.add(mark{Kind: "circle", Class: "row f" + tint(p.Group), X: x.at(p.X), Y: y.at(p.Y), W: 2.2, Tip: p.Tip})
+			f.add(mark{Kind: "circle", Class: "row f" + tint(p.Group), X: x.at(p.X), Y: y.at(p.Y), W: radius, Tip: p.Tip})
 		}
 	}
 	for _, e := range s.Ellipses {
