@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/latent-go/latent/internal/htmlreport"
 )
@@ -33,7 +34,11 @@ func (s *session) checkReport(dir, out string, inputs ...string) error {
 		return fmt.Errorf("--report %s: %w", dir, err)
 	}
 	if existing != filepath.Clean(dir) { // it will be made
-		return tryWriting(destination{path: filepath.Join(existing, pageName)})
+		trial, err := os.MkdirTemp(existing, ".latent-*.tmp")
+		if err != nil {
+			return cannotWrite(dir, err)
+		}
+		return os.Remove(trial)
 	}
 	page := filepath.Join(dir, pageName)
 	if info, err := os.Stat(page); err == nil && info.IsDir() {
@@ -56,7 +61,11 @@ func (s *session) checkReport(dir, out string, inputs ...string) error {
 	if d.direct {
 		return nil
 	}
-	return tryWriting(d)
+	f, err := d.temporary()
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
 // existingFolder is the folder, or the innermost one above it that there is.
@@ -69,7 +78,7 @@ func existingFolder(dir string) (string, error) {
 			return "", fmt.Errorf("%s is a file: name a folder", dir)
 		case err == nil:
 			return dir, nil
-		case !errors.Is(err, fs.ErrNotExist):
+		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
 			return "", err
 		}
 		if _, err := os.Lstat(dir); err == nil {
@@ -77,14 +86,6 @@ func existingFolder(dir string) (string, error) {
 		}
 		dir = filepath.Dir(dir)
 	}
-}
-
-func tryWriting(d destination) error {
-	f, err := d.temporary()
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
 // writePage writes the page of the fit, whole or not at all.

@@ -510,7 +510,7 @@ func TestReportErrsBeforeTheFitAndLeavesNothing(t *testing.T) {
 		more   []string
 	}{
 		{1, at("file"), "is a file: name a folder", nil},
-		{1, at("file/deeper/still"), "", nil},
+		{1, at("file/deeper/still"), "file is a file: name a folder", nil},
 		{1, at("taken"), "is a directory", nil},
 		{1, at("link"), "is a link that leads nowhere", nil},
 		{2, "-", "--report is -: name a folder", nil},
