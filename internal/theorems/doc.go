@@ -1,0 +1,28 @@
+// Package theorems holds the theorems of the four papers behind this module as tests, and
+// nothing else. Each test states an inequality or a limit, measures it, and prints what
+// it measured:
+//
+//	go test -v ./internal/theorems                         // seconds
+//	go test -v -short ./internal/theorems                  // the small sizes alone
+//	go test -v -tags exhaustive ./internal/theorems        // larger sizes, minutes
+//
+// Nothing is left to luck: data come in exact proportions, sums over Z are taken in full
+// (package evidence), integrals are closed forms or quadratures, and seeds are fixed. A limit
+// is held to its value wherever that can be derived, so that a criterion with another sign
+// or another multiple of ln N fails. Where a theorem needs more than its paper says, the
+// test measures both sides of the condition, and docs/errata.md derives it. The numbers are
+// in docs/theory/theorems.md.
+//
+// "Paper G" is Hayashi, Maeda & Fujimaki 2015 (gFIC), "K" Kaji 2011 (Bernoulli mixtures), "N"
+// Nakajima, Sugiyama & Babacan 2011 (matrix factorisation), "C" Chérif-Abdellatif 2018
+// (choosing by the ELBO).
+//
+//	G, Lemma 3         TestLemma3…; of the full formula by itself, laplace.TestEvidenceError…
+//	G, Theorem 2       TestTheorem2…; where it fails, evidence.TestEmptyComponents…, TestConstantColumns…
+//	G, Corollary 5     TestCorollary5…
+//	G, Proposition 6   TestProposition6…
+//	G, Proposition 7   TestProposition7…
+//	G, Corollary 8     TestCorollary8…
+//	G, Proposition 9   TestProposition9…
+//	G, Proposition 10  TestProposition10…
+package theorems

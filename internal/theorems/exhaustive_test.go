@@ -1,0 +1,5 @@
+//go:build exhaustive
+
+package theorems
+
+const exhaustive = true

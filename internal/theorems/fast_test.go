@@ -1,0 +1,6 @@
+//go:build !exhaustive
+
+package theorems
+
+// exhaustive asks for sizes that take minutes.
+const exhaustive = false
