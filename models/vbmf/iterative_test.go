@@ -95,25 +95,6 @@ func TestPaperComparison(t *testing.T) {
 	}
 }
 
-// TestColumnWiseIsMatrixWise: Theorem 1 of paper N. Under independent priors with
-// different products the matrix-wise iteration ends with diagonal covariances.
-func TestColumnWiseIsMatrixWise(t *testing.T) {
-	y := artificial(8, 30, 3, 4)
-	priors := []Prior{{4, 1}, {2, 1}, {1, 1}, {0.5, 0.5}}
-	s := solve(t, y, Options{Noise: 1, Priors: priors})
-	res := fit(t, Iterative{Noise: 1, Priors: priors}, y, framework.Options{K: 4, Restarts: 5, Tolerance: 1e-15})
-	assert.InDelta(t, -s.FreeEnergy, res.Value, 1e-8)
-	p := res.Parameters
-	for i := range 4 {
-		assert.InEpsilon(t, s.Components[i].VarA, p.CovA[i*4+i], 1e-5)
-		for j := range 4 {
-			if i != j {
-				assert.Less(t, math.Abs(p.CovA[i*4+j]), 1e-5*math.Sqrt(p.CovA[i*4+i]*p.CovA[j*4+j]))
-			}
-		}
-	}
-}
-
 // TestEngineProperties: workers, blocks and interruptions change no bit; what goes through
 // JSON comes back.
 func TestEngineProperties(t *testing.T) {
