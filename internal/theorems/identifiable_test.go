@@ -311,6 +311,7 @@ func TestCorollary8(t *testing.T) {
 		o.Criterion = framework.GFIC
 		em, err := framework.Fit(t.Context(), poissonEM, p.table(t), o)
 		require.NoError(t, err)
+		assert.Equal(t, framework.Converged, res.Status, "where it ends and not somewhere on the way")
 		gain = append(gain, res.Value-em.Value)
 		gap := logEvidence + means[0] - (res.Value - p.base())
 		assert.Positive(t, gap)

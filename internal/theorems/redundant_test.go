@@ -85,7 +85,7 @@ func TestCorollary5WhereItFails(t *testing.T) {
 
 	fair := bits{2, []float64{1, 1, 1, 1}}
 	for _, a := range []float64{0.25, 0.5, 4} {
-		n, value, gap := excess(t, fair, a, sizes([]float64{10, 20, 40}, nil, []float64{80, 160}))
+		n, value, gap := excess(t, fair, a, sizes([]float64{10, 20, 40}, nil, []float64{80, 120}))
 		down, theorem2 := slopes(n, value), slopes(n, gap)
 		t.Logf("two fair columns, a = %v: ln p(X|2) − ln p(X|1) = %s at N = %v; slopes in ln N %s, limit %.3f", a, list("%.4f", value), n, list("%.4f", down), -math.Min(a/2, 0.5))
 		t.Logf("    gFIC(2) − ln p(X|2) = %s; slopes %s", list("%.4f", gap), list("%.4f", theorem2))
