@@ -86,13 +86,19 @@ func (g given) criterion(t testing.TB, s *mixture.Statistics, p *mixture.Paramet
 }
 
 // A family's Fisher information of one row, as log-determinants summed over columns: in the
-// parameters as they are reported, where the prior's density is, and in the coordinates that
-// docs/theory/mixtures.md, section 3, documents. all are the parameters of the whole table.
+// parameters as they are reported, in units of the table, where the prior's density is, and
+// in the coordinates that docs/theory/mixtures.md, section 3, documents. all are the parameters of
+// the whole table.
 type information func(xi, all []float64) (reported, coordinates float64)
 
 // unitary is the information where the coordinates are those in which it is the identity.
 func unitary(reported func(xi []float64) float64) information {
 	return func(xi, _ []float64) (float64, float64) { return reported(xi), 0 }
+}
+
+// relative is unitary in units of the table.
+func relative(reported func(xi []float64) float64) information {
+	return func(xi, all []float64) (float64, float64) { return reported(xi) - reported(all), 0 }
 }
 
 // logs is −c·Σ ln ξ.
@@ -106,12 +112,12 @@ func logs(c float64) func(xi []float64) float64 {
 	}
 }
 
-// normalInformation is that of (μ, vech Σ) or, spherical, (μ, σ²) of d columns, whose
-// coordinates are those of the table mapped to unit variance.
-func normalInformation(d int, logDet func(xi []float64) float64, perLogDet, constant float64) information {
+// normalInformation is that of (μ, vech Σ) or, spherical, (μ, σ²) of d columns, in coordinates in
+// which the table has unit variance.
+func normalInformation(d int, logDet func(cov []float64) float64, perLogDet, constant float64) information {
 	return func(xi, all []float64) (float64, float64) {
-		reported := -perLogDet*logDet(xi[d:]) + constant
-		return reported, reported + perLogDet*logDet(all[d:])
+		v := -perLogDet*(logDet(xi[d:])-logDet(all[d:])) + constant
+		return v, v
 	}
 }
 
@@ -158,7 +164,7 @@ var levelClusters = [][]float64{
 var lemma3 = []struct {
 	given
 	of       information
-	logTheta func(xi []float64) float64
+	logTheta func(xi, all []float64) float64
 }{
 	{given{mixture.Model{Family: mixture.Bernoulli{}}, prior.Beta{A: 2, B: 0.7}, 3, binaryClusters}, unitary(func(xi []float64) float64 {
 		sum := 0.0
@@ -169,10 +175,10 @@ var lemma3 = []struct {
 	}), nil},
 	{given{mixture.Model{Family: mixture.Categorical{Levels: 3}}, prior.Dirichlet{Alpha: 1.3}, 2, levelClusters}, unitary(logs(1)), nil},
 	{given{mixture.Model{Family: mixture.Poisson{}}, prior.Gamma{Shape: 2, Rate: 0.3}, 2, countClusters}, unitary(logs(1)), nil},
-	{given{mixture.Model{Family: mixture.Exponential{}}, prior.Gamma{Shape: 2, Rate: 0.3}, 2, positiveClusters}, unitary(logs(2)), nil},
-	{given{mixture.Model{Family: mixture.Gamma{}}, nil, 2, positiveClusters}, func(xi, _ []float64) (reported, coordinates float64) {
+	{given{mixture.Model{Family: mixture.Exponential{}}, prior.Gamma{Shape: 2, Rate: 0.3}, 2, positiveClusters}, relative(logs(2)), nil},
+	{given{mixture.Model{Family: mixture.Gamma{}}, nil, 2, positiveClusters}, func(xi, all []float64) (reported, coordinates float64) {
 		for j := range 2 {
-			alpha, beta := xi[2*j], xi[2*j+1]
+			alpha, beta := xi[2*j], xi[2*j+1]/all[2*j+1]
 			excess := alpha*trigamma(alpha) - 1
 			reported += math.Log(excess) - 2*math.Log(beta)
 			coordinates += math.Log(alpha) + math.Log(alpha*alpha*alpha*excess)
@@ -182,8 +188,8 @@ var lemma3 = []struct {
 	{given{mixture.Model{Family: mixture.Gaussian{Covariance: mixture.Full}}, nil, 2, normalClusters}, normalInformation(2, logDet2, 4, -2*math.Ln2), nil},
 	{given{mixture.Model{Family: mixture.Gaussian{Covariance: mixture.Diagonal}}, nil, 2, normalClusters}, normalInformation(2, logSum, 3, -2*math.Ln2), nil},
 	{given{mixture.Model{Family: mixture.Gaussian{Covariance: mixture.Spherical}}, nil, 2, normalClusters}, normalInformation(2, func(c []float64) float64 { return math.Log(c[0]) }, 4, 0), nil},
-	{given{mixture.Model{Family: mixture.Gaussian{Covariance: mixture.Tied}}, nil, 2, normalClusters}, normalInformation(2, logDet2, 1, 0), func(xi []float64) float64 {
-		return -3*logDet2(xi[2:]) - 2*math.Ln2
+	{given{mixture.Model{Family: mixture.Gaussian{Covariance: mixture.Tied}}, nil, 2, normalClusters}, normalInformation(2, logDet2, 1, 0), func(xi, all []float64) float64 {
+		return -3*(logDet2(xi[2:])-logDet2(all[2:])) - 2*math.Ln2
 	}},
 }
 
@@ -192,7 +198,7 @@ func trigamma(x float64) float64 { return mathext.Zeta(2, x) }
 
 // constant is what L leaves out of ln p(X,Z): ln p(Π̂) + (D_Π/2) ln 2π − ½ ln|F_Θ|, the
 // density in the coordinates of F.
-func constant(g given, of information, logTheta func([]float64) float64, p *mixture.Parameters) float64 {
+func constant(g given, of information, logTheta func(xi, all []float64) float64, p *mixture.Parameters) float64 {
 	width := len(p.Components) / p.K
 	c := mixture.MAP{Model: g.model, Prior: g.prior, Weights: prior.Dirichlet{Alpha: concentration}}.LogPrior(p)
 	for k, w := range p.Weights {
@@ -200,7 +206,7 @@ func constant(g given, of information, logTheta func([]float64) float64, p *mixt
 		c += (coordinates - reported + math.Log(w)) / 2 // |F_β| = 1/Πβ_k
 	}
 	if logTheta != nil {
-		c -= logTheta(p.Components) / 2
+		c -= logTheta(p.Components, p.Whole.Parameters) / 2
 	}
 	return c + float64(g.model.Shape(p).Total())/2*math.Log(2*math.Pi)
 }
