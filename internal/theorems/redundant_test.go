@@ -100,6 +100,45 @@ func TestCorollary5WhereItFails(t *testing.T) {
 	}
 }
 
+// TestCorollary5Exponent takes the integral that the exponent min(a/2, ½) of two fair columns comes
+// from to an N that no sum over Z reaches: the prior mass of the second component's weight β and of
+// the difference v of the profiles, whose pattern probabilities are off by c = β(1−β)v₁v₂ and
+// cost 8c² a row. The slope is −a/2 to two digits for a ≤ ½, which it nears as slowly as
+// that of the exact evidence does, and at a = ¼ from beyond.
+func TestCorollary5Exponent(t *testing.T) {
+	mass := func(n, a float64) float64 {
+		const h = 0.05 // both integrals by the trapezoid rule in logarithms
+		sum := 0.0
+		for x := math.Log(0.5); x > -32; x -= h {
+			beta := math.Exp(x)
+			widest := 0.5 / (1 - beta) // that keeps probabilities between 0 and 1
+			inner := 0.0
+			for y := math.Log(widest); y > -18; y -= h {
+				v := math.Exp(y)
+				s := math.Sqrt(8*n) * beta * (1 - beta) * v
+				other := widest
+				if s*widest > 1e-8 {
+					other = math.Sqrt(math.Pi) / 2 * math.Erf(s*widest) / s
+				}
+				inner += other * v
+			}
+			sum += math.Pow(beta, a) * math.Pow(1-beta, a-1) * inner
+		}
+		return math.Log(sum)
+	}
+	n := []float64{40, 320, 1e4, 1e6, 1e9, 1e12}
+	for _, c := range []struct{ a, within float64 }{{0.25, 2e-3}, {0.5, 2e-3}, {4, 0.05}} { // ln ln N at a = 4
+		a := c.a
+		var v []float64
+		for _, n := range n {
+			v = append(v, mass(n, a))
+		}
+		s := slopes(n, v)
+		t.Logf("a = %v: slopes %s between N = %v, limit %.4f", a, list("%.4f", s), n, -math.Min(a/2, 0.5))
+		assert.InDelta(t, -math.Min(a/2, 0.5), last(s), c.within)
+	}
+}
+
 // TestCorollary5AsAnInequality is what holds of every table, at every N: the Z that leave K − K' components
 // empty are part of the sum, and all have the same prior factor, so
 //
