@@ -22,8 +22,9 @@ type Options struct {
 	Data     string // folder of data that are not shipped
 	Workers  int    // jobs at the same time, 0: one a processor
 	Progress func(Progress)
-	// Command is how the page says that it was made, "" leaves it out.
+	// Command is how the page says that it was made, "" leaves it out, as the zero Date does.
 	Command string
+	Date    time.Time
 }
 
 // Progress tells how far a run has come. Calls do not overlap.

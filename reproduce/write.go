@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg/draw"
@@ -102,7 +103,7 @@ func (e *Experiment) page(out *Outcome, o Options) []byte {
 		b.WriteString(strings.TrimSpace(out.Remarks) + "\n\n")
 	}
 	for _, f := range out.Figures {
-		fmt.Fprintf(&b, "![%s](%s.svg)\n\n%s ([PNG](%s.png))\n\n", flat(f.Caption), f.Name, f.Caption, f.Name)
+		fmt.Fprintf(&b, "![%s](%s.svg)\n\n%s\n\n", flat(f.Caption), f.Name, f.Caption)
 	}
 	for _, t := range out.Tables {
 		fmt.Fprintf(&b, "[%s.csv](%s.csv): %s\n\n", t.Name, t.Name, t.About)
@@ -125,6 +126,9 @@ func (e *Experiment) page(out *Outcome, o Options) []byte {
 	fmt.Fprintf(&b, "Size of the run: %s.", size)
 	if o.Command != "" {
 		fmt.Fprintf(&b, " Made by `%s`.", o.Command)
+	}
+	if !o.Date.IsZero() {
+		fmt.Fprintf(&b, " Date: %s.", o.Date.Format(time.DateOnly))
 	}
 	b.WriteString("\n")
 	return []byte(b.String())

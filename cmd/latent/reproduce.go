@@ -45,7 +45,7 @@ func (c *reproduceCommand) Run(s *session) error {
 		return usageError{err}
 	}
 	bar := newBar(s)
-	reports, err := reproduce.Run(s, experiments, reproduce.Options{Out: c.Out, Quick: c.Quick, Data: c.Data, Workers: c.Workers, Progress: bar.show, Command: c.command()})
+	reports, err := reproduce.Run(s, experiments, reproduce.Options{Out: c.Out, Quick: c.Quick, Data: c.Data, Workers: c.Workers, Progress: bar.show, Command: c.command(), Date: time.Now()})
 	bar.close()
 	p := s.page()
 	g := newGrid("experiment", "verdict", "seconds", "page")
