@@ -10,7 +10,7 @@ import (
 // All lists the experiments, paper by paper.
 func All() []*Experiment {
 	return []*Experiment{
-		gficFig2(framework.GFIC), gficTable1(),
+		gficFig1(), gficFig2(framework.GFIC), gficTable1(),
 		vbmfFigure(artificial1), vbmfFigure(artificial2), vbmfFigure(satellite), vbmfFigure(spectf),
 	}
 }
