@@ -11,7 +11,7 @@ import (
 func All() []*Experiment {
 	return []*Experiment{
 		gficFig1(), gficFig2(framework.GFIC), gficTable1(),
-		elboRate(), elboMisspecified(),
+		elboRate(), elboMisspecified(), beyond(),
 		vbmfFigure(artificial1), vbmfFigure(artificial2), vbmfFigure(satellite), vbmfFigure(spectf),
 	}
 }
