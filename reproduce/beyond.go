@@ -245,7 +245,8 @@ func beyondConclude(s *Settings, runs []beyondRun) (*Outcome, error) {
 		if i%3 == 0 {
 			p.Y.Label.Text = "held out, less gFAB's (nats a row)"
 		}
-		loses, text := "", ""
+		var loses []string
+		text := ""
 		for m, name := range beyondMethods {
 			var values, differences []float64
 			ks := make([]string, folds)
@@ -257,19 +258,22 @@ func beyondConclude(s *Settings, runs []beyondRun) (*Outcome, error) {
 			se := sd / math.Sqrt(float64(folds))
 			table.Add(c.set, c.model, name, all.K[m], strings.Join(ks, " "), stat.Mean(values, nil), mean, se, all.Seconds[m])
 			if m == 0 {
-				text = fmt.Sprintf("K = %d, %.3f", all.K[m], stat.Mean(values, nil))
+				text = fmt.Sprintf("K = %d, %.3f nats a row. Its lead over ", all.K[m], stat.Mean(values, nil))
 				continue
 			}
-			text += fmt.Sprintf("; %s: K = %d, gFAB %+.3f ± %.3f", name, all.K[m], mean, se)
+			if m > 1 {
+				text += ", "
+			}
+			text += fmt.Sprintf("%s (K = %d): %+.3f ± %.3f", name, all.K[m], mean, se)
 			if mean < -beyondLoss && mean < -2*se {
-				loses += " " + name
+				loses = append(loses, name)
 			}
 			series{X: []float64{float64(m)}, Y: []float64{-mean}, Spread: []float64{se}, Points: true}.draw(p, m)
 		}
-		if loses != "" {
-			text += ". It loses to" + loses
+		if loses != nil {
+			text += ". It loses to " + strings.Join(loses, " and ")
 		}
-		out.Statements = append(out.Statements, Statement{Paper: fmt.Sprintf("One pass predicts held-out rows as well as a sweep: %s, %s.", c.set, c.model), Agrees: loses == "", Measured: "gFAB " + text})
+		out.Statements = append(out.Statements, Statement{Paper: fmt.Sprintf("One pass predicts held-out rows as well as a sweep: %s, %s.", c.set, c.model), Agrees: loses == nil, Measured: "gFAB " + text})
 		least := floats.Min(all.Seconds[1:])
 		quick = quick && all.Seconds[0] <= beyondTime*least
 		times += fmt.Sprintf("%s %.2g s against %.2g s. ", c.name, all.Seconds[0], least)

@@ -62,7 +62,7 @@ func TestBeyondSaysWhereItLoses(t *testing.T) {
 				better = 1 + 0.1*float64(fold)
 			}
 			if i == 2 {
-				better = 3*float64(fold%2) - 1 // 0.15 within a standard error of 1
+				better = 3*float64(fold%2) - 1 // 1 with a standard error of 1
 			}
 			runs = append(runs, beyondRun{K: []int{2, 2, 2, 2}, HeldOut: []float64{-5, -5, -5 + better, -6}, Seconds: []float64{1, 3, 3, 3}})
 		}

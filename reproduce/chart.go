@@ -3,7 +3,9 @@ package reproduce
 import (
 	"image/color"
 	"math"
+	"strconv"
 
+	"gonum.org/v1/gonum/floats/scalar"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
@@ -23,9 +25,32 @@ func chart(title, x, y string) *plot.Plot {
 	p.Title.TextStyle.Font.Size, p.Title.Padding = 11, 4
 	p.X.Label.TextStyle.Font.Size, p.Y.Label.TextStyle.Font.Size = 10, 10
 	p.Legend.TextStyle.Font.Size = 9
-	p.Legend.Top, p.Legend.ThumbnailWidth = true, 18
+	p.Legend.Top, p.Legend.ThumbnailWidth, p.Legend.Padding = true, 18, 2
 	p.BackgroundColor = color.White
+	p.X.Tick.Marker, p.Y.Tick.Marker = ticks{}, ticks{}
 	return p
+}
+
+// ticks are gonum's, labelled with as many decimals as tell their values: its own labels
+// round -1.25 to -1.3.
+type ticks struct{}
+
+// Ticks places them.
+func (ticks) Ticks(low, high float64) []plot.Tick {
+	list := plot.DefaultTicks{}.Ticks(low, high)
+	const most = 6
+	decimals := 0
+	for _, t := range list {
+		for !t.IsMinor() && decimals < most && !scalar.EqualWithinAbs(t.Value, scalar.Round(t.Value, decimals), 1e-9*(high-low)) {
+			decimals++
+		}
+	}
+	for i, t := range list {
+		if !t.IsMinor() && decimals < most && math.Abs(t.Value) < 1e6 {
+			list[i].Label = strconv.FormatFloat(scalar.Round(t.Value, decimals), 'f', decimals, 64)
+		}
+	}
+	return list
 }
 
 // A series is a curve over x; where Spread is given, with error bars of that half length.

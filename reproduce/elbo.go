@@ -203,7 +203,6 @@ func rateConclude(s *Settings, runs []rateRun) (*Outcome, error) {
 	series{Name: "measured", X: xs, Y: means, Spread: spread, Points: true}.draw(p, 0)
 	series{Name: fmt.Sprintf("slope %.3f", slope), X: xs, Y: fitted, Dashed: true}.draw(p, 6)
 	series{Name: "dK₀ ln(dn)/n", X: xs, Y: order}.draw(p, 1)
-	p.Legend.Padding = 3
 	wholeDecades(p)
 	q := chart("times n", "n", "n E ∫ D½ dρ")
 	q.X.Scale, q.X.Tick.Marker = plot.LogScale{}, sizeTicks(sizes)
@@ -213,7 +212,7 @@ func rateConclude(s *Settings, runs []rateRun) (*Outcome, error) {
 	}
 	series{Name: "measured", X: xs, Y: scaled, Spread: scaledSpread, Points: true}.draw(q, 0)
 	series{Name: "(αq + dK₀)/2", X: []float64{xs[0], xs[len(xs)-1]}, Y: []float64{limit, limit}, Dashed: true}.draw(q, 6)
-	q.Legend.Padding, q.Y.Max = 3, q.Y.Max+1
+	q.Y.Max++
 	out.Tables = []Table{table}
 	out.Figures = []Figure{{Name: "figure", Width: 24 * vg.Centimeter, Height: 10 * vg.Centimeter, Plots: [][]*plot.Plot{{p, q}},
 		Caption: fmt.Sprintf("Expected Rényi divergence of the chosen rank's posterior from the truth against n: means and standard deviations over %d data sets, the fitted power of n (dashed), the order of the paper's bound; and the same times n, with its limit (dashed).", sets)}}
@@ -385,17 +384,16 @@ func tailsConclude(s *Settings, runs []tailsRun) (*Outcome, error) {
 		bestMean, bestSD, gChosen, gBest = append(bestMean, b), append(bestSD, bs), append(gChosen, g), append(gBest, gb)
 	}
 	out.Statements = []Statement{
-		{Central: true, Paper: "Theorem 1, in words: under misspecification the chosen model's posterior does about as well as the best model's.", Agrees: good, Measured: "within 10% on average? D_½(P_W, P⁰) " + strings.Join(halves, "; ")},
-		{Paper: "The same by KL(P⁰, P_W), with which the right side measures.", Agrees: goodKL, Measured: "ratios " + strings.Join(kls, ", ")},
-		{Paper: "Theorem 1: the expected divergence is below the right side.", Agrees: under, Measured: "with the right side at the fitted posteriors, best rank: " + strings.Join(bounds, ", ")},
+		{Central: true, Paper: "Theorem 1: the expected divergence is below the best model's bound, whatever P⁰ is.", Agrees: under, Measured: "D_½ against the bound, at the best rank's fitted posterior: " + strings.Join(bounds, ", ")},
+		{Paper: "In words: the chosen rank does about as well as the best one. The theorem compares with a bound and gives no number; here it is 10%, on average over data sets.", Agrees: good, Measured: "D_½(P_W, P⁰) " + strings.Join(halves, "; ")},
+		{Paper: "The same by KL(P⁰, P_W), with which the right side of the theorem measures.", Agrees: goodKL, Measured: "ratios " + strings.Join(kls, ", ")},
 	}
-	out.Remarks = fmt.Sprintf(`The part of the divergence that depends on the rank is not within 10%%: KL(G, P_W) is %s. Single rows far out make a direction of their own, and a normal law with one more direction does fit such
+	out.Remarks = fmt.Sprintf(`The part of the divergence that depends on the rank, KL(G, P_W), is further apart: %s. Single rows far out make a direction of their own, and a normal law with one more direction does fit such
 rows better. What no normal law can remove, KL(P⁰, G) = %.2f, hides it in the sum. K̂ is the rank of the law that predicts, and no estimate of K₀, as the paper says after its theorem.`, strings.Join(gs, ", "), runs[0].Floor)
 
 	p, q := chart("Divergence from the truth", "n", "∫ D½ dρ (nats)"), chart("Its part that depends on the rank", "n", "∫ KL(G, P_W) dρ (nats)")
 	for _, c := range []*plot.Plot{p, q} {
 		c.X.Scale, c.X.Tick.Marker = plot.LogScale{}, sizeTicks(tailsSizes)
-		c.Legend.Padding = 3
 	}
 	q.Y.Scale, q.Y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
 	shifted := make([]float64, len(xs))

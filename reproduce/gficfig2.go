@@ -207,6 +207,9 @@ func fig2Conclude(s *Settings, runs []fig2Run) (*Outcome, error) {
 			low := f.mean[1][fig2True-2] / float64(n)
 			p.Y.Min, p.Y.Max = low-6, math.Max(low+2, f.mean[0][len(f.mean[0])-1]/float64(n)+1)
 			p.Legend.Top = false
+			if i < len(sizes)-1 {
+				p.Legend = plot.NewLegend() // one is enough, where no curve is in its way
+			}
 			row = append(row, p)
 		}
 		out.Figures = append(out.Figures, Figure{Name: "figure-" + weights, Width: vg.Length(len(row)) * 8 * vg.Centimeter, Height: 9 * vg.Centimeter, Plots: [][]*plot.Plot{row},

@@ -406,7 +406,6 @@ func orderConclude(s *Settings, runs []orderRun) (*Outcome, error) {
 		}
 		if i == 0 {
 			p.Y.Max += 4
-			p.Legend.Padding = 2
 		} else {
 			p.Legend = plot.NewLegend()
 		}

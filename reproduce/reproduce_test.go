@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -180,5 +181,38 @@ func TestFactorisationExperiments(t *testing.T) {
 	require.NoError(t, err)
 	for _, r := range reports {
 		assert.Equal(t, Agrees, r.Verdict, "%+v", r.Outcome.Statements)
+	}
+}
+
+// TestCommittedPages: docs/reproductions holds full runs of experiments that there are, its
+// index says their verdicts, and no link goes nowhere.
+func TestCommittedPages(t *testing.T) {
+	root := filepath.Join("..", "docs", "reproductions")
+	index, err := os.ReadFile(filepath.Join(root, "README.md"))
+	require.NoError(t, err)
+	pages, err := filepath.Glob(filepath.Join(root, "*", "README.md"))
+	require.NoError(t, err)
+	assert.NotEmpty(t, pages)
+	link, verdict := regexp.MustCompile(`\]\(([^)]+)\)`), regexp.MustCompile(`\*\*Verdict: ([a-z ]+)\.\*\*`)
+	for _, path := range append(pages, filepath.Join(root, "README.md")) {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		for _, m := range link.FindAllSubmatch(text, -1) {
+			if target := string(m[1]); !strings.Contains(target, "://") {
+				_, err := os.Stat(filepath.Join(filepath.Dir(path), target))
+				assert.NoError(t, err, path)
+			}
+		}
+	}
+	for _, path := range pages {
+		name := filepath.Base(filepath.Dir(path))
+		_, err := Find(name)
+		require.NoError(t, err)
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		found := verdict.FindSubmatch(text)
+		require.NotNil(t, found, path)
+		assert.Contains(t, string(text), "Size of the run: full.", path)
+		assert.Regexp(t, `\[`+name+`\]\(`+name+`/README\.md\).*\| `+string(found[1])+` \|`, string(index))
 	}
 }

@@ -263,6 +263,7 @@ func (c vbmfCase) conclude(s *Settings, runs []vbmfRun) (*Outcome, error) {
 	}{{energy, exact.Energy[0]}, {clock, exact.Seconds[0]}, {size, rank}} {
 		series{Name: "exact", X: []float64{0, end}, Y: []float64{of.y, of.y}, Dashed: true}.draw(of.p, 1)
 	}
+	size.Y.Max += (size.Y.Max - size.Y.Min) / 4 // room for the legend
 	out.Tables = []Table{trace, ranks}
 	out.Figures = []Figure{{Name: "figure", Width: 24 * vg.Centimeter, Height: 8 * vg.Centimeter, Plots: [][]*plot.Plot{{energy, clock, size}},
 		Caption: fmt.Sprintf("Free energy per entry, time and estimated rank of %d iterative runs against the exact solution (dashed).", len(starts))}}
