@@ -11,8 +11,9 @@ import (
 func All() []*Experiment {
 	return []*Experiment{
 		gficFig1(), gficFig2(framework.GFIC), gficTable1(),
-		elboRate(), elboMisspecified(), beyond(),
+		vbfeFig51(), vbfeFig52(), vbfeFig53(), vbfeFig61(), vbfeFig62(),
 		vbmfFigure(artificial1), vbmfFigure(artificial2), vbmfFigure(satellite), vbmfFigure(spectf),
+		elboRate(), elboMisspecified(), beyond(),
 	}
 }
 

@@ -164,16 +164,16 @@ func (r posteriorRun) degenerate(which int) (empty, small float64) {
 // variation is the total variation distance of two distributions of Z.
 func variation(p, q []float64) float64 { return floats.Distance(p, q, 1) / 2 }
 
-// grid is a function of the copies of two patterns, for a heat map.
-type grid struct {
+// copies is a function of the copies of two patterns, for a heat map.
+type copies struct {
 	columns, rows int
 	z             []float64
 }
 
-func (g grid) Dims() (c, r int)   { return g.columns, g.rows }
-func (g grid) X(c int) float64    { return float64(c) }
-func (g grid) Y(r int) float64    { return float64(r) }
-func (g grid) Z(c, r int) float64 { return g.z[c*g.rows+r] }
+func (g copies) Dims() (c, r int)   { return g.columns, g.rows }
+func (g copies) X(c int) float64    { return float64(c) }
+func (g copies) Y(r int) float64    { return float64(r) }
+func (g copies) Z(c, r int) float64 { return g.z[c*g.rows+r] }
 
 // shades run from white to the first colour of the palette, and end in near black.
 type shades struct{}
@@ -197,7 +197,7 @@ func (shades) Colors() []color.Color {
 // heat draws values over the copies of two patterns.
 func heat(title string, counts []int, z []float64, top float64) *plot.Plot {
 	p := chart(title, "zeros in component 1", "ones in component 1")
-	h := plotter.NewHeatMap(grid{counts[0] + 1, counts[1] + 1, z}, shades{})
+	h := plotter.NewHeatMap(copies{counts[0] + 1, counts[1] + 1, z}, shades{})
 	h.Min, h.Max = 0, top
 	p.Add(h)
 	return p
