@@ -94,12 +94,10 @@ func (s *Spectrum) order() int { return min(s.L, s.M) }
 func (s *Spectrum) lead(k int) bool {
 	apply := func(dst, x *mat.Dense) {
 		if s.gram != nil {
-			dst.Mul(s.gram, x)
+			dst.Copy(times(false, s.gram, false, x))
 			return
 		}
-		var part mat.Dense
-		part.Mul(s.y.T(), x)
-		dst.Mul(&s.y, &part)
+		dst.Copy(times(false, &s.y, false, times(true, &s.y, false, x)))
 	}
 	values, vectors, ok := linalg.Leading(s.order(), k, s.order()/3, apply, 1e-10)
 	if !ok {
@@ -114,12 +112,25 @@ func (s *Spectrum) lead(k int) bool {
 
 // all finds all singular values.
 func (s *Spectrum) all() error {
-	n := s.order()
-	s.gram = mat.NewDense(n, n, nil)
-	s.gram.Mul(&s.y, s.y.T())
+	s.gram = times(false, &s.y, true, &s.y)
 	values, _, err := decompose(s.gram, false)
 	s.Values = roots(values)
 	return err
+}
+
+// times is op(a)·op(b).
+func times(transA bool, a *mat.Dense, transB bool, b *mat.Dense) *mat.Dense {
+	rows, _ := a.Dims()
+	_, columns := b.Dims()
+	if transA {
+		_, rows = a.Dims()
+	}
+	if transB {
+		columns, _ = b.Dims()
+	}
+	c := mat.NewDense(rows, columns, nil)
+	linalg.Mul(transA, transB, 1, a.RawMatrix(), b.RawMatrix(), 0, c.RawMatrix())
+	return c
 }
 
 // errEigen should not happen: the squares of the entries are within range.
@@ -183,16 +194,13 @@ func (s *Spectrum) refine() error {
 	n := len(squares)
 	floor := squares[0] * 1e-32
 	for t := next(squares, 0); t < n && squares[t] >= 0; {
-		rest := v.Slice(0, n, t, n)
-		var w, product, turned mat.Dense
-		w.Mul(rest.T(), &s.y)
-		product.Mul(&w, w.T())
-		small, q, err := decompose(&product, true)
+		rest := v.Slice(0, n, t, n).(*mat.Dense)
+		w := times(true, rest, false, &s.y)
+		small, q, err := decompose(times(false, w, true, w), true)
 		if err != nil {
 			return err
 		}
-		turned.Mul(rest, q)
-		v.Slice(0, n, t, n).(*mat.Dense).Copy(&turned)
+		rest.Copy(times(false, rest, false, q))
 		copy(squares[t:], small)
 		if squares[t] <= floor {
 			break
@@ -236,8 +244,7 @@ func (s *Spectrum) triplets(r int) (left, right *mat.Dense, err error) {
 		}
 	}
 	near := mat.DenseCopyOf(s.vectors.Slice(0, n, 0, r))
-	far := mat.NewDense(max(s.L, s.M), r, nil)
-	far.Mul(s.y.T(), near)
+	far := times(true, &s.y, false, near)
 	left, right = near, far
 	if s.L > s.M {
 		left, right = far, near
