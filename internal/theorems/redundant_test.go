@@ -6,10 +6,12 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
 
 	"github.com/latent-go/latent/evidence"
 	_ "github.com/latent-go/latent/internal/fixedseed"
+	"github.com/latent-go/latent/models/bpca"
 )
 
 // These are the statements about K > K'. The truth is one product of Bernoulli columns, in
@@ -136,6 +138,46 @@ func TestCorollary5Exponent(t *testing.T) {
 		s := slopes(n, v)
 		t.Logf("a = %v: slopes %s between N = %v, limit %.4f", a, list("%.4f", s), n, -math.Min(a/2, 0.5))
 		assert.InDelta(t, -math.Min(a/2, 0.5), last(s), c.within)
+	}
+}
+
+// TestCorollary5OfPCA: it is not the edge of the simplex alone. In probabilistic PCA with known
+// noise, W ~ N(0, I) and data of covariance I, which need no latent dimension, one dimension
+// costs −(D/4) ln N: only |w|⁴ tells that it is there. The evidence is an integral over |w|,
+// for the table looks alike from all sides.
+func TestCorollary5OfPCA(t *testing.T) {
+	for _, d := range []int{1, 2, 5} {
+		corners := mat.NewDense(2*d, d, nil) // of covariance I
+		for j := range d {
+			corners.Set(2*j, j, math.Sqrt(float64(d)))
+			corners.Set(2*j+1, j, -math.Sqrt(float64(d)))
+		}
+		perRow := func(r float64) float64 {
+			p := &bpca.Parameters{K: 1, D: d, Mean: make([]float64, d), Loadings: make([]float64, d), Noise: 1}
+			p.Loadings[0] = r
+			rows, err := p.LogProb(corners)
+			require.NoError(t, err)
+			sum := 0.0
+			for _, l := range rows {
+				sum += l / float64(2*d)
+			}
+			return sum
+		}
+		half := float64(d) / 2
+		var n, v []float64
+		for _, rows := range []float64{1e2, 1e4, 1e6, 1e8} {
+			none, sum := perRow(0), 0.0
+			const h = 0.01 // the trapezoid rule in ln r
+			for x := -16.0; x < 2; x += h {
+				r := math.Exp(x)
+				density := (1-half)*math.Ln2 - lgamma(half) + float64(d)*x - r*r/2 // of |w|, times r
+				sum += h * math.Exp(density+rows*(perRow(r)-none))
+			}
+			n, v = append(n, rows), append(v, math.Log(sum))
+		}
+		s := slopes(n, v)
+		t.Logf("D = %d: ln p(X|1) − ln p(X|0) = %s at N = %v; slopes in ln N %s, predicted %.2f", d, list("%.4f", v), n, list("%.4f", s), -half/2)
+		assert.InDelta(t, -half/2, last(s), 1e-3)
 	}
 }
 
