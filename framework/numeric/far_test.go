@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
 )
@@ -52,5 +53,35 @@ func TestWholeTableFromFarAway(t *testing.T) {
 			require.NoError(t, err, "scale %v, mean %v", scale, ratio)
 			assert.InDelta(t, one.total(all.Weighted, moments, nil), one.total(all.Weighted, w.Component, nil), 1e-8, "scale %v, mean %v", scale, ratio)
 		}
+	}
+}
+
+type flips struct{}
+
+func (flips) Layout(int) Layout { return Layout{Component: []Parameter{Probability("p", 1)}} }
+
+func (flips) LogProb(x, p, _ []float64) float64 {
+	if x[0] == 1 {
+		return math.Log(p[0])
+	}
+	return math.Log1p(-p[0])
+}
+
+// The information about a probability is 1 in its coordinate, however small its estimate, and ½ on the edge, where
+// the function is mirrored.
+func TestInformationNextToTheEdge(t *testing.T) {
+	c, err := compile(flips{}, 1)
+	require.NoError(t, err)
+	one := c.machine()
+	info := mat.NewSymDense(1, nil)
+	for k := range 18 {
+		p := 0.5 * math.Pow(0.1, float64(k))
+		w := Weighted{N: 30, blocks: []framework.Rows{{N: 2, D: 1, Stride: 1, X: []float64{0, 1}}}, q: []float64{30 * (1 - p), 30 * p}, k: 1}
+		want := 1.0
+		if 2*math.Sqrt(p) < onEdge {
+			want = 0.5
+		}
+		one.observe(w, []float64{p}, nil, &Whole{}, true, info)
+		assert.InEpsilon(t, want, info.At(0, 0), 1e-2, "p = %v", p)
 	}
 }

@@ -364,16 +364,20 @@ func (n simplexKind) edges(v []float64, near float64) (list [][]float64) {
 	return list
 }
 
-// distance is that of the smallest entry, whatever the coordinate.
+// distance is that of the smallest entry that is not on its edge, whatever the coordinate.
 func (n simplexKind) distance(v []float64, _ int) float64 {
 	least := 1.0
 	for _, x := range v {
-		if x > 0 {
+		if 2*math.Sqrt(x) > onEdge {
 			least = min(least, x)
 		}
 	}
 	return 2 * math.Sqrt(least)
 }
+
+// onEdge is the distance from an edge, in steps, below which second derivatives are those of the mirrored function: nearer
+// by, a number is less than 10⁻⁸, and what it has to do with the rows is lost in rounding.
+const onEdge = 1e-4
 
 func (n simplexKind) slope(_, _ []float64, j *window) { ones(int(n)-1, j) }
 

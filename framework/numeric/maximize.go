@@ -264,7 +264,7 @@ func (p *plan) widths(v []float64, w *Whole, n float64) *widths {
 	for _, q := range p.list {
 		for i := range q.kind.free() {
 			list.most[q.at+i] = math.Inf(1)
-			if d := q.kind.distance(q.of(v), i); d > 0 {
+			if d := q.kind.distance(q.of(v), i); d > onEdge {
 				list.most[q.at+i] = d / 2
 			}
 		}
