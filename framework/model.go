@@ -129,6 +129,11 @@ type Expander[P, S any] interface {
 // answers by projecting the weakest direction out.
 var ErrDegenerate = errors.New("too many latent dimensions")
 
+// ErrPromise is wrapped by errors that say that a method of a model did what it must not,
+// such as a log density that is NaN. They end a fit wherever they come up, while other errors of a model in
+// a trial of the objective rule only say that it cannot do without what the trial has left out.
+var ErrPromise = errors.New("broke its promise")
+
 // Variational marks a model whose parameters are those of a posterior q(Π): its
 // LogJoint holds E[ln p(X,Z,Π)] + H(q(Π)), so that with the entropy of q(Z) it is
 // the evidence lower bound, and no criterion may charge for parameters again.

@@ -33,7 +33,7 @@ func (r *run[B, P, S]) project(p *point[P, S], onto pruning.Directions, rule str
 		return nil, fmt.Errorf("projecting from K = %d to %d: %w", p.K, onto.Len(), err)
 	}
 	if k := r.model.Shape(params).K; k != onto.Len() {
-		return nil, fmt.Errorf("framework: Project of %s %w: it returned parameters of K = %d where %d directions were to be kept", r.can.name, errPromise, k, onto.Len())
+		return nil, fmt.Errorf("framework: Project of %s %w: it returned parameters of K = %d where %d directions were to be kept", r.can.name, ErrPromise, k, onto.Len())
 	}
 	smaller := &point[P, S]{K: onto.Len(), P: params, S: s}
 	smaller.pruned = []Pruned{{K: onto.Len(), Rule: rule, Relevance: dropped}}
@@ -111,15 +111,12 @@ func candidates(k int, converged bool) [][]int {
 	return sets
 }
 
-// errPromise marks what no model may do.
-var errPromise = errors.New("broke its promise")
-
 // fatal returns the errors that end a fit even in a trial: those of the context and of
-// the source, and a projection of the wrong size. Any other says that the model cannot do without the directions, and so
+// the source, and a model that breaks a promise. Any other says that the model cannot do without the directions, and so
 // keeps them.
 func fatal(ctx context.Context, err error) error {
 	var source *sourceError
-	if ctx.Err() == nil && !errors.As(err, &source) && !errors.Is(err, errPromise) {
+	if ctx.Err() == nil && !errors.As(err, &source) && !errors.Is(err, ErrPromise) {
 		return nil
 	}
 	return err

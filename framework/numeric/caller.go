@@ -1,6 +1,10 @@
 package numeric
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/latent-go/latent/framework"
+)
 
 // A caller knows which method of an author it is in, so that a panic there can be told from one of its own, and a
 // broken promise gets the method's name.
@@ -21,7 +25,7 @@ func (c *caller) recover(err *error) {
 		return
 	}
 	if p := recover(); p != nil {
-		*err = fmt.Errorf("numeric: %s panicked%s: %v", c.call(), c.place(), p)
+		*err = panicked(fmt.Sprintf("numeric: %s panicked%s: %v", c.call(), c.place(), p))
 		c.leave()
 	}
 }
@@ -43,7 +47,22 @@ func (c *caller) place() string {
 
 // broken says that the method last entered returned what it must not.
 func (c *caller) broken(format string, args ...any) error {
-	err := fmt.Errorf("numeric: %s broke its promise%s: %w", c.call(), c.place(), fmt.Errorf(format, args...))
+	err := fmt.Errorf("numeric: %s %w%s: %w", c.call(), framework.ErrPromise, c.place(), fmt.Errorf(format, args...))
+	c.leave()
+	return err
+}
+
+// panicked is the error of a panic in a method of the author.
+type panicked string
+
+func (p panicked) Error() string { return string(p) }
+
+// Is says that it is a [framework.ErrPromise].
+func (p panicked) Is(target error) bool { return target == framework.ErrPromise }
+
+// refused says what does not fit the method last entered, and may well be no fault of its author's.
+func (c *caller) refused(format string, args ...any) error {
+	err := fmt.Errorf("numeric: %s%s: %w", c.call(), c.place(), fmt.Errorf(format, args...))
 	c.leave()
 	return err
 }

@@ -179,7 +179,7 @@ func (Discrete) assign(b framework.Rows, i int, p *Parameters, s *Statistics) (l
 	}
 	if math.IsInf(top, -1) {
 		s.one.enter("LogProb", b.First+i, -1)
-		return 0, s.one.broken("it returned −Inf for every component: the row %v cannot come from the model; check the row, or the support of the density", b.Row(i))
+		return 0, s.one.refused("it returned −Inf for every component: the row %v cannot come from the model; check the row, or the support of the density", b.Row(i))
 	}
 	sum := 0.0
 	for k, v := range s.q {
@@ -297,7 +297,7 @@ func (m Discrete) observe(s *Statistics, p *Parameters, c *compiled) error {
 		one.observe(s.weighted(c, k), p.component(k, c), p.Shared, p.Whole, true, list[k])
 		if v, bad := notFinite(list[k]); bad {
 			one.enter(c.curvatureMethod(), -1, k)
-			return one.broken("the second derivatives at component %v, shared %v hold %v: a density with two finite derivatives inside its range is wanted", p.component(k, c), p.Shared, v)
+			return one.refused("the second derivatives at component %v, shared %v hold %v: a density with two finite derivatives inside its range is wanted", p.component(k, c), p.Shared, v)
 		}
 		return nil
 	})

@@ -94,17 +94,17 @@ func (m *jointMachine) laplace(g func(z []float64) float64, z []float64, x []flo
 	var chol mat.Cholesky
 	if !chol.Factorize(curvature) {
 		m.enter("LogJoint", row, -1)
-		return nil, m.broken("it has no strict maximum in z for the row %v: the second derivatives at %v are %v; a proper prior of z has one", x, z, mat.Formatted(curvature, mat.Squeeze()))
+		return nil, m.refused("it has no strict maximum in z for the row %v: the second derivatives at %v are %v; a proper prior of z has one", x, z, mat.Formatted(curvature, mat.Squeeze()))
 	}
 	var inverse mat.SymDense
 	if err := chol.InverseTo(&inverse); err != nil {
 		m.enter("LogJoint", row, -1)
-		return nil, m.broken("the second derivatives by z at %v are nearly singular: %w", z, err)
+		return nil, m.refused("the second derivatives by z at %v are nearly singular: %w", z, err)
 	}
 	root, ok := lowerRoot(&inverse)
 	if !ok {
 		m.enter("LogJoint", row, -1)
-		return nil, m.broken("the second derivatives by z at %v are nearly singular", z)
+		return nil, m.refused("the second derivatives by z at %v are nearly singular", z)
 	}
 	return root, nil
 }

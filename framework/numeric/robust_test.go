@@ -9,6 +9,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -112,7 +113,7 @@ func TestBrokenPromises(t *testing.T) {
 		"estimate NaN":         {badEstimate{rate: math.NaN()}, []string{"Estimate of numeric_test.badEstimate broke its promise", "NaN"}},
 		"estimate fails":       {badEstimate{rate: 1, err: errors.New("no rows that I like")}, []string{"component 1: no rows that I like"}},
 		"estimate panics":      {panickingEstimate{}, []string{"Estimate of numeric_test.panickingEstimate panicked for component 1: oh"}},
-		"information":          {badInformation{}, []string{"Information of numeric_test.badInformation broke its promise for component 1", "NaN"}},
+		"information":          {badInformation{}, []string{"Information of numeric_test.badInformation for component 1", "NaN"}},
 		"negative statistics":  {badStatistics{n: -1}, []string{"Statistics of numeric_test.badStatistics", "-1"}},
 		"observe":              {badStatistics{n: 1}, []string{"Observe of numeric_test.badStatistics panicked at row 1"}},
 		"total":                {badStatistics{n: 2}, []string{"LogTotal of numeric_test.badStatistics", "NaN"}},
@@ -388,6 +389,26 @@ func TestProjectionToTheWrongSize(t *testing.T) {
 	}
 }
 
+// A density that fails in the smaller model of a trial only is not taken for one that needs the larger model.
+func TestBrokenPromiseInATrial(t *testing.T) {
+	var tried atomic.Bool
+	m := numeric.Continuous{Density: faultyJoint{logJoint: func(_, z []float64) float64 {
+		if tried.Load() && len(z) == 1 {
+			return math.NaN()
+		}
+		if len(z) == 2 {
+			tried.Store(true)
+		}
+		return 0
+	}}}
+	_, err := framework.Fit(ctx, m, tableOf(t, centred(20, 3, 8), 3), framework.Options{K: 2})
+	assert.ErrorIs(t, err, framework.ErrPromise)
+	assert.ErrorContains(t, err, "LogJoint of numeric_test.faultyJoint broke its promise")
+
+	_, err = framework.Fit(ctx, numeric.Discrete{Density: panickingEstimate{}}, tableOf(t, []float64{1, 2}, 1), framework.Options{K: 1})
+	assert.ErrorIs(t, err, framework.ErrPromise)
+}
+
 // chosen is a Poisson density with another coordinate for its curvature.
 type chosen struct {
 	poisson
@@ -501,7 +522,7 @@ func TestBrokenPromisesOfJointDensities(t *testing.T) {
 				return 0
 			}
 			return -1 + 0.01*z[0]*z[0]
-		}}}, []string{"LogJoint of numeric_test.faultyJoint broke its promise at row 1", "maximum in z"}},
+		}}}, []string{"LogJoint of numeric_test.faultyJoint at row 1", "maximum in z"}},
 		"not Real": {numeric.Continuous{Density: faultyJoint{layout: func(int) numeric.Layout {
 			return numeric.Layout{Component: []numeric.Parameter{numeric.Rate("w", 3)}}
 		}}}, []string{`"w"`, "not Real"}},

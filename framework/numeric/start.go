@@ -133,7 +133,7 @@ func (a *table) whole(one *machine) (*Whole, error) {
 		}
 		if math.IsInf(v, -1) {
 			one.enter("LogProb", a.index[n].First+a.row[n], -1)
-			return nil, one.broken("it returned −Inf for the row %v at component %v, shared %v, where the fit begins: check the row, or implement Guess to begin where every row has a density", a.at(n), w.Component, w.Shared)
+			return nil, one.refused("it returned −Inf for the row %v at component %v, shared %v, where the fit begins: check the row, or implement Guess to begin where every row has a density", a.at(n), w.Component, w.Shared)
 		}
 	}
 	t := &task{machine: one, rows: []Weighted{a.Weighted}, components: w.Component, shared: w.Shared, far: true}
