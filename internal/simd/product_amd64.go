@@ -2,8 +2,6 @@
 
 package simd
 
-import "sync"
-
 // A block of b of depth × width numbers is copied into panels as wide as a tile of the
 // product, where its columns are not neighbours or many rows of a need it: it stays in the
 // second cache while strips of rows of a, as high as a tile, go past it from the first.
@@ -12,15 +10,33 @@ const (
 	width = 240 // a multiple of the width of a tile
 )
 
-var panels = sync.Pool{New: func() any { return new([depth * width]float64) }}
+// panels are those that nobody uses at the moment. A sync.Pool would give them back to the
+// garbage collector, and the next iteration would ask for them again.
+var panels = make(chan *[depth * width]float64, 32)
+
+func takePanel() *[depth * width]float64 {
+	select {
+	case p := <-panels:
+		return p
+	default:
+		return new([depth * width]float64)
+	}
+}
+
+func leavePanel(p *[depth * width]float64) {
+	select {
+	case panels <- p:
+	default:
+	}
+}
 
 func product(m, n, k int, alpha float64, a, b operand, beta float64, c []float64, ldc int, upper bool) {
 	high, wide := tileSize()
 	packed := b.column != 1 || m > 8*high && n*k > 2048
 	var panel *[depth * width]float64
 	if packed {
-		panel = panels.Get().(*[depth * width]float64)
-		defer panels.Put(panel)
+		panel = takePanel()
+		defer leavePanel(panel)
 	}
 	for p := 0; p < k; p += depth {
 		depth := min(depth, k-p)
