@@ -407,7 +407,7 @@ func (m Discrete) StandardErrors(s *Statistics, p *Parameters) ([]float64, error
 // ---- Projection
 
 // Relevance is what gFIC would lose at once, in nats, if a component were left out and its rows went to the others:
-// the rows' log-likelihood less the component's share of the penalty.
+// the rows' log-likelihood less the component's share of the penalty; −Inf for one that has lost all its rows.
 func (m Discrete) Relevance(s *Statistics, p *Parameters) (pruning.Directions, error) {
 	c := m.must(p)
 	f, err := m.Curvature(s, p, nil)
@@ -416,6 +416,10 @@ func (m Discrete) Relevance(s *Statistics, p *Parameters) (pruning.Directions, e
 	}
 	values := slices.Clone(s.Loss)
 	for k, n := range s.Nk {
+		if !(n > 0) {
+			values[k] = math.Inf(-1)
+			continue
+		}
 		values[k] += s.N*math.Log1p(-min(n/s.N, 1-0x1p-53)) - f[k].LogDet()/2 - float64(c.component.free+1)/2*math.Log(s.N)
 	}
 	return pruning.FromAxes(values), nil

@@ -185,6 +185,19 @@ func (p pieces) Blocks(context.Context) iter.Seq2[framework.Rows, error] {
 	}
 }
 
+// A component without rows is the first to go, although its charge ½ ln|N F| tends to −∞.
+func TestEmptyComponentIsTheLeastRelevant(t *testing.T) {
+	src := tableOf(t, counts(100, 1, 3), 1)
+	m := numeric.Discrete{Density: poisson{}}
+	res, err := framework.Fit(ctx, m, src, framework.Options{K: 2, FixedK: true, MaxIterations: 3})
+	require.NoError(t, err)
+	res.Statistics.Nk[0] = 0
+	directions, err := m.Relevance(res.Statistics, res.Parameters)
+	require.NoError(t, err)
+	assert.Equal(t, []int{1, 0}, directions.Axes)
+	assert.Equal(t, math.Inf(-1), directions.Values[1])
+}
+
 // The same bits for any number of workers, and the same answer for any blocks.
 func TestBits(t *testing.T) {
 	table := tableOf(t, counts(150, 2, 2), 2)
