@@ -195,11 +195,16 @@ func TestTablesWithoutDirection(t *testing.T) {
 	_, kappa := Polar(res.Parameters.Components)
 	assert.InDelta(t, 0, kappa, 1e-12)
 
-	opposite := make([]float64, 100)
-	for i := range opposite {
-		opposite[i] = float64(i/2) + 180*float64(i%2)
+	assert.Equal(t, 2, fit(t, WithSums{}, turned(opposite(), 0), framework.Options{K: 4}).Shape.K)
+}
+
+// opposite are two groups that look away from each other.
+func opposite() []float64 {
+	x := make([]float64, 100)
+	for i := range x {
+		x[i] = float64(i/2) + 180*float64(i%2)
 	}
-	assert.Equal(t, 2, fit(t, WithSums{}, turned(opposite, 0), framework.Options{K: 4}).Shape.K)
+	return x
 }
 
 func TestOneDirectionOnly(t *testing.T) {
