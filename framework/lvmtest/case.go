@@ -53,7 +53,7 @@ type Case[B, P any, S framework.Statistics[S]] struct {
 	// both are skipped.
 	Stochastic bool
 	// NoAllocations asks for local and global steps that allocate nothing once they have
-	// been made. Tests that run in parallel cannot ask it.
+	// been made. Tests that run in parallel cannot ask it, nor can models of package numeric.
 	NoAllocations bool
 	// Tolerance is the relative error of log densities, 0 stands for 1e-9. Numbers that must
 	// be equal may differ by that; what must not fall may fall by 1/1000 of it; numeric

@@ -19,8 +19,8 @@ type Density interface {
 	// Layout says what numbers there are when rows have so many columns: ξ_k of each component, and Θ
 	// that all components share.
 	Layout(columns int) Layout
-	// LogProb is ln p(x|z=k, ξ_k, Θ) in nats; −Inf where x cannot come from the component. The numbers are in
-	// the order of the layout, and within the ranges that it gives.
+	// LogProb is ln p(x|z=k, ξ_k, Θ) in nats; −Inf where x cannot come from the component, and for every x where the
+	// numbers make no distribution. The numbers are in the order of the layout, and within the ranges that it gives.
 	LogProb(x, component, shared []float64) float64
 }
 
@@ -50,7 +50,8 @@ type Estimator interface {
 // An Informer has the information in closed form, for a density whose component has no Simplex and no SPD parameter.
 type Informer interface {
 	// Information puts −Σ_n w_n ∇² ln p(x_n|ξ, Θ), second derivatives by the numbers of the component, into dst. It is
-	// asked for at estimates inside the ranges of the numbers; on the edges the framework differentiates.
+	// asked for at estimates inside the ranges of the numbers, where terms with the factor Σ_n w_n ∇ ln p(x_n|ξ, Θ) = 0 may
+	// be left out; on the edges the framework differentiates.
 	Information(rows Weighted, component, shared []float64, dst *mat.SymDense)
 }
 

@@ -21,6 +21,9 @@ import (
 // The local step is exact. The global step is a closed form where the density is an [Estimator], and else a search that
 // ends within about 1e-13 nats of the maximum, where sums over rows are below 10⁴ nats. F_ξk is (N_k/N) times the information of a row: the observed one, averaged
 // over the component's rows at the estimate, in the coordinates that [Parameter] describes.
+//
+// A fit begins with the whole table as one component, whatever K is: there the numbers need a maximum, at which the information
+// about Real ones is positive definite.
 type Discrete struct{ Density Density }
 
 // MarshalJSON names the density's type, so that a checkpoint knows which one it belongs to.
@@ -31,7 +34,8 @@ func (m Discrete) MarshalJSON() ([]byte, error) {
 	}{fmt.Sprintf("%T", m.Density), m.Density})
 }
 
-// Parameters of a mixture of K components on D columns.
+// Parameters of a mixture of K components on D columns. A literal of the exported fields is complete; Whole is that of the
+// fit, which the units of the curvature come from.
 type Parameters struct {
 	K          int       `json:"k"`
 	D          int       `json:"d"`
