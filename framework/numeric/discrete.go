@@ -139,6 +139,9 @@ func (m Discrete) Prepare(p *Parameters, tilt *laplace.Tilt, s *Statistics) erro
 		}
 		s.score[k] -= tilt.Penalty(k, f.Of)
 	}
+	if math.IsInf(slices.Max(s.score), -1) {
+		return errors.New("numeric: the curvature of every component is singular, so that the tilted local step has none to choose; lower K")
+	}
 	return nil
 }
 

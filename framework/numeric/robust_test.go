@@ -18,6 +18,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/numeric"
+	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/pruning"
 )
 
@@ -196,6 +197,12 @@ func TestEmptyComponentIsTheLeastRelevant(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []int{1, 0}, directions.Axes)
 	assert.Equal(t, math.Inf(-1), directions.Values[1])
+
+	res.Statistics.Nk[1] = 0
+	f, err := m.Curvature(res.Statistics, res.Parameters, nil)
+	require.NoError(t, err)
+	err = m.Prepare(res.Parameters, &laplace.Tilt{F: f, N: 100}, m.NewStatistics(res.Parameters))
+	assert.ErrorContains(t, err, "the curvature of every component is singular")
 }
 
 // The same bits for any number of workers, and the same answer for any blocks.
