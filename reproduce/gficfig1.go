@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/combin"
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
+	ramps "gonum.org/v1/plot/palette"
 	"gonum.org/v1/plot/vg"
 )
 
@@ -164,42 +164,19 @@ func (r posteriorRun) degenerate(which int) (empty, small float64) {
 // variation is the total variation distance of two distributions of Z.
 func variation(p, q []float64) float64 { return floats.Distance(p, q, 1) / 2 }
 
-// copies is a function of the copies of two patterns, for a heat map.
-type copies struct {
-	columns, rows int
-	z             []float64
-}
-
-func (g copies) Dims() (c, r int)   { return g.columns, g.rows }
-func (g copies) X(c int) float64    { return float64(c) }
-func (g copies) Y(r int) float64    { return float64(r) }
-func (g copies) Z(c, r int) float64 { return g.z[c*g.rows+r] }
-
-// shades run from white to the first colour of the palette, and end in near black.
-type shades struct{}
-
-func (shades) Colors() []color.Color {
-	const n = 256
-	list := make([]color.Color, n)
-	ends := [][3]float64{{255, 255, 255}, {86, 180, 233}, {0, 114, 178}, {0, 20, 50}}
-	for i := range list {
-		at := float64(i) / (n - 1) * float64(len(ends)-1)
-		k := min(int(at), len(ends)-2)
-		var rgb [3]uint8
-		for j := range rgb {
-			rgb[j] = uint8(ends[k][j] + (at-float64(k))*(ends[k+1][j]-ends[k][j]))
-		}
-		list[i] = color.RGBA{rgb[0], rgb[1], rgb[2], 255}
-	}
-	return list
-}
-
-// heat draws values over the copies of two patterns.
-func heat(title string, counts []int, z []float64, top float64) *plot.Plot {
+// heat draws values over the zeros and ones in component 1.
+func (c fig1Case) heat(title string, z []float64, scale ramps.ColorMap) *plot.Plot {
 	p := chart(title, "zeros in component 1", "ones in component 1")
-	h := plotter.NewHeatMap(copies{counts[0] + 1, counts[1] + 1, z}, shades{})
-	h.Min, h.Max = 0, top
-	p.Add(h)
+	var g grid
+	for i := range c.counts[0] + 1 {
+		g.X = append(g.X, float64(i))
+		rows := c.counts[1] + 1
+		g.Values = append(g.Values, z[i*rows:(i+1)*rows])
+	}
+	for i := range c.counts[1] + 1 {
+		g.Y = append(g.Y, float64(i))
+	}
+	g.heat(p, scale, color.White)
 	return p
 }
 
@@ -269,24 +246,18 @@ between them it rests on eq. 10, which leaves a factor of O(1) open. And the exa
 (gfic-table1 measures what that does to ln p(X|K)). Among Z that are not degenerate the factor is an improvement: distance %.3f without it, %.3f with it; what is left comes from probabilities of 0 and 1, another edge.`,
 		empty, exact, cases[len(cases)-2].name, last.Regular[zPlain], last.Regular[zPenalised])
 	var row []*plot.Plot
-	shade := func(z []float64) []float64 {
-		roots := make([]float64, len(z))
-		for i, v := range z {
-			roots[i] = math.Sqrt(v)
-		}
-		return roots
-	}
-	top := 0.0
+	low, high := math.Inf(1), math.Inf(-1)
 	for _, z := range first.Cells {
-		top = max(top, floats.Max(shade(z)))
+		low, high = min(low, floats.Min(z)), max(high, floats.Max(z))
 	}
-	for _, of := range []struct {
-		title string
-		z     []float64
-		top   float64
-	}{{"without the penalty", shade(first.Cells[zPlain]), top}, {"the penalty, ln |F|^−½", first.Factors, floats.Max(first.Factors)}, {"with the penalty", shade(first.Cells[zPenalised]), top}, {"exact", shade(first.Cells[zExact]), top}} {
-		row = append(row, heat(of.title, cases[0].counts, of.z, of.top))
+	probability := colours(math.Log10(low), math.Log10(high))
+	for i, title := range []string{"without the penalty", "with the penalty", "exact"} {
+		row = append(row, cases[0].heat(title, logs(first.Cells[i]), probability))
 	}
+	row[len(row)-1].Add(colourBar{probability, "decimal log of probability"})
+	penalty := colours(0, floats.Max(first.Factors))
+	row = append(row, cases[0].heat("the penalty", first.Factors, penalty))
+	row[len(row)-1].Add(colourBar{penalty, "ln |F|^−½"})
 	var below []*plot.Plot
 	for _, i := range []int{0, len(cases) - 2, len(cases) - 1} {
 		c, r := cases[i], runs[i]
@@ -303,7 +274,7 @@ between them it rests on eq. 10, which leaves a factor of O(1) open. And the exa
 	}
 	out.Figures = []Figure{
 		{Name: "figure", Width: 32 * vg.Centimeter, Height: 10 * vg.Centimeter, Plots: [][]*plot.Plot{row},
-			Caption: "Posterior of all Z of 40 rows of one bit, by the zeros and ones that component 1 has, without the penalty, the penalty, with it, and the exact posterior. Shades go with the root of the probability, the same in all three. Degenerate Z are the corner below left, where component 1 has no row, and the one above right, where component 2 has none."},
+			Caption: "Posterior of all Z of 40 rows of one bit, by the zeros and ones that component 1 has, without the penalty, with it, and the exact one; and the penalty. Degenerate Z are the corner below left, where component 1 has no row, and the one above right, where component 2 has none."},
 		{Name: "sizes", Width: 28 * vg.Centimeter, Height: 9 * vg.Centimeter, Plots: [][]*plot.Plot{below},
 			Caption: "Distribution of the number of rows in the smaller component, without and with the penalty, and exact, for data of one profile, where the second component is redundant, and of two."},
 	}
