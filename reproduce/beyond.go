@@ -70,8 +70,8 @@ func beyond() *Experiment {
 		Source: "Beyond the papers. Hayashi, Maeda & Fujimaki 2015, section 1, of FAB's practical success, and section 7, of sweeps that it saves",
 		About: `The embedded data sets, labels left out: gFAB once from the largest K, against fits at every K up to it, of which BICEM, BIC and the bound of variational Bayes take the best. Every fit of a mixture is the best of three starts, also gFAB's; BPCA has one, near the leading eigenvectors. A fit ends when an
 iteration changes nothing by more than 1e-7 nats a row. Ten-fold cross-validation: each fold's methods choose K for themselves, without the held-out rows. Mixtures predict with the posterior mean of their parameters given q(Z) under the
-families' default priors, whatever the method, since an estimated chance of 0 makes a held-out row impossible; BPCA with its estimates, or their posterior means. Seconds are those of the fits to all rows, on one core.`,
-		Revision: 1,
+families' default priors, whatever the method, since an estimated chance of 0 makes a held-out row impossible; BPCA with its estimates, or their posterior means. Seconds are those of the fits to all rows, on one core, the shortest of three.`,
+		Revision: 2,
 	}, func(s *Settings) ([]Job[beyondRun], error) {
 		var jobs []Job[beyondRun]
 		for _, c := range beyondCases {
@@ -81,7 +81,7 @@ families' default priors, whatever the method, since an estimated chance of 0 ma
 					key = c.name + "-all"
 				}
 				jobs = append(jobs, Job[beyondRun]{Key: key, Run: func(ctx context.Context) (beyondRun, error) {
-					return c.run(ctx, fold, s.seeds(10, 3), s.seeds(c.kmax, c.quickKmax))
+					return c.run(ctx, fold, s.seeds(10, 3), s.seeds(c.kmax, c.quickKmax), s.seeds(3, 1))
 				}})
 			}
 		}
@@ -127,7 +127,7 @@ func split(x []float64, n, d, fold, folds int) (train, held *framework.Table, er
 	return train, held, err
 }
 
-func (c beyondCase) run(ctx context.Context, fold, folds, kmax int) (run beyondRun, err error) {
+func (c beyondCase) run(ctx context.Context, fold, folds, kmax, times int) (run beyondRun, err error) {
 	t, err := c.table()
 	if err != nil {
 		return run, err
@@ -140,12 +140,15 @@ func (c beyondCase) run(ctx context.Context, fold, folds, kmax int) (run beyondR
 	if err != nil {
 		return run, err
 	}
+	if held != nil {
+		times = 1
+	}
 	if c.family == nil {
 		moments, err := bpca.Summarize(ctx, train, 1)
 		if err != nil {
 			return run, err
 		}
-		return against(ctx, bpca.Compressed{}, bpca.CompressedVariational{}, moments.Source(), kmax, 1,
+		return against(ctx, bpca.Compressed{}, bpca.CompressedVariational{}, moments.Source(), kmax, 1, times,
 			func(_ *bpca.Statistics, p *bpca.Parameters) (float64, error) {
 				return meanLogProb(bpca.Model{}, held, p)
 			},
@@ -159,7 +162,7 @@ func (c beyondCase) run(ctx context.Context, fold, folds, kmax int) (run beyondR
 		}
 		return meanLogProb(m, held, point)
 	}
-	return against(ctx, m, vb, train.Distinct(), kmax, 3, func(s *mixture.Statistics, p *mixture.Parameters) (float64, error) {
+	return against(ctx, m, vb, train.Distinct(), kmax, 3, times, func(s *mixture.Statistics, p *mixture.Parameters) (float64, error) {
 		q, err := vb.Maximize(s, &mixture.Posterior{K: p.K, D: p.D, Whole: p.Whole}, nil)
 		if err != nil {
 			return 0, err
@@ -182,15 +185,14 @@ func meanLogProb[P any](m framework.LogProber[framework.Rows, P], held *framewor
 
 // against fits gFAB, and sweeps of EM and of variational Bayes; values are those of predict
 // and predictVB.
-func against[B, P, Q any, S framework.Statistics[S]](ctx context.Context, m framework.Model[B, P, S], vb framework.Model[B, Q, S], src framework.Source[B], kmax, restarts int,
+func against[B, P, Q any, S framework.Statistics[S]](ctx context.Context, m framework.Model[B, P, S], vb framework.Model[B, Q, S], src framework.Source[B], kmax, restarts, times int,
 	predict func(S, P) (float64, error), predictVB func(Q) (float64, error)) (run beyondRun, err error) {
 	o := framework.Options{K: kmax, Restarts: restarts, Tolerance: 1e-7, Workers: 1}
-	began := time.Now()
-	gfab, err := framework.Fit(ctx, m, src, o)
+	gfab, seconds, err := timed(times, func() (*framework.Result[P, S], error) { return framework.Fit(ctx, m, src, o) })
 	if err != nil {
 		return run, err
 	}
-	run.add(gfab.Shape.K, began)
+	run.add(gfab.Shape.K, seconds)
 	value, err := predict(gfab.Statistics, gfab.Parameters)
 	if err != nil {
 		return run, err
@@ -202,14 +204,15 @@ func against[B, P, Q any, S framework.Statistics[S]](ctx context.Context, m fram
 		ks = append(ks, k)
 	}
 	o.Method = framework.EM
-	began = time.Now()
-	em, err := framework.Select(ctx, m, src, ks, o, framework.BICEM, framework.BIC)
+	em, seconds, err := timed(times, func() (*framework.Selection[P, S], error) {
+		return framework.Select(ctx, m, src, ks, o, framework.BICEM, framework.BIC)
+	})
 	if err != nil {
 		return run, err
 	}
 	for j := range em.Criteria {
 		best := em.Best(j)
-		run.add(ks[best], began)
+		run.add(ks[best], seconds)
 		value, err := predict(em.Fits[best].Statistics, em.Fits[best].Parameters)
 		if err != nil {
 			return run, err
@@ -217,27 +220,42 @@ func against[B, P, Q any, S framework.Statistics[S]](ctx context.Context, m fram
 		run.HeldOut = append(run.HeldOut, value)
 	}
 
-	began = time.Now()
-	bounds, err := framework.Select(ctx, vb, src, ks, o, framework.ELBO)
+	bounds, seconds, err := timed(times, func() (*framework.Selection[Q, S], error) {
+		return framework.Select(ctx, vb, src, ks, o, framework.ELBO)
+	})
 	if err != nil {
 		return run, err
 	}
 	best := bounds.Best(0)
-	run.add(ks[best], began)
+	run.add(ks[best], seconds)
 	value, err = predictVB(bounds.Fits[best].Parameters)
 	run.HeldOut = append(run.HeldOut, value)
 	return run, err
 }
 
-func (r *beyondRun) add(k int, began time.Time) {
-	r.K, r.Seconds = append(r.K, k), append(r.Seconds, time.Since(began).Seconds())
+// timed does the same several times, and returns the shortest time.
+func timed[R any](times int, do func() (R, error)) (result R, seconds float64, err error) {
+	seconds = math.Inf(1)
+	for range times {
+		began := time.Now()
+		if result, err = do(); err != nil {
+			return result, seconds, err
+		}
+		seconds = min(seconds, time.Since(began).Seconds())
+	}
+	return result, seconds, nil
+}
+
+func (r *beyondRun) add(k int, seconds float64) {
+	r.K, r.Seconds = append(r.K, k), append(r.Seconds, seconds)
 }
 
 func beyondConclude(s *Settings, runs []beyondRun) (*Outcome, error) {
 	folds, out := s.seeds(10, 3), &Outcome{}
 	table := Table{Name: "comparison", Shown: true, About: "K of all rows, and in the folds; log-likelihood of a held-out row, nats: mean over folds, and gFAB's less the method's with its standard error over folds; seconds for all rows, one core",
 		Header: []string{"data", "model", "method", "k", "k_folds", "held_out", "gfab_less", "se", "seconds"}}
-	quick, times := true, ""
+	var slow []string
+	times := ""
 	var predictions []*plot.Plot
 	for i, c := range beyondCases {
 		all, mine := runs[i*(folds+1)], runs[i*(folds+1)+1:(i+1)*(folds+1)]
@@ -275,7 +293,9 @@ func beyondConclude(s *Settings, runs []beyondRun) (*Outcome, error) {
 		}
 		out.Statements = append(out.Statements, Statement{Paper: fmt.Sprintf("One pass predicts held-out rows as well as a sweep: %s, %s.", c.set, c.model), Agrees: loses == nil, Measured: "gFAB " + text})
 		least := floats.Min(all.Seconds[1:])
-		quick = quick && all.Seconds[0] <= beyondTime*least
+		if all.Seconds[0] > beyondTime*least {
+			slow = append(slow, c.name)
+		}
 		times += fmt.Sprintf("%s %.2g s against %.2g s. ", c.name, all.Seconds[0], least)
 
 		line, err := plotter.NewLine(plotter.XYs{{X: 0.5, Y: 0}, {X: 3.5, Y: 0}})
@@ -290,7 +310,10 @@ func beyondConclude(s *Settings, runs []beyondRun) (*Outcome, error) {
 		p.Y.Min, p.Y.Max = p.Y.Min-margin, p.Y.Max+margin
 		predictions = append(predictions, p)
 	}
-	out.Statements = append(out.Statements, Statement{Paper: "One pass takes less time than a sweep.", Agrees: quick, Measured: fmt.Sprintf("less than %g of the quicker sweep's, for all rows? ", beyondTime) + times})
+	if slow != nil {
+		times += "Not so for " + strings.Join(slow, ", ") + "."
+	}
+	out.Statements = append(out.Statements, Statement{Paper: "One pass takes less time than a sweep.", Agrees: slow == nil, Measured: fmt.Sprintf("less than %g of the quicker sweep's, for all rows? ", beyondTime) + times})
 	out.Remarks = fmt.Sprintf("gFAB counts as losing where it is more than %g nats a row below a sweep and more than two standard errors over folds. Standard errors over folds are somewhat too small, since folds share their training rows. Of BPCA, gFIC and BICEM charge for all DK + 1 parameters; BIC takes the K(K − 1)/2 of the rotation of W off, and so keeps more directions (docs/theory/bpca.md, section 3).", beyondLoss)
 	out.Tables = []Table{table}
 	out.Figures = []Figure{{Name: "figure", Width: 26 * vg.Centimeter, Height: 15 * vg.Centimeter, Plots: [][]*plot.Plot{predictions[:3], predictions[3:]},

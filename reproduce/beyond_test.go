@@ -39,7 +39,7 @@ func TestBeyondRuns(t *testing.T) {
 		if c.name != "iris" && c.name != "iris-bpca" && c.name != "zoo" {
 			continue
 		}
-		run, err := c.run(context.Background(), 0, 5, c.quickKmax)
+		run, err := c.run(context.Background(), 0, 5, c.quickKmax, 1)
 		require.NoError(t, err, c.name)
 		assert.Len(t, run.K, len(beyondMethods))
 		assert.Len(t, run.HeldOut, len(beyondMethods))
