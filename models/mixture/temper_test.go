@@ -160,8 +160,8 @@ func (g given) Init(context.Context, framework.Source[framework.Rows], int, *ran
 	return &p, nil
 }
 
-// TestTemperedRowsAreRowsOfThatWeight in every family: the bits are those of rows of weight
-// ½, and all but rounding is that of rows of another weight.
+// TestTemperedRowsAreRowsOfThatWeight in every family, but for rounding: rows that weigh 1 have
+// their logarithms taken together, others one by one.
 func TestTemperedRowsAreRowsOfThatWeight(t *testing.T) {
 	families, tables := everyFamily(t)
 	for i, family := range families {
@@ -181,15 +181,15 @@ func TestTemperedRowsAreRowsOfThatWeight(t *testing.T) {
 			o.Temper = alpha
 			got := fit(t, given{m, start}, src, o)
 			assert.Zero(t, got.Fall, family.Name())
-			if alpha == 0.5 {
-				assert.Equal(t, want.Trace, got.Trace, family.Name())
-				assert.Equal(t, want.Parameters.Components, got.Parameters.Components, family.Name())
-			}
-			for k, v := range want.Statistics.Loss { // rows that weigh 1 have their logarithms taken together
+			for k, v := range want.Statistics.Loss {
 				assert.InEpsilon(t, v, got.Statistics.Loss[k], 1e-8, family.Name())
 			}
 			for i, v := range want.Trace {
-				require.InEpsilon(t, v, got.Trace[i], 1e-9, "%s, iteration %d", family.Name(), i+1)
+				bound := 1e-9
+				if alpha == 0.5 { // a power of two: the products round alike
+					bound = 1e-13
+				}
+				require.InEpsilon(t, v, got.Trace[i], bound, "%s, iteration %d", family.Name(), i+1)
 			}
 			for _, workers := range []int{2, 7} {
 				o.Workers = workers
