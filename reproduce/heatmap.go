@@ -86,12 +86,17 @@ func (g grid) least() (i, j int) {
 	return i, j
 }
 
-// largest returns where the largest value is.
-func (g grid) largest() (i, j int) {
+// peak returns the largest value that all eight neighbours are below; -1, -1 where there
+// is none.
+func (g grid) peak() (i, j int) {
 	i, j = -1, -1
-	for x, row := range g.Values {
-		for y, v := range row {
-			if !math.IsNaN(v) && (i < 0 || v > g.Values[i][j]) {
+	for x := 1; x+1 < len(g.X); x++ {
+		for y := 1; y+1 < len(g.Y); y++ {
+			v, above := g.Values[x][y], true
+			for _, step := range [][2]int{{-1, -1}, {-1, 0}, {-1, 1}, {0, -1}, {0, 1}, {1, -1}, {1, 0}, {1, 1}} {
+				above = above && v > g.Values[x+step[0]][y+step[1]]
+			}
+			if above && (i < 0 || v > g.Values[i][j]) {
 				i, j = x, y
 			}
 		}
@@ -205,7 +210,7 @@ type colourBar struct {
 	Label string
 }
 
-const barGap, barWidth, barText, barEnd = vg.Length(8), vg.Length(10), vg.Length(40), vg.Length(20)
+const barGap, barWidth, barText, barEnd = vg.Length(8), vg.Length(10), vg.Length(48), vg.Length(16)
 
 // GlyphBoxes reserves the space.
 func (b colourBar) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
@@ -228,7 +233,7 @@ func (b colourBar) Plot(c draw.Canvas, p *plot.Plot) {
 	for _, t := range (plot.DefaultTicks{}).Ticks(low, high) {
 		if t.Label != "" {
 			c.StrokeLine2(draw.LineStyle{Color: color.Black, Width: 0.5}, left+barWidth, at(t.Value), left+barWidth+3, at(t.Value))
-			c.FillText(style, vg.Point{X: left + barWidth + 5, Y: at(t.Value)}, t.Label)
+			c.FillText(style, vg.Point{X: left + barWidth + 5, Y: at(t.Value)}, strconv.FormatFloat(t.Value, 'g', 4, 64))
 		}
 	}
 	style = p.Y.Label.TextStyle
@@ -318,6 +323,9 @@ func profiles(p *plot.Plot, means [][]float64, labels []string) {
 	}
 	g.heat(p, greys(0, 1), color.White)
 	p.X.Tick.Marker, p.X.Tick.Length = ticks, 0
+	if len(means) > 5 {
+		p.X.Tick.Label.Rotation, p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = math.Pi/2, draw.XRight, draw.YCenter
+	}
 	var rows plot.ConstantTicks
 	for j := range m {
 		rows = append(rows, plot.Tick{Value: float64(m - j), Label: fmt.Sprint(j + 1)})

@@ -59,13 +59,14 @@ func fig62Conclude(s *Settings, trials []fig61Trial) (*Outcome, error) {
 		{Paper: "The error is stable in the region of small a around b = 1.", Agrees: slices.Max(column)-slices.Min(column) <= 0.5*(high-low),
 			Measured: fmt.Sprintf("for a ≤ 1 and b from 0.5 to 2 it goes from %.4f to %.4f, over the whole grid from %.4f to %.4f", slices.Min(column), slices.Max(column), low, high)},
 	}}
-	out.Figures = []Figure{{Name: "figure", Width: 30 * vg.Centimeter, Height: 9 * vg.Centimeter, Plots: [][]*plot.Plot{{fig61Map("generalisation error", "nats a row", loss), fig61Map("free energy", "F̄ − N·S(X), nats", free), fig62Scatter(losses, frees)}},
+	out.Figures = []Figure{{Name: "figure", Width: 30 * vg.Centimeter, Height: 9 * vg.Centimeter, Plots: [][]*plot.Plot{{fig61Map("generalisation error", "nats a row", loss), fig61Map("free energy", "F − N·S(X), nats", free), fig62Scatter(losses, frees)}},
 		Caption: "Left: mean generalisation error over (a, b). Middle: mean free energy. Right: one against the other, a point a pair (a, b). Dashed: the borders of the phases."}}
 	return out, nil
 }
 
 func fig62Scatter(losses, frees []float64) *plot.Plot {
-	p := chart("one against the other", "F̄ − N·S(X), nats", "generalisation error, nats a row")
+	p := chart("one against the other", "F − N·S(X), nats", "generalisation error, nats a row")
+	p.X.Tick.Marker = every(25)
 	marks(p, frees, losses, draw.CircleGlyph{}, 2, func(int) color.Color { return palette[0] })
 	return p
 }
