@@ -80,9 +80,8 @@ func TestPeakIsInside(t *testing.T) {
 	assert.Equal(t, []int{1, 1}, []int{i, j})
 }
 
-// TestMinorityCluster: small a and b find it, large ones do not; that small ones make no
-// redundant components is not so.
-func TestMinorityCluster(t *testing.T) { quickly(t, vbfeFig63(), true, true, true, false, true) }
+// TestMinorityCluster: small a and b find it, large ones do not.
+func TestMinorityCluster(t *testing.T) { quickly(t, vbfeFig63(), true, true, true, true, true) }
 
 // TestMaximumLikelihoodDoesNotDecide: section 3.3, but for the range of t.
 func TestMaximumLikelihoodDoesNotDecide(t *testing.T) {

@@ -292,7 +292,8 @@ func (c *zeboCategories) plot() (*plot.Plot, int) {
 		}
 		g.Values = append(g.Values, column)
 	}
-	scale := colours(0, 1)
+	_, high := g.bounds()
+	scale := colours(0, high)
 	g.heat(p, scale, color.White)
 	p.Add(colourBar{scale, "E[μ]"})
 	p.X.Tick.Marker, p.Y.Tick.Marker = columns, rows
