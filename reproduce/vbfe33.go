@@ -1,6 +1,7 @@
 package reproduce
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -26,19 +27,18 @@ var (
 	threePatterns = bernoulliLaw{[]float64{0.4, 0.4, 0.2}, []float64{1, 1, 0, 0, 1, 1, 0, 1, 0}}
 )
 
-// nonidentifiableFits are the methods compared on three patterns.
+// nonidentifiableFits are the methods that are compared.
 var nonidentifiableFits = []struct {
 	name string
-	a, b float64
-	fit  func(a, b float64) nonidentifiableFit
+	fit  nonidentifiableFit
 }{
-	{"maximum likelihood, K = 2", 0, 0, func(float64, float64) nonidentifiableFit { return likelihoodFit(2, twoPatterns) }},
-	{"maximum likelihood, K = 3", 0, 0, func(float64, float64) nonidentifiableFit { return likelihoodFit(3, threePatterns) }},
-	{"MAP, a = 2, b = 1", 2, 1, mapFit},
-	{"MAP, a = 1, b = 1.01", 1, 1.01, mapFit},
-	{"VB, a = 0.01, b = 0.01", 0.01, 0.01, vbFit},
-	{"VB, a = 0.01, b = 1", 0.01, 1, vbFit},
-	{"VB, a = 5, b = 0.1", 5, 0.1, vbFit},
+	{"maximum likelihood, K = 2", likelihoodFit(2, twoPatterns)},
+	{"maximum likelihood, K = 3", likelihoodFit(3, threePatterns)},
+	{"MAP, a = 2, b = 1", mapFit(2, 1)},
+	{"MAP, a = 1, b = 1.01", mapFit(1, 1.01)},
+	{"VB, a = 0.01, b = 0.01", vbFit(0.01, 0.01)},
+	{"VB, a = 0.01, b = 1", vbFit(0.01, 1)},
+	{"VB, a = 5, b = 0.1", vbFit(5, 0.1)},
 }
 
 // A nonidentifiableFit gives the objective and the parameters from one start.
@@ -97,12 +97,12 @@ func vbFit(a, b float64) nonidentifiableFit {
 	}
 }
 
-// nonidentifiableRun is where the starts of one method ended: mixing ratios and
-// probabilities, components in the order of paper K's figure 3.2.
+// nonidentifiableRun is where the starts of one method ended, components with the largest
+// mixing ratio first.
 type nonidentifiableRun struct {
 	Objectives []float64
-	Weights    [][]float64 // sorted, the largest first
-	Components [][]float64
+	Weights    [][]float64 // K
+	Components [][]float64 // K×M
 }
 
 // vbfe33 shows that maximum likelihood does not decide what the clusters are.
@@ -118,9 +118,8 @@ A start counts as having reached the maximum of its objective within %g nats.`, 
 		var jobs []Job[nonidentifiableRun]
 		for i, c := range nonidentifiableFits {
 			jobs = append(jobs, Job[nonidentifiableRun]{Key: fmt.Sprintf("fit-%d", i), Run: func(ctx context.Context) (run nonidentifiableRun, err error) {
-				fit := c.fit(c.a, c.b)
 				for seed := range s.seeds(100, 10) {
-					value, p, err := fit(ctx, uint64(seed))
+					value, p, err := c.fit(ctx, uint64(seed))
 					if err != nil {
 						return run, err
 					}
@@ -139,12 +138,7 @@ func (r *nonidentifiableRun) add(value float64, p *mixture.Parameters) {
 	for k := range order {
 		order[k] = k
 	}
-	slices.SortStableFunc(order, func(i, j int) int {
-		if p.Weights[i] > p.Weights[j] {
-			return -1
-		}
-		return 1
-	})
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(p.Weights[j], p.Weights[i]) })
 	var weights, components []float64
 	for _, k := range order {
 		weights = append(weights, p.Weights[k])
@@ -187,7 +181,8 @@ func (r *nonidentifiableRun) clusters() (count int) {
 	return count
 }
 
-// logLikelihood of a mixture on three patterns; NaN where it is none.
+// threeLikelihood is the log-likelihood of a mixture on the three patterns; NaN where it is
+// no mixture.
 func threeLikelihood(weights, probabilities []float64) (float64, error) {
 	for _, v := range slices.Concat(weights, probabilities) {
 		if !(v >= 0 && v <= 1) {
@@ -278,7 +273,7 @@ func nonidentifiableConclude(_ *Settings, runs []nonidentifiableRun) (*Outcome, 
 			Measured: fmt.Sprintf("at %d of %d values of t, up to t = %g; beyond it the probability 0.8/(1−t) is above 1", maxima, steps+1, last)},
 		{Paper: "With a prior (MAP), it is the prior that determines the structure.", Agrees: decided(maps) && differ,
 			Measured: fmt.Sprintf("mixing ratios of the starts at the maximum differ by %.2g under %s and by %.2g under %s; those of the two priors %s", maps[0].apart(), nonidentifiableFits[2].name, maps[1].apart(), nonidentifiableFits[3].name, map[bool]string{true: "differ from each other", false: "do not differ from each other"}[differ])},
-		{Paper: "So it is with variational Bayes, which a and b tell how many clusters there are.", Agrees: decided(vbs) && slices.Max(counts) > slices.Min(counts),
+		{Paper: "With variational Bayes, too, the hyperparameters decide what the clusters are.", Agrees: decided(vbs) && slices.Max(counts) > slices.Min(counts),
 			Measured: fmt.Sprintf("%d clusters under %s, %d under %s, %d under %s; the starts at the maximum differ by at most %.2g", counts[0], nonidentifiableFits[4].name, counts[1], nonidentifiableFits[5].name, counts[2], nonidentifiableFits[6].name, max(vbs[0].apart(), vbs[1].apart(), vbs[2].apart()))},
 	}}
 	var plots [][]*plot.Plot
@@ -297,12 +292,7 @@ func nonidentifiableConclude(_ *Settings, runs []nonidentifiableRun) (*Outcome, 
 
 func nonidentifiablePlot(title string, r *nonidentifiableRun, legend bool) *plot.Plot {
 	list := r.reached()
-	slices.SortStableFunc(list, func(i, j int) int {
-		if r.Weights[i][0] < r.Weights[j][0] {
-			return -1
-		}
-		return 1
-	})
+	slices.SortStableFunc(list, func(i, j int) int { return cmp.Compare(r.Weights[i][0], r.Weights[j][0]) })
 	p := chart(title, "start", "mixing ratio")
 	for k := range r.Weights[0] {
 		var xs, ys []float64
