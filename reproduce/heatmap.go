@@ -210,7 +210,7 @@ type colourBar struct {
 	Label string
 }
 
-const barGap, barWidth, barText, barEnd = vg.Length(8), vg.Length(10), vg.Length(48), vg.Length(16)
+const barGap, barWidth, barText, barEnd = vg.Length(8), vg.Length(10), vg.Length(38), vg.Length(16)
 
 // GlyphBoxes reserves the space.
 func (b colourBar) GlyphBoxes(*plot.Plot) []plot.GlyphBox {

@@ -46,7 +46,7 @@ type zeboCategories struct {
 
 var zeboMinorities = zeboCase{table: 1, a: 1e-4, b: 1e-4, k: 13, judge: judgeMinorities,
 	about:   "K = 13, the number of the table's categories, because with so small a b a fit keeps as many categories as it is given.",
-	remarks: "The smallest categories of the table, 0.00171, 0.00102 and 0.00057 of 1750 users, are of three, two and one: which few users make a category of their own depends on the start, and the table's is one of many local solutions. The one shown here has the least free energy of all starts made."}
+	remarks: "The smallest categories of the table, 0.00171, 0.00102 and 0.00057 of 1750 users, are of three, two and one: which few users make a category of their own depends on the start, and starts end in many local solutions. The one shown here has the least free energy of all starts made."}
 
 var zeboTendency = zeboCase{table: 2, a: 1e-4, b: 1, k: 20, judge: judgeTendency, about: "K = 20.",
 	remarks: "The mixing ratios 0.45414 and 0.34500 of table 6.2 are those of table 6.1's first two categories, to the last digit: a slip of the print."}
