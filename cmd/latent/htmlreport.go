@@ -106,7 +106,7 @@ func (r *report) html(in *input) (*htmlreport.Page, error) {
 		Title: "latent fit: " + printable(in.name),
 		Lead:  printable(in.describe(float64(r.N))),
 		Facts: joined(r.facts()),
-		Foot:  "Made by latent fit --report. The numbers in the tables are those of --format json.",
+		Foot:  "Made by latent fit --report. The numbers in the tables are those of --format json; coordinates in the plane, cumulative shares and bins are computed from them.",
 	}
 	own, err := r.found.sections(in)
 	if err != nil {
