@@ -1,0 +1,421 @@
+// Command latent, of the benchmarks, runs one workload with this project and prints one
+// line of JSON:
+//
+//	latent DIR WORKLOAD KEY=VALUE...
+//
+// The tables in DIR are those of bench/workloads; bench/peers has the same workloads for
+// other programs, and docs/benchmarks.md says what is measured.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/models/bpca"
+	"github.com/latent-go/latent/models/mixture"
+	"github.com/latent-go/latent/models/vbmf"
+)
+
+// outcome is the line of JSON.
+type outcome struct {
+	Seconds float64 `json:"seconds"` // of an iteration where the workload has them
+	Found   string  `json:"found"`
+	Data    int     `json:"data_bytes"`
+	Peak    int     `json:"peak_bytes"` // resident memory of the process at its highest; 0 where the system does not tell
+}
+
+func main() {
+	log.SetFlags(0)
+	if len(os.Args) < 3 {
+		log.Fatal("usage: latent DIR WORKLOAD KEY=VALUE...")
+	}
+	j := job{directory: os.Args[1], options: map[string]string{}}
+	for _, word := range os.Args[3:] {
+		key, value, _ := strings.Cut(word, "=")
+		j.options[key] = value
+	}
+	work, ok := map[string]func(job) (outcome, error){
+		"gmm": job.gaussian, "choose": job.choose, "bernoulli": job.bernoulli, "bpca": job.bpca,
+		"vbmf": job.vbmf, "allocations": job.allocations, "start": job.start, "read": job.read,
+	}[os.Args[2]]
+	if !ok {
+		log.Fatalf("no workload %q", os.Args[2])
+	}
+	o, err := work(j)
+	if err == nil {
+		o.Peak = peak()
+		err = json.NewEncoder(os.Stdout).Encode(o)
+	}
+	if err != nil {
+		log.Fatalf("%s: %v", strings.Join(os.Args[2:], " "), err)
+	}
+}
+
+var background = context.Background()
+
+type job struct {
+	directory string
+	options   map[string]string
+}
+
+// number is an option, 0 where it is not given.
+func (j job) number(key string) (int, error) {
+	if j.options[key] == "" {
+		return 0, nil
+	}
+	return strconv.Atoi(j.options[key])
+}
+
+// numbers are several options.
+func (j job) numbers(keys ...string) ([]int, error) {
+	values := make([]int, len(keys))
+	for i, key := range keys {
+		v, err := j.number(key)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", key, err)
+		}
+		values[i] = v
+	}
+	return values, nil
+}
+
+// table reads the first rows of a table (limit 0: all).
+func (j job) table(name string, limit int) (x []float64, n, d int, err error) {
+	t, err := data.Open(filepath.Join(j.directory, name+".npy"))
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	x, n, d, err = t.Matrix()
+	if limit > 0 && limit < n {
+		x, n = x[:limit*d], limit
+	}
+	return x, n, d, err
+}
+
+// gaussian is iterations of EM from given parameters.
+func (j job) gaussian() (outcome, error) {
+	v, err := j.numbers("d", "k", "n", "iterations", "workers")
+	if err != nil {
+		return outcome{}, err
+	}
+	d, k, iterations := v[0], v[1], v[3]
+	x, n, _, err := j.table(fmt.Sprintf("gaussian%d", d), v[2])
+	if err != nil {
+		return outcome{}, err
+	}
+	src, err := framework.FromSlice(x, n, d)
+	if err != nil {
+		return outcome{}, err
+	}
+	means, _, _, err := j.table(fmt.Sprintf("gaussian%d-start", d), k)
+	if err != nil {
+		return outcome{}, err
+	}
+	family := mixture.Gaussian{}
+	spread := make([]float64, d*d)
+	for i := range d {
+		spread[i*d+i] = 1
+	}
+	if j.options["cov"] == "diag" {
+		family.Covariance = mixture.Diagonal
+		spread = spread[:d]
+		for i := range spread {
+			spread[i] = 1
+		}
+	}
+	var components []float64
+	for c := range k {
+		components = append(append(components, means[c*d:(c+1)*d]...), spread...)
+	}
+	m := mixture.Model{Family: family}
+	return iterate(given[framework.Rows]{m, components}, src, src.All(), k, iterations, v[4], 8*len(x))
+}
+
+// bernoulli is the same for zeros and ones, by rows that are dense or lists of ones.
+func (j job) bernoulli() (outcome, error) {
+	v, err := j.numbers("iterations", "workers", "sparse")
+	if err != nil {
+		return outcome{}, err
+	}
+	x, n, d, err := j.table(j.options["table"], 0)
+	if err != nil {
+		return outcome{}, err
+	}
+	chances, k, _, err := j.table(j.options["table"]+"-start", 0)
+	if err != nil {
+		return outcome{}, err
+	}
+	m := mixture.Model{Family: mixture.Bernoulli{}}
+	if v[2] == 0 {
+		src, err := framework.FromSlice(x, n, d)
+		if err != nil {
+			return outcome{}, err
+		}
+		return iterate(given[framework.Rows]{m, chances}, src, src.All(), k, v[0], v[1], 8*len(x))
+	}
+	start, columns := make([]int, 1, n+1), []int{}
+	for i := range n {
+		for c, v := range x[i*d : (i+1)*d] {
+			if v != 0 {
+				columns = append(columns, c)
+			}
+		}
+		start = append(start, len(columns))
+	}
+	src, err := framework.FromSparse(start, columns, nil, d)
+	if err != nil {
+		return outcome{}, err
+	}
+	return iterate(given[framework.SparseRows]{mixture.Sparse{Model: m}, chances}, src, src.All(), k, v[0], v[1], 8*(len(start)+len(columns)))
+}
+
+// fitted is what a mixture of either kind of rows offers.
+type fitted[B any] interface {
+	framework.Model[B, *mixture.Parameters, *mixture.Statistics]
+	LogProb(b B, p *mixture.Parameters, dst []float64) ([]float64, error)
+}
+
+// given is a mixture that starts from given components of equal weights.
+type given[B any] struct {
+	fitted[B]
+	components []float64
+}
+
+func (m given[B]) Init(ctx context.Context, src framework.Source[B], k int, rng *rand.Rand) (*mixture.Parameters, error) {
+	p, err := m.fitted.Init(ctx, src, k, rng)
+	if err != nil {
+		return nil, err
+	}
+	if len(p.Components) != len(m.components) {
+		return nil, fmt.Errorf("%d numbers to start from in place of %d", len(m.components), len(p.Components))
+	}
+	copy(p.Components, m.components)
+	for i := range p.Weights {
+		p.Weights[i] = 1 / float64(k)
+	}
+	clock.begin = time.Now()
+	return p, nil
+}
+
+// clock runs from the end of the start to the end of the last iteration.
+var clock struct{ begin, end time.Time }
+
+// iterate times the engine's iterations.
+func iterate[B any](m given[B], src framework.Source[B], all B, k, iterations, workers, bytes int) (outcome, error) {
+	res, err := framework.Fit(background, m, src, framework.Options{
+		K: k, Method: framework.EM, Criterion: framework.ELBO, Tolerance: math.SmallestNonzeroFloat64, MaxIterations: iterations, Workers: workers,
+		Recorder: framework.RecorderFunc(func(framework.Event) error {
+			clock.end = time.Now()
+			return nil
+		})})
+	if err != nil {
+		return outcome{}, err
+	}
+	if res.Iterations != iterations {
+		return outcome{}, fmt.Errorf("%d iterations in place of %d: %v", res.Iterations, iterations, res.Status)
+	}
+	memory := peak() // before the judging, which has an answer for each row
+	rows, err := m.LogProb(all, res.Parameters, nil)
+	if err != nil {
+		return outcome{}, err
+	}
+	sum := 0.0
+	for _, l := range rows {
+		sum += l
+	}
+	return outcome{
+		Seconds: clock.end.Sub(clock.begin).Seconds() / float64(iterations),
+		Found:   fmt.Sprintf("ln p = %.9f a row; %.1f MiB beside the data", sum/float64(len(rows)), float64(memory-bytes)/(1<<20)),
+		Data:    bytes,
+	}, nil
+}
+
+// allocations counts what 200 more iterations allocate, with nobody watching.
+func (j job) allocations() (outcome, error) {
+	const d, k = 10, 10
+	x, n, _, err := j.table("gaussian10", 20000)
+	if err != nil {
+		return outcome{}, err
+	}
+	src, err := framework.FromSlice(x, n, d)
+	if err != nil {
+		return outcome{}, err
+	}
+	workers, err := j.number("workers")
+	if err != nil {
+		return outcome{}, err
+	}
+	count := func(iterations int) (allocated runtime.MemStats, err error) {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		res, err := framework.Fit(background, mixture.Model{Family: mixture.Gaussian{}}, src, framework.Options{
+			K: k, Method: framework.EM, Tolerance: math.SmallestNonzeroFloat64, MaxIterations: iterations, Workers: workers})
+		runtime.ReadMemStats(&after)
+		if err == nil && res.Iterations != iterations {
+			err = fmt.Errorf("%d iterations in place of %d: %v", res.Iterations, iterations, res.Status)
+		}
+		after.Mallocs -= before.Mallocs
+		after.TotalAlloc -= before.TotalAlloc
+		return after, err
+	}
+	if _, err := count(10); err != nil { // pools are filled
+		return outcome{}, err
+	}
+	begin := time.Now()
+	few, err := count(20)
+	if err != nil {
+		return outcome{}, err
+	}
+	many, err := count(220)
+	if err != nil {
+		return outcome{}, err
+	}
+	return outcome{Seconds: time.Since(begin).Seconds(), Data: 8 * len(x), Found: fmt.Sprintf(
+		"200 more iterations: %d allocations more, %d bytes", int64(many.Mallocs-few.Mallocs), int64(many.TotalAlloc-few.TotalAlloc))}, nil
+}
+
+// choose is one pass of gFAB from K = 20.
+func (j job) choose() (outcome, error) {
+	x, n, d, err := j.table("choice"+j.options["seed"], 0)
+	if err != nil {
+		return outcome{}, err
+	}
+	src, err := framework.FromSlice(x, n, d)
+	if err != nil {
+		return outcome{}, err
+	}
+	tolerance := framework.DefaultTolerance
+	if t := j.options["tol"]; t != "" {
+		if tolerance, err = strconv.ParseFloat(t, 64); err != nil {
+			return outcome{}, err
+		}
+	}
+	workers, err := j.number("workers")
+	if err != nil {
+		return outcome{}, err
+	}
+	begin := time.Now()
+	res, err := framework.Fit(background, mixture.Model{Family: mixture.Gaussian{}}, src, framework.Options{K: 20, Tolerance: tolerance, Workers: workers})
+	if err != nil {
+		return outcome{}, err
+	}
+	return outcome{Seconds: time.Since(begin).Seconds(), Data: 8 * len(x),
+		Found: fmt.Sprintf("K = %d (%d iterations, %d passes, %v)", res.Shape.K, res.Iterations, res.Passes, res.Status)}, nil
+}
+
+// bpca chooses among all K by gFIC, in closed form.
+func (j job) bpca() (outcome, error) {
+	x, n, d, err := j.table(j.options["table"], 0)
+	if err != nil {
+		return outcome{}, err
+	}
+	src, err := framework.FromSlice(x, n, d)
+	if err != nil {
+		return outcome{}, err
+	}
+	workers, err := j.number("workers")
+	if err != nil {
+		return outcome{}, err
+	}
+	begin := time.Now()
+	spectrum, err := bpca.Decompose(background, src, workers)
+	if err != nil {
+		return outcome{}, err
+	}
+	all, err := bpca.Solve(spectrum, 0)
+	if err != nil {
+		return outcome{}, err
+	}
+	k, _, err := all.Best(framework.GFIC)
+	if err != nil {
+		return outcome{}, err
+	}
+	return outcome{Seconds: time.Since(begin).Seconds(), Found: fmt.Sprintf("K = %d", k), Data: 8 * len(x)}, nil
+}
+
+// vbmf is the empirical solution, rank and noise and vectors.
+func (j job) vbmf() (outcome, error) {
+	x, n, d, err := j.table("matrix", 0)
+	if err != nil {
+		return outcome{}, err
+	}
+	src, err := framework.FromSlice(x, n, d)
+	if err != nil {
+		return outcome{}, err
+	}
+	rank, err := j.number("rank")
+	if err != nil {
+		return outcome{}, err
+	}
+	begin := time.Now()
+	s, err := vbmf.Solve(background, src, vbmf.Options{MaxRank: rank})
+	if err != nil {
+		return outcome{}, err
+	}
+	return outcome{Seconds: time.Since(begin).Seconds(), Found: fmt.Sprintf("rank %d, σ² = %.5f", s.Rank, s.Noise), Data: 8 * len(x)}, nil
+}
+
+// start is the default start of a mixture: k-means++ in a sample of the rows, after two
+// passes for the scale of the columns, and the first estimate.
+func (j job) start() (outcome, error) {
+	v, err := j.numbers("k")
+	if err != nil {
+		return outcome{}, err
+	}
+	x, n, d, err := j.table("gaussian10", 0)
+	if err != nil {
+		return outcome{}, err
+	}
+	src, err := framework.FromSlice(x, n, d)
+	if err != nil {
+		return outcome{}, err
+	}
+	begin := time.Now()
+	p, err := mixture.Model{Family: mixture.Gaussian{}}.Init(background, src, v[0], rand.New(rand.NewPCG(1, 0)))
+	if err != nil {
+		return outcome{}, err
+	}
+	return outcome{Seconds: time.Since(begin).Seconds(), Found: fmt.Sprintf("%d components, from a sample of 8192 rows", p.K), Data: 8 * len(x)}, nil
+}
+
+// read opens a table and hands out its numbers.
+func (j job) read() (outcome, error) {
+	begin := time.Now()
+	t, err := data.Open(filepath.Join(j.directory, "reading."+j.options["format"]))
+	if err != nil {
+		return outcome{}, err
+	}
+	x, n, d, err := t.Matrix()
+	if err != nil {
+		return outcome{}, err
+	}
+	return outcome{Seconds: time.Since(begin).Seconds(), Found: fmt.Sprintf("%d × %d", n, d), Data: 8 * len(x)}, nil
+}
+
+// peak is VmHWM of Linux, in bytes; 0 elsewhere.
+func peak() int {
+	status, err := os.ReadFile("/proc/self/status")
+	if errors.Is(err, os.ErrNotExist) {
+		return 0
+	}
+	for line := range strings.Lines(string(status)) {
+		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			kilobytes, _ := strconv.Atoi(strings.TrimSuffix(strings.TrimSpace(rest), " kB"))
+			return kilobytes << 10
+		}
+	}
+	return 0
+}

@@ -1,0 +1,254 @@
+// Command workloads writes the tables that the benchmarks read, from fixed seeds: the same
+// bits wherever it runs.
+//
+//	go run ./bench/workloads -out DIR
+//
+// docs/benchmarks.md says what is measured on them.
+package main
+
+import (
+	"bufio"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+
+	"gonum.org/v1/gonum/stat/distmv"
+
+	"github.com/latent-go/latent/data"
+)
+
+func main() {
+	log.SetFlags(0)
+	out := flag.String("out", "", "directory to write to; it is made")
+	scale := flag.Float64("scale", 1, "share of the rows to write, for a quick look")
+	megabytes := flag.Int("megabytes", 200, "size of the tables that are only read, in 10⁶ bytes")
+	flag.Parse()
+	if *out == "" || !(*scale > 0) || *scale > 1 || *megabytes < 1 || flag.NArg() > 0 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	w := writer{directory: *out, scale: *scale}
+	if err := w.all(*megabytes * 1e6); err != nil {
+		log.Fatal(err)
+	}
+}
+
+type writer struct {
+	directory string
+	scale     float64
+}
+
+func (w writer) all(bytes int) error {
+	if err := os.MkdirAll(w.directory, 0o755); err != nil {
+		return err
+	}
+	for _, d := range []int{2, 10, 50} {
+		if err := w.gaussian(d); err != nil {
+			return err
+		}
+	}
+	for seed := range uint64(3) {
+		if err := w.choice(seed + 1); err != nil {
+			return err
+		}
+	}
+	if err := w.binary("dense", nil); err != nil {
+		return err
+	}
+	for _, percent := range []float64{1, 2, 4} {
+		if err := w.binary(fmt.Sprintf("sparse%g", percent), &percent); err != nil {
+			return err
+		}
+	}
+	return errors.Join(
+		w.factors("factors30", w.rows(1000000), 30, 10),
+		w.factors("factors1000", w.rows(5000), 1000, 20),
+		w.factors("matrix", w.rows(1000), 3000, 20),
+		w.reading(int(float64(bytes)*w.scale)),
+	)
+}
+
+func (w writer) rows(n int) int { return max(100, int(float64(n)*w.scale)) }
+
+// generator is the random stream of a table.
+func generator(table string, seed uint64) *rand.Rand {
+	h := uint64(14695981039346656037) // FNV-1a
+	for _, b := range []byte(table) {
+		h = (h ^ uint64(b)) * 1099511628211
+	}
+	return rand.New(rand.NewPCG(seed, h))
+}
+
+// gaussian is a mixture of ten components N(m, I), m ~ N(0, 2.5²I), and a start of up to 40
+// components: rows drawn at random, as their means.
+func (w writer) gaussian(d int) error {
+	name := fmt.Sprintf("gaussian%d", d)
+	rng := generator(name, 1)
+	const k = 10
+	means := normals(rng, k*d, 2.5)
+	n := w.rows(200000)
+	x := normals(rng, n*d, 1)
+	for i := range n {
+		add(x[i*d:(i+1)*d], means[rng.IntN(k)*d:])
+	}
+	start := make([]float64, 0, 40*d)
+	for _, i := range rng.Perm(n)[:40] {
+		start = append(start, x[i*d:(i+1)*d]...)
+	}
+	return errors.Join(w.npy(name, x, n, d), w.npy(name+"-start", start, 40, d))
+}
+
+// choice is 20,000 rows of five columns from six components N(m, I), m ~ N(0, 2.5²I), with
+// weights ~ Dir(5, …, 5).
+func (w writer) choice(seed uint64) error {
+	rng := generator("choice", seed)
+	const d, k = 5, 6
+	alpha := make([]float64, k)
+	for i := range alpha {
+		alpha[i] = 5
+	}
+	weights := distmv.NewDirichlet(alpha, rng).Rand(nil)
+	means := normals(rng, k*d, 2.5)
+	n := w.rows(20000)
+	x := normals(rng, n*d, 1)
+	for i := range n {
+		add(x[i*d:(i+1)*d], means[pick(rng, weights)*d:])
+	}
+	name := fmt.Sprintf("choice%d", seed)
+	return errors.Join(w.npy(name, x, n, d), w.csv(name, x, n, d))
+}
+
+// binary is 50,000 rows of 200 zeros and ones from ten components. The chances of a one are
+// uniform between 0.35 and 0.65, so that the components overlap and a fit is not over at once,
+// or, for sparse rows, exponential with the mean percent/100.
+func (w writer) binary(name string, percent *float64) error {
+	rng := generator(name, 1)
+	const d, k = 200, 10
+	chances := func() []float64 {
+		p := make([]float64, k*d)
+		for i := range p {
+			if percent == nil {
+				p[i] = 0.35 + 0.3*rng.Float64()
+			} else {
+				p[i] = min(0.95, rng.ExpFloat64()**percent/100)
+			}
+		}
+		return p
+	}
+	truth := chances()
+	n := w.rows(50000)
+	x := make([]float64, n*d)
+	for i := range n {
+		p := truth[rng.IntN(k)*d:]
+		for j := range d {
+			if rng.Float64() < p[j] {
+				x[i*d+j] = 1
+			}
+		}
+	}
+	start := chances()
+	for i := range start { // half way to the truth: no component starts empty
+		start[i] = max(1e-4, (start[i]+truth[i])/2)
+	}
+	return errors.Join(w.npy(name, x, n, d), w.npy(name+"-start", start, k, d))
+}
+
+// factors is n rows of d columns of rank r, with strengths from 2 to 1 and noise of variance 1.
+func (w writer) factors(name string, n, d, r int) error {
+	rng := generator(name, 1)
+	loadings := normals(rng, r*d, 1)
+	for k := range r {
+		strength := math.Sqrt(2 - float64(k)/float64(r))
+		for j := range d {
+			loadings[k*d+j] *= strength
+		}
+	}
+	x := normals(rng, n*d, 1)
+	for i := range n {
+		row := x[i*d : (i+1)*d]
+		for k := range r {
+			z := rng.NormFloat64()
+			for j, l := range loadings[k*d : (k+1)*d] {
+				row[j] += z * l
+			}
+		}
+	}
+	return w.npy(name, x, n, d)
+}
+
+// reading is a table of 20 columns that is read and nothing else, of about so many bytes in
+// either format: six decimals in CSV.
+func (w writer) reading(bytes int) error {
+	const d = 20
+	rng := generator("reading", 1)
+	n := bytes / (8 * d)
+	x := normals(rng, n*d, 1)
+	lines := bytes / (9 * d) // mean length of a number and its comma
+	return errors.Join(w.npy("reading", x, n, d), w.file("reading.csv", func(f io.Writer) error {
+		line := make([]byte, 0, 16*d)
+		for i := range lines {
+			line = line[:0]
+			for j, v := range x[i*d : (i+1)*d] {
+				if j > 0 {
+					line = append(line, ',')
+				}
+				line = fmt.Appendf(line, "%.6f", v)
+			}
+			if _, err := f.Write(append(line, '\n')); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
+func (w writer) npy(name string, x []float64, n, d int) error {
+	return w.file(name+".npy", func(f io.Writer) error { return data.WriteNPY(f, x, n, d) })
+}
+
+func (w writer) csv(name string, x []float64, n, d int) error {
+	return w.file(name+".csv", func(f io.Writer) error { return data.WriteCSV(f, nil, x, n, d) })
+}
+
+func (w writer) file(name string, write func(io.Writer) error) (err error) {
+	f, err := os.Create(filepath.Join(w.directory, name))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	b := bufio.NewWriterSize(f, 1<<20)
+	if err := write(b); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return b.Flush()
+}
+
+func normals(rng *rand.Rand, n int, deviation float64) []float64 {
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = deviation * rng.NormFloat64()
+	}
+	return x
+}
+
+func add(row, mean []float64) {
+	for j := range row {
+		row[j] += mean[j]
+	}
+}
+
+func pick(rng *rand.Rand, weights []float64) int {
+	u := rng.Float64()
+	for k, w := range weights[:len(weights)-1] {
+		if u -= w; u < 0 {
+			return k
+		}
+	}
+	return len(weights) - 1
+}
