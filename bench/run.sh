@@ -79,7 +79,7 @@ done
 compare "$repeat" "choose seed=1" latent latent:tol=1e-5 sklearn:method=bic
 compare 1 "choose seed=1" sklearn:method=bayes mclust
 for seed in 2 3; do
-	compare 1 "choose seed=$seed" latent latent:tol=1e-5 sklearn:method=bic mclust
+	compare 1 "choose seed=$seed" latent latent:tol=1e-5 sklearn:method=bic
 done
 compare "$repeat" "bernoulli table=dense iterations=10" latent numpy
 for percent in 1 2 4; do

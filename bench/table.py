@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Makes a Markdown table of the measurements of run.sh: medians, and ratios of medians."""
+"""Makes Markdown tables of the measurements of run.sh: medians, ratios of medians, and the
+targets beside them."""
 
 import json
 import os
@@ -74,3 +75,69 @@ for workload, sides in runs.items():
             f"| {workload} | {side.replace(':', ' ')} | {seconds(statistics.median(times))} | {seconds(min(times))} to {seconds(max(times))}, {len(times)} "
             f"| {ratio} | {beside:.0f} | {found} |".replace("|  |", "| |")
         )
+
+
+def median(workload, side):
+    rs = runs.get(workload, {}).get(side)
+    return statistics.median(r["seconds"] for r in rs) if rs else None
+
+
+def gmm(cov, d, iterations=10):
+    return f"gmm cov={cov} d={d} k=10 n=200000 iterations={iterations}"
+
+
+# What, workload and side of the numerator and of the denominator, and the ratio wanted.
+targets = [
+    ("full covariance, D = 2, against scikit-learn", (gmm("full", 2), "sklearn"), (gmm("full", 2), "latent"), 10),
+    ("full covariance, D = 10", (gmm("full", 10), "sklearn"), (gmm("full", 10), "latent"), 8),
+    ("full covariance, D = 50", (gmm("full", 50, 4), "sklearn"), (gmm("full", 50, 4), "latent"), 2),
+    ("diagonal, D = 2", (gmm("diag", 2), "sklearn"), (gmm("diag", 2), "latent"), 5),
+    ("diagonal, D = 10", (gmm("diag", 10), "sklearn"), (gmm("diag", 10), "latent"), 5),
+    ("diagonal, D = 50", (gmm("diag", 50, 4), "sklearn"), (gmm("diag", 50, 4), "latent"), 5),
+]
+for own, tolerance in ("latent", "default tolerance"), ("latent:tol=1e-5", "--tol 1e-5"):
+    targets += [
+        (f"choosing K, {tolerance}, against {text}", ("choose seed=1", peer), ("choose seed=1", own), least)
+        for peer, text, least in (
+            ("sklearn:method=bic", "scikit-learn's BIC sweep", 10),
+            ("sklearn:method=bayes", "BayesianGaussianMixture(20)", 50),
+            ("mclust", "mclust", 50),
+        )
+    ]
+dense, mle = "bernoulli table=dense iterations=10", "sklearn:method=mle"
+targets += [
+    ("Bernoulli, dense, against NumPy", (dense, "numpy"), (dense, "latent"), 3),
+    ("BPCA, 1,000,000 × 30, all K, against PCA('mle')", ("bpca table=factors30", mle), ("bpca table=factors30", "latent"), 1),
+    ("BPCA, 5,000 × 1,000, all K, against PCA('mle')", ("bpca table=factors1000", mle), ("bpca table=factors1000", "latent"), 1),
+    ("VBMF, 1,000 × 3,000, against numpy.linalg.svd", ("vbmf", "numpy"), ("vbmf", "latent"), 1),
+] + [
+    (f"two workers against one, full covariance, D = {d}", (gmm("full", d, 6), "latent:workers=1"), (gmm("full", d, 6), "latent:workers=2"), 1.9)
+    for d in (10, 50)
+]
+
+print("\n| target | wanted | measured | |")
+print("| --- | --- | --- | --- |")
+
+
+def verdict(what, wanted, measured, reached):
+    print(f"| {what} | {wanted} | {measured} | {'reached' if reached else '**not reached**'} |")
+
+
+for what, numerator, denominator, least in targets:
+    a, b = median(*numerator), median(*denominator)
+    if a and b:
+        verdict(what, f"{least} times", f"{a / b:.3g} times", a / b >= least)
+for side in ("latent", "latent:tol=1e-5"):
+    for seed in (1, 2, 3):
+        for found in dict.fromkeys(r["found"] for r in runs.get(f"choose seed={seed}", {}).get(side, [])):
+            verdict(f"the right K, table {seed}, {side.replace(':', ' ')}", "6", found, found.startswith("K = 6 "))
+lists = [median(f"bernoulli table=sparse{percent} iterations=10", "latent:sparse=1") for percent in (1, 2, 4)]
+if all(lists):
+    verdict("sparse rows: time of 2 % and 4 % of ones over that of 1 %", "at most 2 and 4", f"{lists[1] / lists[0]:.3g} and {lists[2] / lists[0]:.3g}", lists[1] <= 2.1 * lists[0] and lists[2] <= 4.2 * lists[0])
+for d, iterations in (2, 10), (10, 10), (50, 4):
+    rs = runs.get(gmm("full", d, iterations), {}).get("latent")
+    if rs:
+        beside = max(r["peak_bytes"] - r["data_bytes"] for r in rs) / 2**20
+        verdict(f"peak memory beside the data, 200,000 × {d}", "64 MiB", f"{beside:.0f} MiB", beside <= 64)
+for side, rs in runs.get("allocations", {}).items():
+    verdict(f"allocations, {side.replace(':', ' ')}", "0 an iteration", rs[0]["found"], " 0 allocations" in rs[0]["found"])

@@ -30,9 +30,13 @@ def load(name):
 
 
 def timed(action):
+    """The time of an action, and what it returns; peak is the memory until then."""
+    global peak
     begin = time.perf_counter()
     value = action()
-    return time.perf_counter() - begin, value
+    seconds = time.perf_counter() - begin
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return seconds, value
 
 
 def gmm():
@@ -165,5 +169,4 @@ def read():
 
 
 seconds, found, size = {f.__name__: f for f in (gmm, choose, bernoulli, bpca, vbmf, start, read)}[workload]()
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 print(json.dumps({"seconds": seconds, "found": found, "data_bytes": size, "peak_bytes": peak}, ensure_ascii=False))
