@@ -16,6 +16,7 @@ out=$(cd "$1" && pwd)
 cd "$(dirname "$0")"
 python=${PYTHON:-/usr/bin/python3}
 repeat=${REPEAT:-3}
+limit=${LIMIT:-120} # seconds a run, after which it is stopped
 go build -o "$out/latent" ./latent
 scale="${SCALE:-1} ${MEGABYTES:-200}"
 if [ "$(cat "$out/scale" 2>/dev/null)" != "$scale" ]; then
@@ -51,11 +52,15 @@ run() {
 	*) program=("$python" peers/peer.py "$out/data" "$side") ;;
 	esac
 	# shellcheck disable=SC2086 # options are words
-	if line=$("${program[@]}" "${workload[@]}" $own); then
-		printf '{"workload": "%s", "side": "%s", "round": %d, %s\n' "$1" "$2" "$3" "${line#\{}" | tee -a "$results"
+	if line=$(timeout "$limit" "${program[@]}" "${workload[@]}" $own); then
+		:
+	elif [ $? = 124 ]; then
+		line="{\"seconds\": $limit, \"found\": \"stopped: it takes longer\", \"data_bytes\": 0, \"peak_bytes\": 0}"
 	else
 		echo "left out: $1 with $2" >&2
+		return 0
 	fi
+	printf '{"workload": "%s", "side": "%s", "round": %d, %s\n' "$1" "$2" "$3" "${line#\{}" | tee -a "$results"
 }
 
 # compare TIMES WORKLOAD SIDE...: the sides take turns.
