@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/internal/special"
 )
 
 // Dirichlet is the symmetric Dirichlet distribution Dir(Alpha,…,Alpha) of mixture
@@ -36,7 +37,7 @@ func (d Dirichlet) Concentrations(n int) Concentrations {
 func (d Dirichlet) LogNorm(n int) float64 {
 	count, total := float64(n), float64(n)*d.Alpha
 	return -total*math.Log(count) - count*math.Log(d.Alpha)/2 + math.Log(total)/2 +
-		(count-1)*halfLogTwoPi + count*stirling(d.Alpha) - stirling(total)
+		(count-1)*special.HalfLogTwoPi + count*special.StirlingGap(d.Alpha) - special.StirlingGap(total)
 }
 
 // Concentrations are the parameters a of a Dirichlet distribution,
@@ -70,10 +71,10 @@ func (c Concentrations) Check() error {
 // sign, and the rest is small, so that nothing large cancels.
 func (c Concentrations) LogNorm() float64 {
 	t := c.totals()
-	large, small := 0.0, math.Log(t.all)/2-stirling(t.all)+float64(len(c)-1)*halfLogTwoPi
+	large, small := 0.0, math.Log(t.all)/2-special.StirlingGap(t.all)+float64(len(c)-1)*special.HalfLogTwoPi
 	for _, a := range c {
 		large += a * t.logShare(a)
-		small += stirling(a) - math.Log(a)/2
+		small += special.StirlingGap(a) - math.Log(a)/2
 	}
 	return large + small
 }
@@ -107,9 +108,9 @@ func (t totals) logShare(a float64) float64 {
 func (c Concentrations) ExpectedLog(dst []float64) []float64 {
 	dst = linalg.Resize(dst, len(c))
 	t := c.totals()
-	excess := digammaExcess(t.all)
+	excess := special.DigammaExcess(t.all)
 	for i, a := range c {
-		dst[i] = t.logShare(a) + digammaExcess(a) - excess
+		dst[i] = t.logShare(a) + special.DigammaExcess(a) - excess
 	}
 	return dst
 }

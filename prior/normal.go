@@ -3,6 +3,8 @@ package prior
 import (
 	"math"
 	"math/rand/v2"
+
+	"github.com/latent-go/latent/internal/special"
 )
 
 // NormalInverseGamma is the distribution of the mean μ and variance s² of one column,
@@ -37,7 +39,7 @@ func (p NormalInverseGamma) Check() error {
 // integral over μ and s² of the expression in the type's comment. The evidence of n
 // rows is LogNorm of the posterior − LogNorm of the prior − (n/2) ln 2π.
 func (p NormalInverseGamma) LogNorm() float64 {
-	return halfLogTwoPi - math.Log(p.Kappa)/2 + p.precision().LogNorm()
+	return special.HalfLogTwoPi - math.Log(p.Kappa)/2 + p.precision().LogNorm()
 }
 
 // precision is the distribution of 1/s².

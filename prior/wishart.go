@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/mathext"
 
 	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/internal/special"
 )
 
 // NormalInverseWishart is the distribution of the mean μ and the covariance Σ of D
@@ -103,7 +104,7 @@ func (p NormalInverseWishart) factor() (linalg.Cholesky, []float64, error) {
 // posterior − LogNorm of the prior − (nD/2) ln 2π.
 func (p NormalInverseWishart) LogNorm(logDetScale float64) float64 {
 	d := float64(len(p.Mean))
-	return d*(halfLogTwoPi-math.Log(p.Kappa)/2) + p.Nu/2*(d*math.Ln2-logDetScale) +
+	return d*(special.HalfLogTwoPi-math.Log(p.Kappa)/2) + p.Nu/2*(d*math.Ln2-logDetScale) +
 		mathext.MvLgamma(p.Nu/2, len(p.Mean))
 }
 

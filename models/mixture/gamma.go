@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/special"
 	"github.com/latent-go/latent/prior"
 )
 
@@ -60,7 +61,7 @@ func (Gamma) Estimate(n float64, t, xi []float64) error {
 	}
 	w := 2 * s
 	for range 50 {
-		step := (w*digammaGap(1/w) - s) / trigammaGap(1/w)
+		step := (w*special.DigammaGap(1/w) - s) / trigammaGap(1/w)
 		w -= step
 		if math.Abs(step) <= 1e-15*w {
 			break
@@ -96,7 +97,7 @@ func (Gamma) Natural(xi, eta []float64) float64 {
 // Expect is (α/β, ψ(α) − ln β).
 func (Gamma) Expect(xi, t []float64) {
 	shape, rate := max(xi[0], least), max(xi[1], least)
-	t[0], t[1] = shape/rate, math.Log(shape)-math.Log(rate)-digammaGap(shape)/shape
+	t[0], t[1] = shape/rate, math.Log(shape)-math.Log(rate)-special.DigammaGap(shape)/shape
 }
 
 // Information is diag(α, α²(α²ψ′(α) − α)).

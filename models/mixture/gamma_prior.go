@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/latent-go/latent/internal/special"
 	"github.com/latent-go/latent/prior"
 )
 
@@ -18,12 +19,12 @@ type gammaFamilyPrior struct {
 func (p gammaFamilyPrior) Prior(h []float64) { h[0], h[1], h[2] = p.nu, p.tau[0], p.tau[1] }
 
 // shapeDensity is the density of u = ln(α/mode). With s = ln(τ₁/ν) − τ₂/ν, which is
-// positive, and δ for stirlingGap, that of ln α is exp of
+// positive, and δ for special.StirlingGap, that of ln α is exp of
 //
 //	−νsα + ((3+ν)/2) ln α + δ(να) − νδ(α) − ln τ₁ + ½ ln ν + ((1−ν)/2) ln 2π,
 //
 // the large parts of ln Γ(να+1) − ν ln Γ(α) having cancelled. Its derivative in ln α,
-// −νsα + 2 − q(να) + νq(α) with q for digammaGap, between ½ and 1, has one root. As
+// −νsα + 2 − q(να) + νq(α) with q for special.DigammaGap, between ½ and 1, has one root. As
 // |αq′(α)| < 0.12, each solution of it for the first α has at most a quarter of the error of
 // the α that it puts into q.
 type shapeDensity struct {
@@ -41,20 +42,20 @@ func shapeOf(h []float64) shapeDensity {
 	mode := 0.0
 	for next := (1.25 + 0.75*nu) / (nu * s); math.Abs(next-mode) > 1e-9*next; {
 		mode = next
-		next = (2 - digammaGap(nu*mode) + nu*digammaGap(mode)) / (nu * s)
+		next = (2 - special.DigammaGap(nu*mode) + nu*special.DigammaGap(mode)) / (nu * s)
 	}
-	return shapeDensity{nu, h[1], logMean, mode, nu * s * mode, stirlingGap(nu*mode) - nu*stirlingGap(mode)}
+	return shapeDensity{nu, h[1], logMean, mode, nu * s * mode, special.StirlingGap(nu*mode) - nu*special.StirlingGap(mode)}
 }
 
 // log is the logarithm of the density of u, less that at the mode.
 func (d shapeDensity) log(u float64) float64 {
 	a := d.mode * math.Exp(u)
-	return -d.decay*math.Expm1(u) + (3+d.nu)/2*u + (stirlingGap(d.nu*a) - d.nu*stirlingGap(a) - d.gaps)
+	return -d.decay*math.Expm1(u) + (3+d.nu)/2*u + (special.StirlingGap(d.nu*a) - d.nu*special.StirlingGap(a) - d.gaps)
 }
 
 // logPeak is the logarithm of the density of ln α at the mode, before it is normalised.
 func (d shapeDensity) logPeak() float64 {
-	return -d.decay + (3+d.nu)/2*math.Log(d.mode) + d.gaps - math.Log(d.tau) + math.Log(d.nu)/2 + (1-d.nu)*halfLogTwoPi
+	return -d.decay + (3+d.nu)/2*math.Log(d.mode) + d.gaps - math.Log(d.tau) + math.Log(d.nu)/2 + (1-d.nu)*special.HalfLogTwoPi
 }
 
 // step is the distance of the nodes of a sum over u: for a function that is analytic in
@@ -94,7 +95,7 @@ func (gammaFamilyPrior) Expected(h, eta []float64) float64 {
 		a := d.mode * math.Exp(u)
 		sum += density
 		shape += density * a
-		partition += density * (halfLogTwoPi - math.Log(a)/2 + stirlingGap(a) - (1-digammaGap(d.nu*a))/d.nu + a*(d.logMean-1))
+		partition += density * (special.HalfLogTwoPi - math.Log(a)/2 + special.StirlingGap(a) - (1-special.DigammaGap(d.nu*a))/d.nu + a*(d.logMean-1))
 	})
 	eta[0], eta[1] = -(d.nu*shape/sum+1)/d.tau, shape/sum
 	return partition / sum
