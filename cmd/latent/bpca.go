@@ -107,9 +107,11 @@ type bpcaEstimator struct {
 	method string
 }
 
-func (e bpcaEstimator) described() []column {
-	var columns []column
-	for _, name := range e.names {
+func (e bpcaEstimator) described() []column { return named(e.names) }
+
+// named are columns of which the names tell everything.
+func named(names []string) (columns []column) {
+	for _, name := range names {
 		columns = append(columns, column{Name: name})
 	}
 	return columns

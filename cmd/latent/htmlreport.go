@@ -48,24 +48,15 @@ func (s *session) checkReport(dir, out string, inputs ...string) error {
 	if err != nil {
 		return err
 	}
-	for _, in := range inputs {
-		if info := s.stat(in); info != nil && d.replaces(info) {
-			return misused("--report would replace the input, %s: name another folder", in)
-		}
+	if in, ok := s.replaced(d, inputs); ok {
+		return misused("--report would replace the input, %s: name another folder", in)
 	}
 	if out != "" {
 		if model, err := locate(out); err == nil && model.path == d.path {
 			return misused("--report and --out both are %s: name another file for the model", page)
 		}
 	}
-	if d.direct {
-		return nil
-	}
-	f, err := d.temporary()
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Close(), os.Remove(f.Name()))
+	return d.tryOut()
 }
 
 // existingFolder is the folder, or the innermost one above it that there is.

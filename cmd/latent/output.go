@@ -30,11 +30,24 @@ func (s *session) checkOut(out string, inputs ...string) error {
 	if err != nil {
 		return err
 	}
+	if in, ok := s.replaced(d, inputs); ok {
+		return misused("--out is the input, %s: name another file", in)
+	}
+	return d.tryOut()
+}
+
+// replaced finds the input that writing would destroy.
+func (s *session) replaced(d destination, inputs []string) (in string, ok bool) {
 	for _, in := range inputs {
 		if info := s.stat(in); info != nil && d.replaces(info) {
-			return misused("--out is the input, %s: name another file", in)
+			return in, true
 		}
 	}
+	return "", false
+}
+
+// tryOut finds out whether it could be written.
+func (d destination) tryOut() error {
 	if d.direct {
 		return nil
 	}

@@ -95,13 +95,7 @@ type vbmfEstimator struct {
 	spectrum *vbmf.Spectrum // of the closed form
 }
 
-func (e vbmfEstimator) described() []column {
-	var columns []column
-	for _, name := range e.names {
-		columns = append(columns, column{Name: name})
-	}
-	return columns
-}
+func (e vbmfEstimator) described() []column { return named(e.names) }
 
 func (vbmfEstimator) what() string { return "gaussian factors and noise" }
 
