@@ -177,7 +177,7 @@ func rateConclude(s *Settings, runs []rateRun) (*Outcome, error) {
 	}
 	intercept, slope := stat.LinearRegression(logN, logD, nil, false)
 	stdErr := slopeError(logN, logD, intercept, slope)
-	_, boundSlope := stat.LinearRegression(naturalLogs(xs), naturalLogs(order), nil, false)
+	_, boundSlope := stat.LinearRegression(applied(math.Log, xs), applied(math.Log, order), nil, false)
 	limit := (elboAlpha*(elboD*rateRank-rateRank*(rateRank-1)/2) + elboD*rateRank) / 2
 	last := means[len(means)-1] * xs[len(xs)-1]
 
@@ -233,14 +233,6 @@ func slopeError(x, y []float64, intercept, slope float64) float64 {
 	}
 	n := float64(len(x))
 	return math.Sqrt(residual / (n - 2) / ((n - 1) * stat.Variance(x, nil)))
-}
-
-func naturalLogs(x []float64) []float64 {
-	y := make([]float64, len(x))
-	for i, v := range x {
-		y[i] = math.Log(v)
-	}
-	return y
 }
 
 func largestRatio(a, b []float64) float64 {

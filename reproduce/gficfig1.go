@@ -252,7 +252,7 @@ between them it rests on eq. 10, which leaves a factor of O(1) open. And the exa
 	}
 	probability := colours(math.Log10(low), math.Log10(high))
 	for i, title := range []string{"without the penalty", "with the penalty", "exact"} {
-		row = append(row, cases[0].heat(title, logs(first.Cells[i]), probability))
+		row = append(row, cases[0].heat(title, applied(math.Log10, first.Cells[i]), probability))
 	}
 	row[len(row)-1].Add(colourBar{probability, "decimal log of probability"})
 	penalty := colours(0, floats.Max(first.Factors))

@@ -271,11 +271,11 @@ func every(step float64) plot.TickerFunc {
 	}
 }
 
-// logs are decimal logarithms.
-func logs(list []float64) []float64 {
+// applied is f of every number.
+func applied(f func(float64) float64, list []float64) []float64 {
 	out := make([]float64, len(list))
 	for i, v := range list {
-		out[i] = math.Log10(v)
+		out[i] = f(v)
 	}
 	return out
 }

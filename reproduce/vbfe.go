@@ -3,6 +3,7 @@ package reproduce
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -209,4 +210,14 @@ func (l bernoulliLaw) settle(ctx context.Context, a, b float64, k int, src *fram
 		}
 	}
 	return best, nil
+}
+
+// overGrid makes a job of every pair of hyperparameters.
+func overGrid[R any](as, bs []float64, run func(ctx context.Context, a, b float64) (R, error)) (jobs []Job[R]) {
+	for _, a := range as {
+		for _, b := range bs {
+			jobs = append(jobs, Job[R]{Key: fmt.Sprintf("a-%g-b-%g", a, b), Run: func(ctx context.Context) (R, error) { return run(ctx, a, b) }})
+		}
+	}
+	return jobs
 }

@@ -40,16 +40,8 @@ M = 4 columns, and the points are fits: a truth of one stochastic and one determ
 Components with less than a thousandth of the rows count as empty, and those in which less than a fiftieth of the rows disagree in any column as deterministic.`, fig51K),
 		Revision: 1,
 	}, func(s *Settings) ([]Job[fig51Point], error) {
-		var jobs []Job[fig51Point]
 		as, bs := fig51Grid(s)
-		for _, a := range as {
-			for _, b := range bs {
-				jobs = append(jobs, Job[fig51Point]{Key: fmt.Sprintf("a-%g-b-%g", a, b), Run: func(ctx context.Context) (fig51Point, error) {
-					return fig51Fit(ctx, a, b)
-				}})
-			}
-		}
-		return jobs, nil
+		return overGrid(as, bs, fig51Fit), nil
 	}, fig51Conclude)
 }
 

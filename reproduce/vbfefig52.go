@@ -42,16 +42,8 @@ func vbfeFig52() *Experiment {
 proportions, the solution is that of least free energy over all ways to begin with the true components shared among those of the fit, and the coefficient is the slope between N = 10⁵ and N = 10⁷.`,
 		Revision: 1,
 	}, func(s *Settings) ([]Job[fig52Point], error) {
-		var jobs []Job[fig52Point]
 		as, bs := fig52Grid(s)
-		for _, a := range as {
-			for _, b := range bs {
-				jobs = append(jobs, Job[fig52Point]{Key: fmt.Sprintf("a-%g-b-%g", a, b), Run: func(ctx context.Context) (fig52Point, error) {
-					return fig52Fit(ctx, a, b)
-				}})
-			}
-		}
-		return jobs, nil
+		return overGrid(as, bs, fig52Fit), nil
 	}, fig52Conclude)
 }
 

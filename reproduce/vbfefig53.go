@@ -53,16 +53,10 @@ few components are deterministic in all entries: what is measured is the share o
 		if err != nil {
 			return nil, err
 		}
-		var jobs []Job[fig53Cell]
 		as, bs := fig53Grid(s)
-		for _, a := range as {
-			for _, b := range bs {
-				jobs = append(jobs, Job[fig53Cell]{Key: fmt.Sprintf("a-%g-b-%g", a, b), Run: func(ctx context.Context) (fig53Cell, error) {
-					return fig53Fit(ctx, src, a, b, s.seeds(100, 20))
-				}})
-			}
-		}
-		return jobs, nil
+		return overGrid(as, bs, func(ctx context.Context, a, b float64) (fig53Cell, error) {
+			return fig53Fit(ctx, src, a, b, s.seeds(100, 20))
+		}), nil
 	}, fig53Conclude)
 }
 

@@ -126,7 +126,7 @@ func fig61Mean(s *Settings, trials []fig61Trial, of func(fig61Trial) [][]float64
 
 // fig61Map draws a quantity over the logarithms of a and b, with the borders of the phases.
 func fig61Map(title, label string, g grid) *plot.Plot {
-	g.X, g.Y = logs(g.X), logs(g.Y)
+	g.X, g.Y = applied(math.Log10, g.X), applied(math.Log10, g.Y)
 	p := chart(title, "a", "b")
 	low, high := g.bounds()
 	scale := colours(low, high)
