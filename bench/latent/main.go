@@ -107,6 +107,16 @@ func (j job) table(name string, limit int) (x []float64, n, d int, err error) {
 	return x, n, d, err
 }
 
+// source is the first rows of a table (limit 0: all) for the engine, and their bytes.
+func (j job) source(name string, limit int) (*framework.Table, int, error) {
+	x, n, d, err := j.table(name, limit)
+	if err != nil {
+		return nil, 0, err
+	}
+	src, err := framework.FromSlice(x, n, d)
+	return src, 8 * len(x), err
+}
+
 // gaussian is iterations of EM from given parameters.
 func (j job) gaussian() (outcome, error) {
 	v, err := j.numbers("d", "k", "n", "iterations", "workers")
@@ -114,11 +124,7 @@ func (j job) gaussian() (outcome, error) {
 		return outcome{}, err
 	}
 	d, k, iterations := v[0], v[1], v[3]
-	x, n, _, err := j.table(fmt.Sprintf("gaussian%d", d), v[2])
-	if err != nil {
-		return outcome{}, err
-	}
-	src, err := framework.FromSlice(x, n, d)
+	src, size, err := j.source(fmt.Sprintf("gaussian%d", d), v[2])
 	if err != nil {
 		return outcome{}, err
 	}
@@ -143,7 +149,7 @@ func (j job) gaussian() (outcome, error) {
 		components = append(append(components, means[c*d:(c+1)*d]...), spread...)
 	}
 	m := mixture.Model{Family: family}
-	return iterate(given[framework.Rows]{m, components}, src, src.All(), k, iterations, v[4], 8*len(x))
+	return iterate(given[framework.Rows]{m, components}, src, src.All(), k, iterations, v[4], size)
 }
 
 // bernoulli is the same for zeros and ones, by rows that are dense or lists of ones.
@@ -249,11 +255,7 @@ func iterate[B any](m given[B], src framework.Source[B], all B, k, iterations, w
 // allocations counts what 200 more iterations allocate, with nobody watching.
 func (j job) allocations() (outcome, error) {
 	const d, k = 2, 20 // twice the components there are: it takes long to converge
-	x, n, _, err := j.table("gaussian2", 20000)
-	if err != nil {
-		return outcome{}, err
-	}
-	src, err := framework.FromSlice(x, n, d)
+	src, size, err := j.source("gaussian2", 20000)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -286,17 +288,13 @@ func (j job) allocations() (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	return outcome{Seconds: time.Since(begin).Seconds(), Data: 8 * len(x), Found: fmt.Sprintf(
+	return outcome{Seconds: time.Since(begin).Seconds(), Data: size, Found: fmt.Sprintf(
 		"%.2f allocations, %.0f bytes in each of 200 more iterations: the traces grow", float64(many.Mallocs-few.Mallocs)/200, float64(many.TotalAlloc-few.TotalAlloc)/200)}, nil
 }
 
 // choose is one pass of gFAB from K = 20.
 func (j job) choose() (outcome, error) {
-	x, n, d, err := j.table("choice"+j.options["seed"], 0)
-	if err != nil {
-		return outcome{}, err
-	}
-	src, err := framework.FromSlice(x, n, d)
+	src, size, err := j.source("choice"+j.options["seed"], 0)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -315,17 +313,13 @@ func (j job) choose() (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	return outcome{Seconds: time.Since(begin).Seconds(), Data: 8 * len(x),
+	return outcome{Seconds: time.Since(begin).Seconds(), Data: size,
 		Found: fmt.Sprintf("K = %d (%d iterations, %d passes, %v)", res.Shape.K, res.Iterations, res.Passes, res.Status)}, nil
 }
 
 // bpca chooses among all K by gFIC, in closed form.
 func (j job) bpca() (outcome, error) {
-	x, n, d, err := j.table(j.options["table"], 0)
-	if err != nil {
-		return outcome{}, err
-	}
-	src, err := framework.FromSlice(x, n, d)
+	src, size, err := j.source(j.options["table"], 0)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -346,16 +340,12 @@ func (j job) bpca() (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	return outcome{Seconds: time.Since(begin).Seconds(), Found: fmt.Sprintf("K = %d", k), Data: 8 * len(x)}, nil
+	return outcome{Seconds: time.Since(begin).Seconds(), Found: fmt.Sprintf("K = %d", k), Data: size}, nil
 }
 
 // vbmf is the empirical solution, rank and noise and vectors.
 func (j job) vbmf() (outcome, error) {
-	x, n, d, err := j.table("matrix", 0)
-	if err != nil {
-		return outcome{}, err
-	}
-	src, err := framework.FromSlice(x, n, d)
+	src, size, err := j.source("matrix", 0)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -368,7 +358,7 @@ func (j job) vbmf() (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	return outcome{Seconds: time.Since(begin).Seconds(), Found: fmt.Sprintf("rank %d, σ² = %.5f", s.Rank, s.Noise), Data: 8 * len(x)}, nil
+	return outcome{Seconds: time.Since(begin).Seconds(), Found: fmt.Sprintf("rank %d, σ² = %.5f", s.Rank, s.Noise), Data: size}, nil
 }
 
 // start is the default start of a mixture: k-means++ in a sample of the rows, after two
@@ -378,11 +368,7 @@ func (j job) start() (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	x, n, d, err := j.table("gaussian10", 0)
-	if err != nil {
-		return outcome{}, err
-	}
-	src, err := framework.FromSlice(x, n, d)
+	src, size, err := j.source("gaussian10", 0)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -391,7 +377,7 @@ func (j job) start() (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	return outcome{Seconds: time.Since(begin).Seconds(), Found: fmt.Sprintf("%d components, from a sample of 8192 rows", p.K), Data: 8 * len(x)}, nil
+	return outcome{Seconds: time.Since(begin).Seconds(), Found: fmt.Sprintf("%d components, from a sample of 8192 rows", p.K), Data: size}, nil
 }
 
 // read opens a table and hands out its numbers.
