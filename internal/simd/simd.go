@@ -25,9 +25,6 @@ const Lanes = 8
 // Padded is the smallest multiple of [Lanes] that is at least n.
 func Padded(n int) int { return (n + Lanes - 1) &^ (Lanes - 1) }
 
-// Instructions names the set of instructions in use: "AVX-512", "AVX2" or "portable".
-func Instructions() string { return level.String() }
-
 // Accelerated says that there is assembly for this processor.
 func Accelerated() bool { return level != portable }
 
