@@ -175,6 +175,8 @@ func TestHostileMatrices(t *testing.T) {
 	require.NoError(t, err)
 	_, err = Solve(background, missing, Options{})
 	require.ErrorContains(t, err, "row 2, column 1 is missing")
+	_, _, err = PPCA(background, missing, Options{})
+	require.ErrorContains(t, err, "row 2, column 1 is missing") // not row 1, which centring would spoil
 	_, err = framework.Fit(background, Iterative{}, missing, framework.Options{K: 1, Method: framework.EM})
 	require.ErrorContains(t, err, "row 2, column 1 is NaN")
 	weighted, err := table(t, &outer).WithWeights([]float64{1, 2, 1})

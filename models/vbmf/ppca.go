@@ -42,10 +42,13 @@ func (s *Solution) Point() *bpca.Parameters {
 	return p
 }
 
-// Centre takes the mean of each column off, in new memory.
+// Centre takes the mean of each column off, in new memory. Errors as [Decompose].
 func Centre(t *framework.Table) (centred *framework.Table, mean []float64, err error) {
+	all, err := whole(t)
+	if err != nil {
+		return nil, nil, err
+	}
 	n, d := t.Dims()
-	all := t.All()
 	// Twice, so that a mean that is large beside the spread loses nothing.
 	mean = make([]float64, d)
 	for range 2 {
@@ -65,10 +68,7 @@ func Centre(t *framework.Table) (centred *framework.Table, mean []float64, err e
 			x[i*d+j] = v - mean[j]
 		}
 	}
-	centred, err = framework.FromIncomplete(x, n, d)
-	if err == nil && all.Weights != nil {
-		centred, err = centred.WithWeights(all.Weights)
-	}
+	centred, err = framework.FromSlice(x, n, d)
 	return centred, mean, err
 }
 

@@ -73,11 +73,10 @@ func Solve(ctx context.Context, t *framework.Table, o Options) (*Solution, error
 	if err != nil {
 		return nil, err
 	}
-	sol, err := s.Complete(o)
-	if err != nil {
+	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return sol, ctx.Err()
+	return s.Complete(o)
 }
 
 // Complete is [Spectrum.Solve] with the singular vectors. The spectrum must be one of
@@ -108,8 +107,8 @@ func (o Options) check(l, m int) error {
 	if !(o.Noise >= 0) || math.IsInf(o.Noise, 0) {
 		return fmt.Errorf("vbmf: noise variance %v: it must be positive and finite, or 0 to be estimated", o.Noise)
 	}
-	if o.MaxRank < 0 || o.MaxRank > min(l, m) {
-		return fmt.Errorf("vbmf: maximal rank %d of a %d×%d matrix: choose one from 1 to %d, or 0 for the largest", o.MaxRank, l, m, min(l, m))
+	if err := checkMaxRank(o.MaxRank, l, m); err != nil {
+		return err
 	}
 	if o.Priors == nil {
 		return nil
@@ -126,6 +125,13 @@ func (o Options) check(l, m int) error {
 				return fmt.Errorf("vbmf: factor %d has prior variances c_a² = %v and c_b² = %v: both and their product must be positive and finite", h+1, p.A, p.B)
 			}
 		}
+	}
+	return nil
+}
+
+func checkMaxRank(rank, l, m int) error {
+	if rank < 0 || rank > min(l, m) {
+		return fmt.Errorf("vbmf: maximal rank %d of a %d×%d matrix: choose one from 1 to %d, or 0 for the largest", rank, l, m, min(l, m))
 	}
 	return nil
 }

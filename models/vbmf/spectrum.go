@@ -42,25 +42,19 @@ type Spectrum struct {
 // It is an error when the table has missing values or row weights, or squares that
 // overflow or vanish.
 func Decompose(ctx context.Context, t *framework.Table, maxRank int) (*Spectrum, error) {
-	rows := t.All()
+	rows, err := whole(t)
+	if err != nil {
+		return nil, err
+	}
 	l, m := t.Dims()
-	if l < 1 || m < 1 {
-		return nil, fmt.Errorf("vbmf: a %d×%d matrix has nothing to factorise", l, m)
-	}
-	if rows.Weights != nil {
-		return nil, errors.New("vbmf: rows of a matrix have no weights: repeat them, or multiply each by the square root of its weight")
-	}
-	if maxRank < 0 || maxRank > min(l, m) {
-		return nil, fmt.Errorf("vbmf: maximal rank %d of a %d×%d matrix: choose one from 1 to %d, or 0 for the largest", maxRank, l, m, min(l, m))
+	if err := checkMaxRank(maxRank, l, m); err != nil {
+		return nil, err
 	}
 	s := &Spectrum{L: l, M: m}
 	largest := 0.0
 	for i := range l {
 		row := rows.Row(i)
-		for j, v := range row {
-			if math.IsNaN(v) {
-				return nil, fmt.Errorf("vbmf: row %d, column %d is missing: the closed form needs every entry", i+1, j+1)
-			}
+		for _, v := range row {
 			largest = max(largest, math.Abs(v))
 		}
 		s.Energy += linalg.Dot(row, row)
@@ -87,17 +81,36 @@ func Decompose(ctx context.Context, t *framework.Table, maxRank int) (*Spectrum,
 	return s, s.all()
 }
 
+// whole refuses tables that are no matrix: with missing entries, or rows that have weights.
+func whole(t *framework.Table) (framework.Rows, error) {
+	rows := t.All()
+	if rows.N < 1 || rows.D < 1 {
+		return rows, fmt.Errorf("vbmf: a %d×%d matrix has nothing to factorise", rows.N, rows.D)
+	}
+	if rows.Weights != nil {
+		return rows, errors.New("vbmf: rows of a matrix have no weights: repeat them, or multiply each by the square root of its weight")
+	}
+	for i := range rows.N {
+		for j, v := range rows.Row(i) {
+			if math.IsNaN(v) {
+				return rows, fmt.Errorf("vbmf: row %d, column %d is missing: the closed form needs every entry", i+1, j+1)
+			}
+		}
+	}
+	return rows, nil
+}
+
 // order is the smaller side of Y.
 func (s *Spectrum) order() int { return min(s.L, s.M) }
 
 // lead finds the k leading singular values with their vectors.
 func (s *Spectrum) lead(k int) bool {
 	apply := func(dst, x *mat.Dense) {
-		if s.gram != nil {
-			dst.Copy(times(false, s.gram, false, x))
-			return
+		of, by := s.gram, x
+		if of == nil {
+			of, by = &s.y, times(true, &s.y, false, x)
 		}
-		dst.Copy(times(false, &s.y, false, times(true, &s.y, false, x)))
+		linalg.Mul(false, false, 1, of.RawMatrix(), by.RawMatrix(), 0, dst.RawMatrix())
 	}
 	values, vectors, ok := linalg.Leading(s.order(), k, s.order()/3, apply, 1e-10)
 	if !ok {
