@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/latent-go/latent/pruning"
@@ -56,27 +57,31 @@ func (r *run[B, P, S]) trials(ctx context.Context) (pruned bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	due := converged || at.Change < at.NextTrial
+	due := converged || at.Change < at.NextTrial && math.Abs(current.Value-at.Tried) >= at.Short
 	if !due && !(directions.Values[directions.Len()-1] < 0) {
 		return false, nil
 	}
 	ahead, ok := r.ahead()
+	stand := current.Value + r.options.Tolerance*current.Evaluation.N
+	short := math.Inf(1)
 	for _, drop := range candidates(directions.Len(), converged) {
-		goal := current.Value + r.options.Tolerance*current.Evaluation.N
+		goal := stand
 		switch promised := directions.Values[drop[0]] < 0; {
 		case converged || promised:
 		case !due || !ok:
+			short = 0
 			continue
 		default:
 			goal += ahead
 		}
-		smaller, err := r.trial(ctx, current, directions, drop, goal)
+		smaller, reach, err := r.trial(ctx, current, directions, drop, goal)
 		if err != nil {
 			return false, err
 		}
 		if smaller != nil {
 			return true, r.commit(smaller)
 		}
+		short = min(short, max(0, stand-reach))
 	}
 	if !due {
 		return false, nil
@@ -84,6 +89,7 @@ func (r *run[B, P, S]) trials(ctx context.Context) (pruned bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	at.TrialsDue, at.NextTrial = false, at.Change/2
+	at.Tried, at.Short = current.Value, short
 	return false, nil
 }
 
@@ -170,11 +176,13 @@ func (r *run[B, P, S]) ahead() (float64, bool) {
 }
 
 // trial projects directions out of current and makes steps in the smaller model. It
-// returns the smaller point once its criterion is above goal, and nil when it will not be.
-func (r *run[B, P, S]) trial(ctx context.Context, current *point[P, S], directions pruning.Directions, drop []int, goal float64) (*point[P, S], error) {
+// returns the smaller point once its criterion is above goal, and nil when it will not be;
+// then reach is an optimistic guess of the criterion that more steps would end at, +Inf
+// where there is none.
+func (r *run[B, P, S]) trial(ctx context.Context, current *point[P, S], directions pruning.Directions, drop []int, goal float64) (smaller *point[P, S], reach float64, err error) {
 	from, err := r.project(current, directions.Without(drop...), "objective", directions.Keep(drop...).Values)
 	if err != nil {
-		return nil, fatal(ctx, err)
+		return nil, math.Inf(1), fatal(ctx, err)
 	}
 	pruned := from.pruned
 	defer func() {
@@ -188,20 +196,20 @@ func (r *run[B, P, S]) trial(ctx context.Context, current *point[P, S], directio
 	var gain float64
 	for step := range r.options.Prune.Objective.StepsOr() {
 		if err := r.step(ctx, from, to); err != nil {
-			return nil, fatal(ctx, err)
+			return nil, math.Inf(1), fatal(ctx, err)
 		}
 		pruned = append(pruned, to.pruned...)
 		if to.Value > goal {
 			to.pruned = pruned
-			return to, nil
+			return to, to.Value, nil
 		}
 		if step > 0 {
 			last := gain
 			if gain = to.Value - from.Value; gain <= 0 {
-				return nil, nil
+				return nil, to.Value, nil
 			}
 			if ahead, ok := remaining(last, gain); step > 1 && ok && to.Value+ahead < goal {
-				return nil, nil
+				return nil, to.Value + ahead, nil
 			}
 		}
 		if from.K != to.K {
@@ -209,5 +217,5 @@ func (r *run[B, P, S]) trial(ctx context.Context, current *point[P, S], directio
 		}
 		from, to = to, from
 	}
-	return nil, nil
+	return nil, math.Inf(1), nil
 }

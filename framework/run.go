@@ -42,6 +42,8 @@ type progress[P, S any] struct {
 	Streak     int     // iterations in a row with the objective below its best
 	Change     float64 // of the last iteration, nats per row
 	NextTrial  float64 // change below which the weakest direction is tried again
+	Tried      float64 // criterion when directions were last tried in vain at this K
+	Short      float64 // nats by which the most promising of them fell short of it
 	Expanding  bool    // parameter expansion has begun
 	Expanded   bool    // the last iteration was expanded
 	TrialsDue  bool    // the last iteration has not been followed by pruning trials
@@ -422,7 +424,7 @@ func (r *run[B, P, S]) rank(next *point[P, S]) {
 	switch {
 	case next.K != last.K:
 		at.BestBehind, at.Streak = nil, 0
-		at.NextTrial = r.options.Prune.Objective.LooseOr()
+		at.NextTrial, at.Short = r.options.Prune.Objective.LooseOr(), 0
 		clear(r.benches)
 		r.spare = nil
 		return

@@ -30,8 +30,9 @@ type Eigenvalue struct {
 // the steps' own progress shows that it will not, or until Steps are made.
 //
 // While the fit goes along, the weakest few directions are tried when the change of
-// an iteration is below Loose, and again whenever it has halved; those of negative relevance
-// in every such iteration. At convergence every
+// an iteration is below Loose, and again whenever it has halved and the criterion has moved
+// by as much as the best of them fell short; those of negative relevance in every such
+// iteration. At convergence every
 // direction is tried, weakest first, and then the weakest two, three, … together;
 // the fit ends only when none of it helps.
 type Objective struct {
