@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+
+	"github.com/latent-go/latent/internal/special"
 )
 
 // Gamma is the Gamma distribution of a rate λ,
@@ -56,6 +58,22 @@ func (g Gamma) LogProb(lambda float64) float64 {
 		return math.Inf(-1)
 	}
 	return timesLog(g.Shape-1, lambda) - g.Rate*lambda - g.LogNorm()
+}
+
+// Divergence is KL(g ‖ from) = E_g[ln g(λ)/from(λ)], in nats. With a and b the shape and
+// rate of g, a₀ and b₀ those of from, and t = E_g[λ]/E_from[λ], it is
+//
+//	a₀(t − 1 − ln t) + (a−a₀)(ψ(a) − ln a) + ½ ln(a/a₀) + s(a₀) − s(a),
+//
+// where s is what Stirling's formula leaves of ln Γ: no large numbers cancel.
+func (g Gamma) Divergence(from Gamma) float64 {
+	t := g.Mean() / from.Mean()
+	beyond := t - 1 - math.Log1p(t-1)
+	if t < 0.5 || t > 2 { // where t − 1 may have lost t
+		beyond = t - 1 - (math.Log(g.Shape) - math.Log(g.Rate) - math.Log(from.Shape) + math.Log(from.Rate))
+	}
+	return from.Shape*beyond + (g.Shape-from.Shape)*special.DigammaExcess(g.Shape) +
+		math.Log(g.Shape/from.Shape)/2 + special.StirlingGap(from.Shape) - special.StirlingGap(g.Shape)
 }
 
 // Rand draws λ; one below the range of float64, likely where Shape is below 0.001, is

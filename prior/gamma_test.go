@@ -31,6 +31,35 @@ func TestGammaExpectationsAreDerivativesOfLogNorm(t *testing.T) {
 	}
 }
 
+// The integral of g ln(g/h) over ln λ.
+func TestGammaDivergenceIsTheIntegral(t *testing.T) {
+	for _, g := range gammas {
+		for _, h := range gammas {
+			mean := math.Log(g.Mean())
+			sum := integral(func(u float64) float64 {
+				lambda := math.Exp(u + mean)
+				return math.Exp(g.LogProb(lambda)) * lambda * (g.LogProb(lambda) - h.LogProb(lambda))
+			}, -80, 6, 2000)
+			closeTo(t, sum, g.Divergence(h), 1e-10, []prior.Gamma{g, h})
+		}
+		assert.Zero(t, g.Divergence(g))
+	}
+}
+
+// The distribution of a rate after n counts, against that after a few more: as n grows, it
+// tends to that of normal distributions, and is far below the rounding of ln Γ(n).
+func TestGammaDivergenceKeepsItsDigits(t *testing.T) {
+	const n = 1e12
+	g, h := prior.Gamma{Shape: n, Rate: n}, prior.Gamma{Shape: n + 1e6, Rate: n}
+	closeTo(t, 0.5, g.Divergence(h), 2e-6, "one standard deviation apart")
+	for _, g := range []prior.Gamma{{1e-3, 1e-3}, {1e3, 1e-300}, {5, 1e200}} {
+		for _, h := range []prior.Gamma{{1e-3, 1e-3}, {1e3, 1e300}, {5, 1e-200}} {
+			assert.GreaterOrEqual(t, g.Divergence(h), 0.0)
+			assert.False(t, math.IsNaN(g.Divergence(h)))
+		}
+	}
+}
+
 func TestGammaLogProbAgreesWithGonum(t *testing.T) {
 	for _, g := range gammas {
 		other := distuv.Gamma{Alpha: g.Shape, Beta: g.Rate}

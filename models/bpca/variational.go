@@ -7,11 +7,10 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"gonum.org/v1/gonum/mathext"
-
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
+	"github.com/latent-go/latent/prior"
 )
 
 // Prior is that of variational Bayesian PCA (Bishop 1999): rows of W are
@@ -214,32 +213,24 @@ func (p *Posterior) columnSquare(k int) float64 {
 
 // LogJoint is E[ln p(X,Z,W,λ,α)] + H(q(W)) + H(q(λ)) + H(q(α)).
 func (v Variational) LogJoint(s *Statistics, p *Posterior) float64 {
-	prior, err := v.Prior.resolved()
+	given, err := v.Prior.resolved()
 	if err != nil {
 		panic(err) // Init has refused it
 	}
-	d := float64(p.D)
-	logLambda := mathext.Digamma(p.Shape) - math.Log(p.Rate)
-	value := s.logJoint(p.residual(s), p.Shape/p.Rate, logLambda)
+	d, lambda := float64(p.D), prior.Gamma{Shape: p.Shape, Rate: p.Rate}
+	value := s.logJoint(p.residual(s), lambda.Mean(), lambda.ExpectedLog())
 	value += d * gaussianEntropy(p.K, p.LogDetCov)
-	value -= gammaDivergence(p.Shape, p.Rate, prior.LambdaShape, prior.LambdaRate*p.UnitVariance)
+	value -= lambda.Divergence(prior.Gamma{Shape: given.LambdaShape, Rate: given.LambdaRate * p.UnitVariance})
 	for k := range p.K {
-		alpha, logAlpha := prior.FixedAlpha, math.Log(prior.FixedAlpha)
-		if prior.FixedAlpha == 0 {
-			alpha = p.AlphaShape / p.AlphaRates[k]
-			logAlpha = mathext.Digamma(p.AlphaShape) - math.Log(p.AlphaRates[k])
-			value -= gammaDivergence(p.AlphaShape, p.AlphaRates[k], prior.AlphaShape, prior.AlphaRate)
+		alpha, logAlpha := given.FixedAlpha, math.Log(given.FixedAlpha)
+		if given.FixedAlpha == 0 {
+			q := prior.Gamma{Shape: p.AlphaShape, Rate: p.AlphaRates[k]}
+			alpha, logAlpha = q.Mean(), q.ExpectedLog()
+			value -= q.Divergence(prior.Gamma{Shape: given.AlphaShape, Rate: given.AlphaRate})
 		}
 		value += 0.5 * (d*(logAlpha-math.Log(2*math.Pi*p.UnitVariance)) - alpha*p.columnSquare(k)/p.UnitVariance)
 	}
 	return value
-}
-
-// gammaDivergence is KL(Gamma(a, b) ‖ Gamma(a0, b0)), shape and rate.
-func gammaDivergence(a, b, a0, b0 float64) float64 {
-	lga, _ := math.Lgamma(a)
-	lga0, _ := math.Lgamma(a0)
-	return (a-a0)*mathext.Digamma(a) - lga + lga0 + a0*(math.Log(b)-math.Log(b0)) + a*(b0-b)/b
 }
 
 // Shape counts W and λ as [Model] does; they are integrated out, so the ELBO charges for

@@ -135,11 +135,6 @@ func meanDivergence(d int, kappa, kappa0, quad float64) float64 {
 	return (float64(d)*(ratio-1-math.Log(ratio)) + kappa0*quad) / 2
 }
 
-// varianceDivergence is KL(q‖p) of the precision, and so of the variance.
-func varianceDivergence(q, p prior.Gamma) float64 {
-	return (q.Shape-p.Shape)*q.ExpectedLog() - (q.Rate-p.Rate)*q.Mean() - (q.LogNorm() - p.LogNorm())
-}
-
 // units: with |S| the determinant of the table's covariance, a mean whitened by it has
 // |S|^½ times the density, and a covariance |S|^((D+1)/2) times.
 func (g gaussian) units(w *whole) units {

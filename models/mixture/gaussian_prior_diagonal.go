@@ -57,7 +57,7 @@ func (q *diagonalPrior) divergence(h, _ []float64) float64 {
 		p := q.column(h, a)
 		shift := p.Mean - p0.Mean
 		sum += meanDivergence(1, p.Kappa, p0.Kappa, p.ExpectedPrecision()*shift*shift) +
-			varianceDivergence(prior.Gamma{Shape: p.Shape, Rate: p.Rate}, prior.Gamma{Shape: p0.Shape, Rate: p0.Rate})
+			prior.Gamma{Shape: p.Shape, Rate: p.Rate}.Divergence(prior.Gamma{Shape: p0.Shape, Rate: p0.Rate})
 	}
 	return sum
 }
@@ -148,7 +148,7 @@ func (q *sphericalPrior) expected(h, score []float64) error {
 func (q *sphericalPrior) divergence(h, _ []float64) float64 {
 	tau := q.precision(h)
 	quad := tau.Mean() * distance(h[3:3+q.d], q.centre)
-	return meanDivergence(q.d, h[0], q.of.Kappa, quad) + varianceDivergence(tau, prior.Gamma{Shape: q.of.Shape, Rate: q.of.Rate})
+	return meanDivergence(q.d, h[0], q.of.Kappa, quad) + tau.Divergence(prior.Gamma{Shape: q.of.Shape, Rate: q.of.Rate})
 }
 
 // mode has the factor (σ²)^−½ of every column's mean in the joint density.
