@@ -108,5 +108,6 @@ compare 1 "allocations" latent:workers=1 latent:workers=2
 # Long ones, once.
 compare 1 "choose seed=1" latent latent:tol=1e-5 mclust sklearn:method=bayes
 compare 1 "bpca table=factors1000" latent sklearn:method=mle
+compare 1 "bpca table=factors10" latent sklearn:method=mle pcaMethods
 
 "$python" table.py "$results" | tee "$out/table.md"

@@ -20,8 +20,8 @@ if (workload == "choose") {
   found <- sprintf("K = %d", fit$G)
 } else if (workload == "bpca") {
   suppressPackageStartupMessages(library(pcaMethods))
-  x <- as.matrix(read.csv(file.path(directory, "choice1.csv"), header = FALSE))
-  # One K, without a choice, and centred as the others do it.
+  x <- as.matrix(read.csv(file.path(directory, paste0(options$table, ".csv")), header = FALSE))
+  # Variational Bayes (Oba et al. 2003) at the largest K, whose useless components it shrinks.
   seconds <- system.time(fit <- pca(x, method = "bpca", nPcs = ncol(x) - 1, verbose = FALSE))[["elapsed"]]
   found <- sprintf("%d components", fit@nPcs)
 } else {

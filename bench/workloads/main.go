@@ -67,6 +67,7 @@ func (w writer) all(bytes int) error {
 		}
 	}
 	return errors.Join(
+		w.factors("factors10", w.rows(20000), 10, 4),
 		w.factors("factors30", w.rows(1000000), 30, 10),
 		w.factors("factors1000", w.rows(5000), 1000, 20),
 		w.factors("matrix", w.rows(1000), 3000, 20),
@@ -160,6 +161,7 @@ func (w writer) binary(name string, percent *float64) error {
 }
 
 // factors is n rows of d columns of rank r, with strengths from 2 to 1 and noise of variance 1.
+// The one of ten columns is written as CSV, too, for R.
 func (w writer) factors(name string, n, d, r int) error {
 	rng := generator(name, 1)
 	loadings := normals(rng, r*d, 1)
@@ -177,6 +179,11 @@ func (w writer) factors(name string, n, d, r int) error {
 			for j, l := range loadings[k*d : (k+1)*d] {
 				row[j] += z * l
 			}
+		}
+	}
+	if d == 10 {
+		if err := w.csv(name, x, n, d); err != nil {
+			return err
 		}
 	}
 	return w.npy(name, x, n, d)
