@@ -80,6 +80,19 @@ func copyBits(dst, src []float64) bool {
 	return sum == 0
 }
 
+func columns(dst, x []float64, n, d, padded, stride int) bool {
+	sum := 0.0
+	switch {
+	case level == portable || d < 2:
+		return columnsPortable(dst, x, n, d, padded, stride)
+	case level == avx512:
+		columnsAVX512(&dst[0], &x[0], n, d, padded, stride, &sum)
+	default:
+		columnsAVX2(&dst[0], &x[0], n, d, padded, stride, &sum)
+	}
+	return sum == 0
+}
+
 func logComplement(q []float64) float64 {
 	var mantissas [Lanes]float64
 	var exponents [Lanes]int

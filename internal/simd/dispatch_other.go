@@ -16,6 +16,10 @@ func finite(x []float64) bool { return finitePortable(x) }
 
 func copyBits(dst, src []float64) bool { return copyBitsPortable(dst, src) }
 
+func columns(dst, x []float64, n, d, padded, stride int) bool {
+	return columnsPortable(dst, x, n, d, padded, stride)
+}
+
 func logComplement(q []float64) float64 { return logComplementPortable(q) }
 
 func gaussianScores(dst, x []float64, d, n int, c float64, m, root, work []float64) {

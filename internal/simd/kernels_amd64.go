@@ -34,6 +34,11 @@ func finiteAVX2(x *float64, n int, sum *float64)
 //go:noescape
 func bitsAVX2(dst *float64, src *float64, n int, sum *float64)
 
+// columnsAVX2 lays n rows side by side, a multiple of 8, of d > 1 columns, into columns of padded rows, and adds 0·x over them, 0 or NaN, to sum.
+//
+//go:noescape
+func columnsAVX2(dst *float64, x *float64, n int, d int, padded int, stride int, sum *float64)
+
 // gaussianScoresAVX2 is GaussianScores for d > 0 and n a multiple of 8.
 //
 //go:noescape
@@ -93,6 +98,11 @@ func finiteAVX512(x *float64, n int, sum *float64)
 //
 //go:noescape
 func bitsAVX512(dst *float64, src *float64, n int, sum *float64)
+
+// columnsAVX512 lays n rows side by side, a multiple of 8, of d > 1 columns, into columns of padded rows, and adds 0·x over them, 0 or NaN, to sum.
+//
+//go:noescape
+func columnsAVX512(dst *float64, x *float64, n int, d int, padded int, stride int, sum *float64)
 
 // gaussianScoresAVX512 is GaussianScores for d > 0 and n a multiple of 8.
 //

@@ -725,6 +725,81 @@ DATA constant40<>+16(SB)/8, $0x7fffffffffffffff
 DATA constant40<>+24(SB)/8, $0x7fffffffffffffff
 GLOBL constant40<>(SB), RODATA|NOPTR, $32
 
+// func columnsAVX2(dst *float64, x *float64, n int, d int, padded int, stride int, sum *float64)
+// Requires: AVX, FMA3
+TEXT ·columnsAVX2(SB), NOSPLIT, $0-56
+	MOVQ   dst+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   n+16(FP), DX
+	MOVQ   stride+40(FP), BX
+	SHLQ   $0x03, BX
+	LEAQ   (BX)(BX*2), SI
+	MOVQ   padded+32(FP), DI
+	SHLQ   $0x03, DI
+	LEAQ   (DI)(DI*2), R8
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+
+loop20:
+	CMPQ DX, $0x04
+	JL   end21
+	MOVQ CX, R8
+	MOVQ AX, R9
+	MOVQ d+24(FP), R10
+
+loop23:
+	CMPQ        R10, $0x02
+	JL          end24
+	VMOVUPD     (R8), X3
+	VINSERTF128 $0x01, (R8)(BX*2), Y3, Y3
+	VFMADD231PD Y0, Y3, Y1
+	VMOVUPD     (R8)(BX*1), X4
+	VINSERTF128 $0x01, (R8)(SI*1), Y4, Y4
+	VFMADD231PD Y0, Y4, Y2
+	VUNPCKLPD   Y4, Y3, Y5
+	VUNPCKHPD   Y4, Y3, Y6
+	VMOVUPD     Y5, (R9)
+	VMOVUPD     Y6, (R9)(DI*1)
+	ADDQ        $0x00000010, R8
+	LEAQ        (R9)(DI*2), R9
+	SUBQ        $0x02, R10
+	JMP         loop23
+
+end24:
+	TESTQ       R10, R10
+	JZ          even22
+	SUBQ        $0x08, R8
+	SUBQ        DI, R9
+	VMOVUPD     (R8), X7
+	VINSERTF128 $0x01, (R8)(BX*2), Y7, Y7
+	VFMADD231PD Y0, Y7, Y1
+	VMOVUPD     (R8)(BX*1), X8
+	VINSERTF128 $0x01, (R8)(SI*1), Y8, Y8
+	VFMADD231PD Y0, Y8, Y2
+	VUNPCKLPD   Y8, Y7, Y5
+	VUNPCKHPD   Y8, Y7, Y6
+	VMOVUPD     Y5, (R9)
+	VMOVUPD     Y6, (R9)(DI*1)
+
+even22:
+	LEAQ (CX)(BX*4), CX
+	ADDQ $0x00000020, AX
+	SUBQ $0x04, DX
+	JMP  loop20
+
+end21:
+	VADDPD       Y2, Y1, Y1
+	MOVQ         sum+48(FP), AX
+	VEXTRACTF128 $0x01, Y1, X0
+	VADDPD       X0, X1, X0
+	VUNPCKHPD    X0, X0, X1
+	VADDSD       X1, X0, X0
+	VADDSD       (AX), X0, X0
+	VMOVSD       X0, (AX)
+	VZEROUPPER
+	RET
+
 // func gaussianScoresAVX2(dst *float64, x *float64, d int, n int, c float64, m *float64, root *float64, work *float64)
 // Requires: AVX, FMA3
 TEXT ·gaussianScoresAVX2(SB), NOSPLIT, $0-64
@@ -737,15 +812,15 @@ TEXT ·gaussianScoresAVX2(SB), NOSPLIT, $0-64
 	SHLQ $0x03, SI
 	LEAQ (SI)(SI*2), DI
 
-loop20:
+loop25:
 	CMPQ DX, $0x08
-	JL   end21
+	JL   end26
 	MOVQ CX, R8
 	MOVQ work+56(FP), R9
 	MOVQ m+40(FP), R10
 	MOVQ d+16(FP), R11
 
-loop22:
+loop27:
 	VBROADCASTSD (R10), Y0
 	VMOVUPD      (R8), Y1
 	VSUBPD       Y0, Y1, Y1
@@ -757,16 +832,16 @@ loop22:
 	ADDQ         $0x00000040, R9
 	ADDQ         $0x00000008, R10
 	DECQ         R11
-	JNZ          loop22
+	JNZ          loop27
 	VXORPD       Y0, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 	MOVQ         work+56(FP), R8
 	MOVQ         root+48(FP), R9
 	MOVQ         d+16(FP), R10
 
-loop23:
+loop28:
 	CMPQ         R10, $0x04
-	JL           end24
+	JL           end29
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VMOVUPD      (R8), Y4
@@ -818,146 +893,146 @@ loop23:
 	MOVQ         R9, R12
 	MOVQ         R10, R13
 	SUBQ         $0x04, R13
-	JZ           none25
+	JZ           none30
 
-loop26:
-	VMOVUPD      (R11), Y10
-	VMOVUPD      32(R11), Y11
-	VBROADCASTSD 32(R12), Y12
-	VFMADD231PD  Y10, Y12, Y2
-	VFMADD231PD  Y11, Y12, Y3
-	VBROADCASTSD 32(R12)(SI*1), Y12
-	VFMADD231PD  Y10, Y12, Y4
-	VFMADD231PD  Y11, Y12, Y5
-	VBROADCASTSD 32(R12)(SI*2), Y12
-	VFMADD231PD  Y10, Y12, Y6
-	VFMADD231PD  Y11, Y12, Y7
-	VBROADCASTSD 32(R12)(DI*1), Y12
-	VFMADD231PD  Y10, Y12, Y8
-	VFMADD231PD  Y11, Y12, Y9
-	ADDQ         $0x00000040, R11
-	ADDQ         $0x00000008, R12
-	DECQ         R13
-	JNZ          loop26
-
-none25:
-	VFMADD231PD Y2, Y2, Y0
-	VFMADD231PD Y3, Y3, Y1
-	VFMADD231PD Y4, Y4, Y0
-	VFMADD231PD Y5, Y5, Y1
-	VFMADD231PD Y6, Y6, Y0
-	VFMADD231PD Y7, Y7, Y1
-	VFMADD231PD Y8, Y8, Y0
-	VFMADD231PD Y9, Y9, Y1
-	LEAQ        32(R9)(SI*4), R9
-	SUBQ        $0x04, R10
-	JMP         loop23
-
-end24:
-	CMPQ         R10, $0x03
-	JNE          next28
-	VXORPD       Y2, Y2, Y2
-	VXORPD       Y3, Y3, Y3
-	VMOVUPD      (R8), Y4
-	VMOVUPD      32(R8), Y5
-	VBROADCASTSD (R9), Y6
-	VFMADD231PD  Y4, Y6, Y2
-	VFMADD231PD  Y5, Y6, Y3
-	VXORPD       Y4, Y4, Y4
-	VXORPD       Y5, Y5, Y5
-	VMOVUPD      64(R8), Y6
-	VMOVUPD      96(R8), Y7
-	VBROADCASTSD 8(R9), Y8
-	VFMADD231PD  Y6, Y8, Y2
-	VFMADD231PD  Y7, Y8, Y3
-	VBROADCASTSD 8(R9)(SI*1), Y8
-	VFMADD231PD  Y6, Y8, Y4
-	VFMADD231PD  Y7, Y8, Y5
-	VXORPD       Y6, Y6, Y6
-	VXORPD       Y7, Y7, Y7
-	VMOVUPD      128(R8), Y8
-	VMOVUPD      160(R8), Y9
-	VBROADCASTSD 16(R9), Y10
-	VFMADD231PD  Y8, Y10, Y2
-	VFMADD231PD  Y9, Y10, Y3
-	VBROADCASTSD 16(R9)(SI*1), Y10
-	VFMADD231PD  Y8, Y10, Y4
-	VFMADD231PD  Y9, Y10, Y5
-	VBROADCASTSD 16(R9)(SI*2), Y10
-	VFMADD231PD  Y8, Y10, Y6
-	VFMADD231PD  Y9, Y10, Y7
-	VFMADD231PD  Y2, Y2, Y0
-	VFMADD231PD  Y3, Y3, Y1
-	VFMADD231PD  Y4, Y4, Y0
-	VFMADD231PD  Y5, Y5, Y1
-	VFMADD231PD  Y6, Y6, Y0
-	VFMADD231PD  Y7, Y7, Y1
-	JMP          end27
-
-next28:
-	CMPQ         R10, $0x02
-	JNE          next29
-	VXORPD       Y2, Y2, Y2
-	VXORPD       Y3, Y3, Y3
-	VMOVUPD      (R8), Y4
-	VMOVUPD      32(R8), Y5
-	VBROADCASTSD (R9), Y6
-	VFMADD231PD  Y4, Y6, Y2
-	VFMADD231PD  Y5, Y6, Y3
-	VXORPD       Y4, Y4, Y4
-	VXORPD       Y5, Y5, Y5
-	VMOVUPD      64(R8), Y6
-	VMOVUPD      96(R8), Y7
-	VBROADCASTSD 8(R9), Y8
-	VFMADD231PD  Y6, Y8, Y2
-	VFMADD231PD  Y7, Y8, Y3
-	VBROADCASTSD 8(R9)(SI*1), Y8
-	VFMADD231PD  Y6, Y8, Y4
-	VFMADD231PD  Y7, Y8, Y5
-	VFMADD231PD  Y2, Y2, Y0
-	VFMADD231PD  Y3, Y3, Y1
-	VFMADD231PD  Y4, Y4, Y0
-	VFMADD231PD  Y5, Y5, Y1
-	JMP          end27
-
-next29:
-	CMPQ         R10, $0x01
-	JNE          next30
-	VXORPD       Y2, Y2, Y2
-	VXORPD       Y3, Y3, Y3
-	VMOVUPD      (R8), Y4
-	VMOVUPD      32(R8), Y5
-	VBROADCASTSD (R9), Y6
-	VFMADD231PD  Y4, Y6, Y2
-	VFMADD231PD  Y5, Y6, Y3
-	VFMADD231PD  Y2, Y2, Y0
-	VFMADD231PD  Y3, Y3, Y1
-	JMP          end27
-
-next30:
-end27:
-	VBROADCASTSD c+32(FP), Y2
-	VADDPD       (AX), Y2, Y3
-	VFNMADD231PD constant15<>+0(SB), Y0, Y3
-	VMOVUPD      Y3, (AX)
-	VADDPD       32(AX), Y2, Y0
-	VFNMADD231PD constant15<>+0(SB), Y1, Y0
-	VMOVUPD      Y0, 32(AX)
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000040, AX
-	SUBQ         $0x08, DX
-	JMP          loop20
-
-end21:
 loop31:
+	VMOVUPD      (R11), Y10
+	VMOVUPD      32(R11), Y11
+	VBROADCASTSD 32(R12), Y12
+	VFMADD231PD  Y10, Y12, Y2
+	VFMADD231PD  Y11, Y12, Y3
+	VBROADCASTSD 32(R12)(SI*1), Y12
+	VFMADD231PD  Y10, Y12, Y4
+	VFMADD231PD  Y11, Y12, Y5
+	VBROADCASTSD 32(R12)(SI*2), Y12
+	VFMADD231PD  Y10, Y12, Y6
+	VFMADD231PD  Y11, Y12, Y7
+	VBROADCASTSD 32(R12)(DI*1), Y12
+	VFMADD231PD  Y10, Y12, Y8
+	VFMADD231PD  Y11, Y12, Y9
+	ADDQ         $0x00000040, R11
+	ADDQ         $0x00000008, R12
+	DECQ         R13
+	JNZ          loop31
+
+none30:
+	VFMADD231PD Y2, Y2, Y0
+	VFMADD231PD Y3, Y3, Y1
+	VFMADD231PD Y4, Y4, Y0
+	VFMADD231PD Y5, Y5, Y1
+	VFMADD231PD Y6, Y6, Y0
+	VFMADD231PD Y7, Y7, Y1
+	VFMADD231PD Y8, Y8, Y0
+	VFMADD231PD Y9, Y9, Y1
+	LEAQ        32(R9)(SI*4), R9
+	SUBQ        $0x04, R10
+	JMP         loop28
+
+end29:
+	CMPQ         R10, $0x03
+	JNE          next33
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	VMOVUPD      (R8), Y4
+	VMOVUPD      32(R8), Y5
+	VBROADCASTSD (R9), Y6
+	VFMADD231PD  Y4, Y6, Y2
+	VFMADD231PD  Y5, Y6, Y3
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	VMOVUPD      64(R8), Y6
+	VMOVUPD      96(R8), Y7
+	VBROADCASTSD 8(R9), Y8
+	VFMADD231PD  Y6, Y8, Y2
+	VFMADD231PD  Y7, Y8, Y3
+	VBROADCASTSD 8(R9)(SI*1), Y8
+	VFMADD231PD  Y6, Y8, Y4
+	VFMADD231PD  Y7, Y8, Y5
+	VXORPD       Y6, Y6, Y6
+	VXORPD       Y7, Y7, Y7
+	VMOVUPD      128(R8), Y8
+	VMOVUPD      160(R8), Y9
+	VBROADCASTSD 16(R9), Y10
+	VFMADD231PD  Y8, Y10, Y2
+	VFMADD231PD  Y9, Y10, Y3
+	VBROADCASTSD 16(R9)(SI*1), Y10
+	VFMADD231PD  Y8, Y10, Y4
+	VFMADD231PD  Y9, Y10, Y5
+	VBROADCASTSD 16(R9)(SI*2), Y10
+	VFMADD231PD  Y8, Y10, Y6
+	VFMADD231PD  Y9, Y10, Y7
+	VFMADD231PD  Y2, Y2, Y0
+	VFMADD231PD  Y3, Y3, Y1
+	VFMADD231PD  Y4, Y4, Y0
+	VFMADD231PD  Y5, Y5, Y1
+	VFMADD231PD  Y6, Y6, Y0
+	VFMADD231PD  Y7, Y7, Y1
+	JMP          end32
+
+next33:
+	CMPQ         R10, $0x02
+	JNE          next34
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	VMOVUPD      (R8), Y4
+	VMOVUPD      32(R8), Y5
+	VBROADCASTSD (R9), Y6
+	VFMADD231PD  Y4, Y6, Y2
+	VFMADD231PD  Y5, Y6, Y3
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	VMOVUPD      64(R8), Y6
+	VMOVUPD      96(R8), Y7
+	VBROADCASTSD 8(R9), Y8
+	VFMADD231PD  Y6, Y8, Y2
+	VFMADD231PD  Y7, Y8, Y3
+	VBROADCASTSD 8(R9)(SI*1), Y8
+	VFMADD231PD  Y6, Y8, Y4
+	VFMADD231PD  Y7, Y8, Y5
+	VFMADD231PD  Y2, Y2, Y0
+	VFMADD231PD  Y3, Y3, Y1
+	VFMADD231PD  Y4, Y4, Y0
+	VFMADD231PD  Y5, Y5, Y1
+	JMP          end32
+
+next34:
+	CMPQ         R10, $0x01
+	JNE          next35
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	VMOVUPD      (R8), Y4
+	VMOVUPD      32(R8), Y5
+	VBROADCASTSD (R9), Y6
+	VFMADD231PD  Y4, Y6, Y2
+	VFMADD231PD  Y5, Y6, Y3
+	VFMADD231PD  Y2, Y2, Y0
+	VFMADD231PD  Y3, Y3, Y1
+	JMP          end32
+
+next35:
+end32:
+	VBROADCASTSD c+32(FP), Y2
+	VADDPD       (AX), Y2, Y3
+	VFNMADD231PD constant15<>+0(SB), Y0, Y3
+	VMOVUPD      Y3, (AX)
+	VADDPD       32(AX), Y2, Y0
+	VFNMADD231PD constant15<>+0(SB), Y1, Y0
+	VMOVUPD      Y0, 32(AX)
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, AX
+	SUBQ         $0x08, DX
+	JMP          loop25
+
+end26:
+loop36:
 	CMPQ DX, $0x08
-	JL   end32
+	JL   end37
 	MOVQ CX, R8
 	MOVQ work+56(FP), R9
 	MOVQ m+40(FP), R10
 	MOVQ d+16(FP), R11
 
-loop33:
+loop38:
 	VBROADCASTSD (R10), Y0
 	VMOVUPD      (R8), Y1
 	VSUBPD       Y0, Y1, Y1
@@ -969,16 +1044,16 @@ loop33:
 	ADDQ         $0x00000040, R9
 	ADDQ         $0x00000008, R10
 	DECQ         R11
-	JNZ          loop33
+	JNZ          loop38
 	VXORPD       Y0, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 	MOVQ         work+56(FP), R8
 	MOVQ         root+48(FP), R9
 	MOVQ         d+16(FP), R10
 
-loop34:
+loop39:
 	CMPQ         R10, $0x04
-	JL           end35
+	JL           end40
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VMOVUPD      (R8), Y4
@@ -1030,9 +1105,9 @@ loop34:
 	MOVQ         R9, R12
 	MOVQ         R10, R13
 	SUBQ         $0x04, R13
-	JZ           none36
+	JZ           none41
 
-loop37:
+loop42:
 	VMOVUPD      (R11), Y10
 	VMOVUPD      32(R11), Y11
 	VBROADCASTSD 32(R12), Y12
@@ -1050,9 +1125,9 @@ loop37:
 	ADDQ         $0x00000040, R11
 	ADDQ         $0x00000008, R12
 	DECQ         R13
-	JNZ          loop37
+	JNZ          loop42
 
-none36:
+none41:
 	VFMADD231PD Y2, Y2, Y0
 	VFMADD231PD Y3, Y3, Y1
 	VFMADD231PD Y4, Y4, Y0
@@ -1063,11 +1138,11 @@ none36:
 	VFMADD231PD Y9, Y9, Y1
 	LEAQ        32(R9)(SI*4), R9
 	SUBQ        $0x04, R10
-	JMP         loop34
+	JMP         loop39
 
-end35:
+end40:
 	CMPQ         R10, $0x03
-	JNE          next39
+	JNE          next44
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VMOVUPD      (R8), Y4
@@ -1104,11 +1179,11 @@ end35:
 	VFMADD231PD  Y5, Y5, Y1
 	VFMADD231PD  Y6, Y6, Y0
 	VFMADD231PD  Y7, Y7, Y1
-	JMP          end38
+	JMP          end43
 
-next39:
+next44:
 	CMPQ         R10, $0x02
-	JNE          next40
+	JNE          next45
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VMOVUPD      (R8), Y4
@@ -1130,11 +1205,11 @@ next39:
 	VFMADD231PD  Y3, Y3, Y1
 	VFMADD231PD  Y4, Y4, Y0
 	VFMADD231PD  Y5, Y5, Y1
-	JMP          end38
+	JMP          end43
 
-next40:
+next45:
 	CMPQ         R10, $0x01
-	JNE          next41
+	JNE          next46
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VMOVUPD      (R8), Y4
@@ -1144,10 +1219,10 @@ next40:
 	VFMADD231PD  Y5, Y6, Y3
 	VFMADD231PD  Y2, Y2, Y0
 	VFMADD231PD  Y3, Y3, Y1
-	JMP          end38
+	JMP          end43
 
-next41:
-end38:
+next46:
+end43:
 	VBROADCASTSD c+32(FP), Y2
 	VADDPD       (AX), Y2, Y3
 	VFNMADD231PD constant15<>+0(SB), Y0, Y3
@@ -1158,9 +1233,9 @@ end38:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, AX
 	SUBQ         $0x08, DX
-	JMP          loop31
+	JMP          loop36
 
-end32:
+end37:
 	VZEROUPPER
 	RET
 
@@ -1173,9 +1248,9 @@ TEXT ·diagonalScoresAVX2(SB), NOSPLIT, $0-56
 	MOVQ DX, BX
 	SHLQ $0x03, BX
 
-loop42:
+loop47:
 	CMPQ   DX, $0x10
-	JL     end43
+	JL     end48
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1185,7 +1260,7 @@ loop42:
 	MOVQ   h+48(FP), R8
 	MOVQ   d+16(FP), R9
 
-loop44:
+loop49:
 	VBROADCASTSD (DI), Y4
 	VBROADCASTSD (R8), Y5
 	VMOVUPD      (SI), Y6
@@ -1208,7 +1283,7 @@ loop44:
 	ADDQ         $0x00000008, DI
 	ADDQ         $0x00000008, R8
 	DECQ         R9
-	JNZ          loop44
+	JNZ          loop49
 	VBROADCASTSD c+32(FP), Y4
 	VADDPD       (AX), Y4, Y5
 	VSUBPD       Y0, Y5, Y5
@@ -1225,12 +1300,12 @@ loop44:
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x00000080, AX
 	SUBQ         $0x10, DX
-	JMP          loop42
+	JMP          loop47
 
-end43:
-loop45:
+end48:
+loop50:
 	CMPQ   DX, $0x08
-	JL     end46
+	JL     end51
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   CX, SI
@@ -1238,7 +1313,7 @@ loop45:
 	MOVQ   h+48(FP), R8
 	MOVQ   d+16(FP), R9
 
-loop47:
+loop52:
 	VBROADCASTSD (DI), Y2
 	VBROADCASTSD (R8), Y3
 	VMOVUPD      (SI), Y4
@@ -1253,7 +1328,7 @@ loop47:
 	ADDQ         $0x00000008, DI
 	ADDQ         $0x00000008, R8
 	DECQ         R9
-	JNZ          loop47
+	JNZ          loop52
 	VBROADCASTSD c+32(FP), Y2
 	VADDPD       (AX), Y2, Y3
 	VSUBPD       Y0, Y3, Y3
@@ -1264,9 +1339,9 @@ loop47:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, AX
 	SUBQ         $0x08, DX
-	JMP          loop45
+	JMP          loop50
 
-end46:
+end51:
 	VZEROUPPER
 	RET
 
@@ -1279,7 +1354,7 @@ TEXT ·diagonalMomentsAVX2(SB), NOSPLIT, $0-56
 	MOVQ d+24(FP), BX
 	MOVQ anchor+40(FP), SI
 
-loop48:
+loop53:
 	VXORPD       Y0, Y0, Y0
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y1, Y1, Y1
@@ -1288,9 +1363,9 @@ loop48:
 	MOVQ         w+48(FP), DI
 	MOVQ         n+32(FP), R8
 
-loop49:
+loop54:
 	CMPQ        R8, $0x08
-	JL          end50
+	JL          end55
 	VMOVUPD     (DX), Y5
 	VSUBPD      Y4, Y5, Y5
 	VMULPD      (DI), Y5, Y6
@@ -1304,12 +1379,12 @@ loop49:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, DI
 	SUBQ        $0x08, R8
-	JMP         loop49
+	JMP         loop54
 
-end50:
-loop51:
+end55:
+loop56:
 	CMPQ        R8, $0x08
-	JL          end52
+	JL          end57
 	VMOVUPD     (DX), Y5
 	VSUBPD      Y4, Y5, Y5
 	VMULPD      (DI), Y5, Y6
@@ -1323,9 +1398,9 @@ loop51:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, DI
 	SUBQ        $0x08, R8
-	JMP         loop51
+	JMP         loop56
 
-end52:
+end57:
 	VADDPD       Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X1, X0, X1
@@ -1344,7 +1419,7 @@ end52:
 	ADDQ         $0x00000008, CX
 	ADDQ         $0x00000008, SI
 	DECQ         BX
-	JNZ          loop48
+	JNZ          loop53
 	VZEROUPPER
 	RET
 
@@ -1356,37 +1431,37 @@ TEXT ·deviationsAVX2(SB), NOSPLIT, $0-40
 	MOVQ d+16(FP), DX
 	MOVQ anchor+32(FP), BX
 
-loop53:
+loop58:
 	MOVQ         n+24(FP), SI
 	VBROADCASTSD (BX), Y0
 
-loop54:
+loop59:
 	CMPQ    SI, $0x04
-	JL      end55
+	JL      end60
 	VMOVUPD (CX), Y1
 	VSUBPD  Y0, Y1, Y1
 	VMOVUPD Y1, (AX)
 	ADDQ    $0x00000020, CX
 	ADDQ    $0x00000020, AX
 	SUBQ    $0x04, SI
-	JMP     loop54
+	JMP     loop59
 
-end55:
+end60:
 	ADDQ         $0x00000008, BX
 	DECQ         DX
-	JNZ          loop53
+	JNZ          loop58
 	MOVQ         n+24(FP), CX
 	VBROADCASTSD constant16<>+0(SB), Y0
 
-loop56:
+loop61:
 	CMPQ    CX, $0x04
-	JL      end57
+	JL      end62
 	VMOVUPD Y0, (AX)
 	ADDQ    $0x00000020, AX
 	SUBQ    $0x04, CX
-	JMP     loop56
+	JMP     loop61
 
-end57:
+end62:
 	VZEROUPPER
 	RET
 
@@ -1396,9 +1471,9 @@ TEXT ·productsAVX2(SB), NOSPLIT, $0-56
 	MOVQ   columns+48(FP), AX
 	MOVQ   w+24(FP), CX
 	TESTQ  CX, CX
-	JNZ    triangular58
+	JNZ    triangular63
 	CMPQ   AX, $0x04
-	JNE    next60
+	JNE    next65
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1414,9 +1489,9 @@ TEXT ·productsAVX2(SB), NOSPLIT, $0-56
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop61:
+loop66:
 	CMPQ        DX, $0x04
-	JL          end62
+	JL          end67
 	VMOVUPD     (CX), Y8
 	VMOVUPD     (CX)(BX*1), Y9
 	VMOVUPD     (CX)(BX*2), Y10
@@ -1434,9 +1509,9 @@ loop61:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop61
+	JMP         loop66
 
-end62:
+end67:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -1453,11 +1528,11 @@ end62:
 	VPERM2F128 $0x31, Y1, Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done59
+	JMP        done64
 
-next60:
+next65:
 	CMPQ   AX, $0x03
-	JNE    next63
+	JNE    next68
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1471,9 +1546,9 @@ next60:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop64:
+loop69:
 	CMPQ        DX, $0x04
-	JL          end65
+	JL          end70
 	VMOVUPD     (CX), Y6
 	VMOVUPD     (CX)(BX*1), Y7
 	VMOVUPD     (CX)(BX*2), Y8
@@ -1488,9 +1563,9 @@ loop64:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop64
+	JMP         loop69
 
-end65:
+end70:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -1507,11 +1582,11 @@ end65:
 	VPERM2F128 $0x31, Y1, Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done59
+	JMP        done64
 
-next63:
+next68:
 	CMPQ   AX, $0x02
-	JNE    next66
+	JNE    next71
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1523,9 +1598,9 @@ next63:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop67:
+loop72:
 	CMPQ        DX, $0x04
-	JL          end68
+	JL          end73
 	VMOVUPD     (CX), Y4
 	VMOVUPD     (CX)(BX*1), Y5
 	VMOVUPD     (AX), Y6
@@ -1537,9 +1612,9 @@ loop67:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop67
+	JMP         loop72
 
-end68:
+end73:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -1556,11 +1631,11 @@ end68:
 	VPERM2F128 $0x31, Y1, Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done59
+	JMP        done64
 
-next66:
+next71:
 	CMPQ   AX, $0x01
-	JNE    next69
+	JNE    next74
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   wy+8(FP), AX
@@ -1570,9 +1645,9 @@ next66:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop70:
+loop75:
 	CMPQ        DX, $0x04
-	JL          end71
+	JL          end76
 	VMOVUPD     (CX), Y2
 	VMOVUPD     (AX), Y3
 	VFMADD231PD Y2, Y3, Y0
@@ -1581,9 +1656,9 @@ loop70:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop70
+	JMP         loop75
 
-end71:
+end76:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -1600,12 +1675,12 @@ end71:
 	VPERM2F128 $0x31, Y1, Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done59
+	JMP        done64
 
-next69:
-triangular58:
+next74:
+triangular63:
 	CMPQ   AX, $0x02
-	JNE    next72
+	JNE    next77
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1617,9 +1692,9 @@ triangular58:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), SI
 
-loop73:
+loop78:
 	CMPQ        DX, $0x04
-	JL          end74
+	JL          end79
 	VMOVUPD     (CX), Y3
 	VMOVUPD     (CX)(BX*1), Y4
 	VMOVUPD     (SI), Y5
@@ -1634,9 +1709,9 @@ loop73:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop73
+	JMP         loop78
 
-end74:
+end79:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -1653,11 +1728,11 @@ end74:
 	VPERM2F128 $0x31, Y1, Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done59
+	JMP        done64
 
-next72:
+next77:
 	CMPQ   AX, $0x01
-	JNE    next75
+	JNE    next80
 	VXORPD Y0, Y0, Y0
 	MOVQ   wy+8(FP), AX
 	MOVQ   y+16(FP), CX
@@ -1667,9 +1742,9 @@ next72:
 	LEAQ   (BX)(BX*2), BX
 	MOVQ   w+24(FP), BX
 
-loop76:
+loop81:
 	CMPQ        DX, $0x04
-	JL          end77
+	JL          end82
 	VMOVUPD     (CX), Y1
 	VMOVUPD     (BX), Y2
 	ADDQ        $0x00000020, BX
@@ -1679,9 +1754,9 @@ loop76:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop76
+	JMP         loop81
 
-end77:
+end82:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -1691,10 +1766,10 @@ end77:
 	VPERM2F128 $0x31, Y0, Y1, Y0
 	VADDPD     Y0, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done59
+	JMP        done64
 
-next75:
-done59:
+next80:
+done64:
 	VZEROUPPER
 	RET
 
@@ -1704,9 +1779,9 @@ TEXT ·tileAVX2(SB), NOSPLIT, $0-88
 	MOVQ   rows+56(FP), AX
 	MOVQ   columns+64(FP), CX
 	CMPQ   CX, $0x0c
-	JNE    other79
+	JNE    other84
 	CMPQ   AX, $0x04
-	JNE    next80
+	JNE    next85
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -1730,7 +1805,7 @@ TEXT ·tileAVX2(SB), NOSPLIT, $0-88
 	VXORPD Y10, Y10, Y10
 	VXORPD Y11, Y11, Y11
 
-loop81:
+loop86:
 	VMOVUPD      (CX), Y12
 	VMOVUPD      32(CX), Y13
 	VMOVUPD      64(CX), Y14
@@ -1753,7 +1828,7 @@ loop81:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop81
+	JNZ          loop86
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -1797,11 +1872,11 @@ loop81:
 	VMOVUPD      64(AX), Y0
 	VFMADD213PD  Y0, Y12, Y11
 	VMOVUPD      Y11, 64(AX)
-	JMP          done78
+	JMP          done83
 
-next80:
+next85:
 	CMPQ   AX, $0x03
-	JNE    next82
+	JNE    next87
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -1821,7 +1896,7 @@ next80:
 	VXORPD Y7, Y7, Y7
 	VXORPD Y8, Y8, Y8
 
-loop83:
+loop88:
 	VMOVUPD      (CX), Y9
 	VMOVUPD      32(CX), Y10
 	VMOVUPD      64(CX), Y11
@@ -1840,7 +1915,7 @@ loop83:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop83
+	JNZ          loop88
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -1874,11 +1949,11 @@ loop83:
 	VMOVUPD      64(AX), Y0
 	VFMADD213PD  Y0, Y9, Y8
 	VMOVUPD      Y8, 64(AX)
-	JMP          done78
+	JMP          done83
 
-next82:
+next87:
 	CMPQ   AX, $0x02
-	JNE    next84
+	JNE    next89
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -1895,7 +1970,7 @@ next82:
 	VXORPD Y4, Y4, Y4
 	VXORPD Y5, Y5, Y5
 
-loop85:
+loop90:
 	VMOVUPD      (CX), Y6
 	VMOVUPD      32(CX), Y7
 	VMOVUPD      64(CX), Y8
@@ -1910,7 +1985,7 @@ loop85:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop85
+	JNZ          loop90
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -1934,11 +2009,11 @@ loop85:
 	VMOVUPD      64(AX), Y0
 	VFMADD213PD  Y0, Y6, Y5
 	VMOVUPD      Y5, 64(AX)
-	JMP          done78
+	JMP          done83
 
-next84:
+next89:
 	CMPQ   AX, $0x01
-	JNE    next86
+	JNE    next91
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -1952,7 +2027,7 @@ next84:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 
-loop87:
+loop92:
 	VMOVUPD      (CX), Y3
 	VMOVUPD      32(CX), Y4
 	VMOVUPD      64(CX), Y5
@@ -1963,7 +2038,7 @@ loop87:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop87
+	JNZ          loop92
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -1977,14 +2052,14 @@ loop87:
 	VMOVUPD      64(AX), Y0
 	VFMADD213PD  Y0, Y3, Y2
 	VMOVUPD      Y2, 64(AX)
-	JMP          done78
+	JMP          done83
 
-next86:
-other79:
+next91:
+other84:
 	CMPQ   CX, $0x08
-	JNE    other88
+	JNE    other93
 	CMPQ   AX, $0x04
-	JNE    next89
+	JNE    next94
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2004,7 +2079,7 @@ other79:
 	VXORPD Y6, Y6, Y6
 	VXORPD Y7, Y7, Y7
 
-loop90:
+loop95:
 	VMOVUPD      (CX), Y8
 	VMOVUPD      32(CX), Y9
 	VBROADCASTSD (AX), Y10
@@ -2022,7 +2097,7 @@ loop90:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop90
+	JNZ          loop95
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2054,11 +2129,11 @@ loop90:
 	VMOVUPD      32(AX), Y0
 	VFMADD213PD  Y0, Y8, Y7
 	VMOVUPD      Y7, 32(AX)
-	JMP          done78
+	JMP          done83
 
-next89:
+next94:
 	CMPQ   AX, $0x03
-	JNE    next91
+	JNE    next96
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2075,7 +2150,7 @@ next89:
 	VXORPD Y4, Y4, Y4
 	VXORPD Y5, Y5, Y5
 
-loop92:
+loop97:
 	VMOVUPD      (CX), Y6
 	VMOVUPD      32(CX), Y7
 	VBROADCASTSD (AX), Y8
@@ -2090,7 +2165,7 @@ loop92:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop92
+	JNZ          loop97
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2115,11 +2190,11 @@ loop92:
 	VMOVUPD      32(AX), Y0
 	VFMADD213PD  Y0, Y6, Y5
 	VMOVUPD      Y5, 32(AX)
-	JMP          done78
+	JMP          done83
 
-next91:
+next96:
 	CMPQ   AX, $0x02
-	JNE    next93
+	JNE    next98
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2134,7 +2209,7 @@ next91:
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 
-loop94:
+loop99:
 	VMOVUPD      (CX), Y4
 	VMOVUPD      32(CX), Y5
 	VBROADCASTSD (AX), Y6
@@ -2146,7 +2221,7 @@ loop94:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop94
+	JNZ          loop99
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2164,11 +2239,11 @@ loop94:
 	VMOVUPD      32(AX), Y0
 	VFMADD213PD  Y0, Y4, Y3
 	VMOVUPD      Y3, 32(AX)
-	JMP          done78
+	JMP          done83
 
-next93:
+next98:
 	CMPQ   AX, $0x01
-	JNE    next95
+	JNE    next100
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2181,7 +2256,7 @@ next93:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 
-loop96:
+loop101:
 	VMOVUPD      (CX), Y2
 	VMOVUPD      32(CX), Y3
 	VBROADCASTSD (AX), Y4
@@ -2190,7 +2265,7 @@ loop96:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop96
+	JNZ          loop101
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2201,14 +2276,14 @@ loop96:
 	VMOVUPD      32(AX), Y0
 	VFMADD213PD  Y0, Y2, Y1
 	VMOVUPD      Y1, 32(AX)
-	JMP          done78
+	JMP          done83
 
-next95:
-other88:
+next100:
+other93:
 	CMPQ    CX, $0x04
-	JLE     other97
+	JLE     other102
 	CMPQ    AX, $0x04
-	JNE     next98
+	JNE     next103
 	MOVQ    CX, AX
 	SUBQ    $0x04, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2234,7 +2309,7 @@ other88:
 	VXORPD  Y7, Y7, Y7
 	VXORPD  Y8, Y8, Y8
 
-loop99:
+loop104:
 	VMOVUPD      (CX), Y9
 	VMASKMOVPD   32(CX), Y0, Y10
 	VBROADCASTSD (AX), Y11
@@ -2252,7 +2327,7 @@ loop99:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop99
+	JNZ          loop104
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2284,11 +2359,11 @@ loop99:
 	VMASKMOVPD   32(AX), Y0, Y1
 	VFMADD213PD  Y1, Y9, Y8
 	VMASKMOVPD   Y8, Y0, 32(AX)
-	JMP          done78
+	JMP          done83
 
-next98:
+next103:
 	CMPQ    AX, $0x03
-	JNE     next100
+	JNE     next105
 	MOVQ    CX, AX
 	SUBQ    $0x04, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2311,7 +2386,7 @@ next98:
 	VXORPD  Y5, Y5, Y5
 	VXORPD  Y6, Y6, Y6
 
-loop101:
+loop106:
 	VMOVUPD      (CX), Y7
 	VMASKMOVPD   32(CX), Y0, Y8
 	VBROADCASTSD (AX), Y9
@@ -2326,7 +2401,7 @@ loop101:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop101
+	JNZ          loop106
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2351,11 +2426,11 @@ loop101:
 	VMASKMOVPD   32(AX), Y0, Y1
 	VFMADD213PD  Y1, Y7, Y6
 	VMASKMOVPD   Y6, Y0, 32(AX)
-	JMP          done78
+	JMP          done83
 
-next100:
+next105:
 	CMPQ    AX, $0x02
-	JNE     next102
+	JNE     next107
 	MOVQ    CX, AX
 	SUBQ    $0x04, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2376,7 +2451,7 @@ next100:
 	VXORPD  Y3, Y3, Y3
 	VXORPD  Y4, Y4, Y4
 
-loop103:
+loop108:
 	VMOVUPD      (CX), Y5
 	VMASKMOVPD   32(CX), Y0, Y6
 	VBROADCASTSD (AX), Y7
@@ -2388,7 +2463,7 @@ loop103:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop103
+	JNZ          loop108
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2406,11 +2481,11 @@ loop103:
 	VMASKMOVPD   32(AX), Y0, Y1
 	VFMADD213PD  Y1, Y5, Y4
 	VMASKMOVPD   Y4, Y0, 32(AX)
-	JMP          done78
+	JMP          done83
 
-next102:
+next107:
 	CMPQ    AX, $0x01
-	JNE     next104
+	JNE     next109
 	MOVQ    CX, AX
 	SUBQ    $0x04, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2429,7 +2504,7 @@ next102:
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
 
-loop105:
+loop110:
 	VMOVUPD      (CX), Y3
 	VMASKMOVPD   32(CX), Y0, Y4
 	VBROADCASTSD (AX), Y5
@@ -2438,7 +2513,7 @@ loop105:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop105
+	JNZ          loop110
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2449,14 +2524,14 @@ loop105:
 	VMASKMOVPD   32(AX), Y0, Y1
 	VFMADD213PD  Y1, Y3, Y2
 	VMASKMOVPD   Y2, Y0, 32(AX)
-	JMP          done78
+	JMP          done83
 
-next104:
-other97:
+next109:
+other102:
 	CMPQ   CX, $0x04
-	JNE    other106
+	JNE    other111
 	CMPQ   AX, $0x04
-	JNE    next107
+	JNE    next112
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2472,7 +2547,7 @@ other97:
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 
-loop108:
+loop113:
 	VMOVUPD      (CX), Y4
 	VBROADCASTSD (AX), Y5
 	VFMADD231PD  Y4, Y5, Y0
@@ -2485,7 +2560,7 @@ loop108:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop108
+	JNZ          loop113
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2505,11 +2580,11 @@ loop108:
 	VMOVUPD      (AX), Y0
 	VFMADD213PD  Y0, Y4, Y3
 	VMOVUPD      Y3, (AX)
-	JMP          done78
+	JMP          done83
 
-next107:
+next112:
 	CMPQ   AX, $0x03
-	JNE    next109
+	JNE    next114
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2523,7 +2598,7 @@ next107:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 
-loop110:
+loop115:
 	VMOVUPD      (CX), Y3
 	VBROADCASTSD (AX), Y4
 	VFMADD231PD  Y3, Y4, Y0
@@ -2534,7 +2609,7 @@ loop110:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop110
+	JNZ          loop115
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2550,11 +2625,11 @@ loop110:
 	VMOVUPD      (AX), Y0
 	VFMADD213PD  Y0, Y3, Y2
 	VMOVUPD      Y2, (AX)
-	JMP          done78
+	JMP          done83
 
-next109:
+next114:
 	CMPQ   AX, $0x02
-	JNE    next111
+	JNE    next116
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2567,7 +2642,7 @@ next109:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 
-loop112:
+loop117:
 	VMOVUPD      (CX), Y2
 	VBROADCASTSD (AX), Y3
 	VFMADD231PD  Y2, Y3, Y0
@@ -2576,7 +2651,7 @@ loop112:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop112
+	JNZ          loop117
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2588,11 +2663,11 @@ loop112:
 	VMOVUPD      (AX), Y0
 	VFMADD213PD  Y0, Y2, Y1
 	VMOVUPD      Y1, (AX)
-	JMP          done78
+	JMP          done83
 
-next111:
+next116:
 	CMPQ   AX, $0x01
-	JNE    next113
+	JNE    next118
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2604,14 +2679,14 @@ next111:
 	SHLQ   $0x03, SI
 	VXORPD Y0, Y0, Y0
 
-loop114:
+loop119:
 	VMOVUPD      (CX), Y1
 	VBROADCASTSD (AX), Y2
 	VFMADD231PD  Y1, Y2, Y0
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop114
+	JNZ          loop119
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2619,14 +2694,14 @@ loop114:
 	VMOVUPD      (AX), Y2
 	VFMADD213PD  Y2, Y1, Y0
 	VMOVUPD      Y0, (AX)
-	JMP          done78
+	JMP          done83
 
-next113:
-other106:
+next118:
+other111:
 	CMPQ    CX, $0x00
-	JLE     other115
+	JLE     other120
 	CMPQ    AX, $0x04
-	JNE     next116
+	JNE     next121
 	MOVQ    CX, AX
 	SUBQ    $0x00, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2648,7 +2723,7 @@ other106:
 	VXORPD  Y3, Y3, Y3
 	VXORPD  Y4, Y4, Y4
 
-loop117:
+loop122:
 	VMASKMOVPD   (CX), Y0, Y5
 	VBROADCASTSD (AX), Y6
 	VFMADD231PD  Y5, Y6, Y1
@@ -2661,7 +2736,7 @@ loop117:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop117
+	JNZ          loop122
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2681,11 +2756,11 @@ loop117:
 	VMASKMOVPD   (AX), Y0, Y1
 	VFMADD213PD  Y1, Y5, Y4
 	VMASKMOVPD   Y4, Y0, (AX)
-	JMP          done78
+	JMP          done83
 
-next116:
+next121:
 	CMPQ    AX, $0x03
-	JNE     next118
+	JNE     next123
 	MOVQ    CX, AX
 	SUBQ    $0x00, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2705,7 +2780,7 @@ next116:
 	VXORPD  Y2, Y2, Y2
 	VXORPD  Y3, Y3, Y3
 
-loop119:
+loop124:
 	VMASKMOVPD   (CX), Y0, Y4
 	VBROADCASTSD (AX), Y5
 	VFMADD231PD  Y4, Y5, Y1
@@ -2716,7 +2791,7 @@ loop119:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop119
+	JNZ          loop124
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2732,11 +2807,11 @@ loop119:
 	VMASKMOVPD   (AX), Y0, Y1
 	VFMADD213PD  Y1, Y4, Y3
 	VMASKMOVPD   Y3, Y0, (AX)
-	JMP          done78
+	JMP          done83
 
-next118:
+next123:
 	CMPQ    AX, $0x02
-	JNE     next120
+	JNE     next125
 	MOVQ    CX, AX
 	SUBQ    $0x00, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2755,7 +2830,7 @@ next118:
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
 
-loop121:
+loop126:
 	VMASKMOVPD   (CX), Y0, Y3
 	VBROADCASTSD (AX), Y4
 	VFMADD231PD  Y3, Y4, Y1
@@ -2764,7 +2839,7 @@ loop121:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop121
+	JNZ          loop126
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2776,11 +2851,11 @@ loop121:
 	VMASKMOVPD   (AX), Y0, Y1
 	VFMADD213PD  Y1, Y3, Y2
 	VMASKMOVPD   Y2, Y0, (AX)
-	JMP          done78
+	JMP          done83
 
-next120:
+next125:
 	CMPQ    AX, $0x01
-	JNE     next122
+	JNE     next127
 	MOVQ    CX, AX
 	SUBQ    $0x00, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2798,14 +2873,14 @@ next120:
 	SHLQ    $0x03, SI
 	VXORPD  Y1, Y1, Y1
 
-loop123:
+loop128:
 	VMASKMOVPD   (CX), Y0, Y2
 	VBROADCASTSD (AX), Y3
 	VFMADD231PD  Y2, Y3, Y1
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop123
+	JNZ          loop128
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2813,11 +2888,11 @@ loop123:
 	VMASKMOVPD   (AX), Y0, Y3
 	VFMADD213PD  Y3, Y2, Y1
 	VMASKMOVPD   Y1, Y0, (AX)
-	JMP          done78
+	JMP          done83
 
-next122:
-other115:
-done78:
+next127:
+other120:
+done83:
 	VZEROUPPER
 	RET
 
@@ -2828,9 +2903,9 @@ TEXT ·expAVX512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop124:
+loop129:
 	CMPQ              DX, $0x08
-	JL                end125
+	JL                end130
 	VMOVUPD           (CX), Z0
 	VBROADCASTSD      constant00<>+0(SB), Z1
 	VMAXPD            Z0, Z1, Z0
@@ -2859,11 +2934,11 @@ loop124:
 	ADDQ              $0x40, CX
 	ADDQ              $0x40, AX
 	SUBQ              $0x08, DX
-	JMP               loop124
+	JMP               loop129
 
-end125:
+end130:
 	TESTQ             DX, DX
-	JZ                done126
+	JZ                done131
 	MOVQ              $0x000000ff, BX
 	BZHIQ             DX, BX, BX
 	KMOVW             BX, K1
@@ -2893,7 +2968,7 @@ end125:
 	VSCALEFPD         Z1, Z2, Z0
 	VMOVUPD           Z0, K1, (AX)
 
-done126:
+done131:
 	VZEROUPPER
 	RET
 
@@ -2904,9 +2979,9 @@ TEXT ·logAVX512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop127:
+loop132:
 	CMPQ             DX, $0x08
-	JL               end128
+	JL               end133
 	VMOVUPD          (CX), Z0
 	VGETEXPPD        Z0, Z1
 	VGETMANTPD       $0x00, Z0, Z2
@@ -2944,11 +3019,11 @@ loop127:
 	ADDQ             $0x40, CX
 	ADDQ             $0x40, AX
 	SUBQ             $0x08, DX
-	JMP              loop127
+	JMP              loop132
 
-end128:
+end133:
 	TESTQ            DX, DX
-	JZ               done129
+	JZ               done134
 	MOVQ             $0x000000ff, BX
 	BZHIQ            DX, BX, BX
 	KMOVW            BX, K1
@@ -2987,7 +3062,7 @@ end128:
 	VBROADCASTSD     constant38<>+0(SB), K2, Z5
 	VMOVUPD          Z5, K1, (AX)
 
-done129:
+done134:
 	VZEROUPPER
 	RET
 
@@ -3002,24 +3077,24 @@ TEXT ·softmaxAVX512(SB), NOSPLIT, $0-40
 	SHLQ         $0x03, SI
 	VBROADCASTSD constant00<>+0(SB), Z0
 
-loop130:
+loop135:
 	CMPQ         CX, $0x08
-	JL           end131
+	JL           end136
 	VBROADCASTSD constant36<>+0(SB), Z1
 	MOVQ         k+8(FP), R8
 	MOVQ         AX, DI
 
-loop132:
+loop137:
 	VMAXPD (DI), Z1, Z1
 	ADDQ   SI, DI
 	DECQ   R8
-	JNZ    loop132
+	JNZ    loop137
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 	MOVQ   k+8(FP), R8
 	MOVQ   AX, DI
 
-loop133:
+loop138:
 	VMOVUPD           (DI), Z4
 	VSUBPD            Z1, Z4, Z4
 	VMAXPD            Z4, Z0, Z4
@@ -3048,18 +3123,18 @@ loop133:
 	VFMADD231PD       Z4, Z5, Z3
 	ADDQ              SI, DI
 	DECQ              R8
-	JNZ               loop133
+	JNZ               loop138
 	VBROADCASTSD      constant16<>+0(SB), Z4
 	VDIVPD            Z2, Z4, Z4
 	MOVQ              k+8(FP), R8
 	MOVQ              AX, DI
 
-loop134:
+loop139:
 	VMULPD           (DI), Z4, Z5
 	VMOVUPD          Z5, (DI)
 	ADDQ             SI, DI
 	DECQ             R8
-	JNZ              loop134
+	JNZ              loop139
 	VGETEXPPD        Z2, Z5
 	VGETMANTPD       $0x00, Z2, Z6
 	VCMPPD.BCST      $0x1e, constant24<>+0(SB), Z6, K1
@@ -3098,9 +3173,9 @@ loop134:
 	ADDQ             $0x40, DX
 	ADDQ             $0x40, BX
 	SUBQ             $0x08, CX
-	JMP              loop130
+	JMP              loop135
 
-end131:
+end136:
 	VZEROUPPER
 	RET
 
@@ -3113,9 +3188,9 @@ TEXT ·complementAVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSD constant16<>+0(SB), Z1
 	VPXORQ       Z2, Z2, Z2
 
-loop135:
+loop140:
 	CMPQ         CX, $0x08
-	JL           end136
+	JL           end141
 	VBROADCASTSD constant16<>+0(SB), Z4
 	VMOVUPD      (AX), Z3
 	VMINPD       Z3, Z0, Z3
@@ -3127,9 +3202,9 @@ loop135:
 	VPORQ.BCST   constant16<>+0(SB), Z1, Z1
 	ADDQ         $0x40, AX
 	SUBQ         $0x08, CX
-	JMP          loop135
+	JMP          loop140
 
-end136:
+end141:
 	MOVQ    mantissas+16(FP), AX
 	VMOVUPD Z1, (AX)
 	MOVQ    exponents+24(FP), AX
@@ -3144,19 +3219,19 @@ TEXT ·finiteAVX512(SB), NOSPLIT, $0-24
 	MOVQ   n+8(FP), CX
 	VPXORQ Z0, Z0, Z0
 
-loop137:
+loop142:
 	CMPQ    CX, $0x08
-	JL      end138
+	JL      end143
 	VMOVUPD (AX), Z1
 	VSUBPD  Z1, Z1, Z1
 	VADDPD  Z1, Z0, Z0
 	ADDQ    $0x40, AX
 	SUBQ    $0x08, CX
-	JMP     loop137
+	JMP     loop142
 
-end138:
+end143:
 	TESTQ     CX, CX
-	JZ        done139
+	JZ        done144
 	MOVQ      $0x000000ff, DX
 	BZHIQ     CX, DX, DX
 	KMOVW     DX, K1
@@ -3164,7 +3239,7 @@ end138:
 	VSUBPD    Z1, Z1, Z1
 	VADDPD    Z1, Z0, Z0
 
-done139:
+done144:
 	MOVQ          sum+16(FP), AX
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y1, Y0, Y1
@@ -3186,9 +3261,9 @@ TEXT ·bitsAVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSD constant16<>+0(SB), Z1
 	VPXORQ       Z0, Z0, Z0
 
-loop140:
+loop145:
 	CMPQ        DX, $0x08
-	JL          end141
+	JL          end146
 	VMOVUPD     (CX), Z2
 	VMOVUPD     Z2, (AX)
 	VSUBPD      Z1, Z2, Z3
@@ -3198,11 +3273,11 @@ loop140:
 	ADDQ        $0x40, CX
 	ADDQ        $0x40, AX
 	SUBQ        $0x08, DX
-	JMP         loop140
+	JMP         loop145
 
-end141:
+end146:
 	TESTQ       DX, DX
-	JZ          done142
+	JZ          done147
 	MOVQ        $0x000000ff, BX
 	BZHIQ       DX, BX, BX
 	KMOVW       BX, K1
@@ -3213,7 +3288,7 @@ end141:
 	VPANDQ.BCST constant40<>+0(SB), Z1, Z1
 	VADDPD      Z1, Z0, Z0
 
-done142:
+done147:
 	MOVQ          sum+24(FP), AX
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y1, Y0, Y1
@@ -3223,6 +3298,131 @@ done142:
 	VADDSD        X1, X0, X0
 	VADDSD        (AX), X0, X0
 	VMOVSD        X0, (AX)
+	VZEROUPPER
+	RET
+
+// func columnsAVX512(dst *float64, x *float64, n int, d int, padded int, stride int, sum *float64)
+// Requires: AVX, AVX512F
+TEXT ·columnsAVX512(SB), NOSPLIT, $0-56
+	MOVQ   dst+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   n+16(FP), DX
+	MOVQ   stride+40(FP), BX
+	SHLQ   $0x03, BX
+	LEAQ   (BX)(BX*2), SI
+	MOVQ   padded+32(FP), DI
+	SHLQ   $0x03, DI
+	LEAQ   (DI)(DI*2), R8
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+
+loop148:
+	CMPQ DX, $0x08
+	JL   end149
+	MOVQ CX, R9
+	MOVQ AX, R10
+	MOVQ d+24(FP), R11
+
+loop151:
+	CMPQ            R11, $0x04
+	JL              end152
+	LEAQ            (R9)(BX*4), R12
+	VBROADCASTF64X4 (R9), Z5
+	VINSERTF64X4    $0x01, (R9)(BX*2), Z5, Z5
+	VFMADD231PD     Z0, Z5, Z1
+	VBROADCASTF64X4 (R9)(BX*1), Z6
+	VINSERTF64X4    $0x01, (R9)(SI*1), Z6, Z6
+	VFMADD231PD     Z0, Z6, Z2
+	VUNPCKLPD       Z6, Z5, Z7
+	VUNPCKHPD       Z6, Z5, Z5
+	VBROADCASTF64X4 (R12), Z6
+	VINSERTF64X4    $0x01, (R12)(BX*2), Z6, Z6
+	VFMADD231PD     Z0, Z6, Z3
+	VBROADCASTF64X4 (R12)(BX*1), Z8
+	VINSERTF64X4    $0x01, (R12)(SI*1), Z8, Z8
+	VFMADD231PD     Z0, Z8, Z4
+	VUNPCKLPD       Z8, Z6, Z9
+	VUNPCKHPD       Z8, Z6, Z6
+	VSHUFF64X2      $0x88, Z9, Z7, Z8
+	VSHUFF64X2      $0xdd, Z9, Z7, Z7
+	VMOVUPD         Z8, (R10)
+	VMOVUPD         Z7, (R10)(DI*2)
+	VSHUFF64X2      $0x88, Z6, Z5, Z7
+	VSHUFF64X2      $0xdd, Z6, Z5, Z5
+	VMOVUPD         Z7, (R10)(DI*1)
+	VMOVUPD         Z5, (R10)(R8*1)
+	ADDQ            $0x00000020, R9
+	LEAQ            (R10)(DI*4), R10
+	SUBQ            $0x04, R11
+	JMP             loop151
+
+end152:
+loop153:
+	CMPQ            R11, $0x02
+	JL              end154
+	LEAQ            (R9)(BX*4), R12
+	VBROADCASTF32X4 (R9), Z5
+	VINSERTF32X4    $0x01, (R9)(BX*2), Z5, Z5
+	VINSERTF32X4    $0x02, (R12), Z5, Z5
+	VINSERTF32X4    $0x03, (R12)(BX*2), Z5, Z5
+	VFMADD231PD     Z0, Z5, Z1
+	VBROADCASTF32X4 (R9)(BX*1), Z6
+	VINSERTF32X4    $0x01, (R9)(SI*1), Z6, Z6
+	VINSERTF32X4    $0x02, (R12)(BX*1), Z6, Z6
+	VINSERTF32X4    $0x03, (R12)(SI*1), Z6, Z6
+	VFMADD231PD     Z0, Z6, Z2
+	VUNPCKLPD       Z6, Z5, Z7
+	VUNPCKHPD       Z6, Z5, Z5
+	VMOVUPD         Z7, (R10)
+	VMOVUPD         Z5, (R10)(DI*1)
+	ADDQ            $0x00000010, R9
+	LEAQ            (R10)(DI*2), R10
+	SUBQ            $0x02, R11
+	JMP             loop153
+
+end154:
+	TESTQ           R11, R11
+	JZ              even150
+	SUBQ            $0x08, R9
+	SUBQ            DI, R10
+	LEAQ            (R9)(BX*4), R11
+	VBROADCASTF32X4 (R9), Z5
+	VINSERTF32X4    $0x01, (R9)(BX*2), Z5, Z5
+	VINSERTF32X4    $0x02, (R11), Z5, Z5
+	VINSERTF32X4    $0x03, (R11)(BX*2), Z5, Z5
+	VFMADD231PD     Z0, Z5, Z1
+	VBROADCASTF32X4 (R9)(BX*1), Z6
+	VINSERTF32X4    $0x01, (R9)(SI*1), Z6, Z6
+	VINSERTF32X4    $0x02, (R11)(BX*1), Z6, Z6
+	VINSERTF32X4    $0x03, (R11)(SI*1), Z6, Z6
+	VFMADD231PD     Z0, Z6, Z2
+	VUNPCKLPD       Z6, Z5, Z7
+	VUNPCKHPD       Z6, Z5, Z5
+	VMOVUPD         Z7, (R10)
+	VMOVUPD         Z5, (R10)(DI*1)
+
+even150:
+	LEAQ (CX)(BX*8), CX
+	ADDQ $0x00000040, AX
+	SUBQ $0x08, DX
+	JMP  loop148
+
+end149:
+	VADDPD        Z2, Z1, Z1
+	VADDPD        Z3, Z1, Z1
+	VADDPD        Z4, Z1, Z1
+	MOVQ          sum+48(FP), AX
+	VEXTRACTF64X4 $0x01, Z1, Y0
+	VADDPD        Y0, Y1, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPD        X1, X0, X1
+	VUNPCKHPD     X1, X1, X0
+	VADDSD        X0, X1, X1
+	VADDSD        (AX), X1, X1
+	VMOVSD        X1, (AX)
 	VZEROUPPER
 	RET
 
@@ -3238,15 +3438,15 @@ TEXT ·gaussianScoresAVX512(SB), NOSPLIT, $0-64
 	SHLQ $0x03, SI
 	LEAQ (SI)(SI*2), DI
 
-loop143:
+loop155:
 	CMPQ DX, $0x20
-	JL   end144
+	JL   end156
 	MOVQ CX, R8
 	MOVQ work+56(FP), R9
 	MOVQ m+40(FP), R10
 	MOVQ d+16(FP), R11
 
-loop145:
+loop157:
 	VBROADCASTSD (R10), Z0
 	VMOVUPD      (R8), Z1
 	VSUBPD       Z0, Z1, Z1
@@ -3264,7 +3464,7 @@ loop145:
 	ADDQ         $0x00000100, R9
 	ADDQ         $0x00000008, R10
 	DECQ         R11
-	JNZ          loop145
+	JNZ          loop157
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VPXORQ       Z2, Z2, Z2
@@ -3273,9 +3473,9 @@ loop145:
 	MOVQ         root+48(FP), R9
 	MOVQ         d+16(FP), R10
 
-loop146:
+loop158:
 	CMPQ         R10, $0x04
-	JL           end147
+	JL           end159
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -3363,9 +3563,9 @@ loop146:
 	MOVQ         R9, R12
 	MOVQ         R10, R13
 	SUBQ         $0x04, R13
-	JZ           none148
+	JZ           none160
 
-loop149:
+loop161:
 	VMOVUPD      (R11), Z20
 	VMOVUPD      64(R11), Z21
 	VMOVUPD      128(R11), Z22
@@ -3393,9 +3593,9 @@ loop149:
 	ADDQ         $0x00000100, R11
 	ADDQ         $0x00000008, R12
 	DECQ         R13
-	JNZ          loop149
+	JNZ          loop161
 
-none148:
+none160:
 	VFMADD231PD Z4, Z4, Z0
 	VFMADD231PD Z5, Z5, Z1
 	VFMADD231PD Z6, Z6, Z2
@@ -3414,11 +3614,11 @@ none148:
 	VFMADD231PD Z19, Z19, Z3
 	LEAQ        32(R9)(SI*4), R9
 	SUBQ        $0x04, R10
-	JMP         loop146
+	JMP         loop158
 
-end147:
+end159:
 	CMPQ         R10, $0x03
-	JNE          next151
+	JNE          next163
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -3485,11 +3685,11 @@ end147:
 	VFMADD231PD  Z13, Z13, Z1
 	VFMADD231PD  Z14, Z14, Z2
 	VFMADD231PD  Z15, Z15, Z3
-	JMP          end150
+	JMP          end162
 
-next151:
+next163:
 	CMPQ         R10, $0x02
-	JNE          next152
+	JNE          next164
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -3529,11 +3729,11 @@ next151:
 	VFMADD231PD  Z9, Z9, Z1
 	VFMADD231PD  Z10, Z10, Z2
 	VFMADD231PD  Z11, Z11, Z3
-	JMP          end150
+	JMP          end162
 
-next152:
+next164:
 	CMPQ         R10, $0x01
-	JNE          next153
+	JNE          next165
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -3551,10 +3751,10 @@ next152:
 	VFMADD231PD  Z5, Z5, Z1
 	VFMADD231PD  Z6, Z6, Z2
 	VFMADD231PD  Z7, Z7, Z3
-	JMP          end150
+	JMP          end162
 
-next153:
-end150:
+next165:
+end162:
 	VBROADCASTSD      c+32(FP), Z4
 	VADDPD            (AX), Z4, Z5
 	VFNMADD231PD.BCST constant15<>+0(SB), Z0, Z5
@@ -3571,18 +3771,18 @@ end150:
 	ADDQ              $0x00000100, CX
 	ADDQ              $0x00000100, AX
 	SUBQ              $0x20, DX
-	JMP               loop143
+	JMP               loop155
 
-end144:
-loop154:
+end156:
+loop166:
 	CMPQ DX, $0x08
-	JL   end155
+	JL   end167
 	MOVQ CX, R8
 	MOVQ work+56(FP), R9
 	MOVQ m+40(FP), R10
 	MOVQ d+16(FP), R11
 
-loop156:
+loop168:
 	VBROADCASTSD (R10), Z0
 	VMOVUPD      (R8), Z1
 	VSUBPD       Z0, Z1, Z1
@@ -3591,15 +3791,15 @@ loop156:
 	ADDQ         $0x00000040, R9
 	ADDQ         $0x00000008, R10
 	DECQ         R11
-	JNZ          loop156
+	JNZ          loop168
 	VPXORQ       Z0, Z0, Z0
 	MOVQ         work+56(FP), R8
 	MOVQ         root+48(FP), R9
 	MOVQ         d+16(FP), R10
 
-loop157:
+loop169:
 	CMPQ         R10, $0x04
-	JL           end158
+	JL           end170
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
@@ -3633,9 +3833,9 @@ loop157:
 	MOVQ         R9, R12
 	MOVQ         R10, R13
 	SUBQ         $0x04, R13
-	JZ           none159
+	JZ           none171
 
-loop160:
+loop172:
 	VMOVUPD      (R11), Z5
 	VBROADCASTSD 32(R12), Z6
 	VFMADD231PD  Z5, Z6, Z1
@@ -3648,20 +3848,20 @@ loop160:
 	ADDQ         $0x00000040, R11
 	ADDQ         $0x00000008, R12
 	DECQ         R13
-	JNZ          loop160
+	JNZ          loop172
 
-none159:
+none171:
 	VFMADD231PD Z1, Z1, Z0
 	VFMADD231PD Z2, Z2, Z0
 	VFMADD231PD Z3, Z3, Z0
 	VFMADD231PD Z4, Z4, Z0
 	LEAQ        32(R9)(SI*4), R9
 	SUBQ        $0x04, R10
-	JMP         loop157
+	JMP         loop169
 
-end158:
+end170:
 	CMPQ         R10, $0x03
-	JNE          next162
+	JNE          next174
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
@@ -3683,11 +3883,11 @@ end158:
 	VFMADD231PD  Z1, Z1, Z0
 	VFMADD231PD  Z2, Z2, Z0
 	VFMADD231PD  Z3, Z3, Z0
-	JMP          end161
+	JMP          end173
 
-next162:
+next174:
 	CMPQ         R10, $0x02
-	JNE          next163
+	JNE          next175
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
@@ -3700,20 +3900,20 @@ next162:
 	VFMADD231PD  Z3, Z4, Z2
 	VFMADD231PD  Z1, Z1, Z0
 	VFMADD231PD  Z2, Z2, Z0
-	JMP          end161
+	JMP          end173
 
-next163:
+next175:
 	CMPQ         R10, $0x01
-	JNE          next164
+	JNE          next176
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
 	VFMADD231PD  Z2, Z3, Z1
 	VFMADD231PD  Z1, Z1, Z0
-	JMP          end161
+	JMP          end173
 
-next164:
-end161:
+next176:
+end173:
 	VBROADCASTSD      c+32(FP), Z1
 	VADDPD            (AX), Z1, Z1
 	VFNMADD231PD.BCST constant15<>+0(SB), Z0, Z1
@@ -3721,9 +3921,9 @@ end161:
 	ADDQ              $0x00000040, CX
 	ADDQ              $0x00000040, AX
 	SUBQ              $0x08, DX
-	JMP               loop154
+	JMP               loop166
 
-end155:
+end167:
 	VZEROUPPER
 	RET
 
@@ -3736,9 +3936,9 @@ TEXT ·diagonalScoresAVX512(SB), NOSPLIT, $0-56
 	MOVQ DX, BX
 	SHLQ $0x03, BX
 
-loop165:
+loop177:
 	CMPQ   DX, $0x20
-	JL     end166
+	JL     end178
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -3748,7 +3948,7 @@ loop165:
 	MOVQ   h+48(FP), R8
 	MOVQ   d+16(FP), R9
 
-loop167:
+loop179:
 	VBROADCASTSD (DI), Z4
 	VBROADCASTSD (R8), Z5
 	VMOVUPD      (SI), Z6
@@ -3771,7 +3971,7 @@ loop167:
 	ADDQ         $0x00000008, DI
 	ADDQ         $0x00000008, R8
 	DECQ         R9
-	JNZ          loop167
+	JNZ          loop179
 	VBROADCASTSD c+32(FP), Z4
 	VADDPD       (AX), Z4, Z5
 	VSUBPD       Z0, Z5, Z5
@@ -3788,19 +3988,19 @@ loop167:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000100, AX
 	SUBQ         $0x20, DX
-	JMP          loop165
+	JMP          loop177
 
-end166:
-loop168:
+end178:
+loop180:
 	CMPQ   DX, $0x08
-	JL     end169
+	JL     end181
 	VPXORQ Z0, Z0, Z0
 	MOVQ   CX, SI
 	MOVQ   m+40(FP), DI
 	MOVQ   h+48(FP), R8
 	MOVQ   d+16(FP), R9
 
-loop170:
+loop182:
 	VBROADCASTSD (DI), Z1
 	VBROADCASTSD (R8), Z2
 	VMOVUPD      (SI), Z3
@@ -3811,7 +4011,7 @@ loop170:
 	ADDQ         $0x00000008, DI
 	ADDQ         $0x00000008, R8
 	DECQ         R9
-	JNZ          loop170
+	JNZ          loop182
 	VBROADCASTSD c+32(FP), Z1
 	VADDPD       (AX), Z1, Z1
 	VSUBPD       Z0, Z1, Z1
@@ -3819,9 +4019,9 @@ loop170:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, AX
 	SUBQ         $0x08, DX
-	JMP          loop168
+	JMP          loop180
 
-end169:
+end181:
 	VZEROUPPER
 	RET
 
@@ -3834,7 +4034,7 @@ TEXT ·diagonalMomentsAVX512(SB), NOSPLIT, $0-56
 	MOVQ d+24(FP), BX
 	MOVQ anchor+40(FP), SI
 
-loop171:
+loop183:
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z1, Z1, Z1
@@ -3847,9 +4047,9 @@ loop171:
 	MOVQ         w+48(FP), DI
 	MOVQ         n+32(FP), R8
 
-loop172:
+loop184:
 	CMPQ        R8, $0x20
-	JL          end173
+	JL          end185
 	VMOVUPD     (DX), Z9
 	VSUBPD      Z8, Z9, Z9
 	VMULPD      (DI), Z9, Z10
@@ -3873,12 +4073,12 @@ loop172:
 	ADDQ        $0x00000100, DX
 	ADDQ        $0x00000100, DI
 	SUBQ        $0x20, R8
-	JMP         loop172
+	JMP         loop184
 
-end173:
-loop174:
+end185:
+loop186:
 	CMPQ        R8, $0x08
-	JL          end175
+	JL          end187
 	VMOVUPD     (DX), Z9
 	VSUBPD      Z8, Z9, Z9
 	VMULPD      (DI), Z9, Z10
@@ -3887,9 +4087,9 @@ loop174:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, DI
 	SUBQ        $0x08, R8
-	JMP         loop174
+	JMP         loop186
 
-end175:
+end187:
 	VADDPD        Z2, Z0, Z0
 	VADDPD        Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
@@ -3916,7 +4116,7 @@ end175:
 	ADDQ          $0x00000008, CX
 	ADDQ          $0x00000008, SI
 	DECQ          BX
-	JNZ           loop171
+	JNZ           loop183
 	VZEROUPPER
 	RET
 
@@ -3928,37 +4128,37 @@ TEXT ·deviationsAVX512(SB), NOSPLIT, $0-40
 	MOVQ d+16(FP), DX
 	MOVQ anchor+32(FP), BX
 
-loop176:
+loop188:
 	MOVQ         n+24(FP), SI
 	VBROADCASTSD (BX), Z0
 
-loop177:
+loop189:
 	CMPQ    SI, $0x08
-	JL      end178
+	JL      end190
 	VMOVUPD (CX), Z1
 	VSUBPD  Z0, Z1, Z1
 	VMOVUPD Z1, (AX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, AX
 	SUBQ    $0x08, SI
-	JMP     loop177
+	JMP     loop189
 
-end178:
+end190:
 	ADDQ         $0x00000008, BX
 	DECQ         DX
-	JNZ          loop176
+	JNZ          loop188
 	MOVQ         n+24(FP), CX
 	VBROADCASTSD constant16<>+0(SB), Z0
 
-loop179:
+loop191:
 	CMPQ    CX, $0x08
-	JL      end180
+	JL      end192
 	VMOVUPD Z0, (AX)
 	ADDQ    $0x00000040, AX
 	SUBQ    $0x08, CX
-	JMP     loop179
+	JMP     loop191
 
-end180:
+end192:
 	VZEROUPPER
 	RET
 
@@ -3968,9 +4168,9 @@ TEXT ·productsAVX512(SB), NOSPLIT, $0-56
 	MOVQ   columns+48(FP), AX
 	MOVQ   w+24(FP), CX
 	TESTQ  CX, CX
-	JNZ    triangular181
+	JNZ    triangular193
 	CMPQ   AX, $0x04
-	JNE    next183
+	JNE    next195
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -3994,9 +4194,9 @@ TEXT ·productsAVX512(SB), NOSPLIT, $0-56
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop184:
+loop196:
 	CMPQ        DX, $0x08
-	JL          end185
+	JL          end197
 	VMOVUPD     (CX), Z16
 	VMOVUPD     (CX)(BX*1), Z17
 	VMOVUPD     (CX)(BX*2), Z18
@@ -4024,9 +4224,9 @@ loop184:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop184
+	JMP         loop196
 
-end185:
+end197:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -4085,11 +4285,11 @@ end185:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done182
+	JMP           done194
 
-next183:
+next195:
 	CMPQ   AX, $0x03
-	JNE    next186
+	JNE    next198
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4109,9 +4309,9 @@ next183:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop187:
+loop199:
 	CMPQ        DX, $0x08
-	JL          end188
+	JL          end200
 	VMOVUPD     (CX), Z12
 	VMOVUPD     (CX)(BX*1), Z13
 	VMOVUPD     (CX)(BX*2), Z14
@@ -4134,9 +4334,9 @@ loop187:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop187
+	JMP         loop199
 
-end188:
+end200:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -4195,11 +4395,11 @@ end188:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done182
+	JMP           done194
 
-next186:
+next198:
 	CMPQ   AX, $0x02
-	JNE    next189
+	JNE    next201
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4215,9 +4415,9 @@ next186:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop190:
+loop202:
 	CMPQ        DX, $0x08
-	JL          end191
+	JL          end203
 	VMOVUPD     (CX), Z8
 	VMOVUPD     (CX)(BX*1), Z9
 	VMOVUPD     (AX), Z10
@@ -4235,9 +4435,9 @@ loop190:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop190
+	JMP         loop202
 
-end191:
+end203:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -4296,11 +4496,11 @@ end191:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done182
+	JMP           done194
 
-next189:
+next201:
 	CMPQ   AX, $0x01
-	JNE    next192
+	JNE    next204
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4312,9 +4512,9 @@ next189:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop193:
+loop205:
 	CMPQ        DX, $0x08
-	JL          end194
+	JL          end206
 	VMOVUPD     (CX), Z4
 	VMOVUPD     (AX), Z5
 	VFMADD231PD Z4, Z5, Z0
@@ -4327,9 +4527,9 @@ loop193:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop193
+	JMP         loop205
 
-end194:
+end206:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -4388,12 +4588,12 @@ end194:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done182
+	JMP           done194
 
-next192:
-triangular181:
+next204:
+triangular193:
 	CMPQ   AX, $0x04
-	JNE    next195
+	JNE    next207
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4412,9 +4612,9 @@ triangular181:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), DI
 
-loop196:
+loop208:
 	CMPQ        DX, $0x08
-	JL          end197
+	JL          end209
 	VMOVUPD     (CX), Z10
 	VMOVUPD     (CX)(BX*1), Z11
 	VMOVUPD     (CX)(BX*2), Z12
@@ -4442,9 +4642,9 @@ loop196:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop196
+	JMP         loop208
 
-end197:
+end209:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -4503,11 +4703,11 @@ end197:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done182
+	JMP           done194
 
-next195:
+next207:
 	CMPQ   AX, $0x03
-	JNE    next198
+	JNE    next210
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4522,9 +4722,9 @@ next195:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), SI
 
-loop199:
+loop211:
 	CMPQ        DX, $0x08
-	JL          end200
+	JL          end212
 	VMOVUPD     (CX), Z6
 	VMOVUPD     (CX)(BX*1), Z7
 	VMOVUPD     (CX)(BX*2), Z8
@@ -4545,9 +4745,9 @@ loop199:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop199
+	JMP         loop211
 
-end200:
+end212:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -4592,11 +4792,11 @@ end200:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done182
+	JMP           done194
 
-next198:
+next210:
 	CMPQ   AX, $0x02
-	JNE    next201
+	JNE    next213
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4608,9 +4808,9 @@ next198:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), SI
 
-loop202:
+loop214:
 	CMPQ        DX, $0x08
-	JL          end203
+	JL          end215
 	VMOVUPD     (CX), Z3
 	VMOVUPD     (CX)(BX*1), Z4
 	VMOVUPD     (SI), Z5
@@ -4625,9 +4825,9 @@ loop202:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop202
+	JMP         loop214
 
-end203:
+end215:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -4658,11 +4858,11 @@ end203:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done182
+	JMP           done194
 
-next201:
+next213:
 	CMPQ   AX, $0x01
-	JNE    next204
+	JNE    next216
 	VPXORQ Z0, Z0, Z0
 	MOVQ   wy+8(FP), AX
 	MOVQ   y+16(FP), CX
@@ -4672,9 +4872,9 @@ next201:
 	LEAQ   (BX)(BX*2), BX
 	MOVQ   w+24(FP), BX
 
-loop205:
+loop217:
 	CMPQ        DX, $0x08
-	JL          end206
+	JL          end218
 	VMOVUPD     (CX), Z1
 	VMOVUPD     (BX), Z2
 	ADDQ        $0x00000040, BX
@@ -4684,9 +4884,9 @@ loop205:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop205
+	JMP         loop217
 
-end206:
+end218:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -4703,10 +4903,10 @@ end206:
 	VSHUFF64X2    $0xdd, Z0, Z0, Z0
 	VADDPD        Z0, Z1, Z1
 	VEXTRACTF64X4 $0x00, Z1, (AX)
-	JMP           done182
+	JMP           done194
 
-next204:
-done182:
+next216:
+done194:
 	VZEROUPPER
 	RET
 
@@ -4716,9 +4916,9 @@ TEXT ·tileAVX512(SB), NOSPLIT, $0-88
 	MOVQ   rows+56(FP), AX
 	MOVQ   columns+64(FP), CX
 	CMPQ   CX, $0x10
-	JLE    other208
+	JLE    other220
 	CMPQ   AX, $0x08
-	JNE    next209
+	JNE    next221
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -4761,7 +4961,7 @@ TEXT ·tileAVX512(SB), NOSPLIT, $0-88
 	VPXORQ Z22, Z22, Z22
 	VPXORQ Z23, Z23, Z23
 
-loop210:
+loop222:
 	VMOVUPD      (CX), Z24
 	VMOVUPD      64(CX), Z25
 	VMOVUPD.Z    128(CX), K1, Z26
@@ -4800,7 +5000,7 @@ loop210:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop210
+	JNZ          loop222
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -4884,11 +5084,11 @@ loop210:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z24, Z23
 	VMOVUPD      Z23, K1, 128(AX)
-	JMP          done207
+	JMP          done219
 
-next209:
+next221:
 	CMPQ   AX, $0x07
-	JNE    next211
+	JNE    next223
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -4927,7 +5127,7 @@ next209:
 	VPXORQ Z19, Z19, Z19
 	VPXORQ Z20, Z20, Z20
 
-loop212:
+loop224:
 	VMOVUPD      (CX), Z21
 	VMOVUPD      64(CX), Z22
 	VMOVUPD.Z    128(CX), K1, Z23
@@ -4962,7 +5162,7 @@ loop212:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop212
+	JNZ          loop224
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5036,11 +5236,11 @@ loop212:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z21, Z20
 	VMOVUPD      Z20, K1, 128(AX)
-	JMP          done207
+	JMP          done219
 
-next211:
+next223:
 	CMPQ   AX, $0x06
-	JNE    next213
+	JNE    next225
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -5076,7 +5276,7 @@ next211:
 	VPXORQ Z16, Z16, Z16
 	VPXORQ Z17, Z17, Z17
 
-loop214:
+loop226:
 	VMOVUPD      (CX), Z18
 	VMOVUPD      64(CX), Z19
 	VMOVUPD.Z    128(CX), K1, Z20
@@ -5107,7 +5307,7 @@ loop214:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop214
+	JNZ          loop226
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5171,11 +5371,11 @@ loop214:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z18, Z17
 	VMOVUPD      Z17, K1, 128(AX)
-	JMP          done207
+	JMP          done219
 
-next213:
+next225:
 	CMPQ   AX, $0x05
-	JNE    next215
+	JNE    next227
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -5207,7 +5407,7 @@ next213:
 	VPXORQ Z13, Z13, Z13
 	VPXORQ Z14, Z14, Z14
 
-loop216:
+loop228:
 	VMOVUPD      (CX), Z15
 	VMOVUPD      64(CX), Z16
 	VMOVUPD.Z    128(CX), K1, Z17
@@ -5234,7 +5434,7 @@ loop216:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop216
+	JNZ          loop228
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5288,11 +5488,11 @@ loop216:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z15, Z14
 	VMOVUPD      Z14, K1, 128(AX)
-	JMP          done207
+	JMP          done219
 
-next215:
+next227:
 	CMPQ   AX, $0x04
-	JNE    next217
+	JNE    next229
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -5321,7 +5521,7 @@ next215:
 	VPXORQ Z10, Z10, Z10
 	VPXORQ Z11, Z11, Z11
 
-loop218:
+loop230:
 	VMOVUPD      (CX), Z12
 	VMOVUPD      64(CX), Z13
 	VMOVUPD.Z    128(CX), K1, Z14
@@ -5344,7 +5544,7 @@ loop218:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop218
+	JNZ          loop230
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5388,11 +5588,11 @@ loop218:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z12, Z11
 	VMOVUPD      Z11, K1, 128(AX)
-	JMP          done207
+	JMP          done219
 
-next217:
+next229:
 	CMPQ   AX, $0x03
-	JNE    next219
+	JNE    next231
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -5417,7 +5617,7 @@ next217:
 	VPXORQ Z7, Z7, Z7
 	VPXORQ Z8, Z8, Z8
 
-loop220:
+loop232:
 	VMOVUPD      (CX), Z9
 	VMOVUPD      64(CX), Z10
 	VMOVUPD.Z    128(CX), K1, Z11
@@ -5436,7 +5636,7 @@ loop220:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop220
+	JNZ          loop232
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5470,11 +5670,11 @@ loop220:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z9, Z8
 	VMOVUPD      Z8, K1, 128(AX)
-	JMP          done207
+	JMP          done219
 
-next219:
+next231:
 	CMPQ   AX, $0x02
-	JNE    next221
+	JNE    next233
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -5496,7 +5696,7 @@ next219:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 
-loop222:
+loop234:
 	VMOVUPD      (CX), Z6
 	VMOVUPD      64(CX), Z7
 	VMOVUPD.Z    128(CX), K1, Z8
@@ -5511,7 +5711,7 @@ loop222:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop222
+	JNZ          loop234
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5535,11 +5735,11 @@ loop222:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z6, Z5
 	VMOVUPD      Z5, K1, 128(AX)
-	JMP          done207
+	JMP          done219
 
-next221:
+next233:
 	CMPQ   AX, $0x01
-	JNE    next223
+	JNE    next235
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -5558,7 +5758,7 @@ next221:
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
 
-loop224:
+loop236:
 	VMOVUPD      (CX), Z3
 	VMOVUPD      64(CX), Z4
 	VMOVUPD.Z    128(CX), K1, Z5
@@ -5569,7 +5769,7 @@ loop224:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop224
+	JNZ          loop236
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5583,14 +5783,14 @@ loop224:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z3, Z2
 	VMOVUPD      Z2, K1, 128(AX)
-	JMP          done207
+	JMP          done219
 
-next223:
-other208:
+next235:
+other220:
 	CMPQ   CX, $0x08
-	JLE    other225
+	JLE    other237
 	CMPQ   AX, $0x08
-	JNE    next226
+	JNE    next238
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -5625,7 +5825,7 @@ other208:
 	VPXORQ Z14, Z14, Z14
 	VPXORQ Z15, Z15, Z15
 
-loop227:
+loop239:
 	VMOVUPD      (CX), Z16
 	VMOVUPD.Z    64(CX), K1, Z17
 	VBROADCASTSD (AX), Z18
@@ -5655,7 +5855,7 @@ loop227:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop227
+	JNZ          loop239
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5715,11 +5915,11 @@ loop227:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z16, Z15
 	VMOVUPD      Z15, K1, 64(AX)
-	JMP          done207
+	JMP          done219
 
-next226:
+next238:
 	CMPQ   AX, $0x07
-	JNE    next228
+	JNE    next240
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -5751,7 +5951,7 @@ next226:
 	VPXORQ Z12, Z12, Z12
 	VPXORQ Z13, Z13, Z13
 
-loop229:
+loop241:
 	VMOVUPD      (CX), Z14
 	VMOVUPD.Z    64(CX), K1, Z15
 	VBROADCASTSD (AX), Z16
@@ -5778,7 +5978,7 @@ loop229:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop229
+	JNZ          loop241
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5831,11 +6031,11 @@ loop229:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z14, Z13
 	VMOVUPD      Z13, K1, 64(AX)
-	JMP          done207
+	JMP          done219
 
-next228:
+next240:
 	CMPQ   AX, $0x06
-	JNE    next230
+	JNE    next242
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -5865,7 +6065,7 @@ next228:
 	VPXORQ Z10, Z10, Z10
 	VPXORQ Z11, Z11, Z11
 
-loop231:
+loop243:
 	VMOVUPD      (CX), Z12
 	VMOVUPD.Z    64(CX), K1, Z13
 	VBROADCASTSD (AX), Z14
@@ -5889,7 +6089,7 @@ loop231:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop231
+	JNZ          loop243
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5935,11 +6135,11 @@ loop231:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z12, Z11
 	VMOVUPD      Z11, K1, 64(AX)
-	JMP          done207
+	JMP          done219
 
-next230:
+next242:
 	CMPQ   AX, $0x05
-	JNE    next232
+	JNE    next244
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -5966,7 +6166,7 @@ next230:
 	VPXORQ Z8, Z8, Z8
 	VPXORQ Z9, Z9, Z9
 
-loop233:
+loop245:
 	VMOVUPD      (CX), Z10
 	VMOVUPD.Z    64(CX), K1, Z11
 	VBROADCASTSD (AX), Z12
@@ -5987,7 +6187,7 @@ loop233:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop233
+	JNZ          loop245
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6026,11 +6226,11 @@ loop233:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z10, Z9
 	VMOVUPD      Z9, K1, 64(AX)
-	JMP          done207
+	JMP          done219
 
-next232:
+next244:
 	CMPQ   AX, $0x04
-	JNE    next234
+	JNE    next246
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -6055,7 +6255,7 @@ next232:
 	VPXORQ Z6, Z6, Z6
 	VPXORQ Z7, Z7, Z7
 
-loop235:
+loop247:
 	VMOVUPD      (CX), Z8
 	VMOVUPD.Z    64(CX), K1, Z9
 	VBROADCASTSD (AX), Z10
@@ -6073,7 +6273,7 @@ loop235:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop235
+	JNZ          loop247
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6105,11 +6305,11 @@ loop235:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z8, Z7
 	VMOVUPD      Z7, K1, 64(AX)
-	JMP          done207
+	JMP          done219
 
-next234:
+next246:
 	CMPQ   AX, $0x03
-	JNE    next236
+	JNE    next248
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -6131,7 +6331,7 @@ next234:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 
-loop237:
+loop249:
 	VMOVUPD      (CX), Z6
 	VMOVUPD.Z    64(CX), K1, Z7
 	VBROADCASTSD (AX), Z8
@@ -6146,7 +6346,7 @@ loop237:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop237
+	JNZ          loop249
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6171,11 +6371,11 @@ loop237:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z6, Z5
 	VMOVUPD      Z5, K1, 64(AX)
-	JMP          done207
+	JMP          done219
 
-next236:
+next248:
 	CMPQ   AX, $0x02
-	JNE    next238
+	JNE    next250
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -6195,7 +6395,7 @@ next236:
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 
-loop239:
+loop251:
 	VMOVUPD      (CX), Z4
 	VMOVUPD.Z    64(CX), K1, Z5
 	VBROADCASTSD (AX), Z6
@@ -6207,7 +6407,7 @@ loop239:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop239
+	JNZ          loop251
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6225,11 +6425,11 @@ loop239:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z4, Z3
 	VMOVUPD      Z3, K1, 64(AX)
-	JMP          done207
+	JMP          done219
 
-next238:
+next250:
 	CMPQ   AX, $0x01
-	JNE    next240
+	JNE    next252
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -6247,7 +6447,7 @@ next238:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 
-loop241:
+loop253:
 	VMOVUPD      (CX), Z2
 	VMOVUPD.Z    64(CX), K1, Z3
 	VBROADCASTSD (AX), Z4
@@ -6256,7 +6456,7 @@ loop241:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop241
+	JNZ          loop253
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6267,14 +6467,14 @@ loop241:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z2, Z1
 	VMOVUPD      Z1, K1, 64(AX)
-	JMP          done207
+	JMP          done219
 
-next240:
-other225:
+next252:
+other237:
 	CMPQ   CX, $0x00
-	JLE    other242
+	JLE    other254
 	CMPQ   AX, $0x08
-	JNE    next243
+	JNE    next255
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -6301,7 +6501,7 @@ other225:
 	VPXORQ Z6, Z6, Z6
 	VPXORQ Z7, Z7, Z7
 
-loop244:
+loop256:
 	VMOVUPD.Z    (CX), K1, Z8
 	VBROADCASTSD (AX), Z9
 	VFMADD231PD  Z8, Z9, Z0
@@ -6322,7 +6522,7 @@ loop244:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop244
+	JNZ          loop256
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6358,11 +6558,11 @@ loop244:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z8, Z7
 	VMOVUPD      Z7, K1, (AX)
-	JMP          done207
+	JMP          done219
 
-next243:
+next255:
 	CMPQ   AX, $0x07
-	JNE    next245
+	JNE    next257
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -6387,7 +6587,7 @@ next243:
 	VPXORQ Z5, Z5, Z5
 	VPXORQ Z6, Z6, Z6
 
-loop246:
+loop258:
 	VMOVUPD.Z    (CX), K1, Z7
 	VBROADCASTSD (AX), Z8
 	VFMADD231PD  Z7, Z8, Z0
@@ -6406,7 +6606,7 @@ loop246:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop246
+	JNZ          loop258
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6438,11 +6638,11 @@ loop246:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z7, Z6
 	VMOVUPD      Z6, K1, (AX)
-	JMP          done207
+	JMP          done219
 
-next245:
+next257:
 	CMPQ   AX, $0x06
-	JNE    next247
+	JNE    next259
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -6466,7 +6666,7 @@ next245:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 
-loop248:
+loop260:
 	VMOVUPD.Z    (CX), K1, Z6
 	VBROADCASTSD (AX), Z7
 	VFMADD231PD  Z6, Z7, Z0
@@ -6483,7 +6683,7 @@ loop248:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop248
+	JNZ          loop260
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6511,11 +6711,11 @@ loop248:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z6, Z5
 	VMOVUPD      Z5, K1, (AX)
-	JMP          done207
+	JMP          done219
 
-next247:
+next259:
 	CMPQ   AX, $0x05
-	JNE    next249
+	JNE    next261
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -6537,7 +6737,7 @@ next247:
 	VPXORQ Z3, Z3, Z3
 	VPXORQ Z4, Z4, Z4
 
-loop250:
+loop262:
 	VMOVUPD.Z    (CX), K1, Z5
 	VBROADCASTSD (AX), Z6
 	VFMADD231PD  Z5, Z6, Z0
@@ -6552,7 +6752,7 @@ loop250:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop250
+	JNZ          loop262
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6576,11 +6776,11 @@ loop250:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z5, Z4
 	VMOVUPD      Z4, K1, (AX)
-	JMP          done207
+	JMP          done219
 
-next249:
+next261:
 	CMPQ   AX, $0x04
-	JNE    next251
+	JNE    next263
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -6601,7 +6801,7 @@ next249:
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 
-loop252:
+loop264:
 	VMOVUPD.Z    (CX), K1, Z4
 	VBROADCASTSD (AX), Z5
 	VFMADD231PD  Z4, Z5, Z0
@@ -6614,7 +6814,7 @@ loop252:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop252
+	JNZ          loop264
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6634,11 +6834,11 @@ loop252:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z4, Z3
 	VMOVUPD      Z3, K1, (AX)
-	JMP          done207
+	JMP          done219
 
-next251:
+next263:
 	CMPQ   AX, $0x03
-	JNE    next253
+	JNE    next265
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -6657,7 +6857,7 @@ next251:
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
 
-loop254:
+loop266:
 	VMOVUPD.Z    (CX), K1, Z3
 	VBROADCASTSD (AX), Z4
 	VFMADD231PD  Z3, Z4, Z0
@@ -6668,7 +6868,7 @@ loop254:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop254
+	JNZ          loop266
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6684,11 +6884,11 @@ loop254:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z3, Z2
 	VMOVUPD      Z2, K1, (AX)
-	JMP          done207
+	JMP          done219
 
-next253:
+next265:
 	CMPQ   AX, $0x02
-	JNE    next255
+	JNE    next267
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -6706,7 +6906,7 @@ next253:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 
-loop256:
+loop268:
 	VMOVUPD.Z    (CX), K1, Z2
 	VBROADCASTSD (AX), Z3
 	VFMADD231PD  Z2, Z3, Z0
@@ -6715,7 +6915,7 @@ loop256:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop256
+	JNZ          loop268
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6727,11 +6927,11 @@ loop256:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z2, Z1
 	VMOVUPD      Z1, K1, (AX)
-	JMP          done207
+	JMP          done219
 
-next255:
+next267:
 	CMPQ   AX, $0x01
-	JNE    next257
+	JNE    next269
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -6748,14 +6948,14 @@ next255:
 	SHLQ   $0x03, SI
 	VPXORQ Z0, Z0, Z0
 
-loop258:
+loop270:
 	VMOVUPD.Z    (CX), K1, Z1
 	VBROADCASTSD (AX), Z2
 	VFMADD231PD  Z1, Z2, Z0
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop258
+	JNZ          loop270
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6763,10 +6963,10 @@ loop258:
 	VMOVUPD.Z    (AX), K1, Z2
 	VFMADD213PD  Z2, Z1, Z0
 	VMOVUPD      Z0, K1, (AX)
-	JMP          done207
+	JMP          done219
 
-next257:
-other242:
-done207:
+next269:
+other254:
+done219:
 	VZEROUPPER
 	RET

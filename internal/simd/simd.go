@@ -110,32 +110,38 @@ func CopyBits(dst, src []float64) bool {
 }
 
 // Columns lays n rows of d columns, of which row i begins at x[i*stride], side by side into
-// dst, d columns of Padded(n), and fills up with 0.
-func Columns(dst, x []float64, n, d, stride int) {
+// dst, d columns of Padded(n), and fills up with 0. It says whether all numbers are finite.
+func Columns(dst, x []float64, n, d, stride int) bool {
 	padded := Padded(n)
 	need("dst", dst, d*padded)
-	if n > 0 {
-		need("x", x, (n-1)*stride+d)
+	if d == 0 || n == 0 {
+		return true
 	}
-	i := 0
-	for ; i+Lanes <= n; i += Lanes { // whole lines of the cache
-		r0, r1, r2, r3 := x[i*stride:][:d], x[(i+1)*stride:][:d], x[(i+2)*stride:][:d], x[(i+3)*stride:][:d]
-		r4, r5, r6, r7 := x[(i+4)*stride:][:d], x[(i+5)*stride:][:d], x[(i+6)*stride:][:d], x[(i+7)*stride:][:d]
-		for c := range r0 {
-			to := (*[Lanes]float64)(dst[c*padded+i:])
-			to[0], to[1], to[2], to[3] = r0[c], r1[c], r2[c], r3[c]
-			to[4], to[5], to[6], to[7] = r4[c], r5[c], r6[c], r7[c]
+	need("x", x, (n-1)*stride+d)
+	whole := n &^ (Lanes - 1)
+	good := true
+	if whole > 0 {
+		good = columns(dst, x, whole, d, padded, stride)
+	}
+	if whole < n {
+		good = lastColumns(dst, x, whole, n, d, padded, stride) && good
+	}
+	return good
+}
+
+// lastColumns is [Columns] of the rows from whole on, which are fewer than [Lanes].
+func lastColumns(dst, x []float64, whole, n, d, padded, stride int) bool {
+	sum := 0.0
+	for c := range d {
+		to := (*[Lanes]float64)(dst[c*padded+whole:])
+		*to = [Lanes]float64{}
+		for i := whole; i < n; i++ {
+			v := x[i*stride+c]
+			to[i-whole] = v
+			sum += 0 * v
 		}
 	}
-	if i < padded {
-		for c := range d {
-			to := (*[Lanes]float64)(dst[c*padded+i:])
-			*to = [Lanes]float64{}
-			for j := i; j < n; j++ {
-				to[j-i] = x[j*stride+c]
-			}
-		}
-	}
+	return sum == 0
 }
 
 // ---- The reference
@@ -223,6 +229,23 @@ func copyBitsPortable(dst, src []float64) bool {
 	for i, v := range src {
 		sum += math.Abs(v * (v - 1)) // no branch that goes one way or the other
 		dst[i] = v
+	}
+	return sum == 0
+}
+
+// columnsPortable writes whole lines of the cache.
+func columnsPortable(dst, x []float64, n, d, padded, stride int) bool {
+	sum := 0.0
+	for i := 0; i < n; i += Lanes {
+		r0, r1, r2, r3 := x[i*stride:][:d], x[(i+1)*stride:][:d], x[(i+2)*stride:][:d], x[(i+3)*stride:][:d]
+		r4, r5, r6, r7 := x[(i+4)*stride:][:d], x[(i+5)*stride:][:d], x[(i+6)*stride:][:d], x[(i+7)*stride:][:d]
+		for c := range r0 {
+			to := (*[Lanes]float64)(dst[c*padded+i:])
+			to[0], to[1], to[2], to[3] = r0[c], r1[c], r2[c], r3[c]
+			to[4], to[5], to[6], to[7] = r4[c], r5[c], r6[c], r7[c]
+			sum += 0 * (math.Abs(r0[c]) + math.Abs(r1[c]) + math.Abs(r2[c]) + math.Abs(r3[c]))
+			sum += 0 * (math.Abs(r4[c]) + math.Abs(r5[c]) + math.Abs(r6[c]) + math.Abs(r7[c]))
+		}
 	}
 	return sum == 0
 }

@@ -408,25 +408,48 @@ func TestCopyBitsKnowsBits(t *testing.T) {
 }
 
 func TestColumnsAreTheRowsTurned(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 10))
-	for n := range 27 {
-		for d := 1; d < 12; d++ {
-			stride := d + n%3
-			x := normals(rng, max(0, n-1)*stride+d, 1, 0)
-			dst, inside := guarded(t, normals(rng, d*Padded(n), 1, 0), n%3)
-			Columns(dst, x, n, d, stride)
-			inside()
-			for c := range d {
-				for i := range Padded(n) {
-					want := 0.0
-					if i < n {
-						want = x[i*stride+c]
+	onEach(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(1, 10))
+		for n := range 27 {
+			for d := 1; d < 12; d++ {
+				stride := d + n%3
+				x := normals(rng, max(0, n-1)*stride+d, 1, 0)
+				for i := range max(0, n-1) { // what lies between the rows is none of them
+					for c := d; c < stride; c++ {
+						x[i*stride+c] = math.NaN()
 					}
-					require.Equal(t, want, dst[c*Padded(n)+i])
+				}
+				dst, inside := guarded(t, normals(rng, d*Padded(n), 1, 0), n%3)
+				require.True(t, Columns(dst, x, n, d, stride))
+				inside()
+				for c := range d {
+					for i := range Padded(n) {
+						want := 0.0
+						if i < n {
+							want = x[i*stride+c]
+						}
+						require.Equal(t, want, dst[c*Padded(n)+i])
+					}
 				}
 			}
 		}
-	}
+	})
+}
+
+func TestColumnsFindWhatIsNotFinite(t *testing.T) {
+	onEach(t, func(t *testing.T) {
+		const n = 19
+		for d := 1; d < 12; d++ {
+			for i := range n * d {
+				for _, odd := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64} {
+					x := make([]float64, n*d)
+					x[i] = odd
+					dst := make([]float64, d*Padded(n))
+					require.Equal(t, odd == math.MaxFloat64, Columns(dst, x, n, d, d), "%v in row %d of %d columns", odd, i/d, d)
+				}
+			}
+		}
+	})
 }
 
 func TestShortSlicesPanic(t *testing.T) {

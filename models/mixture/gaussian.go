@@ -130,8 +130,7 @@ func see(b framework.Rows, at, first, n, d int, form Covariance, o *observed) er
 func (o *observed) turn(b framework.Rows, at, first, n, d int) (finite bool) {
 	*o = observed{n: n, rows: b, at: at, first: first, complete: true, x: o.x, work: o.work}
 	o.x = linalg.Resize(o.x, d*o.padded())
-	simd.Columns(o.x, b.X[first*b.Stride+at:], n, d, b.Stride)
-	return simd.Finite(o.x)
+	return simd.Columns(o.x, b.X[first*b.Stride+at:], n, d, b.Stride)
 }
 
 func (o *observed) row(i, d int) []float64 { return o.rows.Row(o.first + i)[o.at : o.at+d] }

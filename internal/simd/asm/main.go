@@ -18,6 +18,7 @@ func main() {
 		g.complementKernel()
 		g.finiteKernel()
 		g.bitsKernel()
+		g.columnsKernel()
 		g.scoresKernel()
 		g.diagonalScoresKernel()
 		g.diagonalMomentsKernel()
