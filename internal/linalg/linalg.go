@@ -88,8 +88,9 @@ func mul(transA, transB bool, alpha float64, a, b blas64.General, beta float64, 
 
 const mismatch = "linalg: matrices whose sizes do not go together"
 
-// AddGram adds aᵀa to the upper triangle of c; below its diagonal anything may be left.
-func AddGram(a blas64.General, c blas64.Symmetric) {
+// AddGram adds aᵀa to the upper triangle of c, in up to workers goroutines where it is
+// large; below the diagonal anything may be left.
+func AddGram(workers int, a blas64.General, c blas64.Symmetric) {
 	if !accelerated() || c.Uplo != blas.Upper {
 		blas64.Syrk(blas.Trans, 1, a, 1, c)
 		return
@@ -97,7 +98,36 @@ func AddGram(a blas64.General, c blas64.Symmetric) {
 	if a.Cols != c.N {
 		panic(mismatch)
 	}
-	simd.Symmetric(c.N, a.Rows, 1, a.Data, a.Stride, c.Data, c.Stride)
+	if parts := min(workers, a.Rows*c.N*c.N/2/shared+1); parts > 1 {
+		addGramShared(parts, a, c)
+		return
+	}
+	gramRows(a, c, 0, c.N)
+}
+
+// addGramShared gives every worker some rows of c, of about as many numbers: the triangle from
+// row i on has (N−i)²/2.
+func addGramShared(parts int, a blas64.General, c blas64.Symmetric) {
+	var group sync.WaitGroup
+	for first := 0; first < c.N; parts-- {
+		from, rows := first, c.N-first
+		if parts > 1 {
+			share := float64(rows) * (1 - math.Sqrt(1-1/float64(parts)))
+			rows = min(rows, (int(share)+simd.Lanes)&^(simd.Lanes-1))
+		}
+		group.Go(func() { gramRows(a, c, from, rows) })
+		first += rows
+	}
+	group.Wait()
+}
+
+// gramRows adds some rows of the upper triangle of aᵀa.
+func gramRows(a blas64.General, c blas64.Symmetric, first, rows int) {
+	own, rest := first*c.Stride+first, c.N-first-rows
+	simd.Symmetric(rows, a.Rows, 1, a.Data[first:], a.Stride, c.Data[own:], c.Stride)
+	if rest > 0 {
+		simd.Product(true, false, rows, rest, a.Rows, 1, a.Data[first:], a.Stride, a.Data[first+rows:], a.Stride, 1, c.Data[own+rows:], c.Stride)
+	}
 }
 
 func transpose(t bool) blas.Transpose {

@@ -137,9 +137,24 @@ func TestAddGramAgreesWithMat(t *testing.T) {
 		var want mat.SymDense
 		want.SymOuterK(1, a.T())
 		c := make([]float64, n*n)
-		linalg.AddGram(a.RawMatrix(), blas64.Symmetric{N: n, Stride: n, Data: c, Uplo: blas.Upper})
+		linalg.AddGram(1, a.RawMatrix(), blas64.Symmetric{N: n, Stride: n, Data: c, Uplo: blas.Upper})
 		linalg.Mirror(n, c)
 		assert.True(t, mat.EqualApprox(&want, mat.NewDense(n, n, c), 1e-12))
+	}
+}
+
+// A triangle large enough for several goroutines has the bits of one in one.
+func TestAddGramSharedOutIsThatOfOne(t *testing.T) {
+	const n, k = 610, 300
+	a := random(k, n)
+	one := make([]float64, n*n)
+	linalg.AddGram(1, a.RawMatrix(), blas64.Symmetric{N: n, Stride: n, Data: one, Uplo: blas.Upper})
+	for _, workers := range []int{2, 3, 4} {
+		many := make([]float64, n*n)
+		linalg.AddGram(workers, a.RawMatrix(), blas64.Symmetric{N: n, Stride: n, Data: many, Uplo: blas.Upper})
+		for i := range n {
+			require.Equal(t, one[i*n+i:(i+1)*n], many[i*n+i:(i+1)*n])
+		}
 	}
 }
 
@@ -167,7 +182,7 @@ func TestARegisteredBackendIsUsed(t *testing.T) {
 	a, c := random(3, 3).RawMatrix(), random(3, 3).RawMatrix()
 	linalg.Mul(false, false, 1, a, a, 0, c)
 	linalg.MulSerial(false, false, 1, a, a, 0, c)
-	linalg.AddGram(a, blas64.Symmetric{N: 3, Stride: 3, Data: c.Data, Uplo: blas.Upper})
+	linalg.AddGram(1, a, blas64.Symmetric{N: 3, Stride: 3, Data: c.Data, Uplo: blas.Upper})
 	assert.Equal(t, 2, backend.products)
 	assert.Equal(t, 1, backend.updates)
 }
@@ -177,6 +192,6 @@ func TestMulOfSizesThatDoNotGoTogetherPanics(t *testing.T) {
 		linalg.Mul(false, false, 1, random(3, 4).RawMatrix(), random(3, 4).RawMatrix(), 0, random(3, 4).RawMatrix())
 	})
 	assert.Panics(t, func() {
-		linalg.AddGram(random(3, 4).RawMatrix(), blas64.Symmetric{N: 3, Stride: 3, Data: make([]float64, 9), Uplo: blas.Upper})
+		linalg.AddGram(1, random(3, 4).RawMatrix(), blas64.Symmetric{N: 3, Stride: 3, Data: make([]float64, 9), Uplo: blas.Upper})
 	})
 }

@@ -20,17 +20,19 @@ func million() int {
 
 // BenchmarkMoments is the one pass over the rows.
 func BenchmarkMoments(b *testing.B) {
-	const d = 30
-	src := table(b, factors(million(), d, 10, 1), d)
-	for _, workers := range []int{1, 2} {
-		b.Run(fmt.Sprintf("workers=%d", workers), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				_, err := bpca.Summarize(background, src, workers)
-				require.NoError(b, err)
-			}
-			b.ReportMetric(float64(src.Rows())*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
-		})
+	for _, size := range [][2]int{{million(), 30}, {million() / 200, 1000}} {
+		n, d := size[0], size[1]
+		src := table(b, factors(n, d, 10, 1), d)
+		for _, workers := range []int{1, 2} {
+			b.Run(fmt.Sprintf("D=%d/workers=%d", d, workers), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					_, err := bpca.Summarize(background, src, workers)
+					require.NoError(b, err)
+				}
+				b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+			})
+		}
 	}
 }
 

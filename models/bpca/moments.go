@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"sync"
 
 	"gonum.org/v1/gonum/blas"
@@ -27,15 +28,22 @@ type Moments struct {
 	once     sync.Once
 	rootRows []float64 // see root
 
-	// Scratch of Add.
-	block []float64 // D×D scatter of a block about its own mean
-	shift []float64 // D, block mean
-	tile  []float64 // tileRows×D, centred rows
+	// Of Add: rows about the means of their blocks whose products are not in Scatter yet.
+	tile    []float64 // whose rows are D long
+	pending int       // rows of tile
+	shift   []float64 // D, mean of a block
+	workers int       // goroutines that share the products out, where D is large
 }
 
 // tileRows is small enough for a tile and its products to stay in cache, and for
 // gonum's products to stay in the goroutine that calls them.
 const tileRows = 128
+
+// wide is the number of columns from which a pass keeps one sum of the rows' products for
+// all goroutines, who share out its rows: D×D sums for every shard would take more memory,
+// and more time to clear and to add up, than the rows. Twice as many rows are added at a time
+// there: package simd sums 256 before it comes back to a number of the result.
+const wide = 256
 
 func (m *Moments) allocate(d int) {
 	m.D, m.Mean, m.Scatter = d, make([]float64, d), make([]float64, d*d)
@@ -45,10 +53,35 @@ func (m *Moments) allocate(d int) {
 // of goroutines (0: one a processor); any number gives the same bits. A source of no
 // rows and a non-finite or overflowing entry (row and column named) are errors.
 func Summarize(ctx context.Context, src framework.Source[framework.Rows], workers int) (*Moments, error) {
-	return framework.Fold(ctx, src, workers,
-		func() (*Moments, error) { return &Moments{}, nil },
-		(*Moments).Add,
-		(*Moments).Merge)
+	accumulator, merge := func() (*Moments, error) { return &Moments{}, nil }, (*Moments).Merge
+	if firstColumns(ctx, src) >= wide {
+		m := &Moments{workers: workers}
+		if workers < 1 {
+			m.workers = runtime.GOMAXPROCS(0)
+		}
+		workers = 1
+		accumulator, merge = func() (*Moments, error) { return m, nil }, func(*Moments, *Moments) error { return nil }
+	}
+	m, err := framework.Fold(ctx, src, workers, accumulator, (*Moments).add, merge)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.complete(); err != nil {
+		return nil, err
+	}
+	m.tile, m.shift = nil, nil
+	return m, nil
+}
+
+// firstColumns is the number of columns of the first block; 0 when there is none.
+func firstColumns(ctx context.Context, src framework.Source[framework.Rows]) int {
+	for b, err := range src.Blocks(ctx) {
+		if err != nil {
+			break // which the pass meets again
+		}
+		return b.D
+	}
+	return 0
 }
 
 // Source is the moments as a source of one block, for [Compressed].
@@ -61,41 +94,79 @@ func (m *Moments) Source() framework.Source[*Moments] {
 // Chan, Golub & LeVeque (1983): columns with a large mean lose no digits, and a
 // constant column has a scatter of exactly 0.
 func (m *Moments) Add(b framework.Rows) error {
+	if err := m.add(b); err != nil {
+		return err
+	}
+	return m.complete()
+}
+
+// add is Add, but that the last rows may be pending and that nothing is below the diagonal
+// of Scatter. What the update of Chan et al. adds, N·w/(N + w)·ddᵀ with the distance d of
+// the block's mean, is the product of one more row.
+func (m *Moments) add(b framework.Rows) error {
 	if m.Mean == nil {
 		m.allocate(b.D)
 	}
 	if b.D != m.D {
 		return fmt.Errorf("bpca: row %d has %d columns, earlier rows %d", b.First+1, b.D, m.D)
 	}
-	d := m.D
-	m.block = linalg.Resize(m.block, d*d)
-	clear(m.block)
 	var weight float64
 	m.shift, weight = blockMean(b, m.shift)
 	if weight == 0 {
 		m.Rows += b.N
 		return nil
 	}
-	m.tile = linalg.Resize(m.tile, tileRows*d)
-	for first := 0; first < b.N; first += tileRows {
-		n := min(tileRows, b.N-first)
-		for i := range n {
-			row := m.tile[i*d : (i+1)*d]
-			if w := b.Weight(first + i); w == 0 {
-				clear(row)
-			} else {
-				centre(row, b.Row(first+i), m.shift, math.Sqrt(w))
-			}
-		}
-		linalg.AddGram(linalg.General(n, d, m.tile), blas64.Symmetric{N: d, Stride: d, Data: m.block, Uplo: blas.Upper})
-	}
-	linalg.Mirror(d, m.block)
-	for j := range d {
-		if v := m.block[j*d+j]; math.IsNaN(v) || math.IsInf(v, 0) {
+	m.once, m.rootRows = sync.Once{}, nil // the root of the old scatter
+	for _, v := range m.shift {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return badEntry(b)
 		}
 	}
-	m.combine(b.N, weight, m.shift, m.block)
+	for i := range b.N {
+		if w := b.Weight(i); w != 0 {
+			m.addRow(b.Row(i), m.shift, math.Sqrt(w))
+		}
+	}
+	if m.N > 0 {
+		m.addRow(m.shift, m.Mean, math.Sqrt(m.N*(weight/(m.N+weight))))
+	}
+	m.count(b.N, weight, m.shift)
+	return nil
+}
+
+// addRow adds the product of scale·(x − mean) with itself, now or later.
+func (m *Moments) addRow(x, mean []float64, scale float64) {
+	if m.tile == nil {
+		rows := tileRows
+		if m.D >= wide {
+			rows *= 2
+		}
+		m.tile = make([]float64, rows*m.D)
+	}
+	centre(m.tile[m.pending*m.D:(m.pending+1)*m.D], x, mean, scale)
+	if m.pending++; m.pending*m.D == len(m.tile) {
+		m.flush()
+	}
+}
+
+// flush adds the products of the rows that are pending.
+func (m *Moments) flush() {
+	if m.pending > 0 {
+		linalg.AddGram(m.workers, linalg.General(m.pending, m.D, m.tile),
+			blas64.Symmetric{N: m.D, Stride: m.D, Data: m.Scatter, Uplo: blas.Upper})
+		m.pending = 0
+	}
+}
+
+// complete brings Scatter up to date.
+func (m *Moments) complete() error {
+	m.flush()
+	linalg.Mirror(m.D, m.Scatter)
+	for j := range m.D {
+		if v := m.Scatter[j*m.D+j]; math.IsNaN(v) || math.IsInf(v, 0) {
+			return errOverflow
+		}
+	}
 	return nil
 }
 
@@ -107,39 +178,41 @@ func (m *Moments) Merge(o *Moments) error {
 	if m.D != o.D {
 		return differentColumns(m.D, o.D)
 	}
-	m.combine(o.Rows, o.N, o.Mean, o.Scatter)
-	return nil
-}
-
-func differentColumns(d, other int) error {
-	return fmt.Errorf("bpca: some rows have %d columns and others %d: all must have the same", d, other)
-}
-
-func (m *Moments) combine(rows int, weight float64, mean, scatter []float64) {
-	m.Rows += rows
 	m.once, m.rootRows = sync.Once{}, nil // the root of the old scatter
-	if weight == 0 {
-		return
+	if o.N == 0 {
+		m.Rows += o.Rows
+		return nil
 	}
-	total := m.N + weight
-	between := m.N * weight / total
-	d := m.D
-	for i := range d {
-		di := mean[i] - m.Mean[i]
-		linalg.Axpy(1, scatter[i*d:(i+1)*d], m.Scatter[i*d:(i+1)*d])
-		if m.N > 0 {
-			for j := range d {
-				m.Scatter[i*d+j] += between * di * (mean[j] - m.Mean[j])
+	m.flush()
+	o.flush()
+	linalg.Axpy(1, o.Scatter, m.Scatter)
+	if m.N > 0 {
+		between, d := m.N*o.N/(m.N+o.N), m.D
+		for i, v := range o.Mean {
+			for j := i; j < d; j++ {
+				m.Scatter[i*d+j] += between * (v - m.Mean[i]) * (o.Mean[j] - m.Mean[j])
 			}
 		}
 	}
-	for i := range d {
-		m.Mean[i] += weight / total * (mean[i] - m.Mean[i])
+	m.count(o.Rows, o.N, o.Mean)
+	return m.complete()
+}
+
+// count moves the mean by that of more rows.
+func (m *Moments) count(rows int, weight float64, mean []float64) {
+	m.Rows += rows
+	total := m.N + weight
+	for j, v := range mean {
+		m.Mean[j] += weight / total * (v - m.Mean[j])
 	}
 	if m.N == 0 {
 		copy(m.Mean, mean)
 	}
 	m.N = total
+}
+
+func differentColumns(d, other int) error {
+	return fmt.Errorf("bpca: some rows have %d columns and others %d: all must have the same", d, other)
 }
 
 // root is a matrix R of at most D rows with RᵀR = Scatter, row-major: the pivoted
@@ -203,8 +276,10 @@ func badEntry(b framework.Rows) error {
 			}
 		}
 	}
-	return errors.New("bpca: the squares of the entries overflow: divide the data by a large number first")
+	return errOverflow
 }
+
+var errOverflow = errors.New("bpca: the squares of the entries overflow: divide the data by a large number first")
 
 // variances are the column variances, Σ w (x − mean)²/N.
 func (m *Moments) variances() []float64 {

@@ -78,6 +78,59 @@ func TestFewRowsMoreThanColumns(t *testing.T) {
 	agree(t, factors(12, 10, 2, 1), 10, 1e-7, "N = D + 2", true)
 }
 
+// TestMomentsOfManyColumns: one sum for all goroutines, against the definition; with means that
+// dwarf the deviations, and weights.
+func TestMomentsOfManyColumns(t *testing.T) {
+	const n, d = 700, 300 // seven blocks
+	x := factors(n, d, 5, 1)
+	weights := make([]float64, n)
+	total := 0.0
+	for i := range n {
+		weights[i] = float64(i % 3) // some are 0
+		total += weights[i]
+		for j := range d {
+			x[i*d+j] = math.Ldexp(math.Round(math.Ldexp(x[i*d+j], 20)), -20) + float64(j+1)*1e6 // exact
+		}
+		x[i*d+7] = 1e8 / 3
+	}
+	src, err := table(t, x, d).WithWeights(weights)
+	require.NoError(t, err)
+	m, err := bpca.Summarize(background, src, 1)
+	require.NoError(t, err)
+	assert.Equal(t, n, m.Rows)
+	assert.Equal(t, total, m.N)
+	centred := mat.NewDense(n, d, nil)
+	for j := range d {
+		mean := 0.0
+		for i := range n {
+			mean += weights[i] * (x[i*d+j] - x[j]) / total
+		}
+		assert.InDelta(t, x[j]+mean, m.Mean[j], 1e-7)
+		for i := range n {
+			centred.Set(i, j, math.Sqrt(weights[i])*(x[i*d+j]-x[j]-mean))
+		}
+	}
+	var want mat.Dense
+	want.Mul(centred.T(), centred)
+	assert.True(t, mat.EqualApprox(&want, mat.NewDense(d, d, m.Scatter), 1e-8*want.At(0, 0)))
+	for j := range d {
+		assert.Zero(t, m.Scatter[7*d+j], "a constant column")
+	}
+	for _, workers := range []int{2, 5} {
+		other, err := bpca.Summarize(background, src, workers)
+		require.NoError(t, err)
+		assert.Equal(t, m.Mean, other.Mean)
+		assert.Equal(t, m.Scatter, other.Scatter)
+	}
+	one := &bpca.Moments{}
+	require.NoError(t, one.Add(src.All()))
+	assert.True(t, mat.EqualApprox(&want, mat.NewDense(d, d, one.Scatter), 1e-8*want.At(0, 0)))
+
+	x[650*d+3] = math.MaxFloat64
+	_, err = bpca.Summarize(background, src, 0)
+	assert.ErrorContains(t, err, "overflow")
+}
+
 // TestDependentColumnsArePruned: K = D − 1 leaves no noise where a column is the sum of
 // others; the engine then goes to a smaller K instead of failing.
 func TestDependentColumnsArePruned(t *testing.T) {
