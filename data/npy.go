@@ -1,15 +1,22 @@
 package data
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"math/bits"
+	"os"
 	"regexp"
+	"runtime"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
+	"unsafe"
 
 	"golang.org/x/exp/constraints"
 )
@@ -27,13 +34,14 @@ const npyMagic = "\x93NUMPY"
 //
 // It is an error if the array has no or more than two dimensions, or no values, if its elements are of
 // another type, or if the input holds fewer or more values than the header says. No more is allocated than
-// the input can fill. A Fortran-ordered array from an input that cannot seek is held twice for a moment.
+// the input can fill. A Fortran-ordered array from an input that cannot seek is held twice for a moment; one that
+// can is read by as many goroutines as may run at a time.
 func ReadNPY(r io.Reader) (*Table, error) {
 	h, err := readNPYHeader(r)
 	if err != nil {
 		return nil, err
 	}
-	x, err := h.readValues(r)
+	x, err := h.readValues(r, runtime.GOMAXPROCS(0))
 	if err != nil {
 		return nil, err
 	}
@@ -48,6 +56,9 @@ type npyHeader struct {
 }
 
 func (h *npyHeader) values() int { return h.rows * h.cols }
+
+// bytes is the length of the payload.
+func (h *npyHeader) bytes() int64 { return int64(h.values()) * int64(h.size) }
 
 func readNPYHeader(r io.Reader) (*npyHeader, error) {
 	var start [8]byte // magic, major and minor version
@@ -138,126 +149,249 @@ func (h *npyHeader) setShape() error {
 	if h.rows == 0 || h.cols == 0 {
 		return fmt.Errorf("the NPY array of shape %s holds no values; a table needs at least one row and one column", h.shape)
 	}
-	over, bytes := bits.Mul64(uint64(h.rows), uint64(h.cols))
+	over, size := bits.Mul64(uint64(h.rows), uint64(h.cols))
 	if over == 0 {
-		over, bytes = bits.Mul64(bytes, uint64(max(h.size, 8))) // in the file, and as float64
+		over, size = bits.Mul64(size, uint64(max(h.size, 8))) // in the file, and as float64
 	}
-	if over != 0 || bytes > math.MaxInt {
+	if over != 0 || size > math.MaxInt {
 		return fmt.Errorf("malformed NPY header: shape %s is more than any memory holds", h.shape)
 	}
 	return nil
 }
 
-// readValues reads the payload in chunks, converts it to float64, and puts it in row-major order.
-func (h *npyHeader) readValues(r io.Reader) ([]float64, error) {
-	const chunk = 1 << 14 // values; chunk and conversion stay in a core's cache
-	n := h.values()
+// chunk is how many values are read at a time: they stay in a core's cache while they are converted.
+const chunk = 1 << 15
+
+// readValues reads the payload, converts it to float64, and puts it in row-major order.
+func (h *npyHeader) readValues(r io.Reader, workers int) ([]float64, error) {
 	var x []float64
-	left, sizeKnown := remaining(r)
-	if sizeKnown {
-		if left != int64(n)*int64(h.size) {
-			return nil, h.wrongSize(left/int64(h.size), left > int64(n)*int64(h.size))
-		}
-		x = make([]float64, 0, n)
+	var err error
+	if left, sizeKnown := remaining(r); !sizeKnown {
+		x, err = h.readInOrder(r)
+	} else if left != h.bytes() {
+		err = h.wrongSize(left)
+	} else {
+		x, err = h.readSections(r.(io.ReadSeeker), workers)
 	}
-	// An array known to be complete is put in order as it comes, others once they are.
-	scatter := h.columnMajor && h.rows > 1 && h.cols > 1
-	early := scatter && sizeKnown
-	raw := make([]byte, min(n, chunk)*h.size)
-	values := make([]float64, min(n, chunk))
-	for done := 0; done < n; {
-		values = values[:min(n-done, chunk)]
-		got, err := io.ReadFull(r, raw[:len(values)*h.size])
-		if err == io.EOF || err == io.ErrUnexpectedEOF {
-			return nil, h.wrongSize(int64(done+got/h.size), false)
-		}
-		if err != nil {
-			return nil, err
-		}
-		h.decode(values, raw[:got])
-		if early {
-			h.place(x[:n], values, done)
-		} else {
-			x = append(reserve(x, len(values), n), values...)
-		}
-		done += len(values)
-	}
-	if _, err := io.ReadFull(r, raw[:1]); err == nil {
-		return nil, h.wrongSize(int64(n), true)
-	} else if err != io.EOF {
+	if err != nil {
 		return nil, err
 	}
-	x = x[:n]
-	if scatter && !early {
-		ordered := make([]float64, n)
-		h.place(ordered, x, 0)
-		x = ordered
+	if _, err := io.ReadFull(r, make([]byte, 1)); err == nil {
+		return nil, h.wrongSize(h.bytes() + 1)
+	} else if err != io.EOF {
+		return nil, err
 	}
 	return x, nil
 }
 
-// place puts column-major values, the first of which is number `from` of the array, where they belong in
-// the row-major x.
-func (h *npyHeader) place(x, values []float64, from int) {
-	row, col := from%h.rows, from/h.rows
-	for _, v := range values {
-		x[row*h.cols+col] = v
-		if row++; row == h.rows {
-			row, col = 0, col+1
+// readInOrder reads an input that cannot seek.
+func (h *npyHeader) readInOrder(r io.Reader) ([]float64, error) {
+	n := h.values()
+	var x []float64
+	elements := h.decoder()
+	for done := 0; done < n; done = len(x) {
+		size := min(n-done, chunk)
+		x = reserve(x, size, n)[:done+size]
+		got, err := io.ReadFull(r, elements.room(x[done:]))
+		if err == io.EOF || err == io.ErrUnexpectedEOF {
+			return nil, h.wrongSize(int64(done)*int64(h.size) + int64(got))
+		}
+		if err != nil {
+			return nil, err
+		}
+		elements.decode(x[done:])
+	}
+	if !h.columnMajor || h.rows == 1 || h.cols == 1 {
+		return x, nil
+	}
+	ordered := newNumbers(n)[:n]
+	transpose(ordered, h.cols, x, h.rows, h.cols)
+	return ordered, nil
+}
+
+// readSections reads an input that can seek, in sections that are read side by side and put where they belong.
+// A section is a block of rows and columns; an array in row-major order is one column here.
+func (h *npyHeader) readSections(r io.ReadSeeker, workers int) ([]float64, error) {
+	start, err := r.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return nil, err
+	}
+	rows, cols := h.values(), 1
+	if h.columnMajor {
+		rows, cols = h.rows, h.cols
+	}
+	width := min(cols, 64) // and as much of each column as is worth a call of the system
+	height := min(rows, chunk/width)
+	if height == rows {
+		width = min(cols, max(1, chunk/rows))
+	}
+	across := (cols + width - 1) / width
+	sections := across * ((rows + height - 1) / height)
+
+	x := newNumbers(h.values())[:h.values()]
+	file := readerAt(r)
+	err = inParallel(sections, workers, func() func(i int) error {
+		elements := h.decoder()
+		var block []float64
+		if cols > 1 {
+			block = make([]float64, height*width)
+		}
+		return func(i int) error {
+			row, col := i/across*height, i%across*width
+			height, width := min(height, rows-row), min(width, cols-col)
+			into := block
+			if cols == 1 {
+				into = x[row : row+height]
+			}
+			runs, length := width, height
+			if height == rows { // whole columns, which follow one another in the file
+				runs, length = 1, height*width
+			}
+			for k := range runs {
+				part := into[k*length : (k+1)*length]
+				at := int64(col+k)*int64(rows) + int64(row)
+				if n, err := file.ReadAt(elements.room(part), start+at*int64(h.size)); n < length*h.size {
+					return err
+				}
+				elements.decode(part)
+			}
+			if cols > 1 {
+				transpose(x[row*cols+col:], cols, block, height, width)
+			}
+			return nil
+		}
+	})
+	if err == io.EOF || err == io.ErrUnexpectedEOF { // it was made shorter meanwhile
+		end, _ := r.Seek(0, io.SeekEnd)
+		return nil, h.wrongSize(end - start)
+	}
+	if err == nil {
+		_, err = r.Seek(start+h.bytes(), io.SeekStart)
+	}
+	return x, err
+}
+
+// transpose lays the columns of src, one after another, into rows of dst that begin stride numbers apart.
+func transpose(dst []float64, stride int, src []float64, rows, cols int) {
+	for i := range rows {
+		row := dst[i*stride:][:cols]
+		for j := range row {
+			row[j] = src[j*rows+i]
 		}
 	}
 }
 
-func (h *npyHeader) wrongSize(found int64, more bool) error {
-	if more {
+// readerAt reads r at any place, whatever the others do that read it the same way. A reader that is not one of
+// those known may do something of its own when it is read, and keeps its place while it does.
+func readerAt(r io.ReadSeeker) io.ReaderAt {
+	switch r := r.(type) {
+	case *os.File:
+		return r
+	case *bytes.Reader:
+		return r
+	case *strings.Reader:
+		return r
+	}
+	return &oneAtATime{r: r}
+}
+
+type oneAtATime struct {
+	mu sync.Mutex
+	r  io.ReadSeeker
+}
+
+func (o *oneAtATime) ReadAt(p []byte, at int64) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if _, err := o.r.Seek(at, io.SeekStart); err != nil {
+		return 0, err
+	}
+	return io.ReadFull(o.r, p)
+}
+
+// inParallel calls do(0), …, do(n-1), each of the workers with a function of its own. It returns the first
+// error, by number, and starts no more calls after one.
+func inParallel(n, workers int, worker func() func(i int) error) error {
+	var (
+		group  sync.WaitGroup
+		next   atomic.Int64
+		mu     sync.Mutex
+		failed = n
+		first  error
+	)
+	for range min(n, workers) {
+		do := worker()
+		group.Go(func() {
+			for {
+				i := int(next.Add(1) - 1)
+				if i >= n {
+					return
+				}
+				if err := do(i); err != nil {
+					next.Store(int64(n))
+					mu.Lock()
+					if i < failed {
+						failed, first = i, err
+					}
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	group.Wait()
+	return first
+}
+
+// wrongSize is the error about a payload of another length than the header says, in bytes.
+func (h *npyHeader) wrongSize(found int64) error {
+	if found > h.bytes() {
 		return fmt.Errorf("the NPY header says %d values, shape %s, but more bytes follow them; save the array again, alone in its file", h.values(), h.shape)
 	}
-	return fmt.Errorf("the NPY data are cut short: the header says %d values, shape %s, found %d; save or copy the file again", h.values(), h.shape, found)
+	return fmt.Errorf("the NPY data are cut short: the header says %d values, shape %s, found %d; save or copy the file again", h.values(), h.shape, found/int64(h.size))
 }
 
 // npyType is how one element lies in the file.
 type npyType struct {
-	size   int                             // bytes
-	decode func(dst []float64, src []byte) // len(src) = size·len(dst)
+	size    int // bytes
+	decoder func() decoder
+}
+
+// decoder makes float64 of elements as they lie in the file: room is where as many as dst has are to be read to,
+// and decode puts them into dst then.
+type decoder interface {
+	room(dst []float64) []byte
+	decode(dst []float64)
 }
 
 func npyTypeOf(descr string) (npyType, error) {
 	kind := strings.TrimLeft(descr, "<>|=")
-	var order binary.ByteOrder
-	switch strings.TrimSuffix(descr, kind) {
-	case "<":
-		order = binary.LittleEndian
-	case ">":
-		order = binary.BigEndian
-	case "=":
-		order = binary.NativeEndian
-	}
+	order := strings.TrimSuffix(descr, kind)
 	switch kind {
 	case "b1":
-		return npyType{1, decodeBool}, nil
+		return npyType{1, func() decoder { return new(truths) }}, nil
 	case "i1":
-		return npyType{1, widen[int8](binary.LittleEndian)}, nil
+		return widened[int8](order), nil
 	case "u1":
-		return npyType{1, widen[uint8](binary.LittleEndian)}, nil
+		return widened[uint8](order), nil
 	}
-	if order != nil {
+	if order == "<" || order == ">" || order == "=" {
 		switch kind {
 		case "f8":
-			return npyType{8, widen[float64](order)}, nil
+			return widened[float64](order), nil
 		case "f4":
-			return npyType{4, widen[float32](order)}, nil
+			return widened[float32](order), nil
 		case "i8":
-			return npyType{8, widen[int64](order)}, nil
+			return widened[int64](order), nil
 		case "i4":
-			return npyType{4, widen[int32](order)}, nil
+			return widened[int32](order), nil
 		case "i2":
-			return npyType{2, widen[int16](order)}, nil
+			return widened[int16](order), nil
 		case "u8":
-			return npyType{8, widen[uint64](order)}, nil
+			return widened[uint64](order), nil
 		case "u4":
-			return npyType{4, widen[uint32](order)}, nil
+			return widened[uint32](order), nil
 		case "u2":
-			return npyType{2, widen[uint16](order)}, nil
+			return widened[uint16](order), nil
 		}
 	}
 	return npyType{}, fmt.Errorf("NPY element type %.60q (%s) is not supported; save the array as float64", descr, npyKindName(kind))
@@ -272,27 +406,48 @@ func npyKindName(kind string) string {
 	return "unknown"
 }
 
-// widen returns a decoder of elements of type T. It keeps its scratch from chunk to chunk.
-func widen[T constraints.Integer | constraints.Float](order binary.ByteOrder) func(dst []float64, src []byte) {
-	var scratch []T
-	return func(dst []float64, src []byte) {
-		if len(scratch) < len(dst) {
-			scratch = make([]T, len(dst))
-		}
-		elements := scratch[:len(dst)]
-		if _, err := binary.Decode(src, order, elements); err != nil {
-			panic("data: chunk and element sizes disagree: " + err.Error()) // not for any input
-		}
-		for i, v := range elements {
-			dst[i] = float64(v)
-		}
+func widened[T constraints.Integer | constraints.Float](order string) npyType {
+	var one T
+	swapped := order == "<" && isBigEndian || order == ">" && !isBigEndian
+	return npyType{int(unsafe.Sizeof(one)), func() decoder { return &widening[T]{swapped: swapped} }}
+}
+
+// widening decodes numbers of type T, in the machine's order of bytes or in the other. It keeps its room from one
+// section to the next; for float64, that is the destination itself.
+type widening[T constraints.Integer | constraints.Float] struct {
+	elements []T
+	swapped  bool
+}
+
+func (w *widening[T]) room(dst []float64) []byte {
+	switch x := any(dst).(type) {
+	case []T:
+		w.elements = x
+	default:
+		w.elements = slices.Grow(w.elements[:0], len(dst))[:len(dst)]
+	}
+	return bytesOf(w.elements)
+}
+
+func (w *widening[T]) decode(dst []float64) {
+	if w.swapped {
+		swapBytes(w.elements)
+	}
+	if _, inPlace := any(dst).([]T); inPlace {
+		return
+	}
+	for i, v := range w.elements {
+		dst[i] = float64(v)
 	}
 }
 
-func decodeBool(dst []float64, src []byte) {
-	for i, b := range src {
+// truths decodes booleans, which are true whatever their bits unless all are zero.
+type truths struct{ widening[uint8] }
+
+func (b *truths) decode(dst []float64) {
+	for i, v := range b.elements {
 		dst[i] = 0
-		if b != 0 {
+		if v != 0 {
 			dst[i] = 1
 		}
 	}

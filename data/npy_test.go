@@ -8,6 +8,7 @@ import (
 	"math"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -333,4 +334,69 @@ func BenchmarkReadNPY(b *testing.B) {
 			}
 		})
 	}
+}
+
+// onlySeeker hides everything of a reader but Read and Seek.
+type onlySeeker struct{ io.ReadSeeker }
+
+// TestReadNPYSections: every shape of sections, by any number of workers, gives each number its place.
+func TestReadNPYSections(t *testing.T) {
+	for _, shape := range [][2]int{{1, 1}, {1, 70000}, {2, 40000}, {300, 130}, {511, 65}, {513, 65}, {513, 64}, {2000, 17}, {40000, 2}, {70000, 1}} {
+		rows, cols := shape[0], shape[1]
+		want, byColumn := make([]float64, rows*cols), make([]float64, rows*cols)
+		for i := range rows {
+			for j := range cols {
+				want[i*cols+j] = float64(i*cols + j)
+				byColumn[j*rows+i] = float64(i*cols + j)
+			}
+		}
+		for fortran, values := range map[bool][]float64{false: want, true: byColumn} {
+			little, err := binary.Append(nil, binary.LittleEndian, values)
+			require.NoError(t, err)
+			small := make([]float32, len(values))
+			for i, v := range values {
+				small[i] = float32(v) // exact, below 2^24
+			}
+			big, err := binary.Append(nil, binary.BigEndian, small)
+			require.NoError(t, err)
+			for descr, payload := range map[string][]byte{"<f8": little, ">f4": big} {
+				file := npyFile(descr, fortran, fmt.Sprintf("(%d, %d)", rows, cols), payload)
+				for workers := 1; workers <= 3; workers++ {
+					for _, r := range []io.Reader{bytes.NewReader(file), onlySeeker{bytes.NewReader(file)}, onlyReader{bytes.NewReader(file)}} {
+						h, err := readNPYHeader(r)
+						require.NoError(t, err)
+						x, err := h.readValues(r, workers)
+						require.NoError(t, err)
+						require.True(t, slices.Equal(want, x), "%v %s fortran=%v workers=%d %T", shape, descr, fortran, workers, r)
+					}
+				}
+			}
+		}
+	}
+}
+
+// shrinking tells the size that it has at first, and ends before.
+type shrinking struct {
+	*bytes.Reader
+	asked bool
+	short []byte
+}
+
+func (s *shrinking) Seek(offset int64, whence int) (int64, error) {
+	if whence == io.SeekEnd && !s.asked {
+		s.asked = true
+		return s.Reader.Seek(offset, whence)
+	}
+	if s.asked {
+		at, _ := s.Reader.Seek(0, io.SeekCurrent)
+		s.Reader = bytes.NewReader(s.short)
+		_, _ = s.Reader.Seek(at, io.SeekStart)
+	}
+	return s.Reader.Seek(offset, whence)
+}
+
+func TestReadNPYNoticesThatTheInputShrinks(t *testing.T) {
+	file := npyFile("<f8", false, "(100000,)", make([]byte, 800000))
+	_, err := ReadNPY(onlySeeker{&shrinking{Reader: bytes.NewReader(file), short: file[:len(file)-8*1000-3]}})
+	require.EqualError(t, err, "the NPY data are cut short: the header says 100000 values, shape (100000,), found 98999; save or copy the file again")
 }

@@ -165,5 +165,5 @@ func reserve(x []float64, need, expected int) []float64 {
 		return x
 	}
 	room := max(len(x)+need, len(x)*5/4, min(expected, 8*len(x)))
-	return append(make([]float64, 0, room), x...)
+	return append(newNumbers(room), x...)
 }

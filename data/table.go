@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/latent-go/latent/internal/simd"
 )
 
 // Table is a rectangular data set whose columns are numeric or categorical. The numeric columns lie
@@ -304,10 +306,9 @@ func (t *Table) Matrix() (x []float64, rows, cols int, err error) {
 		return nil, 0, 0, errNoRows
 	}
 	x = t.numbers()
-	for i, v := range x {
-		if v-v != 0 { // NaN or infinite
-			return nil, 0, 0, t.refuseNumber(i, v)
-		}
+	if !simd.Finite(x) {
+		i := slices.IndexFunc(x, func(v float64) bool { return v-v != 0 })
+		return nil, 0, 0, t.refuseNumber(i, x[i])
 	}
 	return x, t.Rows(), t.Cols(), nil
 }
@@ -328,6 +329,9 @@ func (t *Table) Values() (x []float64, rows, cols int, err error) {
 		return nil, 0, 0, errNoRows
 	}
 	x = t.numbers()
+	if simd.Finite(x) { // in a fraction of the time that it takes to look for infinite numbers alone
+		return x, t.Rows(), t.Cols(), nil
+	}
 	for i, v := range x {
 		if math.IsInf(v, 0) {
 			return nil, 0, 0, t.refuseNumber(i, v)
