@@ -67,19 +67,6 @@ func finite(x []float64) bool {
 	return sum == 0
 }
 
-func copyBits(dst, src []float64) bool {
-	sum := 0.0
-	switch level {
-	case avx512:
-		bitsAVX512(&dst[0], &src[0], len(src), &sum)
-	case avx2:
-		bitsAVX2(&dst[0], &src[0], len(src), &sum)
-	default:
-		return copyBitsPortable(dst, src)
-	}
-	return sum == 0
-}
-
 func columns(dst, x []float64, n, d, padded, stride int) bool {
 	sum := 0.0
 	switch {

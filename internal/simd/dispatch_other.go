@@ -14,8 +14,6 @@ func softmax(v []float64, k, n int, logSum, entropy []float64) {
 
 func finite(x []float64) bool { return finitePortable(x) }
 
-func copyBits(dst, src []float64) bool { return copyBitsPortable(dst, src) }
-
 func columns(dst, x []float64, n, d, padded, stride int) bool {
 	return columnsPortable(dst, x, n, d, padded, stride)
 }
@@ -40,4 +38,10 @@ func gaussianMoments(first, second, x []float64, d, n int, anchor, w, work []flo
 
 func product(_, _, _ int, _ float64, _, _ operand, _ float64, _ []float64, _ int, _ bool) {
 	panic("simd: no assembly")
+}
+
+func bits(x []float64, n, d, stride int) bool { return bitsPortable(x, n, d, stride) }
+
+func rowScores(dst, x []float64, n, d, stride int, eta []float64, k, etaStride int) {
+	rowScoresPortable(dst, x, n, d, stride, eta, k, etaStride)
 }

@@ -55,7 +55,6 @@ func TestNothingOutsideIsTouched(t *testing.T) {
 				Log(take(n), take(n))
 				LogComplement(take(Padded(n)))
 				Finite(take(n))
-				CopyBits(take(n), take(n))
 			}
 			for n := 0; n <= 72; n += Lanes {
 				for k := 1; k < 6; k++ {
@@ -72,6 +71,14 @@ func TestNothingOutsideIsTouched(t *testing.T) {
 					DiagonalScores(take(n), take(d*n), d, n, 1, take(d), take(d))
 					next = 0
 					DiagonalMoments(take(d), take(d), take(d*n), d, n, take(d), take(n))
+				}
+			}
+			for n := 1; n < 20; n++ {
+				for d := 1; d <= 18; d++ {
+					next = 0
+					RowScores(take(5*Padded(n)), take(n*d), n, d, d, take(5*d), 5, d)
+					next = 0
+					require.True(t, Bits(ones(take(n*(d+1)-1)), n, d, d+1))
 				}
 			}
 			rng := rand.New(rand.NewPCG(1, 9))

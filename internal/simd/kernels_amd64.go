@@ -29,11 +29,6 @@ func complementAVX2(q *float64, n int, mantissas *[8]float64, exponents *[8]int)
 //go:noescape
 func finiteAVX2(x *float64, n int, sum *float64)
 
-// bitsAVX2 copies n numbers and adds |x(x − 1)| over them to sum.
-//
-//go:noescape
-func bitsAVX2(dst *float64, src *float64, n int, sum *float64)
-
 // columnsAVX2 lays n rows side by side, a multiple of 8, of d > 1 columns, into columns of padded rows, and adds 0·x over them, 0 or NaN, to sum.
 //
 //go:noescape
@@ -69,6 +64,16 @@ func productsAVX2(dst *float64, wy *float64, y *float64, w *float64, n int, stri
 //go:noescape
 func tileAVX2(c *float64, cRow int, a *float64, aRow int, aColumn int, b *float64, bRow int, rows int, columns int, k int, alpha float64)
 
+// bitsAVX2 adds something to sum unless all of rows > 0 rows of d > 0 numbers, at distances of xRow numbers, are 0 or 1.
+//
+//go:noescape
+func bitsAVX2(x *float64, xRow int, rows int, d int, sum *float64)
+
+// rowScoresAVX2 adds the products of 1 to as many rows of d > 0 numbers as a register has lanes with k > 0 vectors to k parts of dst of a register's worth each, of which those beyond rows get anything. Distances are in numbers.
+//
+//go:noescape
+func rowScoresAVX2(dst *float64, dstRow int, x *float64, xRow int, rows int, d int, eta *float64, etaRow int, k int)
+
 // expAVX512 puts the exponential of n numbers from src on into dst.
 //
 //go:noescape
@@ -93,11 +98,6 @@ func complementAVX512(q *float64, n int, mantissas *[8]float64, exponents *[8]in
 //
 //go:noescape
 func finiteAVX512(x *float64, n int, sum *float64)
-
-// bitsAVX512 copies n numbers and adds |x(x − 1)| over them to sum.
-//
-//go:noescape
-func bitsAVX512(dst *float64, src *float64, n int, sum *float64)
 
 // columnsAVX512 lays n rows side by side, a multiple of 8, of d > 1 columns, into columns of padded rows, and adds 0·x over them, 0 or NaN, to sum.
 //
@@ -133,3 +133,13 @@ func productsAVX512(dst *float64, wy *float64, y *float64, w *float64, n int, st
 //
 //go:noescape
 func tileAVX512(c *float64, cRow int, a *float64, aRow int, aColumn int, b *float64, bRow int, rows int, columns int, k int, alpha float64)
+
+// bitsAVX512 adds something to sum unless all of rows > 0 rows of d > 0 numbers, at distances of xRow numbers, are 0 or 1.
+//
+//go:noescape
+func bitsAVX512(x *float64, xRow int, rows int, d int, sum *float64)
+
+// rowScoresAVX512 adds the products of 1 to as many rows of d > 0 numbers as a register has lanes with k > 0 vectors to k parts of dst of a register's worth each, of which those beyond rows get anything. Distances are in numbers.
+//
+//go:noescape
+func rowScoresAVX512(dst *float64, dstRow int, x *float64, xRow int, rows int, d int, eta *float64, etaRow int, k int)

@@ -671,60 +671,6 @@ done16:
 	VZEROUPPER
 	RET
 
-// func bitsAVX2(dst *float64, src *float64, n int, sum *float64)
-// Requires: AVX, AVX2
-TEXT ·bitsAVX2(SB), NOSPLIT, $0-32
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         n+16(FP), DX
-	VBROADCASTSD constant16<>+0(SB), Y1
-	VXORPD       Y0, Y0, Y0
-
-loop17:
-	CMPQ    DX, $0x04
-	JL      end18
-	VMOVUPD (CX), Y2
-	VMOVUPD Y2, (AX)
-	VSUBPD  Y1, Y2, Y3
-	VMULPD  Y2, Y3, Y3
-	VPAND   constant40<>+0(SB), Y3, Y3
-	VADDPD  Y3, Y0, Y0
-	ADDQ    $0x20, CX
-	ADDQ    $0x20, AX
-	SUBQ    $0x04, DX
-	JMP     loop17
-
-end18:
-	TESTQ      DX, DX
-	JZ         done19
-	LEAQ       tailMasks<>+0(SB), BX
-	MOVQ       $0x00000004, SI
-	SUBQ       DX, SI
-	VMOVDQU    (BX)(SI*8), Y3
-	VMASKMOVPD (CX), Y3, Y2
-	VMASKMOVPD Y2, Y3, (AX)
-	VSUBPD     Y1, Y2, Y1
-	VMULPD     Y2, Y1, Y1
-	VPAND      constant40<>+0(SB), Y1, Y1
-	VADDPD     Y1, Y0, Y0
-
-done19:
-	MOVQ         sum+24(FP), AX
-	VEXTRACTF128 $0x01, Y0, X1
-	VADDPD       X1, X0, X1
-	VUNPCKHPD    X1, X1, X0
-	VADDSD       X0, X1, X1
-	VADDSD       (AX), X1, X1
-	VMOVSD       X1, (AX)
-	VZEROUPPER
-	RET
-
-DATA constant40<>+0(SB)/8, $0x7fffffffffffffff
-DATA constant40<>+8(SB)/8, $0x7fffffffffffffff
-DATA constant40<>+16(SB)/8, $0x7fffffffffffffff
-DATA constant40<>+24(SB)/8, $0x7fffffffffffffff
-GLOBL constant40<>(SB), RODATA|NOPTR, $32
-
 // func columnsAVX2(dst *float64, x *float64, n int, d int, padded int, stride int, sum *float64)
 // Requires: AVX, FMA3
 TEXT ·columnsAVX2(SB), NOSPLIT, $0-56
@@ -741,16 +687,16 @@ TEXT ·columnsAVX2(SB), NOSPLIT, $0-56
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 
-loop20:
+loop17:
 	CMPQ DX, $0x04
-	JL   end21
+	JL   end18
 	MOVQ CX, R8
 	MOVQ AX, R9
 	MOVQ d+24(FP), R10
 
-loop23:
+loop20:
 	CMPQ        R10, $0x02
-	JL          end24
+	JL          end21
 	VMOVUPD     (R8), X3
 	VINSERTF128 $0x01, (R8)(BX*2), Y3, Y3
 	VFMADD231PD Y0, Y3, Y1
@@ -764,11 +710,11 @@ loop23:
 	ADDQ        $0x00000010, R8
 	LEAQ        (R9)(DI*2), R9
 	SUBQ        $0x02, R10
-	JMP         loop23
+	JMP         loop20
 
-end24:
+end21:
 	TESTQ       R10, R10
-	JZ          even22
+	JZ          even19
 	SUBQ        $0x08, R8
 	SUBQ        DI, R9
 	VMOVUPD     (R8), X7
@@ -782,13 +728,13 @@ end24:
 	VMOVUPD     Y5, (R9)
 	VMOVUPD     Y6, (R9)(DI*1)
 
-even22:
+even19:
 	LEAQ (CX)(BX*4), CX
 	ADDQ $0x00000020, AX
 	SUBQ $0x04, DX
-	JMP  loop20
+	JMP  loop17
 
-end21:
+end18:
 	VADDPD       Y2, Y1, Y1
 	MOVQ         sum+48(FP), AX
 	VEXTRACTF128 $0x01, Y1, X0
@@ -812,15 +758,15 @@ TEXT ·gaussianScoresAVX2(SB), NOSPLIT, $0-64
 	SHLQ $0x03, SI
 	LEAQ (SI)(SI*2), DI
 
-loop25:
+loop22:
 	CMPQ DX, $0x08
-	JL   end26
+	JL   end23
 	MOVQ CX, R8
 	MOVQ work+56(FP), R9
 	MOVQ m+40(FP), R10
 	MOVQ d+16(FP), R11
 
-loop27:
+loop24:
 	VBROADCASTSD (R10), Y0
 	VMOVUPD      (R8), Y1
 	VSUBPD       Y0, Y1, Y1
@@ -832,70 +778,70 @@ loop27:
 	ADDQ         $0x00000040, R9
 	ADDQ         $0x00000008, R10
 	DECQ         R11
-	JNZ          loop27
+	JNZ          loop24
 	VXORPD       Y0, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 	MOVQ         work+56(FP), R8
 	MOVQ         root+48(FP), R9
 	MOVQ         d+16(FP), R10
+
+loop25:
+	CMPQ         R10, $0x04
+	JL           end26
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	VMOVUPD      (R8), Y4
+	VMOVUPD      32(R8), Y5
+	VBROADCASTSD (R9), Y6
+	VFMADD231PD  Y4, Y6, Y2
+	VFMADD231PD  Y5, Y6, Y3
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	VMOVUPD      64(R8), Y6
+	VMOVUPD      96(R8), Y7
+	VBROADCASTSD 8(R9), Y8
+	VFMADD231PD  Y6, Y8, Y2
+	VFMADD231PD  Y7, Y8, Y3
+	VBROADCASTSD 8(R9)(SI*1), Y8
+	VFMADD231PD  Y6, Y8, Y4
+	VFMADD231PD  Y7, Y8, Y5
+	VXORPD       Y6, Y6, Y6
+	VXORPD       Y7, Y7, Y7
+	VMOVUPD      128(R8), Y8
+	VMOVUPD      160(R8), Y9
+	VBROADCASTSD 16(R9), Y10
+	VFMADD231PD  Y8, Y10, Y2
+	VFMADD231PD  Y9, Y10, Y3
+	VBROADCASTSD 16(R9)(SI*1), Y10
+	VFMADD231PD  Y8, Y10, Y4
+	VFMADD231PD  Y9, Y10, Y5
+	VBROADCASTSD 16(R9)(SI*2), Y10
+	VFMADD231PD  Y8, Y10, Y6
+	VFMADD231PD  Y9, Y10, Y7
+	VXORPD       Y8, Y8, Y8
+	VXORPD       Y9, Y9, Y9
+	VMOVUPD      192(R8), Y10
+	VMOVUPD      224(R8), Y11
+	VBROADCASTSD 24(R9), Y12
+	VFMADD231PD  Y10, Y12, Y2
+	VFMADD231PD  Y11, Y12, Y3
+	VBROADCASTSD 24(R9)(SI*1), Y12
+	VFMADD231PD  Y10, Y12, Y4
+	VFMADD231PD  Y11, Y12, Y5
+	VBROADCASTSD 24(R9)(SI*2), Y12
+	VFMADD231PD  Y10, Y12, Y6
+	VFMADD231PD  Y11, Y12, Y7
+	VBROADCASTSD 24(R9)(DI*1), Y12
+	VFMADD231PD  Y10, Y12, Y8
+	VFMADD231PD  Y11, Y12, Y9
+	ADDQ         $0x00000100, R8
+	MOVQ         R8, R11
+	MOVQ         R9, R12
+	MOVQ         R10, R13
+	SUBQ         $0x04, R13
+	JZ           none27
 
 loop28:
-	CMPQ         R10, $0x04
-	JL           end29
-	VXORPD       Y2, Y2, Y2
-	VXORPD       Y3, Y3, Y3
-	VMOVUPD      (R8), Y4
-	VMOVUPD      32(R8), Y5
-	VBROADCASTSD (R9), Y6
-	VFMADD231PD  Y4, Y6, Y2
-	VFMADD231PD  Y5, Y6, Y3
-	VXORPD       Y4, Y4, Y4
-	VXORPD       Y5, Y5, Y5
-	VMOVUPD      64(R8), Y6
-	VMOVUPD      96(R8), Y7
-	VBROADCASTSD 8(R9), Y8
-	VFMADD231PD  Y6, Y8, Y2
-	VFMADD231PD  Y7, Y8, Y3
-	VBROADCASTSD 8(R9)(SI*1), Y8
-	VFMADD231PD  Y6, Y8, Y4
-	VFMADD231PD  Y7, Y8, Y5
-	VXORPD       Y6, Y6, Y6
-	VXORPD       Y7, Y7, Y7
-	VMOVUPD      128(R8), Y8
-	VMOVUPD      160(R8), Y9
-	VBROADCASTSD 16(R9), Y10
-	VFMADD231PD  Y8, Y10, Y2
-	VFMADD231PD  Y9, Y10, Y3
-	VBROADCASTSD 16(R9)(SI*1), Y10
-	VFMADD231PD  Y8, Y10, Y4
-	VFMADD231PD  Y9, Y10, Y5
-	VBROADCASTSD 16(R9)(SI*2), Y10
-	VFMADD231PD  Y8, Y10, Y6
-	VFMADD231PD  Y9, Y10, Y7
-	VXORPD       Y8, Y8, Y8
-	VXORPD       Y9, Y9, Y9
-	VMOVUPD      192(R8), Y10
-	VMOVUPD      224(R8), Y11
-	VBROADCASTSD 24(R9), Y12
-	VFMADD231PD  Y10, Y12, Y2
-	VFMADD231PD  Y11, Y12, Y3
-	VBROADCASTSD 24(R9)(SI*1), Y12
-	VFMADD231PD  Y10, Y12, Y4
-	VFMADD231PD  Y11, Y12, Y5
-	VBROADCASTSD 24(R9)(SI*2), Y12
-	VFMADD231PD  Y10, Y12, Y6
-	VFMADD231PD  Y11, Y12, Y7
-	VBROADCASTSD 24(R9)(DI*1), Y12
-	VFMADD231PD  Y10, Y12, Y8
-	VFMADD231PD  Y11, Y12, Y9
-	ADDQ         $0x00000100, R8
-	MOVQ         R8, R11
-	MOVQ         R9, R12
-	MOVQ         R10, R13
-	SUBQ         $0x04, R13
-	JZ           none30
-
-loop31:
 	VMOVUPD      (R11), Y10
 	VMOVUPD      32(R11), Y11
 	VBROADCASTSD 32(R12), Y12
@@ -913,9 +859,9 @@ loop31:
 	ADDQ         $0x00000040, R11
 	ADDQ         $0x00000008, R12
 	DECQ         R13
-	JNZ          loop31
+	JNZ          loop28
 
-none30:
+none27:
 	VFMADD231PD Y2, Y2, Y0
 	VFMADD231PD Y3, Y3, Y1
 	VFMADD231PD Y4, Y4, Y0
@@ -926,11 +872,11 @@ none30:
 	VFMADD231PD Y9, Y9, Y1
 	LEAQ        32(R9)(SI*4), R9
 	SUBQ        $0x04, R10
-	JMP         loop28
+	JMP         loop25
 
-end29:
+end26:
 	CMPQ         R10, $0x03
-	JNE          next33
+	JNE          next30
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VMOVUPD      (R8), Y4
@@ -967,11 +913,11 @@ end29:
 	VFMADD231PD  Y5, Y5, Y1
 	VFMADD231PD  Y6, Y6, Y0
 	VFMADD231PD  Y7, Y7, Y1
-	JMP          end32
+	JMP          end29
 
-next33:
+next30:
 	CMPQ         R10, $0x02
-	JNE          next34
+	JNE          next31
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VMOVUPD      (R8), Y4
@@ -993,11 +939,11 @@ next33:
 	VFMADD231PD  Y3, Y3, Y1
 	VFMADD231PD  Y4, Y4, Y0
 	VFMADD231PD  Y5, Y5, Y1
-	JMP          end32
+	JMP          end29
 
-next34:
+next31:
 	CMPQ         R10, $0x01
-	JNE          next35
+	JNE          next32
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VMOVUPD      (R8), Y4
@@ -1007,10 +953,10 @@ next34:
 	VFMADD231PD  Y5, Y6, Y3
 	VFMADD231PD  Y2, Y2, Y0
 	VFMADD231PD  Y3, Y3, Y1
-	JMP          end32
+	JMP          end29
 
-next35:
-end32:
+next32:
+end29:
 	VBROADCASTSD c+32(FP), Y2
 	VADDPD       (AX), Y2, Y3
 	VFNMADD231PD constant15<>+0(SB), Y0, Y3
@@ -1021,18 +967,18 @@ end32:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, AX
 	SUBQ         $0x08, DX
-	JMP          loop25
+	JMP          loop22
 
-end26:
-loop36:
+end23:
+loop33:
 	CMPQ DX, $0x08
-	JL   end37
+	JL   end34
 	MOVQ CX, R8
 	MOVQ work+56(FP), R9
 	MOVQ m+40(FP), R10
 	MOVQ d+16(FP), R11
 
-loop38:
+loop35:
 	VBROADCASTSD (R10), Y0
 	VMOVUPD      (R8), Y1
 	VSUBPD       Y0, Y1, Y1
@@ -1044,16 +990,16 @@ loop38:
 	ADDQ         $0x00000040, R9
 	ADDQ         $0x00000008, R10
 	DECQ         R11
-	JNZ          loop38
+	JNZ          loop35
 	VXORPD       Y0, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 	MOVQ         work+56(FP), R8
 	MOVQ         root+48(FP), R9
 	MOVQ         d+16(FP), R10
 
-loop39:
+loop36:
 	CMPQ         R10, $0x04
-	JL           end40
+	JL           end37
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VMOVUPD      (R8), Y4
@@ -1105,9 +1051,9 @@ loop39:
 	MOVQ         R9, R12
 	MOVQ         R10, R13
 	SUBQ         $0x04, R13
-	JZ           none41
+	JZ           none38
 
-loop42:
+loop39:
 	VMOVUPD      (R11), Y10
 	VMOVUPD      32(R11), Y11
 	VBROADCASTSD 32(R12), Y12
@@ -1125,9 +1071,9 @@ loop42:
 	ADDQ         $0x00000040, R11
 	ADDQ         $0x00000008, R12
 	DECQ         R13
-	JNZ          loop42
+	JNZ          loop39
 
-none41:
+none38:
 	VFMADD231PD Y2, Y2, Y0
 	VFMADD231PD Y3, Y3, Y1
 	VFMADD231PD Y4, Y4, Y0
@@ -1138,11 +1084,11 @@ none41:
 	VFMADD231PD Y9, Y9, Y1
 	LEAQ        32(R9)(SI*4), R9
 	SUBQ        $0x04, R10
-	JMP         loop39
+	JMP         loop36
 
-end40:
+end37:
 	CMPQ         R10, $0x03
-	JNE          next44
+	JNE          next41
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VMOVUPD      (R8), Y4
@@ -1179,11 +1125,11 @@ end40:
 	VFMADD231PD  Y5, Y5, Y1
 	VFMADD231PD  Y6, Y6, Y0
 	VFMADD231PD  Y7, Y7, Y1
-	JMP          end43
+	JMP          end40
 
-next44:
+next41:
 	CMPQ         R10, $0x02
-	JNE          next45
+	JNE          next42
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VMOVUPD      (R8), Y4
@@ -1205,11 +1151,11 @@ next44:
 	VFMADD231PD  Y3, Y3, Y1
 	VFMADD231PD  Y4, Y4, Y0
 	VFMADD231PD  Y5, Y5, Y1
-	JMP          end43
+	JMP          end40
 
-next45:
+next42:
 	CMPQ         R10, $0x01
-	JNE          next46
+	JNE          next43
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VMOVUPD      (R8), Y4
@@ -1219,10 +1165,10 @@ next45:
 	VFMADD231PD  Y5, Y6, Y3
 	VFMADD231PD  Y2, Y2, Y0
 	VFMADD231PD  Y3, Y3, Y1
-	JMP          end43
+	JMP          end40
 
-next46:
-end43:
+next43:
+end40:
 	VBROADCASTSD c+32(FP), Y2
 	VADDPD       (AX), Y2, Y3
 	VFNMADD231PD constant15<>+0(SB), Y0, Y3
@@ -1233,9 +1179,9 @@ end43:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, AX
 	SUBQ         $0x08, DX
-	JMP          loop36
+	JMP          loop33
 
-end37:
+end34:
 	VZEROUPPER
 	RET
 
@@ -1248,9 +1194,9 @@ TEXT ·diagonalScoresAVX2(SB), NOSPLIT, $0-56
 	MOVQ DX, BX
 	SHLQ $0x03, BX
 
-loop47:
+loop44:
 	CMPQ   DX, $0x10
-	JL     end48
+	JL     end45
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1260,7 +1206,7 @@ loop47:
 	MOVQ   h+48(FP), R8
 	MOVQ   d+16(FP), R9
 
-loop49:
+loop46:
 	VBROADCASTSD (DI), Y4
 	VBROADCASTSD (R8), Y5
 	VMOVUPD      (SI), Y6
@@ -1283,7 +1229,7 @@ loop49:
 	ADDQ         $0x00000008, DI
 	ADDQ         $0x00000008, R8
 	DECQ         R9
-	JNZ          loop49
+	JNZ          loop46
 	VBROADCASTSD c+32(FP), Y4
 	VADDPD       (AX), Y4, Y5
 	VSUBPD       Y0, Y5, Y5
@@ -1300,12 +1246,12 @@ loop49:
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x00000080, AX
 	SUBQ         $0x10, DX
-	JMP          loop47
+	JMP          loop44
 
-end48:
-loop50:
+end45:
+loop47:
 	CMPQ   DX, $0x08
-	JL     end51
+	JL     end48
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   CX, SI
@@ -1313,7 +1259,7 @@ loop50:
 	MOVQ   h+48(FP), R8
 	MOVQ   d+16(FP), R9
 
-loop52:
+loop49:
 	VBROADCASTSD (DI), Y2
 	VBROADCASTSD (R8), Y3
 	VMOVUPD      (SI), Y4
@@ -1328,7 +1274,7 @@ loop52:
 	ADDQ         $0x00000008, DI
 	ADDQ         $0x00000008, R8
 	DECQ         R9
-	JNZ          loop52
+	JNZ          loop49
 	VBROADCASTSD c+32(FP), Y2
 	VADDPD       (AX), Y2, Y3
 	VSUBPD       Y0, Y3, Y3
@@ -1339,9 +1285,9 @@ loop52:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, AX
 	SUBQ         $0x08, DX
-	JMP          loop50
+	JMP          loop47
 
-end51:
+end48:
 	VZEROUPPER
 	RET
 
@@ -1354,7 +1300,7 @@ TEXT ·diagonalMomentsAVX2(SB), NOSPLIT, $0-56
 	MOVQ d+24(FP), BX
 	MOVQ anchor+40(FP), SI
 
-loop53:
+loop50:
 	VXORPD       Y0, Y0, Y0
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y1, Y1, Y1
@@ -1363,9 +1309,9 @@ loop53:
 	MOVQ         w+48(FP), DI
 	MOVQ         n+32(FP), R8
 
-loop54:
+loop51:
 	CMPQ        R8, $0x08
-	JL          end55
+	JL          end52
 	VMOVUPD     (DX), Y5
 	VSUBPD      Y4, Y5, Y5
 	VMULPD      (DI), Y5, Y6
@@ -1379,12 +1325,12 @@ loop54:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, DI
 	SUBQ        $0x08, R8
-	JMP         loop54
+	JMP         loop51
 
-end55:
-loop56:
+end52:
+loop53:
 	CMPQ        R8, $0x08
-	JL          end57
+	JL          end54
 	VMOVUPD     (DX), Y5
 	VSUBPD      Y4, Y5, Y5
 	VMULPD      (DI), Y5, Y6
@@ -1398,9 +1344,9 @@ loop56:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, DI
 	SUBQ        $0x08, R8
-	JMP         loop56
+	JMP         loop53
 
-end57:
+end54:
 	VADDPD       Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X1, X0, X1
@@ -1419,7 +1365,7 @@ end57:
 	ADDQ         $0x00000008, CX
 	ADDQ         $0x00000008, SI
 	DECQ         BX
-	JNZ          loop53
+	JNZ          loop50
 	VZEROUPPER
 	RET
 
@@ -1431,37 +1377,37 @@ TEXT ·deviationsAVX2(SB), NOSPLIT, $0-40
 	MOVQ d+16(FP), DX
 	MOVQ anchor+32(FP), BX
 
-loop58:
+loop55:
 	MOVQ         n+24(FP), SI
 	VBROADCASTSD (BX), Y0
 
-loop59:
+loop56:
 	CMPQ    SI, $0x04
-	JL      end60
+	JL      end57
 	VMOVUPD (CX), Y1
 	VSUBPD  Y0, Y1, Y1
 	VMOVUPD Y1, (AX)
 	ADDQ    $0x00000020, CX
 	ADDQ    $0x00000020, AX
 	SUBQ    $0x04, SI
-	JMP     loop59
+	JMP     loop56
 
-end60:
+end57:
 	ADDQ         $0x00000008, BX
 	DECQ         DX
-	JNZ          loop58
+	JNZ          loop55
 	MOVQ         n+24(FP), CX
 	VBROADCASTSD constant16<>+0(SB), Y0
 
-loop61:
+loop58:
 	CMPQ    CX, $0x04
-	JL      end62
+	JL      end59
 	VMOVUPD Y0, (AX)
 	ADDQ    $0x00000020, AX
 	SUBQ    $0x04, CX
-	JMP     loop61
+	JMP     loop58
 
-end62:
+end59:
 	VZEROUPPER
 	RET
 
@@ -1471,9 +1417,9 @@ TEXT ·productsAVX2(SB), NOSPLIT, $0-56
 	MOVQ   columns+48(FP), AX
 	MOVQ   w+24(FP), CX
 	TESTQ  CX, CX
-	JNZ    triangular63
+	JNZ    triangular60
 	CMPQ   AX, $0x04
-	JNE    next65
+	JNE    next62
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1489,9 +1435,9 @@ TEXT ·productsAVX2(SB), NOSPLIT, $0-56
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop66:
+loop63:
 	CMPQ        DX, $0x04
-	JL          end67
+	JL          end64
 	VMOVUPD     (CX), Y8
 	VMOVUPD     (CX)(BX*1), Y9
 	VMOVUPD     (CX)(BX*2), Y10
@@ -1509,9 +1455,9 @@ loop66:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop66
+	JMP         loop63
 
-end67:
+end64:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -1528,11 +1474,11 @@ end67:
 	VPERM2F128 $0x31, Y1, Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done64
+	JMP        done61
 
-next65:
+next62:
 	CMPQ   AX, $0x03
-	JNE    next68
+	JNE    next65
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1546,9 +1492,9 @@ next65:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop69:
+loop66:
 	CMPQ        DX, $0x04
-	JL          end70
+	JL          end67
 	VMOVUPD     (CX), Y6
 	VMOVUPD     (CX)(BX*1), Y7
 	VMOVUPD     (CX)(BX*2), Y8
@@ -1563,9 +1509,9 @@ loop69:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop69
+	JMP         loop66
 
-end70:
+end67:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -1582,11 +1528,11 @@ end70:
 	VPERM2F128 $0x31, Y1, Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done64
+	JMP        done61
 
-next68:
+next65:
 	CMPQ   AX, $0x02
-	JNE    next71
+	JNE    next68
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1598,9 +1544,9 @@ next68:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop72:
+loop69:
 	CMPQ        DX, $0x04
-	JL          end73
+	JL          end70
 	VMOVUPD     (CX), Y4
 	VMOVUPD     (CX)(BX*1), Y5
 	VMOVUPD     (AX), Y6
@@ -1612,9 +1558,9 @@ loop72:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop72
+	JMP         loop69
 
-end73:
+end70:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -1631,11 +1577,11 @@ end73:
 	VPERM2F128 $0x31, Y1, Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done64
+	JMP        done61
 
-next71:
+next68:
 	CMPQ   AX, $0x01
-	JNE    next74
+	JNE    next71
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   wy+8(FP), AX
@@ -1645,9 +1591,9 @@ next71:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop75:
+loop72:
 	CMPQ        DX, $0x04
-	JL          end76
+	JL          end73
 	VMOVUPD     (CX), Y2
 	VMOVUPD     (AX), Y3
 	VFMADD231PD Y2, Y3, Y0
@@ -1656,9 +1602,9 @@ loop75:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop75
+	JMP         loop72
 
-end76:
+end73:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -1675,12 +1621,12 @@ end76:
 	VPERM2F128 $0x31, Y1, Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done64
+	JMP        done61
 
-next74:
-triangular63:
+next71:
+triangular60:
 	CMPQ   AX, $0x02
-	JNE    next77
+	JNE    next74
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1692,9 +1638,9 @@ triangular63:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), SI
 
-loop78:
+loop75:
 	CMPQ        DX, $0x04
-	JL          end79
+	JL          end76
 	VMOVUPD     (CX), Y3
 	VMOVUPD     (CX)(BX*1), Y4
 	VMOVUPD     (SI), Y5
@@ -1709,9 +1655,9 @@ loop78:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop78
+	JMP         loop75
 
-end79:
+end76:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -1728,11 +1674,11 @@ end79:
 	VPERM2F128 $0x31, Y1, Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done64
+	JMP        done61
 
-next77:
+next74:
 	CMPQ   AX, $0x01
-	JNE    next80
+	JNE    next77
 	VXORPD Y0, Y0, Y0
 	MOVQ   wy+8(FP), AX
 	MOVQ   y+16(FP), CX
@@ -1742,9 +1688,9 @@ next77:
 	LEAQ   (BX)(BX*2), BX
 	MOVQ   w+24(FP), BX
 
-loop81:
+loop78:
 	CMPQ        DX, $0x04
-	JL          end82
+	JL          end79
 	VMOVUPD     (CX), Y1
 	VMOVUPD     (BX), Y2
 	ADDQ        $0x00000020, BX
@@ -1754,9 +1700,9 @@ loop81:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop81
+	JMP         loop78
 
-end82:
+end79:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -1766,10 +1712,10 @@ end82:
 	VPERM2F128 $0x31, Y0, Y1, Y0
 	VADDPD     Y0, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done64
+	JMP        done61
 
-next80:
-done64:
+next77:
+done61:
 	VZEROUPPER
 	RET
 
@@ -1779,9 +1725,9 @@ TEXT ·tileAVX2(SB), NOSPLIT, $0-88
 	MOVQ   rows+56(FP), AX
 	MOVQ   columns+64(FP), CX
 	CMPQ   CX, $0x0c
-	JNE    other84
+	JNE    other81
 	CMPQ   AX, $0x04
-	JNE    next85
+	JNE    next82
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -1805,7 +1751,7 @@ TEXT ·tileAVX2(SB), NOSPLIT, $0-88
 	VXORPD Y10, Y10, Y10
 	VXORPD Y11, Y11, Y11
 
-loop86:
+loop83:
 	VMOVUPD      (CX), Y12
 	VMOVUPD      32(CX), Y13
 	VMOVUPD      64(CX), Y14
@@ -1828,7 +1774,7 @@ loop86:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop86
+	JNZ          loop83
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -1872,11 +1818,11 @@ loop86:
 	VMOVUPD      64(AX), Y0
 	VFMADD213PD  Y0, Y12, Y11
 	VMOVUPD      Y11, 64(AX)
-	JMP          done83
+	JMP          done80
 
-next85:
+next82:
 	CMPQ   AX, $0x03
-	JNE    next87
+	JNE    next84
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -1896,7 +1842,7 @@ next85:
 	VXORPD Y7, Y7, Y7
 	VXORPD Y8, Y8, Y8
 
-loop88:
+loop85:
 	VMOVUPD      (CX), Y9
 	VMOVUPD      32(CX), Y10
 	VMOVUPD      64(CX), Y11
@@ -1915,7 +1861,7 @@ loop88:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop88
+	JNZ          loop85
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -1949,11 +1895,11 @@ loop88:
 	VMOVUPD      64(AX), Y0
 	VFMADD213PD  Y0, Y9, Y8
 	VMOVUPD      Y8, 64(AX)
-	JMP          done83
+	JMP          done80
 
-next87:
+next84:
 	CMPQ   AX, $0x02
-	JNE    next89
+	JNE    next86
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -1970,7 +1916,7 @@ next87:
 	VXORPD Y4, Y4, Y4
 	VXORPD Y5, Y5, Y5
 
-loop90:
+loop87:
 	VMOVUPD      (CX), Y6
 	VMOVUPD      32(CX), Y7
 	VMOVUPD      64(CX), Y8
@@ -1985,7 +1931,7 @@ loop90:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop90
+	JNZ          loop87
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2009,11 +1955,11 @@ loop90:
 	VMOVUPD      64(AX), Y0
 	VFMADD213PD  Y0, Y6, Y5
 	VMOVUPD      Y5, 64(AX)
-	JMP          done83
+	JMP          done80
 
-next89:
+next86:
 	CMPQ   AX, $0x01
-	JNE    next91
+	JNE    next88
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2027,7 +1973,7 @@ next89:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 
-loop92:
+loop89:
 	VMOVUPD      (CX), Y3
 	VMOVUPD      32(CX), Y4
 	VMOVUPD      64(CX), Y5
@@ -2038,7 +1984,7 @@ loop92:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop92
+	JNZ          loop89
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2052,14 +1998,14 @@ loop92:
 	VMOVUPD      64(AX), Y0
 	VFMADD213PD  Y0, Y3, Y2
 	VMOVUPD      Y2, 64(AX)
-	JMP          done83
+	JMP          done80
 
-next91:
-other84:
+next88:
+other81:
 	CMPQ   CX, $0x08
-	JNE    other93
+	JNE    other90
 	CMPQ   AX, $0x04
-	JNE    next94
+	JNE    next91
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2079,7 +2025,7 @@ other84:
 	VXORPD Y6, Y6, Y6
 	VXORPD Y7, Y7, Y7
 
-loop95:
+loop92:
 	VMOVUPD      (CX), Y8
 	VMOVUPD      32(CX), Y9
 	VBROADCASTSD (AX), Y10
@@ -2097,7 +2043,7 @@ loop95:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop95
+	JNZ          loop92
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2129,11 +2075,11 @@ loop95:
 	VMOVUPD      32(AX), Y0
 	VFMADD213PD  Y0, Y8, Y7
 	VMOVUPD      Y7, 32(AX)
-	JMP          done83
+	JMP          done80
 
-next94:
+next91:
 	CMPQ   AX, $0x03
-	JNE    next96
+	JNE    next93
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2150,7 +2096,7 @@ next94:
 	VXORPD Y4, Y4, Y4
 	VXORPD Y5, Y5, Y5
 
-loop97:
+loop94:
 	VMOVUPD      (CX), Y6
 	VMOVUPD      32(CX), Y7
 	VBROADCASTSD (AX), Y8
@@ -2165,7 +2111,7 @@ loop97:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop97
+	JNZ          loop94
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2190,11 +2136,11 @@ loop97:
 	VMOVUPD      32(AX), Y0
 	VFMADD213PD  Y0, Y6, Y5
 	VMOVUPD      Y5, 32(AX)
-	JMP          done83
+	JMP          done80
 
-next96:
+next93:
 	CMPQ   AX, $0x02
-	JNE    next98
+	JNE    next95
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2209,7 +2155,7 @@ next96:
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 
-loop99:
+loop96:
 	VMOVUPD      (CX), Y4
 	VMOVUPD      32(CX), Y5
 	VBROADCASTSD (AX), Y6
@@ -2221,7 +2167,7 @@ loop99:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop99
+	JNZ          loop96
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2239,11 +2185,11 @@ loop99:
 	VMOVUPD      32(AX), Y0
 	VFMADD213PD  Y0, Y4, Y3
 	VMOVUPD      Y3, 32(AX)
-	JMP          done83
+	JMP          done80
 
-next98:
+next95:
 	CMPQ   AX, $0x01
-	JNE    next100
+	JNE    next97
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2256,7 +2202,7 @@ next98:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 
-loop101:
+loop98:
 	VMOVUPD      (CX), Y2
 	VMOVUPD      32(CX), Y3
 	VBROADCASTSD (AX), Y4
@@ -2265,7 +2211,7 @@ loop101:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop101
+	JNZ          loop98
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2276,14 +2222,14 @@ loop101:
 	VMOVUPD      32(AX), Y0
 	VFMADD213PD  Y0, Y2, Y1
 	VMOVUPD      Y1, 32(AX)
-	JMP          done83
+	JMP          done80
 
-next100:
-other93:
+next97:
+other90:
 	CMPQ    CX, $0x04
-	JLE     other102
+	JLE     other99
 	CMPQ    AX, $0x04
-	JNE     next103
+	JNE     next100
 	MOVQ    CX, AX
 	SUBQ    $0x04, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2309,7 +2255,7 @@ other93:
 	VXORPD  Y7, Y7, Y7
 	VXORPD  Y8, Y8, Y8
 
-loop104:
+loop101:
 	VMOVUPD      (CX), Y9
 	VMASKMOVPD   32(CX), Y0, Y10
 	VBROADCASTSD (AX), Y11
@@ -2327,7 +2273,7 @@ loop104:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop104
+	JNZ          loop101
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2359,11 +2305,11 @@ loop104:
 	VMASKMOVPD   32(AX), Y0, Y1
 	VFMADD213PD  Y1, Y9, Y8
 	VMASKMOVPD   Y8, Y0, 32(AX)
-	JMP          done83
+	JMP          done80
 
-next103:
+next100:
 	CMPQ    AX, $0x03
-	JNE     next105
+	JNE     next102
 	MOVQ    CX, AX
 	SUBQ    $0x04, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2386,7 +2332,7 @@ next103:
 	VXORPD  Y5, Y5, Y5
 	VXORPD  Y6, Y6, Y6
 
-loop106:
+loop103:
 	VMOVUPD      (CX), Y7
 	VMASKMOVPD   32(CX), Y0, Y8
 	VBROADCASTSD (AX), Y9
@@ -2401,7 +2347,7 @@ loop106:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop106
+	JNZ          loop103
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2426,11 +2372,11 @@ loop106:
 	VMASKMOVPD   32(AX), Y0, Y1
 	VFMADD213PD  Y1, Y7, Y6
 	VMASKMOVPD   Y6, Y0, 32(AX)
-	JMP          done83
+	JMP          done80
 
-next105:
+next102:
 	CMPQ    AX, $0x02
-	JNE     next107
+	JNE     next104
 	MOVQ    CX, AX
 	SUBQ    $0x04, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2451,7 +2397,7 @@ next105:
 	VXORPD  Y3, Y3, Y3
 	VXORPD  Y4, Y4, Y4
 
-loop108:
+loop105:
 	VMOVUPD      (CX), Y5
 	VMASKMOVPD   32(CX), Y0, Y6
 	VBROADCASTSD (AX), Y7
@@ -2463,7 +2409,7 @@ loop108:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop108
+	JNZ          loop105
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2481,11 +2427,11 @@ loop108:
 	VMASKMOVPD   32(AX), Y0, Y1
 	VFMADD213PD  Y1, Y5, Y4
 	VMASKMOVPD   Y4, Y0, 32(AX)
-	JMP          done83
+	JMP          done80
 
-next107:
+next104:
 	CMPQ    AX, $0x01
-	JNE     next109
+	JNE     next106
 	MOVQ    CX, AX
 	SUBQ    $0x04, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2504,7 +2450,7 @@ next107:
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
 
-loop110:
+loop107:
 	VMOVUPD      (CX), Y3
 	VMASKMOVPD   32(CX), Y0, Y4
 	VBROADCASTSD (AX), Y5
@@ -2513,7 +2459,7 @@ loop110:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop110
+	JNZ          loop107
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2524,14 +2470,14 @@ loop110:
 	VMASKMOVPD   32(AX), Y0, Y1
 	VFMADD213PD  Y1, Y3, Y2
 	VMASKMOVPD   Y2, Y0, 32(AX)
-	JMP          done83
+	JMP          done80
 
-next109:
-other102:
+next106:
+other99:
 	CMPQ   CX, $0x04
-	JNE    other111
+	JNE    other108
 	CMPQ   AX, $0x04
-	JNE    next112
+	JNE    next109
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2547,7 +2493,7 @@ other102:
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 
-loop113:
+loop110:
 	VMOVUPD      (CX), Y4
 	VBROADCASTSD (AX), Y5
 	VFMADD231PD  Y4, Y5, Y0
@@ -2560,7 +2506,7 @@ loop113:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop113
+	JNZ          loop110
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2580,11 +2526,11 @@ loop113:
 	VMOVUPD      (AX), Y0
 	VFMADD213PD  Y0, Y4, Y3
 	VMOVUPD      Y3, (AX)
-	JMP          done83
+	JMP          done80
 
-next112:
+next109:
 	CMPQ   AX, $0x03
-	JNE    next114
+	JNE    next111
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2598,7 +2544,7 @@ next112:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 
-loop115:
+loop112:
 	VMOVUPD      (CX), Y3
 	VBROADCASTSD (AX), Y4
 	VFMADD231PD  Y3, Y4, Y0
@@ -2609,7 +2555,7 @@ loop115:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop115
+	JNZ          loop112
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2625,11 +2571,11 @@ loop115:
 	VMOVUPD      (AX), Y0
 	VFMADD213PD  Y0, Y3, Y2
 	VMOVUPD      Y2, (AX)
-	JMP          done83
+	JMP          done80
 
-next114:
+next111:
 	CMPQ   AX, $0x02
-	JNE    next116
+	JNE    next113
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2642,7 +2588,7 @@ next114:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 
-loop117:
+loop114:
 	VMOVUPD      (CX), Y2
 	VBROADCASTSD (AX), Y3
 	VFMADD231PD  Y2, Y3, Y0
@@ -2651,7 +2597,7 @@ loop117:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop117
+	JNZ          loop114
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2663,11 +2609,11 @@ loop117:
 	VMOVUPD      (AX), Y0
 	VFMADD213PD  Y0, Y2, Y1
 	VMOVUPD      Y1, (AX)
-	JMP          done83
+	JMP          done80
 
-next116:
+next113:
 	CMPQ   AX, $0x01
-	JNE    next118
+	JNE    next115
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2679,14 +2625,14 @@ next116:
 	SHLQ   $0x03, SI
 	VXORPD Y0, Y0, Y0
 
-loop119:
+loop116:
 	VMOVUPD      (CX), Y1
 	VBROADCASTSD (AX), Y2
 	VFMADD231PD  Y1, Y2, Y0
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop119
+	JNZ          loop116
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2694,14 +2640,14 @@ loop119:
 	VMOVUPD      (AX), Y2
 	VFMADD213PD  Y2, Y1, Y0
 	VMOVUPD      Y0, (AX)
-	JMP          done83
+	JMP          done80
 
-next118:
-other111:
+next115:
+other108:
 	CMPQ    CX, $0x00
-	JLE     other120
+	JLE     other117
 	CMPQ    AX, $0x04
-	JNE     next121
+	JNE     next118
 	MOVQ    CX, AX
 	SUBQ    $0x00, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2723,7 +2669,7 @@ other111:
 	VXORPD  Y3, Y3, Y3
 	VXORPD  Y4, Y4, Y4
 
-loop122:
+loop119:
 	VMASKMOVPD   (CX), Y0, Y5
 	VBROADCASTSD (AX), Y6
 	VFMADD231PD  Y5, Y6, Y1
@@ -2736,7 +2682,7 @@ loop122:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop122
+	JNZ          loop119
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2756,11 +2702,11 @@ loop122:
 	VMASKMOVPD   (AX), Y0, Y1
 	VFMADD213PD  Y1, Y5, Y4
 	VMASKMOVPD   Y4, Y0, (AX)
-	JMP          done83
+	JMP          done80
 
-next121:
+next118:
 	CMPQ    AX, $0x03
-	JNE     next123
+	JNE     next120
 	MOVQ    CX, AX
 	SUBQ    $0x00, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2780,7 +2726,7 @@ next121:
 	VXORPD  Y2, Y2, Y2
 	VXORPD  Y3, Y3, Y3
 
-loop124:
+loop121:
 	VMASKMOVPD   (CX), Y0, Y4
 	VBROADCASTSD (AX), Y5
 	VFMADD231PD  Y4, Y5, Y1
@@ -2791,7 +2737,7 @@ loop124:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop124
+	JNZ          loop121
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2807,11 +2753,11 @@ loop124:
 	VMASKMOVPD   (AX), Y0, Y1
 	VFMADD213PD  Y1, Y4, Y3
 	VMASKMOVPD   Y3, Y0, (AX)
-	JMP          done83
+	JMP          done80
 
-next123:
+next120:
 	CMPQ    AX, $0x02
-	JNE     next125
+	JNE     next122
 	MOVQ    CX, AX
 	SUBQ    $0x00, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2830,7 +2776,7 @@ next123:
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
 
-loop126:
+loop123:
 	VMASKMOVPD   (CX), Y0, Y3
 	VBROADCASTSD (AX), Y4
 	VFMADD231PD  Y3, Y4, Y1
@@ -2839,7 +2785,7 @@ loop126:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop126
+	JNZ          loop123
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2851,11 +2797,11 @@ loop126:
 	VMASKMOVPD   (AX), Y0, Y1
 	VFMADD213PD  Y1, Y3, Y2
 	VMASKMOVPD   Y2, Y0, (AX)
-	JMP          done83
+	JMP          done80
 
-next125:
+next122:
 	CMPQ    AX, $0x01
-	JNE     next127
+	JNE     next124
 	MOVQ    CX, AX
 	SUBQ    $0x00, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2873,14 +2819,14 @@ next125:
 	SHLQ    $0x03, SI
 	VXORPD  Y1, Y1, Y1
 
-loop128:
+loop125:
 	VMASKMOVPD   (CX), Y0, Y2
 	VBROADCASTSD (AX), Y3
 	VFMADD231PD  Y2, Y3, Y1
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop128
+	JNZ          loop125
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2888,11 +2834,270 @@ loop128:
 	VMASKMOVPD   (AX), Y0, Y3
 	VFMADD213PD  Y3, Y2, Y1
 	VMASKMOVPD   Y1, Y0, (AX)
-	JMP          done83
+	JMP          done80
 
-next127:
-other120:
-done83:
+next124:
+other117:
+done80:
+	VZEROUPPER
+	RET
+
+// func bitsAVX2(x *float64, xRow int, rows int, d int, sum *float64)
+// Requires: AVX, AVX2, FMA3
+TEXT ·bitsAVX2(SB), NOSPLIT, $0-40
+	MOVQ   x+0(FP), AX
+	MOVQ   xRow+8(FP), CX
+	MOVQ   rows+16(FP), DX
+	SHLQ   $0x03, CX
+	VXORPD Y0, Y0, Y0
+
+loop126:
+	MOVQ AX, BX
+	MOVQ d+24(FP), SI
+
+loop127:
+	CMPQ        SI, $0x04
+	JL          end128
+	VMOVUPD     (BX), Y1
+	VMOVAPD     Y1, Y2
+	VFMSUB213PD Y1, Y1, Y2
+	VORPD       Y2, Y0, Y0
+	ADDQ        $0x00000020, BX
+	SUBQ        $0x04, SI
+	JMP         loop127
+
+end128:
+	TESTQ       SI, SI
+	JZ          done129
+	LEAQ        tailMasks<>+0(SB), DI
+	MOVQ        $0x00000004, R8
+	SUBQ        SI, R8
+	VMOVDQU     (DI)(R8*8), Y1
+	VMASKMOVPD  (BX), Y1, Y1
+	VMOVAPD     Y1, Y2
+	VFMSUB213PD Y1, Y1, Y2
+	VORPD       Y2, Y0, Y0
+
+done129:
+	ADDQ         CX, AX
+	DECQ         DX
+	JNZ          loop126
+	VPAND        constant40<>+0(SB), Y0, Y0
+	MOVQ         sum+32(FP), AX
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X1
+	VUNPCKHPD    X1, X1, X0
+	VADDSD       X0, X1, X1
+	VADDSD       (AX), X1, X1
+	VMOVSD       X1, (AX)
+	VZEROUPPER
+	RET
+
+DATA constant40<>+0(SB)/8, $0x7fffffffffffffff
+DATA constant40<>+8(SB)/8, $0x7fffffffffffffff
+DATA constant40<>+16(SB)/8, $0x7fffffffffffffff
+DATA constant40<>+24(SB)/8, $0x7fffffffffffffff
+GLOBL constant40<>(SB), RODATA|NOPTR, $32
+
+// func rowScoresAVX2(dst *float64, dstRow int, x *float64, xRow int, rows int, d int, eta *float64, etaRow int, k int)
+// Requires: AVX, FMA3
+TEXT ·rowScoresAVX2(SB), NOSPLIT, $0-72
+	MOVQ x+16(FP), AX
+	MOVQ d+40(FP), CX
+	ANDQ $-4, CX
+	SHLQ $0x03, CX
+	ADDQ CX, AX
+	MOVQ xRow+24(FP), CX
+	SHLQ $0x03, CX
+	MOVQ rows+32(FP), DX
+	MOVQ AX, BX
+	CMPQ DX, $0x01
+	JLE  beyond130
+	ADDQ CX, BX
+
+beyond130:
+	MOVQ BX, SI
+	CMPQ DX, $0x02
+	JLE  beyond131
+	ADDQ CX, SI
+
+beyond131:
+	MOVQ SI, DI
+	CMPQ DX, $0x03
+	JLE  beyond132
+	ADDQ CX, DI
+
+beyond132:
+	MOVQ dst+0(FP), CX
+	MOVQ eta+48(FP), DX
+	MOVQ k+64(FP), R8
+	MOVQ d+40(FP), R9
+	ANDQ $-4, R9
+	SHLQ $0x03, R9
+	ADDQ R9, DX
+
+loop133:
+	CMPQ   R8, $0x02
+	JL     end134
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	MOVQ   DX, R9
+	MOVQ   etaRow+56(FP), R10
+	SHLQ   $0x03, R10
+	ADDQ   R10, R9
+	MOVQ   d+40(FP), R10
+	ANDQ   $-4, R10
+	SHLQ   $0x03, R10
+	NEGQ   R10
+	JZ     short135
+
+loop136:
+	VMOVUPD     (DX)(R10*1), Y8
+	VMOVUPD     (R9)(R10*1), Y9
+	VMOVUPD     (AX)(R10*1), Y10
+	VFMADD231PD Y8, Y10, Y0
+	VFMADD231PD Y9, Y10, Y4
+	VMOVUPD     (BX)(R10*1), Y10
+	VFMADD231PD Y8, Y10, Y1
+	VFMADD231PD Y9, Y10, Y5
+	VMOVUPD     (SI)(R10*1), Y10
+	VFMADD231PD Y8, Y10, Y2
+	VFMADD231PD Y9, Y10, Y6
+	VMOVUPD     (DI)(R10*1), Y10
+	VFMADD231PD Y8, Y10, Y3
+	VFMADD231PD Y9, Y10, Y7
+	ADDQ        $0x20, R10
+	JNZ         loop136
+
+short135:
+	MOVQ        d+40(FP), R10
+	ANDQ        $0x03, R10
+	JZ          even137
+	LEAQ        tailMasks<>+0(SB), R11
+	MOVQ        $0x00000004, R12
+	SUBQ        R10, R12
+	VMOVDQU     (R11)(R12*8), Y8
+	VMASKMOVPD  (DX), Y8, Y9
+	VMASKMOVPD  (R9), Y8, Y10
+	VMASKMOVPD  (AX), Y8, Y11
+	VFMADD231PD Y9, Y11, Y0
+	VFMADD231PD Y10, Y11, Y4
+	VMASKMOVPD  (BX), Y8, Y11
+	VFMADD231PD Y9, Y11, Y1
+	VFMADD231PD Y10, Y11, Y5
+	VMASKMOVPD  (SI), Y8, Y11
+	VFMADD231PD Y9, Y11, Y2
+	VFMADD231PD Y10, Y11, Y6
+	VMASKMOVPD  (DI), Y8, Y8
+	VFMADD231PD Y9, Y8, Y3
+	VFMADD231PD Y10, Y8, Y7
+
+even137:
+	VUNPCKHPD  Y1, Y0, Y8
+	VUNPCKLPD  Y1, Y0, Y0
+	VADDPD     Y8, Y0, Y0
+	VUNPCKHPD  Y3, Y2, Y1
+	VUNPCKLPD  Y3, Y2, Y2
+	VADDPD     Y1, Y2, Y2
+	VPERM2F128 $0x31, Y2, Y0, Y1
+	VPERM2F128 $0x20, Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VADDPD     (CX), Y0, Y0
+	VMOVUPD    Y0, (CX)
+	MOVQ       dstRow+8(FP), R9
+	SHLQ       $0x03, R9
+	ADDQ       R9, CX
+	VUNPCKHPD  Y5, Y4, Y0
+	VUNPCKLPD  Y5, Y4, Y4
+	VADDPD     Y0, Y4, Y4
+	VUNPCKHPD  Y7, Y6, Y0
+	VUNPCKLPD  Y7, Y6, Y6
+	VADDPD     Y0, Y6, Y6
+	VPERM2F128 $0x31, Y6, Y4, Y0
+	VPERM2F128 $0x20, Y6, Y4, Y4
+	VADDPD     Y0, Y4, Y4
+	VADDPD     (CX), Y4, Y4
+	VMOVUPD    Y4, (CX)
+	MOVQ       dstRow+8(FP), R9
+	SHLQ       $0x03, R9
+	ADDQ       R9, CX
+	MOVQ       etaRow+56(FP), R9
+	SHLQ       $0x03, R9
+	ADDQ       R9, DX
+	MOVQ       etaRow+56(FP), R9
+	SHLQ       $0x03, R9
+	ADDQ       R9, DX
+	SUBQ       $0x02, R8
+	JMP        loop133
+
+end134:
+	TESTQ  R8, R8
+	JZ     done138
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	MOVQ   DX, R8
+	MOVQ   d+40(FP), R8
+	ANDQ   $-4, R8
+	SHLQ   $0x03, R8
+	NEGQ   R8
+	JZ     short139
+
+loop140:
+	VMOVUPD     (DX)(R8*1), Y4
+	VMOVUPD     (AX)(R8*1), Y5
+	VFMADD231PD Y4, Y5, Y0
+	VMOVUPD     (BX)(R8*1), Y5
+	VFMADD231PD Y4, Y5, Y1
+	VMOVUPD     (SI)(R8*1), Y5
+	VFMADD231PD Y4, Y5, Y2
+	VMOVUPD     (DI)(R8*1), Y5
+	VFMADD231PD Y4, Y5, Y3
+	ADDQ        $0x20, R8
+	JNZ         loop140
+
+short139:
+	MOVQ        d+40(FP), R8
+	ANDQ        $0x03, R8
+	JZ          even141
+	LEAQ        tailMasks<>+0(SB), R9
+	MOVQ        $0x00000004, R10
+	SUBQ        R8, R10
+	VMOVDQU     (R9)(R10*8), Y4
+	VMASKMOVPD  (DX), Y4, Y5
+	VMASKMOVPD  (AX), Y4, Y6
+	VFMADD231PD Y5, Y6, Y0
+	VMASKMOVPD  (BX), Y4, Y6
+	VFMADD231PD Y5, Y6, Y1
+	VMASKMOVPD  (SI), Y4, Y6
+	VFMADD231PD Y5, Y6, Y2
+	VMASKMOVPD  (DI), Y4, Y4
+	VFMADD231PD Y5, Y4, Y3
+
+even141:
+	VUNPCKHPD  Y1, Y0, Y4
+	VUNPCKLPD  Y1, Y0, Y0
+	VADDPD     Y4, Y0, Y0
+	VUNPCKHPD  Y3, Y2, Y1
+	VUNPCKLPD  Y3, Y2, Y2
+	VADDPD     Y1, Y2, Y2
+	VPERM2F128 $0x31, Y2, Y0, Y1
+	VPERM2F128 $0x20, Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VADDPD     (CX), Y0, Y0
+	VMOVUPD    Y0, (CX)
+	MOVQ       dstRow+8(FP), AX
+	SHLQ       $0x03, AX
+	ADDQ       AX, CX
+
+done138:
 	VZEROUPPER
 	RET
 
@@ -2903,9 +3108,9 @@ TEXT ·expAVX512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop129:
+loop142:
 	CMPQ              DX, $0x08
-	JL                end130
+	JL                end143
 	VMOVUPD           (CX), Z0
 	VBROADCASTSD      constant00<>+0(SB), Z1
 	VMAXPD            Z0, Z1, Z0
@@ -2934,11 +3139,11 @@ loop129:
 	ADDQ              $0x40, CX
 	ADDQ              $0x40, AX
 	SUBQ              $0x08, DX
-	JMP               loop129
+	JMP               loop142
 
-end130:
+end143:
 	TESTQ             DX, DX
-	JZ                done131
+	JZ                done144
 	MOVQ              $0x000000ff, BX
 	BZHIQ             DX, BX, BX
 	KMOVW             BX, K1
@@ -2968,7 +3173,7 @@ end130:
 	VSCALEFPD         Z1, Z2, Z0
 	VMOVUPD           Z0, K1, (AX)
 
-done131:
+done144:
 	VZEROUPPER
 	RET
 
@@ -2979,9 +3184,9 @@ TEXT ·logAVX512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop132:
+loop145:
 	CMPQ             DX, $0x08
-	JL               end133
+	JL               end146
 	VMOVUPD          (CX), Z0
 	VGETEXPPD        Z0, Z1
 	VGETMANTPD       $0x00, Z0, Z2
@@ -3019,11 +3224,11 @@ loop132:
 	ADDQ             $0x40, CX
 	ADDQ             $0x40, AX
 	SUBQ             $0x08, DX
-	JMP              loop132
+	JMP              loop145
 
-end133:
+end146:
 	TESTQ            DX, DX
-	JZ               done134
+	JZ               done147
 	MOVQ             $0x000000ff, BX
 	BZHIQ            DX, BX, BX
 	KMOVW            BX, K1
@@ -3062,7 +3267,7 @@ end133:
 	VBROADCASTSD     constant38<>+0(SB), K2, Z5
 	VMOVUPD          Z5, K1, (AX)
 
-done134:
+done147:
 	VZEROUPPER
 	RET
 
@@ -3077,24 +3282,24 @@ TEXT ·softmaxAVX512(SB), NOSPLIT, $0-40
 	SHLQ         $0x03, SI
 	VBROADCASTSD constant00<>+0(SB), Z0
 
-loop135:
+loop148:
 	CMPQ         CX, $0x08
-	JL           end136
+	JL           end149
 	VBROADCASTSD constant36<>+0(SB), Z1
 	MOVQ         k+8(FP), R8
 	MOVQ         AX, DI
 
-loop137:
+loop150:
 	VMAXPD (DI), Z1, Z1
 	ADDQ   SI, DI
 	DECQ   R8
-	JNZ    loop137
+	JNZ    loop150
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 	MOVQ   k+8(FP), R8
 	MOVQ   AX, DI
 
-loop138:
+loop151:
 	VMOVUPD           (DI), Z4
 	VSUBPD            Z1, Z4, Z4
 	VMAXPD            Z4, Z0, Z4
@@ -3123,18 +3328,18 @@ loop138:
 	VFMADD231PD       Z4, Z5, Z3
 	ADDQ              SI, DI
 	DECQ              R8
-	JNZ               loop138
+	JNZ               loop151
 	VBROADCASTSD      constant16<>+0(SB), Z4
 	VDIVPD            Z2, Z4, Z4
 	MOVQ              k+8(FP), R8
 	MOVQ              AX, DI
 
-loop139:
+loop152:
 	VMULPD           (DI), Z4, Z5
 	VMOVUPD          Z5, (DI)
 	ADDQ             SI, DI
 	DECQ             R8
-	JNZ              loop139
+	JNZ              loop152
 	VGETEXPPD        Z2, Z5
 	VGETMANTPD       $0x00, Z2, Z6
 	VCMPPD.BCST      $0x1e, constant24<>+0(SB), Z6, K1
@@ -3173,9 +3378,9 @@ loop139:
 	ADDQ             $0x40, DX
 	ADDQ             $0x40, BX
 	SUBQ             $0x08, CX
-	JMP              loop135
+	JMP              loop148
 
-end136:
+end149:
 	VZEROUPPER
 	RET
 
@@ -3188,9 +3393,9 @@ TEXT ·complementAVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSD constant16<>+0(SB), Z1
 	VPXORQ       Z2, Z2, Z2
 
-loop140:
+loop153:
 	CMPQ         CX, $0x08
-	JL           end141
+	JL           end154
 	VBROADCASTSD constant16<>+0(SB), Z4
 	VMOVUPD      (AX), Z3
 	VMINPD       Z3, Z0, Z3
@@ -3202,9 +3407,9 @@ loop140:
 	VPORQ.BCST   constant16<>+0(SB), Z1, Z1
 	ADDQ         $0x40, AX
 	SUBQ         $0x08, CX
-	JMP          loop140
+	JMP          loop153
 
-end141:
+end154:
 	MOVQ    mantissas+16(FP), AX
 	VMOVUPD Z1, (AX)
 	MOVQ    exponents+24(FP), AX
@@ -3219,19 +3424,19 @@ TEXT ·finiteAVX512(SB), NOSPLIT, $0-24
 	MOVQ   n+8(FP), CX
 	VPXORQ Z0, Z0, Z0
 
-loop142:
+loop155:
 	CMPQ    CX, $0x08
-	JL      end143
+	JL      end156
 	VMOVUPD (AX), Z1
 	VSUBPD  Z1, Z1, Z1
 	VADDPD  Z1, Z0, Z0
 	ADDQ    $0x40, AX
 	SUBQ    $0x08, CX
-	JMP     loop142
+	JMP     loop155
 
-end143:
+end156:
 	TESTQ     CX, CX
-	JZ        done144
+	JZ        done157
 	MOVQ      $0x000000ff, DX
 	BZHIQ     CX, DX, DX
 	KMOVW     DX, K1
@@ -3239,57 +3444,8 @@ end143:
 	VSUBPD    Z1, Z1, Z1
 	VADDPD    Z1, Z0, Z0
 
-done144:
+done157:
 	MOVQ          sum+16(FP), AX
-	VEXTRACTF64X4 $0x01, Z0, Y1
-	VADDPD        Y1, Y0, Y1
-	VEXTRACTF128  $0x01, Y1, X0
-	VADDPD        X0, X1, X0
-	VUNPCKHPD     X0, X0, X1
-	VADDSD        X1, X0, X0
-	VADDSD        (AX), X0, X0
-	VMOVSD        X0, (AX)
-	VZEROUPPER
-	RET
-
-// func bitsAVX512(dst *float64, src *float64, n int, sum *float64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·bitsAVX512(SB), NOSPLIT, $0-32
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         n+16(FP), DX
-	VBROADCASTSD constant16<>+0(SB), Z1
-	VPXORQ       Z0, Z0, Z0
-
-loop145:
-	CMPQ        DX, $0x08
-	JL          end146
-	VMOVUPD     (CX), Z2
-	VMOVUPD     Z2, (AX)
-	VSUBPD      Z1, Z2, Z3
-	VMULPD      Z2, Z3, Z3
-	VPANDQ.BCST constant40<>+0(SB), Z3, Z3
-	VADDPD      Z3, Z0, Z0
-	ADDQ        $0x40, CX
-	ADDQ        $0x40, AX
-	SUBQ        $0x08, DX
-	JMP         loop145
-
-end146:
-	TESTQ       DX, DX
-	JZ          done147
-	MOVQ        $0x000000ff, BX
-	BZHIQ       DX, BX, BX
-	KMOVW       BX, K1
-	VMOVUPD.Z   (CX), K1, Z2
-	VMOVUPD     Z2, K1, (AX)
-	VSUBPD      Z1, Z2, Z1
-	VMULPD      Z2, Z1, Z1
-	VPANDQ.BCST constant40<>+0(SB), Z1, Z1
-	VADDPD      Z1, Z0, Z0
-
-done147:
-	MOVQ          sum+24(FP), AX
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y1, Y0, Y1
 	VEXTRACTF128  $0x01, Y1, X0
@@ -3319,16 +3475,16 @@ TEXT ·columnsAVX512(SB), NOSPLIT, $0-56
 	VPXORQ Z3, Z3, Z3
 	VPXORQ Z4, Z4, Z4
 
-loop148:
+loop158:
 	CMPQ DX, $0x08
-	JL   end149
+	JL   end159
 	MOVQ CX, R9
 	MOVQ AX, R10
 	MOVQ d+24(FP), R11
 
-loop151:
+loop161:
 	CMPQ            R11, $0x04
-	JL              end152
+	JL              end162
 	LEAQ            (R9)(BX*4), R12
 	VBROADCASTF64X4 (R9), Z5
 	VINSERTF64X4    $0x01, (R9)(BX*2), Z5, Z5
@@ -3357,12 +3513,12 @@ loop151:
 	ADDQ            $0x00000020, R9
 	LEAQ            (R10)(DI*4), R10
 	SUBQ            $0x04, R11
-	JMP             loop151
+	JMP             loop161
 
-end152:
-loop153:
+end162:
+loop163:
 	CMPQ            R11, $0x02
-	JL              end154
+	JL              end164
 	LEAQ            (R9)(BX*4), R12
 	VBROADCASTF32X4 (R9), Z5
 	VINSERTF32X4    $0x01, (R9)(BX*2), Z5, Z5
@@ -3381,11 +3537,11 @@ loop153:
 	ADDQ            $0x00000010, R9
 	LEAQ            (R10)(DI*2), R10
 	SUBQ            $0x02, R11
-	JMP             loop153
+	JMP             loop163
 
-end154:
+end164:
 	TESTQ           R11, R11
-	JZ              even150
+	JZ              even160
 	SUBQ            $0x08, R9
 	SUBQ            DI, R10
 	LEAQ            (R9)(BX*4), R11
@@ -3404,13 +3560,13 @@ end154:
 	VMOVUPD         Z7, (R10)
 	VMOVUPD         Z5, (R10)(DI*1)
 
-even150:
+even160:
 	LEAQ (CX)(BX*8), CX
 	ADDQ $0x00000040, AX
 	SUBQ $0x08, DX
-	JMP  loop148
+	JMP  loop158
 
-end149:
+end159:
 	VADDPD        Z2, Z1, Z1
 	VADDPD        Z3, Z1, Z1
 	VADDPD        Z4, Z1, Z1
@@ -3438,15 +3594,15 @@ TEXT ·gaussianScoresAVX512(SB), NOSPLIT, $0-64
 	SHLQ $0x03, SI
 	LEAQ (SI)(SI*2), DI
 
-loop155:
+loop165:
 	CMPQ DX, $0x20
-	JL   end156
+	JL   end166
 	MOVQ CX, R8
 	MOVQ work+56(FP), R9
 	MOVQ m+40(FP), R10
 	MOVQ d+16(FP), R11
 
-loop157:
+loop167:
 	VBROADCASTSD (R10), Z0
 	VMOVUPD      (R8), Z1
 	VSUBPD       Z0, Z1, Z1
@@ -3464,7 +3620,7 @@ loop157:
 	ADDQ         $0x00000100, R9
 	ADDQ         $0x00000008, R10
 	DECQ         R11
-	JNZ          loop157
+	JNZ          loop167
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VPXORQ       Z2, Z2, Z2
@@ -3473,9 +3629,9 @@ loop157:
 	MOVQ         root+48(FP), R9
 	MOVQ         d+16(FP), R10
 
-loop158:
+loop168:
 	CMPQ         R10, $0x04
-	JL           end159
+	JL           end169
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -3563,9 +3719,9 @@ loop158:
 	MOVQ         R9, R12
 	MOVQ         R10, R13
 	SUBQ         $0x04, R13
-	JZ           none160
+	JZ           none170
 
-loop161:
+loop171:
 	VMOVUPD      (R11), Z20
 	VMOVUPD      64(R11), Z21
 	VMOVUPD      128(R11), Z22
@@ -3593,9 +3749,9 @@ loop161:
 	ADDQ         $0x00000100, R11
 	ADDQ         $0x00000008, R12
 	DECQ         R13
-	JNZ          loop161
+	JNZ          loop171
 
-none160:
+none170:
 	VFMADD231PD Z4, Z4, Z0
 	VFMADD231PD Z5, Z5, Z1
 	VFMADD231PD Z6, Z6, Z2
@@ -3614,11 +3770,11 @@ none160:
 	VFMADD231PD Z19, Z19, Z3
 	LEAQ        32(R9)(SI*4), R9
 	SUBQ        $0x04, R10
-	JMP         loop158
+	JMP         loop168
 
-end159:
+end169:
 	CMPQ         R10, $0x03
-	JNE          next163
+	JNE          next173
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -3685,11 +3841,11 @@ end159:
 	VFMADD231PD  Z13, Z13, Z1
 	VFMADD231PD  Z14, Z14, Z2
 	VFMADD231PD  Z15, Z15, Z3
-	JMP          end162
+	JMP          end172
 
-next163:
+next173:
 	CMPQ         R10, $0x02
-	JNE          next164
+	JNE          next174
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -3729,11 +3885,11 @@ next163:
 	VFMADD231PD  Z9, Z9, Z1
 	VFMADD231PD  Z10, Z10, Z2
 	VFMADD231PD  Z11, Z11, Z3
-	JMP          end162
+	JMP          end172
 
-next164:
+next174:
 	CMPQ         R10, $0x01
-	JNE          next165
+	JNE          next175
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -3751,10 +3907,10 @@ next164:
 	VFMADD231PD  Z5, Z5, Z1
 	VFMADD231PD  Z6, Z6, Z2
 	VFMADD231PD  Z7, Z7, Z3
-	JMP          end162
+	JMP          end172
 
-next165:
-end162:
+next175:
+end172:
 	VBROADCASTSD      c+32(FP), Z4
 	VADDPD            (AX), Z4, Z5
 	VFNMADD231PD.BCST constant15<>+0(SB), Z0, Z5
@@ -3771,18 +3927,18 @@ end162:
 	ADDQ              $0x00000100, CX
 	ADDQ              $0x00000100, AX
 	SUBQ              $0x20, DX
-	JMP               loop155
+	JMP               loop165
 
-end156:
-loop166:
+end166:
+loop176:
 	CMPQ DX, $0x08
-	JL   end167
+	JL   end177
 	MOVQ CX, R8
 	MOVQ work+56(FP), R9
 	MOVQ m+40(FP), R10
 	MOVQ d+16(FP), R11
 
-loop168:
+loop178:
 	VBROADCASTSD (R10), Z0
 	VMOVUPD      (R8), Z1
 	VSUBPD       Z0, Z1, Z1
@@ -3791,15 +3947,15 @@ loop168:
 	ADDQ         $0x00000040, R9
 	ADDQ         $0x00000008, R10
 	DECQ         R11
-	JNZ          loop168
+	JNZ          loop178
 	VPXORQ       Z0, Z0, Z0
 	MOVQ         work+56(FP), R8
 	MOVQ         root+48(FP), R9
 	MOVQ         d+16(FP), R10
 
-loop169:
+loop179:
 	CMPQ         R10, $0x04
-	JL           end170
+	JL           end180
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
@@ -3833,9 +3989,9 @@ loop169:
 	MOVQ         R9, R12
 	MOVQ         R10, R13
 	SUBQ         $0x04, R13
-	JZ           none171
+	JZ           none181
 
-loop172:
+loop182:
 	VMOVUPD      (R11), Z5
 	VBROADCASTSD 32(R12), Z6
 	VFMADD231PD  Z5, Z6, Z1
@@ -3848,20 +4004,20 @@ loop172:
 	ADDQ         $0x00000040, R11
 	ADDQ         $0x00000008, R12
 	DECQ         R13
-	JNZ          loop172
+	JNZ          loop182
 
-none171:
+none181:
 	VFMADD231PD Z1, Z1, Z0
 	VFMADD231PD Z2, Z2, Z0
 	VFMADD231PD Z3, Z3, Z0
 	VFMADD231PD Z4, Z4, Z0
 	LEAQ        32(R9)(SI*4), R9
 	SUBQ        $0x04, R10
-	JMP         loop169
+	JMP         loop179
 
-end170:
+end180:
 	CMPQ         R10, $0x03
-	JNE          next174
+	JNE          next184
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
@@ -3883,11 +4039,11 @@ end170:
 	VFMADD231PD  Z1, Z1, Z0
 	VFMADD231PD  Z2, Z2, Z0
 	VFMADD231PD  Z3, Z3, Z0
-	JMP          end173
+	JMP          end183
 
-next174:
+next184:
 	CMPQ         R10, $0x02
-	JNE          next175
+	JNE          next185
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
@@ -3900,20 +4056,20 @@ next174:
 	VFMADD231PD  Z3, Z4, Z2
 	VFMADD231PD  Z1, Z1, Z0
 	VFMADD231PD  Z2, Z2, Z0
-	JMP          end173
+	JMP          end183
 
-next175:
+next185:
 	CMPQ         R10, $0x01
-	JNE          next176
+	JNE          next186
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
 	VFMADD231PD  Z2, Z3, Z1
 	VFMADD231PD  Z1, Z1, Z0
-	JMP          end173
+	JMP          end183
 
-next176:
-end173:
+next186:
+end183:
 	VBROADCASTSD      c+32(FP), Z1
 	VADDPD            (AX), Z1, Z1
 	VFNMADD231PD.BCST constant15<>+0(SB), Z0, Z1
@@ -3921,9 +4077,9 @@ end173:
 	ADDQ              $0x00000040, CX
 	ADDQ              $0x00000040, AX
 	SUBQ              $0x08, DX
-	JMP               loop166
+	JMP               loop176
 
-end167:
+end177:
 	VZEROUPPER
 	RET
 
@@ -3936,9 +4092,9 @@ TEXT ·diagonalScoresAVX512(SB), NOSPLIT, $0-56
 	MOVQ DX, BX
 	SHLQ $0x03, BX
 
-loop177:
+loop187:
 	CMPQ   DX, $0x20
-	JL     end178
+	JL     end188
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -3948,7 +4104,7 @@ loop177:
 	MOVQ   h+48(FP), R8
 	MOVQ   d+16(FP), R9
 
-loop179:
+loop189:
 	VBROADCASTSD (DI), Z4
 	VBROADCASTSD (R8), Z5
 	VMOVUPD      (SI), Z6
@@ -3971,7 +4127,7 @@ loop179:
 	ADDQ         $0x00000008, DI
 	ADDQ         $0x00000008, R8
 	DECQ         R9
-	JNZ          loop179
+	JNZ          loop189
 	VBROADCASTSD c+32(FP), Z4
 	VADDPD       (AX), Z4, Z5
 	VSUBPD       Z0, Z5, Z5
@@ -3988,19 +4144,19 @@ loop179:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000100, AX
 	SUBQ         $0x20, DX
-	JMP          loop177
+	JMP          loop187
 
-end178:
-loop180:
+end188:
+loop190:
 	CMPQ   DX, $0x08
-	JL     end181
+	JL     end191
 	VPXORQ Z0, Z0, Z0
 	MOVQ   CX, SI
 	MOVQ   m+40(FP), DI
 	MOVQ   h+48(FP), R8
 	MOVQ   d+16(FP), R9
 
-loop182:
+loop192:
 	VBROADCASTSD (DI), Z1
 	VBROADCASTSD (R8), Z2
 	VMOVUPD      (SI), Z3
@@ -4011,7 +4167,7 @@ loop182:
 	ADDQ         $0x00000008, DI
 	ADDQ         $0x00000008, R8
 	DECQ         R9
-	JNZ          loop182
+	JNZ          loop192
 	VBROADCASTSD c+32(FP), Z1
 	VADDPD       (AX), Z1, Z1
 	VSUBPD       Z0, Z1, Z1
@@ -4019,9 +4175,9 @@ loop182:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, AX
 	SUBQ         $0x08, DX
-	JMP          loop180
+	JMP          loop190
 
-end181:
+end191:
 	VZEROUPPER
 	RET
 
@@ -4034,7 +4190,7 @@ TEXT ·diagonalMomentsAVX512(SB), NOSPLIT, $0-56
 	MOVQ d+24(FP), BX
 	MOVQ anchor+40(FP), SI
 
-loop183:
+loop193:
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z1, Z1, Z1
@@ -4047,9 +4203,9 @@ loop183:
 	MOVQ         w+48(FP), DI
 	MOVQ         n+32(FP), R8
 
-loop184:
+loop194:
 	CMPQ        R8, $0x20
-	JL          end185
+	JL          end195
 	VMOVUPD     (DX), Z9
 	VSUBPD      Z8, Z9, Z9
 	VMULPD      (DI), Z9, Z10
@@ -4073,12 +4229,12 @@ loop184:
 	ADDQ        $0x00000100, DX
 	ADDQ        $0x00000100, DI
 	SUBQ        $0x20, R8
-	JMP         loop184
+	JMP         loop194
 
-end185:
-loop186:
+end195:
+loop196:
 	CMPQ        R8, $0x08
-	JL          end187
+	JL          end197
 	VMOVUPD     (DX), Z9
 	VSUBPD      Z8, Z9, Z9
 	VMULPD      (DI), Z9, Z10
@@ -4087,9 +4243,9 @@ loop186:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, DI
 	SUBQ        $0x08, R8
-	JMP         loop186
+	JMP         loop196
 
-end187:
+end197:
 	VADDPD        Z2, Z0, Z0
 	VADDPD        Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
@@ -4116,7 +4272,7 @@ end187:
 	ADDQ          $0x00000008, CX
 	ADDQ          $0x00000008, SI
 	DECQ          BX
-	JNZ           loop183
+	JNZ           loop193
 	VZEROUPPER
 	RET
 
@@ -4128,37 +4284,37 @@ TEXT ·deviationsAVX512(SB), NOSPLIT, $0-40
 	MOVQ d+16(FP), DX
 	MOVQ anchor+32(FP), BX
 
-loop188:
+loop198:
 	MOVQ         n+24(FP), SI
 	VBROADCASTSD (BX), Z0
 
-loop189:
+loop199:
 	CMPQ    SI, $0x08
-	JL      end190
+	JL      end200
 	VMOVUPD (CX), Z1
 	VSUBPD  Z0, Z1, Z1
 	VMOVUPD Z1, (AX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, AX
 	SUBQ    $0x08, SI
-	JMP     loop189
+	JMP     loop199
 
-end190:
+end200:
 	ADDQ         $0x00000008, BX
 	DECQ         DX
-	JNZ          loop188
+	JNZ          loop198
 	MOVQ         n+24(FP), CX
 	VBROADCASTSD constant16<>+0(SB), Z0
 
-loop191:
+loop201:
 	CMPQ    CX, $0x08
-	JL      end192
+	JL      end202
 	VMOVUPD Z0, (AX)
 	ADDQ    $0x00000040, AX
 	SUBQ    $0x08, CX
-	JMP     loop191
+	JMP     loop201
 
-end192:
+end202:
 	VZEROUPPER
 	RET
 
@@ -4168,9 +4324,9 @@ TEXT ·productsAVX512(SB), NOSPLIT, $0-56
 	MOVQ   columns+48(FP), AX
 	MOVQ   w+24(FP), CX
 	TESTQ  CX, CX
-	JNZ    triangular193
+	JNZ    triangular203
 	CMPQ   AX, $0x04
-	JNE    next195
+	JNE    next205
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4194,9 +4350,9 @@ TEXT ·productsAVX512(SB), NOSPLIT, $0-56
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop196:
+loop206:
 	CMPQ        DX, $0x08
-	JL          end197
+	JL          end207
 	VMOVUPD     (CX), Z16
 	VMOVUPD     (CX)(BX*1), Z17
 	VMOVUPD     (CX)(BX*2), Z18
@@ -4224,9 +4380,9 @@ loop196:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop196
+	JMP         loop206
 
-end197:
+end207:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -4285,11 +4441,11 @@ end197:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done194
+	JMP           done204
 
-next195:
+next205:
 	CMPQ   AX, $0x03
-	JNE    next198
+	JNE    next208
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4309,9 +4465,9 @@ next195:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop199:
+loop209:
 	CMPQ        DX, $0x08
-	JL          end200
+	JL          end210
 	VMOVUPD     (CX), Z12
 	VMOVUPD     (CX)(BX*1), Z13
 	VMOVUPD     (CX)(BX*2), Z14
@@ -4334,9 +4490,9 @@ loop199:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop199
+	JMP         loop209
 
-end200:
+end210:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -4395,11 +4551,11 @@ end200:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done194
+	JMP           done204
 
-next198:
+next208:
 	CMPQ   AX, $0x02
-	JNE    next201
+	JNE    next211
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4415,9 +4571,9 @@ next198:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop202:
+loop212:
 	CMPQ        DX, $0x08
-	JL          end203
+	JL          end213
 	VMOVUPD     (CX), Z8
 	VMOVUPD     (CX)(BX*1), Z9
 	VMOVUPD     (AX), Z10
@@ -4435,9 +4591,9 @@ loop202:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop202
+	JMP         loop212
 
-end203:
+end213:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -4496,11 +4652,11 @@ end203:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done194
+	JMP           done204
 
-next201:
+next211:
 	CMPQ   AX, $0x01
-	JNE    next204
+	JNE    next214
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4512,9 +4668,9 @@ next201:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop205:
+loop215:
 	CMPQ        DX, $0x08
-	JL          end206
+	JL          end216
 	VMOVUPD     (CX), Z4
 	VMOVUPD     (AX), Z5
 	VFMADD231PD Z4, Z5, Z0
@@ -4527,9 +4683,9 @@ loop205:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop205
+	JMP         loop215
 
-end206:
+end216:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -4588,12 +4744,12 @@ end206:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done194
+	JMP           done204
 
-next204:
-triangular193:
+next214:
+triangular203:
 	CMPQ   AX, $0x04
-	JNE    next207
+	JNE    next217
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4612,9 +4768,9 @@ triangular193:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), DI
 
-loop208:
+loop218:
 	CMPQ        DX, $0x08
-	JL          end209
+	JL          end219
 	VMOVUPD     (CX), Z10
 	VMOVUPD     (CX)(BX*1), Z11
 	VMOVUPD     (CX)(BX*2), Z12
@@ -4642,9 +4798,9 @@ loop208:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop208
+	JMP         loop218
 
-end209:
+end219:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -4703,11 +4859,11 @@ end209:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done194
+	JMP           done204
 
-next207:
+next217:
 	CMPQ   AX, $0x03
-	JNE    next210
+	JNE    next220
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4722,9 +4878,9 @@ next207:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), SI
 
-loop211:
+loop221:
 	CMPQ        DX, $0x08
-	JL          end212
+	JL          end222
 	VMOVUPD     (CX), Z6
 	VMOVUPD     (CX)(BX*1), Z7
 	VMOVUPD     (CX)(BX*2), Z8
@@ -4745,9 +4901,9 @@ loop211:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop211
+	JMP         loop221
 
-end212:
+end222:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -4792,11 +4948,11 @@ end212:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done194
+	JMP           done204
 
-next210:
+next220:
 	CMPQ   AX, $0x02
-	JNE    next213
+	JNE    next223
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4808,9 +4964,9 @@ next210:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), SI
 
-loop214:
+loop224:
 	CMPQ        DX, $0x08
-	JL          end215
+	JL          end225
 	VMOVUPD     (CX), Z3
 	VMOVUPD     (CX)(BX*1), Z4
 	VMOVUPD     (SI), Z5
@@ -4825,9 +4981,9 @@ loop214:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop214
+	JMP         loop224
 
-end215:
+end225:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -4858,11 +5014,11 @@ end215:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done194
+	JMP           done204
 
-next213:
+next223:
 	CMPQ   AX, $0x01
-	JNE    next216
+	JNE    next226
 	VPXORQ Z0, Z0, Z0
 	MOVQ   wy+8(FP), AX
 	MOVQ   y+16(FP), CX
@@ -4872,9 +5028,9 @@ next213:
 	LEAQ   (BX)(BX*2), BX
 	MOVQ   w+24(FP), BX
 
-loop217:
+loop227:
 	CMPQ        DX, $0x08
-	JL          end218
+	JL          end228
 	VMOVUPD     (CX), Z1
 	VMOVUPD     (BX), Z2
 	ADDQ        $0x00000040, BX
@@ -4884,9 +5040,9 @@ loop217:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop217
+	JMP         loop227
 
-end218:
+end228:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -4903,10 +5059,10 @@ end218:
 	VSHUFF64X2    $0xdd, Z0, Z0, Z0
 	VADDPD        Z0, Z1, Z1
 	VEXTRACTF64X4 $0x00, Z1, (AX)
-	JMP           done194
+	JMP           done204
 
-next216:
-done194:
+next226:
+done204:
 	VZEROUPPER
 	RET
 
@@ -4916,9 +5072,9 @@ TEXT ·tileAVX512(SB), NOSPLIT, $0-88
 	MOVQ   rows+56(FP), AX
 	MOVQ   columns+64(FP), CX
 	CMPQ   CX, $0x10
-	JLE    other220
+	JLE    other230
 	CMPQ   AX, $0x08
-	JNE    next221
+	JNE    next231
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -4961,7 +5117,7 @@ TEXT ·tileAVX512(SB), NOSPLIT, $0-88
 	VPXORQ Z22, Z22, Z22
 	VPXORQ Z23, Z23, Z23
 
-loop222:
+loop232:
 	VMOVUPD      (CX), Z24
 	VMOVUPD      64(CX), Z25
 	VMOVUPD.Z    128(CX), K1, Z26
@@ -5000,7 +5156,7 @@ loop222:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop222
+	JNZ          loop232
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5084,11 +5240,11 @@ loop222:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z24, Z23
 	VMOVUPD      Z23, K1, 128(AX)
-	JMP          done219
+	JMP          done229
 
-next221:
+next231:
 	CMPQ   AX, $0x07
-	JNE    next223
+	JNE    next233
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -5127,7 +5283,7 @@ next221:
 	VPXORQ Z19, Z19, Z19
 	VPXORQ Z20, Z20, Z20
 
-loop224:
+loop234:
 	VMOVUPD      (CX), Z21
 	VMOVUPD      64(CX), Z22
 	VMOVUPD.Z    128(CX), K1, Z23
@@ -5162,7 +5318,7 @@ loop224:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop224
+	JNZ          loop234
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5236,11 +5392,11 @@ loop224:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z21, Z20
 	VMOVUPD      Z20, K1, 128(AX)
-	JMP          done219
+	JMP          done229
 
-next223:
+next233:
 	CMPQ   AX, $0x06
-	JNE    next225
+	JNE    next235
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -5276,7 +5432,7 @@ next223:
 	VPXORQ Z16, Z16, Z16
 	VPXORQ Z17, Z17, Z17
 
-loop226:
+loop236:
 	VMOVUPD      (CX), Z18
 	VMOVUPD      64(CX), Z19
 	VMOVUPD.Z    128(CX), K1, Z20
@@ -5307,7 +5463,7 @@ loop226:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop226
+	JNZ          loop236
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5371,11 +5527,11 @@ loop226:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z18, Z17
 	VMOVUPD      Z17, K1, 128(AX)
-	JMP          done219
+	JMP          done229
 
-next225:
+next235:
 	CMPQ   AX, $0x05
-	JNE    next227
+	JNE    next237
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -5407,7 +5563,7 @@ next225:
 	VPXORQ Z13, Z13, Z13
 	VPXORQ Z14, Z14, Z14
 
-loop228:
+loop238:
 	VMOVUPD      (CX), Z15
 	VMOVUPD      64(CX), Z16
 	VMOVUPD.Z    128(CX), K1, Z17
@@ -5434,7 +5590,7 @@ loop228:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop228
+	JNZ          loop238
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5488,11 +5644,11 @@ loop228:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z15, Z14
 	VMOVUPD      Z14, K1, 128(AX)
-	JMP          done219
+	JMP          done229
 
-next227:
+next237:
 	CMPQ   AX, $0x04
-	JNE    next229
+	JNE    next239
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -5521,7 +5677,7 @@ next227:
 	VPXORQ Z10, Z10, Z10
 	VPXORQ Z11, Z11, Z11
 
-loop230:
+loop240:
 	VMOVUPD      (CX), Z12
 	VMOVUPD      64(CX), Z13
 	VMOVUPD.Z    128(CX), K1, Z14
@@ -5544,7 +5700,7 @@ loop230:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop230
+	JNZ          loop240
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5588,11 +5744,11 @@ loop230:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z12, Z11
 	VMOVUPD      Z11, K1, 128(AX)
-	JMP          done219
+	JMP          done229
 
-next229:
+next239:
 	CMPQ   AX, $0x03
-	JNE    next231
+	JNE    next241
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -5617,7 +5773,7 @@ next229:
 	VPXORQ Z7, Z7, Z7
 	VPXORQ Z8, Z8, Z8
 
-loop232:
+loop242:
 	VMOVUPD      (CX), Z9
 	VMOVUPD      64(CX), Z10
 	VMOVUPD.Z    128(CX), K1, Z11
@@ -5636,7 +5792,7 @@ loop232:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop232
+	JNZ          loop242
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5670,11 +5826,11 @@ loop232:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z9, Z8
 	VMOVUPD      Z8, K1, 128(AX)
-	JMP          done219
+	JMP          done229
 
-next231:
+next241:
 	CMPQ   AX, $0x02
-	JNE    next233
+	JNE    next243
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -5696,7 +5852,7 @@ next231:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 
-loop234:
+loop244:
 	VMOVUPD      (CX), Z6
 	VMOVUPD      64(CX), Z7
 	VMOVUPD.Z    128(CX), K1, Z8
@@ -5711,7 +5867,7 @@ loop234:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop234
+	JNZ          loop244
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5735,11 +5891,11 @@ loop234:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z6, Z5
 	VMOVUPD      Z5, K1, 128(AX)
-	JMP          done219
+	JMP          done229
 
-next233:
+next243:
 	CMPQ   AX, $0x01
-	JNE    next235
+	JNE    next245
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -5758,7 +5914,7 @@ next233:
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
 
-loop236:
+loop246:
 	VMOVUPD      (CX), Z3
 	VMOVUPD      64(CX), Z4
 	VMOVUPD.Z    128(CX), K1, Z5
@@ -5769,7 +5925,7 @@ loop236:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop236
+	JNZ          loop246
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5783,14 +5939,14 @@ loop236:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z3, Z2
 	VMOVUPD      Z2, K1, 128(AX)
-	JMP          done219
+	JMP          done229
 
-next235:
-other220:
+next245:
+other230:
 	CMPQ   CX, $0x08
-	JLE    other237
+	JLE    other247
 	CMPQ   AX, $0x08
-	JNE    next238
+	JNE    next248
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -5825,7 +5981,7 @@ other220:
 	VPXORQ Z14, Z14, Z14
 	VPXORQ Z15, Z15, Z15
 
-loop239:
+loop249:
 	VMOVUPD      (CX), Z16
 	VMOVUPD.Z    64(CX), K1, Z17
 	VBROADCASTSD (AX), Z18
@@ -5855,7 +6011,7 @@ loop239:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop239
+	JNZ          loop249
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5915,11 +6071,11 @@ loop239:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z16, Z15
 	VMOVUPD      Z15, K1, 64(AX)
-	JMP          done219
+	JMP          done229
 
-next238:
+next248:
 	CMPQ   AX, $0x07
-	JNE    next240
+	JNE    next250
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -5951,7 +6107,7 @@ next238:
 	VPXORQ Z12, Z12, Z12
 	VPXORQ Z13, Z13, Z13
 
-loop241:
+loop251:
 	VMOVUPD      (CX), Z14
 	VMOVUPD.Z    64(CX), K1, Z15
 	VBROADCASTSD (AX), Z16
@@ -5978,7 +6134,7 @@ loop241:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop241
+	JNZ          loop251
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6031,11 +6187,11 @@ loop241:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z14, Z13
 	VMOVUPD      Z13, K1, 64(AX)
-	JMP          done219
+	JMP          done229
 
-next240:
+next250:
 	CMPQ   AX, $0x06
-	JNE    next242
+	JNE    next252
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -6065,7 +6221,7 @@ next240:
 	VPXORQ Z10, Z10, Z10
 	VPXORQ Z11, Z11, Z11
 
-loop243:
+loop253:
 	VMOVUPD      (CX), Z12
 	VMOVUPD.Z    64(CX), K1, Z13
 	VBROADCASTSD (AX), Z14
@@ -6089,7 +6245,7 @@ loop243:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop243
+	JNZ          loop253
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6135,11 +6291,11 @@ loop243:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z12, Z11
 	VMOVUPD      Z11, K1, 64(AX)
-	JMP          done219
+	JMP          done229
 
-next242:
+next252:
 	CMPQ   AX, $0x05
-	JNE    next244
+	JNE    next254
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -6166,7 +6322,7 @@ next242:
 	VPXORQ Z8, Z8, Z8
 	VPXORQ Z9, Z9, Z9
 
-loop245:
+loop255:
 	VMOVUPD      (CX), Z10
 	VMOVUPD.Z    64(CX), K1, Z11
 	VBROADCASTSD (AX), Z12
@@ -6187,7 +6343,7 @@ loop245:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop245
+	JNZ          loop255
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6226,11 +6382,11 @@ loop245:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z10, Z9
 	VMOVUPD      Z9, K1, 64(AX)
-	JMP          done219
+	JMP          done229
 
-next244:
+next254:
 	CMPQ   AX, $0x04
-	JNE    next246
+	JNE    next256
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -6255,7 +6411,7 @@ next244:
 	VPXORQ Z6, Z6, Z6
 	VPXORQ Z7, Z7, Z7
 
-loop247:
+loop257:
 	VMOVUPD      (CX), Z8
 	VMOVUPD.Z    64(CX), K1, Z9
 	VBROADCASTSD (AX), Z10
@@ -6273,7 +6429,7 @@ loop247:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop247
+	JNZ          loop257
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6305,11 +6461,11 @@ loop247:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z8, Z7
 	VMOVUPD      Z7, K1, 64(AX)
-	JMP          done219
+	JMP          done229
 
-next246:
+next256:
 	CMPQ   AX, $0x03
-	JNE    next248
+	JNE    next258
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -6331,7 +6487,7 @@ next246:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 
-loop249:
+loop259:
 	VMOVUPD      (CX), Z6
 	VMOVUPD.Z    64(CX), K1, Z7
 	VBROADCASTSD (AX), Z8
@@ -6346,7 +6502,7 @@ loop249:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop249
+	JNZ          loop259
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6371,11 +6527,11 @@ loop249:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z6, Z5
 	VMOVUPD      Z5, K1, 64(AX)
-	JMP          done219
+	JMP          done229
 
-next248:
+next258:
 	CMPQ   AX, $0x02
-	JNE    next250
+	JNE    next260
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -6395,7 +6551,7 @@ next248:
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 
-loop251:
+loop261:
 	VMOVUPD      (CX), Z4
 	VMOVUPD.Z    64(CX), K1, Z5
 	VBROADCASTSD (AX), Z6
@@ -6407,7 +6563,7 @@ loop251:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop251
+	JNZ          loop261
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6425,11 +6581,11 @@ loop251:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z4, Z3
 	VMOVUPD      Z3, K1, 64(AX)
-	JMP          done219
+	JMP          done229
 
-next250:
+next260:
 	CMPQ   AX, $0x01
-	JNE    next252
+	JNE    next262
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -6447,7 +6603,7 @@ next250:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 
-loop253:
+loop263:
 	VMOVUPD      (CX), Z2
 	VMOVUPD.Z    64(CX), K1, Z3
 	VBROADCASTSD (AX), Z4
@@ -6456,7 +6612,7 @@ loop253:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop253
+	JNZ          loop263
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6467,14 +6623,14 @@ loop253:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z2, Z1
 	VMOVUPD      Z1, K1, 64(AX)
-	JMP          done219
+	JMP          done229
 
-next252:
-other237:
+next262:
+other247:
 	CMPQ   CX, $0x00
-	JLE    other254
+	JLE    other264
 	CMPQ   AX, $0x08
-	JNE    next255
+	JNE    next265
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -6501,7 +6657,7 @@ other237:
 	VPXORQ Z6, Z6, Z6
 	VPXORQ Z7, Z7, Z7
 
-loop256:
+loop266:
 	VMOVUPD.Z    (CX), K1, Z8
 	VBROADCASTSD (AX), Z9
 	VFMADD231PD  Z8, Z9, Z0
@@ -6522,7 +6678,7 @@ loop256:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop256
+	JNZ          loop266
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6558,11 +6714,11 @@ loop256:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z8, Z7
 	VMOVUPD      Z7, K1, (AX)
-	JMP          done219
+	JMP          done229
 
-next255:
+next265:
 	CMPQ   AX, $0x07
-	JNE    next257
+	JNE    next267
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -6587,7 +6743,7 @@ next255:
 	VPXORQ Z5, Z5, Z5
 	VPXORQ Z6, Z6, Z6
 
-loop258:
+loop268:
 	VMOVUPD.Z    (CX), K1, Z7
 	VBROADCASTSD (AX), Z8
 	VFMADD231PD  Z7, Z8, Z0
@@ -6606,7 +6762,7 @@ loop258:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop258
+	JNZ          loop268
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6638,11 +6794,11 @@ loop258:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z7, Z6
 	VMOVUPD      Z6, K1, (AX)
-	JMP          done219
+	JMP          done229
 
-next257:
+next267:
 	CMPQ   AX, $0x06
-	JNE    next259
+	JNE    next269
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -6666,7 +6822,7 @@ next257:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 
-loop260:
+loop270:
 	VMOVUPD.Z    (CX), K1, Z6
 	VBROADCASTSD (AX), Z7
 	VFMADD231PD  Z6, Z7, Z0
@@ -6683,7 +6839,7 @@ loop260:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop260
+	JNZ          loop270
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6711,11 +6867,11 @@ loop260:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z6, Z5
 	VMOVUPD      Z5, K1, (AX)
-	JMP          done219
+	JMP          done229
 
-next259:
+next269:
 	CMPQ   AX, $0x05
-	JNE    next261
+	JNE    next271
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -6737,7 +6893,7 @@ next259:
 	VPXORQ Z3, Z3, Z3
 	VPXORQ Z4, Z4, Z4
 
-loop262:
+loop272:
 	VMOVUPD.Z    (CX), K1, Z5
 	VBROADCASTSD (AX), Z6
 	VFMADD231PD  Z5, Z6, Z0
@@ -6752,7 +6908,7 @@ loop262:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop262
+	JNZ          loop272
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6776,11 +6932,11 @@ loop262:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z5, Z4
 	VMOVUPD      Z4, K1, (AX)
-	JMP          done219
+	JMP          done229
 
-next261:
+next271:
 	CMPQ   AX, $0x04
-	JNE    next263
+	JNE    next273
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -6801,7 +6957,7 @@ next261:
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 
-loop264:
+loop274:
 	VMOVUPD.Z    (CX), K1, Z4
 	VBROADCASTSD (AX), Z5
 	VFMADD231PD  Z4, Z5, Z0
@@ -6814,7 +6970,7 @@ loop264:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop264
+	JNZ          loop274
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6834,11 +6990,11 @@ loop264:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z4, Z3
 	VMOVUPD      Z3, K1, (AX)
-	JMP          done219
+	JMP          done229
 
-next263:
+next273:
 	CMPQ   AX, $0x03
-	JNE    next265
+	JNE    next275
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -6857,7 +7013,7 @@ next263:
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
 
-loop266:
+loop276:
 	VMOVUPD.Z    (CX), K1, Z3
 	VBROADCASTSD (AX), Z4
 	VFMADD231PD  Z3, Z4, Z0
@@ -6868,7 +7024,7 @@ loop266:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop266
+	JNZ          loop276
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6884,11 +7040,11 @@ loop266:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z3, Z2
 	VMOVUPD      Z2, K1, (AX)
-	JMP          done219
+	JMP          done229
 
-next265:
+next275:
 	CMPQ   AX, $0x02
-	JNE    next267
+	JNE    next277
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -6906,7 +7062,7 @@ next265:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 
-loop268:
+loop278:
 	VMOVUPD.Z    (CX), K1, Z2
 	VBROADCASTSD (AX), Z3
 	VFMADD231PD  Z2, Z3, Z0
@@ -6915,7 +7071,7 @@ loop268:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop268
+	JNZ          loop278
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6927,11 +7083,11 @@ loop268:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z2, Z1
 	VMOVUPD      Z1, K1, (AX)
-	JMP          done219
+	JMP          done229
 
-next267:
+next277:
 	CMPQ   AX, $0x01
-	JNE    next269
+	JNE    next279
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -6948,14 +7104,14 @@ next267:
 	SHLQ   $0x03, SI
 	VPXORQ Z0, Z0, Z0
 
-loop270:
+loop280:
 	VMOVUPD.Z    (CX), K1, Z1
 	VBROADCASTSD (AX), Z2
 	VFMADD231PD  Z1, Z2, Z0
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop270
+	JNZ          loop280
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6963,10 +7119,374 @@ loop270:
 	VMOVUPD.Z    (AX), K1, Z2
 	VFMADD213PD  Z2, Z1, Z0
 	VMOVUPD      Z0, K1, (AX)
-	JMP          done219
+	JMP          done229
 
-next269:
-other254:
-done219:
+next279:
+other264:
+done229:
+	VZEROUPPER
+	RET
+
+// func bitsAVX512(x *float64, xRow int, rows int, d int, sum *float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·bitsAVX512(SB), NOSPLIT, $0-40
+	MOVQ   x+0(FP), AX
+	MOVQ   xRow+8(FP), CX
+	MOVQ   rows+16(FP), DX
+	SHLQ   $0x03, CX
+	VPXORQ Z0, Z0, Z0
+
+loop281:
+	MOVQ AX, BX
+	MOVQ d+24(FP), SI
+
+loop282:
+	CMPQ        SI, $0x08
+	JL          end283
+	VMOVUPD     (BX), Z1
+	VMOVAPD     Z1, Z2
+	VFMSUB213PD Z1, Z1, Z2
+	VPORQ       Z2, Z0, Z0
+	ADDQ        $0x00000040, BX
+	SUBQ        $0x08, SI
+	JMP         loop282
+
+end283:
+	TESTQ       SI, SI
+	JZ          done284
+	MOVQ        $0x000000ff, DI
+	BZHIQ       SI, DI, DI
+	KMOVW       DI, K1
+	VMOVUPD.Z   (BX), K1, Z1
+	VMOVAPD     Z1, Z2
+	VFMSUB213PD Z1, Z1, Z2
+	VPORQ       Z2, Z0, Z0
+
+done284:
+	ADDQ          CX, AX
+	DECQ          DX
+	JNZ           loop281
+	VPANDQ.BCST   constant40<>+0(SB), Z0, Z0
+	MOVQ          sum+32(FP), AX
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y1, Y0, Y1
+	VEXTRACTF128  $0x01, Y1, X0
+	VADDPD        X0, X1, X0
+	VUNPCKHPD     X0, X0, X1
+	VADDSD        X1, X0, X0
+	VADDSD        (AX), X0, X0
+	VMOVSD        X0, (AX)
+	VZEROUPPER
+	RET
+
+// func rowScoresAVX512(dst *float64, dstRow int, x *float64, xRow int, rows int, d int, eta *float64, etaRow int, k int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·rowScoresAVX512(SB), NOSPLIT, $0-72
+	MOVQ x+16(FP), AX
+	MOVQ d+40(FP), CX
+	ANDQ $-8, CX
+	SHLQ $0x03, CX
+	ADDQ CX, AX
+	MOVQ xRow+24(FP), CX
+	SHLQ $0x03, CX
+	MOVQ rows+32(FP), DX
+	MOVQ AX, BX
+	CMPQ DX, $0x01
+	JLE  beyond285
+	ADDQ CX, BX
+
+beyond285:
+	MOVQ BX, SI
+	CMPQ DX, $0x02
+	JLE  beyond286
+	ADDQ CX, SI
+
+beyond286:
+	MOVQ SI, DI
+	CMPQ DX, $0x03
+	JLE  beyond287
+	ADDQ CX, DI
+
+beyond287:
+	MOVQ DI, R8
+	CMPQ DX, $0x04
+	JLE  beyond288
+	ADDQ CX, R8
+
+beyond288:
+	MOVQ R8, R9
+	CMPQ DX, $0x05
+	JLE  beyond289
+	ADDQ CX, R9
+
+beyond289:
+	MOVQ R9, R10
+	CMPQ DX, $0x06
+	JLE  beyond290
+	ADDQ CX, R10
+
+beyond290:
+	MOVQ R10, R11
+	CMPQ DX, $0x07
+	JLE  beyond291
+	ADDQ CX, R11
+
+beyond291:
+	MOVQ dst+0(FP), CX
+	MOVQ eta+48(FP), DX
+	MOVQ k+64(FP), R12
+	MOVQ d+40(FP), R13
+	ANDQ $-8, R13
+	SHLQ $0x03, R13
+	ADDQ R13, DX
+
+loop292:
+	CMPQ   R12, $0x02
+	JL     end293
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+	VPXORQ Z10, Z10, Z10
+	VPXORQ Z11, Z11, Z11
+	VPXORQ Z12, Z12, Z12
+	VPXORQ Z13, Z13, Z13
+	VPXORQ Z14, Z14, Z14
+	VPXORQ Z15, Z15, Z15
+	MOVQ   DX, R13
+	MOVQ   etaRow+56(FP), R14
+	SHLQ   $0x03, R14
+	ADDQ   R14, R13
+	MOVQ   d+40(FP), R14
+	ANDQ   $-8, R14
+	SHLQ   $0x03, R14
+	NEGQ   R14
+	JZ     short294
+
+loop295:
+	VMOVUPD     (DX)(R14*1), Z16
+	VMOVUPD     (R13)(R14*1), Z17
+	VMOVUPD     (AX)(R14*1), Z18
+	VFMADD231PD Z16, Z18, Z0
+	VFMADD231PD Z17, Z18, Z8
+	VMOVUPD     (BX)(R14*1), Z18
+	VFMADD231PD Z16, Z18, Z1
+	VFMADD231PD Z17, Z18, Z9
+	VMOVUPD     (SI)(R14*1), Z18
+	VFMADD231PD Z16, Z18, Z2
+	VFMADD231PD Z17, Z18, Z10
+	VMOVUPD     (DI)(R14*1), Z18
+	VFMADD231PD Z16, Z18, Z3
+	VFMADD231PD Z17, Z18, Z11
+	VMOVUPD     (R8)(R14*1), Z18
+	VFMADD231PD Z16, Z18, Z4
+	VFMADD231PD Z17, Z18, Z12
+	VMOVUPD     (R9)(R14*1), Z18
+	VFMADD231PD Z16, Z18, Z5
+	VFMADD231PD Z17, Z18, Z13
+	VMOVUPD     (R10)(R14*1), Z18
+	VFMADD231PD Z16, Z18, Z6
+	VFMADD231PD Z17, Z18, Z14
+	VMOVUPD     (R11)(R14*1), Z18
+	VFMADD231PD Z16, Z18, Z7
+	VFMADD231PD Z17, Z18, Z15
+	ADDQ        $0x40, R14
+	JNZ         loop295
+
+short294:
+	MOVQ        d+40(FP), R14
+	ANDQ        $0x07, R14
+	JZ          even296
+	MOVQ        $0x000000ff, R15
+	BZHIQ       R14, R15, R15
+	KMOVW       R15, K1
+	VMOVUPD.Z   (DX), K1, Z16
+	VMOVUPD.Z   (R13), K1, Z17
+	VMOVUPD.Z   (AX), K1, Z18
+	VFMADD231PD Z16, Z18, Z0
+	VFMADD231PD Z17, Z18, Z8
+	VMOVUPD.Z   (BX), K1, Z18
+	VFMADD231PD Z16, Z18, Z1
+	VFMADD231PD Z17, Z18, Z9
+	VMOVUPD.Z   (SI), K1, Z18
+	VFMADD231PD Z16, Z18, Z2
+	VFMADD231PD Z17, Z18, Z10
+	VMOVUPD.Z   (DI), K1, Z18
+	VFMADD231PD Z16, Z18, Z3
+	VFMADD231PD Z17, Z18, Z11
+	VMOVUPD.Z   (R8), K1, Z18
+	VFMADD231PD Z16, Z18, Z4
+	VFMADD231PD Z17, Z18, Z12
+	VMOVUPD.Z   (R9), K1, Z18
+	VFMADD231PD Z16, Z18, Z5
+	VFMADD231PD Z17, Z18, Z13
+	VMOVUPD.Z   (R10), K1, Z18
+	VFMADD231PD Z16, Z18, Z6
+	VFMADD231PD Z17, Z18, Z14
+	VMOVUPD.Z   (R11), K1, Z18
+	VFMADD231PD Z16, Z18, Z7
+	VFMADD231PD Z17, Z18, Z15
+
+even296:
+	VUNPCKHPD  Z1, Z0, Z16
+	VUNPCKLPD  Z1, Z0, Z0
+	VADDPD     Z16, Z0, Z0
+	VUNPCKHPD  Z3, Z2, Z1
+	VUNPCKLPD  Z3, Z2, Z2
+	VADDPD     Z1, Z2, Z2
+	VUNPCKHPD  Z5, Z4, Z1
+	VUNPCKLPD  Z5, Z4, Z4
+	VADDPD     Z1, Z4, Z4
+	VUNPCKHPD  Z7, Z6, Z1
+	VUNPCKLPD  Z7, Z6, Z6
+	VADDPD     Z1, Z6, Z6
+	VSHUFF64X2 $0xdd, Z2, Z0, Z1
+	VSHUFF64X2 $0x88, Z2, Z0, Z0
+	VADDPD     Z1, Z0, Z0
+	VSHUFF64X2 $0xdd, Z6, Z4, Z1
+	VSHUFF64X2 $0x88, Z6, Z4, Z4
+	VADDPD     Z1, Z4, Z4
+	VSHUFF64X2 $0xdd, Z4, Z0, Z1
+	VSHUFF64X2 $0x88, Z4, Z0, Z0
+	VADDPD     Z1, Z0, Z0
+	VADDPD     (CX), Z0, Z0
+	VMOVUPD    Z0, (CX)
+	MOVQ       dstRow+8(FP), R13
+	SHLQ       $0x03, R13
+	ADDQ       R13, CX
+	VUNPCKHPD  Z9, Z8, Z0
+	VUNPCKLPD  Z9, Z8, Z8
+	VADDPD     Z0, Z8, Z8
+	VUNPCKHPD  Z11, Z10, Z0
+	VUNPCKLPD  Z11, Z10, Z10
+	VADDPD     Z0, Z10, Z10
+	VUNPCKHPD  Z13, Z12, Z0
+	VUNPCKLPD  Z13, Z12, Z12
+	VADDPD     Z0, Z12, Z12
+	VUNPCKHPD  Z15, Z14, Z0
+	VUNPCKLPD  Z15, Z14, Z14
+	VADDPD     Z0, Z14, Z14
+	VSHUFF64X2 $0xdd, Z10, Z8, Z0
+	VSHUFF64X2 $0x88, Z10, Z8, Z8
+	VADDPD     Z0, Z8, Z8
+	VSHUFF64X2 $0xdd, Z14, Z12, Z0
+	VSHUFF64X2 $0x88, Z14, Z12, Z12
+	VADDPD     Z0, Z12, Z12
+	VSHUFF64X2 $0xdd, Z12, Z8, Z0
+	VSHUFF64X2 $0x88, Z12, Z8, Z8
+	VADDPD     Z0, Z8, Z8
+	VADDPD     (CX), Z8, Z8
+	VMOVUPD    Z8, (CX)
+	MOVQ       dstRow+8(FP), R13
+	SHLQ       $0x03, R13
+	ADDQ       R13, CX
+	MOVQ       etaRow+56(FP), R13
+	SHLQ       $0x03, R13
+	ADDQ       R13, DX
+	MOVQ       etaRow+56(FP), R13
+	SHLQ       $0x03, R13
+	ADDQ       R13, DX
+	SUBQ       $0x02, R12
+	JMP        loop292
+
+end293:
+	TESTQ  R12, R12
+	JZ     done297
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	MOVQ   DX, R12
+	MOVQ   d+40(FP), R12
+	ANDQ   $-8, R12
+	SHLQ   $0x03, R12
+	NEGQ   R12
+	JZ     short298
+
+loop299:
+	VMOVUPD     (DX)(R12*1), Z8
+	VMOVUPD     (AX)(R12*1), Z9
+	VFMADD231PD Z8, Z9, Z0
+	VMOVUPD     (BX)(R12*1), Z9
+	VFMADD231PD Z8, Z9, Z1
+	VMOVUPD     (SI)(R12*1), Z9
+	VFMADD231PD Z8, Z9, Z2
+	VMOVUPD     (DI)(R12*1), Z9
+	VFMADD231PD Z8, Z9, Z3
+	VMOVUPD     (R8)(R12*1), Z9
+	VFMADD231PD Z8, Z9, Z4
+	VMOVUPD     (R9)(R12*1), Z9
+	VFMADD231PD Z8, Z9, Z5
+	VMOVUPD     (R10)(R12*1), Z9
+	VFMADD231PD Z8, Z9, Z6
+	VMOVUPD     (R11)(R12*1), Z9
+	VFMADD231PD Z8, Z9, Z7
+	ADDQ        $0x40, R12
+	JNZ         loop299
+
+short298:
+	MOVQ        d+40(FP), R12
+	ANDQ        $0x07, R12
+	JZ          even300
+	MOVQ        $0x000000ff, R13
+	BZHIQ       R12, R13, R13
+	KMOVW       R13, K1
+	VMOVUPD.Z   (DX), K1, Z8
+	VMOVUPD.Z   (AX), K1, Z9
+	VFMADD231PD Z8, Z9, Z0
+	VMOVUPD.Z   (BX), K1, Z9
+	VFMADD231PD Z8, Z9, Z1
+	VMOVUPD.Z   (SI), K1, Z9
+	VFMADD231PD Z8, Z9, Z2
+	VMOVUPD.Z   (DI), K1, Z9
+	VFMADD231PD Z8, Z9, Z3
+	VMOVUPD.Z   (R8), K1, Z9
+	VFMADD231PD Z8, Z9, Z4
+	VMOVUPD.Z   (R9), K1, Z9
+	VFMADD231PD Z8, Z9, Z5
+	VMOVUPD.Z   (R10), K1, Z9
+	VFMADD231PD Z8, Z9, Z6
+	VMOVUPD.Z   (R11), K1, Z9
+	VFMADD231PD Z8, Z9, Z7
+
+even300:
+	VUNPCKHPD  Z1, Z0, Z8
+	VUNPCKLPD  Z1, Z0, Z0
+	VADDPD     Z8, Z0, Z0
+	VUNPCKHPD  Z3, Z2, Z1
+	VUNPCKLPD  Z3, Z2, Z2
+	VADDPD     Z1, Z2, Z2
+	VUNPCKHPD  Z5, Z4, Z1
+	VUNPCKLPD  Z5, Z4, Z4
+	VADDPD     Z1, Z4, Z4
+	VUNPCKHPD  Z7, Z6, Z1
+	VUNPCKLPD  Z7, Z6, Z6
+	VADDPD     Z1, Z6, Z6
+	VSHUFF64X2 $0xdd, Z2, Z0, Z1
+	VSHUFF64X2 $0x88, Z2, Z0, Z0
+	VADDPD     Z1, Z0, Z0
+	VSHUFF64X2 $0xdd, Z6, Z4, Z1
+	VSHUFF64X2 $0x88, Z6, Z4, Z4
+	VADDPD     Z1, Z4, Z4
+	VSHUFF64X2 $0xdd, Z4, Z0, Z1
+	VSHUFF64X2 $0x88, Z4, Z0, Z0
+	VADDPD     Z1, Z0, Z0
+	VADDPD     (CX), Z0, Z0
+	VMOVUPD    Z0, (CX)
+	MOVQ       dstRow+8(FP), AX
+	SHLQ       $0x03, AX
+	ADDQ       AX, CX
+
+done297:
 	VZEROUPPER
 	RET

@@ -103,12 +103,6 @@ func LogComplement(q []float64) float64 {
 // Finite says that no number is NaN or infinite.
 func Finite(x []float64) bool { return len(x) == 0 || finite(x) }
 
-// CopyBits copies src to dst, of the same length, and says whether all numbers are 0 or 1.
-func CopyBits(dst, src []float64) bool {
-	need("dst", dst, len(src))
-	return len(src) == 0 || copyBits(dst, src)
-}
-
 // Columns lays n rows of d columns, of which row i begins at x[i*stride], side by side into
 // dst, d columns of Padded(n), and fills up with 0. It says whether all numbers are finite.
 func Columns(dst, x []float64, n, d, stride int) bool {
@@ -222,15 +216,6 @@ func finitePortable(x []float64) bool {
 		}
 	}
 	return true
-}
-
-func copyBitsPortable(dst, src []float64) bool {
-	sum := 0.0
-	for i, v := range src {
-		sum += math.Abs(v * (v - 1)) // no branch that goes one way or the other
-		dst[i] = v
-	}
-	return sum == 0
 }
 
 // columnsPortable writes whole lines of the cache.

@@ -383,30 +383,6 @@ func TestFiniteFindsEveryPlace(t *testing.T) {
 	})
 }
 
-func TestCopyBitsKnowsBits(t *testing.T) {
-	onEach(t, func(t *testing.T) {
-		for n := range 131 {
-			v := make([]float64, n)
-			for i := range v {
-				v[i] = float64(i % 2)
-			}
-			src, inside := guarded(t, v, n%3)
-			dst, insideDst := guarded(t, make([]float64, n), n%5)
-			require.True(t, CopyBits(dst, src))
-			require.Equal(t, v, dst)
-			for i := range src {
-				for _, odd := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 5e-324, -5e-324, 1e-200, math.Nextafter(1, 0), math.Nextafter(1, 2), -1, 2, math.MaxFloat64} {
-					src[i] = odd
-					require.False(t, CopyBits(dst, src), "%v", odd)
-				}
-				src[i] = v[i]
-			}
-			inside()
-			insideDst()
-		}
-	})
-}
-
 func TestColumnsAreTheRowsTurned(t *testing.T) {
 	onEach(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(1, 10))
@@ -460,7 +436,10 @@ func TestShortSlicesPanic(t *testing.T) {
 	require.Panics(t, func() { Softmax(s, 0, 8, s, s) })
 	require.Panics(t, func() { Softmax(s, 2, 4, s, s) })
 	require.Panics(t, func() { LogComplement(s[:7]) })
-	require.Panics(t, func() { CopyBits(s[:3], s[:4]) })
+	require.Panics(t, func() { RowScores(s[:15], s, 2, 2, 2, s, 2, 2) })
+	require.Panics(t, func() { RowScores(s, s, 2, 2, 2, s[:4], 2, 3) })
+	require.Panics(t, func() { Bits(s[:4], 2, 2, 3) })
+	require.Panics(t, func() { Bits(s, 2, 2, 1) })
 }
 
 func BenchmarkExp(b *testing.B) {

@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/latent-go/latent/internal/simd"
 	"github.com/latent-go/latent/prior"
 )
 
@@ -34,9 +33,6 @@ func (Bernoulli) Observe(x, t []float64) (exposure, base float64, ok bool) {
 	t[0] = x[0]
 	return 1, 0, true
 }
-
-// observeBits is Observe of a row of columns.
-func observeBits(x, t []float64) (base float64, ok bool) { return 0, simd.CopyBits(t, x) }
 
 // Parameters is the chance p of a one.
 func (Bernoulli) Parameters() []string { return []string{"probability"} }

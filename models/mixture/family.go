@@ -318,7 +318,9 @@ type observed struct {
 	first    int       // first row
 	complete bool      // every exposure is 1
 	e        []float64 // n×cells exposures, where not complete
-	t        []float64 // n×S statistics, of exponential families
+	t        []float64 // n rows of S statistics, stride apart, of exponential families
+	stride   int
+	own      []float64 // memory for t where it is not the rows themselves
 	x        []float64 // d×n, the rows side by side, of Gaussians
 	work     []float64
 	base     []float64 // ln h(x) of each row; nil where it is 0

@@ -12,6 +12,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/internal/simd"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/prior"
 )
@@ -48,9 +49,13 @@ func (l linear) params(xi []float64, c int) []float64 { return xi[c*l.p : (c+1)*
 
 func (l linear) observe(b framework.Rows, at, first, n int, o *observed) error {
 	width := l.cells * l.s
-	o.n, o.complete = n, true
-	o.t, o.e, o.base = linalg.Resize(o.t, n*width), linalg.Resize(o.e, n*l.cells), linalg.Resize(o.base, n)
-	if l.observeRows(b, at, first, n, o) {
+	o.n, o.complete, o.base = n, true, linalg.Resize(o.base, n)
+	if l.observeBits(b, at, first, n, o) {
+		return nil
+	}
+	o.own, o.e = linalg.Resize(o.own, n*width), linalg.Resize(o.e, n*l.cells)
+	o.t, o.stride = o.own, width
+	if l.observeCounts(b, at, first, n, o) {
 		return nil
 	}
 	for i := range n {
@@ -74,21 +79,32 @@ func (l linear) observe(b framework.Rows, at, first, n int, o *observed) error {
 	return nil
 }
 
-// observeRows reads complete rows of a family whose observations are their own statistics,
-// without a call for each; false leaves the rows, and what may be wrong, to observe.
-func (l linear) observeRows(b framework.Rows, at, first, n int, o *observed) bool {
-	var row func(x, t []float64) (base float64, ok bool)
-	switch l.ExponentialFamily.(type) { // exactly these: what embeds one may observe otherwise
-	case Bernoulli:
-		row = observeBits
-	case Poisson:
-		row = observeCounts
-	default:
+// What embeds one of the families below may observe otherwise: it is exactly these that are
+// read without a call for each observation. false leaves the rows, and what may be wrong, to
+// observe.
+
+// observeBits takes complete rows of zeros and ones for their statistics as they lie.
+func (l linear) observeBits(b framework.Rows, at, first, n int, o *observed) bool {
+	if _, ok := l.ExponentialFamily.(Bernoulli); !ok {
+		return false
+	}
+	x := b.X[first*b.Stride+at:]
+	if !simd.Bits(x, n, l.cells, b.Stride) {
+		return false
+	}
+	o.t, o.stride = x, b.Stride
+	clear(o.base)
+	return true
+}
+
+// observeCounts copies complete rows of counts.
+func (l linear) observeCounts(b framework.Rows, at, first, n int, o *observed) bool {
+	if _, ok := l.ExponentialFamily.(Poisson); !ok {
 		return false
 	}
 	for i := range n {
 		var ok bool
-		if o.base[i], ok = row(b.Row(first + i)[at:at+l.cells], o.t[i*l.cells:(i+1)*l.cells]); !ok {
+		if o.base[i], ok = observeCounts(b.Row(first + i)[at:at+l.cells], o.t[i*l.cells:(i+1)*l.cells]); !ok {
 			return false
 		}
 	}
@@ -127,20 +143,9 @@ func (l linear) addScores(o *observed, scores table, r []float64) {
 		o.addSparseScores(scores, l.cells, r)
 		return
 	}
-	// Row by row first: the long side of T is where it is, and K is short.
-	o.work = linalg.Resize(o.work, o.n*k)
-	out := linalg.General(o.n, k, o.work)
-	eta := blas64.General{Rows: k, Cols: width, Stride: scores.stride, Data: scores.data[l.cells:]}
-	linalg.MulSerial(false, true, 1, linalg.General(o.n, width, o.t), eta, 0, out)
+	simd.RowScores(r, o.t, o.n, width, o.stride, scores.data[l.cells:], k, scores.stride)
 	if !o.complete {
-		partition := blas64.General{Rows: k, Cols: l.cells, Stride: scores.stride, Data: scores.data}
-		linalg.MulSerial(false, true, 1, linalg.General(o.n, l.cells, o.e), partition, 1, out)
-	}
-	for j := range k {
-		to := at(r, j, o.padded())
-		for i := range o.n {
-			to[i] += o.work[i*k+j]
-		}
+		simd.RowScores(r, o.e, o.n, l.cells, l.cells, scores.data, k, scores.stride)
 	}
 }
 
@@ -160,13 +165,13 @@ func (l linear) addSums(o *observed, r []float64, _, sums table) {
 		return
 	}
 	t := blas64.General{Rows: k, Cols: width, Stride: sums.stride, Data: sums.data[l.cells:]}
-	linalg.MulSerial(false, false, 1, weights, linalg.General(o.n, width, o.t), 1, t)
+	linalg.MulSerial(false, false, 1, weights, blas64.General{Rows: o.n, Cols: width, Stride: o.stride, Data: o.t}, 1, t)
 }
 
 func (l linear) features(o *observed, _ *whole, dst []float64, width, at int) {
 	for i := range o.n {
 		to := dst[i*width+at:][:l.cells*l.s]
-		copy(to, o.t[i*l.cells*l.s:])
+		copy(to, o.t[i*o.stride:])
 		if o.complete {
 			continue
 		}

@@ -302,35 +302,3 @@ func (g isa) finiteKernel() {
 	g.addTotal(sum, at(param("sum"), 0))
 	g.ret()
 }
-
-// bitsKernel sums |x(x − 1)|, which is 0 for 0 and 1 only: nothing underflows in it.
-func (g isa) bitsKernel() {
-	g.text("bits", "func(dst, src *float64, n int, sum *float64)", "copies n numbers and adds |x(x − 1)| over them to sum.")
-	dst, src, n, sum, one := param("dst"), param("src"), param("n"), g.reg(), g.load(1)
-	g.zero(sum)
-	distance := func(v reg.VecVirtual) {
-		less := g.reg()
-		VSUBPD(one, v, less)
-		VMULPD(v, less, less)
-		g.and(1<<63-1, less, less)
-		VADDPD(less, sum, sum)
-	}
-	while(n, g.lanes, func() {
-		v := g.reg()
-		VMOVUPD(at(src, 0), v)
-		VMOVUPD(v, at(dst, 0))
-		distance(v)
-		ADDQ(Imm(uint64(g.bytes())), src)
-		ADDQ(Imm(uint64(g.bytes())), dst)
-	})
-	done := label("done")
-	TESTQ(n, n)
-	JZ(LabelRef(done))
-	v, t := g.reg(), g.tail(n)
-	g.read(at(src, 0), t, v)
-	g.write(v, t, at(dst, 0))
-	distance(v)
-	Label(done)
-	g.addTotal(sum, at(param("sum"), 0))
-	g.ret()
-}

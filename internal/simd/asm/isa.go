@@ -236,6 +236,13 @@ func param(name string) reg.GPVirtual {
 	return r
 }
 
+// inBytes loads an argument that is in numbers.
+func inBytes(name string) reg.GPVirtual {
+	r := param(name)
+	SHLQ(Imm(3), r)
+	return r
+}
+
 var labels int
 
 func label(name string) string {

@@ -17,7 +17,6 @@ func main() {
 		g.softmaxKernel()
 		g.complementKernel()
 		g.finiteKernel()
-		g.bitsKernel()
 		g.columnsKernel()
 		g.scoresKernel()
 		g.diagonalScoresKernel()
@@ -25,6 +24,8 @@ func main() {
 		g.deviationsKernel()
 		g.productsKernel()
 		g.tileKernel()
+		g.bitsKernel()
+		g.rowScoresKernel()
 	}
 	Generate()
 }

@@ -74,11 +74,6 @@ func (g isa) tile(rows, vectors int, selected bool, columns reg.GPVirtual) {
 			}
 		}
 	}
-	inBytes := func(name string) reg.GPVirtual {
-		r := param(name)
-		SHLQ(Imm(3), r)
-		return r
-	}
 	a, b, k := param("a"), param("b"), param("k")
 	aRow, aColumn, bRow := inBytes("aRow"), inBytes("aColumn"), inBytes("bRow")
 	ofA := eight(a, aRow, rows)

@@ -1,0 +1,70 @@
+package simd
+
+import "math"
+
+// Bits says that all numbers of n rows of d columns are 0 or 1. Row i begins at x[i*stride].
+func Bits(x []float64, n, d, stride int) bool {
+	checkRows(x, n, d, stride)
+	return n == 0 || d == 0 || bits(x, n, d, stride)
+}
+
+// RowScores adds Σ_c eta_jc x_ic to dst, k×n with rows side by side, for n rows as they lie
+// (see [Bits]) and k vectors, of which eta_j begins at eta[j*etaStride]. What it adds to
+// rows that fill up is arbitrary.
+func RowScores(dst, x []float64, n, d, stride int, eta []float64, k, etaStride int) {
+	checkRows(x, n, d, stride)
+	checkRows(eta, k, d, etaStride)
+	need("dst", dst, k*Padded(n))
+	if n > 0 && d > 0 && k > 0 {
+		rowScores(dst, x, n, d, stride, eta, k, etaStride)
+	}
+}
+
+func checkRows(x []float64, n, d, stride int) {
+	if n < 0 || d < 0 || n > 1 && stride < d {
+		panic("simd: rows of a negative size, or that overlap")
+	}
+	if n > 0 && d > 0 {
+		need("x", x, (n-1)*stride+d)
+	}
+}
+
+// ---- The reference
+
+func rowScoresPortable(dst, x []float64, n, d, stride int, eta []float64, k, etaStride int) {
+	padded := Padded(n)
+	for i := range n {
+		row := x[i*stride:][:d]
+		for j := range k {
+			dst[j*padded+i] += dot(row, eta[j*etaStride:][:d])
+		}
+	}
+}
+
+// dot takes four sums at a time, which need not wait for each other.
+func dot(x, y []float64) float64 {
+	var s0, s1, s2, s3 float64
+	y = y[:len(x)]
+	c := 0
+	for ; c+4 <= len(x); c += 4 {
+		a, b := x[c:][:4], y[c:][:4]
+		s0 += a[0] * b[0]
+		s1 += a[1] * b[1]
+		s2 += a[2] * b[2]
+		s3 += a[3] * b[3]
+	}
+	for ; c < len(x); c++ {
+		s0 += x[c] * y[c]
+	}
+	return s0 + s1 + (s2 + s3)
+}
+
+func bitsPortable(x []float64, n, d, stride int) bool {
+	sum := 0.0
+	for i := range n {
+		for _, v := range x[i*stride:][:d] {
+			sum += math.Abs(v * (v - 1)) // no branch that goes one way or the other
+		}
+	}
+	return sum == 0
+}
