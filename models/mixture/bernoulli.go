@@ -4,6 +4,9 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/latent-go/latent/internal/simd"
 	"github.com/latent-go/latent/prior"
 )
 
@@ -51,6 +54,20 @@ func (Bernoulli) Natural(xi, eta []float64) float64 {
 	lnQ := logOfChance(1 - xi[0])
 	eta[0] = logOfChance(xi[0]) - lnQ
 	return -lnQ
+}
+
+// naturalOfChances puts −ψ and η of many chances into e and t, as Natural does of one: every
+// shard of every pass asks for K×D of them.
+func naturalOfChances(p, e, t []float64) {
+	for c, v := range p {
+		t[c], e[c] = max(v, least), max(1-v, least)
+		if v < 0 || v > 1 {
+			t[c], e[c] = math.NaN(), math.NaN()
+		}
+	}
+	simd.Log(t, t)
+	simd.Log(e, e)
+	floats.Sub(t, e)
 }
 
 // Expect is p.

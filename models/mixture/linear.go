@@ -210,6 +210,10 @@ func (l linear) unestimated(c int, err error) error {
 
 func (l linear) natural(xi, score []float64) error {
 	e, t := l.split(score)
+	if _, ok := l.ExponentialFamily.(Bernoulli); ok {
+		naturalOfChances(xi, e, t)
+		return nil
+	}
 	for c := range l.cells {
 		e[c] = -l.Natural(l.params(xi, c), l.cell(t, c))
 	}
