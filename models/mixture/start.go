@@ -208,8 +208,9 @@ func (s *Statistics) soften(w *Whole) {
 
 // sample draws rows without replacement (reservoir sampling); rows of weight 0 are left out.
 func sample[B any, D block](ctx context.Context, src framework.Source[B], as func(B) D, d int, rng *rand.Rand) (framework.Rows, error) {
-	out := framework.Rows{D: d, Stride: d}
 	seen, most := 0, sampleSize(d)
+	room := min(most, src.Rows())
+	out := framework.Rows{D: d, Stride: d, X: make([]float64, 0, room*d), Weights: make([]float64, 0, room)}
 	for rows, err := range src.Blocks(ctx) {
 		if err != nil {
 			return out, err
