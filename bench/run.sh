@@ -79,7 +79,7 @@ compare() {
 for cov in full diag; do
 	compare "$repeat" "gmm cov=$cov d=2 k=10 n=200000 iterations=10" latent sklearn latent:workers=1 sklearn:workers=1
 	compare "$repeat" "gmm cov=$cov d=10 k=10 n=200000 iterations=10" latent sklearn latent:workers=1 sklearn:workers=1
-	compare "$repeat" "gmm cov=$cov d=50 k=10 n=200000 iterations=8" latent sklearn latent:workers=1 sklearn:workers=1
+	compare "$repeat" "gmm cov=$cov d=50 k=10 n=200000 iterations=4" latent sklearn latent:workers=1 sklearn:workers=1
 done
 for seed in 1 2 3; do
 	compare "$repeat" "choose seed=$seed" latent latent:tol=1e-5 sklearn:method=bic

@@ -87,7 +87,7 @@ def median(workload, side):
 
 
 def gmm(cov, d):
-    return f"gmm cov={cov} d={d} k=10 n=200000 iterations={8 if d == 50 else 10}"
+    return f"gmm cov={cov} d={d} k=10 n=200000 iterations={4 if d == 50 else 10}"
 
 
 # What, workload and side of the numerator and of the denominator, and the ratio wanted.
