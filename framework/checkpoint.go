@@ -20,6 +20,7 @@ type manifest struct {
 	Temper    float64
 	K         int
 	FixedK    bool
+	Leaps     bool
 	Tolerance float64
 	Restarts  int
 	Seed      uint64
@@ -32,7 +33,7 @@ const checkpointVersion = 2
 
 func (f *fit[B, P, S]) manifest() manifest {
 	o := f.options
-	return manifest{checkpointVersion, f.identity(), o.Method.String(), o.Criterion.Name, o.Temper, o.K, o.FixedK, o.Tolerance, o.Restarts, o.Seed, o.Shards, f.src.Rows(), o.Prune}
+	return manifest{checkpointVersion, f.identity(), o.Method.String(), o.Criterion.Name, o.Temper, o.K, o.FixedK, o.Accelerate, o.Tolerance, o.Restarts, o.Seed, o.Shards, f.src.Rows(), o.Prune}
 }
 
 // identity is the model's type and, where they can be written down, its settings.

@@ -148,9 +148,14 @@ func (a abilities[B, P, S]) tempers(alpha float64) error {
 	case !a.variational:
 		return fmt.Errorf("framework: Temper is %v, and %s has no posterior of its parameters to temper: take a model that implements framework.Variational", alpha, a.name)
 	case !a.scaler:
-		return fmt.Errorf("framework: Temper is %v, and the statistics of %s, %v, do not implement framework.Scaler (a Scale method)", alpha, a.name, reflect.TypeFor[S]())
+		return a.unscalable(fmt.Sprintf("Temper is %v", alpha))
 	}
 	return nil
+}
+
+// unscalable says what an option asks of statistics that are no [Scaler].
+func (a abilities[B, P, S]) unscalable(option string) error {
+	return fmt.Errorf("framework: %s, and the statistics of %s, %v, do not implement framework.Scaler (a Scale method)", option, a.name, reflect.TypeFor[S]())
 }
 
 func (a abilities[B, P, S]) missing(what, iface, method string) error {

@@ -16,17 +16,21 @@ import (
 // Exported fields travel in checkpoints (encoding/gob); scratch memory belongs in
 // unexported ones.
 type Statistics[S any] interface {
-	// Merge adds the other's sums to the receiver's.
+	// Merge adds the other's sums to the receiver's. They are those of other rows in the same
+	// local step; where [Options].Accelerate is to work, of another step too.
 	Merge(other S)
 	// Weight is the sum of the row weights seen, the N of every formula.
 	Weight() float64
 }
 
-// Scaler is implemented by statistics that can be tempered (see [Options].Temper).
+// Scaler is implemented by statistics that can be tempered (see [Options].Temper) and
+// extrapolated (see [Options].Accelerate).
 type Scaler interface {
-	// Scale multiplies every sum over rows by factor, a positive number, the weight
-	// among them: afterwards the statistics are those of rows of factor times the weight.
-	// What is not a sum, such as a point that sums are taken about, stays.
+	// Scale multiplies every sum over rows by factor, which is not 0, the weight among them:
+	// afterwards the statistics are those of rows of factor times the weight. What is not a
+	// sum, such as a point that sums are taken about, stays. With Merge and negative factors
+	// it makes sums that no rows have: for them Maximize may fail or give parameters without
+	// a LogJoint, but must not panic.
 	Scale(factor float64)
 }
 

@@ -79,6 +79,15 @@ type Options struct {
 	// MaxIterations bounds the iterations of a run, default 10000.
 	MaxIterations int
 
+	// Accelerate extrapolates iterations: from where the last few lead, as Anderson's method
+	// tells, the next one is made, and kept if the objective has not fallen; else one from where
+	// the fit stands. The objective rises as it does without, and convergence is that of an
+	// iteration without extrapolation. A fit that creeps takes a small part of the passes, one
+	// more where an extrapolation is refused. It may end at another local maximum, and so at
+	// another K. It needs statistics that are a [Scaler], and costs about 30 evaluations of
+	// LogJoint an iteration (docs/theory/gfab.md, section 6).
+	Accelerate bool
+
 	Restarts int    // independent starts, of which the best is returned; default 1
 	Seed     uint64 // start r draws from the PCG stream (Seed, r)
 
@@ -126,6 +135,9 @@ func resolved[B, P any, S Statistics[S]](o Options, can abilities[B, P, S]) (Opt
 	}
 	if err := can.tempers(o.Temper); err != nil {
 		return o, err
+	}
+	if o.Accelerate && !can.scaler {
+		return o, can.unscalable("Accelerate is set")
 	}
 	if o.Criterion.Value == nil {
 		o.Criterion = can.own(o.Method)

@@ -166,10 +166,11 @@ func remaining(last, gain float64) (ahead float64, ok bool) {
 }
 
 // ahead guesses by how much the current state would still rise if K stayed: a trial on
-// the way must beat where the larger model is going, not where it stands.
+// the way must beat where the larger model is going, not where it stands. Gains of
+// extrapolated iterations are no series.
 func (r *run[B, P, S]) ahead() (float64, bool) {
 	n, k, o := len(r.at.KTrace), r.at.KTrace, r.at.Objective
-	if n < 3 || k[n-1] != k[n-3] {
+	if n < 3 || k[n-1] != k[n-3] || r.at.Leapt {
 		return 0, false
 	}
 	return remaining(o[n-2]-o[n-3], o[n-1]-o[n-2])

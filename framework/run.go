@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"sync"
 
 	"github.com/latent-go/latent/laplace"
@@ -23,8 +22,9 @@ type point[P, S any] struct {
 	Objective  float64
 
 	f      curvatures
-	filled bool     // S comes from NewStatistics, scratch included, and not from a checkpoint
-	pruned []Pruned // directions dropped on the way to this point
+	filled bool         // S comes from NewStatistics, scratch included, and not from a checkpoint
+	pruned []Pruned     // directions dropped on the way to this point
+	from   *point[P, S] // where the step to this point began, if that was an extrapolation
 }
 
 // progress is all that a run must remember between two iterations; a checkpoint
@@ -49,6 +49,8 @@ type progress[P, S any] struct {
 	TrialsDue  bool    // the last iteration has not been followed by pruning trials
 	Current    *point[P, S]
 	BestBehind *point[P, S] // the best state where it is not Current
+	Leapt      bool         // the last iteration began at an extrapolation
+	Path       path[P, S]   // what extrapolations are made from
 }
 
 // fallPatience is the number of iterations that the objective may stay below its
@@ -147,7 +149,7 @@ func (r *run[B, P, S]) loop(ctx context.Context) error {
 			break
 		}
 		next := r.free()
-		if err := r.step(ctx, r.at.Current, next); err != nil {
+		if err := r.iterate(ctx, next); err != nil {
 			return err
 		}
 		if err := r.commit(next); err != nil {
@@ -158,9 +160,9 @@ func (r *run[B, P, S]) loop(ctx context.Context) error {
 }
 
 // settled says that going on at this K is in vain: nothing changes any more, not even by
-// parameter expansion, or the objective has long been below its best.
+// parameter expansion, or the objective has long been below its best. Only a plain iteration tells.
 func (r *run[B, P, S]) settled() bool {
-	still := r.at.Change <= r.options.Tolerance && (r.can.expander == nil || r.at.Expanded)
+	still := r.at.Change <= r.options.Tolerance && !r.at.Leapt && (r.can.expander == nil || r.at.Expanded)
 	return still || r.at.Streak >= fallPatience
 }
 
@@ -397,6 +399,7 @@ func (r *run[B, P, S]) advance(next *point[P, S]) Event {
 	}
 	next.pruned = nil
 	dropped := last.K - next.K
+	r.remember(next)
 	r.rank(next)
 	return Event{Restart: r.index, Iteration: at.Iteration, K: next.K, Value: next.Value, Objective: next.Objective,
 		Change: at.Change, Dropped: dropped}
@@ -436,11 +439,8 @@ func (r *run[B, P, S]) rank(next *point[P, S]) {
 			at.Streak++
 		}
 	}
-	for _, p := range [...]*point[P, S]{last, best} {
-		if p != at.BestBehind && !slices.Contains(r.spare, p) {
-			r.spare = append(r.spare, p)
-		}
-	}
+	r.recycle(last)
+	r.recycle(best)
 }
 
 // behind says whether p has an objective below the best by more than the tolerance.

@@ -41,13 +41,17 @@ func newStatistics(pl *plan, k int) *Statistics {
 // Weight is N.
 func (s *Statistics) Weight() float64 { return s.N }
 
-// Merge adds the sums of another shard of the same local step.
+// Merge adds the sums of another shard, or of another local step at as many components.
 func (s *Statistics) Merge(o *Statistics) {
 	s.N += o.N
 	s.Base += o.Base
 	linalg.Axpy(1, o.Nk, s.Nk)
 	linalg.Axpy(1, o.Loss, s.Loss)
-	linalg.Axpy(1, o.Sums, s.Sums)
+	if slices.Equal(s.Anchor, o.Anchor) {
+		linalg.Axpy(1, o.Sums, s.Sums)
+	} else {
+		s.addAbout(o)
+	}
 }
 
 // Scale makes the rows weigh factor times as much (see [framework.Scaler]).

@@ -1,0 +1,298 @@
+package framework
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+
+	"github.com/latent-go/latent/internal/linalg"
+)
+
+// Accelerated EM. An iteration is a map S → S' of expected statistics: the global step
+// makes parameters of S, and the local step at them S'. Near a maximum it is linear, with
+// factors near 1 in the directions that EM is slow in. From a few of its steps Anderson's
+// method tells where they lead (Walker & Ni 2011; for EM, Henderson & Varadhan 2019). The
+// steps are compared in the metric of the complete data, in which that linear map is
+// symmetric, and which LogJoint knows (docs/theory/gfab.md, section 6). So a model has to
+// offer nothing but statistics that can be scaled.
+const (
+	// memory is the number of earlier steps that an extrapolation looks at beside the last.
+	memory = 3
+	// leapBelow is the change, in nats per row, below which iterations are extrapolated.
+	// Far from a maximum it saves little, and decides more often which one is found.
+	leapBelow = 1e-3
+	// leapRidge keeps steps that are nearly parallel from being told apart by rounding.
+	leapRidge = 1e-8
+	// leapStretch is how many times its first-order length an extrapolation may have.
+	// Statistics near the end of their range, or beyond it, are much farther away.
+	leapStretch = 4
+	// leapHalvings is how often an extrapolation without parameters, or too long, is halved.
+	leapHalvings = 5
+)
+
+// A path is what extrapolation remembers of the iterations at the present K.
+type path[P, S any] struct {
+	// Points are the two ends of the last steps, of the oldest first: step i leads from
+	// Points[2i] to Points[2i+1]. A plain step begins where the one before it ended, and
+	// is twice the same pointer there, one after an extrapolation elsewhere.
+	Points []*point[P, S]
+	// Joint holds E_q[ln p(X,Z|Π)] with the statistics of one point (rows) and the
+	// parameters of another (columns).
+	Joint [2 * (memory + 1)][2 * (memory + 1)]float64
+}
+
+// inner is (S_a − S_b)·(η_c − η_d): the product of two differences of statistics in the
+// metric of the complete data, where η are the natural parameters that go with S.
+func (h *path[P, S]) inner(a, b, c, d int) float64 {
+	return (h.Joint[a][c] - h.Joint[a][d]) - (h.Joint[b][c] - h.Joint[b][d])
+}
+
+// steps is the number of steps.
+func (h *path[P, S]) steps() int { return len(h.Points) / 2 }
+
+// product of the steps i and j, which is symmetric only to first order.
+func (h *path[P, S]) product(i, j int) float64 {
+	return (h.inner(2*i+1, 2*i, 2*j+1, 2*j) + h.inner(2*j+1, 2*j, 2*i+1, 2*i)) / 2
+}
+
+// between is the product of the way from the end of step i to that of i+1 and from that of j to
+// that of j+1.
+func (h *path[P, S]) between(i, j int) float64 {
+	return h.inner(2*i+3, 2*i+1, 2*j+3, 2*j+1)
+}
+
+// An extrapolation is the end of the last step plus Σ shift[i] (end of step i+1 − end of step i).
+type extrapolation struct {
+	shift  [memory]float64
+	square float64 // of its length beyond the end of the last step
+}
+
+// extrapolate finds the combination of the steps' ends whose own step would be shortest if
+// the map were linear (Anderson's method), ok where there is one.
+func (h *path[P, S]) extrapolate() (e extrapolation, ok bool) {
+	last := h.steps() - 1
+	// Where they cannot be told apart, the oldest differences are left out.
+	for first := range last {
+		if e, ok = h.solve(first, last); ok {
+			break
+		}
+	}
+	if !ok {
+		return e, false
+	}
+	// The last step points uphill (Fisher's identity). An extrapolation against it leads
+	// back to a saddle point that EM is leaving, and its opposite away from there.
+	uphill := 0.0
+	for i, v := range e.shift[:last] {
+		uphill += v * h.inner(2*last+1, 2*last, 2*i+3, 2*i+1)
+	}
+	if uphill < 0 {
+		linalg.Scale(-1, e.shift[:])
+	}
+	for i, v := range e.shift[:last] {
+		for j, w := range e.shift[:last] {
+			e.square += v * w * h.between(i, j)
+		}
+	}
+	return e, e.square > 0
+}
+
+// solve finds the shifts from the differences of the steps from first on.
+func (h *path[P, S]) solve(first, last int) (e extrapolation, ok bool) {
+	n := last - first
+	var gram [memory * memory]float64
+	var scale [memory]float64
+	difference := func(i, j int) float64 {
+		return (h.product(i+1, j+1) - h.product(i+1, j)) - (h.product(i, j+1) - h.product(i, j))
+	}
+	for i := range n {
+		square := difference(first+i, first+i)
+		if !(square > 0) {
+			return e, false
+		}
+		scale[i] = math.Sqrt(square)
+	}
+	shift := e.shift[first:last]
+	for i := range n {
+		for j := range n {
+			gram[i*n+j] = difference(first+i, first+j) / scale[i] / scale[j]
+		}
+		gram[i*n+i] += leapRidge
+		shift[i] = -(h.product(first+i+1, last) - h.product(first+i, last)) / scale[i]
+	}
+	chol, ok := linalg.NewCholesky(n, gram[:n*n])
+	if !ok {
+		return e, false
+	}
+	chol.SolveRight(linalg.General(1, n, shift))
+	for i := range n {
+		shift[i] /= scale[i]
+	}
+	return e, true
+}
+
+// halved goes half as far.
+func (e extrapolation) halved() extrapolation {
+	linalg.Scale(0.5, e.shift[:])
+	e.square /= 4
+	return e
+}
+
+// iterate makes one iteration: a step from where the last ones lead, if that ends no lower
+// than the current state, and else a step from the current state.
+func (r *run[B, P, S]) iterate(ctx context.Context, to *point[P, S]) error {
+	current := r.at.Current
+	from := r.leap()
+	if from == nil {
+		return r.step(ctx, current, to)
+	}
+	err := r.step(ctx, from, to)
+	if fault := fatal(ctx, err); fault != nil {
+		return fault
+	}
+	if err == nil && to.K == current.K && to.Objective >= current.Objective {
+		to.from = from
+		return nil
+	}
+	r.mu.Lock()
+	r.forget(r.at.Path.steps())
+	r.mu.Unlock()
+	r.recycle(from)
+	if err != nil || to.K != current.K {
+		*to = point[P, S]{}
+	}
+	return r.step(ctx, current, to)
+}
+
+// leap returns the point that the last steps lead to, nil where there is none that can be
+// trusted. An iteration that may be the last is left plain: its change is to say whether
+// the fit has converged.
+func (r *run[B, P, S]) leap() *point[P, S] {
+	at, h := &r.at, &r.at.Path
+	if h.steps() < 2 || !(at.Change < leapBelow) || at.Leapt && at.Change <= r.options.Tolerance {
+		return nil
+	}
+	newest := len(h.Points) - 1
+	if square := h.product(h.steps()-1, h.steps()-1); !(square > rounding*math.Abs(h.Joint[newest][newest])) {
+		return nil
+	}
+	e, ok := h.extrapolate()
+	if !ok {
+		return nil
+	}
+	end := r.free()
+	for range leapHalvings + 1 {
+		if r.combine(e, end) {
+			// (S* − S)·(η* − η), which is the squared length to first order.
+			s, p := h.Points[newest].S, h.Points[newest].P
+			square := (r.model.LogJoint(end.S, end.P) - r.model.LogJoint(end.S, p)) - (r.model.LogJoint(s, end.P) - h.Joint[newest][newest])
+			if square >= 0 && square <= leapStretch*e.square {
+				return end
+			}
+		}
+		e = e.halved()
+	}
+	r.recycle(end)
+	return nil
+}
+
+// combine makes the point that an extrapolation leads to, and says whether there is one.
+func (r *run[B, P, S]) combine(e extrapolation, to *point[P, S]) bool {
+	current, h := r.at.Current, &r.at.Path
+	var err error
+	if !to.filled {
+		to.S, to.filled = r.model.NewStatistics(current.P), true
+	}
+	if err = r.model.Prepare(current.P, nil, to.S); err != nil {
+		return false
+	}
+	// The steps' ends and their weights. Positive ones come first, so that no sum on the
+	// way to the last has lost its rows.
+	type part struct {
+		of     int
+		weight float64
+	}
+	var parts [memory + 1]part
+	n := h.steps()
+	for i := range n {
+		parts[i].of = i
+	}
+	parts[n-1].weight = 1
+	for i, v := range e.shift[:n-1] {
+		parts[i].weight -= v
+		parts[i+1].weight += v
+	}
+	slices.SortFunc(parts[:n], func(a, b part) int {
+		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.of, b.of))
+	})
+	scaler := any(to.S).(Scaler)
+	last := 1.0
+	for _, one := range parts[:n] {
+		if one.weight == 0 {
+			continue
+		}
+		scaler.Scale(last / one.weight)
+		to.S.Merge(h.Points[2*one.of+1].S)
+		last = one.weight
+	}
+	scaler.Scale(last)
+	to.K, to.pruned = current.K, nil
+	if to.P, err = r.model.Maximize(to.S, current.P, to.P); err != nil {
+		return false
+	}
+	return r.curvature(to) == nil
+}
+
+// remember adds the step to next, which becomes the current state, to the path. The lock is
+// held.
+func (r *run[B, P, S]) remember(next *point[P, S]) {
+	at, h := &r.at, &r.at.Path
+	from := next.from
+	next.from = nil
+	at.Leapt = from != nil
+	switch {
+	case !r.options.Accelerate:
+		return
+	case next.K != at.Current.K || at.Iteration == 1: // no path leads to another K, or from parameters without statistics
+		h.Points = nil
+		return
+	case from == nil:
+		from = at.Current
+	}
+	if h.steps() > memory {
+		r.forget(1)
+	}
+	h.Points = append(h.Points, from, next)
+	for i, a := range h.Points {
+		for j, b := range h.Points[max(0, len(h.Points)-2):] {
+			j += len(h.Points) - 2
+			h.Joint[i][j] = r.model.LogJoint(a.S, b.P)
+			h.Joint[j][i] = r.model.LogJoint(b.S, a.P)
+		}
+	}
+}
+
+// forget drops the oldest steps. The lock is held.
+func (r *run[B, P, S]) forget(steps int) {
+	h := &r.at.Path
+	var dropped [2 * (memory + 1)]*point[P, S]
+	copy(dropped[:2*steps], h.Points)
+	n := copy(h.Points, h.Points[2*steps:])
+	clear(h.Points[n:])
+	h.Points = h.Points[:n]
+	for i := range n {
+		copy(h.Joint[i][:n], h.Joint[i+2*steps][2*steps:])
+	}
+	for _, p := range dropped[:2*steps] {
+		r.recycle(p)
+	}
+}
+
+// recycle makes the memory of a point free for others, unless it is still in use.
+func (r *run[B, P, S]) recycle(p *point[P, S]) {
+	at := &r.at
+	if p != at.Current && p != at.BestBehind && !slices.Contains(at.Path.Points, p) && !slices.Contains(r.spare, p) {
+		r.spare = append(r.spare, p)
+	}
+}
