@@ -226,6 +226,15 @@ func (m constant) NewStatistics(p *rates) *sums {
 	return s
 }
 
+// absolute has statistics of which Scale keeps the sign of one.
+type absolute struct{ toy }
+
+func (m absolute) NewStatistics(p *rates) *sums {
+	s := m.toy.NewStatistics(p)
+	s.absolute = true
+	return s
+}
+
 // stale adds a trace of what the statistics held before.
 type stale struct{ toy }
 
@@ -425,6 +434,7 @@ func mutants() []mutant {
 		{"singular", "blocks", of(singular{})},
 		{"unweighted", "weights", of(unweighted{})},
 		{"constant", "scale", of(constant{})},
+		{"absolute", "extrapolation", of(absolute{})},
 		{"stale", "memory", of(stale{})},
 		{"sticky", "memory", of(sticky{})},
 		{"sticky curvature", "memory", of(stickyCurvature{})},

@@ -2,6 +2,7 @@ package lvmtest
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -108,6 +109,35 @@ func (r *run[B, P, S]) scale() {
 			weights := slices.Repeat([]float64{factor}, r.Data.Rows)
 			at.s, _ = r.step(at.where, at.p, nil, r.Data.arranged(arrangement{order: upTo(len(weights)), weights: weights}))
 			r.equal(at, fmt.Sprintf("%s, scaled by %v", at.where, factor), s, at.entropy) // which is no part of them
+		}
+	}
+}
+
+// extrapolation goes on along the line through the statistics of two steps, which have anchors of
+// their own.
+func (r *run[B, P, S]) extrapolation() {
+	list := r.early()
+	for i := 0; i < len(list); i += 2 {
+		first, second := list[i], list[i+1]
+		for _, beyond := range []float64{0.5, 4} {
+			s := r.Model.NewStatistics(second.p)
+			scaler, ok := any(s).(framework.Scaler)
+			if !ok {
+				r.skipf("%T is not framework.Scaler", s)
+			}
+			r.must(r.Model.Prepare(second.p, nil, s), "Prepare", second.where)
+			s.Merge(second.s)
+			scaler.Scale(-(1 + beyond) / beyond)
+			s.Merge(first.s)
+			scaler.Scale(-beyond)
+			for _, p := range []P{first.p, r.maximize(second.where, second.s, second.p)} {
+				ratio := func(s S) float64 { return r.Model.LogJoint(s, p) - r.Model.LogJoint(s, second.p) }
+				a, b, size := ratio(first.s), ratio(second.s), math.Abs(r.Model.LogJoint(second.s, second.p))
+				want := b + beyond*(b-a)
+				if got := ratio(s); !r.near(want, got, (1+beyond)*size) {
+					r.errorf("%s, %v times as far: the difference in E_q[ln p] is %v, and %.3g from the line through the two steps", second.where, 1+beyond, got, got-want)
+				}
+			}
 		}
 	}
 }

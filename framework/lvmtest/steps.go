@@ -33,6 +33,7 @@ func checks[B, P any, S framework.Statistics[S]]() []check[B, P, S] {
 		one("blocks", "S does not depend on the blocks", (*run[B, P, S]).blocks),
 		one("weights", "a row of weight w is w rows, and N = Σ w", (*run[B, P, S]).weights),
 		one("scale", "α·S are the statistics of rows of weight α", (*run[B, P, S]).scale),
+		one("extrapolation", "E_q[ln p(X,Z|Π)÷p(X,Z|Π′)] is linear in S, also beyond S", (*run[B, P, S]).extrapolation),
 		one("memory", "a step is the same in used memory, and leaves its arguments as they are", (*run[B, P, S]).memory),
 		one("relevance", "K directions, the most relevant first", (*run[B, P, S]).relevance),
 		one("projection", "p(X,Z|Π) = p(X,Z̃|Π̃) where Z is degenerate (paper G, eq. 3)", (*run[B, P, S]).projection),

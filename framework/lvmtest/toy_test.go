@@ -57,6 +57,7 @@ type sums struct {
 	whole    bool // of a mutant: not encoded
 	constant bool // of a mutant: Scale forgets Log
 	alone    bool // of a mutant: Merge forgets Log
+	absolute bool // of a mutant: Scale takes no negative factor
 }
 
 // tilting says what a local step is tilted by.
@@ -89,7 +90,11 @@ func (s *sums) Scale(factor float64) {
 	}
 	for k := range s.Nk {
 		s.Nk[k] *= factor
-		s.Sum[k] *= factor
+		if s.absolute {
+			s.Sum[k] *= math.Abs(factor)
+		} else {
+			s.Sum[k] *= factor
+		}
 	}
 }
 
