@@ -17,22 +17,23 @@ import (
 
 // modelFlags say what is fitted and how.
 type modelFlags struct {
-	Model     string          `default:"mixture" enum:"bpca,mixture,bernmix,vbmf" help:"Model: mixture, bernmix (a mixture with Bernoulli columns only), bpca, or vbmf (variational matrix factorisation)."`
-	Family    string          `placeholder:"NAME" help:"Family of the components of a mixture: gaussian (full covariance), gaussian-tied, gaussian-diagonal, gaussian-spherical, poisson, exponential, gamma, bernoulli, categorical, multinomial, or auto: each column by itself, numbers gaussian, counts of any size poisson, 0 and 1 bernoulli, texts categorical. Default: gaussian, with --columns auto."`
-	Columns   columnFamilies  `placeholder:"COL=FAMILY,…" help:"Families of single columns of a mixture, where they differ from --family. A comma in a name has a backslash before it."`
-	Method    string          `placeholder:"NAME" help:"Inference: gfab, fab, em, map, vb or closed-form (bpca and vbmf; map: mixtures only). gfab and fab prune from kmax down; the others take every K by itself."`
-	Weights   string          `placeholder:"COL" help:"Frequency weights: take this column out of the data and weigh the rows by it."`
-	Prior     hyperparameters `placeholder:"KEY=VALUE,…" help:"Prior of --method vb or map. Mixtures: weights (Dirichlet), kappa and nu (gaussian, scaled by the data), a and b (bernoulli, beta), shape and rate (poisson and exponential, gamma), alpha (categorical and multinomial, Dirichlet). bernmix: a (weights), b (beta(b, b)). bpca: a_alpha, b_alpha, a_lambda, b_lambda (gamma shapes and rates), alpha (fixed; 1 is VB1), unit (standard deviation taken for 1). vbmf, also with closed-form: noise (variance), a and b (variances of the entries of the factors of columns and rows); what is not given is estimated."`
-	Center    bool            `help:"Take the mean of each column off first (vbmf only, which has the matrix as it is; bpca always does)."`
-	Temper    *float64        `placeholder:"ALPHA" help:"Power of the likelihood, over 0 and at most 1, in the tempered posterior of --method vb. Default: 1."`
-	SizePrior string          `name:"size-prior" default:"uniform" enum:"uniform,geometric" help:"Prior of K where fits of every K are compared: uniform, or geometric (2^-K)."`
-	Start     *string         `enum:"kmeans,random,rows" placeholder:"NAME" help:"How mixtures begin: kmeans, random (responsibilities) or rows. Default: kmeans."`
-	Restarts  *int            `placeholder:"N" help:"Independent starts, of which the best is kept. Default: of mixtures 10 where the rows are 5000 at most, else 1; of bpca 1."`
-	Seed      uint64          `default:"1" help:"Seed of the starts."`
-	Tol       *float64        `placeholder:"NATS" help:"Stop when an iteration changes the criterion by less than this, in nats per row. Default: 1e-9."`
-	MaxIter   *int            `placeholder:"N" help:"Iterations at most. Default: 10000."`
-	Workers   int             `default:"0" help:"Goroutines; 0 is one a processor. Any number gives the same bits."`
-	Format    string          `default:"text" enum:"text,json" help:"Output: text or json."`
+	Model      string          `default:"mixture" enum:"bpca,mixture,bernmix,vbmf" help:"Model: mixture, bernmix (a mixture with Bernoulli columns only), bpca, or vbmf (variational matrix factorisation)."`
+	Family     string          `placeholder:"NAME" help:"Family of the components of a mixture: gaussian (full covariance), gaussian-tied, gaussian-diagonal, gaussian-spherical, poisson, exponential, gamma, bernoulli, categorical, multinomial, or auto: each column by itself, numbers gaussian, counts of any size poisson, 0 and 1 bernoulli, texts categorical. Default: gaussian, with --columns auto."`
+	Columns    columnFamilies  `placeholder:"COL=FAMILY,…" help:"Families of single columns of a mixture, where they differ from --family. A comma in a name has a backslash before it."`
+	Method     string          `placeholder:"NAME" help:"Inference: gfab, fab, em, map, vb or closed-form (bpca and vbmf; map: mixtures only). gfab and fab prune from kmax down; the others take every K by itself."`
+	Weights    string          `placeholder:"COL" help:"Frequency weights: take this column out of the data and weigh the rows by it."`
+	Prior      hyperparameters `placeholder:"KEY=VALUE,…" help:"Prior of --method vb or map. Mixtures: weights (Dirichlet), kappa and nu (gaussian, scaled by the data), a and b (bernoulli, beta), shape and rate (poisson and exponential, gamma), alpha (categorical and multinomial, Dirichlet). bernmix: a (weights), b (beta(b, b)). bpca: a_alpha, b_alpha, a_lambda, b_lambda (gamma shapes and rates), alpha (fixed; 1 is VB1), unit (standard deviation taken for 1). vbmf, also with closed-form: noise (variance), a and b (variances of the entries of the factors of columns and rows); what is not given is estimated."`
+	Center     bool            `help:"Take the mean of each column off first (vbmf only, which has the matrix as it is; bpca always does)."`
+	Temper     *float64        `placeholder:"ALPHA" help:"Power of the likelihood, over 0 and at most 1, in the tempered posterior of --method vb. Default: 1."`
+	SizePrior  string          `name:"size-prior" default:"uniform" enum:"uniform,geometric" help:"Prior of K where fits of every K are compared: uniform, or geometric (2^-K)."`
+	Start      *string         `enum:"kmeans,random,rows" placeholder:"NAME" help:"How mixtures begin: kmeans, random (responsibilities) or rows. Default: kmeans."`
+	Restarts   *int            `placeholder:"N" help:"Independent starts, of which the best is kept. Default: of mixtures 10 where the rows are 5000 at most, else 1; of bpca 1."`
+	Seed       uint64          `default:"1" help:"Seed of the starts."`
+	Tol        *float64        `placeholder:"NATS" help:"Stop when an iteration changes the criterion by less than this, in nats per row. Default: 1e-9."`
+	MaxIter    *int            `placeholder:"N" help:"Iterations at most. Default: 10000."`
+	Accelerate bool            `help:"Extrapolate iterations where a fit creeps: fewer passes over the data, and perhaps another local maximum, or K."`
+	Workers    int             `default:"0" help:"Goroutines; 0 is one a processor. Any number gives the same bits."`
+	Format     string          `default:"text" enum:"text,json" help:"Output: text or json."`
 }
 
 const (
@@ -86,8 +87,8 @@ func (f *modelFlags) check(method string) error {
 		return err
 	}
 	switch restarts, tol, limit := f.restarts(), f.tolerance(), f.maxIterations(); {
-	case f.Method == methodClosedForm && (f.Restarts != nil || f.Tol != nil || f.MaxIter != nil):
-		return misused("--tol, --max-iter and --restarts do not go with --method %s: closed-form has no iterations", f.Method)
+	case f.Method == methodClosedForm && (f.Restarts != nil || f.Tol != nil || f.MaxIter != nil || f.Accelerate):
+		return misused("--tol, --max-iter, --accelerate and --restarts do not go with --method %s: closed-form has no iterations", f.Method)
 	case restarts < 1:
 		return misused("--restarts is %d: it must be at least 1", restarts)
 	case restarts > mostRestarts:
@@ -158,7 +159,7 @@ func valueOr[T any](flag *T, otherwise T) T {
 
 // settings are what a model file keeps of the flags.
 func (f *modelFlags) settings() settings {
-	kept := settings{Weights: f.Weights, Prior: f.Prior.text, Columns: f.Columns.text, Start: valueOr(f.Start, ""), Center: f.Center, Temper: valueOr(f.Temper, 0)}
+	kept := settings{Weights: f.Weights, Prior: f.Prior.text, Columns: f.Columns.text, Start: valueOr(f.Start, ""), Center: f.Center, Temper: valueOr(f.Temper, 0), Accelerate: f.Accelerate}
 	if f.SizePrior != sizePriors[0] {
 		kept.SizePrior = f.SizePrior
 	}
@@ -170,7 +171,7 @@ func (f *modelFlags) settings() settings {
 
 // options are the engine's for K to begin with.
 func (f *modelFlags) options(k int) framework.Options {
-	o := framework.Options{K: k, Method: framework.EM, Tolerance: f.tolerance(), MaxIterations: f.maxIterations(), Restarts: f.restarts(), Seed: f.Seed, Workers: f.Workers, Temper: valueOr(f.Temper, 0)}
+	o := framework.Options{K: k, Method: framework.EM, Tolerance: f.tolerance(), MaxIterations: f.maxIterations(), Restarts: f.restarts(), Seed: f.Seed, Workers: f.Workers, Temper: valueOr(f.Temper, 0), Accelerate: f.Accelerate}
 	if prunes(f.Method) {
 		o.Method, _ = framework.MethodByName(f.Method)
 	}

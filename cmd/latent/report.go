@@ -96,6 +96,7 @@ type settings struct {
 	Start         string  `json:"start,omitempty"`    // likewise
 	Center        bool    `json:"center,omitempty"`   // likewise
 	Temper        float64 `json:"temper,omitempty"`
+	Accelerate    bool    `json:"accelerate,omitempty"`
 	SizePrior     string  `json:"size_prior,omitempty"`
 }
 
