@@ -66,20 +66,21 @@ func (h *path[P, S]) between(i, j int) float64 {
 type extrapolation struct {
 	shift  [memory]float64
 	square float64 // of its length beyond the end of the last step
+
+	gram  [memory * memory]float64 // scratch
+	scale [memory]float64
 }
 
-// extrapolate finds the combination of the steps' ends whose own step would be shortest if
-// the map were linear (Anderson's method), ok where there is one.
-func (h *path[P, S]) extrapolate() (e extrapolation, ok bool) {
+// find makes e the combination of the steps' ends whose own step would be shortest if the
+// map were linear (Anderson's method), and says whether there is one.
+func (h *path[P, S]) find(e *extrapolation) (ok bool) {
 	last := h.steps() - 1
 	// Where they cannot be told apart, the oldest differences are left out.
-	for first := range last {
-		if e, ok = h.solve(first, last); ok {
-			break
-		}
+	for first := 0; first < last && !ok; first++ {
+		ok = h.solve(e, first, last)
 	}
 	if !ok {
-		return e, false
+		return false
 	}
 	// The last step points uphill (Fisher's identity). An extrapolation against it leads
 	// back to a saddle point that EM is leaving, and its opposite away from there.
@@ -90,30 +91,30 @@ func (h *path[P, S]) extrapolate() (e extrapolation, ok bool) {
 	if uphill < 0 {
 		linalg.Scale(-1, e.shift[:])
 	}
+	e.square = 0
 	for i, v := range e.shift[:last] {
 		for j, w := range e.shift[:last] {
 			e.square += v * w * h.between(i, j)
 		}
 	}
-	return e, e.square > 0
+	return e.square > 0
 }
 
 // solve finds the shifts from the differences of the steps from first on.
-func (h *path[P, S]) solve(first, last int) (e extrapolation, ok bool) {
-	n := last - first
-	var gram [memory * memory]float64
-	var scale [memory]float64
+func (h *path[P, S]) solve(e *extrapolation, first, last int) (ok bool) {
 	difference := func(i, j int) float64 {
 		return (h.product(i+1, j+1) - h.product(i+1, j)) - (h.product(i, j+1) - h.product(i, j))
 	}
+	n := last - first
+	clear(e.shift[:])
+	gram, scale, shift := e.gram[:n*n], e.scale[:n], e.shift[first:last]
 	for i := range n {
 		square := difference(first+i, first+i)
 		if !(square > 0) {
-			return e, false
+			return false
 		}
 		scale[i] = math.Sqrt(square)
 	}
-	shift := e.shift[first:last]
 	for i := range n {
 		for j := range n {
 			gram[i*n+j] = difference(first+i, first+j) / scale[i] / scale[j]
@@ -121,22 +122,21 @@ func (h *path[P, S]) solve(first, last int) (e extrapolation, ok bool) {
 		gram[i*n+i] += leapRidge
 		shift[i] = -(h.product(first+i+1, last) - h.product(first+i, last)) / scale[i]
 	}
-	chol, ok := linalg.NewCholesky(n, gram[:n*n])
+	chol, ok := linalg.NewCholesky(n, gram)
 	if !ok {
-		return e, false
+		return false
 	}
 	chol.SolveRight(linalg.General(1, n, shift))
 	for i := range n {
 		shift[i] /= scale[i]
 	}
-	return e, true
+	return true
 }
 
-// halved goes half as far.
-func (e extrapolation) halved() extrapolation {
+// halve goes half as far.
+func (e *extrapolation) halve() {
 	linalg.Scale(0.5, e.shift[:])
 	e.square /= 4
-	return e
 }
 
 // iterate makes one iteration: a step from where the last ones lead, if that ends no lower
@@ -148,8 +148,8 @@ func (r *run[B, P, S]) iterate(ctx context.Context, to *point[P, S]) error {
 		return r.step(ctx, current, to)
 	}
 	err := r.step(ctx, from, to)
-	if fault := fatal(ctx, err); fault != nil {
-		return fault
+	if err != nil && fatal(ctx, err) != nil {
+		return err
 	}
 	if err == nil && to.K == current.K && to.Objective >= current.Objective {
 		to.from = from
@@ -177,8 +177,8 @@ func (r *run[B, P, S]) leap() *point[P, S] {
 	if square := h.product(h.steps()-1, h.steps()-1); !(square > rounding*math.Abs(h.Joint[newest][newest])) {
 		return nil
 	}
-	e, ok := h.extrapolate()
-	if !ok {
+	e := &r.extrapolation
+	if !h.find(e) {
 		return nil
 	}
 	end := r.free()
@@ -191,14 +191,14 @@ func (r *run[B, P, S]) leap() *point[P, S] {
 				return end
 			}
 		}
-		e = e.halved()
+		e.halve()
 	}
 	r.recycle(end)
 	return nil
 }
 
 // combine makes the point that an extrapolation leads to, and says whether there is one.
-func (r *run[B, P, S]) combine(e extrapolation, to *point[P, S]) bool {
+func (r *run[B, P, S]) combine(e *extrapolation, to *point[P, S]) bool {
 	current, h := r.at.Current, &r.at.Path
 	var err error
 	if !to.filled {

@@ -74,6 +74,8 @@ type run[B, P any, S Statistics[S]] struct {
 	benches map[int]*bench[S]
 	spare   []*point[P, S]
 
+	extrapolation extrapolation
+
 	// The local step under way.
 	p     P
 	tilt  *laplace.Tilt
