@@ -19,8 +19,9 @@ import (
 const (
 	// memory is the number of earlier steps that an extrapolation looks at beside the last.
 	memory = 3
-	// leapBelow is the change, in nats per row, below which iterations are extrapolated.
-	// Far from a maximum it saves little, and decides more often which one is found.
+	// leapBelow is the change, in nats per row, below which iterations are extrapolated; where
+	// directions may be pruned, that below which the objective rule tries it. Far from a maximum
+	// it saves little, and decides more often which one, and which K, is found.
 	leapBelow = 1e-3
 	// leapRidge keeps steps that are nearly parallel from being told apart by rounding.
 	leapRidge = 1e-8
@@ -170,7 +171,11 @@ func (r *run[B, P, S]) iterate(ctx context.Context, to *point[P, S]) error {
 // the fit has converged.
 func (r *run[B, P, S]) leap() *point[P, S] {
 	at, h := &r.at, &r.at.Path
-	if h.steps() < 2 || !(at.Change < leapBelow) || at.Leapt && at.Change <= r.options.Tolerance {
+	below := leapBelow
+	if r.tries() {
+		below = min(below, r.options.Prune.Objective.LooseOr())
+	}
+	if h.steps() < 2 || !(at.Change < below) || at.Leapt && at.Change <= r.options.Tolerance {
 		return nil
 	}
 	newest := len(h.Points) - 1
