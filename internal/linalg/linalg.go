@@ -24,9 +24,12 @@ func General(rows, cols int, data []float64) blas64.General {
 
 // accelerated says that the products of package simd are to be taken: there is assembly,
 // and nobody has registered a backend of their own.
-func accelerated() bool {
+func accelerated() bool { return simd.Accelerated() && ownBackend() }
+
+// ownBackend says that nobody has registered a backend: gonum's is in place.
+func ownBackend() bool {
 	_, own := blas64.Implementation().(gonum.Implementation)
-	return own && simd.Accelerated()
+	return own
 }
 
 // shared is the number of multiplications from which a product is shared out among

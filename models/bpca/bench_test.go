@@ -39,7 +39,7 @@ func BenchmarkMoments(b *testing.B) {
 // BenchmarkSolve is every K at once from the moments: the eigen-decomposition, and all
 // criteria of gFAB and EM.
 func BenchmarkSolve(b *testing.B) {
-	for _, d := range []int{30, 300} {
+	for _, d := range []int{30, 300, 1000} {
 		b.Run(fmt.Sprintf("D=%d", d), func(b *testing.B) {
 			m := moments(b, table(b, factors(5*d, d, 10, 1), d))
 			b.ReportAllocs()

@@ -2,11 +2,13 @@ package bpca_test
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/bpca"
@@ -63,6 +65,46 @@ func TestLeadingSpectrumIsPartOfTheWhole(t *testing.T) {
 	all, err := m.LeadingSpectrum(20)
 	require.NoError(t, err)
 	assert.Len(t, all.Values, 30)
+}
+
+// TestSpectrumIsThatOfTheCovariance: from moments and from the products of few rows, with vectors
+// of more and more eigenvalues, and of all.
+func TestSpectrumIsThatOfTheCovariance(t *testing.T) {
+	for _, size := range [][2]int{{400, 200}, {180, 240}, {30, 60}} {
+		n, d := size[0], size[1]
+		src := table(t, factors(n, d, 6, 4), d)
+		m := moments(t, src)
+		var want mat.EigenSym
+		require.True(t, want.Factorize(mat.NewSymDense(d, m.Scatter), true))
+		values := want.Values(nil)
+		var all mat.Dense
+		want.VectorsTo(&all)
+		s, err := bpca.Decompose(background, src, 1)
+		require.NoError(t, err)
+		require.Len(t, s.Values, min(n, d))
+		for j, v := range s.Values {
+			assert.InDelta(t, values[d-1-j]/float64(n), v, 1e-13*s.Values[0])
+		}
+		for _, k := range []int{2, 1, 9, len(s.Values) - 1} {
+			v, err := s.Vectors(k)
+			require.NoError(t, err)
+			rows, columns := v.Dims()
+			require.Equal(t, []int{d, k}, []int{rows, columns})
+			for j := range k {
+				dot := 0.0 // the values are distinct: vectors agree but for their sign
+				for i := range d {
+					dot += v.At(i, j) * all.At(i, d-1-j)
+				}
+				assert.InDelta(t, 1, math.Abs(dot), 1e-9, "vector %d of %d, %d×%d", j, k, n, d)
+			}
+		}
+		for _, wrong := range []int{0, len(s.Values) + 1} {
+			_, err = s.Vectors(wrong)
+			assert.ErrorContains(t, err, "choose 1 to")
+		}
+	}
+	_, err := (&bpca.Spectrum{N: 9, D: 3, Values: []float64{2, 1, 1}}).Vectors(1)
+	assert.ErrorContains(t, err, "eigenvalues alone")
 }
 
 func BenchmarkSpectrum(b *testing.B) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -16,12 +17,17 @@ import (
 // A Spectrum is the eigen-decomposition of the covariance of a table, C = VΛVᵀ: all
 // that the closed form needs.
 type Spectrum struct {
-	N       float64   // sum of the row weights
-	D       int       // columns
-	Mean    []float64 // length D
-	Values  []float64 // eigenvalues c_1 ≥ c_2 ≥ …; those beyond the last sum to Rest
-	Vectors []float64 // D×len(Values) row-major, column j belongs to Values[j]
-	Rest    float64   // 0 but for a spectrum of leading eigenvalues
+	N      float64   // sum of the row weights
+	D      int       // columns
+	Mean   []float64 // length D
+	Values []float64 // eigenvalues c_1 ≥ c_2 ≥ …; those beyond the last sum to Rest
+	Rest   float64   // 0 but for a spectrum of leading eigenvalues
+
+	// Vectors are found when they are asked for.
+	eigen *linalg.SymmetricEigen // of the scatter, or of the products of rows
+	rows  *mat.Dense             // N×D, centred, when it is of these
+	mu    sync.Mutex
+	found *mat.Dense // leading vectors, as columns
 }
 
 // Spectrum decomposes the covariance of the moments.
@@ -30,7 +36,7 @@ func (m *Moments) Spectrum() (*Spectrum, error) {
 		return nil, err
 	}
 	s := &Spectrum{N: m.N, D: m.D, Mean: m.Mean}
-	return s, s.decompose(mat.NewSymDense(m.D, m.Scatter), nil)
+	return s, s.decompose(m.D, slices.Clone(m.Scatter))
 }
 
 // LeadingSpectrum finds the k largest eigenvalues only, for [Solve] up to K = k: where k is
@@ -51,7 +57,7 @@ func (m *Moments) LeadingSpectrum(k int) (*Spectrum, error) {
 	if !ok {
 		return m.Spectrum()
 	}
-	s := &Spectrum{N: m.N, D: m.D, Mean: m.Mean, Values: values, Vectors: vectors.RawMatrix().Data, Rest: mat.Trace(scatter) / m.N}
+	s := &Spectrum{N: m.N, D: m.D, Mean: m.Mean, Values: values, Rest: mat.Trace(scatter) / m.N, found: vectors}
 	for i, c := range values {
 		values[i] = c / m.N
 		s.Rest -= values[i]
@@ -79,49 +85,65 @@ func Decompose(ctx context.Context, t *framework.Table, workers int) (*Spectrum,
 	if err := checkData(c.rows, c.n, c.variances()); err != nil {
 		return nil, err
 	}
-	y := mat.NewDense(n, d, nil)
+	s := &Spectrum{N: c.n, D: d, Mean: c.mean, rows: mat.NewDense(n, d, nil)}
 	for i := range n {
-		centre(y.RawRowView(i), all.Row(i), c.mean, math.Sqrt(all.Weight(i)))
+		centre(s.rows.RawRowView(i), all.Row(i), c.mean, math.Sqrt(all.Weight(i)))
 	}
-	var gram mat.SymDense
-	gram.SymOuterK(1, y)
-	s := &Spectrum{N: c.n, D: d, Mean: c.mean}
-	return s, s.decompose(&gram, y)
+	y, gram := s.rows.RawMatrix(), make([]float64, n*n)
+	linalg.Mul(false, true, 1, y, y, 0, linalg.General(n, n, gram))
+	return s, s.decompose(n, gram)
 }
 
-// decompose fills in values and vectors from the scatter matrix, or from the Gram
-// matrix of the centred rows y.
-func (s *Spectrum) decompose(a *mat.SymDense, y *mat.Dense) error {
-	var eigen mat.EigenSym
-	if !eigen.Factorize(a, true) {
+// decompose finds the values, from the scatter matrix or from the products of rows, of order n.
+func (s *Spectrum) decompose(n int, a []float64) error {
+	var ok bool
+	if s.eigen, ok = linalg.NewSymmetricEigen(n, a); !ok {
 		return errors.New("bpca: no eigenvalues of the covariance: the data overflow; divide them by a large number first")
 	}
-	s.Values = eigen.Values(nil)
+	s.Values = slices.Clone(s.eigen.Values)
 	for i, c := range s.Values {
 		s.Values[i] = max(0, c) / s.N
 	}
-	slices.Reverse(s.Values)
-	var u mat.Dense
-	eigen.VectorsTo(&u)
-	if y != nil {
-		var v mat.Dense
-		v.Mul(y.T(), &u)
-		u = v
+	return nil
+}
+
+// Vectors are the eigenvectors of the k largest eigenvalues, as the columns of a D×k matrix.
+// A few are a small part of the work of all. It is an error when k is not 1 to
+// len(Values), and when the spectrum has not been found by this package.
+func (s *Spectrum) Vectors(k int) (mat.Matrix, error) {
+	if k < 1 || k > len(s.Values) {
+		return nil, fmt.Errorf("bpca: vectors of %d eigenvalues: choose 1 to %d", k, len(s.Values))
 	}
-	r := len(s.Values)
-	s.Vectors = make([]float64, s.D*r)
-	for j := range r {
-		length := 1.0
-		if y != nil {
-			length = mat.Norm(u.ColView(r-1-j), 2)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	has := 0
+	if s.found != nil {
+		_, has = s.found.Dims()
+	}
+	if k > has {
+		if s.eigen == nil {
+			return nil, errors.New("bpca: eigenvalues alone have no vectors: decompose moments or a table")
 		}
-		for i := range s.D {
-			if length > 0 {
-				s.Vectors[i*r+j] = u.At(i, r-1-j) / length
+		s.find(min(max(k, 2*has), len(s.Values)))
+	}
+	return s.found.Slice(0, s.D, 0, k), nil
+}
+
+// find finds the k leading vectors.
+func (s *Spectrum) find(k int) {
+	u := s.eigen.Vectors(k)
+	if s.found = u; s.rows == nil {
+		return
+	}
+	s.found = mat.NewDense(s.D, k, nil)
+	linalg.Mul(true, false, 1, s.rows.RawMatrix(), u.RawMatrix(), 0, s.found.RawMatrix())
+	for j := range k {
+		if length := mat.Norm(s.found.ColView(j), 2); length > 0 {
+			for i := range s.D {
+				s.found.Set(i, j, s.found.At(i, j)/length)
 			}
 		}
 	}
-	return nil
 }
 
 // Solutions are the fixed points of EM and of gFAB at every K at once, in closed form
@@ -266,13 +288,17 @@ func (s *Solutions) Parameters(k int, m framework.Method) (*Parameters, error) {
 	if _, err := s.Evaluation(k, m); err != nil {
 		return nil, err
 	}
+	vectors, err := s.spectrum.Vectors(k)
+	if err != nil {
+		return nil, err
+	}
 	g, _ := s.inflation(m)
-	d, r := s.spectrum.D, len(s.spectrum.Values)
+	d := s.spectrum.D
 	p := &Parameters{K: k, D: d, Mean: s.spectrum.Mean, Loadings: make([]float64, d*k), Noise: s.noise[k]}
 	for j := range k {
 		length := math.Sqrt(g * max(0, s.spectrum.Values[j]-p.Noise))
 		for i := range d {
-			p.Loadings[i*k+j] = length * s.spectrum.Vectors[i*r+j]
+			p.Loadings[i*k+j] = length * vectors.At(i, j)
 		}
 	}
 	return p.Canonical(), nil
