@@ -13,9 +13,9 @@ var level = detect()
 
 func detect() instructions {
 	switch {
-	case cpu.X86.HasAVX512F && cpu.X86.HasAVX2 && cpu.X86.HasFMA && cpu.X86.HasBMI2:
+	case cpu.X86.HasAVX512F && cpu.X86.HasAVX2 && cpu.X86.HasFMA && cpu.X86.HasBMI2 && cpu.X86.HasPOPCNT:
 		return avx512
-	case cpu.X86.HasAVX2 && cpu.X86.HasFMA:
+	case cpu.X86.HasAVX2 && cpu.X86.HasFMA && cpu.X86.HasPOPCNT:
 		return avx2
 	}
 	return portable
@@ -80,6 +80,41 @@ func columns(dst, x []float64, n, d, padded, stride int) bool {
 	return sum == 0
 }
 
+func within(list []int32, a, b []float64, gap float64) int {
+	switch level {
+	case avx512:
+		return withinAVX512(&list[0], &a[0], &b[0], len(a), gap)
+	case avx2:
+		return withinAVX2(&list[0], &a[0], &b[0], len(a), gap)
+	default:
+		return withinPortable(list, a, b, gap)
+	}
+}
+
+// gather moves as many of the first rows as it likes, and says how many.
+func gather(dst, x []float64, d, n, padded int, list []int32) (count int) {
+	if count = len(list) &^ 3; count == 0 || level == portable {
+		return 0
+	}
+	if level == avx512 {
+		gatherAVX512(&dst[0], &x[0], d, n, padded, &list[0], count)
+	} else {
+		gatherAVX2(&dst[0], &x[0], d, n, padded, &list[0], count)
+	}
+	return count
+}
+
+func raise(dst, v []float64) {
+	switch level {
+	case avx512:
+		raiseAVX512(&dst[0], &v[0], len(v))
+	case avx2:
+		raiseAVX2(&dst[0], &v[0], len(v))
+	default:
+		raisePortable(dst, v)
+	}
+}
+
 func logComplement(q []float64) float64 {
 	var mantissas [Lanes]float64
 	var exponents [Lanes]int
@@ -101,14 +136,14 @@ func logComplement(q []float64) float64 {
 	return math.Log(product) + float64(exponent)*math.Ln2
 }
 
-func gaussianScores(dst, x []float64, d, n int, c float64, m, root, work []float64) {
+func gaussianScores(dst, x []float64, d, n int, c float64, m, root []float64, width int, work []float64) {
 	switch level {
 	case avx512:
-		gaussianScoresAVX512(&dst[0], &x[0], d, n, c, &m[0], &root[0], &work[0])
+		gaussianScoresAVX512(&dst[0], &x[0], d, n, c, &m[0], &root[0], width, &work[0])
 	case avx2:
-		gaussianScoresAVX2(&dst[0], &x[0], d, n, c, &m[0], &root[0], &work[0])
+		gaussianScoresAVX2(&dst[0], &x[0], d, n, c, &m[0], &root[0], width, &work[0])
 	default:
-		gaussianScoresPortable(dst, x, d, n, c, m, root, work)
+		gaussianScoresPortable(dst, x, d, n, c, m, root, width, work)
 	}
 }
 

@@ -18,10 +18,18 @@ func columns(dst, x []float64, n, d, padded, stride int) bool {
 	return columnsPortable(dst, x, n, d, padded, stride)
 }
 
+func within(list []int32, a, b []float64, gap float64) int {
+	return withinPortable(list, a, b, gap)
+}
+
+func gather(_, _ []float64, _, _, _ int, _ []int32) int { return 0 }
+
+func raise(dst, v []float64) { raisePortable(dst, v) }
+
 func logComplement(q []float64) float64 { return logComplementPortable(q) }
 
-func gaussianScores(dst, x []float64, d, n int, c float64, m, root, work []float64) {
-	gaussianScoresPortable(dst, x, d, n, c, m, root, work)
+func gaussianScores(dst, x []float64, d, n int, c float64, m, root []float64, width int, work []float64) {
+	gaussianScoresPortable(dst, x, d, n, c, m, root, width, work)
 }
 
 func diagonalScores(dst, x []float64, d, n int, c float64, m, h []float64) {

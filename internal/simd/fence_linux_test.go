@@ -56,6 +56,21 @@ func TestNothingOutsideIsTouched(t *testing.T) {
 				LogComplement(take(Padded(n)))
 				Finite(take(n))
 			}
+			places := func(n int) []int32 {
+				s := take((n + 1) / 2)
+				clear(s)
+				return unsafe.Slice((*int32)(unsafe.Pointer(unsafe.SliceData(s))), n)
+			}
+			for n := 0; n <= 72; n += Lanes {
+				next = 0
+				Within(places(n+WithinSpace), take(n), take(n), 0) // all places
+				Within(places(n+WithinSpace), take(n), take(n), -1)
+				Raise(take(n), take(n))
+			}
+			for count := range 20 {
+				next = 0
+				Gather(take(7*Padded(count)), take(7*40), 7, 40, places(count + count%2)[:count])
+			}
 			for n := 0; n <= 72; n += Lanes {
 				for k := 1; k < 6; k++ {
 					next = 0
@@ -65,6 +80,8 @@ func TestNothingOutsideIsTouched(t *testing.T) {
 				for d := 1; d <= 18; d++ {
 					next = 0
 					GaussianScores(take(n), take(d*n), d, n, 1, take(d), take(d*d), take(ScoresWork(d)))
+					next = 0
+					GaussianBounds(take(n), take(d*n), d, n, (d-1)&^3, 1, take(d), take(d*d), take(ScoresWork(d)))
 					next = 0
 					GaussianMoments(take(d), take(d*d), take(d*n), d, n, take(d), take(n), take(MomentsWork(d, n)))
 					next = 0

@@ -9,8 +9,17 @@ func ScoresWork(d int) int { return strip * d }
 // GaussianScores adds c − ½‖R(x−m)‖² to dst for each of n rows of d columns side by side. R
 // is upper triangular, d×d row-major; what is below its diagonal is not looked at.
 // Columns are centred before they are multiplied, so that a mean far from 0 costs no
-// digits. work has [ScoresWork] numbers.
+// digits. A row's score has the same bits whatever rows lie beside it. work has
+// [ScoresWork] numbers.
 func GaussianScores(dst, x []float64, d, n int, c float64, m, root, work []float64) {
+	GaussianBounds(dst, x, d, n, 0, c, m, root, work)
+}
+
+// GaussianBounds is [GaussianScores] with the squares that the rows of R from a multiple of
+// 4 on make, and no others. These cost least, because only the last columns are in them. It
+// is never below the score, not by a rounding either: the same squares are added in the
+// same order, beginning from 0 instead of a positive sum, and rounding is monotone.
+func GaussianBounds(dst, x []float64, d, n, from int, c float64, m, root, work []float64) {
 	rows(n)
 	need("dst", dst, n)
 	need("x", x, d*n)
@@ -20,8 +29,11 @@ func GaussianScores(dst, x []float64, d, n int, c float64, m, root, work []float
 	if d == 0 {
 		panic("simd: no columns")
 	}
+	if from < 0 || from >= d || from%4 != 0 {
+		panic("simd: bounds begin with a row that is a multiple of 4")
+	}
 	if n > 0 {
-		gaussianScores(dst[:n], x, d, n, c, m, root, work)
+		gaussianScores(dst[:n], x[from*n:], d-from, n, c, m[from:], root[from*d+from:], d, work)
 	}
 }
 
@@ -108,7 +120,7 @@ func momentsInBlocks(block int, deviations func(y, x *float64, d, n int, anchor 
 
 // ---- The reference
 
-func gaussianScoresPortable(dst, x []float64, d, n int, c float64, m, root, work []float64) {
+func gaussianScoresPortable(dst, x []float64, d, n int, c float64, m, root []float64, width int, work []float64) {
 	for from := 0; from < n; from += strip {
 		part := dst[from:min(from+strip, n)]
 		rows := len(part)
@@ -121,18 +133,18 @@ func gaussianScoresPortable(dst, x []float64, d, n int, c float64, m, root, work
 		for a := range d {
 			z := work[a*rows : (a+1)*rows] // column a is not needed after its turn
 			for i := range z {
-				z[i] *= root[a*d+a]
+				z[i] *= root[a*width+a]
 			}
 			b := a + 1
 			for ; b+4 <= d; b += 4 { // four at a time: z is loaded and stored less often
-				r0, r1, r2, r3 := root[a*d+b], root[a*d+b+1], root[a*d+b+2], root[a*d+b+3]
+				r0, r1, r2, r3 := root[a*width+b], root[a*width+b+1], root[a*width+b+2], root[a*width+b+3]
 				y0, y1, y2, y3 := work[b*rows:][:len(z)], work[(b+1)*rows:][:len(z)], work[(b+2)*rows:][:len(z)], work[(b+3)*rows:][:len(z)]
 				for i := range z {
 					z[i] += r0*y0[i] + r1*y1[i] + (r2*y2[i] + r3*y3[i])
 				}
 			}
 			for ; b < d; b++ {
-				r := root[a*d+b]
+				r := root[a*width+b]
 				for i, v := range work[b*rows:][:len(z)] {
 					z[i] += r * v
 				}

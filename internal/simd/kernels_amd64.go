@@ -34,10 +34,25 @@ func finiteAVX2(x *float64, n int, sum *float64)
 //go:noescape
 func columnsAVX2(dst *float64, x *float64, n int, d int, padded int, stride int, sum *float64)
 
-// gaussianScoresAVX2 is GaussianScores for d > 0 and n a multiple of 8.
+// withinAVX2 is Within for n a multiple of 8.
 //
 //go:noescape
-func gaussianScoresAVX2(dst *float64, x *float64, d int, n int, c float64, m *float64, root *float64, work *float64)
+func withinAVX2(list *int32, a *float64, b *float64, n int, gap float64) int
+
+// gatherAVX2 puts count rows, a multiple of 4, of those that lie side by side in d > 0 columns of n, into columns of padded.
+//
+//go:noescape
+func gatherAVX2(dst *float64, x *float64, d int, n int, padded int, list *int32, count int)
+
+// raiseAVX2 is Raise for n a multiple of 8.
+//
+//go:noescape
+func raiseAVX2(dst *float64, v *float64, n int)
+
+// gaussianScoresAVX2 is GaussianScores for d > 0 and n a multiple of 8, with a root in a matrix of that width.
+//
+//go:noescape
+func gaussianScoresAVX2(dst *float64, x *float64, d int, n int, c float64, m *float64, root *float64, width int, work *float64)
 
 // diagonalScoresAVX2 is DiagonalScores for d > 0 and n a multiple of 8.
 //
@@ -104,10 +119,25 @@ func finiteAVX512(x *float64, n int, sum *float64)
 //go:noescape
 func columnsAVX512(dst *float64, x *float64, n int, d int, padded int, stride int, sum *float64)
 
-// gaussianScoresAVX512 is GaussianScores for d > 0 and n a multiple of 8.
+// withinAVX512 is Within for n a multiple of 8.
 //
 //go:noescape
-func gaussianScoresAVX512(dst *float64, x *float64, d int, n int, c float64, m *float64, root *float64, work *float64)
+func withinAVX512(list *int32, a *float64, b *float64, n int, gap float64) int
+
+// gatherAVX512 puts count rows, a multiple of 4, of those that lie side by side in d > 0 columns of n, into columns of padded.
+//
+//go:noescape
+func gatherAVX512(dst *float64, x *float64, d int, n int, padded int, list *int32, count int)
+
+// raiseAVX512 is Raise for n a multiple of 8.
+//
+//go:noescape
+func raiseAVX512(dst *float64, v *float64, n int)
+
+// gaussianScoresAVX512 is GaussianScores for d > 0 and n a multiple of 8, with a root in a matrix of that width.
+//
+//go:noescape
+func gaussianScoresAVX512(dst *float64, x *float64, d int, n int, c float64, m *float64, root *float64, width int, work *float64)
 
 // diagonalScoresAVX512 is DiagonalScores for d > 0 and n a multiple of 8.
 //

@@ -746,27 +746,201 @@ end18:
 	VZEROUPPER
 	RET
 
-// func gaussianScoresAVX2(dst *float64, x *float64, d int, n int, c float64, m *float64, root *float64, work *float64)
+// func withinAVX2(list *int32, a *float64, b *float64, n int, gap float64) int
+// Requires: AVX, AVX2, POPCNT
+TEXT ·withinAVX2(SB), NOSPLIT, $0-48
+	MOVQ         list+0(FP), AX
+	MOVQ         a+8(FP), CX
+	MOVQ         b+16(FP), DX
+	MOVQ         n+24(FP), BX
+	MOVQ         AX, DI
+	VBROADCASTSD gap+32(FP), Y0
+	MOVL         $0x00000004, SI
+	LEAQ         chosenPlaces<>+0(SB), R8
+	VMOVD        SI, X2
+	VPBROADCASTD X2, X2
+	VPXOR        X1, X1, X1
+
+loop22:
+	CMPQ      BX, $0x04
+	JL        end23
+	VMOVUPD   (CX), Y3
+	VSUBPD    (DX), Y3, Y3
+	VCMPPD    $0x16, Y0, Y3, Y3
+	VMOVMSKPD Y3, SI
+	MOVQ      SI, R9
+	SHLQ      $0x04, R9
+	VPADDD    (R8)(R9*1), X1, X3
+	VMOVDQU   X3, (DI)
+	POPCNTL   SI, SI
+	LEAQ      (DI)(SI*4), DI
+	VPADDD    X2, X1, X1
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000020, DX
+	SUBQ      $0x04, BX
+	JMP       loop22
+
+end23:
+	SUBQ AX, DI
+	SHRQ $0x02, DI
+	MOVQ DI, ret+40(FP)
+	VZEROUPPER
+	RET
+
+DATA chosenPlaces<>+0(SB)/4, $0x00000000
+DATA chosenPlaces<>+4(SB)/4, $0x00000000
+DATA chosenPlaces<>+8(SB)/4, $0x00000000
+DATA chosenPlaces<>+12(SB)/4, $0x00000000
+DATA chosenPlaces<>+16(SB)/4, $0x00000000
+DATA chosenPlaces<>+20(SB)/4, $0x00000000
+DATA chosenPlaces<>+24(SB)/4, $0x00000000
+DATA chosenPlaces<>+28(SB)/4, $0x00000000
+DATA chosenPlaces<>+32(SB)/4, $0x00000001
+DATA chosenPlaces<>+36(SB)/4, $0x00000000
+DATA chosenPlaces<>+40(SB)/4, $0x00000000
+DATA chosenPlaces<>+44(SB)/4, $0x00000000
+DATA chosenPlaces<>+48(SB)/4, $0x00000000
+DATA chosenPlaces<>+52(SB)/4, $0x00000001
+DATA chosenPlaces<>+56(SB)/4, $0x00000000
+DATA chosenPlaces<>+60(SB)/4, $0x00000000
+DATA chosenPlaces<>+64(SB)/4, $0x00000002
+DATA chosenPlaces<>+68(SB)/4, $0x00000000
+DATA chosenPlaces<>+72(SB)/4, $0x00000000
+DATA chosenPlaces<>+76(SB)/4, $0x00000000
+DATA chosenPlaces<>+80(SB)/4, $0x00000000
+DATA chosenPlaces<>+84(SB)/4, $0x00000002
+DATA chosenPlaces<>+88(SB)/4, $0x00000000
+DATA chosenPlaces<>+92(SB)/4, $0x00000000
+DATA chosenPlaces<>+96(SB)/4, $0x00000001
+DATA chosenPlaces<>+100(SB)/4, $0x00000002
+DATA chosenPlaces<>+104(SB)/4, $0x00000000
+DATA chosenPlaces<>+108(SB)/4, $0x00000000
+DATA chosenPlaces<>+112(SB)/4, $0x00000000
+DATA chosenPlaces<>+116(SB)/4, $0x00000001
+DATA chosenPlaces<>+120(SB)/4, $0x00000002
+DATA chosenPlaces<>+124(SB)/4, $0x00000000
+DATA chosenPlaces<>+128(SB)/4, $0x00000003
+DATA chosenPlaces<>+132(SB)/4, $0x00000000
+DATA chosenPlaces<>+136(SB)/4, $0x00000000
+DATA chosenPlaces<>+140(SB)/4, $0x00000000
+DATA chosenPlaces<>+144(SB)/4, $0x00000000
+DATA chosenPlaces<>+148(SB)/4, $0x00000003
+DATA chosenPlaces<>+152(SB)/4, $0x00000000
+DATA chosenPlaces<>+156(SB)/4, $0x00000000
+DATA chosenPlaces<>+160(SB)/4, $0x00000001
+DATA chosenPlaces<>+164(SB)/4, $0x00000003
+DATA chosenPlaces<>+168(SB)/4, $0x00000000
+DATA chosenPlaces<>+172(SB)/4, $0x00000000
+DATA chosenPlaces<>+176(SB)/4, $0x00000000
+DATA chosenPlaces<>+180(SB)/4, $0x00000001
+DATA chosenPlaces<>+184(SB)/4, $0x00000003
+DATA chosenPlaces<>+188(SB)/4, $0x00000000
+DATA chosenPlaces<>+192(SB)/4, $0x00000002
+DATA chosenPlaces<>+196(SB)/4, $0x00000003
+DATA chosenPlaces<>+200(SB)/4, $0x00000000
+DATA chosenPlaces<>+204(SB)/4, $0x00000000
+DATA chosenPlaces<>+208(SB)/4, $0x00000000
+DATA chosenPlaces<>+212(SB)/4, $0x00000002
+DATA chosenPlaces<>+216(SB)/4, $0x00000003
+DATA chosenPlaces<>+220(SB)/4, $0x00000000
+DATA chosenPlaces<>+224(SB)/4, $0x00000001
+DATA chosenPlaces<>+228(SB)/4, $0x00000002
+DATA chosenPlaces<>+232(SB)/4, $0x00000003
+DATA chosenPlaces<>+236(SB)/4, $0x00000000
+DATA chosenPlaces<>+240(SB)/4, $0x00000000
+DATA chosenPlaces<>+244(SB)/4, $0x00000001
+DATA chosenPlaces<>+248(SB)/4, $0x00000002
+DATA chosenPlaces<>+252(SB)/4, $0x00000003
+GLOBL chosenPlaces<>(SB), RODATA|NOPTR, $256
+
+// func gatherAVX2(dst *float64, x *float64, d int, n int, padded int, list *int32, count int)
+// Requires: AVX
+TEXT ·gatherAVX2(SB), NOSPLIT, $0-56
+	MOVQ list+40(FP), AX
+	MOVQ count+48(FP), CX
+	MOVQ dst+0(FP), DX
+	MOVQ n+24(FP), BX
+	MOVQ padded+32(FP), SI
+	SHLQ $0x03, BX
+	SHLQ $0x03, SI
+
+loop24:
+	CMPQ    CX, $0x04
+	JL      end25
+	MOVQ    x+8(FP), DI
+	MOVQ    d+16(FP), R8
+	MOVLQSX (AX), R9
+	MOVLQSX 4(AX), R10
+	MOVLQSX 8(AX), R11
+	MOVLQSX 12(AX), R12
+
+loop26:
+	VMOVSD      (DI)(R9*8), X0
+	VMOVHPD     (DI)(R10*8), X0, X0
+	VMOVSD      (DI)(R11*8), X1
+	VMOVHPD     (DI)(R12*8), X1, X1
+	VINSERTF128 $0x01, X1, Y0, Y0
+	VMOVUPD     Y0, (DX)
+	ADDQ        BX, DI
+	ADDQ        SI, DX
+	DECQ        R8
+	JNZ         loop26
+	MOVQ        SI, R8
+	MOVQ        d+16(FP), DI
+	IMULQ       DI, R8
+	SUBQ        R8, DX
+	ADDQ        $0x00000020, DX
+	ADDQ        $0x00000010, AX
+	SUBQ        $0x04, CX
+	JMP         loop24
+
+end25:
+	VZEROUPPER
+	RET
+
+// func raiseAVX2(dst *float64, v *float64, n int)
+// Requires: AVX
+TEXT ·raiseAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ v+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop27:
+	CMPQ    DX, $0x04
+	JL      end28
+	VMOVUPD (CX), Y0
+	VMAXPD  (AX), Y0, Y0
+	VMOVUPD Y0, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	SUBQ    $0x04, DX
+	JMP     loop27
+
+end28:
+	VZEROUPPER
+	RET
+
+// func gaussianScoresAVX2(dst *float64, x *float64, d int, n int, c float64, m *float64, root *float64, width int, work *float64)
 // Requires: AVX, FMA3
-TEXT ·gaussianScoresAVX2(SB), NOSPLIT, $0-64
+TEXT ·gaussianScoresAVX2(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), AX
 	MOVQ x+8(FP), CX
 	MOVQ n+24(FP), DX
 	MOVQ DX, BX
 	SHLQ $0x03, BX
-	MOVQ d+16(FP), SI
+	MOVQ width+56(FP), SI
 	SHLQ $0x03, SI
 	LEAQ (SI)(SI*2), DI
 
-loop22:
+loop29:
 	CMPQ DX, $0x08
-	JL   end23
+	JL   end30
 	MOVQ CX, R8
-	MOVQ work+56(FP), R9
+	MOVQ work+64(FP), R9
 	MOVQ m+40(FP), R10
 	MOVQ d+16(FP), R11
 
-loop24:
+loop31:
 	VBROADCASTSD (R10), Y0
 	VMOVUPD      (R8), Y1
 	VSUBPD       Y0, Y1, Y1
@@ -778,16 +952,16 @@ loop24:
 	ADDQ         $0x00000040, R9
 	ADDQ         $0x00000008, R10
 	DECQ         R11
-	JNZ          loop24
+	JNZ          loop31
 	VXORPD       Y0, Y0, Y0
 	VXORPD       Y1, Y1, Y1
-	MOVQ         work+56(FP), R8
+	MOVQ         work+64(FP), R8
 	MOVQ         root+48(FP), R9
 	MOVQ         d+16(FP), R10
 
-loop25:
+loop32:
 	CMPQ         R10, $0x04
-	JL           end26
+	JL           end33
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VMOVUPD      (R8), Y4
@@ -839,146 +1013,146 @@ loop25:
 	MOVQ         R9, R12
 	MOVQ         R10, R13
 	SUBQ         $0x04, R13
-	JZ           none27
-
-loop28:
-	VMOVUPD      (R11), Y10
-	VMOVUPD      32(R11), Y11
-	VBROADCASTSD 32(R12), Y12
-	VFMADD231PD  Y10, Y12, Y2
-	VFMADD231PD  Y11, Y12, Y3
-	VBROADCASTSD 32(R12)(SI*1), Y12
-	VFMADD231PD  Y10, Y12, Y4
-	VFMADD231PD  Y11, Y12, Y5
-	VBROADCASTSD 32(R12)(SI*2), Y12
-	VFMADD231PD  Y10, Y12, Y6
-	VFMADD231PD  Y11, Y12, Y7
-	VBROADCASTSD 32(R12)(DI*1), Y12
-	VFMADD231PD  Y10, Y12, Y8
-	VFMADD231PD  Y11, Y12, Y9
-	ADDQ         $0x00000040, R11
-	ADDQ         $0x00000008, R12
-	DECQ         R13
-	JNZ          loop28
-
-none27:
-	VFMADD231PD Y2, Y2, Y0
-	VFMADD231PD Y3, Y3, Y1
-	VFMADD231PD Y4, Y4, Y0
-	VFMADD231PD Y5, Y5, Y1
-	VFMADD231PD Y6, Y6, Y0
-	VFMADD231PD Y7, Y7, Y1
-	VFMADD231PD Y8, Y8, Y0
-	VFMADD231PD Y9, Y9, Y1
-	LEAQ        32(R9)(SI*4), R9
-	SUBQ        $0x04, R10
-	JMP         loop25
-
-end26:
-	CMPQ         R10, $0x03
-	JNE          next30
-	VXORPD       Y2, Y2, Y2
-	VXORPD       Y3, Y3, Y3
-	VMOVUPD      (R8), Y4
-	VMOVUPD      32(R8), Y5
-	VBROADCASTSD (R9), Y6
-	VFMADD231PD  Y4, Y6, Y2
-	VFMADD231PD  Y5, Y6, Y3
-	VXORPD       Y4, Y4, Y4
-	VXORPD       Y5, Y5, Y5
-	VMOVUPD      64(R8), Y6
-	VMOVUPD      96(R8), Y7
-	VBROADCASTSD 8(R9), Y8
-	VFMADD231PD  Y6, Y8, Y2
-	VFMADD231PD  Y7, Y8, Y3
-	VBROADCASTSD 8(R9)(SI*1), Y8
-	VFMADD231PD  Y6, Y8, Y4
-	VFMADD231PD  Y7, Y8, Y5
-	VXORPD       Y6, Y6, Y6
-	VXORPD       Y7, Y7, Y7
-	VMOVUPD      128(R8), Y8
-	VMOVUPD      160(R8), Y9
-	VBROADCASTSD 16(R9), Y10
-	VFMADD231PD  Y8, Y10, Y2
-	VFMADD231PD  Y9, Y10, Y3
-	VBROADCASTSD 16(R9)(SI*1), Y10
-	VFMADD231PD  Y8, Y10, Y4
-	VFMADD231PD  Y9, Y10, Y5
-	VBROADCASTSD 16(R9)(SI*2), Y10
-	VFMADD231PD  Y8, Y10, Y6
-	VFMADD231PD  Y9, Y10, Y7
-	VFMADD231PD  Y2, Y2, Y0
-	VFMADD231PD  Y3, Y3, Y1
-	VFMADD231PD  Y4, Y4, Y0
-	VFMADD231PD  Y5, Y5, Y1
-	VFMADD231PD  Y6, Y6, Y0
-	VFMADD231PD  Y7, Y7, Y1
-	JMP          end29
-
-next30:
-	CMPQ         R10, $0x02
-	JNE          next31
-	VXORPD       Y2, Y2, Y2
-	VXORPD       Y3, Y3, Y3
-	VMOVUPD      (R8), Y4
-	VMOVUPD      32(R8), Y5
-	VBROADCASTSD (R9), Y6
-	VFMADD231PD  Y4, Y6, Y2
-	VFMADD231PD  Y5, Y6, Y3
-	VXORPD       Y4, Y4, Y4
-	VXORPD       Y5, Y5, Y5
-	VMOVUPD      64(R8), Y6
-	VMOVUPD      96(R8), Y7
-	VBROADCASTSD 8(R9), Y8
-	VFMADD231PD  Y6, Y8, Y2
-	VFMADD231PD  Y7, Y8, Y3
-	VBROADCASTSD 8(R9)(SI*1), Y8
-	VFMADD231PD  Y6, Y8, Y4
-	VFMADD231PD  Y7, Y8, Y5
-	VFMADD231PD  Y2, Y2, Y0
-	VFMADD231PD  Y3, Y3, Y1
-	VFMADD231PD  Y4, Y4, Y0
-	VFMADD231PD  Y5, Y5, Y1
-	JMP          end29
-
-next31:
-	CMPQ         R10, $0x01
-	JNE          next32
-	VXORPD       Y2, Y2, Y2
-	VXORPD       Y3, Y3, Y3
-	VMOVUPD      (R8), Y4
-	VMOVUPD      32(R8), Y5
-	VBROADCASTSD (R9), Y6
-	VFMADD231PD  Y4, Y6, Y2
-	VFMADD231PD  Y5, Y6, Y3
-	VFMADD231PD  Y2, Y2, Y0
-	VFMADD231PD  Y3, Y3, Y1
-	JMP          end29
-
-next32:
-end29:
-	VBROADCASTSD c+32(FP), Y2
-	VADDPD       (AX), Y2, Y3
-	VFNMADD231PD constant15<>+0(SB), Y0, Y3
-	VMOVUPD      Y3, (AX)
-	VADDPD       32(AX), Y2, Y0
-	VFNMADD231PD constant15<>+0(SB), Y1, Y0
-	VMOVUPD      Y0, 32(AX)
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000040, AX
-	SUBQ         $0x08, DX
-	JMP          loop22
-
-end23:
-loop33:
-	CMPQ DX, $0x08
-	JL   end34
-	MOVQ CX, R8
-	MOVQ work+56(FP), R9
-	MOVQ m+40(FP), R10
-	MOVQ d+16(FP), R11
+	JZ           none34
 
 loop35:
+	VMOVUPD      (R11), Y10
+	VMOVUPD      32(R11), Y11
+	VBROADCASTSD 32(R12), Y12
+	VFMADD231PD  Y10, Y12, Y2
+	VFMADD231PD  Y11, Y12, Y3
+	VBROADCASTSD 32(R12)(SI*1), Y12
+	VFMADD231PD  Y10, Y12, Y4
+	VFMADD231PD  Y11, Y12, Y5
+	VBROADCASTSD 32(R12)(SI*2), Y12
+	VFMADD231PD  Y10, Y12, Y6
+	VFMADD231PD  Y11, Y12, Y7
+	VBROADCASTSD 32(R12)(DI*1), Y12
+	VFMADD231PD  Y10, Y12, Y8
+	VFMADD231PD  Y11, Y12, Y9
+	ADDQ         $0x00000040, R11
+	ADDQ         $0x00000008, R12
+	DECQ         R13
+	JNZ          loop35
+
+none34:
+	VFMADD231PD Y2, Y2, Y0
+	VFMADD231PD Y3, Y3, Y1
+	VFMADD231PD Y4, Y4, Y0
+	VFMADD231PD Y5, Y5, Y1
+	VFMADD231PD Y6, Y6, Y0
+	VFMADD231PD Y7, Y7, Y1
+	VFMADD231PD Y8, Y8, Y0
+	VFMADD231PD Y9, Y9, Y1
+	LEAQ        32(R9)(SI*4), R9
+	SUBQ        $0x04, R10
+	JMP         loop32
+
+end33:
+	CMPQ         R10, $0x03
+	JNE          next37
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	VMOVUPD      (R8), Y4
+	VMOVUPD      32(R8), Y5
+	VBROADCASTSD (R9), Y6
+	VFMADD231PD  Y4, Y6, Y2
+	VFMADD231PD  Y5, Y6, Y3
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	VMOVUPD      64(R8), Y6
+	VMOVUPD      96(R8), Y7
+	VBROADCASTSD 8(R9), Y8
+	VFMADD231PD  Y6, Y8, Y2
+	VFMADD231PD  Y7, Y8, Y3
+	VBROADCASTSD 8(R9)(SI*1), Y8
+	VFMADD231PD  Y6, Y8, Y4
+	VFMADD231PD  Y7, Y8, Y5
+	VXORPD       Y6, Y6, Y6
+	VXORPD       Y7, Y7, Y7
+	VMOVUPD      128(R8), Y8
+	VMOVUPD      160(R8), Y9
+	VBROADCASTSD 16(R9), Y10
+	VFMADD231PD  Y8, Y10, Y2
+	VFMADD231PD  Y9, Y10, Y3
+	VBROADCASTSD 16(R9)(SI*1), Y10
+	VFMADD231PD  Y8, Y10, Y4
+	VFMADD231PD  Y9, Y10, Y5
+	VBROADCASTSD 16(R9)(SI*2), Y10
+	VFMADD231PD  Y8, Y10, Y6
+	VFMADD231PD  Y9, Y10, Y7
+	VFMADD231PD  Y2, Y2, Y0
+	VFMADD231PD  Y3, Y3, Y1
+	VFMADD231PD  Y4, Y4, Y0
+	VFMADD231PD  Y5, Y5, Y1
+	VFMADD231PD  Y6, Y6, Y0
+	VFMADD231PD  Y7, Y7, Y1
+	JMP          end36
+
+next37:
+	CMPQ         R10, $0x02
+	JNE          next38
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	VMOVUPD      (R8), Y4
+	VMOVUPD      32(R8), Y5
+	VBROADCASTSD (R9), Y6
+	VFMADD231PD  Y4, Y6, Y2
+	VFMADD231PD  Y5, Y6, Y3
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	VMOVUPD      64(R8), Y6
+	VMOVUPD      96(R8), Y7
+	VBROADCASTSD 8(R9), Y8
+	VFMADD231PD  Y6, Y8, Y2
+	VFMADD231PD  Y7, Y8, Y3
+	VBROADCASTSD 8(R9)(SI*1), Y8
+	VFMADD231PD  Y6, Y8, Y4
+	VFMADD231PD  Y7, Y8, Y5
+	VFMADD231PD  Y2, Y2, Y0
+	VFMADD231PD  Y3, Y3, Y1
+	VFMADD231PD  Y4, Y4, Y0
+	VFMADD231PD  Y5, Y5, Y1
+	JMP          end36
+
+next38:
+	CMPQ         R10, $0x01
+	JNE          next39
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	VMOVUPD      (R8), Y4
+	VMOVUPD      32(R8), Y5
+	VBROADCASTSD (R9), Y6
+	VFMADD231PD  Y4, Y6, Y2
+	VFMADD231PD  Y5, Y6, Y3
+	VFMADD231PD  Y2, Y2, Y0
+	VFMADD231PD  Y3, Y3, Y1
+	JMP          end36
+
+next39:
+end36:
+	VBROADCASTSD c+32(FP), Y2
+	VADDPD       (AX), Y2, Y3
+	VFNMADD231PD constant15<>+0(SB), Y0, Y3
+	VMOVUPD      Y3, (AX)
+	VADDPD       32(AX), Y2, Y0
+	VFNMADD231PD constant15<>+0(SB), Y1, Y0
+	VMOVUPD      Y0, 32(AX)
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, AX
+	SUBQ         $0x08, DX
+	JMP          loop29
+
+end30:
+loop40:
+	CMPQ DX, $0x08
+	JL   end41
+	MOVQ CX, R8
+	MOVQ work+64(FP), R9
+	MOVQ m+40(FP), R10
+	MOVQ d+16(FP), R11
+
+loop42:
 	VBROADCASTSD (R10), Y0
 	VMOVUPD      (R8), Y1
 	VSUBPD       Y0, Y1, Y1
@@ -990,16 +1164,16 @@ loop35:
 	ADDQ         $0x00000040, R9
 	ADDQ         $0x00000008, R10
 	DECQ         R11
-	JNZ          loop35
+	JNZ          loop42
 	VXORPD       Y0, Y0, Y0
 	VXORPD       Y1, Y1, Y1
-	MOVQ         work+56(FP), R8
+	MOVQ         work+64(FP), R8
 	MOVQ         root+48(FP), R9
 	MOVQ         d+16(FP), R10
 
-loop36:
+loop43:
 	CMPQ         R10, $0x04
-	JL           end37
+	JL           end44
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VMOVUPD      (R8), Y4
@@ -1051,9 +1225,9 @@ loop36:
 	MOVQ         R9, R12
 	MOVQ         R10, R13
 	SUBQ         $0x04, R13
-	JZ           none38
+	JZ           none45
 
-loop39:
+loop46:
 	VMOVUPD      (R11), Y10
 	VMOVUPD      32(R11), Y11
 	VBROADCASTSD 32(R12), Y12
@@ -1071,9 +1245,9 @@ loop39:
 	ADDQ         $0x00000040, R11
 	ADDQ         $0x00000008, R12
 	DECQ         R13
-	JNZ          loop39
+	JNZ          loop46
 
-none38:
+none45:
 	VFMADD231PD Y2, Y2, Y0
 	VFMADD231PD Y3, Y3, Y1
 	VFMADD231PD Y4, Y4, Y0
@@ -1084,11 +1258,11 @@ none38:
 	VFMADD231PD Y9, Y9, Y1
 	LEAQ        32(R9)(SI*4), R9
 	SUBQ        $0x04, R10
-	JMP         loop36
+	JMP         loop43
 
-end37:
+end44:
 	CMPQ         R10, $0x03
-	JNE          next41
+	JNE          next48
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VMOVUPD      (R8), Y4
@@ -1125,11 +1299,11 @@ end37:
 	VFMADD231PD  Y5, Y5, Y1
 	VFMADD231PD  Y6, Y6, Y0
 	VFMADD231PD  Y7, Y7, Y1
-	JMP          end40
+	JMP          end47
 
-next41:
+next48:
 	CMPQ         R10, $0x02
-	JNE          next42
+	JNE          next49
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VMOVUPD      (R8), Y4
@@ -1151,11 +1325,11 @@ next41:
 	VFMADD231PD  Y3, Y3, Y1
 	VFMADD231PD  Y4, Y4, Y0
 	VFMADD231PD  Y5, Y5, Y1
-	JMP          end40
+	JMP          end47
 
-next42:
+next49:
 	CMPQ         R10, $0x01
-	JNE          next43
+	JNE          next50
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VMOVUPD      (R8), Y4
@@ -1165,10 +1339,10 @@ next42:
 	VFMADD231PD  Y5, Y6, Y3
 	VFMADD231PD  Y2, Y2, Y0
 	VFMADD231PD  Y3, Y3, Y1
-	JMP          end40
+	JMP          end47
 
-next43:
-end40:
+next50:
+end47:
 	VBROADCASTSD c+32(FP), Y2
 	VADDPD       (AX), Y2, Y3
 	VFNMADD231PD constant15<>+0(SB), Y0, Y3
@@ -1179,9 +1353,9 @@ end40:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, AX
 	SUBQ         $0x08, DX
-	JMP          loop33
+	JMP          loop40
 
-end34:
+end41:
 	VZEROUPPER
 	RET
 
@@ -1194,9 +1368,9 @@ TEXT ·diagonalScoresAVX2(SB), NOSPLIT, $0-56
 	MOVQ DX, BX
 	SHLQ $0x03, BX
 
-loop44:
+loop51:
 	CMPQ   DX, $0x10
-	JL     end45
+	JL     end52
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1206,7 +1380,7 @@ loop44:
 	MOVQ   h+48(FP), R8
 	MOVQ   d+16(FP), R9
 
-loop46:
+loop53:
 	VBROADCASTSD (DI), Y4
 	VBROADCASTSD (R8), Y5
 	VMOVUPD      (SI), Y6
@@ -1229,7 +1403,7 @@ loop46:
 	ADDQ         $0x00000008, DI
 	ADDQ         $0x00000008, R8
 	DECQ         R9
-	JNZ          loop46
+	JNZ          loop53
 	VBROADCASTSD c+32(FP), Y4
 	VADDPD       (AX), Y4, Y5
 	VSUBPD       Y0, Y5, Y5
@@ -1246,12 +1420,12 @@ loop46:
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x00000080, AX
 	SUBQ         $0x10, DX
-	JMP          loop44
+	JMP          loop51
 
-end45:
-loop47:
+end52:
+loop54:
 	CMPQ   DX, $0x08
-	JL     end48
+	JL     end55
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   CX, SI
@@ -1259,7 +1433,7 @@ loop47:
 	MOVQ   h+48(FP), R8
 	MOVQ   d+16(FP), R9
 
-loop49:
+loop56:
 	VBROADCASTSD (DI), Y2
 	VBROADCASTSD (R8), Y3
 	VMOVUPD      (SI), Y4
@@ -1274,7 +1448,7 @@ loop49:
 	ADDQ         $0x00000008, DI
 	ADDQ         $0x00000008, R8
 	DECQ         R9
-	JNZ          loop49
+	JNZ          loop56
 	VBROADCASTSD c+32(FP), Y2
 	VADDPD       (AX), Y2, Y3
 	VSUBPD       Y0, Y3, Y3
@@ -1285,9 +1459,9 @@ loop49:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, AX
 	SUBQ         $0x08, DX
-	JMP          loop47
+	JMP          loop54
 
-end48:
+end55:
 	VZEROUPPER
 	RET
 
@@ -1300,7 +1474,7 @@ TEXT ·diagonalMomentsAVX2(SB), NOSPLIT, $0-56
 	MOVQ d+24(FP), BX
 	MOVQ anchor+40(FP), SI
 
-loop50:
+loop57:
 	VXORPD       Y0, Y0, Y0
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y1, Y1, Y1
@@ -1309,9 +1483,9 @@ loop50:
 	MOVQ         w+48(FP), DI
 	MOVQ         n+32(FP), R8
 
-loop51:
+loop58:
 	CMPQ        R8, $0x08
-	JL          end52
+	JL          end59
 	VMOVUPD     (DX), Y5
 	VSUBPD      Y4, Y5, Y5
 	VMULPD      (DI), Y5, Y6
@@ -1325,12 +1499,12 @@ loop51:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, DI
 	SUBQ        $0x08, R8
-	JMP         loop51
+	JMP         loop58
 
-end52:
-loop53:
+end59:
+loop60:
 	CMPQ        R8, $0x08
-	JL          end54
+	JL          end61
 	VMOVUPD     (DX), Y5
 	VSUBPD      Y4, Y5, Y5
 	VMULPD      (DI), Y5, Y6
@@ -1344,9 +1518,9 @@ loop53:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, DI
 	SUBQ        $0x08, R8
-	JMP         loop53
+	JMP         loop60
 
-end54:
+end61:
 	VADDPD       Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X1, X0, X1
@@ -1365,7 +1539,7 @@ end54:
 	ADDQ         $0x00000008, CX
 	ADDQ         $0x00000008, SI
 	DECQ         BX
-	JNZ          loop50
+	JNZ          loop57
 	VZEROUPPER
 	RET
 
@@ -1377,37 +1551,37 @@ TEXT ·deviationsAVX2(SB), NOSPLIT, $0-40
 	MOVQ d+16(FP), DX
 	MOVQ anchor+32(FP), BX
 
-loop55:
+loop62:
 	MOVQ         n+24(FP), SI
 	VBROADCASTSD (BX), Y0
 
-loop56:
+loop63:
 	CMPQ    SI, $0x04
-	JL      end57
+	JL      end64
 	VMOVUPD (CX), Y1
 	VSUBPD  Y0, Y1, Y1
 	VMOVUPD Y1, (AX)
 	ADDQ    $0x00000020, CX
 	ADDQ    $0x00000020, AX
 	SUBQ    $0x04, SI
-	JMP     loop56
+	JMP     loop63
 
-end57:
+end64:
 	ADDQ         $0x00000008, BX
 	DECQ         DX
-	JNZ          loop55
+	JNZ          loop62
 	MOVQ         n+24(FP), CX
 	VBROADCASTSD constant16<>+0(SB), Y0
 
-loop58:
+loop65:
 	CMPQ    CX, $0x04
-	JL      end59
+	JL      end66
 	VMOVUPD Y0, (AX)
 	ADDQ    $0x00000020, AX
 	SUBQ    $0x04, CX
-	JMP     loop58
+	JMP     loop65
 
-end59:
+end66:
 	VZEROUPPER
 	RET
 
@@ -1417,9 +1591,9 @@ TEXT ·productsAVX2(SB), NOSPLIT, $0-56
 	MOVQ   columns+48(FP), AX
 	MOVQ   w+24(FP), CX
 	TESTQ  CX, CX
-	JNZ    triangular60
+	JNZ    triangular67
 	CMPQ   AX, $0x04
-	JNE    next62
+	JNE    next69
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1435,9 +1609,9 @@ TEXT ·productsAVX2(SB), NOSPLIT, $0-56
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop63:
+loop70:
 	CMPQ        DX, $0x04
-	JL          end64
+	JL          end71
 	VMOVUPD     (CX), Y8
 	VMOVUPD     (CX)(BX*1), Y9
 	VMOVUPD     (CX)(BX*2), Y10
@@ -1455,9 +1629,9 @@ loop63:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop63
+	JMP         loop70
 
-end64:
+end71:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -1474,11 +1648,11 @@ end64:
 	VPERM2F128 $0x31, Y1, Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done61
+	JMP        done68
 
-next62:
+next69:
 	CMPQ   AX, $0x03
-	JNE    next65
+	JNE    next72
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1492,9 +1666,9 @@ next62:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop66:
+loop73:
 	CMPQ        DX, $0x04
-	JL          end67
+	JL          end74
 	VMOVUPD     (CX), Y6
 	VMOVUPD     (CX)(BX*1), Y7
 	VMOVUPD     (CX)(BX*2), Y8
@@ -1509,9 +1683,9 @@ loop66:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop66
+	JMP         loop73
 
-end67:
+end74:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -1528,11 +1702,11 @@ end67:
 	VPERM2F128 $0x31, Y1, Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done61
+	JMP        done68
 
-next65:
+next72:
 	CMPQ   AX, $0x02
-	JNE    next68
+	JNE    next75
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1544,9 +1718,9 @@ next65:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop69:
+loop76:
 	CMPQ        DX, $0x04
-	JL          end70
+	JL          end77
 	VMOVUPD     (CX), Y4
 	VMOVUPD     (CX)(BX*1), Y5
 	VMOVUPD     (AX), Y6
@@ -1558,9 +1732,9 @@ loop69:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop69
+	JMP         loop76
 
-end70:
+end77:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -1577,11 +1751,11 @@ end70:
 	VPERM2F128 $0x31, Y1, Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done61
+	JMP        done68
 
-next68:
+next75:
 	CMPQ   AX, $0x01
-	JNE    next71
+	JNE    next78
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   wy+8(FP), AX
@@ -1591,9 +1765,9 @@ next68:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop72:
+loop79:
 	CMPQ        DX, $0x04
-	JL          end73
+	JL          end80
 	VMOVUPD     (CX), Y2
 	VMOVUPD     (AX), Y3
 	VFMADD231PD Y2, Y3, Y0
@@ -1602,9 +1776,9 @@ loop72:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop72
+	JMP         loop79
 
-end73:
+end80:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -1621,12 +1795,12 @@ end73:
 	VPERM2F128 $0x31, Y1, Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done61
+	JMP        done68
 
-next71:
-triangular60:
+next78:
+triangular67:
 	CMPQ   AX, $0x02
-	JNE    next74
+	JNE    next81
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1638,9 +1812,9 @@ triangular60:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), SI
 
-loop75:
+loop82:
 	CMPQ        DX, $0x04
-	JL          end76
+	JL          end83
 	VMOVUPD     (CX), Y3
 	VMOVUPD     (CX)(BX*1), Y4
 	VMOVUPD     (SI), Y5
@@ -1655,9 +1829,9 @@ loop75:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop75
+	JMP         loop82
 
-end76:
+end83:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -1674,11 +1848,11 @@ end76:
 	VPERM2F128 $0x31, Y1, Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done61
+	JMP        done68
 
-next74:
+next81:
 	CMPQ   AX, $0x01
-	JNE    next77
+	JNE    next84
 	VXORPD Y0, Y0, Y0
 	MOVQ   wy+8(FP), AX
 	MOVQ   y+16(FP), CX
@@ -1688,9 +1862,9 @@ next74:
 	LEAQ   (BX)(BX*2), BX
 	MOVQ   w+24(FP), BX
 
-loop78:
+loop85:
 	CMPQ        DX, $0x04
-	JL          end79
+	JL          end86
 	VMOVUPD     (CX), Y1
 	VMOVUPD     (BX), Y2
 	ADDQ        $0x00000020, BX
@@ -1700,9 +1874,9 @@ loop78:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop78
+	JMP         loop85
 
-end79:
+end86:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -1712,10 +1886,10 @@ end79:
 	VPERM2F128 $0x31, Y0, Y1, Y0
 	VADDPD     Y0, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done61
+	JMP        done68
 
-next77:
-done61:
+next84:
+done68:
 	VZEROUPPER
 	RET
 
@@ -1725,9 +1899,9 @@ TEXT ·tileAVX2(SB), NOSPLIT, $0-88
 	MOVQ   rows+56(FP), AX
 	MOVQ   columns+64(FP), CX
 	CMPQ   CX, $0x0c
-	JNE    other81
+	JNE    other88
 	CMPQ   AX, $0x04
-	JNE    next82
+	JNE    next89
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -1751,7 +1925,7 @@ TEXT ·tileAVX2(SB), NOSPLIT, $0-88
 	VXORPD Y10, Y10, Y10
 	VXORPD Y11, Y11, Y11
 
-loop83:
+loop90:
 	VMOVUPD      (CX), Y12
 	VMOVUPD      32(CX), Y13
 	VMOVUPD      64(CX), Y14
@@ -1774,7 +1948,7 @@ loop83:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop83
+	JNZ          loop90
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -1818,11 +1992,11 @@ loop83:
 	VMOVUPD      64(AX), Y0
 	VFMADD213PD  Y0, Y12, Y11
 	VMOVUPD      Y11, 64(AX)
-	JMP          done80
+	JMP          done87
 
-next82:
+next89:
 	CMPQ   AX, $0x03
-	JNE    next84
+	JNE    next91
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -1842,7 +2016,7 @@ next82:
 	VXORPD Y7, Y7, Y7
 	VXORPD Y8, Y8, Y8
 
-loop85:
+loop92:
 	VMOVUPD      (CX), Y9
 	VMOVUPD      32(CX), Y10
 	VMOVUPD      64(CX), Y11
@@ -1861,7 +2035,7 @@ loop85:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop85
+	JNZ          loop92
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -1895,11 +2069,11 @@ loop85:
 	VMOVUPD      64(AX), Y0
 	VFMADD213PD  Y0, Y9, Y8
 	VMOVUPD      Y8, 64(AX)
-	JMP          done80
+	JMP          done87
 
-next84:
+next91:
 	CMPQ   AX, $0x02
-	JNE    next86
+	JNE    next93
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -1916,7 +2090,7 @@ next84:
 	VXORPD Y4, Y4, Y4
 	VXORPD Y5, Y5, Y5
 
-loop87:
+loop94:
 	VMOVUPD      (CX), Y6
 	VMOVUPD      32(CX), Y7
 	VMOVUPD      64(CX), Y8
@@ -1931,7 +2105,7 @@ loop87:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop87
+	JNZ          loop94
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -1955,11 +2129,11 @@ loop87:
 	VMOVUPD      64(AX), Y0
 	VFMADD213PD  Y0, Y6, Y5
 	VMOVUPD      Y5, 64(AX)
-	JMP          done80
+	JMP          done87
 
-next86:
+next93:
 	CMPQ   AX, $0x01
-	JNE    next88
+	JNE    next95
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -1973,7 +2147,7 @@ next86:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 
-loop89:
+loop96:
 	VMOVUPD      (CX), Y3
 	VMOVUPD      32(CX), Y4
 	VMOVUPD      64(CX), Y5
@@ -1984,7 +2158,7 @@ loop89:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop89
+	JNZ          loop96
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -1998,14 +2172,14 @@ loop89:
 	VMOVUPD      64(AX), Y0
 	VFMADD213PD  Y0, Y3, Y2
 	VMOVUPD      Y2, 64(AX)
-	JMP          done80
+	JMP          done87
 
-next88:
-other81:
+next95:
+other88:
 	CMPQ   CX, $0x08
-	JNE    other90
+	JNE    other97
 	CMPQ   AX, $0x04
-	JNE    next91
+	JNE    next98
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2025,7 +2199,7 @@ other81:
 	VXORPD Y6, Y6, Y6
 	VXORPD Y7, Y7, Y7
 
-loop92:
+loop99:
 	VMOVUPD      (CX), Y8
 	VMOVUPD      32(CX), Y9
 	VBROADCASTSD (AX), Y10
@@ -2043,7 +2217,7 @@ loop92:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop92
+	JNZ          loop99
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2075,11 +2249,11 @@ loop92:
 	VMOVUPD      32(AX), Y0
 	VFMADD213PD  Y0, Y8, Y7
 	VMOVUPD      Y7, 32(AX)
-	JMP          done80
+	JMP          done87
 
-next91:
+next98:
 	CMPQ   AX, $0x03
-	JNE    next93
+	JNE    next100
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2096,7 +2270,7 @@ next91:
 	VXORPD Y4, Y4, Y4
 	VXORPD Y5, Y5, Y5
 
-loop94:
+loop101:
 	VMOVUPD      (CX), Y6
 	VMOVUPD      32(CX), Y7
 	VBROADCASTSD (AX), Y8
@@ -2111,7 +2285,7 @@ loop94:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop94
+	JNZ          loop101
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2136,11 +2310,11 @@ loop94:
 	VMOVUPD      32(AX), Y0
 	VFMADD213PD  Y0, Y6, Y5
 	VMOVUPD      Y5, 32(AX)
-	JMP          done80
+	JMP          done87
 
-next93:
+next100:
 	CMPQ   AX, $0x02
-	JNE    next95
+	JNE    next102
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2155,7 +2329,7 @@ next93:
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 
-loop96:
+loop103:
 	VMOVUPD      (CX), Y4
 	VMOVUPD      32(CX), Y5
 	VBROADCASTSD (AX), Y6
@@ -2167,7 +2341,7 @@ loop96:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop96
+	JNZ          loop103
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2185,11 +2359,11 @@ loop96:
 	VMOVUPD      32(AX), Y0
 	VFMADD213PD  Y0, Y4, Y3
 	VMOVUPD      Y3, 32(AX)
-	JMP          done80
+	JMP          done87
 
-next95:
+next102:
 	CMPQ   AX, $0x01
-	JNE    next97
+	JNE    next104
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2202,7 +2376,7 @@ next95:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 
-loop98:
+loop105:
 	VMOVUPD      (CX), Y2
 	VMOVUPD      32(CX), Y3
 	VBROADCASTSD (AX), Y4
@@ -2211,7 +2385,7 @@ loop98:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop98
+	JNZ          loop105
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2222,14 +2396,14 @@ loop98:
 	VMOVUPD      32(AX), Y0
 	VFMADD213PD  Y0, Y2, Y1
 	VMOVUPD      Y1, 32(AX)
-	JMP          done80
+	JMP          done87
 
-next97:
-other90:
+next104:
+other97:
 	CMPQ    CX, $0x04
-	JLE     other99
+	JLE     other106
 	CMPQ    AX, $0x04
-	JNE     next100
+	JNE     next107
 	MOVQ    CX, AX
 	SUBQ    $0x04, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2255,7 +2429,7 @@ other90:
 	VXORPD  Y7, Y7, Y7
 	VXORPD  Y8, Y8, Y8
 
-loop101:
+loop108:
 	VMOVUPD      (CX), Y9
 	VMASKMOVPD   32(CX), Y0, Y10
 	VBROADCASTSD (AX), Y11
@@ -2273,7 +2447,7 @@ loop101:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop101
+	JNZ          loop108
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2305,11 +2479,11 @@ loop101:
 	VMASKMOVPD   32(AX), Y0, Y1
 	VFMADD213PD  Y1, Y9, Y8
 	VMASKMOVPD   Y8, Y0, 32(AX)
-	JMP          done80
+	JMP          done87
 
-next100:
+next107:
 	CMPQ    AX, $0x03
-	JNE     next102
+	JNE     next109
 	MOVQ    CX, AX
 	SUBQ    $0x04, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2332,7 +2506,7 @@ next100:
 	VXORPD  Y5, Y5, Y5
 	VXORPD  Y6, Y6, Y6
 
-loop103:
+loop110:
 	VMOVUPD      (CX), Y7
 	VMASKMOVPD   32(CX), Y0, Y8
 	VBROADCASTSD (AX), Y9
@@ -2347,7 +2521,7 @@ loop103:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop103
+	JNZ          loop110
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2372,11 +2546,11 @@ loop103:
 	VMASKMOVPD   32(AX), Y0, Y1
 	VFMADD213PD  Y1, Y7, Y6
 	VMASKMOVPD   Y6, Y0, 32(AX)
-	JMP          done80
+	JMP          done87
 
-next102:
+next109:
 	CMPQ    AX, $0x02
-	JNE     next104
+	JNE     next111
 	MOVQ    CX, AX
 	SUBQ    $0x04, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2397,7 +2571,7 @@ next102:
 	VXORPD  Y3, Y3, Y3
 	VXORPD  Y4, Y4, Y4
 
-loop105:
+loop112:
 	VMOVUPD      (CX), Y5
 	VMASKMOVPD   32(CX), Y0, Y6
 	VBROADCASTSD (AX), Y7
@@ -2409,7 +2583,7 @@ loop105:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop105
+	JNZ          loop112
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2427,11 +2601,11 @@ loop105:
 	VMASKMOVPD   32(AX), Y0, Y1
 	VFMADD213PD  Y1, Y5, Y4
 	VMASKMOVPD   Y4, Y0, 32(AX)
-	JMP          done80
+	JMP          done87
 
-next104:
+next111:
 	CMPQ    AX, $0x01
-	JNE     next106
+	JNE     next113
 	MOVQ    CX, AX
 	SUBQ    $0x04, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2450,7 +2624,7 @@ next104:
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
 
-loop107:
+loop114:
 	VMOVUPD      (CX), Y3
 	VMASKMOVPD   32(CX), Y0, Y4
 	VBROADCASTSD (AX), Y5
@@ -2459,7 +2633,7 @@ loop107:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop107
+	JNZ          loop114
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2470,14 +2644,14 @@ loop107:
 	VMASKMOVPD   32(AX), Y0, Y1
 	VFMADD213PD  Y1, Y3, Y2
 	VMASKMOVPD   Y2, Y0, 32(AX)
-	JMP          done80
+	JMP          done87
 
-next106:
-other99:
+next113:
+other106:
 	CMPQ   CX, $0x04
-	JNE    other108
+	JNE    other115
 	CMPQ   AX, $0x04
-	JNE    next109
+	JNE    next116
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2493,7 +2667,7 @@ other99:
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 
-loop110:
+loop117:
 	VMOVUPD      (CX), Y4
 	VBROADCASTSD (AX), Y5
 	VFMADD231PD  Y4, Y5, Y0
@@ -2506,7 +2680,7 @@ loop110:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop110
+	JNZ          loop117
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2526,11 +2700,11 @@ loop110:
 	VMOVUPD      (AX), Y0
 	VFMADD213PD  Y0, Y4, Y3
 	VMOVUPD      Y3, (AX)
-	JMP          done80
+	JMP          done87
 
-next109:
+next116:
 	CMPQ   AX, $0x03
-	JNE    next111
+	JNE    next118
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2544,7 +2718,7 @@ next109:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 
-loop112:
+loop119:
 	VMOVUPD      (CX), Y3
 	VBROADCASTSD (AX), Y4
 	VFMADD231PD  Y3, Y4, Y0
@@ -2555,7 +2729,7 @@ loop112:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop112
+	JNZ          loop119
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2571,11 +2745,11 @@ loop112:
 	VMOVUPD      (AX), Y0
 	VFMADD213PD  Y0, Y3, Y2
 	VMOVUPD      Y2, (AX)
-	JMP          done80
+	JMP          done87
 
-next111:
+next118:
 	CMPQ   AX, $0x02
-	JNE    next113
+	JNE    next120
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2588,7 +2762,7 @@ next111:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 
-loop114:
+loop121:
 	VMOVUPD      (CX), Y2
 	VBROADCASTSD (AX), Y3
 	VFMADD231PD  Y2, Y3, Y0
@@ -2597,7 +2771,7 @@ loop114:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop114
+	JNZ          loop121
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2609,11 +2783,11 @@ loop114:
 	VMOVUPD      (AX), Y0
 	VFMADD213PD  Y0, Y2, Y1
 	VMOVUPD      Y1, (AX)
-	JMP          done80
+	JMP          done87
 
-next113:
+next120:
 	CMPQ   AX, $0x01
-	JNE    next115
+	JNE    next122
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2625,14 +2799,14 @@ next113:
 	SHLQ   $0x03, SI
 	VXORPD Y0, Y0, Y0
 
-loop116:
+loop123:
 	VMOVUPD      (CX), Y1
 	VBROADCASTSD (AX), Y2
 	VFMADD231PD  Y1, Y2, Y0
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop116
+	JNZ          loop123
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2640,14 +2814,14 @@ loop116:
 	VMOVUPD      (AX), Y2
 	VFMADD213PD  Y2, Y1, Y0
 	VMOVUPD      Y0, (AX)
-	JMP          done80
+	JMP          done87
 
-next115:
-other108:
+next122:
+other115:
 	CMPQ    CX, $0x00
-	JLE     other117
+	JLE     other124
 	CMPQ    AX, $0x04
-	JNE     next118
+	JNE     next125
 	MOVQ    CX, AX
 	SUBQ    $0x00, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2669,7 +2843,7 @@ other108:
 	VXORPD  Y3, Y3, Y3
 	VXORPD  Y4, Y4, Y4
 
-loop119:
+loop126:
 	VMASKMOVPD   (CX), Y0, Y5
 	VBROADCASTSD (AX), Y6
 	VFMADD231PD  Y5, Y6, Y1
@@ -2682,7 +2856,7 @@ loop119:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop119
+	JNZ          loop126
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2702,11 +2876,11 @@ loop119:
 	VMASKMOVPD   (AX), Y0, Y1
 	VFMADD213PD  Y1, Y5, Y4
 	VMASKMOVPD   Y4, Y0, (AX)
-	JMP          done80
+	JMP          done87
 
-next118:
+next125:
 	CMPQ    AX, $0x03
-	JNE     next120
+	JNE     next127
 	MOVQ    CX, AX
 	SUBQ    $0x00, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2726,7 +2900,7 @@ next118:
 	VXORPD  Y2, Y2, Y2
 	VXORPD  Y3, Y3, Y3
 
-loop121:
+loop128:
 	VMASKMOVPD   (CX), Y0, Y4
 	VBROADCASTSD (AX), Y5
 	VFMADD231PD  Y4, Y5, Y1
@@ -2737,7 +2911,7 @@ loop121:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop121
+	JNZ          loop128
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2753,11 +2927,11 @@ loop121:
 	VMASKMOVPD   (AX), Y0, Y1
 	VFMADD213PD  Y1, Y4, Y3
 	VMASKMOVPD   Y3, Y0, (AX)
-	JMP          done80
+	JMP          done87
 
-next120:
+next127:
 	CMPQ    AX, $0x02
-	JNE     next122
+	JNE     next129
 	MOVQ    CX, AX
 	SUBQ    $0x00, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2776,7 +2950,7 @@ next120:
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
 
-loop123:
+loop130:
 	VMASKMOVPD   (CX), Y0, Y3
 	VBROADCASTSD (AX), Y4
 	VFMADD231PD  Y3, Y4, Y1
@@ -2785,7 +2959,7 @@ loop123:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop123
+	JNZ          loop130
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2797,11 +2971,11 @@ loop123:
 	VMASKMOVPD   (AX), Y0, Y1
 	VFMADD213PD  Y1, Y3, Y2
 	VMASKMOVPD   Y2, Y0, (AX)
-	JMP          done80
+	JMP          done87
 
-next122:
+next129:
 	CMPQ    AX, $0x01
-	JNE     next124
+	JNE     next131
 	MOVQ    CX, AX
 	SUBQ    $0x00, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2819,14 +2993,14 @@ next122:
 	SHLQ    $0x03, SI
 	VXORPD  Y1, Y1, Y1
 
-loop125:
+loop132:
 	VMASKMOVPD   (CX), Y0, Y2
 	VBROADCASTSD (AX), Y3
 	VFMADD231PD  Y2, Y3, Y1
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop125
+	JNZ          loop132
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2834,11 +3008,11 @@ loop125:
 	VMASKMOVPD   (AX), Y0, Y3
 	VFMADD213PD  Y3, Y2, Y1
 	VMASKMOVPD   Y1, Y0, (AX)
-	JMP          done80
+	JMP          done87
 
-next124:
-other117:
-done80:
+next131:
+other124:
+done87:
 	VZEROUPPER
 	RET
 
@@ -2851,24 +3025,24 @@ TEXT ·bitsAVX2(SB), NOSPLIT, $0-40
 	SHLQ   $0x03, CX
 	VXORPD Y0, Y0, Y0
 
-loop126:
+loop133:
 	MOVQ AX, BX
 	MOVQ d+24(FP), SI
 
-loop127:
+loop134:
 	CMPQ        SI, $0x04
-	JL          end128
+	JL          end135
 	VMOVUPD     (BX), Y1
 	VMOVAPD     Y1, Y2
 	VFMSUB213PD Y1, Y1, Y2
 	VORPD       Y2, Y0, Y0
 	ADDQ        $0x00000020, BX
 	SUBQ        $0x04, SI
-	JMP         loop127
+	JMP         loop134
 
-end128:
+end135:
 	TESTQ       SI, SI
-	JZ          done129
+	JZ          done136
 	LEAQ        tailMasks<>+0(SB), DI
 	MOVQ        $0x00000004, R8
 	SUBQ        SI, R8
@@ -2878,10 +3052,10 @@ end128:
 	VFMSUB213PD Y1, Y1, Y2
 	VORPD       Y2, Y0, Y0
 
-done129:
+done136:
 	ADDQ         CX, AX
 	DECQ         DX
-	JNZ          loop126
+	JNZ          loop133
 	VPAND        constant40<>+0(SB), Y0, Y0
 	MOVQ         sum+32(FP), AX
 	VEXTRACTF128 $0x01, Y0, X1
@@ -2912,22 +3086,22 @@ TEXT ·rowScoresAVX2(SB), NOSPLIT, $0-72
 	MOVQ rows+32(FP), DX
 	MOVQ AX, BX
 	CMPQ DX, $0x01
-	JLE  beyond130
+	JLE  beyond137
 	ADDQ CX, BX
 
-beyond130:
+beyond137:
 	MOVQ BX, SI
 	CMPQ DX, $0x02
-	JLE  beyond131
+	JLE  beyond138
 	ADDQ CX, SI
 
-beyond131:
+beyond138:
 	MOVQ SI, DI
 	CMPQ DX, $0x03
-	JLE  beyond132
+	JLE  beyond139
 	ADDQ CX, DI
 
-beyond132:
+beyond139:
 	MOVQ dst+0(FP), CX
 	MOVQ eta+48(FP), DX
 	MOVQ k+64(FP), R8
@@ -2936,9 +3110,9 @@ beyond132:
 	SHLQ $0x03, R9
 	ADDQ R9, DX
 
-loop133:
+loop140:
 	CMPQ   R8, $0x02
-	JL     end134
+	JL     end141
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -2955,9 +3129,9 @@ loop133:
 	ANDQ   $-4, R10
 	SHLQ   $0x03, R10
 	NEGQ   R10
-	JZ     short135
+	JZ     short142
 
-loop136:
+loop143:
 	VMOVUPD     (DX)(R10*1), Y8
 	VMOVUPD     (R9)(R10*1), Y9
 	VMOVUPD     (AX)(R10*1), Y10
@@ -2973,12 +3147,12 @@ loop136:
 	VFMADD231PD Y8, Y10, Y3
 	VFMADD231PD Y9, Y10, Y7
 	ADDQ        $0x20, R10
-	JNZ         loop136
+	JNZ         loop143
 
-short135:
+short142:
 	MOVQ        d+40(FP), R10
 	ANDQ        $0x03, R10
-	JZ          even137
+	JZ          even144
 	LEAQ        tailMasks<>+0(SB), R11
 	MOVQ        $0x00000004, R12
 	SUBQ        R10, R12
@@ -2998,7 +3172,7 @@ short135:
 	VFMADD231PD Y9, Y8, Y3
 	VFMADD231PD Y10, Y8, Y7
 
-even137:
+even144:
 	VUNPCKHPD  Y1, Y0, Y8
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y8, Y0, Y0
@@ -3034,11 +3208,11 @@ even137:
 	SHLQ       $0x03, R9
 	ADDQ       R9, DX
 	SUBQ       $0x02, R8
-	JMP        loop133
+	JMP        loop140
 
-end134:
+end141:
 	TESTQ  R8, R8
-	JZ     done138
+	JZ     done145
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -3048,9 +3222,9 @@ end134:
 	ANDQ   $-4, R8
 	SHLQ   $0x03, R8
 	NEGQ   R8
-	JZ     short139
+	JZ     short146
 
-loop140:
+loop147:
 	VMOVUPD     (DX)(R8*1), Y4
 	VMOVUPD     (AX)(R8*1), Y5
 	VFMADD231PD Y4, Y5, Y0
@@ -3061,12 +3235,12 @@ loop140:
 	VMOVUPD     (DI)(R8*1), Y5
 	VFMADD231PD Y4, Y5, Y3
 	ADDQ        $0x20, R8
-	JNZ         loop140
+	JNZ         loop147
 
-short139:
+short146:
 	MOVQ        d+40(FP), R8
 	ANDQ        $0x03, R8
-	JZ          even141
+	JZ          even148
 	LEAQ        tailMasks<>+0(SB), R9
 	MOVQ        $0x00000004, R10
 	SUBQ        R8, R10
@@ -3081,7 +3255,7 @@ short139:
 	VMASKMOVPD  (DI), Y4, Y4
 	VFMADD231PD Y5, Y4, Y3
 
-even141:
+even148:
 	VUNPCKHPD  Y1, Y0, Y4
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y4, Y0, Y0
@@ -3097,7 +3271,7 @@ even141:
 	SHLQ       $0x03, AX
 	ADDQ       AX, CX
 
-done138:
+done145:
 	VZEROUPPER
 	RET
 
@@ -3108,9 +3282,9 @@ TEXT ·expAVX512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop142:
+loop149:
 	CMPQ              DX, $0x08
-	JL                end143
+	JL                end150
 	VMOVUPD           (CX), Z0
 	VBROADCASTSD      constant00<>+0(SB), Z1
 	VMAXPD            Z0, Z1, Z0
@@ -3139,11 +3313,11 @@ loop142:
 	ADDQ              $0x40, CX
 	ADDQ              $0x40, AX
 	SUBQ              $0x08, DX
-	JMP               loop142
+	JMP               loop149
 
-end143:
+end150:
 	TESTQ             DX, DX
-	JZ                done144
+	JZ                done151
 	MOVQ              $0x000000ff, BX
 	BZHIQ             DX, BX, BX
 	KMOVW             BX, K1
@@ -3173,7 +3347,7 @@ end143:
 	VSCALEFPD         Z1, Z2, Z0
 	VMOVUPD           Z0, K1, (AX)
 
-done144:
+done151:
 	VZEROUPPER
 	RET
 
@@ -3184,9 +3358,9 @@ TEXT ·logAVX512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop145:
+loop152:
 	CMPQ             DX, $0x08
-	JL               end146
+	JL               end153
 	VMOVUPD          (CX), Z0
 	VGETEXPPD        Z0, Z1
 	VGETMANTPD       $0x00, Z0, Z2
@@ -3224,11 +3398,11 @@ loop145:
 	ADDQ             $0x40, CX
 	ADDQ             $0x40, AX
 	SUBQ             $0x08, DX
-	JMP              loop145
+	JMP              loop152
 
-end146:
+end153:
 	TESTQ            DX, DX
-	JZ               done147
+	JZ               done154
 	MOVQ             $0x000000ff, BX
 	BZHIQ            DX, BX, BX
 	KMOVW            BX, K1
@@ -3267,7 +3441,7 @@ end146:
 	VBROADCASTSD     constant38<>+0(SB), K2, Z5
 	VMOVUPD          Z5, K1, (AX)
 
-done147:
+done154:
 	VZEROUPPER
 	RET
 
@@ -3282,24 +3456,24 @@ TEXT ·softmaxAVX512(SB), NOSPLIT, $0-40
 	SHLQ         $0x03, SI
 	VBROADCASTSD constant00<>+0(SB), Z0
 
-loop148:
+loop155:
 	CMPQ         CX, $0x08
-	JL           end149
+	JL           end156
 	VBROADCASTSD constant36<>+0(SB), Z1
 	MOVQ         k+8(FP), R8
 	MOVQ         AX, DI
 
-loop150:
+loop157:
 	VMAXPD (DI), Z1, Z1
 	ADDQ   SI, DI
 	DECQ   R8
-	JNZ    loop150
+	JNZ    loop157
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 	MOVQ   k+8(FP), R8
 	MOVQ   AX, DI
 
-loop151:
+loop158:
 	VMOVUPD           (DI), Z4
 	VSUBPD            Z1, Z4, Z4
 	VMAXPD            Z4, Z0, Z4
@@ -3328,18 +3502,18 @@ loop151:
 	VFMADD231PD       Z4, Z5, Z3
 	ADDQ              SI, DI
 	DECQ              R8
-	JNZ               loop151
+	JNZ               loop158
 	VBROADCASTSD      constant16<>+0(SB), Z4
 	VDIVPD            Z2, Z4, Z4
 	MOVQ              k+8(FP), R8
 	MOVQ              AX, DI
 
-loop152:
+loop159:
 	VMULPD           (DI), Z4, Z5
 	VMOVUPD          Z5, (DI)
 	ADDQ             SI, DI
 	DECQ             R8
-	JNZ              loop152
+	JNZ              loop159
 	VGETEXPPD        Z2, Z5
 	VGETMANTPD       $0x00, Z2, Z6
 	VCMPPD.BCST      $0x1e, constant24<>+0(SB), Z6, K1
@@ -3378,9 +3552,9 @@ loop152:
 	ADDQ             $0x40, DX
 	ADDQ             $0x40, BX
 	SUBQ             $0x08, CX
-	JMP              loop148
+	JMP              loop155
 
-end149:
+end156:
 	VZEROUPPER
 	RET
 
@@ -3393,9 +3567,9 @@ TEXT ·complementAVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSD constant16<>+0(SB), Z1
 	VPXORQ       Z2, Z2, Z2
 
-loop153:
+loop160:
 	CMPQ         CX, $0x08
-	JL           end154
+	JL           end161
 	VBROADCASTSD constant16<>+0(SB), Z4
 	VMOVUPD      (AX), Z3
 	VMINPD       Z3, Z0, Z3
@@ -3407,9 +3581,9 @@ loop153:
 	VPORQ.BCST   constant16<>+0(SB), Z1, Z1
 	ADDQ         $0x40, AX
 	SUBQ         $0x08, CX
-	JMP          loop153
+	JMP          loop160
 
-end154:
+end161:
 	MOVQ    mantissas+16(FP), AX
 	VMOVUPD Z1, (AX)
 	MOVQ    exponents+24(FP), AX
@@ -3424,19 +3598,19 @@ TEXT ·finiteAVX512(SB), NOSPLIT, $0-24
 	MOVQ   n+8(FP), CX
 	VPXORQ Z0, Z0, Z0
 
-loop155:
+loop162:
 	CMPQ    CX, $0x08
-	JL      end156
+	JL      end163
 	VMOVUPD (AX), Z1
 	VSUBPD  Z1, Z1, Z1
 	VADDPD  Z1, Z0, Z0
 	ADDQ    $0x40, AX
 	SUBQ    $0x08, CX
-	JMP     loop155
+	JMP     loop162
 
-end156:
+end163:
 	TESTQ     CX, CX
-	JZ        done157
+	JZ        done164
 	MOVQ      $0x000000ff, DX
 	BZHIQ     CX, DX, DX
 	KMOVW     DX, K1
@@ -3444,7 +3618,7 @@ end156:
 	VSUBPD    Z1, Z1, Z1
 	VADDPD    Z1, Z0, Z0
 
-done157:
+done164:
 	MOVQ          sum+16(FP), AX
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y1, Y0, Y1
@@ -3475,16 +3649,16 @@ TEXT ·columnsAVX512(SB), NOSPLIT, $0-56
 	VPXORQ Z3, Z3, Z3
 	VPXORQ Z4, Z4, Z4
 
-loop158:
+loop165:
 	CMPQ DX, $0x08
-	JL   end159
+	JL   end166
 	MOVQ CX, R9
 	MOVQ AX, R10
 	MOVQ d+24(FP), R11
 
-loop161:
+loop168:
 	CMPQ            R11, $0x04
-	JL              end162
+	JL              end169
 	LEAQ            (R9)(BX*4), R12
 	VBROADCASTF64X4 (R9), Z5
 	VINSERTF64X4    $0x01, (R9)(BX*2), Z5, Z5
@@ -3513,12 +3687,12 @@ loop161:
 	ADDQ            $0x00000020, R9
 	LEAQ            (R10)(DI*4), R10
 	SUBQ            $0x04, R11
-	JMP             loop161
+	JMP             loop168
 
-end162:
-loop163:
+end169:
+loop170:
 	CMPQ            R11, $0x02
-	JL              end164
+	JL              end171
 	LEAQ            (R9)(BX*4), R12
 	VBROADCASTF32X4 (R9), Z5
 	VINSERTF32X4    $0x01, (R9)(BX*2), Z5, Z5
@@ -3537,11 +3711,11 @@ loop163:
 	ADDQ            $0x00000010, R9
 	LEAQ            (R10)(DI*2), R10
 	SUBQ            $0x02, R11
-	JMP             loop163
+	JMP             loop170
 
-end164:
+end171:
 	TESTQ           R11, R11
-	JZ              even160
+	JZ              even167
 	SUBQ            $0x08, R9
 	SUBQ            DI, R10
 	LEAQ            (R9)(BX*4), R11
@@ -3560,13 +3734,13 @@ end164:
 	VMOVUPD         Z7, (R10)
 	VMOVUPD         Z5, (R10)(DI*1)
 
-even160:
+even167:
 	LEAQ (CX)(BX*8), CX
 	ADDQ $0x00000040, AX
 	SUBQ $0x08, DX
-	JMP  loop158
+	JMP  loop165
 
-end159:
+end166:
 	VADDPD        Z2, Z1, Z1
 	VADDPD        Z3, Z1, Z1
 	VADDPD        Z4, Z1, Z1
@@ -3582,27 +3756,149 @@ end159:
 	VZEROUPPER
 	RET
 
-// func gaussianScoresAVX512(dst *float64, x *float64, d int, n int, c float64, m *float64, root *float64, work *float64)
+// func withinAVX512(list *int32, a *float64, b *float64, n int, gap float64) int
+// Requires: AVX, AVX512F, POPCNT
+TEXT ·withinAVX512(SB), NOSPLIT, $0-48
+	MOVQ         list+0(FP), AX
+	MOVQ         a+8(FP), CX
+	MOVQ         b+16(FP), DX
+	MOVQ         n+24(FP), BX
+	MOVQ         AX, DI
+	VBROADCASTSD gap+32(FP), Z0
+	MOVL         $0x00000008, SI
+	VPBROADCASTD SI, Z2
+	VMOVDQU32    lanePlaces<>+0(SB), Z1
+
+loop172:
+	CMPQ          BX, $0x08
+	JL            end173
+	VMOVUPD       (CX), Z3
+	VSUBPD        (DX), Z3, Z3
+	VCMPPD        $0x16, Z0, Z3, K1
+	VPCOMPRESSD.Z Z1, K1, Z3
+	VMOVDQU32     Z3, (DI)
+	KMOVW         K1, SI
+	POPCNTL       SI, SI
+	LEAQ          (DI)(SI*4), DI
+	VPADDD        Z2, Z1, Z1
+	ADDQ          $0x00000040, CX
+	ADDQ          $0x00000040, DX
+	SUBQ          $0x08, BX
+	JMP           loop172
+
+end173:
+	SUBQ AX, DI
+	SHRQ $0x02, DI
+	MOVQ DI, ret+40(FP)
+	VZEROUPPER
+	RET
+
+DATA lanePlaces<>+0(SB)/4, $0x00000000
+DATA lanePlaces<>+4(SB)/4, $0x00000001
+DATA lanePlaces<>+8(SB)/4, $0x00000002
+DATA lanePlaces<>+12(SB)/4, $0x00000003
+DATA lanePlaces<>+16(SB)/4, $0x00000004
+DATA lanePlaces<>+20(SB)/4, $0x00000005
+DATA lanePlaces<>+24(SB)/4, $0x00000006
+DATA lanePlaces<>+28(SB)/4, $0x00000007
+DATA lanePlaces<>+32(SB)/4, $0x00000008
+DATA lanePlaces<>+36(SB)/4, $0x00000009
+DATA lanePlaces<>+40(SB)/4, $0x0000000a
+DATA lanePlaces<>+44(SB)/4, $0x0000000b
+DATA lanePlaces<>+48(SB)/4, $0x0000000c
+DATA lanePlaces<>+52(SB)/4, $0x0000000d
+DATA lanePlaces<>+56(SB)/4, $0x0000000e
+DATA lanePlaces<>+60(SB)/4, $0x0000000f
+GLOBL lanePlaces<>(SB), RODATA|NOPTR, $64
+
+// func gatherAVX512(dst *float64, x *float64, d int, n int, padded int, list *int32, count int)
+// Requires: AVX
+TEXT ·gatherAVX512(SB), NOSPLIT, $0-56
+	MOVQ list+40(FP), AX
+	MOVQ count+48(FP), CX
+	MOVQ dst+0(FP), DX
+	MOVQ n+24(FP), BX
+	MOVQ padded+32(FP), SI
+	SHLQ $0x03, BX
+	SHLQ $0x03, SI
+
+loop174:
+	CMPQ    CX, $0x04
+	JL      end175
+	MOVQ    x+8(FP), DI
+	MOVQ    d+16(FP), R8
+	MOVLQSX (AX), R9
+	MOVLQSX 4(AX), R10
+	MOVLQSX 8(AX), R11
+	MOVLQSX 12(AX), R12
+
+loop176:
+	VMOVSD      (DI)(R9*8), X0
+	VMOVHPD     (DI)(R10*8), X0, X0
+	VMOVSD      (DI)(R11*8), X1
+	VMOVHPD     (DI)(R12*8), X1, X1
+	VINSERTF128 $0x01, X1, Y0, Y0
+	VMOVUPD     Y0, (DX)
+	ADDQ        BX, DI
+	ADDQ        SI, DX
+	DECQ        R8
+	JNZ         loop176
+	MOVQ        SI, R8
+	MOVQ        d+16(FP), DI
+	IMULQ       DI, R8
+	SUBQ        R8, DX
+	ADDQ        $0x00000020, DX
+	ADDQ        $0x00000010, AX
+	SUBQ        $0x04, CX
+	JMP         loop174
+
+end175:
+	VZEROUPPER
+	RET
+
+// func raiseAVX512(dst *float64, v *float64, n int)
 // Requires: AVX, AVX512F
-TEXT ·gaussianScoresAVX512(SB), NOSPLIT, $0-64
+TEXT ·raiseAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ v+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop177:
+	CMPQ    DX, $0x08
+	JL      end178
+	VMOVUPD (CX), Z0
+	VMAXPD  (AX), Z0, Z0
+	VMOVUPD Z0, (AX)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x08, DX
+	JMP     loop177
+
+end178:
+	VZEROUPPER
+	RET
+
+// func gaussianScoresAVX512(dst *float64, x *float64, d int, n int, c float64, m *float64, root *float64, width int, work *float64)
+// Requires: AVX, AVX512F
+TEXT ·gaussianScoresAVX512(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), AX
 	MOVQ x+8(FP), CX
 	MOVQ n+24(FP), DX
 	MOVQ DX, BX
 	SHLQ $0x03, BX
-	MOVQ d+16(FP), SI
+	MOVQ width+56(FP), SI
 	SHLQ $0x03, SI
 	LEAQ (SI)(SI*2), DI
 
-loop165:
+loop179:
 	CMPQ DX, $0x20
-	JL   end166
+	JL   end180
 	MOVQ CX, R8
-	MOVQ work+56(FP), R9
+	MOVQ work+64(FP), R9
 	MOVQ m+40(FP), R10
 	MOVQ d+16(FP), R11
 
-loop167:
+loop181:
 	VBROADCASTSD (R10), Z0
 	VMOVUPD      (R8), Z1
 	VSUBPD       Z0, Z1, Z1
@@ -3620,18 +3916,18 @@ loop167:
 	ADDQ         $0x00000100, R9
 	ADDQ         $0x00000008, R10
 	DECQ         R11
-	JNZ          loop167
+	JNZ          loop181
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VPXORQ       Z2, Z2, Z2
 	VPXORQ       Z3, Z3, Z3
-	MOVQ         work+56(FP), R8
+	MOVQ         work+64(FP), R8
 	MOVQ         root+48(FP), R9
 	MOVQ         d+16(FP), R10
 
-loop168:
+loop182:
 	CMPQ         R10, $0x04
-	JL           end169
+	JL           end183
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -3719,9 +4015,9 @@ loop168:
 	MOVQ         R9, R12
 	MOVQ         R10, R13
 	SUBQ         $0x04, R13
-	JZ           none170
+	JZ           none184
 
-loop171:
+loop185:
 	VMOVUPD      (R11), Z20
 	VMOVUPD      64(R11), Z21
 	VMOVUPD      128(R11), Z22
@@ -3749,9 +4045,9 @@ loop171:
 	ADDQ         $0x00000100, R11
 	ADDQ         $0x00000008, R12
 	DECQ         R13
-	JNZ          loop171
+	JNZ          loop185
 
-none170:
+none184:
 	VFMADD231PD Z4, Z4, Z0
 	VFMADD231PD Z5, Z5, Z1
 	VFMADD231PD Z6, Z6, Z2
@@ -3770,11 +4066,11 @@ none170:
 	VFMADD231PD Z19, Z19, Z3
 	LEAQ        32(R9)(SI*4), R9
 	SUBQ        $0x04, R10
-	JMP         loop168
+	JMP         loop182
 
-end169:
+end183:
 	CMPQ         R10, $0x03
-	JNE          next173
+	JNE          next187
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -3841,11 +4137,11 @@ end169:
 	VFMADD231PD  Z13, Z13, Z1
 	VFMADD231PD  Z14, Z14, Z2
 	VFMADD231PD  Z15, Z15, Z3
-	JMP          end172
+	JMP          end186
 
-next173:
+next187:
 	CMPQ         R10, $0x02
-	JNE          next174
+	JNE          next188
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -3885,11 +4181,11 @@ next173:
 	VFMADD231PD  Z9, Z9, Z1
 	VFMADD231PD  Z10, Z10, Z2
 	VFMADD231PD  Z11, Z11, Z3
-	JMP          end172
+	JMP          end186
 
-next174:
+next188:
 	CMPQ         R10, $0x01
-	JNE          next175
+	JNE          next189
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -3907,10 +4203,10 @@ next174:
 	VFMADD231PD  Z5, Z5, Z1
 	VFMADD231PD  Z6, Z6, Z2
 	VFMADD231PD  Z7, Z7, Z3
-	JMP          end172
+	JMP          end186
 
-next175:
-end172:
+next189:
+end186:
 	VBROADCASTSD      c+32(FP), Z4
 	VADDPD            (AX), Z4, Z5
 	VFNMADD231PD.BCST constant15<>+0(SB), Z0, Z5
@@ -3927,18 +4223,18 @@ end172:
 	ADDQ              $0x00000100, CX
 	ADDQ              $0x00000100, AX
 	SUBQ              $0x20, DX
-	JMP               loop165
+	JMP               loop179
 
-end166:
-loop176:
+end180:
+loop190:
 	CMPQ DX, $0x08
-	JL   end177
+	JL   end191
 	MOVQ CX, R8
-	MOVQ work+56(FP), R9
+	MOVQ work+64(FP), R9
 	MOVQ m+40(FP), R10
 	MOVQ d+16(FP), R11
 
-loop178:
+loop192:
 	VBROADCASTSD (R10), Z0
 	VMOVUPD      (R8), Z1
 	VSUBPD       Z0, Z1, Z1
@@ -3947,15 +4243,15 @@ loop178:
 	ADDQ         $0x00000040, R9
 	ADDQ         $0x00000008, R10
 	DECQ         R11
-	JNZ          loop178
+	JNZ          loop192
 	VPXORQ       Z0, Z0, Z0
-	MOVQ         work+56(FP), R8
+	MOVQ         work+64(FP), R8
 	MOVQ         root+48(FP), R9
 	MOVQ         d+16(FP), R10
 
-loop179:
+loop193:
 	CMPQ         R10, $0x04
-	JL           end180
+	JL           end194
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
@@ -3989,9 +4285,9 @@ loop179:
 	MOVQ         R9, R12
 	MOVQ         R10, R13
 	SUBQ         $0x04, R13
-	JZ           none181
+	JZ           none195
 
-loop182:
+loop196:
 	VMOVUPD      (R11), Z5
 	VBROADCASTSD 32(R12), Z6
 	VFMADD231PD  Z5, Z6, Z1
@@ -4004,20 +4300,20 @@ loop182:
 	ADDQ         $0x00000040, R11
 	ADDQ         $0x00000008, R12
 	DECQ         R13
-	JNZ          loop182
+	JNZ          loop196
 
-none181:
+none195:
 	VFMADD231PD Z1, Z1, Z0
 	VFMADD231PD Z2, Z2, Z0
 	VFMADD231PD Z3, Z3, Z0
 	VFMADD231PD Z4, Z4, Z0
 	LEAQ        32(R9)(SI*4), R9
 	SUBQ        $0x04, R10
-	JMP         loop179
+	JMP         loop193
 
-end180:
+end194:
 	CMPQ         R10, $0x03
-	JNE          next184
+	JNE          next198
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
@@ -4039,11 +4335,11 @@ end180:
 	VFMADD231PD  Z1, Z1, Z0
 	VFMADD231PD  Z2, Z2, Z0
 	VFMADD231PD  Z3, Z3, Z0
-	JMP          end183
+	JMP          end197
 
-next184:
+next198:
 	CMPQ         R10, $0x02
-	JNE          next185
+	JNE          next199
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
@@ -4056,20 +4352,20 @@ next184:
 	VFMADD231PD  Z3, Z4, Z2
 	VFMADD231PD  Z1, Z1, Z0
 	VFMADD231PD  Z2, Z2, Z0
-	JMP          end183
+	JMP          end197
 
-next185:
+next199:
 	CMPQ         R10, $0x01
-	JNE          next186
+	JNE          next200
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
 	VFMADD231PD  Z2, Z3, Z1
 	VFMADD231PD  Z1, Z1, Z0
-	JMP          end183
+	JMP          end197
 
-next186:
-end183:
+next200:
+end197:
 	VBROADCASTSD      c+32(FP), Z1
 	VADDPD            (AX), Z1, Z1
 	VFNMADD231PD.BCST constant15<>+0(SB), Z0, Z1
@@ -4077,9 +4373,9 @@ end183:
 	ADDQ              $0x00000040, CX
 	ADDQ              $0x00000040, AX
 	SUBQ              $0x08, DX
-	JMP               loop176
+	JMP               loop190
 
-end177:
+end191:
 	VZEROUPPER
 	RET
 
@@ -4092,9 +4388,9 @@ TEXT ·diagonalScoresAVX512(SB), NOSPLIT, $0-56
 	MOVQ DX, BX
 	SHLQ $0x03, BX
 
-loop187:
+loop201:
 	CMPQ   DX, $0x20
-	JL     end188
+	JL     end202
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4104,7 +4400,7 @@ loop187:
 	MOVQ   h+48(FP), R8
 	MOVQ   d+16(FP), R9
 
-loop189:
+loop203:
 	VBROADCASTSD (DI), Z4
 	VBROADCASTSD (R8), Z5
 	VMOVUPD      (SI), Z6
@@ -4127,7 +4423,7 @@ loop189:
 	ADDQ         $0x00000008, DI
 	ADDQ         $0x00000008, R8
 	DECQ         R9
-	JNZ          loop189
+	JNZ          loop203
 	VBROADCASTSD c+32(FP), Z4
 	VADDPD       (AX), Z4, Z5
 	VSUBPD       Z0, Z5, Z5
@@ -4144,19 +4440,19 @@ loop189:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000100, AX
 	SUBQ         $0x20, DX
-	JMP          loop187
+	JMP          loop201
 
-end188:
-loop190:
+end202:
+loop204:
 	CMPQ   DX, $0x08
-	JL     end191
+	JL     end205
 	VPXORQ Z0, Z0, Z0
 	MOVQ   CX, SI
 	MOVQ   m+40(FP), DI
 	MOVQ   h+48(FP), R8
 	MOVQ   d+16(FP), R9
 
-loop192:
+loop206:
 	VBROADCASTSD (DI), Z1
 	VBROADCASTSD (R8), Z2
 	VMOVUPD      (SI), Z3
@@ -4167,7 +4463,7 @@ loop192:
 	ADDQ         $0x00000008, DI
 	ADDQ         $0x00000008, R8
 	DECQ         R9
-	JNZ          loop192
+	JNZ          loop206
 	VBROADCASTSD c+32(FP), Z1
 	VADDPD       (AX), Z1, Z1
 	VSUBPD       Z0, Z1, Z1
@@ -4175,9 +4471,9 @@ loop192:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, AX
 	SUBQ         $0x08, DX
-	JMP          loop190
+	JMP          loop204
 
-end191:
+end205:
 	VZEROUPPER
 	RET
 
@@ -4190,7 +4486,7 @@ TEXT ·diagonalMomentsAVX512(SB), NOSPLIT, $0-56
 	MOVQ d+24(FP), BX
 	MOVQ anchor+40(FP), SI
 
-loop193:
+loop207:
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z1, Z1, Z1
@@ -4203,9 +4499,9 @@ loop193:
 	MOVQ         w+48(FP), DI
 	MOVQ         n+32(FP), R8
 
-loop194:
+loop208:
 	CMPQ        R8, $0x20
-	JL          end195
+	JL          end209
 	VMOVUPD     (DX), Z9
 	VSUBPD      Z8, Z9, Z9
 	VMULPD      (DI), Z9, Z10
@@ -4229,12 +4525,12 @@ loop194:
 	ADDQ        $0x00000100, DX
 	ADDQ        $0x00000100, DI
 	SUBQ        $0x20, R8
-	JMP         loop194
+	JMP         loop208
 
-end195:
-loop196:
+end209:
+loop210:
 	CMPQ        R8, $0x08
-	JL          end197
+	JL          end211
 	VMOVUPD     (DX), Z9
 	VSUBPD      Z8, Z9, Z9
 	VMULPD      (DI), Z9, Z10
@@ -4243,9 +4539,9 @@ loop196:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, DI
 	SUBQ        $0x08, R8
-	JMP         loop196
+	JMP         loop210
 
-end197:
+end211:
 	VADDPD        Z2, Z0, Z0
 	VADDPD        Z3, Z1, Z1
 	VADDPD        Z1, Z0, Z0
@@ -4272,7 +4568,7 @@ end197:
 	ADDQ          $0x00000008, CX
 	ADDQ          $0x00000008, SI
 	DECQ          BX
-	JNZ           loop193
+	JNZ           loop207
 	VZEROUPPER
 	RET
 
@@ -4284,37 +4580,37 @@ TEXT ·deviationsAVX512(SB), NOSPLIT, $0-40
 	MOVQ d+16(FP), DX
 	MOVQ anchor+32(FP), BX
 
-loop198:
+loop212:
 	MOVQ         n+24(FP), SI
 	VBROADCASTSD (BX), Z0
 
-loop199:
+loop213:
 	CMPQ    SI, $0x08
-	JL      end200
+	JL      end214
 	VMOVUPD (CX), Z1
 	VSUBPD  Z0, Z1, Z1
 	VMOVUPD Z1, (AX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, AX
 	SUBQ    $0x08, SI
-	JMP     loop199
+	JMP     loop213
 
-end200:
+end214:
 	ADDQ         $0x00000008, BX
 	DECQ         DX
-	JNZ          loop198
+	JNZ          loop212
 	MOVQ         n+24(FP), CX
 	VBROADCASTSD constant16<>+0(SB), Z0
 
-loop201:
+loop215:
 	CMPQ    CX, $0x08
-	JL      end202
+	JL      end216
 	VMOVUPD Z0, (AX)
 	ADDQ    $0x00000040, AX
 	SUBQ    $0x08, CX
-	JMP     loop201
+	JMP     loop215
 
-end202:
+end216:
 	VZEROUPPER
 	RET
 
@@ -4324,9 +4620,9 @@ TEXT ·productsAVX512(SB), NOSPLIT, $0-56
 	MOVQ   columns+48(FP), AX
 	MOVQ   w+24(FP), CX
 	TESTQ  CX, CX
-	JNZ    triangular203
+	JNZ    triangular217
 	CMPQ   AX, $0x04
-	JNE    next205
+	JNE    next219
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4350,9 +4646,9 @@ TEXT ·productsAVX512(SB), NOSPLIT, $0-56
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop206:
+loop220:
 	CMPQ        DX, $0x08
-	JL          end207
+	JL          end221
 	VMOVUPD     (CX), Z16
 	VMOVUPD     (CX)(BX*1), Z17
 	VMOVUPD     (CX)(BX*2), Z18
@@ -4380,9 +4676,9 @@ loop206:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop206
+	JMP         loop220
 
-end207:
+end221:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -4441,11 +4737,11 @@ end207:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done204
+	JMP           done218
 
-next205:
+next219:
 	CMPQ   AX, $0x03
-	JNE    next208
+	JNE    next222
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4465,9 +4761,9 @@ next205:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop209:
+loop223:
 	CMPQ        DX, $0x08
-	JL          end210
+	JL          end224
 	VMOVUPD     (CX), Z12
 	VMOVUPD     (CX)(BX*1), Z13
 	VMOVUPD     (CX)(BX*2), Z14
@@ -4490,9 +4786,9 @@ loop209:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop209
+	JMP         loop223
 
-end210:
+end224:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -4551,11 +4847,11 @@ end210:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done204
+	JMP           done218
 
-next208:
+next222:
 	CMPQ   AX, $0x02
-	JNE    next211
+	JNE    next225
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4571,9 +4867,9 @@ next208:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop212:
+loop226:
 	CMPQ        DX, $0x08
-	JL          end213
+	JL          end227
 	VMOVUPD     (CX), Z8
 	VMOVUPD     (CX)(BX*1), Z9
 	VMOVUPD     (AX), Z10
@@ -4591,9 +4887,9 @@ loop212:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop212
+	JMP         loop226
 
-end213:
+end227:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -4652,11 +4948,11 @@ end213:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done204
+	JMP           done218
 
-next211:
+next225:
 	CMPQ   AX, $0x01
-	JNE    next214
+	JNE    next228
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4668,9 +4964,9 @@ next211:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop215:
+loop229:
 	CMPQ        DX, $0x08
-	JL          end216
+	JL          end230
 	VMOVUPD     (CX), Z4
 	VMOVUPD     (AX), Z5
 	VFMADD231PD Z4, Z5, Z0
@@ -4683,9 +4979,9 @@ loop215:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop215
+	JMP         loop229
 
-end216:
+end230:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -4744,12 +5040,12 @@ end216:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done204
+	JMP           done218
 
-next214:
-triangular203:
+next228:
+triangular217:
 	CMPQ   AX, $0x04
-	JNE    next217
+	JNE    next231
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4768,9 +5064,9 @@ triangular203:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), DI
 
-loop218:
+loop232:
 	CMPQ        DX, $0x08
-	JL          end219
+	JL          end233
 	VMOVUPD     (CX), Z10
 	VMOVUPD     (CX)(BX*1), Z11
 	VMOVUPD     (CX)(BX*2), Z12
@@ -4798,9 +5094,9 @@ loop218:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop218
+	JMP         loop232
 
-end219:
+end233:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -4859,11 +5155,11 @@ end219:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done204
+	JMP           done218
 
-next217:
+next231:
 	CMPQ   AX, $0x03
-	JNE    next220
+	JNE    next234
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4878,9 +5174,9 @@ next217:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), SI
 
-loop221:
+loop235:
 	CMPQ        DX, $0x08
-	JL          end222
+	JL          end236
 	VMOVUPD     (CX), Z6
 	VMOVUPD     (CX)(BX*1), Z7
 	VMOVUPD     (CX)(BX*2), Z8
@@ -4901,9 +5197,9 @@ loop221:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop221
+	JMP         loop235
 
-end222:
+end236:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -4948,11 +5244,11 @@ end222:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done204
+	JMP           done218
 
-next220:
+next234:
 	CMPQ   AX, $0x02
-	JNE    next223
+	JNE    next237
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4964,9 +5260,9 @@ next220:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), SI
 
-loop224:
+loop238:
 	CMPQ        DX, $0x08
-	JL          end225
+	JL          end239
 	VMOVUPD     (CX), Z3
 	VMOVUPD     (CX)(BX*1), Z4
 	VMOVUPD     (SI), Z5
@@ -4981,9 +5277,9 @@ loop224:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop224
+	JMP         loop238
 
-end225:
+end239:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -5014,11 +5310,11 @@ end225:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done204
+	JMP           done218
 
-next223:
+next237:
 	CMPQ   AX, $0x01
-	JNE    next226
+	JNE    next240
 	VPXORQ Z0, Z0, Z0
 	MOVQ   wy+8(FP), AX
 	MOVQ   y+16(FP), CX
@@ -5028,9 +5324,9 @@ next223:
 	LEAQ   (BX)(BX*2), BX
 	MOVQ   w+24(FP), BX
 
-loop227:
+loop241:
 	CMPQ        DX, $0x08
-	JL          end228
+	JL          end242
 	VMOVUPD     (CX), Z1
 	VMOVUPD     (BX), Z2
 	ADDQ        $0x00000040, BX
@@ -5040,9 +5336,9 @@ loop227:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop227
+	JMP         loop241
 
-end228:
+end242:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -5059,10 +5355,10 @@ end228:
 	VSHUFF64X2    $0xdd, Z0, Z0, Z0
 	VADDPD        Z0, Z1, Z1
 	VEXTRACTF64X4 $0x00, Z1, (AX)
-	JMP           done204
+	JMP           done218
 
-next226:
-done204:
+next240:
+done218:
 	VZEROUPPER
 	RET
 
@@ -5072,9 +5368,9 @@ TEXT ·tileAVX512(SB), NOSPLIT, $0-88
 	MOVQ   rows+56(FP), AX
 	MOVQ   columns+64(FP), CX
 	CMPQ   CX, $0x10
-	JLE    other230
+	JLE    other244
 	CMPQ   AX, $0x08
-	JNE    next231
+	JNE    next245
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -5117,7 +5413,7 @@ TEXT ·tileAVX512(SB), NOSPLIT, $0-88
 	VPXORQ Z22, Z22, Z22
 	VPXORQ Z23, Z23, Z23
 
-loop232:
+loop246:
 	VMOVUPD      (CX), Z24
 	VMOVUPD      64(CX), Z25
 	VMOVUPD.Z    128(CX), K1, Z26
@@ -5156,7 +5452,7 @@ loop232:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop232
+	JNZ          loop246
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5240,11 +5536,11 @@ loop232:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z24, Z23
 	VMOVUPD      Z23, K1, 128(AX)
-	JMP          done229
+	JMP          done243
 
-next231:
+next245:
 	CMPQ   AX, $0x07
-	JNE    next233
+	JNE    next247
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -5283,7 +5579,7 @@ next231:
 	VPXORQ Z19, Z19, Z19
 	VPXORQ Z20, Z20, Z20
 
-loop234:
+loop248:
 	VMOVUPD      (CX), Z21
 	VMOVUPD      64(CX), Z22
 	VMOVUPD.Z    128(CX), K1, Z23
@@ -5318,7 +5614,7 @@ loop234:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop234
+	JNZ          loop248
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5392,11 +5688,11 @@ loop234:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z21, Z20
 	VMOVUPD      Z20, K1, 128(AX)
-	JMP          done229
+	JMP          done243
 
-next233:
+next247:
 	CMPQ   AX, $0x06
-	JNE    next235
+	JNE    next249
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -5432,7 +5728,7 @@ next233:
 	VPXORQ Z16, Z16, Z16
 	VPXORQ Z17, Z17, Z17
 
-loop236:
+loop250:
 	VMOVUPD      (CX), Z18
 	VMOVUPD      64(CX), Z19
 	VMOVUPD.Z    128(CX), K1, Z20
@@ -5463,7 +5759,7 @@ loop236:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop236
+	JNZ          loop250
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5527,11 +5823,11 @@ loop236:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z18, Z17
 	VMOVUPD      Z17, K1, 128(AX)
-	JMP          done229
+	JMP          done243
 
-next235:
+next249:
 	CMPQ   AX, $0x05
-	JNE    next237
+	JNE    next251
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -5563,7 +5859,7 @@ next235:
 	VPXORQ Z13, Z13, Z13
 	VPXORQ Z14, Z14, Z14
 
-loop238:
+loop252:
 	VMOVUPD      (CX), Z15
 	VMOVUPD      64(CX), Z16
 	VMOVUPD.Z    128(CX), K1, Z17
@@ -5590,7 +5886,7 @@ loop238:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop238
+	JNZ          loop252
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5644,11 +5940,11 @@ loop238:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z15, Z14
 	VMOVUPD      Z14, K1, 128(AX)
-	JMP          done229
+	JMP          done243
 
-next237:
+next251:
 	CMPQ   AX, $0x04
-	JNE    next239
+	JNE    next253
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -5677,7 +5973,7 @@ next237:
 	VPXORQ Z10, Z10, Z10
 	VPXORQ Z11, Z11, Z11
 
-loop240:
+loop254:
 	VMOVUPD      (CX), Z12
 	VMOVUPD      64(CX), Z13
 	VMOVUPD.Z    128(CX), K1, Z14
@@ -5700,7 +5996,7 @@ loop240:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop240
+	JNZ          loop254
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5744,11 +6040,11 @@ loop240:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z12, Z11
 	VMOVUPD      Z11, K1, 128(AX)
-	JMP          done229
+	JMP          done243
 
-next239:
+next253:
 	CMPQ   AX, $0x03
-	JNE    next241
+	JNE    next255
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -5773,7 +6069,7 @@ next239:
 	VPXORQ Z7, Z7, Z7
 	VPXORQ Z8, Z8, Z8
 
-loop242:
+loop256:
 	VMOVUPD      (CX), Z9
 	VMOVUPD      64(CX), Z10
 	VMOVUPD.Z    128(CX), K1, Z11
@@ -5792,7 +6088,7 @@ loop242:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop242
+	JNZ          loop256
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5826,11 +6122,11 @@ loop242:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z9, Z8
 	VMOVUPD      Z8, K1, 128(AX)
-	JMP          done229
+	JMP          done243
 
-next241:
+next255:
 	CMPQ   AX, $0x02
-	JNE    next243
+	JNE    next257
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -5852,7 +6148,7 @@ next241:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 
-loop244:
+loop258:
 	VMOVUPD      (CX), Z6
 	VMOVUPD      64(CX), Z7
 	VMOVUPD.Z    128(CX), K1, Z8
@@ -5867,7 +6163,7 @@ loop244:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop244
+	JNZ          loop258
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5891,11 +6187,11 @@ loop244:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z6, Z5
 	VMOVUPD      Z5, K1, 128(AX)
-	JMP          done229
+	JMP          done243
 
-next243:
+next257:
 	CMPQ   AX, $0x01
-	JNE    next245
+	JNE    next259
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -5914,7 +6210,7 @@ next243:
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
 
-loop246:
+loop260:
 	VMOVUPD      (CX), Z3
 	VMOVUPD      64(CX), Z4
 	VMOVUPD.Z    128(CX), K1, Z5
@@ -5925,7 +6221,7 @@ loop246:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop246
+	JNZ          loop260
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5939,14 +6235,14 @@ loop246:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z3, Z2
 	VMOVUPD      Z2, K1, 128(AX)
-	JMP          done229
+	JMP          done243
 
-next245:
-other230:
+next259:
+other244:
 	CMPQ   CX, $0x08
-	JLE    other247
+	JLE    other261
 	CMPQ   AX, $0x08
-	JNE    next248
+	JNE    next262
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -5981,7 +6277,7 @@ other230:
 	VPXORQ Z14, Z14, Z14
 	VPXORQ Z15, Z15, Z15
 
-loop249:
+loop263:
 	VMOVUPD      (CX), Z16
 	VMOVUPD.Z    64(CX), K1, Z17
 	VBROADCASTSD (AX), Z18
@@ -6011,7 +6307,7 @@ loop249:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop249
+	JNZ          loop263
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6071,11 +6367,11 @@ loop249:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z16, Z15
 	VMOVUPD      Z15, K1, 64(AX)
-	JMP          done229
+	JMP          done243
 
-next248:
+next262:
 	CMPQ   AX, $0x07
-	JNE    next250
+	JNE    next264
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -6107,7 +6403,7 @@ next248:
 	VPXORQ Z12, Z12, Z12
 	VPXORQ Z13, Z13, Z13
 
-loop251:
+loop265:
 	VMOVUPD      (CX), Z14
 	VMOVUPD.Z    64(CX), K1, Z15
 	VBROADCASTSD (AX), Z16
@@ -6134,7 +6430,7 @@ loop251:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop251
+	JNZ          loop265
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6187,11 +6483,11 @@ loop251:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z14, Z13
 	VMOVUPD      Z13, K1, 64(AX)
-	JMP          done229
+	JMP          done243
 
-next250:
+next264:
 	CMPQ   AX, $0x06
-	JNE    next252
+	JNE    next266
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -6221,7 +6517,7 @@ next250:
 	VPXORQ Z10, Z10, Z10
 	VPXORQ Z11, Z11, Z11
 
-loop253:
+loop267:
 	VMOVUPD      (CX), Z12
 	VMOVUPD.Z    64(CX), K1, Z13
 	VBROADCASTSD (AX), Z14
@@ -6245,7 +6541,7 @@ loop253:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop253
+	JNZ          loop267
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6291,11 +6587,11 @@ loop253:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z12, Z11
 	VMOVUPD      Z11, K1, 64(AX)
-	JMP          done229
+	JMP          done243
 
-next252:
+next266:
 	CMPQ   AX, $0x05
-	JNE    next254
+	JNE    next268
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -6322,7 +6618,7 @@ next252:
 	VPXORQ Z8, Z8, Z8
 	VPXORQ Z9, Z9, Z9
 
-loop255:
+loop269:
 	VMOVUPD      (CX), Z10
 	VMOVUPD.Z    64(CX), K1, Z11
 	VBROADCASTSD (AX), Z12
@@ -6343,7 +6639,7 @@ loop255:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop255
+	JNZ          loop269
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6382,11 +6678,11 @@ loop255:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z10, Z9
 	VMOVUPD      Z9, K1, 64(AX)
-	JMP          done229
+	JMP          done243
 
-next254:
+next268:
 	CMPQ   AX, $0x04
-	JNE    next256
+	JNE    next270
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -6411,7 +6707,7 @@ next254:
 	VPXORQ Z6, Z6, Z6
 	VPXORQ Z7, Z7, Z7
 
-loop257:
+loop271:
 	VMOVUPD      (CX), Z8
 	VMOVUPD.Z    64(CX), K1, Z9
 	VBROADCASTSD (AX), Z10
@@ -6429,7 +6725,7 @@ loop257:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop257
+	JNZ          loop271
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6461,11 +6757,11 @@ loop257:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z8, Z7
 	VMOVUPD      Z7, K1, 64(AX)
-	JMP          done229
+	JMP          done243
 
-next256:
+next270:
 	CMPQ   AX, $0x03
-	JNE    next258
+	JNE    next272
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -6487,7 +6783,7 @@ next256:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 
-loop259:
+loop273:
 	VMOVUPD      (CX), Z6
 	VMOVUPD.Z    64(CX), K1, Z7
 	VBROADCASTSD (AX), Z8
@@ -6502,7 +6798,7 @@ loop259:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop259
+	JNZ          loop273
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6527,11 +6823,11 @@ loop259:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z6, Z5
 	VMOVUPD      Z5, K1, 64(AX)
-	JMP          done229
+	JMP          done243
 
-next258:
+next272:
 	CMPQ   AX, $0x02
-	JNE    next260
+	JNE    next274
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -6551,7 +6847,7 @@ next258:
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 
-loop261:
+loop275:
 	VMOVUPD      (CX), Z4
 	VMOVUPD.Z    64(CX), K1, Z5
 	VBROADCASTSD (AX), Z6
@@ -6563,7 +6859,7 @@ loop261:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop261
+	JNZ          loop275
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6581,11 +6877,11 @@ loop261:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z4, Z3
 	VMOVUPD      Z3, K1, 64(AX)
-	JMP          done229
+	JMP          done243
 
-next260:
+next274:
 	CMPQ   AX, $0x01
-	JNE    next262
+	JNE    next276
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -6603,7 +6899,7 @@ next260:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 
-loop263:
+loop277:
 	VMOVUPD      (CX), Z2
 	VMOVUPD.Z    64(CX), K1, Z3
 	VBROADCASTSD (AX), Z4
@@ -6612,7 +6908,7 @@ loop263:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop263
+	JNZ          loop277
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6623,14 +6919,14 @@ loop263:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z2, Z1
 	VMOVUPD      Z1, K1, 64(AX)
-	JMP          done229
+	JMP          done243
 
-next262:
-other247:
+next276:
+other261:
 	CMPQ   CX, $0x00
-	JLE    other264
+	JLE    other278
 	CMPQ   AX, $0x08
-	JNE    next265
+	JNE    next279
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -6657,7 +6953,7 @@ other247:
 	VPXORQ Z6, Z6, Z6
 	VPXORQ Z7, Z7, Z7
 
-loop266:
+loop280:
 	VMOVUPD.Z    (CX), K1, Z8
 	VBROADCASTSD (AX), Z9
 	VFMADD231PD  Z8, Z9, Z0
@@ -6678,7 +6974,7 @@ loop266:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop266
+	JNZ          loop280
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6714,11 +7010,11 @@ loop266:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z8, Z7
 	VMOVUPD      Z7, K1, (AX)
-	JMP          done229
+	JMP          done243
 
-next265:
+next279:
 	CMPQ   AX, $0x07
-	JNE    next267
+	JNE    next281
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -6743,7 +7039,7 @@ next265:
 	VPXORQ Z5, Z5, Z5
 	VPXORQ Z6, Z6, Z6
 
-loop268:
+loop282:
 	VMOVUPD.Z    (CX), K1, Z7
 	VBROADCASTSD (AX), Z8
 	VFMADD231PD  Z7, Z8, Z0
@@ -6762,7 +7058,7 @@ loop268:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop268
+	JNZ          loop282
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6794,11 +7090,11 @@ loop268:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z7, Z6
 	VMOVUPD      Z6, K1, (AX)
-	JMP          done229
+	JMP          done243
 
-next267:
+next281:
 	CMPQ   AX, $0x06
-	JNE    next269
+	JNE    next283
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -6822,7 +7118,7 @@ next267:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 
-loop270:
+loop284:
 	VMOVUPD.Z    (CX), K1, Z6
 	VBROADCASTSD (AX), Z7
 	VFMADD231PD  Z6, Z7, Z0
@@ -6839,7 +7135,7 @@ loop270:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop270
+	JNZ          loop284
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6867,11 +7163,11 @@ loop270:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z6, Z5
 	VMOVUPD      Z5, K1, (AX)
-	JMP          done229
+	JMP          done243
 
-next269:
+next283:
 	CMPQ   AX, $0x05
-	JNE    next271
+	JNE    next285
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -6893,7 +7189,7 @@ next269:
 	VPXORQ Z3, Z3, Z3
 	VPXORQ Z4, Z4, Z4
 
-loop272:
+loop286:
 	VMOVUPD.Z    (CX), K1, Z5
 	VBROADCASTSD (AX), Z6
 	VFMADD231PD  Z5, Z6, Z0
@@ -6908,7 +7204,7 @@ loop272:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop272
+	JNZ          loop286
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6932,11 +7228,11 @@ loop272:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z5, Z4
 	VMOVUPD      Z4, K1, (AX)
-	JMP          done229
+	JMP          done243
 
-next271:
+next285:
 	CMPQ   AX, $0x04
-	JNE    next273
+	JNE    next287
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -6957,7 +7253,7 @@ next271:
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 
-loop274:
+loop288:
 	VMOVUPD.Z    (CX), K1, Z4
 	VBROADCASTSD (AX), Z5
 	VFMADD231PD  Z4, Z5, Z0
@@ -6970,7 +7266,7 @@ loop274:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop274
+	JNZ          loop288
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6990,11 +7286,11 @@ loop274:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z4, Z3
 	VMOVUPD      Z3, K1, (AX)
-	JMP          done229
+	JMP          done243
 
-next273:
+next287:
 	CMPQ   AX, $0x03
-	JNE    next275
+	JNE    next289
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -7013,7 +7309,7 @@ next273:
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
 
-loop276:
+loop290:
 	VMOVUPD.Z    (CX), K1, Z3
 	VBROADCASTSD (AX), Z4
 	VFMADD231PD  Z3, Z4, Z0
@@ -7024,7 +7320,7 @@ loop276:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop276
+	JNZ          loop290
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7040,11 +7336,11 @@ loop276:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z3, Z2
 	VMOVUPD      Z2, K1, (AX)
-	JMP          done229
+	JMP          done243
 
-next275:
+next289:
 	CMPQ   AX, $0x02
-	JNE    next277
+	JNE    next291
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -7062,7 +7358,7 @@ next275:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 
-loop278:
+loop292:
 	VMOVUPD.Z    (CX), K1, Z2
 	VBROADCASTSD (AX), Z3
 	VFMADD231PD  Z2, Z3, Z0
@@ -7071,7 +7367,7 @@ loop278:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop278
+	JNZ          loop292
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7083,11 +7379,11 @@ loop278:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z2, Z1
 	VMOVUPD      Z1, K1, (AX)
-	JMP          done229
+	JMP          done243
 
-next277:
+next291:
 	CMPQ   AX, $0x01
-	JNE    next279
+	JNE    next293
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -7104,14 +7400,14 @@ next277:
 	SHLQ   $0x03, SI
 	VPXORQ Z0, Z0, Z0
 
-loop280:
+loop294:
 	VMOVUPD.Z    (CX), K1, Z1
 	VBROADCASTSD (AX), Z2
 	VFMADD231PD  Z1, Z2, Z0
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop280
+	JNZ          loop294
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7119,11 +7415,11 @@ loop280:
 	VMOVUPD.Z    (AX), K1, Z2
 	VFMADD213PD  Z2, Z1, Z0
 	VMOVUPD      Z0, K1, (AX)
-	JMP          done229
+	JMP          done243
 
-next279:
-other264:
-done229:
+next293:
+other278:
+done243:
 	VZEROUPPER
 	RET
 
@@ -7136,24 +7432,24 @@ TEXT ·bitsAVX512(SB), NOSPLIT, $0-40
 	SHLQ   $0x03, CX
 	VPXORQ Z0, Z0, Z0
 
-loop281:
+loop295:
 	MOVQ AX, BX
 	MOVQ d+24(FP), SI
 
-loop282:
+loop296:
 	CMPQ        SI, $0x08
-	JL          end283
+	JL          end297
 	VMOVUPD     (BX), Z1
 	VMOVAPD     Z1, Z2
 	VFMSUB213PD Z1, Z1, Z2
 	VPORQ       Z2, Z0, Z0
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x08, SI
-	JMP         loop282
+	JMP         loop296
 
-end283:
+end297:
 	TESTQ       SI, SI
-	JZ          done284
+	JZ          done298
 	MOVQ        $0x000000ff, DI
 	BZHIQ       SI, DI, DI
 	KMOVW       DI, K1
@@ -7162,10 +7458,10 @@ end283:
 	VFMSUB213PD Z1, Z1, Z2
 	VPORQ       Z2, Z0, Z0
 
-done284:
+done298:
 	ADDQ          CX, AX
 	DECQ          DX
-	JNZ           loop281
+	JNZ           loop295
 	VPANDQ.BCST   constant40<>+0(SB), Z0, Z0
 	MOVQ          sum+32(FP), AX
 	VEXTRACTF64X4 $0x01, Z0, Y1
@@ -7192,46 +7488,46 @@ TEXT ·rowScoresAVX512(SB), NOSPLIT, $0-72
 	MOVQ rows+32(FP), DX
 	MOVQ AX, BX
 	CMPQ DX, $0x01
-	JLE  beyond285
+	JLE  beyond299
 	ADDQ CX, BX
 
-beyond285:
+beyond299:
 	MOVQ BX, SI
 	CMPQ DX, $0x02
-	JLE  beyond286
+	JLE  beyond300
 	ADDQ CX, SI
 
-beyond286:
+beyond300:
 	MOVQ SI, DI
 	CMPQ DX, $0x03
-	JLE  beyond287
+	JLE  beyond301
 	ADDQ CX, DI
 
-beyond287:
+beyond301:
 	MOVQ DI, R8
 	CMPQ DX, $0x04
-	JLE  beyond288
+	JLE  beyond302
 	ADDQ CX, R8
 
-beyond288:
+beyond302:
 	MOVQ R8, R9
 	CMPQ DX, $0x05
-	JLE  beyond289
+	JLE  beyond303
 	ADDQ CX, R9
 
-beyond289:
+beyond303:
 	MOVQ R9, R10
 	CMPQ DX, $0x06
-	JLE  beyond290
+	JLE  beyond304
 	ADDQ CX, R10
 
-beyond290:
+beyond304:
 	MOVQ R10, R11
 	CMPQ DX, $0x07
-	JLE  beyond291
+	JLE  beyond305
 	ADDQ CX, R11
 
-beyond291:
+beyond305:
 	MOVQ dst+0(FP), CX
 	MOVQ eta+48(FP), DX
 	MOVQ k+64(FP), R12
@@ -7240,9 +7536,9 @@ beyond291:
 	SHLQ $0x03, R13
 	ADDQ R13, DX
 
-loop292:
+loop306:
 	CMPQ   R12, $0x02
-	JL     end293
+	JL     end307
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -7267,9 +7563,9 @@ loop292:
 	ANDQ   $-8, R14
 	SHLQ   $0x03, R14
 	NEGQ   R14
-	JZ     short294
+	JZ     short308
 
-loop295:
+loop309:
 	VMOVUPD     (DX)(R14*1), Z16
 	VMOVUPD     (R13)(R14*1), Z17
 	VMOVUPD     (AX)(R14*1), Z18
@@ -7297,12 +7593,12 @@ loop295:
 	VFMADD231PD Z16, Z18, Z7
 	VFMADD231PD Z17, Z18, Z15
 	ADDQ        $0x40, R14
-	JNZ         loop295
+	JNZ         loop309
 
-short294:
+short308:
 	MOVQ        d+40(FP), R14
 	ANDQ        $0x07, R14
-	JZ          even296
+	JZ          even310
 	MOVQ        $0x000000ff, R15
 	BZHIQ       R14, R15, R15
 	KMOVW       R15, K1
@@ -7333,7 +7629,7 @@ short294:
 	VFMADD231PD Z16, Z18, Z7
 	VFMADD231PD Z17, Z18, Z15
 
-even296:
+even310:
 	VUNPCKHPD  Z1, Z0, Z16
 	VUNPCKLPD  Z1, Z0, Z0
 	VADDPD     Z16, Z0, Z0
@@ -7393,11 +7689,11 @@ even296:
 	SHLQ       $0x03, R13
 	ADDQ       R13, DX
 	SUBQ       $0x02, R12
-	JMP        loop292
+	JMP        loop306
 
-end293:
+end307:
 	TESTQ  R12, R12
-	JZ     done297
+	JZ     done311
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -7411,9 +7707,9 @@ end293:
 	ANDQ   $-8, R12
 	SHLQ   $0x03, R12
 	NEGQ   R12
-	JZ     short298
+	JZ     short312
 
-loop299:
+loop313:
 	VMOVUPD     (DX)(R12*1), Z8
 	VMOVUPD     (AX)(R12*1), Z9
 	VFMADD231PD Z8, Z9, Z0
@@ -7432,12 +7728,12 @@ loop299:
 	VMOVUPD     (R11)(R12*1), Z9
 	VFMADD231PD Z8, Z9, Z7
 	ADDQ        $0x40, R12
-	JNZ         loop299
+	JNZ         loop313
 
-short298:
+short312:
 	MOVQ        d+40(FP), R12
 	ANDQ        $0x07, R12
-	JZ          even300
+	JZ          even314
 	MOVQ        $0x000000ff, R13
 	BZHIQ       R12, R13, R13
 	KMOVW       R13, K1
@@ -7459,7 +7755,7 @@ short298:
 	VMOVUPD.Z   (R11), K1, Z9
 	VFMADD231PD Z8, Z9, Z7
 
-even300:
+even314:
 	VUNPCKHPD  Z1, Z0, Z8
 	VUNPCKLPD  Z1, Z0, Z0
 	VADDPD     Z8, Z0, Z0
@@ -7487,6 +7783,6 @@ even300:
 	SHLQ       $0x03, AX
 	ADDQ       AX, CX
 
-done297:
+done311:
 	VZEROUPPER
 	RET

@@ -71,3 +71,44 @@ func mustStep(b *testing.B, m mixture.Model, src *framework.Table, p *mixture.Pa
 	}
 	return s
 }
+
+// BenchmarkSeparated is a local and a global step on components of unit covariance with means
+// N(0, s²I), after 20 iterations.
+func BenchmarkSeparated(b *testing.B) {
+	const n, k = 20000, 10
+	for _, d := range []int{10, 20, 50} {
+		for _, s := range []float64{1, 3, 6, 10} {
+			b.Run(fmt.Sprintf("D=%d/s=%v", d, s), func(b *testing.B) {
+				rng := rand.New(rand.NewPCG(1, 1))
+				means := make([]float64, k*d)
+				for i := range means {
+					means[i] = s * rng.NormFloat64()
+				}
+				x := make([]float64, 0, n*d)
+				for range n {
+					for _, m := range means[rng.IntN(k)*d:][:d] {
+						x = append(x, m+rng.NormFloat64())
+					}
+				}
+				src, err := framework.FromSlice(x, n, d)
+				require.NoError(b, err)
+				m := mixture.Model{Family: mixture.Gaussian{}}
+				p, err := m.Init(context.Background(), src, k, rng)
+				require.NoError(b, err)
+				st := m.NewStatistics(p)
+				for range 20 {
+					p, err = m.Maximize(mustStep(b, m, src, p, st), p, nil)
+					require.NoError(b, err)
+				}
+				q, err := m.Maximize(mustStep(b, m, src, p, st), p, nil)
+				require.NoError(b, err)
+				b.ReportAllocs()
+				for b.Loop() {
+					q, err = m.Maximize(mustStep(b, m, src, p, st), p, q)
+					require.NoError(b, err)
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n/k, "ns/(row·component)")
+			})
+		}
+	}
+}

@@ -323,6 +323,7 @@ type observed struct {
 	own      []float64 // memory for t where it is not the rows themselves
 	x        []float64 // d×n, the rows side by side, of Gaussians
 	work     []float64
+	far      far
 	base     []float64 // ln h(x) of each row; nil where it is 0
 	sparse   bool      // of rows in compressed form, with one number of t an entry and e as scratch
 	entries  framework.SparseRows

@@ -128,7 +128,7 @@ func see(b framework.Rows, at, first, n, d int, form Covariance, o *observed) er
 
 // turn lays rows side by side, and says whether all their numbers are finite.
 func (o *observed) turn(b framework.Rows, at, first, n, d int) (finite bool) {
-	*o = observed{n: n, rows: b, at: at, first: first, complete: true, x: o.x, work: o.work}
+	*o = observed{n: n, rows: b, at: at, first: first, complete: true, x: o.x, work: o.work, far: o.far}
 	o.x = linalg.Resize(o.x, d*o.padded())
 	return simd.Columns(o.x, b.X[first*b.Stride+at:], n, d, b.Stride)
 }
@@ -139,9 +139,7 @@ func (g gaussian) addScores(o *observed, scores table, r []float64) {
 	d, n := g.d, o.padded()
 	o.work = linalg.Resize(o.work, simd.ScoresWork(d))
 	for j := range scores.k {
-		score := scores.row(j, 1+d+d*d)
-		m, root := g.split(score, 1)
-		simd.GaussianScores(at(r, j, n), o.x, d, n, score[0], m, root, o.work)
+		g.scoreAll(o, scores, j, at(r, j, n))
 	}
 }
 
@@ -151,7 +149,8 @@ func (g gaussian) addSums(o *observed, r []float64, anchors, sums table) {
 	for j := range sums.k {
 		to := sums.row(j, 1+d+d*d)
 		first, second := g.split(to, 1)
-		to[0] += simd.GaussianMoments(first, second, o.x, d, n, anchors.row(j, d), at(r, j, n), o.work)
+		x, w := g.weighed(o, at(r, j, n))
+		to[0] += simd.GaussianMoments(first, second, x, d, len(w), anchors.row(j, d), w, o.work)
 	}
 }
 

@@ -115,7 +115,7 @@ func span(v []float64, first, n int) []float64 {
 func infer[B block](s *Statistics, b B) (entropy float64, err error) {
 	var fault error
 	err = chunks(s, b, func(first, n int) {
-		s.scores(n)
+		s.joints(n)
 		if fault == nil {
 			var h float64
 			h, fault = normalise(s, b, first, n)
@@ -147,14 +147,40 @@ func chunks[B block](s *Statistics, b B, visit func(first, n int)) error {
 
 // scores puts the log joint of each row and component into s.r.
 func (s *Statistics) scores(n int) {
-	s.r = linalg.Resize(s.r, simd.Padded(n)*s.K)
-	for k, v := range s.log {
-		fill(beside(s.r, k, n), v)
-	}
+	s.weights(n)
 	for i := range s.plan.parts {
 		p := &s.plan.parts[i]
 		p.addScores(&s.seen[i], table{s.K, s.plan.score, s.score[p.at.score:]}, s.r)
 	}
+}
+
+// weights puts the logarithms of the components' weights into s.r.
+func (s *Statistics) weights(n int) {
+	s.r = linalg.Resize(s.r, simd.Padded(n)*s.K)
+	for k, v := range s.log {
+		fill(beside(s.r, k, n), v)
+	}
+}
+
+// A selective factor can tell log joints from which exp underflows without computing them.
+type selective interface {
+	// addJoints is addScores to log joints that are the same for all rows, when nothing will
+	// be added any more. Where a row's responsibility comes out as exactly 0, so it does
+	// from what addJoints leaves there.
+	addJoints(o *observed, scores table, r []float64)
+}
+
+// joints is scores, as far as responsibilities, their entropy and ln p(x) need them: a
+// factor that is the only one may leave out scores of far rows.
+func (s *Statistics) joints(n int) {
+	if p := &s.plan.parts[0]; len(s.plan.parts) == 1 {
+		if f, ok := p.factor.(selective); ok {
+			s.weights(n)
+			f.addJoints(&s.seen[0], table{s.K, s.plan.score, s.score[p.at.score:]}, s.r)
+			return
+		}
+	}
+	s.scores(n)
 }
 
 // fill sets all numbers of s to v, by copies of twice as many each time.
@@ -284,7 +310,7 @@ func judge[B block](s *Statistics, b B, logProb, r []float64) ([]float64, []floa
 	logProb, r = logProb[:0], r[:0]
 	var fault error
 	err := chunks(s, b, func(first, n int) {
-		s.scores(n)
+		s.joints(n)
 		padded := simd.Padded(n)
 		s.rows = linalg.Resize(s.rows, 2*padded)
 		simd.Softmax(s.r, s.K, padded, s.rows, s.rows[padded:])

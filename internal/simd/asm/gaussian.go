@@ -33,11 +33,11 @@ func copyOf(r reg.Register) reg.GPVirtual {
 // scoresKernel takes a strip of rows at a time: x − m goes to the work space, then four
 // rows of R at a time meet it in the registers.
 func (g isa) scoresKernel() {
-	g.text("gaussianScores", "func(dst, x *float64, d, n int, c float64, m, root, work *float64)", "is GaussianScores for d > 0 and n a multiple of 8.")
+	g.text("gaussianScores", "func(dst, x *float64, d, n int, c float64, m, root *float64, width int, work *float64)", "is GaussianScores for d > 0 and n a multiple of 8, with a root in a matrix of that width.")
 	dst, x, n, stride, line, three := param("dst"), param("x"), param("n"), GP64(), GP64(), GP64()
 	MOVQ(n, stride)
 	SHLQ(Imm(3), stride)
-	MOVQ(param("d"), line)
+	MOVQ(param("width"), line)
 	SHLQ(Imm(3), line)
 	LEAQ(Mem{Base: line, Index: line, Scale: 2}, three)
 	widest := 4
