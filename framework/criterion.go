@@ -104,6 +104,7 @@ type abilities[B, P any, S Statistics[S]] struct {
 	projector   Projector[P, S]
 	expander    Expander[P, S]
 	penalized   Penalized[P]
+	condenser   Condenser[B]
 	variational bool
 	assigner    bool
 	scaler      bool // of S
@@ -116,6 +117,7 @@ func abilitiesOf[B, P any, S Statistics[S]](m Model[B, P, S]) abilities[B, P, S]
 	a.projector, _ = m.(Projector[P, S])
 	a.expander, _ = m.(Expander[P, S])
 	a.penalized, _ = m.(Penalized[P])
+	a.condenser, _ = m.(Condenser[B])
 	_, a.variational = m.(Variational)
 	_, a.assigner = m.(Assigner[B, P])
 	a.scaler = reflect.TypeFor[S]().Implements(reflect.TypeFor[Scaler]())

@@ -27,7 +27,10 @@ func Fit[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src S
 	if src.Rows() < 1 {
 		return nil, errNoRows
 	}
-	f := &fit[B, P, S]{model: m, can: can, options: o, src: src}
+	f := &fit[B, P, S]{model: m, can: can, options: o, src: src, condensed: src}
+	if can.condenser != nil {
+		f.condensed = can.condenser.Condense(ctx, src)
+	}
 	if err := f.start(); err != nil {
 		return nil, err
 	}
@@ -37,11 +40,12 @@ func Fit[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src S
 
 // A fit is a set of runs that differ in their start.
 type fit[B, P any, S Statistics[S]] struct {
-	model   Model[B, P, S]
-	can     abilities[B, P, S]
-	options Options
-	src     Source[B]
-	runs    []*run[B, P, S]
+	model     Model[B, P, S]
+	can       abilities[B, P, S]
+	options   Options
+	src       Source[B]
+	condensed Source[B] // for iterations (see Condenser)
+	runs      []*run[B, P, S]
 
 	recording   sync.Mutex
 	recorderErr error // ends all runs
@@ -59,7 +63,7 @@ func (f *fit[B, P, S]) start() error {
 		if at := &saved[i]; at.Status == IterationLimit && at.Iteration < f.options.MaxIterations {
 			at.Status = Running // resumed with a higher limit
 		}
-		f.runs[i] = &run[B, P, S]{model: f.model, can: f.can, options: f.options, index: i, src: f.src, report: f.record, at: saved[i]}
+		f.runs[i] = &run[B, P, S]{model: f.model, can: f.can, options: f.options, index: i, src: f.src, condensed: f.condensed, report: f.record, at: saved[i]}
 	}
 	return nil
 }
@@ -182,7 +186,7 @@ func (f *fit[B, P, S]) score(ctx context.Context, res *Result[P, S]) error {
 	var posterior Evaluation
 	if needs&NeedsLikelihood != 0 {
 		var err error
-		if posterior, err = evaluate(ctx, f.model, f.src, res.Parameters, f.options.Workers, f.options.Temper); err != nil {
+		if posterior, err = evaluate(ctx, f.model, f.condensed, res.Parameters, f.options.Workers, f.options.Temper); err != nil {
 			return err
 		}
 		res.Evaluation.LogLikelihood = posterior.LogLikelihood

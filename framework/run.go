@@ -64,8 +64,9 @@ type run[B, P any, S Statistics[S]] struct {
 	options Options
 	index   int // of the restart
 	workers int
-	src     Source[B]
 	report  func(Event) error
+
+	src, condensed Source[B] // for the start, and for iterations
 
 	mu sync.Mutex // held while progress changes, and while it is encoded
 	at progress[P, S]
@@ -92,7 +93,7 @@ type bench[S any] struct {
 
 // execute runs to the end, or to the first error.
 func (r *run[B, P, S]) execute(ctx context.Context) error {
-	r.folder = newFolder(r.src.Blocks(ctx), r.options.Shards, r.workers, r.visit)
+	r.folder = newFolder(r.condensed.Blocks(ctx), r.options.Shards, r.workers, r.visit)
 	defer r.folder.close()
 	r.benches = map[int]*bench[S]{}
 	err := r.loop(ctx)

@@ -135,24 +135,43 @@ func (t *SparseTable) block(first, n int) SparseRows {
 }
 
 // Distinct counts repeated rows once: it returns a table of the different rows, in order of
-// their first appearance, with the sums of their weights. A fit to it is the same, to
-// rounding, at the cost of the different rows alone. 0 and −0 are the same value, and so
-// are two missing ones.
+// their first appearance, with the sums of their weights. A fit to it from the same start is
+// the same, to rounding, at the cost of the different rows alone; models that are a
+// [Condenser] see to that themselves. 0 and −0 are the same value, and so are two missing
+// ones.
 func (t *Table) Distinct() *Table {
-	kept := &Table{d: t.d, stride: t.d}
-	places := grouping{}
-	for i := range t.rows {
-		row := t.x[i*t.stride : i*t.stride+t.d]
-		if places.isNew(row, t.weight(i)) {
-			kept.x = append(kept.x, row...)
-			kept.rows++
-		}
-	}
-	kept.weights = places.weights
-	return kept
+	var kept distinct
+	kept.add(t.All(), t.rows)
+	return kept.table()
 }
 
-func (t *Table) weight(i int) float64 { return Rows{Weights: t.weights}.Weight(i) }
+// distinct collects the different rows of blocks.
+type distinct struct {
+	Table
+	places grouping
+}
+
+// add is false when there are more than limit different rows.
+func (k *distinct) add(b Rows, limit int) bool {
+	k.d, k.stride = b.D, b.D
+	for i := range b.N {
+		row := b.Row(i)
+		if !k.places.isNew(row, b.Weight(i)) {
+			continue
+		}
+		if k.rows == limit {
+			return false
+		}
+		k.x = append(k.x, row...)
+		k.rows++
+	}
+	return true
+}
+
+func (k *distinct) table() *Table {
+	k.weights = k.places.weights
+	return &k.Table
+}
 
 // Distinct is [Table.Distinct].
 func (t *SparseTable) Distinct() *SparseTable {
