@@ -1473,73 +1473,258 @@ TEXT ·diagonalMomentsAVX2(SB), NOSPLIT, $0-56
 	MOVQ x+16(FP), DX
 	MOVQ d+24(FP), BX
 	MOVQ anchor+40(FP), SI
+	MOVQ n+32(FP), DI
+	SHLQ $0x03, DI
+	LEAQ (DI)(DI*2), R8
 
 loop57:
+	CMPQ         BX, $0x04
+	JL           end58
 	VXORPD       Y0, Y0, Y0
-	VXORPD       Y2, Y2, Y2
 	VXORPD       Y1, Y1, Y1
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	VXORPD       Y6, Y6, Y6
+	VXORPD       Y7, Y7, Y7
+	VBROADCASTSD (SI), Y8
+	VBROADCASTSD 8(SI), Y9
+	VBROADCASTSD 16(SI), Y10
+	VBROADCASTSD 24(SI), Y11
+	MOVQ         DX, R9
+	MOVQ         w+48(FP), R10
+	MOVQ         n+32(FP), R11
+
+loop59:
+	CMPQ        R11, $0x04
+	JL          end60
+	VMOVUPD     (R10), Y12
+	VMOVUPD     (R9), Y13
+	VSUBPD      Y8, Y13, Y13
+	VMULPD      Y12, Y13, Y14
+	VADDPD      Y14, Y0, Y0
+	VFMADD231PD Y13, Y14, Y4
+	VMOVUPD     (R9)(DI*1), Y13
+	VSUBPD      Y9, Y13, Y13
+	VMULPD      Y12, Y13, Y14
+	VADDPD      Y14, Y1, Y1
+	VFMADD231PD Y13, Y14, Y5
+	VMOVUPD     (R9)(DI*2), Y13
+	VSUBPD      Y10, Y13, Y13
+	VMULPD      Y12, Y13, Y14
+	VADDPD      Y14, Y2, Y2
+	VFMADD231PD Y13, Y14, Y6
+	VMOVUPD     (R9)(R8*1), Y13
+	VSUBPD      Y11, Y13, Y13
+	VMULPD      Y12, Y13, Y12
+	VADDPD      Y12, Y3, Y3
+	VFMADD231PD Y13, Y12, Y7
+	ADDQ        $0x00000020, R9
+	ADDQ        $0x00000020, R10
+	SUBQ        $0x04, R11
+	JMP         loop59
+
+end60:
+	VHADDPD    Y1, Y0, Y0
+	VHADDPD    Y3, Y2, Y1
+	VPERM2F128 $0x20, Y1, Y0, Y2
+	VPERM2F128 $0x31, Y1, Y0, Y1
+	VADDPD     Y1, Y2, Y2
+	VMOVUPD    (AX), Y0
+	VADDPD     Y0, Y2, Y2
+	VMOVUPD    Y2, (AX)
+	VHADDPD    Y5, Y4, Y0
+	VHADDPD    Y7, Y6, Y1
+	VPERM2F128 $0x20, Y1, Y0, Y2
+	VPERM2F128 $0x31, Y1, Y0, Y1
+	VADDPD     Y1, Y2, Y2
+	VMOVUPD    (CX), Y0
+	VADDPD     Y0, Y2, Y2
+	VMOVUPD    Y2, (CX)
+	LEAQ       (DX)(DI*4), DX
+	ADDQ       $0x00000020, AX
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000020, SI
+	SUBQ       $0x04, BX
+	JMP        loop57
+
+end58:
+	CMPQ         BX, $0x03
+	JNE          next62
+	VXORPD       Y0, Y0, Y0
+	VXORPD       Y1, Y1, Y1
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	VBROADCASTSD (SI), Y6
+	VBROADCASTSD 8(SI), Y7
+	VBROADCASTSD 16(SI), Y8
+	MOVQ         w+48(FP), BX
+	MOVQ         n+32(FP), SI
+
+loop63:
+	CMPQ        SI, $0x04
+	JL          end64
+	VMOVUPD     (BX), Y9
+	VMOVUPD     (DX), Y10
+	VSUBPD      Y6, Y10, Y10
+	VMULPD      Y9, Y10, Y11
+	VADDPD      Y11, Y0, Y0
+	VFMADD231PD Y10, Y11, Y3
+	VMOVUPD     (DX)(DI*1), Y10
+	VSUBPD      Y7, Y10, Y10
+	VMULPD      Y9, Y10, Y11
+	VADDPD      Y11, Y1, Y1
+	VFMADD231PD Y10, Y11, Y4
+	VMOVUPD     (DX)(DI*2), Y10
+	VSUBPD      Y8, Y10, Y10
+	VMULPD      Y9, Y10, Y9
+	VADDPD      Y9, Y2, Y2
+	VFMADD231PD Y10, Y9, Y5
+	ADDQ        $0x00000020, DX
+	ADDQ        $0x00000020, BX
+	SUBQ        $0x04, SI
+	JMP         loop63
+
+end64:
+	VEXTRACTF128 $0x01, Y0, X6
+	VADDPD       X6, X0, X6
+	VUNPCKHPD    X6, X6, X0
+	VADDSD       X0, X6, X6
+	VADDSD       (AX), X6, X6
+	VMOVSD       X6, (AX)
+	VEXTRACTF128 $0x01, Y1, X0
+	VADDPD       X0, X1, X0
+	VUNPCKHPD    X0, X0, X1
+	VADDSD       X1, X0, X0
+	VADDSD       8(AX), X0, X0
+	VMOVSD       X0, 8(AX)
+	VEXTRACTF128 $0x01, Y2, X0
+	VADDPD       X0, X2, X0
+	VUNPCKHPD    X0, X0, X1
+	VADDSD       X1, X0, X0
+	VADDSD       16(AX), X0, X0
+	VMOVSD       X0, 16(AX)
+	VEXTRACTF128 $0x01, Y3, X0
+	VADDPD       X0, X3, X0
+	VUNPCKHPD    X0, X0, X1
+	VADDSD       X1, X0, X0
+	VADDSD       (CX), X0, X0
+	VMOVSD       X0, (CX)
+	VEXTRACTF128 $0x01, Y4, X0
+	VADDPD       X0, X4, X0
+	VUNPCKHPD    X0, X0, X1
+	VADDSD       X1, X0, X0
+	VADDSD       8(CX), X0, X0
+	VMOVSD       X0, 8(CX)
+	VEXTRACTF128 $0x01, Y5, X0
+	VADDPD       X0, X5, X0
+	VUNPCKHPD    X0, X0, X1
+	VADDSD       X1, X0, X0
+	VADDSD       16(CX), X0, X0
+	VMOVSD       X0, 16(CX)
+	JMP          end61
+
+next62:
+	CMPQ         BX, $0x02
+	JNE          next65
+	VXORPD       Y0, Y0, Y0
+	VXORPD       Y1, Y1, Y1
+	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VBROADCASTSD (SI), Y4
-	MOVQ         w+48(FP), DI
-	MOVQ         n+32(FP), R8
+	VBROADCASTSD 8(SI), Y5
+	MOVQ         w+48(FP), BX
+	MOVQ         n+32(FP), SI
 
-loop58:
-	CMPQ        R8, $0x08
-	JL          end59
-	VMOVUPD     (DX), Y5
-	VSUBPD      Y4, Y5, Y5
-	VMULPD      (DI), Y5, Y6
-	VADDPD      Y6, Y0, Y0
-	VFMADD231PD Y5, Y6, Y2
-	VMOVUPD     32(DX), Y5
-	VSUBPD      Y4, Y5, Y5
-	VMULPD      32(DI), Y5, Y6
+loop66:
+	CMPQ        SI, $0x04
+	JL          end67
+	VMOVUPD     (BX), Y6
+	VMOVUPD     (DX), Y7
+	VSUBPD      Y4, Y7, Y7
+	VMULPD      Y6, Y7, Y8
+	VADDPD      Y8, Y0, Y0
+	VFMADD231PD Y7, Y8, Y2
+	VMOVUPD     (DX)(DI*1), Y7
+	VSUBPD      Y5, Y7, Y7
+	VMULPD      Y6, Y7, Y6
 	VADDPD      Y6, Y1, Y1
-	VFMADD231PD Y5, Y6, Y3
-	ADDQ        $0x00000040, DX
-	ADDQ        $0x00000040, DI
-	SUBQ        $0x08, R8
-	JMP         loop58
+	VFMADD231PD Y7, Y6, Y3
+	ADDQ        $0x00000020, DX
+	ADDQ        $0x00000020, BX
+	SUBQ        $0x04, SI
+	JMP         loop66
 
-end59:
-loop60:
-	CMPQ        R8, $0x08
-	JL          end61
-	VMOVUPD     (DX), Y5
-	VSUBPD      Y4, Y5, Y5
-	VMULPD      (DI), Y5, Y6
-	VADDPD      Y6, Y0, Y0
-	VFMADD231PD Y5, Y6, Y2
-	VMOVUPD     32(DX), Y5
-	VSUBPD      Y4, Y5, Y5
-	VMULPD      32(DI), Y5, Y6
-	VADDPD      Y6, Y1, Y1
-	VFMADD231PD Y5, Y6, Y3
-	ADDQ        $0x00000040, DX
-	ADDQ        $0x00000040, DI
-	SUBQ        $0x08, R8
-	JMP         loop60
-
-end61:
-	VADDPD       Y1, Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VADDPD       X1, X0, X1
-	VUNPCKHPD    X1, X1, X0
-	VADDSD       X0, X1, X1
-	VADDSD       (AX), X1, X1
-	VMOVSD       X1, (AX)
-	VADDPD       Y3, Y2, Y2
+end67:
+	VEXTRACTF128 $0x01, Y0, X4
+	VADDPD       X4, X0, X4
+	VUNPCKHPD    X4, X4, X0
+	VADDSD       X0, X4, X4
+	VADDSD       (AX), X4, X4
+	VMOVSD       X4, (AX)
+	VEXTRACTF128 $0x01, Y1, X0
+	VADDPD       X0, X1, X0
+	VUNPCKHPD    X0, X0, X1
+	VADDSD       X1, X0, X0
+	VADDSD       8(AX), X0, X0
+	VMOVSD       X0, 8(AX)
 	VEXTRACTF128 $0x01, Y2, X0
 	VADDPD       X0, X2, X0
 	VUNPCKHPD    X0, X0, X1
 	VADDSD       X1, X0, X0
 	VADDSD       (CX), X0, X0
 	VMOVSD       X0, (CX)
-	ADDQ         $0x00000008, AX
-	ADDQ         $0x00000008, CX
-	ADDQ         $0x00000008, SI
-	DECQ         BX
-	JNZ          loop57
+	VEXTRACTF128 $0x01, Y3, X0
+	VADDPD       X0, X3, X0
+	VUNPCKHPD    X0, X0, X1
+	VADDSD       X1, X0, X0
+	VADDSD       8(CX), X0, X0
+	VMOVSD       X0, 8(CX)
+	JMP          end61
+
+next65:
+	CMPQ         BX, $0x01
+	JNE          next68
+	VXORPD       Y0, Y0, Y0
+	VXORPD       Y1, Y1, Y1
+	VBROADCASTSD (SI), Y2
+	MOVQ         w+48(FP), BX
+	MOVQ         n+32(FP), SI
+
+loop69:
+	CMPQ        SI, $0x04
+	JL          end70
+	VMOVUPD     (BX), Y3
+	VMOVUPD     (DX), Y4
+	VSUBPD      Y2, Y4, Y4
+	VMULPD      Y3, Y4, Y3
+	VADDPD      Y3, Y0, Y0
+	VFMADD231PD Y4, Y3, Y1
+	ADDQ        $0x00000020, DX
+	ADDQ        $0x00000020, BX
+	SUBQ        $0x04, SI
+	JMP         loop69
+
+end70:
+	VEXTRACTF128 $0x01, Y0, X2
+	VADDPD       X2, X0, X2
+	VUNPCKHPD    X2, X2, X0
+	VADDSD       X0, X2, X2
+	VADDSD       (AX), X2, X2
+	VMOVSD       X2, (AX)
+	VEXTRACTF128 $0x01, Y1, X0
+	VADDPD       X0, X1, X0
+	VUNPCKHPD    X0, X0, X1
+	VADDSD       X1, X0, X0
+	VADDSD       (CX), X0, X0
+	VMOVSD       X0, (CX)
+	JMP          end61
+
+next68:
+end61:
 	VZEROUPPER
 	RET
 
@@ -1551,37 +1736,37 @@ TEXT ·deviationsAVX2(SB), NOSPLIT, $0-40
 	MOVQ d+16(FP), DX
 	MOVQ anchor+32(FP), BX
 
-loop62:
+loop71:
 	MOVQ         n+24(FP), SI
 	VBROADCASTSD (BX), Y0
 
-loop63:
+loop72:
 	CMPQ    SI, $0x04
-	JL      end64
+	JL      end73
 	VMOVUPD (CX), Y1
 	VSUBPD  Y0, Y1, Y1
 	VMOVUPD Y1, (AX)
 	ADDQ    $0x00000020, CX
 	ADDQ    $0x00000020, AX
 	SUBQ    $0x04, SI
-	JMP     loop63
+	JMP     loop72
 
-end64:
+end73:
 	ADDQ         $0x00000008, BX
 	DECQ         DX
-	JNZ          loop62
+	JNZ          loop71
 	MOVQ         n+24(FP), CX
 	VBROADCASTSD constant16<>+0(SB), Y0
 
-loop65:
+loop74:
 	CMPQ    CX, $0x04
-	JL      end66
+	JL      end75
 	VMOVUPD Y0, (AX)
 	ADDQ    $0x00000020, AX
 	SUBQ    $0x04, CX
-	JMP     loop65
+	JMP     loop74
 
-end66:
+end75:
 	VZEROUPPER
 	RET
 
@@ -1591,9 +1776,9 @@ TEXT ·productsAVX2(SB), NOSPLIT, $0-56
 	MOVQ   columns+48(FP), AX
 	MOVQ   w+24(FP), CX
 	TESTQ  CX, CX
-	JNZ    triangular67
+	JNZ    triangular76
 	CMPQ   AX, $0x04
-	JNE    next69
+	JNE    next78
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1609,9 +1794,9 @@ TEXT ·productsAVX2(SB), NOSPLIT, $0-56
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop70:
+loop79:
 	CMPQ        DX, $0x04
-	JL          end71
+	JL          end80
 	VMOVUPD     (CX), Y8
 	VMOVUPD     (CX)(BX*1), Y9
 	VMOVUPD     (CX)(BX*2), Y10
@@ -1629,9 +1814,9 @@ loop70:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop70
+	JMP         loop79
 
-end71:
+end80:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -1648,11 +1833,11 @@ end71:
 	VPERM2F128 $0x31, Y1, Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done68
+	JMP        done77
 
-next69:
+next78:
 	CMPQ   AX, $0x03
-	JNE    next72
+	JNE    next81
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1666,9 +1851,9 @@ next69:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop73:
+loop82:
 	CMPQ        DX, $0x04
-	JL          end74
+	JL          end83
 	VMOVUPD     (CX), Y6
 	VMOVUPD     (CX)(BX*1), Y7
 	VMOVUPD     (CX)(BX*2), Y8
@@ -1683,9 +1868,9 @@ loop73:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop73
+	JMP         loop82
 
-end74:
+end83:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -1702,11 +1887,11 @@ end74:
 	VPERM2F128 $0x31, Y1, Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done68
+	JMP        done77
 
-next72:
+next81:
 	CMPQ   AX, $0x02
-	JNE    next75
+	JNE    next84
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1718,9 +1903,9 @@ next72:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop76:
+loop85:
 	CMPQ        DX, $0x04
-	JL          end77
+	JL          end86
 	VMOVUPD     (CX), Y4
 	VMOVUPD     (CX)(BX*1), Y5
 	VMOVUPD     (AX), Y6
@@ -1732,9 +1917,9 @@ loop76:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop76
+	JMP         loop85
 
-end77:
+end86:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -1751,11 +1936,11 @@ end77:
 	VPERM2F128 $0x31, Y1, Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done68
+	JMP        done77
 
-next75:
+next84:
 	CMPQ   AX, $0x01
-	JNE    next78
+	JNE    next87
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   wy+8(FP), AX
@@ -1765,9 +1950,9 @@ next75:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop79:
+loop88:
 	CMPQ        DX, $0x04
-	JL          end80
+	JL          end89
 	VMOVUPD     (CX), Y2
 	VMOVUPD     (AX), Y3
 	VFMADD231PD Y2, Y3, Y0
@@ -1776,9 +1961,9 @@ loop79:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop79
+	JMP         loop88
 
-end80:
+end89:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -1795,12 +1980,12 @@ end80:
 	VPERM2F128 $0x31, Y1, Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done68
+	JMP        done77
 
-next78:
-triangular67:
+next87:
+triangular76:
 	CMPQ   AX, $0x02
-	JNE    next81
+	JNE    next90
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1812,9 +1997,9 @@ triangular67:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), SI
 
-loop82:
+loop91:
 	CMPQ        DX, $0x04
-	JL          end83
+	JL          end92
 	VMOVUPD     (CX), Y3
 	VMOVUPD     (CX)(BX*1), Y4
 	VMOVUPD     (SI), Y5
@@ -1829,9 +2014,9 @@ loop82:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop82
+	JMP         loop91
 
-end83:
+end92:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -1848,11 +2033,11 @@ end83:
 	VPERM2F128 $0x31, Y1, Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done68
+	JMP        done77
 
-next81:
+next90:
 	CMPQ   AX, $0x01
-	JNE    next84
+	JNE    next93
 	VXORPD Y0, Y0, Y0
 	MOVQ   wy+8(FP), AX
 	MOVQ   y+16(FP), CX
@@ -1862,9 +2047,9 @@ next81:
 	LEAQ   (BX)(BX*2), BX
 	MOVQ   w+24(FP), BX
 
-loop85:
+loop94:
 	CMPQ        DX, $0x04
-	JL          end86
+	JL          end95
 	VMOVUPD     (CX), Y1
 	VMOVUPD     (BX), Y2
 	ADDQ        $0x00000020, BX
@@ -1874,9 +2059,9 @@ loop85:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop85
+	JMP         loop94
 
-end86:
+end95:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -1886,10 +2071,10 @@ end86:
 	VPERM2F128 $0x31, Y0, Y1, Y0
 	VADDPD     Y0, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done68
+	JMP        done77
 
-next84:
-done68:
+next93:
+done77:
 	VZEROUPPER
 	RET
 
@@ -1899,9 +2084,9 @@ TEXT ·tileAVX2(SB), NOSPLIT, $0-88
 	MOVQ   rows+56(FP), AX
 	MOVQ   columns+64(FP), CX
 	CMPQ   CX, $0x0c
-	JNE    other88
+	JNE    other97
 	CMPQ   AX, $0x04
-	JNE    next89
+	JNE    next98
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -1925,7 +2110,7 @@ TEXT ·tileAVX2(SB), NOSPLIT, $0-88
 	VXORPD Y10, Y10, Y10
 	VXORPD Y11, Y11, Y11
 
-loop90:
+loop99:
 	VMOVUPD      (CX), Y12
 	VMOVUPD      32(CX), Y13
 	VMOVUPD      64(CX), Y14
@@ -1948,7 +2133,7 @@ loop90:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop90
+	JNZ          loop99
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -1992,11 +2177,11 @@ loop90:
 	VMOVUPD      64(AX), Y0
 	VFMADD213PD  Y0, Y12, Y11
 	VMOVUPD      Y11, 64(AX)
-	JMP          done87
+	JMP          done96
 
-next89:
+next98:
 	CMPQ   AX, $0x03
-	JNE    next91
+	JNE    next100
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2016,7 +2201,7 @@ next89:
 	VXORPD Y7, Y7, Y7
 	VXORPD Y8, Y8, Y8
 
-loop92:
+loop101:
 	VMOVUPD      (CX), Y9
 	VMOVUPD      32(CX), Y10
 	VMOVUPD      64(CX), Y11
@@ -2035,7 +2220,7 @@ loop92:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop92
+	JNZ          loop101
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2069,11 +2254,11 @@ loop92:
 	VMOVUPD      64(AX), Y0
 	VFMADD213PD  Y0, Y9, Y8
 	VMOVUPD      Y8, 64(AX)
-	JMP          done87
+	JMP          done96
 
-next91:
+next100:
 	CMPQ   AX, $0x02
-	JNE    next93
+	JNE    next102
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2090,7 +2275,7 @@ next91:
 	VXORPD Y4, Y4, Y4
 	VXORPD Y5, Y5, Y5
 
-loop94:
+loop103:
 	VMOVUPD      (CX), Y6
 	VMOVUPD      32(CX), Y7
 	VMOVUPD      64(CX), Y8
@@ -2105,7 +2290,7 @@ loop94:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop94
+	JNZ          loop103
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2129,11 +2314,11 @@ loop94:
 	VMOVUPD      64(AX), Y0
 	VFMADD213PD  Y0, Y6, Y5
 	VMOVUPD      Y5, 64(AX)
-	JMP          done87
+	JMP          done96
 
-next93:
+next102:
 	CMPQ   AX, $0x01
-	JNE    next95
+	JNE    next104
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2147,7 +2332,7 @@ next93:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 
-loop96:
+loop105:
 	VMOVUPD      (CX), Y3
 	VMOVUPD      32(CX), Y4
 	VMOVUPD      64(CX), Y5
@@ -2158,7 +2343,7 @@ loop96:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop96
+	JNZ          loop105
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2172,14 +2357,14 @@ loop96:
 	VMOVUPD      64(AX), Y0
 	VFMADD213PD  Y0, Y3, Y2
 	VMOVUPD      Y2, 64(AX)
-	JMP          done87
+	JMP          done96
 
-next95:
-other88:
+next104:
+other97:
 	CMPQ   CX, $0x08
-	JNE    other97
+	JNE    other106
 	CMPQ   AX, $0x04
-	JNE    next98
+	JNE    next107
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2199,7 +2384,7 @@ other88:
 	VXORPD Y6, Y6, Y6
 	VXORPD Y7, Y7, Y7
 
-loop99:
+loop108:
 	VMOVUPD      (CX), Y8
 	VMOVUPD      32(CX), Y9
 	VBROADCASTSD (AX), Y10
@@ -2217,7 +2402,7 @@ loop99:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop99
+	JNZ          loop108
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2249,11 +2434,11 @@ loop99:
 	VMOVUPD      32(AX), Y0
 	VFMADD213PD  Y0, Y8, Y7
 	VMOVUPD      Y7, 32(AX)
-	JMP          done87
+	JMP          done96
 
-next98:
+next107:
 	CMPQ   AX, $0x03
-	JNE    next100
+	JNE    next109
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2270,7 +2455,7 @@ next98:
 	VXORPD Y4, Y4, Y4
 	VXORPD Y5, Y5, Y5
 
-loop101:
+loop110:
 	VMOVUPD      (CX), Y6
 	VMOVUPD      32(CX), Y7
 	VBROADCASTSD (AX), Y8
@@ -2285,7 +2470,7 @@ loop101:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop101
+	JNZ          loop110
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2310,11 +2495,11 @@ loop101:
 	VMOVUPD      32(AX), Y0
 	VFMADD213PD  Y0, Y6, Y5
 	VMOVUPD      Y5, 32(AX)
-	JMP          done87
+	JMP          done96
 
-next100:
+next109:
 	CMPQ   AX, $0x02
-	JNE    next102
+	JNE    next111
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2329,7 +2514,7 @@ next100:
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 
-loop103:
+loop112:
 	VMOVUPD      (CX), Y4
 	VMOVUPD      32(CX), Y5
 	VBROADCASTSD (AX), Y6
@@ -2341,7 +2526,7 @@ loop103:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop103
+	JNZ          loop112
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2359,11 +2544,11 @@ loop103:
 	VMOVUPD      32(AX), Y0
 	VFMADD213PD  Y0, Y4, Y3
 	VMOVUPD      Y3, 32(AX)
-	JMP          done87
+	JMP          done96
 
-next102:
+next111:
 	CMPQ   AX, $0x01
-	JNE    next104
+	JNE    next113
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2376,7 +2561,7 @@ next102:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 
-loop105:
+loop114:
 	VMOVUPD      (CX), Y2
 	VMOVUPD      32(CX), Y3
 	VBROADCASTSD (AX), Y4
@@ -2385,7 +2570,7 @@ loop105:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop105
+	JNZ          loop114
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2396,14 +2581,14 @@ loop105:
 	VMOVUPD      32(AX), Y0
 	VFMADD213PD  Y0, Y2, Y1
 	VMOVUPD      Y1, 32(AX)
-	JMP          done87
+	JMP          done96
 
-next104:
-other97:
+next113:
+other106:
 	CMPQ    CX, $0x04
-	JLE     other106
+	JLE     other115
 	CMPQ    AX, $0x04
-	JNE     next107
+	JNE     next116
 	MOVQ    CX, AX
 	SUBQ    $0x04, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2429,7 +2614,7 @@ other97:
 	VXORPD  Y7, Y7, Y7
 	VXORPD  Y8, Y8, Y8
 
-loop108:
+loop117:
 	VMOVUPD      (CX), Y9
 	VMASKMOVPD   32(CX), Y0, Y10
 	VBROADCASTSD (AX), Y11
@@ -2447,7 +2632,7 @@ loop108:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop108
+	JNZ          loop117
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2479,11 +2664,11 @@ loop108:
 	VMASKMOVPD   32(AX), Y0, Y1
 	VFMADD213PD  Y1, Y9, Y8
 	VMASKMOVPD   Y8, Y0, 32(AX)
-	JMP          done87
+	JMP          done96
 
-next107:
+next116:
 	CMPQ    AX, $0x03
-	JNE     next109
+	JNE     next118
 	MOVQ    CX, AX
 	SUBQ    $0x04, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2506,7 +2691,7 @@ next107:
 	VXORPD  Y5, Y5, Y5
 	VXORPD  Y6, Y6, Y6
 
-loop110:
+loop119:
 	VMOVUPD      (CX), Y7
 	VMASKMOVPD   32(CX), Y0, Y8
 	VBROADCASTSD (AX), Y9
@@ -2521,7 +2706,7 @@ loop110:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop110
+	JNZ          loop119
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2546,11 +2731,11 @@ loop110:
 	VMASKMOVPD   32(AX), Y0, Y1
 	VFMADD213PD  Y1, Y7, Y6
 	VMASKMOVPD   Y6, Y0, 32(AX)
-	JMP          done87
+	JMP          done96
 
-next109:
+next118:
 	CMPQ    AX, $0x02
-	JNE     next111
+	JNE     next120
 	MOVQ    CX, AX
 	SUBQ    $0x04, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2571,7 +2756,7 @@ next109:
 	VXORPD  Y3, Y3, Y3
 	VXORPD  Y4, Y4, Y4
 
-loop112:
+loop121:
 	VMOVUPD      (CX), Y5
 	VMASKMOVPD   32(CX), Y0, Y6
 	VBROADCASTSD (AX), Y7
@@ -2583,7 +2768,7 @@ loop112:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop112
+	JNZ          loop121
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2601,11 +2786,11 @@ loop112:
 	VMASKMOVPD   32(AX), Y0, Y1
 	VFMADD213PD  Y1, Y5, Y4
 	VMASKMOVPD   Y4, Y0, 32(AX)
-	JMP          done87
+	JMP          done96
 
-next111:
+next120:
 	CMPQ    AX, $0x01
-	JNE     next113
+	JNE     next122
 	MOVQ    CX, AX
 	SUBQ    $0x04, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2624,7 +2809,7 @@ next111:
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
 
-loop114:
+loop123:
 	VMOVUPD      (CX), Y3
 	VMASKMOVPD   32(CX), Y0, Y4
 	VBROADCASTSD (AX), Y5
@@ -2633,7 +2818,7 @@ loop114:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop114
+	JNZ          loop123
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2644,14 +2829,14 @@ loop114:
 	VMASKMOVPD   32(AX), Y0, Y1
 	VFMADD213PD  Y1, Y3, Y2
 	VMASKMOVPD   Y2, Y0, 32(AX)
-	JMP          done87
+	JMP          done96
 
-next113:
-other106:
+next122:
+other115:
 	CMPQ   CX, $0x04
-	JNE    other115
+	JNE    other124
 	CMPQ   AX, $0x04
-	JNE    next116
+	JNE    next125
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2667,7 +2852,7 @@ other106:
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 
-loop117:
+loop126:
 	VMOVUPD      (CX), Y4
 	VBROADCASTSD (AX), Y5
 	VFMADD231PD  Y4, Y5, Y0
@@ -2680,7 +2865,7 @@ loop117:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop117
+	JNZ          loop126
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2700,11 +2885,11 @@ loop117:
 	VMOVUPD      (AX), Y0
 	VFMADD213PD  Y0, Y4, Y3
 	VMOVUPD      Y3, (AX)
-	JMP          done87
+	JMP          done96
 
-next116:
+next125:
 	CMPQ   AX, $0x03
-	JNE    next118
+	JNE    next127
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2718,7 +2903,7 @@ next116:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 
-loop119:
+loop128:
 	VMOVUPD      (CX), Y3
 	VBROADCASTSD (AX), Y4
 	VFMADD231PD  Y3, Y4, Y0
@@ -2729,7 +2914,7 @@ loop119:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop119
+	JNZ          loop128
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2745,11 +2930,11 @@ loop119:
 	VMOVUPD      (AX), Y0
 	VFMADD213PD  Y0, Y3, Y2
 	VMOVUPD      Y2, (AX)
-	JMP          done87
+	JMP          done96
 
-next118:
+next127:
 	CMPQ   AX, $0x02
-	JNE    next120
+	JNE    next129
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2762,7 +2947,7 @@ next118:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 
-loop121:
+loop130:
 	VMOVUPD      (CX), Y2
 	VBROADCASTSD (AX), Y3
 	VFMADD231PD  Y2, Y3, Y0
@@ -2771,7 +2956,7 @@ loop121:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop121
+	JNZ          loop130
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2783,11 +2968,11 @@ loop121:
 	VMOVUPD      (AX), Y0
 	VFMADD213PD  Y0, Y2, Y1
 	VMOVUPD      Y1, (AX)
-	JMP          done87
+	JMP          done96
 
-next120:
+next129:
 	CMPQ   AX, $0x01
-	JNE    next122
+	JNE    next131
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2799,14 +2984,14 @@ next120:
 	SHLQ   $0x03, SI
 	VXORPD Y0, Y0, Y0
 
-loop123:
+loop132:
 	VMOVUPD      (CX), Y1
 	VBROADCASTSD (AX), Y2
 	VFMADD231PD  Y1, Y2, Y0
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop123
+	JNZ          loop132
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2814,14 +2999,14 @@ loop123:
 	VMOVUPD      (AX), Y2
 	VFMADD213PD  Y2, Y1, Y0
 	VMOVUPD      Y0, (AX)
-	JMP          done87
+	JMP          done96
 
-next122:
-other115:
+next131:
+other124:
 	CMPQ    CX, $0x00
-	JLE     other124
+	JLE     other133
 	CMPQ    AX, $0x04
-	JNE     next125
+	JNE     next134
 	MOVQ    CX, AX
 	SUBQ    $0x00, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2843,7 +3028,7 @@ other115:
 	VXORPD  Y3, Y3, Y3
 	VXORPD  Y4, Y4, Y4
 
-loop126:
+loop135:
 	VMASKMOVPD   (CX), Y0, Y5
 	VBROADCASTSD (AX), Y6
 	VFMADD231PD  Y5, Y6, Y1
@@ -2856,7 +3041,7 @@ loop126:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop126
+	JNZ          loop135
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2876,11 +3061,11 @@ loop126:
 	VMASKMOVPD   (AX), Y0, Y1
 	VFMADD213PD  Y1, Y5, Y4
 	VMASKMOVPD   Y4, Y0, (AX)
-	JMP          done87
+	JMP          done96
 
-next125:
+next134:
 	CMPQ    AX, $0x03
-	JNE     next127
+	JNE     next136
 	MOVQ    CX, AX
 	SUBQ    $0x00, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2900,7 +3085,7 @@ next125:
 	VXORPD  Y2, Y2, Y2
 	VXORPD  Y3, Y3, Y3
 
-loop128:
+loop137:
 	VMASKMOVPD   (CX), Y0, Y4
 	VBROADCASTSD (AX), Y5
 	VFMADD231PD  Y4, Y5, Y1
@@ -2911,7 +3096,7 @@ loop128:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop128
+	JNZ          loop137
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2927,11 +3112,11 @@ loop128:
 	VMASKMOVPD   (AX), Y0, Y1
 	VFMADD213PD  Y1, Y4, Y3
 	VMASKMOVPD   Y3, Y0, (AX)
-	JMP          done87
+	JMP          done96
 
-next127:
+next136:
 	CMPQ    AX, $0x02
-	JNE     next129
+	JNE     next138
 	MOVQ    CX, AX
 	SUBQ    $0x00, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2950,7 +3135,7 @@ next127:
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
 
-loop130:
+loop139:
 	VMASKMOVPD   (CX), Y0, Y3
 	VBROADCASTSD (AX), Y4
 	VFMADD231PD  Y3, Y4, Y1
@@ -2959,7 +3144,7 @@ loop130:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop130
+	JNZ          loop139
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2971,11 +3156,11 @@ loop130:
 	VMASKMOVPD   (AX), Y0, Y1
 	VFMADD213PD  Y1, Y3, Y2
 	VMASKMOVPD   Y2, Y0, (AX)
-	JMP          done87
+	JMP          done96
 
-next129:
+next138:
 	CMPQ    AX, $0x01
-	JNE     next131
+	JNE     next140
 	MOVQ    CX, AX
 	SUBQ    $0x00, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2993,14 +3178,14 @@ next129:
 	SHLQ    $0x03, SI
 	VXORPD  Y1, Y1, Y1
 
-loop132:
+loop141:
 	VMASKMOVPD   (CX), Y0, Y2
 	VBROADCASTSD (AX), Y3
 	VFMADD231PD  Y2, Y3, Y1
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop132
+	JNZ          loop141
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -3008,11 +3193,11 @@ loop132:
 	VMASKMOVPD   (AX), Y0, Y3
 	VFMADD213PD  Y3, Y2, Y1
 	VMASKMOVPD   Y1, Y0, (AX)
-	JMP          done87
+	JMP          done96
 
-next131:
-other124:
-done87:
+next140:
+other133:
+done96:
 	VZEROUPPER
 	RET
 
@@ -3025,24 +3210,24 @@ TEXT ·bitsAVX2(SB), NOSPLIT, $0-40
 	SHLQ   $0x03, CX
 	VXORPD Y0, Y0, Y0
 
-loop133:
+loop142:
 	MOVQ AX, BX
 	MOVQ d+24(FP), SI
 
-loop134:
+loop143:
 	CMPQ        SI, $0x04
-	JL          end135
+	JL          end144
 	VMOVUPD     (BX), Y1
 	VMOVAPD     Y1, Y2
 	VFMSUB213PD Y1, Y1, Y2
 	VORPD       Y2, Y0, Y0
 	ADDQ        $0x00000020, BX
 	SUBQ        $0x04, SI
-	JMP         loop134
+	JMP         loop143
 
-end135:
+end144:
 	TESTQ       SI, SI
-	JZ          done136
+	JZ          done145
 	LEAQ        tailMasks<>+0(SB), DI
 	MOVQ        $0x00000004, R8
 	SUBQ        SI, R8
@@ -3052,10 +3237,10 @@ end135:
 	VFMSUB213PD Y1, Y1, Y2
 	VORPD       Y2, Y0, Y0
 
-done136:
+done145:
 	ADDQ         CX, AX
 	DECQ         DX
-	JNZ          loop133
+	JNZ          loop142
 	VPAND        constant40<>+0(SB), Y0, Y0
 	MOVQ         sum+32(FP), AX
 	VEXTRACTF128 $0x01, Y0, X1
@@ -3086,22 +3271,22 @@ TEXT ·rowScoresAVX2(SB), NOSPLIT, $0-72
 	MOVQ rows+32(FP), DX
 	MOVQ AX, BX
 	CMPQ DX, $0x01
-	JLE  beyond137
+	JLE  beyond146
 	ADDQ CX, BX
 
-beyond137:
+beyond146:
 	MOVQ BX, SI
 	CMPQ DX, $0x02
-	JLE  beyond138
+	JLE  beyond147
 	ADDQ CX, SI
 
-beyond138:
+beyond147:
 	MOVQ SI, DI
 	CMPQ DX, $0x03
-	JLE  beyond139
+	JLE  beyond148
 	ADDQ CX, DI
 
-beyond139:
+beyond148:
 	MOVQ dst+0(FP), CX
 	MOVQ eta+48(FP), DX
 	MOVQ k+64(FP), R8
@@ -3110,9 +3295,9 @@ beyond139:
 	SHLQ $0x03, R9
 	ADDQ R9, DX
 
-loop140:
+loop149:
 	CMPQ   R8, $0x02
-	JL     end141
+	JL     end150
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -3129,9 +3314,9 @@ loop140:
 	ANDQ   $-4, R10
 	SHLQ   $0x03, R10
 	NEGQ   R10
-	JZ     short142
+	JZ     short151
 
-loop143:
+loop152:
 	VMOVUPD     (DX)(R10*1), Y8
 	VMOVUPD     (R9)(R10*1), Y9
 	VMOVUPD     (AX)(R10*1), Y10
@@ -3147,12 +3332,12 @@ loop143:
 	VFMADD231PD Y8, Y10, Y3
 	VFMADD231PD Y9, Y10, Y7
 	ADDQ        $0x20, R10
-	JNZ         loop143
+	JNZ         loop152
 
-short142:
+short151:
 	MOVQ        d+40(FP), R10
 	ANDQ        $0x03, R10
-	JZ          even144
+	JZ          even153
 	LEAQ        tailMasks<>+0(SB), R11
 	MOVQ        $0x00000004, R12
 	SUBQ        R10, R12
@@ -3172,7 +3357,7 @@ short142:
 	VFMADD231PD Y9, Y8, Y3
 	VFMADD231PD Y10, Y8, Y7
 
-even144:
+even153:
 	VUNPCKHPD  Y1, Y0, Y8
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y8, Y0, Y0
@@ -3208,11 +3393,11 @@ even144:
 	SHLQ       $0x03, R9
 	ADDQ       R9, DX
 	SUBQ       $0x02, R8
-	JMP        loop140
+	JMP        loop149
 
-end141:
+end150:
 	TESTQ  R8, R8
-	JZ     done145
+	JZ     done154
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -3222,9 +3407,9 @@ end141:
 	ANDQ   $-4, R8
 	SHLQ   $0x03, R8
 	NEGQ   R8
-	JZ     short146
+	JZ     short155
 
-loop147:
+loop156:
 	VMOVUPD     (DX)(R8*1), Y4
 	VMOVUPD     (AX)(R8*1), Y5
 	VFMADD231PD Y4, Y5, Y0
@@ -3235,12 +3420,12 @@ loop147:
 	VMOVUPD     (DI)(R8*1), Y5
 	VFMADD231PD Y4, Y5, Y3
 	ADDQ        $0x20, R8
-	JNZ         loop147
+	JNZ         loop156
 
-short146:
+short155:
 	MOVQ        d+40(FP), R8
 	ANDQ        $0x03, R8
-	JZ          even148
+	JZ          even157
 	LEAQ        tailMasks<>+0(SB), R9
 	MOVQ        $0x00000004, R10
 	SUBQ        R8, R10
@@ -3255,7 +3440,7 @@ short146:
 	VMASKMOVPD  (DI), Y4, Y4
 	VFMADD231PD Y5, Y4, Y3
 
-even148:
+even157:
 	VUNPCKHPD  Y1, Y0, Y4
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y4, Y0, Y0
@@ -3271,7 +3456,7 @@ even148:
 	SHLQ       $0x03, AX
 	ADDQ       AX, CX
 
-done145:
+done154:
 	VZEROUPPER
 	RET
 
@@ -3282,9 +3467,9 @@ TEXT ·expAVX512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop149:
+loop158:
 	CMPQ              DX, $0x08
-	JL                end150
+	JL                end159
 	VMOVUPD           (CX), Z0
 	VBROADCASTSD      constant00<>+0(SB), Z1
 	VMAXPD            Z0, Z1, Z0
@@ -3313,11 +3498,11 @@ loop149:
 	ADDQ              $0x40, CX
 	ADDQ              $0x40, AX
 	SUBQ              $0x08, DX
-	JMP               loop149
+	JMP               loop158
 
-end150:
+end159:
 	TESTQ             DX, DX
-	JZ                done151
+	JZ                done160
 	MOVQ              $0x000000ff, BX
 	BZHIQ             DX, BX, BX
 	KMOVW             BX, K1
@@ -3347,7 +3532,7 @@ end150:
 	VSCALEFPD         Z1, Z2, Z0
 	VMOVUPD           Z0, K1, (AX)
 
-done151:
+done160:
 	VZEROUPPER
 	RET
 
@@ -3358,9 +3543,9 @@ TEXT ·logAVX512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop152:
+loop161:
 	CMPQ             DX, $0x08
-	JL               end153
+	JL               end162
 	VMOVUPD          (CX), Z0
 	VGETEXPPD        Z0, Z1
 	VGETMANTPD       $0x00, Z0, Z2
@@ -3398,11 +3583,11 @@ loop152:
 	ADDQ             $0x40, CX
 	ADDQ             $0x40, AX
 	SUBQ             $0x08, DX
-	JMP              loop152
+	JMP              loop161
 
-end153:
+end162:
 	TESTQ            DX, DX
-	JZ               done154
+	JZ               done163
 	MOVQ             $0x000000ff, BX
 	BZHIQ            DX, BX, BX
 	KMOVW            BX, K1
@@ -3441,7 +3626,7 @@ end153:
 	VBROADCASTSD     constant38<>+0(SB), K2, Z5
 	VMOVUPD          Z5, K1, (AX)
 
-done154:
+done163:
 	VZEROUPPER
 	RET
 
@@ -3456,24 +3641,24 @@ TEXT ·softmaxAVX512(SB), NOSPLIT, $0-40
 	SHLQ         $0x03, SI
 	VBROADCASTSD constant00<>+0(SB), Z0
 
-loop155:
+loop164:
 	CMPQ         CX, $0x08
-	JL           end156
+	JL           end165
 	VBROADCASTSD constant36<>+0(SB), Z1
 	MOVQ         k+8(FP), R8
 	MOVQ         AX, DI
 
-loop157:
+loop166:
 	VMAXPD (DI), Z1, Z1
 	ADDQ   SI, DI
 	DECQ   R8
-	JNZ    loop157
+	JNZ    loop166
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 	MOVQ   k+8(FP), R8
 	MOVQ   AX, DI
 
-loop158:
+loop167:
 	VMOVUPD           (DI), Z4
 	VSUBPD            Z1, Z4, Z4
 	VMAXPD            Z4, Z0, Z4
@@ -3502,18 +3687,18 @@ loop158:
 	VFMADD231PD       Z4, Z5, Z3
 	ADDQ              SI, DI
 	DECQ              R8
-	JNZ               loop158
+	JNZ               loop167
 	VBROADCASTSD      constant16<>+0(SB), Z4
 	VDIVPD            Z2, Z4, Z4
 	MOVQ              k+8(FP), R8
 	MOVQ              AX, DI
 
-loop159:
+loop168:
 	VMULPD           (DI), Z4, Z5
 	VMOVUPD          Z5, (DI)
 	ADDQ             SI, DI
 	DECQ             R8
-	JNZ              loop159
+	JNZ              loop168
 	VGETEXPPD        Z2, Z5
 	VGETMANTPD       $0x00, Z2, Z6
 	VCMPPD.BCST      $0x1e, constant24<>+0(SB), Z6, K1
@@ -3552,9 +3737,9 @@ loop159:
 	ADDQ             $0x40, DX
 	ADDQ             $0x40, BX
 	SUBQ             $0x08, CX
-	JMP              loop155
+	JMP              loop164
 
-end156:
+end165:
 	VZEROUPPER
 	RET
 
@@ -3567,9 +3752,9 @@ TEXT ·complementAVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSD constant16<>+0(SB), Z1
 	VPXORQ       Z2, Z2, Z2
 
-loop160:
+loop169:
 	CMPQ         CX, $0x08
-	JL           end161
+	JL           end170
 	VBROADCASTSD constant16<>+0(SB), Z4
 	VMOVUPD      (AX), Z3
 	VMINPD       Z3, Z0, Z3
@@ -3581,9 +3766,9 @@ loop160:
 	VPORQ.BCST   constant16<>+0(SB), Z1, Z1
 	ADDQ         $0x40, AX
 	SUBQ         $0x08, CX
-	JMP          loop160
+	JMP          loop169
 
-end161:
+end170:
 	MOVQ    mantissas+16(FP), AX
 	VMOVUPD Z1, (AX)
 	MOVQ    exponents+24(FP), AX
@@ -3598,19 +3783,19 @@ TEXT ·finiteAVX512(SB), NOSPLIT, $0-24
 	MOVQ   n+8(FP), CX
 	VPXORQ Z0, Z0, Z0
 
-loop162:
+loop171:
 	CMPQ    CX, $0x08
-	JL      end163
+	JL      end172
 	VMOVUPD (AX), Z1
 	VSUBPD  Z1, Z1, Z1
 	VADDPD  Z1, Z0, Z0
 	ADDQ    $0x40, AX
 	SUBQ    $0x08, CX
-	JMP     loop162
+	JMP     loop171
 
-end163:
+end172:
 	TESTQ     CX, CX
-	JZ        done164
+	JZ        done173
 	MOVQ      $0x000000ff, DX
 	BZHIQ     CX, DX, DX
 	KMOVW     DX, K1
@@ -3618,7 +3803,7 @@ end163:
 	VSUBPD    Z1, Z1, Z1
 	VADDPD    Z1, Z0, Z0
 
-done164:
+done173:
 	MOVQ          sum+16(FP), AX
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y1, Y0, Y1
@@ -3649,16 +3834,16 @@ TEXT ·columnsAVX512(SB), NOSPLIT, $0-56
 	VPXORQ Z3, Z3, Z3
 	VPXORQ Z4, Z4, Z4
 
-loop165:
+loop174:
 	CMPQ DX, $0x08
-	JL   end166
+	JL   end175
 	MOVQ CX, R9
 	MOVQ AX, R10
 	MOVQ d+24(FP), R11
 
-loop168:
+loop177:
 	CMPQ            R11, $0x04
-	JL              end169
+	JL              end178
 	LEAQ            (R9)(BX*4), R12
 	VBROADCASTF64X4 (R9), Z5
 	VINSERTF64X4    $0x01, (R9)(BX*2), Z5, Z5
@@ -3687,12 +3872,12 @@ loop168:
 	ADDQ            $0x00000020, R9
 	LEAQ            (R10)(DI*4), R10
 	SUBQ            $0x04, R11
-	JMP             loop168
+	JMP             loop177
 
-end169:
-loop170:
+end178:
+loop179:
 	CMPQ            R11, $0x02
-	JL              end171
+	JL              end180
 	LEAQ            (R9)(BX*4), R12
 	VBROADCASTF32X4 (R9), Z5
 	VINSERTF32X4    $0x01, (R9)(BX*2), Z5, Z5
@@ -3711,11 +3896,11 @@ loop170:
 	ADDQ            $0x00000010, R9
 	LEAQ            (R10)(DI*2), R10
 	SUBQ            $0x02, R11
-	JMP             loop170
+	JMP             loop179
 
-end171:
+end180:
 	TESTQ           R11, R11
-	JZ              even167
+	JZ              even176
 	SUBQ            $0x08, R9
 	SUBQ            DI, R10
 	LEAQ            (R9)(BX*4), R11
@@ -3734,13 +3919,13 @@ end171:
 	VMOVUPD         Z7, (R10)
 	VMOVUPD         Z5, (R10)(DI*1)
 
-even167:
+even176:
 	LEAQ (CX)(BX*8), CX
 	ADDQ $0x00000040, AX
 	SUBQ $0x08, DX
-	JMP  loop165
+	JMP  loop174
 
-end166:
+end175:
 	VADDPD        Z2, Z1, Z1
 	VADDPD        Z3, Z1, Z1
 	VADDPD        Z4, Z1, Z1
@@ -3769,9 +3954,9 @@ TEXT ·withinAVX512(SB), NOSPLIT, $0-48
 	VPBROADCASTD SI, Z2
 	VMOVDQU32    lanePlaces<>+0(SB), Z1
 
-loop172:
+loop181:
 	CMPQ          BX, $0x08
-	JL            end173
+	JL            end182
 	VMOVUPD       (CX), Z3
 	VSUBPD        (DX), Z3, Z3
 	VCMPPD        $0x16, Z0, Z3, K1
@@ -3784,9 +3969,9 @@ loop172:
 	ADDQ          $0x00000040, CX
 	ADDQ          $0x00000040, DX
 	SUBQ          $0x08, BX
-	JMP           loop172
+	JMP           loop181
 
-end173:
+end182:
 	SUBQ AX, DI
 	SHRQ $0x02, DI
 	MOVQ DI, ret+40(FP)
@@ -3822,9 +4007,9 @@ TEXT ·gatherAVX512(SB), NOSPLIT, $0-56
 	SHLQ $0x03, BX
 	SHLQ $0x03, SI
 
-loop174:
+loop183:
 	CMPQ    CX, $0x04
-	JL      end175
+	JL      end184
 	MOVQ    x+8(FP), DI
 	MOVQ    d+16(FP), R8
 	MOVLQSX (AX), R9
@@ -3832,7 +4017,7 @@ loop174:
 	MOVLQSX 8(AX), R11
 	MOVLQSX 12(AX), R12
 
-loop176:
+loop185:
 	VMOVSD      (DI)(R9*8), X0
 	VMOVHPD     (DI)(R10*8), X0, X0
 	VMOVSD      (DI)(R11*8), X1
@@ -3842,7 +4027,7 @@ loop176:
 	ADDQ        BX, DI
 	ADDQ        SI, DX
 	DECQ        R8
-	JNZ         loop176
+	JNZ         loop185
 	MOVQ        SI, R8
 	MOVQ        d+16(FP), DI
 	IMULQ       DI, R8
@@ -3850,9 +4035,9 @@ loop176:
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000010, AX
 	SUBQ        $0x04, CX
-	JMP         loop174
+	JMP         loop183
 
-end175:
+end184:
 	VZEROUPPER
 	RET
 
@@ -3863,18 +4048,18 @@ TEXT ·raiseAVX512(SB), NOSPLIT, $0-24
 	MOVQ v+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop177:
+loop186:
 	CMPQ    DX, $0x08
-	JL      end178
+	JL      end187
 	VMOVUPD (CX), Z0
 	VMAXPD  (AX), Z0, Z0
 	VMOVUPD Z0, (AX)
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x08, DX
-	JMP     loop177
+	JMP     loop186
 
-end178:
+end187:
 	VZEROUPPER
 	RET
 
@@ -3890,15 +4075,15 @@ TEXT ·gaussianScoresAVX512(SB), NOSPLIT, $0-72
 	SHLQ $0x03, SI
 	LEAQ (SI)(SI*2), DI
 
-loop179:
+loop188:
 	CMPQ DX, $0x20
-	JL   end180
+	JL   end189
 	MOVQ CX, R8
 	MOVQ work+64(FP), R9
 	MOVQ m+40(FP), R10
 	MOVQ d+16(FP), R11
 
-loop181:
+loop190:
 	VBROADCASTSD (R10), Z0
 	VMOVUPD      (R8), Z1
 	VSUBPD       Z0, Z1, Z1
@@ -3916,7 +4101,7 @@ loop181:
 	ADDQ         $0x00000100, R9
 	ADDQ         $0x00000008, R10
 	DECQ         R11
-	JNZ          loop181
+	JNZ          loop190
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VPXORQ       Z2, Z2, Z2
@@ -3925,9 +4110,9 @@ loop181:
 	MOVQ         root+48(FP), R9
 	MOVQ         d+16(FP), R10
 
-loop182:
+loop191:
 	CMPQ         R10, $0x04
-	JL           end183
+	JL           end192
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -4015,9 +4200,9 @@ loop182:
 	MOVQ         R9, R12
 	MOVQ         R10, R13
 	SUBQ         $0x04, R13
-	JZ           none184
+	JZ           none193
 
-loop185:
+loop194:
 	VMOVUPD      (R11), Z20
 	VMOVUPD      64(R11), Z21
 	VMOVUPD      128(R11), Z22
@@ -4045,9 +4230,9 @@ loop185:
 	ADDQ         $0x00000100, R11
 	ADDQ         $0x00000008, R12
 	DECQ         R13
-	JNZ          loop185
+	JNZ          loop194
 
-none184:
+none193:
 	VFMADD231PD Z4, Z4, Z0
 	VFMADD231PD Z5, Z5, Z1
 	VFMADD231PD Z6, Z6, Z2
@@ -4066,11 +4251,11 @@ none184:
 	VFMADD231PD Z19, Z19, Z3
 	LEAQ        32(R9)(SI*4), R9
 	SUBQ        $0x04, R10
-	JMP         loop182
+	JMP         loop191
 
-end183:
+end192:
 	CMPQ         R10, $0x03
-	JNE          next187
+	JNE          next196
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -4137,11 +4322,11 @@ end183:
 	VFMADD231PD  Z13, Z13, Z1
 	VFMADD231PD  Z14, Z14, Z2
 	VFMADD231PD  Z15, Z15, Z3
-	JMP          end186
+	JMP          end195
 
-next187:
+next196:
 	CMPQ         R10, $0x02
-	JNE          next188
+	JNE          next197
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -4181,11 +4366,11 @@ next187:
 	VFMADD231PD  Z9, Z9, Z1
 	VFMADD231PD  Z10, Z10, Z2
 	VFMADD231PD  Z11, Z11, Z3
-	JMP          end186
+	JMP          end195
 
-next188:
+next197:
 	CMPQ         R10, $0x01
-	JNE          next189
+	JNE          next198
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -4203,10 +4388,10 @@ next188:
 	VFMADD231PD  Z5, Z5, Z1
 	VFMADD231PD  Z6, Z6, Z2
 	VFMADD231PD  Z7, Z7, Z3
-	JMP          end186
+	JMP          end195
 
-next189:
-end186:
+next198:
+end195:
 	VBROADCASTSD      c+32(FP), Z4
 	VADDPD            (AX), Z4, Z5
 	VFNMADD231PD.BCST constant15<>+0(SB), Z0, Z5
@@ -4223,18 +4408,18 @@ end186:
 	ADDQ              $0x00000100, CX
 	ADDQ              $0x00000100, AX
 	SUBQ              $0x20, DX
-	JMP               loop179
+	JMP               loop188
 
-end180:
-loop190:
+end189:
+loop199:
 	CMPQ DX, $0x08
-	JL   end191
+	JL   end200
 	MOVQ CX, R8
 	MOVQ work+64(FP), R9
 	MOVQ m+40(FP), R10
 	MOVQ d+16(FP), R11
 
-loop192:
+loop201:
 	VBROADCASTSD (R10), Z0
 	VMOVUPD      (R8), Z1
 	VSUBPD       Z0, Z1, Z1
@@ -4243,15 +4428,15 @@ loop192:
 	ADDQ         $0x00000040, R9
 	ADDQ         $0x00000008, R10
 	DECQ         R11
-	JNZ          loop192
+	JNZ          loop201
 	VPXORQ       Z0, Z0, Z0
 	MOVQ         work+64(FP), R8
 	MOVQ         root+48(FP), R9
 	MOVQ         d+16(FP), R10
 
-loop193:
+loop202:
 	CMPQ         R10, $0x04
-	JL           end194
+	JL           end203
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
@@ -4285,9 +4470,9 @@ loop193:
 	MOVQ         R9, R12
 	MOVQ         R10, R13
 	SUBQ         $0x04, R13
-	JZ           none195
+	JZ           none204
 
-loop196:
+loop205:
 	VMOVUPD      (R11), Z5
 	VBROADCASTSD 32(R12), Z6
 	VFMADD231PD  Z5, Z6, Z1
@@ -4300,20 +4485,20 @@ loop196:
 	ADDQ         $0x00000040, R11
 	ADDQ         $0x00000008, R12
 	DECQ         R13
-	JNZ          loop196
+	JNZ          loop205
 
-none195:
+none204:
 	VFMADD231PD Z1, Z1, Z0
 	VFMADD231PD Z2, Z2, Z0
 	VFMADD231PD Z3, Z3, Z0
 	VFMADD231PD Z4, Z4, Z0
 	LEAQ        32(R9)(SI*4), R9
 	SUBQ        $0x04, R10
-	JMP         loop193
+	JMP         loop202
 
-end194:
+end203:
 	CMPQ         R10, $0x03
-	JNE          next198
+	JNE          next207
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
@@ -4335,11 +4520,11 @@ end194:
 	VFMADD231PD  Z1, Z1, Z0
 	VFMADD231PD  Z2, Z2, Z0
 	VFMADD231PD  Z3, Z3, Z0
-	JMP          end197
+	JMP          end206
 
-next198:
+next207:
 	CMPQ         R10, $0x02
-	JNE          next199
+	JNE          next208
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
@@ -4352,20 +4537,20 @@ next198:
 	VFMADD231PD  Z3, Z4, Z2
 	VFMADD231PD  Z1, Z1, Z0
 	VFMADD231PD  Z2, Z2, Z0
-	JMP          end197
+	JMP          end206
 
-next199:
+next208:
 	CMPQ         R10, $0x01
-	JNE          next200
+	JNE          next209
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
 	VFMADD231PD  Z2, Z3, Z1
 	VFMADD231PD  Z1, Z1, Z0
-	JMP          end197
+	JMP          end206
 
-next200:
-end197:
+next209:
+end206:
 	VBROADCASTSD      c+32(FP), Z1
 	VADDPD            (AX), Z1, Z1
 	VFNMADD231PD.BCST constant15<>+0(SB), Z0, Z1
@@ -4373,9 +4558,9 @@ end197:
 	ADDQ              $0x00000040, CX
 	ADDQ              $0x00000040, AX
 	SUBQ              $0x08, DX
-	JMP               loop190
+	JMP               loop199
 
-end191:
+end200:
 	VZEROUPPER
 	RET
 
@@ -4388,9 +4573,9 @@ TEXT ·diagonalScoresAVX512(SB), NOSPLIT, $0-56
 	MOVQ DX, BX
 	SHLQ $0x03, BX
 
-loop201:
+loop210:
 	CMPQ   DX, $0x20
-	JL     end202
+	JL     end211
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4400,7 +4585,7 @@ loop201:
 	MOVQ   h+48(FP), R8
 	MOVQ   d+16(FP), R9
 
-loop203:
+loop212:
 	VBROADCASTSD (DI), Z4
 	VBROADCASTSD (R8), Z5
 	VMOVUPD      (SI), Z6
@@ -4423,7 +4608,7 @@ loop203:
 	ADDQ         $0x00000008, DI
 	ADDQ         $0x00000008, R8
 	DECQ         R9
-	JNZ          loop203
+	JNZ          loop212
 	VBROADCASTSD c+32(FP), Z4
 	VADDPD       (AX), Z4, Z5
 	VSUBPD       Z0, Z5, Z5
@@ -4440,19 +4625,19 @@ loop203:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000100, AX
 	SUBQ         $0x20, DX
-	JMP          loop201
+	JMP          loop210
 
-end202:
-loop204:
+end211:
+loop213:
 	CMPQ   DX, $0x08
-	JL     end205
+	JL     end214
 	VPXORQ Z0, Z0, Z0
 	MOVQ   CX, SI
 	MOVQ   m+40(FP), DI
 	MOVQ   h+48(FP), R8
 	MOVQ   d+16(FP), R9
 
-loop206:
+loop215:
 	VBROADCASTSD (DI), Z1
 	VBROADCASTSD (R8), Z2
 	VMOVUPD      (SI), Z3
@@ -4463,7 +4648,7 @@ loop206:
 	ADDQ         $0x00000008, DI
 	ADDQ         $0x00000008, R8
 	DECQ         R9
-	JNZ          loop206
+	JNZ          loop215
 	VBROADCASTSD c+32(FP), Z1
 	VADDPD       (AX), Z1, Z1
 	VSUBPD       Z0, Z1, Z1
@@ -4471,9 +4656,9 @@ loop206:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, AX
 	SUBQ         $0x08, DX
-	JMP          loop204
+	JMP          loop213
 
-end205:
+end214:
 	VZEROUPPER
 	RET
 
@@ -4485,90 +4670,296 @@ TEXT ·diagonalMomentsAVX512(SB), NOSPLIT, $0-56
 	MOVQ x+16(FP), DX
 	MOVQ d+24(FP), BX
 	MOVQ anchor+40(FP), SI
+	MOVQ n+32(FP), DI
+	SHLQ $0x03, DI
+	LEAQ (DI)(DI*2), R8
 
-loop207:
+loop216:
+	CMPQ         BX, $0x04
+	JL           end217
 	VPXORQ       Z0, Z0, Z0
-	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z1, Z1, Z1
-	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z2, Z2, Z2
-	VPXORQ       Z6, Z6, Z6
 	VPXORQ       Z3, Z3, Z3
+	VPXORQ       Z4, Z4, Z4
+	VPXORQ       Z5, Z5, Z5
+	VPXORQ       Z6, Z6, Z6
 	VPXORQ       Z7, Z7, Z7
 	VBROADCASTSD (SI), Z8
-	MOVQ         w+48(FP), DI
-	MOVQ         n+32(FP), R8
+	VBROADCASTSD 8(SI), Z9
+	VBROADCASTSD 16(SI), Z10
+	VBROADCASTSD 24(SI), Z11
+	MOVQ         DX, R9
+	MOVQ         w+48(FP), R10
+	MOVQ         n+32(FP), R11
 
-loop208:
-	CMPQ        R8, $0x20
-	JL          end209
-	VMOVUPD     (DX), Z9
-	VSUBPD      Z8, Z9, Z9
-	VMULPD      (DI), Z9, Z10
-	VADDPD      Z10, Z0, Z0
-	VFMADD231PD Z9, Z10, Z4
-	VMOVUPD     64(DX), Z9
-	VSUBPD      Z8, Z9, Z9
-	VMULPD      64(DI), Z9, Z10
-	VADDPD      Z10, Z1, Z1
-	VFMADD231PD Z9, Z10, Z5
-	VMOVUPD     128(DX), Z9
-	VSUBPD      Z8, Z9, Z9
-	VMULPD      128(DI), Z9, Z10
-	VADDPD      Z10, Z2, Z2
-	VFMADD231PD Z9, Z10, Z6
-	VMOVUPD     192(DX), Z9
-	VSUBPD      Z8, Z9, Z9
-	VMULPD      192(DI), Z9, Z10
-	VADDPD      Z10, Z3, Z3
-	VFMADD231PD Z9, Z10, Z7
-	ADDQ        $0x00000100, DX
-	ADDQ        $0x00000100, DI
-	SUBQ        $0x20, R8
-	JMP         loop208
+loop218:
+	CMPQ        R11, $0x08
+	JL          end219
+	VMOVUPD     (R10), Z12
+	VMOVUPD     (R9), Z13
+	VSUBPD      Z8, Z13, Z13
+	VMULPD      Z12, Z13, Z14
+	VADDPD      Z14, Z0, Z0
+	VFMADD231PD Z13, Z14, Z4
+	VMOVUPD     (R9)(DI*1), Z13
+	VSUBPD      Z9, Z13, Z13
+	VMULPD      Z12, Z13, Z14
+	VADDPD      Z14, Z1, Z1
+	VFMADD231PD Z13, Z14, Z5
+	VMOVUPD     (R9)(DI*2), Z13
+	VSUBPD      Z10, Z13, Z13
+	VMULPD      Z12, Z13, Z14
+	VADDPD      Z14, Z2, Z2
+	VFMADD231PD Z13, Z14, Z6
+	VMOVUPD     (R9)(R8*1), Z13
+	VSUBPD      Z11, Z13, Z13
+	VMULPD      Z12, Z13, Z12
+	VADDPD      Z12, Z3, Z3
+	VFMADD231PD Z13, Z12, Z7
+	ADDQ        $0x00000040, R9
+	ADDQ        $0x00000040, R10
+	SUBQ        $0x08, R11
+	JMP         loop218
 
-end209:
-loop210:
-	CMPQ        R8, $0x08
-	JL          end211
-	VMOVUPD     (DX), Z9
-	VSUBPD      Z8, Z9, Z9
-	VMULPD      (DI), Z9, Z10
-	VADDPD      Z10, Z0, Z0
-	VFMADD231PD Z9, Z10, Z4
+end219:
+	VUNPCKLPD       Z1, Z0, Z8
+	VUNPCKHPD       Z1, Z0, Z0
+	VADDPD          Z0, Z8, Z8
+	VUNPCKLPD       Z3, Z2, Z0
+	VUNPCKHPD       Z3, Z2, Z1
+	VADDPD          Z1, Z0, Z0
+	VSHUFF64X2      $0x88, Z0, Z8, Z1
+	VSHUFF64X2      $0xdd, Z0, Z8, Z0
+	VADDPD          Z0, Z1, Z1
+	VSHUFF64X2      $0x88, Z1, Z1, Z0
+	VSHUFF64X2      $0xdd, Z1, Z1, Z1
+	VADDPD          Z1, Z0, Z0
+	VBROADCASTF64X4 (AX), Z1
+	VADDPD          Z1, Z0, Z0
+	VEXTRACTF64X4   $0x00, Z0, (AX)
+	VUNPCKLPD       Z5, Z4, Z0
+	VUNPCKHPD       Z5, Z4, Z1
+	VADDPD          Z1, Z0, Z0
+	VUNPCKLPD       Z7, Z6, Z1
+	VUNPCKHPD       Z7, Z6, Z2
+	VADDPD          Z2, Z1, Z1
+	VSHUFF64X2      $0x88, Z1, Z0, Z2
+	VSHUFF64X2      $0xdd, Z1, Z0, Z0
+	VADDPD          Z0, Z2, Z2
+	VSHUFF64X2      $0x88, Z2, Z2, Z0
+	VSHUFF64X2      $0xdd, Z2, Z2, Z1
+	VADDPD          Z1, Z0, Z0
+	VBROADCASTF64X4 (CX), Z1
+	VADDPD          Z1, Z0, Z0
+	VEXTRACTF64X4   $0x00, Z0, (CX)
+	LEAQ            (DX)(DI*4), DX
+	ADDQ            $0x00000020, AX
+	ADDQ            $0x00000020, CX
+	ADDQ            $0x00000020, SI
+	SUBQ            $0x04, BX
+	JMP             loop216
+
+end217:
+	CMPQ         BX, $0x03
+	JNE          next221
+	VPXORQ       Z0, Z0, Z0
+	VPXORQ       Z1, Z1, Z1
+	VPXORQ       Z2, Z2, Z2
+	VPXORQ       Z3, Z3, Z3
+	VPXORQ       Z4, Z4, Z4
+	VPXORQ       Z5, Z5, Z5
+	VBROADCASTSD (SI), Z6
+	VBROADCASTSD 8(SI), Z7
+	VBROADCASTSD 16(SI), Z8
+	MOVQ         w+48(FP), BX
+	MOVQ         n+32(FP), SI
+
+loop222:
+	CMPQ        SI, $0x08
+	JL          end223
+	VMOVUPD     (BX), Z9
+	VMOVUPD     (DX), Z10
+	VSUBPD      Z6, Z10, Z10
+	VMULPD      Z9, Z10, Z11
+	VADDPD      Z11, Z0, Z0
+	VFMADD231PD Z10, Z11, Z3
+	VMOVUPD     (DX)(DI*1), Z10
+	VSUBPD      Z7, Z10, Z10
+	VMULPD      Z9, Z10, Z11
+	VADDPD      Z11, Z1, Z1
+	VFMADD231PD Z10, Z11, Z4
+	VMOVUPD     (DX)(DI*2), Z10
+	VSUBPD      Z8, Z10, Z10
+	VMULPD      Z9, Z10, Z9
+	VADDPD      Z9, Z2, Z2
+	VFMADD231PD Z10, Z9, Z5
 	ADDQ        $0x00000040, DX
-	ADDQ        $0x00000040, DI
-	SUBQ        $0x08, R8
-	JMP         loop210
+	ADDQ        $0x00000040, BX
+	SUBQ        $0x08, SI
+	JMP         loop222
 
-end211:
-	VADDPD        Z2, Z0, Z0
-	VADDPD        Z3, Z1, Z1
-	VADDPD        Z1, Z0, Z0
-	VEXTRACTF64X4 $0x01, Z0, Y1
-	VADDPD        Y1, Y0, Y1
-	VEXTRACTF128  $0x01, Y1, X0
-	VADDPD        X0, X1, X0
-	VUNPCKHPD     X0, X0, X1
-	VADDSD        X1, X0, X0
+end223:
+	VEXTRACTF64X4 $0x01, Z0, Y6
+	VADDPD        Y6, Y0, Y6
+	VEXTRACTF128  $0x01, Y6, X0
+	VADDPD        X0, X6, X0
+	VUNPCKHPD     X0, X0, X6
+	VADDSD        X6, X0, X0
 	VADDSD        (AX), X0, X0
 	VMOVSD        X0, (AX)
-	VADDPD        Z6, Z4, Z4
-	VADDPD        Z7, Z5, Z5
-	VADDPD        Z5, Z4, Z4
-	VEXTRACTF64X4 $0x01, Z4, Y0
-	VADDPD        Y0, Y4, Y0
+	VEXTRACTF64X4 $0x01, Z1, Y0
+	VADDPD        Y0, Y1, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPD        X1, X0, X1
+	VUNPCKHPD     X1, X1, X0
+	VADDSD        X0, X1, X1
+	VADDSD        8(AX), X1, X1
+	VMOVSD        X1, 8(AX)
+	VEXTRACTF64X4 $0x01, Z2, Y0
+	VADDPD        Y0, Y2, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPD        X1, X0, X1
+	VUNPCKHPD     X1, X1, X0
+	VADDSD        X0, X1, X1
+	VADDSD        16(AX), X1, X1
+	VMOVSD        X1, 16(AX)
+	VEXTRACTF64X4 $0x01, Z3, Y0
+	VADDPD        Y0, Y3, Y0
 	VEXTRACTF128  $0x01, Y0, X1
 	VADDPD        X1, X0, X1
 	VUNPCKHPD     X1, X1, X0
 	VADDSD        X0, X1, X1
 	VADDSD        (CX), X1, X1
 	VMOVSD        X1, (CX)
-	ADDQ          $0x00000008, AX
-	ADDQ          $0x00000008, CX
-	ADDQ          $0x00000008, SI
-	DECQ          BX
-	JNZ           loop207
+	VEXTRACTF64X4 $0x01, Z4, Y0
+	VADDPD        Y0, Y4, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPD        X1, X0, X1
+	VUNPCKHPD     X1, X1, X0
+	VADDSD        X0, X1, X1
+	VADDSD        8(CX), X1, X1
+	VMOVSD        X1, 8(CX)
+	VEXTRACTF64X4 $0x01, Z5, Y0
+	VADDPD        Y0, Y5, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPD        X1, X0, X1
+	VUNPCKHPD     X1, X1, X0
+	VADDSD        X0, X1, X1
+	VADDSD        16(CX), X1, X1
+	VMOVSD        X1, 16(CX)
+	JMP           end220
+
+next221:
+	CMPQ         BX, $0x02
+	JNE          next224
+	VPXORQ       Z0, Z0, Z0
+	VPXORQ       Z1, Z1, Z1
+	VPXORQ       Z2, Z2, Z2
+	VPXORQ       Z3, Z3, Z3
+	VBROADCASTSD (SI), Z4
+	VBROADCASTSD 8(SI), Z5
+	MOVQ         w+48(FP), BX
+	MOVQ         n+32(FP), SI
+
+loop225:
+	CMPQ        SI, $0x08
+	JL          end226
+	VMOVUPD     (BX), Z6
+	VMOVUPD     (DX), Z7
+	VSUBPD      Z4, Z7, Z7
+	VMULPD      Z6, Z7, Z8
+	VADDPD      Z8, Z0, Z0
+	VFMADD231PD Z7, Z8, Z2
+	VMOVUPD     (DX)(DI*1), Z7
+	VSUBPD      Z5, Z7, Z7
+	VMULPD      Z6, Z7, Z6
+	VADDPD      Z6, Z1, Z1
+	VFMADD231PD Z7, Z6, Z3
+	ADDQ        $0x00000040, DX
+	ADDQ        $0x00000040, BX
+	SUBQ        $0x08, SI
+	JMP         loop225
+
+end226:
+	VEXTRACTF64X4 $0x01, Z0, Y4
+	VADDPD        Y4, Y0, Y4
+	VEXTRACTF128  $0x01, Y4, X0
+	VADDPD        X0, X4, X0
+	VUNPCKHPD     X0, X0, X4
+	VADDSD        X4, X0, X0
+	VADDSD        (AX), X0, X0
+	VMOVSD        X0, (AX)
+	VEXTRACTF64X4 $0x01, Z1, Y0
+	VADDPD        Y0, Y1, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPD        X1, X0, X1
+	VUNPCKHPD     X1, X1, X0
+	VADDSD        X0, X1, X1
+	VADDSD        8(AX), X1, X1
+	VMOVSD        X1, 8(AX)
+	VEXTRACTF64X4 $0x01, Z2, Y0
+	VADDPD        Y0, Y2, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPD        X1, X0, X1
+	VUNPCKHPD     X1, X1, X0
+	VADDSD        X0, X1, X1
+	VADDSD        (CX), X1, X1
+	VMOVSD        X1, (CX)
+	VEXTRACTF64X4 $0x01, Z3, Y0
+	VADDPD        Y0, Y3, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPD        X1, X0, X1
+	VUNPCKHPD     X1, X1, X0
+	VADDSD        X0, X1, X1
+	VADDSD        8(CX), X1, X1
+	VMOVSD        X1, 8(CX)
+	JMP           end220
+
+next224:
+	CMPQ         BX, $0x01
+	JNE          next227
+	VPXORQ       Z0, Z0, Z0
+	VPXORQ       Z1, Z1, Z1
+	VBROADCASTSD (SI), Z2
+	MOVQ         w+48(FP), BX
+	MOVQ         n+32(FP), SI
+
+loop228:
+	CMPQ        SI, $0x08
+	JL          end229
+	VMOVUPD     (BX), Z3
+	VMOVUPD     (DX), Z4
+	VSUBPD      Z2, Z4, Z4
+	VMULPD      Z3, Z4, Z3
+	VADDPD      Z3, Z0, Z0
+	VFMADD231PD Z4, Z3, Z1
+	ADDQ        $0x00000040, DX
+	ADDQ        $0x00000040, BX
+	SUBQ        $0x08, SI
+	JMP         loop228
+
+end229:
+	VEXTRACTF64X4 $0x01, Z0, Y2
+	VADDPD        Y2, Y0, Y2
+	VEXTRACTF128  $0x01, Y2, X0
+	VADDPD        X0, X2, X0
+	VUNPCKHPD     X0, X0, X2
+	VADDSD        X2, X0, X0
+	VADDSD        (AX), X0, X0
+	VMOVSD        X0, (AX)
+	VEXTRACTF64X4 $0x01, Z1, Y0
+	VADDPD        Y0, Y1, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPD        X1, X0, X1
+	VUNPCKHPD     X1, X1, X0
+	VADDSD        X0, X1, X1
+	VADDSD        (CX), X1, X1
+	VMOVSD        X1, (CX)
+	JMP           end220
+
+next227:
+end220:
 	VZEROUPPER
 	RET
 
@@ -4580,37 +4971,37 @@ TEXT ·deviationsAVX512(SB), NOSPLIT, $0-40
 	MOVQ d+16(FP), DX
 	MOVQ anchor+32(FP), BX
 
-loop212:
+loop230:
 	MOVQ         n+24(FP), SI
 	VBROADCASTSD (BX), Z0
 
-loop213:
+loop231:
 	CMPQ    SI, $0x08
-	JL      end214
+	JL      end232
 	VMOVUPD (CX), Z1
 	VSUBPD  Z0, Z1, Z1
 	VMOVUPD Z1, (AX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, AX
 	SUBQ    $0x08, SI
-	JMP     loop213
+	JMP     loop231
 
-end214:
+end232:
 	ADDQ         $0x00000008, BX
 	DECQ         DX
-	JNZ          loop212
+	JNZ          loop230
 	MOVQ         n+24(FP), CX
 	VBROADCASTSD constant16<>+0(SB), Z0
 
-loop215:
+loop233:
 	CMPQ    CX, $0x08
-	JL      end216
+	JL      end234
 	VMOVUPD Z0, (AX)
 	ADDQ    $0x00000040, AX
 	SUBQ    $0x08, CX
-	JMP     loop215
+	JMP     loop233
 
-end216:
+end234:
 	VZEROUPPER
 	RET
 
@@ -4620,9 +5011,9 @@ TEXT ·productsAVX512(SB), NOSPLIT, $0-56
 	MOVQ   columns+48(FP), AX
 	MOVQ   w+24(FP), CX
 	TESTQ  CX, CX
-	JNZ    triangular217
+	JNZ    triangular235
 	CMPQ   AX, $0x04
-	JNE    next219
+	JNE    next237
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4646,9 +5037,9 @@ TEXT ·productsAVX512(SB), NOSPLIT, $0-56
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop220:
+loop238:
 	CMPQ        DX, $0x08
-	JL          end221
+	JL          end239
 	VMOVUPD     (CX), Z16
 	VMOVUPD     (CX)(BX*1), Z17
 	VMOVUPD     (CX)(BX*2), Z18
@@ -4676,9 +5067,9 @@ loop220:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop220
+	JMP         loop238
 
-end221:
+end239:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -4737,11 +5128,11 @@ end221:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done218
+	JMP           done236
 
-next219:
+next237:
 	CMPQ   AX, $0x03
-	JNE    next222
+	JNE    next240
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4761,9 +5152,9 @@ next219:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop223:
+loop241:
 	CMPQ        DX, $0x08
-	JL          end224
+	JL          end242
 	VMOVUPD     (CX), Z12
 	VMOVUPD     (CX)(BX*1), Z13
 	VMOVUPD     (CX)(BX*2), Z14
@@ -4786,9 +5177,9 @@ loop223:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop223
+	JMP         loop241
 
-end224:
+end242:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -4847,11 +5238,11 @@ end224:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done218
+	JMP           done236
 
-next222:
+next240:
 	CMPQ   AX, $0x02
-	JNE    next225
+	JNE    next243
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4867,9 +5258,9 @@ next222:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop226:
+loop244:
 	CMPQ        DX, $0x08
-	JL          end227
+	JL          end245
 	VMOVUPD     (CX), Z8
 	VMOVUPD     (CX)(BX*1), Z9
 	VMOVUPD     (AX), Z10
@@ -4887,9 +5278,9 @@ loop226:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop226
+	JMP         loop244
 
-end227:
+end245:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -4948,11 +5339,11 @@ end227:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done218
+	JMP           done236
 
-next225:
+next243:
 	CMPQ   AX, $0x01
-	JNE    next228
+	JNE    next246
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4964,9 +5355,9 @@ next225:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop229:
+loop247:
 	CMPQ        DX, $0x08
-	JL          end230
+	JL          end248
 	VMOVUPD     (CX), Z4
 	VMOVUPD     (AX), Z5
 	VFMADD231PD Z4, Z5, Z0
@@ -4979,9 +5370,9 @@ loop229:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop229
+	JMP         loop247
 
-end230:
+end248:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -5040,12 +5431,12 @@ end230:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done218
+	JMP           done236
 
-next228:
-triangular217:
+next246:
+triangular235:
 	CMPQ   AX, $0x04
-	JNE    next231
+	JNE    next249
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -5064,9 +5455,9 @@ triangular217:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), DI
 
-loop232:
+loop250:
 	CMPQ        DX, $0x08
-	JL          end233
+	JL          end251
 	VMOVUPD     (CX), Z10
 	VMOVUPD     (CX)(BX*1), Z11
 	VMOVUPD     (CX)(BX*2), Z12
@@ -5094,9 +5485,9 @@ loop232:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop232
+	JMP         loop250
 
-end233:
+end251:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -5155,11 +5546,11 @@ end233:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done218
+	JMP           done236
 
-next231:
+next249:
 	CMPQ   AX, $0x03
-	JNE    next234
+	JNE    next252
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -5174,9 +5565,9 @@ next231:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), SI
 
-loop235:
+loop253:
 	CMPQ        DX, $0x08
-	JL          end236
+	JL          end254
 	VMOVUPD     (CX), Z6
 	VMOVUPD     (CX)(BX*1), Z7
 	VMOVUPD     (CX)(BX*2), Z8
@@ -5197,9 +5588,9 @@ loop235:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop235
+	JMP         loop253
 
-end236:
+end254:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -5244,11 +5635,11 @@ end236:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done218
+	JMP           done236
 
-next234:
+next252:
 	CMPQ   AX, $0x02
-	JNE    next237
+	JNE    next255
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -5260,9 +5651,9 @@ next234:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), SI
 
-loop238:
+loop256:
 	CMPQ        DX, $0x08
-	JL          end239
+	JL          end257
 	VMOVUPD     (CX), Z3
 	VMOVUPD     (CX)(BX*1), Z4
 	VMOVUPD     (SI), Z5
@@ -5277,9 +5668,9 @@ loop238:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop238
+	JMP         loop256
 
-end239:
+end257:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -5310,11 +5701,11 @@ end239:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done218
+	JMP           done236
 
-next237:
+next255:
 	CMPQ   AX, $0x01
-	JNE    next240
+	JNE    next258
 	VPXORQ Z0, Z0, Z0
 	MOVQ   wy+8(FP), AX
 	MOVQ   y+16(FP), CX
@@ -5324,9 +5715,9 @@ next237:
 	LEAQ   (BX)(BX*2), BX
 	MOVQ   w+24(FP), BX
 
-loop241:
+loop259:
 	CMPQ        DX, $0x08
-	JL          end242
+	JL          end260
 	VMOVUPD     (CX), Z1
 	VMOVUPD     (BX), Z2
 	ADDQ        $0x00000040, BX
@@ -5336,9 +5727,9 @@ loop241:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop241
+	JMP         loop259
 
-end242:
+end260:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -5355,10 +5746,10 @@ end242:
 	VSHUFF64X2    $0xdd, Z0, Z0, Z0
 	VADDPD        Z0, Z1, Z1
 	VEXTRACTF64X4 $0x00, Z1, (AX)
-	JMP           done218
+	JMP           done236
 
-next240:
-done218:
+next258:
+done236:
 	VZEROUPPER
 	RET
 
@@ -5368,9 +5759,9 @@ TEXT ·tileAVX512(SB), NOSPLIT, $0-88
 	MOVQ   rows+56(FP), AX
 	MOVQ   columns+64(FP), CX
 	CMPQ   CX, $0x10
-	JLE    other244
+	JLE    other262
 	CMPQ   AX, $0x08
-	JNE    next245
+	JNE    next263
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -5413,7 +5804,7 @@ TEXT ·tileAVX512(SB), NOSPLIT, $0-88
 	VPXORQ Z22, Z22, Z22
 	VPXORQ Z23, Z23, Z23
 
-loop246:
+loop264:
 	VMOVUPD      (CX), Z24
 	VMOVUPD      64(CX), Z25
 	VMOVUPD.Z    128(CX), K1, Z26
@@ -5452,7 +5843,7 @@ loop246:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop246
+	JNZ          loop264
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5536,11 +5927,11 @@ loop246:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z24, Z23
 	VMOVUPD      Z23, K1, 128(AX)
-	JMP          done243
+	JMP          done261
 
-next245:
+next263:
 	CMPQ   AX, $0x07
-	JNE    next247
+	JNE    next265
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -5579,7 +5970,7 @@ next245:
 	VPXORQ Z19, Z19, Z19
 	VPXORQ Z20, Z20, Z20
 
-loop248:
+loop266:
 	VMOVUPD      (CX), Z21
 	VMOVUPD      64(CX), Z22
 	VMOVUPD.Z    128(CX), K1, Z23
@@ -5614,7 +6005,7 @@ loop248:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop248
+	JNZ          loop266
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5688,11 +6079,11 @@ loop248:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z21, Z20
 	VMOVUPD      Z20, K1, 128(AX)
-	JMP          done243
+	JMP          done261
 
-next247:
+next265:
 	CMPQ   AX, $0x06
-	JNE    next249
+	JNE    next267
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -5728,7 +6119,7 @@ next247:
 	VPXORQ Z16, Z16, Z16
 	VPXORQ Z17, Z17, Z17
 
-loop250:
+loop268:
 	VMOVUPD      (CX), Z18
 	VMOVUPD      64(CX), Z19
 	VMOVUPD.Z    128(CX), K1, Z20
@@ -5759,7 +6150,7 @@ loop250:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop250
+	JNZ          loop268
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5823,11 +6214,11 @@ loop250:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z18, Z17
 	VMOVUPD      Z17, K1, 128(AX)
-	JMP          done243
+	JMP          done261
 
-next249:
+next267:
 	CMPQ   AX, $0x05
-	JNE    next251
+	JNE    next269
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -5859,7 +6250,7 @@ next249:
 	VPXORQ Z13, Z13, Z13
 	VPXORQ Z14, Z14, Z14
 
-loop252:
+loop270:
 	VMOVUPD      (CX), Z15
 	VMOVUPD      64(CX), Z16
 	VMOVUPD.Z    128(CX), K1, Z17
@@ -5886,7 +6277,7 @@ loop252:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop252
+	JNZ          loop270
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5940,11 +6331,11 @@ loop252:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z15, Z14
 	VMOVUPD      Z14, K1, 128(AX)
-	JMP          done243
+	JMP          done261
 
-next251:
+next269:
 	CMPQ   AX, $0x04
-	JNE    next253
+	JNE    next271
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -5973,7 +6364,7 @@ next251:
 	VPXORQ Z10, Z10, Z10
 	VPXORQ Z11, Z11, Z11
 
-loop254:
+loop272:
 	VMOVUPD      (CX), Z12
 	VMOVUPD      64(CX), Z13
 	VMOVUPD.Z    128(CX), K1, Z14
@@ -5996,7 +6387,7 @@ loop254:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop254
+	JNZ          loop272
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6040,11 +6431,11 @@ loop254:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z12, Z11
 	VMOVUPD      Z11, K1, 128(AX)
-	JMP          done243
+	JMP          done261
 
-next253:
+next271:
 	CMPQ   AX, $0x03
-	JNE    next255
+	JNE    next273
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -6069,7 +6460,7 @@ next253:
 	VPXORQ Z7, Z7, Z7
 	VPXORQ Z8, Z8, Z8
 
-loop256:
+loop274:
 	VMOVUPD      (CX), Z9
 	VMOVUPD      64(CX), Z10
 	VMOVUPD.Z    128(CX), K1, Z11
@@ -6088,7 +6479,7 @@ loop256:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop256
+	JNZ          loop274
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6122,11 +6513,11 @@ loop256:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z9, Z8
 	VMOVUPD      Z8, K1, 128(AX)
-	JMP          done243
+	JMP          done261
 
-next255:
+next273:
 	CMPQ   AX, $0x02
-	JNE    next257
+	JNE    next275
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -6148,7 +6539,7 @@ next255:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 
-loop258:
+loop276:
 	VMOVUPD      (CX), Z6
 	VMOVUPD      64(CX), Z7
 	VMOVUPD.Z    128(CX), K1, Z8
@@ -6163,7 +6554,7 @@ loop258:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop258
+	JNZ          loop276
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6187,11 +6578,11 @@ loop258:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z6, Z5
 	VMOVUPD      Z5, K1, 128(AX)
-	JMP          done243
+	JMP          done261
 
-next257:
+next275:
 	CMPQ   AX, $0x01
-	JNE    next259
+	JNE    next277
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -6210,7 +6601,7 @@ next257:
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
 
-loop260:
+loop278:
 	VMOVUPD      (CX), Z3
 	VMOVUPD      64(CX), Z4
 	VMOVUPD.Z    128(CX), K1, Z5
@@ -6221,7 +6612,7 @@ loop260:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop260
+	JNZ          loop278
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6235,14 +6626,14 @@ loop260:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z3, Z2
 	VMOVUPD      Z2, K1, 128(AX)
-	JMP          done243
+	JMP          done261
 
-next259:
-other244:
+next277:
+other262:
 	CMPQ   CX, $0x08
-	JLE    other261
+	JLE    other279
 	CMPQ   AX, $0x08
-	JNE    next262
+	JNE    next280
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -6277,7 +6668,7 @@ other244:
 	VPXORQ Z14, Z14, Z14
 	VPXORQ Z15, Z15, Z15
 
-loop263:
+loop281:
 	VMOVUPD      (CX), Z16
 	VMOVUPD.Z    64(CX), K1, Z17
 	VBROADCASTSD (AX), Z18
@@ -6307,7 +6698,7 @@ loop263:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop263
+	JNZ          loop281
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6367,11 +6758,11 @@ loop263:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z16, Z15
 	VMOVUPD      Z15, K1, 64(AX)
-	JMP          done243
+	JMP          done261
 
-next262:
+next280:
 	CMPQ   AX, $0x07
-	JNE    next264
+	JNE    next282
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -6403,7 +6794,7 @@ next262:
 	VPXORQ Z12, Z12, Z12
 	VPXORQ Z13, Z13, Z13
 
-loop265:
+loop283:
 	VMOVUPD      (CX), Z14
 	VMOVUPD.Z    64(CX), K1, Z15
 	VBROADCASTSD (AX), Z16
@@ -6430,7 +6821,7 @@ loop265:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop265
+	JNZ          loop283
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6483,11 +6874,11 @@ loop265:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z14, Z13
 	VMOVUPD      Z13, K1, 64(AX)
-	JMP          done243
+	JMP          done261
 
-next264:
+next282:
 	CMPQ   AX, $0x06
-	JNE    next266
+	JNE    next284
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -6517,7 +6908,7 @@ next264:
 	VPXORQ Z10, Z10, Z10
 	VPXORQ Z11, Z11, Z11
 
-loop267:
+loop285:
 	VMOVUPD      (CX), Z12
 	VMOVUPD.Z    64(CX), K1, Z13
 	VBROADCASTSD (AX), Z14
@@ -6541,7 +6932,7 @@ loop267:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop267
+	JNZ          loop285
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6587,11 +6978,11 @@ loop267:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z12, Z11
 	VMOVUPD      Z11, K1, 64(AX)
-	JMP          done243
+	JMP          done261
 
-next266:
+next284:
 	CMPQ   AX, $0x05
-	JNE    next268
+	JNE    next286
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -6618,7 +7009,7 @@ next266:
 	VPXORQ Z8, Z8, Z8
 	VPXORQ Z9, Z9, Z9
 
-loop269:
+loop287:
 	VMOVUPD      (CX), Z10
 	VMOVUPD.Z    64(CX), K1, Z11
 	VBROADCASTSD (AX), Z12
@@ -6639,7 +7030,7 @@ loop269:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop269
+	JNZ          loop287
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6678,11 +7069,11 @@ loop269:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z10, Z9
 	VMOVUPD      Z9, K1, 64(AX)
-	JMP          done243
+	JMP          done261
 
-next268:
+next286:
 	CMPQ   AX, $0x04
-	JNE    next270
+	JNE    next288
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -6707,7 +7098,7 @@ next268:
 	VPXORQ Z6, Z6, Z6
 	VPXORQ Z7, Z7, Z7
 
-loop271:
+loop289:
 	VMOVUPD      (CX), Z8
 	VMOVUPD.Z    64(CX), K1, Z9
 	VBROADCASTSD (AX), Z10
@@ -6725,7 +7116,7 @@ loop271:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop271
+	JNZ          loop289
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6757,11 +7148,11 @@ loop271:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z8, Z7
 	VMOVUPD      Z7, K1, 64(AX)
-	JMP          done243
+	JMP          done261
 
-next270:
+next288:
 	CMPQ   AX, $0x03
-	JNE    next272
+	JNE    next290
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -6783,7 +7174,7 @@ next270:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 
-loop273:
+loop291:
 	VMOVUPD      (CX), Z6
 	VMOVUPD.Z    64(CX), K1, Z7
 	VBROADCASTSD (AX), Z8
@@ -6798,7 +7189,7 @@ loop273:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop273
+	JNZ          loop291
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6823,11 +7214,11 @@ loop273:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z6, Z5
 	VMOVUPD      Z5, K1, 64(AX)
-	JMP          done243
+	JMP          done261
 
-next272:
+next290:
 	CMPQ   AX, $0x02
-	JNE    next274
+	JNE    next292
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -6847,7 +7238,7 @@ next272:
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 
-loop275:
+loop293:
 	VMOVUPD      (CX), Z4
 	VMOVUPD.Z    64(CX), K1, Z5
 	VBROADCASTSD (AX), Z6
@@ -6859,7 +7250,7 @@ loop275:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop275
+	JNZ          loop293
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6877,11 +7268,11 @@ loop275:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z4, Z3
 	VMOVUPD      Z3, K1, 64(AX)
-	JMP          done243
+	JMP          done261
 
-next274:
+next292:
 	CMPQ   AX, $0x01
-	JNE    next276
+	JNE    next294
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -6899,7 +7290,7 @@ next274:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 
-loop277:
+loop295:
 	VMOVUPD      (CX), Z2
 	VMOVUPD.Z    64(CX), K1, Z3
 	VBROADCASTSD (AX), Z4
@@ -6908,7 +7299,7 @@ loop277:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop277
+	JNZ          loop295
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6919,14 +7310,14 @@ loop277:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z2, Z1
 	VMOVUPD      Z1, K1, 64(AX)
-	JMP          done243
+	JMP          done261
 
-next276:
-other261:
+next294:
+other279:
 	CMPQ   CX, $0x00
-	JLE    other278
+	JLE    other296
 	CMPQ   AX, $0x08
-	JNE    next279
+	JNE    next297
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -6953,7 +7344,7 @@ other261:
 	VPXORQ Z6, Z6, Z6
 	VPXORQ Z7, Z7, Z7
 
-loop280:
+loop298:
 	VMOVUPD.Z    (CX), K1, Z8
 	VBROADCASTSD (AX), Z9
 	VFMADD231PD  Z8, Z9, Z0
@@ -6974,7 +7365,7 @@ loop280:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop280
+	JNZ          loop298
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7010,11 +7401,11 @@ loop280:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z8, Z7
 	VMOVUPD      Z7, K1, (AX)
-	JMP          done243
+	JMP          done261
 
-next279:
+next297:
 	CMPQ   AX, $0x07
-	JNE    next281
+	JNE    next299
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -7039,7 +7430,7 @@ next279:
 	VPXORQ Z5, Z5, Z5
 	VPXORQ Z6, Z6, Z6
 
-loop282:
+loop300:
 	VMOVUPD.Z    (CX), K1, Z7
 	VBROADCASTSD (AX), Z8
 	VFMADD231PD  Z7, Z8, Z0
@@ -7058,7 +7449,7 @@ loop282:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop282
+	JNZ          loop300
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7090,11 +7481,11 @@ loop282:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z7, Z6
 	VMOVUPD      Z6, K1, (AX)
-	JMP          done243
+	JMP          done261
 
-next281:
+next299:
 	CMPQ   AX, $0x06
-	JNE    next283
+	JNE    next301
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -7118,7 +7509,7 @@ next281:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 
-loop284:
+loop302:
 	VMOVUPD.Z    (CX), K1, Z6
 	VBROADCASTSD (AX), Z7
 	VFMADD231PD  Z6, Z7, Z0
@@ -7135,7 +7526,7 @@ loop284:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop284
+	JNZ          loop302
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7163,11 +7554,11 @@ loop284:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z6, Z5
 	VMOVUPD      Z5, K1, (AX)
-	JMP          done243
+	JMP          done261
 
-next283:
+next301:
 	CMPQ   AX, $0x05
-	JNE    next285
+	JNE    next303
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -7189,7 +7580,7 @@ next283:
 	VPXORQ Z3, Z3, Z3
 	VPXORQ Z4, Z4, Z4
 
-loop286:
+loop304:
 	VMOVUPD.Z    (CX), K1, Z5
 	VBROADCASTSD (AX), Z6
 	VFMADD231PD  Z5, Z6, Z0
@@ -7204,7 +7595,7 @@ loop286:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop286
+	JNZ          loop304
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7228,11 +7619,11 @@ loop286:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z5, Z4
 	VMOVUPD      Z4, K1, (AX)
-	JMP          done243
+	JMP          done261
 
-next285:
+next303:
 	CMPQ   AX, $0x04
-	JNE    next287
+	JNE    next305
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -7253,7 +7644,7 @@ next285:
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 
-loop288:
+loop306:
 	VMOVUPD.Z    (CX), K1, Z4
 	VBROADCASTSD (AX), Z5
 	VFMADD231PD  Z4, Z5, Z0
@@ -7266,7 +7657,7 @@ loop288:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop288
+	JNZ          loop306
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7286,11 +7677,11 @@ loop288:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z4, Z3
 	VMOVUPD      Z3, K1, (AX)
-	JMP          done243
+	JMP          done261
 
-next287:
+next305:
 	CMPQ   AX, $0x03
-	JNE    next289
+	JNE    next307
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -7309,7 +7700,7 @@ next287:
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
 
-loop290:
+loop308:
 	VMOVUPD.Z    (CX), K1, Z3
 	VBROADCASTSD (AX), Z4
 	VFMADD231PD  Z3, Z4, Z0
@@ -7320,7 +7711,7 @@ loop290:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop290
+	JNZ          loop308
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7336,11 +7727,11 @@ loop290:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z3, Z2
 	VMOVUPD      Z2, K1, (AX)
-	JMP          done243
+	JMP          done261
 
-next289:
+next307:
 	CMPQ   AX, $0x02
-	JNE    next291
+	JNE    next309
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -7358,7 +7749,7 @@ next289:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 
-loop292:
+loop310:
 	VMOVUPD.Z    (CX), K1, Z2
 	VBROADCASTSD (AX), Z3
 	VFMADD231PD  Z2, Z3, Z0
@@ -7367,7 +7758,7 @@ loop292:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop292
+	JNZ          loop310
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7379,11 +7770,11 @@ loop292:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z2, Z1
 	VMOVUPD      Z1, K1, (AX)
-	JMP          done243
+	JMP          done261
 
-next291:
+next309:
 	CMPQ   AX, $0x01
-	JNE    next293
+	JNE    next311
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -7400,14 +7791,14 @@ next291:
 	SHLQ   $0x03, SI
 	VPXORQ Z0, Z0, Z0
 
-loop294:
+loop312:
 	VMOVUPD.Z    (CX), K1, Z1
 	VBROADCASTSD (AX), Z2
 	VFMADD231PD  Z1, Z2, Z0
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop294
+	JNZ          loop312
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7415,11 +7806,11 @@ loop294:
 	VMOVUPD.Z    (AX), K1, Z2
 	VFMADD213PD  Z2, Z1, Z0
 	VMOVUPD      Z0, K1, (AX)
-	JMP          done243
+	JMP          done261
 
-next293:
-other278:
-done243:
+next311:
+other296:
+done261:
 	VZEROUPPER
 	RET
 
@@ -7432,24 +7823,24 @@ TEXT ·bitsAVX512(SB), NOSPLIT, $0-40
 	SHLQ   $0x03, CX
 	VPXORQ Z0, Z0, Z0
 
-loop295:
+loop313:
 	MOVQ AX, BX
 	MOVQ d+24(FP), SI
 
-loop296:
+loop314:
 	CMPQ        SI, $0x08
-	JL          end297
+	JL          end315
 	VMOVUPD     (BX), Z1
 	VMOVAPD     Z1, Z2
 	VFMSUB213PD Z1, Z1, Z2
 	VPORQ       Z2, Z0, Z0
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x08, SI
-	JMP         loop296
+	JMP         loop314
 
-end297:
+end315:
 	TESTQ       SI, SI
-	JZ          done298
+	JZ          done316
 	MOVQ        $0x000000ff, DI
 	BZHIQ       SI, DI, DI
 	KMOVW       DI, K1
@@ -7458,10 +7849,10 @@ end297:
 	VFMSUB213PD Z1, Z1, Z2
 	VPORQ       Z2, Z0, Z0
 
-done298:
+done316:
 	ADDQ          CX, AX
 	DECQ          DX
-	JNZ           loop295
+	JNZ           loop313
 	VPANDQ.BCST   constant40<>+0(SB), Z0, Z0
 	MOVQ          sum+32(FP), AX
 	VEXTRACTF64X4 $0x01, Z0, Y1
@@ -7488,46 +7879,46 @@ TEXT ·rowScoresAVX512(SB), NOSPLIT, $0-72
 	MOVQ rows+32(FP), DX
 	MOVQ AX, BX
 	CMPQ DX, $0x01
-	JLE  beyond299
+	JLE  beyond317
 	ADDQ CX, BX
 
-beyond299:
+beyond317:
 	MOVQ BX, SI
 	CMPQ DX, $0x02
-	JLE  beyond300
+	JLE  beyond318
 	ADDQ CX, SI
 
-beyond300:
+beyond318:
 	MOVQ SI, DI
 	CMPQ DX, $0x03
-	JLE  beyond301
+	JLE  beyond319
 	ADDQ CX, DI
 
-beyond301:
+beyond319:
 	MOVQ DI, R8
 	CMPQ DX, $0x04
-	JLE  beyond302
+	JLE  beyond320
 	ADDQ CX, R8
 
-beyond302:
+beyond320:
 	MOVQ R8, R9
 	CMPQ DX, $0x05
-	JLE  beyond303
+	JLE  beyond321
 	ADDQ CX, R9
 
-beyond303:
+beyond321:
 	MOVQ R9, R10
 	CMPQ DX, $0x06
-	JLE  beyond304
+	JLE  beyond322
 	ADDQ CX, R10
 
-beyond304:
+beyond322:
 	MOVQ R10, R11
 	CMPQ DX, $0x07
-	JLE  beyond305
+	JLE  beyond323
 	ADDQ CX, R11
 
-beyond305:
+beyond323:
 	MOVQ dst+0(FP), CX
 	MOVQ eta+48(FP), DX
 	MOVQ k+64(FP), R12
@@ -7536,9 +7927,9 @@ beyond305:
 	SHLQ $0x03, R13
 	ADDQ R13, DX
 
-loop306:
+loop324:
 	CMPQ   R12, $0x02
-	JL     end307
+	JL     end325
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -7563,9 +7954,9 @@ loop306:
 	ANDQ   $-8, R14
 	SHLQ   $0x03, R14
 	NEGQ   R14
-	JZ     short308
+	JZ     short326
 
-loop309:
+loop327:
 	VMOVUPD     (DX)(R14*1), Z16
 	VMOVUPD     (R13)(R14*1), Z17
 	VMOVUPD     (AX)(R14*1), Z18
@@ -7593,12 +7984,12 @@ loop309:
 	VFMADD231PD Z16, Z18, Z7
 	VFMADD231PD Z17, Z18, Z15
 	ADDQ        $0x40, R14
-	JNZ         loop309
+	JNZ         loop327
 
-short308:
+short326:
 	MOVQ        d+40(FP), R14
 	ANDQ        $0x07, R14
-	JZ          even310
+	JZ          even328
 	MOVQ        $0x000000ff, R15
 	BZHIQ       R14, R15, R15
 	KMOVW       R15, K1
@@ -7629,7 +8020,7 @@ short308:
 	VFMADD231PD Z16, Z18, Z7
 	VFMADD231PD Z17, Z18, Z15
 
-even310:
+even328:
 	VUNPCKHPD  Z1, Z0, Z16
 	VUNPCKLPD  Z1, Z0, Z0
 	VADDPD     Z16, Z0, Z0
@@ -7689,11 +8080,11 @@ even310:
 	SHLQ       $0x03, R13
 	ADDQ       R13, DX
 	SUBQ       $0x02, R12
-	JMP        loop306
+	JMP        loop324
 
-end307:
+end325:
 	TESTQ  R12, R12
-	JZ     done311
+	JZ     done329
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -7707,9 +8098,9 @@ end307:
 	ANDQ   $-8, R12
 	SHLQ   $0x03, R12
 	NEGQ   R12
-	JZ     short312
+	JZ     short330
 
-loop313:
+loop331:
 	VMOVUPD     (DX)(R12*1), Z8
 	VMOVUPD     (AX)(R12*1), Z9
 	VFMADD231PD Z8, Z9, Z0
@@ -7728,12 +8119,12 @@ loop313:
 	VMOVUPD     (R11)(R12*1), Z9
 	VFMADD231PD Z8, Z9, Z7
 	ADDQ        $0x40, R12
-	JNZ         loop313
+	JNZ         loop331
 
-short312:
+short330:
 	MOVQ        d+40(FP), R12
 	ANDQ        $0x07, R12
-	JZ          even314
+	JZ          even332
 	MOVQ        $0x000000ff, R13
 	BZHIQ       R12, R13, R13
 	KMOVW       R13, K1
@@ -7755,7 +8146,7 @@ short312:
 	VMOVUPD.Z   (R11), K1, Z9
 	VFMADD231PD Z8, Z9, Z7
 
-even314:
+even332:
 	VUNPCKHPD  Z1, Z0, Z8
 	VUNPCKLPD  Z1, Z0, Z0
 	VADDPD     Z8, Z0, Z0
@@ -7783,6 +8174,6 @@ even314:
 	SHLQ       $0x03, AX
 	ADDQ       AX, CX
 
-done311:
+done329:
 	VZEROUPPER
 	RET

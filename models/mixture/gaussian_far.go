@@ -162,7 +162,7 @@ func (g gaussian) scoreRows(o *observed, scores table, j int, list []int32) {
 // out that moving the others pays.
 func (g gaussian) weighed(o *observed, weights []float64) (x, w []float64) {
 	f, d, n := &o.far, g.d, o.padded()
-	if d < 8 {
+	if d < 12 {
 		return o.x, weights
 	}
 	f.resize(1, n)

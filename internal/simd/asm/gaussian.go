@@ -200,42 +200,59 @@ func (g isa) diagonalScoresKernel() {
 	g.ret()
 }
 
-// diagonalMomentsKernel is one pass over the rows for each column.
+// diagonalMomentsKernel takes four columns at a time, which share the weights, through all
+// rows.
 func (g isa) diagonalMomentsKernel() {
 	g.text("diagonalMoments", "func(first, second, x *float64, d, n int, anchor, w *float64)", "is DiagonalMoments for d > 0 and n a multiple of 8.")
-	first, second, x, d, anchor := param("first"), param("second"), param("x"), param("d"), param("anchor")
-	repeat(d, func() {
-		one, two, center := g.regs(4), g.regs(4), g.reg()
-		if !g.wide() {
-			one, two = one[:2], two[:2]
+	first, second, x, d, anchor, line, three := param("first"), param("second"), param("x"), param("d"), param("anchor"), GP64(), GP64()
+	MOVQ(param("n"), line)
+	SHLQ(Imm(3), line)
+	LEAQ(Mem{Base: line, Index: line, Scale: 2}, three)
+	columns := func(count int) {
+		one, two, center := g.zeros(count), g.zeros(count), g.regs(count)
+		for c, r := range center {
+			VBROADCASTSD(at(anchor, 8*c), r)
 		}
-		for v := range one {
-			g.zero(one[v])
-			g.zero(two[v])
-		}
-		VBROADCASTSD(at(anchor, 0), center)
-		w, n := param("w"), param("n")
-		g.strips(n, len(one), g.narrowest(), func(vectors int) {
-			for v := range vectors {
+		from, w, n := copyOf(x), param("w"), param("n")
+		while(n, g.lanes, func() {
+			weight := g.reg()
+			VMOVUPD(at(w, 0), weight)
+			for c, m := range four(from, line, three, 0)[:count] {
 				y, wy := g.reg(), g.reg()
-				VMOVUPD(at(x, v*g.bytes()), y)
-				VSUBPD(center, y, y)
-				VMULPD(at(w, v*g.bytes()), y, wy)
-				VADDPD(wy, one[v], one[v])
-				VFMADD231PD(y, wy, two[v])
+				VMOVUPD(m, y)
+				VSUBPD(center[c], y, y)
+				VMULPD(weight, y, wy)
+				VADDPD(wy, one[c], one[c])
+				VFMADD231PD(y, wy, two[c])
 			}
-			add(vectors*g.bytes(), x, w)
+			add(g.bytes(), from, w)
 		})
-		for i, list := range [][]reg.VecVirtual{one, two} {
-			for width := len(list) / 2; width > 0; width /= 2 {
-				for v := range width {
-					VADDPD(list[v+width], list[v], list[v])
-				}
+		for i, sums := range [][]reg.VecVirtual{one, two} {
+			to := []reg.GPVirtual{first, second}[i]
+			if count == 4 {
+				g.addTotals([4]reg.VecVirtual(sums), at(to, 0))
+				continue
 			}
-			g.addTotal(list[0], at([]reg.GPVirtual{first, second}[i], 0))
+			for c, sum := range sums {
+				g.addTotal(sum, at(to, 8*c))
+			}
 		}
-		add(8, first, second, anchor)
+	}
+	while(d, 4, func() {
+		columns(4)
+		LEAQ(Mem{Base: x, Index: line, Scale: 4}, x)
+		add(4*8, first, second, anchor)
 	})
+	end := label("end")
+	for count := 3; count > 0; count-- {
+		next := label("next")
+		CMPQ(d, Imm(uint64(count)))
+		JNE(LabelRef(next))
+		columns(count)
+		JMP(LabelRef(end))
+		Label(next)
+	}
+	Label(end)
 	g.ret()
 }
 
@@ -382,7 +399,31 @@ func (g isa) products(rows, columns int, triangular bool) {
 }
 
 // totals stores the sums of the lanes of four registers.
-func (g isa) totals(r [4]reg.VecVirtual, m Mem) {
+func (g isa) totals(r [4]reg.VecVirtual, m Mem) { g.storeQuad(g.total(r), m) }
+
+// addTotals adds the sums of the lanes of four registers to four numbers in memory.
+func (g isa) addTotals(r [4]reg.VecVirtual, m Mem) {
+	sum, old := g.total(r), g.reg()
+	if g.wide() {
+		VBROADCASTF64X4(m, old)
+	} else {
+		VMOVUPD(m, old)
+	}
+	VADDPD(old, sum, sum)
+	g.storeQuad(sum, m)
+}
+
+// storeQuad stores the first four lanes.
+func (g isa) storeQuad(r reg.VecVirtual, m Mem) {
+	if g.wide() {
+		VEXTRACTF64X4(Imm(0), r, m)
+	} else {
+		VMOVUPD(r, m)
+	}
+}
+
+// total has the sums of the lanes of four registers in its first four lanes.
+func (g isa) total(r [4]reg.VecVirtual) reg.VecVirtual {
 	if !g.wide() {
 		low, high, sum := YMM(), YMM(), YMM()
 		VHADDPD(r[1], r[0], low)
@@ -390,8 +431,7 @@ func (g isa) totals(r [4]reg.VecVirtual, m Mem) {
 		VPERM2F128(Imm(0x20), high, low, sum)
 		VPERM2F128(Imm(0x31), high, low, high)
 		VADDPD(high, sum, sum)
-		VMOVUPD(sum, m)
-		return
+		return sum
 	}
 	pair := func(a, b reg.VecVirtual) reg.VecVirtual { // sums of two lanes of a and of b by turns
 		low, high := ZMM(), ZMM()
@@ -408,5 +448,5 @@ func (g isa) totals(r [4]reg.VecVirtual, m Mem) {
 		return even
 	}
 	sum := fold(pair(r[0], r[1]), pair(r[2], r[3]))
-	VEXTRACTF64X4(Imm(0), fold(sum, sum), m)
+	return fold(sum, sum)
 }
