@@ -106,6 +106,7 @@ func (b sparse) weights(first, n int) []float64 { return span(b.Weights, first, 
 func (b sparse) index(i int) int                { return b.First + i }
 
 func (b sparse) copyRow(i int, dst []float64) {
+	clear(dst)
 	columns, values := b.Row(i)
 	for e, j := range columns {
 		if dst[j] = 1; values != nil {

@@ -1,0 +1,42 @@
+package mixture_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/models/mixture"
+)
+
+// A sparse table starts as the dense one does, also where it has more rows than a start looks
+// at and some take the place of others.
+func TestSparseRowsStartAsDenseOnesDo(t *testing.T) {
+	const n, d, k = 20000, 6, 3
+	rng := rand.New(rand.NewPCG(1, 21))
+	x, ones := make([]float64, n*d), make([][]int, n)
+	for i := range n {
+		for j := range d {
+			if rng.Float64() < 0.2+0.6*float64(i%2) {
+				x[i*d+j] = 1
+				ones[i] = append(ones[i], j)
+			}
+		}
+	}
+	dense, err := framework.FromSlice(x, n, d)
+	require.NoError(t, err)
+	sparse, err := framework.FromOnes(ones, d)
+	require.NoError(t, err)
+	for _, start := range []mixture.Start{mixture.KMeans, mixture.RandomRows, mixture.RandomResponsibilities} {
+		m := mixture.Model{Family: mixture.Bernoulli{}, Start: start}
+		want, err := m.Init(context.Background(), dense, k, rand.New(rand.NewPCG(1, 22)))
+		require.NoError(t, err)
+		got, err := mixture.Sparse{Model: m}.Init(context.Background(), sparse, k, rand.New(rand.NewPCG(1, 22)))
+		require.NoError(t, err)
+		assert.InDeltaSlice(t, want.Weights, got.Weights, 1e-9)
+		assert.InDeltaSlice(t, want.Components, got.Components, 1e-9)
+	}
+}
