@@ -506,3 +506,43 @@ func TestIterationsAllocateNothing(t *testing.T) {
 		assert.Less(t, count(220)-count(20), 20.0, name)
 	}
 }
+
+// TestAccelerationOfVariationalBayes, where the precisions of columns creep.
+func TestAccelerationOfVariationalBayes(t *testing.T) {
+	m := moments(t, embedded(t, "satellite"))
+	o := framework.Options{K: 10, Method: framework.EM}
+	plain, err := framework.Fit(background, bpca.CompressedVariational{}, m.Source(), o)
+	require.NoError(t, err)
+	o.Accelerate = true
+	fast, err := framework.Fit(background, bpca.CompressedVariational{}, m.Source(), o)
+	require.NoError(t, err)
+	t.Logf("%d passes, %d plain", fast.Passes, plain.Passes)
+	require.Equal(t, framework.Converged, plain.Status)
+	require.Equal(t, framework.Converged, fast.Status)
+	assert.Less(t, fast.Passes, plain.Passes/8)
+	assert.Greater(t, fast.Value, plain.Value)
+	assert.Zero(t, fast.Fall)
+}
+
+// TestAcceleratedFitEndsAtTheClosedForm: by EM, whose step has an expansion, and by gFAB from all columns
+// but one.
+func TestAcceleratedFitEndsAtTheClosedForm(t *testing.T) {
+	m := moments(t, embedded(t, "satellite"))
+	solutions := solve(t, m)
+	o := framework.Options{K: 10, Method: framework.EM, Accelerate: true}
+	likelihood, err := solutions.Value(10, framework.BICEM)
+	require.NoError(t, err)
+	assert.InEpsilon(t, likelihood, fit(t, m, o).Value, 1e-10)
+
+	best, value, err := solutions.Best(framework.GFIC)
+	require.NoError(t, err)
+	o = framework.Options{K: m.D - 1}
+	plain := fit(t, m, o)
+	o.Accelerate = true
+	fast := fit(t, m, o)
+	t.Logf("%d passes, %d plain", fast.Passes, plain.Passes)
+	assert.Equal(t, best, fast.Shape.K)
+	assert.InEpsilon(t, value, fast.Value, 1e-9)
+	assert.Less(t, fast.Passes, plain.Passes)
+	assert.Zero(t, fast.Fall)
+}
