@@ -53,3 +53,7 @@ func bits(x []float64, n, d, stride int) bool { return bitsPortable(x, n, d, str
 func rowScores(dst, x []float64, n, d, stride int, eta []float64, k, etaStride int) {
 	rowScoresPortable(dst, x, n, d, stride, eta, k, etaStride)
 }
+
+func nearer(dst, gap, x []float64, d, n int, m, w []float64) (sum float64) {
+	return nearerPortable(dst, gap, x, d, n, m, w)
+}

@@ -88,6 +88,8 @@ func TestNothingOutsideIsTouched(t *testing.T) {
 					DiagonalScores(take(n), take(d*n), d, n, 1, take(d), take(d))
 					next = 0
 					DiagonalMoments(take(d), take(d), take(d*n), d, n, take(d), take(n))
+					next = 0
+					Nearer(take(n), take(n), take(d*n), d, n, take(d), take(n))
 				}
 			}
 			for n := 1; n < 20; n++ {

@@ -89,6 +89,11 @@ func bitsAVX2(x *float64, xRow int, rows int, d int, sum *float64)
 //go:noescape
 func rowScoresAVX2(dst *float64, dstRow int, x *float64, xRow int, rows int, d int, eta *float64, etaRow int, k int)
 
+// nearerAVX2 is Nearer for d > 0 and n a multiple of 8; it adds the sum to total.
+//
+//go:noescape
+func nearerAVX2(dst *float64, gap *float64, x *float64, d int, n int, m *float64, w *float64, total *float64)
+
 // expAVX512 puts the exponential of n numbers from src on into dst.
 //
 //go:noescape
@@ -173,3 +178,8 @@ func bitsAVX512(x *float64, xRow int, rows int, d int, sum *float64)
 //
 //go:noescape
 func rowScoresAVX512(dst *float64, dstRow int, x *float64, xRow int, rows int, d int, eta *float64, etaRow int, k int)
+
+// nearerAVX512 is Nearer for d > 0 and n a multiple of 8; it adds the sum to total.
+//
+//go:noescape
+func nearerAVX512(dst *float64, gap *float64, x *float64, d int, n int, m *float64, w *float64, total *float64)

@@ -3460,6 +3460,112 @@ done154:
 	VZEROUPPER
 	RET
 
+// func nearerAVX2(dst *float64, gap *float64, x *float64, d int, n int, m *float64, w *float64, total *float64)
+// Requires: AVX, FMA3
+TEXT ·nearerAVX2(SB), NOSPLIT, $0-64
+	MOVQ   dst+0(FP), AX
+	MOVQ   gap+8(FP), CX
+	MOVQ   x+16(FP), DX
+	MOVQ   n+32(FP), BX
+	MOVQ   w+48(FP), SI
+	MOVQ   n+32(FP), DI
+	SHLQ   $0x03, DI
+	VXORPD Y0, Y0, Y0
+
+loop158:
+	CMPQ   BX, $0x10
+	JL     end159
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	MOVQ   DX, R8
+	MOVQ   m+40(FP), R9
+	MOVQ   d+24(FP), R10
+
+loop160:
+	VBROADCASTSD (R9), Y5
+	VMOVUPD      (R8), Y6
+	VSUBPD       Y5, Y6, Y6
+	VFMADD231PD  Y6, Y6, Y1
+	VMOVUPD      32(R8), Y6
+	VSUBPD       Y5, Y6, Y6
+	VFMADD231PD  Y6, Y6, Y2
+	VMOVUPD      64(R8), Y6
+	VSUBPD       Y5, Y6, Y6
+	VFMADD231PD  Y6, Y6, Y3
+	VMOVUPD      96(R8), Y6
+	VSUBPD       Y5, Y6, Y6
+	VFMADD231PD  Y6, Y6, Y4
+	ADDQ         DI, R8
+	ADDQ         $0x00000008, R9
+	DECQ         R10
+	JNZ          loop160
+	VMINPD       (CX), Y1, Y1
+	VMOVUPD      Y1, (AX)
+	VFMADD231PD  (SI), Y1, Y0
+	VMINPD       32(CX), Y2, Y2
+	VMOVUPD      Y2, 32(AX)
+	VFMADD231PD  32(SI), Y2, Y0
+	VMINPD       64(CX), Y3, Y3
+	VMOVUPD      Y3, 64(AX)
+	VFMADD231PD  64(SI), Y3, Y0
+	VMINPD       96(CX), Y4, Y4
+	VMOVUPD      Y4, 96(AX)
+	VFMADD231PD  96(SI), Y4, Y0
+	ADDQ         $0x00000080, DX
+	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, SI
+	SUBQ         $0x10, BX
+	JMP          loop158
+
+end159:
+loop161:
+	CMPQ   BX, $0x08
+	JL     end162
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	MOVQ   DX, R8
+	MOVQ   m+40(FP), R9
+	MOVQ   d+24(FP), R10
+
+loop163:
+	VBROADCASTSD (R9), Y3
+	VMOVUPD      (R8), Y4
+	VSUBPD       Y3, Y4, Y4
+	VFMADD231PD  Y4, Y4, Y1
+	VMOVUPD      32(R8), Y4
+	VSUBPD       Y3, Y4, Y4
+	VFMADD231PD  Y4, Y4, Y2
+	ADDQ         DI, R8
+	ADDQ         $0x00000008, R9
+	DECQ         R10
+	JNZ          loop163
+	VMINPD       (CX), Y1, Y1
+	VMOVUPD      Y1, (AX)
+	VFMADD231PD  (SI), Y1, Y0
+	VMINPD       32(CX), Y2, Y2
+	VMOVUPD      Y2, 32(AX)
+	VFMADD231PD  32(SI), Y2, Y0
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, SI
+	SUBQ         $0x08, BX
+	JMP          loop161
+
+end162:
+	MOVQ         total+56(FP), AX
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X1
+	VUNPCKHPD    X1, X1, X0
+	VADDSD       X0, X1, X1
+	VADDSD       (AX), X1, X1
+	VMOVSD       X1, (AX)
+	VZEROUPPER
+	RET
+
 // func expAVX512(dst *float64, src *float64, n int)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·expAVX512(SB), NOSPLIT, $0-24
@@ -3467,9 +3573,9 @@ TEXT ·expAVX512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop158:
+loop164:
 	CMPQ              DX, $0x08
-	JL                end159
+	JL                end165
 	VMOVUPD           (CX), Z0
 	VBROADCASTSD      constant00<>+0(SB), Z1
 	VMAXPD            Z0, Z1, Z0
@@ -3498,11 +3604,11 @@ loop158:
 	ADDQ              $0x40, CX
 	ADDQ              $0x40, AX
 	SUBQ              $0x08, DX
-	JMP               loop158
+	JMP               loop164
 
-end159:
+end165:
 	TESTQ             DX, DX
-	JZ                done160
+	JZ                done166
 	MOVQ              $0x000000ff, BX
 	BZHIQ             DX, BX, BX
 	KMOVW             BX, K1
@@ -3532,7 +3638,7 @@ end159:
 	VSCALEFPD         Z1, Z2, Z0
 	VMOVUPD           Z0, K1, (AX)
 
-done160:
+done166:
 	VZEROUPPER
 	RET
 
@@ -3543,9 +3649,9 @@ TEXT ·logAVX512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop161:
+loop167:
 	CMPQ             DX, $0x08
-	JL               end162
+	JL               end168
 	VMOVUPD          (CX), Z0
 	VGETEXPPD        Z0, Z1
 	VGETMANTPD       $0x00, Z0, Z2
@@ -3583,11 +3689,11 @@ loop161:
 	ADDQ             $0x40, CX
 	ADDQ             $0x40, AX
 	SUBQ             $0x08, DX
-	JMP              loop161
+	JMP              loop167
 
-end162:
+end168:
 	TESTQ            DX, DX
-	JZ               done163
+	JZ               done169
 	MOVQ             $0x000000ff, BX
 	BZHIQ            DX, BX, BX
 	KMOVW            BX, K1
@@ -3626,7 +3732,7 @@ end162:
 	VBROADCASTSD     constant38<>+0(SB), K2, Z5
 	VMOVUPD          Z5, K1, (AX)
 
-done163:
+done169:
 	VZEROUPPER
 	RET
 
@@ -3641,24 +3747,24 @@ TEXT ·softmaxAVX512(SB), NOSPLIT, $0-40
 	SHLQ         $0x03, SI
 	VBROADCASTSD constant00<>+0(SB), Z0
 
-loop164:
+loop170:
 	CMPQ         CX, $0x08
-	JL           end165
+	JL           end171
 	VBROADCASTSD constant36<>+0(SB), Z1
 	MOVQ         k+8(FP), R8
 	MOVQ         AX, DI
 
-loop166:
+loop172:
 	VMAXPD (DI), Z1, Z1
 	ADDQ   SI, DI
 	DECQ   R8
-	JNZ    loop166
+	JNZ    loop172
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 	MOVQ   k+8(FP), R8
 	MOVQ   AX, DI
 
-loop167:
+loop173:
 	VMOVUPD           (DI), Z4
 	VSUBPD            Z1, Z4, Z4
 	VMAXPD            Z4, Z0, Z4
@@ -3687,18 +3793,18 @@ loop167:
 	VFMADD231PD       Z4, Z5, Z3
 	ADDQ              SI, DI
 	DECQ              R8
-	JNZ               loop167
+	JNZ               loop173
 	VBROADCASTSD      constant16<>+0(SB), Z4
 	VDIVPD            Z2, Z4, Z4
 	MOVQ              k+8(FP), R8
 	MOVQ              AX, DI
 
-loop168:
+loop174:
 	VMULPD           (DI), Z4, Z5
 	VMOVUPD          Z5, (DI)
 	ADDQ             SI, DI
 	DECQ             R8
-	JNZ              loop168
+	JNZ              loop174
 	VGETEXPPD        Z2, Z5
 	VGETMANTPD       $0x00, Z2, Z6
 	VCMPPD.BCST      $0x1e, constant24<>+0(SB), Z6, K1
@@ -3737,9 +3843,9 @@ loop168:
 	ADDQ             $0x40, DX
 	ADDQ             $0x40, BX
 	SUBQ             $0x08, CX
-	JMP              loop164
+	JMP              loop170
 
-end165:
+end171:
 	VZEROUPPER
 	RET
 
@@ -3752,9 +3858,9 @@ TEXT ·complementAVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSD constant16<>+0(SB), Z1
 	VPXORQ       Z2, Z2, Z2
 
-loop169:
+loop175:
 	CMPQ         CX, $0x08
-	JL           end170
+	JL           end176
 	VBROADCASTSD constant16<>+0(SB), Z4
 	VMOVUPD      (AX), Z3
 	VMINPD       Z3, Z0, Z3
@@ -3766,9 +3872,9 @@ loop169:
 	VPORQ.BCST   constant16<>+0(SB), Z1, Z1
 	ADDQ         $0x40, AX
 	SUBQ         $0x08, CX
-	JMP          loop169
+	JMP          loop175
 
-end170:
+end176:
 	MOVQ    mantissas+16(FP), AX
 	VMOVUPD Z1, (AX)
 	MOVQ    exponents+24(FP), AX
@@ -3783,19 +3889,19 @@ TEXT ·finiteAVX512(SB), NOSPLIT, $0-24
 	MOVQ   n+8(FP), CX
 	VPXORQ Z0, Z0, Z0
 
-loop171:
+loop177:
 	CMPQ    CX, $0x08
-	JL      end172
+	JL      end178
 	VMOVUPD (AX), Z1
 	VSUBPD  Z1, Z1, Z1
 	VADDPD  Z1, Z0, Z0
 	ADDQ    $0x40, AX
 	SUBQ    $0x08, CX
-	JMP     loop171
+	JMP     loop177
 
-end172:
+end178:
 	TESTQ     CX, CX
-	JZ        done173
+	JZ        done179
 	MOVQ      $0x000000ff, DX
 	BZHIQ     CX, DX, DX
 	KMOVW     DX, K1
@@ -3803,7 +3909,7 @@ end172:
 	VSUBPD    Z1, Z1, Z1
 	VADDPD    Z1, Z0, Z0
 
-done173:
+done179:
 	MOVQ          sum+16(FP), AX
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y1, Y0, Y1
@@ -3834,16 +3940,16 @@ TEXT ·columnsAVX512(SB), NOSPLIT, $0-56
 	VPXORQ Z3, Z3, Z3
 	VPXORQ Z4, Z4, Z4
 
-loop174:
+loop180:
 	CMPQ DX, $0x08
-	JL   end175
+	JL   end181
 	MOVQ CX, R9
 	MOVQ AX, R10
 	MOVQ d+24(FP), R11
 
-loop177:
+loop183:
 	CMPQ            R11, $0x04
-	JL              end178
+	JL              end184
 	LEAQ            (R9)(BX*4), R12
 	VBROADCASTF64X4 (R9), Z5
 	VINSERTF64X4    $0x01, (R9)(BX*2), Z5, Z5
@@ -3872,12 +3978,12 @@ loop177:
 	ADDQ            $0x00000020, R9
 	LEAQ            (R10)(DI*4), R10
 	SUBQ            $0x04, R11
-	JMP             loop177
+	JMP             loop183
 
-end178:
-loop179:
+end184:
+loop185:
 	CMPQ            R11, $0x02
-	JL              end180
+	JL              end186
 	LEAQ            (R9)(BX*4), R12
 	VBROADCASTF32X4 (R9), Z5
 	VINSERTF32X4    $0x01, (R9)(BX*2), Z5, Z5
@@ -3896,11 +4002,11 @@ loop179:
 	ADDQ            $0x00000010, R9
 	LEAQ            (R10)(DI*2), R10
 	SUBQ            $0x02, R11
-	JMP             loop179
+	JMP             loop185
 
-end180:
+end186:
 	TESTQ           R11, R11
-	JZ              even176
+	JZ              even182
 	SUBQ            $0x08, R9
 	SUBQ            DI, R10
 	LEAQ            (R9)(BX*4), R11
@@ -3919,13 +4025,13 @@ end180:
 	VMOVUPD         Z7, (R10)
 	VMOVUPD         Z5, (R10)(DI*1)
 
-even176:
+even182:
 	LEAQ (CX)(BX*8), CX
 	ADDQ $0x00000040, AX
 	SUBQ $0x08, DX
-	JMP  loop174
+	JMP  loop180
 
-end175:
+end181:
 	VADDPD        Z2, Z1, Z1
 	VADDPD        Z3, Z1, Z1
 	VADDPD        Z4, Z1, Z1
@@ -3954,9 +4060,9 @@ TEXT ·withinAVX512(SB), NOSPLIT, $0-48
 	VPBROADCASTD SI, Z2
 	VMOVDQU32    lanePlaces<>+0(SB), Z1
 
-loop181:
+loop187:
 	CMPQ          BX, $0x08
-	JL            end182
+	JL            end188
 	VMOVUPD       (CX), Z3
 	VSUBPD        (DX), Z3, Z3
 	VCMPPD        $0x16, Z0, Z3, K1
@@ -3969,9 +4075,9 @@ loop181:
 	ADDQ          $0x00000040, CX
 	ADDQ          $0x00000040, DX
 	SUBQ          $0x08, BX
-	JMP           loop181
+	JMP           loop187
 
-end182:
+end188:
 	SUBQ AX, DI
 	SHRQ $0x02, DI
 	MOVQ DI, ret+40(FP)
@@ -4007,9 +4113,9 @@ TEXT ·gatherAVX512(SB), NOSPLIT, $0-56
 	SHLQ $0x03, BX
 	SHLQ $0x03, SI
 
-loop183:
+loop189:
 	CMPQ    CX, $0x04
-	JL      end184
+	JL      end190
 	MOVQ    x+8(FP), DI
 	MOVQ    d+16(FP), R8
 	MOVLQSX (AX), R9
@@ -4017,7 +4123,7 @@ loop183:
 	MOVLQSX 8(AX), R11
 	MOVLQSX 12(AX), R12
 
-loop185:
+loop191:
 	VMOVSD      (DI)(R9*8), X0
 	VMOVHPD     (DI)(R10*8), X0, X0
 	VMOVSD      (DI)(R11*8), X1
@@ -4027,7 +4133,7 @@ loop185:
 	ADDQ        BX, DI
 	ADDQ        SI, DX
 	DECQ        R8
-	JNZ         loop185
+	JNZ         loop191
 	MOVQ        SI, R8
 	MOVQ        d+16(FP), DI
 	IMULQ       DI, R8
@@ -4035,9 +4141,9 @@ loop185:
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000010, AX
 	SUBQ        $0x04, CX
-	JMP         loop183
+	JMP         loop189
 
-end184:
+end190:
 	VZEROUPPER
 	RET
 
@@ -4048,18 +4154,18 @@ TEXT ·raiseAVX512(SB), NOSPLIT, $0-24
 	MOVQ v+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop186:
+loop192:
 	CMPQ    DX, $0x08
-	JL      end187
+	JL      end193
 	VMOVUPD (CX), Z0
 	VMAXPD  (AX), Z0, Z0
 	VMOVUPD Z0, (AX)
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x08, DX
-	JMP     loop186
+	JMP     loop192
 
-end187:
+end193:
 	VZEROUPPER
 	RET
 
@@ -4075,15 +4181,15 @@ TEXT ·gaussianScoresAVX512(SB), NOSPLIT, $0-72
 	SHLQ $0x03, SI
 	LEAQ (SI)(SI*2), DI
 
-loop188:
+loop194:
 	CMPQ DX, $0x20
-	JL   end189
+	JL   end195
 	MOVQ CX, R8
 	MOVQ work+64(FP), R9
 	MOVQ m+40(FP), R10
 	MOVQ d+16(FP), R11
 
-loop190:
+loop196:
 	VBROADCASTSD (R10), Z0
 	VMOVUPD      (R8), Z1
 	VSUBPD       Z0, Z1, Z1
@@ -4101,7 +4207,7 @@ loop190:
 	ADDQ         $0x00000100, R9
 	ADDQ         $0x00000008, R10
 	DECQ         R11
-	JNZ          loop190
+	JNZ          loop196
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VPXORQ       Z2, Z2, Z2
@@ -4110,9 +4216,9 @@ loop190:
 	MOVQ         root+48(FP), R9
 	MOVQ         d+16(FP), R10
 
-loop191:
+loop197:
 	CMPQ         R10, $0x04
-	JL           end192
+	JL           end198
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -4200,9 +4306,9 @@ loop191:
 	MOVQ         R9, R12
 	MOVQ         R10, R13
 	SUBQ         $0x04, R13
-	JZ           none193
+	JZ           none199
 
-loop194:
+loop200:
 	VMOVUPD      (R11), Z20
 	VMOVUPD      64(R11), Z21
 	VMOVUPD      128(R11), Z22
@@ -4230,9 +4336,9 @@ loop194:
 	ADDQ         $0x00000100, R11
 	ADDQ         $0x00000008, R12
 	DECQ         R13
-	JNZ          loop194
+	JNZ          loop200
 
-none193:
+none199:
 	VFMADD231PD Z4, Z4, Z0
 	VFMADD231PD Z5, Z5, Z1
 	VFMADD231PD Z6, Z6, Z2
@@ -4251,11 +4357,11 @@ none193:
 	VFMADD231PD Z19, Z19, Z3
 	LEAQ        32(R9)(SI*4), R9
 	SUBQ        $0x04, R10
-	JMP         loop191
+	JMP         loop197
 
-end192:
+end198:
 	CMPQ         R10, $0x03
-	JNE          next196
+	JNE          next202
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -4322,11 +4428,11 @@ end192:
 	VFMADD231PD  Z13, Z13, Z1
 	VFMADD231PD  Z14, Z14, Z2
 	VFMADD231PD  Z15, Z15, Z3
-	JMP          end195
+	JMP          end201
 
-next196:
+next202:
 	CMPQ         R10, $0x02
-	JNE          next197
+	JNE          next203
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -4366,11 +4472,11 @@ next196:
 	VFMADD231PD  Z9, Z9, Z1
 	VFMADD231PD  Z10, Z10, Z2
 	VFMADD231PD  Z11, Z11, Z3
-	JMP          end195
+	JMP          end201
 
-next197:
+next203:
 	CMPQ         R10, $0x01
-	JNE          next198
+	JNE          next204
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -4388,10 +4494,10 @@ next197:
 	VFMADD231PD  Z5, Z5, Z1
 	VFMADD231PD  Z6, Z6, Z2
 	VFMADD231PD  Z7, Z7, Z3
-	JMP          end195
+	JMP          end201
 
-next198:
-end195:
+next204:
+end201:
 	VBROADCASTSD      c+32(FP), Z4
 	VADDPD            (AX), Z4, Z5
 	VFNMADD231PD.BCST constant15<>+0(SB), Z0, Z5
@@ -4408,18 +4514,18 @@ end195:
 	ADDQ              $0x00000100, CX
 	ADDQ              $0x00000100, AX
 	SUBQ              $0x20, DX
-	JMP               loop188
+	JMP               loop194
 
-end189:
-loop199:
+end195:
+loop205:
 	CMPQ DX, $0x08
-	JL   end200
+	JL   end206
 	MOVQ CX, R8
 	MOVQ work+64(FP), R9
 	MOVQ m+40(FP), R10
 	MOVQ d+16(FP), R11
 
-loop201:
+loop207:
 	VBROADCASTSD (R10), Z0
 	VMOVUPD      (R8), Z1
 	VSUBPD       Z0, Z1, Z1
@@ -4428,15 +4534,15 @@ loop201:
 	ADDQ         $0x00000040, R9
 	ADDQ         $0x00000008, R10
 	DECQ         R11
-	JNZ          loop201
+	JNZ          loop207
 	VPXORQ       Z0, Z0, Z0
 	MOVQ         work+64(FP), R8
 	MOVQ         root+48(FP), R9
 	MOVQ         d+16(FP), R10
 
-loop202:
+loop208:
 	CMPQ         R10, $0x04
-	JL           end203
+	JL           end209
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
@@ -4470,9 +4576,9 @@ loop202:
 	MOVQ         R9, R12
 	MOVQ         R10, R13
 	SUBQ         $0x04, R13
-	JZ           none204
+	JZ           none210
 
-loop205:
+loop211:
 	VMOVUPD      (R11), Z5
 	VBROADCASTSD 32(R12), Z6
 	VFMADD231PD  Z5, Z6, Z1
@@ -4485,20 +4591,20 @@ loop205:
 	ADDQ         $0x00000040, R11
 	ADDQ         $0x00000008, R12
 	DECQ         R13
-	JNZ          loop205
+	JNZ          loop211
 
-none204:
+none210:
 	VFMADD231PD Z1, Z1, Z0
 	VFMADD231PD Z2, Z2, Z0
 	VFMADD231PD Z3, Z3, Z0
 	VFMADD231PD Z4, Z4, Z0
 	LEAQ        32(R9)(SI*4), R9
 	SUBQ        $0x04, R10
-	JMP         loop202
+	JMP         loop208
 
-end203:
+end209:
 	CMPQ         R10, $0x03
-	JNE          next207
+	JNE          next213
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
@@ -4520,11 +4626,11 @@ end203:
 	VFMADD231PD  Z1, Z1, Z0
 	VFMADD231PD  Z2, Z2, Z0
 	VFMADD231PD  Z3, Z3, Z0
-	JMP          end206
+	JMP          end212
 
-next207:
+next213:
 	CMPQ         R10, $0x02
-	JNE          next208
+	JNE          next214
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
@@ -4537,20 +4643,20 @@ next207:
 	VFMADD231PD  Z3, Z4, Z2
 	VFMADD231PD  Z1, Z1, Z0
 	VFMADD231PD  Z2, Z2, Z0
-	JMP          end206
+	JMP          end212
 
-next208:
+next214:
 	CMPQ         R10, $0x01
-	JNE          next209
+	JNE          next215
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
 	VFMADD231PD  Z2, Z3, Z1
 	VFMADD231PD  Z1, Z1, Z0
-	JMP          end206
+	JMP          end212
 
-next209:
-end206:
+next215:
+end212:
 	VBROADCASTSD      c+32(FP), Z1
 	VADDPD            (AX), Z1, Z1
 	VFNMADD231PD.BCST constant15<>+0(SB), Z0, Z1
@@ -4558,9 +4664,9 @@ end206:
 	ADDQ              $0x00000040, CX
 	ADDQ              $0x00000040, AX
 	SUBQ              $0x08, DX
-	JMP               loop199
+	JMP               loop205
 
-end200:
+end206:
 	VZEROUPPER
 	RET
 
@@ -4573,9 +4679,9 @@ TEXT ·diagonalScoresAVX512(SB), NOSPLIT, $0-56
 	MOVQ DX, BX
 	SHLQ $0x03, BX
 
-loop210:
+loop216:
 	CMPQ   DX, $0x20
-	JL     end211
+	JL     end217
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4585,7 +4691,7 @@ loop210:
 	MOVQ   h+48(FP), R8
 	MOVQ   d+16(FP), R9
 
-loop212:
+loop218:
 	VBROADCASTSD (DI), Z4
 	VBROADCASTSD (R8), Z5
 	VMOVUPD      (SI), Z6
@@ -4608,7 +4714,7 @@ loop212:
 	ADDQ         $0x00000008, DI
 	ADDQ         $0x00000008, R8
 	DECQ         R9
-	JNZ          loop212
+	JNZ          loop218
 	VBROADCASTSD c+32(FP), Z4
 	VADDPD       (AX), Z4, Z5
 	VSUBPD       Z0, Z5, Z5
@@ -4625,19 +4731,19 @@ loop212:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000100, AX
 	SUBQ         $0x20, DX
-	JMP          loop210
+	JMP          loop216
 
-end211:
-loop213:
+end217:
+loop219:
 	CMPQ   DX, $0x08
-	JL     end214
+	JL     end220
 	VPXORQ Z0, Z0, Z0
 	MOVQ   CX, SI
 	MOVQ   m+40(FP), DI
 	MOVQ   h+48(FP), R8
 	MOVQ   d+16(FP), R9
 
-loop215:
+loop221:
 	VBROADCASTSD (DI), Z1
 	VBROADCASTSD (R8), Z2
 	VMOVUPD      (SI), Z3
@@ -4648,7 +4754,7 @@ loop215:
 	ADDQ         $0x00000008, DI
 	ADDQ         $0x00000008, R8
 	DECQ         R9
-	JNZ          loop215
+	JNZ          loop221
 	VBROADCASTSD c+32(FP), Z1
 	VADDPD       (AX), Z1, Z1
 	VSUBPD       Z0, Z1, Z1
@@ -4656,9 +4762,9 @@ loop215:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, AX
 	SUBQ         $0x08, DX
-	JMP          loop213
+	JMP          loop219
 
-end214:
+end220:
 	VZEROUPPER
 	RET
 
@@ -4674,9 +4780,9 @@ TEXT ·diagonalMomentsAVX512(SB), NOSPLIT, $0-56
 	SHLQ $0x03, DI
 	LEAQ (DI)(DI*2), R8
 
-loop216:
+loop222:
 	CMPQ         BX, $0x04
-	JL           end217
+	JL           end223
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VPXORQ       Z2, Z2, Z2
@@ -4693,9 +4799,9 @@ loop216:
 	MOVQ         w+48(FP), R10
 	MOVQ         n+32(FP), R11
 
-loop218:
+loop224:
 	CMPQ        R11, $0x08
-	JL          end219
+	JL          end225
 	VMOVUPD     (R10), Z12
 	VMOVUPD     (R9), Z13
 	VSUBPD      Z8, Z13, Z13
@@ -4720,9 +4826,9 @@ loop218:
 	ADDQ        $0x00000040, R9
 	ADDQ        $0x00000040, R10
 	SUBQ        $0x08, R11
-	JMP         loop218
+	JMP         loop224
 
-end219:
+end225:
 	VUNPCKLPD       Z1, Z0, Z8
 	VUNPCKHPD       Z1, Z0, Z0
 	VADDPD          Z0, Z8, Z8
@@ -4758,11 +4864,11 @@ end219:
 	ADDQ            $0x00000020, CX
 	ADDQ            $0x00000020, SI
 	SUBQ            $0x04, BX
-	JMP             loop216
+	JMP             loop222
 
-end217:
+end223:
 	CMPQ         BX, $0x03
-	JNE          next221
+	JNE          next227
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VPXORQ       Z2, Z2, Z2
@@ -4775,9 +4881,9 @@ end217:
 	MOVQ         w+48(FP), BX
 	MOVQ         n+32(FP), SI
 
-loop222:
+loop228:
 	CMPQ        SI, $0x08
-	JL          end223
+	JL          end229
 	VMOVUPD     (BX), Z9
 	VMOVUPD     (DX), Z10
 	VSUBPD      Z6, Z10, Z10
@@ -4797,9 +4903,9 @@ loop222:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x08, SI
-	JMP         loop222
+	JMP         loop228
 
-end223:
+end229:
 	VEXTRACTF64X4 $0x01, Z0, Y6
 	VADDPD        Y6, Y0, Y6
 	VEXTRACTF128  $0x01, Y6, X0
@@ -4848,11 +4954,11 @@ end223:
 	VADDSD        X0, X1, X1
 	VADDSD        16(CX), X1, X1
 	VMOVSD        X1, 16(CX)
-	JMP           end220
+	JMP           end226
 
-next221:
+next227:
 	CMPQ         BX, $0x02
-	JNE          next224
+	JNE          next230
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VPXORQ       Z2, Z2, Z2
@@ -4862,9 +4968,9 @@ next221:
 	MOVQ         w+48(FP), BX
 	MOVQ         n+32(FP), SI
 
-loop225:
+loop231:
 	CMPQ        SI, $0x08
-	JL          end226
+	JL          end232
 	VMOVUPD     (BX), Z6
 	VMOVUPD     (DX), Z7
 	VSUBPD      Z4, Z7, Z7
@@ -4879,9 +4985,9 @@ loop225:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x08, SI
-	JMP         loop225
+	JMP         loop231
 
-end226:
+end232:
 	VEXTRACTF64X4 $0x01, Z0, Y4
 	VADDPD        Y4, Y0, Y4
 	VEXTRACTF128  $0x01, Y4, X0
@@ -4914,20 +5020,20 @@ end226:
 	VADDSD        X0, X1, X1
 	VADDSD        8(CX), X1, X1
 	VMOVSD        X1, 8(CX)
-	JMP           end220
+	JMP           end226
 
-next224:
+next230:
 	CMPQ         BX, $0x01
-	JNE          next227
+	JNE          next233
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VBROADCASTSD (SI), Z2
 	MOVQ         w+48(FP), BX
 	MOVQ         n+32(FP), SI
 
-loop228:
+loop234:
 	CMPQ        SI, $0x08
-	JL          end229
+	JL          end235
 	VMOVUPD     (BX), Z3
 	VMOVUPD     (DX), Z4
 	VSUBPD      Z2, Z4, Z4
@@ -4937,9 +5043,9 @@ loop228:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x08, SI
-	JMP         loop228
+	JMP         loop234
 
-end229:
+end235:
 	VEXTRACTF64X4 $0x01, Z0, Y2
 	VADDPD        Y2, Y0, Y2
 	VEXTRACTF128  $0x01, Y2, X0
@@ -4956,10 +5062,10 @@ end229:
 	VADDSD        X0, X1, X1
 	VADDSD        (CX), X1, X1
 	VMOVSD        X1, (CX)
-	JMP           end220
+	JMP           end226
 
-next227:
-end220:
+next233:
+end226:
 	VZEROUPPER
 	RET
 
@@ -4971,37 +5077,37 @@ TEXT ·deviationsAVX512(SB), NOSPLIT, $0-40
 	MOVQ d+16(FP), DX
 	MOVQ anchor+32(FP), BX
 
-loop230:
+loop236:
 	MOVQ         n+24(FP), SI
 	VBROADCASTSD (BX), Z0
 
-loop231:
+loop237:
 	CMPQ    SI, $0x08
-	JL      end232
+	JL      end238
 	VMOVUPD (CX), Z1
 	VSUBPD  Z0, Z1, Z1
 	VMOVUPD Z1, (AX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, AX
 	SUBQ    $0x08, SI
-	JMP     loop231
+	JMP     loop237
 
-end232:
+end238:
 	ADDQ         $0x00000008, BX
 	DECQ         DX
-	JNZ          loop230
+	JNZ          loop236
 	MOVQ         n+24(FP), CX
 	VBROADCASTSD constant16<>+0(SB), Z0
 
-loop233:
+loop239:
 	CMPQ    CX, $0x08
-	JL      end234
+	JL      end240
 	VMOVUPD Z0, (AX)
 	ADDQ    $0x00000040, AX
 	SUBQ    $0x08, CX
-	JMP     loop233
+	JMP     loop239
 
-end234:
+end240:
 	VZEROUPPER
 	RET
 
@@ -5011,9 +5117,9 @@ TEXT ·productsAVX512(SB), NOSPLIT, $0-56
 	MOVQ   columns+48(FP), AX
 	MOVQ   w+24(FP), CX
 	TESTQ  CX, CX
-	JNZ    triangular235
+	JNZ    triangular241
 	CMPQ   AX, $0x04
-	JNE    next237
+	JNE    next243
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -5037,9 +5143,9 @@ TEXT ·productsAVX512(SB), NOSPLIT, $0-56
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop238:
+loop244:
 	CMPQ        DX, $0x08
-	JL          end239
+	JL          end245
 	VMOVUPD     (CX), Z16
 	VMOVUPD     (CX)(BX*1), Z17
 	VMOVUPD     (CX)(BX*2), Z18
@@ -5067,9 +5173,9 @@ loop238:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop238
+	JMP         loop244
 
-end239:
+end245:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -5128,11 +5234,11 @@ end239:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done236
+	JMP           done242
 
-next237:
+next243:
 	CMPQ   AX, $0x03
-	JNE    next240
+	JNE    next246
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -5152,9 +5258,9 @@ next237:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop241:
+loop247:
 	CMPQ        DX, $0x08
-	JL          end242
+	JL          end248
 	VMOVUPD     (CX), Z12
 	VMOVUPD     (CX)(BX*1), Z13
 	VMOVUPD     (CX)(BX*2), Z14
@@ -5177,9 +5283,9 @@ loop241:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop241
+	JMP         loop247
 
-end242:
+end248:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -5238,11 +5344,11 @@ end242:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done236
+	JMP           done242
 
-next240:
+next246:
 	CMPQ   AX, $0x02
-	JNE    next243
+	JNE    next249
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -5258,9 +5364,9 @@ next240:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop244:
+loop250:
 	CMPQ        DX, $0x08
-	JL          end245
+	JL          end251
 	VMOVUPD     (CX), Z8
 	VMOVUPD     (CX)(BX*1), Z9
 	VMOVUPD     (AX), Z10
@@ -5278,9 +5384,9 @@ loop244:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop244
+	JMP         loop250
 
-end245:
+end251:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -5339,11 +5445,11 @@ end245:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done236
+	JMP           done242
 
-next243:
+next249:
 	CMPQ   AX, $0x01
-	JNE    next246
+	JNE    next252
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -5355,9 +5461,9 @@ next243:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop247:
+loop253:
 	CMPQ        DX, $0x08
-	JL          end248
+	JL          end254
 	VMOVUPD     (CX), Z4
 	VMOVUPD     (AX), Z5
 	VFMADD231PD Z4, Z5, Z0
@@ -5370,9 +5476,9 @@ loop247:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop247
+	JMP         loop253
 
-end248:
+end254:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -5431,12 +5537,12 @@ end248:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done236
+	JMP           done242
 
-next246:
-triangular235:
+next252:
+triangular241:
 	CMPQ   AX, $0x04
-	JNE    next249
+	JNE    next255
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -5455,9 +5561,9 @@ triangular235:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), DI
 
-loop250:
+loop256:
 	CMPQ        DX, $0x08
-	JL          end251
+	JL          end257
 	VMOVUPD     (CX), Z10
 	VMOVUPD     (CX)(BX*1), Z11
 	VMOVUPD     (CX)(BX*2), Z12
@@ -5485,9 +5591,9 @@ loop250:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop250
+	JMP         loop256
 
-end251:
+end257:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -5546,11 +5652,11 @@ end251:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done236
+	JMP           done242
 
-next249:
+next255:
 	CMPQ   AX, $0x03
-	JNE    next252
+	JNE    next258
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -5565,9 +5671,9 @@ next249:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), SI
 
-loop253:
+loop259:
 	CMPQ        DX, $0x08
-	JL          end254
+	JL          end260
 	VMOVUPD     (CX), Z6
 	VMOVUPD     (CX)(BX*1), Z7
 	VMOVUPD     (CX)(BX*2), Z8
@@ -5588,9 +5694,9 @@ loop253:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop253
+	JMP         loop259
 
-end254:
+end260:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -5635,11 +5741,11 @@ end254:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done236
+	JMP           done242
 
-next252:
+next258:
 	CMPQ   AX, $0x02
-	JNE    next255
+	JNE    next261
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -5651,9 +5757,9 @@ next252:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), SI
 
-loop256:
+loop262:
 	CMPQ        DX, $0x08
-	JL          end257
+	JL          end263
 	VMOVUPD     (CX), Z3
 	VMOVUPD     (CX)(BX*1), Z4
 	VMOVUPD     (SI), Z5
@@ -5668,9 +5774,9 @@ loop256:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop256
+	JMP         loop262
 
-end257:
+end263:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -5701,11 +5807,11 @@ end257:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done236
+	JMP           done242
 
-next255:
+next261:
 	CMPQ   AX, $0x01
-	JNE    next258
+	JNE    next264
 	VPXORQ Z0, Z0, Z0
 	MOVQ   wy+8(FP), AX
 	MOVQ   y+16(FP), CX
@@ -5715,9 +5821,9 @@ next255:
 	LEAQ   (BX)(BX*2), BX
 	MOVQ   w+24(FP), BX
 
-loop259:
+loop265:
 	CMPQ        DX, $0x08
-	JL          end260
+	JL          end266
 	VMOVUPD     (CX), Z1
 	VMOVUPD     (BX), Z2
 	ADDQ        $0x00000040, BX
@@ -5727,9 +5833,9 @@ loop259:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop259
+	JMP         loop265
 
-end260:
+end266:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -5746,10 +5852,10 @@ end260:
 	VSHUFF64X2    $0xdd, Z0, Z0, Z0
 	VADDPD        Z0, Z1, Z1
 	VEXTRACTF64X4 $0x00, Z1, (AX)
-	JMP           done236
+	JMP           done242
 
-next258:
-done236:
+next264:
+done242:
 	VZEROUPPER
 	RET
 
@@ -5759,9 +5865,9 @@ TEXT ·tileAVX512(SB), NOSPLIT, $0-88
 	MOVQ   rows+56(FP), AX
 	MOVQ   columns+64(FP), CX
 	CMPQ   CX, $0x10
-	JLE    other262
+	JLE    other268
 	CMPQ   AX, $0x08
-	JNE    next263
+	JNE    next269
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -5804,7 +5910,7 @@ TEXT ·tileAVX512(SB), NOSPLIT, $0-88
 	VPXORQ Z22, Z22, Z22
 	VPXORQ Z23, Z23, Z23
 
-loop264:
+loop270:
 	VMOVUPD      (CX), Z24
 	VMOVUPD      64(CX), Z25
 	VMOVUPD.Z    128(CX), K1, Z26
@@ -5843,7 +5949,7 @@ loop264:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop264
+	JNZ          loop270
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -5927,11 +6033,11 @@ loop264:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z24, Z23
 	VMOVUPD      Z23, K1, 128(AX)
-	JMP          done261
+	JMP          done267
 
-next263:
+next269:
 	CMPQ   AX, $0x07
-	JNE    next265
+	JNE    next271
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -5970,7 +6076,7 @@ next263:
 	VPXORQ Z19, Z19, Z19
 	VPXORQ Z20, Z20, Z20
 
-loop266:
+loop272:
 	VMOVUPD      (CX), Z21
 	VMOVUPD      64(CX), Z22
 	VMOVUPD.Z    128(CX), K1, Z23
@@ -6005,7 +6111,7 @@ loop266:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop266
+	JNZ          loop272
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6079,11 +6185,11 @@ loop266:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z21, Z20
 	VMOVUPD      Z20, K1, 128(AX)
-	JMP          done261
+	JMP          done267
 
-next265:
+next271:
 	CMPQ   AX, $0x06
-	JNE    next267
+	JNE    next273
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -6119,7 +6225,7 @@ next265:
 	VPXORQ Z16, Z16, Z16
 	VPXORQ Z17, Z17, Z17
 
-loop268:
+loop274:
 	VMOVUPD      (CX), Z18
 	VMOVUPD      64(CX), Z19
 	VMOVUPD.Z    128(CX), K1, Z20
@@ -6150,7 +6256,7 @@ loop268:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop268
+	JNZ          loop274
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6214,11 +6320,11 @@ loop268:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z18, Z17
 	VMOVUPD      Z17, K1, 128(AX)
-	JMP          done261
+	JMP          done267
 
-next267:
+next273:
 	CMPQ   AX, $0x05
-	JNE    next269
+	JNE    next275
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -6250,7 +6356,7 @@ next267:
 	VPXORQ Z13, Z13, Z13
 	VPXORQ Z14, Z14, Z14
 
-loop270:
+loop276:
 	VMOVUPD      (CX), Z15
 	VMOVUPD      64(CX), Z16
 	VMOVUPD.Z    128(CX), K1, Z17
@@ -6277,7 +6383,7 @@ loop270:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop270
+	JNZ          loop276
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6331,11 +6437,11 @@ loop270:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z15, Z14
 	VMOVUPD      Z14, K1, 128(AX)
-	JMP          done261
+	JMP          done267
 
-next269:
+next275:
 	CMPQ   AX, $0x04
-	JNE    next271
+	JNE    next277
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -6364,7 +6470,7 @@ next269:
 	VPXORQ Z10, Z10, Z10
 	VPXORQ Z11, Z11, Z11
 
-loop272:
+loop278:
 	VMOVUPD      (CX), Z12
 	VMOVUPD      64(CX), Z13
 	VMOVUPD.Z    128(CX), K1, Z14
@@ -6387,7 +6493,7 @@ loop272:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop272
+	JNZ          loop278
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6431,11 +6537,11 @@ loop272:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z12, Z11
 	VMOVUPD      Z11, K1, 128(AX)
-	JMP          done261
+	JMP          done267
 
-next271:
+next277:
 	CMPQ   AX, $0x03
-	JNE    next273
+	JNE    next279
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -6460,7 +6566,7 @@ next271:
 	VPXORQ Z7, Z7, Z7
 	VPXORQ Z8, Z8, Z8
 
-loop274:
+loop280:
 	VMOVUPD      (CX), Z9
 	VMOVUPD      64(CX), Z10
 	VMOVUPD.Z    128(CX), K1, Z11
@@ -6479,7 +6585,7 @@ loop274:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop274
+	JNZ          loop280
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6513,11 +6619,11 @@ loop274:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z9, Z8
 	VMOVUPD      Z8, K1, 128(AX)
-	JMP          done261
+	JMP          done267
 
-next273:
+next279:
 	CMPQ   AX, $0x02
-	JNE    next275
+	JNE    next281
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -6539,7 +6645,7 @@ next273:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 
-loop276:
+loop282:
 	VMOVUPD      (CX), Z6
 	VMOVUPD      64(CX), Z7
 	VMOVUPD.Z    128(CX), K1, Z8
@@ -6554,7 +6660,7 @@ loop276:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop276
+	JNZ          loop282
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6578,11 +6684,11 @@ loop276:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z6, Z5
 	VMOVUPD      Z5, K1, 128(AX)
-	JMP          done261
+	JMP          done267
 
-next275:
+next281:
 	CMPQ   AX, $0x01
-	JNE    next277
+	JNE    next283
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -6601,7 +6707,7 @@ next275:
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
 
-loop278:
+loop284:
 	VMOVUPD      (CX), Z3
 	VMOVUPD      64(CX), Z4
 	VMOVUPD.Z    128(CX), K1, Z5
@@ -6612,7 +6718,7 @@ loop278:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop278
+	JNZ          loop284
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6626,14 +6732,14 @@ loop278:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z3, Z2
 	VMOVUPD      Z2, K1, 128(AX)
-	JMP          done261
+	JMP          done267
 
-next277:
-other262:
+next283:
+other268:
 	CMPQ   CX, $0x08
-	JLE    other279
+	JLE    other285
 	CMPQ   AX, $0x08
-	JNE    next280
+	JNE    next286
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -6668,7 +6774,7 @@ other262:
 	VPXORQ Z14, Z14, Z14
 	VPXORQ Z15, Z15, Z15
 
-loop281:
+loop287:
 	VMOVUPD      (CX), Z16
 	VMOVUPD.Z    64(CX), K1, Z17
 	VBROADCASTSD (AX), Z18
@@ -6698,7 +6804,7 @@ loop281:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop281
+	JNZ          loop287
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6758,11 +6864,11 @@ loop281:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z16, Z15
 	VMOVUPD      Z15, K1, 64(AX)
-	JMP          done261
+	JMP          done267
 
-next280:
+next286:
 	CMPQ   AX, $0x07
-	JNE    next282
+	JNE    next288
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -6794,7 +6900,7 @@ next280:
 	VPXORQ Z12, Z12, Z12
 	VPXORQ Z13, Z13, Z13
 
-loop283:
+loop289:
 	VMOVUPD      (CX), Z14
 	VMOVUPD.Z    64(CX), K1, Z15
 	VBROADCASTSD (AX), Z16
@@ -6821,7 +6927,7 @@ loop283:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop283
+	JNZ          loop289
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6874,11 +6980,11 @@ loop283:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z14, Z13
 	VMOVUPD      Z13, K1, 64(AX)
-	JMP          done261
+	JMP          done267
 
-next282:
+next288:
 	CMPQ   AX, $0x06
-	JNE    next284
+	JNE    next290
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -6908,7 +7014,7 @@ next282:
 	VPXORQ Z10, Z10, Z10
 	VPXORQ Z11, Z11, Z11
 
-loop285:
+loop291:
 	VMOVUPD      (CX), Z12
 	VMOVUPD.Z    64(CX), K1, Z13
 	VBROADCASTSD (AX), Z14
@@ -6932,7 +7038,7 @@ loop285:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop285
+	JNZ          loop291
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6978,11 +7084,11 @@ loop285:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z12, Z11
 	VMOVUPD      Z11, K1, 64(AX)
-	JMP          done261
+	JMP          done267
 
-next284:
+next290:
 	CMPQ   AX, $0x05
-	JNE    next286
+	JNE    next292
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -7009,7 +7115,7 @@ next284:
 	VPXORQ Z8, Z8, Z8
 	VPXORQ Z9, Z9, Z9
 
-loop287:
+loop293:
 	VMOVUPD      (CX), Z10
 	VMOVUPD.Z    64(CX), K1, Z11
 	VBROADCASTSD (AX), Z12
@@ -7030,7 +7136,7 @@ loop287:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop287
+	JNZ          loop293
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7069,11 +7175,11 @@ loop287:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z10, Z9
 	VMOVUPD      Z9, K1, 64(AX)
-	JMP          done261
+	JMP          done267
 
-next286:
+next292:
 	CMPQ   AX, $0x04
-	JNE    next288
+	JNE    next294
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -7098,7 +7204,7 @@ next286:
 	VPXORQ Z6, Z6, Z6
 	VPXORQ Z7, Z7, Z7
 
-loop289:
+loop295:
 	VMOVUPD      (CX), Z8
 	VMOVUPD.Z    64(CX), K1, Z9
 	VBROADCASTSD (AX), Z10
@@ -7116,7 +7222,7 @@ loop289:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop289
+	JNZ          loop295
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7148,11 +7254,11 @@ loop289:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z8, Z7
 	VMOVUPD      Z7, K1, 64(AX)
-	JMP          done261
+	JMP          done267
 
-next288:
+next294:
 	CMPQ   AX, $0x03
-	JNE    next290
+	JNE    next296
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -7174,7 +7280,7 @@ next288:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 
-loop291:
+loop297:
 	VMOVUPD      (CX), Z6
 	VMOVUPD.Z    64(CX), K1, Z7
 	VBROADCASTSD (AX), Z8
@@ -7189,7 +7295,7 @@ loop291:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop291
+	JNZ          loop297
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7214,11 +7320,11 @@ loop291:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z6, Z5
 	VMOVUPD      Z5, K1, 64(AX)
-	JMP          done261
+	JMP          done267
 
-next290:
+next296:
 	CMPQ   AX, $0x02
-	JNE    next292
+	JNE    next298
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -7238,7 +7344,7 @@ next290:
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 
-loop293:
+loop299:
 	VMOVUPD      (CX), Z4
 	VMOVUPD.Z    64(CX), K1, Z5
 	VBROADCASTSD (AX), Z6
@@ -7250,7 +7356,7 @@ loop293:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop293
+	JNZ          loop299
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7268,11 +7374,11 @@ loop293:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z4, Z3
 	VMOVUPD      Z3, K1, 64(AX)
-	JMP          done261
+	JMP          done267
 
-next292:
+next298:
 	CMPQ   AX, $0x01
-	JNE    next294
+	JNE    next300
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -7290,7 +7396,7 @@ next292:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 
-loop295:
+loop301:
 	VMOVUPD      (CX), Z2
 	VMOVUPD.Z    64(CX), K1, Z3
 	VBROADCASTSD (AX), Z4
@@ -7299,7 +7405,7 @@ loop295:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop295
+	JNZ          loop301
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7310,14 +7416,14 @@ loop295:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z2, Z1
 	VMOVUPD      Z1, K1, 64(AX)
-	JMP          done261
+	JMP          done267
 
-next294:
-other279:
+next300:
+other285:
 	CMPQ   CX, $0x00
-	JLE    other296
+	JLE    other302
 	CMPQ   AX, $0x08
-	JNE    next297
+	JNE    next303
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -7344,7 +7450,7 @@ other279:
 	VPXORQ Z6, Z6, Z6
 	VPXORQ Z7, Z7, Z7
 
-loop298:
+loop304:
 	VMOVUPD.Z    (CX), K1, Z8
 	VBROADCASTSD (AX), Z9
 	VFMADD231PD  Z8, Z9, Z0
@@ -7365,7 +7471,7 @@ loop298:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop298
+	JNZ          loop304
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7401,11 +7507,11 @@ loop298:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z8, Z7
 	VMOVUPD      Z7, K1, (AX)
-	JMP          done261
+	JMP          done267
 
-next297:
+next303:
 	CMPQ   AX, $0x07
-	JNE    next299
+	JNE    next305
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -7430,7 +7536,7 @@ next297:
 	VPXORQ Z5, Z5, Z5
 	VPXORQ Z6, Z6, Z6
 
-loop300:
+loop306:
 	VMOVUPD.Z    (CX), K1, Z7
 	VBROADCASTSD (AX), Z8
 	VFMADD231PD  Z7, Z8, Z0
@@ -7449,7 +7555,7 @@ loop300:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop300
+	JNZ          loop306
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7481,11 +7587,11 @@ loop300:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z7, Z6
 	VMOVUPD      Z6, K1, (AX)
-	JMP          done261
+	JMP          done267
 
-next299:
+next305:
 	CMPQ   AX, $0x06
-	JNE    next301
+	JNE    next307
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -7509,7 +7615,7 @@ next299:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 
-loop302:
+loop308:
 	VMOVUPD.Z    (CX), K1, Z6
 	VBROADCASTSD (AX), Z7
 	VFMADD231PD  Z6, Z7, Z0
@@ -7526,7 +7632,7 @@ loop302:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop302
+	JNZ          loop308
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7554,11 +7660,11 @@ loop302:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z6, Z5
 	VMOVUPD      Z5, K1, (AX)
-	JMP          done261
+	JMP          done267
 
-next301:
+next307:
 	CMPQ   AX, $0x05
-	JNE    next303
+	JNE    next309
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -7580,7 +7686,7 @@ next301:
 	VPXORQ Z3, Z3, Z3
 	VPXORQ Z4, Z4, Z4
 
-loop304:
+loop310:
 	VMOVUPD.Z    (CX), K1, Z5
 	VBROADCASTSD (AX), Z6
 	VFMADD231PD  Z5, Z6, Z0
@@ -7595,7 +7701,7 @@ loop304:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop304
+	JNZ          loop310
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7619,11 +7725,11 @@ loop304:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z5, Z4
 	VMOVUPD      Z4, K1, (AX)
-	JMP          done261
+	JMP          done267
 
-next303:
+next309:
 	CMPQ   AX, $0x04
-	JNE    next305
+	JNE    next311
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -7644,7 +7750,7 @@ next303:
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 
-loop306:
+loop312:
 	VMOVUPD.Z    (CX), K1, Z4
 	VBROADCASTSD (AX), Z5
 	VFMADD231PD  Z4, Z5, Z0
@@ -7657,7 +7763,7 @@ loop306:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop306
+	JNZ          loop312
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7677,11 +7783,11 @@ loop306:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z4, Z3
 	VMOVUPD      Z3, K1, (AX)
-	JMP          done261
+	JMP          done267
 
-next305:
+next311:
 	CMPQ   AX, $0x03
-	JNE    next307
+	JNE    next313
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -7700,7 +7806,7 @@ next305:
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
 
-loop308:
+loop314:
 	VMOVUPD.Z    (CX), K1, Z3
 	VBROADCASTSD (AX), Z4
 	VFMADD231PD  Z3, Z4, Z0
@@ -7711,7 +7817,7 @@ loop308:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop308
+	JNZ          loop314
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7727,11 +7833,11 @@ loop308:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z3, Z2
 	VMOVUPD      Z2, K1, (AX)
-	JMP          done261
+	JMP          done267
 
-next307:
+next313:
 	CMPQ   AX, $0x02
-	JNE    next309
+	JNE    next315
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -7749,7 +7855,7 @@ next307:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 
-loop310:
+loop316:
 	VMOVUPD.Z    (CX), K1, Z2
 	VBROADCASTSD (AX), Z3
 	VFMADD231PD  Z2, Z3, Z0
@@ -7758,7 +7864,7 @@ loop310:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop310
+	JNZ          loop316
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7770,11 +7876,11 @@ loop310:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z2, Z1
 	VMOVUPD      Z1, K1, (AX)
-	JMP          done261
+	JMP          done267
 
-next309:
+next315:
 	CMPQ   AX, $0x01
-	JNE    next311
+	JNE    next317
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -7791,14 +7897,14 @@ next309:
 	SHLQ   $0x03, SI
 	VPXORQ Z0, Z0, Z0
 
-loop312:
+loop318:
 	VMOVUPD.Z    (CX), K1, Z1
 	VBROADCASTSD (AX), Z2
 	VFMADD231PD  Z1, Z2, Z0
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop312
+	JNZ          loop318
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7806,11 +7912,11 @@ loop312:
 	VMOVUPD.Z    (AX), K1, Z2
 	VFMADD213PD  Z2, Z1, Z0
 	VMOVUPD      Z0, K1, (AX)
-	JMP          done261
+	JMP          done267
 
-next311:
-other296:
-done261:
+next317:
+other302:
+done267:
 	VZEROUPPER
 	RET
 
@@ -7823,24 +7929,24 @@ TEXT ·bitsAVX512(SB), NOSPLIT, $0-40
 	SHLQ   $0x03, CX
 	VPXORQ Z0, Z0, Z0
 
-loop313:
+loop319:
 	MOVQ AX, BX
 	MOVQ d+24(FP), SI
 
-loop314:
+loop320:
 	CMPQ        SI, $0x08
-	JL          end315
+	JL          end321
 	VMOVUPD     (BX), Z1
 	VMOVAPD     Z1, Z2
 	VFMSUB213PD Z1, Z1, Z2
 	VPORQ       Z2, Z0, Z0
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x08, SI
-	JMP         loop314
+	JMP         loop320
 
-end315:
+end321:
 	TESTQ       SI, SI
-	JZ          done316
+	JZ          done322
 	MOVQ        $0x000000ff, DI
 	BZHIQ       SI, DI, DI
 	KMOVW       DI, K1
@@ -7849,10 +7955,10 @@ end315:
 	VFMSUB213PD Z1, Z1, Z2
 	VPORQ       Z2, Z0, Z0
 
-done316:
+done322:
 	ADDQ          CX, AX
 	DECQ          DX
-	JNZ           loop313
+	JNZ           loop319
 	VPANDQ.BCST   constant40<>+0(SB), Z0, Z0
 	MOVQ          sum+32(FP), AX
 	VEXTRACTF64X4 $0x01, Z0, Y1
@@ -7879,46 +7985,46 @@ TEXT ·rowScoresAVX512(SB), NOSPLIT, $0-72
 	MOVQ rows+32(FP), DX
 	MOVQ AX, BX
 	CMPQ DX, $0x01
-	JLE  beyond317
+	JLE  beyond323
 	ADDQ CX, BX
 
-beyond317:
+beyond323:
 	MOVQ BX, SI
 	CMPQ DX, $0x02
-	JLE  beyond318
+	JLE  beyond324
 	ADDQ CX, SI
 
-beyond318:
+beyond324:
 	MOVQ SI, DI
 	CMPQ DX, $0x03
-	JLE  beyond319
+	JLE  beyond325
 	ADDQ CX, DI
 
-beyond319:
+beyond325:
 	MOVQ DI, R8
 	CMPQ DX, $0x04
-	JLE  beyond320
+	JLE  beyond326
 	ADDQ CX, R8
 
-beyond320:
+beyond326:
 	MOVQ R8, R9
 	CMPQ DX, $0x05
-	JLE  beyond321
+	JLE  beyond327
 	ADDQ CX, R9
 
-beyond321:
+beyond327:
 	MOVQ R9, R10
 	CMPQ DX, $0x06
-	JLE  beyond322
+	JLE  beyond328
 	ADDQ CX, R10
 
-beyond322:
+beyond328:
 	MOVQ R10, R11
 	CMPQ DX, $0x07
-	JLE  beyond323
+	JLE  beyond329
 	ADDQ CX, R11
 
-beyond323:
+beyond329:
 	MOVQ dst+0(FP), CX
 	MOVQ eta+48(FP), DX
 	MOVQ k+64(FP), R12
@@ -7927,9 +8033,9 @@ beyond323:
 	SHLQ $0x03, R13
 	ADDQ R13, DX
 
-loop324:
+loop330:
 	CMPQ   R12, $0x02
-	JL     end325
+	JL     end331
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -7954,9 +8060,9 @@ loop324:
 	ANDQ   $-8, R14
 	SHLQ   $0x03, R14
 	NEGQ   R14
-	JZ     short326
+	JZ     short332
 
-loop327:
+loop333:
 	VMOVUPD     (DX)(R14*1), Z16
 	VMOVUPD     (R13)(R14*1), Z17
 	VMOVUPD     (AX)(R14*1), Z18
@@ -7984,12 +8090,12 @@ loop327:
 	VFMADD231PD Z16, Z18, Z7
 	VFMADD231PD Z17, Z18, Z15
 	ADDQ        $0x40, R14
-	JNZ         loop327
+	JNZ         loop333
 
-short326:
+short332:
 	MOVQ        d+40(FP), R14
 	ANDQ        $0x07, R14
-	JZ          even328
+	JZ          even334
 	MOVQ        $0x000000ff, R15
 	BZHIQ       R14, R15, R15
 	KMOVW       R15, K1
@@ -8020,7 +8126,7 @@ short326:
 	VFMADD231PD Z16, Z18, Z7
 	VFMADD231PD Z17, Z18, Z15
 
-even328:
+even334:
 	VUNPCKHPD  Z1, Z0, Z16
 	VUNPCKLPD  Z1, Z0, Z0
 	VADDPD     Z16, Z0, Z0
@@ -8080,11 +8186,11 @@ even328:
 	SHLQ       $0x03, R13
 	ADDQ       R13, DX
 	SUBQ       $0x02, R12
-	JMP        loop324
+	JMP        loop330
 
-end325:
+end331:
 	TESTQ  R12, R12
-	JZ     done329
+	JZ     done335
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -8098,9 +8204,9 @@ end325:
 	ANDQ   $-8, R12
 	SHLQ   $0x03, R12
 	NEGQ   R12
-	JZ     short330
+	JZ     short336
 
-loop331:
+loop337:
 	VMOVUPD     (DX)(R12*1), Z8
 	VMOVUPD     (AX)(R12*1), Z9
 	VFMADD231PD Z8, Z9, Z0
@@ -8119,12 +8225,12 @@ loop331:
 	VMOVUPD     (R11)(R12*1), Z9
 	VFMADD231PD Z8, Z9, Z7
 	ADDQ        $0x40, R12
-	JNZ         loop331
+	JNZ         loop337
 
-short330:
+short336:
 	MOVQ        d+40(FP), R12
 	ANDQ        $0x07, R12
-	JZ          even332
+	JZ          even338
 	MOVQ        $0x000000ff, R13
 	BZHIQ       R12, R13, R13
 	KMOVW       R13, K1
@@ -8146,7 +8252,7 @@ short330:
 	VMOVUPD.Z   (R11), K1, Z9
 	VFMADD231PD Z8, Z9, Z7
 
-even332:
+even338:
 	VUNPCKHPD  Z1, Z0, Z8
 	VUNPCKLPD  Z1, Z0, Z0
 	VADDPD     Z8, Z0, Z0
@@ -8174,6 +8280,107 @@ even332:
 	SHLQ       $0x03, AX
 	ADDQ       AX, CX
 
-done329:
+done335:
+	VZEROUPPER
+	RET
+
+// func nearerAVX512(dst *float64, gap *float64, x *float64, d int, n int, m *float64, w *float64, total *float64)
+// Requires: AVX, AVX512F
+TEXT ·nearerAVX512(SB), NOSPLIT, $0-64
+	MOVQ   dst+0(FP), AX
+	MOVQ   gap+8(FP), CX
+	MOVQ   x+16(FP), DX
+	MOVQ   n+32(FP), BX
+	MOVQ   w+48(FP), SI
+	MOVQ   n+32(FP), DI
+	SHLQ   $0x03, DI
+	VPXORQ Z0, Z0, Z0
+
+loop339:
+	CMPQ   BX, $0x20
+	JL     end340
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	MOVQ   DX, R8
+	MOVQ   m+40(FP), R9
+	MOVQ   d+24(FP), R10
+
+loop341:
+	VBROADCASTSD (R9), Z5
+	VMOVUPD      (R8), Z6
+	VSUBPD       Z5, Z6, Z6
+	VFMADD231PD  Z6, Z6, Z1
+	VMOVUPD      64(R8), Z6
+	VSUBPD       Z5, Z6, Z6
+	VFMADD231PD  Z6, Z6, Z2
+	VMOVUPD      128(R8), Z6
+	VSUBPD       Z5, Z6, Z6
+	VFMADD231PD  Z6, Z6, Z3
+	VMOVUPD      192(R8), Z6
+	VSUBPD       Z5, Z6, Z6
+	VFMADD231PD  Z6, Z6, Z4
+	ADDQ         DI, R8
+	ADDQ         $0x00000008, R9
+	DECQ         R10
+	JNZ          loop341
+	VMINPD       (CX), Z1, Z1
+	VMOVUPD      Z1, (AX)
+	VFMADD231PD  (SI), Z1, Z0
+	VMINPD       64(CX), Z2, Z2
+	VMOVUPD      Z2, 64(AX)
+	VFMADD231PD  64(SI), Z2, Z0
+	VMINPD       128(CX), Z3, Z3
+	VMOVUPD      Z3, 128(AX)
+	VFMADD231PD  128(SI), Z3, Z0
+	VMINPD       192(CX), Z4, Z4
+	VMOVUPD      Z4, 192(AX)
+	VFMADD231PD  192(SI), Z4, Z0
+	ADDQ         $0x00000100, DX
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x00000100, SI
+	SUBQ         $0x20, BX
+	JMP          loop339
+
+end340:
+loop342:
+	CMPQ   BX, $0x08
+	JL     end343
+	VPXORQ Z1, Z1, Z1
+	MOVQ   DX, R8
+	MOVQ   m+40(FP), R9
+	MOVQ   d+24(FP), R10
+
+loop344:
+	VBROADCASTSD (R9), Z2
+	VMOVUPD      (R8), Z3
+	VSUBPD       Z2, Z3, Z3
+	VFMADD231PD  Z3, Z3, Z1
+	ADDQ         DI, R8
+	ADDQ         $0x00000008, R9
+	DECQ         R10
+	JNZ          loop344
+	VMINPD       (CX), Z1, Z1
+	VMOVUPD      Z1, (AX)
+	VFMADD231PD  (SI), Z1, Z0
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, SI
+	SUBQ         $0x08, BX
+	JMP          loop342
+
+end343:
+	MOVQ          total+56(FP), AX
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y1, Y0, Y1
+	VEXTRACTF128  $0x01, Y1, X0
+	VADDPD        X0, X1, X0
+	VUNPCKHPD     X0, X0, X1
+	VADDSD        X1, X0, X0
+	VADDSD        (AX), X0, X0
+	VMOVSD        X0, (AX)
 	VZEROUPPER
 	RET

@@ -20,6 +20,25 @@ func RowScores(dst, x []float64, n, d, stride int, eta []float64, k, etaStride i
 	}
 }
 
+// Nearer puts the smaller of gap and the squared distance from m into dst, for each of n rows
+// of d columns side by side, and returns the sum with weights w. No number is NaN; dst and
+// gap may be one slice.
+func Nearer(dst, gap, x []float64, d, n int, m, w []float64) (sum float64) {
+	rows(n)
+	need("dst", dst, n)
+	need("gap", gap, n)
+	need("x", x, d*n)
+	need("m", m, d)
+	need("w", w, n)
+	if d == 0 {
+		panic("simd: no columns")
+	}
+	if n == 0 {
+		return 0
+	}
+	return nearer(dst[:n], gap, x, d, n, m, w)
+}
+
 func checkRows(x []float64, n, d, stride int) {
 	if n < 0 || d < 0 || n > 1 && stride < d {
 		panic("simd: rows of a negative size, or that overlap")
@@ -67,4 +86,23 @@ func bitsPortable(x []float64, n, d, stride int) bool {
 		}
 	}
 	return sum == 0
+}
+
+func nearerPortable(dst, gap, x []float64, d, n int, m, w []float64) (sum float64) {
+	for from := 0; from < n; from += strip {
+		part := dst[from:min(from+strip, n)]
+		var square [strip]float64
+		for a := range d {
+			center := m[a]
+			for i, v := range x[a*n+from:][:len(part)] {
+				v -= center
+				square[i] += v * v
+			}
+		}
+		for i := range part {
+			part[i] = min(square[i], gap[from+i])
+			sum += w[from+i] * part[i]
+		}
+	}
+	return sum
 }

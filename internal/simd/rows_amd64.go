@@ -29,3 +29,15 @@ func rowScores(dst, x []float64, n, d, stride int, eta []float64, k, etaStride i
 		scores(&dst[first], Padded(n), &x[first*stride], stride, min(group, n-first), d, &eta[0], etaStride, k)
 	}
 }
+
+func nearer(dst, gap, x []float64, d, n int, m, w []float64) (sum float64) {
+	switch level {
+	case avx512:
+		nearerAVX512(&dst[0], &gap[0], &x[0], d, n, &m[0], &w[0], &sum)
+	case avx2:
+		nearerAVX2(&dst[0], &gap[0], &x[0], d, n, &m[0], &w[0], &sum)
+	default:
+		return nearerPortable(dst, gap, x, d, n, m, w)
+	}
+	return sum
+}

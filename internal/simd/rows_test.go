@@ -103,6 +103,44 @@ func TestBitsAreZerosAndOnes(t *testing.T) {
 	})
 }
 
+func TestNearerIsItsFormula(t *testing.T) {
+	onEach(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(1, 14))
+		for n := 0; n <= 136; n += Lanes {
+			for d := 1; d < 8; d++ {
+				x, insideX := guarded(t, normals(rng, d*n, 1, 0), rng.IntN(8))
+				m, insideM := guarded(t, normals(rng, d, 1, 0), rng.IntN(8))
+				w, insideW := guarded(t, normals(rng, n, 1, 0), rng.IntN(8))
+				gap, insideGap := guarded(t, normals(rng, n, 1, float64(d)), rng.IntN(8))
+				for i := range gap {
+					if rng.IntN(4) == 0 {
+						gap[i] = math.Inf(1)
+					}
+				}
+				dst, inside := guarded(t, make([]float64, n), rng.IntN(8))
+				got := Nearer(dst, gap, x, d, n, m, w)
+				want, size := 0.0, 0.0
+				for i := range n {
+					square := 0.0
+					for a := range d {
+						square += (x[a*n+i] - m[a]) * (x[a*n+i] - m[a])
+					}
+					square = min(square, gap[i])
+					require.InDelta(t, square, dst[i], 1e-14*math.Abs(square), "row %d of %d, %d columns", i, n, d)
+					want += w[i] * square
+					size += math.Abs(w[i] * square)
+				}
+				require.InDelta(t, want, got, 1e-14*float64(n)*size)
+				require.Equal(t, got, Nearer(gap, gap, x, d, n, m, w), "in one slice")
+				require.Equal(t, dst, gap)
+				for _, check := range []func(){inside, insideX, insideM, insideW, insideGap} {
+					check()
+				}
+			}
+		}
+	})
+}
+
 func BenchmarkRowScores(b *testing.B) {
 	for _, k := range []int{2, 10, 40} {
 		b.Run(fmt.Sprintf("D=200/K=%d", k), func(b *testing.B) {

@@ -440,6 +440,8 @@ func TestShortSlicesPanic(t *testing.T) {
 	require.Panics(t, func() { RowScores(s, s, 2, 2, 2, s[:4], 2, 3) })
 	require.Panics(t, func() { Bits(s[:4], 2, 2, 3) })
 	require.Panics(t, func() { Bits(s, 2, 2, 1) })
+	require.Panics(t, func() { Nearer(s, s, s, 1, 4, s, s) })
+	require.Panics(t, func() { Nearer(s, s, s, 3, 8, s, s) })
 }
 
 func BenchmarkExp(b *testing.B) {

@@ -123,7 +123,7 @@ func (a *Annealer) assign(st *State, t float64, rng *rand.Rand) error {
 	return chunks(s, rows, func(first, n int) {
 		s.scores(n)
 		for i := range n {
-			padded, w := simd.Padded(n), rows.weight(first+i)
+			padded, w := simd.Padded(n), rows.Weight(first+i)
 			for k := range a.k {
 				v := s.r[k*padded+i]
 				if p[k], copies[k] = logOf(st.Weights[k]), 0; t > 0 { // 0·v is NaN of a row whose v is −Inf

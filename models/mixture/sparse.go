@@ -101,7 +101,6 @@ func sparseOf(b framework.SparseRows) sparse { return sparse{b} }
 // dims looks at more rows together than dense ones need: the columns of the scores are
 // turned round once for them.
 func (b sparse) dims() (rows, d, chunk int)     { return b.N, b.D, 1024 }
-func (b sparse) weight(i int) float64           { return b.Weight(i) }
 func (b sparse) weights(first, n int) []float64 { return span(b.Weights, first, n) }
 func (b sparse) index(i int) int                { return b.First + i }
 

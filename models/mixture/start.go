@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
@@ -145,8 +144,10 @@ func moments[B any, D block](ctx context.Context, src framework.Source[B], as fu
 			b := as(rows)
 			return chunks(s, b, func(first, n int) {
 				s.r = linalg.Resize(s.r, simd.Padded(n))
-				for i := range n {
-					s.r[i] = b.weight(first + i)
+				if w := b.weights(first, n); w != nil {
+					copy(s.r, w)
+				} else {
+					fill(s.r[:n], 1)
 				}
 				clearBeyond(s.r, n)
 				add(s, b, first, n)
@@ -217,8 +218,13 @@ func sample[B any, D block](ctx context.Context, src framework.Source[B], as fun
 		}
 		b := as(rows)
 		n, _, _ := b.dims()
+		w := b.weights(0, n)
 		for i := range n {
-			if b.weight(i) == 0 {
+			weight := 1.0
+			if w != nil {
+				weight = w[i]
+			}
+			if weight == 0 {
 				continue
 			}
 			place := seen
@@ -233,7 +239,7 @@ func sample[B any, D block](ctx context.Context, src framework.Source[B], as fun
 				out.Weights = append(out.Weights, 0)
 			}
 			b.copyRow(i, out.Row(place))
-			out.Weights[place] = b.weight(i)
+			out.Weights[place] = weight
 		}
 	}
 	if err := ctx.Err(); err != nil {
@@ -247,17 +253,17 @@ func sample[B any, D block](ctx context.Context, src framework.Source[B], as fun
 
 // assign returns the responsibilities of a start times the rows' weights, rows×K.
 func (m Model) assign(rows framework.Rows, s *Statistics, rng *rand.Rand) ([]float64, error) {
-	features, err := s.features(rows)
+	points, err := s.points(rows)
 	if err != nil {
 		return nil, err
 	}
-	if n := distinct(features, rows.N, s.K); n < s.K && rows.N < sampleSize(rows.D) {
+	if n := points.distinct(s.K); n < s.K && rows.N < sampleSize(rows.D) {
 		return nil, tooMany(s.K, n)
 	}
 	r := make([]float64, rows.N*s.K)
 	switch m.Start {
 	case KMeans:
-		for i, k := range nearest(features, seeds(features, rows, s.K, rng), rows.N) {
+		for i, k := range points.nearest(points.seeds(s.K, rng)) {
 			r[i*s.K+k] = rows.Weights[i]
 		}
 	case RandomRows:
@@ -282,57 +288,110 @@ func (m Model) assign(rows framework.Rows, s *Statistics, rng *rand.Rand) ([]flo
 	return r, nil
 }
 
-// features are the rows in coordinates in which distances mean something: whitened where
-// the family sees all directions, else every column with mean 0 and variance 1, and 0
-// where a value is missing.
-func (s *Statistics) features(rows framework.Rows) ([]float64, error) {
-	width := s.plan.features
-	x := make([]float64, rows.N*width)
+// A cloud is rows as points, in coordinates in which distances mean something. They lie side
+// by side in blocks, of which the last is filled up with points of weight 0.
+type cloud struct {
+	n, width int
+	block    int       // rows of a block
+	x        []float64 // the coordinates of one block after the other
+	weights  []float64
+
+	gap, trial, best []float64 // squared distances
+	share            []float64 // weights times squared distances: what rows are drawn by
+}
+
+// points are the rows whitened where the family sees all directions, else every column with
+// mean 0 and variance 1, and 0 where a value is missing.
+func (s *Statistics) points(rows framework.Rows) (*cloud, error) {
+	c := &cloud{n: rows.N, width: max(1, s.plan.features)}
+	_, _, c.block = dense{rows}.dims()
+	padded := simd.Padded(c.n)
+	c.x = make([]float64, padded*c.width)
+	all := make([]float64, 5*padded)
+	c.weights, c.gap, c.trial, c.best, c.share = at(all, 0, padded), at(all, 1, padded), at(all, 2, padded), at(all, 3, padded), at(all, 4, padded)
+	copy(c.weights, rows.Weights)
+	lying := make([]float64, min(c.n, c.block)*c.width)
 	err := chunks(s, dense{rows}, func(first, n int) {
 		for i := range s.plan.parts {
 			p := &s.plan.parts[i]
-			p.features(&s.seen[i], p.whole, x[first*width:], width, p.at.features)
+			p.features(&s.seen[i], p.whole, lying, c.width, p.at.features)
 		}
+		simd.Columns(c.x[first*c.width:], lying, n, c.width, c.width)
 	})
-	for j := range width {
-		standardise(x[j:], rows.N, width)
+	for j := range c.width {
+		c.standardise(j)
 	}
-	return x, err
+	return c, err
 }
 
-// standardise shifts and scales n numbers a stride apart.
-func standardise(x []float64, n, stride int) {
+// blocks yields the coordinates of each block and its first row.
+func (c *cloud) blocks(yield func(first int, x []float64) bool) {
+	for first := 0; first < c.n; first += c.block {
+		if !yield(first, c.x[first*c.width:][:simd.Padded(min(c.block, c.n-first))*c.width]) {
+			return
+		}
+	}
+}
+
+// column yields a coordinate, block by block.
+func (c *cloud) column(j int) func(yield func(x []float64) bool) {
+	return func(yield func(x []float64) bool) {
+		for first, x := range c.blocks {
+			if !yield(at(x, j, len(x)/c.width)[:min(c.block, c.n-first)]) {
+				return
+			}
+		}
+	}
+}
+
+// point puts the coordinates of a row into dst.
+func (c *cloud) point(i int, dst []float64) {
+	first := i / c.block * c.block
+	side := simd.Padded(min(c.block, c.n-first))
+	for j := range dst {
+		dst[j] = c.x[first*c.width+j*side+i-first]
+	}
+}
+
+// standardise shifts and scales a coordinate.
+func (c *cloud) standardise(j int) {
 	count, mean := 0.0, 0.0
-	for i := range n {
-		if v := x[i*stride]; !math.IsNaN(v) {
-			count++
-			mean += (v - mean) / count
+	for x := range c.column(j) {
+		for _, v := range x {
+			if !math.IsNaN(v) {
+				count++
+				mean += (v - mean) / count
+			}
 		}
 	}
 	square := 0.0
-	for i := range n {
-		if v := x[i*stride] - mean; !math.IsNaN(v) {
-			square += v * v
+	for x := range c.column(j) {
+		for _, v := range x {
+			if v -= mean; !math.IsNaN(v) {
+				square += v * v
+			}
 		}
 	}
 	scale := math.Sqrt(square / max(1, count))
-	for i := range n {
-		v := (x[i*stride] - mean) / scale
-		if v-v != 0 {
-			v = 0
+	for x := range c.column(j) {
+		for i, v := range x {
+			if v = (v - mean) / scale; v-v != 0 {
+				v = 0
+			}
+			x[i] = v
 		}
-		x[i*stride] = v
 	}
 }
 
-// distinct counts different rows, up to a limit.
-func distinct(x []float64, n, limit int) int {
-	width := len(x) / n
+// distinct counts different points, up to a limit.
+func (c *cloud) distinct(limit int) int {
 	seen := map[string]bool{}
 	var key []byte
-	for i := 0; i < n && len(seen) < limit; i++ {
+	point := make([]float64, c.width)
+	for i := 0; i < c.n && len(seen) < limit; i++ {
+		c.point(i, point)
 		key = key[:0]
-		for _, v := range at(x, i, width) {
+		for _, v := range point {
 			key = binary.LittleEndian.AppendUint64(key, math.Float64bits(v))
 		}
 		seen[string(key)] = true
@@ -340,17 +399,26 @@ func distinct(x []float64, n, limit int) int {
 	return len(seen)
 }
 
+// nearer puts the smaller of gap and the squared distance from center into dst, for every
+// row, and returns the weighted sum.
+func (c *cloud) nearer(dst, gap, center []float64) (sum float64) {
+	for first, x := range c.blocks {
+		sum += simd.Nearer(dst[first:], gap[first:], x, c.width, len(x)/c.width, center, c.weights[first:])
+	}
+	return sum
+}
+
 // seeds chooses K rows by k-means++, several times over where that is cheap, and keeps those
 // with the least sum of squared distances: two first seeds in one cluster are no accident
 // otherwise.
-func seeds(x []float64, rows framework.Rows, k int, rng *rand.Rand) []float64 {
+func (c *cloud) seeds(k int, rng *rand.Rand) []float64 {
 	const most, budget = 10, 1e8
-	cost := float64(len(x)) * float64(k) * float64(seedCandidates(k))
+	cost := float64(c.n*c.width) * float64(k) * float64(seedCandidates(k))
 	tries := int(min(most, max(1, budget/cost)))
 	var best []float64
 	least := math.Inf(1)
 	for range tries {
-		if chosen, sum := seedsOnce(x, rows, k, rng); best == nil || sum < least {
+		if chosen, sum := c.seedsOnce(k, rng); best == nil || sum < least {
 			best, least = chosen, sum
 		}
 	}
@@ -361,51 +429,62 @@ func seedCandidates(k int) int { return 2 + int(math.Log(float64(k))) }
 
 // seedsOnce chooses each row in proportion to its squared distance from those before, the
 // best of 2 + ln K candidates, and returns the sum of squared distances that is left.
-func seedsOnce(x []float64, rows framework.Rows, k int, rng *rand.Rand) (chosen []float64, left float64) {
-	width := len(x) / rows.N
-	gap := slices.Repeat([]float64{1}, rows.N)
-	var trial, best []float64
+func (c *cloud) seedsOnce(k int, rng *rand.Rand) (chosen []float64, left float64) {
+	fill(c.gap, math.Inf(1))
+	copy(c.share, c.weights) // the first is drawn like any row
+	point := make([]float64, c.width)
 	for j := range k {
-		bestRow := 0
-		left = math.Inf(1)
-		for range seedCandidates(k) {
-			i := draw(gap, rows.Weights, rng)
-			trial = append(trial[:0], gap...)
-			sum := 0.0
-			for n := range trial {
-				d := distance(at(x, n, width), at(x, i, width))
-				if j == 0 || d < trial[n] {
-					trial[n] = d
-				}
-				sum += rows.Weights[n] * trial[n]
-			}
-			if sum < left {
-				left, bestRow = sum, i
-				best = append(best[:0], trial...)
-			}
-			if j == 0 {
-				break // the first is drawn like any row
+		total, seed := 0.0, 0
+		for _, v := range c.share { // in the order in which draw takes it off again
+			total += v
+		}
+		candidates := seedCandidates(k)
+		if j == 0 {
+			candidates = 1
+		}
+		for try := range candidates {
+			i := c.draw(total, rng)
+			c.point(i, point)
+			if sum := c.nearer(c.trial, c.gap, point); try == 0 || sum < left {
+				left, seed = sum, i
+				c.trial, c.best = c.best, c.trial
 			}
 		}
-		copy(gap, best)
-		chosen = append(chosen, at(x, bestRow, width)...)
+		c.gap, c.best = c.best, c.gap
+		for i, g := range c.gap {
+			c.share[i] = g * c.weights[i]
+		}
+		c.point(seed, point)
+		chosen = append(chosen, point...)
 	}
 	return chosen, left
 }
 
-// draw draws a row in proportion to gap times weight; any row where all products are 0.
-func draw(gap, weights []float64, rng *rand.Rand) int {
-	sum := 0.0
-	for i, g := range gap {
-		sum += g * weights[i]
-	}
-	u := rng.Float64() * sum
-	for i, g := range gap {
-		if u -= g * weights[i]; u < 0 {
+// draw draws a row in proportion to its share of a total; any row where all shares are 0.
+func (c *cloud) draw(total float64, rng *rand.Rand) int {
+	u := rng.Float64() * total
+	for i, share := range c.share[:c.n] {
+		if u -= share; u < 0 {
 			return i
 		}
 	}
-	return rng.IntN(len(gap))
+	return rng.IntN(c.n)
+}
+
+// nearest gives each row the index of the nearest seed.
+func (c *cloud) nearest(seeds []float64) []int {
+	label := make([]int, c.n)
+	fill(c.gap, math.Inf(1))
+	for k := range len(seeds) / c.width {
+		c.nearer(c.trial, c.gap, at(seeds, k, c.width))
+		for i := range label {
+			if c.trial[i] < c.gap[i] {
+				label[i] = k
+			}
+		}
+		c.gap, c.trial = c.trial, c.gap
+	}
+	return label
 }
 
 func distance(x, y []float64) float64 {
@@ -414,19 +493,4 @@ func distance(x, y []float64) float64 {
 		sum += (v - y[j]) * (v - y[j])
 	}
 	return sum
-}
-
-// nearest gives each row the index of the nearest seed.
-func nearest(x, seeds []float64, n int) []int {
-	width := len(x) / n
-	label := make([]int, n)
-	for i := range label {
-		best := math.Inf(1)
-		for k := range len(seeds) / max(1, width) {
-			if d := distance(at(x, i, width), at(seeds, k, width)); d < best {
-				best, label[i] = d, k
-			}
-		}
-	}
-	return label
 }

@@ -75,7 +75,6 @@ type block interface {
 	// dims returns rows and columns, and how many rows to look at together: few enough that
 	// what is computed from them stays in the processor's cache.
 	dims() (rows, d, chunk int)
-	weight(i int) float64
 	weights(first, n int) []float64 // nil when every row weighs 1
 	index(i int) int                // of row i in the source
 	observe(s *Statistics, first, n int) error
@@ -86,7 +85,6 @@ type block interface {
 type dense struct{ framework.Rows }
 
 func (b dense) dims() (rows, d, chunk int)     { return b.N, b.D, 256 }
-func (b dense) weight(i int) float64           { return b.Weight(i) }
 func (b dense) weights(first, n int) []float64 { return span(b.Weights, first, n) }
 func (b dense) index(i int) int                { return b.First + i }
 

@@ -29,6 +29,7 @@ func main() {
 		g.tileKernel()
 		g.bitsKernel()
 		g.rowScoresKernel()
+		g.nearerKernel()
 	}
 	Generate()
 }

@@ -156,3 +156,34 @@ func (g isa) bitsKernel() {
 	g.addTotal(sum, at(param("sum"), 0))
 	g.ret()
 }
+
+// nearerKernel is one pass over the columns for each strip of rows.
+func (g isa) nearerKernel() {
+	g.text("nearer", "func(dst, gap, x *float64, d, n int, m, w, total *float64)", "is Nearer for d > 0 and n a multiple of 8; it adds the sum to total.")
+	dst, gap, x, n, w, stride, sum := param("dst"), param("gap"), param("x"), param("n"), param("w"), inBytes("n"), g.reg()
+	g.zero(sum)
+	g.strips(n, 4, g.narrowest(), func(vectors int) {
+		square := g.zeros(vectors)
+		from, m, left := copyOf(x), param("m"), param("d")
+		repeat(left, func() {
+			center := g.reg()
+			VBROADCASTSD(at(m, 0), center)
+			for v := range square {
+				y := g.reg()
+				VMOVUPD(at(from, v*g.bytes()), y)
+				VSUBPD(center, y, y)
+				VFMADD231PD(y, y, square[v])
+			}
+			ADDQ(stride, from)
+			add(8, m)
+		})
+		for v, s := range square {
+			VMINPD(at(gap, v*g.bytes()), s, s)
+			VMOVUPD(s, at(dst, v*g.bytes()))
+			VFMADD231PD(at(w, v*g.bytes()), s, sum)
+		}
+		add(vectors*g.bytes(), x, dst, gap, w)
+	})
+	g.addTotal(sum, at(param("total"), 0))
+	g.ret()
+}
