@@ -222,6 +222,15 @@ func (s Single[B]) Blocks(context.Context) iter.Seq2[B, error] {
 type ColumnError struct {
 	Column  int    // from 0
 	Problem string // a predicate, such as "is constant: drop it"
+	Cause   error  // what lies behind it; nil where the problem says it all
 }
 
-func (e *ColumnError) Error() string { return fmt.Sprintf("column %d %s", e.Column+1, e.Problem) }
+func (e *ColumnError) Error() string {
+	if e.Cause == nil {
+		return fmt.Sprintf("column %d %s", e.Column+1, e.Problem)
+	}
+	return fmt.Sprintf("column %d %s: %v", e.Column+1, e.Problem, e.Cause)
+}
+
+// Unwrap returns Cause.
+func (e *ColumnError) Unwrap() error { return e.Cause }

@@ -288,7 +288,8 @@ func (g gaussian) undetermined(cov []float64) (column int, ok bool) {
 }
 
 func collapsed(column int) error {
-	return fmt.Errorf("%w: it has collapsed: %w; lower K, allow pruning, or give the covariance a prior (MAP)", &framework.ColumnError{Column: column, Problem: "has no variance left in it"}, framework.ErrDegenerate)
+	return &framework.ColumnError{Column: column, Problem: "has no variance left in it: it has collapsed",
+		Cause: fmt.Errorf("%w; lower K, allow pruning, or give the covariance a prior (MAP)", framework.ErrDegenerate)}
 }
 
 func singular() error {

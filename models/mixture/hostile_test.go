@@ -698,3 +698,23 @@ func TestDistinctRowsAreEqualInEveryNotation(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []float64{2, 3}, sparse.Distinct().All().Weights) // 1,0,0 twice and 0,0,0 three times
 }
+
+// TestFaultsOfAProductNameTheColumnOfTheTable, in words and as a number, whichever family finds them.
+func TestFaultsOfAProductNameTheColumnOfTheTable(t *testing.T) {
+	const n = 60
+	rng := rand.New(rand.NewPCG(1, 1))
+	x := make([]float64, n*3)
+	for i := range n {
+		copy(x[i*3:], []float64{rng.NormFloat64(), rng.NormFloat64(), float64(i % 2)})
+	}
+	src := source(t, x, n, 3)
+	for _, second := range []mixture.Gaussian{{}, {Covariance: mixture.Tied}, {Covariance: mixture.Diagonal}, {Covariance: mixture.Spherical}} {
+		m := mixture.Model{Family: mixture.Product{mixture.Of{Family: mixture.Gaussian{}, Width: 2}, mixture.Of{Family: second, Width: 1}}}
+		_, err := framework.Fit(context.Background(), m, src, framework.Options{K: 2, Method: framework.EM})
+		var fault *framework.ColumnError
+		require.ErrorAs(t, err, &fault, second.Name())
+		require.Equal(t, 2, fault.Column)
+		require.ErrorContains(t, err, "column 3 has no variance left in it: it has collapsed: ")
+		require.ErrorIs(t, err, framework.ErrDegenerate)
+	}
+}

@@ -188,14 +188,14 @@ func (l linear) estimate(sums, _ []float64, w *whole, xi []float64) error {
 	for c, n := range e {
 		if !(n > 0) { // no row of the component has this cell: the table's estimate is as good as any
 			if w == nil {
-				return fmt.Errorf("mixture: %w", &framework.ColumnError{Column: c * l.width, Problem: "has no value at all: drop it"})
+				return &framework.ColumnError{Column: c * l.width, Problem: "has no value at all: drop it"}
 			}
 			copy(l.params(xi, c), l.params(w.xi, c))
 			continue
 		}
 		if err := l.Estimate(n, l.cell(t, c), l.params(xi, c)); err != nil {
 			if w == nil && errors.Is(err, framework.ErrDegenerate) {
-				return fmt.Errorf("mixture: %w", &framework.ColumnError{Column: c * l.width, Problem: "is constant: drop it"})
+				return &framework.ColumnError{Column: c * l.width, Problem: "is constant: drop it"}
 			}
 			return l.unestimated(c, err)
 		}
@@ -205,7 +205,7 @@ func (l linear) estimate(sums, _ []float64, w *whole, xi []float64) error {
 
 // unestimated puts the column in front of a family's error.
 func (l linear) unestimated(c int, err error) error {
-	return fmt.Errorf("%w: %w", &framework.ColumnError{Column: c * l.width, Problem: "has no estimate"}, err)
+	return &framework.ColumnError{Column: c * l.width, Problem: "has no estimate", Cause: err}
 }
 
 func (l linear) natural(xi, score []float64) error {

@@ -88,10 +88,10 @@ func (p *plan) estimate(s *Statistics, params []float64) error {
 	}
 	for i := range p.parts {
 		f := &p.parts[i]
-		if f, ok := f.factor.(pooled); ok {
-			sums, xi := table{s.K, p.sums, s.Sums[p.parts[i].at.sums:]}, table{s.K, p.params, params[p.parts[i].at.params:]}
-			if err := f.pool(sums, xi); err != nil {
-				return err
+		if shared, ok := f.factor.(pooled); ok {
+			sums, xi := table{s.K, p.sums, s.Sums[f.at.sums:]}, table{s.K, p.params, params[f.at.params:]}
+			if err := shared.pool(sums, xi); err != nil {
+				return shift(err, f.at.columns)
 			}
 		}
 	}
