@@ -672,7 +672,7 @@ done16:
 	RET
 
 // func columnsAVX2(dst *float64, x *float64, n int, d int, padded int, stride int, sum *float64)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·columnsAVX2(SB), NOSPLIT, $0-56
 	MOVQ   dst+0(FP), AX
 	MOVQ   x+8(FP), CX
@@ -693,10 +693,14 @@ loop17:
 	MOVQ CX, R8
 	MOVQ AX, R9
 	MOVQ d+24(FP), R10
+	LEAQ (CX)(BX*8), R11
+	LEAQ (R11)(BX*8), R11
 
 loop20:
 	CMPQ        R10, $0x02
 	JL          end21
+	PREFETCHT0  (R11)
+	ADDQ        $0x00000040, R11
 	VMOVUPD     (R8), X3
 	VINSERTF128 $0x01, (R8)(BX*2), Y3, Y3
 	VFMADD231PD Y0, Y3, Y1
@@ -3923,7 +3927,7 @@ done179:
 	RET
 
 // func columnsAVX512(dst *float64, x *float64, n int, d int, padded int, stride int, sum *float64)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·columnsAVX512(SB), NOSPLIT, $0-56
 	MOVQ   dst+0(FP), AX
 	MOVQ   x+8(FP), CX
@@ -3946,11 +3950,18 @@ loop180:
 	MOVQ CX, R9
 	MOVQ AX, R10
 	MOVQ d+24(FP), R11
+	LEAQ (CX)(BX*8), R12
+	LEAQ (R12)(BX*8), R12
 
 loop183:
 	CMPQ            R11, $0x04
 	JL              end184
-	LEAQ            (R9)(BX*4), R12
+	PREFETCHT0      (R12)
+	PREFETCHT0      64(R12)
+	PREFETCHT0      128(R12)
+	PREFETCHT0      192(R12)
+	ADDQ            $0x00000100, R12
+	LEAQ            (R9)(BX*4), R13
 	VBROADCASTF64X4 (R9), Z5
 	VINSERTF64X4    $0x01, (R9)(BX*2), Z5, Z5
 	VFMADD231PD     Z0, Z5, Z1
@@ -3959,11 +3970,11 @@ loop183:
 	VFMADD231PD     Z0, Z6, Z2
 	VUNPCKLPD       Z6, Z5, Z7
 	VUNPCKHPD       Z6, Z5, Z5
-	VBROADCASTF64X4 (R12), Z6
-	VINSERTF64X4    $0x01, (R12)(BX*2), Z6, Z6
+	VBROADCASTF64X4 (R13), Z6
+	VINSERTF64X4    $0x01, (R13)(BX*2), Z6, Z6
 	VFMADD231PD     Z0, Z6, Z3
-	VBROADCASTF64X4 (R12)(BX*1), Z8
-	VINSERTF64X4    $0x01, (R12)(SI*1), Z8, Z8
+	VBROADCASTF64X4 (R13)(BX*1), Z8
+	VINSERTF64X4    $0x01, (R13)(SI*1), Z8, Z8
 	VFMADD231PD     Z0, Z8, Z4
 	VUNPCKLPD       Z8, Z6, Z9
 	VUNPCKHPD       Z8, Z6, Z6
@@ -3984,16 +3995,19 @@ end184:
 loop185:
 	CMPQ            R11, $0x02
 	JL              end186
-	LEAQ            (R9)(BX*4), R12
+	PREFETCHT0      (R12)
+	PREFETCHT0      64(R12)
+	ADDQ            $0x00000080, R12
+	LEAQ            (R9)(BX*4), R13
 	VBROADCASTF32X4 (R9), Z5
 	VINSERTF32X4    $0x01, (R9)(BX*2), Z5, Z5
-	VINSERTF32X4    $0x02, (R12), Z5, Z5
-	VINSERTF32X4    $0x03, (R12)(BX*2), Z5, Z5
+	VINSERTF32X4    $0x02, (R13), Z5, Z5
+	VINSERTF32X4    $0x03, (R13)(BX*2), Z5, Z5
 	VFMADD231PD     Z0, Z5, Z1
 	VBROADCASTF32X4 (R9)(BX*1), Z6
 	VINSERTF32X4    $0x01, (R9)(SI*1), Z6, Z6
-	VINSERTF32X4    $0x02, (R12)(BX*1), Z6, Z6
-	VINSERTF32X4    $0x03, (R12)(SI*1), Z6, Z6
+	VINSERTF32X4    $0x02, (R13)(BX*1), Z6, Z6
+	VINSERTF32X4    $0x03, (R13)(SI*1), Z6, Z6
 	VFMADD231PD     Z0, Z6, Z2
 	VUNPCKLPD       Z6, Z5, Z7
 	VUNPCKHPD       Z6, Z5, Z5

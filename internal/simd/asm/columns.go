@@ -17,8 +17,15 @@ func (g isa) columnsKernel() {
 	sums := g.zeros(g.lanes / 2) // as many as there are registers in a block: they do not wait for each other
 	while(n, g.lanes, func() {
 		from, to, left, even := copyOf(x), copyOf(dst), param("d"), label("even")
+		ahead := GP64() // the rows after the next ones, line by line of the cache
+		LEAQ(Mem{Base: x, Index: rows.one, Scale: 8}, ahead)
+		LEAQ(Mem{Base: ahead, Index: rows.one, Scale: 8}, ahead)
 		for count := g.lanes / 2; count >= 2; count /= 2 {
 			while(left, count, func() {
+				for line := range g.lanes * count / 8 {
+					PREFETCHT0(at(ahead, 64*line))
+				}
+				add(8*g.lanes*count, ahead)
 				g.turn(count, from, to, rows, columns, none, sums)
 				add(8*count, from)
 				LEAQ(Mem{Base: to, Index: columns.one, Scale: uint8(count)}, to)
