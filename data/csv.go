@@ -1,11 +1,11 @@
 package data
 
 import (
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -51,24 +51,26 @@ const (
 // columns categorical.
 //
 // What makes a column categorical may come late, when the exact texts above it are gone; then the input is read a second time.
-// For that it is sought back to where it stood; one that cannot seek is kept in memory meanwhile.
+// For that it is sought back to where it stood; one that cannot seek is kept in memory meanwhile. Lines are read by
+// as many goroutines as may run at a time, but for those that have more than plain cells, which is faster by far; the
+// table and the errors are the same.
 //
 // It is an error if there are no rows, if a row has more or fewer cells than the first, if quotes do not
 // match, if two columns have one name, if a name or a level is not valid UTF-8, or if a number is beyond
 // the range of a float64. Errors name the line.
 func ReadCSV(r io.Reader, o CSVOptions) (*Table, error) {
-	return readCSV(rewinder(r), o)
+	return readCSV(rewinder(r), o, pace{runtime.GOMAXPROCS(0), sectionSize})
 }
 
 // readCSV reads what open returns, which it calls once or twice.
-func readCSV(open func() (io.Reader, error), o CSVOptions) (*Table, error) {
+func readCSV(open func() (io.Reader, error), o CSVOptions, p pace) (*Table, error) {
 	b := csvBuilder{na: o.NA}
-	if err := b.read(open, o); err != nil {
+	if err := b.read(open, o, p); err != nil {
 		return nil, err
 	}
 	if b.late {
 		b = b.successor()
-		if err := b.read(open, o); err != nil {
+		if err := b.read(open, o, p); err != nil {
 			return nil, err
 		}
 	}
@@ -114,12 +116,11 @@ func (b *csvBuilder) successor() csvBuilder {
 }
 
 // read reads the whole of what open returns.
-func (b *csvBuilder) read(open func() (io.Reader, error), o CSVOptions) error {
+func (b *csvBuilder) read(open func() (io.Reader, error), o CSVOptions, p pace) error {
 	r, err := open()
 	if err != nil {
 		return err
 	}
-	size, _ := remaining(r)
 	records, err := newRecords(r, o.Comma)
 	if err != nil {
 		return err
@@ -132,7 +133,7 @@ func (b *csvBuilder) read(open func() (io.Reader, error), o CSVOptions) error {
 		return explain(err, records.Comma, first, 0, 0)
 	}
 	width := len(first)
-	firstLine, _ := records.FieldPos(0)
+	firstLine := records.line(0)
 	header := o.Header == HeaderYes || o.Header == HeaderAuto && !slices.ContainsFunc(first, hasDigits)
 	if header {
 		if err := validNames(first, records); err != nil {
@@ -154,7 +155,12 @@ func (b *csvBuilder) read(open func() (io.Reader, error), o CSVOptions) error {
 			return err
 		}
 	}
+	nextSweep, pause := int64(0), int64(1<<12) // a text that is not for sweeps has few of them
 	for {
+		if p.workers > 0 && sweepable(records.Comma) && records.offset() >= nextSweep {
+			b.sweep(records, p)
+			nextSweep, pause = records.offset()+pause, 2*pause
+		}
 		record, err := records.Read()
 		if err == io.EOF {
 			break
@@ -162,7 +168,7 @@ func (b *csvBuilder) read(open func() (io.Reader, error), o CSVOptions) error {
 		if err != nil {
 			return explain(err, records.Comma, record, width, firstLine)
 		}
-		b.makeRoom(float64(records.InputOffset()) / float64(size))
+		b.makeRoom(float64(records.offset()) / float64(records.size))
 		if err := b.add(record, records); err != nil {
 			return err
 		}
@@ -217,7 +223,7 @@ func (b *csvBuilder) makeRoom(share float64) {
 var errChanged = errors.New("the input changed while it was read; read it again")
 
 // add takes one row. It allocates for new levels only, beyond the growth of its slices.
-func (b *csvBuilder) add(record []string, records *csv.Reader) error {
+func (b *csvBuilder) add(record []string, records *records) error {
 	b.rows++
 	for j, cell := range record {
 		c := &b.columns[j]
@@ -225,13 +231,13 @@ func (b *csvBuilder) add(record []string, records *csv.Reader) error {
 			if b.late {
 				continue
 			}
-			if err := b.addLevel(c, cell); err != nil {
+			if err := c.addLevel(b.na, cell); err != nil {
 				return b.explain(err, records, j)
 			}
 			continue
 		}
 		value, kind := math.NaN(), missing
-		if !b.marks(c, cell) {
+		if !c.marks(b.na, cell) {
 			value, kind = parse(cell)
 		}
 		if kind == text {
@@ -241,15 +247,14 @@ func (b *csvBuilder) add(record []string, records *csv.Reader) error {
 			c.categorical = true
 			if b.rows > 1 {
 				b.forget()
-			} else if err := b.addLevel(c, cell); err != nil {
+			} else if err := c.addLevel(b.na, cell); err != nil {
 				return b.explain(err, records, j)
 			}
 			continue
 		}
 		if kind == outOfRange && c.outOfRange == nil {
-			line, _ := records.FieldPos(j)
 			c.outOfRange = fmt.Errorf("line %d: row %d of column %q is %.60q, beyond the range of a 64-bit float; rescale the column",
-				line, b.rows, b.names[j], cell)
+				records.line(j), b.rows, b.names[j], cell)
 		}
 		if c.codes && kind != missing {
 			c.notice(strings.TrimSpace(cell))
@@ -268,26 +273,25 @@ func (c *csvColumn) notice(cell string) {
 }
 
 // marks tells whether a cell is missing by a text of the options, and counts it.
-func (b *csvBuilder) marks(c *csvColumn, cell string) bool {
-	if len(b.na) == 0 {
+func (c *csvColumn) marks(na []string, cell string) bool {
+	if len(na) == 0 {
 		return false
 	}
 	cell = strings.TrimSpace(cell)
-	i := slices.IndexFunc(b.na, func(text string) bool { return cell == strings.TrimSpace(text) })
+	i := slices.IndexFunc(na, func(text string) bool { return cell == strings.TrimSpace(text) })
 	if i < 0 {
 		return false
 	}
 	if c.marked == nil {
-		c.marked = make([]int, len(b.na))
+		c.marked = make([]int, len(na))
 	}
 	c.marked[i]++
 	return true
 }
 
 // explain puts the place of the last row's cell in column j before an error.
-func (b *csvBuilder) explain(err error, records *csv.Reader, j int) error {
-	line, _ := records.FieldPos(j)
-	return fmt.Errorf("line %d: row %d of column %q is %w", line, b.rows, b.names[j], err)
+func (b *csvBuilder) explain(err error, records *records, j int) error {
+	return fmt.Errorf("line %d: row %d of column %q is %w", records.line(j), b.rows, b.names[j], err)
 }
 
 // forget drops the values read so far: from here on only the kinds of the columns matter.
@@ -299,8 +303,8 @@ func (b *csvBuilder) forget() {
 	}
 }
 
-func (b *csvBuilder) addLevel(c *csvColumn, cell string) error {
-	if b.marks(c, cell) || isMissing(strings.TrimSpace(cell)) {
+func (c *csvColumn) addLevel(na []string, cell string) error {
+	if c.marks(na, cell) || isMissing(strings.TrimSpace(cell)) {
 		c.factor.codes = append(c.factor.codes, missingCode)
 		return nil
 	}
@@ -309,16 +313,20 @@ func (b *csvBuilder) addLevel(c *csvColumn, cell string) error {
 		if !utf8.ValidString(cell) {
 			return notUTF8(cell)
 		}
-		if c.index == nil {
-			c.index = make(map[string]int32)
-		}
-		code = int32(len(c.factor.levels))
-		cell = strings.Clone(cell) // else it would keep its whole row in memory
-		c.index[cell] = code
-		c.factor.levels = append(c.factor.levels, cell)
+		code = c.newLevel(strings.Clone(cell)) // else it would keep its whole row in memory
 	}
 	c.factor.codes = append(c.factor.codes, code)
 	return nil
+}
+
+func (c *csvColumn) newLevel(level string) int32 {
+	if c.index == nil {
+		c.index = make(map[string]int32)
+	}
+	code := int32(len(c.factor.levels))
+	c.index[level] = code
+	c.factor.levels = append(c.factor.levels, level)
+	return code
 }
 
 func notUTF8(cell string) error {
@@ -326,11 +334,10 @@ func notUTF8(cell string) error {
 }
 
 // validNames refuses a header in another encoding.
-func validNames(first []string, records *csv.Reader) error {
+func validNames(first []string, records *records) error {
 	for j, cell := range first {
 		if !utf8.ValidString(cell) {
-			line, _ := records.FieldPos(j)
-			return fmt.Errorf("line %d: the name of column %d is %w", line, j+1, notUTF8(cell))
+			return fmt.Errorf("line %d: the name of column %d is %w", records.line(j), j+1, notUTF8(cell))
 		}
 	}
 	return nil

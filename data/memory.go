@@ -47,3 +47,6 @@ func swapBytes[T constraints.Integer | constraints.Float](x []T) {
 		}
 	}
 }
+
+// textOf is b as a string, as long as b stays as it is.
+func textOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

@@ -230,6 +230,7 @@ func (h *npyHeader) readSections(r io.ReadSeeker, workers int) ([]float64, error
 
 	x := newNumbers(h.values())[:h.values()]
 	file := readerAt(r)
+	workers = min(workers, 1+h.values()>>19) // each has 4 MB to fill
 	err = inParallel(sections, workers, func() func(i int) error {
 		elements := h.decoder()
 		var block []float64

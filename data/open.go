@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"runtime"
 )
 
 // Open reads a table from a file, or from standard input if the path is "-". What the file holds tells its
@@ -67,7 +68,7 @@ func Read(r io.Reader, o CSVOptions) (*Table, error) {
 	case bytes.HasPrefix(head, []byte(gzipMagic)):
 		return nil, errors.New("compressed twice; decompress it once")
 	}
-	return readCSV(inflate, o)
+	return readCSV(inflate, o, pace{runtime.GOMAXPROCS(0), sectionSize})
 }
 
 // peek returns the first bytes of r, and a reader that still stands before them. That is r itself where r

@@ -11,9 +11,23 @@ import (
 
 const saveAsUTF8 = "save the table as CSV in UTF-8, or as NPY"
 
+// records are the rows of a CSV text, by encoding/csv. Others may read pieces of the text between two of its rows.
+type records struct {
+	*csv.Reader
+	from     *pushback
+	buffered *bufio.Reader // of from, and what the csv.Reader reads
+	size     int64         // of the text; 0: not known
+
+	// What others have read.
+	lines   int
+	skipped int64 // bytes
+}
+
 // newRecords strips a byte order mark, refuses what is not text, and guesses the separator unless it is told.
-func newRecords(r io.Reader, comma rune) (*csv.Reader, error) {
-	br := bufio.NewReaderSize(r, 1<<16)
+func newRecords(r io.Reader, comma rune) (*records, error) {
+	size, _ := remaining(r)
+	from := &pushback{r: r}
+	br := bufio.NewReaderSize(from, 1<<16)
 	if bom, _ := br.Peek(3); string(bom) == "\ufeff" {
 		_, _ = br.Discard(3)
 	}
@@ -30,11 +44,67 @@ func newRecords(r io.Reader, comma rune) (*csv.Reader, error) {
 	if comma == 0 {
 		comma = separator(head)
 	}
-	records := csv.NewReader(br)
-	records.Comma = comma
-	records.ReuseRecord = true
-	return records, nil
+	c := csv.NewReader(br) // which takes br for its own buffer, as it is no smaller
+	c.Comma = comma
+	c.ReuseRecord = true
+	return &records{Reader: c, from: from, buffered: br, size: size}, nil
 }
+
+// Read reads a row as the csv.Reader does, and counts all lines in its errors.
+func (r *records) Read() ([]string, error) {
+	record, err := r.Reader.Read()
+	var bad *csv.ParseError
+	if errors.As(err, &bad) {
+		bad.StartLine += r.lines
+		bad.Line += r.lines
+	}
+	return record, err
+}
+
+// line is where the field of the last row begins.
+func (r *records) line(field int) int {
+	line, _ := r.FieldPos(field)
+	return line + r.lines
+}
+
+// offset is how much of the text was read.
+func (r *records) offset() int64 { return r.InputOffset() + r.skipped }
+
+// release leaves the text behind the last row to others, who read r.from.
+func (r *records) release() {
+	head, _ := r.buffered.Peek(r.buffered.Buffered())
+	r.putBack(bytes.Clone(head))
+	r.buffered.Reset(r.from)
+}
+
+// putBack has the text that comes next begin with what others have read in vain.
+func (r *records) putBack(pieces ...[]byte) { r.from.back = append(pieces, r.from.back...) }
+
+// pushback is a reader that can be given back what it gave. Once it has failed it does not read on.
+type pushback struct {
+	r    io.Reader
+	back [][]byte
+	err  error
+}
+
+func (p *pushback) Read(b []byte) (n int, err error) {
+	for len(p.back) > 0 {
+		n = copy(b, p.back[0])
+		if p.back[0] = p.back[0][n:]; len(p.back[0]) == 0 {
+			p.back = p.back[1:]
+		}
+		if n > 0 || len(b) == 0 {
+			return n, nil
+		}
+	}
+	if p.err == nil {
+		n, p.err = p.r.Read(b)
+	}
+	return n, p.err
+}
+
+// ended tells that there is no more, because of err.
+func (p *pushback) ended() bool { return len(p.back) == 0 && p.err != nil }
 
 // onlyReturns tells whether the text has carriage returns between lines, outside quotes, and no line feed.
 func onlyReturns(head []byte) bool {
