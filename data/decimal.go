@@ -55,10 +55,11 @@ func decimal(text []byte, i int) (v float64, end int) {
 	case digits > 19:
 		return 0, start
 	case m <= 1<<53 && uint(e+22) <= 44:
+		v = float64(int64(m)) // signed, which processors convert at once
 		if e < 0 {
-			v = float64(m) / powersOf10[-e]
+			v /= powersOf10[-e]
 		} else {
-			v = float64(m) * powersOf10[e]
+			v *= powersOf10[e]
 		}
 	case m != 0 && uint(e+27) <= 54:
 		v = scaled(m, e)
@@ -144,7 +145,7 @@ func nearest(q uint64, more bool, e int) float64 {
 	if rest > 1<<(extra-1) || rest == 1<<(extra-1) && (more || m&1 == 1) {
 		m++
 	}
-	return float64(m) * math.Float64frombits(uint64(e-shift+extra+1023)<<52)
+	return float64(int64(m)) * math.Float64frombits(uint64(e-shift+extra+1023)<<52)
 }
 
 var (
