@@ -175,7 +175,7 @@ func (r *run[B, P, S]) leap() *point[P, S] {
 	if r.tries() {
 		below = min(below, r.options.Prune.Objective.LooseOr())
 	}
-	if h.steps() < 2 || !(at.Change < below) || at.Leapt && at.Change <= r.options.Tolerance {
+	if h.steps() < 2 || !(at.Change < below) || !r.plain(1) && at.Change <= r.options.Tolerance {
 		return nil
 	}
 	newest := len(h.Points) - 1
@@ -200,6 +200,11 @@ func (r *run[B, P, S]) leap() *point[P, S] {
 	}
 	r.recycle(end)
 	return nil
+}
+
+// plain says that the last iterations, so many, began at no extrapolation.
+func (r *run[B, P, S]) plain(iterations int) bool {
+	return r.at.Leapt == 0 || r.at.Iteration-r.at.Leapt >= iterations
 }
 
 // combine makes the point that an extrapolation leads to, and says whether there is one.
@@ -255,7 +260,9 @@ func (r *run[B, P, S]) remember(next *point[P, S]) {
 	at, h := &r.at, &r.at.Path
 	from := next.from
 	next.from = nil
-	at.Leapt = from != nil
+	if from != nil {
+		at.Leapt = at.Iteration
+	}
 	switch {
 	case !r.options.Accelerate:
 		return

@@ -13,20 +13,20 @@ import (
 // bits of its outcome, except the data themselves and MaxIterations, which may be
 // another.
 type manifest struct {
-	Version   int
-	Model     string
-	Method    string
-	Criterion string
-	Temper    float64
-	K         int
-	FixedK    bool
-	Leaps     bool
-	Tolerance float64
-	Restarts  int
-	Seed      uint64
-	Shards    int
-	Rows      int
-	Prune     pruning.Rules
+	Version    int
+	Model      string
+	Method     string
+	Criterion  string
+	Temper     float64
+	K          int
+	FixedK     bool
+	Accelerate bool
+	Tolerance  float64
+	Restarts   int
+	Seed       uint64
+	Shards     int
+	Rows       int
+	Prune      pruning.Rules
 }
 
 const checkpointVersion = 2

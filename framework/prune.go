@@ -170,7 +170,7 @@ func remaining(last, gain float64) (ahead float64, ok bool) {
 // extrapolated iterations are no series.
 func (r *run[B, P, S]) ahead() (float64, bool) {
 	n, k, o := len(r.at.KTrace), r.at.KTrace, r.at.Objective
-	if n < 3 || k[n-1] != k[n-3] || r.at.Leapt {
+	if n < 3 || k[n-1] != k[n-3] || !r.plain(2) {
 		return 0, false
 	}
 	return remaining(o[n-2]-o[n-3], o[n-1]-o[n-2])

@@ -49,7 +49,7 @@ type progress[P, S any] struct {
 	TrialsDue  bool    // the last iteration has not been followed by pruning trials
 	Current    *point[P, S]
 	BestBehind *point[P, S] // the best state where it is not Current
-	Leapt      bool         // the last iteration began at an extrapolation
+	Leapt      int          // the last iteration that began at an extrapolation, 0 for none
 	Path       path[P, S]   // what extrapolations are made from
 }
 
@@ -165,7 +165,7 @@ func (r *run[B, P, S]) loop(ctx context.Context) error {
 // settled says that going on at this K is in vain: nothing changes any more, not even by
 // parameter expansion, or the objective has long been below its best. Only a plain iteration tells.
 func (r *run[B, P, S]) settled() bool {
-	still := r.at.Change <= r.options.Tolerance && !r.at.Leapt && (r.can.expander == nil || r.at.Expanded)
+	still := r.at.Change <= r.options.Tolerance && r.plain(1) && (r.can.expander == nil || r.at.Expanded)
 	return still || r.at.Streak >= fallPatience
 }
 
