@@ -7,11 +7,12 @@
 // whose ELBO is minus the free energy 5.3.
 //
 //	rows, err := framework.FromSlice(x, n, m)                  // or FromOnes, for lists of ones
-//	fit, err := framework.Fit(ctx, bernmix.VB(1e-4, 1e-4), rows.Distinct(), framework.Options{K: 20, Method: framework.EM})
+//	fit, err := framework.Fit(ctx, bernmix.VB(1e-4, 1e-4), rows, framework.Options{K: 20, Method: framework.EM})
 //	predictive, err := bernmix.Predict(bernmix.VB(1e-4, 1e-4), fit.Parameters)
 //
 // Rows given as the lists of their ones take mixture.Sparse and its kin, and
-// framework.SparseTable. Repeated rows cost nothing after Distinct.
+// framework.SparseTable. Repeated rows cost nothing in iterations; those of a SparseTable, after
+// Distinct.
 //
 // What is about a and b lives here: the phase that they put variational Bayes in
 // ([Hyperparameters].Phase, Theorem 5.1.2), the coefficient of ln N of its free energy

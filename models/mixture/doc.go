@@ -14,8 +14,8 @@
 //
 // Missing entries are NaN in a framework.FromIncomplete table. Families of independent
 // columns integrate them out; full, tied and spherical Gaussians refuse them. Sparse rows
-// take [Sparse], [SparseMAP] or [SparseVariational]; repeated rows are counted once after
-// Distinct.
+// take [Sparse], [SparseMAP] or [SparseVariational]. Repeated rows of counts and codes are
+// counted once in iterations ([Model.Condense]).
 //
 // A family of one's own is a type that satisfies [ExponentialFamily], such as [Poisson] does
 // in one file.

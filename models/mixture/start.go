@@ -48,13 +48,19 @@ func StartByName(name string) (Start, error) {
 	return 0, fmt.Errorf("mixture: unknown start %q: choose one of %v", name, startNames)
 }
 
-// A start looks at sampleRows rows, and where they are wide at fewer: sampleNumbers numbers.
+// A start looks at sampleRows rows, and where they are wide at fewer: sampleNumbers numbers,
+// which take 16 MiB and as much for the points that they are, or fewRows rows, whose
+// numbers are bounded too.
 const (
 	sampleRows    = 8192
-	sampleNumbers = 1 << 24
+	sampleNumbers = 1 << 21
+	fewRows       = 2048
+	mostNumbers   = 1 << 24
 )
 
-func sampleSize(d int) int { return max(64, min(sampleRows, sampleNumbers/d)) }
+func sampleSize(d int) int {
+	return max(64, min(sampleRows, max(sampleNumbers/d, min(fewRows, mostNumbers/d))))
+}
 
 // Init draws starting parameters. It reads the source a few times: for the scale of the
 // columns, to check every value, and for the sample.
