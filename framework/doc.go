@@ -24,7 +24,8 @@
 //
 // The same seed gives the same bits for any number of workers. A cancelled fit
 // returns its best state and a checkpoint that resumes to the same bits. Weights of
-// rows are frequencies. After the first iteration the engine allocates nothing.
+// rows are frequencies; a model that is a [Condenser] has rows that repeat counted once.
+// After the first iteration the engine allocates nothing.
 //
 // A model of one's own is tested by one call of package lvmtest.
 //
