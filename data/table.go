@@ -199,6 +199,21 @@ func (t *Table) number(row int, c column) float64 {
 	return math.NaN()
 }
 
+// Empty tells whether a column has no value at all: every cell is missing, or there is no such column. It looks no
+// further than the first value.
+func (t *Table) Empty(name string) bool {
+	j := slices.Index(t.Names, name)
+	if j < 0 {
+		return true
+	}
+	for row := range t.rows {
+		if !math.IsNaN(t.number(row, t.columns[j])) {
+			return false
+		}
+	}
+	return true
+}
+
 // gather copies columns as numbers, row-major, from every row that is not left out (nil: none is); rows is
 // how many those are.
 func (t *Table) gather(columns []column, leftOut []bool, rows int) []float64 {

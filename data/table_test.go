@@ -368,3 +368,13 @@ func TestColumnsByNameRefuseInOneLine(t *testing.T) {
 	_, err = wide.Select("z")
 	require.ErrorContains(t, err, `"V39", "V40", … (100 in all)`)
 }
+
+func TestEmptyColumns(t *testing.T) {
+	table := csvTable(t, "a,b,c,d,e\n,NA,x,1,\n,NaN,,,2\n")
+	for name, want := range map[string]bool{"a": true, "b": true, "c": false, "d": false, "e": false, "none": true} {
+		require.Equal(t, want, table.Empty(name), name)
+	}
+	table, err := table.Factor("c", []string{"y"}, true)
+	require.NoError(t, err)
+	require.True(t, table.Empty("c"))
+}

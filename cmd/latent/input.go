@@ -219,7 +219,7 @@ func (in *input) emptiest() string {
 func (in *input) refuseEmpty() error {
 	var empty []string
 	for _, name := range in.Names {
-		if in.missing(name) == in.Rows() {
+		if in.Empty(name) {
 			empty = append(empty, name)
 		}
 	}
