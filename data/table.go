@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -321,12 +322,27 @@ func (t *Table) Matrix() (x []float64, rows, cols int, err error) {
 		return nil, 0, 0, errNoRows
 	}
 	x = t.numbers()
-	if !simd.Finite(x) {
+	if !allFinite(x) {
 		i := slices.IndexFunc(x, func(v float64) bool { return v-v != 0 })
 		return nil, 0, 0, t.refuseNumber(i, x[i])
 	}
 	return x, t.Rows(), t.Cols(), nil
 }
+
+// allFinite says that no number is NaN or infinite. Memory is what it waits for, and two cores wait less.
+func allFinite(x []float64) bool {
+	const part = 1 << 18
+	return inParallel((len(x)+part-1)/part, runtime.GOMAXPROCS(0), func() func(i int) error {
+		return func(i int) error {
+			if !simd.Finite(x[i*part : min((i+1)*part, len(x))]) {
+				return errNotFinite
+			}
+			return nil
+		}
+	}) == nil
+}
+
+var errNotFinite = errors.New("not finite")
 
 // Values returns the table as numbers, rows×cols in row-major order, for models that know about kinds of
 // columns and missing values: NaN where a cell is missing, and the code 0, 1, … of its level where a column
@@ -344,7 +360,7 @@ func (t *Table) Values() (x []float64, rows, cols int, err error) {
 		return nil, 0, 0, errNoRows
 	}
 	x = t.numbers()
-	if simd.Finite(x) { // in a fraction of the time that it takes to look for infinite numbers alone
+	if allFinite(x) { // in a fraction of the time that it takes to look for infinite numbers alone
 		return x, t.Rows(), t.Cols(), nil
 	}
 	for i, v := range x {

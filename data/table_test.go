@@ -1,6 +1,7 @@
 package data
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -377,4 +378,20 @@ func TestEmptyColumns(t *testing.T) {
 	table, err := table.Factor("c", []string{"y"}, true)
 	require.NoError(t, err)
 	require.True(t, table.Empty("c"))
+}
+
+// TestNumbersAreCheckedToTheLast, in whatever parts.
+func TestNumbersAreCheckedToTheLast(t *testing.T) {
+	x := make([]float64, 600001)
+	require.True(t, allFinite(x))
+	require.True(t, allFinite(nil))
+	for _, at := range []int{0, 1<<18 - 1, 1 << 18, 500000, len(x) - 1} {
+		for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+			x[at] = bad
+			require.False(t, allFinite(x), at)
+			_, _, _, err := numericTable(x, len(x), 1).Matrix()
+			require.ErrorContains(t, err, fmt.Sprintf("row %d of", at+1))
+		}
+		x[at] = 0
+	}
 }
