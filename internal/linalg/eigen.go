@@ -40,7 +40,7 @@ const small = 128
 // happen, when the QL method does not converge.
 func NewSymmetricEigen(n int, a []float64) (e *SymmetricEigen, ok bool) {
 	e = &SymmetricEigen{n: n, scale: 1}
-	if n < small || !ownBackend() {
+	if n < small {
 		return e, e.whole(mat.NewSymDense(n, a))
 	}
 	largest := 0.0

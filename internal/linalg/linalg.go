@@ -1,10 +1,13 @@
 // Package linalg spells gonum's BLAS and LAPACK on flat row-major slices, for hot
-// paths that must not allocate. Everything goes through blas64 and lapack64, so that
+// paths that must not allocate. Matrices go through blas64 and lapack64, so that
 // a program which registers another backend there gets it here too; as long as it has not,
-// products of matrices are those of package simd where the processor has the instructions.
+// products are those of package simd where the processor has the instructions.
+//
+// The build tag openblas registers the BLAS that CGO_LDFLAGS names (docs/guides/openblas.md).
 package linalg
 
 import (
+	"fmt"
 	"math"
 	"runtime"
 	"sync"
@@ -30,6 +33,17 @@ func accelerated() bool { return simd.Accelerated() && ownBackend() }
 func ownBackend() bool {
 	_, own := blas64.Implementation().(gonum.Implementation)
 	return own
+}
+
+// Backend names what multiplies matrices.
+func Backend() string {
+	switch {
+	case !ownBackend():
+		return fmt.Sprintf("%T", blas64.Implementation())
+	case simd.Accelerated():
+		return simd.Instructions()
+	}
+	return "gonum"
 }
 
 // shared is the number of multiplications from which a product is shared out among
@@ -206,27 +220,29 @@ func Mirror(n int, a []float64) {
 	}
 }
 
+// vectors are gonum's whatever is registered: a call to C costs more than most of them take.
+var vectors gonum.Implementation
+
 // Dot is the inner product of two slices of one length.
-func Dot(a, b []float64) float64 {
-	return blas64.Dot(blas64.Vector{N: len(a), Inc: 1, Data: a}, blas64.Vector{N: len(b), Inc: 1, Data: b})
-}
+func Dot(a, b []float64) float64 { return vectors.Ddot(len(a), a, 1, b, 1) }
 
 // Axpy adds alpha·x to y.
-func Axpy(alpha float64, x, y []float64) {
-	blas64.Axpy(alpha, blas64.Vector{N: len(x), Inc: 1, Data: x}, blas64.Vector{N: len(y), Inc: 1, Data: y})
-}
+func Axpy(alpha float64, x, y []float64) { vectors.Daxpy(len(x), alpha, x, 1, y, 1) }
 
 // Scale multiplies x by alpha.
-func Scale(alpha float64, x []float64) {
-	blas64.Scal(alpha, blas64.Vector{N: len(x), Inc: 1, Data: x})
-}
+func Scale(alpha float64, x []float64) { vectors.Dscal(len(x), alpha, x, 1) }
 
 // MulSerial is [Mul] in the calling goroutine, for passes whose rows are shared out among
-// goroutines already. A backend gets it in tiles so small that it does not start any:
-// gonum's own begins to at four tiles of 64×64.
+// goroutines already. gonum's own product gets it in tiles so small that it does not start any,
+// which it begins to at four tiles of 64×64; a backend that somebody has registered is theirs
+// to keep to one thread.
 func MulSerial(transA, transB bool, alpha float64, a, b blas64.General, beta float64, c blas64.General) {
-	if accelerated() {
+	switch {
+	case accelerated():
 		mul(transA, transB, alpha, a, b, beta, c)
+		return
+	case !ownBackend():
+		blas64.Gemm(transpose(transA), transpose(transB), alpha, a, b, beta, c)
 		return
 	}
 	const rows, cols = 128, 64

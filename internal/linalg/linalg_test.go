@@ -185,6 +185,7 @@ func TestARegisteredBackendIsUsed(t *testing.T) {
 	linalg.AddGram(1, a, blas64.Symmetric{N: 3, Stride: 3, Data: c.Data, Uplo: blas.Upper})
 	assert.Equal(t, 2, backend.products)
 	assert.Equal(t, 1, backend.updates)
+	assert.Equal(t, "*linalg_test.counting", linalg.Backend())
 }
 
 func TestMulOfSizesThatDoNotGoTogetherPanics(t *testing.T) {

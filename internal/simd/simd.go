@@ -28,6 +28,9 @@ func Padded(n int) int { return (n + Lanes - 1) &^ (Lanes - 1) }
 // Accelerated says that there is assembly for this processor.
 func Accelerated() bool { return level != portable }
 
+// Instructions names the set of instructions in use, or "portable".
+func Instructions() string { return level.String() }
+
 type instructions int
 
 const (

@@ -150,7 +150,8 @@ func largerRoot(f func(t float64) (value, slope float64), lo, hi float64) (t flo
 func (s *Spectrum) givenNoise(priors []Prior) (noise float64, ok bool) {
 	l, m := float64(s.L), float64(s.M)
 	mean := s.Energy / l / m
-	slope := func(u float64) float64 { return s.givenSlope(priors, math.Exp(u)) }
+	rest := s.rests(1)[len(priors)]
+	slope := func(u float64) float64 { return s.givenSlope(priors, rest, math.Exp(u)) }
 	// Above this σ² no component takes as much off the residual as it adds.
 	top := mean
 	for _, p := range priors {
@@ -212,13 +213,18 @@ func crossing(f func(float64) float64, a, b float64) float64 {
 	return b
 }
 
-// givenSlope is 2·dF/d ln σ² = LM − R/σ², R = E‖Y − BAᵀ‖² at the solution for σ².
-func (s *Spectrum) givenSlope(priors []Prior, noise float64) float64 {
-	r := s.Energy / noise
+// givenSlope is 2·dF/d ln σ² = LM − R/σ², R = E‖Y − BAᵀ‖² at the solution for σ²: the energy
+// beyond the priors' factors, in rest, and what these leave of theirs, summed without
+// cancellation, because nothing else tells a small noise from rounding.
+func (s *Spectrum) givenSlope(priors []Prior, rest, noise float64) float64 {
+	l, m := float64(s.L), float64(s.M)
+	r := rest / noise
 	for h, p := range priors {
-		r += newComponent(s.Values[h], s.L, s.M, noise, p).residual(s.L, s.M, noise)
+		c := newComponent(s.Values[h], s.L, s.M, noise, p)
+		left := c.Singular - c.Shrunk
+		r += (left*left + l*c.A*c.A*c.VarB + m*c.B*c.B*c.VarA + l*c.VarB*m*c.VarA) / noise
 	}
-	return float64(s.L)*float64(s.M) - r
+	return l*m - r
 }
 
 // freeEnergy is F at the solution for the given priors and σ².
