@@ -860,45 +860,42 @@ GLOBL chosenPlaces<>(SB), RODATA|NOPTR, $256
 // func gatherAVX2(dst *float64, x *float64, d int, n int, padded int, list *int32, count int)
 // Requires: AVX
 TEXT ·gatherAVX2(SB), NOSPLIT, $0-56
-	MOVQ list+40(FP), AX
-	MOVQ count+48(FP), CX
-	MOVQ dst+0(FP), DX
+	MOVQ x+8(FP), AX
+	MOVQ dst+0(FP), CX
+	MOVQ d+16(FP), DX
 	MOVQ n+24(FP), BX
 	MOVQ padded+32(FP), SI
 	SHLQ $0x03, BX
 	SHLQ $0x03, SI
 
 loop24:
-	CMPQ    CX, $0x04
-	JL      end25
-	MOVQ    x+8(FP), DI
-	MOVQ    d+16(FP), R8
-	MOVLQSX (AX), R9
-	MOVLQSX 4(AX), R10
-	MOVLQSX 8(AX), R11
-	MOVLQSX 12(AX), R12
+	MOVQ list+40(FP), DI
+	MOVQ count+48(FP), R8
+	MOVQ CX, R9
 
-loop26:
-	VMOVSD      (DI)(R9*8), X0
-	VMOVHPD     (DI)(R10*8), X0, X0
-	VMOVSD      (DI)(R11*8), X1
-	VMOVHPD     (DI)(R12*8), X1, X1
+loop25:
+	CMPQ        R8, $0x04
+	JL          end26
+	MOVLQSX     (DI), R10
+	MOVLQSX     4(DI), R11
+	MOVLQSX     8(DI), R12
+	MOVLQSX     12(DI), R13
+	VMOVSD      (AX)(R10*8), X0
+	VMOVHPD     (AX)(R11*8), X0, X0
+	VMOVSD      (AX)(R12*8), X1
+	VMOVHPD     (AX)(R13*8), X1, X1
 	VINSERTF128 $0x01, X1, Y0, Y0
-	VMOVUPD     Y0, (DX)
-	ADDQ        BX, DI
-	ADDQ        SI, DX
-	DECQ        R8
-	JNZ         loop26
-	MOVQ        SI, R8
-	MOVQ        d+16(FP), DI
-	IMULQ       DI, R8
-	SUBQ        R8, DX
-	ADDQ        $0x00000020, DX
-	ADDQ        $0x00000010, AX
-	SUBQ        $0x04, CX
-	JMP         loop24
+	VMOVUPD     Y0, (R9)
+	ADDQ        $0x00000020, R9
+	ADDQ        $0x00000010, DI
+	SUBQ        $0x04, R8
+	JMP         loop25
 
-end25:
+end26:
+	ADDQ BX, AX
+	ADDQ SI, CX
+	DECQ DX
+	JNZ  loop24
 	VZEROUPPER
 	RET
 
@@ -4119,45 +4116,42 @@ GLOBL lanePlaces<>(SB), RODATA|NOPTR, $64
 // func gatherAVX512(dst *float64, x *float64, d int, n int, padded int, list *int32, count int)
 // Requires: AVX
 TEXT ·gatherAVX512(SB), NOSPLIT, $0-56
-	MOVQ list+40(FP), AX
-	MOVQ count+48(FP), CX
-	MOVQ dst+0(FP), DX
+	MOVQ x+8(FP), AX
+	MOVQ dst+0(FP), CX
+	MOVQ d+16(FP), DX
 	MOVQ n+24(FP), BX
 	MOVQ padded+32(FP), SI
 	SHLQ $0x03, BX
 	SHLQ $0x03, SI
 
 loop189:
-	CMPQ    CX, $0x04
-	JL      end190
-	MOVQ    x+8(FP), DI
-	MOVQ    d+16(FP), R8
-	MOVLQSX (AX), R9
-	MOVLQSX 4(AX), R10
-	MOVLQSX 8(AX), R11
-	MOVLQSX 12(AX), R12
+	MOVQ list+40(FP), DI
+	MOVQ count+48(FP), R8
+	MOVQ CX, R9
 
-loop191:
-	VMOVSD      (DI)(R9*8), X0
-	VMOVHPD     (DI)(R10*8), X0, X0
-	VMOVSD      (DI)(R11*8), X1
-	VMOVHPD     (DI)(R12*8), X1, X1
+loop190:
+	CMPQ        R8, $0x04
+	JL          end191
+	MOVLQSX     (DI), R10
+	MOVLQSX     4(DI), R11
+	MOVLQSX     8(DI), R12
+	MOVLQSX     12(DI), R13
+	VMOVSD      (AX)(R10*8), X0
+	VMOVHPD     (AX)(R11*8), X0, X0
+	VMOVSD      (AX)(R12*8), X1
+	VMOVHPD     (AX)(R13*8), X1, X1
 	VINSERTF128 $0x01, X1, Y0, Y0
-	VMOVUPD     Y0, (DX)
-	ADDQ        BX, DI
-	ADDQ        SI, DX
-	DECQ        R8
-	JNZ         loop191
-	MOVQ        SI, R8
-	MOVQ        d+16(FP), DI
-	IMULQ       DI, R8
-	SUBQ        R8, DX
-	ADDQ        $0x00000020, DX
-	ADDQ        $0x00000010, AX
-	SUBQ        $0x04, CX
-	JMP         loop189
+	VMOVUPD     Y0, (R9)
+	ADDQ        $0x00000020, R9
+	ADDQ        $0x00000010, DI
+	SUBQ        $0x04, R8
+	JMP         loop190
 
-end190:
+end191:
+	ADDQ BX, AX
+	ADDQ SI, CX
+	DECQ DX
+	JNZ  loop189
 	VZEROUPPER
 	RET
 

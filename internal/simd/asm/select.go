@@ -4,7 +4,6 @@ import (
 	"github.com/mmcloughlin/avo/attr"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
-	"github.com/mmcloughlin/avo/reg"
 )
 
 // notAtMost is the predicate of comparisons that holds for NaN too.
@@ -96,35 +95,33 @@ func chosenPlaces() Mem {
 	return m
 }
 
-// gatherKernel takes four rows at a time through all columns.
+// gatherKernel takes one column after the other: its lines stay in the first cache.
 func (g isa) gatherKernel() {
 	g.text("gather", "func(dst, x *float64, d, n, padded int, list *int32, count int)", "puts count rows, a multiple of 4, of those that lie side by side in d > 0 columns of n, into columns of padded.")
-	list, count, to, line, lineTo := param("list"), param("count"), param("dst"), param("n"), param("padded")
+	from, column, d, line, lineTo := param("x"), param("dst"), param("d"), param("n"), param("padded")
 	SHLQ(Imm(3), line)
 	SHLQ(Imm(3), lineTo)
-	while(count, 4, func() {
-		from, left := param("x"), param("d")
-		var row [4]reg.GPVirtual
-		for i := range row {
-			row[i] = GP64()
-			MOVLQSX(at(list, 4*i), row[i])
-		}
-		repeat(left, func() {
+	repeat(d, func() {
+		list, count, to := param("list"), param("count"), copyOf(column)
+		while(count, 4, func() {
 			low, high := YMM(), XMM()
-			VMOVSD(Mem{Base: from, Index: row[0], Scale: 8}, low.AsX())
-			VMOVHPD(Mem{Base: from, Index: row[1], Scale: 8}, low.AsX(), low.AsX())
-			VMOVSD(Mem{Base: from, Index: row[2], Scale: 8}, high)
-			VMOVHPD(Mem{Base: from, Index: row[3], Scale: 8}, high, high)
+			row := make([]Mem, 4)
+			for i := range row {
+				place := GP64()
+				MOVLQSX(at(list, 4*i), place)
+				row[i] = Mem{Base: from, Index: place, Scale: 8}
+			}
+			VMOVSD(row[0], low.AsX())
+			VMOVHPD(row[1], low.AsX(), low.AsX())
+			VMOVSD(row[2], high)
+			VMOVHPD(row[3], high, high)
 			VINSERTF128(Imm(1), high, low, low)
 			VMOVUPD(low, at(to, 0))
-			ADDQ(line, from)
-			ADDQ(lineTo, to)
+			add(4*8, to)
+			add(4*4, list)
 		})
-		MOVQ(lineTo, left)
-		IMULQ(param("d"), left)
-		SUBQ(left, to)
-		add(4*8, to)
-		add(4*4, list)
+		ADDQ(line, from)
+		ADDQ(lineTo, column)
 	})
 	g.ret()
 }
