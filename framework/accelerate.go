@@ -171,11 +171,7 @@ func (r *run[B, P, S]) iterate(ctx context.Context, to *point[P, S]) error {
 // the fit has converged.
 func (r *run[B, P, S]) leap() *point[P, S] {
 	at, h := &r.at, &r.at.Path
-	below := leapBelow
-	if r.tries() {
-		below = min(below, r.options.Prune.Objective.LooseOr())
-	}
-	if h.steps() < 2 || !(at.Change < below) || !r.plain(1) && at.Change <= r.options.Tolerance {
+	if h.steps() < 2 || !r.near() || !r.plain(1) && at.Change <= r.options.Tolerance {
 		return nil
 	}
 	newest := len(h.Points) - 1
@@ -200,6 +196,15 @@ func (r *run[B, P, S]) leap() *point[P, S] {
 	}
 	r.recycle(end)
 	return nil
+}
+
+// near says that iterations change little enough to be extrapolated.
+func (r *run[B, P, S]) near() bool {
+	below := leapBelow
+	if r.tries() {
+		below = min(below, r.options.Prune.Objective.LooseOr())
+	}
+	return r.at.Change < below
 }
 
 // plain says that the last iterations, so many, began at no extrapolation.
@@ -266,8 +271,10 @@ func (r *run[B, P, S]) remember(next *point[P, S]) {
 	switch {
 	case !r.options.Accelerate:
 		return
-	case next.K != at.Current.K || at.Iteration == 1: // no path leads to another K, or from parameters without statistics
+	case next.K != at.Current.K: // no path leads to another K
 		h.Points = nil
+		return
+	case len(h.Points) == 0 && !r.near():
 		return
 	case from == nil:
 		from = at.Current
