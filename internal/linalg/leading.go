@@ -17,7 +17,9 @@ import (
 //
 // It ends when each pair's residual ‖Av − θv‖ is at most tol·θ_1, so that every value
 // is within tol·θ_1 of an eigenvalue of A. ok is false when that takes a subspace so
-// large, more than limit directions, that a full decomposition is the better way.
+// large, more than limit directions, that a full decomposition is the better way; it
+// gives up as soon as the residuals fall too slowly to get there, which they do where some of the k
+// do not stand out from what follows.
 func Leading(n, k, limit int, apply func(dst, x *mat.Dense), tol float64) (values []float64, vectors *mat.Dense, ok bool) {
 	const oversampling = 8
 	b := min(n, k+oversampling)
@@ -31,6 +33,7 @@ func Leading(n, k, limit int, apply func(dst, x *mat.Dense), tol float64) (value
 		next.RawMatrix().Data[i] = rng.NormFloat64()
 	}
 	orthonormalize(next)
+	before := math.Inf(1)
 	basis, image := mat.NewDense(n, limit, nil), mat.NewDense(n, limit, nil)
 	for m := b; m <= limit; m += b {
 		q, w := basis.Slice(0, n, 0, m).(*mat.Dense), image.Slice(0, n, 0, m).(*mat.Dense)
@@ -39,33 +42,24 @@ func Leading(n, k, limit int, apply func(dst, x *mat.Dense), tol float64) (value
 		apply(block, next)
 		w.Slice(0, n, m-b, m).(*mat.Dense).Copy(block)
 
-		var t mat.Dense
-		t.Mul(q.T(), w)
-		small := mat.NewSymDense(m, nil)
+		t := product(true, q, w)
+		small := make([]float64, m*m)
 		for i := range m {
 			for j := i; j < m; j++ {
-				small.SetSym(i, j, (t.At(i, j)+t.At(j, i))/2)
+				small[i*m+j] = (t.At(i, j) + t.At(j, i)) / 2
 			}
 		}
-		var eigen mat.EigenSym
-		if !eigen.Factorize(small, true) {
+		eigen, found := NewSymmetricEigen(m, small)
+		if !found {
 			return nil, nil, false
 		}
-		all := eigen.Values(nil)
-		var u mat.Dense
-		eigen.VectorsTo(&u)
-		y := mat.NewDense(m, k, nil)
 		values = make([]float64, k)
 		for j := range k {
-			values[j] = max(0, all[m-1-j])
-			for i := range m {
-				y.Set(i, j, u.At(i, m-1-j))
-			}
+			values[j] = max(0, eigen.Values[j])
 		}
-		vectors = mat.NewDense(n, k, nil)
-		vectors.Mul(q, y)
-		var residual mat.Dense
-		residual.Mul(w, y)
+		y := eigen.Vectors(k)
+		vectors = product(false, q, y)
+		residual := product(false, w, y)
 		worst := 0.0
 		for j := range k {
 			sum := 0.0
@@ -78,19 +72,29 @@ func Leading(n, k, limit int, apply func(dst, x *mat.Dense), tol float64) (value
 		if worst <= tol*values[0] {
 			return values, vectors, true
 		}
-		if m+b > limit {
+		if left := float64((limit - m) / b); left == 0 || m > 2*b && worst*math.Pow(worst/before, left) > tol*values[0] {
 			break
 		}
+		before = worst
 		for range 2 {
-			var c, p mat.Dense
-			c.Mul(q.T(), block)
-			p.Mul(q, &c)
-			block.Sub(block, &p)
+			block.Sub(block, product(false, q, product(true, q, block)))
 			orthonormalize(block)
 		}
 		next = block
 	}
 	return nil, nil, false
+}
+
+// product is a·b, or aᵀb.
+func product(transA bool, a, b *mat.Dense) *mat.Dense {
+	rows, inner := a.Dims()
+	if transA {
+		rows = inner
+	}
+	_, columns := b.Dims()
+	c := mat.NewDense(rows, columns, nil)
+	Mul(transA, false, 1, a.RawMatrix(), b.RawMatrix(), 0, c.RawMatrix())
+	return c
 }
 
 // orthonormalize replaces the columns of a, at most as many as its rows, by an

@@ -138,6 +138,19 @@ func addGramShared(parts int, a blas64.General, c blas64.Symmetric) {
 	group.Wait()
 }
 
+// RowGram writes a·aᵀ to the N×N matrix in c, both triangles.
+func RowGram(a blas64.General, c []float64) {
+	n := a.Rows
+	// Stripes of rows from the diagonal on: a little more than half of the product.
+	stripe := max(64, (n/8+simd.Lanes)&^(simd.Lanes-1))
+	for first := 0; first < n; first += stripe {
+		rows := min(stripe, n-first)
+		Mul(false, true, 1, part(a, false, first, rows), part(a, false, first, n-first), 0,
+			blas64.General{Rows: rows, Cols: n - first, Stride: n, Data: c[first*n+first:]})
+	}
+	Mirror(n, c)
+}
+
 // gramRows adds some rows of the upper triangle of aᵀa.
 func gramRows(a blas64.General, c blas64.Symmetric, first, rows int) {
 	own, rest := first*c.Stride+first, c.N-first-rows

@@ -143,6 +143,17 @@ func TestAddGramAgreesWithMat(t *testing.T) {
 	}
 }
 
+func TestRowGramAgreesWithMat(t *testing.T) {
+	for _, n := range []int{1, 9, 64, 150} {
+		a := random(n, 33)
+		var want mat.SymDense
+		want.SymOuterK(1, a)
+		c := make([]float64, n*n)
+		linalg.RowGram(a.RawMatrix(), c)
+		assert.True(t, mat.EqualApprox(&want, mat.NewDense(n, n, c), 1e-12))
+	}
+}
+
 // A triangle large enough for several goroutines has the bits of one in one.
 func TestAddGramSharedOutIsThatOfOne(t *testing.T) {
 	const n, k = 610, 300

@@ -89,8 +89,8 @@ func Decompose(ctx context.Context, t *framework.Table, workers int) (*Spectrum,
 	for i := range n {
 		centre(s.rows.RawRowView(i), all.Row(i), c.mean, math.Sqrt(all.Weight(i)))
 	}
-	y, gram := s.rows.RawMatrix(), make([]float64, n*n)
-	linalg.Mul(false, true, 1, y, y, 0, linalg.General(n, n, gram))
+	gram := make([]float64, n*n)
+	linalg.RowGram(s.rows.RawMatrix(), gram)
 	return s, s.decompose(n, gram)
 }
 

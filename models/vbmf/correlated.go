@@ -94,11 +94,11 @@ func diagonalizer(ca, cb *mat.SymDense) (mat.Matrix, error) {
 	}
 	var m, t mat.Dense
 	m.Product(&u, cb, u.T())
-	_, q, err := decompose(&m, true)
+	_, eigen, err := decompose(&m)
 	if err != nil {
 		return nil, err
 	}
-	t.Mul(q.T(), inverse.T())
+	t.Mul(eigen.Vectors(len(eigen.Values)).T(), inverse.T())
 	return &t, nil
 }
 

@@ -310,13 +310,13 @@ func (p *Parameters) Singular(s *Statistics) []float64 {
 	var aa, half, middle mat.Dense
 	a := mat.NewDense(p.M, h, p.A)
 	aa.Mul(a.T(), a)
-	squares, q, err := decompose(&aa, true)
+	squares, eigen, err := decompose(&aa)
 	if err != nil {
 		panic(err) // E[A] is finite
 	}
-	half.Mul(q, mat.NewDiagDense(h, roots(squares)))
+	half.Mul(eigen.Vectors(h), mat.NewDiagDense(h, roots(squares)))
 	middle.Product(half.T(), bb, &half)
-	if squares, _, err = decompose(&middle, true); err != nil {
+	if squares, _, err = decompose(&middle); err != nil {
 		panic(err)
 	}
 	return roots(squares)

@@ -23,9 +23,10 @@ type Spectrum struct {
 	Energy float64   // ‖Y‖², the sum of the squares of all singular values
 
 	// Of a spectrum made by Decompose.
-	y       mat.Dense  // Y, or Yᵀ where L > M: as many rows as the smaller side
-	gram    *mat.Dense // YYᵀ, when it was formed
-	vectors *mat.Dense // left singular vectors of y, when they were found
+	y       mat.Dense              // Y, or Yᵀ where L > M: as many rows as the smaller side
+	gram    *mat.Dense             // YYᵀ, when it was formed
+	eigen   *linalg.SymmetricEigen // of gram, scaled
+	vectors *mat.Dense             // left singular vectors of y, when they were found
 }
 
 // Decompose finds the singular values of the L×M table, all of them, or the leading
@@ -103,8 +104,13 @@ func whole(t *framework.Table) (framework.Rows, error) {
 // order is the smaller side of Y.
 func (s *Spectrum) order() int { return min(s.L, s.M) }
 
-// lead finds the k leading singular values with their vectors.
+// lead finds the k leading singular values with their vectors. Where they are not few, the
+// products are formed first: they take no longer than the steps would without them, and all values
+// need them if some of the k do not stand out, so that an attempt in vain costs little.
 func (s *Spectrum) lead(k int) bool {
+	if s.order() < 16*(k+8) {
+		s.multiply()
+	}
 	apply := func(dst, x *mat.Dense) {
 		of, by := s.gram, x
 		if of == nil {
@@ -116,19 +122,24 @@ func (s *Spectrum) lead(k int) bool {
 	if !ok {
 		return false
 	}
-	if s.Values == nil {
-		s.Values = roots(values)
-	}
-	s.vectors = vectors
+	s.Values, s.vectors = roots(values), vectors
 	return true
 }
 
 // all finds all singular values.
 func (s *Spectrum) all() error {
-	s.gram = times(false, &s.y, true, &s.y)
-	values, _, err := decompose(s.gram, false)
-	s.Values = roots(values)
+	s.multiply()
+	values, eigen, err := decompose(s.gram)
+	s.Values, s.eigen = roots(values), eigen
 	return err
+}
+
+// multiply forms the products of the rows of y.
+func (s *Spectrum) multiply() {
+	if s.gram == nil {
+		s.gram = mat.NewDense(s.order(), s.order(), nil)
+		linalg.RowGram(s.y.RawMatrix(), s.gram.RawMatrix().Data)
+	}
 }
 
 // times is op(a)·op(b).
@@ -149,47 +160,27 @@ func times(transA bool, a *mat.Dense, transB bool, b *mat.Dense) *mat.Dense {
 // errEigen should not happen: the squares of the entries are within range.
 var errEigen = errors.New("vbmf: the singular values were not found: divide the matrix by its largest entry first")
 
-// decompose is the eigen-decomposition of a, eigenvalues descending, vectors as columns.
-func decompose(a *mat.Dense, vectors bool) ([]float64, *mat.Dense, error) {
+// decompose is the eigen-decomposition of a, with its eigenvalues, descending.
+func decompose(a *mat.Dense) ([]float64, *linalg.SymmetricEigen, error) {
 	n, _ := a.Dims()
 	// Scaled to a trace of n, without entries that cannot matter: gonum fails on blocks of
 	// tiny norm.
-	scale := mat.Trace(a) / float64(n)
-	if !(scale > 0) {
-		return make([]float64, n), mat.DenseCopyOf(identity(n)), nil
-	}
-	sym := mat.NewSymDense(n, nil)
+	scale := max(0, mat.Trace(a)/float64(n))
+	scaled := make([]float64, n*n)
 	for i := range n {
-		for j := i; j < n; j++ {
+		for j := i; j < n && scale > 0; j++ {
 			if v := a.At(i, j) / scale; math.Abs(v) > exact*exact*exact {
-				sym.SetSym(i, j, v)
+				scaled[i*n+j] = v
 			}
 		}
 	}
-	var eigen mat.EigenSym
-	if !eigen.Factorize(sym, vectors) {
+	eigen, ok := linalg.NewSymmetricEigen(n, scaled)
+	if !ok {
 		return nil, nil, errEigen
 	}
-	values := eigen.Values(nil)
+	values := slices.Clone(eigen.Values)
 	floats.Scale(scale, values)
-	slices.Reverse(values)
-	if !vectors {
-		return values, nil, nil
-	}
-	var u mat.Dense
-	eigen.VectorsTo(&u)
-	for i := range n {
-		slices.Reverse(u.RawRowView(i))
-	}
-	return values, &u, nil
-}
-
-func identity(n int) mat.Matrix {
-	d := mat.NewDiagDense(n, nil)
-	for i := range n {
-		d.SetDiag(i, 1)
-	}
-	return d
+	return values, eigen, nil
 }
 
 // resolution is the part of the largest eigenvalue of a product below which eigenvalues
@@ -200,20 +191,21 @@ const resolution = 1e-5
 // are below resolution of the largest are found from the product of what Y leaves
 // orthogonal to the others, and so on.
 func (s *Spectrum) refine() error {
-	squares, v, err := decompose(s.gram, true)
+	squares, eigen, err := decompose(s.gram)
 	if err != nil {
 		return err
 	}
 	n := len(squares)
+	v := eigen.Vectors(n)
 	floor := squares[0] * 1e-32
 	for t := next(squares, 0); t < n && squares[t] >= 0; {
 		rest := v.Slice(0, n, t, n).(*mat.Dense)
 		w := times(true, rest, false, &s.y)
-		small, q, err := decompose(times(false, w, true, w), true)
+		small, eigen, err := decompose(times(false, w, true, w))
 		if err != nil {
 			return err
 		}
-		rest.Copy(times(false, rest, false, q))
+		rest.Copy(times(false, rest, false, eigen.Vectors(n-t)))
 		copy(squares[t:], small)
 		if squares[t] <= floor {
 			break
@@ -251,7 +243,11 @@ func (s *Spectrum) coarse(noise float64) bool {
 // positive.
 func (s *Spectrum) triplets(r int) (left, right *mat.Dense, err error) {
 	n := s.order()
-	if s.vectors == nil && !(8*r <= n && n >= 200 && s.lead(r)) {
+	switch {
+	case s.vectors != nil:
+	case n >= 200:
+		s.vectors = s.eigen.Vectors(r)
+	default:
 		if err := s.refine(); err != nil {
 			return nil, nil, err
 		}
