@@ -304,16 +304,16 @@ func (b *csvBuilder) forget() {
 }
 
 func (c *csvColumn) addLevel(na []string, cell string) error {
-	if c.marks(na, cell) || isMissing(strings.TrimSpace(cell)) {
-		c.factor.codes = append(c.factor.codes, missingCode)
-		return nil
-	}
 	code, ok := c.index[cell]
 	if !ok {
-		if !utf8.ValidString(cell) {
+		switch {
+		case c.marks(na, cell) || isMissing(strings.TrimSpace(cell)): // which no level is
+			code = missingCode
+		case !utf8.ValidString(cell):
 			return notUTF8(cell)
+		default:
+			code = c.newLevel(strings.Clone(cell)) // else it would keep its whole row in memory
 		}
-		code = c.newLevel(strings.Clone(cell)) // else it would keep its whole row in memory
 	}
 	c.factor.codes = append(c.factor.codes, code)
 	return nil

@@ -124,7 +124,12 @@ func (s *section) parseRow(l *layout, text []byte, i int, row []float64) int {
 		if j == len(l.columns)-1 {
 			stop = '\n'
 		}
-		if !p.categorical && l.na == nil {
+		if !p.categorical && len(l.na) == 0 {
+			if text[i] == stop {
+				row[p.at] = math.NaN()
+				i++
+				continue
+			}
 			if v, end := decimal(text, i); end > i {
 				after := end
 				if text[end] == '\r' && text[end+1] == '\n' {
