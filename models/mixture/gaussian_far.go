@@ -37,6 +37,7 @@ func (f *far) due() bool {
 	return true
 }
 
+// judge notes whether a trial has paid: after each that has not, more chunks go by.
 func (f *far) judge(paid bool) {
 	if paid {
 		f.patience = 0
@@ -47,49 +48,42 @@ func (f *far) judge(paid bool) {
 }
 
 func (f *far) resize(k, n int) {
-	if cap(f.list) < n+simd.WithinSpace {
-		f.list = make([]int32, n+simd.WithinSpace)
-		f.likely = make([]int32, n)
+	if len(f.likely) < n {
+		f.list, f.likely = make([]int32, n+simd.WithinSpace), make([]int32, n)
 	}
 	f.zeros, f.base = linalg.Resize(f.zeros, n), linalg.Resize(f.base, k)
 	f.best, f.certain, f.r = linalg.Resize(f.best, n), linalg.Resize(f.certain, n), linalg.Resize(f.r, n)
 }
 
-// gathering is what moving a number of a row costs, in multiplications and additions of the kernels.
+// within lists the rows at which a − b is above gap, or NaN.
+func (f *far) within(a, b []float64, gap float64) []int32 {
+	return f.list[:simd.Within(f.list, a, b, gap)]
+}
+
+// gathering is what moving a number of a row costs, in multiplications and additions of the
+// kernels for scores and moments.
 const gathering = 6
+
+// fewest is the number of columns from which on it pays to look for weights of 0.
+const fewest = 12
 
 // boundFrom is the row of R that a bound begins with: a third of the rows are in it, with a
 // ninth of the work, and not so few that they could hardly rule out anything.
 func (g gaussian) boundFrom() int { return max(0, g.d-max(10, g.d/3)) &^ 3 }
 
-// addJoints is addScores where nothing else will be added: what it leaves at a row and a
-// component, instead of their log joint, may be any number from which exp underflows below
-// the row's highest. The last rows of R give an upper bound of every score; that of the
-// component whose bound is highest is computed, and then those that its score does
-// not rule out.
+// addJoints is addScores where nothing else will be added (see [selective]). The last rows
+// of R give an upper bound of every score; the score of the component whose bound is
+// highest is computed, and then those that this one does not rule out: for what lies
+// [underflow] below one log joint of a row lies no less below its highest, and so does
+// what is below a bound.
 func (g gaussian) addJoints(o *observed, scores table, r []float64) {
 	d, n, k, from, f := g.d, o.padded(), scores.k, g.boundFrom(), &o.far
 	if k == 1 || from == 0 || !f.due() {
 		g.addScores(o, scores, r)
 		return
 	}
-	f.resize(k, n)
-	o.work = linalg.Resize(o.work, simd.ScoresWork(d))
-	fill(f.best, math.Inf(-1))
-	for j := range k {
-		score := scores.row(j, 1+d+d*d)
-		m, root := g.split(score, 1)
-		bounds := at(r, j, n)
-		f.base[j] = bounds[0]
-		simd.GaussianBounds(bounds, o.x, d, n, from, score[0], m, root, o.work)
-		simd.Raise(f.best, bounds)
-	}
 	whole, bound := d*(d+1)/2, (d-from)*(d-from+1)/2
-	hopeful := 0
-	for j := range k {
-		hopeful += n - simd.Within(f.list, at(r, j, n), f.best, underflow)
-	}
-	if hopeful*whole <= n*(k*bound+gathering*d) {
+	if hopeful := g.addBounds(o, scores, r); hopeful*whole <= n*(k*bound+gathering*d) {
 		f.judge(false)
 		for j := range k {
 			fill(at(r, j, n), f.base[j])
@@ -97,46 +91,66 @@ func (g gaussian) addJoints(o *observed, scores table, r []float64) {
 		g.addScores(o, scores, r)
 		return
 	}
-	moved := 0
-	for j := range k {
-		list := f.list[:simd.Within(f.list, at(r, j, n), f.best, -math.SmallestNonzeroFloat64)]
-		if len(list) == 0 {
-			continue
-		}
-		g.scoreRows(o, scores, j, list)
-		to := at(r, j, n)
-		for i, row := range list {
-			to[row], f.certain[row], f.likely[row] = f.r[i], f.r[i], int32(j)
-		}
-		moved += len(list)
-	}
-	computed := moved
+	computed, moved := g.scoreLikeliest(o, scores, r), 0
 	for j := range k {
 		to := at(r, j, n)
-		list := f.list[:simd.Within(f.list, to, f.certain, underflow)]
+		list := f.within(to, f.certain, underflow)
 		kept := list[:0]
 		for _, row := range list {
 			if f.likely[row] != int32(j) {
 				kept = append(kept, row)
 			}
 		}
-		switch m := len(kept); {
-		case m == 0:
-		case 4*m > 3*n:
+		if 4*len(kept) > 3*n {
 			fill(to, f.base[j])
 			g.scoreAll(o, scores, j, to)
 			computed += n
-		default:
-			g.scoreRows(o, scores, j, kept)
-			for i, row := range kept {
-				to[row] = f.r[i]
-			}
-			moved += m
-			computed += m
+			continue
 		}
+		g.scoreRows(o, scores, j, to, kept)
+		moved += len(kept)
 	}
+	computed += moved
 	f.left += k*n - computed
-	f.judge((k*n-computed)*whole > n*k*bound+moved*gathering*d)
+	f.judge((k*n-computed)*whole > n*(k*bound+gathering*d)+moved*gathering*d)
+}
+
+// addBounds is addScores with bounds, from log joints that it notes, and notes the highest of
+// each row. It counts the pairs of a row and a component that they could rule out at best.
+func (g gaussian) addBounds(o *observed, scores table, r []float64) (hopeful int) {
+	d, n, f := g.d, o.padded(), &o.far
+	f.resize(scores.k, n)
+	o.work = linalg.Resize(o.work, simd.ScoresWork(d))
+	fill(f.best, math.Inf(-1))
+	for j := range scores.k {
+		score := scores.row(j, 1+d+d*d)
+		m, root := g.split(score, 1)
+		to := at(r, j, n)
+		f.base[j] = to[0]
+		simd.GaussianBounds(to, o.x, d, n, g.boundFrom(), score[0], m, root, o.work)
+		simd.Raise(f.best, to)
+	}
+	for j := range scores.k {
+		hopeful += n - len(f.within(at(r, j, n), f.best, underflow))
+	}
+	return hopeful
+}
+
+// scoreLikeliest puts the log joint of each row with the component whose bound is highest in
+// the place of the bound, and notes both. It returns how many it has computed, a
+// few more than rows where bounds are equal.
+func (g gaussian) scoreLikeliest(o *observed, scores table, r []float64) (computed int) {
+	n, f := o.padded(), &o.far
+	for j := range scores.k {
+		to := at(r, j, n)
+		list := f.within(to, f.best, -math.SmallestNonzeroFloat64)
+		g.scoreRows(o, scores, j, to, list)
+		for _, row := range list {
+			f.certain[row], f.likely[row] = to[row], int32(j)
+		}
+		computed += len(list)
+	}
+	return computed
 }
 
 // scoreAll adds one component's scores.
@@ -146,27 +160,31 @@ func (g gaussian) scoreAll(o *observed, scores table, j int, to []float64) {
 	simd.GaussianScores(to, o.x, g.d, len(to), score[0], m, root, o.work)
 }
 
-// scoreRows puts one component's log joints of some rows into f.r.
-func (g gaussian) scoreRows(o *observed, scores table, j int, list []int32) {
-	f, d, n := &o.far, g.d, o.padded()
-	kept := simd.Padded(len(list))
-	f.x = linalg.Resize(f.x, d*kept)
-	simd.Gather(f.x, o.x, d, n, list)
-	fill(f.r[:kept], f.base[j])
+// scoreRows puts one component's log joints of some rows into their places.
+func (g gaussian) scoreRows(o *observed, scores table, j int, to []float64, list []int32) {
+	f, d, n := &o.far, g.d, simd.Padded(len(list))
+	f.x = linalg.Resize(f.x, d*n)
+	simd.Gather(f.x, o.x, d, o.padded(), list)
+	joint := f.r[:n]
+	fill(joint, f.base[j])
 	score := scores.row(j, 1+d+d*d)
 	m, root := g.split(score, 1)
-	simd.GaussianScores(f.r[:kept], f.x, d, kept, score[0], m, root, o.work)
+	simd.GaussianScores(joint, f.x, d, n, score[0], m, root, o.work)
+	for i, row := range list {
+		to[row] = joint[i]
+	}
 }
 
-// weighed are the rows of weights that are not 0: the rows themselves, unless enough are left
-// out that moving the others pays.
+// weighed are the rows of weights that are not 0, filled up with some of weight 0: all rows as
+// they are, unless so many can be left out that moving the others pays. It depends on the
+// weights only: sums round differently without the zeros among them.
 func (g gaussian) weighed(o *observed, weights []float64) (x, w []float64) {
 	f, d, n := &o.far, g.d, o.padded()
-	if d < 12 {
+	if d < fewest {
 		return o.x, weights
 	}
 	f.resize(1, n)
-	list := f.list[:simd.Within(f.list, weights, f.zeros, 0)]
+	list := f.within(weights, f.zeros, 0)
 	kept := simd.Padded(len(list))
 	if (d+3+2*gathering)*kept > (d+3)*n {
 		return o.x, weights
