@@ -67,6 +67,7 @@ func (h *path[P, S]) between(i, j int) float64 {
 type extrapolation struct {
 	shift  [memory]float64
 	square float64 // of its length beyond the end of the last step
+	uphill float64 // its product with the last step
 
 	gram  [memory * memory]float64 // scratch
 	scale [memory]float64
@@ -85,11 +86,12 @@ func (h *path[P, S]) find(e *extrapolation) (ok bool) {
 	}
 	// The last step points uphill (Fisher's identity). An extrapolation against it leads
 	// back to a saddle point that EM is leaving, and its opposite away from there.
-	uphill := 0.0
+	e.uphill = 0
 	for i, v := range e.shift[:last] {
-		uphill += v * h.inner(2*last+1, 2*last, 2*i+3, 2*i+1)
+		e.uphill += v * h.inner(2*last+1, 2*last, 2*i+3, 2*i+1)
 	}
-	if uphill < 0 {
+	if e.uphill < 0 {
+		e.uphill = -e.uphill
 		linalg.Scale(-1, e.shift[:])
 	}
 	e.square = 0
@@ -99,6 +101,15 @@ func (h *path[P, S]) find(e *extrapolation) (ok bool) {
 		}
 	}
 	return e.square > 0
+}
+
+// ahead is an optimistic guess of what the objective has still to gain where the steps lead. The last
+// step is its slope, so that of a quadratic function it is half of the product.
+func (h *path[P, S]) ahead(e *extrapolation) (gain float64, ok bool) {
+	if h.steps() < 2 || !h.find(e) {
+		return 0, false
+	}
+	return optimism * e.uphill / 2, true
 }
 
 // solve finds the shifts from the differences of the steps from first on.

@@ -167,11 +167,14 @@ func remaining(last, gain float64) (ahead float64, ok bool) {
 
 // ahead guesses by how much the current state would still rise if K stayed: a trial on
 // the way must beat where the larger model is going, not where it stands. Gains of
-// extrapolated iterations are no series.
+// extrapolated iterations are no series; there the way on that they have shown tells.
 func (r *run[B, P, S]) ahead() (float64, bool) {
 	n, k, o := len(r.at.KTrace), r.at.KTrace, r.at.Objective
-	if n < 3 || k[n-1] != k[n-3] || !r.plain(2) {
+	if n < 3 || k[n-1] != k[n-3] {
 		return 0, false
+	}
+	if !r.plain(2) {
+		return r.at.Path.ahead(&r.extrapolation)
 	}
 	return remaining(o[n-2]-o[n-3], o[n-1]-o[n-2])
 }
