@@ -71,7 +71,7 @@ func Decompose(ctx context.Context, t *framework.Table, maxRank int) (*Spectrum,
 		s.Values = make([]float64, min(l, m))
 		return s, nil
 	}
-	if n := min(l, m); maxRank > 0 && n >= 200 && 8*maxRank <= n {
+	if n := min(l, m); maxRank > 0 && n >= 200 && 16*maxRank <= n {
 		if s.lead(maxRank) {
 			return s, ctx.Err()
 		}
@@ -105,10 +105,10 @@ func whole(t *framework.Table) (framework.Rows, error) {
 func (s *Spectrum) order() int { return min(s.L, s.M) }
 
 // lead finds the k leading singular values with their vectors. Where they are not few, the
-// products are formed first: they take no longer than the steps would without them, and all values
+// products are formed first: they take little longer than the steps would without them, and all values
 // need them if some of the k do not stand out, so that an attempt in vain costs little.
 func (s *Spectrum) lead(k int) bool {
-	if s.order() < 16*(k+8) {
+	if s.order() < 32*(k+8) {
 		s.multiply()
 	}
 	apply := func(dst, x *mat.Dense) {
