@@ -73,8 +73,7 @@ func (bpcaModel) bind(s *session, f *modelFlags, in *input) (estimator, error) {
 	}
 	e := bpcaEstimator{n: n, names: in.Names, method: f.Method}
 	if f.Method == methodClosedForm {
-		spectrum, err := bpca.Decompose(s, table, f.Workers)
-		e.engine = closedForm{spectrum}
+		e.engine, err = newClosedForm(s, table, f.Workers)
 		return e, err
 	}
 	p, err := bpcaPrior(&f.Prior)

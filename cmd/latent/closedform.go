@@ -9,8 +9,27 @@ import (
 	"github.com/latent-go/latent/models/bpca"
 )
 
-// closedForm reads all K off one spectrum.
-type closedForm struct{ spectrum *bpca.Spectrum }
+// closedForm reads all K up to a largest off one spectrum.
+type closedForm struct {
+	spectrum func(kmax int) (*bpca.Spectrum, error)
+}
+
+// newClosedForm decomposes the table, or, where it is wide, waits until it is known how many of
+// the eigenvalues are wanted: of few, the rest is known by their sum, which is all that the
+// solutions take of them.
+func newClosedForm(ctx context.Context, table *framework.Table, workers int) (closedForm, error) {
+	if n, d := table.Dims(); n >= d && d >= 400 {
+		moments, err := bpca.Summarize(ctx, table, workers)
+		return closedForm{func(kmax int) (*bpca.Spectrum, error) {
+			if 16*kmax <= d {
+				return moments.LeadingSpectrum(kmax)
+			}
+			return moments.Spectrum()
+		}}, err
+	}
+	spectrum, err := bpca.Decompose(ctx, table, workers)
+	return closedForm{func(int) (*bpca.Spectrum, error) { return spectrum, nil }}, err
+}
 
 func (e closedForm) fit(ctx context.Context, o framework.Options) (*fitted, error) {
 	s, err := e.score(ctx, []int{o.K}, o, []framework.Criterion{o.Criterion})
@@ -21,7 +40,12 @@ func (e closedForm) fit(ctx context.Context, o framework.Options) (*fitted, erro
 }
 
 func (e closedForm) score(_ context.Context, ks []int, _ framework.Options, criteria []framework.Criterion) (*scores, error) {
-	solutions, err := bpca.Solve(e.spectrum, ks[len(ks)-1])
+	kmax := ks[len(ks)-1]
+	spectrum, err := e.spectrum(kmax)
+	if err != nil {
+		return nil, err
+	}
+	solutions, err := bpca.Solve(spectrum, kmax)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -319,6 +320,47 @@ func TestSampleFollowsTheSeed(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 5000, table.Rows())
 	assert.Equal(t, []string{"Sepal.Length", "Sepal.Width", "Petal.Length", "Petal.Width"}, table.Names)
+}
+
+// TestFewDimensionsOfManyColumns: with a low --kmax the closed form looks for leading eigenvalues
+// alone, or begins to and finds that they do not stand out, with the values of all.
+func TestFewDimensionsOfManyColumns(t *testing.T) {
+	const n, d, factors = 420, 400, 5
+	rng := rand.New(rand.NewPCG(8, 1))
+	loadings := make([]float64, d*factors)
+	for i := range loadings {
+		loadings[i] = rng.NormFloat64()
+	}
+	var text strings.Builder
+	for range n {
+		var z [factors]float64
+		for k := range z {
+			z[k] = float64(k+1) * rng.NormFloat64()
+		}
+		for j := range d {
+			v := rng.NormFloat64()
+			for k, zk := range z {
+				v += zk * loadings[j*factors+k]
+			}
+			fmt.Fprintf(&text, "%s%.5g", map[bool]string{true: ","}[j > 0], v)
+		}
+		text.WriteString("\n")
+	}
+	path := file(t, "wide.csv", text.String())
+	solve := func(kmax string) report {
+		return bpcaJSON(t, "--data", path, "--method", "closed-form", "--criterion", "bicem", "--kmax", kmax)
+	}
+	all := solve("30")
+	assert.Equal(t, factors, all.K)
+	for _, kmax := range []string{"5", "12"} {
+		few := solve(kmax)
+		assert.Equal(t, factors, few.K)
+		assert.InEpsilon(t, float64(all.Value), float64(few.Value), 1e-11)
+		for i, size := range few.ByK {
+			assert.InEpsilon(t, float64(all.ByK[i].Value), float64(size.Value), 1e-11)
+		}
+		assert.InDeltaSlice(t, bpcaOf(t, all.summary).Loadings, bpcaOf(t, few.summary).Loadings, 1e-8)
+	}
 }
 
 func TestDatasetsAndVersion(t *testing.T) {
