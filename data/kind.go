@@ -41,32 +41,35 @@ func (k Kind) String() string {
 func (t *Table) Kinds() []Kind {
 	kinds := make([]Kind, len(t.columns))
 	for j, c := range t.columns {
-		kinds[j] = t.kind(c)
+		switch {
+		case c.factor != nil:
+			kinds[j] = Categorical
+		case !t.empty(c):
+			kinds[j] = Binary
+		}
+	}
+	// Column by column within some rows: those are in the cache then.
+	rows := max(1, (1<<14)/max(t.stride, 1))
+	for first := 0; first < t.rows; first += rows {
+		last := min(first+rows, t.rows)
+		for j, c := range t.columns {
+			for row := first; row < last && (kinds[j] == Binary || kinds[j] == Count); row++ {
+				if v := t.flat[row*t.stride+c.at]; !math.IsNaN(v) {
+					kinds[j] = min(kinds[j], kindOf(v))
+				}
+			}
+		}
 	}
 	return kinds
 }
 
-func (t *Table) kind(c column) Kind {
-	if c.factor != nil {
-		return Categorical
+// kindOf is the last kind, in their order, of which a number can be a value.
+func kindOf(v float64) Kind {
+	switch {
+	case v*v == v && v <= 1: // 0 or 1, without a branch between them that no processor can foresee
+		return Binary
+	case 0 <= v && v <= 1<<53 && v == math.Trunc(v):
+		return Count
 	}
-	kind, empty := Binary, true
-	for row := range t.rows {
-		v := t.number(row, c)
-		if math.IsNaN(v) {
-			continue
-		}
-		empty = false
-		switch {
-		case v == 0 || v == 1:
-		case 0 <= v && v <= 1<<53 && v == math.Trunc(v):
-			kind = Count
-		default:
-			return Continuous
-		}
-	}
-	if empty {
-		return Continuous
-	}
-	return kind
+	return Continuous
 }

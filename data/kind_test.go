@@ -108,3 +108,34 @@ func TestKindsHaveNames(t *testing.T) {
 		require.Equal(t, name, kind.String())
 	}
 }
+
+// TestKindsSeeEveryRow of a long table, which is looked at in parts.
+func TestKindsSeeEveryRow(t *testing.T) {
+	const rows, cols = 20000, 3
+	x := make([]float64, rows*cols)
+	for i := range x {
+		x[i] = float64(i % 2)
+	}
+	table := numericTable(x, rows, cols)
+	require.Equal(t, []Kind{Binary, Binary, Binary}, table.Kinds())
+	for _, row := range []int{0, 5000, 1<<14/cols - 1, 1 << 14 / cols, rows - 1} {
+		for v, want := range map[float64]Kind{2: Count, 1 << 53: Count, 0.5: Continuous, -1: Continuous, 5e-324: Continuous, math.Inf(1): Continuous,
+			math.Copysign(0, -1): Binary, 1<<53 + 2: Continuous} {
+			old := x[row*cols+1]
+			x[row*cols+1] = v
+			require.Equal(t, []Kind{Binary, want, Binary}, table.Kinds(), "%v in row %d", v, row)
+			x[row*cols+1] = old
+		}
+	}
+}
+
+func TestCompleteRowsBesideInfiniteNumbers(t *testing.T) {
+	table := numericTable([]float64{1, math.Inf(1), 3, 4, math.NaN(), 6}, 2, 3)
+	require.Equal(t, []int{0}, table.Complete())
+	table, err := table.Drop("V2")
+	require.NoError(t, err)
+	same, dropped := table.DropMissing()
+	require.Same(t, table, same)
+	require.Zero(t, dropped)
+	require.Equal(t, []int{0, 1}, table.Complete())
+}

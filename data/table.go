@@ -142,6 +142,9 @@ func quotedList(names []string) string {
 // none. An infinite number is not missing. Categorical columns keep all their levels, also those that no
 // row has any more. The result may have no rows.
 func (t *Table) DropMissing() (*Table, int) {
+	if t.complete() {
+		return t, 0
+	}
 	missing, dropped := make([]bool, t.rows), 0
 	for row := range missing {
 		if t.missingIn(row) {
@@ -177,12 +180,23 @@ func (t *Table) DropMissing() (*Table, int) {
 // Complete lists the rows, from 0, in which no cell is missing: those that [Table.DropMissing] keeps.
 func (t *Table) Complete() []int {
 	var rows []int
+	complete := t.complete()
 	for row := range t.rows {
-		if !t.missingIn(row) {
+		if complete || !t.missingIn(row) {
 			rows = append(rows, row)
 		}
 	}
 	return rows
+}
+
+// complete tells that no cell is missing; false tells nothing, as when an infinite number or a dropped column is there.
+func (t *Table) complete() bool {
+	for _, c := range t.columns {
+		if c.factor != nil && slices.Contains(c.factor.codes, missingCode) {
+			return false
+		}
+	}
+	return allFinite(t.flat)
 }
 
 func (t *Table) missingIn(row int) bool {
@@ -204,11 +218,12 @@ func (t *Table) number(row int, c column) float64 {
 // further than the first value.
 func (t *Table) Empty(name string) bool {
 	j := slices.Index(t.Names, name)
-	if j < 0 {
-		return true
-	}
+	return j < 0 || t.empty(t.columns[j])
+}
+
+func (t *Table) empty(c column) bool {
 	for row := range t.rows {
-		if !math.IsNaN(t.number(row, t.columns[j])) {
+		if !math.IsNaN(t.number(row, c)) {
 			return false
 		}
 	}
