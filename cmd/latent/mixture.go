@@ -224,7 +224,7 @@ func (in *input) refuseConstant(columns []column, x []float64) error {
 			continue
 		}
 		low, high := math.Inf(1), math.Inf(-1)
-		for i := j; i < len(x); i += len(columns) {
+		for i := j; i < len(x) && !(low < high); i += len(columns) {
 			if v := x[i]; v == v && (in.frequencies == nil || in.frequencies[i/len(columns)] > 0) {
 				low, high = min(low, v), max(high, v)
 			}
