@@ -1,0 +1,3 @@
+package data_test
+
+import _ "github.com/latent-go/latent/internal/fixedseed" // the same cases in every run
