@@ -317,7 +317,7 @@ func (j job) choose() (outcome, error) {
 		Found: fmt.Sprintf("K = %d (%d iterations, %d passes, %v)", res.Shape.K, res.Iterations, res.Passes, res.Status)}, nil
 }
 
-// bpca chooses among all K by gFIC, in closed form.
+// bpca chooses among all K by gFIC, in closed form, and estimates the parameters there.
 func (j job) bpca() (outcome, error) {
 	src, size, err := j.source(j.options["table"], 0)
 	if err != nil {
@@ -338,6 +338,9 @@ func (j job) bpca() (outcome, error) {
 	}
 	k, _, err := all.Best(framework.GFIC)
 	if err != nil {
+		return outcome{}, err
+	}
+	if _, err := all.Parameters(k, framework.GFAB); err != nil {
 		return outcome{}, err
 	}
 	return outcome{Seconds: time.Since(begin).Seconds(), Found: fmt.Sprintf("K = %d", k), Data: size}, nil
