@@ -95,29 +95,45 @@ var threeSets = map[string]func(testing.TB) *framework.Table{
 
 // TestEngineReachesTheClosedForm: gFAB and EM as iterations against the fixed points of
 // docs/theory/bpca.md, for every K.
+//
+// EM from random loadings may end at a saddle point, the solution of K − 1 with a loading of
+// length 0 beside it: at K = 35 of satellite's 36, where the last two eigenvalues are 10 %
+// apart, from three or four starts of ten, and rounding decides from which. Then it has to be that
+// solution, and nothing in between.
 func TestEngineReachesTheClosedForm(t *testing.T) {
 	for name, load := range threeSets {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := moments(t, load(t))
 			sol := solve(t, m)
-			worst := 0.0
+			worst, saddles := 0.0, 0
 			for k := 1; k < m.D; k++ {
 				if testing.Short() && k%7 != 1 {
 					continue
 				}
-				for i, c := range []framework.Criterion{framework.GFIC, framework.BICEM, framework.GFIC} {
+				for i, c := range []framework.Criterion{framework.GFIC, framework.BICEM, framework.GFIC, framework.BICEM} {
 					method := bpca.MethodFor(c)
 					res := fitFrom(t, bpca.Model{RandomStart: i < 2}, m, framework.Options{K: k, FixedK: true, Method: method, Tolerance: 1e-12, MaxIterations: 200000, Workers: 1})
 					want, err := sol.Value(k, c)
 					require.NoError(t, err)
+					noise := sol.Noise(k)
+					if i == 1 && k > 1 && math.Abs(res.Parameters.Noise/sol.Noise(k-1)-1) < 1e-4 {
+						full, err := sol.Evaluation(k, method)
+						require.NoError(t, err)
+						below, err := sol.Evaluation(k-1, method)
+						require.NoError(t, err)
+						want -= full.LogLikelihood - below.LogLikelihood // the charge is that of K
+						noise = sol.Noise(k - 1)
+						saddles++
+					}
 					gap := math.Abs(res.Value-want) / math.Abs(want)
 					worst = max(worst, gap)
 					assert.Less(t, gap, 1e-8, "%s at K = %d after %d iterations", c.Name, k, res.Iterations)
 					assert.Zero(t, res.Fall, "the objective rises in every iteration")
-					assert.InEpsilon(t, sol.Noise(k), res.Parameters.Noise, 1e-4)
+					assert.InEpsilon(t, noise, res.Parameters.Noise, 1e-4)
 				}
 			}
+			assert.LessOrEqual(t, saddles, 1)
 			t.Logf("largest relative difference over K = 1…%d: %.2g", m.D-1, worst)
 		})
 	}

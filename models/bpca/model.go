@@ -20,7 +20,8 @@ type Model struct {
 	// RandomStart starts from random loadings. By default a fit starts near the
 	// leading eigenvectors, found by one random subspace iteration: from afar, directions
 	// that are weak beside the strongest look like noise for long, and gFAB may prune
-	// them before they have shown.
+	// them before they have shown. EM from there may end at a saddle point, the solution
+	// with a dimension less (docs/theory/bpca.md, section 2); restarts help.
 	RandomStart bool
 }
 
