@@ -84,8 +84,9 @@ type Options struct {
 	// the fit stands. The objective rises as it does without, and convergence is that of an
 	// iteration without extrapolation. A fit that creeps takes a small part of the passes, one
 	// more where an extrapolation is refused. It may end at another local maximum, and so at
-	// another K. It needs statistics that are a [Scaler], and costs about 30 evaluations of
-	// LogJoint an iteration (docs/theory/gfab.md, section 6).
+	// another K, or on the way to one in an error, as where a component collapses. It needs
+	// statistics that are a [Scaler], and costs about 30 evaluations of LogJoint an iteration
+	// (docs/theory/gfab.md, section 6).
 	Accelerate bool
 
 	Restarts int    // independent starts, of which the best is returned; default 1
