@@ -274,3 +274,14 @@ func TestIterationLimitIsNeverExceeded(t *testing.T) {
 		require.Equal(t, whole.Trace, resumed.Trace, "limit %d", limit)
 	}
 }
+
+func TestWeightsBeyondTheRangeAreRefusedForWhatTheyAre(t *testing.T) {
+	for text, w := range map[string][]float64{
+		"sum to 0":                       {0, 0},
+		"sum to more than float64 holds": {1e308, 1e308},
+		"weight of row 2 is -1":          {1, -1},
+	} {
+		_, err := table([]float64{1, 2}).WithWeights(w)
+		assert.ErrorContains(t, err, text)
+	}
+}

@@ -2,12 +2,15 @@ package framework
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"math"
 
 	"golang.org/x/exp/constraints"
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/latent-go/latent/internal/simd"
 )
 
 // A Source gives the rows of a data set in blocks, as often as asked and always
@@ -112,27 +115,25 @@ func FromIncomplete[T constraints.Float](x []T, rows, d int) (*Table, error) {
 }
 
 func newTable(x []float64, rows, d, stride int) (*Table, error) {
-	t, err := newIncomplete(x, rows, d, stride)
-	if err != nil {
-		return nil, err
-	}
-	for i := range rows {
-		for j, v := range x[i*stride : i*stride+d] {
-			if math.IsNaN(v) {
-				return nil, fmt.Errorf("framework: row %d, column %d is %v: remove the row or the column, or fill the entry in", i+1, j+1, v)
-			}
-		}
-	}
-	return t, nil
+	return checked(x, rows, d, stride, func(v float64) bool { return v-v != 0 })
 }
 
 func newIncomplete(x []float64, rows, d, stride int) (*Table, error) {
+	return checked(x, rows, d, stride, func(v float64) bool { return math.IsInf(v, 0) })
+}
+
+// checked makes a table without bad entries, which are never finite.
+func checked(x []float64, rows, d, stride int, bad func(v float64) bool) (*Table, error) {
 	if rows == 0 || d == 0 {
 		return nil, fmt.Errorf("framework: a table of %d rows and %d columns holds no data", rows, d)
 	}
 	for i := range rows {
-		for j, v := range x[i*stride : i*stride+d] {
-			if math.IsInf(v, 0) {
+		row := x[i*stride : i*stride+d]
+		if simd.Finite(row) {
+			continue
+		}
+		for j, v := range row {
+			if bad(v) {
 				return nil, fmt.Errorf("framework: row %d, column %d is %v: remove the row or the column, or fill the entry in", i+1, j+1, v)
 			}
 		}
@@ -164,8 +165,11 @@ func checkWeights(w []float64, rows int) error {
 		}
 		sum += v
 	}
-	if sum == 0 || math.IsInf(sum, 0) {
-		return fmt.Errorf("framework: the weights sum to %v: at least one row needs a positive weight", sum)
+	switch {
+	case sum == 0:
+		return errors.New("framework: the weights sum to 0: at least one row needs a positive weight")
+	case math.IsInf(sum, 0):
+		return errors.New("framework: the weights sum to more than float64 holds: divide all by the same number")
 	}
 	if sum < 1.5 && rows > 1 {
 		return fmt.Errorf("framework: the weights sum to %v, which would be N: weights are frequencies; multiply normalised ones by the number of rows", sum)
