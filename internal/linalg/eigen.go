@@ -54,7 +54,7 @@ func NewSymmetricEigen(n int, a []float64) (e *SymmetricEigen, ok bool) {
 	}
 	if largest > 0 {
 		_, exponent := math.Frexp(largest)
-		e.scale = math.Ldexp(1, max(exponent, -1021))
+		e.scale = math.Ldexp(1, min(max(exponent, -1021), 1023)) // and its inverse are finite
 		for i := range n {
 			Scale(1/e.scale, a[i*n+i:(i+1)*n])
 		}

@@ -153,3 +153,27 @@ func BenchmarkSymmetricEigen(b *testing.B) {
 		})
 	}
 }
+
+// TestSymmetricEigenAtTheEndOfTheRange: entries next to the largest number have the values of the
+// matrix divided by a power of two.
+func TestSymmetricEigenAtTheEndOfTheRange(t *testing.T) {
+	for _, n := range []int{20, 200} {
+		one, huge := make([]float64, n*n), make([]float64, n*n)
+		for i := range n {
+			for j := i; j < n; j++ {
+				one[i*n+j] = 1 / float64((2+i+j)*(1+j))
+			}
+		}
+		one[n*n-1] = 1.5
+		for i, v := range one {
+			huge[i] = math.Ldexp(v, 1023)
+		}
+		want, ok := linalg.NewSymmetricEigen(n, one)
+		require.True(t, ok)
+		got, ok := linalg.NewSymmetricEigen(n, huge)
+		require.True(t, ok)
+		for i, v := range want.Values {
+			require.InDelta(t, v, math.Ldexp(got.Values[i], -1023), 1e-13, "n = %d, value %d", n, i)
+		}
+	}
+}
