@@ -80,7 +80,8 @@ func (r *records) release() {
 // putBack has the text that comes next begin with what others have read in vain.
 func (r *records) putBack(pieces ...[]byte) { r.from.back = append(pieces, r.from.back...) }
 
-// pushback is a reader that can be given back what it gave. Once it has failed it does not read on.
+// pushback is a reader that can be given back what it gave. Once it has failed it does not read on, and a
+// reader that again and again gives nothing has failed.
 type pushback struct {
 	r    io.Reader
 	back [][]byte
@@ -97,10 +98,16 @@ func (p *pushback) Read(b []byte) (n int, err error) {
 			return n, nil
 		}
 	}
-	if p.err == nil {
-		n, p.err = p.r.Read(b)
+	for range 100 { // as bufio does
+		if p.err == nil {
+			n, p.err = p.r.Read(b)
+		}
+		if n > 0 || p.err != nil || len(b) == 0 {
+			return n, p.err
+		}
 	}
-	return n, p.err
+	p.err = io.ErrNoProgress
+	return 0, p.err
 }
 
 // ended tells that there is no more, because of err.

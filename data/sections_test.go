@@ -274,3 +274,21 @@ func BenchmarkSections(b *testing.B) {
 		}
 	}
 }
+
+// A stuck reader gives nothing and no error once its text is at its end.
+type stuck struct{ io.Reader }
+
+func (s stuck) Read(b []byte) (int, error) {
+	n, err := s.Reader.Read(b)
+	if err == io.EOF {
+		err = nil
+	}
+	return n, err
+}
+
+func TestSweepEndsWhereAReaderIsStuck(t *testing.T) {
+	for _, rows := range []int{1, 100_000} {
+		_, err := ReadCSV(stuck{strings.NewReader("a,b\n" + strings.Repeat("1,2\n", rows))}, CSVOptions{})
+		require.ErrorIs(t, err, io.ErrNoProgress, rows)
+	}
+}
