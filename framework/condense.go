@@ -4,9 +4,9 @@ import "context"
 
 // A Condenser is a model to which a row of weight 3 is three equal rows, and whose rows often
 // are equal. Condense returns a source with the statistics of src, to rounding, in fewer
-// rows, or src itself where that does not pay (see [Condense]). [Fit] asks for it once and
-// makes its iterations over what it gets; Init sees src, and so does whoever asks for what
-// single rows have, such as responsibilities.
+// rows, or src itself where that does not pay (see [Condense]). [Fit] and [Select] ask for it
+// once and make their iterations over what they get; Init sees src, and so does whoever asks
+// for what single rows have, such as responsibilities.
 type Condenser[B any] interface {
 	Condense(ctx context.Context, src Source[B]) Source[B]
 }

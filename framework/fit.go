@@ -19,6 +19,21 @@ import (
 // model in one of several restarts is reported in Result.Restarts; Fit fails when all of
 // them do.
 func Fit[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src Source[B], o Options) (*Result[P, S], error) {
+	return fitTo(ctx, m, src, condensing(ctx, m, src), o)
+}
+
+// condensing returns what iterations read in place of src (see [Condenser]), found when it is
+// first asked for, by one of several fits to src for all of them.
+func condensing[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src Source[B]) func() Source[B] {
+	return sync.OnceValue(func() Source[B] {
+		if c := abilitiesOf(m).condenser; c != nil {
+			return c.Condense(ctx, src)
+		}
+		return src
+	})
+}
+
+func fitTo[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src Source[B], condensed func() Source[B], o Options) (*Result[P, S], error) {
 	can := abilitiesOf(m)
 	o, err := resolved(o, can)
 	if err != nil {
@@ -27,10 +42,7 @@ func Fit[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src S
 	if src.Rows() < 1 {
 		return nil, errNoRows
 	}
-	f := &fit[B, P, S]{model: m, can: can, options: o, src: src, condensed: src}
-	if can.condenser != nil {
-		f.condensed = can.condenser.Condense(ctx, src)
-	}
+	f := &fit[B, P, S]{model: m, can: can, options: o, src: src, condensed: condensed()}
 	if err := f.start(); err != nil {
 		return nil, err
 	}

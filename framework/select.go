@@ -131,10 +131,11 @@ func Select[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], sr
 
 	s := &Selection[P, S]{K: ks, Values: make([][]float64, len(ks)), Fits: make([]*Result[P, S], len(ks)), Errs: make([]error, len(ks))}
 	o.Recorder = lock(o.Recorder)
+	condensed := condensing(ctx, m, src)
 	parallel(len(ks), abreast, func(i int) {
 		o := o
 		o.K = ks[i]
-		s.Fits[i], s.Errs[i] = Fit(ctx, m, src, o)
+		s.Fits[i], s.Errs[i] = fitTo(ctx, m, src, condensed, o)
 	})
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("framework: cancelled: %w", err)
