@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 
-	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
@@ -105,7 +104,7 @@ func (Model) Expand(s *Statistics, p *Parameters, charged bool) (*Parameters, fl
 	}
 	xz := linalg.General(s.D, k, s.XZ)
 	chol.HalfSolveRight(xz)
-	blas64.Scal(root, blas64.Vector{N: s.D * k, Inc: 1, Data: s.XZ})
+	linalg.Scale(root, s.XZ[:s.D*k])
 	clear(s.ZZ)
 	for i := range k {
 		s.ZZ[i*k+i] = m

@@ -221,7 +221,7 @@ func (q *localStep) scratch(s *[]float64, k int) []float64 {
 func (q *localStep) weigh(z blas64.General) {
 	for i, w := range q.w[:z.Rows] {
 		if w != 1 {
-			blas64.Scal(w, blas64.Vector{N: z.Cols, Inc: 1, Data: z.Data[i*z.Stride:]})
+			linalg.Scale(w, z.Data[i*z.Stride:][:z.Cols])
 		}
 	}
 }
