@@ -213,7 +213,7 @@ func (r *run[B, P, S]) leap() *point[P, S] {
 func (r *run[B, P, S]) near() bool {
 	below := leapBelow
 	if r.tries() {
-		below = min(below, r.options.Prune.Objective.LooseOr())
+		below = min(below, r.options.Prune.Objective.TrialToleranceOr())
 	}
 	return r.at.Change < below
 }

@@ -29,7 +29,7 @@ type manifest struct {
 	Prune      pruning.Rules
 }
 
-const checkpointVersion = 2
+const checkpointVersion = 3
 
 func (f *fit[B, P, S]) manifest() manifest {
 	o := f.options

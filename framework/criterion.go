@@ -5,6 +5,8 @@ import (
 	"math"
 	"reflect"
 	"strings"
+
+	"github.com/latent-go/latent/laplace"
 )
 
 // Evaluation is what a criterion judges: a state (q, Π) of a model. All
@@ -13,26 +15,73 @@ import (
 type Evaluation struct {
 	LogJoint      float64 // E_q[ln p(X,Z|Π)]
 	Entropy       float64 // H(q)
+	LabelEntropy  float64 // the part of Entropy that is the labels' (see [Labelled])
 	LogDet        float64 // ln|F|, F = E_q[F_Ξ]; only where Needs asks for it
-	LogDetCounts  float64 // ln|F| counted through q alone; likewise
-	LogLikelihood float64 // ln p(X|Π); along the way its bound LogJoint + Entropy
+	LogDetCounts  float64 // ln of the factor of F that q decides; likewise
+	LogLikelihood float64 // ln p(X|Π); before convergence its bound LogJoint + Entropy
 	Shape         Shape
-	N             float64 // sum of the row weights
+	N             float64  // units of data: the sum of the row weights
+	Charges       []Charge // who is charged for what (see [Sized]); nil where N counts for all
 }
 
 // Bound is E_q[ln p(X,Z|Π)] + H(q), the lower bound of ln p(X|Π) that EM ascends
 // (paper G, eq. 21).
 func (e *Evaluation) Bound() float64 { return e.LogJoint + e.Entropy }
 
+// charges are the model's, or those of one N.
+func (e *Evaluation) charges(yield func(Charge) bool) {
+	if e.Charges != nil {
+		for _, c := range e.Charges {
+			if !yield(c) {
+				return
+			}
+		}
+		return
+	}
+	free := e.Shape.Identifiable() - e.Shape.Shared
+	_ = yield(Charge{e.Shape.Component, free, true, e.N}) && yield(Charge{e.Shape.Shared, e.Shape.Shared, false, e.N})
+}
+
+// ParameterCharge is ½ ln N for every number of Π, in nats.
+func (e *Evaluation) ParameterCharge() (sum float64) {
+	for c := range e.charges {
+		sum += half(c.Parameters, c.N)
+	}
+	return sum
+}
+
+// LaplaceCharge is what a criterion charges beside ½ ln|F|, where F is that of the average of N
+// units of data: ½ ln N for every number of Ξ, and for those of Θ with their own N.
+func (e *Evaluation) LaplaceCharge() (sum float64) {
+	for c := range e.charges {
+		if c.Latent {
+			c.N = e.N
+		}
+		sum += half(c.Parameters, c.N)
+	}
+	return sum
+}
+
+// FreeCharge is ½ ln N for every identifiable parameter, in nats.
+func (e *Evaluation) FreeCharge() (sum float64) {
+	for c := range e.charges {
+		sum += half(c.Free, c.N)
+	}
+	return sum
+}
+
+// half is (d/2) ln N.
+func half(d int, n float64) float64 { return float64(d) / 2 * math.Log(n) }
+
 // Needs says what a criterion asks of a model.
 type Needs uint8
 
 const (
-	NeedsCurvature  Needs = 1 << iota // the model is Curved
-	NeedsCounts                       // the model is Counted
-	NeedsEstimates                    // Π is estimated, not integrated out: the model is not Variational
-	NeedsLikelihood                   // ln p(X|Π) at the final parameters: one more pass
-	NeedsAssigner                     // z is discrete: the model is an Assigner
+	NeedsCurvature   Needs = 1 << iota // the model is Curved
+	NeedsInformation                   // the factor of F that Π decides, too
+	NeedsEstimates                     // Π is estimated, not integrated out: the model is not Variational
+	NeedsLikelihood                    // ln p(X|Π) at the final parameters: one more pass
+	NeedsAssigner                      // z is discrete: the model is an Assigner
 )
 
 // A Criterion scores a fitted model, larger is better: each one approximates or
@@ -47,28 +96,28 @@ type Criterion struct {
 // The criteria. Paper G is Hayashi, Maeda and Fujimaki (2015).
 var (
 	// GFIC is E_q[ln p(X,Z|Π)] + H(q) − ½ ln|F_Ξ| − (D_Π/2) ln N.
-	GFIC = Criterion{"gFIC", "Hayashi, Maeda & Fujimaki 2015, eqs. 2, 16 and 17", NeedsCurvature | NeedsEstimates, func(e *Evaluation) float64 {
-		return e.Bound() - e.LogDet/2 - charge(e.Shape.Total(), e.N)
+	GFIC = Criterion{"gFIC", "Hayashi, Maeda & Fujimaki 2015, eqs. 2, 16 and 17", NeedsCurvature | NeedsInformation | NeedsEstimates, func(e *Evaluation) float64 {
+		return e.Bound() - e.LogDet/2 - e.LaplaceCharge()
 	}}
-	// FIC is gFIC with F counted through q alone: −½ Σ_k D_ξk ln(N_k/N) in a mixture.
-	FIC = Criterion{"FIC", "Fujimaki & Morinaga 2012; paper G, eq. 1", NeedsCounts | NeedsEstimates, func(e *Evaluation) float64 {
-		return e.Bound() - e.LogDetCounts/2 - charge(e.Shape.Total(), e.N)
+	// FIC is gFIC with the factor of F that q decides: −½ Σ_k D_ξk ln(N_k/N) in a mixture.
+	FIC = Criterion{"FIC", "Fujimaki & Morinaga 2012; paper G, eq. 1", NeedsCurvature | NeedsEstimates, func(e *Evaluation) float64 {
+		return e.Bound() - e.LogDetCounts/2 - e.LaplaceCharge()
 	}}
 	// BICEM is the objective of EM less (D_Π/2) ln N.
 	BICEM = Criterion{"BICEM", "Hayashi, Maeda & Fujimaki 2015, section 6", NeedsEstimates, func(e *Evaluation) float64 {
-		return e.Bound() - charge(e.Shape.Total(), e.N)
+		return e.Bound() - e.ParameterCharge()
 	}}
 	// BIC is ln p(X|Π) − (d/2) ln N with d identifiable parameters.
 	BIC = Criterion{"BIC", "Schwarz 1978", NeedsEstimates | NeedsLikelihood, func(e *Evaluation) float64 {
-		return e.LogLikelihood - charge(e.Shape.Identifiable(), e.N)
+		return e.LogLikelihood - e.FreeCharge()
 	}}
 	// AIC is ln p(X|Π) − d with d identifiable parameters.
 	AIC = Criterion{"AIC", "Akaike 1974", NeedsEstimates | NeedsLikelihood, func(e *Evaluation) float64 {
 		return e.LogLikelihood - float64(e.Shape.Identifiable())
 	}}
-	// ICL is BIC less the entropy of the assignment, for discrete z.
+	// ICL is BIC less the entropy of the labels, for discrete z.
 	ICL = Criterion{"ICL", "Biernacki, Celeux & Govaert 2000", NeedsEstimates | NeedsLikelihood | NeedsAssigner, func(e *Evaluation) float64 {
-		return e.LogLikelihood - e.Entropy - charge(e.Shape.Identifiable(), e.N)
+		return e.LogLikelihood - e.LabelEntropy - e.FreeCharge()
 	}}
 	// ELBO is E_q[ln p(X,Z|Π)] + H(q): the evidence lower bound of a variational
 	// model (paper G, eq. 19). For a model that estimates Π it is the objective of EM
@@ -93,46 +142,53 @@ func CriterionByName(name string) (Criterion, error) {
 	return Criterion{}, fmt.Errorf("framework: unknown criterion %q: choose one of %s", name, strings.Join(names, ", "))
 }
 
-// charge is the price of d parameters at n rows, (d/2) ln N.
-func charge(d int, n float64) float64 { return float64(d) / 2 * math.Log(n) }
-
-// abilities are the optional interfaces that a model implements.
-type abilities[B, P any, S Statistics[S]] struct {
+// capabilities are the optional interfaces that a model implements.
+type capabilities[B, P any, S Statistics[S]] struct {
 	name        string
 	curved      Curved[P, S]
-	counted     Counted[P, S]
 	projector   Projector[P, S]
+	rotator     Rotator[P, S]
+	sized       Sized[P, S]
+	coupled     Coupled[B, P, S]
 	expander    Expander[P, S]
 	penalized   Penalized[P]
 	condenser   Condenser[B]
+	labelled    Labelled[S]
 	variational bool
 	assigner    bool
+	bounded     bool // its likelihood
+	inOrder     bool
 	scaler      bool // of S
+	nilable     bool // P may be nil
 }
 
-func abilitiesOf[B, P any, S Statistics[S]](m Model[B, P, S]) abilities[B, P, S] {
-	a := abilities[B, P, S]{name: fmt.Sprintf("%T", m)}
-	a.curved, _ = m.(Curved[P, S])
-	a.counted, _ = m.(Counted[P, S])
-	a.projector, _ = m.(Projector[P, S])
-	a.expander, _ = m.(Expander[P, S])
-	a.penalized, _ = m.(Penalized[P])
-	a.condenser, _ = m.(Condenser[B])
-	_, a.variational = m.(Variational)
-	_, a.assigner = m.(Assigner[B, P])
-	a.scaler = reflect.TypeFor[S]().Implements(reflect.TypeFor[Scaler]())
-	return a
+func capabilitiesOf[B, P any, S Statistics[S]](m Model[B, P, S]) *capabilities[B, P, S] {
+	c := &capabilities[B, P, S]{name: fmt.Sprintf("%T", m)}
+	c.curved, _ = m.(Curved[P, S])
+	c.projector, _ = m.(Projector[P, S])
+	c.rotator, _ = m.(Rotator[P, S])
+	c.sized, _ = m.(Sized[P, S])
+	c.coupled, _ = m.(Coupled[B, P, S])
+	c.expander, _ = m.(Expander[P, S])
+	c.penalized, _ = m.(Penalized[P])
+	c.condenser, _ = m.(Condenser[B])
+	c.labelled, _ = m.(Labelled[S])
+	_, c.variational = m.(Variational)
+	_, c.assigner = m.(Assigner[B, P])
+	_, c.bounded = m.(BoundedLikelihood)
+	_, c.inOrder = m.(InOrder)
+	c.scaler = reflect.TypeFor[S]().Implements(reflect.TypeFor[Scaler]())
+	c.nilable = nilable(reflect.TypeFor[P]())
+	return c
 }
 
 // supports says why the model cannot be judged by c, or nil.
-func (a abilities[B, P, S]) supports(c Criterion) error {
+func (a *capabilities[B, P, S]) supports(c Criterion) error {
 	switch {
 	case c.Needs&NeedsEstimates != 0 && a.variational:
 		return fmt.Errorf("framework: %s charges for estimated parameters, and %s integrates them out: use ELBO", c.Name, a.name)
 	case c.Needs&NeedsCurvature != 0 && a.curved == nil:
 		return a.missing(c.Name, "Curved", "a Curvature method")
-	case c.Needs&NeedsCounts != 0 && a.counted == nil:
-		return a.missing(c.Name, "Counted", "a Counts method")
 	case c.Needs&NeedsAssigner != 0 && !a.assigner:
 		return a.missing(c.Name, "Assigner", "discrete latent variables and a Responsibilities method")
 	}
@@ -141,7 +197,7 @@ func (a abilities[B, P, S]) supports(c Criterion) error {
 
 // tempers says why the posterior of the model's parameters cannot be tempered by alpha, or
 // nil.
-func (a abilities[B, P, S]) tempers(alpha float64) error {
+func (a *capabilities[B, P, S]) tempers(alpha float64) error {
 	switch {
 	case !(alpha > 0 && alpha <= 1):
 		return fmt.Errorf("framework: Temper is %v: it is a power of the likelihood, above 0 and at most 1", alpha)
@@ -156,16 +212,16 @@ func (a abilities[B, P, S]) tempers(alpha float64) error {
 }
 
 // unscalable says what an option asks of statistics that are no [Scaler].
-func (a abilities[B, P, S]) unscalable(option string) error {
+func (a *capabilities[B, P, S]) unscalable(option string) error {
 	return fmt.Errorf("framework: %s, and the statistics of %s, %v, do not implement framework.Scaler (a Scale method)", option, a.name, reflect.TypeFor[S]())
 }
 
-func (a abilities[B, P, S]) missing(what, iface, method string) error {
+func (a *capabilities[B, P, S]) missing(what, iface, method string) error {
 	return fmt.Errorf("framework: %s needs a model that implements framework.%s (%s); %s does not", what, iface, method, a.name)
 }
 
 // own is the criterion that a method maximises in this model.
-func (a abilities[B, P, S]) own(m Method) Criterion {
+func (a *capabilities[B, P, S]) own(m Method) Criterion {
 	switch {
 	case a.variational:
 		return ELBO
@@ -177,29 +233,46 @@ func (a abilities[B, P, S]) own(m Method) Criterion {
 	return BICEM
 }
 
-// logLikelihood is the bound of ln p(X|Π), the log prior taken off.
-func (a abilities[B, P, S]) logLikelihood(e *Evaluation, p P) float64 {
-	if a.penalized == nil {
-		return e.Bound()
+// evaluation is what a model says of a state, without the curvature.
+func (a *capabilities[B, P, S]) evaluation(m Model[B, P, S], s S, p P, entropy float64) (e Evaluation, err error) {
+	e = Evaluation{LogJoint: m.LogJoint(s, p), Entropy: entropy, LabelEntropy: entropy, Shape: m.Shape(p), N: s.Weight()}
+	if err := a.number("LogJoint", e.LogJoint); err != nil {
+		return e, err
 	}
-	return e.Bound() - a.penalized.LogPrior(p)
+	if err := a.number("Infer", entropy); err != nil {
+		return e, err
+	}
+	if a.labelled != nil {
+		e.LabelEntropy = a.labelled.LabelEntropy(s)
+	}
+	if a.sized != nil {
+		e.Charges = a.sized.Charges(s, p)
+	}
+	e.LogLikelihood = e.Bound()
+	if a.penalized != nil {
+		e.LogLikelihood -= a.penalized.LogPrior(p)
+	}
+	return e, nil
 }
 
-// logDets fills in the log-determinants that criteria need.
-func (a abilities[B, P, S]) logDets(s S, p P, needs Needs, e *Evaluation) error {
-	if needs&NeedsCurvature != 0 {
-		blocks, err := a.curved.Curvature(s, p, nil)
-		if err != nil {
-			return err
-		}
-		e.LogDet = blocks.LogDet()
+// curvature fills in f, memory reused, and what criteria need of it.
+func (a *capabilities[B, P, S]) curvature(s S, p P, countOnly bool, f *laplace.Curvature) error {
+	f.Reset(s.Weight(), countOnly)
+	if err := a.curved.Curvature(s, p, f); err != nil {
+		return err
 	}
-	if needs&NeedsCounts != 0 {
-		blocks, err := a.counted.Counts(s, p, nil)
-		if err != nil {
-			return err
-		}
-		e.LogDetCounts = blocks.LogDet()
+	if err := a.number("Curvature", f.LogDetCounts()); err != nil || countOnly {
+		return err
 	}
-	return nil
+	return a.number("Curvature", f.LogDet())
+}
+
+// charge fills in what criteria need of the curvature.
+func (e *Evaluation) charge(f *laplace.Curvature) {
+	if !f.CountOnly() {
+		e.LogDet = f.LogDet()
+	}
+	if e.LogDetCounts = f.LogDetCounts(); !f.Factors() {
+		e.LogDetCounts = math.NaN()
+	}
 }

@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"sync"
+
+	"github.com/latent-go/latent/laplace"
 )
 
 // Fit infers q(Z) and Π of a model from the rows of src, and with gFAB or FAB the
@@ -26,15 +28,15 @@ func Fit[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src S
 // first asked for, by one of several fits to src for all of them.
 func condensing[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src Source[B]) func() Source[B] {
 	return sync.OnceValue(func() Source[B] {
-		if c := abilitiesOf(m).condenser; c != nil {
-			return c.Condense(ctx, src)
+		if can := capabilitiesOf(m); can.condenser != nil && can.coupled == nil { // a kept q belongs to rows
+			return can.condenser.Condense(ctx, src)
 		}
 		return src
 	})
 }
 
 func fitTo[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src Source[B], condensed func() Source[B], o Options) (*Result[P, S], error) {
-	can := abilitiesOf(m)
+	can := capabilitiesOf(m)
 	o, err := resolved(o, can)
 	if err != nil {
 		return nil, err
@@ -53,7 +55,7 @@ func fitTo[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src
 // A fit is a set of runs that differ in their start.
 type fit[B, P any, S Statistics[S]] struct {
 	model     Model[B, P, S]
-	can       abilities[B, P, S]
+	can       *capabilities[B, P, S]
 	options   Options
 	src       Source[B]
 	condensed Source[B] // for iterations (see Condenser)
@@ -84,14 +86,15 @@ func (f *fit[B, P, S]) start() error {
 // error of each.
 func (f *fit[B, P, S]) execute(ctx context.Context) []error {
 	errs := make([]error, len(f.runs))
-	abreast := min(f.options.Workers, len(f.runs))
-	parallel(len(f.runs), abreast, func(i int) {
+	concurrent := min(f.options.Workers, len(f.runs))
+	parallel(len(f.runs), concurrent, func(i int) {
 		r := f.runs[i]
-		r.workers = max(1, f.options.Workers/abreast)
-		switch r.at.Status {
-		case Failed:
+		r.workers = max(1, f.options.Workers/concurrent)
+		if r.at.Status == Failed {
 			errs[i] = errors.New(r.at.Err)
-		case Running:
+			return
+		}
+		if errs[i] = r.ended(ctx, r.wake(ctx)); errs[i] == nil && r.at.Status == Running {
 			errs[i] = r.execute(ctx)
 		}
 	})
@@ -181,15 +184,16 @@ func (f *fit[B, P, S]) stopped(ctx context.Context, res *Result[P, S]) (*Result[
 func (f *fit[B, P, S]) fill(res *Result[P, S]) {
 	r := f.runs[res.Best]
 	best := r.best()
-	res.Parameters, res.Statistics = best.P, best.S
+	res.Parameters, res.Statistics, res.Local = best.P, best.S, best.Q.q
 	res.Shape, res.N, res.Evaluation, res.Value = best.Evaluation.Shape, best.Evaluation.N, best.Evaluation, best.Value
 	res.Status, res.Iterations, res.Passes = res.Restarts[res.Best].Status, r.at.Iteration, r.at.Passes
 	res.Trace, res.Objective, res.KTrace, res.Pruned, res.Fall = r.at.Trace, r.at.Objective, r.at.KTrace, r.at.Pruned, r.at.Fall
 }
 
 // score judges the result by all criteria asked for. Those about the likelihood are
-// taken at the posterior p(Z|X,Π̂), where the bound is the log-likelihood itself.
-func (f *fit[B, P, S]) score(ctx context.Context, res *Result[P, S]) error {
+// taken at the posterior p(Z|X,Π̂), where the bound is the log-likelihood itself, or at the best q
+// of a model that keeps it.
+func (f *fit[B, P, S]) score(ctx context.Context, res *Result[P, S]) (err error) {
 	wanted := append([]Criterion{f.options.Criterion}, f.options.Also...)
 	var needs Needs
 	for _, c := range wanted {
@@ -197,24 +201,28 @@ func (f *fit[B, P, S]) score(ctx context.Context, res *Result[P, S]) error {
 	}
 	var posterior Evaluation
 	if needs&NeedsLikelihood != 0 {
-		var err error
-		if posterior, err = evaluate(ctx, f.model, f.condensed, res.Parameters, f.options.Workers, f.options.Temper); err != nil {
+		if posterior, err = f.posterior(ctx, res); err != nil {
 			return err
 		}
 		res.Evaluation.LogLikelihood = posterior.LogLikelihood
 	}
-	curvatureErr := f.can.logDets(res.Statistics, res.Parameters, needs, &res.Evaluation)
+	var curvature laplace.Curvature
+	var curvatureErr error
+	if needs&NeedsCurvature != 0 {
+		curvatureErr = f.can.curvature(res.Statistics, res.Parameters, needs&NeedsInformation == 0, &curvature)
+		res.Evaluation.charge(&curvature)
+	}
 	for _, c := range wanted {
 		e, s := res.Evaluation, Score{Criterion: c.Name}
 		if c.Needs&NeedsLikelihood != 0 {
-			e = posterior
+			e, s.Bound = posterior, f.can.bounded
 		}
-		if c.Needs&(NeedsCurvature|NeedsCounts) != 0 {
+		if c.Needs&NeedsCurvature != 0 {
 			s.Err = curvatureErr
 		}
 		if s.Err == nil {
 			if s.Value = c.Value(&e); s.Value-s.Value != 0 {
-				s.Err = fmt.Errorf("framework: %s is %v at K = %d: a latent dimension has lost its rows; lower K", c.Name, s.Value, e.Shape.K)
+				s.Err = fmt.Errorf("framework: %s is %v at K = %d: a latent dimension has lost its data, or F does not factor; lower K, or take gFIC", c.Name, s.Value, e.Shape.K)
 			}
 		}
 		res.Scores = append(res.Scores, s)
@@ -223,9 +231,20 @@ func (f *fit[B, P, S]) score(ctx context.Context, res *Result[P, S]) error {
 	return res.Scores[0].Err
 }
 
+// posterior evaluates the result at p(Z|X,Π̂).
+func (f *fit[B, P, S]) posterior(ctx context.Context, res *Result[P, S]) (Evaluation, error) {
+	if f.can.coupled == nil {
+		return evaluate(ctx, f.model, f.condensed, res.Parameters, f.options.Workers, f.options.Temper)
+	}
+	r := f.runs[res.Best]
+	r.open(ctx)
+	defer r.folder.close()
+	return r.settle(ctx, res.Parameters, res.Local, res.Shape.K, f.options.Tolerance)
+}
+
 // Evaluate is what criteria judge at given parameters, with q the model's own posterior
 // p(Z|X,p): of the rows that p was fitted to or of others. Log-determinants are filled in
-// where the model is [Curved] and [Counted] and they exist. Nothing is tempered.
+// where the model is [Curved] and they exist. Nothing is tempered.
 func Evaluate[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src Source[B], p P, workers int) (Evaluation, error) {
 	return evaluate(ctx, m, src, p, workers, 1)
 }
@@ -235,19 +254,18 @@ func evaluate[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], 
 	if err != nil {
 		return Evaluation{}, err
 	}
-	entropy = temper(alpha, s, entropy)
-	e := Evaluation{LogJoint: m.LogJoint(s, p), Entropy: entropy, Shape: m.Shape(p), N: s.Weight()}
-	can := abilitiesOf(m)
-	e.LogLikelihood = can.logLikelihood(&e, p)
+	can := capabilitiesOf(m)
+	e, err := can.evaluation(m, s, p, temper(alpha, s, entropy))
+	if err != nil {
+		return Evaluation{}, err
+	}
 	e.LogDet, e.LogDetCounts = math.NaN(), math.NaN()
-	var needs Needs
 	if can.curved != nil {
-		needs |= NeedsCurvature
+		var f laplace.Curvature
+		if can.curvature(s, p, false, &f) == nil { // NaN says that it does not exist
+			e.charge(&f)
+		}
 	}
-	if can.counted != nil {
-		needs |= NeedsCounts
-	}
-	_ = can.logDets(s, p, needs, &e) // NaN says that they do not exist
 	return e, nil
 }
 

@@ -7,6 +7,8 @@ import (
 	"iter"
 	"runtime"
 	"sync"
+
+	"github.com/latent-go/latent/internal/panics"
 )
 
 // DefaultShards is the number of partial sums that a pass keeps. Blocks go to
@@ -79,7 +81,7 @@ type folder[B any] struct {
 	mu       sync.Mutex
 	failed   int // index of the first block that failed, -1 for none
 	failure  error
-	panicked any // value of the first panic in a block
+	panicked *panics.Panic // the first in a block
 }
 
 type job[B any] struct {
@@ -182,7 +184,7 @@ func (f *folder[B]) one(j job[B]) {
 	defer f.done.Done()
 	defer func() {
 		// A panic in a model belongs to the goroutine that asked for the fit.
-		if p := recover(); p != nil {
+		if p := panics.Of(recover()); p != nil {
 			f.fail(j.index, fmt.Errorf("framework: panic in block %d", j.index), p)
 		}
 	}()
@@ -191,7 +193,7 @@ func (f *folder[B]) one(j job[B]) {
 	}
 }
 
-func (f *folder[B]) fail(index int, err error, panicked any) {
+func (f *folder[B]) fail(index int, err error, panicked *panics.Panic) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.failed < 0 || index < f.failed {

@@ -3,10 +3,12 @@ package framework
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/latent-go/latent/laplace"
-	"github.com/latent-go/latent/pruning"
 )
 
 // Statistics are sums over rows: everything the global step needs to know of the
@@ -49,9 +51,8 @@ type Model[B, P any, S Statistics[S]] interface {
 	// NewStatistics makes statistics of the size that p needs, not yet prepared.
 	NewStatistics(p P) S
 	// Prepare empties s and readies it for a local step at p: whatever does not
-	// depend on the rows is computed here, once a shard. A non-nil tilt lowers the
-	// log joint of row n by tilt.Penalty of the row's curvature (docs/theory/gfab.md,
-	// section 3: gFAB is one E-step away from EM).
+	// depend on the rows is computed here, once a shard. The tilt, nil for EM, lowers the
+	// log joint of each row (docs/theory/gfab.md, section 3: gFAB is one E-step away from EM).
 	Prepare(p P, tilt *laplace.Tilt, s S) error
 	// Infer finds q(z_n) for each row of b, adds the rows' expected statistics to
 	// s and returns the entropy of their q, in nats, weighted like the rows.
@@ -86,36 +87,54 @@ func (s Shape) Identifiable() int {
 	return s.Free
 }
 
-// Curved adds gFIC and gFAB (paper G, eqs. 2 and 16).
+// Curved adds gFIC, FIC, gFAB and FAB (paper G, eqs. 1, 2 and 16).
 type Curved[P, S any] interface {
-	// Curvature is F = E_q[F_Ξ], the average Hessian of −ln p(X,Z|Π)/N in Ξ, in
-	// unit-free coordinates: one block a latent dimension, or one Kronecker block
-	// A ⊗ B with A K×K where the latent dimensions mix linearly. dst, when not
-	// nil, is the result of an earlier call at the same shape and may be reused.
-	Curvature(s S, p P, dst laplace.Blocks) (laplace.Blocks, error)
-}
-
-// Counted adds FIC and FAB: the curvature counted through q alone. It is
-// Curvature in coordinates in which no factor of it depends on Π: (N_k/N)·I for
-// a mixture (paper G, eq. 1), E[ZᵀZ]/N ⊗ I for a linear model. −½ ln|Counts|
-// makes an objective that neither the tilted local step nor the global step can
-// lower, which is why the engine follows it where a model offers it.
-type Counted[P, S any] interface {
-	Counts(s S, p P, dst laplace.Blocks) (laplace.Blocks, error)
+	// Curvature adds the blocks of F = E_q[F_Ξ], the average Hessian of −ln p(X,Z|Π)/N in Ξ,
+	// to f, which is empty and knows N: each one a count, which q decides, times the information
+	// of a unit of data in unit-free coordinates, which Π decides (see [laplace.Curvature]).
+	// gFIC takes both factors, FIC the first, and the tilt that Prepare gets follows from them.
+	Curvature(s S, p P, f *laplace.Curvature) error
 }
 
 // Projector adds pruning: the degeneracy projection T_K' of paper G (eq. 3, A1).
 type Projector[P, S any] interface {
-	// Relevance returns the model's canonical latent directions, the most
-	// relevant first, with one number each. The weakest are tried first when the
-	// objective rule prunes. A negative number is a promise: the criterion rises at once
-	// without the direction, and it is tried without waiting for the fit to settle further.
-	Relevance(s S, p P) (pruning.Directions, error)
-	// Project keeps the given directions: (Z, Π) → (Z̃, Π̃), where Z is seen
-	// through its statistics. If the directions left out are degenerate, the joint
+	// Relevance gives one number for each latent dimension. Those with the smallest are tried
+	// first when the objective rule prunes. A negative number is a promise: the criterion rises at
+	// once without the dimension, which is then tried without waiting for the fit to settle further.
+	Relevance(s S, p P) ([]float64, error)
+	// Keep keeps the latent dimensions dims, ascending and not empty: (Z, Π) → (Z̃, Π̃), where Z is
+	// seen through its statistics. If those left out are degenerate, the joint
 	// likelihood does not change. s and p stay as they are, and what is returned may
-	// be overwritten without changing them.
-	Project(s S, p P, onto pruning.Directions) (S, P, error)
+	// be overwritten without changing them. [KeepAxes] does most of the work.
+	Keep(s S, p P, dims []int) (S, P, error)
+}
+
+// Rotator marks a [Projector] whose latent dimensions mix linearly: z may be turned, and Π with
+// it, without a change of p(X|Π). The engine turns them to directions that stand for themselves
+// before it keeps some.
+type Rotator[P, S any] interface {
+	// Signal is what z contributes to x beside the noise, WᵀΨ⁻¹W, K×K and positive semidefinite:
+	// the engine turns to its eigenvectors before it asks for Relevance, which makes no promises.
+	Signal(s S, p P) (*mat.SymDense, error)
+	// Rotate is z → Vᵀz, W → WV for an orthonormal basis V, K×K, of the latent space. s and p
+	// stay as they are.
+	Rotate(s S, p P, basis *mat.Dense) (S, P, error)
+}
+
+// A Charge says how much data some of the parameters are estimated from: the criteria charge
+// ½ ln N for each of them.
+type Charge struct {
+	Parameters int     // numbers
+	Free       int     // identifiable ones, as BIC and AIC count them
+	Latent     bool    // they belong to Ξ, and gFIC and FIC charge for them by F
+	N          float64 // units of data that they are estimated from
+}
+
+// Sized is a model whose parameters are not all estimated from as many units of data: the start
+// of a hidden Markov model from the sequences, the rest from time steps. The sums over the charges
+// are those of [Shape]. For other models N is Weight.
+type Sized[P, S any] interface {
+	Charges(s S, p P) []Charge
 }
 
 // Expander adds parameter expansion (PX-EM; Liu, Rubin & Wu 1998). Where a change of z can
@@ -128,15 +147,32 @@ type Expander[P, S any] interface {
 	Expand(s S, p P, charged bool) (moved P, entropy float64, err error)
 }
 
-// ErrDegenerate is wrapped by errors of Maximize that say that the maximum does not exist
-// at this number of latent dimensions, and may with fewer. Where it may prune, the engine
-// answers by projecting the weakest direction out.
+// ErrDegenerate is wrapped by errors that say that a step does not exist at this number of
+// latent dimensions, and may with fewer. Where it may prune, the engine answers by leaving a
+// dimension out: the one that a [DegenerateError] names, else the weakest.
 var ErrDegenerate = errors.New("too many latent dimensions")
 
-// ErrPromise is wrapped by errors that say that a method of a model did what it must not,
-// such as a log density that is NaN. They end a fit wherever they come up, while other errors of a model in
-// a trial of the objective rule only say that it cannot do without what the trial has left out.
-var ErrPromise = errors.New("broke its promise")
+// A DegenerateError is an [ErrDegenerate] that names the latent dimension.
+type DegenerateError struct {
+	Dimension int // from 0
+	Reason    error
+}
+
+func (e *DegenerateError) Error() string {
+	if errors.Is(e.Reason, ErrDegenerate) {
+		return fmt.Sprintf("latent dimension %d: %v", e.Dimension+1, e.Reason)
+	}
+	return fmt.Sprintf("latent dimension %d: %v: %v", e.Dimension+1, e.Reason, ErrDegenerate)
+}
+
+// Unwrap returns the reason and [ErrDegenerate].
+func (e *DegenerateError) Unwrap() []error { return []error{e.Reason, ErrDegenerate} }
+
+// ErrContract is wrapped by errors that say that a method of a model did what it must not,
+// such as a log density that is NaN. They end a fit wherever they come up, while other errors of a
+// model in a trial of the objective rule only say that it cannot do without what the trial has left
+// out.
+var ErrContract = errors.New("contract violated")
 
 // Variational marks a model whose parameters are those of a posterior q(Π): its
 // LogJoint holds E[ln p(X,Z,Π)] + H(q(Π)), so that with the entropy of q(Z) it is
@@ -160,3 +196,13 @@ type LogProber[B, P any] interface {
 type Assigner[B, P any] interface {
 	Responsibilities(b B, p P, dst []float64) ([]float64, error)
 }
+
+// Labelled marks an [Assigner] whose q(z_n) holds more than the label, such as a position beside
+// it: LabelEntropy is the part of the entropy that is the labels', Σ_n w_n H(q(label_n)) in nats,
+// which ICL subtracts.
+type Labelled[S any] interface{ LabelEntropy(s S) float64 }
+
+// BoundedLikelihood marks a model whose q is an approximation even at its best, such as a
+// mean-field one: LogJoint + H(q) then bounds ln p(X|Π) from below and never reaches it. Criteria
+// about the likelihood are of the bound, and [Score].Bound says so.
+type BoundedLikelihood interface{ BoundsLikelihood() }

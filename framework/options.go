@@ -5,7 +5,6 @@ import (
 	"math"
 	"strings"
 
-	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/pruning"
 )
 
@@ -18,7 +17,8 @@ const (
 	// Algorithm 1). It needs Curved, and Projector to prune.
 	GFAB Method = iota
 	// FAB tilts the local step by the counts and prunes (Fujimaki & Morinaga 2012).
-	// It needs Counted, and Projector to prune.
+	// It needs Curved, and Projector to prune. It differs from GFAB in the criterion that it
+	// follows, FIC, alone.
 	FAB
 	// EM leaves the local step as it is and K as it was given. For a variational
 	// model this is variational Bayes.
@@ -106,7 +106,7 @@ const (
 )
 
 // resolved fills in the defaults and checks what the model can do.
-func resolved[B, P any, S Statistics[S]](o Options, can abilities[B, P, S]) (Options, error) {
+func resolved[B, P any, S Statistics[S]](o Options, can *capabilities[B, P, S]) (Options, error) {
 	if o.K < 1 {
 		return o, fmt.Errorf("framework: K is %d: a model has at least 1 latent dimension", o.K)
 	}
@@ -126,8 +126,8 @@ func resolved[B, P any, S Statistics[S]](o Options, can abilities[B, P, S]) (Opt
 		return o, fmt.Errorf("framework: unknown method %d: choose GFAB, FAB or EM", int(o.Method))
 	case o.Method == GFAB && can.curved == nil:
 		return o, can.missing("gFAB", "Curved", "a Curvature method")
-	case o.Method == FAB && can.counted == nil:
-		return o, can.missing("FAB", "Counted", "a Counts method")
+	case o.Method == FAB && can.curved == nil:
+		return o, can.missing("FAB", "Curved", "a Curvature method")
 	case o.Method == EM:
 		o.FixedK = true
 	}
@@ -137,8 +137,13 @@ func resolved[B, P any, S Statistics[S]](o Options, can abilities[B, P, S]) (Opt
 	if err := can.tempers(o.Temper); err != nil {
 		return o, err
 	}
-	if o.Accelerate && !can.scaler {
+	switch {
+	case o.Accelerate && !can.scaler:
 		return o, can.unscalable("Accelerate is set")
+	case o.Accelerate && can.coupled != nil:
+		return o, fmt.Errorf("framework: Accelerate is set, and %s keeps its q, which cannot be extrapolated", can.name)
+	case can.coupled != nil && can.rotator != nil:
+		return o, fmt.Errorf("framework: %s keeps its q and is a Rotator, and a kept q cannot be turned: leave Rotate out", can.name)
 	}
 	if o.Criterion.Value == nil {
 		o.Criterion = can.own(o.Method)
@@ -152,7 +157,7 @@ func resolved[B, P any, S Statistics[S]](o Options, can abilities[B, P, S]) (Opt
 		}
 	}
 	if can.projector == nil && !o.FixedK {
-		return o, can.missing("pruning", "Projector", "Relevance and Project methods; or fix K")
+		return o, can.missing("pruning", "Projector", "Relevance and Keep methods; or fix K")
 	}
 	return o, nil
 }
@@ -221,18 +226,22 @@ type RecorderFunc func(Event) error
 // Record calls f.
 func (f RecorderFunc) Record(e Event) error { return f(e) }
 
-// Pruned tells which directions a run dropped and when.
+// Pruned says which latent dimensions a run dropped and when.
 type Pruned struct {
-	Iteration int
-	K         int       // latent dimensions left
-	Rule      string    // "eigenvalue"; "objective"; or "degenerate", where the global step had no maximum
-	Relevance []float64 // of the directions dropped: eigenvalues of F for the first rule, else the model's relevance
+	Iteration  int
+	K          int       // latent dimensions left
+	Rule       string    // "eigenvalue"; "objective"; or "degenerate", where a step did not exist with them
+	Dimensions []int     // those dropped, from 0, as they were numbered before; nil where directions were dropped
+	Relevance  []float64 // of each: units of data for the first rule, else the model's relevance; NaN where an error named it
+	Before     float64   // the criterion of the best state before; −Inf where there was none
+	After      float64   // the criterion after the iteration
 }
 
 // Score is the value of a criterion, or why it has none.
 type Score struct {
 	Criterion string
 	Value     float64
+	Bound     bool // in place of ln p(X|Π) the criterion has a lower bound of it (see [BoundedLikelihood])
 	Err       error
 }
 
@@ -249,7 +258,8 @@ type Restart struct {
 // Result is a fitted model: the best state of the best run.
 type Result[P, S any] struct {
 	Parameters P
-	Statistics S // of the last local step, times Temper, from which Parameters were maximised
+	Statistics S     // of the last local step, times Temper, from which Parameters were maximised
+	Local      Local // q of a [Coupled] model, else nil
 	Shape      Shape
 	N          float64 // sum of the row weights, times Temper
 	Temper     float64 // of [Options], 1 where nothing is tempered
@@ -263,7 +273,7 @@ type Result[P, S any] struct {
 	Iterations int
 	Passes     int       // local passes over the data, trials and interrupted ones included
 	Trace      []float64 // criterion after each iteration
-	Objective  []float64 // objective after each iteration: never falls while K stays, where the model is Counted
+	Objective  []float64 // objective after each iteration: never falls while K stays, where F factors
 	KTrace     []int     // latent dimensions after each iteration
 	Pruned     []Pruned
 	// Fall is the largest fall of the objective in one iteration, in nats; 0 when it
@@ -280,6 +290,3 @@ type Result[P, S any] struct {
 // same bits, and runs that ended at MaxIterations go on where that is higher now. It is an
 // error where P or S cannot be encoded by encoding/gob.
 func (r *Result[P, S]) Checkpoint() ([]byte, error) { return r.checkpoint() }
-
-// curvatures are the two forms of F that a state may need.
-type curvatures struct{ full, counts laplace.Blocks }

@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/laplace"
-	"github.com/latent-go/latent/pruning"
 )
 
 // poisson is a mixture of Poisson distributions of one column, the smallest model with
@@ -18,12 +16,15 @@ import (
 // whose unit Fisher information is 4.
 type poisson struct{}
 
-type rates struct{ Weights, Rates []float64 }
+type rates struct {
+	Weights []float64 `keep:"weights"`
+	Rates   []float64 `keep:"rows"`
+}
 
 type counts struct {
 	N     float64
-	Nk    []float64 // Σ q_nk
-	Sum   []float64 // Σ q_nk x_n
+	Nk    []float64 `keep:"rows"` // Σ q_nk
+	Sum   []float64 `keep:"rows"` // Σ q_nk x_n
 	Const float64   // Σ ln x_n!
 
 	score []float64
@@ -78,10 +79,7 @@ func (poisson) Prepare(p *rates, tilt *laplace.Tilt, s *counts) error {
 	clear(s.Sum)
 	for i := range k {
 		s.score[i] = math.Log(p.Weights[i]) - p.Rates[i]
-		s.lower[i] = 0
-		if tilt != nil {
-			s.lower[i] = tilt.Penalty(i, tilt.F[i].(*laplace.Scaled).Of)
-		}
+		s.lower[i] = tilt.Class(i)
 	}
 	return nil
 }
@@ -151,45 +149,18 @@ func (poisson) Shape(p *rates) framework.Shape {
 
 var unitInformation laplace.Block = laplace.Diagonal{4}
 
-func (poisson) Curvature(s *counts, p *rates, dst laplace.Blocks) (laplace.Blocks, error) {
-	return s.blocks(dst, unitInformation), nil
-}
-
-func (poisson) Counts(s *counts, p *rates, dst laplace.Blocks) (laplace.Blocks, error) {
-	return s.blocks(dst, laplace.Identity(1)), nil
-}
-
-func (s *counts) blocks(dst laplace.Blocks, unit laplace.Block) laplace.Blocks {
-	if dst == nil {
-		dst = make(laplace.Blocks, len(s.Nk))
-		for k := range dst {
-			dst[k] = &laplace.Scaled{Of: unit}
-		}
-	}
+func (poisson) Curvature(s *counts, p *rates, f *laplace.Curvature) error {
 	for k, nk := range s.Nk {
-		dst[k].(*laplace.Scaled).Factor = nk / s.N
+		f.Class(k, nk, unitInformation)
 	}
-	return dst
+	return nil
 }
 
-func (poisson) Relevance(s *counts, p *rates) (pruning.Directions, error) {
-	return pruning.FromAxes(s.Nk), nil
-}
+func (poisson) Relevance(s *counts, p *rates) ([]float64, error) { return s.Nk, nil }
 
-func (poisson) Project(s *counts, p *rates, onto pruning.Directions) (*counts, *rates, error) {
-	t := &counts{N: s.N, Const: s.Const}
-	q := &rates{}
-	kept := slices.Sorted(slices.Values(onto.Axes))
-	total := 0.0
-	for _, k := range kept {
-		t.Nk, t.Sum = append(t.Nk, s.Nk[k]), append(t.Sum, s.Sum[k])
-		q.Weights, q.Rates = append(q.Weights, p.Weights[k]), append(q.Rates, p.Rates[k])
-		total += p.Weights[k]
-	}
-	for k := range q.Weights {
-		q.Weights[k] /= total
-	}
-	return t, q, nil
+func (poisson) Keep(s *counts, p *rates, dims []int) (*counts, *rates, error) {
+	k := len(p.Rates)
+	return framework.KeepAxes(s, k, dims), framework.KeepAxes(p, k, dims), nil
 }
 
 func (m poisson) Responsibilities(b framework.Rows, p *rates, dst []float64) ([]float64, error) {

@@ -1,43 +1,90 @@
 package framework
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
 
-	"github.com/latent-go/latent/pruning"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/latent-go/latent/laplace"
 )
 
 // degenerate applies the eigenvalue rule to a point whose curvature is known. It
-// returns the projection onto the directions that stay, or nil when all do.
+// returns the projection onto the dimensions that stay, or nil when all do.
 func (r *run[B, P, S]) degenerate(p *point[P, S]) (*point[P, S], error) {
-	if r.options.FixedK || r.options.Prune.Eigenvalue.Off || p.K == 1 {
+	if r.options.FixedK || p.K == 1 || p.f == nil {
 		return nil, nil
 	}
-	f := p.f.full
-	if r.options.Method == FAB {
-		f = p.f.counts
-	}
-	verdict, err := r.options.Prune.Eigenvalue.Apply(f, p.K, p.S.Weight())
+	verdict, err := r.options.Prune.Eigenvalue.Apply(p.f, p.K, r.can.rotator != nil)
 	if err != nil || len(verdict.Dropped) == 0 {
 		return nil, err
 	}
-	return r.project(p, verdict.Keep, "eigenvalue", verdict.Dropped)
+	if verdict.Basis != nil {
+		if p, err = r.rotate(p, verdict.Basis); err != nil {
+			return nil, err
+		}
+	}
+	return r.project(p, verdict.Dropped, "eigenvalue", verdict.Units)
 }
 
-// project carries a point to the directions kept, curvature included.
-func (r *run[B, P, S]) project(p *point[P, S], onto pruning.Directions, rule string, dropped []float64) (*point[P, S], error) {
-	s, params, err := r.can.projector.Project(p.S, p.P, onto)
+// rotate turns the latent dimensions of a point to a basis.
+func (r *run[B, P, S]) rotate(p *point[P, S], basis *mat.Dense) (*point[P, S], error) {
+	s, params, err := r.can.rotator.Rotate(p.S, p.P, basis)
+	if err == nil {
+		err = r.can.given("Rotate", params)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("projecting from K = %d to %d: %w", p.K, onto.Len(), err)
+		return nil, fmt.Errorf("turning %d latent dimensions: %w", p.K, err)
 	}
-	if k := r.model.Shape(params).K; k != onto.Len() {
-		return nil, fmt.Errorf("framework: Project of %s %w: it returned parameters of K = %d where %d directions were to be kept", r.can.name, ErrPromise, k, onto.Len())
+	return &point[P, S]{K: p.K, P: params, S: s, Evaluation: p.Evaluation, Value: p.Value}, nil
+}
+
+// canonical returns a point whose latent dimensions stand for themselves, p itself where they do
+// in any case, with the relevance of each, and the dimensions in falling order of it.
+func (r *run[B, P, S]) canonical(p *point[P, S]) (at *point[P, S], relevance []float64, order []int, err error) {
+	if at = p; r.can.rotator != nil {
+		signal, err := r.can.rotator.Signal(p.S, p.P)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		var eigen mat.EigenSym
+		if !eigen.Factorize(signal, true) {
+			return nil, nil, nil, r.can.violated("Signal", "it has no eigenvalues: an entry is not finite")
+		}
+		var basis mat.Dense
+		eigen.VectorsTo(&basis)
+		if at, err = r.rotate(p, &basis); err != nil {
+			return nil, nil, nil, err
+		}
 	}
-	smaller := &point[P, S]{K: onto.Len(), P: params, S: s}
-	smaller.pruned = []Pruned{{K: onto.Len(), Rule: rule, Relevance: dropped}}
+	if relevance, err = r.can.relevance(at.S, at.P, p.K); err != nil {
+		return nil, nil, nil, err
+	}
+	order = dimensions(p.K)
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(relevance[j], relevance[i]) })
+	return at, relevance, order, nil
+}
+
+// project drops latent dimensions of a point, curvature included. relevance is that of each of
+// them.
+func (r *run[B, P, S]) project(p *point[P, S], drop []int, rule string, relevance []float64) (*point[P, S], error) {
+	dims := slices.DeleteFunc(dimensions(p.K), func(k int) bool { return slices.Contains(drop, k) })
+	s, params, err := r.can.keep(r.model.Shape, p.S, p.P, dims)
+	if err != nil {
+		return nil, fmt.Errorf("projecting from K = %d to %d: %w", p.K, len(dims), err)
+	}
+	smaller := &point[P, S]{K: len(dims), P: params, S: s}
+	if p.Q.q != nil {
+		smaller.Q.q = p.Q.q.Keep(dims)
+	}
+	smaller.pruned = []Pruned{{K: len(dims), Rule: rule, Relevance: relevance}}
+	if r.can.rotator == nil {
+		smaller.pruned[0].Dimensions = slices.Clone(drop)
+	}
 	return smaller, r.curvature(smaller)
 }
 
@@ -49,24 +96,27 @@ func (r *run[B, P, S]) trials(ctx context.Context) (pruned bool, err error) {
 		return false, nil
 	}
 	converged := r.settled()
-	if !converged && !(at.Change < r.options.Prune.Objective.LooseOr()) {
+	if !converged && !(at.Change < r.options.Prune.Objective.TrialToleranceOr()) {
 		return false, nil
 	}
 	current := r.best()
-	directions, err := r.can.projector.Relevance(current.S, current.P)
+	due := converged || at.Change < at.NextTrial && math.Abs(current.Value-at.Tried) >= at.Short
+	if !due && r.can.rotator != nil { // which makes no promises
+		return false, nil
+	}
+	canonical, relevance, order, err := r.canonical(current)
 	if err != nil {
 		return false, err
 	}
-	due := converged || at.Change < at.NextTrial && math.Abs(current.Value-at.Tried) >= at.Short
-	if !due && !(directions.Values[directions.Len()-1] < 0) {
+	if !due && !(relevance[order[current.K-1]] < 0) {
 		return false, nil
 	}
 	ahead, ok := r.ahead()
 	stand := current.Value + r.options.Tolerance*current.Evaluation.N
 	short := math.Inf(1)
-	for _, drop := range candidates(directions.Len(), converged) {
+	for _, drop := range candidates(order, converged) {
 		goal := stand
-		switch promised := directions.Values[drop[0]] < 0; {
+		switch promised := relevance[drop[0]] < 0; {
 		case converged || promised:
 		case !due || !ok:
 			short = 0
@@ -74,7 +124,7 @@ func (r *run[B, P, S]) trials(ctx context.Context) (pruned bool, err error) {
 		default:
 			goal += ahead
 		}
-		smaller, reach, err := r.trial(ctx, current, directions, drop, goal)
+		smaller, reach, err := r.trial(ctx, canonical, drop, relevance, goal)
 		if err != nil {
 			return false, err
 		}
@@ -93,55 +143,64 @@ func (r *run[B, P, S]) trials(ctx context.Context) (pruned bool, err error) {
 	return false, nil
 }
 
-// few is the number of directions tried on the way.
-const few = 3
+// maxTrials is the number of dimensions tried before convergence.
+const maxTrials = 3
 
-// candidates lists the sets of k directions that a trial drops: the weakest one; at
-// convergence each one, weakest first, and then the weakest two, three, … together,
-// because the criterion may have a maximum at a K that no single step down leads to.
-func candidates(k int, converged bool) [][]int {
+// candidates lists the sets of dimensions that a trial drops, of an order in which the most relevant
+// come first: the weakest one; at convergence each one, weakest first, and then the weakest two,
+// three, … together, because the criterion may have a maximum at a K that no single step down
+// leads to.
+func candidates(order []int, converged bool) [][]int {
 	var sets [][]int
-	for j := k - 1; j >= 0 && (converged || len(sets) < few); j-- {
-		sets = append(sets, []int{j})
+	weakest := slices.Clone(order)
+	slices.Reverse(weakest)
+	for j, k := range weakest {
+		if !converged && j == maxTrials {
+			break
+		}
+		sets = append(sets, []int{k})
 	}
 	if !converged {
 		return sets
 	}
-	var weakest []int
-	for j := k - 1; j >= 1; j-- {
-		weakest = append(weakest, j)
-		if len(weakest) > 1 {
-			sets = append(sets, slices.Clone(weakest))
-		}
+	for n := 2; n < len(weakest); n++ {
+		sets = append(sets, slices.Clone(weakest[:n]))
 	}
 	return sets
 }
 
 // fatal returns the errors that end a fit even in a trial: those of the context and of
-// the source, and a model that breaks a promise. Any other says that the model cannot do without the directions, and so
-// keeps them.
+// the source, and a model that violates its contract. Any other says that the model cannot do
+// without the dimensions, and so keeps them.
 func fatal(ctx context.Context, err error) error {
 	var source *sourceError
-	if ctx.Err() == nil && !errors.As(err, &source) && !errors.Is(err, ErrPromise) {
+	if ctx.Err() == nil && !errors.As(err, &source) && !errors.Is(err, ErrContract) {
 		return nil
 	}
 	return err
 }
 
-// escape answers a global step that has no maximum at this K (see [ErrDegenerate]) by
-// projecting the weakest direction out; it returns nil where that cannot be done. at
-// holds the statistics of the local step at p.
-func (r *run[B, P, S]) escape(p P, at *point[P, S], err error) *point[P, S] {
-	if !errors.Is(err, ErrDegenerate) || r.options.FixedK || at.K == 1 {
+// escape answers a step that does not exist at this K (see [ErrDegenerate]) by leaving a dimension
+// out of the state: the one that the error names, else the weakest. It returns nil where that
+// cannot be done, as at the start, where nothing is known of q yet.
+func (r *run[B, P, S]) escape(state *point[P, S], err error) *point[P, S] {
+	singular := errors.Is(err, ErrDegenerate) || errors.Is(err, laplace.ErrSingular)
+	if !singular || r.options.FixedK || state.K == 1 || isNil(state.S) {
 		return nil
 	}
-	state := &point[P, S]{K: at.K, P: p, S: at.S}
-	directions, err := r.can.projector.Relevance(state.S, state.P)
+	var named *DegenerateError
+	if errors.As(err, &named) && named.Dimension >= 0 && named.Dimension < state.K {
+		smaller, err := r.project(state, []int{named.Dimension}, "degenerate", []float64{math.NaN()})
+		if err == nil {
+			return smaller
+		}
+	}
+	canonical, relevance, order, err := r.canonical(state)
 	if err != nil {
 		return nil
 	}
-	weakest := directions.Len() - 1
-	smaller, err := r.project(state, directions.Without(weakest), "degenerate", directions.Values[weakest:])
+	weakest := order[state.K-1]
+	smaller, err := r.project(canonical, []int{weakest}, "degenerate", []float64{relevance[weakest]})
 	if err != nil {
 		return nil
 	}
@@ -179,20 +238,24 @@ func (r *run[B, P, S]) ahead() (float64, bool) {
 	return remaining(o[n-2]-o[n-3], o[n-1]-o[n-2])
 }
 
-// trial projects directions out of current and makes steps in the smaller model. It
+// trial drops dimensions of current and makes steps in the smaller model. It
 // returns the smaller point once its criterion is above goal, and nil when it will not be;
 // then reach is an optimistic guess of the criterion that more steps would end at, +Inf
 // where there is none.
-func (r *run[B, P, S]) trial(ctx context.Context, current *point[P, S], directions pruning.Directions, drop []int, goal float64) (smaller *point[P, S], reach float64, err error) {
-	from, err := r.project(current, directions.Without(drop...), "objective", directions.Keep(drop...).Values)
+func (r *run[B, P, S]) trial(ctx context.Context, current *point[P, S], drop []int, relevance []float64, goal float64) (smaller *point[P, S], reach float64, err error) {
+	of := make([]float64, len(drop))
+	for i, k := range drop {
+		of[i] = relevance[k]
+	}
+	from, err := r.project(current, drop, "objective", of)
 	if err != nil {
 		return nil, math.Inf(1), fatal(ctx, err)
 	}
 	pruned := from.pruned
 	defer func() {
-		for k := range r.benches {
+		for k := range r.shards {
 			if k < current.K {
-				delete(r.benches, k)
+				delete(r.shards, k)
 			}
 		}
 	}()

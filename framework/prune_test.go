@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/framework"
-	"github.com/latent-go/latent/pruning"
 )
 
 // tried counts the projections of a mixture.
@@ -16,9 +15,9 @@ type tried struct {
 	projections *int
 }
 
-func (m tried) Project(s *counts, p *rates, onto pruning.Directions) (*counts, *rates, error) {
+func (m tried) Keep(s *counts, p *rates, dims []int) (*counts, *rates, error) {
 	*m.projections++
-	return m.poisson.Project(s, p, onto)
+	return m.poisson.Keep(s, p, dims)
 }
 
 func TestHopelessTrialsAreNotRepeatedOnTheWay(t *testing.T) {

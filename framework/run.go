@@ -21,9 +21,10 @@ type point[P, S any] struct {
 	Value      float64
 	Objective  float64
 
-	f      curvatures
+	Q      localBox // of a Coupled model
+	f      *laplace.Curvature
 	filled bool         // S comes from NewStatistics, scratch included, and not from a checkpoint
-	pruned []Pruned     // directions dropped on the way to this point
+	pruned []Pruned     // dimensions dropped on the way to this point
 	from   *point[P, S] // where the step to this point began, if that was an extrapolation
 }
 
@@ -41,8 +42,8 @@ type progress[P, S any] struct {
 	Fall       float64
 	Streak     int     // iterations in a row with the objective below its best
 	Change     float64 // of the last iteration, nats per row
-	NextTrial  float64 // change below which the weakest direction is tried again
-	Tried      float64 // criterion when directions were last tried in vain at this K
+	NextTrial  float64 // change below which the weakest dimension is tried again
+	Tried      float64 // criterion when dimensions were last tried in vain at this K
 	Short      float64 // nats by which the most promising of them fell short of it
 	Expanding  bool    // parameter expansion has begun
 	Expanded   bool    // the last iteration was expanded
@@ -60,7 +61,7 @@ const fallPatience = 50
 // A run is one start of a fit: the one loop over iterations that there is.
 type run[B, P any, S Statistics[S]] struct {
 	model   Model[B, P, S]
-	can     abilities[B, P, S]
+	can     *capabilities[B, P, S]
 	options Options
 	index   int // of the restart
 	workers int
@@ -71,37 +72,43 @@ type run[B, P any, S Statistics[S]] struct {
 	mu sync.Mutex // held while progress changes, and while it is encoded
 	at progress[P, S]
 
-	folder  *folder[B]
-	benches map[int]*bench[S]
-	spare   []*point[P, S]
+	folder *folder[B]
+	shards map[int]*shardStats[S] // by K
+	spare  []*point[P, S]
 
 	extrapolation extrapolation
 
 	// The local step under way.
-	p     P
-	tilt  *laplace.Tilt
-	bench *bench[S]
-	lean  laplace.Tilt
+	p         P
+	tilt      *laplace.Tilt
+	sums      *shardStats[S]
+	now, next Local // of the first pass of a coupled model; now alone, of the second
+	ownTilt   laplace.Tilt
+	checkRows bool // the pass is the first over the source
 }
 
-// A bench holds the shards' statistics for one number of latent dimensions.
-type bench[S any] struct {
-	shards  []S
+// shardStats are the shards' statistics for one number of latent dimensions.
+type shardStats[S any] struct {
+	sums    []S
 	made    []bool
 	entropy []float64
 }
 
+func newShardStats[S any](n int) *shardStats[S] {
+	return &shardStats[S]{make([]S, n), make([]bool, n), make([]float64, n)}
+}
+
 // execute runs to the end, or to the first error.
 func (r *run[B, P, S]) execute(ctx context.Context) error {
-	r.folder = newFolder(r.condensed.Blocks(ctx), r.options.Shards, r.workers, r.visit)
+	r.open(ctx)
 	defer r.folder.close()
-	r.benches = map[int]*bench[S]{}
-	err := r.loop(ctx)
-	if err == nil {
-		return nil
-	}
-	if ctx.Err() != nil || errors.Is(err, errRecorder) {
-		return err // still Running: a checkpoint goes on from here
+	return r.ended(ctx, r.loop(ctx))
+}
+
+// ended notes the error that ended a run, unless a checkpoint goes on from here.
+func (r *run[B, P, S]) ended(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() != nil || errors.Is(err, errRecorder) {
+		return err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -109,21 +116,26 @@ func (r *run[B, P, S]) execute(ctx context.Context) error {
 	return err
 }
 
+// open readies passes over the source.
+func (r *run[B, P, S]) open(ctx context.Context) {
+	r.folder = newFolder(r.condensed.Blocks(ctx), r.options.Shards, max(1, r.workers), r.visit)
+	r.shards = map[int]*shardStats[S]{}
+}
+
 func (r *run[B, P, S]) loop(ctx context.Context) error {
 	if r.at.Current == nil {
 		rng := rand.New(rand.NewPCG(r.options.Seed, uint64(r.index)))
 		p, err := r.model.Init(ctx, r.src, r.options.K, rng)
+		if err == nil {
+			err = r.can.given("Init", p)
+		}
 		if err != nil {
 			return err
 		}
 		start := &point[P, S]{K: r.options.K, P: p, Value: math.Inf(-1), Objective: math.Inf(-1)}
 		r.mu.Lock()
-		r.at.Current, r.at.NextTrial = start, r.options.Prune.Objective.LooseOr()
+		r.at.Current, r.at.NextTrial = start, r.options.Prune.Objective.TrialToleranceOr()
 		r.mu.Unlock()
-	} else if r.at.Iteration > 0 {
-		if err := r.curvature(r.at.Current); err != nil {
-			return err
-		}
 	}
 	for r.at.Status == Running {
 		if r.at.TrialsDue {
@@ -162,6 +174,19 @@ func (r *run[B, P, S]) loop(ctx context.Context) error {
 	return nil
 }
 
+// wake readies the points of a resumed run.
+func (r *run[B, P, S]) wake(ctx context.Context) error {
+	for _, p := range []*point[P, S]{r.at.Current, r.at.BestBehind} {
+		if err := r.thaw(ctx, p); err != nil {
+			return err
+		}
+	}
+	if r.at.Current == nil || r.at.Iteration == 0 {
+		return nil
+	}
+	return r.curvature(r.at.Current)
+}
+
 // settled says that going on at this K is in vain: nothing changes any more, not even by
 // parameter expansion, or the objective has long been below its best. Only a plain iteration tells.
 func (r *run[B, P, S]) settled() bool {
@@ -186,23 +211,29 @@ func (r *run[B, P, S]) step(ctx context.Context, from, to *point[P, S]) error {
 	r.mu.Lock()
 	r.at.Passes++
 	r.mu.Unlock()
-	bench := r.benchFor(from)
-	entropy, err := r.local(ctx, from.P, r.tiltAt(from), bench)
+	if r.can.coupled != nil {
+		if err := r.update(ctx, from, to); err != nil {
+			return r.stepWithout(ctx, from, to, fmt.Errorf("local step at K = %d: %w", from.K, err))
+		}
+	}
+	shards := r.shardsFor(from)
+	entropy, err := r.local(ctx, from.P, r.tiltAt(from), to.Q.q, shards)
 	if err != nil {
-		return err
+		return r.stepWithout(ctx, from, to, err)
 	}
 	to.K, to.pruned = from.K, nil
-	to.S, bench.shards[0] = bench.shards[0], to.S
-	to.filled, bench.made[0] = true, to.filled
+	to.S, shards.sums[0] = shards.sums[0], to.S
+	to.filled, shards.made[0] = true, to.filled
 	if err := r.checkWeight(to.S.Weight()); err != nil {
 		return err
 	}
 	entropy = temper(r.options.Temper, to.S, entropy)
 	if to.P, err = r.model.Maximize(to.S, from.P, to.P); err != nil {
-		if smaller := r.escape(from.P, to, err); smaller != nil {
-			return r.stepSmaller(ctx, smaller, to)
-		}
-		return fmt.Errorf("global step at K = %d: %w", from.K, err)
+		at := &point[P, S]{K: from.K, P: from.P, S: to.S, Q: to.Q}
+		return r.stepWithout(ctx, at, to, fmt.Errorf("global step at K = %d: %w", from.K, err))
+	}
+	if err := r.can.given("Maximize", to.P); err != nil {
+		return err
 	}
 	if r.can.expander != nil && r.at.Expanding {
 		var gain float64
@@ -212,18 +243,28 @@ func (r *run[B, P, S]) step(ctx context.Context, from, to *point[P, S]) error {
 		entropy += gain
 	}
 	if err := r.curvature(to); err != nil {
-		return err
+		return r.stepWithout(ctx, &point[P, S]{K: to.K, P: to.P, S: to.S, Q: to.Q}, to, err)
 	}
 	if smaller, err := r.degenerate(to); err != nil {
 		return err
 	} else if smaller != nil {
-		return r.stepSmaller(ctx, smaller, to)
+		return r.stepFrom(ctx, smaller, to)
 	}
 	return r.evaluate(to, entropy)
 }
 
-// stepSmaller makes the step from a projection instead.
-func (r *run[B, P, S]) stepSmaller(ctx context.Context, smaller, to *point[P, S]) error {
+// stepWithout answers an error that says that there are too many latent dimensions by a step
+// from the state without one of them; it returns any other.
+func (r *run[B, P, S]) stepWithout(ctx context.Context, state, to *point[P, S], err error) error {
+	smaller := r.escape(state, err)
+	if smaller == nil {
+		return err
+	}
+	return r.stepFrom(ctx, smaller, to)
+}
+
+// stepFrom makes the step from a projection instead.
+func (r *run[B, P, S]) stepFrom(ctx context.Context, smaller, to *point[P, S]) error {
 	*to = point[P, S]{}
 	if err := r.step(ctx, smaller, to); err != nil {
 		return err
@@ -254,11 +295,13 @@ func temper[S any](alpha float64, s S, entropy float64) float64 {
 	return alpha * entropy
 }
 
-// local folds one local step over the source into the bench's first shard and
-// returns the entropy of q.
-func (r *run[B, P, S]) local(ctx context.Context, p P, tilt *laplace.Tilt, b *bench[S]) (float64, error) {
-	r.p, r.tilt, r.bench = p, tilt, b
+// local folds one local step over the source into the first shard and returns the entropy of
+// q, which is given for coupled models.
+func (r *run[B, P, S]) local(ctx context.Context, p P, tilt *laplace.Tilt, q Local, b *shardStats[S]) (float64, error) {
+	r.p, r.tilt, r.sums, r.now = p, tilt, b, q
+	r.checkRows = r.at.Iteration == 0
 	used, err := r.folder.run(ctx)
+	r.now = nil
 	if err != nil {
 		return 0, err
 	}
@@ -267,97 +310,94 @@ func (r *run[B, P, S]) local(ctx context.Context, p P, tilt *laplace.Tilt, b *be
 	}
 	entropy := b.entropy[0]
 	for i := 1; i < used; i++ {
-		b.shards[0].Merge(b.shards[i])
+		b.sums[0].Merge(b.sums[i])
 		entropy += b.entropy[i]
 	}
 	return entropy, nil
 }
 
-// visit adds one block to its shard.
+// visit adds one block to its shard, or updates its q.
 func (r *run[B, P, S]) visit(shard int, first bool, block B) error {
-	b := r.bench
+	if r.next != nil {
+		return r.can.coupled.Update(block, r.p, r.tilt, r.now, r.next)
+	}
+	b := r.sums
+	if r.checkRows {
+		if rows, ok := any(block).(interface{ Check() error }); ok {
+			if err := rows.Check(); err != nil {
+				return &sourceError{err}
+			}
+		}
+	}
 	if first {
 		if !b.made[shard] {
-			b.shards[shard], b.made[shard] = r.model.NewStatistics(r.p), true
+			b.sums[shard], b.made[shard] = r.model.NewStatistics(r.p), true
 		}
 		b.entropy[shard] = 0
-		if err := r.model.Prepare(r.p, r.tilt, b.shards[shard]); err != nil {
+		if err := r.model.Prepare(r.p, r.tilt, b.sums[shard]); err != nil {
 			return err
 		}
 	}
-	h, err := r.model.Infer(block, r.p, b.shards[shard])
+	var (
+		h   float64
+		err error
+	)
+	if r.now != nil {
+		h, err = r.can.coupled.InferAt(block, r.p, r.now, b.sums[shard])
+	} else {
+		h, err = r.model.Infer(block, r.p, b.sums[shard])
+	}
 	b.entropy[shard] += h
 	return err
 }
 
-func (r *run[B, P, S]) benchFor(p *point[P, S]) *bench[S] {
-	b := r.benches[p.K]
+func (r *run[B, P, S]) shardsFor(p *point[P, S]) *shardStats[S] {
+	b := r.shards[p.K]
 	if b == nil {
-		n := r.options.Shards
-		b = &bench[S]{make([]S, n), make([]bool, n), make([]float64, n)}
-		r.benches[p.K] = b
+		b = newShardStats[S](r.options.Shards)
+		r.shards[p.K] = b
 	}
 	return b
 }
 
 // tiltAt linearises the penalty at a point (docs/theory/gfab.md, section 3); nil at the start and for EM.
 func (r *run[B, P, S]) tiltAt(p *point[P, S]) *laplace.Tilt {
-	switch {
-	case r.options.Method == GFAB && p.f.full != nil:
-		r.lean.F = p.f.full
-	case r.options.Method == FAB && p.f.counts != nil:
-		r.lean.F = p.f.counts
-	default:
+	if r.options.Method == EM || p.f == nil {
 		return nil
 	}
-	r.lean.N = p.S.Weight()
-	return &r.lean
+	r.ownTilt.Set(p.f)
+	return &r.ownTilt
 }
 
-// curvature computes the forms of F that the method and the criterion need.
+// curvature computes F where the method or the criterion needs it.
 func (r *run[B, P, S]) curvature(p *point[P, S]) (err error) {
 	needs := r.options.Criterion.Needs
-	if r.options.Method == GFAB || needs&NeedsCurvature != 0 {
-		if p.f.full, err = r.can.curved.Curvature(p.S, p.P, p.f.full); err != nil {
-			return err
-		}
+	if r.options.Method == EM && needs&NeedsCurvature == 0 {
+		return nil
 	}
-	if r.can.counted != nil && (r.options.Method != EM || needs&NeedsCounts != 0) {
-		if p.f.counts, err = r.can.counted.Counts(p.S, p.P, p.f.counts); err != nil {
-			return err
-		}
+	if p.f == nil {
+		p.f = new(laplace.Curvature)
 	}
-	return nil
+	return r.can.curvature(p.S, p.P, needs&NeedsInformation == 0, p.f)
 }
 
 // evaluate fills in the value of a point and its objective: what the method
 // ascends while K stays.
-func (r *run[B, P, S]) evaluate(p *point[P, S], entropy float64) error {
+func (r *run[B, P, S]) evaluate(p *point[P, S], entropy float64) (err error) {
 	e := &p.Evaluation // in place: a copy passed to the criterion would be allocated
-	*e = Evaluation{
-		LogJoint: r.model.LogJoint(p.S, p.P),
-		Entropy:  entropy,
-		Shape:    r.model.Shape(p.P),
-		N:        p.S.Weight(),
+	if *e, err = r.can.evaluation(r.model, p.S, p.P, entropy); err != nil {
+		return err
 	}
-	e.LogLikelihood = r.can.logLikelihood(e, p.P)
-	if p.f.full != nil {
-		e.LogDet = p.f.full.LogDet()
-	}
-	if p.f.counts != nil {
-		e.LogDetCounts = p.f.counts.LogDet()
+	if p.f != nil {
+		e.charge(p.f)
 	}
 	p.Value = r.options.Criterion.Value(e)
-	switch {
-	case r.options.Method == EM:
-		p.Objective = e.Bound()
-	case p.f.counts != nil:
-		p.Objective = e.Bound() - e.LogDetCounts/2
-	default:
-		p.Objective = e.Bound() - e.LogDet/2
+	p.Objective = e.Bound()
+	if r.options.Method != EM {
+		p.Objective -= p.f.LogDetCounts() / 2
 	}
 	if bad := firstNonFinite(p.Value, p.Objective); bad != 0 {
-		return fmt.Errorf("%s is %v at K = %d (log joint %v, entropy %v, ln|F| %v): the model is degenerate there; lower K, allow pruning, or rescale the data",
+		return fmt.Errorf("%s is %v at K = %d (log joint %v, entropy %v, ln|F| %v): a latent dimension has lost its data; lower K, allow pruning, or rescale the data",
 			r.options.Criterion.Name, bad, p.K, e.LogJoint, e.Entropy, e.LogDet)
 	}
 	return nil
@@ -397,7 +437,10 @@ func (r *run[B, P, S]) advance(next *point[P, S]) Event {
 		}
 	}
 	for _, p := range next.pruned {
-		p.Iteration = at.Iteration
+		p.Iteration, p.Before, p.After = at.Iteration, last.Value, next.Value
+		if at.BestBehind != nil {
+			p.Before = at.BestBehind.Value
+		}
 		at.Pruned = append(at.Pruned, p)
 	}
 	next.pruned = nil
@@ -430,8 +473,8 @@ func (r *run[B, P, S]) rank(next *point[P, S]) {
 	switch {
 	case next.K != last.K:
 		at.BestBehind, at.Streak = nil, 0
-		at.NextTrial, at.Short = r.options.Prune.Objective.LooseOr(), 0
-		clear(r.benches)
+		at.NextTrial, at.Short = r.options.Prune.Objective.TrialToleranceOr(), 0
+		clear(r.shards)
 		r.spare = nil
 		return
 	case next.Objective >= best.Objective-rounding*math.Abs(best.Objective):

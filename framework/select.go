@@ -126,13 +126,13 @@ func Select[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], sr
 	}
 	o.FixedK = true
 	workers := workersOr(o.Workers)
-	abreast := min(workers, len(ks))
-	o.Workers = max(1, workers/abreast)
+	concurrent := min(workers, len(ks))
+	o.Workers = max(1, workers/concurrent)
 
 	s := &Selection[P, S]{K: ks, Values: make([][]float64, len(ks)), Fits: make([]*Result[P, S], len(ks)), Errs: make([]error, len(ks))}
 	o.Recorder = lock(o.Recorder)
 	condensed := condensing(ctx, m, src)
-	parallel(len(ks), abreast, func(i int) {
+	parallel(len(ks), concurrent, func(i int) {
 		o := o
 		o.K = ks[i]
 		s.Fits[i], s.Errs[i] = fitTo(ctx, m, src, condensed, o)
@@ -140,7 +140,7 @@ func Select[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], sr
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("framework: cancelled: %w", err)
 	}
-	return s, s.collect(o, abilitiesOf(m))
+	return s, s.collect(o, capabilitiesOf(m))
 }
 
 func (s *Selection[P, S]) collect(o Options, can interface{ own(Method) Criterion }) error {

@@ -48,6 +48,28 @@ func (b Rows) Weight(i int) float64 {
 	return b.Weights[i]
 }
 
+// Check says what is wrong with the shape of a block or with its weights, which a source of one's
+// own may have made.
+func (b Rows) Check() error {
+	if b.N < 0 || b.D < 0 || b.Stride < b.D || b.N > 0 && len(b.X) < (b.N-1)*b.Stride+b.D {
+		return fmt.Errorf("framework: a block of %d rows, %d columns and stride %d does not go with %d numbers", b.N, b.D, b.Stride, len(b.X))
+	}
+	return checkBlockWeights(b.Weights, b.N, b.First)
+}
+
+// checkBlockWeights holds the weights of n rows from first on to be finite and not negative.
+func checkBlockWeights(w []float64, n, first int) error {
+	if w != nil && len(w) != n {
+		return fmt.Errorf("framework: %d weights for a block of %d rows", len(w), n)
+	}
+	for i, v := range w {
+		if !(v >= 0) || math.IsInf(v, 0) {
+			return fmt.Errorf("framework: the weight of row %d is %v: weights are non-negative finite numbers", first+i+1, v)
+		}
+	}
+	return nil
+}
+
 // blockFloats bounds the numbers in a block: 256 KiB, so that a block and what is
 // computed from it stay in a core's own cache. It must not depend on the number
 // of workers, or the order of summation would.

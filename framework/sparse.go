@@ -33,6 +33,9 @@ func (b SparseRows) Row(i int) (columns []int, values []float64) {
 // Weight returns the frequency weight of row i of the block.
 func (b SparseRows) Weight(i int) float64 { return Rows{Weights: b.Weights}.Weight(i) }
 
+// Check says what is wrong with the weights of a block, which a source of one's own may have made.
+func (b SparseRows) Check() error { return checkBlockWeights(b.Weights, b.N, b.First) }
+
 // SparseTable is an in-memory [Source] of [SparseRows].
 type SparseTable struct {
 	all SparseRows

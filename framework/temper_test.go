@@ -6,7 +6,6 @@ import (
 	"iter"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/laplace"
-	"github.com/latent-go/latent/pruning"
 )
 
 // vague is poisson with a posterior: weights ~ Dirichlet(1, …, 1), rates ~ Gamma(1, 0.05).
@@ -23,7 +21,9 @@ import (
 type vague struct{}
 
 // beliefs are the posterior's hyperparameters, of the weights and of the rates.
-type beliefs struct{ Weights, Shapes, Rates []float64 }
+type beliefs struct {
+	Weights, Shapes, Rates []float64 `keep:"rows"`
+}
 
 const priorShape, priorRate = 1, 0.05
 
@@ -134,25 +134,17 @@ func (vague) Shape(p *beliefs) framework.Shape {
 
 func (vague) BoundsEvidence() {}
 
-func (vague) Curvature(s *measured, _ *beliefs, dst laplace.Blocks) (laplace.Blocks, error) {
-	return poisson{}.Curvature(&s.Counts, nil, dst)
+func (vague) Curvature(s *measured, _ *beliefs, f *laplace.Curvature) error {
+	return poisson{}.Curvature(&s.Counts, nil, f)
 }
 
-func (vague) Counts(s *measured, _ *beliefs, dst laplace.Blocks) (laplace.Blocks, error) {
-	return poisson{}.Counts(&s.Counts, nil, dst)
-}
-
-func (vague) Relevance(s *measured, _ *beliefs) (pruning.Directions, error) {
+func (vague) Relevance(s *measured, _ *beliefs) ([]float64, error) {
 	return poisson{}.Relevance(&s.Counts, nil)
 }
 
-func (vague) Project(s *measured, p *beliefs, onto pruning.Directions) (*measured, *beliefs, error) {
-	t, _, err := poisson{}.Project(&s.Counts, &rates{p.Weights, p.Rates}, onto)
-	q := &beliefs{}
-	for _, k := range slices.Sorted(slices.Values(onto.Axes)) {
-		q.Weights, q.Shapes, q.Rates = append(q.Weights, p.Weights[k]), append(q.Shapes, p.Shapes[k]), append(q.Rates, p.Rates[k])
-	}
-	return &measured{*t}, q, err
+func (vague) Keep(s *measured, p *beliefs, dims []int) (*measured, *beliefs, error) {
+	k := len(p.Rates)
+	return &measured{*framework.KeepAxes(&s.Counts, k, dims)}, framework.KeepAxes(p, k, dims), nil
 }
 
 // widening has an expansion, which changes the entropy by what the rows weigh and nothing else.

@@ -5,17 +5,17 @@
 // parameters Ξ of the latent dimensions (Hayashi, Maeda & Fujimaki 2015,
 // section 2). The criterion gFIC charges a model ½ ln|F_Ξ| nats, and the local
 // step of gFAB tilts each row by the derivative of that charge. In every model
-// here F is block-diagonal, and its blocks have structure: one number for each
-// parameter, N_k/N times a unit Fisher information, or S ⊗ I (eq. 5). A Block
-// keeps that structure, so that determinants, eigenvalues and traces are exact
-// and cost what the factors cost; nobody forms a DK × DK matrix:
+// here F is block-diagonal, and a block is a product: a count, which q(Z) decides, times the
+// information of a unit of data, which Π decides: N_k/N times a unit Fisher information, or
+// S/N ⊗ λI (eq. 5). A [Curvature] is written down in these factors, so that determinants, eigenvalues and
+// tilts are exact and cost what the factors cost; nobody forms a DK × DK matrix:
 //
-//	s := laplace.NewDense(gram)                          // K×K: λS/N
-//	f := laplace.Blocks{laplace.Kronecker{A: s, B: laplace.Identity(d)}}
-//	penalty := -f.LogDet() / 2                           // −½ ln|F|, nats
+//	f.Reset(n, false)
+//	f.Mixed(s, laplace.Scaled{Factor: lambda, Of: laplace.Identity(d)})
+//	penalty := -f.LogDet() / 2                 // −½ ln|F|, nats
 //
-//	tilt := &laplace.Tilt{F: f, N: n}
-//	score -= tilt.Penalty(0, row)                        // tr(F⁻¹F_n)/(2N)
+//	tilt.Set(f)
+//	err := tilt.Precision(precision)           // + D·S⁻¹
 //
 // The tilt comes from the concavity of ln det: at the current F₀,
 //

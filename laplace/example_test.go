@@ -8,19 +8,28 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The curvature of BPCA with K = 2 and D = 100 is λS/N ⊗ I_D (eq. 5): a 200×200
-// matrix, held as four numbers.
-func Example() {
-	s := mat.NewSymDense(2, []float64{2, 0.5, 0.5, 1}) // λS/N
-	f := laplace.Blocks{laplace.Kronecker{A: laplace.NewDense(s), B: laplace.Identity(100)}}
-	fmt.Printf("%d parameters, −½ ln|F| = %.3f nats\n", f.Dim(), -f.LogDet()/2)
+// The curvature of BPCA with K = 2 and D = 100 is S/N ⊗ λI_D (eq. 5): a 200×200
+// matrix, held as its two factors.
+func ExampleCurvature() {
+	const n, lambda = 1000, 2
+	s := mat.NewSymDense(2, []float64{1000, 250, 250, 500}) // Σ E[zzᵀ]
+	var f laplace.Curvature
+	f.Reset(n, false)
+	f.Mixed(s, laplace.Scaled{Factor: lambda, Of: laplace.Identity(100)})
+	fmt.Printf("%d parameters, gFIC charges %.3f nats, FIC %.3f\n", f.Dim(), f.LogDet()/2, f.LogDetCounts()/2)
 
-	row := laplace.Kronecker{A: laplace.Diagonal{1, 4}, B: laplace.Identity(100)}
-	tilt := &laplace.Tilt{F: f, N: 1000}
-	fmt.Printf("the row is lowered by %.4f nats\n", tilt.Penalty(0, row))
+	var tilt laplace.Tilt
+	tilt.Set(&f)
+	precision := mat.NewSymDense(2, nil)
+	if err := tilt.Precision(precision); err != nil {
+		fmt.Println(err)
+		return
+	}
+	z := mat.NewVecDense(2, []float64{1, 2})
+	fmt.Printf("a row with z = (1, 2) loses %.4f nats\n", mat.Inner(z, precision, z)/2)
 	// Output:
-	// 200 parameters, −½ ln|F| = -27.981 nats
-	// the row is lowered by 0.2571 nats
+	// 200 parameters, gFIC charges 27.981 nats, FIC -41.334
+	// a row with z = (1, 2) loses 0.4000 nats
 }
 
 // The evidence of 7 heads in 10 throws under a uniform prior is B(8, 4). In the

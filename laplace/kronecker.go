@@ -96,14 +96,3 @@ func (c *cell) T() mat.Matrix          { return c }
 func (c *cell) At(r, s int) float64 {
 	return (c.g.At(c.i*c.n+r, c.j*c.n+s) + c.g.At(c.i*c.n+s, c.j*c.n+r)) / 2
 }
-
-// AsKronecker returns b as a Kronecker product if it is one, by value or by pointer.
-func AsKronecker(b Block) (k Kronecker, ok bool) {
-	switch b := b.(type) {
-	case Kronecker:
-		return b, true
-	case *Kronecker:
-		return *b, true
-	}
-	return Kronecker{}, false
-}

@@ -1,6 +1,7 @@
 package pruning_test
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -36,110 +37,146 @@ func spectrum(values []float64, rng *rand.Rand) *mat.SymDense {
 	return s
 }
 
-func kronecker(a mat.Symmetric, scale float64, d int) laplace.Blocks {
-	return laplace.Blocks{laplace.Kronecker{A: laplace.NewDense(a), B: laplace.Scaled{Factor: scale, Of: laplace.Identity(d)}}}
+// mixing is the curvature of latent dimensions that mix, with the counts s.
+func mixing(s mat.Symmetric, information laplace.Block) *laplace.Curvature {
+	f := new(laplace.Curvature)
+	f.Reset(1000, false)
+	f.Mixed(s, information)
+	return f
 }
 
-func TestDirectionsAreOrderedAndKept(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		values := rapid.SliceOfN(rapid.Float64Range(0, 5), 1, 8).Draw(t, "values")
-		d := pruning.FromAxes(values)
-		require.Equal(t, len(values), d.Len())
-		for j, axis := range d.Axes {
-			assert.Equal(t, values[axis], d.Values[j])
-			if j > 0 {
-				assert.GreaterOrEqual(t, d.Values[j-1], d.Values[j])
-			}
+// classes is the curvature of dimensions with some blocks each.
+func classes(counts ...[]float64) *laplace.Curvature {
+	f := new(laplace.Curvature)
+	f.Reset(1000, false)
+	for k, list := range counts {
+		for _, n := range list {
+			f.Class(k, n, laplace.Scaled{Factor: 1e-9, Of: laplace.Identity(2)})
 		}
-		drop := rapid.IntRange(0, d.Len()-1).Draw(t, "drop")
-		kept := d.Without(drop)
-		assert.Equal(t, d.Len()-1, kept.Len())
-		assert.NotContains(t, kept.Axes, d.Axes[drop])
-		assert.ElementsMatch(t, append(kept.Axes, d.Axes[drop]), d.Axes)
+	}
+	return f
+}
+
+// TestDirectionsOfDegenerateData is the generic projection of paper G below A1: in the
+// basis the counts are diagonal, and the dimensions that go have at most one unit of data.
+func TestDirectionsOfDegenerateData(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	want := []float64{0, 0.02, 0.1, 500, 1000, 3000}
+	s := spectrum([]float64{3000, 0.1, 500, 0.02, 1000, 0}, rng)
+	v, err := pruning.Eigenvalue{}.Apply(mixing(s, laplace.Identity(7)), 6, true)
+	require.NoError(t, err)
+	assert.Equal(t, []int{0, 1, 2}, v.Dropped)
+	assert.InDeltaSlice(t, want[:3], v.Units, 1e-9)
+	var sv, vsv mat.Dense
+	sv.Mul(s, v.Basis)
+	vsv.Mul(v.Basis.T(), &sv)
+	for i := range 6 {
+		for j := range 6 {
+			expected := 0.0
+			if i == j {
+				expected = want[i]
+			}
+			assert.InDelta(t, expected, vsv.At(i, j), 1e-8)
+		}
+	}
+}
+
+func TestUnitsAreTheThreshold(t *testing.T) {
+	f := classes([]float64{500}, []float64{1}, []float64{10})
+	for _, c := range []struct {
+		rule    pruning.Eigenvalue
+		dropped []int
+		units   []float64
+	}{
+		{pruning.Eigenvalue{}, []int{1}, []float64{1}}, // one unit of data goes, too
+		{pruning.Eigenvalue{Units: 0.5}, nil, nil},
+		{pruning.Eigenvalue{Units: 20}, []int{1, 2}, []float64{1, 10}},
+		{pruning.Eigenvalue{Units: 9000}, []int{1, 2}, []float64{1, 10}}, // one always stays
+		{pruning.Eigenvalue{Off: true, Units: 9000}, nil, nil},
+	} {
+		v, err := c.rule.Apply(f, 3, false)
+		require.NoError(t, err)
+		assert.Equal(t, c.dropped, v.Dropped)
+		assert.InDeltaSlice(t, c.units, v.Units, 1e-12)
+		assert.Nil(t, v.Basis)
+	}
+}
+
+// TestInformationIsNotJudged: it depends on the author's coordinates; where it vanishes, real
+// dimensions would go.
+func TestInformationIsNotJudged(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		scale := rapid.Float64Range(-300, 300).Draw(t, "exponent of the information")
+		unit := laplace.Diagonal{math.Pow(10, scale), math.Pow(10, scale/2)}
+		f := new(laplace.Curvature)
+		f.Reset(100, false)
+		f.Class(0, 60, unit)
+		f.Class(1, 39.5, unit)
+		f.Class(2, 0.5, unit)
+		v, err := pruning.Eigenvalue{}.Apply(f, 3, false)
+		require.NoError(t, err)
+		require.Equal(t, []int{2}, v.Dropped)
 	})
 }
 
-func TestEigenvaluesBecomeDirections(t *testing.T) {
-	vectors := mat.NewDense(2, 2, []float64{1, 2, 3, 4})
-	d := pruning.FromEigen([]float64{1, 9}, vectors)
-	assert.Equal(t, []float64{9, 1}, d.Values)
-	assert.Equal(t, []float64{2, 1, 4, 3}, d.Basis.RawMatrix().Data)
-	assert.Equal(t, []float64{1, 3}, d.Without(0).Basis.RawMatrix().Data)
+// TestSeveralBlocksCountByTheirPenalty: the penalty ½ Σ ln Count of a dimension changes sign
+// where the geometric mean of its counts is 1.
+func TestSeveralBlocksCountByTheirPenalty(t *testing.T) {
+	v, err := pruning.Eigenvalue{}.Apply(classes([]float64{100}, []float64{0.01, 101}, []float64{0.01, 99}), 3, false)
+	require.NoError(t, err)
+	assert.Equal(t, []int{2}, v.Dropped)
 }
 
-// TestProjectionKeepsTheTopEigenvectors is the generic projection of paper G below A1:
-// V F Vᵀ is diagonal with the large eigenvalues, and what is left out was below δ.
-func TestProjectionKeepsTheTopEigenvectors(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 1))
-	const n, scale = 1000, 2
-	a := spectrum([]float64{3, 1e-4, 0.5, 2e-5, 1, 0}, rng)
-	v, err := pruning.Eigenvalue{}.Apply(kronecker(a, scale, 7), 6, n)
-	require.NoError(t, err)
-	require.Equal(t, 3, v.Keep.Len())
-	assert.InDeltaSlice(t, []float64{2e-4, 4e-5, 0}, v.Dropped, 1e-12)
-	var av, vav mat.Dense
-	av.Mul(a, v.Keep.Basis)
-	vav.Mul(v.Keep.Basis.T(), &av)
-	for i := range 3 {
-		for j := range 3 {
-			want := 0.0
-			if i == j {
-				want = []float64{3, 1, 0.5}[i]
-			}
-			assert.InDelta(t, want, vav.At(i, j), 1e-12)
-		}
+// TestDimensionsThatOthersAccountFor: binary features do not rotate; a duplicate goes, one at a
+// time, and so does one that is always on beside an intercept.
+func TestDimensionsThatOthersAccountFor(t *testing.T) {
+	z := mat.NewDense(40, 4, nil) // 1, z₁, z₂ = z₁, z₃
+	for i := range 40 {
+		z.SetRow(i, []float64{1, float64(i % 2), float64(i % 2), float64(i / 20)})
 	}
-}
-
-func TestDeltaIsTheThreshold(t *testing.T) {
-	f := laplace.Blocks{laplace.Diagonal{0.5, 0.5}, laplace.Diagonal{0.01, 0.01}, laplace.Diagonal{0.1, 0.1}}
-	for _, c := range []struct {
-		rule    pruning.Eigenvalue
-		n       float64
-		dropped []float64
-		axes    []int
-	}{
-		{pruning.Eigenvalue{}, 1000, nil, nil},
-		{pruning.Eigenvalue{}, 100, []float64{0.01}, []int{0, 2}}, // σ = δ goes too
-		{pruning.Eigenvalue{Delta: 0.2}, 1000, []float64{0.1, 0.01}, []int{0}},
-		{pruning.Eigenvalue{Delta: 9}, 1000, []float64{0.1, 0.01}, []int{0}}, // one always stays
-		{pruning.Eigenvalue{Off: true, Delta: 9}, 1000, nil, nil},
-	} {
-		v, err := c.rule.Apply(f, 3, c.n)
-		require.NoError(t, err)
-		assert.InDeltaSlice(t, c.dropped, v.Dropped, 1e-12)
-		assert.Equal(t, c.axes, v.Keep.Axes)
+	gram := func(z mat.Matrix) *mat.SymDense {
+		var s mat.SymDense
+		s.SymOuterK(1, z.T())
+		return &s
 	}
-}
-
-// TestWholeDimensionsCountByTheirPenalty: the penalty ½ ln|N F_k| of a dimension changes
-// sign where the geometric mean of its eigenvalues is 1/N.
-func TestWholeDimensionsCountByTheirPenalty(t *testing.T) {
-	f := laplace.Blocks{laplace.Diagonal{1, 1}, laplace.Diagonal{1e-4, 1}, laplace.Diagonal{1e-8, 1e-2}}
-	d, err := pruning.CurvatureDirections(f, 3)
+	v, err := pruning.Eigenvalue{}.Apply(mixing(gram(z), laplace.Identity(2)), 3, false)
 	require.NoError(t, err)
-	assert.InDeltaSlice(t, []float64{1, 1e-2, 1e-5}, d.Values, 1e-12)
-}
-
-func TestCurvatureOfAnotherShapeIsRefused(t *testing.T) {
-	_, err := pruning.CurvatureDirections(laplace.Blocks{laplace.Identity(2), laplace.Identity(2)}, 3)
-	assert.ErrorContains(t, err, "2 blocks")
-	_, err = pruning.Eigenvalue{}.Apply(kronecker(mat.NewSymDense(2, []float64{1, 0, 0, 1}), 1, 3), 5, 10)
-	assert.Error(t, err)
-}
-
-func TestSingularFactorsAreDegenerate(t *testing.T) {
-	v, err := pruning.Eigenvalue{}.Apply(kronecker(mat.NewSymDense(2, []float64{1, 1, 1, 1}), 1, 3), 2, 100)
+	require.Len(t, v.Dropped, 1)
+	assert.Less(t, v.Dropped[0], 2)
+	assert.Nil(t, v.Basis)
+	for i := range 40 {
+		z.Set(i, 2, 1-1e-3*float64(i/39)) // always on but for a trifle
+	}
+	v, err = pruning.Eigenvalue{}.Apply(mixing(gram(z), laplace.Identity(2)), 3, false)
 	require.NoError(t, err)
-	assert.Equal(t, 1, v.Keep.Len())
-	assert.Len(t, v.Dropped, 1)
+	assert.Equal(t, []int{1}, v.Dropped)
+}
+
+func TestCountsThatAreNoNumbersAreRefused(t *testing.T) {
+	s := mat.NewSymDense(2, []float64{1, math.NaN(), math.NaN(), 1})
+	_, err := pruning.Eigenvalue{}.Apply(mixing(s, laplace.Identity(3)), 2, true)
+	assert.ErrorContains(t, err, "NaN")
+}
+
+func TestSingularCountsAreDegenerate(t *testing.T) {
+	s := mat.NewSymDense(2, []float64{9, 9, 9, 9})
+	v, err := pruning.Eigenvalue{}.Apply(mixing(s, laplace.Identity(3)), 2, true)
+	require.NoError(t, err)
+	assert.Equal(t, []int{0}, v.Dropped)
 }
 
 func TestRegularCurvatureIsJudgedWithoutAllocating(t *testing.T) {
-	f := kronecker(spectrum([]float64{1, 2, 3, 4}, rand.New(rand.NewPCG(1, 1))), 2, 5)
+	mixed := mixing(spectrum([]float64{10, 20, 30, 40}, rand.New(rand.NewPCG(1, 1))), laplace.Identity(5))
+	own := classes([]float64{3}, []float64{4})
 	assert.Zero(t, testing.AllocsPerRun(10, func() {
-		if v, err := (pruning.Eigenvalue{}).Apply(f, 4, 1000); err != nil || len(v.Dropped) > 0 {
-			t.Fatal("nothing is degenerate")
+		for _, f := range []*laplace.Curvature{mixed, own} {
+			k := 4
+			if f == own {
+				k = 2
+			}
+			if v, err := (pruning.Eigenvalue{}).Apply(f, k, true); err != nil || len(v.Dropped) > 0 {
+				t.Fatal("nothing is degenerate")
+			}
 		}
 	}))
 }

@@ -1,50 +1,55 @@
 package pruning
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/laplace"
 )
 
 // Rules says how the engine prunes. The zero value is the default: both rules,
-// each with its own defaults. A model whose global step has no maximum at a K is
-// projected in any case, unless K is fixed.
+// each with its own defaults. A model whose global step has no maximum at a K loses a
+// dimension in any case, unless K is fixed.
 type Rules struct {
 	Eigenvalue Eigenvalue
 	Objective  Objective
 }
 
-// Eigenvalue is the rule of Algorithm 1 (paper G, 4.1.3): a direction of F with
-// σ ≤ δ is dropped.
+// Eigenvalue is the rule of Algorithm 1 (paper G, 4.1.3), applied to the factor of F that q
+// alone decides: a latent dimension is dropped that at most Units of data stand behind.
+// The information is left out because it depends on the coordinates of Ξ: where the author's
+// choice lets it vanish, real dimensions would go.
 type Eigenvalue struct {
 	Off   bool
-	Delta float64 // δ; 0 stands for 1/N
+	Units float64 // rows, or what else the model counts; 0 stands for 1, δ = 1/N in paper G
 }
 
 // Objective is the rule that a smaller model which scores higher is the better
-// one. A trial projects directions out and makes local and global steps in the
+// one. A trial drops dimensions and makes local and global steps in the
 // smaller model until the criterion has risen above that of the larger one, until
 // the steps' own progress shows that it will not, or until Steps are made.
 //
-// While the fit goes along, the weakest few directions are tried when the change of
-// an iteration is below Loose, and again whenever it has halved and the criterion has moved
-// by as much as the best of them fell short; those of negative relevance in every such
+// Before convergence, the weakest few dimensions are tried when the change of
+// an iteration is below TrialTolerance, and again whenever it has halved and the criterion has
+// moved by as much as the best of them fell short; those of negative relevance in every such
 // iteration. At convergence every
-// direction is tried, weakest first, and then the weakest two, three, … together;
+// dimension is tried, weakest first, and then the weakest two, three, … together;
 // the fit ends only when none of it helps.
 type Objective struct {
-	Off   bool
-	Loose float64 // change per row, in nats, below which trials begin; 0 stands for 1e-4
-	Steps int     // most steps of one trial; 0 stands for 100
+	Off            bool
+	TrialTolerance float64 // change per unit of data, in nats, below which trials begin; 0 stands for 1e-4
+	Steps          int     // most steps of one trial; 0 stands for 100
 }
 
-// LooseOr returns Loose or its default.
-func (o Objective) LooseOr() float64 {
-	if o.Loose > 0 {
-		return o.Loose
+// TrialToleranceOr returns TrialTolerance or its default.
+func (o Objective) TrialToleranceOr() float64 {
+	if o.TrialTolerance > 0 {
+		return o.TrialTolerance
 	}
 	return 1e-4
 }
@@ -59,102 +64,96 @@ func (o Objective) StepsOr() int {
 
 // Verdict is what the eigenvalue rule says of a curvature.
 type Verdict struct {
-	Dropped []float64  // eigenvalues of the directions that go; empty when none does
-	Keep    Directions // what stays; only where something goes
+	Dropped []int     // latent dimensions that go, weakest first; empty where none does
+	Units   []float64 // units of data behind each of them
+	// Basis, where it is not nil, holds the directions that the latent space is to be turned
+	// to first, in columns, K×K and orthonormal: Dropped counts them.
+	Basis *mat.Dense
 }
 
-// Apply judges the curvature f of a model with k latent dimensions and total row
-// weight n. At least the strongest direction always stays. An f that has neither
-// a block a latent dimension nor one Kronecker block with a k×k left factor is an
-// error.
-func (e Eigenvalue) Apply(f laplace.Blocks, k int, n float64) (Verdict, error) {
-	delta := e.Delta
-	if delta == 0 {
-		delta = 1 / n
+// Apply judges the curvature f of a model with k latent dimensions. Where the dimensions mix,
+// they are turned to the eigenvectors of their counts if rotates is true; else a dimension has
+// what the others do not account for, 1/(S⁻¹)_kk, and one goes at a time. At least the
+// strongest dimension stays.
+func (e Eigenvalue) Apply(f *laplace.Curvature, k int, rotates bool) (Verdict, error) {
+	threshold := e.Units
+	if threshold == 0 {
+		threshold = 1
 	}
-	if e.Off || k == 1 || clearlyAbove(f, k, delta) {
+	switch {
+	case e.Off || k == 1:
+		return Verdict{}, nil
+	case !f.Mixes():
+		return ofAxes(f, k, threshold), nil
+	case f.MixedAbove(k, threshold):
 		return Verdict{}, nil
 	}
-	d, err := CurvatureDirections(f, k)
+	s, err := f.MixedUnits(k)
 	if err != nil {
-		return Verdict{}, err
+		return Verdict{}, fmt.Errorf("pruning: the counts of what is no latent dimension: %w", err)
 	}
-	stay := d.Len()
-	for stay > 1 && !(d.Values[stay-1] > delta) {
-		stay--
+	values, vectors, err := laplace.NewDense(s).Eigen()
+	if err != nil {
+		return Verdict{}, fmt.Errorf("pruning: the %d×%d counts hold a NaN or an infinity: %w", k, k, err)
 	}
-	if stay == d.Len() {
-		return Verdict{}, nil
+	if rotates {
+		return ofDirections(values, vectors, threshold), nil
 	}
-	kept := make([]int, stay)
-	for j := range kept {
-		kept[j] = j
-	}
-	return Verdict{Keep: d.Keep(kept...), Dropped: d.Values[stay:]}, nil
+	return ofMixedAxes(values, vectors, threshold), nil
 }
 
-// CurvatureDirections returns the k latent directions that a curvature singles
-// out, each with its eigenvalue σ, largest first.
-//
-// For a Kronecker block A ⊗ B the directions are the eigenvectors of A: the
-// projection onto the first K' of them is the generic linear projection of paper
-// G below A1. Where every latent dimension has a block of its own the directions
-// are the axes. Whole dimensions are dropped, never single parameters, so a
-// dimension counts with the geometric mean of its eigenvalues: its penalty
-// ½ ln|N F_k| is negative exactly where that mean is below 1/N.
-func CurvatureDirections(f laplace.Blocks, k int) (Directions, error) {
-	if len(f) == 1 {
-		if block, ok := laplace.AsKronecker(f[0]); ok && block.A.SymmetricDim() == k {
-			return kroneckerDirections(block)
+// ofAxes judges dimensions that have blocks of their own.
+func ofAxes(f *laplace.Curvature, k int, threshold float64) (v Verdict) {
+	strongest := 0
+	for j := range k {
+		if f.Units(j) > f.Units(strongest) {
+			strongest = j
 		}
 	}
-	if len(f) != k {
-		return Directions{}, fmt.Errorf("pruning: a curvature of %d blocks does not belong to %d latent dimensions: give one block each, or one Kronecker block with a %d×%d left factor", len(f), k, k, k)
-	}
-	sigma := make([]float64, k)
-	for i, block := range f {
-		sigma[i] = geometricMean(block)
-	}
-	return FromAxes(sigma), nil
-}
-
-func kroneckerDirections(block laplace.Kronecker) (Directions, error) {
-	var eigen mat.EigenSym
-	if !eigen.Factorize(block.A, true) {
-		return Directions{}, fmt.Errorf("pruning: no eigenvalues of the curvature's %d×%d factor: it holds a NaN or an infinity", block.A.SymmetricDim(), block.A.SymmetricDim())
-	}
-	scale := geometricMean(block.B)
-	sigma := eigen.Values(nil)
-	for i := range sigma {
-		sigma[i] = max(0, sigma[i]) * scale
-	}
-	var vectors mat.Dense
-	eigen.VectorsTo(&vectors)
-	return FromEigen(sigma, &vectors), nil
-}
-
-// clearlyAbove says, without allocating, that every direction is above delta: from
-// the blocks themselves, or from the bound λ ≥ 1/tr(A⁻¹) on a Kronecker factor's
-// smallest eigenvalue.
-func clearlyAbove(f laplace.Blocks, k int, delta float64) bool {
-	if len(f) == 1 {
-		block, ok := laplace.AsKronecker(f[0])
-		return ok && block.A.SymmetricDim() == k &&
-			geometricMean(block.B)/block.A.InverseTrace(laplace.Identity(k)) > delta
-	}
-	for _, block := range f {
-		if !(geometricMean(block) > delta) {
-			return false
+	for j := range k {
+		if u := f.Units(j); j != strongest && !(u > threshold) {
+			v.Dropped, v.Units = append(v.Dropped, j), append(v.Units, u)
 		}
 	}
-	return len(f) == k
+	slices.SortStableFunc(v.Dropped, func(a, b int) int { return cmp.Compare(f.Units(a), f.Units(b)) })
+	slices.Sort(v.Units)
+	return v
 }
 
-// geometricMean of a block's eigenvalues; 1 for an empty block.
-func geometricMean(b laplace.Block) float64 {
-	n := b.SymmetricDim()
-	if n == 0 {
-		return 1
+// ofDirections judges eigenvectors, whose values ascend.
+func ofDirections(values []float64, vectors *mat.Dense, threshold float64) (v Verdict) {
+	for j, u := range values[:len(values)-1] {
+		if !(u > threshold) {
+			v.Dropped, v.Units = append(v.Dropped, j), append(v.Units, max(0, u))
+		}
 	}
-	return math.Exp(b.LogDet() / float64(n))
+	if len(v.Dropped) > 0 {
+		v.Basis = vectors
+	}
+	return v
+}
+
+// ofMixedAxes drops the dimension of which the others leave the least, 1/(S⁻¹)_kk. Where S is
+// singular, that is the one that the null vector weighs most.
+func ofMixedAxes(values []float64, vectors *mat.Dense, threshold float64) Verdict {
+	k := len(values)
+	if floor := 16 * float64(k) * 0x1p-52 * values[k-1]; !(values[0] > floor) {
+		weights := make([]float64, k)
+		for j := range weights {
+			weights[j] = math.Abs(vectors.At(j, 0))
+		}
+		return Verdict{Dropped: []int{floats.MaxIdx(weights)}, Units: []float64{0}}
+	}
+	units := make([]float64, k)
+	for j := range units {
+		inverse := 0.0
+		for i, value := range values {
+			inverse += vectors.At(j, i) * vectors.At(j, i) / value
+		}
+		units[j] = 1 / inverse
+	}
+	if j := floats.MinIdx(units); !(units[j] > threshold) {
+		return Verdict{Dropped: []int{j}, Units: units[j : j+1]}
+	}
+	return Verdict{}
 }

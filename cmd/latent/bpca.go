@@ -135,7 +135,7 @@ func (e bpcaEstimator) checkSize(k int) error {
 // telling leaves out the ELBO of estimated parameters, which never falls as K grows, and
 // gFIC and FIC where they do not exist.
 func (e bpcaEstimator) telling(c framework.Criterion) bool {
-	counts := c.Needs&(framework.NeedsCurvature|framework.NeedsCounts) != 0
+	counts := c.Needs&framework.NeedsCurvature != 0
 	return (c.Name != framework.ELBO.Name || e.method == methodVB) && (!counts || e.n > len(e.names))
 }
 

@@ -1,19 +1,20 @@
-// Package geometric is a mixture of geometric distributions of counts, written twice: as a log density ([Density]) for package
-// numeric, and as a model with its own steps ([Model]). docs/guides/new-model.md walks through it.
+// Package geometric is a mixture of geometric distributions of counts, written twice: as a log density ([Density]) for
+// package numeric, and as a model with its own steps ([Model]). docs/guides/new-model.md walks through it.
 //
 //	p(x|z=k) = p_k (1 − p_k)ˣ,  x = 0, 1, 2, …
 package geometric
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/numeric"
 	"github.com/latent-go/latent/laplace"
-	"github.com/latent-go/latent/pruning"
 )
 
 // Density is the geometric distribution, ξ = p.
@@ -39,12 +40,15 @@ func (Density) LogProb(x, p, _ []float64) float64 {
 func coordinate(p, _ float64) float64 { return 1 / (p * math.Sqrt(1-p)) }
 
 // Parameters are Π: weights β (shared) and probabilities p (of the components).
-type Parameters struct{ Weights, P []float64 }
+type Parameters struct {
+	Weights []float64 `keep:"weights"`
+	P       []float64 `keep:"rows"`
+}
 
 // Statistics are sums over rows, of each component: Σ q_nk and Σ q_nk x_n.
 type Statistics struct {
 	N       float64
-	Nk, Sum []float64
+	Nk, Sum []float64 `keep:"rows"`
 
 	score, rest, q []float64 // scratch: ln β_k p_k, ln(1 − p_k), q of a row
 }
@@ -93,16 +97,14 @@ func (Model) NewStatistics(p *Parameters) *Statistics {
 	return &Statistics{Nk: list(), Sum: list(), score: list(), rest: list(), q: list()}
 }
 
-// Prepare computes what does not depend on the rows. The tilt lowers the score by tr(F₀⁻¹F_n)/(2N).
+// Prepare computes what does not depend on the rows. The tilt lowers the score of component k by 1/(2N_k).
 func (Model) Prepare(p *Parameters, tilt *laplace.Tilt, s *Statistics) error {
 	s.N = 0
 	clear(s.Nk)
 	clear(s.Sum)
 	for k := range p.P {
-		s.score[k], s.rest[k] = math.Log(p.Weights[k])+math.Log(p.P[k]), math.Log1p(-p.P[k])
-		if tilt != nil {
-			s.score[k] -= tilt.Penalty(k, laplace.Identity(1))
-		}
+		s.score[k] = math.Log(p.Weights[k]) + math.Log(p.P[k]) - tilt.Class(k)
+		s.rest[k] = math.Log1p(-p.P[k])
 	}
 	return nil
 }
@@ -149,7 +151,7 @@ func (Model) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, error) {
 	}
 	for k, nk := range s.Nk {
 		if !(nk > 0) {
-			return dst, fmt.Errorf("geometric: component %d has lost its rows: %w", k+1, framework.ErrDegenerate)
+			return dst, &framework.DegenerateError{Dimension: k, Reason: errors.New("geometric: the component has lost its rows")}
 		}
 		dst.Weights[k], dst.P[k] = nk/s.N, nk/(nk+s.Sum[k])
 	}
@@ -175,39 +177,21 @@ func (Model) Shape(p *Parameters) framework.Shape {
 	return framework.Shape{K: k, Component: k, Shared: k - 1}
 }
 
-// Curvature is F_k = N_k/N, in the coordinate in which the information of a row is 1.
-func (Model) Curvature(s *Statistics, p *Parameters, dst laplace.Blocks) (laplace.Blocks, error) {
-	if dst == nil {
-		for range s.Nk {
-			dst = append(dst, &laplace.Scaled{Of: laplace.Identity(1)})
-		}
-	}
+// Curvature adds N_k rows for each component, in the coordinate in which the information of a row is 1.
+func (Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error {
 	for k, nk := range s.Nk {
-		dst[k].(*laplace.Scaled).Factor = nk / s.N
+		f.Class(k, nk, laplace.Identity(1))
 	}
-	return dst, nil
-}
-
-// Counts is the same: no factor of F depends on Π.
-func (m Model) Counts(s *Statistics, p *Parameters, dst laplace.Blocks) (laplace.Blocks, error) {
-	return m.Curvature(s, p, dst)
+	return nil
 }
 
 // Relevance is the number of rows.
-func (Model) Relevance(s *Statistics, p *Parameters) (pruning.Directions, error) {
-	return pruning.FromAxes(s.Nk), nil
+func (Model) Relevance(s *Statistics, p *Parameters) ([]float64, error) {
+	return slices.Clone(s.Nk), nil
 }
 
-// Project keeps some components.
-func (Model) Project(s *Statistics, p *Parameters, onto pruning.Directions) (*Statistics, *Parameters, error) {
-	t, q, total := &Statistics{N: s.N}, &Parameters{}, 0.0
-	for _, k := range onto.Axes {
-		t.Nk, t.Sum = append(t.Nk, s.Nk[k]), append(t.Sum, s.Sum[k])
-		q.Weights, q.P = append(q.Weights, p.Weights[k]), append(q.P, p.P[k])
-		total += p.Weights[k]
-	}
-	for k := range q.Weights {
-		q.Weights[k] /= total
-	}
-	return t, q, nil
+// Keep keeps some components; they share the weight of the others out.
+func (Model) Keep(s *Statistics, p *Parameters, dims []int) (*Statistics, *Parameters, error) {
+	k := len(p.P)
+	return framework.KeepAxes(s, k, dims), framework.KeepAxes(p, k, dims), nil
 }

@@ -27,7 +27,7 @@ func TestConforms(t *testing.T) {
 			units := lvmtest.Rescaled("petals in mm, sepals in m", x, []float64{10, 0.01})
 			units.LogDet = math.Log(10)
 			lvmtest.Test(t, lvmtest.Case[framework.Rows, *numeric.Parameters, *numeric.Statistics]{
-				Model: numeric.Discrete{Density: s.density}, Data: lvmtest.Matrix(x), Tolerance: 1e-7,
+				Model: numeric.Discrete{Density: s.density}, Data: lvmtest.Matrix(x), K: []int{1, 2}, Tolerance: 1e-7,
 				Units: []lvmtest.Units[framework.Rows]{units},
 			})
 		})

@@ -243,6 +243,7 @@ func TestModel(t *testing.T) {
 		Units:  []lvmtest.Units[framework.Rows]{{Name: "another north", Data: table(100)}},
 		Free:   free,
 		Latent: latent,
+		K:      []int{1, 2}, // the turtles do not carry more
 		Symmetry: func(p *numeric.Parameters, rng *rand.Rand) *numeric.Parameters {
 			q := &numeric.Parameters{K: p.K, D: p.D, Whole: p.Whole}
 			for _, k := range rng.Perm(p.K) {

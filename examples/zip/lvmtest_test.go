@@ -26,7 +26,7 @@ func TestConforms(t *testing.T) {
 	for name, m := range map[string]numeric.Discrete{"density": {Density: Density{}}, "closed forms": {Density: Closed{}}} {
 		t.Run(name, func(t *testing.T) {
 			c := lvmtest.Case[framework.Rows, *numeric.Parameters, *numeric.Statistics]{
-				Model: m, Data: lvmtest.Matrix(mat.NewDense(len(x), 1, x)), Tolerance: 1e-7,
+				Model: m, Data: lvmtest.Matrix(mat.NewDense(len(x), 1, x)), K: []int{1, 2}, Tolerance: 1e-7,
 				Symmetry: func(p *numeric.Parameters, rng *rand.Rand) *numeric.Parameters {
 					q := &numeric.Parameters{K: p.K, D: p.D, Shared: p.Shared, Whole: p.Whole}
 					for _, k := range rng.Perm(p.K) {

@@ -17,7 +17,7 @@ import (
 type Case[B, P any, S framework.Statistics[S]] struct {
 	Model framework.Model[B, P, S]
 	Data  Data[B]
-	K     []int  // numbers of latent dimensions to check; nil stands for 1 and 2
+	K     []int  // numbers of latent dimensions to check; nil stands for 1, 2 and 3
 	Seed  uint64 // of starts, permutations and perturbations
 
 	// Free gives coordinates of all of Π, D_Π of them, that are free to move: those that the
@@ -37,7 +37,7 @@ type Case[B, P any, S framework.Statistics[S]] struct {
 	// under the prior of z (0 for the components of a mixture). s and p may be
 	// overwritten.
 	Degenerate func(s S, p P) (flat S, q P, own float64)
-	// Sample draws n rows from the model.
+	// Sample draws n rows from the model, in less than 10 s.
 	Sample func(p P, n int, rng *rand.Rand) (Data[B], error)
 	// SampleRows is the number of rows to draw; 0 stands for 2000.
 	SampleRows int
@@ -72,14 +72,17 @@ type Coordinates[P, S any] func(s S, p P) (x []float64, at func(x []float64) P)
 // a block of given rows; re-blocking, permuting, splitting and weighting follow.
 type Data[B any] struct {
 	Rows int
+	// Sizes are the units of data in each row, which Weight counts, such as the time steps of a
+	// sequence; nil stands for 1 in each.
+	Sizes []float64
 	// Block makes a block of the rows with the given indices, in that order, the first of
 	// which is row first of the source. weights are frequencies, one for each, nil where
 	// all are 1.
 	Block func(rows []int, weights []float64, first int) B
 }
 
-// Units are data in other units: x → Ax + b with LogDet = ln|det A| for a row, which lowers
-// ln p(X) by N·LogDet nats.
+// Units are data in other units: x → Ax + b with LogDet = ln|det A| for a unit of data, such as a
+// row, which lowers ln p(X) by N·LogDet nats.
 type Units[B any] struct {
 	Name   string
 	Data   Data[B]
@@ -123,6 +126,7 @@ type arrangement struct {
 	order   []int
 	weights []float64 // one for each of order, nil for 1
 	block   int       // rows a block; 0 for one block
+	first   int       // index of the first row in the source
 }
 
 // arranged makes a source.
@@ -138,7 +142,7 @@ func (d Data[B]) arranged(a arrangement) *source[B] {
 		if a.weights != nil {
 			w = a.weights[first:end]
 		}
-		s.blocks = append(s.blocks, d.Block(a.order[first:end], w, first))
+		s.blocks = append(s.blocks, d.Block(a.order[first:end], w, a.first+first))
 	}
 	return s
 }
@@ -146,6 +150,24 @@ func (d Data[B]) arranged(a arrangement) *source[B] {
 // all gives every row once, in blocks of a size (0: one block).
 func (d Data[B]) all(block int) *source[B] {
 	return d.arranged(arrangement{order: upTo(d.Rows), block: block})
+}
+
+// singles gives rows in any order and number in blocks of their own, each of which says where its
+// row stands in the table.
+func (d Data[B]) singles(order []int) *source[B] {
+	s := &source[B]{rows: len(order)}
+	for _, i := range order {
+		s.blocks = append(s.blocks, d.Block([]int{i}, nil, i))
+	}
+	return s
+}
+
+// size is the number of units of data in a row.
+func (d Data[B]) size(row int) float64 {
+	if d.Sizes == nil {
+		return 1
+	}
+	return d.Sizes[row]
 }
 
 func upTo(n int) []int {

@@ -12,7 +12,6 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/laplace"
-	"github.com/latent-go/latent/pruning"
 )
 
 // Each mutant is the toy with one thing wrong, which one check of the suite alone can see.
@@ -24,6 +23,25 @@ func (m miscounted) Shape(p *rates) framework.Shape {
 	s := m.toy.Shape(p)
 	s.Shared++
 	return s
+}
+
+func (m miscounted) Charges(s *sums, p *rates) []framework.Charge {
+	list := m.toy.Charges(s, p)
+	list[1].Parameters++
+	list[1].Free++
+	return list
+}
+
+// charging has charges that are wrong in one way.
+type charging struct {
+	toy
+	wrong func(list []framework.Charge)
+}
+
+func (m charging) Charges(s *sums, p *rates) []framework.Charge {
+	list := m.toy.Charges(s, p)
+	m.wrong(list)
+	return list
 }
 
 // halfway stops its global step half way to the maximum: the objective still rises.
@@ -41,45 +59,72 @@ func (m halfway) Maximize(s *sums, p, dst *rates) (*rates, error) {
 // steep has a curvature that is 1 % too large.
 type steep struct{ toy }
 
-func (m steep) Curvature(s *sums, p *rates, dst laplace.Blocks) (laplace.Blocks, error) {
-	dst, err := m.toy.Curvature(s, p, dst)
-	for _, b := range dst {
-		b.(*laplace.Scaled).Of.(laplace.Diagonal)[0] *= 1.01
-	}
-	return dst, err
+func (m steep) Curvature(s *sums, p *rates, f *laplace.Curvature) error {
+	q := *p
+	q.Unit /= math.Sqrt(1.01)
+	return m.toy.Curvature(s, &q, f)
 }
 
 // unlogged has a block whose determinant is not that of its entries.
 type unlogged struct{ toy }
 
-type unloggedBlock struct{ *laplace.Scaled }
+type unloggedBlock struct{ laplace.Block }
 
-func (b *unloggedBlock) LogDet() float64 { return b.Scaled.LogDet() + 0.1 }
+func (b *unloggedBlock) LogDet() float64 { return b.Block.LogDet() + 0.1 }
 
-func (m unlogged) Curvature(s *sums, p *rates, dst laplace.Blocks) (laplace.Blocks, error) {
-	if dst == nil {
-		dst = make(laplace.Blocks, len(s.Nk))
-		for k := range dst {
-			dst[k] = &unloggedBlock{&laplace.Scaled{Of: laplace.Diagonal{0}}}
-		}
-	}
+func (m unlogged) Curvature(s *sums, p *rates, f *laplace.Curvature) error {
 	for k, nk := range s.Nk {
-		b := dst[k].(*unloggedBlock)
-		b.Factor = nk / s.N
-		b.Of.(laplace.Diagonal)[0] = shape * math.Pow(p.Rates[k]*p.Unit, -2)
+		for len(s.unlogged) <= k {
+			s.unlogged = append(s.unlogged, new(unloggedBlock))
+		}
+		s.unlogged[k].Block = s.unit(k, p)
+		f.Class(k, nk, s.unlogged[k])
 	}
-	return dst, nil
+	return nil
 }
 
-// overcounted lets Counts depend on Π a little.
+// overcounted has counts that depend on Π a little.
 type overcounted struct{ toy }
 
-func (m overcounted) Counts(s *sums, p *rates, dst laplace.Blocks) (laplace.Blocks, error) {
-	dst, err := m.toy.Counts(s, p, dst)
-	for k, b := range dst {
-		b.(*laplace.Scaled).Factor *= 1 + 1e-7*p.Rates[k]*p.Unit
+func (m overcounted) Curvature(s *sums, p *rates, f *laplace.Curvature) error {
+	for k, nk := range s.Nk {
+		f.Class(k, nk*(1+1e-7*p.Rates[k]*p.Unit), s.unit(k, p))
 	}
-	return dst, err
+	return nil
+}
+
+// selfish has an information that depends on q a little.
+type selfish struct{ toy }
+
+func (m selfish) Curvature(s *sums, p *rates, f *laplace.Curvature) error {
+	q := *p
+	for _, nk := range s.Nk {
+		q.Unit *= 1 + 3e-7*math.Pow(nk/s.N, 2)
+	}
+	return m.toy.Curvature(s, &q, f)
+}
+
+// brief has other counts at the beginning of a fit where they alone are asked for, or one more of
+// them, which costs nothing.
+type brief struct {
+	toy
+	extra bool
+}
+
+func (m brief) Curvature(s *sums, p *rates, f *laplace.Curvature) error {
+	if !f.CountOnly() || p.Steps > 2 {
+		return m.toy.Curvature(s, p, f)
+	}
+	for k, nk := range s.Nk {
+		if !m.extra {
+			nk *= 1 + 1e-6
+		}
+		f.Class(k, nk, s.unit(k, p))
+	}
+	if m.extra {
+		f.Class(0, s.N, s.unit(0, p))
+	}
+	return nil
 }
 
 // tempered flattens q in the first two steps of a fit.
@@ -96,7 +141,7 @@ func (m tempered) Prepare(p *rates, tilt *laplace.Tilt, s *sums) error {
 }
 
 func (m tempered) Infer(b framework.Rows, p *rates, s *sums) (float64, error) {
-	if s.tilt != untilted || p.Steps > 1 {
+	if s.tilted || p.Steps > 1 {
 		return m.toy.Infer(b, p, s)
 	}
 	q := *p
@@ -111,10 +156,13 @@ func (m tempered) Infer(b framework.Rows, p *rates, s *sums) (float64, error) {
 type phased struct{ toy }
 
 func (m phased) Prepare(p *rates, tilt *laplace.Tilt, s *sums) error {
-	if tilt != nil && p.Steps < 3 {
-		tilt = &laplace.Tilt{F: tilt.F, N: 2 * tilt.N}
+	err := m.toy.Prepare(p, tilt, s)
+	for k := range s.score {
+		if p.Steps < 3 {
+			s.score[k] += tilt.Class(k) / 2
+		}
 	}
-	return m.toy.Prepare(p, tilt, s)
+	return err
 }
 
 // overtilted exaggerates the tilt where the parameters do not go with it, as in a fit
@@ -122,15 +170,19 @@ func (m phased) Prepare(p *rates, tilt *laplace.Tilt, s *sums) error {
 type overtilted struct{ toy }
 
 func (m overtilted) Prepare(p *rates, tilt *laplace.Tilt, s *sums) error {
-	if tilt != nil {
-		for k, w := range p.Weights {
-			if math.Abs(tilt.F[k].(*laplace.Scaled).Factor-w) > 1e-6 {
-				tilt = &laplace.Tilt{F: tilt.F, N: tilt.N / 30}
-				break
+	err := m.toy.Prepare(p, tilt, s)
+	if tilt == nil {
+		return err
+	}
+	for k, w := range p.Weights {
+		if share := w * tilt.Class(k); math.Abs(share-p.Weights[0]*tilt.Class(0)) > 1e-6*share {
+			for j := range s.score {
+				s.score[j] -= 29 * tilt.Class(j)
 			}
+			break
 		}
 	}
-	return m.toy.Prepare(p, tilt, s)
+	return err
 }
 
 // improper has a density that does not integrate to 1.
@@ -154,6 +206,11 @@ func (m unnormalised) Responsibilities(b framework.Rows, p *rates, dst []float64
 	}
 	return dst, err
 }
+
+// mislabelled has an entropy of its labels that is a little more than theirs.
+type mislabelled struct{ toy }
+
+func (m mislabelled) LabelEntropy(s *sums) float64 { return 1.001 * s.H }
 
 // overexpanding has a parameter expansion that goes too far, at the beginning of a fit.
 type overexpanding struct{ toy }
@@ -260,25 +317,24 @@ func (m sticky) Maximize(s *sums, p, dst *rates) (*rates, error) {
 	return dst, err
 }
 
-// stickyCurvature does so in the curvature.
+// stickyCurvature adds a trace of how often it was asked for.
 type stickyCurvature struct{ toy }
 
-func (m stickyCurvature) Curvature(s *sums, p *rates, dst laplace.Blocks) (laplace.Blocks, error) {
-	trace := 0.0
-	if dst != nil {
-		trace = 1e-14 * dst[0].(*laplace.Scaled).Factor
+func (m stickyCurvature) Curvature(s *sums, p *rates, f *laplace.Curvature) error {
+	q := *p
+	if p.Steps < 2 {
+		q.Unit *= 1 + 1e-14*float64(s.asked)
+		s.asked++
 	}
-	dst, err := m.toy.Curvature(s, p, dst)
-	dst[0].(*laplace.Scaled).Factor += trace
-	return dst, err
+	return m.toy.Curvature(s, &q, f)
 }
 
 // sharing projects in place.
 type sharing struct{ toy }
 
-func (m sharing) Project(s *sums, p *rates, onto pruning.Directions) (*sums, *rates, error) {
-	t, q, err := m.toy.Project(s, p, onto)
-	if len(onto.Axes) < len(p.Rates) {
+func (m sharing) Keep(s *sums, p *rates, dims []int) (*sums, *rates, error) {
+	t, q, err := m.toy.Keep(s, p, dims)
+	if len(dims) < len(p.Rates) {
 		q.Rates = append(p.Rates[:0], q.Rates...)
 	}
 	return t, q, err
@@ -291,48 +347,45 @@ func (m allocating) Maximize(s *sums, p, _ *rates) (*rates, error) {
 	return m.toy.Maximize(s, p, nil)
 }
 
-// ascending lists the least relevant direction first.
-type ascending struct{ toy }
+// misordered gives the relevances in another order than that of its latent dimensions.
+type misordered struct{ toy }
 
-func (m ascending) Relevance(s *sums, p *rates) (pruning.Directions, error) {
-	d, err := m.toy.Relevance(s, p)
-	order := make([]int, d.Len())
-	for i := range order {
-		order[i] = d.Len() - 1 - i
-	}
-	return d.Keep(order...), err
+func (m misordered) Relevance(s *sums, p *rates) ([]float64, error) {
+	values, err := m.toy.Relevance(s, p)
+	slices.Reverse(values)
+	return values, err
 }
 
-// wrongWay drops the directions to keep, as many as it should.
+// wrongWay drops the dimensions to keep, as many as it should.
 type wrongWay struct{ toy }
 
-func (m wrongWay) Project(s *sums, p *rates, onto pruning.Directions) (*sums, *rates, error) {
-	for i, k := range onto.Axes {
-		if len(onto.Axes) < len(p.Rates) {
-			onto.Axes[i] = (k + 1) % len(p.Rates)
+func (m wrongWay) Keep(s *sums, p *rates, dims []int) (*sums, *rates, error) {
+	for i, k := range dims {
+		if len(dims) < len(p.Rates) {
+			dims[i] = (k + 1) % len(p.Rates)
 		}
 	}
-	return m.toy.Project(s, p, onto)
+	return m.toy.Keep(s, p, dims)
 }
 
 // restless changes something when there is nothing to drop.
 type restless struct{ toy }
 
-func (m restless) Project(s *sums, p *rates, onto pruning.Directions) (*sums, *rates, error) {
-	t, q, err := m.toy.Project(s, p, onto)
-	if len(onto.Axes) == len(p.Rates) {
+func (m restless) Keep(s *sums, p *rates, dims []int) (*sums, *rates, error) {
+	t, q, err := m.toy.Keep(s, p, dims)
+	if len(dims) == len(p.Rates) {
 		q.Rates[0] *= 1.01
 	}
 	return t, q, err
 }
 
-// partial has a preference for its first component.
+// favouring has a preference for its first component.
 type favouring struct{ toy }
 
-func (m favouring) Relevance(s *sums, p *rates) (pruning.Directions, error) {
-	values := append([]float64(nil), s.Nk...)
-	values[0] += 1e-3
-	return pruning.FromAxes(values), nil
+func (m favouring) Relevance(s *sums, p *rates) ([]float64, error) {
+	values, err := m.toy.Relevance(s, p)
+	values[0] += 1e-3 * min(1, s.Nk[0])
+	return values, err
 }
 
 // wholesale takes the data as they are, and says so in the coordinates that it documents.
@@ -344,20 +397,34 @@ func (m wholesale) Init(ctx context.Context, src framework.Source[framework.Rows
 	return p, err
 }
 
-// glitching has a global step that goes wrong once, in a fit with one kind of tilt.
-type glitching struct {
-	toy
-	tilt tilting
-}
+// glitching has a global step that goes wrong once, in a fit by EM.
+type glitching struct{ toy }
 
 func (m glitching) Maximize(s *sums, p, dst *rates) (*rates, error) {
 	dst, err := m.toy.Maximize(s, p, dst)
-	if dst.Steps == 11 && s.tilt == m.tilt {
+	if dst.Steps == 11 && !s.tilted {
 		for k := range dst.Rates {
 			dst.Rates[k] *= 1.3
 		}
 	}
 	return dst, err
+}
+
+// glitchingCount goes wrong once in the curvature, where all of it is asked for or the counts alone.
+type glitchingCount struct {
+	toy
+	countOnly bool
+}
+
+func (m glitchingCount) Curvature(s *sums, p *rates, f *laplace.Curvature) error {
+	factor := 1.0
+	if p.Steps == 11 && f.CountOnly() == m.countOnly {
+		factor = 1.01
+	}
+	for k, nk := range s.Nk {
+		f.Class(k, nk*factor, s.unit(k, p))
+	}
+	return nil
 }
 
 // rounding loses digits in JSON.
@@ -377,12 +444,15 @@ func (m unexported) Infer(b framework.Rows, p *rates, s *sums) (float64, error) 
 	return m.toy.Infer(b, p, s)
 }
 
-func (m unexported) Curvature(s *sums, p *rates, dst laplace.Blocks) (laplace.Blocks, error) {
-	dst, err := m.toy.Curvature(s, p, dst)
+func (m unexported) Curvature(s *sums, p *rates, f *laplace.Curvature) error {
+	factor := 1.0
 	if !s.whole {
-		dst[0].(*laplace.Scaled).Factor *= 1 + 1e-9
+		factor += 1e-9
 	}
-	return dst, err
+	for k, nk := range s.Nk {
+		f.Class(k, nk*factor, s.unit(k, p))
+	}
+	return nil
 }
 
 // observant knows on which goroutine it runs.
@@ -404,11 +474,44 @@ func (m observant) Infer(b framework.Rows, p *rates, s *sums) (float64, error) {
 // A mutant is a case with one thing wrong and the check that finds it.
 type mutant struct {
 	name, check string
-	c           toyCase
+	run         func() []lvmtest.Outcome
 }
 
-func mutants() []mutant {
-	of := func(m framework.Model[framework.Rows, *rates, *sums]) toyCase { return right(m) }
+// A breed is a right model with all that its case gives, and mutants of it.
+type breed struct {
+	name    string
+	right   func() []lvmtest.Outcome
+	mutants []mutant
+}
+
+func breeds() []breed {
+	return []breed{
+		{"mixture", running(right(toy{})), mixtures()},
+		{"under a prior", running(penalizedCase(1)), []mutant{{"steep", "curvature", running(penalizedCase(1.01))}}},
+		{"coupled", running(right(coupled{})), coupledMutants()},
+		{"in order", running(right(inOrder{})), []mutant{
+			{"more than each", "responsibilities", running(right(mislabelledInOrder{factor: 1.001}))},
+			{"less than none", "responsibilities", running(right(mislabelledInOrder{factor: -0.1}))},
+		}},
+		{"bounded", running(right(bounded{})), []mutant{{"improper", "likelihood", running(right(underestimated{}))}}},
+		{"mixing", running(mixing(linear{})), nil},
+		{"rotating", running(rotating(linear{})), []mutant{
+			{"unmixed", "rotation", running(rotating(unmixed{}))},
+			{"half turned", "rotation", running(rotating(halfTurned{}))},
+			{"backwards", "rotation", running(rotating(backwards{}))},
+			{"in place", "rotation", running(rotating(inPlace{}))},
+		}},
+	}
+}
+
+func running[P any, S framework.Statistics[S]](c lvmtest.Case[framework.Rows, P, S]) func() []lvmtest.Outcome {
+	return func() []lvmtest.Outcome { return lvmtest.Run(c) }
+}
+
+func mixtures() []mutant {
+	of := func(name, check string, m framework.Model[framework.Rows, *rates, *sums]) mutant {
+		return mutant{name, check, running(right(m))}
+	}
 	badSample := right(toy{})
 	sample := badSample.Sample
 	badSample.Sample = func(p *rates, n int, rng *rand.Rand) (lvmtest.Data[framework.Rows], error) {
@@ -417,41 +520,53 @@ func mutants() []mutant {
 		q.Rates[0] *= 1.5
 		return sample(&q, n, rng)
 	}
+	doubled := right(toy{})
+	doubled.Data.Sizes = slices.Repeat([]float64{2}, doubled.Data.Rows)
 	return []mutant{
-		{"miscounted", "shape", of(miscounted{})},
-		{"halfway", "global step", of(halfway{})},
-		{"steep", "curvature", of(steep{})},
-		{"unlogged", "curvature", of(unlogged{})},
-		{"overcounted", "counts", of(overcounted{})},
-		{"tempered", "local step", of(tempered{})},
-		{"phased", "tilted local step", of(phased{})},
-		{"overtilted", "q-step", of(overtilted{})},
-		{"improper", "likelihood", of(improper{})},
-		{"unnormalised", "responsibilities", of(unnormalised{})},
-		{"overexpanding", "expansion", of(overexpanding{})},
-		{"forgetful", "sums", of(forgetful{})},
-		{"sorted", "order", of(sorted{})},
-		{"singular", "blocks", of(singular{})},
-		{"unweighted", "weights", of(unweighted{})},
-		{"constant", "scale", of(constant{})},
-		{"absolute", "extrapolation", of(absolute{})},
-		{"stale", "memory", of(stale{})},
-		{"sticky", "memory", of(sticky{})},
-		{"sticky curvature", "memory", of(stickyCurvature{})},
-		{"sharing", "memory", of(sharing{})},
-		{"allocating", "allocations", of(allocating{})},
-		{"ascending", "relevance", of(ascending{})},
-		{"wrong way", "projection", of(wrongWay{})},
-		{"restless", "idempotence", of(restless{})},
-		{"favouring", "symmetry", of(favouring{})},
-		{"wholesale", "units", of(wholesale{})},
-		{"glitching", "EM", of(glitching{})},
-		{"glitching under FAB", "FAB", of(glitching{tilt: byCounts})},
-		{"glitching under gFAB", "gFAB", of(glitching{tilt: byCurvature})},
-		{"rounding", "JSON", of(rounding{})},
-		{"unexported", "checkpoint", of(unexported{})},
-		{"observant", "workers", of(observant{})},
-		{"bad sample", "sample", badSample},
+		of("miscounted", "shape", miscounted{}),
+		of("charging too many", "charges", charging{wrong: func(l []framework.Charge) { l[0].Parameters, l[1].Parameters = l[0].Parameters+1, l[1].Parameters-1 }}),
+		of("charging too much", "charges", charging{wrong: func(l []framework.Charge) { l[1].Parameters++ }}),
+		of("charging for what is not free", "charges", charging{wrong: func(l []framework.Charge) { l[1].Free++ }}),
+		of("charging nobody", "charges", charging{wrong: func(l []framework.Charge) { l[0].Latent = false }}),
+		of("charging by the table", "charges", charging{wrong: func(l []framework.Charge) { l[1].N = 100 }}),
+		of("halfway", "global step", halfway{}),
+		of("steep", "curvature", steep{}),
+		of("unlogged", "curvature", unlogged{}),
+		of("overcounted", "counts", overcounted{}),
+		of("selfish", "counts", selfish{}),
+		of("brief", "counts", brief{}),
+		of("briefer", "counts", brief{extra: true}),
+		of("tempered", "local step", tempered{}),
+		of("phased", "tilted local step", phased{}),
+		of("overtilted", "q-step", overtilted{}),
+		of("improper", "likelihood", improper{}),
+		of("unnormalised", "responsibilities", unnormalised{}),
+		of("mislabelled", "responsibilities", mislabelled{}),
+		of("overexpanding", "expansion", overexpanding{}),
+		of("forgetful", "sums", forgetful{}),
+		of("sorted", "order", sorted{}),
+		of("singular", "blocks", singular{}),
+		of("unweighted", "weights", unweighted{}),
+		{"other units of data", "weights", running(doubled)},
+		of("constant", "scale", constant{}),
+		of("absolute", "extrapolation", absolute{}),
+		of("stale", "memory", stale{}),
+		of("sticky", "memory", sticky{}),
+		of("sticky curvature", "memory", stickyCurvature{}),
+		of("sharing", "memory", sharing{}),
+		of("allocating", "allocations", allocating{}),
+		of("misordered", "relevance", misordered{}),
+		of("wrong way", "projection", wrongWay{}),
+		of("restless", "idempotence", restless{}),
+		of("favouring", "symmetry", favouring{}),
+		of("wholesale", "units", wholesale{}),
+		of("glitching", "EM", glitching{}),
+		of("glitching under FAB", "FAB", glitchingCount{countOnly: true}),
+		of("glitching under gFAB", "gFAB", glitchingCount{}),
+		of("rounding", "JSON", rounding{}),
+		of("unexported", "checkpoint", unexported{}),
+		of("observant", "workers", observant{}),
+		{"bad sample", "sample", running(badSample)},
 	}
 }
 

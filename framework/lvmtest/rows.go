@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"testing"
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/laplace"
@@ -21,9 +20,9 @@ func (r *run[B, P, S]) few(at state[P, S]) []rival[P] {
 }
 
 // equal compares two local steps at the same parameters.
-func (r *run[B, P, S]) equal(at state[P, S], where string, s S, entropy float64) {
+func (r *run[B, P, S]) equal(at, t state[P, S]) {
 	others := r.few(at)
-	r.compare(where, r.digest(at.where, at.s, at.entropy, at.p, others), r.digest(where, s, entropy, at.p, others))
+	r.compare(t.where, r.digest(at.where, at.s, at.entropy, at.p, others), r.digest(t.where, t.s, t.entropy, at.p, others))
 }
 
 func (r *run[B, P, S]) sums() {
@@ -37,17 +36,18 @@ func (r *run[B, P, S]) sums() {
 			{upTo(n)[:half], upTo(n)[half:]},
 			{upTo(n)[:2], upTo(n)[2 : 2+third], upTo(n)[2+third:]},
 		} {
-			var s S
-			entropy := 0.0
+			where := fmt.Sprintf("%s, in %d parts", at.where, len(parts))
+			var whole state[P, S]
 			for i, rows := range parts {
-				t, h := r.step(at.where, at.p, nil, r.Data.arranged(arrangement{order: rows}))
-				if entropy += h; i == 0 {
-					s = t
-				} else {
-					s.Merge(t)
+				part := r.other(at, where, r.Data.arranged(arrangement{order: rows, first: rows[0]}))
+				if i == 0 {
+					whole = part
+					continue
 				}
+				whole.s.Merge(part.s)
+				whole.entropy += part.entropy
 			}
-			r.equal(at, fmt.Sprintf("%s, in %d parts", at.where, len(parts)), s, entropy)
+			r.equal(at, whole)
 		}
 	}
 }
@@ -57,42 +57,54 @@ func (r *run[B, P, S]) order() {
 	slices.Reverse(backwards)
 	for _, at := range r.early() {
 		for i, order := range [][]int{backwards, r.rng(2).Perm(r.Data.Rows)} {
-			s, h := r.step(at.where, at.p, nil, r.Data.arranged(arrangement{order: order}))
-			r.equal(at, at.where+[...]string{", backwards", ", in random order"}[i], s, h)
+			where := at.where + [...]string{", backwards", ", in random order"}[i]
+			r.equal(at, r.other(at, where, r.listed(order)))
 		}
 	}
+}
+
+// listed gives rows in some order, some of them several times. A q that is kept knows them by where
+// they stand in the table.
+func (r *run[B, P, S]) listed(order []int) *source[B] {
+	if r.coupled() != nil {
+		return r.Data.singles(order)
+	}
+	return r.Data.arranged(arrangement{order: order})
 }
 
 func (r *run[B, P, S]) blocks() {
 	for _, at := range r.early() {
 		for _, size := range []int{1, 2, 7} {
-			s, h := r.step(at.where, at.p, nil, r.Data.all(size))
-			r.equal(at, fmt.Sprintf("%s, in blocks of %d", at.where, size), s, h)
+			where := fmt.Sprintf("%s, in blocks of %d", at.where, size)
+			r.equal(at, r.other(at, where, r.Data.all(size)))
+			if r.coupled() != nil && !r.inOrder() {
+				r.equal(r.step(at.where, at.p, at.q, nil, r.Data.all(0)), r.step(where+", updated", at.p, at.q, nil, r.Data.all(size)))
+			}
 		}
 	}
 }
 
 func (r *run[B, P, S]) weights() {
 	rng := r.rng(3)
-	w, total := make([]float64, r.Data.Rows), 0.0
+	w, all, total := make([]float64, r.Data.Rows), 0.0, 0.0
 	var repeated []int
 	for i := range w {
 		w[i] = float64(rng.IntN(4))
-		total += w[i]
+		all, total = all+r.Data.size(i), total+w[i]*r.Data.size(i)
 		for range int(w[i]) {
 			repeated = append(repeated, i)
 		}
 	}
 	for _, at := range r.early() {
-		if got := at.s.Weight(); !r.near(float64(r.Data.Rows), got, 0) {
-			r.errorf("%s: N is %v of %d rows", at.where, got, r.Data.Rows)
+		if got := at.s.Weight(); !r.near(all, got, 0) {
+			r.errorf("%s: N is %v of %d rows with %v units of data (see Data.Sizes)", at.where, got, r.Data.Rows, all)
 		}
-		at.s, at.entropy = r.step(at.where, at.p, nil, r.Data.arranged(arrangement{order: repeated}))
-		s, h := r.step(at.where, at.p, nil, r.Data.arranged(arrangement{order: upTo(len(w)), weights: w}))
-		if got := s.Weight(); !r.near(total, got, 0) {
-			r.errorf("%s: N is %v of rows of total weight %v", at.where, got, total)
+		want := r.other(at, at.where, r.listed(repeated))
+		t := r.other(at, at.where+", weighted rows", r.Data.arranged(arrangement{order: upTo(len(w)), weights: w}))
+		if got := t.s.Weight(); !r.near(total, got, 0) {
+			r.errorf("%s: N is %v of rows with a total weight of %v units of data", at.where, got, total)
 		}
-		r.equal(at, at.where+", weighted rows", s, h)
+		r.equal(want, t)
 	}
 }
 
@@ -100,15 +112,16 @@ func (r *run[B, P, S]) weights() {
 func (r *run[B, P, S]) scale() {
 	for _, at := range r.early() {
 		for _, factor := range []float64{0.5, 3} {
-			s, _ := r.step(at.where, at.p, nil, r.Data.all(0))
-			scaler, ok := any(s).(framework.Scaler)
+			t := r.other(at, fmt.Sprintf("%s, scaled by %v", at.where, factor), r.Data.all(0))
+			scaler, ok := any(t.s).(framework.Scaler)
 			if !ok {
-				r.skipf("%T is not framework.Scaler", s)
+				r.skipf("%T is not framework.Scaler", t.s)
 			}
 			scaler.Scale(factor)
 			weights := slices.Repeat([]float64{factor}, r.Data.Rows)
-			at.s, _ = r.step(at.where, at.p, nil, r.Data.arranged(arrangement{order: upTo(len(weights)), weights: weights}))
-			r.equal(at, fmt.Sprintf("%s, scaled by %v", at.where, factor), s, at.entropy) // which is no part of them
+			want := r.other(at, at.where, r.Data.arranged(arrangement{order: upTo(len(weights)), weights: weights}))
+			t.entropy = want.entropy // which is no part of the statistics
+			r.equal(want, t)
 		}
 	}
 }
@@ -116,11 +129,12 @@ func (r *run[B, P, S]) scale() {
 // extrapolation goes on along the line through the statistics of two steps, which have anchors of
 // their own, and to where no rows have such statistics: there the global step may fail.
 func (r *run[B, P, S]) extrapolation() {
+	r.uncoupled("its q cannot be extrapolated")
 	list := r.early()
 	for i := 0; i < len(list); i += 2 {
 		first, second := list[i], list[i+1]
 		for _, beyond := range []float64{0.5, 4, 1e3, -1e3} {
-			s := r.Model.NewStatistics(second.p)
+			s := r.newStatistics(second.where, second.p)
 			scaler, ok := any(s).(framework.Scaler)
 			if !ok {
 				r.skipf("%T is not framework.Scaler", s)
@@ -142,8 +156,10 @@ func (r *run[B, P, S]) extrapolation() {
 			var none P
 			if p, err := r.Model.Maximize(s, second.p, none); err == nil {
 				r.Model.LogJoint(s, p)
-				for _, f := range r.curvatures() {
-					_, _ = f.of(s, p, nil)
+				if m, ok := r.Model.(framework.Curved[P, S]); ok {
+					var f laplace.Curvature
+					f.Reset(s.Weight(), false)
+					_ = m.Curvature(s, p, &f)
 				}
 			}
 		}
@@ -154,26 +170,27 @@ func (r *run[B, P, S]) extrapolation() {
 func (r *run[B, P, S]) memory() {
 	src := r.Data.all(0)
 	for _, at := range r.early() {
-		want := r.bitsOf(at, at.s, at.entropy)
-		r.usedStatistics(at, src, want)
+		before := r.seen(at)
+		r.usedStatistics(at, src, before)
 		r.usedResults(at)
 		r.projectedMemory(at, src)
-		if r.bitsOf(at, at.s, at.entropy) != want {
+		if r.seen(at) != before {
 			r.errorf("%s: a method changes the statistics that it is given", at.where)
 		}
 	}
 }
 
-// bitsOf is all that can be seen of statistics, as a text that only equal ones have.
-func (r *run[B, P, S]) bitsOf(at state[P, S], s S, entropy float64) string {
-	return fmt.Sprintf("%s %v", r.text("parameters", r.maximize(at.where, s, at.p)), r.digest(at.where, s, entropy, at.p, nil))
+// seen is all that can be seen of a state, as a text that only equal ones have.
+func (r *run[B, P, S]) seen(at state[P, S]) string {
+	return fmt.Sprintf("%s %v", r.text("parameters", r.maximize(at.where, at.s, at.p)), r.digest(at.where, at.s, at.entropy, at.p, nil))
 }
 
-// usedStatistics makes a local step in the memory of another one.
+// usedStatistics sums up in the memory of other sums.
 func (r *run[B, P, S]) usedStatistics(at state[P, S], src *source[B], want string) {
 	some := r.rng(4).Perm(r.Data.Rows)[:r.Data.Rows/2+1]
-	used, _ := r.step(at.where, at.p, nil, r.Data.arranged(arrangement{order: some}))
-	if entropy := r.stepIn(at.where, at.p, nil, src, used); r.bitsOf(at, used, entropy) != want {
+	used := r.other(at, at.where, r.listed(some))
+	used.entropy = r.sumUp(at.where, at.p, nil, at.q, src, used.s)
+	if r.seen(used) != want {
 		r.errorf("%s: Prepare does not empty the statistics: a second local step in them gives another result", at.where)
 	}
 }
@@ -183,25 +200,25 @@ func (r *run[B, P, S]) usedResults(at state[P, S]) {
 	before := string(r.text("parameters", at.p))
 	next, other := r.maximize(at.where, at.s, at.p), r.reweighted(at)
 	otherNext := r.maximize(at.where, other, at.p)
-	again, err := r.Model.Maximize(at.s, at.p, r.maximize(at.where, other, at.p))
-	r.must(err, "Maximize", at.where)
+	again := r.maximizeIn(at.where, at.s, at.p, r.maximize(at.where, other, at.p))
 	if string(r.text("parameters", again)) != string(r.text("parameters", next)) {
 		r.errorf("%s: Maximize gives another result in the memory of dst", at.where)
 	}
 	if string(r.text("parameters", at.p)) != before {
 		r.errorf("%s: Maximize changes p", at.where)
 	}
-	for _, f := range r.curvatures() {
-		first, err := f.of(at.s, next, nil)
-		r.must(err, f.name, at.where)
-		want := fmt.Sprint(first.LogDet(), first.InverseTrace(first))
-		dst, err := f.of(other, otherNext, nil)
-		r.must(err, f.name, at.where)
-		dst, err = f.of(at.s, next, dst)
-		r.must(err, f.name, at.where)
-		if got := fmt.Sprint(dst.LogDet(), dst.InverseTrace(dst)); got != want {
-			r.errorf("%s: %s gives another result in the memory of dst: (ln|F|, tr(F⁻¹F)) is %s, not %s", at.where, f.name, got, want)
-		}
+	if !r.curved() {
+		return
+	}
+	look := func(f *laplace.Curvature) string {
+		return fmt.Sprint(f.LogDet(), f.LogDetCounts(), f.Blocks().Eigenvalues(nil))
+	}
+	f := r.curvatureOf(at.where, at.s, next, false)
+	want := look(f)
+	r.fillCurvature(at.where, other, otherNext, false, f)
+	r.fillCurvature(at.where, at.s, next, false, f)
+	if got := look(f); got != want {
+		r.errorf("%s: Curvature is another after one at other statistics: (ln|F|, ln|Count|, eigenvalues) is %s, not %s", at.where, got, want)
 	}
 }
 
@@ -212,19 +229,16 @@ func (r *run[B, P, S]) projectedMemory(at state[P, S], src *source[B]) {
 		return
 	}
 	next := r.maximize(at.where, at.s, at.p)
-	look := func() string { return string(r.text("parameters", next)) + r.bitsOf(at, at.s, at.entropy) }
+	look := func() string { return string(r.text("parameters", next)) + r.seen(at) }
 	before := look()
-	d, err := m.Relevance(at.s, next)
-	r.must(err, "Relevance", at.where)
-	s, p, err := m.Project(at.s, next, d.Without(d.Len()-1))
-	r.must(err, "Project", at.where)
-	q := r.maximize(at.where+", projected", s, p)
-	t, _ := r.step(at.where+", projected", q, nil, src)
-	_, err = r.Model.Maximize(t, q, p)
-	r.must(err, "Maximize", at.where+", projected")
-	s.Merge(t)
+	s, p := r.kept(m, at.where, at.s, next, upTo(at.k)[:at.k-1])
+	where := at.where + ", projected"
+	q := r.maximize(where, s, p)
+	t := r.step(where, q, nil, nil, src)
+	_ = r.maximizeIn(where, t.s, q, p)
+	s.Merge(t.s)
 	if look() != before {
-		r.errorf("%s: Project changes its arguments, or shares memory with them", at.where)
+		r.errorf("%s: Keep changes its arguments, or shares memory with them", at.where)
 	}
 }
 
@@ -235,70 +249,5 @@ func (r *run[B, P, S]) reweighted(at state[P, S]) S {
 	for i := range w {
 		w[i] = 0.5 + rng.Float64()
 	}
-	s, _ := r.step(at.where, at.p, nil, r.Data.arranged(arrangement{order: upTo(len(w)), weights: w}))
-	return s
-}
-
-// allocations counts those of an iteration: local step, global step, curvature, log joint.
-func (r *run[B, P, S]) allocations() {
-	if !r.NoAllocations {
-		r.skipf("Case.NoAllocations is not set")
-	}
-	src := r.Data.all(max(2, r.Data.Rows/3))
-	for _, k := range r.ks() {
-		for _, f := range append(r.curvatures(), curvatureOf[P, S]{name: "nothing"}) {
-			where := fmt.Sprintf("K = %d, tilted by %s", k, f.name)
-			i := &iteration[B, P, S]{model: r.Model, blocks: src.blocks, f: f, p: r.init(k, src, 0)}
-			i.s = r.Model.NewStatistics(i.p)
-			for range 3 {
-				i.step()
-			}
-			n := testing.AllocsPerRun(5, i.step)
-			r.must(i.err, "a step", where)
-			if n > 0 {
-				r.errorf("%s: an iteration allocates %v times", where, n)
-			}
-		}
-	}
-}
-
-// An iteration is one of the engine, in the memory of the last.
-type iteration[B, P any, S framework.Statistics[S]] struct {
-	model   framework.Model[B, P, S]
-	blocks  []B
-	f       curvatureOf[P, S]
-	s       S
-	p, next P
-	tilt    laplace.Tilt
-	err     error
-}
-
-func (i *iteration[B, P, S]) step() {
-	if i.err != nil {
-		return
-	}
-	var tilt *laplace.Tilt
-	if i.tilt.F != nil {
-		tilt = &i.tilt
-	}
-	if i.err = i.model.Prepare(i.p, tilt, i.s); i.err != nil {
-		return
-	}
-	for _, b := range i.blocks {
-		if _, i.err = i.model.Infer(b, i.p, i.s); i.err != nil {
-			return
-		}
-	}
-	if i.next, i.err = i.model.Maximize(i.s, i.p, i.next); i.err != nil {
-		return
-	}
-	i.p, i.next = i.next, i.p
-	if i.f.of != nil {
-		if i.tilt.F, i.err = i.f.of(i.s, i.p, i.tilt.F); i.err != nil {
-			return
-		}
-		i.tilt.N = i.s.Weight()
-		_ = i.tilt.F.LogDet()
-	}
-	_ = i.model.LogJoint(i.s, i.p)
+	return r.other(at, at.where, r.Data.arranged(arrangement{order: upTo(len(w)), weights: w})).s
 }

@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"runtime/debug"
+	"reflect"
+	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/panics"
 )
 
 // An Outcome is what a check found.
@@ -89,7 +92,7 @@ func (c check[B, P, S]) outcome(of *Case[B, P, S]) (o Outcome) {
 		switch p := recover().(type) {
 		case nil, ended:
 		default:
-			o.Failures = append(o.Failures, fmt.Sprintf("panic: %v\n%s", p, debug.Stack()))
+			o.Failures = append(o.Failures, told(panics.Of(p)))
 		}
 		if r.more > 0 {
 			o.Failures = append(o.Failures, fmt.Sprintf("and %d more", r.more))
@@ -102,12 +105,36 @@ func (c check[B, P, S]) outcome(of *Case[B, P, S]) (o Outcome) {
 	return o
 }
 
+// told is a panic with the method that the suite or the engine called, and the author's part of
+// the stack; all of it where the author has no part.
+func told(p *panics.Panic) string {
+	in := func(f runtime.Frame, pkg reflect.Type) bool { return strings.HasPrefix(f.Function, pkg.PkgPath()+".") }
+	frames, engine := p.Frames, 0
+	for i, f := range frames {
+		if in(f, reflect.TypeFor[Outcome]()) {
+			frames, engine = frames[:i], i
+			break
+		}
+		if in(f, reflect.TypeFor[framework.Shape]()) {
+			engine = i
+		}
+	}
+	for i := engine - 1; i >= 0; i-- { // outwards of the engine there is only its goroutine
+		if f := frames[i]; !in(f, reflect.TypeFor[framework.Shape]()) {
+			return fmt.Sprintf("%s panicked: %v\n\n%s", f.Function[strings.LastIndex(f.Function, "/")+1:], p.Value, panics.Stack(frames[:i+1]))
+		}
+	}
+	return fmt.Sprintf("panic: %v", p)
+}
+
 func (c *Case[B, P, S]) valid() error {
 	switch {
 	case c.Model == nil:
 		return errors.New("Case.Model is nil")
 	case c.Data.Rows < 4 || c.Data.Block == nil:
 		return fmt.Errorf("Case.Data has %d rows: give 4 or more, and Block", c.Data.Rows)
+	case c.Data.Sizes != nil && len(c.Data.Sizes) != c.Data.Rows:
+		return fmt.Errorf("Case.Data has %d rows, and Sizes of %d", c.Data.Rows, len(c.Data.Sizes))
 	case c.Tolerance < 0 || c.SampleRows < 0 || c.SampleK < 0:
 		return errors.New("Case.Tolerance, SampleRows and SampleK must not be negative")
 	}
@@ -141,13 +168,6 @@ func (r *run[B, P, S]) notef(format string, args ...any) {
 	r.out.Notes = append(r.out.Notes, fmt.Sprintf(format, args...))
 }
 
-// must ends the check where a method of the model failed.
-func (r *run[B, P, S]) must(err error, method, where string) {
-	if err != nil {
-		r.fatalf("%s: %s: %v", where, method, err)
-	}
-}
-
 // able returns the model as one of the optional interfaces, or skips the check.
 func able[I, B, P any, S framework.Statistics[S]](r *run[B, P, S], name string) I {
 	m, ok := r.Model.(I)
@@ -173,7 +193,7 @@ func (r *run[B, P, S]) given(ok bool, field string) {
 
 func (r *run[B, P, S]) ks() []int {
 	if r.K == nil {
-		return []int{1, 2}
+		return []int{1, 2, 3}
 	}
 	return r.K
 }

@@ -21,37 +21,43 @@ type state[P, S any] struct {
 	p       P
 	s       S
 	entropy float64
+	q       framework.Local // of a Coupled model
 }
 
-// step makes a local step over blocks, without and with a tilt. It is the fold of the
-// engine with one shard.
-func (r *run[B, P, S]) step(where string, p P, tilt *laplace.Tilt, src *source[B]) (S, float64) {
-	s := r.Model.NewStatistics(p)
-	return s, r.stepIn(where, p, tilt, src, s)
+// step makes a local step over blocks at parameters p, without or with a tilt: the fold of the
+// engine with one shard. A coupled model goes on from q, or from a new one where that is nil.
+func (r *run[B, P, S]) step(where string, p P, q framework.Local, tilt *laplace.Tilt, src *source[B]) state[P, S] {
+	if r.coupled() != nil {
+		if q == nil {
+			q = r.newLocal(where, p, src, 9)
+		}
+		q = r.updated(where, p, tilt, q, src)
+	}
+	return r.under(where, p, tilt, q, src)
 }
 
-func (r *run[B, P, S]) stepIn(where string, p P, tilt *laplace.Tilt, src *source[B], s S) float64 {
+// sumUp adds the rows to statistics that it empties first: those of their q, which is given
+// where the model keeps it.
+func (r *run[B, P, S]) sumUp(where string, p P, tilt *laplace.Tilt, q framework.Local, src *source[B], s S) (entropy float64) {
 	r.must(r.Model.Prepare(p, tilt, s), "Prepare", where)
-	entropy := 0.0
 	for _, b := range src.blocks {
+		if q != nil {
+			h, err := r.coupled().InferAt(b, p, q, s)
+			r.must(err, "InferAt", where)
+			entropy += r.number(h, "the entropy of InferAt", where)
+			continue
+		}
 		h, err := r.Model.Infer(b, p, s)
 		r.must(err, "Infer", where)
-		entropy += h
+		entropy += r.number(h, "the entropy of Infer", where)
 	}
 	return entropy
 }
 
-func (r *run[B, P, S]) init(k int, src *source[B], seed uint64) P {
-	p, err := r.Model.Init(context.Background(), src, k, r.rng(seed))
-	r.must(err, "Init", fmt.Sprintf("K = %d", k))
-	return p
-}
-
-func (r *run[B, P, S]) maximize(where string, s S, p P) P {
-	var none P
-	q, err := r.Model.Maximize(s, p, none)
-	r.must(err, "Maximize", where)
-	return q
+// other sums up rows, or the same ones otherwise, as the state did: at its parameters, and under
+// its q where the model keeps it.
+func (r *run[B, P, S]) other(at state[P, S], where string, src *source[B]) state[P, S] {
+	return r.under(where, at.p, nil, at.q, src)
 }
 
 // early are the states at the beginning of a fit, at the parameters of Init and one
@@ -60,11 +66,13 @@ func (r *run[B, P, S]) early() []state[P, S] {
 	var list []state[P, S]
 	src := r.Data.all(0)
 	for _, k := range r.ks() {
-		at := state[P, S]{where: fmt.Sprintf("K = %d, at the start", k), k: k, p: r.init(k, src, 0)}
-		at.s, at.entropy = r.step(at.where, at.p, nil, src)
-		next := state[P, S]{where: fmt.Sprintf("K = %d, one iteration on", k), k: k, p: r.maximize(at.where, at.s, at.p)}
-		next.s, next.entropy = r.step(next.where, next.p, nil, src)
-		list = append(list, at, next)
+		at := r.step(fmt.Sprintf("K = %d, at the start", k), r.init(k, src, 0), nil, nil, src)
+		next := r.step(fmt.Sprintf("K = %d, one iteration on", k), r.maximize(at.where, at.s, at.p), at.q, nil, src)
+		for _, t := range []state[P, S]{at, next} {
+			t.k = k
+			r.number(r.Model.LogJoint(t.s, t.p), "LogJoint", t.where)
+			list = append(list, t)
+		}
 	}
 	return list
 }
@@ -78,7 +86,7 @@ func (r *run[B, P, S]) late(method framework.Method) []state[P, S] {
 	var list []state[P, S]
 	for _, k := range r.ks() {
 		res := r.fit(fmt.Sprintf("K = %d", k), r.Data.all(0), framework.Options{K: k, Method: method, FixedK: true, MaxIterations: lateIterations, Tolerance: 1e-300})
-		list = append(list, state[P, S]{where: fmt.Sprintf("K = %d, iteration %d of %v", k, res.Iterations, method), k: k, p: res.Parameters, s: res.Statistics, entropy: res.Evaluation.Entropy})
+		list = append(list, state[P, S]{where: fmt.Sprintf("K = %d, iteration %d of %v", k, res.Iterations, method), k: k, p: res.Parameters, s: res.Statistics, entropy: res.Evaluation.Entropy, q: res.Local})
 	}
 	return list
 }
@@ -99,11 +107,8 @@ func (r *run[B, P, S]) fit(where string, src framework.Source[B], o framework.Op
 // methods are those of the engine that the model can be fitted by.
 func (r *run[B, P, S]) methods() []framework.Method {
 	list := []framework.Method{framework.EM}
-	if _, ok := r.Model.(framework.Counted[P, S]); ok {
-		list = append(list, framework.FAB)
-	}
-	if _, ok := r.Model.(framework.Curved[P, S]); ok {
-		list = append(list, framework.GFAB)
+	if r.curved() {
+		list = append(list, framework.FAB, framework.GFAB)
 	}
 	return list
 }
@@ -130,9 +135,9 @@ func (r *run[B, P, S]) rivals(at state[P, S]) []rival[P] {
 			for i := range w {
 				w[i] = 1 + by*(2*rng.Float64()-1)
 			}
-			s, _ := r.step(at.where, at.p, nil, r.Data.arranged(arrangement{order: upTo(len(w)), weights: w}))
+			t := r.other(at, at.where, r.Data.arranged(arrangement{order: upTo(len(w)), weights: w}))
 			var none P
-			if p, err := r.Model.Maximize(s, at.p, none); err == nil {
+			if p, err := r.Model.Maximize(t.s, at.p, none); err == nil {
 				list = append(list, rival[P]{fmt.Sprintf("the maximum for rows reweighted by %v at random", by), p})
 			}
 		}
@@ -199,35 +204,17 @@ func (r *run[B, P, S]) digest(where string, s S, entropy float64, at P, others [
 	}
 	next := r.maximize(where, s, at)
 	list = append(list, r.numbers("Maximize", next)...)
-	for _, f := range r.curvatures() {
-		blocks, err := f.of(s, next, nil)
-		r.must(err, f.name, where)
-		add("ln|"+f.name+"|", blocks.LogDet())
+	if r.curved() {
+		f := r.curvatureOf(where, s, next, false)
+		add("ln|F|", f.LogDet())
+		add("ln|Count|", f.LogDetCounts())
 	}
-	if m, ok := r.Model.(framework.Projector[P, S]); ok {
-		d, err := m.Relevance(s, next)
-		r.must(err, "Relevance", where)
-		for j, v := range d.Values {
-			add(fmt.Sprintf("relevance %d", j+1), v)
-		}
+	for j, v := range r.relevances(where, s, next) {
+		add(fmt.Sprintf("relevance %d", j+1), v)
 	}
-	return list
-}
-
-// A curvatureOf is Curvature or Counts.
-type curvatureOf[P, S any] struct {
-	name   string
-	method framework.Method
-	of     func(s S, p P, dst laplace.Blocks) (laplace.Blocks, error)
-}
-
-func (r *run[B, P, S]) curvatures() []curvatureOf[P, S] {
-	var list []curvatureOf[P, S]
-	if m, ok := r.Model.(framework.Curved[P, S]); ok {
-		list = append(list, curvatureOf[P, S]{"Curvature", framework.GFAB, m.Curvature})
-	}
-	if m, ok := r.Model.(framework.Counted[P, S]); ok {
-		list = append(list, curvatureOf[P, S]{"Counts", framework.FAB, m.Counts})
+	add("LabelEntropy", r.labelEntropy(where, s, entropy))
+	for i, c := range r.charged(where, s, next) {
+		add(fmt.Sprintf("N of charge %d", i+1), c.N)
 	}
 	return list
 }

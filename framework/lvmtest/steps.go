@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/diff/fd"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
@@ -19,15 +20,18 @@ func checks[B, P any, S framework.Statistics[S]]() []check[B, P, S] {
 	}
 	return []check[B, P, S]{
 		one("shape", "K, D_Ξ and D_Π are what they are counted to be", (*run[B, P, S]).shape),
+		one("charges", "the charges add up to the numbers of Shape, and their N to units of data", (*run[B, P, S]).charges),
 		one("global step", "∇E_q[ln p(X,Z|Π)] = 0, and no Π′ has a higher E_q[ln p(X,Z|Π′)]", (*run[B, P, S]).globalStep),
 		one("curvature", "F = −∇²_Ξ E_q[ln p(X,Z|Π)]÷N", (*run[B, P, S]).curvature),
-		one("counts", "F is what q decides, Counts, times what Π decides", (*run[B, P, S]).counts),
+		one("counts", "F is what q decides, the count, times what Π decides, the information", (*run[B, P, S]).counts),
 		one("local step", "E_q′[ln p(X,Z|Π)] + H(q′) ≤ E_q[ln p(X,Z|Π)] + H(q)", (*run[B, P, S]).localStep),
 		one("tilted local step", "q maximises E_q[ln p(X,Z|Π)] + H(q) − ½ tr(F₀⁻¹F(q))", (*run[B, P, S]).tiltedStep),
 		one("q-step", "E_q[ln p(X,Z|Π)] + H(q) − ½ ln|F(q)| never falls", (*run[B, P, S]).qStep),
-		one("likelihood", "E_q[ln p(X,Z|Π)] + H(q) = ln p(X|Π) at q = p(Z|X,Π)", (*run[B, P, S]).likelihood),
-		one("responsibilities", "Σ_k q_nk = 1 and H(q) = −Σ q_nk ln q_nk", (*run[B, P, S]).responsibilities),
-		one("expansion", "E_q[ln p(X,Z|Π)] + H(q) − ½ ln|Counts| never falls", (*run[B, P, S]).expansion),
+		one("update", "an Update of q never lowers E_q[ln p(X,Z|Π)] + H(q) − ½ tr(F₀⁻¹F(q))", (*run[B, P, S]).update),
+		one("kept q", "Keep of all latent dimensions copies q, and encoding/gob brings it back", (*run[B, P, S]).keptLocals),
+		one("likelihood", "E_q[ln p(X,Z|Π)] + H(q) = ln p(X|Π) at q = p(Z|X,Π), and bounds it at any q", (*run[B, P, S]).likelihood),
+		one("responsibilities", "Σ_k q_nk = 1, and the entropy of the labels is −Σ q_nk ln q_nk", (*run[B, P, S]).responsibilities),
+		one("expansion", "E_q[ln p(X,Z|Π)] + H(q) − ½ ln|Count| never falls", (*run[B, P, S]).expansion),
 		one("sums", "S(A) + S(B) = S(A ∪ B)", (*run[B, P, S]).sums),
 		one("order", "S does not depend on the order of the rows", (*run[B, P, S]).order),
 		one("blocks", "S does not depend on the blocks", (*run[B, P, S]).blocks),
@@ -35,14 +39,15 @@ func checks[B, P any, S framework.Statistics[S]]() []check[B, P, S] {
 		one("scale", "α·S are the statistics of rows of weight α", (*run[B, P, S]).scale),
 		one("extrapolation", "E_q[ln p(X,Z|Π)÷p(X,Z|Π′)] is linear in S, also beyond S", (*run[B, P, S]).extrapolation),
 		one("memory", "a step is the same in used memory, and leaves its arguments as they are", (*run[B, P, S]).memory),
-		one("relevance", "K directions, the most relevant first", (*run[B, P, S]).relevance),
+		one("relevance", "a number for each latent dimension, and a degenerate one has the smallest", (*run[B, P, S]).relevance),
+		one("rotation", "p(X,Z|Π) is the same when z is turned, and Signal and F turn with it", (*run[B, P, S]).rotation),
 		one("projection", "p(X,Z|Π) = p(X,Z̃|Π̃) where Z is degenerate (paper G, eq. 3)", (*run[B, P, S]).projection),
 		one("idempotence", "T(T(Z,Π)) = T(Z,Π)", (*run[B, P, S]).idempotence),
 		one("symmetry", "another form of the same Π changes nothing", (*run[B, P, S]).symmetry),
 		one("units", "x → Ax changes ln p(X) by −N ln|det A|, and nothing else", (*run[B, P, S]).units),
 		one("EM", "E_q[ln p(X,Z|Π)] + H(q) never falls", (*run[B, P, S]).em),
-		one("FAB", "E_q[ln p(X,Z|Π)] + H(q) − ½ ln|Counts| never falls", (*run[B, P, S]).fab),
-		one("gFAB", "E_q[ln p(X,Z|Π)] + H(q) − ½ ln|Counts| never falls, with the tilt by F", (*run[B, P, S]).gfab),
+		one("FAB", "E_q[ln p(X,Z|Π)] + H(q) − ½ ln|Count| never falls, with the counts alone", (*run[B, P, S]).fab),
+		one("gFAB", "E_q[ln p(X,Z|Π)] + H(q) − ½ ln|Count| never falls, with all of F", (*run[B, P, S]).gfab),
 		one("JSON", "Π is the same after a round trip", (*run[B, P, S]).json),
 		one("checkpoint", "a resumed fit has the same bits", (*run[B, P, S]).checkpoint),
 		one("workers", "any number of workers gives the same bits", (*run[B, P, S]).workers),
@@ -61,11 +66,9 @@ func (r *run[B, P, S]) shape() {
 		if got.Identifiable() < 1 {
 			r.errorf("%s: %d identifiable parameters", at.where, got.Identifiable())
 		}
-		for _, f := range r.curvatures() {
-			blocks, err := f.of(at.s, at.p, nil)
-			r.must(err, f.name, at.where)
-			if blocks.Dim() != got.Component {
-				r.errorf("%s: Shape.Component is %d, and %s is of size %d", at.where, got.Component, f.name, blocks.Dim())
+		if r.curved() {
+			if n := r.curvatureOf(at.where, at.s, at.p, false).Dim(); n != got.Component {
+				r.errorf("%s: Shape.Component is %d, and Curvature is of size %d", at.where, got.Component, n)
 			}
 		}
 		if r.Free != nil && !variational {
@@ -79,6 +82,36 @@ func (r *run[B, P, S]) shape() {
 		r.notef("D_Π is not checked: the coordinates of %T are those of a posterior", r.Model)
 	case r.Free == nil:
 		r.notef("D_Π is not checked: Case.Free is not given")
+	}
+}
+
+// charges are of units of data, of which there are twice as many when every row counts twice.
+func (r *run[B, P, S]) charges() {
+	_ = able[framework.Sized[P, S]](r, "Sized")
+	twice := slices.Repeat([]float64{2}, r.Data.Rows)
+	for _, at := range r.early() {
+		var total, latent, free int
+		charges := r.charged(at.where, at.s, at.p)
+		for i, c := range charges {
+			total, free = total+c.Parameters, free+c.Free
+			if c.Latent {
+				latent += c.Parameters
+			}
+			if c.Parameters < 0 || c.Free < 0 || !(c.N > 0) || math.IsInf(c.N, 0) {
+				r.errorf("%s: charge %d is of %d parameters, %d of them free, from %v units of data", at.where, i+1, c.Parameters, c.Free, c.N)
+			}
+		}
+		shape := r.Model.Shape(at.p)
+		if total != shape.Total() || latent != shape.Component || free != shape.Identifiable() {
+			r.errorf("%s: the charges are of %d parameters, %d of them latent and %d free, and Shape counts %d, %d and %d", at.where,
+				total, latent, free, shape.Total(), shape.Component, shape.Identifiable())
+		}
+		doubled := r.other(at, at.where+", every row twice", r.Data.arranged(arrangement{order: upTo(len(twice)), weights: twice}))
+		for i, c := range r.charged(doubled.where, doubled.s, at.p) {
+			if i < len(charges) && !r.near(2*charges[i].N, c.N, 0) {
+				r.errorf("%s: N of charge %d is %v, and %v when every row counts twice", at.where, i+1, charges[i].N, c.N)
+			}
+		}
 	}
 }
 
@@ -155,47 +188,59 @@ func (r *run[B, P, S]) slope(at state[P, S], best float64) (largest float64) {
 }
 
 func (r *run[B, P, S]) curvature() {
-	m := able[framework.Curved[P, S]](r, "Curved")
+	_ = able[framework.Curved[P, S]](r, "Curved")
 	r.given(r.Latent != nil, "Latent")
-	if _, ok := r.Model.(framework.Penalized[P]); ok {
-		r.skipf("E_q[ln p(X,Z|Π)] has no maximum at the mode of %T", r.Model)
-	}
+	penalized, _ := r.Model.(framework.Penalized[P])
 	worst := 0.0
 	for _, at := range r.early() {
 		at.p = r.settled(at)
-		blocks, err := m.Curvature(at.s, at.p, nil)
-		r.must(err, "Curvature", at.where)
+		f := r.curvatureOf(at.where, at.s, at.p, false)
 		x, point := r.Latent(at.s, at.p)
-		if len(x) != blocks.Dim() {
-			r.fatalf("%s: Curvature is of size %d, and there are %d coordinates of Ξ", at.where, blocks.Dim(), len(x))
+		if len(x) != f.Dim() {
+			r.fatalf("%s: Curvature is of size %d, and there are %d coordinates of Ξ", at.where, f.Dim(), len(x))
+		}
+		if penalized != nil && r.depends(penalized.LogPrior, x, point) {
+			r.skipf("the prior of %T is one of Ξ: E_q[ln p(X,Z|Π)] has no maximum at the mode", r.Model)
 		}
 		numeric := mat.NewSymDense(len(x), nil)
 		laplace.Hessian(numeric, func(x []float64) float64 { return r.Model.LogJoint(at.s, point(x)) }, x, nil)
-		f := dense(blocks)
+		entries := dense(f.Blocks())
 		for i := range x {
 			for j := range i + 1 {
-				want, size := -numeric.At(i, j)/at.s.Weight(), math.Sqrt(f.At(i, i)*f.At(j, j))
-				worst = max(worst, math.Abs(f.At(i, j)-want)/size)
-				if !(math.Abs(f.At(i, j)-want) <= r.numeric()*size) {
-					r.errorf("%s: F is %v at (%d, %d), and the numeric Hessian %v", at.where, f.At(i, j), i+1, j+1, want)
+				want, size := -numeric.At(i, j)/at.s.Weight(), math.Sqrt(entries.At(i, i)*entries.At(j, j))
+				worst = max(worst, math.Abs(entries.At(i, j)-want)/size)
+				if !(math.Abs(entries.At(i, j)-want) <= r.numeric()*size) {
+					r.errorf("%s: F is %v at (%d, %d), and the numeric Hessian %v", at.where, entries.At(i, j), i+1, j+1, want)
 				}
 			}
 		}
-		r.consistent(at.where, blocks, f)
+		r.consistent(at.where, f, entries)
 	}
 	r.notef("largest relative difference: %.2g", worst)
 }
 
-// consistent compares what blocks say of themselves, which is all that criteria and tilts
-// see, with their entries.
-func (r *run[B, P, S]) consistent(where string, blocks laplace.Blocks, f *mat.SymDense) {
-	n := float64(blocks.Dim())
-	want, sign := mat.LogDet(f)
-	if got := blocks.LogDet(); sign <= 0 || !(math.Abs(got-want) <= r.numeric()*n) {
+// depends says whether a log prior changes with coordinates of Ξ.
+func (r *run[B, P, S]) depends(logPrior func(P) float64, x []float64, point func([]float64) P) bool {
+	here := logPrior(point(x))
+	for i, v := range x {
+		y := slices.Clone(x)
+		y[i] = v + 1e-3*max(1, math.Abs(v))
+		if !r.near(here, logPrior(point(y)), 1) {
+			return true
+		}
+	}
+	return false
+}
+
+// consistent compares what criteria and tilts see of F with its entries.
+func (r *run[B, P, S]) consistent(where string, f *laplace.Curvature, entries *mat.SymDense) {
+	n := float64(f.Dim())
+	want, sign := mat.LogDet(entries)
+	if got := f.LogDet(); sign <= 0 || !(math.Abs(got-want) <= r.numeric()*n) {
 		r.errorf("%s: LogDet is %v, and ln|F| of its entries %v", where, got, want)
 	}
-	if trace := blocks.InverseTrace(blocks); !(math.Abs(trace-n) <= r.numeric()*n) {
-		r.errorf("%s: tr(F⁻¹F) is %v, of size %v", where, trace, n)
+	if blocks := f.Blocks(); !(math.Abs(blocks.InverseTrace(blocks)-n) <= r.numeric()*n) {
+		r.errorf("%s: tr(F⁻¹F) is %v, of size %v", where, blocks.InverseTrace(blocks), n)
 	}
 }
 
@@ -214,149 +259,131 @@ func dense(blocks laplace.Blocks) *mat.SymDense {
 	return m
 }
 
+// counts also asks for the counts alone, which must be the same.
 func (r *run[B, P, S]) counts() {
-	curved := able[framework.Curved[P, S]](r, "Curved")
-	counted := able[framework.Counted[P, S]](r, "Counted")
+	_ = able[framework.Curved[P, S]](r, "Curved")
 	for _, at := range r.early() {
-		counts, err := counted.Counts(at.s, at.p, nil)
-		r.must(err, "Counts", at.where)
-		c := dense(counts)
+		here := r.curvatureOf(at.where, at.s, at.p, false)
+		if !here.Factors() {
+			r.skipf("F of %T does not factor", r.Model)
+		}
+		count, size := here.LogDetCounts(), float64(here.Dim())
+		if alone := r.curvatureOf(at.where, at.s, at.p, true); alone.Dim() != here.Dim() || !r.near(count, alone.LogDetCounts(), size) {
+			r.errorf("%s: the counts are those of %d numbers, ln|Count| = %v, and of %d, %v, where CountOnly is true", at.where, here.Dim(), count, alone.Dim(), alone.LogDetCounts())
+		}
 		for _, rival := range r.rivals(at) {
-			others, err := counted.Counts(at.s, rival.p, nil)
-			r.must(err, "Counts", at.where)
-			if o := dense(others); !mat.EqualApprox(c, o, r.tolerance()*(1+mat.Max(c))) {
-				r.errorf("%s: Counts changes with Π, at %s", at.where, rival.what)
+			if there := r.curvatureOf(at.where, at.s, rival.p, false).LogDetCounts(); !r.near(count, there, size) {
+				r.errorf("%s: ln|Count| is %v, and changes by %.3g with Π, to that at %s", at.where, count, there-count, rival.what)
 			}
 			// Another q at the same Π.
-			s, _ := r.step(at.where, rival.p, nil, r.Data.all(0))
-			var gap [2]float64
-			for i, q := range []S{at.s, s} {
-				full, err := curved.Curvature(q, at.p, nil)
-				r.must(err, "Curvature", at.where)
-				part, err := counted.Counts(q, at.p, nil)
-				r.must(err, "Counts", at.where)
-				gap[i] = full.LogDet() - part.LogDet()
+			t := r.step(at.where, rival.p, at.q, nil, r.Data.all(0))
+			other := r.curvatureOf(at.where, t.s, at.p, false)
+			if math.IsInf(count, -1) || math.IsInf(other.LogDetCounts(), -1) {
+				continue // a latent dimension that has no data
 			}
-			if math.IsInf(counts.LogDet(), -1) || math.IsNaN(gap[1]) {
-				continue // a latent dimension that the other q leaves empty
-			}
-			if !r.near(gap[0], gap[1], float64(counts.Dim())) {
-				r.errorf("%s: ln|F| − ln|Counts| is %v, and changes by %.3g with q, to that at %s", at.where, gap[0], gap[1]-gap[0], rival.what)
+			before, after := here.LogDet()-count, other.LogDet()-other.LogDetCounts()
+			if !r.near(before, after, size) {
+				r.errorf("%s: ln|Information| is %v, and changes by %.3g with q, to that at %s", at.where, before, after-before, rival.what)
 			}
 		}
 	}
 }
 
 func (r *run[B, P, S]) localStep() {
+	r.uncoupled("an Update need not be the best")
 	src := r.Data.all(0)
 	for _, at := range r.early() {
 		best := r.bound(at.s, at.entropy, at.p)
 		for _, rival := range r.rivals(at) {
-			s, entropy := r.step(at.where, rival.p, nil, src)
-			if v := r.bound(s, entropy, at.p); !(v <= best+r.slack(best)) {
+			t := r.step(at.where, rival.p, nil, nil, src)
+			if v := r.bound(t.s, t.entropy, at.p); !(v <= best+r.slack(best)) {
 				r.errorf("%s: E_q[ln p] + H(q) is %v, and %.3g higher at the q of %s", at.where, best, v-best, rival.what)
 			}
 		}
 	}
 }
 
-// A linearised penalty of a state: the curvature at it, whose tangent lies below −½ ln|F|.
-func (r *run[B, P, S]) penalised(f curvatureOf[P, S], s S, entropy float64, p P, f0 laplace.Blocks, where string) (tangent, value float64) {
-	blocks, err := f.of(s, p, nil)
-	r.must(err, f.name, where)
-	bound := r.bound(s, entropy, p)
-	return bound + f0.Tangent(blocks), bound - blocks.LogDet()/2
+// underTangent is the objective of a local step that is tilted at F₀: its penalty is the tangent
+// of −½ ln|F| there, which lies below that.
+func (r *run[B, P, S]) underTangent(t state[P, S], f0 laplace.Blocks) float64 {
+	return r.bound(t.s, t.entropy, t.p) + f0.Tangent(r.curvatureOf(t.where, t.s, t.p, false).Blocks())
 }
 
 func (r *run[B, P, S]) tiltedStep() {
-	r.tiltable()
+	_ = able[framework.Curved[P, S]](r, "Curved")
+	r.uncoupled("an Update need not be the best")
 	src := r.Data.all(0)
-	for _, f := range r.curvatures() {
-		for _, at := range r.early() {
-			next := r.maximize(at.where, at.s, at.p)
-			f0, err := f.of(at.s, next, nil)
-			r.must(err, f.name, at.where)
-			tilt := &laplace.Tilt{F: f0, N: at.s.Weight()}
-			s, entropy := r.step(at.where, next, tilt, src)
-			best, _ := r.penalised(f, s, entropy, next, f0, at.where)
-			judge := func(s S, entropy float64, what string) {
-				if v, _ := r.penalised(f, s, entropy, next, f0, at.where); !(v <= best+r.slack(best)) {
-					r.errorf("%s, %s: the objective is %v, and %.3g higher at the q of %s", at.where, f.name, best, v-best, what)
-				}
-			}
-			plain, h := r.step(at.where, next, nil, src)
-			judge(plain, h, "no tilt")
-			for _, rival := range r.rivals(at) {
-				plain, h := r.step(at.where, rival.p, nil, src)
-				judge(plain, h, rival.what+" without a tilt")
-				tilted, h := r.step(at.where, rival.p, tilt, src)
-				judge(tilted, h, rival.what)
-				other, err := f.of(plain, next, nil)
-				r.must(err, f.name, at.where)
-				tilted, h = r.step(at.where, next, &laplace.Tilt{F: other, N: at.s.Weight()}, src)
-				judge(tilted, h, "the tilt at the q of "+rival.what)
+	for _, at := range r.early() {
+		next := r.maximize(at.where, at.s, at.p)
+		f := r.curvatureOf(at.where, at.s, next, false)
+		f0, tilt := f.Blocks(), tilted(f)
+		best := r.underTangent(r.step(at.where, next, nil, tilt, src), f0)
+		judge := func(t state[P, S], what string) {
+			t.p = next
+			if v := r.underTangent(t, f0); !(v <= best+r.slack(best)) {
+				r.errorf("%s: the objective is %v, and %.3g higher at the q of %s", at.where, best, v-best, what)
 			}
 		}
-	}
-}
-
-// tiltable skips the check where the model knows no F.
-func (r *run[B, P, S]) tiltable() {
-	if len(r.curvatures()) == 0 {
-		r.skipf("%T is neither framework.Curved nor framework.Counted", r.Model)
+		judge(r.step(at.where, next, nil, nil, src), "no tilt")
+		for _, rival := range r.rivals(at) {
+			plain := r.step(at.where, rival.p, nil, nil, src)
+			judge(plain, rival.what+" without a tilt")
+			judge(r.step(at.where, rival.p, nil, tilt, src), rival.what)
+			there := tilted(r.curvatureOf(at.where, plain.s, next, false))
+			judge(r.step(at.where, next, nil, there, src), "the tilt at the q of "+rival.what)
+		}
 	}
 }
 
 // qStep starts at the q's of a fit, and at others that the parameters do not go with:
 // minorise–maximise works from any.
 func (r *run[B, P, S]) qStep() {
-	r.tiltable()
+	_ = able[framework.Curved[P, S]](r, "Curved")
 	src := r.Data.all(0)
-	for _, f := range r.curvatures() {
-		for _, at := range append(r.early(), r.late(f.method)...) {
-			next := r.maximize(at.where, at.s, at.p)
-			climb := func(s S, entropy float64, from string) {
-				f0, err := f.of(s, next, nil)
-				r.must(err, f.name, at.where)
-				_, before := r.penalised(f, s, entropy, next, f0, at.where)
-				if math.IsInf(before, 1) {
-					return // a latent dimension is empty, and costs −∞
-				}
-				s, entropy = r.step(at.where, next, &laplace.Tilt{F: f0, N: s.Weight()}, src)
-				if _, after := r.penalised(f, s, entropy, next, f0, at.where); !(after >= before-r.slack(before)) {
-					r.errorf("%s, %s: the q-step from %s lowers the objective from %v by %.3g", at.where, f.name, from, before, before-after)
-				}
+	for _, at := range append(r.early(), r.late(framework.GFAB)...) {
+		next := r.maximize(at.where, at.s, at.p)
+		climb := func(from state[P, S], what string) {
+			f := r.curvatureOf(at.where, from.s, next, false)
+			before := r.bound(from.s, from.entropy, next) - f.LogDet()/2
+			if math.IsInf(before, 1) {
+				return // a latent dimension is empty, and costs −∞
 			}
-			climb(at.s, at.entropy, "the q that Π was maximised for")
-			for _, rival := range r.few(at) {
-				s, entropy := r.step(at.where, rival.p, nil, src)
-				climb(s, entropy, "the q of "+rival.what)
+			t := r.step(at.where, next, from.q, tilted(f), src)
+			after := r.bound(t.s, t.entropy, next) - r.curvatureOf(at.where, t.s, next, false).LogDet()/2
+			if !(after >= before-r.slack(before)) {
+				r.errorf("%s: the q-step from %s lowers the objective from %v by %.3g", at.where, what, before, before-after)
 			}
+		}
+		climb(at, "the q that Π was maximised for")
+		for _, rival := range r.few(at) {
+			climb(r.step(at.where, rival.p, at.q, nil, src), "the q of "+rival.what)
 		}
 	}
 }
 
+// likelihood of a q that is an approximation even at its best is an inequality.
 func (r *run[B, P, S]) likelihood() {
 	m := able[framework.LogProber[B, P]](r, "LogProber")
 	penalized, _ := r.Model.(framework.Penalized[P])
+	_, bounded := r.Model.(framework.BoundedLikelihood)
 	src := r.Data.all(0)
 	for _, at := range r.late(framework.EM) {
-		s, entropy := r.step(at.where, at.p, nil, src)
-		bound := r.bound(s, entropy, at.p)
+		t := r.step(at.where, at.p, at.q, nil, src)
+		if r.coupled() != nil {
+			t = r.converged(t, src)
+		}
+		bound := r.bound(t.s, t.entropy, at.p)
 		if penalized != nil {
 			bound -= penalized.LogPrior(at.p)
 		}
 		rows, err := m.LogProb(src.blocks[0], at.p, nil)
 		r.must(err, "LogProb", at.where)
-		if len(rows) != r.Data.Rows {
-			r.fatalf("%s: LogProb of %d rows has %d numbers", at.where, r.Data.Rows, len(rows))
-		}
-		sum := 0.0
-		for _, v := range rows {
-			sum += v
-		}
-		if !r.near(sum, bound, s.Weight()) {
-			r.errorf("%s: Σ ln p(x_n|Π) is %v, and the bound %.3g more", at.where, sum, bound-sum)
+		r.numbersOf(rows, r.Data.Rows, "LogProb", at.where)
+		switch sum := floats.Sum(rows); {
+		case bounded && !(bound <= sum+r.slack(sum)):
+			r.errorf("%s: Σ ln p(x_n|Π) is %v, and its lower bound %.3g more", at.where, sum, bound-sum)
+		case !bounded && !r.near(sum, bound, t.s.Weight()):
+			r.errorf("%s: Σ ln p(x_n|Π) is %v, and E_q[ln p] + H(q) %.3g more", at.where, sum, bound-sum)
 		}
 		again, err := m.LogProb(src.blocks[0], at.p, slices.Repeat([]float64{math.NaN()}, len(rows)))
 		r.must(err, "LogProb", at.where)
@@ -366,16 +393,15 @@ func (r *run[B, P, S]) likelihood() {
 	}
 }
 
+// responsibilities are of the q that Infer finds. Where the q of rows depend on one another, all
+// labels have less entropy than each by itself has.
 func (r *run[B, P, S]) responsibilities() {
 	m := able[framework.Assigner[B, P]](r, "Assigner")
 	src := r.Data.all(0)
 	for _, at := range r.late(framework.EM) {
-		_, want := r.step(at.where, at.p, nil, src)
 		q, err := m.Responsibilities(src.blocks[0], at.p, nil)
 		r.must(err, "Responsibilities", at.where)
-		if len(q) != r.Data.Rows*at.k {
-			r.fatalf("%s: %d responsibilities for %d rows", at.where, len(q), r.Data.Rows)
-		}
+		r.numbersOf(q, r.Data.Rows*at.k, "Responsibilities", at.where)
 		entropy := 0.0
 		for i := range r.Data.Rows {
 			sum := 0.0
@@ -388,26 +414,26 @@ func (r *run[B, P, S]) responsibilities() {
 				r.errorf("%s: the responsibilities of row %d sum to %v", at.where, i+1, sum)
 			}
 		}
-		if !r.near(want, entropy, float64(r.Data.Rows)) {
-			r.errorf("%s: −Σ q ln q is %v, and the local step's entropy %v", at.where, entropy, want)
+		t := r.under(at.where, at.p, nil, nil, src)
+		labels := r.labelEntropy(at.where, t.s, t.entropy)
+		size := float64(r.Data.Rows)
+		if coupled := r.inOrder() && -size*r.tolerance() <= labels && labels < entropy; !coupled && !r.near(labels, entropy, size) {
+			r.errorf("%s: −Σ q ln q is %v, and the entropy of the labels %v in the local step", at.where, entropy, labels)
 		}
 	}
 }
 
 func (r *run[B, P, S]) expansion() {
 	m := able[framework.Expander[P, S]](r, "Expander")
-	counted, _ := r.Model.(framework.Counted[P, S])
 	for _, charged := range []bool{false, true} {
-		if charged && counted == nil {
-			r.notef("the charged expansion is not checked: %T is not framework.Counted", r.Model)
+		if charged && !r.curved() {
+			r.notef("the charged expansion is not checked: %T is not framework.Curved", r.Model)
 			continue
 		}
 		objective := func(s S, entropy float64, p P, where string) float64 {
 			v := r.bound(s, entropy, p)
 			if charged {
-				blocks, err := counted.Counts(s, p, nil)
-				r.must(err, "Counts", where)
-				v -= blocks.LogDet() / 2
+				v -= r.curvatureOf(where, s, p, true).LogDetCounts() / 2
 			}
 			return v
 		}
@@ -417,6 +443,8 @@ func (r *run[B, P, S]) expansion() {
 			before := objective(at.s, at.entropy, p, at.where)
 			p, gain, err := m.Expand(at.s, p, charged)
 			r.must(err, "Expand", at.where)
+			r.there(p, "Expand", at.where)
+			r.number(gain, "the change of H(q) of Expand", at.where)
 			if after := objective(at.s, at.entropy+gain, p, at.where); !(after >= before-r.slack(before)) {
 				r.errorf("%s: the expansion lowers the objective from %v by %.3g", at.where, before, before-after)
 			}

@@ -2,72 +2,133 @@ package lvmtest
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
-	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/pruning"
 )
 
+// canonical turns latent dimensions that mix to those that stand for themselves.
+func (r *run[B, P, S]) canonical(where string, s S, p P) (S, P) {
+	m, ok := r.Model.(framework.Rotator[P, S])
+	if !ok {
+		return s, p
+	}
+	var eigen mat.EigenSym
+	if !eigen.Factorize(r.signal(m, where, s, p), true) {
+		r.fatalf("%s: Signal has no eigenvalues", where)
+	}
+	var basis mat.Dense
+	eigen.VectorsTo(&basis)
+	return r.turned(m, where, s, p, &basis)
+}
+
+// degenerateDimension finds the degenerate direction as the eigenvalue rule does, and returns the
+// latent dimension that it is, in statistics and parameters that are turned to it; ok is false
+// where there is not one of them.
+func (r *run[B, P, S]) degenerateDimension(at state[P, S]) (flat S, p P, own float64, dropped int, ok bool) {
+	flat, p, own = r.Degenerate(at.s, r.maximize(at.where, at.s, at.p))
+	rotator, rotates := r.Model.(framework.Rotator[P, S])
+	f := r.curvatureOf(at.where+", degenerate", flat, p, false)
+	verdict, err := pruning.Eigenvalue{}.Apply(f, at.k, rotates)
+	r.must(err, "the eigenvalue rule", at.where)
+	if len(verdict.Dropped) != 1 {
+		r.errorf("%s: the counts of F show %d degenerate latent dimensions, not 1: units of data %v", at.where, len(verdict.Dropped), verdict.Units)
+		return flat, p, own, 0, false
+	}
+	if verdict.Basis != nil {
+		before := r.Model.LogJoint(flat, p)
+		flat, p = r.turned(rotator, at.where, flat, p, verdict.Basis)
+		if after := r.Model.LogJoint(flat, p); !r.near(before, after, 1) {
+			r.errorf("%s: ln p(X,Z|Π) of a degenerate Z is %v, and %.3g more when it is turned", at.where, before, after-before)
+		}
+	}
+	return flat, p, own, verdict.Dropped[0], true
+}
+
+// relevance of dimensions that mix is that of directions, of which Z alone cannot tell.
 func (r *run[B, P, S]) relevance() {
-	m := able[framework.Projector[P, S]](r, "Projector")
+	_ = able[framework.Projector[P, S]](r, "Projector")
+	_, rotates := r.Model.(framework.Rotator[P, S])
 	for _, at := range r.early() {
-		next := r.maximize(at.where, at.s, at.p)
-		d, err := m.Relevance(at.s, next)
-		r.must(err, "Relevance", at.where)
-		if d.Len() != at.k {
-			r.fatalf("%s: Relevance gives %d directions", at.where, d.Len())
+		r.relevances(at.where, at.s, r.maximize(at.where, at.s, at.p))
+		if r.Degenerate == nil || !r.curved() || rotates || at.k == 1 {
+			continue
 		}
-		for j := 1; j < d.Len(); j++ {
-			if !(d.Values[j] <= d.Values[j-1]) {
-				r.errorf("%s: direction %d has relevance %v, after %v", at.where, j+1, d.Values[j], d.Values[j-1])
-			}
+		flat, p, _, dropped, ok := r.degenerateDimension(at)
+		if !ok {
+			continue
 		}
-		switch {
-		case (d.Axes == nil) == (d.Basis == nil):
-			r.fatalf("%s: directions have either axes or a basis", at.where)
-		case d.Axes != nil:
-			if sorted := slices.Sorted(slices.Values(d.Axes)); !slices.Equal(sorted, upTo(at.k)) {
-				r.errorf("%s: the axes %v are not each of %d latent dimensions once", at.where, d.Axes, at.k)
-			}
-		default:
-			rows, _ := d.Basis.Dims()
-			identity := mat.NewDense(d.Len(), d.Len(), nil)
-			identity.Mul(d.Basis.T(), d.Basis)
-			for j := range d.Len() {
-				identity.Set(j, j, identity.At(j, j)-1)
-			}
-			if off := mat.Max(absolute(identity)); rows != at.k || !(off <= r.tolerance()*float64(1+at.k)) {
-				r.errorf("%s: the basis of the directions is %v×%d and misses orthonormality by %.3g", at.where, rows, d.Len(), off)
-			}
+		if values := r.relevances(at.where+", degenerate", flat, p); floats.MinIdx(values) != dropped {
+			r.errorf("%s: the relevances are %v, and latent dimension %d is degenerate", at.where, values, dropped+1)
+		}
+	}
+	if r.Degenerate == nil {
+		r.notef("the order of the relevances is not checked: Case.Degenerate is not given")
+	}
+}
+
+// rotation turns z at random.
+func (r *run[B, P, S]) rotation() {
+	m := able[framework.Rotator[P, S]](r, "Rotator")
+	r.uncoupled("its q cannot be turned")
+	src := r.Data.all(0)
+	rng := r.rng(8)
+	for _, at := range r.early() {
+		p := r.maximize(at.where, at.s, at.p)
+		look := func() string { return string(r.text("parameters", p)) + r.seen(at) }
+		before, signal, basis := look(), r.signal(m, at.where, at.s, p), rotationOf(at.k, rng)
+		s, q := r.turned(m, at.where, at.s, p, basis)
+		if look() != before {
+			r.errorf("%s: Rotate changes its arguments", at.where)
+			continue
+		}
+		where := at.where + ", turned"
+		r.compare(where, r.unturned(at.where, at.s, p, src), r.unturned(where, s, q, src))
+		var want mat.Dense
+		want.Product(basis.T(), signal, basis)
+		if got := r.signal(m, where, s, q); !mat.EqualApprox(&want, got, r.tolerance()*(1+mat.Norm(signal, math.Inf(1)))) {
+			r.errorf("%s: Signal is\n%v, and was to be VᵀSignal V =\n%v", where, mat.Formatted(got), mat.Formatted(&want))
 		}
 	}
 }
 
-func absolute(a *mat.Dense) *mat.Dense {
-	a.Apply(func(_, _ int, v float64) float64 { return math.Abs(v) }, a)
-	return a
+// unturned is what does not depend on the direction of the latent dimensions.
+func (r *run[B, P, S]) unturned(where string, s S, p P, src *source[B]) []number {
+	size := s.Weight()
+	t := r.step(where, p, nil, nil, src)
+	list := []number{
+		{"N", s.Weight(), 0},
+		{"E_q[ln p]", r.Model.LogJoint(s, p), size},
+		{"E_q[ln p] after a local step", r.Model.LogJoint(t.s, p), size},
+		{"H(q) after a local step", t.entropy, size},
+	}
+	if r.curved() {
+		f := r.curvatureOf(where, s, p, false)
+		list = append(list, number{"ln|F|", f.LogDet(), size}, number{"ln|Count|", f.LogDetCounts(), size})
+	}
+	return list
 }
 
-// projected is Project with its promise of the number of dimensions.
-func (r *run[B, P, S]) projected(m framework.Projector[P, S], where string, s S, p P, onto pruning.Directions) (S, P) {
-	t, q, err := m.Project(s, p, onto)
-	r.must(err, "Project", where)
-	if got := r.Model.Shape(q).K; got != onto.Len() {
-		r.fatalf("%s: Project onto %d directions leaves K = %d", where, onto.Len(), got)
-	}
-	if !r.near(s.Weight(), t.Weight(), 0) {
-		r.errorf("%s: Project changes N from %v to %v", where, s.Weight(), t.Weight())
-	}
-	return t, q
+// rotationOf is an orthonormal basis at random.
+func rotationOf(k int, rng *rand.Rand) *mat.Dense {
+	a := mat.NewDense(k, k, nil)
+	a.Apply(func(_, _ int, _ float64) float64 { return rng.NormFloat64() }, a)
+	var qr mat.QR
+	qr.Factorize(a)
+	q := new(mat.Dense)
+	qr.QTo(q)
+	return q
 }
 
-// projection finds the degenerate direction as the eigenvalue rule does.
+// projection finds the degenerate dimension as the eigenvalue rule does.
 func (r *run[B, P, S]) projection() {
 	m := able[framework.Projector[P, S]](r, "Projector")
-	curved := able[framework.Curved[P, S]](r, "Curved")
+	_ = able[framework.Curved[P, S]](r, "Curved")
 	r.given(r.Degenerate != nil, "Degenerate")
 	made := false
 	for _, at := range r.early() {
@@ -75,18 +136,12 @@ func (r *run[B, P, S]) projection() {
 			continue
 		}
 		made = true
-		next := r.maximize(at.where, at.s, at.p)
-		flat, p, own := r.Degenerate(at.s, next)
-		f, err := curved.Curvature(flat, p, nil)
-		r.must(err, "Curvature of a degenerate Z", at.where)
-		verdict, err := pruning.Eigenvalue{}.Apply(f, at.k, flat.Weight())
-		r.must(err, "the eigenvalue rule", at.where)
-		if len(verdict.Dropped) != 1 {
-			r.errorf("%s: F shows %d degenerate directions, not 1, by its eigenvalues %v", at.where, len(verdict.Dropped), f.Eigenvalues(nil))
+		flat, p, own, dropped, ok := r.degenerateDimension(at)
+		if !ok {
 			continue
 		}
 		before := r.Model.LogJoint(flat, p)
-		s, q := r.projected(m, at.where, flat, p, verdict.Keep)
+		s, q := r.kept(m, at.where, flat, p, slices.Delete(upTo(at.k), dropped, dropped+1))
 		if after := r.Model.LogJoint(s, q) + own; !r.near(before, after, 1) {
 			r.errorf("%s: ln p(X,Z|Π) of a degenerate Z is %v, and %.3g more after the projection", at.where, before, after-before)
 		}
@@ -96,32 +151,29 @@ func (r *run[B, P, S]) projection() {
 	}
 }
 
-// idempotence projects onto all directions, and onto all that a projection has left.
+// idempotence keeps all dimensions, and all that a projection has left.
 func (r *run[B, P, S]) idempotence() {
 	m := able[framework.Projector[P, S]](r, "Projector")
 	for _, at := range r.early() {
 		s, p := at.s, r.maximize(at.where, at.s, at.p)
 		for k := at.k; ; k-- {
-			d, err := m.Relevance(s, p)
-			r.must(err, "Relevance", at.where)
 			before := r.Model.LogJoint(s, p)
-			t, q := r.projected(m, at.where, s, p, d)
+			t, q := r.kept(m, at.where, s, p, upTo(k))
 			if after := r.Model.LogJoint(t, q); !r.near(before, after, 1) {
-				r.errorf("%s: projecting %d dimensions onto all of them changes E_q[ln p] from %v by %.3g", at.where, k, before, after-before)
+				r.errorf("%s: keeping all of %d dimensions changes E_q[ln p] from %v by %.3g", at.where, k, before, after-before)
 			}
-			for _, f := range r.curvatures() {
-				old, err := f.of(s, p, nil)
-				r.must(err, f.name, at.where)
-				same, err := f.of(t, q, nil)
-				r.must(err, f.name, at.where)
-				if a, b := old.LogDet(), same.LogDet(); !r.near(a, b, 1) {
-					r.errorf("%s: projecting %d dimensions onto all of them changes ln|%s| from %v by %.3g", at.where, k, f.name, a, b-a)
+			if r.curved() {
+				a, b := r.curvatureOf(at.where, s, p, false).LogDet(), r.curvatureOf(at.where, t, q, false).LogDet()
+				if !r.near(a, b, 1) {
+					r.errorf("%s: keeping all of %d dimensions changes ln|F| from %v by %.3g", at.where, k, a, b-a)
 				}
 			}
 			if k == 1 {
 				break
 			}
-			s, p = r.projected(m, at.where, s, p, d.Without(d.Len()-1))
+			s, p = r.canonical(at.where, s, p)
+			weakest := floats.MinIdx(r.relevances(at.where, s, p))
+			s, p = r.kept(m, at.where, s, p, slices.Delete(upTo(k), weakest, weakest+1))
 		}
 	}
 }
@@ -129,13 +181,13 @@ func (r *run[B, P, S]) idempotence() {
 // symmetry compares what does not depend on the form, before and after a global step.
 func (r *run[B, P, S]) symmetry() {
 	r.given(r.Symmetry != nil, "Symmetry")
+	r.uncoupled("its q has no other form")
 	src := r.Data.all(0)
 	look := func(where string, p P) []number {
-		s, entropy := r.step(where, p, nil, src)
-		next := r.maximize(where, s, p)
-		size := s.Weight()
+		t := r.step(where, p, nil, nil, src)
+		s, next, size := t.s, r.maximize(where, t.s, p), t.s.Weight()
 		list := []number{
-			{"H(q)", entropy, size},
+			{"H(q)", t.entropy, size},
 			{"E_q[ln p]", r.Model.LogJoint(s, p), size},
 			{"E_q[ln p] after the global step", r.Model.LogJoint(s, next), size},
 		}
@@ -143,19 +195,15 @@ func (r *run[B, P, S]) symmetry() {
 		for _, d := range []int{shape.K, shape.Component, shape.Shared, shape.Free} {
 			list = append(list, number{"a number of Shape", float64(d), 0})
 		}
-		for _, f := range r.curvatures() {
-			blocks, err := f.of(s, next, nil)
-			r.must(err, f.name, where)
-			t, h := r.step(where, next, &laplace.Tilt{F: blocks, N: size}, src)
-			list = append(list, number{"ln|" + f.name + "|", blocks.LogDet(), size},
-				number{"E_q[ln p] + H(q) with the tilt by " + f.name, r.bound(t, h, next), size})
+		if r.curved() {
+			f := r.curvatureOf(where, s, next, false)
+			t := r.step(where, next, nil, tilted(f), src)
+			list = append(list, number{"ln|F|", f.LogDet(), size}, number{"ln|Count|", f.LogDetCounts(), size},
+				number{"E_q[ln p] + H(q) with the tilt", r.bound(t.s, t.entropy, next), size})
 		}
-		if m, ok := r.Model.(framework.Projector[P, S]); ok {
-			d, err := m.Relevance(s, next)
-			r.must(err, "Relevance", where)
-			for _, v := range d.Values {
-				list = append(list, number{"the relevance of a direction", v, size})
-			}
+		u, q := r.canonical(where, s, next)
+		for _, v := range slices.Sorted(slices.Values(r.relevances(where, u, q))) {
+			list = append(list, number{"the relevance of a latent dimension", v, size})
 		}
 		return list
 	}

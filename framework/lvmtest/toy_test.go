@@ -14,7 +14,6 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/laplace"
-	"github.com/latent-go/latent/pruning"
 )
 
 // toy is a mixture of gamma distributions of shape 5 of one column, with every optional
@@ -25,10 +24,10 @@ type toy struct{}
 const shape = 5
 
 type rates struct {
-	Weights []float64
-	Rates   []float64
-	Unit    float64 // a twentieth of the mean of the table
-	Steps   int     // global steps made, by which some mutants tell the time
+	Weights []float64 `keep:"weights"`
+	Rates   []float64 `keep:"rows"`
+	Unit    float64   // a twentieth of the mean of the table
+	Steps   int       // global steps made, by which some mutants tell the time
 
 	Lossy bool `json:"-"` // of a mutant
 }
@@ -48,31 +47,28 @@ func (p *rates) MarshalJSON() ([]byte, error) {
 
 type sums struct {
 	N   float64
-	Nk  []float64 // Σ q_nk
-	Sum []float64 // Σ q_nk x_n
+	Nk  []float64 `keep:"rows"` // Σ q_nk
+	Sum []float64 `keep:"rows"` // Σ q_nk x_n
 	Log float64   // Σ ln h(x_n)
+	H   float64   // Σ H(q_n)
+
+	information []laplace.Block
 
 	score, q []float64
-	tilt     tilting
+	tilted   bool
 	whole    bool // of a mutant: not encoded
+	unlogged []*unloggedBlock
+	asked    int  // of a mutant: times that its curvature was
 	constant bool // of a mutant: Scale forgets Log
 	alone    bool // of a mutant: Merge forgets Log
 	absolute bool // of a mutant: Scale takes no negative factor
 }
 
-// tilting says what a local step is tilted by.
-type tilting int
-
-const (
-	untilted tilting = iota
-	byCounts
-	byCurvature
-)
-
 func (s *sums) Weight() float64 { return s.N }
 
 func (s *sums) Merge(o *sums) {
 	s.N += o.N
+	s.H += o.H
 	if !s.alone {
 		s.Log += o.Log
 	}
@@ -85,6 +81,7 @@ func (s *sums) Merge(o *sums) {
 // Scale makes the rows weigh factor times as much.
 func (s *sums) Scale(factor float64) {
 	s.N *= factor
+	s.H *= factor
 	if !s.constant {
 		s.Log *= factor
 	}
@@ -123,28 +120,13 @@ func (toy) NewStatistics(p *rates) *sums {
 }
 
 func (toy) Prepare(p *rates, tilt *laplace.Tilt, s *sums) error {
-	s.N, s.Log, s.tilt = 0, 0, untilted
+	s.N, s.Log, s.H, s.tilted = 0, 0, 0, tilt != nil
 	clear(s.Nk)
 	clear(s.Sum)
 	for k := range s.score {
-		s.score[k] = math.Log(p.Weights[k]) + shape*math.Log(p.Rates[k])
-		if tilt != nil {
-			unit := unitOf(tilt.F[k])
-			s.score[k] -= tilt.Penalty(k, unit)
-			if s.tilt = byCounts; unit != laplace.Block(laplace.Identity(1)) {
-				s.tilt = byCurvature
-			}
-		}
+		s.score[k] = math.Log(p.Weights[k]) + shape*math.Log(p.Rates[k]) - tilt.Class(k)
 	}
 	return nil
-}
-
-// unitOf is the curvature of a row that belongs to the component.
-func unitOf(b laplace.Block) laplace.Block {
-	if b, ok := b.(*laplace.Scaled); ok {
-		return b.Of
-	}
-	return b.(*unloggedBlock).Of
 }
 
 // base is ln h(x) = (α−1) ln x − ln Γ(α).
@@ -157,34 +139,45 @@ func (toy) Infer(b framework.Rows, p *rates, s *sums) (entropy float64, err erro
 			return 0, fmt.Errorf("row %d is %v: a gamma variable is positive", b.First+i+1, x)
 		}
 		s.posterior(x, p)
-		s.N += w
-		s.Log += w * base(x)
-		for k, q := range s.q {
-			s.Nk[k] += w * q
-			s.Sum[k] += w * q * x
-			if q > 0 {
-				entropy -= w * q * math.Log(q)
-			}
-		}
+		entropy += s.add(s.q, x, w)
 	}
 	return entropy, nil
 }
 
+// add adds a row under a q, and returns its entropy.
+func (s *sums) add(q []float64, x, w float64) (entropy float64) {
+	s.N += w
+	s.Log += w * base(x)
+	for k, q := range q {
+		s.Nk[k] += w * q
+		s.Sum[k] += w * q * x
+		if q > 0 {
+			entropy -= w * q * math.Log(q)
+		}
+	}
+	s.H += entropy
+	return entropy
+}
+
 // posterior puts q(z) of a row into s.q and returns ln p(x).
 func (s *sums) posterior(x float64, p *rates) float64 {
-	top, sum := math.Inf(-1), 0.0
 	for k := range s.q {
 		s.q[k] = s.score[k] - p.Rates[k]*x
-		top = max(top, s.q[k])
 	}
-	for k, v := range s.q {
-		s.q[k] = math.Exp(v - top)
-		sum += s.q[k]
+	return softmax(s.q) + base(x)
+}
+
+// softmax makes probabilities of their logarithms and returns that of the sum.
+func softmax(q []float64) float64 {
+	top, sum := slices.Max(q), 0.0
+	for k, v := range q {
+		q[k] = math.Exp(v - top)
+		sum += q[k]
 	}
-	for k := range s.q {
-		s.q[k] /= sum
+	for k := range q {
+		q[k] /= sum
 	}
-	return top + math.Log(sum) + base(x)
+	return top + math.Log(sum)
 }
 
 func (toy) Maximize(s *sums, p, dst *rates) (*rates, error) {
@@ -216,51 +209,35 @@ func (toy) Shape(p *rates) framework.Shape {
 	return framework.Shape{K: k, Component: k, Shared: k - 1}
 }
 
-func (toy) Curvature(s *sums, p *rates, dst laplace.Blocks) (laplace.Blocks, error) {
-	if dst == nil {
-		dst = make(laplace.Blocks, len(s.Nk))
-		for k := range dst {
-			dst[k] = &laplace.Scaled{Of: laplace.Diagonal{0}}
-		}
-	}
+func (toy) Curvature(s *sums, p *rates, f *laplace.Curvature) error {
 	for k, nk := range s.Nk {
-		f := dst[k].(*laplace.Scaled)
-		f.Factor = nk / s.N
-		f.Of.(laplace.Diagonal)[0] = shape * math.Pow(p.Rates[k]*p.Unit, -2)
+		f.Class(k, nk, s.unit(k, p))
 	}
-	return dst, nil
+	return nil
 }
 
-func (toy) Counts(s *sums, p *rates, dst laplace.Blocks) (laplace.Blocks, error) {
-	if dst == nil {
-		dst = make(laplace.Blocks, len(s.Nk))
-		for k := range dst {
-			dst[k] = &laplace.Scaled{Of: laplace.Identity(1)}
-		}
+// unit is the information of a row of a component.
+func (s *sums) unit(k int, p *rates) laplace.Block {
+	if k == len(s.information) {
+		s.information = append(s.information, laplace.Diagonal{0})
 	}
-	for k, nk := range s.Nk {
-		dst[k].(*laplace.Scaled).Factor = nk / s.N
-	}
-	return dst, nil
+	s.information[k].(laplace.Diagonal)[0] = shape * math.Pow(p.Rates[k]*p.Unit, -2)
+	return s.information[k]
 }
 
-func (toy) Relevance(s *sums, p *rates) (pruning.Directions, error) {
-	return pruning.FromAxes(s.Nk), nil
+func (toy) Charges(s *sums, p *rates) []framework.Charge {
+	k := len(p.Rates)
+	return []framework.Charge{{Parameters: k, Free: k, Latent: true, N: s.N}, {Parameters: k - 1, Free: k - 1, N: s.N}}
 }
 
-func (toy) Project(s *sums, p *rates, onto pruning.Directions) (*sums, *rates, error) {
-	q := &rates{Unit: p.Unit, Steps: p.Steps, Lossy: p.Lossy}
-	t := &sums{N: s.N, Log: s.Log, whole: s.whole}
-	total := 0.0
-	for _, k := range onto.Axes {
-		t.Nk, t.Sum = append(t.Nk, s.Nk[k]), append(t.Sum, s.Sum[k])
-		q.Weights, q.Rates = append(q.Weights, p.Weights[k]), append(q.Rates, p.Rates[k])
-		total += p.Weights[k]
-	}
-	for k := range q.Weights {
-		q.Weights[k] /= total
-	}
-	return t, q, nil
+func (toy) LabelEntropy(s *sums) float64 { return s.H }
+
+func (toy) Relevance(s *sums, p *rates) ([]float64, error) { return slices.Clone(s.Nk), nil }
+
+func (toy) Keep(s *sums, p *rates, dims []int) (*sums, *rates, error) {
+	t := framework.KeepAxes(s, len(s.Nk), dims)
+	t.whole = s.whole
+	return t, framework.KeepAxes(p, len(p.Rates), dims), nil
 }
 
 // Expand has nothing to move.
@@ -384,4 +361,40 @@ func right(m framework.Model[framework.Rows, *rates, *sums]) toyCase {
 		SampleRows:    500,
 		NoAllocations: true,
 	}
+}
+
+// penalized is the mode under a Dirichlet prior on the weights, which are none of Ξ.
+type penalized struct {
+	toy
+	steep float64 // of a mutant: factor of the curvature
+}
+
+func (m penalized) Maximize(s *sums, p, dst *rates) (*rates, error) {
+	dst, err := m.toy.Maximize(s, p, dst)
+	for k, nk := range s.Nk {
+		dst.Weights[k] = (nk + 1) / (s.N + float64(len(s.Nk)))
+	}
+	return dst, err
+}
+
+func (penalized) LogPrior(p *rates) (sum float64) {
+	for _, w := range p.Weights {
+		sum += math.Log(w)
+	}
+	return sum
+}
+
+func (m penalized) LogJoint(s *sums, p *rates) float64 { return m.toy.LogJoint(s, p) + m.LogPrior(p) }
+
+func (m penalized) Curvature(s *sums, p *rates, f *laplace.Curvature) error {
+	q := *p
+	q.Unit /= math.Sqrt(m.steep)
+	return m.toy.Curvature(s, &q, f)
+}
+
+// penalizedCase has no degenerate Z, where the prior is none.
+func penalizedCase(steep float64) toyCase {
+	c := right(penalized{steep: steep})
+	c.Degenerate = nil
+	return c
 }

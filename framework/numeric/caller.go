@@ -6,8 +6,8 @@ import (
 	"github.com/latent-go/latent/framework"
 )
 
-// A caller knows which method of an author it is in, so that a panic there can be told from one of its own, and a
-// broken promise gets the method's name.
+// A caller knows which method of an author it is in, so that a panic there can be told from one of its own, and an
+// error gets the method's name.
 type caller struct {
 	of     string // type of the density
 	method string // while in it
@@ -45,9 +45,9 @@ func (c *caller) place() string {
 	return ""
 }
 
-// broken says that the method last entered returned what it must not.
-func (c *caller) broken(format string, args ...any) error {
-	err := fmt.Errorf("numeric: %s %w%s: %w", c.call(), framework.ErrPromise, c.place(), fmt.Errorf(format, args...))
+// violated says that the method last entered returned what it must not.
+func (c *caller) violated(format string, args ...any) error {
+	err := fmt.Errorf("numeric: %s%s: %w: %w", c.call(), c.place(), framework.ErrContract, fmt.Errorf(format, args...))
 	c.leave()
 	return err
 }
@@ -57,8 +57,8 @@ type panicked string
 
 func (p panicked) Error() string { return string(p) }
 
-// Is says that it is a [framework.ErrPromise].
-func (p panicked) Is(target error) bool { return target == framework.ErrPromise }
+// Is says that it is a [framework.ErrContract].
+func (p panicked) Is(target error) bool { return target == framework.ErrContract }
 
 // refused says what does not fit the method last entered, and may well be no fault of its author's.
 func (c *caller) refused(format string, args ...any) error {

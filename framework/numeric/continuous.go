@@ -25,15 +25,13 @@ import (
 //
 // The latent dimensions are taken to mix linearly: turning z and Ξ together changes nothing. Then F is (S/N) ⊗ B, with S = Σ E[z zᵀ] and B, P×P,
 // the information about Σ_k z_k ξ_k; that is exact where ξ_k acts through such sums and the information is the same for all rows,
-// as in paper G's eq. 5, and elsewhere an average over rows. With Axes, the dimensions stand for themselves, and F has one
-// block (S_kk/N) B_k each.
+// as in paper G's eq. 5, and elsewhere an average over rows. Where they stand for themselves the model is [Axes].
 //
 // F is unit-free: Ξ is measured in units in which the table without latent dimensions (Ξ = 0, Θ at its maximum, z from N(0, 1)) has the
 // information I a row about ξ_k.
 type Continuous struct {
 	Density JointDensity
-	Axes    bool // the latent dimensions do not mix
-	Nodes   int  // of Gauss–Hermite rules in each latent dimension; 0 for 2K points
+	Nodes   int // of Gauss–Hermite rules in each latent dimension; 0 for 2K points
 }
 
 // MarshalJSON names the density's type, so that a checkpoint knows which one it belongs to.
@@ -41,18 +39,17 @@ func (m Continuous) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Type    string
 		Density JointDensity
-		Axes    bool
 		Nodes   int
-	}{fmt.Sprintf("%T", m.Density), m.Density, m.Axes, m.Nodes})
+	}{fmt.Sprintf("%T", m.Density), m.Density, m.Nodes})
 }
 
 // ContinuousParameters are those of K latent dimensions on D columns.
 type ContinuousParameters struct {
-	K          int       `json:"k"`
+	K          int       `json:"k" keep:"count"`
 	D          int       `json:"d"`
-	Components []float64 `json:"components"` // Ξ, K×P row-major, in the order of the layout
-	Shared     []float64 `json:"shared"`     // Θ
-	Whole      *Whole    `json:"whole"`      // the table without latent dimensions
+	Components []float64 `json:"components" keep:"rows"` // Ξ, K×P row-major, in the order of the layout
+	Shared     []float64 `json:"shared"`                 // Θ
+	Whole      *Whole    `json:"whole"`                  // the table without latent dimensions
 
 	compiled *compiledJoint
 
@@ -165,7 +162,7 @@ func (c *compiledJoint) whole(blocks []framework.Rows) (_ *Whole, err error) {
 		}
 		if v := one.expected(rule, b.Row(i), b.First+i, []float64{0}, []float64{1}, w.Component, w.Shared); v-v != 0 {
 			one.enter("LogJoint", b.First+i, -1)
-			err = one.broken("it returned %v for the row %v at component %v, shared %v, where the fit begins", v, b.Row(i), w.Component, w.Shared)
+			err = one.violated("it returned %v for the row %v at component %v, shared %v, where the fit begins", v, b.Row(i), w.Component, w.Shared)
 		}
 		return err == nil
 	})
@@ -198,32 +195,26 @@ func (m Continuous) NewStatistics(p *ContinuousParameters) *Posteriors {
 	return newPosteriors(m.must(p), p.K)
 }
 
-// Prepare turns the tilt into a precision: tr(F₀⁻¹F_n)/(2N) with F_n = zzᵀ ⊗ B is ½ (P/N) zᵀA⁻¹z, A = S₀/N.
+// Prepare turns the tilt into a precision, P·S₀⁻¹.
 func (m Continuous) Prepare(p *ContinuousParameters, tilt *laplace.Tilt, s *Posteriors) error {
-	c := m.must(p)
-	if s.one == nil {
-		s.one = c.machine()
-	}
-	s.clear()
-	if s.extra = nil; tilt == nil {
+	m.empty(p, s)
+	if tilt == nil {
 		return nil
 	}
 	s.extra = mat.NewSymDense(p.K, nil)
-	if m.Axes {
-		for k, f := range tilt.F {
-			s.extra.SetSym(k, k, float64(c.component.free)/(tilt.N*f.(*laplace.Scaled).Factor))
-		}
-		return nil
+	if err := tilt.Precision(s.extra); err != nil {
+		return fmt.Errorf("numeric: E[ZᵀZ] at K = %d: %w: allow pruning, or lower K", p.K, err)
 	}
-	f, ok := laplace.AsKronecker(tilt.F[0])
-	if !ok || f.A.SymmetricDim() != p.K {
-		panic("numeric: the tilt is not the curvature of this model")
-	}
-	if err := f.A.(*laplace.Dense).InverseTo(s.extra); err != nil {
-		return fmt.Errorf("numeric: E[ZᵀZ] is singular at K = %d: allow pruning, or lower K", p.K)
-	}
-	s.extra.ScaleSym(float64(c.component.free)/tilt.N, s.extra)
 	return nil
+}
+
+// empty readies s for a local step without a tilt.
+func (m Continuous) empty(p *ContinuousParameters, s *Posteriors) {
+	if s.one == nil { // from a checkpoint
+		s.one = m.must(p).machine()
+	}
+	s.clear()
+	s.extra = nil
 }
 
 // Infer adds the rows of a block.
@@ -366,7 +357,11 @@ func (t *jointTask) precision(dst *mat.SymDense) {
 }
 
 // Maximize is where Σ_n w_n E_q[ln p(x_n, z_n|Ξ, Θ)] is largest, searched for from p.
-func (m Continuous) Maximize(s *Posteriors, p, dst *ContinuousParameters) (_ *ContinuousParameters, err error) {
+func (m Continuous) Maximize(s *Posteriors, p, dst *ContinuousParameters) (*ContinuousParameters, error) {
+	return m.maximize(s, p, dst, false)
+}
+
+func (m Continuous) maximize(s *Posteriors, p, dst *ContinuousParameters, axes bool) (_ *ContinuousParameters, err error) {
 	c := m.must(p)
 	if dst == nil {
 		dst = &ContinuousParameters{}
@@ -383,7 +378,7 @@ func (m Continuous) Maximize(s *Posteriors, p, dst *ContinuousParameters) (_ *Co
 			return dst, err
 		}
 		if err := firstOf(realKind(0).check(dst.Components), c.shared.check(dst.Shared)); err != nil {
-			return dst, one.broken("%w", err)
+			return dst, one.violated("%w", err)
 		}
 		one.leave()
 		return dst, nil
@@ -392,7 +387,7 @@ func (m Continuous) Maximize(s *Posteriors, p, dst *ContinuousParameters) (_ *Co
 	if err != nil {
 		return dst, err
 	}
-	t := &jointTask{jointMachine: one, s: s, rule: rule, components: dst.Components, shared: dst.Shared, axes: m.Axes, whole: p.Whole}
+	t := &jointTask{jointMachine: one, s: s, rule: rule, components: dst.Components, shared: dst.Shared, axes: axes, whole: p.Whole}
 	g := t.ground(true)
 	g.search(false)
 	err = firstOf(realKind(0).check(dst.Components), c.shared.check(dst.Shared), c.shared.bounded(dst.Shared, p.Whole.Shared))
@@ -425,13 +420,11 @@ func (m Continuous) LogJoint(s *Posteriors, p *ContinuousParameters) (value floa
 	return one.total(s, rule, p.Components, p.Shared)
 }
 
-// Shape counts K·P numbers of latent dimensions; BIC and AIC take off the rotation where the dimensions mix.
+// Shape counts K·P numbers of latent dimensions; BIC and AIC take off the rotation.
 func (m Continuous) Shape(p *ContinuousParameters) framework.Shape {
 	c := m.must(p)
 	s := framework.Shape{K: p.K, Component: p.K * c.component.free, Shared: c.shared.free}
-	if !m.Axes {
-		s.Free = s.Total() - p.K*(p.K-1)/2
-	}
+	s.Free = s.Total() - p.K*(p.K-1)/2
 	return s
 }
 
@@ -467,7 +460,7 @@ func (m Continuous) LogProb(b framework.Rows, p *ContinuousParameters, dst []flo
 var (
 	_ framework.Model[framework.Rows, *ContinuousParameters, *Posteriors] = Continuous{}
 	_ framework.Curved[*ContinuousParameters, *Posteriors]                = Continuous{}
-	_ framework.Counted[*ContinuousParameters, *Posteriors]               = Continuous{}
 	_ framework.Projector[*ContinuousParameters, *Posteriors]             = Continuous{}
+	_ framework.Rotator[*ContinuousParameters, *Posteriors]               = Continuous{}
 	_ framework.LogProber[framework.Rows, *ContinuousParameters]          = Continuous{}
 )

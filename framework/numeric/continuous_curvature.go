@@ -1,15 +1,14 @@
 package numeric
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/laplace"
-	"github.com/latent-go/latent/pruning"
 )
 
 // ---- Curvature
@@ -23,7 +22,7 @@ func (m *jointMachine) observe(s *Posteriors, rule *points, xi, theta []float64,
 		m.enter("InformationJoint", -1, -1)
 		m.informer.InformationJoint(Inferred{s.N, k, s}, xi, theta, b)
 		if v, bad := notFinite(b); bad {
-			return nil, m.broken("it holds %v", v)
+			return nil, m.violated("it holds %v", v)
 		}
 		m.leave()
 		return []*mat.SymDense{b}, nil
@@ -47,7 +46,7 @@ func (m *jointMachine) observe(s *Posteriors, rule *points, xi, theta []float64,
 		}, m.component.widths(xi[:n], whole, s.N), s.N, fine)
 		if v, bad := notFinite(f); bad {
 			m.enter("LogJoint", -1, -1)
-			return nil, m.broken("its second derivatives by the components hold %v at components %v, shared %v: a density with two finite derivatives is wanted", v, xi, theta)
+			return nil, m.violated("its second derivatives by the components hold %v at components %v, shared %v: a density with two finite derivatives is wanted", v, xi, theta)
 		}
 		f.ScaleSym(1/s.N, f)
 		list = append(list, f)
@@ -80,24 +79,19 @@ func (s *Posteriors) directions(axes bool) (*mat.Dense, error) {
 		}
 		return u, nil
 	}
+	second := mat.NewSymDense(s.K, slices.Clone(s.ZZ))
+	second.ScaleSym(1/s.N, second)
 	var chol mat.Cholesky
-	if !chol.Factorize(s.second()) {
-		return nil, fmt.Errorf("numeric: E[ZᵀZ] is singular at K = %d: allow pruning, or lower K", s.K)
+	if !chol.Factorize(second) {
+		return nil, fmt.Errorf("numeric: E[ZᵀZ] at K = %d: %w: allow pruning, or lower K", s.K, laplace.ErrSingular)
 	}
 	var upper mat.TriDense
 	chol.UTo(&upper)
 	return u, u.Inverse(&upper)
 }
 
-// second is S/N.
-func (s *Posteriors) second() *mat.SymDense {
-	a := mat.NewSymDense(s.K, slices.Clone(s.ZZ))
-	a.ScaleSym(1/s.N, a)
-	return a
-}
-
-// information returns B or the B_k of p, from s where they have not been asked for yet.
-func (m Continuous) information(s *Posteriors, p *ContinuousParameters) (_ []*mat.SymDense, err error) {
+// information returns B, or with axes the B_k, of p, from s where they have not been asked for yet.
+func (m Continuous) information(s *Posteriors, p *ContinuousParameters, axes bool) (_ []*mat.SymDense, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.observed != nil {
@@ -109,14 +103,16 @@ func (m Continuous) information(s *Posteriors, p *ContinuousParameters) (_ []*ma
 	if err != nil {
 		return nil, err
 	}
-	p.observed, err = one.observe(s, rule, p.Components, p.Shared, m.Axes, p.Whole, true)
+	p.observed, err = one.observe(s, rule, p.Components, p.Shared, axes, p.Whole, true)
 	return p.observed, err
 }
 
-// Curvature is (S/N) ⊗ B, or (S_kk/N)·B_k block by block with Axes. B is observed when it is first asked for, from s,
-// which has to be what p was maximised from; it belongs to the estimate p from then on.
-func (m Continuous) Curvature(s *Posteriors, p *ContinuousParameters, dst laplace.Blocks) (laplace.Blocks, error) {
-	info, err := m.information(s, p)
+// unitFree returns the information in unit-free coordinates, R⁻ᵀBR⁻¹, or where only its size matters the identity.
+func (m Continuous) unitFree(s *Posteriors, p *ContinuousParameters, size, axes bool) (blocks []laplace.Block, err error) {
+	if size {
+		return slices.Repeat([]laplace.Block{laplace.Identity(m.must(p).component.free)}, s.K), nil
+	}
+	info, err := m.information(s, p, axes)
 	if err != nil {
 		return nil, err
 	}
@@ -124,103 +120,83 @@ func (m Continuous) Curvature(s *Posteriors, p *ContinuousParameters, dst laplac
 	if err := inverse.Inverse(p.Whole.root()); err != nil {
 		return nil, fmt.Errorf("numeric: %w", err)
 	}
-	blocks := make([]laplace.Block, len(info))
-	for i, b := range info {
-		var half, full mat.Dense
-		half.Mul(b, &inverse)
-		full.Mul(inverse.T(), &half)
-		unit := mat.NewSymDense(b.SymmetricDim(), nil)
-		for r := range b.SymmetricDim() {
-			for c := r; c < b.SymmetricDim(); c++ {
-				unit.SetSym(r, c, (full.At(r, c)+full.At(c, r))/2)
-			}
+	for _, b := range info {
+		blocks = append(blocks, laplace.NewDense(congruent(&inverse, b)))
+	}
+	return blocks, nil
+}
+
+// congruent is aᵀba.
+func congruent(a mat.Matrix, b mat.Symmetric) *mat.SymDense {
+	var half, full mat.Dense
+	half.Mul(b, a)
+	full.Mul(a.T(), &half)
+	_, n := a.Dims()
+	c := mat.NewSymDense(n, nil)
+	for i := range n {
+		for j := i; j < n; j++ {
+			c.SetSym(i, j, (full.At(i, j)+full.At(j, i))/2)
 		}
-		blocks[i] = laplace.NewDense(unit)
 	}
-	return m.blocks(s, blocks), nil
+	return c
 }
 
-// Counts is (S/N) ⊗ I, or (S_kk/N)·I with Axes.
-func (m Continuous) Counts(s *Posteriors, p *ContinuousParameters, dst laplace.Blocks) (laplace.Blocks, error) {
-	unit := []laplace.Block{laplace.Identity(m.must(p).component.free)}
-	if m.Axes {
-		unit = slices.Repeat(unit, s.K)
+// Curvature adds (S/N) ⊗ B. B is observed when it is first asked for, from s, which has to be what p was maximised from; it
+// belongs to the estimate p from then on.
+func (m Continuous) Curvature(s *Posteriors, p *ContinuousParameters, f *laplace.Curvature) error {
+	info, err := m.unitFree(s, p, f.CountOnly(), false)
+	if err != nil {
+		return err
 	}
-	return m.blocks(s, unit), nil
-}
-
-func (m Continuous) blocks(s *Posteriors, b []laplace.Block) (list laplace.Blocks) {
-	if !m.Axes {
-		return laplace.Blocks{&laplace.Kronecker{A: laplace.NewDense(s.second()), B: b[0]}}
-	}
-	for k := range s.K {
-		list = append(list, &laplace.Scaled{Factor: s.ZZ[k*s.K+k] / s.N, Of: b[k]})
-	}
-	return list
+	f.Mixed(mat.NewSymDense(s.K, s.ZZ), info[0])
+	return nil
 }
 
 // ---- Projection
 
-// Relevance is the information that the latent directions carry, the eigenvalues of Ξ B Ξᵀ with their eigenvectors: the
-// signal-to-noise ratios in a linear Gaussian model. With Axes it is ξ_kᵀB_kξ_k.
-func (m Continuous) Relevance(s *Posteriors, p *ContinuousParameters) (pruning.Directions, error) {
-	info, err := m.information(s, p)
+// Signal is the information that the latent dimensions carry, Ξ B Ξᵀ: the signal-to-noise ratios in a linear Gaussian model.
+func (m Continuous) Signal(s *Posteriors, p *ContinuousParameters) (*mat.SymDense, error) {
+	info, err := m.information(s, p, false)
 	if err != nil {
-		return pruning.Directions{}, err
+		return nil, err
 	}
-	xi := mat.NewDense(p.K, len(p.Components)/p.K, p.Components)
-	if m.Axes {
-		values := make([]float64, p.K)
-		for k := range values {
-			values[k] = mat.Inner(xi.RowView(k), info[k], xi.RowView(k))
-		}
-		return pruning.FromAxes(values), nil
-	}
-	var half, full mat.Dense
-	half.Mul(xi, info[0])
-	full.Mul(&half, xi.T())
-	signal := mat.NewSymDense(p.K, nil)
-	for i := range p.K {
-		for j := i; j < p.K; j++ {
-			signal.SetSym(i, j, (full.At(i, j)+full.At(j, i))/2)
-		}
-	}
-	var eigen mat.EigenSym
-	if !eigen.Factorize(signal, true) {
-		return pruning.Directions{}, errors.New("numeric: the components are not finite")
-	}
-	values := eigen.Values(nil)
-	for j := range values {
-		values[j] = max(0, values[j])
-	}
-	var vectors mat.Dense
-	eigen.VectorsTo(&vectors)
-	return pruning.FromEigen(values, &vectors), nil
+	return congruent(mat.NewDense(p.K, len(p.Components)/p.K, p.Components).T(), info[0]), nil
 }
 
-// Project is z̃ = Vᵀz, Ξ̃ = VᵀΞ for the directions in the columns of V.
-func (m Continuous) Project(s *Posteriors, p *ContinuousParameters, onto pruning.Directions) (*Posteriors, *ContinuousParameters, error) {
-	c := m.must(p)
-	v := onto.Basis
-	if v == nil {
-		v = mat.NewDense(p.K, onto.Len(), nil)
-		for j, k := range slices.Sorted(slices.Values(onto.Axes)) {
-			v.Set(k, j, 1)
-		}
-	} else if m.Axes {
-		return nil, nil, errors.New("numeric: a projection along Axes keeps latent dimensions, and does not mix them")
+// Relevance is the diagonal of Signal.
+func (m Continuous) Relevance(s *Posteriors, p *ContinuousParameters) ([]float64, error) {
+	signal, err := m.Signal(s, p)
+	if err != nil {
+		return nil, err
 	}
-	q := &ContinuousParameters{K: onto.Len(), D: p.D, Shared: slices.Clone(p.Shared), Whole: p.Whole, compiled: c}
-	n := c.component.numbers
-	q.Components = make([]float64, q.K*n)
-	mat.NewDense(q.K, n, q.Components).Mul(v.T(), mat.NewDense(p.K, n, p.Components))
-	if known := p.information(); known != nil && !m.Axes {
-		q.observed = known
-	} else if known != nil {
-		for _, k := range slices.Sorted(slices.Values(onto.Axes)) {
-			q.observed = append(q.observed, known[k])
-		}
+	values := make([]float64, p.K)
+	for k := range values {
+		values[k] = signal.At(k, k)
 	}
-	t, err := s.onto(v, c)
+	return values, nil
+}
+
+// Rotate is z̃ = Vᵀz, Ξ̃ = VᵀΞ.
+func (m Continuous) Rotate(s *Posteriors, p *ContinuousParameters, basis *mat.Dense) (*Posteriors, *ContinuousParameters, error) {
+	q := &ContinuousParameters{K: p.K, D: p.D, Components: make([]float64, len(p.Components)), Shared: slices.Clone(p.Shared), Whole: p.Whole,
+		compiled: m.must(p), observed: p.information()}
+	n := q.compiled.component.numbers
+	mat.NewDense(q.K, n, q.Components).Mul(basis.T(), mat.NewDense(p.K, n, p.Components))
+	t, err := s.onto(basis, q.compiled)
+	return t, q, err
+}
+
+// Keep keeps some latent dimensions, and what has been observed of them.
+func (m Continuous) Keep(s *Posteriors, p *ContinuousParameters, dims []int) (*Posteriors, *ContinuousParameters, error) {
+	q := framework.KeepAxes(p, p.K, dims)
+	q.compiled, q.observed = m.must(p), p.information()
+	if len(q.observed) > 1 { // of Axes: each dimension's own
+		q.observed = kept(q.observed, dims)
+	}
+	v := mat.NewDense(p.K, len(dims), nil)
+	for j, k := range dims {
+		v.Set(k, j, 1)
+	}
+	t, err := s.onto(v, q.compiled)
 	return t, q, err
 }

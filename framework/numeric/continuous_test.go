@@ -11,8 +11,8 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/numeric"
+	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/models/bpca"
-	"github.com/latent-go/latent/pruning"
 )
 
 // ppca is the twin of bpca.Model on centred columns.
@@ -160,12 +160,19 @@ func TestPruningWithContinuousZ(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	src := tableOf(t, lifted(30, 1), 3)
-	for _, m := range []numeric.Continuous{{Density: counted{}}, {Density: counted{}, Axes: true}} {
+	mixing := numeric.Continuous{Density: counted{}}
+	for _, m := range []framework.Model[framework.Rows, *numeric.ContinuousParameters, *numeric.Posteriors]{mixing, numeric.Axes{Continuous: mixing}} {
 		res, err := framework.Fit(ctx, m, src, framework.Options{K: 2, Tolerance: 1e-5})
 		require.NoError(t, err)
 		t.Logf("K = %d, gFIC %.4f, %d passes, fall %.1e", res.Shape.K, res.Value, res.Passes, res.Fall)
 		assert.Equal(t, 1, res.Shape.K)
 	}
+}
+
+// Dimensions that stand for themselves are not turned.
+func TestAxesAreNotTurned(t *testing.T) {
+	_, turns := any(numeric.Axes{}).(framework.Rotator[*numeric.ContinuousParameters, *numeric.Posteriors])
+	assert.False(t, turns)
 }
 
 // Turning z changes nothing: the same model in another basis has the same value, curvature and projection.
@@ -176,19 +183,28 @@ func TestRotationChangesNothing(t *testing.T) {
 	require.NoError(t, err)
 	sin, cos := math.Sincos(0.7)
 	turn := mat.NewDense(2, 2, []float64{cos, -sin, sin, cos})
-	s, p, err := m.Project(res.Statistics, res.Parameters, pruningBasis(turn))
+	s, p, err := m.Rotate(res.Statistics, res.Parameters, turn)
 	require.NoError(t, err)
 	assert.InDelta(t, m.LogJoint(res.Statistics, res.Parameters), m.LogJoint(s, p), 1e-9)
-	a, err := m.Curvature(res.Statistics, res.Parameters, nil)
+	assert.InDelta(t, curvature(t, m, res.Statistics, res.Parameters).LogDet(), curvature(t, m, s, p).LogDet(), 1e-9)
+	assert.InDeltaSlice(t, signals(t, m, res.Statistics, res.Parameters), signals(t, m, s, p), 1e-6)
+}
+
+// curvature is what a model says of it.
+func curvature[P any, S framework.Statistics[S]](t *testing.T, m framework.Curved[P, S], s S, p P) *laplace.Curvature {
+	var f laplace.Curvature
+	f.Reset(s.Weight(), false)
+	require.NoError(t, m.Curvature(s, p, &f))
+	return &f
+}
+
+// signals are the eigenvalues of Signal.
+func signals(t *testing.T, m numeric.Continuous, s *numeric.Posteriors, p *numeric.ContinuousParameters) []float64 {
+	signal, err := m.Signal(s, p)
 	require.NoError(t, err)
-	b, err := m.Curvature(s, p, nil)
-	require.NoError(t, err)
-	assert.InDelta(t, a.LogDet(), b.LogDet(), 1e-9)
-	one, err := m.Relevance(res.Statistics, res.Parameters)
-	require.NoError(t, err)
-	other, err := m.Relevance(s, p)
-	require.NoError(t, err)
-	assert.InDeltaSlice(t, one.Values, other.Values, 1e-6)
+	var eigen mat.EigenSym
+	require.True(t, eigen.Factorize(signal, false))
+	return eigen.Values(nil)
 }
 
 // A degenerate dimension leaves nothing behind: with a loading of 0 and z from its prior, the projection changes the joint
@@ -203,16 +219,10 @@ func TestProjectionKeepsJointLikelihood(t *testing.T) {
 	}
 	s, entropy, err := framework.LocalStep(ctx, m, src, res.Parameters, 1)
 	require.NoError(t, err)
-	keep := mat.NewDense(2, 1, []float64{1, 0})
-	small, q, err := m.Project(s, res.Parameters, pruningBasis(keep))
+	small, q, err := m.Keep(s, res.Parameters, []int{0})
 	require.NoError(t, err)
 	// z₂ ~ N(0, 1) has E[ln N(z₂|0, 1)] = −½(1 + ln 2π), and the same entropy with the other sign.
 	prior := -30. / 2 * (1 + math.Log(2*math.Pi))
 	assert.InDelta(t, m.LogJoint(s, res.Parameters)-prior, m.LogJoint(small, q), 1e-8)
 	assert.Greater(t, entropy, -prior)
-}
-
-func pruningBasis(v *mat.Dense) pruning.Directions {
-	_, k := v.Dims()
-	return pruning.Directions{Values: make([]float64, k), Basis: v}
 }

@@ -194,7 +194,7 @@ func (m *machine) checked(x []float64, row, k int, xi, theta []float64) (float64
 	v := m.logProb(x, row, k, xi, theta)
 	if math.IsNaN(v) || math.IsInf(v, 1) {
 		m.enter("LogProb", row, k)
-		return v, m.broken("it returned %v for the row %v with component %v and shared %v: a log density is a number, or −Inf", v, x, xi, theta)
+		return v, m.violated("it returned %v for the row %v with component %v and shared %v: a log density is a number, or −Inf", v, x, xi, theta)
 	}
 	return v, nil
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/laplace"
-	"github.com/latent-go/latent/pruning"
 )
 
 // Discrete is the mixture Σ_k β_k p(x|ξ_k, Θ) of a [Density]: a model with all that EM, FAB, gFAB, every criterion
@@ -37,12 +36,12 @@ func (m Discrete) MarshalJSON() ([]byte, error) {
 // Parameters of a mixture of K components on D columns. A literal of the exported fields is complete; Whole is that of the
 // fit, which the units of the curvature come from.
 type Parameters struct {
-	K          int       `json:"k"`
+	K          int       `json:"k" keep:"count"`
 	D          int       `json:"d"`
-	Weights    []float64 `json:"weights"`    // β, K
-	Components []float64 `json:"components"` // ξ, K×P row-major, in the order of the layout
-	Shared     []float64 `json:"shared"`     // Θ
-	Whole      *Whole    `json:"whole"`      // the whole table as one component
+	Weights    []float64 `json:"weights" keep:"weights"` // β, K
+	Components []float64 `json:"components" keep:"rows"` // ξ, K×P row-major, in the order of the layout
+	Shared     []float64 `json:"shared"`                 // Θ
+	Whole      *Whole    `json:"whole"`                  // the whole table as one component
 
 	compiled *compiled
 
@@ -118,8 +117,7 @@ func (p *Parameters) Component(k int) []float64 {
 // NewStatistics makes statistics for p.K components.
 func (m Discrete) NewStatistics(p *Parameters) *Statistics { return newStatistics(m.must(p), p.K) }
 
-// Prepare computes ln β_k, lowered with a tilt by D_ξ/(2N_k): tr(F₀⁻¹F_n)/(2N) where the information of a row is that of
-// its component.
+// Prepare computes ln β_k, lowered with a tilt by D_ξ/(2N_k).
 func (m Discrete) Prepare(p *Parameters, tilt *laplace.Tilt, s *Statistics) error {
 	c := m.must(p)
 	if s.one == nil { // from a checkpoint
@@ -129,18 +127,10 @@ func (m Discrete) Prepare(p *Parameters, tilt *laplace.Tilt, s *Statistics) erro
 	}
 	s.clear()
 	for k, w := range p.Weights {
-		s.score[k] = math.Log(max(w, least))
-		if tilt == nil || c.component.free == 0 {
-			continue
-		}
-		f, ok := tilt.F[k].(*laplace.Scaled)
-		if !ok {
-			panic("numeric: the tilt is not the curvature of this model")
-		}
-		s.score[k] -= tilt.Penalty(k, f.Of)
+		s.score[k] = math.Log(max(w, least)) - tilt.Class(k)
 	}
 	if math.IsInf(slices.Max(s.score), -1) {
-		return errors.New("numeric: the curvature of every component is singular, so that the tilted local step has none to choose; lower K")
+		return errors.New("numeric: no component has rows, so that the tilted local step has none to choose; lower K")
 	}
 	return nil
 }
@@ -212,7 +202,7 @@ func (m Discrete) Maximize(s *Statistics, p, dst *Parameters) (_ *Parameters, er
 	for k := range dst.Weights {
 		dst.Weights[k] /= s.N
 		if !(s.Nk[k] > 0) {
-			return dst, fmt.Errorf("numeric: component %d has lost all its rows: %w; lower K", k+1, framework.ErrDegenerate)
+			return dst, &framework.DegenerateError{Dimension: k, Reason: errors.New("numeric: the component has lost all its rows; lower K")}
 		}
 	}
 	dst.Components = append(dst.Components[:0], p.Components...)
@@ -257,31 +247,28 @@ func (m Discrete) Shape(p *Parameters) framework.Shape {
 
 // ---- Curvature
 
-// Curvature is (N_k/N)·I_k, with I_k the information of a row of component k. It is observed when it is first asked for,
-// from s, which has to be what p was maximised from; it belongs to the estimate p from then on, and with q F changes by the
-// factor N_k alone.
-func (m Discrete) Curvature(s *Statistics, p *Parameters, dst laplace.Blocks) (_ laplace.Blocks, err error) {
+// Curvature adds N_k rows with the information I_k each for component k (paper G, eq. 1). I_k is observed when it is first
+// asked for, from s, which has to be what p was maximised from; it belongs to the estimate p from then on.
+func (m Discrete) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error {
 	c := m.must(p)
-	if err := m.observe(s, p, c); err != nil {
-		return nil, err
-	}
-	if dst == nil {
-		dst = make(laplace.Blocks, p.K)
-		for k := range dst {
-			dst[k] = &laplace.Scaled{Of: new(laplace.Dense)}
+	if f.CountOnly() {
+		for k, n := range s.Nk {
+			f.Class(k, n, laplace.Identity(c.component.free))
 		}
+		return nil
+	}
+	if err := m.observe(s, p, c); err != nil {
+		return err
 	}
 	root := p.Whole.root()
-	for k := range dst {
-		block := dst[k].(*laplace.Scaled)
-		block.Factor = s.Nk[k] / s.N
-		f, err := c.inCoordinates(p.observed[k], p.component(k, c), p.Whole, root)
+	for k, n := range s.Nk {
+		info, err := c.inCoordinates(p.observed[k], p.component(k, c), p.Whole, root)
 		if err != nil {
-			return nil, fmt.Errorf("component %d: %w", k+1, err)
+			return fmt.Errorf("component %d: %w", k+1, err)
 		}
-		block.Of.(*laplace.Dense).Set(f)
+		f.Class(k, n, laplace.NewDense(info))
 	}
-	return dst, nil
+	return nil
 }
 
 // observe fills in p.observed where that has not been done.
@@ -335,8 +322,7 @@ func (w *Whole) root() *mat.TriDense {
 
 // inCoordinates takes a row's information from the coordinates of the search to those of the curvature: J⁻ᵀIJ⁻¹.
 func (c *compiled) inCoordinates(info *mat.SymDense, xi []float64, w *Whole, root *mat.TriDense) (*mat.SymDense, error) {
-	n := c.component.free
-	if n == 0 {
+	if c.component.free == 0 {
 		return &mat.SymDense{}, nil
 	}
 	var inverse mat.Dense
@@ -350,30 +336,7 @@ func (c *compiled) inCoordinates(info *mat.SymDense, xi []float64, w *Whole, roo
 			return nil, fmt.Errorf("numeric: the coordinates of the curvature have no slope at %v: %w; choose others with In", xi, err)
 		}
 	}
-	var half, full mat.Dense
-	half.Mul(info, &inverse)
-	full.Mul(inverse.T(), &half)
-	f := mat.NewSymDense(n, nil)
-	for i := range n {
-		for j := i; j < n; j++ {
-			f.SetSym(i, j, (full.At(i, j)+full.At(j, i))/2)
-		}
-	}
-	return f, nil
-}
-
-// Counts is (N_k/N)·I (paper G, eq. 1).
-func (m Discrete) Counts(s *Statistics, p *Parameters, dst laplace.Blocks) (laplace.Blocks, error) {
-	if dst == nil {
-		dst = make(laplace.Blocks, p.K)
-		for k := range dst {
-			dst[k] = &laplace.Scaled{Of: laplace.Identity(m.must(p).component.free)}
-		}
-	}
-	for k, n := range s.Nk {
-		dst[k].(*laplace.Scaled).Factor = n / s.N
-	}
-	return dst, nil
+	return congruent(&inverse, info), nil
 }
 
 // StandardErrors are those of the numbers of [Parameters].Components, K×P: the square roots of the diagonal of (N_k I_k)⁻¹,
@@ -415,45 +378,40 @@ func (m Discrete) StandardErrors(s *Statistics, p *Parameters) ([]float64, error
 
 // Relevance is what gFIC would lose at once, in nats, if a component were left out and its rows went to the others:
 // the rows' log-likelihood less the component's share of the penalty; −Inf for one that has lost all its rows.
-func (m Discrete) Relevance(s *Statistics, p *Parameters) (pruning.Directions, error) {
+func (m Discrete) Relevance(s *Statistics, p *Parameters) ([]float64, error) {
 	c := m.must(p)
-	f, err := m.Curvature(s, p, nil)
-	if err != nil {
-		return pruning.Directions{}, err
+	var f laplace.Curvature
+	f.Reset(s.N, false)
+	if err := m.Curvature(s, p, &f); err != nil {
+		return nil, err
 	}
-	values := slices.Clone(s.Loss)
+	blocks, values := f.Blocks(), slices.Clone(s.Loss)
 	for k, n := range s.Nk {
 		if !(n > 0) {
 			values[k] = math.Inf(-1)
 			continue
 		}
-		values[k] += s.N*math.Log1p(-min(n/s.N, 1-0x1p-53)) - f[k].LogDet()/2 - float64(c.component.free+1)/2*math.Log(s.N)
+		values[k] += s.N*math.Log1p(-min(n/s.N, 1-0x1p-53)) - blocks[k].LogDet()/2 - float64(c.component.free+1)/2*math.Log(s.N)
 	}
-	return pruning.FromAxes(values), nil
+	return values, nil
 }
 
-// Project keeps some components.
-func (m Discrete) Project(s *Statistics, p *Parameters, onto pruning.Directions) (*Statistics, *Parameters, error) {
-	if onto.Axes == nil {
-		return nil, nil, errors.New("numeric: a projection of a mixture keeps components, and does not mix them")
+// Keep keeps some components, and what has been observed of them.
+func (m Discrete) Keep(s *Statistics, p *Parameters, dims []int) (*Statistics, *Parameters, error) {
+	q := framework.KeepAxes(p, p.K, dims)
+	q.compiled, q.observed = m.must(p), kept(p.information(), dims)
+	return framework.KeepAxes(s, p.K, dims), q, nil
+}
+
+// kept are some of a list; nil of nil.
+func kept(list []*mat.SymDense, dims []int) (some []*mat.SymDense) {
+	if list == nil {
+		return nil
 	}
-	c := m.must(p)
-	axes := slices.Sorted(slices.Values(onto.Axes))
-	q := &Parameters{K: len(axes), D: p.D, Shared: slices.Clone(p.Shared), Whole: p.Whole, compiled: c}
-	total := 0.0
-	known := p.information()
-	for _, k := range axes {
-		q.Weights = append(q.Weights, p.Weights[k])
-		q.Components = append(q.Components, p.component(k, c)...)
-		if known != nil {
-			q.observed = append(q.observed, known[k])
-		}
-		total += p.Weights[k]
+	for _, k := range dims {
+		some = append(some, list[k])
 	}
-	for j := range q.Weights {
-		q.Weights[j] /= total
-	}
-	return s.keep(axes, c), q, nil
+	return some
 }
 
 // ---- Judging rows
@@ -496,7 +454,6 @@ func (m Discrete) judge(b framework.Rows, p *Parameters, see func(i int, logProb
 var (
 	_ framework.Model[framework.Rows, *Parameters, *Statistics] = Discrete{}
 	_ framework.Curved[*Parameters, *Statistics]                = Discrete{}
-	_ framework.Counted[*Parameters, *Statistics]               = Discrete{}
 	_ framework.Projector[*Parameters, *Statistics]             = Discrete{}
 	_ framework.LogProber[framework.Rows, *Parameters]          = Discrete{}
 	_ framework.Assigner[framework.Rows, *Parameters]           = Discrete{}

@@ -23,12 +23,12 @@
 //
 // The framework keeps the weights, enumerates z, searches for the global step in unconstrained coordinates, differentiates
 // numerically, and prunes: EM, FAB, gFAB, all criteria and framework.Select work as they do on a model written by hand. For
-// continuous latent variables the author writes ln p(x, z|Ξ, Θ): [Continuous].
+// continuous latent variables the author writes ln p(x, z|Ξ, Θ): [Continuous], or [Axes] where the dimensions do not mix.
 //
 // Then each optional interface that the density implements ([Guesser], [Differentiable], [Estimator], [Informer], [Additive]; for
 // continuous z [Inferrer], [JointDifferentiable], [JointEstimator], [JointInformer]) makes the fit faster, and leaves the answer as it
-// is. The packages under examples do that step by step. Whatever an author's method breaks a promise with is an error that names the method,
-// and the row and the component.
+// is. The packages under examples do that step by step. Where an author's method violates its contract, the error names the
+// method, and the row and the component.
 //
 // What the coordinates of the parameters mean for gFIC is told in docs/decisions/numeric.md; the criterion is that of Hayashi, Maeda
 // and Fujimaki (2015), eqs. 2 and 16.

@@ -46,7 +46,7 @@ func (m *jointMachine) infer(b framework.Rows, i int, p *ContinuousParameters, e
 		z := m.point(rule, a, j.mean, j.root)
 		if v := m.logJoint(x, z, row, p.Components, p.Shared); v-v != 0 {
 			m.enter("LogJoint", row, -1)
-			return nil, nil, m.broken("it returned %v at z = %v for the row %v with components %v and shared %v: a number is wanted for every z", v, z, x, p.Components, p.Shared)
+			return nil, nil, m.violated("it returned %v at z = %v for the row %v with components %v and shared %v: a number is wanted for every z", v, z, x, p.Components, p.Shared)
 		}
 	}
 	return j.mean, j.root, nil
@@ -73,7 +73,7 @@ func (m *jointMachine) laplace(g func(z []float64) float64, z []float64, x []flo
 	}
 	if v := g(z); v-v != 0 {
 		m.enter("LogJoint", row, -1)
-		return nil, m.broken("it returned %v at z = %v for the row %v: a number is wanted for every z", v, z, x)
+		return nil, m.violated("it returned %v at z = %v for the row %v: a number is wanted for every z", v, z, x)
 	}
 	unit := &widths{make([]float64, k), make([]float64, k)}
 	fill(unit.guess, 1)
@@ -192,12 +192,12 @@ func (m *jointMachine) posterior(x []float64, row int, p *ContinuousParameters, 
 	m.inferrer.Posterior(x, p.Components, p.Shared, extra, mean, cov)
 	for _, v := range mean {
 		if v-v != 0 {
-			return nil, nil, m.broken("it returned the mean %v", mean)
+			return nil, nil, m.violated("it returned the mean %v", mean)
 		}
 	}
 	root, ok := lowerRoot(cov)
 	if !ok {
-		return nil, nil, m.broken("it returned a covariance that is not positive definite: %v", mat.Formatted(cov, mat.Squeeze()))
+		return nil, nil, m.violated("it returned a covariance that is not positive definite: %v", mat.Formatted(cov, mat.Squeeze()))
 	}
 	m.leave()
 	return mean, root, nil

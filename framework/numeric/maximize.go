@@ -1,6 +1,7 @@
 package numeric
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -59,7 +60,7 @@ func (t *task) check() error {
 			err = t.component.bounded(t.of(k), t.whole.Component)
 		}
 		if err != nil {
-			return fmt.Errorf("numeric: component %d has no maximum: %w; %w", k+1, err, framework.ErrDegenerate)
+			return &framework.DegenerateError{Dimension: k, Reason: fmt.Errorf("numeric: there is no maximum: %w", err)}
 		}
 	}
 	if err := t.machine.compiled.shared.check(t.shared); err != nil {
@@ -84,12 +85,15 @@ func (t *task) estimate(k int, xi []float64) error {
 	t.enter("Estimate", -1, k)
 	err := t.estimator.Estimate(t.rows[k], xi, t.shared)
 	t.leave()
+	if errors.Is(err, framework.ErrDegenerate) {
+		return &framework.DegenerateError{Dimension: k, Reason: err}
+	}
 	if err != nil {
 		return fmt.Errorf("component %d: %w", k+1, err)
 	}
 	if err := t.component.check(xi); err != nil {
 		t.enter("Estimate", -1, k)
-		return t.broken("%w", err)
+		return t.violated("%w", err)
 	}
 	return nil
 }
@@ -111,7 +115,7 @@ func (t *task) search(g ground) error {
 	zero := make([]float64, g.dim)
 	if v := g.value(zero); math.IsNaN(v) || math.IsInf(v, 0) {
 		t.enter(t.sum(), -1, -1)
-		return t.broken("a search begins where the sum over the rows is %v: implement Guess, to begin where every row has a density", v)
+		return t.violated("a search begins where the sum over the rows is %v: implement Guess, to begin where every row has a density", v)
 	}
 	g.search(t.far)
 	return nil

@@ -119,7 +119,7 @@ func (a *table) whole(one *machine) (*Whole, error) {
 		one.enter("Guess", -1, -1)
 		g.Guess(a.Weighted, w.Component, w.Shared)
 		if err := firstOf(one.component.check(w.Component), one.shared.check(w.Shared)); err != nil {
-			return nil, one.broken("%w", err)
+			return nil, one.violated("%w", err)
 		}
 		one.leave()
 	}

@@ -12,14 +12,14 @@ import (
 // a responsibility for each row and component: 8·K bytes a row beside the data, three or four times over in a fit. Rows of different
 // shards follow one another. Of an [Additive] density there are sums instead, 8·K·S bytes.
 type Statistics struct {
-	K    int
+	K    int       `keep:"count"`
 	N    float64   // Σ_n w_n
-	Nk   []float64 // Σ_n w_n q_nk
-	Loss []float64 // −Σ_n w_n ln(1 − q_nk): what ln p(X) would lose at once without component k
+	Nk   []float64 `keep:"rows"` // Σ_n w_n q_nk
+	Loss []float64 `keep:"rows"` // −Σ_n w_n ln(1 − q_nk): what ln p(X) would lose at once without component k
 
 	Blocks []framework.Rows // the rows
-	Q      []float64        // w_n q_nk, rows×K
-	Sums   []float64        // Σ_n w_n q_nk T(x_n), K×S
+	Q      []float64        `keep:"columns"` // w_n q_nk, rows×K
+	Sums   []float64        `keep:"rows"`    // Σ_n w_n q_nk T(x_n), K×S
 
 	score []float64 // ln β_k less the tilt
 	q     []float64
@@ -123,25 +123,4 @@ func (s *Statistics) all(c *compiled) []Weighted {
 		list[k] = s.weighted(c, k)
 	}
 	return list
-}
-
-// keep returns the statistics of some components.
-func (s *Statistics) keep(axes []int, c *compiled) *Statistics {
-	t := newStatistics(c, len(axes))
-	t.N = s.N
-	t.Blocks = append(t.Blocks, s.Blocks...)
-	for j, k := range axes {
-		t.Nk[j], t.Loss[j] = s.Nk[k], s.Loss[k]
-		copy(t.Sums[j*c.statistics:], s.Sums[k*c.statistics:(k+1)*c.statistics])
-	}
-	if s.K == 0 {
-		return t
-	}
-	t.Q = make([]float64, 0, len(s.Q)/s.K*len(axes))
-	for row := 0; row < len(s.Q); row += s.K {
-		for _, k := range axes {
-			t.Q = append(t.Q, s.Q[row+k])
-		}
-	}
-	return t
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/latent-go/latent/evidence"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/models/bpca"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/prior"
@@ -80,8 +81,9 @@ func (g given) criterion(t testing.TB, s *mixture.Statistics, p *mixture.Paramet
 	t.Helper()
 	best, err := g.model.Maximize(s, p, nil)
 	require.NoError(t, err)
-	f, err := g.model.Curvature(s, best, nil)
-	require.NoError(t, err)
+	var f laplace.Curvature
+	f.Reset(s.N, false)
+	require.NoError(t, g.model.Curvature(s, best, &f))
 	return framework.GFIC.Value(&framework.Evaluation{LogJoint: g.model.LogJoint(s, best), LogDet: f.LogDet(), Shape: g.model.Shape(best), N: s.Weight()}), best
 }
 
@@ -299,8 +301,9 @@ func TestLemma3OfBPCA(t *testing.T) {
 		s.Residual = s.SumSq // at an anchor of 0
 		best, err := bpca.Model{}.Maximize(s, &bpca.Parameters{K: k, D: d, Mean: make([]float64, d)}, nil)
 		require.NoError(t, err)
-		f, err := bpca.Model{}.Curvature(s, best, nil)
-		require.NoError(t, err)
+		var f laplace.Curvature
+		f.Reset(s.N, false)
+		require.NoError(t, bpca.Model{}.Curvature(s, best, &f))
 		l := framework.GFIC.Value(&framework.Evaluation{LogJoint: bpca.Model{}.LogJoint(s, best), LogDet: f.LogDet(), Shape: bpca.Model{}.Shape(best), N: s.N})
 
 		// ln p(Z) + ln ∫ p(X|Z,W,λ) p(W,λ).

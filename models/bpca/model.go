@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"math"
 
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
-	"github.com/latent-go/latent/pruning"
 )
 
 // Model is Bayesian PCA as paper G treats it (section 2.1), fitted from blocks of
@@ -129,13 +130,17 @@ func shape(k, d int) framework.Shape {
 // Curvature is F_W = (λ/N)·S ⊗ I_D (paper G, eq. 5; the left factor is that of the
 // latent dimensions), for data scaled to a mean column variance of 1. It does not
 // exist for N ≤ D, see [ErrTooFewRows].
-func (Model) Curvature(s *Statistics, p *Parameters, dst laplace.Blocks) (laplace.Blocks, error) {
-	return s.curvature(dst, s.SumSq/(s.N*float64(s.D))/p.Noise)
-}
-
-// Counts is S/N ⊗ I_D.
-func (Model) Counts(s *Statistics, p *Parameters, dst laplace.Blocks) (laplace.Blocks, error) {
-	return s.curvature(dst, 1)
+func (Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error {
+	if s.N <= float64(s.D) {
+		return tooFewRows(s.N, s.D)
+	}
+	s.count.SetRawSymmetric(blas64.Symmetric{N: s.K, Stride: s.K, Data: s.ZZ, Uplo: blas.Upper})
+	if s.information.Of == nil {
+		s.information.Of = laplace.Identity(s.D) // which allocates where D is large
+	}
+	s.information.Factor = s.SumSq / (s.N * float64(s.D)) / p.Noise
+	f.Mixed(&s.count, &s.information)
+	return nil
 }
 
 // ErrTooFewRows says that gFIC and FIC do not exist: with no more rows than columns
@@ -148,60 +153,37 @@ func tooFewRows(n float64, d int) error {
 
 // ---- Projection
 
-// Relevance gives the orthogonal directions of the loadings, the longest first, each
-// with its signal-to-noise ratio λ‖w‖².
-func (Model) Relevance(s *Statistics, p *Parameters) (pruning.Directions, error) {
-	d := p.directions()
-	for j := range d.Values {
-		d.Values[j] /= p.Noise
-	}
-	return d, nil
+// Signal is λWᵀW.
+func (Model) Signal(_ *Statistics, p *Parameters) (*mat.SymDense, error) {
+	return p.gram(math.Sqrt(p.Noise)), nil
 }
 
-// directions are the right singular vectors of W with the squared singular values.
-func (p *Parameters) directions() pruning.Directions {
-	scale := 0.0
-	for _, w := range p.Loadings {
-		scale = max(scale, math.Abs(w))
-	}
-	var w mat.Dense
-	w.Scale(1/max(scale, 1e-300), p.W()) // no square overflows
-	var ww mat.SymDense
-	ww.SymOuterK(1, w.T())
-	var eigen mat.EigenSym
-	if !eigen.Factorize(&ww, true) {
-		panic("bpca: loadings are not finite") // the engine and Check let none through
-	}
-	values := eigen.Values(nil)
-	for j := range values {
-		values[j] = max(0, values[j])
-	}
-	var vectors mat.Dense
-	eigen.VectorsTo(&vectors)
-	d := pruning.FromEigen(values, &vectors)
-	for j := range d.Values {
-		d.Values[j] *= scale * scale
-	}
-	return d
+// Relevance is the signal-to-noise ratio λ‖w_k‖² of each latent dimension.
+func (Model) Relevance(_ *Statistics, p *Parameters) ([]float64, error) {
+	return p.signalToNoise(), nil
 }
 
-// Project is Z̃ = ZV, W̃ = WV for the K×K' basis V (paper G, section 2.1).
-func (Model) Project(s *Statistics, p *Parameters, onto pruning.Directions) (*Statistics, *Parameters, error) {
-	k, v := onto.Len(), onto.Basis
-	if v == nil {
-		return nil, nil, errors.New("bpca: a projection needs a basis of the latent space")
+// Rotate is Z → ZV, W → WV for the orthonormal basis V, which leaves Wz as it is.
+func (Model) Rotate(s *Statistics, p *Parameters, basis *mat.Dense) (*Statistics, *Parameters, error) {
+	q := &Parameters{K: p.K, D: p.D, Mean: p.Mean, Loadings: make([]float64, p.D*p.K), Noise: p.Noise}
+	t := NewStatistics(s.K, s.D)
+	t.N, t.SumSq, t.Residual = s.N, s.SumSq, s.Residual
+	q.W().Mul(p.W(), basis)
+	mat.NewDense(s.D, s.K, t.XZ).Mul(mat.NewDense(s.D, s.K, s.XZ), basis)
+	mat.NewDense(s.D, s.K, t.Anchor).Mul(mat.NewDense(s.D, s.K, s.Anchor), basis)
+	mat.NewDense(s.K, s.K, t.ZZ).Product(basis.T(), mat.NewDense(s.K, s.K, s.ZZ), basis)
+	return t, q, nil
+}
+
+// Keep drops columns of Z and W.
+func (Model) Keep(s *Statistics, p *Parameters, dims []int) (*Statistics, *Parameters, error) {
+	t, q := framework.KeepAxes(s, s.K, dims), framework.KeepAxes(p, p.K, dims)
+	anchor := make([]float64, len(s.Anchor)) // that of t, with columns of 0 for those that go
+	for i := range s.D {
+		for _, k := range dims {
+			anchor[i*s.K+k] = s.Anchor[i*s.K+k]
+		}
 	}
-	q := &Parameters{K: k, D: p.D, Mean: p.Mean, Loadings: make([]float64, p.D*k), Noise: p.Noise}
-	q.W().Mul(p.W(), v)
-	t := NewStatistics(k, s.D)
-	t.N, t.SumSq = s.N, s.SumSq
-	mat.NewDense(s.D, k, t.XZ).Mul(mat.NewDense(s.D, s.K, s.XZ), v)
-	var zv, back mat.Dense
-	zv.Mul(mat.NewDense(s.K, s.K, s.ZZ), v)
-	mat.NewDense(k, k, t.ZZ).Mul(v.T(), &zv)
-	anchor := mat.NewDense(s.D, k, t.Anchor)
-	anchor.Mul(mat.NewDense(s.D, s.K, s.Anchor), v)
-	back.Mul(anchor, v.T())
-	t.Residual = s.ResidualAt(back.RawMatrix().Data)
+	t.Residual = s.ResidualAt(anchor)
 	return t, q, nil
 }

@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
@@ -15,11 +17,11 @@ import (
 // Parameters are those of x = mean + W z + ε, z ~ N(0, I_K), ε ~ N(0, Noise·I_D), in
 // the units of the data. Ξ = W and Θ = λ = 1/Noise; the mean is that of the data.
 type Parameters struct {
-	K        int       `json:"k"`
+	K        int       `json:"k" keep:"count"`
 	D        int       `json:"d"`
-	Mean     []float64 `json:"mean"`     // length D
-	Loadings []float64 `json:"loadings"` // W, D×K row-major
-	Noise    float64   `json:"noise"`    // variance σ² = 1/λ
+	Mean     []float64 `json:"mean"`                    // length D
+	Loadings []float64 `json:"loadings" keep:"columns"` // W, D×K row-major
+	Noise    float64   `json:"noise"`                   // variance σ² = 1/λ
 }
 
 // Check says what is wrong with parameters that were read from somewhere.
@@ -45,41 +47,54 @@ func (p *Parameters) Check() error {
 // W is the loadings as a D×K matrix, sharing their memory.
 func (p *Parameters) W() *mat.Dense { return mat.NewDense(p.D, p.K, p.Loadings) }
 
+// gram is (W/unit)ᵀ(W/unit), K×K.
+func (p *Parameters) gram(unit float64) *mat.SymDense {
+	var w mat.Dense
+	w.Scale(1/unit, p.W())
+	var ww mat.SymDense
+	ww.SymOuterK(1, w.T())
+	return &ww
+}
+
 // Canonical returns the same distribution of x with its rotation fixed: columns of W
 // orthogonal, the longest first, and the entry of largest magnitude in each positive.
 func (p *Parameters) Canonical() *Parameters {
+	scale := 1e-300
+	for _, w := range p.Loadings {
+		scale = max(scale, math.Abs(w))
+	}
+	var eigen mat.EigenSym
+	if !eigen.Factorize(p.gram(scale), true) { // in this unit no square overflows
+		panic("bpca: loadings are not finite") // the engine and Check let none through
+	}
+	var directions mat.Dense
+	eigen.VectorsTo(&directions) // the shortest first
 	c := *p
-	directions := p.directions()
 	c.Loadings = make([]float64, p.D*p.K)
-	mat.NewDense(p.D, p.K, c.Loadings).Mul(p.W(), directions.Basis)
 	for k := range p.K {
-		peak := 0.0
-		for d := range p.D {
-			if v := c.Loadings[d*p.K+k]; math.Abs(v) > math.Abs(peak) {
-				peak = v
-			}
-		}
-		if peak < 0 {
-			for d := range p.D {
-				c.Loadings[d*p.K+k] *= -1
-			}
+		w := c.W().ColView(k).(*mat.VecDense)
+		w.MulVec(p.W(), directions.ColView(p.K-1-k))
+		if w.AtVec(blas64.Iamax(w.RawVector())) < 0 {
+			w.ScaleVec(-1, w)
 		}
 	}
 	return &c
 }
 
+// signalToNoise is ‖w_k‖²/Noise for each latent dimension.
+func (p *Parameters) signalToNoise() []float64 {
+	ratios, sd := make([]float64, p.K), math.Sqrt(p.Noise)
+	for i, w := range p.Loadings {
+		ratios[i%p.K] += (w / sd) * (w / sd)
+	}
+	return ratios
+}
+
 // Explained is the share of the model's total variance that lies along each latent
 // dimension, ‖w_k‖²/(‖W‖² + D·Noise); the rest is noise.
 func (p *Parameters) Explained() []float64 {
-	share := make([]float64, p.K)
-	total := float64(p.D) * p.Noise
-	for i, w := range p.Loadings {
-		share[i%p.K] += w * w
-		total += w * w
-	}
-	for k := range share {
-		share[k] /= total
-	}
+	share := p.signalToNoise()
+	floats.Scale(1/(floats.Sum(share)+float64(p.D)), share)
 	return share
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	_ "github.com/latent-go/latent/internal/fixedseed"
+	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/models/bpca"
 )
 
@@ -34,12 +35,50 @@ func anywhere(t testing.TB, n, d, k int) (*framework.Table, *bpca.Parameters, *b
 // column variance is 1 (paper G, eq. 5).
 func TestCountsLeaveOutThePrecision(t *testing.T) {
 	_, p, s, _ := anywhere(t, 60, 4, 3)
-	blocks, err := bpca.Model{}.Curvature(s, p, nil)
-	require.NoError(t, err)
-	counts, err := bpca.Model{}.Counts(s, p, nil)
-	require.NoError(t, err)
+	var f laplace.Curvature
+	f.Reset(s.N, false)
+	require.NoError(t, bpca.Model{}.Curvature(s, p, &f))
 	unit := s.SumSq / (s.N * float64(s.D))
-	assert.InDelta(t, float64(p.D*p.K)*math.Log(unit/p.Noise), blocks.LogDet()-counts.LogDet(), 1e-9)
+	assert.InDelta(t, float64(p.D*p.K)*math.Log(unit/p.Noise), f.LogDet()-f.LogDetCounts(), 1e-9)
+	var counts mat.SymDense
+	counts.ScaleSym(1/s.N, mat.NewSymDense(s.K, s.ZZ))
+	assert.InDelta(t, float64(p.D)*math.Log(mat.Det(&counts)), f.LogDetCounts(), 1e-9)
+}
+
+// TestKeptDirectionsAreThoseOfTheSignal turns the latent space to the eigenvectors of the signal, where it
+// is the diagonal matrix of the relevance, and keeps two directions: the residual is then that at their
+// loadings.
+func TestKeptDirectionsAreThoseOfTheSignal(t *testing.T) {
+	m := bpca.Model{}
+	_, start, s, _ := anywhere(t, 60, 5, 3)
+	p, err := m.Maximize(s, start, nil)
+	require.NoError(t, err)
+	signal, err := m.Signal(s, p)
+	require.NoError(t, err)
+	var eigen mat.EigenSym
+	require.True(t, eigen.Factorize(signal, true))
+	var basis mat.Dense
+	eigen.VectorsTo(&basis)
+	turned, q, err := m.Rotate(s, p, &basis)
+	require.NoError(t, err)
+	relevance, err := m.Relevance(turned, q)
+	require.NoError(t, err)
+	assert.InDeltaSlice(t, eigen.Values(nil), relevance, 1e-10)
+	diagonal, err := m.Signal(turned, q)
+	require.NoError(t, err)
+	assert.True(t, mat.EqualApprox(mat.NewDiagDense(3, relevance), diagonal, 1e-10))
+	assert.InEpsilon(t, m.LogJoint(s, p), m.LogJoint(turned, q), 1e-12, "Wz is as it was")
+
+	kept, small, err := m.Keep(turned, q, []int{0, 2})
+	require.NoError(t, err)
+	for i := range 5 {
+		assert.Equal(t, []float64{q.W().At(i, 0), q.W().At(i, 2)}, small.W().RawRowView(i))
+	}
+	anchor := mat.NewDense(5, 2, kept.Anchor)
+	var cross, square mat.Dense
+	cross.Mul(anchor.T(), mat.NewDense(5, 2, kept.XZ))
+	square.Product(anchor, mat.NewDense(2, 2, kept.ZZ), anchor.T())
+	assert.InEpsilon(t, s.SumSq-2*mat.Trace(&cross)+mat.Trace(&square), kept.Residual, 1e-12)
 }
 
 func TestMarginalLikelihoodIsThatOfTheNormal(t *testing.T) {

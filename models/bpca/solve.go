@@ -261,7 +261,7 @@ func (s *Solutions) Value(k int, c framework.Criterion) (float64, error) {
 
 // MethodFor is the method whose fixed point maximises c: gFAB where c counts F.
 func MethodFor(c framework.Criterion) framework.Method {
-	if c.Needs&(framework.NeedsCurvature|framework.NeedsCounts) != 0 {
+	if c.Needs&framework.NeedsCurvature != 0 {
 		return framework.GFAB
 	}
 	return framework.EM

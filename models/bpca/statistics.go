@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
 
@@ -15,21 +16,24 @@ import (
 
 // Statistics are the expected statistics of a local step, about the mean.
 type Statistics struct {
-	K, D  int
+	K     int `keep:"count"`
+	D     int
 	N     float64   // sum of the row weights
 	SumSq float64   // ‖X‖² = Σ w ‖x − mean‖²
-	XZ    []float64 // XᵀM, D×K: Σ w (x − mean) E[z]ᵀ
-	ZZ    []float64 // S, K×K: Σ w E[zzᵀ]
+	XZ    []float64 `keep:"columns"` // XᵀM, D×K: Σ w (x − mean) E[z]ᵀ
+	ZZ    []float64 `keep:"both"`    // S, K×K: Σ w E[zzᵀ]
 
 	// The residual Σ w E‖x − mean − Wz‖² is summed directly at the loadings of the local
 	// step. Others differ from it by a small correction, so that nothing cancels when
 	// the noise is small.
-	Anchor   []float64 // loadings of the local step, D×K
+	Anchor   []float64 `keep:"columns"` // loadings of the local step, D×K
 	Residual float64
 
-	local localStep
-	kk    []float64 // K×K, scratch
-	dk    []float64 // 3·D×K, scratch
+	local       localStep
+	kk          []float64      // K×K, scratch
+	dk          []float64      // 3·D×K, scratch
+	count       mat.SymDense   // ZZ as a matrix
+	information laplace.Scaled // of a row, about a column of loadings
 }
 
 // localStep is q(z_n) = N(gain·(x_n − mean), cov), with the scratch to apply it.
@@ -43,7 +47,6 @@ type localStep struct {
 	wz     []float64 // tileRows×K, weighted
 	w      []float64 // tileRows, weights
 	shift  []float64 // D
-	tilt   *mat.SymDense
 }
 
 // NewStatistics makes statistics of K latent dimensions and D columns.
@@ -101,17 +104,17 @@ func (s *Statistics) Scale(factor float64) {
 }
 
 // prepare sets up q for loadings w with expected precision lambda and expected
-// λWᵀW in precision, which it overwrites.
+// λWᵀW in precision, which it overwrites. The tilt adds D·S₀⁻¹.
 func (s *Statistics) prepare(mean, w []float64, lambda float64, precision []float64, tilt *laplace.Tilt) error {
 	k, d := s.K, s.D
 	gain, cov := s.Begin(mean, w)
 	for i := range k {
 		precision[i*k+i]++
 	}
-	if tilt != nil {
-		if err := s.local.addTilt(precision, k, d, tilt); err != nil {
-			return err
-		}
+	var tilted mat.SymDense
+	tilted.SetRawSymmetric(blas64.Symmetric{N: k, Stride: k, Data: precision, Uplo: blas.Upper})
+	if err := tilt.Precision(&tilted); err != nil {
+		return fmt.Errorf("bpca: E[ZᵀZ] is singular at K = %d: %w; allow pruning, or lower K", k, err)
 	}
 	copy(cov, precision)
 	chol, ok := linalg.NewCholesky(k, cov)
@@ -121,27 +124,6 @@ func (s *Statistics) prepare(mean, w []float64, lambda float64, precision []floa
 	s.SetLogDet(-chol.LogDet())
 	chol.Invert()
 	linalg.Mul(false, true, lambda, linalg.General(k, k, cov), linalg.General(d, k, w), 0, linalg.General(k, d, gain))
-	return nil
-}
-
-// addTilt adds D·S₀⁻¹. The curvature is A ⊗ B with A = S₀/N; that of a row is
-// zzᵀ ⊗ B, so tr(F₀⁻¹F_n)/(2N) = ½ (D/N) zᵀA⁻¹z whatever B is.
-func (q *localStep) addTilt(precision []float64, k, d int, tilt *laplace.Tilt) error {
-	block, ok := laplace.AsKronecker(tilt.F[0])
-	if !ok || len(tilt.F) != 1 || block.A.SymmetricDim() != k {
-		panic("bpca: tilt is not the curvature of this model")
-	}
-	if q.tilt == nil {
-		q.tilt = mat.NewSymDense(k, nil)
-	}
-	if err := block.A.(*laplace.Dense).InverseTo(q.tilt); err != nil {
-		return fmt.Errorf("bpca: E[ZᵀZ] is singular at K = %d: allow pruning, or lower K", k)
-	}
-	for i := range k {
-		for j := range k {
-			precision[i*k+j] += float64(d) / tilt.N * q.tilt.At(i, j)
-		}
-	}
 	return nil
 }
 
@@ -304,24 +286,3 @@ func (s *Statistics) logJoint(residual, lambda, logLambda float64) float64 {
 	nd, nk := s.N*float64(s.D), s.N*float64(s.K)
 	return 0.5 * (nd*(logLambda-math.Log(2*math.Pi)) - lambda*residual - nk*math.Log(2*math.Pi) - trace)
 }
-
-func (s *Statistics) curvature(dst laplace.Blocks, factor float64) (laplace.Blocks, error) {
-	if s.N <= float64(s.D) {
-		return nil, tooFewRows(s.N, s.D)
-	}
-	if dst == nil {
-		dst = laplace.Blocks{laplace.Kronecker{A: new(laplace.Dense), B: &laplace.Scaled{Of: laplace.Identity(s.D)}}}
-	}
-	block := dst[0].(laplace.Kronecker)
-	block.B.(*laplace.Scaled).Factor = factor
-	block.A.(*laplace.Dense).Set(average{s})
-	return dst, nil
-}
-
-// average is S/N as a matrix.
-type average struct{ s *Statistics }
-
-func (a average) Dims() (r, c int)    { return a.s.K, a.s.K }
-func (a average) SymmetricDim() int   { return a.s.K }
-func (a average) At(i, j int) float64 { return a.s.ZZ[min(i, j)*a.s.K+max(i, j)] / a.s.N }
-func (a average) T() mat.Matrix       { return a }

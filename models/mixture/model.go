@@ -7,7 +7,6 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/laplace"
-	"github.com/latent-go/latent/pruning"
 )
 
 // Model is a mixture Σ_k β_k p(x|ξ_k) whose parameters are estimated (paper G, section
@@ -68,7 +67,7 @@ func (s *Statistics) tilted(tilt *laplace.Tilt) {
 		score := at(s.score, k, s.plan.score)
 		s.plan.locate(score, at(s.Anchor, k, s.plan.anchor))
 		if tilt != nil {
-			s.log[k] -= s.plan.penalise(tilt.F[k].(*curvature), score)
+			s.log[k] -= s.plan.penalise(tilt, k, score)
 		}
 	}
 }
@@ -137,31 +136,17 @@ func (Model) shape(pl *plan, k int) framework.Shape {
 // ---- Curvature
 
 // Curvature is F_ξk = (N_k/N)·I(ξ_k), with I the Fisher information of a row in the
-// family's unit-free coordinates: one block a component.
-func (m Model) Curvature(s *Statistics, p *Parameters, dst laplace.Blocks) (laplace.Blocks, error) {
-	return s.curvature(m.mustPlan(p), p, dst), nil
-}
-
-// Counts is (N_k/N)·I (paper G, eq. 1): FIC is Fujimaki and Morinaga's.
-func (m Model) Counts(s *Statistics, p *Parameters, dst laplace.Blocks) (laplace.Blocks, error) {
-	return s.curvature(m.mustPlan(p), nil, dst), nil
-}
-
-func (s *Statistics) curvature(pl *plan, p *Parameters, dst laplace.Blocks) laplace.Blocks {
-	if dst == nil {
-		dst = make(laplace.Blocks, s.K)
-		for k := range dst {
-			dst[k] = &curvature{}
-		}
+// family's unit-free coordinates. FIC, which takes the counts alone, is Fujimaki and Morinaga's
+// (paper G, eq. 1).
+func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error {
+	pl := m.mustPlan(p)
+	for len(s.units) < s.K {
+		s.units = append(s.units, nil)
 	}
-	for k := range dst {
-		var xi []float64
-		if p != nil {
-			xi = p.component(k, pl)
-		}
-		pl.curvature(at(s.Sums, k, pl.sums), s.Nk[k], xi, s.N, dst[k].(*curvature))
+	for k, n := range s.Nk {
+		s.units[k] = pl.curvature(f, k, at(s.Sums, k, pl.sums), n, p.component(k, pl), s.units[k])
 	}
-	return dst
+	return nil
 }
 
 // ---- Projection
@@ -169,32 +154,30 @@ func (s *Statistics) curvature(pl *plan, p *Parameters, dst laplace.Blocks) lapl
 // Relevance is what gFIC would lose at once, in nats, if a component were left out and its
 // rows went to the others: the rows' log-likelihood less the component's share of the
 // penalty. Negative values promise a gain; −Inf, a component whose estimate does not exist.
-func (m Model) Relevance(s *Statistics, p *Parameters) (pruning.Directions, error) {
+func (m Model) Relevance(s *Statistics, p *Parameters) ([]float64, error) {
 	pl := m.mustPlan(p)
 	values, xi := slices.Clone(s.Loss), make([]float64, pl.params)
-	var block curvature
+	var f laplace.Curvature
+	var units []laplace.Block
 	for k, n := range s.Nk {
 		one := &Statistics{K: 1, Sums: at(s.Sums, k, pl.sums), Anchor: at(s.Anchor, k, pl.anchor)}
 		if !(n > 0) || pl.estimate(one, xi) != nil {
 			values[k] = math.Inf(-1)
 			continue
 		}
-		pl.curvature(one.Sums, n, xi, s.N, &block)
-		values[k] += s.N*math.Log1p(-min(n/s.N, 1-0x1p-53)) - block.LogDet()/2 - float64(pl.free+1)/2*math.Log(s.N)
+		f.Reset(s.N, false)
+		units = pl.curvature(&f, 0, one.Sums, n, xi, units)
+		values[k] += s.N*math.Log1p(-min(n/s.N, 1-0x1p-53)) - f.LogDet()/2 - float64(pl.free+1)/2*math.Log(s.N)
 	}
-	return pruning.FromAxes(values), nil
+	return values, nil
 }
 
-// Project keeps some components: the column of Z that belongs to a degenerate one is zero,
+// Keep keeps some components: the column of Z that belongs to a degenerate one is zero,
 // and leaving it out changes nothing (paper G, section 2.1).
-func (m Model) Project(s *Statistics, p *Parameters, onto pruning.Directions) (*Statistics, *Parameters, error) {
-	if onto.Axes == nil {
-		return nil, nil, fmt.Errorf("mixture: a projection keeps components, and does not mix them")
-	}
-	axes := slices.Sorted(slices.Values(onto.Axes))
+func (m Model) Keep(s *Statistics, p *Parameters, dims []int) (*Statistics, *Parameters, error) {
 	pl := m.mustPlan(p)
 	s.restore(pl)
-	return s.project(axes), p.keep(axes, pl), nil
+	return s.keep(dims), p.keep(dims, pl), nil
 }
 
 // ---- Judging rows

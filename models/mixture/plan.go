@@ -140,16 +140,18 @@ func effective(n, nk float64) float64 {
 // in the exposures lower the scores of the cells, and that in N_k, which is returned, the
 // score of every row (docs/theory/mixtures.md, section 2). Without missing values the two
 // add up to D_ξ/(2N_k).
-func (p *plan) penalise(b *curvature, score []float64) (constant float64) {
+func (p *plan) penalise(tilt *laplace.Tilt, k int, score []float64) (constant float64) {
+	first := k * (1 + p.cells)
+	nk := tilt.Count(first)
 	for i := range p.parts {
 		f := &p.parts[i]
 		cells := f.ofScore(score)[:f.size.cells]
 		for c := range cells {
-			n := b.counts[f.at.cells+c]
-			half := float64(f.size.free) / (2 * effective(n, b.nk))
-			if b.nk > 1 && n < b.nk {
-				cells[c] -= half * (1 - 1/b.nk)
-				constant += half * n / (b.nk * b.nk)
+			block := first + 1 + f.at.cells + c
+			half, count := tilt.Block(block), tilt.Count(block)
+			if nk > 1 && count < nk { // some rows miss the cell
+				cells[c] -= half * (1 - 1/nk)
+				constant += half * max(0, count-1) / (nk * (nk - 1))
 				continue
 			}
 			cells[c] -= half
@@ -167,49 +169,27 @@ func (p *plan) total(score, sums, anchor []float64) float64 {
 	return sum
 }
 
-// exposures puts the exposure of each cell into dst.
-func (p *plan) exposures(sums, dst []float64) {
+// curvature adds component k, which holds nk rows: one block without parameters for the rows, and
+// one for each cell, of its effective exposure and its unit information. units is memory for
+// the latter.
+func (p *plan) curvature(f *laplace.Curvature, k int, sums []float64, nk float64, xi []float64, units []laplace.Block) []laplace.Block {
+	units = units[:0]
+	f.Class(k, nk, laplace.Identity(0))
 	for i := range p.parts {
-		f := &p.parts[i]
-		copy(dst[f.at.cells:], f.ofSums(sums)[:f.size.cells])
-	}
-}
-
-// curvature is the block of one component: N_c/N times the unit information of each cell.
-type curvature struct {
-	laplace.DirectSum
-	units  []laplace.Block
-	counts []float64 // of the cells
-	nk     float64   // of the component
-}
-
-// curvature fills in the block of a component that holds nk of n rows. Without parameters
-// the unit information is the identity.
-func (p *plan) curvature(sums []float64, nk float64, xi []float64, n float64, dst *curvature) {
-	if dst.counts == nil {
-		dst.counts = make([]float64, p.cells)
-		dst.DirectSum = make(laplace.DirectSum, p.cells)
-		for c := range dst.DirectSum {
-			dst.DirectSum[c] = &laplace.Scaled{}
+		part := &p.parts[i]
+		first := len(units)
+		if f.CountOnly() {
+			for range part.size.cells {
+				units = append(units, laplace.Identity(part.size.free))
+			}
+		} else {
+			units = part.information(part.ofParams(xi), part.whole, units)
+		}
+		for c, n := range part.ofSums(sums)[:part.size.cells] {
+			f.Class(k, effective(n, nk), units[first+c])
 		}
 	}
-	p.exposures(sums, dst.counts)
-	dst.nk = nk
-	dst.units = dst.units[:0]
-	for i := range p.parts {
-		f := &p.parts[i]
-		if xi != nil {
-			dst.units = f.information(f.ofParams(xi), f.whole, dst.units)
-			continue
-		}
-		for range f.size.cells {
-			dst.units = append(dst.units, laplace.Identity(f.size.free))
-		}
-	}
-	for c, count := range dst.counts {
-		s := dst.DirectSum[c].(*laplace.Scaled)
-		s.Factor, s.Of = max(0, effective(count, nk))/n, dst.units[c]
-	}
+	return units
 }
 
 // conjugates are the priors of the factors.

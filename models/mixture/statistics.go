@@ -10,6 +10,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
+	"github.com/latent-go/latent/laplace"
 )
 
 // Statistics are the sums of a local step: of responsibilities, and for each component of
@@ -31,6 +32,7 @@ type Statistics struct {
 	r     []float64 // log joints or responsibilities of a chunk of rows, K×n with rows side by side
 	rows  []float64 // other numbers of the rows of a chunk
 	seen  []observed
+	units [][]laplace.Block // unit information of each component's cells
 }
 
 func newStatistics(pl *plan, k int) *Statistics {
@@ -328,8 +330,8 @@ func judge[B block](s *Statistics, b B, logProb, r []float64) ([]float64, []floa
 	return logProb, r, err
 }
 
-// project keeps some components.
-func (s *Statistics) project(keep []int) *Statistics {
+// keep keeps some components.
+func (s *Statistics) keep(keep []int) *Statistics {
 	t := newStatistics(s.plan, len(keep))
 	t.N, t.Base = s.N, s.Base
 	for j, k := range keep {

@@ -1,0 +1,77 @@
+package framework
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+)
+
+// violated says that a method of the model has broken the contract of its interface.
+func (c *capabilities[B, P, S]) violated(method, format string, args ...any) error {
+	return fmt.Errorf("framework: %s of %s: %w: %s", method, c.name, ErrContract, fmt.Sprintf(format, args...))
+}
+
+// given says that parameters are there.
+func (c *capabilities[B, P, S]) given(method string, p P) error {
+	if c.nilable && isNil(p) {
+		return c.violated(method, "it returned nil parameters and no error")
+	}
+	return nil
+}
+
+// number says that a method returned a number.
+func (c *capabilities[B, P, S]) number(method string, v float64) error {
+	if math.IsNaN(v) {
+		return c.violated(method, "it returned NaN")
+	}
+	return nil
+}
+
+// relevance asks for the relevance of k dimensions.
+func (c *capabilities[B, P, S]) relevance(s S, p P, k int) ([]float64, error) {
+	values, err := c.projector.Relevance(s, p)
+	if err != nil {
+		return nil, err
+	}
+	if len(values) != k {
+		return nil, c.violated("Relevance", "it returned %d numbers for %d latent dimensions", len(values), k)
+	}
+	for i, v := range values {
+		if math.IsNaN(v) {
+			return nil, c.violated("Relevance", "that of latent dimension %d is NaN", i+1)
+		}
+	}
+	return values, nil
+}
+
+// keep keeps some dimensions.
+func (c *capabilities[B, P, S]) keep(shape func(P) Shape, s S, p P, dims []int) (S, P, error) {
+	t, q, err := c.projector.Keep(s, p, dims)
+	if err != nil {
+		return t, q, err
+	}
+	if err := c.given("Keep", q); err != nil {
+		return t, q, err
+	}
+	if isNil(t) {
+		return t, q, c.violated("Keep", "it returned nil statistics and no error")
+	}
+	if k := shape(q).K; k != len(dims) {
+		return t, q, c.violated("Keep", "it returned parameters of K = %d where %d latent dimensions were to be kept", k, len(dims))
+	}
+	return t, q, nil
+}
+
+// nilable says that values of a type may be nil.
+func nilable(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Interface, reflect.Func, reflect.Chan:
+		return true
+	}
+	return false
+}
+
+// isNil says whether a value is nil, or a nil pointer in an interface.
+func isNil(v any) bool {
+	return v == nil || nilable(reflect.TypeOf(v)) && reflect.ValueOf(v).IsNil()
+}

@@ -1,0 +1,406 @@
+package laplace
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Curvature is F = E_q[F_Ξ], the average Hessian of −ln p(X,Z|Π)/N in the parameters Ξ of
+// the latent dimensions, as the product that it is in every model: block i is
+//
+//	F_i = Count_i/N ⊗ Information_i,
+//
+// where q(Z) decides the count and Π the information of a unit of data. N_k/N·I(ξ_k) belongs
+// to class k of a mixture (paper G, eq. 1), S/N ⊗ B to latent dimensions that mix linearly
+// (eq. 5), with S = Σ E[zzᵀ]. A model adds its blocks in one method; the rest follows from
+// them: gFIC charges both factors and FIC the first, the eigenvalue rule judges the first, and
+// the [Tilt] needs the first and the sizes.
+//
+// The zero value is the curvature of no parameters. Adding allocates only to grow.
+type Curvature struct {
+	n         float64
+	countOnly bool
+	blocks    []factored
+	units     []tally // of each latent dimension with a block of its own
+	logDet    float64
+	logCounts float64
+	whole     bool // some block does not factor
+	mixed     int  // blocks in which the dimensions mix
+	dim       int
+}
+
+// factored is one block.
+type factored struct {
+	k           int // latent dimension; −1 where all mix
+	class       bool
+	count       float64 // of a class
+	matrix      *Dense  // count of the others; the whole block where whole is set
+	information Block
+	whole       bool
+}
+
+// tally sums up ln|Count| of a dimension's blocks and the number of its eigenvalues.
+type tally struct{ log, size float64 }
+
+// Reset empties the curvature for n units of data (rows, time steps, pairs). countOnly says
+// that nobody will ask for the information.
+func (f *Curvature) Reset(n float64, countOnly bool) {
+	f.n, f.countOnly = n, countOnly
+	f.blocks, f.units = f.blocks[:0], f.units[:0]
+	f.logDet, f.logCounts, f.dim, f.mixed, f.whole = 0, 0, 0, 0, false
+}
+
+// CountOnly says that the information will not be looked at, so that a model to which it is
+// dear may give [Identity] of the right size in its place.
+func (f *Curvature) CountOnly() bool { return f.countOnly }
+
+// Class adds a block of latent dimension k: count units of data, each with the information
+// about some of its parameters. A dimension may have several blocks. The information is kept
+// by reference.
+func (f *Curvature) Class(k int, count float64, information Block) {
+	b := f.add(k, information)
+	b.class, b.count = true, max(0, count)
+	f.tell(k, 1, math.Log(b.count), information)
+}
+
+// Matrix adds a block of latent dimension k whose count is a matrix, Σ_n q_nk a_n a_nᵀ, such
+// as the design of a regression: p×p, copied.
+func (f *Curvature) Matrix(k int, count mat.Symmetric, information Block) {
+	b := f.add(k, information)
+	b.matrix.Set(count)
+	f.tell(k, float64(b.matrix.n), b.matrix.LogDet(), information)
+}
+
+// Mixed adds a block in which the latent dimensions mix: count is Σ_n E[zzᵀ], copied. Its last
+// K rows are the latent dimensions; rows before them are of what all share, such as the 1
+// beside z of an intercept.
+func (f *Curvature) Mixed(count mat.Symmetric, information Block) {
+	b := f.add(-1, information)
+	b.matrix.Set(count)
+	f.mixed++
+	f.tell(-1, float64(b.matrix.n), b.matrix.LogDet(), information)
+}
+
+// Unfactored adds a block F_k of latent dimension k that is no such product: the average over
+// the units of data. There is no FIC then; the tilt is [Tilt.Row].
+func (f *Curvature) Unfactored(k int, block mat.Symmetric) {
+	b := f.add(k, Identity(1))
+	b.matrix.Set(block)
+	b.whole, f.whole = true, true
+	n := float64(b.matrix.n)
+	f.tell(k, n, b.matrix.LogDet()+n*math.Log(f.n), b.information)
+}
+
+// add makes room for a block.
+func (f *Curvature) add(k int, information Block) *factored {
+	n := len(f.blocks)
+	if n < cap(f.blocks) {
+		f.blocks = f.blocks[:n+1]
+	} else {
+		f.blocks = append(f.blocks, factored{})
+	}
+	b := &f.blocks[n]
+	matrix := b.matrix
+	if matrix == nil {
+		matrix = new(Dense)
+	}
+	*b = factored{k: k, matrix: matrix, information: information}
+	return b
+}
+
+// tell notes what a block with a p×p count of log-determinant logCount adds.
+func (f *Curvature) tell(k int, p, logCount float64, information Block) {
+	m := float64(information.SymmetricDim())
+	f.dim += int(p * m)
+	counts := times(m, logCount-p*math.Log(f.n))
+	f.logCounts += counts
+	f.logDet += counts
+	if !f.countOnly {
+		f.logDet += times(p, information.LogDet())
+	}
+	if k < 0 {
+		return
+	}
+	for len(f.units) <= k {
+		f.units = append(f.units, tally{})
+	}
+	f.units[k].log += times(m, logCount)
+	f.units[k].size += p * m
+}
+
+// N is the number of units of data.
+func (f *Curvature) N() float64 { return f.n }
+
+// Dim is D_Ξ, the number of parameters.
+func (f *Curvature) Dim() int { return f.dim }
+
+// Len is the number of blocks.
+func (f *Curvature) Len() int { return len(f.blocks) }
+
+// LogDet is ln|F| in nats; −Inf where a block is singular.
+func (f *Curvature) LogDet() float64 {
+	if f.countOnly {
+		return math.NaN()
+	}
+	return f.logDet
+}
+
+// LogDetCounts is Σ_i ln|Count_i/N ⊗ I|, what FIC charges. Blocks that do not factor count as
+// they are.
+func (f *Curvature) LogDetCounts() float64 { return f.logCounts }
+
+// Factors says that every block is a product.
+func (f *Curvature) Factors() bool { return !f.whole }
+
+// Mixes says that there are blocks in which the latent dimensions mix.
+func (f *Curvature) Mixes() bool { return f.mixed > 0 }
+
+// Units are the units of data behind latent dimension k: the geometric mean of the eigenvalues
+// of its counts, at which its penalty ½ ln|Count_k| changes sign. +Inf where it has no block of
+// its own.
+func (f *Curvature) Units(k int) float64 {
+	if k >= len(f.units) || f.units[k].size == 0 {
+		return math.Inf(1)
+	}
+	return math.Exp(f.units[k].log / f.units[k].size)
+}
+
+// MixedUnits is the K×K count of latent dimensions that mix: what is left of Σ E[zzᵀ] when the
+// rows that are no latent dimensions have been swept out, the average over the blocks, weighted
+// by the sizes of their information. It errs where a block is smaller than K, or the rows that
+// are swept out are singular.
+func (f *Curvature) MixedUnits(k int) (*mat.SymDense, error) {
+	sum, size := mat.NewSymDense(k, nil), 0.0
+	for i := range f.blocks {
+		b := &f.blocks[i]
+		if b.k >= 0 {
+			continue
+		}
+		if b.matrix.n < k {
+			panic(badDim)
+		}
+		rest, err := b.matrix.swept(b.matrix.n - k)
+		if err != nil {
+			return nil, err
+		}
+		m := float64(b.information.SymmetricDim())
+		rest.ScaleSym(m, rest)
+		sum.AddSym(sum, rest)
+		size += m
+	}
+	sum.ScaleSym(1/size, sum)
+	return sum, nil
+}
+
+// MixedAbove says, without allocating, that every direction of the latent space has clearly
+// more than so many units of data: from the bound 1/tr(S⁻¹) of the least eigenvalue of S, and
+// 1/tr of the latent dimensions' part of the inverse where others are swept out.
+func (f *Curvature) MixedAbove(k int, units float64) bool {
+	for i := range f.blocks {
+		b := &f.blocks[i]
+		if b.k >= 0 {
+			continue
+		}
+		d := b.matrix
+		if !d.definite() || d.n < k {
+			return false
+		}
+		trace := 0.0
+		for j := d.n - k; j < d.n; j++ {
+			trace += d.inverse[j*d.n+j]
+		}
+		if !(1/trace > units) {
+			return false
+		}
+	}
+	return true
+}
+
+// swept is the Schur complement of the first rows.
+func (d *Dense) swept(first int) (*mat.SymDense, error) {
+	k := d.n - first
+	s := mat.NewSymDense(k, nil)
+	for i := range k {
+		for j := i; j < k; j++ {
+			s.SetSym(i, j, d.At(first+i, first+j))
+		}
+	}
+	if first == 0 {
+		return s, nil
+	}
+	head := mat.NewSymDense(first, nil)
+	cross := mat.NewDense(first, k, nil)
+	for i := range first {
+		for j := i; j < first; j++ {
+			head.SetSym(i, j, d.At(i, j))
+		}
+		for j := range k {
+			cross.Set(i, j, d.At(i, first+j))
+		}
+	}
+	var chol mat.Cholesky
+	if !chol.Factorize(head) {
+		return nil, ErrSingular
+	}
+	var solved, product mat.Dense
+	if err := chol.SolveTo(&solved, cross); err != nil {
+		return nil, ErrSingular
+	}
+	product.Mul(cross.T(), &solved)
+	for i := range k {
+		for j := i; j < k; j++ {
+			s.SetSym(i, j, s.At(i, j)-product.At(i, j))
+		}
+	}
+	return s, nil
+}
+
+// Blocks are the blocks of F in the order in which they were added.
+func (f *Curvature) Blocks() Blocks {
+	list := make(Blocks, len(f.blocks))
+	for i := range f.blocks {
+		switch b := &f.blocks[i]; {
+		case b.whole:
+			list[i] = NewDense(b.matrix)
+		case b.class:
+			list[i] = Scaled{b.count / f.n, b.information}
+		default:
+			var average mat.SymDense
+			average.ScaleSym(1/f.n, b.matrix)
+			list[i] = Kronecker{NewDense(&average), b.information}
+		}
+	}
+	return list
+}
+
+// Tilt is the penalty of gFAB's local step: the tangent of −½ ln|F| at F₀ is a sum over rows,
+// in which row n's log joint is lowered by tr(F₀⁻¹F_n)/(2N), where F_n is what the row
+// contributes to N·F. As F₀ is a product whose second factor is also the row's, only the
+// counts of F₀ and the sizes of its blocks matter, and the penalty is the same for FAB
+// (docs/theory/gfab.md, section 3).
+//
+// A model gets it in Prepare, nil for plain EM: all methods of a nil *Tilt are no penalty. It
+// stays as it is until the local step ends.
+type Tilt struct {
+	f     *Curvature
+	class []float64
+}
+
+// Set makes the tilt at F₀ = f, which must not change while the tilt is used.
+func (t *Tilt) Set(f *Curvature) {
+	t.f, t.class = f, t.class[:0]
+	for i := range f.blocks {
+		b := &f.blocks[i]
+		if !b.class {
+			continue
+		}
+		for len(t.class) <= b.k {
+			t.class = append(t.class, 0)
+		}
+		t.class[b.k] += t.Block(i)
+	}
+}
+
+// Class is what a row of class k loses, in nats: Σ size/(2·Count) over the blocks of latent
+// dimension k whose count is a number, D_ξ/(2N_k) where it is one.
+func (t *Tilt) Class(k int) float64 {
+	if t == nil || k >= len(t.class) {
+		return 0
+	}
+	return t.class[k]
+}
+
+// Block is the part of block i alone: what a unit of data that counts in it loses.
+func (t *Tilt) Block(i int) float64 {
+	if t == nil {
+		return 0
+	}
+	b := &t.f.blocks[i]
+	m := b.information.SymmetricDim()
+	if m == 0 {
+		return 0
+	}
+	return float64(m) / (2 * b.count)
+}
+
+// Count is the count of block i of F₀, in units of data, where it is a number: for models whose
+// counts are functions of several sums, and that take the derivatives by each.
+func (t *Tilt) Count(i int) float64 { return t.f.blocks[i].count }
+
+// Precision adds the tilt of latent dimensions that mix to dst, which has the size of
+// the counts: size·Count⁻¹, over the given blocks or else over all that mix. The penalty of a
+// row is half of that quadratic form at z. It returns [ErrSingular] where a count is singular.
+func (t *Tilt) Precision(dst *mat.SymDense, blocks ...int) error {
+	if t == nil {
+		return nil
+	}
+	if len(blocks) > 0 {
+		for _, i := range blocks {
+			if err := t.f.blocks[i].addInverse(dst); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for i := range t.f.blocks {
+		if b := &t.f.blocks[i]; b.k < 0 {
+			if err := b.addInverse(dst); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (b *factored) addInverse(dst *mat.SymDense) error {
+	d, m := b.matrix, float64(b.information.SymmetricDim())
+	if dst.SymmetricDim() != d.n {
+		panic(badDst)
+	}
+	if !d.definite() {
+		return ErrSingular
+	}
+	for i := range d.n {
+		for j := i; j < d.n; j++ {
+			dst.SetSym(i, j, dst.At(i, j)+m*d.inverse[i*d.n+j])
+		}
+	}
+	return nil
+}
+
+// Quadratic is what a row with the vector a loses in block i, whose count is the matrix
+// Σ q aaᵀ: (size/2)·aᵀCount⁻¹a, half the leverage of a for every number of the information.
+// It is +Inf where the count is singular and a is not 0.
+func (t *Tilt) Quadratic(i int, a []float64) float64 {
+	if t == nil {
+		return 0
+	}
+	b := &t.f.blocks[i]
+	d := b.matrix
+	if len(a) != d.n {
+		panic(badDim)
+	}
+	sum := 0.0
+	for r, v := range a {
+		if !d.definite() && v != 0 {
+			return math.Inf(1)
+		}
+		row := d.inverse[r*d.n : (r+1)*d.n]
+		off := 0.0
+		for c := r + 1; c < d.n; c++ {
+			off += row[c] * a[c]
+		}
+		sum += v * (v*row[r] + 2*off)
+	}
+	return float64(b.information.SymmetricDim()) / 2 * sum
+}
+
+// Row is tr(F_i⁻¹ row)/(2N) for a block that does not factor, row being what the row
+// contributes to N·F_i; +Inf where the row needs a direction that F_i has lost.
+func (t *Tilt) Row(i int, row mat.Symmetric) float64 {
+	if t == nil {
+		return 0
+	}
+	return t.f.blocks[i].matrix.InverseTrace(row) / (2 * t.f.n)
+}
