@@ -59,7 +59,7 @@ func (t *Table) Factor(name string, levels []string, unseenMissing bool) (*Table
 		for row, code := range own.codes {
 			if code != missingCode && recoded.codes[row] == missingCode {
 				return nil, fmt.Errorf("row %d of column %q is %.60q, which is none of the levels %s; give it one of them, or leave it empty",
-					row+1, name, own.levels[code], quotedList(levels))
+					t.Origin(row)+1, name, own.levels[code], quotedList(levels))
 			}
 		}
 	}

@@ -71,12 +71,13 @@ func TestTextsThatAreToBeMissingAre(t *testing.T) {
 	require.Equal(t, []Kind{Count, Count, Categorical}, table.Kinds())
 	require.Equal(t, []string{"x", "z"}, table.Levels("c"))
 	require.Equal(t, []int32{0, -1, 1}, table.Codes("c"))
-	require.Empty(t, table.Complete())
+	none, _ := table.DropMissing()
+	require.Zero(t, none.Rows())
 	table, err := table.Drop("b")
 	require.NoError(t, err)
-	require.Equal(t, []int{0, 2}, table.Complete())
 	kept, _ := table.DropMissing()
 	require.Equal(t, 2, kept.Rows())
+	require.Equal(t, []int{0, 2}, []int{kept.Origin(0), kept.Origin(1)})
 
 	// What the texts did is told by column.
 	require.Equal(t, []int{0, 1, 0}, table.MarkedMissing("a"))

@@ -26,7 +26,8 @@ type Table struct {
 	flat    []float64 // rows × stride, row-major; NaN is a missing value
 	stride  int
 	columns []column
-	unnamed bool // the first row was read as data, though a header could be there
+	unnamed bool  // the first row was read as data, though a header could be there
+	origin  []int // of each row, its place among those that were read; nil: its own
 }
 
 // column is numeric, at a place in every row of the flat slice, or categorical.
@@ -146,17 +147,20 @@ func (t *Table) DropMissing() (*Table, int) {
 		return t, 0
 	}
 	missing, dropped := make([]bool, t.rows), 0
+	origin := make([]int, 0, t.rows)
 	for row := range missing {
 		if t.missingIn(row) {
 			missing[row] = true
 			dropped++
+		} else {
+			origin = append(origin, t.Origin(row))
 		}
 	}
 	if dropped == 0 {
 		return t, 0
 	}
 
-	kept := &Table{Names: slices.Clone(t.Names), rows: t.rows - dropped, columns: slices.Clone(t.columns), unnamed: t.unnamed && !missing[0]}
+	kept := &Table{Names: slices.Clone(t.Names), rows: t.rows - dropped, columns: slices.Clone(t.columns), unnamed: t.unnamed && !missing[0], origin: origin}
 	var numeric []column // to be packed in their present order
 	for j, c := range t.columns {
 		if c.factor == nil {
@@ -177,16 +181,13 @@ func (t *Table) DropMissing() (*Table, int) {
 	return kept, dropped
 }
 
-// Complete lists the rows, from 0, in which no cell is missing: those that [Table.DropMissing] keeps.
-func (t *Table) Complete() []int {
-	var rows []int
-	complete := t.complete()
-	for row := range t.rows {
-		if complete || !t.missingIn(row) {
-			rows = append(rows, row)
-		}
+// Origin is the place, from 0, that a row had when it was read, before [Table.DropMissing] left out others. Errors
+// count rows by it.
+func (t *Table) Origin(row int) int {
+	if t.origin == nil {
+		return row
 	}
-	return rows
+	return t.origin[row]
 }
 
 // complete tells that no cell is missing; false tells nothing, as when an infinite number or a dropped column is there.
@@ -402,7 +403,7 @@ func (t *Table) numbers() []float64 {
 
 // refuseNumber is the error about number i of the table in row-major order.
 func (t *Table) refuseNumber(i int, v float64) error {
-	row, name := i/t.Cols()+1, t.Names[i%t.Cols()]
+	row, name := t.Origin(i/t.Cols())+1, t.Names[i%t.Cols()]
 	if math.IsInf(v, 0) {
 		return fmt.Errorf("row %d of column %q is infinite; correct it, or leave the row out", row, name)
 	}
@@ -442,15 +443,18 @@ func (t *Table) misread(j int) error {
 	return nil
 }
 
+// ErrText is part of the error about a categorical column among numeric ones, where all must be numeric.
+var ErrText = errors.New("drop it")
+
 func (t *Table) refuseText(j int) error {
 	if err := t.misread(j); err != nil {
 		return fmt.Errorf("%s; %w", t.describeText(j), err)
 	}
-	hint := "drop it"
+	hint := ErrText
 	if !slices.ContainsFunc(t.columns, func(c column) bool { return c.factor == nil }) {
-		hint = "and the table has no numeric column"
+		hint = errors.New("and the table has no numeric column")
 	}
-	return fmt.Errorf("%s; %s", t.describeText(j), hint)
+	return fmt.Errorf("%s; %w", t.describeText(j), hint)
 }
 
 // describeText says that column j is categorical, and because of which cell.
@@ -460,5 +464,5 @@ func (t *Table) describeText(j int) string {
 	if row < 0 { // its texts were in rows that are gone, or it was made categorical
 		return fmt.Sprintf("column %q is categorical", t.Names[j])
 	}
-	return fmt.Sprintf("column %q is categorical: row %d is %.60q", t.Names[j], row+1, f.levels[f.codes[row]])
+	return fmt.Sprintf("column %q is categorical: row %d is %.60q", t.Names[j], t.Origin(row)+1, f.levels[f.codes[row]])
 }

@@ -181,6 +181,7 @@ func TestDropMissingKeepsExactlyTheCompleteRows(t *testing.T) {
 		for _, name := range table.Names {
 			require.Equal(rt, table.Levels(name), complete.Levels(name))
 			for i, row := range rows {
+				require.Equal(rt, row, complete.Origin(i))
 				if codes := table.Codes(name); codes != nil {
 					require.Equal(rt, codes[row], complete.Codes(name)[i])
 					continue

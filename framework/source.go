@@ -156,7 +156,7 @@ func checked(x []float64, rows, d, stride int, bad func(v float64) bool) (*Table
 		}
 		for j, v := range row {
 			if bad(v) {
-				return nil, fmt.Errorf("framework: row %d, column %d is %v: remove the row or the column, or fill the entry in", i+1, j+1, v)
+				return nil, fmt.Errorf("framework: %w", NotFinite(i, j, v))
 			}
 		}
 	}
@@ -183,7 +183,7 @@ func checkWeights(w []float64, rows int) error {
 	sum := 0.0
 	for i, v := range w {
 		if !(v >= 0) || math.IsInf(v, 0) {
-			return fmt.Errorf("framework: the weight of row %d is %v: weights are finite and not negative", i+1, v)
+			return fmt.Errorf("framework: the weight of %w", FaultyRow(i, "is %v: weights are non-negative finite numbers", v))
 		}
 		sum += v
 	}
@@ -242,21 +242,3 @@ func (s Single[B]) Rows() int { return s.Count }
 func (s Single[B]) Blocks(context.Context) iter.Seq2[B, error] {
 	return func(yield func(B, error) bool) { yield(s.Block, nil) }
 }
-
-// A ColumnError is a fault of one column of a table. Programs that know the
-// columns' names can put the name in.
-type ColumnError struct {
-	Column  int    // from 0
-	Problem string // a predicate, such as "is constant: drop it"
-	Cause   error  // what lies behind it; nil where the problem says it all
-}
-
-func (e *ColumnError) Error() string {
-	if e.Cause == nil {
-		return fmt.Sprintf("column %d %s", e.Column+1, e.Problem)
-	}
-	return fmt.Sprintf("column %d %s: %v", e.Column+1, e.Problem, e.Cause)
-}
-
-// Unwrap returns Cause.
-func (e *ColumnError) Unwrap() error { return e.Cause }

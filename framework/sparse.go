@@ -55,12 +55,12 @@ func FromSparse(start, columns []int, values []float64, d int) (*SparseTable, er
 	}
 	for i := range n {
 		if start[i] > start[i+1] || start[i+1] > len(columns) {
-			return nil, fmt.Errorf("framework: row %d covers the entries %d to %d", i+1, start[i], start[i+1])
+			return nil, fmt.Errorf("framework: %w", FaultyRow(i, "covers the entries %d to %d", start[i], start[i+1]))
 		}
 		last := -1
 		for _, j := range columns[start[i]:start[i+1]] {
 			if j <= last || j >= d {
-				return nil, fmt.Errorf("framework: row %d has an entry in column %d after column %d: columns ascend from 0 to %d", i+1, j, last, d-1)
+				return nil, fmt.Errorf("framework: %w", FaultyRow(i, "has an entry in column %d after column %d: columns ascend from 0 to %d", j, last, d-1))
 			}
 			last = j
 		}
@@ -69,7 +69,7 @@ func FromSparse(start, columns []int, values []float64, d int) (*SparseTable, er
 		}
 		for e, v := range values[start[i]:start[i+1]] {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return nil, fmt.Errorf("framework: row %d, column %d is %v: remove the row or the entry", i+1, columns[start[i]+e]+1, v)
+				return nil, fmt.Errorf("framework: %w", NotFinite(i, columns[start[i]+e], v))
 			}
 		}
 	}
@@ -88,7 +88,7 @@ func FromOnes(rows [][]int, d int) (*SparseTable, error) {
 		slices.Sort(row)
 		for e := 1; e < len(row); e++ {
 			if row[e] == row[e-1] {
-				return nil, fmt.Errorf("framework: row %d names column %d twice", i+1, row[e])
+				return nil, fmt.Errorf("framework: %w", FaultyRow(i, "names column %d twice", row[e]))
 			}
 		}
 		start = append(start, len(columns))

@@ -14,17 +14,28 @@ type Prior interface {
 	Check() error
 }
 
+// A ParameterError says that a parameter of a prior is outside its range.
+type ParameterError struct {
+	Name   string // the type's and the field's, such as "Beta.A", or a sum such as "Beta.A + Beta.B"
+	Value  float64
+	Reason string // what it must be
+}
+
+func (e *ParameterError) Error() string {
+	return fmt.Sprintf("prior: %s is %v: %s", e.Name, e.Value, e.Reason)
+}
+
 // positive refuses all but positive finite hyperparameters.
 func positive(name string, value float64) error {
 	if !(value > 0) || math.IsInf(value, 1) {
-		return fmt.Errorf("prior: %s is %v: give a positive finite number", name, value)
+		return &ParameterError{name, value, "give a positive finite number"}
 	}
 	return nil
 }
 
 func finite(name string, value float64) error {
 	if math.IsNaN(value) || math.IsInf(value, 0) {
-		return fmt.Errorf("prior: %s is %v: give a finite number", name, value)
+		return &ParameterError{name, value, "give a finite number"}
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ func (p NormalInverseWishart) Check() error {
 		return err
 	}
 	if p.Nu <= float64(d-1) {
-		return fmt.Errorf("prior: NormalInverseWishart.Nu is %v: %d columns take more than %d degrees of freedom", p.Nu, d, d-1)
+		return &ParameterError{"NormalInverseWishart.Nu", p.Nu, fmt.Sprintf("%d columns take more than %d degrees of freedom", d, d-1)}
 	}
 	for i, v := range p.Mean {
 		if err := finite("NormalInverseWishart.Mean", v); err != nil {

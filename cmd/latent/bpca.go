@@ -1,9 +1,7 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -137,23 +135,6 @@ func (e bpcaEstimator) checkSize(k int) error {
 func (e bpcaEstimator) telling(c framework.Criterion) bool {
 	counts := c.Needs&framework.NeedsCurvature != 0
 	return (c.Name != framework.ELBO.Name || e.method == methodVB) && (!counts || e.n > len(e.names))
-}
-
-func (e bpcaEstimator) fit(ctx context.Context, o framework.Options) (*fitted, error) {
-	f, err := e.engine.fit(ctx, o)
-	return f, advised(err)
-}
-
-func (e bpcaEstimator) score(ctx context.Context, ks []int, o framework.Options, criteria []framework.Criterion) (*scores, error) {
-	s, err := e.engine.score(ctx, ks, o, criteria)
-	return s, advised(err)
-}
-
-func advised(err error) error {
-	if errors.Is(err, bpca.ErrTooFewRows) {
-		return fmt.Errorf("%w (--method em or --method vb)", err)
-	}
-	return err
 }
 
 // principal is the finding of BPCA: parameters in canonical rotation.

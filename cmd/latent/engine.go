@@ -58,7 +58,7 @@ func (all *scores) remark(s *session, in *input) {
 		s.note("%d of the %d fits did not converge: raise --max-iter (K = %s)", len(open), len(all.K), strings.Join(open, ", "))
 	}
 	if len(failed) > 0 {
-		s.note("%d of the %d fits failed (K = %s): %s", len(failed), len(all.K), strings.Join(failed, ", "), oneLine(in.nameColumn(reason)))
+		s.note("%d of the %d fits failed (K = %s): %s", len(failed), len(all.K), strings.Join(failed, ", "), in.tell(reason))
 	}
 }
 
@@ -132,13 +132,4 @@ func interrupted(err error, f *fitted) error {
 		return fmt.Errorf("%w before the fit was complete: nothing was saved", errInterrupted)
 	}
 	return fmt.Errorf("%w after %d iterations at K = %d, %s %s: nothing was saved", errInterrupted, f.Iterations, f.Shape.K, strings.ToLower(f.Criterion), digits(f.Value))
-}
-
-// explain puts the name of the data before an error about them.
-func explain(err error, in *input) error {
-	var usage usageError
-	if errors.Is(err, errInterrupted) || errors.As(err, &usage) {
-		return err
-	}
-	return in.wrap(in.nameColumn(err))
 }

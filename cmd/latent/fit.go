@@ -45,7 +45,7 @@ func (c *fitCommand) Run(s *session) error {
 	}
 	r, err := c.fit(s, in, crit)
 	if err != nil {
-		return explain(c.Prior.quoted(err), in)
+		return explain(err, in)
 	}
 	if c.Out != "" {
 		if err := saveModel(c.Out, r.summary); err != nil {

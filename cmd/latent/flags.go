@@ -1,10 +1,8 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +11,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/prior"
 )
 
 // modelFlags say what is fitted and how.
@@ -259,21 +258,13 @@ func (h *hyperparameters) among(known ...string) error {
 	return nil
 }
 
-// priorParameter is how package prior names a parameter that it refuses.
-var priorParameter = regexp.MustCompile(`\b[A-Z]\w*\.(\w+)(?: \+ \w+\.\w+)? is [^:]+`)
-
-// quoted puts the key as it was given into an error about a parameter of the prior.
-func (h *hyperparameters) quoted(err error) error {
-	if err == nil || h.text == "" || !priorParameter.MatchString(err.Error()) {
-		return err
+// flag is a parameter of a prior as it was given.
+func (h *hyperparameters) flag(e *prior.ParameterError) string {
+	key := strings.ToLower(e.Name[strings.LastIndex(e.Name, ".")+1:])
+	if sum := strings.Contains(e.Name, " + "); sum || !h.has(key) {
+		return "--prior " + h.text
 	}
-	return errors.New(priorParameter.ReplaceAllStringFunc(err.Error(), func(part string) string {
-		key := strings.ToLower(priorParameter.FindStringSubmatch(part)[1])
-		if !h.has(key) || strings.Contains(part, " + ") {
-			return "--prior " + h.text
-		}
-		return fmt.Sprintf("--prior %s=%v", key, h.values[key])
-	}))
+	return fmt.Sprintf("--prior %s=%v", key, h.values[key])
 }
 
 func (h *hyperparameters) has(key string) bool { return h.values[key] != 0 }

@@ -252,7 +252,7 @@ func (f *components) points(in *input, p plane) (list []placed, remark string, e
 		if math.IsNaN(u) || math.IsNaN(v) || in.frequencies != nil && in.frequencies[row] == 0 {
 			continue
 		}
-		name := in.rowNumber(row)
+		name := in.Origin(row) + 1
 		list = append(list, placed{htmlreport.Point{X: u, Y: v, Group: labels[i],
 			Tip: fmt.Sprintf("row %d\n%.6g, %.6g\ncomponent %d", name, u, v, labels[i]+1)}, name})
 	}
@@ -261,14 +261,6 @@ func (f *components) points(in *input, p plane) (list []placed, remark string, e
 		remark = fmt.Sprintf("Points are %d of the %s, coloured by component.", len(list), counted(in.Rows(), "row"))
 	}
 	return list, remark, nil
-}
-
-// rowNumber is that of a row in the data as they were read, from 1.
-func (in *input) rowNumber(row int) int {
-	if in.kept != nil {
-		row = in.kept[row]
-	}
-	return row + 1
 }
 
 // rowsAt are some rows of the table as numbers, codes where a column has levels.

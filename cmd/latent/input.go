@@ -8,9 +8,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"gonum.org/v1/gonum/floats"
@@ -44,14 +42,13 @@ type inputFlags struct {
 // An input is a table as it was read.
 type input struct {
 	*data.Table
-	name        string // for messages
-	label       string // column of known classes, of embedded data sets only
-	unnamed     bool   // as they were read, the columns were called V1, V2, …
-	gaps        string // what becomes of missing values
-	advice      string // where they are refused, of what else a fit could do
-	asked       bool   // its columns are those that a model asks for
-	kept        []int  // the rows left, from 0, where missing values left rows out
-	weights     string // column of the row weights, which is not in the table any more
+	name        string      // for messages
+	label       string      // column of known classes, of embedded data sets only
+	unnamed     bool        // as they were read, the columns were called V1, V2, …
+	gaps        string      // what becomes of missing values
+	flags       *modelFlags // of a fit; nil where a saved model is applied
+	asked       bool        // its columns are those that a model asks for
+	weights     string      // column of the row weights, which is not in the table any more
 	frequencies []float64
 }
 
@@ -109,45 +106,6 @@ func (f *inputFlags) read(source string, stdin io.Reader, reading func(name stri
 	return in, in.wrap(err)
 }
 
-// wrap puts the name of the input before an error, unless the error names it.
-func (in *input) wrap(err error) error {
-	var path *fs.PathError
-	var usage usageError
-	switch {
-	case err == nil || errors.As(err, &path) || errors.As(err, &usage):
-		return err
-	case errors.Is(err, data.ErrHeader):
-		err = fmt.Errorf("%w (--header yes)", err)
-	case errors.Is(err, data.ErrNoHeader):
-		err = fmt.Errorf("%w (--header no)", err)
-	case errors.Is(err, data.ErrMissing):
-		err = fmt.Errorf("%w (--missing drop)", err)
-	case strings.HasSuffix(err.Error(), "; drop it"): // a text in a table of numbers
-		err = errors.New(strings.TrimSuffix(err.Error(), "drop it") + dropping(in.texts()))
-	case strings.Contains(err.Error(), "\n"): // of several starts
-		err = errors.New(oneLine(err))
-	}
-	return fmt.Errorf("%s: %w", in.name, renumber(err, in.kept))
-}
-
-var rowNumber = regexp.MustCompile(`\brow (\d+)(:| of column | is )`)
-
-// renumber gives the rows in an error the numbers that they had before some were left out;
-// kept lists those that were not, from 0, and is nil if all were kept.
-func renumber(err error, kept []int) error {
-	if kept == nil || !rowNumber.MatchString(err.Error()) {
-		return err
-	}
-	return errors.New(rowNumber.ReplaceAllStringFunc(err.Error(), func(part string) string {
-		match := rowNumber.FindStringSubmatch(part)
-		row, fault := strconv.Atoi(match[1])
-		if fault != nil || row < 1 || row > len(kept) {
-			return part
-		}
-		return fmt.Sprintf("row %d%s", kept[row-1]+1, match[2])
-	}))
-}
-
 // choose applies --select and --drop. Where no column was selected, the class labels
 // of an embedded data set go too; it tells whether they did.
 func (f *inputFlags) choose(in *input) (unlabelled bool, err error) {
@@ -194,19 +152,18 @@ func (in *input) complete(s *session, gaps string) error {
 	if gaps != missingDrop {
 		return nil
 	}
-	rows := in.Rows()
-	in.kept = in.Complete()
-	if len(in.kept) == 0 {
+	complete, dropped := in.DropMissing()
+	if complete.Rows() == 0 {
 		advice := ""
 		if !in.asked {
 			advice = fmt.Sprintf("; --drop %s, which lacks most", item(in.emptiest()))
 		}
 		return in.wrap(fmt.Errorf("no rows left by --missing drop: every row has a missing value%s", advice))
 	}
-	var dropped int
-	if in.Table, dropped = in.DropMissing(); dropped > 0 {
-		s.note("left out %d of the %d rows of %s, which have missing values", dropped, rows, in.name)
+	if dropped > 0 {
+		s.note("left out %d of the %d rows of %s, which have missing values", dropped, in.Rows(), in.name)
 	}
+	in.Table = complete
 	return nil
 }
 
@@ -304,9 +261,12 @@ func (in *input) reportGaps(s *session, x []float64, needsAll bool) error {
 		if in.gaps == missingError {
 			advice := "--missing keep integrates it out, --missing drop leaves the row out"
 			if needsAll {
-				advice = "this family needs complete rows; --missing drop leaves such rows out" + in.advice
+				advice = "this family needs complete rows; --missing drop leaves such rows out"
+				if in.flags != nil {
+					advice += ", and families of independent columns, as --family auto or gaussian-diagonal, do without"
+				}
 			}
-			return fmt.Errorf("row %d of column %q is missing: %s", i/d+1, in.Names[i%d], advice)
+			return &framework.DataError{Row: i / d, Column: i % d, Value: v, Reason: errors.New(advice)}
 		}
 		values++
 		if i/d != last {
@@ -326,7 +286,7 @@ func (f *inputFlags) load(s *session, source, gaps string, m *modelFlags) (*inpu
 	if err != nil {
 		return nil, err
 	}
-	in.advice = ", and families of independent columns, as --family auto or gaussian-diagonal, do without"
+	in.flags = m
 	weights := m.Weights
 	all := in.Table
 	if weights != "" {
@@ -364,7 +324,7 @@ func (f *inputFlags) load(s *session, source, gaps string, m *modelFlags) (*inpu
 		return nil, in.wrap(err)
 	}
 	if row := slices.IndexFunc(in.frequencies, math.IsNaN); row >= 0 {
-		return nil, in.wrap(fmt.Errorf("the weight of row %d is missing, column %q: --missing drop leaves such rows out", row+1, weights))
+		return nil, in.wrap(fmt.Errorf("the weight of row %d is missing, column %q: --missing drop leaves such rows out", in.Origin(row)+1, weights))
 	}
 	if sum := floats.Sum(in.frequencies); math.IsInf(sum, 0) {
 		return nil, in.wrap(fmt.Errorf("the weights sum to more than a 64-bit float holds, column %q: divide them by a large number", weights))
@@ -380,47 +340,6 @@ func (in *input) source(x []float64, rows, cols int) (*framework.Table, error) {
 		t, err = t.WithWeights(in.frequencies)
 	}
 	return t, err
-}
-
-// nameColumn puts the names of columns into an error that knows their numbers only.
-func (in *input) nameColumn(err error) error { return nameColumn(err, in.Names) }
-
-func nameColumn(err error, names []string) error {
-	faults := columnErrors(err)
-	if len(faults) == 0 {
-		return err
-	}
-	// The number in the text may be that of a column among those of its family: where the
-	// error was wrapped, before the column got its place in the table.
-	text, named := err.Error(), ""
-	for _, fault := range faults {
-		at := regexp.MustCompile(`column \d+ ` + regexp.QuoteMeta(fault.Problem)).FindStringIndex(text)
-		if at == nil {
-			continue
-		}
-		name := names[fault.Column]
-		problem := strings.ReplaceAll(fault.Problem, ": drop it", ": "+dropping([]string{name}))
-		named += text[:at[0]] + fmt.Sprintf("column %.60q %s", name, problem)
-		text = text[at[1]:]
-	}
-	return errors.New(named + text)
-}
-
-// columnErrors finds all of them: the starts of a fit may fail at different columns.
-func columnErrors(err error) []*framework.ColumnError {
-	switch e := err.(type) {
-	case *framework.ColumnError:
-		return []*framework.ColumnError{e}
-	case interface{ Unwrap() error }:
-		return columnErrors(e.Unwrap())
-	case interface{ Unwrap() []error }:
-		var list []*framework.ColumnError
-		for _, one := range e.Unwrap() {
-			list = append(list, columnErrors(one)...)
-		}
-		return list
-	}
-	return nil
 }
 
 func datasetNames() []string {

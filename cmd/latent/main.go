@@ -23,7 +23,6 @@ import (
 	"os"
 	"os/signal"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -73,11 +72,6 @@ func (s *session) tellNotes() {
 		_, _ = fmt.Fprintln(s.stderr, "latent: "+note)
 	}
 }
-
-// usageError is an error of the caller and not of the data.
-type usageError struct{ error }
-
-func misused(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 // run is the command as a function: it returns the exit status.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (status int) {
@@ -218,35 +212,3 @@ func (s *session) fail(err error) int {
 	}
 	return statusFailed
 }
-
-// oneLine is an error's message without the names of the packages it came through.
-// The errors of several restarts are told once where they differ in numbers only, and
-// where they differ in more, two of them are told.
-func oneLine(err error) string {
-	const most = 2
-	var lines, shapes []string
-	for line := range strings.Lines(err.Error()) {
-		line = asFlags.Replace(strings.TrimSpace(line))
-		for _, name := range []string{"framework: ", "bpca: ", "mixture: ", "vbmf: ", "prior: ", "laplace: ", "pruning: "} {
-			line = strings.ReplaceAll(line, ": "+name, ": ")
-			line = strings.TrimPrefix(line, name)
-		}
-		shape := anyNumber.ReplaceAllString(line, "0")
-		if line != "" && !slices.Contains(shapes, shape) {
-			lines, shapes = append(lines, line), append(shapes, shape)
-		}
-	}
-	if len(lines) > most {
-		lines = append(lines[:most], "…")
-	}
-	return strings.Join(lines, "; ")
-}
-
-// asFlags says in flags what the library advises.
-var asFlags = strings.NewReplacer(
-	"take a diagonal covariance", "--family gaussian-diagonal",
-	"lower K, allow pruning, or give the covariance a prior (MAP)", "lower K, or take --method map, or gfab with --kmax",
-	"lower K, allow pruning, or", "lower K, or",
-)
-
-var anyNumber = regexp.MustCompile(`[0-9]+(\.[0-9]+)?(e[-+][0-9]+)?`)

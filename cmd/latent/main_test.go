@@ -401,8 +401,8 @@ func TestBadDataAreOneLineAndLeaveNoFile(t *testing.T) {
 		{"a,b,c\n1,2\n", "line 2 has 2 fields", nil},
 		{"", "empty", nil},
 		{"a,b\nx,y\nz,w\n", "no numeric column", nil},
-		{"a,b,c\n1,2,x\n4,5,y\n", `column "c" is categorical: row 1 is "x"; --drop c`, nil},
-		{"a,b,c\n1,u,x\n4,v,y\n", `column "b" is categorical: row 1 is "u"; --drop b,c`, nil},
+		{"a,b,c\n1,2,x\n4,5,y\n", `column "c" is categorical: row 1 is "x"; drop it (--drop c)`, nil},
+		{"a,b,c\n1,u,x\n4,v,y\n", `column "b" is categorical: row 1 is "u"; drop it (--drop b,c)`, nil},
 		{"a,b,c\n1,2,3\n1,5,6\n1,8,1\n1,3,3\n1,0,9\n", `column "a" is constant`, nil},
 		{"a,b,c\n1,2,3\n1,5,6\n1,8,1\n1,3,3\n1,0,9\n", `column "a" is constant`, []string{"--method", "em"}},
 		{"a,b,c\n1,2,3\n1,5,6\n1,8,1\n1,3,3\n1,0,9\n", `column "a" is constant`, []string{"--method", "closed-form"}},
@@ -576,18 +576,12 @@ func TestNumbersThatAreNotFiniteAreNull(t *testing.T) {
 func TestErrorsOfManyStartsAreShort(t *testing.T) {
 	var many []error
 	for j := range 9 {
-		many = append(many, fmt.Errorf("framework: component %d: %w", j, &framework.ColumnError{Column: j % 3, Problem: fmt.Sprintf("has lost %v rows", 0.5*float64(j))}))
+		many = append(many, fmt.Errorf("framework: component %d: %w", j, framework.FaultyColumn(j%3, fmt.Errorf("has lost %v rows", 0.5*float64(j)))))
 	}
-	err := nameColumn(fmt.Errorf("K = 3: %w", errors.Join(many...)), []string{"a", "b", strings.Repeat("c", 100)})
-	assert.Equal(t, `K = 3: component 0: column "a" has lost 0 rows; component 1: column "b" has lost 0.5 rows; …`, oneLine(err))
-	assert.Equal(t, `component 2: column "`+strings.Repeat("c", 60)+`" has lost 1 rows`, oneLine(nameColumn(many[2], []string{"a", "b", strings.Repeat("c", 100)})))
+	abc := teller{columns: []string{"a", "b", strings.Repeat("c", 100)}}
+	assert.Equal(t, `K = 3: component 0: column "a" has lost 0 rows; component 1: column "b" has lost 0.5 rows; …`, abc.tell(fmt.Errorf("K = 3: %w", errors.Join(many...))))
+	assert.Equal(t, `component 2: column "`+strings.Repeat("c", 60)+`" has lost 1 rows`, abc.tell(many[2]))
 	assert.Equal(t, "a; b", oneLine(errors.New("a\nb\na\n")))
-
-	// The place of a column in the table may come to be known after its error was wrapped.
-	fault := &framework.ColumnError{Problem: "has no variance"}
-	wrapped := fmt.Errorf("start 1: %w", fault)
-	fault.Column = 1
-	assert.Equal(t, `start 1: column "b" has no variance`, oneLine(nameColumn(wrapped, []string{"a", "b"})))
 
 	_, stderr := done(t, "fit", "--data", file(t, "d.csv", "a\n1\n1\n1\n2\n2\n2\n3\n3\n"), "--method", "em", "--kmax", "3")
 	assert.Contains(t, stderr, "fits failed")

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -210,7 +209,7 @@ func (m mixtureModel) bind(s *session, f *modelFlags, in *input) (estimator, err
 	if err != nil {
 		return nil, err
 	}
-	e := mixtureEstimator{table: table, columns: columns, family: familyFrom(f.Family, columns), whole: m.bernoulli || joint(f.Family), method: f.Method}
+	e := mixtureEstimator{table: table, columns: columns, family: familyFrom(f.Family, columns), method: f.Method}
 	e.engine, err = m.engine(f, e)
 	return e, err
 }
@@ -284,36 +283,7 @@ type mixtureEstimator struct {
 	table   *framework.Table
 	columns []column
 	family  mixture.Family
-	whole   bool // all columns have the one family that was asked for
 	method  string
-}
-
-func (e mixtureEstimator) fit(ctx context.Context, o framework.Options) (*fitted, error) {
-	f, err := e.engine.fit(ctx, o)
-	return f, e.advised(err)
-}
-
-func (e mixtureEstimator) score(ctx context.Context, ks []int, o framework.Options, criteria []framework.Criterion) (*scores, error) {
-	s, err := e.engine.score(ctx, ks, o, criteria)
-	return s, e.advised(err)
-}
-
-// advised says what to do about a value that the family of its column does not describe, and
-// about a column that varies, but to the family does not.
-func (e mixtureEstimator) advised(err error) error {
-	for _, fault := range columnErrors(err) {
-		switch {
-		case strings.HasPrefix(fault.Problem, "is constant:") && varying(e.columns[fault.Column].Family):
-			return &framework.ColumnError{Column: fault.Column, Problem: "varies by less than float64 can tell: rescale it, or leave it out: drop it"}
-		case strings.Contains(fault.Problem, " describes "):
-			other := "give it another family by --columns"
-			if e.whole {
-				other = "take --model mixture --family auto"
-			}
-			return fmt.Errorf("%w (correct it, %s, or %s)", err, dropping([]string{e.columns[fault.Column].Name}), other)
-		}
-	}
-	return err
 }
 
 func (e mixtureEstimator) described() []column { return e.columns }

@@ -324,7 +324,7 @@ func TestUnseenLevelsAreRefusedOrMissing(t *testing.T) {
 	unseen := file(t, "u.csv", head+"65,10,1,pink,y\n")
 	fails(t, 1, `row 2 of column "colour" is "pink", which is none of the levels "blue", "green", "red, dark"`, "", "predict", model, "--data", unseen)
 	fails(t, 1, `row 2 of column "answer" is "maybe", which is none of the levels "n", "y"`, "", "predict", model, "--data", file(t, "v.csv", head+"65,10,1,blue,maybe\n"))
-	fails(t, 1, `row 2: column "visits" is -1, and poisson describes the counts`, "", "predict", model, "--data", file(t, "w.csv", head+"65,-1,1,blue,y\n"))
+	fails(t, 1, `row 2 of column "visits" is -1: outside the support of poisson: the counts`, "", "predict", model, "--data", file(t, "w.csv", head+"65,-1,1,blue,y\n"))
 	fails(t, 1, `column "age" is categorical: row 2 is "old"`, "", "predict", model, "--data", file(t, "x.csv", head+"old,1,1,blue,y\n"))
 
 	want, _ := done(t, "predict", model, "--data", file(t, "m.csv", head+"65,10,1,,y\n"))
@@ -358,12 +358,12 @@ func TestMixturesOfDependentColumnsNeedCompleteRows(t *testing.T) {
 func TestBadDataOfMixturesAreOneLine(t *testing.T) {
 	const counts = "a,b\n1,0\n2,3\n1,4\n2,5\n"
 	for _, c := range []struct{ text, flags, part string }{
-		{"a,b\n1,0\n2,3\n3,-1\n", "--family poisson", `row 3: column "b" is -1, and poisson describes the counts 0, 1, 2, …`},
-		{"a,b\n1,0\n2,2.5\n3,1\n", "--columns b=poisson", `row 2: column "b" is 2.5, and poisson describes the counts 0, 1, 2, …`},
-		{"a,b\n1,0\n0,7\n0,1\n", "--family bernoulli", `row 2: column "b" is 7, and bernoulli describes the numbers 0 and 1`},
-		{"a,b\n1,0\n0,7\n0,1\n", "--model bernmix", `row 2: column "b" is 7, and bernoulli describes the numbers 0 and 1`},
-		{"a,b\n1,-3\n0,7\n0,1\n", "--columns b=exponential", `row 1: column "b" is -3, and exponential describes`},
-		{counts, "--columns b=gamma", `row 1: column "b" is 0, and gamma describes`},
+		{"a,b\n1,0\n2,3\n3,-1\n", "--family poisson", `row 3 of column "b" is -1: outside the support of poisson: the counts 0, 1, 2, …`},
+		{"a,b\n1,0\n2,2.5\n3,1\n", "--columns b=poisson", `row 2 of column "b" is 2.5: outside the support of poisson: the counts 0, 1, 2, …`},
+		{"a,b\n1,0\n0,7\n0,1\n", "--family bernoulli", `row 2 of column "b" is 7: outside the support of bernoulli: the numbers 0 and 1`},
+		{"a,b\n1,0\n0,7\n0,1\n", "--model bernmix", `row 2 of column "b" is 7: outside the support of bernoulli: the numbers 0 and 1`},
+		{"a,b\n1,-3\n0,7\n0,1\n", "--columns b=exponential", `row 1 of column "b" is -3: outside the support of exponential:`},
+		{counts, "--columns b=gamma", `row 1 of column "b" is 0: outside the support of gamma:`},
 		{"a,b\n1,x\n2,y\n3,z\n", "", `column "b" is categorical: row 1 is "x"; a numeric column is needed here (--drop b, or --family auto)`},
 		{"a,b\n1,x\n0,y\n1,z\n", "--model bernmix", `column "b" has 3 levels ("x", "y", "z"): bernoulli takes columns of 0 and 1, or texts with two levels: --drop b, or --model mixture --columns b=categorical`},
 		{"a,b\n1,x\n0,x\n1,x\n", "--model bernmix", `column "b" has 1 level ("x")`},
@@ -377,9 +377,9 @@ func TestBadDataOfMixturesAreOneLine(t *testing.T) {
 		{"b,c\nx,u\ny,v\nz,w\n", "", "a numeric column is needed here (--family auto)"},
 		{"a,b,c\n1,2,3\n2,5,1\n7,1,1\n", "", "3 rows and 3 columns: a covariance matrix needs more rows than columns: --family gaussian-diagonal"},
 		{"1 2\n3 4\n5 6\n", "", "(fields are separated by commas, semicolons or tabs; --family auto describes"},
-		{"a,b\n1e-310,5\n2e-310,6\n4e-310,9\n", "", `column "a" varies by less than float64 can tell: rescale it, or leave it out: --drop a`},
+		{"a,b\n1e-310,5\n2e-310,6\n4e-310,9\n", "", `column "a" is constant, to working precision: drop it, or rescale it (--drop a)`},
 		{"a,b\n0,0\n0,0\n", "--family multinomial", "every count is 0: there is nothing to fit"},
-		{"a,b\n0,0\n0,0\n", "--family exponential", `column "a" is constant: --drop a`},
+		{"a,b\n0,0\n0,0\n", "--family exponential", `column "a" is constant, to working precision: drop it, or rescale it (--drop a)`},
 		{"a,b,w\n1,5,1\n2,5,1\n3,6,0\n", "--weights w", `column "b" is constant: --drop b`},
 		{"a;b\n1,5;2\n2,5;5\n", "", `row 1 is "1,5"; decimals have a point here, as 1.5, and not a comma`},
 		{"a,b\n1,2\n2,x y\n", "--columns a=poisson --family poisson", "(--drop b, or --columns a=poisson,b=categorical)"},
@@ -388,7 +388,7 @@ func TestBadDataOfMixturesAreOneLine(t *testing.T) {
 		{"a,b\n1,5\n2,5\n3,5\n4,5\n", "--columns b=categorical", `column "b" has 1 level ("5")`},
 		{"a,b\n1,\n2,\n3,\n", "--family auto", `column "b" has no value at all: --drop b`},
 		{"a,b\n1,\n2,\n3,\n", "--columns b=categorical", `column "b" has no value at all: --drop b`},
-		{"a,b\n1,2\n2,4\n3,6\n4,8\n", "", `column "b" is a linear combination of other columns: --drop b, or --family gaussian-diagonal`},
+		{"a,b\n1,2\n2,4\n3,6\n4,8\n", "", `column "b" is a linear combination of other columns: drop it, or take a diagonal covariance (--drop b, or --family gaussian-diagonal)`},
 		{"a\n3\n-1\n", "--family poisson", "(correct it, --drop a, or give it another family by --columns)"},
 		{"a,b\n1,0\n0,7\n0,1\n", "--model bernmix --method em", "(correct it, --drop b, or take --model mixture --family auto)"},
 		{counts, "--columns q=poisson", `no column "q" to describe; the columns are "a", "b"`},
@@ -551,7 +551,7 @@ func TestErrorsCountTheRowsOfTheFile(t *testing.T) {
 	model := filepath.Join(t.TempDir(), "m.json")
 	done(t, "fit", "--k", "2", "--out", model)
 	for _, c := range []struct{ text, args, part string }{
-		{"a,b\n1,1\n2,\n-3,4\n", "fit --family poisson", `row 3: column "a" is -3`},
+		{"a,b\n1,1\n2,\n-3,4\n", "fit --family poisson", `row 3 of column "a" is -3`},
 		{"a,b\n1,1\n2,\nInf,4\n5,5\n", "fit", `row 3 of column "a" is infinite`},
 		{"a,b\n1,1\n2,\n3,4\n5,-5\n", "fit --weights b", "the weight of row 4 is -5"},
 		{"a,b\n1,\n2,x\n3,4\n", "fit", `row 2 is "x"`},
@@ -627,4 +627,22 @@ func TestADamagedMixtureIsRefused(t *testing.T) {
 		fails(t, 1, c.part, "", "predict", broken, "--data", "iris")
 		fails(t, 1, c.part, "", "sample", broken, "-n", "2")
 	}
+}
+
+// TestNamesOfColumnsAreNoPartOfAMessage, whatever they look like: rows keep their numbers in the
+// file where others were left out, and names stay as they are in the header.
+func TestNamesOfColumnsAreNoPartOfAMessage(t *testing.T) {
+	const odd, table = "row 2 is odd", "row 2 is odd,column 1 is constant: drop it\n1,2\n,3\n%s,5\n6,7\n8,1\n"
+	path := func(cell string) string { return file(t, "d.csv", fmt.Sprintf(table, cell)) }
+	fails(t, 1, `column "row 2 is odd" is categorical: row 3 is "x"`, "", "fit", "--data", path("x"), "--missing", "drop")
+	fails(t, 1, `row 3 of column "row 2 is odd" is infinite`, "", "fit", "--data", path("Inf"), "--missing", "drop")
+	fails(t, 1, `row 3 of column "row 2 is odd" is -4: outside the support of poisson: the counts 0, 1, 2, … (correct it, --drop 'row 2 is odd', or`, "",
+		"fit", "--data", path("-4"), "--missing", "drop", "--family", "poisson")
+	fails(t, 1, `column "column 1 is constant: drop it" is constant`, "", "fit", "--data", file(t, "e.csv", odd+",column 1 is constant: drop it\n1,2\n,3\n3,2\n4,2\n"), "--missing", "drop")
+
+	model := filepath.Join(t.TempDir(), "m.json")
+	done(t, "fit", "--data", path("4"), "--missing", "drop", "--family", "poisson", "--k", "1", "--out", model)
+	fails(t, 1, `row 3 of column "row 2 is odd" is -4: outside the support of poisson`, "", "predict", model, "--data", path("-4"), "--missing", "drop")
+	other := file(t, "f.csv", "2,1\n3,\n7,-4\n") // without names: columns are taken by their places
+	fails(t, 1, `row 3 of column "V2" is -4`, "", "predict", model, "--data", other, "--missing", "drop")
 }

@@ -62,9 +62,14 @@ func (c *predictCommand) Run(s *session) error {
 	if err := in.complete(s, gaps); err != nil {
 		return err
 	}
-	p := &prediction{model: m.learned, name: in.name, columns: names}
+	p := &prediction{model: m.learned, in: in, columns: names}
 	if p.x, p.rows, err = m.learned.values(s, in); err != nil {
 		return in.wrap(err)
+	}
+	p.told = in.teller()
+	p.told.columns = nil
+	for _, place := range order {
+		p.told.columns = append(p.told.columns, in.Names[place])
 	}
 	if !slices.IsSorted(order) {
 		p.order = order
@@ -73,7 +78,7 @@ func (c *predictCommand) Run(s *session) error {
 		return err
 	}
 	if gaps == missingDrop {
-		p.number(in.kept)
+		p.number()
 	}
 	write := p.writeCSV
 	if c.Format == "json" {
@@ -149,12 +154,13 @@ type layout struct {
 type prediction struct {
 	model   learned
 	layout  layout
-	name    string    // of the data
+	in      *input
+	told    teller    // knows the columns of the model by their names in the data
 	x       []float64 // rows×D, columns as the table has them
 	rows    int
 	order   []int // place of each column of the model; nil: they are in place
 	columns []string
-	lines   []int // of the data, from 0: rows that are written with their numbers
+	numbers bool // rows are written with their numbers
 
 	reordered []float64 // one block
 }
@@ -180,8 +186,8 @@ func (p *prediction) block(first, n int) framework.Rows {
 }
 
 // number has each row begin with its number in the data, from 1, as some are left out.
-func (p *prediction) number(lines []int) {
-	p.lines = lines
+func (p *prediction) number() {
+	p.numbers = true
 	p.layout.names = append([]string{"row"}, p.layout.names...)
 	p.layout.first++
 	p.layout.last++
@@ -189,13 +195,13 @@ func (p *prediction) number(lines []int) {
 
 // numbered puts the numbers of n rows from first on before what the model tells of them.
 func (p *prediction) numbered(table []float64, first, n int) []float64 {
-	if p.lines == nil {
+	if !p.numbers {
 		return table
 	}
 	width := len(table) / n
 	list := make([]float64, 0, len(table)+n)
 	for i := range n {
-		list = append(append(list, float64(p.lines[first+i]+1)), table[i*width:(i+1)*width]...)
+		list = append(append(list, float64(p.in.Origin(first+i)+1)), table[i*width:(i+1)*width]...)
 	}
 	return list
 }
@@ -210,7 +216,7 @@ func (p *prediction) blocks(s *session, use func(table []float64, n int) error) 
 		n := min(blockRows, p.rows-first)
 		table, err := p.model.judge(p.block(first, n))
 		if err != nil {
-			return fmt.Errorf("%s: %w", p.name, renumber(nameColumn(err, p.columns), p.lines))
+			return told(p.in.name + ": " + p.told.tell(err))
 		}
 		if err := use(p.numbered(table, first, n), n); err != nil {
 			return err

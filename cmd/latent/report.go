@@ -145,7 +145,7 @@ func newReport(f *fitted, in *input, c framework.Criterion) (*report, error) {
 	for _, one := range f.Restarts {
 		entry := restart{K: one.K, Value: number(one.Value), Iterations: one.Iterations, Status: one.Status.String()}
 		if one.Err != nil {
-			entry.Error, entry.Value = oneLine(in.nameColumn(one.Err)), number(math.NaN())
+			entry.Error, entry.Value = in.tell(one.Err), number(math.NaN())
 		}
 		r.Restarts = append(r.Restarts, entry)
 	}

@@ -33,7 +33,7 @@ func (c *selectCommand) Run(s *session) error {
 	}
 	t, err := c.scores(s, in)
 	if err != nil {
-		return explain(interrupted(c.Prior.quoted(err), nil), in)
+		return explain(interrupted(err, nil), in)
 	}
 	if c.Format == "json" {
 		return writeJSON(s.stdout, t)
@@ -178,7 +178,7 @@ func (t *selection) fill(all *scores, in *input, prior framework.SizePrior) erro
 			row.Values[name] = number(all.Values[i][j])
 		}
 		if end.err != nil {
-			row.Error = oneLine(in.nameColumn(end.err))
+			row.Error = in.tell(end.err)
 		}
 		t.Table = append(t.Table, row)
 	}

@@ -121,7 +121,7 @@ func (e vbmfEstimator) fit(ctx context.Context, o framework.Options) (*fitted, e
 	}
 	sol, err := e.spectrum.Complete(options)
 	if err != nil {
-		return nil, advisedNoise(err)
+		return nil, err
 	}
 	return e.solved(sol), ctx.Err()
 }
@@ -172,13 +172,6 @@ func (e vbmfEstimator) score(ctx context.Context, ks []int, o framework.Options,
 	}
 	s.fit = func(i int) (*fitted, error) { return fits[i], nil }
 	return s, nil
-}
-
-func advisedNoise(err error) error {
-	if errors.Is(err, vbmf.ErrNoNoise) {
-		return fmt.Errorf("%w (--prior noise=VARIANCE)", err)
-	}
-	return err
 }
 
 // factors are the finding of a matrix factorisation.

@@ -221,7 +221,7 @@ func (m Continuous) empty(p *ContinuousParameters, s *Posteriors) {
 func (m Continuous) Infer(b framework.Rows, p *ContinuousParameters, s *Posteriors) (sum float64, err error) {
 	defer s.one.recover(&err)
 	if b.D != s.one.columns {
-		return 0, fmt.Errorf("numeric: row %d has %d columns, the model %d", b.First+1, b.D, s.one.columns)
+		return 0, fmt.Errorf("numeric: %w", framework.FaultyRow(b.First, "has %d columns, the model %d", b.D, s.one.columns))
 	}
 	for i := range b.N {
 		if b.Weight(i) == 0 { // left out, whatever it holds

@@ -140,7 +140,7 @@ func (m Discrete) Infer(b framework.Rows, p *Parameters, s *Statistics) (entropy
 	c := s.one
 	defer c.recover(&err)
 	if b.D != c.columns {
-		return 0, fmt.Errorf("numeric: row %d has %d columns, the model %d", b.First+1, b.D, c.columns)
+		return 0, fmt.Errorf("numeric: %w", framework.FaultyRow(b.First, "has %d columns, the model %d", b.D, c.columns))
 	}
 	for i := range b.N {
 		if b.Weight(i) == 0 { // left out, whatever it holds

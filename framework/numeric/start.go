@@ -52,7 +52,7 @@ func read(ctx context.Context, src framework.Source[framework.Rows]) ([]framewor
 			return nil, err
 		}
 		if len(blocks) > 0 && b.D != blocks[0].D {
-			return nil, fmt.Errorf("numeric: row %d has %d columns, earlier rows %d", b.First+1, b.D, blocks[0].D)
+			return nil, fmt.Errorf("numeric: %w", framework.FaultyRow(b.First, "has %d columns, earlier rows %d", b.D, blocks[0].D))
 		}
 		blocks = append(blocks, b)
 	}

@@ -108,7 +108,7 @@ func (m *Moments) add(b framework.Rows) error {
 		m.allocate(b.D)
 	}
 	if b.D != m.D {
-		return fmt.Errorf("bpca: row %d has %d columns, earlier rows %d", b.First+1, b.D, m.D)
+		return fmt.Errorf("bpca: %w", framework.FaultyRow(b.First, "has %d columns, earlier rows %d", b.D, m.D))
 	}
 	var weight float64
 	m.shift, weight = blockMean(b, m.shift)
@@ -272,7 +272,7 @@ func badEntry(b framework.Rows) error {
 	for i := range b.N {
 		for j, v := range b.Row(i) {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return fmt.Errorf("bpca: row %d, column %d is %v: remove the row or the column, or fill the entry in", b.First+i+1, j+1, v)
+				return fmt.Errorf("bpca: %w", framework.NotFinite(b.First+i, j, v))
 			}
 		}
 	}
@@ -303,7 +303,7 @@ func checkData(rows int, n float64, variances []float64) error {
 	mean := 0.0
 	for j, v := range variances {
 		if v == 0 {
-			return &framework.ColumnError{Column: j, Problem: "is constant (or so small that its squares underflow): drop it"}
+			return fmt.Errorf("bpca: %w", framework.FaultyColumn(j, framework.ErrConstant))
 		}
 		mean += v / float64(len(variances))
 	}
@@ -353,7 +353,7 @@ func (c *columns) add(b framework.Rows) error {
 		}
 	}
 	if c.mean != nil && len(c.mean) != b.D {
-		return fmt.Errorf("bpca: row %d has %d columns, earlier rows %d", b.First+1, b.D, len(c.mean))
+		return fmt.Errorf("bpca: %w", framework.FaultyRow(b.First, "has %d columns, earlier rows %d", b.D, len(c.mean)))
 	}
 	c.combine(b.N, weight, c.shift, scatter)
 	return nil

@@ -217,7 +217,7 @@ func (p *Parameters) rowsOf(x mat.Matrix) (int, error) {
 	for i := range n {
 		for j := range d {
 			if v := x.At(i, j); math.IsNaN(v) || math.IsInf(v, 0) {
-				return 0, fmt.Errorf("bpca: row %d, column %d is %v: remove the row, or fill the entry in", i+1, j+1, v)
+				return 0, fmt.Errorf("bpca: %w", framework.NotFinite(i, j, v))
 			}
 		}
 	}

@@ -130,7 +130,7 @@ func (s *Statistics) prepare(mean, w []float64, lambda float64, precision []floa
 // Add adds the rows of a block and returns the entropy of their q.
 func (s *Statistics) Add(b framework.Rows) (entropy float64, err error) {
 	if b.D != s.D {
-		return 0, fmt.Errorf("bpca: row %d has %d columns, the model %d", b.First+1, b.D, s.D)
+		return 0, fmt.Errorf("bpca: %w", framework.FaultyRow(b.First, "has %d columns, the model %d", b.D, s.D))
 	}
 	weight := 0.0
 	s.local.eachTile(b, func(n int) {

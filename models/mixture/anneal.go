@@ -53,7 +53,7 @@ func NewAnnealer(ctx context.Context, m Variational, t *framework.Table, k int) 
 	rows := t.All()
 	for i := range rows.N {
 		if v := rows.Weight(i); v != math.Trunc(v) {
-			return nil, fmt.Errorf("mixture: the weight of row %d is %v: annealing takes whole rows", i+1, v)
+			return nil, fmt.Errorf("mixture: the weight of %w", framework.FaultyRow(i, "is %v: annealing takes whole rows", v))
 		}
 	}
 	return &Annealer{rows, k, with}, nil

@@ -92,7 +92,7 @@ func (f Exponential) Conjugate(p prior.Prior, whole []float64) (Conjugate, error
 	}
 	g, err := choose(p, f.Name(), prior.Gamma{Shape: 1, Rate: 1 / whole[0]})
 	if err == nil && !(1+(g.Shape-1) > 0) {
-		err = fmt.Errorf("mixture: Gamma.Shape is %v, and nothing beside 1: give %s one above 1e-15", g.Shape, f.Name())
+		err = &prior.ParameterError{Name: "Gamma.Shape", Value: g.Shape, Reason: fmt.Sprintf("it is nothing beside 1: give %s one above 1e-15", f.Name())}
 	}
 	return exponentialPrior{gammaOfExponential, g}, err
 }

@@ -213,7 +213,7 @@ func TestGroupsThatAreMissingInPartAreRefused(t *testing.T) {
 	table, err := framework.FromIncomplete([]float64{1, 2, 3, 4, math.NaN(), 5}, 3, 2)
 	require.NoError(t, err)
 	_, err = framework.Fit(context.Background(), mixture.Model{Family: mixture.Multinomial{Categories: 2}}, table, framework.Options{K: 1})
-	require.ErrorContains(t, err, "row 3: column 1")
+	require.ErrorContains(t, err, "row 3, column 1 is missing: it begins a group that is missing in part")
 }
 
 // Bad tables and families that were not filled in are errors, not panics.
@@ -226,7 +226,7 @@ func TestFamiliesExplainWhatTheyCannotFit(t *testing.T) {
 		{mixture.Categorical{}, []float64{0, 1, 0, 1}, "set Levels"},
 		{mixture.Multinomial{}, []float64{0, 1, 0, 1}, "takes 0 columns"},
 		{mixture.Multinomial{Categories: 1}, []float64{0, 1, 0, 1}, "set Categories"},
-		{mixture.Bernoulli{}, []float64{0, 1, 2, 1}, "row 3: column 1 is 2"},
+		{mixture.Bernoulli{}, []float64{0, 1, 2, 1}, "row 3, column 1 is 2"},
 		{mixture.Poisson{}, []float64{0, 1, 0.5, 1}, "the counts 0, 1, 2"},
 		{mixture.Exponential{}, []float64{0, 1, -3, 1}, "numbers from 0 on"},
 		{mixture.Exponential{}, []float64{0, 0, 0, 0}, "column 1 is constant"},

@@ -1,6 +1,7 @@
 package mixture
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -115,11 +116,11 @@ func see(b framework.Rows, at, first, n, d int, form Covariance, o *observed) er
 	for i := range n {
 		for j, v := range o.row(i, d) {
 			if v-v != 0 {
-				problem := fmt.Sprintf("is %v", v)
+				reason := framework.ErrNotFinite
 				if math.IsNaN(v) {
-					problem = "is missing: " + Gaussian{form}.Name() + " needs complete rows; take a diagonal covariance, or leave the row out"
+					reason = fmt.Errorf("%s needs complete rows; take a diagonal covariance, or leave the row out", Gaussian{form}.Name())
 				}
-				return fmt.Errorf("row %d: %w", b.First+first+i+1, &framework.ColumnError{Column: at + j, Problem: problem})
+				return &framework.DataError{Row: b.First + first + i, Column: at + j, Value: v, Reason: reason}
 			}
 		}
 	}
@@ -228,7 +229,7 @@ func (g gaussian) varied(mean, cov []float64) error {
 		}
 	}
 	if a, ok := g.independent(cov); !ok {
-		return &framework.ColumnError{Column: a, Problem: "is a linear combination of other columns: drop it, or take a diagonal covariance"}
+		return framework.FaultyColumn(a, ErrDependent)
 	}
 	return nil
 }
@@ -247,9 +248,9 @@ const narrowest, widest = 1e-280, 1e280
 func measurable(column int, mean, variance float64) error {
 	switch {
 	case constant(mean, variance):
-		return &framework.ColumnError{Column: column, Problem: "is constant: drop it"}
+		return framework.FaultyColumn(column, framework.ErrConstant)
 	case !(variance > narrowest && variance < widest):
-		return &framework.ColumnError{Column: column, Problem: fmt.Sprintf("has the variance %.3g, at the end of the range of float64: rescale it", variance)}
+		return framework.FaultyColumn(column, fmt.Errorf("has the variance %.3g, at the end of the range of float64: rescale it", variance))
 	}
 	return nil
 }
@@ -287,13 +288,15 @@ func (g gaussian) undetermined(cov []float64) (column int, ok bool) {
 	return 0, true
 }
 
+// ErrDependent is what a [framework.DataError] says of a column that leaves a full covariance singular.
+var ErrDependent = errors.New("is a linear combination of other columns: drop it, or take a diagonal covariance")
+
 func collapsed(column int) error {
-	return &framework.ColumnError{Column: column, Problem: "has no variance left in it: it has collapsed",
-		Cause: fmt.Errorf("%w; lower K, allow pruning, or give the covariance a prior (MAP)", framework.ErrDegenerate)}
+	return framework.FaultyColumn(column, fmt.Errorf("has no variance left in it: it has collapsed: %w; lower K, allow pruning, or take MAP", framework.ErrDegenerate))
 }
 
 func singular() error {
-	return fmt.Errorf("its covariance is singular: %w; lower K, allow pruning, or give the covariance a prior (MAP)", framework.ErrDegenerate)
+	return fmt.Errorf("its covariance is singular: %w; lower K, allow pruning, or take MAP", framework.ErrDegenerate)
 }
 
 // pool averages the covariances, which makes one that all share, and judges it.

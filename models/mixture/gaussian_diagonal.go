@@ -1,7 +1,7 @@
 package mixture
 
 import (
-	"fmt"
+	"errors"
 	"math"
 	"math/rand/v2"
 
@@ -40,7 +40,7 @@ func (g diagonal) observe(b framework.Rows, at, first, n int, o *observed) error
 	for i := range n {
 		for j, v := range o.row(i, g.d) {
 			if math.IsInf(v, 0) {
-				return fmt.Errorf("row %d: %w", b.First+first+i+1, &framework.ColumnError{Column: at + j, Problem: "is infinite: remove the row"})
+				return framework.NotFinite(b.First+first+i, at+j, v)
 			}
 		}
 	}
@@ -102,7 +102,7 @@ func (g diagonal) estimate(sums, anchor []float64, w *whole, xi []float64) error
 	for a := range g.d {
 		if !(n[a] > 0) {
 			if w == nil {
-				return &framework.ColumnError{Column: a, Problem: "has no value at all: drop it"}
+				return framework.FaultyColumn(a, framework.ErrNoValue)
 			}
 			xi[a], xi[g.d+a] = w.xi[a], w.xi[g.d+a]
 			continue
@@ -278,7 +278,7 @@ func (g spherical) estimate(sums, anchor []float64, w *whole, xi []float64) erro
 	case w != nil:
 		return nil
 	case g.constant(xi):
-		return &framework.ColumnError{Column: 0, Problem: "is constant, like all others: there is nothing to fit"}
+		return framework.FaultyColumn(0, errors.New("is constant, like all others: there is nothing to fit"))
 	}
 	return measurable(0, 0, xi[g.d])
 }

@@ -693,7 +693,7 @@ func TestGaussianRefusesDependentColumns(t *testing.T) {
 		sums := sumsOf(t, g, x, ones(n), anchor)
 		err := g.estimate(sums, anchor, nil, xi)
 		assert.ErrorContains(t, err, "linear combination")
-		var fault *framework.ColumnError
+		var fault *framework.DataError
 		require.ErrorAs(t, err, &fault)
 		assert.Equal(t, 2, fault.Column)
 
@@ -805,7 +805,7 @@ func TestGaussianRefusesRowsThatAreNotFinite(t *testing.T) {
 				assert.False(t, o.complete)
 				continue
 			}
-			var fault *framework.ColumnError
+			var fault *framework.DataError
 			require.ErrorAs(t, err, &fault, f)
 			assert.Equal(t, 2, fault.Column)
 			assert.ErrorContains(t, err, "row 12")

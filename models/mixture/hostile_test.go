@@ -359,7 +359,7 @@ func TestWhatFuzzingFound(t *testing.T) {
 		{"a row of weight 0 beyond all", hostileCase{family: mixture.Gaussian{}, x: []float64{1, 2, 3, 5, 1e300}, d: 1, weights: []float64{1, 1, 1, 1, 0}, options: em(1)}, ""},
 		{"a tied covariance that is regular from its first column and not from its last", hostileCase{family: mixture.Gaussian{Covariance: mixture.Tied}, x: nearlyPlane, d: 3, weights: []float64{1, 2, 1, 4, 3},
 			options: framework.Options{K: 4, MaxIterations: 60, Restarts: 2, Seed: 199}}, ""},
-		{"half a group", hostileCase{family: mixture.Multinomial{Categories: 2}, x: []float64{1, 2, 3, math.NaN()}, d: 2, options: em(1)}, "row 2: column 1 begins a group that is missing in part"},
+		{"half a group", hostileCase{family: mixture.Multinomial{Categories: 2}, x: []float64{1, 2, 3, math.NaN()}, d: 2, options: em(1)}, "row 2, column 1 is 3: it begins a group that is missing in part"},
 		{"an empty component under a prior", hostileCase{family: mixture.Exponential{}, model: "map", start: mixture.RandomResponsibilities, x: []float64{1.4, 0.9, 0.7, 1.4, 0.3, 0.5, 0.9, 0.9, 1, 1.4, 0.8, 0.5, 0.9, 0.8, 0.5, 0.9, 0.3, 0.5, 1.4, 0.8, 1}, d: 3, options: em(6)}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -379,14 +379,14 @@ var outsideSupport = []struct {
 	value  float64
 	says   string
 }{
-	{mixture.Poisson{}, -1, "column 3 is -1, and poisson describes the counts 0, 1, 2, …"},
+	{mixture.Poisson{}, -1, "column 3 is -1: outside the support of poisson: the counts 0, 1, 2, …"},
 	{mixture.Poisson{}, 0.5, "column 3 is 0.5"},
 	{mixture.Poisson{}, 1e300, "column 3 is 1e+300"},
-	{mixture.Exponential{}, -1e-300, "column 3 is -1e-300, and exponential describes finite numbers from 0 on"},
-	{mixture.Gamma{}, 0, "column 3 is 0, and gamma describes finite positive numbers"},
-	{mixture.Bernoulli{}, 2, "column 3 is 2, and bernoulli describes the numbers 0 and 1"},
-	{mixture.Categorical{Levels: 3}, 3, "column 3 is 3, and categorical describes the codes 0 to 2"},
-	{mixture.Multinomial{Categories: 2}, 1.5, "column 3 begins with the group [1.5 2], and multinomial describes groups of 2 columns"},
+	{mixture.Exponential{}, -1e-300, "column 3 is -1e-300: outside the support of exponential: finite numbers from 0 on"},
+	{mixture.Gamma{}, 0, "column 3 is 0: outside the support of gamma: finite positive numbers"},
+	{mixture.Bernoulli{}, 2, "column 3 is 2: outside the support of bernoulli: the numbers 0 and 1"},
+	{mixture.Categorical{Levels: 3}, 3, "column 3 is 3: outside the support of categorical: the codes 0 to 2"},
+	{mixture.Multinomial{Categories: 2}, 1.5, "column 3 is 1.5: the group [1.5 2] is outside the support of multinomial: groups of 2 columns"},
 }
 
 // TestValuesOutsideTheSupportNameRowColumnValueAndSupport, in a fit and when rows are
@@ -401,7 +401,7 @@ func TestValuesOutsideTheSupportNameRowColumnValueAndSupport(t *testing.T) {
 		x := append(append([]float64(nil), row...), row...)
 		x[0], x[d+2] = 1, c.value
 		_, err := fitting(t, m, x, d, framework.Options{K: 1})
-		require.ErrorContains(t, err, "row 2: "+c.says)
+		require.ErrorContains(t, err, "row 2, "+c.says)
 
 		if x[d+2] = 1; c.family == (mixture.Gamma{}) {
 			x[d+2] = 2 // which has to differ from row to row
@@ -410,7 +410,7 @@ func TestValuesOutsideTheSupportNameRowColumnValueAndSupport(t *testing.T) {
 		require.NoError(t, err)
 		row[2] = c.value
 		_, err = m.LogProb(framework.Rows{First: 6, N: 1, D: d, Stride: d, X: row}, res.Parameters, nil)
-		require.ErrorContains(t, err, "row 7: "+c.says)
+		require.ErrorContains(t, err, "row 7, "+c.says)
 		requireUseful(t, err, 1)
 	}
 }
@@ -422,9 +422,9 @@ func TestColumnsOfOneValueAreFittedOrNamed(t *testing.T) {
 		shift  float64
 		says   string
 	}{
-		{mixture.Gaussian{}, 0, "column 2 is constant: drop it"},
-		{mixture.Gaussian{Covariance: mixture.Tied}, 1e8, "column 2 is constant: drop it"},
-		{mixture.Gaussian{Covariance: mixture.Diagonal}, 0.1, "column 2 is constant: drop it"},
+		{mixture.Gaussian{}, 0, "column 2 is constant, to working precision: drop it"},
+		{mixture.Gaussian{Covariance: mixture.Tied}, 1e8, "column 2 is constant, to working precision: drop it"},
+		{mixture.Gaussian{Covariance: mixture.Diagonal}, 0.1, "column 2 is constant, to working precision: drop it"},
 		{mixture.Gaussian{Covariance: mixture.Spherical}, 0, ""},
 		{mixture.Gamma{}, 1, "column 2"},
 		{mixture.Exponential{}, 0, ""},
@@ -561,7 +561,7 @@ func TestRowsToBeJudgedMayBeAnything(t *testing.T) {
 			rows := framework.Rows{First: 4, N: len(row) / d, D: d, Stride: d, X: row}
 			logProb, err := m.LogProb(rows, p, nil)
 			r, second := m.Responsibilities(rows, p, nil)
-			require.Equal(t, err, second)
+			require.Equal(t, fmt.Sprint(err), fmt.Sprint(second))
 			if err == nil {
 				requireFinite(t, "log probabilities", logProb)
 				requireProbabilities(t, r, p.K)
@@ -572,12 +572,12 @@ func TestRowsToBeJudgedMayBeAnything(t *testing.T) {
 		}
 		require.NoError(t, judge(2, 1e8, -1e8, 1e100, 1))
 		require.ErrorContains(t, judge(2, 1, 1, 1e200, 0), "row 6 is so far from every component")
-		require.ErrorContains(t, judge(2, 1, math.Inf(-1)), "row 5: column 2 is")
+		require.ErrorContains(t, judge(2, 1, math.Inf(-1)), "row 5, column 2 is")
 		require.ErrorContains(t, judge(3, 1, 2, 3), "a row of 3 columns does not go with a model of 2")
 		require.ErrorContains(t, judge(1, 1), "a row of 1 columns does not go with a model of 2")
 		require.NoError(t, judge(2))
 		if c != mixture.Diagonal {
-			require.ErrorContains(t, judge(2, nan, 1), "row 5: column 1 is missing")
+			require.ErrorContains(t, judge(2, nan, 1), "row 5, column 1 is missing: gaussian")
 			continue
 		}
 		logProb, err := m.LogProb(framework.Rows{N: 1, D: 2, Stride: 2, X: []float64{nan, nan}}, p, nil)
@@ -667,7 +667,7 @@ func TestSparseRowsWithImpossibleColumnsAreErrors(t *testing.T) {
 	_, err = m.LogProb(framework.SparseRows{N: 1, D: 4, Start: []int{0, 1}, Columns: []int{3}}, res.Parameters, nil)
 	require.ErrorContains(t, err, "a row of 4 columns does not go with a model of 3")
 	_, err = m.LogProb(framework.SparseRows{N: 1, D: 3, Start: []int{0, 1}, Columns: []int{1}, Values: []float64{2}}, res.Parameters, nil)
-	require.ErrorContains(t, err, "row 1: column 2 is 2, and bernoulli describes")
+	require.ErrorContains(t, err, "row 1, column 2 is 2: outside the support of bernoulli: ")
 	for _, f := range []mixture.Family{mixture.Gaussian{}, mixture.Gamma{}, mixture.Categorical{Levels: 2}, mixture.Product{mixture.Bernoulli{}, mixture.Poisson{}, mixture.Poisson{}}} {
 		_, err := framework.Fit(context.Background(), mixture.Sparse{Model: mixture.Model{Family: f}}, table, framework.Options{K: 1})
 		require.ErrorContains(t, err, "sparse rows need")
@@ -711,7 +711,7 @@ func TestFaultsOfAProductNameTheColumnOfTheTable(t *testing.T) {
 	for _, second := range []mixture.Gaussian{{}, {Covariance: mixture.Tied}, {Covariance: mixture.Diagonal}, {Covariance: mixture.Spherical}} {
 		m := mixture.Model{Family: mixture.Product{mixture.Of{Family: mixture.Gaussian{}, Width: 2}, mixture.Of{Family: second, Width: 1}}}
 		_, err := framework.Fit(context.Background(), m, src, framework.Options{K: 2, Method: framework.EM})
-		var fault *framework.ColumnError
+		var fault *framework.DataError
 		require.ErrorAs(t, err, &fault, second.Name())
 		require.Equal(t, 2, fault.Column)
 		require.ErrorContains(t, err, "column 3 has no variance left in it: it has collapsed: ")

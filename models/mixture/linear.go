@@ -121,15 +121,18 @@ func missing(x []float64) bool {
 	return true
 }
 
+// ErrSupport is what a [framework.DataError] says of a value to which a family gives no density.
+var ErrSupport = errors.New("outside the support")
+
 func (l linear) outside(row, column int, x []float64) error {
-	problem := fmt.Sprintf("is %v, and %s describes %s", x[0], l.Name(), l.Support())
+	reason := fmt.Errorf("%w of %s: %s", ErrSupport, l.Name(), l.Support())
 	switch {
 	case len(x) > 1 && slices.ContainsFunc(x, math.IsNaN):
-		problem = fmt.Sprintf("begins a group that is missing in part, and %s describes %s, or a group that is missing as a whole", l.Name(), l.Support())
+		reason = fmt.Errorf("it begins a group that is missing in part, %w, or groups that are missing as a whole", reason)
 	case len(x) > 1:
-		problem = fmt.Sprintf("begins with the group %v, and %s describes %s", x, l.Name(), l.Support())
+		reason = fmt.Errorf("the group %v is %w", x, reason)
 	}
-	return fmt.Errorf("row %d: %w", row+1, &framework.ColumnError{Column: column, Problem: problem})
+	return &framework.DataError{Row: row, Column: column, Value: x[0], Reason: reason}
 }
 
 func (l linear) addScores(o *observed, scores table, r []float64) {
@@ -188,14 +191,14 @@ func (l linear) estimate(sums, _ []float64, w *whole, xi []float64) error {
 	for c, n := range e {
 		if !(n > 0) { // no row of the component has this cell: the table's estimate is as good as any
 			if w == nil {
-				return &framework.ColumnError{Column: c * l.width, Problem: "has no value at all: drop it"}
+				return framework.FaultyColumn(c*l.width, framework.ErrNoValue)
 			}
 			copy(l.params(xi, c), l.params(w.xi, c))
 			continue
 		}
 		if err := l.Estimate(n, l.cell(t, c), l.params(xi, c)); err != nil {
 			if w == nil && errors.Is(err, framework.ErrDegenerate) {
-				return &framework.ColumnError{Column: c * l.width, Problem: "is constant: drop it"}
+				return framework.FaultyColumn(c*l.width, framework.ErrConstant)
 			}
 			return l.unestimated(c, err)
 		}
@@ -205,7 +208,7 @@ func (l linear) estimate(sums, _ []float64, w *whole, xi []float64) error {
 
 // unestimated puts the column in front of a family's error.
 func (l linear) unestimated(c int, err error) error {
-	return &framework.ColumnError{Column: c * l.width, Problem: "has no estimate", Cause: err}
+	return framework.FaultyColumn(c*l.width, fmt.Errorf("has no estimate: %w", err))
 }
 
 func (l linear) natural(xi, score []float64) error {

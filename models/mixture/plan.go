@@ -100,7 +100,7 @@ func (p *plan) estimate(s *Statistics, params []float64) error {
 
 // shift numbers the column of a factor's error as the table does.
 func shift(err error, by int) error {
-	var fault *framework.ColumnError
+	var fault *framework.DataError
 	if errors.As(err, &fault) {
 		fault.Column += by
 	}

@@ -135,7 +135,7 @@ func (b sparse) observe(s *Statistics, first, n int) error {
 		last := -1
 		for e, j := range columns {
 			if j <= last || j >= b.D { // a source of one's own may hand out anything
-				return fmt.Errorf("mixture: row %d has an entry in column %d after column %d: columns ascend from 0 to %d", b.index(first+i)+1, j, last, b.D-1)
+				return fmt.Errorf("mixture: %w", framework.FaultyRow(b.index(first+i), "has an entry in column %d after column %d: columns ascend from 0 to %d", j, last, b.D-1))
 			}
 			last = j
 			if x[0] = 1; values != nil {

@@ -241,7 +241,7 @@ func clearBeyond(r []float64, n int) {
 
 // remote says that even the logarithm of a row's density is beyond the range of float64.
 func remote[B block](b B, i int) error {
-	return fmt.Errorf("mixture: row %d is so far from every component that its density cannot be told from 0: look for an outlier", b.index(i)+1)
+	return fmt.Errorf("mixture: %w", framework.FaultyRow(b.index(i), "is so far from every component that its density cannot be told from 0: look for an outlier"))
 }
 
 // softmax turns log joints into probabilities in place; it returns the logarithm of their

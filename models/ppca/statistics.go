@@ -130,7 +130,7 @@ func badEntry(b framework.Rows) error {
 	for i := range b.N {
 		for j, v := range b.Row(i) {
 			if v-v != 0 {
-				return fmt.Errorf("ppca: row %d, column %d is %v: remove the row or the column, or fill the entry in", b.First+i+1, j+1, v)
+				return fmt.Errorf("ppca: %w", framework.NotFinite(b.First+i, j, v))
 			}
 		}
 	}

@@ -77,7 +77,7 @@ func (v Iterative) Init(ctx context.Context, src framework.Source[framework.Rows
 				w := b.Weight(i)
 				for j, y := range b.Row(i) {
 					if math.IsNaN(y) || math.IsInf(y, 0) {
-						return fmt.Errorf("vbmf: row %d, column %d is %v: every entry must be there and finite", b.First+i+1, j+1, y)
+						return fmt.Errorf("vbmf: %w", framework.NotFinite(b.First+i, j, y))
 					}
 					t.square += w * y * y
 				}

@@ -174,9 +174,9 @@ func TestHostileMatrices(t *testing.T) {
 	missing, err := framework.FromIncomplete([]float64{1, 2, math.NaN(), 4}, 2, 2)
 	require.NoError(t, err)
 	_, err = Solve(background, missing, Options{})
-	require.ErrorContains(t, err, "row 2, column 1 is missing")
+	require.ErrorContains(t, err, "row 2, column 1 is NaN")
 	_, _, err = PPCA(background, missing, Options{})
-	require.ErrorContains(t, err, "row 2, column 1 is missing") // not row 1, which centring would spoil
+	require.ErrorContains(t, err, "row 2, column 1 is NaN") // not row 1, which centring would spoil
 	_, err = framework.Fit(background, Iterative{}, missing, framework.Options{K: 1, Method: framework.EM})
 	require.ErrorContains(t, err, "row 2, column 1 is NaN")
 	weighted, err := table(t, &outer).WithWeights([]float64{1, 2, 1})

@@ -94,7 +94,7 @@ func whole(t *framework.Table) (framework.Rows, error) {
 	for i := range rows.N {
 		for j, v := range rows.Row(i) {
 			if math.IsNaN(v) {
-				return rows, fmt.Errorf("vbmf: row %d, column %d is missing: the closed form needs every entry", i+1, j+1)
+				return rows, fmt.Errorf("vbmf: %w", framework.NotFinite(i, j, v))
 			}
 		}
 	}

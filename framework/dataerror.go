@@ -1,0 +1,61 @@
+package framework
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// A DataError is a fault of the data: of an entry of the table, of a row, or of a column.
+// Programs find it by errors.As, and can say it in the names that columns and rows have in
+// their files. The errors of several restarts are joined, and may each have one.
+type DataError struct {
+	Row    int     // in the source, from 0; −1 where the fault is not of one row
+	Column int     // from 0; −1 where the fault is not of one column
+	Value  float64 // of the entry, where Row and Column name one; NaN where it is missing
+	// Reason is what is wrong with the entry, such as "remove the row"; of a row or a column,
+	// it is a predicate, such as "is constant".
+	Reason error
+}
+
+// Error counts rows and columns from 1.
+func (e *DataError) Error() string {
+	switch {
+	case e.Row >= 0 && e.Column >= 0 && math.IsNaN(e.Value) && !errors.Is(e.Reason, ErrNotFinite):
+		return fmt.Sprintf("row %d, column %d is missing: %v", e.Row+1, e.Column+1, e.Reason)
+	case e.Row >= 0 && e.Column >= 0:
+		return fmt.Sprintf("row %d, column %d is %v: %v", e.Row+1, e.Column+1, e.Value, e.Reason)
+	case e.Row >= 0:
+		return fmt.Sprintf("row %d %v", e.Row+1, e.Reason)
+	}
+	return fmt.Sprintf("column %d %v", e.Column+1, e.Reason)
+}
+
+// Unwrap returns Reason.
+func (e *DataError) Unwrap() error { return e.Reason }
+
+// What a DataError may say of a column.
+var (
+	ErrConstant = errors.New("is constant, to working precision: drop it, or rescale it")
+	ErrNoValue  = errors.New("has no value at all: drop it")
+)
+
+// ErrNotFinite is what a [DataError] says of an entry that is NaN or infinite where a finite
+// number is needed.
+var ErrNotFinite = errors.New("remove the row or the column, or fill the entry in")
+
+// NotFinite returns the error about an entry that is not finite.
+func NotFinite(row, column int, value float64) error {
+	return &DataError{row, column, value, ErrNotFinite}
+}
+
+// FaultyRow returns the [DataError] about a row as a whole; the reason is made as by
+// [fmt.Errorf].
+func FaultyRow(row int, reason string, args ...any) error {
+	return &DataError{Row: row, Column: -1, Reason: fmt.Errorf(reason, args...)}
+}
+
+// FaultyColumn returns the [DataError] about a column as a whole.
+func FaultyColumn(column int, reason error) error {
+	return &DataError{Row: -1, Column: column, Reason: reason}
+}
