@@ -55,19 +55,15 @@ func (e closedForm) score(_ context.Context, ks []int, _ framework.Options, crit
 	s := &scores{}
 	s.K, s.Criteria = ks, criteria
 	for _, k := range ks {
-		row, end := make([]float64, len(criteria)), ending{status: statusClosedForm, converged: true}
-		if k > solutions.Max() {
-			end = ending{status: statusNone, err: noSolution(k, solutions)}
-		}
+		row, failed := make([]float64, len(criteria)), error(nil)
 		for j, c := range criteria {
-			if row[j] = math.NaN(); end.err != nil {
-				continue
-			}
-			if row[j], err = solutions.Value(k, c); err != nil {
+			if k > solutions.Max() {
+				row[j], failed = math.NaN(), noSolution(k, solutions)
+			} else if row[j], err = solutions.Value(k, c); err != nil {
 				return nil, err
 			}
 		}
-		s.Values, s.ends, s.Errs = append(s.Values, row), append(s.ends, end), append(s.Errs, end.err)
+		s.add(row, failed)
 	}
 	s.fit = func(i int) (*fitted, error) {
 		method := bpca.MethodFor(criteria[0])
@@ -76,14 +72,10 @@ func (e closedForm) score(_ context.Context, ks []int, _ framework.Options, crit
 			return nil, err
 		}
 		e, err := solutions.Evaluation(ks[i], method)
-		f := &fitted{status: statusClosedForm}
-		f.Parameters, f.Shape, f.N, f.Value, f.Criterion, f.Status = principal{params: p}, e.Shape, e.N, s.Values[i][0], criteria[0].Name, framework.Converged
-		return f, err
+		return solved(principal(p, nil), criteria[0], s.Values[i][0], e), err
 	}
 	return s, nil
 }
-
-const statusClosedForm = "closed form"
 
 func noSolution(k int, s *bpca.Solutions) error {
 	return fmt.Errorf("no solution at K = %d: the rows lie in a space of few dimensions, and no noise is left beyond K = %d", k, s.Max())

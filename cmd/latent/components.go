@@ -11,7 +11,7 @@ import (
 	"github.com/latent-go/latent/models/mixture"
 )
 
-// components are the finding of a mixture, the heaviest first.
+// components are the result of a mixture, the heaviest first.
 type components struct {
 	family    string // as --family has it
 	columns   []column
@@ -54,8 +54,8 @@ type columnSummary struct {
 	keys []string // of the values, in order
 }
 
-// findComponents orders the components by weight and summarises them.
-func findComponents(m mixture.Model, family string, columns []column, p *mixture.Parameters, q *mixture.Posterior, s *mixture.Statistics) (finding, error) {
+// mixtureResult orders the components by weight and summarises them.
+func mixtureResult(m mixture.Model, family string, columns []column, p *mixture.Parameters, q *mixture.Posterior, s *mixture.Statistics) (*result, error) {
 	order := upTo(0, p.K-1)
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(p.Weights[j], p.Weights[i]) })
 	f := &components{family: family, columns: columns, model: m}
@@ -80,8 +80,14 @@ func findComponents(m mixture.Model, family string, columns []column, p *mixture
 		}
 		f.list = append(f.list, c)
 	}
-	f.order, err = characteristic(m, f.params)
-	return f, err
+	if f.order, err = characteristic(m, f.params); err != nil {
+		return nil, err
+	}
+	r := &result{k: p.K, params: estimates{f.params, f.errors}, components: f.list, facts: f.facts(), print: f.print, sections: f.sections}
+	if f.posterior != nil {
+		r.posterior = f.posterior
+	}
+	return r, nil
 }
 
 // arranged puts K equal pieces of a list into another order.
@@ -195,14 +201,6 @@ func (s columnSummary) legend(c column) string {
 		return "mean ± sd"
 	}
 	return strings.Join(s.keys, ", ")
-}
-
-func (f *components) fill(s *summary) (err error) {
-	s.Components = f.list
-	if s.Params, err = encode(estimates{f.params, f.errors}); err == nil && f.posterior != nil {
-		s.Posterior, err = encode(f.posterior)
-	}
-	return err
 }
 
 // facts tell what is not seen in the name of the family, which columns are what, and of vb,

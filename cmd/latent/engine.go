@@ -18,13 +18,25 @@ type engine interface {
 
 // fitted is the outcome of a fit, whatever the model's parameters are.
 type fitted struct {
-	framework.Result[finding, struct{}]
+	framework.Result[*result, struct{}]
 	status string
 }
 
+// solved is the outcome of a closed form.
+func solved(r *result, c framework.Criterion, value float64, e framework.Evaluation) *fitted {
+	f := &fitted{status: statusClosedForm}
+	f.Parameters, f.Shape, f.N, f.Value, f.Criterion, f.Status, f.Evaluation = r, e.Shape, e.N, value, c.Name, framework.Converged, e
+	for _, one := range []framework.Criterion{framework.BIC, framework.AIC} { // NaN where the closed form is of no likelihood
+		f.Scores = append(f.Scores, framework.Score{Criterion: one.Name, Value: one.Value(&e)})
+	}
+	return f
+}
+
+const statusClosedForm = "closed form"
+
 // scores are the criteria over K, and the fits behind them.
 type scores struct {
-	framework.Selection[finding, struct{}]
+	framework.Selection[*result, struct{}]
 	ends []ending // of the fits
 	fit  func(i int) (*fitted, error)
 }
@@ -34,6 +46,15 @@ type ending struct {
 	status    string
 	converged bool
 	err       error // why it has no values, or lacks one of them
+}
+
+// add is one more closed form, or why there is none.
+func (all *scores) add(values []float64, err error) {
+	end := ending{status: statusClosedForm, converged: true}
+	if err != nil {
+		end = ending{status: statusNone, err: err}
+	}
+	all.Values, all.ends, all.Errs = append(all.Values, values), append(all.ends, end), append(all.Errs, err)
 }
 
 const statusNone = "failed"
@@ -66,7 +87,7 @@ func (all *scores) remark(s *session, in *input) {
 type iterated[B, P any, S framework.Statistics[S]] struct {
 	model  framework.Model[B, P, S]
 	source framework.Source[B]
-	find   func(p P, s S) (finding, error)
+	find   func(p P, s S) (*result, error)
 }
 
 func (e *iterated[B, P, S]) fit(ctx context.Context, o framework.Options) (*fitted, error) {
@@ -102,10 +123,10 @@ func (e *iterated[B, P, S]) score(ctx context.Context, ks []int, o framework.Opt
 	return s, nil
 }
 
-// convert takes the finding out of a result.
+// convert describes what was found.
 func (e *iterated[B, P, S]) convert(res *framework.Result[P, S]) (*fitted, error) {
 	f := &fitted{status: res.Status.String()}
-	f.Shape, f.N, f.Value, f.Status, f.Iterations = res.Shape, res.N, res.Value, res.Status, res.Iterations
+	f.Shape, f.N, f.Value, f.Status, f.Iterations, f.Evaluation, f.Scores = res.Shape, res.N, res.Value, res.Status, res.Iterations, res.Evaluation, res.Scores
 	f.Trace, f.Objective, f.KTrace, f.Pruned, f.Restarts, f.Criterion = res.Trace, res.Objective, res.KTrace, res.Pruned, res.Restarts, res.Criterion
 	var err error
 	f.Parameters, err = e.find(res.Parameters, res.Statistics)

@@ -242,11 +242,11 @@ func (in *input) flagsAbout(err error) string {
 		return dropping(in.faulty(err))
 	case errors.Is(err, mixture.ErrDependent):
 		return dropping(in.faulty(err)) + ", or --family gaussian-diagonal"
-	case errors.Is(err, mixture.ErrSupport) && (in.flags.Model == "bernmix" || joint(in.flags.Family)):
+	case errors.Is(err, mixture.ErrSupport) && (in.flags.bernoulliOnly() || joint(in.flags.Family)):
 		return "correct it, " + dropping(in.faulty(err)) + ", or take --model mixture --family auto"
 	case errors.Is(err, mixture.ErrSupport):
 		return "correct it, " + dropping(in.faulty(err)) + ", or give it another family by --columns"
-	case errors.Is(err, framework.ErrDegenerate) && slices.Contains(in.flags.model().methods(), methodMAP):
+	case errors.Is(err, framework.ErrDegenerate) && slices.Contains(in.flags.model().methods, methodMAP):
 		return "--method map, or gfab with --kmax"
 	case errors.Is(err, bpca.ErrTooFewRows):
 		return "--method em or --method vb"

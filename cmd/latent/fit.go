@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"time"
 
 	"github.com/latent-go/latent/framework"
@@ -28,7 +29,7 @@ func (c *fitCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	gaps, err := c.gaps(c.model().needsAll(&c.modelFlags))
+	gaps, err := c.gaps(c.model().needsAll(c.Family))
 	if err != nil {
 		return err
 	}
@@ -73,7 +74,7 @@ func (c *fitCommand) check() (framework.Criterion, error) {
 	if c.Kmax != nil && *c.Kmax < 1 {
 		return framework.Criterion{}, misused("--kmax is %d: it must be at least 1", *c.Kmax)
 	}
-	if err := c.modelFlags.check(c.model().methods()[0]); err != nil {
+	if err := c.modelFlags.check(c.model().methods[0]); err != nil {
 		return framework.Criterion{}, err
 	}
 	if c.SizePrior != sizePriors[0] && (c.K != nil || c.model().finds(c.Method)) {
@@ -87,26 +88,26 @@ func (c *fitCommand) fit(s *session, in *input, crit framework.Criterion) (*repo
 	began := time.Now()
 	asked := c.Restarts != nil
 	c.settle(in.Rows())
-	e, err := c.model().bind(s, &c.modelFlags, in)
+	t, err := c.model().bind(s, &c.modelFlags, in)
 	if err != nil {
 		return nil, interrupted(err, nil)
 	}
-	kmax := valueOr(c.K, valueOr(c.Kmax, e.largest()))
-	if err := e.checkSize(kmax); err != nil {
+	kmax := valueOr(c.K, valueOr(c.Kmax, t.largest))
+	if err := t.checkSize(kmax); err != nil {
 		return nil, err
 	}
 	watch := newProgress(s.stderr, crit.Name)
 	defer watch.close()
 	o := c.options(kmax)
-	o.Criterion, o.FixedK, o.Recorder = crit, c.K != nil, watch
+	o.Criterion, o.Also, o.FixedK, o.Recorder = crit, c.also(crit), c.K != nil, watch
 
 	var best *fitted
 	var table []sizeScore
 	if c.model().finds(c.Method) || o.FixedK {
-		best, err = e.fit(s, o)
+		best, err = t.fit(s, o)
 	} else {
 		var all *scores
-		if all, err = e.score(s, upTo(1, kmax), o, []framework.Criterion{crit}); err == nil {
+		if all, err = t.score(s, upTo(1, kmax), o, append([]framework.Criterion{crit}, o.Also...)); err == nil {
 			table = all.column(0)
 			all.remark(s, in)
 			best, err = all.fit(all.BestUnder(0, c.sizePrior()))
@@ -120,8 +121,22 @@ func (c *fitCommand) fit(s *session, in *input, crit framework.Criterion) (*repo
 		return nil, err
 	}
 	r.Model, r.Family, r.Method, r.Seed, r.KMax, r.ByK = c.Model, c.Family, c.Method, c.Seed, kmax, table
-	r.Columns, r.Settings, r.what = e.described(), c.settings(), e.what()
+	r.Columns, r.Settings, r.what = t.columns, c.settings(), t.what
 	r.Settings.FixedK, r.listStarts = c.K != nil, asked
+	r.Warnings = append(r.Warnings, s.notes...)
+	if !r.Converged {
+		r.Warnings = append(r.Warnings, r.ending())
+	}
 	r.Seconds = number(time.Since(began).Seconds())
 	return r, nil
+}
+
+// also are the criteria that every report has, where the method has them.
+func (c *fitCommand) also(but framework.Criterion) (list []framework.Criterion) {
+	for _, one := range c.model().criteria(c.Method) {
+		if slices.Contains([]string{framework.BIC.Name, framework.AIC.Name, framework.ICL.Name}, one.Name) && one.Name != but.Name {
+			list = append(list, one)
+		}
+	}
+	return list
 }

@@ -73,16 +73,16 @@ func (f *modelFlags) check(method string) error {
 	if f.Method == "" {
 		f.Method = method
 	}
-	if err := f.oneOf("method", f.Method, m.methods(), methodNames); err != nil {
+	if err := f.oneOf("method", f.Method, m.methods, methodNames); err != nil {
 		return err
 	}
 	if f.Family == "" {
-		f.Family = m.families()[0]
-		if f.Columns.text != "" && slices.Contains(m.families(), familyAuto) {
+		f.Family = m.families[0]
+		if f.Columns.text != "" && slices.Contains(m.families, familyAuto) {
 			f.Family = familyAuto
 		}
 	}
-	if err := f.oneOf("family", f.Family, m.families(), familyNames); err != nil {
+	if err := f.oneOf("family", f.Family, m.families, familyNames); err != nil {
 		return err
 	}
 	switch restarts, tol, limit := f.restarts(), f.tolerance(), f.maxIterations(); {
@@ -109,10 +109,10 @@ func (f *modelFlags) check(method string) error {
 			return misused("--temper is %v: it must be over 0 and at most 1", alpha)
 		}
 	}
-	if _, ok := m.(vbmfModel); f.Center && !ok {
+	if f.Center && !m.ranks {
 		return misused("--center goes with --model vbmf, not with %s", f.Model)
 	}
-	return m.check(f)
+	return m.checkFlags(f)
 }
 
 // The flags of iterations are pointers, to tell those given from those left out.
@@ -205,19 +205,6 @@ func (f *modelFlags) criterion(flag, name string) (framework.Criterion, error) {
 		names = append(names, strings.ToLower(c.Name))
 	}
 	return framework.Criterion{}, misused("%s %s does not go with --model %s --method %s; choose one of %s", flag, name, f.Model, f.Method, strings.Join(names, ", "))
-}
-
-// criteriaOf are those by which a method's fits can be judged, its own first.
-func criteriaOf(method string) []framework.Criterion {
-	switch method {
-	case methodVB:
-		return []framework.Criterion{framework.ELBO}
-	case methodFAB:
-		return []framework.Criterion{framework.FIC, framework.GFIC, framework.BICEM, framework.BIC, framework.AIC, framework.ELBO}
-	case methodEM, methodMAP:
-		return []framework.Criterion{framework.BICEM, framework.GFIC, framework.FIC, framework.BIC, framework.AIC, framework.ELBO}
-	}
-	return []framework.Criterion{framework.GFIC, framework.FIC, framework.BICEM, framework.BIC, framework.AIC, framework.ELBO}
 }
 
 // hyperparameters are the value of --prior. Which keys there are, the model knows.

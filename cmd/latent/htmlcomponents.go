@@ -54,7 +54,7 @@ func (f *components) weightsSection(shown []component) htmlreport.Section {
 		weights = append(weights, float64(c.Weight))
 		table.Rows = append(table.Rows, []string{strconv.Itoa(k + 1), c.Weight.cell(), c.WeightError.cell(), c.Rows.cell()})
 	}
-	bars.Names, bars.Series = ordinals(len(shown)), []htmlreport.Series{{Name: "weight", Y: weights}}
+	bars.Names, bars.Series = numbered("", len(shown)), []htmlreport.Series{{Name: "weight", Y: weights}}
 	return htmlreport.Section{Title: bars.Title, Figure: bars.Figure(), Tables: []htmlreport.Table{table}}
 }
 
@@ -166,7 +166,7 @@ func (f *components) probabilitiesSection(shown []component) *htmlreport.Section
 	if len(list) == 0 {
 		return nil
 	}
-	heat := htmlreport.Heat{Title: "Probabilities", ColumnsName: "component", Columns: ordinals(len(shown)), High: "1"}
+	heat := htmlreport.Heat{Title: "Probabilities", ColumnsName: "component", Columns: numbered("", len(shown)), High: "1"}
 	heat.About = "How likely each component makes a value of a column: the stronger the colour, the likelier." + leftOut(cut, "column", "less characteristic") + f.levelsLeftOut()
 	table := htmlreport.Table{Caption: "probabilities", Head: append([]string{"column"}, heat.Columns...)}
 	for _, p := range list {
@@ -210,7 +210,7 @@ func (f *components) numbersSection(shown []component, whole []columnSummary) *h
 	if len(list) == 0 {
 		return nil
 	}
-	heat := htmlreport.Heat{Title: "Means beside those of the table", ColumnsName: "component", Columns: ordinals(len(shown))}
+	heat := htmlreport.Heat{Title: "Means beside those of the table", ColumnsName: "component", Columns: numbered("", len(shown))}
 	heat.About = "How far a component's mean of a column is from the whole table's, in standard deviations of the table under the same family: blue above, orange below." + leftOut(cut, "column", "less characteristic")
 	table := htmlreport.Table{Caption: "parameters of the columns", Head: append([]string{"column", "number"}, heat.Columns...)}
 	largest := 0.0

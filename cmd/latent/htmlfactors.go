@@ -12,11 +12,6 @@ import (
 // mostProfiles bounds the rows of heat maps.
 const mostProfiles = 80
 
-// sections draw the spectrum and the loadings.
-func (f principal) sections(in *input) ([]htmlreport.Section, error) {
-	return []htmlreport.Section{explainedSection(f.params), loadingsSection(f.params, in.Names)}, nil
-}
-
 // explainedSection shows the share of the variance along each latent dimension, beside that
 // of the noise along any direction.
 func explainedSection(p *bpca.Parameters) htmlreport.Section {
@@ -61,7 +56,7 @@ func loadingsSection(p *bpca.Parameters, names []string) htmlreport.Section {
 		About: "Rows are columns of the data, columns latent dimensions, the strongest first. The colour is the correlation of the two under the model; the numbers are loadings, in the units of the data.",
 	}
 	heat.About += leftOut(p.D-len(columns), "column", "which the dimensions explain least") + leftOut(p.K-k, "weaker dimension", "")
-	table := htmlreport.Table{Caption: "loadings", Head: append([]string{"column"}, ordinals(k)...)}
+	table := htmlreport.Table{Caption: "loadings", Head: append([]string{"column"}, numbered("", k)...)}
 	for i := range k {
 		heat.Columns = append(heat.Columns, strconv.Itoa(i+1))
 	}
@@ -92,25 +87,15 @@ func leftOut(n int, thing, which string) string {
 	return fmt.Sprintf(" %s%s left out (--format json has all).", counted(n, thing), which+map[bool]string{true: " is", false: " are"}[n == 1])
 }
 
-// ordinals are the numbers from 1 on, as heads of columns.
-func ordinals(n int) []string {
-	var list []string
-	for i := range n {
-		list = append(list, strconv.Itoa(i+1))
-	}
-	return list
-}
-
 // sections draw the singular values before and after shrinkage, and the loadings.
-func (f factors) sections(in *input) ([]htmlreport.Section, error) {
-	file := f.file()
+func (file factorsFile) sections(in *input, p *bpca.Parameters) []htmlreport.Section {
 	first := htmlreport.Section{Title: "Rank and noise"}
 	edge := math.Sqrt(file.Noise) * (math.Sqrt(float64(in.Rows())) + math.Sqrt(float64(in.Cols())))
 	first.Text = fmt.Sprintf("Rank %d. Noise variance %.6g, standard deviation %.6g: the largest singular value of a matrix of such noise alone is about %.6g.", file.K, file.Noise, math.Sqrt(file.Noise), edge)
 	first.Tables = []htmlreport.Table{{Caption: "rank and noise", Head: []string{"number", "value"}, Rows: [][]string{{"rank", strconv.Itoa(file.K)}, {"noise variance", htmlreport.Number(file.Noise)}}}}
 	if file.K == 0 {
 		first.Text = "Nothing stands out from the noise. " + first.Text
-		return []htmlreport.Section{first}, nil
+		return []htmlreport.Section{first}
 	}
 	bars := htmlreport.Bars{
 		Title: "Singular values", XName: "factor", YName: "singular value, log scale", Log: true,
@@ -135,5 +120,5 @@ func (f factors) sections(in *input) ([]htmlreport.Section, error) {
 	}
 	first.Figure = bars.Figure()
 	first.Tables = append(first.Tables, table)
-	return []htmlreport.Section{first, loadingsSection(f.params, in.Names)}, nil
+	return []htmlreport.Section{first, loadingsSection(p, in.Names)}
 }

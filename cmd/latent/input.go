@@ -25,7 +25,7 @@ type fittingData struct {
 // source is what --data names, or the data set that shows the model.
 func (f *fittingData) source(m model) string {
 	if f.Data == "" {
-		return m.data()
+		return m.data
 	}
 	return f.Data
 }
@@ -331,6 +331,29 @@ func (f *inputFlags) load(s *session, source, gaps string, m *modelFlags) (*inpu
 	}
 	in.Table, err = in.Table.Drop(weights)
 	return in, in.wrap(err)
+}
+
+// numbers are those of the table: codes where it has levels that models of classes know, and
+// complete where the model needs all.
+func (in *input) numbers(s *session, classes, needsAll bool) (x []float64, rows int, err error) {
+	if !classes {
+		x, rows, _, err = in.Matrix()
+		return x, rows, err
+	}
+	if x, rows, _, err = in.Values(); err != nil {
+		return nil, 0, err
+	}
+	return x, rows, in.reportGaps(s, x, needsAll)
+}
+
+// matrix is the table as numbers, for models that need them all.
+func (in *input) matrix() (table *framework.Table, n, d int, err error) {
+	x, n, d, err := in.Matrix()
+	if err != nil {
+		return nil, n, d, err
+	}
+	table, err = in.source(x, n, d)
+	return table, n, d, err
 }
 
 // source gives the numbers x of the table the weights of its rows.

@@ -14,104 +14,42 @@ import (
 	"github.com/latent-go/latent/prior"
 )
 
-// mixtureModel is --model mixture, or with bernoulli --model bernmix.
-type mixtureModel struct{ bernoulli bool }
+// bernoulliOnly says whether the model is bernmix, whose columns are all of one family.
+func (f *modelFlags) bernoulliOnly() bool { return f.Model == "bernmix" }
 
-func (m mixtureModel) data() string {
-	if m.bernoulli {
-		return "housevotes84"
+func checkMixture(f *modelFlags) error {
+	h, keys := &f.Prior, []string{"weights", "kappa", "nu", "a", "b", "shape", "rate", "alpha"}
+	pairs := [][2]string{{"a", "b"}, {"shape", "rate"}}
+	if f.bernoulliOnly() {
+		keys, pairs = []string{"a", "b"}, nil
 	}
-	return "faithful"
-}
-
-func (m mixtureModel) families() []string {
-	if m.bernoulli {
-		return []string{familyBernoulli}
-	}
-	return familyNames
-}
-
-func (mixtureModel) methods() []string {
-	return []string{methodGFAB, methodFAB, methodEM, methodMAP, methodVB}
-}
-
-func (mixtureModel) selecting() string { return methodEM }
-
-// criteria are those of all models and ICL, as z is discrete.
-func (mixtureModel) criteria(method string) []framework.Criterion {
-	list := criteriaOf(method)
-	if method == methodVB {
-		return list
-	}
-	return slices.Insert(list, len(list)-1, framework.ICL)
-}
-
-func (mixtureModel) needsAll(f *modelFlags) bool { return joint(f.Family) }
-
-func (mixtureModel) finds(method string) bool { return prunes(method) }
-
-func (mixtureModel) informed(method string) bool { return method == methodVB || method == methodMAP }
-
-// starts make up for local maxima where they cost little.
-func (mixtureModel) starts(rows int) int {
-	if rows <= 5000 {
-		return 10
-	}
-	return 1
-}
-
-func (m mixtureModel) check(f *modelFlags) error {
 	switch {
-	case f.Columns.text != "" && m.bernoulli:
+	case f.Columns.text != "" && f.bernoulliOnly():
 		return misused("--columns does not go with --model bernmix, all of whose columns are bernoulli: take --model mixture")
 	case f.Columns.text != "" && joint(f.Family):
 		return misused("--columns does not go with --family %s, which describes all columns together: take auto or gaussian-diagonal", f.Family)
 	}
-	if err := f.Prior.among(m.keys()...); err != nil {
+	if err := h.among(keys...); err != nil {
 		return err
 	}
-	for _, pair := range [][2]string{{"a", "b"}, {"shape", "rate"}} {
-		if f.Prior.has(pair[0]) != f.Prior.has(pair[1]) && !m.bernoulli {
+	for _, pair := range pairs {
+		if h.has(pair[0]) != h.has(pair[1]) {
 			return misused("--prior: %s and %s are one distribution: give both or neither", pair[0], pair[1])
 		}
 	}
-	if f.Method == methodMAP {
-		return m.checkModes(&f.Prior)
+	if f.Method != methodMAP {
+		return nil
 	}
-	return nil
-}
-
-// checkModes refuses densities that MAP could climb without end, at the edge of their range.
-func (m mixtureModel) checkModes(h *hyperparameters) error {
-	beta := []string{"a", "b"}
-	if m.bernoulli {
-		beta = beta[1:]
+	distributions := map[string]string{"weights": "Dirichlet", "alpha": "Dirichlet", "a": "beta", "b": "beta", "shape": "gamma"}
+	if f.bernoulliOnly() {
+		distributions["a"] = "Dirichlet"
 	}
-	for _, d := range []struct {
-		name string
-		keys []string
-	}{{"Dirichlet", []string{m.weightsKey(), "alpha"}}, {"beta", beta}, {"gamma", []string{"shape"}}} {
-		for _, key := range d.keys {
-			if h.has(key) && h.values[key] < 1 {
-				return misused("--prior: %s=%v: with less than 1 a %s distribution has no most probable value: give 1 or more, or --method vb", key, h.values[key], d.name)
-			}
+	for _, key := range h.keys { // densities that MAP could climb without end, at the edge of their range
+		if name := distributions[key]; name != "" && h.values[key] < 1 {
+			return misused("--prior: %s=%v: with less than 1 a %s distribution has no most probable value: give 1 or more, or --method vb", key, h.values[key], name)
 		}
 	}
 	return nil
-}
-
-func (m mixtureModel) weightsKey() string {
-	if m.bernoulli {
-		return "a"
-	}
-	return "weights"
-}
-
-func (m mixtureModel) keys() []string {
-	if m.bernoulli {
-		return []string{"a", "b"}
-	}
-	return []string{"weights", "kappa", "nu", "a", "b", "shape", "rate", "alpha"}
 }
 
 // conjugates are what each family takes of --prior, and the keys of it.
@@ -129,19 +67,17 @@ var conjugates = []struct {
 		func(v map[string]float64) prior.Prior { return prior.Dirichlet{Alpha: v["alpha"]} }},
 }
 
-// priors turns --prior into those of the weights and of the families that the model has;
-// nil stands for their defaults.
-func (m mixtureModel) priors(h *hyperparameters, family mixture.Family) (weights prior.Dirichlet, of prior.Prior, err error) {
-	weights.Alpha = h.values[m.weightsKey()]
-	if m.bernoulli {
+// mixturePriors turns --prior into those of the weights and of the families that the model
+// has; nil stands for their defaults.
+func (f *modelFlags) mixturePriors(family mixture.Family) (weights prior.Dirichlet, of prior.Prior, err error) {
+	h := &f.Prior
+	if f.bernoulliOnly() {
 		if b := h.values["b"]; b != 0 {
 			of = prior.Beta{A: b, B: b}
 		}
-		return weights, of, nil
+		return prior.Dirichlet{Alpha: h.values["a"]}, of, nil
 	}
-	own := mixture.Priors{}
-	names := parts(family)
-	taken := []string{m.weightsKey()}
+	own, names, taken := mixture.Priors{}, parts(family), []string{"weights"}
 	for _, c := range conjugates {
 		for _, name := range c.families {
 			if !slices.Contains(names, name) {
@@ -155,30 +91,31 @@ func (m mixtureModel) priors(h *hyperparameters, family mixture.Family) (weights
 	}
 	for _, key := range h.keys {
 		if !slices.Contains(taken, key) {
-			return weights, nil, misused("--prior: no family of the model takes %s: %s takes %s", key, strings.Join(slices.Compact(slices.Sorted(slices.Values(names))), ", "), strings.Join(taken, ", "))
+			return weights, nil, misused("--prior: no family of the model takes %s: %s takes %s", key, strings.Join(slices.Sorted(slices.Values(names)), ", "), strings.Join(taken, ", "))
 		}
 	}
 	if len(own) > 0 {
 		of = own
 	}
-	return weights, of, nil
+	return prior.Dirichlet{Alpha: h.values["weights"]}, of, nil
 }
 
 // parts are the names of the families that a family is made of.
-func parts(family mixture.Family) []string {
+func parts(family mixture.Family) (names []string) {
 	product, ok := family.(mixture.Product)
 	if !ok {
 		return []string{family.Name()}
 	}
-	var names []string
 	for _, f := range product {
-		names = append(names, f.Name())
+		if !slices.Contains(names, f.Name()) {
+			names = append(names, f.Name())
+		}
 	}
 	return names
 }
 
-// bind finds out what the columns are and makes numbers of them.
-func (m mixtureModel) bind(s *session, f *modelFlags, in *input) (estimator, error) {
+// bindMixture finds out what the columns are and makes numbers of them.
+func bindMixture(s *session, f *modelFlags, in *input) (*task, error) {
 	columns, err := described(s, in, f.Family, &f.Columns)
 	if err != nil {
 		return nil, err
@@ -209,9 +146,22 @@ func (m mixtureModel) bind(s *session, f *modelFlags, in *input) (estimator, err
 	if err != nil {
 		return nil, err
 	}
-	e := mixtureEstimator{table: table, columns: columns, family: familyFrom(f.Family, columns), method: f.Method}
-	e.engine, err = m.engine(f, e)
-	return e, err
+	family := familyFrom(f.Family, columns)
+	t := &task{what: strings.Join(parts(family), ", ") + " components", columns: columns, largest: mostComponents(table, family)}
+	t.checkSize = func(k int) error { // that the model needs rows that differ, it finds out itself
+		if k > n {
+			return fmt.Errorf("%d components for %s: choose K up to %d", k, counted(n, "row"), n)
+		}
+		return nil
+	}
+	t.judges = func(c framework.Criterion) bool { return compares(c, f.Method) }
+	t.engine, err = mixtureEngine(f, table, columns, family)
+	return t, err
+}
+
+// compares leaves out the ELBO of estimated parameters, which never falls as K grows.
+func compares(c framework.Criterion, method string) bool {
+	return c.Name != framework.ELBO.Name || method == methodVB
 }
 
 // refuseConstant refuses columns of one value, all at once, where a family has to measure how
@@ -248,9 +198,9 @@ func varying(family string) bool {
 	return slices.Contains([]string{familyGaussian, familyTied, familyGamma}, family)
 }
 
-// engine makes the model of the method.
-func (m mixtureModel) engine(f *modelFlags, e mixtureEstimator) (engine, error) {
-	weights, of, err := m.priors(&f.Prior, e.family)
+// mixtureEngine makes the model of the method.
+func mixtureEngine(f *modelFlags, table *framework.Table, columns []column, family mixture.Family) (engine, error) {
+	weights, of, err := f.mixturePriors(family)
 	if err != nil {
 		return nil, err
 	}
@@ -258,19 +208,19 @@ func (m mixtureModel) engine(f *modelFlags, e mixtureEstimator) (engine, error) 
 	if err != nil {
 		return nil, err
 	}
-	base := mixture.Model{Family: e.family, Start: start}
+	base := mixture.Model{Family: family, Start: start}
 	if f.Method == methodVB {
-		variational := mixture.Variational{Family: e.family, Start: start, Prior: of, Weights: weights}
-		return &iterated[framework.Rows, *mixture.Posterior, *mixture.Statistics]{variational, e.table, func(q *mixture.Posterior, s *mixture.Statistics) (finding, error) {
+		variational := mixture.Variational{Family: family, Start: start, Prior: of, Weights: weights}
+		return &iterated[framework.Rows, *mixture.Posterior, *mixture.Statistics]{variational, table, func(q *mixture.Posterior, s *mixture.Statistics) (*result, error) {
 			p, err := variational.Point(q)
 			if err != nil {
 				return nil, err
 			}
-			return findComponents(base, f.Family, e.columns, p, q, s)
+			return mixtureResult(base, f.Family, columns, p, q, s)
 		}}, nil
 	}
-	made := &iterated[framework.Rows, *mixture.Parameters, *mixture.Statistics]{base, e.table, func(p *mixture.Parameters, s *mixture.Statistics) (finding, error) {
-		return findComponents(base, f.Family, e.columns, p, nil, s)
+	made := &iterated[framework.Rows, *mixture.Parameters, *mixture.Statistics]{base, table, func(p *mixture.Parameters, s *mixture.Statistics) (*result, error) {
+		return mixtureResult(base, f.Family, columns, p, nil, s)
 	}}
 	if f.Method == methodMAP {
 		made.model = mixture.MAP{Model: base, Prior: of, Weights: weights}
@@ -278,45 +228,17 @@ func (m mixtureModel) engine(f *modelFlags, e mixtureEstimator) (engine, error) 
 	return made, nil
 }
 
-type mixtureEstimator struct {
-	engine
-	table   *framework.Table
-	columns []column
-	family  mixture.Family
-	method  string
-}
-
-func (e mixtureEstimator) described() []column { return e.columns }
-
-func (e mixtureEstimator) what() string {
-	var names []string
-	for _, name := range parts(e.family) {
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return strings.Join(names, ", ") + " components"
-}
-
-// mostComponents is the default of kmax in large tables.
-const mostComponents = 10
-
-// largest leaves two rows to a component, or one more than columns where its covariance
-// is full, and no more components than there are distinct rows.
-func (e mixtureEstimator) largest() int {
-	n, d := e.table.Dims()
+// mostComponents is the default of kmax: 10, but two rows to a component, or one more than
+// columns where its covariance is full, and no more components than there are different rows
+// of positive weight. To a multinomial family, rows are the same that are proportional.
+func mostComponents(table *framework.Table, family mixture.Family) int {
+	const most = 10
+	n, d := table.Dims()
 	each := 2
-	if g, ok := e.family.(mixture.Gaussian); ok && g.Covariance == mixture.Full {
+	if g, ok := family.(mixture.Gaussian); ok && g.Covariance == mixture.Full {
 		each = d + 1
 	}
-	return max(1, min(mostComponents, n/each, e.distinct(mostComponents)))
-}
-
-// distinct counts different rows of positive weight, up to a limit. To a multinomial family,
-// those are the same that are proportional.
-func (e mixtureEstimator) distinct(limit int) int {
-	rows := e.table.All()
-	_, shares := e.family.(mixture.Multinomial)
+	_, shares := family.(mixture.Multinomial)
 	same := func(a, b []float64) bool {
 		one, other := 1., 1.
 		if shares {
@@ -325,25 +247,12 @@ func (e mixtureEstimator) distinct(limit int) int {
 		return slices.EqualFunc(a, b, func(x, y float64) bool { return x*one == y*other || x != x && y != y })
 	}
 	var seen [][]float64
-	for i := 0; i < rows.N && len(seen) < limit; i++ {
+	rows := table.All()
+	for i := 0; i < rows.N && len(seen) < most; i++ {
 		row := rows.Row(i)
 		if rows.Weight(i) > 0 && !slices.ContainsFunc(seen, func(other []float64) bool { return same(row, other) }) {
 			seen = append(seen, row)
 		}
 	}
-	return len(seen)
-}
-
-// checkSize refuses what the rows cannot fill, before it takes memory. That the model
-// needs rows that differ, it finds out itself.
-func (e mixtureEstimator) checkSize(k int) error {
-	if n, _ := e.table.Dims(); k > n {
-		return fmt.Errorf("%d components for %s: choose K up to %d", k, counted(n, "row"), n)
-	}
-	return nil
-}
-
-// telling leaves out the ELBO of estimated parameters, which never falls as K grows.
-func (e mixtureEstimator) telling(c framework.Criterion) bool {
-	return c.Name != framework.ELBO.Name || e.method == methodVB
+	return max(1, min(n/each, len(seen)))
 }

@@ -1,81 +1,153 @@
 package main
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/htmlreport"
 )
 
-// A model is a value of --model: all that the command has to know of it.
-type model interface {
-	// data is the embedded data set that is the default of --data.
-	data() string
+// A model is a value of --model: all that the command has to know of it before it sees data.
+type model struct {
+	data string // the embedded data set that is the default of --data
 	// families are the values of --family, methods those of --method: the first is the
 	// default, except that selecting is the default method of latent select.
-	families() []string
-	methods() []string
-	selecting() string
-	// criteria judge a method's fits, its own first.
-	criteria(method string) []framework.Criterion
+	families, methods []string
+	selecting         string
+	classes           bool // z is a class: --columns, --start and ICL make sense, and several starts by default
+	ranks             bool // every method finds K in one fit, by the ELBO, and has a place for --prior
 	// check refuses flags that do not go together, before any data are read.
-	check(f *modelFlags) error
-	// needsAll tells whether the model has no place for missing values.
-	needsAll(f *modelFlags) bool
-	// finds tells whether a method finds K in one fit; the others take every K by itself.
-	finds(method string) bool
-	// informed tells whether a method has a place for --prior.
-	informed(method string) bool
-	// starts is the default of --restarts.
-	starts(rows int) int
+	check func(f *modelFlags) error
 	// bind readies the model for the rows of a table.
-	bind(s *session, f *modelFlags, in *input) (estimator, error)
+	bind func(s *session, f *modelFlags, in *input) (*task, error)
 	// load makes a saved model ready for use.
-	load(m *modelFile) (learned, error)
+	load func(m *modelFile) (*savedModel, error)
 }
 
 // models are the values of --model.
-var models = map[string]model{"bpca": bpcaModel{}, "mixture": mixtureModel{}, "bernmix": mixtureModel{bernoulli: true}, "vbmf": vbmfModel{}}
+var models map[string]model
 
-// An estimator is a model ready for one table.
-type estimator interface {
-	// what names the model's parts for people, such as "gaussian noise".
-	what() string
-	// described are the columns.
-	described() []column
-	// largest is the default of kmax.
-	largest() int
-	// checkSize refuses K beyond what the columns allow.
-	checkSize(k int) error
-	// telling says whether a criterion tells anything of fits to this table.
-	telling(c framework.Criterion) bool
+func init() { // their functions use the list
+	mixtures := model{data: "faithful", families: familyNames, methods: []string{methodGFAB, methodFAB, methodEM, methodMAP, methodVB},
+		selecting: methodEM, classes: true, check: checkMixture, bind: bindMixture, load: loadMixture}
+	bernmix := mixtures
+	bernmix.data, bernmix.families = "housevotes84", []string{familyBernoulli}
+	models = map[string]model{
+		"mixture": mixtures,
+		"bernmix": bernmix,
+		"bpca": {data: "satellite", families: []string{familyGaussian}, methods: []string{methodGFAB, methodFAB, methodEM, methodVB, methodClosedForm},
+			selecting: methodClosedForm, check: checkBPCA, bind: bindBPCA, load: loadBPCA},
+		"vbmf": {data: "satellite", families: []string{familyGaussian}, methods: []string{methodClosedForm, methodVB},
+			selecting: methodClosedForm, ranks: true, check: checkVBMF, bind: bindVBMF, load: loadVBMF},
+	}
+}
+
+// criteria judge a method's fits, its own first.
+func (m model) criteria(method string) []framework.Criterion {
+	own := map[string][]framework.Criterion{methodFAB: {framework.FIC, framework.GFIC, framework.BICEM},
+		methodEM: {framework.BICEM, framework.GFIC, framework.FIC}, methodMAP: {framework.BICEM, framework.GFIC, framework.FIC}}
+	list, ok := own[method]
+	switch {
+	case m.ranks || method == methodVB:
+		return []framework.Criterion{framework.ELBO}
+	case !ok:
+		list = []framework.Criterion{framework.GFIC, framework.FIC, framework.BICEM}
+	}
+	list = append(list, framework.BIC, framework.AIC)
+	if m.classes {
+		list = append(list, framework.ICL)
+	}
+	return append(list, framework.ELBO)
+}
+
+// needsAll says whether the model has no place for missing values.
+func (m model) needsAll(family string) bool { return !m.classes || joint(family) }
+
+// finds says whether a method finds K in one fit; the others take every K by itself.
+func (m model) finds(method string) bool { return m.ranks || prunes(method) }
+
+// informed says whether a method has a place for --prior.
+func (m model) informed(method string) bool {
+	return m.ranks || method == methodVB || method == methodMAP
+}
+
+// starts is the default of --restarts: several make up for local maxima where they cost little.
+func (m model) starts(rows int) int {
+	if m.classes && rows <= 5000 {
+		return 10
+	}
+	return 1
+}
+
+// checkFlags refuses flags that only models of classes have a place for, and then those that
+// the model itself refuses.
+func (m model) checkFlags(f *modelFlags) error {
+	switch {
+	case !m.classes && f.Columns.text != "":
+		return misused("--columns does not go with --model %s: it gives columns of mixtures their families", f.Model)
+	case !m.classes && f.Start != nil:
+		return misused("--start does not go with --model %s: it is how mixtures begin", f.Model)
+	}
+	return m.check(f)
+}
+
+// A task is a model ready for one table.
+type task struct {
 	engine
+	what      string                           // the model's parts for people, such as "gaussian noise"
+	columns   []column                         //
+	largest   int                              // the default of kmax
+	checkSize func(k int) error                // refuses K beyond what the columns allow
+	judges    func(c framework.Criterion) bool // whether a criterion compares fits to this table; nil: all do
 }
 
-// A finding is what a fit found, of the kind that its model has.
-type finding interface {
-	// fill adds the model's own keys.
-	fill(s *summary) error
-	// facts are lines of the report, print the tables below them.
-	facts() [][2]string
-	print(p *page)
-	// sections draw the model on the page of --report.
-	sections(in *input) ([]htmlreport.Section, error)
+// A result is what a fit found, of whatever model, as JSON, text and page show it.
+type result struct {
+	k                 int
+	params, posterior any         // in JSON and in a model file; posterior is nil where Π is estimated
+	explained         []float64   // share of the variance, a latent dimension
+	components        []component // of mixtures
+	facts             [][2]string // lines of the text, by name
+	print             func(p *page)
+	sections          func(in *input) ([]htmlreport.Section, error)
 }
 
-// A learned model is one that was saved, to be applied to rows and to draw some.
-type learned interface {
-	// needsAll tells whether the model has no place for missing values.
-	needsAll() bool
-	// recode gives a table the codes of the model's levels. places has the place in it of
-	// each of the model's columns; unseenMissing takes other levels for missing values.
-	recode(in *input, places []int, unseenMissing bool) error
-	// values are the table as numbers.
-	values(s *session, in *input) (x []float64, rows int, err error)
-	// layout names the numbers of a row that judge returns.
-	layout() (layout, error)
-	judge(rows framework.Rows) ([]float64, error)
-	// sample draws rows, and the component of each where the model is labelled.
-	labelled() bool
-	sample(n int, rng *rand.Rand) (x []float64, labels []int, err error)
+// A savedModel is applied to rows, and draws some.
+type savedModel struct {
+	needsAll bool // has no place for missing values
+	layout   layout
+	// score returns the numbers of each row that the layout names.
+	score func(rows framework.Rows) ([]float64, error)
+	// sample draws n rows, and the component of each where z is a class.
+	sample func(n int, rng *rand.Rand) (x []float64, labels []int, err error)
+}
+
+// A layout names the numbers that a saved model returns of a row: those of CSV, the ones
+// between single and last in JSON as one list.
+type layout struct {
+	first     []string       // names of numbers before the list
+	list      string         // the list's name in JSON
+	entries   []string       // its names in CSV
+	last      []string       // names of numbers after it
+	constants map[string]any // further values that JSON has, the same for all rows
+}
+
+func (l layout) names() []string { return slices.Concat(l.first, l.entries, l.last) }
+
+// named are columns of which the names tell everything.
+func named(names []string) (columns []column) {
+	for _, name := range names {
+		columns = append(columns, column{Name: name})
+	}
+	return columns
+}
+
+// numbered are names with the numbers from 1 to n.
+func numbered(prefix string, n int) (names []string) {
+	for i := range n {
+		names = append(names, fmt.Sprint(prefix, i+1))
+	}
+	return names
 }

@@ -31,7 +31,7 @@ type modelHead struct {
 type modelFile struct {
 	modelHead
 	summary
-	learned learned
+	saved *savedModel
 }
 
 // saveModel writes a model file, whole or not at all.
@@ -114,7 +114,7 @@ func checkHead(object json.RawMessage) error {
 	if err := known("model", head.Model, &name, slices.Sorted(maps.Keys(models))); err != nil {
 		return err
 	}
-	return known("family", head.Family, new(string), models[name].families())
+	return known("family", head.Family, new(string), models[name].families)
 }
 
 // known reads the name of a model or a family, and refuses one that there is not.
@@ -140,7 +140,7 @@ func (m *modelFile) check() (err error) {
 	if m.Params == nil {
 		return errors.New("damaged: it has no parameters")
 	}
-	if m.learned, err = models[m.Model].load(m); errors.Is(err, errNoFactors) {
+	if m.saved, err = models[m.Model].load(m); errors.Is(err, errNoFactors) {
 		return err
 	} else if err != nil {
 		return fmt.Errorf("damaged: %w", err)

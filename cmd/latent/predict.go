@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -29,7 +30,7 @@ func (c *predictCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	gaps, err := c.gaps(m.learned.needsAll())
+	gaps, err := c.gaps(m.saved.needsAll)
 	if err != nil {
 		return err
 	}
@@ -55,18 +56,17 @@ func (c *predictCommand) Run(s *session) error {
 	if err != nil {
 		return in.wrap(err)
 	}
-	if err := m.learned.recode(in, order, c.Unseen == "missing"); err != nil {
+	if err := in.recode(m.Columns, order, c.Unseen == "missing"); err != nil {
 		return in.wrap(err)
 	}
 	c.tellNA(s, in)
 	if err := in.complete(s, gaps); err != nil {
 		return err
 	}
-	p := &prediction{model: m.learned, in: in, columns: names}
-	if p.x, p.rows, err = m.learned.values(s, in); err != nil {
+	p := &prediction{score: m.saved.score, layout: m.saved.layout, in: in, columns: names, told: in.teller()}
+	if p.x, p.rows, err = in.numbers(s, models[m.Model].classes, m.saved.needsAll); err != nil {
 		return in.wrap(err)
 	}
-	p.told = in.teller()
 	p.told.columns = nil
 	for _, place := range order {
 		p.told.columns = append(p.told.columns, in.Names[place])
@@ -74,11 +74,8 @@ func (c *predictCommand) Run(s *session) error {
 	if !slices.IsSorted(order) {
 		p.order = order
 	}
-	if p.layout, err = m.learned.layout(); err != nil {
-		return err
-	}
-	if gaps == missingDrop {
-		p.number()
+	if p.numbers = gaps == missingDrop; p.numbers {
+		p.layout.first = append([]string{"row"}, p.layout.first...)
 	}
 	write := p.writeCSV
 	if c.Format == "json" {
@@ -141,18 +138,9 @@ func quoted(names []string) string {
 	return strings.Join(list, ", ")
 }
 
-// A layout says what the numbers are that a model tells of a row.
-type layout struct {
-	names     []string       // of the numbers, as CSV has them
-	list      string         // JSON has those from first to last−1 as one list of that name
-	first     int            //
-	last      int            //
-	constants map[string]any // further values that JSON has, the same for all rows
-}
-
 // A prediction is a model applied to rows, block by block.
 type prediction struct {
-	model   learned
+	score   func(rows framework.Rows) ([]float64, error)
 	layout  layout
 	in      *input
 	told    teller    // knows the columns of the model by their names in the data
@@ -185,16 +173,8 @@ func (p *prediction) block(first, n int) framework.Rows {
 	return b
 }
 
-// number has each row begin with its number in the data, from 1, as some are left out.
-func (p *prediction) number() {
-	p.numbers = true
-	p.layout.names = append([]string{"row"}, p.layout.names...)
-	p.layout.first++
-	p.layout.last++
-}
-
-// numbered puts the numbers of n rows from first on before what the model tells of them.
-func (p *prediction) numbered(table []float64, first, n int) []float64 {
+// withNumbers puts the numbers of n rows from first on before what the model says of them.
+func (p *prediction) withNumbers(table []float64, first, n int) []float64 {
 	if !p.numbers {
 		return table
 	}
@@ -214,11 +194,11 @@ func (p *prediction) blocks(s *session, use func(table []float64, n int) error) 
 			return fmt.Errorf("interrupted after %d of %d rows", first, p.rows)
 		}
 		n := min(blockRows, p.rows-first)
-		table, err := p.model.judge(p.block(first, n))
+		table, err := p.score(p.block(first, n))
 		if err != nil {
 			return told(p.in.name + ": " + p.told.tell(err))
 		}
-		if err := use(p.numbered(table, first, n), n); err != nil {
+		if err := use(p.withNumbers(table, first, n), n); err != nil {
 			return err
 		}
 	}
@@ -226,39 +206,42 @@ func (p *prediction) blocks(s *session, use func(table []float64, n int) error) 
 }
 
 func (p *prediction) writeCSV(s *session, w io.Writer) error {
-	names := p.layout.names
+	heads, width := p.layout.names(), len(p.layout.names())
 	return p.blocks(s, func(table []float64, n int) error {
-		err := data.WriteCSV(w, names, table, n, len(p.layout.names))
-		names = nil
+		err := data.WriteCSV(w, heads, table, n, width)
+		heads = nil
 		return err
 	})
 }
 
 // writeJSON writes one object as it comes: the names of the columns, the list of each row,
-// and then what was kept until its turn, one list for each of the other numbers, and the
+// and then what was kept meanwhile, one list for each of the other numbers, and the
 // constants.
 func (p *prediction) writeJSON(s *session, w io.Writer) error {
 	out := bufio.NewWriter(w)
-	if err := p.writePart(out, `{"columns":`, p.columns); err != nil {
-		return err
+	var failed error
+	write := func(before string, value any) {
+		text, err := encode(value)
+		if failed == nil && err == nil {
+			_, err = out.WriteString(before + string(text))
+		}
+		failed = cmp.Or(failed, err)
 	}
-	l, width := p.layout, len(p.layout.names)
-	kept := make([][]float64, width) // those outside the list
-	separator := fmt.Sprintf(",%q:[", l.list)
+	write(`{"columns":`, p.columns)
+	from, to, names := len(p.layout.first), len(p.layout.first)+len(p.layout.entries), p.layout.names()
+	kept := make([][]float64, len(names)) // those outside the list
+	separator := fmt.Sprintf(",%q:[", p.layout.list)
 	err := p.blocks(s, func(table []float64, n int) error {
-		for i := range n {
-			row := table[i*width : (i+1)*width]
-			if err := p.writePart(out, separator, numbers(row[l.first:l.last])); err != nil {
-				return err
-			}
+		for row := range slices.Chunk(table, len(names)) {
+			write(separator, numbers(row[from:to]))
 			separator = ","
 			for j, v := range row {
-				if j < l.first || j >= l.last {
+				if j < from || j >= to {
 					kept[j] = append(kept[j], v)
 				}
 			}
 		}
-		return nil
+		return failed
 	})
 	if err != nil {
 		return err
@@ -267,33 +250,16 @@ func (p *prediction) writeJSON(s *session, w io.Writer) error {
 		for i, v := range list {
 			separator := ","
 			if i == 0 {
-				separator = fmt.Sprintf("],%q:[", l.names[j])
+				separator = fmt.Sprintf("],%q:[", names[j])
 			}
-			if err := p.writePart(out, separator, number(v)); err != nil {
-				return err
-			}
+			write(separator, number(v))
 		}
 	}
-	if _, err := out.WriteString("]"); err != nil {
-		return err
+	end := "]"
+	for _, name := range slices.Sorted(maps.Keys(p.layout.constants)) {
+		write(fmt.Sprintf("%s,%q:", end, name), p.layout.constants[name])
+		end = ""
 	}
-	for _, name := range slices.Sorted(maps.Keys(l.constants)) {
-		if err := p.writePart(out, fmt.Sprintf(",%q:", name), l.constants[name]); err != nil {
-			return err
-		}
-	}
-	if _, err := out.WriteString("}\n"); err != nil {
-		return err
-	}
-	return out.Flush()
-}
-
-// writePart writes a piece of an object: what stands before a value, and the value.
-func (p *prediction) writePart(w io.Writer, before string, value any) error {
-	text, err := encode(value)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append([]byte(before), text...))
-	return err
+	_, err = out.WriteString(end + "}\n")
+	return cmp.Or(failed, err, out.Flush())
 }

@@ -36,9 +36,12 @@ func TestPlacesMatchOnlyAsManyColumns(t *testing.T) {
 // ones makes a prediction of n rows of 3 columns, with every column of the model in another
 // place.
 func ones(n int) *prediction {
-	p := &prediction{model: projection{&bpca.Parameters{K: 1, D: 3, Mean: []float64{0, 0, 0}, Loadings: []float64{1, 2, 3}, Noise: 1}},
-		layout: layout{names: []string{"z1", "log_likelihood"}, list: "mean", last: 1},
-		x:      make([]float64, 3*n), rows: n, order: []int{2, 0, 1}, columns: []string{"a", "b", "c"}}
+	saved, err := savedPCA(&bpca.Parameters{K: 1, D: 3, Mean: []float64{0, 0, 0}, Loadings: []float64{1, 2, 3}, Noise: 1})
+	if err != nil {
+		panic(err)
+	}
+	p := &prediction{score: saved.score, layout: saved.layout,
+		x: make([]float64, 3*n), rows: n, order: []int{2, 0, 1}, columns: []string{"a", "b", "c"}}
 	for i := range p.x {
 		p.x[i] = float64(i)
 	}

@@ -38,7 +38,14 @@ type summary struct {
 	Value      number          `json:"value"`
 	K          int             `json:"k"`
 	KMax       int             `json:"kmax"`
-	N          number          `json:"n"` // sum of the row weights
+	N          number          `json:"n"`      // sum of the row weights
+	LogLik     number          `json:"loglik"` // ln p(X|Π); null where Π is integrated out
+	Df         int             `json:"df"`     // free parameters, as BIC and AIC charge for them
+	BIC        number          `json:"bic"`
+	AIC        number          `json:"aic"`
+	ICL        *number         `json:"icl,omitempty"` // of classes
+	Entropy    number          `json:"entropy"`       // of z
+	Warnings   []string        `json:"warnings"`
 	D          int             `json:"d"`
 	Rows       int             `json:"rows"`
 	Columns    []column        `json:"columns"`
@@ -77,7 +84,7 @@ func (s *summary) reached() int {
 // A report is the object that --format json writes.
 type report struct {
 	summary
-	found      finding
+	found      *result
 	what       string
 	listStarts bool     // their number was asked for
 	Trace      []number `json:"trace"` // the criterion after each iteration; it may dip a little on the way, see docs/theory/gfab.md, section 4
@@ -127,18 +134,19 @@ type restart struct {
 	Error      string `json:"error,omitempty"`
 }
 
+// newReport makes the summary of a fit.
 func newReport(f *fitted, in *input, c framework.Criterion) (*report, error) {
+	found := f.Parameters
 	r := &report{summary: summary{
 		Criterion: strings.ToLower(c.Name), Value: number(f.Value),
-		K: f.Shape.K, N: number(f.N), D: in.Cols(), Rows: in.Rows(),
+		K: found.k, N: number(f.N), D: in.Cols(), Rows: in.Rows(),
 		Iterations: f.Iterations, Converged: f.Status == framework.Converged, Status: f.status,
 		Shape:  size{f.Shape.K, f.Shape.Component, f.Shape.Shared},
 		Pruned: []pruned{}, Restarts: []restart{},
+		Explained: numbers(found.explained), Components: found.components,
 		Objective: numbers(f.Objective),
-	}, Trace: numbers(f.Trace), KTrace: append([]int{}, f.KTrace...), found: f.Parameters}
-	if err := r.found.fill(&r.summary); err != nil {
-		return nil, err
-	}
+	}, Trace: numbers(f.Trace), KTrace: append([]int{}, f.KTrace...), found: found}
+	r.judge(f)
 	for _, p := range f.Pruned {
 		r.Pruned = append(r.Pruned, pruned{p.Iteration, p.K, p.Rule, numbers(p.Relevance)})
 	}
@@ -149,7 +157,29 @@ func newReport(f *fitted, in *input, c framework.Criterion) (*report, error) {
 		}
 		r.Restarts = append(r.Restarts, entry)
 	}
-	return r, nil
+	var err error
+	if r.Params, err = encode(found.params); err == nil && found.posterior != nil {
+		r.Posterior, err = encode(found.posterior)
+	}
+	return r, err
+}
+
+// judge takes log-likelihood, criteria and entropy from a fit, NaN where its method has none.
+func (r *report) judge(f *fitted) {
+	r.Df, r.Entropy, r.Warnings = f.Shape.Identifiable(), number(f.Evaluation.Entropy), []string{}
+	values := map[string]float64{framework.BIC.Name: math.NaN(), framework.AIC.Name: math.NaN()}
+	for _, score := range f.Scores {
+		if values[score.Criterion] = score.Value; score.Err != nil {
+			values[score.Criterion] = math.NaN()
+			r.Warnings = append(r.Warnings, oneLine(score.Err))
+		}
+	}
+	r.BIC, r.AIC = number(values[framework.BIC.Name]), number(values[framework.AIC.Name])
+	r.LogLik = r.AIC + number(r.Df)
+	if icl, classes := values[framework.ICL.Name]; classes {
+		value := number(icl)
+		r.ICL, r.Entropy = &value, r.BIC-value // of p(Z|X), as ICL takes it
+	}
 }
 
 // column lists criterion j over K.

@@ -139,3 +139,41 @@ func TestEveryPruningRuleIsExplained(t *testing.T) {
 	r.printPruned(&p)
 	assert.Contains(t, p.String(), "objective, degenerate")
 }
+
+// Larger is better: BIC is ln p(X|Π) − df/2 ln N, AIC less df, ICL less the entropy too.
+func TestEveryFitHasLikelihoodAndCriteria(t *testing.T) {
+	for _, args := range [][]string{
+		{"--method", "gfab"}, {"--method", "map", "--k", "2"}, {"--method", "em", "--kmax", "2", "--criterion", "icl"}, {"--criterion", "bic", "--method", "em", "--k", "2"},
+		{"--model", "bernmix", "--k", "3"}, {"--model", "bpca", "--data", "iris"}, {"--model", "bpca", "--data", "iris", "--method", "closed-form", "--criterion", "aic"},
+	} {
+		r := fitJSON(t, args...)
+		n, loglik, df := float64(r.N), float64(r.LogLik), float64(r.Df)
+		assert.InEpsilon(t, loglik-df/2*math.Log(n), float64(r.BIC), 1e-12, args)
+		assert.InEpsilon(t, loglik-df, float64(r.AIC), 1e-12, args)
+		assert.Equal(t, r.Model != "bpca", r.ICL != nil, args)
+		if r.ICL != nil {
+			assert.InEpsilon(t, float64(r.BIC-r.Entropy), float64(*r.ICL), 1e-12, args)
+			assert.Positive(t, float64(r.Entropy), args)
+		}
+		switch r.Criterion {
+		case "bic":
+			assert.Equal(t, r.Value, r.BIC)
+		case "icl":
+			assert.Equal(t, r.Value, *r.ICL)
+		case "aic":
+			assert.Equal(t, r.Value, r.AIC)
+		}
+	}
+	for _, args := range [][]string{{"--method", "vb", "--k", "2"}, {"--model", "vbmf", "--data", "iris"}} { // Π is integrated out
+		stdout, _ := done(t, append([]string{"fit", "--format", "json"}, args...)...)
+		assert.Contains(t, stdout, `"loglik":null`)
+		assert.Contains(t, stdout, `"bic":null,"aic":null,`)
+		assert.NotContains(t, stdout, `"icl"`)
+	}
+	r := fitJSON(t, "--max-iter", "2", "--data", "iris")
+	assert.Equal(t, []string{`left out the class labels of iris, column "Species" (--select chooses columns)`, "NOT converged: iteration limit reached after 2 iterations (--max-iter, --tol)"}, r.Warnings)
+	stdout, _ := done(t, "fit")
+	for _, part := range []string{"log-likelihood  -1130.264 nats", "free parameters 11", "bic             -1161.096 nats", "entropy         0.696 nats"} {
+		assert.Contains(t, stdout, part)
+	}
+}

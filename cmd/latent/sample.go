@@ -42,7 +42,7 @@ func (c *sampleCommand) Run(s *session) error {
 
 func (c *sampleCommand) checkLabels(m *modelFile) error {
 	switch {
-	case c.Labels && !m.learned.labelled():
+	case c.Labels && !models[m.Model].classes:
 		return misused("--labels goes with mixtures: %s is a %s model, which has no components", c.Saved, m.Model)
 	case c.Labels && slices.Contains(namesOf(m.Columns), labelColumn):
 		return misused("--labels would add a second column named %q", labelColumn)
@@ -67,7 +67,7 @@ func (c *sampleCommand) draw(s *session, m *modelFile, w io.Writer) error {
 			return fmt.Errorf("interrupted after %d of %d rows", first, c.Rows)
 		}
 		n := min(blockRows, c.Rows-first)
-		x, labels, err := m.learned.sample(n, rng)
+		x, labels, err := m.saved.sample(n, rng)
 		if err != nil {
 			return err
 		}

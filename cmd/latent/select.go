@@ -23,7 +23,7 @@ func (c *selectCommand) Run(s *session) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	gaps, err := c.gaps(c.model().needsAll(&c.modelFlags))
+	gaps, err := c.gaps(c.model().needsAll(c.Family))
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (c *selectCommand) check() error {
 	if c.Kmax != nil && *c.Kmax < c.Kmin {
 		return misused("--kmax is %d: it must be at least --kmin, %d", *c.Kmax, c.Kmin)
 	}
-	if err := c.modelFlags.check(c.model().selecting()); err != nil {
+	if err := c.modelFlags.check(c.model().selecting); err != nil {
 		return err
 	}
 	_, err := c.criteria(nil)
@@ -56,13 +56,13 @@ func (c *selectCommand) check() error {
 }
 
 // criteria are those asked for, or those that tell something of the method's fits.
-func (c *selectCommand) criteria(e estimator) ([]framework.Criterion, error) {
+func (c *selectCommand) criteria(t *task) ([]framework.Criterion, error) {
 	list, err := c.named()
-	if err != nil || len(list) > 0 || e == nil {
+	if err != nil || len(list) > 0 || t == nil {
 		return list, err
 	}
 	for _, one := range c.model().criteria(c.Method) {
-		if e.telling(one) {
+		if t.judges == nil || t.judges(one) {
 			list = append(list, one)
 		}
 	}
@@ -124,28 +124,28 @@ type selectionRow struct {
 func (c *selectCommand) scores(s *session, in *input) (*selection, error) {
 	began := time.Now()
 	c.settle(in.Rows())
-	e, err := c.model().bind(s, &c.modelFlags, in)
+	task, err := c.model().bind(s, &c.modelFlags, in)
 	if err != nil {
 		return nil, err
 	}
-	criteria, err := c.criteria(e)
+	criteria, err := c.criteria(task)
 	if err != nil {
 		return nil, err
 	}
-	kmax := valueOr(c.Kmax, max(c.Kmin, e.largest()))
-	if err := e.checkSize(kmax); err != nil {
+	kmax := valueOr(c.Kmax, max(c.Kmin, task.largest))
+	if err := task.checkSize(kmax); err != nil {
 		return nil, err
 	}
 	watch := newProgress(s.stderr, criteria[0].Name)
 	defer watch.close()
 	o := c.options(kmax)
 	o.Recorder = watch
-	all, err := e.score(s, upTo(c.Kmin, kmax), o, criteria)
+	all, err := task.score(s, upTo(c.Kmin, kmax), o, criteria)
 	if err != nil {
 		return nil, err
 	}
-	t := &selection{Model: c.Model, Family: c.Family, Method: c.Method, D: in.Cols(), Rows: in.Rows(), Columns: e.described(),
-		KMin: c.Kmin, KMax: kmax, Prior: c.SizePrior, Seed: c.Seed, Chosen: map[string]int{}, what: e.what()}
+	t := &selection{Model: c.Model, Family: c.Family, Method: c.Method, D: in.Cols(), Rows: in.Rows(), Columns: task.columns,
+		KMin: c.Kmin, KMax: kmax, Prior: c.SizePrior, Seed: c.Seed, Chosen: map[string]int{}, what: task.what}
 	if err := t.fill(all, in, c.sizePrior()); err != nil {
 		return nil, err
 	}

@@ -85,6 +85,20 @@ func short(name string) string {
 
 func (p *page) grid(g *grid) { p.line("%s", g.Render()) }
 
+// dimensions is a table with a row for each of n latent dimensions: the first of them, and the last.
+func (p *page) dimensions(heads []string, n int, cells func(k int) []string) {
+	p.line("")
+	g := newGrid(heads...)
+	for k := range n {
+		if k < mostRows || k == n-1 {
+			g.row(append([]string{strconv.Itoa(k + 1)}, cells(k)...)...)
+		} else if k == mostRows {
+			g.row(append([]string{"…"}, make([]string, len(heads)-1)...)...)
+		}
+	}
+	p.grid(g)
+}
+
 func (p *page) fits(g *grid) bool {
 	return p.width == 0 || text.LongestLineLen(g.Render()) <= p.width
 }
@@ -163,10 +177,19 @@ func (r *report) facts() [][2]string {
 		{r.Criterion, digits(float64(r.Value)) + " nats"},
 		{"status", r.ending()},
 	}
+	fact := func(name string, value number) {
+		if value == value && name != r.Criterion {
+			facts = append(facts, [2]string{name, digits(float64(value)) + " nats"})
+		}
+	}
+	fact("log-likelihood", r.LogLik)
+	facts = append(facts, [2]string{"free parameters", strconv.Itoa(r.Df)})
+	fact("bic", r.BIC)
+	fact("entropy", r.Entropy)
 	if all := len(r.Restarts); all > 1 {
 		facts = append(facts, [2]string{"starts", fmt.Sprintf("%d of %d reached this value (to %v nats)", r.reached(), all, closeBy)})
 	}
-	facts = append(facts, r.found.facts()...)
+	facts = append(facts, r.found.facts...)
 	return append(facts, [2]string{"time", fmt.Sprintf("%.3g s", float64(r.Seconds))})
 }
 
