@@ -4,80 +4,16 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
+	"github.com/latent-go/latent/internal/atomicfile"
 	"github.com/latent-go/latent/internal/htmlreport"
 )
-
-// pageName is the file that --report writes.
-const pageName = "index.html"
-
-// checkReport finds out before long work that the page could not be written, or would take
-// the place of something else.
-func (s *session) checkReport(dir, out string, inputs ...string) error {
-	switch {
-	case dir == "":
-		return nil
-	case dir == "-":
-		return misused("--report is -: name a folder")
-	}
-	existing, err := existingFolder(dir)
-	if err != nil {
-		return fmt.Errorf("--report %s: %w", dir, err)
-	}
-	if existing != filepath.Clean(dir) { // it will be made
-		trial, err := os.MkdirTemp(existing, ".latent-*.tmp")
-		if err != nil {
-			return cannotWrite(dir, err)
-		}
-		return os.Remove(trial)
-	}
-	page := filepath.Join(dir, pageName)
-	if info, err := os.Stat(page); err == nil && info.IsDir() {
-		return fmt.Errorf("--report %s: %s is a directory", dir, page)
-	}
-	d, err := locate(page)
-	if err != nil {
-		return err
-	}
-	if in, ok := s.replaced(d, inputs); ok {
-		return misused("--report would replace the input, %s: name another folder", in)
-	}
-	if out != "" {
-		if model, err := locate(out); err == nil && model.path == d.path {
-			return misused("--report and --out both are %s: name another file for the model", page)
-		}
-	}
-	return d.tryOut()
-}
-
-// existingFolder is the folder, or the innermost one above it that there is.
-func existingFolder(dir string) (string, error) {
-	dir = filepath.Clean(dir)
-	for {
-		info, err := os.Stat(dir)
-		switch {
-		case err == nil && !info.IsDir():
-			return "", fmt.Errorf("%s is a file: name a folder", dir)
-		case err == nil:
-			return dir, nil
-		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
-			return "", err
-		}
-		if _, err := os.Lstat(dir); err == nil {
-			return "", fmt.Errorf("%s is a link that leads nowhere", dir)
-		}
-		dir = filepath.Dir(dir)
-	}
-}
 
 // writePage writes the page of the fit, whole or not at all.
 func (r *report) writePage(dir string, in *input) error {
@@ -86,9 +22,9 @@ func (r *report) writePage(dir string, in *input) error {
 		return err
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return cannotWrite(dir, err)
+		return atomicfile.CannotWrite(dir, err)
 	}
-	return writeFile(filepath.Join(dir, pageName), page.Write)
+	return atomicfile.Write(filepath.Join(dir, pageName), page.Write)
 }
 
 // html is the report as a page: what was found, how, and the model itself.

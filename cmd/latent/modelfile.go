@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/internal/atomicfile"
 )
 
 // A model file is one JSON object and nothing after it, not even an end of line: so
@@ -40,7 +41,7 @@ func saveModel(path string, s summary) error {
 	if err != nil {
 		return err
 	}
-	return writeFile(path, func(w io.Writer) error {
+	return atomicfile.Write(path, func(w io.Writer) error {
 		_, err := w.Write(text)
 		return err
 	})

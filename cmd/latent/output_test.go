@@ -3,8 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,32 +12,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
-
-func TestWriteFileKeepsTheOldFileWhenItFails(t *testing.T) {
-	path := file(t, "m.json", "old")
-	broken := errors.New("broken")
-	err := writeFile(path, func(w io.Writer) error {
-		_, _ = io.WriteString(w, "half")
-		return broken
-	})
-	require.ErrorIs(t, err, broken)
-	text, err := os.ReadFile(path)
-	require.NoError(t, err)
-	assert.Equal(t, "old", string(text))
-	left, err := os.ReadDir(filepath.Dir(path))
-	require.NoError(t, err)
-	assert.Len(t, left, 1)
-
-	link := filepath.Join(t.TempDir(), "link.json")
-	require.NoError(t, os.Symlink(path, link))
-	require.NoError(t, writeFile(link, func(w io.Writer) error { _, err := io.WriteString(w, "new"); return err }))
-	text, err = os.ReadFile(path)
-	require.NoError(t, err)
-	assert.Equal(t, "new", string(text))
-	info, err := os.Lstat(link)
-	require.NoError(t, err)
-	assert.NotZero(t, info.Mode()&os.ModeSymlink)
-}
 
 const smallTable = "a,b,c\n1,2,3\n4,5,6\n7,8,1\n2,2,2\n9,1,1\n"
 

@@ -1,0 +1,152 @@
+// Package atomicfile writes files whole or not at all: a path never holds half a result.
+package atomicfile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+)
+
+// Write has write fill a temporary file beside path, and moves it there when all went well.
+// Links are followed, permissions of a file that is replaced stay, and what is no regular
+// file, such as a device or a pipe, is written in place.
+func Write(path string, write func(io.Writer) error) error {
+	t, err := Locate(path)
+	if err != nil {
+		return err
+	}
+	return t.write(write)
+}
+
+// A Target is where a path leads, links followed.
+type Target struct {
+	Path     string
+	existing os.FileInfo // nil: nothing is there
+	direct   bool        // no regular file
+}
+
+// Locate finds the target of a path; it is an error if that is a folder or must not be written.
+func Locate(path string) (Target, error) {
+	info, err := os.Stat(path)
+	t := Target{Path: path, existing: info}
+	switch {
+	case err != nil && !errors.Is(err, os.ErrNotExist):
+		return t, err
+	case err == nil && info.IsDir():
+		return t, fmt.Errorf("%s is a directory", path)
+	case err == nil && !info.Mode().IsRegular():
+		t.direct = true
+		return t, nil
+	}
+	if t.Path, err = follow(path); err != nil {
+		return t, CannotWrite(path, err)
+	}
+	if t.existing == nil {
+		return t, nil
+	}
+	f, err := os.OpenFile(t.Path, os.O_WRONLY, 0) // it is replaced, which needs no right to write: ask for it
+	if err != nil {
+		return t, CannotWrite(path, err)
+	}
+	return t, f.Close()
+}
+
+// follow resolves links, also a last one that leads to nothing yet.
+func follow(path string) (string, error) {
+	const most = 40
+	for range most {
+		dir, name := filepath.Split(path)
+		dir, err := filepath.EvalSymlinks(dir)
+		if err != nil {
+			return "", err
+		}
+		path = filepath.Join(dir, name)
+		link, err := os.Readlink(path)
+		if err != nil { // no link, or nothing at all
+			return path, nil
+		}
+		if path = link; !filepath.IsAbs(link) {
+			path = dir + string(filepath.Separator) + link // not cleaned: what .. means after a link, EvalSymlinks knows
+		}
+	}
+	return "", errors.New("too many links")
+}
+
+// Replaces says whether writing destroys that file. Devices and pipes may be read and written both.
+func (t Target) Replaces(in os.FileInfo) bool {
+	return t.existing != nil && in.Mode().IsRegular() && os.SameFile(t.existing, in)
+}
+
+// Try finds out before long work whether the target could be written.
+func (t Target) Try() error {
+	if t.direct {
+		return nil
+	}
+	f, err := t.temporary()
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+// temporary makes a file beside the target, with the permissions of what it will replace, or
+// those of any new file.
+func (t Target) temporary() (*os.File, error) {
+	mode := os.FileMode(0o666)
+	if t.existing != nil {
+		mode = t.existing.Mode().Perm()
+	}
+	name := filepath.Join(filepath.Dir(t.Path), fmt.Sprintf(".latent-%016x.tmp", rand.Uint64()))
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return nil, CannotWrite(t.Path, err)
+	}
+	if t.existing == nil {
+		return f, nil
+	}
+	if err := f.Chmod(mode); err != nil { // what the umask took
+		return nil, CannotWrite(t.Path, errors.Join(err, f.Close(), os.Remove(name)))
+	}
+	return f, nil
+}
+
+// CannotWrite gives the reason without the path that the system was asked for.
+func CannotWrite(path string, err error) error {
+	var reason *os.PathError
+	if errors.As(err, &reason) {
+		err = reason.Err
+	}
+	return fmt.Errorf("cannot write %s: %w", path, err)
+}
+
+func (t Target) write(write func(io.Writer) error) error {
+	if t.direct {
+		f, err := os.OpenFile(t.Path, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		return errors.Join(write(f), f.Close())
+	}
+	f, err := t.temporary()
+	if err != nil {
+		return err
+	}
+	err = write(f)
+	if err == nil {
+		err = f.Sync()
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), t.Path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+		return fmt.Errorf("%s was not written: %w", t.Path, err)
+	}
+	return nil
+}

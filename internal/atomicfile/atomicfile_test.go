@@ -1,0 +1,41 @@
+package atomicfile_test
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/latent-go/latent/internal/atomicfile"
+)
+
+func TestTheOldFileStaysWhenWritingFails(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "m.json")
+	require.NoError(t, os.WriteFile(path, []byte("old"), 0o600))
+	broken := errors.New("broken")
+	err := atomicfile.Write(path, func(w io.Writer) error {
+		_, _ = io.WriteString(w, "half")
+		return broken
+	})
+	require.ErrorIs(t, err, broken)
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, "old", string(text))
+	left, err := os.ReadDir(filepath.Dir(path))
+	require.NoError(t, err)
+	assert.Len(t, left, 1)
+
+	link := filepath.Join(t.TempDir(), "link.json")
+	require.NoError(t, os.Symlink(path, link))
+	require.NoError(t, atomicfile.Write(link, func(w io.Writer) error { _, err := io.WriteString(w, "new"); return err }))
+	text, err = os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, "new", string(text))
+	info, err := os.Lstat(link)
+	require.NoError(t, err)
+	assert.NotZero(t, info.Mode()&os.ModeSymlink)
+}
