@@ -100,7 +100,7 @@ func principal(p *bpca.Parameters, posterior *bpca.Posterior) *result {
 		})
 	}
 	r.sections = func(in *input) ([]htmlreport.Section, error) {
-		return []htmlreport.Section{explainedSection(p), loadingsSection(p, in.Names)}, nil
+		return append(explainedSection(p), loadingsSection(p, in.Names)...), nil
 	}
 	return r
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/latent-go/latent/internal/htmlreport"
@@ -14,25 +13,12 @@ import (
 // sections draw the weights, the Gaussian columns in a plane, and the profiles of all columns.
 func (f *components) sections(in *input) ([]htmlreport.Section, error) {
 	shown := f.heaviest()
-	var list []htmlreport.Section
 	plane, err := f.planeSection(in, shown)
 	if err != nil {
 		return nil, err
 	}
-	if plane != nil {
-		list = append(list, *plane)
-	}
-	list = append(list, f.weightsSection(shown))
 	whole, err := f.whole()
-	if err != nil {
-		return nil, err
-	}
-	for _, section := range []*htmlreport.Section{f.probabilitiesSection(shown), f.numbersSection(shown, whole)} {
-		if section != nil {
-			list = append(list, *section)
-		}
-	}
-	return list, nil
+	return slices.Concat(plane, f.weightsSection(shown), f.probabilitiesSection(shown), f.numbersSection(shown, whole)), err
 }
 
 // heaviest are the components that hold rows, as many as there is room for.
@@ -45,17 +31,17 @@ func (f *components) heaviest() []component {
 }
 
 // weightsSection shows the sizes of the components.
-func (f *components) weightsSection(shown []component) htmlreport.Section {
-	bars := htmlreport.Bars{Title: "Weights of the components", XName: "component", YName: "weight"}
-	bars.About = fmt.Sprintf("%s, the heaviest first.", counted(len(shown), "component")) + leftOut(len(f.list)-len(shown), "component", "of less weight")
-	table := htmlreport.Table{Caption: "weights", Head: []string{"component", "weight", "standard error (complete data)", "rows"}}
-	var weights []float64
+func (f *components) weightsSection(shown []component) []htmlreport.Section {
+	table := sheet{caption: "weights", heads: []string{"component", "weight", "standard error (complete data)", "rows"}}
 	for k, c := range shown {
-		weights = append(weights, float64(c.Weight))
-		table.Rows = append(table.Rows, []string{strconv.Itoa(k + 1), c.Weight.cell(), c.WeightError.cell(), c.Rows.cell()})
+		table.add(k+1, c.Weight, c.WeightError, c.Rows)
 	}
-	bars.Names, bars.Series = numbered("", len(shown)), []htmlreport.Series{{Name: "weight", Y: weights}}
-	return htmlreport.Section{Title: bars.Title, Figure: bars.Figure(), Tables: []htmlreport.Table{table}}
+	bars := htmlreport.Bars{
+		Title: "Weights of the components", XName: "component", YName: "weight",
+		About: fmt.Sprintf("%s, the heaviest first.", counted(len(shown), "component")) + leftOut(len(f.list)-len(shown), "component", "of less weight"),
+		Names: numbered("", len(shown)), Series: []htmlreport.Series{{Name: "weight", Y: table.column(1)}},
+	}
+	return section(bars.Title, bars.Figure(), &table)
 }
 
 // whole summarises the table as one component.
@@ -161,31 +147,31 @@ func (f *components) levels(shown []component, j int) []profile {
 }
 
 // probabilitiesSection shows the columns of zeros and ones, of levels and of counts in categories.
-func (f *components) probabilitiesSection(shown []component) *htmlreport.Section {
+func (f *components) probabilitiesSection(shown []component) []htmlreport.Section {
 	list, cut := f.profiles(func(j int) []profile { return f.levels(shown, j) })
 	if len(list) == 0 {
 		return nil
 	}
-	heat := htmlreport.Heat{Title: "Probabilities", ColumnsName: "component", Columns: numbered("", len(shown)), High: "1"}
-	heat.About = "How likely each component makes a value of a column: the stronger the colour, the likelier." + leftOut(cut, "column", "less characteristic") + f.levelsLeftOut()
-	table := htmlreport.Table{Caption: "probabilities", Head: append([]string{"column"}, heat.Columns...)}
+	heat := htmlreport.Heat{
+		Title: "Probabilities", ColumnsName: "component", Columns: numbered("", len(shown)), High: "1",
+		About: "How likely each component makes a value of a column: the stronger the colour, the likelier." + leftOut(cut, "column", "less characteristic") + f.levelsLeftOut(),
+	}
+	table := sheet{caption: "probabilities", heads: append([]string{"column"}, heat.Columns...)}
+	largest := 0.0
 	for _, p := range list {
-		row, values := []string{p.name}, []float64{}
+		row, values, texts := []any{p.name}, []float64{}, []string{}
 		for _, c := range shown {
 			v := c.Columns[p.column].Values[p.key]
-			row, values = append(row, v.cell()), append(values, float64(v))
+			row, values, texts = append(row, v), append(values, float64(v)), append(texts, cellText(v))
 		}
-		heat.Rows, heat.Shade, heat.Texts = append(heat.Rows, p.name), append(heat.Shade, values), append(heat.Texts, row[1:])
-		table.Rows = append(table.Rows, row)
+		largest = max(largest, slices.Max(values))
+		heat.Rows, heat.Shade, heat.Texts = append(heat.Rows, p.name), append(heat.Shade, values), append(heat.Texts, texts)
+		table.add(row...)
 	}
 	if f.family == familyMultinomial { // shares of many categories, all of them small
-		largest := 0.0
-		for _, row := range heat.Shade {
-			largest = max(largest, slices.Max(row))
-		}
 		heat.Shade, heat.High = htmlreport.Relative(heat.Shade), fmt.Sprintf("%.3g", largest)
 	}
-	return &htmlreport.Section{Title: heat.Title, Figure: heat.Figure(), Tables: []htmlreport.Table{table}}
+	return section(heat.Title, heat.Figure(), &table)
 }
 
 // levelsLeftOut is a sentence about columns with more levels than are shown.
@@ -200,7 +186,7 @@ func (f *components) levelsLeftOut() string {
 
 // numbersSection shows the columns of numbers: how far a component's mean is from that of the table,
 // in standard deviations of the table.
-func (f *components) numbersSection(shown []component, whole []columnSummary) *htmlreport.Section {
+func (f *components) numbersSection(shown []component, whole []columnSummary) []htmlreport.Section {
 	list, cut := f.profiles(func(j int) []profile {
 		if ofShares(f.columns[j].Family) {
 			return nil
@@ -210,9 +196,11 @@ func (f *components) numbersSection(shown []component, whole []columnSummary) *h
 	if len(list) == 0 {
 		return nil
 	}
-	heat := htmlreport.Heat{Title: "Means beside those of the table", ColumnsName: "component", Columns: numbered("", len(shown))}
-	heat.About = "How far a component's mean of a column is from the whole table's, in standard deviations of the table under the same family: blue above, orange below." + leftOut(cut, "column", "less characteristic")
-	table := htmlreport.Table{Caption: "parameters of the columns", Head: append([]string{"column", "number"}, heat.Columns...)}
+	heat := htmlreport.Heat{
+		Title: "Means beside those of the table", ColumnsName: "component", Columns: numbered("", len(shown)),
+		About: "How far a component's mean of a column is from the whole table's, in standard deviations of the table under the same family: blue above, orange below." + leftOut(cut, "column", "less characteristic"),
+	}
+	table := sheet{caption: "parameters of the columns", heads: append([]string{"column", "number"}, heat.Columns...)}
 	largest := 0.0
 	for _, p := range list {
 		family := f.columns[p.column].Family
@@ -226,23 +214,22 @@ func (f *components) numbersSection(shown []component, whole []columnSummary) *h
 			if !math.IsNaN(score) && !math.IsInf(score, 0) {
 				largest = max(largest, math.Abs(score))
 			}
-			scores = append(scores, score)
 			var parts []string
 			for _, key := range s.keys {
-				parts = append(parts, key+" "+s.Values[key].cell())
+				parts = append(parts, key+" "+cellText(s.Values[key]))
 			}
-			texts = append(texts, strings.Join(parts, ", "))
+			scores, texts = append(scores, score), append(texts, strings.Join(parts, ", "))
 		}
 		heat.Rows, heat.Shade, heat.Texts = append(heat.Rows, p.name), append(heat.Shade, scores), append(heat.Texts, texts)
 		for _, key := range shown[0].Columns[p.column].keys {
-			row := []string{p.name, key}
+			row := []any{p.name, key}
 			for _, c := range shown {
-				row = append(row, c.Columns[p.column].Values[key].cell())
+				row = append(row, c.Columns[p.column].Values[key])
 			}
-			table.Rows = append(table.Rows, row)
+			table.add(row...)
 		}
 	}
 	heat.Shade = htmlreport.Relative(heat.Shade)
 	heat.Low, heat.High = fmt.Sprintf("−%.2g", largest), fmt.Sprintf("%.2g", largest)
-	return &htmlreport.Section{Title: heat.Title, Figure: heat.Figure(), Tables: []htmlreport.Table{table}}
+	return section(heat.Title, heat.Figure(), &table)
 }

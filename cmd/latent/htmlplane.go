@@ -6,7 +6,10 @@ import (
 	"slices"
 	"strconv"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/htmlreport"
@@ -16,10 +19,11 @@ import (
 // A plane is where the Gaussian columns are looked at: two columns as they are, or the two leading
 // directions of the correlations that the mixture implies.
 type plane struct {
-	columns      []int      // of the table
-	centre, unit []float64  // taken off, and divided by
-	axes         *mat.Dense // columns×2
-	names        [2]string
+	columns    []int       // of the table
+	centre     []float64   // taken off
+	axes       *mat.Dense  // columns×2
+	directions [][]float64 // the axes, per standard deviation of a column; nil of two columns as they are
+	names      [2]string
 }
 
 // mostDirected is the most columns that directions are made of: the most characteristic.
@@ -70,42 +74,34 @@ func (f *components) normal(k int, columns []int) (mean []float64, cov *mat.SymD
 // newPlane finds the directions. ok is false where the numbers allow none.
 func (f *components) newPlane(columns []int) (p plane, ok bool, err error) {
 	d := len(columns)
-	p = plane{columns: columns, centre: make([]float64, d), unit: make([]float64, d), axes: mat.NewDense(d, 2, nil)}
+	p = plane{columns: columns, centre: make([]float64, d), axes: mat.NewDense(d, 2, nil)}
 	if d == 2 {
-		p.unit[0], p.unit[1] = 1, 1
-		p.axes.Set(0, 0, 1)
-		p.axes.Set(1, 1, 1)
-		p.names = [2]string{printable(f.columns[columns[0]].Name), printable(f.columns[columns[1]].Name)}
+		for a, j := range columns {
+			p.axes.Set(a, a, 1)
+			p.names[a] = printable(f.columns[j].Name)
+		}
 		return p, true, nil
 	}
-	total := mat.NewSymDense(d, nil) // E[xxᵀ] about the mean, once that is known
-	var means [][]float64
+	total := mat.NewSymDense(d, nil) // the covariance of a row
+	means := make([][]float64, f.params.K)
 	for k, w := range f.params.Weights {
 		mean, cov, err := f.normal(k, columns)
 		if err != nil {
 			return p, false, err
 		}
-		means = append(means, mean)
-		for i, m := range mean {
-			p.centre[i] += w * m
-		}
+		means[k] = mean
+		floats.AddScaled(p.centre, w, mean)
 		cov.ScaleSym(w, cov)
 		total.AddSym(total, cov)
 	}
 	for k, w := range f.params.Weights {
-		step := mat.NewVecDense(d, nil)
-		for i, m := range means[k] {
-			step.SetVec(i, m-p.centre[i])
-		}
-		total.SymRankOne(total, w, step)
+		total.SymRankOne(total, w, mat.NewVecDense(d, floats.SubTo(make([]float64, d), means[k], p.centre)))
 	}
+	correlation, unit := mat.NewSymDense(d, nil), make([]float64, d)
 	for i := range d {
-		p.unit[i] = math.Sqrt(total.At(i, i))
-	}
-	correlation := mat.NewSymDense(d, nil)
-	for i := range d {
-		for j := i; j < d; j++ {
-			v := total.At(i, j) / p.unit[i] / p.unit[j]
+		unit[i] = math.Sqrt(total.At(i, i))
+		for j := range i + 1 {
+			v := total.At(i, j) / unit[i] / unit[j]
 			if math.IsNaN(v) || math.IsInf(v, 0) {
 				return p, false, nil
 			}
@@ -118,19 +114,14 @@ func (f *components) newPlane(columns []int) (p plane, ok bool, err error) {
 	}
 	var vectors mat.Dense
 	eigen.VectorsTo(&vectors)
-	values := eigen.Values(nil)
 	for a := range 2 {
-		from := d - 1 - a
-		peak := 0.0
-		for i := range d {
-			if v := vectors.At(i, from); math.Abs(v) > math.Abs(peak) {
-				peak = v
-			}
+		v := mat.Col(nil, d-1-a, &vectors)
+		if -floats.Min(v) > floats.Max(v) {
+			floats.Scale(-1, v)
 		}
-		for i := range d {
-			p.axes.Set(i, a, math.Copysign(1, peak)*vectors.At(i, from))
-		}
-		p.names[a] = fmt.Sprintf("direction %d (%s of the variance)", a+1, percent(values[from]/float64(d)))
+		p.names[a] = fmt.Sprintf("direction %d (%s of the variance)", a+1, percent(eigen.Values(nil)[d-1-a]/float64(d)))
+		p.directions = append(p.directions, v)
+		p.axes.SetCol(a, floats.DivTo(make([]float64, d), v, unit))
 	}
 	return p, true, nil
 }
@@ -138,32 +129,24 @@ func (f *components) newPlane(columns []int) (p plane, ok bool, err error) {
 // point is a row of values in the plane.
 func (p plane) point(x []float64) (u, v float64) {
 	for i, value := range x {
-		z := (value - p.centre[i]) / p.unit[i]
-		u, v = u+z*p.axes.At(i, 0), v+z*p.axes.At(i, 1)
+		u, v = u+(value-p.centre[i])*p.axes.At(i, 0), v+(value-p.centre[i])*p.axes.At(i, 1)
 	}
 	return u, v
 }
 
 // spread is a covariance in the plane.
 func (p plane) spread(cov *mat.SymDense) *mat.Dense {
-	d := len(p.columns)
-	scaled := mat.NewDense(d, 2, nil)
-	for i := range d {
-		for a := range 2 {
-			scaled.Set(i, a, p.axes.At(i, a)/p.unit[i])
-		}
-	}
 	var half, out mat.Dense
-	half.Mul(cov, scaled)
-	out.Mul(scaled.T(), &half)
+	half.Mul(cov, p.axes)
+	out.Mul(p.axes.T(), &half)
 	return &out
 }
 
 // mostPoints bounds the rows that a page holds.
 const mostPoints = 2000
 
-// planeSection shows rows and Gaussian components; nil where no column is Gaussian.
-func (f *components) planeSection(in *input, shown []component) (*htmlreport.Section, error) {
+// planeSection shows rows and Gaussian components, where a column is Gaussian.
+func (f *components) planeSection(in *input, shown []component) ([]htmlreport.Section, error) {
 	columns := f.gaussians()
 	switch len(columns) {
 	case 0:
@@ -180,11 +163,11 @@ func (f *components) planeSection(in *input, shown []component) (*htmlreport.Sec
 	}
 	drawing := htmlreport.Scatter{XName: p.names[0], YName: p.names[1], Title: "Components over two columns"}
 	about := "Ellipses hold half and 95 % of a component; numbers are components."
-	if len(columns) > 2 {
+	if p.directions != nil {
 		drawing.Title = "Components over the two leading directions"
 		about = "Directions are the two leading eigenvectors of the correlations of the Gaussian columns under the mixture. " + about + leftOut(cut, "column", "less characteristic")
 	}
-	places := htmlreport.Table{Caption: "components in the plane", Head: []string{"component", "weight", "rows", "x", "y", "sd of x", "sd of y", "correlation"}}
+	places := sheet{caption: "components in the plane", heads: []string{"component", "weight", "rows", "x", "y", "sd of x", "sd of y", "correlation"}}
 	for k, c := range shown {
 		mean, cov, err := f.normal(k, columns)
 		if err != nil {
@@ -193,45 +176,30 @@ func (f *components) planeSection(in *input, shown []component) (*htmlreport.Sec
 		x, y := p.point(mean)
 		s := p.spread(cov)
 		xx, xy, yy := s.At(0, 0), s.At(0, 1), s.At(1, 1)
-		name := strconv.Itoa(k + 1)
-		row := []string{name, c.Weight.cell(), c.Rows.cell()}
-		for _, v := range []float64{x, y, math.Sqrt(xx), math.Sqrt(yy), xy / math.Sqrt(xx*yy)} {
-			row = append(row, htmlreport.Number(v))
-		}
-		places.Rows = append(places.Rows, row)
-		drawing.Ellipses = append(drawing.Ellipses, htmlreport.Ellipse{X: x, Y: y, XX: xx, XY: xy, YY: yy, Group: k, Name: name,
-			Tip: fmt.Sprintf("component %s\nweight %.4g, %.1f rows\nmean %.6g, %.6g", name, float64(c.Weight), float64(c.Rows), x, y)})
+		places.add(k+1, c.Weight, c.Rows, x, y, math.Sqrt(xx), math.Sqrt(yy), xy/math.Sqrt(xx*yy))
+		drawing.Ellipses = append(drawing.Ellipses, htmlreport.Ellipse{X: x, Y: y, XX: xx, XY: xy, YY: yy, Group: k, Name: strconv.Itoa(k + 1),
+			Tip: fmt.Sprintf("component %d\nweight %.4g, %.1f rows\nmean %.6g, %.6g", k+1, float64(c.Weight), float64(c.Rows), x, y)})
 	}
-	points, remark, err := f.points(in, p)
-	if err != nil {
+	rows := sheet{caption: "rows shown", heads: []string{"row", "x", "y", "component"}}
+	remark := ""
+	if drawing.Points, remark, err = f.points(in, p, &rows); err != nil {
 		return nil, err
 	}
-	rows := htmlreport.Table{Caption: "rows shown", Head: []string{"row", "x", "y", "component"}}
-	for _, one := range points {
-		rows.Rows = append(rows.Rows, []string{strconv.Itoa(one.row), htmlreport.Number(one.X), htmlreport.Number(one.Y), strconv.Itoa(one.Group + 1)})
-		drawing.Points = append(drawing.Points, one.Point)
-	}
 	drawing.About = about + " " + remark
-	section := &htmlreport.Section{Title: drawing.Title, Figure: drawing.Figure(), Tables: []htmlreport.Table{places, rows}}
-	if len(columns) > 2 {
-		axes := htmlreport.Table{Caption: "directions, per standard deviation of a column", Head: []string{"column", "direction 1", "direction 2"}}
+	sheets := []*sheet{&places, &rows}
+	if p.directions != nil {
+		axes := &sheet{caption: "directions, per standard deviation of a column", heads: []string{"column", "direction 1", "direction 2"}}
 		for i, j := range columns {
-			axes.Rows = append(axes.Rows, []string{printable(f.columns[j].Name), htmlreport.Number(p.axes.At(i, 0)), htmlreport.Number(p.axes.At(i, 1))})
+			axes.add(f.columns[j].Name, p.directions[0][i], p.directions[1][i])
 		}
-		section.Tables = append(section.Tables, axes)
+		sheets = append(sheets, axes)
 	}
-	return section, nil
-}
-
-// A placed row is a point that knows its number in the table, from 1.
-type placed struct {
-	htmlreport.Point
-	row int
+	return section(drawing.Title, drawing.Figure(), sheets...), nil
 }
 
 // points are rows in the plane, each with its most probable component: all of them, or so many at equal
 // distances.
-func (f *components) points(in *input, p plane) (list []placed, remark string, err error) {
+func (f *components) points(in *input, p plane, table *sheet) (list []htmlreport.Point, remark string, err error) {
 	at := thinned(in.Rows(), mostPoints, nil)
 	x, err := in.rowsAt(at)
 	if err != nil {
@@ -253,8 +221,8 @@ func (f *components) points(in *input, p plane) (list []placed, remark string, e
 			continue
 		}
 		name := in.Origin(row) + 1
-		list = append(list, placed{htmlreport.Point{X: u, Y: v, Group: labels[i],
-			Tip: fmt.Sprintf("row %d\n%.6g, %.6g\ncomponent %d", name, u, v, labels[i]+1)}, name})
+		table.add(name, u, v, labels[i]+1)
+		list = append(list, htmlreport.Point{X: u, Y: v, Group: labels[i], Tip: fmt.Sprintf("row %d\n%.6g, %.6g\ncomponent %d", name, u, v, labels[i]+1)})
 	}
 	remark = fmt.Sprintf("Points are the %s, coloured by component.", counted(len(list), "row"))
 	if len(list) < in.Rows() {
@@ -288,71 +256,58 @@ func (in *input) rowsAt(at []int) ([]float64, error) {
 }
 
 // histogramSection shows the only Gaussian column: all its values, and the densities of the components.
-func (f *components) histogramSection(in *input, shown []component, j int) (*htmlreport.Section, error) {
+func (f *components) histogramSection(in *input, shown []component, j int) ([]htmlreport.Section, error) {
 	values, err := in.Column(f.columns[j].Name)
 	if err != nil {
 		return nil, err
 	}
-	edges, counts, total := in.bins(values)
+	edges, counts := bins(values, in.frequencies)
 	if edges == nil {
 		return nil, nil
 	}
-	name := printable(f.columns[j].Name)
+	name, total := printable(f.columns[j].Name), floats.Sum(counts)
 	drawing := htmlreport.Histogram{Title: "Components over " + name, XName: name, YName: "density", Edges: edges,
 		About: "Bars are all rows, lines the components by their weight."}
-	bins := htmlreport.Table{Caption: "rows in bins", Head: []string{"from", "to", "rows", "density"}}
+	table := sheet{caption: "rows in bins", heads: []string{"from", "to", "rows", "density"}}
 	for i, n := range counts {
-		height := n / total / (edges[i+1] - edges[i])
-		drawing.Heights = append(drawing.Heights, height)
+		table.add(edges[i], edges[i+1], n, n/total/(edges[i+1]-edges[i]))
 		drawing.Tips = append(drawing.Tips, fmt.Sprintf("%.6g to %.6g\n%.6g rows", edges[i], edges[i+1], n))
-		bins.Rows = append(bins.Rows, []string{htmlreport.Number(edges[i]), htmlreport.Number(edges[i+1]), htmlreport.Number(n), htmlreport.Number(height)})
 	}
-	const steps = 240
-	for i := range steps + 1 {
-		drawing.X = append(drawing.X, edges[0]+float64(i)/steps*(edges[len(edges)-1]-edges[0]))
-	}
-	curves := htmlreport.Table{Caption: "components", Head: []string{"component", "weight", "mean", "sd"}}
+	drawing.Heights = table.column(3)
+	drawing.X = floats.Span(make([]float64, 241), edges[0], edges[len(edges)-1])
+	curves := sheet{caption: "components", heads: []string{"component", "weight", "mean", "sd"}}
 	for k, c := range shown {
 		mean, sd := float64(c.Columns[j].Values["mean"]), float64(c.Columns[j].Values["sd"])
 		curve := htmlreport.Series{Name: fmt.Sprintf("component %d\nweight %.4g\nmean %.6g\nsd %.6g", k+1, float64(c.Weight), mean, sd)}
 		for _, x := range drawing.X {
-			z := (x - mean) / sd
-			curve.Y = append(curve.Y, float64(c.Weight)*math.Exp(-z*z/2)/(sd*math.Sqrt(2*math.Pi)))
+			curve.Y = append(curve.Y, float64(c.Weight)*distuv.Normal{Mu: mean, Sigma: sd}.Prob(x))
 		}
 		drawing.Curves = append(drawing.Curves, curve)
-		curves.Rows = append(curves.Rows, []string{strconv.Itoa(k + 1), c.Weight.cell(), c.Columns[j].Values["mean"].cell(), c.Columns[j].Values["sd"].cell()})
+		curves.add(k+1, c.Weight, mean, sd)
 	}
-	return &htmlreport.Section{Title: drawing.Title, Figure: drawing.Figure(), Tables: []htmlreport.Table{curves, bins}}, nil
+	return section(drawing.Title, drawing.Figure(), &curves, &table), nil
 }
 
-// bins share out the values of a column, missing ones left out: about 2 n^(1/3) bins of one width (Rice's rule),
-// 60 at most. The edges are nil where no bin has a width.
-func (in *input) bins(values []float64) (edges, counts []float64, total float64) {
-	low, high, n := math.Inf(1), math.Inf(-1), 0.0
-	for _, v := range values {
-		if v == v {
-			low, high, n = min(low, v), max(high, v), n+1
-		}
-	}
-	if !(high > low) || math.IsInf(high-low, 0) {
-		return nil, nil, 0
-	}
-	const most = 60
-	size := int(min(most, math.Ceil(2*math.Cbrt(n))))
-	counts = make([]float64, size)
-	for i := range size + 1 {
-		edges = append(edges, low+float64(i)/float64(size)*(high-low))
-	}
+// bins share out values, missing ones left out, by the weights of their rows: about 2 n^(1/3) bins of one width
+// (Rice's rule), 60 at most. The edges are nil where no bin has a width.
+func bins(values, weights []float64) (edges, counts []float64) {
+	var x, w []float64
 	for row, v := range values {
-		if v != v {
+		if math.IsNaN(v) {
 			continue
 		}
-		weight := 1.0
-		if in.frequencies != nil {
-			weight = in.frequencies[row]
+		x = append(x, v)
+		if weights != nil {
+			w = append(w, weights[row])
 		}
-		counts[min(size-1, int((v-low)/(high-low)*float64(size)))] += weight
-		total += weight
 	}
-	return edges, counts, total
+	if len(x) == 0 || !(floats.Max(x) > floats.Min(x)) || math.IsInf(floats.Max(x)-floats.Min(x), 0) {
+		return nil, nil
+	}
+	const most = 60
+	edges = floats.Span(make([]float64, 1+int(min(most, math.Ceil(2*math.Cbrt(float64(len(x))))))), floats.Min(x), floats.Max(x))
+	dividers := slices.Clone(edges)
+	dividers[len(edges)-1] = math.Nextafter(floats.Max(x), math.Inf(1)) // the last bin holds the largest value
+	stat.SortWeighted(x, w)
+	return edges, stat.Histogram(nil, dividers, x, w)
 }

@@ -8,12 +8,73 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/latent-go/latent/internal/atomicfile"
 	"github.com/latent-go/latent/internal/htmlreport"
 )
+
+// A sheet is a table of a page. Figures take their values from its columns, so that each
+// number that is drawn can be read.
+type sheet struct {
+	caption string
+	heads   []string
+	rows    [][]any // int, bool, string, number, float64 or []number
+	open    bool    // shown at once
+}
+
+func (t *sheet) add(cells ...any) { t.rows = append(t.rows, cells) }
+
+// column is a column of numbers.
+func (t *sheet) column(j int) (values []float64) {
+	for _, row := range t.rows {
+		switch v := row[j].(type) {
+		case int:
+			values = append(values, float64(v))
+		case number:
+			values = append(values, float64(v))
+		case float64:
+			values = append(values, v)
+		}
+	}
+	return values
+}
+
+// section shows a figure, if any, above its tables.
+func section(title string, figure *htmlreport.Figure, sheets ...*sheet) []htmlreport.Section {
+	list := htmlreport.Section{Title: title, Figure: figure}
+	for _, t := range sheets {
+		table := htmlreport.Table{Caption: t.caption, Head: t.heads, Open: t.open}
+		for _, row := range t.rows {
+			var cells []string
+			for _, cell := range row {
+				cells = append(cells, cellText(cell))
+			}
+			table.Rows = append(table.Rows, cells)
+		}
+		list.Tables = append(list.Tables, table)
+	}
+	return []htmlreport.Section{list}
+}
+
+// cellText is a value in the digits of JSON.
+func cellText(cell any) string {
+	switch v := cell.(type) {
+	case number:
+		return htmlreport.Number(float64(v))
+	case float64:
+		return htmlreport.Number(v)
+	case string:
+		return printable(v)
+	case []number:
+		var list []string
+		for _, one := range v {
+			list = append(list, cellText(one))
+		}
+		return strings.Join(list, ", ")
+	}
+	return fmt.Sprint(cell)
+}
 
 // writePage writes the page of the fit, whole or not at all.
 func (r *report) writePage(dir string, in *input) error {
@@ -39,17 +100,16 @@ func (r *report) html(in *input) (*htmlreport.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	var how []htmlreport.Section
-	for _, section := range []*htmlreport.Section{r.iterationsSection(), r.prunedSection(), r.sizesSection(), r.startsSection()} {
-		if section != nil {
-			how = append(how, *section)
-		}
-	}
+	how := slices.Concat(r.iterationsSection(), r.prunedSection(), r.sizesSection(), r.startsSection())
 	for i := range max(len(own), len(how)) { // side by side on a wide screen: what was found, and how
 		page.Sections = append(page.Sections, own[min(i, len(own)):min(i+1, len(own))]...)
 		page.Sections = append(page.Sections, how[min(i, len(how)):min(i+1, len(how))]...)
 	}
-	settings, err := r.scalars()
+	text, err := encode(r)
+	if err != nil {
+		return nil, err
+	}
+	settings, err := scalars("", text)
 	if err != nil {
 		return nil, err
 	}
@@ -74,14 +134,11 @@ func joined(facts [][2]string) (list [][2]string) {
 	return list
 }
 
-// cell is a number in the digits of JSON.
-func (n number) cell() string { return htmlreport.Number(float64(n)) }
-
 // mostIterations bounds the figure and the table of the iterations.
 const mostIterations = 600
 
-// iterationsSection shows criterion and K after each iteration; nil where there were none.
-func (r *report) iterationsSection() *htmlreport.Section {
+// iterationsSection shows criterion and K after each iteration, where there were any.
+func (r *report) iterationsSection() []htmlreport.Section {
 	if len(r.Trace) == 0 {
 		return nil
 	}
@@ -94,12 +151,19 @@ func (r *report) iterationsSection() *htmlreport.Section {
 		}
 	}
 	shown := thinned(len(r.Trace), mostIterations, at)
-	lines := htmlreport.Lines{
-		Title: r.Criterion + " and K over the iterations", XName: "iteration", WholeX: true,
-		Panels: []htmlreport.Panel{
-			{Name: r.Criterion + ", nats", Late: true, Points: len(shown) == 1, Series: []htmlreport.Series{{Name: r.Criterion}}},
-			{Name: "K", Whole: true, Steps: true, Small: true, Points: len(shown) == 1, Series: []htmlreport.Series{{Name: "K"}}},
-		},
+	table := sheet{caption: "iterations" + leftIn(len(r.Trace)-len(shown), "of them"), heads: []string{"iteration", r.Criterion, "objective", "K"}}
+	lines := htmlreport.Lines{Title: r.Criterion + " and K over the iterations", XName: "iteration", WholeX: true}
+	for place, i := range shown {
+		table.add(i+1, r.Trace[i], r.Objective[i], r.KTrace[i])
+		lines.Notes = append(lines.Notes, notes[i])
+		if notes[i] != "" {
+			lines.Events = append(lines.Events, place)
+		}
+	}
+	lines.X = table.column(0)
+	lines.Panels = []htmlreport.Panel{
+		{Name: r.Criterion + ", nats", Late: true, Points: len(shown) == 1, Series: []htmlreport.Series{{Name: r.Criterion, Y: table.column(1)}}},
+		{Name: "K", Whole: true, Steps: true, Small: true, Points: len(shown) == 1, Series: []htmlreport.Series{{Name: "K", Y: table.column(3)}}},
 	}
 	last := len(r.Trace) - 1
 	sizes := fmt.Sprintf("K stayed %d", r.KTrace[last])
@@ -110,24 +174,18 @@ func (r *report) iterationsSection() *htmlreport.Section {
 	if len(r.Pruned) > 0 {
 		lines.About += " Dotted lines: something was pruned."
 	}
-	table := htmlreport.Table{Caption: "iterations", Head: []string{"iteration", r.Criterion, "objective", "K"}}
-	for place, i := range shown {
-		lines.X = append(lines.X, float64(i+1))
-		lines.Panels[0].Series[0].Y = append(lines.Panels[0].Series[0].Y, float64(r.Trace[i]))
-		lines.Panels[1].Series[0].Y = append(lines.Panels[1].Series[0].Y, float64(r.KTrace[i]))
-		lines.Notes = append(lines.Notes, notes[i])
-		if notes[i] != "" {
-			lines.Events = append(lines.Events, place)
-		}
-		table.Rows = append(table.Rows, []string{strconv.Itoa(i + 1), r.Trace[i].cell(), r.Objective[i].cell(), strconv.Itoa(r.KTrace[i])})
-	}
-	if left := len(r.Trace) - len(shown); left > 0 {
-		table.Caption += fmt.Sprintf(" (%s left out; --format json has all)", are(left, "of them"))
-	}
 	if len(r.Restarts) > 1 {
 		lines.About += " The best of the starts is shown."
 	}
-	return &htmlreport.Section{Title: lines.Title, Figure: lines.Figure(), Tables: []htmlreport.Table{table}}
+	return section(lines.Title, lines.Figure(), &table)
+}
+
+// leftIn ends a caption: JSON has what a table has no room for.
+func leftIn(n int, thing string) string {
+	if n <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%s left out; --format json has all)", are(n, thing))
 }
 
 // thinned are the places 0 to n − 1, or about so many of them as there should be at most: first, last
@@ -146,80 +204,59 @@ func thinned(n, most int, wanted []int) []int {
 }
 
 // sizesSection shows the criterion over K, where every K was fitted.
-func (r *report) sizesSection() *htmlreport.Section {
+func (r *report) sizesSection() []htmlreport.Section {
 	if len(r.ByK) == 0 {
 		return nil
 	}
 	lines := htmlreport.Lines{
 		Title: r.Criterion + " over K", XName: "K", WholeX: true,
-		About:  fmt.Sprintf("Of K from %d to %d, %s chooses %d, the dotted line.", r.ByK[0].K, r.ByK[len(r.ByK)-1].K, r.Criterion, r.K),
-		Panels: []htmlreport.Panel{{Name: r.Criterion + ", nats", Points: true, Late: true, Series: []htmlreport.Series{{Name: r.Criterion}}}},
+		About: fmt.Sprintf("Of K from %d to %d, %s chooses %d, the dotted line.", r.ByK[0].K, r.ByK[len(r.ByK)-1].K, r.Criterion, r.K),
 	}
-	table := htmlreport.Table{Caption: lines.Title, Head: []string{"K", r.Criterion, "converged"}}
+	table := sheet{caption: lines.Title, heads: []string{"K", r.Criterion, "converged"}}
 	for i, one := range r.ByK {
-		lines.X = append(lines.X, float64(one.K))
-		lines.Panels[0].Series[0].Y = append(lines.Panels[0].Series[0].Y, float64(one.Value))
+		table.add(one.K, one.Value, one.Converged)
 		if one.K == r.K {
 			lines.Events = append(lines.Events, i)
 		}
-		table.Rows = append(table.Rows, []string{strconv.Itoa(one.K), one.Value.cell(), strconv.FormatBool(one.Converged)})
 	}
-	return &htmlreport.Section{Title: lines.Title, Figure: lines.Figure(), Tables: []htmlreport.Table{table}}
+	lines.X = table.column(0)
+	lines.Panels = []htmlreport.Panel{{Name: r.Criterion + ", nats", Points: true, Late: true, Series: []htmlreport.Series{{Name: r.Criterion, Y: table.column(1)}}}}
+	return section(lines.Title, lines.Figure(), &table)
 }
 
-// prunedSection tells what went when, and why.
-func (r *report) prunedSection() *htmlreport.Section {
+// prunedSection says what went when, and why.
+func (r *report) prunedSection() []htmlreport.Section {
 	if len(r.Pruned) == 0 {
 		return nil
 	}
-	table := htmlreport.Table{Caption: "pruned", Head: []string{"iteration", "K left", "rule", "relevance of those dropped"}, Open: true}
+	table := sheet{caption: "pruned" + leftIn(len(r.Pruned)-mostIterations, "later step"), heads: []string{"iteration", "K left", "rule", "relevance of those dropped"}, open: true}
 	for _, p := range r.Pruned[:min(len(r.Pruned), mostIterations)] {
-		var relevance []string
-		for _, v := range p.Relevance {
-			relevance = append(relevance, v.cell())
-		}
-		table.Rows = append(table.Rows, []string{strconv.Itoa(p.Iteration), strconv.Itoa(p.K), p.Rule, strings.Join(relevance, ", ")})
+		table.add(p.Iteration, p.K, p.Rule, p.Relevance)
 	}
-	if left := len(r.Pruned) - len(table.Rows); left > 0 {
-		table.Caption += fmt.Sprintf(" (%s left out; --format json has all)", are(left, "later step"))
-	}
-	return &htmlreport.Section{Title: fmt.Sprintf("What was pruned from K = %d", r.KMax), Text: sentence(strings.Join(r.pruningReasons(), "; ")), Tables: []htmlreport.Table{table}}
+	list := section(fmt.Sprintf("What was pruned from K = %d", r.KMax), nil, &table)
+	reasons := strings.Join(r.pruningReasons(), "; ")
+	list[0].Text = strings.ToUpper(reasons[:1]) + reasons[1:] + "."
+	return list
 }
-
-// sentence begins with a capital and ends with a full stop.
-func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] + "." }
 
 // mostOpen is how many starts are listed without being asked for.
 const mostOpen = 20
 
-// startsSection tells how the starts ended, where there were several.
-func (r *report) startsSection() *htmlreport.Section {
+// startsSection says how the starts ended, where there were several.
+func (r *report) startsSection() []htmlreport.Section {
 	if len(r.Restarts) < 2 {
 		return nil
 	}
-	table := htmlreport.Table{Caption: "starts", Head: []string{"start", "K", r.Criterion, "iterations", "status"}, Open: len(r.Restarts) <= mostOpen}
+	table := sheet{caption: "starts" + leftIn(len(r.Restarts)-mostIterations, "more start"), heads: []string{"start", "K", r.Criterion, "iterations", "status"}, open: len(r.Restarts) <= mostOpen}
 	for i, one := range r.Restarts[:min(len(r.Restarts), mostIterations)] {
-		status := one.Status
-		if one.Error != "" {
-			status += ": " + printable(one.Error)
-		}
-		table.Rows = append(table.Rows, []string{strconv.Itoa(i + 1), strconv.Itoa(one.K), one.Value.cell(), strconv.Itoa(one.Iterations), status})
+		table.add(i+1, one.K, one.Value, one.Iterations, one.ending())
 	}
-	if left := len(r.Restarts) - len(table.Rows); left > 0 {
-		table.Caption += fmt.Sprintf(" (%s left out; --format json has all)", are(left, "more start"))
-	}
-	return &htmlreport.Section{Title: "Starts", Text: fmt.Sprintf("%d of %d reached the best value (to %v nats).", r.reached(), len(r.Restarts), closeBy), Tables: []htmlreport.Table{table}}
+	list := section("Starts", nil, &table)
+	list[0].Text = fmt.Sprintf("%d of %d reached the best value (to %v nats).", r.reached(), len(r.Restarts), closeBy)
+	return list
 }
 
-// scalars are the numbers and texts of the JSON object that are not in lists, in its digits.
-func (r *report) scalars() ([][]string, error) {
-	text, err := encode(r)
-	if err != nil {
-		return nil, err
-	}
-	return scalars("", text)
-}
-
+// scalars are the numbers and texts of a JSON object that are not in lists, in its digits.
 func scalars(prefix string, object json.RawMessage) (rows [][]string, err error) {
 	d := json.NewDecoder(bytes.NewReader(object))
 	if _, err := d.Token(); err != nil { // {

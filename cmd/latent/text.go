@@ -278,13 +278,17 @@ func (r *report) printRestarts(p *page) {
 	g := newGrid("start", "K", r.Criterion, "iterations", "status")
 	g.prose("status")
 	for i, one := range r.Restarts {
-		status := one.Status
-		if one.Error != "" {
-			status += ": " + one.Error
-		}
-		g.row(strconv.Itoa(i+1), strconv.Itoa(one.K), digits(float64(one.Value)), strconv.Itoa(one.Iterations), status)
+		g.row(strconv.Itoa(i+1), strconv.Itoa(one.K), digits(float64(one.Value)), strconv.Itoa(one.Iterations), one.ending())
 	}
 	p.grid(g)
+}
+
+// ending is how a start ended.
+func (one restart) ending() string {
+	if one.Error != "" {
+		return one.Status + ": " + one.Error
+	}
+	return one.Status
 }
 
 // print shows criteria over K, each one's choice marked.
