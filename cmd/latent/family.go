@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/models/mixture"
+	"github.com/latent-go/latent/prior"
 )
 
 // The families of --family. Those of one column can be given by --columns, too.
@@ -26,19 +28,92 @@ const (
 	familyMultinomial = "multinomial"
 )
 
-// familyNames begin with the default.
-var familyNames = []string{familyGaussian, familyTied, familyDiagonal, familySpherical, familyPoisson, familyExponential,
-	familyGamma, familyBernoulli, familyCategorical, familyMultinomial, familyAuto}
+// A family is what the command knows of a distribution of package mixture.
+type family struct {
+	name   string
+	joint  func(d int) mixture.Family      // of all columns together, which need complete rows; nil: there is none
+	single func(levels int) mixture.Family // of one column; nil: there is none
+	normal bool                            // of one column, it has a mean and a variance
+	shares bool                            // its numbers are probabilities
+	varies bool                            // it measures how values vary, of which a constant column has nothing
+	keys   []string                        // of --prior
+	prior  func(v map[string]float64) prior.Prior
+	// moments are mean and standard deviation of a column, of its numbers by name.
+	moments func(v map[string]number) (mean, sd number)
+}
 
-var columnFamilyNames = []string{familyGaussian, familyPoisson, familyExponential, familyGamma, familyBernoulli, familyCategorical}
+func gaussian(c mixture.Covariance) func(int) mixture.Family {
+	return func(int) mixture.Family { return mixture.Gaussian{Covariance: c} }
+}
 
-// joint families describe all columns together. They need complete rows.
-func joint(family string) bool {
-	return slices.Contains([]string{familyGaussian, familyTied, familySpherical, familyMultinomial}, family)
+func sqrt(v number) number { return number(math.Sqrt(float64(v))) }
+
+// families are those of --family, the default first.
+var families = func() []family {
+	normal := family{keys: []string{"kappa", "nu"}, prior: func(v map[string]float64) prior.Prior { return prior.DataScaled{Kappa: v["kappa"], Nu: v["nu"]} },
+		moments: func(v map[string]number) (mean, sd number) { return v["mean"], v["sd"] }}
+	full, tied, diagonal, spherical := normal, normal, normal, normal
+	full.name, full.joint, full.normal, full.varies = familyGaussian, gaussian(mixture.Full), true, true
+	full.single = func(int) mixture.Family {
+		return mixture.Of{Family: mixture.Gaussian{Covariance: mixture.Diagonal}, Width: 1}
+	}
+	tied.name, tied.joint, tied.normal, tied.varies = familyTied, gaussian(mixture.Tied), true, true
+	diagonal.name = familyDiagonal // gaussian of each column
+	spherical.name, spherical.joint, spherical.normal = familySpherical, gaussian(mixture.Spherical), true
+	rates := func(v map[string]float64) prior.Prior { return prior.Gamma{Shape: v["shape"], Rate: v["rate"]} }
+	shares := func(v map[string]float64) prior.Prior { return prior.Dirichlet{Alpha: v["alpha"]} }
+	return []family{full, tied, diagonal, spherical,
+		{name: familyPoisson, single: func(int) mixture.Family { return mixture.Poisson{} }, keys: []string{"shape", "rate"}, prior: rates,
+			moments: func(v map[string]number) (mean, sd number) { return v["rate"], sqrt(v["rate"]) }},
+		{name: familyExponential, single: func(int) mixture.Family { return mixture.Exponential{} }, keys: []string{"shape", "rate"}, prior: rates,
+			moments: func(v map[string]number) (mean, sd number) { return 1 / v["rate"], 1 / v["rate"] }},
+		{name: familyGamma, single: func(int) mixture.Family { return mixture.Gamma{} }, varies: true,
+			moments: func(v map[string]number) (mean, sd number) {
+				return v["shape"] / v["rate"], sqrt(v["shape"]) / v["rate"]
+			}},
+		{name: familyBernoulli, single: func(int) mixture.Family { return mixture.Bernoulli{} }, shares: true, keys: []string{"a", "b"},
+			prior: func(v map[string]float64) prior.Prior { return prior.Beta{A: v["a"], B: v["b"]} }},
+		{name: familyCategorical, single: func(levels int) mixture.Family { return mixture.Categorical{Levels: levels} }, shares: true, keys: []string{"alpha"}, prior: shares},
+		{name: familyMultinomial, joint: func(d int) mixture.Family { return mixture.Multinomial{Categories: d} }, shares: true, keys: []string{"alpha"}, prior: shares},
+		{name: familyAuto},
+	}
+}()
+
+// familyNamed finds a family, of which nothing but the name is known where there is no such.
+func familyNamed(name string) family {
+	if i := slices.IndexFunc(families, func(f family) bool { return f.name == name }); i >= 0 {
+		return families[i]
+	}
+	return family{name: name}
+}
+
+// familyNames are those of all families, or of those that can describe a single column.
+func familyNames(single bool) (names []string) {
+	for _, f := range families {
+		if !single || f.single != nil {
+			names = append(names, f.name)
+		}
+	}
+	return names
+}
+
+// joint families describe all columns together.
+func joint(name string) bool { return familyNamed(name).joint != nil }
+
+// familyOfRows makes the family of a whole row out of those of its columns.
+func familyOfRows(name string, columns []column) mixture.Family {
+	if f := familyNamed(name); f.joint != nil {
+		return f.joint(len(columns))
+	}
+	var product mixture.Product
+	for _, c := range columns {
+		product = append(product, familyNamed(c.Family).single(len(c.Levels)))
+	}
+	return product
 }
 
 // A column of a model: its name and, in mixtures, what its numbers are. A family is one of
-// columnFamilyNames, or the joint one of all columns.
+// those of single columns, or the joint one of all columns.
 type column struct {
 	Name   string   `json:"name"`
 	Family string   `json:"family"`
@@ -210,42 +285,6 @@ func counted(n int, thing string) string {
 		return "1 " + thing
 	}
 	return fmt.Sprintf("%d %ss", n, thing)
-}
-
-// familyFrom makes the family of a whole row out of those of its columns.
-func familyFrom(family string, columns []column) mixture.Family {
-	switch family {
-	case familyGaussian:
-		return mixture.Gaussian{}
-	case familyTied:
-		return mixture.Gaussian{Covariance: mixture.Tied}
-	case familySpherical:
-		return mixture.Gaussian{Covariance: mixture.Spherical}
-	case familyMultinomial:
-		return mixture.Multinomial{Categories: len(columns)}
-	}
-	var product mixture.Product
-	for _, c := range columns {
-		product = append(product, c.family())
-	}
-	return product
-}
-
-// family is that of the column alone.
-func (c column) family() mixture.Family {
-	switch c.Family {
-	case familyPoisson:
-		return mixture.Poisson{}
-	case familyExponential:
-		return mixture.Exponential{}
-	case familyGamma:
-		return mixture.Gamma{}
-	case familyBernoulli:
-		return mixture.Bernoulli{}
-	case familyCategorical:
-		return mixture.Categorical{Levels: len(c.Levels)}
-	}
-	return mixture.Of{Family: mixture.Gaussian{Covariance: mixture.Diagonal}, Width: 1}
 }
 
 // recode gives the columns of a table the codes of a model's levels. places has the place

@@ -82,7 +82,7 @@ func (f *modelFlags) check(method string) error {
 			f.Family = familyAuto
 		}
 	}
-	if err := f.oneOf("family", f.Family, m.families, familyNames); err != nil {
+	if err := f.oneOf("family", f.Family, m.families, familyNames(false)); err != nil {
 		return err
 	}
 	switch restarts, tol, limit := f.restarts(), f.tolerance(), f.maxIterations(); {
@@ -277,8 +277,8 @@ func (c *columnFamilies) UnmarshalText(text []byte) error {
 			return fmt.Errorf("%q: write COL=FAMILY,…", item)
 		}
 		name, family := strings.TrimSpace(item[:at]), strings.TrimSpace(item[at+1:])
-		if !slices.Contains(columnFamilyNames, family) {
-			return fmt.Errorf("no family %q of one column: choose one of %s", family, strings.Join(columnFamilyNames, ", "))
+		if familyNamed(family).single == nil {
+			return fmt.Errorf("no family %q of one column: choose one of %s", family, strings.Join(familyNames(true), ", "))
 		}
 		if c.family[name] != "" {
 			return fmt.Errorf("column %q is given twice", name)

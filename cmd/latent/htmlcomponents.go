@@ -66,25 +66,6 @@ func (f *components) whole() ([]columnSummary, error) {
 	return list, nil
 }
 
-// moments are the mean and the standard deviation of a column of numbers.
-func (s columnSummary) moments(family string) (mean, sd float64) {
-	v := func(key string) float64 { return float64(s.Values[key]) }
-	switch family {
-	case familyPoisson:
-		return v("rate"), math.Sqrt(v("rate"))
-	case familyExponential:
-		return 1 / v("rate"), 1 / v("rate")
-	case familyGamma:
-		return v("shape") / v("rate"), math.Sqrt(v("shape")) / v("rate")
-	}
-	return v("mean"), v("sd")
-}
-
-// ofShares tells the families whose numbers are probabilities.
-func ofShares(family string) bool {
-	return slices.Contains([]string{familyBernoulli, familyCategorical, familyMultinomial}, family)
-}
-
 // A profile is one row of a heat map: a column, or one level of it.
 type profile struct {
 	name   string // of the row
@@ -123,7 +104,7 @@ func (f *components) levels(shown []component, j int) []profile {
 	c := f.columns[j]
 	keys := shown[0].Columns[j].keys
 	switch {
-	case !ofShares(c.Family):
+	case !familyNamed(c.Family).shares:
 		return nil
 	case c.Family == familyBernoulli && len(c.Levels) > 0:
 		return []profile{{printable(c.Name) + " = " + printable(c.Levels[1]), j, keys[0]}}
@@ -188,7 +169,7 @@ func (f *components) levelsLeftOut() string {
 // in standard deviations of the table.
 func (f *components) numbersSection(shown []component, whole []columnSummary) []htmlreport.Section {
 	list, cut := f.profiles(func(j int) []profile {
-		if ofShares(f.columns[j].Family) {
+		if familyNamed(f.columns[j].Family).shares {
 			return nil
 		}
 		return []profile{{name: printable(f.columns[j].Name), column: j}}
@@ -203,14 +184,14 @@ func (f *components) numbersSection(shown []component, whole []columnSummary) []
 	table := sheet{caption: "parameters of the columns", heads: append([]string{"column", "number"}, heat.Columns...)}
 	largest := 0.0
 	for _, p := range list {
-		family := f.columns[p.column].Family
-		mean, sd := whole[p.column].moments(family)
+		moments := familyNamed(f.columns[p.column].Family).moments
+		mean, sd := moments(whole[p.column].Values)
 		var scores []float64
 		var texts []string
 		for _, c := range shown {
 			s := c.Columns[p.column]
-			own, _ := s.moments(family)
-			score := (own - mean) / sd
+			own, _ := moments(s.Values)
+			score := float64((own - mean) / sd)
 			if !math.IsNaN(score) && !math.IsInf(score, 0) {
 				largest = max(largest, math.Abs(score))
 			}

@@ -33,7 +33,7 @@ const mostDirected = 200
 func (f *components) gaussians() []int {
 	var list []int
 	for _, j := range f.order {
-		if slices.Contains([]string{familyGaussian, familyTied, familySpherical}, f.columns[j].Family) {
+		if familyNamed(f.columns[j].Family).normal {
 			list = append(list, j)
 		}
 	}

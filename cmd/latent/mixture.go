@@ -52,21 +52,6 @@ func checkMixture(f *modelFlags) error {
 	return nil
 }
 
-// conjugates are what each family takes of --prior, and the keys of it.
-var conjugates = []struct {
-	families, keys []string
-	make           func(v map[string]float64) prior.Prior
-}{
-	{[]string{familyGaussian, familyTied, familyDiagonal, familySpherical}, []string{"kappa", "nu"},
-		func(v map[string]float64) prior.Prior { return prior.DataScaled{Kappa: v["kappa"], Nu: v["nu"]} }},
-	{[]string{familyBernoulli}, []string{"a", "b"},
-		func(v map[string]float64) prior.Prior { return prior.Beta{A: v["a"], B: v["b"]} }},
-	{[]string{familyPoisson, familyExponential}, []string{"shape", "rate"},
-		func(v map[string]float64) prior.Prior { return prior.Gamma{Shape: v["shape"], Rate: v["rate"]} }},
-	{[]string{familyCategorical, familyMultinomial}, []string{"alpha"},
-		func(v map[string]float64) prior.Prior { return prior.Dirichlet{Alpha: v["alpha"]} }},
-}
-
 // mixturePriors turns --prior into those of the weights and of the families that the model
 // has; nil stands for their defaults.
 func (f *modelFlags) mixturePriors(family mixture.Family) (weights prior.Dirichlet, of prior.Prior, err error) {
@@ -78,15 +63,13 @@ func (f *modelFlags) mixturePriors(family mixture.Family) (weights prior.Dirichl
 		return prior.Dirichlet{Alpha: h.values["a"]}, of, nil
 	}
 	own, names, taken := mixture.Priors{}, parts(family), []string{"weights"}
-	for _, c := range conjugates {
-		for _, name := range c.families {
-			if !slices.Contains(names, name) {
-				continue
-			}
-			taken = append(taken, c.keys...)
-			if slices.ContainsFunc(c.keys, h.has) {
-				own[name] = c.make(h.values)
-			}
+	for _, f := range families {
+		if !slices.Contains(names, f.name) {
+			continue
+		}
+		taken = append(taken, f.keys...)
+		if slices.ContainsFunc(f.keys, h.has) {
+			own[f.name] = f.prior(h.values)
 		}
 	}
 	for _, key := range h.keys {
@@ -146,7 +129,7 @@ func bindMixture(s *session, f *modelFlags, in *input) (*task, error) {
 	if err != nil {
 		return nil, err
 	}
-	family := familyFrom(f.Family, columns)
+	family := familyOfRows(f.Family, columns)
 	t := &task{what: strings.Join(parts(family), ", ") + " components", columns: columns, largest: mostComponents(table, family)}
 	t.checkSize = func(k int) error { // that the model needs rows that differ, it finds out itself
 		if k > n {
@@ -169,7 +152,7 @@ func compares(c framework.Criterion, method string) bool {
 func (in *input) refuseConstant(columns []column, x []float64) error {
 	var constant []string
 	for j, c := range columns {
-		if !varying(c.Family) {
+		if !familyNamed(c.Family).varies {
 			continue
 		}
 		low, high := math.Inf(1), math.Inf(-1)
@@ -191,11 +174,6 @@ func (in *input) refuseConstant(columns []column, x []float64) error {
 		return fmt.Errorf("column %.60q is constant: %s", constant[0], dropping(constant))
 	}
 	return fmt.Errorf("columns %s are constant: %s", quoted(constant), dropping(constant))
-}
-
-// varying tells the families of one column that measure how its values vary.
-func varying(family string) bool {
-	return slices.Contains([]string{familyGaussian, familyTied, familyGamma}, family)
 }
 
 // mixtureEngine makes the model of the method.

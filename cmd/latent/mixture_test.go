@@ -260,7 +260,7 @@ func TestPredictionsOfASavedMixtureAreBitExact(t *testing.T) {
 		assert.Equal(t, namesOf(r.Columns), p.Columns)
 		var params *mixture.Parameters
 		require.NoError(t, json.Unmarshal(saved.Params, &params))
-		m := mixture.Model{Family: familyFrom(saved.Family, saved.Columns)}
+		m := mixture.Model{Family: familyOfRows(saved.Family, saved.Columns)}
 		in := &input{Table: mustLoad(t, c[1])}
 		require.NoError(t, in.recode(saved.Columns, upTo(0, len(saved.Columns)-1), false))
 		x, n, d, err := in.Values()

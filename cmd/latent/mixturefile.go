@@ -24,7 +24,7 @@ func loadMixture(file *modelFile) (*savedModel, error) {
 	if err := file.goesWith(p.K, p.D); err != nil {
 		return nil, err
 	}
-	families := columnFamilyNames
+	families := familyNames(true)
 	if file.Model == "bernmix" || joint(file.Family) {
 		families = []string{file.Family}
 	}
@@ -33,7 +33,7 @@ func loadMixture(file *modelFile) (*savedModel, error) {
 			return nil, err
 		}
 	}
-	model := mixture.Model{Family: familyFrom(file.Family, file.Columns)}
+	model := mixture.Model{Family: familyOfRows(file.Family, file.Columns)}
 	if err := model.Check(p); err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ type model struct {
 var models map[string]model
 
 func init() { // their functions use the list
-	mixtures := model{data: "faithful", families: familyNames, methods: []string{methodGFAB, methodFAB, methodEM, methodMAP, methodVB},
+	mixtures := model{data: "faithful", families: familyNames(false), methods: []string{methodGFAB, methodFAB, methodEM, methodMAP, methodVB},
 		selecting: methodEM, classes: true, check: checkMixture, bind: bindMixture, load: loadMixture}
 	bernmix := mixtures
 	bernmix.data, bernmix.families = "housevotes84", []string{familyBernoulli}
