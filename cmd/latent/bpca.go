@@ -46,7 +46,7 @@ func bindBPCA(s *session, f *modelFlags, in *input) (*task, error) {
 		}
 		return nil
 	}
-	t.judges = func(c framework.Criterion) bool { // gFIC and FIC do not exist with no more rows than columns
+	t.informative = func(c framework.Criterion) bool { // gFIC and FIC do not exist with no more rows than columns
 		counts := c.Needs&framework.NeedsCurvature != 0
 		return compares(c, f.Method) && (!counts || n > d)
 	}

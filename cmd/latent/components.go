@@ -139,15 +139,12 @@ func summarise(c column, values []mixture.Value) columnSummary {
 	return s
 }
 
-// cell is a summary for people.
-func (s columnSummary) cell(c column) string {
+// shown is a summary for people: what its cell tells, and the cell.
+func (s columnSummary) shown(c column) (legend, cell string) {
 	v := func(i int) float64 { return float64(s.Values[s.keys[i]]) }
-	truth := c.truth()
-	switch {
+	switch truth := c.truth(); {
 	case c.Family == familyCategorical && truth >= 0:
-		return fmt.Sprintf("%.3f", v(truth))
-	case c.Family == familyGamma: // shape, rate
-		return fmt.Sprintf("%.4g ± %.3g", v(0)/v(1), math.Sqrt(v(0))/v(1))
+		return fmt.Sprintf("P(%s)", c.Levels[truth]), fmt.Sprintf("%.3f", v(truth))
 	case c.Family == familyCategorical:
 		best := 0
 		for l := range s.keys {
@@ -155,19 +152,18 @@ func (s columnSummary) cell(c column) string {
 				best = l
 			}
 		}
-		return fmt.Sprintf("%s %.2f", short(s.keys[best]), v(best))
-	case c.Family == familyBernoulli, c.Family == familyMultinomial:
-		return fmt.Sprintf("%.3f", v(0))
+		return "most likely", fmt.Sprintf("%s %.2f", short(s.keys[best]), v(best))
+	case c.Family == familyBernoulli && len(c.Levels) > 0:
+		return fmt.Sprintf("P(%s)", short(c.Levels[1])), fmt.Sprintf("%.3f", v(0))
+	case c.Family == familyBernoulli:
+		return "P(1)", fmt.Sprintf("%.3f", v(0))
+	case c.Family == familyMultinomial:
+		return s.keys[0], fmt.Sprintf("%.3f", v(0))
 	case len(s.keys) == 1:
-		return fmt.Sprintf("%.4g", v(0))
-	case slices.Equal(s.keys, []string{"mean", "sd"}):
-		return fmt.Sprintf("%.4g ± %.3g", v(0), v(1))
+		return s.keys[0], fmt.Sprintf("%.4g", v(0))
 	}
-	var list []string // in the order of the legend
-	for i := range s.keys {
-		list = append(list, fmt.Sprintf("%.4g", v(i)))
-	}
-	return strings.Join(list, ", ")
+	mean, sd := familyNamed(c.Family).moments(s.Values)
+	return "mean ± sd", fmt.Sprintf("%.4g ± %.3g", float64(mean), float64(sd))
 }
 
 // truth is the place of TRUE among the levels of a column of TRUE and FALSE; −1 in others.
@@ -179,28 +175,6 @@ func (c column) truth() int {
 		return -1
 	}
 	return slices.IndexFunc(c.Levels, is("true"))
-}
-
-// legend says what the cells of a column tell.
-func (s columnSummary) legend(c column) string {
-	truth := c.truth()
-	switch {
-	case c.Family == familyCategorical && truth >= 0:
-		return fmt.Sprintf("P(%s)", c.Levels[truth])
-	case c.Family == familyGamma:
-		return "mean ± sd"
-	case c.Family == familyCategorical:
-		return "most likely"
-	case c.Family == familyBernoulli && len(c.Levels) > 0:
-		return fmt.Sprintf("P(%s)", short(c.Levels[1]))
-	case c.Family == familyBernoulli:
-		return "P(1)"
-	case len(s.keys) == 1:
-		return s.keys[0]
-	case slices.Equal(s.keys, []string{"mean", "sd"}):
-		return "mean ± sd"
-	}
-	return strings.Join(s.keys, ", ")
 }
 
 // facts tell what is not seen in the name of the family, which columns are what, and of vb,
@@ -268,13 +242,15 @@ func (f *components) fitting(p *page, rows []component) (shown []int, g *grid) {
 func (f *components) grid(rows []component, columns []int) *grid {
 	heads := []string{"component", "weight", "rows"}
 	for _, j := range columns {
-		heads = append(heads, short(f.columns[j].Name)+"\n"+rows[0].Columns[j].legend(f.columns[j]))
+		legend, _ := rows[0].Columns[j].shown(f.columns[j])
+		heads = append(heads, short(f.columns[j].Name)+"\n"+legend)
 	}
 	g := newGrid(heads...)
 	for k, c := range rows {
 		row := []string{strconv.Itoa(k + 1), fmt.Sprintf("%.4g", float64(c.Weight)), fmt.Sprintf("%.1f", float64(c.Rows))}
 		for _, j := range columns {
-			row = append(row, c.Columns[j].cell(f.columns[j]))
+			_, cell := c.Columns[j].shown(f.columns[j])
+			row = append(row, cell)
 		}
 		g.row(row...)
 	}

@@ -177,7 +177,7 @@ func described(s *session, in *input, family string, given *columnFamilies) ([]c
 		return nil, err
 	}
 	if family == familyAuto {
-		in.doubt(s, columns, given)
+		in.diagnose(s, columns, given)
 	}
 	return columns, nil
 }

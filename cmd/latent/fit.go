@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -8,9 +9,7 @@ import (
 )
 
 type fitCommand struct {
-	fittingData
-	inputFlags
-	modelFlags
+	fittingFlags
 	Criterion string `placeholder:"NAME" help:"What judges fits: gfic, fic, bicem, elbo, bic, aic or icl. Default: the method's own."`
 	K         *int   `name:"k" xor:"size" placeholder:"K" help:"Fit with this number of components, or of latent dimensions."`
 	Kmax      *int   `name:"kmax" xor:"size" placeholder:"K" help:"At most so many. Default: 10 components, fewer where the rows are few; of bpca columns − 1 (no more than rows − 2); of vbmf the smaller side of the matrix."`
@@ -29,18 +28,14 @@ func (c *fitCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	gaps, err := c.gaps(c.model().needsAll(c.Family))
-	if err != nil {
-		return err
-	}
-	source := c.source(c.model())
+	source := c.source()
 	if err := s.checkOut(c.Out, source); err != nil {
 		return err
 	}
 	if err := s.checkReport(c.Report, c.Out, source); err != nil {
 		return err
 	}
-	in, err := c.load(s, source, gaps, &c.modelFlags)
+	in, err := c.load(s)
 	if err != nil {
 		return err
 	}
@@ -87,19 +82,13 @@ func (c *fitCommand) check() (framework.Criterion, error) {
 func (c *fitCommand) fit(s *session, in *input, crit framework.Criterion) (*report, error) {
 	began := time.Now()
 	asked := c.Restarts != nil
-	c.settle(in.Rows())
-	t, err := c.model().bind(s, &c.modelFlags, in)
+	t, o, err := c.setup(s, in, cmp.Or(c.K, c.Kmax), 1)
 	if err != nil {
 		return nil, interrupted(err, nil)
 	}
-	kmax := valueOr(c.K, valueOr(c.Kmax, t.largest))
-	if err := t.checkSize(kmax); err != nil {
-		return nil, err
-	}
-	watch := newProgress(s.stderr, crit.Name)
-	defer watch.close()
-	o := c.options(kmax)
-	o.Criterion, o.Also, o.FixedK, o.Recorder = crit, c.also(crit), c.K != nil, watch
+	status := newStatusLine(s.stderr)
+	defer status.close()
+	o.Criterion, o.Also, o.FixedK, o.Recorder = crit, c.also(crit), c.K != nil, status.recorder(crit.Name)
 
 	var best *fitted
 	var table []sizeScore
@@ -107,7 +96,7 @@ func (c *fitCommand) fit(s *session, in *input, crit framework.Criterion) (*repo
 		best, err = t.fit(s, o)
 	} else {
 		var all *scores
-		if all, err = t.score(s, upTo(1, kmax), o, append([]framework.Criterion{crit}, o.Also...)); err == nil {
+		if all, err = t.score(s, upTo(1, o.K), o, append([]framework.Criterion{crit}, o.Also...)); err == nil {
 			table = all.column(0)
 			all.remark(s, in)
 			best, err = all.fit(all.BestUnder(0, c.sizePrior()))
@@ -120,7 +109,7 @@ func (c *fitCommand) fit(s *session, in *input, crit framework.Criterion) (*repo
 	if err != nil {
 		return nil, err
 	}
-	r.Model, r.Family, r.Method, r.Seed, r.KMax, r.ByK = c.Model, c.Family, c.Method, c.Seed, kmax, table
+	r.Model, r.Family, r.Method, r.Seed, r.KMax, r.ByK = c.Model, c.Family, c.Method, c.Seed, o.K, table
 	r.Columns, r.Settings, r.what = t.columns, c.settings(), t.what
 	r.Settings.FixedK, r.listStarts = c.K != nil, asked
 	r.Warnings = append(r.Warnings, s.notes...)

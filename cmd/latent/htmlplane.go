@@ -231,20 +231,12 @@ func (f *components) points(in *input, p plane, table *sheet) (list []htmlreport
 	return list, remark, nil
 }
 
-// rowsAt are some rows of the table as numbers, codes where a column has levels.
+// rowsAt are some rows of the table as numbers.
 func (in *input) rowsAt(at []int) ([]float64, error) {
 	d := in.Cols()
 	x := make([]float64, len(at)*d)
 	for j, name := range in.Names {
-		if codes := in.Codes(name); codes != nil {
-			for i, row := range at {
-				if x[i*d+j] = float64(codes[row]); codes[row] < 0 {
-					x[i*d+j] = math.NaN()
-				}
-			}
-			continue
-		}
-		values, err := in.Column(name)
+		values, err := in.values(name)
 		if err != nil {
 			return nil, err
 		}

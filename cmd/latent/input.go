@@ -17,17 +17,26 @@ import (
 	"github.com/latent-go/latent/framework"
 )
 
-// fittingData says where the rows of a fit come from.
-type fittingData struct {
+// fittingFlags say what is fitted to which rows.
+type fittingFlags struct {
 	Data string `placeholder:"FILE|NAME" help:"CSV or NPY file, also gzipped; - for standard input; or an embedded data set, see latent datasets. Default: faithful for mixture, housevotes84 for bernmix, satellite for bpca and vbmf."`
+	inputFlags
+	modelFlags
 }
 
 // source is what --data names, or the data set that shows the model.
-func (f *fittingData) source(m model) string {
-	if f.Data == "" {
-		return m.data
+func (f *fittingFlags) source() string { return cmp.Or(f.Data, f.model().data) }
+
+// setup readies the model for the data, and the options of fits with up to kmax, or so many
+// as there is room for.
+func (f *fittingFlags) setup(s *session, in *input, kmax *int, least int) (*task, framework.Options, error) {
+	f.settle(in.Rows())
+	t, err := f.model().bind(s, &f.modelFlags, in)
+	if err != nil {
+		return nil, framework.Options{}, err
 	}
-	return f.Data
+	o := f.options(valueOr(kmax, max(least, t.largest)))
+	return t, o, t.checkSize(o.K)
 }
 
 // inputFlags say how the rows are read and which columns are used.
@@ -169,7 +178,26 @@ func (in *input) complete(s *session, gaps string) error {
 
 // emptiest is the column with the most missing values.
 func (in *input) emptiest() string {
-	return slices.MaxFunc(in.Names, func(a, b string) int { return cmp.Compare(in.missing(a), in.missing(b)) })
+	missing := func(name string) int {
+		x, _ := in.values(name)
+		return floats.Count(math.IsNaN, x)
+	}
+	return slices.MaxFunc(in.Names, func(a, b string) int { return cmp.Compare(missing(a), missing(b)) })
+}
+
+// values are the numbers of a column, codes where it has levels, NaN where one is missing.
+func (in *input) values(name string) ([]float64, error) {
+	codes := in.Codes(name)
+	if codes == nil {
+		return in.Column(name)
+	}
+	x := make([]float64, len(codes))
+	for i, code := range codes {
+		if x[i] = float64(code); code < 0 {
+			x[i] = math.NaN()
+		}
+	}
+	return x, nil
 }
 
 // refuseEmpty refuses columns without any value, all at once.
@@ -209,26 +237,6 @@ func dropping(names []string) string {
 		flag += ",…"
 	}
 	return flag
-}
-
-// missing counts the missing values of a column.
-func (in *input) missing(name string) int {
-	n := 0
-	if codes := in.Codes(name); codes != nil {
-		for _, code := range codes {
-			if code < 0 {
-				n++
-			}
-		}
-		return n
-	}
-	x, _ := in.Column(name)
-	for _, v := range x {
-		if math.IsNaN(v) {
-			n++
-		}
-	}
-	return n
 }
 
 // tellNA notes what the texts of --na did to the columns that are used.
@@ -279,15 +287,18 @@ func (in *input) reportGaps(s *session, x []float64, needsAll bool) error {
 	return nil
 }
 
-// load reads a table to fit to: it chooses columns, leaves out rows and takes out the
-// weights.
-func (f *inputFlags) load(s *session, source, gaps string, m *modelFlags) (*input, error) {
-	in, err := f.open(s, source, m.reading)
+// load reads the table: it chooses columns, leaves out rows and takes out the weights.
+func (f *fittingFlags) load(s *session) (*input, error) {
+	gaps, err := f.gaps(f.model().needsAll(f.Family))
 	if err != nil {
 		return nil, err
 	}
-	in.flags = m
-	weights := m.Weights
+	in, err := f.open(s, f.source(), f.reading)
+	if err != nil {
+		return nil, err
+	}
+	in.flags = &f.modelFlags
+	weights := f.Weights
 	all := in.Table
 	if weights != "" {
 		if slices.Contains(f.Select, weights) || slices.Contains(f.Drop, weights) {

@@ -137,7 +137,7 @@ func bindMixture(s *session, f *modelFlags, in *input) (*task, error) {
 		}
 		return nil
 	}
-	t.judges = func(c framework.Criterion) bool { return compares(c, f.Method) }
+	t.informative = func(c framework.Criterion) bool { return compares(c, f.Method) }
 	t.engine, err = mixtureEngine(f, table, columns, family)
 	return t, err
 }

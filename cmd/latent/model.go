@@ -96,11 +96,11 @@ func (m model) checkFlags(f *modelFlags) error {
 // A task is a model ready for one table.
 type task struct {
 	engine
-	what      string                           // the model's parts for people, such as "gaussian noise"
-	columns   []column                         //
-	largest   int                              // the default of kmax
-	checkSize func(k int) error                // refuses K beyond what the columns allow
-	judges    func(c framework.Criterion) bool // whether a criterion compares fits to this table; nil: all do
+	what        string                           // the model's parts for people, such as "gaussian noise"
+	columns     []column                         //
+	largest     int                              // the default of kmax
+	checkSize   func(k int) error                // refuses K beyond what the columns allow
+	informative func(c framework.Criterion) bool // whether a criterion compares fits to this table; nil: all do
 }
 
 // A result is what a fit found, of whatever model, as JSON, text and page show it.

@@ -12,43 +12,51 @@ import (
 	"github.com/latent-go/latent/framework"
 )
 
-// progress shows the latest iteration on one line of a terminal, ten times a second.
-// On anything but a terminal it shows nothing.
-type progress struct {
-	w         io.Writer // nil: nothing to show
-	criterion string
+// A statusLine is one line of a terminal that is written anew, ten times a second. On
+// anything but a terminal it shows nothing.
+type statusLine struct {
+	terminal *os.File // nil: nothing to show
 
 	mu      sync.Mutex // Select makes several fits at a time
 	shown   time.Time
 	written bool
 }
 
-func newProgress(w io.Writer, criterion string) *progress {
+func newStatusLine(w io.Writer) *statusLine {
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		return &progress{w: f, criterion: criterion}
+		return &statusLine{terminal: f}
 	}
-	return &progress{}
+	return &statusLine{}
 }
 
 const eraseLine = "\r\x1b[K"
 
-// Record never ends a fit: progress that cannot be shown is no error.
-func (p *progress) Record(e framework.Event) error {
-	if p.w == nil {
+// show writes the line if it is time to, or at once.
+func (l *statusLine) show(atOnce bool, line func() string) {
+	if l.terminal == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now := time.Now(); atOnce || now.Sub(l.shown) >= time.Second/10 {
+		l.shown, l.written = now, true
+		_, _ = l.terminal.WriteString(eraseLine + line())
+	}
+}
+
+// recorder shows iterations. It never ends a fit: progress that cannot be shown is no error.
+func (l *statusLine) recorder(criterion string) framework.Recorder {
+	return framework.RecorderFunc(func(e framework.Event) error {
+		l.show(false, func() string {
+			return fmt.Sprintf("start %d  iteration %d  K %d  %s %s", e.Restart+1, e.Iteration, e.K, criterion, digits(e.Value))
+		})
 		return nil
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if now := time.Now(); now.Sub(p.shown) >= time.Second/10 {
-		p.shown, p.written = now, true
-		_, _ = fmt.Fprintf(p.w, eraseLine+"start %d  iteration %d  K %d  %s %s", e.Restart+1, e.Iteration, e.K, p.criterion, digits(e.Value))
-	}
-	return nil
+	})
 }
 
 // close wipes the line.
-func (p *progress) close() {
-	if p.written {
-		_, _ = io.WriteString(p.w, eraseLine)
+func (l *statusLine) close() {
+	if l.written {
+		_, _ = l.terminal.WriteString(eraseLine)
 	}
 }

@@ -3,11 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
-
-	"golang.org/x/term"
 
 	"github.com/latent-go/latent/reproduce"
 )
@@ -44,9 +41,10 @@ func (c *reproduceCommand) Run(s *session) error {
 	if err != nil {
 		return usageError{err}
 	}
-	bar := newBar(s)
-	reports, err := reproduce.Run(s, experiments, reproduce.Options{Out: c.Out, Quick: c.Quick, Data: c.Data, Workers: c.Workers, Progress: bar.show, Command: c.command(), Date: time.Now()})
-	bar.close()
+	status := newStatusLine(s.stderr)
+	show := func(p reproduce.Progress) { status.show(p.Done >= p.Total, func() string { return bar(p) }) }
+	reports, err := reproduce.Run(s, experiments, reproduce.Options{Out: c.Out, Quick: c.Quick, Data: c.Data, Workers: c.Workers, Progress: show, Command: c.command(), Date: time.Now()})
+	status.close()
 	p := s.page()
 	g := newGrid("experiment", "verdict", "seconds", "page")
 	rows := 0
@@ -101,25 +99,8 @@ func (c *reproduceCommand) list(s *session) error {
 	return p.write(s)
 }
 
-// A bar shows the progress of experiments on one line of a terminal.
-type bar struct {
-	terminal *os.File // nil: nothing to show
-	shown    time.Time
-	written  bool
-}
-
-func newBar(s *session) *bar {
-	if f, ok := s.stderr.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		return &bar{terminal: f}
-	}
-	return &bar{}
-}
-
-func (b *bar) show(p reproduce.Progress) {
-	if b.terminal == nil || time.Since(b.shown) < time.Second/10 && p.Done < p.Total {
-		return
-	}
-	b.shown, b.written = time.Now(), true
+// bar shows the progress of an experiment.
+func bar(p reproduce.Progress) string {
 	const width = 30
 	full := width
 	if p.Total > 0 {
@@ -129,11 +110,5 @@ func (b *bar) show(p reproduce.Progress) {
 	if p.Left >= 0 {
 		left = ", about " + p.Left.Round(time.Second).String() + " left"
 	}
-	_, _ = fmt.Fprintf(b.terminal, eraseLine+"%s %s%s %d of %d%s", p.Experiment, strings.Repeat("█", full), strings.Repeat("░", width-full), p.Done, p.Total, left)
-}
-
-func (b *bar) close() {
-	if b.written {
-		_, _ = b.terminal.WriteString(eraseLine)
-	}
+	return fmt.Sprintf("%s %s%s %d of %d%s", p.Experiment, strings.Repeat("█", full), strings.Repeat("░", width-full), p.Done, p.Total, left)
 }

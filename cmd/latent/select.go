@@ -10,9 +10,7 @@ import (
 )
 
 type selectCommand struct {
-	fittingData
-	inputFlags
-	modelFlags
+	fittingFlags
 	Criteria []string `placeholder:"NAME,…" sep:"none" help:"Criteria: of gfic, fic, bicem, elbo, bic, aic and icl. Default: those that fit the method."`
 	Kmin     int      `name:"kmin" default:"1" help:"Smallest number of components, or of latent dimensions."`
 	Kmax     *int     `name:"kmax" placeholder:"K" help:"Largest. Default: as that of latent fit."`
@@ -23,11 +21,7 @@ func (c *selectCommand) Run(s *session) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	gaps, err := c.gaps(c.model().needsAll(c.Family))
-	if err != nil {
-		return err
-	}
-	in, err := c.load(s, c.source(c.model()), gaps, &c.modelFlags)
+	in, err := c.load(s)
 	if err != nil {
 		return err
 	}
@@ -62,7 +56,7 @@ func (c *selectCommand) criteria(t *task) ([]framework.Criterion, error) {
 		return list, err
 	}
 	for _, one := range c.model().criteria(c.Method) {
-		if t.judges == nil || t.judges(one) {
+		if t.informative == nil || t.informative(one) {
 			list = append(list, one)
 		}
 	}
@@ -123,8 +117,7 @@ type selectionRow struct {
 
 func (c *selectCommand) scores(s *session, in *input) (*selection, error) {
 	began := time.Now()
-	c.settle(in.Rows())
-	task, err := c.model().bind(s, &c.modelFlags, in)
+	task, o, err := c.setup(s, in, c.Kmax, c.Kmin)
 	if err != nil {
 		return nil, err
 	}
@@ -132,20 +125,15 @@ func (c *selectCommand) scores(s *session, in *input) (*selection, error) {
 	if err != nil {
 		return nil, err
 	}
-	kmax := valueOr(c.Kmax, max(c.Kmin, task.largest))
-	if err := task.checkSize(kmax); err != nil {
-		return nil, err
-	}
-	watch := newProgress(s.stderr, criteria[0].Name)
-	defer watch.close()
-	o := c.options(kmax)
-	o.Recorder = watch
-	all, err := task.score(s, upTo(c.Kmin, kmax), o, criteria)
+	status := newStatusLine(s.stderr)
+	defer status.close()
+	o.Recorder = status.recorder(criteria[0].Name)
+	all, err := task.score(s, upTo(c.Kmin, o.K), o, criteria)
 	if err != nil {
 		return nil, err
 	}
 	t := &selection{Model: c.Model, Family: c.Family, Method: c.Method, D: in.Cols(), Rows: in.Rows(), Columns: task.columns,
-		KMin: c.Kmin, KMax: kmax, Prior: c.SizePrior, Seed: c.Seed, Chosen: map[string]int{}, what: task.what}
+		KMin: c.Kmin, KMax: o.K, Prior: c.SizePrior, Seed: c.Seed, Chosen: map[string]int{}, what: task.what}
 	if err := t.fill(all, in, c.sizePrior()); err != nil {
 		return nil, err
 	}

@@ -11,46 +11,46 @@ import (
 	"github.com/latent-go/latent/data"
 )
 
-// A doubt is what may have misled --family auto. Columns with the same doubt share a note.
-type doubt struct {
+// A diagnostic is what may have misled --family auto. Columns with the same one share a note.
+type diagnostic struct {
 	claim  string // about the columns, whose names and details follow
-	advice func(list []doubtful, given *columnFamilies) string
+	advice func(list []suspect, given *columnFamilies) string
 }
 
-// A doubtful column has a doubt.
-type doubtful struct {
+// A suspect is a column that a diagnostic applies to.
+type suspect struct {
 	name, detail string
 	texts        []string // that may be missing values
 }
 
 var (
-	likeRowNumbers = doubt{"numbered as rows are", dropThem}
-	likeNames      = doubt{"another text in every row, as names have", dropThem}
-	oneValue       = doubt{"with a single value, which tells no rows apart", dropThem}
-	manyLevels     = doubt{"taken for categorical, with few rows a level", dropThem}
-	someTexts      = doubt{"taken for categorical because some cells are no numbers", markThem}
-	likeGaps       = doubt{"with levels that often stand for missing values", markThem}
-	commas         = doubt{"taken for categorical because of commas in decimals", func([]doubtful, *columnFamilies) string { return "replace the commas by points" }}
-	fewValues      = doubt{"taken for numbers, but with few different values, as codes and grades have", as(familyCategorical)}
-	tooVaried      = doubt{"taken for Poisson counts, but with a larger variance than those have", as(familyGaussian)}
-	tooEven        = doubt{"taken for Poisson counts, but with a smaller variance than any mixture of those has", as(familyGaussian)}
+	likeRowNumbers = diagnostic{"numbered as rows are", dropThem}
+	likeNames      = diagnostic{"another text in every row, as names have", dropThem}
+	oneValue       = diagnostic{"with a single value, which tells no rows apart", dropThem}
+	manyLevels     = diagnostic{"taken for categorical, with few rows a level", dropThem}
+	someTexts      = diagnostic{"taken for categorical because some cells are no numbers", markThem}
+	likeGaps       = diagnostic{"with levels that often stand for missing values", markThem}
+	commas         = diagnostic{"taken for categorical because of commas in decimals", func([]suspect, *columnFamilies) string { return "replace the commas by points" }}
+	fewValues      = diagnostic{"taken for numbers, but with few different values, as codes and grades have", as(familyCategorical)}
+	tooVaried      = diagnostic{"taken for Poisson counts, but with a larger variance than those have", as(familyGaussian)}
+	tooEven        = diagnostic{"taken for Poisson counts, but with a smaller variance than any mixture of those has", as(familyGaussian)}
 )
 
-// doubts are in the order in which they are told.
-var doubts = []*doubt{&likeRowNumbers, &likeNames, &oneValue, &manyLevels, &commas, &someTexts, &likeGaps, &fewValues, &tooVaried, &tooEven}
+// diagnostics are in the order in which they are told.
+var diagnostics = []*diagnostic{&likeRowNumbers, &likeNames, &oneValue, &manyLevels, &commas, &someTexts, &likeGaps, &fewValues, &tooVaried, &tooEven}
 
-// most is how many columns of one doubt a note has room for.
+// most is how many columns of one diagnostic a note has room for.
 const most = 3
 
-func dropThem(list []doubtful, _ *columnFamilies) string {
+func dropThem(list []suspect, _ *columnFamilies) string {
 	them := "it"
 	if len(list) > 1 {
 		them = "them"
 	}
-	return "--drop " + abridgedTexts(list, ",", func(c doubtful) string { return item(c.name) }) + " leaves " + them + " out"
+	return "--drop " + abridgedTexts(list, ",", func(c suspect) string { return item(c.name) }) + " leaves " + them + " out"
 }
 
-func markThem(list []doubtful, _ *columnFamilies) string {
+func markThem(list []suspect, _ *columnFamilies) string {
 	var texts []string
 	for _, c := range list {
 		for _, text := range c.texts {
@@ -62,8 +62,8 @@ func markThem(list []doubtful, _ *columnFamilies) string {
 	return abridgedTexts(texts, " ", func(text string) string { return "--na=" + word(strings.TrimSpace(text)) }) + " reads such cells as missing"
 }
 
-func as(family string) func([]doubtful, *columnFamilies) string {
-	return func(list []doubtful, given *columnFamilies) string {
+func as(family string) func([]suspect, *columnFamilies) string {
+	return func(list []suspect, given *columnFamilies) string {
 		var names []string
 		for _, c := range list[:min(len(list), most)] {
 			names = append(names, c.name)
@@ -76,24 +76,24 @@ func as(family string) func([]doubtful, *columnFamilies) string {
 	}
 }
 
-// doubt notes where the values of columns may have misled --family auto. Those whose families
+// diagnose notes where the values of columns may have misled --family auto. Those whose families
 // were given are no business of auto.
-func (in *input) doubt(s *session, columns []column, given *columnFamilies) {
-	found := map[*doubt][]doubtful{}
+func (in *input) diagnose(s *session, columns []column, given *columnFamilies) {
+	found := map[*diagnostic][]suspect{}
 	for _, c := range columns {
 		if given.family[c.Name] != "" {
 			continue
 		}
-		if why, detail, texts := in.doubtful(c); why != nil {
-			found[why] = append(found[why], doubtful{c.Name, detail, texts})
+		if why, detail, texts := in.diagnoseColumn(c); why != nil {
+			found[why] = append(found[why], suspect{c.Name, detail, texts})
 		}
 	}
-	for _, why := range doubts {
+	for _, why := range diagnostics {
 		list := found[why]
 		if len(list) == 0 {
 			continue
 		}
-		names := abridgedTexts(list, ", ", func(c doubtful) string { return strings.TrimSpace(fmt.Sprintf("%.60q %s", c.name, c.detail)) })
+		names := abridgedTexts(list, ", ", func(c suspect) string { return strings.TrimSpace(fmt.Sprintf("%.60q %s", c.name, c.detail)) })
 		if len(list) > most {
 			names += fmt.Sprintf(" (%d columns)", len(list))
 		}
@@ -105,10 +105,10 @@ func (in *input) doubt(s *session, columns []column, given *columnFamilies) {
 // fewest how many a level or value should have.
 const fewestInOrder, fewest = 3, 5
 
-// doubtful says what is strange about a column that was described by its values.
-func (in *input) doubtful(c column) (why *doubt, detail string, texts []string) {
+// diagnoseColumn says what is strange about a column that was described by its values.
+func (in *input) diagnoseColumn(c column) (why *diagnostic, detail string, texts []string) {
 	if c.Family == familyCategorical {
-		return in.doubtfulLevels(c)
+		return in.diagnoseLevels(c)
 	}
 	x, err := in.Column(c.Name)
 	if err != nil {
@@ -135,8 +135,8 @@ func (in *input) doubtful(c column) (why *doubt, detail string, texts []string) 
 	return nil, "", nil
 }
 
-// doubtfulLevels is doubtful for columns of texts.
-func (in *input) doubtfulLevels(c column) (why *doubt, detail string, texts []string) {
+// diagnoseLevels is diagnoseColumn for columns of texts.
+func (in *input) diagnoseLevels(c column) (why *diagnostic, detail string, texts []string) {
 	texts, cells, numbers := in.Texts(c.Name)
 	_, err := in.Column(c.Name)
 	gaps := slices.DeleteFunc(slices.Clone(c.Levels), func(level string) bool { return !standsForGaps(level) })
