@@ -225,14 +225,9 @@ func (f *components) print(p *page) {
 // fitting are all columns in their order where the page is wide enough, else the most
 // characteristic that it has room for, one at least.
 func (f *components) fitting(p *page, rows []component) (shown []int, g *grid) {
-	n := 1
-	g = f.grid(rows, f.order[:n])
-	for n < len(f.order) {
-		wider := f.grid(rows, f.order[:n+1])
-		if !p.fits(wider) {
-			return f.order[:n], g
-		}
-		n, g = n+1, wider
+	n, g := p.widest(len(f.order), func(n int) *grid { return f.grid(rows, f.order[:n]) })
+	if n < len(f.order) {
+		return f.order[:n], g
 	}
 	all := upTo(0, n-1)
 	return all, f.grid(rows, all)

@@ -73,8 +73,12 @@ func (t teller) text(err error) string {
 		return t.restarts(parts)
 	}
 	rest, text := err.Error(), ""
+	find := strings.Index
+	if len(parts) == 1 {
+		find = strings.LastIndex // what is wrapped mostly comes last, and names may look like it
+	}
 	for i, part := range parts {
-		at := strings.Index(rest, part.Error())
+		at := find(rest, part.Error())
 		if at < 0 {
 			continue
 		}
@@ -259,8 +263,8 @@ func (in *input) flagsAbout(err error) string {
 // faulty are the columns that an error is about.
 func (in *input) faulty(err error) (names []string) {
 	for _, fault := range faults(err) {
-		if name := in.Names[fault.Column]; !slices.Contains(names, name) {
-			names = append(names, name)
+		if j := fault.Column; j >= 0 && !slices.Contains(names, in.Names[j]) {
+			names = append(names, in.Names[j])
 		}
 	}
 	return names

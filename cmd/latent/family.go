@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/models/mixture"
@@ -222,15 +221,7 @@ func refuseSingle(columns []column) error {
 			single, level = append(single, c.Name), c.Levels[0]
 		}
 	}
-	switch len(single) {
-	case 0:
-		return nil
-	case len(columns):
-		return errors.New("every column has a single level: there is nothing to fit")
-	case 1:
-		return fmt.Errorf("column %.60q has 1 level (%.60q), and two are the least: %s", single[0], level, dropping(single))
-	}
-	return fmt.Errorf("columns %s have 1 level each, and two are the least: %s", quoted(single), dropping(single))
+	return refusal(single, len(columns), "every column has a single level", fmt.Sprintf("has 1 level (%.60q), and two are the least", level), "have 1 level each, and two are the least")
 }
 
 // numbersNeeded says what to do with a text where a family describes numbers.
@@ -327,7 +318,7 @@ func inventory(columns []column) [][2]string {
 	}
 	var list [][2]string
 	for _, kind := range kinds {
-		list = append(list, [2]string{kind, abridged(names[kind])})
+		list = append(list, [2]string{kind, listed(names[kind], 40)})
 	}
 	return list
 }
@@ -340,12 +331,4 @@ func kindsTold(family string, columns []column) [][2]string {
 		return kinds
 	}
 	return nil
-}
-
-func abridged(names []string) string {
-	const most = 40
-	if len(names) > most {
-		return fmt.Sprintf("%s, … (%d in all)", strings.Join(names[:most], ", "), len(names))
-	}
-	return strings.Join(names, ", ")
 }

@@ -30,7 +30,7 @@ type modelFlags struct {
 	Seed       uint64          `default:"1" help:"Seed of the starts."`
 	Tol        *float64        `placeholder:"NATS" help:"Stop when an iteration changes the criterion by less than this, in nats per row. Default: 1e-9."`
 	MaxIter    *int            `placeholder:"N" help:"Iterations at most. Default: 10000."`
-	Accelerate bool            `help:"Extrapolate iterations where a fit creeps: fewer passes over the data, and perhaps another local maximum, or K."`
+	Accelerate bool            `help:"Extrapolate iterations of a fit that converges slowly: fewer passes over the data, and perhaps another local maximum, or K."`
 	Workers    int             `default:"0" help:"Goroutines; 0 is one a processor. Any number gives the same bits."`
 	Format     string          `default:"text" enum:"text,json" help:"Output: text or json."`
 }

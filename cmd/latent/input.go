@@ -208,21 +208,21 @@ func (in *input) refuseEmpty() error {
 			empty = append(empty, name)
 		}
 	}
-	switch len(empty) {
-	case 0:
-		return nil
-	case len(in.Names):
-		return in.wrap(errors.New("no column has a value: there is nothing to fit"))
-	}
-	return in.wrap(fmt.Errorf("%s no value at all: %s", has(empty), dropping(empty)))
+	return in.wrap(refusal(empty, len(in.Names), "no column has a value", "has no value at all", "have no value at all"))
 }
 
-// has names columns that have something: `column "a" has`, `columns "a", "b" have`.
-func has(names []string) string {
-	if len(names) == 1 {
-		return fmt.Sprintf("column %q has", names[0])
+// refusal is the error about columns that no fit can use, all at once, or about all that
+// there are; nil where there is none.
+func refusal(names []string, all int, every, is, are string) error {
+	switch len(names) {
+	case 0:
+		return nil
+	case all:
+		return errors.New(every + ": there is nothing to fit")
+	case 1:
+		return fmt.Errorf("column %.60q %s: %s", names[0], is, dropping(names))
 	}
-	return fmt.Sprintf("columns %s have", quoted(names))
+	return fmt.Errorf("columns %s %s: %s", quoted(names), are, dropping(names))
 }
 
 // dropping is the flag that leaves columns out.

@@ -583,6 +583,14 @@ func TestErrorsOfManyStartsAreShort(t *testing.T) {
 	assert.Equal(t, `component 2: column "`+strings.Repeat("c", 60)+`" has lost 1 rows`, abc.tell(many[2]))
 	assert.Equal(t, "a; b", oneLine(errors.New("a\nb\na\n")))
 
+	// Faults of rows and of columns may come together.
+	in := &input{Table: mustLoad(t, "faithful"), flags: &modelFlags{Model: "mixture"}}
+	both := errors.Join(fmt.Errorf("mixture: %w", framework.FaultyRow(3, "is far")), fmt.Errorf("restart 2: %w", framework.FaultyColumn(1, framework.ErrConstant)))
+	assert.Equal(t, `row 4 is far; restart 2: column "waiting" is constant, to working precision: drop it, or rescale it (--drop waiting)`, in.tell(both))
+	// A name that looks like what the error wraps is none of its parts.
+	like := fmt.Errorf("%q: %w", "column 1 is far", framework.FaultyColumn(0, errors.New("is far")))
+	assert.Equal(t, `"column 1 is far": column "eruptions" is far`, in.tell(like))
+
 	_, stderr := done(t, "fit", "--data", file(t, "d.csv", "a\n1\n1\n1\n2\n2\n2\n3\n3\n"), "--method", "em", "--kmax", "3")
 	assert.Contains(t, stderr, "fits failed")
 	assert.Less(t, len(stderr), 250)

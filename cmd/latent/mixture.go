@@ -165,15 +165,7 @@ func (in *input) refuseConstant(columns []column, x []float64) error {
 			constant = append(constant, c.Name)
 		}
 	}
-	switch len(constant) {
-	case 0:
-		return nil
-	case len(columns):
-		return errors.New("every column is constant: there is nothing to fit")
-	case 1:
-		return fmt.Errorf("column %.60q is constant: %s", constant[0], dropping(constant))
-	}
-	return fmt.Errorf("columns %s are constant: %s", quoted(constant), dropping(constant))
+	return refusal(constant, len(columns), "every column is constant", "is constant", "are constant")
 }
 
 // mixtureEngine makes the model of the method.

@@ -127,15 +127,19 @@ func generated(names []string) bool {
 }
 
 func quoted(names []string) string {
-	const most = 20
 	var list []string
-	for _, name := range names[:min(len(names), most)] {
+	for _, name := range names {
 		list = append(list, fmt.Sprintf("%.60q", name))
 	}
+	return listed(list, 20)
+}
+
+// listed joins the first names; the count stands for those that there is no room for.
+func listed(names []string, most int) string {
 	if len(names) > most {
-		list = append(list, fmt.Sprintf("… (%d in all)", len(names)))
+		return fmt.Sprintf("%s, … (%d in all)", strings.Join(names[:most], ", "), len(names))
 	}
-	return strings.Join(list, ", ")
+	return strings.Join(names, ", ")
 }
 
 // A prediction is a model applied to rows, block by block.

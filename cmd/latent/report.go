@@ -148,7 +148,7 @@ func newReport(f *fitted, in *input, c framework.Criterion) (*report, error) {
 	}, Trace: numbers(f.Trace), KTrace: append([]int{}, f.KTrace...), found: found}
 	r.judge(f)
 	for _, p := range f.Pruned {
-		r.Pruned = append(r.Pruned, pruned{p.Iteration, p.K, p.Rule, numbers(p.Relevance)})
+		r.Pruned = append(r.Pruned, pruned{Iteration: p.Iteration, K: p.K, Rule: p.Rule, Relevance: numbers(p.Relevance)})
 	}
 	for _, one := range f.Restarts {
 		entry := restart{K: one.K, Value: number(one.Value), Iterations: one.Iterations, Status: one.Status.String()}

@@ -99,8 +99,17 @@ func (p *page) dimensions(heads []string, n int, cells func(k int) []string) {
 	p.grid(g)
 }
 
-func (p *page) fits(g *grid) bool {
-	return p.width == 0 || text.LongestLineLen(g.Render()) <= p.width
+// widest is the grid with as many of n columns as the page has room for, one at least.
+func (p *page) widest(n int, grid func(n int) *grid) (shown int, g *grid) {
+	shown, g = 1, grid(1)
+	for shown < n {
+		wider := grid(shown + 1)
+		if p.width > 0 && text.LongestLineLen(wider.Render()) > p.width {
+			break
+		}
+		shown, g = shown+1, wider
+	}
+	return shown, g
 }
 
 func (p *page) write(s *session) error {
@@ -303,14 +312,7 @@ func (t *selection) print(s *session, in *input) error {
 		p.line("! marks fits that did not converge: their values could still change")
 	}
 	for left := t.Criteria; len(left) > 0; {
-		n, g := 1, t.grid(left[:1])
-		for n < len(left) {
-			wider := t.grid(left[:n+1])
-			if !p.fits(wider) {
-				break
-			}
-			n, g = n+1, wider
-		}
+		n, g := p.widest(len(left), func(n int) *grid { return t.grid(left[:n]) })
 		p.line("")
 		p.grid(g)
 		left = left[n:]
