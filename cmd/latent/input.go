@@ -344,20 +344,19 @@ func (f *fittingFlags) load(s *session) (*input, error) {
 	return in, in.wrap(err)
 }
 
-// numbers are those of the table: codes where it has levels that models of classes know, and
-// complete where the model needs all.
-func (in *input) numbers(s *session, classes, needsAll bool) (x []float64, rows int, err error) {
+// numbers are those of the table, n×d: codes where it has levels that models of classes know,
+// and complete where the model needs all.
+func (in *input) numbers(s *session, classes, needsAll bool) (x []float64, n, d int, err error) {
 	if !classes {
-		x, rows, _, err = in.Matrix()
-		return x, rows, err
+		return in.Matrix()
 	}
-	if x, rows, _, err = in.Values(); err != nil {
-		return nil, 0, err
+	if x, n, d, err = in.Values(); err != nil {
+		return nil, n, d, err
 	}
-	return x, rows, in.reportGaps(s, x, needsAll)
+	return x, n, d, in.reportGaps(s, x, needsAll)
 }
 
-// matrix is the table as numbers, for models that need them all.
+// matrix is a table of numbers alone.
 func (in *input) matrix() (table *framework.Table, n, d int, err error) {
 	x, n, d, err := in.Matrix()
 	if err != nil {

@@ -109,11 +109,8 @@ func bindMixture(s *session, f *modelFlags, in *input) (*task, error) {
 	if err := in.recode(columns, upTo(0, len(columns)-1), false); err != nil {
 		return nil, err
 	}
-	x, n, d, err := in.Values()
+	x, n, d, err := in.numbers(s, true, joint(f.Family))
 	if err != nil {
-		return nil, err
-	}
-	if err := in.reportGaps(s, x, joint(f.Family)); err != nil {
 		return nil, err
 	}
 	if f.Family == familyMultinomial && floats.Norm(x, 1) == 0 {

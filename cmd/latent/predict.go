@@ -64,7 +64,7 @@ func (c *predictCommand) Run(s *session) error {
 		return err
 	}
 	p := &prediction{score: m.saved.score, layout: m.saved.layout, in: in, columns: names, told: in.teller()}
-	if p.x, p.rows, err = in.numbers(s, models[m.Model].classes, m.saved.needsAll); err != nil {
+	if p.x, p.rows, _, err = in.numbers(s, models[m.Model].classes, m.saved.needsAll); err != nil {
 		return in.wrap(err)
 	}
 	p.told.columns = nil
