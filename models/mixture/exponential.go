@@ -46,7 +46,7 @@ func (Exponential) Free() int { return 1 }
 // Estimate is 1/mean.
 func (Exponential) Estimate(n float64, t, xi []float64) error {
 	if xi[0] = n / t[0]; !(xi[0] > 0 && xi[0] < 1e290) { // beyond, a prior's pseudo-counts overflow
-		return fmt.Errorf("mixture: all numbers of an exponential distribution are 0, or too small for its rate: %w; lower K, allow pruning, rescale the column, or give the rate a prior (MAP)", framework.ErrDegenerate)
+		return fmt.Errorf("mixture: all numbers of an exponential distribution are 0, or too small for its rate: %w; lower K, allow pruning, rescale the column, or take MAP", framework.ErrDegenerate)
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func (Gamma) Free() int { return 2 }
 func (Gamma) Estimate(n float64, t, xi []float64) error {
 	mean, s := logGap(n, t)
 	if !(s > roundingOf(mean)) {
-		return fmt.Errorf("mixture: the numbers of a gamma distribution are equal to working precision: %w; lower K, allow pruning, or give it a prior (MAP)", framework.ErrDegenerate)
+		return fmt.Errorf("mixture: the numbers of a gamma distribution are equal to working precision: %w; lower K, allow pruning, or take MAP", framework.ErrDegenerate)
 	}
 	w := 2 * s
 	for range 50 {
