@@ -40,14 +40,15 @@ loop1:
 	VCVTPD2DQY   Y1, X0
 	VPSRAD       $0x01, X0, X1
 	VPSUBD       X1, X0, X0
-	VPMOVSXDQ    X1, Y1
-	VPADDQ       constant17<>+0(SB), Y1, Y1
-	VPSLLQ       $0x34, Y1, Y1
-	VMULPD       Y1, Y2, Y2
 	VPMOVSXDQ    X0, Y0
 	VPADDQ       constant17<>+0(SB), Y0, Y0
 	VPSLLQ       $0x34, Y0, Y0
-	VMULPD       Y0, Y2, Y0
+	VMULPD       Y0, Y2, Y2
+	VPMOVSXDQ    X1, Y0
+	VPADDQ       constant17<>+0(SB), Y0, Y0
+	VPSLLQ       $0x34, Y0, Y0
+	VMULPD       Y0, Y2, Y2
+	VMOVAPD      Y2, Y0
 	VMOVUPD      Y0, (AX)
 	ADDQ         $0x20, CX
 	ADDQ         $0x20, AX
@@ -87,14 +88,15 @@ end2:
 	VCVTPD2DQY   Y2, X0
 	VPSRAD       $0x01, X0, X2
 	VPSUBD       X2, X0, X0
-	VPMOVSXDQ    X2, Y2
-	VPADDQ       constant17<>+0(SB), Y2, Y2
-	VPSLLQ       $0x34, Y2, Y2
-	VMULPD       Y2, Y3, Y3
 	VPMOVSXDQ    X0, Y0
 	VPADDQ       constant17<>+0(SB), Y0, Y0
 	VPSLLQ       $0x34, Y0, Y0
-	VMULPD       Y0, Y3, Y0
+	VMULPD       Y0, Y3, Y3
+	VPMOVSXDQ    X2, Y0
+	VPADDQ       constant17<>+0(SB), Y0, Y0
+	VPSLLQ       $0x34, Y0, Y0
+	VMULPD       Y0, Y3, Y3
+	VMOVAPD      Y3, Y0
 	VMASKMOVPD   Y0, Y1, (AX)
 
 done3:
@@ -469,7 +471,7 @@ TEXT ·softmaxAVX2(SB), NOSPLIT, $0-40
 	MOVQ         entropy+32(FP), BX
 	MOVQ         CX, SI
 	SHLQ         $0x03, SI
-	VBROADCASTSD constant00<>+0(SB), Y0
+	VBROADCASTSD constant39<>+0(SB), Y0
 
 loop7:
 	CMPQ         CX, $0x04
@@ -512,16 +514,13 @@ loop10:
 	VFMADD213PD  Y4, Y8, Y7
 	VADDPD       constant16<>+0(SB), Y7, Y7
 	VCVTPD2DQY   Y6, X4
-	VPSRAD       $0x01, X4, X6
-	VPSUBD       X6, X4, X4
-	VPMOVSXDQ    X6, Y6
-	VPADDQ       constant17<>+0(SB), Y6, Y6
-	VPSLLQ       $0x34, Y6, Y6
-	VMULPD       Y6, Y7, Y7
 	VPMOVSXDQ    X4, Y4
 	VPADDQ       constant17<>+0(SB), Y4, Y4
 	VPSLLQ       $0x34, Y4, Y4
-	VMULPD       Y4, Y7, Y4
+	VMULPD       Y4, Y7, Y7
+	VMOVAPD      Y7, Y4
+	VCMPPD       $0x16, constant39<>+0(SB), Y5, Y6
+	VANDPD       Y6, Y4, Y4
 	VMOVUPD      Y4, (DI)
 	VADDPD       Y4, Y2, Y2
 	VFMADD231PD  Y4, Y5, Y3
@@ -593,12 +592,18 @@ end8:
 	VZEROUPPER
 	RET
 
+DATA constant39<>+0(SB)/8, $0xc076200000000000
+DATA constant39<>+8(SB)/8, $0xc076200000000000
+DATA constant39<>+16(SB)/8, $0xc076200000000000
+DATA constant39<>+24(SB)/8, $0xc076200000000000
+GLOBL constant39<>(SB), RODATA|NOPTR, $32
+
 // func complementAVX2(q *float64, n int, mantissas *[8]float64, exponents *[8]int)
 // Requires: AVX, AVX2
 TEXT ·complementAVX2(SB), NOSPLIT, $0-32
 	MOVQ         q+0(FP), AX
 	MOVQ         n+8(FP), CX
-	VBROADCASTSD constant39<>+0(SB), Y0
+	VBROADCASTSD constant40<>+0(SB), Y0
 	VBROADCASTSD constant16<>+0(SB), Y1
 	VXORPD       Y2, Y2, Y2
 
@@ -626,11 +631,11 @@ end13:
 	VZEROUPPER
 	RET
 
-DATA constant39<>+0(SB)/8, $0x3fefffffffffffff
-DATA constant39<>+8(SB)/8, $0x3fefffffffffffff
-DATA constant39<>+16(SB)/8, $0x3fefffffffffffff
-DATA constant39<>+24(SB)/8, $0x3fefffffffffffff
-GLOBL constant39<>(SB), RODATA|NOPTR, $32
+DATA constant40<>+0(SB)/8, $0x3fefffffffffffff
+DATA constant40<>+8(SB)/8, $0x3fefffffffffffff
+DATA constant40<>+16(SB)/8, $0x3fefffffffffffff
+DATA constant40<>+24(SB)/8, $0x3fefffffffffffff
+GLOBL constant40<>(SB), RODATA|NOPTR, $32
 
 // func finiteAVX2(x *float64, n int, sum *float64)
 // Requires: AVX
@@ -3242,7 +3247,7 @@ done145:
 	ADDQ         CX, AX
 	DECQ         DX
 	JNZ          loop142
-	VPAND        constant40<>+0(SB), Y0, Y0
+	VPAND        constant41<>+0(SB), Y0, Y0
 	MOVQ         sum+32(FP), AX
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X1, X0, X1
@@ -3253,11 +3258,11 @@ done145:
 	VZEROUPPER
 	RET
 
-DATA constant40<>+0(SB)/8, $0x7fffffffffffffff
-DATA constant40<>+8(SB)/8, $0x7fffffffffffffff
-DATA constant40<>+16(SB)/8, $0x7fffffffffffffff
-DATA constant40<>+24(SB)/8, $0x7fffffffffffffff
-GLOBL constant40<>(SB), RODATA|NOPTR, $32
+DATA constant41<>+0(SB)/8, $0x7fffffffffffffff
+DATA constant41<>+8(SB)/8, $0x7fffffffffffffff
+DATA constant41<>+16(SB)/8, $0x7fffffffffffffff
+DATA constant41<>+24(SB)/8, $0x7fffffffffffffff
+GLOBL constant41<>(SB), RODATA|NOPTR, $32
 
 // func rowScoresAVX2(dst *float64, dstRow int, x *float64, xRow int, rows int, d int, eta *float64, etaRow int, k int)
 // Requires: AVX, FMA3
@@ -3746,7 +3751,7 @@ TEXT ·softmaxAVX512(SB), NOSPLIT, $0-40
 	MOVQ         entropy+32(FP), BX
 	MOVQ         CX, SI
 	SHLQ         $0x03, SI
-	VBROADCASTSD constant00<>+0(SB), Z0
+	VBROADCASTSD constant39<>+0(SB), Z0
 
 loop170:
 	CMPQ         CX, $0x08
@@ -3789,6 +3794,8 @@ loop173:
 	VFMADD213PD       Z4, Z8, Z7
 	VADDPD.BCST       constant16<>+0(SB), Z7, Z7
 	VSCALEFPD         Z6, Z7, Z4
+	VCMPPD.BCST       $0x16, constant39<>+0(SB), Z5, K1
+	VMOVAPD.Z         Z4, K1, Z4
 	VMOVUPD           Z4, (DI)
 	VADDPD            Z4, Z2, Z2
 	VFMADD231PD       Z4, Z5, Z3
@@ -3855,7 +3862,7 @@ end171:
 TEXT ·complementAVX512(SB), NOSPLIT, $0-32
 	MOVQ         q+0(FP), AX
 	MOVQ         n+8(FP), CX
-	VBROADCASTSD constant39<>+0(SB), Z0
+	VBROADCASTSD constant40<>+0(SB), Z0
 	VBROADCASTSD constant16<>+0(SB), Z1
 	VPXORQ       Z2, Z2, Z2
 
@@ -7967,7 +7974,7 @@ done322:
 	ADDQ          CX, AX
 	DECQ          DX
 	JNZ           loop319
-	VPANDQ.BCST   constant40<>+0(SB), Z0, Z0
+	VPANDQ.BCST   constant41<>+0(SB), Z0, Z0
 	MOVQ          sum+32(FP), AX
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y1, Y0, Y1

@@ -75,10 +75,21 @@ func Log(dst, src []float64) {
 	}
 }
 
+// Negligible is the difference to the highest log joint of a row at which, and below which,
+// [Softmax] makes a probability exactly 0. e⁻³⁵⁴ = 1.9e-154 is just above 2⁻⁵¹¹, the square
+// root of the smallest normal number.
+const Negligible = -354
+
 // Softmax turns the log joints of n rows and k components, k×n with rows side by side, into
 // probabilities in place. For each row it gives ln Σ_k exp(v_k) in logSum and the
 // entropy of the probabilities, which is not negative, in entropy. Both are NaN for a row
 // with a NaN or +Inf in it, or with nothing but −Inf; k is at least 1.
+//
+// A probability of at most e⁻³⁵⁴ times the highest one becomes 0 (see [Negligible]). In a sum
+// over rows it is lost in rounding beside any row whose probability is above 1e-138. But many
+// processors take a hundred times as long for an instruction on a subnormal number, and
+// moments multiply a probability q by a row's weight w, by x and by x². The square root
+// leaves half of the exponents to these: q·w·x² is a normal number where w·x² is above k·1e-154.
 func Softmax(v []float64, k, n int, logSum, entropy []float64) {
 	rows(n)
 	need("v", v, k*n)
@@ -186,11 +197,13 @@ func softmaxPortable(v []float64, k, n int, logSum, entropy []float64) {
 		sum, mean := 0.0, 0.0
 		for j := range k {
 			less := v[j*n+i] - top
-			e := expOf(less)
-			sum += e
-			if e > 0 {
-				mean += e * less
+			if less <= Negligible {
+				v[j*n+i] = 0
+				continue
 			}
+			e := math.Exp(less)
+			sum += e
+			mean += e * less
 			v[j*n+i] = e
 		}
 		for j := range k {

@@ -312,6 +312,37 @@ func TestSoftmaxIsThatOfTheReference(t *testing.T) {
 	})
 }
 
+// Below a highest log joint of 0, a probability is what exp gives down to Negligible, and there
+// and below exactly 0: none is subnormal, nor is its product with another number that is not
+// below it.
+func TestSoftmaxLeavesOutWhatIsNegligible(t *testing.T) {
+	least := math.Exp(Negligible)
+	require.GreaterOrEqual(t, least*least, 0x1p-1022)
+	onEach(t, func(t *testing.T) {
+		for _, low := range []float64{0, -1, -36, -300, math.Nextafter(Negligible, 0), Negligible, math.Nextafter(Negligible, -400), -355, -708.5, -745.2, -746, -1e5, -1e300, math.Inf(-1)} {
+			for lane := range Lanes {
+				var v [2 * Lanes]float64 // the other lanes have 0 twice
+				var sum, entropy [Lanes]float64
+				v[lane] = low
+				Softmax(v[:], 2, Lanes, sum[:], entropy[:])
+				e, h := 0.0, 0.0
+				if low > Negligible {
+					e, _ = bigExp(low).Float64()
+					h = -e * low
+				} else {
+					require.Zero(t, v[lane], "%v below the highest", low)
+				}
+				require.InDelta(t, e/(1+e), v[lane], 1e-15*e, "%v below the highest", low)
+				require.InDelta(t, math.Log1p(e), sum[lane], 1e-15)
+				require.InDelta(t, math.Log1p(e)+h/(1+e), entropy[lane], 1e-15)
+				for i := range Lanes {
+					require.True(t, i == lane || v[i] == 0.5 && v[Lanes+i] == 0.5)
+				}
+			}
+		}
+	})
+}
+
 func TestSoftmaxOfRowsWithoutProbabilities(t *testing.T) {
 	onEach(t, func(t *testing.T) {
 		const k = 3

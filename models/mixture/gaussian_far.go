@@ -7,9 +7,6 @@ import (
 	"github.com/latent-go/latent/internal/simd"
 )
 
-// underflow is a difference of log joints from which on down exp is exactly 0.
-const underflow = -746
-
 // far is the work space for leaving out what contributes exactly nothing, and when that is
 // to be tried. Trying or not changes no bit of a score that counts.
 type far struct {
@@ -74,7 +71,7 @@ func (g gaussian) boundFrom() int { return max(0, g.d-max(10, g.d/3)) &^ 3 }
 // addJoints is addScores where nothing else will be added (see [selective]). The last rows
 // of R give an upper bound of every score; the score of the component whose bound is
 // highest is computed, and then those that this one does not rule out: for what lies
-// [underflow] below one log joint of a row lies no less below its highest, and so does
+// −[simd.Negligible] below one log joint of a row lies no less below its highest, and so does
 // what is below a bound.
 func (g gaussian) addJoints(o *observed, scores table, r []float64) {
 	d, n, k, from, f := g.d, o.padded(), scores.k, g.boundFrom(), &o.far
@@ -94,7 +91,7 @@ func (g gaussian) addJoints(o *observed, scores table, r []float64) {
 	computed, moved := g.scoreLikeliest(o, scores, r), 0
 	for j := range k {
 		to := at(r, j, n)
-		list := f.within(to, f.certain, underflow)
+		list := f.within(to, f.certain, simd.Negligible)
 		kept := list[:0]
 		for _, row := range list {
 			if f.likely[row] != int32(j) {
@@ -131,7 +128,7 @@ func (g gaussian) addBounds(o *observed, scores table, r []float64) (hopeful int
 		simd.Raise(f.best, to)
 	}
 	for j := range scores.k {
-		hopeful += n - len(f.within(at(r, j, n), f.best, underflow))
+		hopeful += n - len(f.within(at(r, j, n), f.best, simd.Negligible))
 	}
 	return hopeful
 }

@@ -162,7 +162,7 @@ func (s *Statistics) weights(n int) {
 	}
 }
 
-// A selective factor can tell log joints from which exp underflows without computing them.
+// A selective factor can tell log joints that are negligible (see [simd.Softmax]) without computing them.
 type selective interface {
 	// addJoints is addScores to log joints that are the same for all rows, when nothing will
 	// be added any more. Where a row's responsibility comes out as exactly 0, so it does

@@ -42,8 +42,9 @@ func (g isa) atLeast(bound, x reg.VecVirtual) { VMAXPD(x, bound, x) }
 func (g isa) atMost(bound, x reg.VecVirtual)  { VMINPD(x, bound, x) }
 
 // exp overwrites x, between the bounds above or NaN, with exp(x): x = k ln 2 + r, and 2ᵏ
-// goes into the exponent last, so that a result below the normal range is rounded once.
-func (g isa) exp(x reg.VecVirtual) {
+// goes into the exponent last, so that a result below the normal range is rounded once. Where
+// the caller knows that 2ᵏ is a normal number, it takes less.
+func (g isa) exp(x reg.VecVirtual, normal bool) {
 	k, p := g.reg(), g.reg()
 	g.times(1/math.Ln2, x, k)
 	if g.wide() {
@@ -66,22 +67,22 @@ func (g isa) exp(x reg.VecVirtual) {
 		VSCALEFPD(k, p, x)
 		return
 	}
-	// 2ᵏ in two steps: it may be out of range where the result is not.
-	whole, half := XMM(), XMM()
-	VCVTPD2DQY(k, whole)
-	VPSRAD(Imm(1), whole, half)
-	VPSUBD(half, whole, whole)
-	for i, part := range []reg.VecVirtual{half, whole} {
+	steps := []reg.VecVirtual{XMM()}
+	VCVTPD2DQY(k, steps[0])
+	if !normal { // 2ᵏ in two steps: it may be out of range where the result is not
+		half := XMM()
+		VPSRAD(Imm(1), steps[0], half)
+		VPSUBD(half, steps[0], steps[0])
+		steps = append(steps, half)
+	}
+	for _, step := range steps {
 		power := YMM()
-		VPMOVSXDQ(part, power)
+		VPMOVSXDQ(step, power)
 		VPADDQ(bits(1023), power, power)
 		VPSLLQ(Imm(52), power, power)
-		if i == 0 {
-			VMULPD(power, p, p)
-		} else {
-			VMULPD(power, p, x)
-		}
+		VMULPD(power, p, p)
 	}
+	VMOVAPD(p, x)
 }
 
 // logPolynomial are the coefficients of s², s⁴, … in (ln((1+s)/(1−s)) − 2s)/s for
@@ -183,7 +184,7 @@ func (g isa) expKernel() {
 	g.elementwise("exp", "puts the exponential of n numbers from src on into dst.", func(x reg.VecVirtual) reg.VecVirtual {
 		g.atLeast(g.load(expLowest), x)
 		g.atMost(g.load(expHighest), x)
-		g.exp(x)
+		g.exp(x, false)
 		return x
 	})
 }
@@ -198,6 +199,9 @@ func (g isa) logKernel() {
 	})
 }
 
+// negligible is simd.Negligible.
+const negligible = -354
+
 // softmaxKernel takes lanes rows at a time, which lie side by side.
 func (g isa) softmaxKernel() {
 	g.text("softmax", "func(v *float64, k, n int, logSum, entropy *float64)", "is Softmax for k > 0 and n a multiple of 8.")
@@ -205,7 +209,7 @@ func (g isa) softmaxKernel() {
 	stride := GP64()
 	MOVQ(n, stride)
 	SHLQ(Imm(3), stride)
-	floor := g.load(expLowest)
+	floor := g.load(negligible)
 	components := func(body func(p reg.GPVirtual)) {
 		p, k := GP64(), param("k")
 		MOVQ(v, p)
@@ -225,7 +229,8 @@ func (g isa) softmaxKernel() {
 			VSUBPD(top, x, x)
 			g.atLeast(floor, x)
 			VMOVAPD(x, less)
-			g.exp(x)
+			g.exp(x, true)
+			g.clearUnless(notAtMost, negligible, less, x)
 			VMOVUPD(x, at(p, 0))
 			VADDPD(x, sum, sum)
 			VFMADD231PD(x, less, mean)

@@ -163,6 +163,7 @@ const (
 	lessThan    = 0x11
 	notAtLeast  = 0x19 // or NaN
 	greaterThan = 0x1e
+	notAtMost   = 0x16 // or NaN
 )
 
 // replace puts v into r where x compares so with bound.
@@ -176,6 +177,19 @@ func (g isa) replace(predicate int, bound, v float64, x, r reg.VecVirtual) {
 	mask := g.reg()
 	VCMPPD(Imm(uint64(predicate)), number(bound), x, mask)
 	VBLENDVPD(mask, number(v), r, r)
+}
+
+// clearUnless puts 0 into r where x does not compare so with bound.
+func (g isa) clearUnless(predicate int, bound float64, x, r reg.VecVirtual) {
+	if g.wide() {
+		k := K()
+		VCMPPD_BCST(Imm(uint64(predicate)), number(bound), x, k)
+		VMOVAPD_Z(r, k, r)
+		return
+	}
+	mask := g.reg()
+	VCMPPD(Imm(uint64(predicate)), number(bound), x, mask)
+	VANDPD(mask, r, r)
 }
 
 // A tail is the selection of the first lanes, fewer than all.

@@ -6,9 +6,6 @@ import (
 	. "github.com/mmcloughlin/avo/operand"
 )
 
-// notAtMost is the predicate of comparisons that holds for NaN too.
-const notAtMost = 0x16
-
 // withinKernel writes the places of all lanes at once, those that count first, and goes on
 // behind them.
 func (g isa) withinKernel() {
