@@ -80,6 +80,8 @@ for cov in full diag; do
 	compare "$repeat" "gmm cov=$cov d=2 k=10 n=200000 iterations=10" latent sklearn latent:workers=1 sklearn:workers=1
 	compare "$repeat" "gmm cov=$cov d=10 k=10 n=200000 iterations=10" latent sklearn latent:workers=1 sklearn:workers=1
 	compare "$repeat" "gmm cov=$cov d=50 k=10 n=200000 iterations=4" latent sklearn latent:workers=1 sklearn:workers=1
+	# two iterations: there is nothing to do in a third
+	compare "$repeat" "gmm table=clear cov=$cov d=50 k=100 n=100000 iterations=2" latent sklearn latent:workers=1 sklearn:workers=1
 done
 for seed in 1 2 3; do
 	compare "$repeat" "choose seed=$seed" latent latent:tol=1e-5 sklearn:method=bic

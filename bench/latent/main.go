@@ -8,6 +8,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -124,11 +125,12 @@ func (j job) gaussian() (outcome, error) {
 		return outcome{}, err
 	}
 	d, k, iterations := v[0], v[1], v[3]
-	src, size, err := j.source(fmt.Sprintf("gaussian%d", d), v[2])
+	name := fmt.Sprintf("%s%d", cmp.Or(j.options["table"], "gaussian"), d)
+	src, size, err := j.source(name, v[2])
 	if err != nil {
 		return outcome{}, err
 	}
-	means, _, _, err := j.table(fmt.Sprintf("gaussian%d-start", d), k)
+	means, _, _, err := j.table(name+"-start", k)
 	if err != nil {
 		return outcome{}, err
 	}

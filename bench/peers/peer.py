@@ -45,10 +45,11 @@ def gmm():
     from sklearn.mixture._gaussian_mixture import _compute_precision_cholesky
 
     d, k, cov = int(options["d"]), int(options["k"]), options["cov"]
-    x = load(f"gaussian{d}")[: int(options["n"])]
+    table = options.get("table", "gaussian") + str(d)
+    x = load(table)[: int(options["n"])]
     model = GaussianMixture(k, covariance_type=cov, reg_covar=0)
     model.weights_ = np.full(k, 1 / k)
-    model.means_ = load(f"gaussian{d}-start")[:k]
+    model.means_ = load(table + "-start")[:k]
     model.covariances_ = np.tile(np.eye(d), (k, 1, 1)) if cov == "full" else np.ones((k, d))
     model.precisions_cholesky_ = _compute_precision_cholesky(model.covariances_, cov)
     iterations = int(options["iterations"])

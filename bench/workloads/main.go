@@ -53,6 +53,9 @@ func (w writer) all(bytes int) error {
 			return err
 		}
 	}
+	if err := w.clear(); err != nil {
+		return err
+	}
 	for seed := range uint64(3) {
 		if err := w.choice(seed + 1); err != nil {
 			return err
@@ -103,6 +106,20 @@ func (w writer) gaussian(d int) error {
 		start = append(start, x[i*d:(i+1)*d]...)
 	}
 	return errors.Join(w.npy(name, x, n, d), w.npy(name+"-start", start, 40, d))
+}
+
+// clear is 100,000 rows of 50 columns from a hundred components N(m, I), m ~ N(0, 3²I), by
+// turns, and a start that has a row of each as its mean: most responsibilities are below 1e-150.
+func (w writer) clear() error {
+	rng := generator("clear50", 1)
+	const d, k = 50, 100
+	means := normals(rng, k*d, 3)
+	n := w.rows(100000)
+	x := normals(rng, n*d, 1)
+	for i := range n {
+		add(x[i*d:(i+1)*d], means[i%k*d:])
+	}
+	return errors.Join(w.npy("clear50", x, n, d), w.npy("clear50-start", x[:k*d], k, d))
 }
 
 // choice is 20,000 rows of five columns from six components N(m, I), m ~ N(0, 2.5²I), with
