@@ -134,20 +134,19 @@ func TestFarRowsAreLeftOutWithoutATrace(t *testing.T) {
 	require.Greater(t, left, 1000, "there are scores that are left out")
 }
 
-// Two components at such distances that the responsibility of the farther is around the smallest
-// that is not negligible: leaving out one that is not would be seen.
+// Components at such distances that the responsibilities of the farther ones are around the
+// smallest that is not negligible: leaving out one that is not would be seen.
 func TestNothingIsLeftOutThatIsNotNegligible(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for _, d := range []int{16, 20, 33, 50} {
-		smallest := 0
+		smallest, left := 0, 0
 		for trial := range 40 {
-			const n, k = 256, 2
+			const n, k = 256, 10
 			rows, p := separated(rng, n, d, k, 0, 0, false)
-			mean, _ := gaussian{d: d}.split(at(p.Components, 1, d+d*d), 0)
-			for a := range mean { // all of the distance in one column, of those in the bound or not
-				mean[a] = 0
+			for j := range k - 1 { // all of the distance in one column of those in the bound
+				mean, _ := gaussian{d: d}.split(at(p.Components, j+1, d+d*d), 0)
+				mean[d-1-(trial+j)%10] = math.Sqrt(2 * 356)
 			}
-			mean[trial%d] = math.Sqrt(2 * 351)
 			for i := range n {
 				for a := range d {
 					rows.X[i*d+a] = 0.1 * rng.NormFloat64()
@@ -166,8 +165,10 @@ func TestNothingIsLeftOutThatIsNotNegligible(t *testing.T) {
 					}
 				}
 			}))
+			left += s.seen[0].far.left
 		}
-		require.Greater(t, smallest, 1000, "there are responsibilities just above the threshold")
+		require.Greater(t, smallest, 10000, "there are responsibilities just above the threshold")
+		require.Greater(t, left, 10000, "and those below it are left out")
 	}
 }
 
