@@ -272,6 +272,23 @@ func TestScoresFollowTheirFormulas(t *testing.T) {
 	}
 }
 
+// TestWhatParametersCost: symmetries leave BIC, AIC and ICL alone, which charge for the identifiable
+// parameters; gFIC, FIC and BICEM charge for all numbers of Π.
+func TestWhatParametersCost(t *testing.T) {
+	const n = 100
+	each := math.Log(n) / 2
+	for _, c := range []struct {
+		by     framework.Criterion
+		wanted float64
+	}{
+		{framework.GFIC, 18 * each}, {framework.FIC, 18 * each}, {framework.BICEM, 18 * each},
+		{framework.BIC, 11 * each}, {framework.ICL, 11 * each}, {framework.AIC, 11}, {framework.ELBO, 0},
+	} {
+		got := c.by.Value(&framework.Evaluation{N: n, Shape: framework.Shape{K: 3, Component: 15, Shared: 3, Free: 11}})
+		assert.InDelta(t, -c.wanted, got, 1e-12, c.by.Name)
+	}
+}
+
 func TestSelectChoosesTheTrueSize(t *testing.T) {
 	sel, err := framework.Select(background, poisson{}, table(mixed(3000, 1)), []int{1, 2, 3, 4, 5}, framework.Options{Method: framework.EM, Restarts: 5}, framework.BICEM, framework.BIC, framework.ICL, framework.ELBO)
 	require.NoError(t, err)

@@ -469,3 +469,28 @@ func TestFittedCurvatureIsWhatTheClosedFormSays(t *testing.T) {
 		}
 	}
 }
+
+// TestPrunedDirectionsHaveNoUnits: a direction goes with its signal-to-noise ratio, which is the
+// same in any units.
+func TestPrunedDirectionsHaveNoUnits(t *testing.T) {
+	x := factors(500, 12, 4, 2)
+	options := framework.Options{K: 11, Method: framework.GFAB}
+	plain := fit(t, moments(t, table(t, x, 12)), options)
+	require.NotEmpty(t, plain.Pruned)
+	byRelevance := 0
+	for _, s := range []float64{1000, 0.001} {
+		scaled := make([]float64, len(x))
+		for i, v := range x {
+			scaled[i] = v * s
+		}
+		res := fit(t, moments(t, table(t, scaled, 12)), options)
+		require.Len(t, res.Pruned, len(plain.Pruned))
+		for i, p := range plain.Pruned {
+			assert.InEpsilonSlice(t, p.Relevance, res.Pruned[i].Relevance, 1e-6)
+			if p.Rule == "objective" {
+				byRelevance++
+			}
+		}
+	}
+	assert.Positive(t, byRelevance)
+}

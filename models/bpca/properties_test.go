@@ -585,3 +585,32 @@ func TestAcceleratedFitEndsAtTheClosedForm(t *testing.T) {
 	assert.Less(t, fast.Passes, plain.Passes+plain.Passes/5)
 	assert.Zero(t, fast.Fall)
 }
+
+// TestFreeParametersAreTheDimensionOfTheModel: the distribution N(μ, WWᵀ + σ²I) moves in as
+// many directions as its parameters have free ones, the rank of the derivatives of (μ, Σ).
+func TestFreeParametersAreTheDimensionOfTheModel(t *testing.T) {
+	for d := 2; d <= 6; d++ {
+		for k := 1; k < d; k++ {
+			p := &bpca.Parameters{K: k, D: d, Mean: make([]float64, d), Noise: 1, Loadings: make([]float64, d*k)}
+			rng := rand.New(rand.NewPCG(uint64(d), uint64(k)))
+			for i := range p.Loadings {
+				p.Loadings[i] = rng.NormFloat64()
+			}
+			jacobian := mat.NewDense(d*k+1+d, d+d*d, nil)
+			for j := range d {
+				jacobian.Set(d*k, d+j*d+j, 1) // ∂Σ/∂σ²
+				jacobian.Set(d*k+1+j, j, 1)   // ∂μ/∂μ
+				for h := range k {            // ∂Σ/∂W_jh = e_j w_hᵀ + w_h e_jᵀ
+					for i := range d {
+						w := p.W().At(i, h)
+						jacobian.Set(j*k+h, d+j*d+i, jacobian.At(j*k+h, d+j*d+i)+w)
+						jacobian.Set(j*k+h, d+i*d+j, jacobian.At(j*k+h, d+i*d+j)+w)
+					}
+				}
+			}
+			var svd mat.SVD
+			require.True(t, svd.Factorize(jacobian, mat.SVDNone))
+			assert.Equal(t, svd.Rank(1e-10), bpca.Model{}.Shape(p).Free, "D = %d, K = %d", d, k)
+		}
+	}
+}

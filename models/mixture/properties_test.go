@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/integrate/quad"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/latent-go/latent/data"
@@ -290,5 +291,107 @@ func TestSummariesTellTheColumns(t *testing.T) {
 	for j, want := range []float64{3, 0.5, 1.0 / 3, 4} {
 		v := list[0].Columns[j][0]
 		assert.InDelta(t, want, v.Value, 4*v.Error)
+	}
+}
+
+// TestMissingCellsCountLittle: of a single component of exponential columns the penalty of gFIC
+// is ½ ln of each column's effective count, in which a row counts 1 where the cell is there and
+// 1/N where it is missing, so that a column that nobody has costs nothing
+// (docs/theory/mixtures.md, section 2).
+func TestMissingCellsCountLittle(t *testing.T) {
+	const n, d = 40, 3
+	rng := rand.New(rand.NewPCG(4, 4))
+	x, counts := make([]float64, n*d), [d]float64{}
+	for i := range x {
+		x[i] = rng.ExpFloat64()
+		if rng.IntN(d+1) < i%d { // 0, a quarter and half of a column are missing
+			x[i] = math.NaN()
+		} else {
+			counts[i%d]++
+		}
+	}
+	require.Less(t, counts[2], n*0.7)
+	want := 0.0
+	for c, present := range counts {
+		sum := 0.0
+		for i := c; i < len(x); i += d {
+			if x[i] == x[i] {
+				sum += x[i]
+			}
+		}
+		want += present*math.Log(present/sum) - present // Σ ln λ − λx at the estimate
+		want -= math.Log(present+(n-present)/n) / 2
+	}
+	res := fit(t, mixture.Model{Family: mixture.Exponential{}}, source(t, x, n, d), framework.Options{K: 1, Method: framework.EM, Criterion: framework.GFIC})
+	require.InEpsilon(t, want, res.Value, 1e-9)
+}
+
+// twins starts with components that are all the same.
+type twins struct{ mixture.Model }
+
+func (m twins) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*mixture.Parameters, error) {
+	p, err := m.Model.Init(ctx, src, k, rng)
+	if err == nil {
+		size := len(p.Components) / k
+		for j := range k {
+			copy(p.Components[j*size:], p.Components[:size])
+			p.Weights[j] = 1 / float64(k)
+		}
+	}
+	return p, err
+}
+
+// TestATwinIsRelevantByItsChargeAlone: when one of K equal components goes, the rows'
+// log-likelihood stays, and gFIC gets back its ½ ln|F_k| + (D_ξ/2) ln N = ½ Σ_c ln(N/K) of
+// exponential columns, and ½ ln N for its weight.
+func TestATwinIsRelevantByItsChargeAlone(t *testing.T) {
+	const n, d = 200, 3
+	rng := rand.New(rand.NewPCG(5, 5))
+	x := make([]float64, n*d)
+	for i := range x {
+		x[i] = rng.ExpFloat64()
+	}
+	for k := 2; k <= 4; k++ {
+		res := fit(t, twins{mixture.Model{Family: mixture.Exponential{}}}, source(t, x, n, d), framework.Options{K: k})
+		require.NotEmpty(t, res.Pruned)
+		charge := d*math.Log(n/float64(k))/2 + math.Log(n)/2
+		require.InEpsilon(t, -charge, res.Pruned[0].Relevance[0], 1e-9, "K = %d", k)
+	}
+}
+
+// TestCharacteristicColumnsAreByTheirDivergence: that of a column's normal distribution in a
+// component from that in the whole table, against numerical integration.
+func TestCharacteristicColumnsAreByTheirDivergence(t *testing.T) {
+	const n, d, k = 300, 2, 2
+	rng := rand.New(rand.NewPCG(6, 6))
+	x := make([]float64, n*d)
+	for i := range n {
+		c := float64(i % k)
+		x[i*d], x[i*d+1] = 4*c+(1+c)*rng.NormFloat64(), 10+(2-c)*rng.NormFloat64()
+	}
+	for _, form := range []mixture.Covariance{mixture.Full, mixture.Diagonal, mixture.Spherical} {
+		m := mixture.Model{Family: mixture.Gaussian{Covariance: form}}
+		p := fit(t, m, source(t, x, n, d), framework.Options{K: k, Method: framework.EM, Criterion: framework.ELBO}).Parameters
+		normal := func(xi []float64, column int) distuv.Normal {
+			variance := xi[d+min(column, len(xi)-d-1)]
+			if form == mixture.Full {
+				variance = xi[d+column*d+column]
+			}
+			return distuv.Normal{Mu: xi[column], Sigma: math.Sqrt(variance)}
+		}
+		size := len(p.Components) / k
+		for j := range k {
+			list, err := m.Characteristic(p, j)
+			require.NoError(t, err)
+			require.Len(t, list, d)
+			for _, c := range list {
+				own, whole := normal(p.Components[j*size:(j+1)*size], c.Column), normal(p.Whole.Parameters, c.Column)
+				want := quad.Fixed(func(v float64) float64 {
+					return own.Prob(v) * (own.LogProb(v) - whole.LogProb(v))
+				}, own.Mu-10*own.Sigma, own.Mu+10*own.Sigma, 200, nil, 0)
+				require.InDelta(t, want, c.Divergence, 1e-9, "%v, component %d, column %d", form, j, c.Column)
+			}
+			require.GreaterOrEqual(t, list[0].Divergence, list[1].Divergence)
+		}
 	}
 }

@@ -1014,3 +1014,28 @@ func ExampleModel() {
 	fmt.Println("K =", sel.K[best])
 	// Output: K = 2
 }
+
+// TestFreeParametersAreTheDimensionOfTheModel: WWᵀ moves in as many directions as W has free
+// parameters, the rank of its derivatives.
+func TestFreeParametersAreTheDimensionOfTheModel(t *testing.T) {
+	for d := 1; d <= 5; d++ {
+		for k := 1; k <= d; k++ {
+			rng := rand.New(rand.NewPCG(uint64(d), uint64(k)))
+			w, jacobian := mat.NewDense(d, k, nil), mat.NewDense(d*k, d*d, nil)
+			for i := range d * k {
+				w.Set(i/k, i%k, rng.NormFloat64())
+			}
+			for j := range d {
+				for h := range k { // ∂WWᵀ/∂W_jh = e_j w_hᵀ + w_h e_jᵀ
+					for i := range d {
+						jacobian.Set(j*k+h, j*d+i, jacobian.At(j*k+h, j*d+i)+w.At(i, h))
+						jacobian.Set(j*k+h, i*d+j, jacobian.At(j*k+h, i*d+j)+w.At(i, h))
+					}
+				}
+			}
+			var svd mat.SVD
+			require.True(t, svd.Factorize(jacobian, mat.SVDNone))
+			assert.Equal(t, svd.Rank(1e-10), Model{}.Shape(&Posterior{K: k, D: d}).Free, "D = %d, K = %d", d, k)
+		}
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 	"pgregory.net/rapid"
 
 	"github.com/latent-go/latent/framework"
@@ -289,6 +290,72 @@ func TestPPCAAndComparison(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, errors.Is(wide.NoGFAB, bpca.ErrTooFewRows))
 	assert.Equal(t, 2, wide.VBMF)
+}
+
+// TestComparisonNamesItsCriteria: with few rows BIC, which charges nothing for rotations but for
+// the mean, and BICEM differ. Both are computed again from the eigenvalues of the covariance, by
+// the likelihood at its maximum (Tipping & Bishop 1999, eqs. 7 and 8).
+func TestComparisonNamesItsCriteria(t *testing.T) {
+	differ := 0
+	for seed := range uint64(10) {
+		const n, d = 60, 12
+		y := artificial(n, d, 5, seed)
+		c, err := Compare(background, table(t, y), 1)
+		require.NoError(t, err)
+		var cov mat.SymDense
+		stat.CovarianceMatrix(&cov, y, nil)
+		var eigen mat.EigenSym
+		require.True(t, eigen.Factorize(&cov, false))
+		values := eigen.Values(nil) // ascending
+		ranks, best := [2]int{}, [2]float64{math.Inf(-1), math.Inf(-1)}
+		for k := 1; k < d; k++ {
+			noise, logDet := 0.0, 0.0
+			for j, v := range values {
+				v *= float64(n-1) / n
+				if j < d-k {
+					noise += v / float64(d-k)
+				} else {
+					logDet += math.Log(v)
+				}
+			}
+			logLikelihood := -n / 2.0 * (d*math.Log(2*math.Pi) + logDet + float64(d-k)*math.Log(noise) + d)
+			for i, parameters := range []int{d*k + 1, d*k - k*(k-1)/2 + 1 + d} {
+				if v := logLikelihood - float64(parameters)/2*math.Log(n); v > best[i] {
+					ranks[i], best[i] = k, v
+				}
+			}
+		}
+		assert.Equal(t, ranks, [2]int{c.BICEM, c.BIC}, "seed %d", seed)
+		if ranks[0] != ranks[1] {
+			differ++
+		}
+	}
+	assert.Positive(t, differ, "tables on which the two differ")
+}
+
+// TestPointsDoNotDependOnTheSharesOfThePriors: only the product c_a²c_b² matters to the
+// distribution of the rows, so that WWᵀ + σ²I stays where one of the two takes from the other;
+// and both kinds of fit give the same.
+func TestPointsDoNotDependOnTheSharesOfThePriors(t *testing.T) {
+	y := artificial(80, 9, 3, 1)
+	var first mat.Dense
+	for _, share := range []float64{1, 0.01, 7, 400} {
+		priors := make([]Prior, 4)
+		for h := range priors {
+			product := 2 / float64(h+1)
+			priors[h] = Prior{A: product * share, B: 1 / share}
+		}
+		s := solve(t, y, Options{Noise: 1, Priors: priors})
+		require.GreaterOrEqual(t, s.Rank, 3)
+		for name, p := range map[string]*bpca.Parameters{"solution": s.Point(), "iteration": s.Parameters().Point()} {
+			var ww mat.Dense
+			ww.Mul(p.W(), p.W().T())
+			if first.IsEmpty() {
+				first.CloneFrom(&ww)
+			}
+			assert.True(t, mat.EqualApprox(&first, &ww, 1e-9*mat.Norm(&first, 2)), "%s, share %v: %v, not %v", name, share, mat.Trace(&ww), mat.Trace(&first))
+		}
+	}
 }
 
 func ExampleSolve() {

@@ -150,6 +150,25 @@ func TestClosedFormsAreThoseOfThePaper(t *testing.T) {
 	assert.Greater(t, held, 100)
 }
 
+// TestShrinkageBeginsAtTheThreshold: just above it something is left, and hardly anything; there
+// (γ − Lσ²/γ)(γ − Mσ²/γ) is σ⁴/c², which makes the last term of Corollary 1's quartic 0.
+func TestShrinkageBeginsAtTheThreshold(t *testing.T) {
+	for _, size := range [][2]int{{1, 1}, {1, 7}, {5, 5}, {3, 40}, {40, 3}, {100, 300}} {
+		l, m := size[0], size[1]
+		for _, noise := range []float64{1e-8, 0.3, 1e6} {
+			for _, c := range []float64{0.01, 1, 30} {
+				c2 := c * noise
+				gamma := Threshold(l, m, noise, c2)
+				above := Shrink(gamma*(1+1e-6), l, m, noise, c2)
+				assert.Positive(t, above)
+				assert.Less(t, above, 1e-5*gamma, "%d×%d σ²=%g c²=%g", l, m, noise, c2)
+				left := (gamma - float64(l)*noise/gamma) * (gamma - float64(m)*noise/gamma)
+				assert.InEpsilon(t, noise*noise/c2, left, 1e-8)
+			}
+		}
+	}
+}
+
 // TestPosteriorIsCorollary3: lengths and variances against the formulas as printed.
 func TestPosteriorIsCorollary3(t *testing.T) {
 	for _, size := range [][2]int{{3, 8}, {6, 6}, {10, 200}} {
