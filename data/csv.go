@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/latent-go/latent/internal/fastcsv"
 )
 
 // HeaderMode tells whether the first row of a CSV file names the columns.
@@ -59,16 +61,20 @@ const (
 // match, if two columns have one name, if a name or a level is not valid UTF-8, or if a number is beyond
 // the range of a float64. Errors name the line.
 func ReadCSV(r io.Reader, o CSVOptions) (*Table, error) {
-	return readCSV(rewinder(r), o, pace{runtime.GOMAXPROCS(0), sectionSize})
+	return readCSV(rewinder(r), o, fullPace())
 }
 
-// readCSV reads what open returns, which it calls once or twice.
-func readCSV(open func() (io.Reader, error), o CSVOptions, p pace) (*Table, error) {
-	b := csvBuilder{na: o.NA}
+func fullPace() fastcsv.Pace {
+	return fastcsv.Pace{Workers: runtime.GOMAXPROCS(0), Bytes: fastcsv.SectionSize}
+}
+
+// readCSV reads what open returns, which it calls once or twice. Without workers it reads row by row.
+func readCSV(open func() (io.Reader, error), o CSVOptions, p fastcsv.Pace) (*Table, error) {
+	b := newCSVBuilder(o.NA)
 	if err := b.read(open, o, p); err != nil {
 		return nil, err
 	}
-	if b.late {
+	if b.KindsOnly {
 		b = b.successor()
 		if err := b.read(open, o, p); err != nil {
 			return nil, err
@@ -77,46 +83,38 @@ func readCSV(open func() (io.Reader, error), o CSVOptions, p pace) (*Table, erro
 	return b.table(), nil
 }
 
-// csvBuilder collects a table row by row. A column counts as numeric until a cell tells otherwise.
+// csvBuilder collects a table row by row. A column counts as numeric until a cell tells otherwise. When one turns
+// categorical after its first row, values are no longer kept (KindsOnly).
 type csvBuilder struct {
-	names   []string
-	columns []csvColumn
-	unnamed bool // the names are made up
-	rows    int
-	flat    []float64
-	na      []string
-
-	kindsKnown bool // second reading
-	late       bool // a column turned categorical after its first row: values are no longer kept
+	fastcsv.Table
+	names      []string
+	unnamed    bool    // the names are made up
+	outOfRange []error // by column, its first number too large for a float64: an error if the column is numeric
+	kindsKnown bool    // second reading
 }
 
-type csvColumn struct {
-	categorical bool
-	codes       bool // ReadAsCodes, and all cells were digits alone so far
-	padded      bool // one of its cells has a leading zero
-	factor      factor
-	index       map[string]int32 // level → code
-	marked      []int            // cells that are missing by a text of the options, one number a text; nil: none
-	outOfRange  error            // its first number too large for a float64, an error if the column is numeric
+func newCSVBuilder(na []string) *csvBuilder {
+	return &csvBuilder{Table: fastcsv.Table{Missing: na, Grow: growNumbers}}
 }
 
 // successor is the builder for the second reading: kinds and sizes are known, so it grows no slice.
-func (b *csvBuilder) successor() csvBuilder {
-	next := csvBuilder{kindsKnown: true, na: b.na, columns: make([]csvColumn, len(b.columns))}
+func (b *csvBuilder) successor() *csvBuilder {
+	next := newCSVBuilder(b.Missing)
+	next.kindsKnown, next.Columns = true, make([]fastcsv.Column, len(b.Columns))
 	numeric := 0
-	for j, c := range b.columns {
-		if next.columns[j].categorical = c.categorical; c.categorical {
-			next.columns[j].factor.codes = make([]int32, 0, b.rows)
+	for j, c := range b.Columns {
+		if next.Columns[j].Categorical = c.Categorical; c.Categorical {
+			next.Columns[j].Codes = make([]int32, 0, b.Rows)
 		} else {
 			numeric++
 		}
 	}
-	next.flat = make([]float64, 0, b.rows*numeric)
+	next.Numbers = make([]float64, 0, b.Rows*numeric)
 	return next
 }
 
 // read reads the whole of what open returns.
-func (b *csvBuilder) read(open func() (io.Reader, error), o CSVOptions, p pace) error {
+func (b *csvBuilder) read(open func() (io.Reader, error), o CSVOptions, p fastcsv.Pace) error {
 	r, err := open()
 	if err != nil {
 		return err
@@ -144,22 +142,24 @@ func (b *csvBuilder) read(open func() (io.Reader, error), o CSVOptions, p pace) 
 		return err
 	}
 	b.unnamed = !header
-	if b.columns == nil {
-		b.columns = newColumns(b.names, o.Reading)
+	if b.Columns == nil {
+		b.Columns = newColumns(b.names, o.Reading)
 	}
-	if len(b.columns) != width {
+	if len(b.Columns) != width {
 		return errChanged
 	}
+	b.outOfRange = make([]error, width)
 	if !header {
 		if err := b.add(first, records); err != nil {
 			return err
 		}
 	}
-	nextSweep, pause := int64(0), int64(1<<12) // a text that is not for sweeps has few of them
+	fast := p.Workers > 0 && fastcsv.CanSeparate(records.Comma)
+	tryAt, pause := int64(0), int64(1<<12) // a text that is not for the fast path has few attempts
 	for {
-		if p.workers > 0 && sweepable(records.Comma) && records.offset() >= nextSweep {
-			b.sweep(records, p)
-			nextSweep, pause = records.offset()+pause, 2*pause
+		if fast && records.offset() >= tryAt {
+			records.readPlain(&b.Table, p)
+			tryAt, pause = records.offset()+pause, 2*pause
 		}
 		record, err := records.Read()
 		if err == io.EOF {
@@ -168,7 +168,7 @@ func (b *csvBuilder) read(open func() (io.Reader, error), o CSVOptions, p pace) 
 		if err != nil {
 			return explain(err, records.Comma, record, width, firstLine)
 		}
-		b.makeRoom(float64(records.offset()) / float64(records.size))
+		b.makeRoom(float64(records.offset()) / float64(records.source.Size))
 		if err := b.add(record, records); err != nil {
 			return err
 		}
@@ -177,12 +177,12 @@ func (b *csvBuilder) read(open func() (io.Reader, error), o CSVOptions, p pace) 
 	return b.check()
 }
 
-func newColumns(names []string, reading func(name string) Reading) []csvColumn {
-	columns := make([]csvColumn, len(names))
+func newColumns(names []string, reading func(name string) Reading) []fastcsv.Column {
+	columns := make([]fastcsv.Column, len(names))
 	if reading != nil {
 		for j, name := range names {
 			how := reading(name)
-			columns[j].categorical, columns[j].codes = how == ReadAsText, how == ReadAsCodes
+			columns[j].Categorical, columns[j].DigitsOnly = how == ReadAsText, how == ReadAsCodes
 		}
 	}
 	return columns
@@ -190,9 +190,9 @@ func newColumns(names []string, reading func(name string) Reading) []csvColumn {
 
 // findCodes makes the columns categorical that turned out to be codes.
 func (b *csvBuilder) findCodes() {
-	for j := range b.columns {
-		if c := &b.columns[j]; !c.categorical && c.codes && c.padded {
-			c.categorical = true
+	for j := range b.Columns {
+		if c := &b.Columns[j]; !c.Categorical && c.DigitsOnly && c.LeadingZero {
+			c.Categorical = true
 			b.forget()
 		}
 	}
@@ -200,12 +200,12 @@ func (b *csvBuilder) findCodes() {
 
 // check looks for what only the end of the input shows to be wrong.
 func (b *csvBuilder) check() error {
-	if b.rows == 0 {
+	if b.Rows == 0 {
 		return errOnlyHeader
 	}
-	for _, c := range b.columns {
-		if !c.categorical && c.outOfRange != nil {
-			return c.outOfRange
+	for j, c := range b.Columns {
+		if !c.Categorical && b.outOfRange[j] != nil {
+			return b.outOfRange[j]
 		}
 	}
 	return nil
@@ -215,8 +215,8 @@ var errOnlyHeader = fmt.Errorf("there are names but no rows; %w", ErrNoHeader)
 
 // makeRoom makes room for the next row, given the share of the text that is read; infinite if not known.
 func (b *csvBuilder) makeRoom(share float64) {
-	if width := len(b.columns); !b.late && cap(b.flat)-len(b.flat) < width {
-		b.flat = reserve(b.flat, width, int(1.05*float64(len(b.flat))/share))
+	if !b.KindsOnly {
+		b.Numbers = reserve(b.Numbers, len(b.Columns), int(1.05*float64(len(b.Numbers))/share))
 	}
 }
 
@@ -224,109 +224,60 @@ var errChanged = errors.New("the input changed while it was read; read it again"
 
 // add takes one row. It allocates for new levels only, beyond the growth of its slices.
 func (b *csvBuilder) add(record []string, records *records) error {
-	b.rows++
+	b.Rows++
 	for j, cell := range record {
-		c := &b.columns[j]
-		if c.categorical {
-			if b.late {
-				continue
-			}
-			if err := c.addLevel(b.na, cell); err != nil {
-				return b.explain(err, records, j)
+		c := &b.Columns[j]
+		if c.Categorical {
+			if err := b.addText(records, j, cell); err != nil {
+				return err
 			}
 			continue
 		}
-		value, kind := math.NaN(), missing
-		if !c.marks(b.na, cell) {
-			value, kind = parse(cell)
+		value, kind := math.NaN(), fastcsv.Missing
+		if !c.MarksMissing(cell, b.Missing) {
+			value, kind = fastcsv.ParseCell(cell)
 		}
-		if kind == text {
+		if kind == fastcsv.Text {
 			if b.kindsKnown {
 				return errChanged
 			}
-			c.categorical = true
-			if b.rows > 1 {
+			c.Categorical = true
+			if b.Rows > 1 {
 				b.forget()
-			} else if err := c.addLevel(b.na, cell); err != nil {
-				return b.explain(err, records, j)
+			} else if err := b.addText(records, j, cell); err != nil {
+				return err
 			}
 			continue
 		}
-		if kind == outOfRange && c.outOfRange == nil {
-			c.outOfRange = fmt.Errorf("line %d: row %d of column %q is %.60q, beyond the range of a 64-bit float; rescale the column",
-				records.line(j), b.rows, b.names[j], cell)
+		if kind == fastcsv.OutOfRange && b.outOfRange[j] == nil {
+			b.outOfRange[j] = fmt.Errorf("line %d: row %d of column %q is %.60q, beyond the range of a 64-bit float; rescale the column",
+				records.line(j), b.Rows, b.names[j], cell)
 		}
-		if c.codes && kind != missing {
-			c.notice(strings.TrimSpace(cell))
+		if c.DigitsOnly && kind != fastcsv.Missing {
+			c.NoteDigits(strings.TrimSpace(cell))
 		}
-		if !b.late {
-			b.flat = append(b.flat, value)
+		if !b.KindsOnly {
+			b.Numbers = append(b.Numbers, value)
 		}
 	}
 	return nil
 }
 
-// notice keeps what a number tells of whether its column is one of codes.
-func (c *csvColumn) notice(cell string) {
-	c.codes = isDigits(cell)
-	c.padded = c.padded || len(cell) > 1 && cell[0] == '0'
-}
-
-// marks tells whether a cell is missing by a text of the options, and counts it.
-func (c *csvColumn) marks(na []string, cell string) bool {
-	if len(na) == 0 {
-		return false
+// addText adds the last row's cell to categorical column j.
+func (b *csvBuilder) addText(records *records, j int, cell string) error {
+	if b.KindsOnly || b.Columns[j].AddText(cell, b.Missing) {
+		return nil
 	}
-	cell = strings.TrimSpace(cell)
-	i := slices.IndexFunc(na, func(text string) bool { return cell == strings.TrimSpace(text) })
-	if i < 0 {
-		return false
-	}
-	if c.marked == nil {
-		c.marked = make([]int, len(na))
-	}
-	c.marked[i]++
-	return true
-}
-
-// explain puts the place of the last row's cell in column j before an error.
-func (b *csvBuilder) explain(err error, records *records, j int) error {
-	return fmt.Errorf("line %d: row %d of column %q is %w", records.line(j), b.rows, b.names[j], err)
+	return fmt.Errorf("line %d: row %d of column %q is %w", records.line(j), b.Rows, b.names[j], notUTF8(cell))
 }
 
 // forget drops the values read so far: from here on only the kinds of the columns matter.
 func (b *csvBuilder) forget() {
-	b.late = true
-	b.flat = nil
-	for j := range b.columns {
-		b.columns[j].factor, b.columns[j].index = factor{}, nil
+	b.KindsOnly = true
+	b.Numbers = nil
+	for j := range b.Columns {
+		b.Columns[j].Forget()
 	}
-}
-
-func (c *csvColumn) addLevel(na []string, cell string) error {
-	code, ok := c.index[cell]
-	if !ok {
-		switch {
-		case c.marks(na, cell) || isMissing(strings.TrimSpace(cell)): // which no level is
-			code = missingCode
-		case !utf8.ValidString(cell):
-			return notUTF8(cell)
-		default:
-			code = c.newLevel(strings.Clone(cell)) // else it would keep its whole row in memory
-		}
-	}
-	c.factor.codes = append(c.factor.codes, code)
-	return nil
-}
-
-func (c *csvColumn) newLevel(level string) int32 {
-	if c.index == nil {
-		c.index = make(map[string]int32)
-	}
-	code := int32(len(c.factor.levels))
-	c.index[level] = code
-	c.factor.levels = append(c.factor.levels, level)
-	return code
 }
 
 func notUTF8(cell string) error {
@@ -344,12 +295,11 @@ func validNames(first []string, records *records) error {
 }
 
 func (b *csvBuilder) table() *Table {
-	t := &Table{Names: b.names, unnamed: b.unnamed, rows: b.rows, flat: b.flat, columns: make([]column, len(b.columns))}
-	for j, c := range b.columns {
-		t.columns[j].marked = c.marked
-		if c.categorical {
-			f := c.factor // alone: its index is not needed any more
-			t.columns[j].factor = &f
+	t := &Table{Names: b.names, unnamed: b.unnamed, rows: b.Rows, flat: b.Numbers, columns: make([]column, len(b.Columns))}
+	for j, c := range b.Columns {
+		t.columns[j].marked = c.MarkedMissing
+		if c.Categorical {
+			t.columns[j].factor = &factor{levels: c.Levels, codes: c.Codes}
 			continue
 		}
 		t.columns[j].at = t.stride
@@ -364,7 +314,7 @@ func columnNames(first []string, header bool) ([]string, error) {
 	place := make(map[string]int, len(first))
 	for j, cell := range first {
 		name := strings.TrimSpace(cell)
-		if !header || isMissing(name) {
+		if !header || fastcsv.IsMissing(name) {
 			name = defaultName(j)
 		}
 		names[j] = strings.Clone(name)
@@ -374,4 +324,11 @@ func columnNames(first []string, header bool) ([]string, error) {
 		place[names[j]] = j
 	}
 	return names, nil
+}
+
+// hasDigits reports the numbers that no header has: Inf is a name that a column may have, and so is NaN,
+// which is missing.
+func hasDigits(cell string) bool {
+	v, kind := fastcsv.ParseCell(cell)
+	return kind == fastcsv.Number && !math.IsInf(v, 0) || kind == fastcsv.OutOfRange
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/latent-go/latent/internal/fastcsv"
 )
 
 // onlyReader hides everything of a reader but Read.
@@ -54,7 +56,7 @@ func plainTable(t require.TestingT, text string) *Table {
 	names, records := records[0], records[1:]
 	table := &Table{Names: names, rows: len(records), columns: make([]column, len(names))}
 	for j := range names {
-		isText := slices.ContainsFunc(records, func(r []string) bool { _, kind := parse(r[j]); return kind == text_ })
+		isText := slices.ContainsFunc(records, func(r []string) bool { _, kind := fastcsv.ParseCell(r[j]); return kind == fastcsv.Text })
 		if !isText {
 			table.columns[j].at = table.stride
 			table.stride++
@@ -62,7 +64,7 @@ func plainTable(t require.TestingT, text string) *Table {
 		}
 		f := &factor{}
 		for _, r := range records {
-			if _, kind := parse(r[j]); kind == missing {
+			if _, kind := fastcsv.ParseCell(r[j]); kind == fastcsv.Missing {
 				f.codes = append(f.codes, missingCode)
 				continue
 			}
@@ -76,15 +78,13 @@ func plainTable(t require.TestingT, text string) *Table {
 	for _, r := range records {
 		for j, c := range table.columns {
 			if c.factor == nil {
-				v, _ := parse(r[j])
+				v, _ := fastcsv.ParseCell(r[j])
 				table.flat = append(table.flat, v)
 			}
 		}
 	}
 	return table
 }
-
-const text_ = text // where a variable is called text
 
 // TestReadCSVAgreesWithColumnByColumnReading: whenever a text cell comes, early or late, and whether or not
 // the input can seek, the table is that of a reader that sees whole columns at once.

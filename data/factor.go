@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/latent-go/latent/internal/fastcsv"
 )
 
 // factor holds a categorical column. It has no level that a cell could not have, and one at least unless
@@ -16,7 +18,7 @@ type factor struct {
 	codes  []int32  // one a row, an index of levels or missingCode
 }
 
-const missingCode = -1
+const missingCode = fastcsv.MissingCode
 
 // Factor returns the table with one column, numeric or categorical, made categorical with exactly these
 // levels in this order: those that a saved model knows. With no levels (nil) they are the column's own,
@@ -101,7 +103,7 @@ func checkLevels(levels []string) error {
 	}
 	seen := make(map[string]bool, len(levels))
 	for _, level := range levels {
-		if isMissing(strings.TrimSpace(level)) {
+		if fastcsv.IsMissing(strings.TrimSpace(level)) {
 			return fmt.Errorf("the level %.60q means a missing value; leave it out", level)
 		}
 		if seen[level] {
@@ -118,7 +120,7 @@ func (f *factor) recode(levels []string) *factor {
 	byNumber := make(map[float64]int32) // missingCode where several levels are one number
 	for i, level := range levels {
 		byText[level] = int32(i)
-		if v, kind := parse(level); kind == number && !longDigits(level, v) {
+		if v, kind := fastcsv.ParseCell(level); kind == fastcsv.Number && !longDigits(level, v) {
 			if _, several := byNumber[v]; several {
 				byNumber[v] = missingCode
 			} else {
@@ -129,7 +131,7 @@ func (f *factor) recode(levels []string) *factor {
 	to := make([]int32, len(f.levels))
 	for i, level := range f.levels {
 		code, ok := byText[level]
-		if v, kind := parse(level); !ok && kind == number && !longDigits(level, v) {
+		if v, kind := fastcsv.ParseCell(level); !ok && kind == fastcsv.Number && !longDigits(level, v) {
 			code, ok = byNumber[v]
 		}
 		if !ok {
@@ -150,19 +152,19 @@ func (f *factor) recode(levels []string) *factor {
 
 // longDigits tells digits that their number does not tell from others.
 func longDigits(level string, v float64) bool {
-	return v >= 1<<53 && isDigits(strings.TrimSpace(level))
+	return v >= 1<<53 && fastcsv.IsDigits(strings.TrimSpace(level))
 }
 
 // compareLevels orders numbers by value before texts by their bytes; different levels are never equal.
 func compareLevels(a, b string) int {
-	x, kindA := parse(a)
-	y, kindB := parse(b)
+	x, kindA := fastcsv.ParseCell(a)
+	y, kindB := fastcsv.ParseCell(b)
 	switch {
-	case kindA == number && kindB == number:
+	case kindA == fastcsv.Number && kindB == fastcsv.Number:
 		return cmp.Or(cmp.Compare(x, y), cmp.Compare(a, b))
-	case kindA == number:
+	case kindA == fastcsv.Number:
 		return -1
-	case kindB == number:
+	case kindB == fastcsv.Number:
 		return 1
 	}
 	return cmp.Compare(a, b)
@@ -175,7 +177,7 @@ func (f *factor) commas() bool {
 		if !f.isText(int32(code)) {
 			continue
 		}
-		if _, kind := parse(strings.Replace(level, ",", ".", 1)); kind != number {
+		if _, kind := fastcsv.ParseCell(strings.Replace(level, ",", ".", 1)); kind != fastcsv.Number {
 			return false
 		}
 		found = true
@@ -188,6 +190,6 @@ func (f *factor) isText(code int32) bool {
 	if code == missingCode {
 		return false
 	}
-	_, kind := parse(f.levels[code])
-	return kind == text
+	_, kind := fastcsv.ParseCell(f.levels[code])
+	return kind == fastcsv.Text
 }

@@ -20,6 +20,28 @@ func newNumbers(n int) []float64 {
 	return x
 }
 
+// reserve makes room in x for need more values: at once for all that are expected, but never for more than
+// eight times those that are there, because what is expected may be what a hostile file claims.
+func reserve(x []float64, need, expected int) []float64 {
+	if cap(x)-len(x) >= need {
+		return x
+	}
+	room := max(len(x)+need, len(x)*5/4, min(expected, 8*len(x)))
+	return append(newNumbers(room), x...)
+}
+
+// growNumbers makes room for what the first lines of a CSV text let expect in all, at once where it can be believed.
+func growNumbers(x []float64, need, expected int) []float64 {
+	const (
+		enough     = 1 << 12 // numbers, to tell from them how many there are in all
+		mostAtOnce = 1 << 27 // 1 GiB: a system may claim any size of a file that has nothing in it
+	)
+	if len(x) < enough || expected > mostAtOnce {
+		return reserve(x, need, expected)
+	}
+	return append(newNumbers(max(expected, len(x)+need, len(x)*5/4)), x...)
+}
+
 var isBigEndian = binary.NativeEndian.Uint16([]byte{1, 0}) != 1
 
 // bytesOf is the memory of x, in the machine's order of bytes: any bytes are a number, and bytes need no alignment.
@@ -47,6 +69,3 @@ func swapBytes[T constraints.Integer | constraints.Float](x []T) {
 		}
 	}
 }
-
-// textOf is b as a string, as long as b stays as it is.
-func textOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

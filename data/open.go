@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"runtime"
 )
 
 // Open reads a table from a file, or from standard input if the path is "-". What the file holds tells its
@@ -68,7 +67,7 @@ func Read(r io.Reader, o CSVOptions) (*Table, error) {
 	case bytes.HasPrefix(head, []byte(gzipMagic)):
 		return nil, errors.New("compressed twice; decompress it once")
 	}
-	return readCSV(inflate, o, pace{runtime.GOMAXPROCS(0), sectionSize})
+	return readCSV(inflate, o, fullPace())
 }
 
 // peek returns the first bytes of r, and a reader that still stands before them. That is r itself where r
@@ -157,14 +156,4 @@ func remaining(r io.Reader) (int64, bool) {
 		return 0, false
 	}
 	return max(end-at, 0), true
-}
-
-// reserve makes room in x for need more values: at once for all that are expected, but never for more than
-// eight times those that are there, because what is expected may be what a hostile file claims.
-func reserve(x []float64, need, expected int) []float64 {
-	if cap(x)-len(x) >= need {
-		return x
-	}
-	room := max(len(x)+need, len(x)*5/4, min(expected, 8*len(x)))
-	return append(newNumbers(room), x...)
 }

@@ -7,27 +7,25 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/latent-go/latent/internal/fastcsv"
 )
 
 const saveAsUTF8 = "save the table as CSV in UTF-8, or as NPY"
 
-// records are the rows of a CSV text, by encoding/csv. Others may read pieces of the text between two of its rows.
+// records are the rows of a CSV text, by encoding/csv, and between two of them by the fast path.
 type records struct {
 	*csv.Reader
-	from     *pushback
-	buffered *bufio.Reader // of from, and what the csv.Reader reads
-	size     int64         // of the text; 0: not known
-
-	// What others have read.
-	lines   int
-	skipped int64 // bytes
+	source   *fastcsv.Source
+	buffered *bufio.Reader // of source, and what the csv.Reader reads
+	lines    int           // that the fast path has read
 }
 
 // newRecords strips a byte order mark, refuses what is not text, and guesses the separator unless it is told.
 func newRecords(r io.Reader, comma rune) (*records, error) {
 	size, _ := remaining(r)
-	from := &pushback{r: r}
-	br := bufio.NewReaderSize(from, 1<<16)
+	source := fastcsv.NewSource(r, size)
+	br := bufio.NewReaderSize(source, 1<<16)
 	if bom, _ := br.Peek(3); string(bom) == "\ufeff" {
 		_, _ = br.Discard(3)
 	}
@@ -47,7 +45,7 @@ func newRecords(r io.Reader, comma rune) (*records, error) {
 	c := csv.NewReader(br) // which takes br for its own buffer, as it is no smaller
 	c.Comma = comma
 	c.ReuseRecord = true
-	return &records{Reader: c, from: from, buffered: br, size: size}, nil
+	return &records{Reader: c, source: source, buffered: br}, nil
 }
 
 // Read reads a row as the csv.Reader does, and counts all lines in its errors.
@@ -68,50 +66,15 @@ func (r *records) line(field int) int {
 }
 
 // offset is how much of the text was read.
-func (r *records) offset() int64 { return r.InputOffset() + r.skipped }
+func (r *records) offset() int64 { return r.source.Offset() - int64(r.buffered.Buffered()) }
 
-// release leaves the text behind the last row to others, who read r.from.
-func (r *records) release() {
+// readPlain has the fast path read on behind the last row, as far as the rows are plain.
+func (r *records) readPlain(t *fastcsv.Table, p fastcsv.Pace) {
 	head, _ := r.buffered.Peek(r.buffered.Buffered())
-	r.putBack(bytes.Clone(head))
-	r.buffered.Reset(r.from)
+	r.source.PutBack(bytes.Clone(head))
+	r.buffered.Reset(r.source)
+	r.lines += t.Read(r.source, byte(r.Comma), p)
 }
-
-// putBack has the text that comes next begin with what others have read in vain.
-func (r *records) putBack(pieces ...[]byte) { r.from.back = append(pieces, r.from.back...) }
-
-// pushback is a reader that can be given back what it gave. Once it has failed it does not read on, and a
-// reader that again and again gives nothing has failed.
-type pushback struct {
-	r    io.Reader
-	back [][]byte
-	err  error
-}
-
-func (p *pushback) Read(b []byte) (n int, err error) {
-	for len(p.back) > 0 {
-		n = copy(b, p.back[0])
-		if p.back[0] = p.back[0][n:]; len(p.back[0]) == 0 {
-			p.back = p.back[1:]
-		}
-		if n > 0 || len(b) == 0 {
-			return n, nil
-		}
-	}
-	for range 100 { // as bufio does
-		if p.err == nil {
-			n, p.err = p.r.Read(b)
-		}
-		if n > 0 || p.err != nil || len(b) == 0 {
-			return n, p.err
-		}
-	}
-	p.err = io.ErrNoProgress
-	return 0, p.err
-}
-
-// ended tells that there is no more, because of err.
-func (p *pushback) ended() bool { return len(p.back) == 0 && p.err != nil }
 
 // onlyReturns tells whether the text has carriage returns between lines, outside quotes, and no line feed.
 func onlyReturns(head []byte) bool {

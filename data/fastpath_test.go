@@ -12,14 +12,18 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/latent-go/latent/internal/fastcsv"
 )
 
-// paces of sweeps: sections that are shorter than a line, or as long as a few, by any number of workers.
-var paces = []pace{{1, 1}, {1, 30}, {2, 8}, {3, 25}, {2, 200}, {5, 64}, {2, sectionSize}}
+func pace(workers, bytes int) fastcsv.Pace { return fastcsv.Pace{Workers: workers, Bytes: bytes} }
 
-// requireSweepsAgree: with sweeps and without, from any reader, a text is the same table or the same error.
-func requireSweepsAgree(t require.TestingT, text string, o CSVOptions) (*Table, error) {
-	want, wantErr := readCSV(rewinder(strings.NewReader(text)), o, pace{})
+// paces of the fast path: sections that are shorter than a line, or as long as a few, by any number of workers.
+var paces = []fastcsv.Pace{pace(1, 1), pace(1, 30), pace(2, 8), pace(3, 25), pace(2, 200), pace(5, 64), pace(2, fastcsv.SectionSize)}
+
+// requireFastPathAgrees: with the fast path and without, from any reader, a text is the same table or the same error.
+func requireFastPathAgrees(t require.TestingT, text string, o CSVOptions) (*Table, error) {
+	want, wantErr := readCSV(rewinder(strings.NewReader(text)), o, fastcsv.Pace{})
 	for i, p := range paces {
 		readers := []io.Reader{strings.NewReader(text), onlyReader{strings.NewReader(text)}}
 		switch i {
@@ -108,7 +112,7 @@ func hostileText(rt *rapid.T) string {
 	return text
 }
 
-func TestSweepsAgreeWithRowByRowReading(t *testing.T) {
+func TestFastPathAgreesWithRowByRowReading(t *testing.T) {
 	var tables, refused int
 	rapid.Check(t, func(rt *rapid.T) {
 		how := rapid.SampledFrom([]Reading{ReadByForm, ReadAsCodes, ReadAsText})
@@ -120,7 +124,7 @@ func TestSweepsAgreeWithRowByRowReading(t *testing.T) {
 			as := map[string]Reading{"a": how.Draw(rt, "a"), "V1": how.Draw(rt, "V1"), "b": how.Draw(rt, "b"), "V2": how.Draw(rt, "V2")}
 			o.Reading = func(name string) Reading { return as[name] }
 		}
-		if _, err := requireSweepsAgree(rt, hostileText(rt), o); err == nil {
+		if _, err := requireFastPathAgrees(rt, hostileText(rt), o); err == nil {
 			tables++
 		} else {
 			refused++
@@ -130,22 +134,22 @@ func TestSweepsAgreeWithRowByRowReading(t *testing.T) {
 	require.NotZero(t, refused)
 }
 
-func TestSweepsAgreeOnTheEdges(t *testing.T) {
-	long := strings.Repeat("1.5,2.5\n", 30000)             // more than a section
-	wide := strings.Repeat("1.25,", sectionSize/4) + "7\n" // longer than a section
+func TestFastPathAgreesOnTheEdges(t *testing.T) {
+	long := strings.Repeat("1.5,2.5\n", 30000)                     // more than a section
+	wide := strings.Repeat("1.25,", fastcsv.SectionSize/4) + "7\n" // longer than a section
 	for name, text := range map[string]string{
 		"nothing": "", "line feeds": "\n\n\r\n", "header alone": "a,b\n", "one cell": "1", "one line": "1,2\r",
 		"long": long, "long, ragged at the end": long + "1\n", "long, quote at the end": long + "1,\"2\n", "long, text at the end": long + "1,x\n",
 		"long, quoted line end": long + "1,\"2\n\"\n" + long, "long, out of range": "\n" + long + "\n\n1,1e999\n" + long,
 		"long, then the end of a return": long + "3,4\r", "long, empty lines": strings.ReplaceAll(long, "\n", "\n\r\n\n"),
 		"long, text in the middle": long + "x,1\n" + long, "wide": wide + wide, "wide and ragged": wide + wide[5:],
-		"long cell":         long + "\"" + strings.Repeat(" ", 3*sectionSize) + "\",1\n" + long,
+		"long cell":         long + "\"" + strings.Repeat(" ", 3*fastcsv.SectionSize) + "\",1\n" + long,
 		"quotes everywhere": strings.ReplaceAll(long, "1.5", `"1""5"`), "plain quotes everywhere": strings.ReplaceAll(long, "1.5", `"1.5"`),
 		"dense at the end": strings.Repeat(strings.Repeat(" ", 100)+"1,2\n", 3000) + strings.Repeat("1,2\n", 100000),
 	} {
 		t.Run(name, func(t *testing.T) {
-			want, wantErr := readCSV(rewinder(strings.NewReader(text)), CSVOptions{}, pace{})
-			for _, p := range []pace{{1, sectionSize}, {2, sectionSize}, {3, 1000}} {
+			want, wantErr := readCSV(rewinder(strings.NewReader(text)), CSVOptions{}, fastcsv.Pace{})
+			for _, p := range []fastcsv.Pace{pace(1, fastcsv.SectionSize), pace(2, fastcsv.SectionSize), pace(3, 1000)} {
 				for _, r := range []io.Reader{strings.NewReader(text), onlyReader{strings.NewReader(text)}} {
 					got, err := readCSV(rewinder(r), CSVOptions{}, p)
 					if wantErr != nil {
@@ -165,63 +169,64 @@ func TestSweepsAgreeOnTheEdges(t *testing.T) {
 	}
 }
 
-// TestSweepsAgreeOnSeparators, also those that a number or more than a byte has.
-func TestSweepsAgreeOnSeparators(t *testing.T) {
+// TestFastPathAgreesOnSeparators, also those that a number or more than a byte has.
+func TestFastPathAgreesOnSeparators(t *testing.T) {
 	for _, comma := range []rune{',', ';', '\t', ' ', '|', '.', '-', 'e', '5', '·', 'x'} {
 		c := string(comma)
 		text := strings.Repeat("1"+c+"23"+c+"4\n", 20) + "1" + c + c + "e\n"
-		_, err := requireSweepsAgree(t, text, CSVOptions{Comma: comma})
+		_, err := requireFastPathAgrees(t, text, CSVOptions{Comma: comma})
 		require.Equal(t, comma == 'e', err != nil, c) // its last row has one more
 	}
 }
 
-// TestSweepsPassReadErrorsOn: what a row says that was read before the error comes first, as it does row by row.
-func TestSweepsPassReadErrorsOn(t *testing.T) {
+// TestFastPathPassesReadErrorsOn: what a row says that was read before the error comes first, as it does row by row.
+func TestFastPathPassesReadErrorsOn(t *testing.T) {
 	broken := errors.New("broken")
 	text := "a,b\n" + strings.Repeat("1,2\n", 9) + "1\n" + strings.Repeat("3,4\n", 9)
 	for n := range len(text) {
-		read := func(p pace) error {
+		read := func(p fastcsv.Pace) error {
 			_, err := readCSV(rewinder(io.MultiReader(strings.NewReader(text[:n]), iotest.ErrReader(broken))), CSVOptions{}, p)
 			require.Error(t, err)
 			return err
 		}
-		want := read(pace{})
+		want := read(fastcsv.Pace{})
 		for _, p := range paces {
 			require.EqualError(t, read(p), want.Error(), "%d bytes %v", n, p)
 		}
 	}
 }
 
-// TestSweepsDoTheWork: a table of plain rows is not read row by row, whatever its line ends, gaps and levels.
-func TestSweepsDoTheWork(t *testing.T) {
+// TestFastPathDoesTheWork: a table of plain rows is not read row by row, whatever its line ends, gaps and levels.
+func TestFastPathDoesTheWork(t *testing.T) {
 	for name, line := range map[string]string{
 		"numbers": "1.5,-2.25,1e-3\n", "line ends": "1,2,3\r\n", "gaps": ",NA,nan\n", "blanks": " 1,2 ,+3\n", "levels": "1,red,3\n", "quotes": "1,\"red\",\"3\"\n",
 	} {
 		text := "a,b,c\n" + strings.Repeat(line, 1000)
-		b := csvBuilder{}
-		require.NoError(t, b.read(rewinder(strings.NewReader(text)), CSVOptions{Header: HeaderYes}, pace{}))
+		b := newCSVBuilder(nil)
+		require.NoError(t, b.read(rewinder(strings.NewReader(text)), CSVOptions{Header: HeaderYes}, fastcsv.Pace{}))
 		records, err := newRecords(strings.NewReader(text), ',')
 		require.NoError(t, err)
 		_, err = records.Read()
 		require.NoError(t, err)
-		swept := csvBuilder{columns: make([]csvColumn, 3)}
-		for j := range swept.columns {
-			swept.columns[j].categorical = b.columns[j].categorical
+		swept := newCSVBuilder(nil)
+		swept.Columns = make([]fastcsv.Column, 3)
+		for j := range swept.Columns {
+			swept.Columns[j].Categorical = b.Columns[j].Categorical
 		}
-		swept.sweep(records, pace{2, 100})
-		require.Equal(t, 1000, swept.rows, name)
+		records.readPlain(&swept.Table, pace(2, 100))
+		require.Equal(t, 1000, swept.Rows, name)
 		_, err = records.Read()
 		require.Equal(t, io.EOF, err, name)
 	}
 }
 
-// TestSweepsAllocateBySection, not by row or cell.
-func TestSweepsAllocateBySection(t *testing.T) {
+// TestFastPathAllocatesBySection, not by row or cell.
+func TestFastPathAllocatesBySection(t *testing.T) {
 	for _, line := range []string{strings.Repeat("12.25,", 49) + "7\n", strings.Repeat("1.5,", 48) + "red,NA\n"} {
 		allocations := func(rows int) float64 {
 			text := strings.Repeat(line, rows)
 			return testing.AllocsPerRun(1, func() {
-				_, err := readCSV(rewinder(strings.NewReader(text)), CSVOptions{}, pace{1, sectionSize})
+				_, err := readCSV(rewinder(strings.NewReader(text)), CSVOptions{}, pace(1, fastcsv.SectionSize))
 				require.NoError(t, err)
 			})
 		}
@@ -229,19 +234,19 @@ func TestSweepsAllocateBySection(t *testing.T) {
 	}
 }
 
-// TestSweepsHoldTheNumbersOnce: beside the result, a table of a known size costs the buffers of the workers and the
+// TestFastPathHoldsTheNumbersOnce: beside the result, a table of a known size costs the buffers of the workers and the
 // numbers of its first lines.
-func TestSweepsHoldTheNumbersOnce(t *testing.T) {
+func TestFastPathHoldsTheNumbersOnce(t *testing.T) {
 	const rows, cols = 200000, 10
 	text := strings.Repeat(strings.Repeat("0.5,", cols-1)+"0.5\n", rows)
 	used := allocated(func() {
-		_, err := readCSV(rewinder(strings.NewReader(text)), CSVOptions{}, pace{2, sectionSize})
+		_, err := readCSV(rewinder(strings.NewReader(text)), CSVOptions{}, pace(2, fastcsv.SectionSize))
 		require.NoError(t, err)
 	})
-	require.Less(t, used, uint64(8*rows*cols*106/100+8*sectionSize))
+	require.Less(t, used, uint64(8*rows*cols*106/100+8*fastcsv.SectionSize))
 }
 
-func FuzzSweeps(f *testing.F) {
+func FuzzFastPathAgreesWithRowByRowReading(f *testing.F) {
 	for _, seed := range []string{"a,b\n1,2\n", "1;2\n01;x\n\"a\"\"\n\";3\n", "\ufeffx\tNA\n1e999\t0x1\n", "1,2\n\n3,\"4\r\n\"\r", "12e4567\nx"} {
 		f.Add(seed, uint8(0))
 	}
@@ -250,12 +255,12 @@ func FuzzSweeps(f *testing.F) {
 		if mode > 127 {
 			o.NA = []string{"?", "1"}
 		}
-		_, _ = requireSweepsAgree(t, text, o)
+		_, _ = requireFastPathAgrees(t, text, o)
 	})
 }
 
-// BenchmarkSections reads 100000 rows of 10 columns of several kinds.
-func BenchmarkSections(b *testing.B) {
+// BenchmarkFastPath reads 100000 rows of 10 columns of several kinds.
+func BenchmarkFastPath(b *testing.B) {
 	for name, line := range map[string]string{
 		"six-decimals": strings.Repeat("-0.595774,", 9) + "1.163140\n", "integers": strings.Repeat("12,", 9) + "345\n",
 		"17-digits": strings.Repeat("0.12345678901234567,", 9) + "-1.2345678901234567\n", "gaps": strings.Repeat("1.5,NA,", 5)[:34] + "\n", "levels": strings.Repeat("1.5,", 8) + "red,\"green\"\n",
@@ -266,7 +271,7 @@ func BenchmarkSections(b *testing.B) {
 				b.SetBytes(int64(len(text)))
 				b.ReportAllocs()
 				for b.Loop() {
-					if _, err := readCSV(rewinder(strings.NewReader(text)), CSVOptions{}, pace{workers, sectionSize}); err != nil {
+					if _, err := readCSV(rewinder(strings.NewReader(text)), CSVOptions{}, pace(workers, fastcsv.SectionSize)); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -286,7 +291,7 @@ func (s stuck) Read(b []byte) (int, error) {
 	return n, err
 }
 
-func TestSweepEndsWhereAReaderIsStuck(t *testing.T) {
+func TestFastPathEndsWhereAReaderIsStuck(t *testing.T) {
 	for _, rows := range []int{1, 100_000} {
 		_, err := ReadCSV(stuck{strings.NewReader("a,b\n" + strings.Repeat("1,2\n", rows))}, CSVOptions{})
 		require.ErrorIs(t, err, io.ErrNoProgress, rows)

@@ -1,0 +1,110 @@
+package fastcsv
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// A Column keeps what its cells say, but for numbers, which are in [Table].Numbers.
+type Column struct {
+	Categorical bool // the cells are texts; else numbers
+
+	// Levels are the different texts of a categorical column, in order of first appearance; Codes has one of their
+	// indices a row, or MissingCode.
+	Levels []string
+	Codes  []int32
+	index  map[string]int32 // level → code
+
+	// MarkedMissing counts the cells that are missing by each of [Table].Missing; nil: none.
+	MarkedMissing []int
+
+	// DigitsOnly is true as long as all numbers of the column are digits alone, where the caller has set it;
+	// LeadingZero if one of them begins with a zero that it does not need.
+	DigitsOnly, LeadingZero bool
+}
+
+// MissingCode is the code of a missing cell.
+const MissingCode = -1
+
+// AddText adds a cell to a categorical column. It returns false, and adds nothing, if the cell is not UTF-8.
+func (c *Column) AddText(cell string, missing []string) bool {
+	code, ok := c.index[cell]
+	if !ok {
+		switch {
+		case c.MarksMissing(cell, missing) || IsMissing(strings.TrimSpace(cell)): // which no level is
+			code = MissingCode
+		case !utf8.ValidString(cell):
+			return false
+		default:
+			code = c.newLevel(strings.Clone(cell)) // else it would keep its whole row in memory
+		}
+	}
+	c.Codes = append(c.Codes, code)
+	return true
+}
+
+func (c *Column) newLevel(level string) int32 {
+	if c.index == nil {
+		c.index = make(map[string]int32)
+	}
+	code := int32(len(c.Levels))
+	c.index[level] = code
+	c.Levels = append(c.Levels, level)
+	return code
+}
+
+// MarksMissing reports whether a cell is one of the texts that stand for a missing value, and counts it.
+func (c *Column) MarksMissing(cell string, missing []string) bool {
+	if len(missing) == 0 {
+		return false
+	}
+	cell = strings.TrimSpace(cell)
+	i := slices.IndexFunc(missing, func(text string) bool { return cell == strings.TrimSpace(text) })
+	if i < 0 {
+		return false
+	}
+	if c.MarkedMissing == nil {
+		c.MarkedMissing = make([]int, len(missing))
+	}
+	c.MarkedMissing[i]++
+	return true
+}
+
+// NoteDigits updates DigitsOnly and LeadingZero by a number without blanks around it.
+func (c *Column) NoteDigits(number string) {
+	c.DigitsOnly = IsDigits(number)
+	c.LeadingZero = c.LeadingZero || len(number) > 1 && number[0] == '0'
+}
+
+// Forget drops the levels and codes.
+func (c *Column) Forget() { c.Levels, c.Codes, c.index = nil, nil, nil }
+
+// join adds what was found in later rows.
+func (c *Column) join(later *Column) {
+	if c.DigitsOnly = c.DigitsOnly && later.DigitsOnly; c.DigitsOnly {
+		c.LeadingZero = c.LeadingZero || later.LeadingZero
+	}
+	if later.MarkedMissing != nil {
+		if c.MarkedMissing == nil {
+			c.MarkedMissing = make([]int, len(later.MarkedMissing))
+		}
+		for i, n := range later.MarkedMissing {
+			c.MarkedMissing[i] += n
+		}
+	}
+	codes := make([]int32, len(later.Levels))
+	for i, level := range later.Levels {
+		code, ok := c.index[level]
+		if !ok {
+			code = c.newLevel(level)
+		}
+		codes[i] = code
+	}
+	for _, code := range later.Codes {
+		if code != MissingCode {
+			code = codes[code]
+		}
+		c.Codes = append(c.Codes, code)
+	}
+}

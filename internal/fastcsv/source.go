@@ -1,0 +1,56 @@
+package fastcsv
+
+import "io"
+
+// A Source is a reader that can be given back what it gave, so that several may read a text in turn. Once it has
+// failed it does not read on, and a reader that again and again gives nothing has failed.
+type Source struct {
+	Size int64 // of the text in bytes, 0 if not known
+
+	r    io.Reader
+	back [][]byte
+	at   int64
+	err  error
+}
+
+// NewSource reads r, which holds size bytes, or 0 if that is not known.
+func NewSource(r io.Reader, size int64) *Source { return &Source{Size: size, r: r} }
+
+// Read reads what was put back, then the reader.
+func (s *Source) Read(b []byte) (n int, err error) {
+	defer func() { s.at += int64(n) }()
+	for len(s.back) > 0 {
+		n = copy(b, s.back[0])
+		if s.back[0] = s.back[0][n:]; len(s.back[0]) == 0 {
+			s.back = s.back[1:]
+		}
+		if n > 0 || len(b) == 0 {
+			return n, nil
+		}
+	}
+	for range 100 { // as bufio does
+		if s.err == nil {
+			n, s.err = s.r.Read(b)
+		}
+		if n > 0 || s.err != nil || len(b) == 0 {
+			return n, s.err
+		}
+	}
+	s.err = io.ErrNoProgress
+	return 0, s.err
+}
+
+// PutBack has the text that comes next begin with these pieces of it, which were read in vain and are not changed
+// any more.
+func (s *Source) PutBack(pieces ...[]byte) {
+	for _, piece := range pieces {
+		s.at -= int64(len(piece))
+	}
+	s.back = append(pieces, s.back...)
+}
+
+// Offset is how many bytes of the text were read and not put back.
+func (s *Source) Offset() int64 { return s.at }
+
+// ended reports that there is no more, because of err.
+func (s *Source) ended() bool { return len(s.back) == 0 && s.err != nil }
