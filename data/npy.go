@@ -15,10 +15,11 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"unsafe"
 
 	"golang.org/x/exp/constraints"
+
+	"github.com/latent-go/latent/internal/parallel"
 )
 
 // npyio writes our files but does not read them. As of v0.6.0 its header parser slices without looking at
@@ -231,13 +232,13 @@ func (h *npyHeader) readSections(r io.ReadSeeker, workers int) ([]float64, error
 	x := newNumbers(h.values())[:h.values()]
 	file := readerAt(r)
 	workers = min(workers, 1+h.values()>>19) // each has 4 MB to fill
-	err = inParallel(sections, workers, func() func(i int) error {
+	err = parallel.Do(workers, workers, func(first int) error {
 		elements := h.decoder()
 		var block []float64
 		if cols > 1 {
 			block = make([]float64, height*width)
 		}
-		return func(i int) error {
+		for i := first; i < sections; i += workers {
 			row, col := i/across*height, i%across*width
 			height, width := min(height, rows-row), min(width, cols-col)
 			into := block
@@ -259,8 +260,8 @@ func (h *npyHeader) readSections(r io.ReadSeeker, workers int) ([]float64, error
 			if cols > 1 {
 				transpose(x[row*cols+col:], cols, block, height, width)
 			}
-			return nil
 		}
+		return nil
 	})
 	if err == io.EOF || err == io.ErrUnexpectedEOF { // it was made shorter meanwhile
 		end, _ := r.Seek(0, io.SeekEnd)
@@ -308,39 +309,6 @@ func (o *oneAtATime) ReadAt(p []byte, at int64) (int, error) {
 		return 0, err
 	}
 	return io.ReadFull(o.r, p)
-}
-
-// inParallel calls do(0), …, do(n-1), each of the workers with a function of its own. It returns the first
-// error, by number, and starts no more calls after one.
-func inParallel(n, workers int, worker func() func(i int) error) error {
-	var (
-		group  sync.WaitGroup
-		next   atomic.Int64
-		mu     sync.Mutex
-		failed = n
-		first  error
-	)
-	for range min(n, workers) {
-		do := worker()
-		group.Go(func() {
-			for {
-				i := int(next.Add(1) - 1)
-				if i >= n {
-					return
-				}
-				if err := do(i); err != nil {
-					next.Store(int64(n))
-					mu.Lock()
-					if i < failed {
-						failed, first = i, err
-					}
-					mu.Unlock()
-				}
-			}
-		})
-	}
-	group.Wait()
-	return first
 }
 
 // wrongSize is the error about a payload of another length than the header says, in bytes.

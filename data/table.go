@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/latent-go/latent/internal/parallel"
 	"github.com/latent-go/latent/internal/simd"
 )
 
@@ -348,13 +348,11 @@ func (t *Table) Matrix() (x []float64, rows, cols int, err error) {
 // allFinite says that no number is NaN or infinite. Memory is what it waits for, and two cores wait less.
 func allFinite(x []float64) bool {
 	const part = 1 << 18
-	return inParallel((len(x)+part-1)/part, runtime.GOMAXPROCS(0), func() func(i int) error {
-		return func(i int) error {
-			if !simd.Finite(x[i*part : min((i+1)*part, len(x))]) {
-				return errNotFinite
-			}
-			return nil
+	return parallel.Do((len(x)+part-1)/part, 0, func(i int) error {
+		if !simd.Finite(x[i*part : min((i+1)*part, len(x))]) {
+			return errNotFinite
 		}
+		return nil
 	}) == nil
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 	"slices"
+
+	"github.com/latent-go/latent/internal/parallel"
 )
 
 // Allocation is one way to hand the rows to the components: all Z that agree in how
@@ -93,7 +95,7 @@ func (t *tables) sum(ctx context.Context, workers, dim int, visit func(*Allocati
 	if err := w.pattern(0, logWeight); err != nil {
 		return nil, err
 	}
-	err := parallel(ctx, len(w.tasks), workers, func(ctx context.Context, i int) error {
+	err := parallel.DoContext(ctx, len(w.tasks), workers, func(ctx context.Context, i int) error {
 		part := w.tasks[i].walker
 		part.ctx = ctx
 		part.values, part.total = make([]float64, dim), newAccumulator(dim)

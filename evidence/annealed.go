@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 
 	"gonum.org/v1/gonum/stat"
+
+	"github.com/latent-go/latent/internal/parallel"
 )
 
 // Annealed is a model whose evidence ∫ p(s) L(s) ds is sought, L(s) = p(X|s). A state s
@@ -80,7 +82,7 @@ func AIS[S any](ctx context.Context, target Annealed[S], o AISOptions) (Estimate
 		return Estimate{}, err
 	}
 	logWeights, paths := make([]float64, chains), make([]float64, chains)
-	err = parallel(ctx, chains, workersOr(o.Workers), func(ctx context.Context, i int) error {
+	err = parallel.DoContext(ctx, chains, o.Workers, func(ctx context.Context, i int) error {
 		rng := rand.New(rand.NewPCG(o.Seed, uint64(i)))
 		var err error
 		if logWeights[i], paths[i], err = anneal(ctx, target, schedule, rng); err != nil {

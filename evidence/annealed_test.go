@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/latent-go/latent/evidence"
+	"github.com/latent-go/latent/internal/parallel"
 )
 
 // normalMean is x ~ N(θ, 1), θ ~ N(0, prior²), whose tempered posterior can be drawn
@@ -271,9 +272,21 @@ func TestFailuresOfTheTargetAreErrors(t *testing.T) {
 	}
 	_, err := evidence.AIS[float64](t.Context(), scripted{always(0, mine), nil}, evidence.AISOptions{})
 	require.ErrorIs(t, err, mine)
-	require.PanicsWithValue(t, mine, func() {
+	requirePanic(t, mine, func() {
 		_, _ = evidence.AIS[float64](t.Context(), scripted{func(*rand.Rand) (float64, error) { panic(mine) }, nil}, evidence.AISOptions{})
 	})
+}
+
+// requirePanic holds what f panics with to a value, and to a stack that shows where the author's code did.
+func requirePanic(t *testing.T, value any, f func()) {
+	t.Helper()
+	defer func() {
+		p, ok := recover().(*parallel.Panic)
+		require.True(t, ok)
+		require.Equal(t, value, p.Value)
+		require.Contains(t, p.Stack, t.Name())
+	}()
+	f()
 }
 
 // A likelihood that is 1 on a quarter of the prior and 0 elsewhere: evidence ¼.

@@ -89,7 +89,7 @@ func (m Mixture) Expect(ctx context.Context, rows []int, counts []float64, dim i
 		return math.NaN(), nil, err
 	}
 	t := newTables(m, patterns)
-	total, err := t.sum(ctx, workersOr(m.Workers), dim, f)
+	total, err := t.sum(ctx, m.Workers, dim, f)
 	if err != nil {
 		return math.NaN(), nil, err
 	}

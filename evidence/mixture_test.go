@@ -449,9 +449,9 @@ func TestWrongModelsAndRowsAreErrors(t *testing.T) {
 	assert.Panics(t, func() { _, _ = good.LogEvidence(t.Context(), []int{0, 0, 1}, nil) })
 	assert.Panics(t, func() { _, _ = good.LogEvidence(t.Context(), []int{0, 0}, []float64{1, 1}) })
 	assert.Panics(t, func() { _, _, _ = good.Expect(t.Context(), []int{0, 0}, nil, -1, nil) })
-	assert.PanicsWithValue(t, "mine", func() {
+	requirePanic(t, "mine", func() { // a caller's panic comes out where the caller is
 		_, _, _ = good.Expect(t.Context(), []int{0, 0, 1, 1}, nil, 0, func(*evidence.Allocation, []float64) { panic("mine") })
-	}, "a caller's panic comes out where the caller is")
+	})
 }
 
 func TestExtremePriorsGiveFiniteEvidence(t *testing.T) {

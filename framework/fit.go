@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/latent-go/latent/internal/parallel"
 	"github.com/latent-go/latent/laplace"
 )
 
@@ -87,16 +88,17 @@ func (f *fit[B, P, S]) start() error {
 func (f *fit[B, P, S]) execute(ctx context.Context) []error {
 	errs := make([]error, len(f.runs))
 	concurrent := min(f.options.Workers, len(f.runs))
-	parallel(len(f.runs), concurrent, func(i int) {
+	_ = parallel.Do(len(f.runs), concurrent, func(i int) error {
 		r := f.runs[i]
 		r.workers = max(1, f.options.Workers/concurrent)
 		if r.at.Status == Failed {
 			errs[i] = errors.New(r.at.Err)
-			return
+			return nil
 		}
 		if errs[i] = r.ended(ctx, r.wake(ctx)); errs[i] == nil && r.at.Status == Running {
 			errs[i] = r.execute(ctx)
 		}
+		return nil // the other runs go on
 	})
 	return errs
 }

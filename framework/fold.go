@@ -3,12 +3,12 @@ package framework
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"runtime"
 	"sync"
 
 	"github.com/latent-go/latent/internal/panics"
+	"github.com/latent-go/latent/internal/parallel"
 )
 
 // DefaultShards is the number of partial sums that a pass keeps. Blocks go to
@@ -78,10 +78,9 @@ type folder[B any] struct {
 	next int             // index of the next block
 	err  error           // of the source or the context
 
-	mu       sync.Mutex
-	failed   int // index of the first block that failed, -1 for none
-	failure  error
-	panicked *panics.Panic // the first in a block
+	mu      sync.Mutex
+	failed  int // index of the first block that failed, -1 for none
+	failure error
 }
 
 type job[B any] struct {
@@ -119,13 +118,10 @@ func (f *folder[B]) run(ctx context.Context) (used int, err error) {
 	}
 	f.blocks(f.yield)
 	f.done.Wait()
-	if f.panicked != nil {
-		panic(f.panicked)
-	}
 	// Blocks are handed out in order and every one handed out is finished, so the
 	// failure with the lowest index does not depend on the workers' timing.
 	if f.failed >= 0 {
-		return 0, f.failure
+		return 0, parallel.Reraise(f.failure)
 	}
 	if f.err == nil {
 		f.err = ctx.Err() // a source may stop quietly when it is cancelled
@@ -185,21 +181,18 @@ func (f *folder[B]) one(j job[B]) {
 	defer func() {
 		// A panic in a model belongs to the goroutine that asked for the fit.
 		if p := panics.Of(recover()); p != nil {
-			f.fail(j.index, fmt.Errorf("framework: panic in block %d", j.index), p)
+			f.fail(j.index, p)
 		}
 	}()
 	if err := f.visit(j.index%f.shards, j.index < f.shards, j.block); err != nil {
-		f.fail(j.index, err, nil)
+		f.fail(j.index, err)
 	}
 }
 
-func (f *folder[B]) fail(index int, err error, panicked *panics.Panic) {
+func (f *folder[B]) fail(index int, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.failed < 0 || index < f.failed {
 		f.failed, f.failure = index, err
-	}
-	if panicked != nil && f.panicked == nil {
-		f.panicked = panicked
 	}
 }

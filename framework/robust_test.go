@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/panics"
 	"github.com/latent-go/latent/pruning"
 )
 
@@ -122,20 +123,24 @@ func (explosive) Infer(b framework.Rows, p *rates, s *counts) (float64, error) {
 	return poisson{}.Infer(b, p, s)
 }
 
-// TestPanicOfAModelReachesTheCaller: its value and the author's stack.
-func TestPanicOfAModelReachesTheCaller(t *testing.T) {
+// requirePanic holds what f panics with to a value, and to the stack of the method that panicked.
+func requirePanic(t *testing.T, value any, method string, f func()) {
+	t.Helper()
+	defer func() {
+		p, ok := recover().(*panics.Panic)
+		require.True(t, ok)
+		assert.Equal(t, value, p.Value)
+		assert.Contains(t, fmt.Sprint(p), method)
+	}()
+	f()
+}
+
+func TestPanicOfAModelReachesTheCallerWithItsStack(t *testing.T) {
 	src := chopped{table(mixed(1000, 1))}
 	for _, workers := range []int{1, 2} {
 		o := framework.Options{K: 2, Workers: workers, Restarts: 2}
-		for _, fit := range []func(){
-			func() { _, _ = framework.Fit(background, explosive{}, src, o) },
-			func() { _, _ = framework.Select(background, explosive{}, src, []int{1, 2}, o) },
-		} {
-			func() {
-				defer func() { assert.Regexp(t, `(?s)^boom\n.*explosive\.Infer\n`, fmt.Sprint(recover())) }()
-				fit()
-			}()
-		}
+		requirePanic(t, "boom", "explosive.Infer", func() { _, _ = framework.Fit(background, explosive{}, src, o) })
+		requirePanic(t, "boom", "explosive.Infer", func() { _, _ = framework.Select(background, explosive{}, src, []int{1, 2}, o) })
 	}
 }
 
@@ -293,3 +298,33 @@ func TestWeightsBeyondTheRangeAreRefusedForWhatTheyAre(t *testing.T) {
 		assert.ErrorContains(t, err, text)
 	}
 }
+
+// TestFoldFailsAtTheFirstBlock: whether by an error or a panic, and for any number of workers.
+func TestFoldFailsAtTheFirstBlock(t *testing.T) {
+	src := chopped{table(mixed(1000, 1))}
+	fold := func(workers int, visit func(b framework.Rows) error) error {
+		_, err := framework.Fold(background, src, workers, func() (*int, error) { return new(int), nil },
+			func(_ *int, b framework.Rows) error { return visit(b) }, func(_, _ *int) error { return nil })
+		return err
+	}
+	for _, workers := range []int{1, 2, 5} {
+		err := fold(workers, func(b framework.Rows) error {
+			if b.First > 500 {
+				panic("boom")
+			}
+			if b.First > 300 {
+				return fmt.Errorf("row %d", b.First)
+			}
+			return nil
+		})
+		assert.EqualError(t, err, fold(1, func(b framework.Rows) error {
+			if b.First > 300 {
+				return fmt.Errorf("row %d", b.First)
+			}
+			return nil
+		}).Error())
+	}
+	requirePanic(t, "boom", "explode", func() { _ = fold(3, explode) })
+}
+
+func explode(framework.Rows) error { panic("boom") }

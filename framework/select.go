@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"gonum.org/v1/gonum/floats"
+
+	"github.com/latent-go/latent/internal/parallel"
 )
 
 // Selection is a table of criteria over numbers of latent dimensions.
@@ -132,10 +134,11 @@ func Select[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], sr
 	s := &Selection[P, S]{K: ks, Values: make([][]float64, len(ks)), Fits: make([]*Result[P, S], len(ks)), Errs: make([]error, len(ks))}
 	o.Recorder = lock(o.Recorder)
 	condensed := condensing(ctx, m, src)
-	parallel(len(ks), concurrent, func(i int) {
+	_ = parallel.Do(len(ks), concurrent, func(i int) error {
 		o := o
 		o.K = ks[i]
 		s.Fits[i], s.Errs[i] = fitTo(ctx, m, src, condensed, o)
+		return nil // the other fits go on
 	})
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("framework: cancelled: %w", err)

@@ -9,13 +9,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/latent-go/latent/internal/atomicfile"
+	"github.com/latent-go/latent/internal/parallel"
 )
 
 // Options say how to run experiments.
@@ -109,32 +107,23 @@ func (e *Experiment) run(ctx context.Context, o Options) (*Outcome, string, erro
 func (e *Experiment) compute(ctx context.Context, parts []part, s store, o Options) ([][]byte, error) {
 	results := make([][]byte, len(parts))
 	meter := newMeter(e.Name, parts, o.Progress)
-	group, ctx := errgroup.WithContext(ctx)
-	workers := o.Workers
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
-	group.SetLimit(workers)
+	var missing []int
 	for i, p := range parts {
 		if kept, ok := s.read(p.key); ok {
 			results[i] = kept
 			meter.kept(p)
 			continue
 		}
-		group.Go(func() error {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			text, err := p.run(ctx)
-			if err == nil {
-				err = s.write(p.key, text)
-			}
-			results[i] = text
-			meter.ended(p)
-			return err
-		})
+		missing = append(missing, i)
 	}
-	return results, group.Wait()
+	return results, parallel.DoContext(ctx, len(missing), o.Workers, func(ctx context.Context, at int) (err error) {
+		i := missing[at]
+		if results[i], err = parts[i].run(ctx); err == nil {
+			err = s.write(parts[i].key, results[i])
+		}
+		meter.ended(parts[i])
+		return err
+	})
 }
 
 // meter estimates the time left from the cost of what was done.

@@ -4,12 +4,11 @@ import (
 	"fmt"
 	"iter"
 	"math"
-	"runtime"
 
-	"golang.org/x/sync/errgroup"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/parallel"
 )
 
 // A Density is how the rows of one component of a mixture are distributed: all that [Discrete] needs. ln p(x, z=k|Π)
@@ -156,29 +155,11 @@ func (c *compiled) machine() *machine {
 // each calls do for the components 0, …, n−1, several at a time, with a machine of its own for each, and returns the error of
 // the first that fails. A component sees nothing of the others, so that the order does not show in the bits.
 func (c *compiled) each(n int, do func(m *machine, k int) error) error {
-	var group errgroup.Group
-	group.SetLimit(runtime.GOMAXPROCS(0))
-	errs := make([]error, n)
-	foreign := make([]any, n)
-	for k := range n {
-		group.Go(func() error {
-			m := c.machine()
-			defer func() { foreign[k] = recover() }() // a panic that is none of the author's
-			defer m.recover(&errs[k])
-			errs[k] = do(m, k)
-			return nil
-		})
-	}
-	_ = group.Wait() // no call returns an error
-	for k := range n {
-		if foreign[k] != nil {
-			panic(foreign[k])
-		}
-		if errs[k] != nil {
-			return errs[k]
-		}
-	}
-	return nil
+	return parallel.Do(n, 0, func(k int) (err error) {
+		m := c.machine()
+		defer m.recover(&err)
+		return do(m, k)
+	})
 }
 
 // logProb is LogProb at a row, which may be NaN: for searches, which turn away from there.

@@ -10,13 +10,13 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"sync"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/blas/gonum"
 	"gonum.org/v1/gonum/lapack/lapack64"
 
+	"github.com/latent-go/latent/internal/parallel"
 	"github.com/latent-go/latent/internal/simd"
 )
 
@@ -70,15 +70,13 @@ func Mul(transA, transB bool, alpha float64, a, b blas64.General, beta float64, 
 
 // mulShared gives every worker some rows of c: each number is what it would be alone.
 func mulShared(workers int, transA, transB bool, alpha float64, a, b blas64.General, beta float64, c blas64.General) {
-	var group sync.WaitGroup
-	rows := (c.Rows/workers + simd.Lanes) &^ (simd.Lanes - 1)
-	for first := 0; first < c.Rows; first += rows {
-		group.Go(func() {
-			rows := min(rows, c.Rows-first)
-			mul(transA, transB, alpha, part(a, transA, first, rows), b, beta, part(c, false, first, rows))
-		})
-	}
-	group.Wait()
+	height := (c.Rows/workers + simd.Lanes) &^ (simd.Lanes - 1)
+	_ = parallel.Do((c.Rows+height-1)/height, workers, func(i int) error {
+		first := i * height
+		rows := min(height, c.Rows-first)
+		mul(transA, transB, alpha, part(a, transA, first, rows), b, beta, part(c, false, first, rows))
+		return nil
+	})
 }
 
 // part is some rows of op(a).
@@ -125,17 +123,20 @@ func AddGram(workers int, a blas64.General, c blas64.Symmetric) {
 // addGramShared gives every worker some rows of c, of about as many numbers: the triangle from
 // row i on has (N−i)²/2.
 func addGramShared(parts int, a blas64.General, c blas64.Symmetric) {
-	var group sync.WaitGroup
+	starts := []int{0}
 	for first := 0; first < c.N; parts-- {
-		from, rows := first, c.N-first
+		rows := c.N - first
 		if parts > 1 {
 			share := float64(rows) * (1 - math.Sqrt(1-1/float64(parts)))
 			rows = min(rows, (int(share)+simd.Lanes)&^(simd.Lanes-1))
 		}
-		group.Go(func() { gramRows(a, c, from, rows) })
 		first += rows
+		starts = append(starts, first)
 	}
-	group.Wait()
+	_ = parallel.Do(len(starts)-1, 0, func(i int) error {
+		gramRows(a, c, starts[i], starts[i+1]-starts[i])
+		return nil
+	})
 }
 
 // RowGram writes a·aᵀ to the N×N matrix in c, both triangles.
