@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/latent-go/latent/evidence"
-	"github.com/latent-go/latent/internal/parallel"
+	"github.com/latent-go/latent/internal/panics"
 )
 
 // normalMean is x ~ N(θ, 1), θ ~ N(0, prior²), whose tempered posterior can be drawn
@@ -281,10 +281,10 @@ func TestFailuresOfTheTargetAreErrors(t *testing.T) {
 func requirePanic(t *testing.T, value any, f func()) {
 	t.Helper()
 	defer func() {
-		p, ok := recover().(*parallel.Panic)
+		p, ok := recover().(*panics.Panic)
 		require.True(t, ok)
 		require.Equal(t, value, p.Value)
-		require.Contains(t, p.Stack, t.Name())
+		require.Contains(t, p.Error(), t.Name())
 	}()
 	f()
 }

@@ -181,21 +181,21 @@ func TestRegularCurvatureIsJudgedWithoutAllocating(t *testing.T) {
 	}))
 }
 
-// TestExactlyTheEigenvaluesUpToDeltaGo: however near δ they are, and however many there are.
-func TestExactlyTheEigenvaluesUpToDeltaGo(t *testing.T) {
+// TestExactlyTheDirectionsUpToTheThresholdGo: however near it they are, and however many there are.
+func TestExactlyTheDirectionsUpToTheThresholdGo(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
-		const delta = 1e-3
-		factors := rapid.SliceOfN(rapid.SampledFrom([]float64{0.3, 0.9, 0.999, 1.001, 1.1, 3, 1e3, 1e6}), 2, 8).Draw(t, "multiples of delta")
+		const units = 1e-3
+		factors := rapid.SliceOfN(rapid.SampledFrom([]float64{0.3, 0.9, 0.999, 1.001, 1.1, 3, 1e3, 1e6}), 2, 8).Draw(t, "multiples of the threshold")
 		values, gone := make([]float64, len(factors)), 0
 		for i, f := range factors {
-			values[i] = delta * f
+			values[i] = units * f
 			if f < 1 {
 				gone++
 			}
 		}
-		v, err := pruning.Eigenvalue{Delta: delta}.Apply(kronecker(spectrum(values, rng), 1, 3), len(values), 100)
+		v, err := pruning.Eigenvalue{Units: units}.Apply(mixing(spectrum(values, rng), laplace.Identity(3)), len(values), true)
 		require.NoError(t, err)
-		require.Len(t, v.Dropped, min(gone, len(values)-1), "%v times delta", factors)
+		require.Len(t, v.Dropped, min(gone, len(values)-1), "%v times the threshold", factors)
 	})
 }
