@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/latent-go/latent/evidence"
+	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/internal/panics"
 )
 
@@ -177,18 +178,10 @@ func (g bernoulliMixture) parameters(s *mixtureState, t float64, given bool, rng
 func (g bernoulliMixture) assign(s *mixtureState, t float64, rng *rand.Rand) {
 	p := make([]float64, g.m.K)
 	for i := range s.z {
-		total := 0.0
 		for k := range p {
 			p[k] = s.weights[k] * math.Exp(t*g.logRow(s, i, k))
-			total += p[k]
 		}
-		u := rng.Float64() * total
-		k := 0
-		for k < len(p)-1 && u >= p[k] {
-			u -= p[k]
-			k++
-		}
-		s.z[i] = k
+		s.z[i] = categorical.Draw(p, rng)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/special"
 )
@@ -188,7 +189,10 @@ func (c Concentrations) Rand(rng *rand.Rand, dst []float64) []float64 {
 	}
 	top := floats.MaxIdx(dst)
 	if math.IsInf(dst[top], -1) {
-		top = c.vertex(rng)
+		// The weight that is 1 if the others are 0 is weight i with probability a_i/Σa: that is the law of the largest of
+		// Gamma variables of tiny shapes, whose −ln are exponential with rates a_i, and it stays so, exponentials having
+		// no memory, given that all of them are out of range.
+		top = categorical.Draw(c, rng)
 		clear(dst)
 		dst[top] = 1
 		return dst
@@ -199,18 +203,4 @@ func (c Concentrations) Rand(rng *rand.Rand, dst []float64) []float64 {
 	}
 	floats.Scale(1/floats.Sum(dst), dst)
 	return dst
-}
-
-// vertex draws the weight that is 1 if the others are 0: weight i with chance a_i/Σa.
-// That is the law of the largest of Gamma variables of tiny shapes, whose −ln are
-// exponential with rates a_i, and it stays so, exponentials having no memory, given
-// that all of them are out of range.
-func (c Concentrations) vertex(rng *rand.Rand) int {
-	u := rng.Float64() * floats.Sum(c)
-	for i, a := range c {
-		if u -= a; u < 0 {
-			return i
-		}
-	}
-	return floats.MaxIdx(c)
 }

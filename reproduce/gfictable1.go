@@ -13,6 +13,7 @@ import (
 
 	"github.com/latent-go/latent/evidence"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/models/bernmix"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/prior"
@@ -102,11 +103,7 @@ func orderSizes(s *Settings) []int {
 func (c orderCase) draw(n int, rng *rand.Rand) []float64 {
 	x := make([]float64, n*c.columns)
 	for i := range n {
-		k, u := 0, rng.Float64()
-		for k < c.trueK-1 && u >= c.weights[k] {
-			u -= c.weights[k]
-			k++
-		}
+		k := categorical.Draw(c.weights, rng)
 		for m := range c.columns {
 			if rng.Float64() < c.probabilities[k*c.columns+m] {
 				x[i*c.columns+m] = 1
@@ -261,20 +258,15 @@ func (a *assignment) assign(rows framework.Rows, weights, probabilities []float6
 	a.rows, a.ones = make([]float64, k), make([]float64, k*a.columns)
 	p := make([]float64, k)
 	for i := range rows.N {
-		x, total := rows.Row(i), 0.0
+		x := rows.Row(i)
 		for j, w := range weights {
 			p[j] = w
 			for m, v := range x {
 				p[j] *= v*probabilities[j*a.columns+m] + (1-v)*(1-probabilities[j*a.columns+m])
 			}
-			total += p[j]
 		}
 		for range int(rows.Weight(i)) {
-			j, u := 0, rng.Float64()*total
-			for j < k-1 && u >= p[j] {
-				u -= p[j]
-				j++
-			}
+			j := categorical.Draw(p, rng)
 			a.rows[j]++
 			for m, v := range x {
 				a.ones[j*a.columns+m] += v

@@ -21,6 +21,7 @@ import (
 	"gonum.org/v1/gonum/stat/distmv"
 
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/internal/categorical"
 )
 
 func main() {
@@ -136,7 +137,7 @@ func (w writer) choice(seed uint64) error {
 	n := w.rows(20000)
 	x := normals(rng, n*d, 1)
 	for i := range n {
-		add(x[i*d:(i+1)*d], means[pick(rng, weights)*d:])
+		add(x[i*d:(i+1)*d], means[categorical.Draw(weights, rng)*d:])
 	}
 	name := fmt.Sprintf("choice%d", seed)
 	return errors.Join(w.npy(name, x, n, d), w.csv(name, x, n, d))
@@ -265,14 +266,4 @@ func add(row, mean []float64) {
 	for j := range row {
 		row[j] += mean[j]
 	}
-}
-
-func pick(rng *rand.Rand, weights []float64) int {
-	u := rng.Float64()
-	for k, w := range weights[:len(weights)-1] {
-		if u -= w; u < 0 {
-			return k
-		}
-	}
-	return len(weights) - 1
 }

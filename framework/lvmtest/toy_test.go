@@ -13,6 +13,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/lvmtest"
+	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/laplace"
 )
 
@@ -272,11 +273,7 @@ func (m toy) Responsibilities(b framework.Rows, p *rates, dst []float64) ([]floa
 func draw(p *rates, n int, rng *rand.Rand) *mat.Dense {
 	x := make([]float64, n)
 	for i := range x {
-		k, u := 0, rng.Float64()
-		for k < len(p.Weights)-1 && u >= p.Weights[k] {
-			u -= p.Weights[k]
-			k++
-		}
+		k := categorical.Draw(p.Weights, rng)
 		for range shape {
 			x[i] += rng.ExpFloat64() / p.Rates[k]
 		}

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/categorical"
 )
 
 // Init fits the whole table as one component and builds each starting component half on that, half on one row. The
@@ -194,7 +195,7 @@ func rootOf(a *mat.SymDense) (root []float64, ok bool) {
 // seed makes the components of a start.
 func (a *table) seed(one *machine, p *Parameters, rng *rand.Rand) error {
 	best := make([]float64, len(a.q)) // log density under the likeliest component so far
-	n := a.draw(a.q, rng)
+	n := categorical.Draw(a.q, rng)
 	for k := range p.K {
 		xi, err := a.around(one, n, p)
 		if err != nil {
@@ -217,31 +218,11 @@ func (a *table) seed(one *machine, p *Parameters, rng *rand.Rand) error {
 				surprise[i] = 0
 			}
 		}
-		n = a.draw(surprise, rng)
+		if n = categorical.Draw(surprise, rng); n < 0 {
+			n = categorical.Draw(a.q, rng)
+		}
 	}
 	return nil
-}
-
-// draw draws a row in proportion to weights; by frequency where they are all 0.
-func (a *table) draw(weights []float64, rng *rand.Rand) int {
-	sum := 0.0
-	for _, w := range weights {
-		sum += w
-	}
-	if sum == 0 {
-		weights, sum = a.q, a.N
-	}
-	u, last := rng.Float64()*sum, 0
-	for i, w := range weights {
-		if w == 0 {
-			continue
-		}
-		last = i
-		if u -= w; u < 0 {
-			break
-		}
-	}
-	return last
 }
 
 // around estimates a component from a few rows' worth of the whole table and as many copies of row n; it is the

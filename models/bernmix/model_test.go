@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mathext"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/models/bernmix"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/prior"
@@ -22,11 +23,7 @@ func draw(n int, weights, probabilities []float64, seed uint64) []float64 {
 	m := len(probabilities) / len(weights)
 	var x []float64
 	for range n {
-		u, k := rng.Float64(), 0
-		for k < len(weights)-1 && u >= weights[k] {
-			u -= weights[k]
-			k++
-		}
+		k := categorical.Draw(weights, rng)
 		for _, p := range probabilities[k*m : (k+1)*m] {
 			v := 0.0
 			if rng.Float64() < p {

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
 	"github.com/latent-go/latent/prior"
@@ -132,7 +133,7 @@ func (a *Annealer) assign(st *State, t float64, rng *rand.Rand) error {
 			}
 			softmax(p)
 			for range int(w) {
-				copies[pick(p, rng)]++
+				copies[categorical.Draw(p, rng)]++
 			}
 			st.value += w * s.base(i)
 			for k, c := range copies {
@@ -145,18 +146,4 @@ func (a *Annealer) assign(st *State, t float64, rng *rand.Rand) error {
 		clearBeyond(s.r, n)
 		add(s, rows, first, n)
 	})
-}
-
-// pick draws an index in proportion to p, which sums to 1.
-func pick(p []float64, rng *rand.Rand) (chosen int) {
-	u := rng.Float64()
-	for k, v := range p {
-		if v > 0 {
-			chosen = k // the last of positive probability, should rounding leave u above 0
-		}
-		if u -= v; u < 0 {
-			break
-		}
-	}
-	return chosen
 }

@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/prior"
 )
 
@@ -126,21 +127,7 @@ func (Categorical) Deviations(xi []float64, n float64, dst []float64) {
 
 // Sample draws a code.
 func (Categorical) Sample(xi []float64, rng *rand.Rand, x []float64) {
-	x[0] = float64(drawLevel(xi, rng))
-}
-
-// drawLevel draws a level of positive chance.
-func drawLevel(p []float64, rng *rand.Rand) int {
-	u, last := rng.Float64()*floats.Sum(p), 0
-	for l, v := range p {
-		if v > 0 {
-			last = l // of positive chance, should rounding leave u above 0
-		}
-		if u -= v; u < 0 {
-			break
-		}
-	}
-	return last
+	x[0] = float64(categorical.Draw(xi, rng))
 }
 
 // Conjugate takes a prior.Dirichlet, prior.Concentrations, one a level, prior.Jeffreys,

@@ -16,6 +16,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/models/mixture"
 )
 
@@ -36,16 +37,7 @@ func survey(n, classes, items, levels int, missing float64, seed uint64) string 
 	for range n {
 		class := rng.IntN(classes)
 		for j := range items {
-			row := p[(class*items+j)*levels:][:levels]
-			sum := 0.0
-			for _, v := range row {
-				sum += v
-			}
-			u, level := rng.Float64()*sum, 0
-			for level < levels-1 && u >= row[level] {
-				u -= row[level]
-				level++
-			}
+			level := categorical.Draw(p[(class*items+j)*levels:][:levels], rng)
 			answer := []string{"never", "seldom", "often", "always"}[level]
 			if rng.Float64() < missing {
 				answer = ""

@@ -10,6 +10,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/lvmtest"
+	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/prior"
 )
@@ -446,11 +447,7 @@ func (c conforming) estimates(m framework.Model[framework.Rows, *mixture.Paramet
 func drawCounts(p *mixture.Parameters, f mixture.ExponentialFamily, n, trials int, rng *rand.Rand) *mat.Dense {
 	x, one := mat.NewDense(n, p.D, nil), make([]float64, p.D)
 	for i := range n {
-		u, k := rng.Float64(), 0
-		for k < p.K-1 && u >= p.Weights[k] {
-			u -= p.Weights[k]
-			k++
-		}
+		k := categorical.Draw(p.Weights, rng)
 		for range trials {
 			f.Sample(p.Components[k*p.D:(k+1)*p.D], rng, one)
 			for j, v := range one {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/prior"
 )
 
@@ -81,7 +82,7 @@ func (f Multinomial) Deviations(xi []float64, n float64, dst []float64) {
 // Sample draws the counts of a single trial: how many a row has is no matter of ξ.
 func (f Multinomial) Sample(xi []float64, rng *rand.Rand, x []float64) {
 	clear(x)
-	x[drawLevel(xi, rng)] = 1
+	x[categorical.Draw(xi, rng)] = 1
 }
 
 // Conjugate takes what that of [Categorical] takes.

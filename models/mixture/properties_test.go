@@ -13,6 +13,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/prior"
 	"github.com/latent-go/latent/pruning"
@@ -114,11 +115,7 @@ func sixComponents(t testing.TB, n int, draw uint64) *framework.Table {
 	weights := prior.Dirichlet{Alpha: 5}.Concentrations(k).Rand(rng, nil)
 	x := make([]float64, 0, n*d)
 	for range n {
-		u, c := rng.Float64(), 0
-		for c < k-1 && u >= weights[c] {
-			u -= weights[c]
-			c++
-		}
+		c := categorical.Draw(weights, rng)
 		for j := range d {
 			x = append(x, means[c*d+j]+rng.NormFloat64())
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/categorical"
 )
 
 // Labels assigns each row to its most probable component, the first of equals, from
@@ -33,7 +34,7 @@ func (m Model) Sample(p *Parameters, n int, rng *rand.Rand) (x []float64, labels
 	}
 	x, labels = make([]float64, n*p.D), make([]int, n)
 	for i := range labels {
-		labels[i] = pick(p.Weights, rng)
+		labels[i] = categorical.Draw(p.Weights, rng)
 		row, xi := at(x, i, p.D), p.component(labels[i], pl)
 		for j := range pl.parts {
 			f := &pl.parts[j]

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
 )
@@ -440,16 +441,12 @@ func (c *cloud) seedsOnce(k int, rng *rand.Rand) (chosen []float64, left float64
 	copy(c.share, c.weights) // the first is drawn like any row
 	point := make([]float64, c.width)
 	for j := range k {
-		total, seed := 0.0, 0
-		for _, v := range c.share { // in the order in which draw takes it off again
-			total += v
-		}
-		candidates := seedCandidates(k)
+		seed, candidates := 0, seedCandidates(k)
 		if j == 0 {
 			candidates = 1
 		}
 		for try := range candidates {
-			i := c.draw(total, rng)
+			i := c.draw(rng)
 			c.point(i, point)
 			if sum := c.nearer(c.trial, c.gap, point); try == 0 || sum < left {
 				left, seed = sum, i
@@ -466,13 +463,10 @@ func (c *cloud) seedsOnce(k int, rng *rand.Rand) (chosen []float64, left float64
 	return chosen, left
 }
 
-// draw draws a row in proportion to its share of a total; any row where all shares are 0.
-func (c *cloud) draw(total float64, rng *rand.Rand) int {
-	u := rng.Float64() * total
-	for i, share := range c.share[:c.n] {
-		if u -= share; u < 0 {
-			return i
-		}
+// draw draws a row in proportion to its share; any row where all shares are 0.
+func (c *cloud) draw(rng *rand.Rand) int {
+	if i := categorical.Draw(c.share[:c.n], rng); i >= 0 {
+		return i
 	}
 	return rng.IntN(c.n)
 }
