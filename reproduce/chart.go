@@ -3,13 +3,13 @@ package reproduce
 import (
 	"image/color"
 	"math"
-	"strconv"
 
-	"gonum.org/v1/gonum/floats/scalar"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/latent-go/latent/internal/ticks"
 )
 
 // palette is that of Okabe & Ito, which people with any colour vision can tell apart.
@@ -27,28 +27,25 @@ func chart(title, x, y string) *plot.Plot {
 	p.Legend.TextStyle.Font.Size = 9
 	p.Legend.Top, p.Legend.ThumbnailWidth, p.Legend.Padding = true, 18, 2
 	p.BackgroundColor = color.White
-	p.X.Tick.Marker, p.Y.Tick.Marker = ticks{}, ticks{}
+	p.X.Tick.Marker, p.Y.Tick.Marker = labelled{}, labelled{}
 	return p
 }
 
-// ticks are gonum's, labelled with as many decimals as tell their values: its own labels
-// round -1.25 to -1.3.
-type ticks struct{}
+// labelled are gonum's ticks, with labels that tell their values.
+type labelled struct{}
 
 // Ticks places them.
-func (ticks) Ticks(low, high float64) []plot.Tick {
+func (labelled) Ticks(low, high float64) []plot.Tick {
 	list := plot.DefaultTicks{}.Ticks(low, high)
-	const most = 6
-	decimals := 0
-	for _, t := range list {
-		for !t.IsMinor() && decimals < most && !scalar.EqualWithinAbs(t.Value, scalar.Round(t.Value, decimals), 1e-9*(high-low)) {
-			decimals++
+	var majors []int
+	var values []float64
+	for i, t := range list {
+		if !t.IsMinor() {
+			majors, values = append(majors, i), append(values, t.Value)
 		}
 	}
-	for i, t := range list {
-		if !t.IsMinor() && decimals < most && math.Abs(t.Value) < 1e6 {
-			list[i].Label = strconv.FormatFloat(scalar.Round(t.Value, decimals), 'f', decimals, 64)
-		}
+	for i, label := range ticks.Labels(values) {
+		list[majors[i]].Label = label
 	}
 	return list
 }

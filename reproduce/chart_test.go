@@ -13,7 +13,7 @@ import (
 func TestTicksTellTheirValues(t *testing.T) {
 	for _, of := range [][2]float64{{-1.507, -0.8}, {0, 1}, {-12.5, 2.5}, {17, 40}, {0.001, 0.0017}, {0, 2e5}} {
 		majors := 0
-		for _, tick := range (ticks{}).Ticks(of[0], of[1]) {
+		for _, tick := range (labelled{}).Ticks(of[0], of[1]) {
 			if tick.IsMinor() {
 				continue
 			}

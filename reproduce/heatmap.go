@@ -18,25 +18,17 @@ import (
 // colours runs from dark to light in even steps of luminance, through the hues of viridis
 // (Smith & van der Walt 2015).
 func colours(low, high float64) ramps.ColorMap {
-	m, err := moreland.NewLuminance([]color.Color{
-		color.RGBA{68, 1, 84, 255}, color.RGBA{59, 82, 139, 255}, color.RGBA{33, 145, 140, 255}, color.RGBA{94, 201, 98, 255}, color.RGBA{253, 231, 37, 255},
-	})
-	if err != nil {
-		panic(err) // the luminance rises
-	}
-	return ranged(m, low, high)
+	return ramp(low, high, color.RGBA{68, 1, 84, 255}, color.RGBA{59, 82, 139, 255}, color.RGBA{33, 145, 140, 255}, color.RGBA{94, 201, 98, 255}, color.RGBA{253, 231, 37, 255})
 }
 
 // greys runs from black at low to white at high.
-func greys(low, high float64) ramps.ColorMap {
-	m, err := moreland.NewLuminance([]color.Color{color.Black, color.White})
-	if err != nil {
-		panic(err)
-	}
-	return ranged(m, low, high)
-}
+func greys(low, high float64) ramps.ColorMap { return ramp(low, high, color.Black, color.White) }
 
-func ranged(m ramps.ColorMap, low, high float64) ramps.ColorMap {
+func ramp(low, high float64, list ...color.Color) ramps.ColorMap {
+	m, err := moreland.NewLuminance(list)
+	if err != nil {
+		panic(err) // the luminance does not rise
+	}
 	if !(high > low) {
 		high = low + 1
 	}
@@ -230,10 +222,10 @@ func (b colourBar) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 	style := p.Y.Tick.Label
 	style.XAlign, style.YAlign, style.Rotation = draw.XLeft, draw.YCenter, 0
-	for _, t := range (plot.DefaultTicks{}).Ticks(low, high) {
-		if t.Label != "" {
+	for _, t := range (labelled{}).Ticks(low, high) {
+		if !t.IsMinor() {
 			c.StrokeLine2(draw.LineStyle{Color: color.Black, Width: 0.5}, left+barWidth, at(t.Value), left+barWidth+3, at(t.Value))
-			c.FillText(style, vg.Point{X: left + barWidth + 5, Y: at(t.Value)}, strconv.FormatFloat(t.Value, 'g', 4, 64))
+			c.FillText(style, vg.Point{X: left + barWidth + 5, Y: at(t.Value)}, t.Label)
 		}
 	}
 	style = p.Y.Label.TextStyle

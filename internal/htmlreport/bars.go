@@ -25,21 +25,21 @@ type Level struct {
 // Figure draws the bars.
 func (b Bars) Figure() *Figure {
 	const height = 220
-	lo, hi, ok := b.extent()
+	y, ok := b.extent()
 	if !ok || len(b.Names) == 0 {
 		return empty(b.Title, b.About)
 	}
 	f := &Figure{Title: b.Title, About: b.About, Width: width}
 	top := float64(panelTop)
 	f.text("", 8, top-9, b.YName)
-	if len(b.Series) > 1 {
-		b.key(f, top)
-	}
-	y := scale{lo: lo, hi: hi, a: top + height, b: top, log: b.Log}
-	left := margin(y)
-	base := max(lo, 0)
-	grid(f, scale{a: left, b: width - right}, y, false)
-	slot := (width - right - left) / float64(len(b.Names))
+	f.legend(top, b.Series, 10, func(j int, x float64) {
+		f.add(mark{Kind: "rect", Class: "f" + tint(j), X: x, Y: top - 18, W: 10, H: 10})
+	})
+	y.a, y.b, y.log = top+height, top, b.Log
+	x := scale{a: margin(y), b: width - right}
+	left, base := x.a, max(y.lo, 0)
+	f.grid(x, y, false)
+	slot := (x.b - left) / float64(len(b.Names))
 	thick := min(40, slot*0.8) / float64(len(b.Series))
 	for i, name := range b.Names {
 		middle := left + slot*(float64(i)+0.5)
@@ -58,21 +58,20 @@ func (b Bars) Figure() *Figure {
 	for i, l := range b.Levels {
 		if finite(l.Value, y.at(l.Value)) {
 			class := "line thin dash s" + tint(len(b.Series)+i)
-			f.line(class, left, y.at(l.Value), width-right, y.at(l.Value))
-			f.text("e halo", width-right, y.at(l.Value)-5, l.Name)
+			f.line(class, left, y.at(l.Value), x.b, y.at(l.Value))
+			f.text("e halo", x.b, y.at(l.Value)-5, l.Name)
 		}
 	}
 	bottom := top + height
 	for i := 0; i < len(b.Names); i += b.every(slot) {
 		f.text("m soft", left+slot*(float64(i)+0.5), bottom+16, shortened(b.Names[i], 12))
 	}
-	f.text("m", (left+width-right)/2, bottom+34, b.XName)
-	f.Height = bottom + axisRoom
+	f.foot(x, bottom, b.XName)
 	return f
 }
 
 // extent is the range of the y axis. Bars stand on it where no value is negative.
-func (b Bars) extent() (lo, hi float64, ok bool) {
+func (b Bars) extent() (y scale, ok bool) {
 	var values []float64
 	for _, s := range b.Series {
 		values = append(values, s.Y...)
@@ -83,27 +82,16 @@ func (b Bars) extent() (lo, hi float64, ok bool) {
 	if b.Log {
 		values = slices.DeleteFunc(values, func(v float64) bool { return !(v > 0) || !finite(v) })
 		if len(values) == 0 {
-			return 0, 0, false
+			return y, false
 		}
-		lo, hi = slices.Min(values)/2, slices.Max(values)*1.5
-		return lo, hi, lo > 0 && finite(hi/lo)
+		y.lo, y.hi = slices.Min(values)/2, slices.Max(values)*1.5
+		return y, y.lo > 0 && finite(y.hi/y.lo)
 	}
-	lo, hi, ok = extent([]float64{0}, values)
+	y, ok = extent([]float64{0}, values)
 	if !slices.ContainsFunc(values, func(v float64) bool { return v < 0 }) {
-		lo = 0
+		y.lo = 0
 	}
-	return lo, hi, ok
-}
-
-// key names the series above the bars.
-func (b Bars) key(f *Figure, top float64) {
-	at := float64(width - right)
-	for j := len(b.Series) - 1; j >= 0; j-- {
-		f.text("e", at, top-9, b.Series[j].Name)
-		at -= letter*float64(len([]rune(b.Series[j].Name))) + 6
-		f.add(mark{Kind: "rect", Class: "f" + tint(j), X: at - 10, Y: top - 18, W: 10, H: 10})
-		at -= 22
-	}
+	return y, ok
 }
 
 // every leaves out names for which there is no room.

@@ -2,10 +2,12 @@ package htmlreport
 
 import (
 	"math"
-	"strconv"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/plot"
+
+	"github.com/latent-go/latent/internal/ticks"
 )
 
 // A Figure is a drawing with its title and a description of what it shows.
@@ -88,50 +90,66 @@ func (s scale) ticks(whole bool) []plot.Tick {
 	var list []plot.Tick
 	var values []float64
 	for _, t := range ticker.Ticks(s.lo, s.hi) {
-		if t.Label == "" || whole && t.Value != math.Trunc(t.Value) || t.Value < s.lo || t.Value > s.hi {
-			continue
+		if !t.IsMinor() && (!whole || t.Value == math.Trunc(t.Value)) && t.Value >= s.lo && t.Value <= s.hi {
+			list, values = append(list, t), append(values, t.Value)
 		}
-		list, values = append(list, t), append(values, t.Value)
 	}
-	for i, label := range labels(values) {
-		list[i].Label = label
+	for i, label := range ticks.Labels(values) {
+		list[i].Label = strings.Replace(label, "-", "−", 1)
 	}
 	return list
 }
 
-// labels write the numbers of an axis, ascending, in as few digits as tell them apart and in their place.
-func labels(values []float64) []string {
-	gap, largest := math.Inf(1), 0.0
-	for i, v := range values {
-		largest = max(largest, math.Abs(v))
-		if i > 0 {
-			gap = min(gap, v-values[i-1])
-		}
+const (
+	right    = 14 // margin of figures with axes
+	panelTop = 26 // for the name of a panel
+	panelGap = 8
+	axisRoom = 40 // for the labels and the name of x
+)
+
+// plane begins a figure with one panel, of that height, and two axes of numbers.
+func plane(title, about string, x, y scale, xName, yName string, height float64) (*Figure, scale, scale) {
+	f := &Figure{Title: title, About: about, Width: width}
+	f.text("", 8, panelTop-9, yName)
+	y.a, y.b = panelTop+height, panelTop
+	x.a, x.b = margin(y), width-right
+	f.grid(x, y, false)
+	f.numbers(x, y.a, xName, false)
+	return f, x, y
+}
+
+// grid draws the axes of a panel and its y labels.
+func (f *Figure) grid(x, y scale, whole bool) {
+	for _, t := range y.ticks(whole) {
+		f.line("rule", x.a, y.at(t.Value), x.b, y.at(t.Value))
+		f.text("e soft", x.a-6, y.at(t.Value)+4, t.Label)
 	}
-	if len(values) == 1 {
-		gap = largest
+	f.line("axis", x.a, y.a, x.b, y.a)
+}
+
+// legend names series above a panel, if there are several, from the right: each behind a sample of that width at x.
+func (f *Figure) legend(top float64, list []Series, wide float64, sample func(i int, x float64)) {
+	x := float64(width - right)
+	for i := len(list) - 1; i >= 0 && len(list) > 1; i-- {
+		f.text("e", x, top-9, list[i].Name)
+		x -= letter*float64(len([]rune(list[i].Name))) + 6 + wide
+		sample(i, x)
+		x -= 12
 	}
-	form, most := byte('f'), 9
-	if largest >= 1e7 || largest < 1e-4 {
-		form, most = 'e', 16
+}
+
+// numbers label the x axis, at which the figure ends.
+func (f *Figure) numbers(x scale, bottom float64, name string, whole bool) {
+	for _, t := range x.ticks(whole) {
+		f.text("m soft", x.at(t.Value), bottom+16, t.Label)
 	}
-	list := make([]string, len(values))
-	for digits := range most + 1 {
-		told := true
-		for i, v := range values {
-			if math.Abs(v) < gap/1e6 {
-				v = 0 // to rounding
-			}
-			list[i] = strings.Replace(strconv.FormatFloat(v, form, digits, 64), "-", "−", 1)
-			back, _ := strconv.ParseFloat(strconv.FormatFloat(v, form, digits, 64), 64)
-			const close = 0.01 // of the distance between two ticks
-			told = told && math.Abs(back-v) <= close*gap
-		}
-		if told {
-			break
-		}
-	}
-	return list
+	f.foot(x, bottom, name)
+}
+
+// foot names the x axis.
+func (f *Figure) foot(x scale, bottom float64, name string) {
+	f.text("m", (x.a+x.b)/2, bottom+34, name)
+	f.Height = bottom + axisRoom
 }
 
 // margin is the room that y labels take to the left of their axis.
@@ -155,31 +173,21 @@ func finite(values ...float64) bool {
 	return true
 }
 
-// extent is the range of the finite values among those listed, a little wider; ok is false where there
-// is none, or where it is too large for a float64.
-func extent(lists ...[]float64) (lo, hi float64, ok bool) {
-	lo, hi = math.Inf(1), math.Inf(-1)
-	for _, list := range lists {
-		for _, v := range list {
-			if finite(v) {
-				lo, hi = min(lo, v), max(hi, v)
-			}
+// extent is the range of the finite values among those listed, a little wider, so that no mark lies on the frame; ok is
+// false where there is none, or where it is too large for a float64.
+func extent(lists ...[]float64) (s scale, ok bool) {
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for _, v := range slices.Concat(lists...) {
+		if finite(v) {
+			lo, hi = min(lo, v), max(hi, v)
 		}
 	}
-	if !finite(lo, hi, 2*(hi-lo)) {
-		return 0, 1, false
-	}
-	return widened(lo, hi)
-}
-
-// widened leaves a margin, so that no mark lies on the frame, and a range to what has none.
-func widened(lo, hi float64) (float64, float64, bool) {
 	const share, least = 0.04, 1e-6
 	pad := max(share*(hi-lo), least*max(math.Abs(lo), math.Abs(hi)))
 	if pad == 0 {
 		pad = 1
 	}
-	return lo - pad, hi + pad, finite(lo-pad, hi+pad)
+	return scale{lo: lo - pad, hi: hi + pad}, finite(lo-pad, hi+pad, 2*(hi-lo))
 }
 
 // empty is a figure of something that cannot be drawn.

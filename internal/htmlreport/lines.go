@@ -36,16 +36,9 @@ type Series struct {
 	Y    []float64
 }
 
-const (
-	right    = 14 // margin of figures with axes
-	panelTop = 26 // for the name of a panel
-	panelGap = 8
-	axisRoom = 40 // for the labels and the name of x
-)
-
 // Figure draws the curves.
 func (l Lines) Figure() *Figure {
-	lo, hi, ok := extent(l.X)
+	x, ok := extent(l.X)
 	if !ok {
 		return empty(l.Title, l.About)
 	}
@@ -56,7 +49,7 @@ func (l Lines) Figure() *Figure {
 			scales = append(scales, y)
 		}
 	}
-	x := scale{lo: lo, hi: hi, a: margin(scales...), b: width - right}
+	x.a, x.b = margin(scales...), width-right
 	y := 0.0
 	for _, p := range l.Panels {
 		y += panelTop
@@ -68,11 +61,7 @@ func (l Lines) Figure() *Figure {
 		y += height + panelGap
 	}
 	bottom := y - panelGap
-	for _, t := range x.ticks(l.WholeX) {
-		f.text("m soft", x.at(t.Value), bottom+16, t.Label)
-	}
-	f.text("m", (x.a+x.b)/2, bottom+34, l.XName)
-	f.Height = bottom + axisRoom
+	f.numbers(x, bottom, l.XName, l.WholeX)
 	l.bands(f, x, bottom)
 	return f
 }
@@ -83,9 +72,9 @@ func (p Panel) scale() (y scale, ok bool) {
 	for i, s := range p.Series {
 		lists[i] = s.Y
 	}
-	y.lo, y.hi, ok = extent(lists...)
+	y, ok = extent(lists...)
 	if late, cut := lateLow(lists); p.Late && cut {
-		y.lo, y.hi, ok = extent([]float64{late, y.hi})
+		y, ok = extent([]float64{late, y.hi})
 	}
 	return y, ok
 }
@@ -105,40 +94,25 @@ func (l Lines) panel(f *Figure, p Panel, x scale, top, height float64) {
 		f.text("m soft", width/2, top+height/2, "These numbers are too large, or too few, to be drawn.")
 		return
 	}
-	grid(f, x, y, p.Whole)
+	f.grid(x, y, p.Whole)
 	for _, at := range l.Events {
 		f.line("event", x.at(l.X[at]), top, x.at(l.X[at]), top+height)
 	}
-	key := float64(width - right)
-	for i := len(p.Series) - 1; i >= 0; i-- {
-		s, class := p.Series[i], "line s"+tint(i)
+	class := func(i int) string {
 		if i > 0 {
-			class += " dash"
+			return "line s" + tint(i) + " dash"
 		}
-		f.add(mark{Kind: "path", Class: class, D: curve(l.X, s.Y, x, y, p.Steps)})
-		if p.Points {
-			for j, v := range s.Y {
-				if finite(v) && v >= y.lo {
-					f.add(mark{Kind: "circle", Class: "f" + tint(i), X: x.at(l.X[j]), Y: y.at(v), W: 3})
-				}
+		return "line s" + tint(i)
+	}
+	for i, s := range slices.Backward(p.Series) { // the first on top
+		f.add(mark{Kind: "path", Class: class(i), D: curve(l.X, s.Y, x, y, p.Steps)})
+		for j, v := range s.Y {
+			if p.Points && finite(v) && v >= y.lo {
+				f.add(mark{Kind: "circle", Class: "f" + tint(i), X: x.at(l.X[j]), Y: y.at(v), W: 3})
 			}
 		}
-		if len(p.Series) > 1 {
-			f.text("e", key, top-9, s.Name)
-			key -= letter*float64(len([]rune(s.Name))) + 6
-			f.line(class, key-18, top-13, key, top-13)
-			key -= 30
-		}
 	}
-}
-
-// grid draws the axes of a panel and its y labels.
-func grid(f *Figure, x, y scale, whole bool) {
-	for _, t := range y.ticks(whole) {
-		f.line("rule", x.a, y.at(t.Value), x.b, y.at(t.Value))
-		f.text("e soft", x.a-6, y.at(t.Value)+4, t.Label)
-	}
-	f.line("axis", x.a, y.a, x.b, y.a)
+	f.legend(top, p.Series, 18, func(i int, x float64) { f.line(class(i), x, top-13, x+18, top-13) })
 }
 
 // lateLow is the lowest value after the first tenth; cut says that there are many values, and that

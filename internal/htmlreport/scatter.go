@@ -44,22 +44,15 @@ func (s Scatter) Figure() *Figure {
 		a, b := radii[1]*math.Sqrt(e.XX), radii[1]*math.Sqrt(e.YY)
 		xs, ys = append(xs, e.X-a, e.X+a), append(ys, e.Y-b, e.Y+b)
 	}
-	x0, x1, okX := extent(xs)
-	y0, y1, okY := extent(ys)
+	x, okX := extent(xs)
+	y, okY := extent(ys)
 	if !okX || !okY {
 		return empty(s.Title, s.About)
 	}
-	const top, height = panelTop, 340.0
-	f := &Figure{Title: s.Title, About: s.About, Width: width, Height: top + height + axisRoom}
-	y := scale{lo: y0, hi: y1, a: top + height, b: top}
-	x := scale{lo: x0, hi: x1, a: margin(y), b: width - right}
-	f.text("", 8, top-9, s.YName)
-	grid(f, x, y, false)
+	f, x, y := plane(s.Title, s.About, x, y, s.XName, s.YName, 340)
 	for _, t := range x.ticks(false) {
 		f.line("rule", x.at(t.Value), y.a, x.at(t.Value), y.b)
-		f.text("m soft", x.at(t.Value), y.a+16, t.Label)
 	}
-	f.text("m", (x.a+x.b)/2, y.a+34, s.XName)
 	for _, e := range s.Ellipses {
 		e.draw(f, x, y)
 	}
@@ -121,21 +114,13 @@ func (h Histogram) Figure() *Figure {
 	for _, c := range h.Curves {
 		lists = append(lists, c.Y)
 	}
-	x0, x1, okX := extent(h.Edges)
-	_, y1, okY := extent(lists...)
+	x, okX := extent(h.Edges)
+	y, okY := extent(lists...)
 	if !okX || !okY {
 		return empty(h.Title, h.About)
 	}
-	const top, height = panelTop, 240.0
-	f := &Figure{Title: h.Title, About: h.About, Width: width, Height: top + height + axisRoom}
-	y := scale{lo: 0, hi: y1, a: top + height, b: top}
-	x := scale{lo: x0, hi: x1, a: margin(y), b: width - right}
-	f.text("", 8, top-9, h.YName)
-	grid(f, x, y, false)
-	for _, t := range x.ticks(false) {
-		f.text("m soft", x.at(t.Value), y.a+16, t.Label)
-	}
-	f.text("m", (x.a+x.b)/2, y.a+34, h.XName)
+	y.lo = 0
+	f, x, y := plane(h.Title, h.About, x, y, h.XName, h.YName, 240)
 	for i, v := range h.Heights {
 		if finite(v) {
 			a, b := x.at(h.Edges[i]), x.at(h.Edges[i+1])
