@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"golang.org/x/exp/constraints"
@@ -232,13 +233,14 @@ func (h *npyHeader) readSections(r io.ReadSeeker, workers int) ([]float64, error
 	x := newNumbers(h.values())[:h.values()]
 	file := readerAt(r)
 	workers = min(workers, 1+h.values()>>19) // each has 4 MB to fill
-	err = parallel.Do(workers, workers, func(first int) error {
+	var begun atomic.Int64                   // sections
+	err = parallel.Do(workers, workers, func(int) error {
 		elements := h.decoder()
 		var block []float64
 		if cols > 1 {
 			block = make([]float64, height*width)
 		}
-		for i := first; i < sections; i += workers {
+		for i := int(begun.Add(1)) - 1; i < sections; i = int(begun.Add(1)) - 1 {
 			row, col := i/across*height, i%across*width
 			height, width := min(height, rows-row), min(width, cols-col)
 			into := block
