@@ -40,7 +40,7 @@ func checks[B, P any, S framework.Statistics[S]]() []check[B, P, S] {
 		one("extrapolation", "E_q[ln p(X,Z|Π)÷p(X,Z|Π′)] is linear in S, also beyond S", (*run[B, P, S]).extrapolation),
 		one("memory", "a step is the same in used memory, and leaves its arguments as they are", (*run[B, P, S]).memory),
 		one("relevance", "a number for each latent dimension, and a degenerate one has the smallest", (*run[B, P, S]).relevance),
-		one("rotation", "p(X,Z|Π) is the same when z is turned, and Signal and F turn with it", (*run[B, P, S]).rotation),
+		one("rotation", "p(X,Z|Π) is the same when z is turned, and Signal turns with it", (*run[B, P, S]).rotation),
 		one("projection", "p(X,Z|Π) = p(X,Z̃|Π̃) where Z is degenerate (paper G, eq. 3)", (*run[B, P, S]).projection),
 		one("idempotence", "T(T(Z,Π)) = T(Z,Π)", (*run[B, P, S]).idempotence),
 		one("symmetry", "another form of the same Π changes nothing", (*run[B, P, S]).symmetry),
