@@ -1,9 +1,9 @@
 package reproduce
 
 import (
-	"bytes"
 	"encoding/csv"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -14,6 +14,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
+
+	"github.com/latent-go/latent/internal/atomicfile"
 )
 
 // cell writes a value for a table.
@@ -39,12 +41,10 @@ func (e *Experiment) write(out *Outcome, o Options) (page string, err error) {
 		}
 	}
 	for _, t := range out.Tables {
-		var text bytes.Buffer
-		w := csv.NewWriter(&text)
-		if err := w.WriteAll(append([][]string{t.Header}, t.Rows...)); err != nil {
-			return "", err
-		}
-		if err := replace(filepath.Join(dir, t.Name+".csv"), text.Bytes()); err != nil {
+		err := atomicfile.Write(filepath.Join(dir, t.Name+".csv"), func(w io.Writer) error {
+			return csv.NewWriter(w).WriteAll(append([][]string{t.Header}, t.Rows...))
+		})
+		if err != nil {
 			return "", err
 		}
 	}
@@ -56,20 +56,19 @@ func (e *Experiment) write(out *Outcome, o Options) (page string, err error) {
 func (f Figure) save(dir string) error {
 	svg := vgsvg.New(f.Width, f.Height)
 	f.draw(draw.New(svg))
-	var text bytes.Buffer
-	if _, err := svg.WriteTo(&text); err != nil {
-		return err
-	}
-	if err := replace(filepath.Join(dir, f.Name+".svg"), text.Bytes()); err != nil {
+	if err := saveCanvas(filepath.Join(dir, f.Name+".svg"), svg); err != nil {
 		return err
 	}
 	img := vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(f.Width, f.Height), vgimg.UseDPI(150))}
 	f.draw(draw.New(img))
-	text.Reset()
-	if _, err := img.WriteTo(&text); err != nil {
+	return saveCanvas(filepath.Join(dir, f.Name+".png"), img)
+}
+
+func saveCanvas(path string, canvas io.WriterTo) error {
+	return atomicfile.Write(path, func(w io.Writer) error {
+		_, err := canvas.WriteTo(w)
 		return err
-	}
-	return replace(filepath.Join(dir, f.Name+".png"), text.Bytes())
+	})
 }
 
 func (f Figure) draw(c draw.Canvas) {

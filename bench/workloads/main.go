@@ -21,6 +21,7 @@ import (
 	"gonum.org/v1/gonum/stat/distmv"
 
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/internal/atomicfile"
 	"github.com/latent-go/latent/internal/categorical"
 )
 
@@ -241,17 +242,14 @@ func (w writer) csv(name string, x []float64, n, d int) error {
 	return w.file(name+".csv", func(f io.Writer) error { return data.WriteCSV(f, nil, x, n, d) })
 }
 
-func (w writer) file(name string, write func(io.Writer) error) (err error) {
-	f, err := os.Create(filepath.Join(w.directory, name))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	b := bufio.NewWriterSize(f, 1<<20)
-	if err := write(b); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return b.Flush()
+func (w writer) file(name string, write func(io.Writer) error) error {
+	return atomicfile.Write(filepath.Join(w.directory, name), func(f io.Writer) error {
+		b := bufio.NewWriterSize(f, 1<<20)
+		if err := write(b); err != nil {
+			return err
+		}
+		return b.Flush()
+	})
 }
 
 func normals(rng *rand.Rand, n int, deviation float64) []float64 {

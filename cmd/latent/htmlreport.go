@@ -229,9 +229,9 @@ func (r *report) prunedSection() []htmlreport.Section {
 	if len(r.Pruned) == 0 {
 		return nil
 	}
-	table := sheet{caption: "pruned" + leftIn(len(r.Pruned)-mostIterations, "later step"), heads: []string{"iteration", "K left", "rule", "relevance of those dropped"}, open: true}
+	table := sheet{caption: "pruned" + leftIn(len(r.Pruned)-mostIterations, "later step"), heads: []string{"iteration", "K left", "rule", "relevance of those dropped", r.Criterion + " before", "after"}, open: true}
 	for _, p := range r.Pruned[:min(len(r.Pruned), mostIterations)] {
-		table.add(p.Iteration, p.K, p.Rule, p.Relevance)
+		table.add(p.Iteration, p.K, p.Rule, p.Relevance, p.Before, p.After)
 	}
 	list := section(fmt.Sprintf("What was pruned from K = %d", r.KMax), nil, &table)
 	reasons := strings.Join(r.pruningReasons(), "; ")

@@ -176,7 +176,7 @@ func (p *readPage) common(t *testing.T) {
 			for j := range p.length(t, "pruned", i, "relevance") {
 				relevance = append(relevance, p.at(t, "pruned", i, "relevance", j))
 			}
-			assert.Equal(t, []string{p.at(t, "pruned", i, "iteration"), p.at(t, "pruned", i, "k"), p.at(t, "pruned", i, "rule"), strings.Join(relevance, ", ")}, row)
+			assert.Equal(t, []string{p.at(t, "pruned", i, "iteration"), p.at(t, "pruned", i, "k"), p.at(t, "pruned", i, "rule"), strings.Join(relevance, ", "), p.at(t, "pruned", i, "before"), p.at(t, "pruned", i, "after")}, row)
 		}
 	}
 	if p.report["by_k"] != nil {

@@ -123,7 +123,10 @@ type pruned struct {
 	Iteration int      `json:"iteration"`
 	K         int      `json:"k"` // latent dimensions left
 	Rule      string   `json:"rule"`
-	Relevance []number `json:"relevance"` // of those dropped
+	Dropped   []int    `json:"dropped"`   // from 1, as they were numbered; null where directions were dropped
+	Relevance []number `json:"relevance"` // of those dropped; units of data by the rule eigenvalue
+	Before    number   `json:"before"`    // the criterion
+	After     number   `json:"after"`
 }
 
 type restart struct {
@@ -148,7 +151,11 @@ func newReport(f *fitted, in *input, c framework.Criterion) (*report, error) {
 	}, Trace: numbers(f.Trace), KTrace: append([]int{}, f.KTrace...), found: found}
 	r.judge(f)
 	for _, p := range f.Pruned {
-		r.Pruned = append(r.Pruned, pruned{Iteration: p.Iteration, K: p.K, Rule: p.Rule, Relevance: numbers(p.Relevance)})
+		one := pruned{Iteration: p.Iteration, K: p.K, Rule: p.Rule, Relevance: numbers(p.Relevance), Before: number(p.Before), After: number(p.After)}
+		for _, k := range p.Dimensions {
+			one.Dropped = append(one.Dropped, k+1)
+		}
+		r.Pruned = append(r.Pruned, one)
 	}
 	for _, one := range f.Restarts {
 		entry := restart{K: one.K, Value: number(one.Value), Iterations: one.Iterations, Status: one.Status.String()}

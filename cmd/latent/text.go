@@ -234,8 +234,8 @@ func (r *report) ending() string {
 // pruningRules says why components go.
 var pruningRules = [][2]string{
 	{"objective", "the smaller model scored higher"},
-	{"eigenvalue", "F was degenerate"},
-	{"degenerate", "the global step had no maximum at that K"},
+	{"eigenvalue", "it held at most one row's worth of data"},
+	{"degenerate", "a step did not exist with it"},
 }
 
 // pruningReasons explains the rules that pruned something.
@@ -257,7 +257,7 @@ func (r *report) printPruned(p *page) {
 	}
 	p.line("")
 	p.prose(0, "Pruned from K = %d (%s):", r.KMax, strings.Join(r.pruningReasons(), "; "))
-	g := newGrid("iteration", "K left", "rule", "relevance of those dropped")
+	g := newGrid("iteration", "K left", "rule", "relevance of those dropped", r.Criterion+" before", "after")
 	each := (len(steps) + mostRows - 1) / mostRows
 	for first := 0; first < len(steps); first += each {
 		group := steps[first:min(first+each, len(steps))]
@@ -274,9 +274,17 @@ func (r *report) printPruned(p *page) {
 				rules = append(rules, s.Rule)
 			}
 		}
-		g.row(when, strconv.Itoa(last.K), strings.Join(rules, ", "), few(relevance))
+		g.row(when, strconv.Itoa(last.K), strings.Join(rules, ", "), few(relevance), dashed(group[0].Before), dashed(last.After))
 	}
 	p.grid(g)
+}
+
+// dashed is a value of the criterion, or a dash where there was none.
+func dashed(v number) string {
+	if v-v != 0 {
+		return "–"
+	}
+	return digits(float64(v))
 }
 
 func (r *report) printRestarts(p *page) {

@@ -128,7 +128,10 @@ func (t Target) write(write func(io.Writer) error) error {
 		if err != nil {
 			return err
 		}
-		return errors.Join(write(f), f.Close())
+		if err := errors.Join(write(f), f.Close()); err != nil {
+			return CannotWrite(t.Path, err)
+		}
+		return nil
 	}
 	f, err := t.temporary()
 	if err != nil {

@@ -39,3 +39,20 @@ func TestTheOldFileStaysWhenWritingFails(t *testing.T) {
 	require.NoError(t, err)
 	assert.NotZero(t, info.Mode()&os.ModeSymlink)
 }
+
+func TestAnErrorNamesThePath(t *testing.T) {
+	dir := t.TempDir()
+	circle := filepath.Join(dir, "circle")
+	require.NoError(t, os.Symlink("circle", circle))
+	broken := errors.New("broken")
+	fail := func(io.Writer) error { return broken }
+	for _, path := range []string{dir, filepath.Join(dir, "none", "a"), circle, filepath.Join(dir, "new"), os.DevNull} {
+		err := atomicfile.Write(path, fail)
+		require.ErrorContains(t, err, path)
+		require.NotContains(t, err.Error(), ".tmp")
+	}
+	require.ErrorIs(t, atomicfile.Write(os.DevNull, fail), broken, "a device, written in place")
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, left, 1, "the circle alone")
+}
