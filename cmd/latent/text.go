@@ -257,7 +257,7 @@ func (r *report) printPruned(p *page) {
 	}
 	p.line("")
 	p.prose(0, "Pruned from K = %d (%s):", r.KMax, strings.Join(r.pruningReasons(), "; "))
-	g := newGrid("iteration", "K left", "rule", "relevance of those dropped", r.Criterion+" before", "after")
+	g := newGrid("iteration", "K left", "rule", "relevance", r.Criterion+" before", "after")
 	each := (len(steps) + mostRows - 1) / mostRows
 	for first := 0; first < len(steps); first += each {
 		group := steps[first:min(first+each, len(steps))]
