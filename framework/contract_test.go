@@ -242,6 +242,19 @@ func TestChargesAreByTheirOwnUnits(t *testing.T) {
 	}
 }
 
+// unsized are estimated from nothing.
+type unsized struct{ poisson }
+
+func (unsized) Charges(*counts, *rates) []framework.Charge {
+	return []framework.Charge{{Parameters: 3, Free: 3}}
+}
+
+func TestChargesForNoDataAreAViolation(t *testing.T) {
+	_, err := framework.Fit(background, unsized{}, table(mixed(300, 1)), framework.Options{K: 2})
+	assert.ErrorIs(t, err, framework.ErrContract)
+	assert.ErrorContains(t, err, "Charges of framework_test.unsized: contract violated: it charges 3 parameters for 0 units of data")
+}
+
 // mean field models bound the likelihood.
 type bounding struct{ poisson }
 

@@ -247,6 +247,11 @@ func (a *capabilities[B, P, S]) evaluation(m Model[B, P, S], s S, p P, entropy f
 	}
 	if a.sized != nil {
 		e.Charges = a.sized.Charges(s, p)
+		for _, c := range e.Charges {
+			if !(c.N > 0) {
+				return e, a.violated("Charges", "it charges %d parameters for %v units of data", c.Parameters, c.N)
+			}
+		}
 	}
 	e.LogLikelihood = e.Bound()
 	if a.penalized != nil {
