@@ -114,7 +114,8 @@ type Projector[P, S any] interface {
 // before it keeps some.
 type Rotator[P, S any] interface {
 	// Signal is what z contributes to x beside the noise, WᵀΨ⁻¹W, K×K and positive semidefinite:
-	// the engine turns to its eigenvectors before it asks for Relevance, which makes no promises.
+	// the engine turns to its eigenvectors before it asks for Relevance, which makes no promises. nil
+	// says that the dimensions stand for themselves after all, as an option of the model may have it.
 	Signal(s S, p P) (*mat.SymDense, error)
 	// Rotate is z → Vᵀz, W → WV for an orthonormal basis V, K×K, of the latent space. s and p
 	// stay as they are.

@@ -19,12 +19,21 @@ func (r *run[B, P, S]) degenerate(p *point[P, S]) (*point[P, S], error) {
 	if r.options.FixedK || p.K == 1 || p.f == nil {
 		return nil, nil
 	}
-	verdict, err := r.options.Prune.Eigenvalue.Apply(p.f, p.K, r.can.rotator != nil)
+	rule := r.options.Prune.Eigenvalue
+	verdict, err := rule.Apply(p.f, p.K, r.can.rotator != nil)
 	if err != nil || len(verdict.Dropped) == 0 {
 		return nil, err
 	}
 	if verdict.Basis != nil {
-		if p, err = r.rotate(p, verdict.Basis); err != nil {
+		signal, err := r.can.rotator.Signal(p.S, p.P)
+		if err != nil {
+			return nil, err
+		}
+		if signal != nil {
+			if p, err = r.rotate(p, verdict.Basis); err != nil {
+				return nil, err
+			}
+		} else if verdict, err = rule.Apply(p.f, p.K, false); err != nil || len(verdict.Dropped) == 0 {
 			return nil, err
 		}
 	}
@@ -40,7 +49,7 @@ func (r *run[B, P, S]) rotate(p *point[P, S], basis *mat.Dense) (*point[P, S], e
 	if err != nil {
 		return nil, fmt.Errorf("turning %d latent dimensions: %w", p.K, err)
 	}
-	return &point[P, S]{K: p.K, P: params, S: s, Evaluation: p.Evaluation, Value: p.Value}, nil
+	return &point[P, S]{K: p.K, P: params, S: s, Evaluation: p.Evaluation, Value: p.Value, turned: true}, nil
 }
 
 // canonical returns a point whose latent dimensions stand for themselves, p itself where they do
@@ -51,14 +60,16 @@ func (r *run[B, P, S]) canonical(p *point[P, S]) (at *point[P, S], relevance []f
 		if err != nil {
 			return nil, nil, nil, err
 		}
-		var eigen mat.EigenSym
-		if !eigen.Factorize(signal, true) {
-			return nil, nil, nil, r.can.violated("Signal", "it has no eigenvalues: an entry is not finite")
-		}
-		var basis mat.Dense
-		eigen.VectorsTo(&basis)
-		if at, err = r.rotate(p, &basis); err != nil {
-			return nil, nil, nil, err
+		if signal != nil {
+			var eigen mat.EigenSym
+			if !eigen.Factorize(signal, true) {
+				return nil, nil, nil, r.can.violated("Signal", "it has no eigenvalues: an entry is not finite")
+			}
+			var basis mat.Dense
+			eigen.VectorsTo(&basis)
+			if at, err = r.rotate(p, &basis); err != nil {
+				return nil, nil, nil, err
+			}
 		}
 	}
 	if relevance, err = r.can.relevance(at.S, at.P, p.K); err != nil {
@@ -82,7 +93,7 @@ func (r *run[B, P, S]) project(p *point[P, S], drop []int, rule string, relevanc
 		smaller.Q.q = p.Q.q.Keep(dims)
 	}
 	smaller.pruned = []Pruned{{K: len(dims), Rule: rule, Relevance: relevance}}
-	if r.can.rotator == nil {
+	if !p.turned {
 		smaller.pruned[0].Dimensions = slices.Clone(drop)
 	}
 	return smaller, r.curvature(smaller)

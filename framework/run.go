@@ -23,6 +23,7 @@ type point[P, S any] struct {
 
 	Q      localBox // of a Coupled model
 	f      *laplace.Curvature
+	turned bool         // its latent dimensions are no longer those of the model's own
 	filled bool         // S comes from NewStatistics, scratch included, and not from a checkpoint
 	pruned []Pruned     // dimensions dropped on the way to this point
 	from   *point[P, S] // where the step to this point began, if that was an extrapolation
