@@ -23,7 +23,10 @@ func Condense(ctx context.Context, src Source[Rows]) Source[Rows] {
 	var kept distinct
 	limit := (src.Rows() - 1) / 2
 	for b, err := range src.Blocks(ctx) {
-		if err != nil || b.D < 1 || kept.d != 0 && b.D != kept.d {
+		if err != nil || b.D < 1 || kept.d != 0 && b.D != kept.d || b.Check() != nil {
+			return src
+		}
+		if b.Entries != nil && b.Entries.check(b.First, b.D) != nil {
 			return src
 		}
 		if !kept.add(b, min(limit, condensedNumbers/b.D)) {

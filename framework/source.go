@@ -35,10 +35,19 @@ type Rows struct {
 	Stride  int       // distance in X between the starts of two rows, at least D
 	X       []float64 // row-major: row i is X[i*Stride : i*Stride+D]; NaN is a missing value
 	Weights []float64 // frequency weights, length N; nil when every row weighs 1
+	Entries *Entries  // the numbers of the rows in place of X, where most are 0; else nil
 }
 
-// Row returns row i of the block, length D, sharing its memory.
-func (b Rows) Row(i int) []float64 { return b.X[i*b.Stride : i*b.Stride+b.D] }
+// Row returns row i of the block, length D: sharing its memory, or in memory of its own where the
+// rows are given by their entries.
+func (b Rows) Row(i int) []float64 {
+	if b.Entries != nil {
+		row := make([]float64, b.D)
+		b.Entries.Put(i, row)
+		return row
+	}
+	return b.X[i*b.Stride : i*b.Stride+b.D]
+}
 
 // Weight returns the frequency weight of row i of the block.
 func (b Rows) Weight(i int) float64 {
@@ -51,7 +60,10 @@ func (b Rows) Weight(i int) float64 {
 // Check says what is wrong with the shape of a block or with its weights, which a source of one's
 // own may have made.
 func (b Rows) Check() error {
-	if b.N < 0 || b.D < 0 || b.Stride < b.D || b.N > 0 && len(b.X) < (b.N-1)*b.Stride+b.D {
+	switch {
+	case b.Entries != nil && len(b.Entries.Start) != b.N+1:
+		return fmt.Errorf("framework: a block of %d rows has %d places of entries, and not %d", b.N, len(b.Entries.Start), b.N+1)
+	case b.Entries == nil && (b.N < 0 || b.D < 0 || b.Stride < b.D || b.N > 0 && len(b.X) < (b.N-1)*b.Stride+b.D):
 		return fmt.Errorf("framework: a block of %d rows, %d columns and stride %d does not go with %d numbers", b.N, b.D, b.Stride, len(b.X))
 	}
 	return checkBlockWeights(b.Weights, b.N, b.First)

@@ -9,36 +9,67 @@ import (
 	"slices"
 )
 
-// SparseRows is a block of consecutive rows of a table most of whose entries are 0, in
-// compressed form: row i of the block has the entries Start[i] to Start[i+1].
-type SparseRows struct {
-	First   int       // index of the block's first row in the source
-	N, D    int       // rows and columns of the block
+// Entries are the numbers of a block of rows most of which are 0, in compressed form: row i has
+// the entries Start[i] to Start[i+1].
+type Entries struct {
 	Start   []int     // N+1 places in Columns and Values
 	Columns []int     // of the entries, from 0, ascending within a row
 	Values  []float64 // of the entries; nil when every entry is 1
-	Weights []float64 // frequency weights, length N; nil when every row weighs 1
 }
 
-// Row returns the columns and values of row i of the block, sharing their memory; the
+// Row returns the columns and values of row i, sharing their memory; the
 // values are nil when every entry is 1.
-func (b SparseRows) Row(i int) (columns []int, values []float64) {
-	from, to := b.Start[i], b.Start[i+1]
-	if b.Values == nil {
-		return b.Columns[from:to], nil
+func (e *Entries) Row(i int) (columns []int, values []float64) {
+	from, to := e.Start[i], e.Start[i+1]
+	if e.Values == nil {
+		return e.Columns[from:to], nil
 	}
-	return b.Columns[from:to], b.Values[from:to]
+	return e.Columns[from:to], e.Values[from:to]
 }
 
-// Weight returns the frequency weight of row i of the block.
-func (b SparseRows) Weight(i int) float64 { return Rows{Weights: b.Weights}.Weight(i) }
+// Put writes row i into dst, zeros included.
+func (e *Entries) Put(i int, dst []float64) {
+	clear(dst)
+	columns, values := e.Row(i)
+	for n, j := range columns {
+		if dst[j] = 1; values != nil {
+			dst[j] = values[n]
+		}
+	}
+}
 
-// Check says what is wrong with the weights of a block, which a source of one's own may have made.
-func (b SparseRows) Check() error { return checkBlockWeights(b.Weights, b.N, b.First) }
+// check says what is wrong with the entries of rows from first on, of d columns.
+func (e *Entries) check(first, d int) error {
+	for i, from := range e.Start[:len(e.Start)-1] {
+		to := e.Start[i+1]
+		if from < 0 || from > to || to > len(e.Columns) || e.Values != nil && to > len(e.Values) {
+			return FaultyRow(first+i, "covers the entries %d to %d", from, to)
+		}
+		last := -1
+		for _, j := range e.Columns[from:to] {
+			if j <= last || j >= d {
+				return FaultyRow(first+i, "has an entry in column %d after column %d: columns ascend from 0 to %d", j, last, d-1)
+			}
+			last = j
+		}
+		if e.Values == nil {
+			continue
+		}
+		for n, v := range e.Values[from:to] {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return NotFinite(first+i, e.Columns[from+n], v)
+			}
+		}
+	}
+	return nil
+}
 
-// SparseTable is an in-memory [Source] of [SparseRows].
+// SparseTable is an in-memory [Source] of [Rows] that are given by their entries. Mixtures of Bernoulli or
+// Poisson columns then cost what the entries cost; models that read [Rows.Row] take the rows as they are.
 type SparseTable struct {
-	all SparseRows
+	rows, d int
+	entries Entries
+	weights []float64
 }
 
 // FromSparse makes a SparseTable of d columns in compressed form, the memory used in
@@ -53,27 +84,11 @@ func FromSparse(start, columns []int, values []float64, d int) (*SparseTable, er
 	if start[0] != 0 || start[n] != len(columns) || values != nil && len(values) != len(columns) {
 		return nil, fmt.Errorf("framework: %d columns and %d values of entries do not go with rows that cover the entries %d to %d", len(columns), len(values), start[0], start[n])
 	}
-	for i := range n {
-		if start[i] > start[i+1] || start[i+1] > len(columns) {
-			return nil, fmt.Errorf("framework: %w", FaultyRow(i, "covers the entries %d to %d", start[i], start[i+1]))
-		}
-		last := -1
-		for _, j := range columns[start[i]:start[i+1]] {
-			if j <= last || j >= d {
-				return nil, fmt.Errorf("framework: %w", FaultyRow(i, "has an entry in column %d after column %d: columns ascend from 0 to %d", j, last, d-1))
-			}
-			last = j
-		}
-		if values == nil {
-			continue
-		}
-		for e, v := range values[start[i]:start[i+1]] {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return nil, fmt.Errorf("framework: %w", NotFinite(i, columns[start[i]+e], v))
-			}
-		}
+	entries := Entries{start, columns, values}
+	if err := entries.check(0, d); err != nil {
+		return nil, fmt.Errorf("framework: %w", err)
 	}
-	return &SparseTable{SparseRows{N: n, D: d, Start: start, Columns: columns, Values: values}}, nil
+	return &SparseTable{n, d, entries, nil}, nil
 }
 
 // FromOnes makes a SparseTable of zeros and ones: a row is the list of the columns, from 0,
@@ -98,41 +113,43 @@ func FromOnes(rows [][]int, d int) (*SparseTable, error) {
 
 // WithWeights is [Table.WithWeights].
 func (t *SparseTable) WithWeights(w []float64) (*SparseTable, error) {
-	if err := checkWeights(w, t.all.N); err != nil {
+	if err := checkWeights(w, t.rows); err != nil {
 		return nil, err
 	}
 	weighted := *t
-	weighted.all.Weights = w
+	weighted.weights = w
 	return &weighted, nil
 }
 
 // Rows is the number of rows.
-func (t *SparseTable) Rows() int { return t.all.N }
+func (t *SparseTable) Rows() int { return t.rows }
 
 // Dims returns the numbers of rows and columns.
-func (t *SparseTable) Dims() (rows, d int) { return t.all.N, t.all.D }
+func (t *SparseTable) Dims() (rows, d int) { return t.rows, t.d }
 
 // All returns the whole table as one block.
-func (t *SparseTable) All() SparseRows { return t.all }
+func (t *SparseTable) All() Rows { return t.block(0, t.rows) }
 
 // Blocks yields the rows in blocks of 4096.
-func (t *SparseTable) Blocks(context.Context) iter.Seq2[SparseRows, error] {
+func (t *SparseTable) Blocks(context.Context) iter.Seq2[Rows, error] {
 	const size = 4096
-	return func(yield func(SparseRows, error) bool) {
-		for first := 0; first < t.all.N; first += size {
-			if !yield(t.block(first, min(size, t.all.N-first)), nil) {
+	var blocks []Rows // made once for all passes
+	for first := 0; first < t.rows; first += size {
+		blocks = append(blocks, t.block(first, min(size, t.rows-first)))
+	}
+	return func(yield func(Rows, error) bool) {
+		for _, b := range blocks {
+			if !yield(b, nil) {
 				return
 			}
 		}
 	}
 }
 
-func (t *SparseTable) block(first, n int) SparseRows {
-	b := t.all
-	b.First, b.N = first, n
-	b.Start = t.all.Start[first : first+n+1]
-	if b.Weights != nil {
-		b.Weights = b.Weights[first : first+n]
+func (t *SparseTable) block(first, n int) Rows {
+	b := Rows{First: first, N: n, D: t.d, Entries: &Entries{t.entries.Start[first : first+n+1], t.entries.Columns, t.entries.Values}}
+	if t.weights != nil {
+		b.Weights = t.weights[first : first+n]
 	}
 	return b
 }
@@ -178,11 +195,11 @@ func (k *distinct) table() *Table {
 
 // Distinct is [Table.Distinct].
 func (t *SparseTable) Distinct() *SparseTable {
-	kept := &SparseTable{SparseRows{D: t.all.D, Start: []int{0}}}
-	places := grouping{}
+	kept := &SparseTable{d: t.d, entries: Entries{Start: []int{0}}}
+	places, all := grouping{}, t.All()
 	var key []float64
-	for i := range t.all.N {
-		columns, values := t.all.Row(i)
+	for i := range t.rows {
+		columns, values := t.entries.Row(i)
 		key = key[:0]
 		for e, j := range columns {
 			v := 1.0
@@ -193,16 +210,16 @@ func (t *SparseTable) Distinct() *SparseTable {
 				key = append(key, float64(j), v)
 			}
 		}
-		if places.isNew(key, t.all.Weight(i)) {
-			kept.all.Columns = append(kept.all.Columns, columns...)
-			if t.all.Values != nil {
-				kept.all.Values = append(kept.all.Values, values...)
+		if places.isNew(key, all.Weight(i)) {
+			kept.entries.Columns = append(kept.entries.Columns, columns...)
+			if values != nil {
+				kept.entries.Values = append(kept.entries.Values, values...)
 			}
-			kept.all.N++
-			kept.all.Start = append(kept.all.Start, len(kept.all.Columns))
+			kept.rows++
+			kept.entries.Start = append(kept.entries.Start, len(kept.entries.Columns))
 		}
 	}
-	kept.all.Weights = places.weights
+	kept.weights = places.weights
 	return kept
 }
 

@@ -52,13 +52,14 @@ func TestDistinctRowsKeepTheirWeight(t *testing.T) {
 			row := [d]float64(a.Row(i))
 			assert.Equal(t, weights[row], a.Weight(i))
 			assert.Equal(t, weights[row], b.Weight(i))
-			columns, values := b.Row(i)
+			columns, values := b.Entries.Row(i)
 			assert.Nil(t, values)
 			var expanded [d]float64
 			for _, j := range columns {
 				expanded[j] = 1
 			}
 			assert.Equal(t, row, expanded)
+			assert.Equal(t, a.Row(i), b.Row(i), "written out")
 		}
 	})
 }
@@ -95,6 +96,29 @@ func TestSparseTablesAreRefusedWhenMalformed(t *testing.T) {
 	assert.ErrorContains(t, err, "row 2 names column 2 twice")
 }
 
+func TestSparseRowsAreCondensed(t *testing.T) {
+	sparse, err := framework.FromOnes([][]int{{0}, {1, 2}, {0}, {0}, {1, 2}}, 3)
+	require.NoError(t, err)
+	all, ok := framework.Condense(context.Background(), sparse).(*framework.Table)
+	require.True(t, ok)
+	assert.Equal(t, framework.Rows{N: 2, D: 3, Stride: 3, X: []float64{1, 0, 0, 0, 1, 1}, Weights: []float64{3, 2}}, all.All())
+}
+
+// What cannot be read is left to whoever reads it next.
+func TestMalformedEntriesAreNotCondensed(t *testing.T) {
+	for _, e := range []framework.Entries{
+		{Start: []int{0, 1, 2, 3}, Columns: []int{0, 0, 3}},
+		{Start: []int{0, 1, 2, 3}, Columns: []int{0, -1, 0}},
+		{Start: []int{0, 1, 2, 4}, Columns: []int{0, 0, 0}},
+		{Start: []int{0, 2, 1, 3}, Columns: []int{0, 0, 0}},
+		{Start: []int{0, 1, 2}, Columns: []int{0, 0, 0}},
+		{Start: []int{0, 1, 2, 3}, Columns: []int{0, 0, 0}, Values: []float64{1, 1}},
+	} {
+		src := framework.Single[framework.Rows]{Block: framework.Rows{N: 3, D: 3, Entries: &e}, Count: 3}
+		assert.Equal(t, framework.Source[framework.Rows](src), framework.Condense(context.Background(), src), "%v", e)
+	}
+}
+
 // TestSparseBlocksCoverTheTable in order, each entry once.
 func TestSparseBlocksCoverTheTable(t *testing.T) {
 	const n = 10000
@@ -109,7 +133,7 @@ func TestSparseBlocksCoverTheTable(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, seen, b.First)
 		for i := range b.N {
-			columns, _ := b.Row(i)
+			columns, _ := b.Entries.Row(i)
 			require.Equal(t, []int{seen % 7}, columns)
 			seen++
 		}

@@ -15,6 +15,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/bpca"
 	"github.com/latent-go/latent/models/mixture"
@@ -24,20 +25,20 @@ import (
 type beyondCase struct {
 	name, set, model string
 	kmax, quickKmax  int
-	family           func(t *data.Table) mixture.Family
+	family           func(t *data.Table) family.Family
 }
 
 var beyondCases = []beyondCase{
-	{"faithful", "faithful", "mixture of Gaussians", 10, 6, func(*data.Table) mixture.Family { return mixture.Gaussian{} }},
-	{"iris", "iris", "mixture of Gaussians", 10, 6, func(*data.Table) mixture.Family { return mixture.Gaussian{} }},
-	{"housevotes84", "housevotes84", "mixture of Bernoulli columns", 15, 8, func(*data.Table) mixture.Family { return mixture.Bernoulli{} }},
-	{"zoo", "zoo", "mixture of Bernoulli columns, legs Poisson", 15, 8, func(t *data.Table) mixture.Family {
-		var p mixture.Product
+	{"faithful", "faithful", "mixture of Gaussians", 10, 6, func(*data.Table) family.Family { return family.Gaussian{} }},
+	{"iris", "iris", "mixture of Gaussians", 10, 6, func(*data.Table) family.Family { return family.Gaussian{} }},
+	{"housevotes84", "housevotes84", "mixture of Bernoulli columns", 15, 8, func(*data.Table) family.Family { return family.Bernoulli{} }},
+	{"zoo", "zoo", "mixture of Bernoulli columns, legs Poisson", 15, 8, func(t *data.Table) family.Family {
+		var p family.Product
 		for _, name := range t.Names {
 			if name == "legs" {
-				p = append(p, mixture.Poisson{})
+				p = append(p, family.Poisson{})
 			} else {
-				p = append(p, mixture.Bernoulli{})
+				p = append(p, family.Bernoulli{})
 			}
 		}
 		return p
@@ -163,7 +164,7 @@ func (c beyondCase) run(ctx context.Context, fold, folds, kmax, times int) (run 
 		return meanLogProb(m, held, point)
 	}
 	return against(ctx, m, vb, train.Distinct(), kmax, 3, times, func(s *mixture.Statistics, p *mixture.Parameters) (float64, error) {
-		q, err := vb.Maximize(s, &mixture.Posterior{K: p.K, D: p.D, Whole: p.Whole}, nil)
+		q, err := vb.Maximize(s, &mixture.Posterior{K: p.K, D: p.D, Pooled: p.Pooled}, nil)
 		if err != nil {
 			return 0, err
 		}

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/latent-go/latent/evidence"
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/models/bernmix"
@@ -140,7 +141,7 @@ func (c orderCase) run(ctx context.Context, sizes []int, temperatures int, seed 
 		}
 		o.Criterion, o.Also = framework.Criterion{}, nil
 		bestVB := math.Inf(-1)
-		for _, start := range []mixture.Start{mixture.KMeans, mixture.RandomRows} {
+		for _, start := range []family.Start{family.KMeans, family.RandomRows} {
 			model := bernmix.VB(c.alpha, 0.5)
 			model.Start = start
 			vb, err := framework.Fit(ctx, model, t, o)

@@ -179,9 +179,9 @@ func (m sharedStart) Init(ctx context.Context, src framework.Source[framework.Ro
 		from, count := 0, 0.0
 		switch {
 		case j < m.stochastic:
-			count = m.law.weights[0] * p.Whole.N / float64(m.stochastic)
+			count = m.law.weights[0] * p.Pooled.N / float64(m.stochastic)
 		case j < m.stochastic+m.deterministic:
-			from, count = 1, m.law.weights[1]*p.Whole.N/float64(m.deterministic)
+			from, count = 1, m.law.weights[1]*p.Pooled.N/float64(m.deterministic)
 		}
 		p.Weights[j] = m.a + count
 		for i, v := range m.law.component(from) {

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/bernmix"
 	"github.com/latent-go/latent/models/mixture"
@@ -55,7 +56,7 @@ func likelihoodFit(k int, law bernoulliLaw) nonidentifiableFit {
 			return 0, nil, err
 		}
 		m := bernmix.EM()
-		m.Start = mixture.RandomResponsibilities
+		m.Start = family.RandomResponsibilities
 		res, err := framework.Fit(ctx, m, src, nonidentifiableOptions(k, seed))
 		if err != nil {
 			return 0, nil, err
@@ -71,7 +72,7 @@ func mapFit(a, b float64) nonidentifiableFit {
 			return 0, nil, err
 		}
 		m := bernmix.MAP(a, b)
-		m.Start = mixture.RandomResponsibilities
+		m.Start = family.RandomResponsibilities
 		res, err := framework.Fit(ctx, m, src, nonidentifiableOptions(3, seed))
 		if err != nil {
 			return 0, nil, err
@@ -87,7 +88,7 @@ func vbFit(a, b float64) nonidentifiableFit {
 			return 0, nil, err
 		}
 		m := bernmix.VB(a, b)
-		m.Start = mixture.RandomResponsibilities
+		m.Start = family.RandomResponsibilities
 		res, err := framework.Fit(ctx, m, src, nonidentifiableOptions(3, seed))
 		if err != nil {
 			return 0, nil, err

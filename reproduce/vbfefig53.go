@@ -13,9 +13,9 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/bernmix"
-	"github.com/latent-go/latent/models/mixture"
 )
 
 const (
@@ -70,7 +70,7 @@ func fig53Grid(s *Settings) (as, bs []float64) {
 func fig53Fit(ctx context.Context, src *framework.Table, a, b float64, starts int) (fig53Cell, error) {
 	cell := fig53Cell{A: a, B: b}
 	m := bernmix.VB(a, b)
-	m.Start = mixture.RandomResponsibilities
+	m.Start = family.RandomResponsibilities
 	for seed := range starts {
 		res, err := framework.Fit(ctx, m, src, framework.Options{K: fig53K, Method: framework.EM, Seed: uint64(seed), Tolerance: 1e-10, Workers: 1})
 		if err != nil {

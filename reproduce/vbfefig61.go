@@ -10,9 +10,9 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/bernmix"
-	"github.com/latent-go/latent/models/mixture"
 )
 
 const (
@@ -79,7 +79,7 @@ func fig61Run(ctx context.Context, as, bs []float64, seed uint64) (trial fig61Tr
 		var free, loss, kept []float64
 		for _, b := range bs {
 			m := bernmix.VB(a, b)
-			m.Start = mixture.RandomResponsibilities
+			m.Start = family.RandomResponsibilities
 			res, err := framework.Fit(ctx, m, src, framework.Options{K: fig61K, Method: framework.EM, Seed: seed, Tolerance: 1e-7, Workers: 1})
 			if err != nil {
 				return trial, err

@@ -15,7 +15,6 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/bernmix"
-	"github.com/latent-go/latent/models/mixture"
 )
 
 var zeboFile = DataFile{"zebo.csv", "who wants what, 1750 users × 82 items of 0 and 1 with the items' names in the first line (Segaran 2007, chapter 3)"}
@@ -97,7 +96,7 @@ func (c zeboCase) jobs(s *Settings) ([]Job[zeboStart], error) {
 	var jobs []Job[zeboStart]
 	for start := range s.seeds(200, 16) {
 		jobs = append(jobs, Job[zeboStart]{Key: fmt.Sprintf("start-%d", start), Run: func(ctx context.Context) (zeboStart, error) {
-			m := mixture.SparseVariational{Variational: bernmix.VB(c.a, c.b)}
+			m := bernmix.VB(c.a, c.b)
 			res, err := framework.Fit(ctx, m, src, framework.Options{K: c.k, Method: framework.EM, Seed: uint64(start), Tolerance: 1e-7, Workers: 1})
 			if err != nil {
 				return zeboStart{}, err

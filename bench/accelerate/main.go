@@ -16,6 +16,7 @@ import (
 	"slices"
 
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/bpca"
 	"github.com/latent-go/latent/models/mixture"
@@ -112,16 +113,16 @@ func workloads() ([]workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	gaussian, bernoulli := mixture.Model{Family: mixture.Gaussian{}}, mixture.Model{Family: mixture.Bernoulli{}}
+	gaussian, bernoulli := mixture.Model{Family: family.Gaussian{}}, mixture.Model{Family: family.Bernoulli{}}
 	em, gfab := framework.EM, framework.GFAB
 	return []workload{
 		{"Gaussian mixture by EM, K = 3, faithful", 5, 3, em, of(gaussian, faithful)},
 		{"Gaussian mixture by EM, K = 3, iris", 5, 3, em, of(gaussian, iris)},
 		{"Gaussian mixture by EM, K = 6, satellite", 1, 6, em, of(gaussian, satellite)},
 		{"Gaussian mixture, mode (MAP), K = 6, iris", 5, 6, em, of(mixture.MAP{Model: gaussian}, iris)},
-		{"Gaussian mixture, variational, K = 6, iris", 5, 6, em, of(mixture.Variational{Family: mixture.Gaussian{}}, iris)},
+		{"Gaussian mixture, variational, K = 6, iris", 5, 6, em, of(mixture.Variational{Family: family.Gaussian{}}, iris)},
 		{"Bernoulli mixture by EM, K = 4, house votes", 5, 4, em, of(bernoulli, votes)},
-		{"Bernoulli mixture, variational, K = 8, house votes", 5, 8, em, of(mixture.Variational{Family: mixture.Bernoulli{}}, votes)},
+		{"Bernoulli mixture, variational, K = 8, house votes", 5, 8, em, of(mixture.Variational{Family: family.Bernoulli{}}, votes)},
 		{"latent classes by EM, 2,000 × 8, K = 3", 5, 3, em, of(bernoulli, classes(2000, 8, 3))},
 		{"choosing K by gFAB from 8, faithful", 5, 8, gfab, of(gaussian, faithful)},
 		{"choosing K by gFAB from 8, house votes", 5, 8, gfab, of(bernoulli, votes)},

@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/bpca"
 	"github.com/latent-go/latent/models/mixture"
@@ -134,13 +135,13 @@ func (j job) gaussian() (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	family := mixture.Gaussian{}
+	shape := family.Gaussian{}
 	spread := make([]float64, d*d)
 	for i := range d {
 		spread[i*d+i] = 1
 	}
 	if j.options["cov"] == "diag" {
-		family.Covariance = mixture.Diagonal
+		shape.Covariance = family.Diagonal
 		spread = spread[:d]
 		for i := range spread {
 			spread[i] = 1
@@ -150,8 +151,8 @@ func (j job) gaussian() (outcome, error) {
 	for c := range k {
 		components = append(append(components, means[c*d:(c+1)*d]...), spread...)
 	}
-	m := mixture.Model{Family: family}
-	return iterate(given[framework.Rows]{m, components}, src, src.All(), k, iterations, v[4], size)
+	m := mixture.Model{Family: shape}
+	return iterate(given{m, components}, src, src.All(), k, iterations, v[4], size)
 }
 
 // bernoulli is the same for zeros and ones, by rows that are dense or lists of ones.
@@ -168,13 +169,13 @@ func (j job) bernoulli() (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	m := mixture.Model{Family: mixture.Bernoulli{}}
+	m := mixture.Model{Family: family.Bernoulli{}}
 	if v[2] == 0 {
 		src, err := framework.FromSlice(x, n, d)
 		if err != nil {
 			return outcome{}, err
 		}
-		return iterate(given[framework.Rows]{m, chances}, src, src.All(), k, v[0], v[1], 8*len(x))
+		return iterate(given{m, chances}, src, src.All(), k, v[0], v[1], 8*len(x))
 	}
 	start, columns := make([]int, 1, n+1), []int{}
 	for i := range n {
@@ -189,23 +190,17 @@ func (j job) bernoulli() (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	return iterate(given[framework.SparseRows]{mixture.Sparse{Model: m}, chances}, src, src.All(), k, v[0], v[1], 8*(len(start)+len(columns)))
-}
-
-// fitted is what a mixture of either kind of rows offers.
-type fitted[B any] interface {
-	framework.Model[B, *mixture.Parameters, *mixture.Statistics]
-	LogProb(b B, p *mixture.Parameters, dst []float64) ([]float64, error)
+	return iterate(given{m, chances}, src, src.All(), k, v[0], v[1], 8*(len(start)+len(columns)))
 }
 
 // given is a mixture that starts from given components of equal weights.
-type given[B any] struct {
-	fitted[B]
+type given struct {
+	mixture.Model
 	components []float64
 }
 
-func (m given[B]) Init(ctx context.Context, src framework.Source[B], k int, rng *rand.Rand) (*mixture.Parameters, error) {
-	p, err := m.fitted.Init(ctx, src, k, rng)
+func (m given) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*mixture.Parameters, error) {
+	p, err := m.Model.Init(ctx, src, k, rng)
 	if err != nil {
 		return nil, err
 	}
@@ -224,7 +219,7 @@ func (m given[B]) Init(ctx context.Context, src framework.Source[B], k int, rng 
 var clock struct{ begin, end time.Time }
 
 // iterate times the engine's iterations.
-func iterate[B any](m given[B], src framework.Source[B], all B, k, iterations, workers, bytes int) (outcome, error) {
+func iterate(m given, src framework.Source[framework.Rows], all framework.Rows, k, iterations, workers, bytes int) (outcome, error) {
 	res, err := framework.Fit(background, m, src, framework.Options{
 		K: k, Method: framework.EM, Criterion: framework.ELBO, Tolerance: math.SmallestNonzeroFloat64, MaxIterations: iterations, Workers: workers,
 		Recorder: framework.RecorderFunc(func(framework.Event) error {
@@ -268,7 +263,7 @@ func (j job) allocations() (outcome, error) {
 	count := func(iterations int) (runtime.MemStats, error) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		res, err := framework.Fit(background, mixture.Model{Family: mixture.Gaussian{}}, src, framework.Options{
+		res, err := framework.Fit(background, mixture.Model{Family: family.Gaussian{}}, src, framework.Options{
 			K: k, Method: framework.EM, Tolerance: math.SmallestNonzeroFloat64, MaxIterations: iterations, Workers: workers})
 		runtime.ReadMemStats(&after)
 		if err == nil && res.Iterations != iterations {
@@ -311,7 +306,7 @@ func (j job) choose() (outcome, error) {
 		return outcome{}, err
 	}
 	begin := time.Now()
-	res, err := framework.Fit(background, mixture.Model{Family: mixture.Gaussian{}}, src, framework.Options{K: 20, Tolerance: tolerance, Workers: workers})
+	res, err := framework.Fit(background, mixture.Model{Family: family.Gaussian{}}, src, framework.Options{K: 20, Tolerance: tolerance, Workers: workers})
 	if err != nil {
 		return outcome{}, err
 	}
@@ -378,7 +373,7 @@ func (j job) start() (outcome, error) {
 		return outcome{}, err
 	}
 	begin := time.Now()
-	p, err := mixture.Model{Family: mixture.Gaussian{}}.Init(background, src, v[0], rand.New(rand.NewPCG(1, 0)))
+	p, err := mixture.Model{Family: family.Gaussian{}}.Init(background, src, v[0], rand.New(rand.NewPCG(1, 0)))
 	if err != nil {
 		return outcome{}, err
 	}

@@ -59,11 +59,14 @@ func mixtureResult(m mixture.Model, family string, columns []column, p *mixture.
 	order := upTo(0, p.K-1)
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(p.Weights[j], p.Weights[i]) })
 	f := &components{family: family, columns: columns, model: m}
-	f.params = &mixture.Parameters{K: p.K, D: p.D, Weights: arranged(p.Weights, order), Components: arranged(p.Components, order), Whole: p.Whole}
-	if q != nil {
-		f.posterior = &mixture.Posterior{K: q.K, D: q.D, Weights: arranged(q.Weights, order), Components: arranged(q.Components, order), Whole: q.Whole}
+	sums, params, err := m.Keep(s, p, order)
+	if err != nil {
+		return nil, err
 	}
-	sums := &mixture.Statistics{K: s.K, N: s.N, Nk: arranged(s.Nk, order), Sums: arranged(s.Sums, order), Anchor: arranged(s.Anchor, order)}
+	f.params = params
+	if q != nil {
+		f.posterior = &mixture.Posterior{K: q.K, D: q.D, Weights: arranged(q.Weights, order), Components: arranged(q.Components, order), Pooled: q.Pooled}
+	}
 	own, shares, err := m.StandardErrors(sums, f.params)
 	if err != nil {
 		return nil, err

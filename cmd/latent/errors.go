@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/bpca"
-	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/models/vbmf"
 	"github.com/latent-go/latent/prior"
 )
@@ -244,11 +244,11 @@ func (in *input) flagsAbout(err error) string {
 		return ""
 	case errors.Is(err, framework.ErrConstant), errors.Is(err, framework.ErrNoValue):
 		return dropping(in.faulty(err))
-	case errors.Is(err, mixture.ErrDependent):
+	case errors.Is(err, family.ErrDependent):
 		return dropping(in.faulty(err)) + ", or --family gaussian-diagonal"
-	case errors.Is(err, mixture.ErrSupport) && (in.flags.bernoulliOnly() || joint(in.flags.Family)):
+	case errors.Is(err, family.ErrSupport) && (in.flags.bernoulliOnly() || joint(in.flags.Family)):
 		return "correct it, " + dropping(in.faulty(err)) + ", or take --model mixture --family auto"
-	case errors.Is(err, mixture.ErrSupport):
+	case errors.Is(err, family.ErrSupport):
 		return "correct it, " + dropping(in.faulty(err)) + ", or give it another family by --columns"
 	case errors.Is(err, framework.ErrDegenerate) && slices.Contains(in.flags.model().methods, methodMAP):
 		return "--method map, or gfab with --kmax"

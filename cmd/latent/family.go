@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/latent-go/latent/data"
-	"github.com/latent-go/latent/models/mixture"
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/prior"
 )
 
@@ -27,63 +27,63 @@ const (
 	familyMultinomial = "multinomial"
 )
 
-// A family is what the command knows of a distribution of package mixture.
-type family struct {
+// A distribution is what the command knows of a family of package family.
+type distribution struct {
 	name   string
-	joint  func(d int) mixture.Family      // of all columns together, which need complete rows; nil: there is none
-	single func(levels int) mixture.Family // of one column; nil: there is none
-	normal bool                            // of one column, it has a mean and a variance
-	shares bool                            // its numbers are probabilities
-	varies bool                            // it measures how values vary, of which a constant column has nothing
-	keys   []string                        // of --prior
+	joint  func(d int) family.Family      // of all columns together, which need complete rows; nil: there is none
+	single func(levels int) family.Family // of one column; nil: there is none
+	normal bool                           // of one column, it has a mean and a variance
+	shares bool                           // its numbers are probabilities
+	varies bool                           // it measures how values vary, of which a constant column has nothing
+	keys   []string                       // of --prior
 	prior  func(v map[string]float64) prior.Prior
 	// moments are mean and standard deviation of a column, of its numbers by name.
 	moments func(v map[string]number) (mean, sd number)
 }
 
-func gaussian(c mixture.Covariance) func(int) mixture.Family {
-	return func(int) mixture.Family { return mixture.Gaussian{Covariance: c} }
+func gaussian(c family.Covariance) func(int) family.Family {
+	return func(int) family.Family { return family.Gaussian{Covariance: c} }
 }
 
 func sqrt(v number) number { return number(math.Sqrt(float64(v))) }
 
 // families are those of --family, the default first.
-var families = func() []family {
-	normal := family{keys: []string{"kappa", "nu"}, prior: func(v map[string]float64) prior.Prior { return prior.DataScaled{Kappa: v["kappa"], Nu: v["nu"]} },
+var families = func() []distribution {
+	normal := distribution{keys: []string{"kappa", "nu"}, prior: func(v map[string]float64) prior.Prior { return prior.DataScaled{Kappa: v["kappa"], Nu: v["nu"]} },
 		moments: func(v map[string]number) (mean, sd number) { return v["mean"], v["sd"] }}
 	full, tied, diagonal, spherical := normal, normal, normal, normal
-	full.name, full.joint, full.normal, full.varies = familyGaussian, gaussian(mixture.Full), true, true
-	full.single = func(int) mixture.Family {
-		return mixture.Of{Family: mixture.Gaussian{Covariance: mixture.Diagonal}, Width: 1}
+	full.name, full.joint, full.normal, full.varies = familyGaussian, gaussian(family.Full), true, true
+	full.single = func(int) family.Family {
+		return family.Of{Family: family.Gaussian{Covariance: family.Diagonal}, Width: 1}
 	}
-	tied.name, tied.joint, tied.normal, tied.varies = familyTied, gaussian(mixture.Tied), true, true
+	tied.name, tied.joint, tied.normal, tied.varies = familyTied, gaussian(family.Tied), true, true
 	diagonal.name = familyDiagonal // gaussian of each column
-	spherical.name, spherical.joint, spherical.normal = familySpherical, gaussian(mixture.Spherical), true
+	spherical.name, spherical.joint, spherical.normal = familySpherical, gaussian(family.Spherical), true
 	rates := func(v map[string]float64) prior.Prior { return prior.Gamma{Shape: v["shape"], Rate: v["rate"]} }
 	shares := func(v map[string]float64) prior.Prior { return prior.Dirichlet{Alpha: v["alpha"]} }
-	return []family{full, tied, diagonal, spherical,
-		{name: familyPoisson, single: func(int) mixture.Family { return mixture.Poisson{} }, keys: []string{"shape", "rate"}, prior: rates,
+	return []distribution{full, tied, diagonal, spherical,
+		{name: familyPoisson, single: func(int) family.Family { return family.Poisson{} }, keys: []string{"shape", "rate"}, prior: rates,
 			moments: func(v map[string]number) (mean, sd number) { return v["rate"], sqrt(v["rate"]) }},
-		{name: familyExponential, single: func(int) mixture.Family { return mixture.Exponential{} }, keys: []string{"shape", "rate"}, prior: rates,
+		{name: familyExponential, single: func(int) family.Family { return family.Exponential{} }, keys: []string{"shape", "rate"}, prior: rates,
 			moments: func(v map[string]number) (mean, sd number) { return 1 / v["rate"], 1 / v["rate"] }},
-		{name: familyGamma, single: func(int) mixture.Family { return mixture.Gamma{} }, varies: true,
+		{name: familyGamma, single: func(int) family.Family { return family.Gamma{} }, varies: true,
 			moments: func(v map[string]number) (mean, sd number) {
 				return v["shape"] / v["rate"], sqrt(v["shape"]) / v["rate"]
 			}},
-		{name: familyBernoulli, single: func(int) mixture.Family { return mixture.Bernoulli{} }, shares: true, keys: []string{"a", "b"},
+		{name: familyBernoulli, single: func(int) family.Family { return family.Bernoulli{} }, shares: true, keys: []string{"a", "b"},
 			prior: func(v map[string]float64) prior.Prior { return prior.Beta{A: v["a"], B: v["b"]} }},
-		{name: familyCategorical, single: func(levels int) mixture.Family { return mixture.Categorical{Levels: levels} }, shares: true, keys: []string{"alpha"}, prior: shares},
-		{name: familyMultinomial, joint: func(d int) mixture.Family { return mixture.Multinomial{Categories: d} }, shares: true, keys: []string{"alpha"}, prior: shares},
+		{name: familyCategorical, single: func(levels int) family.Family { return family.Categorical{Levels: levels} }, shares: true, keys: []string{"alpha"}, prior: shares},
+		{name: familyMultinomial, joint: func(d int) family.Family { return family.Multinomial{Categories: d} }, shares: true, keys: []string{"alpha"}, prior: shares},
 		{name: familyAuto},
 	}
 }()
 
 // familyNamed finds a family, of which nothing but the name is known where there is no such.
-func familyNamed(name string) family {
-	if i := slices.IndexFunc(families, func(f family) bool { return f.name == name }); i >= 0 {
+func familyNamed(name string) distribution {
+	if i := slices.IndexFunc(families, func(f distribution) bool { return f.name == name }); i >= 0 {
 		return families[i]
 	}
-	return family{name: name}
+	return distribution{name: name}
 }
 
 // familyNames are those of all families, or of those that can describe a single column.
@@ -100,11 +100,11 @@ func familyNames(single bool) (names []string) {
 func joint(name string) bool { return familyNamed(name).joint != nil }
 
 // familyOfRows makes the family of a whole row out of those of its columns.
-func familyOfRows(name string, columns []column) mixture.Family {
+func familyOfRows(name string, columns []column) family.Family {
 	if f := familyNamed(name); f.joint != nil {
 		return f.joint(len(columns))
 	}
-	var product mixture.Product
+	var product family.Product
 	for _, c := range columns {
 		product = append(product, familyNamed(c.Family).single(len(c.Levels)))
 	}

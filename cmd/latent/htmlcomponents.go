@@ -56,7 +56,7 @@ func (f *components) whole() ([]columnSummary, error) {
 			continue
 		}
 		for j := n.From; j <= n.To; j++ {
-			values[j] = append(values[j], mixture.Value{Name: n.Name, Value: f.params.Whole.Parameters[i]})
+			values[j] = append(values[j], mixture.Value{Name: n.Name, Value: f.params.Pooled.Parameters[i]})
 		}
 	}
 	list := make([]columnSummary, len(f.columns))

@@ -206,7 +206,7 @@ func (f *components) points(in *input, p plane, table *sheet) (list []htmlreport
 		return nil, "", err
 	}
 	d := len(f.columns)
-	_, q, err := f.model.Judge(framework.Rows{N: len(at), D: d, Stride: d, X: x}, f.params, nil, nil)
+	_, q, err := f.model.Score(framework.Rows{N: len(at), D: d, Stride: d, X: x}, f.params, nil, nil)
 	if err != nil {
 		return nil, "", err
 	}

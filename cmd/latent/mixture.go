@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/prior"
@@ -54,7 +55,7 @@ func checkMixture(f *modelFlags) error {
 
 // mixturePriors turns --prior into those of the weights and of the families that the model
 // has; nil stands for their defaults.
-func (f *modelFlags) mixturePriors(family mixture.Family) (weights prior.Dirichlet, of prior.Prior, err error) {
+func (f *modelFlags) mixturePriors(rows family.Family) (weights prior.Dirichlet, of prior.Prior, err error) {
 	h := &f.Prior
 	if f.bernoulliOnly() {
 		if b := h.values["b"]; b != 0 {
@@ -62,7 +63,7 @@ func (f *modelFlags) mixturePriors(family mixture.Family) (weights prior.Dirichl
 		}
 		return prior.Dirichlet{Alpha: h.values["a"]}, of, nil
 	}
-	own, names, taken := mixture.Priors{}, parts(family), []string{"weights"}
+	own, names, taken := family.Priors{}, parts(rows), []string{"weights"}
 	for _, f := range families {
 		if !slices.Contains(names, f.name) {
 			continue
@@ -84,10 +85,10 @@ func (f *modelFlags) mixturePriors(family mixture.Family) (weights prior.Dirichl
 }
 
 // parts are the names of the families that a family is made of.
-func parts(family mixture.Family) (names []string) {
-	product, ok := family.(mixture.Product)
+func parts(of family.Family) (names []string) {
+	product, ok := of.(family.Product)
 	if !ok {
-		return []string{family.Name()}
+		return []string{of.Name()}
 	}
 	for _, f := range product {
 		if !slices.Contains(names, f.Name()) {
@@ -126,8 +127,8 @@ func bindMixture(s *session, f *modelFlags, in *input) (*task, error) {
 	if err != nil {
 		return nil, err
 	}
-	family := familyOfRows(f.Family, columns)
-	t := &task{what: strings.Join(parts(family), ", ") + " components", columns: columns, largest: mostComponents(table, family)}
+	rows := familyOfRows(f.Family, columns)
+	t := &task{what: strings.Join(parts(rows), ", ") + " components", columns: columns, largest: mostComponents(table, rows)}
 	t.checkSize = func(k int) error { // that the model needs rows that differ, it finds out itself
 		if k > n {
 			return fmt.Errorf("%d components for %s: choose K up to %d", k, counted(n, "row"), n)
@@ -135,7 +136,7 @@ func bindMixture(s *session, f *modelFlags, in *input) (*task, error) {
 		return nil
 	}
 	t.informative = func(c framework.Criterion) bool { return compares(c, f.Method) }
-	t.engine, err = mixtureEngine(f, table, columns, family)
+	t.engine, err = mixtureEngine(f, table, columns, rows)
 	return t, err
 }
 
@@ -166,18 +167,18 @@ func (in *input) refuseConstant(columns []column, x []float64) error {
 }
 
 // mixtureEngine makes the model of the method.
-func mixtureEngine(f *modelFlags, table *framework.Table, columns []column, family mixture.Family) (engine, error) {
-	weights, of, err := f.mixturePriors(family)
+func mixtureEngine(f *modelFlags, table *framework.Table, columns []column, rows family.Family) (engine, error) {
+	weights, of, err := f.mixturePriors(rows)
 	if err != nil {
 		return nil, err
 	}
-	start, err := mixture.StartByName(valueOr(f.Start, mixture.KMeans.String()))
+	start, err := family.StartByName(valueOr(f.Start, family.KMeans.String()))
 	if err != nil {
 		return nil, err
 	}
-	base := mixture.Model{Family: family, Start: start}
+	base := mixture.Model{Family: rows, Start: start}
 	if f.Method == methodVB {
-		variational := mixture.Variational{Family: family, Start: start, Prior: of, Weights: weights}
+		variational := mixture.Variational{Family: rows, Start: start, Prior: of, Weights: weights}
 		return &iterated[framework.Rows, *mixture.Posterior, *mixture.Statistics]{variational, table, func(q *mixture.Posterior, s *mixture.Statistics) (*result, error) {
 			p, err := variational.Point(q)
 			if err != nil {
@@ -198,14 +199,14 @@ func mixtureEngine(f *modelFlags, table *framework.Table, columns []column, fami
 // mostComponents is the default of kmax: 10, but two rows to a component, or one more than
 // columns where its covariance is full, and no more components than there are different rows
 // of positive weight. To a multinomial family, rows are the same that are proportional.
-func mostComponents(table *framework.Table, family mixture.Family) int {
+func mostComponents(table *framework.Table, of family.Family) int {
 	const most = 10
 	n, d := table.Dims()
 	each := 2
-	if g, ok := family.(mixture.Gaussian); ok && g.Covariance == mixture.Full {
+	if g, ok := of.(family.Gaussian); ok && g.Covariance == family.Full {
 		each = d + 1
 	}
-	_, shares := family.(mixture.Multinomial)
+	_, shares := of.(family.Multinomial)
 	same := func(a, b []float64) bool {
 		one, other := 1., 1.
 		if shares {

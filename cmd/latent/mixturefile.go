@@ -45,7 +45,7 @@ func loadMixture(file *modelFile) (*savedModel, error) {
 func savedMixture(model mixture.Model, p *mixture.Parameters, needsAll bool) *savedModel {
 	m := &savedModel{needsAll: needsAll, layout: layout{first: []string{"label"}, list: "responsibilities", entries: numbered("p", p.K), last: []string{"log_likelihood"}}}
 	m.score = func(b framework.Rows) ([]float64, error) {
-		logProb, q, err := model.Judge(b, p, nil, nil)
+		logProb, q, err := model.Score(b, p, nil, nil)
 		if err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/numeric"
 	"github.com/latent-go/latent/models/mixture"
@@ -52,7 +53,7 @@ func TestSharedParameters(t *testing.T) {
 	src := tableOf(t, first, 1)
 	for _, method := range []framework.Method{framework.EM, framework.GFAB} {
 		o := framework.Options{K: 2, Method: method, FixedK: true, Tolerance: 1e-12}
-		want, err := framework.Fit(ctx, mixture.Model{Family: mixture.Gaussian{Covariance: mixture.Tied}}, src, o)
+		want, err := framework.Fit(ctx, mixture.Model{Family: family.Gaussian{Covariance: family.Tied}}, src, o)
 		require.NoError(t, err)
 		for _, d := range []numeric.Density{tied{}, tiedGradient{}, tiedEstimate{}} {
 			got, err := framework.Fit(ctx, numeric.Discrete{Density: d}, src, o)

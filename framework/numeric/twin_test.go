@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/numeric"
 	"github.com/latent-go/latent/models/mixture"
@@ -16,7 +17,7 @@ import (
 
 var ctx = context.Background()
 
-// poisson is the twin of mixture.Poisson on any number of columns.
+// poisson is the twin of family.Poisson on any number of columns.
 type poisson struct{}
 
 func (poisson) Layout(d int) numeric.Layout {
@@ -35,7 +36,7 @@ func (poisson) LogProb(x, rate, _ []float64) float64 {
 	return sum
 }
 
-// bernoulli is the twin of mixture.Bernoulli.
+// bernoulli is the twin of family.Bernoulli.
 type bernoulli struct{}
 
 func (bernoulli) Layout(d int) numeric.Layout {
@@ -54,7 +55,7 @@ func (bernoulli) LogProb(x, p, _ []float64) float64 {
 	return sum
 }
 
-// categorical is the twin of mixture.Categorical with 3 levels, 0, 1 and 2.
+// categorical is the twin of family.Categorical with 3 levels, 0, 1 and 2.
 type categorical struct{}
 
 func (categorical) Layout(d int) numeric.Layout {
@@ -73,7 +74,7 @@ func (categorical) LogProb(x, p, _ []float64) float64 {
 	return sum
 }
 
-// diagonal is the twin of mixture.Gaussian with a diagonal covariance.
+// diagonal is the twin of family.Gaussian with a diagonal covariance.
 type diagonal struct{}
 
 func (diagonal) Layout(d int) numeric.Layout {
@@ -89,7 +90,7 @@ func (diagonal) LogProb(x, xi, _ []float64) float64 {
 	return sum
 }
 
-// full is the twin of mixture.Gaussian with a covariance of each component.
+// full is the twin of family.Gaussian with a covariance of each component.
 type full struct{}
 
 func (full) Layout(d int) numeric.Layout {
@@ -163,15 +164,15 @@ func TestTwinsOfMixtureFamilies(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		density numeric.Density
-		family  mixture.Family
+		family  family.Family
 		x       []float64
 		d, k    int
 	}{
-		{"poisson", poisson{}, mixture.Poisson{}, counts(150, 2, 1), 2, 5},
-		{"bernoulli", bernoulli{}, mixture.Bernoulli{}, answers(150, 2, 2), 6, 3},
-		{"categorical", categorical{}, mixture.Categorical{Levels: 3}, answers(200, 3, 3), 6, 2},
-		{"diagonal", diagonal{}, mixture.Gaussian{Covariance: mixture.Diagonal}, clouds(200, 4), 2, 4},
-		{"full", full{}, mixture.Gaussian{}, clouds(200, 5), 2, 3},
+		{"poisson", poisson{}, family.Poisson{}, counts(150, 2, 1), 2, 5},
+		{"bernoulli", bernoulli{}, family.Bernoulli{}, answers(150, 2, 2), 6, 3},
+		{"categorical", categorical{}, family.Categorical{Levels: 3}, answers(200, 3, 3), 6, 2},
+		{"diagonal", diagonal{}, family.Gaussian{Covariance: family.Diagonal}, clouds(200, 4), 2, 4},
+		{"full", full{}, family.Gaussian{}, clouds(200, 5), 2, 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if testing.Short() && c.name != "poisson" {

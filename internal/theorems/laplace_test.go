@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mathext"
 
 	"github.com/latent-go/latent/evidence"
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/models/bpca"
@@ -71,7 +72,7 @@ func (g given) statistics(t testing.TB) (*mixture.Statistics, *mixture.Parameter
 // logJoint is ln p(X,Z): with Z known the bound of variational Bayes is the evidence itself.
 func (g given) logJoint(t testing.TB, s *mixture.Statistics, p *mixture.Parameters) float64 {
 	t.Helper()
-	q, err := g.bayes().Maximize(s, &mixture.Posterior{K: p.K, D: p.D, Whole: p.Whole}, nil)
+	q, err := g.bayes().Maximize(s, &mixture.Posterior{K: p.K, D: p.D, Pooled: p.Pooled}, nil)
 	require.NoError(t, err)
 	return g.bayes().LogJoint(s, q)
 }
@@ -168,17 +169,17 @@ var lemma3 = []struct {
 	of       information
 	logTheta func(xi, all []float64) float64
 }{
-	{given{mixture.Model{Family: mixture.Bernoulli{}}, prior.Beta{A: 2, B: 0.7}, 3, binaryClusters}, unitary(func(xi []float64) float64 {
+	{given{mixture.Model{Family: family.Bernoulli{}}, prior.Beta{A: 2, B: 0.7}, 3, binaryClusters}, unitary(func(xi []float64) float64 {
 		sum := 0.0
 		for _, p := range xi {
 			sum -= math.Log(p) + math.Log1p(-p)
 		}
 		return sum
 	}), nil},
-	{given{mixture.Model{Family: mixture.Categorical{Levels: 3}}, prior.Dirichlet{Alpha: 1.3}, 2, levelClusters}, unitary(logs(1)), nil},
-	{given{mixture.Model{Family: mixture.Poisson{}}, prior.Gamma{Shape: 2, Rate: 0.3}, 2, countClusters}, unitary(logs(1)), nil},
-	{given{mixture.Model{Family: mixture.Exponential{}}, prior.Gamma{Shape: 2, Rate: 0.3}, 2, positiveClusters}, relative(logs(2)), nil},
-	{given{mixture.Model{Family: mixture.Gamma{}}, nil, 2, positiveClusters}, func(xi, all []float64) (reported, coordinates float64) {
+	{given{mixture.Model{Family: family.Categorical{Levels: 3}}, prior.Dirichlet{Alpha: 1.3}, 2, levelClusters}, unitary(logs(1)), nil},
+	{given{mixture.Model{Family: family.Poisson{}}, prior.Gamma{Shape: 2, Rate: 0.3}, 2, countClusters}, unitary(logs(1)), nil},
+	{given{mixture.Model{Family: family.Exponential{}}, prior.Gamma{Shape: 2, Rate: 0.3}, 2, positiveClusters}, relative(logs(2)), nil},
+	{given{mixture.Model{Family: family.Gamma{}}, nil, 2, positiveClusters}, func(xi, all []float64) (reported, coordinates float64) {
 		for j := range 2 {
 			alpha, beta := xi[2*j], xi[2*j+1]/all[2*j+1]
 			excess := alpha*trigamma(alpha) - 1
@@ -187,10 +188,10 @@ var lemma3 = []struct {
 		}
 		return reported, coordinates
 	}, nil},
-	{given{mixture.Model{Family: mixture.Gaussian{Covariance: mixture.Full}}, nil, 2, normalClusters}, normalInformation(2, logDet2, 4, -2*math.Ln2), nil},
-	{given{mixture.Model{Family: mixture.Gaussian{Covariance: mixture.Diagonal}}, nil, 2, normalClusters}, normalInformation(2, logSum, 3, -2*math.Ln2), nil},
-	{given{mixture.Model{Family: mixture.Gaussian{Covariance: mixture.Spherical}}, nil, 2, normalClusters}, normalInformation(2, func(c []float64) float64 { return math.Log(c[0]) }, 4, 0), nil},
-	{given{mixture.Model{Family: mixture.Gaussian{Covariance: mixture.Tied}}, nil, 2, normalClusters}, normalInformation(2, logDet2, 1, 0), func(xi, all []float64) float64 {
+	{given{mixture.Model{Family: family.Gaussian{Covariance: family.Full}}, nil, 2, normalClusters}, normalInformation(2, logDet2, 4, -2*math.Ln2), nil},
+	{given{mixture.Model{Family: family.Gaussian{Covariance: family.Diagonal}}, nil, 2, normalClusters}, normalInformation(2, logSum, 3, -2*math.Ln2), nil},
+	{given{mixture.Model{Family: family.Gaussian{Covariance: family.Spherical}}, nil, 2, normalClusters}, normalInformation(2, func(c []float64) float64 { return math.Log(c[0]) }, 4, 0), nil},
+	{given{mixture.Model{Family: family.Gaussian{Covariance: family.Tied}}, nil, 2, normalClusters}, normalInformation(2, logDet2, 1, 0), func(xi, all []float64) float64 {
 		return -3*(logDet2(xi[2:])-logDet2(all[2:])) - 2*math.Ln2
 	}},
 }
@@ -204,11 +205,11 @@ func constant(g given, of information, logTheta func(xi, all []float64) float64,
 	width := len(p.Components) / p.K
 	c := mixture.MAP{Model: g.model, Prior: g.prior, Weights: prior.Dirichlet{Alpha: concentration}}.LogPrior(p)
 	for k, w := range p.Weights {
-		reported, coordinates := of(p.Components[k*width:(k+1)*width], p.Whole.Parameters)
+		reported, coordinates := of(p.Components[k*width:(k+1)*width], p.Pooled.Parameters)
 		c += (coordinates - reported + math.Log(w)) / 2 // |F_β| = 1/Πβ_k
 	}
 	if logTheta != nil {
-		c -= logTheta(p.Components, p.Whole.Parameters) / 2
+		c -= logTheta(p.Components, p.Pooled.Parameters) / 2
 	}
 	return c + float64(g.model.Shape(p).Total())/2*math.Log(2*math.Pi)
 }
@@ -231,13 +232,13 @@ func TestLemma3OfMixtures(t *testing.T) {
 			offset = constant(c.given, c.of, c.logTheta, best)
 			n, rest = append(n, s.Weight()), append(rest, exact-l-offset)
 		}
-		t.Logf("%s: ln p(X,Z) − L → %.4f; rest %s at N = %v; slope of its logarithm %.4f", family(c.model), offset, list("%.2e", rest), n, decay(n, rest))
-		assert.InDelta(t, -1, decay(n, rest), 0.02, family(c.model))
-		assert.Less(t, math.Abs(last(rest)), 2e-2, family(c.model))
+		t.Logf("%s: ln p(X,Z) − L → %.4f; rest %s at N = %v; slope of its logarithm %.4f", familyOf(c.model), offset, list("%.2e", rest), n, decay(n, rest))
+		assert.InDelta(t, -1, decay(n, rest), 0.02, familyOf(c.model))
+		assert.Less(t, math.Abs(last(rest)), 2e-2, familyOf(c.model))
 	}
 }
 
-func family(m mixture.Model) string { return m.Family.Name() }
+func familyOf(m mixture.Model) string { return m.Family.Name() }
 
 func list(format string, v []float64) string {
 	text := ""

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/prior"
@@ -30,7 +31,7 @@ var posteriors = []struct {
 	posterior func(n, sum, theta float64) float64
 	mode      func(xi float64) float64
 }{
-	{given{mixture.Model{Family: mixture.Bernoulli{}}, prior.Beta{A: 2, B: 0.7}, 1, [][]float64{{0, 0, 0, 1, 0}, {1, 1, 0, 1, 1, 1, 1}}},
+	{given{mixture.Model{Family: family.Bernoulli{}}, prior.Beta{A: 2, B: 0.7}, 1, [][]float64{{0, 0, 0, 1, 0}, {1, 1, 0, 1, 1, 1, 1}}},
 		func(n, sum, theta float64) float64 {
 			if theta < 0 || theta > math.Pi {
 				return math.Inf(-1)
@@ -38,11 +39,11 @@ var posteriors = []struct {
 			s := math.Sin(theta / 2)
 			return prior.Beta{A: 2 + sum, B: 0.7 + n - sum}.LogProb(s*s) + math.Log(math.Sin(theta)/2)
 		}, func(p float64) float64 { return 2 * math.Asin(math.Sqrt(p)) }},
-	{given{mixture.Model{Family: mixture.Poisson{}}, prior.Gamma{Shape: 2, Rate: 0.3}, 1, [][]float64{{0, 1, 0, 3}, {9, 4, 7, 8, 6}}},
+	{given{mixture.Model{Family: family.Poisson{}}, prior.Gamma{Shape: 2, Rate: 0.3}, 1, [][]float64{{0, 1, 0, 3}, {9, 4, 7, 8, 6}}},
 		func(n, sum, theta float64) float64 {
 			return prior.Gamma{Shape: 2 + sum, Rate: 0.3 + n}.LogProb(theta*theta/4) + math.Log(theta/2)
 		}, func(lambda float64) float64 { return 2 * math.Sqrt(lambda) }},
-	{given{mixture.Model{Family: mixture.Exponential{}}, prior.Gamma{Shape: 2, Rate: 0.3}, 1, [][]float64{{0.1, 1, 0.4, 3}, {9, 4, 7, 8, 0.6}}},
+	{given{mixture.Model{Family: family.Exponential{}}, prior.Gamma{Shape: 2, Rate: 0.3}, 1, [][]float64{{0.1, 1, 0.4, 3}, {9, 4, 7, 8, 0.6}}},
 		func(n, sum, theta float64) float64 {
 			return prior.Gamma{Shape: 2 + n, Rate: 0.3 + sum}.LogProb(math.Exp(theta)) + theta
 		}, math.Log},
@@ -108,7 +109,7 @@ func TestProposition9(t *testing.T) {
 				n, tv, predicted, wrong = append(n, rows), append(tv, d), p, w
 			}
 			_, stays, _, _ := distance(4096, true)
-			t.Logf("%s, component %d: total variation %s at N = %v, slope %.4f, last/predicted %.4f; with 2F %.3f; with N_k kept %.3f", family(c.model), k+1, list("%.5f", tv), n, decay(n, tv), last(tv)/predicted, wrong, stays)
+			t.Logf("%s, component %d: total variation %s at N = %v, slope %.4f, last/predicted %.4f; with 2F %.3f; with N_k kept %.3f", familyOf(c.model), k+1, list("%.5f", tv), n, decay(n, tv), last(tv)/predicted, wrong, stays)
 			assert.InDelta(t, -0.5, decay(n, tv), 0.01)
 			assert.InDelta(t, 1, last(tv)/predicted, 0.01)
 			assert.Greater(t, wrong, 0.1, "the test can tell")
@@ -120,7 +121,7 @@ func TestProposition9(t *testing.T) {
 // TestProposition9OfTwoParameters: mean and variance of a normal component together, against
 // the two-dimensional normal distribution.
 func TestProposition9OfTwoParameters(t *testing.T) {
-	g := given{mixture.Model{Family: mixture.Gaussian{Covariance: mixture.Diagonal}}, prior.NormalInverseGamma{Mean: 1, Kappa: 0.5, Shape: 2, Rate: 3}, 1, [][]float64{{0, 2, 1, 4, 2.5}, {11, 9, 14, 12}}}
+	g := given{mixture.Model{Family: family.Gaussian{Covariance: family.Diagonal}}, prior.NormalInverseGamma{Mean: 1, Kappa: 0.5, Shape: 2, Rate: 3}, 1, [][]float64{{0, 2, 1, 4, 2.5}, {11, 9, 14, 12}}}
 	var n, tv []float64
 	for _, copies := range []float64{16, 256, 4096} {
 		s, p := g.statistics(t)
@@ -129,7 +130,7 @@ func TestProposition9OfTwoParameters(t *testing.T) {
 		require.NoError(t, err)
 		f := curvatureOf(t, g.model, s, best, 0)
 		mean, variance := best.Components[0], best.Components[1]
-		unit := best.Whole.Parameters[1] // the coordinates are μ/√v and σ²/v of the table's variance v
+		unit := best.Pooled.Parameters[1] // the coordinates are μ/√v and σ²/v of the table's variance v
 		rows := s.Nk[0]
 		posterior := g.prior.(prior.NormalInverseGamma).Update(rows, mean, rows*variance)
 		sdMean, sdVariance := math.Sqrt(unit/(s.N*f.At(0, 0))), unit/math.Sqrt(s.N*f.At(1, 1))

@@ -58,9 +58,9 @@ func (m shared) Init(ctx context.Context, src framework.Source[framework.Rows], 
 		from, count := 0, 0.0
 		switch {
 		case j < m.stochastic:
-			count = edge.weights[0] * p.Whole.N / float64(m.stochastic)
+			count = edge.weights[0] * p.Pooled.N / float64(m.stochastic)
 		case j < m.stochastic+m.deterministic:
-			from, count = 1, edge.weights[1]*p.Whole.N/float64(m.deterministic)
+			from, count = 1, edge.weights[1]*p.Pooled.N/float64(m.deterministic)
 		}
 		p.Weights[j] = m.a + count
 		for i := range bitsOfEdge {

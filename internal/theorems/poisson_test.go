@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/prior"
@@ -24,7 +25,7 @@ type poisson struct {
 	weights, means []float64 // at the maximum of p(X|Π), the smaller mean first
 	q              []float64 // responsibility of the first component for each value
 	maximum        float64   // ln p(X|Π̂)
-	whole          *mixture.Whole
+	whole          *family.Pooled
 }
 
 // The prior: β ~ Dir(1, 1), λ_k ~ Gamma(2, ½).
@@ -38,8 +39,8 @@ const (
 var values = []float64{5, 5, 3, 1, 1, 1, 2, 2, 1, 1, 1}
 
 var (
-	poissonEM = mixture.Model{Family: mixture.Poisson{}}
-	poissonVB = mixture.Variational{Family: mixture.Poisson{}, Prior: prior.Gamma{Shape: shape, Rate: rate}, Weights: prior.Dirichlet{Alpha: dirichlet}}
+	poissonEM = mixture.Model{Family: family.Poisson{}}
+	poissonVB = mixture.Variational{Family: family.Poisson{}, Prior: prior.Gamma{Shape: shape, Rate: rate}, Weights: prior.Dirichlet{Alpha: dirichlet}}
 )
 
 func (p *poisson) table(t testing.TB) *framework.Table {
@@ -69,7 +70,7 @@ func newPoisson(t testing.TB, rows []float64, copies float64) *poisson {
 	src := p.table(t)
 	res, err := framework.Fit(t.Context(), poissonEM, src, settled)
 	require.NoError(t, err)
-	p.weights, p.means, p.whole = res.Parameters.Weights, res.Parameters.Components, res.Parameters.Whole
+	p.weights, p.means, p.whole = res.Parameters.Weights, res.Parameters.Components, res.Parameters.Pooled
 	if p.means[0] > p.means[1] {
 		p.weights[0], p.weights[1] = p.weights[1], p.weights[0]
 		p.means[0], p.means[1] = p.means[1], p.means[0]
@@ -333,7 +334,7 @@ func TestTheInformationIsThatOfTheLikelihood(t *testing.T) {
 	p := newPoisson(t, values, 1)
 	_, observed := p.information()
 	at := func(move []float64) float64 {
-		q := &mixture.Parameters{K: 2, D: 1, Whole: p.whole, Weights: []float64{p.weights[0] + move[0], p.weights[1] - move[0]}, Components: []float64{p.means[0] + move[1], p.means[1] + move[2]}}
+		q := &mixture.Parameters{K: 2, D: 1, Pooled: p.whole, Weights: []float64{p.weights[0] + move[0], p.weights[1] - move[0]}, Components: []float64{p.means[0] + move[1], p.means[1] + move[2]}}
 		rows, err := poissonEM.LogProb(p.table(t).All(), q, nil)
 		require.NoError(t, err)
 		return floats.Dot(rows, p.rows) / p.n

@@ -3,6 +3,7 @@ package bernmix
 import (
 	"fmt"
 
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/prior"
@@ -11,7 +12,7 @@ import (
 // EM is the Bernoulli mixture with estimated parameters (paper K, A.1). It has a curvature,
 // and so FAB, gFAB and their criteria: the coordinates are 2 arcsin √μ, in which the
 // information of a row is 1 (docs/theory/mixtures.md, section 3).
-func EM() mixture.Model { return mixture.Model{Family: mixture.Bernoulli{}} }
+func EM() mixture.Model { return mixture.Model{Family: family.Bernoulli{}} }
 
 // MAP is the mixture at the mode of π ~ Dir(a, …, a) and μ ~ Beta(b, b), both at least 1.
 func MAP(a, b float64) mixture.MAP {
@@ -22,7 +23,7 @@ func MAP(a, b float64) mixture.MAP {
 // Dir(a, …, a) and μ ~ Beta(b, b), a and b positive. Its ELBO is −F̄, the free energy of
 // eq. 5.3.
 func VB(a, b float64) mixture.Variational {
-	return mixture.Variational{Family: mixture.Bernoulli{}, Prior: prior.Beta{A: b, B: b}, Weights: prior.Dirichlet{Alpha: a}}
+	return mixture.Variational{Family: family.Bernoulli{}, Prior: prior.Beta{A: b, B: b}, Weights: prior.Dirichlet{Alpha: a}}
 }
 
 // Predictive is the distribution ∫p(x|θ)q(θ)dθ of a new row (paper K, 6.1.1): because q
@@ -38,7 +39,7 @@ type Predictive struct {
 
 // Predict returns the predictive distribution of a variational posterior.
 func Predict(m mixture.Variational, p *mixture.Posterior) (*Predictive, error) {
-	if _, ok := m.Family.(mixture.Bernoulli); !ok {
+	if _, ok := m.Family.(family.Bernoulli); !ok {
 		return nil, fmt.Errorf("bernmix: the model's family is %T, not Bernoulli", m.Family)
 	}
 	point, err := m.Point(p)

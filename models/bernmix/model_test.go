@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mathext"
 
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/models/bernmix"
@@ -100,22 +101,22 @@ func TestDenseSparseAndDistinctRowsAgree(t *testing.T) {
 		assert.InEpsilon(t, h, entropy, 1e-11)
 		assert.InDelta(t, want.N, s.N, 1e-9)
 		assert.InDeltaSlice(t, want.Nk, s.Nk, 1e-9)
-		assert.InDeltaSlice(t, want.Sums, s.Sums, 1e-9)
+		assert.InDeltaSlice(t, want.Classes.Sums, s.Classes.Sums, 1e-9)
 		assert.InEpsilon(t, bernmix.EM().LogJoint(want, p), bernmix.EM().LogJoint(s, p), 1e-11)
 	}
 	same(framework.LocalStep(context.Background(), bernmix.EM(), dense.Distinct(), p, 2))
-	same(framework.LocalStep(context.Background(), mixture.Sparse{Model: bernmix.EM()}, sparse, p, 2))
-	same(framework.LocalStep(context.Background(), mixture.Sparse{Model: bernmix.EM()}, sparse.Distinct(), p, 2))
+	same(framework.LocalStep(context.Background(), bernmix.EM(), sparse, p, 2))
+	same(framework.LocalStep(context.Background(), bernmix.EM(), sparse.Distinct(), p, 2))
 
 	r, err := bernmix.EM().Responsibilities(dense.All(), p, nil)
 	require.NoError(t, err)
-	rs, err := mixture.Sparse{Model: bernmix.EM()}.Responsibilities(sparse.All(), p, nil)
+	rs, err := bernmix.EM().Responsibilities(sparse.All(), p, nil)
 	require.NoError(t, err)
 	assert.InDeltaSlice(t, r, rs, 1e-12)
-	fitted, err := framework.Fit(context.Background(), mixture.Sparse{Model: bernmix.EM()}, sparse, framework.Options{K: 10})
+	fitted, err := framework.Fit(context.Background(), bernmix.EM(), sparse, framework.Options{K: 10})
 	require.NoError(t, err)
 	assert.Equal(t, 3, fitted.Shape.K)
-	vb, err := framework.Fit(context.Background(), mixture.SparseVariational{Variational: bernmix.VB(1, 1)}, sparse, framework.Options{K: 3, Method: framework.EM, Restarts: 4})
+	vb, err := framework.Fit(context.Background(), bernmix.VB(1, 1), sparse, framework.Options{K: 3, Method: framework.EM, Restarts: 4})
 	require.NoError(t, err)
 	dvb, err := framework.Fit(context.Background(), bernmix.VB(1, 1), dense, framework.Options{K: 3, Method: framework.EM, Restarts: 4})
 	require.NoError(t, err)
@@ -131,7 +132,7 @@ func TestELBOIsTheFreeEnergyOfTheThesis(t *testing.T) {
 	x := draw(n, three.weights, three.probabilities, 3)
 	for _, h := range []struct{ a, b float64 }{{1, 1}, {0.3, 0.5}, {1e-4, 1e-4}, {5, 0.2}} {
 		vb := bernmix.VB(h.a, h.b)
-		vb.Start = mixture.RandomResponsibilities
+		vb.Start = family.RandomResponsibilities
 		src := rows(t, x, m)
 		start, err := vb.Init(context.Background(), src, k, rand.New(rand.NewPCG(7, 0)))
 		require.NoError(t, err)
@@ -261,8 +262,4 @@ func probability(p *mixture.Posterior, x []float64, rng *rand.Rand) float64 {
 // gammas draws from a Dirichlet distribution.
 func gammas(alpha []float64, rng *rand.Rand) []float64 {
 	return prior.Concentrations(alpha).Rand(rng, nil)
-}
-
-func sparseVB(m mixture.Variational) mixture.SparseVariational {
-	return mixture.SparseVariational{Variational: m}
 }

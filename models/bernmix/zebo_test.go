@@ -36,7 +36,7 @@ func TestZeboTables(t *testing.T) {
 
 	categories := func(a, b float64, k int) (p *bernmix.Predictive, kept []int) {
 		vb := bernmix.VB(a, b)
-		res, err := framework.Fit(context.Background(), sparseVB(vb), src, framework.Options{K: k, Method: framework.EM, Restarts: 20, Tolerance: 1e-7})
+		res, err := framework.Fit(context.Background(), vb, src, framework.Options{K: k, Method: framework.EM, Restarts: 20, Tolerance: 1e-7})
 		require.NoError(t, err)
 		p, err = bernmix.Predict(vb, res.Parameters)
 		require.NoError(t, err)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/prior"
@@ -91,7 +92,7 @@ func TestAccelerationOfLatentClasses(t *testing.T) {
 			}
 		}
 		o := framework.Options{K: k, Method: framework.EM, Seed: seed}
-		m, src := mixture.Model{Family: mixture.Bernoulli{}}, source(t, x, n, d)
+		m, src := mixture.Model{Family: family.Bernoulli{}}, source(t, x, n, d)
 		plain := fit(t, m, src, o)
 		o.Accelerate = true
 		fast := fit(t, m, src, o)
@@ -121,7 +122,7 @@ func TestAccelerationOfTooManyComponents(t *testing.T) {
 			MaxIterations: 500,
 			Workers:       1,
 		}
-		m := mixture.Model{Family: mixture.Gaussian{Covariance: rapid.SampledFrom([]mixture.Covariance{mixture.Full, mixture.Tied, mixture.Diagonal, mixture.Spherical}).Draw(t, "covariance")}}
+		m := mixture.Model{Family: family.Gaussian{Covariance: rapid.SampledFrom([]family.Covariance{family.Full, family.Tied, family.Diagonal, family.Spherical}).Draw(t, "covariance")}}
 		if _, err := framework.Fit(t.Context(), m, src, o); err != nil {
 			return
 		}
@@ -142,7 +143,7 @@ func TestAccelerationOfTooManyComponents(t *testing.T) {
 
 func TestAcceleratedIterationsAllocateNothing(t *testing.T) {
 	src := embedded(t, "iris", 4)
-	m := mixture.Model{Family: mixture.Gaussian{}}
+	m := mixture.Model{Family: family.Gaussian{}}
 	count := func(iterations int, accelerate bool) float64 {
 		o := framework.Options{K: 3, Method: framework.EM, Workers: 1, Accelerate: accelerate, MaxIterations: iterations, Seed: 2, Tolerance: 1e-300}
 		return testing.AllocsPerRun(3, func() { fit(t, m, src, o) })

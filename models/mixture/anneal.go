@@ -6,10 +6,10 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/internal/linalg"
-	"github.com/latent-go/latent/internal/simd"
 	"github.com/latent-go/latent/prior"
 )
 
@@ -43,7 +43,7 @@ func NewAnnealer(ctx context.Context, m Variational, t *framework.Table, k int) 
 	if k < 1 {
 		return nil, fmt.Errorf("mixture: K is %d: a mixture has at least 1 component", k)
 	}
-	_, pl, err := summarize(ctx, m.model(), t, denseOf)
+	_, pl, err := family.Pool(ctx, t, m.Family)
 	if err != nil {
 		return nil, err
 	}
@@ -62,9 +62,9 @@ func NewAnnealer(ctx context.Context, m Variational, t *framework.Table, k int) 
 
 // Draw draws (Z, Π) from the prior.
 func (a *Annealer) Draw(rng *rand.Rand) (*State, error) {
-	pl := a.with.plan
-	st := &State{Weights: make([]float64, a.k), Components: make([]float64, a.k*pl.params), s: newStatistics(pl, a.k), h: make([]float64, a.k*pl.hyper)}
-	a.with.update(st.s, st.h) // no rows yet: the prior
+	pl := a.with.Plan
+	st := &State{Weights: make([]float64, a.k), Components: make([]float64, a.k*pl.Size().Params), s: newStatistics(pl, a.k), h: make([]float64, a.k*pl.Size().Hyper)}
+	a.with.Update(st.s.Classes, st.h) // no rows yet: the prior
 	if err := a.drawParameters(st, rng); err != nil {
 		return nil, err
 	}
@@ -76,11 +76,8 @@ func (a *Annealer) LogLikelihood(st *State) float64 { return st.value }
 
 // Step draws Π given Z, and Z given Π.
 func (a *Annealer) Step(st *State, t float64, rng *rand.Rand) (*State, error) {
-	s := st.s
-	for i := range s.Sums {
-		s.Sums[i] *= t
-	}
-	a.with.update(s, st.h)
+	st.s.Classes.Scale(t)
+	a.with.Update(st.s.Classes, st.h)
 	if err := a.drawParameters(st, rng); err != nil {
 		return nil, err
 	}
@@ -92,39 +89,25 @@ func (a *Annealer) drawParameters(st *State, rng *rand.Rand) error {
 	c := prior.Concentrations(uniform(a.with.alpha, a.k))
 	linalg.Axpy(1, st.s.Nk, c)
 	st.Weights = c.Rand(rng, st.Weights)
-	pl := a.with.plan
-	for i := range pl.parts {
-		f, c := &pl.parts[i], a.with.priors[i]
-		if shared, ok := c.(pooledPrior); ok {
-			shared.randShared(table{a.k, pl.hyper, st.h[f.at.hyper:]}, rng, table{a.k, pl.params, st.Components[f.at.params:]})
-			continue
-		}
-		for k := range a.k {
-			c.rand(f.ofHyper(at(st.h, k, pl.hyper)), rng, f.ofParams(at(st.Components, k, pl.params)))
-		}
-	}
-	for k := range a.k {
-		score := at(st.s.score, k, pl.score)
-		if err := pl.natural(at(st.Components, k, pl.params), score); err != nil {
-			return err
-		}
-		st.s.log[k] = 0
-		pl.locate(score, at(st.s.Anchor, k, pl.anchor))
-	}
-	return nil
+	a.with.Draw(st.h, rng, st.Components)
+	clear(st.s.log)
+	return st.s.Classes.Prepare(st.Components, nil, st.s.tilt)
 }
 
 // assign draws the labels of the rows, of each copy of a weighted one, in proportion to
 // β_k p(x_n|ξ_k)^t, and sums up the rows.
 func (a *Annealer) assign(st *State, t float64, rng *rand.Rand) error {
-	s, rows := st.s, dense{a.rows}
+	s := st.s
 	s.clear()
 	st.value = 0
 	p, copies := make([]float64, a.k), make([]float64, a.k)
-	return chunks(s, rows, func(first, n int) {
-		s.scores(n)
+	return s.chunks(a.rows, func(first, n int, w []float64) error {
+		padded := family.Padded(n)
+		s.r = linalg.Resize(s.r, padded*a.k)
+		clear(s.r)
+		s.Classes.AddScores(s.r)
 		for i := range n {
-			padded, w := simd.Padded(n), rows.Weight(first+i)
+			w := a.rows.Weight(first + i)
 			for k := range a.k {
 				v := s.r[k*padded+i]
 				if p[k], copies[k] = logOf(st.Weights[k]), 0; t > 0 { // 0·v is NaN of a row whose v is −Inf
@@ -135,7 +118,7 @@ func (a *Annealer) assign(st *State, t float64, rng *rand.Rand) error {
 			for range int(w) {
 				copies[categorical.Draw(p, rng)]++
 			}
-			st.value += w * s.base(i)
+			st.value += w * s.Classes.BaseOf(i)
 			for k, c := range copies {
 				if c > 0 {
 					st.value += c * s.r[k*padded+i]
@@ -144,6 +127,7 @@ func (a *Annealer) assign(st *State, t float64, rng *rand.Rand) error {
 			}
 		}
 		clearBeyond(s.r, n)
-		add(s, rows, first, n)
+		s.add(n, w)
+		return nil
 	})
 }

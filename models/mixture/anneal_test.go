@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/evidence"
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/prior"
@@ -44,7 +45,7 @@ func TestAnnealingEstimatesTheEvidence(t *testing.T) {
 	}
 	exact := floats.LogSumExp(terms)
 
-	m := mixture.Variational{Family: mixture.Gaussian{Covariance: mixture.Diagonal}, Prior: niw, Weights: prior.Dirichlet{Alpha: alpha}}
+	m := mixture.Variational{Family: family.Gaussian{Covariance: family.Diagonal}, Prior: niw, Weights: prior.Dirichlet{Alpha: alpha}}
 	src := source(t, x, len(x), 1)
 	target, err := mixture.NewAnnealer(context.Background(), m, src, 2)
 	require.NoError(t, err)
@@ -63,19 +64,19 @@ func TestOneComponentsBoundIsItsEvidence(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	const n = 25
 	for _, c := range []struct {
-		family mixture.Family
+		family family.Family
 		d      int
 		draw   func() float64
 	}{
-		{mixture.Gaussian{}, 2, rng.NormFloat64},
-		{mixture.Gaussian{Covariance: mixture.Tied}, 2, rng.NormFloat64},
-		{mixture.Gaussian{Covariance: mixture.Diagonal}, 2, rng.NormFloat64},
-		{mixture.Gaussian{Covariance: mixture.Spherical}, 2, rng.NormFloat64},
-		{mixture.Poisson{}, 2, func() float64 { return float64(rng.IntN(7)) }},
-		{mixture.Exponential{}, 1, rng.ExpFloat64},
-		{mixture.Gamma{}, 1, func() float64 { return rng.ExpFloat64() + rng.ExpFloat64() }},
-		{mixture.Bernoulli{}, 3, func() float64 { return float64(rng.IntN(2)) }},
-		{mixture.Categorical{Levels: 3}, 2, func() float64 { return float64(rng.IntN(3)) }},
+		{family.Gaussian{}, 2, rng.NormFloat64},
+		{family.Gaussian{Covariance: family.Tied}, 2, rng.NormFloat64},
+		{family.Gaussian{Covariance: family.Diagonal}, 2, rng.NormFloat64},
+		{family.Gaussian{Covariance: family.Spherical}, 2, rng.NormFloat64},
+		{family.Poisson{}, 2, func() float64 { return float64(rng.IntN(7)) }},
+		{family.Exponential{}, 1, rng.ExpFloat64},
+		{family.Gamma{}, 1, func() float64 { return rng.ExpFloat64() + rng.ExpFloat64() }},
+		{family.Bernoulli{}, 3, func() float64 { return float64(rng.IntN(2)) }},
+		{family.Categorical{Levels: 3}, 2, func() float64 { return float64(rng.IntN(3)) }},
 	} {
 		var x []float64
 		for range n * c.d {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -17,18 +18,18 @@ func BenchmarkIteration(b *testing.B) {
 	const n = 20000
 	rng := rand.New(rand.NewPCG(1, 1))
 	for _, c := range []struct {
-		family mixture.Family
+		family family.Family
 		d, k   int
 		draw   func(component int) float64
 	}{
-		{mixture.Gaussian{}, 2, 10, nil},
-		{mixture.Gaussian{}, 5, 20, nil},
-		{mixture.Gaussian{}, 10, 10, nil},
-		{mixture.Gaussian{}, 50, 10, nil},
-		{mixture.Gaussian{Covariance: mixture.Diagonal}, 10, 10, nil},
-		{mixture.Gaussian{Covariance: mixture.Diagonal}, 50, 10, nil},
-		{mixture.Bernoulli{}, 200, 10, func(k int) float64 { return float64(min(1, rng.IntN(k+2))) }},
-		{mixture.Poisson{}, 10, 10, func(k int) float64 { return float64(rng.IntN(5 + k)) }},
+		{family.Gaussian{}, 2, 10, nil},
+		{family.Gaussian{}, 5, 20, nil},
+		{family.Gaussian{}, 10, 10, nil},
+		{family.Gaussian{}, 50, 10, nil},
+		{family.Gaussian{Covariance: family.Diagonal}, 10, 10, nil},
+		{family.Gaussian{Covariance: family.Diagonal}, 50, 10, nil},
+		{family.Bernoulli{}, 200, 10, func(k int) float64 { return float64(min(1, rng.IntN(k+2))) }},
+		{family.Poisson{}, 10, 10, func(k int) float64 { return float64(rng.IntN(5 + k)) }},
 	} {
 		b.Run(fmt.Sprintf("%s/D=%d/K=%d", c.family.Name(), c.d, c.k), func(b *testing.B) {
 			x := make([]float64, 0, n*c.d)
@@ -92,7 +93,7 @@ func BenchmarkSeparated(b *testing.B) {
 				}
 				src, err := framework.FromSlice(x, n, d)
 				require.NoError(b, err)
-				m := mixture.Model{Family: mixture.Gaussian{}}
+				m := mixture.Model{Family: family.Gaussian{}}
 				p, err := m.Init(context.Background(), src, k, rng)
 				require.NoError(b, err)
 				st := m.NewStatistics(p)

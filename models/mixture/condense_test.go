@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -41,9 +42,9 @@ func TestRowsCountedOnceAreTheSameFit(t *testing.T) {
 	weighted, err := all.WithWeights(weights)
 	require.NoError(t, err)
 	for _, table := range []*framework.Table{all, weighted} {
-		condensed := mixture.Model{Family: mixture.Bernoulli{}}.Condense(context.Background(), table)
+		condensed := mixture.Model{Family: family.Bernoulli{}}.Condense(context.Background(), table)
 		require.Less(t, condensed.Rows(), n/4)
-		for _, family := range []mixture.Family{mixture.Bernoulli{}, mixture.Product{mixture.Of{Family: mixture.Bernoulli{}, Width: 2}, mixture.Of{Family: mixture.Poisson{}, Width: 2}, mixture.Categorical{Levels: 2}}} {
+		for _, family := range []family.Family{family.Bernoulli{}, family.Product{family.Of{Family: family.Bernoulli{}, Width: 2}, family.Of{Family: family.Poisson{}, Width: 2}, family.Categorical{Levels: 2}}} {
 			m := mixture.Model{Family: family}
 			sameFit(t, m, everyRow[*mixture.Parameters]{m}, table, framework.EM)
 			v := mixture.Variational{Family: family}
@@ -72,7 +73,7 @@ func TestRowsThatDoNotRepeatStayAsTheyAre(t *testing.T) {
 	ctx := context.Background()
 	same, err := framework.FromSlice(make([]float64, 100), 100, 1)
 	require.NoError(t, err)
-	for _, f := range []mixture.Family{mixture.Gaussian{}, mixture.Exponential{}, mixture.Product{mixture.Poisson{}, mixture.Gamma{}}, nil} {
+	for _, f := range []family.Family{family.Gaussian{}, family.Exponential{}, family.Product{family.Poisson{}, family.Gamma{}}, nil} {
 		assert.Same(t, same, mixture.Model{Family: f}.Condense(ctx, same))
 	}
 	for n, rows := range map[int]int{50: 50, 49: 49} { // different rows of 100
@@ -82,7 +83,7 @@ func TestRowsThatDoNotRepeatStayAsTheyAre(t *testing.T) {
 		}
 		table, err := framework.FromSlice(x, 100, 1)
 		require.NoError(t, err)
-		if got := (mixture.Model{Family: mixture.Poisson{}}).Condense(ctx, table); rows == 50 {
+		if got := (mixture.Model{Family: family.Poisson{}}).Condense(ctx, table); rows == 50 {
 			assert.Same(t, table, got)
 		} else {
 			assert.Equal(t, rows, got.Rows())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -18,7 +19,7 @@ func ExampleProduct() {
 	if err != nil {
 		panic(err)
 	}
-	m := mixture.Model{Family: mixture.Product{mixture.Of{Family: mixture.Gaussian{Covariance: mixture.Diagonal}, Width: 1}, mixture.Poisson{}, mixture.Bernoulli{}}}
+	m := mixture.Model{Family: family.Product{family.Of{Family: family.Gaussian{Covariance: family.Diagonal}, Width: 1}, family.Poisson{}, family.Bernoulli{}}}
 	res, err := framework.Fit(context.Background(), m, table, framework.Options{K: 4})
 	if err != nil {
 		panic(err)

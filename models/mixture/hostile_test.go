@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"pgregory.net/rapid"
 
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	_ "github.com/latent-go/latent/internal/fixedseed"
 	"github.com/latent-go/latent/models/mixture"
@@ -20,10 +21,10 @@ import (
 
 // A hostileCase is a tiny table and a fit to it, both chosen to break something.
 type hostileCase struct {
-	family  mixture.Family
+	family  family.Family
 	model   string // model, map, variational
 	options framework.Options
-	start   mixture.Start
+	start   family.Start
 	prior   prior.Dirichlet
 
 	x       []float64
@@ -45,7 +46,7 @@ func choice[T any](c chooser, list ...T) T { return list[c(len(list))] }
 
 // hostileColumns are a family on some columns, and values that it describes.
 type hostileColumns struct {
-	family mixture.Family
+	family family.Family
 	width  int
 	values []float64
 	draw   func(*rand.Rand) float64
@@ -60,33 +61,33 @@ func hostileFamily(c chooser, width int) hostileColumns {
 	bit := func(rng *rand.Rand) float64 { return float64(rng.IntN(2)) }
 	switch c(9) {
 	case 0:
-		return hostileColumns{mixture.Gaussian{Covariance: mixture.Full}, width, reals, normal}
+		return hostileColumns{family.Gaussian{Covariance: family.Full}, width, reals, normal}
 	case 1:
-		return hostileColumns{mixture.Gaussian{Covariance: mixture.Tied}, width, reals, normal}
+		return hostileColumns{family.Gaussian{Covariance: family.Tied}, width, reals, normal}
 	case 2:
-		return hostileColumns{mixture.Gaussian{Covariance: mixture.Diagonal}, width, reals, normal}
+		return hostileColumns{family.Gaussian{Covariance: family.Diagonal}, width, reals, normal}
 	case 3:
-		return hostileColumns{mixture.Gaussian{Covariance: mixture.Spherical}, width, reals, normal}
+		return hostileColumns{family.Gaussian{Covariance: family.Spherical}, width, reals, normal}
 	case 4:
-		return hostileColumns{mixture.Poisson{}, width, counts, count}
+		return hostileColumns{family.Poisson{}, width, counts, count}
 	case 5:
-		return hostileColumns{mixture.Exponential{}, width, append(positive, 0), func(rng *rand.Rand) float64 { return rng.ExpFloat64() }}
+		return hostileColumns{family.Exponential{}, width, append(positive, 0), func(rng *rand.Rand) float64 { return rng.ExpFloat64() }}
 	case 6:
-		return hostileColumns{mixture.Gamma{}, width, positive, func(rng *rand.Rand) float64 { return math.Exp(rng.NormFloat64()) }}
+		return hostileColumns{family.Gamma{}, width, positive, func(rng *rand.Rand) float64 { return math.Exp(rng.NormFloat64()) }}
 	case 7:
-		return hostileColumns{mixture.Bernoulli{}, width, []float64{0, 1}, bit}
+		return hostileColumns{family.Bernoulli{}, width, []float64{0, 1}, bit}
 	}
 	if levels := 2 + c(3); c(2) == 0 {
 		codes := []float64{0, 1, 2, 3}[:levels]
-		return hostileColumns{mixture.Categorical{Levels: levels}, width, codes, func(rng *rand.Rand) float64 { return float64(rng.IntN(levels)) }}
+		return hostileColumns{family.Categorical{Levels: levels}, width, codes, func(rng *rand.Rand) float64 { return float64(rng.IntN(levels)) }}
 	}
-	return hostileColumns{mixture.Multinomial{Categories: max(2, width)}, max(2, width), counts, count}
+	return hostileColumns{family.Multinomial{Categories: max(2, width)}, max(2, width), counts, count}
 }
 
 // newHostileCase draws a table column by column: a few values of the family's support,
 // repeated, or random ones, sometimes missing, seldom outside the support.
 func newHostileCase(c chooser) hostileCase {
-	h := hostileCase{n: max(1+c(12), 1+c(12)), start: mixture.Start(c(3)), model: choice(c, "model", "model", "map", "variational")}
+	h := hostileCase{n: max(1+c(12), 1+c(12)), start: family.Start(c(3)), model: choice(c, "model", "model", "map", "variational")}
 	h.options = framework.Options{K: min(1+c(6), 1+c(6)), FixedK: c.chance(4), Method: framework.Method(c(3)), MaxIterations: choice(c, 60, 60, 3), Restarts: 1 + c(2), Workers: 1, Seed: uint64(c(256))}
 	h.prior = choice(c, prior.Dirichlet{}, prior.Dirichlet{Alpha: 1.5}, prior.Dirichlet{Alpha: 100}, prior.Dirichlet{Alpha: 1e-3})
 	if h.model == "variational" {
@@ -95,7 +96,7 @@ func newHostileCase(c chooser) hostileCase {
 	groups := []hostileColumns{hostileFamily(c, 1+c(4))}
 	if h.family = groups[0].family; c.chance(3) {
 		groups = []hostileColumns{groups[0], hostileFamily(c, 1+c(2))}
-		h.family = mixture.Product{mixture.Of{Family: groups[0].family, Width: groups[0].width}, mixture.Of{Family: groups[1].family, Width: groups[1].width}}
+		h.family = family.Product{family.Of{Family: groups[0].family, Width: groups[0].width}, family.Of{Family: groups[1].family, Width: groups[1].width}}
 	}
 	columns := make([]func() float64, 0, 6)
 	rng := rand.New(rand.NewPCG(uint64(c(256)), 0))
@@ -109,7 +110,7 @@ func newHostileCase(c chooser) hostileCase {
 					few[i] = g.draw(rng)
 				}
 			}
-			if _, ok := g.family.(mixture.Gaussian); !ok || tame {
+			if _, ok := g.family.(family.Gaussian); !ok || tame {
 				scale = 1
 			}
 			columns = append(columns, func() float64 {
@@ -352,15 +353,15 @@ func TestWhatFuzzingFound(t *testing.T) {
 		h       hostileCase
 		mention string // nothing where it is to be fitted
 	}{
-		{"a variance that is denormal", hostileCase{family: mixture.Gaussian{}, x: narrow, d: 1, options: em(1)}, "column 1 has the variance 1.26e-320"},
-		{"the same, of independent columns", hostileCase{family: mixture.Gaussian{Covariance: mixture.Diagonal}, x: narrow, d: 1, options: em(1)}, "rescale it"},
-		{"the same, of one variance", hostileCase{family: mixture.Gaussian{Covariance: mixture.Spherical}, x: narrow, d: 1, options: em(1)}, "rescale it"},
-		{"the largest number", hostileCase{family: mixture.Gamma{}, model: "variational", x: []float64{0.5, 0.3, math.MaxFloat64, 1, 2}, d: 1, options: em(1)}, "sums over the rows overflow"},
-		{"a row of weight 0 beyond all", hostileCase{family: mixture.Gaussian{}, x: []float64{1, 2, 3, 5, 1e300}, d: 1, weights: []float64{1, 1, 1, 1, 0}, options: em(1)}, ""},
-		{"a tied covariance that is regular from its first column and not from its last", hostileCase{family: mixture.Gaussian{Covariance: mixture.Tied}, x: nearlyPlane, d: 3, weights: []float64{1, 2, 1, 4, 3},
+		{"a variance that is denormal", hostileCase{family: family.Gaussian{}, x: narrow, d: 1, options: em(1)}, "column 1 has the variance 1.26e-320"},
+		{"the same, of independent columns", hostileCase{family: family.Gaussian{Covariance: family.Diagonal}, x: narrow, d: 1, options: em(1)}, "rescale it"},
+		{"the same, of one variance", hostileCase{family: family.Gaussian{Covariance: family.Spherical}, x: narrow, d: 1, options: em(1)}, "rescale it"},
+		{"the largest number", hostileCase{family: family.Gamma{}, model: "variational", x: []float64{0.5, 0.3, math.MaxFloat64, 1, 2}, d: 1, options: em(1)}, "sums over the rows overflow"},
+		{"a row of weight 0 beyond all", hostileCase{family: family.Gaussian{}, x: []float64{1, 2, 3, 5, 1e300}, d: 1, weights: []float64{1, 1, 1, 1, 0}, options: em(1)}, ""},
+		{"a tied covariance that is regular from its first column and not from its last", hostileCase{family: family.Gaussian{Covariance: family.Tied}, x: nearlyPlane, d: 3, weights: []float64{1, 2, 1, 4, 3},
 			options: framework.Options{K: 4, MaxIterations: 60, Restarts: 2, Seed: 199}}, ""},
-		{"half a group", hostileCase{family: mixture.Multinomial{Categories: 2}, x: []float64{1, 2, 3, math.NaN()}, d: 2, options: em(1)}, "row 2, column 1 is 3: it begins a group that is missing in part"},
-		{"an empty component under a prior", hostileCase{family: mixture.Exponential{}, model: "map", start: mixture.RandomResponsibilities, x: []float64{1.4, 0.9, 0.7, 1.4, 0.3, 0.5, 0.9, 0.9, 1, 1.4, 0.8, 0.5, 0.9, 0.8, 0.5, 0.9, 0.3, 0.5, 1.4, 0.8, 1}, d: 3, options: em(6)}, ""},
+		{"half a group", hostileCase{family: family.Multinomial{Categories: 2}, x: []float64{1, 2, 3, math.NaN()}, d: 2, options: em(1)}, "row 2, column 1 is 3: it begins a group that is missing in part"},
+		{"an empty component under a prior", hostileCase{family: family.Exponential{}, model: "map", start: family.RandomResponsibilities, x: []float64{1.4, 0.9, 0.7, 1.4, 0.3, 0.5, 0.9, 0.9, 1, 1.4, 0.8, 0.5, 0.9, 0.8, 0.5, 0.9, 0.3, 0.5, 1.4, 0.8, 1}, d: 3, options: em(6)}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.h.n = len(c.h.x) / c.h.d
@@ -375,18 +376,18 @@ func TestWhatFuzzingFound(t *testing.T) {
 
 // everyFamily with a value that it does not describe.
 var outsideSupport = []struct {
-	family mixture.ExponentialFamily
+	family family.ExponentialFamily
 	value  float64
 	says   string
 }{
-	{mixture.Poisson{}, -1, "column 3 is -1: outside the support of poisson: the counts 0, 1, 2, …"},
-	{mixture.Poisson{}, 0.5, "column 3 is 0.5"},
-	{mixture.Poisson{}, 1e300, "column 3 is 1e+300"},
-	{mixture.Exponential{}, -1e-300, "column 3 is -1e-300: outside the support of exponential: finite numbers from 0 on"},
-	{mixture.Gamma{}, 0, "column 3 is 0: outside the support of gamma: finite positive numbers"},
-	{mixture.Bernoulli{}, 2, "column 3 is 2: outside the support of bernoulli: the numbers 0 and 1"},
-	{mixture.Categorical{Levels: 3}, 3, "column 3 is 3: outside the support of categorical: the codes 0 to 2"},
-	{mixture.Multinomial{Categories: 2}, 1.5, "column 3 is 1.5: the group [1.5 2] is outside the support of multinomial: groups of 2 columns"},
+	{family.Poisson{}, -1, "column 3 is -1: outside the support of poisson: the counts 0, 1, 2, …"},
+	{family.Poisson{}, 0.5, "column 3 is 0.5"},
+	{family.Poisson{}, 1e300, "column 3 is 1e+300"},
+	{family.Exponential{}, -1e-300, "column 3 is -1e-300: outside the support of exponential: non-negative finite numbers"},
+	{family.Gamma{}, 0, "column 3 is 0: outside the support of gamma: finite positive numbers"},
+	{family.Bernoulli{}, 2, "column 3 is 2: outside the support of bernoulli: the numbers 0 and 1"},
+	{family.Categorical{Levels: 3}, 3, "column 3 is 3: outside the support of categorical: the codes 0 to 2"},
+	{family.Multinomial{Categories: 2}, 1.5, "column 3 is 1.5: the group [1.5 2] is outside the support of multinomial: groups of 2 columns"},
 }
 
 // TestValuesOutsideTheSupportNameRowColumnValueAndSupport, in a fit and when rows are
@@ -396,14 +397,14 @@ func TestValuesOutsideTheSupportNameRowColumnValueAndSupport(t *testing.T) {
 		width := c.family.Columns()
 		row := append([]float64{0, 1}, []float64{1, 2}[:width]...)
 		d := len(row)
-		product := mixture.Product{mixture.Of{Family: mixture.Bernoulli{}, Width: 2}, c.family}
+		product := family.Product{family.Of{Family: family.Bernoulli{}, Width: 2}, c.family}
 		m := mixture.Model{Family: product}
 		x := append(append([]float64(nil), row...), row...)
 		x[0], x[d+2] = 1, c.value
 		_, err := fitting(t, m, x, d, framework.Options{K: 1})
 		require.ErrorContains(t, err, "row 2, "+c.says)
 
-		if x[d+2] = 1; c.family == (mixture.Gamma{}) {
+		if x[d+2] = 1; c.family == (family.Gamma{}) {
 			x[d+2] = 2 // which has to differ from row to row
 		}
 		res, err := fitting(t, m, x, d, framework.Options{K: 1})
@@ -418,20 +419,20 @@ func TestValuesOutsideTheSupportNameRowColumnValueAndSupport(t *testing.T) {
 func TestColumnsOfOneValueAreFittedOrNamed(t *testing.T) {
 	x := []float64{0, 1, 1, 1, 0, 1, 1, 1, 1, 1, 0, 1}
 	for _, c := range []struct {
-		family mixture.Family
+		family family.Family
 		shift  float64
 		says   string
 	}{
-		{mixture.Gaussian{}, 0, "column 2 is constant, to working precision: drop it"},
-		{mixture.Gaussian{Covariance: mixture.Tied}, 1e8, "column 2 is constant, to working precision: drop it"},
-		{mixture.Gaussian{Covariance: mixture.Diagonal}, 0.1, "column 2 is constant, to working precision: drop it"},
-		{mixture.Gaussian{Covariance: mixture.Spherical}, 0, ""},
-		{mixture.Gamma{}, 1, "column 2"},
-		{mixture.Exponential{}, 0, ""},
-		{mixture.Poisson{}, 0, ""},
-		{mixture.Bernoulli{}, 0, ""},
-		{mixture.Categorical{Levels: 2}, 0, ""},
-		{mixture.Multinomial{Categories: 2}, 0, ""},
+		{family.Gaussian{}, 0, "column 2 is constant, to working precision: drop it"},
+		{family.Gaussian{Covariance: family.Tied}, 1e8, "column 2 is constant, to working precision: drop it"},
+		{family.Gaussian{Covariance: family.Diagonal}, 0.1, "column 2 is constant, to working precision: drop it"},
+		{family.Gaussian{Covariance: family.Spherical}, 0, ""},
+		{family.Gamma{}, 1, "column 2"},
+		{family.Exponential{}, 0, ""},
+		{family.Poisson{}, 0, ""},
+		{family.Bernoulli{}, 0, ""},
+		{family.Categorical{Levels: 2}, 0, ""},
+		{family.Multinomial{Categories: 2}, 0, ""},
 	} {
 		table := make([]float64, len(x))
 		for i, v := range x {
@@ -449,10 +450,10 @@ func TestColumnsOfOneValueAreFittedOrNamed(t *testing.T) {
 func TestRowsThatAreAllEqualAndTooManyComponents(t *testing.T) {
 	equal := []float64{1, 0, 1, 0, 1, 0, 1, 0}
 	two := []float64{1, 0, 1, 0, 0, 1, 1, 0}
-	for start := range mixture.Start(3) {
-		for _, f := range []mixture.Family{mixture.Bernoulli{}, mixture.Poisson{}, mixture.Categorical{Levels: 2}, mixture.Gaussian{Covariance: mixture.Diagonal}, mixture.Gaussian{Covariance: mixture.Spherical}} {
+	for start := range family.Start(3) {
+		for _, f := range []family.Family{family.Bernoulli{}, family.Poisson{}, family.Categorical{Levels: 2}, family.Gaussian{Covariance: family.Diagonal}, family.Gaussian{Covariance: family.Spherical}} {
 			m := mixture.Model{Family: f, Start: start}
-			_, gaussian := f.(mixture.Gaussian)
+			_, gaussian := f.(family.Gaussian)
 			says := "2 components for 1 distinct rows: choose K up to 1"
 			if gaussian {
 				says = "is constant"
@@ -477,20 +478,20 @@ func TestImpossibleHyperparametersAreNamed(t *testing.T) {
 	x := []float64{0, 1, 1, 0, 1, 1}
 	for _, bad := range []float64{0, -1, math.NaN(), math.Inf(1)} {
 		for _, c := range []struct {
-			family mixture.Family
+			family family.Family
 			prior  prior.Prior
 			says   string
 		}{
-			{mixture.Bernoulli{}, prior.Beta{A: bad, B: 1}, "Beta.A"},
-			{mixture.Bernoulli{}, prior.Conjugate{Chi: []float64{0.5}, Nu: bad}, "Conjugate.Nu"},
-			{mixture.Poisson{}, prior.Gamma{Shape: 1, Rate: bad}, "Gamma.Rate"},
-			{mixture.Exponential{}, prior.Gamma{Shape: bad, Rate: 1}, "Gamma.Shape"},
-			{mixture.Categorical{Levels: 2}, prior.Dirichlet{Alpha: bad}, "Dirichlet.Alpha"},
-			{mixture.Categorical{Levels: 2}, prior.Concentrations{1, bad}, "oncentration"},
-			{mixture.Gaussian{Covariance: mixture.Diagonal}, prior.NormalInverseGamma{Kappa: bad, Shape: 1, Rate: 1}, "NormalInverseGamma.Kappa"},
-			{mixture.Gaussian{Covariance: mixture.Spherical}, prior.NormalInverseGamma{Kappa: 1, Shape: 1, Rate: bad}, "NormalInverseGamma.Rate"},
-			{mixture.Gaussian{}, prior.NormalInverseWishart{Mean: []float64{0, 0}, Kappa: 1, Nu: bad, Scale: []float64{1, 0, 0, 1}}, "NormalInverseWishart.Nu"},
-			{mixture.Gaussian{Covariance: mixture.Tied}, prior.NormalInverseWishart{Mean: []float64{0, 0}, Kappa: bad, Nu: 3, Scale: []float64{1, 0, 0, 1}}, "NormalInverseWishart.Kappa"},
+			{family.Bernoulli{}, prior.Beta{A: bad, B: 1}, "Beta.A"},
+			{family.Bernoulli{}, prior.Conjugate{Chi: []float64{0.5}, Nu: bad}, "Conjugate.Nu"},
+			{family.Poisson{}, prior.Gamma{Shape: 1, Rate: bad}, "Gamma.Rate"},
+			{family.Exponential{}, prior.Gamma{Shape: bad, Rate: 1}, "Gamma.Shape"},
+			{family.Categorical{Levels: 2}, prior.Dirichlet{Alpha: bad}, "Dirichlet.Alpha"},
+			{family.Categorical{Levels: 2}, prior.Concentrations{1, bad}, "oncentration"},
+			{family.Gaussian{Covariance: family.Diagonal}, prior.NormalInverseGamma{Kappa: bad, Shape: 1, Rate: 1}, "NormalInverseGamma.Kappa"},
+			{family.Gaussian{Covariance: family.Spherical}, prior.NormalInverseGamma{Kappa: 1, Shape: 1, Rate: bad}, "NormalInverseGamma.Rate"},
+			{family.Gaussian{}, prior.NormalInverseWishart{Mean: []float64{0, 0}, Kappa: 1, Nu: bad, Scale: []float64{1, 0, 0, 1}}, "NormalInverseWishart.Nu"},
+			{family.Gaussian{Covariance: family.Tied}, prior.NormalInverseWishart{Mean: []float64{0, 0}, Kappa: bad, Nu: 3, Scale: []float64{1, 0, 0, 1}}, "NormalInverseWishart.Kappa"},
 		} {
 			for _, err := range []error{
 				errorOf(framework.Fit(context.Background(), mixture.MAP{Model: mixture.Model{Family: c.family}, Prior: c.prior}, source(t, x, 3, 2), framework.Options{K: 1, Method: framework.EM})),
@@ -501,7 +502,7 @@ func TestImpossibleHyperparametersAreNamed(t *testing.T) {
 			}
 		}
 		if bad != 0 { // the zero value is the default
-			_, err := framework.Fit(context.Background(), mixture.Variational{Family: mixture.Bernoulli{}, Weights: prior.Dirichlet{Alpha: bad}}, source(t, x, 3, 2), framework.Options{K: 1, Method: framework.EM})
+			_, err := framework.Fit(context.Background(), mixture.Variational{Family: family.Bernoulli{}, Weights: prior.Dirichlet{Alpha: bad}}, source(t, x, 3, 2), framework.Options{K: 1, Method: framework.EM})
 			require.ErrorContains(t, err, "Dirichlet.Alpha")
 		}
 	}
@@ -513,14 +514,14 @@ func errorOf[R any](_ R, err error) error { return err }
 // determine, and starts of as many components as rows.
 func TestSingularTablesAndStartsAreErrorsOrFits(t *testing.T) {
 	few := []float64{1, 2, 3, 4, 5, 7, 0, 1, -1} // 3 rows span a plane
-	for _, c := range []mixture.Covariance{mixture.Full, mixture.Tied} {
-		_, err := fitting(t, mixture.Model{Family: mixture.Gaussian{Covariance: c}}, few, 3, framework.Options{K: 1})
+	for _, c := range []family.Covariance{family.Full, family.Tied} {
+		_, err := fitting(t, mixture.Model{Family: family.Gaussian{Covariance: c}}, few, 3, framework.Options{K: 1})
 		require.ErrorContains(t, err, "is a linear combination of other columns: drop it, or take a diagonal covariance")
 	}
 	x := []float64{1, 2, 4, 5, 7, 0, 1, -1, 3, 3}
-	for _, start := range []mixture.Start{mixture.KMeans, mixture.RandomResponsibilities, mixture.RandomRows} {
-		for c := range mixture.Covariance(4) {
-			m := mixture.Model{Family: mixture.Gaussian{Covariance: c}, Start: start}
+	for _, start := range []family.Start{family.KMeans, family.RandomResponsibilities, family.RandomRows} {
+		for c := range family.Covariance(4) {
+			m := mixture.Model{Family: family.Gaussian{Covariance: c}, Start: start}
 			p, err := m.Init(context.Background(), source(t, x, 5, 2), 5, rand.New(rand.NewPCG(1, 0)))
 			require.NoError(t, err)
 			require.NoError(t, m.Check(p))
@@ -538,7 +539,7 @@ func TestSingularTablesAndStartsAreErrorsOrFits(t *testing.T) {
 
 func TestComponentsThatLoseAllTheirRowsArePrunedOrNamed(t *testing.T) {
 	x := []float64{3, 1000, 0, 1, 1000, 2, 4, 1000, 1, 0, 1000, 11, 0, 1000, 11, 1, 1000, 9, 6, 1000, 1e8, 3, 1000, 1, 3, 1000, 1, 1, 1000, 3}
-	m := mixture.Model{Family: mixture.Poisson{}, Start: mixture.RandomResponsibilities}
+	m := mixture.Model{Family: family.Poisson{}, Start: family.RandomResponsibilities}
 	_, err := fitting(t, m, x, 3, framework.Options{K: 3, Method: framework.EM, Seed: 229})
 	require.ErrorContains(t, err, "component 3 has lost all its rows")
 	require.ErrorIs(t, err, framework.ErrDegenerate)
@@ -552,8 +553,8 @@ func TestComponentsThatLoseAllTheirRowsArePrunedOrNamed(t *testing.T) {
 // TestRowsToBeJudgedMayBeAnything: errors that name the row, or numbers.
 func TestRowsToBeJudgedMayBeAnything(t *testing.T) {
 	nan, x := math.NaN(), []float64{1, 2, 4, 5, 7, 0, 1, -1, 3, 3, 2, 8}
-	for c := range mixture.Covariance(4) {
-		m := mixture.Model{Family: mixture.Gaussian{Covariance: c}}
+	for c := range family.Covariance(4) {
+		m := mixture.Model{Family: family.Gaussian{Covariance: c}}
 		res, err := fitting(t, m, x, 2, framework.Options{K: 2, FixedK: true, MaxIterations: 3})
 		require.NoError(t, err)
 		p := res.Parameters
@@ -576,7 +577,7 @@ func TestRowsToBeJudgedMayBeAnything(t *testing.T) {
 		require.ErrorContains(t, judge(3, 1, 2, 3), "a row of 3 columns does not go with a model of 2")
 		require.ErrorContains(t, judge(1, 1), "a row of 1 columns does not go with a model of 2")
 		require.NoError(t, judge(2))
-		if c != mixture.Diagonal {
+		if c != family.Diagonal {
 			require.ErrorContains(t, judge(2, nan, 1), "row 5, column 1 is missing: gaussian")
 			continue
 		}
@@ -590,7 +591,7 @@ func TestRowsToBeJudgedMayBeAnything(t *testing.T) {
 }
 
 func TestSamplesOfOneComponentAndOfNone(t *testing.T) {
-	m := mixture.Model{Family: mixture.Gaussian{}}
+	m := mixture.Model{Family: family.Gaussian{}}
 	res, err := fitting(t, m, []float64{1, 2, 4, 5, 7, 0}, 2, framework.Options{K: 1})
 	require.NoError(t, err)
 	x, labels, err := m.Sample(res.Parameters, 5, rand.New(rand.NewPCG(1, 1)))
@@ -608,23 +609,23 @@ func TestSamplesOfOneComponentAndOfNone(t *testing.T) {
 // TestCheckRefusesDamagedParameters, as a file that somebody has edited holds them.
 func TestCheckRefusesDamagedParameters(t *testing.T) {
 	for _, c := range []struct {
-		family mixture.Family
+		family family.Family
 		bad    float64 // in place of the last number of the second component
 	}{
-		{mixture.Gaussian{}, -1}, {mixture.Gaussian{Covariance: mixture.Tied}, 0}, {mixture.Gaussian{Covariance: mixture.Diagonal}, 0}, {mixture.Gaussian{Covariance: mixture.Spherical}, -1},
-		{mixture.Poisson{}, -1}, {mixture.Exponential{}, -1}, {mixture.Gamma{}, -1}, {mixture.Bernoulli{}, 1.1}, {mixture.Categorical{Levels: 8}, 0.9}, {mixture.Multinomial{Categories: 2}, -0.1},
+		{family.Gaussian{}, -1}, {family.Gaussian{Covariance: family.Tied}, 0}, {family.Gaussian{Covariance: family.Diagonal}, 0}, {family.Gaussian{Covariance: family.Spherical}, -1},
+		{family.Poisson{}, -1}, {family.Exponential{}, -1}, {family.Gamma{}, -1}, {family.Bernoulli{}, 1.1}, {family.Categorical{Levels: 8}, 0.9}, {family.Multinomial{Categories: 2}, -0.1},
 	} {
 		m := mixture.Model{Family: c.family}
 		x := []float64{1, 2, 4, 5, 7, 3, 1, 1, 3, 3, 2, 7}
-		if c.family == (mixture.Bernoulli{}) {
+		if c.family == (family.Bernoulli{}) {
 			x = []float64{0, 1, 1, 1, 0, 0, 1, 0}
 		}
 		damaged := func(damage func(p *mixture.Parameters)) error {
 			res, err := fitting(t, m, x, 2, framework.Options{K: 2, FixedK: true, MaxIterations: 1})
 			require.NoError(t, err)
 			// Without what the package remembers, as read from a file.
-			q, w := res.Parameters, *res.Parameters.Whole
-			p := &mixture.Parameters{K: q.K, D: q.D, Weights: q.Weights, Components: q.Components, Whole: &w}
+			q, w := res.Parameters, *res.Parameters.Pooled
+			p := &mixture.Parameters{K: q.K, D: q.D, Weights: q.Weights, Components: q.Components, Pooled: &w}
 			damage(p)
 			return m.Check(p)
 		}
@@ -641,35 +642,35 @@ func TestCheckRefusesDamagedParameters(t *testing.T) {
 			"weights of sum 2":      func(p *mixture.Parameters) { p.Weights[0]++ },
 			"a number that is NaN":  func(p *mixture.Parameters) { p.Components[0] = math.NaN() },
 			"a number out of range": func(p *mixture.Parameters) { p.Components[len(p.Components)-1] = c.bad },
-			"no table":              func(p *mixture.Parameters) { p.Whole = nil },
-			"half a table":          func(p *mixture.Parameters) { p.Whole.Sums = nil },
+			"no table":              func(p *mixture.Parameters) { p.Pooled = nil },
+			"half a table":          func(p *mixture.Parameters) { p.Pooled.Sums = nil },
 		} {
 			err := damaged(damage)
 			require.Error(t, err, "%s %s", m.Family.Name(), name)
 			requireUseful(t, err, 1)
 		}
 	}
-	require.Error(t, mixture.Model{Family: mixture.Poisson{}}.Check(nil))
+	require.Error(t, mixture.Model{Family: family.Poisson{}}.Check(nil))
 	require.Error(t, mixture.Model{}.Check(&mixture.Parameters{K: 1, D: 1}))
 }
 
 func TestSparseRowsWithImpossibleColumnsAreErrors(t *testing.T) {
 	table, err := framework.FromOnes([][]int{{0, 2}, {1}, {}, {0, 1, 2}}, 3)
 	require.NoError(t, err)
-	m := mixture.Sparse{Model: mixture.Model{Family: mixture.Bernoulli{}}}
+	m := mixture.Model{Family: family.Bernoulli{}}
 	res, err := framework.Fit(context.Background(), m, table, framework.Options{K: 1})
 	require.NoError(t, err)
 	for _, columns := range [][]int{{0, 3}, {-1, 1}, {2, 1}, {1, 1}} {
-		_, err := m.LogProb(framework.SparseRows{First: 8, N: 1, D: 3, Start: []int{0, 2}, Columns: columns}, res.Parameters, nil)
+		_, err := m.LogProb(framework.Rows{First: 8, N: 1, D: 3, Entries: &framework.Entries{Start: []int{0, 2}, Columns: columns}}, res.Parameters, nil)
 		require.ErrorContains(t, err, "row 9 has an entry in column")
 		requireUseful(t, err, 1)
 	}
-	_, err = m.LogProb(framework.SparseRows{N: 1, D: 4, Start: []int{0, 1}, Columns: []int{3}}, res.Parameters, nil)
+	_, err = m.LogProb(framework.Rows{N: 1, D: 4, Entries: &framework.Entries{Start: []int{0, 1}, Columns: []int{3}}}, res.Parameters, nil)
 	require.ErrorContains(t, err, "a row of 4 columns does not go with a model of 3")
-	_, err = m.LogProb(framework.SparseRows{N: 1, D: 3, Start: []int{0, 1}, Columns: []int{1}, Values: []float64{2}}, res.Parameters, nil)
+	_, err = m.LogProb(framework.Rows{N: 1, D: 3, Entries: &framework.Entries{Start: []int{0, 1}, Columns: []int{1}, Values: []float64{2}}}, res.Parameters, nil)
 	require.ErrorContains(t, err, "row 1, column 2 is 2: outside the support of bernoulli: ")
-	for _, f := range []mixture.Family{mixture.Gaussian{}, mixture.Gamma{}, mixture.Categorical{Levels: 2}, mixture.Product{mixture.Bernoulli{}, mixture.Poisson{}, mixture.Poisson{}}} {
-		_, err := framework.Fit(context.Background(), mixture.Sparse{Model: mixture.Model{Family: f}}, table, framework.Options{K: 1})
+	for _, f := range []family.Family{family.Gaussian{}, family.Gamma{}, family.Categorical{Levels: 2}, family.Product{family.Bernoulli{}, family.Poisson{}, family.Poisson{}}} {
+		_, err := framework.Fit(context.Background(), mixture.Model{Family: f}, table, framework.Options{K: 1})
 		require.ErrorContains(t, err, "sparse rows need")
 		requireUseful(t, err, 1)
 	}
@@ -708,8 +709,8 @@ func TestFaultsOfAProductNameTheColumnOfTheTable(t *testing.T) {
 		copy(x[i*3:], []float64{rng.NormFloat64(), rng.NormFloat64(), float64(i % 2)})
 	}
 	src := source(t, x, n, 3)
-	for _, second := range []mixture.Gaussian{{}, {Covariance: mixture.Tied}, {Covariance: mixture.Diagonal}, {Covariance: mixture.Spherical}} {
-		m := mixture.Model{Family: mixture.Product{mixture.Of{Family: mixture.Gaussian{}, Width: 2}, mixture.Of{Family: second, Width: 1}}}
+	for _, second := range []family.Gaussian{{}, {Covariance: family.Tied}, {Covariance: family.Diagonal}, {Covariance: family.Spherical}} {
+		m := mixture.Model{Family: family.Product{family.Of{Family: family.Gaussian{}, Width: 2}, family.Of{Family: second, Width: 1}}}
 		_, err := framework.Fit(context.Background(), m, src, framework.Options{K: 2, Method: framework.EM})
 		var fault *framework.DataError
 		require.ErrorAs(t, err, &fault, second.Name())

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/models/mixture"
@@ -84,11 +85,11 @@ func TestLatentClassAnalysisFindsTheBestMaximum(t *testing.T) {
 	} {
 		csv := survey(c.n, c.classes, c.items, c.levels, c.missing, c.seed)
 		table, x, levels := answers(t, csv)
-		var product mixture.Product
+		var product family.Product
 		for _, l := range levels {
-			product = append(product, mixture.Categorical{Levels: l})
+			product = append(product, family.Categorical{Levels: l})
 		}
-		res := fit(t, mixture.Model{Family: product, Start: mixture.RandomResponsibilities}, table.Distinct(), framework.Options{
+		res := fit(t, mixture.Model{Family: product, Start: family.RandomResponsibilities}, table.Distinct(), framework.Options{
 			K: c.classes, Method: framework.EM, Restarts: 50, Tolerance: 1e-10, Criterion: framework.ELBO})
 		best, found := reference(x, c.items, levels, c.classes)
 		t.Logf("%d rows (%d different), %d items of %d levels, K = %d: ln p(X) = %.6f, the reference's best %.6f, found by %d of its 10000 starts",

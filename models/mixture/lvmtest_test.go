@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/internal/categorical"
@@ -26,30 +27,30 @@ type chart struct {
 }
 
 // chartOf is that of a family on d columns.
-func chartOf(f mixture.Family, d int) []chart {
+func chartOf(f family.Family, d int) []chart {
 	switch f := f.(type) {
-	case mixture.Product:
+	case family.Product:
 		var list []chart
 		for _, part := range f {
 			list = append(list, chartOf(part, part.Columns())...)
 		}
 		return list
-	case mixture.Of:
+	case family.Of:
 		return chartOf(f.Family, f.Width)
-	case mixture.Gaussian:
+	case family.Gaussian:
 		return []chart{gaussianChart(f.Covariance, d)}
 	}
-	return []chart{exponentialChart(f.(mixture.ExponentialFamily), d)}
+	return []chart{exponentialChart(f.(family.ExponentialFamily), d)}
 }
 
-func exponentialChart(f mixture.ExponentialFamily, d int) chart {
+func exponentialChart(f family.ExponentialFamily, d int) chart {
 	cells, p, h := d/f.Columns(), len(f.Parameters()), 1+f.Statistics()
 	return chart{
 		params: cells * p, steps: cells * f.Free(), hypers: cells * h,
 		move: func(_, xi, step []float64) []float64 {
 			to := make([]float64, len(xi))
 			for c := range cells {
-				f.Move(xi[c*p:(c+1)*p], step[c*f.Free():(c+1)*f.Free()], to[c*p:(c+1)*p])
+				f.(family.Mover).Move(xi[c*p:(c+1)*p], step[c*f.Free():(c+1)*f.Free()], to[c*p:(c+1)*p])
 			}
 			return to
 		},
@@ -71,27 +72,27 @@ func exponentialChart(f mixture.ExponentialFamily, d int) chart {
 }
 
 // logsOf are coordinates of the pseudo-counts (ν, τ) of a conjugate prior.
-func logsOf(f mixture.ExponentialFamily, h []float64) []float64 {
+func logsOf(f family.ExponentialFamily, h []float64) []float64 {
 	switch f.(type) {
-	case mixture.Bernoulli:
+	case family.Bernoulli:
 		return []float64{math.Log(h[1]), math.Log(h[0] - h[1])}
-	case mixture.Categorical, mixture.Multinomial: // ν does not matter
+	case family.Categorical, family.Multinomial: // ν does not matter
 		return mapped(math.Log, h[1:])
-	case mixture.Gamma:
+	case family.Gamma:
 		mean := h[1] / h[0]
 		return []float64{math.Log(h[0]), math.Log(mean), math.Log(math.Log(mean) - h[2]/h[0])}
 	}
 	return mapped(math.Log, h)
 }
 
-func pseudoCountsOf(f mixture.ExponentialFamily, h, x []float64) []float64 {
+func pseudoCountsOf(f family.ExponentialFamily, h, x []float64) []float64 {
 	v := mapped(math.Exp, x)
 	switch f.(type) {
-	case mixture.Bernoulli:
+	case family.Bernoulli:
 		return []float64{v[0] + v[1], v[0]}
-	case mixture.Categorical, mixture.Multinomial:
+	case family.Categorical, family.Multinomial:
 		return append([]float64{h[0]}, v...)
-	case mixture.Gamma:
+	case family.Gamma:
 		return []float64{v[0], v[0] * v[1], v[0] * (x[1] - v[2])}
 	}
 	return v
@@ -108,9 +109,9 @@ func mapped(f func(float64) float64, v []float64) []float64 {
 // gaussianChart: (μ, vech Σ) after the linear map that gives the table covariance I, that of
 // a tied covariance being fixed; (μ_j, σ_j²) column by column, and (μ, σ²), in units of the
 // table's variances.
-func gaussianChart(form mixture.Covariance, d int) chart {
+func gaussianChart(form family.Covariance, d int) chart {
 	switch form {
-	case mixture.Diagonal:
+	case family.Diagonal:
 		return chart{params: 2 * d, steps: 2 * d, hypers: 4 * d, hyper: normalGammas(4, 1),
 			move: func(whole, xi, step []float64) []float64 {
 				to := slices.Clone(xi)
@@ -121,7 +122,7 @@ func gaussianChart(form mixture.Covariance, d int) chart {
 				}
 				return to
 			}}
-	case mixture.Spherical:
+	case family.Spherical:
 		return chart{params: d + 1, steps: d + 1, hypers: d + 3, hyper: normalGammas(d+3, 0),
 			move: func(whole, xi, step []float64) []float64 {
 				to := slices.Clone(xi)
@@ -133,7 +134,7 @@ func gaussianChart(form mixture.Covariance, d int) chart {
 			}}
 	}
 	steps := d
-	if form == mixture.Full {
+	if form == family.Full {
 		steps += d * (d + 1) / 2
 	}
 	return chart{params: d + d*d, steps: steps,
@@ -145,7 +146,7 @@ func gaussianChart(form mixture.Covariance, d int) chart {
 			for j := range d {
 				to[j] += shift.AtVec(j)
 			}
-			if form == mixture.Full {
+			if form == family.Full {
 				addSymmetric(to[d:], u, step[d:], d)
 			}
 			return to
@@ -230,7 +231,7 @@ func latent(charts []chart) lvmtest.Coordinates[*mixture.Parameters, *mixture.St
 			q, width := *p, len(p.Components)/p.K
 			q.Components, q.Weights = nil, slices.Clone(p.Weights)
 			for k := range p.K {
-				xi, whole := p.Components[k*width:(k+1)*width], p.Whole.Parameters
+				xi, whole := p.Components[k*width:(k+1)*width], p.Pooled.Parameters
 				for _, c := range charts {
 					q.Components = append(q.Components, c.move(whole[:c.params], xi[:c.params], x[:c.steps])...)
 					xi, whole, x = xi[c.params:], whole[c.params:], x[c.steps:]
@@ -254,7 +255,7 @@ func free(charts []chart, tied int) lvmtest.Coordinates[*mixture.Parameters, *mi
 			q.Weights = simplex(x[n : n+p.K-1])
 			if tied > 0 {
 				width := len(p.Components) / p.K
-				u := rootOf(p.Whole.Parameters[tied:], tied)
+				u := rootOf(p.Pooled.Parameters[tied:], tied)
 				for k := range p.K {
 					addSymmetric(q.Components[k*width+tied:(k+1)*width], u, x[n+p.K-1:], tied)
 				}
@@ -311,7 +312,7 @@ func permuted(order []int, v []float64) []float64 {
 // A model is a family with rows to test it on.
 type conforming struct {
 	name       string
-	family     mixture.Family
+	family     family.Family
 	x          *mat.Dense
 	ks         []int
 	trials     int                             // of a row of counts
@@ -335,10 +336,10 @@ func conformingModels(t *testing.T) []conforming {
 		}
 		c := conforming{name: p.family.Name(), family: p.family, x: x, ks: []int{1, 2}, trials: p.trials}
 		switch p.family.(type) {
-		case mixture.Exponential, mixture.Gamma:
+		case family.Exponential, family.Gamma:
 			scale := []float64{1000, 0.01, 7, 1}[:p.width()]
 			c.units = []lvmtest.Units[framework.Rows]{lvmtest.Rescaled("columns rescaled", x, scale)}
-		case mixture.Bernoulli, mixture.Poisson:
+		case family.Bernoulli, family.Poisson:
 			c.sparse = true
 		}
 		list = append(list, c)
@@ -355,16 +356,16 @@ func conformingModels(t *testing.T) []conforming {
 	affine := lvmtest.Affine("an affine map", x, mat.NewDense(d, d, []float64{10, 3, 0, 0, 0.1, 0.02, -2, 0, 7}))
 	same := lvmtest.Rescaled("times 1000", x, []float64{1000, 1000, 1000})
 	for _, g := range []struct {
-		form  mixture.Covariance
+		form  family.Covariance
 		units []lvmtest.Units[framework.Rows]
 	}{
-		{mixture.Full, []lvmtest.Units[framework.Rows]{scaled, affine}},
-		{mixture.Tied, []lvmtest.Units[framework.Rows]{scaled, affine}},
-		{mixture.Diagonal, []lvmtest.Units[framework.Rows]{scaled}},
-		{mixture.Spherical, []lvmtest.Units[framework.Rows]{same}},
+		{family.Full, []lvmtest.Units[framework.Rows]{scaled, affine}},
+		{family.Tied, []lvmtest.Units[framework.Rows]{scaled, affine}},
+		{family.Diagonal, []lvmtest.Units[framework.Rows]{scaled}},
+		{family.Spherical, []lvmtest.Units[framework.Rows]{same}},
 	} {
-		family := mixture.Gaussian{Covariance: g.form}
-		list = append(list, conforming{name: family.Name(), family: family, x: x, ks: []int{1, 2, 3}, units: g.units, covariance: g.form <= mixture.Tied})
+		f := family.Gaussian{Covariance: g.form}
+		list = append(list, conforming{name: f.Name(), family: f, x: x, ks: []int{1, 2, 3}, units: g.units, covariance: g.form <= family.Tied})
 	}
 	return append(list, mixedColumns(0), mixedColumns(0.1))
 }
@@ -391,21 +392,21 @@ func mixedColumns(share float64) conforming {
 		}
 		x.SetRow(i, row)
 	}
-	family := mixture.Product{mixture.Of{Family: mixture.Gaussian{}, Width: 2}, mixture.Of{Family: mixture.Gaussian{Covariance: mixture.Diagonal}, Width: 1},
-		mixture.Poisson{}, mixture.Bernoulli{}, mixture.Categorical{Levels: 3}}
-	c := conforming{name: "product", family: family, x: x, ks: []int{1, 2}, covariance: true}
+	f := family.Product{family.Of{Family: family.Gaussian{}, Width: 2}, family.Of{Family: family.Gaussian{Covariance: family.Diagonal}, Width: 1},
+		family.Poisson{}, family.Bernoulli{}, family.Categorical{Levels: 3}}
+	c := conforming{name: "product", family: f, x: x, ks: []int{1, 2}, covariance: true}
 	if share > 0 {
 		c.name, c.incomplete = "incomplete product", true
 	}
 	return c
 }
 
-type mixtureCase[B any] = lvmtest.Case[B, *mixture.Parameters, *mixture.Statistics]
+type mixtureCase = lvmtest.Case[framework.Rows, *mixture.Parameters, *mixture.Statistics]
 
-func (c conforming) estimates(m framework.Model[framework.Rows, *mixture.Parameters, *mixture.Statistics]) mixtureCase[framework.Rows] {
+func (c conforming) estimates(m framework.Model[framework.Rows, *mixture.Parameters, *mixture.Statistics]) mixtureCase {
 	_, d := c.x.Dims()
 	charts, tied := chartOf(c.family, d), 0
-	if c.family == (mixture.Gaussian{Covariance: mixture.Tied}) {
+	if c.family == (family.Gaussian{Covariance: family.Tied}) {
 		tied = d
 	}
 	model := mixture.Model{Family: c.family}
@@ -413,7 +414,7 @@ func (c conforming) estimates(m framework.Model[framework.Rows, *mixture.Paramet
 	if c.incomplete {
 		documented = nil
 	}
-	return mixtureCase[framework.Rows]{
+	return mixtureCase{
 		Model: m, Data: lvmtest.Matrix(c.x), K: c.ks, Units: c.units, NoAllocations: true,
 		Latent: documented, Free: free(charts, tied),
 		Symmetry: func(p *mixture.Parameters, rng *rand.Rand) *mixture.Parameters {
@@ -424,7 +425,7 @@ func (c conforming) estimates(m framework.Model[framework.Rows, *mixture.Paramet
 		// No row belongs to the first component.
 		Degenerate: func(s *mixture.Statistics, p *mixture.Parameters) (*mixture.Statistics, *mixture.Parameters, float64) {
 			s.Nk[0] = 0
-			clear(s.Sums[:len(s.Sums)/s.K])
+			clear(s.Classes.Sums[:len(s.Classes.Sums)/s.K])
 			rest := 1 - p.Weights[0]
 			p.Weights[0] = 0
 			for k := range p.Weights {
@@ -434,7 +435,7 @@ func (c conforming) estimates(m framework.Model[framework.Rows, *mixture.Paramet
 		},
 		Sample: func(p *mixture.Parameters, n int, rng *rand.Rand) (lvmtest.Data[framework.Rows], error) {
 			if c.trials > 1 {
-				return lvmtest.Matrix(drawCounts(p, c.family.(mixture.ExponentialFamily), n, c.trials, rng)), nil
+				return lvmtest.Matrix(drawCounts(p, c.family.(family.Sampler), n, c.trials, rng)), nil
 			}
 			x, _, err := model.Sample(p, n, rng)
 			return lvmtest.Matrix(mat.NewDense(n, d, x)), err
@@ -444,7 +445,7 @@ func (c conforming) estimates(m framework.Model[framework.Rows, *mixture.Paramet
 }
 
 // drawCounts draws rows of a number of trials.
-func drawCounts(p *mixture.Parameters, f mixture.ExponentialFamily, n, trials int, rng *rand.Rand) *mat.Dense {
+func drawCounts(p *mixture.Parameters, f family.Sampler, n, trials int, rng *rand.Rand) *mat.Dense {
 	x, one := mat.NewDense(n, p.D, nil), make([]float64, p.D)
 	for i := range n {
 		k := categorical.Draw(p.Weights, rng)
@@ -459,9 +460,9 @@ func drawCounts(p *mixture.Parameters, f mixture.ExponentialFamily, n, trials in
 }
 
 // bayesian is the case of a posterior; rows is what the estimates' case is about.
-func bayesian[B any](m framework.Model[B, *mixture.Posterior, *mixture.Statistics], c conforming, data lvmtest.Data[B], units []lvmtest.Units[B]) lvmtest.Case[B, *mixture.Posterior, *mixture.Statistics] {
+func bayesian(m mixture.Variational, c conforming, data lvmtest.Data[framework.Rows], units []lvmtest.Units[framework.Rows]) lvmtest.Case[framework.Rows, *mixture.Posterior, *mixture.Statistics] {
 	_, d := c.x.Dims()
-	return lvmtest.Case[B, *mixture.Posterior, *mixture.Statistics]{
+	return lvmtest.Case[framework.Rows, *mixture.Posterior, *mixture.Statistics]{
 		Model: m, Data: data, K: c.ks, Units: units, NoAllocations: true,
 		Free: posterior(chartOf(c.family, d)),
 		Symmetry: func(p *mixture.Posterior, rng *rand.Rand) *mixture.Posterior {
@@ -473,31 +474,31 @@ func bayesian[B any](m framework.Model[B, *mixture.Posterior, *mixture.Statistic
 }
 
 // compressed are the rows without their zeros.
-func compressed(x *mat.Dense) lvmtest.Data[framework.SparseRows] {
+func compressed(x *mat.Dense) lvmtest.Data[framework.Rows] {
 	n, d := x.Dims()
-	return lvmtest.Data[framework.SparseRows]{Rows: n, Block: func(rows []int, weights []float64, first int) framework.SparseRows {
-		b := framework.SparseRows{First: first, N: len(rows), D: d, Start: []int{0}, Values: []float64{}, Weights: weights}
+	return lvmtest.Data[framework.Rows]{Rows: n, Block: func(rows []int, weights []float64, first int) framework.Rows {
+		e := &framework.Entries{Start: []int{0}, Values: []float64{}}
 		for _, i := range rows {
 			for j, v := range x.RawRowView(i) {
 				if v != 0 {
-					b.Columns, b.Values = append(b.Columns, j), append(b.Values, v)
+					e.Columns, e.Values = append(e.Columns, j), append(e.Values, v)
 				}
 			}
-			b.Start = append(b.Start, len(b.Columns))
+			e.Start = append(e.Start, len(e.Columns))
 		}
-		return b
+		return framework.Rows{First: first, N: len(rows), D: d, Entries: e, Weights: weights}
 	}}
 }
 
 // sparsely is a case of dense rows as one of sparse ones.
-func sparsely(m framework.Model[framework.SparseRows, *mixture.Parameters, *mixture.Statistics], c mixtureCase[framework.Rows], x *mat.Dense) mixtureCase[framework.SparseRows] {
-	return mixtureCase[framework.SparseRows]{
-		Model: m, Data: compressed(x), K: c.K, NoAllocations: true,
+func sparsely(c mixtureCase, x *mat.Dense) mixtureCase {
+	return mixtureCase{
+		Model: c.Model, Data: compressed(x), K: c.K, NoAllocations: true,
 		Latent: c.Latent, Free: c.Free, Symmetry: c.Symmetry, Degenerate: c.Degenerate, SampleRows: c.SampleRows,
-		Sample: func(p *mixture.Parameters, n int, rng *rand.Rand) (lvmtest.Data[framework.SparseRows], error) {
+		Sample: func(p *mixture.Parameters, n int, rng *rand.Rand) (lvmtest.Data[framework.Rows], error) {
 			dense, err := c.Sample(p, n, rng)
 			if err != nil {
-				return lvmtest.Data[framework.SparseRows]{}, err
+				return lvmtest.Data[framework.Rows]{}, err
 			}
 			_, d := x.Dims()
 			return compressed(mat.NewDense(n, d, dense.Block(slices.Collect(upTo(n)), nil, 0).X)), nil
@@ -531,13 +532,13 @@ func TestConformance(t *testing.T) {
 			continue
 		}
 		t.Run(c.name+" sparse", func(t *testing.T) {
-			lvmtest.Test(t, sparsely(mixture.Sparse{Model: model}, c.estimates(model), c.x))
+			lvmtest.Test(t, sparsely(c.estimates(model), c.x))
 		})
 		t.Run(c.name+" sparse MAP", func(t *testing.T) {
-			lvmtest.Test(t, sparsely(mixture.SparseMAP{MAP: mode}, c.estimates(mode), c.x))
+			lvmtest.Test(t, sparsely(c.estimates(mode), c.x))
 		})
 		t.Run(c.name+" sparse VB", func(t *testing.T) {
-			lvmtest.Test(t, bayesian(mixture.SparseVariational{Variational: v}, c, compressed(c.x), nil))
+			lvmtest.Test(t, bayesian(v, c, compressed(c.x), nil))
 		})
 	}
 }

@@ -1,35 +1,41 @@
 package mixture
 
 import (
+	"context"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/laplace"
 )
 
 // Model is a mixture Σ_k β_k p(x|ξ_k) whose parameters are estimated (paper G, section
-// 2.1): β on the simplex is shared, D_Θ = K − 1, and ξ_k belongs to component k.
+// 2.1): β on the simplex is shared, D_Θ = K − 1, and ξ_k belongs to component k. Its family says
+// what the components are made of; this package says how rows get theirs.
 // [MAP] adds a prior to the estimates, [Variational] gives the parameters a posterior.
 type Model struct {
-	Family Family
-	Start  Start // how a fit begins
+	Family family.Family
+	Start  family.Start // how a fit begins
 }
 
-func (m Model) plan(p *Parameters) (*plan, error) {
-	if p.plan != nil && p.plan.columns == p.D {
+func (m Model) plan(p *Parameters) (*family.Plan, error) {
+	if p.plan != nil && p.plan.Size().Columns == p.D {
 		return p.plan, nil
 	}
-	pl, err := newPlan(m.Family, p.D)
+	pl, err := family.NewPlan(m.Family, p.D)
 	if err != nil {
 		return nil, err
 	}
-	return pl.attach(p.Whole), nil
+	return pl.Attach(p.Pooled), nil
 }
 
 // mustPlan is plan where the parameters come from Init, which has made one.
-func (m Model) mustPlan(p *Parameters) *plan {
+func (m Model) mustPlan(p *Parameters) *family.Plan {
 	pl, err := m.plan(p)
 	if err != nil {
 		panic(err)
@@ -37,7 +43,32 @@ func (m Model) mustPlan(p *Parameters) *plan {
 	return pl
 }
 
-// ---- Start: Init, in start.go
+// ---- Start
+
+// Init draws starting parameters. It reads the source a few times: for the scale of the
+// columns, to check every value, and for a sample.
+func (m Model) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*Parameters, error) {
+	w, pl, s, err := begin(ctx, src, m.Family, m.Start, k, rng)
+	if err != nil {
+		return nil, err
+	}
+	return m.Maximize(s, &Parameters{K: k, D: pl.Size().Columns, Pooled: w, plan: pl}, nil)
+}
+
+// begin returns the statistics of a start.
+func begin(ctx context.Context, src framework.Source[framework.Rows], f family.Family, start family.Start, k int, rng *rand.Rand) (*family.Pooled, *family.Plan, *Statistics, error) {
+	w, pl, err := family.Pool(ctx, src, f)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	classes, counts, err := pl.Begin(ctx, src, w, k, start, rng)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	s := newStatistics(pl, k)
+	s.N, s.Nk, s.Classes = floats.Sum(counts), counts, classes
+	return w, pl, s, nil
+}
 
 // ---- Local step; the sums over rows are in statistics.go
 
@@ -48,40 +79,22 @@ func (m Model) NewStatistics(p *Parameters) *Statistics { return newStatistics(m
 // With a tilt they are lowered by D_ξ/(2N_k), column by column where values are missing
 // (docs/theory/mixtures.md, section 2).
 func (m Model) Prepare(p *Parameters, tilt *laplace.Tilt, s *Statistics) error {
-	pl := m.mustPlan(p)
-	s.restore(pl)
+	s.restore(m.mustPlan(p))
 	s.clear()
-	for k := range p.K {
-		s.log[k] = logOf(p.Weights[k])
-		if err := pl.natural(p.component(k, pl), at(s.score, k, pl.score)); err != nil {
-			return fmt.Errorf("component %d: %w", k+1, err)
-		}
+	for k, w := range p.Weights {
+		s.log[k] = logOf(w)
 	}
-	s.tilted(tilt)
-	return nil
+	err := s.Classes.Prepare(p.Components, tilt, s.tilt)
+	s.lowered()
+	return err
 }
 
-// tilted sets the anchors and takes the tilt off the scores.
-func (s *Statistics) tilted(tilt *laplace.Tilt) {
-	for k := range s.K {
-		score := at(s.score, k, s.plan.score)
-		s.plan.locate(score, at(s.Anchor, k, s.plan.anchor))
-		if tilt != nil {
-			s.log[k] -= s.plan.penalise(tilt, k, score)
-		}
-	}
-}
-
-var nan = math.NaN()
-
-// least stands for a probability of 0, so that no logarithm is infinite.
-const least = 1e-300
-
-func logOf(p float64) float64 { return math.Log(max(p, least)) }
+// logOf is the logarithm of a weight; 1e-300 stands for 0, so that it is not infinite.
+func logOf(p float64) float64 { return math.Log(max(p, 1e-300)) }
 
 // Infer adds the rows of a block.
 func (Model) Infer(b framework.Rows, _ *Parameters, s *Statistics) (float64, error) {
-	return infer(s, dense{b})
+	return s.infer(b)
 }
 
 // ---- Global step
@@ -92,45 +105,39 @@ func (m Model) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, error) 
 	dst = p.like(dst, pl)
 	for k, n := range s.Nk {
 		if !(n > 0) {
-			return dst, fmt.Errorf("mixture: component %d has lost all its rows: %w; lower K", k+1, framework.ErrDegenerate)
+			return dst, &framework.DegenerateError{Dimension: k, Reason: fmt.Errorf("mixture: component %d has lost all its rows", k+1)}
 		}
 		dst.Weights[k] = n / s.N
 	}
-	return dst, pl.estimate(s, dst.Components)
+	return dst, s.Classes.Estimate(dst.Components)
 }
 
 // like returns dst, or new memory, in the shape of p.
-func (p *Parameters) like(dst *Parameters, pl *plan) *Parameters {
+func (p *Parameters) like(dst *Parameters, pl *family.Plan) *Parameters {
 	if dst == nil {
-		dst = &Parameters{Weights: make([]float64, p.K), Components: make([]float64, p.K*pl.params)}
+		dst = &Parameters{Weights: make([]float64, p.K), Components: make([]float64, p.K*pl.Size().Params)}
 	}
-	dst.K, dst.D, dst.Whole, dst.plan = p.K, p.D, p.Whole, pl
+	dst.K, dst.D, dst.Pooled, dst.plan = p.K, p.D, p.Pooled, pl
 	return dst
 }
 
 // LogJoint is E_q[ln p(X,Z|β,ξ)].
 func (m Model) LogJoint(s *Statistics, p *Parameters) float64 {
-	pl := m.mustPlan(p)
-	s.restore(pl)
-	sum := s.Base
+	s.restore(m.mustPlan(p))
+	sum := s.Classes.LogJoint(p.Components)
 	for k, n := range s.Nk {
-		score := at(s.score, k, pl.score)
-		if err := pl.natural(p.component(k, pl), score); err != nil {
-			return nan // the engine reports it
-		}
-		sum += n*logOf(p.Weights[k]) + pl.total(score, at(s.Sums, k, pl.sums), at(s.Anchor, k, pl.anchor))
+		sum += n * logOf(p.Weights[k])
 	}
 	return sum
 }
 
 // Shape counts K − 1 weights, shared parameters such as a tied covariance, and D_ξ a
 // component.
-func (m Model) Shape(p *Parameters) framework.Shape {
-	return m.shape(m.mustPlan(p), p.K)
-}
+func (m Model) Shape(p *Parameters) framework.Shape { return shape(m.mustPlan(p), p.K) }
 
-func (Model) shape(pl *plan, k int) framework.Shape {
-	return framework.Shape{K: k, Component: k * pl.free, Shared: k - 1 + pl.shared}
+func shape(pl *family.Plan, k int) framework.Shape {
+	size := pl.Size()
+	return framework.Shape{K: k, Component: k * size.Free, Shared: k - 1 + size.Shared}
 }
 
 // ---- Curvature
@@ -139,13 +146,8 @@ func (Model) shape(pl *plan, k int) framework.Shape {
 // family's unit-free coordinates. FIC, which takes the counts alone, is Fujimaki and Morinaga's
 // (paper G, eq. 1).
 func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error {
-	pl := m.mustPlan(p)
-	for len(s.units) < s.K {
-		s.units = append(s.units, nil)
-	}
-	for k, n := range s.Nk {
-		s.units[k] = pl.curvature(f, k, at(s.Sums, k, pl.sums), n, p.component(k, pl), s.units[k])
-	}
+	s.restore(m.mustPlan(p))
+	s.Classes.Curvature(f, s.Nk, p.Components)
 	return nil
 }
 
@@ -155,19 +157,15 @@ func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) err
 // rows went to the others: the rows' log-likelihood less the component's share of the
 // penalty. Negative values promise a gain; −Inf, a component whose estimate does not exist.
 func (m Model) Relevance(s *Statistics, p *Parameters) ([]float64, error) {
-	pl := m.mustPlan(p)
-	values, xi := slices.Clone(s.Loss), make([]float64, pl.params)
-	var f laplace.Curvature
-	var units []laplace.Block
+	s.restore(m.mustPlan(p))
+	values := slices.Clone(s.Loss)
 	for k, n := range s.Nk {
-		one := &Statistics{K: 1, Sums: at(s.Sums, k, pl.sums), Anchor: at(s.Anchor, k, pl.anchor)}
-		if !(n > 0) || pl.estimate(one, xi) != nil {
+		charge, err := s.Classes.Charge(k, n)
+		if err != nil {
 			values[k] = math.Inf(-1)
 			continue
 		}
-		f.Reset(s.N, false)
-		units = pl.curvature(&f, 0, one.Sums, n, xi, units)
-		values[k] += s.N*math.Log1p(-min(n/s.N, 1-0x1p-53)) - f.LogDet()/2 - float64(pl.free+1)/2*math.Log(s.N)
+		values[k] += s.N*math.Log1p(-min(n/s.N, 1-0x1p-53)) - charge - math.Log(s.N)/2
 	}
 	return values, nil
 }
@@ -180,26 +178,39 @@ func (m Model) Keep(s *Statistics, p *Parameters, dims []int) (*Statistics, *Par
 	return s.keep(dims), p.keep(dims, pl), nil
 }
 
-// ---- Judging rows
+// ---- Scores of rows
 
 // LogProb is ln Σ_k β_k p(x_n|ξ_k) of each row, in nats.
 func (m Model) LogProb(b framework.Rows, p *Parameters, dst []float64) ([]float64, error) {
-	logProb, _, err := m.Judge(b, p, dst, nil)
+	logProb, _, err := m.Score(b, p, dst, nil)
 	return logProb, err
 }
 
 // Responsibilities are p(z_n = k|x_n), rows×K.
 func (m Model) Responsibilities(b framework.Rows, p *Parameters, dst []float64) ([]float64, error) {
-	_, r, err := m.Judge(b, p, nil, dst)
+	_, r, err := m.Score(b, p, nil, dst)
 	return r, err
 }
 
-// Judge gives both at the cost of one; the slices are overwritten from their beginnings, and
+// Score gives both at the cost of one; the slices are overwritten from their beginnings, and
 // grow where they are too short.
-func (m Model) Judge(b framework.Rows, p *Parameters, logProb, r []float64) ([]float64, []float64, error) {
+func (m Model) Score(b framework.Rows, p *Parameters, logProb, r []float64) ([]float64, []float64, error) {
 	s := m.NewStatistics(p)
 	if err := m.Prepare(p, nil, s); err != nil {
 		return nil, nil, err
 	}
-	return judge(s, dense{b}, logProb, r)
+	return s.score(b, logProb, r)
+}
+
+// Condense counts equal rows once, as a [framework.Condenser] does, where no column has
+// a family of continuous values: then rows often are equal.
+func (m Model) Condense(ctx context.Context, src framework.Source[framework.Rows]) framework.Source[framework.Rows] {
+	return condense(ctx, m.Family, src)
+}
+
+func condense(ctx context.Context, f family.Family, src framework.Source[framework.Rows]) framework.Source[framework.Rows] {
+	if !family.Repeats(f) {
+		return src
+	}
+	return framework.Condense(ctx, src)
 }

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/models/mixture"
@@ -66,7 +67,7 @@ func TestRealDataGiveOneAnswerFromEverySeed(t *testing.T) {
 		src := embedded(t, c.name, c.columns, c.scale...)
 		var first *framework.Result[*mixture.Parameters, *mixture.Statistics]
 		for seed := range uint64(10) {
-			res := fit(t, mixture.Model{Family: mixture.Gaussian{}}, src, framework.Options{K: 8, Seed: seed})
+			res := fit(t, mixture.Model{Family: family.Gaussian{}}, src, framework.Options{K: 8, Seed: seed})
 			require.Equal(t, framework.Converged, res.Status)
 			assert.Zero(t, res.Fall, "the objective fell")
 			if first == nil {
@@ -83,15 +84,15 @@ func TestRealDataGiveOneAnswerFromEverySeed(t *testing.T) {
 // moves gFIC by −N ln|det A|, for each family the maps that it allows.
 func TestUnitsChangeNothingButTheJacobian(t *testing.T) {
 	for _, c := range []struct {
-		covariance mixture.Covariance
+		covariance family.Covariance
 		scale      []float64
 	}{
-		{mixture.Full, []float64{10, 0.01, 1, 1000}},
-		{mixture.Tied, []float64{10, 0.01, 1, 1000}},
-		{mixture.Diagonal, []float64{10, 0.01, 1, 1000}},
-		{mixture.Spherical, []float64{1000, 1000, 1000, 1000}},
+		{family.Full, []float64{10, 0.01, 1, 1000}},
+		{family.Tied, []float64{10, 0.01, 1, 1000}},
+		{family.Diagonal, []float64{10, 0.01, 1, 1000}},
+		{family.Spherical, []float64{1000, 1000, 1000, 1000}},
 	} {
-		m := mixture.Model{Family: mixture.Gaussian{Covariance: c.covariance}}
+		m := mixture.Model{Family: family.Gaussian{Covariance: c.covariance}}
 		o := framework.Options{K: 6, Seed: 3}
 		plain, scaled := fit(t, m, embedded(t, "iris", 4), o), fit(t, m, embedded(t, "iris", 4, c.scale...), o)
 		logDet := 0.0
@@ -132,7 +133,7 @@ func TestGFABFindsSixComponents(t *testing.T) {
 		src := sixComponents(t, 20000, draw)
 		iterations := 0
 		for seed := range uint64(10) {
-			res := fit(t, mixture.Model{Family: mixture.Gaussian{}}, src, framework.Options{K: 20, Seed: seed, Tolerance: 1e-7})
+			res := fit(t, mixture.Model{Family: family.Gaussian{}}, src, framework.Options{K: 20, Seed: seed, Tolerance: 1e-7})
 			assert.Equal(t, 6, res.Shape.K, "draw %d, seed %d", draw, seed)
 			iterations += res.Passes
 		}
@@ -149,7 +150,7 @@ func TestFABIsFujimakiAndMorinagas(t *testing.T) {
 	for i := range x {
 		x[i] = distuv.Poisson{Lambda: []float64{2, 9, 30}[rng.IntN(3)], Src: rng}.Rand()
 	}
-	m, src := mixture.Model{Family: mixture.Poisson{}}, source(t, x, n, 1)
+	m, src := mixture.Model{Family: family.Poisson{}}, source(t, x, n, 1)
 	p, err := m.Init(context.Background(), src, k, rand.New(rand.NewPCG(1, 0)))
 	require.NoError(t, err)
 	weights, rates := append([]float64(nil), p.Weights...), append([]float64(nil), p.Components...)
@@ -206,8 +207,8 @@ func TestWeightsAreRepetitions(t *testing.T) {
 	}
 	weighted, err := source(t, base, 10, 2).WithWeights(slicesRepeat(100, 10))
 	require.NoError(t, err)
-	for _, c := range []mixture.Covariance{mixture.Full, mixture.Tied, mixture.Diagonal, mixture.Spherical} {
-		m := mixture.Model{Family: mixture.Gaussian{Covariance: c}}
+	for _, c := range []family.Covariance{family.Full, family.Tied, family.Diagonal, family.Spherical} {
+		m := mixture.Model{Family: family.Gaussian{Covariance: c}}
 		o := framework.Options{K: 2, Also: []framework.Criterion{framework.BIC, framework.ICL}}
 		few, many := fit(t, m, weighted, o), fit(t, m, source(t, repeated, 1000, 2).Distinct(), o)
 		assert.InEpsilon(t, few.Value, many.Value, 1e-9)
@@ -255,9 +256,9 @@ func TestResumedFitsKeepTheBits(t *testing.T) {
 		assert.Equal(t, bits(whole.Trace), bits(resumed.Trace))
 		assert.Equal(t, bits(whole.Parameters.Components), bits(resumed.Parameters.Components))
 	}
-	resume(mixture.Model{Family: mixture.Gaussian{}}, framework.GFAB)
-	resume(mixture.Model{Family: mixture.Gaussian{Covariance: mixture.Diagonal}}, framework.FAB)
-	resume(mixture.MAP{Model: mixture.Model{Family: mixture.Gaussian{}}}, framework.EM)
+	resume(mixture.Model{Family: family.Gaussian{}}, framework.GFAB)
+	resume(mixture.Model{Family: family.Gaussian{Covariance: family.Diagonal}}, framework.FAB)
+	resume(mixture.MAP{Model: mixture.Model{Family: family.Gaussian{}}}, framework.EM)
 }
 
 // TestSummariesTellTheColumns of a mixed table: what lies where, with standard errors.
@@ -268,7 +269,7 @@ func TestSummariesTellTheColumns(t *testing.T) {
 	for range n {
 		x = append(x, 3+2*rng.NormFloat64(), float64(rng.IntN(2)), float64(rng.IntN(3)), distuv.Poisson{Lambda: 4, Src: rng}.Rand())
 	}
-	m := mixture.Model{Family: mixture.Product{mixture.Of{Family: mixture.Gaussian{Covariance: mixture.Diagonal}, Width: 1}, mixture.Bernoulli{}, mixture.Categorical{Levels: 3}, mixture.Poisson{}}}
+	m := mixture.Model{Family: family.Product{family.Of{Family: family.Gaussian{Covariance: family.Diagonal}, Width: 1}, family.Bernoulli{}, family.Categorical{Levels: 3}, family.Poisson{}}}
 	res := fit(t, m, source(t, x, n, 4), framework.Options{K: 1, Method: framework.EM})
 	list, err := m.Summarize(res.Statistics, res.Parameters)
 	require.NoError(t, err)
@@ -319,7 +320,7 @@ func TestMissingCellsCountLittle(t *testing.T) {
 		want += present*math.Log(present/sum) - present // Σ ln λ − λx at the estimate
 		want -= math.Log(present+(n-present)/n) / 2
 	}
-	res := fit(t, mixture.Model{Family: mixture.Exponential{}}, source(t, x, n, d), framework.Options{K: 1, Method: framework.EM, Criterion: framework.GFIC})
+	res := fit(t, mixture.Model{Family: family.Exponential{}}, source(t, x, n, d), framework.Options{K: 1, Method: framework.EM, Criterion: framework.GFIC})
 	require.InEpsilon(t, want, res.Value, 1e-9)
 }
 
@@ -349,7 +350,7 @@ func TestATwinIsRelevantByItsChargeAlone(t *testing.T) {
 		x[i] = rng.ExpFloat64()
 	}
 	for k := 2; k <= 4; k++ {
-		res := fit(t, twins{mixture.Model{Family: mixture.Exponential{}}}, source(t, x, n, d), framework.Options{K: k})
+		res := fit(t, twins{mixture.Model{Family: family.Exponential{}}}, source(t, x, n, d), framework.Options{K: k})
 		require.NotEmpty(t, res.Pruned)
 		charge := d*math.Log(n/float64(k))/2 + math.Log(n)/2
 		require.InEpsilon(t, -charge, res.Pruned[0].Relevance[0], 1e-9, "K = %d", k)
@@ -366,12 +367,12 @@ func TestCharacteristicColumnsAreByTheirDivergence(t *testing.T) {
 		c := float64(i % k)
 		x[i*d], x[i*d+1] = 4*c+(1+c)*rng.NormFloat64(), 10+(2-c)*rng.NormFloat64()
 	}
-	for _, form := range []mixture.Covariance{mixture.Full, mixture.Diagonal, mixture.Spherical} {
-		m := mixture.Model{Family: mixture.Gaussian{Covariance: form}}
+	for _, form := range []family.Covariance{family.Full, family.Diagonal, family.Spherical} {
+		m := mixture.Model{Family: family.Gaussian{Covariance: form}}
 		p := fit(t, m, source(t, x, n, d), framework.Options{K: k, Method: framework.EM, Criterion: framework.ELBO}).Parameters
 		normal := func(xi []float64, column int) distuv.Normal {
 			variance := xi[d+min(column, len(xi)-d-1)]
-			if form == mixture.Full {
+			if form == family.Full {
 				variance = xi[d+column*d+column]
 			}
 			return distuv.Normal{Mu: xi[column], Sigma: math.Sqrt(variance)}
@@ -382,7 +383,7 @@ func TestCharacteristicColumnsAreByTheirDivergence(t *testing.T) {
 			require.NoError(t, err)
 			require.Len(t, list, d)
 			for _, c := range list {
-				own, whole := normal(p.Components[j*size:(j+1)*size], c.Column), normal(p.Whole.Parameters, c.Column)
+				own, whole := normal(p.Components[j*size:(j+1)*size], c.Column), normal(p.Pooled.Parameters, c.Column)
 				want := quad.Fixed(func(v float64) float64 {
 					return own.Prob(v) * (own.LogProb(v) - whole.LogProb(v))
 				}, own.Mu-10*own.Sigma, own.Mu+10*own.Sigma, 200, nil, 0)

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/categorical"
 )
@@ -35,62 +36,44 @@ func (m Model) Sample(p *Parameters, n int, rng *rand.Rand) (x []float64, labels
 	x, labels = make([]float64, n*p.D), make([]int, n)
 	for i := range labels {
 		labels[i] = categorical.Draw(p.Weights, rng)
-		row, xi := at(x, i, p.D), p.component(labels[i], pl)
-		for j := range pl.parts {
-			f := &pl.parts[j]
-			f.sample(f.ofParams(xi), rng, row[f.at.columns:][:f.size.columns])
+		if err := pl.Sample(p.component(labels[i]), rng, at(x, i, p.D)); err != nil {
+			return nil, nil, err
 		}
 	}
 	return x, labels, nil
 }
 
-// A Number says what one of the P numbers of a component is.
-type Number struct {
-	Name string // "mean", "variance", "covariance", or as the family names its parameters
-	// From and To are the columns it is about: one and the same, the two of a covariance,
-	// or the first and the last that a spherical variance is common to.
-	From, To int
-}
-
 // Numbers describes the numbers of a component, in their order.
-func (m Model) Numbers(p *Parameters) ([]Number, error) {
+func (m Model) Numbers(p *Parameters) ([]family.Number, error) {
 	pl, err := m.plan(p)
 	if err != nil {
 		return nil, err
 	}
-	var list []Number
-	for i := range pl.parts {
-		f := &pl.parts[i]
-		for _, n := range f.numbers() {
-			list = append(list, Number{n.Name, n.From + f.at.columns, n.To + f.at.columns})
-		}
-	}
-	return list, nil
+	return pl.Numbers(), nil
 }
 
 // StandardErrors are those of the numbers of [Parameters].Components, K×P, and of the
 // weights, K. They come from F, the Hessian of the complete data averaged under q (paper G,
 // Proposition 9: the posterior of Π tends to N(Π̄, F⁻¹/N)): the square roots of the
-// diagonal of (N F)⁻¹ in the parameters as they are reported. They know of no
+// diagonal of (N F)⁻¹ in the parameters as they are reported. They ignore the
 // uncertainty about Z, and are too small where components overlap; in the same sense, a
-// weight's is √(β(1−β)/N). What the components share, a tied covariance, is known from all rows. s are the statistics that p was maximised from.
+// weight's is √(β(1−β)/N). What the components share, a tied covariance, is estimated from all
+// rows. Families that are no family.Deviator have NaN. s are the statistics that p was maximised from.
 func (m Model) StandardErrors(s *Statistics, p *Parameters) (components, weights []float64, err error) {
 	pl, err := m.plan(p)
 	if err != nil {
 		return nil, nil, err
 	}
+	s.restore(pl)
 	components, weights = make([]float64, len(p.Components)), make([]float64, p.K)
 	for k := range p.K {
 		weights[k] = math.Sqrt(p.Weights[k] * max(0, 1-p.Weights[k]) / s.N) // a sum may round to above 1
-		for i := range pl.parts {
-			f := &pl.parts[i]
-			f.deviations(f.ofParams(p.component(k, pl)), f.ofSums(at(s.Sums, k, pl.sums)), s.N, f.ofParams(at(components, k, pl.params)))
-		}
+		pl.Deviations(p.component(k), s.Classes.SumsOf(k), s.N, at(components, k, pl.Size().Params))
 	}
 	return components, weights, nil
 }
 
-// A Summary tells a component.
+// A Summary describes a component.
 type Summary struct {
 	Weight, WeightError float64
 	Rows                float64   // N_k, the expected number of its rows
@@ -103,7 +86,7 @@ type Value struct {
 	Value, Error float64
 }
 
-// Summarize tells all components, column by column. s are the statistics that p was
+// Summarize describes all components, column by column. s are the statistics that p was
 // maximised from.
 func (m Model) Summarize(s *Statistics, p *Parameters) ([]Summary, error) {
 	errs, weightErrs, err := m.StandardErrors(s, p)
@@ -149,62 +132,14 @@ func (m Model) Characteristic(p *Parameters, k int) ([]Contrast, error) {
 	if k < 0 || k >= p.K {
 		return nil, fmt.Errorf("mixture: there is no component %d: they are 0 to %d", k, p.K-1)
 	}
-	divergence := make([]float64, pl.columns)
-	for i := range pl.parts {
-		f := &pl.parts[i]
-		f.contrast(f.ofParams(p.component(k, pl)), f.ofParams(p.Whole.Parameters), divergence[f.at.columns:][:f.size.columns])
-	}
+	divergence := make([]float64, p.D)
+	pl.Contrast(p.component(k), p.Pooled, divergence)
 	list := make([]Contrast, len(divergence))
 	for j, d := range divergence {
 		list[j] = Contrast{j, d}
 	}
 	slices.SortStableFunc(list, func(a, b Contrast) int { return cmp.Compare(b.Divergence, a.Divergence) })
 	return list, nil
-}
-
-// normalDivergence is KL(N(m,v)‖N(m0,v0)).
-func normalDivergence(m, v, m0, v0 float64) float64 {
-	r, z := v/v0, m-m0
-	return max(0, (r-1-math.Log(r)+z*z/v0)/2)
-}
-
-func (g gaussian) contrast(xi, whole, dst []float64) {
-	mean, cov := g.split(xi, 0)
-	mean0, cov0 := g.split(whole, 0)
-	for a := range dst {
-		dst[a] = normalDivergence(mean[a], cov[a*g.d+a], mean0[a], cov0[a*g.d+a])
-	}
-}
-
-func (g diagonal) contrast(xi, whole, dst []float64) {
-	for a := range dst {
-		dst[a] = normalDivergence(xi[a], xi[g.d+a], whole[a], whole[g.d+a])
-	}
-}
-
-func (g spherical) contrast(xi, whole, dst []float64) {
-	for a := range dst {
-		dst[a] = normalDivergence(xi[a], xi[g.d], whole[a], whole[g.d])
-	}
-}
-
-// contrast is (η−η₀)·E[T] − (ψ−ψ₀).
-func (l linear) contrast(xi, whole, dst []float64) {
-	eta, eta0, mean := make([]float64, l.s), make([]float64, l.s), make([]float64, l.s)
-	for c := range l.cells {
-		psi := l.Natural(l.params(xi, c), eta)
-		psi0 := l.Natural(l.params(whole, c), eta0)
-		l.Expect(l.params(xi, c), mean)
-		d := psi0 - psi
-		for s, t := range mean {
-			if t != 0 {
-				d += t * (eta[s] - eta0[s])
-			}
-		}
-		for j := range l.width {
-			dst[c*l.width+j] = max(0, d)
-		}
-	}
 }
 
 var (

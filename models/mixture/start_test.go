@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -30,11 +31,11 @@ func TestSparseRowsStartAsDenseOnesDo(t *testing.T) {
 	require.NoError(t, err)
 	sparse, err := framework.FromOnes(ones, d)
 	require.NoError(t, err)
-	for _, start := range []mixture.Start{mixture.KMeans, mixture.RandomRows, mixture.RandomResponsibilities} {
-		m := mixture.Model{Family: mixture.Bernoulli{}, Start: start}
+	for _, start := range []family.Start{family.KMeans, family.RandomRows, family.RandomResponsibilities} {
+		m := mixture.Model{Family: family.Bernoulli{}, Start: start}
 		want, err := m.Init(context.Background(), dense, k, rand.New(rand.NewPCG(1, 22)))
 		require.NoError(t, err)
-		got, err := mixture.Sparse{Model: m}.Init(context.Background(), sparse, k, rand.New(rand.NewPCG(1, 22)))
+		got, err := m.Init(context.Background(), sparse, k, rand.New(rand.NewPCG(1, 22)))
 		require.NoError(t, err)
 		assert.InDeltaSlice(t, want.Weights, got.Weights, 1e-9)
 		assert.InDeltaSlice(t, want.Components, got.Components, 1e-9)

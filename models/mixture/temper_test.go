@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/gonum/mathext"
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/prior"
@@ -29,7 +30,7 @@ func TestTemperedBoundOfOneComponentIsTheTemperedEvidence(t *testing.T) {
 	gaussian := prior.NormalInverseGamma{Mean: 0.4, Kappa: 0.3, Shape: 1.2, Rate: 2}
 	for _, c := range []struct {
 		name   string
-		family mixture.Family
+		family family.Family
 		prior  prior.Prior
 		draw   func() float64
 		// logDensity is ln p(x|ξ), and the prior's density of ξ.
@@ -38,21 +39,21 @@ func TestTemperedBoundOfOneComponentIsTheTemperedEvidence(t *testing.T) {
 		low, high  []float64 // where ξ has all its mass
 		closed     func(n, sum, square, base float64) float64
 	}{
-		{"bernoulli", mixture.Bernoulli{}, beta, func() float64 { return float64(rng.IntN(3) / 2) },
+		{"bernoulli", family.Bernoulli{}, beta, func() float64 { return float64(rng.IntN(3) / 2) },
 			func(x float64, xi []float64) float64 { return x*math.Log(xi[0]) + (1-x)*math.Log1p(-xi[0]) },
 			func(xi []float64) float64 { return distuv.Beta{Alpha: beta.A, Beta: beta.B}.LogProb(xi[0]) },
 			[]float64{0}, []float64{1},
 			func(n, sum, _, _ float64) float64 {
 				return mathext.Lbeta(beta.A+sum, beta.B+n-sum) - mathext.Lbeta(beta.A, beta.B)
 			}},
-		{"poisson", mixture.Poisson{}, gamma, func() float64 { return float64(rng.IntN(7)) },
+		{"poisson", family.Poisson{}, gamma, func() float64 { return float64(rng.IntN(7)) },
 			func(x float64, xi []float64) float64 { return distuv.Poisson{Lambda: xi[0]}.LogProb(x) },
 			func(xi []float64) float64 { return distuv.Gamma{Alpha: gamma.Shape, Beta: gamma.Rate}.LogProb(xi[0]) },
 			[]float64{0}, []float64{60},
 			func(n, sum, _, base float64) float64 {
 				return base + prior.Gamma{Shape: gamma.Shape + sum, Rate: gamma.Rate + n}.LogNorm() - gamma.LogNorm()
 			}},
-		{"gaussian", mixture.Gaussian{Covariance: mixture.Diagonal}, gaussian, func() float64 { return 1 + 2*rng.NormFloat64() },
+		{"gaussian", family.Gaussian{Covariance: family.Diagonal}, gaussian, func() float64 { return 1 + 2*rng.NormFloat64() },
 			func(x float64, xi []float64) float64 { // ξ = ((μ − m)√κ/σ, ln σ²)
 				sigma := math.Exp(xi[1] / 2)
 				return distuv.Normal{Mu: gaussian.Mean + sigma*xi[0]/math.Sqrt(gaussian.Kappa), Sigma: sigma}.LogProb(x)
@@ -80,7 +81,7 @@ func TestTemperedBoundOfOneComponentIsTheTemperedEvidence(t *testing.T) {
 			assert.InDelta(t, c.closed(alpha*n, alpha*sum, alpha*square, alpha*base), got, 1e-10, "%s, α = %v", c.name, alpha)
 
 			if c.name == "gaussian" { // the same with a covariance matrix, 1×1
-				full := mixture.Variational{Family: mixture.Gaussian{}, Prior: prior.NormalInverseWishart{
+				full := mixture.Variational{Family: family.Gaussian{}, Prior: prior.NormalInverseWishart{
 					Mean: []float64{gaussian.Mean}, Kappa: gaussian.Kappa, Nu: 2 * gaussian.Shape, Scale: []float64{2 * gaussian.Rate}}}
 				assert.InDelta(t, got, fit(t, full, source(t, x, n, 1), framework.Options{K: 1, Method: framework.EM, Temper: alpha}).Value, 1e-10)
 			}
@@ -126,7 +127,7 @@ func TestTemperedBoundOfTwoComponentsIsBelowTheTemperedEvidence(t *testing.T) {
 	const points = 40
 	at, weight := make([]float64, points), make([]float64, points)
 	quad.Legendre{}.FixedLocations(at, weight, 0, 1)
-	m := mixture.Variational{Family: mixture.Bernoulli{}, Prior: prior.Beta{A: 1, B: 1}, Weights: prior.Dirichlet{Alpha: 1}}
+	m := mixture.Variational{Family: family.Bernoulli{}, Prior: prior.Beta{A: 1, B: 1}, Weights: prior.Dirichlet{Alpha: 1}}
 	for _, alpha := range []float64{1, 0.5, 0.2, 0.05} {
 		var evidence float64
 		for i, b := range at {
@@ -200,12 +201,12 @@ func TestTemperedRowsAreRowsOfThatWeight(t *testing.T) {
 }
 
 // everyFamily has a table for each.
-func everyFamily(t testing.TB) (families []mixture.Family, tables []*framework.Table) {
+func everyFamily(t testing.TB) (families []family.Family, tables []*framework.Table) {
 	for _, c := range twoOfEach() {
 		families, tables = append(families, c.family), append(tables, c.table(t))
 	}
-	for _, form := range []mixture.Covariance{mixture.Full, mixture.Tied, mixture.Diagonal, mixture.Spherical} {
-		families, tables = append(families, mixture.Gaussian{Covariance: form}), append(tables, embedded(t, "iris", 4))
+	for _, form := range []family.Covariance{family.Full, family.Tied, family.Diagonal, family.Spherical} {
+		families, tables = append(families, family.Gaussian{Covariance: form}), append(tables, embedded(t, "iris", 4))
 	}
 	return families, tables
 }
@@ -240,10 +241,10 @@ func TestSparseRowsTemperAsDenseOnesDo(t *testing.T) {
 	}
 	sparse, err := framework.FromOnes(ones, d)
 	require.NoError(t, err)
-	m := mixture.Variational{Family: mixture.Bernoulli{}}
+	m := mixture.Variational{Family: family.Bernoulli{}}
 	o := framework.Options{K: 2, Method: framework.EM, Temper: 0.4, Seed: 3}
 	dense := fit(t, m, source(t, x, n, d), o)
-	other, err := framework.Fit(context.Background(), mixture.SparseVariational{Variational: m}, sparse, o)
+	other, err := framework.Fit(context.Background(), m, sparse, o)
 	require.NoError(t, err)
 	assert.InEpsilon(t, dense.Value, other.Value, 1e-9)
 	assert.InEpsilon(t, 0.4*n, other.N, 1e-12)
@@ -256,7 +257,7 @@ func TestSparseRowsTemperAsDenseOnesDo(t *testing.T) {
 
 func TestTemperedIterationsAllocateNothing(t *testing.T) {
 	src := embedded(t, "iris", 4)
-	m := mixture.Variational{Family: mixture.Gaussian{}}
+	m := mixture.Variational{Family: family.Gaussian{}}
 	count := func(iterations int) float64 {
 		o := framework.Options{K: 3, Method: framework.EM, Temper: 0.7, Workers: 1, MaxIterations: iterations, Tolerance: 1e-300}
 		return testing.AllocsPerRun(3, func() { fit(t, m, src, o) })

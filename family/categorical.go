@@ -1,0 +1,199 @@
+package family
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/latent-go/latent/internal/categorical"
+	"github.com/latent-go/latent/prior"
+)
+
+// Categorical describes the codes 0…L−1 of a variable with L levels, at least 2, which
+// have no order: ln p(x|p) = ln p_x. T holds an indicator for each level, η = ln p and
+// ψ = 0. Its coordinates are those of the point u_l = 2√p_l on the sphere of radius 2,
+// in which the Fisher information of a row is the identity. A probability of 0 counts
+// as 1e-300.
+type Categorical struct{ Levels int }
+
+// Name is "categorical".
+func (Categorical) Name() string { return "categorical" }
+
+// Columns is 1.
+func (Categorical) Columns() int { return 1 }
+
+// On is independent columns.
+func (f Categorical) On(columns int) ([]Factor, error) { return Independent(f, columns) }
+
+// Repeats says that rows often are equal.
+func (Categorical) Repeats() bool { return true }
+
+// Support is in words.
+func (f Categorical) Support() string {
+	if f.Levels < 2 {
+		return fmt.Sprintf("nothing with %d levels: set Levels to 2 or more", f.Levels)
+	}
+	return fmt.Sprintf("the codes 0 to %d", f.Levels-1)
+}
+
+// Statistics is L.
+func (f Categorical) Statistics() int { return max(0, f.Levels) }
+
+// Observe takes a code.
+func (f Categorical) Observe(x, t []float64) (exposure, base float64, ok bool) {
+	v := x[0]
+	if !isCount(v) || f.Levels < 2 || v >= float64(f.Levels) {
+		return 0, 0, false
+	}
+	clear(t)
+	t[int(v)] = 1
+	return 1, 0, true
+}
+
+// Parameters are the probabilities of the levels.
+func (f Categorical) Parameters() []string { return numbered("level", 0, f.Levels) }
+
+func numbered(name string, first, n int) []string {
+	var list []string
+	for i := range n {
+		list = append(list, fmt.Sprint(name, first+i))
+	}
+	return list
+}
+
+// Free is L − 1.
+func (f Categorical) Free() int { return max(0, f.Levels-1) }
+
+// Estimate is the share of each level.
+func (Categorical) Estimate(n float64, t, xi []float64) error {
+	for l, v := range t {
+		xi[l] = share(v, n)
+	}
+	return nil
+}
+
+// Natural is η = ln p, ψ = 0; NaN where p are no probabilities that sum to 1.
+func (Categorical) Natural(xi, eta []float64) float64 {
+	sum := 0.0
+	for l, p := range xi {
+		eta[l] = logOfProbability(p)
+		sum += p
+	}
+	if !(math.Abs(sum-1) <= 1e-6) {
+		return math.NaN()
+	}
+	return 0
+}
+
+// Expect is p.
+func (Categorical) Expect(xi, t []float64) { copy(t, xi) }
+
+// Information is the identity.
+func (Categorical) Information(_, diag []float64) {
+	for l := range diag {
+		diag[l] = 1
+	}
+}
+
+// Move follows the great circle from û = √p on the unit sphere by half the length of the
+// step. The step's coordinates belong to the vectors that the reflection of the last axis
+// to −û makes of the other axes: they are orthonormal, and tangent at û.
+func (Categorical) Move(xi, step, dst []float64) {
+	last := len(xi) - 1
+	pole, along, length := math.Sqrt(xi[last]), 0.0, 0.0
+	for l, v := range step {
+		along += math.Sqrt(xi[l]) * v
+		length += v * v
+	}
+	length = math.Sqrt(length)
+	sin, cos := math.Sincos(length / 2)
+	if length > 0 {
+		sin /= length
+	}
+	along /= 1 + pole
+	for l, p := range xi {
+		u, tangent := math.Sqrt(p), 0.0
+		if l < last {
+			tangent = step[l] - along*u
+		} else {
+			tangent = -along * (u + 1)
+		}
+		u = cos*u + sin*tangent
+		dst[l] = u * u
+	}
+}
+
+// Deviations is √(p(1−p)/n).
+func (Categorical) Deviations(xi []float64, n float64, dst []float64) {
+	for l, p := range xi {
+		dst[l] = math.Sqrt(p * (1 - p) / n)
+	}
+}
+
+// Sample draws a code.
+func (Categorical) Sample(xi []float64, rng *rand.Rand, x []float64) {
+	x[0] = float64(categorical.Draw(xi, rng))
+}
+
+// Conjugate takes a prior.Dirichlet, prior.Concentrations, one a level, prior.Jeffreys,
+// which is Dirichlet(½), or a prior.Conjugate, whose Chi is the share of each level; by
+// default Dirichlet(1), flat.
+func (f Categorical) Conjugate(p prior.Prior, _ []float64) (Conjugate, error) {
+	return dirichletOf(p, f, f.Levels)
+}
+
+func dirichletOf(p prior.Prior, f ExponentialFamily, levels int) (Conjugate, error) {
+	switch own := p.(type) {
+	case prior.Jeffreys:
+		p = own.Dirichlet()
+	case prior.Concentrations:
+		if len(own) != levels {
+			return nil, fmt.Errorf("family: %d concentrations for the %d probabilities of %s: give one for each", len(own), levels, f.Name())
+		}
+		return dirichletPrior{own}, own.Check()
+	case prior.Conjugate:
+		_, tau, err := pseudoCounts(own, f)
+		if err != nil {
+			return nil, err
+		}
+		if !(floats.Min(tau) > 0) || !(math.Abs(floats.Sum(own.Chi)-1) <= 1e-6) {
+			return nil, noMean(own, f, "positive numbers that sum to 1")
+		}
+		return dirichletPrior{tau}, nil
+	}
+	d, err := choose(p, f.Name(), prior.Dirichlet{Alpha: 1})
+	if err != nil {
+		return nil, err
+	}
+	return dirichletPrior{d.Concentrations(levels)}, nil
+}
+
+// dirichletPrior is Dirichlet(τ) for the probabilities. As ψ is 0, ν does not matter.
+type dirichletPrior struct{ before prior.Concentrations }
+
+func (p dirichletPrior) Prior(h []float64) {
+	h[0] = floats.Sum(p.before)
+	copy(h[1:], p.before)
+}
+
+func (dirichletPrior) of(h []float64) prior.Concentrations { return h[1:] }
+
+func (p dirichletPrior) LogNorm(h []float64) float64 { return p.of(h).LogNorm() }
+
+func (p dirichletPrior) Expected(h, eta []float64) float64 {
+	p.of(h).ExpectedLog(eta)
+	return 0
+}
+
+func (p dirichletPrior) Mode(h, xi []float64) error {
+	_, err := p.of(h).Mode(xi)
+	return err
+}
+
+func (p dirichletPrior) LogProb(h, xi []float64) float64 { return p.of(h).LogProb(xi) }
+
+func (p dirichletPrior) Mean(h, xi []float64) { p.of(h).Mean(xi) }
+
+func (p dirichletPrior) Rand(h []float64, rng *rand.Rand, xi []float64) { p.of(h).Rand(rng, xi) }

@@ -1,0 +1,273 @@
+package family
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/internal/simd"
+	"github.com/latent-go/latent/laplace"
+)
+
+// Classes are the sums of K classes in a local step, and what a local and a global step need of
+// their family: log densities of rows, weighted sums of their statistics, estimates from the
+// sums and their curvature. They do not depend on how rows get their classes: a mixture, a
+// Markov chain and a gate use them alike. Sums of Gaussian columns are
+// taken about an anchor, the class's location in that step, so that nothing cancels.
+type Classes struct {
+	K      int
+	Base   float64   // Σ_n w_n ln h(x_n)
+	Sums   []float64 // K×S
+	Anchor []float64 // K×A, the same in every shard
+
+	plan  *Plan
+	score []float64 // K×C
+	seen  []Observed
+	units [][]laplace.Block // unit information of each class's cells
+}
+
+// Classes makes sums of k classes.
+func (p *Plan) Classes(k int) *Classes {
+	c := &Classes{K: k, Sums: make([]float64, k*p.size.Sums), Anchor: make([]float64, k*p.size.Anchor)}
+	c.Restore(p)
+	return c
+}
+
+// Restore completes sums that come from a checkpoint.
+func (c *Classes) Restore(p *Plan) {
+	if c.plan == nil {
+		c.plan, c.score, c.seen = p, make([]float64, c.K*p.size.Score), make([]Observed, len(p.parts))
+		c.units = make([][]laplace.Block, c.K)
+	}
+}
+
+// The numbers of class k.
+func (c *Classes) sums(k int) []float64   { return at(c.Sums, k, c.plan.size.Sums) }
+func (c *Classes) anchor(k int) []float64 { return at(c.Anchor, k, c.plan.size.Anchor) }
+func (c *Classes) scoreOf(k int) []float64 {
+	return at(c.score, k, c.plan.size.Score)
+}
+
+// SumsOf are the sums of class k, S numbers.
+func (c *Classes) SumsOf(k int) []float64 { return c.sums(k) }
+
+// tables are the numbers of all classes that belong to a factor.
+func (c *Classes) tables(f *part) (scores, anchors, sums Table) {
+	size := &c.plan.size
+	return Table{c.K, size.Score, c.score[f.at.Score:]}, Table{c.K, size.Anchor, c.Anchor[f.at.Anchor:]}, Table{c.K, size.Sums, c.Sums[f.at.Sums:]}
+}
+
+// Clear empties the sums.
+func (c *Classes) Clear() {
+	c.Base = 0
+	clear(c.Sums)
+}
+
+// Merge adds the sums of another shard, or of another local step at as many classes.
+func (c *Classes) Merge(o *Classes) {
+	c.Base += o.Base
+	if slices.Equal(c.Anchor, o.Anchor) {
+		linalg.Axpy(1, o.Sums, c.Sums)
+		return
+	}
+	for i := range c.plan.parts {
+		f := &c.plan.parts[i]
+		for k := range c.K {
+			sums, others := f.ofSums(c.sums(k)), f.ofSums(at(o.Sums, k, c.plan.size.Sums))
+			if a, ok := f.Factor.(Anchored); ok {
+				a.AddAbout(sums, f.ofAnchor(c.anchor(k)), others, f.ofAnchor(at(o.Anchor, k, c.plan.size.Anchor)))
+			} else {
+				linalg.Axpy(1, others, sums)
+			}
+		}
+	}
+}
+
+// Scale makes the rows weigh factor times as much (see [framework.Scaler]).
+func (c *Classes) Scale(factor float64) {
+	c.Base *= factor
+	linalg.Scale(factor, c.Sums)
+}
+
+// Keep keeps some classes.
+func (c *Classes) Keep(dims []int) *Classes {
+	t := c.plan.Classes(len(dims))
+	t.Base = c.Base
+	for j, k := range dims {
+		copy(t.sums(j), c.sums(k))
+		copy(t.anchor(j), c.anchor(k))
+	}
+	return t
+}
+
+// ---- Local step
+
+// Prepare empties the sums and computes the scores of the classes with parameters params, K×P. A
+// tilt, nil for none, is taken off them, but for constant (K), which every row of a class loses besides: it
+// is not 0 where values are missing.
+func (c *Classes) Prepare(params []float64, tilt *laplace.Tilt, constant []float64) error {
+	c.Clear()
+	for k := range c.K {
+		if err := c.plan.score(at(params, k, c.plan.size.Params), c.scoreOf(k)); err != nil {
+			return fmt.Errorf("component %d: %w", k+1, err)
+		}
+	}
+	c.settle(tilt, constant)
+	return nil
+}
+
+// settle sets the anchors of the scores and takes the tilt off.
+func (c *Classes) settle(tilt *laplace.Tilt, constant []float64) {
+	for k := range c.K {
+		score := c.scoreOf(k)
+		c.plan.locate(score, c.anchor(k))
+		if constant[k] = 0; tilt != nil {
+			constant[k] = c.plan.tilt(tilt, k, score)
+		}
+	}
+}
+
+// ChunkRows is the number of rows of a block to look at together: few enough that what is computed
+// from them stays in the processor's cache.
+func ChunkRows(b framework.Rows) int {
+	if b.Entries != nil {
+		return 1024 // the columns of the scores are transposed once for them
+	}
+	return 256
+}
+
+// Observe reads rows first to first+n of a block.
+func (c *Classes) Observe(b framework.Rows, first, n int) error {
+	if b.D != c.plan.size.Columns {
+		return fmt.Errorf("family: a row of %d columns does not go with a model of %d", b.D, c.plan.size.Columns)
+	}
+	if b.Entries != nil && len(c.plan.parts) > 1 {
+		return errSparse
+	}
+	for i := range c.plan.parts {
+		p := &c.plan.parts[i]
+		if err := p.Observe(b, p.at.Columns, first, n, &c.seen[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AddScores adds the log densities of the n observed rows, less ln h(x), to r: K×n, the rows of a
+// class next to one another, filled up to a multiple of [simd.Lanes].
+func (c *Classes) AddScores(r []float64) {
+	for i := range c.plan.parts {
+		p := &c.plan.parts[i]
+		scores, _, _ := c.tables(p)
+		p.AddScores(&c.seen[i], scores, r)
+	}
+}
+
+// AddJoints is AddScores to log joints that are the same for all rows, as far as
+// responsibilities, their entropy and ln p(x) need them: a factor that is the only one may leave
+// out scores of far rows.
+func (c *Classes) AddJoints(r []float64) {
+	if len(c.plan.parts) == 1 {
+		if f, ok := c.plan.parts[0].Factor.(Selective); ok {
+			scores, _, _ := c.tables(&c.plan.parts[0])
+			f.AddJoints(&c.seen[0], scores, r)
+			return
+		}
+	}
+	c.AddScores(r)
+}
+
+// BaseOf is ln h(x) of row i of those observed.
+func (c *Classes) BaseOf(i int) float64 {
+	sum := 0.0
+	for j := range c.seen {
+		if c.seen[j].Base != nil {
+			sum += c.seen[j].Base[i]
+		}
+	}
+	return sum
+}
+
+// Add adds the n observed rows, of weights w, nil for 1, each to the classes in the shares r of its
+// weight, laid out as for AddScores and 0 where it is filled up. It returns the entropy of the
+// families' own latent variables.
+func (c *Classes) Add(n int, w, r []float64) (entropy float64) {
+	for i := range c.seen {
+		switch base := c.seen[i].Base; {
+		case base == nil:
+		case w == nil:
+			c.Base += floats.Sum(base[:n])
+		default:
+			c.Base += linalg.Dot(w, base[:n])
+		}
+		p := &c.plan.parts[i]
+		scores, anchors, sums := c.tables(p)
+		entropy += p.AddSums(&c.seen[i], r, scores, anchors, sums)
+	}
+	return entropy
+}
+
+// ---- Global step
+
+// Estimate puts the maximum likelihood parameters of every class into params, K×P.
+func (c *Classes) Estimate(params []float64) error {
+	size := &c.plan.size
+	for k := range c.K {
+		if err := c.plan.estimate(c.sums(k), c.anchor(k), at(params, k, size.Params)); err != nil {
+			return fmt.Errorf("component %d: %w", k+1, err)
+		}
+	}
+	return c.plan.share(Table{c.K, size.Sums, c.Sums}, Table{c.K, size.Params, params})
+}
+
+// LogJoint is Σ_n Σ_k r_nk E[ln p(x_n|ξ_k)], with latent variables of the families' own, for the
+// parameters params, K×P; NaN where they have no density.
+func (c *Classes) LogJoint(params []float64) float64 {
+	sum := c.Base
+	for k := range c.K {
+		if err := c.plan.score(at(params, k, c.plan.size.Params), c.scoreOf(k)); err != nil {
+			return nan // the engine reports it
+		}
+		sum += c.total(k)
+	}
+	return sum
+}
+
+func (c *Classes) total(k int) float64 {
+	return c.plan.total(c.scoreOf(k), c.sums(k), c.anchor(k))
+}
+
+// Curvature adds every class, of counts nk, to f: 1 + Cells blocks each, the first without
+// parameters.
+func (c *Classes) Curvature(f *laplace.Curvature, nk, params []float64) {
+	for k, n := range nk {
+		c.units[k] = c.plan.curvature(f, k, c.sums(k), n, at(params, k, c.plan.size.Params), c.units[k])
+	}
+}
+
+// Charge is ½ ln|N F_ξk| of class k alone, which nk rows are in, with parameters estimated from its
+// sums: what gFIC charges for it. It errs where there is no estimate.
+func (c *Classes) Charge(k int, nk float64) (float64, error) {
+	if !(nk > 0) {
+		return math.NaN(), errEmpty
+	}
+	xi := make([]float64, c.plan.size.Params)
+	if err := c.plan.estimate(c.sums(k), c.anchor(k), xi); err != nil {
+		return math.NaN(), err
+	}
+	table := Table{1, 0, c.sums(k)}
+	if err := c.plan.share(table, Table{1, 0, xi}); err != nil {
+		return math.NaN(), err
+	}
+	var f laplace.Curvature
+	f.Reset(1, false)
+	c.plan.curvature(&f, 0, c.sums(k), nk, xi, nil)
+	return f.LogDet() / 2, nil
+}
+
+// Padded is the length of a class's part of r for n rows.
+func Padded(n int) int { return simd.Padded(n) }

@@ -1,0 +1,128 @@
+package family
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/latent-go/latent/prior"
+)
+
+// An ExponentialFamily has densities
+//
+//	ln p(x|ξ) = ln h(x) + η(ξ)·T(x) − e(x) ψ(ξ),
+//
+// where the exposure e(x) is 1, or the number of trials behind x. Everything that the
+// engine needs follows from the methods; a new family is one file (docs/theory/mixtures.md,
+// section 3). Slices have the length that the method's comment gives, and belong to the
+// caller. Implementations hold no state: goroutines share them.
+//
+// The interfaces below are optional: without [Expecter] classes are not contrasted with the table,
+// without [Deviator] they have no standard errors, without [Sampler] there are no samples, without
+// [Conjugated] no MAP and no variational Bayes.
+type ExponentialFamily interface {
+	Family
+	// Support says in words which values there are, such as "the counts 0, 1, 2, …".
+	Support() string
+	// Statistics is S, the length of T(x).
+	Statistics() int
+	// Observe puts T(x) into t (length S) for an observation x (length Columns) and returns
+	// the exposure and ln h(x). ok is false outside the support.
+	Observe(x, t []float64) (exposure, base float64, ok bool)
+	// Parameters names the numbers of ξ.
+	Parameters() []string
+	// Free is D_ξ, the number of free parameters.
+	Free() int
+	// Estimate puts the maximum likelihood estimate of ξ into xi, from the sums of exposures
+	// and of T(x). n is positive. It fails where there is no maximum.
+	Estimate(n float64, t, xi []float64) error
+	// Natural puts η(ξ) into eta (length S) and returns ψ(ξ). All are finite: a
+	// probability of 0 counts as 1e-300.
+	Natural(xi, eta []float64) (partition float64)
+	// Information puts the diagonal of the Fisher information of a unit of exposure into
+	// diag (length Free), in coordinates without units in which it is diagonal.
+	Information(xi, diag []float64)
+}
+
+// An Expecter knows its mean value parameters.
+type Expecter interface {
+	// Expect puts E[T(x)] of a unit of exposure into t (length S).
+	Expect(xi, t []float64)
+}
+
+// A Mover defines the coordinates that the information is taken in: a test differentiates
+// through it.
+type Mover interface {
+	// Move puts into dst the parameters that a step (length Free) in those coordinates
+	// leads to from xi.
+	Move(xi, step, dst []float64)
+}
+
+// A Deviator has standard errors.
+type Deviator interface {
+	// Deviations puts the standard errors of the numbers of ξ after n units of exposure
+	// into dst.
+	Deviations(xi []float64, n float64, dst []float64)
+}
+
+// A Conjugated family has conjugate priors.
+type Conjugated interface {
+	// Conjugate makes the conjugate prior of ξ that p describes, nil for the family's
+	// default; pooled is the estimate of ξ from the pooled table, for priors scaled by the
+	// data.
+	Conjugate(p prior.Prior, pooled []float64) (Conjugate, error)
+}
+
+// A Conjugate prior of an [ExponentialFamily], in the general form of paper K, A.2. A
+// posterior is known by its pseudo-counts h = (ν, τ), 1+S numbers: the prior's own plus
+// the sums of exposures and of T(x); its density is ∝ exp(η·τ − νψ) in the natural
+// parameters.
+type Conjugate interface {
+	// Prior puts the pseudo-counts of the prior into h.
+	Prior(h []float64)
+	// LogNorm is the logarithm of the integral of exp(η·τ − νψ), up to a constant that
+	// is the same for all h.
+	LogNorm(h []float64) float64
+	// Expected puts E[η] into eta and returns E[ψ]: the gradient of LogNorm in τ and,
+	// negated, in ν.
+	Expected(h, eta []float64) (partition float64)
+	// Mode puts the mode of the density of ξ into xi; an error where it has none. (The
+	// density of ξ, in the parameters as they are reported; modes depend on that choice.)
+	Mode(h, xi []float64) error
+	// LogProb is the log density of ξ, for the mode's value.
+	LogProb(h, xi []float64) float64
+	// Mean puts the posterior mean of ξ into xi.
+	Mean(h, xi []float64)
+	// Rand draws ξ.
+	Rand(h []float64, rng *rand.Rand, xi []float64)
+}
+
+// A BlockObserver observes complete rows together, in less time than one by one.
+type BlockObserver interface {
+	// ObserveBlock observes n rows of cells observations each, stride apart in x: it returns their
+	// statistics, which begin stride apart, in t (n×cells·S) or where they lie already, and puts
+	// ln h of each row into base (length n), which is 0 before. ok is false where a row is not
+	// complete or outside the support: Observe then reads the rows one by one. self is the
+	// family that is asked: another one has embedded the receiver, may observe in its own way,
+	// and gets false.
+	ObserveBlock(self ExponentialFamily, x []float64, n, cells, stride int, t, base []float64) (statistics []float64, apart int, ok bool)
+}
+
+// A BlockNatural computes the natural parameters of many cells in less time than one by one.
+type BlockNatural interface {
+	// Naturals puts −ψ of each cell into e and η into t, from ξ of one cell after the other. self is as
+	// for [BlockObserver].
+	Naturals(self ExponentialFamily, xi, e, t []float64) (ok bool)
+}
+
+// Rated families have a rate, in the units of 1/x, among their parameters.
+type Rated interface{ Rate(xi []float64) float64 }
+
+// Independent is the exponential family on columns, or groups of columns, that are independent within a
+// class: what On of such a family returns. It errs where the number of columns is no multiple of the family's.
+func Independent(f ExponentialFamily, columns int) ([]Factor, error) {
+	c := f.Columns()
+	if c < 1 || columns < c || columns%c != 0 {
+		return nil, fmt.Errorf("family: %s takes %d columns at a time, and there are %d", f.Name(), c, columns)
+	}
+	return []Factor{newLinear(f, columns/c)}, nil
+}

@@ -1,0 +1,187 @@
+package family
+
+import (
+	"math/rand/v2"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/laplace"
+	"github.com/latent-go/latent/prior"
+)
+
+// A Family says how the rows of a class are distributed: a component of a mixture, a state of a
+// Markov chain, a leaf behind a gate. An [ExponentialFamily] on columns that are independent
+// needs no more than [Independent] for On.
+type Family interface {
+	// Name is how users write the family, such as "poisson".
+	Name() string
+	// Columns is the number of columns of one observation; 0 stands for a family that takes all
+	// that there are. A family of fewer columns than the table describes the rest by independent
+	// copies of itself.
+	Columns() int
+	// On lays the family out on so many columns of a table: one factor, or one for each group of
+	// columns that are independent within a class.
+	On(columns int) ([]Factor, error)
+}
+
+// A Factor is a family on some columns, for K classes at once: the only thing that local and global
+// steps know of families. What belongs to a class lies in flat vectors, whose lengths [Layout]
+// gives; a [Table] holds those of several classes. Factors hold no state:
+// goroutines share them.
+//
+// The density of a class may hold latent variables of its own, such as the scale of a Student-t
+// row: AddScores then integrates them out, AddSums adds their expected statistics, and returns the
+// entropy of their q.
+type Factor interface {
+	Name() string
+	Layout() Layout
+
+	// Observe reads rows first to first+n of a block, from column at on, into o.
+	Observe(b framework.Rows, at, first, n int, o *Observed) error
+	// AddScores adds the log density of the rows, less ln h(x), under every class to r: K×n, the
+	// rows of a class next to one another and filled up to a multiple of [simd.Lanes].
+	AddScores(o *Observed, scores Table, r []float64)
+	// AddSums adds the rows' statistics, with weights r (as for AddScores, 0 for rows that
+	// fill up), about the anchors. entropy is that of the factor's own latent variables, with
+	// the same weights.
+	AddSums(o *Observed, r []float64, scores, anchors, sums Table) (entropy float64)
+
+	// Estimate is the maximum likelihood ξ of one class. pooled is the table as one class, nil
+	// where it is that which is estimated.
+	Estimate(sums, anchor []float64, pooled *Pooled, xi []float64) error
+	// Score puts what the log density needs of ξ into score: its constants first, one a cell.
+	Score(xi, score []float64) error
+	// Total is the sum over the rows behind sums of the log density, less ln h(x).
+	Total(score, sums, anchor []float64) float64
+	// AddPooled adds the statistics of weight rows that are like those of the pooled table, about the
+	// anchor.
+	AddPooled(weight float64, pooled *Pooled, anchor, sums []float64)
+	// Features puts numbers that distances between rows can be measured in into dst, n×width
+	// from its column at on; NaN where missing.
+	Features(o *Observed, pooled *Pooled, dst []float64, width, at int)
+
+	// Information appends the unit information of each cell to dst, memory reused, in
+	// coordinates without units.
+	Information(xi []float64, pooled *Pooled, dst []laplace.Block) []laplace.Block
+}
+
+// Layout says how many numbers a factor takes of each kind, for one class.
+type Layout struct {
+	Columns  int
+	Cells    int // exposures, one for each part that can be missing by itself
+	Free     int // D_ξ of a cell
+	Shared   int // parameters that the classes share, in all
+	Sums     int // exposures of the cells first
+	Anchor   int // what sums are taken about
+	Score    int // constants of the cells first
+	Params   int // ξ
+	Hyper    int // hyperparameters of a conjugate prior
+	Features int
+}
+
+// The rest are interfaces that a factor may implement.
+
+// Anchored factors take their sums about an anchor, so that nothing cancels.
+type Anchored interface {
+	// Center moves an anchor to the mean of the rows behind sums.
+	Center(sums, anchor []float64)
+	// Locate puts the anchor that goes with a score into anchor.
+	Locate(score, anchor []float64)
+	// AddAbout adds sums about another anchor to sums.
+	AddAbout(sums, anchor, others, another []float64)
+}
+
+// A Sharer has parameters that all classes share.
+type Sharer interface {
+	// Share makes the shared parameters one, from each class's own estimate.
+	Share(sums, params Table) error
+}
+
+// Selective factors can do without log joints from which exp underflows.
+type Selective interface {
+	// AddJoints is AddScores to log joints that are the same for all rows, when nothing will
+	// be added any more. Where a row's responsibility comes out as exactly 0, so it does
+	// from what AddJoints leaves there.
+	AddJoints(o *Observed, scores Table, r []float64)
+}
+
+// A Sampler draws a row of a class, or an observation of an [ExponentialFamily], into x.
+type Sampler interface {
+	Sample(xi []float64, rng *rand.Rand, x []float64)
+}
+
+// A Describer says what the numbers of ξ are.
+type Describer interface {
+	// Numbers describes them in order, columns counted from the factor's first.
+	Numbers() []Number
+	// Contrast puts the divergence of each column from the pooled table's into dst.
+	Contrast(xi, pooled, dst []float64)
+	// Deviations are the standard errors of ξ, given the class's sums and the rows in all.
+	Deviations(xi, sums []float64, total float64, dst []float64)
+}
+
+// A Conjugator has conjugate priors.
+type Conjugator interface {
+	// Conjugate makes the conjugate prior that p describes, nil for the default.
+	Conjugate(p prior.Prior, pooled *Pooled) (FactorPrior, error)
+	// Units says what the density of ξ gains when it is measured in units of the table.
+	Units(pooled *Pooled) Units
+}
+
+// A FactorPrior is the conjugate prior of a factor's ξ. Hyperparameters h are one class's.
+type FactorPrior interface {
+	Prior(h []float64)
+	// Update is the posterior after sums about an anchor.
+	Update(sums, anchor, h []float64)
+	// Expected is the score that E_q[ln p(x|ξ)] makes.
+	Expected(h, score []float64) error
+	// Divergence is KL(q(ξ)‖p(ξ)), given the expected score.
+	Divergence(h, score []float64) float64
+	Mode(h, xi []float64) error
+	Mean(h, xi []float64)
+	LogProb(xi []float64) float64
+	Rand(h []float64, rng *rand.Rand, xi []float64)
+}
+
+// A SharedPrior is a [FactorPrior] with hyperparameters that all classes share.
+type SharedPrior interface {
+	// Share makes the shared hyperparameters one, from each class's own update.
+	Share(hyper Table)
+	// LogProbShared is the log prior density of the shared parameters, which LogProb
+	// leaves out.
+	LogProbShared(xi []float64) float64
+	// RandShared draws the parameters of all classes at once.
+	RandShared(hyper Table, rng *rand.Rand, params Table)
+}
+
+// Units say what the density of a class's parameters, and of what the classes share,
+// gains in nats when they are measured in units of the table.
+type Units struct{ Class, Shared float64 }
+
+// A Number says what one of the numbers of a class is.
+type Number struct {
+	Name string // "mean", "variance", "covariance", or as the family names its parameters
+	// From and To are the columns it is about: one and the same, the two of a covariance,
+	// or the first and the last that a spherical variance is common to.
+	From, To int
+}
+
+// Pooled is the table as one class, or a factor's part of it: the scale of the columns, which
+// the unit-free coordinates of the curvature and the default priors are taken from.
+type Pooled struct {
+	N          float64   `json:"n"`
+	Parameters []float64 `json:"parameters"` // ξ
+	Sums       []float64 `json:"sums"`       // statistics of all rows, about Anchor
+	Anchor     []float64 `json:"anchor"`
+}
+
+// A Table is a K×n matrix inside a larger one.
+type Table struct {
+	K, Stride int
+	Data      []float64 // of the first row on
+}
+
+// Row is the part of class k.
+func (t Table) Row(k, n int) []float64 { return t.Data[k*t.Stride : k*t.Stride+n] }
+
+// from begins with column i.
+func (t Table) from(i int) Table { return Table{t.K, t.Stride, t.Data[i:]} }

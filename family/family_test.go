@@ -1,0 +1,56 @@
+package family_test
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/framework"
+)
+
+// required is a family without any of the optional interfaces.
+type required struct{ family.ExponentialFamily }
+
+func TestFamiliesDoWithoutWhatIsOptional(t *testing.T) {
+	table, err := framework.FromSlice([]float64{0, 1, 2, 3, 4, 5}, 3, 2)
+	require.NoError(t, err)
+	pooled, plan, err := family.Pool(context.Background(), table, required{family.Poisson{}})
+	require.NoError(t, err)
+	require.Equal(t, []float64{2, 3}, pooled.Parameters)
+	require.False(t, family.Repeats(required{family.Poisson{}}))
+
+	x := []float64{7, 7}
+	require.ErrorContains(t, plan.Sample(pooled.Parameters, nil, x), "poisson cannot be drawn from: it does not implement family.Sampler")
+	plan.Deviations(pooled.Parameters, pooled.Sums, 3, x)
+	require.True(t, math.IsNaN(x[0]) && math.IsNaN(x[1]), "%v", x)
+	divergence := []float64{0, 0}
+	plan.Contrast([]float64{1, 9}, pooled, divergence)
+	require.Equal(t, []float64{0, 0}, divergence)
+	_, err = plan.Posterior(nil)
+	require.ErrorContains(t, err, "poisson has no conjugate prior: it does not implement family.Conjugated")
+}
+
+// pairs are counts of pairs: what it has from Poisson knows nothing of them.
+type pairs struct{ family.Poisson }
+
+func (f pairs) Observe(x, t []float64) (exposure, base float64, ok bool) {
+	return f.Poisson.Observe([]float64{x[0] / 2}, t)
+}
+
+// BlockNatural and BlockObserver of a family are not those of one that embeds it, and neither is On.
+func TestAFamilyThatEmbedsAnotherIsItself(t *testing.T) {
+	table, err := framework.FromSlice([]float64{0, 2, 4, 6, 8, 10}, 3, 2)
+	require.NoError(t, err)
+	for _, f := range []family.Family{pairs{}, family.Of{Family: pairs{}, Width: 2}, family.Product{pairs{}, pairs{}}, family.Product{family.Of{Family: pairs{}, Width: 1}, pairs{}}} {
+		pooled, _, err := family.Pool(context.Background(), table, f)
+		require.NoError(t, err, f.Name())
+		require.Equal(t, []float64{2, 3}, pooled.Parameters, f.Name())
+	}
+	odd, err := framework.FromSlice([]float64{0, 2, 4, 6, 8, 9}, 3, 2)
+	require.NoError(t, err)
+	_, _, err = family.Pool(context.Background(), odd, pairs{})
+	require.ErrorContains(t, err, "row 3, column 2 is 9")
+}

@@ -1,0 +1,152 @@
+package family
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/special"
+	"github.com/latent-go/latent/prior"
+)
+
+// Gamma describes positive numbers: ln p(x|α,β) = α ln β − ln Γ(α) + (α−1) ln x − βx, with
+// T = (x, ln x), η = (−β, α) and ln h = −ln x. Its coordinates are ln(α/β), the logarithm
+// of the mean, and 1/α, the square of the coefficient of variation: what (μ, σ²) are to a
+// Gaussian. The Fisher information of a row is diag(α, α²(α²ψ′(α) − α)), and gFIC punishes
+// components that collapse (docs/theory/mixtures.md, section 3).
+//
+// T is not taken about an anchor: of numbers whose standard deviation is a fraction ε of
+// their mean, log densities keep an absolute error of about 1e-16/ε².
+type Gamma struct{}
+
+// Name is "gamma".
+func (Gamma) Name() string { return "gamma" }
+
+// Columns is 1.
+func (Gamma) Columns() int { return 1 }
+
+// On is independent columns.
+func (f Gamma) On(columns int) ([]Factor, error) { return Independent(f, columns) }
+
+// Support is in words.
+func (Gamma) Support() string { return "finite positive numbers" }
+
+// Statistics is 2: T(x) = (x, ln x).
+func (Gamma) Statistics() int { return 2 }
+
+// Observe takes a positive number.
+func (Gamma) Observe(x, t []float64) (exposure, base float64, ok bool) {
+	if !(x[0] > 0) || math.IsInf(x[0], 1) {
+		return 0, 0, false
+	}
+	t[0], t[1] = x[0], math.Log(x[0])
+	return 1, -t[1], true
+}
+
+// Parameters are the shape α and the rate β.
+func (Gamma) Parameters() []string { return []string{"shape", "rate"} }
+
+// Rate is β.
+func (Gamma) Rate(xi []float64) float64 { return xi[1] }
+
+// Free is 2.
+func (Gamma) Free() int { return 2 }
+
+// Estimate solves ln α − ψ(α) = s, the logarithm of the mean less the mean of the
+// logarithms, and gives the distribution the mean of x. In w = 1/α the left side is convex
+// and between w/2 and w, so that Newton's method comes down from w = 2s without a miss.
+func (Gamma) Estimate(n float64, t, xi []float64) error {
+	mean, s := logGap(n, t)
+	if !(s > roundingOf(mean)) {
+		return fmt.Errorf("family: the numbers of a gamma distribution are equal to working precision: %w; lower K, allow pruning, or take MAP", framework.ErrDegenerate)
+	}
+	w := 2 * s
+	for range 50 {
+		step := (w*special.DigammaGap(1/w) - s) / trigammaGap(1/w)
+		w -= step
+		if math.Abs(step) <= 1e-15*w {
+			break
+		}
+	}
+	if xi[0], xi[1] = 1/w, 1/(w*mean); math.IsInf(xi[1], 1) {
+		return fmt.Errorf("family: numbers around %v are too small for a gamma distribution's rate: rescale the column: %w", mean, framework.ErrDegenerate)
+	}
+	return nil
+}
+
+// logGap returns the mean of x, and its logarithm less the mean of ln x: half the squared
+// coefficient of variation where that is small, and 0 if all x are equal.
+func logGap(n float64, t []float64) (mean, s float64) {
+	mean = t[0] / n
+	return mean, math.Log(mean) - t[1]/n
+}
+
+// roundingOf is the gap below which nothing but rounding of the sums is left.
+func roundingOf(mean float64) float64 { return 1e-12 * max(1, math.Abs(math.Log(mean))) }
+
+// Natural is η = (−β, α), ψ = ln Γ(α) − α ln β; NaN where one is negative.
+func (Gamma) Natural(xi, eta []float64) float64 {
+	shape := max(xi[0], least)
+	eta[0], eta[1] = -xi[1], xi[0]
+	v, _ := math.Lgamma(shape)
+	if xi[0] < 0 {
+		return math.NaN()
+	}
+	return v - shape*logOfRate(xi[1])
+}
+
+// Expect is (α/β, ψ(α) − ln β).
+func (Gamma) Expect(xi, t []float64) {
+	shape, rate := max(xi[0], least), max(xi[1], least)
+	t[0], t[1] = shape/rate, math.Log(shape)-math.Log(rate)-special.DigammaGap(shape)/shape
+}
+
+// Information is diag(α, α²(α²ψ′(α) − α)).
+func (Gamma) Information(xi, diag []float64) {
+	diag[0], diag[1] = xi[0], xi[0]*xi[0]*trigammaGap(xi[0])
+}
+
+// Move goes from (ln(α/β), 1/α).
+func (Gamma) Move(xi, step, dst []float64) {
+	mean := xi[0] / xi[1] * math.Exp(step[0])
+	dst[0] = 1 / max(1/xi[0]+step[1], least)
+	dst[1] = dst[0] / mean
+}
+
+// Deviations come from the variances α²/(n·(α²ψ′(α) − α)) of α and 1/(nα) of ln(α/β),
+// which are independent.
+func (Gamma) Deviations(xi []float64, n float64, dst []float64) {
+	v := 1 / trigammaGap(xi[0])
+	dst[0], dst[1] = xi[0]*math.Sqrt(v/n), xi[1]*math.Sqrt((v+1/xi[0])/n)
+}
+
+// Sample draws a number; one below the range of float64 is returned as its least.
+func (Gamma) Sample(xi []float64, rng *rand.Rand, x []float64) {
+	draw := distuv.Gamma{Alpha: max(xi[0], least), Beta: max(xi[1], least), Src: rng}.Rand()
+	x[0] = max(draw, math.SmallestNonzeroFloat64)
+}
+
+// Conjugate takes a prior.Conjugate, whose Chi are means of x and of ln x; by default the
+// one with the column's own means and Nu = 1, the weight of one row.
+func (f Gamma) Conjugate(p prior.Prior, pooled []float64) (Conjugate, error) {
+	if _, ok := p.(prior.Jeffreys); ok {
+		return nil, improper(f, "prior.Conjugate")
+	}
+	otherwise := prior.Conjugate{Chi: make([]float64, 2), Nu: 1}
+	f.Expect(pooled, otherwise.Chi)
+	own, err := choose(p, f.Name(), otherwise)
+	if err != nil {
+		return nil, err
+	}
+	nu, tau, err := pseudoCounts(own, f)
+	if err != nil {
+		return nil, err
+	}
+	if mean, s := logGap(nu, tau); !(s > roundingOf(mean)) {
+		return nil, noMean(own, f, "a positive number, and one below its logarithm")
+	}
+	return gammaFamilyPrior{nu, [2]float64(tau)}, nil
+}

@@ -1,0 +1,517 @@
+package family
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/internal/simd"
+	"github.com/latent-go/latent/laplace"
+)
+
+// Covariance is the form of a Gaussian component's covariance.
+type Covariance int
+
+const (
+	// Full gives every component a covariance of its own.
+	Full Covariance = iota
+	// Tied gives all components one covariance.
+	Tied
+	// Diagonal takes the columns to be independent within a component.
+	Diagonal
+	// Spherical gives a component one variance for all columns.
+	Spherical
+)
+
+var covarianceNames = [...]string{"full", "tied", "diagonal", "spherical"}
+
+func (c Covariance) String() string {
+	if c < 0 || int(c) >= len(covarianceNames) {
+		return fmt.Sprintf("Covariance(%d)", int(c))
+	}
+	return covarianceNames[c]
+}
+
+var gaussianNames = [...]string{"gaussian", "gaussian-tied", "gaussian-diagonal", "gaussian-spherical"}
+
+// Gaussian is the normal distribution, in coordinates (μ, vech Σ) after a linear map that
+// gives the table covariance I (Full, Tied), each column variance 1 (Diagonal), or the
+// columns a mean variance of 1 (Spherical). The parameters of a component are its mean
+// and its covariance, D×D, or variances.
+type Gaussian struct{ Covariance Covariance }
+
+// Name is "gaussian", with the form of the covariance where it is not full.
+func (g Gaussian) Name() string {
+	if g.Covariance < 0 || int(g.Covariance) >= len(gaussianNames) {
+		return "gaussian-" + g.Covariance.String()
+	}
+	return gaussianNames[g.Covariance]
+}
+
+// Columns is 0: a Gaussian takes all; and 1 where columns are independent.
+func (g Gaussian) Columns() int {
+	if g.Covariance == Diagonal {
+		return 1
+	}
+	return 0
+}
+
+// On takes 1 column or more.
+func (g Gaussian) On(columns int) ([]Factor, error) {
+	if columns < 1 {
+		return nil, fmt.Errorf("family: %s takes 1 column or more, and there are %d", g.Name(), columns)
+	}
+	switch g.Covariance {
+	case Full, Tied:
+		return []Factor{gaussian{columns, g.Covariance == Tied}}, nil
+	case Diagonal:
+		return []Factor{diagonal{columns}}, nil
+	case Spherical:
+		return []Factor{spherical{columns}}, nil
+	}
+	return nil, fmt.Errorf("family: %v: a covariance is Full, Tied, Diagonal or Spherical", g.Covariance)
+}
+
+// gaussian has a D×D covariance. The numbers of one component are
+//
+//	sums    n, Σ(x−a), Σ(x−a)(x−a)ᵀ (upper triangle of D×D)
+//	anchor  a
+//	score   c, m, R with score(x) = c − ½‖R(x−m)‖², R upper triangular, RᵀR the precision
+//	params  μ, Σ
+type gaussian struct {
+	d    int
+	tied bool
+}
+
+func (g gaussian) form() Covariance {
+	if g.tied {
+		return Tied
+	}
+	return Full
+}
+
+func (g gaussian) Name() string { return Gaussian{g.form()}.Name() }
+
+func (g gaussian) Layout() Layout {
+	d, v := g.d, g.d*(g.d+1)/2
+	l := Layout{Columns: d, Cells: 1, Free: d + v, Sums: 1 + d + d*d, Anchor: d, Score: 1 + d + d*d, Params: d + d*d, Hyper: 3 + d + d*d, Features: d}
+	if g.tied {
+		l.Free, l.Shared = d, v
+	}
+	return l
+}
+
+// split gives location and matrix of a part that begins with skip other numbers.
+func (g gaussian) split(v []float64, skip int) (location, matrix []float64) {
+	return v[skip : skip+g.d], v[skip+g.d : skip+g.d+g.d*g.d]
+}
+
+func (g gaussian) Observe(b framework.Rows, at, first, n int, o *Observed) error {
+	return complete(b, at, first, n, g.d, g.form(), o)
+}
+
+// complete keeps rows column-major; they must be complete and finite.
+func complete(b framework.Rows, at, first, n, d int, form Covariance, o *Observed) error {
+	if ok, err := o.Transpose(b, at, first, n, d); ok || err != nil {
+		return err
+	}
+	for i := range n {
+		for j, v := range o.Row(i, d) {
+			if v-v != 0 {
+				reason := framework.ErrNotFinite
+				if math.IsNaN(v) {
+					reason = fmt.Errorf("%s needs complete rows; take a diagonal covariance, or leave the row out", Gaussian{form}.Name())
+				}
+				return &framework.DataError{Row: b.First + first + i, Column: at + j, Value: v, Reason: reason}
+			}
+		}
+	}
+	return nil
+}
+
+func (g gaussian) AddScores(o *Observed, scores Table, r []float64) {
+	d, n := g.d, o.Padded()
+	o.Work = linalg.Resize(o.Work, simd.ScoresWork(d))
+	for j := range scores.K {
+		g.scoreAll(o, scores, j, at(r, j, n))
+	}
+}
+
+func (g gaussian) AddSums(o *Observed, r []float64, _, anchors, sums Table) (entropy float64) {
+	d, n := g.d, o.Padded()
+	o.Work = linalg.Resize(o.Work, simd.MomentsWork(d, n))
+	for j := range sums.K {
+		to := sums.Row(j, 1+d+d*d)
+		first, second := g.split(to, 1)
+		x, w := g.weighed(o, at(r, j, n))
+		to[0] += simd.GaussianMoments(first, second, x, d, len(w), anchors.Row(j, d), w, o.Work)
+	}
+	return 0
+}
+
+// Features whitens by the covariance of the table.
+func (g gaussian) Features(o *Observed, w *Pooled, dst []float64, width, at int) {
+	score := make([]float64, 1+g.d+g.d*g.d)
+	if g.Score(w.Parameters, score) != nil {
+		clear(score)
+	}
+	m, root := g.split(score, 1)
+	for i := range o.N {
+		x, to := o.Row(i, g.d), dst[i*width+at:][:g.d]
+		for a := range g.d {
+			to[a] = 0
+			for c := a; c < g.d; c++ {
+				to[a] += root[a*g.d+c] * (x[c] - m[c])
+			}
+		}
+	}
+}
+
+// vanishing is the share of a column's variance in the table below which that of a
+// component is nothing but rounding.
+const vanishing = 1e-13
+
+// dependence is the share of a column's variance that must be left when the columns before
+// it are known: below, whether a Cholesky factorisation succeeds is a matter of rounding.
+const dependence = 1e-11
+
+func (g gaussian) Estimate(sums, anchor []float64, w *Pooled, xi []float64) error {
+	n, d := sums[0], g.d
+	if !(n > 0) {
+		return errEmpty
+	}
+	first, second := g.split(sums, 1)
+	mean, cov := g.split(xi, 0)
+	for a := range d {
+		mean[a] = anchor[a] + first[a]/n
+		for c := a; c < d; c++ {
+			cov[a*d+c] = second[a*d+c]/n - first[a]/n*(first[c]/n)
+		}
+	}
+	linalg.Mirror(d, cov)
+	switch {
+	case w == nil:
+		return g.varied(mean, cov)
+	case g.tied:
+		return nil // Share judges
+	}
+	return g.regular(cov, w)
+}
+
+var errEmpty = fmt.Errorf("family: no rows: %w; lower K", framework.ErrDegenerate)
+
+// regular says what makes a covariance singular to working precision: a column whose
+// variance vanishes beside that in the table, or that the others determine.
+func (g gaussian) regular(cov []float64, w *Pooled) error {
+	_, all := g.split(w.Parameters, 0)
+	for a := range g.d {
+		if !(cov[a*g.d+a] > vanishing*all[a*g.d+a]) {
+			return collapsed(a)
+		}
+	}
+	if _, ok := g.independent(cov); !ok {
+		return singular()
+	}
+	return nil
+}
+
+// varied says which column of the table leaves it without a regular covariance.
+func (g gaussian) varied(mean, cov []float64) error {
+	for a := range g.d {
+		if err := measurable(a, mean[a], cov[a*g.d+a]); err != nil {
+			return err
+		}
+	}
+	if a, ok := g.independent(cov); !ok {
+		return framework.FaultyColumn(a, ErrDependent)
+	}
+	return nil
+}
+
+// constant says that the standard deviation of a column of the table is below the rounding
+// of its values: sums over equal numbers leave some of it.
+func constant(mean, variance float64) bool {
+	return !(math.Sqrt(variance) > 1e-16*math.Abs(mean))
+}
+
+// narrowest and widest bound the variance of a column of the table: precisions, the vanishing
+// share of a variance and sums over rows then stay in the range of float64.
+const narrowest, widest = 1e-280, 1e280
+
+// measurable says what is wrong with the variance of a column of the table.
+func measurable(column int, mean, variance float64) error {
+	switch {
+	case constant(mean, variance):
+		return framework.FaultyColumn(column, framework.ErrConstant)
+	case !(variance > narrowest && variance < widest):
+		return framework.FaultyColumn(column, fmt.Errorf("has the variance %.3g, at the end of the range of float64: rescale it", variance))
+	}
+	return nil
+}
+
+// independent says whether the covariance can be factorised beginning with the first column,
+// as the curvature does it, and with the last, as Score does. Else it returns a column that
+// the others determine.
+func (g gaussian) independent(cov []float64) (column int, ok bool) {
+	if column, ok = g.undetermined(cov); !ok {
+		return column, false
+	}
+	slices.Reverse(cov) // of rows and of columns
+	column, ok = g.undetermined(cov)
+	slices.Reverse(cov)
+	return g.d - 1 - column, ok
+}
+
+// undetermined factorises the covariance, whose strictly lower triangle is scratch
+// meanwhile, and looks at the share of each column's variance that those before it do not
+// determine: units do not matter to it. It returns the first column of which none is left.
+func (g gaussian) undetermined(cov []float64) (column int, ok bool) {
+	d := g.d
+	defer linalg.Mirror(d, cov)
+	for a := range d {
+		row, v := cov[a*d:a*d+a], cov[a*d+a]
+		rest := v - linalg.Dot(row, row)
+		if !(rest > dependence*v) {
+			return a, false
+		}
+		root := math.Sqrt(rest)
+		for c := a + 1; c < d; c++ {
+			cov[c*d+a] = (cov[a*d+c] - linalg.Dot(cov[c*d:c*d+a], row)) / root
+		}
+	}
+	return 0, true
+}
+
+// ErrDependent is what a [framework.DataError] says of a column that leaves a full covariance singular.
+var ErrDependent = errors.New("is a linear combination of other columns: drop it, or take a diagonal covariance")
+
+func collapsed(column int) error {
+	return framework.FaultyColumn(column, fmt.Errorf("has no variance left in it: it has collapsed: %w; lower K, allow pruning, or take MAP", framework.ErrDegenerate))
+}
+
+func singular() error {
+	return fmt.Errorf("its covariance is singular: %w; lower K, allow pruning, or take MAP", framework.ErrDegenerate)
+}
+
+// Share averages the covariances, which makes one that all share, and judges it.
+func (g gaussian) Share(sums, params Table) error {
+	if !g.tied {
+		return nil
+	}
+	d := g.d
+	_, shared := g.split(params.Row(0, d+d*d), 0)
+	n := 0.0
+	for k := range params.K {
+		nk := sums.Data[k*sums.Stride]
+		n += nk
+		_, cov := g.split(params.Row(k, d+d*d), 0)
+		for i, v := range cov {
+			if k == 0 {
+				shared[i] = 0
+			}
+			shared[i] += nk * v
+		}
+	}
+	for i := range shared {
+		shared[i] /= n
+	}
+	for a := range d {
+		if v := shared[a*d+a]; !(v > vanishing*(v+g.between(sums, params, a, n))) {
+			return collapsed(a)
+		}
+	}
+	if _, ok := g.independent(shared); !ok {
+		return singular()
+	}
+	for k := 1; k < params.K; k++ {
+		_, cov := g.split(params.Row(k, d+d*d), 0)
+		copy(cov, shared)
+	}
+	return nil
+}
+
+// between is the variance of a column's means: with that within the components it makes
+// the variance in the table.
+func (g gaussian) between(sums, params Table, column int, n float64) float64 {
+	mean, spread := 0.0, 0.0
+	for k := range params.K {
+		mean += sums.Data[k*sums.Stride] / n * params.Data[k*params.Stride+column]
+	}
+	for k := range params.K {
+		shift := params.Data[k*params.Stride+column] - mean
+		spread += sums.Data[k*sums.Stride] / n * shift * shift
+	}
+	return spread
+}
+
+func (g gaussian) Score(xi, score []float64) error {
+	mean, cov := g.split(xi, 0)
+	m, root := g.split(score, 1)
+	copy(m, mean)
+	logDet, err := precisionRoot(g.d, cov, root)
+	score[0] = -(logDet + float64(g.d)*math.Log(2*math.Pi)) / 2
+	return err
+}
+
+// precisionRoot puts R, upper triangular with RᵀR = Σ⁻¹, into root and returns ln|Σ|.
+// With J the reversal of rows, JΣJ = UᵀU gives Σ⁻¹ = (J U⁻¹ J)(J U⁻ᵀ J), whose second
+// factor is upper triangular.
+func precisionRoot(d int, cov, root []float64) (logDet float64, err error) {
+	for a := range d {
+		for c := a; c < d; c++ {
+			root[a*d+c] = cov[(d-1-a)*d+d-1-c]
+		}
+	}
+	chol, ok := linalg.NewCholesky(d, root)
+	if !ok {
+		return 0, fmt.Errorf("family: a covariance is not positive definite: %w", framework.ErrDegenerate)
+	}
+	logDet = chol.LogDet()
+	chol.InvertFactor()
+	// root holds U⁻¹, upper; J U⁻ᵀ J at (a, c) is U⁻¹ at (d−1−c, d−1−a).
+	for a := range d {
+		for c := a; c < d; c++ {
+			if i, j := d-1-c, d-1-a; a*d+c < i*d+j {
+				root[a*d+c], root[i*d+j] = root[i*d+j], root[a*d+c]
+			}
+		}
+		for c := range a {
+			root[a*d+c] = 0
+		}
+	}
+	return logDet, nil
+}
+
+func (g gaussian) Center(sums, anchor []float64) { center(sums[0], sums[1:1+g.d], anchor) }
+
+// center adds the mean deviation from an anchor to it.
+func center(n float64, first, anchor []float64) {
+	if n > 0 {
+		linalg.Axpy(1/n, first, anchor)
+	}
+}
+
+func (g gaussian) Locate(score, anchor []float64) {
+	m, _ := g.split(score, 1)
+	copy(anchor, m)
+}
+
+// Total is n·c − ½ Σ‖R(x−m)‖².
+func (g gaussian) Total(score, sums, anchor []float64) float64 {
+	d, n := g.d, sums[0]
+	m, root := g.split(score, 1)
+	first, second := g.split(sums, 1)
+	quad := 0.0
+	for a := range d { // row a of R: Σ (R_a·(x−m))²
+		row := root[a*d : (a+1)*d]
+		shift := 0.0
+		linearPart := 0.0
+		for c := a; c < d; c++ {
+			shift += row[c] * (m[c] - anchor[c])
+			linearPart += row[c] * first[c]
+			quad += row[c] * row[c] * second[c*d+c]
+			for e := c + 1; e < d; e++ {
+				quad += 2 * row[c] * row[e] * second[c*d+e]
+			}
+		}
+		quad += shift * (n*shift - 2*linearPart)
+	}
+	return n*score[0] - quad/2
+}
+
+func (g gaussian) AddPooled(weight float64, w *Pooled, anchor, sums []float64) {
+	d := g.d
+	mean, cov := g.split(w.Parameters, 0)
+	first, second := g.split(sums, 1)
+	sums[0] += weight
+	for a := range d {
+		da := mean[a] - anchor[a]
+		first[a] += weight * da
+		for c := a; c < d; c++ {
+			second[a*d+c] += weight * (cov[a*d+c] + da*(mean[c]-anchor[c]))
+		}
+	}
+}
+
+func (g gaussian) Information(xi []float64, w *Pooled, dst []laplace.Block) []laplace.Block {
+	var info *normalInformation
+	if n := len(dst); n < cap(dst) {
+		info, _ = dst[:n+1][n].(*normalInformation)
+	}
+	if info == nil {
+		info = &normalInformation{}
+	}
+	_, cov := g.split(xi, 0)
+	_, all := g.split(w.Parameters, 0)
+	info.set(g.d, cov, all, g.tied)
+	return append(dst, info)
+}
+
+func (g gaussian) Numbers() []Number {
+	var list []Number
+	for a := range g.d {
+		list = append(list, Number{"mean", a, a})
+	}
+	for a := range g.d {
+		for c := range g.d {
+			name := "covariance"
+			if a == c {
+				name = "variance"
+			}
+			list = append(list, Number{name, a, c})
+		}
+	}
+	return list
+}
+
+// Deviations are those of the mean, √(Σ_jj/n), and of the covariance, √((Σ_iiΣ_jj + Σ_ij²)/n),
+// with all rows in place of n for a tied one.
+func (g gaussian) Deviations(xi, sums []float64, total float64, dst []float64) {
+	d, n := g.d, sums[0]
+	_, cov := g.split(xi, 0)
+	mean, second := g.split(dst, 0)
+	for a := range d {
+		mean[a] = math.Sqrt(cov[a*d+a] / n)
+	}
+	if g.tied {
+		n = total
+	}
+	for a := range d {
+		for c := range d {
+			// Without squares of variances, which may be above 1e154.
+			second[a*d+c] = math.Hypot(math.Sqrt(cov[a*d+a])*math.Sqrt(cov[c*d+c]), cov[a*d+c]) / math.Sqrt(n)
+		}
+	}
+}
+
+func (g gaussian) Sample(xi []float64, rng *rand.Rand, x []float64) {
+	mean, cov := g.split(xi, 0)
+	u := append([]float64(nil), cov...)
+	if _, ok := linalg.NewCholesky(g.d, u); !ok {
+		panic("family: a covariance is not positive definite") // Check lets none through
+	}
+	copy(x, mean)
+	for a := range g.d {
+		z := rng.NormFloat64()
+		for c := a; c < g.d; c++ {
+			x[c] += z * u[a*g.d+c]
+		}
+	}
+}
+
+// Valid says whether the covariance is symmetric.
+func (g gaussian) Valid(xi []float64) bool {
+	_, cov := g.split(xi, 0)
+	for a := range g.d {
+		for c := range a {
+			if math.Abs(cov[a*g.d+c]-cov[c*g.d+a]) > 1e-9*math.Sqrt(cov[a*g.d+a]*cov[c*g.d+c]) {
+				return false
+			}
+		}
+	}
+	return true
+}

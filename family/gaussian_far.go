@@ -1,0 +1,197 @@
+package family
+
+import (
+	"math"
+
+	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/internal/simd"
+)
+
+// far is the work space for leaving out what contributes exactly nothing, and when that is
+// to be tried. Trying or not changes no bit of a score that counts.
+type far struct {
+	list    []int32
+	zeros   []float64
+	base    []float64 // K, the log joints that the scores are added to
+	best    []float64 // of each row, the highest bound
+	certain []float64 // of each row, one log joint that it has
+	likely  []int32   // of each row, the component that has it
+	x, r    []float64 // the rows kept, column-major, and their log joints or weights
+
+	pause, patience int // chunks until the next trial, and how many it was when the last one failed
+	left            int // scores left out so far
+}
+
+// mostPatience is the number of chunks after which a bound is tried again at the latest.
+const mostPatience = 63
+
+// due says that this chunk should try, and counts it.
+func (f *far) due() bool {
+	if f.pause > 0 {
+		f.pause--
+		return false
+	}
+	return true
+}
+
+// note says whether a trial has paid: after each that has not, more chunks go by.
+func (f *far) note(paid bool) {
+	if paid {
+		f.patience = 0
+		return
+	}
+	f.patience = min(2*f.patience+1, mostPatience)
+	f.pause = f.patience
+}
+
+func (f *far) resize(k, n int) {
+	if len(f.likely) < n {
+		f.list, f.likely = make([]int32, n+simd.WithinSpace), make([]int32, n)
+	}
+	f.zeros, f.base = linalg.Resize(f.zeros, n), linalg.Resize(f.base, k)
+	f.best, f.certain, f.r = linalg.Resize(f.best, n), linalg.Resize(f.certain, n), linalg.Resize(f.r, n)
+}
+
+// within lists the rows at which a − b is above gap, or NaN.
+func (f *far) within(a, b []float64, gap float64) []int32 {
+	return f.list[:simd.Within(f.list, a, b, gap)]
+}
+
+// gathering is what moving a number of a row costs, in multiplications and additions of the
+// kernels for scores and moments.
+const gathering = 6
+
+// fewest is the number of columns from which on it pays to look for weights of 0.
+const fewest = 12
+
+// boundFrom is the row of R that a bound begins with: a third of the rows are in it, with a
+// ninth of the work, and not so few that they could hardly rule out anything.
+func (g gaussian) boundFrom() int { return max(0, g.d-max(10, g.d/3)) &^ 3 }
+
+// AddJoints is AddScores where nothing else will be added (see [Selective]). The last rows
+// of R give an upper bound of every score; the score of the component whose bound is
+// highest is computed, and then those that this one does not rule out: for what lies
+// −[simd.Negligible] below one log joint of a row lies no less below its highest, and so does
+// what is below a bound.
+func (g gaussian) AddJoints(o *Observed, scores Table, r []float64) {
+	d, n, k, from, f := g.d, o.Padded(), scores.K, g.boundFrom(), &o.far
+	if k == 1 || from == 0 || !f.due() {
+		g.AddScores(o, scores, r)
+		return
+	}
+	full, bound := d*(d+1)/2, (d-from)*(d-from+1)/2 // products a row
+	if hopeful := g.addBounds(o, scores, r); hopeful*full <= n*(k*bound+gathering*d) {
+		f.note(false)
+		for j := range k {
+			fill(at(r, j, n), f.base[j])
+		}
+		g.AddScores(o, scores, r)
+		return
+	}
+	computed, moved := g.scoreLikeliest(o, scores, r), 0
+	for j := range k {
+		to := at(r, j, n)
+		list := f.within(to, f.certain, simd.Negligible)
+		kept := list[:0]
+		for _, row := range list {
+			if f.likely[row] != int32(j) {
+				kept = append(kept, row)
+			}
+		}
+		if 4*len(kept) > 3*n {
+			fill(to, f.base[j])
+			g.scoreAll(o, scores, j, to)
+			computed += n
+			continue
+		}
+		g.scoreRows(o, scores, j, to, kept)
+		moved += len(kept)
+	}
+	computed += moved
+	f.left += k*n - computed
+	f.note((k*n-computed)*full > n*(k*bound+gathering*d)+moved*gathering*d)
+}
+
+// addBounds is AddScores with bounds, from log joints that it notes, and notes the highest of
+// each row. It counts the pairs of a row and a component that they could rule out at best.
+func (g gaussian) addBounds(o *Observed, scores Table, r []float64) (hopeful int) {
+	d, n, f := g.d, o.Padded(), &o.far
+	f.resize(scores.K, n)
+	o.Work = linalg.Resize(o.Work, simd.ScoresWork(d))
+	fill(f.best, math.Inf(-1))
+	for j := range scores.K {
+		score := scores.Row(j, 1+d+d*d)
+		m, root := g.split(score, 1)
+		to := at(r, j, n)
+		f.base[j] = to[0]
+		simd.GaussianBounds(to, o.X, d, n, g.boundFrom(), score[0], m, root, o.Work)
+		simd.Raise(f.best, to)
+	}
+	for j := range scores.K {
+		hopeful += n - len(f.within(at(r, j, n), f.best, simd.Negligible))
+	}
+	return hopeful
+}
+
+// scoreLikeliest puts the log joint of each row with the component whose bound is highest in
+// the place of the bound, and notes both. It returns how many it has computed, a
+// few more than rows where bounds are equal.
+func (g gaussian) scoreLikeliest(o *Observed, scores Table, r []float64) (computed int) {
+	n, f := o.Padded(), &o.far
+	for j := range scores.K {
+		to := at(r, j, n)
+		list := f.within(to, f.best, -math.SmallestNonzeroFloat64)
+		g.scoreRows(o, scores, j, to, list)
+		for _, row := range list {
+			f.certain[row], f.likely[row] = to[row], int32(j)
+		}
+		computed += len(list)
+	}
+	return computed
+}
+
+// scoreAll adds one component's scores.
+func (g gaussian) scoreAll(o *Observed, scores Table, j int, to []float64) {
+	score := scores.Row(j, 1+g.d+g.d*g.d)
+	m, root := g.split(score, 1)
+	simd.GaussianScores(to, o.X, g.d, len(to), score[0], m, root, o.Work)
+}
+
+// scoreRows puts one component's log joints of some rows into their places.
+func (g gaussian) scoreRows(o *Observed, scores Table, j int, to []float64, list []int32) {
+	f, d, n := &o.far, g.d, simd.Padded(len(list))
+	f.x = linalg.Resize(f.x, d*n)
+	simd.Gather(f.x, o.X, d, o.Padded(), list)
+	joint := f.r[:n]
+	fill(joint, f.base[j])
+	score := scores.Row(j, 1+d+d*d)
+	m, root := g.split(score, 1)
+	simd.GaussianScores(joint, f.x, d, n, score[0], m, root, o.Work)
+	for i, row := range list {
+		to[row] = joint[i]
+	}
+}
+
+// weighed are the rows of weights that are not 0, filled up with some of weight 0: all rows as
+// they are, unless so many can be left out that moving the others pays. It depends on the
+// weights only: sums round differently without the zeros among them.
+func (g gaussian) weighed(o *Observed, weights []float64) (x, w []float64) {
+	f, d, n := &o.far, g.d, o.Padded()
+	if d < fewest {
+		return o.X, weights
+	}
+	f.resize(1, n)
+	list := f.within(weights, f.zeros, 0)
+	kept := simd.Padded(len(list))
+	if (d+3+2*gathering)*kept > (d+3)*n {
+		return o.X, weights
+	}
+	f.x = linalg.Resize(f.x, d*kept)
+	simd.Gather(f.x, o.X, d, n, list)
+	w = f.r[:kept]
+	clear(w[len(list):])
+	for i, row := range list {
+		w[i] = weights[row]
+	}
+	return f.x, w
+}

@@ -1,0 +1,240 @@
+package family
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/prior"
+)
+
+// normalWishart is the prior of a mean and a covariance matrix. The hyperparameters of one
+// component are
+//
+//	κ, ν, the number of components that share Σ (1 where each has its own), m, Ψ (D×D)
+type normalWishart struct {
+	gaussian
+	of     prior.NormalInverseWishart
+	logDet float64 // ln|Ψ| of the prior
+	norm   float64 // and its LogNorm
+}
+
+func newNormalWishart(g gaussian, p prior.NormalInverseWishart) (*normalWishart, error) {
+	logDet, err := p.LogDetScale()
+	if err != nil {
+		return nil, err
+	}
+	q := &normalWishart{g, p, logDet, p.LogNorm(logDet)}
+	return q, representable(q.norm, g.Name())
+}
+
+// at is the distribution that hyperparameters describe, in their memory.
+func (q *normalWishart) at(h []float64) prior.NormalInverseWishart {
+	mean, scale := q.split(h, 3)
+	return prior.NormalInverseWishart{Mean: mean, Kappa: h[0], Nu: h[1], Scale: scale}
+}
+
+func (q *normalWishart) Prior(h []float64) {
+	h[0], h[1], h[2] = q.of.Kappa, q.of.Nu, 1
+	mean, scale := q.split(h, 3)
+	copy(mean, q.of.Mean)
+	copy(scale, q.of.Scale)
+}
+
+// Update has the mean and the scatter where the posterior's m and Ψ will be: Update reads
+// each of their entries before it writes it.
+func (q *normalWishart) Update(sums, anchor, h []float64) {
+	n := sums[0]
+	if !(n > 0) {
+		q.Prior(h)
+		return
+	}
+	d, p := q.d, q.at(h)
+	first, second := q.split(sums, 1)
+	for a := range d {
+		p.Mean[a] = anchor[a] + first[a]/n
+		for c := a; c < d; c++ {
+			p.Scale[a*d+c] = second[a*d+c] - first[a]*(first[c]/n)
+		}
+	}
+	linalg.Mirror(d, p.Scale)
+	p = q.of.Update(n, p.Mean, p.Scale, p)
+	h[0], h[1], h[2] = p.Kappa, p.Nu, 1
+}
+
+// Expected has E[ln N(x|μ,Σ)] = −½(E[ln|Σ|] + D ln 2π + D/κ + ν(x−m)ᵀΨ⁻¹(x−m)).
+func (q *normalWishart) Expected(h, score []float64) error {
+	p := q.at(h)
+	m, root := q.split(score, 1)
+	copy(m, p.Mean)
+	logDet, err := precisionRoot(q.d, p.Scale, root)
+	if err != nil {
+		return err
+	}
+	scale := math.Sqrt(p.Nu)
+	for i := range root {
+		root[i] *= scale
+	}
+	score[0] = -(p.ExpectedLogDet(logDet) + float64(q.d)*(math.Log(2*math.Pi)+1/p.Kappa)) / 2
+	return nil
+}
+
+// Divergence is that of the mean and of the covariance; the components that share a
+// covariance bear equal parts of the latter.
+func (q *normalWishart) Divergence(h, score []float64) float64 {
+	m, root := q.split(score, 1)
+	quad := quadratic(q.d, root, m, q.of.Mean)
+	return meanDivergence(q.d, h[0], q.of.Kappa, quad) + q.covarianceDivergence(q.at(h), root)/h[2]
+}
+
+// covarianceDivergence is KL between the inverse Wishart distributions; root is of
+// E[Σ⁻¹] = νΨ⁻¹.
+func (q *normalWishart) covarianceDivergence(p prior.NormalInverseWishart, root []float64) float64 {
+	d, logDet, trace := q.d, float64(q.d)*math.Log(p.Nu), 0.0
+	for a := range d {
+		logDet -= 2 * math.Log(root[a*d+a])
+		row := root[a*d : (a+1)*d]
+		for c := a; c < d; c++ {
+			trace += row[c] * linalg.Dot(row[a:], q.of.Scale[c*d+a:(c+1)*d])
+		}
+	}
+	p.Kappa = q.of.Kappa // which leaves the constants of the covariance alone
+	return (q.norm - p.LogNorm(logDet)) + (trace-p.Nu*float64(d)-(p.Nu-q.of.Nu)*p.ExpectedLogDet(logDet))/2
+}
+
+// quadratic is ‖R(x−m)‖² with R upper triangular.
+func quadratic(d int, root, x, m []float64) float64 {
+	sum := 0.0
+	for a := range d {
+		z := 0.0
+		for c := a; c < d; c++ {
+			z += root[a*d+c] * (x[c] - m[c])
+		}
+		sum += z * z
+	}
+	return sum
+}
+
+// Mode is where the joint density of the means and the covariance is greatest: each mean
+// that shares Σ has a factor |Σ|^−½ in it, so that Σ = Ψ/(ν + D + 1 + their number).
+func (q *normalWishart) Mode(h, xi []float64) error {
+	q.point(h, h[1]+float64(q.d+1)+h[2], xi)
+	return nil
+}
+
+// Mean is m and Ψ/(ν−D−1), or Ψ/ν where that does not exist.
+func (q *normalWishart) Mean(h, xi []float64) {
+	divisor := h[1] - float64(q.d+1)
+	if !(divisor > 0) {
+		divisor = h[1]
+	}
+	q.point(h, divisor, xi)
+}
+
+// point puts m and Ψ/divisor into xi.
+func (q *normalWishart) point(h []float64, divisor float64, xi []float64) {
+	copy(xi, h[3:])
+	_, cov := q.split(xi, 0)
+	for i := range cov {
+		cov[i] /= divisor
+	}
+}
+
+func (q *normalWishart) LogProb(xi []float64) float64 {
+	mean, cov := q.split(xi, 0)
+	v, err := q.of.LogProb(mean, cov)
+	if err != nil {
+		return math.Inf(-1) // newNormalWishart lets none through
+	}
+	return v
+}
+
+// Rand draws again what is beyond the range of float64 or singular to working precision,
+// as happens with ν within a thousandth of D − 1, and gives the mode where no draw is fit.
+func (q *normalWishart) Rand(h []float64, rng *rand.Rand, xi []float64) {
+	mean, cov := q.split(xi, 0)
+	scratch := make([]float64, len(cov))
+	for range 100 {
+		if _, _, err := q.at(h).Rand(rng, mean, cov); err != nil {
+			continue
+		}
+		if _, err := precisionRoot(q.d, cov, scratch); err == nil {
+			return
+		}
+	}
+	_ = q.Mode(h, xi) // it always exists
+}
+
+// tiedNormalWishart is the prior where K components share Σ,
+//
+//	Σ ~ InverseWishart(Ψ, ν),   μ_k | Σ ~ N(m, Σ/κ), k = 1,…,K.
+//
+// The posterior is of the same form: κ and m are a component's own, ν and Ψ are shared. As of
+// every [SharedPrior],
+//
+//   - Share follows Update of all components, and leaving some of them out: from then on the sum
+//     of Divergence over the components holds that of Σ once, and Mode is the joint one;
+//   - the sum of LogProb, here ln p(μ_k|Σ), lacks LogProbShared, ln p(Σ), of any one component;
+//   - RandShared draws all components at once.
+type tiedNormalWishart struct{ normalWishart }
+
+// Share makes the shared hyperparameters one: ν + N, and Ψ with what all components' rows
+// add to it. Shared ones it only divides anew between the components that are left.
+func (q *tiedNormalWishart) Share(hyper Table) {
+	d := q.d
+	size := 3 + d + d*d
+	h := hyper.Row(0, size)
+	_, shared := q.split(h, 3)
+	for k := 1; k < hyper.K && h[2] == 1; k++ {
+		other := hyper.Row(k, size)
+		_, scale := q.split(other, 3)
+		h[1] += other[1] - q.of.Nu
+		for i, v := range scale {
+			shared[i] += v - q.of.Scale[i]
+		}
+	}
+	for k := range hyper.K {
+		other := hyper.Row(k, size)
+		_, scale := q.split(other, 3)
+		other[1], other[2] = h[1], float64(hyper.K)
+		copy(scale, shared)
+	}
+}
+
+// LogProb is ln p(μ|Σ).
+func (q *tiedNormalWishart) LogProb(xi []float64) float64 {
+	mean, cov := q.split(xi, 0)
+	root := make([]float64, len(cov))
+	logDet, err := precisionRoot(q.d, cov, root)
+	if err != nil {
+		return math.Inf(-1)
+	}
+	kappa := q.of.Kappa
+	return (float64(q.d)*math.Log(kappa/(2*math.Pi)) - logDet - kappa*quadratic(q.d, root, mean, q.of.Mean)) / 2
+}
+
+// LogProbShared is ln p(Σ), the joint density less that of the mean.
+func (q *tiedNormalWishart) LogProbShared(xi []float64) float64 {
+	joint := q.normalWishart.LogProb(xi)
+	if math.IsInf(joint, -1) {
+		return joint
+	}
+	return joint - q.LogProb(xi)
+}
+
+// RandShared draws Σ once and the means given it.
+func (q *tiedNormalWishart) RandShared(hyper Table, rng *rand.Rand, params Table) {
+	d := q.d
+	first := params.Row(0, d+d*d)
+	q.Rand(hyper.Row(0, 3+d+d*d), rng, first)
+	draw := make([]float64, d)
+	for k := 1; k < params.K; k++ {
+		h, xi := hyper.Row(k, 3+d+d*d), params.Row(k, d+d*d)
+		copy(xi, h[3:3+d])
+		copy(xi[d:], first[d:])
+		q.Sample(xi, rng, draw)
+		for a, x := range draw {
+			xi[a] += (x - xi[a]) / math.Sqrt(h[0])
+		}
+	}
+}

@@ -1,0 +1,382 @@
+package family
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/internal/simd"
+	"github.com/latent-go/latent/laplace"
+	"github.com/latent-go/latent/prior"
+)
+
+// linear is an exponential family on a number of independent column groups, its cells.
+// With the exposures as further statistics, the score of a row is linear in what was
+// observed, Σ_c (η_c·T_c − e_c ψ_c): one product of matrices serves EM, MAP, FAB, gFAB and
+// variational Bayes, which differ in the numbers only, and a missing cell, all of whose
+// statistics are 0, drops out of the score and of the sums.
+//
+// One component's numbers lie in the order: those of exposures, one a cell; then those of
+// T, S a cell.
+type linear struct {
+	law                ExponentialFamily
+	cells, s, p, width int
+}
+
+func newLinear(f ExponentialFamily, cells int) linear {
+	return linear{f, cells, f.Statistics(), len(f.Parameters()), f.Columns()}
+}
+
+func (l linear) Name() string { return l.law.Name() }
+
+func (l linear) Layout() Layout {
+	n := l.cells * (1 + l.s)
+	return Layout{Columns: l.cells * l.width, Cells: l.cells, Free: l.law.Free(), Sums: n, Score: n, Params: l.cells * l.p, Hyper: n, Features: l.cells * l.s}
+}
+
+// split gives the parts of exposures and of T.
+func (l linear) split(v []float64) (e, t []float64) { return v[:l.cells], v[l.cells:] }
+
+func (l linear) cell(t []float64, c int) []float64    { return t[c*l.s : (c+1)*l.s] }
+func (l linear) params(xi []float64, c int) []float64 { return xi[c*l.p : (c+1)*l.p] }
+
+func (l linear) Observe(b framework.Rows, at, first, n int, o *Observed) error {
+	if b.Entries != nil {
+		return l.observeEntries(b, at, first, n, o)
+	}
+	width := l.cells * l.s
+	o.N, o.Complete, o.Base, o.sparse = n, true, linalg.Resize(o.Base, n), false
+	o.own = linalg.Resize(o.own, n*width)
+	if all, ok := l.law.(BlockObserver); ok {
+		clear(o.Base)
+		if o.t, o.stride, ok = all.ObserveBlock(l.law, b.X[first*b.Stride+at:], n, l.cells, b.Stride, o.own, o.Base); ok {
+			return nil
+		}
+	}
+	o.e = linalg.Resize(o.e, n*l.cells)
+	o.t, o.stride = o.own, width
+	for i := range n {
+		row, base := b.Row(first + i)[at:], 0.0
+		for c := range l.cells {
+			x, t := row[c*l.width:(c+1)*l.width], o.t[i*width+c*l.s:i*width+(c+1)*l.s]
+			e, h, ok := l.law.Observe(x, t)
+			if !ok {
+				if !missing(x) {
+					return l.outside(b.First+first+i, at+c*l.width, x)
+				}
+				clear(t)
+				e, h = 0, 0
+			}
+			o.e[i*l.cells+c] = e
+			o.Complete = o.Complete && e == 1
+			base += h
+		}
+		o.Base[i] = base
+	}
+	return nil
+}
+
+// missing says that nothing of an observation is there.
+func missing(x []float64) bool {
+	for _, v := range x {
+		if !math.IsNaN(v) {
+			return false
+		}
+	}
+	return true
+}
+
+// ErrSupport is what a [framework.DataError] says of a value to which a family gives no density.
+var ErrSupport = errors.New("outside the support")
+
+func (l linear) outside(row, column int, x []float64) error {
+	reason := fmt.Errorf("%w of %s: %s", ErrSupport, l.law.Name(), l.law.Support())
+	switch {
+	case len(x) > 1 && slices.ContainsFunc(x, math.IsNaN):
+		reason = fmt.Errorf("it begins a group that is missing in part, %w, or groups that are missing as a whole", reason)
+	case len(x) > 1:
+		reason = fmt.Errorf("the group %v is %w", x, reason)
+	}
+	return &framework.DataError{Row: row, Column: column, Value: x[0], Reason: reason}
+}
+
+func (l linear) AddScores(o *Observed, scores Table, r []float64) {
+	k, width := scores.K, l.cells*l.s
+	if o.Complete {
+		for j := range k {
+			floats.AddConst(floats.Sum(scores.Row(j, l.cells)), at(r, j, o.Padded()))
+		}
+	}
+	if o.sparse {
+		o.addSparseScores(scores, l.cells, r)
+		return
+	}
+	simd.RowScores(r, o.t, o.N, width, o.stride, scores.Data[l.cells:], k, scores.Stride)
+	if !o.Complete {
+		simd.RowScores(r, o.e, o.N, l.cells, l.cells, scores.Data, k, scores.Stride)
+	}
+}
+
+func (l linear) AddSums(o *Observed, r []float64, _, _, sums Table) (entropy float64) {
+	k, width := sums.K, l.cells*l.s
+	weights := blas64.General{Rows: k, Cols: o.N, Stride: o.Padded(), Data: r}
+	if o.Complete {
+		for j := range k {
+			floats.AddConst(floats.Sum(at(r, j, o.Padded())), sums.Row(j, l.cells))
+		}
+	} else {
+		exposures := blas64.General{Rows: k, Cols: l.cells, Stride: sums.Stride, Data: sums.Data}
+		linalg.MulSerial(false, false, 1, weights, linalg.General(o.N, l.cells, o.e), 1, exposures)
+	}
+	if o.sparse {
+		o.addSparseSums(sums, l.cells, r)
+		return 0
+	}
+	t := blas64.General{Rows: k, Cols: width, Stride: sums.Stride, Data: sums.Data[l.cells:]}
+	linalg.MulSerial(false, false, 1, weights, blas64.General{Rows: o.N, Cols: width, Stride: o.stride, Data: o.t}, 1, t)
+	return 0
+}
+
+func (l linear) Features(o *Observed, _ *Pooled, dst []float64, width, at int) {
+	for i := range o.N {
+		to := dst[i*width+at:][:l.cells*l.s]
+		copy(to, o.t[i*o.stride:])
+		if o.Complete {
+			continue
+		}
+		for c, e := range o.e[i*l.cells : (i+1)*l.cells] {
+			for s := range l.s {
+				to[c*l.s+s] /= e // NaN where missing
+			}
+		}
+	}
+}
+
+func (l linear) Estimate(sums, _ []float64, w *Pooled, xi []float64) error {
+	e, t := l.split(sums)
+	for c, n := range e {
+		if !(n > 0) { // no row of the component has this cell: the pooled estimate is as good as any
+			if w == nil {
+				return framework.FaultyColumn(c*l.width, framework.ErrNoValue)
+			}
+			copy(l.params(xi, c), l.params(w.Parameters, c))
+			continue
+		}
+		if err := l.law.Estimate(n, l.cell(t, c), l.params(xi, c)); err != nil {
+			if w == nil && errors.Is(err, framework.ErrDegenerate) {
+				return framework.FaultyColumn(c*l.width, framework.ErrConstant)
+			}
+			return l.unestimated(c, err)
+		}
+	}
+	return nil
+}
+
+// unestimated puts the column in front of a family's error.
+func (l linear) unestimated(c int, err error) error {
+	return framework.FaultyColumn(c*l.width, fmt.Errorf("has no estimate: %w", err))
+}
+
+func (l linear) Score(xi, score []float64) error {
+	e, t := l.split(score)
+	if all, ok := l.law.(BlockNatural); ok && all.Naturals(l.law, xi, e, t) {
+		return nil
+	}
+	for c := range l.cells {
+		e[c] = -l.law.Natural(l.params(xi, c), l.cell(t, c))
+	}
+	return nil
+}
+
+func (l linear) Total(score, sums, _ []float64) float64 { return linalg.Dot(score, sums) }
+
+func (l linear) AddPooled(weight float64, w *Pooled, _, sums []float64) {
+	e, t := l.split(w.Sums)
+	for c, n := range e {
+		sums[c] += weight
+		linalg.Axpy(weight/n, l.cell(t, c), l.cell(sums[l.cells:], c))
+	}
+}
+
+func (l linear) Information(xi []float64, _ *Pooled, dst []laplace.Block) []laplace.Block {
+	for c := range l.cells {
+		var d laplace.Diagonal
+		dst, d = AppendDiagonal(dst, l.law.Free())
+		l.law.Information(l.params(xi, c), d)
+	}
+	return dst
+}
+
+func (l linear) Numbers() []Number {
+	var list []Number
+	for c := range l.cells {
+		for i, name := range l.law.Parameters() {
+			column := c * l.width
+			if len(l.law.Parameters()) == l.width {
+				column += i // such as one probability a column
+			}
+			list = append(list, Number{name, column, column})
+		}
+	}
+	return list
+}
+
+func (l linear) Deviations(xi, sums []float64, _ float64, dst []float64) {
+	law, ok := l.law.(Deviator)
+	for c := range l.cells {
+		switch to := l.params(dst, c); {
+		case !ok:
+			fill(to, nan)
+		case sums[c] > 0:
+			law.Deviations(l.params(xi, c), sums[c], to)
+		default: // nothing is known of a cell without a value
+			fill(to, math.Inf(1))
+		}
+	}
+}
+
+// Contrast is (η−η₀)·E[T] − (ψ−ψ₀).
+func (l linear) Contrast(xi, pooled, dst []float64) {
+	law, ok := l.law.(Expecter)
+	if !ok {
+		return
+	}
+	eta, eta0, mean := make([]float64, l.s), make([]float64, l.s), make([]float64, l.s)
+	for c := range l.cells {
+		psi := l.law.Natural(l.params(xi, c), eta)
+		psi0 := l.law.Natural(l.params(pooled, c), eta0)
+		law.Expect(l.params(xi, c), mean)
+		d := psi0 - psi
+		for s, t := range mean {
+			if t != 0 {
+				d += t * (eta[s] - eta0[s])
+			}
+		}
+		for j := range l.width {
+			dst[c*l.width+j] = max(0, d)
+		}
+	}
+}
+
+// Sample draws each cell. The family is a Sampler: the plan asks first.
+func (l linear) Sample(xi []float64, rng *rand.Rand, x []float64) {
+	law := l.law.(Sampler)
+	for c := range l.cells {
+		law.Sample(l.params(xi, c), rng, x[c*l.width:(c+1)*l.width])
+	}
+}
+
+// linearPrior is a conjugate prior of each cell. Hyperparameters are the pseudo-counts
+// (ν, τ) of one cell after the other.
+type linearPrior struct {
+	linear
+	of     []Conjugate // one a cell
+	pseudo []float64   // the prior's
+	norms  []float64   // LogNorm of the prior, one a cell
+}
+
+func (l linear) Conjugate(p prior.Prior, w *Pooled) (FactorPrior, error) {
+	law, ok := l.law.(Conjugated)
+	if !ok {
+		return nil, fmt.Errorf("family: %s has no conjugate prior: it does not implement family.Conjugated (a Conjugate method)", l.Name())
+	}
+	q := &linearPrior{linear: l, of: make([]Conjugate, l.cells), pseudo: make([]float64, l.cells*(1+l.s)), norms: make([]float64, l.cells)}
+	for c := range q.of {
+		var err error
+		if q.of[c], err = law.Conjugate(p, l.params(w.Parameters, c)); err != nil {
+			return nil, err
+		}
+		h := q.pseudoCounts(q.pseudo, c)
+		q.of[c].Prior(h)
+		q.norms[c] = q.of[c].LogNorm(h)
+	}
+	return q, nil
+}
+
+func (q *linearPrior) pseudoCounts(h []float64, c int) []float64 {
+	return h[c*(1+q.s) : (c+1)*(1+q.s)]
+}
+
+func (q *linearPrior) Prior(h []float64) { copy(h, q.pseudo) }
+
+func (q *linearPrior) Update(sums, _, h []float64) {
+	copy(h, q.pseudo)
+	e, t := q.split(sums)
+	for c, n := range e {
+		hc := q.pseudoCounts(h, c)
+		hc[0] += n
+		for s, v := range q.cell(t, c) {
+			hc[1+s] += v
+		}
+	}
+}
+
+func (q *linearPrior) Expected(h, score []float64) error {
+	e, t := q.split(score)
+	for c, of := range q.of {
+		e[c] = -of.Expected(q.pseudoCounts(h, c), q.cell(t, c))
+	}
+	return nil
+}
+
+func (q *linearPrior) Divergence(h, score []float64) float64 {
+	e, t := q.split(score)
+	sum := 0.0
+	for c, of := range q.of {
+		hc, pc := q.pseudoCounts(h, c), q.pseudoCounts(q.pseudo, c)
+		sum += (hc[0]-pc[0])*e[c] - (of.LogNorm(hc) - q.norms[c])
+		for s, eta := range q.cell(t, c) {
+			sum += (hc[1+s] - pc[1+s]) * eta
+		}
+	}
+	return sum
+}
+
+func (q *linearPrior) Mode(h, xi []float64) error {
+	for c, of := range q.of {
+		hc := q.pseudoCounts(h, c)
+		if err := of.Mode(hc, q.params(xi, c)); err != nil {
+			if !slices.Equal(hc, q.pseudoCounts(q.pseudo, c)) {
+				return q.unestimated(c, err)
+			}
+			of.Mean(hc, q.params(xi, c)) // no row has this cell, and the prior is flat
+		}
+	}
+	return nil
+}
+
+func (q *linearPrior) Mean(h, xi []float64) {
+	for c, of := range q.of {
+		of.Mean(q.pseudoCounts(h, c), q.params(xi, c))
+	}
+}
+
+func (q *linearPrior) LogProb(xi []float64) float64 {
+	sum := 0.0
+	for c, of := range q.of {
+		sum += of.LogProb(q.pseudoCounts(q.pseudo, c), q.params(xi, c))
+	}
+	return sum
+}
+
+func (l linear) Units(w *Pooled) (u Units) {
+	if f, ok := l.law.(Rated); ok {
+		for c := range l.cells {
+			u.Class += logOf(f.Rate(l.params(w.Parameters, c)))
+		}
+	}
+	return u
+}
+
+func (q *linearPrior) Rand(h []float64, rng *rand.Rand, xi []float64) {
+	for c, of := range q.of {
+		of.Rand(q.pseudoCounts(h, c), rng, q.params(xi, c))
+	}
+}

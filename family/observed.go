@@ -1,0 +1,48 @@
+package family
+
+import (
+	"errors"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/internal/simd"
+)
+
+// Observed is what a factor keeps of some rows of a block, memory reused from one chunk to the
+// next. A factor of one's own sees to the exported fields.
+type Observed struct {
+	N        int       // rows
+	Complete bool      // no cell is missing
+	X        []float64 // the columns one after the other, each filled up to Padded rows (see Transpose)
+	Base     []float64 // ln h(x) of each row; nil where it is 0
+	Work     []float64 // scratch
+
+	rows   framework.Rows
+	at     int       // first column
+	first  int       // first row
+	e      []float64 // n×cells exposures, where not complete
+	t      []float64 // n rows of S statistics, stride apart, of exponential families
+	stride int
+	own    []float64 // memory for t where it is not the rows themselves
+	sparse bool      // of rows as entries, with one number of t an entry and e as scratch
+	far    far
+}
+
+// Padded is the number of rows, filled up to a multiple of the vector kernels' lanes.
+func (o *Observed) Padded() int { return simd.Padded(o.N) }
+
+// Transpose keeps rows first to first+n of a block and puts d columns, from column at on, into X.
+// finite says whether all their numbers are.
+func (o *Observed) Transpose(b framework.Rows, at, first, n, d int) (finite bool, err error) {
+	if b.Entries != nil {
+		return false, errSparse
+	}
+	*o = Observed{N: n, Complete: true, X: o.X, Work: o.Work, rows: b, at: at, first: first, far: o.far}
+	o.X = linalg.Resize(o.X, d*o.Padded())
+	return simd.Columns(o.X, b.X[first*b.Stride+at:], n, d, b.Stride), nil
+}
+
+var errSparse = errors.New("family: sparse rows need one family with one statistic a column, such as bernoulli")
+
+// Row is row i of the chunk, the d columns of the factor.
+func (o *Observed) Row(i, d int) []float64 { return o.rows.Row(o.first + i)[o.at : o.at+d] }

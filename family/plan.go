@@ -1,0 +1,312 @@
+package family
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/laplace"
+)
+
+// A Plan is a family laid out on the columns of a table: it knows which of the flat numbers of a
+// class belong to which factor.
+type Plan struct {
+	parts []part
+	size  Layout // of a class; Free is D_ξ in all
+}
+
+// part is a factor with the places where its numbers begin.
+type part struct {
+	Factor
+	size   Layout
+	at     Layout
+	pooled *Pooled // the factor's part of the table as one class; nil until that is known
+}
+
+// NewPlan lays a family out on so many columns.
+func NewPlan(f Family, columns int) (*Plan, error) {
+	if f == nil {
+		return nil, errors.New("family: the model has no family: choose one, such as family.Gaussian{}")
+	}
+	list, err := factors(f, columns)
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{}
+	for _, one := range list {
+		l := one.Layout()
+		p.parts = append(p.parts, part{Factor: one, size: l, at: p.size})
+		p.size.Columns += l.Columns
+		p.size.Cells += l.Cells
+		p.size.Free += l.Cells * l.Free
+		p.size.Shared += l.Shared
+		p.size.Sums += l.Sums
+		p.size.Anchor += l.Anchor
+		p.size.Score += l.Score
+		p.size.Params += l.Params
+		p.size.Hyper += l.Hyper
+		p.size.Features += l.Features
+	}
+	if p.size.Columns != columns {
+		return nil, fmt.Errorf("family: the factors of %s describe %d columns, and the table has %d", f.Name(), p.size.Columns, columns)
+	}
+	return p, nil
+}
+
+// factors is f.On, but for an exponential family that embeds another: the On that it has from there
+// knows nothing of the methods that it replaces.
+func factors(f Family, columns int) ([]Factor, error) {
+	list, err := f.On(columns)
+	if e, ok := f.(ExponentialFamily); ok && err == nil && len(list) == 1 {
+		if l, ok := list[0].(linear); ok && !same(l.law, e) {
+			return Independent(e, columns)
+		}
+	}
+	return list, err
+}
+
+// Size says how many numbers a class has of each kind; Free is D_ξ.
+func (p *Plan) Size() Layout { return p.size }
+
+// The parts of one class's flat numbers that belong to a factor.
+func (p *part) ofSums(v []float64) []float64   { return v[p.at.Sums:][:p.size.Sums] }
+func (p *part) ofAnchor(v []float64) []float64 { return v[p.at.Anchor:][:p.size.Anchor] }
+func (p *part) ofScore(v []float64) []float64  { return v[p.at.Score:][:p.size.Score] }
+func (p *part) ofParams(v []float64) []float64 { return v[p.at.Params:][:p.size.Params] }
+func (p *part) ofHyper(v []float64) []float64  { return v[p.at.Hyper:][:p.size.Hyper] }
+
+// Attach gives the factors their parts of the table as one class, where it has the plan's size.
+func (p *Plan) Attach(w *Pooled) *Plan {
+	if !p.fits(w) {
+		return p
+	}
+	for i := range p.parts {
+		f := &p.parts[i]
+		f.pooled = &Pooled{w.N, f.ofParams(w.Parameters), f.ofSums(w.Sums), f.ofAnchor(w.Anchor)}
+	}
+	return p
+}
+
+func (p *Plan) fits(w *Pooled) bool {
+	return w != nil && w.N > 0 && len(w.Parameters) == p.size.Params && len(w.Sums) == p.size.Sums && len(w.Anchor) == p.size.Anchor
+}
+
+// Check says whether the parameters of k classes, k×P, and the pooled table, which may come from
+// elsewhere, can be those of the plan.
+func (p *Plan) Check(k int, params []float64, w *Pooled) error {
+	if len(params) != k*p.size.Params {
+		return fmt.Errorf("family: %d numbers of components do not belong to K = %d with %d numbers each", len(params), k, p.size.Params)
+	}
+	if !p.fits(w) {
+		return errors.New("family: the parameters do not hold the table as one component")
+	}
+	if !finite(params) {
+		return errors.New("family: parameters are not finite")
+	}
+	score := make([]float64, p.size.Score)
+	for j := range k {
+		xi := at(params, j, p.size.Params)
+		if err := p.score(xi, score); err != nil {
+			return fmt.Errorf("component %d: %w", j+1, err)
+		}
+		if !finite(score) || !p.valid(xi) {
+			return fmt.Errorf("family: the parameters of component %d are outside their range", j+1)
+		}
+	}
+	return nil
+}
+
+// A Validator is a factor that checks more of ξ than that it has a score.
+type Validator interface{ Valid(xi []float64) bool }
+
+func (p *Plan) valid(xi []float64) bool {
+	for i := range p.parts {
+		f := &p.parts[i]
+		if v, ok := f.Factor.(Validator); ok && !v.Valid(f.ofParams(xi)) {
+			return false
+		}
+	}
+	return true
+}
+
+// estimate puts the maximum likelihood ξ of one class into xi, without what classes share.
+func (p *Plan) estimate(sums, anchor, xi []float64) error {
+	for i := range p.parts {
+		f := &p.parts[i]
+		if err := f.Estimate(f.ofSums(sums), f.ofAnchor(anchor), f.pooled, f.ofParams(xi)); err != nil {
+			return shift(err, f.at.Columns)
+		}
+	}
+	return nil
+}
+
+// share makes parameters that classes share one.
+func (p *Plan) share(sums, params Table) error {
+	for i := range p.parts {
+		f := &p.parts[i]
+		if s, ok := f.Factor.(Sharer); ok {
+			if err := s.Share(sums.from(f.at.Sums), params.from(f.at.Params)); err != nil {
+				return shift(err, f.at.Columns)
+			}
+		}
+	}
+	return nil
+}
+
+// shift numbers the column of a factor's error as the table does.
+func shift(err error, by int) error {
+	var fault *framework.DataError
+	if errors.As(err, &fault) && fault.Column >= 0 {
+		fault.Column += by
+	}
+	return err
+}
+
+// score puts the score of parameters into score.
+func (p *Plan) score(xi, score []float64) error {
+	for i := range p.parts {
+		f := &p.parts[i]
+		if err := f.Score(f.ofParams(xi), f.ofScore(score)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// locate puts the anchors that go with a score into anchor.
+func (p *Plan) locate(score, anchor []float64) {
+	for i := range p.parts {
+		f := &p.parts[i]
+		if a, ok := f.Factor.(Anchored); ok {
+			a.Locate(f.ofScore(score), f.ofAnchor(anchor))
+		}
+	}
+}
+
+// effective is the exposure that a cell of a class is charged for. It is the exposure n
+// itself where the class's nk rows all have the cell; of one that is missing in a share
+// of them it is that share more, so that a cell that nobody has counts as 1 and costs nothing.
+func effective(n, nk float64) float64 {
+	if nk > 1 && n < nk {
+		return n + 1 - n/nk
+	}
+	return n
+}
+
+// tilt takes the tilt of gFAB and FAB off the scores of class k: the derivatives of
+// Σ_c (D_c/2) ln(effective count) in the exposures lower the scores of the cells, and that in N_k,
+// which is returned, is to lower the score of every row (docs/theory/mixtures.md, section 2).
+// Without missing values the two add up to D_ξ/(2N_k).
+func (p *Plan) tilt(t *laplace.Tilt, k int, score []float64) (constant float64) {
+	first := k * (1 + p.size.Cells)
+	nk := t.Count(first)
+	for i := range p.parts {
+		f := &p.parts[i]
+		cells := f.ofScore(score)[:f.size.Cells]
+		for c := range cells {
+			block := first + 1 + f.at.Cells + c
+			half, count := t.Block(block), t.Count(block)
+			if nk > 1 && count < nk { // some rows miss the cell
+				cells[c] -= half * (1 - 1/nk)
+				constant += half * max(0, count-1) / (nk * (nk - 1))
+				continue
+			}
+			cells[c] -= half
+		}
+	}
+	return constant
+}
+
+func (p *Plan) total(score, sums, anchor []float64) float64 {
+	sum := 0.0
+	for i := range p.parts {
+		f := &p.parts[i]
+		sum += f.Total(f.ofScore(score), f.ofSums(sums), f.ofAnchor(anchor))
+	}
+	return sum
+}
+
+// curvature adds class k, which holds nk rows: one block without parameters for the rows, and
+// one for each cell, of its effective exposure and its unit information. units is memory for
+// the latter.
+func (p *Plan) curvature(f *laplace.Curvature, k int, sums []float64, nk float64, xi []float64, units []laplace.Block) []laplace.Block {
+	units = units[:0]
+	f.Class(k, nk, laplace.Identity(0))
+	for i := range p.parts {
+		part := &p.parts[i]
+		first := len(units)
+		if f.CountOnly() {
+			for range part.size.Cells {
+				units = append(units, laplace.Identity(part.size.Free))
+			}
+		} else {
+			units = part.Information(part.ofParams(xi), part.pooled, units)
+		}
+		for c, n := range part.ofSums(sums)[:part.size.Cells] {
+			f.Class(k, effective(n, nk), units[first+c])
+		}
+	}
+	return units
+}
+
+// Sample draws a row of a class with parameters ξ into x. It errs where a family cannot be drawn
+// from.
+func (p *Plan) Sample(xi []float64, rng *rand.Rand, x []float64) error {
+	for i := range p.parts {
+		f := &p.parts[i]
+		s, ok := f.Factor.(Sampler)
+		if l, of := f.Factor.(linear); of {
+			_, ok = l.law.(Sampler)
+		}
+		if !ok {
+			return fmt.Errorf("family: %s cannot be drawn from: it does not implement family.Sampler (a Sample method)", f.Name())
+		}
+		s.Sample(f.ofParams(xi), rng, x[f.at.Columns:][:f.size.Columns])
+	}
+	return nil
+}
+
+// Numbers describes the numbers of a class, in their order.
+func (p *Plan) Numbers() []Number {
+	var list []Number
+	for i := range p.parts {
+		f := &p.parts[i]
+		d, ok := f.Factor.(Describer)
+		if !ok {
+			for j := range f.size.Params {
+				list = append(list, Number{fmt.Sprintf("parameter %d", j+1), f.at.Columns, f.at.Columns + f.size.Columns - 1})
+			}
+			continue
+		}
+		for _, n := range d.Numbers() {
+			list = append(list, Number{n.Name, n.From + f.at.Columns, n.To + f.at.Columns})
+		}
+	}
+	return list
+}
+
+// Deviations puts the standard errors of ξ into dst, given the sums of the class and the number of all
+// rows: NaN where the family has none, +Inf of a cell without a value.
+func (p *Plan) Deviations(xi, sums []float64, total float64, dst []float64) {
+	for i := range p.parts {
+		f := &p.parts[i]
+		to := f.ofParams(dst)
+		if d, ok := f.Factor.(Describer); ok {
+			d.Deviations(f.ofParams(xi), f.ofSums(sums), total, to)
+			continue
+		}
+		fill(to, nan)
+	}
+}
+
+// Contrast puts the divergence of each column in a class with parameters ξ from the pooled table
+// into dst; 0 where the family cannot say.
+func (p *Plan) Contrast(xi []float64, w *Pooled, dst []float64) {
+	for i := range p.parts {
+		f := &p.parts[i]
+		if d, ok := f.Factor.(Describer); ok {
+			d.Contrast(f.ofParams(xi), f.ofParams(w.Parameters), dst[f.at.Columns:][:f.size.Columns])
+		}
+	}
+}

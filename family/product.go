@@ -1,0 +1,140 @@
+package family
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// A Product describes a row by independent families, one a column or a group of columns,
+// from left to right: a table of mixed types is one model. Missing entries (NaN) are
+// integrated out, column by column.
+type Product []Family
+
+// Name lists the families, equal neighbours once.
+func (p Product) Name() string {
+	var names []string
+	for i := 0; i < len(p); {
+		n := 1
+		name := nameOf(p[i])
+		for i+n < len(p) && nameOf(p[i+n]) == name {
+			n++
+		}
+		if n > 1 {
+			name = fmt.Sprintf("%s×%d", name, n)
+		}
+		names = append(names, name)
+		i += n
+	}
+	return strings.Join(names, "+")
+}
+
+// Columns is the sum over the families.
+func (p Product) Columns() int {
+	n := 0
+	for _, f := range p {
+		if f != nil { // a missing family is reported where the product is put to use
+			n += f.Columns()
+		}
+	}
+	return n
+}
+
+func nameOf(f Family) string {
+	if f == nil {
+		return "nothing"
+	}
+	return f.Name()
+}
+
+// On lays out each family on its columns. Neighbours that are equal and describe single columns
+// are laid out together, so that they share a kernel.
+func (p Product) On(columns int) ([]Factor, error) {
+	for _, f := range p {
+		if f == nil {
+			return nil, errors.New("family: a family of the product is nil")
+		}
+	}
+	if p.Columns() != columns {
+		return nil, fmt.Errorf("family: the product %s describes %d columns, and the table has %d", p.Name(), p.Columns(), columns)
+	}
+	var list []Factor
+	for i := 0; i < len(p); {
+		of, width := asOf(p[i])
+		next := i + 1
+		for ; next < len(p) && of.Columns() == 1; next++ {
+			other, more := asOf(p[next])
+			if !same(of, other) {
+				break
+			}
+			width += more
+		}
+		some, err := factors(of, width)
+		if err != nil {
+			return nil, err
+		}
+		list, i = append(list, some...), next
+	}
+	return list, nil
+}
+
+// Repeats says that rows often are equal (see [Repeating]).
+func (p Product) Repeats() bool {
+	for _, f := range p {
+		if !Repeats(f) {
+			return false
+		}
+	}
+	return true
+}
+
+// An Of is a family on a given number of neighbouring columns, as an element of a
+// [Product]: independent copies of a family of fewer columns, or one Gaussian over all.
+type Of struct {
+	Family Family
+	Width  int
+}
+
+// Name is that of the family.
+func (o Of) Name() string { return nameOf(o.Family) }
+
+// Columns is Width.
+func (o Of) Columns() int { return o.Width }
+
+// On is that of the family, on no other number of columns.
+func (o Of) On(columns int) ([]Factor, error) {
+	if o.Width != columns {
+		return nil, fmt.Errorf("family: %s of %d columns cannot describe %d", o.Name(), o.Width, columns)
+	}
+	if o.Family == nil {
+		return nil, errors.New("family: a family of the product is nil")
+	}
+	return factors(o.Family, columns)
+}
+
+// Repeats is that of the family.
+func (o Of) Repeats() bool { return Repeats(o.Family) }
+
+// asOf is a family with the number of columns that it takes in a product.
+func asOf(f Family) (of Family, width int) {
+	if o, ok := f.(Of); ok && o.Family != nil {
+		return o.Family, o.Width
+	}
+	return f, f.Columns()
+}
+
+// same compares families that are plain values.
+func same(a, b Family) (equal bool) {
+	defer func() { _ = recover() }() // values that cannot be compared are not the same
+	return a == b
+}
+
+// Repeating families describe counts or codes, so that rows often are equal, and it pays to
+// count equal ones once.
+type Repeating interface{ Repeats() bool }
+
+// Repeats says whether a family is [Repeating].
+func Repeats(f Family) bool {
+	r, ok := f.(Repeating)
+	return ok && r.Repeats()
+}
