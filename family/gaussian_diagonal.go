@@ -33,18 +33,7 @@ func (g diagonal) Layout() Layout {
 func thirds(v []float64, d int) (a, b, c []float64) { return v[:d], v[d : 2*d], v[2*d : 3*d] }
 
 func (g diagonal) Observe(b framework.Rows, at, first, n int, o *Observed) error {
-	if ok, err := o.Transpose(b, at, first, n, g.d); ok || err != nil {
-		return err
-	}
-	o.Complete = false
-	for i := range n {
-		for j, v := range o.Row(i, g.d) {
-			if math.IsInf(v, 0) {
-				return framework.NotFinite(b.First+first+i, at+j, v)
-			}
-		}
-	}
-	return nil
+	return o.numbers(b, at, first, n, g.d)
 }
 
 func (g diagonal) AddScores(o *Observed, scores Table, r []float64) {
@@ -93,9 +82,7 @@ func (g diagonal) AddSums(o *Observed, r []float64, _, anchors, sums Table) (ent
 }
 
 func (g diagonal) Features(o *Observed, _ *Pooled, dst []float64, width, at int) {
-	for i := range o.N {
-		copy(dst[i*width+at:], o.Row(i, g.d))
-	}
+	o.copyTo(dst, width, at, g.d)
 }
 
 func (g diagonal) Estimate(sums, anchor []float64, w *Pooled, xi []float64) error {
@@ -257,9 +244,7 @@ func (g spherical) AddSums(o *Observed, r []float64, _, anchors, sums Table) (en
 }
 
 func (g spherical) Features(o *Observed, _ *Pooled, dst []float64, width, at int) {
-	for i := range o.N {
-		copy(dst[i*width+at:], o.Row(i, g.d))
-	}
+	o.copyTo(dst, width, at, g.d)
 }
 
 func (g spherical) Estimate(sums, anchor []float64, w *Pooled, xi []float64) error {

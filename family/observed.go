@@ -2,6 +2,7 @@ package family
 
 import (
 	"errors"
+	"math"
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
@@ -46,3 +47,43 @@ var errSparse = errors.New("family: sparse rows need one family with one statist
 
 // Row is row i of the chunk, the d columns of the factor.
 func (o *Observed) Row(i, d int) []float64 { return o.rows.Row(o.first + i)[o.at : o.at+d] }
+
+// Real is the reading half of a factor of one column of finite numbers, NaN where missing, and of its
+// family: embed it.
+type Real struct{}
+
+// Columns is 1.
+func (Real) Columns() int { return 1 }
+
+// Observe puts the column into X, and refuses infinite numbers.
+func (Real) Observe(b framework.Rows, at, first, n int, o *Observed) error {
+	return o.numbers(b, at, first, n, 1)
+}
+
+// Features are the numbers.
+func (Real) Features(o *Observed, _ *Pooled, dst []float64, width, at int) {
+	o.copyTo(dst, width, at, 1)
+}
+
+// numbers keeps columns of finite numbers, NaN where missing.
+func (o *Observed) numbers(b framework.Rows, at, first, n, d int) error {
+	if whole, err := o.Transpose(b, at, first, n, d); whole || err != nil {
+		return err
+	}
+	o.Complete = false
+	for i := range n {
+		for j, v := range o.Row(i, d) {
+			if math.IsInf(v, 0) {
+				return framework.NotFinite(b.First+first+i, at+j, v)
+			}
+		}
+	}
+	return nil
+}
+
+// copyTo puts d columns into dst, n×width from its column at on.
+func (o *Observed) copyTo(dst []float64, width, at, d int) {
+	for i := range o.N {
+		copy(dst[i*width+at:], o.Row(i, d))
+	}
+}
