@@ -192,6 +192,9 @@ func (m Model) Responsibilities(b framework.Rows, p *Parameters, dst []float64) 
 	return r, err
 }
 
+// LabelEntropy leaves out the entropy of latent variables of the family's own.
+func (Model) LabelEntropy(s *Statistics) float64 { return s.Labels }
+
 // Score gives both at the cost of one; the slices are overwritten from their beginnings, and
 // grow where they are too short.
 func (m Model) Score(b framework.Rows, p *Parameters, logProb, r []float64) ([]float64, []float64, error) {

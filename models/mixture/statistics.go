@@ -19,6 +19,7 @@ type Statistics struct {
 	N       float64   // Σ_n w_n
 	Nk      []float64 `keep:"rows"` // Σ_n w_n q_nk
 	Loss    []float64 `keep:"rows"` // −Σ_n w_n ln(1 − q_nk): what ln p(X) would lose at once without component k
+	Labels  float64   // Σ_n w_n H(q_n), without latent variables of the family's own
 	Classes *family.Classes
 
 	log   []float64 // K, logarithms of the weights, or what stands for them
@@ -38,6 +39,7 @@ func (s *Statistics) Weight() float64 { return s.N }
 // Merge adds the sums of another shard, or of another local step at as many components.
 func (s *Statistics) Merge(o *Statistics) {
 	s.N += o.N
+	s.Labels += o.Labels
 	linalg.Axpy(1, o.Nk, s.Nk)
 	linalg.Axpy(1, o.Loss, s.Loss)
 	s.Classes.Merge(o.Classes)
@@ -46,6 +48,7 @@ func (s *Statistics) Merge(o *Statistics) {
 // Scale makes the rows weigh factor times as much (see [framework.Scaler]).
 func (s *Statistics) Scale(factor float64) {
 	s.N *= factor
+	s.Labels *= factor
 	linalg.Scale(factor, s.Nk)
 	linalg.Scale(factor, s.Loss)
 	s.Classes.Scale(factor)
@@ -53,7 +56,7 @@ func (s *Statistics) Scale(factor float64) {
 
 // clear empties the sums over rows, but for those of the classes.
 func (s *Statistics) clear() {
-	s.N = 0
+	s.N, s.Labels = 0, 0
 	clear(s.Nk)
 	clear(s.Loss)
 }
@@ -109,6 +112,7 @@ func (s *Statistics) infer(b framework.Rows) (entropy float64, err error) {
 		if err != nil {
 			return err
 		}
+		s.Labels += h
 		entropy += h + s.add(n, w)
 		return nil
 	})
