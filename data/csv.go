@@ -273,6 +273,9 @@ func (b *csvBuilder) addText(records *records, j int, cell string) error {
 
 // forget drops the values read so far: from here on only the kinds of the columns matter.
 func (b *csvBuilder) forget() {
+	if b.KindsOnly { // and nothing was kept since
+		return
+	}
 	b.KindsOnly = true
 	b.Numbers = nil
 	for j := range b.Columns {
@@ -295,7 +298,7 @@ func validNames(first []string, records *records) error {
 }
 
 func (b *csvBuilder) table() *Table {
-	t := &Table{Names: b.names, unnamed: b.unnamed, rows: b.Rows, flat: b.Numbers, columns: make([]column, len(b.Columns))}
+	t := &Table{Names: b.names, unnamed: b.unnamed, rows: b.Rows, flat: b.Numbers, columns: make([]column, len(b.Columns)), index: new(index)}
 	for j, c := range b.Columns {
 		t.columns[j].marked = c.MarkedMissing
 		if c.Categorical {

@@ -39,18 +39,36 @@ const missingCode = fastcsv.MissingCode
 // The levels given are copied. The new table shares the storage of all other columns with t, which stays
 // as it is.
 func (t *Table) Factor(name string, levels []string, unseenMissing bool) (*Table, error) {
-	j := slices.Index(t.Names, name)
-	if j < 0 {
-		return nil, t.unknown(name)
+	return t.Factors([]string{name}, [][]string{levels}, unseenMissing)
+}
+
+// Factors is [Table.Factor] of several columns at once, all different: levels are those of each name, in its place. One
+// by one, every column of a wide table would cost a copy of the list of all.
+func (t *Table) Factors(names []string, levels [][]string, unseenMissing bool) (*Table, error) {
+	places, err := t.places(names)
+	if err != nil {
+		return nil, err
 	}
-	own := t.columns[j].factor
-	if own == nil {
-		own = numberFactor(t.gather(t.columns[j:j+1], nil, t.rows))
+	made := *t
+	made.Names, made.columns, made.index = slices.Clone(t.Names), slices.Clone(t.columns), new(index)
+	for i, j := range places {
+		f, err := t.recoded(j, levels[i], unseenMissing)
+		if err != nil {
+			return nil, err
+		}
+		made.columns[j] = column{factor: f, marked: t.columns[j].marked}
+	}
+	return &made, nil
+}
+
+// recoded is column j with these levels.
+func (t *Table) recoded(j int, levels []string, unseenMissing bool) (*factor, error) {
+	name := t.Names[j]
+	own, err := t.ownFactor(j, levels == nil)
+	if err != nil {
+		return nil, err
 	}
 	if levels == nil {
-		if len(own.levels) == 0 {
-			return nil, fmt.Errorf("column %q has no value to take levels from; drop it", name)
-		}
 		levels = slices.SortedFunc(slices.Values(own.levels), compareLevels)
 	} else if err := checkLevels(levels); err != nil {
 		return nil, fmt.Errorf("column %q: %w", name, err)
@@ -65,11 +83,46 @@ func (t *Table) Factor(name string, levels []string, unseenMissing bool) (*Table
 			}
 		}
 	}
-	made := *t
-	made.Names = slices.Clone(t.Names)
-	made.columns = slices.Clone(t.columns)
-	made.columns[j] = column{factor: recoded, marked: t.columns[j].marked}
-	return &made, nil
+	return recoded, nil
+}
+
+// ownFactor is column j with its own levels, one at least if they are needed.
+func (t *Table) ownFactor(j int, needed bool) (*factor, error) {
+	own := t.columns[j].factor
+	if own == nil {
+		own = numberFactor(t.gather(t.columns[j:j+1], nil, t.rows))
+	}
+	if needed && len(own.levels) == 0 {
+		return nil, fmt.Errorf("column %q has no value to take levels from; drop it", t.Names[j])
+	}
+	return own, nil
+}
+
+// Occurring lists the levels of the cells of a column, numeric or categorical, in the order of [Table.Factor]: other than
+// there, levels that no row has are left out. It is an error if there is no such column, or no value and no level.
+func (t *Table) Occurring(name string) ([]string, error) {
+	j := t.place(name)
+	if j < 0 {
+		return nil, t.unknown(name)
+	}
+	own, err := t.ownFactor(j, true)
+	if err != nil {
+		return nil, err
+	}
+	used := make([]bool, len(own.levels))
+	for _, code := range own.codes {
+		if code != missingCode {
+			used[code] = true
+		}
+	}
+	var list []string
+	for i, level := range own.levels {
+		if used[i] {
+			list = append(list, level)
+		}
+	}
+	slices.SortFunc(list, compareLevels)
+	return list, nil
 }
 
 // numberFactor makes the texts of numbers levels, in order of first appearance. Equal numbers are one

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/latent-go/latent/internal/parallel"
 	"github.com/latent-go/latent/internal/simd"
@@ -28,6 +29,14 @@ type Table struct {
 	columns []column
 	unnamed bool  // the first row was read as data, though a header could be there
 	origin  []int // of each row, its place among those that were read; nil: its own
+	index   *index
+}
+
+// index finds the places of columns by their names, in time that does not grow with the columns. It is made when it is
+// first asked for.
+type index struct {
+	once   sync.Once
+	places map[string]int
 }
 
 // column is numeric, at a place in every row of the flat slice, or categorical.
@@ -39,7 +48,7 @@ type column struct {
 
 // numericTable wraps a row-major matrix of at least one column, named V1, V2, …
 func numericTable(x []float64, rows, cols int) *Table {
-	t := &Table{Names: make([]string, cols), rows: rows, flat: x, stride: cols, columns: make([]column, cols)}
+	t := &Table{Names: make([]string, cols), rows: rows, flat: x, stride: cols, columns: make([]column, cols), index: new(index)}
 	for j := range t.columns {
 		t.Names[j] = defaultName(j)
 		t.columns[j].at = j
@@ -87,24 +96,37 @@ func (t *Table) Drop(names ...string) (*Table, error) {
 
 // places finds columns by name.
 func (t *Table) places(names []string) ([]int, error) {
-	index := make(map[string]int, len(t.Names))
-	for j, name := range t.Names {
-		index[name] = j
-	}
 	places := make([]int, len(names))
-	seen := make(map[string]bool, len(names))
+	seen := make([]bool, len(t.columns))
 	for i, name := range names {
-		j, ok := index[name]
-		if !ok {
+		j := t.place(name)
+		if j < 0 {
 			return nil, t.unknown(name)
 		}
-		if seen[name] {
+		if seen[j] {
 			return nil, fmt.Errorf("column %q is named twice; name each column once", name)
 		}
-		seen[name] = true
+		seen[j] = true
 		places[i] = j
 	}
 	return places, nil
+}
+
+// place finds a column by name; -1 if there is none. Names can be changed from outside, so the index only proposes.
+func (t *Table) place(name string) int {
+	if t.index == nil {
+		return slices.Index(t.Names, name)
+	}
+	t.index.once.Do(func() {
+		t.index.places = make(map[string]int, len(t.Names))
+		for j, name := range t.Names {
+			t.index.places[name] = j
+		}
+	})
+	if j, ok := t.index.places[name]; ok && t.Names[j] == name {
+		return j
+	}
+	return slices.Index(t.Names, name)
 }
 
 func (t *Table) pick(places []int) (*Table, error) {
@@ -114,6 +136,7 @@ func (t *Table) pick(places []int) (*Table, error) {
 	picked := *t
 	picked.Names = make([]string, len(places))
 	picked.columns = make([]column, len(places))
+	picked.index = new(index)
 	for i, j := range places {
 		picked.Names[i] = t.Names[j]
 		picked.columns[i] = t.columns[j]
@@ -160,7 +183,7 @@ func (t *Table) DropMissing() (*Table, int) {
 		return t, 0
 	}
 
-	kept := &Table{Names: slices.Clone(t.Names), rows: t.rows - dropped, columns: slices.Clone(t.columns), unnamed: t.unnamed && !missing[0], origin: origin}
+	kept := &Table{Names: slices.Clone(t.Names), rows: t.rows - dropped, columns: slices.Clone(t.columns), unnamed: t.unnamed && !missing[0], origin: origin, index: new(index)}
 	var numeric []column // to be packed in their present order
 	for j, c := range t.columns {
 		if c.factor == nil {
@@ -218,7 +241,7 @@ func (t *Table) number(row int, c column) float64 {
 // Empty tells whether a column has no value at all: every cell is missing, or there is no such column. It looks no
 // further than the first value.
 func (t *Table) Empty(name string) bool {
-	j := slices.Index(t.Names, name)
+	j := t.place(name)
 	return j < 0 || t.empty(t.columns[j])
 }
 
@@ -249,7 +272,7 @@ func (t *Table) gather(columns []column, leftOut []bool, rows int) []float64 {
 // Column copies a numeric column: one value a row, NaN where it is missing. It is an error if there is no
 // such column, or if it is categorical.
 func (t *Table) Column(name string) ([]float64, error) {
-	j := slices.Index(t.Names, name)
+	j := t.place(name)
 	if j < 0 {
 		return nil, t.unknown(name)
 	}
@@ -308,14 +331,14 @@ func (t *Table) Texts(name string) (levels []string, texts, numbers int) {
 // MarkedMissing tells how many cells of a column each text of [CSVOptions].NA made missing, among all rows that
 // were read. It is nil if there was none, or no such column, and not to be changed.
 func (t *Table) MarkedMissing(name string) []int {
-	if j := slices.Index(t.Names, name); j >= 0 {
+	if j := t.place(name); j >= 0 {
 		return t.columns[j].marked
 	}
 	return nil
 }
 
 func (t *Table) factor(name string) *factor {
-	if j := slices.Index(t.Names, name); j >= 0 {
+	if j := t.place(name); j >= 0 {
 		return t.columns[j].factor
 	}
 	return nil

@@ -54,7 +54,7 @@ func markThem(list []suspect, _ *columnFamilies) string {
 	var texts []string
 	for _, c := range list {
 		for _, text := range c.texts {
-			if !slices.Contains(texts, text) {
+			if len(texts) <= most && !slices.Contains(texts, text) { // more are not shown
 				texts = append(texts, text)
 			}
 		}

@@ -149,8 +149,9 @@ func namesOf(columns []column) []string {
 // described are the columns of a table with their families: those that --columns names,
 // those that --family gives to all, or those that their values look like.
 func described(s *session, in *input, family string, given *columnFamilies) ([]column, error) {
+	known := setOf(in.Names)
 	for _, name := range given.names {
-		if !slices.Contains(in.Names, name) {
+		if !known[name] {
 			return nil, fmt.Errorf("--columns: no column %q to describe; the columns are %s", name, quoted(in.Names))
 		}
 	}
@@ -196,9 +197,9 @@ func levels(in *input, c column, given *columnFamilies) ([]string, error) {
 	}
 	switch {
 	case c.Family == familyCategorical:
-		return coded(in, c.Name)
+		return in.Occurring(c.Name)
 	case c.Family == familyBernoulli && text:
-		list, err := coded(in, c.Name)
+		list, err := in.Occurring(c.Name)
 		if err == nil && len(list) > 2 {
 			err = fmt.Errorf("column %.60q has %d levels (%s): bernoulli takes columns of 0 and 1, or texts with two levels: %s, or --model mixture %s",
 				c.Name, len(list), abridgedTexts(list, ", ", quotedCell), dropping([]string{c.Name}), given.with([]string{c.Name}, familyCategorical))
@@ -248,28 +249,6 @@ func (in *input) texts() []string {
 	return slices.DeleteFunc(slices.Clone(in.Names), func(name string) bool { return in.Levels(name) == nil })
 }
 
-// coded are the levels that occur in a column, numbers or texts.
-func coded(in *input, name string) ([]string, error) {
-	t, err := in.Factor(name, nil, false)
-	if err != nil {
-		return nil, err
-	}
-	all := t.Levels(name)
-	used := make([]bool, len(all))
-	for _, code := range t.Codes(name) {
-		if code >= 0 {
-			used[code] = true
-		}
-	}
-	var list []string
-	for i, level := range all {
-		if used[i] {
-			list = append(list, level)
-		}
-	}
-	return list, nil
-}
-
 // counted is a number of things: "1 level", "2 levels".
 func counted(n int, thing string) string {
 	if n == 1 {
@@ -281,21 +260,25 @@ func counted(n int, thing string) string {
 // recode gives the columns of a table the codes of a model's levels. places has the place
 // in the table of each column.
 func (in *input) recode(columns []column, places []int, unseenMissing bool) error {
+	var names []string
+	var levels [][]string
 	for j, c := range columns {
 		name := in.Names[places[j]]
-		if len(c.Levels) == 0 {
-			if in.Levels(name) != nil {
-				_, err := in.Column(name)
-				return err
-			}
-			continue
+		if len(c.Levels) > 0 {
+			names, levels = append(names, name), append(levels, c.Levels)
+		} else if in.Levels(name) != nil {
+			_, err := in.Column(name)
+			return err
 		}
-		t, err := in.Factor(name, c.Levels, unseenMissing)
-		if err != nil {
-			return fmt.Errorf("%w (--unseen missing takes it for a missing value)", err)
-		}
-		in.Table = t
 	}
+	if len(names) == 0 {
+		return nil
+	}
+	t, err := in.Factors(names, levels, unseenMissing)
+	if err != nil {
+		return fmt.Errorf("%w (--unseen missing takes it for a missing value)", err)
+	}
+	in.Table = t
 	return nil
 }
 

@@ -151,15 +151,18 @@ func (m *modelFile) check() (err error) {
 
 // reading keeps the texts of columns whose levels the model knows. A table without names
 // has its columns in the model's places.
-func (m *modelFile) reading(name string) data.Reading {
-	at := slices.IndexFunc(m.Columns, func(c column) bool { return c.Name == name })
-	if at < 0 {
-		at = slices.IndexFunc(upTo(1, len(m.Columns)), func(place int) bool { return name == "V"+strconv.Itoa(place) })
+func (m *modelFile) reading() func(name string) data.Reading {
+	named, placed := map[string]bool{}, map[string]bool{} // whether a column has levels
+	for j, c := range m.Columns {
+		named[c.Name], placed["V"+strconv.Itoa(j+1)] = len(c.Levels) > 0, len(c.Levels) > 0
 	}
-	if at >= 0 && len(m.Columns[at].Levels) > 0 {
-		return data.ReadAsText
+	return func(name string) data.Reading {
+		hasLevels, ok := named[name]
+		if hasLevels || !ok && placed[name] {
+			return data.ReadAsText
+		}
+		return data.ReadByForm
 	}
-	return data.ReadByForm
 }
 
 // goesWith compares the counts and names of a model file with those of its parameters.

@@ -37,7 +37,7 @@ func (c *predictCommand) Run(s *session) error {
 	if err := s.checkOut(c.Out, c.Data, c.Saved); err != nil {
 		return err
 	}
-	in, err := c.open(s, c.Data, m.reading)
+	in, err := c.open(s, c.Data, m.reading())
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (c *predictCommand) Run(s *session) error {
 // model's. Otherwise, where either side has made-up names, the places do; and where both
 // have, there must be as many.
 func (in *input) match(s *session, names []string) (order []int, err error) {
-	missing := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(in.Names, name) })
+	missing := without(names, setOf(in.Names))
 	made, differ := generated(names), in.Cols() != len(names)
 	switch {
 	case len(missing) > 0 && !made && !in.unnamed:
@@ -102,17 +102,40 @@ func (in *input) match(s *session, names []string) (order []int, err error) {
 		s.note("the columns of %s are taken by their places: %s are %s of the model", in.name, quoted(in.Names), quoted(names))
 		names = in.Names
 	}
-	extra := slices.DeleteFunc(slices.Clone(in.Names), func(name string) bool { return slices.Contains(names, name) })
+	asked := setOf(names)
+	extra := without(in.Names, asked)
 	if len(extra) > 0 {
 		s.note("%s of %s left out, as not in the model: %s", counted(len(extra), "column"), in.name, quoted(extra))
 	}
-	kept := slices.DeleteFunc(slices.Clone(in.Names), func(name string) bool { return !slices.Contains(names, name) })
+	kept := without(in.Names, setOf(extra))
+	at := make(map[string]int, len(kept))
+	for j, name := range kept {
+		at[name] = j
+	}
 	for _, name := range names {
-		order = append(order, slices.Index(kept, name))
+		order = append(order, at[name])
 	}
 	in.asked = true
 	in.Table, err = in.Table.Select(kept...)
 	return order, err
+}
+
+func setOf(names []string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
+}
+
+// without are the names that are not in the set.
+func without(names []string, set map[string]bool) (rest []string) {
+	for _, name := range names {
+		if !set[name] {
+			rest = append(rest, name)
+		}
+	}
+	return rest
 }
 
 // generated tells whether names are V1, V2, …, which package data gives to columns

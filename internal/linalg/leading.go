@@ -32,7 +32,7 @@ func Leading(n, k, limit int, apply func(dst, x *mat.Dense), tol float64) (value
 	for i := range next.RawMatrix().Data {
 		next.RawMatrix().Data[i] = rng.NormFloat64()
 	}
-	orthonormalize(next)
+	Orthonormalize(next)
 	before := math.Inf(1)
 	basis, image := mat.NewDense(n, limit, nil), mat.NewDense(n, limit, nil)
 	for m := b; m <= limit; m += b {
@@ -78,7 +78,7 @@ func Leading(n, k, limit int, apply func(dst, x *mat.Dense), tol float64) (value
 		before = worst
 		for range 2 {
 			block.Sub(block, product(false, q, product(true, q, block)))
-			orthonormalize(block)
+			Orthonormalize(block)
 		}
 		next = block
 	}
@@ -97,9 +97,9 @@ func product(transA bool, a, b *mat.Dense) *mat.Dense {
 	return c
 }
 
-// orthonormalize replaces the columns of a, at most as many as its rows, by an
+// Orthonormalize replaces the columns of a, at most as many as its rows, by an
 // orthonormal basis of their span (Householder QR).
-func orthonormalize(a *mat.Dense) {
+func Orthonormalize(a *mat.Dense) {
 	raw := a.RawMatrix()
 	g := blas64.General{Rows: raw.Rows, Cols: raw.Cols, Stride: raw.Stride, Data: raw.Data}
 	tau := make([]float64, raw.Cols)

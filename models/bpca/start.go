@@ -86,11 +86,8 @@ func (p *Parameters) rayleighRitz(times func(q []float64) ([]float64, error), n 
 	if err != nil {
 		return err
 	}
-	var qr mat.QR
-	qr.Factorize(mat.NewDense(d, k, y))
-	var q mat.Dense
-	qr.QTo(&q)
-	basis := mat.DenseCopyOf(q.Slice(0, d, 0, k))
+	basis := mat.NewDense(d, k, y)
+	linalg.Orthonormalize(basis)
 	cq, err := times(basis.RawMatrix().Data)
 	if err != nil {
 		return err

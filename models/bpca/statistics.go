@@ -42,7 +42,7 @@ type localStep struct {
 	gain   []float64 // K×D
 	cov    []float64 // K×K
 	logDet float64   // ln|cov|
-	x      []float64 // tileRows×D, centred rows
+	x      []float64 // up to tileRows×D, centred rows
 	z      []float64 // tileRows×K, their means
 	wz     []float64 // tileRows×K, weighted
 	w      []float64 // tileRows, weights
@@ -161,7 +161,7 @@ func (s *Statistics) addMoments(m *Moments) (entropy float64, err error) {
 	q.eachTile(framework.Rows{N: len(root) / m.D, D: m.D, Stride: m.D, X: root}, s.addTile)
 	q.mean = mean
 	// About a mean other than their own, the moments have one row more, √N·δ.
-	q.x = linalg.Resize(q.x, tileRows*m.D)
+	q.x = linalg.Resize(q.x, m.D)
 	centre(q.x[:m.D], m.Mean, mean, math.Sqrt(m.N))
 	if shift := q.x[:m.D]; linalg.Dot(shift, shift) > 0 {
 		q.w = append(q.w[:0], 1)
@@ -174,7 +174,7 @@ func (s *Statistics) addMoments(m *Moments) (entropy float64, err error) {
 // and calls use with their number. Rows of weight 0 are left out.
 func (q *localStep) eachTile(b framework.Rows, use func(n int)) {
 	d := b.D
-	q.x, q.w = linalg.Resize(q.x, tileRows*d), linalg.Resize(q.w, tileRows)
+	q.x, q.w = linalg.Resize(q.x, min(tileRows, b.N)*d), linalg.Resize(q.w, tileRows)
 	n := 0
 	for i := range b.N {
 		w := b.Weight(i)
