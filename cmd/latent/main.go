@@ -27,8 +27,11 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/latent-go/latent/internal/atomicfile"
 )
 
 const (
@@ -40,7 +43,39 @@ const (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(answer(ctx, os.Stderr,
+		func() int { return run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr) },
+		func() { <-time.After(patience) },
+		func() { atomicfile.Abandon() }))
+}
+
+// patience is how long a command that was interrupted has to say itself how far it had come.
+const patience = time.Second / 2
+
+// answer runs a command. Where it is interrupted in a step that does not look for that, such as one decomposition of a
+// large matrix, the command is left after some patience, and what it was writing is abandoned.
+func answer(ctx context.Context, stderr io.Writer, run func() int, wait, abandon func()) (status int) {
+	ended := make(chan int, 1)
+	go func() { ended <- run() }()
+	select {
+	case status := <-ended:
+		return status
+	case <-ctx.Done():
+	}
+	waited := make(chan struct{})
+	go func() {
+		wait()
+		close(waited)
+	}()
+	select {
+	case status := <-ended:
+		return status
+	case <-waited:
+	}
+	abandon()
+	newStatusLine(stderr).erase()
+	_, _ = fmt.Fprintln(stderr, "latent: interrupted before the command was complete; no file is half-written")
+	return statusFailed
 }
 
 type commands struct {

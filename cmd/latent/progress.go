@@ -57,6 +57,12 @@ func (l *statusLine) recorder(criterion string) framework.Recorder {
 // close wipes the line.
 func (l *statusLine) close() {
 	if l.written {
+		l.erase()
+	}
+}
+
+func (l *statusLine) erase() {
+	if l.terminal != nil {
 		_, _ = l.terminal.WriteString(eraseLine)
 	}
 }

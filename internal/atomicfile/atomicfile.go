@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"sync"
 )
 
 // Write has write fill a temporary file beside path, and moves it there when all went well.
@@ -89,7 +90,32 @@ func (t Target) Try() error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Close(), os.Remove(f.Name()))
+	return errors.Join(f.Close(), finish(f, os.Remove))
+}
+
+// underWay are the temporary files that there are. The lock is held where one of them is made, put in place or removed.
+var underWay = struct {
+	sync.Mutex
+	names map[string]bool
+}{names: map[string]bool{}}
+
+// Abandon removes the temporary files of all writes under way, for a process that ends in the middle of them. A path has
+// its new file, whole, or never will: until resume is called, nobody can begin a file or put one in place. Writes that
+// were abandoned fail afterwards.
+func Abandon() (resume func()) {
+	underWay.Lock()
+	for name := range underWay.names {
+		_ = os.Remove(name)
+	}
+	return underWay.Unlock
+}
+
+// finish does with a temporary file what it was for.
+func finish(f *os.File, with func(name string) error) error {
+	underWay.Lock()
+	defer underWay.Unlock()
+	delete(underWay.names, f.Name())
+	return with(f.Name())
 }
 
 // temporary makes a file beside the target, with the permissions of what it will replace, or
@@ -100,7 +126,12 @@ func (t Target) temporary() (*os.File, error) {
 		mode = t.existing.Mode().Perm()
 	}
 	name := filepath.Join(filepath.Dir(t.Path), fmt.Sprintf(".latent-%016x.tmp", rand.Uint64()))
+	underWay.Lock()
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err == nil {
+		underWay.names[name] = true
+	}
+	underWay.Unlock()
 	if err != nil {
 		return nil, CannotWrite(t.Path, err)
 	}
@@ -108,7 +139,7 @@ func (t Target) temporary() (*os.File, error) {
 		return f, nil
 	}
 	if err := f.Chmod(mode); err != nil { // what the umask took
-		return nil, CannotWrite(t.Path, errors.Join(err, f.Close(), os.Remove(name)))
+		return nil, CannotWrite(t.Path, errors.Join(err, f.Close(), finish(f, os.Remove)))
 	}
 	return f, nil
 }
@@ -145,10 +176,10 @@ func (t Target) write(write func(io.Writer) error) error {
 		err = closed
 	}
 	if err == nil {
-		err = os.Rename(f.Name(), t.Path)
+		err = finish(f, func(name string) error { return os.Rename(name, t.Path) })
 	}
 	if err != nil {
-		_ = os.Remove(f.Name())
+		_ = finish(f, os.Remove)
 		return fmt.Errorf("%s was not written: %w", t.Path, err)
 	}
 	return nil
