@@ -50,7 +50,7 @@ func main() {
 }
 
 // patience is how long a command that was interrupted has to say itself how far it had come.
-const patience = time.Second / 2
+const patience = time.Second / 4
 
 // answer runs a command. Where it is interrupted in a step that does not look for that, such as one decomposition of a
 // large matrix, the command is left after some patience, and what it was writing is abandoned.
