@@ -153,6 +153,9 @@ type Outcome struct {
 	Figures    []Figure
 	Tables     []Table
 	Remarks    string // Markdown, after the statements
+	// Tuned says that what the paper leaves open, such as its truth, was chosen among several by what came out.
+	// Statements that agree then agree in part.
+	Tuned bool
 }
 
 // A Statement of the paper beside what was measured.
@@ -174,7 +177,7 @@ const (
 	Disagrees Verdict = "disagrees"
 )
 
-// Verdict is Agrees where all statements agree, and Disagrees where none does or a
+// Verdict is Agrees where all statements agree in a setting that was not tuned, and Disagrees where none does or a
 // central one does not.
 func (o *Outcome) Verdict() Verdict {
 	yes, failed := 0, false
@@ -186,7 +189,7 @@ func (o *Outcome) Verdict() Verdict {
 		}
 	}
 	switch {
-	case yes == len(o.Statements):
+	case yes == len(o.Statements) && !o.Tuned:
 		return Agrees
 	case yes == 0 || failed:
 		return Disagrees

@@ -155,6 +155,10 @@ func TestVerdicts(t *testing.T) {
 	} {
 		for _, s := range list {
 			assert.Equal(t, want, (&Outcome{Statements: s}).Verdict(), "%v", s)
+			if want == Agrees { // in a setting chosen by what came out
+				want = InPart
+			}
+			assert.Equal(t, want, (&Outcome{Statements: s, Tuned: true}).Verdict(), "%v", s)
 		}
 	}
 }

@@ -176,6 +176,7 @@ func fig53Conclude(s *Settings, cells []fig53Cell) (*Outcome, error) {
 		{Central: true, Paper: "a < 2.5: they switch from deterministic to none at a b below 0.5.", Agrees: small, Measured: strings.Join(smallText, "; ")},
 		{Paper: "The results depend on the initial conditions.", Agrees: varied > 0, Measured: fmt.Sprintf("at %d of %d pairs (a, b) the free energies of the starts differ by more than 0.1 nats", varied, len(cells))},
 	}}
+	out.Tuned = true
 	out.Remarks = "At this N a redundant component that is called deterministic is so in most of its entries, seldom in all: for a > (M+1)/2 it is a part of a true component that is told by two or three columns. The truth is a choice: of four that were tried this is the one on which the trends are clearest, and one could not be fitted. How clean they are depends on it: where its probabilities lie nearer to ½, fewer entries of redundant components reach 0 or 1."
 	out.Figures = []Figure{
 		{Name: "truth", Width: 5 * vg.Centimeter, Height: 5.5 * vg.Centimeter, Plots: [][]*plot.Plot{{fig53Truth()}}, Caption: "The truth: probabilities of its components, white 1, black 0, over their mixing ratios."},

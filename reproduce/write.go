@@ -88,7 +88,11 @@ func (f Figure) draw(c draw.Canvas) {
 func (e *Experiment) page(out *Outcome, o Options) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n%s\n\n%s\n\n", e.Title, e.Source, strings.TrimSpace(e.About))
-	fmt.Fprintf(&b, "**Verdict: %s.**\n\n", out.Verdict())
+	fmt.Fprintf(&b, "**Verdict: %s.**", out.Verdict())
+	if out.Tuned {
+		b.WriteString(" What the paper leaves open was chosen among several settings by what came out.")
+	}
+	b.WriteString("\n\n")
 	b.WriteString("| the paper | measured | |\n|---|---|---|\n")
 	for _, s := range out.Statements {
 		mark := "disagrees"

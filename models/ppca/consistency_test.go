@@ -300,7 +300,8 @@ func (p0 truth) logProb(x []float64) float64 {
 // TestHeavyTails fits normal noise to noise of Student's t₃. With D = 10 and K₀ = 2 the density
 // p⁰ is a double integral, so that D_½(P_W, P⁰) = −2 ln E_{P⁰}(p_W/p⁰)^½ can be had by Monte
 // Carlo, with the same rows of P⁰ for all ranks. On average over data sets, as theorem 1 has
-// it, the chosen rank's expected divergence is within 10% of the best rank's. So is
+// it, the chosen rank's expected divergence is compared with the best rank's: within 10% on these data sets, which is our
+// threshold, as the paper compares with a bound. So is
 // KL(P⁰, P_W) = KL(P⁰, G) + KL(G, P_W), G normal with the covariance of P⁰. The test also
 // prints the part that depends on the rank, KL(G, P_W), and the worst data set: now and then a
 // heavy tail makes a direction of its own, and a rank too many.
@@ -324,7 +325,7 @@ func TestHeavyTails(t *testing.T) {
 	t.Logf("KL(P⁰, G) = %.3f", floor)
 	for _, n := range []int{100, 1000, 10000} {
 		ranks := map[int]int{}
-		var half, toG, worst ratio
+		var half, toG ratio
 		for range *datasets {
 			sel, best := p0.choose(t, n, alpha, []int{1, 2, 3, 4, 5}, rng)
 			ranks[sel.K[best]]++
@@ -346,29 +347,42 @@ func TestHeavyTails(t *testing.T) {
 			}
 			half.add(a, best)
 			toG.add(b, best)
-			worst.keep(a, best)
 		}
-		sets := float64(*datasets)
+		ofHalf, halfErr := half.of(0)
+		ofKL, klErr := toG.of(floor)
 		t.Logf("n = %5d: ranks %v", n, ranks)
-		t.Logf("           D½(P_W, P⁰): chosen %.4f, best %.4f, ratio %.3f; worst data set %.3f", half.chosen/sets, half.best/sets, half.chosen/half.best, worst.chosen/worst.best)
-		t.Logf("           KL(P⁰, P_W): ratio %.3f; KL(G, P_W): chosen %.5f, best %.5f", (sets*floor+toG.chosen)/(sets*floor+toG.best), toG.chosen/sets, toG.best/sets)
-		assert.Less(t, half.chosen/half.best, 1.1, "n = %d", n)
-		assert.Less(t, (sets*floor+toG.chosen)/(sets*floor+toG.best), 1.1, "n = %d", n)
+		t.Logf("           D½(P_W, P⁰): chosen %.4f, best %.4f, ratio %.3f ± %.3f; worst data set %.3f",
+			stat.Mean(half.chosen, nil), stat.Mean(half.best, nil), ofHalf, halfErr, half.worst())
+		t.Logf("           KL(P⁰, P_W): ratio %.3f ± %.3f; KL(G, P_W): chosen %.5f, best %.5f", ofKL, klErr, stat.Mean(toG.chosen, nil), stat.Mean(toG.best, nil))
+		assert.Less(t, ofHalf, 1.1, "n = %d", n)
+		assert.Less(t, ofKL, 1.1, "n = %d", n)
 	}
 }
 
-// A ratio compares the chosen rank with the best one.
-type ratio struct{ chosen, best float64 }
+// A ratio compares the chosen rank with the best one, data set by data set.
+type ratio struct{ chosen, best []float64 }
 
 // add adds a data set's divergences.
 func (r *ratio) add(divergences []float64, chosen int) {
-	r.chosen += divergences[chosen]
-	r.best += slices.Min(divergences)
+	r.chosen, r.best = append(r.chosen, divergences[chosen]), append(r.best, slices.Min(divergences))
 }
 
-// keep keeps the data set with the largest ratio.
-func (r *ratio) keep(divergences []float64, chosen int) {
-	if low := slices.Min(divergences); r.best == 0 || divergences[chosen]/low > r.chosen/r.best {
-		r.chosen, r.best = divergences[chosen], low
+// of is the ratio of the means, each more by floor, and its standard error to first order.
+func (r *ratio) of(floor float64) (mean, stdErr float64) {
+	best := floor + stat.Mean(r.best, nil)
+	mean = (floor + stat.Mean(r.chosen, nil)) / best
+	residual := make([]float64, len(r.best))
+	for i, b := range r.best {
+		residual[i] = r.chosen[i] + floor - mean*(b+floor)
 	}
+	return mean, stat.StdDev(residual, nil) / math.Sqrt(float64(len(residual))) / best
+}
+
+// worst is the largest ratio of a data set.
+func (r *ratio) worst() float64 {
+	most := 0.0
+	for i, b := range r.best {
+		most = max(most, r.chosen[i]/b)
+	}
+	return most
 }
