@@ -113,8 +113,7 @@ func (b *Posterior) Prepare(c *Classes, h []float64, tilt *laplace.Tilt, constan
 	if err := b.expect(c, h); err != nil {
 		return err
 	}
-	c.settle(tilt, constant)
-	return nil
+	return c.settle(tilt, constant)
 }
 
 // expect puts the expected scores into the scratch memory of c.

@@ -1,6 +1,7 @@
 package family
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -23,6 +24,7 @@ type Classes struct {
 	Base   float64   // Σ_n w_n ln h(x_n)
 	Sums   []float64 // K×S
 	Anchor []float64 // K×A, the same in every shard
+	Rows   KeptRows  // where the family keeps them (see [RowFactor])
 
 	plan  *Plan
 	score []float64 // K×C
@@ -52,9 +54,6 @@ func (c *Classes) scoreOf(k int) []float64 {
 	return at(c.score, k, c.plan.size.Score)
 }
 
-// SumsOf are the sums of class k, S numbers.
-func (c *Classes) SumsOf(k int) []float64 { return c.sums(k) }
-
 // tables are the numbers of all classes that belong to a factor.
 func (c *Classes) tables(f *part) (scores, anchors, sums Table) {
 	size := &c.plan.size
@@ -65,11 +64,13 @@ func (c *Classes) tables(f *part) (scores, anchors, sums Table) {
 func (c *Classes) Clear() {
 	c.Base = 0
 	clear(c.Sums)
+	c.Rows.Blocks, c.Rows.Q = c.Rows.Blocks[:0], c.Rows.Q[:0]
 }
 
 // Merge adds the sums of another shard, or of another local step at as many classes.
 func (c *Classes) Merge(o *Classes) {
 	c.Base += o.Base
+	c.Rows.Blocks, c.Rows.Q = append(c.Rows.Blocks, o.Rows.Blocks...), append(c.Rows.Q, o.Rows.Q...)
 	if slices.Equal(c.Anchor, o.Anchor) {
 		linalg.Axpy(1, o.Sums, c.Sums)
 		return
@@ -91,12 +92,13 @@ func (c *Classes) Merge(o *Classes) {
 func (c *Classes) Scale(factor float64) {
 	c.Base *= factor
 	linalg.Scale(factor, c.Sums)
+	linalg.Scale(factor, c.Rows.Q)
 }
 
 // Keep keeps some classes.
 func (c *Classes) Keep(dims []int) *Classes {
 	t := c.plan.Classes(len(dims))
-	t.Base = c.Base
+	t.Base, t.Rows = c.Base, c.Rows.keep(c.K, dims)
 	for j, k := range dims {
 		copy(t.sums(j), c.sums(k))
 		copy(t.anchor(j), c.anchor(k))
@@ -116,19 +118,24 @@ func (c *Classes) Prepare(params []float64, tilt *laplace.Tilt, constant []float
 			return fmt.Errorf("component %d: %w", k+1, err)
 		}
 	}
-	c.settle(tilt, constant)
-	return nil
+	return c.settle(tilt, constant)
 }
 
 // settle sets the anchors of the scores and takes the tilt off.
-func (c *Classes) settle(tilt *laplace.Tilt, constant []float64) {
+func (c *Classes) settle(tilt *laplace.Tilt, constant []float64) error {
+	empty := tilt != nil
 	for k := range c.K {
+		empty = empty && !(tilt.Count(k*(1+c.plan.size.Cells)) > 0)
 		score := c.scoreOf(k)
 		c.plan.locate(score, c.anchor(k))
 		if constant[k] = 0; tilt != nil {
 			constant[k] = c.plan.tilt(tilt, k, score)
 		}
 	}
+	if empty {
+		return errors.New("family: no component has rows, so that the tilted local step has none to choose; lower K")
+	}
+	return nil
 }
 
 // ChunkRows is the number of rows of a block to look at together: few enough that what is computed
@@ -153,6 +160,9 @@ func (c *Classes) Observe(b framework.Rows, first, n int) error {
 		if err := p.Observe(b, p.at.Columns, first, n, &c.seen[i]); err != nil {
 			return err
 		}
+	}
+	if c.plan.keepsRows {
+		c.Rows.observe(b, first, n)
 	}
 	return nil
 }
@@ -179,6 +189,22 @@ func (c *Classes) AddJoints(r []float64) {
 		}
 	}
 	c.AddScores(r)
+}
+
+// Explain says what is wrong with the scores of row i of those observed, where the row has no density; nil
+// where no factor knows.
+func (c *Classes) Explain(i int) error {
+	for j := range c.plan.parts {
+		p := &c.plan.parts[j]
+		if p.rows == nil {
+			continue
+		}
+		scores, _, _ := c.tables(p)
+		if err := p.rows.Explain(&c.seen[j], i, scores); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // BaseOf is ln h(x) of row i of those observed.
@@ -208,18 +234,25 @@ func (c *Classes) Add(n int, w, r []float64) (entropy float64) {
 		scores, anchors, sums := c.tables(p)
 		entropy += p.AddSums(&c.seen[i], r, scores, anchors, sums)
 	}
+	if c.plan.keepsRows {
+		c.Rows.add(n, c.K, r)
+	}
 	return entropy
 }
 
 // ---- Global step
 
-// Estimate puts the maximum likelihood parameters of every class into params, K×P.
+// Estimate puts the maximum likelihood parameters of every class into params, K×P, which hold those to go on
+// from.
 func (c *Classes) Estimate(params []float64) error {
 	size := &c.plan.size
 	for k := range c.K {
 		if err := c.plan.estimate(c.sums(k), c.anchor(k), at(params, k, size.Params)); err != nil {
 			return fmt.Errorf("component %d: %w", k+1, err)
 		}
+	}
+	if err := c.search(params); err != nil {
+		return err
 	}
 	return c.plan.share(Table{c.K, size.Sums, c.Sums}, Table{c.K, size.Params, params})
 }
@@ -238,24 +271,71 @@ func (c *Classes) LogJoint(params []float64) float64 {
 }
 
 func (c *Classes) total(k int) float64 {
-	return c.plan.total(c.scoreOf(k), c.sums(k), c.anchor(k))
+	sum := 0.0
+	for i := range c.plan.parts {
+		f := &c.plan.parts[i]
+		if score := f.ofScore(c.scoreOf(k)); f.rows != nil {
+			sum += f.rows.TotalRows(c.weighted(f, k), score)
+		} else {
+			sum += f.Total(score, f.ofSums(c.sums(k)), f.ofAnchor(c.anchor(k)))
+		}
+	}
+	return sum
 }
 
 // Curvature adds every class, of counts nk, to f: 1 + Cells blocks each, the first without
-// parameters.
-func (c *Classes) Curvature(f *laplace.Curvature, nk, params []float64) {
-	for k, n := range nk {
-		c.units[k] = c.plan.curvature(f, k, c.sums(k), n, at(params, k, c.plan.size.Params), c.units[k])
+// parameters. known is the observed information that belongs to params.
+func (c *Classes) Curvature(f *laplace.Curvature, nk, params []float64, known *Information) error {
+	observed, err := c.observed(f.CountOnly(), params, known)
+	if err != nil {
+		return err
 	}
+	for k, n := range nk {
+		c.units[k] = c.plan.curvature(f, k, k, c.sums(k), n, at(params, k, c.plan.size.Params), observed, c.units[k])
+	}
+	return nil
+}
+
+// observed is the observed information that belongs to params, nil where nobody needs it.
+func (c *Classes) observed(countOnly bool, params []float64, known *Information) ([][]laplace.Block, error) {
+	if countOnly || !c.plan.searches {
+		return nil, nil
+	}
+	if known == nil { // parameters from elsewhere
+		known = new(Information)
+	}
+	return known.of(c, params)
+}
+
+// Deviations puts the standard errors of class k into dst, P numbers, where there are total rows and the parameters
+// are params, K×P.
+func (c *Classes) Deviations(k int, params []float64, known *Information, total float64, dst []float64) error {
+	observed, err := c.observed(false, params, known)
+	if err != nil {
+		return err
+	}
+	xi := at(params, k, c.plan.size.Params)
+	c.plan.deviations(xi, c.sums(k), total, dst)
+	for i := range c.plan.parts {
+		if f := &c.plan.parts[i]; f.rows != nil {
+			f.rows.DeviationsRows(c.weighted(f, k), observed[i][k], f.ofParams(xi), f.pooled, f.ofParams(dst))
+		}
+	}
+	return nil
 }
 
 // Charge is ½ ln|N F_ξk| of class k alone, which nk rows are in, with parameters estimated from its
-// sums: what gFIC charges for it. It errs where there is no estimate.
-func (c *Classes) Charge(k int, nk float64) (float64, error) {
+// sums: what gFIC charges for it. It errs where there is no estimate. What is searched for is
+// that of params, K×P, with the observed information known.
+func (c *Classes) Charge(k int, nk float64, params []float64, known *Information) (float64, error) {
 	if !(nk > 0) {
 		return math.NaN(), errEmpty
 	}
-	xi := make([]float64, c.plan.size.Params)
+	observed, err := c.observed(false, params, known)
+	if err != nil {
+		return math.NaN(), err
+	}
+	xi := slices.Clone(at(params, k, c.plan.size.Params))
 	if err := c.plan.estimate(c.sums(k), c.anchor(k), xi); err != nil {
 		return math.NaN(), err
 	}
@@ -265,7 +345,7 @@ func (c *Classes) Charge(k int, nk float64) (float64, error) {
 	}
 	var f laplace.Curvature
 	f.Reset(1, false)
-	c.plan.curvature(&f, 0, c.sums(k), nk, xi, nil)
+	c.plan.curvature(&f, 0, k, c.sums(k), nk, xi, observed, nil)
 	return f.LogDet() / 2, nil
 }
 

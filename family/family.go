@@ -75,6 +75,7 @@ type Layout struct {
 	Score    int // constants of the cells first
 	Params   int // ξ
 	Hyper    int // hyperparameters of a conjugate prior
+	Units    int // of Pooled.Units
 	Features int
 }
 
@@ -109,10 +110,15 @@ type Sampler interface {
 	Sample(xi []float64, rng *rand.Rand, x []float64)
 }
 
-// A Describer says what the numbers of ξ are.
-type Describer interface {
+// A Numberer says what the numbers of ξ are.
+type Numberer interface {
 	// Numbers describes them in order, columns counted from the factor's first.
 	Numbers() []Number
+}
+
+// A Describer says more of them.
+type Describer interface {
+	Numberer
 	// Contrast puts the divergence of each column from the pooled table's into dst.
 	Contrast(xi, pooled, dst []float64)
 	// Deviations are the standard errors of ξ, given the class's sums and the rows in all.
@@ -172,6 +178,7 @@ type Pooled struct {
 	Parameters []float64 `json:"parameters"` // ξ
 	Sums       []float64 `json:"sums"`       // statistics of all rows, about Anchor
 	Anchor     []float64 `json:"anchor"`
+	Units      []float64 `json:"units,omitempty"` // what coordinates without units take besides, of a [RowFactor]
 }
 
 // A Table is a K×n matrix inside a larger one.

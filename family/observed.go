@@ -45,6 +45,9 @@ func (o *Observed) Transpose(b framework.Rows, at, first, n, d int) (finite bool
 
 var errSparse = errors.New("family: sparse rows need one family with one statistic a column, such as bernoulli")
 
+// Place is the number in the source, from 0, of row i of the chunk.
+func (o *Observed) Place(i int) int { return o.rows.First + o.first + i }
+
 // Row is row i of the chunk, the d columns of the factor.
 func (o *Observed) Row(i, d int) []float64 { return o.rows.Row(o.first + i)[o.at : o.at+d] }
 

@@ -14,11 +14,15 @@ import (
 type Plan struct {
 	parts []part
 	size  Layout // of a class; Free is D_ξ in all
+
+	searches, keepsRows bool    // of some factor
+	pooled              *Pooled // the table as one class; nil until that is known
 }
 
 // part is a factor with the places where its numbers begin.
 type part struct {
 	Factor
+	rows   RowFactor // the factor, if it is one
 	size   Layout
 	at     Layout
 	pooled *Pooled // the factor's part of the table as one class; nil until that is known
@@ -36,7 +40,10 @@ func NewPlan(f Family, columns int) (*Plan, error) {
 	p := &Plan{}
 	for _, one := range list {
 		l := one.Layout()
-		p.parts = append(p.parts, part{Factor: one, size: l, at: p.size})
+		rows, searches := one.(RowFactor)
+		p.parts = append(p.parts, part{Factor: one, rows: rows, size: l, at: p.size})
+		p.searches = p.searches || searches
+		p.keepsRows = p.keepsRows || searches && rows.KeepsRows()
 		p.size.Columns += l.Columns
 		p.size.Cells += l.Cells
 		p.size.Free += l.Cells * l.Free
@@ -46,6 +53,7 @@ func NewPlan(f Family, columns int) (*Plan, error) {
 		p.size.Score += l.Score
 		p.size.Params += l.Params
 		p.size.Hyper += l.Hyper
+		p.size.Units += l.Units
 		p.size.Features += l.Features
 	}
 	if p.size.Columns != columns {
@@ -75,21 +83,23 @@ func (p *part) ofAnchor(v []float64) []float64 { return v[p.at.Anchor:][:p.size.
 func (p *part) ofScore(v []float64) []float64  { return v[p.at.Score:][:p.size.Score] }
 func (p *part) ofParams(v []float64) []float64 { return v[p.at.Params:][:p.size.Params] }
 func (p *part) ofHyper(v []float64) []float64  { return v[p.at.Hyper:][:p.size.Hyper] }
+func (p *part) ofUnits(v []float64) []float64  { return v[p.at.Units:][:p.size.Units] }
 
 // Attach gives the factors their parts of the table as one class, where it has the plan's size.
 func (p *Plan) Attach(w *Pooled) *Plan {
 	if !p.fits(w) {
 		return p
 	}
+	p.pooled = w
 	for i := range p.parts {
 		f := &p.parts[i]
-		f.pooled = &Pooled{w.N, f.ofParams(w.Parameters), f.ofSums(w.Sums), f.ofAnchor(w.Anchor)}
+		f.pooled = &Pooled{w.N, f.ofParams(w.Parameters), f.ofSums(w.Sums), f.ofAnchor(w.Anchor), f.ofUnits(w.Units)}
 	}
 	return p
 }
 
 func (p *Plan) fits(w *Pooled) bool {
-	return w != nil && w.N > 0 && len(w.Parameters) == p.size.Params && len(w.Sums) == p.size.Sums && len(w.Anchor) == p.size.Anchor
+	return w != nil && w.N > 0 && len(w.Parameters) == p.size.Params && len(w.Sums) == p.size.Sums && len(w.Anchor) == p.size.Anchor && len(w.Units) == p.size.Units
 }
 
 // Check says whether the parameters of k classes, k×P, and the pooled table, which may come from
@@ -130,10 +140,13 @@ func (p *Plan) valid(xi []float64) bool {
 	return true
 }
 
-// estimate puts the maximum likelihood ξ of one class into xi, without what classes share.
+// estimate puts the maximum likelihood ξ of one class into xi, without what classes share or is searched for.
 func (p *Plan) estimate(sums, anchor, xi []float64) error {
 	for i := range p.parts {
 		f := &p.parts[i]
+		if f.rows != nil {
+			continue
+		}
 		if err := f.Estimate(f.ofSums(sums), f.ofAnchor(anchor), f.pooled, f.ofParams(xi)); err != nil {
 			return shift(err, f.at.Columns)
 		}
@@ -218,33 +231,27 @@ func (p *Plan) tilt(t *laplace.Tilt, k int, score []float64) (constant float64) 
 	return constant
 }
 
-func (p *Plan) total(score, sums, anchor []float64) float64 {
-	sum := 0.0
-	for i := range p.parts {
-		f := &p.parts[i]
-		sum += f.Total(f.ofScore(score), f.ofSums(sums), f.ofAnchor(anchor))
-	}
-	return sum
-}
-
-// curvature adds class k, which holds nk rows: one block without parameters for the rows, and
-// one for each cell, of its effective exposure and its unit information. units is memory for
-// the latter.
-func (p *Plan) curvature(f *laplace.Curvature, k int, sums []float64, nk float64, xi []float64, units []laplace.Block) []laplace.Block {
+// curvature adds class k, which holds nk rows, as latent dimension dim: one block without parameters for the rows,
+// and one for each cell, of its effective exposure and its unit information. observed is what has been
+// observed of it; units is memory.
+func (p *Plan) curvature(f *laplace.Curvature, dim, k int, sums []float64, nk float64, xi []float64, observed [][]laplace.Block, units []laplace.Block) []laplace.Block {
 	units = units[:0]
-	f.Class(k, nk, laplace.Identity(0))
+	f.Class(dim, nk, laplace.Identity(0))
 	for i := range p.parts {
 		part := &p.parts[i]
 		first := len(units)
-		if f.CountOnly() {
+		switch {
+		case f.CountOnly():
 			for range part.size.Cells {
 				units = append(units, laplace.Identity(part.size.Free))
 			}
-		} else {
+		case part.rows != nil:
+			units = append(units, observed[i][k])
+		default:
 			units = part.Information(part.ofParams(xi), part.pooled, units)
 		}
 		for c, n := range part.ofSums(sums)[:part.size.Cells] {
-			f.Class(k, effective(n, nk), units[first+c])
+			f.Class(dim, effective(n, nk), units[first+c])
 		}
 	}
 	return units
@@ -272,7 +279,7 @@ func (p *Plan) Numbers() []Number {
 	var list []Number
 	for i := range p.parts {
 		f := &p.parts[i]
-		d, ok := f.Factor.(Describer)
+		d, ok := f.Factor.(Numberer)
 		if !ok {
 			for j := range f.size.Params {
 				list = append(list, Number{fmt.Sprintf("parameter %d", j+1), f.at.Columns, f.at.Columns + f.size.Columns - 1})
@@ -286,9 +293,9 @@ func (p *Plan) Numbers() []Number {
 	return list
 }
 
-// Deviations puts the standard errors of ξ into dst, given the sums of the class and the number of all
+// deviations puts the standard errors of ξ into dst, given the sums of the class and the number of all
 // rows: NaN where the family has none, +Inf of a cell without a value.
-func (p *Plan) Deviations(xi, sums []float64, total float64, dst []float64) {
+func (p *Plan) deviations(xi, sums []float64, total float64, dst []float64) {
 	for i := range p.parts {
 		f := &p.parts[i]
 		to := f.ofParams(dst)

@@ -24,7 +24,8 @@ type Start int
 const (
 	// KMeans assigns rows to the nearest of K rows chosen by k-means++ (Arthur &
 	// Vassilvitskii 2007), the best of several candidates each time, at the distances of
-	// whitened rows.
+	// whitened rows. Where estimates are searched for (see [RowFactor]), it builds each
+	// component around one row, and rows are as far apart as densities make them.
 	KMeans Start = iota
 	// RandomResponsibilities draws each row's responsibilities uniformly on the simplex.
 	RandomResponsibilities
@@ -94,11 +95,19 @@ func Pool(ctx context.Context, src framework.Source[framework.Rows], f Family) (
 	if !within(c.Sums, headroom) || !within(c.Anchor, headroom) {
 		return nil, nil, errors.New("family: sums over the rows overflow: rescale the data")
 	}
-	w := &Pooled{N: n, Parameters: make([]float64, p.size.Params), Sums: c.Sums, Anchor: c.Anchor}
+	w := &Pooled{N: n, Parameters: make([]float64, p.size.Params), Sums: c.Sums, Anchor: c.Anchor, Units: make([]float64, p.size.Units)}
 	if err := p.estimate(w.Sums, w.Anchor, w.Parameters); err != nil {
 		return nil, nil, err
 	}
-	return w, p.Attach(w), nil
+	p.Attach(w)
+	for i := range p.parts {
+		if f := &p.parts[i]; f.rows != nil {
+			if err := f.rows.PoolRows(c.weighted(f, 0), f.pooled); err != nil {
+				return nil, nil, shift(err, f.at.Columns)
+			}
+		}
+	}
+	return w, p, nil
 }
 
 // headroom bounds the sums over the table: starts, priors and rates multiply them yet.
@@ -209,12 +218,16 @@ func (p *Plan) Begin(ctx context.Context, src framework.Source[framework.Rows], 
 	}); err != nil {
 		return nil, nil, err
 	}
-	if start != RandomRows { // whose seeds have the weight that they are to have
+	if !p.aroundRows(start) { // else they have the weight that they are to have
 		factor := w.N / floats.Sum(rows.Weights)
 		c.Scale(factor)
 		linalg.Scale(factor, counts)
 	}
-	weight := min(float64(p.size.Columns+1), w.N)
+	weight := min(p.startWeight(), w.N)
+	share := weight / floats.Sum(rows.Weights)
+	for place := range c.Rows.Q {
+		c.Rows.Q[place] += share * rows.Weights[place/k]
+	}
 	for j := range k {
 		counts[j] += weight
 		for i := range p.parts {
@@ -272,13 +285,17 @@ func sample(ctx context.Context, src framework.Source[framework.Rows], d int, rn
 }
 
 // Partition assigns rows, which have weights, to k classes: it returns the weights times the
-// responsibilities of the start, rows×k. It errs where there are fewer than k different rows.
+// responsibilities of the start, rows×k; where classes are built around rows, those of the seeds
+// alone. It errs where there are fewer than k different rows.
 func (p *Plan) Partition(rows framework.Rows, k int, start Start, rng *rand.Rand) ([]float64, error) {
+	if start == KMeans && p.searches {
+		return p.seeds(rows, k, rng)
+	}
 	points, err := p.points(rows)
 	if err != nil {
 		return nil, err
 	}
-	if n := points.distinct(k); n < k && rows.N < sampleSize(rows.D) {
+	if n := points.distinct(k); n < k && rows.N < sampleSize(rows.D) && !p.searches {
 		return nil, tooMany(k, n)
 	}
 	r := make([]float64, rows.N*k)
@@ -290,7 +307,7 @@ func (p *Plan) Partition(rows framework.Rows, k int, start Start, rng *rand.Rand
 	case RandomRows:
 		// Every seed is as many rows as the pooled table adds later: it sits half-way.
 		for j, i := range rng.Perm(rows.N)[:min(k, rows.N)] {
-			r[i*k+j] = float64(p.size.Columns + 1)
+			r[i*k+j] = p.startWeight()
 		}
 	case RandomResponsibilities:
 		for i := range rows.N {

@@ -15,6 +15,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/framework/numeric"
+	"github.com/latent-go/latent/models/mixture"
 )
 
 // draw makes rows of the mixture.
@@ -51,7 +52,7 @@ func TestTwinsAgree(t *testing.T) {
 	require.NoError(t, err)
 	for _, o := range []framework.Options{{K: 1}, {K: 2, Method: framework.EM}, {K: 6}} {
 		o.Tolerance = 1e-12
-		a, err := framework.Fit(context.Background(), numeric.Discrete{Density: Density{}}, articles, o)
+		a, err := framework.Fit(context.Background(), mixture.Model{Family: numeric.Family{Density: Density{}}}, articles, o)
 		require.NoError(t, err)
 		b, err := framework.Fit(context.Background(), Model{}, articles, o)
 		require.NoError(t, err)

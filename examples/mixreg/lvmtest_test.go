@@ -9,6 +9,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/framework/numeric"
+	"github.com/latent-go/latent/models/mixture"
 )
 
 func TestConforms(t *testing.T) {
@@ -26,8 +27,8 @@ func TestConforms(t *testing.T) {
 			// The density is that of y: the units of x have no Jacobian.
 			units := lvmtest.Rescaled("petals in mm, sepals in m", x, []float64{10, 0.01})
 			units.LogDet = math.Log(10)
-			lvmtest.Test(t, lvmtest.Case[framework.Rows, *numeric.Parameters, *numeric.Statistics]{
-				Model: numeric.Discrete{Density: s.density}, Data: lvmtest.Matrix(x), K: []int{1, 2}, Tolerance: 1e-7,
+			lvmtest.Test(t, lvmtest.Case[framework.Rows, *mixture.Parameters, *mixture.Statistics]{
+				Model: mixture.Model{Family: numeric.Family{Density: s.density}}, Data: lvmtest.Matrix(x), K: []int{1, 2}, Tolerance: 1e-7,
 				Units: []lvmtest.Units[framework.Rows]{units},
 			})
 		})

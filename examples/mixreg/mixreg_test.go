@@ -12,9 +12,10 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/numeric"
+	"github.com/latent-go/latent/models/mixture"
 )
 
-type result = framework.Result[*numeric.Parameters, *numeric.Statistics]
+type result = framework.Result[*mixture.Parameters, *mixture.Statistics]
 
 // flowers are the lengths of petals and sepals of irises, cm.
 func flowers(columns ...string) *framework.Table {
@@ -37,7 +38,7 @@ func flowers(columns ...string) *framework.Table {
 }
 
 func fit(d numeric.Density, o framework.Options) *result {
-	res, err := framework.Fit(context.Background(), numeric.Discrete{Density: d}, flowers("Petal.Length", "Sepal.Length"), o)
+	res, err := framework.Fit(context.Background(), mixture.Model{Family: numeric.Family{Density: d}}, flowers("Petal.Length", "Sepal.Length"), o)
 	if err != nil {
 		panic(err)
 	}
@@ -88,8 +89,8 @@ func TestDerivatives(t *testing.T) {
 
 // Two regimes are found, and they are the short-petalled species (50 of 150) and the others.
 func TestRegimesAreSpecies(t *testing.T) {
-	m := numeric.Discrete{Density: WithSums{}}
-	res := fit(m.Density, framework.Options{K: 4})
+	m := mixture.Model{Family: numeric.Family{Density: WithSums{}}}
+	res := fit(WithSums{}, framework.Options{K: 4})
 	require.Equal(t, 2, res.Shape.K)
 	q, err := m.Responsibilities(flowers("Petal.Length", "Sepal.Length").All(), res.Parameters, nil)
 	require.NoError(t, err)
@@ -105,8 +106,8 @@ func TestRegimesAreSpecies(t *testing.T) {
 // A column that depends on others is refused, and says so.
 func TestDependentColumns(t *testing.T) {
 	for _, s := range steps {
-		_, err := framework.Fit(context.Background(), numeric.Discrete{Density: s.density}, flowers("Petal.Length", "Sepal.Length"), framework.Options{K: 151})
-		assert.ErrorContains(t, err, "151 components for 150 rows", s.name)
+		_, err := framework.Fit(context.Background(), mixture.Model{Family: numeric.Family{Density: s.density}}, flowers("Petal.Length", "Sepal.Length"), framework.Options{K: 151})
+		assert.ErrorContains(t, err, "151 components for 150 distinct rows", s.name)
 	}
 	x := make([]float64, 30)
 	for i := range 10 {
@@ -115,13 +116,13 @@ func TestDependentColumns(t *testing.T) {
 	table, err := framework.FromSlice(x, 10, 3)
 	require.NoError(t, err)
 	for _, s := range steps {
-		_, err := framework.Fit(context.Background(), numeric.Discrete{Density: s.density}, table, framework.Options{K: 1})
+		_, err := framework.Fit(context.Background(), mixture.Model{Family: numeric.Family{Density: s.density}}, table, framework.Options{K: 1})
 		assert.ErrorContains(t, err, "determine", s.name)
 	}
 }
 
 func Example() {
-	res, err := framework.Fit(context.Background(), numeric.Discrete{Density: Density{}}, flowers("Petal.Length", "Sepal.Length"), framework.Options{K: 4})
+	res, err := framework.Fit(context.Background(), mixture.Model{Family: numeric.Family{Density: Density{}}}, flowers("Petal.Length", "Sepal.Length"), framework.Options{K: 4})
 	if err != nil {
 		panic(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/numeric"
+	"github.com/latent-go/latent/models/mixture"
 )
 
 // angle has the numbers of the formula, μ and κ.
@@ -55,6 +56,6 @@ func TestOtherNumbers(t *testing.T) {
 
 // μ has no estimate where the whole table has no direction, although a component may have one.
 func TestAngleWithoutDirection(t *testing.T) {
-	_, err := framework.Fit(t.Context(), numeric.Discrete{Density: angle{}}, turned(opposite(), 0), framework.Options{K: 2})
+	_, err := framework.Fit(t.Context(), mixture.Model{Family: numeric.Family{Density: angle{}}}, turned(opposite(), 0), framework.Options{K: 2})
 	assert.ErrorContains(t, err, "does not determine the Real parameters of vonmises.angle")
 }

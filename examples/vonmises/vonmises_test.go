@@ -20,7 +20,7 @@ import (
 	"github.com/latent-go/latent/models/mixture"
 )
 
-type result = framework.Result[*numeric.Parameters, *numeric.Statistics]
+type result = framework.Result[*mixture.Parameters, *mixture.Statistics]
 
 // The compiler checks what the package says.
 var (
@@ -52,7 +52,7 @@ func turned(degrees []float64, by float64) *framework.Table {
 }
 
 // draw draws directions by rejection from a wrapped Cauchy envelope (Best & Fisher, Applied Statistics 28, 1979).
-func draw(p *numeric.Parameters, n int, rng *rand.Rand) *mat.Dense {
+func draw(p *mixture.Parameters, n int, rng *rand.Rand) *mat.Dense {
 	x := mat.NewDense(n, 1, nil)
 	for i := range n {
 		k, u := 0, rng.Float64()
@@ -111,14 +111,14 @@ func TestBessel(t *testing.T) {
 }
 
 func fit(t *testing.T, d numeric.Density, table *framework.Table, o framework.Options) *result {
-	res, err := framework.Fit(context.Background(), numeric.Discrete{Density: d}, table, o)
+	res, err := framework.Fit(context.Background(), mixture.Model{Family: numeric.Family{Density: d}}, table, o)
 	require.NoError(t, err)
 	return res
 }
 
 // Most turtles walk towards one direction, and the others the opposite way.
 func Example() {
-	res, err := framework.Fit(context.Background(), numeric.Discrete{Density: WithSums{}}, turned(turtles, 0), framework.Options{K: 6})
+	res, err := framework.Fit(context.Background(), mixture.Model{Family: numeric.Family{Density: WithSums{}}}, turned(turtles, 0), framework.Options{K: 6})
 	if err != nil {
 		panic(err)
 	}
@@ -209,50 +209,50 @@ func opposite() []float64 {
 }
 
 func TestOneDirectionOnly(t *testing.T) {
-	_, err := framework.Fit(context.Background(), numeric.Discrete{Density: WithSums{}}, turned([]float64{5, 5, 5}, 0), framework.Options{K: 1})
+	_, err := framework.Fit(context.Background(), mixture.Model{Family: numeric.Family{Density: WithSums{}}}, turned([]float64{5, 5, 5}, 0), framework.Options{K: 1})
 	assert.ErrorContains(t, err, "one direction only")
 }
 
 func TestModel(t *testing.T) {
-	free := func(_ *numeric.Statistics, p *numeric.Parameters) ([]float64, func([]float64) *numeric.Parameters) {
-		at := func(v []float64) *numeric.Parameters { // K − 1 weights, then the mean vectors
+	free := func(_ *mixture.Statistics, p *mixture.Parameters) ([]float64, func([]float64) *mixture.Parameters) {
+		at := func(v []float64) *mixture.Parameters { // K − 1 weights, then the mean vectors
 			rest := 1 - floats.Sum(v[:p.K-1])
-			return &numeric.Parameters{K: p.K, D: p.D, Whole: p.Whole, Weights: append(slices.Clone(v[:p.K-1]), rest), Components: slices.Clone(v[p.K-1:])}
+			return &mixture.Parameters{K: p.K, D: p.D, Pooled: p.Pooled, Weights: append(slices.Clone(v[:p.K-1]), rest), Components: slices.Clone(v[p.K-1:])}
 		}
 		return slices.Concat(p.Weights[:p.K-1], p.Components), at
 	}
-	latent := func(_ *numeric.Statistics, p *numeric.Parameters) ([]float64, func([]float64) *numeric.Parameters) {
-		unit := mat.NewDense(2, 2, p.Whole.Root) // φ = R m
+	latent := func(_ *mixture.Statistics, p *mixture.Parameters) ([]float64, func([]float64) *mixture.Parameters) {
+		unit := mat.NewDense(2, 2, p.Pooled.Units) // φ = R m
 		var phi mat.Dense
 		phi.Mul(mat.NewDense(p.K, 2, p.Components), unit.T())
-		at := func(v []float64) *numeric.Parameters {
+		at := func(v []float64) *mixture.Parameters {
 			var m mat.Dense
 			if err := m.Solve(unit, mat.NewDense(p.K, 2, v).T()); err != nil {
 				panic(err)
 			}
 			components := mat.DenseCopyOf(m.T()).RawMatrix().Data
-			return &numeric.Parameters{K: p.K, D: p.D, Whole: p.Whole, Weights: slices.Clone(p.Weights), Components: components}
+			return &mixture.Parameters{K: p.K, D: p.D, Pooled: p.Pooled, Weights: slices.Clone(p.Weights), Components: components}
 		}
 		return phi.RawMatrix().Data, at
 	}
 	table := func(by float64) lvmtest.Data[framework.Rows] {
 		return lvmtest.Matrix(mat.NewDense(len(turtles), 1, turned(turtles, by).All().X))
 	}
-	lvmtest.Test(t, lvmtest.Case[framework.Rows, *numeric.Parameters, *numeric.Statistics]{
-		Model:  numeric.Discrete{Density: WithSums{}},
+	lvmtest.Test(t, lvmtest.Case[framework.Rows, *mixture.Parameters, *mixture.Statistics]{
+		Model:  mixture.Model{Family: numeric.Family{Density: WithSums{}}},
 		Data:   table(0),
 		Units:  []lvmtest.Units[framework.Rows]{{Name: "another north", Data: table(100)}},
 		Free:   free,
 		Latent: latent,
 		K:      []int{1, 2}, // the turtles do not carry more
-		Symmetry: func(p *numeric.Parameters, rng *rand.Rand) *numeric.Parameters {
-			q := &numeric.Parameters{K: p.K, D: p.D, Whole: p.Whole}
+		Symmetry: func(p *mixture.Parameters, rng *rand.Rand) *mixture.Parameters {
+			q := &mixture.Parameters{K: p.K, D: p.D, Pooled: p.Pooled}
 			for _, k := range rng.Perm(p.K) {
 				q.Weights, q.Components = append(q.Weights, p.Weights[k]), append(q.Components, p.Component(k)...)
 			}
 			return q
 		},
-		Sample: func(p *numeric.Parameters, n int, rng *rand.Rand) (lvmtest.Data[framework.Rows], error) {
+		Sample: func(p *mixture.Parameters, n int, rng *rand.Rand) (lvmtest.Data[framework.Rows], error) {
 			return lvmtest.Matrix(draw(p, n, rng)), nil
 		},
 		SampleK: 2,

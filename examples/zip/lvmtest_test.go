@@ -10,6 +10,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/framework/numeric"
+	"github.com/latent-go/latent/models/mixture"
 )
 
 func TestConforms(t *testing.T) {
@@ -23,12 +24,12 @@ func TestConforms(t *testing.T) {
 			}
 		}
 	}
-	for name, m := range map[string]numeric.Discrete{"density": {Density: Density{}}, "closed forms": {Density: Closed{}}} {
+	for name, m := range map[string]numeric.Family{"density": {Density: Density{}}, "closed forms": {Density: Closed{}}} {
 		t.Run(name, func(t *testing.T) {
-			c := lvmtest.Case[framework.Rows, *numeric.Parameters, *numeric.Statistics]{
-				Model: m, Data: lvmtest.Matrix(mat.NewDense(len(x), 1, x)), K: []int{1, 2}, Tolerance: 1e-7,
-				Symmetry: func(p *numeric.Parameters, rng *rand.Rand) *numeric.Parameters {
-					q := &numeric.Parameters{K: p.K, D: p.D, Shared: p.Shared, Whole: p.Whole}
+			c := lvmtest.Case[framework.Rows, *mixture.Parameters, *mixture.Statistics]{
+				Model: mixture.Model{Family: m}, Data: lvmtest.Matrix(mat.NewDense(len(x), 1, x)), K: []int{1, 2}, Tolerance: 1e-7,
+				Symmetry: func(p *mixture.Parameters, rng *rand.Rand) *mixture.Parameters {
+					q := &mixture.Parameters{K: p.K, D: p.D, Pooled: p.Pooled}
 					for _, k := range rng.Perm(p.K) {
 						q.Weights = append(q.Weights, p.Weights[k])
 						q.Components = append(q.Components, p.Component(k)...)
@@ -46,12 +47,12 @@ func TestConforms(t *testing.T) {
 	}
 }
 
-func sample(p *numeric.Parameters, n int, rng *rand.Rand) (lvmtest.Data[framework.Rows], error) {
+func sample(p *mixture.Parameters, n int, rng *rand.Rand) (lvmtest.Data[framework.Rows], error) {
 	x := mat.NewDense(n, 1, nil)
 	component := distuv.NewCategorical(p.Weights, rng)
 	for i := range n {
 		k := int(component.Rand())
-		if rng.Float64() >= p.Shared[0] {
+		if rng.Float64() >= p.Component(k)[1] {
 			x.Set(i, 0, distuv.Poisson{Lambda: p.Component(k)[0], Src: rng}.Rand())
 		}
 	}

@@ -56,10 +56,10 @@ func (Closed) Observe(x, t []float64) {
 func (Closed) LogTotal(rows numeric.Weighted, rate, zeros []float64) float64 {
 	empty, sum := rows.Sums[0], rows.Sums[1]
 	total := -rows.Sums[2]
-	if empty > 0 {
+	if empty != 0 {
 		total += empty * math.Log(zeros[0]+(1-zeros[0])*math.Exp(-rate[0]))
 	}
-	if sum > 0 {
+	if sum != 0 {
 		total += (rows.N-empty)*(math.Log1p(-zeros[0])-rate[0]) + sum*math.Log(rate[0])
 	}
 	return total

@@ -43,6 +43,22 @@ func (m Continuous) MarshalJSON() ([]byte, error) {
 	}{fmt.Sprintf("%T", m.Density), m.Density, m.Nodes})
 }
 
+// Whole is the table as one component, which the units of the curvature are taken from.
+type Whole struct {
+	N         float64   `json:"n"`
+	Component []float64 `json:"component"` // ξ, P
+	Shared    []float64 `json:"shared"`    // Θ
+	Root      []float64 `json:"root"`      // R, row-major and upper triangular, where RᵀR is the information of a row about the Real numbers of ξ
+}
+
+func (w *Whole) root() *mat.TriDense {
+	n := int(math.Sqrt(float64(len(w.Root))))
+	if n == 0 {
+		return nil
+	}
+	return mat.NewTriDense(n, mat.Upper, w.Root)
+}
+
 // ContinuousParameters are those of K latent dimensions on D columns.
 type ContinuousParameters struct {
 	K          int       `json:"k" keep:"count"`
@@ -134,6 +150,27 @@ func (m Continuous) Init(ctx context.Context, src framework.Source[framework.Row
 		p.Components = append(p.Components, xi.RawVector().Data...)
 	}
 	return p, nil
+}
+
+// read collects the blocks of a source.
+func read(ctx context.Context, src framework.Source[framework.Rows]) ([]framework.Rows, error) {
+	var blocks []framework.Rows
+	for b, err := range src.Blocks(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		if len(blocks) > 0 && b.D != blocks[0].D {
+			return nil, fmt.Errorf("numeric: %w", framework.FaultyRow(b.First, "has %d columns, earlier rows %d", b.D, blocks[0].D))
+		}
+		blocks = append(blocks, b)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if len(blocks) == 0 {
+		return nil, errors.New("numeric: the source has no rows")
+	}
+	return blocks, nil
 }
 
 // whole fits Θ with Ξ = 0 under z ~ N(0, 1), and measures what a row tells about ξ there.

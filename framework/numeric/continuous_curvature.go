@@ -200,3 +200,14 @@ func (m Continuous) Keep(s *Posteriors, p *ContinuousParameters, dims []int) (*P
 	t, err := s.onto(v, q.compiled)
 	return t, q, err
 }
+
+// kept are some of a list; nil of nil.
+func kept(list []*mat.SymDense, dims []int) (some []*mat.SymDense) {
+	if list == nil {
+		return nil
+	}
+	for _, k := range dims {
+		some = append(some, list[k])
+	}
+	return some
+}

@@ -2,17 +2,16 @@ package numeric
 
 import (
 	"fmt"
-	"iter"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/parallel"
 )
 
-// A Density is how the rows of one component of a mixture are distributed: all that [Discrete] needs. ln p(x, z=k|Π)
-// is ln β_k + LogProb, with weights β that the framework keeps. The density's methods are called by several
+// A Density is how the rows of one component are distributed: all that [Family] needs. The density's methods are called by several
 // goroutines at once, and must keep nothing of the slices that they are given.
 type Density interface {
 	// Layout says what numbers there are when rows have so many columns: ξ_k of each component, and Θ
@@ -65,31 +64,9 @@ type Additive interface {
 	LogTotal(rows Weighted, component, shared []float64) float64
 }
 
-// Weighted are the rows of one component, each with its frequency weight times its responsibility.
-type Weighted struct {
-	N    float64   // Σ_n w_n
-	Sums []float64 // Σ_n w_n T(x_n) of an Additive density; else nil
-
-	blocks []framework.Rows
-	q      []float64 // rows×k
-	k, of  int       // components, and this one
-}
-
-// All yields every row of positive weight with its weight, in a fixed order. It yields nothing where an
-// [Additive] density has left only sums.
-func (w Weighted) All() iter.Seq2[[]float64, float64] {
-	return func(yield func([]float64, float64) bool) {
-		at := w.of
-		for _, b := range w.blocks {
-			for i := range b.N {
-				if q := w.q[at]; q > 0 && !yield(b.Row(i), q) {
-					return
-				}
-				at += w.k
-			}
-		}
-	}
-}
+// Weighted are the rows of one component, each with its frequency weight times its responsibility: N and Sums, which
+// are Σ_n w_n T(x_n) of an [Additive] density, and All, which yields nothing of such a one.
+type Weighted = family.Weighted
 
 // A machine is a density at work in one goroutine.
 type machine struct {
@@ -103,6 +80,7 @@ type machine struct {
 // compiled is a density with its layout.
 type compiled struct {
 	density           Density
+	name              string // its type
 	columns           int
 	component, shared *plan
 	statistics        int // S, of Additive densities
@@ -115,9 +93,9 @@ type compiled struct {
 
 func compile(density Density, columns int) (c *compiled, err error) {
 	if density == nil {
-		return nil, fmt.Errorf("numeric: the model has no Density")
+		return nil, fmt.Errorf("numeric: the family has no Density")
 	}
-	c = &compiled{density: density, columns: columns, component: &plan{}, shared: &plan{}}
+	c = &compiled{density: density, name: fmt.Sprintf("%T", density), columns: columns, component: &plan{}, shared: &plan{}}
 	m := c.machine()
 	defer m.recover(&err)
 	m.enter("Layout", -1, -1)
@@ -149,7 +127,7 @@ func compile(density Density, columns int) (c *compiled, err error) {
 }
 
 func (c *compiled) machine() *machine {
-	return &machine{compiled: c, caller: caller{of: fmt.Sprintf("%T", c.density)}, xi: make([]float64, c.component.numbers), theta: make([]float64, c.shared.numbers)}
+	return &machine{compiled: c, caller: caller{of: c.name}, xi: make([]float64, c.component.numbers), theta: make([]float64, c.shared.numbers)}
 }
 
 // each calls do for the components 0, …, n−1, several at a time, with a machine of its own for each, and returns the error of
@@ -160,6 +138,13 @@ func (c *compiled) each(n int, do func(m *machine, k int) error) error {
 		defer m.recover(&err)
 		return do(m, k)
 	})
+}
+
+// observe puts T(x) into t.
+func (m *machine) observe(x []float64, row int, t []float64) {
+	m.enter("Observe", row, -1)
+	m.additive.Observe(x, t)
+	m.leave()
 }
 
 // logProb is LogProb at a row, which may be NaN: for searches, which turn away from there.
@@ -183,44 +168,30 @@ func (m *machine) checked(x []float64, row, k int, xi, theta []float64) (float64
 // total is Σ_n w_n ln p(x_n|ξ, Θ) over the rows of component k.
 func (m *machine) total(w Weighted, xi, theta []float64) float64 {
 	if m.additive != nil {
-		m.enter("LogTotal", -1, w.of)
+		m.enter("LogTotal", -1, w.Class)
 		v := m.additive.LogTotal(w, xi, theta)
 		m.leave()
 		return v
 	}
 	sum := 0.0
-	at := w.of
-	for _, b := range w.blocks {
-		for i := range b.N {
-			if q := w.q[at]; q > 0 {
-				sum += q * m.logProb(b.Row(i), b.First+i, w.of, xi, theta)
-			}
-			at += w.k
-		}
-	}
+	w.Each(func(row int, x []float64, q float64) bool {
+		sum += q * m.logProb(x, row, w.Class, xi, theta)
+		return true
+	})
 	return sum
 }
 
 // gradient adds the gradient of total to dxi and dtheta.
 func (m *machine) gradient(w Weighted, xi, theta, dxi, dtheta []float64) {
 	m.dxi, m.dtheta = resized(m.dxi, len(xi)), resized(m.dtheta, len(theta))
-	at := w.of
-	for _, b := range w.blocks {
-		for i := range b.N {
-			if q := w.q[at]; q > 0 {
-				m.enter("Gradient", b.First+i, w.of)
-				m.differentiable.Gradient(b.Row(i), xi, theta, m.dxi, m.dtheta)
-				m.leave()
-				for j, v := range m.dxi {
-					dxi[j] += q * v
-				}
-				for j, v := range m.dtheta {
-					dtheta[j] += q * v
-				}
-			}
-			at += w.k
-		}
-	}
+	w.Each(func(row int, x []float64, q float64) bool {
+		m.enter("Gradient", row, w.Class)
+		m.differentiable.Gradient(x, xi, theta, m.dxi, m.dtheta)
+		m.leave()
+		linalg.Axpy(q, m.dxi, dxi)
+		linalg.Axpy(q, m.dtheta, dtheta)
+		return true
+	})
 }
 
 func resized(v []float64, n int) []float64 {

@@ -7,9 +7,10 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"gonum.org/v1/gonum/mat"
 
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/laplace"
 )
 
 type normals struct{}
@@ -44,14 +45,15 @@ func TestWholeTableFromFarAway(t *testing.T) {
 			}
 			src, err := framework.FromSlice(x, n, 2)
 			require.NoError(t, err)
-			c, err := compile(normals{}, 2)
-			require.NoError(t, err)
-			one := c.machine()
-			all, err := gather(one, []framework.Rows{src.All()})
-			require.NoError(t, err)
-			w, err := all.whole(one)
+			w, _, err := family.Pool(t.Context(), src, Family{normals{}})
 			require.NoError(t, err, "scale %v, mean %v", scale, ratio)
-			assert.InDelta(t, one.total(all.Weighted, moments, nil), one.total(all.Weighted, w.Component, nil), 1e-8, "scale %v, mean %v", scale, ratio)
+			total := func(xi []float64) (sum float64) {
+				for i := range n {
+					sum += normals{}.LogProb(x[2*i:2*i+2], xi, nil)
+				}
+				return sum
+			}
+			assert.InDelta(t, total(moments), total(w.Parameters), 1e-8, "scale %v, mean %v", scale, ratio)
 		}
 	}
 }
@@ -70,18 +72,26 @@ func (flips) LogProb(x, p, _ []float64) float64 {
 // The information about a probability is 1 in its coordinate, however small its estimate, and ½ on the edge, where
 // the function is mirrored.
 func TestInformationNextToTheEdge(t *testing.T) {
-	c, err := compile(flips{}, 1)
-	require.NoError(t, err)
-	one := c.machine()
-	info := mat.NewSymDense(1, nil)
 	for k := range 18 {
 		p := 0.5 * math.Pow(0.1, float64(k))
-		w := Weighted{N: 30, blocks: []framework.Rows{{N: 2, D: 1, Stride: 1, X: []float64{0, 1}}}, q: []float64{30 * (1 - p), 30 * p}, k: 1}
+		src, err := framework.FromSlice([]float64{0, 1}, 2, 1)
+		require.NoError(t, err)
+		src, err = src.WithWeights([]float64{30 * (1 - p), 30 * p})
+		require.NoError(t, err)
+		_, plan, err := family.Pool(t.Context(), src, Family{flips{}})
+		require.NoError(t, err)
+		c := plan.Classes(1)
+		require.NoError(t, c.Observe(src.All(), 0, 2))
+		r := make([]float64, family.Padded(2))
+		copy(r, src.All().Weights)
+		c.Add(2, src.All().Weights, r)
+		var f laplace.Curvature
+		f.Reset(30, false)
+		require.NoError(t, c.Curvature(&f, []float64{30}, []float64{p}, nil))
 		want := 1.0
 		if 2*math.Sqrt(p) < onEdge {
 			want = 0.5
 		}
-		one.observe(w, []float64{p}, nil, &Whole{}, true, info)
-		assert.InEpsilon(t, want, info.At(0, 0), 1e-2, "p = %v", p)
+		assert.InEpsilon(t, want, math.Exp(f.LogDet()), 1e-2, "p = %v", p)
 	}
 }

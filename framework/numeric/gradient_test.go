@@ -56,7 +56,7 @@ func TestSharedParameters(t *testing.T) {
 		want, err := framework.Fit(ctx, mixture.Model{Family: family.Gaussian{Covariance: family.Tied}}, src, o)
 		require.NoError(t, err)
 		for _, d := range []numeric.Density{tied{}, tiedGradient{}, tiedEstimate{}} {
-			got, err := framework.Fit(ctx, numeric.Discrete{Density: d}, src, o)
+			got, err := framework.Fit(ctx, mixture.Model{Family: numeric.Family{Density: d}}, src, o)
 			require.NoError(t, err)
 			assert.InDelta(t, want.Value, got.Value, 1e-6, "%T by %v", d, method)
 			assert.Equal(t, want.Shape, got.Shape)
@@ -98,9 +98,9 @@ func TestGradientsOfConstrainedNumbers(t *testing.T) {
 	} {
 		src := tableOf(t, c.x, c.d)
 		o := framework.Options{K: 2, FixedK: true, Tolerance: 1e-11, MaxIterations: 60}
-		want, err := framework.Fit(ctx, numeric.Discrete{Density: c.plain}, src, o)
+		want, err := framework.Fit(ctx, mixture.Model{Family: numeric.Family{Density: c.plain}}, src, o)
 		require.NoError(t, err)
-		got, err := framework.Fit(ctx, numeric.Discrete{Density: c.gradient}, src, o)
+		got, err := framework.Fit(ctx, mixture.Model{Family: numeric.Family{Density: c.gradient}}, src, o)
 		require.NoError(t, err)
 		assert.InDelta(t, want.Value, got.Value, 1e-6, "%T", c.gradient)
 		assert.InDeltaSlice(t, want.Parameters.Components, got.Parameters.Components, 1e-4)

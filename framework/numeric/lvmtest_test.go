@@ -11,22 +11,24 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/framework/numeric"
+	"github.com/latent-go/latent/models/mixture"
 )
 
-type discrete = lvmtest.Case[framework.Rows, *numeric.Parameters, *numeric.Statistics]
+type discrete = lvmtest.Case[framework.Rows, *mixture.Parameters, *mixture.Statistics]
 
 // tolerance is what numeric steps need beside closed forms.
 const tolerance = 1e-7
 
 func TestDiscreteConforms(t *testing.T) {
 	t.Run("poisson", func(t *testing.T) {
-		x := mat.NewDense(90, 1, counts(90, 1, 11))
+		x := mat.NewDense(150, 1, counts(150, 1, 11))
+		x.Apply(func(_, _ int, v float64) float64 { return math.Floor(v / 2) }, x) // components that overlap
 		lvmtest.Test(t, discrete{
-			Model: numeric.Discrete{Density: poisson{}}, Data: lvmtest.Matrix(x), K: []int{1, 3},
+			Model: mixture.Model{Family: numeric.Family{Density: poisson{}}}, Data: lvmtest.Matrix(x), K: []int{1, 3},
 			Free: free(math.Log, math.Exp), Symmetry: relabelled, Degenerate: emptied, Tolerance: tolerance,
 			// 2√λ.
-			Latent: latent(func(_ *numeric.Parameters, _ int, v float64) float64 { return 2 * math.Sqrt(v) },
-				func(_ *numeric.Parameters, _ int, v float64) float64 { return v * v / 4 }),
+			Latent: latent(func(_ *mixture.Parameters, _ int, v float64) float64 { return 2 * math.Sqrt(v) },
+				func(_ *mixture.Parameters, _ int, v float64) float64 { return v * v / 4 }),
 		})
 	})
 	t.Run("diagonal", func(t *testing.T) {
@@ -35,19 +37,19 @@ func TestDiscreteConforms(t *testing.T) {
 		}
 		x := mat.NewDense(80, 2, clouds(80, 11))
 		lvmtest.Test(t, discrete{
-			Model: numeric.Discrete{Density: diagonal{}}, Data: lvmtest.Matrix(x), K: []int{1, 2},
+			Model: mixture.Model{Family: numeric.Family{Density: diagonal{}}}, Data: lvmtest.Matrix(x), K: []int{1, 2},
 			Free: free(func(v float64) float64 { return v }, func(v float64) float64 { return v }), Symmetry: relabelled, Degenerate: emptied, Tolerance: tolerance,
 			Units: []lvmtest.Units[framework.Rows]{lvmtest.Rescaled("columns times 1000 and 0.01", x, []float64{1000, 0.01})},
 			// Means and variances in units of the table's.
-			Latent: latent(func(p *numeric.Parameters, i int, v float64) float64 { return v / unit(p, i) },
-				func(p *numeric.Parameters, i int, v float64) float64 { return v * unit(p, i) }),
+			Latent: latent(func(p *mixture.Parameters, i int, v float64) float64 { return v / unit(p, i) },
+				func(p *mixture.Parameters, i int, v float64) float64 { return v * unit(p, i) }),
 		})
 	})
 }
 
 // unit of number i of a component of a diagonal Gaussian on two columns.
-func unit(p *numeric.Parameters, i int) float64 {
-	v := p.Whole.Component[2+i%2]
+func unit(p *mixture.Parameters, i int) float64 {
+	v := p.Pooled.Parameters[2+i%2]
 	if i < 2 {
 		return math.Sqrt(v)
 	}
@@ -55,13 +57,13 @@ func unit(p *numeric.Parameters, i int) float64 {
 }
 
 // with has other numbers.
-func with(p *numeric.Parameters, weights, components []float64) *numeric.Parameters {
-	return &numeric.Parameters{K: p.K, D: p.D, Weights: weights, Components: components, Shared: p.Shared, Whole: p.Whole}
+func with(p *mixture.Parameters, weights, components []float64) *mixture.Parameters {
+	return &mixture.Parameters{K: p.K, D: p.D, Weights: weights, Components: components, Pooled: p.Pooled}
 }
 
 // free coordinates are the logarithms of the weights against the last one, and a transform of the numbers.
-func free(to, from func(float64) float64) lvmtest.Coordinates[*numeric.Parameters, *numeric.Statistics] {
-	return func(_ *numeric.Statistics, p *numeric.Parameters) ([]float64, func([]float64) *numeric.Parameters) {
+func free(to, from func(float64) float64) lvmtest.Coordinates[*mixture.Parameters, *mixture.Statistics] {
+	return func(_ *mixture.Statistics, p *mixture.Parameters) ([]float64, func([]float64) *mixture.Parameters) {
 		var x []float64
 		for _, w := range p.Weights[:p.K-1] {
 			x = append(x, math.Log(w/p.Weights[p.K-1]))
@@ -69,7 +71,7 @@ func free(to, from func(float64) float64) lvmtest.Coordinates[*numeric.Parameter
 		for _, v := range p.Components {
 			x = append(x, to(v))
 		}
-		return x, func(x []float64) *numeric.Parameters {
+		return x, func(x []float64) *mixture.Parameters {
 			weights, sum := []float64{}, 1.0
 			for _, v := range x[:p.K-1] {
 				weights = append(weights, math.Exp(v))
@@ -89,14 +91,14 @@ func free(to, from func(float64) float64) lvmtest.Coordinates[*numeric.Parameter
 }
 
 // latent coordinates are functions of number i of each component.
-func latent(to, from func(p *numeric.Parameters, i int, v float64) float64) lvmtest.Coordinates[*numeric.Parameters, *numeric.Statistics] {
-	return func(_ *numeric.Statistics, p *numeric.Parameters) ([]float64, func([]float64) *numeric.Parameters) {
+func latent(to, from func(p *mixture.Parameters, i int, v float64) float64) lvmtest.Coordinates[*mixture.Parameters, *mixture.Statistics] {
+	return func(_ *mixture.Statistics, p *mixture.Parameters) ([]float64, func([]float64) *mixture.Parameters) {
 		n := len(p.Components) / p.K
 		x := make([]float64, len(p.Components))
 		for i, v := range p.Components {
 			x[i] = to(p, i%n, v)
 		}
-		return x, func(x []float64) *numeric.Parameters {
+		return x, func(x []float64) *mixture.Parameters {
 			components := make([]float64, len(x))
 			for i, v := range x {
 				components[i] = from(p, i%n, v)
@@ -107,7 +109,7 @@ func latent(to, from func(p *numeric.Parameters, i int, v float64) float64) lvmt
 }
 
 // relabelled has the components in another order.
-func relabelled(p *numeric.Parameters, rng *rand.Rand) *numeric.Parameters {
+func relabelled(p *mixture.Parameters, rng *rand.Rand) *mixture.Parameters {
 	var weights, components []float64
 	for _, k := range rng.Perm(p.K) {
 		weights = append(weights, p.Weights[k])
@@ -117,12 +119,15 @@ func relabelled(p *numeric.Parameters, rng *rand.Rand) *numeric.Parameters {
 }
 
 // emptied gives the rows of the last component to the first, and its weight with them.
-func emptied(s *numeric.Statistics, p *numeric.Parameters) (*numeric.Statistics, *numeric.Parameters, float64) {
+func emptied(s *mixture.Statistics, p *mixture.Parameters) (*mixture.Statistics, *mixture.Parameters, float64) {
 	last := p.K - 1
-	for row := 0; row < len(s.Q); row += p.K {
-		s.Q[row] += s.Q[row+last]
-		s.Q[row+last] = 0
+	q := s.Classes.Rows.Q
+	for row := 0; row < len(q); row += p.K {
+		q[row] += q[row+last]
+		q[row+last] = 0
 	}
+	s.Classes.Sums[0] += s.Classes.Sums[last]
+	s.Classes.Sums[last] = 0
 	s.Nk[0] += s.Nk[last]
 	s.Nk[last] = 0
 	weights := slices.Clone(p.Weights)

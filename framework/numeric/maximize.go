@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
 )
@@ -15,26 +17,23 @@ import (
 // one search a component; where they share Θ, one search for all.
 type task struct {
 	*machine
-	rows       []Weighted
-	components []float64 // K×P, moved in place
-	shared     []float64
-	whole      *Whole // for the widths of coordinates; nil where not known yet
-	far        bool   // the start may be far away: one search is not enough
+	rows   []Weighted   // of the components that have some
+	params family.Table // the numbers of all components, moved in place
+	shared []float64    // Θ, moved in place
+	whole  *Whole       // for the widths of coordinates; nil where not known yet
 }
 
-func (t *task) of(k int) []float64 {
-	n := t.component.numbers
-	return t.components[k*n : (k+1)*n]
-}
+// of are the numbers of component k.
+func (t *task) of(k int) []float64 { return t.params.Row(k, t.component.numbers) }
 
 // do moves components and shared to the maximum.
 func (t *task) do() error {
 	switch {
 	case t.shared == nil || t.machine.compiled.shared.free == 0:
-		err := t.each(len(t.rows), func(m *machine, k int) error {
+		err := t.each(len(t.rows), func(m *machine, i int) error {
 			own := *t
 			own.machine = m
-			return own.one(k)
+			return own.one(t.rows[i])
 		})
 		if err != nil {
 			return err
@@ -44,7 +43,7 @@ func (t *task) do() error {
 			return err
 		}
 	default:
-		if err := t.search(t.everything()); err != nil {
+		if err := t.search(t.everything(), slices.ContainsFunc(t.rows, t.starts)); err != nil {
 			return err
 		}
 	}
@@ -54,13 +53,14 @@ func (t *task) do() error {
 // check holds the estimates to their ranges, which only an author's own can leave, and to the range of
 // floating-point numbers, which they leave where the maximum does not exist.
 func (t *task) check() error {
-	for k := range t.rows {
-		err := t.component.check(t.of(k))
+	for _, w := range t.rows {
+		xi := t.of(w.Class)
+		err := t.component.check(xi)
 		if err == nil && t.whole != nil {
-			err = t.component.bounded(t.of(k), t.whole.Component)
+			err = t.component.bounded(xi, t.whole.Component)
 		}
 		if err != nil {
-			return &framework.DegenerateError{Dimension: k, Reason: fmt.Errorf("numeric: there is no maximum: %w", err)}
+			return &framework.DegenerateError{Dimension: w.Class, Reason: fmt.Errorf("numeric: there is no maximum: %w", err)}
 		}
 	}
 	if err := t.machine.compiled.shared.check(t.shared); err != nil {
@@ -69,21 +69,27 @@ func (t *task) check() error {
 	return nil
 }
 
-// one maximises the component k by itself.
-func (t *task) one(k int) error {
+// one maximises a component by itself.
+func (t *task) one(w Weighted) error {
 	if t.component.free == 0 {
 		return nil
 	}
 	if t.estimator != nil {
-		return t.estimate(k, t.of(k))
+		return t.estimate(w)
 	}
-	return t.search(t.alone(k))
+	return t.search(t.alone(w), t.starts(w))
+}
+
+// starts says that a component stands where the whole table does: it has not been searched for before.
+func (t *task) starts(w Weighted) bool {
+	return t.whole == nil || slices.Equal(t.of(w.Class), t.whole.Component)
 }
 
 // estimate asks the author for the maximum and checks what comes back.
-func (t *task) estimate(k int, xi []float64) error {
+func (t *task) estimate(w Weighted) error {
+	k, xi := w.Class, t.of(w.Class)
 	t.enter("Estimate", -1, k)
-	err := t.estimator.Estimate(t.rows[k], xi, t.shared)
+	err := t.estimator.Estimate(w, xi, t.shared)
 	t.leave()
 	if errors.Is(err, framework.ErrDegenerate) {
 		return &framework.DegenerateError{Dimension: k, Reason: err}
@@ -110,14 +116,14 @@ type ground struct {
 // rounds bounds the searches that follow one another.
 const rounds = 100
 
-// search moves to the top of the ground.
-func (t *task) search(g ground) error {
+// search moves to the top of the ground, which may be far away.
+func (t *task) search(g ground, far bool) error {
 	zero := make([]float64, g.dim)
 	if v := g.value(zero); math.IsNaN(v) || math.IsInf(v, 0) {
 		t.enter(t.sum(), -1, -1)
 		return t.violated("a search begins where the sum over the rows is %v: implement Guess, to begin where every row has a density", v)
 	}
-	g.search(t.far)
+	g.search(far)
 	return nil
 }
 
@@ -163,17 +169,17 @@ func (t *task) sum() string {
 	return "LogProb"
 }
 
-// alone is the search for component k.
-func (t *task) alone(k int) ground {
-	xi := t.of(k)
+// alone is the search for one component.
+func (t *task) alone(w Weighted) ground {
+	xi := t.of(w.Class)
 	value := func(step []float64) float64 {
 		t.component.move(xi, step, t.xi)
-		return t.total(t.rows[k], t.xi, t.shared)
+		return t.total(w, t.xi, t.shared)
 	}
-	g := ground{hill: hill{dim: t.component.free, most: t.component.reach(), value: value, curvature: func(dst *mat.SymDense) { t.curve(k, dst) }}, n: t.rows[k].N}
+	g := ground{hill: hill{dim: t.component.free, most: t.component.reach(), value: value, curvature: func(dst *mat.SymDense) { t.curve(w, dst) }}, n: w.N}
 	g.edges = func(near float64) [][]float64 { return t.component.edges(xi, near, 0, t.component.free) }
 	g.snap = func(near float64) {
-		t.snap(t.component, xi, near, func() float64 { return t.total(t.rows[k], xi, t.shared) })
+		t.snap(t.component, xi, near, func() float64 { return t.total(w, xi, t.shared) })
 	}
 	if t.differentiable != nil && t.additive == nil {
 		dxi, dtheta := make([]float64, len(xi)), make([]float64, len(t.shared))
@@ -181,7 +187,7 @@ func (t *task) alone(k int) ground {
 			clear(dxi)
 			clear(dtheta)
 			t.component.move(xi, step, t.xi)
-			t.gradient(t.rows[k], t.xi, t.shared, dxi, dtheta)
+			t.gradient(w, t.xi, t.shared, dxi, dtheta)
 			t.component.chain(xi, step, dxi, dst, widths)
 		}
 	}
@@ -210,17 +216,17 @@ func (t *task) land(p *plan, v, step []float64) {
 	copy(v, t.move)
 }
 
-// curve is −∇² of component k at present, in the coordinates of the search.
-func (t *task) curve(k int, dst *mat.SymDense) {
-	t.observe(t.rows[k], t.of(k), t.shared, t.whole, false, dst)
-	dst.ScaleSym(t.rows[k].N, dst)
+// curve is −∇² of a component at present, in the coordinates of the search.
+func (t *task) curve(w Weighted, dst *mat.SymDense) {
+	t.information(w, t.of(w.Class), t.shared, t.whole, false, dst)
+	dst.ScaleSym(w.N, dst)
 }
 
-// observe puts the observed information of a row, the average over the rows of a component, into dst: −∇²_t at
+// information puts the observed information of a row, the average over the rows of a component, into dst: −∇²_t at
 // ξ, in the coordinates of the search; fine where it is to be judged, and not only to guide a search.
-func (m *machine) observe(w Weighted, xi, theta []float64, whole *Whole, fine bool, dst *mat.SymDense) {
+func (m *machine) information(w Weighted, xi, theta []float64, whole *Whole, fine bool, dst *mat.SymDense) {
 	if m.informer != nil && m.component.inside(xi) {
-		m.enter("Information", -1, w.of)
+		m.enter("Information", -1, w.Class)
 		m.informer.Information(w, xi, theta, dst)
 		m.leave()
 		rises := make([]float64, 0, m.component.free)
@@ -290,15 +296,15 @@ func (t *task) everything() ground {
 	c, s := t.component.free, t.machine.compiled.shared.free
 	shared := t.machine.compiled.shared
 	dim := len(t.rows)*c + s
-	part := func(step []float64, k int) float64 {
-		t.component.move(t.of(k), step[k*c:(k+1)*c], t.xi)
-		return t.total(t.rows[k], t.xi, t.theta)
+	part := func(step []float64, i int) float64 {
+		t.component.move(t.of(t.rows[i].Class), step[i*c:(i+1)*c], t.xi)
+		return t.total(t.rows[i], t.xi, t.theta)
 	}
 	value := func(step []float64) float64 {
 		shared.move(t.shared, step[dim-s:], t.theta)
 		sum := 0.0
-		for k := range t.rows {
-			sum += part(step, k)
+		for i := range t.rows {
+			sum += part(step, i)
 		}
 		return sum
 	}
@@ -309,14 +315,14 @@ func (t *task) everything() ground {
 	}
 	g.most = append(g.most, shared.reach()...)
 	g.edges = func(near float64) (list [][]float64) {
-		for k := range t.rows {
-			list = append(list, t.component.edges(t.of(k), near, k*c, dim)...)
+		for i, w := range t.rows {
+			list = append(list, t.component.edges(t.of(w.Class), near, i*c, dim)...)
 		}
 		return append(list, shared.edges(t.shared, near, dim-s, dim)...)
 	}
 	g.snap = func(near float64) {
-		for k := range t.rows {
-			t.snap(t.component, t.of(k), near, func() float64 { return t.total(t.rows[k], t.of(k), t.shared) })
+		for _, w := range t.rows {
+			t.snap(t.component, t.of(w.Class), near, func() float64 { return t.total(w, t.of(w.Class), t.shared) })
 		}
 		t.snap(shared, t.shared, near, func() float64 { return value(make([]float64, dim)) })
 	}
@@ -324,9 +330,9 @@ func (t *task) everything() ground {
 		dst.Zero()
 		if c > 0 {
 			block := mat.NewSymDense(c, nil)
-			for k := range t.rows {
-				t.curve(k, block)
-				place(dst, block, k*c)
+			for i, w := range t.rows {
+				t.curve(w, block)
+				place(dst, block, i*c)
 			}
 		}
 		block := mat.NewSymDense(s, nil)
@@ -340,9 +346,9 @@ func (t *task) everything() ground {
 	g.gradient = func(dst, step, widths []float64) {
 		x := append([]float64(nil), step...)
 		shared.move(t.shared, x[dim-s:], t.theta)
-		for k := range t.rows {
-			for j := k * c; j < (k+1)*c; j++ {
-				dst[j] = difference(func(x []float64) float64 { return part(x, k) }, x, j, widths[j])
+		for i := range t.rows {
+			for j := i * c; j < (i+1)*c; j++ {
+				dst[j] = difference(func(x []float64) float64 { return part(x, i) }, x, j, widths[j])
 			}
 		}
 		for j := dim - s; j < dim; j++ {
@@ -354,19 +360,19 @@ func (t *task) everything() ground {
 		g.gradient = func(dst, step, widths []float64) {
 			clear(dtheta)
 			shared.move(t.shared, step[dim-s:], t.theta)
-			for k := range t.rows {
+			for i, w := range t.rows {
 				clear(dxi)
-				own := step[k*c : (k+1)*c]
-				t.component.move(t.of(k), own, t.xi)
-				t.gradient(t.rows[k], t.xi, t.theta, dxi, dtheta)
-				t.component.chain(t.of(k), own, dxi, dst[k*c:(k+1)*c], widths[k*c:])
+				own, xi := step[i*c:(i+1)*c], t.of(w.Class)
+				t.component.move(xi, own, t.xi)
+				t.gradient(w, t.xi, t.theta, dxi, dtheta)
+				t.component.chain(xi, own, dxi, dst[i*c:(i+1)*c], widths[i*c:])
 			}
 			shared.chain(t.shared, step[dim-s:], dtheta, dst[dim-s:], widths[dim-s:])
 		}
 	}
 	g.move = func(step []float64) {
-		for k := range t.rows {
-			t.land(t.component, t.of(k), step[k*c:(k+1)*c])
+		for i, w := range t.rows {
+			t.land(t.component, t.of(w.Class), step[i*c:(i+1)*c])
 		}
 		t.land(shared, t.shared, step[dim-s:])
 	}
@@ -389,14 +395,14 @@ func (t *task) profile() error {
 	value := func(step []float64) float64 {
 		shared.move(given, step, t.shared)
 		sum := 0.0
-		for k := range t.rows {
+		for _, w := range t.rows {
 			if t.component.free > 0 {
-				if err := t.estimate(k, t.of(k)); err != nil {
+				if err := t.estimate(w); err != nil {
 					failed = err
 					return math.NaN()
 				}
 			}
-			sum += t.total(t.rows[k], t.of(k), t.shared)
+			sum += t.total(w, t.of(w.Class), t.shared)
 		}
 		return sum
 	}
@@ -410,7 +416,7 @@ func (t *task) profile() error {
 	}
 	g.curvature = func(dst *mat.SymDense) { curvatureOf(dst, value, nil, 0, false) }
 	g.move = func(step []float64) { t.land(shared, given, step) }
-	if err := t.search(g); err != nil {
+	if err := t.search(g, t.whole == nil); err != nil {
 		return firstOf(failed, err)
 	}
 	if failed = nil; math.IsNaN(value(make([]float64, shared.free))) {

@@ -186,7 +186,7 @@ func TestTwinsOfMixtureFamilies(t *testing.T) {
 				}
 				want, err := framework.Fit(ctx, mixture.Model{Family: c.family}, src, o)
 				require.NoError(t, err)
-				got, err := framework.Fit(ctx, numeric.Discrete{Density: c.density}, src, o)
+				got, err := framework.Fit(ctx, mixture.Model{Family: numeric.Family{Density: c.density}}, src, o)
 				require.NoError(t, err)
 				t.Logf("%v: K = %d, %s = %.9f, apart %.1e; %d and %d iterations; fall %.1e", method, got.Shape.K, got.Criterion, got.Value, got.Value-want.Value, got.Iterations, want.Iterations, got.Fall)
 				assert.Equal(t, want.Shape, got.Shape)

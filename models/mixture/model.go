@@ -52,7 +52,7 @@ func (m Model) Init(ctx context.Context, src framework.Source[framework.Rows], k
 	if err != nil {
 		return nil, err
 	}
-	return m.Maximize(s, &Parameters{K: k, D: pl.Size().Columns, Pooled: w, plan: pl}, nil)
+	return m.Maximize(s, &Parameters{K: k, D: pl.Size().Columns, Components: slices.Repeat(w.Parameters, k), Pooled: w, plan: pl}, nil)
 }
 
 // begin returns the statistics of a start.
@@ -109,6 +109,7 @@ func (m Model) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, error) 
 		}
 		dst.Weights[k] = n / s.N
 	}
+	copy(dst.Components, p.Components)
 	return dst, s.Classes.Estimate(dst.Components)
 }
 
@@ -117,7 +118,7 @@ func (p *Parameters) like(dst *Parameters, pl *family.Plan) *Parameters {
 	if dst == nil {
 		dst = &Parameters{Weights: make([]float64, p.K), Components: make([]float64, p.K*pl.Size().Params)}
 	}
-	dst.K, dst.D, dst.Pooled, dst.plan = p.K, p.D, p.Pooled, pl
+	dst.K, dst.D, dst.Pooled, dst.plan, dst.observed = p.K, p.D, p.Pooled, pl, pl.Information()
 	return dst
 }
 
@@ -147,8 +148,7 @@ func shape(pl *family.Plan, k int) framework.Shape {
 // (paper G, eq. 1).
 func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error {
 	s.restore(m.mustPlan(p))
-	s.Classes.Curvature(f, s.Nk, p.Components)
-	return nil
+	return s.Classes.Curvature(f, s.Nk, p.Components, p.observed)
 }
 
 // ---- Projection
@@ -158,9 +158,9 @@ func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) err
 // penalty. Negative values promise a gain; −Inf, a component whose estimate does not exist.
 func (m Model) Relevance(s *Statistics, p *Parameters) ([]float64, error) {
 	s.restore(m.mustPlan(p))
-	values := slices.Clone(s.Loss)
+	values, known := slices.Clone(s.Loss), p.observed
 	for k, n := range s.Nk {
-		charge, err := s.Classes.Charge(k, n)
+		charge, err := s.Classes.Charge(k, n, p.Components, known)
 		if err != nil {
 			values[k] = math.Inf(-1)
 			continue

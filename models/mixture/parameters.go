@@ -20,8 +20,9 @@ type Parameters struct {
 	Components []float64      `json:"components" keep:"rows"` // K×P: what [Model.Numbers] describes, in the user's units
 	Pooled     *family.Pooled `json:"whole"`                  // the table as one component
 
-	plan  *family.Plan
-	bayes *bayes // of MAP
+	plan     *family.Plan
+	bayes    *bayes              // of MAP
+	observed *family.Information // of the family, at this estimate
 }
 
 // Check says whether parameters that come from elsewhere can be those of the model.
@@ -52,12 +53,13 @@ func (m Model) Check(p *Parameters) error {
 	return pl.Attach(p.Pooled).Check(p.K, p.Components, p.Pooled)
 }
 
-func (p *Parameters) component(k int) []float64 { return at(p.Components, k, len(p.Components)/p.K) }
+// Component returns the numbers of component k, in the order that [Model.Numbers] describes.
+func (p *Parameters) Component(k int) []float64 { return at(p.Components, k, len(p.Components)/p.K) }
 
 // keep returns the parameters of some components, in the order given.
 func (p *Parameters) keep(dims []int, pl *family.Plan) *Parameters {
 	q := framework.KeepAxes(p, p.K, dims)
-	q.plan = pl
+	q.plan, q.observed = pl, p.observed.Keep(dims)
 	return q
 }
 

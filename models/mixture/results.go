@@ -36,7 +36,7 @@ func (m Model) Sample(p *Parameters, n int, rng *rand.Rand) (x []float64, labels
 	x, labels = make([]float64, n*p.D), make([]int, n)
 	for i := range labels {
 		labels[i] = categorical.Draw(p.Weights, rng)
-		if err := pl.Sample(p.component(labels[i]), rng, at(x, i, p.D)); err != nil {
+		if err := pl.Sample(p.Component(labels[i]), rng, at(x, i, p.D)); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -66,9 +66,12 @@ func (m Model) StandardErrors(s *Statistics, p *Parameters) (components, weights
 	}
 	s.restore(pl)
 	components, weights = make([]float64, len(p.Components)), make([]float64, p.K)
+	known := p.observed
 	for k := range p.K {
 		weights[k] = math.Sqrt(p.Weights[k] * max(0, 1-p.Weights[k]) / s.N) // a sum may round to above 1
-		pl.Deviations(p.component(k), s.Classes.SumsOf(k), s.N, at(components, k, pl.Size().Params))
+		if err := s.Classes.Deviations(k, p.Components, known, s.N, at(components, k, pl.Size().Params)); err != nil {
+			return nil, nil, err
+		}
 	}
 	return components, weights, nil
 }
@@ -133,7 +136,7 @@ func (m Model) Characteristic(p *Parameters, k int) ([]Contrast, error) {
 		return nil, fmt.Errorf("mixture: there is no component %d: they are 0 to %d", k, p.K-1)
 	}
 	divergence := make([]float64, p.D)
-	pl.Contrast(p.component(k), p.Pooled, divergence)
+	pl.Contrast(p.Component(k), p.Pooled, divergence)
 	list := make([]Contrast, len(divergence))
 	for j, d := range divergence {
 		list[j] = Contrast{j, d}

@@ -159,7 +159,7 @@ func (s *Statistics) normalise(b framework.Rows, first, n int, w []float64) (ent
 		}
 	}
 	if !simd.Finite(logSum[:n]) {
-		return 0, remote(b, first+slices.IndexFunc(logSum, func(v float64) bool { return v-v != 0 }))
+		return 0, s.remote(b, first, slices.IndexFunc(logSum, func(v float64) bool { return v-v != 0 }))
 	}
 	if w == nil {
 		for k := range s.K {
@@ -186,9 +186,13 @@ func clearBeyond(r []float64, n int) {
 	}
 }
 
-// remote says that even the logarithm of a row's density is beyond the range of float64.
-func remote(b framework.Rows, i int) error {
-	return framework.FaultyRow(b.First+i, "is so far from every component that its density cannot be told from 0: look for an outlier")
+// remote says that even the logarithm of the density of row i of a chunk is beyond the range of float64, or why
+// it has none.
+func (s *Statistics) remote(b framework.Rows, first, i int) error {
+	if err := s.Classes.Explain(i); err != nil {
+		return err
+	}
+	return framework.FaultyRow(b.First+first+i, "is so far from every component that its density cannot be told from 0: look for an outlier")
 }
 
 // softmax turns log joints into probabilities in place; it returns the logarithm of their
@@ -239,7 +243,7 @@ func (s *Statistics) score(b framework.Rows, logProb, r []float64) ([]float64, [
 		simd.Softmax(s.r, s.K, padded, s.rows, s.rows[padded:])
 		for i, sum := range s.rows[:n] {
 			if sum-sum != 0 {
-				return remote(b, first+i)
+				return s.remote(b, first, i)
 			}
 			logProb = append(logProb, sum+s.Classes.BaseOf(i))
 			for k := range s.K {

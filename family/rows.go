@@ -1,0 +1,236 @@
+package family
+
+import (
+	"errors"
+	"iter"
+	"slices"
+	"sync"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/parallel"
+	"github.com/latent-go/latent/laplace"
+)
+
+// A RowFactor is a factor whose estimates are searched for, such as one of a bare log density: it is
+// given the rows themselves where sums do not say all about them, all classes at once, and the estimates
+// to go on from. It has one cell, whose exposure is the first of its sums. It embeds [ByRows]: what a
+// [Factor] does with sums alone is not asked of it.
+type RowFactor interface {
+	Factor
+	// KeepsRows says that the sums are not enough: classes then hold every row, and a weight
+	// for each row and class.
+	KeepsRows() bool
+	// PoolRows fits the table as one class, and puts the estimate into pooled.Parameters and
+	// what coordinates without units take besides into pooled.Units.
+	PoolRows(rows Weighted, pooled *Pooled) error
+	// EstimateRows moves the parameters of all classes, shared ones included, to the maximum of their
+	// likelihood. They begin where they were in the last iteration, and at first at the pooled ones.
+	EstimateRows(rows []Weighted, pooled *Pooled, params Table) error
+	// TotalRows is Σ_n w_n ln p(x_n|ξ).
+	TotalRows(rows Weighted, score []float64) float64
+	// InformationRows is the observed information of a row, averaged over those that ξ was
+	// estimated from, in coordinates without units.
+	InformationRows(rows Weighted, xi []float64, pooled *Pooled) (laplace.Block, error)
+	// DeviationsRows puts the standard errors of ξ into dst, given the information of a row.
+	DeviationsRows(rows Weighted, information laplace.Block, xi []float64, pooled *Pooled, dst []float64)
+	// Explain says what is wrong with the scores of row i of those observed, one of which is NaN or
+	// +Inf, or all of which are −Inf; nil where it is not to blame.
+	Explain(o *Observed, i int, scores Table) error
+}
+
+// ByRows stands for the methods of a [Factor] that need sums alone, which nobody calls of a [RowFactor].
+type ByRows struct{}
+
+const badSums = "family: a RowFactor has no estimate, total or information by sums alone"
+
+// Features are none: classes are seeded by their densities.
+func (ByRows) Features(*Observed, *Pooled, []float64, int, int) {}
+
+// Estimate panics.
+func (ByRows) Estimate(_, _ []float64, _ *Pooled, _ []float64) error { panic(badSums) }
+
+// Total panics.
+func (ByRows) Total(_, _, _ []float64) float64 { panic(badSums) }
+
+// Information panics.
+func (ByRows) Information(_ []float64, _ *Pooled, _ []laplace.Block) []laplace.Block { panic(badSums) }
+
+// Weighted are the rows of one class as a [RowFactor] sees them, each with its frequency weight times its
+// responsibility.
+type Weighted struct {
+	Class int       // from 0
+	N     float64   // Σ_n w_n, of the rows that are not missing
+	Sums  []float64 // the factor's sums, but for the exposure; nil where there are none
+
+	rows    *KeptRows
+	at, len int // the factor's columns
+	k       int // classes
+}
+
+// All yields the factor's columns of every row of positive weight, and the weight, in a fixed order. It yields
+// nothing where the factor does not keep rows.
+func (w Weighted) All() iter.Seq2[[]float64, float64] {
+	return func(yield func([]float64, float64) bool) {
+		w.Each(func(_ int, x []float64, weight float64) bool { return weight <= 0 || yield(x, weight) })
+	}
+}
+
+// Each calls visit for every row of a weight other than 0, as All does, with the row's number in the source, from 0,
+// until visit returns false.
+func (w Weighted) Each(visit func(row int, x []float64, weight float64) bool) {
+	if w.rows == nil {
+		return
+	}
+	place := w.Class
+	for _, b := range w.rows.Blocks {
+		for i := range b.N {
+			q := w.rows.Q[place]
+			place += w.k
+			if q == 0 {
+				continue
+			}
+			x := b.X[i*b.Stride+w.at:][:w.len]
+			if missing(x) {
+				continue
+			}
+			if !visit(b.First+i, x, q) {
+				return
+			}
+		}
+	}
+}
+
+// KeptRows are the rows of all classes, of a family that needs them.
+type KeptRows struct {
+	Blocks []framework.Rows // sharing the memory of the source's blocks
+	Q      []float64        // w_n q_nk, rows×K
+
+	block framework.Rows // under way
+}
+
+// observe notes rows that are going to be added.
+func (r *KeptRows) observe(b framework.Rows, first, n int) {
+	r.block = framework.Rows{First: b.First + first, N: n, D: b.D, Stride: b.Stride}
+	if n > 0 && b.Entries == nil {
+		r.block.X = b.X[first*b.Stride : (first+n-1)*b.Stride+b.D]
+	}
+}
+
+// add adds the rows observed, with weights q, laid out as for AddScores.
+func (r *KeptRows) add(n, k int, q []float64) {
+	r.Blocks = append(r.Blocks, r.block)
+	padded := Padded(n)
+	for i := range n {
+		for j := range k {
+			r.Q = append(r.Q, q[j*padded+i])
+		}
+	}
+}
+
+// keep keeps some of k classes.
+func (r *KeptRows) keep(k int, dims []int) KeptRows {
+	t := KeptRows{Blocks: slices.Clone(r.Blocks), Q: make([]float64, 0, len(r.Q)/k*len(dims))}
+	for row := 0; row < len(r.Q); row += k {
+		for _, j := range dims {
+			t.Q = append(t.Q, r.Q[row+j])
+		}
+	}
+	return t
+}
+
+// weighted are the rows of class k as a factor sees them.
+func (c *Classes) weighted(f *part, k int) Weighted {
+	sums := f.ofSums(c.sums(k))
+	w := Weighted{Class: k, N: sums[0], at: f.at.Columns, len: f.size.Columns, k: c.K}
+	if len(sums) > 1 {
+		w.Sums = sums[1:]
+	}
+	if f.rows.KeepsRows() {
+		w.rows = &c.Rows
+	}
+	return w
+}
+
+var errSigned = errors.New("family: rows of negative weight have no estimate that can be searched for")
+
+// search moves the parameters that are searched for, params, K×P.
+func (c *Classes) search(params []float64) error {
+	if slices.ContainsFunc(c.Rows.Q, func(q float64) bool { return q < 0 }) {
+		return errSigned
+	}
+	for i := range c.plan.parts {
+		f := &c.plan.parts[i]
+		if f.rows == nil {
+			continue
+		}
+		rows := make([]Weighted, c.K)
+		for k := range rows {
+			rows[k] = c.weighted(f, k)
+		}
+		if err := f.rows.EstimateRows(rows, f.pooled, Table{c.K, c.plan.size.Params, params[f.at.Params:]}); err != nil {
+			return shift(err, f.at.Columns)
+		}
+	}
+	return nil
+}
+
+// Information is what has been observed of classes about their estimates: a [RowFactor] measures it at the rows that the estimate comes
+// from, when it is first asked for, and with another q it is the same. So it is kept beside the estimate.
+type Information struct {
+	mu     sync.Mutex
+	blocks [][]laplace.Block // of each factor, one a class; nil for factors by sums
+}
+
+// Information is empty, and nil of a family that has it in closed form.
+func (p *Plan) Information() *Information {
+	if !p.searches {
+		return nil
+	}
+	return new(Information)
+}
+
+// of returns what is known, and measures it where it is not.
+func (m *Information) of(c *Classes, params []float64) ([][]laplace.Block, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.blocks != nil {
+		return m.blocks, nil
+	}
+	blocks := make([][]laplace.Block, len(c.plan.parts))
+	for i := range c.plan.parts {
+		f := &c.plan.parts[i]
+		if f.rows == nil {
+			continue
+		}
+		blocks[i] = make([]laplace.Block, c.K)
+		if err := parallel.Do(c.K, 0, func(k int) (err error) {
+			xi := f.ofParams(at(params, k, c.plan.size.Params))
+			blocks[i][k], err = f.rows.InformationRows(c.weighted(f, k), xi, f.pooled)
+			return err
+		}); err != nil {
+			return nil, shift(err, f.at.Columns)
+		}
+	}
+	m.blocks = blocks
+	return blocks, nil
+}
+
+// Keep keeps what is known of some classes.
+func (m *Information) Keep(dims []int) *Information {
+	if m == nil {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	t := new(Information)
+	for _, list := range m.blocks {
+		var some []laplace.Block
+		for _, k := range dims {
+			if list != nil {
+				some = append(some, list[k])
+			}
+		}
+		t.blocks = append(t.blocks, some)
+	}
+	return t
+}

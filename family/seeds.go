@@ -1,0 +1,108 @@
+package family
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
+)
+
+// aroundRows says that a start builds classes around one row each.
+func (p *Plan) aroundRows(start Start) bool {
+	return start == RandomRows || start == KMeans && p.searches
+}
+
+// startWeight is the number of rows of the pooled table that a class begins with, and that its seed counts for where it is built
+// around one row: so that it sits half-way.
+func (p *Plan) startWeight() float64 {
+	if p.searches {
+		return float64(p.size.Free + 1)
+	}
+	return float64(p.size.Columns + 1)
+}
+
+// seeds gives each of k classes one row, rows×k. The first is drawn at random, each further one in proportion to how much less
+// likely it is under the classes built around those before than the likeliest row: k-means++ with nothing but the density for a
+// distance, which serves regressions as well as clusters.
+func (p *Plan) seeds(rows framework.Rows, k int, rng *rand.Rand) ([]float64, error) {
+	r, share := make([]float64, rows.N*k), make([]float64, rows.N)
+	best := slices.Repeat([]float64{math.Inf(-1)}, rows.N)
+	seed := drawRow(rows.Weights, rng)
+	for j := range k {
+		r[seed*k+j] = p.startWeight()
+		if err := p.likeliest(rows, seed, best); err != nil {
+			return nil, err
+		}
+		top := floats.Max(best)
+		for i, v := range best {
+			if share[i] = rows.Weights[i] * (top - v); share[i]-share[i] != 0 {
+				share[i] = 0
+			}
+		}
+		if floats.Sum(share) == 0 {
+			copy(share, rows.Weights)
+		}
+		seed = drawRow(share, rng)
+	}
+	return r, nil
+}
+
+// likeliest raises best, the log density of each row under the likeliest class so far, by a class around one row.
+func (p *Plan) likeliest(rows framework.Rows, seed int, best []float64) error {
+	w := p.pooled
+	c, xi := p.Classes(1), slices.Clone(w.Parameters)
+	copy(c.Anchor, w.Anchor)
+	weight := min(p.startWeight(), w.N)
+	share := weight / floats.Sum(rows.Weights)
+	var r []float64
+	if err := c.each(rows, func(first, n int) error {
+		r = linalg.Resize(r, Padded(n))
+		clear(r)
+		for i := range n {
+			if r[i] = share * rows.Weights[first+i]; first+i == seed {
+				r[i] += weight
+			}
+		}
+		c.Add(n, rows.Weights[first:first+n], r)
+		return nil
+	}); err != nil {
+		return err
+	}
+	if err := c.Estimate(xi); errors.Is(err, framework.ErrDegenerate) {
+		copy(xi, w.Parameters)
+	} else if err != nil {
+		return err
+	}
+	if err := c.Prepare(xi, nil, make([]float64, 1)); err != nil {
+		return err
+	}
+	return c.each(rows, func(first, n int) error {
+		r = linalg.Resize(r, Padded(n))
+		clear(r)
+		c.AddScores(r)
+		for i, v := range r[:n] {
+			best[first+i] = max(best[first+i], v)
+		}
+		return nil
+	})
+}
+
+// drawRow draws a row in proportion to weights, which are not all 0.
+func drawRow(weights []float64, rng *rand.Rand) (row int) {
+	u := rng.Float64() * floats.Sum(weights)
+	for i, w := range weights {
+		if w == 0 {
+			continue
+		}
+		row = i
+		if u -= w; u < 0 {
+			break
+		}
+	}
+	return row
+}
