@@ -44,8 +44,8 @@ func TestOtherNumbers(t *testing.T) {
 		density numeric.Density
 		k       int
 	}{
-		{angle{}, 3},   // one of them on three turtles at 153° to 155°: as κ grows, the information tends to a constant
-		{natural{}, 2}, // the information falls like κ⁻³, but what is degenerate is decided by the rows alone
+		{angle{}, 2},   // as κ grows, the information tends to a constant
+		{natural{}, 2}, // the information falls like κ⁻³, but what rows do not tell does not pay for a component
 	} {
 		assert.InDelta(t, want.Value, fit(t, c.density, turned(turtles, 0), em).Value, 1e-6)
 		res := fit(t, c.density, turned(turtles, 0), framework.Options{K: 6})

@@ -272,7 +272,30 @@ func (f factor) InformationRows(rows Weighted, params []float64, pooled *family.
 	if err != nil {
 		return nil, fmt.Errorf("component %d: %w", rows.Class+1, err)
 	}
-	return laplace.NewDense(congruent(inverse, info)), nil
+	return laplace.NewDense(floored(congruent(inverse, info), 1/rows.N)), nil
+}
+
+// floored has no eigenvalue below least, at which all rows of a component together tell as much as one row of the whole table:
+// numbers of which they tell less cost nothing, and do not pay for the component by being unknown.
+func floored(info *mat.SymDense, least float64) *mat.SymDense {
+	var eigen mat.EigenSym
+	if !eigen.Factorize(info, true) {
+		return info
+	}
+	values := eigen.Values(nil)
+	if values[0] >= least {
+		return info
+	}
+	var vectors, scaled mat.Dense
+	eigen.VectorsTo(&vectors)
+	scaled.Apply(func(_, j int, v float64) float64 { return v * max(values[j], least) }, &vectors)
+	scaled.Mul(&scaled, vectors.T())
+	for i := range values {
+		for j := i; j < len(values); j++ {
+			info.SetSym(i, j, (scaled.At(i, j)+scaled.At(j, i))/2)
+		}
+	}
+	return info
 }
 
 func (c *compiled) curvatureMethod() string {

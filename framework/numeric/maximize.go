@@ -54,12 +54,7 @@ func (t *task) do() error {
 // floating-point numbers, which they leave where the maximum does not exist.
 func (t *task) check() error {
 	for _, w := range t.rows {
-		xi := t.of(w.Class)
-		err := t.component.check(xi)
-		if err == nil && t.whole != nil {
-			err = t.component.bounded(xi, t.whole.Component)
-		}
-		if err != nil {
+		if err := t.sound(t.of(w.Class)); err != nil {
 			return &framework.DegenerateError{Dimension: w.Class, Reason: fmt.Errorf("numeric: there is no maximum: %w", err)}
 		}
 	}
@@ -77,7 +72,25 @@ func (t *task) one(w Weighted) error {
 	if t.estimator != nil {
 		return t.estimate(w)
 	}
-	return t.search(t.alone(w), t.starts(w))
+	starts := t.starts(w)
+	err := t.search(t.alone(w), starts)
+	if xi := t.of(w.Class); err == nil && starts && t.whole != nil && t.sound(xi) != nil {
+		// Around copies of one row there need be no maximum; on the way there is a start.
+		copy(xi, t.whole.Component)
+		g := t.alone(w)
+		step, _, _ := g.climb()
+		g.move(step)
+	}
+	return err
+}
+
+// sound says how numbers of a component leave their ranges, or run away from those of the whole table.
+func (t *task) sound(xi []float64) error {
+	err := t.component.check(xi)
+	if err == nil && t.whole != nil {
+		err = t.component.bounded(xi, t.whole.Component)
+	}
+	return err
 }
 
 // starts says that a component stands where the whole table does: it has not been searched for before.

@@ -442,7 +442,7 @@ func (c chosen) Layout(int) numeric.Layout {
 
 // The information about a rate λ is 1/λ; in other coordinates it is that divided by (dφ/dλ)².
 func TestChosenCoordinates(t *testing.T) {
-	src := tableOf(t, []float64{2, 3, 4, 5, 6}, 1) // λ = 4 is the whole table's too
+	src := tableOf(t, slices.Repeat([]float64{2, 3, 4, 5, 6}, 10), 1) // λ = 4 is the whole table's too
 	for name, c := range map[string]struct {
 		in   numeric.Coordinate
 		want float64

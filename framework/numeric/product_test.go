@@ -1,0 +1,68 @@
+package numeric_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/numeric"
+	"github.com/latent-go/latent/models/mixture"
+)
+
+// incomplete are rows of counts and two measurements, some of which are missing.
+func incomplete(t *testing.T, n int) *framework.Table {
+	rng := rand.New(rand.NewPCG(41, 1))
+	measured := clouds(n, 41)
+	x := make([]float64, 0, 3*n)
+	for i := range n {
+		row := []float64{0, measured[2*i], measured[2*i+1]}
+		for time := rng.ExpFloat64(); time < 2*(row[1]-98); time += rng.ExpFloat64() { // more where the first measurement is larger
+			row[0]++
+		}
+		if rng.IntN(5) == 0 {
+			row[0] = math.NaN()
+		}
+		if rng.IntN(4) == 0 {
+			row[1], row[2] = math.NaN(), math.NaN()
+		}
+		x = append(x, row...)
+	}
+	src, err := framework.FromIncomplete(x, n, 3)
+	require.NoError(t, err)
+	return src
+}
+
+// A density beside other columns, with rows that miss it or them, is as good as the family that it is the twin of.
+func TestProductsWithMissingValues(t *testing.T) {
+	src := incomplete(t, 150)
+	twin := family.Product{family.Poisson{}, family.Of{Family: family.Gaussian{Covariance: family.Diagonal}, Width: 2}}
+	density := family.Product{family.Poisson{}, family.Of{Family: numeric.Family{Density: diagonal{}}, Width: 2}}
+	for _, o := range []framework.Options{{K: 1}, {K: 2, Method: framework.EM}, {K: 2, Method: framework.GFAB, FixedK: true}} {
+		o.Tolerance = 1e-11
+		want, err := framework.Fit(ctx, mixture.Model{Family: twin}, src, o)
+		require.NoError(t, err)
+		got, err := framework.Fit(ctx, mixture.Model{Family: density}, src, o)
+		require.NoError(t, err)
+		t.Logf("%v at K = %d: %.9f, apart %.1e", o.Method, o.K, got.Value, got.Value-want.Value)
+		assert.Equal(t, want.Shape, got.Shape)
+		assert.Less(t, got.Fall, 1e-7)
+		assert.InDelta(t, want.Value, got.Value, 1e-6)
+	}
+}
+
+// Columns of a density are there together, or not at all.
+func TestRowsMissingInPart(t *testing.T) {
+	src, err := framework.FromIncomplete([]float64{1, 2, 3, 4, math.NaN(), 6}, 3, 2)
+	require.NoError(t, err)
+	_, err = framework.Fit(ctx, mixture.Model{Family: numeric.Family{Density: diagonal{}}}, src, framework.Options{K: 1})
+	var fault *framework.DataError
+	require.ErrorAs(t, err, &fault)
+	assert.Equal(t, 2, fault.Row)
+	assert.Equal(t, 0, fault.Column)
+	assert.ErrorContains(t, err, "takes all of its columns, or none")
+}
