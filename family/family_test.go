@@ -24,7 +24,7 @@ func TestFamiliesDoWithoutWhatIsOptional(t *testing.T) {
 
 	x := []float64{7, 7}
 	require.ErrorContains(t, plan.Sample(pooled.Parameters, nil, x), "poisson cannot be drawn from: it does not implement family.Sampler")
-	plan.Deviations(pooled.Parameters, pooled.Sums, 3, x)
+	require.NoError(t, plan.Classes(1).Deviations(0, pooled.Parameters, nil, 3, x))
 	require.True(t, math.IsNaN(x[0]) && math.IsNaN(x[1]), "%v", x)
 	divergence := []float64{0, 0}
 	plan.Contrast([]float64{1, 9}, pooled, divergence)

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/internal/linalg"
 )
 
@@ -32,7 +33,7 @@ func (p *Plan) startWeight() float64 {
 func (p *Plan) seeds(rows framework.Rows, k int, rng *rand.Rand) ([]float64, error) {
 	r, share := make([]float64, rows.N*k), make([]float64, rows.N)
 	best := slices.Repeat([]float64{math.Inf(-1)}, rows.N)
-	seed := drawRow(rows.Weights, rng)
+	seed := categorical.Draw(rows.Weights, rng)
 	for j := range k {
 		r[seed*k+j] = p.startWeight()
 		if err := p.likeliest(rows, seed, best); err != nil {
@@ -47,7 +48,7 @@ func (p *Plan) seeds(rows framework.Rows, k int, rng *rand.Rand) ([]float64, err
 		if floats.Sum(share) == 0 {
 			copy(share, rows.Weights)
 		}
-		seed = drawRow(share, rng)
+		seed = categorical.Draw(share, rng)
 	}
 	return r, nil
 }
@@ -90,19 +91,4 @@ func (p *Plan) likeliest(rows framework.Rows, seed int, best []float64) error {
 		}
 		return nil
 	})
-}
-
-// drawRow draws a row in proportion to weights, which are not all 0.
-func drawRow(weights []float64, rng *rand.Rand) (row int) {
-	u := rng.Float64() * floats.Sum(weights)
-	for i, w := range weights {
-		if w == 0 {
-			continue
-		}
-		row = i
-		if u -= w; u < 0 {
-			break
-		}
-	}
-	return row
 }

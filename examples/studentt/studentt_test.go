@@ -118,7 +118,7 @@ func TestTwinsAgree(t *testing.T) {
 		src, err := framework.FromMatrix(x)
 		require.NoError(t, err)
 		o := framework.Options{K: k, Method: framework.EM, Tolerance: 1e-12, Restarts: 3}
-		want, err := framework.Fit(context.Background(), numeric.Discrete{Density: density{}}, src, o)
+		want, err := framework.Fit(context.Background(), mixture.Model{Family: numeric.Family{Density: density{}}}, src, o)
 		require.NoError(t, err)
 		got := fit(t, StudentT{}, x, o)
 		t.Logf("K = %d: %.9f, apart %.1e, %.4f", k, want.Value, got.Value-want.Value, got.Parameters.Components)

@@ -15,7 +15,6 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/lvmtest"
-	"github.com/latent-go/latent/framework/numeric"
 	"github.com/latent-go/latent/models/mixture"
 )
 
@@ -36,7 +35,7 @@ func TestFamilyIsTheDensity(t *testing.T) {
 			require.Equal(t, want.Shape.K, got.Shape.K)
 			shift := 0.0
 			if o.Method == framework.GFAB {
-				shift = float64(got.Shape.K) * math.Log(mat.Det(mat.NewDense(2, 2, want.Parameters.Whole.Root)))
+				shift = float64(got.Shape.K) * math.Log(mat.Det(mat.NewDense(2, 2, want.Parameters.Pooled.Units)))
 			}
 			t.Logf("%v from K = %d: %d, %.9f, apart %.1e", o.Method, o.K, got.Shape.K, got.Value, got.Value+shift-want.Value)
 			assert.InDelta(t, want.Value, got.Value+shift, 1e-7)
@@ -63,7 +62,7 @@ func TestDirectionsBesideCounts(t *testing.T) {
 			var x []float64
 			for i := range 600 {
 				direction := []float64{0, 1.5, 1.5}[i%3]
-				angle := draw(&numeric.Parameters{K: 1, D: 1, Weights: []float64{1}, Components: meanOf(direction, 5)}, 1, rng).At(0, 0)
+				angle := draw(&mixture.Parameters{K: 1, D: 1, Weights: []float64{1}, Components: meanOf(direction, 5)}, 1, rng).At(0, 0)
 				row := []float64{angle, float64(poisson([]float64{4, 4, 14}[i%3], rng))}
 				if rng.Float64() < share {
 					row[rng.IntN(2)] = math.NaN()
@@ -127,7 +126,7 @@ func TestFamilyConforms(t *testing.T) {
 			}
 		},
 		Sample: func(p *mixture.Parameters, n int, rng *rand.Rand) (lvmtest.Data[framework.Rows], error) {
-			return lvmtest.Matrix(draw(&numeric.Parameters{K: p.K, D: 1, Weights: p.Weights, Components: p.Components}, n, rng)), nil
+			return lvmtest.Matrix(draw(&mixture.Parameters{K: p.K, D: 1, Weights: p.Weights, Components: p.Components}, n, rng)), nil
 		},
 		SampleK: 2,
 	})
