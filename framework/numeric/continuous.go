@@ -25,13 +25,15 @@ import (
 //
 // The latent dimensions are taken to mix linearly: turning z and Ξ together changes nothing. Then F is (S/N) ⊗ B, with S = Σ E[z zᵀ] and B, P×P,
 // the information about Σ_k z_k ξ_k; that is exact where ξ_k acts through such sums and the information is the same for all rows,
-// as in paper G's eq. 5, and elsewhere an average over rows. Where they stand for themselves the model is [Axes].
+// as in paper G's eq. 5, and elsewhere an average over rows. With Axes they stand for themselves, and F has one block
+// (S_kk/N) B_k each.
 //
 // F is unit-free: Ξ is measured in units in which the table without latent dimensions (Ξ = 0, Θ at its maximum, z from N(0, 1)) has the
 // information I a row about ξ_k.
 type Continuous struct {
 	Density JointDensity
-	Nodes   int // of Gauss–Hermite rules in each latent dimension; 0 for 2K points
+	Axes    bool // the latent dimensions do not mix
+	Nodes   int  // of Gauss–Hermite rules in each latent dimension; 0 for 2K points
 }
 
 // MarshalJSON names the density's type, so that a checkpoint knows which one it belongs to.
@@ -39,8 +41,9 @@ func (m Continuous) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Type    string
 		Density JointDensity
+		Axes    bool
 		Nodes   int
-	}{fmt.Sprintf("%T", m.Density), m.Density, m.Nodes})
+	}{fmt.Sprintf("%T", m.Density), m.Density, m.Axes, m.Nodes})
 }
 
 // Whole is the table as one component, which the units of the curvature are taken from.
@@ -232,26 +235,26 @@ func (m Continuous) NewStatistics(p *ContinuousParameters) *Posteriors {
 	return newPosteriors(m.must(p), p.K)
 }
 
-// Prepare turns the tilt into a precision, P·S₀⁻¹.
+// Prepare makes a precision of the tilt: P·S₀⁻¹, with Axes P/S₀kk for dimension k.
 func (m Continuous) Prepare(p *ContinuousParameters, tilt *laplace.Tilt, s *Posteriors) error {
-	m.empty(p, s)
-	if tilt == nil {
-		return nil
-	}
-	s.extra = mat.NewSymDense(p.K, nil)
-	if err := tilt.Precision(s.extra); err != nil {
-		return fmt.Errorf("numeric: E[ZᵀZ] at K = %d: %w: allow pruning, or lower K", p.K, err)
-	}
-	return nil
-}
-
-// empty readies s for a local step without a tilt.
-func (m Continuous) empty(p *ContinuousParameters, s *Posteriors) {
 	if s.one == nil { // from a checkpoint
 		s.one = m.must(p).machine()
 	}
 	s.clear()
-	s.extra = nil
+	if s.extra = nil; tilt == nil {
+		return nil
+	}
+	s.extra = mat.NewSymDense(p.K, nil)
+	if m.Axes {
+		for k := range p.K {
+			s.extra.SetSym(k, k, 2*tilt.Class(k)) // of a unit of data, which is z_k² = 1
+		}
+		return nil
+	}
+	if err := tilt.Precision(s.extra); err != nil {
+		return fmt.Errorf("numeric: E[ZᵀZ] at K = %d: %w: allow pruning, or lower K", p.K, err)
+	}
+	return nil
 }
 
 // Infer adds the rows of a block.
@@ -394,11 +397,7 @@ func (t *jointTask) precision(dst *mat.SymDense) {
 }
 
 // Maximize is where Σ_n w_n E_q[ln p(x_n, z_n|Ξ, Θ)] is largest, searched for from p.
-func (m Continuous) Maximize(s *Posteriors, p, dst *ContinuousParameters) (*ContinuousParameters, error) {
-	return m.maximize(s, p, dst, false)
-}
-
-func (m Continuous) maximize(s *Posteriors, p, dst *ContinuousParameters, axes bool) (_ *ContinuousParameters, err error) {
+func (m Continuous) Maximize(s *Posteriors, p, dst *ContinuousParameters) (_ *ContinuousParameters, err error) {
 	c := m.must(p)
 	if dst == nil {
 		dst = &ContinuousParameters{}
@@ -424,7 +423,7 @@ func (m Continuous) maximize(s *Posteriors, p, dst *ContinuousParameters, axes b
 	if err != nil {
 		return dst, err
 	}
-	t := &jointTask{jointMachine: one, s: s, rule: rule, components: dst.Components, shared: dst.Shared, axes: axes, whole: p.Whole}
+	t := &jointTask{jointMachine: one, s: s, rule: rule, components: dst.Components, shared: dst.Shared, axes: m.Axes, whole: p.Whole}
 	g := t.ground(true)
 	g.search(false)
 	err = firstOf(realKind(0).check(dst.Components), c.shared.check(dst.Shared), c.shared.bounded(dst.Shared, p.Whole.Shared))
@@ -457,11 +456,13 @@ func (m Continuous) LogJoint(s *Posteriors, p *ContinuousParameters) (value floa
 	return one.total(s, rule, p.Components, p.Shared)
 }
 
-// Shape counts K·P numbers of latent dimensions; BIC and AIC take off the rotation.
+// Shape counts K·P numbers of latent dimensions; BIC and AIC take off the rotation where the dimensions mix.
 func (m Continuous) Shape(p *ContinuousParameters) framework.Shape {
 	c := m.must(p)
 	s := framework.Shape{K: p.K, Component: p.K * c.component.free, Shared: c.shared.free}
-	s.Free = s.Total() - p.K*(p.K-1)/2
+	if !m.Axes {
+		s.Free = s.Total() - p.K*(p.K-1)/2
+	}
 	return s
 }
 

@@ -90,8 +90,8 @@ func (s *Posteriors) directions(axes bool) (*mat.Dense, error) {
 	return u, u.Inverse(&upper)
 }
 
-// information returns B, or with axes the B_k, of p, from s where they have not been asked for yet.
-func (m Continuous) information(s *Posteriors, p *ContinuousParameters, axes bool) (_ []*mat.SymDense, err error) {
+// information returns B, or with Axes the B_k, of p, from s where they have not been asked for yet.
+func (m Continuous) information(s *Posteriors, p *ContinuousParameters) (_ []*mat.SymDense, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.observed != nil {
@@ -103,16 +103,16 @@ func (m Continuous) information(s *Posteriors, p *ContinuousParameters, axes boo
 	if err != nil {
 		return nil, err
 	}
-	p.observed, err = one.observe(s, rule, p.Components, p.Shared, axes, p.Whole, true)
+	p.observed, err = one.observe(s, rule, p.Components, p.Shared, m.Axes, p.Whole, true)
 	return p.observed, err
 }
 
 // unitFree returns the information in unit-free coordinates, R⁻ᵀBR⁻¹, or where only its size matters the identity.
-func (m Continuous) unitFree(s *Posteriors, p *ContinuousParameters, size, axes bool) (blocks []laplace.Block, err error) {
+func (m Continuous) unitFree(s *Posteriors, p *ContinuousParameters, size bool) (blocks []laplace.Block, err error) {
 	if size {
 		return slices.Repeat([]laplace.Block{laplace.Identity(m.must(p).component.free)}, s.K), nil
 	}
-	info, err := m.information(s, p, axes)
+	info, err := m.information(s, p)
 	if err != nil {
 		return nil, err
 	}
@@ -141,12 +141,18 @@ func congruent(a mat.Matrix, b mat.Symmetric) *mat.SymDense {
 	return c
 }
 
-// Curvature adds (S/N) ⊗ B. B is observed when it is first asked for, from s, which has to be what p was maximised from; it
-// belongs to the estimate p from then on.
+// Curvature adds (S/N) ⊗ B, or with Axes (S_kk/N) B_k for each dimension. B is observed when it is first asked for, from s,
+// which has to be what p was maximised from; it belongs to the estimate p from then on.
 func (m Continuous) Curvature(s *Posteriors, p *ContinuousParameters, f *laplace.Curvature) error {
-	info, err := m.unitFree(s, p, f.CountOnly(), false)
+	info, err := m.unitFree(s, p, f.CountOnly())
 	if err != nil {
 		return err
+	}
+	if m.Axes {
+		for k := range s.K {
+			f.Class(k, s.ZZ[k*s.K+k], info[k])
+		}
+		return nil
 	}
 	f.Mixed(mat.NewSymDense(s.K, s.ZZ), info[0])
 	return nil
@@ -155,23 +161,28 @@ func (m Continuous) Curvature(s *Posteriors, p *ContinuousParameters, f *laplace
 // ---- Projection
 
 // Signal is the information that the latent dimensions carry, Ξ B Ξᵀ: the signal-to-noise ratios in a linear Gaussian model.
+// It is nil with Axes, where the dimensions cannot be turned.
 func (m Continuous) Signal(s *Posteriors, p *ContinuousParameters) (*mat.SymDense, error) {
-	info, err := m.information(s, p, false)
+	if m.Axes {
+		return nil, nil
+	}
+	info, err := m.information(s, p)
 	if err != nil {
 		return nil, err
 	}
 	return congruent(mat.NewDense(p.K, len(p.Components)/p.K, p.Components).T(), info[0]), nil
 }
 
-// Relevance is the diagonal of Signal.
+// Relevance is the information ξ_kᵀBξ_k that each dimension carries.
 func (m Continuous) Relevance(s *Posteriors, p *ContinuousParameters) ([]float64, error) {
-	signal, err := m.Signal(s, p)
+	info, err := m.information(s, p)
 	if err != nil {
 		return nil, err
 	}
 	values := make([]float64, p.K)
 	for k := range values {
-		values[k] = signal.At(k, k)
+		xi := mat.NewVecDense(len(p.Components)/p.K, p.Component(k))
+		values[k] = mat.Inner(xi, info[k%len(info)], xi)
 	}
 	return values, nil
 }

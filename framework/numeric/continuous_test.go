@@ -161,7 +161,7 @@ func TestPruningWithContinuousZ(t *testing.T) {
 	}
 	src := tableOf(t, lifted(30, 1), 3)
 	mixing := numeric.Continuous{Density: counted{}}
-	for _, m := range []framework.Model[framework.Rows, *numeric.ContinuousParameters, *numeric.Posteriors]{mixing, numeric.Axes{Continuous: mixing}} {
+	for _, m := range []framework.Model[framework.Rows, *numeric.ContinuousParameters, *numeric.Posteriors]{mixing, numeric.Continuous{Density: counted{}, Axes: true}} {
 		res, err := framework.Fit(ctx, m, src, framework.Options{K: 2, Tolerance: 1e-5})
 		require.NoError(t, err)
 		t.Logf("K = %d, gFIC %.4f, %d passes, fall %.1e", res.Shape.K, res.Value, res.Passes, res.Fall)
@@ -171,8 +171,12 @@ func TestPruningWithContinuousZ(t *testing.T) {
 
 // Dimensions that stand for themselves are not turned.
 func TestAxesAreNotTurned(t *testing.T) {
-	_, turns := any(numeric.Axes{}).(framework.Rotator[*numeric.ContinuousParameters, *numeric.Posteriors])
-	assert.False(t, turns)
+	m := numeric.Continuous{Density: ppca{}, Axes: true}
+	res, err := framework.Fit(ctx, m, tableOf(t, centred(30, 3, 4), 3), framework.Options{K: 2, FixedK: true, MaxIterations: 3})
+	require.NoError(t, err)
+	signal, err := m.Signal(res.Statistics, res.Parameters)
+	require.NoError(t, err)
+	assert.Nil(t, signal)
 }
 
 // Turning z changes nothing: the same model in another basis has the same value, curvature and projection.

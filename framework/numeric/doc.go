@@ -23,7 +23,7 @@
 //
 // The framework keeps the weights, enumerates z, searches for the global step in unconstrained coordinates, differentiates
 // numerically, and prunes: EM, FAB, gFAB, all criteria and framework.Select work as they do on a model written by hand. For
-// continuous latent variables the author writes ln p(x, z|Ξ, Θ): [Continuous], or [Axes] where the dimensions do not mix.
+// continuous latent variables the author writes ln p(x, z|Ξ, Θ): [Continuous].
 //
 // Then each optional interface that the density implements ([Guesser], [Differentiable], [Estimator], [Informer], [Additive]; for
 // continuous z [Inferrer], [JointDifferentiable], [JointEstimator], [JointInformer]) makes the fit faster, and leaves the answer as it
