@@ -123,7 +123,7 @@ func (b *Posterior) expect(c *Classes, h []float64) error {
 			return p.Expected(f.ofHyper(at(h, k, b.size.Hyper)), f.ofScore(c.scoreOf(k)))
 		})
 		if err != nil {
-			return fmt.Errorf("component %d: %w", k+1, err)
+			return ofClass(k, err)
 		}
 	}
 	return nil
@@ -152,7 +152,7 @@ func (b *Posterior) Mode(h, params []float64) error {
 			return p.Mode(f.ofHyper(at(h, k, b.size.Hyper)), f.ofParams(at(params, k, b.size.Params)))
 		})
 		if err != nil {
-			return fmt.Errorf("component %d: %w", k+1, err)
+			return ofClass(k, err)
 		}
 	}
 	return nil

@@ -115,7 +115,7 @@ func (c *Classes) Prepare(params []float64, tilt *laplace.Tilt, constant []float
 	c.Clear()
 	for k := range c.K {
 		if err := c.plan.score(at(params, k, c.plan.size.Params), c.scoreOf(k)); err != nil {
-			return fmt.Errorf("component %d: %w", k+1, err)
+			return ofClass(k, err)
 		}
 	}
 	return c.settle(tilt, constant)
@@ -248,7 +248,7 @@ func (c *Classes) Estimate(params []float64) error {
 	size := &c.plan.size
 	for k := range c.K {
 		if err := c.plan.estimate(c.sums(k), c.anchor(k), at(params, k, size.Params)); err != nil {
-			return fmt.Errorf("component %d: %w", k+1, err)
+			return ofClass(k, err)
 		}
 	}
 	if err := c.search(params); err != nil {
@@ -268,6 +268,14 @@ func (c *Classes) LogJoint(params []float64) float64 {
 		sum += c.total(k)
 	}
 	return sum
+}
+
+// ofClass says which class a step fails for; where it has none at all, to leave that class out is the answer.
+func ofClass(k int, err error) error {
+	if errors.Is(err, framework.ErrDegenerate) {
+		return &framework.DegenerateError{Dimension: k, Reason: err}
+	}
+	return fmt.Errorf("component %d: %w", k+1, err)
 }
 
 func (c *Classes) total(k int) float64 {

@@ -69,9 +69,9 @@ func (g Gaussian) On(columns int) ([]Factor, error) {
 	case Full, Tied:
 		return []Factor{gaussian{columns, g.Covariance == Tied}}, nil
 	case Diagonal:
-		return []Factor{diagonal{columns}}, nil
+		return []Factor{diagonal(columns)}, nil
 	case Spherical:
-		return []Factor{spherical{columns}}, nil
+		return []Factor{spherical(columns)}, nil
 	}
 	return nil, fmt.Errorf("family: %v: a covariance is Full, Tied, Diagonal or Spherical", g.Covariance)
 }
@@ -400,6 +400,25 @@ func (g gaussian) Locate(score, anchor []float64) {
 	copy(anchor, m)
 }
 
+// AddAbout adds statistics of another local step: the anchors of a step are its components'
+// locations. With δ the one anchor less the other,
+//
+//	Σ(x−a) = Σ(x−b) + nδ,  Σ(x−a)(x−a)ᵀ = Σ(x−b)(x−b)ᵀ + Σ(x−b)δᵀ + δΣ(x−b)ᵀ + nδδᵀ.
+func (g gaussian) AddAbout(sums, anchor, others, another []float64) {
+	d, n := g.d, others[0]
+	first, second := g.split(sums, 1)
+	itsFirst, itsSecond := g.split(others, 1)
+	sums[0] += n
+	for a := range d {
+		da := another[a] - anchor[a]
+		first[a] += itsFirst[a] + n*da
+		for c := a; c < d; c++ {
+			dc := another[c] - anchor[c]
+			second[a*d+c] += itsSecond[a*d+c] + itsFirst[a]*dc + da*(itsFirst[c]+n*dc)
+		}
+	}
+}
+
 // Total is n·c − ½ Σ‖R(x−m)‖².
 func (g gaussian) Total(score, sums, anchor []float64) float64 {
 	d, n := g.d, sums[0]
@@ -486,6 +505,20 @@ func (g gaussian) Deviations(xi, sums []float64, total float64, dst []float64) {
 			second[a*d+c] = math.Hypot(math.Sqrt(cov[a*d+a])*math.Sqrt(cov[c*d+c]), cov[a*d+c]) / math.Sqrt(n)
 		}
 	}
+}
+
+func (g gaussian) Contrast(xi, pooled, dst []float64) {
+	mean, cov := g.split(xi, 0)
+	mean0, cov0 := g.split(pooled, 0)
+	for a := range dst {
+		dst[a] = normalDivergence(mean[a], cov[a*g.d+a], mean0[a], cov0[a*g.d+a])
+	}
+}
+
+// normalDivergence is KL(N(m,v)‖N(m0,v0)).
+func normalDivergence(m, v, m0, v0 float64) float64 {
+	r, z := v/v0, m-m0
+	return max(0, (r-1-math.Log(r)+z*z/v0)/2)
 }
 
 func (g gaussian) Sample(xi []float64, rng *rand.Rand, x []float64) {

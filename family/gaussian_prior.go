@@ -52,58 +52,40 @@ func (g gaussian) Conjugate(p prior.Prior, w *Pooled) (FactorPrior, error) {
 	return q, nil
 }
 
-// Conjugate takes prior.NormalInverseGamma, the same for every column and in the user's
-// units, or prior.DataScaled, the default, which is scaled by each column.
-func (g diagonal) Conjugate(p prior.Prior, w *Pooled) (FactorPrior, error) {
-	q := &diagonalPrior{diagonal: g, of: make([]prior.NormalInverseGamma, g.d)}
-	for a := range q.of {
+// Conjugate takes prior.NormalInverseGamma, the same for every column and in the user's units:
+// μ_j|σ² ~ N(Mean, σ²/Kappa) for every column, and 1/σ² ~ Gamma(Shape, Rate) once a group. The
+// default, prior.DataScaled, centres each mean at the column's own in the table; Nu, by default the number
+// of columns of a group, W, counts the degrees of freedom of σ², W a row, and the sum of their
+// squares is that of the columns' variances: Shape = Nu/2, Rate = Wσ²/2 with σ² of the table.
+func (g isotropic) Conjugate(p prior.Prior, w *Pooled) (FactorPrior, error) {
+	q := &isotropicPrior{g, make([]float64, g.Layout().Hyper)}
+	mean, variance := g.moments(w.Parameters)
+	for i, v := range variance {
+		h := at(q.before, i, g.width+3)
+		var of prior.NormalInverseGamma
 		switch p := p.(type) {
-		case nil:
-			q.of[a] = prior.DataScaled{}.InverseGamma(w.Parameters[a], w.Parameters[g.d+a])
-		case prior.DataScaled:
-			if err := p.Check(); err != nil {
+		case nil, prior.DataScaled:
+			scaled, _ := p.(prior.DataScaled)
+			if err := scaled.Check(); err != nil {
 				return nil, err
 			}
-			q.of[a] = p.InverseGamma(w.Parameters[a], w.Parameters[g.d+a])
+			if scaled.Nu == 0 {
+				scaled.Nu = float64(g.width)
+			}
+			copy(h, g.of(mean, i))
+			of = scaled.InverseGamma(h[0], float64(g.width)*v)
 		case prior.NormalInverseGamma:
-			q.of[a] = p
+			fill(h[:g.width], p.Mean)
+			of = p
 		default:
 			return nil, wrongGaussianPrior(p, g.Name(), prior.DataScaled{}, prior.NormalInverseGamma{})
 		}
-		if err := usable(q.of[a], g.Name()); err != nil {
+		if err := usable(of, g.Name()); err != nil {
 			return nil, err
 		}
+		copy(h[g.width:], []float64{of.Kappa, of.Shape, of.Rate})
 	}
 	return q, nil
-}
-
-// Conjugate takes prior.NormalInverseGamma: μ_j|σ² ~ N(Mean, σ²/Kappa) for every column,
-// and 1/σ² ~ Gamma(Shape, Rate) once. prior.DataScaled, the default, centres each column's
-// mean at its own in the table; Nu, by default the number of columns, counts the degrees
-// of freedom of σ², D a row, and the sum of their squares is the sum of the columns'
-// variances: Shape = Nu/2, Rate = Dσ²/2 with σ² of the table.
-func (g spherical) Conjugate(p prior.Prior, w *Pooled) (FactorPrior, error) {
-	q := &sphericalPrior{spherical: g, centre: slices.Clone(w.Parameters[:g.d])}
-	switch p := p.(type) {
-	case nil:
-		return g.Conjugate(prior.DataScaled{}, w)
-	case prior.DataScaled:
-		if err := p.Check(); err != nil {
-			return nil, err
-		}
-		if p.Nu == 0 {
-			p.Nu = float64(g.d)
-		}
-		q.of = p.InverseGamma(0, float64(g.d)*w.Parameters[g.d])
-	case prior.NormalInverseGamma:
-		q.of = p
-		for a := range q.centre {
-			q.centre[a] = p.Mean
-		}
-	default:
-		return nil, wrongGaussianPrior(p, g.Name(), prior.DataScaled{}, prior.NormalInverseGamma{})
-	}
-	return q, usable(q.of, g.Name())
 }
 
 func wrongGaussianPrior(p prior.Prior, name string, takes ...prior.Prior) error {
@@ -152,13 +134,10 @@ func (g gaussian) Units(w *Pooled) Units {
 
 // Units: a mean has √v times the density in units of the standard deviation √v, and a
 // variance v times.
-func (g diagonal) Units(w *Pooled) (u Units) {
-	for _, v := range w.Parameters[g.d : 2*g.d] {
-		u.Class += 1.5 * math.Log(v)
+func (g isotropic) Units(w *Pooled) (u Units) {
+	_, variance := g.moments(w.Parameters)
+	for _, v := range variance {
+		u.Class += (float64(g.width)/2 + 1) * math.Log(v)
 	}
 	return u
-}
-
-func (g spherical) Units(w *Pooled) Units {
-	return Units{Class: (float64(g.d)/2 + 1) * math.Log(w.Parameters[g.d])}
 }

@@ -103,15 +103,8 @@ func withHyper(t require.TestingT, c FactorPrior, h []float64) FactorPrior {
 		q, err := newNormalWishart(c.gaussian, c.at(h))
 		require.NoError(t, err)
 		return &tiedNormalWishart{*q}
-	case *diagonalPrior:
-		q := &diagonalPrior{diagonal: c.diagonal}
-		for a := range c.d {
-			q.of = append(q.of, c.column(h, a))
-		}
-		return q
 	}
-	s := c.(*sphericalPrior)
-	return &sphericalPrior{s.spherical, h[3:], prior.NormalInverseGamma{Kappa: h[0], Shape: h[1], Rate: h[2]}}
+	return &isotropicPrior{c.(*isotropicPrior).isotropic, h}
 }
 
 func (c *gaussianCase) priorHyper() []float64 {
@@ -299,7 +292,7 @@ func TestGaussianMeanStandsInWhereItDoesNotExist(t *testing.T) {
 	q.Mean(h, xi) // ν = D
 	assert.Equal(t, []float64{1, 2, 2, 0.5, 0.5, 4.5}, xi)
 
-	for _, f := range []normal{diagonal{2}, spherical{2}} {
+	for _, f := range []normal{diagonal(2), spherical(2)} {
 		c, err := f.Conjugate(prior.NormalInverseGamma{Mean: 3, Kappa: 1, Shape: 0.5, Rate: 2}, &Pooled{Parameters: []float64{1, 2, 4, 9}})
 		require.NoError(t, err)
 		h, xi := make([]float64, f.Layout().Hyper), make([]float64, f.Layout().Params)
@@ -359,7 +352,7 @@ func TestUnitsMoveGaussianPosteriorsByTheJacobian(t *testing.T) {
 		a, shift := mat.NewDense(d, d, nil), normals(rng, d)
 		for i := range d {
 			a.Set(i, i, 30*math.Exp(3*rng.NormFloat64()))
-			if _, ok := f.(spherical); ok {
+			if formOf(f) == Spherical {
 				a.Set(i, i, a.At(0, 0))
 			}
 		}
@@ -571,8 +564,8 @@ func TestGaussianDefaultPriorsAreScaledByTheTable(t *testing.T) {
 		return h
 	}
 	assert.Equal(t, []float64{1, 2, 1, 5, 6, 4, 1, 1, 9}, hyper(gaussian{2, false}, 5, 6, 4, 1, 1, 9))
-	assert.Equal(t, []float64{5, 1, 0.5, 2, 6, 1, 0.5, 4.5}, hyper(diagonal{2}, 5, 6, 4, 9))
-	assert.Equal(t, []float64{1, 1, 6.5, 5, 6}, hyper(spherical{2}, 5, 6, 6.5))
+	assert.Equal(t, []float64{5, 1, 0.5, 2, 6, 1, 0.5, 4.5}, hyper(diagonal(2), 5, 6, 4, 9))
+	assert.Equal(t, []float64{5, 6, 1, 1, 6.5}, hyper(spherical(2), 5, 6, 6.5))
 }
 
 // A prior belongs to the caller, who may change it afterwards.

@@ -29,8 +29,16 @@ type normal interface {
 	Conjugator
 }
 
+// formOf is the form of a factor's covariance.
+func formOf(f Factor) Covariance {
+	if g, ok := f.(isotropic); ok {
+		return g.form
+	}
+	return f.(gaussian).form()
+}
+
 func gaussians(d int) []normal {
-	return []normal{gaussian{d, false}, gaussian{d, true}, diagonal{d}, spherical{d}}
+	return []normal{gaussian{d, false}, gaussian{d, true}, diagonal(d), spherical(d)}
 }
 
 func seeded(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
@@ -73,16 +81,16 @@ func parametersOf(rng *rand.Rand, f Factor, d int, location, condition float64) 
 		mean[a] += location
 		cov[a*d+a] = math.Pow(condition, rng.Float64())
 	}
-	switch f.(type) {
-	case gaussian:
+	switch formOf(f) {
+	case Full, Tied:
 		cov = covarianceOf(rng, d, condition)
 		xi = append(slices.Clone(mean), cov...)
-	case diagonal:
+	case Diagonal:
 		xi = slices.Clone(mean)
 		for a := range d {
 			xi = append(xi, cov[a*d+a])
 		}
-	case spherical:
+	case Spherical:
 		for a := range d {
 			cov[a*d+a] = cov[0]
 		}
@@ -238,14 +246,14 @@ func TestGaussianEstimateIsTheWeightedCovariance(t *testing.T) {
 			for a := range d {
 				trace += cov[a*d+a]
 			}
-			switch f.(type) {
-			case gaussian:
+			switch formOf(f) {
+			case Full, Tied:
 				want = append(want, cov...)
-			case diagonal:
+			case Diagonal:
 				for a := range d {
 					want = append(want, cov[a*d+a])
 				}
-			case spherical:
+			case Spherical:
 				want = append(want, trace/float64(d))
 			}
 			allClose(t, want, got, 1e-12, f)
@@ -390,10 +398,10 @@ func TestGaussianInformationIsTheHessianOfTheExpectedLoss(t *testing.T) {
 			w.Parameters, _, _ = parametersOf(rng, f, d, 0, 4)
 			_, tableRoot := w.Parameters[:d], make([]float64, d*d) // x = tableRoot·(white x)
 			for a := range d {
-				switch f.(type) {
-				case diagonal:
+				switch formOf(f) {
+				case Diagonal:
 					tableRoot[a*d+a] = math.Sqrt(w.Parameters[d+a])
-				case spherical:
+				case Spherical:
 					tableRoot[a*d+a] = math.Sqrt(w.Parameters[d])
 				}
 			}
@@ -430,8 +438,8 @@ func TestGaussianInformationIsTheHessianOfTheExpectedLoss(t *testing.T) {
 
 // coordinates are a family's, and how to read them as a mean and a covariance.
 func coordinates(f Factor, d int, mean, cov []float64) (at []float64, read func([]float64) (m, s []float64)) {
-	switch g := f.(type) {
-	case diagonal:
+	switch formOf(f) {
+	case Diagonal:
 		for a := range d {
 			at = append(at, mean[a], cov[a*d+a])
 		}
@@ -442,7 +450,7 @@ func coordinates(f Factor, d int, mean, cov []float64) (at []float64, read func(
 			}
 			return m, s
 		}
-	case spherical:
+	case Spherical:
 		return append(slices.Clone(mean), cov[0]), func(v []float64) (m, s []float64) {
 			s = make([]float64, d*d)
 			for a := range d {
@@ -450,9 +458,9 @@ func coordinates(f Factor, d int, mean, cov []float64) (at []float64, read func(
 			}
 			return v[:d], s
 		}
-	case gaussian:
+	default:
 		at = slices.Clone(mean)
-		if g.tied {
+		if formOf(f) == Tied {
 			return at, func(v []float64) (m, s []float64) { return v, cov }
 		}
 	}
@@ -481,7 +489,7 @@ func TestUnitsLeaveTheGaussianInformationAlone(t *testing.T) {
 		a := mat.NewDense(d, d, nil)
 		for i := range d {
 			a.Set(i, i, 1000*math.Exp(5*rng.NormFloat64()))
-			if _, ok := f.(spherical); ok {
+			if formOf(f) == Spherical {
 				a.Set(i, i, a.At(0, 0))
 			}
 		}
@@ -491,10 +499,10 @@ func TestUnitsLeaveTheGaussianInformationAlone(t *testing.T) {
 		moved := func(xi []float64) []float64 {
 			mean, cov := xi[:d], make([]float64, d*d)
 			for i := range d {
-				switch f.(type) {
-				case diagonal:
+				switch formOf(f) {
+				case Diagonal:
 					cov[i*d+i] = xi[d+i]
-				case spherical:
+				case Spherical:
 					cov[i*d+i] = xi[d]
 				}
 			}
@@ -505,10 +513,10 @@ func TestUnitsLeaveTheGaussianInformationAlone(t *testing.T) {
 			m.Mul(a, mat.NewDense(d, 1, mean))
 			s.Product(a, mat.NewDense(d, d, cov), a.T())
 			to := slices.Clone(m.RawMatrix().Data)
-			switch f.(type) {
-			case gaussian:
+			switch formOf(f) {
+			case Full, Tied:
 				return append(to, s.RawMatrix().Data...)
-			case spherical:
+			case Spherical:
 				return append(to, s.At(0, 0))
 			}
 			for i := range d {
@@ -534,8 +542,8 @@ func TestGaussianDeviationsAreThoseOfTheInverseInformation(t *testing.T) {
 		l := f.Layout()
 		xi, _, _ := parametersOf(rng, f, d, 0, 10)
 		unit := make([]float64, l.Params)
-		switch f.(type) {
-		case gaussian:
+		switch formOf(f) {
+		case Full, Tied:
 			for a := range d {
 				unit[d+a*d+a] = 1
 			}
@@ -555,19 +563,19 @@ func TestGaussianDeviationsAreThoseOfTheInverseInformation(t *testing.T) {
 		for a := range d {
 			want[a] = deviation(a)
 		}
-		switch f.(type) {
-		case gaussian:
+		switch formOf(f) {
+		case Full, Tied:
 			for a, next := 0, d; a < d; a++ {
 				for c := a; c < d; c++ {
 					want[d+a*d+c], want[d+c*d+a] = deviation(next), deviation(next)
 					next++
 				}
 			}
-		case diagonal:
+		case Diagonal:
 			for a := range d {
 				want[a], want[d+a] = deviation(2*a), deviation(2*a+1)
 			}
-		case spherical:
+		case Spherical:
 			want[d] = deviation(d)
 		}
 		sums, got := make([]float64, l.Sums), make([]float64, l.Params)
@@ -604,7 +612,7 @@ func TestGaussianSamplesGiveTheParametersBack(t *testing.T) {
 func TestDiagonalIntegratesMissingEntriesOut(t *testing.T) {
 	rng := seeded(11)
 	const d, n = 4, 30
-	f := diagonal{d}
+	f := diagonal(d)
 	xi, mean, _ := parametersOf(rng, f, d, 0, 10)
 	x, weights := samples(f, xi, rng, n), make([]float64, n)
 	for i := range x {
@@ -620,7 +628,7 @@ func TestDiagonalIntegratesMissingEntriesOut(t *testing.T) {
 	got := make([]float64, 2*d)
 	require.NoError(t, f.Estimate(sums, mean, &Pooled{Parameters: xi}, got))
 	for a := range d {
-		one := diagonal{1}
+		one := diagonal(1)
 		var present, kept []float64
 		own := scoreOf(t, one, []float64{xi[a], xi[d+a]})
 		for i := range n {
@@ -644,7 +652,7 @@ func TestDiagonalIntegratesMissingEntriesOut(t *testing.T) {
 
 // The few rows with a value in the second column hardly belong to the component.
 func TestDiagonalCountsSmallExposuresWithoutCancellation(t *testing.T) {
-	f, nan := diagonal{2}, math.NaN()
+	f, nan := diagonal(2), math.NaN()
 	x := []float64{1, nan, 2, nan, 4, 5, 3, 7, 8, nan}
 	weights := []float64{0.3, 0.7, 1e-20, 3e-20, 0.1}
 	sums := sumsOf(t, f, x, weights, []float64{0, 0})
@@ -668,7 +676,7 @@ func TestGaussianRefusesConstantColumns(t *testing.T) {
 			x := make([]float64, 2*n)
 			for i := range n {
 				x[2*i], x[2*i+1] = rng.NormFloat64(), value
-				if _, ok := f.(spherical); ok {
+				if formOf(f) == Spherical {
 					x[2*i] = value
 				}
 			}
@@ -734,7 +742,7 @@ func TestGaussianComponentsThatCollapseAreDegenerate(t *testing.T) {
 		}
 		assert.ErrorIs(t, f.Estimate(sums, anchor, w, xi), framework.ErrDegenerate, f)
 		clear(sums)
-		if _, ok := f.(diagonal); !ok {
+		if formOf(f) != Diagonal {
 			assert.ErrorIs(t, f.Estimate(sums, anchor, w, xi), framework.ErrDegenerate, f)
 		}
 	}
@@ -809,7 +817,7 @@ func TestGaussianRefusesRowsThatAreNotFinite(t *testing.T) {
 			var o Observed
 			b := framework.Rows{First: 10, N: 2, D: 3, Stride: 3, X: []float64{0, 1, 2, 0, 1, bad}}
 			err := f.Observe(b, 1, 0, 2, &o)
-			if _, ok := f.(diagonal); ok && math.IsNaN(bad) {
+			if formOf(f) == Diagonal && math.IsNaN(bad) {
 				assert.NoError(t, err)
 				assert.False(t, o.Complete)
 				continue

@@ -33,3 +33,15 @@ func TestRowsAreCondensedOnceForAllSizes(t *testing.T) {
 		assert.Equal(t, alone.Value, s.Fits[i].Value, "K = %d", k)
 	}
 }
+
+// TestCondensingRowsOfEntriesAllocatesForDifferentRowsAlone: 10000 rows, 4 of which differ.
+func TestCondensingRowsOfEntriesAllocatesForDifferentRowsAlone(t *testing.T) {
+	rows := make([][]int, 10000)
+	for i := range rows {
+		rows[i] = []int{i % 4, 10 + i%2}
+	}
+	src, err := framework.FromOnes(rows, 100)
+	require.NoError(t, err)
+	require.Equal(t, 4, framework.Condense(background, src).Rows())
+	require.Less(t, testing.AllocsPerRun(3, func() { framework.Condense(background, src) }), 100.)
+}

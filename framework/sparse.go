@@ -7,6 +7,8 @@ import (
 	"iter"
 	"math"
 	"slices"
+
+	"github.com/latent-go/latent/internal/linalg"
 )
 
 // Entries are the numbers of a block of rows most of which are 0, in compressed form: row i has
@@ -169,13 +171,22 @@ func (t *Table) Distinct() *Table {
 type distinct struct {
 	Table
 	places grouping
+	row    []float64 // of a block of entries
 }
 
 // add is false when there are more than limit different rows.
 func (k *distinct) add(b Rows, limit int) bool {
 	k.d, k.stride = b.D, b.D
+	if b.Entries != nil {
+		k.row = linalg.Resize(k.row, b.D)
+	}
 	for i := range b.N {
-		row := b.Row(i)
+		row := k.row
+		if b.Entries == nil {
+			row = b.Row(i)
+		} else {
+			b.Entries.Put(i, row)
+		}
 		if !k.places.isNew(row, b.Weight(i)) {
 			continue
 		}

@@ -541,7 +541,7 @@ func TestComponentsThatLoseAllTheirRowsArePrunedOrNamed(t *testing.T) {
 	x := []float64{3, 1000, 0, 1, 1000, 2, 4, 1000, 1, 0, 1000, 11, 0, 1000, 11, 1, 1000, 9, 6, 1000, 1e8, 3, 1000, 1, 3, 1000, 1, 1, 1000, 3}
 	m := mixture.Model{Family: family.Poisson{}, Start: family.RandomResponsibilities}
 	_, err := fitting(t, m, x, 3, framework.Options{K: 3, Method: framework.EM, Seed: 229})
-	require.ErrorContains(t, err, "component 3 has lost all its rows")
+	require.ErrorContains(t, err, "latent dimension 3: the component has lost all its rows")
 	require.ErrorIs(t, err, framework.ErrDegenerate)
 	for seed := range uint64(20) {
 		res, err := fitting(t, m, x, 3, framework.Options{K: 5, Seed: seed})

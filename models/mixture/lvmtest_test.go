@@ -112,7 +112,7 @@ func mapped(f func(float64) float64, v []float64) []float64 {
 func gaussianChart(form family.Covariance, d int) chart {
 	switch form {
 	case family.Diagonal:
-		return chart{params: 2 * d, steps: 2 * d, hypers: 4 * d, hyper: normalGammas(4, 1),
+		return chart{params: 2 * d, steps: 2 * d, hypers: 4 * d, hyper: normalGammas(4),
 			move: func(whole, xi, step []float64) []float64 {
 				to := slices.Clone(xi)
 				for j := range d {
@@ -123,7 +123,7 @@ func gaussianChart(form family.Covariance, d int) chart {
 				return to
 			}}
 	case family.Spherical:
-		return chart{params: d + 1, steps: d + 1, hypers: d + 3, hyper: normalGammas(d+3, 0),
+		return chart{params: d + 1, steps: d + 1, hypers: d + 3, hyper: normalGammas(d + 3),
 			move: func(whole, xi, step []float64) []float64 {
 				to := slices.Clone(xi)
 				for j := range d {
@@ -183,13 +183,13 @@ func addSymmetric(cov []float64, u mat.Matrix, vech []float64, d int) {
 	}
 }
 
-// normalGammas are groups of numbers, of which κ, shape and rate, from first on, are positive.
-func normalGammas(size, first int) func([]float64) ([]float64, func([]float64) []float64) {
+// normalGammas are groups of numbers, of which the last three, κ, shape and rate, are positive.
+func normalGammas(size int) func([]float64) ([]float64, func([]float64) []float64) {
 	return func(h []float64) ([]float64, func([]float64) []float64) {
 		turn := func(v []float64, f func(float64) float64) []float64 {
 			to := slices.Clone(v)
 			for g := 0; g < len(v); g += size {
-				for i := g + first; i < g+first+3; i++ {
+				for i := g + size - 3; i < g+size; i++ {
 					to[i] = f(v[i])
 				}
 			}

@@ -2,7 +2,7 @@ package mixture
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -105,7 +105,7 @@ func (m Model) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, error) 
 	dst = p.like(dst, pl)
 	for k, n := range s.Nk {
 		if !(n > 0) {
-			return dst, &framework.DegenerateError{Dimension: k, Reason: fmt.Errorf("mixture: component %d has lost all its rows", k+1)}
+			return dst, &framework.DegenerateError{Dimension: k, Reason: errors.New("the component has lost all its rows")}
 		}
 		dst.Weights[k] = n / s.N
 	}
