@@ -111,60 +111,8 @@ func (Bernoulli) Sample(xi []float64, rng *rand.Rand, x []float64) {
 // Conjugate takes a prior.Beta, prior.Jeffreys, which is Beta(½, ½), or a prior.Conjugate;
 // by default Beta(1, 1), flat.
 func (f Bernoulli) Conjugate(p prior.Prior, _ []float64) (Conjugate, error) {
-	switch own := p.(type) {
-	case prior.Jeffreys:
+	if own, ok := p.(prior.Jeffreys); ok {
 		p = own.Beta()
-	case prior.Conjugate:
-		nu, tau, err := pseudoCounts(own, f)
-		if err != nil {
-			return nil, err
-		}
-		if !(tau[0] > 0 && tau[0] < nu) {
-			return nil, noMean(own, f, "a number between 0 and 1")
-		}
-		p = prior.Beta{A: tau[0], B: nu - tau[0]}
 	}
-	b, err := choose(p, f.Name(), prior.Beta{A: 1, B: 1})
-	return betaPrior{b}, err
-}
-
-// betaPrior is Beta(τ, ν−τ) for p: the density in η is ∝ p^τ (1−p)^(ν−τ).
-type betaPrior struct{ before prior.Beta }
-
-func (p betaPrior) Prior(h []float64) { h[0], h[1] = p.before.A+p.before.B, p.before.A }
-
-// of counts at least what the prior counts: B may be 1e-4, and ν − τ is known to the
-// rounding of ν.
-func (p betaPrior) of(h []float64) prior.Beta {
-	return prior.Beta{A: max(h[1], p.before.A), B: max(h[0]-h[1], p.before.B)}
-}
-
-func (p betaPrior) LogNorm(h []float64) float64 { return p.of(h).LogNorm() }
-
-func (p betaPrior) Expected(h, eta []float64) float64 {
-	lnP, lnQ := p.of(h).ExpectedLog()
-	eta[0] = lnP - lnQ
-	return -lnQ
-}
-
-func (p betaPrior) Mode(h, xi []float64) (err error) {
-	xi[0], err = p.of(h).Mode()
-	return err
-}
-
-func (p betaPrior) LogProb(h, xi []float64) float64 { return p.of(h).LogProb(xi[0]) }
-
-func (p betaPrior) Mean(h, xi []float64) { xi[0] = p.of(h).Mean() }
-
-func (p betaPrior) Rand(h []float64, rng *rand.Rand, xi []float64) { xi[0] = p.of(h).Rand(rng) }
-
-// share is t/n, within 0 and 1 whatever the rounding.
-func share(t, n float64) float64 { return min(1, max(0, t/n)) }
-
-// logOfProbability is ln p; NaN of what is no probability.
-func logOfProbability(p float64) float64 {
-	if p < 0 || p > 1 {
-		return math.NaN()
-	}
-	return logOf(p)
+	return conjugate(f, p, prior.Beta{A: 1, B: 1}, prior.BernoulliProbability)
 }

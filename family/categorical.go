@@ -5,8 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"gonum.org/v1/gonum/floats"
-
 	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/prior"
 )
@@ -143,57 +141,3 @@ func (Categorical) Sample(xi []float64, rng *rand.Rand, x []float64) {
 func (f Categorical) Conjugate(p prior.Prior, _ []float64) (Conjugate, error) {
 	return dirichletOf(p, f, f.Levels)
 }
-
-func dirichletOf(p prior.Prior, f ExponentialFamily, levels int) (Conjugate, error) {
-	switch own := p.(type) {
-	case prior.Jeffreys:
-		p = own.Dirichlet()
-	case prior.Concentrations:
-		if len(own) != levels {
-			return nil, fmt.Errorf("family: %d concentrations for the %d probabilities of %s: give one for each", len(own), levels, f.Name())
-		}
-		return dirichletPrior{own}, own.Check()
-	case prior.Conjugate:
-		_, tau, err := pseudoCounts(own, f)
-		if err != nil {
-			return nil, err
-		}
-		if !(floats.Min(tau) > 0) || !(math.Abs(floats.Sum(own.Chi)-1) <= 1e-6) {
-			return nil, noMean(own, f, "positive numbers that sum to 1")
-		}
-		return dirichletPrior{tau}, nil
-	}
-	d, err := choose(p, f.Name(), prior.Dirichlet{Alpha: 1})
-	if err != nil {
-		return nil, err
-	}
-	return dirichletPrior{d.Concentrations(levels)}, nil
-}
-
-// dirichletPrior is Dirichlet(τ) for the probabilities. As ψ is 0, ν does not matter.
-type dirichletPrior struct{ before prior.Concentrations }
-
-func (p dirichletPrior) Prior(h []float64) {
-	h[0] = floats.Sum(p.before)
-	copy(h[1:], p.before)
-}
-
-func (dirichletPrior) of(h []float64) prior.Concentrations { return h[1:] }
-
-func (p dirichletPrior) LogNorm(h []float64) float64 { return p.of(h).LogNorm() }
-
-func (p dirichletPrior) Expected(h, eta []float64) float64 {
-	p.of(h).ExpectedLog(eta)
-	return 0
-}
-
-func (p dirichletPrior) Mode(h, xi []float64) error {
-	_, err := p.of(h).Mode(xi)
-	return err
-}
-
-func (p dirichletPrior) LogProb(h, xi []float64) float64 { return p.of(h).LogProb(xi) }
-
-func (p dirichletPrior) Mean(h, xi []float64) { p.of(h).Mean(xi) }
-
-func (p dirichletPrior) Rand(h []float64, rng *rand.Rand, xi []float64) { p.of(h).Rand(rng, xi) }

@@ -2,6 +2,9 @@ package family
 
 import (
 	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/prior"
 )
@@ -50,4 +53,52 @@ func pseudoCounts(p prior.Conjugate, f ExponentialFamily) (nu float64, tau []flo
 // noMean says that χ is not a mean that the statistics can have.
 func noMean(p prior.Conjugate, f ExponentialFamily, want string) error {
 	return fmt.Errorf("family: Conjugate.Chi is %v, which is no mean of the statistics of %s: give %s", p.Chi, f.Name(), want)
+}
+
+// conjugate is the prior of a family of one parameter that p describes: of the likelihood's type, which
+// otherwise is too, or in the general form.
+func conjugate[D prior.Distribution](f ExponentialFamily, p prior.Prior, otherwise D, of *prior.Likelihood[D]) (Conjugate, error) {
+	switch own := p.(type) {
+	case prior.Jeffreys:
+		return nil, improper(f, of.Instead)
+	case prior.Conjugate:
+		nu, tau, err := pseudoCounts(own, f)
+		if err != nil {
+			return nil, err
+		}
+		d := of.Posterior(*new(D), nu, tau[0])
+		if d.Check() != nil {
+			return nil, noMean(own, f, of.Mean)
+		}
+		p = d
+	}
+	d, err := choose(p, f.Name(), otherwise)
+	return prior.Natural[D]{Of: of, Before: d}, err
+}
+
+// dirichletOf is the prior of the probabilities of levels, or categories, that p describes.
+func dirichletOf(p prior.Prior, f ExponentialFamily, levels int) (Conjugate, error) {
+	switch own := p.(type) {
+	case prior.Jeffreys:
+		p = own.Dirichlet()
+	case prior.Concentrations:
+		if len(own) != levels {
+			return nil, fmt.Errorf("family: %d concentrations for the %d probabilities of %s: give one for each", len(own), levels, f.Name())
+		}
+		return prior.NaturalDirichlet{Before: own}, own.Check()
+	case prior.Conjugate:
+		_, tau, err := pseudoCounts(own, f)
+		if err != nil {
+			return nil, err
+		}
+		if !(floats.Min(tau) > 0) || !(math.Abs(floats.Sum(own.Chi)-1) <= 1e-6) {
+			return nil, noMean(own, f, "positive numbers that sum to 1")
+		}
+		return prior.NaturalDirichlet{Before: tau}, nil
+	}
+	d, err := choose(p, f.Name(), prior.Dirichlet{Alpha: 1})
+	if err != nil {
+		return nil, err
+	}
+	return prior.NaturalDirichlet{Before: d.Concentrations(levels)}, nil
 }

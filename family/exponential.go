@@ -81,38 +81,8 @@ func (Exponential) Sample(xi []float64, rng *rand.Rand, x []float64) {
 // Conjugate takes a prior.Gamma for λ, or a prior.Conjugate; by default Gamma(1, mean),
 // the exponential distribution whose mean is 1/mean of the column.
 func (f Exponential) Conjugate(p prior.Prior, pooled []float64) (Conjugate, error) {
-	switch own := p.(type) {
-	case prior.Jeffreys:
-		return nil, improper(f, "prior.Gamma with a small Shape and Rate")
-	case prior.Conjugate:
-		nu, tau, err := pseudoCounts(own, f)
-		if err != nil {
-			return nil, err
-		}
-		if !(tau[0] > 0) {
-			return nil, noMean(own, f, "a positive number")
-		}
-		p = prior.Gamma{Shape: 1 + nu, Rate: tau[0]}
+	if g, ok := p.(prior.Gamma); ok && g.Shape > 0 && !(1+(g.Shape-1) > 0) {
+		return nil, &prior.ParameterError{Name: "Gamma.Shape", Value: g.Shape, Reason: fmt.Sprintf("it is nothing beside 1: give %s one above 1e-15", f.Name())}
 	}
-	g, err := choose(p, f.Name(), prior.Gamma{Shape: 1, Rate: 1 / pooled[0]})
-	if err == nil && !(1+(g.Shape-1) > 0) {
-		err = &prior.ParameterError{Name: "Gamma.Shape", Value: g.Shape, Reason: fmt.Sprintf("it is nothing beside 1: give %s one above 1e-15", f.Name())}
-	}
-	return exponentialPrior{gammaOfExponential, g}, err
-}
-
-// exponentialPrior is Gamma(1+ν, τ) for the rate: the density in η = −λ is ∝ λ^ν exp(−λτ).
-type exponentialPrior struct {
-	gammaOf
-	before prior.Gamma
-}
-
-func gammaOfExponential(h []float64) prior.Gamma { return prior.Gamma{Shape: 1 + h[0], Rate: h[1]} }
-
-func (p exponentialPrior) Prior(h []float64) { h[0], h[1] = p.before.Shape-1, p.before.Rate }
-
-func (p exponentialPrior) Expected(h, eta []float64) float64 {
-	g := p.gammaOf(h)
-	eta[0] = -g.Mean()
-	return -g.ExpectedLog()
+	return conjugate(f, p, prior.Gamma{Shape: 1, Rate: 1 / pooled[0]}, prior.ExponentialRate)
 }

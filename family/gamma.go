@@ -148,5 +148,10 @@ func (f Gamma) Conjugate(p prior.Prior, pooled []float64) (Conjugate, error) {
 	if mean, s := logGap(nu, tau); !(s > roundingOf(mean)) {
 		return nil, noMean(own, f, "a positive number, and one below its logarithm")
 	}
-	return gammaFamilyPrior{nu, [2]float64(tau)}, nil
+	return gammaPrior{prior.NaturalShapeRate{Before: own}}, nil
 }
+
+// gammaPrior has the mode of (α, β), which are natural parameters, at the estimate from the pseudo-counts.
+type gammaPrior struct{ prior.NaturalShapeRate }
+
+func (gammaPrior) Mode(h, xi []float64) error { return Gamma{}.Estimate(h[0], h[1:], xi) }

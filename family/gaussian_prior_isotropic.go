@@ -21,11 +21,6 @@ func (q *isotropicPrior) group(h []float64, i int) (mean []float64, p prior.Norm
 	return h[:q.width], prior.NormalInverseGamma{Mean: h[0], Kappa: h[q.width], Shape: h[q.width+1], Rate: h[q.width+2]}
 }
 
-// precision is the distribution of 1/σ².
-func precision(p prior.NormalInverseGamma) prior.Gamma {
-	return prior.Gamma{Shape: p.Shape, Rate: p.Rate}
-}
-
 func (q *isotropicPrior) Prior(h []float64) { copy(h, q.before) }
 
 // Update counts W squares a row, and lets no rounding make their sum negative.
@@ -70,7 +65,7 @@ func (q *isotropicPrior) Divergence(h, _ []float64) float64 {
 		mean, p := q.group(h, i)
 		mean0, p0 := q.group(q.before, i)
 		sum += meanDivergence(q.width, p.Kappa, p0.Kappa, p.ExpectedPrecision()*distance(mean, mean0)) +
-			precision(p).Divergence(precision(p0))
+			p.Precision().Divergence(p0.Precision())
 	}
 	return sum
 }

@@ -27,3 +27,22 @@ func finite(v []float64) bool {
 	}
 	return true
 }
+
+// logOfRate is ln λ; NaN of what is no rate.
+func logOfRate(lambda float64) float64 {
+	if lambda < 0 {
+		return nan
+	}
+	return logOf(lambda)
+}
+
+// logOfProbability is ln p; NaN of what is no probability.
+func logOfProbability(p float64) float64 {
+	if p < 0 || p > 1 {
+		return nan
+	}
+	return logOf(p)
+}
+
+// share is t/n, within 0 and 1 whatever the rounding.
+func share(t, n float64) float64 { return min(1, max(0, t/n)) }

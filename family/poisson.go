@@ -42,19 +42,7 @@ func (Poisson) Observe(x, t []float64) (exposure, base float64, ok bool) {
 
 // ObserveBlock copies complete rows of counts.
 func (f Poisson) ObserveBlock(self ExponentialFamily, x []float64, n, cells, stride int, t, base []float64) ([]float64, int, bool) {
-	if self != ExponentialFamily(f) {
-		return nil, 0, false
-	}
-	for i := range n {
-		for c, v := range x[i*stride : i*stride+cells] {
-			if !isCount(v) {
-				return nil, 0, false
-			}
-			t[i*cells+c] = v
-			base[i] -= logFactorial(v)
-		}
-	}
-	return t, cells, true
+	return t, cells, self == ExponentialFamily(f) && countsOf(x, n, cells, stride, t, base)
 }
 
 // Parameters is the rate λ.
@@ -101,78 +89,5 @@ func (Poisson) Sample(xi []float64, rng *rand.Rand, x []float64) {
 // Conjugate takes a prior.Gamma for λ, or a prior.Conjugate; by default Gamma(1, 1/mean),
 // the exponential distribution with the mean of the column.
 func (f Poisson) Conjugate(p prior.Prior, pooled []float64) (Conjugate, error) {
-	switch own := p.(type) {
-	case prior.Jeffreys:
-		return nil, improper(f, "prior.Gamma with Shape 0.5 and a small Rate")
-	case prior.Conjugate:
-		nu, tau, err := pseudoCounts(own, f)
-		if err != nil {
-			return nil, err
-		}
-		if !(tau[0] > 0) {
-			return nil, noMean(own, f, "a positive number")
-		}
-		p = prior.Gamma{Shape: tau[0], Rate: nu}
-	}
-	g, err := choose(p, f.Name(), prior.Gamma{Shape: 1, Rate: 1 / max(pooled[0], 1e-3)})
-	return poissonPrior{gammaOfPoisson, g}, err
-}
-
-// poissonPrior is Gamma(τ, ν) for the rate: the density in η = ln λ is ∝ exp(ητ − νλ).
-type poissonPrior struct {
-	gammaOf
-	before prior.Gamma
-}
-
-func gammaOfPoisson(h []float64) prior.Gamma { return prior.Gamma{Shape: h[1], Rate: h[0]} }
-
-func (p poissonPrior) Prior(h []float64) { h[0], h[1] = p.before.Rate, p.before.Shape }
-
-func (p poissonPrior) Expected(h, eta []float64) float64 {
-	eta[0] = p.gammaOf(h).ExpectedLog()
-	return p.gammaOf(h).Mean()
-}
-
-// gammaOf reads a distribution of a rate off pseudo-counts.
-type gammaOf func(h []float64) prior.Gamma
-
-func (of gammaOf) LogNorm(h []float64) float64 { return of(h).LogNorm() }
-
-func (of gammaOf) Mode(h, xi []float64) (err error) {
-	xi[0], err = of(h).Mode()
-	return err
-}
-
-func (of gammaOf) LogProb(h, xi []float64) float64 { return of(h).LogProb(xi[0]) }
-
-func (of gammaOf) Mean(h, xi []float64) { xi[0] = of(h).Mean() }
-
-func (of gammaOf) Rand(h []float64, rng *rand.Rand, xi []float64) { xi[0] = of(h).Rand(rng) }
-
-// logOfRate is ln λ; NaN of what is no rate.
-func logOfRate(lambda float64) float64 {
-	if lambda < 0 {
-		return math.NaN()
-	}
-	return logOf(lambda)
-}
-
-// isCount says whether a number is 0, 1, 2, …; from 2⁵³ on they cannot be told apart.
-func isCount(v float64) bool { return v >= 0 && v == math.Trunc(v) && v <= 1<<53 }
-
-// factorials holds ln n! for the counts that are frequent.
-var factorials = func() (table [256]float64) {
-	for n := range table {
-		table[n], _ = math.Lgamma(float64(n) + 1)
-	}
-	return table
-}()
-
-// logFactorial is ln n! for a count n.
-func logFactorial(n float64) float64 {
-	if n < float64(len(factorials)) {
-		return factorials[int(n)]
-	}
-	v, _ := math.Lgamma(n + 1)
-	return v
+	return conjugate(f, p, prior.Gamma{Shape: 1, Rate: 1 / max(pooled[0], 1e-3)}, prior.PoissonRate)
 }

@@ -39,11 +39,11 @@ func (p NormalInverseGamma) Check() error {
 // integral over μ and s² of the expression in the type's comment. The evidence of n
 // rows is LogNorm of the posterior − LogNorm of the prior − (n/2) ln 2π.
 func (p NormalInverseGamma) LogNorm() float64 {
-	return special.HalfLogTwoPi - math.Log(p.Kappa)/2 + p.precision().LogNorm()
+	return special.HalfLogTwoPi - math.Log(p.Kappa)/2 + p.Precision().LogNorm()
 }
 
-// precision is the distribution of 1/s².
-func (p NormalInverseGamma) precision() Gamma { return Gamma{p.Shape, p.Rate} }
+// Precision is the distribution of 1/s².
+func (p NormalInverseGamma) Precision() Gamma { return Gamma{p.Shape, p.Rate} }
 
 // Update returns the posterior after n ≥ 0 rows, a sum of responsibilities perhaps,
 // given their mean and the sum of their squared deviations from it. With n = 0 the
@@ -64,10 +64,10 @@ func (p NormalInverseGamma) Update(n, mean, squares float64) NormalInverseGamma 
 
 // ExpectedPrecision is E[1/s²] = Shape/Rate. With it, the expected squared distance
 // of a row x, E[(x−μ)²/s²], is 1/Kappa + E[1/s²](x−Mean)².
-func (p NormalInverseGamma) ExpectedPrecision() float64 { return p.precision().Mean() }
+func (p NormalInverseGamma) ExpectedPrecision() float64 { return p.Precision().Mean() }
 
 // ExpectedLogVariance is E[ln s²] = ln Rate − ψ(Shape).
-func (p NormalInverseGamma) ExpectedLogVariance() float64 { return -p.precision().ExpectedLog() }
+func (p NormalInverseGamma) ExpectedLogVariance() float64 { return -p.Precision().ExpectedLog() }
 
 // Mode returns where the joint density of μ and s² is greatest: Mean and
 // Rate/(Shape + 3/2).

@@ -1,22 +1,20 @@
-package family
+package prior
 
 import (
 	"math"
 	"math/rand/v2"
 
 	"github.com/latent-go/latent/internal/special"
-	"github.com/latent-go/latent/prior"
 )
 
-// gammaFamilyPrior is the conjugate prior of a gamma distribution, whose density of (α, β)
+// NaturalShapeRate is the conjugate prior of the shape α and the rate β of a gamma distribution, with
+// the pseudo-counts h = (ν, τ₁, τ₂) of rows, of the sum of x and of that of ln x. The density of (α, β)
 // is ∝ exp(−βτ₁ + ατ₂ − ν ln Γ(α) + να ln β). Given α, β is Gamma(να+1, τ₁); what is left
 // is one dimension, which is summed.
-type gammaFamilyPrior struct {
-	nu  float64
-	tau [2]float64
-}
+type NaturalShapeRate struct{ Before Conjugate }
 
-func (p gammaFamilyPrior) Prior(h []float64) { h[0], h[1], h[2] = p.nu, p.tau[0], p.tau[1] }
+// Prior puts the pseudo-counts of the prior into h.
+func (p NaturalShapeRate) Prior(h []float64) { p.Before.Pseudo(h) }
 
 // shapeDensity is the density of u = ln(α/mode). With s = ln(τ₁/ν) − τ₂/ν, which is
 // positive, and δ for special.StirlingGap, that of ln α is exp of
@@ -36,8 +34,8 @@ type shapeDensity struct {
 
 func shapeOf(h []float64) shapeDensity {
 	nu := h[0]
-	mean, s := logGap(nu, h[1:])
-	logMean := math.Log(mean)
+	logMean := math.Log(h[1] / nu)
+	s := logMean - h[2]/nu
 	s = max(s, 1e-15*max(1, math.Abs(logMean))) // numbers that are equal to the last bit
 	mode := 0.0
 	for next := (1.25 + 0.75*nu) / (nu * s); math.Abs(next-mode) > 1e-9*next; {
@@ -79,16 +77,17 @@ func (d shapeDensity) visit(do func(u, density float64)) {
 	}
 }
 
-func (gammaFamilyPrior) LogNorm(h []float64) float64 {
+// LogNorm is the logarithm of the integral of the expression in the type's comment, in nats.
+func (NaturalShapeRate) LogNorm(h []float64) float64 {
 	d := shapeOf(h)
 	sum := 0.0
 	d.visit(func(_, density float64) { sum += density })
 	return d.logPeak() + math.Log(sum*d.step())
 }
 
-// Expected uses, for ψ = ln Γ(α) − α ln β and E[ln β|α] = ψ(να+1) − ln τ₁, the same
+// Expected puts E[(−β, α)] into eta and returns E[ψ]. It uses, for ψ = ln Γ(α) − α ln β and E[ln β|α] = ψ(να+1) − ln τ₁, the same
 // cancellation as the density.
-func (gammaFamilyPrior) Expected(h, eta []float64) float64 {
+func (NaturalShapeRate) Expected(h, eta []float64) float64 {
 	d := shapeOf(h)
 	sum, shape, partition := 0.0, 0.0, 0.0
 	d.visit(func(u, density float64) {
@@ -101,19 +100,17 @@ func (gammaFamilyPrior) Expected(h, eta []float64) float64 {
 	return partition / sum
 }
 
-// Mode is the estimate from the pseudo-counts: α and β are natural parameters.
-func (gammaFamilyPrior) Mode(h, xi []float64) error { return Gamma{}.Estimate(h[0], h[1:], xi) }
-
-func (p gammaFamilyPrior) LogProb(h, xi []float64) float64 {
+// LogProb is the log density at (α, β).
+func (p NaturalShapeRate) LogProb(h, xi []float64) float64 {
 	if !(xi[0] > 0 && xi[1] > 0) {
 		return math.Inf(-1)
 	}
-	var eta [2]float64
-	partition := Gamma{}.Natural(xi, eta[:])
-	return eta[0]*h[1] + eta[1]*h[2] - h[0]*partition - p.LogNorm(h)
+	logGamma, _ := math.Lgamma(xi[0])
+	return xi[0]*h[2] - xi[1]*h[1] - h[0]*(logGamma-xi[0]*math.Log(xi[1])) - p.LogNorm(h)
 }
 
-func (p gammaFamilyPrior) Mean(h, xi []float64) {
+// Mean puts E[α] and E[β] into xi.
+func (p NaturalShapeRate) Mean(h, xi []float64) {
 	p.Expected(h, xi)
 	xi[0], xi[1] = xi[1], -xi[0]
 }
@@ -121,7 +118,7 @@ func (p gammaFamilyPrior) Mean(h, xi []float64) {
 // Rand draws u by the ratio of uniforms (Kinderman & Monahan 1977), from a rectangle that
 // holds {(r, v): r² ≤ density(v/r)}. Its sides are taken at the nodes, between which
 // u√density exceeds them by less than 1 part in 20. Then it draws β.
-func (gammaFamilyPrior) Rand(h []float64, rng *rand.Rand, xi []float64) {
+func (NaturalShapeRate) Rand(h []float64, rng *rand.Rand, xi []float64) {
 	d := shapeOf(h)
 	low, high := 0.0, 0.0
 	d.visit(func(u, density float64) {
@@ -132,7 +129,7 @@ func (gammaFamilyPrior) Rand(h []float64, rng *rand.Rand, xi []float64) {
 		u := 1.05 * (low + (high-low)*rng.Float64()) / r
 		if 2*math.Log(r) <= d.log(u) {
 			xi[0] = d.mode * math.Exp(u)
-			xi[1] = prior.Gamma{Shape: d.nu*xi[0] + 1, Rate: d.tau}.Rand(rng)
+			xi[1] = Gamma{Shape: d.nu*xi[0] + 1, Rate: d.tau}.Rand(rng)
 			return
 		}
 	}

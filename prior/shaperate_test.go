@@ -1,4 +1,4 @@
-package family
+package prior
 
 import (
 	"math"
@@ -7,8 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
-
-	"github.com/latent-go/latent/prior"
 )
 
 // pseudoRows draws pseudo-counts of few to many rows, alike or scattered.
@@ -24,8 +22,8 @@ func pseudoRows(t *rapid.T) []float64 {
 func TestGammaPosteriorsAgreeWithTheIntegralOverTheShape(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h, eta := pseudoRows(t), make([]float64, 2)
-		logNorm := gammaFamilyPrior{}.LogNorm(h)
-		psi := gammaFamilyPrior{}.Expected(h, eta)
+		logNorm := NaturalShapeRate{}.LogNorm(h)
+		psi := NaturalShapeRate{}.Expected(h, eta)
 		d := shapeOf(h)
 		step := d.step() / 10
 		var sum, shape, rate, partition float64
@@ -36,7 +34,7 @@ func TestGammaPosteriorsAgreeWithTheIntegralOverTheShape(t *testing.T) {
 			}
 			g, _ := math.Lgamma(a)
 			k, _ := math.Lgamma(h[0]*a + 1)
-			of := prior.Gamma{Shape: h[0]*a + 1, Rate: h[1]}
+			of := Gamma{Shape: h[0]*a + 1, Rate: h[1]}
 			density := a * step * math.Exp(a*h[2]-h[0]*g+k-of.Shape*math.Log(of.Rate)-logNorm)
 			sum += density
 			shape += density * a
@@ -88,7 +86,7 @@ func TestDrawnShapesHaveTheirTails(t *testing.T) {
 		two, four, eight = two/sum, four/sum, eight/sum
 		var seenTwo, seenFour float64
 		for range draws {
-			gammaFamilyPrior{}.Rand(h, rng, xi)
+			NaturalShapeRate{}.Rand(h, rng, xi)
 			u := math.Pow(math.Log(xi[0]/d.mode), 2)
 			seenTwo += u / draws
 			seenFour += u * u / draws

@@ -1,0 +1,133 @@
+package prior
+
+import (
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// A Distribution is that of one number: [Beta], [Gamma].
+type Distribution interface {
+	Prior
+	LogNorm() float64
+	Mean() float64
+	Mode() (float64, error)
+	LogProb(x float64) float64
+	Rand(rng *rand.Rand) float64
+}
+
+// A Likelihood ln p(x|η) = ηx − ψ of one parameter is what the distributions D of that parameter are conjugate to:
+// in η their density is ∝ exp(ητ − νψ), with pseudo-counts ν of rows and τ of their sum.
+type Likelihood[D Distribution] struct {
+	// Pseudo is ν and τ of a prior.
+	Pseudo func(prior D) (nu, tau float64)
+	// Posterior has the pseudo-counts ν and τ, to which a prior has come.
+	Posterior func(prior D, nu, tau float64) D
+	// Expected is E[η] and E[ψ].
+	Expected func(D) (eta, psi float64)
+
+	Mean    string // what χ of a [Conjugate] may be
+	Instead string // what to take for [Jeffreys], where that is improper
+}
+
+// PoissonRate has η = ln λ and ψ = λ, where Gamma(τ, ν) is ∝ λ^τ exp(−νλ).
+var PoissonRate = &Likelihood[Gamma]{
+	Pseudo:    func(g Gamma) (nu, tau float64) { return g.Rate, g.Shape },
+	Posterior: func(_ Gamma, nu, tau float64) Gamma { return Gamma{Shape: tau, Rate: nu} },
+	Expected:  func(g Gamma) (eta, psi float64) { return g.ExpectedLog(), g.Mean() },
+	Mean:      "a positive number",
+	Instead:   "prior.Gamma with Shape 0.5 and a small Rate",
+}
+
+// ExponentialRate has η = −λ and ψ = −ln λ, where Gamma(1+ν, τ) is ∝ λ^ν exp(−λτ).
+var ExponentialRate = &Likelihood[Gamma]{
+	Pseudo:    func(g Gamma) (nu, tau float64) { return g.Shape - 1, g.Rate },
+	Posterior: func(_ Gamma, nu, tau float64) Gamma { return Gamma{Shape: 1 + nu, Rate: tau} },
+	Expected:  func(g Gamma) (eta, psi float64) { return -g.Mean(), -g.ExpectedLog() },
+	Mean:      "a positive number",
+	Instead:   "prior.Gamma with a small Shape and Rate",
+}
+
+// BernoulliProbability has η = ln p − ln(1−p) and ψ = −ln(1−p), where Beta(τ, ν−τ) is ∝ p^τ (1−p)^(ν−τ).
+var BernoulliProbability = &Likelihood[Beta]{
+	Pseudo: func(b Beta) (nu, tau float64) { return b.A + b.B, b.A },
+	// At least what the prior counts: its B may be 1e-4, and ν − τ is known to the rounding of ν.
+	Posterior: func(prior Beta, nu, tau float64) Beta { return Beta{A: max(tau, prior.A), B: max(nu-tau, prior.B)} },
+	Expected: func(b Beta) (eta, psi float64) {
+		lnP, lnQ := b.ExpectedLog()
+		return lnP - lnQ, -lnQ
+	},
+	Mean: "a number between 0 and 1",
+}
+
+// Natural is a prior of one parameter in terms of pseudo-counts h = (ν, τ), which a
+// posterior is known by: the prior's plus the number of rows and the sum of x.
+type Natural[D Distribution] struct {
+	Of     *Likelihood[D]
+	Before D // the prior
+}
+
+func (q Natural[D]) at(h []float64) D { return q.Of.Posterior(q.Before, h[0], h[1]) }
+
+// Prior puts the pseudo-counts of the prior into h.
+func (q Natural[D]) Prior(h []float64) { h[0], h[1] = q.Of.Pseudo(q.Before) }
+
+// LogNorm is the logarithm of the integral of exp(ητ − νψ).
+func (q Natural[D]) LogNorm(h []float64) float64 { return q.at(h).LogNorm() }
+
+// Expected puts E[η] into eta and returns E[ψ].
+func (q Natural[D]) Expected(h, eta []float64) (partition float64) {
+	eta[0], partition = q.Of.Expected(q.at(h))
+	return partition
+}
+
+// Mode puts the mode of the parameter into xi.
+func (q Natural[D]) Mode(h, xi []float64) (err error) {
+	xi[0], err = q.at(h).Mode()
+	return err
+}
+
+// LogProb is the log density of the parameter.
+func (q Natural[D]) LogProb(h, xi []float64) float64 { return q.at(h).LogProb(xi[0]) }
+
+// Mean puts the mean of the parameter into xi.
+func (q Natural[D]) Mean(h, xi []float64) { xi[0] = q.at(h).Mean() }
+
+// Rand draws the parameter.
+func (q Natural[D]) Rand(h []float64, rng *rand.Rand, xi []float64) { xi[0] = q.at(h).Rand(rng) }
+
+// NaturalDirichlet is [Natural] of the probabilities p of categories: η = ln p, and the pseudo-counts are ν,
+// which does not matter as ψ = 0, and those of every category, the concentrations.
+type NaturalDirichlet struct{ Before Concentrations }
+
+func (NaturalDirichlet) at(h []float64) Concentrations { return h[1:] }
+
+// Prior puts the pseudo-counts of the prior into h.
+func (q NaturalDirichlet) Prior(h []float64) {
+	h[0] = floats.Sum(q.Before)
+	copy(h[1:], q.Before)
+}
+
+// LogNorm is [Concentrations.LogNorm].
+func (q NaturalDirichlet) LogNorm(h []float64) float64 { return q.at(h).LogNorm() }
+
+// Expected puts E[ln p] into eta and returns 0.
+func (q NaturalDirichlet) Expected(h, eta []float64) float64 {
+	q.at(h).ExpectedLog(eta)
+	return 0
+}
+
+// Mode puts the mode of p into xi.
+func (q NaturalDirichlet) Mode(h, xi []float64) error {
+	_, err := q.at(h).Mode(xi)
+	return err
+}
+
+// LogProb is the log density of p.
+func (q NaturalDirichlet) LogProb(h, xi []float64) float64 { return q.at(h).LogProb(xi) }
+
+// Mean puts E[p] into xi.
+func (q NaturalDirichlet) Mean(h, xi []float64) { q.at(h).Mean(xi) }
+
+// Rand draws p.
+func (q NaturalDirichlet) Rand(h []float64, rng *rand.Rand, xi []float64) { q.at(h).Rand(rng, xi) }
