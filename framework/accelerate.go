@@ -12,21 +12,21 @@ import (
 // Accelerated EM. An iteration is a map S → S' of expected statistics: the global step
 // makes parameters of S, and the local step at them S'. Near a maximum it is linear, with
 // factors near 1 in the directions that EM is slow in. From a few of its steps Anderson's
-// method tells where they lead (Walker & Ni 2011; for EM, Henderson & Varadhan 2019). The
+// method predicts where they lead (Walker & Ni 2011; for EM, Henderson & Varadhan 2019). The
 // steps are compared in the metric of the complete data, in which that linear map is
-// symmetric, and which LogJoint knows (docs/theory/gfab.md, section 6). So a model has to
-// offer nothing but statistics that can be scaled.
+// symmetric, and which LogJoint provides (docs/theory/gfab.md, section 6). So a model only
+// has to provide statistics that can be scaled.
 const (
-	// memory is the number of earlier steps that an extrapolation looks at beside the last.
+	// memory is the number of earlier steps that an extrapolation uses besides the last.
 	memory = 3
 	// leapBelow is the change, in nats per row, below which iterations are extrapolated; where
-	// directions may be pruned, that below which the objective rule tries it. Far from a maximum
-	// it saves little, and decides more often which one, and which K, is found.
+	// directions may be pruned, that below which the objective rule tries it. Before
+	// convergence it saves little, and more often changes which maximum, and which K, is found.
 	leapBelow = 1e-3
-	// leapRidge keeps steps that are nearly parallel from being told apart by rounding.
+	// leapRidge regularises the Gram matrix where steps are parallel to rounding.
 	leapRidge = 1e-8
 	// leapStretch is how many times its first-order length an extrapolation may have.
-	// Statistics near the end of their range, or beyond it, are much farther away.
+	// A longer one leads to statistics near the boundary of their range, or beyond it.
 	leapStretch = 4
 	// leapHalvings is how often an extrapolation without parameters, or too long, is halved.
 	leapHalvings = 5
@@ -74,10 +74,10 @@ type extrapolation struct {
 }
 
 // find makes e the combination of the steps' ends whose own step would be shortest if the
-// map were linear (Anderson's method), and says whether there is one.
+// map were linear (Anderson's method), and reports whether there is one.
 func (h *path[P, S]) find(e *extrapolation) (ok bool) {
 	last := h.steps() - 1
-	// Where they cannot be told apart, the oldest differences are left out.
+	// Where the differences are linearly dependent, the oldest are left out.
 	for first := 0; first < last && !ok; first++ {
 		ok = h.solve(e, first, last)
 	}
@@ -103,8 +103,8 @@ func (h *path[P, S]) find(e *extrapolation) (ok bool) {
 	return e.square > 0
 }
 
-// ahead is an optimistic guess of what the objective has still to gain where the steps lead. The last
-// step is its slope, so that of a quadratic function it is half of the product.
+// ahead is an optimistic estimate of the gain that is left where the steps lead: half the product
+// with the last step, which is the gradient, as for a quadratic function.
 func (h *path[P, S]) ahead(e *extrapolation) (gain float64, ok bool) {
 	if h.steps() < 2 || !h.find(e) {
 		return 0, false
@@ -145,7 +145,7 @@ func (h *path[P, S]) solve(e *extrapolation, first, last int) (ok bool) {
 	return true
 }
 
-// halve goes half as far.
+// halve halves the shifts.
 func (e *extrapolation) halve() {
 	linalg.Scale(0.5, e.shift[:])
 	e.square /= 4
@@ -209,7 +209,7 @@ func (r *run[B, P, S]) leap() *point[P, S] {
 	return nil
 }
 
-// near says that iterations change little enough to be extrapolated.
+// near reports whether iterations change little enough to be extrapolated.
 func (r *run[B, P, S]) near() bool {
 	below := leapBelow
 	if r.tries() {
@@ -218,12 +218,12 @@ func (r *run[B, P, S]) near() bool {
 	return r.at.Change < below
 }
 
-// plain says that the last iterations, so many, began at no extrapolation.
+// plain reports whether the given number of last iterations began at no extrapolation.
 func (r *run[B, P, S]) plain(iterations int) bool {
 	return r.at.Leapt == 0 || r.at.Iteration-r.at.Leapt >= iterations
 }
 
-// combine makes the point that an extrapolation leads to, and says whether there is one.
+// combine makes the point that an extrapolation leads to, and reports whether there is one.
 func (r *run[B, P, S]) combine(e *extrapolation, to *point[P, S]) bool {
 	current, h := r.at.Current, &r.at.Path
 	var err error

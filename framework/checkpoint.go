@@ -10,8 +10,7 @@ import (
 )
 
 // A manifest says which fit a checkpoint belongs to: everything that decides the
-// bits of its outcome, except the data themselves and MaxIterations, which may be
-// another.
+// bits of its outcome, except the data themselves and MaxIterations, which may differ.
 type manifest struct {
 	Version    int
 	Model      string
@@ -45,8 +44,8 @@ func (f *fit[B, P, S]) identity() string {
 	return fmt.Sprintf("%T %s", f.model, settings)
 }
 
-// encode writes the manifest and the progress of every run. Runs that are under way
-// are caught between two iterations.
+// encode writes the manifest and the progress of every run; the lock makes it that between two
+// iterations.
 func (f *fit[B, P, S]) encode() ([]byte, error) {
 	var buf bytes.Buffer
 	enc := gob.NewEncoder(&buf)

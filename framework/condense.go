@@ -5,20 +5,19 @@ import "context"
 // A Condenser is a model to which a row of weight 3 is three equal rows, and whose rows often
 // are equal. Condense returns a source with the statistics of src, to rounding, in fewer
 // rows, or src itself where that does not pay (see [Condense]). [Fit] and [Select] ask for it
-// once and make their iterations over what they get; Init sees src, and so does whoever asks
-// for what single rows have, such as responsibilities.
+// once and iterate over what they get; Init sees src, and so does whatever is computed for single
+// rows, such as responsibilities.
 type Condenser[B any] interface {
 	Condense(ctx context.Context, src Source[B]) Source[B]
 }
 
 // condensedNumbers bounds the numbers of a condensed source: 4 MiB, and not much more to find
-// them. A source that has more different rows is left after as many.
+// them. Reading stops once the distinct rows exceed it.
 const condensedNumbers = 1 << 19
 
 // Condense counts repeated rows once, as [Table.Distinct] does, of any source that has fewer
-// than half as many different rows as rows, and not more than 2¹⁹ numbers in them. Any other
-// source is returned as it is, and so is one that cannot be read: whoever reads it next will
-// say why.
+// than half as many distinct rows as rows, with at most 2¹⁹ numbers in them. Any other source
+// is returned unchanged, and so is one that cannot be read: the next reader gets its error.
 func Condense(ctx context.Context, src Source[Rows]) Source[Rows] {
 	var kept distinct
 	limit := (src.Rows() - 1) / 2

@@ -6,12 +6,12 @@ import (
 	"reflect"
 )
 
-// violated says that a method of the model has broken the contract of its interface.
+// violated returns the error about a method that violated the contract of its interface.
 func (c *capabilities[B, P, S]) violated(method, format string, args ...any) error {
 	return fmt.Errorf("framework: %s of %s: %w: %s", method, c.name, ErrContract, fmt.Sprintf(format, args...))
 }
 
-// given says that parameters are there.
+// given checks that parameters are not nil.
 func (c *capabilities[B, P, S]) given(method string, p P) error {
 	if c.nilable && isNil(p) {
 		return c.violated(method, "it returned nil parameters and no error")
@@ -19,7 +19,7 @@ func (c *capabilities[B, P, S]) given(method string, p P) error {
 	return nil
 }
 
-// number says that a method returned a number.
+// number checks that a method did not return NaN.
 func (c *capabilities[B, P, S]) number(method string, v float64) error {
 	if math.IsNaN(v) {
 		return c.violated(method, "it returned NaN")
@@ -62,7 +62,7 @@ func (c *capabilities[B, P, S]) keep(shape func(P) Shape, s S, p P, dims []int) 
 	return t, q, nil
 }
 
-// nilable says that values of a type may be nil.
+// nilable reports whether values of a type may be nil.
 func nilable(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Interface, reflect.Func, reflect.Chan:
@@ -71,7 +71,7 @@ func nilable(t reflect.Type) bool {
 	return false
 }
 
-// isNil says whether a value is nil, or a nil pointer in an interface.
+// isNil reports whether a value is nil, or a nil pointer in an interface.
 func isNil(v any) bool {
 	return v == nil || nilable(reflect.TypeOf(v)) && reflect.ValueOf(v).IsNil()
 }

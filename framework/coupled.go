@@ -20,8 +20,8 @@ type Local interface {
 	Keep(dims []int) Local
 }
 
-// Coupled is a [Model] whose local step is not one formula a row: a mean-field q, which goes on
-// from the q before it, or rows whose q depends on that of other rows. The engine keeps q, makes
+// Coupled is a [Model] whose local step is not one formula a row: a mean-field q, which is updated
+// from the previous q, or rows whose q depends on that of other rows. The engine keeps q, makes
 // one Update of every block and then, in a second pass, sums up the statistics of the q that
 // came out, so that they belong to one q and the bound never falls. Infer serves rows that
 // are not part of a fit.
@@ -99,8 +99,7 @@ func (r *run[B, P, S]) sweep(ctx context.Context, p P, tilt *laplace.Tilt, now, 
 // about the likelihood are taken at.
 const posteriorSweeps = 100
 
-// settle moves a copy of q to where updates without a tilt change the bound no more, and returns
-// the evaluation there.
+// settle updates a copy of q without a tilt until the bound converges, and returns the evaluation there.
 func (r *run[B, P, S]) settle(ctx context.Context, p P, q Local, k int, tolerance float64) (e Evaluation, err error) {
 	now, next := q.Keep(dimensions(k)), q.Keep(dimensions(k))
 	shards := newShardStats[S](r.options.Shards)
@@ -128,7 +127,7 @@ func (r *run[B, P, S]) settle(ctx context.Context, p P, q Local, k int, toleranc
 	return e, nil
 }
 
-// A localBox carries q through a checkpoint: as bytes, until a model says of what type it is.
+// A localBox holds q in a checkpoint: as bytes, until a model gives its type.
 type localBox struct {
 	q   Local
 	raw []byte

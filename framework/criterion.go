@@ -9,7 +9,7 @@ import (
 	"github.com/latent-go/latent/laplace"
 )
 
-// Evaluation is what a criterion judges: a state (q, Π) of a model. All
+// Evaluation is what a criterion scores: a state (q, Π) of a model. All
 // quantities are in nats. Where [Options].Temper is α, LogJoint is α E[ln p(X,Z|Π)] −
 // KL(q(Π)‖p(Π)), Entropy α H(q(Z)), and N α times the sum of the row weights.
 type Evaluation struct {
@@ -21,7 +21,7 @@ type Evaluation struct {
 	LogLikelihood float64 // ln p(X|Π); before convergence its bound LogJoint + Entropy
 	Shape         Shape
 	N             float64  // units of data: the sum of the row weights
-	Charges       []Charge // who is charged for what (see [Sized]); nil where N counts for all
+	Charges       []Charge // parameters and the N that they are charged by (see [Sized]); nil where N is that of all
 }
 
 // Bound is E_q[ln p(X,Z|Π)] + H(q), the lower bound of ln p(X|Π) that EM ascends
@@ -182,7 +182,7 @@ func capabilitiesOf[B, P any, S Statistics[S]](m Model[B, P, S]) *capabilities[B
 	return c
 }
 
-// supports says why the model cannot be judged by c, or nil.
+// supports returns why the model cannot be scored by c, or nil.
 func (a *capabilities[B, P, S]) supports(c Criterion) error {
 	switch {
 	case c.Needs&NeedsEstimates != 0 && a.variational:
@@ -195,7 +195,7 @@ func (a *capabilities[B, P, S]) supports(c Criterion) error {
 	return nil
 }
 
-// tempers says why the posterior of the model's parameters cannot be tempered by alpha, or
+// tempers returns why the posterior of the model's parameters cannot be tempered by alpha, or
 // nil.
 func (a *capabilities[B, P, S]) tempers(alpha float64) error {
 	switch {
@@ -211,7 +211,7 @@ func (a *capabilities[B, P, S]) tempers(alpha float64) error {
 	return nil
 }
 
-// unscalable says what an option asks of statistics that are no [Scaler].
+// unscalable is the error about an option that needs statistics that are a [Scaler].
 func (a *capabilities[B, P, S]) unscalable(option string) error {
 	return fmt.Errorf("framework: %s, and the statistics of %s, %v, do not implement framework.Scaler (a Scale method)", option, a.name, reflect.TypeFor[S]())
 }
@@ -233,7 +233,7 @@ func (a *capabilities[B, P, S]) own(m Method) Criterion {
 	return BICEM
 }
 
-// evaluation is what a model says of a state, without the curvature.
+// evaluation is a model's part of the evaluation of a state, without the curvature.
 func (a *capabilities[B, P, S]) evaluation(m Model[B, P, S], s S, p P, entropy float64) (e Evaluation, err error) {
 	e = Evaluation{LogJoint: m.LogJoint(s, p), Entropy: entropy, LabelEntropy: entropy, Shape: m.Shape(p), N: s.Weight()}
 	if err := a.number("LogJoint", e.LogJoint); err != nil {

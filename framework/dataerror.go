@@ -7,8 +7,8 @@ import (
 )
 
 // A DataError is a fault of the data: of an entry of the table, of a row, or of a column.
-// Programs find it by errors.As, and can say it in the names that columns and rows have in
-// their files. The errors of several restarts are joined, and may each have one.
+// Programs find it by errors.As, and can report it with the names that columns and rows have in
+// their files. The errors of several restarts are joined, and each may hold one.
 type DataError struct {
 	Row    int     // in the source, from 0; −1 where the fault is not of one row
 	Column int     // from 0; −1 where the fault is not of one column
@@ -34,13 +34,13 @@ func (e *DataError) Error() string {
 // Unwrap returns Reason.
 func (e *DataError) Unwrap() error { return e.Reason }
 
-// What a DataError may say of a column.
+// Reasons of a [DataError] about a column.
 var (
 	ErrConstant = errors.New("is constant, to working precision: drop it, or rescale it")
 	ErrNoValue  = errors.New("has no value at all: drop it")
 )
 
-// ErrNotFinite is what a [DataError] says of an entry that is NaN or infinite where a finite
+// ErrNotFinite is the Reason of a [DataError] about an entry that is NaN or infinite where a finite
 // number is needed.
 var ErrNotFinite = errors.New("remove the row or the column, or fill the entry in")
 
@@ -49,13 +49,13 @@ func NotFinite(row, column int, value float64) error {
 	return &DataError{row, column, value, ErrNotFinite}
 }
 
-// FaultyRow returns the [DataError] about a row as a whole; the reason is made as by
-// [fmt.Errorf].
+// FaultyRow returns the [DataError] about a row that no single entry makes faulty; the reason is
+// formatted as by [fmt.Errorf].
 func FaultyRow(row int, reason string, args ...any) error {
 	return &DataError{Row: row, Column: -1, Reason: fmt.Errorf(reason, args...)}
 }
 
-// FaultyColumn returns the [DataError] about a column as a whole.
+// FaultyColumn is [FaultyRow] of a column.
 func FaultyColumn(column int, reason error) error {
 	return &DataError{Row: -1, Column: column, Reason: reason}
 }

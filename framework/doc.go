@@ -17,7 +17,7 @@
 //	res, err := framework.Fit(ctx, bpca.Model{}, src, framework.Options{K: 20})
 //	res.Shape.K, res.Value, res.Parameters            // dimensions left, gFIC, estimates
 //
-// A [Criterion] is a value, so that another one is another option: [GFIC], [FIC],
+// A [Criterion] is a value, set by an option: [GFIC], [FIC],
 // [BICEM], [BIC], [AIC], [ICL], [ELBO]. [Select] tabulates criteria over a range of K, and
 // chooses among them under a prior on K too. [Options].Temper takes the likelihood of a
 // variational model to a power.

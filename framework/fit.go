@@ -18,7 +18,7 @@ import (
 //
 // A cancelled context ends the fit between two blocks, an error of the recorder between
 // two iterations: the best state so far is returned together with the error, and its
-// Checkpoint resumes the fit to the same bits as if nothing had happened. An error of a
+// Checkpoint resumes the fit to the bits of an uninterrupted one. An error of a
 // model in one of several restarts is reported in Result.Restarts; Fit fails when all of
 // them do.
 func Fit[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src Source[B], o Options) (*Result[P, S], error) {
@@ -192,13 +192,13 @@ func (f *fit[B, P, S]) fill(res *Result[P, S]) {
 	res.Trace, res.Objective, res.KTrace, res.Pruned, res.Fall = r.at.Trace, r.at.Objective, r.at.KTrace, r.at.Pruned, r.at.Fall
 }
 
-// score judges the result by all criteria asked for. Those about the likelihood are
+// score evaluates all criteria asked for. Those about the likelihood are
 // taken at the posterior p(Z|X,Π̂), where the bound is the log-likelihood itself, or at the best q
 // of a model that keeps it.
 func (f *fit[B, P, S]) score(ctx context.Context, res *Result[P, S]) (err error) {
-	wanted := append([]Criterion{f.options.Criterion}, f.options.Also...)
+	criteria := append([]Criterion{f.options.Criterion}, f.options.Also...)
 	var needs Needs
-	for _, c := range wanted {
+	for _, c := range criteria {
 		needs |= c.Needs
 	}
 	var posterior Evaluation
@@ -214,7 +214,7 @@ func (f *fit[B, P, S]) score(ctx context.Context, res *Result[P, S]) (err error)
 		curvatureErr = f.can.curvature(res.Statistics, res.Parameters, needs&NeedsInformation == 0, &curvature)
 		res.Evaluation.charge(&curvature)
 	}
-	for _, c := range wanted {
+	for _, c := range criteria {
 		e, s := res.Evaluation, Score{Criterion: c.Name}
 		if c.Needs&NeedsLikelihood != 0 {
 			e, s.Bound = posterior, f.can.bounded
@@ -244,7 +244,7 @@ func (f *fit[B, P, S]) posterior(ctx context.Context, res *Result[P, S]) (Evalua
 	return r.settle(ctx, res.Parameters, res.Local, res.Shape.K, f.options.Tolerance)
 }
 
-// Evaluate is what criteria judge at given parameters, with q the model's own posterior
+// Evaluate returns what criteria score at given parameters, with q the model's own posterior
 // p(Z|X,p): of the rows that p was fitted to or of others. Log-determinants are filled in
 // where the model is [Curved] and they exist. Nothing is tempered.
 func Evaluate[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src Source[B], p P, workers int) (Evaluation, error) {

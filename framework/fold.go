@@ -12,7 +12,7 @@ import (
 )
 
 // DefaultShards is the number of partial sums that a pass keeps. Blocks go to
-// shards in turn, each shard adds its blocks in order and the shards merge in
+// shards round-robin, each shard adds its blocks in order and the shards merge in
 // order, so the bits of a sum depend on the number of shards and not on the
 // number of workers.
 const DefaultShards = 16
@@ -24,7 +24,7 @@ type sourceError struct{ error }
 
 func (e *sourceError) Unwrap() error { return e.error }
 
-// Fold adds up a source: blocks go to shards in turn, visit adds a block to its
+// Fold adds up a source: blocks go to shards round-robin, visit adds a block to its
 // shard's accumulator, and merge adds accumulator from to into, in shard order.
 // workers is the number of goroutines (0: one a processor); the result has the
 // same bits for any.
@@ -129,7 +129,7 @@ func (f *folder[B]) run(ctx context.Context) (used int, err error) {
 	return min(f.next, f.shards), f.err
 }
 
-// accept notes the end of the iteration: cancelled, broken, or a failed block.
+// accept records the end of the iteration: cancelled, broken, or a failed block.
 func (f *folder[B]) accept(err error) bool {
 	switch {
 	case err != nil:

@@ -11,7 +11,7 @@ import (
 	"github.com/latent-go/latent/laplace"
 )
 
-// Statistics are sums over rows: everything the global step needs to know of the
+// Statistics are sums over rows: all that the global step needs of the
 // data and of q(Z). Merging is addition, so any grouping of the rows into blocks
 // and shards gives the same statistics, to rounding.
 //
@@ -59,7 +59,7 @@ type Model[B, P any, S Statistics[S]] interface {
 	// Goroutines call it at the same time with different s.
 	Infer(b B, p P, s S) (entropy float64, err error)
 	// Maximize returns argmax_Π E_q[ln p(X,Z|Π)]. p is the current value, for
-	// models whose global step moves on from it; it must stay as it is. dst, when
+	// models whose global step starts from it; it must not be changed. dst, when
 	// not the zero P, has the shape of p and is free to be overwritten and returned.
 	Maximize(s S, p, dst P) (P, error)
 	// LogJoint is E_q[ln p(X,Z|p)] in nats, in the units of the user's data.
@@ -73,7 +73,7 @@ type Shape struct {
 	K         int // latent dimensions
 	Component int // D_Ξ, numbers that belong to latent dimensions
 	Shared    int // D_Θ, numbers that all share
-	Free      int // identifiable parameters, as BIC and AIC count them: symmetries taken off, centring included; 0 stands for D_Ξ + D_Θ
+	Free      int // identifiable parameters, as BIC and AIC count them: less symmetries, with centring; 0 stands for D_Ξ + D_Θ
 }
 
 // Total is D_Π = D_Ξ + D_Θ.
@@ -99,31 +99,30 @@ type Curved[P, S any] interface {
 // Projector adds pruning: the degeneracy projection T_K' of paper G (eq. 3, A1).
 type Projector[P, S any] interface {
 	// Relevance gives one number for each latent dimension. Those with the smallest are tried
-	// first when the objective rule prunes. A negative number is a promise: the criterion rises at
-	// once without the dimension, which is then tried without waiting for the fit to settle further.
+	// first when the objective rule prunes. A negative number guarantees that the criterion rises at
+	// once without the dimension, which is then tried before convergence.
 	Relevance(s S, p P) ([]float64, error)
 	// Keep keeps the latent dimensions dims, ascending and not empty: (Z, Π) → (Z̃, Π̃), where Z is
 	// seen through its statistics. If those left out are degenerate, the joint
-	// likelihood does not change. s and p stay as they are, and what is returned may
-	// be overwritten without changing them. [KeepAxes] does most of the work.
+	// likelihood does not change. s and p are not changed, and what is returned may be
+	// overwritten without changing them. [KeepAxes] does most of the work.
 	Keep(s S, p P, dims []int) (S, P, error)
 }
 
-// Rotator marks a [Projector] whose latent dimensions mix linearly: z may be turned, and Π with
-// it, without a change of p(X|Π). The engine turns them to directions that stand for themselves
-// before it keeps some.
+// Rotator marks a [Projector] whose latent dimensions mix linearly: a rotation of z, and of Π with it,
+// leaves p(X|Π) unchanged. The engine rotates them to the principal axes of Signal before it keeps some.
 type Rotator[P, S any] interface {
 	// Signal is what z contributes to x beside the noise, WᵀΨ⁻¹W, K×K and positive semidefinite:
-	// the engine turns to its eigenvectors before it asks for Relevance, which makes no promises. nil
-	// says that the dimensions stand for themselves after all, as an option of the model may have it.
+	// the engine rotates to its eigenvectors before it asks for Relevance, whose sign guarantees
+	// nothing here. nil means that the dimensions do not mix, as an option of the model may have it.
 	Signal(s S, p P) (*mat.SymDense, error)
 	// Rotate is z → Vᵀz, W → WV for an orthonormal basis V, K×K, of the latent space. s and p
-	// stay as they are.
+	// are not changed.
 	Rotate(s S, p P, basis *mat.Dense) (S, P, error)
 }
 
-// A Charge says how much data some of the parameters are estimated from: the criteria charge
-// ½ ln N for each of them.
+// A Charge is a number of parameters with the N that they are estimated from: the criteria
+// charge ½ ln N for each of them.
 type Charge struct {
 	Parameters int     // numbers
 	Free       int     // identifiable ones, as BIC and AIC count them
@@ -139,8 +138,8 @@ type Sized[P, S any] interface {
 }
 
 // Expander adds parameter expansion (PX-EM; Liu, Rubin & Wu 1998). Where a change of z can
-// be undone by Π without changing p(X|Z,Π), EM creeps along that change when the noise is
-// small; the expansion jumps to its end.
+// be undone by Π without changing p(X|Z,Π), EM converges slowly along that change when the noise
+// is small; the expansion maximises over it in one step.
 type Expander[P, S any] interface {
 	// Expand moves (q, Π) along such changes to where E_q[ln p(X,Z|Π)] + H(q) is largest, less
 	// ½ ln|F| as q decides it where charged is true. It may overwrite s and p, and
@@ -148,9 +147,9 @@ type Expander[P, S any] interface {
 	Expand(s S, p P, charged bool) (moved P, entropy float64, err error)
 }
 
-// ErrDegenerate is wrapped by errors that say that a step does not exist at this number of
-// latent dimensions, and may with fewer. Where it may prune, the engine answers by leaving a
-// dimension out: the one that a [DegenerateError] names, else the weakest.
+// ErrDegenerate is wrapped by errors about a step that does not exist at this number of latent
+// dimensions, and may with fewer. Where it may prune, the engine then drops a dimension: the one
+// that a [DegenerateError] names, else the weakest.
 var ErrDegenerate = errors.New("too many latent dimensions")
 
 // A DegenerateError is an [ErrDegenerate] that names the latent dimension.
@@ -169,10 +168,9 @@ func (e *DegenerateError) Error() string {
 // Unwrap returns the reason and [ErrDegenerate].
 func (e *DegenerateError) Unwrap() []error { return []error{e.Reason, ErrDegenerate} }
 
-// ErrContract is wrapped by errors that say that a method of a model did what it must not,
-// such as a log density that is NaN. They end a fit wherever they come up, while other errors of a
-// model in a trial of the objective rule only say that it cannot do without what the trial has left
-// out.
+// ErrContract is wrapped by errors about a method of a model that violated its contract, such as
+// a log density that is NaN. They end a fit wherever they occur, while any other error of a model in
+// a trial of the objective rule only rejects the trial.
 var ErrContract = errors.New("contract violated")
 
 // Variational marks a model whose parameters are those of a posterior q(Π): its
@@ -181,8 +179,7 @@ var ErrContract = errors.New("contract violated")
 type Variational interface{ BoundsEvidence() }
 
 // Penalized marks a model that estimates the mode of Π under a prior (MAP): its LogJoint
-// holds ln p(Π), which LogPrior tells, so that criteria about the likelihood can take
-// it off.
+// holds ln p(Π), which LogPrior returns, so that criteria about the likelihood can subtract it.
 type Penalized[P any] interface{ LogPrior(p P) float64 }
 
 // LogProber gives the marginal log-likelihood ln p(x_n|Π) of each row of a block,

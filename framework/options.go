@@ -61,10 +61,10 @@ type Options struct {
 	// statistics that are a [Scaler].
 	Temper float64
 
-	// Criterion judges states, restarts and sizes. Its zero value is the method's
+	// Criterion scores states, restarts and sizes. Its zero value is the method's
 	// own: gFIC for gFAB, FIC for FAB, BICEM for EM, and ELBO for a variational model.
 	Criterion Criterion
-	// Also lists further criteria to report of the final state. They judge the
+	// Also lists further criteria to report of the final state. They score the
 	// method's own estimates: BIC after gFAB is not that of maximum likelihood.
 	Also []Criterion
 
@@ -79,12 +79,12 @@ type Options struct {
 	// MaxIterations bounds the iterations of a run, default 10000.
 	MaxIterations int
 
-	// Accelerate extrapolates iterations: from where the last few lead, as Anderson's method
-	// tells, the next one is made, and kept if the objective has not fallen; else one from where
-	// the fit stands. The objective rises as it does without, and convergence is that of an
-	// iteration without extrapolation. A fit that creeps takes a small part of the passes, one
-	// more where an extrapolation is refused. It may end at another local maximum, and so at
-	// another K, or on the way to one in an error, as where a component collapses. It needs
+	// Accelerate extrapolates the last few iterations by Anderson's method. An iteration from the
+	// extrapolated point is kept if the objective has not fallen; else one from the current state
+	// is made, at the cost of one more pass. The objective is as monotone as without, and
+	// convergence is that of an iteration without extrapolation. A slowly converging fit takes a
+	// fraction of the passes. It may reach another local maximum, and so another K, or an error
+	// where a component collapses. It needs
 	// statistics that are a [Scaler], and costs about 30 evaluations of LogJoint an iteration
 	// (docs/theory/gfab.md, section 6).
 	Accelerate bool
@@ -143,7 +143,7 @@ func resolved[B, P any, S Statistics[S]](o Options, can *capabilities[B, P, S]) 
 	case o.Accelerate && can.coupled != nil:
 		return o, fmt.Errorf("framework: Accelerate is set, and %s keeps its q, which cannot be extrapolated", can.name)
 	case can.coupled != nil && can.rotator != nil:
-		return o, fmt.Errorf("framework: %s keeps its q and is a Rotator, and a kept q cannot be turned: leave Rotate out", can.name)
+		return o, fmt.Errorf("framework: %s keeps its q and is a Rotator, and a kept q cannot be rotated: leave Rotate out", can.name)
 	}
 	if o.Criterion.Value == nil {
 		o.Criterion = can.own(o.Method)
@@ -169,7 +169,7 @@ func orDefault(n, other int) int {
 	return n
 }
 
-// Status says why a run ended.
+// Status is why a run ended.
 type Status int
 
 const (
@@ -180,8 +180,8 @@ const (
 	Converged
 	// IterationLimit: MaxIterations were made.
 	IterationLimit
-	// Falling: the objective stayed below its best, for so long that going on is in
-	// vain or until nothing changed any more; the best state is returned.
+	// Falling: the objective stayed below its best for too many iterations, or until nothing
+	// changed any more; the best state is returned.
 	Falling
 	// Cancelled: the context or the recorder ended the run; the best state so far is
 	// returned.
@@ -212,7 +212,7 @@ type Event struct {
 	snapshot func() ([]byte, error)
 }
 
-// Checkpoint encodes the whole fit as it stands after this iteration, for
+// Checkpoint encodes the fit, all restarts included, after this iteration, for
 // [Options].Resume. Call it from Record only.
 func (e Event) Checkpoint() ([]byte, error) { return e.snapshot() }
 
@@ -226,7 +226,7 @@ type RecorderFunc func(Event) error
 // Record calls f.
 func (f RecorderFunc) Record(e Event) error { return f(e) }
 
-// Pruned says which latent dimensions a run dropped and when.
+// Pruned records which latent dimensions a run dropped, and when.
 type Pruned struct {
 	Iteration  int
 	K          int       // latent dimensions left
@@ -245,8 +245,8 @@ type Score struct {
 	Err       error
 }
 
-// Restart reports one run of a fit. Value is the criterion along the way, with the bound
-// in place of the log-likelihood.
+// Restart reports one run of a fit. Value is the criterion of the iterations, with the bound in
+// place of the log-likelihood.
 type Restart struct {
 	K          int
 	Value      float64

@@ -40,20 +40,20 @@ func (r *run[B, P, S]) degenerate(p *point[P, S]) (*point[P, S], error) {
 	return r.project(p, verdict.Dropped, "eigenvalue", verdict.Units)
 }
 
-// rotate turns the latent dimensions of a point to a basis.
+// rotate rotates the latent dimensions of a point to a basis.
 func (r *run[B, P, S]) rotate(p *point[P, S], basis *mat.Dense) (*point[P, S], error) {
 	s, params, err := r.can.rotator.Rotate(p.S, p.P, basis)
 	if err == nil {
 		err = r.can.given("Rotate", params)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("turning %d latent dimensions: %w", p.K, err)
+		return nil, fmt.Errorf("rotating %d latent dimensions: %w", p.K, err)
 	}
-	return &point[P, S]{K: p.K, P: params, S: s, Evaluation: p.Evaluation, Value: p.Value, turned: true}, nil
+	return &point[P, S]{K: p.K, P: params, S: s, Evaluation: p.Evaluation, Value: p.Value, rotated: true}, nil
 }
 
-// canonical returns a point whose latent dimensions stand for themselves, p itself where they do
-// in any case, with the relevance of each, and the dimensions in falling order of it.
+// canonical returns a point whose latent dimensions are the principal axes of Signal, p itself where
+// they do not mix, with the relevance of each, and the dimensions in descending order of it.
 func (r *run[B, P, S]) canonical(p *point[P, S]) (at *point[P, S], relevance []float64, order []int, err error) {
 	if at = p; r.can.rotator != nil {
 		signal, err := r.can.rotator.Signal(p.S, p.P)
@@ -93,13 +93,13 @@ func (r *run[B, P, S]) project(p *point[P, S], drop []int, rule string, relevanc
 		smaller.Q.q = p.Q.q.Keep(dims)
 	}
 	smaller.pruned = []Pruned{{K: len(dims), Rule: rule, Relevance: relevance}}
-	if !p.turned {
+	if !p.rotated {
 		smaller.pruned[0].Dimensions = slices.Clone(drop)
 	}
 	return smaller, r.curvature(smaller)
 }
 
-// trials applies the objective rule where it is due, and says whether it led to a
+// trials applies the objective rule where it is due, and reports whether it led to a
 // smaller model.
 func (r *run[B, P, S]) trials(ctx context.Context) (pruned bool, err error) {
 	at := &r.at
@@ -112,7 +112,7 @@ func (r *run[B, P, S]) trials(ctx context.Context) (pruned bool, err error) {
 	}
 	current := r.best()
 	due := converged || at.Change < at.NextTrial && math.Abs(current.Value-at.Tried) >= at.Short
-	if !due && r.can.rotator != nil { // which makes no promises
+	if !due && r.can.rotator != nil { // whose relevance guarantees nothing
 		return false, nil
 	}
 	canonical, relevance, order, err := r.canonical(current)
@@ -157,8 +157,8 @@ func (r *run[B, P, S]) trials(ctx context.Context) (pruned bool, err error) {
 // maxTrials is the number of dimensions tried before convergence.
 const maxTrials = 3
 
-// candidates lists the sets of dimensions that a trial drops, of an order in which the most relevant
-// come first: the weakest one; at convergence each one, weakest first, and then the weakest two,
+// candidates lists the sets of dimensions that a trial drops, given their order by descending
+// relevance: the weakest one; at convergence each one, weakest first, and then the weakest two,
 // three, … together, because the criterion may have a maximum at a K that no single step down
 // leads to.
 func candidates(order []int, converged bool) [][]int {
@@ -181,8 +181,8 @@ func candidates(order []int, converged bool) [][]int {
 }
 
 // fatal returns the errors that end a fit even in a trial: those of the context and of
-// the source, and a model that violates its contract. Any other says that the model cannot do
-// without the dimensions, and so keeps them.
+// the source, and a model that violates its contract. Any other only rejects the
+// trial.
 func fatal(ctx context.Context, err error) error {
 	var source *sourceError
 	if ctx.Err() == nil && !errors.As(err, &source) && !errors.Is(err, ErrContract) {
@@ -191,9 +191,9 @@ func fatal(ctx context.Context, err error) error {
 	return err
 }
 
-// escape answers a step that does not exist at this K (see [ErrDegenerate]) by leaving a dimension
-// out of the state: the one that the error names, else the weakest. It returns nil where that
-// cannot be done, as at the start, where nothing is known of q yet.
+// escape answers a step that does not exist at this K (see [ErrDegenerate]) by dropping a dimension
+// of the state: the one that the error names, else the weakest. It returns nil where that is
+// impossible, as at the start, where there is no q yet.
 func (r *run[B, P, S]) escape(state *point[P, S], err error) *point[P, S] {
 	singular := errors.Is(err, ErrDegenerate) || errors.Is(err, laplace.ErrSingular)
 	if !singular || r.options.FixedK || state.K == 1 || isNil(state.S) {
@@ -223,8 +223,8 @@ func (r *run[B, P, S]) escape(state *point[P, S], err error) *point[P, S] {
 // would give up too early.
 const optimism = 10
 
-// remaining is an optimistic guess of what a series of gains has still to come, from its
-// last two; ok is false while it shows no sign of ending.
+// remaining is an optimistic estimate of the rest of a series of gains, from its last two; ok is
+// false unless they decrease.
 func remaining(last, gain float64) (ahead float64, ok bool) {
 	if gain <= 0 {
 		return 0, true
@@ -235,9 +235,9 @@ func remaining(last, gain float64) (ahead float64, ok bool) {
 	return 0, false
 }
 
-// ahead guesses by how much the current state would still rise if K stayed: a trial on
-// the way must beat where the larger model is going, not where it stands. Gains of
-// extrapolated iterations are no series; there the way on that they have shown tells.
+// ahead estimates how much the current state would still gain at this K: a trial before
+// convergence must beat the limit of the larger model, not its current value. Gains of extrapolated
+// iterations are no series; there the estimate is that of the extrapolation.
 func (r *run[B, P, S]) ahead() (float64, bool) {
 	n, k, o := len(r.at.KTrace), r.at.KTrace, r.at.Objective
 	if n < 3 || k[n-1] != k[n-3] {
@@ -251,7 +251,7 @@ func (r *run[B, P, S]) ahead() (float64, bool) {
 
 // trial drops dimensions of current and makes steps in the smaller model. It
 // returns the smaller point once its criterion is above goal, and nil when it will not be;
-// then reach is an optimistic guess of the criterion that more steps would end at, +Inf
+// then reach is an optimistic estimate of the criterion that more steps would end at, +Inf
 // where there is none.
 func (r *run[B, P, S]) trial(ctx context.Context, current *point[P, S], drop []int, relevance []float64, goal float64) (smaller *point[P, S], reach float64, err error) {
 	of := make([]float64, len(drop))

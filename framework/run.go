@@ -21,12 +21,12 @@ type point[P, S any] struct {
 	Value      float64
 	Objective  float64
 
-	Q      localBox // of a Coupled model
-	f      *laplace.Curvature
-	turned bool         // its latent dimensions are no longer those of the model's own
-	filled bool         // S comes from NewStatistics, scratch included, and not from a checkpoint
-	pruned []Pruned     // dimensions dropped on the way to this point
-	from   *point[P, S] // where the step to this point began, if that was an extrapolation
+	Q       localBox // of a Coupled model
+	f       *laplace.Curvature
+	rotated bool         // its latent dimensions are not those of the iterations
+	filled  bool         // S comes from NewStatistics, scratch included, and not from a checkpoint
+	pruned  []Pruned     // dimensions dropped on the way to this point
+	from    *point[P, S] // where the step to this point began, if that was an extrapolation
 }
 
 // progress is all that a run must remember between two iterations; a checkpoint
@@ -44,7 +44,7 @@ type progress[P, S any] struct {
 	Streak     int     // iterations in a row with the objective below its best
 	Change     float64 // of the last iteration, nats per row
 	NextTrial  float64 // change below which the weakest dimension is tried again
-	Tried      float64 // criterion when dimensions were last tried in vain at this K
+	Tried      float64 // criterion at the last rejected trials at this K
 	Short      float64 // nats by which the most promising of them fell short of it
 	Expanding  bool    // parameter expansion has begun
 	Expanded   bool    // the last iteration was expanded
@@ -106,7 +106,7 @@ func (r *run[B, P, S]) execute(ctx context.Context) error {
 	return r.ended(ctx, r.loop(ctx))
 }
 
-// ended notes the error that ended a run, unless a checkpoint goes on from here.
+// ended records the error that ended a run, unless a checkpoint resumes it.
 func (r *run[B, P, S]) ended(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil || errors.Is(err, errRecorder) {
 		return err
@@ -188,14 +188,14 @@ func (r *run[B, P, S]) wake(ctx context.Context) error {
 	return r.curvature(r.at.Current)
 }
 
-// settled says that going on at this K is in vain: nothing changes any more, not even by
-// parameter expansion, or the objective has long been below its best. Only a plain iteration tells.
+// settled reports whether a run has ended at this K: nothing changes any more, not even by parameter
+// expansion, or the objective has long been below its best. Only plain iterations count.
 func (r *run[B, P, S]) settled() bool {
 	still := r.at.Change <= r.options.Tolerance && r.plain(1) && (r.can.expander == nil || r.at.Expanded)
 	return still || r.at.Streak >= fallPatience
 }
 
-// tries says that the objective rule has something to try.
+// tries reports whether the objective rule has something to try.
 func (r *run[B, P, S]) tries() bool {
 	return !r.options.FixedK && !r.options.Prune.Objective.Off && r.at.Current.K > 1
 }
@@ -207,7 +207,7 @@ func (r *run[B, P, S]) end(s Status) {
 }
 
 // step makes one iteration: local step at from, global step, eigenvalue rule,
-// evaluation. from stays as it is; to is overwritten.
+// evaluation. from is not changed; to is overwritten.
 func (r *run[B, P, S]) step(ctx context.Context, from, to *point[P, S]) error {
 	r.mu.Lock()
 	r.at.Passes++
@@ -254,8 +254,8 @@ func (r *run[B, P, S]) step(ctx context.Context, from, to *point[P, S]) error {
 	return r.evaluate(to, entropy)
 }
 
-// stepWithout answers an error that says that there are too many latent dimensions by a step
-// from the state without one of them; it returns any other.
+// stepWithout answers [ErrDegenerate] by a step from the state without one of its latent dimensions;
+// it returns any other error.
 func (r *run[B, P, S]) stepWithout(ctx context.Context, state, to *point[P, S], err error) error {
 	smaller := r.escape(state, err)
 	if smaller == nil {
@@ -274,7 +274,7 @@ func (r *run[B, P, S]) stepFrom(ctx context.Context, smaller, to *point[P, S]) e
 	return nil
 }
 
-// checkWeight holds the source to its promise of the same rows in every pass.
+// checkWeight checks that the source gives the same rows in every pass.
 func (r *run[B, P, S]) checkWeight(n float64) error {
 	if last := r.at.Current.Evaluation.N / r.options.Temper; r.at.Iteration > 0 && math.Abs(n-last) > 1e-9*last {
 		return &sourceError{fmt.Errorf("framework: the source gave rows of total weight %.12g in one pass and %.12g in the next: it must give the same rows each time", last, n)}
@@ -285,9 +285,9 @@ func (r *run[B, P, S]) checkWeight(n float64) error {
 	return nil
 }
 
-// temper raises what a local step found to the power alpha: q(z_n) stays as it is, because
-// alpha multiplies both terms that it weighs against one another, and the rows' sums count
-// for less beside the prior. It returns the tempered entropy.
+// temper raises a local step's likelihood to the power alpha: q(z_n) stays, because alpha
+// multiplies both terms of its objective, and the rows' sums weigh less against the prior. It
+// returns the tempered entropy.
 func temper[S any](alpha float64, s S, entropy float64) float64 {
 	if alpha == 1 {
 		return entropy
@@ -454,8 +454,7 @@ func (r *run[B, P, S]) advance(next *point[P, S]) Event {
 
 // Parameter expansion begins when an iteration has changed less than expandBelow nats per
 // row, or after expandAfter iterations. While the objective still rises fast, it would
-// take directions that look like noise beside an early estimate of it to 0, from where
-// they hardly return.
+// shrink directions that an early estimate takes for noise to 0, from where they hardly return.
 const (
 	expandBelow = 1e-4
 	expandAfter = 1000
@@ -467,7 +466,7 @@ const rounding = 1e-12
 // rank decides between the new state and the best one. At equal K the objective
 // decides, because that is what the steps ascend; a smaller K is only ever entered
 // when its criterion is higher, or when the eigenvalue rule or a global step without a
-// maximum has said that the larger model's value means nothing.
+// maximum has made the larger model's value meaningless.
 func (r *run[B, P, S]) rank(next *point[P, S]) {
 	at, last, best := &r.at, r.at.Current, r.best()
 	at.Current = next
@@ -490,7 +489,7 @@ func (r *run[B, P, S]) rank(next *point[P, S]) {
 	r.recycle(best)
 }
 
-// behind says whether p has an objective below the best by more than the tolerance.
+// behind reports whether p has an objective below the best by more than the tolerance.
 func (r *run[B, P, S]) behind(p *point[P, S]) bool {
 	return r.best().Objective-p.Objective > r.options.Tolerance*p.Evaluation.N
 }

@@ -26,7 +26,7 @@ type Selection[P, S any] struct {
 // rules a size out. NaN and +Inf are misuse, at which methods that take one panic.
 type SizePrior func(k int) float64
 
-// UniformSize holds all sizes equally likely beforehand: π_K ∝ 1.
+// UniformSize is the uniform prior on sizes: π_K ∝ 1.
 func UniformSize(int) float64 { return 0 }
 
 // GeometricSize halves with each further dimension: π_K = 2^−K on K = 1, 2, … (paper C,
@@ -78,7 +78,7 @@ func (s *Selection[P, S]) under(j int, prior SizePrior) []float64 {
 
 // ModelPosterior is the posterior of models given values that approximate or bound their
 // log-evidence, in nats, on one set of data: q(m) ∝ p(m) exp(value_m), as a list that sums
-// to 1. logPrior is ln p(m) up to a constant, or nil where all models are alike beforehand.
+// to 1. logPrior is ln p(m) up to a constant, or nil for a uniform prior.
 // A value or a log prior of −Inf rules a model out. It errs for an empty list, lists of two
 // lengths, NaN or +Inf, sums of the two that overflow, and where every model is ruled out.
 func ModelPosterior(values, logPrior []float64) ([]float64, error) {
@@ -112,7 +112,7 @@ func ModelPosterior(values, logPrior []float64) ([]float64, error) {
 
 // Select fits the model at each number of latent dimensions in ks, held fixed, and
 // scores every fit by the criteria (those of o.Criterion and o.Also when none are
-// given). The fits run side by side on the same source, o.Workers at a time. A fit that
+// given). The fits run concurrently on the same source, o.Workers at a time. A fit that
 // fails leaves its row empty; Select fails when all do, or when ctx is cancelled. The
 // recorder sees the fits' events interleaved, one at a time; their checkpoints are those of
 // single fits.
@@ -171,7 +171,7 @@ func (s *Selection[P, S]) collect(o Options, can interface{ own(Method) Criterio
 	return nil
 }
 
-// lock makes the calls of several fits to one recorder follow one another.
+// lock serialises the calls of several fits to one recorder.
 func lock(r Recorder) Recorder {
 	if r == nil {
 		return nil

@@ -13,9 +13,9 @@ import (
 	"github.com/latent-go/latent/internal/simd"
 )
 
-// A Source gives the rows of a data set in blocks, as often as asked and always
-// in the same order. B is what a block is: [Rows] for a table held row by row,
-// anything else a model can make statistics of.
+// A Source yields the rows of a data set in blocks, any number of times and always in the same
+// order. B is the type of a block: [Rows] for a row-major table, or anything else that a model can
+// make statistics of.
 //
 // Blocks is called once a run, and the sequence that it returns is ranged over once
 // a pass: open files inside the sequence. Several goroutines may do so at the same
@@ -57,19 +57,20 @@ func (b Rows) Weight(i int) float64 {
 	return b.Weights[i]
 }
 
-// Check says what is wrong with the shape of a block or with its weights, which a source of one's
-// own may have made.
+// Check returns an error about the shape of a block, or about its weights, such as a custom source
+// may have given it.
 func (b Rows) Check() error {
 	switch {
 	case b.Entries != nil && len(b.Entries.Start) != b.N+1:
-		return fmt.Errorf("framework: a block of %d rows has %d places of entries, and not %d", b.N, len(b.Entries.Start), b.N+1)
+		return fmt.Errorf("framework: a block of %d rows has a Start of length %d for its entries, not %d", b.N, len(b.Entries.Start), b.N+1)
 	case b.Entries == nil && (b.N < 0 || b.D < 0 || b.Stride < b.D || b.N > 0 && len(b.X) < (b.N-1)*b.Stride+b.D):
 		return fmt.Errorf("framework: a block of %d rows, %d columns and stride %d does not go with %d numbers", b.N, b.D, b.Stride, len(b.X))
 	}
 	return checkBlockWeights(b.Weights, b.N, b.First)
 }
 
-// checkBlockWeights holds the weights of n rows from first on to be finite and not negative.
+// checkBlockWeights checks that the weights of n rows, the first of which is row first, are finite
+// and not negative.
 func checkBlockWeights(w []float64, n, first int) error {
 	if w != nil && len(w) != n {
 		return fmt.Errorf("framework: %d weights for a block of %d rows", len(w), n)
@@ -217,7 +218,7 @@ func (t *Table) Rows() int { return t.rows }
 // Dims returns the numbers of rows and columns.
 func (t *Table) Dims() (rows, d int) { return t.rows, t.d }
 
-// All returns the whole table as one block.
+// All returns the table as one block.
 func (t *Table) All() Rows { return t.block(0, t.rows) }
 
 func (t *Table) block(first, n int) Rows {

@@ -14,7 +14,7 @@ import (
 // Entries are the numbers of a block of rows most of which are 0, in compressed form: row i has
 // the entries Start[i] to Start[i+1].
 type Entries struct {
-	Start   []int     // N+1 places in Columns and Values
+	Start   []int     // N+1 offsets into Columns and Values
 	Columns []int     // of the entries, from 0, ascending within a row
 	Values  []float64 // of the entries; nil when every entry is 1
 }
@@ -40,7 +40,7 @@ func (e *Entries) Put(i int, dst []float64) {
 	}
 }
 
-// check says what is wrong with the entries of rows from first on, of d columns.
+// check returns an error about the entries of rows of d columns, the first of which is row first.
 func (e *Entries) check(first, d int) error {
 	for i, from := range e.Start[:len(e.Start)-1] {
 		to := e.Start[i+1]
@@ -129,7 +129,7 @@ func (t *SparseTable) Rows() int { return t.rows }
 // Dims returns the numbers of rows and columns.
 func (t *SparseTable) Dims() (rows, d int) { return t.rows, t.d }
 
-// All returns the whole table as one block.
+// All returns the table as one block.
 func (t *SparseTable) All() Rows { return t.block(0, t.rows) }
 
 // Blocks yields the rows in blocks of 4096.
@@ -156,25 +156,24 @@ func (t *SparseTable) block(first, n int) Rows {
 	return b
 }
 
-// Distinct counts repeated rows once: it returns a table of the different rows, in order of
-// their first appearance, with the sums of their weights. A fit to it from the same start is
-// the same, to rounding, at the cost of the different rows alone; models that are a
-// [Condenser] see to that themselves. 0 and −0 are the same value, and so are two missing
-// ones.
+// Distinct returns a table of the distinct rows, in order of first appearance, with the sums of
+// their weights. A fit to it from the same start is the same, to rounding, at the cost of the
+// distinct rows alone; models that are a [Condenser] use it themselves. 0 and −0 are the same
+// value, and so are two missing ones.
 func (t *Table) Distinct() *Table {
 	var kept distinct
 	kept.add(t.All(), t.rows)
 	return kept.table()
 }
 
-// distinct collects the different rows of blocks.
+// distinct collects the distinct rows of blocks.
 type distinct struct {
 	Table
 	places grouping
 	row    []float64 // of a block of entries
 }
 
-// add is false when there are more than limit different rows.
+// add is false when there are more than limit distinct rows.
 func (k *distinct) add(b Rows, limit int) bool {
 	k.d, k.stride = b.D, b.D
 	if b.Entries != nil {
@@ -241,7 +240,7 @@ type grouping struct {
 	key     []byte
 }
 
-// isNew says whether a row differs from all before it, and adds to the weight of the
+// isNew reports whether a row differs from all before it, and adds to the weight of the
 // one that it equals.
 func (g *grouping) isNew(row []float64, weight float64) bool {
 	if g.seen == nil {
