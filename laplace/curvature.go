@@ -14,20 +14,20 @@ import (
 // where q(Z) decides the count and Π the information of a unit of data. N_k/N·I(ξ_k) belongs
 // to class k of a mixture (paper G, eq. 1), S/N ⊗ B to latent dimensions that mix linearly
 // (eq. 5), with S = Σ E[zzᵀ]. A model adds its blocks in one method; the rest follows from
-// them: gFIC charges both factors and FIC the first, the eigenvalue rule judges the first, and
+// them: gFIC charges both factors and FIC the first, the eigenvalue rule tests the first, and
 // the [Tilt] needs the first and the sizes.
 //
 // The zero value is the curvature of no parameters. Adding allocates only to grow.
 type Curvature struct {
-	n         float64
-	countOnly bool
-	blocks    []factored
-	units     []tally // of each latent dimension with a block of its own
-	logDet    float64
-	logCounts float64
-	whole     bool // some block does not factor
-	mixed     int  // blocks in which the dimensions mix
-	dim       int
+	n          float64
+	countOnly  bool
+	blocks     []factored
+	units      []tally // of each latent dimension with a block of its own
+	logDet     float64
+	logCounts  float64
+	unfactored bool // some block does not factor
+	mixed      int  // blocks in which the dimensions mix
+	dim        int
 }
 
 // factored is one block.
@@ -35,24 +35,24 @@ type factored struct {
 	k           int // latent dimension; −1 where all mix
 	class       bool
 	count       float64 // of a class
-	matrix      *Dense  // count of the others; the whole block where whole is set
+	matrix      *Dense  // count of the others; the block itself where unfactored is set
 	information Block
-	whole       bool
+	unfactored  bool
 }
 
 // tally sums up ln|Count| of a dimension's blocks and the number of its eigenvalues.
 type tally struct{ log, size float64 }
 
-// Reset empties the curvature for n units of data (rows, time steps, pairs). countOnly says
-// that nobody will ask for the information.
+// Reset empties the curvature for n units of data (rows, time steps, pairs). countOnly says that
+// the information will not be read.
 func (f *Curvature) Reset(n float64, countOnly bool) {
 	f.n, f.countOnly = n, countOnly
 	f.blocks, f.units = f.blocks[:0], f.units[:0]
-	f.logDet, f.logCounts, f.dim, f.mixed, f.whole = 0, 0, 0, 0, false
+	f.logDet, f.logCounts, f.dim, f.mixed, f.unfactored = 0, 0, 0, 0, false
 }
 
-// CountOnly says that the information will not be looked at, so that a model to which it is
-// dear may give [Identity] of the right size in its place.
+// CountOnly reports that the information will not be read, so that a model may give [Identity] of
+// the right size in place of one that is expensive.
 func (f *Curvature) CountOnly() bool { return f.countOnly }
 
 // Class adds a block of latent dimension k: count units of data, each with the information
@@ -61,7 +61,7 @@ func (f *Curvature) CountOnly() bool { return f.countOnly }
 func (f *Curvature) Class(k int, count float64, information Block) {
 	b := f.add(k, information)
 	b.class, b.count = true, max(0, count)
-	f.tell(k, 1, math.Log(b.count), information)
+	f.record(k, 1, math.Log(b.count), information)
 }
 
 // Matrix adds a block of latent dimension k whose count is a matrix, Σ_n q_nk a_n a_nᵀ, such
@@ -69,7 +69,7 @@ func (f *Curvature) Class(k int, count float64, information Block) {
 func (f *Curvature) Matrix(k int, count mat.Symmetric, information Block) {
 	b := f.add(k, information)
 	b.matrix.Set(count)
-	f.tell(k, float64(b.matrix.n), b.matrix.LogDet(), information)
+	f.record(k, float64(b.matrix.n), b.matrix.LogDet(), information)
 }
 
 // Mixed adds a block in which the latent dimensions mix: count is Σ_n E[zzᵀ], copied. Its last
@@ -79,7 +79,7 @@ func (f *Curvature) Mixed(count mat.Symmetric, information Block) {
 	b := f.add(-1, information)
 	b.matrix.Set(count)
 	f.mixed++
-	f.tell(-1, float64(b.matrix.n), b.matrix.LogDet(), information)
+	f.record(-1, float64(b.matrix.n), b.matrix.LogDet(), information)
 }
 
 // Unfactored adds a block F_k of latent dimension k that is no such product: the average over
@@ -87,9 +87,9 @@ func (f *Curvature) Mixed(count mat.Symmetric, information Block) {
 func (f *Curvature) Unfactored(k int, block mat.Symmetric) {
 	b := f.add(k, Identity(1))
 	b.matrix.Set(block)
-	b.whole, f.whole = true, true
+	b.unfactored, f.unfactored = true, true
 	n := float64(b.matrix.n)
-	f.tell(k, n, b.matrix.LogDet()+n*math.Log(f.n), b.information)
+	f.record(k, n, b.matrix.LogDet()+n*math.Log(f.n), b.information)
 }
 
 // add makes room for a block.
@@ -109,8 +109,8 @@ func (f *Curvature) add(k int, information Block) *factored {
 	return b
 }
 
-// tell notes what a block with a p×p count of log-determinant logCount adds.
-func (f *Curvature) tell(k int, p, logCount float64, information Block) {
+// record adds up what a block with a p×p count of log-determinant logCount adds.
+func (f *Curvature) record(k int, p, logCount float64, information Block) {
 	m := float64(information.SymmetricDim())
 	f.dim += int(p * m)
 	counts := times(m, logCount-p*math.Log(f.n))
@@ -150,10 +150,10 @@ func (f *Curvature) LogDet() float64 {
 // they are.
 func (f *Curvature) LogDetCounts() float64 { return f.logCounts }
 
-// Factors says that every block is a product.
-func (f *Curvature) Factors() bool { return !f.whole }
+// Factors reports whether every block is a product.
+func (f *Curvature) Factors() bool { return !f.unfactored }
 
-// Mixes says that there are blocks in which the latent dimensions mix.
+// Mixes reports whether there are blocks in which the latent dimensions mix.
 func (f *Curvature) Mixes() bool { return f.mixed > 0 }
 
 // Units are the units of data behind latent dimension k: the geometric mean of the eigenvalues
@@ -168,7 +168,7 @@ func (f *Curvature) Units(k int) float64 {
 
 // MixedUnits is the K×K count of latent dimensions that mix: what is left of Σ E[zzᵀ] when the
 // rows that are no latent dimensions have been swept out, the average over the blocks, weighted
-// by the sizes of their information. It errs where a block is smaller than K, or the rows that
+// by the sizes of their information. It is an error where a block is smaller than K, or the rows that
 // are swept out are singular.
 func (f *Curvature) MixedUnits(k int) (*mat.SymDense, error) {
 	sum, size := mat.NewSymDense(k, nil), 0.0
@@ -193,8 +193,8 @@ func (f *Curvature) MixedUnits(k int) (*mat.SymDense, error) {
 	return sum, nil
 }
 
-// MixedAbove says, without allocating, that every direction of the latent space has clearly
-// more than so many units of data: from the bound 1/tr(S⁻¹) of the least eigenvalue of S, and
+// MixedAbove reports, without allocating, whether every direction of the latent space clearly has
+// more than the given units of data: from the bound 1/tr(S⁻¹) of the least eigenvalue of S, and
 // 1/tr of the latent dimensions' part of the inverse where others are swept out.
 func (f *Curvature) MixedAbove(k int, units float64) bool {
 	for i := range f.blocks {
@@ -261,7 +261,7 @@ func (f *Curvature) Blocks() Blocks {
 	list := make(Blocks, len(f.blocks))
 	for i := range f.blocks {
 		switch b := &f.blocks[i]; {
-		case b.whole:
+		case b.unfactored:
 			list[i] = NewDense(b.matrix)
 		case b.class:
 			list[i] = Scaled{b.count / f.n, b.information}

@@ -162,7 +162,7 @@ func (d *Dense) InverseTrace(g mat.Symmetric) float64 {
 }
 
 // InverseTo puts F⁻¹ into dst, which must be empty or n×n. It returns
-// ErrSingular, and leaves dst alone, if F is not positive definite.
+// ErrSingular, and does not change dst, if F is not positive definite.
 func (d *Dense) InverseTo(dst *mat.SymDense) error {
 	if !d.definite() {
 		return ErrSingular

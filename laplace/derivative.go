@@ -80,7 +80,7 @@ func (d *derivative) shifted(t []float64) float64 {
 // natural finds the distance along coordinate i over which h curves by one nat:
 // 1/√|H_ii|, the conditional standard deviation where h is a log density.
 func (d *derivative) natural(i int) float64 {
-	const aim = 0.1 // nats: far above rounding, near enough to be quadratic
+	const aim = 0.1 // nats: well above rounding, small enough to be quadratic
 	x := append([]float64(nil), d.point...)
 	size := max(1, math.Abs(x[i]))
 	step, limit := size/10, math.Inf(1)
@@ -109,19 +109,19 @@ func (d *derivative) natural(i int) float64 {
 		}
 		step = next
 	}
-	// Flat, as far as can be seen.
+	// Flat to working precision.
 	return powerOfTwo(min(size, limit/8))
 }
 
 // hessian puts the Hessian in t into dst.
 func (d *derivative) hessian(dst *mat.SymDense) {
 	origin := make([]float64, len(d.point))
-	var far mat.SymDense
+	var coarse mat.SymDense
 	fd.Hessian(dst, d.shifted, origin, d.settings(d.step))
-	fd.Hessian(&far, d.shifted, origin, d.settings(2*d.step))
+	fd.Hessian(&coarse, d.shifted, origin, d.settings(2*d.step))
 	for i := range origin {
 		for j := i; j < len(origin); j++ {
-			dst.SetSym(i, j, (4*dst.At(i, j)-far.At(i, j))/3)
+			dst.SetSym(i, j, (4*dst.At(i, j)-coarse.At(i, j))/3)
 		}
 	}
 }

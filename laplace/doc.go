@@ -8,7 +8,7 @@
 // here F is block-diagonal, and a block is a product: a count, which q(Z) decides, times the
 // information of a unit of data, which Π decides: N_k/N times a unit Fisher information, or
 // S/N ⊗ λI (eq. 5). A [Curvature] is written down in these factors, so that determinants, eigenvalues and
-// tilts are exact and cost what the factors cost; nobody forms a DK × DK matrix:
+// tilts are exact and cost what the factors cost; no DK × DK matrix is formed:
 //
 //	f.Reset(n, false)
 //	f.Mixed(s, laplace.Scaled{Factor: lambda, Of: laplace.Identity(d)})

@@ -53,8 +53,8 @@ type Options struct {
 // add the log of the Jacobian to h: ln σ for a rate held by its logarithm.
 //
 // It returns an error if h or its derivatives are not finite at the mode, one that
-// wraps ErrNotMaximum if −∇²h is not positive definite (to the accuracy of its
-// digits), and one that wraps ErrNotStationary if the Newton decrement exceeds the
+// wraps ErrNotMaximum if −∇²h is not positive definite (to its numerical
+// accuracy), and one that wraps ErrNotStationary if the Newton decrement exceeds the
 // tolerance.
 func LogEvidence(h func(theta []float64) float64, mode []float64, o *Options) (float64, error) {
 	if o == nil {

@@ -21,9 +21,9 @@ type Rules struct {
 }
 
 // Eigenvalue is the rule of Algorithm 1 (paper G, 4.1.3), applied to the factor of F that q
-// alone decides: a latent dimension is dropped that at most Units of data stand behind.
-// The information is left out because it depends on the coordinates of Ξ: where the author's
-// choice lets it vanish, real dimensions would go.
+// alone decides: a latent dimension with at most Units of data is dropped. The information is left
+// out because it depends on the coordinates of Ξ: where their choice lets it vanish, informative
+// dimensions would be dropped.
 type Eigenvalue struct {
 	Off   bool
 	Units float64 // rows, or what else the model counts; 0 stands for 1, δ = 1/N in paper G
@@ -39,7 +39,7 @@ type Eigenvalue struct {
 // moved by as much as the best of them fell short; those of negative relevance in every such
 // iteration. At convergence every
 // dimension is tried, weakest first, and then the weakest two, three, … together;
-// the fit ends only when none of it helps.
+// the fit ends only when no trial succeeds.
 type Objective struct {
 	Off            bool
 	TrialTolerance float64 // change per unit of data, in nats, below which trials begin; 0 stands for 1e-4
@@ -62,17 +62,17 @@ func (o Objective) StepsOr() int {
 	return 100
 }
 
-// Verdict is what the eigenvalue rule says of a curvature.
+// Verdict is the decision of the eigenvalue rule on a curvature.
 type Verdict struct {
 	Dropped []int     // latent dimensions that go, weakest first; empty where none does
 	Units   []float64 // units of data behind each of them
-	// Basis, where it is not nil, holds the directions that the latent space is to be turned
+	// Basis, where it is not nil, holds the directions that the latent space is to be rotated
 	// to first, in columns, K×K and orthonormal: Dropped counts them.
 	Basis *mat.Dense
 }
 
-// Apply judges the curvature f of a model with k latent dimensions. Where the dimensions mix,
-// they are turned to the eigenvectors of their counts if rotates is true; else a dimension has
+// Apply tests the curvature f of a model with k latent dimensions. Where the dimensions mix,
+// they are rotated to the eigenvectors of their counts if rotates is true; else a dimension has
 // what the others do not account for, 1/(S⁻¹)_kk, and one goes at a time. At least the
 // strongest dimension stays.
 func (e Eigenvalue) Apply(f *laplace.Curvature, k int, rotates bool) (Verdict, error) {
@@ -102,7 +102,7 @@ func (e Eigenvalue) Apply(f *laplace.Curvature, k int, rotates bool) (Verdict, e
 	return ofMixedAxes(values, vectors, threshold), nil
 }
 
-// ofAxes judges dimensions that have blocks of their own.
+// ofAxes tests dimensions that have blocks of their own.
 func ofAxes(f *laplace.Curvature, k int, threshold float64) (v Verdict) {
 	strongest := 0
 	for j := range k {
@@ -120,7 +120,7 @@ func ofAxes(f *laplace.Curvature, k int, threshold float64) (v Verdict) {
 	return v
 }
 
-// ofDirections judges eigenvectors, whose values ascend.
+// ofDirections tests eigenvectors, whose values ascend.
 func ofDirections(values []float64, vectors *mat.Dense, threshold float64) (v Verdict) {
 	for j, u := range values[:len(values)-1] {
 		if !(u > threshold) {

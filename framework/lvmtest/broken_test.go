@@ -207,13 +207,13 @@ func (m unkept) InferAt(b framework.Rows, p *rates, q framework.Local, s *sums) 
 	return h, err
 }
 
-// unturned has no Signal, or does not turn.
-type unturned struct {
+// unrotated has no Signal, or does not rotate.
+type unrotated struct {
 	linear
 	way string
 }
 
-func (m unturned) Signal(s *moments, p *loadings) (*mat.SymDense, error) {
+func (m unrotated) Signal(s *moments, p *loadings) (*mat.SymDense, error) {
 	switch m.way {
 	case "no signal":
 		return nil, nil
@@ -223,15 +223,15 @@ func (m unturned) Signal(s *moments, p *loadings) (*mat.SymDense, error) {
 	return m.linear.Signal(s, p)
 }
 
-func (m unturned) Rotate(s *moments, p *loadings, basis *mat.Dense) (*moments, *loadings, error) {
+func (m unrotated) Rotate(s *moments, p *loadings, basis *mat.Dense) (*moments, *loadings, error) {
 	if m.way == "no rotation" {
 		return nil, nil, nil
 	}
 	return m.linear.Rotate(s, p, basis)
 }
 
-// told are the failures of a check.
-func told(t *testing.T, check string, outcomes []lvmtest.Outcome) string {
+// failures are the failures of a check.
+func failures(t *testing.T, check string, outcomes []lvmtest.Outcome) string {
 	i := slices.IndexFunc(outcomes, func(o lvmtest.Outcome) bool { return o.Check == check })
 	require.GreaterOrEqual(t, i, 0, check)
 	return strings.Join(outcomes[i].Failures, "\n")
@@ -265,7 +265,7 @@ func TestBrokenContractsAreNamedWithTheirMethod(t *testing.T) {
 		{"no responsibilities", "responsibilities", "Responsibilities returns 0 numbers, not 60"},
 	} {
 		m := small(right(broken{way: c.way}))
-		assert.Contains(t, told(t, c.check, lvmtest.Run(m)), c.mention, c.way)
+		assert.Contains(t, failures(t, c.check, lvmtest.Run(m)), c.mention, c.way)
 	}
 	for _, c := range []struct{ way, check, mention string }{
 		{"no q", "update", "K = 1, at the start: NewLocal returns nil and no error"},
@@ -277,14 +277,14 @@ func TestBrokenContractsAreNamedWithTheirMethod(t *testing.T) {
 		{"not sent", "kept q", "encoding/gob of lvmtest_test.brokenLocal: "},
 	} {
 		m := small(right(unkept{way: c.way}))
-		assert.Contains(t, told(t, c.check, lvmtest.Run(m)), c.mention, c.way)
+		assert.Contains(t, failures(t, c.check, lvmtest.Run(m)), c.mention, c.way)
 	}
 	for way, mention := range map[string]string{
 		"no signal":              "Signal returns nil and no error",
 		"signal of another size": "Signal is of size 2 for 1 latent dimensions",
 		"no rotation":            "K = 1, at the start: Rotate returns nil and no error",
 	} {
-		assert.Contains(t, told(t, "rotation", lvmtest.Run(mixing(unturned{way: way}))), mention, way)
+		assert.Contains(t, failures(t, "rotation", lvmtest.Run(mixing(unrotated{way: way}))), mention, way)
 	}
 }
 
@@ -339,7 +339,7 @@ func TestPanicsAreToldWithTheAuthorsStack(t *testing.T) {
 		{panicking{in: "Infer", steps: 4}, "workers", "here"},
 		{panicking{in: "Keep"}, "idempotence", "framework.slicesOf"},
 	} {
-		text := told(t, c.check, lvmtest.Run(small(right(c.model))))
+		text := failures(t, c.check, lvmtest.Run(small(right(c.model))))
 		assert.Contains(t, text, "lvmtest_test.panicking."+c.model.in+" panicked: ", c.check)
 		assert.Contains(t, text, "lvmtest_test.panicking."+c.model.in+"\n", c.check)
 		assert.Contains(t, text, c.frame)
@@ -347,14 +347,14 @@ func TestPanicsAreToldWithTheAuthorsStack(t *testing.T) {
 	}
 	mixed := small(right(panicking{in: "Infer", steps: 4}))
 	mixed.Symmetry = func(*rates, *rand.Rand) *rates { panic("no form") }
-	assert.Contains(t, told(t, "symmetry", lvmtest.Run(mixed)), "panicked: no form")
+	assert.Contains(t, failures(t, "symmetry", lvmtest.Run(mixed)), "panicked: no form")
 }
 
 // sampling is the outcome of the check of a sample.
 func sampling(t *testing.T, sample func() (lvmtest.Data[framework.Rows], error)) string {
 	c := right(toy{})
 	c.Sample = func(*rates, int, *rand.Rand) (lvmtest.Data[framework.Rows], error) { return sample() }
-	return told(t, "sample", lvmtest.Run(c))
+	return failures(t, "sample", lvmtest.Run(c))
 }
 
 type table = lvmtest.Data[framework.Rows]
@@ -391,9 +391,9 @@ func (m absolutely) Init(ctx context.Context, src framework.Source[framework.Row
 // TestInitIsBlamedForUnitsWhereItMayBe: and not where fits begin alike.
 func TestInitIsBlamedForUnitsWhereItMayBe(t *testing.T) {
 	const blame = "or Init depends on units"
-	text := told(t, "units", lvmtest.Run(right(absolutely{})))
+	text := failures(t, "units", lvmtest.Run(right(absolutely{})))
 	assert.Contains(t, text, blame)
-	text = told(t, "units", lvmtest.Run(right(wholesale{})))
+	text = failures(t, "units", lvmtest.Run(right(wholesale{})))
 	assert.NotEmpty(t, text)
 	assert.NotContains(t, text, blame)
 }
@@ -411,9 +411,9 @@ func (m three) Shape(p *rates) framework.Shape {
 
 func TestOneTwoAndThreeLatentDimensionsAreTheDefault(t *testing.T) {
 	c := toyCase{Model: three{}, Data: right(toy{}).Data}
-	assert.Contains(t, told(t, "shape", lvmtest.Run(c)), "K = 3, at the start: Shape.K is 4")
+	assert.Contains(t, failures(t, "shape", lvmtest.Run(c)), "K = 3, at the start: Shape.K is 4")
 	c.K = []int{1, 2}
-	assert.Empty(t, told(t, "shape", lvmtest.Run(c)))
+	assert.Empty(t, failures(t, "shape", lvmtest.Run(c)))
 }
 
 // informed is the mode under a prior on the rates, which are Ξ.

@@ -127,7 +127,7 @@ func (r *run[B, P, S]) relevances(where string, s S, p P) []float64 {
 	return r.numbersOf(values, r.Model.Shape(p).K, "Relevance", where)
 }
 
-// kept is Keep with its promise of the number of dimensions.
+// kept is Keep, and checks the number of dimensions that it leaves.
 func (r *run[B, P, S]) kept(m framework.Projector[P, S], where string, s S, p P, dims []int) (S, P) {
 	t, q, err := m.Keep(s, p, slices.Clone(dims))
 	r.must(err, "Keep", where)
@@ -142,8 +142,8 @@ func (r *run[B, P, S]) kept(m framework.Projector[P, S], where string, s S, p P,
 	return t, q
 }
 
-// turned is Rotate.
-func (r *run[B, P, S]) turned(m framework.Rotator[P, S], where string, s S, p P, basis *mat.Dense) (S, P) {
+// rotated is Rotate.
+func (r *run[B, P, S]) rotated(m framework.Rotator[P, S], where string, s S, p P, basis *mat.Dense) (S, P) {
 	t, q, err := m.Rotate(s, p, mat.DenseCopyOf(basis))
 	r.must(err, "Rotate", where)
 	r.there(t, "Rotate", where)

@@ -11,9 +11,9 @@ import (
 	"github.com/latent-go/latent/framework"
 )
 
-// A Case is a model with data to test it on, and with what the model's interfaces
-// cannot tell. Model and Data are needed; every other field may be left out, and what
-// cannot be checked without it is skipped.
+// A Case is a model with data to test it on, and with what the model's interfaces do not provide.
+// Model and Data are required; every other field is optional, and the checks that need it are
+// skipped without it.
 type Case[B, P any, S framework.Statistics[S]] struct {
 	Model framework.Model[B, P, S]
 	Data  Data[B]
@@ -53,7 +53,7 @@ type Case[B, P any, S framework.Statistics[S]] struct {
 	// both are skipped.
 	Stochastic bool
 	// NoAllocations asks for local and global steps that allocate nothing once they have
-	// been made. Tests that run in parallel cannot ask it, nor can models of package numeric.
+	// been made. Tests that run in parallel cannot ask for it, nor can models of package numeric.
 	NoAllocations bool
 	// Tolerance is the relative error of log densities, 0 stands for 1e-9. Numbers that must
 	// be equal may differ by that; what must not fall may fall by 1/1000 of it; numeric

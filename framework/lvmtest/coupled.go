@@ -18,7 +18,7 @@ func (r *run[B, P, S]) coupled() framework.Coupled[B, P, S] {
 	return m
 }
 
-// uncoupled skips a check that takes the q of a row for a formula.
+// uncoupled skips a check that needs a local step that is a formula.
 func (r *run[B, P, S]) uncoupled(why string) {
 	if r.coupled() != nil {
 		r.skipf("%T is framework.Coupled: %s", r.Model, why)
@@ -92,7 +92,7 @@ type local struct {
 // locals are the q of a state, a new one, and those that updates at other parameters lead to.
 func (r *run[B, P, S]) locals(at state[P, S], src *source[B]) []local {
 	list := []local{{"the q of the state", at.q}, {"a new q", r.newLocal(at.where, at.p, src, 10)}}
-	for _, rival := range r.few(at) {
+	for _, rival := range r.someRivals(at) {
 		list = append(list, local{"the q of " + rival.what, r.updated(at.where, rival.p, nil, at.q, src)})
 	}
 	return list
@@ -114,7 +114,7 @@ func (r *run[B, P, S]) update() {
 				r.raises(where+", tilted", before, r.curvatureOf(where, before.s, next, false), src)
 			}
 			if r.seen(r.under(where, next, nil, l.q, src)) != seen {
-				r.errorf("%s: Update changes the q that it goes on from", where)
+				r.errorf("%s: Update changes the q that it starts from", where)
 			}
 			if r.inOrder() {
 				continue
@@ -128,7 +128,7 @@ func (r *run[B, P, S]) update() {
 	}
 }
 
-// raises holds an Update to its promise, for a tilt at f where that is not nil.
+// raises checks that an Update does not lower the objective, with a tilt at f where that is not nil.
 func (r *run[B, P, S]) raises(where string, before state[P, S], f *laplace.Curvature, src *source[B]) {
 	objective := func(t state[P, S]) float64 { return r.bound(t.s, t.entropy, t.p) }
 	var tilt *laplace.Tilt

@@ -1,5 +1,5 @@
 // Package lvmtest tests implementations of [framework.Model], as testing/fstest does
-// those of io/fs.FS: an author makes one call, and the suite holds the model to the
+// those of io/fs.FS: an author makes one call, and the suite checks the model against the
 // equations that the engine, the criteria and the pruning rules rest on
 // (docs/theory/gfab.md; "paper G" is Hayashi, Maeda & Fujimaki 2015).
 //

@@ -137,7 +137,7 @@ func decoded[P any](text []byte, like P) (P, error) {
 
 var errStop = errors.New("stopped by the suite")
 
-// checkpoint stops fits at several iterations and goes on from there.
+// checkpoint stops fits at several iterations and resumes them.
 func (r *run[B, P, S]) checkpoint() {
 	src := r.Data.all(max(1, r.Data.Rows/3))
 	k := slices.Max(r.ks())
@@ -198,13 +198,13 @@ func (r *run[B, P, S]) workers() {
 	}
 }
 
-// likely is the chance with which a right model passes the check of a sample.
+// likely is the probability with which a correct model passes the check of a sample.
 const likely = 1 - 1e-6
 
 // sampleLimit is what one call of Sample may take. One that ends takes milliseconds.
 var sampleLimit = 10 * time.Second
 
-// draw is Sample, on a goroutine of its own, which is left behind where it does not end.
+// draw is Sample, on a goroutine of its own, which is abandoned where it does not end.
 func (r *run[B, P, S]) draw(where string, p P, n int) Data[B] {
 	type drawn struct {
 		data     Data[B]
@@ -225,7 +225,7 @@ func (r *run[B, P, S]) draw(where string, p P, n int) Data[B] {
 	select {
 	case d := <-done:
 		if d.panicked != nil {
-			r.fatalf("%s: Sample: %s", where, told(d.panicked))
+			r.fatalf("%s: Sample: %s", where, describe(d.panicked))
 		}
 		r.must(d.err, "Sample", where)
 		if d.data.Rows < 1 || d.data.Block == nil {
@@ -238,7 +238,7 @@ func (r *run[B, P, S]) draw(where string, p P, n int) Data[B] {
 	return Data[B]{}
 }
 
-// sample holds the fit to Wilks' theorem: twice what the log-likelihood gains over the
+// sample checks the fit by Wilks' theorem: twice what the log-likelihood gains over the
 // parameters that the rows were drawn from is χ² with a degree of freedom for each
 // identifiable parameter. It needs no labels, and no rotation, and counts every parameter
 // in its standard errors.
@@ -263,7 +263,7 @@ func (r *run[B, P, S]) sample() {
 	where = fmt.Sprintf("K = %d, %d rows drawn", k, data.Rows)
 	src := data.all(512)
 	fitted := r.fit(where, src, o)
-	judge := func(p P) (bound, prior float64) {
+	score := func(p P) (bound, prior float64) {
 		e, err := framework.Evaluate(context.Background(), r.Model, src, p, 1)
 		r.must(err, "Evaluate", where)
 		if penalized != nil {
@@ -271,8 +271,8 @@ func (r *run[B, P, S]) sample() {
 		}
 		return e.Bound(), prior
 	}
-	before, priorBefore := judge(truth)
-	after, priorAfter := judge(fitted.Parameters)
+	before, priorBefore := score(truth)
+	after, priorAfter := score(fitted.Parameters)
 	if gain := after - before; !(gain >= -1e-6*fitted.N) {
 		r.errorf("%s: the fit ends at %v, %.3g below the parameters that the rows were drawn from (%v)", where, after, -gain, fitted.Status)
 	}

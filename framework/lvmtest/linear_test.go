@@ -204,22 +204,22 @@ func (m unmixed) Signal(s *moments, p *loadings) (*mat.SymDense, error) {
 	return signal, err
 }
 
-// halfTurned turns Z and leaves Π as it was.
-type halfTurned struct{ linear }
+// halfRotated rotates Z and leaves Π as it was.
+type halfRotated struct{ linear }
 
-func (m halfTurned) Rotate(s *moments, p *loadings, basis *mat.Dense) (*moments, *loadings, error) {
+func (m halfRotated) Rotate(s *moments, p *loadings, basis *mat.Dense) (*moments, *loadings, error) {
 	t, _, err := m.linear.Rotate(s, p, basis)
 	return t, framework.KeepAxes(p, p.K, upTo(p.K)), err
 }
 
-// backwards turns by the transpose.
+// backwards rotates by the transpose.
 type backwards struct{ linear }
 
 func (m backwards) Rotate(s *moments, p *loadings, basis *mat.Dense) (*moments, *loadings, error) {
 	return m.linear.Rotate(s, p, mat.DenseCopyOf(basis.T()))
 }
 
-// inPlace turns what it is given.
+// inPlace rotates what it is given.
 type inPlace struct{ linear }
 
 func (m inPlace) Rotate(s *moments, p *loadings, basis *mat.Dense) (*moments, *loadings, error) {

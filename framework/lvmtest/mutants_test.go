@@ -497,7 +497,7 @@ func breeds() []breed {
 		{"mixing", running(mixing(linear{})), nil},
 		{"rotating", running(rotating(linear{})), []mutant{
 			{"unmixed", "rotation", running(rotating(unmixed{}))},
-			{"half turned", "rotation", running(rotating(halfTurned{}))},
+			{"half rotated", "rotation", running(rotating(halfRotated{}))},
 			{"backwards", "rotation", running(rotating(backwards{}))},
 			{"in place", "rotation", running(rotating(inPlace{}))},
 		}},

@@ -9,8 +9,8 @@ import (
 	"github.com/latent-go/latent/laplace"
 )
 
-// few are some rivals, to look at statistics from several sides.
-func (r *run[B, P, S]) few(at state[P, S]) []rival[P] {
+// someRivals are a few of the rivals, to compare statistics at.
+func (r *run[B, P, S]) someRivals(at state[P, S]) []rival[P] {
 	list := r.rivals(at)
 	var some []rival[P]
 	for i := 0; i < len(list); i += 1 + len(list)/4 {
@@ -21,7 +21,7 @@ func (r *run[B, P, S]) few(at state[P, S]) []rival[P] {
 
 // equal compares two local steps at the same parameters.
 func (r *run[B, P, S]) equal(at, t state[P, S]) {
-	others := r.few(at)
+	others := r.someRivals(at)
 	r.compare(t.where, r.digest(at.where, at.s, at.entropy, at.p, others), r.digest(t.where, t.s, t.entropy, at.p, others))
 }
 
@@ -126,8 +126,8 @@ func (r *run[B, P, S]) scale() {
 	}
 }
 
-// extrapolation goes on along the line through the statistics of two steps, which have anchors of
-// their own, and to where no rows have such statistics: there the global step may fail.
+// extrapolation follows the line through the statistics of two steps, which have anchors of their
+// own, to statistics that no rows have: there the global step may fail.
 func (r *run[B, P, S]) extrapolation() {
 	r.uncoupled("its q cannot be extrapolated")
 	list := r.early()
@@ -144,12 +144,12 @@ func (r *run[B, P, S]) extrapolation() {
 			scaler.Scale(-(1 + beyond) / beyond)
 			s.Merge(first.s)
 			scaler.Scale(-beyond)
-			far := math.Abs(beyond) > 10
+			distant := math.Abs(beyond) > 10
 			for _, p := range []P{first.p, r.maximize(second.where, second.s, second.p)} {
 				ratio := func(s S) float64 { return r.Model.LogJoint(s, p) - r.Model.LogJoint(s, second.p) }
 				a, b, size := ratio(first.s), ratio(second.s), math.Abs(r.Model.LogJoint(second.s, second.p))
 				want := b + beyond*(b-a)
-				if got := ratio(s); !far && !r.near(want, got, (1+beyond)*size) {
+				if got := ratio(s); !distant && !r.near(want, got, (1+beyond)*size) {
 					r.errorf("%s, %v times as far: the difference in E_q[ln p] is %v, and %.3g from the line through the two steps", second.where, 1+beyond, got, got-want)
 				}
 			}
@@ -180,7 +180,7 @@ func (r *run[B, P, S]) memory() {
 	}
 }
 
-// seen is all that can be seen of a state, as a text that only equal ones have.
+// seen is all that is observable of a state, as a text that only equal ones have.
 func (r *run[B, P, S]) seen(at state[P, S]) string {
 	return fmt.Sprintf("%s %v", r.text("parameters", r.maximize(at.where, at.s, at.p)), r.digest(at.where, at.s, at.entropy, at.p, nil))
 }

@@ -17,7 +17,7 @@ import (
 // An Outcome is what a check found.
 type Outcome struct {
 	Check    string   // its name, such as "curvature"
-	Equation string   // what it holds the model to
+	Equation string   // that it checks
 	Skipped  string   // why it was not made; empty where it was
 	Failures []string // where the equation misses, and by how much
 	Notes    []string // what the check left out, and what it measured
@@ -66,7 +66,7 @@ func Run[B, P any, S framework.Statistics[S]](c Case[B, P, S]) []Outcome {
 	return list
 }
 
-// A check holds a model to an equation.
+// A check is that of one equation.
 type check[B, P any, S framework.Statistics[S]] struct {
 	Outcome
 	hold func(r *run[B, P, S])
@@ -76,13 +76,13 @@ type check[B, P any, S framework.Statistics[S]] struct {
 type run[B, P any, S framework.Statistics[S]] struct {
 	*Case[B, P, S]
 	out  *Outcome
-	more int // failures that are not told
+	more int // failures that are not reported
 }
 
 // ended ends a check from wherever it is.
 type ended struct{}
 
-// most is the number of failures that a check tells.
+// most is the number of failures that a check reports.
 const most = 4
 
 func (c check[B, P, S]) outcome(of *Case[B, P, S]) (o Outcome) {
@@ -92,7 +92,7 @@ func (c check[B, P, S]) outcome(of *Case[B, P, S]) (o Outcome) {
 		switch p := recover().(type) {
 		case nil, ended:
 		default:
-			o.Failures = append(o.Failures, told(panics.Of(p)))
+			o.Failures = append(o.Failures, describe(panics.Of(p)))
 		}
 		if r.more > 0 {
 			o.Failures = append(o.Failures, fmt.Sprintf("and %d more", r.more))
@@ -105,9 +105,9 @@ func (c check[B, P, S]) outcome(of *Case[B, P, S]) (o Outcome) {
 	return o
 }
 
-// told is a panic with the method that the suite or the engine called, and the author's part of
+// describe is a panic with the method that the suite or the engine called, and the author's part of
 // the stack; all of it where the author has no part.
-func told(p *panics.Panic) string {
+func describe(p *panics.Panic) string {
 	in := func(f runtime.Frame, pkg reflect.Type) bool { return strings.HasPrefix(f.Function, pkg.PkgPath()+".") }
 	frames, engine := p.Frames, 0
 	for i, f := range frames {
@@ -211,10 +211,10 @@ func (r *run[B, P, S]) numeric() float64 { return 1e-6 * math.Sqrt(r.tolerance()
 // slack is what a log density that must not be larger than v may exceed it by.
 func (r *run[B, P, S]) slack(v float64) float64 { return r.tolerance() * 1e-3 * (1 + math.Abs(v)) }
 
-// near says that two numbers of a size are equal up to the tolerance.
+// near reports whether two numbers of a size are equal up to the tolerance.
 func (r *run[B, P, S]) near(a, b, size float64) bool {
 	return a == b || math.Abs(a-b) <= r.tolerance()*(size+math.Abs(a)) // NaN is near nothing
 }
 
-// rng draws the same numbers in every run of a check; what tells the uses apart.
+// rng draws the same numbers in every run of a check; what distinguishes the uses.
 func (r *run[B, P, S]) rng(what uint64) *rand.Rand { return rand.New(rand.NewPCG(r.Seed, what)) }

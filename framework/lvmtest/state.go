@@ -25,7 +25,7 @@ type state[P, S any] struct {
 }
 
 // step makes a local step over blocks at parameters p, without or with a tilt: the fold of the
-// engine with one shard. A coupled model goes on from q, or from a new one where that is nil.
+// engine with one shard. A coupled model starts from q, or from a new one where that is nil.
 func (r *run[B, P, S]) step(where string, p P, q framework.Local, tilt *laplace.Tilt, src *source[B]) state[P, S] {
 	if r.coupled() != nil {
 		if q == nil {
@@ -77,7 +77,7 @@ func (r *run[B, P, S]) early() []state[P, S] {
 	return list
 }
 
-// lateIterations is how far on the late states are.
+// lateIterations is the number of iterations before the late states.
 const lateIterations = 8
 
 // late are states of a fit by a method, some iterations on: parameters, and the
@@ -193,7 +193,7 @@ func (r *run[B, P, S]) scales(h func([]float64) float64, x []float64) []float64 
 	return scale
 }
 
-// digest is all that can be seen of statistics: log joints at some parameters, the
+// digest is all that is observable of statistics: log joints at some parameters, the
 // parameters that they lead to, curvatures and relevances.
 func (r *run[B, P, S]) digest(where string, s S, entropy float64, at P, others []rival[P]) []number {
 	list := []number{{"Weight", s.Weight(), 1}, {"entropy", entropy, s.Weight()}}
@@ -226,7 +226,7 @@ type number struct {
 	size  float64
 }
 
-// compare tells the first numbers that differ.
+// compare reports the first numbers that differ.
 func (r *run[B, P, S]) compare(where string, want, got []number) {
 	if len(want) != len(got) {
 		r.errorf("%s: %d numbers, and %d otherwise", where, len(want), len(got))

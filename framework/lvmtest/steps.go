@@ -40,7 +40,7 @@ func checks[B, P any, S framework.Statistics[S]]() []check[B, P, S] {
 		one("extrapolation", "E_q[ln p(X,Z|Π)÷p(X,Z|Π′)] is linear in S, also beyond S", (*run[B, P, S]).extrapolation),
 		one("memory", "a step is the same in used memory, and leaves its arguments as they are", (*run[B, P, S]).memory),
 		one("relevance", "a number for each latent dimension, and a degenerate one has the smallest", (*run[B, P, S]).relevance),
-		one("rotation", "p(X,Z|Π) is the same when z is turned, and Signal turns with it", (*run[B, P, S]).rotation),
+		one("rotation", "a rotation of z leaves p(X,Z|Π) unchanged, and rotates Signal", (*run[B, P, S]).rotation),
 		one("projection", "p(X,Z|Π) = p(X,Z̃|Π̃) where Z is degenerate (paper G, eq. 3)", (*run[B, P, S]).projection),
 		one("idempotence", "T(T(Z,Π)) = T(Z,Π)", (*run[B, P, S]).idempotence),
 		one("symmetry", "another form of the same Π changes nothing", (*run[B, P, S]).symmetry),
@@ -219,7 +219,7 @@ func (r *run[B, P, S]) curvature() {
 	r.notef("largest relative difference: %.2g", worst)
 }
 
-// depends says whether a log prior changes with coordinates of Ξ.
+// depends reports whether a log prior changes with coordinates of Ξ.
 func (r *run[B, P, S]) depends(logPrior func(P) float64, x []float64, point func([]float64) P) bool {
 	here := logPrior(point(x))
 	for i, v := range x {
@@ -232,7 +232,7 @@ func (r *run[B, P, S]) depends(logPrior func(P) float64, x []float64, point func
 	return false
 }
 
-// consistent compares what criteria and tilts see of F with its entries.
+// consistent compares what criteria and tilts read of F with its entries.
 func (r *run[B, P, S]) consistent(where string, f *laplace.Curvature, entries *mat.SymDense) {
 	n := float64(f.Dim())
 	want, sign := mat.LogDet(entries)
@@ -318,19 +318,19 @@ func (r *run[B, P, S]) tiltedStep() {
 		f := r.curvatureOf(at.where, at.s, next, false)
 		f0, tilt := f.Blocks(), tilted(f)
 		best := r.underTangent(r.step(at.where, next, nil, tilt, src), f0)
-		judge := func(t state[P, S], what string) {
+		check := func(t state[P, S], what string) {
 			t.p = next
 			if v := r.underTangent(t, f0); !(v <= best+r.slack(best)) {
 				r.errorf("%s: the objective is %v, and %.3g higher at the q of %s", at.where, best, v-best, what)
 			}
 		}
-		judge(r.step(at.where, next, nil, nil, src), "no tilt")
+		check(r.step(at.where, next, nil, nil, src), "no tilt")
 		for _, rival := range r.rivals(at) {
 			plain := r.step(at.where, rival.p, nil, nil, src)
-			judge(plain, rival.what+" without a tilt")
-			judge(r.step(at.where, rival.p, nil, tilt, src), rival.what)
+			check(plain, rival.what+" without a tilt")
+			check(r.step(at.where, rival.p, nil, tilt, src), rival.what)
 			there := tilted(r.curvatureOf(at.where, plain.s, next, false))
-			judge(r.step(at.where, next, nil, there, src), "the tilt at the q of "+rival.what)
+			check(r.step(at.where, next, nil, there, src), "the tilt at the q of "+rival.what)
 		}
 	}
 }
@@ -355,7 +355,7 @@ func (r *run[B, P, S]) qStep() {
 			}
 		}
 		climb(at, "the q that Π was maximised for")
-		for _, rival := range r.few(at) {
+		for _, rival := range r.someRivals(at) {
 			climb(r.step(at.where, rival.p, at.q, nil, src), "the q of "+rival.what)
 		}
 	}

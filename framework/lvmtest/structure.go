@@ -12,7 +12,7 @@ import (
 	"github.com/latent-go/latent/pruning"
 )
 
-// canonical turns latent dimensions that mix to those that stand for themselves.
+// canonical rotates latent dimensions that mix to the eigenvectors of Signal.
 func (r *run[B, P, S]) canonical(where string, s S, p P) (S, P) {
 	m, ok := r.Model.(framework.Rotator[P, S])
 	if !ok {
@@ -24,12 +24,12 @@ func (r *run[B, P, S]) canonical(where string, s S, p P) (S, P) {
 	}
 	var basis mat.Dense
 	eigen.VectorsTo(&basis)
-	return r.turned(m, where, s, p, &basis)
+	return r.rotated(m, where, s, p, &basis)
 }
 
 // degenerateDimension finds the degenerate direction as the eigenvalue rule does, and returns the
-// latent dimension that it is, in statistics and parameters that are turned to it; ok is false
-// where there is not one of them.
+// latent dimension that it is, in statistics and parameters that are rotated to it; ok is false
+// unless there is exactly one.
 func (r *run[B, P, S]) degenerateDimension(at state[P, S]) (flat S, p P, own float64, dropped int, ok bool) {
 	flat, p, own = r.Degenerate(at.s, r.maximize(at.where, at.s, at.p))
 	rotator, rotates := r.Model.(framework.Rotator[P, S])
@@ -42,15 +42,15 @@ func (r *run[B, P, S]) degenerateDimension(at state[P, S]) (flat S, p P, own flo
 	}
 	if verdict.Basis != nil {
 		before := r.Model.LogJoint(flat, p)
-		flat, p = r.turned(rotator, at.where, flat, p, verdict.Basis)
+		flat, p = r.rotated(rotator, at.where, flat, p, verdict.Basis)
 		if after := r.Model.LogJoint(flat, p); !r.near(before, after, 1) {
-			r.errorf("%s: ln p(X,Z|Π) of a degenerate Z is %v, and %.3g more when it is turned", at.where, before, after-before)
+			r.errorf("%s: ln p(X,Z|Π) of a degenerate Z is %v, and %.3g more when it is rotated", at.where, before, after-before)
 		}
 	}
 	return flat, p, own, verdict.Dropped[0], true
 }
 
-// relevance of dimensions that mix is that of directions, of which Z alone cannot tell.
+// relevance of dimensions that mix is that of directions, which Z alone does not determine.
 func (r *run[B, P, S]) relevance() {
 	_ = able[framework.Projector[P, S]](r, "Projector")
 	_, rotates := r.Model.(framework.Rotator[P, S])
@@ -72,33 +72,33 @@ func (r *run[B, P, S]) relevance() {
 	}
 }
 
-// rotation turns z at random.
+// rotation rotates z at random.
 func (r *run[B, P, S]) rotation() {
 	m := able[framework.Rotator[P, S]](r, "Rotator")
-	r.uncoupled("its q cannot be turned")
+	r.uncoupled("its q cannot be rotated")
 	src := r.Data.all(0)
 	rng := r.rng(8)
 	for _, at := range r.early() {
 		p := r.maximize(at.where, at.s, at.p)
 		look := func() string { return string(r.text("parameters", p)) + r.seen(at) }
 		before, signal, basis := look(), r.signal(m, at.where, at.s, p), rotationOf(at.k, rng)
-		s, q := r.turned(m, at.where, at.s, p, basis)
+		s, q := r.rotated(m, at.where, at.s, p, basis)
 		if look() != before {
 			r.errorf("%s: Rotate changes its arguments", at.where)
 			continue
 		}
-		where := at.where + ", turned"
-		r.compare(where, r.unturned(at.where, at.s, p, src), r.unturned(where, s, q, src))
+		where := at.where + ", rotated"
+		r.compare(where, r.invariant(at.where, at.s, p, src), r.invariant(where, s, q, src))
 		var want mat.Dense
 		want.Product(basis.T(), signal, basis)
 		if got := r.signal(m, where, s, q); !mat.EqualApprox(&want, got, r.tolerance()*(1+mat.Norm(signal, math.Inf(1)))) {
-			r.errorf("%s: Signal is\n%v, and was to be VᵀSignal V =\n%v", where, mat.Formatted(got), mat.Formatted(&want))
+			r.errorf("%s: Signal is\n%v, and not VᵀSignal V =\n%v", where, mat.Formatted(got), mat.Formatted(&want))
 		}
 	}
 }
 
-// unturned is what does not depend on the direction of the latent dimensions.
-func (r *run[B, P, S]) unturned(where string, s S, p P, src *source[B]) []number {
+// invariant is what does not depend on the rotation of the latent dimensions.
+func (r *run[B, P, S]) invariant(where string, s S, p P, src *source[B]) []number {
 	size := s.Weight()
 	t := r.step(where, p, nil, nil, src)
 	list := []number{
