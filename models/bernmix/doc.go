@@ -3,7 +3,7 @@
 // and probabilities μ ~ Beta(b, b).
 //
 // The model itself is package mixture's with the family Bernoulli. [EM], [MAP] and [VB]
-// spell it: EM is paper K's A.1 and also runs FAB and gFAB, VB its equations 4.3 to 4.6,
+// name its forms: EM is paper K's A.1 and also runs FAB and gFAB, VB its equations 4.3 to 4.6,
 // whose ELBO is minus the free energy 5.3.
 //
 //	rows, err := framework.FromSlice(x, n, m)                  // or FromOnes, for lists of ones
@@ -14,7 +14,7 @@
 // framework.SparseTable. Repeated rows cost nothing in iterations; those of a SparseTable, after
 // Distinct.
 //
-// What is about a and b lives here: the phase that they put variational Bayes in
+// This package holds the theory of a and b: the phase of variational Bayes
 // ([Hyperparameters].Phase, Theorem 5.1.2), the coefficient of ln N of its free energy
 // (Theorem 5.1.1), what section 7.2 recommends ([Recommend]), the posterior over models
 // ([ModelPosterior], eq. 4.8) and the exact generalisation error ([GeneralisationError]).

@@ -18,7 +18,7 @@ const EnumerationLimit = 20
 //
 // A mixture is its K weights and its K×M probabilities of a 1, row-major. Patterns that
 // the truth never makes contribute nothing; the divergence is +Inf if the other mixture
-// rules out a pattern that the truth makes. It errs for weights or probabilities outside
+// rules out a pattern that the truth makes. It is an error to give weights or probabilities outside
 // [0, 1], weights whose sum is further than 10⁻⁶ from 1 (nearer ones are normalised),
 // lengths that do not agree, and M above EnumerationLimit.
 func GeneralisationError(trueWeights, trueProbabilities, weights, probabilities []float64) (float64, error) {
@@ -74,8 +74,8 @@ func divergenceTerm(p, q float64) float64 {
 	return p*(math.Log(p)-math.Log(q)) + d
 }
 
-// rareDivergence is divergenceTerm where q is 0 or nearly so: the logarithms tell an
-// underflow, which the divergence survives, from a pattern that is ruled out.
+// rareDivergence is divergenceTerm where q is 0 or nearly so: the logarithms distinguish
+// an underflow, after which the divergence is finite, from a pattern of probability 0.
 func rareDivergence(truth, model *patternMixture, x uint32, p, q float64) float64 {
 	logP := truth.logProbability(x)
 	if math.IsInf(logP, -1) {
@@ -105,7 +105,7 @@ func sumPatterns(depth int, x uint32, m int, mixtures []*patternMixture, term fu
 	return sum
 }
 
-// patternMixture is a mixture on its way through the patterns.
+// patternMixture is a mixture with the partial products of the enumeration.
 type patternMixture struct {
 	k, m int
 	// factors[x] is M×K: the probability of x = 0 or 1 in each column.
@@ -153,7 +153,7 @@ func (mix *patternMixture) extend(depth int, bit uint32) {
 	floats.MulTo(next, here, mix.factors[bit][depth*k:(depth+1)*k])
 }
 
-// probability is that of the pattern at which the partial products have arrived.
+// probability is that of the pattern whose partial products are complete.
 func (mix *patternMixture) probability() float64 {
 	return floats.Sum(mix.partial[mix.m*mix.k:])
 }

@@ -14,8 +14,7 @@ type Hyperparameters struct {
 	M    int
 }
 
-// Check says what is wrong with hyperparameters: A and B are positive and finite, and
-// M is at least 1.
+// Check returns an error unless A and B are positive and finite, and M is at least 1.
 func (h Hyperparameters) Check() error {
 	switch {
 	case !(h.A > 0) || math.IsInf(h.A, 0):
@@ -40,14 +39,14 @@ func (h Hyperparameters) DeterministicCost() float64 { return 0.5 - h.A + float6
 // every a below it. The smaller b, the smaller a has to be (paper K, section 7.2).
 func (h Hyperparameters) MaxA() float64 { return 0.5 + float64(h.M)*min(0.5, h.B) }
 
-// Truth counts the components of the mixture that made the data, written with as few
-// as possible (paper K, eq. 5.1): K₁* with every μ inside (0, 1) and ΔK* with every μ at
+// Truth counts the components of the mixture that made the data, in its minimal form
+// (paper K, eq. 5.1): K₁* with every μ inside (0, 1) and ΔK* with every μ at
 // 0 or 1. The theory knows no component that mixes the two.
 type Truth struct {
 	Stochastic, Deterministic int
 }
 
-// check also holds the truth to the K components of the model.
+// check also checks that the truth fits into the K components of the model.
 func (t Truth) check(k int) error {
 	switch {
 	case t.Stochastic < 0 || t.Deterministic < 0 || t.Stochastic == 0 && t.Deterministic == 0:
@@ -70,7 +69,7 @@ const (
 	// StochasticRedundant keeps them all, every μ inside (0, 1) (cases 3 and 4a).
 	StochasticRedundant
 	// Critical is a border between phases, on which the theorem says nothing:
-	// Hyperparameters.Meeting tells which phases meet there.
+	// Hyperparameters.Meeting returns the phases that meet there.
 	Critical
 )
 
@@ -184,8 +183,8 @@ func (h Hyperparameters) Coefficient(stochastic, deterministic, k int) (float64,
 // Theorem 5.1.1 at the K₁ and ΔK of Theorem 5.1.2. This is paper K's Corollary 5.1.1 with
 // its border corrected to b > a/M − 1/(2M) and its Case 2 to g₁(K − ΔK*) + g₂ΔK*; at
 // a = b = 1 it is MK₁*/2 + K + MΔK* − K₀*/2 − ½, where section 7.1 prints −MΔK*. On a
-// border the phases that meet share one value, which is returned. Scope tells whether
-// the free energy really follows it. It errs as Components and Coefficient do.
+// border the phases that meet share one value, which is returned. Scope reports
+// whether the free energy follows it. It errs as Components and Coefficient do.
 func (h Hyperparameters) Lambda(truth Truth, k int) (float64, error) {
 	meeting, err := h.Meeting()
 	if err != nil {

@@ -6,7 +6,7 @@
 // 2015, "paper G", section 2.1).
 //
 // [Model] is fitted from blocks of rows and [Compressed] from [Moments], which one
-// pass over the rows makes and which free an iteration from N. Both run EM (probabilistic PCA),
+// pass over the rows makes and which make the cost of an iteration independent of N. Both run EM (probabilistic PCA),
 // FAB and gFAB. [Variational] and [CompressedVariational] give W and λ a posterior
 // (Bishop 1999). [Solve] needs no iteration: EM and gFAB have closed forms, and one
 // eigen-decomposition gives every criterion at every K.

@@ -18,9 +18,9 @@ import (
 // rows. Its parameters are estimated; [Variational] gives them a posterior.
 type Model struct {
 	// RandomStart starts from random loadings. By default a fit starts near the
-	// leading eigenvectors, found by one random subspace iteration: from afar, directions
-	// that are weak beside the strongest look like noise for long, and gFAB may prune
-	// them before they have shown. EM from there may end at a saddle point, the solution
+	// leading eigenvectors, found by one random subspace iteration: from a random start, directions
+	// much weaker than the strongest stay at the noise level for many iterations, and gFAB may
+	// prune them before they grow. EM from there may end at a saddle point, the solution
 	// with a dimension less (docs/theory/bpca.md, section 2); restarts help.
 	RandomStart bool
 }
@@ -76,15 +76,14 @@ func (Model) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, error) {
 	return dst, nil
 }
 
-// vanishing is the share of the total variance below which noise is nothing but
-// rounding.
+// vanishing is the share of the total variance below which noise is rounding.
 const vanishing = 1e-13
 
 func noNoise(k int) error {
 	return fmt.Errorf("bpca: %d latent dimensions leave no noise above rounding: %w; the rows lie in a space of that dimension, or a few entries dwarf all others; lower K, or drop columns that depend on others", k, framework.ErrDegenerate)
 }
 
-// Expand is z → L⁻¹z, W → WL, which leaves Wz as it is (PX-EM; Liu, Rubin & Wu 1998). The
+// Expand is z → L⁻¹z, W → WL, which leaves Wz unchanged (PX-EM; Liu, Rubin & Wu 1998). The
 // prior of z and the entropy are best where S = N·I; with the penalty −(D/2) ln|S| of gFAB
 // and FAB, where S = (N − D)·I.
 func (Model) Expand(s *Statistics, p *Parameters, charged bool) (*Parameters, float64, error) {
@@ -118,7 +117,7 @@ func (Model) LogJoint(s *Statistics, p *Parameters) float64 {
 	return s.logJoint(s.ResidualAt(p.Loadings), 1/p.Noise, -math.Log(p.Noise))
 }
 
-// Shape counts W and λ. BIC and AIC take the rotation of W off and count the mean.
+// Shape counts W and λ. For BIC and AIC, less the rotation of W, with the mean.
 func (Model) Shape(p *Parameters) framework.Shape { return shape(p.K, p.D) }
 
 func shape(k, d int) framework.Shape {
@@ -143,7 +142,7 @@ func (Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error
 	return nil
 }
 
-// ErrTooFewRows says that gFIC and FIC do not exist: with no more rows than columns
+// ErrTooFewRows reports that gFIC and FIC do not exist: with no more rows than columns
 // the objective grows without bound as E[ZᵀZ] shrinks in any direction (docs/theory/bpca.md, section 2).
 var ErrTooFewRows = errors.New("gFIC and FIC of BPCA do not exist with no more rows than columns")
 
@@ -163,7 +162,7 @@ func (Model) Relevance(_ *Statistics, p *Parameters) ([]float64, error) {
 	return p.signalToNoise(), nil
 }
 
-// Rotate is Z → ZV, W → WV for the orthonormal basis V, which leaves Wz as it is.
+// Rotate is Z → ZV, W → WV for the orthonormal basis V, which leaves Wz unchanged.
 func (Model) Rotate(s *Statistics, p *Parameters, basis *mat.Dense) (*Statistics, *Parameters, error) {
 	q := &Parameters{K: p.K, D: p.D, Mean: p.Mean, Loadings: make([]float64, p.D*p.K), Noise: p.Noise}
 	t := NewStatistics(s.K, s.D)

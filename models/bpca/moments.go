@@ -16,7 +16,7 @@ import (
 	"github.com/latent-go/latent/internal/linalg"
 )
 
-// Moments are the first two moments of a table: all that BPCA needs to know of it.
+// Moments are the first two moments of a table, which are sufficient for BPCA.
 // After one pass over the rows an iteration costs O(D²K), whatever N is.
 type Moments struct {
 	Rows    int       // rows seen, whatever their weight
@@ -28,19 +28,19 @@ type Moments struct {
 	once     sync.Once
 	rootRows []float64 // see root
 
-	// Of Add: rows about the means of their blocks whose products are not in Scatter yet.
+	// The rows of Add, centred by the means of their blocks, whose products are not in Scatter yet.
 	tile    []float64 // whose rows are D long
 	pending int       // rows of tile
 	shift   []float64 // D, mean of a block
-	workers int       // goroutines that share the products out, where D is large
+	workers int       // goroutines that compute the products, where D is large
 }
 
 // tileRows is small enough for a tile and its products to stay in cache, and for
 // gonum's products to stay in the goroutine that calls them.
 const tileRows = 128
 
-// wide is the number of columns from which a pass keeps one sum of the rows' products for
-// all goroutines, who share out its rows: D×D sums for every shard would take more memory,
+// wide is the number of columns from which a pass keeps one sum of the rows' products, whose rows
+// are distributed over the goroutines: D×D sums for every shard would take more memory,
 // and more time to clear and to add up, than the rows. Twice as many rows are added at a time
 // there: package simd sums 256 before it comes back to a number of the result.
 const wide = 256
@@ -158,7 +158,7 @@ func (m *Moments) flush() {
 	}
 }
 
-// complete brings Scatter up to date.
+// complete adds what is pending to Scatter.
 func (m *Moments) complete() error {
 	m.flush()
 	linalg.Mirror(m.D, m.Scatter)
@@ -216,8 +216,8 @@ func differentColumns(d, other int) error {
 }
 
 // root is a matrix R of at most D rows with RᵀR = Scatter, row-major: the pivoted
-// Cholesky factor, which also a singular scatter has. It goes on to the last positive
-// pivot: small columns beside large ones count.
+// Cholesky factor, which a singular scatter has too. It ends at the last positive
+// pivot, so that columns much smaller than others count.
 func (m *Moments) root() []float64 {
 	m.once.Do(func() {
 		d := m.D
@@ -266,8 +266,8 @@ func blockMean(b framework.Rows, dst []float64) (mean []float64, weight float64)
 	return mean, weight
 }
 
-// badEntry names the first entry of a block that is not finite, or says that their
-// squares overflow.
+// badEntry returns the error about the first entry of a block that is not finite, or about squares
+// that overflow.
 func badEntry(b framework.Rows) error {
 	for i := range b.N {
 		for j, v := range b.Row(i) {
@@ -290,7 +290,7 @@ func (m *Moments) variances() []float64 {
 	return v
 }
 
-// check refuses data that BPCA cannot describe.
+// check rejects data that BPCA cannot describe.
 func (m *Moments) check() error { return checkData(m.Rows, m.N, m.variances()) }
 
 func checkData(rows int, n float64, variances []float64) error {
@@ -316,7 +316,7 @@ func checkData(rows int, n float64, variances []float64) error {
 	return nil
 }
 
-// checkK refuses a number of latent dimensions that leaves no residual.
+// checkK rejects a number of latent dimensions that leaves no residual.
 func checkK(k, d int) error {
 	if k < 1 || k >= d {
 		return fmt.Errorf("bpca: K = %d with D = %d columns: choose K from 1 to %d, so that noise is left over", k, d, d-1)

@@ -24,7 +24,7 @@ type Parameters struct {
 	Noise    float64   `json:"noise"`                   // variance σ² = 1/λ
 }
 
-// Check says what is wrong with parameters that were read from somewhere.
+// Check returns an error about invalid parameters, such as may come from a file.
 func (p *Parameters) Check() error {
 	switch {
 	case p == nil:

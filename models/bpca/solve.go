@@ -23,7 +23,7 @@ type Spectrum struct {
 	Values []float64 // eigenvalues c_1 ≥ c_2 ≥ …; those beyond the last sum to Rest
 	Rest   float64   // 0 but for a spectrum of leading eigenvalues
 
-	// Vectors are found when they are asked for.
+	// Vectors are computed on demand.
 	eigen *linalg.SymmetricEigen // of the scatter, or of the products of rows
 	rows  *mat.Dense             // N×D, centred, when it is of these
 	mu    sync.Mutex
@@ -40,9 +40,9 @@ func (m *Moments) Spectrum() (*Spectrum, error) {
 }
 
 // LeadingSpectrum finds the k largest eigenvalues only, for [Solve] up to K = k: where k is
-// much less than D that is a small part of the work. Eigenvalues are within 1e-10·c_1 of
-// true ones, and much nearer where they stand out from the others; where the block Lanczos method
-// does not get there, the whole spectrum is found.
+// much less than D that is a small part of the work. Eigenvalues are within 1e-10·c_1 of the
+// true ones, and much nearer where they are well separated; where the block Lanczos method does not
+// converge, the full spectrum is found.
 func (m *Moments) LeadingSpectrum(k int) (*Spectrum, error) {
 	if err := m.check(); err != nil {
 		return nil, err
@@ -156,7 +156,7 @@ type Solutions struct {
 }
 
 // Solve finds the fixed points for K = 1…kmax; kmax 0 stands for D − 1. It is an error
-// when kmax ≥ D, and when not even K = 1 leaves noise over. A spectrum of leading eigenvalues ends
+// when kmax ≥ D, and when even K = 1 leaves no noise. A spectrum of leading eigenvalues ends
 // the solutions with its last. Where the data lie in a
 // space of fewer than kmax dimensions the solutions end below its dimension.
 func Solve(s *Spectrum, kmax int) (*Solutions, error) {
@@ -212,7 +212,7 @@ func (s *Solutions) inflation(m framework.Method) (float64, error) {
 	return n / (n - d), nil
 }
 
-// Evaluation is what criteria judge, at the fixed point with k latent dimensions of EM,
+// Evaluation is what criteria score, at the fixed point with k latent dimensions of EM,
 // or of gFAB (FAB's is the same). With N ≤ D gFAB has none: [ErrTooFewRows].
 func (s *Solutions) Evaluation(k int, m framework.Method) (framework.Evaluation, error) {
 	if k < 1 || k > s.Max() {

@@ -79,7 +79,7 @@ func newStart(rows int, n float64, mean, variances []float64, k int, rng *rand.R
 
 // rayleighRitz replaces the loadings of a start by those of PPCA in the subspace that one
 // iteration of C on them leads to; times multiplies the scatter NC by a D×K matrix.
-// A direction that looks like noise keeps a loading long enough to grow from.
+// A direction at the noise level keeps a positive loading, from which it can grow.
 func (p *Parameters) rayleighRitz(times func(q []float64) ([]float64, error), n float64, rng *rand.Rand) error {
 	d, k := p.D, p.K
 	y, err := times(p.Loadings)

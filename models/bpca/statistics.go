@@ -77,9 +77,8 @@ func (s *Statistics) Weight() float64 { return s.N }
 
 // Begin empties the statistics for a local step q(z_n) = N(gain·(x_n − mean), cov) and
 // returns the memory of gain (K×D) and cov (K×K), for the caller to fill in together with
-// [Statistics.SetLogDet]. anchor is the expected W (D×K). Models that share
-// x = mean + Wz + ε under other priors
-// make their local step of Begin, [Statistics.Add] and [Statistics.ResidualAt].
+// [Statistics.SetLogDet]. anchor is the expected W (D×K). Models of x = mean + Wz + ε under other
+// priors make their local step of Begin, [Statistics.Add] and [Statistics.ResidualAt].
 func (s *Statistics) Begin(mean, anchor []float64) (gain, cov []float64) {
 	q := &s.local
 	s.N, s.SumSq, s.Residual = 0, 0, 0
@@ -91,7 +90,7 @@ func (s *Statistics) Begin(mean, anchor []float64) (gain, cov []float64) {
 	return q.gain, q.cov
 }
 
-// SetLogDet tells ln|cov|.
+// SetLogDet sets ln|cov|.
 func (s *Statistics) SetLogDet(logDet float64) { s.local.logDet = logDet }
 
 // Scale makes the rows weigh factor times as much (see [framework.Scaler]).
@@ -222,14 +221,14 @@ func (s *Statistics) addTile(n int) {
 	q.weigh(wz)
 	linalg.Mul(true, false, 1, x, wz, 1, linalg.General(d, k, s.XZ))
 	linalg.Mul(true, false, 1, z, wz, 1, linalg.General(k, k, s.ZZ))
-	linalg.Mul(false, true, -1, z, linalg.General(d, k, s.Anchor), 1, x) // what is left of x
+	linalg.Mul(false, true, -1, z, linalg.General(d, k, s.Anchor), 1, x) // the residual of x
 	for i, w := range q.w[:n] {
 		row := x.Data[i*d : (i+1)*d]
 		s.Residual += w * linalg.Dot(row, row)
 	}
 }
 
-// addWeight adds what rows of q(z) = N(·, cov) contribute whatever their mean is, and
+// addWeight adds the part of rows of q(z) = N(·, cov) that does not depend on their mean, and
 // returns their entropy.
 func (s *Statistics) addWeight(weight float64) (entropy float64) {
 	s.N += weight

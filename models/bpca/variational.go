@@ -215,7 +215,7 @@ func (p *Posterior) columnSquare(k int) float64 {
 func (v Variational) LogJoint(s *Statistics, p *Posterior) float64 {
 	given, err := v.Prior.resolved()
 	if err != nil {
-		panic(err) // Init has refused it
+		panic(err) // Init rejects it
 	}
 	d, lambda := float64(p.D), prior.Gamma{Shape: p.Shape, Rate: p.Rate}
 	value := s.logJoint(p.residual(s), lambda.Mean(), lambda.ExpectedLog())

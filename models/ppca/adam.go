@@ -14,13 +14,13 @@ import (
 const (
 	firstDecay  = 0.9
 	secondDecay = 0.999
-	// damping is Adam's ε. It is not tiny: once gradients are small beside it, a step is
-	// one of natural gradients, and shrinks with them.
+	// damping is Adam's ε. It is not tiny: once gradients are smaller, a step is one along natural
+	// gradients, and shrinks with them.
 	damping = 0.3
 )
 
 // step makes a step of Adam from the optimiser's iterate (m, L), in place, and renews the
-// average; false says that the gradient is not finite.
+// average; it returns false where the gradient is not finite.
 //
 // Coordinates are those of ρ itself: W_j = m_j + L_j(u_j + A_jε_j), at u = 0 and A = I. The
 // Fisher information of ρ is the identity in u, so that lengths are posterior standard
@@ -53,7 +53,7 @@ func (s *Statistics) step(p *Posterior, pairs int, rate float64) bool {
 }
 
 // The step's length falls as t^−cooled after about cooling steps, slowly enough to
-// come from anywhere and fast enough for the average of the iterates to converge. The
+// be independent of the start and fast enough for the average of the iterates to converge. The
 // average gives iterate t a weight of about t^averaging (Shamir & Zhang 2013).
 const (
 	cooling   = 100

@@ -17,10 +17,10 @@ type Bound struct {
 	Divergence    float64 // KL(ρ ‖ prior), exact
 }
 
-// Bound estimates the bound of p from m.Pairs pairs of draws of m.Seed; with another Seed or
-// more Pairs than in the fit the estimate owes nothing to the fit's choice among its iterates.
-// s is the statistics of the rows, as a fit returns them; it lends its scratch memory and
-// must not be used by another goroutine meanwhile.
+// Bound estimates the bound of p from m.Pairs pairs of draws of m.Seed; with another Seed
+// than in the fit the estimate is independent of the fit's choice among its iterates. s is the
+// statistics of the rows, as a fit returns them; its scratch memory is used, so that no other
+// goroutine may use it at the same time.
 //
 // A pair W = m ± Σ^½ε counts ½[ln p(X|W₊) + ln p(X|W₋)], and has the control variate
 // c = ½ Σ_j [‖ε_j‖² − D − (‖L_jε_j‖² − tr Σ_j)/s²], of expectation 0: the fluctuation of
@@ -77,7 +77,7 @@ func (m Model) Bound(s *Statistics, p *Posterior) (Bound, error) {
 //	tr(C⁻¹RᵀR) = ‖Y‖²/σ² + ‖RB‖²,   ∇ ln p(X|W) = −NB + YᵀRB/σ²,
 //
 // in which nothing cancels when the noise is small. The cost is O(D²K + DK²), and O(rDK) in
-// place of the first term where R has r < D rows. NaN says that M is not positive definite.
+// place of the first term where R has r < D rows. It is NaN where M is not positive definite.
 func (s *Statistics) logLikelihood(p *Posterior, grad []float64) float64 {
 	k, d, v, root := p.K, p.D, s.work, s.rootOf()
 	w, b := linalg.General(d, k, v.w), linalg.General(d, k, v.b)
@@ -151,7 +151,7 @@ type noise struct {
 	rng *rand.Rand
 }
 
-// Purposes of a stream: valuing the bound, and from 1 on the steps of Adam.
+// Purposes of a stream: 0 estimates the bound, and 1, 2, … are the steps of Adam.
 const valuing = 0
 
 func (n *noise) fill(eps []float64, d int, seed, purpose, draw uint64) {

@@ -106,7 +106,7 @@ func TestExpectedRenyi(t *testing.T) {
 		assert.ErrorContains(t, err, "order of the Rényi divergence")
 	}
 	_, _, err = p.ExpectedRenyi(0.5, one, 3, rng)
-	assert.ErrorContains(t, err, "1 dimensions beside a posterior of 4")
+	assert.ErrorContains(t, err, "the truth has 1 dimensions, and the posterior 4")
 	_, _, err = p.ExpectedRenyi(0.5, truth, 1, rng)
 	assert.ErrorContains(t, err, "two or more")
 	p.Noise = math.NaN()

@@ -8,8 +8,8 @@
 //
 //	L(ρ) = E_ρ[ln p(X|W)] − KL(ρ ‖ prior)
 //
-// is maximised by Adam on reparameterised draws W = m + Σ^½ε, and valued on draws of its own
-// that are the same for every K.
+// is maximised by Adam on reparameterised draws W = m + Σ^½ε, and estimated from separate draws,
+// which are the same for every K.
 //
 // The rows are used as they are: the model has no mean, so centre them first unless their
 // mean is 0.
@@ -19,7 +19,7 @@
 //	best := sel.Fits[sel.Best(0)]                     // K̂ under equal weights of the ranks
 //	bound, err := m.Bound(best.Statistics, best.Parameters) // with its standard error
 //
-// [Model] is fitted from blocks of rows and [Compressed] from [bpca.Moments], which free an
-// iteration from the number of rows. A tempered posterior, ln p(X|W) times α ∈ (0, 1], is that
+// [Model] is fitted from blocks of rows and [Compressed] from [bpca.Moments], which make
+// the cost of an iteration independent of the number of rows. A tempered posterior, ln p(X|W) times α ∈ (0, 1], is that
 // of rows of weight α. docs/theory/elbo-ppca.md has the derivations and what was measured.
 package ppca

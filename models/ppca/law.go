@@ -60,7 +60,7 @@ func (p *Posterior) ExpectedRenyi(alpha float64, truth *distmv.Normal, draws int
 		return 0, 0, fmt.Errorf("ppca: the order of the Rényi divergence is %v: it is above 0 and at most 1", alpha)
 	}
 	if truth.Dim() != p.D {
-		return 0, 0, fmt.Errorf("ppca: a law of %d dimensions beside a posterior of %d", truth.Dim(), p.D)
+		return 0, 0, fmt.Errorf("ppca: the truth has %d dimensions, and the posterior %d", truth.Dim(), p.D)
 	}
 	renyi := distmv.Renyi{Alpha: alpha}
 	return p.Expect(func(law *distmv.Normal) float64 { return renyi.DistNormal(law, truth) }, draws, rng)

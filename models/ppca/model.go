@@ -20,11 +20,11 @@ type Model struct {
 	PriorVariance float64 // s², of every entry of W; positive
 	Diagonal      bool    // the columns' covariances are diagonal; default full
 
-	// Seed is that of the draws that value the bound. They are the same for every K, every
-	// restart and every iteration, so that differences of bounds are steadier than the bounds
-	// themselves. Adam's draws are others, from the engine's own seed.
+	// Seed is that of the draws that estimate the bound. They are the same for every K, every
+	// restart and every iteration (common random numbers), so that differences of bounds vary less
+	// than the bounds. Adam's draws have the engine's seed.
 	Seed uint64
-	// Pairs is the number of pairs of draws, W = m ± Σ^½ε, that value the bound; default
+	// Pairs is the number of pairs of draws, W = m ± Σ^½ε, that estimate the bound; default
 	// DefaultPairs. A standard error falls with its root.
 	Pairs int
 
@@ -77,7 +77,7 @@ func (Model) BoundsEvidence() {}
 // ---- Start
 
 // Init starts at the mode of the posterior of W, which is the solution of Tipping & Bishop
-// (1999) for the given σ² drawn towards 0 by the prior, with the covariances of a Laplace
+// (1999) for the given σ² shrunk towards 0 by the prior, with the covariances of a Laplace
 // approximation there. It needs 1 ≤ k ≤ D; a missing or non-finite entry is an error that
 // names its row and column. rng seeds Adam's draws.
 func (m Model) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*Posterior, error) {
@@ -151,7 +151,7 @@ func (m Model) Maximize(s *Statistics, p, dst *Posterior) (*Posterior, error) {
 func (m Model) LogJoint(s *Statistics, p *Posterior) float64 {
 	b, err := m.Bound(s, p)
 	if err != nil {
-		return math.NaN() // the engine says where
+		return math.NaN() // the engine reports it
 	}
 	return b.Value
 }

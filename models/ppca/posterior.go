@@ -23,7 +23,7 @@ type Posterior struct {
 	Noise         float64   `json:"noise"`          // σ²
 	PriorVariance float64   `json:"prior_variance"` // s²
 	Means         []float64 `json:"means"`          // E[W], D×K row-major
-	// Factors are the L_j, one after the other: lower triangular D×D row-major with a
+	// Factors are the L_j, concatenated: lower triangular D×D row-major with a
 	// positive diagonal, or D standard deviations where Diagonal.
 	Factors   []float64 `json:"factors"`
 	Optimizer Optimizer `json:"optimizer"`
@@ -49,7 +49,7 @@ func (p *Posterior) factorSize() int {
 	return p.D * p.D
 }
 
-// Check says what is wrong with a posterior that was read from somewhere.
+// Check returns an error about an invalid posterior, such as may come from a file.
 func (p *Posterior) Check() error {
 	if p == nil {
 		return errors.New("ppca: no posterior")
@@ -106,7 +106,7 @@ func (p *Posterior) copyTo(dst *Posterior) *Posterior {
 	return dst
 }
 
-// begin starts the optimiser at the posterior, unless it is under way.
+// begin starts the optimiser at the posterior, unless it has started.
 func (p *Posterior) begin() {
 	o := &p.Optimizer
 	if len(o.Means) > 0 {
@@ -169,7 +169,7 @@ func (p *Posterior) Draw(rng *rand.Rand, dst *mat.Dense) *mat.Dense {
 	return dst
 }
 
-// spread writes the columns L_jε_j to w, D×K; eps holds the ε_j one after the other.
+// spread writes the columns L_jε_j to w, D×K; eps holds the ε_j, concatenated.
 func (p *Posterior) spread(w, factors, eps []float64) {
 	for j := range p.K {
 		p.intoColumn(w, j, eps[j*p.D:(j+1)*p.D])

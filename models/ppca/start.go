@@ -121,8 +121,8 @@ func (p *Posterior) setFactor(j int, u *mat.Dense, precisions []float64) {
 		}
 		return
 	}
-	// Σ = AᵀA with A = diag(precisions)^−½ Uᵀ = QR, so that L = Rᵀ: no digit is lost to
-	// the range of the precisions.
+	// Σ = AᵀA with A = diag(precisions)^−½ Uᵀ = QR, so that L = Rᵀ, whatever the
+	// condition number of the precisions is.
 	a := mat.NewDense(d, d, nil)
 	for l, v := range precisions {
 		for i := range d {

@@ -14,8 +14,7 @@ import (
 	"github.com/latent-go/latent/models/bpca"
 )
 
-// Statistics are the second moments of the rows about 0: all that the likelihood needs of
-// the data.
+// Statistics are the second moments of the rows about 0, which are sufficient.
 type Statistics struct {
 	D       int
 	N       float64   // sum of the row weights
@@ -124,8 +123,8 @@ func (s *Statistics) squares() blas64.Symmetric {
 	return blas64.Symmetric{N: s.D, Stride: s.D, Data: s.Squares, Uplo: blas.Upper}
 }
 
-// badEntry names the first entry of a block that is not finite, or says that their squares
-// overflow.
+// badEntry returns the error about the first entry of a block that is not finite, or about squares
+// that overflow.
 func badEntry(b framework.Rows) error {
 	for i := range b.N {
 		for j, v := range b.Row(i) {

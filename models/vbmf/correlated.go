@@ -12,7 +12,7 @@ import (
 	"github.com/latent-go/latent/framework"
 )
 
-// A Posterior is q(A)q(B) in full: rows of A (M×H) are N(A_m, CovA), rows of B (L×H) are
+// A Posterior is q(A)q(B): rows of A (M×H) are N(A_m, CovA), rows of B (L×H) are
 // N(B_l, CovB), under the priors N(0, PriorA) and N(0, PriorB).
 type Posterior struct {
 	A, B           *mat.Dense
@@ -25,8 +25,7 @@ type Posterior struct {
 
 // SolveCorrelated is [Solve] for priors that are correlated across the H factors (paper N,
 // section 5). transform is an H×H matrix T such that T·C_A·Tᵀ and T⁻ᵀ·C_B·T⁻¹ are both
-// diagonal; nil stands for the one there always is, from a Cholesky and an eigenvalue
-// decomposition. The free energy is the same for A → ATᵀ, B → BT⁻¹, so the solution
+// diagonal; nil stands for one from a Cholesky and an eigenvalue decomposition, which always exists. The free energy is the same for A → ATᵀ, B → BT⁻¹, so the solution
 // under the diagonal priors, transformed back, is the solution. noise is σ², 0 to have it estimated.
 func SolveCorrelated(ctx context.Context, t *framework.Table, priorA, priorB, transform mat.Matrix, noise float64) (*Posterior, error) {
 	ca, err := covarianceOf("C_A", priorA)
@@ -54,7 +53,7 @@ func SolveCorrelated(ctx context.Context, t *framework.Table, priorA, priorB, tr
 	if err != nil {
 		return nil, err
 	}
-	return s.posterior().turned(turn, back, ca, cb), nil
+	return s.posterior().transformed(turn, back, ca, cb), nil
 }
 
 // covarianceOf checks a prior.
@@ -144,7 +143,7 @@ func diagonal(ca, cb *mat.SymDense, transform mat.Matrix) (turn, back *mat.Dense
 	return turn, back, sorted(priors), nil
 }
 
-// posterior is the solution in full, with a factor for every component.
+// posterior is the solution with a factor for every component.
 func (s *Solution) posterior() *Posterior {
 	h := len(s.Components)
 	p := &Posterior{A: mat.NewDense(s.M, h, nil), B: mat.NewDense(s.L, h, nil), Noise: s.Noise, Rank: s.Rank, FreeEnergy: s.FreeEnergy,
@@ -162,8 +161,8 @@ func (s *Solution) posterior() *Posterior {
 	return p
 }
 
-// turned is A·T⁻ᵀ, B·T, T⁻¹Σ_AT⁻ᵀ, TᵀΣ_BT.
-func (p *Posterior) turned(turn, back *mat.Dense, ca, cb *mat.SymDense) *Posterior {
+// transformed is A·T⁻ᵀ, B·T, T⁻¹Σ_AT⁻ᵀ, TᵀΣ_BT.
+func (p *Posterior) transformed(turn, back *mat.Dense, ca, cb *mat.SymDense) *Posterior {
 	q := &Posterior{A: new(mat.Dense), B: new(mat.Dense), PriorA: ca, PriorB: cb, Noise: p.Noise, Rank: p.Rank, FreeEnergy: p.FreeEnergy}
 	q.A.Mul(p.A, back.T())
 	q.B.Mul(p.B, turn)

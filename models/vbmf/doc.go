@@ -18,7 +18,7 @@
 //
 // [Iterative] is the same model as rows and latent variables for package framework: the
 // matrix-wise algorithm that the closed form replaces, and the column-wise one. [Compare]
-// sets the rank that it finds as probabilistic PCA beside that of gFAB.
+// returns its rank as probabilistic PCA together with that of gFAB.
 //
 // The derivations are in docs/theory/vbmf.md.
 package vbmf

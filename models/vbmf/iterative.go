@@ -45,7 +45,7 @@ type Parameters struct {
 	PriorB []float64 `json:"prior_b"` // c_b², length H
 	Noise  float64   `json:"noise"`   // σ²
 	// Gain makes E[B] of the local step that these parameters come from, E[B] = Y·Gainᵀ;
-	// H×M. The column-wise algorithm goes on from it.
+	// H×M. The column-wise algorithm starts from it.
 	Gain []float64 `json:"gain"`
 }
 
@@ -68,7 +68,7 @@ func (s *Statistics) Merge(o *Statistics) {
 // BoundsEvidence marks the model as [framework.Variational].
 func (Iterative) BoundsEvidence() {}
 
-// Init draws a start, or takes the given one.
+// Init draws a start, or returns the given one.
 func (v Iterative) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*Parameters, error) {
 	type sums struct{ n, d, square float64 }
 	t, err := framework.Fold(ctx, src, 0, func() (*sums, error) { return new(sums), nil },
@@ -299,8 +299,8 @@ func (v Iterative) Shape(p *Parameters) framework.Shape {
 	return framework.Shape{K: p.H, Component: p.M * p.H, Shared: 1}
 }
 
-// Singular are the singular values of E[B]E[A]ᵀ, descending; those that stand out from 0
-// are the rank that the fit has found so far. s are the statistics that p comes from.
+// Singular are the singular values of E[B]E[A]ᵀ, descending; the number of those
+// clearly above 0 is the rank of the fit. s are the statistics that p comes from.
 func (p *Parameters) Singular(s *Statistics) []float64 {
 	h := p.H
 	bb := mat.NewDense(h, h, slices.Clone(s.ZZ))

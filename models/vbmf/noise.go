@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// ErrNoNoise says that the free energy falls without bound as σ² → 0: the matrix has a
+// ErrNoNoise reports that the free energy falls without bound as σ² → 0: the matrix has a
 // low rank exactly. Give σ².
 var ErrNoNoise = errors.New("the matrix has a low rank exactly, and the free energy falls without bound as the noise goes to 0: give the noise variance")
 
@@ -145,14 +145,13 @@ func largerRoot(f func(t float64) (value, slope float64), lo, hi float64) (t flo
 }
 
 // givenNoise is the σ² at which the free energy with the given priors is least. Its
-// minima are looked for between all thresholds, on a grid that refines what the
-// thresholds leave wider than 0.05 in ln σ².
+// minima are searched between all thresholds, on a grid with steps of at most 0.05 in ln σ².
 func (s *Spectrum) givenNoise(priors []Prior) (noise float64, ok bool) {
 	l, m := float64(s.L), float64(s.M)
 	mean := s.Energy / l / m
 	rest := s.rests(1)[len(priors)]
 	slope := func(u float64) float64 { return s.givenSlope(priors, rest, math.Exp(u)) }
-	// Above this σ² no component takes as much off the residual as it adds.
+	// Above this σ² no component reduces the residual by as much as it adds.
 	top := mean
 	for _, p := range priors {
 		top += p.A * p.B
@@ -166,7 +165,7 @@ func (s *Spectrum) givenNoise(priors []Prior) (noise float64, ok bool) {
 	slices.Sort(ends)
 	low := min(ends[0], math.Log(mean)) - 1
 	for slope(low) >= 0 {
-		// F still rises with σ² here: follow it down, as far as noise is more than rounding.
+		// F still rises with σ² here: descend while the noise is above rounding.
 		if low -= 2; low < math.Log(mean)+2*math.Log(exact) {
 			return 0, false
 		}
@@ -215,7 +214,7 @@ func crossing(f func(float64) float64, a, b float64) float64 {
 
 // givenSlope is 2·dF/d ln σ² = LM − R/σ², R = E‖Y − BAᵀ‖² at the solution for σ²: the energy
 // beyond the priors' factors, in rest, and what these leave of theirs, summed without
-// cancellation, because nothing else tells a small noise from rounding.
+// cancellation, so that a small noise is not lost in rounding.
 func (s *Spectrum) givenSlope(priors []Prior, rest, noise float64) float64 {
 	l, m := float64(s.L), float64(s.M)
 	r := rest / noise

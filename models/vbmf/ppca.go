@@ -42,14 +42,14 @@ func (s *Solution) Point() *bpca.Parameters {
 	return p
 }
 
-// Centre takes the mean of each column off, in new memory. Errors as [Decompose].
+// Centre subtracts the mean of each column, in new memory. Errors as [Decompose].
 func Centre(t *framework.Table) (centred *framework.Table, mean []float64, err error) {
 	all, err := whole(t)
 	if err != nil {
 		return nil, nil, err
 	}
 	n, d := t.Dims()
-	// Twice, so that a mean that is large beside the spread loses nothing.
+	// Twice, so that a mean much larger than the standard deviation costs no digits.
 	mean = make([]float64, d)
 	for range 2 {
 		shift := make([]float64, d)
@@ -83,7 +83,7 @@ type Comparison struct {
 	// the same evidence up to its estimated hyperparameters.
 	GFIC     float64
 	Solution *Solution
-	// NoGFAB says why gFIC does not exist (no more rows than columns); GFAB is 0 then.
+	// NoGFAB is why gFIC does not exist (no more rows than columns); GFAB is 0 then.
 	NoGFAB error
 }
 

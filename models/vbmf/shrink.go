@@ -49,8 +49,8 @@ func Shrink(gamma float64, l, m int, noise, c2 float64) float64 {
 }
 
 // ShrinkQuartic is [Shrink] as paper N states it: the second largest real root of
-// t⁴ + ξ₃t³ + ξ₂t² + ξ₁t + ξ₀ (Corollary 1, eqs. 14 and 15). It is there to be compared
-// with, and to read the theory by.
+// t⁴ + ξ₃t³ + ξ₂t² + ξ₁t + ξ₀ (Corollary 1, eqs. 14 and 15), for comparison with the
+// theory.
 func ShrinkQuartic(gamma float64, l, m int, noise, c2 float64) float64 {
 	checkScalar(gamma, l, m, noise)
 	if gamma <= Threshold(l, m, noise, c2) {
@@ -176,7 +176,7 @@ func EmpiricalShrink(gamma float64, l, m int, noise float64) float64 {
 // EmpiricalCorollary2 is [EmpiricalShrink] as paper N states it (Corollary 2, eqs. 16 to
 // 18): γ̂ is the value of [Shrink] at c_a²c_b² = c̆², if γ > (√L + √M)σ and Δ ≤ 0, with
 // Δ twice the difference that keeping γ makes to the free energy. c2 and delta are 0
-// where c̆² does not exist. It is there to be compared with, and to read the theory by.
+// where c̆² does not exist. It is for comparison with the theory.
 func EmpiricalCorollary2(gamma float64, l, m int, noise float64) (shrunk, c2, delta float64) {
 	checkScalar(gamma, l, m, noise)
 	lf, mf := float64(l), float64(m)

@@ -17,7 +17,7 @@ import (
 // A (M×H) and b_h of B (L×H). The product has the units of Y².
 type Prior struct{ A, B float64 }
 
-// Options say what is known. The zero value estimates everything.
+// Options give what is known. The zero value estimates everything.
 type Options struct {
 	Noise float64 // σ², in the units of Y²; 0: estimated
 	// Priors are those of the H factors; nil: estimated ("empirical"), with H = MaxRank.
