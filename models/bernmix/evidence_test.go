@@ -48,7 +48,7 @@ func TestExactEvidenceOfTwoBits(t *testing.T) {
 	assert.Greater(t, fittedGap[1]-fittedGap[3], 0.8, "the fitted q loses a multiple of ln N")
 }
 
-// TestExactEvidenceOfSeparatedProfiles: two profiles on three bits, which X tells apart, seven
+// TestExactEvidenceOfSeparatedProfiles: two profiles on three bits, which X distinguishes, seven
 // parameters for seven degrees of freedom. gFIC at the fitted q stays within a constant of
 // the exact evidence while ln N grows.
 func TestExactEvidenceOfSeparatedProfiles(t *testing.T) {

@@ -75,8 +75,8 @@ func pseudoCounts(_ *mixture.Statistics, p *mixture.Posterior) ([]float64, func(
 	}
 }
 
-// turned puts the first rows of a K×n matrix last.
-func turned(v []float64, k, by int) []float64 {
+// cycled puts the first rows of a K×n matrix last.
+func cycled(v []float64, k, by int) []float64 {
 	n := len(v) / k * by
 	return append(append([]float64(nil), v[n:]...), v[:n]...)
 }
@@ -110,7 +110,7 @@ func estimated(model framework.Model[framework.Rows, *mixture.Parameters, *mixtu
 		Free: free, Latent: arcsine,
 		Symmetry: func(p *mixture.Parameters, rng *rand.Rand) *mixture.Parameters {
 			q, by := *p, rng.IntN(p.K)
-			q.Weights, q.Components = turned(p.Weights, p.K, by), turned(p.Components, p.K, by)
+			q.Weights, q.Components = cycled(p.Weights, p.K, by), cycled(p.Components, p.K, by)
 			return &q
 		},
 		Degenerate: func(s *mixture.Statistics, p *mixture.Parameters) (*mixture.Statistics, *mixture.Parameters, float64) {
@@ -138,7 +138,7 @@ func integrated(model framework.Model[framework.Rows, *mixture.Posterior, *mixtu
 		Free: pseudoCounts,
 		Symmetry: func(p *mixture.Posterior, rng *rand.Rand) *mixture.Posterior {
 			q, by := *p, rng.IntN(p.K)
-			q.Weights, q.Components = turned(p.Weights, p.K, by), turned(p.Components, p.K, by)
+			q.Weights, q.Components = cycled(p.Weights, p.K, by), cycled(p.Components, p.K, by)
 			return &q
 		},
 	}

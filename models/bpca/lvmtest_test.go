@@ -136,7 +136,7 @@ func bayesian[B any](m framework.Model[B, *bpca.Posterior, *bpca.Statistics], as
 		Model: m, Data: c.Data, K: c.K, Units: c.Units, NoAllocations: true,
 		Partial: true, // q(W), q(α) and q(λ) in turn
 		Free:    posteriorCoordinates,
-		// The prior of W tells the latent dimensions' axes, not their order and sign.
+		// The prior of W determines the latent dimensions' axes, not their order and sign.
 		Symmetry: func(p *bpca.Posterior, rng *rand.Rand) *bpca.Posterior {
 			q := *p
 			q.Loadings, q.Cov, q.AlphaRates = make([]float64, p.D*p.K), make([]float64, p.K*p.K), make([]float64, p.K)

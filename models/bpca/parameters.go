@@ -108,7 +108,7 @@ func (p *Parameters) posterior() (linalg.Cholesky, error) {
 	}
 	chol, ok := linalg.NewCholesky(p.K, m)
 	if !ok {
-		return chol, errors.New("bpca: WᵀW + σ²I is not positive definite: the loadings are not finite, or the noise vanishes beside them")
+		return chol, errors.New("bpca: WᵀW + σ²I is not positive definite: the loadings are not finite, or the noise is negligible relative to them")
 	}
 	return chol, nil
 }

@@ -45,7 +45,7 @@ func TestCountsLeaveOutThePrecision(t *testing.T) {
 	assert.InDelta(t, float64(p.D)*math.Log(mat.Det(&counts)), f.LogDetCounts(), 1e-9)
 }
 
-// TestKeptDirectionsAreThoseOfTheSignal turns the latent space to the eigenvectors of the signal, where it
+// TestKeptDirectionsAreThoseOfTheSignal rotates the latent space to the eigenvectors of the signal, where it
 // is the diagonal matrix of the relevance, and keeps two directions: the residual is then that at their
 // loadings.
 func TestKeptDirectionsAreThoseOfTheSignal(t *testing.T) {
@@ -59,17 +59,17 @@ func TestKeptDirectionsAreThoseOfTheSignal(t *testing.T) {
 	require.True(t, eigen.Factorize(signal, true))
 	var basis mat.Dense
 	eigen.VectorsTo(&basis)
-	turned, q, err := m.Rotate(s, p, &basis)
+	rotated, q, err := m.Rotate(s, p, &basis)
 	require.NoError(t, err)
-	relevance, err := m.Relevance(turned, q)
+	relevance, err := m.Relevance(rotated, q)
 	require.NoError(t, err)
 	assert.InDeltaSlice(t, eigen.Values(nil), relevance, 1e-10)
-	diagonal, err := m.Signal(turned, q)
+	diagonal, err := m.Signal(rotated, q)
 	require.NoError(t, err)
 	assert.True(t, mat.EqualApprox(mat.NewDiagDense(3, relevance), diagonal, 1e-10))
-	assert.InEpsilon(t, m.LogJoint(s, p), m.LogJoint(turned, q), 1e-12, "Wz is as it was")
+	assert.InEpsilon(t, m.LogJoint(s, p), m.LogJoint(rotated, q), 1e-12, "Wz is as it was")
 
-	kept, small, err := m.Keep(turned, q, []int{0, 2})
+	kept, small, err := m.Keep(rotated, q, []int{0, 2})
 	require.NoError(t, err)
 	for i := range 5 {
 		assert.Equal(t, []float64{q.W().At(i, 0), q.W().At(i, 2)}, small.W().RawRowView(i))
@@ -546,7 +546,7 @@ func TestIterationsAllocateNothing(t *testing.T) {
 	}
 }
 
-// TestAccelerationOfVariationalBayes, where the precisions of columns creep.
+// TestAccelerationOfVariationalBayes, where the precisions of columns converge slowly.
 func TestAccelerationOfVariationalBayes(t *testing.T) {
 	m := moments(t, embedded(t, "satellite"))
 	o := framework.Options{K: 10, Method: framework.EM}
@@ -564,7 +564,7 @@ func TestAccelerationOfVariationalBayes(t *testing.T) {
 }
 
 // TestAcceleratedFitEndsAtTheClosedForm: by EM, whose step has an expansion, and by gFAB from all columns
-// but one, where pruning, and not creeping, takes most passes.
+// but one, where pruning, and not slow convergence, takes most passes.
 func TestAcceleratedFitEndsAtTheClosedForm(t *testing.T) {
 	m := moments(t, embedded(t, "satellite"))
 	solutions := solve(t, m)

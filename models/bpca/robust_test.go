@@ -338,7 +338,7 @@ func TestMomentsCanGrowBetweenFits(t *testing.T) {
 	assert.InEpsilon(t, whole.Value, second.Value, 1e-12)
 }
 
-// TestTinyNoiseIsExpandedBeforeItConverges: EM alone creeps so slowly here that its second
+// TestTinyNoiseIsExpandedBeforeItConverges: EM alone converges so slowly here that its second
 // iteration changes less than the tolerance.
 func TestTinyNoiseIsExpandedBeforeItConverges(t *testing.T) {
 	for _, n := range []int{12, 200} {

@@ -118,7 +118,7 @@ func (s *Statistics) prepare(mean, w []float64, lambda float64, precision []floa
 	copy(cov, precision)
 	chol, ok := linalg.NewCholesky(k, cov)
 	if !ok {
-		return fmt.Errorf("bpca: the precision of q(z) is not positive definite at K = %d: the noise vanishes beside the loadings", k)
+		return fmt.Errorf("bpca: the precision of q(z) is not positive definite at K = %d: the noise is negligible relative to the loadings", k)
 	}
 	s.SetLogDet(-chol.LogDet())
 	chol.Invert()

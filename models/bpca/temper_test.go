@@ -17,7 +17,7 @@ import (
 
 var vb = map[string]bpca.Prior{"VB1": {FixedAlpha: 1}, "VB2": {}, "VB2 in the data's units": {Unit: 1}}
 
-// given starts a variational fit where it is told to.
+// given starts a variational fit at given parameters.
 type given struct {
 	bpca.Variational
 	start *bpca.Posterior

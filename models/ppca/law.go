@@ -20,7 +20,7 @@ func Law(w mat.Matrix, noise float64) (*distmv.Normal, error) {
 	}
 	n, ok := distmv.NewNormal(make([]float64, d), &c, nil)
 	if !ok {
-		return nil, errors.New("ppca: WWᵀ + σ²I is not positive definite: the noise vanishes beside the loadings, or is not positive")
+		return nil, errors.New("ppca: WWᵀ + σ²I is not positive definite: the noise is negligible relative to the loadings, or is not positive")
 	}
 	return n, nil
 }

@@ -425,9 +425,9 @@ func TestSymmetry(t *testing.T) {
 	qr.Factorize(mat.NewDense(d, d, sample(d, d, nil, 1, 10)))
 	var turn mat.Dense
 	qr.QTo(&turn)
-	turned, rows := p.copyTo(nil), make([]float64, len(x))
+	transformed, rows := p.copyTo(nil), make([]float64, len(x))
 	mat.NewDense(len(x)/d, d, rows).Mul(mat.NewDense(len(x)/d, d, x), turn.T())
-	mat.NewDense(d, k, turned.Means).Mul(&turn, mat.NewDense(d, k, p.Means))
+	mat.NewDense(d, k, transformed.Means).Mul(&turn, mat.NewDense(d, k, p.Means))
 	for j := range k {
 		var c mat.Dense
 		c.Mul(&turn, p.Covariance(j))
@@ -438,11 +438,11 @@ func TestSymmetry(t *testing.T) {
 		chol.LTo(&l)
 		for a := range d {
 			for b := range a + 1 {
-				turned.Factors[j*d*d+a*d+b] = l.At(a, b)
+				transformed.Factors[j*d*d+a*d+b] = l.At(a, b)
 			}
 		}
 	}
-	check(statistics(t, rows, d), turned)
+	check(statistics(t, rows, d), transformed)
 
 	// The likelihood does not know a rotation of W's columns.
 	c, sn := math.Cos(0.7), math.Sin(0.7)
@@ -469,7 +469,7 @@ func TestFullBeatsDiagonal(t *testing.T) {
 	}
 }
 
-// rotated turns the rows by a fixed rotation, so that no axis is special.
+// rotated rotates the rows by a fixed rotation, so that no axis is special.
 func rotated(t testing.TB, x []float64, d int) []float64 {
 	var qr mat.QR
 	qr.Factorize(mat.NewDense(d, d, sample(d, d, nil, 1, 77)))
@@ -513,7 +513,7 @@ func TestStepsConverge(t *testing.T) {
 	}
 }
 
-// TestNoStartBeatsTheMode: from loadings turned by random rotations, which are as probable, and
+// TestNoStartBeatsTheMode: from loadings rotated by random rotations, which are as probable, and
 // from draws of the prior the steps reach the bound of the default start or a lower one, within 0.15 nats.
 func TestNoStartBeatsTheMode(t *testing.T) {
 	if testing.Short() {

@@ -7,7 +7,7 @@ import (
 	"github.com/latent-go/latent/framework"
 )
 
-// BenchmarkSolve: everything estimated, rank 20. ns/L²M tells whether the time grows as
+// BenchmarkSolve: everything estimated, rank 20. ns/L²M shows whether the time grows as
 // the smaller side squared times the larger.
 func BenchmarkSolve(b *testing.B) {
 	for _, size := range [][2]int{{100, 300}, {200, 600}, {500, 1500}, {1000, 3000}, {100, 3000}, {100, 30000}} {

@@ -25,8 +25,9 @@ type Posterior struct {
 
 // SolveCorrelated is [Solve] for priors that are correlated across the H factors (paper N,
 // section 5). transform is an H×H matrix T such that T·C_A·Tᵀ and T⁻ᵀ·C_B·T⁻¹ are both
-// diagonal; nil stands for one from a Cholesky and an eigenvalue decomposition, which always exists. The free energy is the same for A → ATᵀ, B → BT⁻¹, so the solution
-// under the diagonal priors, transformed back, is the solution. noise is σ², 0 to have it estimated.
+// diagonal; nil stands for one from a Cholesky and an eigenvalue decomposition, which always
+// exists. The free energy is the same for A → ATᵀ, B → BT⁻¹, so the solution under
+// the diagonal priors, transformed back, is the solution. noise is σ²; 0 stands for estimated.
 func SolveCorrelated(ctx context.Context, t *framework.Table, priorA, priorB, transform mat.Matrix, noise float64) (*Posterior, error) {
 	ca, err := covarianceOf("C_A", priorA)
 	if err != nil {

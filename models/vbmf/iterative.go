@@ -207,7 +207,7 @@ func covariance(cov, second []float64, noise float64, prior []float64) (logDet f
 	}
 	chol, ok := linalg.NewCholesky(h, cov)
 	if !ok {
-		return 0, fmt.Errorf("vbmf: the precision of the factors is not positive definite at K = %d: the noise, %.3g, vanishes beside them; rescale the matrix, or give the noise variance", h, noise)
+		return 0, fmt.Errorf("vbmf: the precision of the factors is not positive definite at K = %d: the noise, %.3g, is negligible relative to them; rescale the matrix, or give the noise variance", h, noise)
 	}
 	logDet = -chol.LogDet()
 	chol.Invert()

@@ -44,7 +44,7 @@ func (s *Solution) Point() *bpca.Parameters {
 
 // Centre subtracts the mean of each column, in new memory. Errors as [Decompose].
 func Centre(t *framework.Table) (centred *framework.Table, mean []float64, err error) {
-	all, err := whole(t)
+	all, err := matrixOf(t)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -56,7 +56,7 @@ type Solution struct {
 }
 
 // Solve finds the global variational Bayesian solution for the L×M matrix in a table,
-// which is taken as it is, uncentred. Errors say which entry is missing, that the matrix
+// which is not centred. Errors report which entry is missing, that the matrix
 // has a low rank exactly where noise was to be estimated ([ErrNoNoise]), or which
 // option is out of its range. A matrix of zeros has rank 0, and where σ² was to be
 // estimated, σ² = 0 and a free energy of −Inf.

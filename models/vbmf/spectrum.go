@@ -15,8 +15,7 @@ import (
 	"github.com/latent-go/latent/internal/linalg"
 )
 
-// A Spectrum is all that the solution needs of an L×M matrix Y, but for its singular
-// vectors.
+// A Spectrum is all that the solution needs of an L×M matrix Y, except its singular vectors.
 type Spectrum struct {
 	L, M   int
 	Values []float64 // singular values, descending: min(L, M) of them, or the leading ones
@@ -38,12 +37,12 @@ type Spectrum struct {
 // are not, and then the small values are found anew from the part of Y that is
 // orthogonal to the large ones, to a relative accuracy of about n·ε·γ_1/γ. Leading values come
 // from a block Lanczos method, which stops at residuals of 1e-10·γ_1²: that bounds the error
-// of the squares, which is about the residual squared where the values stand out.
+// of the squares, which is about the residual squared where the values are well separated.
 //
 // It is an error when the table has missing values or row weights, or squares that
 // overflow or vanish.
 func Decompose(ctx context.Context, t *framework.Table, maxRank int) (*Spectrum, error) {
-	rows, err := whole(t)
+	rows, err := matrixOf(t)
 	if err != nil {
 		return nil, err
 	}
@@ -82,8 +81,8 @@ func Decompose(ctx context.Context, t *framework.Table, maxRank int) (*Spectrum,
 	return s, s.all()
 }
 
-// whole refuses tables that are no matrix: with missing entries, or rows that have weights.
-func whole(t *framework.Table) (framework.Rows, error) {
+// matrixOf rejects tables that are no matrix: with missing entries, or rows that have weights.
+func matrixOf(t *framework.Table) (framework.Rows, error) {
 	rows := t.All()
 	if rows.N < 1 || rows.D < 1 {
 		return rows, fmt.Errorf("vbmf: a %d×%d matrix has nothing to factorise", rows.N, rows.D)
@@ -106,7 +105,7 @@ func (s *Spectrum) order() int { return min(s.L, s.M) }
 
 // lead finds the k leading singular values with their vectors. Where they are not few, the
 // products are formed first: they take little longer than the steps would without them, and all values
-// need them if some of the k do not stand out, so that an attempt in vain costs little.
+// need them if some of the k are not well separated, so that a failed attempt costs little.
 func (s *Spectrum) lead(k int) bool {
 	if s.order() < 32*(k+8) {
 		s.multiply()
@@ -233,7 +232,7 @@ func roots(squares []float64) []float64 {
 	return values
 }
 
-// coarse tells whether the values at or above the noise are less than exact.
+// coarse reports whether the values at or above the noise are less than exact.
 func (s *Spectrum) coarse(noise float64) bool {
 	return s.gram != nil && s.vectors == nil && noise*float64(max(s.L, s.M)) < resolution*s.Values[0]*s.Values[0]
 }

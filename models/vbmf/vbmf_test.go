@@ -415,10 +415,10 @@ func TestInvariances(t *testing.T) {
 
 		var qr mat.QR
 		qr.Factorize(normal(rand.New(rand.NewPCG(1, 1)), 20, 20))
-		var q, turned, back mat.Dense
+		var q, rotated, back mat.Dense
 		qr.QTo(&q)
-		turned.Mul(&q, y)
-		r := solve(t, &turned, o)
+		rotated.Mul(&q, y)
+		r := solve(t, &rotated, o)
 		assert.InDelta(t, s.FreeEnergy, r.FreeEnergy, 1e-9*s.FreeEnergy)
 		back.Mul(q.T(), r.Mean())
 		assert.True(t, mat.EqualApprox(s.Mean(), &back, 1e-9))
