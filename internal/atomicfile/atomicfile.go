@@ -1,4 +1,4 @@
-// Package atomicfile writes files whole or not at all: a path never holds half a result.
+// Package atomicfile writes files atomically: a path never holds half a result.
 package atomicfile
 
 import (
@@ -76,12 +76,12 @@ func follow(path string) (string, error) {
 	return "", errors.New("too many links")
 }
 
-// Replaces says whether writing destroys that file. Devices and pipes may be read and written both.
+// Replaces reports whether writing destroys that file. Devices and pipes may be read and written both.
 func (t Target) Replaces(in os.FileInfo) bool {
 	return t.existing != nil && in.Mode().IsRegular() && os.SameFile(t.existing, in)
 }
 
-// Try finds out before long work whether the target could be written.
+// Try checks, before long work, that the target can be written.
 func (t Target) Try() error {
 	if t.direct {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// A Column keeps what its cells say, but for numbers, which are in [Table].Numbers.
+// A Column keeps the content of its cells, except numbers, which are in [Table].Numbers.
 type Column struct {
 	Categorical bool // the cells are texts; else numbers
 
@@ -37,7 +37,7 @@ func (c *Column) AddText(cell string, missing []string) bool {
 		case !utf8.ValidString(cell):
 			return false
 		default:
-			code = c.newLevel(strings.Clone(cell)) // else it would keep its whole row in memory
+			code = c.newLevel(strings.Clone(cell)) // else it would keep its row in memory
 		}
 	}
 	c.Codes = append(c.Codes, code)

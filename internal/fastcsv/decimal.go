@@ -72,7 +72,7 @@ func decimal(text []byte, i int) (v float64, end int) {
 // moreDigits appends to the digits of m those that text has from place i on, eight at a time.
 func moreDigits(m uint64, text []byte, i int) (uint64, int) {
 	for i+8 <= len(text) {
-		// Each byte becomes its digit, and its highest bit tells if it is none; the first digit is in the lowest.
+		// Each byte becomes its digit, and its highest bit is set if it is none; the first digit is in the lowest.
 		word := binary.LittleEndian.Uint64(text[i:]) ^ 0x3030303030303030
 		other := (word + 0x7676767676767676 | word) & 0x8080808080808080
 		n := bits.TrailingZeros64(other) >> 3
@@ -135,7 +135,7 @@ func scaled(m uint64, e int) float64 {
 	return nearest(quotient, rest != 0, e-63-up+down)
 }
 
-// nearest is the float64 nearest to (q+r)·2ᵉ, for q ≥ 1, well within the normal range; more says that 0 < r < 1,
+// nearest is the float64 nearest to (q+r)·2ᵉ, for q ≥ 1, well within the normal range; more is set where 0 < r < 1,
 // else it is 0. If it is not, q has 62 bits at least.
 func nearest(q uint64, more bool, e int) float64 {
 	shift := bits.LeadingZeros64(q)

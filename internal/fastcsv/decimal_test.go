@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// requireDecimal: decimal reads the whole of a text with the bits of strconv, or nothing that is not a number by itself.
-// It tells whether it read the whole.
+// requireDecimal: decimal reads all of a text with the bits of strconv, or nothing that is not a number by itself. It
+// reports whether it read all.
 func requireDecimal(t require.TestingT, text string) bool {
 	want, err := strconv.ParseFloat(text, 64)
 	whole := false

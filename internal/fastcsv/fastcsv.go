@@ -1,6 +1,6 @@
-// Package fastcsv is the fast path of a CSV reader. Most files are nothing but lines of plain cells: numbers, or texts of
+// Package fastcsv is the fast path of a CSV reader. Most files are only lines of plain cells: numbers, or texts of
 // columns that are known to be categorical, bare or in one pair of quotes. [Table.Read] reads those in sections of
-// whole lines, several at a time, and stops before the first row that is anything else: an error of the file, a text
+// complete lines, several at a time, and stops before the first row that is anything else: an error of the file, a text
 // in a column of numbers, a quoted line end. That row is for encoding/csv and the caller, who know what it means. So
 // one place decides, and the table and the messages are the same however much the fast path has read.
 package fastcsv
@@ -20,13 +20,13 @@ type Table struct {
 	Numbers []float64 // Rows × columns that are not categorical, row-major; NaN is a missing value
 	Missing []string  // cells of these texts are missing, as empty ones, NA and NaN are
 
-	KindsOnly bool // neither numbers nor codes are kept: only what tells the kinds of the columns
+	KindsOnly bool // neither numbers nor codes are kept: only what determines the kinds of the columns
 
 	// Grow returns Numbers in memory that has room for need more; in all there may be expected, 0 if that is not known.
 	Grow func(numbers []float64, need, expected int) []float64
 }
 
-// Pace says how many goroutines parse at a time, at least one, and how many bytes each.
+// Pace is the number of goroutines that parse at a time, at least one, and the bytes of each.
 type Pace struct{ Workers, Bytes int }
 
 const (
@@ -72,7 +72,7 @@ type run struct {
 	idle    []*section
 	taken   int      // numbers of the table that are there or have their place
 	line    []byte   // the last section's text went to the end of a line; this is the beginning of the next
-	back    [][]byte // text that was read in vain
+	back    [][]byte // text that was read ahead and not used
 	stopped bool     // a section was not read to its end
 }
 

@@ -44,7 +44,7 @@ type section struct {
 	added   int    // 1: the last line feed is not the file's
 	numbers []float64
 
-	columns     []Column // what they keep beside numbers; nil: nothing
+	columns     []Column // what they keep besides numbers; nil: nothing
 	read        int      // bytes of the rows that are done
 	lines, rows int
 	done        chan struct{}
@@ -134,7 +134,7 @@ func (s *section) parseRow(l *layout, text []byte, i int, row []float64) int {
 	return i
 }
 
-// textOf is b as a string, as long as b stays as it is.
+// textOf is b as a string, valid as long as b is not changed.
 func textOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // cellAt is the cell at text[i:], and the place of the separator or line feed behind it; that is -1 if quotes are more

@@ -2,8 +2,8 @@ package fastcsv
 
 import "io"
 
-// A Source is a reader that can be given back what it gave, so that several may read a text in turn. Once it has
-// failed it does not read on, and a reader that again and again gives nothing has failed.
+// A Source is a reader with pushback, so that several may read a text one after another. After an error it reads no
+// further, and a reader that repeatedly returns no bytes has failed.
 type Source struct {
 	Size int64 // of the text in bytes, 0 if not known
 
@@ -40,8 +40,8 @@ func (s *Source) Read(b []byte) (n int, err error) {
 	return 0, s.err
 }
 
-// PutBack has the text that comes next begin with these pieces of it, which were read in vain and are not changed
-// any more.
+// PutBack prepends these pieces, which were read ahead, to the text that comes next; they must not be changed
+// afterwards.
 func (s *Source) PutBack(pieces ...[]byte) {
 	for _, piece := range pieces {
 		s.at -= int64(len(piece))

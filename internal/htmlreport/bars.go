@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Bars are values side by side, in groups with one bar a series.
+// Bars are grouped bars, one of each series in a group.
 type Bars struct {
 	Title, About string
 	XName, YName string

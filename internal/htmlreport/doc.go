@@ -1,4 +1,4 @@
-// Package htmlreport writes one HTML page that needs nothing else: figures as inline SVG,
+// Package htmlreport writes one self-contained HTML page: figures as inline SVG,
 // each with its numbers as a table beneath it, no network, no script but its own.
 //
 //	page := &htmlreport.Page{Title: "A fit", Sections: []htmlreport.Section{{
@@ -9,7 +9,7 @@
 //	err := page.Write(w)
 //
 // A page follows the reader's light or dark mode, fits a phone, and reads well aloud: every
-// figure has a title and a description, and what it draws is in a table. Marks tell their
+// figure has a title and a description, and what it draws is in a table. Marks show their
 // values on hover, by a script of a few lines or, without it, by the browser's own tooltips. All text is
 // escaped (html/template): names of columns may hold anything. The page's policy lets
 // the browser load nothing and run that one script, which it knows by its hash.

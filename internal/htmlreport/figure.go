@@ -13,7 +13,7 @@ import (
 // A Figure is a drawing with its title and a description of what it shows.
 type Figure struct {
 	Title, About  string
-	Width, Height float64 // of the viewBox; a phone shows its width on the whole screen
+	Width, Height float64 // of the viewBox; on a phone the width is that of the screen
 	Marks         []mark
 }
 
@@ -163,7 +163,7 @@ func margin(scales ...scale) float64 {
 	return letter*float64(longest) + 14
 }
 
-// finite tells whether all values are numbers.
+// finite reports whether all values are finite.
 func finite(values ...float64) bool {
 	for _, v := range values {
 		if math.IsNaN(v) || math.IsInf(v, 0) {

@@ -11,7 +11,7 @@ type Heat struct {
 	Rows, Columns []string    // their names
 	ColumnsName   string      // what the columns are
 	Shade         [][]float64 // a cell's value on a scale from −1 over 0, which has no colour, to 1; NaN: an empty cell
-	Texts         [][]string  // what a cell's tooltip tells
+	Texts         [][]string  // of the cells' tooltips
 	Low, High     string      // what −1 and 1 mean; with Low empty the scale begins at 0
 	Root          bool        // colours grow with the root of a shade, so that small ones are seen too
 }

@@ -26,7 +26,7 @@ type Panel struct {
 	Steps  bool // y keeps its value until the next x
 	Points bool // a dot at each x
 	Small  bool
-	// Late lets the scale leave out low values of the first tenth of many x, where they would press the rest flat.
+	// Late lets the scale leave out low values of the first tenth of many x, which would compress the rest.
 	Late bool
 }
 
@@ -115,8 +115,8 @@ func (l Lines) panel(f *Figure, p Panel, x scale, top, height float64) {
 	f.legend(top, p.Series, 18, func(i int, x float64) { f.line(class(i), x, top-13, x+18, top-13) })
 }
 
-// lateLow is the lowest value after the first tenth; cut says that there are many values, and that
-// those before lie so much lower that the rest could not be read beside them.
+// lateLow is the lowest value after the first tenth; cut reports whether there are many values
+// and those before are so much lower that the rest could not be read on one scale.
 func lateLow(lists [][]float64) (late float64, cut bool) {
 	const many, readable = 20, 4
 	late, first, high := math.Inf(1), math.Inf(1), math.Inf(-1)
@@ -167,7 +167,7 @@ func curve(xs, ys []float64, x, y scale, steps bool) string {
 	return p.String()
 }
 
-// bands put over each x what tells its values.
+// bands put a tooltip over each x.
 func (l Lines) bands(f *Figure, x scale, bottom float64) {
 	for i, v := range l.X {
 		from, to := x.a, x.b

@@ -24,13 +24,13 @@ type Page struct {
 	Foot     string
 }
 
-// A Section has a title and, as far as there are any, a text, a figure and tables.
+// A Section has a title and, each optional, a text, a figure and tables.
 type Section struct {
 	Title  string
 	Text   string
 	Figure *Figure // nil: none
 	Tables []Table
-	Wide   bool // takes the whole width of a large screen
+	Wide   bool // takes the full width of a large screen
 }
 
 // A Table of numbers and names. The first cell of a row names the row.

@@ -17,19 +17,19 @@ import (
 // A SymmetricEigen is the eigen-decomposition of a symmetric matrix A of order n. All
 // eigenvalues are found at once, by Householder reflections A = QTQᵀ to a tridiagonal T
 // (Golub & Van Loan, Matrix Computations, section 8.3) and the QL method without vectors, and
-// vectors when they are asked for: of a few of them by inverse iteration on T, which is a
-// small part of the work of turning all of them along with the QL method.
+// vectors on demand: a few of them by inverse iteration on T, which is a small part of the work of
+// accumulating all of them in the QL method.
 type SymmetricEigen struct {
 	// Values are the eigenvalues, descending, within about n·ε·‖A‖.
 	Values []float64
 
-	n          int
-	scale      float64   // the rest is about A/scale
-	diagonal   []float64 // of T, n
-	beside     []float64 // its neighbours, n − 1
-	reflectors []float64 // row j has the vector of reflection j from column j + 1 on, where it is 1
-	tau        []float64 // n − 2: reflection j is I − tau·vvᵀ
-	vectors    *mat.Dense
+	n           int
+	scale       float64   // the rest is about A/scale
+	diagonal    []float64 // of T, n
+	offDiagonal []float64 // its neighbours, n − 1
+	reflectors  []float64 // row j has the vector of reflection j from column j + 1 on, where it is 1
+	tau         []float64 // n − 2: reflection j is I − tau·vvᵀ
+	vectors     *mat.Dense
 }
 
 // small is the order below which all vectors are found with the values.
@@ -41,7 +41,7 @@ const small = 128
 func NewSymmetricEigen(n int, a []float64) (e *SymmetricEigen, ok bool) {
 	e = &SymmetricEigen{n: n, scale: 1}
 	if n < small {
-		return e, e.whole(mat.NewSymDense(n, a))
+		return e, e.full(mat.NewSymDense(n, a))
 	}
 	largest := 0.0
 	for i := range n {
@@ -61,7 +61,7 @@ func NewSymmetricEigen(n int, a []float64) (e *SymmetricEigen, ok bool) {
 	}
 	e.reflectors = a
 	e.tridiagonalize()
-	for _, part := range [][]float64{e.diagonal, e.beside} {
+	for _, part := range [][]float64{e.diagonal, e.offDiagonal} {
 		for i, v := range part {
 			if math.Abs(v) < 0x1p-400 {
 				part[i] = 0 // gonum's Dsterf panics on blocks of a tiny norm
@@ -69,7 +69,7 @@ func NewSymmetricEigen(n int, a []float64) (e *SymmetricEigen, ok bool) {
 		}
 	}
 	e.Values = slices.Clone(e.diagonal)
-	if !(gonum.Implementation{}).Dsterf(n, e.Values, slices.Clone(e.beside)) {
+	if !(gonum.Implementation{}).Dsterf(n, e.Values, slices.Clone(e.offDiagonal)) {
 		return nil, false
 	}
 	slices.Reverse(e.Values)
@@ -77,8 +77,8 @@ func NewSymmetricEigen(n int, a []float64) (e *SymmetricEigen, ok bool) {
 	return e, true
 }
 
-// whole finds values and all vectors.
-func (e *SymmetricEigen) whole(a *mat.SymDense) bool {
+// full finds values and all vectors.
+func (e *SymmetricEigen) full(a *mat.SymDense) bool {
 	var eigen mat.EigenSym
 	if !eigen.Factorize(a, true) {
 		return false
@@ -94,12 +94,12 @@ func (e *SymmetricEigen) whole(a *mat.SymDense) bool {
 }
 
 // tridiagonalize reduces the upper triangle in reflectors, row after row, in panels whose
-// reflections reach the rows below them in one product of matrices (LAPACK's dsytrd; rows
-// take the part of its columns, so that every vector lies in one piece).
+// reflections reach the rows below them in one product of matrices (LAPACK's dsytrd, with
+// rows for its columns, so that every vector is contiguous).
 func (e *SymmetricEigen) tridiagonalize() {
 	const panel, stripe = 32, 64
 	n, a := e.n, e.reflectors
-	e.diagonal, e.beside, e.tau = make([]float64, n), make([]float64, n-1), make([]float64, n-2)
+	e.diagonal, e.offDiagonal, e.tau = make([]float64, n), make([]float64, n-1), make([]float64, n-2)
 	// The update of what is below a panel is A − VᵀW − WᵀV, from V above W and W above V.
 	vw, wv := General(2*panel, n, make([]float64, 2*panel*n)), General(2*panel, n, make([]float64, 2*panel*n))
 	for first := 0; first < n-2; first += panel {
@@ -113,7 +113,7 @@ func (e *SymmetricEigen) tridiagonalize() {
 				Axpy(-w(p, i)[0], v(p, i), row)
 			}
 			e.diagonal[i] = row[0]
-			e.beside[i], e.tau[i] = gonum.Implementation{}.Dlarfg(n-i-1, row[1], row[2:], 1)
+			e.offDiagonal[i], e.tau[i] = gonum.Implementation{}.Dlarfg(n-i-1, row[1], row[2:], 1)
 			x, y := row[1:], w(i, i+1)
 			x[0] = 1
 			multiplySymmetric(a[(i+1)*n+i+1:], n, x, y)
@@ -139,7 +139,7 @@ func (e *SymmetricEigen) tridiagonalize() {
 				blas64.General{Rows: rows, Cols: n - i, Stride: n, Data: a[i*n+i:]})
 		}
 	}
-	e.diagonal[n-2], e.diagonal[n-1], e.beside[n-2] = a[(n-2)*n+n-2], a[n*n-1], a[(n-2)*n+n-1]
+	e.diagonal[n-2], e.diagonal[n-1], e.offDiagonal[n-2] = a[(n-2)*n+n-2], a[n*n-1], a[(n-2)*n+n-1]
 }
 
 // multiplySymmetric writes A·x to y, from the upper triangle of A.
@@ -153,14 +153,14 @@ func multiplySymmetric(a []float64, stride int, x, y []float64) {
 }
 
 // Vectors are the vectors of the k largest eigenvalues, as the columns of an n×k matrix. They
-// are orthonormal, and ‖Av − λv‖ is small beside ‖A‖, to 1e-12 or 8·n·ε, whichever is more.
+// are orthonormal, and ‖Av − λv‖/‖A‖ is at most 1e-12 or 8·n·ε, whichever is more.
 func (e *SymmetricEigen) Vectors(k int) *mat.Dense {
 	if e.vectors == nil {
 		y := e.inverseIteration(k)
 		if y == nil {
 			y = e.implicitQL(k)
 		}
-		return e.turned(y)
+		return e.transformed(y)
 	}
 	return mat.DenseCopyOf(e.vectors.Slice(0, e.n, 0, k))
 }
@@ -175,7 +175,7 @@ func (e *SymmetricEigen) inverseIteration(k int) *mat.Dense {
 	const near = 1e-3 // of the norm: vectors of nearer values are kept orthogonal
 	norm := 0x1p-20   // is 1 at least but for a matrix of zeros
 	for i, v := range e.diagonal {
-		norm = max(norm, math.Abs(v)+math.Abs(at(e.beside, i-1))+math.Abs(at(e.beside, i)))
+		norm = max(norm, math.Abs(v)+math.Abs(at(e.offDiagonal, i-1))+math.Abs(at(e.offDiagonal, i)))
 	}
 	epsilon := 0x1p-52 * norm
 	rng := rand.New(rand.NewPCG(1, uint64(n)))
@@ -195,8 +195,8 @@ func (e *SymmetricEigen) inverseIteration(k int) *mat.Dense {
 		for range 3 {
 			solved := false
 			for off := 0.0; !solved; off += epsilon {
-				copy(t.DL, e.beside)
-				copy(t.DU, e.beside)
+				copy(t.DL, e.offDiagonal)
+				copy(t.DU, e.offDiagonal)
 				for i, v := range e.diagonal {
 					t.D[i] = v - shift - off
 				}
@@ -216,7 +216,7 @@ func (e *SymmetricEigen) inverseIteration(k int) *mat.Dense {
 	return y
 }
 
-// good tells whether the rows of y are vectors of T.
+// good reports whether the rows of y are vectors of T.
 func (e *SymmetricEigen) good(y *mat.Dense, norm float64) bool {
 	k, n := y.Dims()
 	tolerance := max(1e-12, 8*0x1p-52*float64(n))
@@ -224,7 +224,7 @@ func (e *SymmetricEigen) good(y *mat.Dense, norm float64) bool {
 		x := y.RawRowView(j)
 		sum := 0.0
 		for i, v := range x {
-			r := (e.diagonal[i]-e.Values[j]/e.scale)*v + at(e.beside, i)*at(x, i+1) + at(e.beside, i-1)*at(x, i-1)
+			r := (e.diagonal[i]-e.Values[j]/e.scale)*v + at(e.offDiagonal, i)*at(x, i+1) + at(e.offDiagonal, i-1)*at(x, i-1)
 			sum += r * r
 		}
 		if !(math.Sqrt(sum) <= tolerance*norm) {
@@ -258,7 +258,7 @@ func at(s []float64, i int) float64 {
 func (e *SymmetricEigen) implicitQL(k int) *mat.Dense {
 	n := e.n
 	z := mat.NewDense(n, n, nil)
-	if !(gonum.Implementation{}).Dsteqr(lapack.EVTridiag, n, slices.Clone(e.diagonal), slices.Clone(e.beside), z.RawMatrix().Data, n, make([]float64, 2*n)) {
+	if !(gonum.Implementation{}).Dsteqr(lapack.EVTridiag, n, slices.Clone(e.diagonal), slices.Clone(e.offDiagonal), z.RawMatrix().Data, n, make([]float64, 2*n)) {
 		panic("linalg: the QL method finds values, but no vectors") // the same iteration
 	}
 	y := mat.NewDense(k, n, nil)
@@ -268,11 +268,11 @@ func (e *SymmetricEigen) implicitQL(k int) *mat.Dense {
 	return y
 }
 
-// turned is Q·Y, from the rows of Yᵀ.
-func (e *SymmetricEigen) turned(y *mat.Dense) *mat.Dense {
+// transformed is Q·Y, from the rows of Yᵀ.
+func (e *SymmetricEigen) transformed(y *mat.Dense) *mat.Dense {
 	k, n := y.Dims()
 	v := mat.DenseCopyOf(y.T()).RawMatrix()
-	// The first reflection leaves row 0 as it is.
+	// The first reflection does not change row 0.
 	reflectors := blas64.General{Rows: n - 2, Cols: n - 1, Stride: n, Data: e.reflectors[1:]}
 	rest := blas64.General{Rows: n - 1, Cols: k, Stride: k, Data: v.Data[k:]}
 	query := make([]float64, 1)

@@ -18,8 +18,8 @@ import (
 // It ends when each pair's residual ‖Av − θv‖ is at most tol·θ_1, so that every value
 // is within tol·θ_1 of an eigenvalue of A. ok is false when that takes a subspace so
 // large, more than limit directions, that a full decomposition is the better way; it
-// gives up as soon as the residuals fall too slowly to get there, which they do where some of the k
-// do not stand out from what follows.
+// stops as soon as the residuals fall too slowly, as where some of the k eigenvalues are not well
+// separated from the next.
 func Leading(n, k, limit int, apply func(dst, x *mat.Dense), tol float64) (values []float64, vectors *mat.Dense, ok bool) {
 	const oversampling = 8
 	b := min(n, k+oversampling)

@@ -1,5 +1,5 @@
-// Package linalg spells gonum's BLAS and LAPACK on flat row-major slices, for hot
-// paths that must not allocate. Matrices go through blas64 and lapack64, so that
+// Package linalg wraps gonum's BLAS and LAPACK for flat row-major slices, for hot paths that must
+// not allocate. Matrices go through blas64 and lapack64, so that
 // a program which registers another backend there gets it here too; as long as it has not,
 // products are those of package simd where the processor has the instructions.
 //
@@ -25,11 +25,11 @@ func General(rows, cols int, data []float64) blas64.General {
 	return blas64.General{Rows: rows, Cols: cols, Stride: max(1, cols), Data: data}
 }
 
-// accelerated says that the products of package simd are to be taken: there is assembly,
-// and nobody has registered a backend of their own.
+// accelerated reports whether the products of package simd are used: there is assembly,
+// and no backend has been registered.
 func accelerated() bool { return simd.Accelerated() && ownBackend() }
 
-// ownBackend says that nobody has registered a backend: gonum's is in place.
+// ownBackend reports whether no backend has been registered: gonum's is in place.
 func ownBackend() bool {
 	_, own := blas64.Implementation().(gonum.Implementation)
 	return own
@@ -46,7 +46,7 @@ func Backend() string {
 	return "gonum"
 }
 
-// shared is the number of multiplications from which a product is shared out among
+// shared is the number of multiplications from which a product is distributed over
 // goroutines.
 const shared = 1 << 24
 
@@ -246,10 +246,9 @@ func Axpy(alpha float64, x, y []float64) { vectors.Daxpy(len(x), alpha, x, 1, y,
 // Scale multiplies x by alpha.
 func Scale(alpha float64, x []float64) { vectors.Dscal(len(x), alpha, x, 1) }
 
-// MulSerial is [Mul] in the calling goroutine, for passes whose rows are shared out among
-// goroutines already. gonum's own product gets it in tiles so small that it does not start any,
-// which it begins to at four tiles of 64×64; a backend that somebody has registered is theirs
-// to keep to one thread.
+// MulSerial is [Mul] in the calling goroutine, for passes whose rows are distributed over
+// goroutines already. gonum's own product gets it in tiles so small that it starts none, which it
+// does from four tiles of 64×64; whoever registers a backend has to limit it to one thread.
 func MulSerial(transA, transB bool, alpha float64, a, b blas64.General, beta float64, c blas64.General) {
 	switch {
 	case accelerated():

@@ -15,7 +15,7 @@ type Panic struct {
 }
 
 // Of is the panic that a deferred function has recovered, nil for nil. Called there and then, it still
-// sees the stack. One that has come from another goroutine stays as it is.
+// sees the stack. One from another goroutine is not changed.
 func Of(recovered any) *Panic {
 	if recovered == nil {
 		return nil

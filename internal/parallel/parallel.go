@@ -10,8 +10,8 @@ import (
 )
 
 // Do calls do(0), …, do(n−1), at most limit at a time (0: as many as processors), and waits for them. Like a loop it
-// returns the error of the first call that fails, by index, and raises a panic again, as a [*panics.Panic]: whatever the timing,
-// the calls before that one are made, and none is begun once it has failed.
+// returns the error of the first call that fails, by index, and raises a panic again, as a [*panics.Panic]: whatever
+// the timing, the calls before that one are made, and none is begun once it has failed.
 func Do(n, limit int, do func(i int) error) error {
 	return DoContext(context.Background(), n, limit, func(_ context.Context, i int) error { return do(i) })
 }

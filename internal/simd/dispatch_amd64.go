@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// level is what the processor and the operating system offer; tests lower it.
+// level is what the processor and the operating system support; tests lower it.
 var level = detect()
 
 func detect() instructions {
@@ -91,7 +91,7 @@ func within(list []int32, a, b []float64, gap float64) int {
 	}
 }
 
-// gather moves as many of the first rows as it likes, and says how many.
+// gather copies some number of the first rows, which it returns.
 func gather(dst, x []float64, d, n, padded int, list []int32) (count int) {
 	if count = len(list) &^ 3; count == 0 || level == portable {
 		return 0

@@ -6,18 +6,18 @@ const strip = 32
 // ScoresWork is the work space of [GaussianScores] for d columns.
 func ScoresWork(d int) int { return strip * d }
 
-// GaussianScores adds c − ½‖R(x−m)‖² to dst for each of n rows of d columns side by side. R
-// is upper triangular, d×d row-major; what is below its diagonal is not looked at.
-// Columns are centred before they are multiplied, so that a mean far from 0 costs no
-// digits. A row's score has the same bits whatever rows lie beside it. work has
+// GaussianScores adds c − ½‖R(x−m)‖² to dst for each row of an n×d column-major matrix. R
+// is upper triangular, d×d row-major; what is below its diagonal is not read.
+// Columns are centred before they are multiplied, so that a large mean costs no
+// digits. A row's score has the same bits whatever the other rows are. work has
 // [ScoresWork] numbers.
 func GaussianScores(dst, x []float64, d, n int, c float64, m, root, work []float64) {
 	GaussianBounds(dst, x, d, n, 0, c, m, root, work)
 }
 
 // GaussianBounds is [GaussianScores] with the squares that the rows of R from a multiple of
-// 4 on make, and no others. These cost least, because only the last columns are in them. It
-// is never below the score, not by a rounding either: the same squares are added in the
+// 4 on make alone. These are the cheapest, because only the last columns are in them. It
+// is never below the score, even by rounding: the same squares are added in the
 // same order, beginning from 0 instead of a positive sum, and rounding is monotone.
 func GaussianBounds(dst, x []float64, d, n, from int, c float64, m, root, work []float64) {
 	rows(n)
@@ -37,8 +37,8 @@ func GaussianBounds(dst, x []float64, d, n, from int, c float64, m, root, work [
 	}
 }
 
-// DiagonalScores adds c − Σ_a h_a(x_a−m_a)² to dst for each of n rows of d columns side by
-// side.
+// DiagonalScores adds c − Σ_a h_a(x_a−m_a)² to dst for each row of an n×d column-major
+// matrix.
 func DiagonalScores(dst, x []float64, d, n int, c float64, m, h []float64) {
 	rows(n)
 	need("dst", dst, n)
@@ -53,8 +53,8 @@ func DiagonalScores(dst, x []float64, d, n int, c float64, m, h []float64) {
 	}
 }
 
-// DiagonalMoments adds Σ w(x_a−anchor_a) to first and Σ w(x_a−anchor_a)² to second, for n
-// rows of d columns side by side with weights w.
+// DiagonalMoments adds Σ w(x_a−anchor_a) to first and Σ w(x_a−anchor_a)² to second, for the
+// rows of an n×d column-major matrix with weights w.
 func DiagonalMoments(first, second, x []float64, d, n int, anchor, w []float64) {
 	rows(n)
 	need("first", first, d)
@@ -74,7 +74,7 @@ func DiagonalMoments(first, second, x []float64, d, n int, anchor, w []float64) 
 func MomentsWork(d, n int) int { return (d+5)*n + (d+1)*(d+4) }
 
 // GaussianMoments adds Σ w(x−anchor) to first and Σ w(x−anchor)(x−anchor)ᵀ to the upper
-// triangle of second, d×d row-major, for n rows of d columns side by side with weights w;
+// triangle of second, d×d row-major, for the rows of an n×d column-major matrix with weights w;
 // it returns Σ w. work has [MomentsWork] numbers.
 func GaussianMoments(first, second, x []float64, d, n int, anchor, w, work []float64) (total float64) {
 	rows(n)
@@ -131,7 +131,7 @@ func gaussianScoresPortable(dst, x []float64, d, n int, c float64, m, root []flo
 			}
 		}
 		for a := range d {
-			z := work[a*rows : (a+1)*rows] // column a is not needed after its turn
+			z := work[a*rows : (a+1)*rows] // column a is not needed afterwards
 			for i := range z {
 				z[i] *= root[a*width+a]
 			}

@@ -10,7 +10,7 @@ const (
 	width = 240 // a multiple of the width of a tile
 )
 
-// panels are those that nobody uses at the moment. A sync.Pool would give them back to the
+// panels are those that are not in use. A sync.Pool would give them back to the
 // garbage collector, and the next iteration would ask for them again.
 var panels = make(chan *[depth * width]float64, 32)
 

@@ -2,15 +2,15 @@ package simd
 
 import "math"
 
-// Bits says that all numbers of n rows of d columns are 0 or 1. Row i begins at x[i*stride].
+// Bits reports whether all numbers of n rows of d columns are 0 or 1. Row i begins at x[i*stride].
 func Bits(x []float64, n, d, stride int) bool {
 	checkRows(x, n, d, stride)
 	return n == 0 || d == 0 || bits(x, n, d, stride)
 }
 
-// RowScores adds Σ_c eta_jc x_ic to dst, k×n with rows side by side, for n rows as they lie
+// RowScores adds Σ_c eta_jc x_ic to dst, n×k column-major, for n row-major rows
 // (see [Bits]) and k vectors, of which eta_j begins at eta[j*etaStride]. What it adds to
-// rows that fill up is arbitrary.
+// padding rows is arbitrary.
 func RowScores(dst, x []float64, n, d, stride int, eta []float64, k, etaStride int) {
 	checkRows(x, n, d, stride)
 	checkRows(eta, k, d, etaStride)
@@ -20,8 +20,8 @@ func RowScores(dst, x []float64, n, d, stride int, eta []float64, k, etaStride i
 	}
 }
 
-// Nearer puts the smaller of gap and the squared distance from m into dst, for each of n rows
-// of d columns side by side, and returns the sum with weights w. No number is NaN; dst and
+// Nearer puts the smaller of gap and the squared distance from m into dst, for each row of an
+// n×d column-major matrix, and returns the sum with weights w. No number is NaN; dst and
 // gap may be one slice.
 func Nearer(dst, gap, x []float64, d, n int, m, w []float64) (sum float64) {
 	rows(n)
@@ -82,7 +82,7 @@ func bitsPortable(x []float64, n, d, stride int) bool {
 	sum := 0.0
 	for i := range n {
 		for _, v := range x[i*stride:][:d] {
-			sum += math.Abs(v * (v - 1)) // no branch that goes one way or the other
+			sum += math.Abs(v * (v - 1)) // no unpredictable branch
 		}
 	}
 	return sum == 0

@@ -1,11 +1,11 @@
 package simd
 
-// WithinSpace is how much longer than n rows a list of places is that [Within] writes.
+// WithinSpace is the additional length, beyond n, of a list that [Within] writes.
 const WithinSpace = 16
 
-// Within lists the places, ascending, at which a − b is above gap, or NaN, and returns how
-// many there are. a and b have n numbers, a multiple of [Lanes]; the list has [WithinSpace]
-// more, and what is in it beyond the places is arbitrary.
+// Within lists the indices, ascending, at which a − b is above gap, or NaN, and returns their
+// number. a and b have n numbers, a multiple of [Lanes]; the list has [WithinSpace] more, and is
+// arbitrary beyond the indices.
 func Within(list []int32, a, b []float64, gap float64) int {
 	rows(len(a))
 	need("b", b, len(a))
@@ -28,8 +28,8 @@ func Raise(dst, v []float64) {
 	}
 }
 
-// Gather puts some of n rows of d columns side by side, those in list, into dst, d columns
-// of Padded(len(list)), and fills up with 0.
+// Gather copies the rows in list of an n×d column-major matrix into dst,
+// Padded(len(list))×d column-major, padded with 0.
 func Gather(dst, x []float64, d, n int, list []int32) {
 	padded := Padded(len(list))
 	need("dst", dst, d*padded)

@@ -1,5 +1,5 @@
 // Package simd has the inner loops of inference in float64: exponentials and logarithms of
-// whole slices, the softmax of many rows, the scores and moments of Gaussian components,
+// slices, the softmax of many rows, the scores and moments of Gaussian components,
 // and products of matrices.
 //
 // Each exists three times: portable Go, which is the reference and runs everywhere, and
@@ -7,9 +7,9 @@
 // chooses between when the program starts. The build tag noasm leaves the assembly out.
 // Results of the three differ in rounding; on one machine they are always the same bits.
 //
-// Rows lie side by side here: the matrix of D columns and n rows has column a in
+// Matrices are column-major here: the matrix of D columns and n rows has column a in
 // x[a*n : (a+1)*n], so that one instruction treats 4 or 8 rows. n is a multiple of [Lanes];
-// rows that fill it up may hold any numbers, which stay in their lane.
+// padding rows may hold any numbers, which affect no other row.
 //
 // A slice that is too short is a programmer's mistake and panics; nothing outside the
 // slices is read or written.
@@ -19,13 +19,13 @@ package simd
 
 import "math"
 
-// Lanes is what the number of rows side by side is a multiple of.
+// Lanes divides the number of rows of a column-major matrix.
 const Lanes = 8
 
 // Padded is the smallest multiple of [Lanes] that is at least n.
 func Padded(n int) int { return (n + Lanes - 1) &^ (Lanes - 1) }
 
-// Accelerated says that there is assembly for this processor.
+// Accelerated reports whether there is assembly for this processor.
 func Accelerated() bool { return level != portable }
 
 // Instructions names the set of instructions in use, or "portable".
@@ -48,10 +48,10 @@ func need(what string, s []float64, n int) {
 	}
 }
 
-// rows panics unless n can be a number of rows side by side.
+// rows panics unless n can be the number of rows of a column-major matrix.
 func rows(n int) {
 	if n < 0 || n%Lanes != 0 {
-		panic("simd: rows side by side come in multiples of Lanes")
+		panic("simd: the number of rows is no multiple of Lanes")
 	}
 }
 
@@ -80,13 +80,13 @@ func Log(dst, src []float64) {
 // root of the smallest normal number.
 const Negligible = -354
 
-// Softmax turns the log joints of n rows and k components, k×n with rows side by side, into
-// probabilities in place. For each row it gives ln Σ_k exp(v_k) in logSum and the
+// Softmax replaces the log joints of n rows and k components, n×k column-major, by
+// probabilities, in place. For each row it gives ln Σ_k exp(v_k) in logSum and the
 // entropy of the probabilities, which is not negative, in entropy. Both are NaN for a row
-// with a NaN or +Inf in it, or with nothing but −Inf; k is at least 1.
+// with a NaN or +Inf in it, or with −Inf alone; k is at least 1.
 //
 // A probability of at most e⁻³⁵⁴ times the highest one becomes 0 (see [Negligible]). In a sum
-// over rows it is lost in rounding beside any row whose probability is above 1e-138. But many
+// over rows it is lost in rounding against any row whose probability is above 1e-138. But many
 // processors take a hundred times as long for an instruction on a subnormal number, and
 // moments multiply a probability q by a row's weight w, by x and by x². The square root
 // leaves half of the exponents to these: q·w·x² is a normal number where w·x² is above k·1e-154.
@@ -114,11 +114,11 @@ func LogComplement(q []float64) float64 {
 	return logComplement(q)
 }
 
-// Finite says that no number is NaN or infinite.
+// Finite reports whether no number is NaN or infinite.
 func Finite(x []float64) bool { return len(x) == 0 || finite(x) }
 
-// Columns lays n rows of d columns, of which row i begins at x[i*stride], side by side into
-// dst, d columns of Padded(n), and fills up with 0. It says whether all numbers are finite.
+// Columns transposes n rows of d columns, of which row i begins at x[i*stride], into dst,
+// Padded(n)×d column-major, padded with 0. It reports whether all numbers are finite.
 func Columns(dst, x []float64, n, d, stride int) bool {
 	padded := Padded(n)
 	need("dst", dst, d*padded)
@@ -126,26 +126,26 @@ func Columns(dst, x []float64, n, d, stride int) bool {
 		return true
 	}
 	need("x", x, (n-1)*stride+d)
-	whole := n &^ (Lanes - 1)
+	full := n &^ (Lanes - 1)
 	good := true
-	if whole > 0 {
-		good = columns(dst, x, whole, d, padded, stride)
+	if full > 0 {
+		good = columns(dst, x, full, d, padded, stride)
 	}
-	if whole < n {
-		good = lastColumns(dst, x, whole, n, d, padded, stride) && good
+	if full < n {
+		good = lastColumns(dst, x, full, n, d, padded, stride) && good
 	}
 	return good
 }
 
-// lastColumns is [Columns] of the rows from whole on, which are fewer than [Lanes].
-func lastColumns(dst, x []float64, whole, n, d, padded, stride int) bool {
+// lastColumns is [Columns] of the rows from full on, which are fewer than [Lanes].
+func lastColumns(dst, x []float64, full, n, d, padded, stride int) bool {
 	sum := 0.0
 	for c := range d {
-		to := (*[Lanes]float64)(dst[c*padded+whole:])
+		to := (*[Lanes]float64)(dst[c*padded+full:])
 		*to = [Lanes]float64{}
-		for i := whole; i < n; i++ {
+		for i := full; i < n; i++ {
 			v := x[i*stride+c]
-			to[i-whole] = v
+			to[i-full] = v
 			sum += 0 * v
 		}
 	}
@@ -234,7 +234,7 @@ func finitePortable(x []float64) bool {
 	return true
 }
 
-// columnsPortable writes whole lines of the cache.
+// columnsPortable writes full cache lines.
 func columnsPortable(dst, x []float64, n, d, padded, stride int) bool {
 	sum := 0.0
 	for i := 0; i < n; i += Lanes {

@@ -1,6 +1,5 @@
-// Package special has what is left of the logarithm of Γ and of its derivative beside their
-// large parts. Differences taken through these functions keep the digits that the large
-// parts would swallow.
+// Package special has the remainders of the asymptotic expansions of ln Γ and of its derivative.
+// Differences taken through these functions avoid the cancellation of the leading terms.
 package special
 
 import "math"
@@ -12,7 +11,7 @@ const Asymptotic = 10
 // HalfLogTwoPi is ½ ln 2π.
 var HalfLogTwoPi = math.Log(2*math.Pi) / 2
 
-// StirlingGap is what Stirling's formula leaves over,
+// StirlingGap is the remainder of Stirling's formula,
 //
 //	ln Γ(x) − [(x−½) ln x − x + ½ ln 2π],
 //
@@ -33,8 +32,8 @@ func StirlingGap(x float64) float64 {
 func DigammaGap(x float64) float64 {
 	if x < Asymptotic {
 		n := math.Ceil(Asymptotic - x)
-		far := x + n
-		sum := 1 + x*(math.Log(x)-math.Log(far)) + x/far*DigammaGap(far)
+		shifted := x + n
+		sum := 1 + x*(math.Log(x)-math.Log(shifted)) + x/shifted*DigammaGap(shifted)
 		for i := 1.0; i < n; i++ {
 			sum += x / (x + i)
 		}

@@ -7,9 +7,9 @@
 //	go test -v -tags exhaustive ./internal/theorems        // larger sizes, minutes
 //
 // Nothing is left to luck: data come in exact proportions or from fixed seeds, sums over Z are
-// taken in full (by package evidence, or over sufficient statistics), integrals are closed
+// exact (by package evidence, or over sufficient statistics), integrals are closed
 // forms or quadratures, but for the Rényi divergences of mixtures, 200 fixed draws each. A limit
-// is held to its value wherever that can be derived, so that a criterion with another sign
+// is compared with its value wherever that can be derived, so that a criterion with another sign
 // or another multiple of ln N fails. Where a theorem needs more than its paper says, the
 // test measures both sides of the condition, and docs/errata.md derives it. The numbers are
 // in docs/theory/theorems.md.

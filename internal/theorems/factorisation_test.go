@@ -118,7 +118,7 @@ func TestTheorem1OfPaperN(t *testing.T) {
 	}
 }
 
-// TestTheorem1OfPaperNByRotation is the step that its proof rests on. Turning the solution by
+// TestTheorem1OfPaperNByRotation is the step that its proof rests on. Rotating the solution by
 // an orthogonal Ω, A → AC_A^−½ΩᵀC_A^½ and B → BC_A^½ΩᵀC_A^−½ with Σ_A and Σ_B alike, leaves BAᵀ as it is and
 // changes the free energy, here as the library computes it for any q(A)q(B), by
 //
@@ -177,16 +177,16 @@ func TestTheorem1OfPaperNByRotation(t *testing.T) {
 		for range 50 {
 			var qr mat.QR
 			qr.Factorize(gaussian(rng, h, h))
-			var omega, turnA, turnB, middle, turned mat.Dense
+			var omega, turnA, turnB, middle, rotated mat.Dense
 			qr.QTo(&omega)
 			turnA.Product(inverse, omega.T(), root)
 			turnB.Product(root, omega.T(), inverse)
 			rise := free(&turnA, &turnB) - least
 			middle.Product(root, &second, root)
-			turned.Product(inverse, inverse, priorB, &omega, &middle, omega.T())
+			rotated.Product(inverse, inverse, priorB, &omega, &middle, omega.T())
 			var now mat.Dense
 			now.Mul(priorB, &second)
-			require.InDelta(t, (mat.Trace(&turned)-mat.Trace(&now))/2, rise, 1e-8)
+			require.InDelta(t, (mat.Trace(&rotated)-mat.Trace(&now))/2, rise, 1e-8)
 			require.Greater(t, rise, -1e-9)
 			smallest, largest = min(smallest, rise), max(largest, rise)
 		}

@@ -15,7 +15,7 @@ import (
 )
 
 // These are the statements of paper G about a Z that is not degenerate, K = K'. Two tables
-// stand for the two cases there are: the counts of poisson, whose parameters X tells, and the
+// stand for the two cases there are: the counts of poisson, whose parameters X identifies, and the
 // bits of ridge, which leave two directions of Π open although Z would settle them.
 
 // ridge has two profiles on two bits, (0.87, 0.8) or thereabouts and its mirror image: five
@@ -64,7 +64,7 @@ func converges(t *testing.T, what string, n, v []float64, want float64) {
 // (paper G, Theorem 2, eq. 8). The O(1) is the one of Lemma 3 at Π̂, ln p(Π̂) + (D_Π/2) ln 2π −
 // ½ ln|F_Θ|, which the difference nears like 1/N; gFIC with another sign of its penalty or
 // another multiple of ln N misses it by ln N or by a constant. On two bits, where X does not
-// tell Π, the same holds: evidence.TestGFICAtExactPosteriorStaysWithinAConstantOfEvidence.
+// identify Π, the same holds: evidence.TestGFICAtExactPosteriorStaysWithinAConstantOfEvidence.
 func TestTheorem2(t *testing.T) {
 	n, v := onPoisson(t, func(p *poisson) float64 {
 		_, means := p.posterior(1, func(s split, dst []float64) { dst[0] = p.logJoint(s) - p.criterion(s) })
@@ -206,7 +206,7 @@ func TestProposition6FewRows(t *testing.T) {
 		var chol mat.Cholesky
 		require.True(t, chol.Factorize(observed))
 		require.NoError(t, chol.InverseTo(&inverse))
-		converges(t, "N·Cov(z_n, z_m)", n, v, mat.Inner(p.lean(pair[0]), &inverse, p.lean(pair[1])))
+		converges(t, "N·Cov(z_n, z_m)", n, v, mat.Inner(p.gradient(pair[0]), &inverse, p.gradient(pair[1])))
 		t.Logf("N·(P(z_n = 1|X) − q(x_n)) at x = %d: %s", pair[0], list("%.4f", marginal))
 		i := len(marginal) - 1
 		assert.InDelta(t, marginal[i-1], marginal[i], 0.02)

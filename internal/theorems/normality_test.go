@@ -112,7 +112,7 @@ func TestProposition9(t *testing.T) {
 			t.Logf("%s, component %d: total variation %s at N = %v, slope %.4f, last/predicted %.4f; with 2F %.3f; with N_k kept %.3f", familyOf(c.model), k+1, list("%.5f", tv), n, decay(n, tv), last(tv)/predicted, wrong, stays)
 			assert.InDelta(t, -0.5, decay(n, tv), 0.01)
 			assert.InDelta(t, 1, last(tv)/predicted, 0.01)
-			assert.Greater(t, wrong, 0.1, "the test can tell")
+			assert.Greater(t, wrong, 0.1, "the test has power")
 			assert.Greater(t, stays, 5*last(tv))
 		}
 	}

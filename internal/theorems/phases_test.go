@@ -16,7 +16,7 @@ import (
 )
 
 // edge is a truth of one stochastic and one deterministic component on four bits, with
-// every pattern in its exact proportion: rows weigh N·p(x), so that nothing is left to luck.
+// every pattern in its exact proportion: rows weigh N·p(x), so that nothing is random.
 var edge = struct {
 	weights, probabilities []float64
 	truth                  bernmix.Truth

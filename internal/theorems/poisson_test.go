@@ -15,7 +15,7 @@ import (
 )
 
 // poisson is a table of one column of counts, rows[v] rows of the value v, under a mixture of
-// two Poisson components that X tells apart. p(X,Z) depends on Z only through how many rows
+// two Poisson components that X distinguishes. p(X,Z) depends on Z only through how many rows
 // the first component has and what they sum to, so that sums over all 2^N Z are sums over
 // these two numbers, exact for hundreds of rows. The terms Σ ln x!, which Z does not touch,
 // are left out throughout.
@@ -25,7 +25,7 @@ type poisson struct {
 	weights, means []float64 // at the maximum of p(X|Π), the smaller mean first
 	q              []float64 // responsibility of the first component for each value
 	maximum        float64   // ln p(X|Π̂)
-	whole          *family.Pooled
+	pooled         *family.Pooled
 }
 
 // The prior: β ~ Dir(1, 1), λ_k ~ Gamma(2, ½).
@@ -70,7 +70,7 @@ func newPoisson(t testing.TB, rows []float64, copies float64) *poisson {
 	src := p.table(t)
 	res, err := framework.Fit(t.Context(), poissonEM, src, settled)
 	require.NoError(t, err)
-	p.weights, p.means, p.whole = res.Parameters.Weights, res.Parameters.Components, res.Parameters.Pooled
+	p.weights, p.means, p.pooled = res.Parameters.Weights, res.Parameters.Components, res.Parameters.Pooled
 	if p.means[0] > p.means[1] {
 		p.weights[0], p.weights[1] = p.weights[1], p.weights[0]
 		p.means[0], p.means[1] = p.means[1], p.means[0]
@@ -243,8 +243,8 @@ func (p *poisson) score(v, k int) *mat.VecDense {
 	return g
 }
 
-// lean is ∂q(x)/∂Π.
-func (p *poisson) lean(v int) *mat.VecDense {
+// gradient is ∂q(x)/∂Π.
+func (p *poisson) gradient(v int) *mat.VecDense {
 	g := p.score(v, 0)
 	g.SubVec(g, p.score(v, 1))
 	g.ScaleVec(p.q[v]*(1-p.q[v]), g)
@@ -263,13 +263,13 @@ func (p *poisson) information() (complete, observed *mat.SymDense) {
 	observed.CopySym(complete)
 	for v, c := range p.rows {
 		if w := p.q[v] * (1 - p.q[v]); w > 0 {
-			observed.SymRankOne(observed, -c/p.n/w, p.lean(v))
+			observed.SymRankOne(observed, -c/p.n/w, p.gradient(v))
 		}
 	}
 	return complete, observed
 }
 
-// shares are the eigenvalues ρ of complete⁻¹·observed, in (0, 1] where Π can be told from X: how
+// shares are the eigenvalues ρ of complete⁻¹·observed, in (0, 1] where X identifies Π: how
 // much of what (x,z) would say of Π is said by x alone.
 func (p *poisson) shares(t testing.TB) []float64 {
 	t.Helper()
@@ -324,8 +324,8 @@ func TestSumsOverSplitsAreSumsOverZ(t *testing.T) {
 	require.InDelta(t, mean, means[0], 1e-10)
 
 	g := given{poissonEM, prior.Gamma{Shape: shape, Rate: rate}, 1, [][]float64{x[:6], x[6:]}}
-	s, whole := g.statistics(t)
-	value, _ := g.criterion(t, s, whole)
+	s, pooled := g.statistics(t)
+	value, _ := g.criterion(t, s, pooled)
 	require.InDelta(t, value, p.criterion(split{6, floats.Sum(x[:6])})+p.base(), 1e-9)
 }
 
@@ -334,7 +334,7 @@ func TestTheInformationIsThatOfTheLikelihood(t *testing.T) {
 	p := newPoisson(t, values, 1)
 	_, observed := p.information()
 	at := func(move []float64) float64 {
-		q := &mixture.Parameters{K: 2, D: 1, Pooled: p.whole, Weights: []float64{p.weights[0] + move[0], p.weights[1] - move[0]}, Components: []float64{p.means[0] + move[1], p.means[1] + move[2]}}
+		q := &mixture.Parameters{K: 2, D: 1, Pooled: p.pooled, Weights: []float64{p.weights[0] + move[0], p.weights[1] - move[0]}, Components: []float64{p.means[0] + move[1], p.means[1] + move[2]}}
 		rows, err := poissonEM.LogProb(p.table(t).All(), q, nil)
 		require.NoError(t, err)
 		return floats.Dot(rows, p.rows) / p.n

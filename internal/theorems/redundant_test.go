@@ -143,7 +143,7 @@ func TestCorollary5Exponent(t *testing.T) {
 
 // TestCorollary5OfPCA: it is not the edge of the simplex alone. In probabilistic PCA with known
 // noise, W ~ N(0, I) and data of covariance I, which need no latent dimension, one dimension
-// costs −(D/4) ln N: only |w|⁴ tells that it is there. The evidence is an integral over |w|,
+// costs −(D/4) ln N: only |w|⁴ reveals it. The evidence is an integral over |w|,
 // for the table looks alike from all sides.
 func TestCorollary5OfPCA(t *testing.T) {
 	for _, d := range []int{1, 2, 5} {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// Labels are the numbers of an axis, ascending, in as few digits as tell them apart and put them in their place, where
+// Labels are the numbers of an axis, ascending, in as few digits as distinguish and locate them, where
 // gonum's own labels round −1.25 to −1.3: to a hundredth of the distance between two, or to 16 digits.
 func Labels(values []float64) []string {
 	gap, largest := math.Inf(1), 0.0
@@ -25,16 +25,16 @@ func Labels(values []float64) []string {
 	}
 	list := make([]string, len(values))
 	for digits := range most + 1 {
-		told := true
+		distinct := true
 		for i, v := range values {
 			if math.Abs(v) < gap/1e6 {
 				v = 0 // to rounding
 			}
 			list[i] = strconv.FormatFloat(v, form, digits, 64)
 			back, _ := strconv.ParseFloat(list[i], 64)
-			told = told && math.Abs(back-v) <= 0.01*gap
+			distinct = distinct && math.Abs(back-v) <= 0.01*gap
 		}
-		if told {
+		if distinct {
 			break
 		}
 	}

@@ -202,7 +202,7 @@ func (g isa) logKernel() {
 // negligible is simd.Negligible.
 const negligible = -354
 
-// softmaxKernel takes lanes rows at a time, which lie side by side.
+// softmaxKernel takes lanes rows at a time, which are contiguous in each column.
 func (g isa) softmaxKernel() {
 	g.text("softmax", "func(v *float64, k, n int, logSum, entropy *float64)", "is Softmax for k > 0 and n a multiple of 8.")
 	v, n, logSum, entropy := param("v"), param("n"), param("logSum"), param("entropy")

@@ -433,7 +433,7 @@ func (g isa) total(r [4]reg.VecVirtual) reg.VecVirtual {
 		VADDPD(high, sum, sum)
 		return sum
 	}
-	pair := func(a, b reg.VecVirtual) reg.VecVirtual { // sums of two lanes of a and of b by turns
+	pair := func(a, b reg.VecVirtual) reg.VecVirtual { // sums of two lanes, alternating between a and b
 		low, high := ZMM(), ZMM()
 		VUNPCKLPD(b, a, low)
 		VUNPCKHPD(b, a, high)

@@ -11,15 +11,15 @@ import (
 func (g isa) rowScoresKernel() {
 	g.text("rowScores", "func(dst *float64, dstRow int, x *float64, xRow, rows, d int, eta *float64, etaRow, k int)",
 		"adds the products of 1 to as many rows of d > 0 numbers as a register has lanes with k > 0 vectors to k parts of dst of a register's worth each, of which those beyond rows get anything. Distances are in numbers.")
-	// whole is the bytes of d in full registers.
-	whole := func() reg.GPVirtual {
+	// full is the bytes of d in full registers.
+	full := func() reg.GPVirtual {
 		r := param("d")
 		ANDQ(I32(int32(-g.lanes)), r)
 		SHLQ(Imm(3), r)
 		return r
 	}
 	row := []reg.GPVirtual{param("x")} // where the full registers end; beyond the last row, the last
-	ADDQ(whole(), row[0])
+	ADDQ(full(), row[0])
 	line, rows := inBytes("xRow"), param("rows")
 	for r := 1; r < g.lanes; r++ {
 		row = append(row, copyOf(row[r-1]))
@@ -30,7 +30,7 @@ func (g isa) rowScoresKernel() {
 		Label(beyond)
 	}
 	dst, eta, k := param("dst"), param("eta"), param("k")
-	ADDQ(whole(), eta)
+	ADDQ(full(), eta)
 	pass := func(vectors int) {
 		sum := make([][]reg.VecVirtual, vectors)
 		for v := range sum {
@@ -54,7 +54,7 @@ func (g isa) rowScoresKernel() {
 			}
 		}
 		short, loop, even := label("short"), label("loop"), label("even")
-		index := whole()
+		index := full()
 		NEGQ(index)
 		JZ(LabelRef(short))
 		Label(loop)
@@ -91,7 +91,7 @@ func (g isa) rowScoresKernel() {
 
 // together is a register whose lanes are the sums of the lanes of as many registers.
 func (g isa) together(v []reg.VecVirtual) reg.VecVirtual {
-	pairs := make([]reg.VecVirtual, len(v)/2) // lanes by turns of one and of the other
+	pairs := make([]reg.VecVirtual, len(v)/2) // lanes alternating between the two
 	for i := range pairs {
 		odd := g.reg()
 		pairs[i] = v[2*i]
