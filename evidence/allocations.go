@@ -8,7 +8,7 @@ import (
 	"github.com/latent-go/latent/internal/parallel"
 )
 
-// Allocation is one way to hand the rows to the components: all Z that agree in how
+// Allocation is one way to assign the rows to the components: all Z that agree in how
 // many copies of each distinct row go to each component, up to the labels.
 type Allocation struct {
 	// Sizes holds N_k, the rows in each component. It has min(K, N) entries: no more
@@ -35,17 +35,17 @@ func (a *Allocation) Count(k, column, level int) int {
 }
 
 const (
-	// negligible is how far below the largest a term is left out: 1e10 of them change
+	// negligible is how many nats below the largest a term is left out: 1e10 of them change
 	// the sum by less than a part in 1e17.
 	negligible = 64
 	// minTasks is how many parts of the sum there are at least, where it is long
 	// enough: a number of its own, so that the bits do not depend on the workers.
 	minTasks = 256
-	// checkEvery is how many terms go by before the context is asked again.
+	// checkEvery is the number of terms between two checks of the context.
 	checkEvery = 1 << 14
 )
 
-// walker goes through the allocations, pattern by pattern and component by
+// walker enumerates the allocations, pattern by pattern and component by
 // component. Labels are exchangeable, so it visits only those in which the
 // components' copies, read as one word each, descend, and counts the others.
 type walker struct {
@@ -62,8 +62,8 @@ type walker struct {
 	tasks   []task
 
 	logs   []float64 // terms of the inner loop
-	values []float64 // what visit says
-	terms  int       // since the context was asked
+	values []float64 // what visit returns
+	terms  int       // since the context was checked
 }
 
 // task is the part of the sum that begins with given allotments.
@@ -77,7 +77,7 @@ func (t *tables) sum(ctx context.Context, workers, dim int, visit func(*Allocati
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	// All weights begin with every relabelling counted; leaf takes off.
+	// All weights begin with every relabelling counted; leaf divides.
 	logWeight := t.factorial[t.slots] + t.labels[t.slots]
 	for _, p := range t.patterns {
 		logWeight += t.factorial[p.copies]
@@ -187,7 +187,7 @@ func (w *walker) pattern(p int, logWeight float64) error {
 	return w.place(p, 0, w.at.patterns[p].copies, logWeight)
 }
 
-// place hands the rest of the copies of pattern p to the components from k on.
+// place gives the rest of the copies of pattern p to the components from k on.
 func (w *walker) place(p, k, rest int, logWeight float64) error {
 	low, high := w.bounds(p, k, rest)
 	lastPair := k == w.at.slots-2

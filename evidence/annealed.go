@@ -48,11 +48,11 @@ type AISOptions struct {
 // Estimate is what annealed importance sampling finds, in nats.
 type Estimate struct {
 	// LogEvidence is ln of the mean weight w of the chains. The mean is unbiased for p(X|K),
-	// so its log lies low by about StandardError²/2.
+	// so its log has a bias of about −StandardError²/2.
 	LogEvidence float64
 	// StandardError is that of LogEvidence by the delta method, sd(w)/(mean(w) √chains). It
-	// is honest while the effective sample size is; when a few chains carry all of
-	// the weight, other such chains may have been missed, and it is too small.
+	// is reliable while the effective sample size is large; when a few chains carry all of the
+	// weight, other such chains may have been missed, and it is too small.
 	StandardError float64
 	// EffectiveSampleSize is (Σw)²/Σw², between 1 and the number of chains. Below
 	// some 10, take more temperatures or better steps rather than more chains.
@@ -60,7 +60,7 @@ type Estimate struct {
 	// LogWeights are ln w of the chains, in order.
 	LogWeights []float64
 
-	// PathSampling is a second opinion from the same chains: thermodynamic
+	// PathSampling is a second estimate from the same chains: thermodynamic
 	// integration, ∫₀¹ E_t[ln L] dt by the trapezoid rule over the temperatures (Gelman &
 	// Meng 1998). It needs no chain to carry a weight, but has a bias of the grid and of
 	// chains that lag behind their temperature. −Inf if a draw of the prior has likelihood 0.

@@ -230,7 +230,7 @@ func TestOwnScheduleOfOneStepIsImportanceSamplingFromThePrior(t *testing.T) {
 	}
 }
 
-// scripted is a target that does what it is told.
+// scripted is a target made of functions.
 type scripted struct {
 	draw, step func(rng *rand.Rand) (float64, error) // the state is its own ln L
 }

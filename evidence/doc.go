@@ -1,9 +1,9 @@
-// Package evidence holds the yardsticks for criteria such as gFIC: the marginal
+// Package evidence holds the reference for criteria such as gFIC: the marginal
 // likelihood ln p(X|K) itself, exact where that can be done and sampled with a
 // standard error elsewhere. All values are in nats.
 //
 // [Mixture] is a mixture of Bernoulli or categorical columns with conjugate priors
-// (Kaji 2011, section 3.2). Its evidence is a finite sum, which is taken in full:
+// (Kaji 2011, section 3.2). Its evidence is a finite sum, computed exactly:
 //
 //	m := evidence.Mixture{K: 2, Levels: []int{2, 2}, Alpha: 1, Beta: 0.5}
 //	value, err := m.LogEvidence(ctx, rows, counts)           // ln p(X|K), exact
@@ -14,8 +14,8 @@
 // ln p(X|K) = gFIC + O(1), can be measured.
 //
 // [AIS] is annealed importance sampling (Neal 2001), for any model that can draw from
-// its prior and move at a temperature; [Metropolis] needs no more than a prior and
-// a likelihood:
+// its prior and move at a temperature; [Metropolis] needs only a prior and a
+// likelihood:
 //
 //	estimate, err := evidence.AIS(ctx, target, evidence.AISOptions{Chains: 100, Seed: 1})
 //	fmt.Println(estimate.LogEvidence, "±", estimate.StandardError)

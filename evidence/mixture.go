@@ -34,13 +34,13 @@ const (
 //
 // Its methods take the rows as codes, N×M row-major, code l of column m in
 // 0, …, Levels[m]−1, and how often each row occurs; nil counts are all 1. Equal rows
-// need not be grouped. The work grows with the number of ways to hand the copies of
-// each distinct row to the components, so it is for few distinct rows, many copies: with
+// need not be grouped. The work grows with the number of ways to assign the copies
+// of each distinct row to the components, so it is for few distinct rows, many copies: with
 // K = 2 and two columns of two levels, hundreds of rows take a fraction of a second.
 //
 // The methods return an error for K < 1, no column, a column of fewer than 2
 // levels, Alpha or Beta that is not positive and finite (or is subnormal), a code out of range, a count
-// that is not a whole number from 0 up, no rows, more than ten million
+// that is not a non-negative integer, no rows, more than ten million
 // rows, a sum that exceeds MaxTerms (it wraps [ErrTooManyTerms]), and the
 // context's error. They panic if the lengths do not fit.
 type Mixture struct {
@@ -199,7 +199,7 @@ func (m Mixture) checkTerms(patterns []pattern) error {
 	for _, p := range patterns {
 		terms += logAllocations(p.copies, slots)
 	}
-	// A hair of tolerance, because the count comes from ln Γ.
+	// A small tolerance, because the count comes from ln Γ.
 	if terms > math.Log(limit)+1e-9 {
 		return fmt.Errorf("evidence: %w: %s ways to allot %d distinct rows to %d components exceed MaxTerms = %.3g; take fewer rows, columns or components, raise MaxTerms, or sample with AIS", ErrTooManyTerms, powerOfTen(terms), len(patterns), slots, limit)
 	}

@@ -487,7 +487,7 @@ func TestGFICAtExactPosteriorStaysWithinAConstantOfEvidence(t *testing.T) {
 		}
 	}
 	require.Less(t, spread(gaps), bound)
-	// The test can tell: one parameter too many or too few would fail it.
+	// The test has power: one parameter too many or too few would fail it.
 	require.Greater(t, spread(more), bound)
 	require.Greater(t, spread(fewer), bound)
 }

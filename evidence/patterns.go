@@ -79,7 +79,7 @@ func (m Mixture) weighted(rows []int, counts []float64) ([]pattern, error) {
 	return all, nil
 }
 
-// logAllocations is ln C(copies + slots − 1, slots − 1), the ways to hand copies of
+// logAllocations is ln C(copies + slots − 1, slots − 1), the ways to assign copies of
 // one row to the components.
 func logAllocations(copies, slots int) float64 {
 	return combin.LogGeneralizedBinomial(float64(copies+slots-1), float64(slots-1))

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// tables hold all that the terms of the sum are made of. Empty components have the
-// factor 1: everything is relative to them.
+// tables hold the factors of the terms of the sum, relative to those of empty components, which have
+// the factor 1.
 type tables struct {
 	patterns []placed
 	slots    int     // components that can be used at once, min(K, N)
@@ -14,7 +14,7 @@ type tables struct {
 	levels   [][]int // by column, the levels that occur, ascending
 	offsets  []int   // by column, the first of its cells
 	cells    int     // pairs of column and level that occur
-	others   []int   // the cells that the last pattern leaves alone
+	others   []int   // the cells that the last pattern does not use
 
 	factorial []float64 // ln n!
 	size      []float64 // ln of Γ(a+n)/Γ(a) Π_m Γ(L_m b)/Γ(L_m b+n)
