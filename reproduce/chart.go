@@ -12,7 +12,7 @@ import (
 	"github.com/latent-go/latent/internal/ticks"
 )
 
-// palette is that of Okabe & Ito, which people with any colour vision can tell apart.
+// palette is that of Okabe & Ito, which people with any colour vision can distinguish.
 var palette = []color.Color{
 	color.RGBA{0, 114, 178, 255}, color.RGBA{213, 94, 0, 255}, color.RGBA{0, 158, 115, 255}, color.RGBA{204, 121, 167, 255},
 	color.RGBA{230, 159, 0, 255}, color.RGBA{86, 180, 233, 255}, color.RGBA{0, 0, 0, 255}, color.RGBA{128, 128, 128, 255},
@@ -31,7 +31,7 @@ func chart(title, x, y string) *plot.Plot {
 	return p
 }
 
-// labelled are gonum's ticks, with labels that tell their values.
+// labelled are gonum's ticks, with labels that give their values.
 type labelled struct{}
 
 // Ticks places them.

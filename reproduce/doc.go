@@ -1,14 +1,13 @@
 // Package reproduce runs the experiments of the papers that latent implements, and some
-// beyond them, and says whether what the papers state was measured.
+// beyond them, and reports whether what the papers state was measured.
 //
 //	err := reproduce.Run(ctx, reproduce.All(), reproduce.Options{Out: "results", Quick: true})
 //
 // An [Experiment] is a list of independent jobs and a conclusion from their results:
-// figures, tables, and statements of the paper with what was measured beside them. Whether
-// they agree is computed from the numbers. Jobs run side by side, each on one
-// goroutine with seeds of its own, so that the numbers are the same for any number of
-// workers; results are kept as they come, and a run that was interrupted goes on
-// where it was.
+// figures, tables, and statements of the paper with what was measured. Whether they agree is
+// computed from the numbers. Jobs run concurrently, each on one goroutine with its own seeds, so
+// that the numbers are the same for any number of workers; results are stored as they come, and
+// an interrupted run resumes from them.
 //
 // experiment.go has the types, run.go the runner, write.go what goes to disk, chart.go
 // the figures' style; every other file is an experiment.

@@ -53,7 +53,7 @@ func (s *Settings) Table(f DataFile) (*data.Table, error) {
 	return data.Open(path)
 }
 
-// MissingData says which file an experiment lacks.
+// MissingData returns which file an experiment lacks.
 type MissingData struct {
 	File   DataFile
 	Folder string // where it was looked for; "" where no folder was given
@@ -94,7 +94,7 @@ type part struct {
 type Job[R any] struct {
 	// Key names the job within the experiment: letters, digits, dots, dashes, underscores.
 	Key string
-	// Cost is how long the job takes beside the others, for the estimate of the time left.
+	// Cost is how long the job takes relative to the others, for the estimate of the time left.
 	// 0 stands for 1.
 	Cost float64
 	Run  func(ctx context.Context) (R, error)
@@ -158,7 +158,7 @@ type Outcome struct {
 	Tuned bool
 }
 
-// A Statement of the paper beside what was measured.
+// A Statement of the paper, with what was measured.
 type Statement struct {
 	Paper    string
 	Measured string
@@ -202,7 +202,7 @@ type Figure struct {
 	Name          string
 	Caption       string // what it shows: also the text for those who cannot see it
 	Plots         [][]*plot.Plot
-	Width, Height vg.Length // of the whole
+	Width, Height vg.Length // of the figure
 }
 
 // A Table is saved as NAME.csv.

@@ -15,7 +15,7 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// A posteriorRun tells of a posterior of Z without the penalty, with it, and exactly.
+// A posteriorRun describes a posterior of Z without the penalty, with it, and exactly.
 type posteriorRun struct {
 	Smaller  [3][]float64 // distribution of the rows in the smaller component
 	Distance [3]float64   // total variation distance from the exact posterior
@@ -38,7 +38,7 @@ type fig1Case struct {
 	name     string
 	columns  int
 	counts   []int // of pattern 0 … 2^columns − 1
-	profiles bool  // two profiles that X tells apart
+	profiles bool  // two profiles that X distinguishes
 }
 
 // The rows of one profile are those of fair coins; with two profiles, they agree in all

@@ -123,7 +123,7 @@ func fig2Fit(ctx context.Context, criterion framework.Criterion, normal bool, n 
 	return run, nil
 }
 
-// fig2Summary is what the runs at one N say together.
+// fig2Summary summarises the runs at one N.
 type fig2Summary struct {
 	n            int
 	mean, spread [][]float64 // by method, K

@@ -52,7 +52,7 @@ type grid struct {
 	Values [][]float64
 }
 
-// bounds are the least and the largest value; NaN counts for nothing.
+// bounds are the least and the largest value; NaN is ignored.
 func (g grid) bounds() (low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for _, row := range g.Values {
@@ -196,7 +196,7 @@ func (g grid) contours(p *plot.Plot, levels []float64, c color.Color) {
 	p.Add(lines)
 }
 
-// A colourBar tells what colours mean, on the right of a plot.
+// A colourBar is the legend of colours, on the right of a plot.
 type colourBar struct {
 	Map   ramps.ColorMap
 	Label string
@@ -300,7 +300,7 @@ func note(p *plot.Plot, x, y float64, text string, c color.Color) {
 	p.Add(l)
 }
 
-// profiles draws components side by side, each a column of its probabilities from the
+// profiles draws components beside each other, each a column of its probabilities from the
 // first, on top, to the last: white is 1, black is 0, as in paper K. Labels stand below.
 func profiles(p *plot.Plot, means [][]float64, labels []string) {
 	m := len(means[0])

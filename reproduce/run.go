@@ -23,19 +23,19 @@ type Options struct {
 	Data     string // folder of data that are not shipped
 	Workers  int    // jobs at the same time, 0: one a processor
 	Progress func(Progress)
-	// Command is how the page says that it was made, "" leaves it out, as the zero Date does.
+	// Command is the command that the page names; "" leaves it out, as the zero Date does.
 	Command string
 	Date    time.Time
 }
 
-// Progress tells how far a run has come. Calls do not overlap.
+// Progress reports the progress of a run. Calls do not overlap.
 type Progress struct {
 	Experiment  string
 	Done, Total int           // jobs of the experiment
 	Left        time.Duration // estimate for the experiment; negative when there is none yet
 }
 
-// A Report says how one experiment ended.
+// A Report is the outcome of one experiment.
 type Report struct {
 	Name    string
 	Page    string // path of its page; "" when it failed
@@ -45,11 +45,11 @@ type Report struct {
 	Err     error // for an experiment that lacks its data, a [MissingData]
 }
 
-// Run runs experiments one after the other and writes their results to the folders
+// Run runs experiments one after another and writes their results to the folders
 // Out/NAME. An experiment that fails does not keep the others from running: its error is in
 // its report, and all errors but those of missing data are joined in what Run returns. When
 // ctx is cancelled, jobs that have ended are kept, and another run with the same
-// options goes on from there.
+// options resumes from them.
 func Run(ctx context.Context, experiments []*Experiment, o Options) ([]Report, error) {
 	if err := os.MkdirAll(o.Out, 0o777); err != nil {
 		return nil, fmt.Errorf("the folder of the results cannot be made: %w", err)
@@ -129,15 +129,15 @@ func (e *Experiment) compute(ctx context.Context, parts []part, s store, o Optio
 // meter estimates the time left from the cost of what was done.
 type meter struct {
 	mu          sync.Mutex
-	tell        func(Progress)
+	progress    func(Progress)
 	name        string
 	done, total int
 	spent, all  float64 // cost of the jobs run and of all that were not kept
 	began       time.Time
 }
 
-func newMeter(name string, parts []part, tell func(Progress)) *meter {
-	m := &meter{tell: tell, name: name, total: len(parts), began: time.Now()}
+func newMeter(name string, parts []part, progress func(Progress)) *meter {
+	m := &meter{progress: progress, name: name, total: len(parts), began: time.Now()}
 	for _, p := range parts {
 		m.all += p.cost
 	}
@@ -162,14 +162,14 @@ func (m *meter) ended(p part) {
 }
 
 func (m *meter) report() {
-	if m.tell == nil {
+	if m.progress == nil {
 		return
 	}
 	left := time.Duration(-1)
 	if m.spent > 0 {
 		left = time.Duration(float64(time.Since(m.began)) * (m.all - m.spent) / m.spent)
 	}
-	m.tell(Progress{m.name, m.done, m.total, left})
+	m.progress(Progress{m.name, m.done, m.total, left})
 }
 
 // A store keeps results of jobs, one file each.
@@ -190,7 +190,7 @@ func (e *Experiment) open(o Options) (store, error) {
 
 func (s store) path(key string) string { return filepath.Join(string(s), key+".gob") }
 
-// read returns a result that is there and whole.
+// read returns a result that exists and is complete.
 func (s store) read(key string) ([]byte, bool) {
 	text, err := os.ReadFile(s.path(key))
 	if err != nil || len(text) < crc32.Size || crc32.ChecksumIEEE(text[crc32.Size:]) != binary.BigEndian.Uint32(text) {
@@ -203,7 +203,7 @@ func (s store) write(key string, text []byte) error {
 	return replace(s.path(key), append(binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE(text)), text...))
 }
 
-// replace writes a file, whole or not at all.
+// replace writes a file atomically.
 func replace(path string, text []byte) error {
 	return atomicfile.Write(path, func(w io.Writer) error {
 		_, err := w.Write(text)

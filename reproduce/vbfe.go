@@ -64,7 +64,7 @@ func (l bernoulliLaw) sample(n int, seed uint64) (*framework.Table, error) {
 	return t.Distinct(), nil
 }
 
-// proportions has every pattern once, weighing N·p(x): data without luck.
+// proportions has every pattern once, weighing N·p(x): data without sampling noise.
 func (l bernoulliLaw) proportions(n float64) (*framework.Table, error) {
 	m := l.columns()
 	var x []float64
@@ -100,7 +100,7 @@ func (l bernoulliLaw) entropy(t *framework.Table) (float64, error) {
 	return sum, err
 }
 
-// atEdge tells whether all probabilities are within margin of 0 or 1.
+// atEdge reports whether all probabilities are within margin of 0 or 1.
 func atEdge(probabilities []float64, margin float64) bool {
 	for _, v := range probabilities {
 		if min(v, 1-v) > margin {

@@ -202,7 +202,7 @@ func threeLikelihood(weights, probabilities []float64) (float64, error) {
 func nonidentifiableConclude(_ *Settings, runs []nonidentifiableRun) (*Outcome, error) {
 	table := Table{Name: "methods", Shown: true, About: "starts that reach the maximum of their objective, and how far apart their mixing ratios are there, sorted by size; mixing ratios and probabilities, component by component, of the best start", Header: []string{"method", "starts", "reached", "apart", "mixing_ratios", "probabilities"}}
 	starts := Table{Name: "starts", About: "every start: objective in nats, mixing ratios sorted by size, probabilities", Header: []string{"method", "start", "objective", "mixing_ratios", "probabilities"}}
-	tell := func(list []float64) string {
+	format := func(list []float64) string {
 		text := ""
 		for _, v := range list {
 			text += fmt.Sprintf("%.3f ", math.Abs(v))
@@ -211,9 +211,9 @@ func nonidentifiableConclude(_ *Settings, runs []nonidentifiableRun) (*Outcome, 
 	}
 	for i, r := range runs {
 		name, best := nonidentifiableFits[i].name, r.reached()[0]
-		table.Add(name, len(r.Objectives), len(r.reached()), r.apart(), tell(r.Weights[best]), tell(r.Components[best]))
+		table.Add(name, len(r.Objectives), len(r.reached()), r.apart(), format(r.Weights[best]), format(r.Components[best]))
 		for j, v := range r.Objectives {
-			starts.Add(name, j, v, tell(r.Weights[j]), tell(r.Components[j]))
+			starts.Add(name, j, v, format(r.Weights[j]), format(r.Components[j]))
 		}
 	}
 	two, three, maps, vbs := &runs[0], &runs[1], runs[2:4], runs[4:]

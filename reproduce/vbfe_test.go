@@ -149,11 +149,11 @@ func TestJudgementOfMinorities(t *testing.T) {
 		c.list = append(c.list, certain(105, 2, 9))
 	}
 	c.list = append(c.list, certain(3, 4, 8), certain(2, 8, 10), certain(1, 10, 17))
-	for _, s := range judgeMinorities(c) {
+	for _, s := range minorityStatements(c) {
 		assert.True(t, s.Agrees, "%s: %s", s.Paper, s.Measured)
 	}
 	c.list = []vbComponent{certain(1750, 4, 12)}
-	for _, s := range judgeMinorities(c) {
+	for _, s := range minorityStatements(c) {
 		assert.False(t, s.Agrees, "%s: %s", s.Paper, s.Measured)
 	}
 }

@@ -38,7 +38,7 @@ type fig53Start struct {
 	Smallest   vbComponent
 }
 
-// vbfeFig53 looks at redundant components from many starts.
+// vbfeFig53 studies redundant components from many starts.
 func vbfeFig53() *Experiment {
 	return Define(Info{
 		Name:   "vbfe-fig5.3",
@@ -83,7 +83,8 @@ func fig53Fit(ctx context.Context, src *framework.Table, a, b float64, starts in
 	return cell, nil
 }
 
-// fig53Empty is the share of the rows below which a component counts as empty, and fig53Edge how near to 0 or 1 an entry counts as deterministic.
+// fig53Empty is the share of the rows below which a component counts as empty, and fig53Edge how
+// near to 0 or 1 an entry counts as deterministic.
 const fig53Empty, fig53Edge = 0.01, 0.02
 
 func (s fig53Start) empty() bool { return s.Smallest.Rows < fig53Empty*fig53N }
@@ -101,7 +102,7 @@ func (c fig53Cell) empty() float64 {
 
 // edges are the share of deterministic entries in redundant components, and of components
 // all of whose entries are; 0 where there is none.
-func (c fig53Cell) edges() (entries, whole float64) {
+func (c fig53Cell) edges() (entries, components float64) {
 	count := 0.0
 	for _, s := range c.Starts {
 		if s.empty() {
@@ -114,10 +115,10 @@ func (c fig53Cell) edges() (entries, whole float64) {
 			}
 		}
 		if atEdge(s.Smallest.Shares, fig53Edge) {
-			whole++
+			components++
 		}
 	}
-	return entries / max(1, count), whole / max(1, count)
+	return entries / max(1, count), components / max(1, count)
 }
 
 // fig53Corner is (M+1)/2.
@@ -136,9 +137,9 @@ func fig53Conclude(s *Settings, cells []fig53Cell) (*Outcome, error) {
 		below, above, kept := 1.0, 0.0, 0.0 // entries at the edge for b < 0.4 and b > ½; share of empty ones
 		crossing := math.NaN()              // b from which on most starts have no redundant component
 		for _, c := range column {
-			entries, whole := c.edges()
+			entries, components := c.edges()
 			least, largest := c.Starts[0].FreeEnergy, c.Starts[len(c.Starts)-1].FreeEnergy
-			table.Add(c.A, c.B, c.empty(), entries, whole, least, largest)
+			table.Add(c.A, c.B, c.empty(), entries, components, least, largest)
 			for rank, start := range c.Starts {
 				row := []any{c.A, c.B, rank + 1, start.FreeEnergy, start.Smallest.Rows}
 				for _, v := range start.Smallest.Means {

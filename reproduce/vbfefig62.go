@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// vbfeFig62 maps the generalisation error over (a, b), beside the free energy.
+// vbfeFig62 maps the generalisation error and the free energy over (a, b).
 func vbfeFig62() *Experiment {
 	return Define(Info{
 		Name:     "vbfe-fig6.2",

@@ -39,7 +39,7 @@ var fig63Settings = []struct {
 // fig63Trial is one data set, fitted at every setting: components by their rows.
 type fig63Trial struct{ Components [][]vbComponent }
 
-// vbfeFig63 looks for a minority cluster.
+// vbfeFig63 tests whether a minority cluster is found.
 func vbfeFig63() *Experiment {
 	return Define(Info{
 		Name:   "vbfe-fig6.3",
@@ -74,7 +74,7 @@ func fig63Fit(ctx context.Context, seed uint64, starts int) (trial fig63Trial, e
 	return trial, nil
 }
 
-// fig63Minority tells whether a component is the minority's cluster.
+// fig63Minority reports whether a component is the minority's cluster.
 func fig63Minority(c vbComponent) bool {
 	if c.Rows < fig63Least || c.Rows > 0.03*fig63N {
 		return false
@@ -87,7 +87,7 @@ func fig63Minority(c vbComponent) bool {
 	return true
 }
 
-// fig63Summary is what the trials say at one setting.
+// fig63Summary summarises the trials at one setting.
 type fig63Summary struct {
 	found    float64 // share of trials with the minority's cluster
 	clusters float64 // mean number of clusters
@@ -143,14 +143,14 @@ func fig63Conclude(_ *Settings, trials []fig63Trial) (*Outcome, error) {
 			}
 		}
 	}
-	tell := func(i int) string {
+	format := func(i int) string {
 		return fmt.Sprintf("the minority is found in %.0f %% of %d trials, among %.1f clusters on average", 100*all[i].found, len(trials), all[i].clusters)
 	}
 	const largeLarge, largeSmall, smallLarge, smallSmall = 0, 1, 2, 3
 	out.Statements = []Statement{
-		{Central: true, Paper: "With large a and b small clusters are not found.", Agrees: all[largeLarge].found <= 0.1, Measured: tell(largeLarge)},
-		{Paper: "With large a and small b several clusters are extracted, some of them redundant.", Agrees: all[largeSmall].clusters >= 5, Measured: tell(largeSmall)},
-		{Central: true, Paper: "With small a and b the minority is extracted, and there are fewer clusters.", Agrees: all[smallSmall].found >= 0.5 && all[smallSmall].clusters < all[largeSmall].clusters, Measured: tell(smallSmall)},
+		{Central: true, Paper: "With large a and b small clusters are not found.", Agrees: all[largeLarge].found <= 0.1, Measured: format(largeLarge)},
+		{Paper: "With large a and small b several clusters are extracted, some of them redundant.", Agrees: all[largeSmall].clusters >= 5, Measured: format(largeSmall)},
+		{Central: true, Paper: "With small a and b the minority is extracted, and there are fewer clusters.", Agrees: all[smallSmall].found >= 0.5 && all[smallSmall].clusters < all[largeSmall].clusters, Measured: format(smallSmall)},
 		{Paper: "With small a there are no redundant components.", Agrees: all[smallSmall].clusters <= 3.5 && all[smallLarge].clusters <= 3.5, Measured: fmt.Sprintf("%.1f clusters on average with small b, %.1f with large b, of a truth of 3", all[smallSmall].clusters, all[smallLarge].clusters)},
 		{Paper: "With small a, b controls the size of the clusters.", Agrees: all[smallSmall].smallest < all[smallLarge].smallest/2, Measured: fmt.Sprintf("the smallest cluster has %.0f rows on average with small b, %.0f with large b", all[smallSmall].smallest, all[smallLarge].smallest)},
 	}

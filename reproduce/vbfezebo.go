@@ -21,12 +21,12 @@ var zeboFile = DataFile{"zebo.csv", "who wants what, 1750 users × 82 items of 0
 
 // A zeboCase is one of the tables of paper K, section 6.2.3.
 type zeboCase struct {
-	table   int
-	a, b    float64
-	k       int
-	about   string
-	judge   func(c *zeboCategories) []Statement
-	remarks string
+	table      int
+	a, b       float64
+	k          int
+	about      string
+	statements func(c *zeboCategories) []Statement
+	remarks    string
 }
 
 // zeboStart is what one start ended in.
@@ -43,11 +43,11 @@ type zeboCategories struct {
 	starts int
 }
 
-var zeboMinorities = zeboCase{table: 1, a: 1e-4, b: 1e-4, k: 13, judge: judgeMinorities,
+var zeboMinorities = zeboCase{table: 1, a: 1e-4, b: 1e-4, k: 13, statements: minorityStatements,
 	about:   "K = 13, the number of the table's categories, because with so small a b a fit keeps as many categories as it is given.",
 	remarks: "The smallest categories of the table, 0.00171, 0.00102 and 0.00057 of 1750 users, are of three, two and one: which few users make a category of their own depends on the start, and starts end in many local solutions. The one shown here has the least free energy of all starts made."}
 
-var zeboTendency = zeboCase{table: 2, a: 1e-4, b: 1, k: 20, judge: judgeTendency, about: "K = 20.",
+var zeboTendency = zeboCase{table: 2, a: 1e-4, b: 1, k: 20, statements: tendencyStatements, about: "K = 20.",
 	remarks: "The mixing ratios 0.45414 and 0.34500 of table 6.2 are those of table 6.1's first two categories, to the last digit: a slip of the print."}
 
 func vbfeTable(c zeboCase) *Experiment {
@@ -142,7 +142,7 @@ func (c zeboCase) conclude(s *Settings, starts []zeboStart) (*Outcome, error) {
 		}
 		free.Add(i, v.FreeEnergy, count)
 	}
-	out := &Outcome{Statements: c.judge(found), Tables: []Table{top, all, free}, Remarks: c.remarks}
+	out := &Outcome{Statements: c.statements(found), Tables: []Table{top, all, free}, Remarks: c.remarks}
 	p, rows := found.plot()
 	out.Figures = []Figure{{Name: "figure", Width: vg.Length(8+1.4*float64(len(found.list))) * vg.Centimeter, Height: vg.Length(3+0.42*float64(rows)) * vg.Centimeter, Plots: [][]*plot.Plot{{p}},
 		Caption: "Probabilities of the items that are among the five most likely of a category, by category, over the mixing ratios."}}
@@ -181,7 +181,7 @@ func (c *zeboCategories) describe(k, count int) string {
 	return fmt.Sprintf("%.3f: %s", c.ratio(k), strings.Join(names, ", "))
 }
 
-func judgeMinorities(c *zeboCategories) []Statement {
+func minorityStatements(c *zeboCategories) []Statement {
 	small, entries, edges := 0, 0.0, 0.0
 	twins := map[string]bool{}
 	for k, v := range c.list {
@@ -231,7 +231,7 @@ var zeboPrinted = [2]map[string]float64{
 	{"laptop": 0.26457, "ipod": 0.18966, "house": 0.17169, "shoes": 0.14718, "clothes": 0.11781, "computer": 0.08738, "money": 0.08401, "cellphone": 0.06589},
 }
 
-func judgeTendency(c *zeboCategories) []Statement {
+func tendencyStatements(c *zeboCategories) []Statement {
 	large := 0
 	for k := range c.list {
 		if c.ratio(k) >= 0.1 {

@@ -85,7 +85,7 @@ func artificial(l, m, rank int, seed uint64) *mat.Dense {
 	return y
 }
 
-// vbmfRun is what one job found: the exact solution, or one start of the iteration.
+// vbmfRun is the result of one job: the exact solution, or one start of the iteration.
 type vbmfRun struct {
 	Exact      bool
 	Energy     []float64 // F/(LM) of the matrix scaled to a mean square of 1, after each iteration
@@ -155,7 +155,7 @@ type watched struct {
 	count int
 }
 
-// Maximize is that of the model, watched.
+// Maximize is that of the model, recorded.
 func (w *watched) Maximize(s *vbmf.Statistics, p, dst *vbmf.Parameters) (*vbmf.Parameters, error) {
 	q, err := w.Iterative.Maximize(s, p, dst)
 	if err != nil {
@@ -251,7 +251,7 @@ func (c vbmfCase) conclude(s *Settings, runs []vbmfRun) (*Outcome, error) {
 		if i == 0 {
 			name = "iterative"
 		}
-		// The first iterations are far above all others.
+		// The first iterations are much higher than all others.
 		from := min(4, len(steps)-1)
 		series{Name: name, X: steps[from:], Y: r.Energy[from:]}.draw(energy, 0)
 		series{Name: name, X: steps, Y: r.Seconds[:len(steps)]}.draw(clock, 0)
