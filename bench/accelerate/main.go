@@ -197,7 +197,7 @@ func normals(rng *rand.Rand, n int, deviation float64) []float64 {
 	return x
 }
 
-// classes are zeros and ones from k classes with chances between 0.15 and 0.85.
+// classes are zeros and ones from k classes with probabilities between 0.15 and 0.85.
 func classes(n, d, k int) *framework.Table {
 	rng := rand.New(rand.NewPCG(1, 1))
 	p := make([]float64, k*d)
@@ -226,7 +226,7 @@ func clusters(n, d, k int) *framework.Table {
 	})
 }
 
-// product is a matrix of rank k, whose factors are ever weaker, plus noise.
+// product is a matrix of rank k, whose factors have decreasing strength, plus noise.
 func product(n, d, k int) *framework.Table {
 	rng := rand.New(rand.NewPCG(3, 1))
 	b := normals(rng, d*k, 1)

@@ -36,7 +36,7 @@ type outcome struct {
 	Seconds float64 `json:"seconds"` // of an iteration where the workload has them
 	Found   string  `json:"found"`
 	Data    int     `json:"data_bytes"`
-	Peak    int     `json:"peak_bytes"` // resident memory of the process at its highest; 0 where the system does not tell
+	Peak    int     `json:"peak_bytes"` // resident memory of the process at its highest; 0 where the system does not report it
 }
 
 func main() {
@@ -232,7 +232,7 @@ func iterate(m given, src framework.Source[framework.Rows], all framework.Rows, 
 	if res.Iterations != iterations {
 		return outcome{}, fmt.Errorf("%d iterations in place of %d: %v", res.Iterations, iterations, res.Status)
 	}
-	memory := peak() // before the judging, which has an answer for each row
+	memory := peak() // before the scoring, which has a result for each row
 	rows, err := m.LogProb(all, res.Parameters, nil)
 	if err != nil {
 		return outcome{}, err
@@ -249,7 +249,7 @@ func iterate(m given, src framework.Source[framework.Rows], all framework.Rows, 
 	}, nil
 }
 
-// allocations counts what 200 more iterations allocate, with nobody watching.
+// allocations counts what 200 more iterations allocate, without a recorder.
 func (j job) allocations() (outcome, error) {
 	const d, k = 2, 20 // twice the components there are: it takes long to converge
 	src, size, err := j.source("gaussian2", 20000)

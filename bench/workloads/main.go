@@ -110,8 +110,8 @@ func (w writer) gaussian(d int) error {
 	return errors.Join(w.npy(name, x, n, d), w.npy(name+"-start", start, 40, d))
 }
 
-// clear is 100,000 rows of 50 columns from a hundred components N(m, I), m ~ N(0, 3²I), by
-// turns, and a start that has a row of each as its mean: most responsibilities are below 1e-150.
+// clear is 100,000 rows of 50 columns from a hundred components N(m, I), m ~ N(0, 3²I), in
+// cyclic order, and a start that has a row of each as its mean: most responsibilities are below 1e-150.
 func (w writer) clear() error {
 	rng := generator("clear50", 1)
 	const d, k = 50, 100
@@ -144,7 +144,7 @@ func (w writer) choice(seed uint64) error {
 	return errors.Join(w.npy(name, x, n, d), w.csv(name, x, n, d))
 }
 
-// binary is 50,000 rows of 200 zeros and ones from ten components. The chances of a one are
+// binary is 50,000 rows of 200 zeros and ones from ten components. The success probabilities are
 // uniform between 0.35 and 0.65, so that the components overlap and a fit is not over at once,
 // or, for sparse rows, exponential with the mean percent/100.
 func (w writer) binary(name string, percent *float64) error {
@@ -173,7 +173,7 @@ func (w writer) binary(name string, percent *float64) error {
 		}
 	}
 	start := chances()
-	for i := range start { // half way to the truth: no component starts empty
+	for i := range start { // halfway to the truth: no component starts empty
 		start[i] = max(1e-4, (start[i]+truth[i])/2)
 	}
 	return errors.Join(w.npy(name, x, n, d), w.npy(name+"-start", start, k, d))
@@ -208,8 +208,8 @@ func (w writer) factors(name string, n, d, r int) error {
 	return w.npy(name, x, n, d)
 }
 
-// reading is a table of 20 columns that is read and nothing else, of about so many bytes in
-// either format: six decimals in CSV.
+// reading is a table of 20 columns to measure reading alone, of about the given bytes in either
+// format: six decimals in CSV.
 func (w writer) reading(bytes int) error {
 	const d = 20
 	rng := generator("reading", 1)
