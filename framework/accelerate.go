@@ -178,8 +178,8 @@ func (r *run[B, P, S]) iterate(ctx context.Context, to *point[P, S]) error {
 }
 
 // leap returns the point that the last steps lead to, nil where there is none that can be
-// trusted. An iteration that may be the last is left plain: its change is to say whether
-// the fit has converged.
+// trusted. An iteration that may be the last is left plain: convergence is that of its
+// change.
 func (r *run[B, P, S]) leap() *point[P, S] {
 	at, h := &r.at, &r.at.Path
 	if h.steps() < 2 || !r.near() || !r.plain(1) && at.Change <= r.options.Tolerance {

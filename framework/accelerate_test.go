@@ -98,16 +98,16 @@ func TestAcceleratedFitHasTheSameBits(t *testing.T) {
 	for _, method := range []framework.Method{framework.EM, framework.GFAB} {
 		o := framework.Options{K: 5, Method: method, Workers: 1, Restarts: 2, Accelerate: true, Tolerance: 1e-7}
 		looks := &countdown{background, math.MaxInt}
-		whole, err := framework.Fit(looks, vague{}, src, o)
+		uninterrupted, err := framework.Fit(looks, vague{}, src, o)
 		require.NoError(t, err)
 		same := func(res *beliefsFit, err error) {
 			t.Helper()
 			require.NoError(t, err)
-			require.Equal(t, whole.Parameters, res.Parameters)
-			require.Equal(t, whole.Trace, res.Trace)
-			require.Equal(t, whole.Objective, res.Objective)
-			require.Equal(t, whole.Pruned, res.Pruned)
-			require.Equal(t, whole.Restarts, res.Restarts)
+			require.Equal(t, uninterrupted.Parameters, res.Parameters)
+			require.Equal(t, uninterrupted.Trace, res.Trace)
+			require.Equal(t, uninterrupted.Objective, res.Objective)
+			require.Equal(t, uninterrupted.Pruned, res.Pruned)
+			require.Equal(t, uninterrupted.Restarts, res.Restarts)
 		}
 		o.Workers = 3
 		same(framework.Fit(background, vague{}, src, o))
@@ -142,7 +142,7 @@ type trap int
 const (
 	noMaximum trap = iota
 	nan
-	far
+	distant
 	noRow
 	lower
 )
@@ -197,7 +197,7 @@ func (m guarded) Maximize(s *scaled, p, _ *guardedBeliefs) (*guardedBeliefs, err
 			return nil, errTrap
 		case nan:
 			q.Rates[0] = math.NaN()
-		case far:
+		case distant:
 			q.Shapes[0] *= 10
 		}
 	}
@@ -215,7 +215,7 @@ func TestBadExtrapolationChangesNothing(t *testing.T) {
 	src := table(mixed(400, 1))
 	o := framework.Options{K: 4, Method: framework.EM}
 	plain := tempered(t, vague{}, src, o)
-	for trap, tried := range map[trap]bool{noMaximum: false, nan: false, far: false, noRow: true, lower: true} {
+	for trap, tried := range map[trap]bool{noMaximum: false, nan: false, distant: false, noRow: true, lower: true} {
 		o.Accelerate = true
 		res, err := framework.Fit(background, guarded{trap: trap}, src, o)
 		require.NoError(t, err)

@@ -110,7 +110,7 @@ func TestKeptLocalStepsAreTheModel(t *testing.T) {
 func TestKeptLocalStepsTravelInCheckpoints(t *testing.T) {
 	src := chopped{table(mixed(300, 3))}
 	for _, model := range []framework.Model[framework.Rows, *rates, *counts]{remembered{}, inOrder{}} {
-		whole, err := framework.Fit(background, model, src, framework.Options{K: 5})
+		uninterrupted, err := framework.Fit(background, model, src, framework.Options{K: 5})
 		require.NoError(t, err)
 		for _, limit := range []int{1, 4, 20} {
 			o := framework.Options{K: 5, MaxIterations: limit}
@@ -121,8 +121,8 @@ func TestKeptLocalStepsTravelInCheckpoints(t *testing.T) {
 			require.NoError(t, err)
 			resumed, err := framework.Fit(background, model, src, o)
 			require.NoError(t, err)
-			assert.Equal(t, whole.Trace, resumed.Trace)
-			assert.True(t, reflect.DeepEqual(whole.Local, resumed.Local))
+			assert.Equal(t, uninterrupted.Trace, resumed.Trace)
+			assert.True(t, reflect.DeepEqual(uninterrupted.Local, resumed.Local))
 		}
 	}
 }

@@ -50,7 +50,7 @@ func (e *Evaluation) ParameterCharge() (sum float64) {
 	return sum
 }
 
-// LaplaceCharge is what a criterion charges beside ½ ln|F|, where F is that of the average of N
+// LaplaceCharge is what a criterion charges in addition to ½ ln|F|, where F is that of the average of N
 // units of data: ½ ln N for every number of Ξ, and for those of Θ with their own N.
 func (e *Evaluation) LaplaceCharge() (sum float64) {
 	for c := range e.charges {

@@ -264,7 +264,7 @@ func evaluate[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], 
 	e.LogDet, e.LogDetCounts = math.NaN(), math.NaN()
 	if can.curved != nil {
 		var f laplace.Curvature
-		if can.curvature(s, p, false, &f) == nil { // NaN says that it does not exist
+		if can.curvature(s, p, false, &f) == nil { // NaN where it does not exist
 			e.charge(&f)
 		}
 	}

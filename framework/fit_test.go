@@ -90,10 +90,10 @@ func TestSameBitsForAnyNumberOfWorkers(t *testing.T) {
 func TestResumedFitHasTheSameBits(t *testing.T) {
 	src := table(mixed(400, 3))
 	options := framework.Options{K: 6, Restarts: 2, Workers: 1, Tolerance: 1e-7}
-	whole, err := framework.Fit(background, poisson{}, src, options)
+	uninterrupted, err := framework.Fit(background, poisson{}, src, options)
 	require.NoError(t, err)
 	total := 0
-	for _, r := range whole.Restarts {
+	for _, r := range uninterrupted.Restarts {
 		total += r.Iterations
 	}
 	require.Greater(t, total, 20)
@@ -117,10 +117,10 @@ func TestResumedFitHasTheSameBits(t *testing.T) {
 		o.Workers = 3
 		resumed, err := framework.Fit(background, poisson{}, src, o)
 		require.NoError(t, err)
-		assert.Equal(t, whole.Parameters, resumed.Parameters, "cancelled at %d", at)
-		assert.Equal(t, whole.Trace, resumed.Trace)
-		assert.Equal(t, whole.Value, resumed.Value)
-		assert.Equal(t, whole.Pruned, resumed.Pruned)
+		assert.Equal(t, uninterrupted.Parameters, resumed.Parameters, "cancelled at %d", at)
+		assert.Equal(t, uninterrupted.Trace, resumed.Trace)
+		assert.Equal(t, uninterrupted.Value, resumed.Value)
+		assert.Equal(t, uninterrupted.Pruned, resumed.Pruned)
 	}
 }
 
@@ -141,10 +141,10 @@ func (c *countdown) Err() error {
 func TestResumeFromAnyBlockHasTheSameBits(t *testing.T) {
 	src := table(mixed(400, 3))
 	options := framework.Options{K: 4, Workers: 1, Tolerance: 1e-6}
-	whole, err := framework.Fit(background, poisson{}, src, options)
+	uninterrupted, err := framework.Fit(background, poisson{}, src, options)
 	require.NoError(t, err)
 	resumed := 0
-	for left := 0; left < 6*whole.Passes; left += 7 {
+	for left := 0; left < 6*uninterrupted.Passes; left += 7 {
 		ctx := &countdown{background, left}
 		part, err := framework.Fit(ctx, poisson{}, src, options)
 		if err == nil {
@@ -159,8 +159,8 @@ func TestResumeFromAnyBlockHasTheSameBits(t *testing.T) {
 		require.NoError(t, err)
 		again, err := framework.Fit(background, poisson{}, src, o)
 		require.NoError(t, err)
-		require.Equal(t, whole.Parameters, again.Parameters, "stopped at look %d", left)
-		require.Equal(t, whole.Trace, again.Trace)
+		require.Equal(t, uninterrupted.Parameters, again.Parameters, "stopped at look %d", left)
+		require.Equal(t, uninterrupted.Trace, again.Trace)
 		resumed++
 	}
 	assert.Greater(t, resumed, 5)
@@ -176,13 +176,13 @@ func TestCheckpointFromRecorderResumes(t *testing.T) {
 		}
 		return err
 	})
-	whole, err := framework.Fit(background, poisson{}, src, options)
+	uninterrupted, err := framework.Fit(background, poisson{}, src, options)
 	require.NoError(t, err)
 	options.Recorder, options.Resume = nil, saved
 	again, err := framework.Fit(background, poisson{}, src, options)
 	require.NoError(t, err)
-	assert.Equal(t, whole.Parameters, again.Parameters)
-	assert.Equal(t, whole.Restarts, again.Restarts)
+	assert.Equal(t, uninterrupted.Parameters, again.Parameters)
+	assert.Equal(t, uninterrupted.Restarts, again.Restarts)
 }
 
 func TestForeignAndDamagedCheckpointsAreRefused(t *testing.T) {

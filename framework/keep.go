@@ -8,7 +8,7 @@ import (
 )
 
 // KeepAxes returns a copy of a struct with some of its k latent dimensions: what
-// [Projector].Keep is made of. Tags say which exported fields have a latent dimension:
+// [Projector].Keep is made of. Tags mark which exported fields have a latent dimension:
 //
 //	K       int       `keep:"count"`   // the number of them
 //	Weights []float64 `keep:"weights"` // K numbers, made to have the sum that they had

@@ -112,7 +112,7 @@ type Projector[P, S any] interface {
 // Rotator marks a [Projector] whose latent dimensions mix linearly: a rotation of z, and of Π with it,
 // leaves p(X|Π) unchanged. The engine rotates them to the principal axes of Signal before it keeps some.
 type Rotator[P, S any] interface {
-	// Signal is what z contributes to x beside the noise, WᵀΨ⁻¹W, K×K and positive semidefinite:
+	// Signal is the signal-to-noise matrix of z in x, WᵀΨ⁻¹W, K×K and positive semidefinite:
 	// the engine rotates to its eigenvectors before it asks for Relevance, whose sign guarantees
 	// nothing here. nil means that the dimensions do not mix, as an option of the model may have it.
 	Signal(s S, p P) (*mat.SymDense, error)

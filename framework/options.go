@@ -20,7 +20,7 @@ const (
 	// It needs Curved, and Projector to prune. It differs from GFAB in the criterion that it
 	// follows, FIC, alone.
 	FAB
-	// EM leaves the local step as it is and K as it was given. For a variational
+	// EM changes neither the local step nor K. For a variational
 	// model this is variational Bayes.
 	EM
 )
@@ -68,7 +68,7 @@ type Options struct {
 	// method's own estimates: BIC after gFAB is not that of maximum likelihood.
 	Also []Criterion
 
-	FixedK bool // keep K as it is, also with gFAB and FAB
+	FixedK bool // never lower K, also with gFAB and FAB
 	Prune  pruning.Rules
 
 	// Tolerance ends a fit when neither the criterion nor the objective changed by
@@ -96,7 +96,7 @@ type Options struct {
 	Shards  int // partial sums of a pass, default DefaultShards; another number gives another rounding
 
 	Recorder Recorder // sees every iteration; may be nil
-	Resume   []byte   // a checkpoint to go on from; the other options must be those of the fit that made it
+	Resume   []byte   // a checkpoint to resume; the other options must be those of the fit that made it
 }
 
 // DefaultTolerance and DefaultMaxIterations are the defaults of [Options].
@@ -286,7 +286,7 @@ type Result[P, S any] struct {
 	checkpoint func() ([]byte, error)
 }
 
-// Checkpoint encodes the fit for [Options].Resume: one that was interrupted goes on to the
-// same bits, and runs that ended at MaxIterations go on where that is higher now. It is an
+// Checkpoint encodes the fit for [Options].Resume: one that was interrupted resumes to the
+// same bits, and runs that ended at MaxIterations resume where that is higher now. It is an
 // error where P or S cannot be encoded by encoding/gob.
 func (r *Result[P, S]) Checkpoint() ([]byte, error) { return r.checkpoint() }

@@ -56,9 +56,9 @@ func TestQuietlyStoppedPassIsNotTakenForAWholeOne(t *testing.T) {
 	resumed, err := framework.Fit(background, poisson{}, src, o)
 	require.NoError(t, err)
 	o.Resume = nil
-	whole, err := framework.Fit(background, poisson{}, chopped{table(mixed(2000, 1))}, o)
+	uninterrupted, err := framework.Fit(background, poisson{}, chopped{table(mixed(2000, 1))}, o)
 	require.NoError(t, err)
-	assert.Equal(t, whole.Trace, resumed.Trace)
+	assert.Equal(t, uninterrupted.Trace, resumed.Trace)
 }
 
 func TestSourceThatLosesRowsIsRefused(t *testing.T) {
@@ -79,10 +79,10 @@ func TestSourceThatLosesRowsIsRefused(t *testing.T) {
 func TestSourceErrorEndsTheFitWhereverItHappens(t *testing.T) {
 	tab := chopped{table(mixed(300, 3))}
 	o := framework.Options{K: 5, Workers: 1, Tolerance: 1e-6}
-	whole, err := framework.Fit(background, poisson{}, tab, o)
+	uninterrupted, err := framework.Fit(background, poisson{}, tab, o)
 	require.NoError(t, err)
-	require.Greater(t, whole.Passes, whole.Iterations, "there were trials")
-	for bad := 1; bad <= whole.Passes; bad++ {
+	require.Greater(t, uninterrupted.Passes, uninterrupted.Iterations, "there were trials")
+	for bad := 1; bad <= uninterrupted.Passes; bad++ {
 		src := passes{tab, new(int), func(pass int, yield func(framework.Rows, error) bool, rest iter.Seq2[framework.Rows, error]) {
 			if pass > bad {
 				yield(framework.Rows{}, errDisk)
@@ -155,7 +155,7 @@ func TestNormalisedWeightsAreRefused(t *testing.T) {
 
 func TestRecorderErrorKeepsTheBestState(t *testing.T) {
 	src := table(mixed(300, 2))
-	whole, err := framework.Fit(background, poisson{}, src, framework.Options{K: 5})
+	uninterrupted, err := framework.Fit(background, poisson{}, src, framework.Options{K: 5})
 	require.NoError(t, err)
 	enough := errors.New("enough")
 	o := framework.Options{K: 5, Recorder: framework.RecorderFunc(func(e framework.Event) error {
@@ -173,14 +173,14 @@ func TestRecorderErrorKeepsTheBestState(t *testing.T) {
 	require.NoError(t, err)
 	resumed, err := framework.Fit(background, poisson{}, src, o)
 	require.NoError(t, err)
-	assert.Equal(t, whole.Trace, resumed.Trace)
-	assert.Equal(t, whole.Pruned, resumed.Pruned)
+	assert.Equal(t, uninterrupted.Trace, resumed.Trace)
+	assert.Equal(t, uninterrupted.Pruned, resumed.Pruned)
 }
 
 func TestIterationLimitCanBeRaised(t *testing.T) {
 	src := table(mixed(300, 2))
 	o := framework.Options{K: 5, Restarts: 2}
-	whole, err := framework.Fit(background, poisson{}, src, o)
+	uninterrupted, err := framework.Fit(background, poisson{}, src, o)
 	require.NoError(t, err)
 	o.MaxIterations = 6
 	first, err := framework.Fit(background, poisson{}, src, o)
@@ -191,8 +191,8 @@ func TestIterationLimitCanBeRaised(t *testing.T) {
 	require.NoError(t, err)
 	second, err := framework.Fit(background, poisson{}, src, o)
 	require.NoError(t, err)
-	assert.Equal(t, whole.Trace, second.Trace)
-	assert.Equal(t, whole.Restarts, second.Restarts)
+	assert.Equal(t, uninterrupted.Trace, second.Trace)
+	assert.Equal(t, uninterrupted.Restarts, second.Restarts)
 }
 
 func TestCheckpointBelongsToItsRules(t *testing.T) {
@@ -210,12 +210,12 @@ func TestCheckpointBelongsToItsRules(t *testing.T) {
 func TestCancelledScoringStillGivesTheFit(t *testing.T) {
 	src := table(mixed(300, 2))
 	o := framework.Options{K: 3, Method: framework.EM, Workers: 1, Also: []framework.Criterion{framework.BIC}}
-	whole, err := framework.Fit(background, poisson{}, src, o)
+	uninterrupted, err := framework.Fit(background, poisson{}, src, o)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(background)
 	n := new(int)
 	last := passes{chopped{src}, n, func(pass int, yield func(framework.Rows, error) bool, rest iter.Seq2[framework.Rows, error]) {
-		if pass == whole.Passes+2 { // after the start's pass and the iterations'
+		if pass == uninterrupted.Passes+2 { // after the start's pass and the iterations'
 			cancel()
 		}
 		rest(yield)
@@ -272,9 +272,9 @@ func TestUnknownValuesHaveNames(t *testing.T) {
 
 func TestIterationLimitIsNeverExceeded(t *testing.T) {
 	src := table(mixed(300, 2))
-	whole, err := framework.Fit(background, poisson{}, src, framework.Options{K: 5})
+	uninterrupted, err := framework.Fit(background, poisson{}, src, framework.Options{K: 5})
 	require.NoError(t, err)
-	for limit := 1; limit < whole.Iterations; limit += 3 {
+	for limit := 1; limit < uninterrupted.Iterations; limit += 3 {
 		o := framework.Options{K: 5, MaxIterations: limit}
 		part, err := framework.Fit(background, poisson{}, src, o)
 		require.NoError(t, err)
@@ -284,7 +284,7 @@ func TestIterationLimitIsNeverExceeded(t *testing.T) {
 		require.NoError(t, err)
 		resumed, err := framework.Fit(background, poisson{}, src, o)
 		require.NoError(t, err)
-		require.Equal(t, whole.Trace, resumed.Trace, "limit %d", limit)
+		require.Equal(t, uninterrupted.Trace, resumed.Trace, "limit %d", limit)
 	}
 }
 

@@ -109,12 +109,12 @@ func TestModelPosteriorIsTheSoftmax(t *testing.T) {
 		for i := range values {
 			total += math.Exp(values[i]) * math.Exp(logPrior[i])
 		}
-		far := slices.Clone(values)
-		floats.AddConst(rapid.SampledFrom([]float64{0, -1e5, 1e5}).Draw(t, "shift"), far)
-		kept := slices.Clone(far)
-		q, err := framework.ModelPosterior(far, logPrior)
+		shifted := slices.Clone(values)
+		floats.AddConst(rapid.SampledFrom([]float64{0, -1e5, 1e5}).Draw(t, "shift"), shifted)
+		kept := slices.Clone(shifted)
+		q, err := framework.ModelPosterior(shifted, logPrior)
 		require.NoError(t, err)
-		require.Equal(t, kept, far, "the values stay as they are")
+		require.Equal(t, kept, shifted, "the values stay as they are")
 		for i := range values {
 			require.InDelta(t, math.Exp(values[i])*math.Exp(logPrior[i])/total, q[i], 1e-9)
 		}

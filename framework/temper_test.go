@@ -220,9 +220,9 @@ func TestTemperedBoundIsItsFormula(t *testing.T) {
 		assert.InDelta(t, alpha*(rows+entropy)-p.divergence(), res.Value, 1e-9, "α = %v", alpha)
 		require.Greater(t, entropy, 1.0, "its share in the bound is seen")
 
-		whole, err := framework.Evaluate(background, vague{}, src, p, 1)
+		plain, err := framework.Evaluate(background, vague{}, src, p, 1)
 		require.NoError(t, err)
-		assert.InDelta(t, rows+entropy-p.divergence(), whole.Bound(), 1e-9, "Evaluate does not temper")
+		assert.InDelta(t, rows+entropy-p.divergence(), plain.Bound(), 1e-9, "Evaluate does not temper")
 	}
 }
 

@@ -80,7 +80,7 @@ func TestExtrapolationImprovesHessian(t *testing.T) {
 
 func TestNumericHessianIsSerialAndLeavesItsPointAlone(t *testing.T) {
 	x, calls := []float64{0.3, -0.2, 4}, 0
-	h := func(y []float64) float64 { // counts without a lock: -race would tell
+	h := func(y []float64) float64 { // counts without a lock: -race would report calls at once
 		calls++
 		sum := 0.0
 		for i := range y {

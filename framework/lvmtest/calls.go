@@ -83,7 +83,7 @@ func (r *run[B, P, S]) maximizeIn(where string, s S, p, dst P) P {
 	return q
 }
 
-// curved says that the model knows F.
+// curved reports whether the model is [framework.Curved].
 func (r *run[B, P, S]) curved() bool {
 	_, ok := r.Model.(framework.Curved[P, S])
 	return ok

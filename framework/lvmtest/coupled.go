@@ -39,7 +39,7 @@ func (r *run[B, P, S]) localKept(where string, q framework.Local, dims []int) fr
 	return kept
 }
 
-// updated makes an Update of every block, as the engine does, and leaves q as it is.
+// updated makes an Update of every block, as the engine does, and does not change q.
 func (r *run[B, P, S]) updated(where string, p P, tilt *laplace.Tilt, q framework.Local, src *source[B]) framework.Local {
 	next := r.localKept(where, q, upTo(r.Model.Shape(p).K))
 	r.updateTo(where, p, tilt, q, next, src)

@@ -16,7 +16,7 @@ import (
 	"github.com/latent-go/latent/internal/panics"
 )
 
-// prunes says that the model can be fitted with a method that lowers K.
+// prunes reports whether the model can be fitted with a method that lowers K.
 func (r *run[B, P, S]) prunes() bool {
 	_, projector := r.Model.(framework.Projector[P, S])
 	return projector && r.curved()
@@ -41,8 +41,8 @@ func (r *run[B, P, S]) units() {
 	}
 }
 
-// inUnits compares two fits. Where they differ, those to the rows of a first local step say whether
-// they began alike.
+// inUnits compares two fits. Where they differ, those of a first local step show whether they
+// began alike.
 func (r *run[B, P, S]) inUnits(where string, u Units[B], o framework.Options) {
 	here, there := r.fit(where, r.Data.all(0), o), r.fit(where+", "+u.Name, u.Data.all(0), o)
 	jacobian := here.N * u.LogDet
@@ -54,7 +54,7 @@ func (r *run[B, P, S]) inUnits(where string, u Units[B], o framework.Options) {
 	}
 }
 
-// orInit says that Init may be to blame, where fits in other units begin elsewhere.
+// orInit names Init as a possible cause, where fits in other units begin elsewhere.
 func (r *run[B, P, S]) orInit(u Units[B], k int) string {
 	start := func(d Data[B]) (bound, n float64) {
 		src := d.all(0)
@@ -69,7 +69,7 @@ func (r *run[B, P, S]) orInit(u Units[B], k int) string {
 	return fmt.Sprintf("; or Init depends on units: E_q[ln p] + H(q) is %v at the start, and moves by %.3g more", a, b+n*u.LogDet-a)
 }
 
-// climbs says where the objective of a fit falls.
+// climbs reports where the objective of a fit falls.
 func (r *run[B, P, S]) climbs(method framework.Method) {
 	for _, k := range r.ks() {
 		for seed := range uint64(2) {
@@ -144,9 +144,9 @@ func (r *run[B, P, S]) checkpoint() {
 	for _, method := range r.methods() {
 		o := framework.Options{K: k, Method: method, FixedK: method == framework.FAB || !r.prunes(), MaxIterations: 2 * some, Tolerance: 1e-300}
 		where := fmt.Sprintf("K = %d by %v", k, method)
-		whole := r.fit(where, src, o)
+		uninterrupted := r.fit(where, src, o)
 		for _, at := range []int{1, 3, some} {
-			if at >= whole.Iterations {
+			if at >= uninterrupted.Iterations {
 				continue
 			}
 			o := o
@@ -164,7 +164,7 @@ func (r *run[B, P, S]) checkpoint() {
 			o.Recorder = nil
 			o.Resume, err = part.Checkpoint()
 			r.must(err, "Checkpoint", where)
-			r.bits(fmt.Sprintf("%s, resumed after iteration %d", where, at), whole, r.fit(where, src, o))
+			r.bits(fmt.Sprintf("%s, resumed after iteration %d", where, at), uninterrupted, r.fit(where, src, o))
 		}
 	}
 }

@@ -37,17 +37,17 @@ func (r *run[B, P, S]) sums() {
 			{upTo(n)[:2], upTo(n)[2 : 2+third], upTo(n)[2+third:]},
 		} {
 			where := fmt.Sprintf("%s, in %d parts", at.where, len(parts))
-			var whole state[P, S]
+			var total state[P, S]
 			for i, rows := range parts {
 				part := r.other(at, where, r.Data.arranged(arrangement{order: rows, first: rows[0]}))
 				if i == 0 {
-					whole = part
+					total = part
 					continue
 				}
-				whole.s.Merge(part.s)
-				whole.entropy += part.entropy
+				total.s.Merge(part.s)
+				total.entropy += part.entropy
 			}
-			r.equal(at, whole)
+			r.equal(at, total)
 		}
 	}
 }

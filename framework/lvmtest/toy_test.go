@@ -28,7 +28,7 @@ type rates struct {
 	Weights []float64 `keep:"weights"`
 	Rates   []float64 `keep:"rows"`
 	Unit    float64   // a twentieth of the mean of the table
-	Steps   int       // global steps made, by which some mutants tell the time
+	Steps   int       // global steps made, by which some mutants count time
 
 	Lossy bool `json:"-"` // of a mutant
 }
