@@ -339,7 +339,7 @@ func (f fitted) normalized(start []component) float64 {
 // step is one e-step and m-step; it returns F̄ (paper K, eq. 5.3).
 func (f fitted) step(q []posterior) float64 {
 	free, score := 0.0, make([]float64, len(q))
-	expected := make([][]float64, len(q)) // E ln π_k, then E ln(1−μ_km), E ln μ_km in turn
+	expected := make([][]float64, len(q)) // E ln π_k, then E ln(1−μ_km), E ln μ_km alternating
 	for j, c := range q {
 		expected[j] = append(expected[j], mathext.Digamma(c.alpha))
 		for i := range f.M {

@@ -415,7 +415,7 @@ func TestSameBitsForAnyNumberOfWorkersAndAfterAResume(t *testing.T) {
 	assert.Equal(t, one.Value, resumed.Value)
 }
 
-// TestResumeKeepsTheBitsThroughPruning interrupts a whole gFAB fit, and a variational
+// TestResumeKeepsTheBitsThroughPruning interrupts a gFAB fit, and a variational
 // one, at several iterations.
 func TestResumeKeepsTheBitsThroughPruning(t *testing.T) {
 	m := moments(t, table(t, factors(300, 8, 3, 7), 8))
@@ -424,9 +424,9 @@ func TestResumeKeepsTheBitsThroughPruning(t *testing.T) {
 }
 
 func interrupted[P any, M framework.Model[*bpca.Moments, P, *bpca.Statistics]](t *testing.T, model M, m *bpca.Moments, o framework.Options) {
-	whole, err := framework.Fit[*bpca.Moments, P, *bpca.Statistics](background, model, m.Source(), o)
+	uninterrupted, err := framework.Fit[*bpca.Moments, P, *bpca.Statistics](background, model, m.Source(), o)
 	require.NoError(t, err)
-	for _, at := range []int{1, 5, whole.Iterations / 2, whole.Iterations - 1} {
+	for _, at := range []int{1, 5, uninterrupted.Iterations / 2, uninterrupted.Iterations - 1} {
 		ctx, cancel := context.WithCancel(background)
 		o.Resume, o.Recorder = nil, framework.RecorderFunc(func(e framework.Event) error {
 			if e.Iteration == at {
@@ -441,9 +441,9 @@ func interrupted[P any, M framework.Model[*bpca.Moments, P, *bpca.Statistics]](t
 		require.NoError(t, err)
 		resumed, err := framework.Fit[*bpca.Moments, P, *bpca.Statistics](background, model, m.Source(), o)
 		require.NoError(t, err)
-		assert.Equal(t, whole.Parameters, resumed.Parameters, "at iteration %d of %d", at, whole.Iterations)
-		assert.Equal(t, whole.Trace, resumed.Trace)
-		assert.Equal(t, whole.KTrace, resumed.KTrace)
+		assert.Equal(t, uninterrupted.Parameters, resumed.Parameters, "at iteration %d of %d", at, uninterrupted.Iterations)
+		assert.Equal(t, uninterrupted.Trace, resumed.Trace)
+		assert.Equal(t, uninterrupted.KTrace, resumed.KTrace)
 	}
 }
 

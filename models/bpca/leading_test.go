@@ -22,18 +22,18 @@ func TestLeadingSpectrumIsPartOfTheWhole(t *testing.T) {
 	require.NoError(t, err)
 	m, err := bpca.Summarize(context.Background(), table, 1)
 	require.NoError(t, err)
-	whole, err := m.Spectrum()
+	full, err := m.Spectrum()
 	require.NoError(t, err)
 	part, err := m.LeadingSpectrum(k)
 	require.NoError(t, err)
 	require.Len(t, part.Values, k, "the leading path was not taken")
-	a, err := bpca.Solve(whole, 0)
+	a, err := bpca.Solve(full, 0)
 	require.NoError(t, err)
 	b, err := bpca.Solve(part, 0)
 	require.NoError(t, err)
 	assert.Equal(t, k, b.Max())
 	for i := 1; i <= k; i++ {
-		assert.InEpsilon(t, whole.Values[i-1], part.Values[i-1], 1e-11)
+		assert.InEpsilon(t, full.Values[i-1], part.Values[i-1], 1e-11)
 		for _, c := range []framework.Criterion{framework.GFIC, framework.BICEM, framework.BIC} {
 			v, err := a.Value(i, c)
 			require.NoError(t, err)
@@ -52,7 +52,7 @@ func TestLeadingSpectrumIsPartOfTheWhole(t *testing.T) {
 		_, err = m.LeadingSpectrum(wrong)
 		assert.ErrorContains(t, err, "choose 1 to 300")
 	}
-	// Nothing stands out: the whole is found.
+	// No value is well separated: the full spectrum is found.
 	rng := rand.New(rand.NewPCG(1, 1))
 	x := make([]float64, 300*30)
 	for i := range x {
@@ -117,7 +117,7 @@ func BenchmarkSpectrum(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Run("whole", func(b *testing.B) {
+	b.Run("full", func(b *testing.B) {
 		for b.Loop() {
 			if _, err := m.Spectrum(); err != nil {
 				b.Fatal(err)

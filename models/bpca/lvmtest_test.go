@@ -134,19 +134,19 @@ func bayesian[B any](m framework.Model[B, *bpca.Posterior, *bpca.Statistics], as
 	c := suite(nil, as)
 	return lvmtest.Case[B, *bpca.Posterior, *bpca.Statistics]{
 		Model: m, Data: c.Data, K: c.K, Units: c.Units, NoAllocations: true,
-		Partial: true, // q(W), q(α) and q(λ) in turn
+		Partial: true, // q(W), q(α) and q(λ) one after another
 		Free:    posteriorCoordinates,
 		// The prior of W determines the latent dimensions' axes, not their order and sign.
 		Symmetry: func(p *bpca.Posterior, rng *rand.Rand) *bpca.Posterior {
 			q := *p
 			q.Loadings, q.Cov, q.AlphaRates = make([]float64, p.D*p.K), make([]float64, p.K*p.K), make([]float64, p.K)
-			turn := mat.NewDense(p.K, p.K, nil)
+			rotation := mat.NewDense(p.K, p.K, nil)
 			for i, j := range rng.Perm(p.K) {
-				turn.Set(i, j, float64(2*rng.IntN(2)-1))
+				rotation.Set(i, j, float64(2*rng.IntN(2)-1))
 				q.AlphaRates[j] = p.AlphaRates[i]
 			}
-			mat.NewDense(p.D, p.K, q.Loadings).Mul(mat.NewDense(p.D, p.K, p.Loadings), turn)
-			mat.NewDense(p.K, p.K, q.Cov).Product(turn.T(), mat.NewDense(p.K, p.K, p.Cov), turn)
+			mat.NewDense(p.D, p.K, q.Loadings).Mul(mat.NewDense(p.D, p.K, p.Loadings), rotation)
+			mat.NewDense(p.K, p.K, q.Cov).Product(rotation.T(), mat.NewDense(p.K, p.K, p.Cov), rotation)
 			return &q
 		},
 	}

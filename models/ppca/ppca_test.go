@@ -395,7 +395,7 @@ func TestOneDimension(t *testing.T) {
 }
 
 // TestSymmetry: the bound does not change with the order and signs of the columns of W, nor
-// when data and ρ turn together. Draws differ, so equality is within standard errors; the
+// when data and ρ rotate together. Draws differ, so equality is within standard errors; the
 // parts in closed form are equal.
 func TestSymmetry(t *testing.T) {
 	const d, k = 4, 2
@@ -423,15 +423,15 @@ func TestSymmetry(t *testing.T) {
 
 	var qr mat.QR
 	qr.Factorize(mat.NewDense(d, d, sample(d, d, nil, 1, 10)))
-	var turn mat.Dense
-	qr.QTo(&turn)
+	var rotation mat.Dense
+	qr.QTo(&rotation)
 	transformed, rows := p.copyTo(nil), make([]float64, len(x))
-	mat.NewDense(len(x)/d, d, rows).Mul(mat.NewDense(len(x)/d, d, x), turn.T())
-	mat.NewDense(d, k, transformed.Means).Mul(&turn, mat.NewDense(d, k, p.Means))
+	mat.NewDense(len(x)/d, d, rows).Mul(mat.NewDense(len(x)/d, d, x), rotation.T())
+	mat.NewDense(d, k, transformed.Means).Mul(&rotation, mat.NewDense(d, k, p.Means))
 	for j := range k {
 		var c mat.Dense
-		c.Mul(&turn, p.Covariance(j))
-		c.Mul(&c, turn.T())
+		c.Mul(&rotation, p.Covariance(j))
+		c.Mul(&c, rotation.T())
 		var chol mat.Cholesky
 		require.True(t, chol.Factorize(mat.NewSymDense(d, c.RawMatrix().Data)))
 		var l mat.TriDense
@@ -542,12 +542,12 @@ func TestNoStartBeatsTheMode(t *testing.T) {
 	for i := range 8 {
 		p := start.copyTo(nil)
 		p.Optimizer = Optimizer{Seed: uint64(i)}
-		turn, sd := mat.NewDense(k, k, sample(k, k, nil, 1, uint64(i))), 0.5/math.Sqrt(n)
+		rotation, sd := mat.NewDense(k, k, sample(k, k, nil, 1, uint64(i))), 0.5/math.Sqrt(n)
 		if i%2 == 0 {
 			var qr mat.QR
-			qr.Factorize(turn)
-			qr.QTo(turn)
-			mat.NewDense(d, k, p.Means).Mul(mat.NewDense(d, k, start.Means), turn)
+			qr.Factorize(rotation)
+			qr.QTo(rotation)
+			mat.NewDense(d, k, p.Means).Mul(mat.NewDense(d, k, start.Means), rotation)
 		} else {
 			copy(p.Means, sample(d, k, nil, 1, uint64(i)))
 			sd = 0.5

@@ -46,7 +46,7 @@ func SolveCorrelated(ctx context.Context, t *framework.Table, priorA, priorB, tr
 			return nil, err
 		}
 	}
-	turn, back, priors, err := diagonal(ca, cb, transform)
+	forward, back, priors, err := diagonal(ca, cb, transform)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func SolveCorrelated(ctx context.Context, t *framework.Table, priorA, priorB, tr
 	if err != nil {
 		return nil, err
 	}
-	return s.posterior().transformed(turn, back, ca, cb), nil
+	return s.posterior().transformed(forward, back, ca, cb), nil
 }
 
 // covarianceOf checks a prior.
@@ -104,18 +104,18 @@ func diagonalizer(ca, cb *mat.SymDense) (mat.Matrix, error) {
 
 // diagonal applies T to the priors. The rows of the T that it returns are ordered like the
 // diagonal priors, the strongest first.
-func diagonal(ca, cb *mat.SymDense, transform mat.Matrix) (turn, back *mat.Dense, priors []Prior, err error) {
+func diagonal(ca, cb *mat.SymDense, transform mat.Matrix) (forward, back *mat.Dense, priors []Prior, err error) {
 	h := ca.SymmetricDim()
 	if r, c := transform.Dims(); r != h || c != h {
 		return nil, nil, nil, fmt.Errorf("vbmf: T is %d×%d for %d factors", r, c, h)
 	}
-	turn, back = mat.DenseCopyOf(transform), new(mat.Dense)
+	forward, back = mat.DenseCopyOf(transform), new(mat.Dense)
 	var condition mat.Condition
-	if err := back.Inverse(turn); err != nil && (!errors.As(err, &condition) || math.IsInf(float64(condition), 0)) {
+	if err := back.Inverse(forward); err != nil && (!errors.As(err, &condition) || math.IsInf(float64(condition), 0)) {
 		return nil, nil, nil, fmt.Errorf("vbmf: T has no inverse: %w", err)
 	}
 	var a, b mat.Dense
-	a.Product(turn, ca, turn.T())
+	a.Product(forward, ca, forward.T())
 	b.Product(back.T(), cb, back)
 	for i := range h {
 		for j := range h {
@@ -135,13 +135,13 @@ func diagonal(ca, cb *mat.SymDense, transform mat.Matrix) (turn, back *mat.Dense
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(i, j int) int { return stronger(priors[i], priors[j]) })
-	rows := mat.DenseCopyOf(turn)
+	rows := mat.DenseCopyOf(forward)
 	columns := mat.DenseCopyOf(back)
 	for to, from := range order {
-		turn.SetRow(to, rows.RawRowView(from))
+		forward.SetRow(to, rows.RawRowView(from))
 		back.SetCol(to, mat.Col(nil, from, columns))
 	}
-	return turn, back, sorted(priors), nil
+	return forward, back, sorted(priors), nil
 }
 
 // posterior is the solution with a factor for every component.
@@ -163,11 +163,11 @@ func (s *Solution) posterior() *Posterior {
 }
 
 // transformed is A·T⁻ᵀ, B·T, T⁻¹Σ_AT⁻ᵀ, TᵀΣ_BT.
-func (p *Posterior) transformed(turn, back *mat.Dense, ca, cb *mat.SymDense) *Posterior {
+func (p *Posterior) transformed(forward, back *mat.Dense, ca, cb *mat.SymDense) *Posterior {
 	q := &Posterior{A: new(mat.Dense), B: new(mat.Dense), PriorA: ca, PriorB: cb, Noise: p.Noise, Rank: p.Rank, FreeEnergy: p.FreeEnergy}
 	q.A.Mul(p.A, back.T())
-	q.B.Mul(p.B, turn)
-	q.CovA, q.CovB = congruent(back, p.CovA), congruent(turn.T(), p.CovB)
+	q.B.Mul(p.B, forward)
+	q.CovA, q.CovB = congruent(back, p.CovA), congruent(forward.T(), p.CovB)
 	return q
 }
 

@@ -192,8 +192,8 @@ func TestHostileMatrices(t *testing.T) {
 	identity2 := mat.NewDiagDense(2, []float64{1, 1})
 	skew := mat.NewSymDense(2, []float64{2, 0.5, 0.5, 1})
 	for _, c := range []struct {
-		a, b, turn mat.Matrix
-		part       string
+		a, b, forward mat.Matrix
+		part          string
 	}{
 		{skew, identity2, identity2, "T does not diagonalise the priors: entry (1, 2) of T·C_A·Tᵀ is 0.5"},
 		{identity2, skew, identity2, "of T⁻ᵀ·C_B·T⁻¹ is 0.5"},
@@ -205,7 +205,7 @@ func TestHostileMatrices(t *testing.T) {
 		{mat.NewDense(2, 3, nil), identity2, nil, "C_A is 2×3: it must be square"},
 		{nil, identity2, nil, "C_A is missing"},
 	} {
-		_, err := SolveCorrelated(background, table(t, artificial(3, 4, 1, 1)), c.a, c.b, c.turn, 1)
+		_, err := SolveCorrelated(background, table(t, artificial(3, 4, 1, 1)), c.a, c.b, c.forward, 1)
 		require.ErrorContains(t, err, c.part)
 	}
 

@@ -18,7 +18,7 @@ func TestConformance(t *testing.T) {
 	for name, v := range map[string]Iterative{"estimated": {}, "noise given": {Noise: 2}, "priors given": {Priors: given}, "all given": {Noise: 1, Priors: given}} {
 		c := lvmtest.Case[framework.Rows, *Parameters, *Statistics]{
 			Model: v, Data: lvmtest.Matrix(y), K: []int{3},
-			Partial:       true, // q(A), the priors and σ² in turn
+			Partial:       true, // q(A), the priors and σ² one after another
 			NoAllocations: true,
 		}
 		// Repeated for one q(B), rounds of E[A] and c_a² converge too slowly for a gradient.

@@ -252,13 +252,13 @@ func (s *Spectrum) triplets(r int) (left, right *mat.Dense, err error) {
 		}
 	}
 	near := mat.DenseCopyOf(s.vectors.Slice(0, n, 0, r))
-	far := times(true, &s.y, false, near)
-	left, right = near, far
+	other := times(true, &s.y, false, near)
+	left, right = near, other
 	if s.L > s.M {
-		left, right = far, near
+		left, right = other, near
 	}
 	for j := range r {
-		length := mat.Norm(far.ColView(j), 2)
+		length := mat.Norm(other.ColView(j), 2)
 		top := 0.0
 		for i := range s.M {
 			if v := right.At(i, j); math.Abs(v) > math.Abs(top) {
@@ -267,7 +267,7 @@ func (s *Spectrum) triplets(r int) (left, right *mat.Dense, err error) {
 		}
 		sign := math.Copysign(1, top)
 		for i := range max(s.L, s.M) {
-			far.Set(i, j, sign*far.At(i, j)/length)
+			other.Set(i, j, sign*other.At(i, j)/length)
 		}
 		for i := range n {
 			near.Set(i, j, sign*near.At(i, j))
