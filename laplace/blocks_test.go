@@ -60,16 +60,16 @@ func TestTangentMinorisesLogDeterminant(t *testing.T) {
 		at := randomBlocks(rng, rapid.IntRange(1, 3).Draw(t, "count"))
 		requireClose(t, -at.LogDet()/2, at.Tangent(at), "equality at F₀")
 
-		far, near := make(Blocks, len(at)), make(Blocks, len(at))
+		distant, near := make(Blocks, len(at)), make(Blocks, len(at))
 		const step = 1e-4
 		for i, block := range at {
-			far[i] = similar(rng, block)
+			distant[i] = similar(rng, block)
 			var mix mat.SymDense
 			mix.ScaleSym(step, randomSPD(rng, block.SymmetricDim()))
 			mix.AddSym(&mix, symmetric(plain(block)))
 			near[i] = NewDense(&mix)
 		}
-		require.LessOrEqual(t, at.Tangent(far), -far.LogDet()/2+1e-10)
+		require.LessOrEqual(t, at.Tangent(distant), -distant.LogDet()/2+1e-10)
 
 		// Near F₀ the gap is of second order: with Δ = F − F₀ at most ¼ tr((F₀⁻¹Δ)²).
 		gap := -near.LogDet()/2 - at.Tangent(near)

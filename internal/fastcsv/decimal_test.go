@@ -15,11 +15,11 @@ import (
 // reports whether it read all.
 func requireDecimal(t require.TestingT, text string) bool {
 	want, err := strconv.ParseFloat(text, 64)
-	whole := false
+	all := false
 	for _, after := range []string{"\n", ",1\n", ",12345678\n"} {
 		got, end := decimal([]byte(text+after), 0)
-		whole = end == len(text) && end > 0
-		if whole {
+		all = end == len(text) && end > 0
+		if all {
 			require.NoError(t, err, "%q", text)
 			if math.Float64bits(got) != math.Float64bits(want) {
 				require.Equal(t, math.Float64bits(want), math.Float64bits(got), "%q", text)
@@ -30,7 +30,7 @@ func requireDecimal(t require.TestingT, text string) bool {
 			require.NotContains(t, "0123456789", text[end:end+1], "%q", text)
 		}
 	}
-	return whole
+	return all
 }
 
 func TestDecimalReadsWhatTablesHold(t *testing.T) {

@@ -85,8 +85,8 @@ func requireLikeEncodingCSV(t require.TestingT, text, kinds string, comma byte, 
 	return table.Rows
 }
 
-// isPlain is the specification of what the fast path has to read: rows of the right width without quotes, with numbers or
-// nothing where numbers are to be, and UTF-8 elsewhere.
+// isPlain is the specification of what the fast path has to read: rows of the right width without quotes, with numbers
+// or nothing where numbers are to be, and UTF-8 elsewhere.
 func isPlain(record []string, text, kinds string) bool {
 	if len(record) != len(kinds) || strings.Contains(text, `"`) {
 		return false
@@ -103,7 +103,7 @@ func isPlain(record []string, text, kinds string) bool {
 	return true
 }
 
-// requireLikeEncodingCSVAtEveryPace, in sections shorter than a line or as long as a few, from readers of several manners.
+// requireLikeEncodingCSVAtEveryPace, in sections shorter than a line or as long as a few, from several kinds of readers.
 // It returns the number of rows read in long sections: short ones may end within quotes, where the fast path stops.
 func requireLikeEncodingCSVAtEveryPace(t require.TestingT, text, kinds string, comma byte) (rows int) {
 	size := int64(len(text))

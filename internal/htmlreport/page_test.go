@@ -22,7 +22,7 @@ import (
 // hostile are texts that would do harm where they are not escaped.
 var hostile = []string{`<script>alert(1)</script>`, `"&'`, `</title><script>`, `</svg>`, `" onload="alert(1)`, `]]>`, `<!--`, `{{.}}`, `javascript:alert(1)`, "a\x00b\x1b[31m", "\xff\xfe", "\ufffe", `&lt;`}
 
-// elements reads a page strictly, as XML, and calls visit with each element's name and attributes and the text within it.
+// elements reads a page strictly, as XML, and calls visit with each element's name, attributes and text.
 func elements(t require.TestingT, page []byte, visit func(path []string, attributes map[string]string, text string)) {
 	type open struct {
 		name       string

@@ -26,7 +26,7 @@ func (g isa) columnsKernel() {
 					PREFETCHT0(at(ahead, 64*line))
 				}
 				add(8*g.lanes*count, ahead)
-				g.turn(count, from, to, rows, columns, none, sums)
+				g.transpose(count, from, to, rows, columns, none, sums)
 				add(8*count, from)
 				LEAQ(Mem{Base: to, Index: columns.one, Scale: uint8(count)}, to)
 			})
@@ -35,7 +35,7 @@ func (g isa) columnsKernel() {
 		JZ(LabelRef(even))
 		SUBQ(Imm(8), from)
 		SUBQ(columns.one, to)
-		g.turn(2, from, to, rows, columns, none, sums)
+		g.transpose(2, from, to, rows, columns, none, sums)
 		Label(even)
 		LEAQ(Mem{Base: x, Index: rows.one, Scale: uint8(g.lanes)}, x)
 		add(g.bytes(), dst)
@@ -68,9 +68,9 @@ func (l lines) from(p reg.GPVirtual, count int) []Mem {
 	return list
 }
 
-// turn puts lanes rows of 2 or 4 columns into columns. It gathers rows in such an order that
+// transpose puts lanes rows of 2 or 4 columns into columns. It gathers rows in such an order that
 // a pair of registers, interleaved, holds neighbouring rows of a column.
-func (g isa) turn(count int, from, to reg.GPVirtual, rows, columns lines, none reg.VecVirtual, sums []reg.VecVirtual) {
+func (g isa) transpose(count int, from, to reg.GPVirtual, rows, columns lines, none reg.VecVirtual, sums []reg.VecVirtual) {
 	row, column := rows.from(from, g.lanes), columns.from(to, 4)
 	var even, odd []reg.VecVirtual // columns
 	parts := g.lanes / count       // rows in a register
