@@ -123,7 +123,7 @@ func (m Mixture) Expect(ctx context.Context, rows []int, counts []float64, dim i
 //   - Z with K − κ empty components add about (K−κ)·a·ln N each. That is what the
 //     weights' prior charges, ln Γ(κa)Γ(Ka+N)/(Γ(Ka)Γ(κa+N)): a weight estimated as zero
 //     lies on the edge, where Laplace's method does not hold, and the prior's part is not the
-//     O(1) that paper G, section 3.2, takes it for. It tells where q* leaves
+//     O(1) that paper G, section 3.2, takes it for. It matters where q* leaves
 //     components empty in an overcomplete model.
 //   - A column that is constant within a component adds (b − ½) ln N for each level
 //     that does not occur: nothing for b = ½, Jeffreys' prior.

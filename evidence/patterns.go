@@ -64,7 +64,7 @@ func (m Mixture) weighted(rows []int, counts []float64) ([]pattern, error) {
 			count = counts[i]
 		}
 		if !(count >= 0) || count != math.Trunc(count) {
-			return nil, fmt.Errorf("evidence: row %d: count %v is not a whole number from 0 up", i+1, count)
+			return nil, fmt.Errorf("evidence: row %d: count %v is not a non-negative integer", i+1, count)
 		}
 		if total += count; total > maxRows {
 			return nil, fmt.Errorf("evidence: more than %d rows up to row %d: an exact sum takes no more; take fewer, or sample with AIS", maxRows, i+1)
