@@ -14,7 +14,7 @@ import (
 	"github.com/latent-go/latent/laplace"
 )
 
-// remembered is poisson whose q is kept by the engine: its update is the whole local step, so
+// remembered is poisson whose q is kept by the engine: its update is the full local step, so
 // that everything must come out as without.
 type remembered struct{ poisson }
 

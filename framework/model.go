@@ -73,7 +73,7 @@ type Shape struct {
 	K         int // latent dimensions
 	Component int // D_Ξ, numbers that belong to latent dimensions
 	Shared    int // D_Θ, numbers that all share
-	Free      int // identifiable parameters, as BIC and AIC count them: less symmetries, with centring; 0 stands for D_Ξ + D_Θ
+	Free      int // identifiable parameters, which BIC and AIC count: less symmetries, with centring; 0: D_Ξ + D_Θ
 }
 
 // Total is D_Π = D_Ξ + D_Θ.

@@ -92,7 +92,9 @@ type Options struct {
 	Restarts int    // independent starts, of which the best is returned; default 1
 	Seed     uint64 // start r draws from the PCG stream (Seed, r)
 
-	Workers int // goroutines that read rows in a pass (a model's Init may use more); default one a processor. Any number gives the same bits
+	// Workers is the number of goroutines that read rows in a pass (a model's Init may use more); default one a
+	// processor. Any number gives the same bits.
+	Workers int
 	Shards  int // partial sums of a pass, default DefaultShards; another number gives another rounding
 
 	Recorder Recorder // sees every iteration; may be nil
@@ -232,7 +234,7 @@ type Pruned struct {
 	K          int       // latent dimensions left
 	Rule       string    // "eigenvalue"; "objective"; or "degenerate", where a step did not exist with them
 	Dimensions []int     // those dropped, from 0, as they were numbered before; nil where directions were dropped
-	Relevance  []float64 // of each: units of data for the first rule, else the model's relevance; NaN where an error named it
+	Relevance  []float64 // of each: units of data in the first rule, else Relevance; NaN where an error named it
 	Before     float64   // the criterion of the best state before; −Inf where there was none
 	After      float64   // the criterion after the iteration
 }

@@ -127,8 +127,8 @@ func (r *run[B, P, S]) trials(ctx context.Context) (pruned bool, err error) {
 	short := math.Inf(1)
 	for _, drop := range candidates(order, converged) {
 		goal := stand
-		switch promised := relevance[drop[0]] < 0; {
-		case converged || promised:
+		switch guaranteed := relevance[drop[0]] < 0; {
+		case converged || guaranteed:
 		case !due || !ok:
 			short = 0
 			continue

@@ -17,7 +17,7 @@ import (
 type Selection[P, S any] struct {
 	K        []int
 	Criteria []Criterion
-	Values   [][]float64     // Values[i][j] is criterion j at K[i]; NaN where the fit failed, or Fits[i].Scores[j].Err says why
+	Values   [][]float64     // Values[i][j] is criterion j at K[i]; NaN where the fit failed, or by Fits[i].Scores[j].Err
 	Fits     []*Result[P, S] // nil where the fit failed
 	Errs     []error         // nil where the fit succeeded
 }

@@ -279,7 +279,7 @@ func (r *run[B, P, S]) sample() {
 	degrees := float64(r.Model.Shape(truth).Identifiable())
 	gain := 2 * (after - priorAfter - before + priorBefore)
 	if bound := (distuv.ChiSquared{K: degrees}).Quantile(likely); !(gain <= bound) {
-		r.errorf("%s: −2 ln of the likelihood ratio is %.4g, and of %v parameters at most %.4g: the fit is too far from the parameters that the rows were drawn from", where, gain, degrees, bound)
+		r.errorf("%s: −2 ln of the likelihood ratio is %.4g, and of %v parameters at most %.4g: the fit is inconsistent with the parameters that the rows were drawn from", where, gain, degrees, bound)
 	}
 	r.notef("%s: −2 ln of the likelihood ratio is %.4g of %v parameters", where, gain, degrees)
 }

@@ -124,7 +124,7 @@ type rival[P any] struct {
 	p    P
 }
 
-// rivals are parameters near and far from p: the maxima for reweighted rows, and where
+// rivals are parameters near p and away from it: the maxima for reweighted rows, and where
 // the case gives free coordinates, random steps.
 func (r *run[B, P, S]) rivals(at state[P, S]) []rival[P] {
 	var list []rival[P]
