@@ -171,6 +171,9 @@ func cause(err error) string {
 			column = fmt.Sprint(fault.Column)
 		}
 		below := errors.Unwrap(err)
+		if named, ok := err.(*framework.DegenerateError); ok {
+			below = named.Reason
+		}
 		if below == nil {
 			return column + " " + err.Error()
 		}
