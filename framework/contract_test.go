@@ -288,6 +288,18 @@ func TestICLSubtractsTheEntropyOfLabels(t *testing.T) {
 	}
 }
 
+func TestAddSumsAddsWhatIsASum(t *testing.T) {
+	type sums struct {
+		N       float64
+		Nk      []float64
+		K       int
+		scratch []float64
+	}
+	into := &sums{1, []float64{1, 2}, 2, []float64{1}}
+	framework.AddSums(into, &sums{10, []float64{10, 20}, 2, []float64{5}})
+	assert.Equal(t, &sums{11, []float64{11, 22}, 2, []float64{1}}, into)
+}
+
 type kept struct {
 	K       int       `keep:"count"`
 	D       int       // stays
@@ -296,16 +308,17 @@ type kept struct {
 	W       []float64 `keep:"columns"`
 	ZZ      []float64 `keep:"both"`
 	Names   []string  `keep:"rows"`
+	Tilde   []float64 `keep:"both+1"`
 	Mean    []float64
 	scratch []float64
 }
 
 func TestKeepAxesKeepsWhatTheTagsSay(t *testing.T) {
-	v := &kept{3, 2, []float64{0.5, 0.3, 0.2}, []float64{1, 2, 3, 4, 5, 6}, []float64{1, 2, 3, 4, 5, 6}, []float64{1, 2, 3, 4, 5, 6, 7, 8, 9}, []string{"a", "b", "c"}, []float64{7, 8}, []float64{1}}
+	v := &kept{3, 2, []float64{0.5, 0.3, 0.2}, []float64{1, 2, 3, 4, 5, 6}, []float64{1, 2, 3, 4, 5, 6}, []float64{1, 2, 3, 4, 5, 6, 7, 8, 9}, []string{"a", "b", "c"}, []float64{0, 1, 2, 3, 10, 11, 12, 13, 20, 21, 22, 23, 30, 31, 32, 33}, []float64{7, 8}, []float64{1}}
 	got := framework.KeepAxes(v, 3, []int{0, 2})
 	assert.InDeltaSlice(t, []float64{5. / 7, 2. / 7}, got.Weights, 1e-15)
 	got.Weights = nil
-	assert.Equal(t, &kept{K: 2, D: 2, Rows: []float64{1, 2, 5, 6}, W: []float64{1, 3, 4, 6}, ZZ: []float64{1, 3, 7, 9}, Names: []string{"a", "c"}, Mean: []float64{7, 8}}, got)
+	assert.Equal(t, &kept{K: 2, D: 2, Rows: []float64{1, 2, 5, 6}, W: []float64{1, 3, 4, 6}, ZZ: []float64{1, 3, 7, 9}, Names: []string{"a", "c"}, Tilde: []float64{0, 1, 3, 10, 11, 13, 30, 31, 33}, Mean: []float64{7, 8}}, got)
 	got.Mean[0], got.Rows[0] = 99, 99
 	assert.Equal(t, 7., v.Mean[0], "no memory is shared")
 	assert.Equal(t, 1., v.Rows[0])

@@ -3,6 +3,7 @@ package framework
 import (
 	"fmt"
 	"reflect"
+	"strings"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -15,6 +16,9 @@ import (
 //	Means   []float64 `keep:"rows"`    // K×m row-major, or any slice of K·m elements
 //	W       []float64 `keep:"columns"` // m×K row-major
 //	ZZ      []float64 `keep:"both"`    // K×K row-major
+//
+// With +1, as in `keep:"columns+1"`, there is one place more before the latent dimensions, which stays:
+// that of an intercept, say, in arrays of 1 + K.
 //
 // Slices without a tag are copied, other exported fields are shared; unexported ones, which hold
 // scratch memory, are left zero. Misuse, such as a slice whose length is no multiple of k, panics.
@@ -32,13 +36,20 @@ func KeepAxes[T any](v *T, k int, dims []int) *T {
 			to.Field(i).Set(copied(old))
 		case "count":
 			to.Field(i).SetInt(int64(len(dims)))
-		case "weights", "rows", "columns", "both":
+		case "weights", "rows", "columns", "both", "rows+1", "columns+1", "both+1":
 			if old.Len() == 0 {
 				continue
 			}
-			to.Field(i).Set(slicesOf(old, k, dims, tag, field.Name))
+			of, kept := k, dims
+			if axis, ok := strings.CutSuffix(tag, "+1"); ok {
+				tag, of, kept = axis, k+1, []int{0}
+				for _, d := range dims {
+					kept = append(kept, d+1)
+				}
+			}
+			to.Field(i).Set(slicesOf(old, of, kept, tag, field.Name))
 		default:
-			panic(fmt.Sprintf("framework: field %s has the tag keep:%q: use count, weights, rows, columns or both", field.Name, tag))
+			panic(fmt.Sprintf("framework: field %s has the tag keep:%q: use count, weights, rows, columns or both, the last three perhaps with +1", field.Name, tag))
 		}
 	}
 	return kept
@@ -98,5 +109,22 @@ func normalise(weights []float64, total float64) {
 	}
 	for i := range weights {
 		weights[i] = total / float64(len(weights))
+	}
+}
+
+// AddSums adds the sums of from to those of into: every exported float64 and []float64 field of a
+// struct, which is what [Statistics].Merge does where all of them are sums.
+func AddSums[T any](into, from *T) {
+	to, other := reflect.ValueOf(into).Elem(), reflect.ValueOf(from).Elem()
+	for i := range to.NumField() {
+		if !to.Type().Field(i).IsExported() {
+			continue
+		}
+		switch sum := to.Field(i).Addr().Interface().(type) {
+		case *float64:
+			*sum += other.Field(i).Float()
+		case *[]float64:
+			floats.Add(*sum, other.Field(i).Interface().([]float64))
+		}
 	}
 }

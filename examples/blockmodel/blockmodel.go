@@ -44,12 +44,7 @@ type Statistics struct {
 func (s *Statistics) Weight() float64 { return s.N }
 
 // Merge adds sums.
-func (s *Statistics) Merge(o *Statistics) {
-	s.N += o.N
-	floats.Add(s.Nodes, o.Nodes)
-	floats.Add(s.Edges, o.Edges)
-	floats.Add(s.Pairs, o.Pairs)
-}
+func (s *Statistics) Merge(o *Statistics) { framework.AddSums(s, o) }
 
 // share is the part of a pair of blocks that cell i of a K×K matrix holds: (k, l) and (l, k) have one half each.
 func share(i, k int) float64 {
@@ -146,8 +141,7 @@ func (Model) Update(b framework.Rows, p *Parameters, tilt *laplace.Tilt, _, next
 		return nil
 	}
 	q, k := next.(*Posterior), len(p.Weights)
-	odds, gap := make([]float64, k*k), make([]float64, k*k)
-	block := 0
+	odds, gap, block := make([]float64, k*k), make([]float64, k*k), 0
 	for l := range k {
 		for m := range l + 1 {
 			theta, cost := p.Theta[l*k+m], tilt.Block(block)
@@ -248,12 +242,9 @@ func (Model) Curvature(s *Statistics, _ *Parameters, f *laplace.Curvature) error
 }
 
 // Relevance is the number of nodes.
-func (Model) Relevance(s *Statistics, _ *Parameters) ([]float64, error) {
-	return slices.Clone(s.Nodes), nil
-}
+func (Model) Relevance(s *Statistics, _ *Parameters) ([]float64, error) { return s.Nodes, nil }
 
 // Keep keeps some blocks.
 func (Model) Keep(s *Statistics, p *Parameters, dims []int) (*Statistics, *Parameters, error) {
-	k := len(p.Weights)
-	return framework.KeepAxes(s, k, dims), framework.KeepAxes(p, k, dims), nil
+	return framework.KeepAxes(s, len(p.Weights), dims), framework.KeepAxes(p, len(p.Weights), dims), nil
 }

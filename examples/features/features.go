@@ -24,54 +24,36 @@ import (
 
 // Parameters are Π: Ξ = (b, W), the others are shared.
 type Parameters struct {
-	On    []float64 `keep:"rows"`    // π, 1 + K; π_0 = 1
-	W     []float64 `keep:"columns"` // (b, W), D×(1 + K) row-major
+	On    []float64 `keep:"rows+1"`    // π, 1 + K; π_0 = 1
+	W     []float64 `keep:"columns+1"` // (b, W), D×(1 + K) row-major
 	Noise float64   // ψ
 	Unit  float64   // mean variance of the table's columns: W²/Unit is unit-free
 }
-
-func (p *Parameters) loadings() *mat.Dense { return mat.NewDense(len(p.W)/len(p.On), len(p.On), p.W) }
 
 // Statistics are sums over rows.
 type Statistics struct {
 	N  float64
 	XX float64   // Σ |x|²
-	XZ []float64 `keep:"columns"` // Σ x E[z]ᵀ, D×(1 + K)
-	ZZ []float64 `keep:"both"`    // Σ E[z zᵀ], (1 + K)×(1 + K)
+	XZ []float64 `keep:"columns+1"` // Σ x E[z]ᵀ, D×(1 + K)
+	ZZ []float64 `keep:"both+1"`    // Σ E[z zᵀ], (1 + K)×(1 + K)
 }
 
 // Weight is N.
 func (s *Statistics) Weight() float64 { return s.N }
 
 // Merge adds sums.
-func (s *Statistics) Merge(o *Statistics) {
-	s.N += o.N
-	s.XX += o.XX
-	floats.Add(s.XZ, o.XZ)
-	floats.Add(s.ZZ, o.ZZ)
-}
+func (s *Statistics) Merge(o *Statistics) { framework.AddSums(s, o) }
 
 // Posterior is q(Z): the probability that a feature is on in a row.
 type Posterior struct {
-	Features int       `keep:"count"`   // 1 + K
-	On       []float64 `keep:"columns"` // rows×(1 + K)
+	K  int       `keep:"count"`
+	On []float64 `keep:"columns+1"` // rows×(1 + K)
 }
 
 // Keep keeps some features.
-func (q *Posterior) Keep(dims []int) framework.Local {
-	return framework.KeepAxes(q, q.Features, withIntercept(dims))
-}
+func (q *Posterior) Keep(dims []int) framework.Local { return framework.KeepAxes(q, q.K, dims) }
 
-func (q *Posterior) row(n int) []float64 { return q.On[n*q.Features : (n+1)*q.Features] }
-
-// withIntercept are the places of latent dimensions in the arrays, and that of b.
-func withIntercept(dims []int) []int {
-	list := []int{0}
-	for _, k := range dims {
-		list = append(list, k+1)
-	}
-	return list
-}
+func (q *Posterior) row(n int) []float64 { return q.On[n*(1+q.K) : (n+1)*(1+q.K)] }
 
 // Model is the model as the engine sees it.
 type Model struct{}
@@ -111,7 +93,7 @@ func (Model) NewLocal(_ context.Context, src framework.Source[framework.Rows], p
 }
 
 func begin(rows int, p *Parameters) *Posterior {
-	return &Posterior{len(p.On), slices.Repeat(p.On, rows)}
+	return &Posterior{len(p.On) - 1, slices.Repeat(p.On, rows)}
 }
 
 // NewStatistics makes room for D columns and K features.
@@ -125,12 +107,9 @@ func (m Model) Prepare(p *Parameters, _ *laplace.Tilt, s *Statistics) error {
 	return nil
 }
 
-// rounds is the number of times that an Update goes through the features of a row.
-const rounds = 3
-
 // Update is coordinate ascent. ln p(x, z) is zᵀ(Wᵀx/ψ + logit π) − ½ zᵀAz with A = WᵀW/ψ; the tilt adds D S₀⁻¹ to A.
 func (Model) Update(b framework.Rows, p *Parameters, tilt *laplace.Tilt, now, next framework.Local) error {
-	k, w := len(p.On), p.loadings()
+	k, w := len(p.On), mat.NewDense(b.D, len(p.On), p.W)
 	var a mat.SymDense
 	a.SymOuterK(1/p.Noise, w.T())
 	if err := tilt.Precision(&a); err != nil {
@@ -141,7 +120,7 @@ func (Model) Update(b framework.Rows, p *Parameters, tilt *laplace.Tilt, now, ne
 		linear.Mul(mat.NewDense(1, b.D, b.Row(i)), w)
 		z := next.(*Posterior).row(b.First + i)
 		copy(z, now.(*Posterior).row(b.First+i))
-		for range rounds {
+		for range 3 { // times through the features of a row
 			for l := 1; l < k; l++ {
 				v := linear.At(0, l)/p.Noise + math.Log(p.On[l]/(1-p.On[l])) + a.At(l, l)*(z[l]-0.5)
 				for m, zm := range z {
@@ -156,9 +135,8 @@ func (Model) Update(b framework.Rows, p *Parameters, tilt *laplace.Tilt, now, ne
 
 // InferAt adds rows under q, and returns the entropy.
 func (Model) InferAt(b framework.Rows, p *Parameters, q framework.Local, s *Statistics) (entropy float64, err error) {
-	k := len(p.On)
 	for i := range b.N {
-		w, z := b.Weight(i), q.(*Posterior).row(b.First+i)
+		w, z, k := b.Weight(i), q.(*Posterior).row(b.First+i), len(p.On)
 		s.N += w
 		for d, x := range b.Row(i) {
 			s.XX += w * x * x
@@ -178,9 +156,7 @@ func (m Model) Infer(b framework.Rows, p *Parameters, s *Statistics) (float64, e
 	b.First = 0
 	q := begin(b.N, p)
 	for range 20 {
-		if err := m.Update(b, p, nil, q, q); err != nil {
-			return 0, err
-		}
+		_ = m.Update(b, p, nil, q, q) // only a tilt can fail
 	}
 	return m.InferAt(b, p, q, s)
 }
@@ -203,10 +179,9 @@ func (Model) Maximize(s *Statistics, p, _ *Parameters) (*Parameters, error) {
 
 // LogJoint is E_q[ln p(X,Z|Π)].
 func (Model) LogJoint(s *Statistics, p *Parameters) float64 {
-	w := p.loadings()
-	d, k := w.Dims()
+	d, k := len(p.W)/len(p.On), len(p.On)
 	var wzz mat.Dense
-	wzz.Mul(w, mat.NewDense(k, k, s.ZZ))
+	wzz.Mul(mat.NewDense(d, k, p.W), mat.NewDense(k, k, s.ZZ))
 	rest := s.XX - 2*floats.Dot(p.W, s.XZ) + floats.Dot(p.W, wzz.RawMatrix().Data)
 	value := -(s.N*float64(d)*math.Log(2*math.Pi*p.Noise) + rest/p.Noise) / 2
 	for l, on := range p.On {
@@ -218,14 +193,12 @@ func (Model) LogJoint(s *Statistics, p *Parameters) float64 {
 
 // Shape counts b and W as Ξ.
 func (Model) Shape(p *Parameters) framework.Shape {
-	k := len(p.On) - 1
-	return framework.Shape{K: k, Component: len(p.W), Shared: k + 1}
+	return framework.Shape{K: len(p.On) - 1, Component: len(p.W), Shared: len(p.On)}
 }
 
 // Curvature adds S ⊗ I/ψ with S = Σ E[zzᵀ].
 func (Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error {
-	k := len(p.On)
-	f.Mixed(mat.NewSymDense(k, s.ZZ), laplace.Scaled{Factor: p.Unit / p.Noise, Of: laplace.Identity(len(p.W) / k)})
+	f.Mixed(mat.NewSymDense(len(p.On), s.ZZ), laplace.Scaled{Factor: p.Unit / p.Noise, Of: laplace.Identity(len(p.W) / len(p.On))})
 	return nil
 }
 
@@ -240,8 +213,7 @@ func (Model) Relevance(_ *Statistics, p *Parameters) (values []float64, err erro
 // Keep keeps some features. The regression on them takes up what the others held of them, which is all where these were
 // linear functions of them.
 func (m Model) Keep(s *Statistics, p *Parameters, dims []int) (*Statistics, *Parameters, error) {
-	k, list := len(p.On), withIntercept(dims)
-	s = framework.KeepAxes(s, k, list)
-	p, err := m.Maximize(s, framework.KeepAxes(p, k, list), nil)
-	return s, p, err
+	s, p = framework.KeepAxes(s, len(p.On)-1, dims), framework.KeepAxes(p, len(p.On)-1, dims)
+	q, err := m.Maximize(s, p, nil)
+	return s, q, err
 }

@@ -26,10 +26,12 @@ func draw(p *Parameters, n int, rng *rand.Rand) *mat.Dense {
 		return 0
 	}, z)
 	x := mat.NewDense(n, d, nil)
-	x.Mul(z, p.loadings().T())
+	x.Mul(z, loadings(p).T())
 	x.Apply(func(_, _ int, v float64) float64 { return v + math.Sqrt(p.Noise)*rng.NormFloat64() }, x)
 	return x
 }
+
+func loadings(p *Parameters) *mat.Dense { return mat.NewDense(len(p.W)/len(p.On), len(p.On), p.W) }
 
 // truth has k features of about twice the noise in each of 12 columns.
 func truth(k int, rng *rand.Rand) *Parameters {
@@ -55,13 +57,13 @@ func TestFeaturesAreFound(t *testing.T) {
 		assert.Equal(t, k, res.Shape.K)
 		assert.Zero(t, res.Fall)
 		assert.InDelta(t, 1, res.Parameters.Noise, 0.1)
-		got := res.Parameters.loadings()
+		got := loadings(res.Parameters)
 		for l := 1; l <= k; l++ {
 			worst := math.Inf(1) // root mean square distance to the nearest feature found; errors are about 0.1
 			for m := 1; m <= k; m++ {
 				for _, sign := range []float64{1, -1} {
 					var off mat.VecDense
-					off.AddScaledVec(want.loadings().ColView(l), sign, got.ColView(m))
+					off.AddScaledVec(loadings(want).ColView(l), sign, got.ColView(m))
 					worst = min(worst, mat.Norm(&off, 2)/math.Sqrt(12))
 				}
 			}
