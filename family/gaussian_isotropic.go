@@ -67,10 +67,7 @@ func (g isotropic) AddScores(o *Observed, scores Table, r []float64) {
 		c, m, h := g.split(scores.Row(j, d+2*g.groups))
 		to := at(r, j, n)
 		if o.Complete {
-			for i, v := range h {
-				fill(g.of(o.Work, i), v)
-			}
-			simd.DiagonalScores(to, o.X, d, n, floats.Sum(c), m, o.Work)
+			simd.DiagonalScores(to, o.X, d, n, floats.Sum(c), m, g.spread(h, o.Work))
 			continue
 		}
 		for a := range d { // a group is a column: no other has missing values
@@ -84,6 +81,17 @@ func (g isotropic) AddScores(o *Observed, scores Table, r []float64) {
 	}
 }
 
+// spread gives each column the number of its group, in work where groups have several columns.
+func (g isotropic) spread(groups, work []float64) []float64 {
+	if g.width == 1 {
+		return groups
+	}
+	for i, v := range groups {
+		fill(g.of(work, i), v)
+	}
+	return work
+}
+
 func (g isotropic) AddSums(o *Observed, r []float64, _, anchors, sums Table) (entropy float64) {
 	padded, d := o.Padded(), g.columns()
 	o.Work = linalg.Resize(o.Work, d)
@@ -91,9 +99,13 @@ func (g isotropic) AddSums(o *Observed, r []float64, _, anchors, sums Table) (en
 		n, first, second := g.split(sums.Row(j, d+2*g.groups))
 		anchor, weights := anchors.Row(j, d), at(r, j, padded)
 		if o.Complete {
+			floats.AddConst(floats.Sum(weights), n)
+			if g.width == 1 {
+				simd.DiagonalMoments(first, second, o.X, d, padded, anchor, weights)
+				continue
+			}
 			clear(o.Work)
 			simd.DiagonalMoments(first, o.Work, o.X, d, padded, anchor, weights)
-			floats.AddConst(floats.Sum(weights), n)
 			for i := range second {
 				second[i] += floats.Sum(g.of(o.Work, i))
 			}
