@@ -1,4 +1,5 @@
-// Package experts is a mixture of experts (Jacobs et al. 1991): K regressions of y, the last column, on x behind a gate,
+// Package experts is a mixture of experts (Jacobs et al. 1991): K linear regressions of y, the last column of a table, on x, and
+// a gate that says which one is likely where,
 //
 //	z | x ~ softmax(g_kᵀa),  y | x, z=k ~ N(b_kᵀa, s_k),  a = (1, x).
 //
@@ -18,6 +19,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/laplace"
 )
@@ -68,7 +70,8 @@ type Statistics struct {
 	Gate    []float64 `keep:"rows"` // h, g of the local step
 	Prior   []float64 `keep:"rows"` // Σ q_k ln p(z=k|x) at h, K
 	Pull    []float64 `keep:"rows"` // Σ (q_k − p(z=k|x)) a at h, K×D
-	tilt    *laplace.Tilt
+
+	tilt *laplace.Tilt
 }
 
 // Weight is N.
@@ -92,27 +95,20 @@ type Model struct{}
 
 // Init draws gates at random. The experts are still one line.
 func (Model) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*Parameters, error) {
-	var whole mat.SymDense
-	for b, err := range src.Blocks(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		if whole.IsEmpty() {
-			whole.ReuseAsSym(b.D + 1)
-		}
-		for i := range b.N {
-			whole.SymRankOne(&whole, b.Weight(i), mat.NewVecDense(b.D+1, append([]float64{1}, b.Row(i)...)))
-		}
+	pooled, _, err := family.Pool(ctx, src, family.Gaussian{})
+	if err != nil {
+		return nil, err
 	}
-	whole.ScaleSym(1/whole.At(0, 0), &whole)
+	d := int(math.Sqrt(float64(len(pooled.Parameters)))) // a mean and a covariance, D + D² numbers
 	var chol mat.Cholesky
-	if !chol.Factorize(&whole) {
-		return nil, errors.New("experts: a column is constant, or the others determine it: drop it")
+	if !chol.Factorize(mat.NewSymDense(d, pooled.Parameters[d:])) {
+		return nil, errors.New("experts: a column is determined by the others: drop it")
 	}
-	var root mat.TriDense
-	chol.LTo(&root)
-	d := whole.SymmetricDim() - 1
-	p := &Parameters{d, nil, slices.Repeat(append(make([]float64, d), 1), k), slices.Repeat([]float64{1}, k), root.RawTriangular().Data}
+	root := mat.NewDense(d+1, d+1, nil)
+	root.SetCol(0, append([]float64{1}, pooled.Parameters[:d]...))
+	root.Slice(1, d+1, 1, d+1).(*mat.Dense).Copy(chol.RawU().T())
+	lines, noise := slices.Repeat(append(make([]float64, d), 1), k), slices.Repeat([]float64{1}, k)
+	p := &Parameters{D: d, Lines: lines, Noise: noise, Root: root.RawMatrix().Data}
 	for range k * d {
 		p.Gate = append(p.Gate, rng.NormFloat64())
 	}
@@ -122,7 +118,8 @@ func (Model) Init(ctx context.Context, src framework.Source[framework.Rows], k i
 // NewStatistics makes room for K experts and D columns.
 func (Model) NewStatistics(p *Parameters) *Statistics {
 	k, n := len(p.Noise), len(p.Root)
-	return &Statistics{make([]float64, n), make([]float64, k*n), slices.Clone(p.Gate), make([]float64, k), make([]float64, k*p.D), nil}
+	list := func(n int) []float64 { return make([]float64, n) }
+	return &Statistics{Whole: list(n), Moments: list(k * n), Gate: slices.Clone(p.Gate), Prior: list(k), Pull: list(k * p.D)}
 }
 
 // Prepare empties the sums.
