@@ -18,6 +18,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/laplace"
 )
@@ -62,26 +63,18 @@ type Model struct{}
 func (Model) BoundsLikelihood() {}
 
 // Init draws W from a normal distribution, so that all features together make the variance of the table.
-func (m Model) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*Parameters, error) {
-	p := &Parameters{On: []float64{1}}
-	s := &Statistics{ZZ: make([]float64, 1)}
-	for b, err := range src.Blocks(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		s.XZ, b.First = slices.Grow(s.XZ, b.D)[:b.D], 0
-		_, _ = m.InferAt(b, p, begin(b.N, p), s)
-	}
-	p, err := m.Maximize(s, p, nil) // without features: means and variance
+func (Model) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*Parameters, error) {
+	pooled, _, err := family.Pool(ctx, src, family.Gaussian{Covariance: family.Spherical})
 	if err != nil {
 		return nil, err
 	}
-	means := p.W
-	p.On, p.W, p.Unit = append(p.On, slices.Repeat([]float64{0.5}, k)...), nil, p.Noise
-	for _, mean := range means {
+	d := len(pooled.Parameters) - 1 // means, and the variance
+	unit := pooled.Parameters[d]
+	p := &Parameters{On: append([]float64{1}, slices.Repeat([]float64{0.5}, k)...), Noise: unit, Unit: unit}
+	for _, mean := range pooled.Parameters[:d] {
 		p.W = append(p.W, mean)
 		for range k {
-			p.W = append(p.W, rng.NormFloat64()*math.Sqrt(p.Unit/float64(k)))
+			p.W = append(p.W, rng.NormFloat64()*math.Sqrt(unit/float64(k)))
 		}
 	}
 	return p, nil
@@ -107,6 +100,9 @@ func (m Model) Prepare(p *Parameters, _ *laplace.Tilt, s *Statistics) error {
 	return nil
 }
 
+// rounds is the number of times that an Update goes through the features of a row.
+const rounds = 3
+
 // Update is coordinate ascent. ln p(x, z) is zᵀ(Wᵀx/ψ + logit π) − ½ zᵀAz with A = WᵀW/ψ; the tilt adds D S₀⁻¹ to A.
 func (Model) Update(b framework.Rows, p *Parameters, tilt *laplace.Tilt, now, next framework.Local) error {
 	k, w := len(p.On), mat.NewDense(b.D, len(p.On), p.W)
@@ -120,7 +116,7 @@ func (Model) Update(b framework.Rows, p *Parameters, tilt *laplace.Tilt, now, ne
 		linear.Mul(mat.NewDense(1, b.D, b.Row(i)), w)
 		z := next.(*Posterior).row(b.First + i)
 		copy(z, now.(*Posterior).row(b.First+i))
-		for range 3 { // times through the features of a row
+		for range rounds {
 			for l := 1; l < k; l++ {
 				v := linear.At(0, l)/p.Noise + math.Log(p.On[l]/(1-p.On[l])) + a.At(l, l)*(z[l]-0.5)
 				for m, zm := range z {
