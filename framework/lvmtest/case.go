@@ -45,6 +45,9 @@ type Case[B, P any, S framework.Statistics[S]] struct {
 	// the largest of K.
 	SampleK int
 
+	// Unweighted says that rows have no weights, such as the nodes of a graph: what weights do is not
+	// checked.
+	Unweighted bool
 	// Partial says that the global step is a step from p towards the maximum, such as a
 	// round of conditional maximisations, so that the maximum is what repeating it leads to.
 	Partial bool

@@ -85,6 +85,9 @@ func (r *run[B, P, S]) blocks() {
 }
 
 func (r *run[B, P, S]) weights() {
+	if r.Unweighted {
+		r.skipf("Case.Unweighted is set: rows have no weights")
+	}
 	rng := r.rng(3)
 	w, all, total := make([]float64, r.Data.Rows), 0.0, 0.0
 	var repeated []int
