@@ -75,7 +75,7 @@ func TestHeavyTailsAreFound(t *testing.T) {
 	for seed := range seeds {
 		x := clusters(600, seed)
 		two := mat.DenseCopyOf(x.Slice(0, 600, 0, 2))
-		o := framework.Options{K: 8, Restarts: 2}
+		o := framework.Options{K: 8, Restarts: 2, Tolerance: 1e-7}
 		alone := fit(t, StudentT{}, two, o)
 		for what, res := range map[string]*framework.Result[*mixture.Parameters, *mixture.Statistics]{
 			"alone":   alone,
