@@ -167,6 +167,26 @@ func (c *Classes) Observe(b framework.Rows, first, n int) error {
 	return nil
 }
 
+// Chunks observes the rows of a block, some at a time, and calls visit with the first, how many they
+// are and their weights, nil for 1, until it returns an error.
+func (c *Classes) Chunks(b framework.Rows, visit func(first, n int, w []float64) error) error {
+	size := ChunkRows(b)
+	for first := 0; first < b.N; first += size {
+		n := min(size, b.N-first)
+		if err := c.Observe(b, first, n); err != nil {
+			return err
+		}
+		var w []float64
+		if b.Weights != nil {
+			w = b.Weights[first : first+n]
+		}
+		if err := visit(first, n, w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // AddScores adds the log densities of the n observed rows, less ln h(x), to r: K×n, the rows of a
 // class next to one another, filled up to a multiple of [simd.Lanes].
 func (c *Classes) AddScores(r []float64) {

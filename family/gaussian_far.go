@@ -83,7 +83,7 @@ func (g gaussian) AddJoints(o *Observed, scores Table, r []float64) {
 	if hopeful := g.addBounds(o, scores, r); hopeful*full <= n*(k*bound+gathering*d) {
 		f.note(false)
 		for j := range k {
-			fill(at(r, j, n), f.base[j])
+			linalg.Fill(at(r, j, n), f.base[j])
 		}
 		g.AddScores(o, scores, r)
 		return
@@ -99,7 +99,7 @@ func (g gaussian) AddJoints(o *Observed, scores Table, r []float64) {
 			}
 		}
 		if 4*len(kept) > 3*n {
-			fill(to, f.base[j])
+			linalg.Fill(to, f.base[j])
 			g.scoreAll(o, scores, j, to)
 			computed += n
 			continue
@@ -118,7 +118,7 @@ func (g gaussian) addBounds(o *Observed, scores Table, r []float64) (hopeful int
 	d, n, f := g.d, o.Padded(), &o.far
 	f.resize(scores.K, n)
 	o.Work = linalg.Resize(o.Work, simd.ScoresWork(d))
-	fill(f.best, math.Inf(-1))
+	linalg.Fill(f.best, math.Inf(-1))
 	for j := range scores.K {
 		score := scores.Row(j, 1+d+d*d)
 		m, root := g.split(score, 1)
@@ -163,7 +163,7 @@ func (g gaussian) scoreRows(o *Observed, scores Table, j int, to []float64, list
 	f.x = linalg.Resize(f.x, d*n)
 	simd.Gather(f.x, o.X, d, o.Padded(), list)
 	joint := f.r[:n]
-	fill(joint, f.base[j])
+	linalg.Fill(joint, f.base[j])
 	score := scores.Row(j, 1+d+d*d)
 	m, root := g.split(score, 1)
 	simd.GaussianScores(joint, f.x, d, n, score[0], m, root, o.Work)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	_ "github.com/latent-go/latent/internal/fixedseed"
+	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
 )
 
@@ -57,7 +58,7 @@ func prepared(t require.TestingT, f Family, d, k int, components []float64) *mix
 	p, err := NewPlan(f, d)
 	require.NoError(t, err)
 	s := &mixing{Classes: p.Classes(k), log: make([]float64, k)}
-	fill(s.log, math.Log(1/float64(k)))
+	linalg.Fill(s.log, math.Log(1/float64(k)))
 	require.NoError(t, s.Prepare(components, nil, make([]float64, k)))
 	return s
 }
@@ -66,7 +67,7 @@ func prepared(t require.TestingT, f Family, d, k int, components []float64) *mix
 func (s *mixing) start(n int) {
 	s.r = make([]float64, s.K*Padded(n))
 	for k, v := range s.log {
-		fill(at(s.r, k, Padded(n)), v)
+		linalg.Fill(at(s.r, k, Padded(n)), v)
 	}
 }
 
@@ -130,7 +131,7 @@ func TestFarRowsAreLeftOutWithoutATrace(t *testing.T) {
 		if rapid.Bool().Draw(t, "lost component") {
 			s.log[rng.IntN(k)] = logOf(0)
 		}
-		require.NoError(t, s.each(rows, func(_, n int) error {
+		require.NoError(t, s.Chunks(rows, func(_, n int, _ []float64) error {
 			s.scores(n)
 			want := s.softmaxed(n)
 			s.joints(n)
@@ -186,7 +187,7 @@ func TestNothingIsLeftOutThatIsNotNegligible(t *testing.T) {
 				}
 			}
 			s := prepared(t, Gaussian{}, d, k, components)
-			require.NoError(t, s.each(rows, func(_, n int) error {
+			require.NoError(t, s.Chunks(rows, func(_, n int, _ []float64) error {
 				s.scores(n)
 				want := s.softmaxed(n)
 				s.seen[0].far.patience, s.seen[0].far.pause = 0, 0
@@ -215,7 +216,7 @@ func TestFarRowsAreLeftOut(t *testing.T) {
 		rows, components := separated(rng, n, d, k, 30, 1e3, false)
 		s := prepared(t, Gaussian{}, d, k, components)
 		moved := 0
-		require.NoError(t, s.each(rows, func(_, n int) error {
+		require.NoError(t, s.Chunks(rows, func(_, n int, _ []float64) error {
 			s.joints(n)
 			s.softmaxed(n)
 			for j := range k {
@@ -252,7 +253,7 @@ func TestAProductLeavesNothingOut(t *testing.T) {
 		{Product{Of{Gaussian{}, d}}, rows, components, true},
 	} {
 		s := prepared(t, c.family, c.rows.D, k, c.components)
-		require.NoError(t, s.each(c.rows, func(_, n int) error {
+		require.NoError(t, s.Chunks(c.rows, func(_, n int, _ []float64) error {
 			s.joints(n)
 			s.softmaxed(n)
 			s.Add(n, nil, s.r)

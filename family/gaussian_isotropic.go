@@ -87,7 +87,7 @@ func (g isotropic) spread(groups, work []float64) []float64 {
 		return groups
 	}
 	for i, v := range groups {
-		fill(g.of(work, i), v)
+		linalg.Fill(g.of(work, i), v)
 	}
 	return work
 }
@@ -246,7 +246,7 @@ func (g isotropic) Information(xi []float64, w *Pooled, dst []laplace.Block) []l
 		v := variance[i] / all[i]
 		var d laplace.Diagonal
 		dst, d = AppendDiagonal(dst, g.width+1)
-		fill(d[:g.width], 1/v)
+		linalg.Fill(d[:g.width], 1/v)
 		d[g.width] = float64(g.width) / (2 * v * v)
 	}
 	return dst
@@ -282,7 +282,7 @@ func (g isotropic) Deviations(xi, sums []float64, _ float64, dst []float64) {
 	mean, second := g.moments(dst)
 	for i, v := range variance {
 		n := sums[i]
-		fill(g.of(mean, i), math.Sqrt(v/n))
+		linalg.Fill(g.of(mean, i), math.Sqrt(v/n))
 		second[i] = v * math.Sqrt(2/(n*float64(g.width)))
 	}
 }

@@ -75,7 +75,7 @@ func (g isotropic) Conjugate(p prior.Prior, w *Pooled) (FactorPrior, error) {
 			copy(h, g.of(mean, i))
 			of = scaled.InverseGamma(h[0], float64(g.width)*v)
 		case prior.NormalInverseGamma:
-			fill(h[:g.width], p.Mean)
+			linalg.Fill(h[:g.width], p.Mean)
 			of = p
 		default:
 			return nil, wrongGaussianPrior(p, g.Name(), prior.DataScaled{}, prior.NormalInverseGamma{})

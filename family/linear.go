@@ -233,11 +233,11 @@ func (l linear) Deviations(xi, sums []float64, _ float64, dst []float64) {
 	for c := range l.cells {
 		switch to := l.params(dst, c); {
 		case !ok:
-			fill(to, nan)
+			linalg.Fill(to, nan)
 		case sums[c] > 0:
 			law.Deviations(l.params(xi, c), sums[c], to)
 		default: // nothing is known of a cell without a value
-			fill(to, math.Inf(1))
+			linalg.Fill(to, math.Inf(1))
 		}
 	}
 }

@@ -12,13 +12,6 @@ func logOf(p float64) float64 { return math.Log(max(p, least)) }
 // at cuts one class's numbers out of a K×n matrix.
 func at(v []float64, k, n int) []float64 { return v[k*n : (k+1)*n] }
 
-// fill sets all numbers of s to v, by copies of twice as many each time.
-func fill(s []float64, v float64) {
-	for n := copy(s, []float64{v}); n < len(s); n *= 2 {
-		copy(s[n:], s[:n])
-	}
-}
-
 func finite(v []float64) bool {
 	for _, x := range v {
 		if math.IsNaN(x) || math.IsInf(x, 0) {

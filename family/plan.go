@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
 )
 
@@ -303,7 +304,7 @@ func (p *Plan) deviations(xi, sums []float64, total float64, dst []float64) {
 			d.Deviations(f.ofParams(xi), f.ofSums(sums), total, to)
 			continue
 		}
-		fill(to, nan)
+		linalg.Fill(to, nan)
 	}
 }
 

@@ -61,7 +61,7 @@ func (p *Plan) likeliest(rows framework.Rows, seed int, best []float64) error {
 	weight := min(p.startWeight(), w.N)
 	share := weight / floats.Sum(rows.Weights)
 	var r []float64
-	if err := c.each(rows, func(first, n int) error {
+	if err := c.Chunks(rows, func(first, n int, w []float64) error {
 		r = linalg.Resize(r, Padded(n))
 		clear(r)
 		for i := range n {
@@ -69,7 +69,7 @@ func (p *Plan) likeliest(rows framework.Rows, seed int, best []float64) error {
 				r[i] += weight
 			}
 		}
-		c.Add(n, rows.Weights[first:first+n], r)
+		c.Add(n, w, r)
 		return nil
 	}); err != nil {
 		return err
@@ -82,7 +82,7 @@ func (p *Plan) likeliest(rows framework.Rows, seed int, best []float64) error {
 	if err := c.Prepare(xi, nil, make([]float64, 1)); err != nil {
 		return err
 	}
-	return c.each(rows, func(first, n int) error {
+	return c.Chunks(rows, func(first, n int, _ []float64) error {
 		r = linalg.Resize(r, Padded(n))
 		clear(r)
 		c.AddScores(r)

@@ -129,21 +129,6 @@ func columns(ctx context.Context, src framework.Source[framework.Rows]) (int, er
 	return 0, errors.New("family: the source has no rows")
 }
 
-// each observes the rows of a block, some at a time.
-func (c *Classes) each(b framework.Rows, visit func(first, n int) error) error {
-	size := ChunkRows(b)
-	for first := 0; first < b.N; first += size {
-		n := min(size, b.N-first)
-		if err := c.Observe(b, first, n); err != nil {
-			return err
-		}
-		if err := visit(first, n); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // moments sums up all rows in one class about the anchor, and their weights.
 func (p *Plan) moments(ctx context.Context, src framework.Source[framework.Rows], anchor []float64) (*Classes, float64, error) {
 	type sums struct {
@@ -158,17 +143,13 @@ func (p *Plan) moments(ctx context.Context, src framework.Source[framework.Rows]
 			return s, nil
 		},
 		func(s *sums, b framework.Rows) error {
-			return s.each(b, func(first, n int) error {
+			return s.Chunks(b, func(first, n int, w []float64) error {
 				s.r = linalg.Resize(s.r, Padded(n))
 				for i := range s.r {
 					if s.r[i] = 0; i < n {
 						s.r[i] = b.Weight(first + i)
 						s.n += s.r[i]
 					}
-				}
-				var w []float64
-				if b.Weights != nil {
-					w = b.Weights[first : first+n]
 				}
 				s.Add(n, w, s.r)
 				return nil
@@ -205,7 +186,7 @@ func (p *Plan) Begin(ctx context.Context, src framework.Source[framework.Rows], 
 		return nil, nil, err
 	}
 	var r []float64
-	if err := c.each(rows, func(first, n int) error {
+	if err := c.Chunks(rows, func(first, n int, w []float64) error {
 		r = linalg.Resize(r, Padded(n)*k)
 		simd.Columns(r, q[first*k:], n, k, k)
 		for j := range k {
@@ -213,7 +194,7 @@ func (p *Plan) Begin(ctx context.Context, src framework.Source[framework.Rows], 
 			clear(row[n:])
 			counts[j] += floats.Sum(row[:n])
 		}
-		c.Add(n, rows.Weights[first:first+n], r)
+		c.Add(n, w, r)
 		return nil
 	}); err != nil {
 		return nil, nil, err
@@ -349,7 +330,7 @@ func (p *Plan) points(rows framework.Rows) (*points, error) {
 	copy(c.weights, rows.Weights)
 	lying := make([]float64, min(c.n, c.block)*c.width)
 	one := p.Classes(1)
-	err := one.each(rows, func(first, n int) error {
+	err := one.Chunks(rows, func(first, n int, _ []float64) error {
 		for i := range p.parts {
 			f := &p.parts[i]
 			f.Features(&one.seen[i], f.pooled, lying, c.width, f.at.Features)
@@ -469,7 +450,7 @@ func seedCandidates(k int) int { return 2 + int(math.Log(float64(k))) }
 // seedsOnce chooses each row in proportion to its squared distance from those before, the
 // best of 2 + ln K candidates, and returns the sum of squared distances that is left.
 func (c *points) seedsOnce(k int, rng *rand.Rand) (chosen []float64, left float64) {
-	fill(c.gap, math.Inf(1))
+	linalg.Fill(c.gap, math.Inf(1))
 	copy(c.share, c.weights) // the first is drawn like any row
 	point := make([]float64, c.width)
 	for j := range k {
@@ -506,7 +487,7 @@ func (c *points) draw(rng *rand.Rand) int {
 // nearest gives each row the index of the nearest seed.
 func (c *points) nearest(seeds []float64) []int {
 	label := make([]int, c.n)
-	fill(c.gap, math.Inf(1))
+	linalg.Fill(c.gap, math.Inf(1))
 	for k := range len(seeds) / c.width {
 		c.nearer(c.trial, c.gap, at(seeds, k, c.width))
 		for i := range label {

@@ -280,6 +280,13 @@ func MulSerial(transA, transB bool, alpha float64, a, b blas64.General, beta flo
 	}
 }
 
+// Fill sets all numbers of s to v, by copies of twice as many each time.
+func Fill(s []float64, v float64) {
+	for n := copy(s, []float64{v}); n < len(s); n *= 2 {
+		copy(s[n:], s[:n])
+	}
+}
+
 // Resize returns a slice of length n, in the memory of s where it suffices. Its
 // contents are arbitrary.
 func Resize(s []float64, n int) []float64 {

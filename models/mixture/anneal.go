@@ -101,7 +101,7 @@ func (a *Annealer) assign(st *State, t float64, rng *rand.Rand) error {
 	s.clear()
 	st.value = 0
 	p, copies := make([]float64, a.k), make([]float64, a.k)
-	return s.chunks(a.rows, func(first, n int, w []float64) error {
+	return s.Classes.Chunks(a.rows, func(first, n int, w []float64) error {
 		padded := family.Padded(n)
 		s.r = linalg.Resize(s.r, padded*a.k)
 		clear(s.r)

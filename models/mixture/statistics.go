@@ -84,29 +84,10 @@ func (s *Statistics) lowered() {
 	}
 }
 
-// chunks observes a block, some rows at a time.
-func (s *Statistics) chunks(b framework.Rows, visit func(first, n int, w []float64) error) error {
-	size := family.ChunkRows(b)
-	for first := 0; first < b.N; first += size {
-		n := min(size, b.N-first)
-		if err := s.Classes.Observe(b, first, n); err != nil {
-			return err
-		}
-		var w []float64
-		if b.Weights != nil {
-			w = b.Weights[first : first+n]
-		}
-		if err := visit(first, n, w); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // infer adds the rows of a block under the scores that Prepare has left, and returns the
 // entropy of their q.
 func (s *Statistics) infer(b framework.Rows) (entropy float64, err error) {
-	err = s.chunks(b, func(first, n int, w []float64) error {
+	err = s.Classes.Chunks(b, func(first, n int, w []float64) error {
 		s.joints(n)
 		h, err := s.normalise(b, first, n, w)
 		if err != nil {
@@ -124,16 +105,9 @@ func (s *Statistics) infer(b framework.Rows) (entropy float64, err error) {
 func (s *Statistics) joints(n int) {
 	s.r = linalg.Resize(s.r, family.Padded(n)*s.K)
 	for k, v := range s.log {
-		fill(ofComponent(s.r, k, n), v)
+		linalg.Fill(ofComponent(s.r, k, n), v)
 	}
 	s.Classes.AddJoints(s.r)
-}
-
-// fill sets all numbers of s to v, by copies of twice as many each time.
-func fill(s []float64, v float64) {
-	for n := copy(s, []float64{v}); n < len(s); n *= 2 {
-		copy(s[n:], s[:n])
-	}
 }
 
 // ofComponent is component k's part of r for n rows, filled up to a multiple of [simd.Lanes].
@@ -236,7 +210,7 @@ func (s *Statistics) add(n int, w []float64) (entropy float64) {
 // their beginnings.
 func (s *Statistics) score(b framework.Rows, logProb, r []float64) ([]float64, []float64, error) {
 	logProb, r = logProb[:0], r[:0]
-	err := s.chunks(b, func(first, n int, _ []float64) error {
+	err := s.Classes.Chunks(b, func(first, n int, _ []float64) error {
 		s.joints(n)
 		padded := family.Padded(n)
 		s.rows = linalg.Resize(s.rows, 2*padded)
