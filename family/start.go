@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"sort"
 
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/framework"
-	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
 )
@@ -316,7 +316,7 @@ type points struct {
 	weights  []float64
 
 	gap, trial, best []float64 // squared distances
-	share            []float64 // weights times squared distances: what rows are drawn by
+	share            []float64 // running sums of weights times squared distances: what rows are drawn by
 }
 
 // points are the rows as points: whitened by a full covariance, else every column with mean 0 and
@@ -451,7 +451,7 @@ func seedCandidates(k int) int { return 2 + int(math.Log(float64(k))) }
 // best of 2 + ln K candidates, and returns the sum of squared distances that is left.
 func (c *points) seedsOnce(k int, rng *rand.Rand) (chosen []float64, left float64) {
 	linalg.Fill(c.gap, math.Inf(1))
-	copy(c.share, c.weights) // the first is drawn like any row
+	floats.CumSum(c.share, c.weights) // the first is drawn like any row
 	point := make([]float64, c.width)
 	for j := range k {
 		seed, candidates := 0, seedCandidates(k)
@@ -467,9 +467,7 @@ func (c *points) seedsOnce(k int, rng *rand.Rand) (chosen []float64, left float6
 			}
 		}
 		c.gap, c.best = c.best, c.gap
-		for i, g := range c.gap {
-			c.share[i] = g * c.weights[i]
-		}
+		floats.CumSum(c.share, floats.MulTo(c.share, c.gap, c.weights))
 		c.point(seed, point)
 		chosen = append(chosen, point...)
 	}
@@ -478,7 +476,8 @@ func (c *points) seedsOnce(k int, rng *rand.Rand) (chosen []float64, left float6
 
 // draw draws a row in proportion to its share; any row where all shares are 0.
 func (c *points) draw(rng *rand.Rand) int {
-	if i := categorical.Draw(c.share[:c.n], rng); i >= 0 {
+	u := rng.Float64() * c.share[c.n-1]
+	if i := sort.Search(c.n, func(i int) bool { return c.share[i] > u }); i < c.n {
 		return i
 	}
 	return rng.IntN(c.n)
