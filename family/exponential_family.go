@@ -98,13 +98,13 @@ type Conjugate interface {
 
 // A BlockObserver observes complete rows together, in less time than one by one.
 type BlockObserver interface {
-	// ObserveBlock observes n rows of cells observations each, stride apart in x: it returns their
-	// statistics, which begin stride apart, in t (n×cells·S) or where they lie already, and puts
-	// ln h of each row into base (length n), which is 0 before. ok is false where a row is not
-	// complete or outside the support: Observe then reads the rows one by one. self is the
-	// family that is asked: another one has embedded the receiver, may observe in its own way,
-	// and gets false.
-	ObserveBlock(self ExponentialFamily, x []float64, n, cells, stride int, t, base []float64) (statistics []float64, apart int, ok bool)
+	// ObserveBlock observes n rows of cells observations each, stride apart in x. It returns their
+	// statistics, those of each row apart numbers after those of the row before: where they lie already, or
+	// in *memory (n×cells·S), which it resizes as it needs. ln h of each row goes into base (length n), which is 0
+	// before. ok is false where a row is not complete or outside the support: Observe then reads the rows one
+	// by one. self is the family that is asked: another one has embedded the receiver, may observe in its
+	// own way, and gets false.
+	ObserveBlock(self ExponentialFamily, x []float64, n, cells, stride int, memory *[]float64, base []float64) (statistics []float64, apart int, ok bool)
 }
 
 // A BlockNatural computes the natural parameters of many cells in less time than one by one.

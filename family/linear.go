@@ -53,14 +53,13 @@ func (l linear) Observe(b framework.Rows, at, first, n int, o *Observed) error {
 	}
 	width := l.cells * l.s
 	o.N, o.Complete, o.Base, o.sparse = n, true, linalg.Resize(o.Base, n), false
-	o.own = linalg.Resize(o.own, n*width)
 	if all, ok := l.law.(BlockObserver); ok {
 		clear(o.Base)
-		if o.t, o.stride, ok = all.ObserveBlock(l.law, b.X[first*b.Stride+at:], n, l.cells, b.Stride, o.own, o.Base); ok {
+		if o.t, o.stride, ok = all.ObserveBlock(l.law, b.X[first*b.Stride+at:], n, l.cells, b.Stride, &o.own, o.Base); ok {
 			return nil
 		}
 	}
-	o.e = linalg.Resize(o.e, n*l.cells)
+	o.own, o.e = linalg.Resize(o.own, n*width), linalg.Resize(o.e, n*l.cells)
 	o.t, o.stride = o.own, width
 	for i := range n {
 		row, base := b.Row(first + i)[at:], 0.0
