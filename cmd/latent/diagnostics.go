@@ -1,9 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,33 +9,32 @@ import (
 	"github.com/latent-go/latent/data"
 )
 
-// A diagnostic is what may have misled --family auto. Columns with the same one share a note.
+// A diagnostic puts a cause of doubt in --family auto into words. Columns with the same one share a note.
 type diagnostic struct {
+	cause  data.Cause
 	claim  string // about the columns, whose names and details follow
 	advice func(list []suspect, given *columnFamilies) string
 }
 
 // A suspect is a column that a diagnostic applies to.
 type suspect struct {
-	name, detail string
-	texts        []string // that may be missing values
+	name string
+	data.Diagnosis
 }
 
-var (
-	likeRowNumbers = diagnostic{"numbered as rows are", dropThem}
-	likeNames      = diagnostic{"another text in every row, as names have", dropThem}
-	oneValue       = diagnostic{"with a single value, which tells no rows apart", dropThem}
-	manyLevels     = diagnostic{"taken for categorical, with few rows a level", dropThem}
-	someTexts      = diagnostic{"taken for categorical because some cells are no numbers", markThem}
-	likeGaps       = diagnostic{"with levels that often stand for missing values", markThem}
-	commas         = diagnostic{"taken for categorical because of commas in decimals", func([]suspect, *columnFamilies) string { return "replace the commas by points" }}
-	fewValues      = diagnostic{"taken for numbers, but with few different values, as codes and grades have", as(familyCategorical)}
-	tooVaried      = diagnostic{"taken for Poisson counts, but with a larger variance than those have", as(familyGaussian)}
-	tooEven        = diagnostic{"taken for Poisson counts, but with a smaller variance than any mixture of those has", as(familyGaussian)}
-)
-
-// diagnostics are in the order in which they are told.
-var diagnostics = []*diagnostic{&likeRowNumbers, &likeNames, &oneValue, &manyLevels, &commas, &someTexts, &likeGaps, &fewValues, &tooVaried, &tooEven}
+// diagnostics are in the order of their notes.
+var diagnostics = []diagnostic{
+	{data.RowNumbers, "numbered as rows are", dropThem},
+	{data.RowNames, "another text in every row, as names have", dropThem},
+	{data.SingleValue, "with a single value, which distinguishes no rows", dropThem},
+	{data.ManyLevels, "taken for categorical, with few rows a level", dropThem},
+	{data.DecimalCommas, "taken for categorical because of commas in decimals", func([]suspect, *columnFamilies) string { return "replace the commas by points" }},
+	{data.TextsInNumbers, "taken for categorical because some cells are no numbers", markThem},
+	{data.MissingTexts, "with levels that often stand for missing values", markThem},
+	{data.FewValues, "taken for numbers, but with few different values, as codes and grades have", as(familyCategorical)},
+	{data.Overdispersed, "taken for Poisson counts, but with a larger variance than those have", as(familyGaussian)},
+	{data.Underdispersed, "taken for Poisson counts, but with a smaller variance than any mixture of those has", as(familyGaussian)},
+}
 
 // most is how many columns of one diagnostic a note has room for.
 const most = 3
@@ -47,19 +44,19 @@ func dropThem(list []suspect, _ *columnFamilies) string {
 	if len(list) > 1 {
 		them = "them"
 	}
-	return "--drop " + abridgedTexts(list, ",", func(c suspect) string { return item(c.name) }) + " leaves " + them + " out"
+	return "--drop " + abridged(list, ",", func(c suspect) string { return item(c.name) }) + " leaves " + them + " out"
 }
 
 func markThem(list []suspect, _ *columnFamilies) string {
 	var texts []string
 	for _, c := range list {
-		for _, text := range c.texts {
+		for _, text := range c.Texts {
 			if len(texts) <= most && !slices.Contains(texts, text) { // more are not shown
 				texts = append(texts, text)
 			}
 		}
 	}
-	return abridgedTexts(texts, " ", func(text string) string { return "--na=" + word(strings.TrimSpace(text)) }) + " reads such cells as missing"
+	return abridged(texts, " ", func(text string) string { return "--na=" + word(strings.TrimSpace(text)) }) + " reads such cells as missing"
 }
 
 func as(family string) func([]suspect, *columnFamilies) string {
@@ -78,144 +75,26 @@ func as(family string) func([]suspect, *columnFamilies) string {
 
 // diagnose notes where the values of columns may have misled --family auto. Those whose families
 // were given are no business of auto.
-func (in *input) diagnose(s *session, columns []column, given *columnFamilies) {
-	found := map[*diagnostic][]suspect{}
-	for _, c := range columns {
-		if given.family[c.Name] != "" {
-			continue
-		}
-		if why, detail, texts := in.diagnoseColumn(c); why != nil {
-			found[why] = append(found[why], suspect{c.Name, detail, texts})
+func (in *input) diagnose(s *session, kinds []data.Kind, given *columnFamilies) {
+	found := map[data.Cause][]suspect{}
+	for j, name := range in.Names {
+		if given.family[name] == "" {
+			d := in.Diagnose(name, kinds[j])
+			found[d.Cause] = append(found[d.Cause], suspect{name, d})
 		}
 	}
 	for _, why := range diagnostics {
-		list := found[why]
+		list := found[why.cause]
 		if len(list) == 0 {
 			continue
 		}
-		names := abridgedTexts(list, ", ", func(c suspect) string { return strings.TrimSpace(fmt.Sprintf("%.60q %s", c.name, c.detail)) })
+		names := abridged(list, ", ", func(c suspect) string { return strings.TrimSpace(fmt.Sprintf("%.60q %s", c.name, c.Detail)) })
 		if len(list) > most {
 			names += fmt.Sprintf(" (%d columns)", len(list))
 		}
 		s.note("%s: %s: %s: %s", in.name, why.claim, names, why.advice(list, given))
 	}
 }
-
-// fewestInOrder is how many rows it takes to see more than chance in different values, and
-// fewest how many a level or value should have.
-const fewestInOrder, fewest = 3, 5
-
-// diagnoseColumn says what is strange about a column that was described by its values.
-func (in *input) diagnoseColumn(c column) (why *diagnostic, detail string, texts []string) {
-	if c.Family == familyCategorical {
-		return in.diagnoseLevels(c)
-	}
-	x, err := in.Column(c.Name)
-	if err != nil {
-		return nil, "", nil
-	}
-	v := survey(x)
-	switch {
-	case len(v.different) == 1:
-		return &oneValue, fmt.Sprintf("(%g)", v.different[0]), nil
-	case c.Family == familyBernoulli:
-		return nil, "", nil
-	case runs(x):
-		return &likeRowNumbers, fmt.Sprintf("(1 to %d)", len(x)), nil
-	}
-	spread := fmt.Sprintf("(variance %.3g, mean %.3g)", v.variance, v.mean)
-	switch counts := c.Family == familyPoisson; {
-	case counts && v.variance > 20*v.mean:
-		return &tooVaried, spread, nil
-	case v.fewDifferent() && (!counts || v.likeCodes()):
-		return &fewValues, fmt.Sprintf("(%d values, %g to %g)", len(v.different), v.different[0], v.different[len(v.different)-1]), nil
-	case counts && v.tooEven():
-		return &tooEven, spread, nil
-	}
-	return nil, "", nil
-}
-
-// diagnoseLevels is diagnoseColumn for columns of texts.
-func (in *input) diagnoseLevels(c column) (why *diagnostic, detail string, texts []string) {
-	texts, cells, numbers := in.Texts(c.Name)
-	_, err := in.Column(c.Name)
-	gaps := slices.DeleteFunc(slices.Clone(c.Levels), func(level string) bool { return !standsForGaps(level) })
-	switch rows := cells + numbers; {
-	case errors.Is(err, data.ErrDecimalComma):
-		return &commas, "", nil
-	case cells > 0 && numbers > cells:
-		return &someTexts, fmt.Sprintf("(%s in %s, among %s)", abridgedTexts(texts, ", ", quotedCell), counted(cells, "cell"), counted(numbers, "number")), texts
-	case len(gaps) > 0:
-		return &likeGaps, "(" + abridgedTexts(gaps, ", ", quotedCell) + ")", gaps
-	case len(c.Levels) >= fewestInOrder && len(c.Levels) == rows:
-		return &likeNames, "", nil
-	case len(c.Levels) > 2*fewest && rows < fewest*len(c.Levels):
-		return &manyLevels, fmt.Sprintf("(%s in %d rows)", counted(len(c.Levels), "level"), rows), nil
-	}
-	return nil, "", nil
-}
-
-// standsForGaps tells the texts that tables have where nothing is known.
-func standsForGaps(level string) bool {
-	return slices.Contains([]string{"", "?", "-", "--", ".", "n/a", "#n/a", "<na>", "null", "none", "unknown", "missing"}, strings.ToLower(strings.TrimSpace(level)))
-}
-
-// runs tells whether numbers are 1, 2, … up to how many they are, in any order.
-func runs(x []float64) bool {
-	seen := make([]bool, len(x))
-	for _, v := range x {
-		if !(v >= 1 && v <= float64(len(x))) || v != math.Trunc(v) || seen[int(v)-1] {
-			return false
-		}
-		seen[int(v)-1] = true
-	}
-	return len(x) >= fewestInOrder
-}
-
-// values are the numbers of a column that are not missing.
-type values struct {
-	n, mean, variance float64
-	different         []float64 // sorted; no more of them than mostCodes + 1
-}
-
-// mostCodes is how many values codes and grades have at most.
-const mostCodes = 7
-
-func survey(x []float64) values {
-	var v values
-	for _, one := range x {
-		if math.IsNaN(one) {
-			continue
-		}
-		v.n++
-		step := one - v.mean
-		v.mean += step / v.n
-		v.variance += step * (one - v.mean)
-		if at, ok := slices.BinarySearch(v.different, one); !ok && len(v.different) <= mostCodes {
-			v.different = slices.Insert(v.different, at, one)
-		}
-	}
-	v.variance /= v.n
-	return v
-}
-
-// fewDifferent wants several rows a value.
-func (v *values) fewDifferent() bool {
-	d := len(v.different)
-	return d >= 2 && d <= mostCodes && v.n >= float64(fewestInOrder*d)
-}
-
-// likeCodes tells few different integers from small counts, which have 0 among them and
-// leave out none but large ones, and vary as much as their mean.
-func (v *values) likeCodes() bool {
-	d := len(v.different)
-	low, high := v.different[0], v.different[d-1]
-	return low > 0 || high-low+1 >= 1.5*float64(d) || v.tooEven()
-}
-
-// tooEven tells that a variance is below the mean by three standard errors of Fisher's index
-// of dispersion. Mixing Poisson distributions only adds variance.
-func (v *values) tooEven() bool { return v.variance < v.mean*(1-3*math.Sqrt(2/v.n)) }
 
 var plainWord = regexp.MustCompile(`^[\pL\pN_.][\pL\pN_.,:=/@%+-]*$`)
 
@@ -230,8 +109,8 @@ func word(text string) string {
 // item is the name of a column as a flag with a list of names takes it.
 func item(name string) string { return word(strings.ReplaceAll(name, ",", `\,`)) }
 
-// abridgedTexts joins the texts of the first things.
-func abridgedTexts[T any](things []T, separator string, write func(T) string) string {
+// abridged joins the texts of the first things.
+func abridged[T any](things []T, separator string, write func(T) string) string {
 	var list []string
 	for _, one := range things[:min(len(things), most)] {
 		list = append(list, write(one))

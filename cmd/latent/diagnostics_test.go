@@ -68,7 +68,7 @@ func TestNotesOnColumnsCanBeFollowed(t *testing.T) {
 		{cells(60, func(i int) any { return fmt.Sprintf("L%d", i*7%20) }), `few rows a level: "x" (20 levels in 60 rows): --drop x leaves it out`, "--drop x"},
 		{cells(30, func(i int) any { return []string{"a", "b", "-", "N/A"}[i%4] }), `levels that often stand for missing values: "x" ("-", "N/A"): --na='-' --na=N/A reads`, "--na=- --na=N/A"},
 		{cells(30, func(i int) any { return fmt.Sprintf("1,%d", i%9) }), `commas in decimals: "x": replace the commas by points`, "--drop x"},
-		{cells(30, func(int) any { return 3 }), `with a single value, which tells no rows apart: "x" (3): --drop x leaves it out`, "--drop x"},
+		{cells(30, func(int) any { return 3 }), `with a single value, which distinguishes no rows: "x" (3): --drop x leaves it out`, "--drop x"},
 		{cells(30, func(int) any { return 0 }), `"x" (0): --drop x`, "--drop x"},
 		{cells(30, func(i int) any { return i % 2 }), "", ""},
 		{cells(30, func(i int) any { return "no yes"[i%2*3:][:2] }), "", ""},

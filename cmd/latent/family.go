@@ -177,7 +177,7 @@ func described(s *session, in *input, family string, given *columnFamilies) ([]c
 		return nil, err
 	}
 	if family == familyAuto {
-		in.diagnose(s, columns, given)
+		in.diagnose(s, kinds, given)
 	}
 	return columns, nil
 }
@@ -202,7 +202,7 @@ func levels(in *input, c column, given *columnFamilies) ([]string, error) {
 		list, err := in.Occurring(c.Name)
 		if err == nil && len(list) > 2 {
 			err = fmt.Errorf("column %.60q has %d levels (%s): bernoulli takes columns of 0 and 1, or texts with two levels: %s, or --model mixture %s",
-				c.Name, len(list), abridgedTexts(list, ", ", quotedCell), dropping([]string{c.Name}), given.with([]string{c.Name}, familyCategorical))
+				c.Name, len(list), abridged(list, ", ", quotedCell), dropping([]string{c.Name}), given.with([]string{c.Name}, familyCategorical))
 		}
 		return list, err
 	case text:
