@@ -24,7 +24,6 @@ import (
 	"os/signal"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -122,12 +121,13 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		kong.Name("latent"),
 		kong.Description("Latent variable models that choose their own size."),
 		kong.Writers(help, stderr),
+		kong.WithHyphenPrefixedParameters(true), // --k -1 is about -1, and --na - about a dash
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Exit(func(int) { answered = true }))
 	if err != nil {
 		return s.fail(err)
 	}
-	command, err := parser.Parse(joinNegative(args))
+	command, err := parser.Parse(args)
 	if help.err != nil {
 		return s.fail(help.err)
 	}
@@ -160,27 +160,6 @@ func (w *watched) Write(p []byte) (int, error) {
 		w.err = err
 	}
 	return n, err
-}
-
-// joinNegative writes --flag -1 as --flag=-1, and -n -1 as -n-1: to the parser, -1 alone
-// is a flag.
-func joinNegative(args []string) []string {
-	var joined []string
-	for _, arg := range args {
-		last := len(joined) - 1
-		if _, err := strconv.ParseFloat(arg, 64); err == nil && arg[0] == '-' && last >= 0 {
-			switch flag := joined[last]; {
-			case strings.HasPrefix(flag, "--"):
-				joined[last] += "=" + arg
-				continue
-			case flag == "-n":
-				joined[last] += arg
-				continue
-			}
-		}
-		joined = append(joined, arg)
-	}
-	return joined
 }
 
 // nothingEmpty refuses an empty text where a flag names something, as shells make of a

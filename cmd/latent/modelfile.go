@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -49,18 +50,19 @@ func saveModel(path string, s summary) error {
 
 // readModel reads a model file and checks that it makes sense.
 func readModel(path string) (*modelFile, error) {
-	info, err := os.Stat(path)
-	if err == nil && info.IsDir() {
-		return nil, fmt.Errorf("%s is a directory and not a model file: %s", path, remedy)
-	}
 	text, err := os.ReadFile(path)
-	switch {
+	switch info, _ := os.Stat(path); {
+	case info != nil && info.IsDir():
+		return nil, fmt.Errorf("%s is a directory and not a model file: %s", path, remedy)
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%s: no such file: %s", path, remedy)
 	case err != nil:
 		return nil, err
 	}
 	m, err := parseModel(text)
+	if err != nil && !errors.Is(err, errNoFactors) {
+		err = fmt.Errorf("%w; %s", err, remedy)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -70,58 +72,41 @@ func readModel(path string) (*modelFile, error) {
 const remedy = "make one with latent fit --out"
 
 func parseModel(text []byte) (*modelFile, error) {
-	if start := bytes.TrimLeft(text, " \t\r\n"); len(start) == 0 {
-		return nil, errors.New("an empty file, not a model: truncated or damaged; " + remedy)
-	} else if start[0] != '{' {
-		return nil, errors.New("not a model file of latent: no JSON object; " + remedy)
+	var head struct {
+		Format                 string
+		Version, Model, Family json.RawMessage // as they are written, to show those of the wrong type
 	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	var object json.RawMessage
-	if err := decoder.Decode(&object); err != nil {
-		return nil, errors.New("truncated or damaged: the JSON object is not complete; " + remedy)
+	err := json.Unmarshal(text, &head)
+	object := bytes.TrimLeft(text, " \t\r\n")
+	switch syntax, damaged := errors.AsType[*json.SyntaxError](err); {
+	case len(object) > 0 && object[0] != '{':
+		return nil, errors.New("not a model file of latent: no JSON object")
+	case damaged:
+		return nil, fmt.Errorf("truncated or damaged at byte %d of %d: %w", syntax.Offset, len(text), err)
+	case err != nil || head.Format != modelFormat:
+		return nil, fmt.Errorf("not a model file of latent: its format is not %q", modelFormat)
+	case string(head.Version) != strconv.Itoa(modelVersion):
+		version := cmp.Or(string(head.Version), "missing")
+		return nil, fmt.Errorf("its model file version is %.40s, and this version of latent reads %d alone: a file of a newer version needs the latent that wrote it", version, modelVersion)
 	}
-	if rest := bytes.TrimSpace(text[decoder.InputOffset():]); len(rest) > 0 {
-		return nil, fmt.Errorf("damaged: %d bytes after the end of the model; %s", len(rest), remedy)
+	var name string
+	if err := known("model", head.Model, &name, slices.Sorted(maps.Keys(models))); err != nil {
+		return nil, err
 	}
-	if err := checkHead(object); err != nil {
+	if err := known("family", head.Family, new(string), models[name].families); err != nil {
 		return nil, err
 	}
 	m := new(modelFile)
-	if err := json.Unmarshal(object, m); err != nil {
+	if err := json.Unmarshal(text, m); err != nil {
 		return nil, fmt.Errorf("damaged: %w", err)
 	}
 	return m, m.check()
 }
 
-// checkHead finds out whether the rest can be understood. It takes the values as they are
-// written, so that it can show one of the wrong type.
-func checkHead(object json.RawMessage) error {
-	var head struct{ Format, Version, Model, Family json.RawMessage }
-	if err := json.Unmarshal(object, &head); err != nil || string(head.Format) != strconv.Quote(modelFormat) {
-		return fmt.Errorf("not a model file of latent: its format is not %q; %s", modelFormat, remedy)
-	}
-	version, err := strconv.Atoi(string(head.Version))
-	switch {
-	case head.Version == nil:
-		return errors.New("damaged: it has no model file version; " + remedy)
-	case err != nil:
-		return fmt.Errorf("damaged: the model file version is %.40s, which is not a whole number; %s", head.Version, remedy)
-	case version > modelVersion:
-		return fmt.Errorf("written by a newer version of latent: model file version %d, this one reads %d", version, modelVersion)
-	case version < 1:
-		return fmt.Errorf("damaged: there is no model file version %d; %s", version, remedy)
-	}
-	var name string
-	if err := known("model", head.Model, &name, slices.Sorted(maps.Keys(models))); err != nil {
-		return err
-	}
-	return known("family", head.Family, new(string), models[name].families)
-}
-
 // known reads the name of a model or a family, and refuses one that there is not.
 func known(what string, value json.RawMessage, name *string, names []string) error {
 	if value == nil {
-		return fmt.Errorf("damaged: it has no %s; %s", what, remedy)
+		return fmt.Errorf("damaged: it has no %s", what)
 	}
 	if err := json.Unmarshal(value, name); err != nil || !slices.Contains(names, *name) {
 		return fmt.Errorf("the %s %.40s is unknown to this version of latent, which knows %s", what, value, strings.Join(names, ", "))
