@@ -227,7 +227,10 @@ func (t *Table) missingIn(row int) bool {
 	return slices.ContainsFunc(t.columns, func(c column) bool { return math.IsNaN(t.number(row, c)) })
 }
 
-// number is one cell: the value of a numeric column, the code of a categorical one, NaN if missing.
+// Number is the cell of a row and a column, both from 0, as [Table.Values] has it: the value of a numeric column, the
+// code of a level of a categorical one, NaN where it is missing. It panics where there is no such cell.
+func (t *Table) Number(row, col int) float64 { return t.number(row, t.columns[col]) }
+
 func (t *Table) number(row int, c column) float64 {
 	if c.factor == nil {
 		return t.flat[row*t.stride+c.at]

@@ -396,3 +396,19 @@ func TestNumbersAreCheckedToTheLast(t *testing.T) {
 		x[at] = 0
 	}
 }
+
+func TestNumberIsTheCellOfValues(t *testing.T) {
+	table, err := ReadCSV(strings.NewReader("a,b,c\n1,x,3\n,y,4\n2,,5\n"), CSVOptions{})
+	require.NoError(t, err)
+	x, rows, cols, err := table.Values()
+	require.NoError(t, err)
+	for i := range rows {
+		for j := range cols {
+			if want := x[i*cols+j]; math.IsNaN(want) {
+				require.True(t, math.IsNaN(table.Number(i, j)))
+			} else {
+				require.Equal(t, want, table.Number(i, j))
+			}
+		}
+	}
+}

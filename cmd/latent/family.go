@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -111,31 +110,12 @@ func familyOfRows(name string, columns []column) family.Family {
 	return product
 }
 
-// A column of a model: its name and, in mixtures, what its numbers are. A family is one of
-// those of single columns, or the joint one of all columns.
+// A column of a model: its name and, in mixtures, its family, one of those of single columns or the joint one of all
+// columns.
 type column struct {
 	Name   string   `json:"name"`
-	Family string   `json:"family"`
+	Family string   `json:"family,omitempty"`
 	Levels []string `json:"levels,omitempty"` // of codes 0, 1, …: of categorical columns, and of bernoulli ones made of text
-}
-
-// plainColumn is a column without methods.
-type plainColumn column
-
-// MarshalJSON writes a column without a family as its name.
-func (c column) MarshalJSON() ([]byte, error) {
-	if c.Family == "" {
-		return encode(c.Name)
-	}
-	return encode(plainColumn(c))
-}
-
-// UnmarshalJSON reads what MarshalJSON writes.
-func (c *column) UnmarshalJSON(text []byte) error {
-	if len(text) > 0 && text[0] == '"' {
-		return json.Unmarshal(text, &c.Name)
-	}
-	return json.Unmarshal(text, (*plainColumn)(c))
 }
 
 func namesOf(columns []column) []string {

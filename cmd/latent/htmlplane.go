@@ -201,11 +201,13 @@ func (f *components) planeSection(in *input, shown []component) ([]htmlreport.Se
 // distances.
 func (f *components) points(in *input, p plane, table *sheet) (list []htmlreport.Point, remark string, err error) {
 	at := thinned(in.Rows(), mostPoints, nil)
-	x, err := in.rowsAt(at)
-	if err != nil {
-		return nil, "", err
-	}
 	d := len(f.columns)
+	x := make([]float64, 0, len(at)*d)
+	for _, row := range at {
+		for j := range d {
+			x = append(x, in.Number(row, j))
+		}
+	}
 	_, q, err := f.model.Score(framework.Rows{N: len(at), D: d, Stride: d, X: x}, f.params, nil, nil)
 	if err != nil {
 		return nil, "", err
@@ -229,22 +231,6 @@ func (f *components) points(in *input, p plane, table *sheet) (list []htmlreport
 		remark = fmt.Sprintf("Points are %d of the %s, coloured by component.", len(list), counted(in.Rows(), "row"))
 	}
 	return list, remark, nil
-}
-
-// rowsAt are some rows of the table as numbers.
-func (in *input) rowsAt(at []int) ([]float64, error) {
-	d := in.Cols()
-	x := make([]float64, len(at)*d)
-	for j, name := range in.Names {
-		values, err := in.values(name)
-		if err != nil {
-			return nil, err
-		}
-		for i, row := range at {
-			x[i*d+j] = values[row]
-		}
-	}
-	return x, nil
 }
 
 // histogramSection shows the only Gaussian column: all its values, and the densities of the components.

@@ -200,7 +200,7 @@ func (p *readPage) loadings(t *testing.T) {
 	require.Len(t, table, p.length(t, "columns")+1)
 	for j, row := range table[1:] {
 		require.Len(t, row, k+1)
-		assert.Equal(t, p.at(t, "columns", j), row[0])
+		assert.Equal(t, p.at(t, "columns", j, "name"), row[0])
 		for i, cell := range row[1:] {
 			assert.Equal(t, p.at(t, "params", "loadings", j*k+i), cell)
 		}

@@ -178,26 +178,15 @@ func (in *input) complete(s *session, gaps string) error {
 
 // emptiest is the column with the most missing values.
 func (in *input) emptiest() string {
-	missing := func(name string) int {
-		x, _ := in.values(name)
-		return floats.Count(math.IsNaN, x)
-	}
-	return slices.MaxFunc(in.Names, func(a, b string) int { return cmp.Compare(missing(a), missing(b)) })
-}
-
-// values are the numbers of a column, codes where it has levels, NaN where one is missing.
-func (in *input) values(name string) ([]float64, error) {
-	codes := in.Codes(name)
-	if codes == nil {
-		return in.Column(name)
-	}
-	x := make([]float64, len(codes))
-	for i, code := range codes {
-		if x[i] = float64(code); code < 0 {
-			x[i] = math.NaN()
+	missing := make(map[string]int, in.Cols())
+	for j, name := range in.Names {
+		for row := range in.Rows() {
+			if v := in.Number(row, j); v != v {
+				missing[name]++
+			}
 		}
 	}
-	return x, nil
+	return slices.MaxFunc(in.Names, func(a, b string) int { return cmp.Compare(missing[a], missing[b]) })
 }
 
 // refuseEmpty refuses columns without any value, all at once.

@@ -22,7 +22,7 @@ import (
 // every file that was cut short is invalid.
 const (
 	modelFormat  = "latent-model"
-	modelVersion = 1
+	modelVersion = 2
 )
 
 type modelHead struct {

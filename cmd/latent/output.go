@@ -1,13 +1,10 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/internal/atomicfile"
@@ -75,16 +72,12 @@ func (s *session) checkReport(dir, out string, inputs ...string) error {
 	case dir == "-":
 		return misused("--report is -: name a folder")
 	}
-	existing, err := existingFolder(dir)
+	exists, err := atomicfile.TryFolder(dir)
 	if err != nil {
 		return fmt.Errorf("--report %s: %w", dir, err)
 	}
-	if existing != filepath.Clean(dir) { // it will be made
-		trial, err := os.MkdirTemp(existing, ".latent-*.tmp")
-		if err != nil {
-			return atomicfile.CannotWrite(dir, err)
-		}
-		return os.Remove(trial)
+	if !exists { // it will be made
+		return nil
 	}
 	page := filepath.Join(dir, pageName)
 	target, err := atomicfile.Locate(page)
@@ -100,24 +93,4 @@ func (s *session) checkReport(dir, out string, inputs ...string) error {
 		}
 	}
 	return target.Try()
-}
-
-// existingFolder is the folder, or the innermost one above it that there is.
-func existingFolder(dir string) (string, error) {
-	dir = filepath.Clean(dir)
-	for {
-		info, err := os.Stat(dir)
-		switch {
-		case err == nil && !info.IsDir():
-			return "", fmt.Errorf("%s is a file: name a folder", dir)
-		case err == nil:
-			return dir, nil
-		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
-			return "", err
-		}
-		if _, err := os.Lstat(dir); err == nil {
-			return "", fmt.Errorf("%s is a link that leads nowhere", dir)
-		}
-		dir = filepath.Dir(dir)
-	}
 }

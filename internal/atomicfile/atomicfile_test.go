@@ -56,3 +56,22 @@ func TestAnErrorNamesThePath(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, left, 1, "the circle alone")
 }
+
+func TestFoldersAreTriedWithoutATrace(t *testing.T) {
+	dir := t.TempDir()
+	exists, err := atomicfile.TryFolder(dir)
+	require.NoError(t, err)
+	assert.True(t, exists)
+	exists, err = atomicfile.TryFolder(filepath.Join(dir, "a", "b"))
+	require.NoError(t, err)
+	assert.False(t, exists, "it can be made")
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	assert.Empty(t, left)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "f"), nil, 0o600))
+	_, err = atomicfile.TryFolder(filepath.Join(dir, "f", "g"))
+	assert.ErrorContains(t, err, "is a file: name a folder")
+	require.NoError(t, os.Symlink(filepath.Join(dir, "nowhere"), filepath.Join(dir, "link")))
+	_, err = atomicfile.TryFolder(filepath.Join(dir, "link"))
+	assert.ErrorContains(t, err, "leads nowhere")
+}
