@@ -13,7 +13,7 @@ import (
 	"github.com/latent-go/latent/internal/fastcsv"
 )
 
-// HeaderMode tells whether the first row of a CSV file names the columns.
+// HeaderMode says whether the first row of a CSV file names the columns.
 type HeaderMode int
 
 const (
@@ -83,7 +83,7 @@ func readCSV(open func() (io.Reader, error), o CSVOptions, p fastcsv.Pace) (*Tab
 	return b.table(), nil
 }
 
-// csvBuilder collects a table row by row. A column counts as numeric until a cell tells otherwise. When one turns
+// csvBuilder collects a table row by row. A column counts as numeric until a cell says otherwise. When one becomes
 // categorical after its first row, values are no longer kept (KindsOnly).
 type csvBuilder struct {
 	fastcsv.Table

@@ -141,7 +141,7 @@ func (v *values) few() bool {
 	return len(v.different) <= mostCodes && v.n >= float64(fewestRows*len(v.different))
 }
 
-// likeCodes tells few different integers from small counts, which have 0 among them, leave out none but large ones
+// likeCodes distinguishes few different integers from small counts, which have 0 among them, leave out none but large ones
 // and vary as much as their mean.
 func (v *values) likeCodes() bool {
 	last := len(v.different) - 1

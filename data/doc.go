@@ -20,7 +20,7 @@
 //
 // Columns are numeric or categorical; a column is categorical when one of its cells is neither a number nor
 // missing, or when [CSVOptions] say so, which keep the text of 01234 then. Rows are counted from 1 in every error. Nothing here panics on what a file holds, allocates
-// by what a header merely claims, or turns a cell that it cannot read into a NaN.
+// by what a header merely claims, or reads a cell that it does not understand as NaN.
 //
-// [Datasets] lists the embedded data; embedded/README.md tells where each set comes from.
+// [Datasets] lists the embedded data; embedded/README.md says where each set comes from.
 package data

@@ -27,11 +27,11 @@ const missingCode = fastcsv.MissingCode
 //
 // The cells of a numeric column become the shortest texts that read back as the same numbers (as by
 // [strconv.FormatFloat] with format 'g'): 4, 0.5, 1e+06. A cell has the level that is its text, or else
-// the only level that is the same number: whether 1, 1.0 or 01 were read as numbers or as texts hangs on
+// the only level that is the same number: whether 1, 1.0 or 01 were read as numbers or as texts depends on
 // the other cells of their column, which are others when a model meets new rows. Digits alone from 2⁵³ on,
 // where different ones are the same float64, have to be the same text.
 //
-// A cell that has none of the levels is an error, which tells the row, from 1, the column, the text and
+// A cell that has none of the levels is an error, which names the row, from 1, the column, the text and
 // the levels; with unseenMissing it is missing instead. It is also an error if there is no such column,
 // if there are no levels (none given, or no value to take them from), or if one is given twice or means a
 // missing value.
@@ -203,7 +203,7 @@ func (f *factor) recode(levels []string) *factor {
 	return recoded
 }
 
-// longDigits tells digits that their number does not tell from others.
+// longDigits says whether other digits may be the same number.
 func longDigits(level string, v float64) bool {
 	return v >= 1<<53 && fastcsv.IsDigits(strings.TrimSpace(level))
 }
@@ -223,7 +223,7 @@ func compareLevels(a, b string) int {
 	return cmp.Compare(a, b)
 }
 
-// commas tells whether all that makes the column categorical are commas in the place of decimal points.
+// commas says whether all that makes the column categorical are commas in the place of decimal points.
 func (f *factor) commas() bool {
 	found := false
 	for code, level := range f.levels {
@@ -238,7 +238,7 @@ func (f *factor) commas() bool {
 	return found
 }
 
-// isText tells whether a cell of that code is what made its column categorical.
+// isText says whether a cell of that code is what made its column categorical.
 func (f *factor) isText(code int32) bool {
 	if code == missingCode {
 		return false

@@ -30,8 +30,8 @@ func (k Kind) String() string {
 	return fmt.Sprintf("Kind(%d)", int(k))
 }
 
-// Kinds tells the kind of each column from its values; missing ones have no say, nor has the order of the
-// rows. It is a guess by form: whether 0, 1 and 2 are counts or the names of classes, only a reader of the
+// Kinds guesses the kind of each column from its values; neither missing ones nor the order of the rows
+// matter. It is a guess by form: whether 0, 1 and 2 are counts or the names of classes, only a reader of the
 // table knows, who can say so by [Table.Factor].
 //
 // A numeric column is Binary if it holds nothing but 0 and 1, else Count if it holds nothing but integers

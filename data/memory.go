@@ -33,7 +33,7 @@ func reserve(x []float64, need, expected int) []float64 {
 // growNumbers makes room for what the first lines of a CSV text let expect in all, at once where it can be believed.
 func growNumbers(x []float64, need, expected int) []float64 {
 	const (
-		enough     = 1 << 12 // numbers, to tell from them how many there are in all
+		enough     = 1 << 12 // numbers from which the rest can be estimated
 		mostAtOnce = 1 << 27 // 1 GiB: a system may claim any size of a file that has nothing in it
 	)
 	if len(x) < enough || expected > mostAtOnce {
@@ -50,7 +50,7 @@ func bytesOf[T constraints.Integer | constraints.Float](x []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(one)))
 }
 
-// swapBytes turns the order of bytes in each number.
+// swapBytes reverses the order of bytes in each number.
 func swapBytes[T constraints.Integer | constraints.Float](x []T) {
 	var one T
 	b := bytesOf(x)

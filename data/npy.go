@@ -211,7 +211,7 @@ func (h *npyHeader) readInOrder(r io.Reader) ([]float64, error) {
 	return ordered, nil
 }
 
-// readSections reads an input that can seek, in sections that are read side by side and put where they belong.
+// readSections reads an input that can seek, in sections that are read concurrently, each to its place.
 // A section is a block of rows and columns; an array in row-major order is one column here.
 func (h *npyHeader) readSections(r io.ReadSeeker, workers int) ([]float64, error) {
 	start, err := r.Seek(0, io.SeekCurrent)

@@ -9,8 +9,8 @@ import (
 	"os"
 )
 
-// Open reads a table from a file, or from standard input if the path is "-". What the file holds tells its
-// format, not its name: NPY ([ReadNPY]), else CSV ([ReadCSV] with zero options), either of them plain or
+// Open reads a table from a file, or from standard input if the path is "-". The content decides the
+// format, not the name: NPY ([ReadNPY]), else CSV ([ReadCSV] with zero options), either of them plain or
 // compressed with gzip. Errors begin with the path.
 func Open(path string) (*Table, error) {
 	if path == "-" {
@@ -127,7 +127,7 @@ func (k *kept) reader() io.Reader {
 	return io.MultiReader(readers...)
 }
 
-// seekable tells whether r can go back to where it stands. Terminals and pipes are files that cannot,
+// seekable says whether r can go back to where it stands. Terminals and pipes are files that cannot,
 // though some systems let them claim it.
 func seekable(r io.Reader) (s io.Seeker, at int64, ok bool) {
 	if f, isFile := r.(*os.File); isFile {

@@ -21,7 +21,7 @@ type records struct {
 	lines    int           // that the fast path has read
 }
 
-// newRecords strips a byte order mark, refuses what is not text, and guesses the separator unless it is told.
+// newRecords strips a byte order mark, refuses what is not text, and guesses the separator unless it is given.
 func newRecords(r io.Reader, comma rune) (*records, error) {
 	size, _ := remaining(r)
 	source := fastcsv.NewSource(r, size)
@@ -76,7 +76,7 @@ func (r *records) readPlain(t *fastcsv.Table, p fastcsv.Pace) {
 	r.lines += t.Read(r.source, byte(r.Comma), p)
 }
 
-// onlyReturns tells whether the text has carriage returns between lines, outside quotes, and no line feed.
+// onlyReturns says whether the text has carriage returns between lines, outside quotes, and no line feed.
 func onlyReturns(head []byte) bool {
 	between, quoted := false, false
 	for i, c := range head {
@@ -120,7 +120,7 @@ scan:
 	return ','
 }
 
-// explain turns an error of encoding/csv into a line that tells what to do.
+// explain turns an error of encoding/csv into a line that says what to do.
 func explain(err error, comma rune, record []string, width, firstLine int) error {
 	var bad *csv.ParseError
 	switch {

@@ -213,7 +213,7 @@ func (t *Table) Origin(row int) int {
 	return t.origin[row]
 }
 
-// complete tells that no cell is missing; false tells nothing, as when an infinite number or a dropped column is there.
+// complete says that no cell is missing; false says nothing, as when an infinite number or a dropped column is there.
 func (t *Table) complete() bool {
 	for _, c := range t.columns {
 		if c.factor != nil && slices.Contains(c.factor.codes, missingCode) {
@@ -241,7 +241,7 @@ func (t *Table) number(row int, c column) float64 {
 	return math.NaN()
 }
 
-// Empty tells whether a column has no value at all: every cell is missing, or there is no such column. It looks no
+// Empty reports whether a column has no value at all: every cell is missing, or there is no such column. It looks no
 // further than the first value.
 func (t *Table) Empty(name string) bool {
 	j := t.place(name)
@@ -306,7 +306,7 @@ func (t *Table) Codes(name string) []int32 {
 	return nil
 }
 
-// Texts tells why a categorical column is one: it lists the levels that are no numbers, in the order of
+// Texts says why a column is categorical: it lists the levels that are no numbers, in the order of
 // [Table.Levels], and counts the cells that have them and those that are numbers. All are zero if the column
 // is numeric or not there.
 func (t *Table) Texts(name string) (levels []string, texts, numbers int) {
@@ -331,7 +331,7 @@ func (t *Table) Texts(name string) (levels []string, texts, numbers int) {
 	return levels, texts, numbers
 }
 
-// MarkedMissing tells how many cells of a column each text of [CSVOptions].NA made missing, among all rows that
+// MarkedMissing counts the cells of a column that each text of [CSVOptions].NA made missing, among all rows that
 // were read. It is nil if there was none, or no such column, and not to be changed.
 func (t *Table) MarkedMissing(name string) []int {
 	if j := t.place(name); j >= 0 {
@@ -351,7 +351,7 @@ func (t *Table) factor(name string) *factor {
 // numeric columns that were read, in their order, x is the table's own storage and not a copy.
 //
 // It is an error if there is no row or no column, if a column is categorical (the error shows the first
-// cell that is no number), or if a value is missing or infinite; the error tells the row, from 1, and the
+// cell that is no number), or if a value is missing or infinite; the error names the row, from 1, and the
 // column.
 func (t *Table) Matrix() (x []float64, rows, cols int, err error) {
 	if t.Cols() == 0 {
@@ -390,7 +390,7 @@ var errNotFinite = errors.New("not finite")
 // rows). All else is finite. As in [Table.Matrix], x is the table's own storage when the table holds all
 // numeric columns that were read, in their order, and no other; it is not to be changed then.
 //
-// It is an error if there is no row or no column, or if a number is infinite; the error tells the row, from
+// It is an error if there is no row or no column, or if a number is infinite; the error names the row, from
 // 1, and the column.
 func (t *Table) Values() (x []float64, rows, cols int, err error) {
 	if t.Cols() == 0 {
@@ -446,7 +446,7 @@ var ErrHeader = errors.New("the first row looks like a header: read it with a he
 // [CSVOptions].Header.
 var ErrNoHeader = errors.New("if the first line is data, say that there is no header")
 
-// underHeader tells whether the only text of categorical column j is in the file's first row.
+// underHeader says whether the only text of categorical column j is in the file's first row.
 func (t *Table) underHeader(j int) bool {
 	f := t.columns[j].factor
 	return t.unnamed && len(f.codes) > 1 && f.isText(f.codes[0]) && !slices.ContainsFunc(f.codes[1:], f.isText)

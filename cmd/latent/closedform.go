@@ -15,8 +15,8 @@ type closedForm struct {
 }
 
 // newClosedForm decomposes the table, or, where it is wide, waits until it is known how many of
-// the eigenvalues are wanted: of few, the rest is known by their sum, which is all that the
-// solutions take of them.
+// the eigenvalues are needed: of few, the rest is known by its sum, which is all that the
+// solutions use.
 func newClosedForm(ctx context.Context, table *framework.Table, workers int) (closedForm, error) {
 	if n, d := table.Dims(); n >= d && d >= 400 {
 		moments, err := bpca.Summarize(ctx, table, workers)

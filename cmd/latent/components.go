@@ -35,7 +35,7 @@ type estimates struct {
 	Errors standardErrors `json:"complete_data_standard_errors"`
 }
 
-// A component as the report tells it. Standard errors are those of the complete data: they
+// A component as the report has it. Standard errors are those of the complete data: they
 // take the components of the rows for known, and so are too small where components overlap.
 type component struct {
 	Weight      number          `json:"weight"`
@@ -44,7 +44,7 @@ type component struct {
 	Columns     []columnSummary `json:"columns"`
 }
 
-// A columnSummary tells a component's distribution of one column in numbers with names,
+// A columnSummary is a component's distribution of one column in numbers with names,
 // such as mean and sd, or the probability of each level.
 type columnSummary struct {
 	Name   string            `json:"name"`
@@ -103,7 +103,7 @@ func arranged(v []float64, order []int) []float64 {
 	return list
 }
 
-// characteristic orders the columns by how much they tell of the components: the
+// characteristic orders the columns by how far they set the components apart: the
 // divergence of a component from the table, averaged over the components.
 func characteristic(m mixture.Model, p *mixture.Parameters) ([]int, error) {
 	sum := make([]float64, p.D)
@@ -142,7 +142,7 @@ func summarise(c column, values []mixture.Value) columnSummary {
 	return s
 }
 
-// shown is a summary for people: what its cell tells, and the cell.
+// shown is a summary for people: the head of its table column, and the cell.
 func (s columnSummary) shown(c column) (legend, cell string) {
 	v := func(i int) float64 { return float64(s.Values[s.keys[i]]) }
 	switch truth := c.truth(); {
@@ -180,11 +180,11 @@ func (c column) truth() int {
 	return slices.IndexFunc(c.Levels, is("true"))
 }
 
-// facts tell what is not seen in the name of the family, which columns are what, and of vb,
+// facts say what is not seen in the name of the family, which columns are what, and of vb,
 // which does not prune, how many components it needs.
 func (f *components) facts() [][2]string {
 	var list [][2]string
-	for i, kind := range kindsTold(f.family, f.columns) {
+	for i, kind := range columnFacts(f.family, f.columns) {
 		head := ""
 		if i == 0 {
 			head = "columns"

@@ -79,7 +79,7 @@ func (all *scores) remark(s *session, in *input) {
 		s.note("%d of the %d fits did not converge: raise --max-iter (K = %s)", len(open), len(all.K), strings.Join(open, ", "))
 	}
 	if len(failed) > 0 {
-		s.note("%d of the %d fits failed (K = %s): %s", len(failed), len(all.K), strings.Join(failed, ", "), in.tell(reason))
+		s.note("%d of the %d fits failed (K = %s): %s", len(failed), len(all.K), strings.Join(failed, ", "), in.render(reason))
 	}
 }
 

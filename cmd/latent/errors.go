@@ -23,14 +23,14 @@ func (e usageError) Unwrap() error { return e.error }
 
 func misused(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// told is an error in the words in which the user is to read it.
-type told string
+// rendered is an error in the words in which the user is to read it.
+type rendered string
 
-func (t told) Error() string { return string(t) }
+func (r rendered) Error() string { return string(r) }
 
-// A teller puts errors of the library into the user's terms: columns have their names, rows
+// A renderer puts errors of the library into the user's terms: columns have their names, rows
 // their numbers in the file, and parameters of a prior are those of --prior.
-type teller struct {
+type renderer struct {
 	columns []string               // nil: only their numbers are known
 	origin  func(row int) int      // nil: rows are where they were read
 	prior   *hyperparameters       // nil: none was given
@@ -38,10 +38,10 @@ type teller struct {
 }
 
 // oneLine is the message of an error about no data.
-func oneLine(err error) string { return teller{}.tell(err) }
+func oneLine(err error) string { return renderer{}.render(err) }
 
-// tell is an error's message in one line, with what the flags can do about it.
-func (t teller) tell(err error) string {
+// render is an error's message in one line, with what the flags can do about it.
+func (t renderer) render(err error) string {
 	var lines []string
 	for line := range strings.Lines(t.text(err)) {
 		if line = strings.TrimSpace(line); line != "" && !slices.Contains(lines, line) {
@@ -57,9 +57,9 @@ func (t teller) tell(err error) string {
 
 // text is an error's message, without the names of the packages it came through. What an
 // error wraps is found in its message, and replaced there by its own text.
-func (t teller) text(err error) string {
+func (t renderer) text(err error) string {
 	switch e := err.(type) {
-	case told:
+	case rendered:
 		return string(e)
 	case *framework.DataError:
 		return t.fault(e)
@@ -127,7 +127,7 @@ func withoutPackage(text string) string {
 }
 
 // fault is a fault of the data.
-func (t teller) fault(e *framework.DataError) string {
+func (t renderer) fault(e *framework.DataError) string {
 	row, column, reason := e.Row+1, fmt.Sprintf("column %d", e.Column+1), t.text(e.Reason)
 	if e.Row >= 0 && t.origin != nil {
 		row = t.origin(e.Row) + 1
@@ -146,8 +146,8 @@ func (t teller) fault(e *framework.DataError) string {
 	return column + " " + reason
 }
 
-// restarts tells those errors of several runs that have different causes: two of them.
-func (t teller) restarts(errs []error) string {
+// restarts lists the errors of several runs by their causes: two at most.
+func (t renderer) restarts(errs []error) string {
 	const most = 2
 	var texts []string
 	causes := map[string]bool{}
@@ -192,8 +192,8 @@ func faults(err error) (list []*framework.DataError) {
 	return list
 }
 
-func (in *input) teller() teller {
-	t := teller{advise: in.advise}
+func (in *input) renderer() renderer {
+	t := renderer{advise: in.advise}
 	if in.Table != nil {
 		t.columns, t.origin = in.Names, in.Origin
 	}
@@ -203,8 +203,8 @@ func (in *input) teller() teller {
 	return t
 }
 
-// tell is the message of an error about the data, or about a fit to them.
-func (in *input) tell(err error) string { return in.teller().tell(err) }
+// render is the message of an error about the data, or about a fit to them.
+func (in *input) render(err error) string { return in.renderer().render(err) }
 
 // wrap puts the name of the input before an error, unless the error names it.
 func (in *input) wrap(err error) error {
@@ -213,7 +213,7 @@ func (in *input) wrap(err error) error {
 	if err == nil || errors.As(err, &path) || errors.As(err, &usage) {
 		return err
 	}
-	return told(in.name + ": " + in.tell(err))
+	return rendered(in.name + ": " + in.render(err))
 }
 
 // explain puts the name of the data before an error about them.

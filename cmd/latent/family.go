@@ -286,9 +286,9 @@ func inventory(columns []column) [][2]string {
 	return list
 }
 
-// kindsTold is the inventory of columns where the name of the model's family does not tell it,
+// columnFacts is the inventory of columns where the name of the model's family does not say it,
 // or was not given.
-func kindsTold(family string, columns []column) [][2]string {
+func columnFacts(family string, columns []column) [][2]string {
 	kinds := inventory(columns)
 	if family == familyAuto || len(kinds) > 1 || slices.ContainsFunc(columns, func(c column) bool { return len(c.Levels) > 0 }) {
 		return kinds

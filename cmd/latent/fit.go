@@ -10,14 +10,14 @@ import (
 
 type fitCommand struct {
 	fittingFlags
-	Criterion string `placeholder:"NAME" help:"What judges fits: gfic, fic, bicem, elbo, bic, aic or icl. Default: the method's own."`
+	Criterion string `placeholder:"NAME" help:"Score that fits are compared by: gfic, fic, bicem, elbo, bic, aic or icl. Default: the method's own."`
 	K         *int   `name:"k" xor:"size" placeholder:"K" help:"Fit with this number of components, or of latent dimensions."`
 	Kmax      *int   `name:"kmax" xor:"size" placeholder:"K" help:"At most so many. Default: 10 components, fewer where the rows are few; of bpca columns − 1 (no more than rows − 2); of vbmf the smaller side of the matrix."`
 	Out       string `placeholder:"MODEL.json" help:"Save the model for latent predict and latent sample."`
 	Report    string `placeholder:"DIR" help:"Write DIR/index.html: the fit in figures and their numbers, one page that needs no network. The folder is made where it is missing."`
 }
 
-// Help ends what latent fit --help tells.
+// Help ends the output of latent fit --help.
 func (*fitCommand) Help() string {
 	return "The complete_data_standard_errors of mixtures (--format json) are those of a table whose rows came with their labels: they ignore the uncertainty about labels, and are too small where components overlap."
 }

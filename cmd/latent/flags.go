@@ -115,12 +115,12 @@ func (f *modelFlags) check(method string) error {
 	return m.checkFlags(f)
 }
 
-// The flags of iterations are pointers, to tell those given from those left out.
+// The flags of iterations are pointers, so that those left out are nil.
 
 // mostRestarts bounds the memory that a slip of the finger takes.
 const mostRestarts = 1_000_000
 
-// reading tells how a column is read: as text where it is categorical, so that 01 and 1
+// reading says how a column is read: as text where it is categorical, so that 01 and 1
 // differ, and with an eye on codes where its values decide.
 func (f *modelFlags) reading(name string) data.Reading {
 	family := f.Columns.family[name]

@@ -17,8 +17,8 @@ func (f *components) sections(in *input) ([]htmlreport.Section, error) {
 	if err != nil {
 		return nil, err
 	}
-	whole, err := f.whole()
-	return slices.Concat(plane, f.weightsSection(shown), f.probabilitiesSection(shown), f.numbersSection(shown, whole)), err
+	pooled, err := f.pooled()
+	return slices.Concat(plane, f.weightsSection(shown), f.probabilitiesSection(shown), f.numbersSection(shown, pooled)), err
 }
 
 // heaviest are the components that hold rows, as many as there is room for.
@@ -44,8 +44,8 @@ func (f *components) weightsSection(shown []component) []htmlreport.Section {
 	return section(bars.Title, bars.Figure(), &table)
 }
 
-// whole summarises the table as one component.
-func (f *components) whole() ([]columnSummary, error) {
+// pooled summarises the table as one component.
+func (f *components) pooled() ([]columnSummary, error) {
 	numbers, err := f.model.Numbers(f.params)
 	if err != nil {
 		return nil, err
@@ -167,7 +167,7 @@ func (f *components) levelsLeftOut() string {
 
 // numbersSection shows the columns of numbers: how far a component's mean is from that of the table,
 // in standard deviations of the table.
-func (f *components) numbersSection(shown []component, whole []columnSummary) []htmlreport.Section {
+func (f *components) numbersSection(shown []component, pooled []columnSummary) []htmlreport.Section {
 	list, cut := f.profiles(func(j int) []profile {
 		if familyNamed(f.columns[j].Family).shares {
 			return nil
@@ -185,7 +185,7 @@ func (f *components) numbersSection(shown []component, whole []columnSummary) []
 	largest := 0.0
 	for _, p := range list {
 		moments := familyNamed(f.columns[p.column].Family).moments
-		mean, sd := moments(whole[p.column].Values)
+		mean, sd := moments(pooled[p.column].Values)
 		var scores []float64
 		var texts []string
 		for _, c := range shown {

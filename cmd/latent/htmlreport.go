@@ -76,7 +76,7 @@ func cellText(cell any) string {
 	return fmt.Sprint(cell)
 }
 
-// writePage writes the page of the fit, whole or not at all.
+// writePage writes the page of the fit, completely or not at all.
 func (r *report) writePage(dir string, in *input) error {
 	page, err := r.html(in)
 	if err != nil {
@@ -101,7 +101,7 @@ func (r *report) html(in *input) (*htmlreport.Page, error) {
 		return nil, err
 	}
 	how := slices.Concat(r.iterationsSection(), r.prunedSection(), r.sizesSection(), r.startsSection())
-	for i := range max(len(own), len(how)) { // side by side on a wide screen: what was found, and how
+	for i := range max(len(own), len(how)) { // beside each other on a wide screen: what was found, and how
 		page.Sections = append(page.Sections, own[min(i, len(own)):min(i+1, len(own))]...)
 		page.Sections = append(page.Sections, how[min(i, len(how)):min(i+1, len(how))]...)
 	}
@@ -152,7 +152,7 @@ func (r *report) iterationsSection() []htmlreport.Section {
 	}
 	shown := thinned(len(r.Trace), mostIterations, at)
 	table := sheet{caption: "iterations" + leftIn(len(r.Trace)-len(shown), "of them"), heads: []string{"iteration", r.Criterion, "objective", "K"}}
-	lines := htmlreport.Lines{Title: r.Criterion + " and K over the iterations", XName: "iteration", WholeX: true}
+	lines := htmlreport.Lines{Title: r.Criterion + " and K over the iterations", XName: "iteration", IntegerX: true}
 	for place, i := range shown {
 		table.add(i+1, r.Trace[i], r.Objective[i], r.KTrace[i])
 		lines.Notes = append(lines.Notes, notes[i])
@@ -163,7 +163,7 @@ func (r *report) iterationsSection() []htmlreport.Section {
 	lines.X = table.column(0)
 	lines.Panels = []htmlreport.Panel{
 		{Name: r.Criterion + ", nats", Late: true, Points: len(shown) == 1, Series: []htmlreport.Series{{Name: r.Criterion, Y: table.column(1)}}},
-		{Name: "K", Whole: true, Steps: true, Small: true, Points: len(shown) == 1, Series: []htmlreport.Series{{Name: "K", Y: table.column(3)}}},
+		{Name: "K", Integer: true, Steps: true, Small: true, Points: len(shown) == 1, Series: []htmlreport.Series{{Name: "K", Y: table.column(3)}}},
 	}
 	last := len(r.Trace) - 1
 	sizes := fmt.Sprintf("K stayed %d", r.KTrace[last])
@@ -188,13 +188,13 @@ func leftIn(n int, thing string) string {
 	return fmt.Sprintf(" (%s left out; --format json has all)", are(n, thing))
 }
 
-// thinned are the places 0 to n − 1, or about so many of them as there should be at most: first, last
-// and the wanted ones, as far as half of them reaches, and the others at equal distances.
-func thinned(n, most int, wanted []int) []int {
+// thinned are the places 0 to n − 1, or about so many of them as there should be at most: first, last,
+// the required ones, as far as half of them reaches, and the others at equal distances.
+func thinned(n, most int, required []int) []int {
 	if n <= most {
 		return upTo(0, n-1)
 	}
-	list := slices.Clone(wanted[:min(len(wanted), most/2)])
+	list := slices.Clone(required[:min(len(required), most/2)])
 	left := most - len(list)
 	for i := range left {
 		list = append(list, int(float64(i)/float64(left-1)*float64(n-1)))
@@ -209,7 +209,7 @@ func (r *report) sizesSection() []htmlreport.Section {
 		return nil
 	}
 	lines := htmlreport.Lines{
-		Title: r.Criterion + " over K", XName: "K", WholeX: true,
+		Title: r.Criterion + " over K", XName: "K", IntegerX: true,
 		About: fmt.Sprintf("Of K from %d to %d, %s chooses %d, the dotted line.", r.ByK[0].K, r.ByK[len(r.ByK)-1].K, r.Criterion, r.K),
 	}
 	table := sheet{caption: lines.Title, heads: []string{"K", r.Criterion, "converged"}}

@@ -116,7 +116,7 @@ func (f *inputFlags) read(source string, stdin io.Reader, reading func(name stri
 }
 
 // choose applies --select and --drop. Where no column was selected, the class labels
-// of an embedded data set go too; it tells whether they did.
+// of an embedded data set go too; it returns whether they did.
 func (f *inputFlags) choose(in *input) (unlabelled bool, err error) {
 	drop := f.Drop
 	if len(f.Select) > 0 {
@@ -228,8 +228,8 @@ func dropping(names []string) string {
 	return flag
 }
 
-// tellNA notes what the texts of --na did to the columns that are used.
-func (f *inputFlags) tellNA(s *session, in *input) {
+// noteNA notes what the texts of --na did to the columns that are used.
+func (f *inputFlags) noteNA(s *session, in *input) {
 	for i, text := range f.NA {
 		cells, names := 0, []string(nil)
 		for _, name := range in.Names {
@@ -307,7 +307,7 @@ func (f *fittingFlags) load(s *session) (*input, error) {
 	if err := in.refuseEmpty(); err != nil {
 		return nil, err
 	}
-	f.tellNA(s, in)
+	f.noteNA(s, in)
 	if weights == "" {
 		return in, in.complete(s, gaps)
 	}

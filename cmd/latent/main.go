@@ -95,13 +95,13 @@ type session struct {
 	notes          []string
 }
 
-// note keeps a remark for standard error. It is told once the result is written: an
+// note keeps a remark for standard error. It is written after the result: an
 // error comes alone.
 func (s *session) note(format string, args ...any) {
 	s.notes = append(s.notes, fmt.Sprintf(format, args...))
 }
 
-func (s *session) tellNotes() {
+func (s *session) writeNotes() {
 	for _, note := range s.notes {
 		_, _ = fmt.Fprintln(s.stderr, "latent: "+note)
 	}
@@ -143,7 +143,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err := command.Run(s); err != nil {
 		return s.fail(err)
 	}
-	s.tellNotes()
+	s.writeNotes()
 	return statusDone
 }
 

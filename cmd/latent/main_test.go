@@ -578,18 +578,18 @@ func TestErrorsOfManyStartsAreShort(t *testing.T) {
 	for j := range 9 {
 		many = append(many, fmt.Errorf("framework: component %d: %w", j, framework.FaultyColumn(j%3, fmt.Errorf("has lost %v rows", 0.5*float64(j)))))
 	}
-	abc := teller{columns: []string{"a", "b", strings.Repeat("c", 100)}}
-	assert.Equal(t, `K = 3: component 0: column "a" has lost 0 rows; component 1: column "b" has lost 0.5 rows; …`, abc.tell(fmt.Errorf("K = 3: %w", errors.Join(many...))))
-	assert.Equal(t, `component 2: column "`+strings.Repeat("c", 60)+`" has lost 1 rows`, abc.tell(many[2]))
+	abc := renderer{columns: []string{"a", "b", strings.Repeat("c", 100)}}
+	assert.Equal(t, `K = 3: component 0: column "a" has lost 0 rows; component 1: column "b" has lost 0.5 rows; …`, abc.render(fmt.Errorf("K = 3: %w", errors.Join(many...))))
+	assert.Equal(t, `component 2: column "`+strings.Repeat("c", 60)+`" has lost 1 rows`, abc.render(many[2]))
 	assert.Equal(t, "a; b", oneLine(errors.New("a\nb\na\n")))
 
 	// Faults of rows and of columns may come together.
 	in := &input{Table: mustLoad(t, "faithful"), flags: &modelFlags{Model: "mixture"}}
 	both := errors.Join(fmt.Errorf("mixture: %w", framework.FaultyRow(3, "is far")), fmt.Errorf("restart 2: %w", framework.FaultyColumn(1, framework.ErrConstant)))
-	assert.Equal(t, `row 4 is far; restart 2: column "waiting" is constant, to working precision: drop it, or rescale it (--drop waiting)`, in.tell(both))
+	assert.Equal(t, `row 4 is far; restart 2: column "waiting" is constant, to working precision: drop it, or rescale it (--drop waiting)`, in.render(both))
 	// A name that looks like what the error wraps is none of its parts.
 	like := fmt.Errorf("%q: %w", "column 1 is far", framework.FaultyColumn(0, errors.New("is far")))
-	assert.Equal(t, `"column 1 is far": column "eruptions" is far`, in.tell(like))
+	assert.Equal(t, `"column 1 is far": column "eruptions" is far`, in.render(like))
 
 	_, stderr := done(t, "fit", "--data", file(t, "d.csv", "a\n1\n1\n1\n2\n2\n2\n3\n3\n"), "--method", "em", "--kmax", "3")
 	assert.Contains(t, stderr, "fits failed")

@@ -53,7 +53,7 @@ func checkMixture(f *modelFlags) error {
 	return nil
 }
 
-// mixturePriors turns --prior into those of the weights and of the families that the model
+// mixturePriors makes of --prior those of the weights and of the families that the model
 // has; nil stands for their defaults.
 func (f *modelFlags) mixturePriors(rows family.Family) (weights prior.Dirichlet, of prior.Prior, err error) {
 	h := &f.Prior

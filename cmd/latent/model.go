@@ -44,7 +44,7 @@ func init() { // their functions use the list
 	}
 }
 
-// criteria judge a method's fits, its own first.
+// criteria score a method's fits, its own first.
 func (m model) criteria(method string) []framework.Criterion {
 	own := map[string][]framework.Criterion{methodFAB: {framework.FIC, framework.GFIC, framework.BICEM},
 		methodEM: {framework.BICEM, framework.GFIC, framework.FIC}, methodMAP: {framework.BICEM, framework.GFIC, framework.FIC}}
@@ -136,7 +136,7 @@ type layout struct {
 
 func (l layout) names() []string { return slices.Concat(l.first, l.entries, l.last) }
 
-// named are columns of which the names tell everything.
+// named are columns known by their names alone.
 func named(names []string) (columns []column) {
 	for _, name := range names {
 		columns = append(columns, column{Name: name})

@@ -36,7 +36,7 @@ type modelFile struct {
 	saved *savedModel
 }
 
-// saveModel writes a model file, whole or not at all.
+// saveModel writes a model file, completely or not at all.
 func saveModel(path string, s summary) error {
 	text, err := encode(modelFile{modelHead: modelHead{modelFormat, modelVersion}, summary: s})
 	if err != nil {

@@ -23,7 +23,7 @@ type predictCommand struct {
 	Format string `default:"csv" enum:"csv,json" help:"Output: csv or json."`
 }
 
-// Run writes what the model tells of each row: components or latent means, and the
+// Run writes what the model says of each row: components or latent means, and the
 // log-likelihood; of rows among which some are left out, also their numbers.
 func (c *predictCommand) Run(s *session) error {
 	m, err := readModel(c.Saved)
@@ -59,17 +59,17 @@ func (c *predictCommand) Run(s *session) error {
 	if err := in.recode(m.Columns, order, c.Unseen == "missing"); err != nil {
 		return in.wrap(err)
 	}
-	c.tellNA(s, in)
+	c.noteNA(s, in)
 	if err := in.complete(s, gaps); err != nil {
 		return err
 	}
-	p := &prediction{score: m.saved.score, layout: m.saved.layout, in: in, columns: names, told: in.teller()}
+	p := &prediction{score: m.saved.score, layout: m.saved.layout, in: in, columns: names, errors: in.renderer()}
 	if p.x, p.rows, _, err = in.numbers(s, models[m.Model].classes, m.saved.needsAll); err != nil {
 		return in.wrap(err)
 	}
-	p.told.columns = nil
+	p.errors.columns = nil
 	for _, place := range order {
-		p.told.columns = append(p.told.columns, in.Names[place])
+		p.errors.columns = append(p.errors.columns, in.Names[place])
 	}
 	if !slices.IsSorted(order) {
 		p.order = order
@@ -84,7 +84,7 @@ func (c *predictCommand) Run(s *session) error {
 	return s.emit(c.Out, func(w io.Writer) error { return write(s, w) })
 }
 
-// match keeps the model's columns, in the order in which the table has them, and tells
+// match keeps the model's columns, in the order in which the table has them, and returns
 // where each column of the model is. Names decide when the table has all of the
 // model's. Otherwise, where either side has made-up names, the places do; and where both
 // have, there must be as many.
@@ -138,7 +138,7 @@ func without(names []string, set map[string]bool) (rest []string) {
 	return rest
 }
 
-// generated tells whether names are V1, V2, …, which package data gives to columns
+// generated says whether names are V1, V2, …, which package data gives to columns
 // without one.
 func generated(names []string) bool {
 	for j, name := range names {
@@ -170,7 +170,7 @@ type prediction struct {
 	score   func(rows framework.Rows) ([]float64, error)
 	layout  layout
 	in      *input
-	told    teller    // knows the columns of the model by their names in the data
+	errors  renderer  // knows the columns of the model by their names in the data
 	x       []float64 // rows×D, columns as the table has them
 	rows    int
 	order   []int // place of each column of the model; nil: they are in place
@@ -213,7 +213,7 @@ func (p *prediction) withNumbers(table []float64, first, n int) []float64 {
 	return list
 }
 
-// blocks calls use with what the model tells of one block of rows after another: as many
+// blocks calls use with what the model says of one block of rows after another: as many
 // numbers a row as the layout has names.
 func (p *prediction) blocks(s *session, use func(table []float64, n int) error) error {
 	for first := 0; first < p.rows; first += blockRows {
@@ -223,7 +223,7 @@ func (p *prediction) blocks(s *session, use func(table []float64, n int) error) 
 		n := min(blockRows, p.rows-first)
 		table, err := p.score(p.block(first, n))
 		if err != nil {
-			return told(p.in.name + ": " + p.told.tell(err))
+			return rendered(p.in.name + ": " + p.errors.render(err))
 		}
 		if err := use(p.withNumbers(table, first, n), n); err != nil {
 			return err

@@ -149,7 +149,7 @@ func newReport(f *fitted, in *input, c framework.Criterion) (*report, error) {
 		Explained: numbers(found.explained), Components: found.components,
 		Objective: numbers(f.Objective),
 	}, Trace: numbers(f.Trace), KTrace: append([]int{}, f.KTrace...), found: found}
-	r.judge(f)
+	r.setScores(f)
 	for _, p := range f.Pruned {
 		one := pruned{Iteration: p.Iteration, K: p.K, Rule: p.Rule, Relevance: numbers(p.Relevance), Before: number(p.Before), After: number(p.After)}
 		for _, k := range p.Dimensions {
@@ -160,7 +160,7 @@ func newReport(f *fitted, in *input, c framework.Criterion) (*report, error) {
 	for _, one := range f.Restarts {
 		entry := restart{K: one.K, Value: number(one.Value), Iterations: one.Iterations, Status: one.Status.String()}
 		if one.Err != nil {
-			entry.Error, entry.Value = in.tell(one.Err), number(math.NaN())
+			entry.Error, entry.Value = in.render(one.Err), number(math.NaN())
 		}
 		r.Restarts = append(r.Restarts, entry)
 	}
@@ -171,8 +171,8 @@ func newReport(f *fitted, in *input, c framework.Criterion) (*report, error) {
 	return r, err
 }
 
-// judge takes log-likelihood, criteria and entropy from a fit, NaN where its method has none.
-func (r *report) judge(f *fitted) {
+// setScores takes log-likelihood, criteria and entropy from a fit, NaN where its method has none.
+func (r *report) setScores(f *fitted) {
 	r.Df, r.Entropy, r.Warnings = f.Shape.Identifiable(), number(f.Evaluation.Entropy), []string{}
 	values := map[string]float64{framework.BIC.Name: math.NaN(), framework.AIC.Name: math.NaN()}
 	for _, score := range f.Scores {

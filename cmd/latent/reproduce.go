@@ -15,10 +15,10 @@ type reproduceCommand struct {
 	Out     string   `placeholder:"DIR" help:"Folder of the results: figures, numbers and a page for each experiment, in a folder of its name. What an interrupted run has finished is not done again."`
 	Quick   bool     `help:"The same code on fewer seeds and smaller data, less than 20 s an experiment."`
 	Data    string   `placeholder:"DIR" help:"Folder of the data sets that are not shipped (zebo.csv, spectf.csv)."`
-	Workers int      `default:"0" help:"Runs side by side; 0 is one a processor. Any number gives the same numbers."`
+	Workers int      `default:"0" help:"Concurrent runs; 0 is one a processor. Any number gives the same numbers."`
 }
 
-// Help ends what latent reproduce --help tells.
+// Help ends the output of latent reproduce --help.
 func (*reproduceCommand) Help() string {
 	return "Each experiment writes its figures as SVG and PNG, its numbers as CSV, and a page that puts the paper's statements beside what was measured. Experiments whose data are missing are left out, with a remark, unless they were named."
 }

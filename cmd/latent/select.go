@@ -49,7 +49,7 @@ func (c *selectCommand) check() error {
 	return err
 }
 
-// criteria are those asked for, or those that tell something of the method's fits.
+// criteria are those asked for, or those that compare the method's fits.
 func (c *selectCommand) criteria(t *task) ([]framework.Criterion, error) {
 	list, err := c.named()
 	if err != nil || len(list) > 0 || t == nil {
@@ -166,7 +166,7 @@ func (t *selection) fill(all *scores, in *input, prior framework.SizePrior) erro
 			row.Values[name] = number(all.Values[i][j])
 		}
 		if end.err != nil {
-			row.Error = in.tell(end.err)
+			row.Error = in.render(end.err)
 		}
 		t.Table = append(t.Table, row)
 	}

@@ -249,7 +249,7 @@ func (r *report) pruningReasons() []string {
 	return why
 }
 
-// printPruned tells what was dropped when. Many steps are shown in groups.
+// printPruned lists what was dropped when. Many steps are shown in groups.
 func (r *report) printPruned(p *page) {
 	steps := r.Pruned
 	if len(steps) == 0 {
@@ -274,7 +274,7 @@ func (r *report) printPruned(p *page) {
 				rules = append(rules, s.Rule)
 			}
 		}
-		g.row(when, strconv.Itoa(last.K), strings.Join(rules, ", "), few(relevance), dashed(group[0].Before), dashed(last.After))
+		g.row(when, strconv.Itoa(last.K), strings.Join(rules, ", "), abridgedNumbers(relevance), dashed(group[0].Before), dashed(last.After))
 	}
 	p.grid(g)
 }
@@ -313,7 +313,7 @@ func (t *selection) print(s *session, in *input) error {
 	p := s.page()
 	p.prose(0, "%s", in.describe(float64(t.N)))
 	p.prose(0, "%s, %s, by %s; nats, larger is better, * marks each criterion's choice", t.Model, t.what, t.Method)
-	for _, kind := range kindsTold(t.Family, t.Columns) {
+	for _, kind := range columnFacts(t.Family, t.Columns) {
 		p.prose(2, "%s: %s", kind[0], kind[1])
 	}
 	if slices.ContainsFunc(t.Table, selectionRow.unfinished) {
@@ -353,8 +353,7 @@ func (t *selection) grid(criteria []string) *grid {
 	return g
 }
 
-// unfinished tells a fit that has values but did not converge from one that failed, which
-// has none.
+// unfinished says whether a fit has values but did not converge; one that failed has none.
 func (row selectionRow) unfinished() bool { return !row.Converged && row.Status != statusNone }
 
 // digits writes a criterion: two decimals as long as they mean something.
@@ -370,8 +369,8 @@ func digits(v float64) string {
 
 func percent(share float64) string { return fmt.Sprintf("%.2f %%", 100*share) }
 
-// few lists some numbers, or their range. What has no relevance has a dash.
-func few(values []number) string {
+// abridgedNumbers lists some numbers, or their range. What has no relevance has a dash.
+func abridgedNumbers(values []number) string {
 	values = slices.DeleteFunc(slices.Clone(values), func(v number) bool { return math.IsInf(float64(v), 0) || v != v })
 	if len(values) == 0 {
 		return "–"

@@ -94,8 +94,8 @@ func TestNamesInTablesAreShortAndHarmless(t *testing.T) {
 }
 
 func TestDirectionsWithoutRelevanceHaveADash(t *testing.T) {
-	assert.Equal(t, "–", few(numbers([]float64{math.Inf(-1), math.NaN()})))
-	assert.Equal(t, "0.5", few(numbers([]float64{math.Inf(-1), 0.5})))
+	assert.Equal(t, "–", abridgedNumbers(numbers([]float64{math.Inf(-1), math.NaN()})))
+	assert.Equal(t, "0.5", abridgedNumbers(numbers([]float64{math.Inf(-1), 0.5})))
 	stdout, _ := done(t, "fit", "--data", "iris")
 	assert.Contains(t, stdout, "degenerate")
 	assert.NotContains(t, stdout, "Inf")

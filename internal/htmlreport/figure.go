@@ -81,8 +81,8 @@ func (s scale) at(v float64) float64 {
 	return s.a + (v-s.lo)/(s.hi-s.lo)*(s.b-s.a)
 }
 
-// ticks are the labelled ones, whole numbers alone where only those mean something.
-func (s scale) ticks(whole bool) []plot.Tick {
+// ticks are the labelled ones, integers alone where only those mean something.
+func (s scale) ticks(integers bool) []plot.Tick {
 	var ticker plot.Ticker = plot.DefaultTicks{}
 	if s.log && s.hi/s.lo > 100 {
 		ticker = plot.LogTicks{Prec: -1}
@@ -90,7 +90,7 @@ func (s scale) ticks(whole bool) []plot.Tick {
 	var list []plot.Tick
 	var values []float64
 	for _, t := range ticker.Ticks(s.lo, s.hi) {
-		if !t.IsMinor() && (!whole || t.Value == math.Trunc(t.Value)) && t.Value >= s.lo && t.Value <= s.hi {
+		if !t.IsMinor() && (!integers || t.Value == math.Trunc(t.Value)) && t.Value >= s.lo && t.Value <= s.hi {
 			list, values = append(list, t), append(values, t.Value)
 		}
 	}
@@ -119,8 +119,8 @@ func plane(title, about string, x, y scale, xName, yName string, height float64)
 }
 
 // grid draws the axes of a panel and its y labels.
-func (f *Figure) grid(x, y scale, whole bool) {
-	for _, t := range y.ticks(whole) {
+func (f *Figure) grid(x, y scale, integers bool) {
+	for _, t := range y.ticks(integers) {
 		f.line("rule", x.a, y.at(t.Value), x.b, y.at(t.Value))
 		f.text("e soft", x.a-6, y.at(t.Value)+4, t.Label)
 	}
@@ -139,8 +139,8 @@ func (f *Figure) legend(top float64, list []Series, wide float64, sample func(i 
 }
 
 // numbers label the x axis, at which the figure ends.
-func (f *Figure) numbers(x scale, bottom float64, name string, whole bool) {
-	for _, t := range x.ticks(whole) {
+func (f *Figure) numbers(x scale, bottom float64, name string, integers bool) {
+	for _, t := range x.ticks(integers) {
 		f.text("m soft", x.at(t.Value), bottom+16, t.Label)
 	}
 	f.foot(x, bottom, name)

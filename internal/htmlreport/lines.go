@@ -12,7 +12,7 @@ type Lines struct {
 	Title, About string
 	XName        string
 	X            []float64 // ascending
-	WholeX       bool      // x counts something
+	IntegerX     bool      // ticks of x at integers alone
 	Panels       []Panel
 	Events       []int    // places in X to mark by a vertical line
 	Notes        []string // for each x, what its tooltip adds; nil: nothing
@@ -20,12 +20,12 @@ type Lines struct {
 
 // A Panel has a scale of its own.
 type Panel struct {
-	Name   string
-	Series []Series
-	Whole  bool // y counts something
-	Steps  bool // y keeps its value until the next x
-	Points bool // a dot at each x
-	Small  bool
+	Name    string
+	Series  []Series
+	Integer bool // ticks of y at integers alone
+	Steps   bool // y keeps its value until the next x
+	Points  bool // a dot at each x
+	Small   bool
 	// Late lets the scale leave out low values of the first tenth of many x, which would compress the rest.
 	Late bool
 }
@@ -61,7 +61,7 @@ func (l Lines) Figure() *Figure {
 		y += height + panelGap
 	}
 	bottom := y - panelGap
-	f.numbers(x, bottom, l.XName, l.WholeX)
+	f.numbers(x, bottom, l.XName, l.IntegerX)
 	l.bands(f, x, bottom)
 	return f
 }
@@ -94,7 +94,7 @@ func (l Lines) panel(f *Figure, p Panel, x scale, top, height float64) {
 		f.text("m soft", width/2, top+height/2, "These numbers are too large, or too few, to be drawn.")
 		return
 	}
-	f.grid(x, y, p.Whole)
+	f.grid(x, y, p.Integer)
 	for _, at := range l.Events {
 		f.line("event", x.at(l.X[at]), top, x.at(l.X[at]), top+height)
 	}

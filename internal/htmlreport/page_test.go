@@ -200,24 +200,24 @@ func TestFiguresLeaveOutWhatCannotBeDrawn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 30).Draw(t, "n")
 		list := func(name string) []float64 { return rapid.SliceOfN(wild(), n, n).Draw(t, name) }
-		whole := make([]float64, n)
+		integers := make([]float64, n)
 		names := make([]string, n)
-		for i := range whole {
-			whole[i], names[i] = float64(i+1), Number(float64(i+1))
+		for i := range integers {
+			integers[i], names[i] = float64(i+1), Number(float64(i+1))
 		}
 		x, y, z := list("x"), list("y"), list("z")
 		var points []Point
 		for i := range x {
 			points = append(points, Point{x[i], y[i], i, names[i]})
 		}
-		edges := append([]float64{0}, whole...)
+		edges := append([]float64{0}, integers...)
 		flags := rapid.Bool()
 		for _, f := range []*Figure{
-			Lines{X: whole, WholeX: true, Panels: []Panel{{Late: true, Points: flags.Draw(t, "points"), Steps: flags.Draw(t, "steps"), Series: []Series{{"y", y}, {"z", z}}}, {Small: true, Whole: true, Series: []Series{{"z", z}}}}, Events: []int{0, n - 1}}.Figure(),
+			Lines{X: integers, IntegerX: true, Panels: []Panel{{Late: true, Points: flags.Draw(t, "points"), Steps: flags.Draw(t, "steps"), Series: []Series{{"y", y}, {"z", z}}}, {Small: true, Integer: true, Series: []Series{{"z", z}}}}, Events: []int{0, n - 1}}.Figure(),
 			Bars{Names: names, Series: []Series{{"y", y}, {"z", z}}, Levels: []Level{{"l", x[0]}}, Log: flags.Draw(t, "log")}.Figure(),
 			Heat{Rows: names[:1], Columns: names, Shade: Relative([][]float64{y}), Texts: [][]string{names}, Root: flags.Draw(t, "root")}.Figure(),
 			Scatter{Points: points, Ellipses: []Ellipse{{x[0], y[0], math.Abs(z[0]), 0, math.Abs(x[0]), 0, "1", "1"}}}.Figure(),
-			Histogram{Edges: edges, Heights: absolute(y), Tips: names, X: whole, Curves: []Series{{"z", absolute(z)}}}.Figure(),
+			Histogram{Edges: edges, Heights: absolute(y), Tips: names, X: integers, Curves: []Series{{"z", absolute(z)}}}.Figure(),
 		} {
 			require.NotEmpty(t, f.Marks)
 			page := string(written(t, &Page{Sections: []Section{{Figure: f}}}))
