@@ -71,7 +71,7 @@ func beyond() *Experiment {
 		Source: "Beyond the papers. Hayashi, Maeda & Fujimaki 2015, section 1, of FAB's practical success, and section 7, of sweeps that it saves",
 		About: `The embedded data sets, labels left out: gFAB once from the largest K, against fits at every K up to it, of which BICEM, BIC and the bound of variational Bayes take the best. Every fit of a mixture is the best of three starts, also gFAB's; BPCA has one, near the leading eigenvectors. A fit ends when an
 iteration changes nothing by more than 1e-7 nats a row. Ten-fold cross-validation: each fold's methods choose K for themselves, without the held-out rows. Mixtures predict with the posterior mean of their parameters given q(Z) under the
-families' default priors, whatever the method, since an estimated chance of 0 makes a held-out row impossible; BPCA with its estimates, or their posterior means. Seconds are those of the fits to all rows, on one core, the shortest of three.`,
+families' default priors, whatever the method, since an estimated probability of 0 makes a held-out row impossible; BPCA with its estimates, or their posterior means. Seconds are those of the fits to all rows, on one core, the shortest of three.`,
 		Revision: 2,
 	}, func(s *Settings) ([]Job[beyondRun], error) {
 		var jobs []Job[beyondRun]

@@ -241,7 +241,7 @@ func fig1Conclude(_ *Settings, runs []posteriorRun) (*Outcome, error) {
 	last := runs[len(runs)-2]
 	empty, _ := last.degenerate(zPenalised)
 	exact, _ := last.degenerate(zExact)
-	out.Remarks = fmt.Sprintf(`Where a component is redundant, the factor gives degenerate Z too much: a component has no rows with probability %.3f, and exactly with %.3f (%s). Equation 13 tells the posterior among the Z of one κ;
+	out.Remarks = fmt.Sprintf(`Where a component is redundant, the factor gives degenerate Z too much: a component has no rows with probability %.3f, and exactly with %.3f (%s). Equation 13 gives the posterior among the Z of one κ;
 between them it rests on eq. 10, which leaves a factor of O(1) open. And the exact posterior charges ½ ln N for an empty component, by the prior of the weights, which Laplace's method does not see at the edge of the simplex
 (gfic-table1 measures what that does to ln p(X|K)). Among Z that are not degenerate the factor is an improvement: distance %.3f without it, %.3f with it; what is left comes from probabilities of 0 and 1, another edge.`,
 		empty, exact, cases[len(cases)-2].name, last.Regular[zPlain], last.Regular[zPenalised])

@@ -75,7 +75,7 @@ func gficTable1() *Experiment {
 		Source: "Hayashi, Maeda & Fujimaki 2015, table 1",
 		About: `Bernoulli mixtures, whose evidence can be had: ln p(X|K) by annealed importance sampling with Z summed out (its standard error is in the table), under Dir(a, …, a) for the
 weights and Jeffreys' Beta(½, ½) for the probabilities. The error of each method, its value less ln p(X|K), is followed over the first N rows of the same draw, and its order is the slope in ln N: a parameter that is charged for once too
-often or too seldom makes a slope of ½. A slope nearer to 0 than ¼ counts as O(1). That threshold tells half a parameter and more, and not less: a drift of −(a/2) ln N, which a component too many makes, passes it for a < ½,
+often or too seldom makes a slope of ½. A slope nearer to 0 than ¼ counts as O(1). That threshold detects half a parameter and more, and not less: a drift of −(a/2) ln N, which a component too many makes, passes it for a < ½,
 and so does any slope that is small and yet many standard errors from 0; slopes.csv has those. gFIC at q\* has the exact posterior p(Z|X,K) for q, by Gibbs sampling; Variational Bayes is the best of twenty starts, EM, FAB and gFAB of ten; gFAB and FAB begin with K components and prune.
 
 The cases: two profiles on three bits (K = K' = 2; 7 parameters for the 7 degrees of freedom of X); two profiles on two bits (K = K' = 2, but 5 parameters for 3 degrees of freedom, so that X does not tell them); and
@@ -391,7 +391,7 @@ func orderConclude(s *Settings, runs []orderRun) (*Outcome, error) {
 				}
 				mean, sd := stat.MeanStdDev(at, nil)
 				errorsOf.Add(c.name, n, name, mean, sd, stat.Mean(stdErr, nil), stat.Mean(k, nil))
-				// Side by side, so that error bars do not hide each other.
+				// Beside each other, so that error bars do not hide each other.
 				xs, ys, spread = append(xs, float64(n)*math.Pow(1.03, float64(m-orderVB))), append(ys, mean), append(spread, sd)
 			}
 			if m != orderEM && m != orderBIC && m != orderFAB && m != orderEMGFIC && m != orderLoss {

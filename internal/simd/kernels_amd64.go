@@ -19,7 +19,7 @@ func logAVX2(dst *float64, src *float64, n int)
 //go:noescape
 func softmaxAVX2(v *float64, k int, n int, logSum *float64, entropy *float64)
 
-// complementAVX2 multiplies 1 − q over n numbers, a multiple of 8, in 4 or 8 products by turns: mantissas in [1, 2), and as integers the sums of biased exponents.
+// complementAVX2 multiplies 1 − q over n numbers, a multiple of 8, in 4 or 8 alternating products: mantissas in [1, 2), and as integers the sums of biased exponents.
 //
 //go:noescape
 func complementAVX2(q *float64, n int, mantissas *[8]float64, exponents *[8]int)
@@ -29,7 +29,7 @@ func complementAVX2(q *float64, n int, mantissas *[8]float64, exponents *[8]int)
 //go:noescape
 func finiteAVX2(x *float64, n int, sum *float64)
 
-// columnsAVX2 lays n rows side by side, a multiple of 8, of d > 1 columns, into columns of padded rows, and adds 0·x over them, 0 or NaN, to sum.
+// columnsAVX2 transposes n rows, a multiple of 8, of d > 1 columns into columns of padded rows, and adds 0·x over them, 0 or NaN, to sum.
 //
 //go:noescape
 func columnsAVX2(dst *float64, x *float64, n int, d int, padded int, stride int, sum *float64)
@@ -39,7 +39,7 @@ func columnsAVX2(dst *float64, x *float64, n int, d int, padded int, stride int,
 //go:noescape
 func withinAVX2(list *int32, a *float64, b *float64, n int, gap float64) int
 
-// gatherAVX2 puts count rows, a multiple of 4, of those that lie side by side in d > 0 columns of n, into columns of padded.
+// gatherAVX2 puts count rows, a multiple of 4, of a column-major matrix of d > 0 columns of n, into columns of padded.
 //
 //go:noescape
 func gatherAVX2(dst *float64, x *float64, d int, n int, padded int, list *int32, count int)
@@ -109,7 +109,7 @@ func logAVX512(dst *float64, src *float64, n int)
 //go:noescape
 func softmaxAVX512(v *float64, k int, n int, logSum *float64, entropy *float64)
 
-// complementAVX512 multiplies 1 − q over n numbers, a multiple of 8, in 4 or 8 products by turns: mantissas in [1, 2), and as integers the sums of biased exponents.
+// complementAVX512 multiplies 1 − q over n numbers, a multiple of 8, in 4 or 8 alternating products: mantissas in [1, 2), and as integers the sums of biased exponents.
 //
 //go:noescape
 func complementAVX512(q *float64, n int, mantissas *[8]float64, exponents *[8]int)
@@ -119,7 +119,7 @@ func complementAVX512(q *float64, n int, mantissas *[8]float64, exponents *[8]in
 //go:noescape
 func finiteAVX512(x *float64, n int, sum *float64)
 
-// columnsAVX512 lays n rows side by side, a multiple of 8, of d > 1 columns, into columns of padded rows, and adds 0·x over them, 0 or NaN, to sum.
+// columnsAVX512 transposes n rows, a multiple of 8, of d > 1 columns into columns of padded rows, and adds 0·x over them, 0 or NaN, to sum.
 //
 //go:noescape
 func columnsAVX512(dst *float64, x *float64, n int, d int, padded int, stride int, sum *float64)
@@ -129,7 +129,7 @@ func columnsAVX512(dst *float64, x *float64, n int, d int, padded int, stride in
 //go:noescape
 func withinAVX512(list *int32, a *float64, b *float64, n int, gap float64) int
 
-// gatherAVX512 puts count rows, a multiple of 4, of those that lie side by side in d > 0 columns of n, into columns of padded.
+// gatherAVX512 puts count rows, a multiple of 4, of a column-major matrix of d > 0 columns of n, into columns of padded.
 //
 //go:noescape
 func gatherAVX512(dst *float64, x *float64, d int, n int, padded int, list *int32, count int)

@@ -10,7 +10,7 @@ import (
 // columns goes with the one before it, which is written twice.
 func (g isa) columnsKernel() {
 	g.text("columns", "func(dst, x *float64, n, d, padded, stride int, sum *float64)",
-		"lays n rows side by side, a multiple of 8, of d > 1 columns, into columns of padded rows, and adds 0·x over them, 0 or NaN, to sum.")
+		"transposes n rows, a multiple of 8, of d > 1 columns into columns of padded rows, and adds 0·x over them, 0 or NaN, to sum.")
 	dst, x, n, none := param("dst"), param("x"), param("n"), g.reg()
 	rows, columns := newLines("stride"), newLines("padded")
 	g.zero(none)

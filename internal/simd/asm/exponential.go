@@ -261,7 +261,7 @@ func (g isa) softmaxKernel() {
 // complementKernel multiplies 1 − q in each lane, mantissas and exponents apart.
 func (g isa) complementKernel() {
 	g.text("complement", "func(q *float64, n int, mantissas *[8]float64, exponents *[8]int)",
-		"multiplies 1 − q over n numbers, a multiple of 8, in 4 or 8 products by turns: mantissas in [1, 2), and as integers the sums of biased exponents.")
+		"multiplies 1 − q over n numbers, a multiple of 8, in 4 or 8 alternating products: mantissas in [1, 2), and as integers the sums of biased exponents.")
 	q, n := param("q"), param("n")
 	most, p, e := g.load(1-0x1p-53), g.load(1), g.reg()
 	g.zero(e)

@@ -94,7 +94,7 @@ func chosenPlaces() Mem {
 
 // gatherKernel takes one column after the other: its lines stay in the first cache.
 func (g isa) gatherKernel() {
-	g.text("gather", "func(dst, x *float64, d, n, padded int, list *int32, count int)", "puts count rows, a multiple of 4, of those that lie side by side in d > 0 columns of n, into columns of padded.")
+	g.text("gather", "func(dst, x *float64, d, n, padded int, list *int32, count int)", "puts count rows, a multiple of 4, of a column-major matrix of d > 0 columns of n, into columns of padded.")
 	from, column, d, line, lineTo := param("x"), param("dst"), param("d"), param("n"), param("padded")
 	SHLQ(Imm(3), line)
 	SHLQ(Imm(3), lineTo)
