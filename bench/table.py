@@ -62,7 +62,7 @@ with open(sys.argv[1]) as f:
         runs.setdefault(run["workload"], {}).setdefault(run["side"], []).append(run)
 
 print(machine() + ".\n")
-print("| workload | program | median | least to most, runs | times this project's | peak memory beside the data, MiB | what it found |")
+print("| workload | program | median | min to max, runs | times this project's | peak memory beside the data, MiB | what it found |")
 print("| --- | --- | --- | --- | --- | --- | --- |")
 for workload, sides in runs.items():
     own = [side for side in sides if side.startswith("latent")]
