@@ -131,11 +131,8 @@ func savedPCA(p *bpca.Parameters) (*savedModel, error) {
 	if err != nil {
 		return nil, err
 	}
-	var covariance [][]number
-	for i := range p.K {
-		covariance = append(covariance, numbers(mat.Row(nil, i, cov)))
-	}
-	m := &savedModel{needsAll: true, layout: layout{list: "mean", entries: numbered("z", p.K), last: []string{"log_likelihood"}, constants: map[string]any{"covariance": covariance}}}
+	names := numbered("z", p.K)
+	m := &savedModel{needsAll: true, layout: layout{list: "mean", entries: names, last: []string{"log_likelihood"}, constants: map[string]any{"covariance": newNamedMatrix(cov, names)}}}
 	m.score = func(b framework.Rows) ([]float64, error) {
 		x := mat.NewDense(b.N, b.D, b.X)
 		mean, _, err := p.Transform(x)

@@ -63,7 +63,11 @@ func (e closedForm) score(_ context.Context, ks []int, _ framework.Options, crit
 				return nil, err
 			}
 		}
-		s.add(row, failed)
+		e, err := solutions.Evaluation(k, framework.EM)
+		if err != nil && failed == nil {
+			return nil, err
+		}
+		s.add(row, e, failed)
 	}
 	s.fit = func(i int) (*fitted, error) {
 		method := bpca.MethodFor(criteria[0])

@@ -20,7 +20,8 @@ type components struct {
 	posterior *mixture.Posterior // of vb
 	errors    standardErrors
 	list      []component
-	order     []int // columns, the most characteristic first
+	matrices  []namedMatrix // covariances
+	order     []int         // columns, the most characteristic first
 }
 
 // standardErrors are those of the parameters, in their places.
@@ -86,7 +87,10 @@ func mixtureResult(m mixture.Model, family string, columns []column, p *mixture.
 	if f.order, err = characteristic(m, f.params); err != nil {
 		return nil, err
 	}
-	r := &result{k: p.K, params: estimates{f.params, f.errors}, components: f.list, facts: f.facts(), print: f.print, sections: f.sections}
+	if f.matrices, err = f.covariances(); err != nil {
+		return nil, err
+	}
+	r := &result{k: p.K, params: estimates{f.params, f.errors}, components: f.list, covariances: f.matrices, facts: f.facts(), print: f.print, sections: f.sections}
 	if f.posterior != nil {
 		r.posterior = f.posterior
 	}
@@ -223,6 +227,7 @@ func (f *components) print(p *page) {
 	if empty > 0 {
 		p.prose(0, "%s left out, with less than half a row each (--format json has all).", are(empty, "component"))
 	}
+	p.printMatrices(slices.DeleteFunc(slices.Clone(f.matrices), func(m namedMatrix) bool { return m.Component > len(rows) }))
 }
 
 // fitting are all columns in their order where the page is wide enough, else the most

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -41,16 +43,46 @@ type scores struct {
 	fit  func(i int) (*fitted, error)
 }
 
+// statistics are those of the fit at K[i], NaN where it failed.
+func (all *scores) statistics(i int) fitStatistics {
+	values := map[string]float64{}
+	for j, c := range all.Criteria {
+		values[c.Name] = all.Values[i][j]
+	}
+	s := statistics(all.ends[i].evaluation, values)
+	if all.ends[i].status == statusNone {
+		s.Df, s.Entropy, s.LogLik = number(math.NaN()), number(math.NaN()), number(math.NaN())
+	}
+	return s
+}
+
 // An ending says how a fit ended.
 type ending struct {
-	status    string
-	converged bool
-	err       error // why it has no values, or lacks one of them
+	status     string
+	converged  bool
+	advice     string // where it did not converge
+	err        error  // why it has no values, or lacks one of them
+	evaluation framework.Evaluation
+}
+
+// advice is what flags can do about a fit that did not converge, if anything: more iterations are of no use where the
+// tolerance, in nats a row, is within the rounding error of the criterion, or where the objective falls.
+func advice(status framework.Status, tolerance, value, n float64) string {
+	const rounding = 4 * 0x1p-52
+	switch {
+	case status == framework.IterationLimit && tolerance <= rounding*math.Abs(value)/n:
+		return fmt.Sprintf("--tol %g is within the rounding error of the criterion: raise --tol", tolerance)
+	case status == framework.IterationLimit:
+		return "raise --max-iter"
+	case status == framework.Falling:
+		return "the objective fell: try another --seed, or more --restarts"
+	}
+	return ""
 }
 
 // add is one more closed form, or why there is none.
-func (all *scores) add(values []float64, err error) {
-	end := ending{status: statusClosedForm, converged: true}
+func (all *scores) add(values []float64, e framework.Evaluation, err error) {
+	end := ending{status: statusClosedForm, converged: true, evaluation: e}
 	if err != nil {
 		end = ending{status: statusNone, err: err}
 	}
@@ -61,8 +93,9 @@ const statusNone = "failed"
 
 // remark notes which of the fits compared did not get to their end.
 func (all *scores) remark(s *session, in *input) {
-	var open, failed []string
+	var failed []string
 	var reason error
+	open, remedies := map[string][]string{}, []string(nil) // K by what to do about it
 	for i, end := range all.ends {
 		k := strconv.Itoa(all.K[i])
 		switch {
@@ -72,11 +105,15 @@ func (all *scores) remark(s *session, in *input) {
 				reason = end.err
 			}
 		case !end.converged:
-			open = append(open, k)
+			remedy := cmp.Or(end.advice, end.status)
+			if open[remedy] == nil {
+				remedies = append(remedies, remedy)
+			}
+			open[remedy] = append(open[remedy], k)
 		}
 	}
-	if len(open) > 0 {
-		s.note("%d of the %d fits did not converge: raise --max-iter (K = %s)", len(open), len(all.K), strings.Join(open, ", "))
+	for _, remedy := range remedies {
+		s.note("%d of the %d fits did not converge: %s (K = %s)", len(open[remedy]), len(all.K), remedy, strings.Join(open[remedy], ", "))
 	}
 	if len(failed) > 0 {
 		s.note("%d of the %d fits failed (K = %s): %s", len(failed), len(all.K), strings.Join(failed, ", "), in.render(reason))
@@ -114,7 +151,8 @@ func (e *iterated[B, P, S]) score(ctx context.Context, ks []int, o framework.Opt
 			s.ends = append(s.ends, ending{status: statusNone, err: sel.Errs[i]})
 			continue
 		}
-		end := ending{status: fit.Status.String(), converged: fit.Status == framework.Converged}
+		end := ending{status: fit.Status.String(), converged: fit.Status == framework.Converged, evaluation: fit.Evaluation,
+			advice: advice(fit.Status, cmp.Or(o.Tolerance, framework.DefaultTolerance), fit.Value, fit.N)}
 		for _, score := range fit.Scores {
 			end.err = errors.Join(end.err, score.Err)
 		}

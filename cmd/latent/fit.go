@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"slices"
 	"time"
 
 	"github.com/latent-go/latent/framework"
@@ -88,7 +87,7 @@ func (c *fitCommand) fit(s *session, in *input, crit framework.Criterion) (*repo
 	}
 	status := newStatusLine(s.stderr)
 	defer status.close()
-	o.Criterion, o.Also, o.FixedK, o.Recorder = crit, c.also(crit), c.K != nil, status.recorder(crit.Name)
+	o.Criterion, o.Also, o.FixedK, o.Recorder = crit, c.also([]framework.Criterion{crit}), c.K != nil, status.recorder(crit.Name)
 
 	var best *fitted
 	var table []sizeScore
@@ -111,21 +110,11 @@ func (c *fitCommand) fit(s *session, in *input, crit framework.Criterion) (*repo
 	}
 	r.Model, r.Family, r.Method, r.Seed, r.KMax, r.ByK = c.Model, c.Family, c.Method, c.Seed, o.K, table
 	r.Columns, r.Settings, r.what = t.columns, c.settings(), t.what
-	r.Settings.FixedK, r.listStarts = c.K != nil, asked
+	r.Settings.FixedK, r.listStarts, r.advice = c.K != nil, asked, advice(best.Status, o.Tolerance, best.Value, best.N)
 	r.Warnings = append(r.Warnings, s.notes...)
 	if !r.Converged {
 		r.Warnings = append(r.Warnings, r.ending())
 	}
 	r.Seconds = number(time.Since(began).Seconds())
 	return r, nil
-}
-
-// also are the criteria that every report has, where the method has them.
-func (c *fitCommand) also(but framework.Criterion) (list []framework.Criterion) {
-	for _, one := range c.model().criteria(c.Method) {
-		if slices.Contains([]string{framework.BIC.Name, framework.AIC.Name, framework.ICL.Name}, one.Name) && one.Name != but.Name {
-			list = append(list, one)
-		}
-	}
-	return list
 }

@@ -207,6 +207,17 @@ func (f *modelFlags) criterion(flag, name string) (framework.Criterion, error) {
 	return framework.Criterion{}, misused("%s %s does not go with --model %s --method %s; choose one of %s", flag, name, f.Model, f.Method, strings.Join(names, ", "))
 }
 
+// also are the criteria of every JSON, where the method has them, beside those asked for.
+func (f *modelFlags) also(asked []framework.Criterion) (list []framework.Criterion) {
+	for _, one := range f.model().criteria(f.Method) {
+		same := func(c framework.Criterion) bool { return c.Name == one.Name }
+		if slices.ContainsFunc([]framework.Criterion{framework.BIC, framework.AIC, framework.ICL}, same) && !slices.ContainsFunc(asked, same) {
+			list = append(list, one)
+		}
+	}
+	return list
+}
+
 // hyperparameters are the value of --prior. Which keys there are, the model knows.
 type hyperparameters struct {
 	keys   []string // as they were given

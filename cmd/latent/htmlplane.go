@@ -40,37 +40,6 @@ func (f *components) gaussians() []int {
 	return list
 }
 
-// normal is the mean and the covariance of component k in some columns.
-func (f *components) normal(k int, columns []int) (mean []float64, cov *mat.SymDense, err error) {
-	numbers, err := f.model.Numbers(f.params)
-	if err != nil {
-		return nil, nil, err
-	}
-	place := map[int]int{}
-	for i, j := range columns {
-		place[j] = i
-	}
-	mean, cov = make([]float64, len(columns)), mat.NewSymDense(len(columns), nil)
-	for i, n := range numbers {
-		v := f.params.Components[k*len(numbers)+i]
-		from, has := place[n.From]
-		to, both := place[n.To]
-		switch {
-		case n.Name == "mean" && has:
-			mean[from] = v
-		case n.Name == "covariance" && has && both:
-			cov.SetSym(from, to, v)
-		case n.Name == "variance":
-			for j := n.From; j <= n.To; j++ {
-				if at, ok := place[j]; ok {
-					cov.SetSym(at, at, v)
-				}
-			}
-		}
-	}
-	return mean, cov, nil
-}
-
 // newPlane finds the directions. ok is false where the numbers allow none.
 func (f *components) newPlane(columns []int) (p plane, ok bool, err error) {
 	d := len(columns)

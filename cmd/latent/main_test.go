@@ -247,9 +247,10 @@ func TestPredictFromTheSavedModelIsBitExact(t *testing.T) {
 
 		stdout, _ := done(t, "predict", model, "--data", "iris", "--format", "json")
 		var p struct {
-			Columns          []string
-			Mean, Covariance [][]float64
-			LogLikelihood    []float64 `json:"log_likelihood"`
+			Columns       []string
+			Mean          [][]float64
+			Covariance    namedMatrix
+			LogLikelihood []float64 `json:"log_likelihood"`
 		}
 		require.NoError(t, json.Unmarshal([]byte(stdout), &p))
 		table, err := data.Load("iris")
@@ -265,7 +266,8 @@ func TestPredictFromTheSavedModelIsBitExact(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, logProb, p.LogLikelihood)
 		assert.Equal(t, mean.RawRowView(149), p.Mean[149])
-		assert.Equal(t, cov.At(0, 0), p.Covariance[0][0])
+		assert.Equal(t, number(cov.At(0, 1)), p.Covariance.Values[0][1])
+		assert.Equal(t, numbered("z", r.K), p.Covariance.Names)
 
 		stdout, _ = done(t, "predict", model, "--data", "iris")
 		records, err := csv.NewReader(strings.NewReader(stdout)).ReadAll()

@@ -109,6 +109,7 @@ type result struct {
 	params, posterior any         // in JSON and in a model file; posterior is nil where Π is estimated
 	explained         []float64   // share of the variance, a latent dimension
 	components        []component // of mixtures
+	covariances       []namedMatrix
 	facts             [][2]string // lines of the text, by name
 	print             func(p *page)
 	sections          func(in *input) ([]htmlreport.Section, error)

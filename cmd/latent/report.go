@@ -28,23 +28,45 @@ func numbers(values []float64) []number {
 	return list
 }
 
+// fitStatistics are what every fit has beside its criterion, in nats; NaN where the method has none.
+type fitStatistics struct {
+	LogLik  number  `json:"loglik"` // ln p(X|Π)
+	Df      number  `json:"df"`     // free parameters, as BIC and AIC charge for them
+	BIC     number  `json:"bic"`
+	AIC     number  `json:"aic"`
+	ICL     *number `json:"icl,omitempty"` // of classes
+	Entropy number  `json:"entropy"`       // of z given X, of the labels where z is one
+}
+
+// statistics takes them from a fit's evaluation and the values of its criteria.
+func statistics(e framework.Evaluation, values map[string]float64) fitStatistics {
+	value := func(c framework.Criterion) number {
+		if v, ok := values[c.Name]; ok {
+			return number(v)
+		}
+		return number(math.NaN())
+	}
+	s := fitStatistics{Df: number(e.Shape.Identifiable()), BIC: value(framework.BIC), AIC: value(framework.AIC), Entropy: number(e.Entropy)}
+	s.LogLik = s.AIC + s.Df
+	if icl, classes := values[framework.ICL.Name]; classes {
+		value := number(icl)
+		s.ICL, s.Entropy = &value, s.BIC-value // as ICL takes it
+	}
+	return s
+}
+
 // summary is what a fit found, how and by which settings: the part of a report that a
 // model file keeps.
 type summary struct {
-	Model      string          `json:"model"`
-	Family     string          `json:"family"`
-	Method     string          `json:"method"`
-	Criterion  string          `json:"criterion"`
-	Value      number          `json:"value"`
-	K          int             `json:"k"`
-	KMax       int             `json:"kmax"`
-	N          number          `json:"n"`      // sum of the row weights
-	LogLik     number          `json:"loglik"` // ln p(X|Π); null where Π is integrated out
-	Df         int             `json:"df"`     // free parameters, as BIC and AIC charge for them
-	BIC        number          `json:"bic"`
-	AIC        number          `json:"aic"`
-	ICL        *number         `json:"icl,omitempty"` // of classes
-	Entropy    number          `json:"entropy"`       // of z
+	Model     string `json:"model"`
+	Family    string `json:"family"`
+	Method    string `json:"method"`
+	Criterion string `json:"criterion"`
+	Value     number `json:"value"`
+	K         int    `json:"k"`
+	KMax      int    `json:"kmax"`
+	N         number `json:"n"` // sum of the row weights
+	fitStatistics
 	Warnings   []string        `json:"warnings"`
 	D          int             `json:"d"`
 	Rows       int             `json:"rows"`
@@ -84,11 +106,13 @@ func (s *summary) reached() int {
 // A report is the object that --format json writes.
 type report struct {
 	summary
-	found      *result
-	what       string
-	listStarts bool     // their number was asked for
-	Trace      []number `json:"trace"` // the criterion after each iteration; it may dip a little on the way, see docs/theory/gfab.md, section 4
-	KTrace     []int    `json:"k_trace"`
+	found       *result
+	what        string
+	listStarts  bool          // their number was asked for
+	advice      string        // for a fit that did not converge
+	Covariances []namedMatrix `json:"covariances,omitempty"` // of mixtures of Gaussians with correlated columns
+	Trace       []number      `json:"trace"`                 // the criterion after each iteration; it may dip a little on the way, see docs/theory/gfab.md, section 4
+	KTrace      []int         `json:"k_trace"`
 }
 
 // settings are what it takes, with method, criterion, kmax and seed, to make the fit again.
@@ -148,7 +172,7 @@ func newReport(f *fitted, in *input, c framework.Criterion) (*report, error) {
 		Pruned: []pruned{}, Restarts: []restart{},
 		Explained: numbers(found.explained), Components: found.components,
 		Objective: numbers(f.Objective),
-	}, Trace: numbers(f.Trace), KTrace: append([]int{}, f.KTrace...), found: found}
+	}, Covariances: found.covariances, Trace: numbers(f.Trace), KTrace: append([]int{}, f.KTrace...), found: found}
 	r.setScores(f)
 	for _, p := range f.Pruned {
 		one := pruned{Iteration: p.Iteration, K: p.K, Rule: p.Rule, Relevance: numbers(p.Relevance), Before: number(p.Before), After: number(p.After)}
@@ -171,22 +195,17 @@ func newReport(f *fitted, in *input, c framework.Criterion) (*report, error) {
 	return r, err
 }
 
-// setScores takes log-likelihood, criteria and entropy from a fit, NaN where its method has none.
+// setScores takes the statistics from a fit, and why one of its criteria has no value.
 func (r *report) setScores(f *fitted) {
-	r.Df, r.Entropy, r.Warnings = f.Shape.Identifiable(), number(f.Evaluation.Entropy), []string{}
-	values := map[string]float64{framework.BIC.Name: math.NaN(), framework.AIC.Name: math.NaN()}
+	r.Warnings = []string{}
+	values := map[string]float64{}
 	for _, score := range f.Scores {
 		if values[score.Criterion] = score.Value; score.Err != nil {
 			values[score.Criterion] = math.NaN()
 			r.Warnings = append(r.Warnings, oneLine(score.Err))
 		}
 	}
-	r.BIC, r.AIC = number(values[framework.BIC.Name]), number(values[framework.AIC.Name])
-	r.LogLik = r.AIC + number(r.Df)
-	if icl, classes := values[framework.ICL.Name]; classes {
-		value := number(icl)
-		r.ICL, r.Entropy = &value, r.BIC-value // of p(Z|X), as ICL takes it
-	}
+	r.fitStatistics = statistics(f.Evaluation, values)
 }
 
 // column lists criterion j over K.

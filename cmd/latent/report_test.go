@@ -5,11 +5,14 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/latent-go/latent/framework"
 )
 
 // rankTwo has b = 2a, so that no noise is left beyond K = 1.
@@ -171,9 +174,56 @@ func TestEveryFitHasLikelihoodAndCriteria(t *testing.T) {
 		assert.NotContains(t, stdout, `"icl"`)
 	}
 	r := fitJSON(t, "--max-iter", "2", "--data", "iris")
-	assert.Equal(t, []string{`left out the class labels of iris, column "Species" (--select chooses columns)`, "NOT converged: iteration limit reached after 2 iterations (--max-iter, --tol)"}, r.Warnings)
+	assert.Equal(t, []string{`left out the class labels of iris, column "Species" (--select chooses columns)`, "NOT converged: iteration limit reached after 2 iterations: raise --max-iter"}, r.Warnings)
 	stdout, _ := done(t, "fit")
 	for _, part := range []string{"log-likelihood  -1130.264 nats", "free parameters 11", "bic             -1161.096 nats", "entropy         0.696 nats"} {
 		assert.Contains(t, stdout, part)
 	}
+}
+
+// The statistics of a row of latent select are those of latent fit at its K.
+func TestSelectHasTheStatisticsOfEveryFit(t *testing.T) {
+	for _, flags := range [][]string{
+		{"--data", "faithful", "--method", "em"},
+		{"--data", "faithful", "--method", "vb"},
+		{"--data", "iris", "--drop", "Species", "--model", "bpca", "--method", "em"},
+		{"--data", "iris", "--drop", "Species", "--model", "vbmf"},
+	} {
+		stdout, _ := done(t, append([]string{"select", "--kmax", "2", "--format", "json"}, flags...)...)
+		var s selection
+		require.NoError(t, json.Unmarshal([]byte(stdout), &s))
+		assert.NotNil(t, s.Warnings)
+		for _, row := range s.Table {
+			r := fitJSON(t, append(flags, "--k", strconv.Itoa(row.K))...)
+			assert.Equal(t, r.Df, row.Df, flags)
+			for _, pair := range [][2]number{{r.LogLik, row.LogLik}, {r.BIC, row.BIC}, {r.AIC, row.AIC}, {r.Entropy, row.Entropy}} {
+				assert.InDelta(t, float64(pair[0]), float64(pair[1]), 1e-4, flags)
+			}
+			assert.Equal(t, r.ICL == nil, row.ICL == nil)
+		}
+	}
+	s, _ := selectJSON(t, "--data", file(t, "two.csv", rankTwo))
+	assert.Equal(t, "failed", s.Table[1].Status)
+	stdout, _ := done(t, "select", "--model", "bpca", "--format", "json", "--data", file(t, "two.csv", rankTwo))
+	assert.Contains(t, stdout, `"loglik":null,"df":null,"bic":null,"aic":null,"entropy":null,"converged":false`)
+}
+
+// More iterations are advised where they help, and only there.
+func TestAdviceForFitsThatDidNotConverge(t *testing.T) {
+	for _, c := range []struct {
+		status    framework.Status
+		tolerance float64
+		want      string
+	}{
+		{framework.Converged, 1e-9, ""},
+		{framework.IterationLimit, 1e-9, "raise --max-iter"},
+		{framework.IterationLimit, 1e-16, "--tol 1e-16 is within the rounding error of the criterion: raise --tol"},
+		{framework.Falling, 1e-9, "the objective fell: try another --seed, or more --restarts"},
+		{framework.Cancelled, 1e-9, ""},
+	} {
+		assert.Equal(t, c.want, advice(c.status, c.tolerance, -1130, 272))
+	}
+	stdout, _ := done(t, "fit", "--k", "5", "--restarts", "1", "--tol", "1e-300", "--max-iter", "200")
+	assert.NotContains(t, stdout, "--max-iter")
+	assert.Contains(t, strings.Join(strings.Fields(stdout), " "), "--tol 1e-300 is within the rounding error of the criterion: raise --tol")
 }

@@ -103,16 +103,18 @@ type selection struct {
 	Prior    string         `json:"size_prior"`
 	Chosen   map[string]int `json:"chosen"` // K by criterion
 	Table    []selectionRow `json:"table"`
+	Warnings []string       `json:"warnings"`
 
 	what string
 }
 
 type selectionRow struct {
-	K         int               `json:"k"`
-	Values    map[string]number `json:"values"` // by criterion; null where there is none
-	Converged bool              `json:"converged"`
-	Status    string            `json:"status"`
-	Error     string            `json:"error,omitempty"` // why a value is null
+	K      int               `json:"k"`
+	Values map[string]number `json:"values"` // by criterion; null where there is none
+	fitStatistics
+	Converged bool   `json:"converged"`
+	Status    string `json:"status"`
+	Error     string `json:"error,omitempty"` // why a value is null
 }
 
 func (c *selectCommand) scores(s *session, in *input) (*selection, error) {
@@ -128,22 +130,23 @@ func (c *selectCommand) scores(s *session, in *input) (*selection, error) {
 	status := newStatusLine(s.stderr)
 	defer status.close()
 	o.Recorder = status.recorder(criteria[0].Name)
-	all, err := task.score(s, upTo(c.Kmin, o.K), o, criteria)
+	all, err := task.score(s, upTo(c.Kmin, o.K), o, append(criteria, c.also(criteria)...))
 	if err != nil {
 		return nil, err
 	}
 	t := &selection{Model: c.Model, Family: c.Family, Method: c.Method, D: in.Cols(), Rows: in.Rows(), Columns: task.columns,
 		KMin: c.Kmin, KMax: o.K, Prior: c.SizePrior, Seed: c.Seed, Chosen: map[string]int{}, what: task.what}
-	if err := t.fill(all, in, c.sizePrior()); err != nil {
+	if err := t.fill(all, criteria, in, c.sizePrior()); err != nil {
 		return nil, err
 	}
 	all.remark(s, in)
+	t.Warnings = append([]string{}, s.notes...)
 	t.Seconds = number(time.Since(began).Seconds())
 	return t, nil
 }
 
-func (t *selection) fill(all *scores, in *input, prior framework.SizePrior) error {
-	for j, one := range all.Criteria {
+func (t *selection) fill(all *scores, asked []framework.Criterion, in *input, prior framework.SizePrior) error {
+	for j, one := range asked {
 		name := strings.ToLower(one.Name)
 		t.Criteria = append(t.Criteria, name)
 		best := all.BestUnder(j, prior)
@@ -161,7 +164,7 @@ func (t *selection) fill(all *scores, in *input, prior framework.SizePrior) erro
 	}
 	for i, k := range all.K {
 		end := all.ends[i]
-		row := selectionRow{K: k, Values: map[string]number{}, Converged: end.converged, Status: end.status}
+		row := selectionRow{K: k, Values: map[string]number{}, fitStatistics: all.statistics(i), Converged: end.converged, Status: end.status}
 		for j, name := range t.Criteria {
 			row.Values[name] = number(all.Values[i][j])
 		}

@@ -104,13 +104,16 @@ func (p *page) widest(n int, grid func(n int) *grid) (shown int, g *grid) {
 	shown, g = 1, grid(1)
 	for shown < n {
 		wider := grid(shown + 1)
-		if p.width > 0 && text.LongestLineLen(wider.Render()) > p.width {
+		if !p.fits(wider) {
 			break
 		}
 		shown, g = shown+1, wider
 	}
 	return shown, g
 }
+
+// fits says whether the page is wide enough for a grid.
+func (p *page) fits(g *grid) bool { return p.width == 0 || text.LongestLineLen(g.Render()) <= p.width }
 
 func (p *page) write(s *session) error {
 	_, err := s.stdout.Write(p.Bytes())
@@ -192,7 +195,7 @@ func (r *report) facts() [][2]string {
 		}
 	}
 	fact("log-likelihood", r.LogLik)
-	facts = append(facts, [2]string{"free parameters", strconv.Itoa(r.Df)})
+	facts = append(facts, [2]string{"free parameters", strconv.Itoa(int(r.Df))})
 	fact("bic", r.BIC)
 	fact("entropy", r.Entropy)
 	if all := len(r.Restarts); all > 1 {
@@ -228,7 +231,11 @@ func (r *report) ending() string {
 	case r.Converged:
 		return fmt.Sprintf("%s after %d iterations", r.Status, r.Iterations)
 	}
-	return fmt.Sprintf("NOT converged: %s after %d iterations (--max-iter, --tol)", r.Status, r.Iterations)
+	text := fmt.Sprintf("NOT converged: %s after %d iterations", r.Status, r.Iterations)
+	if r.advice != "" {
+		text += ": " + r.advice
+	}
+	return text
 }
 
 // pruningRules says why components go.

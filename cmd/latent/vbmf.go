@@ -120,7 +120,7 @@ func (e factorization) score(ctx context.Context, ks []int, o framework.Options,
 		}
 	}
 	for _, f := range fits {
-		s.add([]float64{f.Value}, nil)
+		s.add([]float64{f.Value}, f.Evaluation, nil)
 	}
 	s.fit = func(i int) (*fitted, error) { return fits[i], nil }
 	return s, nil
