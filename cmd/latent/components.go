@@ -90,7 +90,7 @@ func mixtureResult(m mixture.Model, family string, columns []column, p *mixture.
 	if f.matrices, err = f.covariances(); err != nil {
 		return nil, err
 	}
-	r := &result{k: p.K, params: estimates{f.params, f.errors}, components: f.list, covariances: f.matrices, facts: f.facts(), print: f.print, sections: f.sections}
+	r := &result{k: p.K, params: estimates{f.params, f.errors}, components: f.list, covariances: f.matrices, facts: f.facts(), print: f.print, classify: f.classify, sections: f.sections}
 	if f.posterior != nil {
 		r.posterior = f.posterior
 	}

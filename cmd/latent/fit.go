@@ -12,6 +12,7 @@ type fitCommand struct {
 	Criterion string `placeholder:"NAME" help:"Score that fits are compared by: gfic, fic, bicem, elbo, bic, aic or icl. Default: the method's own."`
 	K         *int   `name:"k" xor:"size" placeholder:"K" help:"Fit with this number of components, or of latent dimensions."`
 	Kmax      *int   `name:"kmax" xor:"size" placeholder:"K" help:"At most so many. Default: 10 components, fewer where the rows are few; of bpca columns − 1 (no more than rows − 2); of vbmf the smaller side of the matrix."`
+	Label     string `placeholder:"COL" help:"Known classes of the rows (mixtures): leave this column out of the fit, and compare components to it by the adjusted Rand index and a cross-table."`
 	Out       string `placeholder:"MODEL.json" help:"Save the model for latent predict and latent sample."`
 	Report    string `placeholder:"DIR" help:"Write DIR/index.html: the fit in figures and their numbers, one page that needs no network. The folder is made where it is missing."`
 }
@@ -34,7 +35,7 @@ func (c *fitCommand) Run(s *session) error {
 	if err := s.checkReport(c.Report, c.Out, source); err != nil {
 		return err
 	}
-	in, err := c.load(s)
+	in, err := c.load(s, c.Label)
 	if err != nil {
 		return err
 	}
@@ -74,6 +75,9 @@ func (c *fitCommand) check() (framework.Criterion, error) {
 	if c.SizePrior != sizePriors[0] && (c.K != nil || c.model().finds(c.Method)) {
 		return framework.Criterion{}, misused("--size-prior goes with methods that fit every K and compare, not with --method %s or --k", c.Method)
 	}
+	if err := c.model().checkLabel(c.Model, c.Label); err != nil {
+		return framework.Criterion{}, err
+	}
 	return c.criterion("--criterion", c.Criterion)
 }
 
@@ -111,6 +115,13 @@ func (c *fitCommand) fit(s *session, in *input, crit framework.Criterion) (*repo
 	r.Model, r.Family, r.Method, r.Seed, r.KMax, r.ByK = c.Model, c.Family, c.Method, c.Seed, o.K, table
 	r.Columns, r.Settings, r.what = t.columns, c.settings(), t.what
 	r.Settings.FixedK, r.listStarts, r.advice = c.K != nil, asked, advice(best.Status, o.Tolerance, best.Value, best.N)
+	if in.known != nil {
+		assigned, err := best.Parameters.classify(in)
+		if err != nil {
+			return nil, err
+		}
+		r.Agreement = in.agreement(assigned, r.K)
+	}
 	r.Warnings = append(r.Warnings, s.notes...)
 	if !r.Converged {
 		r.Warnings = append(r.Warnings, r.ending())

@@ -100,7 +100,7 @@ func (r *report) html(in *input) (*htmlreport.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	how := slices.Concat(r.iterationsSection(), r.prunedSection(), r.sizesSection(), r.startsSection())
+	how := slices.Concat(r.agreementSection(), r.iterationsSection(), r.prunedSection(), r.sizesSection(), r.startsSection())
 	for i := range max(len(own), len(how)) { // beside each other on a wide screen: what was found, and how
 		page.Sections = append(page.Sections, own[min(i, len(own)):min(i+1, len(own))]...)
 		page.Sections = append(page.Sections, how[min(i, len(how)):min(i+1, len(how))]...)

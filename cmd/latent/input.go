@@ -53,6 +53,7 @@ type input struct {
 	*data.Table
 	name        string      // for messages
 	label       string      // column of known classes, of embedded data sets only
+	known       *labels     // of --label
 	unnamed     bool        // as they were read, the columns were called V1, V2, …
 	gaps        string      // what becomes of missing values
 	flags       *modelFlags // of a fit; nil where a saved model is applied
@@ -276,23 +277,31 @@ func (in *input) reportGaps(s *session, x []float64, needsAll bool) error {
 	return nil
 }
 
-// load reads the table: it chooses columns, leaves out rows and takes out the weights.
-func (f *fittingFlags) load(s *session) (*input, error) {
+// load reads the table: it takes out known classes, chooses columns, leaves out rows and takes out the weights.
+func (f *fittingFlags) load(s *session, label string) (*input, error) {
 	gaps, err := f.gaps(f.model().needsAll(f.Family))
 	if err != nil {
 		return nil, err
 	}
-	in, err := f.open(s, f.source(), f.reading)
+	in, err := f.open(s, f.source(), asText(f.reading, label))
 	if err != nil {
 		return nil, err
 	}
 	in.flags = &f.modelFlags
 	weights := f.Weights
+	for _, taken := range [][2]string{{"--weights", weights}, {"--label", label}} {
+		if taken[1] != "" && (slices.Contains(f.Select, taken[1]) || slices.Contains(f.Drop, taken[1])) {
+			return nil, misused("column %q is named by %s: it cannot be selected or dropped", taken[1], taken[0])
+		}
+	}
+	if label != "" && label == weights {
+		return nil, misused("column %q is named by --weights and by --label: it cannot be both", label)
+	}
+	if err := in.takeLabels(label); err != nil {
+		return nil, err
+	}
 	all := in.Table
 	if weights != "" {
-		if slices.Contains(f.Select, weights) || slices.Contains(f.Drop, weights) {
-			return nil, misused("column %q is named by --weights: it cannot be selected or dropped", weights)
-		}
 		if _, err := all.Column(weights); err != nil {
 			return nil, in.wrap(fmt.Errorf("--weights: %w", err))
 		}

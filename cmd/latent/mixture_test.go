@@ -200,7 +200,7 @@ func TestATableOfMixedTypesGoesAllTheWay(t *testing.T) {
 
 	stdout, _ = done(t, "predict", model, "--data", table)
 	rows := records(t, stdout)
-	assert.Equal(t, []string{"label", "p1", "p2", "log_likelihood"}, rows[0])
+	assert.Equal(t, []string{"label", "probability", "p1", "p2", "log_likelihood"}, rows[0])
 	assert.Len(t, rows, 241)
 	wrong := 0
 	for i, row := range rows[1:] {
@@ -253,6 +253,7 @@ func TestPredictionsOfASavedMixtureAreBitExact(t *testing.T) {
 		var p struct {
 			Columns          []string
 			Label            []int
+			Probability      []float64
 			Responsibilities [][]float64
 			LogLikelihood    []float64 `json:"log_likelihood"`
 		}
@@ -274,6 +275,7 @@ func TestPredictionsOfASavedMixtureAreBitExact(t *testing.T) {
 		assert.Equal(t, q, slices.Concat(p.Responsibilities...))
 		for i, label := range mixture.Labels(q, 2) {
 			assert.Equal(t, label+1, p.Label[i])
+			assert.Equal(t, slices.Max(p.Responsibilities[i]), p.Probability[i])
 		}
 	}
 }

@@ -40,20 +40,24 @@ func loadMixture(file *modelFile) (*savedModel, error) {
 	return savedMixture(model, p, joint(file.Family)), nil
 }
 
-// savedMixture returns the most probable component of each row, the probability of each, and
+// labelHead heads the column of components, from 1.
+const labelHead = "label"
+
+// savedMixture returns the most probable component of each row and its probability, the probability of each, and
 // the log-likelihood.
 func savedMixture(model mixture.Model, p *mixture.Parameters, needsAll bool) *savedModel {
-	m := &savedModel{needsAll: needsAll, layout: layout{first: []string{"label"}, list: "responsibilities", entries: numbered("p", p.K), last: []string{"log_likelihood"}}}
+	m := &savedModel{needsAll: needsAll, layout: layout{first: []string{labelHead, "probability"}, list: "responsibilities", entries: numbered("p", p.K), last: []string{"log_likelihood"}}}
 	m.score = func(b framework.Rows) ([]float64, error) {
 		logProb, q, err := model.Score(b, p, nil, nil)
 		if err != nil {
 			return nil, err
 		}
 		labels := mixture.Labels(q, p.K)
-		table := make([]float64, 0, b.N*(p.K+2))
+		table := make([]float64, 0, b.N*(p.K+3))
 		for i, l := range logProb {
-			table = append(table, float64(labels[i]+1))
-			table = append(append(table, q[i*p.K:(i+1)*p.K]...), l)
+			own := q[i*p.K : (i+1)*p.K]
+			table = append(table, float64(labels[i]+1), own[labels[i]])
+			table = append(append(table, own...), l)
 		}
 		return table, nil
 	}

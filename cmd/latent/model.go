@@ -65,6 +65,14 @@ func (m model) criteria(method string) []framework.Criterion {
 // needsAll says whether the model has no place for missing values.
 func (m model) needsAll(family string) bool { return !m.classes || joint(family) }
 
+// checkLabel refuses labels where there are no components to compare them with.
+func (m model) checkLabel(name, label string) error {
+	if label != "" && !m.classes {
+		return misused("--label goes with mixtures: a %s model has no components", name)
+	}
+	return nil
+}
+
 // finds says whether a method finds K in one fit; the others take every K by itself.
 func (m model) finds(method string) bool { return m.ranks || prunes(method) }
 
@@ -112,6 +120,7 @@ type result struct {
 	covariances       []namedMatrix
 	facts             [][2]string // lines of the text, by name
 	print             func(p *page)
+	classify          func(in *input) ([]int, error) // the components of rows, from 0; nil where z is no class
 	sections          func(in *input) ([]htmlreport.Section, error)
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"cmp"
+	"encoding/csv"
 	"fmt"
 	"io"
 	"maps"
@@ -17,13 +18,18 @@ import (
 type predictCommand struct {
 	Data string `required:"" placeholder:"FILE|NAME" help:"CSV or NPY file, also gzipped; - for standard input; or an embedded data set, see latent datasets."`
 	inputFlags
-	Unseen string `default:"error" enum:"error,missing" help:"Levels of categorical columns that the model has not seen: error refuses them, missing takes them for missing values."`
-	Saved  string `arg:"" name:"model" placeholder:"MODEL.json" help:"Model saved by latent fit --out."`
-	Out    string `placeholder:"FILE" help:"Write here instead of to standard output, which is also -."`
-	Format string `default:"csv" enum:"csv,json" help:"Output: csv or json."`
+	Unseen string   `default:"error" enum:"error,missing" help:"Levels of categorical columns that the model has not seen: error refuses them, missing takes them for missing values."`
+	Saved  string   `arg:"" name:"model" placeholder:"MODEL.json" help:"Model saved by latent fit --out."`
+	ID     []string `name:"id" placeholder:"COL" help:"Pass these columns through, as texts and before the predictions: names and numbers of rows, say. They need not be in the model."`
+	Label  string   `placeholder:"COL" help:"Known classes of the rows (mixtures): compare components to this column by the adjusted Rand index and a cross-table, in JSON, on standard output where --out names a file, or else on standard error."`
+	Out    string   `placeholder:"FILE" help:"Write here instead of to standard output, which is also -."`
+	Format string   `default:"csv" enum:"csv,json" help:"Output: csv or json."`
 }
 
-// Run writes what the model says of each row: components or latent means, and the
+// rowHead heads the column of row numbers.
+const rowHead = "row"
+
+// Run writes what the model says of each row: components and their probabilities or latent means, and the
 // log-likelihood; of rows among which some are left out, also their numbers.
 func (c *predictCommand) Run(s *session) error {
 	m, err := readModel(c.Saved)
@@ -37,21 +43,11 @@ func (c *predictCommand) Run(s *session) error {
 	if err := s.checkOut(c.Out, c.Data, c.Saved); err != nil {
 		return err
 	}
-	in, err := c.open(s, c.Data, m.reading())
+	in, ids, err := c.read(s, m)
 	if err != nil {
 		return err
 	}
 	names := namesOf(m.Columns)
-	if slices.Contains(names, in.label) {
-		in.label = "" // to the model, a column like others
-	}
-	unlabelled, err := c.choose(in)
-	if err != nil {
-		return err
-	}
-	if unlabelled {
-		s.note("1 column of %s left out, as not in the model: %q", in.name, in.label)
-	}
 	order, err := in.match(s, names)
 	if err != nil {
 		return in.wrap(err)
@@ -63,7 +59,7 @@ func (c *predictCommand) Run(s *session) error {
 	if err := in.complete(s, gaps); err != nil {
 		return err
 	}
-	p := &prediction{score: m.saved.score, layout: m.saved.layout, in: in, columns: names, errors: in.renderer()}
+	p := &prediction{score: m.saved.score, layout: m.saved.layout, in: in, ids: ids, columns: names, errors: in.renderer()}
 	if p.x, p.rows, _, err = in.numbers(s, models[m.Model].classes, m.saved.needsAll); err != nil {
 		return in.wrap(err)
 	}
@@ -75,13 +71,116 @@ func (c *predictCommand) Run(s *session) error {
 		p.order = order
 	}
 	if p.numbers = gaps == missingDrop; p.numbers {
-		p.layout.first = append([]string{"row"}, p.layout.first...)
+		p.layout.first = append([]string{rowHead}, p.layout.first...)
 	}
 	write := p.writeCSV
 	if c.Format == "json" {
 		write = p.writeJSON
 	}
-	return s.emit(c.Out, func(w io.Writer) error { return write(s, w) })
+	if err := s.emit(c.Out, func(w io.Writer) error { return write(s, w) }); err != nil {
+		return err
+	}
+	if a := p.agreement(); a != nil && c.Format == "csv" {
+		return c.printAgreement(s, a)
+	}
+	return nil
+}
+
+// read reads the table, takes out the columns that are passed through or compared, and chooses others.
+func (c *predictCommand) read(s *session, m *modelFile) (*input, ids, error) {
+	names := namesOf(m.Columns)
+	if err := c.checkColumns(m, names); err != nil {
+		return nil, ids{}, err
+	}
+	own := without(append(slices.Clone(c.ID), c.Label), setOf(names)) // no columns of the model
+	in, err := c.open(s, c.Data, asText(m.reading(), own...))
+	if err != nil {
+		return nil, ids{}, err
+	}
+	passed, err := in.passThrough(c.ID)
+	if err != nil {
+		return nil, ids{}, err
+	}
+	if err := in.takeLabels(c.Label); err != nil {
+		return nil, ids{}, err
+	}
+	if own = slices.DeleteFunc(own, func(name string) bool { return !slices.Contains(in.Names, name) }); len(own) > 0 {
+		if in.Table, err = in.Table.Drop(own...); err != nil {
+			return nil, ids{}, in.wrap(err)
+		}
+		if slices.Contains(own, in.label) {
+			in.label = ""
+		}
+	}
+	if slices.Contains(names, in.label) {
+		in.label = "" // to the model, a column like others
+	}
+	unlabelled, err := c.choose(in)
+	if err != nil {
+		return nil, ids{}, err
+	}
+	if unlabelled {
+		s.note("1 column of %s left out, as not in the model: %q", in.name, in.label)
+	}
+	return in, passed, nil
+}
+
+// checkColumns refuses --id and --label that cannot be.
+func (c *predictCommand) checkColumns(m *modelFile, names []string) error {
+	for i, id := range c.ID {
+		switch {
+		case slices.Contains(c.ID[:i], id):
+			return misused("--id names column %q twice", id)
+		case id == rowHead || slices.Contains(m.saved.layout.names(), id):
+			return misused("--id would add a second column named %q to the predictions", id)
+		}
+	}
+	if slices.Contains(names, c.Label) {
+		return misused("--label: column %q is one of the model's", c.Label)
+	}
+	return models[m.Model].checkLabel(m.Model, c.Label)
+}
+
+// printAgreement keeps out of the way of the predictions.
+func (c *predictCommand) printAgreement(s *session, a *agreementTable) error {
+	p := s.page()
+	p.line("%s: %s", a.fact()[0], a.fact()[1])
+	a.print(p)
+	w := s.stderr
+	if c.Out != "" && c.Out != "-" {
+		w = s.stdout
+	}
+	_, err := w.Write(p.Bytes())
+	return err
+}
+
+// ids are columns that are passed through, as texts.
+type ids struct {
+	names []string
+	cells []func(row int) string // of every row that was read
+}
+
+// passThrough keeps columns of the table, which stays as it is.
+func (in *input) passThrough(names []string) (list ids, err error) {
+	list.names = names
+	for _, name := range names {
+		cell := func(int) string { return "" }
+		if !in.Empty(name) || !slices.Contains(in.Names, name) {
+			t, err := in.Factor(name, nil, false)
+			if err != nil {
+				return list, in.wrap(fmt.Errorf("--id: %w", err))
+			}
+			levels, codes := t.Levels(name), t.Codes(name)
+			cell = func(row int) string {
+				if codes[row] < 0 {
+					return ""
+				}
+				return levels[codes[row]]
+			}
+		}
+		list.cells = append(list.cells, cell)
+	}
+	return list, nil
 }
 
 // match keeps the model's columns, in the order in which the table has them, and returns
@@ -175,8 +274,10 @@ type prediction struct {
 	rows    int
 	order   []int // place of each column of the model; nil: they are in place
 	columns []string
+	ids     ids
 	numbers bool // rows are written with their numbers
 
+	assigned  []int     // components of the rows so far, from 0, where known classes are to be compared
 	reordered []float64 // one block
 }
 
@@ -225,15 +326,30 @@ func (p *prediction) blocks(s *session, use func(table []float64, n int) error) 
 		if err != nil {
 			return rendered(p.in.name + ": " + p.errors.render(err))
 		}
-		if err := use(p.withNumbers(table, first, n), n); err != nil {
+		table = p.withNumbers(table, first, n)
+		if p.in.known != nil {
+			names := p.layout.names()
+			for at := slices.Index(names, labelHead); at < len(table); at += len(names) {
+				p.assigned = append(p.assigned, int(table[at])-1)
+			}
+		}
+		if err := use(table, n); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// agreement compares the components of all rows with known classes; nil where there are none.
+func (p *prediction) agreement() *agreementTable {
+	return p.in.agreement(p.assigned, len(p.layout.entries))
+}
+
 func (p *prediction) writeCSV(s *session, w io.Writer) error {
 	heads, width := p.layout.names(), len(p.layout.names())
+	if len(p.ids.names) > 0 {
+		return p.writeRecords(s, w)
+	}
 	return p.blocks(s, func(table []float64, n int) error {
 		err := data.WriteCSV(w, heads, table, n, width)
 		heads = nil
@@ -241,9 +357,37 @@ func (p *prediction) writeCSV(s *session, w io.Writer) error {
 	})
 }
 
-// writeJSON writes one object as it comes: the names of the columns, the list of each row,
-// and then what was kept meanwhile, one list for each of the other numbers, and the
-// constants.
+// writeRecords is writeCSV with texts before the numbers.
+func (p *prediction) writeRecords(s *session, w io.Writer) error {
+	out := csv.NewWriter(w)
+	record := slices.Concat(p.ids.names, p.layout.names())
+	if err := out.Write(record); err != nil {
+		return err
+	}
+	rows := 0
+	err := p.blocks(s, func(table []float64, _ int) error {
+		for values := range slices.Chunk(table, len(p.layout.names())) {
+			record = record[:0]
+			for _, cell := range p.ids.cells {
+				record = append(record, cell(p.in.Origin(rows)))
+			}
+			for _, v := range values {
+				record = append(record, strconv.FormatFloat(v, 'g', -1, 64))
+			}
+			if err := out.Write(record); err != nil {
+				return err
+			}
+			rows++
+		}
+		return nil
+	})
+	out.Flush()
+	return cmp.Or(err, out.Error())
+}
+
+// writeJSON writes one object as it comes: the names of the columns, the list of each row, and then what was kept
+// meanwhile, one list for each of the other numbers, the constants, the columns passed through, the agreement with known
+// classes and the warnings.
 func (p *prediction) writeJSON(s *session, w io.Writer) error {
 	out := bufio.NewWriter(w)
 	var failed error
@@ -287,6 +431,21 @@ func (p *prediction) writeJSON(s *session, w io.Writer) error {
 		write(fmt.Sprintf("%s,%q:", end, name), p.layout.constants[name])
 		end = ""
 	}
-	_, err = out.WriteString(end + "}\n")
+	if len(p.ids.names) > 0 {
+		passed := map[string][]string{}
+		for j, name := range p.ids.names {
+			for row := range p.rows {
+				passed[name] = append(passed[name], p.ids.cells[j](p.in.Origin(row)))
+			}
+		}
+		write(end+`,"ids":`, passed)
+		end = ""
+	}
+	if a := p.agreement(); a != nil {
+		write(end+`,"agreement":`, a)
+		end = ""
+	}
+	write(end+`,"warnings":`, append([]string{}, s.notes...))
+	_, err = out.WriteString("}\n")
 	return cmp.Or(failed, err, out.Flush())
 }

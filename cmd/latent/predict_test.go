@@ -40,7 +40,7 @@ func ones(n int) *prediction {
 	if err != nil {
 		panic(err)
 	}
-	p := &prediction{score: saved.score, layout: saved.layout,
+	p := &prediction{score: saved.score, layout: saved.layout, in: &input{},
 		x: make([]float64, 3*n), rows: n, order: []int{2, 0, 1}, columns: []string{"a", "b", "c"}}
 	for i := range p.x {
 		p.x[i] = float64(i)

@@ -108,11 +108,12 @@ type report struct {
 	summary
 	found       *result
 	what        string
-	listStarts  bool          // their number was asked for
-	advice      string        // for a fit that did not converge
-	Covariances []namedMatrix `json:"covariances,omitempty"` // of mixtures of Gaussians with correlated columns
-	Trace       []number      `json:"trace"`                 // the criterion after each iteration; it may dip a little on the way, see docs/theory/gfab.md, section 4
-	KTrace      []int         `json:"k_trace"`
+	listStarts  bool            // their number was asked for
+	advice      string          // for a fit that did not converge
+	Covariances []namedMatrix   `json:"covariances,omitempty"` // of mixtures of Gaussians with correlated columns
+	Agreement   *agreementTable `json:"agreement,omitempty"`   // with --label
+	Trace       []number        `json:"trace"`                 // the criterion after each iteration; it may dip a little on the way, see docs/theory/gfab.md, section 4
+	KTrace      []int           `json:"k_trace"`
 }
 
 // settings are what it takes, with method, criterion, kmax and seed, to make the fit again.

@@ -21,7 +21,7 @@ func (c *selectCommand) Run(s *session) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	in, err := c.load(s)
+	in, err := c.load(s, "")
 	if err != nil {
 		return err
 	}

@@ -170,6 +170,9 @@ func (r *report) print(s *session, in *input, out string) error {
 		p.prose(16, "%-15s %s", f[0], f[1])
 	}
 	r.found.print(p)
+	if r.Agreement != nil {
+		r.Agreement.print(p)
+	}
 	r.printPruned(p)
 	r.printRestarts(p)
 	p.line("")
@@ -200,6 +203,9 @@ func (r *report) facts() [][2]string {
 	fact("entropy", r.Entropy)
 	if all := len(r.Restarts); all > 1 {
 		facts = append(facts, [2]string{"starts", fmt.Sprintf("%d of %d reached this value (to %v nats)", r.reached(), all, closeBy)})
+	}
+	if r.Agreement != nil {
+		facts = append(facts, r.Agreement.fact())
 	}
 	facts = append(facts, r.found.facts...)
 	return append(facts, [2]string{"time", fmt.Sprintf("%.3g s", float64(r.Seconds))})
