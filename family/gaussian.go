@@ -357,31 +357,11 @@ func (g gaussian) Score(xi, score []float64) error {
 	return err
 }
 
-// precisionRoot puts R, upper triangular with RᵀR = Σ⁻¹, into root and returns ln|Σ|.
-// With J the reversal of rows, JΣJ = UᵀU gives Σ⁻¹ = (J U⁻¹ J)(J U⁻ᵀ J), whose second
-// factor is upper triangular.
+// precisionRoot is [linalg.PrecisionRoot], and an error where the covariance is singular.
 func precisionRoot(d int, cov, root []float64) (logDet float64, err error) {
-	for a := range d {
-		for c := a; c < d; c++ {
-			root[a*d+c] = cov[(d-1-a)*d+d-1-c]
-		}
-	}
-	chol, ok := linalg.NewCholesky(d, root)
+	logDet, ok := linalg.PrecisionRoot(d, cov, root)
 	if !ok {
 		return 0, fmt.Errorf("family: a covariance is not positive definite: %w", framework.ErrDegenerate)
-	}
-	logDet = chol.LogDet()
-	chol.InvertFactor()
-	// root holds U⁻¹, upper; J U⁻ᵀ J at (a, c) is U⁻¹ at (d−1−c, d−1−a).
-	for a := range d {
-		for c := a; c < d; c++ {
-			if i, j := d-1-c, d-1-a; a*d+c < i*d+j {
-				root[a*d+c], root[i*d+j] = root[i*d+j], root[a*d+c]
-			}
-		}
-		for c := range a {
-			root[a*d+c] = 0
-		}
 	}
 	return logDet, nil
 }

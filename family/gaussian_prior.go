@@ -110,13 +110,6 @@ func representable(logNorm float64, name string) error {
 	return nil
 }
 
-// meanDivergence is KL between the normal distributions of a mean of d columns, on the
-// average over the covariance, where quad = E[(m−m₀)ᵀΣ⁻¹(m−m₀)].
-func meanDivergence(d int, kappa, kappa0, quad float64) float64 {
-	ratio := kappa0 / kappa
-	return (float64(d)*(ratio-1-math.Log(ratio)) + kappa0*quad) / 2
-}
-
 // Units: with |S| the determinant of the table's covariance, a mean whitened by it has
 // |S|^½ times the density, and a covariance |S|^((D+1)/2) times.
 func (g gaussian) Units(w *Pooled) Units {

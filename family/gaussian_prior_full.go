@@ -1,22 +1,23 @@
 package family
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 
+	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/prior"
 )
 
-// normalWishart is the prior of a mean and a covariance matrix. The hyperparameters of one
+// normalWishart is [prior.NormalInverseWishart] of a mean and a covariance matrix. The hyperparameters of one
 // component are
 //
 //	κ, ν, the number of components that share Σ (1 where each has its own), m, Ψ (D×D)
 type normalWishart struct {
 	gaussian
-	of     prior.NormalInverseWishart
-	logDet float64 // ln|Ψ| of the prior
-	norm   float64 // and its LogNorm
+	of   prior.NormalInverseWishart
+	norm float64 // its LogNorm
 }
 
 func newNormalWishart(g gaussian, p prior.NormalInverseWishart) (*normalWishart, error) {
@@ -24,7 +25,7 @@ func newNormalWishart(g gaussian, p prior.NormalInverseWishart) (*normalWishart,
 	if err != nil {
 		return nil, err
 	}
-	q := &normalWishart{g, p, logDet, p.LogNorm(logDet)}
+	q := &normalWishart{g, p, p.LogNorm(logDet)}
 	return q, representable(q.norm, g.Name())
 }
 
@@ -41,8 +42,7 @@ func (q *normalWishart) Prior(h []float64) {
 	copy(scale, q.of.Scale)
 }
 
-// Update has the mean and the scatter where the posterior's m and Ψ will be: Update reads
-// each of their entries before it writes it.
+// Update has the mean and the scatter where the posterior's m and Ψ will be.
 func (q *normalWishart) Update(sums, anchor, h []float64) {
 	n := sums[0]
 	if !(n > 0) {
@@ -62,83 +62,31 @@ func (q *normalWishart) Update(sums, anchor, h []float64) {
 	h[0], h[1], h[2] = p.Kappa, p.Nu, 1
 }
 
-// Expected has E[ln N(x|μ,Σ)] = −½(E[ln|Σ|] + D ln 2π + D/κ + ν(x−m)ᵀΨ⁻¹(x−m)).
-func (q *normalWishart) Expected(h, score []float64) error {
+func (q *normalWishart) Expected(h, score []float64) (err error) {
 	p := q.at(h)
 	m, root := q.split(score, 1)
 	copy(m, p.Mean)
-	logDet, err := precisionRoot(q.d, p.Scale, root)
-	if err != nil {
-		return err
+	if score[0], err = p.Expected(root); err != nil {
+		return fmt.Errorf("%w: %w", err, framework.ErrDegenerate)
 	}
-	scale := math.Sqrt(p.Nu)
-	for i := range root {
-		root[i] *= scale
-	}
-	score[0] = -(p.ExpectedLogDet(logDet) + float64(q.d)*(math.Log(2*math.Pi)+1/p.Kappa)) / 2
 	return nil
 }
 
 // Divergence is that of the mean and of the covariance; the components that share a
 // covariance bear equal parts of the latter.
 func (q *normalWishart) Divergence(h, score []float64) float64 {
-	m, root := q.split(score, 1)
-	quad := quadratic(q.d, root, m, q.of.Mean)
-	return meanDivergence(q.d, h[0], q.of.Kappa, quad) + q.covarianceDivergence(q.at(h), root)/h[2]
+	_, root := q.split(score, 1)
+	p := q.at(h)
+	return p.MeanDivergence(root, q.of) + p.CovarianceDivergence(root, q.of, q.norm)/h[2]
 }
 
-// covarianceDivergence is KL between the inverse Wishart distributions; root is of
-// E[Σ⁻¹] = νΨ⁻¹.
-func (q *normalWishart) covarianceDivergence(p prior.NormalInverseWishart, root []float64) float64 {
-	d, logDet, trace := q.d, float64(q.d)*math.Log(p.Nu), 0.0
-	for a := range d {
-		logDet -= 2 * math.Log(root[a*d+a])
-		row := root[a*d : (a+1)*d]
-		for c := a; c < d; c++ {
-			trace += row[c] * linalg.Dot(row[a:], q.of.Scale[c*d+a:(c+1)*d])
-		}
-	}
-	p.Kappa = q.of.Kappa // which leaves the constants of the covariance alone
-	return (q.norm - p.LogNorm(logDet)) + (trace-p.Nu*float64(d)-(p.Nu-q.of.Nu)*p.ExpectedLogDet(logDet))/2
-}
-
-// quadratic is ‖R(x−m)‖² with R upper triangular.
-func quadratic(d int, root, x, m []float64) float64 {
-	sum := 0.0
-	for a := range d {
-		z := 0.0
-		for c := a; c < d; c++ {
-			z += root[a*d+c] * (x[c] - m[c])
-		}
-		sum += z * z
-	}
-	return sum
-}
-
-// Mode is where the joint density of the means and the covariance is greatest: each mean
-// that shares Σ has a factor |Σ|^−½ in it, so that Σ = Ψ/(ν + D + 1 + their number).
 func (q *normalWishart) Mode(h, xi []float64) error {
-	q.point(h, h[1]+float64(q.d+1)+h[2], xi)
+	mean, cov := q.split(xi, 0)
+	q.at(h).Mode(h[2], mean, cov)
 	return nil
 }
 
-// Mean is m and Ψ/(ν−D−1), or Ψ/ν where that does not exist.
-func (q *normalWishart) Mean(h, xi []float64) {
-	divisor := h[1] - float64(q.d+1)
-	if !(divisor > 0) {
-		divisor = h[1]
-	}
-	q.point(h, divisor, xi)
-}
-
-// point puts m and Ψ/divisor into xi.
-func (q *normalWishart) point(h []float64, divisor float64, xi []float64) {
-	copy(xi, h[3:])
-	_, cov := q.split(xi, 0)
-	for i := range cov {
-		cov[i] /= divisor
-	}
-}
+func (q *normalWishart) Mean(h, xi []float64) { q.at(h).Expectation(q.split(xi, 0)) }
 
 func (q *normalWishart) LogProb(xi []float64) float64 {
 	mean, cov := q.split(xi, 0)
@@ -181,23 +129,16 @@ type tiedNormalWishart struct{ normalWishart }
 // Share makes the shared hyperparameters one: ν + N, and Ψ with what all components' rows
 // add to it. Shared ones it only divides anew between the components that are left.
 func (q *tiedNormalWishart) Share(hyper Table) {
-	d := q.d
-	size := 3 + d + d*d
+	size := 3 + q.d + q.d*q.d
 	h := hyper.Row(0, size)
-	_, shared := q.split(h, 3)
+	shared := q.at(h)
 	for k := 1; k < hyper.K && h[2] == 1; k++ {
-		other := hyper.Row(k, size)
-		_, scale := q.split(other, 3)
-		h[1] += other[1] - q.of.Nu
-		for i, v := range scale {
-			shared[i] += v - q.of.Scale[i]
-		}
+		shared = shared.Pool(q.at(hyper.Row(k, size)), q.of)
 	}
 	for k := range hyper.K {
 		other := hyper.Row(k, size)
-		_, scale := q.split(other, 3)
-		other[1], other[2] = h[1], float64(hyper.K)
-		copy(scale, shared)
+		other[1], other[2] = shared.Nu, float64(hyper.K)
+		copy(q.at(other).Scale, shared.Scale)
 	}
 }
 
@@ -209,8 +150,7 @@ func (q *tiedNormalWishart) LogProb(xi []float64) float64 {
 	if err != nil {
 		return math.Inf(-1)
 	}
-	kappa := q.of.Kappa
-	return (float64(q.d)*math.Log(kappa/(2*math.Pi)) - logDet - kappa*quadratic(q.d, root, mean, q.of.Mean)) / 2
+	return q.of.LogProbMean(mean, root, logDet)
 }
 
 // LogProbShared is ln p(Σ), the joint density less that of the mean.

@@ -500,7 +500,7 @@ func TestTiedPoolingAgainOnlyDividesAnew(t *testing.T) {
 	shared := func(h []float64) float64 {
 		score := list[0].score(t, h)
 		_, root := q.split(score, 1)
-		return q.covarianceDivergence(q.at(h), root)
+		return q.at(h).CovarianceDivergence(root, q.of, q.norm)
 	}
 	want := shared(hyper.Row(0, n))
 	for left := k - 1; left > 0; left-- {
@@ -512,8 +512,8 @@ func TestTiedPoolingAgainOnlyDividesAnew(t *testing.T) {
 			assert.Equal(t, float64(left), h[2])
 			assert.Equal(t, once[3+d:n], h[3+d:])
 			own := list[0].score(t, h)
-			m, root := q.split(own, 1)
-			mean := meanDivergence(d, h[0], q.of.Kappa, quadratic(d, root, m, q.of.Mean))
+			_, root := q.split(own, 1)
+			mean := q.at(h).MeanDivergence(root, q.of)
 			closeTo(t, mean+want/float64(left), q.Divergence(h, own), 1e-12)
 		}
 	}

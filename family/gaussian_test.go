@@ -16,6 +16,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	_ "github.com/latent-go/latent/internal/fixedseed"
+	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
 	"github.com/latent-go/latent/laplace"
 )
@@ -384,7 +385,7 @@ func expectedLoss(d int, mean, cov, mean0, cov0 []float64) float64 {
 	}
 	r, trace := mat.NewDense(d, d, root), mat.Dense{}
 	trace.Product(r, mat.NewDense(d, d, cov0), r.T())
-	return (logDet + mat.Trace(&trace) + quadratic(d, root, mean0, mean)) / 2
+	return (logDet + mat.Trace(&trace) + linalg.Mahalanobis(d, root, mean0, mean)) / 2
 }
 
 // The coordinates are those after the map to a table of covariance I: the mean, and the

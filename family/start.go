@@ -498,12 +498,3 @@ func (c *points) nearest(seeds []float64) []int {
 	}
 	return label
 }
-
-// distance is the squared Euclidean distance.
-func distance(x, y []float64) float64 {
-	sum := 0.0
-	for j, v := range x {
-		sum += (v - y[j]) * (v - y[j])
-	}
-	return sum
-}

@@ -83,13 +83,15 @@ func (p NormalInverseWishart) LogDetScale() (float64, error) {
 	return factor.LogDet(), nil
 }
 
+var errIndefinite = errors.New("prior: NormalInverseWishart.Scale is not positive definite: add to its diagonal, or drop columns that are constant or depend on others")
+
 // factor returns the Cholesky factorisation of Ψ, and the D×D memory whose upper
 // triangle holds U, Ψ = UᵀU.
 func (p NormalInverseWishart) factor() (linalg.Cholesky, []float64, error) {
 	u := slices.Clone(p.Scale)
 	factor, ok := linalg.NewCholesky(len(p.Mean), u)
 	if !ok {
-		return factor, nil, errors.New("prior: NormalInverseWishart.Scale is not positive definite: add to its diagonal, or drop columns that are constant or depend on others")
+		return factor, nil, errIndefinite
 	}
 	return factor, u, nil
 }
@@ -149,6 +151,89 @@ func (p NormalInverseWishart) Update(n float64, mean, scatter []float64, dst Nor
 		dst.Mean[i] = m + n/kappa*(mean[i]-m)
 	}
 	return dst
+}
+
+// Pool returns the distribution with what the rows of other have added to that of Σ, both being posteriors
+// of the same prior whose means share Σ. It overwrites the scale matrix.
+func (p NormalInverseWishart) Pool(other, prior NormalInverseWishart) NormalInverseWishart {
+	p.Nu += other.Nu - prior.Nu
+	for i, v := range other.Scale {
+		p.Scale[i] += v - prior.Scale[i]
+	}
+	return p
+}
+
+// Expected is E[ln N(x|μ,Σ)] = constant − ½‖R(x−Mean)‖², in nats: it puts R into root (D×D), upper triangular
+// with RᵀR = E[Σ⁻¹] = NuΨ⁻¹. It returns an error where Ψ is not positive definite, and allocates nothing.
+func (p NormalInverseWishart) Expected(root []float64) (constant float64, err error) {
+	d := len(p.Mean)
+	logDet, ok := linalg.PrecisionRoot(d, p.Scale, root)
+	if !ok {
+		return 0, errIndefinite
+	}
+	linalg.Scale(math.Sqrt(p.Nu), root)
+	return -(p.ExpectedLogDet(logDet) + float64(d)*(2*special.HalfLogTwoPi+1/p.Kappa)) / 2, nil
+}
+
+// MeanDivergence is KL(p‖from) between the distributions of μ given Σ, in nats, averaged over that of Σ under p; root is
+// that of [NormalInverseWishart.Expected].
+func (p NormalInverseWishart) MeanDivergence(root []float64, from NormalInverseWishart) float64 {
+	return meanDivergence(p.Kappa, from.Kappa, len(p.Mean), linalg.Mahalanobis(len(p.Mean), root, p.Mean, from.Mean))
+}
+
+// meanDivergence is KL between normal distributions of d means whose precisions are kappa and kappa0 times that of
+// a row, where distance is the expected squared Mahalanobis distance of one's centre from the other's.
+func meanDivergence(kappa, kappa0 float64, d int, distance float64) float64 {
+	ratio := kappa0 / kappa
+	return (float64(d)*(ratio-1-math.Log(ratio)) + kappa0*distance) / 2
+}
+
+// CovarianceDivergence is KL(p‖from) between the distributions of Σ, in nats, given root as for MeanDivergence and
+// from's LogNorm: together the two are KL between the joint distributions.
+func (p NormalInverseWishart) CovarianceDivergence(root []float64, from NormalInverseWishart, logNorm float64) float64 {
+	d := len(p.Mean)
+	logDet, trace := float64(d)*math.Log(p.Nu), 0.0 // ln|Ψ|, tr(Ψ₀E[Σ⁻¹])
+	for a := range d {
+		logDet -= 2 * math.Log(root[a*d+a])
+		row := root[a*d : (a+1)*d]
+		for c := a; c < d; c++ {
+			trace += row[c] * linalg.Dot(row[a:], from.Scale[c*d+a:(c+1)*d])
+		}
+	}
+	excess := p.Nu - from.Nu
+	p.Kappa = from.Kappa // so that LogNorm differs by the constants of Σ alone
+	return (logNorm - p.LogNorm(logDet)) + (trace-p.Nu*float64(d)-excess*p.ExpectedLogDet(logDet))/2
+}
+
+// Mode puts where the joint density of Σ and of the means that share it is greatest into mean (D) and covariance
+// (D×D): Mean and Ψ/(Nu + D + 1 + means), as each mean has a factor |Σ|^−½ in the density.
+func (p NormalInverseWishart) Mode(means float64, mean, covariance []float64) {
+	p.point(p.ModeDivisor()-1+means, mean, covariance)
+}
+
+// Expectation puts E[μ] and E[Σ] = Ψ/(Nu−D−1) into mean (D) and covariance (D×D). Where the latter does not
+// exist, Nu ≤ D + 1, the inverse Ψ/Nu of the expected precision stands in.
+func (p NormalInverseWishart) Expectation(mean, covariance []float64) {
+	divisor := p.Nu - float64(len(p.Mean)+1)
+	if !(divisor > 0) {
+		divisor = p.Nu
+	}
+	p.point(divisor, mean, covariance)
+}
+
+// point puts Mean and Ψ/divisor into mean and covariance.
+func (p NormalInverseWishart) point(divisor float64, mean, covariance []float64) {
+	copy(mean, p.Mean)
+	for i, v := range p.Scale {
+		covariance[i] = v / divisor
+	}
+}
+
+// LogProbMean is the log density ln N(μ|Mean, Σ/Kappa) of a mean (D) given Σ by ln|Σ| and R (D×D), upper triangular
+// with RᵀR = Σ⁻¹, in nats.
+func (p NormalInverseWishart) LogProbMean(mean, root []float64, logDetCovariance float64) float64 {
+	d := len(p.Mean)
+	return float64(d)*(math.Log(p.Kappa)/2-special.HalfLogTwoPi) - (logDetCovariance+p.Kappa*linalg.Mahalanobis(d, root, mean, p.Mean))/2
 }
 
 // LogKernel is the log of the expression in the type's comment, in nats, at a mean μ

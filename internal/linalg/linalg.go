@@ -225,6 +225,48 @@ func (c Cholesky) InvertFactor() []float64 {
 	return c.u
 }
 
+// PrecisionRoot puts R, upper triangular with RᵀR = Σ⁻¹, into root (n×n) and returns ln|Σ|, of
+// which the upper triangle counts. ok is false when Σ is not positive definite. It allocates nothing.
+//
+// With J the reversal of rows, JΣJ = UᵀU gives Σ⁻¹ = (J U⁻¹ J)(J U⁻ᵀ J), whose second factor is
+// upper triangular.
+func PrecisionRoot(n int, covariance, root []float64) (logDet float64, ok bool) {
+	for a := range n {
+		for c := a; c < n; c++ {
+			root[a*n+c] = covariance[(n-1-a)*n+n-1-c]
+		}
+	}
+	chol, ok := NewCholesky(n, root)
+	if !ok {
+		return 0, false
+	}
+	logDet = chol.LogDet()
+	chol.InvertFactor()
+	// root holds U⁻¹, upper; J U⁻ᵀ J at (a, c) is U⁻¹ at (n−1−c, n−1−a).
+	for a := range n {
+		for c := a; c < n; c++ {
+			if i, j := n-1-c, n-1-a; a*n+c < i*n+j {
+				root[a*n+c], root[i*n+j] = root[i*n+j], root[a*n+c]
+			}
+		}
+		clear(root[a*n : a*n+a])
+	}
+	return logDet, true
+}
+
+// Mahalanobis is the squared Mahalanobis distance ‖R(x−m)‖² with R (n×n) of [PrecisionRoot].
+func Mahalanobis(n int, root, x, m []float64) float64 {
+	sum := 0.0
+	for a := range n {
+		z := 0.0
+		for c := a; c < n; c++ {
+			z += root[a*n+c] * (x[c] - m[c])
+		}
+		sum += z * z
+	}
+	return sum
+}
+
 // Mirror copies the upper triangle of the n×n matrix in a to the lower one.
 func Mirror(n int, a []float64) {
 	for i := range n {
