@@ -305,7 +305,7 @@ func (c *Classes) total(k int) float64 {
 		if score := f.ofScore(c.scoreOf(k)); f.rows != nil {
 			sum += f.rows.TotalRows(c.weighted(f, k), score)
 		} else {
-			sum += f.Total(score, f.ofSums(c.sums(k)), f.ofAnchor(c.anchor(k)))
+			sum += f.sums.Total(score, f.ofSums(c.sums(k)), f.ofAnchor(c.anchor(k)))
 		}
 	}
 	return sum

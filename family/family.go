@@ -26,7 +26,8 @@ type Family interface {
 // A Factor is a family on some columns, for K classes at once: the only thing that local and global
 // steps know of families. What belongs to a class lies in flat vectors, whose lengths [Layout]
 // gives; a [Table] holds those of several classes. Factors hold no state:
-// goroutines share them.
+// goroutines share them. Every factor is also a [SumFactor] or a [RowFactor], which differ in what
+// the global step gives them.
 //
 // The density of a class may hold latent variables of its own, such as the scale of a Student-t
 // row: AddScores then integrates them out, AddSums adds their expected statistics, and returns the
@@ -44,24 +45,28 @@ type Factor interface {
 	// fill up), about the anchors. entropy is that of the factor's own latent variables, with
 	// the same weights.
 	AddSums(o *Observed, r []float64, scores, anchors, sums Table) (entropy float64)
-
-	// Estimate is the maximum likelihood ξ of one class. pooled is the table as one class, nil
-	// where it is that which is estimated.
-	Estimate(sums, anchor []float64, pooled *Pooled, xi []float64) error
-	// Score puts what the log density needs of ξ into score: its constants first, one a cell.
-	Score(xi, score []float64) error
-	// Total is the sum over the rows behind sums of the log density, less ln h(x).
-	Total(score, sums, anchor []float64) float64
 	// AddPooled adds the statistics of weight rows that are like those of the pooled table, about the
 	// anchor.
 	AddPooled(weight float64, pooled *Pooled, anchor, sums []float64)
-	// Features puts numbers that distances between rows can be measured in into dst, n×width
-	// from its column at on; NaN where missing.
-	Features(o *Observed, pooled *Pooled, dst []float64, width, at int)
+	// Score puts what the log density needs of ξ into score: its constants first, one a cell.
+	Score(xi, score []float64) error
+}
 
+// A SumFactor is a [Factor] whose sums are sufficient statistics: estimates and the log likelihood
+// are functions of them.
+type SumFactor interface {
+	Factor
+	// Estimate is the maximum likelihood ξ of one class. pooled is the table as one class, nil
+	// where it is that which is estimated.
+	Estimate(sums, anchor []float64, pooled *Pooled, xi []float64) error
+	// Total is the sum over the rows behind sums of the log density, less ln h(x).
+	Total(score, sums, anchor []float64) float64
 	// Information appends the unit information of each cell to dst, memory reused, in
 	// coordinates without units.
 	Information(xi []float64, pooled *Pooled, dst []laplace.Block) []laplace.Block
+	// Features puts numbers that distances between rows can be measured in into dst, n×width
+	// from its column at on; NaN where missing.
+	Features(o *Observed, pooled *Pooled, dst []float64, width, at int)
 }
 
 // Layout says how many numbers a factor takes of each kind, for one class.
@@ -95,6 +100,12 @@ type Anchored interface {
 type Sharer interface {
 	// Share makes the shared parameters one, from each class's own estimate.
 	Share(sums, params Table) error
+}
+
+// A Joiner can describe neighbouring columns of a [Product] together with the next factor, so that they share a kernel.
+type Joiner interface {
+	// Join is one factor on the columns of both; ok is false where there is none.
+	Join(next Factor) (joined Factor, ok bool)
 }
 
 // Selective factors can do without log joints from which exp underflows.

@@ -54,3 +54,47 @@ func TestAFamilyThatEmbedsAnotherIsItself(t *testing.T) {
 	_, _, err = family.Pool(context.Background(), odd, pairs{})
 	require.ErrorContains(t, err, "row 3, column 2 is 9")
 }
+
+// kinds lays columns out in factors of its own.
+type kinds struct {
+	family.Product
+	list []family.Factor
+}
+
+func (k kinds) On(int) ([]family.Factor, error) { return k.list, nil }
+
+func TestAFactorHasSumsOrRows(t *testing.T) {
+	_, err := family.NewPlan(kinds{list: []family.Factor{neither{}}}, 1)
+	require.ErrorContains(t, err, "the factor neither (family_test.neither) must be a family.SumFactor or a family.RowFactor")
+}
+
+type neither struct {
+	family.Real
+	family.Factor
+}
+
+func (neither) Name() string          { return "neither" }
+func (neither) Layout() family.Layout { return family.Layout{Columns: 1} }
+func (neither) Observe(framework.Rows, int, int, int, *family.Observed) error {
+	return nil
+}
+
+func TestEqualNeighboursOfAProductAreOneFactor(t *testing.T) {
+	diagonal := family.Gaussian{Covariance: family.Diagonal}
+	for _, c := range []struct {
+		family  family.Product
+		factors int
+	}{
+		{family.Product{family.Poisson{}, family.Poisson{}, family.Of{Family: family.Poisson{}, Width: 2}}, 1},
+		{family.Product{family.Poisson{}, pairs{}, family.Poisson{}}, 3},
+		{family.Product{diagonal, family.Of{Family: diagonal, Width: 2}, family.Bernoulli{}, diagonal}, 3},
+		{family.Product{family.Product{diagonal, family.Poisson{}}, family.Poisson{}}, 2},
+		{family.Product{family.Categorical{Levels: 2}, family.Categorical{Levels: 3}, family.Categorical{Levels: 3}}, 2},
+		{family.Product{family.Of{Family: family.Gaussian{}, Width: 2}, family.Of{Family: family.Gaussian{}, Width: 2}}, 2},
+		{family.Product{family.Multinomial{Categories: 2}, family.Multinomial{Categories: 2}}, 2},
+	} {
+		list, err := c.family.On(c.family.Columns())
+		require.NoError(t, err)
+		require.Len(t, list, c.factors, c.family.Name())
+	}
+}

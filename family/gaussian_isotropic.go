@@ -36,6 +36,15 @@ func (g isotropic) Layout() Layout {
 	return Layout{Columns: d, Cells: n, Free: g.width + 1, Sums: d + 2*n, Anchor: d, Score: d + 2*n, Params: d + n, Hyper: d + 3*n, Features: d}
 }
 
+// Join is for diagonal covariances.
+func (g isotropic) Join(next Factor) (Factor, bool) {
+	other, ok := next.(isotropic)
+	if !ok || g.form != Diagonal || other.form != Diagonal {
+		return nil, false
+	}
+	return diagonal(g.groups + other.groups), true
+}
+
 func (g isotropic) columns() int { return g.groups * g.width }
 
 // of gives group i's part of numbers that there are one a column of.

@@ -23,7 +23,7 @@ import (
 
 // normal is what the factors of a Gaussian can do.
 type normal interface {
-	Factor
+	SumFactor
 	Anchored
 	Sampler
 	Describer

@@ -30,8 +30,23 @@ type linear struct {
 	cells, s, p, width int
 }
 
-func newLinear(f ExponentialFamily, cells int) linear {
-	return linear{f, cells, f.Statistics(), len(f.Parameters()), f.Columns()}
+func newLinear(f ExponentialFamily, cells int) Factor {
+	l := linear{f, cells, f.Statistics(), len(f.Parameters()), f.Columns()}
+	if s, ok := f.(Sampler); ok {
+		return sampledLinear{l, s}
+	}
+	return l
+}
+
+// kernel is what a sampledLinear embeds, too.
+func (l linear) kernel() linear { return l }
+
+func (l linear) Join(next Factor) (Factor, bool) {
+	other, ok := next.(interface{ kernel() linear })
+	if !ok || l.width > 1 || !same(l.law, other.kernel().law) {
+		return nil, false
+	}
+	return newLinear(l.law, l.cells+other.kernel().cells), true
 }
 
 func (l linear) Name() string { return l.law.Name() }
@@ -264,11 +279,16 @@ func (l linear) Contrast(xi, pooled, dst []float64) {
 	}
 }
 
-// Sample draws each cell. The family is a Sampler: the plan asks first.
-func (l linear) Sample(xi []float64, rng *rand.Rand, x []float64) {
-	law := l.law.(Sampler)
+// sampledLinear is a linear whose family can be drawn from.
+type sampledLinear struct {
+	linear
+	Sampler
+}
+
+// Sample draws each cell.
+func (l sampledLinear) Sample(xi []float64, rng *rand.Rand, x []float64) {
 	for c := range l.cells {
-		law.Sample(l.params(xi, c), rng, x[c*l.width:(c+1)*l.width])
+		l.Sampler.Sample(l.params(xi, c), rng, x[c*l.width:(c+1)*l.width])
 	}
 }
 

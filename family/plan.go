@@ -20,10 +20,11 @@ type Plan struct {
 	pooled              *Pooled // the table as one class; nil until that is known
 }
 
-// part is a factor with the places where its numbers begin.
+// part is a factor with the places where its numbers begin. Either sums or rows is the factor, the other nil.
 type part struct {
 	Factor
-	rows   RowFactor // the factor, if it is one
+	sums   SumFactor
+	rows   RowFactor
 	size   Layout
 	at     Layout
 	pooled *Pooled // the factor's part of the table as one class; nil until that is known
@@ -34,15 +35,19 @@ func NewPlan(f Family, columns int) (*Plan, error) {
 	if f == nil {
 		return nil, errors.New("family: the model has no family: choose one, such as family.Gaussian{}")
 	}
-	list, err := factors(f, columns)
+	list, err := layOut(f, columns)
 	if err != nil {
 		return nil, err
 	}
 	p := &Plan{}
 	for _, one := range list {
 		l := one.Layout()
+		sums, closed := one.(SumFactor)
 		rows, searches := one.(RowFactor)
-		p.parts = append(p.parts, part{Factor: one, rows: rows, size: l, at: p.size})
+		if closed == searches {
+			return nil, fmt.Errorf("family: the factor %s (%T) must be a family.SumFactor or a family.RowFactor, one of the two", one.Name(), one)
+		}
+		p.parts = append(p.parts, part{Factor: one, sums: sums, rows: rows, size: l, at: p.size})
 		p.searches = p.searches || searches
 		p.keepsRows = p.keepsRows || searches && rows.KeepsRows()
 		p.size.Columns += l.Columns
@@ -63,16 +68,13 @@ func NewPlan(f Family, columns int) (*Plan, error) {
 	return p, nil
 }
 
-// factors is f.On, but for an exponential family that embeds another: the On that it has from there
+// layOut is f.On. An [ExponentialFamily] is laid out as itself: one that embeds another has its On from there, which
 // knows nothing of the methods that it replaces.
-func factors(f Family, columns int) ([]Factor, error) {
-	list, err := f.On(columns)
-	if e, ok := f.(ExponentialFamily); ok && err == nil && len(list) == 1 {
-		if l, ok := list[0].(linear); ok && !same(l.law, e) {
-			return Independent(e, columns)
-		}
+func layOut(f Family, columns int) ([]Factor, error) {
+	if e, ok := f.(ExponentialFamily); ok {
+		return Independent(e, columns)
 	}
-	return list, err
+	return f.On(columns)
 }
 
 // Size says how many numbers a class has of each kind; Free is D_ξ.
@@ -145,10 +147,10 @@ func (p *Plan) valid(xi []float64) bool {
 func (p *Plan) estimate(sums, anchor, xi []float64) error {
 	for i := range p.parts {
 		f := &p.parts[i]
-		if f.rows != nil {
+		if f.sums == nil {
 			continue
 		}
-		if err := f.Estimate(f.ofSums(sums), f.ofAnchor(anchor), f.pooled, f.ofParams(xi)); err != nil {
+		if err := f.sums.Estimate(f.ofSums(sums), f.ofAnchor(anchor), f.pooled, f.ofParams(xi)); err != nil {
 			return shift(err, f.at.Columns)
 		}
 	}
@@ -249,7 +251,7 @@ func (p *Plan) curvature(f *laplace.Curvature, dim, k int, sums []float64, nk fl
 		case part.rows != nil:
 			units = append(units, observed[i][k])
 		default:
-			units = part.Information(part.ofParams(xi), part.pooled, units)
+			units = part.sums.Information(part.ofParams(xi), part.pooled, units)
 		}
 		for c, n := range part.ofSums(sums)[:part.size.Cells] {
 			f.Class(dim, effective(n, nk), units[first+c])
@@ -264,9 +266,6 @@ func (p *Plan) Sample(xi []float64, rng *rand.Rand, x []float64) error {
 	for i := range p.parts {
 		f := &p.parts[i]
 		s, ok := f.Factor.(Sampler)
-		if l, of := f.Factor.(linear); of {
-			_, ok = l.law.(Sampler)
-		}
 		if !ok {
 			return fmt.Errorf("family: %s cannot be drawn from: it does not implement family.Sampler (a Sample method)", f.Name())
 		}

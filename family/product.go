@@ -47,35 +47,42 @@ func nameOf(f Family) string {
 	return f.Name()
 }
 
-// On lays out each family on its columns. Neighbours that are equal and describe single columns
-// are laid out together, so that they share a kernel.
+// On lays out each family on its columns. Neighbours that can share a kernel become one factor (see [Joiner]).
 func (p Product) On(columns int) ([]Factor, error) {
 	for _, f := range p {
 		if f == nil {
-			return nil, errors.New("family: a family of the product is nil")
+			return nil, errNoFamily
 		}
 	}
 	if p.Columns() != columns {
 		return nil, fmt.Errorf("family: the product %s describes %d columns, and the table has %d", p.Name(), p.Columns(), columns)
 	}
 	var list []Factor
-	for i := 0; i < len(p); {
-		of, width := asOf(p[i])
-		next := i + 1
-		for ; next < len(p) && of.Columns() == 1; next++ {
-			other, more := asOf(p[next])
-			if !same(of, other) {
-				break
-			}
-			width += more
-		}
-		some, err := factors(of, width)
+	for _, f := range p {
+		some, err := layOut(f, f.Columns())
 		if err != nil {
 			return nil, err
 		}
-		list, i = append(list, some...), next
+		for _, next := range some {
+			list = join(list, next)
+		}
 	}
 	return list, nil
+}
+
+var errNoFamily = errors.New("family: a family of the product is nil")
+
+// join appends a factor, or joins it to the last.
+func join(list []Factor, next Factor) []Factor {
+	if n := len(list); n > 0 {
+		if last, ok := list[n-1].(Joiner); ok {
+			if joined, ok := last.Join(next); ok {
+				list[n-1] = joined
+				return list
+			}
+		}
+	}
+	return append(list, next)
 }
 
 // Repeats says that rows often are equal (see [Repeating]).
@@ -107,21 +114,13 @@ func (o Of) On(columns int) ([]Factor, error) {
 		return nil, fmt.Errorf("family: %s of %d columns cannot describe %d", o.Name(), o.Width, columns)
 	}
 	if o.Family == nil {
-		return nil, errors.New("family: a family of the product is nil")
+		return nil, errNoFamily
 	}
-	return factors(o.Family, columns)
+	return layOut(o.Family, columns)
 }
 
 // Repeats is that of the family.
 func (o Of) Repeats() bool { return Repeats(o.Family) }
-
-// asOf is a family with the number of columns that it takes in a product.
-func asOf(f Family) (of Family, width int) {
-	if o, ok := f.(Of); ok && o.Family != nil {
-		return o.Family, o.Width
-	}
-	return f, f.Columns()
-}
 
 // same compares families that are plain values.
 func same(a, b Family) (equal bool) {

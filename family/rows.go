@@ -13,8 +13,8 @@ import (
 
 // A RowFactor is a factor whose estimates are searched for, such as one of a bare log density: it is
 // given the rows themselves where sums do not say all about them, all classes at once, and the estimates
-// to go on from. It has one cell, whose exposure is the first of its sums. It embeds [ByRows]: what a
-// [Factor] does with sums alone is not asked of it.
+// to go on from. It has one cell, whose exposure is the first of its sums. It has no features: classes
+// are seeded by their densities.
 type RowFactor interface {
 	Factor
 	// KeepsRows says that the sums are not enough: classes then hold every row, and a weight
@@ -37,23 +37,6 @@ type RowFactor interface {
 	// +Inf, or all of which are −Inf; nil where it is not to blame.
 	Explain(o *Observed, i int, scores Table) error
 }
-
-// ByRows stands for the methods of a [Factor] that need sums alone, which nobody calls of a [RowFactor].
-type ByRows struct{}
-
-const badSums = "family: a RowFactor has no estimate, total or information by sums alone"
-
-// Features are none: classes are seeded by their densities.
-func (ByRows) Features(*Observed, *Pooled, []float64, int, int) {}
-
-// Estimate panics.
-func (ByRows) Estimate(_, _ []float64, _ *Pooled, _ []float64) error { panic(badSums) }
-
-// Total panics.
-func (ByRows) Total(_, _, _ []float64) float64 { panic(badSums) }
-
-// Information panics.
-func (ByRows) Information(_ []float64, _ *Pooled, _ []laplace.Block) []laplace.Block { panic(badSums) }
 
 // Weighted are the rows of one class as a [RowFactor] sees them, each with its frequency weight times its
 // responsibility.

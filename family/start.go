@@ -333,7 +333,10 @@ func (p *Plan) points(rows framework.Rows) (*points, error) {
 	err := one.Chunks(rows, func(first, n int, _ []float64) error {
 		for i := range p.parts {
 			f := &p.parts[i]
-			f.Features(&one.seen[i], f.pooled, lying, c.width, f.at.Features)
+			if f.sums == nil {
+				continue
+			}
+			f.sums.Features(&one.seen[i], f.pooled, lying, c.width, f.at.Features)
 		}
 		simd.Columns(c.x[first*c.width:], lying, n, c.width, c.width)
 		return nil

@@ -22,10 +22,10 @@ import (
 
 // The compiler checks what the package says.
 var (
-	_ family.Family   = StudentT{}
-	_ family.Factor   = StudentT{}
-	_ family.Anchored = StudentT{}
-	_ family.Sampler  = StudentT{}
+	_ family.Family    = StudentT{}
+	_ family.SumFactor = StudentT{}
+	_ family.Anchored  = StudentT{}
+	_ family.Sampler   = StudentT{}
 )
 
 // clusters draws rows of a class each in turn, with t distributions of 3 degrees of freedom in two columns and a count in a third.

@@ -52,10 +52,7 @@ func (f Family) MarshalJSON() ([]byte, error) {
 
 // A factor is a density on its columns. Scores are what a tilt takes off each row, and then the numbers of the component;
 // sums are the exposure and then T(x), which Observed.Work holds after the exposures of all rows.
-type factor struct {
-	family.ByRows
-	*compiled
-}
+type factor struct{ *compiled }
 
 func (f factor) Name() string { return f.name }
 
