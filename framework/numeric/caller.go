@@ -6,7 +6,7 @@ import (
 	"github.com/latent-go/latent/framework"
 )
 
-// A caller knows which method of an author it is in, so that a panic there can be told from one of its own, and an
+// A caller records which method of the author is running, so that a panic there is distinguished from one of its own, and an
 // error gets the method's name.
 type caller struct {
 	of     string // type of the density
@@ -45,7 +45,7 @@ func (c *caller) place() string {
 	return ""
 }
 
-// violated says that the method last entered returned what it must not.
+// violated is the error that the method last entered violated its contract.
 func (c *caller) violated(format string, args ...any) error {
 	err := fmt.Errorf("numeric: %s%s: %w: %w", c.call(), c.place(), framework.ErrContract, fmt.Errorf(format, args...))
 	c.leave()
@@ -60,7 +60,8 @@ func (p panicked) Error() string { return string(p) }
 // Is says that it is a [framework.ErrContract].
 func (p panicked) Is(target error) bool { return target == framework.ErrContract }
 
-// refused says what does not fit the method last entered, and may well be no fault of its author's.
+// refused is the error that the method last entered has no valid result for these rows or parameters, which need not
+// be its author's fault.
 func (c *caller) refused(format string, args ...any) error {
 	err := fmt.Errorf("numeric: %s%s: %w", c.call(), c.place(), fmt.Errorf(format, args...))
 	c.leave()

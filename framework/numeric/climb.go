@@ -24,7 +24,7 @@ type hill struct {
 }
 
 // climb returns where the value is largest, as far as can be seen, its gain over the value at 0, and whether the
-// gradient vanishes there. It never returns a lower place. It is the BFGS method of gonum in coordinates in which the curvature at the start is
+// gradient vanishes there. It never returns a lower value. It is the BFGS method of gonum in coordinates in which the curvature at the start is
 // the identity and the first step is Newton's; to be called again from where it ends, until it gains nothing.
 func (h *hill) climb() (t []float64, gain float64, level bool) {
 	start := h.value(make([]float64, h.dim))
@@ -61,7 +61,7 @@ func (h *hill) climb() (t []float64, gain float64, level bool) {
 			}
 			v := (start - h.value(t)) / (length * length)
 			if math.IsNaN(v) {
-				return math.Inf(1) // outside the density's range: the search turns away
+				return math.Inf(1) // outside the density's range: the search steps back
 			}
 			return v
 		},
@@ -119,9 +119,9 @@ func (h *hill) beyond(t []float64) bool {
 	return false
 }
 
-// flatness returns the length of a gradient, in coordinates of unit curvature, below which a place counts as the top:
+// flatness returns the length of a gradient, in coordinates of unit curvature, below which a point counts as the maximum:
 // half its square is what is left to gain, in nats. It is above what rounding makes of differences of a sum of that
-// value; and noise is a gain that rounding can feign.
+// value; and noise is a gain that rounding alone can show.
 func flatness(value float64) (flat, noise float64) {
 	size := math.Abs(value)
 	return max(1e-7, 1e-11*size), max(1e-12, 1e-15*size)
@@ -198,7 +198,7 @@ func difference(f func(t []float64) float64, t []float64, j int, width float64) 
 	return (above - below) / (up + down)
 }
 
-// stride is the step of central differences in units in which the function curves by one: with it, sums of
+// stride is the step of central differences in units of unit curvature: with it, sums of
 // 10² to 10⁶ nats have gradients good to 10⁻⁸ or better.
 const stride = 1e-4
 

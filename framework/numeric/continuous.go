@@ -46,15 +46,15 @@ func (m Continuous) MarshalJSON() ([]byte, error) {
 	}{fmt.Sprintf("%T", m.Density), m.Density, m.Axes, m.Nodes})
 }
 
-// Whole is the table as one component, which the units of the curvature are taken from.
-type Whole struct {
+// Pooled is the table as one component, which the units of the curvature are taken from.
+type Pooled struct {
 	N         float64   `json:"n"`
 	Component []float64 `json:"component"` // ξ, P
 	Shared    []float64 `json:"shared"`    // Θ
 	Root      []float64 `json:"root"`      // R, row-major and upper triangular, where RᵀR is the information of a row about the Real numbers of ξ
 }
 
-func (w *Whole) root() *mat.TriDense {
+func (w *Pooled) root() *mat.TriDense {
 	n := int(math.Sqrt(float64(len(w.Root))))
 	if n == 0 {
 		return nil
@@ -68,7 +68,7 @@ type ContinuousParameters struct {
 	D          int       `json:"d"`
 	Components []float64 `json:"components" keep:"rows"` // Ξ, K×P row-major, in the order of the layout
 	Shared     []float64 `json:"shared"`                 // Θ
-	Whole      *Whole    `json:"whole"`                  // the table without latent dimensions
+	Pooled     *Pooled   `json:"whole"`                  // the table without latent dimensions
 
 	compiled *compiledJoint
 
@@ -100,7 +100,7 @@ func (m Continuous) must(p *ContinuousParameters) *compiledJoint {
 
 // Check says whether parameters that come from elsewhere can be those of the model.
 func (m Continuous) Check(p *ContinuousParameters) error {
-	if p == nil || p.K < 1 || p.D < 1 || p.Whole == nil {
+	if p == nil || p.K < 1 || p.D < 1 || p.Pooled == nil {
 		return errors.New("numeric: parameters without latent dimensions, columns or the whole table")
 	}
 	c, err := compileJoint(m.Density, p.D, m.Nodes)
@@ -108,7 +108,7 @@ func (m Continuous) Check(p *ContinuousParameters) error {
 		return err
 	}
 	n := c.component.numbers
-	if len(p.Components) != p.K*n || len(p.Shared) != c.shared.numbers || len(p.Whole.Root) != n*n {
+	if len(p.Components) != p.K*n || len(p.Shared) != c.shared.numbers || len(p.Pooled.Root) != n*n {
 		return fmt.Errorf("numeric: %d numbers of latent dimensions and %d shared ones do not belong to K = %d and the layout of %T, which has %d and %d", len(p.Components), len(p.Shared), p.K, m.Density, n, c.shared.numbers)
 	}
 	if err := realKind(0).check(p.Components); err != nil {
@@ -136,11 +136,11 @@ func (m Continuous) Init(ctx context.Context, src framework.Source[framework.Row
 	if _, err := rule(k, m.Nodes); err != nil {
 		return nil, err
 	}
-	w, err := c.whole(blocks)
+	w, err := c.pooled(blocks)
 	if err != nil {
 		return nil, err
 	}
-	p := &ContinuousParameters{K: k, D: c.columns, Shared: slices.Clone(w.Shared), Whole: w, compiled: c}
+	p := &ContinuousParameters{K: k, D: c.columns, Shared: slices.Clone(w.Shared), Pooled: w, compiled: c}
 	root := w.root()
 	for range k {
 		xi := mat.NewVecDense(c.component.numbers, nil)
@@ -176,13 +176,13 @@ func read(ctx context.Context, src framework.Source[framework.Rows]) ([]framewor
 	return blocks, nil
 }
 
-// whole fits Θ with Ξ = 0 under z ~ N(0, 1), and measures what a row tells about ξ there.
-func (c *compiledJoint) whole(blocks []framework.Rows) (_ *Whole, err error) {
+// pooled fits Θ with Ξ = 0 under z ~ N(0, 1), and measures the information of a row about ξ there.
+func (c *compiledJoint) pooled(blocks []framework.Rows) (_ *Pooled, err error) {
 	one := c.machine()
 	defer one.recover(&err)
 	s := newPosteriors(c, 1)
 	s.Blocks = blocks
-	w := &Whole{Component: make([]float64, c.component.numbers), Shared: make([]float64, c.shared.numbers)}
+	w := &Pooled{Component: make([]float64, c.component.numbers), Shared: make([]float64, c.shared.numbers)}
 	s.each(func(b framework.Rows, i, _ int) bool {
 		s.Means, s.Roots = append(s.Means, 0), append(s.Roots, 1)
 		s.add(b.Weight(i), s.Means[:1], s.Roots[:1])
@@ -211,7 +211,7 @@ func (c *compiledJoint) whole(blocks []framework.Rows) (_ *Whole, err error) {
 	}
 	t := &jointTask{jointMachine: one, s: s, rule: rule, shared: w.Shared, components: w.Component, far: true}
 	if c.shared.free > 0 {
-		g := t.ground(false)
+		g := t.objective(false)
 		g.search(true)
 	}
 	if err := c.shared.check(w.Shared); err != nil {
@@ -297,13 +297,13 @@ type jointTask struct {
 	rule       *points
 	components []float64
 	shared     []float64
-	whole      *Whole // nil where it is not known yet
+	pooled     *Pooled // nil where it is not known yet
 	axes       bool
 	far        bool
 }
 
-// ground is the search for Θ, with Ξ where both is true.
-func (t *jointTask) ground(both bool) ground {
+// objective is the search for Θ, with Ξ where both is true.
+func (t *jointTask) objective(both bool) objective {
 	n, shared := 0, t.jointMachine.shared
 	if both {
 		n = len(t.components)
@@ -316,7 +316,7 @@ func (t *jointTask) ground(both bool) ground {
 		}
 		shared.move(t.shared, step[n:], theta)
 	}
-	g := ground{n: t.s.N}
+	g := objective{n: t.s.N}
 	g.dim = dim
 	g.most = make([]float64, n)
 	fill(g.most, math.Inf(1))
@@ -330,7 +330,7 @@ func (t *jointTask) ground(both bool) ground {
 		copy(t.components, xi)
 		copy(t.shared, theta)
 	}
-	g.edges = func(near float64) [][]float64 { return shared.edges(t.shared, near, n, dim) }
+	g.boundarySteps = func(near float64) [][]float64 { return shared.boundarySteps(t.shared, near, n, dim) }
 	g.snap = func(float64) {}
 	g.curvature = func(dst *mat.SymDense) {
 		dst.Zero()
@@ -367,13 +367,13 @@ func (t *jointTask) widths() *widths {
 	if t.far || len(shared.reals()) > 0 {
 		return nil
 	}
-	return shared.widths(t.shared, &Whole{}, t.s.N)
+	return shared.widths(t.shared, &Pooled{}, t.s.N)
 }
 
 // precision puts S ⊗ B into the first places of dst.
 func (t *jointTask) precision(dst *mat.SymDense) {
 	k := t.s.K
-	b, err := t.observe(t.s, t.rule, t.components, t.shared, t.axes, t.whole, false)
+	b, err := t.observe(t.s, t.rule, t.components, t.shared, t.axes, t.pooled, false)
 	if err != nil {
 		return // no matter: only a guide of the search
 	}
@@ -402,7 +402,7 @@ func (m Continuous) Maximize(s *Posteriors, p, dst *ContinuousParameters) (_ *Co
 	if dst == nil {
 		dst = &ContinuousParameters{}
 	}
-	dst.K, dst.D, dst.Whole, dst.compiled, dst.observed = p.K, p.D, p.Whole, c, nil
+	dst.K, dst.D, dst.Pooled, dst.compiled, dst.observed = p.K, p.D, p.Pooled, c, nil
 	dst.Components = append(dst.Components[:0], p.Components...)
 	dst.Shared = append(dst.Shared[:0], p.Shared...)
 	one := c.machine()
@@ -423,10 +423,10 @@ func (m Continuous) Maximize(s *Posteriors, p, dst *ContinuousParameters) (_ *Co
 	if err != nil {
 		return dst, err
 	}
-	t := &jointTask{jointMachine: one, s: s, rule: rule, components: dst.Components, shared: dst.Shared, axes: m.Axes, whole: p.Whole}
-	g := t.ground(true)
+	t := &jointTask{jointMachine: one, s: s, rule: rule, components: dst.Components, shared: dst.Shared, axes: m.Axes, pooled: p.Pooled}
+	g := t.objective(true)
 	g.search(false)
-	err = firstOf(realKind(0).check(dst.Components), c.shared.check(dst.Shared), c.shared.bounded(dst.Shared, p.Whole.Shared))
+	err = firstOf(realKind(0).check(dst.Components), c.shared.check(dst.Shared), c.shared.bounded(dst.Shared, p.Pooled.Shared))
 	if err != nil {
 		return dst, fmt.Errorf("numeric: there is no maximum: %w; %w", err, framework.ErrDegenerate)
 	}

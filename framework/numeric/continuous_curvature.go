@@ -15,7 +15,7 @@ import (
 
 // observe returns B = (1/K) Σ_kl (A⁻¹)_kl F_kl with A = S/N: the mean of the diagonal blocks of F after A has been turned into I, which is
 // B itself where F = A ⊗ B, and does not depend on a rotation of z. With axes it returns B_k = F_kk/A_kk for each.
-func (m *jointMachine) observe(s *Posteriors, rule *points, xi, theta []float64, axes bool, whole *Whole, fine bool) (list []*mat.SymDense, err error) {
+func (m *jointMachine) observe(s *Posteriors, rule *points, xi, theta []float64, axes bool, pooled *Pooled, fine bool) (list []*mat.SymDense, err error) {
 	n, k := m.component.free, s.K
 	if m.informer != nil && !axes {
 		b := mat.NewSymDense(n, nil)
@@ -43,10 +43,10 @@ func (m *jointMachine) observe(s *Posteriors, rule *points, xi, theta []float64,
 				}
 			}
 			return m.total(s, rule, trial, theta)
-		}, m.component.widths(xi[:n], whole, s.N), s.N, fine)
+		}, m.component.widths(xi[:n], pooled, s.N), s.N, fine)
 		if v, bad := notFinite(f); bad {
 			m.enter("LogJoint", -1, -1)
-			return nil, m.violated("its second derivatives by the components hold %v at components %v, shared %v: a density with two finite derivatives is wanted", v, xi, theta)
+			return nil, m.violated("its second derivatives by the components hold %v at components %v, shared %v; the density must have two finite derivatives", v, xi, theta)
 		}
 		f.ScaleSym(1/s.N, f)
 		list = append(list, f)
@@ -103,7 +103,7 @@ func (m Continuous) information(s *Posteriors, p *ContinuousParameters) (_ []*ma
 	if err != nil {
 		return nil, err
 	}
-	p.observed, err = one.observe(s, rule, p.Components, p.Shared, m.Axes, p.Whole, true)
+	p.observed, err = one.observe(s, rule, p.Components, p.Shared, m.Axes, p.Pooled, true)
 	return p.observed, err
 }
 
@@ -117,7 +117,7 @@ func (m Continuous) unitFree(s *Posteriors, p *ContinuousParameters, size bool) 
 		return nil, err
 	}
 	var inverse mat.Dense
-	if err := inverse.Inverse(p.Whole.root()); err != nil {
+	if err := inverse.Inverse(p.Pooled.root()); err != nil {
 		return nil, fmt.Errorf("numeric: %w", err)
 	}
 	for _, b := range info {
@@ -189,7 +189,7 @@ func (m Continuous) Relevance(s *Posteriors, p *ContinuousParameters) ([]float64
 
 // Rotate is z̃ = Vᵀz, Ξ̃ = VᵀΞ.
 func (m Continuous) Rotate(s *Posteriors, p *ContinuousParameters, basis *mat.Dense) (*Posteriors, *ContinuousParameters, error) {
-	q := &ContinuousParameters{K: p.K, D: p.D, Components: make([]float64, len(p.Components)), Shared: slices.Clone(p.Shared), Whole: p.Whole,
+	q := &ContinuousParameters{K: p.K, D: p.D, Components: make([]float64, len(p.Components)), Shared: slices.Clone(p.Shared), Pooled: p.Pooled,
 		compiled: m.must(p), observed: p.information()}
 	n := q.compiled.component.numbers
 	mat.NewDense(q.K, n, q.Components).Mul(basis.T(), mat.NewDense(p.K, n, p.Components))

@@ -49,7 +49,7 @@ type Estimator interface {
 type Informer interface {
 	// Information puts −Σ_n w_n ∇² ln p(x_n|ξ, Θ), second derivatives by the numbers of the component, into dst. It is
 	// asked for at estimates inside the ranges of the numbers, where terms with the factor Σ_n w_n ∇ ln p(x_n|ξ, Θ) = 0 may
-	// be left out; on the edges the framework differentiates.
+	// be left out; on the boundaries the framework differentiates.
 	Information(rows Weighted, component, shared []float64, dst *mat.SymDense)
 }
 
@@ -113,7 +113,7 @@ func compile(density Density, columns int) (c *compiled, err error) {
 		c.statistics = c.additive.Statistics(columns)
 		m.leave()
 		if c.statistics < 0 {
-			return nil, fmt.Errorf("numeric: Statistics of %T returned %d: a length is wanted", density, c.statistics)
+			return nil, fmt.Errorf("numeric: Statistics of %T returned %d; must be a non-negative length", density, c.statistics)
 		}
 	}
 	if c.informer != nil {
@@ -147,7 +147,7 @@ func (m *machine) observe(x []float64, row int, t []float64) {
 	m.leave()
 }
 
-// logProb is LogProb at a row, which may be NaN: for searches, which turn away from there.
+// logProb is LogProb at a row, which may be NaN: for searches, which step back from there.
 func (m *machine) logProb(x []float64, row, k int, xi, theta []float64) float64 {
 	m.enter("LogProb", row, k)
 	v := m.density.LogProb(x, xi, theta)
@@ -155,7 +155,7 @@ func (m *machine) logProb(x []float64, row, k int, xi, theta []float64) float64 
 	return v
 }
 
-// checked is LogProb where it has to be a log density: below +Inf.
+// checked is LogProb, and an error unless it is a log density: below +Inf.
 func (m *machine) checked(x []float64, row, k int, xi, theta []float64) (float64, error) {
 	v := m.logProb(x, row, k, xi, theta)
 	if math.IsNaN(v) || math.IsInf(v, 1) {

@@ -1,5 +1,4 @@
-// Package numeric makes a working model from nothing but a log density: what a person writes down first, and
-// often enough.
+// Package numeric makes a working model from a log density alone.
 //
 // For discrete latent variables the author writes ln p(x|z=k, ξ_k, Θ) of a row in one component, and says what numbers there
 // are and what they may be:
@@ -11,7 +10,7 @@
 //	}
 //
 //	func (poisson) LogProb(x, component, shared []float64) float64 {
-//		rate := component[0] // from 0 on, 0 included
+//		rate := component[0] // non-negative, 0 included
 //		if x[0] == 0 {
 //			return -rate
 //		}
@@ -30,6 +29,6 @@
 // is. The packages under examples do that step by step. Where an author's method violates its contract, the error names the
 // method, and the row and the component.
 //
-// What the coordinates of the parameters mean for gFIC is told in docs/decisions/numeric.md; the criterion is that of Hayashi, Maeda
+// What the coordinates of the parameters mean for gFIC is explained in docs/decisions/numeric.md; the criterion is that of Hayashi, Maeda
 // and Fujimaki (2015), eqs. 2 and 16.
 package numeric

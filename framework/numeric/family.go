@@ -67,10 +67,10 @@ func (c *compiled) split(params []float64) (xi, theta []float64) {
 	return params[:c.component.numbers], params[c.component.numbers:]
 }
 
-// whole is the table as one component, with what belongs to the factor of it.
-func (c *compiled) whole(pooled *family.Pooled) *Whole {
+// pooled is the table as one component, with what belongs to the factor of it.
+func (c *compiled) pooled(pooled *family.Pooled) *Pooled {
 	xi, theta := c.split(pooled.Parameters)
-	return &Whole{N: pooled.N, Component: xi, Shared: theta, Root: pooled.Units}
+	return &Pooled{N: pooled.N, Component: xi, Shared: theta, Root: pooled.Units}
 }
 
 // ---- Local step
@@ -215,7 +215,7 @@ func (f factor) AddPooled(weight float64, pooled *family.Pooled, _, sums []float
 func (f factor) KeepsRows() bool { return f.additive == nil }
 
 func (f factor) EstimateRows(rows []Weighted, pooled *family.Pooled, params family.Table) (err error) {
-	t := &task{machine: f.machine(), params: params, whole: f.whole(pooled)}
+	t := &task{machine: f.machine(), params: params, pooled: f.pooled(pooled)}
 	defer t.recover(&err)
 	numbers := f.component.numbers + f.shared.numbers
 	_, theta := f.split(params.Row(0, numbers))
@@ -227,7 +227,7 @@ func (f factor) EstimateRows(rows []Weighted, pooled *family.Pooled, params fami
 		case w.N > 0:
 			t.rows = append(t.rows, w)
 		default: // nothing is known of the component: the table's estimate is as good as any
-			copy(xi, t.whole.Component)
+			copy(xi, t.pooled.Component)
 		}
 	}
 	err = t.do()
@@ -256,14 +256,14 @@ func (f factor) InformationRows(rows Weighted, params []float64, pooled *family.
 	if free == 0 || !(rows.N > 0) {
 		return laplace.Identity(free), nil
 	}
-	m, w := f.machine(), f.whole(pooled)
+	m, w := f.machine(), f.pooled(pooled)
 	defer m.recover(&err)
 	xi, theta := f.split(params)
 	info := mat.NewSymDense(free, nil)
 	m.information(rows, xi, theta, w, true, info)
 	if v, bad := notFinite(info); bad {
 		m.enter(f.curvatureMethod(), -1, rows.Class)
-		return nil, m.refused("the second derivatives at component %v, shared %v hold %v: a density with two finite derivatives inside its range is wanted", xi, theta, v)
+		return nil, m.refused("the second derivatives at component %v, shared %v hold %v; the density must have two finite derivatives inside its range", xi, theta, v)
 	}
 	inverse, err := f.fromCoordinates(xi, w)
 	if err != nil {
@@ -272,8 +272,8 @@ func (f factor) InformationRows(rows Weighted, params []float64, pooled *family.
 	return laplace.NewDense(floored(congruent(inverse, info), 1/rows.N)), nil
 }
 
-// floored has no eigenvalue below least, at which all rows of a component together tell as much as one row of the whole table:
-// numbers of which they tell less cost nothing, and do not pay for the component by being unknown.
+// floored has no eigenvalue below least, at which all rows of a component together hold as much information as one row of the whole table:
+// parameters of which they hold less cost nothing, and do not lower the component's charge by being unknown.
 func floored(info *mat.SymDense, least float64) *mat.SymDense {
 	var eigen mat.EigenSym
 	if !eigen.Factorize(info, true) {
@@ -306,7 +306,7 @@ func (c *compiled) curvatureMethod() string {
 }
 
 // fromCoordinates is J⁻¹, which leads from the coordinates of the curvature to those of the search.
-func (c *compiled) fromCoordinates(xi []float64, w *Whole) (*mat.Dense, error) {
+func (c *compiled) fromCoordinates(xi []float64, w *Pooled) (*mat.Dense, error) {
 	jacobian := c.component.jacobian(xi, w.Component, w.root())
 	if v := mat.Sum(jacobian); v-v != 0 {
 		return nil, fmt.Errorf("numeric: the coordinates of the curvature have no slope at %v: choose others with In", xi)
@@ -332,7 +332,7 @@ func (f factor) DeviationsRows(rows Weighted, information laplace.Block, params 
 	}
 	errs, _ := f.split(dst)
 	fill(errs, math.Inf(1))
-	back, err := f.fromCoordinates(xi, f.whole(pooled))
+	back, err := f.fromCoordinates(xi, f.pooled(pooled))
 	var inverse mat.Dense
 	if err != nil || !(rows.N > 0) || inverse.Inverse(information) != nil {
 		return

@@ -69,7 +69,7 @@ func (flips) LogProb(x, p, _ []float64) float64 {
 	return math.Log1p(-p[0])
 }
 
-// The information about a probability is 1 in its coordinate, however small its estimate, and ½ on the edge, where
+// The information about a probability is 1 in its coordinate, however small its estimate, and ½ on the boundary, where
 // the function is mirrored.
 func TestInformationNextToTheEdge(t *testing.T) {
 	for k := range 18 {
@@ -89,7 +89,7 @@ func TestInformationNextToTheEdge(t *testing.T) {
 		f.Reset(30, false)
 		require.NoError(t, c.Curvature(&f, []float64{30}, []float64{p}, nil))
 		want := 1.0
-		if 2*math.Sqrt(p) < onEdge {
+		if 2*math.Sqrt(p) < nearBoundary {
 			want = 0.5
 		}
 		assert.InEpsilon(t, want, math.Exp(f.LogDet()), 1e-2, "p = %v", p)

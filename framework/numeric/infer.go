@@ -32,9 +32,9 @@ func (m *jointMachine) infer(b framework.Rows, i int, p *ContinuousParameters, e
 		return nil, nil, err
 	}
 	j := &gaussians{k: k, g: g, rule: rule, mean: mean, root: root, m: m}
-	ground := ground{hill: hill{dim: k + k*(k+1)/2, value: j.value, curvature: j.curvature}, move: j.move}
+	objective := objective{hill: hill{dim: k + k*(k+1)/2, value: j.value, curvature: j.curvature}, move: j.move}
 	for range rounds {
-		step, gain, level := ground.climb()
+		step, gain, level := objective.climb()
 		if gain > 0 {
 			j.move(step)
 		}
@@ -46,7 +46,7 @@ func (m *jointMachine) infer(b framework.Rows, i int, p *ContinuousParameters, e
 		z := m.point(rule, a, j.mean, j.root)
 		if v := m.logJoint(x, z, row, p.Components, p.Shared); v-v != 0 {
 			m.enter("LogJoint", row, -1)
-			return nil, nil, m.violated("it returned %v at z = %v for the row %v with components %v and shared %v: a number is wanted for every z", v, z, x, p.Components, p.Shared)
+			return nil, nil, m.violated("it returned %v at z = %v for the row %v with components %v and shared %v; must be a number for every z", v, z, x, p.Components, p.Shared)
 		}
 	}
 	return j.mean, j.root, nil
@@ -73,7 +73,7 @@ func (m *jointMachine) laplace(g func(z []float64) float64, z []float64, x []flo
 	}
 	if v := g(z); v-v != 0 {
 		m.enter("LogJoint", row, -1)
-		return nil, m.violated("it returned %v at z = %v for the row %v: a number is wanted for every z", v, z, x)
+		return nil, m.violated("it returned %v at z = %v for the row %v; must be a number for every z", v, z, x)
 	}
 	unit := &widths{make([]float64, k), make([]float64, k)}
 	fill(unit.guess, 1)

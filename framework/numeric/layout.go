@@ -29,14 +29,14 @@ func Real(name string, n int) Parameter { return Parameter{Name: name, kind: rea
 // v in units of the value for the whole table.
 func Positive(name string, n int) Parameter { return Parameter{Name: name, kind: positiveKind(n)} }
 
-// Rate is n numbers from 0 on, such as the means of counts, whose estimate may well be 0 (where 0·ln 0 is NaN: a density
+// Rate is n non-negative numbers, such as the means of counts, whose estimate may well be 0 (where 0·ln 0 is NaN: a density
 // has to mind it). Both coordinates are 2√v.
 func Rate(name string, n int) Parameter { return Parameter{Name: name, kind: rateKind(n)} }
 
 // Probability is n numbers from 0 to 1, ends included. Both coordinates are 2 arcsin √v.
 func Probability(name string, n int) Parameter { return Parameter{Name: name, kind: unitKind(n)} }
 
-// Simplex is n numbers from 0 on that sum to 1. Both coordinates are those of the sphere 2√v about the present
+// Simplex is n non-negative numbers that sum to 1. Both coordinates are those of the sphere 2√v about the present
 // value.
 func Simplex(name string, n int) Parameter { return Parameter{Name: name, kind: simplexKind(n)} }
 
@@ -74,15 +74,15 @@ type kind interface {
 	numbers() int // as the density sees them
 	free() int    // coordinates
 	neutral(v []float64)
-	// check says what is wrong with values, in the form "is −1: a positive number is wanted".
+	// check says what is wrong with values, in the form "is −1; must be positive and finite".
 	check(v []float64) error
-	// bounded says that values have run away from those of the whole table.
+	// bounded is an error where values have diverged from those of the whole table.
 	bounded(v, unit []float64) error
 	// move puts the values that a step t leads to from v into dst.
 	move(v, t, dst []float64)
-	// edges lists steps of length 1 that lead away from the edges that v is nearer to than near, in steps.
-	edges(v []float64, near float64) [][]float64
-	// distance is how far in steps coordinate i is from the nearest edge; +Inf where there is none.
+	// boundarySteps lists steps of length 1 that lead away from the boundaries that v is nearer to than near, in steps.
+	boundarySteps(v []float64, near float64) [][]float64
+	// distance is how far in steps coordinate i is from the nearest boundary; +Inf where there is none.
 	distance(v []float64, i int) float64
 	// slope puts dφ/dt at v into j, free×free and zero, for the values unit of the whole table.
 	slope(v, unit []float64, j *window)
@@ -129,19 +129,19 @@ func fill(v []float64, by float64) {
 }
 
 func (realKind) check(v []float64) error {
-	return each(v, func(x float64) bool { return true }, "a finite number")
+	return each(v, func(x float64) bool { return true }, "finite")
 }
 
 func (positiveKind) check(v []float64) error {
-	return each(v, func(x float64) bool { return x > 0 }, "a positive number")
+	return each(v, func(x float64) bool { return x > 0 }, "positive and finite")
 }
 
 func (rateKind) check(v []float64) error {
-	return each(v, func(x float64) bool { return x >= 0 }, "a number from 0 on")
+	return each(v, func(x float64) bool { return x >= 0 }, "non-negative and finite")
 }
 
 func (unitKind) check(v []float64) error {
-	return each(v, func(x float64) bool { return x >= 0 && x <= 1 }, "a number from 0 to 1")
+	return each(v, func(x float64) bool { return x >= 0 && x <= 1 }, "between 0 and 1")
 }
 
 func (realKind) bounded(_, _ []float64) error    { return nil }
@@ -179,10 +179,10 @@ func (n spdKind) bounded(v, unit []float64) error {
 // vanishing is the share of the whole table's value below which a scale is nothing but rounding.
 const vanishing = 1e-12
 
-func each(v []float64, ok func(x float64) bool, wanted string) error {
+func each(v []float64, ok func(x float64) bool, must string) error {
 	for i, x := range v {
 		if !ok(x) || x-x != 0 {
-			return fmt.Errorf("%sis %v: %s is wanted", ordinal(i, len(v)), x, wanted)
+			return fmt.Errorf("%sis %v; must be %s", ordinal(i, len(v)), x, must)
 		}
 	}
 	return nil
@@ -221,10 +221,10 @@ func (unitKind) move(v, t, dst []float64) {
 	}
 }
 
-func (realKind) edges([]float64, float64) [][]float64     { return nil }
-func (positiveKind) edges([]float64, float64) [][]float64 { return nil }
+func (realKind) boundarySteps([]float64, float64) [][]float64     { return nil }
+func (positiveKind) boundarySteps([]float64, float64) [][]float64 { return nil }
 
-func (rateKind) edges(v []float64, near float64) (list [][]float64) {
+func (rateKind) boundarySteps(v []float64, near float64) (list [][]float64) {
 	for i, x := range v {
 		if 2*math.Sqrt(x) < near {
 			list = append(list, axis(i, len(v), 1))
@@ -233,7 +233,7 @@ func (rateKind) edges(v []float64, near float64) (list [][]float64) {
 	return list
 }
 
-func (unitKind) edges(v []float64, near float64) (list [][]float64) {
+func (unitKind) boundarySteps(v []float64, near float64) (list [][]float64) {
 	for i, x := range v {
 		if 2*math.Sqrt(x) < near {
 			list = append(list, axis(i, len(v), 1))
@@ -297,12 +297,12 @@ func (simplexKind) check(v []float64) error {
 	sum := 0.0
 	for i, x := range v {
 		if !(x >= 0) {
-			return fmt.Errorf("%sis %v: a number from 0 on is wanted", ordinal(i, len(v)), x)
+			return fmt.Errorf("%sis %v; must be non-negative and finite", ordinal(i, len(v)), x)
 		}
 		sum += x
 	}
 	if !(math.Abs(sum-1) <= 1e-9) {
-		return fmt.Errorf("sums to %v: 1 is wanted", sum)
+		return fmt.Errorf("sums to %v; must sum to 1", sum)
 	}
 	return nil
 }
@@ -342,8 +342,8 @@ func (n simplexKind) move(v, t, dst []float64) {
 	}
 }
 
-// edges lead towards the entries that are nearly 0: along the reflections of their axes, see move.
-func (n simplexKind) edges(v []float64, near float64) (list [][]float64) {
+// boundarySteps lead towards the entries that are nearly 0: along the reflections of their axes, see move.
+func (n simplexKind) boundarySteps(v []float64, near float64) (list [][]float64) {
 	last := int(n) - 1
 	for i, x := range v {
 		if 2*math.Sqrt(x) >= near {
@@ -364,20 +364,20 @@ func (n simplexKind) edges(v []float64, near float64) (list [][]float64) {
 	return list
 }
 
-// distance is that of the smallest entry that is not on its edge, whatever the coordinate.
+// distance is that of the smallest entry that is not on its boundary, whatever the coordinate.
 func (n simplexKind) distance(v []float64, _ int) float64 {
 	least := 1.0
 	for _, x := range v {
-		if 2*math.Sqrt(x) > onEdge {
+		if 2*math.Sqrt(x) > nearBoundary {
 			least = min(least, x)
 		}
 	}
 	return 2 * math.Sqrt(least)
 }
 
-// onEdge is the distance from an edge, in steps, below which second derivatives are those of the mirrored function: nearer
+// nearBoundary is the distance from a boundary, in steps, below which second derivatives are those of the mirrored function: nearer
 // by, a number is less than 10⁻⁸, and what it has to do with the rows is lost in rounding.
-const onEdge = 1e-4
+const nearBoundary = 1e-4
 
 func (n simplexKind) slope(_, _ []float64, j *window) { ones(int(n)-1, j) }
 
@@ -399,7 +399,7 @@ func (n spdKind) check(v []float64) error {
 		for j := range d {
 			x, y := v[i*d+j], v[j*d+i]
 			if x-x != 0 {
-				return fmt.Errorf("entry %d, %d is %v: a finite number is wanted", i+1, j+1, x)
+				return fmt.Errorf("entry %d, %d is %v; must be finite", i+1, j+1, x)
 			}
 			if math.Abs(x-y) > 1e-9*math.Sqrt(math.Abs(v[i*d+i]*v[j*d+j])) {
 				return fmt.Errorf("is not symmetric: entry %d, %d is %v, entry %d, %d is %v", i+1, j+1, x, j+1, i+1, y)
@@ -425,7 +425,7 @@ func (n spdKind) factor(v []float64) (*mat.TriDense, bool) {
 
 func (spdKind) distance([]float64, int) float64 { return math.Inf(1) }
 
-func (spdKind) edges([]float64, float64) [][]float64 { return nil }
+func (spdKind) boundarySteps([]float64, float64) [][]float64 { return nil }
 
 // move is V → L C Cᵀ Lᵀ with V = LLᵀ and C the lower triangular matrix of the step, whose diagonal is in
 // logarithms.

@@ -140,12 +140,12 @@ func TestSimplexHasUnitInformation(t *testing.T) {
 	})
 }
 
-// The edges of a range can be left, and numbers next to them are put onto them.
+// The boundaries of a range can be left, and numbers next to them are put onto them.
 func TestEdges(t *testing.T) {
 	p, err := newPlan("component", []Parameter{Rate("r", 1), Probability("p", 2), Simplex("s", 3)})
 	require.NoError(t, err)
 	v := []float64{0, 0, 1, 0, 0.25, 0.75}
-	steps := p.edges(v, 0.01, 0, p.free)
+	steps := p.boundarySteps(v, 0.01, 0, p.free)
 	require.Len(t, steps, 4)
 	for i, number := range []int{0, 1, 2, 3} {
 		dst := make([]float64, len(v))
@@ -192,12 +192,12 @@ func TestClimb(t *testing.T) {
 		return -100*(x[1]-x[0]*x[0])*(x[1]-x[0]*x[0]) - (1-x[0])*(1-x[0])
 	}
 	at := []float64{-1.2, 1}
-	g := ground{n: 1}
+	g := objective{n: 1}
 	g.dim = 2
 	g.value = func(t []float64) float64 { return rosenbrock([]float64{at[0] + t[0], at[1] + t[1]}) }
 	g.curvature = func(dst *mat.SymDense) { curvatureOf(dst, g.value, nil, 0, false) }
 	g.move = func(t []float64) { at[0], at[1] = at[0]+t[0], at[1]+t[1] }
-	g.edges = func(float64) [][]float64 { return nil }
+	g.boundarySteps = func(float64) [][]float64 { return nil }
 	g.snap = func(float64) {}
 	g.search(true)
 	assert.InDeltaSlice(t, []float64{1, 1}, at, 1e-6)

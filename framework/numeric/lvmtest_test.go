@@ -142,7 +142,7 @@ func TestContinuousConforms(t *testing.T) {
 	}
 	x := mat.NewDense(24, 3, centred(24, 3, 11))
 	reloaded := func(p *numeric.ContinuousParameters, w []float64, noise float64) *numeric.ContinuousParameters {
-		return &numeric.ContinuousParameters{K: p.K, D: p.D, Components: w, Shared: []float64{noise}, Whole: p.Whole}
+		return &numeric.ContinuousParameters{K: p.K, D: p.D, Components: w, Shared: []float64{noise}, Pooled: p.Pooled}
 	}
 	lvmtest.Test(t, lvmtest.Case[framework.Rows, *numeric.ContinuousParameters, *numeric.Posteriors]{
 		Model: numeric.Continuous{Density: ppca{}}, Data: lvmtest.Matrix(x), K: []int{1, 2}, Tolerance: tolerance,
@@ -154,7 +154,7 @@ func TestContinuousConforms(t *testing.T) {
 		},
 		// Loadings of data whose mean column variance is 1, which is what noise there is without latent dimensions.
 		Latent: func(_ *numeric.Posteriors, p *numeric.ContinuousParameters) ([]float64, func([]float64) *numeric.ContinuousParameters) {
-			scale := math.Sqrt(p.Whole.Shared[0])
+			scale := math.Sqrt(p.Pooled.Shared[0])
 			times := func(v []float64, by float64) []float64 {
 				w := slices.Clone(v)
 				for i := range w {

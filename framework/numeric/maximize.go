@@ -20,7 +20,7 @@ type task struct {
 	rows   []Weighted   // of the components that have some
 	params family.Table // the numbers of all components, moved in place
 	shared []float64    // Θ, moved in place
-	whole  *Whole       // for the widths of coordinates; nil where not known yet
+	pooled *Pooled      // for the widths of coordinates; nil where not known yet
 }
 
 // of are the numbers of component k.
@@ -50,7 +50,7 @@ func (t *task) do() error {
 	return t.check()
 }
 
-// check holds the estimates to their ranges, which only an author's own can leave, and to the range of
+// check holds the estimates to their ranges, which only an author's Estimate can leave, and to the range of
 // floating-point numbers, which they leave where the maximum does not exist.
 func (t *task) check() error {
 	for _, w := range t.rows {
@@ -64,7 +64,7 @@ func (t *task) check() error {
 	return nil
 }
 
-// one maximises a component by itself.
+// one maximises over a single component.
 func (t *task) one(w Weighted) error {
 	if t.component.free == 0 {
 		return nil
@@ -74,9 +74,9 @@ func (t *task) one(w Weighted) error {
 	}
 	starts := t.starts(w)
 	err := t.search(t.alone(w), starts)
-	if xi := t.of(w.Class); err == nil && starts && t.whole != nil && t.sound(xi) != nil {
+	if xi := t.of(w.Class); err == nil && starts && t.pooled != nil && t.sound(xi) != nil {
 		// Around copies of one row there need be no maximum; on the way there is a start.
-		copy(xi, t.whole.Component)
+		copy(xi, t.pooled.Component)
 		g := t.alone(w)
 		step, _, _ := g.climb()
 		g.move(step)
@@ -84,18 +84,18 @@ func (t *task) one(w Weighted) error {
 	return err
 }
 
-// sound says how numbers of a component leave their ranges, or run away from those of the whole table.
+// sound is an error where numbers of a component leave their ranges, or diverge from those of the whole table.
 func (t *task) sound(xi []float64) error {
 	err := t.component.check(xi)
-	if err == nil && t.whole != nil {
-		err = t.component.bounded(xi, t.whole.Component)
+	if err == nil && t.pooled != nil {
+		err = t.component.bounded(xi, t.pooled.Component)
 	}
 	return err
 }
 
-// starts says that a component stands where the whole table does: it has not been searched for before.
+// starts says that a component has the pooled estimate: it has not been searched for before.
 func (t *task) starts(w Weighted) bool {
-	return t.whole == nil || slices.Equal(t.of(w.Class), t.whole.Component)
+	return t.pooled == nil || slices.Equal(t.of(w.Class), t.pooled.Component)
 }
 
 // estimate asks the author for the maximum and checks what comes back.
@@ -117,20 +117,20 @@ func (t *task) estimate(w Weighted) error {
 	return nil
 }
 
-// A ground is a hill with the way back from its coordinates to numbers.
-type ground struct {
+// An objective is a function to maximise, with the map from its coordinates back to the parameters' numbers.
+type objective struct {
 	hill
-	move  func(t []float64)
-	edges func(near float64) [][]float64
-	snap  func(near float64)
-	n     float64 // rows
+	move          func(t []float64)
+	boundarySteps func(near float64) [][]float64
+	snap          func(near float64)
+	n             float64 // rows
 }
 
-// rounds bounds the searches that follow one another.
+// rounds bounds the number of successive searches.
 const rounds = 100
 
-// search moves to the top of the ground, which may be far away.
-func (t *task) search(g ground, far bool) error {
+// search moves to the maximum of the objective, which may be far away.
+func (t *task) search(g objective, far bool) error {
 	zero := make([]float64, g.dim)
 	if v := g.value(zero); math.IsNaN(v) || math.IsInf(v, 0) {
 		t.enter(t.sum(), -1, -1)
@@ -142,9 +142,9 @@ func (t *task) search(g ground, far bool) error {
 
 // search climbs until that gains nothing. A start that may be far away takes more than one search, each in the
 // coordinates of where the last one ended.
-func (g *ground) search(far bool) {
+func (g *objective) search(far bool) {
 	for range rounds {
-		g.liftOff()
+		g.leaveBoundary()
 		enough := max(1e-8, 1e-13*math.Abs(g.value(make([]float64, g.dim))))
 		step, gain, level := g.climb()
 		if gain > 0 {
@@ -157,11 +157,11 @@ func (g *ground) search(far bool) {
 	g.snap(1e-5 / math.Sqrt(g.n))
 }
 
-// liftOff moves away from an edge where that is a gain. The coordinates are mirrored there: the gradient vanishes, and a
+// leaveBoundary moves away from a boundary where that is a gain. The coordinates are mirrored there: the gradient vanishes, and a
 // search by itself would stay.
-func (g *ground) liftOff() {
+func (g *objective) leaveBoundary() {
 	width := 1 / math.Sqrt(g.n)
-	for _, step := range g.edges(width) {
+	for _, step := range g.boundarySteps(width) {
 		here := g.value(make([]float64, g.dim))
 		for _, length := range [...]float64{1, 0.1, 0.01, 0.001} {
 			far := append([]float64(nil), step...)
@@ -183,14 +183,14 @@ func (t *task) sum() string {
 }
 
 // alone is the search for one component.
-func (t *task) alone(w Weighted) ground {
+func (t *task) alone(w Weighted) objective {
 	xi := t.of(w.Class)
 	value := func(step []float64) float64 {
 		t.component.move(xi, step, t.xi)
 		return t.total(w, t.xi, t.shared)
 	}
-	g := ground{hill: hill{dim: t.component.free, most: t.component.reach(), value: value, curvature: func(dst *mat.SymDense) { t.curve(w, dst) }}, n: w.N}
-	g.edges = func(near float64) [][]float64 { return t.component.edges(xi, near, 0, t.component.free) }
+	g := objective{hill: hill{dim: t.component.free, most: t.component.reach(), value: value, curvature: func(dst *mat.SymDense) { t.curve(w, dst) }}, n: w.N}
+	g.boundarySteps = func(near float64) [][]float64 { return t.component.boundarySteps(xi, near, 0, t.component.free) }
 	g.snap = func(near float64) {
 		t.snap(t.component, xi, near, func() float64 { return t.total(w, xi, t.shared) })
 	}
@@ -208,7 +208,7 @@ func (t *task) alone(w Weighted) ground {
 	return g
 }
 
-// snap puts numbers onto edges that they are at but for rounding, where that costs nothing: the second derivatives
+// snap puts numbers onto boundaries that they are at but for rounding, where that costs nothing: the second derivatives
 // there are those of the mirrored function, and not to be seen from nearby.
 func (t *task) snap(p *plan, v []float64, near float64, value func() float64) {
 	before := append([]float64(nil), v...)
@@ -231,13 +231,13 @@ func (t *task) land(p *plan, v, step []float64) {
 
 // curve is −∇² of a component at present, in the coordinates of the search.
 func (t *task) curve(w Weighted, dst *mat.SymDense) {
-	t.information(w, t.of(w.Class), t.shared, t.whole, false, dst)
+	t.information(w, t.of(w.Class), t.shared, t.pooled, false, dst)
 	dst.ScaleSym(w.N, dst)
 }
 
 // information puts the observed information of a row, the average over the rows of a component, into dst: −∇²_t at
 // ξ, in the coordinates of the search; fine where it is to be judged, and not only to guide a search.
-func (m *machine) information(w Weighted, xi, theta []float64, whole *Whole, fine bool, dst *mat.SymDense) {
+func (m *machine) information(w Weighted, xi, theta []float64, pooled *Pooled, fine bool, dst *mat.SymDense) {
 	if m.informer != nil && m.component.inside(xi) {
 		m.enter("Information", -1, w.Class)
 		m.informer.Information(w, xi, theta, dst)
@@ -259,11 +259,11 @@ func (m *machine) information(w Weighted, xi, theta []float64, whole *Whole, fin
 	curvatureOf(dst, func(step []float64) float64 {
 		m.component.move(xi, step, trial)
 		return m.total(w, trial, theta)
-	}, m.component.widths(xi, whole, w.N), w.N, fine)
+	}, m.component.widths(xi, pooled, w.N), w.N, fine)
 	dst.ScaleSym(1/w.N, dst)
 }
 
-// inside says that no number is on the edge of its range, where a maximum need not be stationary.
+// inside reports whether no number is on the boundary of its range, where a maximum need not be stationary.
 func (p *plan) inside(v []float64) bool {
 	for _, q := range p.list {
 		for _, x := range q.of(v) {
@@ -276,9 +276,9 @@ func (p *plan) inside(v []float64) bool {
 }
 
 // widths are distances over which a component of n rows curves by about a nat: coordinates have about unit
-// information a row, except that of Real numbers is the whole table's. most bounds them near edges, where the
-// coordinates are mirrored; a number on its edge is in the middle of its mirror.
-func (p *plan) widths(v []float64, w *Whole, n float64) *widths {
+// information a row, except that of Real numbers is the whole table's. most bounds them near boundaries, where the
+// coordinates are mirrored; a number on its boundary is in the middle of its mirror.
+func (p *plan) widths(v []float64, w *Pooled, n float64) *widths {
 	if w == nil {
 		return nil
 	}
@@ -287,7 +287,7 @@ func (p *plan) widths(v []float64, w *Whole, n float64) *widths {
 	for _, q := range p.list {
 		for i := range q.kind.free() {
 			list.most[q.at+i] = math.Inf(1)
-			if d := q.kind.distance(q.of(v), i); d > onEdge {
+			if d := q.kind.distance(q.of(v), i); d > nearBoundary {
 				list.most[q.at+i] = d / 2
 			}
 		}
@@ -305,7 +305,7 @@ func (p *plan) widths(v []float64, w *Whole, n float64) *widths {
 
 // everything is the search for all components and what they share. A coordinate of one component costs
 // only the rows of that component.
-func (t *task) everything() ground {
+func (t *task) everything() objective {
 	c, s := t.component.free, t.machine.compiled.shared.free
 	shared := t.machine.compiled.shared
 	dim := len(t.rows)*c + s
@@ -321,17 +321,17 @@ func (t *task) everything() ground {
 		}
 		return sum
 	}
-	g := ground{hill: hill{dim: dim, value: value}}
+	g := objective{hill: hill{dim: dim, value: value}}
 	for _, w := range t.rows {
 		g.n += w.N
 		g.most = append(g.most, t.component.reach()...)
 	}
 	g.most = append(g.most, shared.reach()...)
-	g.edges = func(near float64) (list [][]float64) {
+	g.boundarySteps = func(near float64) (list [][]float64) {
 		for i, w := range t.rows {
-			list = append(list, t.component.edges(t.of(w.Class), near, i*c, dim)...)
+			list = append(list, t.component.boundarySteps(t.of(w.Class), near, i*c, dim)...)
 		}
-		return append(list, shared.edges(t.shared, near, dim-s, dim)...)
+		return append(list, shared.boundarySteps(t.shared, near, dim-s, dim)...)
 	}
 	g.snap = func(near float64) {
 		for _, w := range t.rows {
@@ -400,7 +400,7 @@ func place(dst, block *mat.SymDense, at int) {
 	}
 }
 
-// profile searches for the shared numbers alone, with every component at its own estimate given them.
+// profile maximises over the shared numbers alone, with every component at its own estimate given them.
 func (t *task) profile() error {
 	shared := t.machine.compiled.shared
 	given := append([]float64(nil), t.shared...)
@@ -419,17 +419,17 @@ func (t *task) profile() error {
 		}
 		return sum
 	}
-	g := ground{hill: hill{dim: shared.free, most: shared.reach(), value: value}}
+	g := objective{hill: hill{dim: shared.free, most: shared.reach(), value: value}}
 	for _, w := range t.rows {
 		g.n += w.N
 	}
-	g.edges = func(near float64) [][]float64 { return shared.edges(given, near, 0, shared.free) }
+	g.boundarySteps = func(near float64) [][]float64 { return shared.boundarySteps(given, near, 0, shared.free) }
 	g.snap = func(near float64) {
 		t.snap(shared, given, near, func() float64 { return value(make([]float64, g.dim)) })
 	}
 	g.curvature = func(dst *mat.SymDense) { curvatureOf(dst, value, nil, 0, false) }
 	g.move = func(step []float64) { t.land(shared, given, step) }
-	if err := t.search(g, t.whole == nil); err != nil {
+	if err := t.search(g, t.pooled == nil); err != nil {
 		return firstOf(failed, err)
 	}
 	if failed = nil; math.IsNaN(value(make([]float64, shared.free))) {

@@ -30,7 +30,7 @@ func newPlan(of string, list []Parameter) (*plan, error) {
 		case q.kind == nil:
 			return nil, fmt.Errorf("numeric: Layout: %s parameter %d %q has no kind: make it with Real, Positive, Rate, Probability, Simplex or SPD", of, i+1, q.Name)
 		case q.kind.numbers() < least:
-			return nil, fmt.Errorf("numeric: Layout: %s parameter %q has %d numbers: at least %d are wanted", of, q.Name, q.kind.numbers(), least)
+			return nil, fmt.Errorf("numeric: Layout: %s parameter %q has %d numbers; must have at least %d", of, q.Name, q.kind.numbers(), least)
 		case q.coordinate != nil && !scalar(q.kind):
 			return nil, fmt.Errorf("numeric: Layout: %s parameter %q: In chooses the coordinate of a Positive, Rate or Probability parameter only", of, q.Name)
 		}
@@ -73,7 +73,7 @@ func (p *plan) neutral(v []float64) {
 	}
 }
 
-// check says which parameter is out of its range.
+// check is an error that names the parameter that is out of its range.
 func (p *plan) check(v []float64) error {
 	for _, q := range p.list {
 		if err := q.kind.check(q.of(v)); err != nil {
@@ -83,7 +83,7 @@ func (p *plan) check(v []float64) error {
 	return nil
 }
 
-// bounded says which parameter has run away to an end of its range that does not belong to it, seen from the values
+// bounded is an error that names the parameter that diverges to an end of its range that is excluded, relative to the values
 // unit of the whole table: a variance to 0, because the rows lie on a line.
 func (p *plan) bounded(v, unit []float64) error {
 	for _, q := range p.list {
@@ -101,10 +101,10 @@ func (p *plan) move(v, t, dst []float64) {
 	}
 }
 
-// edges lists the steps away from edges that v is near, in coordinates of which the first is number at of dim.
-func (p *plan) edges(v []float64, near float64, at, dim int) (list [][]float64) {
+// boundarySteps lists the steps away from boundaries that v is near, in coordinates of which the first is number at of dim.
+func (p *plan) boundarySteps(v []float64, near float64, at, dim int) (list [][]float64) {
 	for _, q := range p.list {
-		for _, t := range q.kind.edges(q.of(v), near) {
+		for _, t := range q.kind.boundarySteps(q.of(v), near) {
 			step := make([]float64, dim)
 			copy(step[at+q.at:], t)
 			list = append(list, step)
@@ -113,7 +113,7 @@ func (p *plan) edges(v []float64, near float64, at, dim int) (list [][]float64) 
 	return list
 }
 
-// snap puts numbers that are nearer to an edge than near, in steps, onto it.
+// snap puts numbers that are nearer to a boundary than near, in steps, onto it.
 func (p *plan) snap(v []float64, near float64) (snapped bool) {
 	square := near * near / 4
 	for _, q := range p.list {
