@@ -12,7 +12,7 @@ import (
 
 // Bernoulli describes zeros and ones: ln p(x|p) = x ln p + (1−x) ln(1−p). Its coordinate
 // is 2 arcsin √p, in which the Fisher information of a row is 1, on a line of finite
-// length: columns that are constant in a component are no edge case. A probability of 0
+// length: columns that are constant in a component need no special case. A probability of 0
 // counts as 1e-300.
 type Bernoulli struct{}
 
@@ -73,7 +73,7 @@ func (f Bernoulli) Naturals(self ExponentialFamily, p, e, t []float64) bool {
 		return false
 	}
 	for c, v := range p {
-		t[c], e[c] = max(v, least), max(1-v, least)
+		t[c], e[c] = max(v, tiny), max(1-v, tiny)
 		if v < 0 || v > 1 {
 			t[c], e[c] = math.NaN(), math.NaN()
 		}

@@ -109,8 +109,8 @@ func (c *Classes) Keep(dims []int) *Classes {
 // ---- Local step
 
 // Prepare empties the sums and computes the scores of the classes with parameters params, K×P. A
-// tilt, nil for none, is taken off them, but for constant (K), which every row of a class loses besides: it
-// is not 0 where values are missing.
+// tilt, nil for none, is subtracted from them, but for constant (K), which is to be subtracted from every row's score besides:
+// it is not 0 where values are missing.
 func (c *Classes) Prepare(params []float64, tilt *laplace.Tilt, constant []float64) error {
 	c.Clear()
 	for k := range c.K {
@@ -121,7 +121,7 @@ func (c *Classes) Prepare(params []float64, tilt *laplace.Tilt, constant []float
 	return c.settle(tilt, constant)
 }
 
-// settle sets the anchors of the scores and takes the tilt off.
+// settle sets the anchors of the scores and subtracts the tilt.
 func (c *Classes) settle(tilt *laplace.Tilt, constant []float64) error {
 	empty := tilt != nil
 	for k := range c.K {
@@ -133,7 +133,7 @@ func (c *Classes) settle(tilt *laplace.Tilt, constant []float64) error {
 		}
 	}
 	if empty {
-		return errors.New("family: no component has rows, so that the tilted local step has none to choose; lower K")
+		return errors.New("family: no component has rows; lower K")
 	}
 	return nil
 }
@@ -211,8 +211,7 @@ func (c *Classes) AddJoints(r []float64) {
 	c.AddScores(r)
 }
 
-// Explain says what is wrong with the scores of row i of those observed, where the row has no density; nil
-// where no factor knows.
+// Explain is the error of row i of those observed, where it has no density; nil where no factor has an explanation.
 func (c *Classes) Explain(i int) error {
 	for j := range c.plan.parts {
 		p := &c.plan.parts[j]
@@ -240,7 +239,7 @@ func (c *Classes) BaseOf(i int) float64 {
 
 // Add adds the n observed rows, of weights w, nil for 1, each to the classes in the shares r of its
 // weight, laid out as for AddScores and 0 where it is filled up. It returns the entropy of the
-// families' own latent variables.
+// families' latent variables.
 func (c *Classes) Add(n int, w, r []float64) (entropy float64) {
 	for i := range c.seen {
 		switch base := c.seen[i].Base; {
@@ -277,7 +276,7 @@ func (c *Classes) Estimate(params []float64) error {
 	return c.plan.share(Table{c.K, size.Sums, c.Sums}, Table{c.K, size.Params, params})
 }
 
-// LogJoint is Σ_n Σ_k r_nk E[ln p(x_n|ξ_k)], with latent variables of the families' own, for the
+// LogJoint is Σ_n Σ_k r_nk E[ln p(x_n|ξ_k)], with the families' latent variables, for the
 // parameters params, K×P; NaN where they have no density.
 func (c *Classes) LogJoint(params []float64) float64 {
 	sum := c.Base
@@ -290,7 +289,7 @@ func (c *Classes) LogJoint(params []float64) float64 {
 	return sum
 }
 
-// ofClass says which class a step fails for; where it has none at all, to leave that class out is the answer.
+// ofClass adds the class to a step's error; one that wraps [framework.ErrDegenerate] lets the engine remove that class.
 func ofClass(k int, err error) error {
 	if errors.Is(err, framework.ErrDegenerate) {
 		return &framework.DegenerateError{Dimension: k, Reason: err}
@@ -324,7 +323,7 @@ func (c *Classes) Curvature(f *laplace.Curvature, nk, params []float64, known *I
 	return nil
 }
 
-// observed is the observed information that belongs to params, nil where nobody needs it.
+// observed is the observed information that belongs to params, nil where it is not needed.
 func (c *Classes) observed(countOnly bool, params []float64, known *Information) ([][]laplace.Block, error) {
 	if countOnly || !c.plan.searches {
 		return nil, nil
@@ -353,8 +352,8 @@ func (c *Classes) Deviations(k int, params []float64, known *Information, total 
 }
 
 // Charge is ½ ln|N F_ξk| of class k alone, which nk rows are in, with parameters estimated from its
-// sums: what gFIC charges for it. It errs where there is no estimate. What is searched for is
-// that of params, K×P, with the observed information known.
+// sums: what gFIC charges for it. It errs where there is no estimate. Parameters of a
+// [RowFactor] are taken from params, K×P, with the observed information known.
 func (c *Classes) Charge(k int, nk float64, params []float64, known *Information) (float64, error) {
 	if !(nk > 0) {
 		return math.NaN(), errEmpty

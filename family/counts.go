@@ -2,7 +2,7 @@ package family
 
 import "math"
 
-// isCount says whether a number is 0, 1, 2, …; from 2⁵³ on they cannot be told apart.
+// isCount says whether a number is 0, 1, 2, …; from 2⁵³ on float64 cannot represent every one.
 func isCount(v float64) bool { return v >= 0 && v == math.Trunc(v) && v <= 1<<53 }
 
 // factorials holds ln n! for the counts that are frequent.

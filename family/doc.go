@@ -15,9 +15,9 @@
 //	classes.AddJoints(r)                              // ln p(x_n|ξ_k) on top of what r holds
 //	entropy := classes.Add(n, weights, r)             // sums of rows in the shares r
 //
-// How rows get their classes is the model's business. [Plan.Posterior] adds conjugate priors, for MAP
+// How rows are assigned to classes is the model's part. [Plan.Posterior] adds conjugate priors, for MAP
 // and variational Bayes.
 //
-// A family of one's own is a type that implements [ExponentialFamily], as [Poisson] does in one
+// A new family is a type that implements [ExponentialFamily], as [Poisson] does in one
 // file, or, for what is no exponential family on independent columns, a [Factor].
 package family

@@ -62,7 +62,7 @@ func (Exponential) Natural(xi, eta []float64) float64 {
 }
 
 // Expect is 1/λ.
-func (Exponential) Expect(xi, t []float64) { t[0] = 1 / max(xi[0], least) }
+func (Exponential) Expect(xi, t []float64) { t[0] = 1 / max(xi[0], tiny) }
 
 // Information is 1.
 func (Exponential) Information(_, diag []float64) { diag[0] = 1 }
@@ -75,7 +75,7 @@ func (Exponential) Deviations(xi []float64, n float64, dst []float64) { dst[0] =
 
 // Sample draws a number.
 func (Exponential) Sample(xi []float64, rng *rand.Rand, x []float64) {
-	x[0] = rng.ExpFloat64() / max(xi[0], least)
+	x[0] = rng.ExpFloat64() / max(xi[0], tiny)
 }
 
 // Conjugate takes a prior.Gamma for λ, or a prior.Conjugate; by default Gamma(1, mean),

@@ -124,5 +124,5 @@ func Independent(f ExponentialFamily, columns int) ([]Factor, error) {
 	if c < 1 || columns < c || columns%c != 0 {
 		return nil, fmt.Errorf("family: %s takes %d columns at a time, and there are %d", f.Name(), c, columns)
 	}
-	return []Factor{newLinear(f, columns/c)}, nil
+	return []Factor{newExponentialKernel(f, columns/c)}, nil
 }

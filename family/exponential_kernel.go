@@ -17,7 +17,7 @@ import (
 	"github.com/latent-go/latent/prior"
 )
 
-// linear is an exponential family on a number of independent column groups, its cells.
+// exponentialKernel is an exponential family on a number of independent column groups, its cells.
 // With the exposures as further statistics, the score of a row is linear in what was
 // observed, Σ_c (η_c·T_c − e_c ψ_c): one product of matrices serves EM, MAP, FAB, gFAB and
 // variational Bayes, which differ in the numbers only, and a missing cell, all of whose
@@ -25,44 +25,44 @@ import (
 //
 // One component's numbers lie in the order: those of exposures, one a cell; then those of
 // T, S a cell.
-type linear struct {
+type exponentialKernel struct {
 	law                ExponentialFamily
 	cells, s, p, width int
 }
 
-func newLinear(f ExponentialFamily, cells int) Factor {
-	l := linear{f, cells, f.Statistics(), len(f.Parameters()), f.Columns()}
+func newExponentialKernel(f ExponentialFamily, cells int) Factor {
+	l := exponentialKernel{f, cells, f.Statistics(), len(f.Parameters()), f.Columns()}
 	if s, ok := f.(Sampler); ok {
-		return sampledLinear{l, s}
+		return sampledKernel{l, s}
 	}
 	return l
 }
 
-// kernel is what a sampledLinear embeds, too.
-func (l linear) kernel() linear { return l }
+// exponential is the kernel that a sampledKernel embeds, too.
+func (l exponentialKernel) exponential() exponentialKernel { return l }
 
-func (l linear) Join(next Factor) (Factor, bool) {
-	other, ok := next.(interface{ kernel() linear })
-	if !ok || l.width > 1 || !same(l.law, other.kernel().law) {
+func (l exponentialKernel) Join(next Factor) (Factor, bool) {
+	other, ok := next.(interface{ exponential() exponentialKernel })
+	if !ok || l.width > 1 || !same(l.law, other.exponential().law) {
 		return nil, false
 	}
-	return newLinear(l.law, l.cells+other.kernel().cells), true
+	return newExponentialKernel(l.law, l.cells+other.exponential().cells), true
 }
 
-func (l linear) Name() string { return l.law.Name() }
+func (l exponentialKernel) Name() string { return l.law.Name() }
 
-func (l linear) Layout() Layout {
+func (l exponentialKernel) Layout() Layout {
 	n := l.cells * (1 + l.s)
 	return Layout{Columns: l.cells * l.width, Cells: l.cells, Free: l.law.Free(), Sums: n, Score: n, Params: l.cells * l.p, Hyper: n, Features: l.cells * l.s}
 }
 
 // split gives the parts of exposures and of T.
-func (l linear) split(v []float64) (e, t []float64) { return v[:l.cells], v[l.cells:] }
+func (l exponentialKernel) split(v []float64) (e, t []float64) { return v[:l.cells], v[l.cells:] }
 
-func (l linear) cell(t []float64, c int) []float64    { return t[c*l.s : (c+1)*l.s] }
-func (l linear) params(xi []float64, c int) []float64 { return xi[c*l.p : (c+1)*l.p] }
+func (l exponentialKernel) cell(t []float64, c int) []float64    { return t[c*l.s : (c+1)*l.s] }
+func (l exponentialKernel) params(xi []float64, c int) []float64 { return xi[c*l.p : (c+1)*l.p] }
 
-func (l linear) Observe(b framework.Rows, at, first, n int, o *Observed) error {
+func (l exponentialKernel) Observe(b framework.Rows, at, first, n int, o *Observed) error {
 	if b.Entries != nil {
 		return l.observeEntries(b, at, first, n, o)
 	}
@@ -110,7 +110,7 @@ func missing(x []float64) bool {
 // ErrSupport is what a [framework.DataError] says of a value to which a family gives no density.
 var ErrSupport = errors.New("outside the support")
 
-func (l linear) outside(row, column int, x []float64) error {
+func (l exponentialKernel) outside(row, column int, x []float64) error {
 	reason := fmt.Errorf("%w of %s: %s", ErrSupport, l.law.Name(), l.law.Support())
 	switch {
 	case len(x) > 1 && slices.ContainsFunc(x, math.IsNaN):
@@ -121,7 +121,7 @@ func (l linear) outside(row, column int, x []float64) error {
 	return &framework.DataError{Row: row, Column: column, Value: x[0], Reason: reason}
 }
 
-func (l linear) AddScores(o *Observed, scores Table, r []float64) {
+func (l exponentialKernel) AddScores(o *Observed, scores Table, r []float64) {
 	k, width := scores.K, l.cells*l.s
 	if o.Complete {
 		for j := range k {
@@ -138,7 +138,7 @@ func (l linear) AddScores(o *Observed, scores Table, r []float64) {
 	}
 }
 
-func (l linear) AddSums(o *Observed, r []float64, _, _, sums Table) (entropy float64) {
+func (l exponentialKernel) AddSums(o *Observed, r []float64, _, _, sums Table) (entropy float64) {
 	k, width := sums.K, l.cells*l.s
 	weights := blas64.General{Rows: k, Cols: o.N, Stride: o.Padded(), Data: r}
 	if o.Complete {
@@ -158,7 +158,7 @@ func (l linear) AddSums(o *Observed, r []float64, _, _, sums Table) (entropy flo
 	return 0
 }
 
-func (l linear) Features(o *Observed, _ *Pooled, dst []float64, width, at int) {
+func (l exponentialKernel) Features(o *Observed, _ *Pooled, dst []float64, width, at int) {
 	for i := range o.N {
 		to := dst[i*width+at:][:l.cells*l.s]
 		copy(to, o.t[i*o.stride:])
@@ -173,7 +173,7 @@ func (l linear) Features(o *Observed, _ *Pooled, dst []float64, width, at int) {
 	}
 }
 
-func (l linear) Estimate(sums, _ []float64, w *Pooled, xi []float64) error {
+func (l exponentialKernel) Estimate(sums, _ []float64, w *Pooled, xi []float64) error {
 	e, t := l.split(sums)
 	for c, n := range e {
 		if !(n > 0) { // no row of the component has this cell: the pooled estimate is as good as any
@@ -194,11 +194,11 @@ func (l linear) Estimate(sums, _ []float64, w *Pooled, xi []float64) error {
 }
 
 // unestimated puts the column in front of a family's error.
-func (l linear) unestimated(c int, err error) error {
+func (l exponentialKernel) unestimated(c int, err error) error {
 	return framework.FaultyColumn(c*l.width, fmt.Errorf("has no estimate: %w", err))
 }
 
-func (l linear) Score(xi, score []float64) error {
+func (l exponentialKernel) Score(xi, score []float64) error {
 	e, t := l.split(score)
 	if all, ok := l.law.(BlockNatural); ok && all.Naturals(l.law, xi, e, t) {
 		return nil
@@ -209,9 +209,9 @@ func (l linear) Score(xi, score []float64) error {
 	return nil
 }
 
-func (l linear) Total(score, sums, _ []float64) float64 { return linalg.Dot(score, sums) }
+func (l exponentialKernel) Total(score, sums, _ []float64) float64 { return linalg.Dot(score, sums) }
 
-func (l linear) AddPooled(weight float64, w *Pooled, _, sums []float64) {
+func (l exponentialKernel) AddPooled(weight float64, w *Pooled, _, sums []float64) {
 	e, t := l.split(w.Sums)
 	for c, n := range e {
 		sums[c] += weight
@@ -219,7 +219,7 @@ func (l linear) AddPooled(weight float64, w *Pooled, _, sums []float64) {
 	}
 }
 
-func (l linear) Information(xi []float64, _ *Pooled, dst []laplace.Block) []laplace.Block {
+func (l exponentialKernel) Information(xi []float64, _ *Pooled, dst []laplace.Block) []laplace.Block {
 	for c := range l.cells {
 		var d laplace.Diagonal
 		dst, d = AppendDiagonal(dst, l.law.Free())
@@ -228,7 +228,7 @@ func (l linear) Information(xi []float64, _ *Pooled, dst []laplace.Block) []lapl
 	return dst
 }
 
-func (l linear) Numbers() []Number {
+func (l exponentialKernel) Numbers() []Number {
 	var list []Number
 	for c := range l.cells {
 		for i, name := range l.law.Parameters() {
@@ -242,7 +242,7 @@ func (l linear) Numbers() []Number {
 	return list
 }
 
-func (l linear) Deviations(xi, sums []float64, _ float64, dst []float64) {
+func (l exponentialKernel) Deviations(xi, sums []float64, _ float64, dst []float64) {
 	law, ok := l.law.(Deviator)
 	for c := range l.cells {
 		switch to := l.params(dst, c); {
@@ -257,7 +257,7 @@ func (l linear) Deviations(xi, sums []float64, _ float64, dst []float64) {
 }
 
 // Contrast is (η−η₀)·E[T] − (ψ−ψ₀).
-func (l linear) Contrast(xi, pooled, dst []float64) {
+func (l exponentialKernel) Contrast(xi, pooled, dst []float64) {
 	law, ok := l.law.(Expecter)
 	if !ok {
 		return
@@ -279,34 +279,34 @@ func (l linear) Contrast(xi, pooled, dst []float64) {
 	}
 }
 
-// sampledLinear is a linear whose family can be drawn from.
-type sampledLinear struct {
-	linear
+// sampledKernel is an exponentialKernel whose family can be drawn from.
+type sampledKernel struct {
+	exponentialKernel
 	Sampler
 }
 
 // Sample draws each cell.
-func (l sampledLinear) Sample(xi []float64, rng *rand.Rand, x []float64) {
+func (l sampledKernel) Sample(xi []float64, rng *rand.Rand, x []float64) {
 	for c := range l.cells {
 		l.Sampler.Sample(l.params(xi, c), rng, x[c*l.width:(c+1)*l.width])
 	}
 }
 
-// linearPrior is a conjugate prior of each cell. Hyperparameters are the pseudo-counts
+// exponentialPrior is a conjugate prior of each cell. Hyperparameters are the pseudo-counts
 // (ν, τ) of one cell after the other.
-type linearPrior struct {
-	linear
+type exponentialPrior struct {
+	exponentialKernel
 	of     []Conjugate // one a cell
 	pseudo []float64   // the prior's
 	norms  []float64   // LogNorm of the prior, one a cell
 }
 
-func (l linear) Conjugate(p prior.Prior, w *Pooled) (FactorPrior, error) {
+func (l exponentialKernel) Conjugate(p prior.Prior, w *Pooled) (FactorPrior, error) {
 	law, ok := l.law.(Conjugated)
 	if !ok {
 		return nil, fmt.Errorf("family: %s has no conjugate prior: it does not implement family.Conjugated (a Conjugate method)", l.Name())
 	}
-	q := &linearPrior{linear: l, of: make([]Conjugate, l.cells), pseudo: make([]float64, l.cells*(1+l.s)), norms: make([]float64, l.cells)}
+	q := &exponentialPrior{exponentialKernel: l, of: make([]Conjugate, l.cells), pseudo: make([]float64, l.cells*(1+l.s)), norms: make([]float64, l.cells)}
 	for c := range q.of {
 		var err error
 		if q.of[c], err = law.Conjugate(p, l.params(w.Parameters, c)); err != nil {
@@ -319,13 +319,13 @@ func (l linear) Conjugate(p prior.Prior, w *Pooled) (FactorPrior, error) {
 	return q, nil
 }
 
-func (q *linearPrior) pseudoCounts(h []float64, c int) []float64 {
+func (q *exponentialPrior) pseudoCounts(h []float64, c int) []float64 {
 	return h[c*(1+q.s) : (c+1)*(1+q.s)]
 }
 
-func (q *linearPrior) Prior(h []float64) { copy(h, q.pseudo) }
+func (q *exponentialPrior) Prior(h []float64) { copy(h, q.pseudo) }
 
-func (q *linearPrior) Update(sums, _, h []float64) {
+func (q *exponentialPrior) Update(sums, _, h []float64) {
 	copy(h, q.pseudo)
 	e, t := q.split(sums)
 	for c, n := range e {
@@ -337,7 +337,7 @@ func (q *linearPrior) Update(sums, _, h []float64) {
 	}
 }
 
-func (q *linearPrior) Expected(h, score []float64) error {
+func (q *exponentialPrior) Expected(h, score []float64) error {
 	e, t := q.split(score)
 	for c, of := range q.of {
 		e[c] = -of.Expected(q.pseudoCounts(h, c), q.cell(t, c))
@@ -345,7 +345,7 @@ func (q *linearPrior) Expected(h, score []float64) error {
 	return nil
 }
 
-func (q *linearPrior) Divergence(h, score []float64) float64 {
+func (q *exponentialPrior) Divergence(h, score []float64) float64 {
 	e, t := q.split(score)
 	sum := 0.0
 	for c, of := range q.of {
@@ -358,7 +358,7 @@ func (q *linearPrior) Divergence(h, score []float64) float64 {
 	return sum
 }
 
-func (q *linearPrior) Mode(h, xi []float64) error {
+func (q *exponentialPrior) Mode(h, xi []float64) error {
 	for c, of := range q.of {
 		hc := q.pseudoCounts(h, c)
 		if err := of.Mode(hc, q.params(xi, c)); err != nil {
@@ -371,13 +371,13 @@ func (q *linearPrior) Mode(h, xi []float64) error {
 	return nil
 }
 
-func (q *linearPrior) Mean(h, xi []float64) {
+func (q *exponentialPrior) Mean(h, xi []float64) {
 	for c, of := range q.of {
 		of.Mean(q.pseudoCounts(h, c), q.params(xi, c))
 	}
 }
 
-func (q *linearPrior) LogProb(xi []float64) float64 {
+func (q *exponentialPrior) LogProb(xi []float64) float64 {
 	sum := 0.0
 	for c, of := range q.of {
 		sum += of.LogProb(q.pseudoCounts(q.pseudo, c), q.params(xi, c))
@@ -385,7 +385,7 @@ func (q *linearPrior) LogProb(xi []float64) float64 {
 	return sum
 }
 
-func (l linear) Units(w *Pooled) (u Units) {
+func (l exponentialKernel) Units(w *Pooled) (u Units) {
 	if f, ok := l.law.(Rated); ok {
 		for c := range l.cells {
 			u.Class += logOf(f.Rate(l.params(w.Parameters, c)))
@@ -394,7 +394,7 @@ func (l linear) Units(w *Pooled) (u Units) {
 	return u
 }
 
-func (q *linearPrior) Rand(h []float64, rng *rand.Rand, xi []float64) {
+func (q *exponentialPrior) Rand(h []float64, rng *rand.Rand, xi []float64) {
 	for c, of := range q.of {
 		of.Rand(q.pseudoCounts(h, c), rng, q.params(xi, c))
 	}

@@ -108,7 +108,7 @@ type Joiner interface {
 	Join(next Factor) (joined Factor, ok bool)
 }
 
-// Selective factors can do without log joints from which exp underflows.
+// Selective factors can leave out log joints from which exp underflows.
 type Selective interface {
 	// AddJoints is AddScores to log joints that are the same for all rows, when nothing will
 	// be added any more. Where a row's responsibility comes out as exactly 0, so it does
@@ -121,13 +121,13 @@ type Sampler interface {
 	Sample(xi []float64, rng *rand.Rand, x []float64)
 }
 
-// A Numberer says what the numbers of ξ are.
+// A Numberer names the numbers of ξ.
 type Numberer interface {
 	// Numbers describes them in order, columns counted from the factor's first.
 	Numbers() []Number
 }
 
-// A Describer says more of them.
+// A Describer also has their standard errors and contrasts.
 type Describer interface {
 	Numberer
 	// Contrast puts the divergence of each column from the pooled table's into dst.
@@ -140,7 +140,7 @@ type Describer interface {
 type Conjugator interface {
 	// Conjugate makes the conjugate prior that p describes, nil for the default.
 	Conjugate(p prior.Prior, pooled *Pooled) (FactorPrior, error)
-	// Units says what the density of ξ gains when it is measured in units of the table.
+	// Units are what the log density of ξ gains when it is measured in units of the table.
 	Units(pooled *Pooled) Units
 }
 
@@ -174,7 +174,7 @@ type SharedPrior interface {
 // gains in nats when they are measured in units of the table.
 type Units struct{ Class, Shared float64 }
 
-// A Number says what one of the numbers of a class is.
+// A Number describes one of the numbers of a class.
 type Number struct {
 	Name string // "mean", "variance", "covariance", or as the family names its parameters
 	// From and To are the columns it is about: one and the same, the two of a covariance,

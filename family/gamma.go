@@ -15,7 +15,7 @@ import (
 // Gamma describes positive numbers: ln p(x|α,β) = α ln β − ln Γ(α) + (α−1) ln x − βx, with
 // T = (x, ln x), η = (−β, α) and ln h = −ln x. Its coordinates are ln(α/β), the logarithm
 // of the mean, and 1/α, the square of the coefficient of variation: what (μ, σ²) are to a
-// Gaussian. The Fisher information of a row is diag(α, α²(α²ψ′(α) − α)), and gFIC punishes
+// Gaussian. The Fisher information of a row is diag(α, α²(α²ψ′(α) − α)), and gFIC penalises
 // components that collapse (docs/theory/mixtures.md, section 3).
 //
 // T is not taken about an anchor: of numbers whose standard deviation is a fraction ε of
@@ -57,7 +57,7 @@ func (Gamma) Free() int { return 2 }
 
 // Estimate solves ln α − ψ(α) = s, the logarithm of the mean less the mean of the
 // logarithms, and gives the distribution the mean of x. In w = 1/α the left side is convex
-// and between w/2 and w, so that Newton's method comes down from w = 2s without a miss.
+// and between w/2 and w, so that Newton's method converges monotonically from w = 2s.
 func (Gamma) Estimate(n float64, t, xi []float64) error {
 	mean, s := logGap(n, t)
 	if !(s > roundingOf(mean)) {
@@ -89,7 +89,7 @@ func roundingOf(mean float64) float64 { return 1e-12 * max(1, math.Abs(math.Log(
 
 // Natural is η = (−β, α), ψ = ln Γ(α) − α ln β; NaN where one is negative.
 func (Gamma) Natural(xi, eta []float64) float64 {
-	shape := max(xi[0], least)
+	shape := max(xi[0], tiny)
 	eta[0], eta[1] = -xi[1], xi[0]
 	v, _ := math.Lgamma(shape)
 	if xi[0] < 0 {
@@ -100,7 +100,7 @@ func (Gamma) Natural(xi, eta []float64) float64 {
 
 // Expect is (α/β, ψ(α) − ln β).
 func (Gamma) Expect(xi, t []float64) {
-	shape, rate := max(xi[0], least), max(xi[1], least)
+	shape, rate := max(xi[0], tiny), max(xi[1], tiny)
 	t[0], t[1] = shape/rate, math.Log(shape)-math.Log(rate)-special.DigammaGap(shape)/shape
 }
 
@@ -112,7 +112,7 @@ func (Gamma) Information(xi, diag []float64) {
 // Move goes from (ln(α/β), 1/α).
 func (Gamma) Move(xi, step, dst []float64) {
 	mean := xi[0] / xi[1] * math.Exp(step[0])
-	dst[0] = 1 / max(1/xi[0]+step[1], least)
+	dst[0] = 1 / max(1/xi[0]+step[1], tiny)
 	dst[1] = dst[0] / mean
 }
 
@@ -123,9 +123,9 @@ func (Gamma) Deviations(xi []float64, n float64, dst []float64) {
 	dst[0], dst[1] = xi[0]*math.Sqrt(v/n), xi[1]*math.Sqrt((v+1/xi[0])/n)
 }
 
-// Sample draws a number; one below the range of float64 is returned as its least.
+// Sample draws a number; one below the range of float64 is returned as the smallest positive one.
 func (Gamma) Sample(xi []float64, rng *rand.Rand, x []float64) {
-	draw := distuv.Gamma{Alpha: max(xi[0], least), Beta: max(xi[1], least), Src: rng}.Rand()
+	draw := distuv.Gamma{Alpha: max(xi[0], tiny), Beta: max(xi[1], tiny), Src: rng}.Rand()
 	x[0] = max(draw, math.SmallestNonzeroFloat64)
 }
 

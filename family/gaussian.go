@@ -197,15 +197,15 @@ func (g gaussian) Estimate(sums, anchor []float64, w *Pooled, xi []float64) erro
 	case w == nil:
 		return g.varied(mean, cov)
 	case g.tied:
-		return nil // Share judges
+		return nil // Share checks
 	}
 	return g.regular(cov, w)
 }
 
 var errEmpty = fmt.Errorf("family: no rows: %w; lower K", framework.ErrDegenerate)
 
-// regular says what makes a covariance singular to working precision: a column whose
-// variance vanishes beside that in the table, or that the others determine.
+// regular is an error where a covariance is singular to working precision, by a column whose
+// variance vanishes relative to the table's, or that is a linear combination of others.
 func (g gaussian) regular(cov []float64, w *Pooled) error {
 	_, all := g.split(w.Parameters, 0)
 	for a := range g.d {
@@ -219,7 +219,7 @@ func (g gaussian) regular(cov []float64, w *Pooled) error {
 	return nil
 }
 
-// varied says which column of the table leaves it without a regular covariance.
+// varied is an error that names the column that leaves the table without a regular covariance.
 func (g gaussian) varied(mean, cov []float64) error {
 	for a := range g.d {
 		if err := measurable(a, mean[a], cov[a*g.d+a]); err != nil {
@@ -232,7 +232,7 @@ func (g gaussian) varied(mean, cov []float64) error {
 	return nil
 }
 
-// constant says that the standard deviation of a column of the table is below the rounding
+// constant reports whether the standard deviation of a column of the table is below the rounding
 // of its values: sums over equal numbers leave some of it.
 func constant(mean, variance float64) bool {
 	return !(math.Sqrt(variance) > 1e-16*math.Abs(mean))
@@ -242,7 +242,7 @@ func constant(mean, variance float64) bool {
 // share of a variance and sums over rows then stay in the range of float64.
 const narrowest, widest = 1e-280, 1e280
 
-// measurable says what is wrong with the variance of a column of the table.
+// measurable is an error where a column of the table is constant, or its variance at an end of the range of float64.
 func measurable(column int, mean, variance float64) error {
 	switch {
 	case constant(mean, variance):
@@ -253,7 +253,7 @@ func measurable(column int, mean, variance float64) error {
 	return nil
 }
 
-// independent says whether the covariance can be factorised beginning with the first column,
+// independent reports whether the covariance can be factorised beginning with the first column,
 // as the curvature does it, and with the last, as Score does. Else it returns a column that
 // the others determine.
 func (g gaussian) independent(cov []float64) (column int, ok bool) {
@@ -297,7 +297,7 @@ func singular() error {
 	return fmt.Errorf("its covariance is singular: %w; lower K, allow pruning, or take MAP", framework.ErrDegenerate)
 }
 
-// Share averages the covariances, which makes one that all share, and judges it.
+// Share averages the covariances, which makes one that all share, and checks it.
 func (g gaussian) Share(sums, params Table) error {
 	if !g.tied {
 		return nil

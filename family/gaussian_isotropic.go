@@ -168,7 +168,7 @@ func (g isotropic) Estimate(sums, anchor []float64, w *Pooled, xi []float64) err
 	return nil
 }
 
-// varied says what is wrong with the variance of the group that begins with a column.
+// varied is an error where the variance of the group that begins with a column has collapsed or is out of range.
 func (g isotropic) varied(column int, mean []float64, variance float64, w *Pooled) error {
 	if w != nil {
 		if _, all := g.moments(w.Parameters); !(variance > vanishing*all[column/g.width]) {
@@ -178,7 +178,7 @@ func (g isotropic) varied(column int, mean []float64, variance float64, w *Poole
 	}
 	largest := floats.Norm(mean, math.Inf(1))
 	if g.form == Spherical && constant(largest, variance) {
-		return framework.FaultyColumn(column, errors.New("is constant, like all others: there is nothing to fit"))
+		return framework.FaultyColumn(column, errors.New("is constant, as are all others: there is nothing to fit"))
 	}
 	return measurable(column, largest, variance)
 }

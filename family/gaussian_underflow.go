@@ -7,9 +7,9 @@ import (
 	"github.com/latent-go/latent/internal/simd"
 )
 
-// far is the work space for leaving out what contributes exactly nothing, and when that is
-// to be tried. Trying or not changes no bit of a score that counts.
-type far struct {
+// underflow is the work space for leaving out scores whose exp underflows to 0, and the schedule of when
+// that is tried. It changes no bit of the others.
+type underflow struct {
 	list    []int32
 	zeros   []float64
 	base    []float64 // K, the log joints that the scores are added to
@@ -22,11 +22,11 @@ type far struct {
 	left            int // scores left out so far
 }
 
-// mostPatience is the number of chunks after which a bound is tried again at the latest.
-const mostPatience = 63
+// maxPatience is the number of chunks after which a bound is tried again at the latest.
+const maxPatience = 63
 
-// due says that this chunk should try, and counts it.
-func (f *far) due() bool {
+// due reports whether this chunk should try, and counts it.
+func (f *underflow) due() bool {
 	if f.pause > 0 {
 		f.pause--
 		return false
@@ -34,17 +34,17 @@ func (f *far) due() bool {
 	return true
 }
 
-// note says whether a trial has paid: after each that has not, more chunks go by.
-func (f *far) note(paid bool) {
+// note records whether a trial has paid: after each that has not, more chunks pass until the next.
+func (f *underflow) note(paid bool) {
 	if paid {
 		f.patience = 0
 		return
 	}
-	f.patience = min(2*f.patience+1, mostPatience)
+	f.patience = min(2*f.patience+1, maxPatience)
 	f.pause = f.patience
 }
 
-func (f *far) resize(k, n int) {
+func (f *underflow) resize(k, n int) {
 	if len(f.likely) < n {
 		f.list, f.likely = make([]int32, n+simd.WithinSpace), make([]int32, n)
 	}
@@ -53,7 +53,7 @@ func (f *far) resize(k, n int) {
 }
 
 // within lists the rows at which a − b is above gap, or NaN.
-func (f *far) within(a, b []float64, gap float64) []int32 {
+func (f *underflow) within(a, b []float64, gap float64) []int32 {
 	return f.list[:simd.Within(f.list, a, b, gap)]
 }
 
@@ -61,8 +61,8 @@ func (f *far) within(a, b []float64, gap float64) []int32 {
 // kernels for scores and moments.
 const gathering = 6
 
-// fewest is the number of columns from which on it pays to look for weights of 0.
-const fewest = 12
+// minColumns is the number of columns from which on it pays to look for weights of 0.
+const minColumns = 12
 
 // boundFrom is the row of R that a bound begins with: a third of the rows are in it, with a
 // ninth of the work, and not so few that they could hardly rule out anything.
@@ -74,13 +74,13 @@ func (g gaussian) boundFrom() int { return max(0, g.d-max(10, g.d/3)) &^ 3 }
 // −[simd.Negligible] below one log joint of a row lies no less below its highest, and so does
 // what is below a bound.
 func (g gaussian) AddJoints(o *Observed, scores Table, r []float64) {
-	d, n, k, from, f := g.d, o.Padded(), scores.K, g.boundFrom(), &o.far
+	d, n, k, from, f := g.d, o.Padded(), scores.K, g.boundFrom(), &o.underflow
 	if k == 1 || from == 0 || !f.due() {
 		g.AddScores(o, scores, r)
 		return
 	}
 	full, bound := d*(d+1)/2, (d-from)*(d-from+1)/2 // products a row
-	if hopeful := g.addBounds(o, scores, r); hopeful*full <= n*(k*bound+gathering*d) {
+	if excludable := g.addBounds(o, scores, r); excludable*full <= n*(k*bound+gathering*d) {
 		f.note(false)
 		for j := range k {
 			linalg.Fill(at(r, j, n), f.base[j])
@@ -114,8 +114,8 @@ func (g gaussian) AddJoints(o *Observed, scores Table, r []float64) {
 
 // addBounds is AddScores with bounds, from log joints that it notes, and notes the highest of
 // each row. It counts the pairs of a row and a component that they could rule out at best.
-func (g gaussian) addBounds(o *Observed, scores Table, r []float64) (hopeful int) {
-	d, n, f := g.d, o.Padded(), &o.far
+func (g gaussian) addBounds(o *Observed, scores Table, r []float64) (excludable int) {
+	d, n, f := g.d, o.Padded(), &o.underflow
 	f.resize(scores.K, n)
 	o.Work = linalg.Resize(o.Work, simd.ScoresWork(d))
 	linalg.Fill(f.best, math.Inf(-1))
@@ -128,16 +128,16 @@ func (g gaussian) addBounds(o *Observed, scores Table, r []float64) (hopeful int
 		simd.Raise(f.best, to)
 	}
 	for j := range scores.K {
-		hopeful += n - len(f.within(at(r, j, n), f.best, simd.Negligible))
+		excludable += n - len(f.within(at(r, j, n), f.best, simd.Negligible))
 	}
-	return hopeful
+	return excludable
 }
 
 // scoreLikeliest puts the log joint of each row with the component whose bound is highest in
 // the place of the bound, and notes both. It returns how many it has computed, a
 // few more than rows where bounds are equal.
 func (g gaussian) scoreLikeliest(o *Observed, scores Table, r []float64) (computed int) {
-	n, f := o.Padded(), &o.far
+	n, f := o.Padded(), &o.underflow
 	for j := range scores.K {
 		to := at(r, j, n)
 		list := f.within(to, f.best, -math.SmallestNonzeroFloat64)
@@ -159,7 +159,7 @@ func (g gaussian) scoreAll(o *Observed, scores Table, j int, to []float64) {
 
 // scoreRows puts one component's log joints of some rows into their places.
 func (g gaussian) scoreRows(o *Observed, scores Table, j int, to []float64, list []int32) {
-	f, d, n := &o.far, g.d, simd.Padded(len(list))
+	f, d, n := &o.underflow, g.d, simd.Padded(len(list))
 	f.x = linalg.Resize(f.x, d*n)
 	simd.Gather(f.x, o.X, d, o.Padded(), list)
 	joint := f.r[:n]
@@ -176,8 +176,8 @@ func (g gaussian) scoreRows(o *Observed, scores Table, j int, to []float64, list
 // they are, unless so many can be left out that moving the others pays. It depends on the
 // weights only: sums round differently without the zeros among them.
 func (g gaussian) weighed(o *Observed, weights []float64) (x, w []float64) {
-	f, d, n := &o.far, g.d, o.Padded()
-	if d < fewest {
+	f, d, n := &o.underflow, g.d, o.Padded()
+	if d < minColumns {
 		return o.X, weights
 	}
 	f.resize(1, n)

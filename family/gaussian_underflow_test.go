@@ -163,7 +163,7 @@ func TestFarRowsAreLeftOutWithoutATrace(t *testing.T) {
 			}
 			return nil
 		}))
-		left += s.seen[0].far.left
+		left += s.seen[0].underflow.left
 	})
 	require.Greater(t, left, 1000, "there are scores that are left out")
 }
@@ -190,7 +190,7 @@ func TestNothingIsLeftOutThatIsNotNegligible(t *testing.T) {
 			require.NoError(t, s.Chunks(rows, func(_, n int, _ []float64) error {
 				s.scores(n)
 				want := s.softmaxed(n)
-				s.seen[0].far.patience, s.seen[0].far.pause = 0, 0
+				s.seen[0].underflow.patience, s.seen[0].underflow.pause = 0, 0
 				s.joints(n)
 				sameBits(t, want, s.softmaxed(n))
 				for _, q := range s.r {
@@ -200,7 +200,7 @@ func TestNothingIsLeftOutThatIsNotNegligible(t *testing.T) {
 				}
 				return nil
 			}))
-			left += s.seen[0].far.left
+			left += s.seen[0].underflow.left
 		}
 		require.Greater(t, smallest, 10000, "there are responsibilities just above the threshold")
 		require.Greater(t, left, 10000, "and those below it are left out")
@@ -225,7 +225,7 @@ func TestFarRowsAreLeftOut(t *testing.T) {
 			}
 			return nil
 		}))
-		require.Greater(t, s.seen[0].far.left, n*(k-1)*9/10, "scores left out, D = %d", d)
+		require.Greater(t, s.seen[0].underflow.left, n*(k-1)*9/10, "scores left out, D = %d", d)
 		require.Less(t, moved, n*2, "rows in all moments, D = %d", d)
 	}
 }
@@ -259,6 +259,6 @@ func TestAProductLeavesNothingOut(t *testing.T) {
 			s.Add(n, nil, s.r)
 			return nil
 		}))
-		require.Equal(t, c.left, s.seen[0].far.left > 0)
+		require.Equal(t, c.left, s.seen[0].underflow.left > 0)
 	}
 }

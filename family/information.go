@@ -13,7 +13,7 @@ import (
 // in μ alone where the covariance is tied, after the linear map that gives the table
 // covariance I: P ⊕ ½Gᵀ(P⊗P)G, with P the precision and G the duplication matrix. Its
 // determinant has the closed form |P|^(D+2) 2^(−D), so that the D(D+3)/2 numbers squared
-// are only formed where somebody asks for them.
+// are only formed where they are needed.
 type normalInformation struct {
 	d       int
 	tied    bool
@@ -63,7 +63,7 @@ func (f *normalInformation) Eigenvalues(dst []float64) []float64 { return f.dens
 
 func (f *normalInformation) InverseTrace(g mat.Symmetric) float64 { return f.dense().InverseTrace(g) }
 
-// dense writes the matrix down.
+// dense is the matrix in full.
 func (f *normalInformation) dense() *laplace.Dense {
 	d, n := f.d, f.SymmetricDim()
 	p := f.precision()

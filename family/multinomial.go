@@ -11,7 +11,7 @@ import (
 // Multinomial describes groups of neighbouring columns, at least 2, that count how many
 // of a row's trials fell in each category: ln p(x|p) = ln(n!/Πx_l!) + Σ_l x_l ln p_l. The
 // number of trials n, the row's total, is given, not described, and is the exposure: a
-// row weighs as much as it has trials, and one whose counts are all 0 says nothing. The
+// row weighs as much as it has trials, and one whose counts are all 0 has no influence. The
 // parameters and the coordinates, a unit being a trial, are those of [Categorical].
 type Multinomial struct{ Categories int }
 
@@ -85,7 +85,7 @@ func (f Multinomial) Deviations(xi []float64, n float64, dst []float64) {
 	f.categorical().Deviations(xi, n, dst)
 }
 
-// Sample draws the counts of a single trial: how many a row has is no matter of ξ.
+// Sample draws the counts of a single trial: the number of trials is given.
 func (f Multinomial) Sample(xi []float64, rng *rand.Rand, x []float64) {
 	clear(x)
 	x[categorical.Draw(xi, rng)] = 1

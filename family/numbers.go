@@ -4,10 +4,10 @@ import "math"
 
 var nan = math.NaN()
 
-// least stands for a probability of 0, so that no logarithm is infinite.
-const least = 1e-300
+// tiny stands for a probability of 0, so that no logarithm is infinite.
+const tiny = 1e-300
 
-func logOf(p float64) float64 { return math.Log(max(p, least)) }
+func logOf(p float64) float64 { return math.Log(max(p, tiny)) }
 
 // at cuts one class's numbers out of a K×n matrix.
 func at(v []float64, k, n int) []float64 { return v[k*n : (k+1)*n] }

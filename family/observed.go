@@ -10,7 +10,7 @@ import (
 )
 
 // Observed is what a factor keeps of some rows of a block, memory reused from one chunk to the
-// next. A factor of one's own sees to the exported fields.
+// next. A factor of another package sets the exported fields.
 type Observed struct {
 	N        int       // rows
 	Complete bool      // no cell is missing
@@ -18,15 +18,15 @@ type Observed struct {
 	Base     []float64 // ln h(x) of each row; nil where it is 0
 	Work     []float64 // scratch
 
-	rows   framework.Rows
-	at     int       // first column
-	first  int       // first row
-	e      []float64 // n×cells exposures, where not complete
-	t      []float64 // n rows of S statistics, stride apart, of exponential families
-	stride int
-	own    []float64 // memory for t where it is not the rows themselves
-	sparse bool      // of rows as entries, with one number of t an entry and e as scratch
-	far    far
+	rows      framework.Rows
+	at        int       // first column
+	first     int       // first row
+	e         []float64 // n×cells exposures, where not complete
+	t         []float64 // n rows of S statistics, stride apart, of exponential families
+	stride    int
+	own       []float64 // memory for t where it is not the rows themselves
+	sparse    bool      // of rows as entries, with one number of t an entry and e as scratch
+	underflow underflow
 }
 
 // Padded is the number of rows, filled up to a multiple of the vector kernels' lanes.
@@ -38,7 +38,7 @@ func (o *Observed) Transpose(b framework.Rows, at, first, n, d int) (finite bool
 	if b.Entries != nil {
 		return false, errSparse
 	}
-	*o = Observed{N: n, Complete: true, X: o.X, Work: o.Work, rows: b, at: at, first: first, far: o.far}
+	*o = Observed{N: n, Complete: true, X: o.X, Work: o.Work, rows: b, at: at, first: first, underflow: o.underflow}
 	o.X = linalg.Resize(o.X, d*o.Padded())
 	return simd.Columns(o.X, b.X[first*b.Stride+at:], n, d, b.Stride), nil
 }

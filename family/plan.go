@@ -143,7 +143,7 @@ func (p *Plan) valid(xi []float64) bool {
 	return true
 }
 
-// estimate puts the maximum likelihood ξ of one class into xi, without what classes share or is searched for.
+// estimate puts the maximum likelihood ξ of one class into xi, without shared parameters and those of a [RowFactor].
 func (p *Plan) estimate(sums, anchor, xi []float64) error {
 	for i := range p.parts {
 		f := &p.parts[i]
@@ -157,7 +157,7 @@ func (p *Plan) estimate(sums, anchor, xi []float64) error {
 	return nil
 }
 
-// share makes parameters that classes share one.
+// share makes shared parameters the same in all classes.
 func (p *Plan) share(sums, params Table) error {
 	for i := range p.parts {
 		f := &p.parts[i]
@@ -202,7 +202,7 @@ func (p *Plan) locate(score, anchor []float64) {
 
 // effective is the exposure that a cell of a class is charged for. It is the exposure n
 // itself where the class's nk rows all have the cell; of one that is missing in a share
-// of them it is that share more, so that a cell that nobody has counts as 1 and costs nothing.
+// of them it is that share more, so that a cell that no row has counts as 1 and costs nothing.
 func effective(n, nk float64) float64 {
 	if nk > 1 && n < nk {
 		return n + 1 - n/nk

@@ -11,13 +11,12 @@ import (
 	"github.com/latent-go/latent/laplace"
 )
 
-// A RowFactor is a factor whose estimates are searched for, such as one of a bare log density: it is
-// given the rows themselves where sums do not say all about them, all classes at once, and the estimates
-// to go on from. It has one cell, whose exposure is the first of its sums. It has no features: classes
+// A RowFactor is a [Factor] whose estimates come from an iterative search, such as one of a log density alone. It is
+// given the rows themselves where sums are not sufficient, all classes at once, and the current estimates. It has one cell, whose exposure is the first of its sums. It has no features: classes
 // are seeded by their densities.
 type RowFactor interface {
 	Factor
-	// KeepsRows says that the sums are not enough: classes then hold every row, and a weight
+	// KeepsRows says that the sums are not sufficient: classes then hold every row, and a weight
 	// for each row and class.
 	KeepsRows() bool
 	// PoolRows fits the table as one class, and puts the estimate into pooled.Parameters and
@@ -33,8 +32,8 @@ type RowFactor interface {
 	InformationRows(rows Weighted, xi []float64, pooled *Pooled) (laplace.Block, error)
 	// DeviationsRows puts the standard errors of ξ into dst, given the information of a row.
 	DeviationsRows(rows Weighted, information laplace.Block, xi []float64, pooled *Pooled, dst []float64)
-	// Explain says what is wrong with the scores of row i of those observed, one of which is NaN or
-	// +Inf, or all of which are −Inf; nil where it is not to blame.
+	// Explain is the error of row i of those observed, one of whose scores is NaN or +Inf, or all of whose scores
+	// are −Inf; nil where the factor is not the cause.
 	Explain(o *Observed, i int, scores Table) error
 }
 
@@ -134,7 +133,7 @@ func (c *Classes) weighted(f *part, k int) Weighted {
 	return w
 }
 
-var errSigned = errors.New("family: rows of negative weight have no estimate that can be searched for")
+var errSigned = errors.New("family: rows have negative weights: a family without closed-form estimates takes non-negative ones only")
 
 // search moves the parameters that are searched for, params, K×P.
 func (c *Classes) search(params []float64) error {
@@ -157,14 +156,14 @@ func (c *Classes) search(params []float64) error {
 	return nil
 }
 
-// Information is what has been observed of classes about their estimates: a [RowFactor] measures it at the rows that the estimate comes
-// from, when it is first asked for, and with another q it is the same. So it is kept beside the estimate.
+// Information is the observed information of each class at its estimate. A [RowFactor] computes it from the rows that the
+// estimate comes from, when it is first needed; it does not change with q, and so is kept beside the estimate.
 type Information struct {
 	mu     sync.Mutex
 	blocks [][]laplace.Block // of each factor, one a class; nil for factors by sums
 }
 
-// Information is empty, and nil of a family that has it in closed form.
+// Information is empty, and nil for a family that has it in closed form.
 func (p *Plan) Information() *Information {
 	if !p.searches {
 		return nil
@@ -172,7 +171,7 @@ func (p *Plan) Information() *Information {
 	return new(Information)
 }
 
-// of returns what is known, and measures it where it is not.
+// of returns the blocks, and computes them the first time.
 func (m *Information) of(c *Classes, params []float64) ([][]laplace.Block, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -198,7 +197,7 @@ func (m *Information) of(c *Classes, params []float64) ([][]laplace.Block, error
 	return blocks, nil
 }
 
-// Keep keeps what is known of some classes.
+// Keep keeps the blocks of some classes.
 func (m *Information) Keep(dims []int) *Information {
 	if m == nil {
 		return nil

@@ -19,7 +19,7 @@ func (p *Plan) aroundRows(start Start) bool {
 }
 
 // startWeight is the number of rows of the pooled table that a class begins with, and that its seed counts for where it is built
-// around one row: so that it sits half-way.
+// around one row: so that it lies half-way between the row and the pooled mean.
 func (p *Plan) startWeight() float64 {
 	if p.searches {
 		return float64(p.size.Free + 1)
@@ -28,7 +28,7 @@ func (p *Plan) startWeight() float64 {
 }
 
 // seeds gives each of k classes one row, rows×k. The first is drawn at random, each further one in proportion to how much less
-// likely it is under the classes built around those before than the likeliest row: k-means++ with nothing but the density for a
+// likely it is under the classes built around those before than the likeliest row: k-means++ with the log density in place of the
 // distance, which serves regressions as well as clusters.
 func (p *Plan) seeds(rows framework.Rows, k int, rng *rand.Rand) ([]float64, error) {
 	r, share := make([]float64, rows.N*k), make([]float64, rows.N)

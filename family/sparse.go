@@ -9,7 +9,7 @@ import (
 // and ln h are 0 at 0.
 
 // observeEntries reads rows in compressed form.
-func (l linear) observeEntries(b framework.Rows, at, first, n int, o *Observed) error {
+func (l exponentialKernel) observeEntries(b framework.Rows, at, first, n int, o *Observed) error {
 	if at != 0 || l.s != 1 || l.width != 1 {
 		return errSparse
 	}

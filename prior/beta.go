@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 )
 
-// Beta is the Beta distribution of the chance p of a one,
+// Beta is the Beta distribution of the success probability p,
 //
 //	p(p) = Γ(A+B)/(Γ(A)Γ(B)) p^(A−1) (1−p)^(B−1),   0 ≤ p ≤ 1,
 //

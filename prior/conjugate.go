@@ -18,7 +18,7 @@ import (
 // The density is with respect to the natural parameter η, which brings in a Jacobian
 // where another prior is stated in another parameter; see [Beta], [Dirichlet], [Gamma]
 // and [NormalInverseGamma] for ν and χ of each. By the same token the mode in η is not
-// the mode in, say, a Bernoulli chance: there it has E[T] = χ, the mean of rows and
+// the mode in, say, a Bernoulli probability: there it has E[T] = χ, the mean of rows and
 // pseudo-rows, and exists whenever χ is a possible mean.
 type Conjugate struct {
 	Chi []float64 `json:"chi"` // χ, the mean of the S statistics

@@ -12,7 +12,7 @@ import (
 // the data lie, Kappa rows strong, and to be about as wide, Nu rows strong.
 //
 // Unlike the other priors its zero value has a meaning, the usual choice: Kappa = 1,
-// the weight of one row, and Nu = D, the least integer with which the distribution is
+// the weight of one row, and Nu = D, the smallest integer with which the distribution is
 // proper. With it E[Σ⁻¹] is D times the data's precision matrix.
 type DataScaled struct {
 	Kappa float64 `json:"kappa"` // 0 means 1

@@ -14,7 +14,7 @@
 //	any exponential family   Conjugate
 //
 // The posterior is of the prior's own type, so that both estimators need only its
-// methods. With counts ν of ones and ν′ of zeros,
+// methods. With ν successes and ν′ failures,
 //
 //	before := prior.Beta{A: 0.5, B: 0.5}
 //	after := prior.Beta{A: before.A + ones, B: before.B + zeros}

@@ -13,8 +13,8 @@ import (
 	"github.com/latent-go/latent/prior"
 )
 
-// An Annealer is a mixture with conjugate priors as annealed importance sampling wants it
-// (evidence.Annealed): the state is (Z, Π), its law p(Z,Π) p(X|Z,Π)^t. Given Z the
+// An Annealer is a mixture with conjugate priors as annealed importance sampling needs it
+// (evidence.Annealed): the state is (Z, Π), its distribution ∝ p(Z,Π) p(X|Z,Π)^t. Given Z the
 // parameters are drawn from the posterior of t times the statistics, given Π the rows' z_n
 // in proportion to β_k p(x_n|ξ_k)^t: two exact Gibbs steps at every temperature, for every
 // family. So the marginal likelihood of any mixture in this package can be estimated:
@@ -41,7 +41,7 @@ type State struct {
 // are proper; default priors are scaled by the table.
 func NewAnnealer(ctx context.Context, m Variational, t *framework.Table, k int) (*Annealer, error) {
 	if k < 1 {
-		return nil, fmt.Errorf("mixture: K is %d: a mixture has at least 1 component", k)
+		return nil, fmt.Errorf("mixture: K is %d; must be at least 1", k)
 	}
 	_, pl, err := family.Pool(ctx, t, m.Family)
 	if err != nil {

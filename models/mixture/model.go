@@ -155,7 +155,7 @@ func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) err
 
 // Relevance is what gFIC would lose at once, in nats, if a component were left out and its
 // rows went to the others: the rows' log-likelihood less the component's share of the
-// penalty. Negative values promise a gain; −Inf, a component whose estimate does not exist.
+// penalty. Negative values say that its removal is a gain; −Inf, a component whose estimate does not exist.
 func (m Model) Relevance(s *Statistics, p *Parameters) ([]float64, error) {
 	s.restore(m.mustPlan(p))
 	values, known := slices.Clone(s.Loss), p.observed
@@ -192,7 +192,7 @@ func (m Model) Responsibilities(b framework.Rows, p *Parameters, dst []float64) 
 	return r, err
 }
 
-// LabelEntropy leaves out the entropy of latent variables of the family's own.
+// LabelEntropy leaves out the entropy of the families' latent variables.
 func (Model) LabelEntropy(s *Statistics) float64 { return s.Labels }
 
 // Score gives both at the cost of one; the slices are overwritten from their beginnings, and

@@ -35,7 +35,7 @@ func (m Model) Check(p *Parameters) error {
 		return err
 	}
 	if len(p.Weights) != p.K {
-		return fmt.Errorf("mixture: %d weights do not belong to K = %d", len(p.Weights), p.K)
+		return fmt.Errorf("mixture: %d weights for K = %d: give one for each component", len(p.Weights), p.K)
 	}
 	if !simd.Finite(p.Weights) {
 		return errors.New("mixture: the weights are not finite")
@@ -43,12 +43,12 @@ func (m Model) Check(p *Parameters) error {
 	sum := 0.0
 	for k, w := range p.Weights {
 		if w < 0 {
-			return fmt.Errorf("mixture: the weight of component %d is %v: weights are not negative", k+1, w)
+			return fmt.Errorf("mixture: the weight of component %d is %v; must be non-negative", k+1, w)
 		}
 		sum += w
 	}
 	if math.Abs(sum-1) > 1e-6 {
-		return fmt.Errorf("mixture: the weights sum to %v", sum)
+		return fmt.Errorf("mixture: the weights sum to %v; must sum to 1", sum)
 	}
 	return pl.Attach(p.Pooled).Check(p.K, p.Components, p.Pooled)
 }

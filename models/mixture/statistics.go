@@ -19,7 +19,7 @@ type Statistics struct {
 	N       float64   // Σ_n w_n
 	Nk      []float64 `keep:"rows"` // Σ_n w_n q_nk
 	Loss    []float64 `keep:"rows"` // −Σ_n w_n ln(1 − q_nk): what ln p(X) would lose at once without component k
-	Labels  float64   // Σ_n w_n H(q_n), without latent variables of the family's own
+	Labels  float64   // Σ_n w_n H(q_n), without the families' latent variables
 	Classes *family.Classes
 
 	log   []float64 // K, logarithms of the weights, or what stands for them
@@ -125,7 +125,7 @@ func (s *Statistics) normalise(b framework.Rows, first, n int, w []float64) (ent
 	simd.Softmax(s.r, s.K, padded, logSum, h)
 	clearBeyond(s.r, n)
 	for i, v := range w {
-		if v == 0 { // a row left out may lie as far away as it likes
+		if v == 0 { // a row of weight 0 may lie at any distance
 			logSum[i], h[i] = 0, 0
 			for k := range s.K {
 				s.r[k*padded+i] = 0
@@ -160,13 +160,12 @@ func clearBeyond(r []float64, n int) {
 	}
 }
 
-// remote says that even the logarithm of the density of row i of a chunk is beyond the range of float64, or why
-// it has none.
+// remote is the error of row i of a chunk whose log density is below the range of float64, or that has no density.
 func (s *Statistics) remote(b framework.Rows, first, i int) error {
 	if err := s.Classes.Explain(i); err != nil {
 		return err
 	}
-	return framework.FaultyRow(b.First+first+i, "is so far from every component that its density cannot be told from 0: look for an outlier")
+	return framework.FaultyRow(b.First+first+i, "is so far from every component that its log density is below the range of float64: look for an outlier")
 }
 
 // softmax turns log joints into probabilities in place; it returns the logarithm of their
@@ -192,7 +191,7 @@ func softmax(row []float64) (logSum, entropy float64) {
 	return top + log, max(0, log-mean/sum)
 }
 
-// add adds the rows with the weights in s.r, and returns the entropy of the families' own latent
+// add adds the rows with the weights in s.r, and returns the entropy of the families' latent
 // variables.
 func (s *Statistics) add(n int, w []float64) (entropy float64) {
 	if w == nil {
