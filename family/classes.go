@@ -108,9 +108,9 @@ func (c *Classes) Keep(dims []int) *Classes {
 
 // ---- Local step
 
-// Prepare empties the sums and computes the scores of the classes with parameters params, K×P. A
-// tilt, nil for none, is subtracted from them, but for constant (K), which is to be subtracted from every row's score besides:
-// it is not 0 where values are missing.
+// Prepare empties the sums and computes the scores of the classes with parameters params, K×P. A tilt, nil for none, is
+// subtracted from them, but for constant (K), which is to be subtracted from every row's score besides: it is not 0
+// where values are missing.
 func (c *Classes) Prepare(params []float64, tilt *laplace.Tilt, constant []float64) error {
 	c.Clear()
 	for k := range c.K {

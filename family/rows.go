@@ -12,8 +12,8 @@ import (
 )
 
 // A RowFactor is a [Factor] whose estimates come from an iterative search, such as one of a log density alone. It is
-// given the rows themselves where sums are not sufficient, all classes at once, and the current estimates. It has one cell, whose exposure is the first of its sums. It has no features: classes
-// are seeded by their densities.
+// given the rows themselves where sums are not sufficient, all classes at once, and the current estimates. It has one
+// cell, whose exposure is the first of its sums. It has no features: classes are seeded by their densities.
 type RowFactor interface {
 	Factor
 	// KeepsRows says that the sums are not sufficient: classes then hold every row, and a weight
@@ -156,8 +156,8 @@ func (c *Classes) search(params []float64) error {
 	return nil
 }
 
-// Information is the observed information of each class at its estimate. A [RowFactor] computes it from the rows that the
-// estimate comes from, when it is first needed; it does not change with q, and so is kept beside the estimate.
+// Information is the observed information of each class at its estimate. A [RowFactor] computes it from the rows that
+// the estimate comes from, when it is first needed; it does not change with q, and so is kept beside the estimate.
 type Information struct {
 	mu     sync.Mutex
 	blocks [][]laplace.Block // of each factor, one a class; nil for factors by sums

@@ -18,8 +18,8 @@ func (p *Plan) aroundRows(start Start) bool {
 	return start == RandomRows || start == KMeans && p.searches
 }
 
-// startWeight is the number of rows of the pooled table that a class begins with, and that its seed counts for where it is built
-// around one row: so that it lies half-way between the row and the pooled mean.
+// startWeight is the number of rows of the pooled table that a class begins with, and that its seed counts for where it
+// is built around one row: so that it lies half-way between the row and the pooled mean.
 func (p *Plan) startWeight() float64 {
 	if p.searches {
 		return float64(p.size.Free + 1)
@@ -27,9 +27,9 @@ func (p *Plan) startWeight() float64 {
 	return float64(p.size.Columns + 1)
 }
 
-// seeds gives each of k classes one row, rows×k. The first is drawn at random, each further one in proportion to how much less
-// likely it is under the classes built around those before than the likeliest row: k-means++ with the log density in place of the
-// distance, which serves regressions as well as clusters.
+// seeds gives each of k classes one row, rows×k. The first is drawn at random, each further one in proportion to how
+// much less likely it is under the classes built around those before than the likeliest row: k-means++ with the log
+// density in place of the distance, which serves regressions as well as clusters.
 func (p *Plan) seeds(rows framework.Rows, k int, rng *rand.Rand) ([]float64, error) {
 	r, share := make([]float64, rows.N*k), make([]float64, rows.N)
 	best := slices.Repeat([]float64{math.Inf(-1)}, rows.N)

@@ -189,9 +189,9 @@ func (c Concentrations) Rand(rng *rand.Rand, dst []float64) []float64 {
 	}
 	top := floats.MaxIdx(dst)
 	if math.IsInf(dst[top], -1) {
-		// The weight that is 1 if the others are 0 is weight i with probability a_i/Σa: that is the law of the largest of
-		// Gamma variables of tiny shapes, whose −ln are exponential with rates a_i, and it stays so, exponentials having
-		// no memory, given that all of them are out of range.
+		// The weight that is 1 if the others are 0 is weight i with probability a_i/Σa: that is the law of the largest
+		// of Gamma variables of tiny shapes, whose −ln are exponential with rates a_i, and it stays so, exponentials
+		// having no memory, given that all of them are out of range.
 		top = categorical.Draw(c, rng)
 		clear(dst)
 		dst[top] = 1

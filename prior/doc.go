@@ -22,10 +22,10 @@
 //	evidence := after.LogNorm() - before.LogNorm() // ln ∫ p(X|μ) p(μ) dμ
 //	mode, err := after.Mode()                      // the MAP estimate
 //
-// [NormalInverseWishart] and [IsotropicNormal] have the expected log density of a row, the divergences and the modes that
-// a Gaussian component takes of its posterior. [Natural], [NaturalDirichlet] and [NaturalShapeRate] are priors by their pseudo-counts in the
-// natural parameters of a likelihood, which rows and the sums of their statistics add to: what a
-// family of one observation needs of its prior.
+// [NormalInverseWishart] and [IsotropicNormal] have the expected log density of a row, the divergences and the modes
+// that a Gaussian component takes of its posterior. [Natural], [NaturalDirichlet] and [NaturalShapeRate] are priors by
+// their pseudo-counts in the natural parameters of a likelihood, which rows and the sums of their statistics add to:
+// what a family of one observation needs of its prior.
 //
 // Every LogNorm is the log, in nats, of the integral of the density without its
 // constant, which the type's comment spells out. So evidences and the terms of the

@@ -13,8 +13,8 @@ import (
 //
 //	μ_j | σ² ~ N(m_j, σ²/κ),   1/σ² ~ Gamma(shape, rate),
 //
-// as the numbers m_1,…,m_W, κ, shape, rate: it is [NormalInverseGamma] where W = 1, and the conjugate prior of a Gaussian
-// with spherical covariance.
+// as the numbers m_1,…,m_W, κ, shape, rate: it is [NormalInverseGamma] where W = 1, and the conjugate prior of a
+// Gaussian with spherical covariance.
 type IsotropicNormal []float64
 
 func (p IsotropicNormal) mean() []float64 { return p[:len(p)-3] }

@@ -85,8 +85,8 @@ func (NaturalShapeRate) LogNorm(h []float64) float64 {
 	return d.logPeak() + math.Log(sum*d.step())
 }
 
-// Expected puts E[(−β, α)] into eta and returns E[ψ]. It uses, for ψ = ln Γ(α) − α ln β and E[ln β|α] = ψ(να+1) − ln τ₁, the same
-// cancellation as the density.
+// Expected puts E[(−β, α)] into eta and returns E[ψ]. It uses, for ψ = ln Γ(α) − α ln β and E[ln β|α] = ψ(να+1) − ln
+// τ₁, the same cancellation as the density.
 func (NaturalShapeRate) Expected(h, eta []float64) float64 {
 	d := shapeOf(h)
 	sum, shape, partition := 0.0, 0.0, 0.0

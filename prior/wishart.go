@@ -175,8 +175,8 @@ func (p NormalInverseWishart) Expected(root []float64) (constant float64, err er
 	return -(p.ExpectedLogDet(logDet) + float64(d)*(2*special.HalfLogTwoPi+1/p.Kappa)) / 2, nil
 }
 
-// MeanDivergence is KL(p‖from) between the distributions of μ given Σ, in nats, averaged over that of Σ under p; root is
-// that of [NormalInverseWishart.Expected].
+// MeanDivergence is KL(p‖from) between the distributions of μ given Σ, in nats, averaged over that of Σ under p; root
+// is that of [NormalInverseWishart.Expected].
 func (p NormalInverseWishart) MeanDivergence(root []float64, from NormalInverseWishart) float64 {
 	return meanDivergence(p.Kappa, from.Kappa, len(p.Mean), linalg.Mahalanobis(len(p.Mean), root, p.Mean, from.Mean))
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/latent-go/latent/framework"
 )
 
-// A caller records which method of the author is running, so that a panic there is distinguished from one of its own, and an
-// error gets the method's name.
+// A caller records which method of the author is running, so that a panic there is distinguished from one of its own,
+// and an error gets the method's name.
 type caller struct {
 	of     string // type of the density
 	method string // while in it

@@ -24,8 +24,9 @@ type hill struct {
 }
 
 // climb returns where the value is largest, as far as can be seen, its gain over the value at 0, and whether the
-// gradient vanishes there. It never returns a lower value. It is the BFGS method of gonum in coordinates in which the curvature at the start is
-// the identity and the first step is Newton's; to be called again from where it ends, until it gains nothing.
+// gradient vanishes there. It never returns a lower value. It is the BFGS method of gonum in coordinates in which the
+// curvature at the start is the identity and the first step is Newton's; to be called again from where it ends, until
+// it gains nothing.
 func (h *hill) climb() (t []float64, gain float64, level bool) {
 	start := h.value(make([]float64, h.dim))
 	flat, noise := flatness(start)
@@ -119,9 +120,9 @@ func (h *hill) beyond(t []float64) bool {
 	return false
 }
 
-// flatness returns the length of a gradient, in coordinates of unit curvature, below which a point counts as the maximum:
-// half its square is what is left to gain, in nats. It is above what rounding makes of differences of a sum of that
-// value; and noise is a gain that rounding alone can show.
+// flatness returns the length of a gradient, in coordinates of unit curvature, below which a point counts as the
+// maximum: half its square is what is left to gain, in nats. It is above what rounding makes of differences of a sum of
+// that value; and noise is a gain that rounding alone can show.
 func flatness(value float64) (flat, noise float64) {
 	size := math.Abs(value)
 	return max(1e-7, 1e-11*size), max(1e-12, 1e-15*size)

@@ -16,20 +16,21 @@ import (
 	"github.com/latent-go/latent/laplace"
 )
 
-// Continuous is the model of a [JointDensity], with z_n ∈ R^K: EM, FAB, gFAB, criteria and pruning from ln p(x, z|Ξ, Θ).
+// Continuous is the model of a [JointDensity], with z_n ∈ R^K: EM, FAB, gFAB, criteria and pruning from ln p(x, z|Ξ,
+// Θ).
 //
-// q(z_n) is the Gaussian that maximises the bound of ln p(x_n), and every expectation over it, in the local step, the global step and the
-// criteria, is taken at the same points. So both steps ascend one function, and EM never falls. Where ln p(x, z) is quadratic in z, as in
-// linear Gaussian models, the points are exact, and the bound is ln p(x). Elsewhere the error is that of the rule: 2K points see ln p
-// up to its third power in z; Nodes asks for more.
+// q(z_n) is the Gaussian that maximises the bound of ln p(x_n), and every expectation over it, in the local step, the
+// global step and the criteria, is taken at the same points. So both steps ascend one function, and EM never falls.
+// Where ln p(x, z) is quadratic in z, as in linear Gaussian models, the points are exact, and the bound is ln p(x).
+// Elsewhere the error is that of the rule: 2K points see ln p up to its third power in z; Nodes asks for more.
 //
-// The latent dimensions are taken to mix linearly: turning z and Ξ together changes nothing. Then F is (S/N) ⊗ B, with S = Σ E[z zᵀ] and B, P×P,
-// the information about Σ_k z_k ξ_k; that is exact where ξ_k acts through such sums and the information is the same for all rows,
-// as in paper G's eq. 5, and elsewhere an average over rows. With Axes they stand for themselves, and F has one block
-// (S_kk/N) B_k each.
+// The latent dimensions are taken to mix linearly: turning z and Ξ together changes nothing. Then F is (S/N) ⊗ B, with
+// S = Σ E[z zᵀ] and B, P×P, the information about Σ_k z_k ξ_k; that is exact where ξ_k acts through such sums and the
+// information is the same for all rows, as in paper G's eq. 5, and elsewhere an average over rows. With Axes they stand
+// for themselves, and F has one block (S_kk/N) B_k each.
 //
-// F is unit-free: Ξ is measured in units in which the table without latent dimensions (Ξ = 0, Θ at its maximum, z from N(0, 1)) has the
-// information I a row about ξ_k.
+// F is unit-free: Ξ is measured in units in which the table without latent dimensions (Ξ = 0, Θ at its maximum, z from
+// N(0, 1)) has the information I a row about ξ_k.
 type Continuous struct {
 	Density JointDensity
 	Axes    bool // the latent dimensions do not mix
@@ -468,8 +469,8 @@ func (m Continuous) Shape(p *ContinuousParameters) framework.Shape {
 
 // ---- Judging rows
 
-// LogProb is the bound of ln p(x_n|Π) of each row, in nats, with the expectation taken by the rule: ln p(x_n|Π) itself where ln p(x, z) is
-// quadratic in z.
+// LogProb is the bound of ln p(x_n|Π) of each row, in nats, with the expectation taken by the rule: ln p(x_n|Π) itself
+// where ln p(x, z) is quadratic in z.
 func (m Continuous) LogProb(b framework.Rows, p *ContinuousParameters, dst []float64) (_ []float64, err error) {
 	c, err := m.compiled(p)
 	if err != nil {

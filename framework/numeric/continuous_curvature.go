@@ -13,8 +13,9 @@ import (
 
 // ---- Curvature
 
-// observe returns B = (1/K) Σ_kl (A⁻¹)_kl F_kl with A = S/N: the mean of the diagonal blocks of F after A has been turned into I, which is
-// B itself where F = A ⊗ B, and does not depend on a rotation of z. With axes it returns B_k = F_kk/A_kk for each.
+// observe returns B = (1/K) Σ_kl (A⁻¹)_kl F_kl with A = S/N: the mean of the diagonal blocks of F after A has been
+// turned into I, which is B itself where F = A ⊗ B, and does not depend on a rotation of z. With axes it returns B_k =
+// F_kk/A_kk for each.
 func (m *jointMachine) observe(s *Posteriors, rule *points, xi, theta []float64, axes bool, pooled *Pooled, fine bool) (list []*mat.SymDense, err error) {
 	n, k := m.component.free, s.K
 	if m.informer != nil && !axes {
@@ -141,8 +142,8 @@ func congruent(a mat.Matrix, b mat.Symmetric) *mat.SymDense {
 	return c
 }
 
-// Curvature adds (S/N) ⊗ B, or with Axes (S_kk/N) B_k for each dimension. B is observed when it is first asked for, from s,
-// which has to be what p was maximised from; it belongs to the estimate p from then on.
+// Curvature adds (S/N) ⊗ B, or with Axes (S_kk/N) B_k for each dimension. B is observed when it is first asked for,
+// from s, which has to be what p was maximised from; it belongs to the estimate p from then on.
 func (m Continuous) Curvature(s *Posteriors, p *ContinuousParameters, f *laplace.Curvature) error {
 	info, err := m.unitFree(s, p, f.CountOnly())
 	if err != nil {
@@ -160,8 +161,8 @@ func (m Continuous) Curvature(s *Posteriors, p *ContinuousParameters, f *laplace
 
 // ---- Projection
 
-// Signal is the information that the latent dimensions carry, Ξ B Ξᵀ: the signal-to-noise ratios in a linear Gaussian model.
-// It is nil with Axes, where the dimensions cannot be turned.
+// Signal is the information that the latent dimensions carry, Ξ B Ξᵀ: the signal-to-noise ratios in a linear Gaussian
+// model. It is nil with Axes, where the dimensions cannot be turned.
 func (m Continuous) Signal(s *Posteriors, p *ContinuousParameters) (*mat.SymDense, error) {
 	if m.Axes {
 		return nil, nil

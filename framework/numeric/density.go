@@ -11,8 +11,8 @@ import (
 	"github.com/latent-go/latent/internal/parallel"
 )
 
-// A Density is how the rows of one component are distributed: all that [Family] needs. The density's methods are called by several
-// goroutines at once, and must keep nothing of the slices that they are given.
+// A Density is how the rows of one component are distributed: all that [Family] needs. The density's methods are called
+// by several goroutines at once, and must keep nothing of the slices that they are given.
 type Density interface {
 	// Layout says what numbers there are when rows have so many columns: ξ_k of each component, and Θ
 	// that all components share.
@@ -48,8 +48,8 @@ type Estimator interface {
 // An Informer has the information in closed form, for a density whose component has no Simplex and no SPD parameter.
 type Informer interface {
 	// Information puts −Σ_n w_n ∇² ln p(x_n|ξ, Θ), second derivatives by the numbers of the component, into dst. It is
-	// asked for at estimates inside the ranges of the numbers, where terms with the factor Σ_n w_n ∇ ln p(x_n|ξ, Θ) = 0 may
-	// be left out; on the boundaries the framework differentiates.
+	// asked for at estimates inside the ranges of the numbers, where terms with the factor Σ_n w_n ∇ ln p(x_n|ξ, Θ) = 0
+	// may be left out; on the boundaries the framework differentiates.
 	Information(rows Weighted, component, shared []float64, dst *mat.SymDense)
 }
 
@@ -130,8 +130,8 @@ func (c *compiled) machine() *machine {
 	return &machine{compiled: c, caller: caller{of: c.name}, xi: make([]float64, c.component.numbers), theta: make([]float64, c.shared.numbers)}
 }
 
-// each calls do for the components 0, …, n−1, several at a time, with a machine of its own for each, and returns the error of
-// the first that fails. A component sees nothing of the others, so that the order does not show in the bits.
+// each calls do for the components 0, …, n−1, several at a time, with a machine of its own for each, and returns the
+// error of the first that fails. A component sees nothing of the others, so that the order does not show in the bits.
 func (c *compiled) each(n int, do func(m *machine, k int) error) error {
 	return parallel.Do(n, 0, func(k int) (err error) {
 		m := c.machine()

@@ -15,16 +15,16 @@ import (
 	"github.com/latent-go/latent/laplace"
 )
 
-// Family is a [Density] as a family of package family: the components of a mixture.Model or, on some columns, beside other
-// families in a family.Product. The numbers of a component are ξ_k and then Θ, the same in each. Rows that miss all columns of
-// the density (NaN) are integrated out.
+// Family is a [Density] as a family of package family: the components of a mixture.Model or, on some columns, beside
+// other families in a family.Product. The numbers of a component are ξ_k and then Θ, the same in each. Rows that miss
+// all columns of the density (NaN) are integrated out.
 //
-// The global step is a closed form where the density is an [Estimator], and else a search that ends within about 1e-13 nats of
-// the maximum, where sums over rows are below 10⁴ nats. The information of a row is the observed one, averaged over the
-// component's rows at the estimate, in the coordinates that [Parameter] describes.
+// The global step is a closed form where the density is an [Estimator], and else a search that ends within about 1e-13
+// nats of the maximum, where sums over rows are below 10⁴ nats. The information of a row is the observed one, averaged
+// over the component's rows at the estimate, in the coordinates that [Parameter] describes.
 //
-// A fit begins with the whole table as one component, whatever K is: there the numbers need a maximum, at which the information
-// about Real ones is positive definite.
+// A fit begins with the whole table as one component, whatever K is: there the numbers need a maximum, at which the
+// information about Real ones is positive definite.
 type Family struct{ Density Density }
 
 // Name is the density's type.
@@ -50,8 +50,8 @@ func (f Family) MarshalJSON() ([]byte, error) {
 	}{f.Name(), f.Density})
 }
 
-// A factor is a density on its columns. Scores are what a tilt takes off each row, and then the numbers of the component;
-// sums are the exposure and then T(x), which Observed.Work holds after the exposures of all rows.
+// A factor is a density on its columns. Scores are what a tilt takes off each row, and then the numbers of the
+// component; sums are the exposure and then T(x), which Observed.Work holds after the exposures of all rows.
 type factor struct{ *compiled }
 
 func (f factor) Name() string { return f.name }
@@ -127,8 +127,8 @@ func (f factor) AddScores(o *family.Observed, scores family.Table, r []float64) 
 	}
 }
 
-// addScores adds the scores of row i and those after it, up to one at which LogProb panics, which gets NaN for an explanation
-// (see Explain). It returns the row to go on with.
+// addScores adds the scores of row i and those after it, up to one at which LogProb panics, which gets NaN for an
+// explanation (see Explain). It returns the row to go on with.
 func (m *machine) addScores(o *family.Observed, i int, scores family.Table, r []float64) (next int) {
 	padded := o.Padded()
 	defer func() {
@@ -272,8 +272,9 @@ func (f factor) InformationRows(rows Weighted, params []float64, pooled *family.
 	return laplace.NewDense(floored(congruent(inverse, info), 1/rows.N)), nil
 }
 
-// floored has no eigenvalue below least, at which all rows of a component together hold as much information as one row of the whole table:
-// parameters of which they hold less cost nothing, and do not lower the component's charge by being unknown.
+// floored has no eigenvalue below least, at which all rows of a component together hold as much information as one row
+// of the whole table: parameters of which they hold less cost nothing, and do not lower the component's charge by being
+// unknown.
 func floored(info *mat.SymDense, least float64) *mat.SymDense {
 	var eigen mat.EigenSym
 	if !eigen.Factorize(info, true) {
@@ -321,8 +322,8 @@ func (c *compiled) fromCoordinates(xi []float64, w *Pooled) (*mat.Dense, error) 
 	return inverse, nil
 }
 
-// DeviationsRows are the square roots of the diagonal of (N_k I_k)⁻¹, carried to the numbers of ξ by the delta method; +Inf where
-// the rows do not determine them, and NaN for Θ.
+// DeviationsRows are the square roots of the diagonal of (N_k I_k)⁻¹, carried to the numbers of ξ by the delta method;
+// +Inf where the rows do not determine them, and NaN for Θ.
 func (f factor) DeviationsRows(rows Weighted, information laplace.Block, params []float64, pooled *family.Pooled, dst []float64) {
 	fill(dst, math.NaN())
 	xi, _ := f.split(params)

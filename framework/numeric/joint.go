@@ -11,8 +11,8 @@ import (
 	"github.com/latent-go/latent/framework"
 )
 
-// A JointDensity is the joint distribution of a row and its continuous latent variables: all that [Continuous] needs. Its
-// methods are called by several goroutines at once, and must keep nothing of the slices that they are given.
+// A JointDensity is the joint distribution of a row and its continuous latent variables: all that [Continuous] needs.
+// Its methods are called by several goroutines at once, and must keep nothing of the slices that they are given.
 type JointDensity interface {
 	// Layout says what numbers there are when rows have so many columns: P numbers ξ_k of each latent
 	// dimension, which have to be Real, and Θ that all share.
@@ -26,7 +26,8 @@ type JointDensity interface {
 
 // An Inferrer has the local step of a row in closed form: the posterior of z is Gaussian.
 type Inferrer interface {
-	// Posterior puts the mean and the covariance of the density ∝ p(x, z|Ξ, Θ) exp(−½ zᵀ extra z) of z into mean and cov.
+	// Posterior puts the mean and the covariance of the density ∝ p(x, z|Ξ, Θ) exp(−½ zᵀ extra z) of z into mean and
+	// cov.
 	Posterior(x, components, shared []float64, extra mat.Symmetric, mean []float64, cov *mat.SymDense)
 }
 
@@ -38,13 +39,15 @@ type JointDifferentiable interface {
 
 // A JointEstimator has the global step in closed form.
 type JointEstimator interface {
-	// EstimateJoint puts argmax Σ_n w_n E_q[ln p(x_n, z_n|Ξ, Θ)] into components, K×P, and shared, which hold the values so far.
+	// EstimateJoint puts argmax Σ_n w_n E_q[ln p(x_n, z_n|Ξ, Θ)] into components, K×P, and shared, which hold the
+	// values so far.
 	EstimateJoint(rows Inferred, components, shared []float64) error
 }
 
 // A JointInformer has the information in closed form.
 type JointInformer interface {
-	// InformationJoint puts B, P×P, into dst, where −∇²_Ξ Σ_n w_n E_q[ln p(x_n, z_n|Ξ, Θ)] is (Σ_n w_n E_q[z_n z_nᵀ]) ⊗ B.
+	// InformationJoint puts B, P×P, into dst, where −∇²_Ξ Σ_n w_n E_q[ln p(x_n, z_n|Ξ, Θ)] is (Σ_n w_n E_q[z_n z_nᵀ]) ⊗
+	// B.
 	InformationJoint(rows Inferred, components, shared []float64, dst *mat.SymDense)
 }
 
@@ -144,8 +147,8 @@ type points struct {
 // maxPoints bounds the points of a rule.
 const maxPoints = 1 << 14
 
-// rule is 2K points at ±√K along the axes, exact for polynomials of degree 3 (the spherical-radial rule of McNamee & Stenger
-// 1967), or with nodes > 0 the product of Gauss–Hermite rules, exact for degree 2·nodes − 1 in each variable.
+// rule is 2K points at ±√K along the axes, exact for polynomials of degree 3 (the spherical-radial rule of McNamee &
+// Stenger 1967), or with nodes > 0 the product of Gauss–Hermite rules, exact for degree 2·nodes − 1 in each variable.
 func rule(k, nodes int) (*points, error) {
 	if nodes == 0 {
 		p := &points{at: make([]float64, 2*k*k), weight: make([]float64, 2*k)}

@@ -29,8 +29,8 @@ func Real(name string, n int) Parameter { return Parameter{Name: name, kind: rea
 // v in units of the value for the whole table.
 func Positive(name string, n int) Parameter { return Parameter{Name: name, kind: positiveKind(n)} }
 
-// Rate is n non-negative numbers, such as the means of counts, whose estimate may well be 0 (where 0·ln 0 is NaN: a density
-// has to mind it). Both coordinates are 2√v.
+// Rate is n non-negative numbers, such as the means of counts, whose estimate may well be 0 (where 0·ln 0 is NaN: a
+// density has to mind it). Both coordinates are 2√v.
 func Rate(name string, n int) Parameter { return Parameter{Name: name, kind: rateKind(n)} }
 
 // Probability is n numbers from 0 to 1, ends included. Both coordinates are 2 arcsin √v.
@@ -375,8 +375,8 @@ func (n simplexKind) distance(v []float64, _ int) float64 {
 	return 2 * math.Sqrt(least)
 }
 
-// nearBoundary is the distance from a boundary, in steps, below which second derivatives are those of the mirrored function: nearer
-// by, a number is less than 10⁻⁸, and what it has to do with the rows is lost in rounding.
+// nearBoundary is the distance from a boundary, in steps, below which second derivatives are those of the mirrored
+// function: nearer by, a number is less than 10⁻⁸, and what it has to do with the rows is lost in rounding.
 const nearBoundary = 1e-4
 
 func (n simplexKind) slope(_, _ []float64, j *window) { ones(int(n)-1, j) }

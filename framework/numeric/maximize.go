@@ -13,8 +13,8 @@ import (
 	"github.com/latent-go/latent/internal/linalg"
 )
 
-// A task is the global step of a mixture: to maximise Σ_k Σ_n w_nk ln p(x_n|ξ_k, Θ). Where components share nothing it is
-// one search a component; where they share Θ, one search for all.
+// A task is the global step of a mixture: to maximise Σ_k Σ_n w_nk ln p(x_n|ξ_k, Θ). Where components share nothing it
+// is one search a component; where they share Θ, one search for all.
 type task struct {
 	*machine
 	rows   []Weighted   // of the components that have some
@@ -157,8 +157,8 @@ func (g *objective) search(far bool) {
 	g.snap(1e-5 / math.Sqrt(g.n))
 }
 
-// leaveBoundary moves away from a boundary where that is a gain. The coordinates are mirrored there: the gradient vanishes, and a
-// search by itself would stay.
+// leaveBoundary moves away from a boundary where that is a gain. The coordinates are mirrored there: the gradient
+// vanishes, and a search by itself would stay.
 func (g *objective) leaveBoundary() {
 	width := 1 / math.Sqrt(g.n)
 	for _, step := range g.boundarySteps(width) {

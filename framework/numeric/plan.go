@@ -83,8 +83,8 @@ func (p *plan) check(v []float64) error {
 	return nil
 }
 
-// bounded is an error that names the parameter that diverges to an end of its range that is excluded, relative to the values
-// unit of the whole table: a variance to 0, because the rows lie on a line.
+// bounded is an error that names the parameter that diverges to an end of its range that is excluded, relative to the
+// values unit of the whole table: a variance to 0, because the rows lie on a line.
 func (p *plan) bounded(v, unit []float64) error {
 	for _, q := range p.list {
 		if err := q.kind.bounded(q.of(v), q.of(unit)); err != nil {
@@ -101,7 +101,8 @@ func (p *plan) move(v, t, dst []float64) {
 	}
 }
 
-// boundarySteps lists the steps away from boundaries that v is near, in coordinates of which the first is number at of dim.
+// boundarySteps lists the steps away from boundaries that v is near, in coordinates of which the first is number at of
+// dim.
 func (p *plan) boundarySteps(v []float64, near float64, at, dim int) (list [][]float64) {
 	for _, q := range p.list {
 		for _, t := range q.kind.boundarySteps(q.of(v), near) {
@@ -132,8 +133,8 @@ func (p *plan) snap(v []float64, near float64) (snapped bool) {
 	return snapped
 }
 
-// reach bounds how far coordinates go with a nat: all but those of Real numbers have about unit information in a row, so
-// that one row goes this far.
+// reach bounds how far coordinates go with a nat: all but those of Real numbers have about unit information in a row,
+// so that one row goes this far.
 func (p *plan) reach() []float64 {
 	list := make([]float64, p.free)
 	fill(list, 2)

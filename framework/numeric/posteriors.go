@@ -10,8 +10,9 @@ import (
 	"github.com/latent-go/latent/internal/linalg"
 )
 
-// Posteriors are what a global step of [Continuous] needs: the rows, by reference to the blocks of the source, and q(z_n) of
-// each, 8·K·(K + 1) bytes a row beside the data, three or four times over in a fit. Rows of different shards follow one another.
+// Posteriors are what a global step of [Continuous] needs: the rows, by reference to the blocks of the source, and
+// q(z_n) of each, 8·K·(K + 1) bytes a row beside the data, three or four times over in a fit. Rows of different shards
+// follow one another.
 type Posteriors struct {
 	K  int
 	N  float64   // Σ_n w_n
