@@ -42,7 +42,8 @@ func (p NormalInverseGamma) LogNorm() float64 {
 	return special.HalfLogTwoPi - math.Log(p.Kappa)/2 + p.Precision().LogNorm()
 }
 
-// Precision is the distribution of 1/s².
+// Precision is the distribution of 1/s²: the expected squared distance of a row x, E[(x−μ)²/s²], is
+// 1/Kappa + E[1/s²](x−Mean)².
 func (p NormalInverseGamma) Precision() Gamma { return Gamma{p.Shape, p.Rate} }
 
 // Update returns the posterior after n ≥ 0 rows, a sum of responsibilities perhaps,
@@ -61,13 +62,6 @@ func (p NormalInverseGamma) Update(n, mean, squares float64) NormalInverseGamma 
 		Rate:  p.Rate + squares/2 + p.Kappa*(n/kappa)*shift*shift/2,
 	}
 }
-
-// ExpectedPrecision is E[1/s²] = Shape/Rate. With it, the expected squared distance
-// of a row x, E[(x−μ)²/s²], is 1/Kappa + E[1/s²](x−Mean)².
-func (p NormalInverseGamma) ExpectedPrecision() float64 { return p.Precision().Mean() }
-
-// ExpectedLogVariance is E[ln s²] = ln Rate − ψ(Shape).
-func (p NormalInverseGamma) ExpectedLogVariance() float64 { return -p.Precision().ExpectedLog() }
 
 // Mode returns where the joint density of μ and s² is greatest: Mean and
 // Rate/(Shape + 3/2).

@@ -80,8 +80,8 @@ func TestNormalInverseGammaExpectationsAreDerivativesOfLogNorm(t *testing.T) {
 	for _, p := range normals {
 		shape := central(func(s float64) float64 { q := p; q.Shape = s; return q.LogNorm() }, p.Shape)
 		rate := central(func(r float64) float64 { q := p; q.Rate = r; return q.LogNorm() }, p.Rate)
-		closeTo(t, -p.ExpectedLogVariance(), shape, 1e-9, p)
-		closeTo(t, -p.ExpectedPrecision(), rate, 1e-9, p)
+		closeTo(t, p.Precision().ExpectedLog(), shape, 1e-9, p)
+		closeTo(t, -p.Precision().Mean(), rate, 1e-9, p)
 	}
 }
 
@@ -136,8 +136,8 @@ func TestNormalInverseGammaDrawsHaveTheMoments(t *testing.T) {
 			z := (mean - p.Mean) / math.Sqrt(variance/p.Kappa)
 			means, squares = append(means, z), append(squares, z*z)
 		}
-		meanIs(t, p.ExpectedPrecision(), precisions, p)
-		meanIs(t, p.ExpectedLogVariance(), logs, p)
+		meanIs(t, p.Precision().Mean(), precisions, p)
+		meanIs(t, -p.Precision().ExpectedLog(), logs, p)
 		meanIs(t, 0, means, p)
 		meanIs(t, 1, squares, p)
 	}

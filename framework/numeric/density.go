@@ -14,8 +14,8 @@ import (
 // A Density is how the rows of one component are distributed: all that [Family] needs. The density's methods are called
 // by several goroutines at once, and must keep nothing of the slices that they are given.
 type Density interface {
-	// Layout says what numbers there are when rows have so many columns: ξ_k of each component, and Θ
-	// that all components share.
+	// Layout describes the numbers for rows of so many columns: ξ_k of each component, and Θ that all
+	// components share.
 	Layout(columns int) Layout
 	// LogProb is ln p(x|z=k, ξ_k, Θ) in nats; −Inf where x cannot come from the component, and for every x where the
 	// numbers make no distribution. The numbers are in the order of the layout, and within the ranges that it gives.

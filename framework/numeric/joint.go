@@ -14,8 +14,8 @@ import (
 // A JointDensity is the joint distribution of a row and its continuous latent variables: all that [Continuous] needs.
 // Its methods are called by several goroutines at once, and must keep nothing of the slices that they are given.
 type JointDensity interface {
-	// Layout says what numbers there are when rows have so many columns: P numbers ξ_k of each latent
-	// dimension, which have to be Real, and Θ that all share.
+	// Layout describes the numbers for rows of so many columns: P numbers ξ_k of each latent dimension, which must be
+	// Real, and Θ that all share.
 	Layout(columns int) Layout
 	// LogJoint is ln p(x, z|Ξ, Θ) in nats, prior of z included, finite for every z. There are len(z) latent dimensions;
 	// components is K×P row-major, row k being ξ_k.
@@ -26,8 +26,8 @@ type JointDensity interface {
 
 // An Inferrer has the local step of a row in closed form: the posterior of z is Gaussian.
 type Inferrer interface {
-	// Posterior puts the mean and the covariance of the density ∝ p(x, z|Ξ, Θ) exp(−½ zᵀ extra z) of z into mean and
-	// cov.
+	// Posterior puts the mean and the covariance of the density ∝ p(x, z|Ξ, Θ) exp(−½ zᵀ extra z) of z into mean
+	// and cov.
 	Posterior(x, components, shared []float64, extra mat.Symmetric, mean []float64, cov *mat.SymDense)
 }
 
@@ -46,8 +46,8 @@ type JointEstimator interface {
 
 // A JointInformer has the information in closed form.
 type JointInformer interface {
-	// InformationJoint puts B, P×P, into dst, where −∇²_Ξ Σ_n w_n E_q[ln p(x_n, z_n|Ξ, Θ)] is (Σ_n w_n E_q[z_n z_nᵀ]) ⊗
-	// B.
+	// InformationJoint puts B, P×P, into dst, where −∇²_Ξ Σ_n w_n E_q[ln p(x_n, z_n|Ξ, Θ)] is
+	// (Σ_n w_n E_q[z_n z_nᵀ]) ⊗ B.
 	InformationJoint(rows Inferred, components, shared []float64, dst *mat.SymDense)
 }
 
@@ -110,7 +110,7 @@ func compileJoint(density JointDensity, columns, nodes int) (c *compiledJoint, e
 	}
 	for _, q := range c.component.list {
 		if _, ok := q.kind.(realKind); !ok {
-			return nil, fmt.Errorf("numeric: Layout of %T: the parameter %q of a latent dimension is not Real, as those of continuous latent variables have to be", density, q.Name)
+			return nil, fmt.Errorf("numeric: Layout of %T: the parameter %q of a latent dimension must be Real, as all of a latent dimension", density, q.Name)
 		}
 	}
 	if c.component.free == 0 {
