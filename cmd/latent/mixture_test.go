@@ -624,7 +624,7 @@ func TestADamagedMixtureIsRefused(t *testing.T) {
 		{`"params":`, `"other":`, "no parameters"},
 		{`"params":{`, `"params":null,"other":{`, "no parameters"},
 		{`"params":{"k":2,"d":5,"weights":[`, `"params":{"k":2,"d":5,"weights":[-`, "weight of component 1 is -"},
-		{`"whole":`, `"part":`, "table as one component"},
+		{`"pooled":`, `"part":`, "table as one component"},
 	} {
 		require.Contains(t, text, c.old)
 		broken := file(t, "broken.json", strings.Replace(text, c.old, c.new, 1))

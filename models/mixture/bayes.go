@@ -117,7 +117,7 @@ type Posterior struct {
 	D          int            `json:"d"`
 	Weights    []float64      `json:"weights"`    // concentrations of the weights' Dirichlet distribution, K
 	Components []float64      `json:"components"` // hyperparameters, K×H row-major
-	Pooled     *family.Pooled `json:"whole"`
+	Pooled     *family.Pooled `json:"pooled"`
 
 	bayes *bayes
 }

@@ -18,7 +18,7 @@ type Parameters struct {
 	D          int            `json:"d"`
 	Weights    []float64      `json:"weights" keep:"weights"` // β, K, on the simplex
 	Components []float64      `json:"components" keep:"rows"` // K×P: what [Model.Numbers] describes, in the user's units
-	Pooled     *family.Pooled `json:"whole"`                  // the table as one component
+	Pooled     *family.Pooled `json:"pooled"`                 // the table as one component
 
 	plan     *family.Plan
 	bayes    *bayes              // of MAP

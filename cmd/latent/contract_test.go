@@ -1,0 +1,61 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// keysOf collects the names of fields, but not those below a name that stands for anything.
+func keysOf(value any, open []string, visit func(key string)) {
+	switch v := value.(type) {
+	case map[string]any:
+		for key, inner := range v {
+			visit(key)
+			if !slices.Contains(open, key) {
+				keysOf(inner, open, visit)
+			}
+		}
+	case []any:
+		for _, inner := range v {
+			keysOf(inner, open, visit)
+		}
+	}
+}
+
+// Every field that the command writes is in docs/guides/json.md.
+func TestEveryFieldOfJSONIsDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/guides/json.md")
+	require.NoError(t, err)
+	model := filepath.Join(t.TempDir(), "m.json")
+	weighted := file(t, "w.csv", "w,a,b,c\n1,1,2,x\n2,4,3,y\n1,9,5,x\n2,8,1,y\n3,1,3,x\n")
+	for _, args := range [][]string{
+		{"fit", "--data", "iris", "--label", "Species", "--kmax", "4", "--out", model},
+		{"predict", model, "--data", "iris", "--label", "Species", "--id", "Sepal.Width", "--missing", "drop"},
+		{"fit", "--data", weighted, "--weights", "w", "--columns", "c=categorical", "--method", "vb", "--kmax", "2", "--start", "rows", "--prior", "weights=1", "--temper", "0.9", "--accelerate", "--size-prior", "geometric"},
+		{"fit", "--model", "bpca", "--data", "iris", "--k", "2", "--out", model},
+		{"predict", model, "--data", "iris"},
+		{"fit", "--model", "vbmf", "--data", "iris", "--center"},
+		{"select", "--model", "bpca", "--data", file(t, "two.csv", rankTwo)},
+		{"select", "--kmax", "2"},
+		{"datasets"},
+	} {
+		stdout, _ := done(t, append(args, "--format", "json")...)
+		texts := []string{stdout}
+		if slices.Contains(args, "--out") {
+			texts = append(texts, contents(t, model))
+		}
+		for _, text := range texts {
+			var value any
+			require.NoError(t, json.Unmarshal([]byte(text), &value))
+			keysOf(value, []string{"params", "posterior", "values", "complete_data_standard_errors", "chosen", "ids"}, func(key string) {
+				assert.Contains(t, string(page), "`"+key+"`", args)
+			})
+		}
+	}
+}
