@@ -36,12 +36,12 @@ func (f *components) weightsSection(shown []component) []htmlreport.Section {
 	for k, c := range shown {
 		table.add(k+1, c.Weight, c.WeightError, c.Rows)
 	}
-	bars := htmlreport.Bars{
-		Title: "Weights of the components", XName: "component", YName: "weight",
-		About: fmt.Sprintf("%s, the heaviest first.", counted(len(shown), "component")) + leftOut(len(f.list)-len(shown), "component", "of less weight"),
-		Names: numbered("", len(shown)), Series: []htmlreport.Series{{Name: "weight", Y: table.column(1)}},
+	chart := htmlreport.Chart{
+		Title: "Weights of the components", XName: "component", Names: numbered("", len(shown)),
+		About:  fmt.Sprintf("%s, the heaviest first.", counted(len(shown), "component")) + leftOut(len(f.list)-len(shown), "component", "of less weight"),
+		Panels: []htmlreport.Panel{{Name: "weight", Height: 220, Bars: true, Series: table.series("weight", 1)}},
 	}
-	return section(bars.Title, bars.Figure(), &table)
+	return section(chart.Title, chart.Figure(), &table)
 }
 
 // pooled summarises the table as one component.

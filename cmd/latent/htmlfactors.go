@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -19,17 +20,17 @@ func explainedSection(p *bpca.Parameters) []htmlreport.Section {
 	shares := p.Explained()
 	all := floats.Sum(shares)
 	noise := (1 - all) / float64(p.D)
-	bars := htmlreport.Bars{
-		Title: "Spectrum", XName: "dimension", YName: "share of the variance, log scale", Log: true,
-		About:  fmt.Sprintf("%s of the variance is along %s; the rest is noise, %s along each of the %s.", percent(all), counted(p.K, "dimension"), percent(noise), counted(p.D, "direction")),
-		Levels: []htmlreport.Level{{Name: "noise along a direction", Value: noise}},
-	}
 	table := sheet{caption: "variance explained", heads: []string{"dimension", "share", "cumulative"}}
 	for k, sum := range floats.CumSum(make([]float64, p.K), shares)[:min(p.K, mostIterations)] {
 		table.add(k+1, shares[k], sum)
 	}
-	bars.Names, bars.Series = numbered("", len(table.rows)), []htmlreport.Series{{Name: "share", Y: table.column(1)}}
-	return section(bars.Title, bars.Figure(), &table)
+	chart := htmlreport.Chart{
+		Title: "Spectrum", XName: "dimension", Names: numbered("", len(table.rows)),
+		About: fmt.Sprintf("%s of the variance is along %s; the rest is noise, %s along each of the %s.", percent(all), counted(p.K, "dimension"), percent(noise), counted(p.D, "direction")),
+		Panels: []htmlreport.Panel{{Name: "share of the variance, log scale", Height: 220, Bars: true, Log: true, Series: table.series("share", 1),
+			Levels: []htmlreport.Level{{Name: "noise along a direction", Value: noise}}}},
+	}
+	return section(chart.Title, chart.Figure(), &table)
 }
 
 // loadingsSection shows W. A cell's colour is the correlation of column and dimension under the
@@ -83,11 +84,7 @@ func (file factorsFile) sections(in *input, p *bpca.Parameters) []htmlreport.Sec
 		list[0].Text = "Nothing stands out from the noise. " + text
 		return list
 	}
-	bars := htmlreport.Bars{
-		Title: "Singular values", XName: "factor", YName: "singular value, log scale", Log: true,
-		About:  fmt.Sprintf("Singular values of the matrix and what shrinkage leaves of them, for the %s kept; beside them the edge of the noise, about σ(√rows + √columns).", counted(file.K, "factor")),
-		Levels: []htmlreport.Level{{Name: "edge of the noise", Value: edge}},
-	}
+	about := fmt.Sprintf("Singular values of the matrix and what shrinkage leaves of them, for the %s kept; beside them the edge of the noise, about σ(√rows + √columns).", counted(file.K, "factor"))
 	table := sheet{caption: "singular values", heads: []string{"factor", "before", "after shrinkage"}}
 	for k, shrunk := range file.Shrunk[:min(len(file.Shrunk), mostIterations)] {
 		before := math.NaN()
@@ -96,13 +93,17 @@ func (file factorsFile) sections(in *input, p *bpca.Parameters) []htmlreport.Sec
 		}
 		table.add(k+1, before, shrunk)
 	}
-	bars.Names = numbered("", len(table.rows))
-	bars.Series = []htmlreport.Series{{Name: "before", Y: table.column(1)}, {Name: "after", Y: table.column(2)}}
+	series := slices.Concat(table.series("before", 1), table.series("after", 2))
 	if len(file.Singular) == 0 {
-		bars.About = fmt.Sprintf("Singular values of E[BAᵀ], after shrinkage, for the %s kept; iterations do not know those of the matrix.", counted(file.K, "factor"))
-		bars.Series = bars.Series[1:]
+		about = fmt.Sprintf("Singular values of E[BAᵀ], after shrinkage, for the %s kept; iterations do not know those of the matrix.", counted(file.K, "factor"))
+		series = series[1:]
 	}
-	list := section("Rank and noise", bars.Figure(), &rank, &table)
+	chart := htmlreport.Chart{
+		Title: "Singular values", About: about, XName: "factor", Names: numbered("", len(table.rows)),
+		Panels: []htmlreport.Panel{{Name: "singular value, log scale", Height: 220, Bars: true, Log: true, Series: series,
+			Levels: []htmlreport.Level{{Name: "edge of the noise", Value: edge}}}},
+	}
+	list := section("Rank and noise", chart.Figure(), &rank, &table)
 	list[0].Text = text
 	return append(list, loadingsSection(p, in.Names)...)
 }

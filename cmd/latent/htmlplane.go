@@ -130,10 +130,11 @@ func (f *components) planeSection(in *input, shown []component) ([]htmlreport.Se
 	if !ok || err != nil {
 		return nil, err
 	}
-	drawing := htmlreport.Scatter{XName: p.names[0], YName: p.names[1], Title: "Components over two columns"}
+	chart := htmlreport.Chart{XName: p.names[0], Title: "Components over two columns"}
+	panel := htmlreport.Panel{Name: p.names[1], Height: 340}
 	about := "Ellipses hold half and 95 % of a component; numbers are components."
 	if p.directions != nil {
-		drawing.Title = "Components over the two leading directions"
+		chart.Title = "Components over the two leading directions"
 		about = "Directions are the two leading eigenvectors of the correlations of the Gaussian columns under the mixture. " + about + leftOut(cut, "column", "less characteristic")
 	}
 	places := sheet{caption: "components in the plane", heads: []string{"component", "weight", "rows", "x", "y", "sd of x", "sd of y", "correlation"}}
@@ -146,15 +147,15 @@ func (f *components) planeSection(in *input, shown []component) ([]htmlreport.Se
 		s := p.spread(cov)
 		xx, xy, yy := s.At(0, 0), s.At(0, 1), s.At(1, 1)
 		places.add(k+1, c.Weight, c.Rows, x, y, math.Sqrt(xx), math.Sqrt(yy), xy/math.Sqrt(xx*yy))
-		drawing.Ellipses = append(drawing.Ellipses, htmlreport.Ellipse{X: x, Y: y, XX: xx, XY: xy, YY: yy, Group: k, Name: strconv.Itoa(k + 1),
+		panel.Ellipses = append(panel.Ellipses, htmlreport.Ellipse{X: x, Y: y, XX: xx, XY: xy, YY: yy, Group: k, Name: strconv.Itoa(k + 1),
 			Tip: fmt.Sprintf("component %d\nweight %.4g, %.1f rows\nmean %.6g, %.6g", k+1, float64(c.Weight), float64(c.Rows), x, y)})
 	}
 	rows := sheet{caption: "rows shown", heads: []string{"row", "x", "y", "component"}}
 	remark := ""
-	if drawing.Points, remark, err = f.points(in, p, &rows); err != nil {
+	if panel.Points, remark, err = f.points(in, p, &rows); err != nil {
 		return nil, err
 	}
-	drawing.About = about + " " + remark
+	chart.About, chart.Panels = about+" "+remark, []htmlreport.Panel{panel}
 	sheets := []*sheet{&places, &rows}
 	if p.directions != nil {
 		axes := &sheet{caption: "directions, per standard deviation of a column", heads: []string{"column", "direction 1", "direction 2"}}
@@ -163,7 +164,7 @@ func (f *components) planeSection(in *input, shown []component) ([]htmlreport.Se
 		}
 		sheets = append(sheets, axes)
 	}
-	return section(drawing.Title, drawing.Figure(), sheets...), nil
+	return section(chart.Title, chart.Figure(), sheets...), nil
 }
 
 // points are rows in the plane, each with its most probable component: all of them, or so many at equal
@@ -213,26 +214,28 @@ func (f *components) histogramSection(in *input, shown []component, j int) ([]ht
 		return nil, nil
 	}
 	name, total := printable(f.columns[j].Name), floats.Sum(counts)
-	drawing := htmlreport.Histogram{Title: "Components over " + name, XName: name, YName: "density", Edges: edges,
-		About: "Bars are all rows, lines the components by their weight."}
+	chart := htmlreport.Chart{Title: "Components over " + name, XName: name, About: "Bars are all rows, lines the components by their weight."}
+	panel := htmlreport.Panel{Name: "density", Height: 240}
 	table := sheet{caption: "rows in bins", heads: []string{"from", "to", "rows", "density"}}
 	for i, n := range counts {
-		table.add(edges[i], edges[i+1], n, n/total/(edges[i+1]-edges[i]))
-		drawing.Tips = append(drawing.Tips, fmt.Sprintf("%.6g to %.6g\n%.6g rows", edges[i], edges[i+1], n))
+		bin := htmlreport.Bin{From: edges[i], To: edges[i+1], Height: n / total / (edges[i+1] - edges[i])}
+		bin.Tip = fmt.Sprintf("%.6g to %.6g\n%.6g rows", bin.From, bin.To, n)
+		table.add(bin.From, bin.To, n, bin.Height)
+		panel.Bins = append(panel.Bins, bin)
 	}
-	drawing.Heights = table.column(3)
-	drawing.X = floats.Span(make([]float64, 241), edges[0], edges[len(edges)-1])
+	chart.X = floats.Span(make([]float64, 241), edges[0], edges[len(edges)-1])
 	curves := sheet{caption: "components", heads: []string{"component", "weight", "mean", "sd"}}
 	for k, c := range shown {
 		mean, sd := float64(c.Columns[j].Values["mean"]), float64(c.Columns[j].Values["sd"])
-		curve := htmlreport.Series{Name: fmt.Sprintf("component %d\nweight %.4g\nmean %.6g\nsd %.6g", k+1, float64(c.Weight), mean, sd)}
-		for _, x := range drawing.X {
+		curve := htmlreport.Series{Tip: fmt.Sprintf("component %d\nweight %.4g\nmean %.6g\nsd %.6g", k+1, float64(c.Weight), mean, sd)}
+		for _, x := range chart.X {
 			curve.Y = append(curve.Y, float64(c.Weight)*distuv.Normal{Mu: mean, Sigma: sd}.Prob(x))
 		}
-		drawing.Curves = append(drawing.Curves, curve)
+		panel.Series = append(panel.Series, curve)
 		curves.add(k+1, c.Weight, mean, sd)
 	}
-	return section(drawing.Title, drawing.Figure(), &curves, &table), nil
+	chart.Panels = []htmlreport.Panel{panel}
+	return section(chart.Title, chart.Figure(), &curves, &table), nil
 }
 
 // bins share out values, missing ones left out, by the weights of their rows: about 2 n^(1/3) bins of one width

@@ -25,6 +25,11 @@ type sheet struct {
 
 func (t *sheet) add(cells ...any) { t.rows = append(t.rows, cells) }
 
+// series draws column j.
+func (t *sheet) series(name string, j int) []htmlreport.Series {
+	return []htmlreport.Series{{Name: name, Y: t.column(j)}}
+}
+
 // column is a column of numbers.
 func (t *sheet) column(j int) (values []float64) {
 	for _, row := range t.rows {
@@ -122,7 +127,7 @@ func (r *report) html(in *input) (*htmlreport.Page, error) {
 	return page, nil
 }
 
-// joined puts facts without a name into the one before, as further lines.
+// joined puts facts without a name into the one before, as further chart.
 func joined(facts [][2]string) (list [][2]string) {
 	for _, f := range facts {
 		if last := len(list) - 1; f[0] == "" && last >= 0 {
@@ -152,32 +157,32 @@ func (r *report) iterationsSection() []htmlreport.Section {
 	}
 	shown := thinned(len(r.Trace), mostIterations, at)
 	table := sheet{caption: "iterations" + leftIn(len(r.Trace)-len(shown), "of them"), heads: []string{"iteration", r.Criterion, "objective", "K"}}
-	lines := htmlreport.Lines{Title: r.Criterion + " and K over the iterations", XName: "iteration", IntegerX: true}
+	chart := htmlreport.Chart{Title: r.Criterion + " and K over the iterations", XName: "iteration", IntegerX: true}
 	for place, i := range shown {
 		table.add(i+1, r.Trace[i], r.Objective[i], r.KTrace[i])
-		lines.Notes = append(lines.Notes, notes[i])
+		chart.Notes = append(chart.Notes, notes[i])
 		if notes[i] != "" {
-			lines.Events = append(lines.Events, place)
+			chart.Events = append(chart.Events, place)
 		}
 	}
-	lines.X = table.column(0)
-	lines.Panels = []htmlreport.Panel{
-		{Name: r.Criterion + ", nats", Late: true, Points: len(shown) == 1, Series: []htmlreport.Series{{Name: r.Criterion, Y: table.column(1)}}},
-		{Name: "K", Integer: true, Steps: true, Small: true, Points: len(shown) == 1, Series: []htmlreport.Series{{Name: "K", Y: table.column(3)}}},
+	chart.X = table.column(0)
+	chart.Panels = []htmlreport.Panel{
+		{Name: r.Criterion + ", nats", Late: true, Dots: len(shown) == 1, Series: table.series(r.Criterion, 1)},
+		{Name: "K", Integer: true, Steps: true, Height: 90, Dots: len(shown) == 1, Series: table.series("K", 3)},
 	}
 	last := len(r.Trace) - 1
 	sizes := fmt.Sprintf("K stayed %d", r.KTrace[last])
 	if r.KTrace[0] != r.KTrace[last] {
 		sizes = fmt.Sprintf("K went from %d to %d", r.KTrace[0], r.KTrace[last])
 	}
-	lines.About = fmt.Sprintf("%s went from %s after the first of %s to %s after the last; %s.", r.Criterion, digits(float64(r.Trace[0])), counted(len(r.Trace), "iteration"), digits(float64(r.Trace[last])), sizes)
+	chart.About = fmt.Sprintf("%s went from %s after the first of %s to %s after the last; %s.", r.Criterion, digits(float64(r.Trace[0])), counted(len(r.Trace), "iteration"), digits(float64(r.Trace[last])), sizes)
 	if len(r.Pruned) > 0 {
-		lines.About += " Dotted lines: something was pruned."
+		chart.About += " Dotted lines: something was pruned."
 	}
 	if len(r.Restarts) > 1 {
-		lines.About += " The best of the starts is shown."
+		chart.About += " The best of the starts is shown."
 	}
-	return section(lines.Title, lines.Figure(), &table)
+	return section(chart.Title, chart.Figure(), &table)
 }
 
 // leftIn ends a caption: JSON has what a table has no room for.
@@ -208,20 +213,20 @@ func (r *report) sizesSection() []htmlreport.Section {
 	if len(r.ByK) == 0 {
 		return nil
 	}
-	lines := htmlreport.Lines{
+	chart := htmlreport.Chart{
 		Title: r.Criterion + " over K", XName: "K", IntegerX: true,
 		About: fmt.Sprintf("Of K from %d to %d, %s chooses %d, the dotted line.", r.ByK[0].K, r.ByK[len(r.ByK)-1].K, r.Criterion, r.K),
 	}
-	table := sheet{caption: lines.Title, heads: []string{"K", r.Criterion, "converged"}}
+	table := sheet{caption: chart.Title, heads: []string{"K", r.Criterion, "converged"}}
 	for i, one := range r.ByK {
 		table.add(one.K, one.Value, one.Converged)
 		if one.K == r.K {
-			lines.Events = append(lines.Events, i)
+			chart.Events = append(chart.Events, i)
 		}
 	}
-	lines.X = table.column(0)
-	lines.Panels = []htmlreport.Panel{{Name: r.Criterion + ", nats", Points: true, Late: true, Series: []htmlreport.Series{{Name: r.Criterion, Y: table.column(1)}}}}
-	return section(lines.Title, lines.Figure(), &table)
+	chart.X = table.column(0)
+	chart.Panels = []htmlreport.Panel{{Name: r.Criterion + ", nats", Dots: true, Late: true, Series: table.series(r.Criterion, 1)}}
+	return section(chart.Title, chart.Figure(), &table)
 }
 
 // prunedSection says what went when, and why.

@@ -3,7 +3,7 @@
 //
 //	page := &htmlreport.Page{Title: "A fit", Sections: []htmlreport.Section{{
 //		Title:  "Criterion",
-//		Figure: htmlreport.Lines{…}.Figure(),
+//		Figure: htmlreport.Chart{…}.Figure(),
 //		Tables: []htmlreport.Table{{Caption: "…", Head: …, Rows: …}},
 //	}}}
 //	err := page.Write(w)
@@ -14,7 +14,7 @@
 // escaped (html/template): names of columns may hold anything. The page's policy lets
 // the browser load nothing and run that one script, which it knows by its hash.
 //
-// Lines, Bars, Heat, Scatter and Histogram draw by hand, and not by gonum/plot as the
+// Chart and Heat draw by hand, and not by gonum/plot as the
 // figures of package reproduce: their colours and texts are classes of the page's style
 // sheet, so that they follow its modes, and their marks have tooltips. Labels of ticks are
 // the same in both. Coordinates that are not finite leave their mark out; a number that is not

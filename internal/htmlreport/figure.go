@@ -107,17 +107,6 @@ const (
 	axisRoom = 40 // for the labels and the name of x
 )
 
-// plane begins a figure with one panel, of that height, and two axes of numbers.
-func plane(title, about string, x, y scale, xName, yName string, height float64) (*Figure, scale, scale) {
-	f := &Figure{Title: title, About: about, Width: width}
-	f.text("", 8, panelTop-9, yName)
-	y.a, y.b = panelTop+height, panelTop
-	x.a, x.b = margin(y), width-right
-	f.grid(x, y, false)
-	f.numbers(x, y.a, xName, false)
-	return f, x, y
-}
-
 // grid draws the axes of a panel and its y labels.
 func (f *Figure) grid(x, y scale, integers bool) {
 	for _, t := range y.ticks(integers) {
@@ -136,20 +125,6 @@ func (f *Figure) legend(top float64, list []Series, wide float64, sample func(i 
 		sample(i, x)
 		x -= 12
 	}
-}
-
-// numbers label the x axis, at which the figure ends.
-func (f *Figure) numbers(x scale, bottom float64, name string, integers bool) {
-	for _, t := range x.ticks(integers) {
-		f.text("m soft", x.at(t.Value), bottom+16, t.Label)
-	}
-	f.foot(x, bottom, name)
-}
-
-// foot names the x axis.
-func (f *Figure) foot(x scale, bottom float64, name string) {
-	f.text("m", (x.a+x.b)/2, bottom+34, name)
-	f.Height = bottom + axisRoom
 }
 
 // margin is the room that y labels take to the left of their axis.
@@ -193,9 +168,11 @@ func extent(lists ...[]float64) (s scale, ok bool) {
 // empty is a figure of something that cannot be drawn.
 func empty(title, about string) *Figure {
 	f := &Figure{Title: title, About: about, Width: width, Height: 60}
-	f.text("m soft", width/2, 34, "The numbers are too large, or too few, to be drawn.")
+	f.text("m soft", width/2, 34, unreadable)
 	return f
 }
+
+const unreadable = "The numbers are too large, or too few, to be drawn."
 
 // shortened is a name in n letters at most.
 func shortened(name string, n int) string {

@@ -85,13 +85,13 @@ func hostilePage() *Page {
 	for _, name := range hostile {
 		page.Facts = append(page.Facts, [2]string{name, name})
 	}
-	series := []Series{{all, values}, {"b", values}}
+	series := []Series{{all, values, all}, {"b", values, ""}}
 	for _, f := range []*Figure{
-		Lines{Title: all, About: all, XName: all, X: values, Panels: []Panel{{Name: all, Series: series}}, Notes: hostile, Events: []int{2}}.Figure(),
-		Bars{Title: all, About: all, XName: all, YName: all, Names: hostile, Series: series, Levels: []Level{{all, 1}}}.Figure(),
+		Chart{Title: all, About: all, XName: all, X: values, Panels: []Panel{{Name: all, Series: series}}, Notes: hostile, Events: []int{2}}.Figure(),
+		Chart{Title: all, About: all, XName: all, Names: hostile, Panels: []Panel{{Name: all, Bars: true, Series: series, Levels: []Level{{all, 1}}}}}.Figure(),
 		Heat{Title: all, About: all, Rows: hostile, Columns: hostile, ColumnsName: all, Shade: Relative(cells), Texts: texts, Low: all, High: all}.Figure(),
-		Scatter{Title: all, About: all, XName: all, YName: all, Points: points, Ellipses: []Ellipse{{0, 0, 1, 0, 1, 0, all, all}}}.Figure(),
-		Histogram{Title: all, About: all, XName: all, YName: all, Edges: []float64{0, 1}, Heights: []float64{1}, Tips: hostile, X: values, Curves: series}.Figure(),
+		Chart{Title: all, About: all, XName: all, Panels: []Panel{{Name: all, Points: points, Ellipses: []Ellipse{{0, 0, 1, 0, 1, 0, all, all}}}}}.Figure(),
+		Chart{Title: all, About: all, XName: all, X: values, Panels: []Panel{{Name: all, Bins: []Bin{{0, 1, 1, all}}, Series: series}}}.Figure(),
 	} {
 		page.Sections = append(page.Sections, Section{Title: all, Text: all, Figure: f, Tables: []Table{{Caption: all, Head: hostile, Rows: rows}}})
 	}
@@ -210,14 +210,17 @@ func TestFiguresLeaveOutWhatCannotBeDrawn(t *testing.T) {
 		for i := range x {
 			points = append(points, Point{x[i], y[i], i, names[i]})
 		}
-		edges := append([]float64{0}, integers...)
+		var bins []Bin
+		for i, v := range absolute(y) {
+			bins = append(bins, Bin{float64(i), float64(i + 1), v, names[i]})
+		}
 		flags := rapid.Bool()
 		for _, f := range []*Figure{
-			Lines{X: integers, IntegerX: true, Panels: []Panel{{Late: true, Points: flags.Draw(t, "points"), Steps: flags.Draw(t, "steps"), Series: []Series{{"y", y}, {"z", z}}}, {Small: true, Integer: true, Series: []Series{{"z", z}}}}, Events: []int{0, n - 1}}.Figure(),
-			Bars{Names: names, Series: []Series{{"y", y}, {"z", z}}, Levels: []Level{{"l", x[0]}}, Log: flags.Draw(t, "log")}.Figure(),
+			Chart{X: integers, IntegerX: true, Panels: []Panel{{Late: true, Dots: flags.Draw(t, "dots"), Steps: flags.Draw(t, "steps"), Series: []Series{{"y", y, ""}, {"z", z, ""}}}, {Height: 90, Integer: true, Series: []Series{{"z", z, ""}}}}, Events: []int{0, n - 1}}.Figure(),
+			Chart{Names: names, Panels: []Panel{{Bars: true, Series: []Series{{"y", y, ""}, {"z", z, ""}}, Levels: []Level{{"l", x[0]}}, Log: flags.Draw(t, "log")}}}.Figure(),
 			Heat{Rows: names[:1], Columns: names, Shade: Relative([][]float64{y}), Texts: [][]string{names}, Root: flags.Draw(t, "root")}.Figure(),
-			Scatter{Points: points, Ellipses: []Ellipse{{x[0], y[0], math.Abs(z[0]), 0, math.Abs(x[0]), 0, "1", "1"}}}.Figure(),
-			Histogram{Edges: edges, Heights: absolute(y), Tips: names, X: integers, Curves: []Series{{"z", absolute(z)}}}.Figure(),
+			Chart{Panels: []Panel{{Points: points, Ellipses: []Ellipse{{x[0], y[0], math.Abs(z[0]), 0, math.Abs(x[0]), 0, "1", "1"}}}}}.Figure(),
+			Chart{X: integers, Panels: []Panel{{Bins: bins, Series: []Series{{"z", absolute(z), ""}}}}}.Figure(),
 		} {
 			require.NotEmpty(t, f.Marks)
 			page := string(written(t, &Page{Sections: []Section{{Figure: f}}}))

@@ -1,0 +1,95 @@
+package htmlreport
+
+import (
+	"fmt"
+	"math"
+)
+
+// A Point is one row. Points of one group, from 0, share a colour.
+type Point struct {
+	X, Y  float64
+	Group int
+	Tip   string
+}
+
+// A Bin is a bar of a histogram; its height is a density.
+type Bin struct {
+	From, To, Height float64
+	Tip              string
+}
+
+func (b Bin) draw(f *Figure, x, y scale) {
+	if finite(b.Height) {
+		from, to := x.at(b.From), x.at(b.To)
+		f.add(mark{Kind: "rect", Class: "bar f7", X: from, Y: y.at(b.Height), W: max(0, to-from-0.5), H: y.a - y.at(b.Height), Opacity: 0.45, Tip: b.Tip})
+	}
+}
+
+// An Ellipse is a normal distribution: its contours around half and around 95 % of its
+// mass are drawn.
+type Ellipse struct {
+	X, Y       float64 // mean
+	XX, XY, YY float64 // covariance
+	Group      int
+	Name, Tip  string
+}
+
+// The contours around a share s of a plane normal distribution have the radius √(−2 ln(1−s)).
+var radii = []float64{math.Sqrt(2 * math.Ln2), math.Sqrt(-2 * math.Log(0.05))}
+
+// around is where the outer contour ends on an axis with that mean and variance.
+func around(mean, variance float64) []float64 {
+	r := radii[1] * math.Sqrt(variance)
+	return []float64{mean - r, mean + r}
+}
+
+// drawPlane draws ellipses, points on top of them, and names on top of those.
+func drawPlane(f *Figure, p Panel, x, y scale) {
+	if len(p.Ellipses)+len(p.Points) == 0 {
+		return
+	}
+	for _, t := range x.ticks(false) {
+		f.line("rule", x.at(t.Value), y.a, x.at(t.Value), y.b)
+	}
+	for _, e := range p.Ellipses {
+		e.draw(f, x, y)
+	}
+	const many = 500
+	radius := 2.2
+	if len(p.Points) > many {
+		radius = 1.6
+	}
+	for _, one := range p.Points {
+		if finite(one.X, one.Y) {
+			f.add(mark{Kind: "circle", Class: "row f" + tint(one.Group), X: x.at(one.X), Y: y.at(one.Y), W: radius, Tip: one.Tip})
+		}
+	}
+	for _, e := range p.Ellipses {
+		if finite(e.X, e.Y) {
+			f.text("tag", x.at(e.X), y.at(e.Y)+4, e.Name)
+		}
+	}
+}
+
+// draw goes around the contours: with LLᵀ the covariance, mean + r L (cos t, sin t)ᵀ.
+func (e Ellipse) draw(f *Figure, x, y scale) {
+	l11 := math.Sqrt(max(0, e.XX))
+	l21 := 0.0
+	if l11 > 0 {
+		l21 = e.XY / l11
+	}
+	l22 := math.Sqrt(max(0, e.YY-l21*l21))
+	if !finite(e.X, e.Y, l11, l21, l22) {
+		return
+	}
+	const corners = 72
+	for i := len(radii) - 1; i >= 0; i-- {
+		var p path
+		for t := range corners {
+			sin, cos := math.Sincos(2 * math.Pi * float64(t) / corners)
+			p.to(x.at(e.X+radii[i]*l11*cos), y.at(e.Y+radii[i]*(l21*cos+l22*sin)))
+		}
+		p.WriteString("Z")
+		f.add(mark{Kind: "path", Class: fmt.Sprintf("oval s%s f%s", tint(e.Group), tint(e.Group)), D: p.String(), Tip: e.Tip})
+	}
+}
