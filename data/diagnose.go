@@ -63,6 +63,25 @@ func (t *Table) Diagnose(name string, kind Kind) Diagnosis {
 	return Diagnosis{}
 }
 
+// Constant reports whether all cells of a column, counted from 0, that are not missing have the same value; with
+// weights, one a row, it looks at rows of positive weight alone (nil: at all). A column without any value is not constant.
+func (t *Table) Constant(col int, weights []float64) bool {
+	first := math.NaN()
+	for row := range t.rows {
+		v := t.Number(row, col)
+		if math.IsNaN(v) || weights != nil && !(weights[row] > 0) {
+			continue
+		}
+		if math.IsNaN(first) {
+			first = v
+		}
+		if v != first {
+			return false
+		}
+	}
+	return !math.IsNaN(first)
+}
+
 // fewestRows is how many rows it takes to see more than chance in different values, and rowsPerLevel how many
 // rows a level should have.
 const fewestRows, rowsPerLevel = 3, 5

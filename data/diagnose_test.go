@@ -46,3 +46,16 @@ func TestDiagnosesOfColumns(t *testing.T) {
 	assert.Zero(t, table.Diagnose("z", Continuous), "no such column")
 	assert.Zero(t, table.Diagnose("z", Categorical), "no such column")
 }
+
+func TestConstantLooksAtRowsOfPositiveWeight(t *testing.T) {
+	table, err := ReadCSV(strings.NewReader("a,b,c,d\n1,2,,x\n1,2,,x\n,3,,y\n1,2,,x\n"), CSVOptions{})
+	require.NoError(t, err)
+	constant := func(weights []float64) (list []bool) {
+		for col := range table.Cols() {
+			list = append(list, table.Constant(col, weights))
+		}
+		return list
+	}
+	assert.Equal(t, []bool{true, false, false, false}, constant(nil))
+	assert.Equal(t, []bool{true, true, false, true}, constant([]float64{1, 1, 0, 2}))
+}

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -117,7 +116,7 @@ func bindMixture(s *session, f *modelFlags, in *input) (*task, error) {
 	if f.Family == familyMultinomial && floats.Norm(x, 1) == 0 {
 		return nil, errors.New("every count is 0: there is nothing to fit")
 	}
-	if err := in.refuseConstant(columns, x); err != nil {
+	if err := in.refuseConstant(columns); err != nil {
 		return nil, err
 	}
 	if full := f.Family == familyGaussian || f.Family == familyTied; full && n <= d { // said before D² numbers are made
@@ -147,19 +146,10 @@ func compares(c framework.Criterion, method string) bool {
 
 // refuseConstant refuses columns of one value, all at once, where a family has to measure how
 // the values of each column vary.
-func (in *input) refuseConstant(columns []column, x []float64) error {
+func (in *input) refuseConstant(columns []column) error {
 	var constant []string
 	for j, c := range columns {
-		if !familyNamed(c.Family).varies {
-			continue
-		}
-		low, high := math.Inf(1), math.Inf(-1)
-		for i := j; i < len(x) && !(low < high); i += len(columns) {
-			if v := x[i]; v == v && (in.frequencies == nil || in.frequencies[i/len(columns)] > 0) {
-				low, high = min(low, v), max(high, v)
-			}
-		}
-		if low == high {
+		if familyNamed(c.Family).varies && in.Constant(j, in.frequencies) {
 			constant = append(constant, c.Name)
 		}
 	}
