@@ -59,7 +59,7 @@ func hostileFamily(c chooser, width int) hostileColumns {
 	normal := func(rng *rand.Rand) float64 { return rng.NormFloat64() }
 	count := func(rng *rand.Rand) float64 { return math.Floor(5 * rng.ExpFloat64()) }
 	bit := func(rng *rand.Rand) float64 { return float64(rng.IntN(2)) }
-	switch c(9) {
+	switch c(11) {
 	case 0:
 		return hostileColumns{family.Gaussian{Covariance: family.Full}, width, reals, normal}
 	case 1:
@@ -76,6 +76,11 @@ func hostileFamily(c chooser, width int) hostileColumns {
 		return hostileColumns{family.Gamma{}, width, positive, func(rng *rand.Rand) float64 { return math.Exp(rng.NormFloat64()) }}
 	case 7:
 		return hostileColumns{family.Bernoulli{}, width, []float64{0, 1}, bit}
+	case 8:
+		return hostileColumns{family.Lognormal{}, width, positive, func(rng *rand.Rand) float64 { return math.Exp(rng.NormFloat64()) }}
+	case 9:
+		levels := 3 + c(3)
+		return hostileColumns{family.Ordinal{Levels: levels}, width, []float64{0, 1, 2, 3, 4}[:levels], func(rng *rand.Rand) float64 { return float64(rng.IntN(levels)) }}
 	}
 	if levels := 2 + c(3); c(2) == 0 {
 		codes := []float64{0, 1, 2, 3}[:levels]
@@ -386,6 +391,7 @@ var outsideSupport = []struct {
 	{family.Exponential{}, -1e-300, "column 3 is -1e-300: outside the support of exponential: non-negative finite numbers"},
 	{family.Gamma{}, 0, "column 3 is 0: outside the support of gamma: finite positive numbers"},
 	{family.Bernoulli{}, 2, "column 3 is 2: outside the support of bernoulli: the numbers 0 and 1"},
+	{family.Ordinal{Levels: 3}, 0.5, "column 3 is 0.5: outside the support of ordinal: the codes 0 to 2"},
 	{family.Categorical{Levels: 3}, 3, "column 3 is 3: outside the support of categorical: the codes 0 to 2"},
 	{family.Multinomial{Categories: 2}, 1.5, "column 3 is 1.5: the group [1.5 2] is outside the support of multinomial: groups of 2 columns"},
 }
@@ -428,6 +434,8 @@ func TestColumnsOfOneValueAreFittedOrNamed(t *testing.T) {
 		{family.Gaussian{Covariance: family.Diagonal}, 0.1, "column 2 is constant, to working precision: drop it"},
 		{family.Gaussian{Covariance: family.Spherical}, 0, ""},
 		{family.Gamma{}, 1, "column 2"},
+		{family.Lognormal{}, 1, "column 2"},
+		{family.Ordinal{Levels: 3}, 0, ""},
 		{family.Exponential{}, 0, ""},
 		{family.Poisson{}, 0, ""},
 		{family.Bernoulli{}, 0, ""},

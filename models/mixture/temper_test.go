@@ -202,7 +202,7 @@ func TestTemperedRowsAreRowsOfThatWeight(t *testing.T) {
 
 // everyFamily has a table for each.
 func everyFamily(t testing.TB) (families []family.Family, tables []*framework.Table) {
-	for _, c := range twoOfEach() {
+	for _, c := range conjugateTwoOfEach() {
 		families, tables = append(families, c.family), append(tables, c.table(t))
 	}
 	for _, form := range []family.Covariance{family.Full, family.Tied, family.Diagonal, family.Spherical} {
