@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/models/mixture"
 )
 
@@ -132,8 +133,8 @@ func summarise(c column, values []mixture.Value) columnSummary {
 	for l, one := range values {
 		name, v, e := one.Name, one.Value, one.Error
 		switch {
-		case name == "variance":
-			name, v = "sd", math.Sqrt(v)
+		case strings.HasSuffix(name, "variance"):
+			name, v = strings.TrimSuffix(name, "variance")+"sd", math.Sqrt(v)
 			e /= 2 * v
 		case c.Family == familyCategorical:
 			name = c.Levels[l]
@@ -153,13 +154,11 @@ func (s columnSummary) shown(c column) (legend, cell string) {
 	case c.Family == familyCategorical && truth >= 0:
 		return fmt.Sprintf("P(%s)", c.Levels[truth]), fmt.Sprintf("%.3f", v(truth))
 	case c.Family == familyCategorical:
-		best := 0
-		for l := range s.keys {
-			if v(l) > v(best) {
-				best = l
-			}
-		}
-		return "most likely", fmt.Sprintf("%s %.2f", short(s.keys[best]), v(best))
+		return mostLikely(c.Levels, v)
+	case c.Family == familyOrdinal:
+		p := make([]float64, len(c.Levels))
+		family.Ordinal{Levels: len(p)}.Expect([]float64{v(0), v(1)}, p)
+		return mostLikely(c.Levels, func(l int) float64 { return p[l] })
 	case c.Family == familyBernoulli && len(c.Levels) > 0:
 		return fmt.Sprintf("P(%s)", short(c.Levels[1])), fmt.Sprintf("%.3f", v(0))
 	case c.Family == familyBernoulli:
@@ -171,6 +170,17 @@ func (s columnSummary) shown(c column) (legend, cell string) {
 	}
 	mean, sd := familyNamed(c.Family).moments(s.Values)
 	return "mean ± sd", fmt.Sprintf("%.4g ± %.3g", float64(mean), float64(sd))
+}
+
+// mostLikely shows the level of the largest probability.
+func mostLikely(levels []string, p func(l int) float64) (legend, cell string) {
+	best := 0
+	for l := range levels {
+		if p(l) > p(best) {
+			best = l
+		}
+	}
+	return "most likely", fmt.Sprintf("%s %.2f", short(levels[best]), p(best))
 }
 
 // truth is the place of TRUE among the levels of a column of TRUE and FALSE; −1 in others.

@@ -21,8 +21,10 @@ const (
 	familyPoisson     = "poisson"
 	familyExponential = "exponential"
 	familyGamma       = "gamma"
+	familyLognormal   = "lognormal"
 	familyBernoulli   = "bernoulli"
 	familyCategorical = "categorical"
+	familyOrdinal     = "ordinal"
 	familyMultinomial = "multinomial"
 )
 
@@ -33,6 +35,7 @@ type distribution struct {
 	single func(levels int) family.Family // of one column; nil: there is none
 	normal bool                           // of one column, it has a mean and a variance
 	shares bool                           // its numbers are probabilities
+	levels int                            // the least number of levels that it takes, where it describes codes of levels; 0 of numbers
 	varies bool                           // it measures how values vary, of which a constant column has nothing
 	keys   []string                       // of --prior
 	prior  func(v map[string]float64) prior.Prior
@@ -58,6 +61,13 @@ var families = func() []distribution {
 	tied.name, tied.joint, tied.normal, tied.varies = familyTied, gaussian(family.Tied), true, true
 	diagonal.name = familyDiagonal // gaussian of each column
 	spherical.name, spherical.joint, spherical.normal = familySpherical, gaussian(family.Spherical), true
+	logs := normal // prior and its keys
+	logs.name, logs.varies, logs.single = familyLognormal, true, func(int) family.Family { return family.Lognormal{} }
+	logs.moments = func(v map[string]number) (mean, sd number) {
+		variance := float64(v["log sd"] * v["log sd"])
+		mean = number(math.Exp(float64(v["log mean"]) + variance/2))
+		return mean, mean * number(math.Sqrt(math.Expm1(variance)))
+	}
 	rates := func(v map[string]float64) prior.Prior { return prior.Gamma{Shape: v["shape"], Rate: v["rate"]} }
 	shares := func(v map[string]float64) prior.Prior { return prior.Dirichlet{Alpha: v["alpha"]} }
 	return []distribution{full, tied, diagonal, spherical,
@@ -69,9 +79,14 @@ var families = func() []distribution {
 			moments: func(v map[string]number) (mean, sd number) {
 				return v["shape"] / v["rate"], sqrt(v["shape"]) / v["rate"]
 			}},
+		logs,
 		{name: familyBernoulli, single: func(int) family.Family { return family.Bernoulli{} }, shares: true, keys: []string{"a", "b"},
 			prior: func(v map[string]float64) prior.Prior { return prior.Beta{A: v["a"], B: v["b"]} }},
-		{name: familyCategorical, single: func(levels int) family.Family { return family.Categorical{Levels: levels} }, shares: true, keys: []string{"alpha"}, prior: shares},
+		{name: familyCategorical, single: func(levels int) family.Family { return family.Categorical{Levels: levels} }, shares: true, levels: 2, keys: []string{"alpha"}, prior: shares},
+		{name: familyOrdinal, single: func(levels int) family.Family { return family.Ordinal{Levels: levels} }, levels: 3,
+			moments: func(v map[string]number) (mean, sd number) {
+				return v["location"], v["scale"] * number(math.Pi/math.Sqrt(3))
+			}},
 		{name: familyMultinomial, joint: func(d int) family.Family { return family.Multinomial{Categories: d} }, shares: true, keys: []string{"alpha"}, prior: shares},
 		{name: familyAuto},
 	}
@@ -115,7 +130,7 @@ func familyOfRows(name string, columns []column) family.Family {
 type column struct {
 	Name   string   `json:"name"`
 	Family string   `json:"family,omitempty"`
-	Levels []string `json:"levels,omitempty"` // of codes 0, 1, …: of categorical columns, and of bernoulli ones made of text
+	Levels []string `json:"levels,omitempty"` // of codes 0, 1, …: of categorical and ordinal columns, and of bernoulli ones not of 0 and 1
 }
 
 func namesOf(columns []column) []string {
@@ -178,6 +193,14 @@ func levels(in *input, c column, given *columnFamilies) ([]string, error) {
 	switch {
 	case c.Family == familyCategorical:
 		return in.Occurring(c.Name)
+	case c.Family == familyOrdinal && text:
+		return nil, fmt.Errorf("column %.60q holds texts, whose order is unknown: ordinal takes numbers: number the levels in their order, or take it as categorical", c.Name)
+	case c.Family == familyOrdinal:
+		list, err := in.Occurring(c.Name)
+		if err == nil && len(list) < familyNamed(familyOrdinal).levels {
+			err = fmt.Errorf("column %.60q has %s: ordinal takes three or more: take it as bernoulli", c.Name, counted(len(list), "level"))
+		}
+		return list, err
 	case c.Family == familyBernoulli && text:
 		list, err := in.Occurring(c.Name)
 		if err == nil && len(list) > 2 {
@@ -271,7 +294,7 @@ func inventory(columns []column) [][2]string {
 		switch {
 		case kind == familyBernoulli && len(c.Levels) > 0:
 			kind += fmt.Sprintf(", %.20q is 1 and %.20q is 0", c.Levels[1], c.Levels[0])
-		case kind == familyCategorical:
+		case familyNamed(kind).levels > 0:
 			kind += fmt.Sprintf(" of %d levels", len(c.Levels))
 		}
 		if names[kind] == nil {

@@ -103,6 +103,9 @@ func bindMixture(s *session, f *modelFlags, in *input) (*task, error) {
 	if err != nil {
 		return nil, err
 	}
+	if ordinal := slices.IndexFunc(columns, func(c column) bool { return c.Family == familyOrdinal }); ordinal >= 0 && f.model().informed(f.Method) {
+		return nil, fmt.Errorf("column %.60q is ordinal, which has no conjugate prior: take it as categorical, or another method than %s", columns[ordinal].Name, f.Method)
+	}
 	if f.Family == familyMultinomial && len(columns) < 2 {
 		return nil, errors.New("1 column: multinomial counts in two categories at least")
 	}

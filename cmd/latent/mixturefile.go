@@ -70,8 +70,8 @@ func (c column) check(families []string) error {
 	levels := len(c.Levels)
 	wrong := levels > 0
 	switch c.Family {
-	case familyCategorical:
-		wrong = levels < 2
+	case familyCategorical, familyOrdinal:
+		wrong = levels < familyNamed(c.Family).levels
 	case familyBernoulli:
 		wrong = levels != 0 && levels != 2
 	}
