@@ -52,8 +52,8 @@ const (
 // the cells' exact texts: 01 and 1 differ. The options can have other texts for missing values, and other
 // columns categorical.
 //
-// What makes a column categorical may come late, when the exact texts above it are gone; then the input is read a second time.
-// For that it is sought back to where it stood; one that cannot seek is kept in memory meanwhile. Lines are read by
+// What makes a column categorical may come late, when the exact texts above it are gone; then the input is read a
+// second time. For that it is sought back to where it stood; one that cannot seek is kept in memory meanwhile. Lines are read by
 // as many goroutines as may run at a time, but for those that have more than plain cells, which is faster by far; the
 // table and the errors are the same.
 //

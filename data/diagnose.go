@@ -64,7 +64,8 @@ func (t *Table) Diagnose(name string, kind Kind) Diagnosis {
 }
 
 // Constant reports whether all cells of a column, counted from 0, that are not missing have the same value; with
-// weights, one a row, it looks at rows of positive weight alone (nil: at all). A column without any value is not constant.
+// weights, one a row, it looks at rows of positive weight alone (nil: at all). A column without any value is not
+// constant.
 func (t *Table) Constant(col int, weights []float64) bool {
 	first := math.NaN()
 	for row := range t.rows {
@@ -160,8 +161,8 @@ func (v *values) few() bool {
 	return len(v.different) <= mostCodes && v.n >= float64(fewestRows*len(v.different))
 }
 
-// likeCodes distinguishes few different integers from small counts, which have 0 among them, leave out none but large ones
-// and vary as much as their mean.
+// likeCodes distinguishes few different integers from small counts, which have 0 among them, leave out none but large
+// ones and vary as much as their mean.
 func (v *values) likeCodes() bool {
 	last := len(v.different) - 1
 	low, high := v.different[0], v.different[last]

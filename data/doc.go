@@ -10,8 +10,9 @@
 //	t, left := t.DropMissing()              // left: how many rows were left out
 //	x, rows, cols, err := t.Matrix()        // rows×cols, row-major
 //
-// For models of columns of several kinds, with gaps, [Table.Kinds] guesses the kind of each column, and
-// [Table.Factor] makes one categorical with sorted levels, or with those that a saved model knows:
+// For models of columns of several kinds, with gaps, [Table.Kinds] guesses the kind of each column ([Table.Diagnose]
+// says what may mislead it), and [Table.Factor] makes one categorical with sorted levels, or with those that a saved
+// model knows:
 //
 //	t, err := data.Load("zoo")
 //	kinds := t.Kinds()                     // legs is a Count, the other columns are Categorical
@@ -19,8 +20,9 @@
 //	x, rows, cols, err := t.Values()       // as Matrix, with codes, and NaN for missing cells
 //
 // Columns are numeric or categorical; a column is categorical when one of its cells is neither a number nor
-// missing, or when [CSVOptions] say so, which keep the text of 01234 then. Rows are counted from 1 in every error. Nothing here panics on what a file holds, allocates
-// by what a header merely claims, or reads a cell that it does not understand as NaN.
+// missing, or when [CSVOptions] say so, which keep the text of 01234 then. Rows are counted from 1 in every error.
+// Nothing here panics on what a file holds, allocates by what a header merely claims, or reads a cell that it does not
+// understand as NaN.
 //
 // [Datasets] lists the embedded data; embedded/README.md says where each set comes from.
 package data

@@ -98,8 +98,8 @@ func (t *Table) ownFactor(j int, needed bool) (*factor, error) {
 	return own, nil
 }
 
-// Occurring lists the levels of the cells of a column, numeric or categorical, in the order of [Table.Factor]: other than
-// there, levels that no row has are left out. It is an error if there is no such column, or no value and no level.
+// Occurring lists the levels of the cells of a column, numeric or categorical, in the order of [Table.Factor]: other
+// than there, levels that no row has are left out. It is an error if there is no such column, or no value and no level.
 func (t *Table) Occurring(name string) ([]string, error) {
 	j := t.place(name)
 	if j < 0 {

@@ -289,7 +289,8 @@ func (t *Table) Column(name string) ([]float64, error) {
 }
 
 // Levels lists the different texts of a categorical column: exactly as they were read, in order of first
-// appearance, or those that [Table.Factor] gave it. It is nil if the column is numeric or not there, and not to be changed.
+// appearance, or those that [Table.Factor] gave it. It is nil if the column is numeric or not there, and not to be
+// changed.
 func (t *Table) Levels(name string) []string {
 	if f := t.factor(name); f != nil {
 		return f.levels

@@ -100,7 +100,7 @@ func TestPredictPassesColumnsThrough(t *testing.T) {
 	path := file(t, "d.csv", "id,eruptions,waiting,\"who, where\"\n007,4.3,80,\"a \"\"b\"\"\"\n07,,54,c\n7,2.0,54,\n")
 	want, _ := done(t, "predict", model, "--data", path, "--drop", "id,who\\, where", "--missing", "drop")
 	stdout, stderr := done(t, "predict", model, "--data", path, "--id", "id,who\\, where", "--missing", "drop")
-	assert.NotContains(t, stderr, "left out, as not in the model")
+	assert.NotContains(t, stderr, "as not in the model")
 	rows, plain := records(t, stdout), records(t, want)
 	assert.Equal(t, append([]string{"id", "who, where"}, plain[0]...), rows[0])
 	assert.Equal(t, append([]string{"007", `a "b"`}, plain[1]...), rows[1])
@@ -115,7 +115,7 @@ func TestPredictPassesColumnsThrough(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(stdout), &p))
 	assert.Equal(t, map[string][]string{"id": {"007", "7"}, "waiting": {"80", "54"}}, p.IDs, "a column of the model, too")
 	assert.Len(t, p.Label, 2)
-	assert.Contains(t, strings.Join(p.Warnings, "\n"), `left out, as not in the model: "who, where"`)
+	assert.Contains(t, strings.Join(p.Warnings, "\n"), `left out, as not in the model (--id passes columns through): "who, where"`)
 	stdout, _ = done(t, "predict", model, "--data", "faithful", "--format", "json")
 	assert.Contains(t, stdout, `"warnings":[]`)
 

@@ -289,7 +289,7 @@ func TestPredictMatchesColumnsByName(t *testing.T) {
 	got, _ := done(t, "predict", model, "--data", file(t, "c.csv", "c,extra,a,text,b\n3,,1,x,5\n0,7,4,y,4\n"))
 	assert.Equal(t, want, got)
 	_, stderr := done(t, "predict", model, "--data", file(t, "c.csv", "c,extra,a,text,b\n3,,1,x,5\n"))
-	assert.Regexp(t, `^latent: 2 columns of .*c.csv left out, as not in the model: "extra", "text"\n$`, stderr)
+	assert.Regexp(t, `^latent: 2 columns of .*c.csv left out, as not in the model \(--id passes columns through\): "extra", "text"\n$`, stderr)
 	status, got, stderr := latent("1,5,3\n4,4,0\n", "predict", model, "--data", "-")
 	assert.Equal(t, 0, status)
 	assert.Equal(t, want, got)

@@ -314,11 +314,11 @@ func TestPredictLeavesOutLabelsThatTheModelHasNot(t *testing.T) {
 	model := filepath.Join(t.TempDir(), "m.json")
 	done(t, "fit", "--data", "iris", "--k", "2", "--out", model)
 	_, stderr := done(t, "predict", model, "--data", "iris")
-	assert.Equal(t, "latent: 1 column of iris left out, as not in the model: \"Species\"\n", stderr)
+	assert.Equal(t, "latent: 1 column of iris left out, as not in the model (--id passes columns through): \"Species\"\n", stderr)
 	done(t, "fit", "--data", "iris", "--select", "Petal.Length,Species", "--family", "auto", "--k", "3", "--out", model)
 	stdout, stderr := done(t, "predict", model, "--data", "iris")
 	assert.Len(t, records(t, stdout), 151)
-	assert.Contains(t, stderr, `3 columns of iris left out, as not in the model: "Sepal.Length", "Sepal.Width", "Petal.Width"`)
+	assert.Contains(t, stderr, `3 columns of iris left out, as not in the model (--id passes columns through): "Sepal.Length", "Sepal.Width", "Petal.Width"`)
 }
 
 func TestUnseenLevelsAreRefusedOrMissing(t *testing.T) {

@@ -120,7 +120,7 @@ func (c *predictCommand) read(s *session, m *modelFile) (*input, ids, error) {
 		return nil, ids{}, err
 	}
 	if unlabelled {
-		s.note("1 column of %s left out, as not in the model: %q", in.name, in.label)
+		s.note("1 column of %s left out, as not in the model (--id passes columns through): %q", in.name, in.label)
 	}
 	return in, passed, nil
 }
@@ -204,7 +204,7 @@ func (in *input) match(s *session, names []string) (order []int, err error) {
 	asked := setOf(names)
 	extra := without(in.Names, asked)
 	if len(extra) > 0 {
-		s.note("%s of %s left out, as not in the model: %s", counted(len(extra), "column"), in.name, quoted(extra))
+		s.note("%s of %s left out, as not in the model (--id passes columns through): %s", counted(len(extra), "column"), in.name, quoted(extra))
 	}
 	kept := without(in.Names, setOf(extra))
 	at := make(map[string]int, len(kept))

@@ -47,7 +47,7 @@ func TestMemoryOfWideTablesGrowsWithTheColumnsOnce(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		done(t, "fit", "--data", data, "--family", "auto", "--kmax", "1", "--drop", "c0", "--out", model)
 		out, stderr := done(t, "predict", model, "--data", other)
-		require.Contains(t, stderr, `1 column of `+other+` left out, as not in the model: "c0"`)
+		require.Contains(t, stderr, `1 column of `+other+` left out, as not in the model (--id passes columns through): "c0"`)
 		require.Equal(t, 4, strings.Count(out, "\n"))
 		runtime.ReadMemStats(&after)
 		return after.TotalAlloc - before.TotalAlloc
