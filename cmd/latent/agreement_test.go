@@ -39,7 +39,7 @@ func TestComponentsAreComparedWithLabels(t *testing.T) {
 	assert.Contains(t, page.tables["rows by component and label"], []string{"2", "50", "0", "0"})
 }
 
-func TestLabelsMayBeNumbersMissingOrWeighed(t *testing.T) {
+func TestLabelsMayBeNumbersMissingOrWeighted(t *testing.T) {
 	text := "class,x,w\n"
 	for i := range 40 {
 		class := fmt.Sprintf("0%d", i%2)
@@ -64,7 +64,7 @@ func TestLabelsThatCannotBeAreRefused(t *testing.T) {
 	fails(t, 1, same+`: --label: column "class" has a single value, "a": labels to compare with components need two at least`, "", "fit", "--data", same, "--label", "class")
 	fails(t, 1, none+`: --label: column "class" has no value`, "", "fit", "--data", none, "--label", "class")
 	fails(t, 1, `iris: --label: no column "kind"; the columns are "Sepal.Length"`, "", "fit", "--data", "iris", "--label", "kind")
-	fails(t, 2, "--label goes with mixtures: a bpca model has no components", "", "fit", "--model", "bpca", "--label", "classes")
+	fails(t, 2, "--label requires a mixture: a bpca model has no components", "", "fit", "--model", "bpca", "--label", "classes")
 	fails(t, 2, `column "Species" is named by --label: it cannot be selected or dropped`, "", "fit", "--data", "iris", "--label", "Species", "--drop", "Species")
 	fails(t, 2, `column "waiting" is named by --weights and by --label`, "", "fit", "--label", "waiting", "--weights", "waiting")
 

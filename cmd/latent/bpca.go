@@ -121,7 +121,7 @@ func loadBPCA(m *modelFile) (*savedModel, error) {
 	if err != nil {
 		return nil, err
 	}
-	return saved, m.goesWith(p.K, p.D)
+	return saved, m.matches(p.K, p.D)
 }
 
 // savedPCA returns the mean of z and the log-likelihood of each row; the covariance of z is

@@ -11,7 +11,7 @@ type fitCommand struct {
 	fittingFlags
 	Criterion string `placeholder:"NAME" help:"Score that fits are compared by: gfic, fic, bicem, elbo, bic, aic or icl. Default: the method's own."`
 	K         *int   `name:"k" xor:"size" placeholder:"K" help:"Fit with this number of components, or of latent dimensions."`
-	Kmax      *int   `name:"kmax" xor:"size" placeholder:"K" help:"At most so many. Default: 10 components, fewer where the rows are few; of bpca columns − 1 (no more than rows − 2); of vbmf the smaller side of the matrix."`
+	Kmax      *int   `name:"kmax" xor:"size" placeholder:"K" help:"Largest number. Default: 10 components, fewer where the rows are few; of bpca columns − 1 (no more than rows − 2); of vbmf the smaller side of the matrix."`
 	Label     string `placeholder:"COL" help:"Known classes of the rows (mixtures): leave this column out of the fit, and compare components to it by the adjusted Rand index and a cross-table."`
 	Out       string `placeholder:"MODEL.json" help:"Save the model for latent predict and latent sample."`
 	Report    string `placeholder:"DIR" help:"Write DIR/index.html: the fit in figures and their numbers, one page that needs no network. The folder is made where it is missing."`
@@ -73,7 +73,7 @@ func (c *fitCommand) check() (framework.Criterion, error) {
 		return framework.Criterion{}, err
 	}
 	if c.SizePrior != sizePriors[0] && (c.K != nil || c.model().finds(c.Method)) {
-		return framework.Criterion{}, misused("--size-prior goes with methods that fit every K and compare, not with --method %s or --k", c.Method)
+		return framework.Criterion{}, misused("--size-prior requires a method that fits every K and compares, and cannot be used with --method %s or --k", c.Method)
 	}
 	if err := c.model().checkLabel(c.Model, c.Label); err != nil {
 		return framework.Criterion{}, err

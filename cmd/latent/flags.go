@@ -19,19 +19,19 @@ type modelFlags struct {
 	Model      string          `default:"mixture" enum:"bpca,mixture,bernmix,vbmf" help:"Model: mixture, bernmix (a mixture with Bernoulli columns only), bpca, or vbmf (variational matrix factorisation)."`
 	Family     string          `placeholder:"NAME" help:"Family of the components of a mixture: gaussian (full covariance), gaussian-tied, gaussian-diagonal, gaussian-spherical, poisson, exponential, gamma, lognormal, bernoulli, categorical, ordinal (numbers as ordered levels), multinomial, or auto: each column by itself, numbers gaussian, counts of any size poisson, 0 and 1 bernoulli, texts categorical. Default: gaussian, with --columns auto."`
 	Columns    columnFamilies  `placeholder:"COL=FAMILY,…" help:"Families of single columns of a mixture, where they differ from --family. A comma in a name has a backslash before it."`
-	Method     string          `placeholder:"NAME" help:"Inference: gfab, fab, em, map, vb or closed-form (bpca and vbmf; map: mixtures only). gfab and fab prune from kmax down; the others take every K by itself."`
-	Weights    string          `placeholder:"COL" help:"Frequency weights: take this column out of the data and weigh the rows by it."`
+	Method     string          `placeholder:"NAME" help:"Inference: gfab, fab, em, map, vb or closed-form (bpca and vbmf; map: mixtures only). gfab and fab prune from kmax down; the others fit every K separately."`
+	Weights    string          `placeholder:"COL" help:"Frequency weights: leave this column out of the fit and weight the rows by it."`
 	Prior      hyperparameters `placeholder:"KEY=VALUE,…" help:"Prior of --method vb or map. Mixtures: weights (Dirichlet), kappa and nu (gaussian and lognormal, scaled by the data), a and b (bernoulli, beta), shape and rate (poisson and exponential, gamma), alpha (categorical and multinomial, Dirichlet). bernmix: a (weights), b (beta(b, b)). bpca: a_alpha, b_alpha, a_lambda, b_lambda (gamma shapes and rates), alpha (fixed; 1 is VB1), unit (standard deviation taken for 1). vbmf, also with closed-form: noise (variance), a and b (variances of the entries of the factors of columns and rows); what is not given is estimated."`
-	Center     bool            `help:"Take the mean of each column off first (vbmf only, which has the matrix as it is; bpca always does)."`
-	Temper     *float64        `placeholder:"ALPHA" help:"Power of the likelihood, over 0 and at most 1, in the tempered posterior of --method vb. Default: 1."`
+	Center     bool            `help:"Centre the columns first (vbmf only; bpca always does)."`
+	Temper     *float64        `placeholder:"ALPHA" help:"Power of the likelihood, positive and at most 1, in the tempered posterior of --method vb. Default: 1."`
 	SizePrior  string          `name:"size-prior" default:"uniform" enum:"uniform,geometric" help:"Prior of K where fits of every K are compared: uniform, or geometric (2^-K)."`
-	Start      *string         `enum:"kmeans,random,rows" placeholder:"NAME" help:"How mixtures begin: kmeans, random (responsibilities) or rows. Default: kmeans."`
-	Restarts   *int            `placeholder:"N" help:"Independent starts, of which the best is kept. Default: of mixtures 10 where the rows are 5000 at most, else 1; of bpca 1."`
+	Start      *string         `enum:"kmeans,random,rows" placeholder:"NAME" help:"Initialisation of mixtures: kmeans, random (responsibilities) or rows. Default: kmeans."`
+	Restarts   *int            `placeholder:"N" help:"Independent starts, of which the best is kept. Default: 10 for mixtures of at most 5000 rows, else 1."`
 	Seed       uint64          `default:"1" help:"Seed of the starts."`
 	Tol        *float64        `placeholder:"NATS" help:"Stop when an iteration changes the criterion by less than this, in nats per row. Default: 1e-9."`
-	MaxIter    *int            `placeholder:"N" help:"Iterations at most. Default: 10000."`
+	MaxIter    *int            `placeholder:"N" help:"Largest number of iterations. Default: 10000."`
 	Accelerate bool            `help:"Extrapolate iterations of a fit that converges slowly: fewer passes over the data, and perhaps another local maximum, or K."`
-	Workers    int             `default:"0" help:"Goroutines; 0 is one a processor. Any number gives the same bits."`
+	Workers    int             `default:"0" help:"Goroutines; 0: one per processor. Results do not depend on it."`
 	Format     string          `default:"text" enum:"text,json" help:"Output: text or json."`
 }
 
@@ -60,7 +60,7 @@ func (f *modelFlags) oneOf(what, value string, choices, all []string) error {
 		if len(choices) == 1 {
 			choose = "its only one is "
 		}
-		return misused("--%s %s does not go with --model %s: %s%s", what, value, f.Model, choose, strings.Join(choices, ", "))
+		return misused("--%s %s cannot be used with --model %s: %s%s", what, value, f.Model, choose, strings.Join(choices, ", "))
 	}
 	plural := map[string]string{"family": "families", "method": "methods"}[what]
 	return misused("unknown %s %q: the %s are %s", what, value, plural, strings.Join(choices, ", "))
@@ -87,11 +87,11 @@ func (f *modelFlags) check(method string) error {
 	}
 	switch restarts, tol, limit := f.restarts(), f.tolerance(), f.maxIterations(); {
 	case f.Method == methodClosedForm && (f.Restarts != nil || f.Tol != nil || f.MaxIter != nil || f.Accelerate):
-		return misused("--tol, --max-iter, --accelerate and --restarts do not go with --method %s: closed-form has no iterations", f.Method)
+		return misused("--tol, --max-iter, --accelerate and --restarts cannot be used with --method %s: closed-form has no iterations", f.Method)
 	case restarts < 1:
 		return misused("--restarts is %d: it must be at least 1", restarts)
 	case restarts > mostRestarts:
-		return misused("--restarts is %d: %d are the most", restarts, mostRestarts)
+		return misused("--restarts is %d: it must be at most %d", restarts, mostRestarts)
 	case limit < 1:
 		return misused("--max-iter is %d: it must be at least 1", limit)
 	case f.Workers < 0:
@@ -99,18 +99,18 @@ func (f *modelFlags) check(method string) error {
 	case !(tol > 0) || math.IsInf(tol, 0):
 		return misused("--tol is %v: it must be positive and finite", tol)
 	case f.Prior.text != "" && !m.informed(f.Method):
-		return misused("--prior goes with --method vb or map, and the method is %s", f.Method)
+		return misused("--prior requires --method vb or map, and the method is %s", f.Method)
 	}
 	if f.Temper != nil {
 		switch alpha := *f.Temper; {
 		case f.Method != methodVB:
-			return misused("--temper goes with --method vb, and the method is %s", f.Method)
+			return misused("--temper requires --method vb, and the method is %s", f.Method)
 		case !(alpha > 0 && alpha <= 1):
-			return misused("--temper is %v: it must be over 0 and at most 1", alpha)
+			return misused("--temper is %v: it must be positive and at most 1", alpha)
 		}
 	}
 	if f.Center && !m.ranks {
-		return misused("--center goes with --model vbmf, not with %s", f.Model)
+		return misused("--center requires --model vbmf, and the model is %s", f.Model)
 	}
 	return m.checkFlags(f)
 }
@@ -204,7 +204,7 @@ func (f *modelFlags) criterion(flag, name string) (framework.Criterion, error) {
 		}
 		names = append(names, strings.ToLower(c.Name))
 	}
-	return framework.Criterion{}, misused("%s %s does not go with --model %s --method %s; choose one of %s", flag, name, f.Model, f.Method, strings.Join(names, ", "))
+	return framework.Criterion{}, misused("%s %s cannot be used with --model %s --method %s; choose one of %s", flag, name, f.Model, f.Method, strings.Join(names, ", "))
 }
 
 // also are the criteria of every JSON, where the method has them, beside those asked for.

@@ -87,7 +87,7 @@ func (f *inputFlags) open(s *session, source string, reading func(name string) d
 func (f *inputFlags) read(source string, stdin io.Reader, reading func(name string) data.Reading) (*input, error) {
 	if set, ok := data.Lookup(source); ok {
 		if len(f.NA) > 0 {
-			return nil, misused("--na goes with files: %s is an embedded data set, whose missing values are known", source)
+			return nil, misused("--na requires a file: %s is an embedded data set, whose missing values are known", source)
 		}
 		t, err := data.Load(source)
 		return &input{Table: t, name: set.Name, label: set.Label}, err
@@ -151,7 +151,7 @@ func (f *inputFlags) gaps(needsAll bool) (string, error) {
 	case f.Missing == nil:
 		return missingKeep, nil
 	case *f.Missing == missingKeep && needsAll:
-		return "", misused("--missing keep goes with mixtures of independent columns: this model needs complete rows (--missing drop)")
+		return "", misused("--missing keep requires a mixture of independent columns: this model needs complete rows (--missing drop)")
 	}
 	return *f.Missing, nil
 }

@@ -83,7 +83,7 @@ type commands struct {
 	Predict   predictCommand   `cmd:"" help:"Components, or latent means, and log-likelihood of each row under a saved model."`
 	Sample    sampleCommand    `cmd:"" help:"Draw rows from a saved model."`
 	Datasets  datasetsCommand  `cmd:"" help:"List the embedded data sets."`
-	Reproduce reproduceCommand `cmd:"" help:"Run experiments of the papers, and see whether what they state is measured."`
+	Reproduce reproduceCommand `cmd:"" help:"Run experiments of the papers and compare the results with what the papers state."`
 	Version   versionCommand   `cmd:"" help:"Print the version."`
 }
 

@@ -25,9 +25,9 @@ func checkMixture(f *modelFlags) error {
 	}
 	switch {
 	case f.Columns.text != "" && f.bernoulliOnly():
-		return misused("--columns does not go with --model bernmix, all of whose columns are bernoulli: take --model mixture")
+		return misused("--columns cannot be used with --model bernmix, all of whose columns are bernoulli: take --model mixture")
 	case f.Columns.text != "" && joint(f.Family):
-		return misused("--columns does not go with --family %s, which describes all columns together: take auto or gaussian-diagonal", f.Family)
+		return misused("--columns cannot be used with --family %s, which describes all columns together: take auto or gaussian-diagonal", f.Family)
 	}
 	if err := h.among(keys...); err != nil {
 		return err

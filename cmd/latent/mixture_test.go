@@ -589,13 +589,13 @@ func TestProportionalRowsAreNotDistinctToAMultinomial(t *testing.T) {
 	assert.Equal(t, 3, fitJSON(t, "--data", path, "--family", "poisson").KMax)
 }
 
-func TestLabelsOfSamplesGoWithMixtures(t *testing.T) {
+func TestLabelsOfSamplesRequireAMixture(t *testing.T) {
 	dir := t.TempDir()
 	own := filepath.Join(dir, "own.json")
 	done(t, "fit", "--data", file(t, "d.csv", "component,b\n1,2\n2,2.5\n3,1\n4,4\n"), "--k", "1", "--out", own)
 	fails(t, 2, `a second column named "component"`, "", "sample", own, "-n", "2", "--labels")
 	_, bpcaModel := smallModel(t)
-	fails(t, 2, "--labels goes with mixtures", "", "sample", bpcaModel, "-n", "2", "--labels")
+	fails(t, 2, "--labels requires a mixture", "", "sample", bpcaModel, "-n", "2", "--labels")
 
 	votes := filepath.Join(dir, "votes.json")
 	done(t, "fit", "--data", file(t, "c.csv", "a,b,c\n1,0,4\n3,2,1\n0,5,2\n2,2,2\n"), "--family", "multinomial", "--k", "1", "--out", votes)
@@ -620,7 +620,7 @@ func TestADamagedMixtureIsRefused(t *testing.T) {
 		{`["n","y"]`, `["n","y","z"]`, "numbers of components do not belong"},
 		{`"name":"visits"`, `"name":"age"`, "two columns"},
 		{`{"name":"visits","family":"poisson"},`, ``, "column names"},
-		{`"k":2`, `"k":3`, "do not go with"},
+		{`"k":2`, `"k":3`, "do not match"},
 		{`"params":`, `"other":`, "no parameters"},
 		{`"params":{`, `"params":null,"other":{`, "no parameters"},
 		{`"params":{"k":2,"d":5,"weights":[`, `"params":{"k":2,"d":5,"weights":[-`, "weight of component 1 is -"},

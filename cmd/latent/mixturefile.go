@@ -21,7 +21,7 @@ func loadMixture(file *modelFile) (*savedModel, error) {
 	if p == nil {
 		return nil, errors.New("no parameters")
 	}
-	if err := file.goesWith(p.K, p.D); err != nil {
+	if err := file.matches(p.K, p.D); err != nil {
 		return nil, err
 	}
 	families := familyNames(true)

@@ -68,12 +68,12 @@ func (m model) needsAll(family string) bool { return !m.classes || joint(family)
 // checkLabel refuses labels where there are no components to compare them with.
 func (m model) checkLabel(name, label string) error {
 	if label != "" && !m.classes {
-		return misused("--label goes with mixtures: a %s model has no components", name)
+		return misused("--label requires a mixture: a %s model has no components", name)
 	}
 	return nil
 }
 
-// finds says whether a method finds K in one fit; the others take every K by itself.
+// finds says whether a method finds K in one fit; the others fit every K separately.
 func (m model) finds(method string) bool { return m.ranks || prunes(method) }
 
 // informed says whether a method has a place for --prior.
@@ -94,9 +94,9 @@ func (m model) starts(rows int) int {
 func (m model) checkFlags(f *modelFlags) error {
 	switch {
 	case !m.classes && f.Columns.text != "":
-		return misused("--columns does not go with --model %s: it gives columns of mixtures their families", f.Model)
+		return misused("--columns cannot be used with --model %s: it gives columns of mixtures their families", f.Model)
 	case !m.classes && f.Start != nil:
-		return misused("--start does not go with --model %s: it is how mixtures begin", f.Model)
+		return misused("--start cannot be used with --model %s: it initialises mixtures", f.Model)
 	}
 	return m.check(f)
 }

@@ -150,10 +150,10 @@ func (m *modelFile) reading() func(name string) data.Reading {
 	}
 }
 
-// goesWith compares the counts and names of a model file with those of its parameters.
-func (m *modelFile) goesWith(k, d int) error {
+// matches compares the counts and names of a model file with those of its parameters.
+func (m *modelFile) matches(k, d int) error {
 	if len(m.Columns) != d || m.D != d || m.K != k {
-		return fmt.Errorf("its K = %d, D = %d and %d column names do not go with parameters for K = %d and D = %d", m.K, m.D, len(m.Columns), k, d)
+		return fmt.Errorf("its K = %d, D = %d and %d column names do not match parameters for K = %d and D = %d", m.K, m.D, len(m.Columns), k, d)
 	}
 	return nil
 }

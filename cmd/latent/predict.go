@@ -22,7 +22,7 @@ type predictCommand struct {
 	Saved  string   `arg:"" name:"model" placeholder:"MODEL.json" help:"Model saved by latent fit --out."`
 	ID     []string `name:"id" placeholder:"COL" help:"Pass these columns through, as texts and before the predictions: names and numbers of rows, say. They need not be in the model."`
 	Label  string   `placeholder:"COL" help:"Known classes of the rows (mixtures): compare components to this column by the adjusted Rand index and a cross-table, in JSON, on standard output where --out names a file, or else on standard error."`
-	Out    string   `placeholder:"FILE" help:"Write here instead of to standard output, which is also -."`
+	Out    string   `placeholder:"FILE" help:"File to write. Default, and -: standard output."`
 	Format string   `default:"csv" enum:"csv,json" help:"Output: csv or json."`
 }
 

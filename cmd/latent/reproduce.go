@@ -15,7 +15,7 @@ type reproduceCommand struct {
 	Out     string   `placeholder:"DIR" help:"Folder of the results: figures, numbers and a page for each experiment, in a folder of its name. What an interrupted run has finished is not done again."`
 	Quick   bool     `help:"The same code on fewer seeds and smaller data, less than 20 s an experiment."`
 	Data    string   `placeholder:"DIR" help:"Folder of the data sets that are not shipped (zebo.csv, spectf.csv)."`
-	Workers int      `default:"0" help:"Concurrent runs; 0 is one a processor. Any number gives the same numbers."`
+	Workers int      `default:"0" help:"Concurrent runs; 0: one per processor. Results do not depend on it."`
 }
 
 // Help ends the output of latent reproduce --help.

@@ -14,7 +14,7 @@ type sampleCommand struct {
 	Rows   int    `name:"rows" short:"n" required:"" placeholder:"N" help:"Rows to draw."`
 	Labels bool   `help:"Add the component that each row was drawn from, as a last column named component."`
 	Seed   uint64 `default:"1" help:"Seed."`
-	Out    string `placeholder:"FILE" help:"Write here instead of to standard output, which is also -."`
+	Out    string `placeholder:"FILE" help:"File to write. Default, and -: standard output."`
 }
 
 const labelColumn = "component"
@@ -43,7 +43,7 @@ func (c *sampleCommand) Run(s *session) error {
 func (c *sampleCommand) checkLabels(m *modelFile) error {
 	switch {
 	case c.Labels && !models[m.Model].classes:
-		return misused("--labels goes with mixtures: %s is a %s model, which has no components", c.Saved, m.Model)
+		return misused("--labels requires a mixture: %s is a %s model, which has no components", c.Saved, m.Model)
 	case c.Labels && slices.Contains(namesOf(m.Columns), labelColumn):
 		return misused("--labels would add a second column named %q", labelColumn)
 	}

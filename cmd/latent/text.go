@@ -215,7 +215,7 @@ func (r *report) facts() [][2]string {
 func (in *input) describe(n float64) string {
 	line := fmt.Sprintf("%s: %s × %s", in.name, counted(in.Rows(), "row"), counted(in.Cols(), "column"))
 	if in.weights != "" {
-		line += fmt.Sprintf(", weighed by column %q: N = %.10g", in.weights, n)
+		line += fmt.Sprintf(", weighted by column %q: N = %.10g", in.weights, n)
 	}
 	return line
 }

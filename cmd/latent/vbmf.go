@@ -16,7 +16,7 @@ import (
 
 func checkVBMF(f *modelFlags) error {
 	if f.Weights != "" {
-		return misused("--weights does not go with --model vbmf: rows of a matrix have no weights; repeat them")
+		return misused("--weights cannot be used with --model vbmf: rows of a matrix have no weights; repeat them")
 	}
 	if err := f.Prior.among("noise", "a", "b"); err != nil {
 		return err

@@ -72,19 +72,19 @@ func TestFactorisationOfNothing(t *testing.T) {
 
 func TestMisuseOfFactorisation(t *testing.T) {
 	for _, c := range []struct{ part, args string }{
-		{"--weights does not go with --model vbmf", "--weights Species"},
-		{"--start does not go with --model vbmf", "--start rows"},
-		{"--columns does not go with --model vbmf", "--columns a=poisson"},
+		{"--weights cannot be used with --model vbmf", "--weights Species"},
+		{"--start cannot be used with --model vbmf", "--start rows"},
+		{"--columns cannot be used with --model vbmf", "--columns a=poisson"},
 		{"give both a and b", "--prior a=1"},
 		{`no key "c"`, "--prior c=1"},
-		{"--method gfab does not go with --model vbmf: choose one of closed-form, vb", "--method gfab"},
-		{"--criterion gfic does not go with --model vbmf", "--criterion gfic"},
+		{"--method gfab cannot be used with --model vbmf: choose one of closed-form, vb", "--method gfab"},
+		{"--criterion gfic cannot be used with --model vbmf", "--criterion gfic"},
 		{"closed-form has no iterations", "--tol 1e-3"},
 	} {
 		fails(t, 2, c.part, "", append([]string{"fit", "--model", "vbmf", "--data", "iris"}, strings.Fields(c.args)...)...)
 	}
 	fails(t, 1, "5 factors of a 150×4 matrix: choose K up to 4", "", "fit", "--model", "vbmf", "--data", "iris", "--k", "5")
-	fails(t, 2, "--center goes with --model vbmf, not with bpca", "", "fit", "--model", "bpca", "--center")
+	fails(t, 2, "--center requires --model vbmf, and the model is bpca", "", "fit", "--model", "bpca", "--center")
 }
 
 // TestFactorisationOfNumbersInRange: no NaN or half-written JSON for tables of one row, of
@@ -131,8 +131,8 @@ func TestTemperingAndPriorsOfSizeThroughTheCommand(t *testing.T) {
 	}
 	assert.Equal(t, at, object["chosen"].(map[string]any)["elbo"])
 
-	fails(t, 2, "--temper goes with --method vb, and the method is gfab", "", "fit", "--temper", "0.5")
-	fails(t, 2, "--temper is 0: it must be over 0 and at most 1", "", "fit", "--method", "vb", "--temper", "0")
+	fails(t, 2, "--temper requires --method vb, and the method is gfab", "", "fit", "--temper", "0.5")
+	fails(t, 2, "--temper is 0: it must be positive and at most 1", "", "fit", "--method", "vb", "--temper", "0")
 	fails(t, 2, "--temper is 2:", "", "fit", "--method", "vb", "--temper", "2")
-	fails(t, 2, "--size-prior goes with methods that fit every K", "", "fit", "--size-prior", "geometric")
+	fails(t, 2, "--size-prior requires a method that fits every K", "", "fit", "--size-prior", "geometric")
 }
