@@ -389,63 +389,95 @@ func (p *prediction) writeRecords(s *session, w io.Writer) error {
 // meanwhile, one list for each of the other numbers, the constants, the columns passed through, the agreement with known
 // classes and the warnings.
 func (p *prediction) writeJSON(s *session, w io.Writer) error {
-	out := bufio.NewWriter(w)
-	var failed error
-	write := func(before string, value any) {
-		text, err := encode(value)
-		if failed == nil && err == nil {
-			_, err = out.WriteString(before + string(text))
-		}
-		failed = cmp.Or(failed, err)
-	}
-	write(`{"columns":`, p.columns)
+	o := &objectWriter{Writer: bufio.NewWriter(w)}
+	o.open("", "{")
+	o.field("columns", p.columns)
 	from, to, names := len(p.layout.first), len(p.layout.first)+len(p.layout.entries), p.layout.names()
 	kept := make([][]float64, len(names)) // those outside the list
-	separator := fmt.Sprintf(",%q:[", p.layout.list)
+	o.open(p.layout.list, "[")
 	err := p.blocks(s, func(table []float64, n int) error {
 		for row := range slices.Chunk(table, len(names)) {
-			write(separator, numbers(row[from:to]))
-			separator = ","
+			o.field("", numbers(row[from:to]))
 			for j, v := range row {
 				if j < from || j >= to {
 					kept[j] = append(kept[j], v)
 				}
 			}
 		}
-		return failed
+		return o.err
 	})
 	if err != nil {
 		return err
 	}
+	o.close("]")
 	for j, list := range kept {
-		for i, v := range list {
-			separator := ","
-			if i == 0 {
-				separator = fmt.Sprintf("],%q:[", names[j])
-			}
-			write(separator, number(v))
+		if j < from || j >= to {
+			o.list(names[j], len(list), func(i int) any { return number(list[i]) })
 		}
 	}
-	end := "]"
 	for _, name := range slices.Sorted(maps.Keys(p.layout.constants)) {
-		write(fmt.Sprintf("%s,%q:", end, name), p.layout.constants[name])
-		end = ""
+		o.field(name, p.layout.constants[name])
 	}
 	if len(p.ids.names) > 0 {
-		passed := map[string][]string{}
+		o.open("ids", "{")
 		for j, name := range p.ids.names {
-			for row := range p.rows {
-				passed[name] = append(passed[name], p.ids.cells[j](p.in.Origin(row)))
-			}
+			o.list(name, p.rows, func(row int) any { return p.ids.cells[j](p.in.Origin(row)) })
 		}
-		write(end+`,"ids":`, passed)
-		end = ""
+		o.close("}")
 	}
 	if a := p.agreement(); a != nil {
-		write(end+`,"agreement":`, a)
-		end = ""
+		o.field("agreement", a)
 	}
-	write(end+`,"warnings":`, append([]string{}, s.notes...))
-	_, err = out.WriteString("}\n")
-	return cmp.Or(failed, err, out.Flush())
+	o.field("warnings", append([]string{}, s.notes...))
+	o.close("}\n")
+	return cmp.Or(o.err, o.Flush())
+}
+
+// An objectWriter writes JSON piece by piece, and remembers the first error.
+type objectWriter struct {
+	*bufio.Writer
+	within bool // something stands before, in the same object or list
+	err    error
+}
+
+// field writes a value: under a name in an object, under none in a list.
+func (o *objectWriter) field(name string, value any) {
+	text, err := encode(value)
+	o.err = cmp.Or(o.err, err)
+	o.piece(name, string(text))
+	o.within = true
+}
+
+// open begins an object or a list by its bracket.
+func (o *objectWriter) open(name, bracket string) {
+	o.piece(name, bracket)
+	o.within = false
+}
+
+func (o *objectWriter) close(bracket string) {
+	o.within = false
+	o.piece("", bracket)
+	o.within = true
+}
+
+func (o *objectWriter) list(name string, n int, item func(i int) any) {
+	o.open(name, "[")
+	for i := range n {
+		o.field("", item(i))
+	}
+	o.close("]")
+}
+
+func (o *objectWriter) piece(name, text string) {
+	if name != "" {
+		quoted, err := encode(name)
+		o.err = cmp.Or(o.err, err)
+		text = string(quoted) + ":" + text
+	}
+	if o.within {
+		text = "," + text
+	}
+	if o.err == nil {
+		_, o.err = o.WriteString(text)
+	}
 }
