@@ -87,7 +87,7 @@ func parseModel(text []byte) (*modelFile, error) {
 		return nil, fmt.Errorf("not a model file of latent: its format is not %q", modelFormat)
 	case string(head.Version) != strconv.Itoa(modelVersion):
 		version := cmp.Or(string(head.Version), "missing")
-		return nil, fmt.Errorf("its model file version is %.40s, and this version of latent reads %d alone: a file of a newer version needs the latent that wrote it", version, modelVersion)
+		return nil, fmt.Errorf("its model file version is %.40s, and this version of latent reads %d alone: a file of another version needs the latent that wrote it", version, modelVersion)
 	}
 	var name string
 	if err := known("model", head.Model, &name, slices.Sorted(maps.Keys(models))); err != nil {

@@ -31,7 +31,7 @@ func TestAModelFileIsRefusedUnlessItIsWhole(t *testing.T) {
 		{text + "x", "after top-level value"},
 		{text + text, "after top-level value"},
 		{strings.Replace(text, `"latent-model"`, `"other"`, 1), "not a model file"},
-		{strings.Replace(text, `"version":2`, `"version":3`, 1), "version is 3, and this version of latent reads 2 alone: a file of a newer version needs"},
+		{strings.Replace(text, `"version":2`, `"version":3`, 1), "version is 3, and this version of latent reads 2 alone: a file of another version needs"},
 		{strings.Replace(text, `"version":2`, `"version":0`, 1), "version is 0, and"},
 		{strings.Replace(text, `"version":2`, `"version":1.5`, 1), "version is 1.5, and"},
 		{strings.Replace(text, `"version":2`, `"version":"1"`, 1), `version is "1", and`},
