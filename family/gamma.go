@@ -65,7 +65,7 @@ func (Gamma) Estimate(n float64, t, xi []float64) error {
 	}
 	w := 2 * s
 	for range 50 {
-		step := (w*special.DigammaGap(1/w) - s) / trigammaGap(1/w)
+		step := (w*special.DigammaGap(1/w) - s) / special.TrigammaGap(1/w)
 		w -= step
 		if math.Abs(step) <= 1e-15*w {
 			break
@@ -106,7 +106,7 @@ func (Gamma) Expect(xi, t []float64) {
 
 // Information is diag(α, α²(α²ψ′(α) − α)).
 func (Gamma) Information(xi, diag []float64) {
-	diag[0], diag[1] = xi[0], xi[0]*xi[0]*trigammaGap(xi[0])
+	diag[0], diag[1] = xi[0], xi[0]*xi[0]*special.TrigammaGap(xi[0])
 }
 
 // Move goes from (ln(α/β), 1/α).
@@ -119,7 +119,7 @@ func (Gamma) Move(xi, step, dst []float64) {
 // Deviations come from the variances α²/(n·(α²ψ′(α) − α)) of α and 1/(nα) of ln(α/β),
 // which are independent.
 func (Gamma) Deviations(xi []float64, n float64, dst []float64) {
-	v := 1 / trigammaGap(xi[0])
+	v := 1 / special.TrigammaGap(xi[0])
 	dst[0], dst[1] = xi[0]*math.Sqrt(v/n), xi[1]*math.Sqrt((v+1/xi[0])/n)
 }
 

@@ -25,6 +25,10 @@ type Likelihood[D Distribution] struct {
 	Posterior func(prior D, nu, tau float64) D
 	// Expected is E[η] and E[ψ].
 	Expected func(D) (eta, psi float64)
+	// Predictive and Curvature are those of a row with the exposure e and the sum x (see [Natural.Predictive]),
+	// of which the distribution holds a share out.
+	Predictive func(prior, after D, e, x, out float64) (factor, log float64)
+	Curvature  func(after D, e, x float64) float64
 
 	Mean    string // what χ of a [Conjugate] may be
 	Instead string // what to take for [Jeffreys], where that is improper
@@ -35,17 +39,23 @@ var PoissonRate = &Likelihood[Gamma]{
 	Pseudo:    func(g Gamma) (nu, tau float64) { return g.Rate, g.Shape },
 	Posterior: func(_ Gamma, nu, tau float64) Gamma { return Gamma{Shape: tau, Rate: nu} },
 	Expected:  func(g Gamma) (eta, psi float64) { return g.ExpectedLog(), g.Mean() },
+	Predictive: func(prior, g Gamma, e, x, out float64) (factor, log float64) {
+		return predictiveGamma(prior, g, x, e, out)
+	},
+	Curvature: func(g Gamma, e, x float64) float64 { return curvatureGamma(g, x, e) },
 	Mean:      "a positive number",
 	Instead:   "prior.Gamma with Shape 0.5 and a small Rate",
 }
 
 // ExponentialRate has η = −λ and ψ = −ln λ, where Gamma(1+ν, τ) is ∝ λ^ν exp(−λτ).
 var ExponentialRate = &Likelihood[Gamma]{
-	Pseudo:    func(g Gamma) (nu, tau float64) { return g.Shape - 1, g.Rate },
-	Posterior: func(_ Gamma, nu, tau float64) Gamma { return Gamma{Shape: 1 + nu, Rate: tau} },
-	Expected:  func(g Gamma) (eta, psi float64) { return -g.Mean(), -g.ExpectedLog() },
-	Mean:      "a positive number",
-	Instead:   "prior.Gamma with a small Shape and Rate",
+	Pseudo:     func(g Gamma) (nu, tau float64) { return g.Shape - 1, g.Rate },
+	Posterior:  func(_ Gamma, nu, tau float64) Gamma { return Gamma{Shape: 1 + nu, Rate: tau} },
+	Expected:   func(g Gamma) (eta, psi float64) { return -g.Mean(), -g.ExpectedLog() },
+	Predictive: predictiveGamma,
+	Curvature:  curvatureGamma,
+	Mean:       "a positive number",
+	Instead:    "prior.Gamma with a small Shape and Rate",
 }
 
 // BernoulliProbability has η = ln p − ln(1−p) and ψ = −ln(1−p), where Beta(τ, ν−τ) is ∝ p^τ (1−p)^(ν−τ).
@@ -57,7 +67,9 @@ var BernoulliProbability = &Likelihood[Beta]{
 		lnP, lnQ := b.ExpectedLog()
 		return lnP - lnQ, -lnQ
 	},
-	Mean: "a number between 0 and 1",
+	Predictive: predictiveBeta,
+	Curvature:  curvatureBeta,
+	Mean:       "a number between 0 and 1",
 }
 
 // Natural is a prior of one parameter in terms of pseudo-counts h = (ν, τ), which a

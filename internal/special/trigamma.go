@@ -1,18 +1,18 @@
-package family
+package special
 
 import "math"
 
-// trigammaAsymptotic is where the series of trigammaGap begins: its first neglected term is
+// trigammaAsymptotic is where the series of TrigammaGap begins: its first neglected term is
 // below 1e-15 there. A recurrence brings smaller arguments there.
 const trigammaAsymptotic = 12
 
-// trigammaGap is x² ψ′(x) − x, for x > 0: it falls from 1 to ½.
-func trigammaGap(x float64) float64 {
+// TrigammaGap is x² ψ′(x) − x, for x > 0: it falls from 1 to ½.
+func TrigammaGap(x float64) float64 {
 	if x < trigammaAsymptotic {
 		n := math.Ceil(trigammaAsymptotic - x)
 		far := x + n
 		ratio := x / far
-		sum := 1 - x + ratio*ratio*(far+trigammaGap(far))
+		sum := 1 - x + ratio*ratio*(far+TrigammaGap(far))
 		for i := 1.0; i < n; i++ {
 			ratio = x / (x + i)
 			sum += ratio * ratio
@@ -23,3 +23,6 @@ func trigammaGap(x float64) float64 {
 	s := r * r
 	return 0.5 + r*(1./6-s*(1./30-s*(1./42-s*(1./30-s*(5./66-s*(691./2730-s*7/6))))))
 }
+
+// Trigamma is ψ′(x), for x > 0.
+func Trigamma(x float64) float64 { return (TrigammaGap(x)/x + 1) / x }

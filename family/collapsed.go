@@ -1,0 +1,299 @@
+package family
+
+import (
+	"fmt"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/internal/simd"
+	"github.com/latent-go/latent/prior"
+)
+
+// Collapsible is a [FactorPrior] whose parameters can be integrated out. With Z(h) the integral of the
+// density that hyperparameters h stand for, without its constant, and T(x) what a row adds to h,
+//
+//	ln p(rows) = ln Z(h) − ln Z(h₀) + Σ ln h(x),   ln p(x|rows) = ln Z(h + T(x)) − ln Z(h) + ln h(x).
+//
+// hyper holds the hyperparameters of K classes, scores what Expected has made of them
+// (docs/theory/mixtures.md, section 8).
+type Collapsible interface {
+	// LogEvidence is ln Z(h) − ln Z(h₀), with the powers of 2π of the rows' density.
+	LogEvidence(h []float64) float64
+	// AddPredictive adds ln p(x | h_k − out_k T(x)) − ln h(x) of each row and class to r, laid out as for
+	// AddScores. out, laid out alike, nil for 0, is the share of the row that h_k holds and that is left out of it;
+	// what is left is at least the prior, which the row may be less than away from a fixed point.
+	AddPredictive(o *Observed, hyper, scores Table, out, r []float64)
+	// AddSpread adds Σ_n w_kn ½ d²/dt² ln Z(h_k + tT(x_n)) at t = 0, to each class's place in dst (K), for weights
+	// laid out as r. With weights q(1−q) it is what E_q[ln Z] has beyond ln Z at the expected statistics, to second order.
+	AddSpread(o *Observed, hyper, scores Table, weights, dst []float64)
+}
+
+// Collapses returns which factor's parameters cannot be integrated out, as a [Collapsible] prior can, or nil.
+func (b *Posterior) Collapses() error {
+	for i, p := range b.priors {
+		if _, shared := p.(SharedPrior); shared {
+			return fmt.Errorf("family: %s has parameters that the classes share, which cannot be integrated out class by class: give each class its own", b.parts[i].Name())
+		}
+		if _, ok := p.(Collapsible); !ok {
+			return fmt.Errorf("family: %s has no closed form of its evidence: its prior does not implement family.Collapsible", b.parts[i].Name())
+		}
+	}
+	return nil
+}
+
+// LogEvidence is ln p of the rows behind the sums given their classes, with the parameters integrated out; h, K×H,
+// has come from these sums by Update. Its priors are all [Collapsible].
+func (b *Posterior) LogEvidence(c *Classes, h []float64) float64 {
+	sum := c.Base
+	for k := range c.K {
+		for i := range b.parts {
+			sum += b.priors[i].(Collapsible).LogEvidence(b.parts[i].ofHyper(at(h, k, b.size.Hyper)))
+		}
+	}
+	return sum
+}
+
+// AddPredictive adds ln p(x|h_k), less ln h(x), of the n observed rows to r (see [Collapsible]); Prepare has been at h.
+func (b *Posterior) AddPredictive(c *Classes, h, out, r []float64) {
+	for i := range b.parts {
+		f := &b.parts[i]
+		scores, _, _ := c.tables(f)
+		b.priors[i].(Collapsible).AddPredictive(&c.seen[i], Table{c.K, b.size.Hyper, h[f.at.Hyper:]}, scores, out, r)
+	}
+}
+
+// AddSpread adds the second order of the n observed rows to dst (see [Collapsible]); Prepare has been at h.
+func (b *Posterior) AddSpread(c *Classes, h, weights, dst []float64) {
+	for i := range b.parts {
+		f := &b.parts[i]
+		scores, _, _ := c.tables(f)
+		b.priors[i].(Collapsible).AddSpread(&c.seen[i], Table{c.K, b.size.Hyper, h[f.at.Hyper:]}, scores, weights, dst)
+	}
+}
+
+// ---- Exponential families
+
+// Predictive is a [Conjugate] that has the posterior predictive distribution, and the curvature of LogNorm, in closed
+// form: package prior's have. Of any other they are differences of LogNorm.
+type Predictive interface {
+	// Predictive is ln factor + log = LogNorm(h + (1−out)(e, t)) − LogNorm(h − out·(e, t)), where no pseudo-count
+	// goes below the prior's. factor is between 1e-30 and 1e30.
+	Predictive(h, t []float64, e, out float64) (factor, log float64)
+	// Curvature is the second derivative of LogNorm(h + s·(e, t)) at s = 0.
+	Curvature(h, t []float64, e float64) float64
+}
+
+// byNorm is a Predictive of any conjugate prior.
+type byNorm struct{ Conjugate }
+
+func closed(of Conjugate) Predictive {
+	if p, ok := of.(Predictive); ok {
+		return p
+	}
+	return byNorm{of}
+}
+
+// normAt is LogNorm at so many times the row beyond h.
+func (p byNorm) normAt(h, t []float64, e, times float64) float64 {
+	moved := make([]float64, len(h))
+	moved[0] = h[0] + times*e
+	for s, v := range t {
+		moved[1+s] = h[1+s] + times*v
+	}
+	return p.LogNorm(moved)
+}
+
+// Predictive leaves nothing out of pseudo-counts that hold less than the row.
+func (p byNorm) Predictive(h, t []float64, e, out float64) (factor, log float64) {
+	if out > 0 {
+		log = p.normAt(h, t, e, 1-out) - p.normAt(h, t, e, -out)
+		if h[0]-out*e > 0 && log-log == 0 {
+			return 1, log
+		}
+	}
+	return 1, p.normAt(h, t, e, 1) - p.normAt(h, t, e, 0)
+}
+
+// Curvature is a difference between points a thousandth of a row apart: LogNorm has 12 digits at least.
+func (p byNorm) Curvature(h, t []float64, e float64) float64 {
+	const step = 1e-3
+	return (p.normAt(h, t, e, step) - 2*p.normAt(h, t, e, 0) + p.normAt(h, t, e, -step)) / (step * step)
+}
+
+// LogEvidence is Σ_c ln Z(h_c) − ln Z(h₀): that of a cell is the conjugate prior's LogNorm.
+func (q *exponentialPrior) LogEvidence(h []float64) float64 {
+	sum := 0.0
+	for c, of := range q.of {
+		sum += of.LogNorm(q.pseudoCounts(h, c)) - q.norms[c]
+	}
+	return sum
+}
+
+// manyFactors is how many factors of at most 1e30 are multiplied before a logarithm is taken.
+const manyFactors = 8
+
+func (q *exponentialPrior) AddPredictive(o *Observed, hyper, _ Table, out, r []float64) {
+	t, stride := q.statistics(o)
+	padded, width := o.Padded(), q.cells*(1+q.s)
+	products := make([]float64, o.N)
+	for k := range hyper.K {
+		h, to := hyper.Row(k, width), at(r, k, padded)
+		linalg.Fill(products, 1)
+		for c, of := range q.of {
+			law, hc := closed(of), q.pseudoCounts(h, c)
+			for i := range products {
+				e := q.exposure(o, i, c)
+				if e == 0 {
+					continue
+				}
+				factor, log := law.Predictive(hc, q.cell(t[i*stride:], c), e, leftOut(out, k*padded+i))
+				products[i] *= factor
+				to[i] += log
+			}
+			if c%manyFactors == manyFactors-1 || c == q.cells-1 {
+				simd.Log(products, products)
+				floats.Add(to[:o.N], products)
+				linalg.Fill(products, 1)
+			}
+		}
+	}
+}
+
+func (q *exponentialPrior) AddSpread(o *Observed, hyper, _ Table, weights, dst []float64) {
+	t, stride := q.statistics(o)
+	padded, width := o.Padded(), q.cells*(1+q.s)
+	for k := range hyper.K {
+		h := hyper.Row(k, width)
+		for i, w := range at(weights, k, padded)[:o.N] {
+			if w == 0 {
+				continue
+			}
+			for c, of := range q.of {
+				if e := q.exposure(o, i, c); e != 0 {
+					dst[k] += w / 2 * closed(of).Curvature(q.pseudoCounts(h, c), q.cell(t[i*stride:], c), e)
+				}
+			}
+		}
+	}
+}
+
+// exposure is that of a cell of a row, 0 where it is missing.
+func (l exponentialKernel) exposure(o *Observed, i, c int) float64 {
+	if o.Complete {
+		return 1
+	}
+	return o.e[i*l.cells+c]
+}
+
+// statistics are those of rows, so far apart; of rows as entries they are written out.
+func (l exponentialKernel) statistics(o *Observed) (t []float64, stride int) {
+	if !o.sparse {
+		return o.t, o.stride
+	}
+	o.Work = linalg.Resize(o.Work, o.N*l.cells)
+	clear(o.Work)
+	entry := 0
+	for i := range o.N {
+		columns, _ := o.rows.Entries.Row(o.first + i)
+		for _, c := range columns {
+			o.Work[i*l.cells+c] = o.t[entry]
+			entry++
+		}
+	}
+	return o.Work, l.cells
+}
+
+// ---- Gaussians
+
+// LogEvidence is [prior.NormalInverseWishart.LogEvidence]; NaN where there is none.
+func (q *normalWishart) LogEvidence(h []float64) float64 {
+	v, err := q.at(h).LogEvidence(q.of, q.norm)
+	if err != nil {
+		return nan
+	}
+	return v
+}
+
+func (q *normalWishart) AddPredictive(o *Observed, hyper, scores Table, out, r []float64) {
+	q.eachRow(o, hyper, scores, func(s *prior.Student, _, i int, distance float64) {
+		r[i] += s.LogPredictive(distance, leftOut(out, i))
+	})
+}
+
+func (q *normalWishart) AddSpread(o *Observed, hyper, scores Table, weights, dst []float64) {
+	q.eachRow(o, hyper, scores, func(s *prior.Student, k, i int, distance float64) {
+		if w := weights[i]; w != 0 {
+			dst[k] += w / 2 * s.Curvature(distance)
+		}
+	})
+}
+
+// leftOut is the share of a row that is left out.
+func leftOut(out []float64, i int) float64 {
+	if out == nil {
+		return 0
+	}
+	return out[i]
+}
+
+// eachRow visits the rows of each class, i being their places in what is laid out as r.
+func (q *normalWishart) eachRow(o *Observed, hyper, scores Table, visit func(s *prior.Student, k, i int, distance float64)) {
+	distances := make([]float64, o.Padded())
+	o.Work = linalg.Resize(o.Work, simd.ScoresWork(q.d))
+	for k := range hyper.K {
+		p := q.at(hyper.Row(k, 3+q.d+q.d*q.d))
+		m, root := q.split(scores.Row(k, 1+q.d+q.d*q.d), 1)
+		s := p.Student(root, q.of, q.norm)
+		clear(distances)
+		simd.GaussianScores(distances, o.X, q.d, len(distances), 0, m, root, o.Work)
+		for i, v := range distances[:o.N] {
+			visit(&s, k, k*len(distances)+i, -2*v/p.Nu)
+		}
+	}
+}
+
+// LogEvidence is the sum of [prior.IsotropicNormal.LogEvidence] over the groups.
+func (q *isotropicPrior) LogEvidence(h []float64) float64 {
+	sum := 0.0
+	for i := range q.groups {
+		sum += q.group(h, i).LogEvidence(q.group(q.before, i))
+	}
+	return sum
+}
+
+func (q *isotropicPrior) AddPredictive(o *Observed, hyper, _ Table, out, r []float64) {
+	q.eachCell(o, hyper, func(s *prior.Student, _, i int, distance float64) {
+		r[i] += s.LogPredictive(distance, leftOut(out, i))
+	})
+}
+
+func (q *isotropicPrior) AddSpread(o *Observed, hyper, _ Table, weights, dst []float64) {
+	q.eachCell(o, hyper, func(s *prior.Student, k, i int, distance float64) {
+		if w := weights[i]; w != 0 {
+			dst[k] += w / 2 * s.Curvature(distance)
+		}
+	})
+}
+
+// eachCell visits the groups of each class and row that are not missing.
+func (q *isotropicPrior) eachCell(o *Observed, hyper Table, visit func(s *prior.Student, k, i int, distance float64)) {
+	padded := o.Padded()
+	for k := range hyper.K {
+		h := hyper.Row(k, q.groups*(q.width+3))
+		for g := range q.groups {
+			p := q.group(h, g)
+			s := p.Student(q.group(q.before, g))
+			for i := range o.N {
+				squared := 0.0
+				for j, m := range p[:q.width] {
+					d := o.X[(g*q.width+j)*padded+i] - m
+					squared += d * d
+				}
+				if squared == squared {
+					visit(&s, k, k*padded+i, p.Distance(squared))
+				}
+			}
+		}
+	}
+}

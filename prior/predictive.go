@@ -1,0 +1,92 @@
+package prior
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/latent-go/latent/internal/special"
+)
+
+// Posterior predictive distributions, of which a row may be left out, and the curvature of LogNorm, both along
+// the pseudo-counts (e, T) that a row adds. With out the share of the row that the pseudo-counts h hold,
+// Predictive is
+//
+//	LogNorm(h + (1−out)(e, T)) − LogNorm(h − out(e, T)) = ln factor + log,
+//
+// where no pseudo-count goes below the prior's. It has two parts so that a caller can multiply many factors before it
+// takes a logarithm. Curvature is the second derivative of LogNorm(h + t(e, T)) at t = 0: the variance of the row's
+// log density under the posterior.
+
+// rising is Γ(low + x)/Γ(low) with low = c − out·x, and not below the prior's pseudo-count.
+func rising(c, before, x, out float64) (factor, log float64) {
+	if x == 0 {
+		return 1, 0
+	}
+	low := max(c-out*x, before)
+	if x == 1 {
+		return low, 0
+	}
+	above, _ := math.Lgamma(low + x)
+	below, _ := math.Lgamma(low)
+	return 1, above - below
+}
+
+// predictiveBeta is of x ones in e trials.
+func predictiveBeta(before, b Beta, e, x, out float64) (factor, log float64) {
+	ones, logOnes := rising(b.A, before.A, x, out)
+	zeros, logZeros := rising(b.B, before.B, e-x, out)
+	all, logAll := rising(b.A+b.B, before.A+before.B, e, out)
+	return ones * zeros / all, logOnes + logZeros - logAll
+}
+
+func curvatureBeta(b Beta, e, x float64) float64 {
+	return x*x*special.Trigamma(b.A) + (e-x)*(e-x)*special.Trigamma(b.B) - e*e*special.Trigamma(b.A+b.B)
+}
+
+// predictiveGamma is of a row that adds to shape and rate.
+func predictiveGamma(before, g Gamma, shape, rate, out float64) (factor, log float64) {
+	factor, log = rising(g.Shape, before.Shape, shape, out)
+	s, r := max(g.Shape-out*shape, before.Shape), max(g.Rate-out*rate, before.Rate)
+	return factor, log - s*math.Log1p(rate/r) - shape*math.Log(r+rate)
+}
+
+func curvatureGamma(g Gamma, shape, rate float64) float64 {
+	rate /= g.Rate
+	return shape*shape*special.Trigamma(g.Shape) - 2*shape*rate + g.Shape*rate*rate
+}
+
+// Predictive is that of the statistic t (length 1) with exposure e.
+func (q Natural[D]) Predictive(h, t []float64, e, out float64) (factor, log float64) {
+	return q.Of.Predictive(q.Before, q.at(h), e, t[0], out)
+}
+
+// Curvature is that along (e, t).
+func (q Natural[D]) Curvature(h, t []float64, e float64) float64 {
+	return q.Of.Curvature(q.at(h), e, t[0])
+}
+
+// Predictive is that of the counts t of categories.
+func (q NaturalDirichlet) Predictive(h, t []float64, _, out float64) (factor, log float64) {
+	trials := floats.Sum(t)
+	factor = 1
+	for l, x := range t {
+		if x != 0 {
+			f, v := rising(h[1+l], q.Before[l], x, out)
+			factor, log = factor*f, log+v
+		}
+	}
+	all, logAll := rising(h[0], floats.Sum(q.Before), trials, out)
+	return factor / all, log - logAll
+}
+
+// Curvature is that along t.
+func (NaturalDirichlet) Curvature(h, t []float64, _ float64) (sum float64) {
+	trials := floats.Sum(t)
+	for l, x := range t {
+		if x != 0 {
+			sum += x * x * special.Trigamma(h[1+l])
+		}
+	}
+	return sum - trials*trials*special.Trigamma(h[0])
+}

@@ -1,0 +1,80 @@
+package prior
+
+import (
+	"math"
+
+	"github.com/latent-go/latent/internal/special"
+)
+
+// Student is the posterior predictive distribution of W columns under a [NormalInverseWishart] or an [IsotropicNormal],
+// known by the distance δ of the row from its mean: (x−m)ᵀΨ⁻¹(x−m), or ‖x−m‖²/(2·rate). Adding t times the row to the
+// posterior multiplies its scale, |Ψ| or the rate, by 1 + tκδ/(κ+t), so that but for a constant
+//
+//	LogNorm(t) = −(W/2) ln(κ+t) + G(a+ts) − (a+ts) ln(1 + tκδ/(κ+t)) − t·scale
+//
+// with the shape a, ν/2 or shape, to which a row adds s, ½ or W/2, and ln Γ or the multivariate ln Γ for G. Both have
+// G(a+s) − G(a) = ln Γ(a+s) − ln Γ(a+s−W/2).
+type Student struct {
+	width, kappa, shape, step float64
+	rows                      float64 // that the posterior has come from
+	scale                     float64 // its logarithm, as far as a row is charged for it, with the powers of 2 and π
+	least                     float64 // of 1 + tκδ/(κ+t): the prior's scale beside the posterior's
+	bend                      float64 // s²G″(a)
+}
+
+// Student is the predictive distribution of a posterior that has come from the prior before.
+func (p IsotropicNormal) Student(before IsotropicNormal) Student {
+	g, w := p.precision(), p.width()
+	return Student{width: w, kappa: p.kappa(), shape: g.Shape, step: w / 2, rows: p.kappa() - before.kappa(),
+		scale: w / 2 * math.Log(2*math.Pi*g.Rate), least: before.precision().Rate / g.Rate, bend: w * w / 4 * special.Trigamma(g.Shape)}
+}
+
+// Distance is ‖x−m‖²/(2·rate) for the squared distance ‖x−m‖².
+func (p IsotropicNormal) Distance(squared float64) float64 { return squared / (2 * p.precision().Rate) }
+
+// LogEvidence is ln p of the rows that a posterior has come from, in nats.
+func (p IsotropicNormal) LogEvidence(before IsotropicNormal) float64 {
+	rows := p.kappa() - before.kappa()
+	return p.precision().LogNorm() - before.precision().LogNorm() - p.width()/2*(math.Log(p.kappa()/before.kappa())+2*rows*special.HalfLogTwoPi)
+}
+
+// Student is the predictive distribution of a posterior that has come from the prior before, whose LogNorm is logNorm. root is
+// the upper triangular R with RᵀR = νΨ⁻¹ of Expected.
+func (p NormalInverseWishart) Student(root []float64, before NormalInverseWishart, logNorm float64) Student {
+	d := len(p.Mean)
+	w, logDet := float64(d), float64(d)*math.Log(p.Nu)
+	s := Student{width: w, kappa: p.Kappa, shape: p.Nu / 2, step: 0.5, rows: p.Kappa - before.Kappa}
+	for i := range d {
+		logDet -= 2 * math.Log(root[i*d+i])
+		s.bend += special.Trigamma((p.Nu-float64(i))/2) / 4
+	}
+	s.scale = (logDet + w*math.Log(math.Pi)) / 2
+	s.least = math.Exp(2*(before.LogNorm(0)-logNorm)/before.Nu - logDet)
+	return s
+}
+
+// LogEvidence is ln p of the rows that a posterior has come from, in nats; logNorm is the prior's LogNorm. It errs where Ψ is
+// not positive definite.
+func (p NormalInverseWishart) LogEvidence(before NormalInverseWishart, logNorm float64) (float64, error) {
+	logDet, err := p.LogDetScale()
+	return p.LogNorm(logDet) - logNorm - (p.Kappa-before.Kappa)*float64(len(p.Mean))*special.HalfLogTwoPi, err
+}
+
+// LogPredictive is the log density of a row at a distance, in nats, of which a share out is left out of the posterior: at
+// least the prior is left.
+func (s *Student) LogPredictive(distance, out float64) float64 {
+	out = min(out, s.rows)
+	kappa, a := s.kappa-out, s.shape+(1-out)*s.step
+	up, _ := math.Lgamma(a)
+	down, _ := math.Lgamma(a - s.width/2)
+	with, without := math.Log1p((1-out)*s.kappa*distance/(kappa+1)), 0.0
+	if out > 0 {
+		without = math.Log(max(1-out*s.kappa*distance/kappa, s.least))
+	}
+	return up - down - s.width/2*math.Log1p(1/kappa) - a*with + (a-s.step)*without - s.scale
+}
+
+// Curvature is the second derivative of LogNorm(t) at t = 0.
+func (s *Student) Curvature(distance float64) float64 {
+	return s.width/(2*s.kappa*s.kappa) + s.bend - 2*s.step*distance + s.shape*distance*(2/s.kappa+distance)
+}
