@@ -21,6 +21,9 @@ type Evaluation struct {
 	LogLikelihood float64 // ln p(X|Π); before convergence its bound LogJoint + Entropy
 	Shape         Shape
 	N             float64  // units of data: the sum of the row weights
+	Collapsed     float64  // the estimate of ln p(X) with Π integrated out (see [Collapsible]), only where Needs asks; before convergence its first order
+	Labelled      float64  // ln p(X,Ẑ) with Π integrated out, Ẑ the most probable labels, likewise
+	CodeLength    float64  // of [Coded], likewise
 	Charges       []Charge // parameters and the N that they are charged by (see [Sized]); nil where N is that of all
 }
 
@@ -82,6 +85,11 @@ const (
 	NeedsEstimates                     // Π is estimated, not integrated out: the model is not Variational
 	NeedsLikelihood                    // ln p(X|Π) at the final parameters: one more pass
 	NeedsAssigner                      // z is discrete: the model is an Assigner
+	NeedsCollapsed                     // Π can be integrated out: the model is Collapsible; two more passes
+	NeedsLabelled                      // the model is Collapsible and a Labeller; one more pass
+	NeedsCode                          // the data are discrete: the model is Coded and a Labeller; likewise
+
+	needsPasses = NeedsCollapsed | NeedsLabelled | NeedsCode
 )
 
 // A Criterion scores a fitted model, larger is better: each one approximates or
@@ -124,10 +132,26 @@ var (
 	// (eq. 21), which charges nothing for parameters and so never falls as K grows. Of a
 	// tempered fit it is the tempered bound, and the only one of these criteria there is.
 	ELBO = Criterion{"ELBO", "Hayashi, Maeda & Fujimaki 2015, eqs. 19 and 21", 0, (*Evaluation).Bound}
+	// Collapsed is E_q[ln p(X,Z)] + H(q) to second order, with Π integrated out under the model's priors: an estimate of
+	// ln p(X), and no strict bound. It charges for parameters by integration alone, and holds at any q.
+	Collapsed = Criterion{"Collapsed", "Teh, Newman & Welling 2007; Kurihara, Welling & Teh 2007, section 3", NeedsCollapsed, func(e *Evaluation) float64 {
+		return e.Collapsed
+	}}
+	// ExactICL is ln p(X,Ẑ) with Π integrated out, at the most probable labels: what ICL approximates.
+	ExactICL = Criterion{"ExactICL", "Biernacki, Celeux & Govaert 2010", NeedsLabelled, func(e *Evaluation) float64 {
+		return e.Labelled
+	}}
+	// DNML is ln p(X,Ẑ|Π̂(Ẑ)) less the logarithm of what it sums to over all data of the same size, of labels and of
+	// each component by itself: minus the length of a code, for discrete data.
+	DNML = Criterion{"DNML", "Wu, Sugawara & Yamanishi 2017, section 3", NeedsCode, func(e *Evaluation) float64 {
+		return e.CodeLength
+	}}
 )
 
 // Criteria lists all criteria.
-func Criteria() []Criterion { return []Criterion{GFIC, FIC, BICEM, BIC, AIC, ICL, ELBO} }
+func Criteria() []Criterion {
+	return []Criterion{GFIC, FIC, BICEM, BIC, AIC, ICL, ELBO, Collapsed, ExactICL, DNML}
+}
 
 // CriterionByName finds a criterion whatever the case of its name; the error for an
 // unknown one lists them.
@@ -154,6 +178,10 @@ type capabilities[B, P any, S Statistics[S]] struct {
 	penalized   Penalized[P]
 	condenser   Condenser[B]
 	labelled    Labelled[S]
+	collapsible Collapsible[B, P, S]
+	coded       Coded[P, S]
+	labels      bool // the model is a Labeller
+	fixedPoint  bool
 	variational bool
 	assigner    bool
 	bounded     bool // its likelihood
@@ -173,6 +201,10 @@ func capabilitiesOf[B, P any, S Statistics[S]](m Model[B, P, S]) *capabilities[B
 	c.penalized, _ = m.(Penalized[P])
 	c.condenser, _ = m.(Condenser[B])
 	c.labelled, _ = m.(Labelled[S])
+	c.collapsible, _ = m.(Collapsible[B, P, S])
+	c.coded, _ = m.(Coded[P, S])
+	_, c.labels = m.(Labeller[B, P, S])
+	_, c.fixedPoint = m.(FixedPoint)
 	_, c.variational = m.(Variational)
 	_, c.assigner = m.(Assigner[B, P])
 	_, c.bounded = m.(BoundedLikelihood)
@@ -191,6 +223,14 @@ func (a *capabilities[B, P, S]) supports(c Criterion) error {
 		return a.missing(c.Name, "Curved", "a Curvature method")
 	case c.Needs&NeedsAssigner != 0 && !a.assigner:
 		return a.missing(c.Name, "Assigner", "discrete latent variables and a Responsibilities method")
+	case c.Needs&needsPasses != 0 && a.coupled != nil:
+		return fmt.Errorf("framework: %s is taken at p(Z|X,Π), and %s keeps its q", c.Name, a.name)
+	case c.Needs&(NeedsCollapsed|NeedsLabelled) != 0 && a.collapsible == nil:
+		return a.missing(c.Name, "Collapsible", "conjugate priors, and LogEvidence and Spread methods")
+	case c.Needs&(NeedsLabelled|NeedsCode) != 0 && !a.labels:
+		return a.missing(c.Name, "Labeller", "discrete latent variables and an InferLabels method")
+	case c.Needs&NeedsCode != 0 && a.coded == nil:
+		return a.missing(c.Name, "Coded", "discrete data and a CodeLength method")
 	}
 	return nil
 }
@@ -203,7 +243,7 @@ func (a *capabilities[B, P, S]) tempers(alpha float64) error {
 		return fmt.Errorf("framework: Temper is %v: it is a power of the likelihood, above 0 and at most 1", alpha)
 	case alpha == 1:
 		return nil
-	case !a.variational:
+	case !a.variational || a.fixedPoint:
 		return fmt.Errorf("framework: Temper is %v, and %s has no posterior of its parameters to temper: take a model that implements framework.Variational", alpha, a.name)
 	case !a.scaler:
 		return a.unscalable(fmt.Sprintf("Temper is %v", alpha))
@@ -223,6 +263,8 @@ func (a *capabilities[B, P, S]) missing(what, iface, method string) error {
 // own is the criterion that a method maximises in this model.
 func (a *capabilities[B, P, S]) own(m Method) Criterion {
 	switch {
+	case a.fixedPoint && a.collapsible != nil:
+		return Collapsed
 	case a.variational:
 		return ELBO
 	case m == GFAB:

@@ -208,6 +208,11 @@ func (f *fit[B, P, S]) score(ctx context.Context, res *Result[P, S]) (err error)
 		}
 		res.Evaluation.LogLikelihood = posterior.LogLikelihood
 	}
+	collapsedErr, labelledErr, codeErr := f.collapse(ctx, needs, res.Parameters, &res.Evaluation)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	posterior.Collapsed, posterior.Labelled, posterior.CodeLength = res.Evaluation.Collapsed, res.Evaluation.Labelled, res.Evaluation.CodeLength
 	var curvature laplace.Curvature
 	var curvatureErr error
 	if needs&NeedsCurvature != 0 {
@@ -221,6 +226,14 @@ func (f *fit[B, P, S]) score(ctx context.Context, res *Result[P, S]) (err error)
 		}
 		if c.Needs&NeedsCurvature != 0 {
 			s.Err = curvatureErr
+		}
+		switch {
+		case c.Needs&NeedsCollapsed != 0:
+			s.Err = collapsedErr
+		case c.Needs&NeedsLabelled != 0:
+			s.Err = labelledErr
+		case c.Needs&NeedsCode != 0:
+			s.Err = codeErr
 		}
 		if s.Err == nil {
 			if s.Value = c.Value(&e); s.Value-s.Value != 0 {

@@ -23,9 +23,15 @@ const (
 	// EM changes neither the local step nor K. For a variational
 	// model this is variational Bayes.
 	EM
+	// PrunedEM is EM that prunes by the criterion alone, for criteria that charge for parameters without a curvature:
+	// [Collapsed], [BIC], and the ELBO of a variational model. It needs Projector.
+	PrunedEM
 )
 
-var methodNames = [...]string{GFAB: "gfab", FAB: "fab", EM: "em"}
+var methodNames = [...]string{GFAB: "gfab", FAB: "fab", EM: "em", PrunedEM: "pruned-em"}
+
+// tilts says whether the method tilts the local step.
+func (m Method) tilts() bool { return m == GFAB || m == FAB }
 
 func (m Method) String() string {
 	if m < 0 || int(m) >= len(methodNames) {
@@ -62,7 +68,8 @@ type Options struct {
 	Temper float64
 
 	// Criterion scores states, restarts and sizes. Its zero value is the method's
-	// own: gFIC for gFAB, FIC for FAB, BICEM for EM, and ELBO for a variational model.
+	// own: gFIC for gFAB, FIC for FAB, BICEM for EM, ELBO for a variational model, and
+	// Collapsed for one that is also a FixedPoint.
 	Criterion Criterion
 	// Also lists further criteria to report of the final state. They score the
 	// method's own estimates: BIC after gFAB is not that of maximum likelihood.
@@ -85,7 +92,7 @@ type Options struct {
 	// convergence is that of an iteration without extrapolation. A slowly converging fit takes a
 	// fraction of the passes. It may reach another local maximum, and so another K, or an error
 	// where a component collapses. It needs
-	// statistics that are a [Scaler], and costs about 30 evaluations of LogJoint an iteration
+	// statistics that are a [Scaler] and a model that is no [FixedPoint], and costs about 30 evaluations of LogJoint an iteration
 	// (docs/theory/gfab.md, section 6).
 	Accelerate bool
 
@@ -124,8 +131,8 @@ func resolved[B, P any, S Statistics[S]](o Options, can *capabilities[B, P, S]) 
 	o.Workers = workersOr(o.Workers)
 
 	switch {
-	case o.Method < GFAB || o.Method > EM:
-		return o, fmt.Errorf("framework: unknown method %d: choose GFAB, FAB or EM", int(o.Method))
+	case o.Method < GFAB || o.Method > PrunedEM:
+		return o, fmt.Errorf("framework: unknown method %d: choose GFAB, FAB, EM or PrunedEM", int(o.Method))
 	case o.Method == GFAB && can.curved == nil:
 		return o, can.missing("gFAB", "Curved", "a Curvature method")
 	case o.Method == FAB && can.curved == nil:
@@ -142,6 +149,8 @@ func resolved[B, P any, S Statistics[S]](o Options, can *capabilities[B, P, S]) 
 	switch {
 	case o.Accelerate && !can.scaler:
 		return o, can.unscalable("Accelerate is set")
+	case o.Accelerate && can.fixedPoint:
+		return o, fmt.Errorf("framework: Accelerate is set, and %s solves an equation for q: there is no ascent to extrapolate", can.name)
 	case o.Accelerate && can.coupled != nil:
 		return o, fmt.Errorf("framework: Accelerate is set, and %s keeps its q, which cannot be extrapolated", can.name)
 	case can.coupled != nil && can.rotator != nil:
@@ -150,12 +159,12 @@ func resolved[B, P any, S Statistics[S]](o Options, can *capabilities[B, P, S]) 
 	if o.Criterion.Value == nil {
 		o.Criterion = can.own(o.Method)
 	}
-	if err := can.supports(o.Criterion); err != nil {
-		return o, err
-	}
-	for _, c := range o.Also {
+	for _, c := range append([]Criterion{o.Criterion}, o.Also...) {
 		if err := can.supports(c); err != nil {
 			return o, err
+		}
+		if o.Temper != 1 && c.Needs&needsPasses != 0 {
+			return o, fmt.Errorf("framework: %s is not of a tempered posterior, and Temper is %v: leave one of the two out", c.Name, o.Temper)
 		}
 	}
 	if can.projector == nil && !o.FixedK {

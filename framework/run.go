@@ -238,7 +238,7 @@ func (r *run[B, P, S]) step(ctx context.Context, from, to *point[P, S]) error {
 	}
 	if r.can.expander != nil && r.at.Expanding {
 		var gain float64
-		if to.P, gain, err = r.can.expander.Expand(to.S, to.P, r.options.Method != EM); err != nil {
+		if to.P, gain, err = r.can.expander.Expand(to.S, to.P, r.options.Method.tilts()); err != nil {
 			return fmt.Errorf("parameter expansion at K = %d: %w", from.K, err)
 		}
 		entropy += gain
@@ -363,7 +363,7 @@ func (r *run[B, P, S]) shardsFor(p *point[P, S]) *shardStats[S] {
 
 // tiltAt linearises the penalty at a point (docs/theory/gfab.md, section 3); nil at the start and for EM.
 func (r *run[B, P, S]) tiltAt(p *point[P, S]) *laplace.Tilt {
-	if r.options.Method == EM || p.f == nil {
+	if !r.options.Method.tilts() || p.f == nil {
 		return nil
 	}
 	r.ownTilt.Set(p.f)
@@ -373,7 +373,7 @@ func (r *run[B, P, S]) tiltAt(p *point[P, S]) *laplace.Tilt {
 // curvature computes F where the method or the criterion needs it.
 func (r *run[B, P, S]) curvature(p *point[P, S]) (err error) {
 	needs := r.options.Criterion.Needs
-	if r.options.Method == EM && needs&NeedsCurvature == 0 {
+	if !r.options.Method.tilts() && needs&NeedsCurvature == 0 {
 		return nil
 	}
 	if p.f == nil {
@@ -392,9 +392,12 @@ func (r *run[B, P, S]) evaluate(p *point[P, S], entropy float64) (err error) {
 	if p.f != nil {
 		e.charge(p.f)
 	}
+	if err := r.can.integrate(r.options.Criterion.Needs, p.S, p.P, e); err != nil {
+		return err
+	}
 	p.Value = r.options.Criterion.Value(e)
 	p.Objective = e.Bound()
-	if r.options.Method != EM {
+	if r.options.Method.tilts() {
 		p.Objective -= p.f.LogDetCounts() / 2
 	}
 	if bad := firstNonFinite(p.Value, p.Objective); bad != 0 {
@@ -477,7 +480,7 @@ func (r *run[B, P, S]) rank(next *point[P, S]) {
 		clear(r.shards)
 		r.spare = nil
 		return
-	case next.Objective >= best.Objective-rounding*math.Abs(best.Objective):
+	case r.can.fixedPoint || next.Objective >= best.Objective-rounding*math.Abs(best.Objective):
 		at.BestBehind, at.Streak = nil, 0
 	default:
 		at.BestBehind = best

@@ -36,6 +36,7 @@
 //	Coupled                      Update, InferAt, and that q can be copied and encoded
 //	LogProber, Assigner          the likelihood, which BoundedLikelihood makes a bound; the labels
 //	Expander, Scaler             parameter expansion, tempering and extrapolation
+//	FixedPoint                   that a local step need not be a maximum, nor a fit ascend
 //
 // The states are those of a fit's beginning, where nothing is stationary yet, and some
 // iterations on. Unless the model is Coupled, q(Z) is not visible through the interfaces, so that

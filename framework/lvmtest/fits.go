@@ -87,6 +87,7 @@ func (r *run[B, P, S]) climbs(method framework.Method) {
 
 func (r *run[B, P, S]) em() {
 	r.deterministic()
+	r.ascends()
 	r.climbs(framework.EM)
 }
 

@@ -133,6 +133,7 @@ func (r *run[B, P, S]) scale() {
 // own, to statistics that no rows have: there the global step may fail.
 func (r *run[B, P, S]) extrapolation() {
 	r.uncoupled("its q cannot be extrapolated")
+	r.ascends()
 	list := r.early()
 	for i := 0; i < len(list); i += 2 {
 		first, second := list[i], list[i+1]

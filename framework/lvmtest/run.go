@@ -184,6 +184,13 @@ func (r *run[B, P, S]) deterministic() {
 	}
 }
 
+// ascends skips the check where q solves an equation, and maximises nothing.
+func (r *run[B, P, S]) ascends() {
+	if _, ok := r.Model.(framework.FixedPoint); ok {
+		r.skipf("%T is framework.FixedPoint: its q need not be a maximum", r.Model)
+	}
+}
+
 // given skips the check where the case does not give a function.
 func (r *run[B, P, S]) given(ok bool, field string) {
 	if !ok {

@@ -290,6 +290,7 @@ func (r *run[B, P, S]) counts() {
 }
 
 func (r *run[B, P, S]) localStep() {
+	r.ascends()
 	r.uncoupled("an Update need not be the best")
 	src := r.Data.all(0)
 	for _, at := range r.early() {

@@ -1,0 +1,141 @@
+package framework
+
+import (
+	"context"
+	"fmt"
+)
+
+// Collapsible adds [Collapsed] and, with [Labeller], [ExactICL], for models whose parameters have conjugate priors: Π can
+// be integrated out of ln p(X,Z), which is then a function of the statistics of Z alone.
+type Collapsible[B, P any, S Statistics[S]] interface {
+	// LogEvidence is ln p(X,Z) = ln ∫p(X,Z|Π)p(Π)dΠ at the statistics of Z, in nats. At those of a q, expectations, it is
+	// the first order of E_q[ln p(X,Z)], and a lower bound of it, ln Z being convex. p says which model it is.
+	LogEvidence(s S, p P) (float64, error)
+	// Spread returns a function that adds up the second order over the rows of a block,
+	//
+	//	½ Σ_n tr(Cov_q[T(x_n,z_n)] ∇² ln p(X,Z)),
+	//
+	// weighted like the rows: ∇² at the statistics at, the covariance under q = p(z_n|x_n,p). It is nil where
+	// LogEvidence has the second order already. Each goroutine asks for a function of its own.
+	Spread(at S, p P) (func(b B) (float64, error), error)
+}
+
+// Labeller is a model with discrete latent variables that can be set to their most probable values.
+type Labeller[B, P any, S Statistics[S]] interface {
+	// InferLabels is [Model].Infer with all of q(z_n) at its largest value, the first of equal ones.
+	InferLabels(b B, p P, s S) error
+}
+
+// Coded adds [DNML], for discrete data.
+type Coded[P, S any] interface {
+	// CodeLength is minus the length in nats of the decomposed normalised maximum likelihood code of (X, Z), at the
+	// statistics of Z.
+	CodeLength(s S, p P) (float64, error)
+}
+
+// FixedPoint marks a model whose local step solves an equation for q, as collapsed variational Bayes does, and
+// does not maximise LogJoint + H(q), which may fall: a fit goes on until nothing changes any more.
+type FixedPoint interface{ SolvesFixedPoint() }
+
+// CollapsedEvidence is the second-order estimate of E_q[ln p(X,Z)] + H(q) at q = p(Z|X,p), an estimate of ln p(X) with
+// Π integrated out (docs/theory/mixtures.md, section 8). It makes two passes over the source.
+func CollapsedEvidence[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src Source[B], p P, workers int) (float64, error) {
+	c, ok := m.(Collapsible[B, P, S])
+	if !ok {
+		return 0, capabilitiesOf(m).supports(Collapsed)
+	}
+	s, entropy, err := LocalStep(ctx, m, src, p, workers)
+	if err != nil {
+		return 0, err
+	}
+	value, err := c.LogEvidence(s, p)
+	if err != nil {
+		return 0, err
+	}
+	second, err := spread(ctx, c, src, s, p, workers)
+	return value + entropy + second, err
+}
+
+// spread is the second order over all rows.
+func spread[B, P any, S Statistics[S]](ctx context.Context, c Collapsible[B, P, S], src Source[B], at S, p P, workers int) (float64, error) {
+	if of, err := c.Spread(at, p); of == nil || err != nil {
+		return 0, err
+	}
+	type partial struct {
+		of  func(B) (float64, error)
+		sum float64
+	}
+	all, err := Fold(ctx, src, workers,
+		func() (*partial, error) {
+			of, err := c.Spread(at, p)
+			return &partial{of: of}, err
+		},
+		func(a *partial, b B) error {
+			v, err := a.of(b)
+			a.sum += v
+			return err
+		},
+		func(into, from *partial) error {
+			into.sum += from.sum
+			return nil
+		})
+	if err != nil {
+		return 0, err
+	}
+	return all.sum, nil
+}
+
+// LabelStep is [LocalStep] with every z_n at its most probable value under p(Z|X,p).
+func LabelStep[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src Source[B], p P, workers int) (S, error) {
+	var none S
+	l, ok := m.(Labeller[B, P, S])
+	if !ok {
+		return none, fmt.Errorf("framework: %T has no labels: it does not implement framework.Labeller (an InferLabels method)", m)
+	}
+	return Fold(ctx, src, workers,
+		func() (S, error) {
+			s := m.NewStatistics(p)
+			return s, m.Prepare(p, nil, s)
+		},
+		func(s S, b B) error { return l.InferLabels(b, p, s) },
+		func(into, from S) error {
+			into.Merge(from)
+			return nil
+		})
+}
+
+// collapse fills in what criteria need of the collapsed model and of labels, at p(Z|X,Π̂); an error each.
+func (f *fit[B, P, S]) collapse(ctx context.Context, needs Needs, p P, e *Evaluation) (collapsed, labelled, code error) {
+	if needs&NeedsCollapsed != 0 {
+		e.Collapsed, collapsed = CollapsedEvidence(ctx, f.model, f.condensed, p, f.options.Workers)
+	}
+	if needs&(NeedsLabelled|NeedsCode) == 0 {
+		return collapsed, nil, nil
+	}
+	s, err := LabelStep(ctx, f.model, f.condensed, p, f.options.Workers)
+	if err != nil {
+		return collapsed, err, err
+	}
+	if needs&NeedsLabelled != 0 {
+		e.Labelled, labelled = f.can.collapsible.LogEvidence(s, p)
+	}
+	if needs&NeedsCode != 0 {
+		e.CodeLength, code = f.can.coded.CodeLength(s, p)
+	}
+	return collapsed, labelled, code
+}
+
+// integrate fills in what stands for these before convergence, from the statistics of q alone: of the collapsed model
+// the first order.
+func (a *capabilities[B, P, S]) integrate(needs Needs, s S, p P, e *Evaluation) (err error) {
+	if needs&(NeedsCollapsed|NeedsLabelled) != 0 {
+		if e.Labelled, err = a.collapsible.LogEvidence(s, p); err != nil {
+			return err
+		}
+		e.Collapsed = e.Labelled + e.Entropy
+	}
+	if needs&NeedsCode != 0 {
+		e.CodeLength, err = a.coded.CodeLength(s, p)
+	}
+	return err
+}
