@@ -113,10 +113,10 @@ func uniform(v float64, n int) []float64 {
 // Posterior is q(Π) of a mixture of K components on D columns: the parameters of
 // [Variational].
 type Posterior struct {
-	K          int            `json:"k"`
+	K          int            `json:"k" keep:"count"`
 	D          int            `json:"d"`
-	Weights    []float64      `json:"weights"`    // concentrations of the weights' Dirichlet distribution, K
-	Components []float64      `json:"components"` // hyperparameters, K×H row-major
+	Weights    []float64      `json:"weights" keep:"rows"`    // concentrations of the weights' Dirichlet distribution, K
+	Components []float64      `json:"components" keep:"rows"` // hyperparameters, K×H row-major
 	Pooled     *family.Pooled `json:"pooled"`
 
 	bayes *bayes

@@ -479,6 +479,14 @@ func bayesian(m mixture.Variational, c conforming, data lvmtest.Data[framework.R
 	}
 }
 
+// collapsed is the case of the same rows with the parameters integrated out. LogJoint does not depend on them, so
+// that it has no gradient, and the predictive densities take some memory.
+func collapsed(c lvmtest.Case[framework.Rows, *mixture.Posterior, *mixture.Statistics]) lvmtest.Case[framework.Rows, *mixture.Posterior, *mixture.Statistics] {
+	c.Model = mixture.CVB0{Variational: c.Model.(mixture.Variational)}
+	c.Free, c.NoAllocations = nil, false
+	return c
+}
+
 // compressed are the rows without their zeros.
 func compressed(x *mat.Dense) lvmtest.Data[framework.Rows] {
 	n, d := x.Dims()
@@ -537,9 +545,15 @@ func TestConformance(t *testing.T) {
 			lvmtest.Test(t, mode)
 		})
 		t.Run(c.name+" VB", func(t *testing.T) { lvmtest.Test(t, bayesian(v, c, lvmtest.Matrix(c.x), c.units)) })
+		if c.family != (family.Gaussian{Covariance: family.Tied}) { // whose covariance is not integrated out class by class
+			t.Run(c.name+" CVB0", func(t *testing.T) { lvmtest.Test(t, collapsed(bayesian(v, c, lvmtest.Matrix(c.x), c.units))) })
+		}
 		if !c.sparse {
 			continue
 		}
+		t.Run(c.name+" sparse CVB0", func(t *testing.T) {
+			lvmtest.Test(t, collapsed(bayesian(v, c, compressed(c.x), nil)))
+		})
 		t.Run(c.name+" sparse", func(t *testing.T) {
 			lvmtest.Test(t, sparsely(c.estimates(model), c.x))
 		})

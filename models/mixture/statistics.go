@@ -20,6 +20,7 @@ type Statistics struct {
 	Nk      []float64 `keep:"rows"` // Σ_n w_n q_nk
 	Loss    []float64 `keep:"rows"` // −Σ_n w_n ln(1 − q_nk): what ln p(X) would lose at once without component k
 	Labels  float64   // Σ_n w_n H(q_n), without the families' latent variables
+	Spread  []float64 `keep:"rows"` // of [CVB0] alone: the second order of E_q[ln p(X,Z)], by component
 	Classes *family.Classes
 
 	log   []float64 // K, logarithms of the weights, or what stands for them
@@ -27,6 +28,7 @@ type Statistics struct {
 	hyper []float64 // K×H, of MAP
 	r     []float64 // log joints or responsibilities of a chunk of rows, K×n
 	rows  []float64 // other numbers of the rows of a chunk
+	out   []float64 // of CVB0: the shares of rows that are left out, or weights of the second order, K×n
 }
 
 func newStatistics(p *family.Plan, k int) *Statistics {
@@ -42,6 +44,7 @@ func (s *Statistics) Merge(o *Statistics) {
 	s.Labels += o.Labels
 	linalg.Axpy(1, o.Nk, s.Nk)
 	linalg.Axpy(1, o.Loss, s.Loss)
+	linalg.Axpy(1, o.Spread, s.Spread)
 	s.Classes.Merge(o.Classes)
 }
 
@@ -51,6 +54,7 @@ func (s *Statistics) Scale(factor float64) {
 	s.Labels *= factor
 	linalg.Scale(factor, s.Nk)
 	linalg.Scale(factor, s.Loss)
+	linalg.Scale(factor, s.Spread)
 	s.Classes.Scale(factor)
 }
 
@@ -59,6 +63,7 @@ func (s *Statistics) clear() {
 	s.N, s.Labels = 0, 0
 	clear(s.Nk)
 	clear(s.Loss)
+	clear(s.Spread)
 }
 
 // restore completes statistics that come from a checkpoint.

@@ -1,0 +1,270 @@
+package mixture
+
+import (
+	"math"
+
+	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/internal/simd"
+	"github.com/latent-go/latent/internal/special"
+	"github.com/latent-go/latent/prior"
+)
+
+// The evidence of a mixture with Π integrated out: of a labelling it is exact,
+//
+//	ln p(X,Z) = ln Γ(Ka)/Γ(Ka+N) + Σ_k [ln Γ(a+N_k)/Γ(a) + ln Z(h₀+T_k) − ln Z(h₀)] + Σ_n ln h(x_n),
+//
+// of a q it is estimated to second order (docs/theory/mixtures.md, section 8). A [Model], which has no priors of its
+// own, takes the defaults of [Variational].
+
+// LogEvidence is ln p(X,Z), in nats (see [framework.Collapsible]).
+func (m Model) LogEvidence(s *Statistics, p *Parameters) (float64, error) {
+	b, err := m.defaults(p)
+	if err != nil {
+		return 0, err
+	}
+	return b.logEvidence(s)
+}
+
+// Spread is the second order (see [framework.Collapsible]).
+func (m Model) Spread(at *Statistics, p *Parameters) (func(framework.Rows) (float64, error), error) {
+	b, err := m.defaults(p)
+	if err != nil {
+		return nil, err
+	}
+	return b.spread(at, func(s *Statistics) error { return m.Prepare(p, nil, s) })
+}
+
+// InferLabels adds every row to its most probable component.
+func (Model) InferLabels(b framework.Rows, _ *Parameters, s *Statistics) error {
+	return s.inferLabels(b)
+}
+
+// defaults are the priors that a model without any is judged by.
+func (m Model) defaults(p *Parameters) (*bayes, error) {
+	pl, err := m.plan(p)
+	if err != nil {
+		return nil, err
+	}
+	return newBayes(pl, nil, prior.Dirichlet{})
+}
+
+// LogEvidence is that of [Model] with the model's own priors.
+func (m MAP) LogEvidence(s *Statistics, p *Parameters) (float64, error) {
+	b, err := m.bayes(p)
+	if err != nil {
+		return 0, err
+	}
+	return b.logEvidence(s)
+}
+
+// Spread is that of [Model] with the model's own priors.
+func (m MAP) Spread(at *Statistics, p *Parameters) (func(framework.Rows) (float64, error), error) {
+	b, err := m.bayes(p)
+	if err != nil {
+		return nil, err
+	}
+	return b.spread(at, func(s *Statistics) error { return m.Prepare(p, nil, s) })
+}
+
+// LogEvidence is that of [Model] with the model's own priors.
+func (m Variational) LogEvidence(s *Statistics, p *Posterior) (float64, error) {
+	return m.mustBayes(p).logEvidence(s)
+}
+
+// Spread is that of [Model] with the model's own priors.
+func (m Variational) Spread(at *Statistics, p *Posterior) (func(framework.Rows) (float64, error), error) {
+	return m.mustBayes(p).spread(at, func(s *Statistics) error { return m.Prepare(p, nil, s) })
+}
+
+// InferLabels adds every row to its most probable component.
+func (Variational) InferLabels(b framework.Rows, _ *Posterior, s *Statistics) error {
+	return s.inferLabels(b)
+}
+
+// Predictive is ln p(x|X) = ln ∫p(x|Π)q(Π)dΠ of each row that is not among those of the fit, in nats, and the probabilities of
+// its components, rows×K: for Gaussians a mixture of Student-t distributions, for counts of negative binomial
+// ones. The slices are overwritten from their beginnings, and grow where they are too short.
+func (m Variational) Predictive(rows framework.Rows, p *Posterior, logProb, r []float64) ([]float64, []float64, error) {
+	b := m.mustBayes(p)
+	if err := b.Collapses(); err != nil {
+		return nil, nil, err
+	}
+	s := m.NewStatistics(p)
+	if err := m.Prepare(p, nil, s); err != nil {
+		return nil, nil, err
+	}
+	return b.scoreRows(rows, p, s, 1, logProb, r)
+}
+
+func (b *bayes) logEvidence(s *Statistics) (float64, error) {
+	if err := b.Collapses(); err != nil {
+		return 0, err
+	}
+	s.restore(b.Plan)
+	s.hyper = linalg.Resize(s.hyper, s.K*b.Size().Hyper)
+	b.Update(s.Classes, s.hyper)
+	c := prior.Concentrations(uniform(b.alpha, s.K))
+	before := c.LogNorm()
+	linalg.Axpy(1, s.Nk, c)
+	return b.LogEvidence(s.Classes, s.hyper) + c.LogNorm() - before, nil
+}
+
+// spread has q from the scores that prepare leaves.
+func (b *bayes) spread(at *Statistics, prepare func(*Statistics) error) (func(framework.Rows) (float64, error), error) {
+	if err := b.Collapses(); err != nil {
+		return nil, err
+	}
+	q, curved, h := newStatistics(b.Plan, at.K), newStatistics(b.Plan, at.K), make([]float64, at.K*b.Size().Hyper)
+	curved.Spread = make([]float64, at.K)
+	c := prior.Concentrations(uniform(b.alpha, at.K))
+	linalg.Axpy(1, at.Nk, c)
+	b.Update(at.Classes, h)
+	if err := prepare(q); err != nil {
+		return nil, err
+	}
+	if err := b.Prepare(curved.Classes, h, nil, curved.tilt); err != nil {
+		return nil, err
+	}
+	return func(rows framework.Rows) (sum float64, err error) {
+		clear(curved.Spread)
+		err = q.Classes.Chunks(rows, func(first, n int, w []float64) error {
+			q.joints(n)
+			if _, err := q.normalise(rows, first, n, w); err != nil {
+				return err
+			}
+			if err := curved.Classes.Observe(rows, first, n); err != nil {
+				return err
+			}
+			curved.addSpread(b, c, h, q.r, n, w)
+			return nil
+		})
+		for _, v := range curved.Spread {
+			sum += v
+		}
+		return sum, err
+	}, nil
+}
+
+// addSpread adds the second order of the n observed rows, whose responsibilities times weights are r, at the concentrations
+// c and the hyperparameters h.
+func (s *Statistics) addSpread(b *bayes, c, h, r []float64, n int, w []float64) {
+	s.out = append(s.out[:0], r...)
+	for k := range s.K {
+		variance := ofComponent(s.out, k, n)[:n]
+		sum := 0.0
+		for i, v := range variance {
+			switch {
+			case w == nil:
+				variance[i] = v * (1 - v)
+			case v > 0:
+				variance[i] = v * (1 - v/w[i])
+			}
+			if variance[i] < negligible {
+				variance[i] = 0
+			}
+			sum += variance[i]
+		}
+		s.Spread[k] += sum / 2 * special.Trigamma(c[k])
+	}
+	b.AddSpread(s.Classes, h, s.out, s.Spread)
+}
+
+// negligible is the variance of a label below which its second order is not computed.
+const negligible = 1e-14
+
+// inferLabels adds the rows of a block to their most probable components.
+func (s *Statistics) inferLabels(b framework.Rows) error {
+	return s.Classes.Chunks(b, func(first, n int, w []float64) error {
+		s.joints(n)
+		return s.addLabels(b, first, n, w)
+	})
+}
+
+// addLabels adds the n observed rows to the components of the highest log joints in s.r.
+func (s *Statistics) addLabels(b framework.Rows, first, n int, w []float64) error {
+	if _, err := s.normalise(b, first, n, w); err != nil {
+		return err
+	}
+	padded := family.Padded(n)
+	for i := range n {
+		best, sum := 0, 0.0
+		for k := range s.K {
+			if s.r[k*padded+i] > s.r[best*padded+i] {
+				best = k
+			}
+			sum += s.r[k*padded+i]
+		}
+		if w != nil {
+			sum = w[i]
+		} else {
+			sum = 1
+		}
+		for k := range s.K {
+			s.r[k*padded+i] = 0
+		}
+		s.r[best*padded+i] = sum
+	}
+	s.add(n, w)
+	return nil
+}
+
+// rounds of the fixed point of a row: eight give the same to 1e-2 nats, in all (docs/theory/mixtures.md, section 8).
+const rounds = 3
+
+// predict puts into s.r ln (c_k − r_nk) + ln p(x_n|h_k − r_nk T(x_n)) of the n observed rows, with r the responsibilities
+// that the round before has led to, 0 in the first.
+func (b *bayes) predict(p *Posterior, s *Statistics, n, rounds int) {
+	padded := family.Padded(n)
+	s.r, s.out, s.rows = linalg.Resize(s.r, padded*s.K), linalg.Resize(s.out, padded*s.K), linalg.Resize(s.rows, 3*padded)
+	clear(s.out)
+	for round := range rounds {
+		if round > 0 {
+			copy(s.out, s.r)
+			simd.Softmax(s.out, s.K, padded, at(s.rows, 0, padded), at(s.rows, 1, padded))
+		}
+		for k, c := range p.Weights {
+			to, out := ofComponent(s.r, k, n), ofComponent(s.out, k, n)
+			for i := range to {
+				to[i] = max(c-out[i], b.alpha)
+			}
+		}
+		simd.Log(s.r, s.r)
+		out := s.out
+		if round == 0 {
+			out = nil
+		}
+		b.AddPredictive(s.Classes, p.Components, out, s.r)
+	}
+}
+
+// CodeLength is the decomposed normalised maximum likelihood of rows and labels (see [framework.Coded]),
+//
+//	Σ_k N_k ln(N_k/N) − ln C(N, K) + Σ_k Σ_c [ln p(x_c|ξ̂_kc) − ln C(E_kc, L_c)],
+//
+// with C that of [family.LogComplexity] (Wu, Sugawara & Yamanishi 2017, section 3). It errs for families that are no
+// [family.Finite].
+func (m Model) CodeLength(s *Statistics, p *Parameters) (float64, error) {
+	s.restore(m.mustPlan(p))
+	return s.codeLength()
+}
+
+// CodeLength is that of [Model].
+func (m Variational) CodeLength(s *Statistics, p *Posterior) (float64, error) {
+	s.restore(m.mustBayes(p).Plan)
+	return s.codeLength()
+}
+
+func (s *Statistics) codeLength() (float64, error) {
+	sum, err := s.Classes.CodeLength()
+	if err != nil {
+		return 0, err
+	}
+	for _, n := range s.Nk {
+		if n > 0 {
+			sum += n * math.Log(n/s.N)
+		}
+	}
+	return sum - family.LogComplexity(s.N, s.K), nil
+}

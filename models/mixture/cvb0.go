@@ -1,0 +1,154 @@
+package mixture
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/simd"
+)
+
+// CVB0 is collapsed variational Bayes of order 0 (Asuncion, Welling, Smyth & Teh 2009): the parameters are
+// integrated out, and a row's q is the posterior predictive distribution without the row,
+//
+//	q_nk ∝ (a + N_k − q_nk) p(x_n | h₀ + T_k − q_nk T(x_n)).
+//
+// The equation is solved row by row, from q = 0 in a few rounds, so that no q is kept: a row that repeats is counted
+// once, and workers change no bit. LogJoint is the second-order estimate of E_q[ln p(X,Z)], whose
+// second derivatives are taken at the parameters of the local step; the fixed point is not its maximum
+// ([framework.FixedPoint]). Fit it with framework.PrunedEM, which lowers K where that raises the estimate:
+//
+//	m := mixture.CVB0{Variational: mixture.Variational{Family: family.Bernoulli{}, Prior: prior.Jeffreys{}}}
+//	res, err := framework.Fit(ctx, m, table, framework.Options{K: 12, Method: framework.PrunedEM})
+//
+// The parameters, start, priors and predictive distribution are those of [Variational]
+// (docs/theory/mixtures.md, section 8).
+type CVB0 struct{ Variational }
+
+// SolvesFixedPoint marks the model.
+func (CVB0) SolvesFixedPoint() {}
+
+// Init starts as [Variational] does; it errs where parameters cannot be integrated out.
+func (m CVB0) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*Posterior, error) {
+	p, err := m.Variational.Init(ctx, src, k, rng)
+	if err != nil {
+		return nil, err
+	}
+	return p, p.bayes.Collapses()
+}
+
+// NewStatistics makes statistics for p.K components.
+func (m CVB0) NewStatistics(p *Posterior) *Statistics {
+	s := m.Variational.NewStatistics(p)
+	s.Spread = make([]float64, p.K)
+	return s
+}
+
+// Infer adds the rows of a block.
+func (m CVB0) Infer(b framework.Rows, p *Posterior, s *Statistics) (entropy float64, err error) {
+	with := m.mustBayes(p)
+	err = s.Classes.Chunks(b, func(first, n int, w []float64) error {
+		with.predict(p, s, n, rounds)
+		h, err := s.normalise(b, first, n, w)
+		if err != nil {
+			return err
+		}
+		s.addSpread(with, p.Weights, p.Components, s.r, n, w)
+		s.Labels += h
+		entropy += h + s.add(n, w)
+		return nil
+	})
+	return entropy, err
+}
+
+// InferLabels adds every row to its most probable component.
+func (m CVB0) InferLabels(b framework.Rows, p *Posterior, s *Statistics) error {
+	with := m.mustBayes(p)
+	return s.Classes.Chunks(b, func(first, n int, w []float64) error {
+		with.predict(p, s, n, rounds)
+		return s.addLabels(b, first, n, w)
+	})
+}
+
+// LogJoint is the estimate of E_q[ln p(X,Z)]; NaN where the statistics have no posterior.
+func (m CVB0) LogJoint(s *Statistics, p *Posterior) float64 {
+	v, err := m.LogEvidence(s, p)
+	if err != nil {
+		return math.NaN()
+	}
+	return v
+}
+
+// LogEvidence is that of [Variational] and the second order of the local step.
+func (m CVB0) LogEvidence(s *Statistics, p *Posterior) (float64, error) {
+	v, err := m.Variational.LogEvidence(s, p)
+	return v + floats.Sum(s.Spread), err
+}
+
+// Spread is nil: LogEvidence has it.
+func (CVB0) Spread(*Statistics, *Posterior) (func(framework.Rows) (float64, error), error) {
+	return nil, nil
+}
+
+// Relevance is the number of rows of each component: the smallest are tried first.
+func (CVB0) Relevance(s *Statistics, _ *Posterior) ([]float64, error) { return slices.Clone(s.Nk), nil }
+
+// Keep keeps some components.
+func (m CVB0) Keep(s *Statistics, p *Posterior, dims []int) (*Statistics, *Posterior, error) {
+	b := m.mustBayes(p)
+	s.restore(b.Plan)
+	q := framework.KeepAxes(p, p.K, dims)
+	q.bayes = b
+	return s.keep(dims), q, nil
+}
+
+// Responsibilities are q(z_n = k) of each row of the fit, rows×K; of other rows, see [Variational.Predictive].
+func (m CVB0) Responsibilities(rows framework.Rows, p *Posterior, dst []float64) ([]float64, error) {
+	_, r, err := m.leaveOut(rows, p, nil, dst)
+	return r, err
+}
+
+// LeaveOneOut is ln p(x_n|X without row n) of each row of the fit, in nats, to the order of the method.
+func (m CVB0) LeaveOneOut(rows framework.Rows, p *Posterior, dst []float64) ([]float64, error) {
+	logProb, _, err := m.leaveOut(rows, p, dst, nil)
+	return logProb, err
+}
+
+func (m CVB0) leaveOut(rows framework.Rows, p *Posterior, logProb, r []float64) ([]float64, []float64, error) {
+	s := m.NewStatistics(p)
+	if err := m.Prepare(p, nil, s); err != nil {
+		return nil, nil, err
+	}
+	return m.mustBayes(p).scoreRows(rows, p, s, rounds, logProb, r)
+}
+
+// scoreRows appends the predictive log density of each row, which is left out of its own in more than one round, and its responsibilities.
+func (b *bayes) scoreRows(rows framework.Rows, p *Posterior, s *Statistics, rounds int, logProb, r []float64) ([]float64, []float64, error) {
+	logProb, r = logProb[:0], r[:0]
+	total := floats.Sum(p.Weights)
+	if rounds > 1 {
+		total--
+	}
+	err := s.Classes.Chunks(rows, func(first, n int, _ []float64) error {
+		b.predict(p, s, n, rounds)
+		padded := family.Padded(n)
+		sums := at(s.rows, 0, padded)
+		simd.Softmax(s.r, s.K, padded, sums, at(s.rows, 1, padded))
+		for i, sum := range sums[:n] {
+			if sum-sum != 0 {
+				return s.remote(rows, first, i)
+			}
+			logProb = append(logProb, sum-math.Log(total)+s.Classes.BaseOf(i))
+			for k := range s.K {
+				r = append(r, s.r[k*padded+i])
+			}
+		}
+		return nil
+	})
+	return logProb, r, err
+}
