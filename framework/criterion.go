@@ -77,7 +77,7 @@ func (e *Evaluation) FreeCharge() (sum float64) {
 func half(d int, n float64) float64 { return float64(d) / 2 * math.Log(n) }
 
 // Needs says what a criterion asks of a model.
-type Needs uint8
+type Needs uint16
 
 const (
 	NeedsCurvature   Needs = 1 << iota // the model is Curved
@@ -88,6 +88,7 @@ const (
 	NeedsCollapsed                     // Π can be integrated out: the model is Collapsible; two more passes
 	NeedsLabelled                      // the model is Collapsible and a Labeller; one more pass
 	NeedsCode                          // the data are discrete: the model is Coded and a Labeller; likewise
+	NeedsLearning                      // the model is Singular
 
 	needsPasses = NeedsCollapsed | NeedsLabelled | NeedsCode
 )
@@ -99,58 +100,60 @@ type Criterion struct {
 	Source string // where it comes from
 	Needs  Needs
 	Value  func(e *Evaluation) float64
+	// Sweep takes the place of Value in a criterion that compares fits of several K: it returns one value for each.
+	Sweep func(s *Sweep) ([]float64, error)
 }
 
 // The criteria. Paper G is Hayashi, Maeda and Fujimaki (2015).
 var (
 	// GFIC is E_q[ln p(X,Z|Π)] + H(q) − ½ ln|F_Ξ| − (D_Π/2) ln N.
-	GFIC = Criterion{"gFIC", "Hayashi, Maeda & Fujimaki 2015, eqs. 2, 16 and 17", NeedsCurvature | NeedsInformation | NeedsEstimates, func(e *Evaluation) float64 {
+	GFIC = Criterion{Name: "gFIC", Source: "Hayashi, Maeda & Fujimaki 2015, eqs. 2, 16 and 17", Needs: NeedsCurvature | NeedsInformation | NeedsEstimates, Value: func(e *Evaluation) float64 {
 		return e.Bound() - e.LogDet/2 - e.LaplaceCharge()
 	}}
 	// FIC is gFIC with the factor of F that q decides: −½ Σ_k D_ξk ln(N_k/N) in a mixture.
-	FIC = Criterion{"FIC", "Fujimaki & Morinaga 2012; paper G, eq. 1", NeedsCurvature | NeedsEstimates, func(e *Evaluation) float64 {
+	FIC = Criterion{Name: "FIC", Source: "Fujimaki & Morinaga 2012; paper G, eq. 1", Needs: NeedsCurvature | NeedsEstimates, Value: func(e *Evaluation) float64 {
 		return e.Bound() - e.LogDetCounts/2 - e.LaplaceCharge()
 	}}
 	// BICEM is the objective of EM less (D_Π/2) ln N.
-	BICEM = Criterion{"BICEM", "Hayashi, Maeda & Fujimaki 2015, section 6", NeedsEstimates, func(e *Evaluation) float64 {
+	BICEM = Criterion{Name: "BICEM", Source: "Hayashi, Maeda & Fujimaki 2015, section 6", Needs: NeedsEstimates, Value: func(e *Evaluation) float64 {
 		return e.Bound() - e.ParameterCharge()
 	}}
 	// BIC is ln p(X|Π) − (d/2) ln N with d identifiable parameters.
-	BIC = Criterion{"BIC", "Schwarz 1978", NeedsEstimates | NeedsLikelihood, func(e *Evaluation) float64 {
+	BIC = Criterion{Name: "BIC", Source: "Schwarz 1978", Needs: NeedsEstimates | NeedsLikelihood, Value: func(e *Evaluation) float64 {
 		return e.LogLikelihood - e.FreeCharge()
 	}}
 	// AIC is ln p(X|Π) − d with d identifiable parameters.
-	AIC = Criterion{"AIC", "Akaike 1974", NeedsEstimates | NeedsLikelihood, func(e *Evaluation) float64 {
+	AIC = Criterion{Name: "AIC", Source: "Akaike 1974", Needs: NeedsEstimates | NeedsLikelihood, Value: func(e *Evaluation) float64 {
 		return e.LogLikelihood - float64(e.Shape.Identifiable())
 	}}
 	// ICL is BIC less the entropy of the labels, for discrete z.
-	ICL = Criterion{"ICL", "Biernacki, Celeux & Govaert 2000", NeedsEstimates | NeedsLikelihood | NeedsAssigner, func(e *Evaluation) float64 {
+	ICL = Criterion{Name: "ICL", Source: "Biernacki, Celeux & Govaert 2000", Needs: NeedsEstimates | NeedsLikelihood | NeedsAssigner, Value: func(e *Evaluation) float64 {
 		return e.LogLikelihood - e.LabelEntropy - e.FreeCharge()
 	}}
 	// ELBO is E_q[ln p(X,Z|Π)] + H(q): the evidence lower bound of a variational
 	// model (paper G, eq. 19). For a model that estimates Π it is the objective of EM
 	// (eq. 21), which charges nothing for parameters and so never falls as K grows. Of a
 	// tempered fit it is the tempered bound, and the only one of these criteria there is.
-	ELBO = Criterion{"ELBO", "Hayashi, Maeda & Fujimaki 2015, eqs. 19 and 21", 0, (*Evaluation).Bound}
+	ELBO = Criterion{Name: "ELBO", Source: "Hayashi, Maeda & Fujimaki 2015, eqs. 19 and 21", Value: (*Evaluation).Bound}
 	// Collapsed is E_q[ln p(X,Z)] + H(q) to second order, with Π integrated out under the model's priors: an estimate of
 	// ln p(X), and no strict bound. It charges for parameters by integration alone, and holds at any q.
-	Collapsed = Criterion{"Collapsed", "Teh, Newman & Welling 2007; Kurihara, Welling & Teh 2007, section 3", NeedsCollapsed, func(e *Evaluation) float64 {
+	Collapsed = Criterion{Name: "Collapsed", Source: "Teh, Newman & Welling 2007; Kurihara, Welling & Teh 2007, section 3", Needs: NeedsCollapsed, Value: func(e *Evaluation) float64 {
 		return e.Collapsed
 	}}
 	// ExactICL is ln p(X,Ẑ) with Π integrated out, at the most probable labels: what ICL approximates.
-	ExactICL = Criterion{"ExactICL", "Biernacki, Celeux & Govaert 2010", NeedsLabelled, func(e *Evaluation) float64 {
+	ExactICL = Criterion{Name: "ExactICL", Source: "Biernacki, Celeux & Govaert 2010", Needs: NeedsLabelled, Value: func(e *Evaluation) float64 {
 		return e.Labelled
 	}}
 	// DNML is ln p(X,Ẑ|Π̂(Ẑ)) less the logarithm of what it sums to over all data of the same size, of labels and of
 	// each component by itself: minus the length of a code, for discrete data.
-	DNML = Criterion{"DNML", "Wu, Sugawara & Yamanishi 2017, section 3", NeedsCode, func(e *Evaluation) float64 {
+	DNML = Criterion{Name: "DNML", Source: "Wu, Sugawara & Yamanishi 2017, section 3", Needs: NeedsCode, Value: func(e *Evaluation) float64 {
 		return e.CodeLength
 	}}
 )
 
 // Criteria lists all criteria.
 func Criteria() []Criterion {
-	return []Criterion{GFIC, FIC, BICEM, BIC, AIC, ICL, ELBO, Collapsed, ExactICL, DNML}
+	return []Criterion{GFIC, FIC, BICEM, BIC, AIC, ICL, ELBO, Collapsed, ExactICL, DNML, SBIC, Slope}
 }
 
 // CriterionByName finds a criterion whatever the case of its name; the error for an
@@ -180,6 +183,7 @@ type capabilities[B, P any, S Statistics[S]] struct {
 	labelled    Labelled[S]
 	collapsible Collapsible[B, P, S]
 	coded       Coded[P, S]
+	singular    Singular[P]
 	labels      bool // the model is a Labeller
 	fixedPoint  bool
 	variational bool
@@ -203,6 +207,7 @@ func capabilitiesOf[B, P any, S Statistics[S]](m Model[B, P, S]) *capabilities[B
 	c.labelled, _ = m.(Labelled[S])
 	c.collapsible, _ = m.(Collapsible[B, P, S])
 	c.coded, _ = m.(Coded[P, S])
+	c.singular, _ = m.(Singular[P])
 	_, c.labels = m.(Labeller[B, P, S])
 	_, c.fixedPoint = m.(FixedPoint)
 	_, c.variational = m.(Variational)
@@ -229,6 +234,8 @@ func (a *capabilities[B, P, S]) supports(c Criterion) error {
 		return a.missing(c.Name, "Collapsible", "conjugate priors, and LogEvidence and Spread methods")
 	case c.Needs&(NeedsLabelled|NeedsCode) != 0 && !a.labels:
 		return a.missing(c.Name, "Labeller", "discrete latent variables and an InferLabels method")
+	case c.Needs&NeedsLearning != 0 && a.singular == nil:
+		return a.missing(c.Name, "Singular", "a LearningCoefficient method")
 	case c.Needs&NeedsCode != 0 && a.coded == nil:
 		return a.missing(c.Name, "Coded", "discrete data and a CodeLength method")
 	}

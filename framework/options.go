@@ -156,12 +156,15 @@ func resolved[B, P any, S Statistics[S]](o Options, can *capabilities[B, P, S]) 
 	case can.coupled != nil && can.rotator != nil:
 		return o, fmt.Errorf("framework: %s keeps its q and is a Rotator, and a kept q cannot be rotated: leave Rotate out", can.name)
 	}
-	if o.Criterion.Value == nil {
+	if o.Criterion.Value == nil && o.Criterion.Sweep == nil {
 		o.Criterion = can.own(o.Method)
 	}
 	for _, c := range append([]Criterion{o.Criterion}, o.Also...) {
 		if err := can.supports(c); err != nil {
 			return o, err
+		}
+		if c.Sweep != nil {
+			return o, fmt.Errorf("framework: %s compares fits of several K, and this is one fit: take Select", c.Name)
 		}
 		if o.Temper != 1 && c.Needs&needsPasses != 0 {
 			return o, fmt.Errorf("framework: %s is not of a tempered posterior, and Temper is %v: leave one of the two out", c.Name, o.Temper)

@@ -126,12 +126,20 @@ func Select[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], sr
 	if len(criteria) > 0 {
 		o.Criterion, o.Also = criteria[0], criteria[1:]
 	}
-	o.FixedK = true
+	can := capabilitiesOf(m)
+	if o.Criterion.Value == nil && o.Criterion.Sweep == nil {
+		o.Criterion = can.own(o.Method)
+	}
+	asked := append([]Criterion{o.Criterion}, o.Also...)
+	o, err := ofFits(o, asked, can.supports)
+	if err != nil {
+		return nil, err
+	}
 	workers := workersOr(o.Workers)
 	concurrent := min(workers, len(ks))
 	o.Workers = max(1, workers/concurrent)
 
-	s := &Selection[P, S]{K: ks, Values: make([][]float64, len(ks)), Fits: make([]*Result[P, S], len(ks)), Errs: make([]error, len(ks))}
+	s := &Selection[P, S]{K: ks, Criteria: asked, Values: make([][]float64, len(ks)), Fits: make([]*Result[P, S], len(ks)), Errs: make([]error, len(ks))}
 	o.Recorder = lock(o.Recorder)
 	condensed := condensing(ctx, m, src)
 	_ = parallel.Do(len(ks), concurrent, func(i int) error {
@@ -143,30 +151,59 @@ func Select[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], sr
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("framework: cancelled: %w", err)
 	}
-	return s, s.collect(o, capabilitiesOf(m))
+	var learning func(P, int) float64
+	if can.singular != nil {
+		learning = can.singular.LearningCoefficient
+	}
+	return s, s.collect(learning)
 }
 
-func (s *Selection[P, S]) collect(o Options, can interface{ own(Method) Criterion }) error {
-	if o.Criterion.Value == nil {
-		o.Criterion = can.own(o.Method)
+// ofFits are the options of single fits where some of the criteria are of a sweep: these take the likelihood of each.
+func ofFits(o Options, asked []Criterion, supports func(Criterion) error) (Options, error) {
+	o.FixedK = true
+	var single []Criterion
+	for _, c := range asked {
+		if c.Sweep == nil {
+			single = append(single, c)
+		} else if err := supports(c); err != nil {
+			return o, err
+		}
 	}
-	s.Criteria = append([]Criterion{o.Criterion}, o.Also...)
+	if len(single) < len(asked) {
+		single = append(single, BIC)
+	}
+	o.Criterion, o.Also = single[0], single[1:]
+	return o, nil
+}
+
+// collect fills in the table.
+func (s *Selection[P, S]) collect(learning func(p P, truth int) float64) error {
 	failed := 0
 	for i := range s.K {
 		s.Values[i] = make([]float64, len(s.Criteria))
-		for j := range s.Values[i] {
-			s.Values[i][j] = math.NaN()
-			if s.Errs[i] == nil && s.Fits[i].Scores[j].Err == nil {
-				s.Values[i][j] = s.Fits[i].Scores[j].Value
-			}
-		}
 		if s.Errs[i] != nil {
 			s.Fits[i] = nil
 			failed++
 		}
+		single := 0
+		for j, c := range s.Criteria {
+			s.Values[i][j] = math.NaN()
+			if s.Fits[i] == nil || c.Sweep != nil {
+				continue
+			}
+			if score := s.Fits[i].Scores[single]; score.Err == nil {
+				s.Values[i][j] = score.Value
+			}
+			single++
+		}
 	}
 	if failed == len(s.K) {
 		return s.Errs[0]
+	}
+	for j, c := range s.Criteria {
+		if c.Sweep != nil {
+			s.sweep(j, learning)
+		}
 	}
 	return nil
 }

@@ -141,6 +141,14 @@ func shape(pl *family.Plan, k int) framework.Shape {
 	return framework.Shape{K: k, Component: k * size.Free, Shared: k - 1 + size.Shared}
 }
 
+// LearningCoefficient is the bound ½ min(jr + j − 1 + (i−j)(r+1)/2, ri + i − 1) of i components of r = D_ξ numbers where the
+// truth has j, and half of what all components share besides (see [framework.Singular]; Drton & Plummer 2017, section 4.2).
+func (m Model) LearningCoefficient(p *Parameters, truth int) float64 {
+	size := m.mustPlan(p).Size()
+	i, j, r := float64(p.K), float64(truth), float64(size.Free)
+	return (min(j*r+j-1+(i-j)*(r+1)/2, i*r+i-1) + float64(size.Shared)) / 2
+}
+
 // ---- Curvature
 
 // Curvature is F_ξk = (N_k/N)·I(ξ_k), with I the Fisher information of a row in the
