@@ -20,5 +20,7 @@
 //	estimate, err := evidence.AIS(ctx, target, evidence.AISOptions{Chains: 100, Seed: 1})
 //	fmt.Println(estimate.LogEvidence, "±", estimate.StandardError)
 //
+// [WBIC] is one temperature of the same annealing, cheaper, and right to O(√ln n).
+//
 // Everything runs on all processors and gives the same bits on any number of them.
 package evidence
