@@ -40,6 +40,8 @@ var orderCases = []orderCase{
 		weights: []float64{1}, probabilities: []float64{0.3, 0.6, 0.5}},
 	{name: "overcomplete-small-a", title: "K = 2 > K' = 1, a = 0.05", k: 2, trueK: 1, columns: 3, alpha: 0.05,
 		weights: []float64{1}, probabilities: []float64{0.3, 0.6, 0.5}},
+	{name: "undercomplete", title: "K = 2 < K' = 3, four bits", k: 2, trueK: 3, columns: 4, alpha: 1,
+		weights: []float64{0.4, 0.35, 0.25}, probabilities: []float64{0.9, 0.1, 0.85, 0.8, 0.1, 0.9, 0.15, 0.7, 0.85, 0.8, 0.1, 0.1}},
 }
 
 // What is measured, in the order of orderRun.Values.
@@ -48,6 +50,7 @@ const (
 	orderBICEM
 	orderBIC
 	orderVB
+	orderCVB
 	orderFAB
 	orderGFAB
 	orderExact
@@ -56,7 +59,7 @@ const (
 	orderMeasures
 )
 
-var orderNames = [orderMeasures]string{"EM", "BICEM", "BIC", "VB", "FAB (FIC)", "gFAB (gFIC)", "gFIC at q*", "gFIC at EM's q", "gFIC at q*, less that at EM's q"}
+var orderNames = [orderMeasures]string{"EM", "BICEM", "BIC", "VB", "CVB", "FAB (FIC)", "gFAB (gFIC)", "gFIC at q*", "gFIC at EM's q", "gFIC at q*, less that at EM's q"}
 
 // An orderRun is one draw of the data, of which the first N rows are taken for each N:
 // errors Values[N][measure] in nats, and standard errors of the evidence and of gFIC at q*.
@@ -76,11 +79,12 @@ func gficTable1() *Experiment {
 		About: `Bernoulli mixtures, whose evidence can be had: ln p(X|K) by annealed importance sampling with Z summed out (its standard error is in the table), under Dir(a, …, a) for the
 weights and Jeffreys' Beta(½, ½) for the probabilities. The error of each method, its value less ln p(X|K), is followed over the first N rows of the same draw, and its order is the slope in ln N: a parameter that is charged for once too
 often or too seldom makes a slope of ½. A slope nearer to 0 than ¼ counts as O(1). That threshold detects half a parameter and more, and not less: a drift of −(a/2) ln N, which a component too many makes, passes it for a < ½,
-and so does any slope that is small and yet many standard errors from 0; slopes.csv has those. gFIC at q\* has the exact posterior p(Z|X,K) for q, by Gibbs sampling; Variational Bayes is the best of twenty starts, EM, FAB and gFAB of ten; gFAB and FAB begin with K components and prune.
+and so does any slope that is small and yet many standard errors from 0; slopes.csv has those. gFIC at q\* has the exact posterior p(Z|X,K) for q, by Gibbs sampling; CVB is the collapsed estimate at the q of CVB0, of which the K components stay; it and variational Bayes are
+the best of twenty starts, EM, FAB and gFAB of ten; gFAB and FAB begin with K components and prune.
 
-The cases: two profiles on three bits (K = K' = 2; 7 parameters for the 7 degrees of freedom of X); two profiles on two bits (K = K' = 2, but 5 parameters for 3 degrees of freedom, so that X does not tell them); and
-one profile, fitted with two (K > K'). Of the table's columns CVB is not measured, and of its rows K < K' is not: "K ≤ K'" here is K = K'.`,
-		Revision: 1,
+The cases: two profiles on three bits (K = K' = 2; 7 parameters for the 7 degrees of freedom of X); two profiles on two bits (K = K' = 2, but 5 parameters for 3 degrees of freedom, so that X does not tell them);
+one profile, fitted with two (K > K'); and three profiles on four bits, fitted with two (K < K').`,
+		Revision: 2,
 	}, func(s *Settings) ([]Job[orderRun], error) {
 		var jobs []Job[orderRun]
 		for _, c := range orderCases {
@@ -141,7 +145,7 @@ func (c orderCase) run(ctx context.Context, sizes []int, temperatures int, seed 
 			return run, err
 		}
 		o.Criterion, o.Also = framework.Criterion{}, nil
-		bestVB := math.Inf(-1)
+		bestVB, bestCVB := math.Inf(-1), math.Inf(-1)
 		for _, start := range []family.Start{family.KMeans, family.RandomRows} {
 			model := bernmix.VB(c.alpha, 0.5)
 			model.Start = start
@@ -149,7 +153,11 @@ func (c orderCase) run(ctx context.Context, sizes []int, temperatures int, seed 
 			if err != nil {
 				return run, err
 			}
-			bestVB = max(bestVB, vb.Value)
+			cvb, err := framework.Fit(ctx, mixture.CVB0{Variational: model}, t, o)
+			if err != nil {
+				return run, err
+			}
+			bestVB, bestCVB = max(bestVB, vb.Value), max(bestCVB, cvb.Value)
 		}
 		o.Method = framework.FAB
 		fab, err := framework.Fit(ctx, bernmix.EM(), t, o)
@@ -161,7 +169,7 @@ func (c orderCase) run(ctx context.Context, sizes []int, temperatures int, seed 
 		if err != nil {
 			return run, err
 		}
-		values := []float64{em.Scores[0].Value, em.Scores[1].Value, em.Scores[2].Value, bestVB, fab.Value, gfab.Value, ais.LogEvidence + gap, em.Scores[3].Value}
+		values := []float64{em.Scores[0].Value, em.Scores[1].Value, em.Scores[2].Value, bestVB, bestCVB, fab.Value, gfab.Value, ais.LogEvidence + gap, em.Scores[3].Value}
 		for i := range values {
 			values[i] -= ais.LogEvidence
 		}
@@ -414,7 +422,7 @@ func orderConclude(s *Settings, runs []orderRun) (*Outcome, error) {
 }
 
 func orderStatements(found [][orderMeasures]order) []Statement {
-	a, ridge, over, small := found[0], found[1], found[2], found[3]
+	a, ridge, over, small, under := found[0], found[1], found[2], found[3], found[4]
 	var constants []string
 	good := true
 	for _, m := range []int{orderFAB, orderGFAB} {
@@ -427,6 +435,14 @@ func orderStatements(found [][orderMeasures]order) []Statement {
 		{Paper: "K ≤ K': EM's objective has an error of O(ln N).", Agrees: !a[orderEM].constant(), Measured: fmt.Sprintf("slope %v; D_Π/2 = 3.5", a[orderEM])},
 		{Paper: "K ≤ K': BICEM's error is O(1).", Agrees: a[orderBICEM].constant(), Measured: fmt.Sprintf("slope %v", a[orderBICEM])},
 		{Paper: "K ≤ K': that of variational Bayes is O(1).", Agrees: a[orderVB].constant(), Measured: fmt.Sprintf("slope %v", a[orderVB])},
+		{Paper: "K ≤ K': that of CVB is O(1).", Agrees: a[orderCVB].constant() && under[orderCVB].constant(),
+			Measured: fmt.Sprintf("slope %v at K = K', %v at K < K'", a[orderCVB], under[orderCVB])},
+		{Central: true, Paper: "K < K': gFIC, with the exact q, FAB and gFAB have errors of O(1).",
+			Agrees:   under[orderExact].constant() && under[orderFAB].constant() && under[orderGFAB].constant(),
+			Measured: fmt.Sprintf("slopes %v, %v and %v", under[orderExact], under[orderFAB], under[orderGFAB])},
+		{Paper: "K < K': BICEM's and variational Bayes' errors are O(1), and EM's is O(ln N).",
+			Agrees:   under[orderBICEM].constant() && under[orderVB].constant() && !under[orderEM].constant(),
+			Measured: fmt.Sprintf("slopes %v, %v and %v; D_Π/2 = 4.5", under[orderBICEM], under[orderVB], under[orderEM])},
 		{Paper: "K > K': gFAB has an error of O(1).", Agrees: over[orderGFAB].constant(),
 			Measured: fmt.Sprintf("slope %v under a = 1, %v under a = 0.05", over[orderGFAB], small[orderGFAB])},
 		{Paper: "K > K': BICEM has no such guarantee.", Agrees: !over[orderBICEM].constant(), Measured: fmt.Sprintf("slope %v under a = 1", over[orderBICEM])},
@@ -439,12 +455,12 @@ func orderRemarks(found [][orderMeasures]order) string {
 	ridge, over, small := found[1], found[2], found[3]
 	return fmt.Sprintf(`**K > K'.** gFAB ends with the one component of the truth, and its gFIC(K') is within O(1) of ln p(X|K'). But ln p(X|K) lies lower, by about min(a/2, D_ξ/4) ln N, here (a/2) ln N as D_ξ = 3: a component too many goes unnoticed while its weight is below some
 N^(−½), and Dir(a, …, a) gives that the probability N^(−a/2); with a > D_ξ/2 it is likelier unnoticed because its profile is within N^(−¼) of the other (docs/errata.md, 20). The paper's corollary 5 takes the prior's part for O(1) (A3), which it is not at the edge of the simplex. gFAB's slope is %v for a = 1, the flat prior, and %v for a = 0.05, where a/2 = 0.025: the threshold lets it pass, and the standard error says that it is not 0;
-that of gFIC at q\* %v and %v, since the exact posterior of Z knows of the rows that such a component has. Variational Bayes empties it, for a ln N: %v and %v.
+that of gFIC at q\* %v and %v, since the exact posterior of Z knows of the rows that such a component has. Variational Bayes empties it, for a ln N: %v and %v; CVB0, at K held fixed, does not: its fixed point keeps two copies of the one component, %v and %v. Its pruning leaves one.
 
 **Where K = K', and yet the fitted q loses.** On two bits gFIC at the exact posterior of Z has the slope %v, gFAB's %v and variational Bayes' %v: X has 3 degrees of freedom for 5 parameters, Z is spread over a
 ridge, and a q that is a product over rows cannot follow it. KL(q‖p(Z|X)) then grows like ln N. F is positive definite all the same, so that the paper's definition 1 does not call this degenerate; what its corollary 8
 lacks is that X determines Π.`,
-		over[orderGFAB], small[orderGFAB], over[orderExact], small[orderExact], over[orderVB], small[orderVB], ridge[orderExact], ridge[orderGFAB], ridge[orderVB])
+		over[orderGFAB], small[orderGFAB], over[orderExact], small[orderExact], over[orderVB], small[orderVB], over[orderCVB], small[orderCVB], ridge[orderExact], ridge[orderGFAB], ridge[orderVB])
 }
 
 // sizeTicks marks sample sizes on a logarithmic axis, every other one where they are many.
