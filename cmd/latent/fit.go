@@ -9,7 +9,7 @@ import (
 
 type fitCommand struct {
 	fittingFlags
-	Criterion string `placeholder:"NAME" help:"Score that fits are compared by: gfic, fic, bicem, elbo, bic, aic or icl. Default: the method's own."`
+	Criterion string `placeholder:"NAME" help:"Score that fits are compared by: gfic, fic, bicem, elbo, bic, aic or icl; of mixtures also collapsed (the parameters integrated out), exacticl and dnml (discrete columns). Default: the method's own."`
 	K         *int   `name:"k" xor:"size" placeholder:"K" help:"Fit with this number of components, or of latent dimensions."`
 	Kmax      *int   `name:"kmax" xor:"size" placeholder:"K" help:"Largest number. Default: 10 components, fewer where the rows are few; of bpca columns − 1 (no more than rows − 2); of vbmf the smaller side of the matrix."`
 	Label     string `placeholder:"COL" help:"Known classes of the rows (mixtures): leave this column out of the fit, and compare components to it by the adjusted Rand index and a cross-table."`

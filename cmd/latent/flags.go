@@ -21,7 +21,7 @@ type modelFlags struct {
 	Columns    columnFamilies  `placeholder:"COL=FAMILY,…" help:"Families of single columns of a mixture, where they differ from --family. A comma in a name has a backslash before it."`
 	Method     string          `placeholder:"NAME" help:"Inference: gfab, fab, em, map, vb or closed-form (bpca and vbmf; map: mixtures only). gfab and fab prune from kmax down; the others fit every K separately."`
 	Weights    string          `placeholder:"COL" help:"Frequency weights: leave this column out of the fit and weight the rows by it."`
-	Prior      hyperparameters `placeholder:"KEY=VALUE,…" help:"Prior of --method vb or map. Mixtures: weights (Dirichlet), kappa and nu (gaussian and lognormal, scaled by the data), a and b (bernoulli, beta), shape and rate (poisson and exponential, gamma), alpha (categorical and multinomial, Dirichlet). bernmix: a (weights), b (beta(b, b)). bpca: a_alpha, b_alpha, a_lambda, b_lambda (gamma shapes and rates), alpha (fixed; 1 is VB1), unit (standard deviation taken for 1). vbmf, also with closed-form: noise (variance), a and b (variances of the entries of the factors of columns and rows); what is not given is estimated."`
+	Prior      hyperparameters `placeholder:"KEY=VALUE,…" help:"Prior of --method vb, map or cvb0. Mixtures: weights (Dirichlet), kappa and nu (gaussian and lognormal, scaled by the data), a and b (bernoulli, beta), shape and rate (poisson and exponential, gamma), alpha (categorical and multinomial, Dirichlet). bernmix: a (weights), b (beta(b, b)). bpca: a_alpha, b_alpha, a_lambda, b_lambda (gamma shapes and rates), alpha (fixed; 1 is VB1), unit (standard deviation taken for 1). vbmf, also with closed-form: noise (variance), a and b (variances of the entries of the factors of columns and rows); what is not given is estimated."`
 	Center     bool            `help:"Centre the columns first (vbmf only; bpca always does)."`
 	Temper     *float64        `placeholder:"ALPHA" help:"Power of the likelihood, positive and at most 1, in the tempered posterior of --method vb. Default: 1."`
 	SizePrior  string          `name:"size-prior" default:"uniform" enum:"uniform,geometric" help:"Prior of K where fits of every K are compared: uniform, or geometric (2^-K)."`
@@ -41,12 +41,15 @@ const (
 	methodEM         = "em"
 	methodMAP        = "map"
 	methodVB         = "vb"
+	methodCVB0       = "cvb0"
 	methodClosedForm = "closed-form"
 )
 
-var methodNames = []string{methodGFAB, methodFAB, methodEM, methodMAP, methodVB, methodClosedForm}
+var methodNames = []string{methodGFAB, methodFAB, methodEM, methodMAP, methodVB, methodCVB0, methodClosedForm}
 
-func prunes(method string) bool { return method == methodGFAB || method == methodFAB }
+func prunes(method string) bool {
+	return method == methodGFAB || method == methodFAB || method == methodCVB0
+}
 
 func (f *modelFlags) model() model { return models[f.Model] }
 
@@ -171,7 +174,10 @@ func (f *modelFlags) settings() settings {
 // options are the engine's for K to begin with.
 func (f *modelFlags) options(k int) framework.Options {
 	o := framework.Options{K: k, Method: framework.EM, Tolerance: f.tolerance(), MaxIterations: f.maxIterations(), Restarts: f.restarts(), Seed: f.Seed, Workers: f.Workers, Temper: valueOr(f.Temper, 0), Accelerate: f.Accelerate}
-	if prunes(f.Method) {
+	switch {
+	case f.Method == methodCVB0:
+		o.Method = framework.PrunedEM
+	case prunes(f.Method):
 		o.Method, _ = framework.MethodByName(f.Method)
 	}
 	return o
@@ -198,7 +204,7 @@ func (f *modelFlags) criterion(flag, name string) (framework.Criterion, error) {
 		return framework.Criterion{}, misused("%s: %w", flag, err)
 	}
 	var names []string
-	for _, c := range fitting {
+	for _, c := range append(fitting, f.model().further(f.Method, flag == "--criteria")...) {
 		if strings.EqualFold(c.Name, name) {
 			return c, nil
 		}

@@ -37,6 +37,9 @@ func checkMixture(f *modelFlags) error {
 			return misused("--prior: %s and %s are one distribution: give both or neither", pair[0], pair[1])
 		}
 	}
+	if f.Method == methodCVB0 && f.Accelerate {
+		return misused("--accelerate cannot be used with --method %s, which solves an equation for the labels and climbs nothing", f.Method)
+	}
 	if f.Method != methodMAP {
 		return nil
 	}
@@ -170,9 +173,13 @@ func mixtureEngine(f *modelFlags, table *framework.Table, columns []column, rows
 		return nil, err
 	}
 	base := mixture.Model{Family: rows, Start: start}
-	if f.Method == methodVB {
+	if f.Method == methodVB || f.Method == methodCVB0 {
 		variational := mixture.Variational{Family: rows, Start: start, Prior: of, Weights: weights}
-		return &iterated[framework.Rows, *mixture.Posterior, *mixture.Statistics]{variational, table, func(q *mixture.Posterior, s *mixture.Statistics) (*result, error) {
+		var model framework.Model[framework.Rows, *mixture.Posterior, *mixture.Statistics] = variational
+		if f.Method == methodCVB0 {
+			model = mixture.CVB0{Variational: variational}
+		}
+		return &iterated[framework.Rows, *mixture.Posterior, *mixture.Statistics]{model, table, func(q *mixture.Posterior, s *mixture.Statistics) (*result, error) {
 			p, err := variational.Point(q)
 			if err != nil {
 				return nil, err

@@ -50,7 +50,8 @@ func TestMixturesKeepTheContractOfTheJSON(t *testing.T) {
 	keys := []string{"model", "family", "method", "criterion", "value", "k", "kmax", "n", "d", "iterations", "converged", "status", "seed", "seconds", "trace", "objective_trace", "k_trace", "shape", "settings", "params",
 		"components", "columns", "rows", "pruned", "restarts", "loglik", "df", "bic", "aic", "entropy", "warnings"}
 	for _, model := range []string{"mixture", "bernmix"} {
-		for _, method := range []string{"gfab", "fab", "em", "map", "vb"} {
+		for _, method := range []string{"gfab", "fab", "em", "map", "vb", "cvb0"} {
+			integrated := method == "vb" || method == "cvb0"
 			for _, size := range [][]string{{"--k", "2"}, {"--kmax", "2"}} {
 				stdout, _ := done(t, append([]string{"fit", "--model", model, "--format", "json", "--method", method, "--seed", "7"}, size...)...)
 				var object map[string]any
@@ -59,11 +60,11 @@ func TestMixturesKeepTheContractOfTheJSON(t *testing.T) {
 					assert.Contains(t, object, key, method)
 				}
 				for key := range object {
-					assert.True(t, slices.Contains(keys, key) || key == "by_k" || key == "posterior" || key == "icl" && method != "vb" || key == "covariances" && model == "mixture", key)
+					assert.True(t, slices.Contains(keys, key) || key == "by_k" || key == "posterior" || key == "icl" && !integrated || key == "covariances" && model == "mixture", key)
 				}
 				assert.Equal(t, model, object["model"])
 				assert.Equal(t, method, object["method"])
-				assert.Equal(t, method == "vb", object["posterior"] != nil)
+				assert.Equal(t, integrated, object["posterior"] != nil)
 				assert.Equal(t, !prunes(method) && size[0] == "--kmax", object["by_k"] != nil)
 				assert.EqualValues(t, 7, object["seed"])
 				assert.EqualValues(t, object["k"], object["shape"].(map[string]any)["k"])
@@ -72,6 +73,30 @@ func TestMixturesKeepTheContractOfTheJSON(t *testing.T) {
 				assert.Len(t, object["trace"], int(object["iterations"].(float64)))
 			}
 		}
+	}
+}
+
+// Parameters that are integrated out leave one answer for House Votes, whatever the start.
+func TestCollapsedFitsOfHouseVotesAgree(t *testing.T) {
+	stdout, _ := done(t, "fit", "--model", "bernmix", "--method", "cvb0", "--prior", "a=0.5,b=0.5", "--kmax", "8", "--restarts", "2", "--tol", "1e-6")
+	for _, part := range []string{"chosen K        6 of at most 8", "collapsed       -3023.1", "2 of 2 reached this value"} {
+		assert.Contains(t, stdout, part)
+	}
+	for _, args := range [][]string{{"fit", "--method", "cvb0", "--accelerate"}, {"fit", "--method", "cvb0", "--criterion", "bic"},
+		{"fit", "--criterion", "sbic"}, {"select", "--method", "vb", "--criteria", "sbic"}, {"fit", "--model", "bpca", "--criterion", "collapsed"}} {
+		status, _, stderr := latent("", args...)
+		assert.Equal(t, 2, status, args)
+		assert.Contains(t, stderr, "cannot be used with", args)
+	}
+	status, _, stderr := latent("", "fit", "--family", "gaussian-tied", "--method", "cvb0")
+	assert.Equal(t, 1, status)
+	assert.Contains(t, stderr, "give each class its own")
+}
+
+func TestSelectComparesByCriteriaOfTheWholeSweep(t *testing.T) {
+	stdout, _ := done(t, "select", "--data", "faithful", "--kmax", "5", "--restarts", "1", "--tol", "1e-6", "--criteria", "slope,collapsed,exacticl,sbic,bic")
+	for _, part := range []string{"collapsed chooses K = 2", "exacticl chooses K = 2", "bic    chooses K = 2", "slope  chooses K = 2"} {
+		assert.Contains(t, stdout, part)
 	}
 }
 

@@ -30,7 +30,7 @@ type model struct {
 var models map[string]model
 
 func init() { // their functions use the list
-	mixtures := model{data: "faithful", families: familyNames(false), methods: []string{methodGFAB, methodFAB, methodEM, methodMAP, methodVB},
+	mixtures := model{data: "faithful", families: familyNames(false), methods: []string{methodGFAB, methodFAB, methodEM, methodMAP, methodVB, methodCVB0},
 		selecting: methodEM, classes: true, check: checkMixture, bind: bindMixture, load: loadMixture}
 	bernmix := mixtures
 	bernmix.data, bernmix.families = "housevotes84", []string{familyBernoulli}
@@ -52,6 +52,8 @@ func (m model) criteria(method string) []framework.Criterion {
 	switch {
 	case m.ranks || method == methodVB:
 		return []framework.Criterion{framework.ELBO}
+	case method == methodCVB0:
+		return []framework.Criterion{framework.Collapsed}
 	case !ok:
 		list = []framework.Criterion{framework.GFIC, framework.FIC, framework.BICEM}
 	}
@@ -60,6 +62,22 @@ func (m model) criteria(method string) []framework.Criterion {
 		list = append(list, framework.ICL)
 	}
 	return append(list, framework.ELBO)
+}
+
+// further criteria score a method's fits where they are asked for: they take more passes over the rows, or conjugate priors, or,
+// where fits of every K are compared, the sweep.
+func (m model) further(method string, sweep bool) (list []framework.Criterion) {
+	if !m.classes {
+		return nil
+	}
+	if method != methodCVB0 {
+		list = append(list, framework.Collapsed)
+	}
+	list = append(list, framework.ExactICL, framework.DNML)
+	if sweep && method != methodVB && method != methodCVB0 {
+		list = append(list, framework.SBIC, framework.Slope)
+	}
+	return list
 }
 
 // needsAll says whether the model has no place for missing values.
@@ -78,7 +96,7 @@ func (m model) finds(method string) bool { return m.ranks || prunes(method) }
 
 // informed says whether a method has a place for --prior.
 func (m model) informed(method string) bool {
-	return m.ranks || method == methodVB || method == methodMAP
+	return m.ranks || method == methodVB || method == methodMAP || method == methodCVB0
 }
 
 // starts is the default of --restarts: several make up for local maxima where they cost little.

@@ -11,7 +11,7 @@ import (
 
 type selectCommand struct {
 	fittingFlags
-	Criteria []string `placeholder:"NAME,…" sep:"none" help:"Criteria: of gfic, fic, bicem, elbo, bic, aic and icl. Default: those that fit the method."`
+	Criteria []string `placeholder:"NAME,…" sep:"none" help:"Criteria: of gfic, fic, bicem, elbo, bic, aic and icl; of mixtures also collapsed (the parameters integrated out), exacticl, dnml (discrete columns), sbic and slope. Default: those that fit the method."`
 	Kmin     int      `name:"kmin" default:"1" help:"Smallest number of components, or of latent dimensions."`
 	Kmax     *int     `name:"kmax" placeholder:"K" help:"Largest. Default: as that of latent fit."`
 }
