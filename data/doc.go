@@ -19,6 +19,8 @@
 //	t, err = t.Factor("type", nil, false)  // codes 0, 1, … whatever the order of the rows
 //	x, rows, cols, err := t.Values()       // as Matrix, with codes, and NaN for missing cells
 //
+// [Table.Suggest] looks further than kinds: at dispersion and skewness, and for identifiers and dates.
+//
 // Columns are numeric or categorical; a column is categorical when one of its cells is neither a number nor
 // missing, or when [CSVOptions] say so, which keep the text of 01234 then. Rows are counted from 1 in every error.
 // Nothing here panics on what a file holds, allocates by what a header merely claims, or reads a cell that it does not

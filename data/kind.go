@@ -13,26 +13,28 @@ const (
 	Count                   // 0, 1, 2, …
 	Binary                  // 0 and 1, or only one of them
 	Categorical             // levels without an order
+
+	// What a look at all values of a column may find besides (see Table.Suggest), the last three being no variables.
+
+	Positive   // positive numbers with a long tail
+	Unvarying  // the same value in every row
+	Identifier // names or numbers of rows, or codes of nearly as many things
+	Date       // days or times
 )
 
 // String is the kind in one lower-case word.
 func (k Kind) String() string {
-	switch k {
-	case Continuous:
-		return "continuous"
-	case Count:
-		return "count"
-	case Binary:
-		return "binary"
-	case Categorical:
-		return "categorical"
+	if k < 0 || int(k) >= len(kindNames) {
+		return fmt.Sprintf("Kind(%d)", int(k))
 	}
-	return fmt.Sprintf("Kind(%d)", int(k))
+	return kindNames[k]
 }
+
+var kindNames = [...]string{"continuous", "count", "binary", "categorical", "positive", "unvarying", "identifier", "date"}
 
 // Kinds guesses the kind of each column from its values; neither missing ones nor the order of the rows
 // matter. It is a guess by form: whether 0, 1 and 2 are counts or the names of classes, only a reader of the
-// table knows, who can say so by [Table.Factor].
+// table knows, who can say so by [Table.Factor]; [Table.Suggest] looks further.
 //
 // A numeric column is Binary if it holds nothing but 0 and 1, else Count if it holds nothing but integers
 // from 0 to 2⁵³, beyond which every float64 is an integer, else Continuous; so is a column without any

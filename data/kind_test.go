@@ -103,7 +103,7 @@ func TestTextOfTwoLevelsIsCategorical(t *testing.T) {
 }
 
 func TestKindsHaveNames(t *testing.T) {
-	names := map[Kind]string{Continuous: "continuous", Count: "count", Binary: "binary", Categorical: "categorical", 9: "Kind(9)", -1: "Kind(-1)"}
+	names := map[Kind]string{Continuous: "continuous", Count: "count", Binary: "binary", Categorical: "categorical", Date: "date", 9: "Kind(9)", -1: "Kind(-1)"}
 	for kind, name := range names {
 		require.Equal(t, name, kind.String())
 	}

@@ -9,44 +9,57 @@ import (
 	"github.com/latent-go/latent/data"
 )
 
-// A diagnostic puts a cause of doubt in --family auto into words. Columns with the same one share a note.
+// A diagnostic puts what --family auto saw in a column into words. Columns with the same one share a note.
 type diagnostic struct {
 	cause  data.Cause
-	claim  string // about the columns, whose names and details follow
+	reason string // of the family, for the list of columns
+	claim  string // of a note about the columns, whose names and details follow; empty: there is nothing to note
 	advice func(list []suspect, given *columnFamilies) string
 }
 
 // A suspect is a column that a diagnostic applies to.
 type suspect struct {
 	name string
-	data.Diagnosis
+	data.Suggestion
 }
 
 // diagnostics are in the order of their notes.
 var diagnostics = []diagnostic{
-	{data.RowNumbers, "numbered as rows are", dropThem},
-	{data.RowNames, "another text in every row, as names have", dropThem},
-	{data.SingleValue, "with a single value, which distinguishes no rows", dropThem},
-	{data.ManyLevels, "taken for categorical, with few rows a level", dropThem},
-	{data.DecimalCommas, "taken for categorical because of commas in decimals", func([]suspect, *columnFamilies) string { return "replace the commas by points" }},
-	{data.TextsInNumbers, "taken for categorical because some cells are no numbers", markThem},
-	{data.MissingTexts, "with levels that often stand for missing values", markThem},
-	{data.FewValues, "taken for numbers, but with few different values, as codes and grades have", as(familyCategorical)},
-	{data.Overdispersed, "taken for Poisson counts, but with a larger variance than those have", as(familyGaussian)},
-	{data.Underdispersed, "taken for Poisson counts, but with a smaller variance than any mixture of those has", as(familyGaussian)},
+	{data.RowNumbers, "", "left out, numbered as rows are", keep(familyGaussian)},
+	{data.InOrder, "", "left out, different in every row and in order, as identifiers are", keep(familyGaussian)},
+	{data.NamedIdentifier, "", "left out, many numbers under the name of an identifier", keep(familyGaussian)},
+	{data.DifferentTexts, "", "left out, hardly a text in two rows, as names have", keep(familyCategorical)},
+	{data.DigitCodes, "", "left out, digits of one length with few rows each, as postcodes", keep(familyCategorical)},
+	{data.Dates, "", "left out, dates or times", keep(familyCategorical)},
+	{data.SingleValue, "", "left out, with a single value, which distinguishes no rows", nil},
+	{data.ManyLevels, "texts", "taken for categorical, with few rows a level", dropThem},
+	{data.DecimalCommas, "texts", "taken for categorical because of commas in decimals", func([]suspect, *columnFamilies) string { return "replace the commas by points" }},
+	{data.TextsInNumbers, "texts", "taken for categorical because some cells are no numbers", markThem},
+	{data.MissingTexts, "texts", "with levels that often stand for missing values", markThem},
+	{data.FewValues, "few values", "taken for categorical, with few different numbers", inOrder},
+	{cause: data.TwoValues, reason: "two values"},
+	{cause: data.VaryAsCounts, reason: "counts"},
+	{cause: data.VaryUnlikeCounts, reason: "unlike counts"},
+	{cause: data.Skewed, reason: "long tail"},
+	{cause: data.Numbers, reason: "numbers"},
+	{cause: data.Levels, reason: "texts"},
 }
 
 // most is how many columns of one diagnostic a note has room for.
 const most = 3
 
 func dropThem(list []suspect, _ *columnFamilies) string {
-	them := "it"
-	if len(list) > 1 {
-		them = "them"
-	}
-	return "--drop " + abridged(list, ",", func(c suspect) string { return item(c.name) }) + " leaves " + them + " out"
+	return "--drop " + abridged(list, ",", func(c suspect) string { return item(c.name) }) + " leaves " + them(list) + " out"
 }
 
+func them(list []suspect) string {
+	if len(list) > 1 {
+		return "them"
+	}
+	return "it"
+}
+
+// markThem advises to read texts as missing.
 func markThem(list []suspect, _ *columnFamilies) string {
 	var texts []string
 	for _, c := range list {
@@ -59,41 +72,54 @@ func markThem(list []suspect, _ *columnFamilies) string {
 	return abridged(texts, " ", func(text string) string { return "--na=" + word(strings.TrimSpace(text)) }) + " reads such cells as missing"
 }
 
-func as(family string) func([]suspect, *columnFamilies) string {
+// as is the flag that gives the columns of a note a family.
+func as(family string, list []suspect, given *columnFamilies) string {
+	var names []string
+	for _, c := range list[:min(len(list), most)] {
+		names = append(names, c.name)
+	}
+	flag := given.with(names, family)
+	if len(list) > most {
+		flag += " and so on"
+	}
+	return flag
+}
+
+func keep(family string) func([]suspect, *columnFamilies) string {
 	return func(list []suspect, given *columnFamilies) string {
-		var names []string
-		for _, c := range list[:min(len(list), most)] {
-			names = append(names, c.name)
-		}
-		flag := given.with(names, family)
+		verb := " keeps "
 		if len(list) > most {
-			flag += " and so on"
+			verb = " keep "
 		}
-		return flag + " may suit better"
+		return as(family, list, given) + verb + them(list)
 	}
 }
 
-// diagnose notes where the values of columns may have misled --family auto. Those whose families
-// were given are no business of auto.
-func (in *input) diagnose(s *session, kinds []data.Kind, given *columnFamilies) {
+func inOrder(list []suspect, given *columnFamilies) string {
+	return as(familyOrdinal, list, given) + " where their order counts"
+}
+
+// notesOn puts what is left out or in doubt into words.
+func notesOn(list []suspect, given *columnFamilies) (notes []string) {
 	found := map[data.Cause][]suspect{}
-	for j, name := range in.Names {
-		if given.family[name] == "" {
-			d := in.Diagnose(name, kinds[j])
-			found[d.Cause] = append(found[d.Cause], suspect{name, d})
-		}
+	for _, c := range list {
+		found[c.Cause] = append(found[c.Cause], c)
 	}
 	for _, why := range diagnostics {
 		list := found[why.cause]
-		if len(list) == 0 {
+		if len(list) == 0 || why.claim == "" {
 			continue
 		}
-		names := abridged(list, ", ", func(c suspect) string { return strings.TrimSpace(fmt.Sprintf("%.60q %s", c.name, c.Detail)) })
+		note := why.claim + ": " + abridged(list, ", ", func(c suspect) string { return strings.TrimSpace(fmt.Sprintf("%.60q %s", c.name, c.Detail)) })
 		if len(list) > most {
-			names += fmt.Sprintf(" (%d columns)", len(list))
+			note += fmt.Sprintf(" (%d columns)", len(list))
 		}
-		s.note("%s: %s: %s: %s", in.name, why.claim, names, why.advice(list, given))
+		if why.advice != nil {
+			note += ": " + why.advice(list, given)
+		}
+		notes = append(notes, note)
 	}
+	return notes
 }
 
 var plainWord = regexp.MustCompile(`^[\pL\pN_.][\pL\pN_.,:=/@%+-]*$`)

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -30,10 +31,9 @@ func TestColumnsThatMayMisleadAutoAreNoted(t *testing.T) {
 	args := []string{"fit", "--data", path, "--family", "auto", "--k", "1"}
 	_, stderr := done(t, args...)
 	assert.Equal(t, []string{
-		`latent: PATH: numbered as rows are: "id" (1 to 20): --drop id leaves it out`,
-		`latent: PATH: another text in every row, as names have: "name": --drop name leaves it out`,
+		`latent: PATH: left out, numbered as rows are: "id" (1 to 20): --columns id=gaussian keeps it`,
+		`latent: PATH: left out, hardly a text in two rows, as names have: "name" (20 levels in 20 rows): --columns name=categorical keeps it`,
 		`latent: PATH: taken for categorical because some cells are no numbers: "age" ("?", "not known" in 3 cells, among 17 numbers): --na='?' --na='not known' reads such cells as missing`,
-		`latent: PATH: taken for Poisson counts, but with a larger variance than those have: "income" (variance 3.02e+06, mean 2.66e+03): --columns income=gaussian may suit better`,
 	}, notes(stderr, path))
 
 	_, stderr = done(t, append(args, "--na=?", "--na=not known", "--na=-1", "--drop", "id,name", "--columns", "income=gaussian")...)
@@ -43,6 +43,12 @@ func TestColumnsThatMayMisleadAutoAreNoted(t *testing.T) {
 		`latent: --na '-1' makes no cell of PATH missing: none of those used is "-1"`,
 		`latent: 3 missing values in 3 of the 20 rows of PATH integrated out (--missing drop leaves the rows out)`,
 	}, notes(stderr, path))
+
+	// What is in doubt or left out is in JSON too.
+	r := fitJSON(t, args[1:]...)
+	assert.Len(t, r.Warnings, 3)
+	assert.Equal(t, []string{"texts (\"?\", \"not known\" in 3 cells, among 17 numbers)", "unlike counts (variance 3.02e+06, mean 2.66e+03)", "counts (variance 1.25, mean 1.5)"},
+		[]string{r.Columns[0].Reason, r.Columns[1].Reason, r.Columns[2].Reason})
 
 	// Columns whose family is given are no business of auto.
 	_, stderr = done(t, append(args, "--columns", "id=gaussian,name=categorical,age=categorical,income=poisson")...)
@@ -60,16 +66,19 @@ func TestNotesOnColumnsCanBeFollowed(t *testing.T) {
 		return text
 	}
 	for _, c := range []struct{ text, note, follow string }{
-		{cells(30, func(i int) any { return 1 + i%5 }), `few different values, as codes and grades have: "x" (5 values, 1 to 5): --columns x=categorical may suit better`, "--columns x=categorical"},
-		{cells(30, func(i int) any { return i % 3 * 2 }), `"x" (3 values, 0 to 4): --columns x=categorical`, "--columns x=categorical"},
-		{cells(60, func(i int) any { return i % 3 }), "", ""}, // 0, 1, 2: may be counts
-		{cells(30, func(i int) any { return i%3 - 1 }), `"x" (3 values, -1 to 1): --columns x=categorical`, "--columns x=categorical"},
-		{cells(30, func(i int) any { return 170 + i*7%20 }), `smaller variance than any mixture of those has: "x" (variance 33.8, mean 179): --columns x=gaussian`, "--columns x=gaussian"},
+		{cells(30, func(i int) any { return 1 + i%5 }), `categorical, with few different numbers: "x" (5 values, 1 to 5): --columns x=ordinal where their order counts`, "--columns x=ordinal"},
+		{cells(30, func(i int) any { return i % 3 * 2 }), `"x" (3 values, 0 to 4): --columns x=ordinal`, "--columns x=categorical"},
+		{cells(60, func(i int) any { return i % 3 }), `"x" (3 values, 0 to 2): --columns x=ordinal`, "--columns x=ordinal"},
+		{cells(30, func(i int) any { return i%3 - 1 }), `"x" (3 values, -1 to 1): --columns x=ordinal`, "--columns x=categorical"},
+		{cells(30, func(i int) any { return 170 + i*7%20 }), "", ""},
+		{cells(30, func(i int) any { return 1 + i%2 }), "", ""},
+		{cells(30, func(i int) any { return 1000 + i*i }), `left out, different in every row and in order, as identifiers are: "x" (1000 to 1841): --columns x=gaussian keeps it`, "--columns x=gaussian"},
+		{cells(30, func(i int) any { return fmt.Sprintf("2024-01-%02d", 1+i) }), `left out, dates or times: "x" (such as "2024-01-01"): --columns x=categorical keeps it`, "--columns x=categorical"},
 		{cells(60, func(i int) any { return fmt.Sprintf("L%d", i*7%20) }), `few rows a level: "x" (20 levels in 60 rows): --drop x leaves it out`, "--drop x"},
 		{cells(30, func(i int) any { return []string{"a", "b", "-", "N/A"}[i%4] }), `levels that often stand for missing values: "x" ("-", "N/A"): --na='-' --na=N/A reads`, "--na=- --na=N/A"},
 		{cells(30, func(i int) any { return fmt.Sprintf("1,%d", i%9) }), `commas in decimals: "x": replace the commas by points`, "--drop x"},
-		{cells(30, func(int) any { return 3 }), `with a single value, which distinguishes no rows: "x" (3): --drop x leaves it out`, "--drop x"},
-		{cells(30, func(int) any { return 0 }), `"x" (0): --drop x`, "--drop x"},
+		{cells(30, func(int) any { return 3 }), `left out, with a single value, which distinguishes no rows: "x"`, "--drop x"},
+		{cells(30, func(int) any { return "a" }), `left out, with a single value, which distinguishes no rows: "x"`, "--drop x"},
 		{cells(30, func(i int) any { return i % 2 }), "", ""},
 		{cells(30, func(i int) any { return "no yes"[i%2*3:][:2] }), "", ""},
 	} {
@@ -82,26 +91,36 @@ func TestNotesOnColumnsCanBeFollowed(t *testing.T) {
 		}
 		assert.Contains(t, stderr, c.note)
 		_, stderr = done(t, append(args, strings.Fields(c.follow)...)...)
-		assert.NotContains(t, stderr, `"x" (`, c.follow)
+		assert.NotRegexp(t, `(left out|taken for|with levels).*"x"`, stderr, c.follow)
 	}
 }
 
 func TestManyDoubtfulColumnsShareANote(t *testing.T) {
-	text := "a,b,\"c,d\",e\n" + strings.Repeat("1,1,1,1\n2,2,2,2\n", 20)
+	text := "a,b,\"c,d\",e\n" + strings.Repeat("1,1,1,1\n2,2,2,2\n3,3,3,3\n", 20)
 	path := file(t, "d.csv", text)
 	_, stderr := done(t, "fit", "--data", path, "--family", "auto", "--k", "1")
-	assert.Equal(t, []string{`latent: PATH: taken for numbers, but with few different values, as codes and grades have: "a" (2 values, 1 to 2), "b" (2 values, 1 to 2), "c,d" (2 values, 1 to 2), … (4 columns): --columns 'a=categorical,b=categorical,c\,d=categorical' and so on may suit better`}, notes(stderr, path))
+	assert.Equal(t, []string{`latent: PATH: taken for categorical, with few different numbers: "a" (3 values, 1 to 3), "b" (3 values, 1 to 3), "c,d" (3 values, 1 to 3), … (4 columns): --columns 'a=ordinal,b=ordinal,c\,d=ordinal' and so on where their order counts`}, notes(stderr, path))
 	r := fitJSON(t, "--data", path, "--columns", `c\,d=categorical`, "--k", "1")
 	assert.Equal(t, familyCategorical, r.Columns[2].Family)
 	_, stderr = done(t, "fit", "--data", path, "--columns", "b=gaussian,e=poisson,c\\,d=poisson", "--k", "1")
-	assert.Contains(t, stderr, `--columns 'b=gaussian,e=poisson,c\,d=poisson,a=categorical' may suit better`, "those given stay")
+	assert.Contains(t, stderr, `--columns 'b=gaussian,e=poisson,c\,d=poisson,a=ordinal' where their order counts`, "those given stay")
+}
+
+// skewedTable has a lognormal column and one of waiting times.
+func skewedTable() string {
+	rng, text := rand.New(rand.NewPCG(4, 4)), "a,b\n"
+	for range 300 {
+		text += fmt.Sprintf("%.5f,%.5f\n", math.Exp(rng.NormFloat64()), rng.ExpFloat64()+rng.ExpFloat64())
+	}
+	return text
 }
 
 func TestAutoTellsTheFamilyOfEachColumn(t *testing.T) {
 	for _, c := range []struct{ data, want string }{
-		{"zoo", "categorical of 2 levels: hair, feathers, eggs, milk, airborne, aquatic, predator, toothed, backbone, breathes, venomous, fins, tail, domestic, catsize poisson: legs"},
-		{"faithful", "gaussian: eruptions poisson: waiting"},
-		{file(t, "d.csv", "a,b\n1.5,2.5\n2.5,3.5\n7.5,1.5\n2.5,4.5\n"), "gaussian: a, b"},
+		{"zoo", "categorical of 2 levels (texts): hair, feathers, eggs, milk, airborne, aquatic, predator, toothed, backbone, breathes, venomous, fins, tail, domestic, catsize categorical of 6 levels (few values): legs"},
+		{"faithful", "gaussian (numbers): eruptions gaussian (unlike counts): waiting"},
+		{file(t, "d.csv", "a,b\n1.5,2.5\n2.5,3.5\n7.5,1.5\n2.5,4.5\n"), "gaussian (numbers): a, b"},
+		{file(t, "skew.csv", skewedTable()), "lognormal (long tail): a gamma (long tail): b"},
 	} {
 		for _, command := range []string{"fit", "select"} {
 			stdout, _ := done(t, command, "--data", c.data, "--family", "auto", "--kmax", "2")
@@ -124,12 +143,12 @@ func TestTextsThatLookLikeNumbersAreKept(t *testing.T) {
 	zips := []string{"01234", "02139"}
 	path, model := file(t, "d.csv", codes(40)), t.TempDir()+"/m.json"
 	for _, args := range [][]string{
-		{"--columns", "zip=categorical,id=categorical", "--k", "2"},
-		{"--family", "auto", "--columns", "id=categorical", "--k", "2"},
+		{"--columns", "zip=categorical,id=categorical,x=poisson", "--k", "2"},
+		{"--family", "auto", "--columns", "id=categorical,x=poisson", "--k", "2"},
 		{"--family", "categorical", "--columns", "x=poisson", "--k", "2"},
 	} {
 		r := fitJSON(t, append([]string{"--data", path, "--out", model}, args...)...)
-		assert.Equal(t, []column{{"zip", "categorical", zips}, {"id", "categorical", ids}, {"x", "poisson", nil}}, r.Columns, "%v", args)
+		assert.Equal(t, []column{{"zip", "categorical", zips, ""}, {"id", "categorical", ids, ""}, {"x", "poisson", nil, ""}}, withoutReasons(r.Columns), "%v", args)
 
 		want, _ := done(t, "predict", model, "--data", path)
 		_, rest, _ := strings.Cut(codes(40), "\n")
@@ -149,4 +168,39 @@ func TestTextsThatLookLikeNumbersAreKept(t *testing.T) {
 	assert.InDelta(t, (1234+2139)/2., float64(r.Components[0].Columns[0].Values["mean"]), 1e-9)
 	r = fitJSON(t, "--data", path, "--family", "poisson", "--weights", "x", "--select", "zip", "--k", "1")
 	assert.Equal(t, familyPoisson, r.Columns[0].Family)
+}
+
+func withoutReasons(columns []column) (list []column) {
+	for _, c := range columns {
+		c.Reason = ""
+		list = append(list, c)
+	}
+	return list
+}
+
+// Where nothing would be left, it is an error that names every column.
+func TestTablesOfNothingButIdentifiersAreRefused(t *testing.T) {
+	text := "id,name,one\n"
+	for i := range 12 {
+		text += fmt.Sprintf("%d,n%d,1\n", i+1, i)
+	}
+	fails(t, 1, `no column is left to fit: left out, numbered as rows are: "id" (1 to 12): --columns id=gaussian keeps it; left out, hardly a text in two rows, as names have: "name" (12 levels in 12 rows): --columns name=categorical keeps it; left out, with a single value, which distinguishes no rows: "one"`,
+		"", "fit", "--data", file(t, "d.csv", text), "--family", "auto")
+}
+
+// Columns of two values make the Gaussian default suggest auto, which fits them as codes of two levels.
+func TestTwoValuesSuggestAuto(t *testing.T) {
+	text := "a,b,promo,sex\n"
+	for i := range 60 {
+		text += fmt.Sprintf("%.3f,%.3f,%d,%d\n", math.Sin(float64(i)), math.Cos(float64(3*i)), i%3/2, 1+i%2)
+	}
+	path := file(t, "d.csv", text)
+	_, stderr := done(t, "fit", "--data", path, "--k", "1")
+	assert.Equal(t, []string{`latent: PATH: 2 columns have 2 values ("promo", "sex"): --family auto would treat them as Bernoulli`}, notes(stderr, path))
+	_, stderr = done(t, "fit", "--data", path, "--k", "1", "--drop", "sex")
+	assert.Equal(t, []string{`latent: PATH: "promo" has 2 values: --family auto would treat it as Bernoulli`}, notes(stderr, path))
+	r := fitJSON(t, "--data", path, "--k", "1", "--family", "auto")
+	assert.Equal(t, []column{{"promo", "bernoulli", nil, "two values (0 and 1)"}, {"sex", "bernoulli", []string{"1", "2"}, "two values (1 and 2)"}}, r.Columns[2:])
+	assert.Empty(t, r.Warnings)
+	assert.InDelta(t, 0.5, float64(r.Components[0].Columns[3].Values["probability"]), 1e-9)
 }

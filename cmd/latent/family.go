@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
@@ -131,6 +132,7 @@ type column struct {
 	Name   string   `json:"name"`
 	Family string   `json:"family,omitempty"`
 	Levels []string `json:"levels,omitempty"` // of codes 0, 1, …: of categorical and ordinal columns, and of bernoulli ones not of 0 and 1
+	Reason string   `json:"reason,omitempty"` // why --family auto chose the family
 }
 
 func namesOf(columns []column) []string {
@@ -150,7 +152,16 @@ func described(s *session, in *input, family string, given *columnFamilies) ([]c
 			return nil, fmt.Errorf("--columns: no column %q to describe; the columns are %s", name, quoted(in.Names))
 		}
 	}
-	kinds := in.Kinds()
+	var found []suspect
+	switch {
+	case family == familyAuto:
+		var err error
+		if found, err = in.auto(s, given); err != nil {
+			return nil, err
+		}
+	case familyNamed(family).normal:
+		in.suggestAuto(s)
+	}
 	columns := make([]column, len(in.Names))
 	for j, name := range in.Names {
 		c := column{Name: name, Family: family}
@@ -160,30 +171,20 @@ func described(s *session, in *input, family string, given *columnFamilies) ([]c
 		case family == familyDiagonal:
 			c.Family = familyGaussian
 		case family == familyAuto:
-			c.Family = familyOf[kinds[j]]
+			c.Family, c.Reason = in.choose(found[j])
 		}
 		var err error
-		if c.Levels, err = levels(in, c, given); err != nil {
+		if c.Levels, err = levels(in, j, c, given); err != nil {
 			return nil, err
 		}
 		columns[j] = c
 	}
-	if err := refuseSingle(columns); err != nil {
-		return nil, err
-	}
-	if family == familyAuto {
-		in.diagnose(s, kinds, given)
-	}
-	return columns, nil
+	return columns, refuseSingle(columns)
 }
 
-// familyOf says what --family auto takes columns for. Counts are Poisson however large they
-// are: where they vary more than their mean, --columns can say gaussian.
-var familyOf = map[data.Kind]string{data.Continuous: familyGaussian, data.Count: familyPoisson, data.Binary: familyBernoulli, data.Categorical: familyCategorical}
-
-// levels are those of a column that is described by codes, sorted; nil for one that is
+// levels are those of column j that is described by codes, sorted; nil for one that is
 // described by its numbers.
-func levels(in *input, c column, given *columnFamilies) ([]string, error) {
+func levels(in *input, j int, c column, given *columnFamilies) ([]string, error) {
 	text := in.Levels(c.Name) != nil
 	if text {
 		if _, err := in.Column(c.Name); errors.Is(err, data.ErrHeader) || errors.Is(err, data.ErrDecimalComma) && c.Family != familyCategorical {
@@ -201,7 +202,7 @@ func levels(in *input, c column, given *columnFamilies) ([]string, error) {
 			err = fmt.Errorf("column %.60q has %s: ordinal takes three or more: take it as bernoulli", c.Name, counted(len(list), "level"))
 		}
 		return list, err
-	case c.Family == familyBernoulli && text:
+	case c.Family == familyBernoulli && (text || in.hasTwoCodes(j)):
 		list, err := in.Occurring(c.Name)
 		if err == nil && len(list) > 2 {
 			err = fmt.Errorf("column %.60q has %d levels (%s): bernoulli takes columns of 0 and 1, or texts with two levels: %s, or --model mixture %s",
@@ -296,6 +297,9 @@ func inventory(columns []column) [][2]string {
 			kind += fmt.Sprintf(", %.20q is 1 and %.20q is 0", c.Levels[1], c.Levels[0])
 		case familyNamed(kind).levels > 0:
 			kind += fmt.Sprintf(" of %d levels", len(c.Levels))
+		}
+		if reason, _, _ := strings.Cut(c.Reason, " ("); reason != "" {
+			kind += " (" + reason + ")"
 		}
 		if names[kind] == nil {
 			kinds = append(kinds, kind)

@@ -1,0 +1,317 @@
+package data
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/latent-go/latent/internal/fastcsv"
+)
+
+// A Cause is why [Table.Suggest] takes a column for what it does.
+type Cause int
+
+const (
+	SingleValue      Cause = iota + 1 // the same value in every row
+	RowNumbers                        // 1, 2, … up to the number of rows, in any order
+	InOrder                           // whole numbers that rise, or fall, from every row to the next
+	NamedIdentifier                   // many whole numbers under a name such as id or zip
+	DifferentTexts                    // hardly a text in two rows
+	DigitCodes                        // texts of so many digits each, as postcodes are, with fewer than five rows each
+	Dates                             // days or times
+	TwoValues                         // two different numbers
+	FewValues                         // few different numbers, as codes and grades have, which do not vary as counts do
+	VaryAsCounts                      // whole numbers from 0 on that vary as counts do
+	VaryUnlikeCounts                  // whole numbers from 0 on that vary more, or less, than counts do
+	Skewed                            // positive numbers with a long tail, and without one on the scale of logarithms
+	Numbers                           // other numbers
+	Levels                            // texts
+	ManyLevels                        // texts, with fewer than five rows each
+	DecimalCommas                     // texts for the commas in their decimals alone
+	TextsInNumbers                    // texts, though most cells are numbers
+	MissingTexts                      // texts, some of which often stand for missing values
+)
+
+// A Suggestion is a kind with what it was seen by.
+type Suggestion struct {
+	Kind   Kind
+	Cause  Cause
+	Detail string   // the numbers or texts in question, for a message; may be empty
+	Texts  []string // of TextsInNumbers and MissingTexts: the levels in question
+}
+
+// Suggest looks for what a column is. [Table.Kinds] goes by the form of single values; this is the second look, at
+// how they vary and at the order of the rows. The first rule that holds decides, and L is the number of different
+// values:
+//
+//	every column
+//	  L = 1                                                        Unvarying
+//	texts
+//	  decimals with commas, mostly numbers, or "?" and the like    Categorical, to be doubted
+//	  dates or times, L > 7                                        Date
+//	  L > half the rows, and 8 or more                             Identifier
+//	  digits of one length, L > 7, fewer than 5 rows each          Identifier
+//	  others                                                       Categorical
+//	whole numbers
+//	  L = 2                                                        Binary
+//	  dates such as 20240131, L > 7                                Date
+//	  1, 2, … to the number of rows, or in order; 8 rows or more   Identifier
+//	  called id, zip, phone or the like, L > 7                     Identifier
+//	  L ≤ 7, 5 rows each, without 0                                Categorical
+//	  L ≤ 7, 5 rows each, from 0 on                                the better of Categorical and Count
+//	  L ≤ 12 from 0 on without a gap, 5 rows each                  the best of Categorical, Count and Continuous
+//	  L ≤ 12 from 1 on without a gap, 5 rows each                  the better of Categorical and Continuous
+//	  others, the least of which is 0 to 20                        the better of Count and Continuous
+//	numbers, and whole ones that are Continuous by these rules
+//	  L = 2                                                        Binary
+//	  L ≤ 7, 5 rows each                                           Categorical
+//	  positive, skewness 1 or more and twice that of ln x          the better of Positive and Continuous
+//	  others                                                       Continuous
+//
+// Better is what has the larger BIC as a description of the column alone: Categorical by the shares of the values,
+// Count, Continuous and Positive by one to three classes of Poisson, normal and lognormal distributions, the
+// normal ones rounded where the numbers are whole. Continuous has to be better by 3 nats. So counts may vary more
+// than their mean as far as classes of different means explain it, and codes and marks, which end where Poisson
+// distributions would go on, are no counts. Large counts alone are Continuous: to them, normal distributions come
+// as close, without a variance that is tied to the mean.
+//
+// It does not see everything: a measured number may be called id, and the rows may be sorted by one. Weights are
+// as for [Table.Constant]. A column that is not there is Continuous.
+func (t *Table) Suggest(name string, weights []float64) Suggestion {
+	j := t.place(name)
+	switch {
+	case j < 0:
+		return Suggestion{Kind: Continuous, Cause: Numbers}
+	case t.Constant(j, weights):
+		return Suggestion{Kind: Unvarying, Cause: SingleValue}
+	case t.columns[j].factor != nil:
+		return t.suggestLevels(name)
+	}
+	x := t.gather(t.columns[j:j+1], nil, t.rows)
+	h := newHistogram(x)
+	switch different := len(h.values); {
+	case different == 0 || math.IsInf(h.values[0], 0) || math.IsInf(h.values[different-1], 0):
+		return Suggestion{Kind: Continuous, Cause: Numbers}
+	case different == 2:
+		return Suggestion{Kind: Binary, Cause: TwoValues, Detail: fmt.Sprintf("(%g and %g)", h.values[0], h.values[1])}
+	case !h.whole():
+		return h.suggestNumbers()
+	}
+	if s, ok := h.identifies(name, x); ok {
+		return s
+	}
+	return h.suggestWhole()
+}
+
+// fewestRows is how many rows it takes to take different values for names, rowsPerLevel how many a level should
+// have, and mostCodes how many values codes and grades have at most; where they are numbered from 1 without a gap,
+// mostNumbered.
+const fewestRows, rowsPerLevel, mostCodes, mostNumbered = 8, 5, 7, 12
+
+// whole says whether all values are integers that are exact.
+func (h *histogram) whole() bool {
+	return !slices.ContainsFunc(h.values, func(v float64) bool { return v != math.Trunc(v) || math.Abs(v) > 1<<53 })
+}
+
+// few says whether there are at most so many different values, with several rows of each.
+func (h *histogram) few(most int) bool {
+	return len(h.values) <= most && h.n >= float64(rowsPerLevel*len(h.values))
+}
+
+func (h *histogram) span() string {
+	last := len(h.values) - 1
+	return fmt.Sprintf("(%d values, %g to %g)", last+1, h.values[0], h.values[last])
+}
+
+// identifiers are names of columns that hold no quantities.
+var identifiers = regexp.MustCompile(`^(?i:id[0-9]*|uuid|guid|key|index|idx|nr|no|number|zip|zip[ _.-]?code|post(al)?[ _.-]?code|plz|phone|telephone|mobile|fax|ssn|isbn|ean|iban|account|.+[ _.-](id|key|nr|no))$|[a-z]I[dD]$`)
+
+// identifies looks at whole numbers that only tell rows apart.
+func (h *histogram) identifies(name string, x []float64) (s Suggestion, ok bool) {
+	last := len(h.values) - 1
+	low, high := h.values[0], h.values[last]
+	span := fmt.Sprintf("(%.0f to %.0f)", low, high)
+	allDifferent := last+1 == len(x) && last+1 >= fewestRows
+	switch {
+	case last+1 > mostCodes && !slices.ContainsFunc(h.values, func(v float64) bool { return !isDay(v) }):
+		return Suggestion{Kind: Date, Cause: Dates, Detail: span}, true
+	case allDifferent && low == 1 && high == float64(len(x)):
+		return Suggestion{Kind: Identifier, Cause: RowNumbers, Detail: span}, true
+	case allDifferent && (slices.IsSorted(x) || slices.IsSortedFunc(x, func(a, b float64) int { return int(math.Copysign(1, b-a)) })):
+		return Suggestion{Kind: Identifier, Cause: InOrder, Detail: span}, true
+	case last+1 > mostCodes && identifiers.MatchString(name):
+		return Suggestion{Kind: Identifier, Cause: NamedIdentifier, Detail: span}, true
+	}
+	return s, false
+}
+
+// isDay says whether a number is a day of these centuries, such as 20240131.
+func isDay(v float64) bool {
+	_, err := time.Parse("20060102", fmt.Sprintf("%.0f", v))
+	return err == nil && v >= 1800_01_01 && v < 2200_01_01
+}
+
+// suggestWhole compares codes, counts and measurements.
+func (h *histogram) suggestWhole() Suggestion {
+	last := len(h.values) - 1
+	numbered := h.values[0] <= 1 && h.values[0] >= 0 && h.values[last] == h.values[0]+float64(last)
+	few := h.few(mostCodes) || numbered && h.few(mostNumbered)
+	detail := fmt.Sprintf("(variance %.3g, mean %.3g)", h.variance, h.mean)
+	thin := h.thinned(mostLooked)
+	codes, counts, numbers := math.Inf(-1), math.Inf(-1), math.Inf(-1)
+	if few {
+		codes = h.saturated()
+	}
+	if low := h.values[0]; low == 0 || low > 0 && low <= leastLarge && !few {
+		counts = thin.score(poisson)
+	}
+	if last >= mostCodes || !few {
+		numbers = thin.score(rounded)
+	}
+	switch {
+	case few && codes >= max(counts, numbers-undecided):
+		return Suggestion{Kind: Categorical, Cause: FewValues, Detail: h.span()}
+	case counts >= numbers-undecided:
+		return Suggestion{Kind: Count, Cause: VaryAsCounts, Detail: detail}
+	}
+	s := h.suggestNumbers()
+	if s.Kind == Continuous && h.values[0] >= 0 {
+		return Suggestion{Kind: Continuous, Cause: VaryUnlikeCounts, Detail: detail}
+	}
+	return s
+}
+
+// Counts from leastLarge on are as good as normal. Differences of undecided nats, odds of 20 to 1, decide nothing.
+const leastLarge, undecided = 20, 3
+
+// mostLooked is how many values of a column are looked at.
+const mostLooked = 200
+
+// suggestNumbers looks for codes and for a tail.
+func (h *histogram) suggestNumbers() Suggestion {
+	if h.few(mostCodes) {
+		return Suggestion{Kind: Categorical, Cause: FewValues, Detail: h.span()}
+	}
+	if h.values[0] > 0 {
+		skew, of := h.skewness(func(v float64) float64 { return v }), h.skewness(math.Log)
+		if skew >= 1 && of <= skew/2 && h.prefersLogarithms() {
+			return Suggestion{Kind: Positive, Cause: Skewed, Detail: fmt.Sprintf("(skewness %.2g, of logarithms %.2g)", skew, of)}
+		}
+	}
+	return Suggestion{Kind: Continuous, Cause: Numbers}
+}
+
+// prefersLogarithms compares normal classes of the values with those of the logarithms. No class is narrower than
+// a tenth of all.
+func (h *histogram) prefersLogarithms() bool {
+	thin := h.thinned(mostLooked)
+	logs, jacobian, list := *thin, 0.0, []float64(nil)
+	for i, v := range thin.values {
+		jacobian += thin.weights[i] * math.Log(v)
+		list = append(list, math.Log(v))
+	}
+	logs.values = list
+	logs.mean, logs.variance = logs.moments()
+	return logs.score(normal(logs.variance/100))-jacobian > thin.score(normal(h.variance/100))
+}
+
+// suggestLevels is Suggest for categorical columns.
+func (t *Table) suggestLevels(name string) Suggestion {
+	levels, err := t.Occurring(name)
+	if err != nil {
+		return Suggestion{Kind: Categorical, Cause: Levels}
+	}
+	texts, cells, numbers := t.Texts(name)
+	rows := cells + numbers
+	gaps := slices.DeleteFunc(slices.Clone(levels), func(level string) bool { return !standsForMissing(level) })
+	_, err = t.Column(name)
+	detail := fmt.Sprintf("(%s in %d rows)", plural(len(levels), "level"), rows)
+	scarce := rows < rowsPerLevel*len(levels)
+	switch {
+	case errors.Is(err, ErrDecimalComma):
+		return Suggestion{Kind: Categorical, Cause: DecimalCommas}
+	case cells > 0 && numbers > cells:
+		detail := fmt.Sprintf("(%s in %s, among %s)", firstQuoted(texts), plural(cells, "cell"), plural(numbers, "number"))
+		return Suggestion{Categorical, TextsInNumbers, detail, texts}
+	case len(gaps) > 0:
+		return Suggestion{Categorical, MissingTexts, "(" + firstQuoted(gaps) + ")", gaps}
+	case len(levels) > mostCodes && areDates(levels):
+		return Suggestion{Kind: Date, Cause: Dates, Detail: "(such as " + firstQuoted(levels[:1]) + ")"}
+	case len(levels) >= fewestRows && 2*len(levels) > rows:
+		return Suggestion{Kind: Identifier, Cause: DifferentTexts, Detail: detail}
+	case len(levels) > mostCodes && scarce && areDigitCodes(levels):
+		return Suggestion{Kind: Identifier, Cause: DigitCodes, Detail: detail}
+	case len(levels) > 2*rowsPerLevel && scarce:
+		return Suggestion{Kind: Categorical, Cause: ManyLevels, Detail: detail}
+	}
+	return Suggestion{Kind: Categorical, Cause: Levels}
+}
+
+// layouts of days and times, as tables have them.
+var layouts = []string{"2006-1-2", "2006/1/2", "2006.1.2", "2.1.2006", "2/1/2006", "1/2/2006", "2-1-2006", "2.1.06", "1/2/06", "2-Jan-2006", "2-Jan-06", "2 Jan 2006", "2 January 2006",
+	"Jan 2, 2006", "January 2, 2006", "2006-01", "2006-1-2 15:4", "2006-1-2 15:4:5", "2006-1-2T15:4:5", time.RFC3339, "2006/1/2 15:4", "2006/1/2 15:4:5",
+	"1/2/2006 15:4", "1/2/2006 15:4:5", "2/1/2006 15:4", "2/1/2006 15:4:5", "2.1.2006 15:4", "2.1.2006 15:4:5", "15:4", "15:4:5"}
+
+// areDates says whether one layout reads all texts.
+func areDates(texts []string) bool {
+	return slices.ContainsFunc(layouts, func(layout string) bool {
+		return !slices.ContainsFunc(texts, func(text string) bool {
+			_, err := time.Parse(layout, strings.TrimSpace(text))
+			return err != nil
+		})
+	})
+}
+
+// areDigitCodes says whether all texts are digits, and as many.
+func areDigitCodes(texts []string) bool {
+	return !slices.ContainsFunc(texts, func(text string) bool { return len(text) != len(texts[0]) || !fastcsv.IsDigits(text) })
+}
+
+// Constant reports whether all cells of a column, counted from 0, that are not missing have the same value; with
+// weights, one a row, it looks at rows of positive weight alone (nil: at all). A column without any value is not
+// constant.
+func (t *Table) Constant(col int, weights []float64) bool {
+	first := math.NaN()
+	for row := range t.rows {
+		v := t.Number(row, col)
+		if math.IsNaN(v) || weights != nil && !(weights[row] > 0) {
+			continue
+		}
+		if math.IsNaN(first) {
+			first = v
+		}
+		if v != first {
+			return false
+		}
+	}
+	return !math.IsNaN(first)
+}
+
+// standsForMissing says whether tables often have the text where nothing is known.
+func standsForMissing(level string) bool {
+	return slices.Contains([]string{"", "?", "-", "--", ".", "n/a", "#n/a", "<na>", "null", "none", "unknown", "missing"}, strings.ToLower(strings.TrimSpace(level)))
+}
+
+// firstQuoted lists three texts at most.
+func firstQuoted(texts []string) string {
+	const most = 3
+	var list []string
+	for _, text := range texts[:min(len(texts), most)] {
+		list = append(list, fmt.Sprintf("%.60q", text))
+	}
+	if len(texts) > most {
+		list = append(list, "…")
+	}
+	return strings.Join(list, ", ")
+}
+
+func plural(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}

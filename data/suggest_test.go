@@ -1,0 +1,137 @@
+package data
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/stat/distuv"
+	"pgregory.net/rapid"
+)
+
+func TestSuggestionsForColumns(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 1))
+	poisson := func(rate float64) float64 { return distuv.Poisson{Lambda: rate, Src: rng}.Rand() }
+	whole := func(v float64) float64 { return math.Round(v) }
+	day := func(i int) time.Time { return time.Date(2023, 1, 5+7*i, i%24, i%60, 0, 0, time.UTC) }
+	for _, c := range []struct {
+		name   string // of the column
+		rows   int
+		cell   func(i int) any
+		kind   Kind
+		cause  Cause
+		detail string
+	}{
+		// No variables.
+		{"x", 30, func(int) any { return 3 }, Unvarying, SingleValue, ""},
+		{"x", 30, func(int) any { return "a" }, Unvarying, SingleValue, ""},
+		{"x", 20, func(i int) any { return 20 - i }, Identifier, RowNumbers, "(1 to 20)"},
+		{"x", 20, func(i int) any { return (i*7)%20 + 1 }, Identifier, RowNumbers, "(1 to 20)"},
+		{"x", 20, func(i int) any { return 1000 + i*i }, Identifier, InOrder, "(1000 to 1361)"},
+		{"x", 20, func(i int) any { return 1000 - i*i }, Identifier, InOrder, "(639 to 1000)"},
+		{"x", 7, func(i int) any { return i + 1 }, Count, VaryAsCounts, ""}, // too few to be sure
+		{"customer_id", 60, func(i int) any { return 7000 + i*i*13%40 }, Identifier, NamedIdentifier, ""},
+		{"rowId", 60, func(i int) any { return 7000 + i*i*13%40 }, Identifier, NamedIdentifier, ""},
+		{"ZIP", 60, func(i int) any { return 10000 + i*i*1313%40000 }, Identifier, NamedIdentifier, ""},
+		{"zip", 60, func(i int) any { return 10000 + i%3 }, Categorical, FewValues, "(3 values, 10000 to 10002)"},
+		{"arid", 60, func(i int) any { return 7000 + i*i*13%40 }, Continuous, VaryUnlikeCounts, ""},
+		{"x", 20, func(i int) any { return fmt.Sprint("n", i) }, Identifier, DifferentTexts, "(20 levels in 20 rows)"},
+		{"x", 20, func(i int) any { return fmt.Sprint("n", min(i, 17)) }, Identifier, DifferentTexts, "(18 levels in 20 rows)"},
+		{"x", 60, func(i int) any { return fmt.Sprintf("%05d", 1000+i%20) }, Identifier, DigitCodes, "(20 levels in 60 rows)"},
+		{"x", 60, func(i int) any { return day(i % 20).Format("2006-01-02") }, Date, Dates, `(such as "2023-01-05")`},
+		{"x", 60, func(i int) any { return day(i % 20).Format(time.RFC3339) }, Date, Dates, `(such as "2023-01-05T00:00:00Z")`},
+		{"x", 60, func(i int) any { return day(i % 20).Format("2.1.2006") }, Date, Dates, `(such as "11.5.2023")`},
+		{"x", 60, func(i int) any { return day(i % 20).Format("\"Jan 2, 2006\"") }, Date, Dates, `(such as "Apr 13, 2023")`},
+		{"x", 60, func(i int) any { return day(i % 20).Format("20060102") }, Date, Dates, "(20230105 to 20230518)"},
+		{"x", 60, func(i int) any { return day(i % 3).Format("2006-01-02") }, Categorical, Levels, ""},
+
+		// Texts.
+		{"x", 60, func(i int) any { return fmt.Sprintf("L%d", i*7%20) }, Categorical, ManyLevels, "(20 levels in 60 rows)"},
+		{"x", 30, func(i int) any { return fmt.Sprintf("\"1,%d\"", i%9) }, Categorical, DecimalCommas, ""},
+		{"x", 30, func(i int) any { return []any{i, "x"}[i/29] }, Categorical, TextsInNumbers, `("x" in 1 cell, among 29 numbers)`},
+		{"x", 30, func(i int) any { return []string{"a", "b", "-", "N/A"}[i%4] }, Categorical, MissingTexts, `("-", "N/A")`},
+		{"x", 30, func(i int) any { return []string{"yes", "no"}[i%2] }, Categorical, Levels, ""},
+
+		// Codes.
+		{"x", 30, func(i int) any { return i % 2 }, Binary, TwoValues, "(0 and 1)"},
+		{"x", 30, func(i int) any { return 1 + i%2 }, Binary, TwoValues, "(1 and 2)"},
+		{"x", 30, func(i int) any { return 0.5 - float64(i%2) }, Binary, TwoValues, "(-0.5 and 0.5)"},
+		{"x", 30, func(i int) any { return 1 + i%5 }, Categorical, FewValues, "(5 values, 1 to 5)"},
+		{"x", 30, func(i int) any { return i%3 - 1 }, Categorical, FewValues, "(3 values, -1 to 1)"},
+		{"x", 60, func(i int) any { return i % 3 }, Categorical, FewValues, "(3 values, 0 to 2)"},
+		{"x", 30, func(i int) any { return i % 3 * 2 }, Categorical, FewValues, "(3 values, 0 to 4)"},
+		{"x", 120, func(i int) any { return 1 + i%12 }, Categorical, FewValues, "(12 values, 1 to 12)"},
+		{"x", 120, func(i int) any { return float64(i%4) / 2 }, Categorical, FewValues, "(4 values, 0 to 1.5)"},
+
+		// Counts.
+		{"x", 300, func(int) any { return poisson(0.7) }, Count, VaryAsCounts, ""},
+		{"x", 300, func(int) any { return poisson(3) }, Count, VaryAsCounts, ""},
+		{"x", 300, func(i int) any { return poisson([]float64{1, 12}[i%2]) }, Count, VaryAsCounts, ""},
+		{"x", 300, func(i int) any { return poisson([]float64{0.2, 5, 60}[i%3]) }, Count, VaryAsCounts, ""},
+		{"x", 300, func(int) any { return poisson(3 * rng.ExpFloat64()) }, Count, VaryAsCounts, ""},
+
+		// Measurements.
+		{"x", 300, func(int) any { return whole(50 + 3*rng.NormFloat64()) }, Continuous, VaryUnlikeCounts, ""},
+		{"x", 300, func(int) any { return whole(9 + 1.2*rng.NormFloat64()) }, Continuous, VaryUnlikeCounts, ""},
+		{"x", 300, func(i int) any { return whole(float64(20+i%2*20) + 2*rng.NormFloat64()) }, Continuous, VaryUnlikeCounts, ""},
+		{"x", 300, func(int) any { return whole(4 * rng.NormFloat64()) }, Continuous, Numbers, ""},
+		{"x", 300, func(int) any { return rng.NormFloat64() }, Continuous, Numbers, ""},
+		{"x", 300, func(i int) any { return float64(i%3*i%3*5+1) + 0.1*rng.NormFloat64() }, Continuous, Numbers, ""},
+		{"x", 300, func(int) any { return math.Exp(rng.NormFloat64()) }, Positive, Skewed, ""},
+		{"x", 300, func(int) any { return whole(30000 * math.Exp(0.6*rng.NormFloat64())) }, Positive, Skewed, ""},
+		{"x", 300, func(int) any { return distuv.Gamma{Alpha: 1.5, Beta: 0.01, Src: rng}.Rand() }, Positive, Skewed, ""},
+		{"x", 300, func(int) any { return 1000 + math.Exp(rng.NormFloat64()) }, Continuous, Numbers, ""}, // skewed about another zero
+		{"x", 9, func(i int) any { return []any{"Inf", 1, 2.5}[i%3] }, Continuous, Numbers, ""},
+	} {
+		text := c.name + "\n"
+		for i := range c.rows {
+			text += fmt.Sprintln(c.cell(i))
+		}
+		table, err := ReadCSV(strings.NewReader(text), CSVOptions{Comma: ',', Reading: func(string) Reading { return ReadAsCodes }})
+		require.NoError(t, err)
+		s := table.Suggest(c.name, nil)
+		assert.Equal(t, c.kind, s.Kind, text)
+		assert.Equal(t, c.cause, s.Cause, text)
+		if c.detail != "" {
+			assert.Equal(t, c.detail, s.Detail, text)
+		}
+	}
+	table, err := ReadCSV(strings.NewReader("x,y\n,1\n,2\n"), CSVOptions{})
+	require.NoError(t, err)
+	for _, name := range []string{"x", "z"} {
+		assert.Equal(t, Suggestion{Kind: Continuous, Cause: Numbers}, table.Suggest(name, nil), "no value, or no such column")
+	}
+	assert.Equal(t, Unvarying, table.Suggest("y", []float64{1, 0}).Kind)
+}
+
+// Whatever the numbers, Suggest returns, and the order of the rows matters to identifiers alone.
+func TestSuggestionsForAnyNumbers(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		scale := rapid.SampledFrom([]float64{1, 1, 0.37, 1e-300, 1e300}).Draw(t, "scale")
+		x := rapid.SliceOfN(rapid.Map(rapid.IntRange(-3, 40), func(v int) float64 { return scale * float64(v) }), 1, 60).Draw(t, "x")
+		s := numericTable(x, len(x), 1).Suggest("V1", nil)
+		moved := numericTable(rapid.Permutation(x).Draw(t, "moved"), len(x), 1).Suggest("V1", nil)
+		if s.Kind != Identifier && moved.Kind != Identifier {
+			require.Equal(t, s, moved)
+		}
+		require.NotZero(t, s.Cause)
+	})
+}
+
+func TestConstantLooksAtRowsOfPositiveWeight(t *testing.T) {
+	table, err := ReadCSV(strings.NewReader("a,b,c,d\n1,2,,x\n1,2,,x\n,3,,y\n1,2,,x\n"), CSVOptions{})
+	require.NoError(t, err)
+	constant := func(weights []float64) (list []bool) {
+		for col := range table.Cols() {
+			list = append(list, table.Constant(col, weights))
+		}
+		return list
+	}
+	assert.Equal(t, []bool{true, false, false, false}, constant(nil))
+	assert.Equal(t, []bool{true, true, false, true}, constant([]float64{1, 1, 0, 2}))
+}
