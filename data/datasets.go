@@ -23,6 +23,13 @@ type Dataset struct {
 
 var datasets = []Dataset{
 	{
+		Name: "crabs", Rows: 200, Cols: 6, Label: "class",
+		Title:   "Rock crabs of two colours and both sexes: five lengths of the body, mm",
+		Source:  "Campbell & Mahon (1974), Australian Journal of Zoology 22, 417–425; as in R's MASS",
+		License: "published data, distributed with R's MASS (GPL-2 | GPL-3)",
+		SHA256:  "844b9e86c34f3fb839317b918ba6e77a25af802090694f0fd766f69bc09f3bc2",
+	},
+	{
 		Name: "faithful", Rows: 272, Cols: 2,
 		Title:   "Eruptions of the Old Faithful geyser: duration and waiting time, minutes",
 		Source:  "Azzalini & Bowman (1990), Applied Statistics 39, 357–365; as in R's datasets",
@@ -42,6 +49,13 @@ var datasets = []Dataset{
 		Source:  "Anderson (1935), Bull. Am. Iris Soc. 59, 2–5; Fisher (1936), Ann. Eugenics 7, 179–188; as in R's datasets",
 		License: "published data, distributed with R (GPL-2 | GPL-3)",
 		SHA256:  "6c17bdaf4419befba3352385793b1518e23e8fe1f76501e0850b573dc908d1e8",
+	},
+	{
+		Name: "ruspini", Rows: 75, Cols: 2,
+		Title:   "Points of the plane in four groups, made to test clustering",
+		Source:  "Ruspini (1970), Information Sciences 2, 319–350; as in R's cluster",
+		License: "published data, distributed with R's cluster (GPL-2 | GPL-3)",
+		SHA256:  "b7e0f8feb45c4a410406ed956a3b2266fd086a4630b0fd2cbce9ebcf69fce453",
 	},
 	{
 		Name: "satellite", Rows: 6435, Cols: 37, Label: "classes",
