@@ -352,8 +352,8 @@ func (c *Classes) Deviations(k int, params []float64, known *Information, total 
 }
 
 // Charge is ½ ln|N F_ξk| of class k alone, which nk rows are in, with parameters estimated from its
-// sums: what gFIC charges for it. It errs where there is no estimate. Parameters of a
-// [RowFactor] are taken from params, K×P, with the observed information known.
+// sums: what gFIC charges for it. It errs where there is no estimate. Parameters of a [RowFactor], and of
+// classes that share some, are taken from params, K×P, with the observed information known.
 func (c *Classes) Charge(k int, nk float64, params []float64, known *Information) (float64, error) {
 	if !(nk > 0) {
 		return math.NaN(), errEmpty
@@ -362,13 +362,12 @@ func (c *Classes) Charge(k int, nk float64, params []float64, known *Information
 	if err != nil {
 		return math.NaN(), err
 	}
-	xi := slices.Clone(at(params, k, c.plan.size.Params))
-	if err := c.plan.estimate(c.sums(k), c.anchor(k), xi); err != nil {
-		return math.NaN(), err
-	}
-	table := Table{1, 0, c.sums(k)}
-	if err := c.plan.share(table, Table{1, 0, xi}); err != nil {
-		return math.NaN(), err
+	xi := at(params, k, c.plan.size.Params)
+	if c.plan.size.Shared == 0 { // what classes share, no class can estimate
+		xi = slices.Clone(xi)
+		if err := c.plan.estimate(c.sums(k), c.anchor(k), xi); err != nil {
+			return math.NaN(), err
+		}
 	}
 	var f laplace.Curvature
 	f.Reset(1, false)

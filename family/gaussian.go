@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
@@ -30,6 +31,9 @@ const (
 var covarianceNames = [...]string{"full", "tied", "diagonal", "spherical"}
 
 func (c Covariance) String() string {
+	if c.structured() {
+		return c.letters()
+	}
 	if c < 0 || int(c) >= len(covarianceNames) {
 		return fmt.Sprintf("Covariance(%d)", int(c))
 	}
@@ -40,14 +44,14 @@ var gaussianNames = [...]string{"gaussian", "gaussian-tied", "gaussian-diagonal"
 
 // Gaussian is the normal distribution, in coordinates (μ, vech Σ) after a linear map that
 // gives the table covariance I (Full, Tied), each column variance 1 (Diagonal), or the
-// columns a mean variance of 1 (Spherical). The parameters of a component are its mean
-// and its covariance, D×D, or variances.
+// columns a mean variance of 1 (Spherical; docs/theory/mixtures.md, section 8, has the structures
+// of [EII] to [EVV]). The parameters of a component are its mean and its covariance, D×D, or variances.
 type Gaussian struct{ Covariance Covariance }
 
 // Name is "gaussian", with the form of the covariance where it is not full.
 func (g Gaussian) Name() string {
 	if g.Covariance < 0 || int(g.Covariance) >= len(gaussianNames) {
-		return "gaussian-" + g.Covariance.String()
+		return "gaussian-" + strings.ToLower(g.Covariance.String())
 	}
 	return gaussianNames[g.Covariance]
 }
@@ -73,7 +77,10 @@ func (g Gaussian) On(columns int) ([]Factor, error) {
 	case Spherical:
 		return []Factor{spherical(columns)}, nil
 	}
-	return nil, fmt.Errorf("family: %v: a covariance is Full, Tied, Diagonal or Spherical", g.Covariance)
+	if !g.Covariance.structured() {
+		return nil, fmt.Errorf("family: %v: a covariance is Full, Tied, Diagonal, Spherical, or a structure from EII to EVV", g.Covariance)
+	}
+	return []Factor{structured(g.Covariance, columns)}, nil
 }
 
 // gaussian has a D×D covariance. The numbers of one component are

@@ -63,7 +63,7 @@ func (g isotropic) moments(xi []float64) (mean, variance []float64) {
 
 func (g isotropic) Observe(b framework.Rows, at, first, n int, o *Observed) error {
 	d := g.columns()
-	if g.form == Spherical {
+	if g.form != Diagonal {
 		return complete(b, at, first, n, d, g.form, o)
 	}
 	return o.numbers(b, at, first, n, d)
