@@ -2,6 +2,7 @@ package family
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -48,15 +49,21 @@ func (m *maximum) commonAxes(scatters []float64, covs [][]float64) error {
 // axesAt are axes D, D×D with an axis a column, and D_kᵀW_kD_k, K×D×D.
 type axesAt struct{ axes, turned []float64 }
 
-// startingAxes are the best of the axes before, those of the pooled scatter and those of each class.
+// startingAxes are the best of the axes before and those of the pooled scatter, and where all covariances are still the same, as at
+// a start, those of each class.
 func (m *maximum) startingAxes(scatters []float64, covs [][]float64) (best axesAt, err error) {
 	d := m.d
 	candidates := make([][]float64, 0, m.k+2)
-	before, pooled := make([]float64, d*d), make([]float64, d*d)
+	before, pooled, equal := make([]float64, d*d), make([]float64, d*d), true
+	for _, cov := range covs {
+		equal = equal && slices.Equal(cov, covs[0])
+	}
 	for k, cov := range covs {
 		floats.AddScaled(before, float64(k+1)/geometricMean(diagonalOf(cov, d)), cov) // unequal shares: no two axes are as long
 		floats.Add(pooled, at(scatters, k, d*d))
-		candidates = append(candidates, append([]float64(nil), at(scatters, k, d*d)...))
+		if equal {
+			candidates = append(candidates, slices.Clone(at(scatters, k, d*d)))
+		}
 	}
 	lowest := math.Inf(1)
 	for _, c := range append(candidates, pooled, before) {
@@ -64,7 +71,7 @@ func (m *maximum) startingAxes(scatters []float64, covs [][]float64) (best axesA
 		if !ok {
 			return best, singular()
 		}
-		one := axesAt{append([]float64(nil), e.Vectors(d).RawMatrix().Data...), make([]float64, m.k*d*d)}
+		one := axesAt{slices.Clone(e.Vectors(d).RawMatrix().Data), make([]float64, m.k*d*d)}
 		for k := range m.k {
 			product := make([]float64, d*d)
 			linalg.MulSerial(false, false, 1, linalg.General(d, d, at(scatters, k, d*d)), linalg.General(d, d, one.axes), 0, linalg.General(d, d, product))
