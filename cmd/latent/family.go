@@ -71,7 +71,7 @@ var families = func() []distribution {
 	}
 	rates := func(v map[string]float64) prior.Prior { return prior.Gamma{Shape: v["shape"], Rate: v["rate"]} }
 	shares := func(v map[string]float64) prior.Prior { return prior.Dirichlet{Alpha: v["alpha"]} }
-	return []distribution{full, tied, diagonal, spherical,
+	return append([]distribution{full, tied, diagonal, spherical,
 		{name: familyPoisson, single: func(int) family.Family { return family.Poisson{} }, keys: []string{"shape", "rate"}, prior: rates,
 			moments: func(v map[string]number) (mean, sd number) { return v["rate"], sqrt(v["rate"]) }},
 		{name: familyExponential, single: func(int) family.Family { return family.Exponential{} }, keys: []string{"shape", "rate"}, prior: rates,
@@ -90,7 +90,7 @@ var families = func() []distribution {
 			}},
 		{name: familyMultinomial, joint: func(d int) family.Family { return family.Multinomial{Categories: d} }, shares: true, keys: []string{"alpha"}, prior: shares},
 		{name: familyAuto},
-	}
+	}, structured(tied)...)
 }()
 
 // familyNamed finds a family, of which nothing but the name is known where there is no such.

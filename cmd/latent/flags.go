@@ -18,8 +18,9 @@ import (
 type modelFlags struct {
 	Model      string          `default:"mixture" enum:"bpca,mixture,bernmix,vbmf" help:"Model: mixture, bernmix (a mixture with Bernoulli columns only), bpca, or vbmf (variational matrix factorisation)."`
 	Family     string          `placeholder:"NAME" help:"Family of the components of a mixture: gaussian (full covariance), gaussian-tied, gaussian-diagonal, gaussian-spherical, poisson, exponential, gamma, lognormal, bernoulli, categorical, ordinal (numbers as ordered levels), multinomial, or auto: each column by itself, by how its values vary; identifiers, dates and constant columns are left out. Default: gaussian, with --columns auto."`
+	Cov        string          `placeholder:"NAME" help:"Covariance of --family gaussian: full, tied, diag, spherical, or a structure by its name in mclust, EII to VVV. latent select --cov all compares them, and --family all further families too."`
 	Columns    columnFamilies  `placeholder:"COL=FAMILY,…" help:"Families of single columns of a mixture, where they differ from --family. A comma in a name has a backslash before it."`
-	Method     string          `placeholder:"NAME" help:"Inference: gfab, fab, em, map, vb or closed-form (bpca and vbmf; map: mixtures only). gfab and fab prune from kmax down; the others fit every K separately."`
+	Method     string          `placeholder:"NAME" help:"Inference: gfab, fab, em, map, vb, cvb0 or closed-form (bpca and vbmf; map and cvb0: mixtures only). gfab and fab prune from kmax down; the others fit every K separately."`
 	Weights    string          `placeholder:"COL" help:"Frequency weights: leave this column out of the fit and weight the rows by it."`
 	Prior      hyperparameters `placeholder:"KEY=VALUE,…" help:"Prior of --method vb, map or cvb0. Mixtures: weights (Dirichlet), kappa and nu (gaussian and lognormal, scaled by the data), a and b (bernoulli, beta), shape and rate (poisson and exponential, gamma), alpha (categorical and multinomial, Dirichlet). bernmix: a (weights), b (beta(b, b)). bpca: a_alpha, b_alpha, a_lambda, b_lambda (gamma shapes and rates), alpha (fixed; 1 is VB1), unit (standard deviation taken for 1). vbmf, also with closed-form: noise (variance), a and b (variances of the entries of the factors of columns and rows); what is not given is estimated."`
 	Center     bool            `help:"Centre the columns first (vbmf only; bpca always does)."`
@@ -77,6 +78,9 @@ func (f *modelFlags) check(method string) error {
 		f.Method = method
 	}
 	if err := f.oneOf("method", f.Method, m.methods, methodNames); err != nil {
+		return err
+	}
+	if err := f.covariance(); err != nil {
 		return err
 	}
 	if f.Family == "" {

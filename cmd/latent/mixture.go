@@ -125,7 +125,7 @@ func bindMixture(s *session, f *modelFlags, in *input) (*task, error) {
 	if err := in.refuseConstant(columns); err != nil {
 		return nil, err
 	}
-	if full := f.Family == familyGaussian || f.Family == familyTied; full && n <= d { // said before D² numbers are made
+	if wholeMatrix(f.Family) && n <= d { // said before D² numbers are made
 		return nil, fmt.Errorf("%s and %s: a covariance matrix needs more rows than columns: --family gaussian-diagonal or gaussian-spherical, or --model bpca --method vb", counted(n, "row"), counted(d, "column"))
 	}
 	table, err := in.source(x, n, d)

@@ -11,6 +11,7 @@ import (
 
 type selectCommand struct {
 	fittingFlags
+	compares string   // what --family all or --cov all compares: all families, or covariances; empty: nothing
 	Criteria []string `placeholder:"NAME,…" sep:"none" help:"Criteria: of gfic, fic, bicem, elbo, bic, aic and icl; of mixtures also collapsed (the parameters integrated out), exacticl, dnml (discrete columns), sbic and slope. Default: those that fit the method."`
 	Kmin     int      `name:"kmin" default:"1" help:"Smallest number of components, or of latent dimensions."`
 	Kmax     *int     `name:"kmax" placeholder:"K" help:"Largest. Default: as that of latent fit."`
@@ -24,6 +25,9 @@ func (c *selectCommand) Run(s *session) error {
 	in, err := c.load(s, "")
 	if err != nil {
 		return err
+	}
+	if c.compares != "" {
+		return c.compare(s, in)
 	}
 	t, err := c.scores(s, in)
 	if err != nil {
@@ -41,6 +45,9 @@ func (c *selectCommand) check() error {
 	}
 	if c.Kmax != nil && *c.Kmax < c.Kmin {
 		return misused("--kmax is %d: it must be at least --kmin, %d", *c.Kmax, c.Kmin)
+	}
+	if err := c.expand(); err != nil {
+		return err
 	}
 	if err := c.modelFlags.check(c.model().selecting); err != nil {
 		return err
