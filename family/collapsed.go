@@ -16,7 +16,7 @@ import (
 //	ln p(rows) = ln Z(h) − ln Z(h₀) + Σ ln h(x),   ln p(x|rows) = ln Z(h + T(x)) − ln Z(h) + ln h(x).
 //
 // hyper holds the hyperparameters of K classes, scores what Expected has made of them
-// (docs/theory/mixtures.md, section 8).
+// (docs/theory/mixtures.md, section 9).
 type Collapsible interface {
 	// LogEvidence is ln Z(h) − ln Z(h₀), with the powers of 2π of the rows' density.
 	LogEvidence(h []float64) float64

@@ -27,7 +27,7 @@ import (
 //	res, err := framework.Fit(ctx, m, table, framework.Options{K: 12, Method: framework.PrunedEM})
 //
 // The parameters, start, priors and predictive distribution are those of [Variational]
-// (docs/theory/mixtures.md, section 8).
+// (docs/theory/mixtures.md, section 9).
 type CVB0 struct{ Variational }
 
 // SolvesFixedPoint marks the model.
