@@ -18,12 +18,16 @@ import (
 // takes a logarithm. Curvature is the second derivative of LogNorm(h + t(e, T)) at t = 0: the variance of the row's
 // log density under the posterior.
 
+// left is a pseudo-count without what is taken from it, at least the prior's, and c itself where nothing is taken:
+// before may then be of any prior.
+func left(c, taken, before float64) float64 { return max(c-taken, min(c, before)) }
+
 // rising is Γ(low + x)/Γ(low) with low = c − out·x, and not below the prior's pseudo-count.
 func rising(c, before, x, out float64) (factor, log float64) {
 	if x == 0 {
 		return 1, 0
 	}
-	low := max(c-out*x, before)
+	low := left(c, out*x, before)
 	if x == 1 {
 		return low, 0
 	}
@@ -47,7 +51,7 @@ func curvatureBeta(b Beta, e, x float64) float64 {
 // predictiveGamma is of a row that adds to shape and rate.
 func predictiveGamma(before, g Gamma, shape, rate, out float64) (factor, log float64) {
 	factor, log = rising(g.Shape, before.Shape, shape, out)
-	s, r := max(g.Shape-out*shape, before.Shape), max(g.Rate-out*rate, before.Rate)
+	s, r := left(g.Shape, out*shape, before.Shape), left(g.Rate, out*rate, before.Rate)
 	return factor, log - s*math.Log1p(rate/r) - shape*math.Log(r+rate)
 }
 

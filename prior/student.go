@@ -63,7 +63,7 @@ func (p NormalInverseWishart) LogEvidence(before NormalInverseWishart, logNorm f
 // LogPredictive is the log density of a row at a distance, in nats, of which a share out is left out of the posterior: at
 // least the prior is left.
 func (s *Student) LogPredictive(distance, out float64) float64 {
-	out = min(out, s.rows)
+	out = max(0, min(out, s.rows))
 	kappa, a := s.kappa-out, s.shape+(1-out)*s.step
 	up, _ := math.Lgamma(a)
 	down, _ := math.Lgamma(a - s.width/2)

@@ -1,13 +1,17 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
 )
 
 // gradedTable has a positive column and two of grades 1 to 5 in two classes.
@@ -66,4 +70,30 @@ func TestWhatOrdinalColumnsCannotBe(t *testing.T) {
 	}
 	fails(t, 1, `column "a" is ordinal, which has no conjugate prior: take it as categorical, or another method than vb`, "",
 		"fit", "--data", table, "--columns", "a=ordinal,b=categorical", "--method", "vb")
+}
+
+// Of a posterior, predict gives the predictive distribution, here of durations with heavy tails: it integrates to 1, and the
+// exponential at the posterior mean lies below it far out.
+func TestPredictiveDistributionOfASavedPosterior(t *testing.T) {
+	const step = 0.01
+	table := file(t, "durations.csv", "t\n1\n3\n0.2\n0.7\n1.5\n")
+	var grid strings.Builder
+	grid.WriteString("t\n")
+	for i := range 400000 {
+		fmt.Fprintln(&grid, (float64(i)+0.5)*step)
+	}
+	points := file(t, "points.csv", grid.String())
+	logs := map[string][]float64{}
+	for _, method := range []string{"vb", "em"} {
+		model := filepath.Join(t.TempDir(), "model.json")
+		done(t, "fit", "--data", table, "--family", "exponential", "--method", method, "--k", "1", "--out", model)
+		stdout, _ := done(t, "predict", model, "--data", points, "--format", "json")
+		var p struct {
+			LogLikelihood []float64 `json:"log_likelihood"`
+		}
+		require.NoError(t, json.Unmarshal([]byte(stdout), &p))
+		logs[method] = p.LogLikelihood
+		assert.InDelta(t, 0, floats.LogSumExp(p.LogLikelihood)+math.Log(step), 1e-4, method)
+	}
+	assert.Greater(t, logs["vb"][5000], logs["em"][5000]+10)
 }

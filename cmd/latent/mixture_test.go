@@ -293,10 +293,16 @@ func TestPredictionsOfASavedMixtureAreBitExact(t *testing.T) {
 		x, n, d, err := in.Values()
 		require.NoError(t, err)
 		rows := framework.Rows{N: n, D: d, Stride: d, X: x}
-		q, err := m.Responsibilities(rows, params, nil)
+		logProb, q, err := m.Score(rows, params, nil, nil)
 		require.NoError(t, err)
-		logProb, err := m.LogProb(rows, params, nil)
-		require.NoError(t, err)
+		if of := (mixture.Variational{Family: m.Family}); saved.Posterior != nil {
+			var posterior *mixture.Posterior
+			require.NoError(t, json.Unmarshal(saved.Posterior, &posterior))
+			if of.Collapses(posterior) == nil {
+				logProb, q, err = of.Predictive(rows, posterior, nil, nil)
+				require.NoError(t, err)
+			}
+		}
 		assert.Equal(t, logProb, p.LogLikelihood)
 		assert.Equal(t, q, slices.Concat(p.Responsibilities...))
 		for i, label := range mixture.Labels(q, 2) {

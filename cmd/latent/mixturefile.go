@@ -37,7 +37,29 @@ func loadMixture(file *modelFile) (*savedModel, error) {
 	if err := model.Check(p); err != nil {
 		return nil, err
 	}
-	return savedMixture(model, p, joint(file.Family)), nil
+	m := savedMixture(model, p, joint(file.Family))
+	if file.Posterior == nil {
+		return m, nil
+	}
+	var q *mixture.Posterior
+	if err := json.Unmarshal(file.Posterior, &q); err != nil {
+		return nil, err
+	}
+	variational := mixture.Variational{Family: model.Family}
+	if err := variational.Check(q); err != nil {
+		return nil, err
+	}
+	if err := file.matches(q.K, q.D); err != nil {
+		return nil, err
+	}
+	if err := variational.Collapses(q); err != nil {
+		m.doubt = "predictions are of the model at the posterior means: " + err.Error()
+		return m, nil
+	}
+	m.score = scoreTable(p.K, func(b framework.Rows) (logProb, r []float64, err error) {
+		return variational.Predictive(b, q, nil, nil)
+	})
+	return m, nil
 }
 
 // labelHead heads the column of components, from 1.
@@ -47,22 +69,27 @@ const labelHead = "label"
 // the log-likelihood.
 func savedMixture(model mixture.Model, p *mixture.Parameters, needsAll bool) *savedModel {
 	m := &savedModel{needsAll: needsAll, layout: layout{first: []string{labelHead, "probability"}, list: "responsibilities", entries: numbered("p", p.K), last: []string{"log_likelihood"}}}
-	m.score = func(b framework.Rows) ([]float64, error) {
-		logProb, q, err := model.Score(b, p, nil, nil)
+	m.score = scoreTable(p.K, func(b framework.Rows) (logProb, r []float64, err error) { return model.Score(b, p, nil, nil) })
+	m.sample = func(n int, rng *rand.Rand) (x []float64, labels []int, err error) { return model.Sample(p, n, rng) }
+	return m
+}
+
+// scoreTable makes the columns of a prediction, from the log densities and responsibilities of rows.
+func scoreTable(k int, of func(framework.Rows) (logProb, r []float64, err error)) func(framework.Rows) ([]float64, error) {
+	return func(b framework.Rows) ([]float64, error) {
+		logProb, r, err := of(b)
 		if err != nil {
 			return nil, err
 		}
-		labels := mixture.Labels(q, p.K)
-		table := make([]float64, 0, b.N*(p.K+3))
+		labels := mixture.Labels(r, k)
+		table := make([]float64, 0, b.N*(k+3))
 		for i, l := range logProb {
-			own := q[i*p.K : (i+1)*p.K]
+			own := r[i*k : (i+1)*k]
 			table = append(table, float64(labels[i]+1), own[labels[i]])
 			table = append(append(table, own...), l)
 		}
 		return table, nil
 	}
-	m.sample = func(n int, rng *rand.Rand) (x []float64, labels []int, err error) { return model.Sample(p, n, rng) }
-	return m
 }
 
 // check says what is wrong with a column of a model file.

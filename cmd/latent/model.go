@@ -146,6 +146,7 @@ type result struct {
 type savedModel struct {
 	needsAll bool // has no place for missing values
 	layout   layout
+	doubt    string // of the scores; empty: none
 	// score returns the numbers of each row that the layout names.
 	score func(rows framework.Rows) ([]float64, error)
 	// sample draws n rows, and the component of each where z is a class.

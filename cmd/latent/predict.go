@@ -36,6 +36,9 @@ func (c *predictCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
+	if m.saved.doubt != "" {
+		s.note("%s: %s", c.Saved, m.saved.doubt)
+	}
 	gaps, err := c.gaps(m.saved.needsAll)
 	if err != nil {
 		return err

@@ -1,6 +1,8 @@
 package mixture
 
 import (
+	"errors"
+	"fmt"
 	"math"
 
 	"github.com/latent-go/latent/family"
@@ -83,19 +85,59 @@ func (Variational) InferLabels(b framework.Rows, _ *Posterior, s *Statistics) er
 	return s.inferLabels(b)
 }
 
+// Check returns what is wrong with a posterior that does not come from a fit, such as that of a file.
+func (m Variational) Check(p *Posterior) error {
+	if p == nil || p.K < 1 || p.D < 1 {
+		return errors.New("mixture: a posterior without components or columns")
+	}
+	b, err := m.bayes(p)
+	if err != nil {
+		return err
+	}
+	if h := b.Size().Hyper; len(p.Weights) != p.K || len(p.Components) != p.K*h {
+		return fmt.Errorf("mixture: %d concentrations and %d hyperparameters for K = %d; must be %d and %d", len(p.Weights), len(p.Components), p.K, p.K, p.K*h)
+	}
+	for k, a := range p.Weights {
+		if !(a > 0) || math.IsInf(a, 1) {
+			return fmt.Errorf("mixture: the concentration of component %d is %v; must be positive and finite", k+1, a)
+		}
+	}
+	if !simd.Finite(p.Components) {
+		return errors.New("mixture: the hyperparameters are not finite")
+	}
+	mean, err := m.Point(p)
+	if err != nil {
+		return err
+	}
+	if err := (Model{Family: m.Family}).Check(mean); err != nil {
+		return err
+	}
+	return m.Prepare(p, nil, m.NewStatistics(p))
+}
+
+// Collapses returns which parameters have no predictive distribution in closed form, or nil: those that
+// components share, and those of a family without a [family.Collapsible] prior.
+func (m Variational) Collapses(p *Posterior) error {
+	b, err := m.bayes(p)
+	if err != nil {
+		return err
+	}
+	return b.Collapses()
+}
+
 // Predictive is ln p(x|X) = ln ∫p(x|Π)q(Π)dΠ of each row that is not among those of the fit, in nats, and the probabilities of
 // its components, rows×K: for Gaussians a mixture of Student-t distributions, for counts of negative binomial
-// ones. The slices are overwritten from their beginnings, and grow where they are too short.
+// ones, for durations of Lomax ones. The prior has no part in it beyond q(Π). The slices are overwritten from
+// their beginnings, and grow where they are too short. It errs as Collapses does.
 func (m Variational) Predictive(rows framework.Rows, p *Posterior, logProb, r []float64) ([]float64, []float64, error) {
-	b := m.mustBayes(p)
-	if err := b.Collapses(); err != nil {
+	if err := m.Collapses(p); err != nil {
 		return nil, nil, err
 	}
 	s := m.NewStatistics(p)
 	if err := m.Prepare(p, nil, s); err != nil {
 		return nil, nil, err
 	}
-	return b.scoreRows(rows, p, s, 1, logProb, r)
+	return m.mustBayes(p).scoreRows(rows, p, s, 1, logProb, r)
 }
 
 func (b *bayes) logEvidence(s *Statistics) (float64, error) {
@@ -227,7 +269,7 @@ func (b *bayes) predict(p *Posterior, s *Statistics, n, rounds int) {
 		for k, c := range p.Weights {
 			to, out := ofComponent(s.r, k, n), ofComponent(s.out, k, n)
 			for i := range to {
-				to[i] = max(c-out[i], b.alpha)
+				to[i] = max(c-out[i], min(c, b.alpha)) // at least what the prior gives
 			}
 		}
 		simd.Log(s.r, s.r)

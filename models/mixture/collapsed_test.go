@@ -361,8 +361,9 @@ func TestPredictiveDistributionsSumToOne(t *testing.T) {
 		{family.Poisson{}, 0, 3000, 1},
 		{family.Gaussian{Covariance: family.Diagonal}, -4000, 4000, 0.05},
 		{family.Gaussian{}, -4000, 4000, 0.05},
+		{family.Exponential{}, 0.005, 4000, 0.01},
 	} {
-		m := Variational{Family: c.family}
+		m := Variational{Family: c.family, Weights: prior.Dirichlet{Alpha: 0.1}}
 		fit, err := framework.Fit(context.Background(), m, table, framework.Options{K: 2, Method: framework.EM})
 		require.NoError(t, err)
 		var grid []float64
@@ -375,6 +376,13 @@ func TestPredictiveDistributionsSumToOne(t *testing.T) {
 		require.NoError(t, err)
 		require.InDelta(t, 0, floats.LogSumExp(logs)+math.Log(c.step), 1e-3, c.family.Name())
 		require.InDelta(t, 1, r[0]+r[1], 1e-12)
+		p := *fit.Parameters
+		p.bayes = nil // as it comes from a file
+		other := Variational{Family: c.family}
+		require.NoError(t, other.Check(&p))
+		again, _, err := other.Predictive(points.All(), &p, nil, nil)
+		require.NoError(t, err)
+		require.InDeltaSlice(t, logs, again, 1e-12, "the prior has a part in the predictive distribution")
 	}
 }
 
