@@ -145,7 +145,7 @@ func (b *Posterior) LogJoint(c *Classes, h []float64) float64 {
 	return sum
 }
 
-// Mode puts the mode of every class's posterior into params, K×P.
+// Mode puts the mode of every class's posterior, above the floor where there is one, into params, K×P.
 func (b *Posterior) Mode(h, params []float64) error {
 	for k := range len(h) / max(1, b.size.Hyper) {
 		err := b.each(func(f *part, p FactorPrior) error {
@@ -155,7 +155,8 @@ func (b *Posterior) Mode(h, params []float64) error {
 			return ofClass(k, err)
 		}
 	}
-	return nil
+	k := len(params) / max(1, b.size.Params)
+	return b.each(func(f *part, _ FactorPrior) error { return b.bound(f, Table{k, b.size.Params, params}) })
 }
 
 // Mean puts the mean of every class's posterior into params, K×P.

@@ -73,11 +73,11 @@ func collapsings(t *testing.T) (list []collapsing) {
 	add("poisson", Poisson{}, nil, count, gap(count))
 	add("exponential", Exponential{}, prior.Gamma{Shape: 2, Rate: 3}, rng.ExpFloat64, gap(rng.ExpFloat64))
 	add("gamma", Gamma{}, nil, func() float64 { return 1 + rng.ExpFloat64() })
-	add("diagonal", Gaussian{Diagonal}, nil, normal, gap(normal))
+	add("diagonal", Gaussian{Covariance: Diagonal}, nil, normal, gap(normal))
 	add("lognormal", Lognormal{}, nil, func() float64 { return math.Exp(normal()) }, gap(rng.ExpFloat64))
-	add("spherical", Gaussian{Spherical}, nil, normal, normal, normal)
-	add("full", Gaussian{Full}, prior.DataScaled{Kappa: 0.5}, normal, normal, normal)
-	add("product", Product{Bernoulli{}, Poisson{}, Of{Gaussian{Full}, 2}}, nil, gap(bit), count, normal, normal)
+	add("spherical", Gaussian{Covariance: Spherical}, nil, normal, normal, normal)
+	add("full", Gaussian{Covariance: Full}, prior.DataScaled{Kappa: 0.5}, normal, normal, normal)
+	add("product", Product{Bernoulli{}, Poisson{}, Of{Gaussian{Covariance: Full}, 2}}, nil, gap(bit), count, normal, normal)
 	return list
 }
 
@@ -166,7 +166,7 @@ func TestSharedParametersAreNotIntegratedOut(t *testing.T) {
 	}
 	table, err := framework.FromSlice(x, 20, 2)
 	require.NoError(t, err)
-	_, plan, err := Pool(context.Background(), table, Gaussian{Tied})
+	_, plan, err := Pool(context.Background(), table, Gaussian{Covariance: Tied})
 	require.NoError(t, err)
 	b, err := plan.Posterior(nil)
 	require.NoError(t, err)

@@ -46,7 +46,28 @@ var gaussianNames = [...]string{"gaussian", "gaussian-tied", "gaussian-diagonal"
 // gives the table covariance I (Full, Tied), each column variance 1 (Diagonal), or the
 // columns a mean variance of 1 (Spherical; docs/theory/mixtures.md, section 8, has the structures
 // of [EII] to [EVV]). The parameters of a component are its mean and its covariance, D×D, or variances.
-type Gaussian struct{ Covariance Covariance }
+//
+// A class's covariance has a floor, Σ_k ⪰ diag(Δ_j²/12), with Δ_j the resolution that column j is recorded
+// in: the least gap between its different values, and no floor is below 1e-10 of the column's variance in
+// the table. So there is a maximum likelihood, and classes do not collapse onto equal values or
+// dependent columns; where none would, the floor changes nothing. Estimates and modes are exact
+// maxima above it; structures other than EEI and those named above have no floor. A constant column c has the density N(c, c²) in every class, N(0, 1) for c = 0.
+type Gaussian struct {
+	Covariance Covariance
+	// Floor multiplies Δ_j²/12. 0 stands for 1, and a negative number, such as NoFloor, for no
+	// floor: then tables with constant or dependent columns are refused, and classes that collapse
+	// are an [framework.ErrDegenerate].
+	Floor float64
+}
+
+// NoFloor is the Floor of a [Gaussian] without one.
+const NoFloor = -1
+
+// WithFloor is the family with another Floor.
+func (g Gaussian) WithFloor(floor float64) Family {
+	g.Floor = floor
+	return g
+}
 
 // Name is "gaussian", with the form of the covariance where it is not full.
 func (g Gaussian) Name() string {
@@ -69,18 +90,25 @@ func (g Gaussian) On(columns int) ([]Factor, error) {
 	if columns < 1 {
 		return nil, fmt.Errorf("family: %s takes 1 column or more, and there are %d", g.Name(), columns)
 	}
+	if math.IsNaN(g.Floor) || math.IsInf(g.Floor, 0) {
+		return nil, fmt.Errorf("family: the floor of %s is %v: it must be finite", g.Name(), g.Floor)
+	}
+	floor := max(0, g.Floor)
+	if g.Floor == 0 {
+		floor = 1
+	}
 	switch g.Covariance {
 	case Full, Tied:
-		return []Factor{gaussian{columns, g.Covariance == Tied}}, nil
+		return []Factor{gaussian{columns, g.Covariance == Tied, floor}}, nil
 	case Diagonal:
-		return []Factor{diagonal(columns)}, nil
+		return []Factor{isotropic{columns, 1, Diagonal, floor}}, nil
 	case Spherical:
-		return []Factor{spherical(columns)}, nil
+		return []Factor{isotropic{1, columns, Spherical, floor}}, nil
 	}
 	if !g.Covariance.structured() {
 		return nil, fmt.Errorf("family: %v: a covariance is Full, Tied, Diagonal, Spherical, or a structure from EII to EVV", g.Covariance)
 	}
-	return []Factor{structured(g.Covariance, columns)}, nil
+	return []Factor{structured(g.Covariance, columns, floor)}, nil
 }
 
 // gaussian has a D×D covariance. The numbers of one component are
@@ -90,8 +118,9 @@ func (g Gaussian) On(columns int) ([]Factor, error) {
 //	score   c, m, R with score(x) = c − ½‖R(x−m)‖², R upper triangular, RᵀR the precision
 //	params  μ, Σ
 type gaussian struct {
-	d    int
-	tied bool
+	d     int
+	tied  bool
+	floor float64 // factor of the squared resolutions; 0: there is none
 }
 
 func (g gaussian) form() Covariance {
@@ -101,7 +130,7 @@ func (g gaussian) form() Covariance {
 	return Full
 }
 
-func (g gaussian) Name() string { return Gaussian{g.form()}.Name() }
+func (g gaussian) Name() string { return Gaussian{Covariance: g.form()}.Name() }
 
 func (g gaussian) Layout() Layout {
 	d, v := g.d, g.d*(g.d+1)/2
@@ -131,7 +160,7 @@ func complete(b framework.Rows, at, first, n, d int, form Covariance, o *Observe
 			if v-v != 0 {
 				reason := framework.ErrNotFinite
 				if math.IsNaN(v) {
-					reason = fmt.Errorf("%s needs complete rows; take a diagonal covariance, or leave the row out", Gaussian{form}.Name())
+					reason = fmt.Errorf("%s needs complete rows; take a diagonal covariance, or leave the row out", Gaussian{Covariance: form}.Name())
 				}
 				return &framework.DataError{Row: b.First + first + i, Column: at + j, Value: v, Reason: reason}
 			}
@@ -160,13 +189,17 @@ func (g gaussian) AddSums(o *Observed, r []float64, _, anchors, sums Table) (ent
 	return 0
 }
 
-// Features whitens by the covariance of the table.
+// Features whitens by the covariance of the table. A direction in which that has nothing but its floor
+// is left out: it would hold the rounding of its columns alone.
 func (g gaussian) Features(o *Observed, w *Pooled, dst []float64, width, at int) {
 	score := make([]float64, 1+g.d+g.d*g.d)
 	if g.Score(w.Parameters, score) != nil {
 		clear(score)
 	}
 	m, root := g.split(score, 1)
+	if len(w.Floor) > 0 {
+		g.dropFloor(root, w)
+	}
 	for i := range o.N {
 		x, to := o.Row(i, g.d), dst[i*width+at:][:g.d]
 		for a := range g.d {
@@ -201,10 +234,12 @@ func (g gaussian) Estimate(sums, anchor []float64, w *Pooled, xi []float64) erro
 	}
 	linalg.Mirror(d, cov)
 	switch {
+	case w == nil && g.floor > 0:
+		return nil // SetFloor judges
 	case w == nil:
 		return g.varied(mean, cov)
-	case g.tied:
-		return nil // Share checks
+	case g.tied, len(w.Floor) > 0:
+		return nil // Share checks, or Bound follows
 	}
 	return g.regular(cov, w)
 }
@@ -304,7 +339,7 @@ func singular() error {
 	return fmt.Errorf("its covariance is singular: %w; lower K, allow pruning, or take MAP", framework.ErrDegenerate)
 }
 
-// Share averages the covariances, which makes one that all share, and checks it.
+// Share averages the covariances, which makes one that all share, and checks it where there is no floor.
 func (g gaussian) Share(sums, params Table) error {
 	if !g.tied {
 		return nil
@@ -326,17 +361,28 @@ func (g gaussian) Share(sums, params Table) error {
 	for i := range shared {
 		shared[i] /= n
 	}
-	for a := range d {
-		if v := shared[a*d+a]; !(v > vanishing*(v+g.between(sums, params, a, n))) {
+	if g.floor == 0 { // else Bound follows
+		if err := g.regularShared(sums, params, n); err != nil {
+			return err
+		}
+	}
+	for k := 1; k < params.K; k++ {
+		_, cov := g.split(params.Row(k, d+d*d), 0)
+		copy(cov, shared)
+	}
+	return nil
+}
+
+// regularShared says what makes the covariance that n rows share singular.
+func (g gaussian) regularShared(sums, params Table, n float64) error {
+	_, shared := g.split(params.Row(0, g.d+g.d*g.d), 0)
+	for a := range g.d {
+		if v := shared[a*g.d+a]; !(v > vanishing*(v+g.between(sums, params, a, n))) {
 			return collapsed(a)
 		}
 	}
 	if _, ok := g.independent(shared); !ok {
 		return singular()
-	}
-	for k := 1; k < params.K; k++ {
-		_, cov := g.split(params.Row(k, d+d*d), 0)
-		copy(cov, shared)
 	}
 	return nil
 }
@@ -406,25 +452,31 @@ func (g gaussian) AddAbout(sums, anchor, others, another []float64) {
 	}
 }
 
-// Total is n·c − ½ Σ‖R(x−m)‖².
+// Total is n·c − ½ Σ‖R(x−m)‖². A row of R in whose direction the class has no extent, but for its
+// floor, leaves nothing but the rounding of its terms: that counts as 0.
 func (g gaussian) Total(score, sums, anchor []float64) float64 {
 	d, n := g.d, sums[0]
 	m, root := g.split(score, 1)
 	first, second := g.split(sums, 1)
 	quad := 0.0
 	for a := range d { // row a of R: Σ (R_a·(x−m))²
-		row := root[a*d : (a+1)*d]
+		row, before, terms := root[a*d:(a+1)*d], quad, 0.0
 		shift := 0.0
 		linearPart := 0.0
 		for c := a; c < d; c++ {
 			shift += row[c] * (m[c] - anchor[c])
 			linearPart += row[c] * first[c]
-			quad += row[c] * row[c] * second[c*d+c]
+			square := row[c] * row[c] * second[c*d+c]
+			terms += square
+			quad += square
 			for e := c + 1; e < d; e++ {
 				quad += 2 * row[c] * row[e] * second[c*d+e]
 			}
 		}
 		quad += shift * (n*shift - 2*linearPart)
+		if math.Abs(quad-before) < float64(d)*ulps*terms {
+			quad = before
+		}
 	}
 	return n*score[0] - quad/2
 }
@@ -453,7 +505,7 @@ func (g gaussian) Information(xi []float64, w *Pooled, dst []laplace.Block) []la
 	}
 	_, cov := g.split(xi, 0)
 	_, all := g.split(w.Parameters, 0)
-	info.set(g.d, cov, all, g.tied)
+	info.set(g, cov, all, w.Floor)
 	return append(dst, info)
 }
 

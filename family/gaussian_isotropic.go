@@ -24,25 +24,24 @@ import (
 type isotropic struct {
 	groups, width int
 	form          Covariance
+	floor         float64 // factor of the squared resolutions; 0: there is none
 }
 
-func diagonal(d int) isotropic  { return isotropic{d, 1, Diagonal} }
-func spherical(d int) isotropic { return isotropic{1, d, Spherical} }
-
-func (g isotropic) Name() string { return Gaussian{g.form}.Name() }
+func (g isotropic) Name() string { return Gaussian{Covariance: g.form}.Name() }
 
 func (g isotropic) Layout() Layout {
 	d, n := g.columns(), g.groups
 	return Layout{Columns: d, Cells: n, Free: g.width + 1, Sums: d + 2*n, Anchor: d, Score: d + 2*n, Params: d + n, Hyper: d + 3*n, Features: d}
 }
 
-// Join is for diagonal covariances.
+// Join is for diagonal covariances with the same floor.
 func (g isotropic) Join(next Factor) (Factor, bool) {
 	other, ok := next.(isotropic)
-	if !ok || g.form != Diagonal || other.form != Diagonal {
+	if !ok || g.form != Diagonal || other.form != Diagonal || g.floor != other.floor {
 		return nil, false
 	}
-	return diagonal(g.groups + other.groups), true
+	g.groups += other.groups
+	return g, true
 }
 
 func (g isotropic) columns() int { return g.groups * g.width }
@@ -170,6 +169,9 @@ func (g isotropic) Estimate(sums, anchor []float64, w *Pooled, xi []float64) err
 
 // varied is an error where the variance of the group that begins with a column has collapsed or is out of range.
 func (g isotropic) varied(column int, mean []float64, variance float64, w *Pooled) error {
+	if g.floor > 0 && (w == nil || len(w.Floor) > 0) {
+		return nil // SetFloor judges, or Bound follows
+	}
 	if w != nil {
 		if _, all := g.moments(w.Parameters); !(variance > vanishing*all[column/g.width]) {
 			return collapsed(column)

@@ -283,7 +283,7 @@ func TestGaussianModeIsWhereTheJointDensityIsGreatest(t *testing.T) {
 }
 
 func TestGaussianMeanStandsInWhereItDoesNotExist(t *testing.T) {
-	g, xi := gaussian{2, false}, make([]float64, 6)
+	g, xi := gaussian{d: 2}, make([]float64, 6)
 	w := &Pooled{Parameters: []float64{1, 2, 4, 1, 1, 9}}
 	q, err := g.Conjugate(nil, w)
 	require.NoError(t, err)
@@ -388,10 +388,10 @@ func TestUnitsMoveGaussianPosteriorsByTheJacobian(t *testing.T) {
 
 // tiedComponents are K posteriors that share a covariance.
 func tiedComponents(t require.TestingT, rng *rand.Rand, d, n, k int) (list []*gaussianCase, hyper Table) {
-	l := gaussian{d, true}.Layout()
+	l := gaussian{d: d, tied: true}.Layout()
 	hyper = Table{k, l.Hyper + 2, make([]float64, k*(l.Hyper+2))} // as in a larger matrix
 	for j := range k {
-		c := newGaussianCase(t, rng, gaussian{d, true}, n)
+		c := newGaussianCase(t, rng, gaussian{d: d, tied: true}, n)
 		if j > 0 {
 			c.FactorPrior = list[0].FactorPrior
 		}
@@ -563,7 +563,7 @@ func TestGaussianDefaultPriorsAreScaledByTheTable(t *testing.T) {
 		q.Prior(h)
 		return h
 	}
-	assert.Equal(t, []float64{1, 2, 1, 5, 6, 4, 1, 1, 9}, hyper(gaussian{2, false}, 5, 6, 4, 1, 1, 9))
+	assert.Equal(t, []float64{1, 2, 1, 5, 6, 4, 1, 1, 9}, hyper(gaussian{d: 2}, 5, 6, 4, 1, 1, 9))
 	assert.Equal(t, []float64{5, 1, 0.5, 2, 6, 1, 0.5, 4.5}, hyper(diagonal(2), 5, 6, 4, 9))
 	assert.Equal(t, []float64{5, 6, 1, 1, 6.5}, hyper(spherical(2), 5, 6, 6.5))
 }
@@ -572,7 +572,7 @@ func TestGaussianDefaultPriorsAreScaledByTheTable(t *testing.T) {
 func TestGaussianPriorsAreCopied(t *testing.T) {
 	p := prior.NormalInverseWishart{Mean: []float64{1, 2}, Kappa: 1, Nu: 3, Scale: []float64{1, 0, 0, 1}}
 	w := &Pooled{Parameters: []float64{0, 0, 1, 0, 0, 1}}
-	g := gaussian{2, false}
+	g := gaussian{d: 2}
 	q, err := g.Conjugate(p, w)
 	require.NoError(t, err)
 	p.Mean[0], p.Scale[0] = 7, 7

@@ -39,7 +39,7 @@ func formOf(f Factor) Covariance {
 }
 
 func gaussians(d int) []normal {
-	return []normal{gaussian{d, false}, gaussian{d, true}, diagonal(d), spherical(d)}
+	return []normal{gaussian{d: d}, gaussian{d: d, tied: true}, diagonal(d), spherical(d)}
 }
 
 func seeded(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
@@ -143,6 +143,10 @@ func scoreOf(t require.TestingT, f Factor, xi []float64) []float64 {
 }
 
 func ones(n int) []float64 { return slices.Repeat([]float64{1}, n) }
+
+// Without a floor.
+func diagonal(d int) isotropic  { return isotropic{groups: d, width: 1, form: Diagonal} }
+func spherical(d int) isotropic { return isotropic{groups: 1, width: d, form: Spherical} }
 
 // pooledOf is the table of the rows as one component, in two passes.
 func pooledOf(t require.TestingT, f normal, x []float64) *Pooled {
@@ -556,7 +560,7 @@ func TestGaussianDeviationsAreThoseOfTheInverseInformation(t *testing.T) {
 		var inverse mat.Dense
 		free := f // of what all share
 		if g, ok := f.(gaussian); ok {
-			free = gaussian{g.d, false}
+			free = gaussian{d: g.d}
 		}
 		require.NoError(t, inverse.Inverse(directSum(free.Information(xi, &Pooled{Parameters: unit}, nil))))
 		deviation := func(i int) float64 { return math.Sqrt(inverse.At(i, i) / n) }
@@ -600,7 +604,7 @@ func TestGaussianSamplesGiveTheParametersBack(t *testing.T) {
 		require.NoError(t, f.Estimate(sums, mean, pooledOf(t, f, x), got))
 		untied := f
 		if g, ok := f.(gaussian); ok {
-			untied = gaussian{g.d, false}
+			untied = gaussian{d: g.d}
 		}
 		untied.Deviations(xi, sums, sums[0], errors)
 		for i := range xi {
@@ -706,7 +710,7 @@ func TestGaussianRefusesDependentColumns(t *testing.T) {
 		for i := range n {
 			x[i*d+2] = scale * (x[i*d] - 2*x[i*d+1])
 		}
-		g, xi := gaussian{d, false}, make([]float64, d+d*d)
+		g, xi := gaussian{d: d}, make([]float64, d+d*d)
 		anchor := make([]float64, d)
 		sums := sumsOf(t, g, x, ones(n), anchor)
 		err := g.Estimate(sums, anchor, nil, xi)
@@ -753,7 +757,7 @@ func TestGaussianComponentsThatCollapseAreDegenerate(t *testing.T) {
 func TestTiedCovarianceIsThatOfTheDeviations(t *testing.T) {
 	rng := seeded(15)
 	const d, n, k = 3, 40, 2
-	g := gaussian{d, true}
+	g := gaussian{d: d, tied: true}
 	l := g.Layout()
 	x := normals(rng, n*d)
 	w, anchor := pooledOf(t, g, x), make([]float64, d)
@@ -795,7 +799,7 @@ func TestGaussianAddsTheWholeTable(t *testing.T) {
 func TestGaussianFeaturesAreWhitened(t *testing.T) {
 	rng := seeded(17)
 	const d, n, width, at = 3, 80, 5, 1
-	g := gaussian{d, false}
+	g := gaussian{d: d}
 	xi, _, _ := parametersOf(rng, g, d, 100, 1e4)
 	x := samples(g, xi, rng, n)
 	var o Observed

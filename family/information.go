@@ -23,17 +23,27 @@ type normalInformation struct {
 	scratch []float64
 }
 
-func (f *normalInformation) set(d int, cov, all []float64, tied bool) {
-	f.d, f.cov, f.all, f.tied = d, cov, all, tied
-	f.logDet = f.logDetOf(cov) - f.logDetOf(all)
+func (f *normalInformation) set(g gaussian, cov, all, floor []float64) {
+	f.d, f.cov, f.all, f.tied = g.d, cov, all, g.tied
+	f.logDet = f.logDetOf(g, cov, floor) - f.logDetOf(g, all, floor)
 }
 
-// logDetOf is ln|a|; −Inf where a is not positive definite.
-func (f *normalInformation) logDetOf(a []float64) float64 {
+// logDetOf is ln|a|, which may be on the floor; −Inf where a is not positive definite.
+func (f *normalInformation) logDetOf(g gaussian, a, floor []float64) float64 {
 	f.scratch = append(f.scratch[:0], a...)
 	chol, ok := linalg.NewCholesky(f.d, f.scratch)
 	if !ok {
 		return math.Inf(-1)
+	}
+	most := 0.0
+	for i := range f.d {
+		u := f.scratch[i*f.d+i]
+		most = max(most, a[i*f.d+i]/(u*u))
+	}
+	if most >= narrow && len(floor) > 0 {
+		if _, _, logDet, ok := g.onFloor(a, floor); ok {
+			return logDet
+		}
 	}
 	return chol.LogDet()
 }

@@ -23,7 +23,7 @@ func (Lognormal) Columns() int { return 1 }
 
 // On is independent columns.
 func (f Lognormal) On(columns int) ([]Factor, error) {
-	list, err := Gaussian{Covariance: Diagonal}.On(columns)
+	list, err := Gaussian{Covariance: Diagonal, Floor: NoFloor}.On(columns)
 	if err != nil {
 		return nil, fmt.Errorf("family: %s takes 1 column or more, and there are %d", f.Name(), columns)
 	}

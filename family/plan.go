@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
@@ -96,13 +98,19 @@ func (p *Plan) Attach(w *Pooled) *Plan {
 	p.pooled = w
 	for i := range p.parts {
 		f := &p.parts[i]
-		f.pooled = &Pooled{w.N, f.ofParams(w.Parameters), f.ofSums(w.Sums), f.ofAnchor(w.Anchor), f.ofUnits(w.Units)}
+		f.pooled = &Pooled{w.N, f.ofParams(w.Parameters), f.ofSums(w.Sums), f.ofAnchor(w.Anchor), f.ofUnits(w.Units), nil}
+		if len(w.Floor) > 0 {
+			floor := w.Floor[f.at.Columns:][:f.size.Columns]
+			if floats.Max(floor) > 0 {
+				f.pooled.Floor = floor
+			}
+		}
 	}
 	return p
 }
 
 func (p *Plan) fits(w *Pooled) bool {
-	return w != nil && w.N > 0 && len(w.Parameters) == p.size.Params && len(w.Sums) == p.size.Sums && len(w.Anchor) == p.size.Anchor && len(w.Units) == p.size.Units
+	return w != nil && w.N > 0 && len(w.Parameters) == p.size.Params && len(w.Sums) == p.size.Sums && len(w.Anchor) == p.size.Anchor && len(w.Units) == p.size.Units && (len(w.Floor) == 0 || len(w.Floor) == p.size.Columns)
 }
 
 // Check says whether the parameters of k classes, k×P, and the pooled table, which may come from
@@ -153,6 +161,11 @@ func (p *Plan) estimate(sums, anchor, xi []float64) error {
 		if err := f.sums.Estimate(f.ofSums(sums), f.ofAnchor(anchor), f.pooled, f.ofParams(xi)); err != nil {
 			return shift(err, f.at.Columns)
 		}
+		if _, shares := f.Factor.(Sharer); !shares {
+			if err := p.bound(f, Table{1, 0, xi}); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
@@ -164,6 +177,9 @@ func (p *Plan) share(sums, params Table) error {
 		if s, ok := f.Factor.(Sharer); ok {
 			if err := s.Share(sums.from(f.at.Sums), params.from(f.at.Params)); err != nil {
 				return shift(err, f.at.Columns)
+			}
+			if err := p.bound(f, params); err != nil {
+				return err
 			}
 		}
 	}
@@ -185,6 +201,9 @@ func (p *Plan) score(xi, score []float64) error {
 		f := &p.parts[i]
 		if err := f.Score(f.ofParams(xi), f.ofScore(score)); err != nil {
 			return err
+		}
+		if r, ok := f.Factor.(refiner); ok && f.bounded() {
+			r.Refine(f.pooled, f.ofParams(xi), f.ofScore(score))
 		}
 	}
 	return nil

@@ -137,3 +137,26 @@ func Repeats(f Family) bool {
 	r, ok := f.(Repeating)
 	return ok && r.Repeats()
 }
+
+// Floored families have Gaussian parts, whose floors can be changed.
+type Floored interface{ WithFloor(floor float64) Family }
+
+// WithFloor is a family whose Gaussian parts have another Floor (see [Gaussian]); others are as they were.
+func WithFloor(f Family, floor float64) Family {
+	if g, ok := f.(Floored); ok {
+		return g.WithFloor(floor)
+	}
+	return f
+}
+
+// WithFloor changes the Gaussian parts.
+func (o Of) WithFloor(floor float64) Family { return Of{WithFloor(o.Family, floor), o.Width} }
+
+// WithFloor changes the Gaussian parts.
+func (p Product) WithFloor(floor float64) Family {
+	list := make(Product, len(p))
+	for j, one := range p {
+		list[j] = WithFloor(one, floor)
+	}
+	return list
+}

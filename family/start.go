@@ -68,7 +68,7 @@ func sampleSize(d int) int {
 
 // Pool describes the table as one class: the scale of its columns, which the unit-free coordinates
 // of the curvature, default priors and starts are taken from. It reads the source three times, and
-// checks every value. The plan that it returns knows the table.
+// as much of it again as the resolution of its columns takes; it checks every value. The plan that it returns knows the table.
 func Pool(ctx context.Context, src framework.Source[framework.Rows], f Family) (*Pooled, *Plan, error) {
 	d, err := columns(ctx, src)
 	if err != nil {
@@ -97,6 +97,9 @@ func Pool(ctx context.Context, src framework.Source[framework.Rows], f Family) (
 	}
 	w := &Pooled{N: n, Parameters: make([]float64, p.size.Params), Sums: c.Sums, Anchor: c.Anchor, Units: make([]float64, p.size.Units)}
 	if err := p.estimate(w.Sums, w.Anchor, w.Parameters); err != nil {
+		return nil, nil, err
+	}
+	if err := p.setFloors(ctx, src, w); err != nil {
 		return nil, nil, err
 	}
 	p.Attach(w)
@@ -396,6 +399,9 @@ func (c *points) standardise(j int) {
 		}
 	}
 	scale := math.Sqrt(square / max(1, count))
+	if scale < 0x1p-52*math.Abs(mean) { // equal numbers, to rounding
+		scale = 0
+	}
 	for x := range c.column(j) {
 		for i, v := range x {
 			if v = (v - mean) / scale; v-v != 0 {

@@ -47,11 +47,15 @@ func Structures() (names []string, forms []Covariance) {
 		[]Covariance{EII, VII, EEI, VEI, EVI, VVI, EEE, VEE, EVE, VVE, EEV, VEV, EVV, VVV}
 }
 
-// structured is the factor of a structure.
-func structured(form Covariance, columns int) Factor {
+// structured is the factor of a structure. A floor, the factor of the squared resolutions, is of EEI alone: of the
+// others the maximum above it is not a clip of the maximum without.
+func structured(form Covariance, columns int, floor float64) Factor {
 	s := structure{form, columns}
+	if form != EEI {
+		floor = 0
+	}
 	if form.letters()[2] == 'I' {
-		return axial{isotropic{columns, 1, form}, s}
+		return axial{isotropic{columns, 1, form, floor}, s}
 	}
 	return ellipsoidal{gaussian{d: columns}, s}
 }
@@ -62,7 +66,7 @@ type structure struct {
 	d    int
 }
 
-func (s structure) Name() string { return Gaussian{s.form}.Name() }
+func (s structure) Name() string { return Gaussian{Covariance: s.form}.Name() }
 
 // counts are the numbers of a covariance that belong to a component, and those that all share, as mclust counts them.
 func (s structure) counts() (own, shared int) {
@@ -139,14 +143,14 @@ func (g axial) Estimate(sums, anchor []float64, w *Pooled, xi []float64) error {
 	mean, variance := g.moments(xi)
 	if w == nil {
 		if g.form == EII {
-			one := spherical(len(mean))
+			one := isotropic{groups: 1, width: len(mean), form: Spherical}
 			if err := one.Estimate(g.gathered(sums), anchor, nil, xi); err != nil {
 				return err
 			}
 			linalg.Fill(variance, variance[0])
 			return nil
 		}
-		return diagonal(len(mean)).Estimate(sums, anchor, nil, xi)
+		return isotropic{groups: len(mean), width: 1, form: Diagonal}.Estimate(sums, anchor, nil, xi)
 	}
 	if !(n[0] > 0) {
 		return errEmpty
@@ -270,12 +274,12 @@ func (g ellipsoidal) Information(xi []float64, w *Pooled, dst []laplace.Block) [
 	_, cov := g.split(xi, 0)
 	_, all := g.split(w.Parameters, 0)
 	mean, info := &normalInformation{}, make(laplace.Diagonal, own)
-	mean.set(d, cov, all, true)
+	mean.set(gaussian{d: d, tied: true}, cov, all, nil)
 	var axes []float64
 	if g.structure.form == VVE {
 		if e, ok := linalg.NewSymmetricEigen(d, append([]float64(nil), cov...)); ok {
 			axes = e.Values
-			linalg.Scale(math.Exp(-mean.logDetOf(all)/float64(d)), axes)
+			linalg.Scale(math.Exp(-mean.logDetOf(g.gaussian, all, nil)/float64(d)), axes)
 		}
 	}
 	g.structure.information(info, mean.logDet, axes)

@@ -91,7 +91,11 @@ func mixtureResult(m mixture.Model, family string, columns []column, p *mixture.
 	if f.matrices, err = f.covariances(); err != nil {
 		return nil, err
 	}
-	r := &result{k: p.K, params: estimates{f.params, f.errors}, components: f.list, covariances: f.matrices, facts: f.facts(), print: f.print, classify: f.classify, sections: f.sections}
+	doubts, err := m.Doubts(p)
+	if err != nil {
+		return nil, err
+	}
+	r := &result{k: p.K, doubts: doubts, params: estimates{f.params, f.errors}, components: f.list, covariances: f.matrices, facts: f.facts(), print: f.print, classify: f.classify, sections: f.sections}
 	if f.posterior != nil {
 		r.posterior = f.posterior
 	}

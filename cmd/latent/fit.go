@@ -122,6 +122,9 @@ func (c *fitCommand) fit(s *session, in *input, crit framework.Criterion) (*repo
 		}
 		r.Agreement = in.agreement(assigned, r.K)
 	}
+	for _, doubt := range best.Parameters.doubts {
+		s.note("%s: %s", in.name, in.render(doubt))
+	}
 	r.Warnings = append(r.Warnings, s.notes...)
 	if !r.Converged {
 		r.Warnings = append(r.Warnings, r.ending())

@@ -23,6 +23,7 @@ type modelFlags struct {
 	Method     string          `placeholder:"NAME" help:"Inference: gfab, fab, em, map, vb, cvb0 or closed-form (bpca and vbmf; map and cvb0: mixtures only). gfab and fab prune from kmax down; the others fit every K separately."`
 	Weights    string          `placeholder:"COL" help:"Frequency weights: leave this column out of the fit and weight the rows by it."`
 	Prior      hyperparameters `placeholder:"KEY=VALUE,…" help:"Prior of --method vb, map or cvb0. Mixtures: weights (Dirichlet), kappa and nu (gaussian and lognormal, scaled by the data), a and b (bernoulli, beta), shape and rate (poisson and exponential, gamma), alpha (categorical and multinomial, Dirichlet). bernmix: a (weights), b (beta(b, b)). bpca: a_alpha, b_alpha, a_lambda, b_lambda (gamma shapes and rates), alpha (fixed; 1 is VB1), unit (standard deviation taken for 1). vbmf, also with closed-form: noise (variance), a and b (variances of the entries of the factors of columns and rows); what is not given is estimated."`
+	Floor      *float64        `placeholder:"FACTOR" help:"Variances of gaussian columns are at least this times step²/12, step the least gap between the column's values, so that no component collapses onto equal values. 0: no floor. Default: 1."`
 	Center     bool            `help:"Centre the columns first (vbmf only; bpca always does)."`
 	Temper     *float64        `placeholder:"ALPHA" help:"Power of the likelihood, positive and at most 1, in the tempered posterior of --method vb. Default: 1."`
 	SizePrior  string          `name:"size-prior" default:"uniform" enum:"uniform,geometric" help:"Prior of K where fits of every K are compared: uniform, or geometric (2^-K)."`
@@ -93,6 +94,10 @@ func (f *modelFlags) check(method string) error {
 		return err
 	}
 	switch restarts, tol, limit := f.restarts(), f.tolerance(), f.maxIterations(); {
+	case f.Floor != nil && !(*f.Floor >= 0 && !math.IsInf(*f.Floor, 1)):
+		return misused("--floor is %v: it must be finite and not negative", *f.Floor)
+	case f.Floor != nil && (f.Model != "mixture" || f.Method == methodVB):
+		return misused("--floor requires --model mixture and cannot be used with --method vb, whose prior keeps variances from 0")
 	case f.Method == methodClosedForm && (f.Restarts != nil || f.Tol != nil || f.MaxIter != nil || f.Accelerate):
 		return misused("--tol, --max-iter, --accelerate and --restarts cannot be used with --method %s: closed-form has no iterations", f.Method)
 	case restarts < 1:
@@ -165,7 +170,7 @@ func valueOr[T any](flag *T, otherwise T) T {
 
 // settings are what a model file keeps of the flags.
 func (f *modelFlags) settings() settings {
-	kept := settings{Weights: f.Weights, Prior: f.Prior.text, Columns: f.Columns.text, Start: valueOr(f.Start, ""), Center: f.Center, Temper: valueOr(f.Temper, 0), Accelerate: f.Accelerate}
+	kept := settings{Weights: f.Weights, Prior: f.Prior.text, Columns: f.Columns.text, Start: valueOr(f.Start, ""), Floor: f.Floor, Center: f.Center, Temper: valueOr(f.Temper, 0), Accelerate: f.Accelerate}
 	if f.SizePrior != sizePriors[0] {
 		kept.SizePrior = f.SizePrior
 	}

@@ -593,11 +593,11 @@ func TestErrorsOfManyStartsAreShort(t *testing.T) {
 	like := fmt.Errorf("%q: %w", "column 1 is far", framework.FaultyColumn(0, errors.New("is far")))
 	assert.Equal(t, `"column 1 is far": column "eruptions" is far`, in.render(like))
 
-	_, stderr := done(t, "fit", "--data", file(t, "d.csv", "a\n1\n1\n1\n2\n2\n2\n3\n3\n"), "--method", "em", "--kmax", "3")
+	_, stderr := done(t, "fit", "--data", file(t, "d.csv", "a\n1\n1\n1\n2\n2\n2\n3\n3\n"), "--floor", "0", "--method", "em", "--kmax", "3")
 	assert.Contains(t, stderr, "fits failed")
 	assert.Less(t, len(stderr), 250)
 	assert.Contains(t, stderr, "--method map, or gfab with --kmax")
-	status, _, stderr := latent("a\n1\n1\n1\n2\n2\n2\n", "select", "--data", "-", "--kmin", "2", "--kmax", "2")
+	status, _, stderr := latent("a\n1\n1\n1\n2\n2\n2\n", "select", "--floor", "0", "--data", "-", "--kmin", "2", "--kmax", "2")
 	assert.Equal(t, 1, status)
 	assert.Equal(t, 1, strings.Count(stderr, "has no variance left"), stderr)
 }

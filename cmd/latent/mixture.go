@@ -122,7 +122,7 @@ func bindMixture(s *session, f *modelFlags, in *input) (*task, error) {
 	if f.Family == familyMultinomial && floats.Norm(x, 1) == 0 {
 		return nil, errors.New("every count is 0: there is nothing to fit")
 	}
-	if err := in.refuseConstant(columns); err != nil {
+	if err := in.refuseConstant(columns, f.floor() > 0); err != nil {
 		return nil, err
 	}
 	if wholeMatrix(f.Family) && n <= d { // said before D² numbers are made
@@ -132,7 +132,7 @@ func bindMixture(s *session, f *modelFlags, in *input) (*task, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows := familyOfRows(f.Family, columns)
+	rows := family.WithFloor(familyOfRows(f.Family, columns), f.floor())
 	t := &task{what: strings.Join(parts(rows), ", ") + " components", columns: columns, largest: mostComponents(table, rows)}
 	t.checkSize = func(k int) error { // that the model needs rows that differ, it finds out itself
 		if k > n {
@@ -150,14 +150,29 @@ func compares(c framework.Criterion, method string) bool {
 	return c.Name != framework.ELBO.Name || method == methodVB
 }
 
+// floor is the factor of the least variances of Gaussian columns, or that there are none.
+func (f *modelFlags) floor() float64 {
+	if floor := valueOr(f.Floor, 1); floor > 0 && f.Method != methodVB {
+		return floor
+	}
+	return family.NoFloor
+}
+
 // refuseConstant refuses columns of one value, all at once, where a family has to measure how
-// the values of each column vary.
-func (in *input) refuseConstant(columns []column) error {
+// the values of each column vary: not normal ones with a floor, unless all are constant.
+func (in *input) refuseConstant(columns []column, floor bool) error {
 	var constant []string
+	bounded := 0 // of the constant ones
 	for j, c := range columns {
 		if familyNamed(c.Family).varies && in.Constant(j, in.frequencies) {
 			constant = append(constant, c.Name)
+			if floor && familyNamed(c.Family).normal {
+				bounded++
+			}
 		}
+	}
+	if bounded == len(constant) && bounded < len(columns) {
+		return nil
 	}
 	return refusal(constant, len(columns), "every column is constant", "is constant", "are constant")
 }

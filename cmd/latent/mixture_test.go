@@ -407,7 +407,7 @@ func TestBadDataOfMixturesAreOneLine(t *testing.T) {
 		{"a,b,c\nu,x,0\nu,x,1\n", "--columns a=categorical,b=categorical", `columns "a", "b" have 1 level each, and two are the least: --drop a,b`},
 		{"a,b\nu,x\nu,x\n", "--family categorical", "every column has a single level: there is nothing to fit"},
 		{"a,b\nu,x\nu,x\n", "--family auto", `no column is left to fit: left out, with a single value, which distinguishes no rows: "a", "b"`},
-		{"a,b,c\n1,5,2\n1,5,4\n1,5,9\n", "", `columns "a", "b" are constant: --drop a,b`},
+		{"a,b,c\n1,5,2\n1,5,4\n1,5,9\n", "--floor 0", `columns "a", "b" are constant: --drop a,b`},
 		{"a,b\n1,5\n1,5\n", "--family gamma", "every column is constant: there is nothing to fit"},
 		{"a,b,c\n1,x,u\n2,y,v\n3,z,w\n", "", "(--drop b,c, or --family auto)"},
 		{"a,b,c\n1,x,u\n2,y,v\n3,z,w\n", "--columns a=gamma --family poisson", "(--drop b,c, or --columns a=gamma,b=categorical,c=categorical)"},
@@ -417,15 +417,17 @@ func TestBadDataOfMixturesAreOneLine(t *testing.T) {
 		{"a,b\n1e-310,5\n2e-310,6\n4e-310,9\n", "", `column "a" is constant, to working precision: drop it, or rescale it (--drop a)`},
 		{"a,b\n0,0\n0,0\n", "--family multinomial", "every count is 0: there is nothing to fit"},
 		{"a,b\n0,0\n0,0\n", "--family exponential", `column "a" is constant, to working precision: drop it, or rescale it (--drop a)`},
-		{"a,b,w\n1,5,1\n2,5,1\n3,6,0\n", "--weights w", `column "b" is constant: --drop b`},
+		{"a,b,w\n1,5,1\n2,5,1\n3,6,0\n", "--weights w --floor 0", `column "b" is constant: --drop b`},
 		{"a;b\n1,5;2\n2,5;5\n", "", `row 1 is "1,5"; decimals have a point here, as 1.5, and not a comma`},
 		{"a,b\n1,2\n2,x y\n", "--columns a=poisson --family poisson", "(--drop b, or --columns a=poisson,b=categorical)"},
-		{"a,b\n1,5\n2,5\n3,5\n4,5\n", "", `column "b" is constant: --drop b`},
-		{"a,b\n1,5\n2,5\n3,5\n4,5\n", "--family gaussian-diagonal", `column "b" is constant: --drop b`},
+		{"a,b\n1,5\n2,5\n3,5\n4,5\n", "--method vb", `column "b" is constant: --drop b`},
+		{"a,b\n1,5\n2,5\n3,5\n4,5\n", "--family gaussian-diagonal --floor 0", `column "b" is constant: --drop b`},
+		{"a,b\n1,5\n1,5\n1,5\n1,5\n", "", "every column is constant: there is nothing to fit"},
+		{counts, "--floor 1000", `column "a" has the variance 0.25, below 1000 times its floor, 83.3: lower that factor`},
 		{"a,b\n1,5\n2,5\n3,5\n4,5\n", "--columns b=categorical", `column "b" has 1 level ("5")`},
 		{"a,b\n1,\n2,\n3,\n", "--family auto", `column "b" has no value at all: --drop b`},
 		{"a,b\n1,\n2,\n3,\n", "--columns b=categorical", `column "b" has no value at all: --drop b`},
-		{"a,b\n1,2\n2,4\n3,6\n4,8\n", "", `column "b" is a linear combination of other columns: drop it, or take a diagonal covariance (--drop b, or --family gaussian-diagonal)`},
+		{"a,b\n1,2\n2,4\n3,6\n4,8\n", "--floor 0", `column "b" is a linear combination of other columns: drop it, or take a diagonal covariance (--drop b, or --family gaussian-diagonal)`},
 		{"a\n3\n-1\n", "--family poisson", "(correct it, --drop a, or give it another family by --columns)"},
 		{"a,b\n1,0\n0,7\n0,1\n", "--model bernmix --method em", "(correct it, --drop b, or take --model mixture --family auto)"},
 		{counts, "--columns q=poisson", `no column "q" to describe; the columns are "a", "b"`},
@@ -675,7 +677,7 @@ func TestNamesOfColumnsAreNoPartOfAMessage(t *testing.T) {
 	fails(t, 1, `row 3 of column "row 2 is odd" is infinite`, "", "fit", "--data", path("Inf"), "--missing", "drop")
 	fails(t, 1, `row 3 of column "row 2 is odd" is -4: outside the support of poisson: the counts 0, 1, 2, … (correct it, --drop 'row 2 is odd', or`, "",
 		"fit", "--data", path("-4"), "--missing", "drop", "--family", "poisson")
-	fails(t, 1, `column "column 1 is constant: drop it" is constant`, "", "fit", "--data", file(t, "e.csv", odd+",column 1 is constant: drop it\n1,2\n,3\n3,2\n4,2\n"), "--missing", "drop")
+	fails(t, 1, `column "column 1 is constant: drop it" is constant`, "", "fit", "--data", file(t, "e.csv", odd+",column 1 is constant: drop it\n1,2\n,3\n3,2\n4,2\n"), "--missing", "drop", "--floor", "0")
 
 	model := filepath.Join(t.TempDir(), "m.json")
 	done(t, "fit", "--data", path("4"), "--missing", "drop", "--family", "poisson", "--k", "1", "--out", model)

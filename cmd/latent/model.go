@@ -136,6 +136,7 @@ type result struct {
 	explained         []float64   // share of the variance, a latent dimension
 	components        []component // of mixtures
 	covariances       []namedMatrix
+	doubts            []error     // about columns, to be warned of
 	facts             [][2]string // lines of the text, by name
 	print             func(p *page)
 	classify          func(in *input) ([]int, error) // the components of rows, from 0; nil where z is no class

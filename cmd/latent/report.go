@@ -118,18 +118,19 @@ type report struct {
 
 // settings are what it takes, with method, criterion, kmax and seed, to make the fit again.
 type settings struct {
-	Tolerance     float64 `json:"tol,omitempty"` // of iterations, which the closed form has not
-	MaxIterations int     `json:"max_iter,omitempty"`
-	Restarts      int     `json:"restarts,omitempty"` // asked for
-	FixedK        bool    `json:"fixed_k,omitempty"`  // by --k
-	Weights       string  `json:"weights,omitempty"`  // their column
-	Prior         string  `json:"prior,omitempty"`    // as it was given
-	Columns       string  `json:"columns,omitempty"`  // likewise
-	Start         string  `json:"start,omitempty"`    // likewise
-	Center        bool    `json:"center,omitempty"`   // likewise
-	Temper        float64 `json:"temper,omitempty"`
-	Accelerate    bool    `json:"accelerate,omitempty"`
-	SizePrior     string  `json:"size_prior,omitempty"`
+	Tolerance     float64  `json:"tol,omitempty"` // of iterations, which the closed form has not
+	MaxIterations int      `json:"max_iter,omitempty"`
+	Restarts      int      `json:"restarts,omitempty"` // asked for
+	FixedK        bool     `json:"fixed_k,omitempty"`  // by --k
+	Weights       string   `json:"weights,omitempty"`  // their column
+	Prior         string   `json:"prior,omitempty"`    // as it was given
+	Columns       string   `json:"columns,omitempty"`  // likewise
+	Start         string   `json:"start,omitempty"`    // likewise
+	Floor         *float64 `json:"floor,omitempty"`    // likewise
+	Center        bool     `json:"center,omitempty"`   // likewise
+	Temper        float64  `json:"temper,omitempty"`
+	Accelerate    bool     `json:"accelerate,omitempty"`
+	SizePrior     string   `json:"size_prior,omitempty"`
 }
 
 type size struct {

@@ -201,7 +201,8 @@ func (r *report) facts() [][2]string {
 	facts = append(facts, [2]string{"free parameters", strconv.Itoa(int(r.Df))})
 	fact("bic", r.BIC)
 	fact("entropy", r.Entropy)
-	if all := len(r.Restarts); all > 1 {
+	collapsed := slices.ContainsFunc(r.Pruned, func(s pruned) bool { return s.Rule == "degenerate" })
+	if all := len(r.Restarts); all > 1 && !collapsed { // which starts agree on, whatever the table
 		facts = append(facts, [2]string{"starts", fmt.Sprintf("%d of %d reached this value (to %v nats)", r.reached(), all, closeBy)})
 	}
 	if r.Agreement != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -96,7 +97,34 @@ func TestNamesInTablesAreShortAndHarmless(t *testing.T) {
 func TestDirectionsWithoutRelevanceHaveADash(t *testing.T) {
 	assert.Equal(t, "–", abridgedNumbers(numbers([]float64{math.Inf(-1), math.NaN()})))
 	assert.Equal(t, "0.5", abridgedNumbers(numbers([]float64{math.Inf(-1), 0.5})))
-	stdout, _ := done(t, "fit", "--data", "iris")
+	stdout, _ := done(t, "fit", "--data", "iris", "--floor", "0")
 	assert.Contains(t, stdout, "degenerate")
 	assert.NotContains(t, stdout, "Inf")
+	assert.NotContains(t, stdout, "reached this value") // all starts agree where components collapse
+	stdout, _ = done(t, "fit", "--data", "iris")
+	assert.NotContains(t, stdout, "degenerate")
+	assert.Contains(t, stdout, "reached this value")
+}
+
+// TestColumnsOnTheirFloorAreNamed in the text's notes and in JSON, and decide nothing: a column that is constant within
+// two of three clusters does not make one of them.
+func TestColumnsOnTheirFloorAreNamed(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	var table strings.Builder
+	table.WriteString("a,b,promo,same,sum\n")
+	for i := range 300 {
+		k := i % 3
+		a, b := 6*float64(k)+rng.NormFloat64(), []float64{0, 5, -3}[k]+rng.NormFloat64()
+		fmt.Fprintf(&table, "%v,%v,%v,7,%v\n", a, b, k/2*rng.IntN(2), a+b)
+	}
+	path := file(t, "d.csv", table.String())
+	stdout, stderr := done(t, "fit", "--data", path, "--restarts", "2")
+	assert.Regexp(t, "chosen K +[34] of", stdout)
+	assert.Contains(t, stderr, `column "same" is constant: it tells no rows apart`)
+	assert.Contains(t, stderr, `column "sum" is a linear combination of other columns, as exactly as it is recorded`)
+	stdout, _ = done(t, "fit", "--data", path, "--restarts", "2", "--format", "json")
+	assert.Contains(t, stdout, `column \"same\" is constant`)
+	fails(t, 2, "--floor is -1: it must be finite and not negative", "", "fit", "--floor", "-1")
+	fails(t, 2, "--floor requires --model mixture", "", "fit", "--model", "bpca", "--floor", "1")
+	fails(t, 2, "cannot be used with --method vb", "", "fit", "--method", "vb", "--floor", "1")
 }

@@ -155,9 +155,10 @@ func (m Variational) mustBayes(p *Posterior) *bayes {
 	return b
 }
 
-// Init starts as [Model] does.
+// Init starts as [Model] does. Variances have no floor, because the prior keeps their posteriors away from 0; but
+// of constant and dependent columns it would make evidence, so that they are refused.
 func (m Variational) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*Posterior, error) {
-	w, pl, s, err := begin(ctx, src, m.Family, m.Start, k, rng)
+	w, pl, s, err := begin(ctx, src, family.WithFloor(m.Family, family.NoFloor), m.Start, k, rng)
 	if err != nil {
 		return nil, err
 	}

@@ -429,9 +429,12 @@ func TestColumnsOfOneValueAreFittedOrNamed(t *testing.T) {
 		shift  float64
 		says   string
 	}{
-		{family.Gaussian{}, 0, "column 2 is constant, to working precision: drop it"},
-		{family.Gaussian{Covariance: family.Tied}, 1e8, "column 2 is constant, to working precision: drop it"},
-		{family.Gaussian{Covariance: family.Diagonal}, 0.1, "column 2 is constant, to working precision: drop it"},
+		{family.Gaussian{Floor: family.NoFloor}, 0, "column 2 is constant, to working precision: drop it"},
+		{family.Gaussian{Covariance: family.Tied, Floor: family.NoFloor}, 1e8, "column 2 is constant, to working precision: drop it"},
+		{family.Gaussian{Covariance: family.Diagonal, Floor: family.NoFloor}, 0.1, "column 2 is constant, to working precision: drop it"},
+		{family.Gaussian{}, 0, ""},
+		{family.Gaussian{Covariance: family.Tied}, 1e8, ""},
+		{family.Gaussian{Covariance: family.Diagonal}, 0.1, ""},
 		{family.Gaussian{Covariance: family.Spherical}, 0, ""},
 		{family.Gamma{}, 1, "column 2"},
 		{family.Lognormal{}, 1, "column 2"},
@@ -523,8 +526,13 @@ func errorOf[R any](_ R, err error) error { return err }
 func TestSingularTablesAndStartsAreErrorsOrFits(t *testing.T) {
 	few := []float64{1, 2, 3, 4, 5, 7, 0, 1, -1} // 3 rows span a plane
 	for _, c := range []family.Covariance{family.Full, family.Tied} {
-		_, err := fitting(t, mixture.Model{Family: family.Gaussian{Covariance: c}}, few, 3, framework.Options{K: 1})
+		m := mixture.Model{Family: family.Gaussian{Covariance: c, Floor: family.NoFloor}}
+		_, err := fitting(t, m, few, 3, framework.Options{K: 1})
 		require.ErrorContains(t, err, "is a linear combination of other columns: drop it, or take a diagonal covariance")
+		m.Family = family.Gaussian{Covariance: c}
+		res, err := fitting(t, m, few, 3, framework.Options{K: 1})
+		require.NoError(t, err)
+		requireParameters(t, m, res.Parameters, source(t, few, 3, 3), res.Statistics)
 	}
 	x := []float64{1, 2, 4, 5, 7, 0, 1, -1, 3, 3}
 	for _, start := range []family.Start{family.KMeans, family.RandomResponsibilities, family.RandomRows} {
@@ -717,7 +725,8 @@ func TestFaultsOfAProductNameTheColumnOfTheTable(t *testing.T) {
 		copy(x[i*3:], []float64{rng.NormFloat64(), rng.NormFloat64(), float64(i % 2)})
 	}
 	src := source(t, x, n, 3)
-	for _, second := range []family.Gaussian{{}, {Covariance: family.Tied}, {Covariance: family.Diagonal}, {Covariance: family.Spherical}} {
+	for form := range family.Covariance(4) {
+		second := family.Gaussian{Covariance: form, Floor: family.NoFloor}
 		m := mixture.Model{Family: family.Product{family.Of{Family: family.Gaussian{}, Width: 2}, family.Of{Family: second, Width: 1}}}
 		_, err := framework.Fit(context.Background(), m, src, framework.Options{K: 2, Method: framework.EM})
 		var fault *framework.DataError

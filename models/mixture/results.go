@@ -52,6 +52,16 @@ func (m Model) Numbers(p *Parameters) ([]family.Number, error) {
 	return pl.Numbers(), nil
 }
 
+// Doubts are about columns, or directions, of the table that hold nothing but the floor of their variance (see
+// [family.Plan.Doubts]).
+func (m Model) Doubts(p *Parameters) ([]error, error) {
+	pl, err := m.plan(p)
+	if err != nil {
+		return nil, err
+	}
+	return pl.Doubts(), nil
+}
+
 // StandardErrors are those of the numbers of [Parameters].Components, K×P, and of the
 // weights, K. They come from F, the Hessian of the complete data averaged under q (paper G,
 // Proposition 9: the posterior of Π tends to N(Π̄, F⁻¹/N)): the square roots of the

@@ -1,0 +1,244 @@
+package family
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/latent-go/latent/framework"
+)
+
+// Values are recorded in steps: minutes, tenths of a degree, yes and no. A number that stands for all
+// within a step of width Δ has the variance Δ²/12 about them, so that less than that cannot be told
+// from a column, whatever its values in a class. With these floors the likelihood of a Gaussian
+// mixture has a maximum: no class collapses onto equal values, rows or directions.
+
+// A Bounder is a factor with a floor below the variances of its classes: Σ_k ⪰ diag([Pooled].Floor). A
+// [Plan] bounds estimates and modes with it.
+type Bounder interface {
+	// Spread is the variance of each column under parameters; nil where there is to be no floor.
+	Spread(params []float64) []float64
+	// SetFloor puts the floor of each column into pooled, whose parameters it bounds. steps are the
+	// resolutions of the columns: 0 where it does not matter, +Inf where all values are equal.
+	SetFloor(steps []float64, pooled *Pooled) error
+	// Bound moves each class's parameters from the maximum of their likelihood or posterior to that
+	// above the floor; what classes share is the same in all, and stays so.
+	Bound(pooled *Pooled, params Table) error
+	// Doubts says, as one [framework.DataError] a column, which directions of the pooled table have nothing
+	// but their floor.
+	Doubts(pooled *Pooled) []error
+}
+
+// A refiner is a Bounder whose scores of classes on their floor are more exact when the floor is known.
+type refiner interface {
+	Refine(pooled *Pooled, xi, score []float64)
+}
+
+// finest is the share of a column's variance that a floor is at least: a resolution beyond it is as
+// good as any.
+const finest = 1e-10
+
+// mostValues and allValues bound the different values that are looked at, of one column and of all: a
+// column with more has no resolution.
+const (
+	mostValues = 1 << 16
+	allValues  = 1 << 21
+)
+
+// setFloors finds the floor of every column and bounds the table as one class.
+func (p *Plan) setFloors(ctx context.Context, src framework.Source[framework.Rows], w *Pooled) error {
+	steps := make([]resolution, p.size.Columns)
+	bounded := false
+	most := max(1<<10, min(mostValues, allValues/p.size.Columns))
+	for i := range p.parts {
+		f := &p.parts[i]
+		if b, ok := f.Factor.(Bounder); ok {
+			for j, v := range b.Spread(f.ofParams(w.Parameters)) {
+				bounded = true
+				steps[f.at.Columns+j] = resolution{most: most, enough: math.Sqrt(12 * finest * max(0, v))}
+			}
+		}
+	}
+	if !bounded {
+		return nil
+	}
+	if err := readSteps(ctx, src, steps); err != nil {
+		return err
+	}
+	p.Attach(w)
+	floor := make([]float64, p.size.Columns)
+	found := make([]float64, len(steps))
+	for j := range steps {
+		found[j] = steps[j].step()
+	}
+	if !slices.ContainsFunc(found, func(step float64) bool { return !math.IsInf(step, 1) }) {
+		return framework.FaultyColumn(0, errAllConstant)
+	}
+	for i := range p.parts {
+		f := &p.parts[i]
+		if b, ok := f.Factor.(Bounder); ok {
+			f.pooled.Floor = floor[f.at.Columns:][:f.size.Columns]
+			if err := b.SetFloor(found[f.at.Columns:][:f.size.Columns], f.pooled); err != nil {
+				return shift(err, f.at.Columns)
+			}
+		}
+	}
+	w.Floor = floor
+	return nil
+}
+
+var errAllConstant = errors.New("is constant, like all others: there is nothing to fit")
+
+// bounded says whether the pooled table of a factor has a floor.
+func (f *part) bounded() bool { return f.pooled != nil && len(f.pooled.Floor) > 0 }
+
+// bound bounds the parameters of some classes.
+func (p *Plan) bound(f *part, params Table) error {
+	if b, ok := f.Factor.(Bounder); ok && f.bounded() {
+		if err := b.Bound(f.pooled, params.from(f.at.Params)); err != nil {
+			return shift(err, f.at.Columns)
+		}
+	}
+	return nil
+}
+
+// Doubts says which columns of the pooled table, or directions of them, vary so little that the floor
+// stands in for their variance (see [Gaussian]): they tell no rows apart. Each error is a [framework.DataError].
+func (p *Plan) Doubts() (list []error) {
+	for i := range p.parts {
+		f := &p.parts[i]
+		if b, ok := f.Factor.(Bounder); ok && f.bounded() {
+			for _, err := range b.Doubts(f.pooled) {
+				list = append(list, shift(err, f.at.Columns))
+			}
+		}
+	}
+	return list
+}
+
+// readSteps looks at the values of each column until its resolution is known. Rows of weight 0
+// and missing values do not count.
+func readSteps(ctx context.Context, src framework.Source[framework.Rows], columns []resolution) error {
+	var open []int
+	for j := range columns {
+		if columns[j].most > 0 {
+			open = append(open, j)
+		}
+	}
+	for b, err := range src.Blocks(ctx) {
+		if err != nil {
+			return err
+		}
+		open = slices.DeleteFunc(open, func(j int) bool {
+			c := &columns[j]
+			for i := 0; i < b.N && !c.done; i++ {
+				if v := b.X[i*b.Stride+j]; v == v && b.Weight(i) > 0 {
+					c.add(v)
+				}
+			}
+			return c.done
+		})
+		if len(open) == 0 {
+			break
+		}
+	}
+	return ctx.Err()
+}
+
+// A resolution is the least gap between the different values of a column, as far as it matters. What it
+// finds does not depend on the order of the values.
+type resolution struct {
+	most   int     // values that are kept; 0: the column is not looked at
+	enough float64 // a gap below this need not be known better
+
+	seen  []uint64 // the bits of different values, in a table with open addressing; 0 is free
+	count int
+	last  float64
+	zero  bool // 0 is among the values: its bits are those of a free place
+	done  bool // a gap below enough, or more than most values
+}
+
+// add takes note of a value.
+func (c *resolution) add(v float64) {
+	if v == c.last && (c.count > 0 || c.zero) {
+		return
+	}
+	if c.last = v; v == 0 {
+		c.zero = true
+		return
+	}
+	if 2*c.count >= len(c.seen) {
+		c.grow()
+		if c.done {
+			return
+		}
+	}
+	if place := c.place(math.Float64bits(v)); c.seen[place] == 0 {
+		c.seen[place] = math.Float64bits(v)
+		c.count++
+	}
+}
+
+// place is where bits are, or would be.
+func (c *resolution) place(bits uint64) int {
+	i := int(bits * 0x9e3779b97f4a7c15 >> 32 % uint64(len(c.seen)))
+	for c.seen[i] != 0 && c.seen[i] != bits {
+		if i++; i == len(c.seen) {
+			i = 0
+		}
+	}
+	return i
+}
+
+// grow doubles the table, unless what is in it is enough.
+func (c *resolution) grow() {
+	if c.count > c.most || c.gap() < c.enough {
+		c.seen, c.done = nil, true
+		return
+	}
+	old := c.seen
+	c.seen = make([]uint64, max(32, 2*len(old)))
+	for _, bits := range old {
+		if bits != 0 {
+			c.seen[c.place(bits)] = bits
+		}
+	}
+}
+
+// gap is the least gap between two values that differ by more than a few units in the last place, which
+// arithmetic puts between equal ones; +Inf where there are no two.
+func (c *resolution) gap() float64 {
+	values := make([]float64, 0, c.count+1)
+	for _, bits := range c.seen {
+		if bits != 0 {
+			values = append(values, math.Float64frombits(bits))
+		}
+	}
+	if c.zero {
+		values = append(values, 0)
+	}
+	slices.Sort(values)
+	least := math.Inf(1)
+	for i := 1; i < len(values); i++ {
+		if gap := values[i] - values[i-1]; gap > ulps*max(math.Abs(values[i]), math.Abs(values[i-1])) {
+			least = min(least, gap)
+		}
+	}
+	return least
+}
+
+// ulps is the relative difference of equal values: four units in the last place.
+const ulps = 4 * 0x1p-52
+
+// step is the resolution: 0 where it does not matter.
+func (c *resolution) step() float64 {
+	switch {
+	case c.most == 0 || c.done || c.count > c.most:
+		return 0
+	}
+	if gap := c.gap(); !(gap < c.enough) {
+		return gap
+	}
+	return 0
+}
