@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
@@ -170,10 +172,39 @@ func complete(b framework.Rows, at, first, n, d int, form Covariance, o *Observe
 }
 
 func (g gaussian) AddScores(o *Observed, scores Table, r []float64) {
+	if g.tied && scores.K > 1 && g.d >= minColumns {
+		g.addTied(o, scores, r)
+		return
+	}
 	d, n := g.d, o.Padded()
 	o.Work = linalg.Resize(o.Work, simd.ScoresWork(d))
 	for j := range scores.K {
 		g.scoreAll(o, scores, j, at(r, j, n))
+	}
+}
+
+// addTied whitens the rows once for all classes, whose R is the same: beyond that a class costs what a spherical
+// one does. The mean of the first class is taken off before, so that nothing cancels.
+func (g gaussian) addTied(o *Observed, scores Table, r []float64) {
+	d, n, k := g.d, o.Padded(), scores.K
+	o.Work = linalg.Resize(o.Work, 2*d*(n+k)+d)
+	rows, means, half := o.Work[:2*d*n], o.Work[2*d*n:2*d*(n+k)], o.Work[2*d*(n+k):]
+	first, root := g.split(scores.Row(0, 1+d+d*d), 1)
+	for a, m := range first {
+		for i, v := range at(o.X, a, n) {
+			rows[a*n+i] = v - m
+		}
+	}
+	for j := range k {
+		m, _ := g.split(scores.Row(j, 1+d+d*d), 1)
+		floats.SubTo(at(means, j, d), m, first)
+	}
+	whitened, centres := rows[d*n:], means[d*k:]
+	linalg.MulSerial(false, false, 1, linalg.General(d, d, root), linalg.General(d, n, rows), 0, linalg.General(d, n, whitened))
+	linalg.MulSerial(false, true, 1, linalg.General(k, d, means), linalg.General(d, d, root), 0, linalg.General(k, d, centres))
+	linalg.Fill(half, 0.5)
+	for j := range k {
+		simd.DiagonalScores(at(r, j, n), whitened, d, n, scores.Row(j, 1)[0], at(centres, j, d), half)
 	}
 }
 

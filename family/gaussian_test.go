@@ -872,3 +872,30 @@ func TestGaussianLoopsDoNotAllocate(t *testing.T) {
 		assert.Zero(t, testing.AllocsPerRun(20, run), "%T", f)
 	}
 }
+
+// TestTiedScoresAreThoseOfEachClass where rows are whitened once for all, far from the origin too.
+func TestTiedScoresAreThoseOfEachClass(t *testing.T) {
+	rng := seeded(16)
+	const d, n, k = minColumns + 3, 37, 3
+	for _, far := range []float64{0, 1e6} {
+		xi, mean, cov := parametersOf(rng, gaussian{d: d}, d, far, 1)
+		x := samples(gaussian{d: d}, xi, rng, n)
+		scores := Table{K: k, Stride: 1 + d + d*d}
+		var want []float64
+		for range k {
+			for a := range d {
+				xi[a] = mean[a] + rng.NormFloat64()
+			}
+			copy(xi[d:], cov)
+			score := scoreOf(t, gaussian{d: d}, xi)
+			scores.Data = append(scores.Data, score...)
+			want = append(want, scoresOf(t, gaussian{d: d}, x, score)...)
+		}
+		o, r := &Observed{}, make([]float64, k*Padded(n))
+		require.NoError(t, gaussian{d: d}.Observe(framework.Rows{N: n, D: d, Stride: d, X: x}, 0, 0, n, o))
+		gaussian{d: d, tied: true}.AddScores(o, scores, r)
+		for j := range k {
+			allClose(t, want[j*n:(j+1)*n], at(r, j, Padded(n))[:n], 1e-9, far)
+		}
+	}
+}
