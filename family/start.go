@@ -24,7 +24,7 @@ type Start int
 const (
 	// KMeans assigns rows to the nearest of K rows chosen by k-means++ (Arthur &
 	// Vassilvitskii 2007), the best of several candidates each time, at the distances of
-	// whitened rows. Where estimates are searched for (see [RowFactor]), it builds each
+	// whitened rows. In many columns it is k-means itself, and full covariances begin as one. Where estimates are searched for (see [RowFactor]), it builds each
 	// component around one row, and rows are as far apart as densities make them.
 	KMeans Start = iota
 	// RandomResponsibilities draws each row's responsibilities uniformly on the simplex.
@@ -202,6 +202,10 @@ func (p *Plan) Begin(ctx context.Context, src framework.Source[framework.Rows], 
 	}); err != nil {
 		return nil, nil, err
 	}
+	if g, wide := p.wide(rows.N, k, start); wide {
+		_, _, sums := c.tables(&p.parts[0])
+		g.poolWithin(sums)
+	}
 	if !p.aroundRows(start) { // else they have the weight that they are to have
 		factor := w.N / floats.Sum(rows.Weights)
 		c.Scale(factor)
@@ -274,6 +278,9 @@ func sample(ctx context.Context, src framework.Source[framework.Rows], d int, rn
 func (p *Plan) Partition(rows framework.Rows, k int, start Start, rng *rand.Rand) ([]float64, error) {
 	if start == KMeans && p.searches {
 		return p.seeds(rows, k, rng)
+	}
+	if _, wide := p.wide(rows.N, k, start); wide {
+		return p.partitionWide(rows, k, rng)
 	}
 	points, err := p.points(rows)
 	if err != nil {

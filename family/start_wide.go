@@ -1,0 +1,201 @@
+package family
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
+)
+
+// In many columns the rows of a sample that are nearest to one seed may be too few for a covariance of
+// their own, and EM that begins with such covariances ends at classes of a few rows. So starts of full
+// covariances there are k-means itself, by Lloyd's steps from several seeds, and their classes begin with one
+// covariance, that within the classes.
+
+// A start is wide from wideColumns columns on, where a sample has fewer than wideRows rows for each column of a class.
+const (
+	wideColumns = 16
+	wideRows    = 10
+)
+
+// lloydSteps bounds Lloyd's steps, and wideTries is the number of k-means at each kind of distance.
+const (
+	lloydSteps = 25
+	wideTries  = 2
+)
+
+// wide is the factor of a plan whose starts of k classes from n rows are wide.
+func (p *Plan) wide(n, k int, start Start) (g gaussian, ok bool) {
+	if len(p.parts) != 1 || start != KMeans {
+		return g, false
+	}
+	g, ok = p.parts[0].Factor.(gaussian)
+	return g, ok && !g.tied && g.d >= wideColumns && n < wideRows*k*g.d
+}
+
+// partitionWide assigns rows to k classes, as Partition does: by k-means at the distances of whitened rows, which
+// clusters of one direction need, and at those of columns scaled alone, which hides no clear clusters among
+// many directions. The best is where N_k rows a class have the highest likelihood with one covariance.
+func (p *Plan) partitionWide(rows framework.Rows, k int, rng *rand.Rand) ([]float64, error) {
+	white, err := p.points(rows)
+	if err != nil {
+		return nil, err
+	}
+	if n := white.distinct(k); n < k && rows.N < sampleSize(rows.D) {
+		return nil, tooMany(k, n)
+	}
+	plain := *white
+	plain.x = make([]float64, len(white.x))
+	if err := plain.read(rows); err != nil {
+		return nil, err
+	}
+	total := white.scatter()
+	var best []int
+	most := math.Inf(-1)
+	for range wideTries {
+		for _, at := range []*points{white, &plain} {
+			label := at.lloyd(at.seeds(k, rng))
+			if fit := white.tiedFit(label, k, total); best == nil || fit > most {
+				best, most = label, fit
+			}
+		}
+	}
+	r := make([]float64, rows.N*k)
+	for i, j := range best {
+		r[i*k+j] = rows.Weights[i]
+	}
+	return r, nil
+}
+
+// read takes the columns of complete rows for coordinates, each with mean 0 and variance 1.
+func (c *points) read(rows framework.Rows) error {
+	o := &Observed{}
+	for first := range c.blocks {
+		n := min(c.block, c.n-first)
+		if _, err := o.Transpose(rows, 0, first, n, c.width); err != nil {
+			return err
+		}
+		copy(c.x[first*c.width:], o.X)
+	}
+	for j := range c.width {
+		c.standardise(j)
+	}
+	return nil
+}
+
+// lloyd makes Lloyd's steps from seeds: every row goes to the nearest centre, and centres to the mean of their rows.
+func (c *points) lloyd(centres []float64) (label []int) {
+	k := len(centres) / c.width
+	label = c.nearest(centres)
+	for range lloydSteps {
+		means, counts := c.means(label, k)
+		for j, n := range counts {
+			if n > 0 {
+				copy(at(centres, j, c.width), at(means, j, c.width))
+			}
+		}
+		last := label
+		label = c.nearest(centres)
+		moved := 0
+		for i, j := range label {
+			if last[i] != j {
+				moved++
+			}
+		}
+		if 1000*moved < c.n {
+			break
+		}
+	}
+	return label
+}
+
+// means are the weighted means of the rows of each label, k×width, and the weights of their rows.
+func (c *points) means(label []int, k int) (means, counts []float64) {
+	means, counts = make([]float64, k*c.width), make([]float64, k)
+	for i, j := range label {
+		counts[j] += c.weights[i]
+	}
+	for first, x := range c.blocks {
+		n := min(c.block, c.n-first)
+		for a := range c.width {
+			for i, v := range at(x, a, len(x)/c.width)[:n] {
+				means[label[first+i]*c.width+a] += c.weights[first+i] * v
+			}
+		}
+	}
+	for j, n := range counts {
+		if n > 0 {
+			linalg.Scale(1/n, at(means, j, c.width))
+		}
+	}
+	return means, counts
+}
+
+// scatter is Σ w xxᵀ.
+func (c *points) scatter() []float64 {
+	sum := make([]float64, c.width*c.width)
+	var weighed []float64
+	for first, x := range c.blocks {
+		side := len(x) / c.width
+		weighed = append(weighed[:0], x...)
+		for a := range c.width {
+			floats.Mul(at(weighed, a, side), c.weights[first:first+side])
+		}
+		linalg.MulSerial(false, true, 1, linalg.General(c.width, side, weighed), linalg.General(c.width, side, x), 1, linalg.General(c.width, c.width, sum))
+	}
+	return sum
+}
+
+// tiedFit is the log-likelihood of labelled rows with one covariance, up to a constant. total is the scatter.
+func (c *points) tiedFit(label []int, k int, total []float64) float64 {
+	means, counts := c.means(label, k)
+	n, d, fit := floats.Sum(counts), c.width, 0.0
+	within, weighed := append([]float64(nil), total...), append([]float64(nil), means...)
+	for j, nj := range counts {
+		linalg.Scale(nj, at(weighed, j, d))
+		if nj > 0 {
+			fit += nj * math.Log(nj)
+		}
+	}
+	linalg.MulSerial(true, false, -1, linalg.General(k, d, weighed), linalg.General(k, d, means), 1, linalg.General(d, d, within))
+	for a := range d {
+		within[a*d+a] += 1e-9 * n // where the table is singular
+	}
+	chol, ok := linalg.NewCholesky(d, within)
+	if !ok {
+		return math.Inf(-1)
+	}
+	return fit - n/2*chol.LogDet()
+}
+
+// poolWithin gives all classes the covariance within them, at their own means.
+func (g gaussian) poolWithin(sums Table) {
+	d, n := g.d, 0.0
+	within := make([]float64, d*d)
+	each := func(visit func(nk float64, first, second []float64)) {
+		for k := range sums.K {
+			row := sums.Row(k, 1+d+d*d)
+			if first, second := g.split(row, 1); row[0] > 0 {
+				visit(row[0], first, second)
+			}
+		}
+	}
+	each(func(nk float64, first, second []float64) {
+		n += nk
+		for a := range d {
+			for c := a; c < d; c++ {
+				within[a*d+c] += second[a*d+c] - first[a]*(first[c]/nk)
+			}
+		}
+	})
+	each(func(nk float64, first, second []float64) {
+		for a := range d {
+			for c := a; c < d; c++ {
+				second[a*d+c] = nk/n*within[a*d+c] + first[a]*(first[c]/nk)
+			}
+		}
+	})
+}
