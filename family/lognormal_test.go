@@ -38,7 +38,7 @@ func TestLognormalIsGaussianOnTheLogarithms(t *testing.T) {
 		return w, p
 	}
 	w, plan := pool(x, family.Lognormal{})
-	w0, plan0 := pool(logs, family.Gaussian{Covariance: family.Diagonal})
+	w0, plan0 := pool(logs, family.Gaussian{Covariance: family.Diagonal, Floor: family.NoFloor})
 	require.Equal(t, w0, w)
 
 	rows := func(x []float64) framework.Rows {
