@@ -17,7 +17,7 @@ import (
 //
 //	ln p(X,Z) = ln Γ(Ka)/Γ(Ka+N) + Σ_k [ln Γ(a+N_k)/Γ(a) + ln Z(h₀+T_k) − ln Z(h₀)] + Σ_n ln h(x_n),
 //
-// of a q it is estimated to second order (docs/theory/mixtures.md, section 8). A [Model], which has no priors of its
+// of a q it is estimated to second order (docs/theory/mixtures.md, section 9). A [Model], which has no priors of its
 // own, takes the defaults of [Variational].
 
 // LogEvidence is ln p(X,Z), in nats (see [framework.Collapsible]).
@@ -252,19 +252,22 @@ func (s *Statistics) addLabels(b framework.Rows, first, n int, w []float64) erro
 	return nil
 }
 
-// rounds of the fixed point of a row: eight give the same to 1e-2 nats, in all (docs/theory/mixtures.md, section 8).
+// rounds of the fixed point of a row, which the rounds approach from both sides in turn, so that the third starts from the mean
+// of the first two: House Votes end within 0.007 nats, in all, of what twenty rounds give, without the mean within 0.067.
 const rounds = 3
 
 // predict puts into s.r ln (c_k − r_nk) + ln p(x_n|h_k − r_nk T(x_n)) of the n observed rows, with r the responsibilities
-// that the round before has led to, 0 in the first.
+// that the rounds before have led to, 0 in the first.
 func (b *bayes) predict(p *Posterior, s *Statistics, n, rounds int) {
 	padded := family.Padded(n)
 	s.r, s.out, s.rows = linalg.Resize(s.r, padded*s.K), linalg.Resize(s.out, padded*s.K), linalg.Resize(s.rows, 3*padded)
 	clear(s.out)
 	for round := range rounds {
 		if round > 0 {
-			copy(s.out, s.r)
-			simd.Softmax(s.out, s.K, padded, at(s.rows, 0, padded), at(s.rows, 1, padded))
+			simd.Softmax(s.r, s.K, padded, at(s.rows, 0, padded), at(s.rows, 1, padded))
+			for i, q := range s.r {
+				s.out[i] += (q - s.out[i]) / float64(min(round, 2))
+			}
 		}
 		for k, c := range p.Weights {
 			to, out := ofComponent(s.r, k, n), ofComponent(s.out, k, n)

@@ -181,9 +181,9 @@ func TestCollapsedEvidenceIsNearTheExactSum(t *testing.T) {
 		vb, err := framework.Fit(context.Background(), c.model, c.table, o)
 		require.NoError(t, err, c.name)
 		t.Logf("%-40s ln p(X) %9.4f; less it: CVB0 %7.4f, at VB's q %7.4f, its ELBO %7.4f, exact ICL %7.4f", c.name, exact, cvb.Value-exact, vb.Scores[1].Value-exact, vb.Value-exact, cvb.Scores[2].Value-exact)
-		within := 1.
+		within, order := 1., 0.6
 		if c.overlaps {
-			within = 3
+			within, order = 3, 1
 		}
 		require.InDelta(t, exact, cvb.Value, within, c.name)
 		require.InDelta(t, exact, vb.Scores[1].Value, within+0.25, c.name)
@@ -193,7 +193,7 @@ func TestCollapsedEvidenceIsNearTheExactSum(t *testing.T) {
 		bound := c.bound(t, b, r)
 		t.Logf("%40s of which the second order misses E_q[ln p(X,Z)] + H(q) by %7.4f, and q the sum by %7.4f", "", cvb.Value-bound, bound-exact)
 		require.LessOrEqual(t, bound, exact, c.name)
-		require.InDelta(t, bound, cvb.Value, 0.5, "%s: the second order", c.name)
+		require.InDelta(t, bound, cvb.Value, order, "%s: the second order", c.name)
 		require.InDelta(t, cvb.Trace[len(cvb.Trace)-1], cvb.Value, 1e-6, "%s: the final passes against the last iteration", c.name)
 
 		weights := c.model.Weights
@@ -397,17 +397,17 @@ func TestHouseVotesHaveOneAnswer(t *testing.T) {
 	table, err := framework.FromIncomplete(x, n, d)
 	require.NoError(t, err)
 	m := CVB0{Variational{Family: family.Bernoulli{}, Prior: prior.Jeffreys{}, Weights: prior.Dirichlet{Alpha: 0.5}}}
-	starts := 5
+	starts, from := 5, 12
 	if testing.Short() {
-		starts = 2
+		starts, from = 1, 8
 	}
-	res, err := framework.Fit(context.Background(), m, table, framework.Options{K: 12, Method: framework.PrunedEM, Restarts: starts, Tolerance: 1e-7})
+	res, err := framework.Fit(context.Background(), m, table, framework.Options{K: from, Method: framework.PrunedEM, Restarts: starts, Tolerance: 1e-7})
 	require.NoError(t, err)
 	require.Equal(t, "Collapsed", res.Criterion)
 	for _, r := range res.Restarts {
 		require.Equal(t, 6, r.K)
 		require.Equal(t, framework.Converged, r.Status)
-		require.InDelta(t, -3023.189, r.Value, 2e-3) // other rounds, and derivatives, gave −3023.12
+		require.InDelta(t, -3023.115, r.Value, 2e-3)
 	}
 }
 
