@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
@@ -113,7 +115,7 @@ func (g Gaussian) On(columns int) ([]Factor, error) {
 
 // gaussian has a D×D covariance. The numbers of one component are
 //
-//	sums    n, Σ(x−a), Σ(x−a)(x−a)ᵀ (upper triangle of D×D)
+//	sums    n, Σ(x−a), Σ(x−a)(x−a)ᵀ (upper triangle of D×D), values of each column that say of its mean
 //	anchor  a
 //	score   c, m, R with score(x) = c − ½‖R(x−m)‖², R upper triangular, RᵀR the precision
 //	params  μ, Σ
@@ -134,7 +136,7 @@ func (g gaussian) Name() string { return Gaussian{Covariance: g.form()}.Name() }
 
 func (g gaussian) Layout() Layout {
 	d, v := g.d, g.d*(g.d+1)/2
-	l := Layout{Columns: d, Cells: 1, Free: d + v, Sums: 1 + d + d*d, Anchor: d, Score: 1 + d + d*d, Params: d + d*d, Hyper: 3 + d + d*d, Features: d}
+	l := Layout{Columns: d, Cells: 1, Free: d + v, Sums: 1 + 2*d + d*d, Anchor: d, Score: 1 + d + d*d, Params: d + d*d, Hyper: 3 + d + d*d, Features: d}
 	if g.tied {
 		l.Free, l.Shared = d, v
 	}
@@ -147,7 +149,7 @@ func (g gaussian) split(v []float64, skip int) (location, matrix []float64) {
 }
 
 func (g gaussian) Observe(b framework.Rows, at, first, n int, o *Observed) error {
-	return complete(b, at, first, n, g.d, g.form(), o)
+	return o.observeGaps(b, at, first, n, g.d)
 }
 
 // complete keeps rows column-major; they must be complete and finite.
@@ -160,7 +162,7 @@ func complete(b framework.Rows, at, first, n, d int, form Covariance, o *Observe
 			if v-v != 0 {
 				reason := framework.ErrNotFinite
 				if math.IsNaN(v) {
-					reason = fmt.Errorf("%s needs complete rows; take a diagonal covariance, or leave the row out", Gaussian{Covariance: form}.Name())
+					reason = fmt.Errorf("%s needs complete rows; take a full, tied or diagonal covariance, or leave the row out", Gaussian{Covariance: form}.Name())
 				}
 				return &framework.DataError{Row: b.First + first + i, Column: at + j, Value: v, Reason: reason}
 			}
@@ -170,7 +172,11 @@ func complete(b framework.Rows, at, first, n, d int, form Covariance, o *Observe
 }
 
 func (g gaussian) AddScores(o *Observed, scores Table, r []float64) {
-	if g.tied && scores.K > 1 && g.d >= minColumns {
+	switch {
+	case !o.Complete:
+		g.addScoresByPattern(o, scores, r)
+		return
+	case g.tied && scores.K > 1 && g.d >= minColumns:
 		g.addTied(o, scores, r)
 		return
 	}
@@ -181,20 +187,25 @@ func (g gaussian) AddScores(o *Observed, scores Table, r []float64) {
 	}
 }
 
-func (g gaussian) AddSums(o *Observed, r []float64, _, anchors, sums Table) (entropy float64) {
+func (g gaussian) AddSums(o *Observed, r []float64, scores, anchors, sums Table) (entropy float64) {
+	if !o.Complete {
+		return g.addSumsByPattern(o, r, scores, anchors, sums)
+	}
 	d, n := g.d, o.Padded()
 	o.Work = linalg.Resize(o.Work, simd.MomentsWork(d, n))
 	for j := range sums.K {
-		to := sums.Row(j, 1+d+d*d)
+		to := sums.Row(j, 1+2*d+d*d)
 		first, second := g.split(to, 1)
 		x, w := g.weighed(o, at(r, j, n))
-		to[0] += simd.GaussianMoments(first, second, x, d, len(w), anchors.Row(j, d), w, o.Work)
+		total := simd.GaussianMoments(first, second, x, d, len(w), anchors.Row(j, d), w, o.Work)
+		to[0] += total
+		floats.AddConst(total, to[1+d+d*d:])
 	}
 	return 0
 }
 
-// Features whitens by the covariance of the table. A direction in which that has nothing but its floor
-// is left out: it would hold the rounding of its columns alone.
+// Features whitens by the covariance of the table, with its mean in the place of what is missing. A direction in
+// which that has nothing but its floor is left out: it would hold the rounding of its columns alone.
 func (g gaussian) Features(o *Observed, w *Pooled, dst []float64, width, at int) {
 	score := make([]float64, 1+g.d+g.d*g.d)
 	if g.Score(w.Parameters, score) != nil {
@@ -209,7 +220,9 @@ func (g gaussian) Features(o *Observed, w *Pooled, dst []float64, width, at int)
 		for a := range g.d {
 			to[a] = 0
 			for c := a; c < g.d; c++ {
-				to[a] += root[a*g.d+c] * (x[c] - m[c])
+				if v := x[c] - m[c]; v == v {
+					to[a] += root[a*g.d+c] * v
+				}
 			}
 		}
 	}
@@ -229,11 +242,20 @@ func (g gaussian) Estimate(sums, anchor []float64, w *Pooled, xi []float64) erro
 		return errEmpty
 	}
 	first, second := g.split(sums, 1)
+	values := g.values(sums)
 	mean, cov := g.split(xi, 0)
 	for a := range d {
-		mean[a] = anchor[a] + first[a]/n
+		if !(values[a] > 0) && w == nil {
+			return framework.FaultyColumn(a, framework.ErrNoValue)
+		}
+		mean[a] = anchor[a] + first[a]/values[a]
 		for c := a; c < d; c++ {
 			cov[a*d+c] = second[a*d+c]/n - first[a]/n*(first[c]/n)
+		}
+	}
+	for a, seen := range values { // of a table with missing values, whose squares are sums over those that are there
+		if seen != n {
+			cov[a*d+a] = second[a*d+a]/seen - first[a]/seen*(first[a]/seen)
 		}
 	}
 	linalg.Mirror(d, cov)
@@ -361,7 +383,15 @@ func precisionRoot(d int, cov, root []float64) (logDet float64, err error) {
 	return logDet, nil
 }
 
-func (g gaussian) Center(sums, anchor []float64) { center(sums[0], sums[1:1+g.d], anchor) }
+// values are the numbers of rows that say of the mean of a column: n, but for a table with missing values that is summed up
+// before there is a density to complete it by.
+func (g gaussian) values(sums []float64) []float64 { return sums[1+g.d+g.d*g.d:][:g.d] }
+
+func (g gaussian) Center(sums, anchor []float64) {
+	for a, n := range g.values(sums) {
+		center(n, sums[1+a:2+a], anchor[a:a+1])
+	}
+}
 
 // center adds the mean deviation from an anchor to it.
 func center(n float64, first, anchor []float64) {
@@ -384,6 +414,7 @@ func (g gaussian) AddAbout(sums, anchor, others, another []float64) {
 	first, second := g.split(sums, 1)
 	itsFirst, itsSecond := g.split(others, 1)
 	sums[0] += n
+	linalg.Axpy(1, g.values(others), g.values(sums))
 	for a := range d {
 		da := another[a] - anchor[a]
 		first[a] += itsFirst[a] + n*da
@@ -428,6 +459,7 @@ func (g gaussian) AddPooled(weight float64, w *Pooled, anchor, sums []float64) {
 	mean, cov := g.split(w.Parameters, 0)
 	first, second := g.split(sums, 1)
 	sums[0] += weight
+	floats.AddConst(weight, g.values(sums))
 	for a := range d {
 		da := mean[a] - anchor[a]
 		first[a] += weight * da

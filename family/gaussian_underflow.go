@@ -75,7 +75,7 @@ func (g gaussian) boundFrom() int { return max(0, g.d-max(10, g.d/3)) &^ 3 }
 // what is below a bound.
 func (g gaussian) AddJoints(o *Observed, scores Table, r []float64) {
 	d, n, k, from, f := g.d, o.Padded(), scores.K, g.boundFrom(), &o.underflow
-	if k == 1 || from == 0 || g.tied || !f.due() { // tied classes share the work
+	if k == 1 || from == 0 || g.tied || !o.Complete || !f.due() { // tied classes share the work
 		g.AddScores(o, scores, r)
 		return
 	}

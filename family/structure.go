@@ -55,7 +55,7 @@ func structured(form Covariance, columns int, floor float64) Factor {
 		floor = 0
 	}
 	if form.letters()[2] == 'I' {
-		return axial{isotropic{columns, 1, form, floor}, s}
+		return axial{isotropic{groups: columns, width: 1, form: form, floor: floor}, s}
 	}
 	return ellipsoidal{gaussian{d: columns}, s}
 }
@@ -241,7 +241,7 @@ func (g ellipsoidal) Share(sums, params Table) error {
 	m := newMaximum(g.structure, params.K)
 	scatters, covs := make([]float64, params.K*d*d), make([][]float64, params.K)
 	for k := range params.K {
-		row := sums.Row(k, 1+d+d*d)
+		row := sums.Row(k, 1+2*d+d*d)
 		first, second := g.split(row, 1)
 		_, covs[k] = g.split(params.Row(k, d+d*d), 0)
 		to, n := at(scatters, k, d*d), row[0]

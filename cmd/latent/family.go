@@ -32,7 +32,7 @@ const (
 // A distribution is what the command knows of a family of package family.
 type distribution struct {
 	name   string
-	joint  func(d int) family.Family      // of all columns together, which need complete rows; nil: there is none
+	joint  func(d int) family.Family      // of all columns together; nil: there is none
 	single func(levels int) family.Family // of one column; nil: there is none
 	normal bool                           // of one column, it has a mean and a variance
 	shares bool                           // its numbers are probabilities

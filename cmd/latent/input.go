@@ -45,7 +45,7 @@ type inputFlags struct {
 	Drop    []string `placeholder:"COL" help:"Leave these columns out."`
 	Header  string   `default:"auto" enum:"auto,yes,no" help:"Whether the first row of a CSV file names the columns: auto, yes or no."`
 	NA      []string `name:"na" sep:"none" placeholder:"TEXT" help:"Cells of this text are missing values, as empty ones, NA and NaN are. Repeatable."`
-	Missing *string  `enum:"error,drop,keep" placeholder:"HOW" help:"Missing values: error refuses them, drop leaves their rows out, keep integrates them out, where the columns of a component are independent. Default: keep where that can be, else error."`
+	Missing *string  `enum:"error,drop,keep" placeholder:"HOW" help:"Missing values: error refuses them, drop leaves their rows out, keep integrates them out, which spherical and other structured covariances without a matrix, multinomial, bpca and vbmf cannot. Default: keep where that can be, else error."`
 }
 
 // An input is a table as it was read.
@@ -151,7 +151,7 @@ func (f *inputFlags) gaps(needsAll bool) (string, error) {
 	case f.Missing == nil:
 		return missingKeep, nil
 	case *f.Missing == missingKeep && needsAll:
-		return "", misused("--missing keep requires a mixture of independent columns: this model needs complete rows (--missing drop)")
+		return "", misused("--missing keep cannot be used with this model, which needs complete rows (--missing drop)")
 	}
 	return *f.Missing, nil
 }
@@ -261,7 +261,7 @@ func (in *input) reportGaps(s *session, x []float64, needsAll bool) error {
 			if needsAll {
 				advice = "this family needs complete rows; --missing drop leaves such rows out"
 				if in.flags != nil {
-					advice += ", and families of independent columns, as --family auto or gaussian-diagonal, do without"
+					advice += ", and full, tied and diagonal covariances, and --family auto, do without"
 				}
 			}
 			return &framework.DataError{Row: i / d, Column: i % d, Value: v, Reason: errors.New(advice)}

@@ -464,7 +464,7 @@ func TestWrongUseIsOneLineWithTheValidChoices(t *testing.T) {
 		{"fit --method vb --criterion icl", "elbo"},
 		{"fit --header maybe", `"auto","yes","no"`},
 		{"fit --missing x", `"error","drop","keep"`},
-		{"fit --missing keep", "--missing drop"},
+		{"fit --family gaussian-spherical --missing keep", "--missing drop"},
 		{"fit --family multinomial --missing keep", "--missing drop"},
 		{"fit --model bpca --missing keep", "--missing drop"},
 		{"fit --start x", `"kmeans","random","rows"`},

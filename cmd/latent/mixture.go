@@ -115,7 +115,7 @@ func bindMixture(s *session, f *modelFlags, in *input) (*task, error) {
 	if err := in.recode(columns, upTo(0, len(columns)-1), false); err != nil {
 		return nil, err
 	}
-	x, n, d, err := in.numbers(s, true, joint(f.Family))
+	x, n, d, err := in.numbers(s, true, needsComplete(f.Family))
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ func loadMixture(file *modelFile) (*savedModel, error) {
 	if err := model.Check(p); err != nil {
 		return nil, err
 	}
-	m := savedMixture(model, p, joint(file.Family))
+	m := savedMixture(model, p, needsComplete(file.Family))
 	if file.Posterior == nil {
 		return m, nil
 	}

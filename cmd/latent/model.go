@@ -81,7 +81,7 @@ func (m model) further(method string, sweep bool) (list []framework.Criterion) {
 }
 
 // needsAll says whether the model has no place for missing values.
-func (m model) needsAll(family string) bool { return !m.classes || joint(family) }
+func (m model) needsAll(family string) bool { return !m.classes || needsComplete(family) }
 
 // checkLabel refuses labels where there are no components to compare them with.
 func (m model) checkLabel(name, label string) error {

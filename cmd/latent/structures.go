@@ -78,6 +78,9 @@ func wholeMatrix(name string) bool {
 	return false
 }
 
+// needsComplete says whether a family has no place for missing values.
+func needsComplete(name string) bool { return joint(name) && !wholeMatrix(name) }
+
 // expand takes --family all and --cov all, which compare families, out of the flags.
 func (c *selectCommand) expand() error {
 	all := strings.EqualFold(c.Cov, familyAll)

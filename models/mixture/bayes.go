@@ -223,6 +223,9 @@ func (m Variational) Shape(p *Posterior) framework.Shape { return shape(m.mustBa
 // BoundsEvidence marks the model as variational.
 func (Variational) BoundsEvidence() {}
 
+// LabelEntropy leaves out the entropy of latent variables of the family's own.
+func (Variational) LabelEntropy(s *Statistics) float64 { return s.Labels }
+
 // Responsibilities are q(z_n = k) of each row, rows×K.
 func (m Variational) Responsibilities(b framework.Rows, p *Posterior, dst []float64) ([]float64, error) {
 	s := m.NewStatistics(p)

@@ -11,8 +11,8 @@
 // to the estimates, [Variational] gives the parameters a posterior. Priors are package
 // prior's, and swapping one is swapping a field.
 //
-// Missing entries are NaN in a framework.FromIncomplete table. Families of independent
-// columns integrate them out; full, tied and spherical Gaussians refuse them. Rows of a
+// Missing entries are NaN in a framework.FromIncomplete table. Families of independent columns
+// integrate them out, and so do Gaussians with a covariance matrix; spherical ones refuse them. Rows of a
 // framework.SparseTable cost what their entries cost, where the family has one statistic a column that
 // is 0 at 0, such as family.Bernoulli and family.Poisson. Repeated rows of counts and codes are
 // counted once in iterations ([Model.Condense]).
