@@ -56,13 +56,22 @@ func (Gamma) Rate(xi []float64) float64 { return xi[1] }
 func (Gamma) Free() int { return 2 }
 
 // Estimate solves ln α − ψ(α) = s, the logarithm of the mean less the mean of the
-// logarithms, and gives the distribution the mean of x. In w = 1/α the left side is convex
-// and between w/2 and w, so that Newton's method converges monotonically from w = 2s.
+// logarithms, and gives the distribution the mean of x.
 func (Gamma) Estimate(n float64, t, xi []float64) error {
 	mean, s := logGap(n, t)
 	if !(s > roundingOf(mean)) {
 		return fmt.Errorf("family: the numbers of a gamma distribution are equal to working precision: %w; lower K, allow pruning, or take MAP", framework.ErrDegenerate)
 	}
+	w := gammaSpread(s)
+	if xi[0], xi[1] = 1/w, 1/(w*mean); math.IsInf(xi[1], 1) {
+		return fmt.Errorf("family: numbers around %v are too small for a gamma distribution's rate: rescale the column: %w", mean, framework.ErrDegenerate)
+	}
+	return nil
+}
+
+// gammaSpread solves ln α − ψ(α) = s for w = 1/α. The left side is convex in w and between w/2 and w, so that Newton's
+// method converges monotonically from w = 2s.
+func gammaSpread(s float64) float64 {
 	w := 2 * s
 	for range 50 {
 		step := (w*special.DigammaGap(1/w) - s) / special.TrigammaGap(1/w)
@@ -71,10 +80,7 @@ func (Gamma) Estimate(n float64, t, xi []float64) error {
 			break
 		}
 	}
-	if xi[0], xi[1] = 1/w, 1/(w*mean); math.IsInf(xi[1], 1) {
-		return fmt.Errorf("family: numbers around %v are too small for a gamma distribution's rate: rescale the column: %w", mean, framework.ErrDegenerate)
-	}
-	return nil
+	return w
 }
 
 // logGap returns the mean of x, and its logarithm less the mean of ln x: half the squared

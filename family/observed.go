@@ -27,7 +27,8 @@ type Observed struct {
 	own       []float64 // memory for t where it is not the rows themselves
 	sparse    bool      // of rows as entries, with one number of t an entry and e as scratch
 	underflow underflow
-	gaps      *gaps // of rows with missing values of a covariance matrix
+	inner     []float64 // log densities of a family that noise is added to
+	gaps      *gaps     // of rows with missing values of a covariance matrix
 }
 
 // Padded is the number of rows, filled up to a multiple of the vector kernels' lanes.
@@ -39,7 +40,7 @@ func (o *Observed) Transpose(b framework.Rows, at, first, n, d int) (finite bool
 	if b.Entries != nil {
 		return false, errSparse
 	}
-	*o = Observed{N: n, Complete: true, X: o.X, Work: o.Work, rows: b, at: at, first: first, underflow: o.underflow, gaps: o.gaps}
+	*o = Observed{N: n, Complete: true, X: o.X, Work: o.Work, rows: b, at: at, first: first, underflow: o.underflow, gaps: o.gaps, inner: o.inner}
 	o.X = linalg.Resize(o.X, d*o.Padded())
 	return simd.Columns(o.X, b.X[first*b.Stride+at:], n, d, b.Stride), nil
 }

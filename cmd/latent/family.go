@@ -95,6 +95,9 @@ var families = func() []distribution {
 
 // familyNamed finds a family, of which nothing but the name is known where there is no such.
 func familyNamed(name string) distribution {
+	if without, ok := strings.CutSuffix(name, noiseSuffix); ok {
+		return noisy(familyNamed(without))
+	}
 	if i := slices.IndexFunc(families, func(f distribution) bool { return f.name == name }); i >= 0 {
 		return families[i]
 	}

@@ -17,8 +17,9 @@ import (
 // modelFlags say what is fitted and how.
 type modelFlags struct {
 	Model      string          `default:"mixture" enum:"bpca,mixture,bernmix,vbmf" help:"Model: mixture, bernmix (a mixture with Bernoulli columns only), bpca, or vbmf (variational matrix factorisation)."`
-	Family     string          `placeholder:"NAME" help:"Family of the components of a mixture: gaussian (full covariance), gaussian-tied, gaussian-diagonal, gaussian-spherical, poisson, exponential, gamma, lognormal, bernoulli, categorical, ordinal (numbers as ordered levels), multinomial, or auto: each column by itself, by how its values vary; identifiers, dates and constant columns are left out. Default: gaussian, with --columns auto."`
+	Family     string          `placeholder:"NAME" help:"Family of the components of a mixture: gaussian (full covariance), gaussian-tied, gaussian-diagonal, gaussian-spherical, poisson, exponential, gamma, lognormal, bernoulli, categorical, ordinal (numbers as ordered levels), multinomial, student-t (of all columns), or auto: each column by itself, by how its values vary; identifiers, dates and constant columns are left out. Default: gaussian, with --columns auto."`
 	Cov        string          `placeholder:"NAME" help:"Covariance of --family gaussian: full, tied, diag, spherical, or a structure by its name in mclust, EII to VVV. latent select --cov all compares them, and --family all further families too."`
+	Noise      bool            `help:"Add noise to a mixture of Gaussians or t distributions: one more component, of the same density everywhere in the box that holds the table, for outliers."`
 	Columns    columnFamilies  `placeholder:"COL=FAMILY,…" help:"Families of single columns of a mixture, where they differ from --family. A comma in a name has a backslash before it."`
 	Method     string          `placeholder:"NAME" help:"Inference: gfab, fab, em, map, vb, cvb0 or closed-form (bpca and vbmf; map and cvb0: mixtures only). gfab and fab prune from kmax down; the others fit every K separately."`
 	Weights    string          `placeholder:"COL" help:"Frequency weights: leave this column out of the fit and weight the rows by it."`

@@ -18,6 +18,9 @@ import (
 func (f *modelFlags) bernoulliOnly() bool { return f.Model == "bernmix" }
 
 func checkMixture(f *modelFlags) error {
+	if err := f.addNoise(); err != nil {
+		return err
+	}
 	h, keys := &f.Prior, []string{"weights", "kappa", "nu", "a", "b", "shape", "rate", "alpha"}
 	pairs := [][2]string{{"a", "b"}, {"shape", "rate"}}
 	if f.bernoulliOnly() {
@@ -132,7 +135,7 @@ func bindMixture(s *session, f *modelFlags, in *input) (*task, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows := family.WithFloor(familyOfRows(f.Family, columns), f.floor())
+	rows := overTable(family.WithFloor(familyOfRows(f.Family, columns), f.floor()), x, d)
 	t := &task{what: strings.Join(parts(rows), ", ") + " components", columns: columns, largest: mostComponents(table, rows)}
 	t.checkSize = func(k int) error { // that the model needs rows that differ, it finds out itself
 		if k > n {

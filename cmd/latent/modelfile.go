@@ -108,7 +108,9 @@ func known(what string, value json.RawMessage, name *string, names []string) err
 	if value == nil {
 		return fmt.Errorf("damaged: it has no %s", what)
 	}
-	if err := json.Unmarshal(value, name); err != nil || !slices.Contains(names, *name) {
+	err := json.Unmarshal(value, name)
+	noise := slices.Contains(names, familyAuto) && strings.HasSuffix(*name, noiseSuffix) && joint(*name)
+	if err != nil || !noise && !slices.Contains(names, *name) {
 		return fmt.Errorf("the %s %.40s is unknown to this version of latent, which knows %s", what, value, strings.Join(names, ", "))
 	}
 	return nil

@@ -18,7 +18,11 @@ import (
 // familyAll is --family all, and --cov all, of latent select.
 const familyAll = "all"
 
-// structured are the families of covariance structures that have no name but that of mclust, like tied but for the name.
+// familyStudent is the multivariate t distribution with degrees of freedom of each component's own.
+const familyStudent = "student-t"
+
+// structured are the families of covariance structures that have no name but that of mclust, like tied but for the name,
+// and that of heavy tails.
 func structured(tied distribution) (list []distribution) {
 	_, forms := family.Structures()
 	for _, form := range forms {
@@ -28,7 +32,49 @@ func structured(tied distribution) (list []distribution) {
 			list = append(list, one)
 		}
 	}
-	return list
+	student := distribution{name: familyStudent, joint: func(int) family.Family { return family.StudentT{} }, varies: true}
+	student.moments = func(v map[string]number) (mean, sd number) {
+		nu := max(2, v["degrees of freedom"]) // the variance of 2 is infinite
+		return v["mean"], v["scale sd"] * sqrt(nu/(nu-2))
+	}
+	return append(list, student)
+}
+
+// noiseSuffix is what --noise adds to the name of a family.
+const noiseSuffix = "+noise"
+
+// noisy is a family of all columns with noise, which has the box of the table yet to get.
+func noisy(d distribution) distribution {
+	without := d.joint
+	if without == nil {
+		return distribution{name: d.name + noiseSuffix}
+	}
+	d.name, d.single, d.keys = d.name+noiseSuffix, nil, nil
+	d.joint = func(columns int) family.Family { return family.Noise{Family: without(columns)} }
+	return d
+}
+
+// addNoise makes --noise a family.
+func (f *modelFlags) addNoise() error {
+	switch {
+	case !f.Noise:
+		return nil
+	case !joint(f.Family) || f.Family == familyMultinomial:
+		return misused("--noise cannot be used with --family %s: it requires a family of all columns together: gaussian with any --cov but diag, and student-t", f.Family)
+	case f.Method == methodVB || f.Method == methodMAP:
+		return misused("--noise cannot be used with --method %s: it has no prior", f.Method)
+	}
+	f.Family += noiseSuffix
+	return nil
+}
+
+// overTable gives noise the box of a table.
+func overTable(f family.Family, x []float64, d int) family.Family {
+	if n, ok := f.(family.Noise); ok {
+		n.Low, n.High = family.Ranges(x, d)
+		return n
+	}
+	return f
 }
 
 // covariances are the values of --cov and the families that they stand for.
@@ -47,7 +93,9 @@ func covariances() (names []string, families map[string]string) {
 func (f *modelFlags) covariance() error {
 	switch {
 	case f.Family == familyAll:
-		return misused("--family all goes with latent select, which compares")
+		return misused("--family all requires latent select, which compares")
+	case f.Noise && f.Model != "mixture":
+		return misused("--noise cannot be used with --model %s: it is a component of mixtures", f.Model)
 	case f.Cov == "":
 		return nil
 	}
@@ -55,11 +103,11 @@ func (f *modelFlags) covariance() error {
 	name, ok := known[strings.ToLower(f.Cov)]
 	switch {
 	case f.Model != "mixture":
-		return misused("--cov does not go with --model %s: it is the covariance of mixtures of Gaussians", f.Model)
+		return misused("--cov cannot be used with --model %s: it is the covariance of mixtures of Gaussians", f.Model)
 	case f.Family != "" && f.Family != familyGaussian && f.Family != name:
 		return misused("--cov is the covariance of --family gaussian, and the family is %s", f.Family)
 	case strings.EqualFold(f.Cov, familyAll):
-		return misused("--cov all goes with latent select, which compares")
+		return misused("--cov all requires latent select, which compares")
 	case !ok:
 		return misused("unknown covariance %q: choose one of %s", f.Cov, strings.Join(names, ", "))
 	}
@@ -90,9 +138,11 @@ func (c *selectCommand) expand() error {
 	case !all && c.Family != familyAll:
 		return nil
 	case c.Model != "mixture":
-		return misused("--family all and --cov all go with --model mixture, not with %s", c.Model)
+		return misused("--family all and --cov all require --model mixture, not %s", c.Model)
+	case c.Noise:
+		return misused("--noise cannot be used with --family all or --cov all: compare with latent select --noise --cov NAME")
 	case c.Columns.text != "":
-		return misused("--columns does not go with --family all, which describes all columns alike")
+		return misused("--columns cannot be used with --family all, which describes all columns alike")
 	case c.Family == familyAll && c.Cov != "" && !all:
 		return misused("--cov %s is one covariance, and --family all compares them all", c.Cov)
 	}
@@ -144,6 +194,7 @@ func (c *selectCommand) candidates(in *input) (list []string) {
 	if c.compares != familyAll {
 		return list
 	}
+	list = append(list, familyStudent)
 	x, _, _, err := in.Values()
 	if err != nil {
 		return list // each family says what is wrong

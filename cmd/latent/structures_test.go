@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -28,7 +30,7 @@ func TestSelectComparesStructuresOnRuspini(t *testing.T) {
 	require.Equal(t, "gaussian-eei", c.Second)
 	require.InDelta(t, -1344.212, 2*float64(c.Table[0].Value), 0.01)
 	require.InDelta(t, 2.929, 2*float64(c.Margin), 0.01)
-	require.Len(t, c.Table, 18) // ruspini are counts, and positive
+	require.Len(t, c.Table, 19) // ruspini are counts, and positive
 }
 
 // mclust 6.0.0 has BIC −2842.298 at EEV with 4 components for the crabs, its best of all.
@@ -48,19 +50,44 @@ func TestCovarianceFlags(t *testing.T) {
 		require.Equal(t, family, fitJSON(t, "--cov", cov, "--k", "2", "--restarts", "1").Family)
 	}
 	for want, args := range map[string][]string{
-		"goes with latent select":                      {"fit", "--family", "all"},
-		"--cov all goes with latent select":            {"fit", "--cov", "all"},
+		"requires latent select":                       {"fit", "--family", "all"},
+		"--cov all requires latent select":             {"fit", "--cov", "all"},
 		"unknown covariance":                           {"fit", "--cov", "full-tied"},
 		"the family is poisson":                        {"fit", "--cov", "eev", "--family", "poisson"},
-		"does not go with --model bpca":                {"fit", "--cov", "eev", "--model", "bpca"},
-		"go with --model mixture":                      {"select", "--family", "all", "--model", "bernmix"},
-		"--columns does not go with --family all":      {"select", "--family", "all", "--columns", "waiting=poisson"},
+		"cannot be used with --model bpca":             {"fit", "--cov", "eev", "--model", "bpca"},
+		"require --model mixture":                      {"select", "--family", "all", "--model", "bernmix"},
+		"--columns cannot be used with --family all":   {"select", "--family", "all", "--columns", "waiting=poisson"},
 		"--cov eev is one covariance":                  {"select", "--family", "all", "--cov", "eev"},
 		"--cov all compares covariances of --family":   {"select", "--family", "poisson", "--cov", "all"},
-		"--family all and --cov all go with --model m": {"select", "--cov", "all", "--model", "bpca"},
+		"--family all and --cov all require --model m": {"select", "--cov", "all", "--model", "bpca"},
 	} {
 		fails(t, 2, want, "", args...)
 	}
 	fails(t, 1, `column "Species" is categorical`, "", "select", "--data", "iris", "--family", "all", "--select", "Sepal.Length,Species")
 	fails(t, 1, "has no conjugate prior", "", "fit", "--cov", "eev", "--method", "vb")
+}
+
+// Rows anywhere, such as these two, are noise to a model that was fitted with it.
+func TestNoise(t *testing.T) {
+	model := filepath.Join(t.TempDir(), "m.json")
+	stdout, _ := done(t, "fit", "--data", "ruspini", "--cov", "EII", "--k", "4", "--noise", "--out", model)
+	require.Contains(t, stdout, "gaussian-eii+noise components")
+	rows := file(t, "d.csv", "x,y\n4,53\n118,156\n")
+	stdout, _ = done(t, "predict", model, "--data", rows)
+	require.Equal(t, 3, strings.Count(stdout, "\n"))
+	stdout, _ = done(t, "sample", model, "--rows", "3")
+	require.Equal(t, 4, strings.Count(stdout, "\n"))
+	r := fitJSON(t, "--data", "ruspini", "--k", "4", "--noise", "--family", "student-t", "--restarts", "2")
+	require.Equal(t, "student-t+noise", r.Family)
+	done(t, "fit", "--data", "ruspini", "--noise", "--report", t.TempDir())
+	for want, args := range map[string][]string{
+		"--noise cannot be used with --family poisson": {"fit", "--noise", "--family", "poisson"},
+		"--noise cannot be used with --method vb":      {"fit", "--noise", "--method", "vb"},
+		"--noise cannot be used with --model bpca":     {"fit", "--noise", "--model", "bpca"},
+		"--noise cannot be used with --family all":     {"select", "--noise", "--family", "all"},
+		"gaussian with any --cov but diag, and stud":   {"fit", "--noise", "--cov", "diag"},
+	} {
+		fails(t, 2, want, "", args...)
+	}
+	fails(t, 1, "needs complete rows", "", "fit", "--noise", "--data", file(t, "g.csv", "a,b\n1,4\n2,\n3,1\n4,7\n5,2\n6,6\n"))
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
@@ -114,7 +115,7 @@ func (m Model) Summarize(s *Statistics, p *Parameters) ([]Summary, error) {
 	for k := range list {
 		list[k] = Summary{p.Weights[k], weightErrs[k], s.Nk[k], make([][]Value, p.D)}
 		for i, n := range numbers {
-			if n.Name == "covariance" {
+			if strings.HasSuffix(n.Name, "covariance") {
 				continue
 			}
 			value := Value{n.Name, p.Components[k*len(numbers)+i], errs[k*len(numbers)+i]}

@@ -1,0 +1,301 @@
+package family
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/laplace"
+	"github.com/latent-go/latent/prior"
+)
+
+// Noise is a family with outliers: a share ε of the rows, the same in every component, has the constant density 1/V, with V
+// the volume of the box that holds the table (Banfield & Raftery 1993, Biometrics 49). As ε is shared,
+//
+//	Σ_k β_k ((1−ε) p(x|ξ_k) + ε/V) = (1−ε) Σ_k β_k p(x|ξ_k) + ε/V
+//
+// is a mixture with one component of noise, which no criterion counts as a latent dimension: only ε is charged for. Whether
+// a row is noise is a latent variable of the family's own. Rows must be complete.
+type Noise struct {
+	Family    Family    // of one factor on all columns, such as Gaussian{}
+	Low, High []float64 // the box: [Ranges] of the table; of parameters that are known, they have it
+}
+
+// Ranges are the least and the largest value of each of d columns of a row-major table.
+func Ranges(x []float64, d int) (low, high []float64) {
+	low, high = make([]float64, d), make([]float64, d)
+	linalg.Fill(low, math.Inf(1))
+	linalg.Fill(high, math.Inf(-1))
+	for i, v := range x {
+		low[i%d], high[i%d] = min(low[i%d], v), max(high[i%d], v)
+	}
+	return low, high
+}
+
+// Name is that of the family, with "+noise".
+func (f Noise) Name() string { return f.Family.Name() + "+noise" }
+
+// Columns is 0: it takes all.
+func (Noise) Columns() int { return 0 }
+
+// On takes as many columns as the family, which has no floor: it is estimated from the rows that are no noise.
+func (f Noise) On(columns int) ([]Factor, error) {
+	list, err := WithFloor(f.Family, NoFloor).On(columns)
+	if err != nil {
+		return nil, err
+	}
+	inner, ok := list[0].(SumFactor)
+	if len(list) != 1 || !ok || inner.Layout().Columns != columns {
+		return nil, fmt.Errorf("family: noise goes with a family of one factor on all columns, and %s is none", f.Family.Name())
+	}
+	if f.Low != nil && (len(f.Low) != columns || len(f.High) != columns) {
+		return nil, fmt.Errorf("family: noise in a box of %d by %d numbers does not go with %d columns", len(f.Low), len(f.High), columns)
+	}
+	return []Factor{noisy{inner, f, inner.Layout()}}, nil
+}
+
+// firstNoise is the share of noise that a fit begins with.
+const firstNoise = 0.05
+
+// noisy has, of one component, l being the layout of the family without noise,
+//
+//	sums    n of all rows; of noise; those of the family
+//	anchor  that of the family
+//	score   0 less the tilt; ln(1−ε); ln ε − ln V; that of the family
+//	params  those of the family; ε; the box's lower bounds; its upper bounds
+type noisy struct {
+	inner SumFactor
+	of    Noise
+	l     Layout
+}
+
+func (f noisy) Name() string { return f.of.Name() }
+
+func (f noisy) Layout() Layout {
+	l := f.l
+	l.Free, l.Cells = l.Cells*l.Free, 1
+	l.Shared, l.Sums, l.Score, l.Hyper = l.Shared+1, l.Sums+2, l.Score+3, 0
+	l.Params += 1 + 2*l.Columns
+	return l
+}
+
+// params is the family's part of ξ.
+func (f noisy) params(xi []float64) []float64 { return xi[:f.l.Params] }
+
+// pooled is the table as one class of the family.
+func (f noisy) pooled(w *Pooled) *Pooled {
+	if w == nil {
+		return nil
+	}
+	return &Pooled{N: w.N, Parameters: f.params(w.Parameters), Sums: w.Sums[2:], Anchor: w.Anchor, Units: w.Units}
+}
+
+func (f noisy) Observe(b framework.Rows, at, first, n int, o *Observed) error {
+	if err := f.inner.Observe(b, at, first, n, o); err != nil || o.Complete {
+		return err
+	}
+	for i := range n {
+		for j, v := range o.Row(i, f.l.Columns) {
+			if math.IsNaN(v) {
+				return &framework.DataError{Row: b.First + first + i, Column: at + j, Value: v, Reason: errors.New("a family with noise needs complete rows; leave the row out")}
+			}
+		}
+	}
+	return nil
+}
+
+// densities are the log densities of the family, K×n.
+func (f noisy) densities(o *Observed, scores Table) []float64 {
+	o.inner = linalg.Resize(o.inner, scores.K*o.Padded())
+	clear(o.inner)
+	f.inner.AddScores(o, scores.from(3), o.inner)
+	return o.inner
+}
+
+// AddScores adds ln((1−ε)p(x) + ε/V).
+func (f noisy) AddScores(o *Observed, scores Table, r []float64) {
+	n := o.Padded()
+	densities := f.densities(o, scores)
+	for k := range scores.K {
+		score, to := scores.Row(k, 3), at(r, k, n)
+		for i, v := range at(densities, k, n) {
+			v, noise := v+score[1], score[2]
+			if v < noise {
+				v, noise = noise, v
+			}
+			to[i] += score[0] + v + math.Log1p(math.Exp(noise-v))
+		}
+	}
+}
+
+// AddSums shares every row out between the family and noise, and returns the entropy of that. Before there are scores, the
+// noise of every row is firstNoise.
+func (f noisy) AddSums(o *Observed, r []float64, scores, anchors, sums Table) (entropy float64) {
+	n := o.Padded()
+	shares := f.densities(o, scores)
+	for k := range sums.K {
+		score, to, q, share := scores.Row(k, 3), sums.Row(k, 2), at(r, k, n), at(shares, k, n)
+		for i, w := range q {
+			noise := firstNoise
+			if score[2] != 0 {
+				odds := score[2] - score[1] - share[i] // of noise, their logarithm
+				noise = 1 / (1 + math.Exp(-odds))
+				if noise > 0 && noise < 1 {
+					entropy += w * (math.Log1p(math.Exp(-math.Abs(odds))) + math.Abs(odds)*min(noise, 1/(1+math.Exp(odds))))
+				}
+			}
+			share[i] = w * (1 - noise)
+			to[0] += w
+			to[1] += w * noise
+		}
+	}
+	return entropy + f.inner.AddSums(o, shares, scores.from(3), anchors, sums.from(2))
+}
+
+// Estimate is that of the family, and ε, which Share makes one.
+func (f noisy) Estimate(sums, anchor []float64, w *Pooled, xi []float64) error {
+	if err := f.inner.Estimate(sums[2:], anchor, f.pooled(w), f.params(xi)); err != nil {
+		return err
+	}
+	rest := xi[f.l.Params:]
+	rest[0] = sums[1] / sums[0]
+	if w != nil {
+		copy(rest[1:], w.Parameters[f.l.Params+1:])
+		return nil
+	}
+	if f.of.Low == nil {
+		return errors.New("family: noise needs the box of the table, Low and High: family.Ranges has it")
+	}
+	copy(rest[1:], f.of.Low)
+	copy(rest[1+f.l.Columns:], f.of.High)
+	return nil
+}
+
+// Share makes ε one, and what the family shares.
+func (f noisy) Share(sums, params Table) error {
+	noise, n := 0.0, 0.0
+	for k := range params.K {
+		row := sums.Row(k, 2)
+		noise, n = noise+row[1], n+row[0]
+	}
+	for k := range params.K {
+		params.Row(k, f.l.Params+1)[f.l.Params] = noise / n
+	}
+	if s, ok := f.inner.(Sharer); ok {
+		return s.Share(sums.from(2), params)
+	}
+	return nil
+}
+
+func (f noisy) Score(xi, score []float64) error {
+	rest, d, volume := xi[f.l.Params:], f.l.Columns, 0.0
+	if !(rest[0] >= 0 && rest[0] < 1) {
+		return fmt.Errorf("family: a share of noise of %v: %w", rest[0], framework.ErrDegenerate)
+	}
+	for j := range d {
+		volume += math.Log(rest[1+d+j] - rest[1+j])
+	}
+	score[0], score[1], score[2] = 0, math.Log1p(-rest[0]), math.Log(max(rest[0], 1e-300))-volume
+	return f.inner.Score(f.params(xi), score[3:])
+}
+
+func (f noisy) Center(sums, anchor []float64) {
+	if a, ok := f.inner.(Anchored); ok {
+		a.Center(sums[2:], anchor)
+	}
+}
+
+func (f noisy) Locate(score, anchor []float64) {
+	if a, ok := f.inner.(Anchored); ok {
+		a.Locate(score[3:], anchor)
+	}
+}
+
+func (f noisy) AddAbout(sums, anchor, others, another []float64) {
+	linalg.Axpy(1, others[:2], sums[:2])
+	if a, ok := f.inner.(Anchored); ok {
+		a.AddAbout(sums[2:], anchor, others[2:], another)
+		return
+	}
+	linalg.Axpy(1, others[2:], sums[2:])
+}
+
+// Total is Σ E[ln p(x, noise or not)].
+func (f noisy) Total(score, sums, anchor []float64) float64 {
+	return (sums[0]-sums[1])*score[1] + sums[1]*score[2] + f.inner.Total(score[3:], sums[2:], anchor)
+}
+
+func (f noisy) AddPooled(weight float64, w *Pooled, anchor, sums []float64) {
+	noise := weight * firstNoise
+	sums[0] += weight
+	sums[1] += noise
+	f.inner.AddPooled(weight-noise, f.pooled(w), anchor, sums[2:])
+}
+
+func (f noisy) Features(o *Observed, w *Pooled, dst []float64, width, at int) {
+	f.inner.Features(o, f.pooled(w), dst, width, at)
+}
+
+// Information is that of a row that is not noise, and the count is that of all: a component is charged for ½D_ξ ln(1−ε) nats too
+// much, and none can hide in the noise at no charge.
+func (f noisy) Information(xi []float64, w *Pooled, dst []laplace.Block) []laplace.Block {
+	return append(dst, laplace.DirectSum(f.inner.Information(f.params(xi), f.pooled(w), nil)))
+}
+
+func (f noisy) Numbers() (list []Number) {
+	if d, ok := f.inner.(Numberer); ok {
+		list = d.Numbers()
+	}
+	list = append(list, Number{"noise", 0, f.l.Columns - 1})
+	for _, name := range []string{"noise from", "noise to"} {
+		for j := range f.l.Columns {
+			list = append(list, Number{name, j, j})
+		}
+	}
+	return list
+}
+
+// Deviations are those of the family, for rows that are not noise, and √(ε(1−ε)/N).
+func (f noisy) Deviations(xi, sums []float64, total float64, dst []float64) {
+	linalg.Fill(dst, nan)
+	if d, ok := f.inner.(Describer); ok {
+		d.Deviations(f.params(xi), sums[2:], total, f.params(dst))
+	}
+	dst[f.l.Params] = math.Sqrt(xi[f.l.Params] * (1 - xi[f.l.Params]) / total)
+	linalg.Fill(dst[f.l.Params+1:], 0)
+}
+
+func (f noisy) Contrast(xi, pooled, dst []float64) {
+	if d, ok := f.inner.(Describer); ok {
+		d.Contrast(f.params(xi), f.params(pooled), dst)
+	}
+}
+
+// Sample draws noise from the box.
+func (f noisy) Sample(xi []float64, rng *rand.Rand, x []float64) {
+	rest := xi[f.l.Params:]
+	if rng.Float64() >= rest[0] {
+		f.inner.(Sampler).Sample(f.params(xi), rng, x)
+		return
+	}
+	for j := range x {
+		low, high := rest[1+j], rest[1+len(x)+j]
+		x[j] = low + (high-low)*rng.Float64()
+	}
+}
+
+// Conjugate refuses.
+func (f noisy) Conjugate(prior.Prior, *Pooled) (FactorPrior, error) {
+	return nil, fmt.Errorf("family: %s has no conjugate prior, which MAP and variational Bayes need: take EM, FAB or gFAB", f.Name())
+}
+
+// Units are none: there is no prior.
+func (noisy) Units(*Pooled) Units { return Units{} }
+
+func (f noisy) Valid(xi []float64) bool {
+	v, ok := f.inner.(Validator)
+	return (!ok || v.Valid(f.params(xi))) && xi[f.l.Params] < 1
+}
