@@ -116,22 +116,22 @@ func (h *histogram) saturated() float64 {
 }
 
 // score is the log-likelihood of the law less what BIC charges, with classes added as long as it rises.
-func (h *histogram) score(l law) float64 {
-	best := math.Inf(-1)
-	for classes := 1; classes <= min(mostClasses, len(h.values)); classes++ {
-		free := classes*(l.free+1) - 1
-		score := h.fit(l, classes) - float64(free)/2*math.Log(h.n)
+func (h *histogram) score(l law) (best float64, classes int) {
+	best = math.Inf(-1)
+	for more := 1; more <= min(mostClasses, len(h.values)); more++ {
+		free := more*(l.free+1) - 1
+		score := h.fit(l, more) - float64(free)/2*math.Log(h.n)
 		if score <= best {
 			break
 		}
-		best = score
+		best, classes = score, more
 	}
 	if l.base != nil {
 		for i, v := range h.values {
 			best += h.weights[i] * l.base(v)
 		}
 	}
-	return best
+	return best, classes
 }
 
 // fit is the log-likelihood, but for the base, of a mixture of the law after EM from classes of equal weight, low to high.

@@ -65,7 +65,7 @@ type Suggestion struct {
 //	  L ≤ 7, 5 rows each, from 0 on                                the better of Categorical and Count
 //	  L ≤ 12 from 0 on without a gap, 5 rows each                  the best of Categorical, Count and Continuous
 //	  L ≤ 12 from 1 on without a gap, 5 rows each                  the better of Categorical and Continuous
-//	  others, the least of which is 0 to 20                        the better of Count and Continuous
+//	  others, the least of which is 0 to 9                         the better of Count and Continuous
 //	numbers, and whole ones that are Continuous by these rules
 //	  L = 2                                                        Binary
 //	  L ≤ 7, 5 rows each                                           Categorical
@@ -73,11 +73,12 @@ type Suggestion struct {
 //	  others                                                       Continuous
 //
 // Better is what has the larger BIC as a description of the column alone: Categorical by the shares of the values,
-// Count, Continuous and Positive by one to three classes of Poisson, normal and lognormal distributions, the
-// normal ones rounded where the numbers are whole. Continuous has to be better by 3 nats. So counts may vary more
-// than their mean as far as classes of different means explain it, and codes and marks, which end where Poisson
-// distributions would go on, are no counts. Large counts alone are Continuous: to them, normal distributions come
-// as close, without a variance that is tied to the mean.
+// Count, Continuous and Positive by one to three classes of Poisson, normal and lognormal distributions, the normal
+// ones rounded where the numbers are whole. Where one Poisson class is enough, and beside Categorical, Continuous has
+// to be better by 3 nats; where counts vary more than their mean, each further class has to make Count better by 3
+// nats: broad distributions such as that of ages look like several Poisson classes, too. Codes and marks end where
+// Poisson distributions would go on. Large counts alone are Continuous: to them, normal distributions come as close,
+// without a variance that is tied to the mean.
 //
 // It does not see everything: a measured number may be called id, and the rows may be sorted by one. Weights are
 // as for [Table.Constant]. A column that is not there is Continuous.
@@ -162,20 +163,23 @@ func (h *histogram) suggestWhole() Suggestion {
 	few := h.few(mostCodes) || numbered && h.few(mostNumbered)
 	detail := fmt.Sprintf("(variance %.3g, mean %.3g)", h.variance, h.mean)
 	thin := h.thinned(mostLooked)
-	codes, counts, numbers := math.Inf(-1), math.Inf(-1), math.Inf(-1)
+	codes, counts, numbers, handicap := math.Inf(-1), math.Inf(-1), math.Inf(-1), -undecided
 	if few {
 		codes = h.saturated()
 	}
-	if low := h.values[0]; low == 0 || low > 0 && low <= leastLarge && !few {
-		counts = thin.score(poisson)
+	if low := h.values[0]; low == 0 || low > 0 && low < leastLarge && !few {
+		classes := 0
+		if counts, classes = thin.score(poisson); classes > 1 {
+			handicap = undecided * float64(classes-1)
+		}
 	}
 	if last >= mostCodes || !few {
-		numbers = thin.score(rounded)
+		numbers, _ = thin.score(rounded)
 	}
 	switch {
 	case few && codes >= max(counts, numbers-undecided):
 		return Suggestion{Kind: Categorical, Cause: FewValues, Detail: h.span()}
-	case counts >= numbers-undecided:
+	case counts >= numbers+handicap:
 		return Suggestion{Kind: Count, Cause: VaryAsCounts, Detail: detail}
 	}
 	s := h.suggestNumbers()
@@ -186,7 +190,7 @@ func (h *histogram) suggestWhole() Suggestion {
 }
 
 // Counts from leastLarge on are as good as normal. Differences of undecided nats, odds of 20 to 1, decide nothing.
-const leastLarge, undecided = 20, 3
+const leastLarge, undecided = 10, 3.0
 
 // mostLooked is how many values of a column are looked at.
 const mostLooked = 200
@@ -216,7 +220,9 @@ func (h *histogram) prefersLogarithms() bool {
 	}
 	logs.values = list
 	logs.mean, logs.variance = logs.moments()
-	return logs.score(normal(logs.variance/100))-jacobian > thin.score(normal(h.variance/100))
+	score, _ := logs.score(normal(logs.variance / 100))
+	other, _ := thin.score(normal(h.variance / 100))
+	return score-jacobian > other
 }
 
 // suggestLevels is Suggest for categorical columns.

@@ -79,6 +79,8 @@ func TestSuggestionsForColumns(t *testing.T) {
 		{"x", 300, func(int) any { return whole(50 + 3*rng.NormFloat64()) }, Continuous, VaryUnlikeCounts, ""},
 		{"x", 300, func(int) any { return whole(9 + 1.2*rng.NormFloat64()) }, Continuous, VaryUnlikeCounts, ""},
 		{"x", 300, func(i int) any { return whole(float64(20+i%2*20) + 2*rng.NormFloat64()) }, Continuous, VaryUnlikeCounts, ""},
+		{"x", 200, func(int) any { return 18 + rng.IntN(62) }, Continuous, VaryUnlikeCounts, ""},
+		{"x", 200, func(int) any { return rng.IntN(21) }, Continuous, VaryUnlikeCounts, ""},
 		{"x", 300, func(int) any { return whole(4 * rng.NormFloat64()) }, Continuous, Numbers, ""},
 		{"x", 300, func(int) any { return rng.NormFloat64() }, Continuous, Numbers, ""},
 		{"x", 300, func(i int) any { return float64(i%3*i%3*5+1) + 0.1*rng.NormFloat64() }, Continuous, Numbers, ""},
