@@ -82,6 +82,9 @@ func layOut(f Family, columns int) ([]Factor, error) {
 // Size says how many numbers a class has of each kind; Free is D_ξ.
 func (p *Plan) Size() Layout { return p.size }
 
+// Searches says whether estimates of some factor are searched for (see [RowFactor]), so that steps are dear.
+func (p *Plan) Searches() bool { return p.searches }
+
 // The parts of one class's flat numbers that belong to a factor.
 func (p *part) ofSums(v []float64) []float64   { return v[p.at.Sums:][:p.size.Sums] }
 func (p *part) ofAnchor(v []float64) []float64 { return v[p.at.Anchor:][:p.size.Anchor] }

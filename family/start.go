@@ -173,7 +173,7 @@ func (p *Plan) moments(ctx context.Context, src framework.Source[framework.Rows]
 // assigned, scaled up to the table, and of a few rows' worth of the pooled table for each class, so that
 // no estimate begins singular or on the edge of its range. counts (k) are the rows of each class.
 func (p *Plan) Begin(ctx context.Context, src framework.Source[framework.Rows], w *Pooled, k int, start Start, rng *rand.Rand) (c *Classes, counts []float64, err error) {
-	rows, err := sample(ctx, src, p.size.Columns, rng)
+	rows, err := DrawRows(ctx, src, p.size.Columns, rng)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -230,8 +230,9 @@ func tooMany(k, n int) error {
 	return fmt.Errorf("family: %d components for %d distinct rows: choose K up to %d", k, n, n)
 }
 
-// sample draws rows without replacement (reservoir sampling); rows of weight 0 are left out.
-func sample(ctx context.Context, src framework.Source[framework.Rows], d int, rng *rand.Rand) (framework.Rows, error) {
+// DrawRows draws rows of d columns without replacement (reservoir sampling), as many as a start looks at; rows of
+// weight 0 are left out.
+func DrawRows(ctx context.Context, src framework.Source[framework.Rows], d int, rng *rand.Rand) (framework.Rows, error) {
 	seen, most := 0, sampleSize(d)
 	room := min(most, src.Rows())
 	out := framework.Rows{D: d, Stride: d, X: make([]float64, 0, room*d), Weights: make([]float64, 0, room)}

@@ -282,7 +282,7 @@ func (r *run[B, P, S]) remember(next *point[P, S]) {
 	switch {
 	case !r.options.Accelerate:
 		return
-	case next.K != at.Current.K: // no path leads to another K
+	case next.K != at.Current.K || next.split != nil: // no path leads there
 		h.Points = nil
 		return
 	case len(h.Points) == 0 && !r.near():
@@ -322,7 +322,7 @@ func (r *run[B, P, S]) forget(steps int) {
 // recycle makes the memory of a point free for others, unless it is still in use.
 func (r *run[B, P, S]) recycle(p *point[P, S]) {
 	at := &r.at
-	if p != at.Current && p != at.BestBehind && !slices.Contains(at.Path.Points, p) && !slices.Contains(r.spare, p) {
+	if p != at.Current && p != at.BestBehind && p != at.Unmoved && !slices.Contains(at.Path.Points, p) && !slices.Contains(r.spare, p) {
 		r.spare = append(r.spare, p)
 	}
 }

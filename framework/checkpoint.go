@@ -20,6 +20,7 @@ type manifest struct {
 	K          int
 	FixedK     bool
 	Accelerate bool
+	NoMoves    bool
 	Tolerance  float64
 	Restarts   int
 	Seed       uint64
@@ -28,11 +29,11 @@ type manifest struct {
 	Prune      pruning.Rules
 }
 
-const checkpointVersion = 3
+const checkpointVersion = 4
 
 func (f *fit[B, P, S]) manifest() manifest {
 	o := f.options
-	return manifest{checkpointVersion, f.identity(), o.Method.String(), o.Criterion.Name, o.Temper, o.K, o.FixedK, o.Accelerate, o.Tolerance, o.Restarts, o.Seed, o.Shards, f.src.Rows(), o.Prune}
+	return manifest{checkpointVersion, f.identity(), o.Method.String(), o.Criterion.Name, o.Temper, o.K, o.FixedK, o.Accelerate, o.NoMoves, o.Tolerance, o.Restarts, o.Seed, o.Shards, f.src.Rows(), o.Prune}
 }
 
 // identity is the model's type and, where they can be written down, its settings.

@@ -175,6 +175,7 @@ type capabilities[B, P any, S Statistics[S]] struct {
 	curved      Curved[P, S]
 	projector   Projector[P, S]
 	rotator     Rotator[P, S]
+	splitter    Splitter[B, P, S] // nil where dimensions mix
 	sized       Sized[P, S]
 	coupled     Coupled[B, P, S]
 	expander    Expander[P, S]
@@ -199,6 +200,9 @@ func capabilitiesOf[B, P any, S Statistics[S]](m Model[B, P, S]) *capabilities[B
 	c.curved, _ = m.(Curved[P, S])
 	c.projector, _ = m.(Projector[P, S])
 	c.rotator, _ = m.(Rotator[P, S])
+	if c.rotator == nil && c.projector != nil {
+		c.splitter, _ = m.(Splitter[B, P, S])
+	}
 	c.sized, _ = m.(Sized[P, S])
 	c.coupled, _ = m.(Coupled[B, P, S])
 	c.expander, _ = m.(Expander[P, S])

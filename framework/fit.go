@@ -50,6 +50,7 @@ func fitTo[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src
 		return nil, err
 	}
 	errs := f.execute(ctx)
+	f.move(ctx, errs)
 	return f.result(ctx, errs)
 }
 
@@ -103,6 +104,34 @@ func (f *fit[B, P, S]) execute(ctx context.Context) []error {
 	return errs
 }
 
+// move goes on with the best run, once it has converged, by split and merge moves.
+func (f *fit[B, P, S]) move(ctx context.Context, errs []error) {
+	if f.can.splitter == nil || f.options.NoMoves || slices.ContainsFunc(f.runs, func(r *run[B, P, S]) bool { return r.at.Status == Running }) {
+		return
+	}
+	best := f.best()
+	if best < 0 || f.runs[best].at.Status != Converged || f.runs[best].at.Moving {
+		return
+	}
+	r := f.runs[best]
+	r.mu.Lock()
+	r.at.Status, r.at.Moving = Running, true
+	r.mu.Unlock()
+	r.workers = f.options.Workers
+	errs[best] = r.execute(ctx)
+}
+
+// best is the index of the run with the highest criterion, -1 where there is none.
+func (f *fit[B, P, S]) best() int {
+	best := -1
+	for i, r := range f.runs {
+		if r.at.Iteration > 0 && r.at.Status != Failed && (best < 0 || r.best().Value > f.runs[best].best().Value) {
+			best = i
+		}
+	}
+	return best
+}
+
 // errRecorder marks the error of a recorder.
 var errRecorder = errors.New("recorder")
 
@@ -122,7 +151,7 @@ func (f *fit[B, P, S]) record(e Event) error {
 }
 
 func (f *fit[B, P, S]) result(ctx context.Context, errs []error) (*Result[P, S], error) {
-	res := &Result[P, S]{Method: f.options.Method, Temper: f.options.Temper, Criterion: f.options.Criterion.Name, Best: -1, checkpoint: f.encode}
+	res := &Result[P, S]{Method: f.options.Method, Temper: f.options.Temper, Criterion: f.options.Criterion.Name, Best: f.best(), checkpoint: f.encode}
 	stopped := false
 	for i, r := range f.runs {
 		report := Restart{Status: r.at.Status, Iterations: r.at.Iteration, Err: errs[i]}
@@ -132,9 +161,6 @@ func (f *fit[B, P, S]) result(ctx context.Context, errs []error) (*Result[P, S],
 		if r.at.Iteration > 0 {
 			best := r.best()
 			report.K, report.Value = best.K, best.Value
-			if report.Status != Failed && (res.Best < 0 || best.Value > f.runs[res.Best].best().Value) {
-				res.Best = i
-			}
 		}
 		res.Restarts = append(res.Restarts, report)
 	}
@@ -190,6 +216,7 @@ func (f *fit[B, P, S]) fill(res *Result[P, S]) {
 	res.Shape, res.N, res.Evaluation, res.Value = best.Evaluation.Shape, best.Evaluation.N, best.Evaluation, best.Value
 	res.Status, res.Iterations, res.Passes = res.Restarts[res.Best].Status, r.at.Iteration, r.at.Passes
 	res.Trace, res.Objective, res.KTrace, res.Pruned, res.Fall = r.at.Trace, r.at.Objective, r.at.KTrace, r.at.Pruned, r.at.Fall
+	res.Split = r.at.Split
 }
 
 // score evaluates all criteria asked for. Those about the likelihood are

@@ -109,6 +109,19 @@ type Projector[P, S any] interface {
 	Keep(s S, p P, dims []int) (S, P, error)
 }
 
+// Splitter adds split and merge moves to a [Projector] whose latent dimensions do not mix: the way out of local
+// maxima, and the only way to more latent dimensions (Ueda, Nakano, Ghahramani & Hinton 2000). Where the best
+// run has converged, the engine divides its latent dimensions one at a time, makes steps, and keeps what scores
+// higher: with one dimension more where K may grow, else without the one that Relevance then misses least.
+type Splitter[B, P, S any] interface {
+	// Split returns parameters with one latent dimension more: k is divided between k and the last, the
+	// others stay. The two must differ, because no step tells two equal ones apart. gain, in nats, is by how much
+	// the division promises to raise E_q[ln p(X,Z|Π)] + H(q): divisions that promise most are tried first, those
+	// that promise the same in the order of k. s is what p was maximised from; src may be read, and sampled
+	// with rng. s and p are not changed. An error says that k cannot be divided.
+	Split(ctx context.Context, src Source[B], s S, p P, k int, rng *rand.Rand) (split P, gain float64, err error)
+}
+
 // Rotator marks a [Projector] whose latent dimensions mix linearly: a rotation of z, and of Π with it,
 // leaves p(X|Π) unchanged. The engine rotates them to the principal axes of Signal before it keeps some.
 type Rotator[P, S any] interface {

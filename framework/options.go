@@ -53,7 +53,7 @@ func MethodByName(name string) (Method, error) {
 
 // Options say how to fit. The zero value of every field but K is its default.
 type Options struct {
-	K      int    // latent dimensions to begin with; pruning only lowers it. At least 1
+	K      int    // latent dimensions to begin with, and the most that there are. At least 1
 	Method Method // GFAB
 
 	// Temper is α in (0, 1], the power of the likelihood in the tempered posterior of a
@@ -95,6 +95,11 @@ type Options struct {
 	// statistics that are a [Scaler] and a model that is no [FixedPoint], and costs about 30 evaluations of LogJoint an iteration
 	// (docs/theory/gfab.md, section 6).
 	Accelerate bool
+
+	// NoMoves leaves out the split and merge moves of a [Splitter], which begin where the best of the
+	// runs has converged: K stays at most that of the options, and each move raises the criterion, and
+	// where K stays the same the objective too, by more than the tolerance.
+	NoMoves bool
 
 	Restarts int    // independent starts, of which the best is returned; default 1
 	Seed     uint64 // start r draws from the PCG stream (Seed, r)
@@ -221,7 +226,7 @@ type Event struct {
 	Value     float64 // the criterion
 	Objective float64 // what the method ascends at fixed K
 	Change    float64 // the larger of the two changes, in nats per row; NaN in the first iteration and after pruning
-	Dropped   int     // latent dimensions pruned in this iteration
+	Dropped   int     // latent dimensions pruned in this iteration; -1 where a split has added one
 
 	snapshot func() ([]byte, error)
 }
@@ -244,11 +249,21 @@ func (f RecorderFunc) Record(e Event) error { return f(e) }
 type Pruned struct {
 	Iteration  int
 	K          int       // latent dimensions left
-	Rule       string    // "eigenvalue"; "objective"; or "degenerate", where a step did not exist with them
+	Rule       string    // "eigenvalue"; "objective"; "merge", after a split; or "degenerate", where a step did not exist with them
 	Dimensions []int     // those dropped, from 0, as they were numbered before; nil where directions were dropped
 	Relevance  []float64 // of each: units of data in the first rule, else Relevance; NaN where an error named it
 	Before     float64   // the criterion of the best state before; −Inf where there was none
 	After      float64   // the criterion after the iteration
+}
+
+// Split records which latent dimension of a [Splitter] a move divided, and when. Those that it then left out
+// are Pruned in the same iteration.
+type Split struct {
+	Iteration int
+	K         int     // latent dimensions with it
+	Dimension int     // from 0
+	Before    float64 // the criterion before
+	After     float64 // the criterion after the steps of the move
 }
 
 // Score is the value of a criterion, or why it has none.
@@ -290,6 +305,7 @@ type Result[P, S any] struct {
 	Objective  []float64 // objective after each iteration: never falls while K stays, where F factors
 	KTrace     []int     // latent dimensions after each iteration
 	Pruned     []Pruned
+	Split      []Split
 	// Fall is the largest fall of the objective in one iteration, in nats; 0 when it
 	// never fell by more than rounding.
 	Fall float64

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -107,11 +108,12 @@ func (r *run[B, P, S]) trials(ctx context.Context) (pruned bool, err error) {
 		return false, nil
 	}
 	converged := r.settled()
-	if !converged && !(at.Change < r.options.Prune.Objective.TrialToleranceOr()) {
+	if !converged && (at.Polishing || !(at.Change < r.options.Prune.Objective.TrialToleranceOr())) {
 		return false, nil
 	}
 	current := r.best()
-	due := converged || at.Change < at.NextTrial && math.Abs(current.Value-at.Tried) >= at.Short
+	moved := math.Abs(current.Value-at.Tried) >= at.Short
+	due := converged && (moved || !at.Polishing) || at.Change < at.NextTrial && moved
 	if !due && r.can.rotator != nil { // whose relevance guarantees nothing
 		return false, nil
 	}
@@ -128,7 +130,7 @@ func (r *run[B, P, S]) trials(ctx context.Context) (pruned bool, err error) {
 	for _, drop := range candidates(order, converged) {
 		goal := stand
 		switch guaranteed := relevance[drop[0]] < 0; {
-		case converged || guaranteed:
+		case converged && due || guaranteed:
 		case !due || !ok:
 			short = 0
 			continue
@@ -249,10 +251,7 @@ func (r *run[B, P, S]) ahead() (float64, bool) {
 	return remaining(o[n-2]-o[n-3], o[n-1]-o[n-2])
 }
 
-// trial drops dimensions of current and makes steps in the smaller model. It
-// returns the smaller point once its criterion is above goal, and nil when it will not be;
-// then reach is an optimistic estimate of the criterion that more steps would end at, +Inf
-// where there is none.
+// trial drops dimensions of current and makes steps in the smaller model (see climb).
 func (r *run[B, P, S]) trial(ctx context.Context, current *point[P, S], drop []int, relevance []float64, goal float64) (smaller *point[P, S], reach float64, err error) {
 	of := make([]float64, len(drop))
 	for i, k := range drop {
@@ -262,38 +261,12 @@ func (r *run[B, P, S]) trial(ctx context.Context, current *point[P, S], drop []i
 	if err != nil {
 		return nil, math.Inf(1), fatal(ctx, err)
 	}
-	pruned := from.pruned
-	defer func() {
-		for k := range r.shards {
-			if k < current.K {
-				delete(r.shards, k)
-			}
-		}
-	}()
-	to := &point[P, S]{}
-	var gain float64
-	for step := range r.options.Prune.Objective.StepsOr() {
-		if err := r.step(ctx, from, to); err != nil {
-			return nil, math.Inf(1), fatal(ctx, err)
-		}
-		pruned = append(pruned, to.pruned...)
-		if to.Value > goal {
-			to.pruned = pruned
-			return to, to.Value, nil
-		}
-		if step > 0 {
-			last := gain
-			if gain = to.Value - from.Value; gain <= 0 {
-				return nil, to.Value, nil
-			}
-			if ahead, ok := remaining(last, gain); step > 1 && ok && to.Value+ahead < goal {
-				return nil, to.Value + ahead, nil
-			}
-		}
-		if from.K != to.K {
-			from = &point[P, S]{}
-		}
-		from, to = to, from
-	}
-	return nil, math.Inf(1), nil
+	defer r.discard(func(k int) bool { return k < current.K })
+	smaller, _, reach, err = r.climb(ctx, from, summit{k: current.K, value: goal})
+	return smaller, reach, err
+}
+
+// discard frees the shards of other numbers of latent dimensions.
+func (r *run[B, P, S]) discard(of func(k int) bool) {
+	maps.DeleteFunc(r.shards, func(k int, _ *shardStats[S]) bool { return of(k) })
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sync"
 
 	"github.com/latent-go/latent/laplace"
@@ -26,6 +27,7 @@ type point[P, S any] struct {
 	rotated bool         // its latent dimensions are not those of the iterations
 	filled  bool         // S comes from NewStatistics, scratch included, and not from a checkpoint
 	pruned  []Pruned     // dimensions dropped on the way to this point
+	split   []Split      // dimensions divided on the way to it, by a move and not by an iteration
 	from    *point[P, S] // where the step to this point began, if that was an extrapolation
 }
 
@@ -40,17 +42,22 @@ type progress[P, S any] struct {
 	Objective  []float64
 	KTrace     []int
 	Pruned     []Pruned
+	Split      []Split
 	Fall       float64
 	Streak     int     // iterations in a row with the objective below its best
 	Change     float64 // of the last iteration, nats per row
 	NextTrial  float64 // change below which the weakest dimension is tried again
 	Tried      float64 // criterion at the last rejected trials at this K
 	Short      float64 // nats by which the most promising of them fell short of it
+	Polishing  bool    // the trials at the loose tolerance have failed: the strict one is next
+	Moving     bool    // moves are made at convergence
 	Expanding  bool    // parameter expansion has begun
 	Expanded   bool    // the last iteration was expanded
 	TrialsDue  bool    // the last iteration has not been followed by pruning trials
 	Current    *point[P, S]
 	BestBehind *point[P, S] // the best state where it is not Current
+	Unmoved    *point[P, S] // the converged state that the last move began at, and the run ends with where that leads nowhere
+	UnmovedAt  int          // its iteration
 	Leapt      int          // the last iteration that began at an extrapolation, 0 for none
 	Path       path[P, S]   // what extrapolations are made from
 }
@@ -78,6 +85,7 @@ type run[B, P any, S Statistics[S]] struct {
 	spare  []*point[P, S]
 
 	extrapolation extrapolation
+	steps         int // of climbs
 
 	// The local step under way.
 	p         P
@@ -111,10 +119,26 @@ func (r *run[B, P, S]) ended(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil || errors.Is(err, errRecorder) {
 		return err
 	}
+	if r.at.Unmoved != nil && fatal(ctx, err) == nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.at.back()
+		return nil
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.at.Status, r.at.Err = Failed, err.Error()
 	return err
+}
+
+// back makes the state that the last move began at the last one.
+func (at *progress[P, S]) back() {
+	n := at.UnmovedAt
+	at.Current, at.BestBehind, at.Unmoved, at.Path = at.Unmoved, nil, nil, path[P, S]{}
+	at.Status, at.Iteration, at.Streak = Converged, n, 0
+	at.Trace, at.Objective, at.KTrace = at.Trace[:n], at.Objective[:n], at.KTrace[:n]
+	at.Pruned = slices.DeleteFunc(at.Pruned, func(p Pruned) bool { return p.Iteration > n })
+	at.Split = slices.DeleteFunc(at.Split, func(s Split) bool { return s.Iteration > n })
 }
 
 // open readies passes over the source.
@@ -140,7 +164,7 @@ func (r *run[B, P, S]) loop(ctx context.Context) error {
 	}
 	for r.at.Status == Running {
 		if r.at.TrialsDue {
-			if r.tries() && r.at.Iteration >= r.options.MaxIterations {
+			if (r.tries() || r.at.Moving) && r.at.Iteration >= r.options.MaxIterations {
 				r.end(IterationLimit) // a trial that succeeds is an iteration; a resumed fit makes it
 				break
 			}
@@ -152,12 +176,12 @@ func (r *run[B, P, S]) loop(ctx context.Context) error {
 				continue
 			}
 			if r.settled() {
-				if r.behind(r.at.Current) {
-					r.end(Falling)
-				} else {
-					r.end(Converged)
+				if ended, err := r.conclude(ctx); err != nil {
+					return err
+				} else if ended {
+					break
 				}
-				break
+				continue
 			}
 		}
 		if r.at.Iteration >= r.options.MaxIterations {
@@ -175,9 +199,43 @@ func (r *run[B, P, S]) loop(ctx context.Context) error {
 	return nil
 }
 
+// conclude answers convergence, after trials that have failed: that at the loose tolerance by the strict one, and
+// that by moves, where they are due. It reports whether the run has ended.
+func (r *run[B, P, S]) conclude(ctx context.Context) (ended bool, err error) {
+	if r.tolerance() > r.options.Tolerance && r.at.Streak < fallPatience {
+		r.mu.Lock()
+		r.at.Polishing = true
+		r.mu.Unlock()
+		return false, nil
+	}
+	if r.at.Moving {
+		if moved, err := r.moves(ctx); moved || err != nil {
+			return false, err
+		}
+	}
+	if r.behind(r.at.Current) {
+		r.end(Falling)
+	} else {
+		r.end(Converged)
+	}
+	return true, nil
+}
+
+// looseTolerance is the change, in nats per unit of data, at which trials of the objective rule take a
+// state for converged. The survivor goes on to the tolerance of the options.
+const looseTolerance = 1e-6
+
+// tolerance is that of the present stage of the run.
+func (r *run[B, P, S]) tolerance() float64 {
+	if r.at.Polishing || !r.tries() {
+		return r.options.Tolerance
+	}
+	return max(r.options.Tolerance, looseTolerance)
+}
+
 // wake readies the points of a resumed run.
 func (r *run[B, P, S]) wake(ctx context.Context) error {
-	for _, p := range []*point[P, S]{r.at.Current, r.at.BestBehind} {
+	for _, p := range []*point[P, S]{r.at.Current, r.at.BestBehind, r.at.Unmoved} {
 		if err := r.thaw(ctx, p); err != nil {
 			return err
 		}
@@ -191,7 +249,7 @@ func (r *run[B, P, S]) wake(ctx context.Context) error {
 // settled reports whether a run has ended at this K: nothing changes any more, not even by parameter
 // expansion, or the objective has long been below its best. Only plain iterations count.
 func (r *run[B, P, S]) settled() bool {
-	still := r.at.Change <= r.options.Tolerance && r.plain(1) && (r.can.expander == nil || r.at.Expanded)
+	still := r.at.Change <= r.tolerance() && r.plain(1) && (r.can.expander == nil || r.at.Expanded)
 	return still || r.at.Streak >= fallPatience
 }
 
@@ -447,6 +505,10 @@ func (r *run[B, P, S]) advance(next *point[P, S]) Event {
 		}
 		at.Pruned = append(at.Pruned, p)
 	}
+	for _, one := range next.split {
+		one.Iteration, one.Before, one.After = at.Iteration, r.best().Value, next.Value
+		at.Split = append(at.Split, one)
+	}
 	next.pruned = nil
 	dropped := last.K - next.K
 	r.remember(next)
@@ -473,6 +535,13 @@ const rounding = 1e-12
 func (r *run[B, P, S]) rank(next *point[P, S]) {
 	at, last, best := &r.at, r.at.Current, r.best()
 	at.Current = next
+	if next.K != last.K || next.split != nil {
+		at.Polishing = false
+	}
+	if next.split != nil {
+		at.Unmoved, at.UnmovedAt = best, at.Iteration-1
+	}
+	next.split = nil
 	switch {
 	case next.K != last.K:
 		at.BestBehind, at.Streak = nil, 0

@@ -74,7 +74,7 @@ func (r *run[B, P, S]) climbs(method framework.Method) {
 	for _, k := range r.ks() {
 		for seed := range uint64(2) {
 			where := fmt.Sprintf("K = %d, start %d", k, seed)
-			res, err := framework.Fit(context.Background(), r.Model, r.Data.all(0), framework.Options{K: k, Method: method, FixedK: true, Seed: r.Seed + seed, Workers: 1, MaxIterations: 200})
+			res, err := framework.Fit(context.Background(), r.Model, r.Data.all(0), framework.Options{K: k, Method: method, FixedK: true, NoMoves: true, Seed: r.Seed + seed, Workers: 1, MaxIterations: 200})
 			r.must(err, "Fit by "+method.String(), where)
 			for i := 1; i < len(res.Objective); i++ {
 				if last, v := res.Objective[i-1], res.Objective[i]; !(v >= last-r.slack(last)) {
@@ -157,7 +157,7 @@ func (r *run[B, P, S]) checkpoint() {
 				}
 				return nil
 			})
-			o.Seed, o.Workers = r.Seed, 1
+			o.Seed, o.Workers, o.NoMoves = r.Seed, 1, true
 			part, err := framework.Fit(context.Background(), r.Model, src, o)
 			if !errors.Is(err, errStop) {
 				r.fatalf("%s: Fit that is stopped: %v", where, err)

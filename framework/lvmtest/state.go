@@ -91,9 +91,9 @@ func (r *run[B, P, S]) late(method framework.Method) []state[P, S] {
 	return list
 }
 
-// fit fits with one worker, unless the options ask for more.
+// fit fits with one worker, unless the options ask for more, and without moves, which have a check of their own.
 func (r *run[B, P, S]) fit(where string, src framework.Source[B], o framework.Options) *framework.Result[P, S] {
-	o.Seed = r.Seed
+	o.Seed, o.NoMoves = r.Seed, true
 	if o.Workers == 0 {
 		o.Workers = 1
 	}

@@ -24,7 +24,7 @@ func compare[P any](t *testing.T, count *passes, m framework.Model[framework.Row
 	for _, method := range methods {
 		for _, k := range []int{2, 4} {
 			for seed := range uint64(2) {
-				o := framework.Options{K: k, Method: method, Seed: seed, Workers: 1, MaxIterations: 1000}
+				o := framework.Options{K: k, Method: method, Seed: seed, Workers: 1, MaxIterations: 1000, NoMoves: true}
 				plain, err := framework.Fit(t.Context(), m, src, o)
 				if err != nil {
 					continue // a component collapses, as Gaussian ones may
@@ -91,7 +91,7 @@ func TestAccelerationOfLatentClasses(t *testing.T) {
 				}
 			}
 		}
-		o := framework.Options{K: k, Method: framework.EM, Seed: seed}
+		o := framework.Options{K: k, Method: framework.EM, Seed: seed, NoMoves: true}
 		m, src := mixture.Model{Family: family.Bernoulli{}}, source(t, x, n, d)
 		plain := fit(t, m, src, o)
 		o.Accelerate = true
