@@ -24,8 +24,7 @@ const (
 	// effort bounds the steps of moves from one state, in iterations of the run so far.
 	effort = 2
 	// thoroughRows is the number of rows up to which every division is followed up. Passes over more are dear, and
-	// differences that matter show in the gain: only divisions that promise a nat for each parameter that they add
-	// are followed up there, about what two components gain where there is one.
+	// differences that matter show in the gain: of more rows, only divisions that promise one are.
 	thoroughRows = 5000
 )
 
@@ -48,7 +47,7 @@ func (r *run[B, P, S]) moves(ctx context.Context) (moved bool, err error) {
 	}
 	for end := r.steps + effort*r.at.Iteration; len(divisions) > 0 && r.steps < end; divisions = divisions[1:] {
 		d := divisions[0]
-		if extra := r.model.Shape(d.p).Total() - r.model.Shape(current.P).Total(); r.src.Rows() > thoroughRows && d.gain < float64(extra) {
+		if r.src.Rows() > thoroughRows && d.gain <= 0 {
 			break
 		}
 		next, err := r.move(ctx, current, d)
@@ -91,7 +90,7 @@ func (r *run[B, P, S]) divisions(ctx context.Context, at *point[P, S]) ([]divisi
 func (r *run[B, P, S]) move(ctx context.Context, current *point[P, S], d division[P]) (*point[P, S], error) {
 	defer r.discard(func(k int) bool { return k != current.K })
 	step := r.options.Tolerance * current.Evaluation.N
-	goal := summit{current.K, current.Value + step, current.Objective + step, patience}
+	goal := summit{current.K, current.Value + step, current.Objective + step, patience, r.options.Prune.Objective.StepsOr()}
 	higher := goal
 	higher.patience = 0
 	if !r.grows(current.K) {
@@ -124,7 +123,8 @@ func (r *run[B, P, S]) move(ctx context.Context, current *point[P, S], d divisio
 type summit struct {
 	k                int
 	value, objective float64
-	patience         int
+	patience         int // steps before it may be given up
+	most             int // steps
 }
 
 func (s summit) below(k int, value, objective float64) bool {
@@ -139,7 +139,7 @@ func (r *run[B, P, S]) climb(ctx context.Context, from *point[P, S], goal summit
 	pruned := from.pruned
 	to := &point[P, S]{}
 	var gain float64
-	for step := range r.options.Prune.Objective.StepsOr() {
+	for step := range goal.most {
 		r.steps++
 		if err := r.step(ctx, from, to); err != nil {
 			return nil, from, math.Inf(1), fatal(ctx, err)
@@ -154,8 +154,10 @@ func (r *run[B, P, S]) climb(ctx context.Context, from *point[P, S], goal summit
 			if gain = to.Value - from.Value; gain <= 0 && step >= goal.patience {
 				return nil, to, to.Value, nil
 			}
-			if ahead, ok := remaining(last, gain); step > 1 && ok && step >= goal.patience && to.Value+ahead < goal.value {
-				return nil, to, to.Value + ahead, nil
+			if ahead, ok := remaining(last, gain); step > 1 && ok && step >= goal.patience {
+				if ahead = min(ahead, gain*float64(goal.most-step)); to.Value+ahead < goal.value {
+					return nil, to, to.Value + ahead, nil
+				}
 			}
 		}
 		if from.K != to.K {

@@ -159,6 +159,9 @@ func (r *run[B, P, S]) trials(ctx context.Context) (pruned bool, err error) {
 // maxTrials is the number of dimensions tried before convergence.
 const maxTrials = 3
 
+// enRoute bounds the steps of a trial before convergence.
+const enRoute = 15
+
 // candidates lists the sets of dimensions that a trial drops, given their order by descending
 // relevance: the weakest one; at convergence each one, weakest first, and then the weakest two,
 // three, … together, because the criterion may have a maximum at a K that no single step down
@@ -261,8 +264,12 @@ func (r *run[B, P, S]) trial(ctx context.Context, current *point[P, S], drop []i
 	if err != nil {
 		return nil, math.Inf(1), fatal(ctx, err)
 	}
+	most := r.options.Prune.Objective.StepsOr()
+	if !r.settled() {
+		most = min(most, enRoute)
+	}
 	defer r.discard(func(k int) bool { return k < current.K })
-	smaller, _, reach, err = r.climb(ctx, from, summit{k: current.K, value: goal})
+	smaller, _, reach, err = r.climb(ctx, from, summit{k: current.K, value: goal, most: most})
 	return smaller, reach, err
 }
 

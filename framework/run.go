@@ -223,7 +223,7 @@ func (r *run[B, P, S]) conclude(ctx context.Context) (ended bool, err error) {
 
 // looseTolerance is the change, in nats per unit of data, at which trials of the objective rule take a
 // state for converged. The survivor goes on to the tolerance of the options.
-const looseTolerance = 1e-6
+const looseTolerance = 1e-5
 
 // tolerance is that of the present stage of the run.
 func (r *run[B, P, S]) tolerance() float64 {

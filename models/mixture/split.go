@@ -103,8 +103,10 @@ func divided(ctx context.Context, src framework.Source[framework.Rows], f family
 	if err != nil {
 		return nil, 0, err
 	}
-	gain := two.Value - linalg.Dot(of.All().Weights, logProb)
-	if two.Parameters.plan.Searches() && gain < float64(m.Shape(two.Parameters).Total()-m.Shape(one).Total()) {
+	// Where one component is right, two gain about a nat for each of their further parameters, on the sample.
+	extra := m.Shape(two.Parameters).Total() - m.Shape(one).Total()
+	gain := two.Value - linalg.Dot(of.All().Weights, logProb) - float64(extra)*n/floats.Sum(rows.Weights)
+	if two.Parameters.plan.Searches() && gain < 0 {
 		return nil, 0, errUnpromising // every step is dear
 	}
 	return two, gain, nil
