@@ -19,6 +19,7 @@ type Plan struct {
 	size  Layout // of a class; Free is D_ξ in all
 
 	searches, keepsRows bool    // of some factor
+	repeats             bool    // see Repeats
 	pooled              *Pooled // the table as one class; nil until that is known
 }
 
@@ -41,7 +42,7 @@ func NewPlan(f Family, columns int) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{}
+	p := &Plan{repeats: Repeats(f)}
 	for _, one := range list {
 		l := one.Layout()
 		sums, closed := one.(SumFactor)

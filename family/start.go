@@ -22,18 +22,21 @@ import (
 type Start int
 
 const (
+	// Varied lets the starts of a fit differ (see [framework.StartOf]): every second one is KMeans, the others
+	// RandomResponsibilities, or RandomRows where values repeat or estimates are searched for.
+	Varied Start = iota
 	// KMeans assigns rows to the nearest of K rows chosen by k-means++ (Arthur &
 	// Vassilvitskii 2007), the best of several candidates each time, at the distances of
 	// whitened rows. In many columns it is k-means itself, and full covariances begin as one. Where estimates are searched for (see [RowFactor]), it builds each
 	// component around one row, and rows are as far apart as densities make them.
-	KMeans Start = iota
+	KMeans
 	// RandomResponsibilities draws each row's responsibilities uniformly on the simplex.
 	RandomResponsibilities
 	// RandomRows builds each component around one row drawn at random.
 	RandomRows
 )
 
-var startNames = [...]string{"kmeans", "random", "rows"}
+var startNames = [...]string{"varied", "kmeans", "random", "rows"}
 
 func (s Start) String() string {
 	if s < 0 || int(s) >= len(startNames) {
@@ -173,6 +176,7 @@ func (p *Plan) moments(ctx context.Context, src framework.Source[framework.Rows]
 // assigned, scaled up to the table, and of a few rows' worth of the pooled table for each class, so that
 // no estimate begins singular or on the edge of its range. counts (k) are the rows of each class.
 func (p *Plan) Begin(ctx context.Context, src framework.Source[framework.Rows], w *Pooled, k int, start Start, rng *rand.Rand) (c *Classes, counts []float64, err error) {
+	start = p.startOf(start, framework.StartOf(ctx))
 	rows, err := DrawRows(ctx, src, p.size.Columns, rng)
 	if err != nil {
 		return nil, nil, err
@@ -226,6 +230,19 @@ func (p *Plan) Begin(ctx context.Context, src framework.Source[framework.Rows], 
 	return c, counts, nil
 }
 
+// startOf is the start of the fit's number that Varied stands for.
+func (p *Plan) startOf(start Start, number int) Start {
+	switch {
+	case start != Varied:
+		return start
+	case number%2 == 0:
+		return KMeans
+	case p.repeats || p.searches:
+		return RandomRows
+	}
+	return RandomResponsibilities
+}
+
 func tooMany(k, n int) error {
 	return fmt.Errorf("family: %d components for %d distinct rows: choose K up to %d", k, n, n)
 }
@@ -277,6 +294,7 @@ func DrawRows(ctx context.Context, src framework.Source[framework.Rows], d int, 
 // responsibilities of the start, rows×k; where classes are built around rows, those of the seeds
 // alone. It errs where there are fewer than k different rows.
 func (p *Plan) Partition(rows framework.Rows, k int, start Start, rng *rand.Rand) ([]float64, error) {
+	start = p.startOf(start, 0)
 	if start == KMeans && p.searches {
 		return p.seeds(rows, k, rng)
 	}
@@ -313,7 +331,7 @@ func (p *Plan) Partition(rows framework.Rows, k int, start Start, rng *rand.Rand
 			}
 		}
 	default:
-		return nil, fmt.Errorf("family: %v: a start is KMeans, RandomResponsibilities or RandomRows", start)
+		return nil, fmt.Errorf("family: %v: a start is Varied, KMeans, RandomResponsibilities or RandomRows", start)
 	}
 	return r, nil
 }

@@ -21,6 +21,7 @@ type manifest struct {
 	FixedK     bool
 	Accelerate bool
 	NoMoves    bool
+	DoubleTo   int
 	Tolerance  float64
 	Restarts   int
 	Seed       uint64
@@ -33,7 +34,7 @@ const checkpointVersion = 4
 
 func (f *fit[B, P, S]) manifest() manifest {
 	o := f.options
-	return manifest{checkpointVersion, f.identity(), o.Method.String(), o.Criterion.Name, o.Temper, o.K, o.FixedK, o.Accelerate, o.NoMoves, o.Tolerance, o.Restarts, o.Seed, o.Shards, f.src.Rows(), o.Prune}
+	return manifest{checkpointVersion, f.identity(), o.Method.String(), o.Criterion.Name, o.Temper, o.K, o.FixedK, o.Accelerate, o.NoMoves, o.DoubleTo, o.Tolerance, o.Restarts, o.Seed, o.Shards, f.src.Rows(), o.Prune}
 }
 
 // identity is the model's type and, where they can be written down, its settings.
@@ -51,6 +52,9 @@ func (f *fit[B, P, S]) encode() ([]byte, error) {
 	var buf bytes.Buffer
 	enc := gob.NewEncoder(&buf)
 	if err := enc.Encode(f.manifest()); err != nil {
+		return nil, fmt.Errorf("framework: checkpoint: %w", err)
+	}
+	if err := enc.Encode(len(f.runs)); err != nil {
 		return nil, fmt.Errorf("framework: checkpoint: %w", err)
 	}
 	for _, r := range f.runs {
@@ -73,6 +77,11 @@ func (f *fit[B, P, S]) decode(checkpoint []byte, saved *[]progress[P, S]) error 
 	if want := f.manifest(); m != want {
 		return fmt.Errorf("framework: the checkpoint belongs to another fit: it holds %+v, the options say %+v", m, want)
 	}
+	var runs int
+	if err := dec.Decode(&runs); err != nil {
+		return fmt.Errorf("framework: truncated checkpoint: %w", err)
+	}
+	*saved = make([]progress[P, S], runs)
 	for i := range *saved {
 		if err := dec.Decode(&(*saved)[i]); err != nil {
 			return fmt.Errorf("framework: truncated checkpoint: run %d of %d: %w", i+1, len(*saved), err)

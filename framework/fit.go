@@ -49,9 +49,7 @@ func fitTo[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src
 	if err := f.start(); err != nil {
 		return nil, err
 	}
-	errs := f.execute(ctx)
-	f.move(ctx, errs)
-	return f.result(ctx, errs)
+	return f.result(ctx, f.infer(ctx))
 }
 
 // A fit is a set of runs that differ in their start.
@@ -74,51 +72,57 @@ func (f *fit[B, P, S]) start() error {
 			return err
 		}
 	}
-	f.runs = make([]*run[B, P, S], f.options.Restarts)
-	for i := range f.runs {
+	for i := range saved {
 		if at := &saved[i]; at.Status == IterationLimit && at.Iteration < f.options.MaxIterations {
 			at.Status = Running // resumed with a higher limit
 		}
-		f.runs[i] = &run[B, P, S]{model: f.model, can: f.can, options: f.options, index: i, src: f.src, condensed: f.condensed, report: f.record, at: saved[i]}
 	}
+	f.add(saved)
 	return nil
 }
 
-// execute makes all runs, as many at a time as there are workers, and returns the
-// error of each.
-func (f *fit[B, P, S]) execute(ctx context.Context) []error {
-	errs := make([]error, len(f.runs))
-	concurrent := min(f.options.Workers, len(f.runs))
-	_ = parallel.Do(len(f.runs), concurrent, func(i int) error {
-		r := f.runs[i]
-		r.workers = max(1, f.options.Workers/concurrent)
-		if r.at.Status == Failed {
-			errs[i] = errors.New(r.at.Err)
-			return nil
+// add adds runs; each Restarts of them begin with twice as many latent dimensions as those before.
+func (f *fit[B, P, S]) add(saved []progress[P, S]) {
+	for _, at := range saved {
+		i, o := len(f.runs), f.options
+		for range i / o.Restarts {
+			o.K = f.twice(o.K)
 		}
-		if errs[i] = r.ended(ctx, r.wake(ctx)); errs[i] == nil && r.at.Status == Running {
-			errs[i] = r.execute(ctx)
-		}
-		return nil // the other runs go on
-	})
-	return errs
+		f.runs = append(f.runs, &run[B, P, S]{model: f.model, can: f.can, options: o, index: i, src: f.src, condensed: f.condensed, report: f.record, at: at})
+	}
 }
 
-// move goes on with the best run, once it has converged, by split and merge moves.
-func (f *fit[B, P, S]) move(ctx context.Context, errs []error) {
-	if f.can.splitter == nil || f.options.NoMoves || slices.ContainsFunc(f.runs, func(r *run[B, P, S]) bool { return r.at.Status == Running }) {
-		return
+// twice is how many latent dimensions come after k, k itself where the options or the data do not bear more.
+func (f *fit[B, P, S]) twice(k int) int {
+	return max(k, min(2*k, f.options.DoubleTo, f.src.Rows()/2))
+}
+
+// infer makes the runs, more of them with twice as many latent dimensions while most of those allowed are found, and the
+// moves of the best. It returns the error of each.
+func (f *fit[B, P, S]) infer(ctx context.Context) []error {
+	errs := f.execute(ctx, f.runs)
+	for !slices.ContainsFunc(f.runs, func(r *run[B, P, S]) bool { return r.at.Status == Running }) {
+		best := f.best()
+		if best < 0 {
+			break
+		}
+		n := len(f.runs)
+		k := f.runs[n-1].options.K
+		switch r := f.runs[best]; {
+		case !f.options.FixedK && 2*r.best().K > k && f.twice(k) > k:
+			f.add(make([]progress[P, S], f.options.Restarts))
+			errs = append(errs, f.execute(ctx, f.runs[n:])...)
+		case f.can.splitter != nil && !f.options.NoMoves && r.at.Status == Converged && !r.at.Moving:
+			r.mu.Lock()
+			r.at.Status, r.at.Moving, r.at.Settled = Running, true, true
+			r.mu.Unlock()
+			r.workers = f.options.Workers
+			errs[best] = r.execute(ctx)
+		default:
+			return errs
+		}
 	}
-	best := f.best()
-	if best < 0 || f.runs[best].at.Status != Converged || f.runs[best].at.Moving {
-		return
-	}
-	r := f.runs[best]
-	r.mu.Lock()
-	r.at.Status, r.at.Moving = Running, true
-	r.mu.Unlock()
-	r.workers = f.options.Workers
-	errs[best] = r.execute(ctx)
+	return errs
 }
 
 // best is the index of the run with the highest criterion, -1 where there is none.
@@ -132,8 +136,36 @@ func (f *fit[B, P, S]) best() int {
 	return best
 }
 
+// execute makes runs, as many at a time as there are workers, and returns the error of each.
+func (f *fit[B, P, S]) execute(ctx context.Context, runs []*run[B, P, S]) []error {
+	errs := make([]error, len(runs))
+	concurrent := min(f.options.Workers, len(runs))
+	_ = parallel.Do(len(runs), concurrent, func(i int) error {
+		r := runs[i]
+		r.workers = max(1, f.options.Workers/concurrent)
+		if r.at.Status == Failed {
+			errs[i] = errors.New(r.at.Err)
+			return nil
+		}
+		if errs[i] = r.ended(ctx, r.wake(ctx)); errs[i] == nil && r.at.Status == Running {
+			errs[i] = r.execute(ctx)
+		}
+		return nil // the other runs go on
+	})
+	return errs
+}
+
 // errRecorder marks the error of a recorder.
 var errRecorder = errors.New("recorder")
+
+type startKey struct{}
+
+// StartOf is the number of the start, from 0, that Init is asked for by a fit with so many Restarts; 0 outside of fits. Starts of
+// different kinds find what several of one kind miss.
+func StartOf(ctx context.Context) int {
+	n, _ := ctx.Value(startKey{}).(int)
+	return n
+}
 
 func (f *fit[B, P, S]) record(e Event) error {
 	if f.options.Recorder == nil {
@@ -154,7 +186,7 @@ func (f *fit[B, P, S]) result(ctx context.Context, errs []error) (*Result[P, S],
 	res := &Result[P, S]{Method: f.options.Method, Temper: f.options.Temper, Criterion: f.options.Criterion.Name, Best: f.best(), checkpoint: f.encode}
 	stopped := false
 	for i, r := range f.runs {
-		report := Restart{Status: r.at.Status, Iterations: r.at.Iteration, Err: errs[i]}
+		report := Restart{From: r.options.K, Status: r.at.Status, Iterations: r.at.Iteration, Err: errs[i]}
 		if report.Status == Running {
 			report.Status, stopped = Cancelled, true
 		}
@@ -162,6 +194,7 @@ func (f *fit[B, P, S]) result(ctx context.Context, errs []error) (*Result[P, S],
 			best := r.best()
 			report.K, report.Value = best.K, best.Value
 		}
+		report.Same = f.same(i)
 		res.Restarts = append(res.Restarts, report)
 	}
 	if res.Best >= 0 {
@@ -180,6 +213,18 @@ func (f *fit[B, P, S]) result(ctx context.Context, errs []error) (*Result[P, S],
 		return nil, err
 	}
 	return res, nil
+}
+
+// same is the first run that began at the same point as run i, up to the order of labels: the criterion after the
+// first iteration tells.
+func (f *fit[B, P, S]) same(i int) int {
+	return slices.IndexFunc(f.runs[:i+1], func(r *run[B, P, S]) bool {
+		if r == f.runs[i] {
+			return true
+		}
+		a, b := r.at.Trace, f.runs[i].at.Trace
+		return len(a) > 0 && len(b) > 0 && math.Abs(a[0]-b[0]) <= rounding*math.Abs(a[0])
+	})
 }
 
 // joined joins the errors of several runs, equal ones once.

@@ -45,8 +45,9 @@ func (r *run[B, P, S]) moves(ctx context.Context) (moved bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	for end := r.steps + effort*r.at.Iteration; len(divisions) > 0 && r.steps < end; divisions = divisions[1:] {
-		d := divisions[0]
+	end := r.steps + effort*r.at.Iteration
+	for i := r.at.Followed; i < len(divisions) && r.steps < end; i++ {
+		d := divisions[i]
 		if r.src.Rows() > thoroughRows && d.gain <= 0 {
 			break
 		}
@@ -55,6 +56,9 @@ func (r *run[B, P, S]) moves(ctx context.Context) (moved bool, err error) {
 			return false, err
 		}
 		if next != nil {
+			r.mu.Lock()
+			r.at.Followed = i + 1
+			r.mu.Unlock()
 			next.split = []Split{{K: current.K + 1, Dimension: d.dimension}}
 			return true, r.commit(next)
 		}

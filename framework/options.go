@@ -53,7 +53,7 @@ func MethodByName(name string) (Method, error) {
 
 // Options say how to fit. The zero value of every field but K is its default.
 type Options struct {
-	K      int    // latent dimensions to begin with, and the most that there are. At least 1
+	K      int    // latent dimensions to begin with, and the most that there are unless it doubles. At least 1
 	Method Method // GFAB
 
 	// Temper is α in (0, 1], the power of the likelihood in the tempered posterior of a
@@ -74,6 +74,10 @@ type Options struct {
 	// Also lists further criteria to report of the final state. They score the
 	// method's own estimates: BIC after gFAB is not that of maximum likelihood.
 	Also []Criterion
+
+	// DoubleTo lets K double by itself, up to so many, half the rows at most, while more than half of it is found: new runs, as
+	// many as Restarts, then begin with twice as many. 0: K stays the most.
+	DoubleTo int
 
 	FixedK bool // never lower K, also with gFAB and FAB
 	Prune  pruning.Rules
@@ -124,8 +128,8 @@ func resolved[B, P any, S Statistics[S]](o Options, can *capabilities[B, P, S]) 
 	if o.K < 1 {
 		return o, fmt.Errorf("framework: K is %d: a model has at least 1 latent dimension", o.K)
 	}
-	if math.IsNaN(o.Tolerance) || o.Tolerance < 0 || o.MaxIterations < 0 || o.Restarts < 0 || o.Workers < 0 || o.Shards < 0 {
-		return o, fmt.Errorf("framework: tolerance %v, iterations %d, restarts %d, workers %d and shards %d must not be negative", o.Tolerance, o.MaxIterations, o.Restarts, o.Workers, o.Shards)
+	if math.IsNaN(o.Tolerance) || o.Tolerance < 0 || o.MaxIterations < 0 || o.Restarts < 0 || o.DoubleTo < 0 || o.Workers < 0 || o.Shards < 0 {
+		return o, fmt.Errorf("framework: tolerance %v, iterations %d, restarts %d, DoubleTo %d, workers %d and shards %d must not be negative", o.Tolerance, o.MaxIterations, o.Restarts, o.DoubleTo, o.Workers, o.Shards)
 	}
 	if o.Tolerance == 0 {
 		o.Tolerance = DefaultTolerance
@@ -277,11 +281,13 @@ type Score struct {
 // Restart reports one run of a fit. Value is the criterion of the iterations, with the bound in
 // place of the log-likelihood.
 type Restart struct {
+	From       int // latent dimensions that it began with (see [Options].DoubleTo)
 	K          int
 	Value      float64
 	Iterations int
 	Status     Status
 	Err        error
+	Same       int // the first run that began at the same point, up to the order of labels: its own index where none did before
 }
 
 // Result is a fitted model: the best state of the best run.

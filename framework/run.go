@@ -58,6 +58,8 @@ type progress[P, S any] struct {
 	BestBehind *point[P, S] // the best state where it is not Current
 	Unmoved    *point[P, S] // the converged state that the last move began at, and the run ends with where that leads nowhere
 	UnmovedAt  int          // its iteration
+	Followed   int          // divisions of it that have been followed up
+	Settled    bool         // nothing changes any more, and no trial succeeds
 	Leapt      int          // the last iteration that began at an extrapolation, 0 for none
 	Path       path[P, S]   // what extrapolations are made from
 }
@@ -123,6 +125,7 @@ func (r *run[B, P, S]) ended(ctx context.Context, err error) error {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.at.back()
+		r.at.Status = Converged
 		return nil
 	}
 	r.mu.Lock()
@@ -135,7 +138,7 @@ func (r *run[B, P, S]) ended(ctx context.Context, err error) error {
 func (at *progress[P, S]) back() {
 	n := at.UnmovedAt
 	at.Current, at.BestBehind, at.Unmoved, at.Path = at.Unmoved, nil, nil, path[P, S]{}
-	at.Status, at.Iteration, at.Streak = Converged, n, 0
+	at.Iteration, at.Streak, at.Settled, at.Polishing = n, 0, true, true
 	at.Trace, at.Objective, at.KTrace = at.Trace[:n], at.Objective[:n], at.KTrace[:n]
 	at.Pruned = slices.DeleteFunc(at.Pruned, func(p Pruned) bool { return p.Iteration > n })
 	at.Split = slices.DeleteFunc(at.Split, func(s Split) bool { return s.Iteration > n })
@@ -150,7 +153,7 @@ func (r *run[B, P, S]) open(ctx context.Context) {
 func (r *run[B, P, S]) loop(ctx context.Context) error {
 	if r.at.Current == nil {
 		rng := rand.New(rand.NewPCG(r.options.Seed, uint64(r.index)))
-		p, err := r.model.Init(ctx, r.src, r.options.K, rng)
+		p, err := r.model.Init(context.WithValue(ctx, startKey{}, r.index), r.src, r.options.K, rng)
 		if err == nil {
 			err = r.can.given("Init", p)
 		}
@@ -163,8 +166,14 @@ func (r *run[B, P, S]) loop(ctx context.Context) error {
 		r.mu.Unlock()
 	}
 	for r.at.Status == Running {
+		if r.at.Settled {
+			if err := r.conclude(ctx); err != nil {
+				return err
+			}
+			continue
+		}
 		if r.at.TrialsDue {
-			if (r.tries() || r.at.Moving) && r.at.Iteration >= r.options.MaxIterations {
+			if r.tries() && r.at.Iteration >= r.options.MaxIterations {
 				r.end(IterationLimit) // a trial that succeeds is an iteration; a resumed fit makes it
 				break
 			}
@@ -176,11 +185,9 @@ func (r *run[B, P, S]) loop(ctx context.Context) error {
 				continue
 			}
 			if r.settled() {
-				if ended, err := r.conclude(ctx); err != nil {
-					return err
-				} else if ended {
-					break
-				}
+				r.mu.Lock()
+				r.at.Settled = true
+				r.mu.Unlock()
 				continue
 			}
 		}
@@ -200,25 +207,43 @@ func (r *run[B, P, S]) loop(ctx context.Context) error {
 }
 
 // conclude answers convergence, after trials that have failed: that at the loose tolerance by the strict one, and
-// that by moves, where they are due. It reports whether the run has ended.
-func (r *run[B, P, S]) conclude(ctx context.Context) (ended bool, err error) {
-	if r.tolerance() > r.options.Tolerance && r.at.Streak < fallPatience {
+// that by moves, where they are due. Else the run ends.
+func (r *run[B, P, S]) conclude(ctx context.Context) error {
+	at := &r.at
+	if r.tolerance() > r.options.Tolerance && at.Streak < fallPatience {
 		r.mu.Lock()
-		r.at.Polishing = true
+		at.Polishing, at.Settled, at.TrialsDue = true, false, false
 		r.mu.Unlock()
-		return false, nil
+		return nil
 	}
-	if r.at.Moving {
+	if at.Moving {
+		if at.Iteration >= r.options.MaxIterations {
+			r.end(IterationLimit)
+			return nil
+		}
+		r.mu.Lock()
+		if at.Unmoved != nil && !r.rises() {
+			at.back()
+		} else {
+			at.Unmoved, at.Followed = nil, 0
+		}
+		r.mu.Unlock()
 		if moved, err := r.moves(ctx); moved || err != nil {
-			return false, err
+			return err
 		}
 	}
-	if r.behind(r.at.Current) {
+	if r.behind(at.Current) {
 		r.end(Falling)
 	} else {
 		r.end(Converged)
 	}
-	return true, nil
+	return nil
+}
+
+// rises reports whether the last move has led higher than the state that it began at: what dropped out since, such as
+// a dimension without data, may have taken the gain along.
+func (r *run[B, P, S]) rises() bool {
+	return r.best().Value > r.at.Unmoved.Value+r.options.Tolerance*r.at.Unmoved.Evaluation.N
 }
 
 // looseTolerance is the change, in nats per unit of data, at which trials of the objective rule take a
@@ -488,7 +513,7 @@ func (r *run[B, P, S]) advance(next *point[P, S]) Event {
 	at.Trace = append(at.Trace, next.Value)
 	at.Objective = append(at.Objective, next.Objective)
 	at.KTrace = append(at.KTrace, next.K)
-	at.Change, at.TrialsDue = math.NaN(), false
+	at.Change, at.TrialsDue, at.Settled = math.NaN(), false, false
 	if next.K == last.K && at.Iteration > 1 {
 		dv, do := next.Value-last.Value, next.Objective-last.Objective
 		at.Change, at.TrialsDue = max(math.Abs(dv), math.Abs(do))/n, true

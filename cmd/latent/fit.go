@@ -11,7 +11,7 @@ type fitCommand struct {
 	fittingFlags
 	Criterion string `placeholder:"NAME" help:"Score that fits are compared by: gfic, fic, bicem, elbo, bic, aic or icl; of mixtures also collapsed (the parameters integrated out), exacticl and dnml (discrete columns). Default: the method's own."`
 	K         *int   `name:"k" xor:"size" placeholder:"K" help:"Fit with this number of components, or of latent dimensions."`
-	Kmax      *int   `name:"kmax" xor:"size" placeholder:"K" help:"Largest number. Default: 10 components, fewer where the rows are few; of bpca columns − 1 (no more than rows − 2); of vbmf the smaller side of the matrix."`
+	Kmax      *int   `name:"kmax" xor:"size" placeholder:"K" help:"Largest number. Default: 10 components, twice as many while more than half of them are found, fewer where the rows are few; of bpca columns − 1 (no more than rows − 2); of vbmf the smaller side of the matrix."`
 	Label     string `placeholder:"COL" help:"Known classes of the rows (mixtures): leave this column out of the fit, and compare components to it by the adjusted Rand index and a cross-table."`
 	Out       string `placeholder:"MODEL.json" help:"Save the model for latent predict and latent sample."`
 	Report    string `placeholder:"DIR" help:"Write DIR/index.html: the fit in figures and their numbers, one page that needs no network. The folder is made where it is missing."`
@@ -92,6 +92,9 @@ func (c *fitCommand) fit(s *session, in *input, crit framework.Criterion) (*repo
 	status := newStatusLine(s.stderr)
 	defer status.close()
 	o.Criterion, o.Also, o.FixedK, o.Recorder = crit, c.also([]framework.Criterion{crit}), c.K != nil, status.recorder(crit.Name)
+	if c.model().classes && c.Kmax == nil && o.K == mostByDefault {
+		o.DoubleTo = in.Rows() / max(2, in.Cols()+1) // a full covariance takes so many rows
+	}
 
 	var best *fitted
 	var table []sizeScore
@@ -112,7 +115,8 @@ func (c *fitCommand) fit(s *session, in *input, crit framework.Criterion) (*repo
 	if err != nil {
 		return nil, err
 	}
-	r.Model, r.Family, r.Method, r.Seed, r.KMax, r.ByK = c.Model, c.Family, c.Method, c.Seed, o.K, table
+	r.Model, r.Family, r.Method, r.Seed, r.ByK = c.Model, c.Family, c.Method, c.Seed, table
+	r.KMax = max(o.K, r.KMax)
 	r.Columns, r.Settings, r.what = t.columns, c.settings(), t.what
 	r.Settings.FixedK, r.listStarts, r.advice = c.K != nil, asked, advice(best.Status, o.Tolerance, best.Value, best.N)
 	if in.known != nil {

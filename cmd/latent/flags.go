@@ -28,7 +28,7 @@ type modelFlags struct {
 	Center     bool            `help:"Centre the columns first (vbmf only; bpca always does)."`
 	Temper     *float64        `placeholder:"ALPHA" help:"Power of the likelihood, positive and at most 1, in the tempered posterior of --method vb. Default: 1."`
 	SizePrior  string          `name:"size-prior" default:"uniform" enum:"uniform,geometric" help:"Prior of K where fits of every K are compared: uniform, or geometric (2^-K)."`
-	Start      *string         `enum:"kmeans,random,rows" placeholder:"NAME" help:"Initialisation of mixtures: kmeans, random (responsibilities) or rows. Default: kmeans."`
+	Start      *string         `enum:"varied,kmeans,random,rows" placeholder:"NAME" help:"Initialisation of mixtures: kmeans, random (responsibilities), rows, or varied: every second start kmeans, the others random, or rows where values repeat. Default: varied."`
 	Restarts   *int            `placeholder:"N" help:"Independent starts, of which the best is kept. Default: 10 for mixtures of at most 5000 rows, else 1."`
 	Seed       uint64          `default:"1" help:"Seed of the starts."`
 	Tol        *float64        `placeholder:"NATS" help:"Stop when an iteration changes the criterion by less than this, in nats per row. Default: 1e-9."`

@@ -186,7 +186,7 @@ func mixtureEngine(f *modelFlags, table *framework.Table, columns []column, rows
 	if err != nil {
 		return nil, err
 	}
-	start, err := family.StartByName(valueOr(f.Start, family.KMeans.String()))
+	start, err := family.StartByName(valueOr(f.Start, family.Varied.String()))
 	if err != nil {
 		return nil, err
 	}
@@ -214,11 +214,14 @@ func mixtureEngine(f *modelFlags, table *framework.Table, columns []column, rows
 	return made, nil
 }
 
+// mostByDefault is where kmax begins.
+const mostByDefault = 10
+
 // mostComponents is the default of kmax: 10, but two rows to a component, or one more than
 // columns where its covariance is full, and no more components than there are different rows
 // of positive weight. To a multinomial family, rows are the same that are proportional.
 func mostComponents(table *framework.Table, of family.Family) int {
-	const most = 10
+	const most = mostByDefault
 	n, d := table.Dims()
 	each := 2
 	if g, ok := of.(family.Gaussian); ok && g.Covariance == family.Full {

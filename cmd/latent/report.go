@@ -92,11 +92,22 @@ type summary struct {
 // where the criterion hardly changes any more, and not in the same number.
 const closeBy = 0.01
 
-// reached counts the starts that came to the best value.
+// apart counts the starts that began at different points.
+func (s *summary) apart() int {
+	n := 0
+	for _, one := range s.Restarts {
+		if one.Same == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// reached counts those that came to the best value.
 func (s *summary) reached() int {
 	n := 0
 	for _, one := range s.Restarts {
-		if math.Abs(float64(one.Value-s.Value)) <= max(closeBy, 1e-9*math.Abs(float64(s.Value))) {
+		if one.Same == 0 && math.Abs(float64(one.Value-s.Value)) <= max(closeBy, 1e-9*math.Abs(float64(s.Value))) {
 			n++
 		}
 	}
@@ -156,6 +167,8 @@ type pruned struct {
 }
 
 type restart struct {
+	KMax       int    `json:"kmax"`           // that it began with
+	Same       int    `json:"same,omitempty"` // the start, from 1, that began at the same point before it
 	K          int    `json:"k"`
 	Value      number `json:"value"`
 	Iterations int    `json:"iterations"`
@@ -184,7 +197,11 @@ func newReport(f *fitted, in *input, c framework.Criterion) (*report, error) {
 		r.Pruned = append(r.Pruned, one)
 	}
 	for _, one := range f.Restarts {
-		entry := restart{K: one.K, Value: number(one.Value), Iterations: one.Iterations, Status: one.Status.String()}
+		entry := restart{KMax: one.From, K: one.K, Value: number(one.Value), Iterations: one.Iterations, Status: one.Status.String()}
+		if one.Same != len(r.Restarts) {
+			entry.Same = one.Same + 1
+		}
+		r.KMax = max(r.KMax, one.From)
 		if one.Err != nil {
 			entry.Error, entry.Value = in.render(one.Err), number(math.NaN())
 		}

@@ -203,7 +203,12 @@ func (r *report) facts() [][2]string {
 	fact("entropy", r.Entropy)
 	collapsed := slices.ContainsFunc(r.Pruned, func(s pruned) bool { return s.Rule == "degenerate" })
 	if all := len(r.Restarts); all > 1 && !collapsed { // which starts agree on, whatever the table
-		facts = append(facts, [2]string{"starts", fmt.Sprintf("%d of %d reached this value (to %v nats)", r.reached(), all, closeBy)})
+		apart := r.apart()
+		line := fmt.Sprintf("%d of %d reached this value (to %v nats)", r.reached(), apart, closeBy)
+		if apart < all {
+			line += fmt.Sprintf("; %d more began where one of them did", all-apart)
+		}
+		facts = append(facts, [2]string{"starts", line})
 	}
 	if r.Agreement != nil {
 		facts = append(facts, r.Agreement.fact())
@@ -228,6 +233,9 @@ func (r *report) choice() string {
 	case r.K == r.KMax:
 		return fmt.Sprintf("%d, the most that was allowed (--kmax)", r.K)
 	}
+	if first := r.Restarts[0].KMax; first > 0 && first < r.KMax {
+		return fmt.Sprintf("%d of at most %d (at most %d first, doubled while more than half were found; --kmax fixes it)", r.K, r.KMax, first)
+	}
 	return fmt.Sprintf("%d of at most %d", r.K, r.KMax)
 }
 
@@ -249,6 +257,7 @@ func (r *report) ending() string {
 var pruningRules = [][2]string{
 	{"objective", "the smaller model scored higher"},
 	{"eigenvalue", "it held at most one row's worth of data"},
+	{"merge", "another one that was split took its place"},
 	{"degenerate", "a step did not exist with it"},
 }
 

@@ -32,6 +32,7 @@
 // So does every optional interface that the model implements:
 //
 //	Curved, Projector, Rotator   curvature, counts, the tilted local step, projection, rotation
+//	Splitter                     division, its units, and that the halves differ
 //	Sized                        that the charges add up to Shape
 //	Coupled                      Update, InferAt, and that q can be copied and encoded
 //	LogProber, Assigner          the likelihood, which BoundedLikelihood makes a bound; the labels

@@ -73,7 +73,7 @@ func TestWhatIsMissingIsSkippedWithAReason(t *testing.T) {
 		return names
 	}
 	assert.Equal(t, []string{"charges", "curvature", "counts", "tilted local step", "q-step", "update", "kept q", "likelihood", "responsibilities", "expansion",
-		"relevance", "rotation", "projection", "idempotence", "symmetry", "units", "FAB", "gFAB", "allocations", "sample"},
+		"relevance", "rotation", "projection", "idempotence", "split", "symmetry", "units", "FAB", "gFAB", "allocations", "sample"},
 		skipped(toyCase{Model: bare{toy{}}, Data: full.Data}))
 	assert.Equal(t, []string{"curvature", "update", "kept q", "rotation", "projection", "symmetry", "units", "allocations", "sample"},
 		skipped(toyCase{Model: toy{}, Data: full.Data}))

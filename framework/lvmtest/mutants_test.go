@@ -427,6 +427,65 @@ func (m glitchingCount) Curvature(s *sums, p *rates, f *laplace.Curvature) error
 	return nil
 }
 
+// halving divides in a way that is wrong.
+type halving struct {
+	toy
+	wrong func(p, q *rates, k int) (*rates, float64)
+}
+
+func (m halving) Split(ctx context.Context, src framework.Source[framework.Rows], s *sums, p *rates, k int, rng *rand.Rand) (*rates, float64, error) {
+	q, _, err := m.toy.Split(ctx, src, s, p, k, rng)
+	q, gain := m.wrong(p, q, k)
+	return q, gain, err
+}
+
+// splitters are the mutants that divide.
+func splitters() []mutant {
+	of := func(name string, wrong func(p, q *rates, k int) (*rates, float64)) mutant {
+		return mutant{name, "split", running(right(halving{wrong: wrong}))}
+	}
+	return []mutant{
+		of("dividing nothing", func(p, _ *rates, _ int) (*rates, float64) { return p, 0 }),
+		of("dividing into none", func(_, _ *rates, _ int) (*rates, float64) { return nil, 0 }),
+		of("dividing into thirds", func(_, q *rates, _ int) (*rates, float64) {
+			q.Weights, q.Rates = append(q.Weights, 1e-3), append(q.Rates, q.Rates[0])
+			return q, 0
+		}),
+		of("doubling", func(p, q *rates, k int) (*rates, float64) {
+			q.Rates[k], q.Rates[len(p.Rates)] = p.Rates[k], p.Rates[k]
+			return q, 0
+		}),
+		of("dividing in place", func(p, q *rates, k int) (*rates, float64) {
+			p.Rates[k] *= 1.01
+			return q, 0
+		}),
+		of("dividing by a number with a unit", func(_, q *rates, k int) (*rates, float64) {
+			q.Rates[k] += 0.1
+			return q, 0
+		}),
+		of("promising in units", func(_, q *rates, k int) (*rates, float64) { return q, q.Rates[k] }),
+		of("promising NaN", func(_, q *rates, _ int) (*rates, float64) { return q, math.NaN() }),
+		{"reshaping", "split", running(right(reshaping{}))},
+	}
+}
+
+// reshaping has one parameter more after a division.
+type reshaping struct{ toy }
+
+func (m reshaping) Split(ctx context.Context, src framework.Source[framework.Rows], s *sums, p *rates, k int, rng *rand.Rand) (*rates, float64, error) {
+	q, gain, err := m.toy.Split(ctx, src, s, p, k, rng)
+	q.Steps = -1
+	return q, gain, err
+}
+
+func (m reshaping) Shape(p *rates) framework.Shape {
+	s := m.toy.Shape(p)
+	if p.Steps < 0 {
+		s.Component++
+	}
+	return s
+}
+
 // rounding loses digits in JSON.
 type rounding struct{ toy }
 
@@ -522,7 +581,7 @@ func mixtures() []mutant {
 	}
 	doubled := right(toy{})
 	doubled.Data.Sizes = slices.Repeat([]float64{2}, doubled.Data.Rows)
-	return []mutant{
+	return append(splitters(), []mutant{
 		of("miscounted", "shape", miscounted{}),
 		of("charging too many", "charges", charging{wrong: func(l []framework.Charge) { l[0].Parameters, l[1].Parameters = l[0].Parameters+1, l[1].Parameters-1 }}),
 		of("charging too much", "charges", charging{wrong: func(l []framework.Charge) { l[1].Parameters++ }}),
@@ -567,7 +626,7 @@ func mixtures() []mutant {
 		of("unexported", "checkpoint", unexported{}),
 		of("observant", "workers", observant{}),
 		{"bad sample", "sample", running(badSample)},
-	}
+	}...)
 }
 
 var _ json.Marshaler = (*rates)(nil)

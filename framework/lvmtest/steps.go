@@ -43,6 +43,7 @@ func checks[B, P any, S framework.Statistics[S]]() []check[B, P, S] {
 		one("rotation", "a rotation of z leaves p(X,Z|Π) unchanged, and rotates Signal", (*run[B, P, S]).rotation),
 		one("projection", "p(X,Z|Π) = p(X,Z̃|Π̃) where Z is degenerate (paper G, eq. 3)", (*run[B, P, S]).projection),
 		one("idempotence", "T(T(Z,Π)) = T(Z,Π)", (*run[B, P, S]).idempotence),
+		one("split", "Split divides one of K latent dimensions between two that differ, K + 1 of them with the Shape of any", (*run[B, P, S]).split),
 		one("symmetry", "another form of the same Π changes nothing", (*run[B, P, S]).symmetry),
 		one("units", "x → Ax changes ln p(X) by −N ln|det A|, and nothing else", (*run[B, P, S]).units),
 		one("EM", "E_q[ln p(X,Z|Π)] + H(q) never falls", (*run[B, P, S]).em),

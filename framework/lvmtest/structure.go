@@ -1,6 +1,9 @@
 package lvmtest
 
 import (
+	"cmp"
+	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -176,6 +179,94 @@ func (r *run[B, P, S]) idempotence() {
 			s, p = r.kept(m, at.where, s, p, slices.Delete(upTo(k), weakest, weakest+1))
 		}
 	}
+}
+
+// split divides every latent dimension, and the first of them in other units.
+func (r *run[B, P, S]) split() {
+	m := able[framework.Splitter[B, P, S]](r, "Splitter")
+	src, divided := r.Data.all(0), false
+	for _, at := range r.early() {
+		p := r.maximize(at.where, at.s, at.p)
+		for k := range at.k {
+			where := fmt.Sprintf("%s, latent dimension %d divided", at.where, k+1)
+			look := func() string { return fmt.Sprint(string(r.text("parameters", p)), r.Model.LogJoint(at.s, p)) }
+			before := look()
+			q, _, ok := r.halved(m, where, src, at.s, p, k)
+			if !ok {
+				continue
+			}
+			divided = true
+			if look() != before {
+				r.errorf("%s: Split changes its arguments", where)
+			}
+			r.halves(where, q, k, src)
+		}
+	}
+	if !divided {
+		r.errorf("Split divides nothing: it errs for every latent dimension")
+	}
+	for _, u := range r.Units {
+		for _, k := range r.ks() {
+			where := fmt.Sprintf("K = %d, the first divided", k)
+			gain, bound, n, ok := r.dividedFirst(m, where, k, src)
+			g, b, _, other := r.dividedFirst(m, where+", "+u.Name, k, u.Data.all(0))
+			if ok != other || ok && !(r.near(gain, g, n) && r.near(bound, b+n*u.LogDet, n*math.Abs(u.LogDet))) {
+				r.errorf("%s: Split promises %v and leads to %v, and in other units (%s) %v and %v, in these units", where, gain, bound, u.Name, g, b+n*u.LogDet)
+			}
+		}
+	}
+}
+
+// halved is Split; ok is false where it errs.
+func (r *run[B, P, S]) halved(m framework.Splitter[B, P, S], where string, src *source[B], s S, p P, k int) (q P, gain float64, ok bool) {
+	q, gain, err := m.Split(context.Background(), src, s, p, k, r.rng(uint64(100+k)))
+	if err != nil {
+		r.notef("%s: Split: %v", where, err)
+		return q, gain, false
+	}
+	r.there(q, "Split", where)
+	r.number(gain, "the gain of Split", where)
+	if got, want := r.Model.Shape(q).K, r.Model.Shape(p).K+1; got != want {
+		r.fatalf("%s: Split returns K = %d, not %d", where, got, want)
+	}
+	return q, gain, true
+}
+
+// halves checks that parameters with latent dimension k divided are such as Init makes, that steps go on from
+// them, and that its two halves, k and the last, differ.
+func (r *run[B, P, S]) halves(where string, q P, k int, src *source[B]) {
+	size := r.Model.Shape(q).K
+	if other, err := r.Model.Init(context.Background(), src, size, r.rng(0)); err == nil {
+		if got, want := r.Model.Shape(q), r.Model.Shape(other); got != want {
+			r.errorf("%s: Shape is %+v, and %+v of what Init makes", where, got, want)
+		}
+	}
+	t := r.step(where, q, nil, nil, src)
+	r.number(r.bound(t.s, t.entropy, r.maximize(where, t.s, q)), "E_q[ln p] + H(q) after Split", where)
+	if m, ok := r.Model.(framework.Projector[P, S]); ok && size > 1 {
+		without := func(k int) string {
+			t := r.step(where, q, nil, nil, src)
+			_, kept := r.kept(m, where, t.s, r.maximize(where, t.s, q), slices.Delete(upTo(size), k, k+1))
+			list := r.numbers("parameters", kept)
+			slices.SortFunc(list, func(a, b number) int { return cmp.Compare(a.value, b.value) })
+			return fmt.Sprint(list)
+		}
+		if without(k) == without(size-1) {
+			r.errorf("%s: its two halves are the same, and no step tells them apart", where)
+		}
+	}
+}
+
+// dividedFirst divides the first latent dimension one iteration after the start, and returns what Split promises
+// and E_q[ln p] + H(q) at what it returns.
+func (r *run[B, P, S]) dividedFirst(m framework.Splitter[B, P, S], where string, k int, src *source[B]) (gain, bound, n float64, ok bool) {
+	at := r.step(where, r.init(k, src, 0), nil, nil, src)
+	q, gain, ok := r.halved(m, where, src, at.s, r.maximize(where, at.s, at.p), 0)
+	if !ok {
+		return 0, 0, 0, false
+	}
+	t := r.step(where, q, nil, nil, src)
+	return gain, r.bound(t.s, t.entropy, q), t.s.Weight(), true
 }
 
 // symmetry compares what does not depend on the form, before and after a global step.

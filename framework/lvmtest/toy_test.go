@@ -241,6 +241,15 @@ func (toy) Keep(s *sums, p *rates, dims []int) (*sums, *rates, error) {
 	return t, framework.KeepAxes(p, len(p.Rates), dims), nil
 }
 
+// Split makes a slower and a faster half.
+func (toy) Split(_ context.Context, _ framework.Source[framework.Rows], _ *sums, p *rates, k int, _ *rand.Rand) (*rates, float64, error) {
+	q := *p
+	q.Weights, q.Rates = append(slices.Clone(p.Weights), p.Weights[k]/2), append(slices.Clone(p.Rates), p.Rates[k]/1.3)
+	q.Weights[k] /= 2
+	q.Rates[k] *= 1.3
+	return &q, 0, nil
+}
+
 // Expand has nothing to move.
 func (toy) Expand(s *sums, p *rates, charged bool) (*rates, float64, error) { return p, 0, nil }
 
