@@ -405,26 +405,33 @@ func (c *points) point(i int, dst []float64) {
 	}
 }
 
-// standardise shifts and scales a coordinate.
+// standardise shifts and scales a coordinate, by mean and variance of the weighted rows: whitened rows stay as they are,
+// whatever their axes.
 func (c *points) standardise(j int) {
-	count, mean := 0.0, 0.0
+	count, mean, at := 0.0, 0.0, 0
 	for x := range c.column(j) {
-		for _, v := range x {
-			if !math.IsNaN(v) {
-				count++
-				mean += (v - mean) / count
+		for i, v := range x {
+			if w := c.weights[at+i]; !math.IsNaN(v) && w > 0 {
+				count += w
+				mean += w * (v - mean) / count
 			}
 		}
+		at += len(x)
 	}
 	square := 0.0
+	at = 0
 	for x := range c.column(j) {
-		for _, v := range x {
+		for i, v := range x {
 			if v -= mean; !math.IsNaN(v) {
-				square += v * v
+				square += c.weights[at+i] * v * v
 			}
 		}
+		at += len(x)
 	}
-	scale := math.Sqrt(square / max(1, count))
+	scale := 1.0
+	if count > 0 {
+		scale = math.Sqrt(square / count)
+	}
 	if scale < 0x1p-52*math.Abs(mean) { // equal numbers, to rounding
 		scale = 0
 	}

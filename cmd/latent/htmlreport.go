@@ -257,7 +257,7 @@ func (r *report) startsSection() []htmlreport.Section {
 		table.add(i+1, one.K, one.Value, one.Iterations, one.ending())
 	}
 	list := section("Starts", nil, &table)
-	list[0].Text = fmt.Sprintf("%d of %d reached the best value (to %v nats).", r.reached(), len(r.Restarts), closeBy)
+	list[0].Text = fmt.Sprintf("%d of %d reached the best value (to %v nats).", r.reached(), r.apart(), closeBy)
 	return list
 }
 

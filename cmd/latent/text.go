@@ -233,7 +233,8 @@ func (r *report) choice() string {
 	case r.K == r.KMax:
 		return fmt.Sprintf("%d, the most that was allowed (--kmax)", r.K)
 	}
-	if first := r.Restarts[0].KMax; first > 0 && first < r.KMax {
+	if len(r.Restarts) > 0 && r.Restarts[0].KMax < r.KMax {
+		first := r.Restarts[0].KMax
 		return fmt.Sprintf("%d of at most %d (at most %d first, doubled while more than half were found; --kmax fixes it)", r.K, r.KMax, first)
 	}
 	return fmt.Sprintf("%d of at most %d", r.K, r.KMax)
