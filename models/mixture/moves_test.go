@@ -1,0 +1,98 @@
+package mixture_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/models/mixture"
+)
+
+// clusters are rows about so many places on a line, four standard deviations apart.
+func clusters(t *testing.T, n, k int) *framework.Table {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(3, 3))
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = 4*float64(i%k) + rng.NormFloat64()
+	}
+	return source(t, x, n, 1)
+}
+
+// TestMovesRaiseTheCriterion of fits that end in local maxima without them, whatever the number of workers, and where
+// they are resumed in the middle of a move.
+func TestMovesRaiseTheCriterion(t *testing.T) {
+	src, m := clusters(t, 600, 6), mixture.Model{Family: family.Gaussian{}, Start: family.RandomResponsibilities}
+	moved := 0
+	for seed := range uint64(12) {
+		o := framework.Options{K: 6, Method: framework.EM, Seed: seed, Workers: 1, NoMoves: true, MaxIterations: 3000}
+		plain, err := framework.Fit(t.Context(), m, src, o)
+		if err != nil {
+			continue
+		}
+		o.NoMoves = false
+		res := fit(t, m, src, o)
+		assert.GreaterOrEqual(t, res.Value, plain.Value)
+		for _, s := range res.Split {
+			assert.Greater(t, s.After, s.Before)
+			assert.Equal(t, 7, s.K)
+		}
+		assert.Len(t, res.Pruned, len(res.Split), "K is fixed")
+		if len(res.Split) == 0 {
+			continue
+		}
+		moved++
+		o.Workers = 3
+		again := fit(t, m, src, o)
+		assert.Equal(t, res.Trace, again.Trace)
+
+		stop := errors.New("stop")
+		o.Recorder = framework.RecorderFunc(func(e framework.Event) error {
+			if e.Iteration == res.Split[0].Iteration {
+				return stop
+			}
+			return nil
+		})
+		part, err := framework.Fit(t.Context(), m, src, o)
+		require.ErrorIs(t, err, stop)
+		o.Recorder = nil
+		o.Resume, err = part.Checkpoint()
+		require.NoError(t, err)
+		resumed := fit(t, m, src, o)
+		assert.Equal(t, res.Trace, resumed.Trace)
+		assert.Equal(t, res.Split, resumed.Split)
+	}
+	assert.Positive(t, moved)
+}
+
+// TestKDoublesByItself from 2 to what six clusters need, and no further.
+func TestKDoublesByItself(t *testing.T) {
+	src, m := clusters(t, 1200, 6), mixture.Model{Family: family.Gaussian{}}
+	o := framework.Options{K: 2, Restarts: 2, DoubleTo: 100}
+	res := fit(t, m, src, o)
+	assert.Equal(t, 6, res.Shape.K)
+	var from []int
+	for _, r := range res.Restarts {
+		from = append(from, r.From)
+	}
+	assert.Equal(t, []int{2, 2, 4, 4, 8, 8, 16, 16}, from)
+	o.DoubleTo = 4
+	assert.Equal(t, 4, fit(t, m, src, o).Shape.K)
+}
+
+// TestStartsThatAreTheSame count once: one component begins in one way only.
+func TestStartsThatAreTheSame(t *testing.T) {
+	src := clusters(t, 300, 2)
+	for k, want := range map[int][]int{1: {0, 0, 0, 0}, 4: {0, 1, 2, 3}} {
+		var same []int
+		for _, r := range fit(t, mixture.Model{Family: family.Gaussian{}}, src, framework.Options{K: k, Restarts: 4}).Restarts {
+			same = append(same, r.Same)
+		}
+		assert.Equal(t, want, same, "K = %d", k)
+	}
+}
