@@ -224,6 +224,8 @@ func (r *run[B, P, S]) conclude(ctx context.Context) error {
 		r.mu.Lock()
 		if at.Unmoved != nil && !r.rises() {
 			at.back()
+			clear(r.shards) // of another K, perhaps, as are spare points
+			r.spare = nil
 		} else {
 			at.Unmoved, at.Followed = nil, 0
 		}
