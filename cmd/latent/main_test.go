@@ -597,14 +597,7 @@ func TestErrorsOfManyStartsAreShort(t *testing.T) {
 	assert.Contains(t, stderr, "fits failed")
 	assert.Less(t, len(stderr), 250)
 	assert.Contains(t, stderr, "--method map, or gfab with --kmax")
-	status, _, stderr := latent("a
-1
-1
-1
-2
-2
-2
-", "select", "--floor", "0", "--data", "-", "--start", "kmeans", "--kmin", "2", "--kmax", "2")
+	status, _, stderr := latent("a\n1\n1\n1\n2\n2\n2\n", "select", "--floor", "0", "--data", "-", "--start", "kmeans", "--kmin", "2", "--kmax", "2")
 	assert.Equal(t, 1, status)
 	assert.Equal(t, 1, strings.Count(stderr, "has no variance left"), stderr)
 }
