@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"sync"
 
@@ -22,7 +23,15 @@ import (
 // model in one of several restarts is reported in Result.Restarts; Fit fails when all of
 // them do.
 func Fit[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src Source[B], o Options) (*Result[P, S], error) {
-	return fitTo(ctx, m, src, condensing(ctx, m, src), o)
+	return fitTo(ctx, m, src, condensing(ctx, m, src), m.Init, o)
+}
+
+// A Start gives the parameters, with k latent dimensions, that a fit to src begins with. The fit overwrites them.
+type Start[B, P any] func(ctx context.Context, src Source[B], k int, rng *rand.Rand) (P, error)
+
+// FitFrom is [Fit] with another start than the model's Init.
+func FitFrom[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src Source[B], start Start[B, P], o Options) (*Result[P, S], error) {
+	return fitTo(ctx, m, src, condensing(ctx, m, src), start, o)
 }
 
 // condensing returns what iterations read in place of src (see [Condenser]), found when it is
@@ -36,7 +45,7 @@ func condensing[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S]
 	})
 }
 
-func fitTo[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src Source[B], condensed func() Source[B], o Options) (*Result[P, S], error) {
+func fitTo[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src Source[B], condensed func() Source[B], start Start[B, P], o Options) (*Result[P, S], error) {
 	can := capabilitiesOf(m)
 	o, err := resolved(o, can)
 	if err != nil {
@@ -45,7 +54,7 @@ func fitTo[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src
 	if src.Rows() < 1 {
 		return nil, errNoRows
 	}
-	f := &fit[B, P, S]{model: m, can: can, options: o, src: src, condensed: condensed()}
+	f := &fit[B, P, S]{model: m, can: can, options: o, src: src, condensed: condensed(), init: start}
 	if err := f.start(); err != nil {
 		return nil, err
 	}
@@ -59,6 +68,7 @@ type fit[B, P any, S Statistics[S]] struct {
 	options   Options
 	src       Source[B]
 	condensed Source[B] // for iterations (see Condenser)
+	init      Start[B, P]
 	runs      []*run[B, P, S]
 
 	recording   sync.Mutex
@@ -88,7 +98,7 @@ func (f *fit[B, P, S]) add(saved []progress[P, S]) {
 		for range i / o.Restarts {
 			o.K = f.twice(o.K)
 		}
-		f.runs = append(f.runs, &run[B, P, S]{model: f.model, can: f.can, options: o, index: i, src: f.src, condensed: f.condensed, report: f.record, at: at})
+		f.runs = append(f.runs, &run[B, P, S]{model: f.model, can: f.can, options: o, index: i, src: f.src, condensed: f.condensed, init: f.init, report: f.record, at: at})
 	}
 }
 

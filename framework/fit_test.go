@@ -416,6 +416,22 @@ func TestRecorderSeesEveryIterationAndCanEndTheFit(t *testing.T) {
 	assert.ErrorIs(t, err, stop)
 }
 
+func TestFitFromBeginsWhereItIsTold(t *testing.T) {
+	src, o := table(mixed(300, 2)), framework.Options{K: 3, Method: framework.EM}
+	whole, err := framework.Fit(background, poisson{}, src, o)
+	require.NoError(t, err)
+	o.MaxIterations = 4
+	first, err := framework.Fit(background, poisson{}, src, o)
+	require.NoError(t, err)
+	o.MaxIterations = 0
+	second, err := framework.FitFrom(background, poisson{}, src, func(context.Context, framework.Source[framework.Rows], int, *rand.Rand) (*rates, error) {
+		return first.Parameters, nil
+	}, o)
+	require.NoError(t, err)
+	assert.Equal(t, whole.Parameters, second.Parameters)
+	assert.Equal(t, whole.Iterations, 4+second.Iterations)
+}
+
 func TestIterationLimitIsReported(t *testing.T) {
 	res, err := framework.Fit(background, poisson{}, table(mixed(300, 2)), framework.Options{K: 5, MaxIterations: 3})
 	require.NoError(t, err)

@@ -45,8 +45,8 @@ type Scaler interface {
 // data or pointers to plain data; a nil or zero P stands for "none".
 type Model[B, P any, S Statistics[S]] interface {
 	// Init draws starting parameters with k latent dimensions. It may read the
-	// source, and is the place to refuse data that the model cannot describe. To
-	// start from given parameters, embed the model and override Init.
+	// source, and is the place to refuse data that the model cannot describe.
+	// [FitFrom] starts elsewhere.
 	Init(ctx context.Context, src Source[B], k int, rng *rand.Rand) (P, error)
 	// NewStatistics makes statistics of the size that p needs, not yet prepared.
 	NewStatistics(p P) S

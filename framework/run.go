@@ -78,6 +78,7 @@ type run[B, P any, S Statistics[S]] struct {
 	report  func(Event) error
 
 	src, condensed Source[B] // for the start, and for iterations
+	init           Start[B, P]
 
 	mu sync.Mutex // held while progress changes, and while it is encoded
 	at progress[P, S]
@@ -153,7 +154,7 @@ func (r *run[B, P, S]) open(ctx context.Context) {
 func (r *run[B, P, S]) loop(ctx context.Context) error {
 	if r.at.Current == nil {
 		rng := rand.New(rand.NewPCG(r.options.Seed, uint64(r.index)))
-		p, err := r.model.Init(context.WithValue(ctx, startKey{}, r.index), r.src, r.options.K, rng)
+		p, err := r.init(context.WithValue(ctx, startKey{}, r.index), r.src, r.options.K, rng)
 		if err == nil {
 			err = r.can.given("Init", p)
 		}

@@ -145,7 +145,7 @@ func Select[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], sr
 	_ = parallel.Do(len(ks), concurrent, func(i int) error {
 		o := o
 		o.K = ks[i]
-		s.Fits[i], s.Errs[i] = fitTo(ctx, m, src, condensed, o)
+		s.Fits[i], s.Errs[i] = fitTo(ctx, m, src, condensed, m.Init, o)
 		return nil // the other fits go on
 	})
 	if err := ctx.Err(); err != nil {
