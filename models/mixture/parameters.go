@@ -65,18 +65,10 @@ func (p *Parameters) keep(dims []int, pl *family.Plan) *Parameters {
 
 // Canonical orders the components by weight, the largest first.
 func (m Model) Canonical(p *Parameters) (*Parameters, error) {
-	pl, err := m.plan(p)
-	if err != nil {
-		return nil, err
-	}
 	order := make([]int, p.K)
 	for k := range order {
 		order[k] = k
 	}
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(p.Weights[j], p.Weights[i]) })
-	q := p.keep(order, pl)
-	for j, k := range order {
-		q.Weights[j] = p.Weights[k] // the same bits
-	}
-	return q, nil
+	return m.Permute(p, order)
 }

@@ -1,0 +1,110 @@
+package bootstrap
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/latent-go/latent/framework"
+)
+
+// A Starter can begin the refit of a draw at the fitted parameters: it then finds the maximum that belongs to the fit,
+// and sooner. The refits of other models start as Options.Fit has it.
+type Starter[B, P any] interface {
+	// StartAt returns parameters for a fit to src near p, in memory of their own. p is not changed; goroutines call it at
+	// the same time.
+	StartAt(ctx context.Context, src framework.Source[B], p P) (P, error)
+}
+
+// A Number is one of the numbers of a fit with what the draws say about it.
+type Number struct {
+	Estimate  float64 // of the fit
+	Mean      float64 // of the draws; less Estimate, an estimate of the bias
+	Error     float64 // standard deviation of the draws
+	Low, High float64 // percentile interval (Efron 1981): quantiles (1 ∓ Level)/2 of the draws
+}
+
+// Estimates are numbers of a fit with their standard errors.
+type Estimates struct {
+	Numbers []Number
+	Draws   *mat.Dense // the numbers of each draw that succeeded, a row each
+	Outcome
+}
+
+// StandardErrors draws o.Draws tables like src, refits m to each at the K of p, from p where m is a [Starter], and
+// describes how the numbers of the refits vary. numbers are what is wanted of parameters, always as many, such as the
+// parameters themselves: functions of them that a change of labels changes need a model that is a [Permuter], those of
+// one whose latent space rotates must not change with the rotation. They must be finite: a draw where one is not fails.
+//
+// It errs where m cannot be drawn from by the scheme, for bad options, where ctx ends, and where fewer than two draws
+// succeed.
+func StandardErrors[B, P any, S framework.Statistics[S]](ctx context.Context, m framework.Model[B, P, S], src framework.Source[B], p P, numbers func(P) []float64, o Options) (*Estimates, error) {
+	o, err := o.resolved(2)
+	if err != nil {
+		return nil, err
+	}
+	resample, err := newResampling(ctx, m, src, p, o.Scheme)
+	if err != nil {
+		return nil, err
+	}
+	labels, err := newAligner(ctx, m, src, p)
+	if err != nil {
+		return nil, err
+	}
+	estimates, k, start := numbers(p), m.Shape(p).K, framework.Start[B, P](m.Init)
+	if s, ok := m.(Starter[B, P]); ok {
+		o.Fit.Restarts = 1
+		start = func(ctx context.Context, src framework.Source[B], _ int, _ *rand.Rand) (P, error) {
+			return s.StartAt(ctx, src, p)
+		}
+	}
+	draws, outcome, err := draw(ctx, o, 2, func(ctx context.Context, rng *rand.Rand) (r refit[[]float64], err error) {
+		drawn, err := resample(ctx, rng)
+		if err != nil {
+			return r, err
+		}
+		res, err := framework.FitFrom(ctx, m, drawn, start, o.fit(k, rng.Uint64(), 1))
+		if err != nil {
+			return r, err
+		}
+		aligned, err := labels.align(ctx, res.Parameters)
+		if err != nil {
+			return r, err
+		}
+		r = refit[[]float64]{numbers(aligned), res.Status == framework.Converged}
+		return r, checkNumbers(r.value, len(estimates))
+	})
+	if err != nil {
+		return nil, err
+	}
+	e := &Estimates{Draws: mat.NewDense(len(draws), len(estimates), slices.Concat(draws...)), Outcome: outcome}
+	for i, estimate := range estimates {
+		e.Numbers = append(e.Numbers, describe(estimate, mat.Col(nil, i, e.Draws), o.Level))
+	}
+	return e, nil
+}
+
+func checkNumbers(v []float64, n int) error {
+	if len(v) != n {
+		return fmt.Errorf("bootstrap: %d numbers of a refit, and %d of the fit", len(v), n)
+	}
+	for i, x := range v {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return fmt.Errorf("bootstrap: number %d of a refit is %v", i+1, x)
+		}
+	}
+	return nil
+}
+
+// describe summarises the draws of a number.
+func describe(estimate float64, draws []float64, level float64) Number {
+	slices.Sort(draws)
+	mean, sd := stat.MeanStdDev(draws, nil)
+	quantile := func(p float64) float64 { return stat.Quantile(p, stat.LinInterp, draws, nil) }
+	return Number{estimate, mean, sd, quantile((1 - level) / 2), quantile((1 + level) / 2)}
+}

@@ -1,0 +1,69 @@
+package family
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// A ConditionalSampler draws an observation of an [ExponentialFamily], or a row of a class, given what the family takes
+// as given of another, such as its number of trials. A [Sampler] that is none takes nothing as given.
+type ConditionalSampler interface {
+	// SampleGiven replaces x, which is observed, by a draw.
+	SampleGiven(xi []float64, rng *rand.Rand, x []float64)
+}
+
+// Resample replaces a row by a draw from a class with parameters ξ. Values that are missing, NaN, stay so, and so does
+// what a family takes as given of the row. Errors as [Plan.Sample].
+func (p *Plan) Resample(xi []float64, rng *rand.Rand, row []float64) error {
+	drawn := make([]float64, len(row))
+	if err := p.Sample(xi, rng, drawn); err != nil {
+		return err
+	}
+	for i := range p.parts {
+		f := &p.parts[i]
+		if s, ok := f.Factor.(ConditionalSampler); ok {
+			of := drawn[f.at.Columns:][:f.size.Columns]
+			copy(of, row[f.at.Columns:])
+			s.SampleGiven(f.ofParams(xi), rng, of)
+		}
+	}
+	for j, v := range row {
+		if !math.IsNaN(v) {
+			row[j] = drawn[j]
+		}
+	}
+	return nil
+}
+
+// SampleGiven draws each cell.
+func (l sampledKernel) SampleGiven(xi []float64, rng *rand.Rand, x []float64) {
+	given, ok := l.Sampler.(ConditionalSampler)
+	if !ok {
+		l.Sample(xi, rng, x)
+		return
+	}
+	for c := range l.cells {
+		given.SampleGiven(l.params(xi, c), rng, x[c*l.width:(c+1)*l.width])
+	}
+}
+
+// SampleGiven draws as many trials as x has: the count of each category is binomial given those before.
+func (f Multinomial) SampleGiven(xi []float64, rng *rand.Rand, x []float64) {
+	trials, rest := floats.Sum(x), floats.Sum(xi)
+	for l, p := range xi {
+		x[l] = 0
+		switch {
+		case !(trials > 0 && p > 0): // none, or missing
+			continue
+		case p >= rest || l == len(xi)-1:
+			x[l] = trials
+		default:
+			x[l] = distuv.Binomial{N: trials, P: p / rest, Src: rng}.Rand()
+		}
+		trials -= x[l]
+		rest -= p
+	}
+}

@@ -1,0 +1,92 @@
+package mixture
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/categorical"
+)
+
+// What package bootstrap asks of a model.
+
+// mostDrawn bounds the numbers of a table that Resample draws: 2 GiB.
+const mostDrawn = 1 << 28
+
+// Resample draws from p a table like src: as many rows, with the same values missing and the same numbers of trials. A
+// row of weight w becomes w rows: weights that are no whole numbers are an error, and so are families that cannot be drawn
+// from, and more than 2²⁸ numbers.
+func (m Model) Resample(ctx context.Context, src framework.Source[framework.Rows], p *Parameters, rng *rand.Rand) (framework.Source[framework.Rows], error) {
+	pl, err := m.plan(p)
+	if err != nil {
+		return nil, err
+	}
+	var x []float64
+	for b, err := range src.Blocks(ctx) {
+		if err == nil {
+			err = b.Check()
+		}
+		if err != nil {
+			return nil, err
+		}
+		if b.D != p.D {
+			return nil, fmt.Errorf("mixture: the table has %d columns, and the model %d", b.D, p.D)
+		}
+		for i := range b.N {
+			w := b.Weight(i)
+			if w != math.Trunc(w) {
+				return nil, fmt.Errorf("mixture: the weight of %w", framework.FaultyRow(b.First+i, "is %v: drawn rows are whole ones; weight the rows anew in place of drawing them", w))
+			}
+			if w*float64(p.D) > float64(mostDrawn-len(x)) {
+				return nil, fmt.Errorf("mixture: the weights stand for more than %d rows of %d columns, too many to draw: weight the rows anew in place of drawing them", mostDrawn/p.D, p.D)
+			}
+			for range int(w) {
+				x = append(x, b.Row(i)...)
+				if err := pl.Resample(p.Component(categorical.Draw(p.Weights, rng)), rng, x[len(x)-p.D:]); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return framework.FromIncomplete(x, len(x)/p.D, p.D)
+}
+
+// StartAt is an iteration of EM from p: the table as one component, which measures units and scales priors, stays p's.
+func (m Model) StartAt(ctx context.Context, src framework.Source[framework.Rows], p *Parameters) (*Parameters, error) {
+	s, _, err := framework.LocalStep(ctx, m, src, p, 1)
+	if err != nil {
+		return nil, err
+	}
+	return m.Maximize(s, p, nil)
+}
+
+// StartAt is an iteration of EM from p.
+func (m MAP) StartAt(ctx context.Context, src framework.Source[framework.Rows], p *Parameters) (*Parameters, error) {
+	s, _, err := framework.LocalStep(ctx, m, src, p, 1)
+	if err != nil {
+		return nil, err
+	}
+	return m.Maximize(s, p, nil)
+}
+
+// Permute puts component order[k] of p in the place of component k.
+func (m Model) Permute(p *Parameters, order []int) (*Parameters, error) {
+	pl, err := m.plan(p)
+	if err != nil {
+		return nil, err
+	}
+	q := p.keep(order, pl)
+	for j, k := range order {
+		q.Weights[j] = p.Weights[k] // the same bits
+	}
+	return q, nil
+}
+
+// Vector is the weights, K numbers, and then the components, K×P.
+func (p *Parameters) Vector() []float64 { return slices.Concat(p.Weights, p.Components) }
