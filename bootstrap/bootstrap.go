@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync"
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/parallel"
@@ -41,6 +42,8 @@ type Options struct {
 	Seed    uint64
 	Workers int // draws at a time; default one a processor. Any number gives the same bits
 
+	Progress func(done int) // is called after each draw with the number made, one call at a time; may be nil
+
 	// Fit are the options of every fit. Its K, FixedK, Seed, Workers, Criterion, Also, Recorder and Resume are set here.
 	Fit framework.Options
 }
@@ -70,6 +73,19 @@ func (o Options) fit(k int, seed uint64, workers int) framework.Options {
 	return f
 }
 
+// counter counts draws for Progress.
+func (o Options) counter() func() {
+	var mu sync.Mutex
+	done := 0
+	return func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if done++; o.Progress != nil {
+			o.Progress(done)
+		}
+	}
+}
+
 // A Failure is a draw that has no estimates.
 type Failure struct {
 	Draw int // from 0
@@ -91,11 +107,13 @@ type refit[T any] struct {
 // draw makes all draws and returns those that succeeded, in their order. A violated contract, or the end of ctx, ends it.
 func draw[T any](ctx context.Context, o Options, least int, one func(ctx context.Context, rng *rand.Rand) (refit[T], error)) ([]T, Outcome, error) {
 	refits, errs := make([]refit[T], o.Draws), make([]error, o.Draws)
+	progress := o.counter()
 	err := parallel.DoContext(ctx, o.Draws, o.Workers, func(ctx context.Context, b int) error {
 		refits[b], errs[b] = one(ctx, rand.New(rand.NewPCG(o.Seed, uint64(b))))
 		if errors.Is(errs[b], framework.ErrContract) {
 			return errs[b]
 		}
+		progress()
 		return ctx.Err()
 	})
 	switch {

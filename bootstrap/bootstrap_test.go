@@ -238,8 +238,11 @@ func TestUnconvergedRefitsAreCounted(t *testing.T) {
 	src := column(t, 40, pcg(8), 0, 2)
 	o := em
 	o.MaxIterations = 1
-	e, err := bootstrap.StandardErrors(t.Context(), gaussians, src, fitted(t, gaussians, src, 2), (*mixture.Parameters).Vector, bootstrap.Options{Draws: 3, Fit: o})
+	var done []int
+	e, err := bootstrap.StandardErrors(t.Context(), gaussians, src, fitted(t, gaussians, src, 2), (*mixture.Parameters).Vector,
+		bootstrap.Options{Draws: 3, Fit: o, Progress: func(n int) { done = append(done, n) }})
 	require.NoError(t, err)
+	assert.Equal(t, []int{1, 2, 3}, done)
 	assert.Equal(t, 3, e.Unconverged)
 }
 
@@ -263,7 +266,7 @@ func TestBadInputIsOneClearError(t *testing.T) {
 		"level":          {o: bootstrap.Options{Draws: 5, Level: 1.5}, want: "bootstrap: Level is 1.5; must be between 0 and 1, such as 0.95"},
 		"workers":        {o: bootstrap.Options{Draws: 5, Workers: -1}, want: "bootstrap: Workers is -1; must not be negative"},
 		"scheme":         {o: bootstrap.Options{Draws: 5, Scheme: 7}, want: "bootstrap: unknown scheme 7: choose one of parametric, nonparametric, bayesian"},
-		"weights":        {src: weighted, o: bootstrap.Options{Draws: 5}, want: "bootstrap: 5 of 5 draws failed, the first: mixture: the weight of row 1 is 0.5: drawn rows are whole ones; weight the rows anew in place of drawing them"},
+		"weights":        {src: weighted, o: bootstrap.Options{Draws: 5}, want: "bootstrap: 5 of 5 draws failed, the first: mixture: the weight of row 1 is 0.5: rows are drawn whole, and weights must be whole numbers"},
 		"NaN":            {numbers: func(*mixture.Parameters) []float64 { return []float64{math.NaN()} }, o: bootstrap.Options{Draws: 5, Fit: em}, want: "bootstrap: 5 of 5 draws failed, the first: bootstrap: number 1 of a refit is NaN"},
 		"cancelled":      {ctx: ended, o: bootstrap.Options{Draws: 5}, want: "bootstrap: cancelled: context canceled"},
 		"options of Fit": {o: bootstrap.Options{Draws: 5, Fit: framework.Options{MaxIterations: -1}}, want: "bootstrap: 5 of 5 draws failed, the first: framework: tolerance 0, iterations -1, restarts 1, workers 1 and shards 0 must not be negative"},
@@ -289,7 +292,7 @@ func TestBadInputIsOneClearError(t *testing.T) {
 	_, err = bootstrap.LikelihoodRatio(t.Context(), tied, src, 1, bootstrap.Options{Draws: 5, Scheme: bootstrap.Bayesian})
 	assert.ErrorContains(t, err, "take Parametric")
 	_, err = bootstrap.LikelihoodRatio(t.Context(), tied, src, 0, bootstrap.Options{Draws: 5})
-	assert.EqualError(t, err, "K = 0: framework: K is 0: a model has at least 1 latent dimension")
+	assert.EqualError(t, err, "bootstrap: the fit at K = 0: framework: K is 0: a model has at least 1 latent dimension")
 }
 
 // TestModelsOtherThanMixtures: the noise of PCA, of which no axis has to be aligned.

@@ -78,7 +78,7 @@ func ratio[B, P any, S framework.Statistics[S]](ctx context.Context, m framework
 			err = errors.Join(res.Scores[1].Err, ctx.Err())
 		}
 		if err != nil {
-			return null, t, fmt.Errorf("K = %d: %w", k+i, err)
+			return null, t, fmt.Errorf("bootstrap: the fit at K = %d: %w", k+i, err)
 		}
 		if i == 0 {
 			null = res.Parameters

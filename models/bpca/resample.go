@@ -16,7 +16,7 @@ func (Model) Resample(ctx context.Context, src framework.Source[framework.Rows],
 		}
 		for i := range b.N {
 			if w := b.Weight(i); w != 1 {
-				return nil, fmt.Errorf("bpca: the weight of %w", framework.FaultyRow(b.First+i, "is %v: rows with weights cannot be drawn; weight them anew in place of drawing them", w))
+				return nil, fmt.Errorf("bpca: the weight of %w", framework.FaultyRow(b.First+i, "is %v: rows to draw must weigh 1 each", w))
 			}
 		}
 	}

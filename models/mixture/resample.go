@@ -27,6 +27,9 @@ func (m Model) Resample(ctx context.Context, src framework.Source[framework.Rows
 	var x []float64
 	for b, err := range src.Blocks(ctx) {
 		if err == nil {
+			err = ctx.Err()
+		}
+		if err == nil {
 			err = b.Check()
 		}
 		if err != nil {
@@ -38,10 +41,10 @@ func (m Model) Resample(ctx context.Context, src framework.Source[framework.Rows
 		for i := range b.N {
 			w := b.Weight(i)
 			if w != math.Trunc(w) {
-				return nil, fmt.Errorf("mixture: the weight of %w", framework.FaultyRow(b.First+i, "is %v: drawn rows are whole ones; weight the rows anew in place of drawing them", w))
+				return nil, fmt.Errorf("mixture: the weight of %w", framework.FaultyRow(b.First+i, "is %v: rows are drawn whole, and weights must be whole numbers", w))
 			}
 			if w*float64(p.D) > float64(mostDrawn-len(x)) {
-				return nil, fmt.Errorf("mixture: the weights stand for more than %d rows of %d columns, too many to draw: weight the rows anew in place of drawing them", mostDrawn/p.D, p.D)
+				return nil, fmt.Errorf("mixture: the weights stand for more than %d rows of %d columns, too many to draw", mostDrawn/p.D, p.D)
 			}
 			for range int(w) {
 				x = append(x, b.Row(i)...)
@@ -50,9 +53,6 @@ func (m Model) Resample(ctx context.Context, src framework.Source[framework.Rows
 				}
 			}
 		}
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
 	}
 	return framework.FromIncomplete(x, len(x)/p.D, p.D)
 }

@@ -68,9 +68,9 @@ func TestResampleKeepsWhatIsGiven(t *testing.T) {
 func TestResampleRefusesWeightsThatAreNoRows(t *testing.T) {
 	m := mixture.Model{Family: family.Poisson{}}
 	_, err := resampled(t, m, []float64{1, 2, 3}, 3, []float64{1, 1.5, 1})
-	assert.EqualError(t, err, "mixture: the weight of row 2 is 1.5: drawn rows are whole ones; weight the rows anew in place of drawing them")
+	assert.EqualError(t, err, "mixture: the weight of row 2 is 1.5: rows are drawn whole, and weights must be whole numbers")
 	_, err = resampled(t, m, []float64{1, 2, 3}, 3, []float64{1, 1, 1e12})
-	assert.EqualError(t, err, "mixture: the weights stand for more than 268435456 rows of 1 columns, too many to draw: weight the rows anew in place of drawing them")
+	assert.EqualError(t, err, "mixture: the weights stand for more than 268435456 rows of 1 columns, too many to draw")
 }
 
 // TestStartAtIsOneIteration from parameters that it does not change.
