@@ -23,6 +23,8 @@ type components struct {
 	list      []component
 	matrices  []namedMatrix // covariances
 	order     []int         // columns, the most characteristic first
+	doubts    []error       // about the fit
+	drawn     bool          // the list has standard errors by bootstrap
 }
 
 // standardErrors are those of the parameters, in their places.
@@ -43,6 +45,8 @@ type component struct {
 	Weight      number          `json:"weight"`
 	WeightError number          `json:"weight_complete_data_standard_error"`
 	Rows        number          `json:"rows"` // sum of the weights of the rows that are expected to be its own
+	Drawn       *number         `json:"weight_bootstrap_standard_error,omitempty"`
+	Interval    []number        `json:"weight_bootstrap_interval,omitempty"` // two ends
 	Columns     []columnSummary `json:"columns"`
 }
 
@@ -53,11 +57,14 @@ type columnSummary struct {
 	Values map[string]number `json:"values"`
 	Errors map[string]number `json:"complete_data_standard_errors"` // null where there is none
 
+	Drawn     map[string]number   `json:"bootstrap_standard_errors,omitempty"`
+	Intervals map[string][]number `json:"bootstrap_intervals,omitempty"`
+
 	keys []string // of the values, in order
 }
 
-// mixtureResult orders the components by weight and summarises them.
-func mixtureResult(m mixture.Model, family string, columns []column, p *mixture.Parameters, q *mixture.Posterior, s *mixture.Statistics) (*result, error) {
+// newComponents orders the components by weight and summarises them.
+func newComponents(m mixture.Model, family string, columns []column, p *mixture.Parameters, q *mixture.Posterior, s *mixture.Statistics) (*components, error) {
 	order := upTo(0, p.K-1)
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(p.Weights[j], p.Weights[i]) })
 	f := &components{family: family, columns: columns, model: m}
@@ -91,15 +98,16 @@ func mixtureResult(m mixture.Model, family string, columns []column, p *mixture.
 	if f.matrices, err = f.covariances(); err != nil {
 		return nil, err
 	}
-	doubts, err := m.Doubts(p)
-	if err != nil {
-		return nil, err
-	}
-	r := &result{k: p.K, doubts: doubts, params: estimates{f.params, f.errors}, components: f.list, covariances: f.matrices, facts: f.facts(), print: f.print, classify: f.classify, sections: f.sections}
+	f.doubts, err = m.Doubts(p)
+	return f, err
+}
+
+func (f *components) result() *result {
+	r := &result{k: f.params.K, doubts: f.doubts, params: estimates{f.params, f.errors}, components: f.list, covariances: f.matrices, facts: f.facts(), print: f.print, classify: f.classify, sections: f.sections}
 	if f.posterior != nil {
 		r.posterior = f.posterior
 	}
-	return r, nil
+	return r
 }
 
 // arranged puts K equal pieces of a list into another order.
@@ -137,7 +145,7 @@ func summarise(c column, values []mixture.Value) columnSummary {
 	for l, one := range values {
 		name, v, e := one.Name, one.Value, one.Error
 		switch {
-		case strings.HasSuffix(name, "variance"):
+		case isVariance(name):
 			name, v = strings.TrimSuffix(name, "variance")+"sd", math.Sqrt(v)
 			e /= 2 * v
 		case c.Family == familyCategorical:
@@ -240,6 +248,9 @@ func (f *components) print(p *page) {
 	}
 	if empty > 0 {
 		p.prose(0, "%s left out, with less than half a row each (--format json has all).", are(empty, "component"))
+	}
+	if f.drawn {
+		f.printDrawn(p, rows)
 	}
 	p.printMatrices(slices.DeleteFunc(slices.Clone(f.matrices), func(m namedMatrix) bool { return m.Component > len(rows) }))
 }

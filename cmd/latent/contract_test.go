@@ -42,7 +42,8 @@ func TestEveryFieldOfJSONIsDocumented(t *testing.T) {
 		{"predict", model, "--data", "iris"},
 		{"fit", "--model", "vbmf", "--data", "iris", "--center"},
 		{"select", "--model", "bpca", "--data", file(t, "two.csv", rankTwo)},
-		{"select", "--kmax", "2"},
+		{"select", "--kmax", "2", "--bootstrap", "1"},
+		{"fit", "--k", "2", "--bootstrap", "2"},
 		{"datasets"},
 	} {
 		stdout, _ := done(t, append(args, "--format", "json")...)
@@ -53,7 +54,7 @@ func TestEveryFieldOfJSONIsDocumented(t *testing.T) {
 		for _, text := range texts {
 			var value any
 			require.NoError(t, json.Unmarshal([]byte(text), &value))
-			keysOf(value, []string{"params", "posterior", "values", "complete_data_standard_errors", "chosen", "ids"}, func(key string) {
+			keysOf(value, []string{"params", "posterior", "values", "complete_data_standard_errors", "bootstrap_standard_errors", "bootstrap_intervals", "chosen", "ids"}, func(key string) {
 				assert.Contains(t, string(page), "`"+key+"`", args)
 			})
 		}

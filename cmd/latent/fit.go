@@ -13,13 +13,14 @@ type fitCommand struct {
 	K         *int   `name:"k" xor:"size" placeholder:"K" help:"Fit with this number of components, or of latent dimensions."`
 	Kmax      *int   `name:"kmax" xor:"size" placeholder:"K" help:"Largest number. Default: 10 components, twice as many while more than half of them are found, fewer where the rows are few; of bpca columns − 1 (no more than rows − 2); of vbmf the smaller side of the matrix."`
 	Label     string `placeholder:"COL" help:"Known classes of the rows (mixtures): leave this column out of the fit, and compare components to it by the adjusted Rand index and a cross-table."`
+	Bootstrap *int   `placeholder:"B" help:"Standard errors and 95 % intervals of the numbers of mixtures, from B tables drawn from the fit and fitted anew. 200 are usual."`
 	Out       string `placeholder:"MODEL.json" help:"Save the model for latent predict and latent sample."`
 	Report    string `placeholder:"DIR" help:"Write DIR/index.html: the fit in figures and their numbers, one page that needs no network. The folder is made where it is missing."`
 }
 
 // Help ends the output of latent fit --help.
 func (*fitCommand) Help() string {
-	return "The complete_data_standard_errors of mixtures (--format json) are those of a table whose rows came with their labels: they ignore the uncertainty about labels, and are too small where components overlap."
+	return "The complete_data_standard_errors of mixtures (--format json) are those of a table whose rows came with their labels: they ignore the uncertainty about labels, and are too small where components overlap. Those of --bootstrap are not."
 }
 
 // Run fits, saves and prints.
@@ -78,6 +79,9 @@ func (c *fitCommand) check() (framework.Criterion, error) {
 	if err := c.model().checkLabel(c.Model, c.Label); err != nil {
 		return framework.Criterion{}, err
 	}
+	if err := c.checkBootstrap(c.Bootstrap, 2); err != nil {
+		return framework.Criterion{}, err
+	}
 	return c.criterion("--criterion", c.Criterion)
 }
 
@@ -128,6 +132,11 @@ func (c *fitCommand) fit(s *session, in *input, crit framework.Criterion) (*repo
 	}
 	for _, doubt := range best.Parameters.doubts {
 		s.note("%s: %s", in.name, in.render(doubt))
+	}
+	if c.Bootstrap != nil {
+		if err := r.bootstrap(s, status, in, c.drawing(*c.Bootstrap, o)); err != nil {
+			return nil, interrupted(err, best)
+		}
 	}
 	r.Warnings = append(r.Warnings, s.notes...)
 	if !r.Converged {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/latent-go/latent/bootstrap"
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/mixture"
@@ -202,14 +204,27 @@ func mixtureEngine(f *modelFlags, table *framework.Table, columns []column, rows
 			if err != nil {
 				return nil, err
 			}
-			return mixtureResult(base, f.Family, columns, p, q, s)
+			found, err := newComponents(base, f.Family, columns, p, q, s)
+			if err != nil {
+				return nil, err
+			}
+			return found.result(), nil
 		}}, nil
 	}
-	made := &iterated[framework.Rows, *mixture.Parameters, *mixture.Statistics]{base, table, func(p *mixture.Parameters, s *mixture.Statistics) (*result, error) {
-		return mixtureResult(base, f.Family, columns, p, nil, s)
-	}}
+	made := &iterated[framework.Rows, *mixture.Parameters, *mixture.Statistics]{model: base, source: table}
 	if f.Method == methodMAP {
 		made.model = mixture.MAP{Model: base, Prior: of, Weights: weights}
+	}
+	made.find = func(p *mixture.Parameters, s *mixture.Statistics) (*result, error) {
+		found, err := newComponents(base, f.Family, columns, p, nil, s)
+		if err != nil {
+			return nil, err
+		}
+		r := found.result()
+		r.bootstrap = func(ctx context.Context, o bootstrap.Options) (bootstrap.Outcome, error) {
+			return found.bootstrap(ctx, made.model, table, o)
+		}
+		return r, nil
 	}
 	return made, nil
 }

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 
+	"github.com/latent-go/latent/bootstrap"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/htmlreport"
 )
@@ -140,7 +142,9 @@ type result struct {
 	facts             [][2]string // lines of the text, by name
 	print             func(p *page)
 	classify          func(in *input) ([]int, error) // the components of rows, from 0; nil where z is no class
-	sections          func(in *input) ([]htmlreport.Section, error)
+	// bootstrap adds standard errors to the components; nil where there is none.
+	bootstrap func(ctx context.Context, o bootstrap.Options) (bootstrap.Outcome, error)
+	sections  func(in *input) ([]htmlreport.Section, error)
 }
 
 // A savedModel is applied to rows, and draws some.

@@ -79,6 +79,7 @@ type summary struct {
 	Shape      size            `json:"shape"`
 	Explained  []number        `json:"explained,omitempty"`  // bpca: share of the variance, a latent dimension
 	Components []component     `json:"components,omitempty"` // mixtures
+	Bootstrap  *refits         `json:"bootstrap,omitempty"`  // with --bootstrap
 	ByK        []sizeScore     `json:"by_k,omitempty"`
 	Pruned     []pruned        `json:"pruned"`
 	Restarts   []restart       `json:"restarts"`

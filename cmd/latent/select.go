@@ -11,10 +11,11 @@ import (
 
 type selectCommand struct {
 	fittingFlags
-	compares string   // what --family all or --cov all compares: all families, or covariances; empty: nothing
-	Criteria []string `placeholder:"NAME,…" sep:"none" help:"Criteria: of gfic, fic, bicem, elbo, bic, aic and icl; of mixtures also collapsed (the parameters integrated out), exacticl, dnml (discrete columns), sbic and slope. Default: those that fit the method."`
-	Kmin     int      `name:"kmin" default:"1" help:"Smallest number of components, or of latent dimensions."`
-	Kmax     *int     `name:"kmax" placeholder:"K" help:"Largest. Default: as that of latent fit."`
+	compares  string   // what --family all or --cov all compares: all families, or covariances; empty: nothing
+	Criteria  []string `placeholder:"NAME,…" sep:"none" help:"Criteria: of gfic, fic, bicem, elbo, bic, aic and icl; of mixtures also collapsed (the parameters integrated out), exacticl, dnml (discrete columns), sbic and slope. Default: those that fit the method."`
+	Kmin      int      `name:"kmin" default:"1" help:"Smallest number of components, or of latent dimensions."`
+	Kmax      *int     `name:"kmax" placeholder:"K" help:"Largest. Default: as that of latent fit."`
+	Bootstrap *int     `placeholder:"B" help:"Test K against K + 1 components by the likelihood ratio of B tables drawn from the fit of K, from kmin up to the first K that is not rejected at 5 % (mixtures, --method em). 99 or 999 are usual."`
 }
 
 // Run scores every K and prints the table.
@@ -51,6 +52,15 @@ func (c *selectCommand) check() error {
 	}
 	if err := c.modelFlags.check(c.model().selecting); err != nil {
 		return err
+	}
+	if err := c.checkBootstrap(c.Bootstrap, 1); err != nil {
+		return err
+	}
+	switch {
+	case c.Bootstrap != nil && c.compares != "":
+		return misused("--bootstrap tests numbers of components of one family, and cannot be used with --family all or --cov all")
+	case c.Bootstrap != nil && c.Method != methodEM:
+		return misused("--bootstrap requires --method em, whose fits have the largest likelihood, and the method is %s", c.Method)
 	}
 	_, err := c.criteria(nil)
 	return err
@@ -110,6 +120,7 @@ type selection struct {
 	Prior    string         `json:"size_prior"`
 	Chosen   map[string]int `json:"chosen"` // K by criterion
 	Table    []selectionRow `json:"table"`
+	Tests    []ratioTest    `json:"tests,omitempty"` // with --bootstrap
 	Warnings []string       `json:"warnings"`
 
 	what string
@@ -147,6 +158,11 @@ func (c *selectCommand) scores(s *session, in *input) (*selection, error) {
 		return nil, err
 	}
 	all.remark(s, in)
+	if c.Bootstrap != nil {
+		if err := t.test(s, status, in, task, c.drawing(*c.Bootstrap, o)); err != nil {
+			return nil, err
+		}
+	}
 	t.Warnings = append([]string{}, s.notes...)
 	t.Seconds = number(time.Since(began).Seconds())
 	return t, nil

@@ -353,6 +353,7 @@ func (t *selection) print(s *session, in *input) error {
 	for _, name := range t.Criteria {
 		p.line("%-6s chooses K = %d", name, t.Chosen[name])
 	}
+	t.printTests(p)
 	p.line("time   %.3g s", float64(t.Seconds))
 	return p.write(s)
 }
