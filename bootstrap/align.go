@@ -59,8 +59,9 @@ func (a *aligner[B, P]) each(ctx context.Context, p P, visit func(block int, r [
 	return ctx.Err()
 }
 
-// align orders the latent dimensions of p so that Σ_n ‖q_n − q*_n‖², the distance of its responsibilities for the rows of
-// the fit from the fit's own, is least: so that Σ_n Σ_k q_nk q*_nk is largest, for the squares do not depend on the order.
+// align orders the latent dimensions of p so that Σ_n ‖q_n − q*_n‖², the distance of its responsibilities for the
+// rows of the fit from the fit's own, is least. As the squares do not depend on the order, that is where
+// Σ_n Σ_k q_nk q*_nk is largest.
 func (a *aligner[B, P]) align(ctx context.Context, p P) (P, error) {
 	if a == nil {
 		return p, nil

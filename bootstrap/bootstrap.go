@@ -104,7 +104,7 @@ type refit[T any] struct {
 	converged bool
 }
 
-// draw makes all draws and returns those that succeeded, in their order. A violated contract, or the end of ctx, ends it.
+// draw makes all draws and returns those that succeeded, in order. A violated contract and the end of ctx end it.
 func draw[T any](ctx context.Context, o Options, least int, one func(ctx context.Context, rng *rand.Rand) (refit[T], error)) ([]T, Outcome, error) {
 	refits, errs := make([]refit[T], o.Draws), make([]error, o.Draws)
 	progress := o.counter()

@@ -56,8 +56,7 @@ func fitted(t *testing.T, m mixture.Model, src framework.Source[framework.Rows],
 	return p
 }
 
-// The standard deviation of 400 draws is within 3.5 % of that of infinitely many, as a rule; 12 % is more than three times
-// that.
+// The standard deviation of 400 draws has an error of 3.5 %: the margin is more than three times that.
 const draws, margin = 400, 0.12
 
 func TestErrorOfAGaussianMeanIsSDOverRootN(t *testing.T) {
@@ -160,7 +159,7 @@ func TestSameBitsForAnyNumberOfWorkers(t *testing.T) {
 	assert.Len(t, tests[0].Null, 7)
 }
 
-// TestPValuesOfATrueNullHypothesisAreUniform: their mean, of 20 with standard deviation 0.29, is ½ ± 0.065, and this one is
+// TestPValuesOfATrueNullHypothesisAreUniform: the mean of 20, of standard deviation 0.29, has an error of 0.065, and is
 // within three times that.
 func TestPValuesOfATrueNullHypothesisAreUniform(t *testing.T) {
 	var values []float64

@@ -18,8 +18,8 @@ type Ratio struct {
 	Outcome
 }
 
-// LikelihoodRatio tests k latent dimensions against k + 1 by o.Draws tables drawn from the fit of k to src, which must be
-// a [Resampler]'s. Every fit, of src as of the draws, is by EM at fixed K from the starts of o.Fit: p-values hold for
+// LikelihoodRatio tests k latent dimensions against k + 1 by o.Draws tables drawn from the fit of k to src; m must be a
+// [Resampler]. Every fit, of src as of the draws, is by EM at fixed K from the starts of o.Fit: p-values hold for
 // whatever maximum these find, and Options.Fit.Restarts makes the test more powerful.
 //
 // It errs where m has no likelihood or cannot be drawn from, for bad options, where a fit to src fails, where ctx ends,

@@ -18,6 +18,9 @@ import (
 // level is that of the intervals and, from above, of the tests: 1 − level.
 const level = 0.95
 
+// leastTests is the number of draws below which no p-value, at least 1/(1 + B), rejects.
+const leastTests = 19
+
 // checkBootstrap refuses --bootstrap where it makes no sense.
 func (f *modelFlags) checkBootstrap(draws *int, least int) error {
 	switch {
@@ -119,7 +122,7 @@ func (f *components) bootstrap(ctx context.Context, m framework.Model[framework.
 	return e.Outcome, nil
 }
 
-// attach gives the values of the columns what the draws say, in the order that [mixture.Model.Summarize] has.
+// attach gives the values of the columns what the draws say, in the order of [mixture.Model.Summarize].
 func (c *component) attach(numbers []family.Number, draws []bootstrap.Number) {
 	for i, n := range numbers {
 		if n.Name == "covariance" {
@@ -166,7 +169,7 @@ func (f *components) drawnGrid(rows []component, columns []int) *grid {
 	return g
 }
 
-// shownDrawn is the number that stands for a column with its standard error: the head of its table column, and the cell.
+// shownDrawn is the number that stands for a column with its standard error: the head of its table column, and a cell.
 func (s columnSummary) shownDrawn(c column) (legend, cell string) {
 	legend, _ = s.shown(c)
 	key, level := s.keys[0], ""

@@ -42,7 +42,7 @@ func TestEveryFieldOfJSONIsDocumented(t *testing.T) {
 		{"predict", model, "--data", "iris"},
 		{"fit", "--model", "vbmf", "--data", "iris", "--center"},
 		{"select", "--model", "bpca", "--data", file(t, "two.csv", rankTwo)},
-		{"select", "--kmax", "2", "--bootstrap", "1"},
+		{"select", "--kmax", "2", "--restarts", "1", "--bootstrap", "19"},
 		{"fit", "--k", "2", "--bootstrap", "2"},
 		{"datasets"},
 	} {

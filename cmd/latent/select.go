@@ -53,7 +53,7 @@ func (c *selectCommand) check() error {
 	if err := c.modelFlags.check(c.model().selecting); err != nil {
 		return err
 	}
-	if err := c.checkBootstrap(c.Bootstrap, 1); err != nil {
+	if err := c.checkBootstrap(c.Bootstrap, leastTests); err != nil {
 		return err
 	}
 	switch {

@@ -16,9 +16,9 @@ import (
 // mostDrawn bounds the numbers of a table that Resample draws: 2 GiB.
 const mostDrawn = 1 << 28
 
-// Resample draws from p a table like src: as many rows, with the same values missing and the same numbers of trials. A
-// row of weight w becomes w rows: weights that are no whole numbers are an error, and so are families that cannot be drawn
-// from, and more than 2²⁸ numbers.
+// Resample draws from p a table like src: as many rows, with the same values missing and the same numbers of trials.
+// A row of weight w becomes w rows: weights that are no whole numbers are an error, and so are families that cannot be
+// drawn from, and more than 2²⁸ numbers.
 func (m Model) Resample(ctx context.Context, src framework.Source[framework.Rows], p *Parameters, rng *rand.Rand) (framework.Source[framework.Rows], error) {
 	pl, err := m.plan(p)
 	if err != nil {
