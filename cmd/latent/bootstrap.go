@@ -89,9 +89,9 @@ func (r *report) bootstrap(s *session, status *statusLine, in *input, o bootstra
 	return nil
 }
 
-func isVariance(name string) bool {
-	return strings.HasSuffix(name, "variance") && name != "covariance"
-}
+func isCovariance(name string) bool { return strings.HasSuffix(name, "covariance") }
+
+func isVariance(name string) bool { return strings.HasSuffix(name, "variance") && !isCovariance(name) }
 
 // bootstrap puts standard errors beside the numbers of the components as they are reported.
 func (f *components) bootstrap(ctx context.Context, m framework.Model[framework.Rows, *mixture.Parameters, *mixture.Statistics], table *framework.Table, o bootstrap.Options) (bootstrap.Outcome, error) {
@@ -125,7 +125,7 @@ func (f *components) bootstrap(ctx context.Context, m framework.Model[framework.
 // attach gives the values of the columns what the draws say, in the order of [mixture.Model.Summarize].
 func (c *component) attach(numbers []family.Number, draws []bootstrap.Number) {
 	for i, n := range numbers {
-		if n.Name == "covariance" {
+		if isCovariance(n.Name) {
 			continue
 		}
 		for j := n.From; j <= n.To; j++ {

@@ -48,6 +48,21 @@ func TestBootstrapIsInTextAndModelFile(t *testing.T) {
 	done(t, "sample", model, "-n", "1")
 }
 
+// TestBootstrapGoesWithEveryFamily of several columns: each reported value has a standard error.
+func TestBootstrapGoesWithEveryFamily(t *testing.T) {
+	for _, flags := range [][]string{{"--family", "student-t"}, {"--noise"}, {"--cov", "VVE"}, {"--family", "gaussian-spherical"}} {
+		r := fitJSON(t, append(flags, "--k", "2", "--restarts", "1", "--tol", "1e-5", "--bootstrap", "3")...)
+		for _, c := range r.Components {
+			assert.NotNil(t, c.Drawn)
+			for _, column := range c.Columns {
+				for name := range column.Values {
+					assert.Contains(t, column.Drawn, name, flags)
+				}
+			}
+		}
+	}
+}
+
 func TestBootstrapTestsEndWhereNothingIsRejected(t *testing.T) {
 	rows := "a,b\n"
 	for i := range 60 {

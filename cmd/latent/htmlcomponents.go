@@ -52,7 +52,7 @@ func (f *components) pooled() ([]columnSummary, error) {
 	}
 	values := make([][]mixture.Value, len(f.columns))
 	for i, n := range numbers {
-		if strings.HasSuffix(n.Name, "covariance") {
+		if isCovariance(n.Name) {
 			continue
 		}
 		for j := n.From; j <= n.To; j++ {
