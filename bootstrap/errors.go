@@ -68,7 +68,9 @@ func StandardErrors[B, P any, S framework.Statistics[S]](ctx context.Context, m 
 		if err != nil {
 			return r, err
 		}
-		res, err := framework.FitFrom(ctx, m, drawn, start, o.fit(k, rng.Uint64(), 1))
+		f := o.fit(k, rng.Uint64(), 1)
+		f.NoMoves = true // they would leave the maximum that the errors are of
+		res, err := framework.FitFrom(ctx, m, drawn, start, f)
 		if err != nil {
 			return r, err
 		}

@@ -162,12 +162,11 @@ func TestScoresOnTheFloorAreExact(t *testing.T) {
 	const d = 3
 	g, floor := gaussian{d: d, floor: 1}, []float64{1e-10, 4e-10, 9e-10}
 	w := &Pooled{Floor: floor}
-	want, size := math.NaN(), 0.0
 	for range 20 {
 		u := normals(rng, d) // S = uuᵀ and rounding: two eigenvalues come to lie on the floor
 		xi, score := make([]float64, d+d*d), make([]float64, 1+d+d*d)
 		w.Parameters = xi
-		size = 0
+		size := 0.0
 		for a := range d {
 			size += u[a] * u[a] / floor[a]
 			for c := range d {
@@ -177,7 +176,7 @@ func TestScoresOnTheFloorAreExact(t *testing.T) {
 		require.NoError(t, g.Bound(w, Table{1, 0, xi}))
 		require.NoError(t, g.Score(xi, score))
 		g.Refine(w, xi, score)
-		want = -(math.Log(size*36e-30) + d*math.Log(2*math.Pi)) / 2
+		want := -(math.Log(size*36e-30) + d*math.Log(2*math.Pi)) / 2
 		assert.InDelta(t, want, score[0], 1e-12)
 		_, root := g.split(score, 1)
 		logDet := 0.0

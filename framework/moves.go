@@ -90,10 +90,14 @@ func (r *run[B, P, S]) divisions(ctx context.Context, at *point[P, S]) ([]divisi
 	return list, nil
 }
 
+// leastGain is what a move must gain, in nats: less says nothing about a model, and may be what another way to the same
+// maximum leaves to the tolerance.
+const leastGain = 0.01
+
 // move follows a division up. It returns the state that is better than current, nil where none is.
 func (r *run[B, P, S]) move(ctx context.Context, current *point[P, S], d division[P]) (*point[P, S], error) {
 	defer r.discard(func(k int) bool { return k != current.K })
-	step := r.options.Tolerance * current.Evaluation.N
+	step := max(leastGain, r.options.Tolerance*current.Evaluation.N)
 	goal := summit{current.K, current.Value + step, current.Objective + step, patience, r.options.Prune.Objective.StepsOr()}
 	higher := goal
 	higher.patience = 0

@@ -102,7 +102,7 @@ type Options struct {
 
 	// NoMoves leaves out the split and merge moves of a [Splitter], which begin where the best of the
 	// runs has converged: K stays at most that of the options, and each move raises the criterion, and
-	// where K stays the same the objective too, by more than the tolerance.
+	// where K stays the same the objective too, by more than the tolerance and by 0.01 nats.
 	NoMoves bool
 
 	Restarts int    // independent starts, of which the best is returned; default 1
