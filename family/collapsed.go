@@ -2,6 +2,7 @@ package family
 
 import (
 	"fmt"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -133,23 +134,38 @@ func (q *exponentialPrior) LogEvidence(h []float64) float64 {
 // manyFactors is how many factors of at most 1e30 are multiplied before a logarithm is taken.
 const manyFactors = 8
 
+// ByLabels is a [Predictive] whose rows may be labels, from 0, with exposure 1, and are then asked for together.
+type ByLabels interface {
+	// Factors multiplies the factor of each row by that of Predictive, whose log is 0; those of a missing label, NaN, stay. out
+	// is nil where nothing is left out. It returns false where the prior is not one of labels.
+	Factors(h, labels, out, factors []float64) bool
+}
+
 func (q *exponentialPrior) AddPredictive(o *Observed, hyper, _ Table, out, r []float64) {
 	t, stride := q.statistics(o)
 	padded, width := o.Padded(), q.cells*(1+q.s)
 	products := make([]float64, o.N)
+	labels := q.labels(o, t, stride)
 	for k := range hyper.K {
 		h, to := hyper.Row(k, width), at(r, k, padded)
+		var share []float64
+		if out != nil {
+			share = at(out, k, padded)
+		}
 		linalg.Fill(products, 1)
 		for c, of := range q.of {
 			law, hc := closed(of), q.pseudoCounts(h, c)
-			for i := range products {
-				e := q.exposure(o, i, c)
-				if e == 0 {
-					continue
+			all, ok := law.(ByLabels)
+			if !ok || labels == nil || !all.Factors(hc, at(labels, c, o.N), share, products) {
+				for i := range products {
+					e := q.exposure(o, i, c)
+					if e == 0 {
+						continue
+					}
+					factor, log := law.Predictive(hc, q.cell(t[i*stride:], c), e, leftOut(share, i))
+					products[i] *= factor
+					to[i] += log
 				}
-				factor, log := law.Predictive(hc, q.cell(t[i*stride:], c), e, leftOut(out, k*padded+i))
-				products[i] *= factor
-				to[i] += log
 			}
 			if c%manyFactors == manyFactors-1 || c == q.cells-1 {
 				simd.Log(products, products)
@@ -160,19 +176,69 @@ func (q *exponentialPrior) AddPredictive(o *Observed, hyper, _ Table, out, r []f
 	}
 }
 
+// labels are the cells as labels, one column after the other: a statistic that is 0 or 1, or the one of several that is 1.
+// NaN is missing. They are nil where any cell is something else.
+func (q *exponentialPrior) labels(o *Observed, t []float64, stride int) []float64 {
+	o.labels = linalg.Resize(o.labels, o.N*q.cells)
+	for i := range o.N {
+		for c := range q.cells {
+			l, e := nan, q.exposure(o, i, c)
+			if e != 0 {
+				if l = labelOf(q.cell(t[i*stride:], c)); e != 1 || l != l {
+					return nil
+				}
+			}
+			o.labels[c*o.N+i] = l
+		}
+	}
+	return o.labels
+}
+
+// labelOf is NaN where the statistics are not those of a label.
+func labelOf(t []float64) float64 {
+	if len(t) == 1 && (t[0] == 0 || t[0] == 1) {
+		return t[0]
+	}
+	label := nan
+	for l, v := range t {
+		switch {
+		case v == 1 && len(t) > 1 && label != label:
+			label = float64(l)
+		case v != 0:
+			return nan
+		}
+	}
+	return label
+}
+
+// AddSpread computes the second derivative of each cell once for equal statistics, where these are few.
 func (q *exponentialPrior) AddSpread(o *Observed, hyper, _ Table, weights, dst []float64) {
 	t, stride := q.statistics(o)
 	padded, width := o.Padded(), q.cells*(1+q.s)
+	var known [8]struct {
+		e, value float64
+		t        []float64
+	}
 	for k := range hyper.K {
-		h := hyper.Row(k, width)
-		for i, w := range at(weights, k, padded)[:o.N] {
-			if w == 0 {
-				continue
-			}
-			for c, of := range q.of {
-				if e := q.exposure(o, i, c); e != 0 {
-					dst[k] += w / 2 * closed(of).Curvature(q.pseudoCounts(h, c), q.cell(t[i*stride:], c), e)
+		h, own := hyper.Row(k, width), at(weights, k, padded)
+		for c, of := range q.of {
+			law, hc, n := closed(of), q.pseudoCounts(h, c), 0
+			for i, w := range own[:o.N] {
+				e := q.exposure(o, i, c)
+				if w == 0 || e == 0 {
+					continue
 				}
+				cell := q.cell(t[i*stride:], c)
+				place := 0
+				for place < n && (known[place].e != e || !slices.Equal(known[place].t, cell)) {
+					place++
+				}
+				if place == n {
+					n = min(n+1, len(known))
+					place = n - 1
+					known[place].e, known[place].t, known[place].value = e, cell, law.Curvature(hc, cell, e)
+				}
+				dst[k] += w / 2 * known[place].value
 			}
 		}
 	}

@@ -28,6 +28,7 @@ type Observed struct {
 	sparse    bool      // of rows as entries, with one number of t an entry and e as scratch
 	underflow underflow
 	inner     []float64 // log densities of a family that noise is added to
+	labels    []float64 // of categorical cells, column-major
 	gaps      *gaps     // of rows with missing values of a covariance matrix
 }
 

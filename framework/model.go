@@ -118,7 +118,8 @@ type Splitter[B, P, S any] interface {
 	// others stay. The two must differ, because no step tells two equal ones apart. gain, in nats, is by how much
 	// the division promises to raise E_q[ln p(X,Z|Π)] + H(q): divisions that promise most are tried first, those
 	// that promise the same in the order of k. s is what p was maximised from; src may be read, and sampled
-	// with rng. s and p are not changed. An error says that k cannot be divided.
+	// with rng. s and p are not changed. An error, an [ErrDegenerate] where no division explains the rows better, says that k
+	// cannot be divided.
 	Split(ctx context.Context, src Source[B], s S, p P, k int, rng *rand.Rand) (split P, gain float64, err error)
 }
 

@@ -29,6 +29,8 @@ type Likelihood[D Distribution] struct {
 	// of which the distribution holds a share out.
 	Predictive func(prior, after D, e, x, out float64) (factor, log float64)
 	Curvature  func(after D, e, x float64) float64
+	// Factors are the factors of Predictive of rows that are 0 or 1, all at once; nil where rows are other numbers.
+	Factors func(prior, after D, labels, out, factors []float64)
 
 	Mean    string // what χ of a [Conjugate] may be
 	Instead string // what to take for [Jeffreys], where that is improper
@@ -69,7 +71,11 @@ var BernoulliProbability = &Likelihood[Beta]{
 	},
 	Predictive: predictiveBeta,
 	Curvature:  curvatureBeta,
-	Mean:       "a number between 0 and 1",
+	Factors: func(prior, b Beta, labels, out, factors []float64) {
+		counts, least := [2]float64{b.B, b.A}, [2]float64{prior.B, prior.A}
+		labelFactors(counts[:], least[:], labels, out, factors)
+	},
+	Mean: "a number between 0 and 1",
 }
 
 // Natural is a prior of one parameter in terms of pseudo-counts h = (ν, τ), which a

@@ -36,6 +36,26 @@ func rising(c, before, x, out float64) (factor, log float64) {
 	return 1, above - below
 }
 
+// labelFactors multiplies factors by those of categories, of one trial a row: pseudo-counts and the prior's of each. A label
+// NaN is none. out is nil where nothing is left out.
+func labelFactors(counts, least, labels, out, factors []float64) {
+	all, leastAll := floats.Sum(counts), floats.Sum(least)
+	if out == nil {
+		for i, l := range labels {
+			if l == l {
+				factors[i] *= counts[int(l)] / all
+			}
+		}
+		return
+	}
+	for i, l := range labels {
+		if l == l {
+			c, b := counts[int(l)], least[int(l)]
+			factors[i] *= left(c, out[i], b) / left(all, out[i], leastAll)
+		}
+	}
+}
+
 // predictiveBeta is of x ones in e trials.
 func predictiveBeta(before, b Beta, e, x, out float64) (factor, log float64) {
 	ones, logOnes := rising(b.A, before.A, x, out)
@@ -65,6 +85,15 @@ func (q Natural[D]) Predictive(h, t []float64, e, out float64) (factor, log floa
 	return q.Of.Predictive(q.Before, q.at(h), e, t[0], out)
 }
 
+// Factors multiplies factors by those of Predictive of rows with exposure 1 that are 0 or 1; of labels NaN, by none. It returns
+// false, and does nothing, where the parameter is not that of such rows.
+func (q Natural[D]) Factors(h, labels, out, factors []float64) bool {
+	if q.Of.Factors != nil {
+		q.Of.Factors(q.Before, q.at(h), labels, out, factors)
+	}
+	return q.Of.Factors != nil
+}
+
 // Curvature is that along (e, t).
 func (q Natural[D]) Curvature(h, t []float64, e float64) float64 {
 	return q.Of.Curvature(q.at(h), e, t[0])
@@ -82,6 +111,12 @@ func (q NaturalDirichlet) Predictive(h, t []float64, _, out float64) (factor, lo
 	}
 	all, logAll := rising(h[0], floats.Sum(q.Before), trials, out)
 	return factor / all, log - logAll
+}
+
+// Factors is that of [Natural] for labels of categories, from 0.
+func (q NaturalDirichlet) Factors(h, labels, out, factors []float64) bool {
+	labelFactors(q.at(h), q.Before, labels, out, factors)
+	return true
 }
 
 // Curvature is that along t.

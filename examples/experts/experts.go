@@ -95,7 +95,7 @@ type Model struct{}
 
 // Init draws gates at random. The experts are still one line.
 func (Model) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*Parameters, error) {
-	pooled, _, err := family.Pool(ctx, src, family.Gaussian{})
+	pooled, _, err := family.Pool(ctx, src, family.Gaussian{Floor: family.NoFloor})
 	if err != nil {
 		return nil, err
 	}

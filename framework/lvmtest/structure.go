@@ -3,6 +3,7 @@ package lvmtest
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -184,15 +185,15 @@ func (r *run[B, P, S]) idempotence() {
 // split divides every latent dimension, and the first of them in other units.
 func (r *run[B, P, S]) split() {
 	m := able[framework.Splitter[B, P, S]](r, "Splitter")
-	src, divided := r.Data.all(0), false
+	src, divided, refused := r.Data.all(0), false, true
 	for _, at := range r.early() {
 		p := r.maximize(at.where, at.s, at.p)
 		for k := range at.k {
 			where := fmt.Sprintf("%s, latent dimension %d divided", at.where, k+1)
 			look := func() string { return fmt.Sprint(string(r.text("parameters", p)), r.Model.LogJoint(at.s, p)) }
 			before := look()
-			q, _, ok := r.halved(m, where, src, at.s, p, k)
-			if !ok {
+			q, _, err := r.halved(m, where, src, at.s, p, k)
+			if refused = refused && errors.Is(err, framework.ErrDegenerate); err != nil {
 				continue
 			}
 			divided = true
@@ -202,7 +203,7 @@ func (r *run[B, P, S]) split() {
 			r.halves(where, q, k, src)
 		}
 	}
-	if !divided {
+	if !divided && !refused {
 		r.errorf("Split divides nothing: it errs for every latent dimension")
 	}
 	for _, u := range r.Units {
@@ -217,19 +218,19 @@ func (r *run[B, P, S]) split() {
 	}
 }
 
-// halved is Split; ok is false where it errs.
-func (r *run[B, P, S]) halved(m framework.Splitter[B, P, S], where string, src *source[B], s S, p P, k int) (q P, gain float64, ok bool) {
-	q, gain, err := m.Split(context.Background(), src, s, p, k, r.rng(uint64(100+k)))
+// halved is Split, whose result is checked where it does not err.
+func (r *run[B, P, S]) halved(m framework.Splitter[B, P, S], where string, src *source[B], s S, p P, k int) (q P, gain float64, err error) {
+	q, gain, err = m.Split(context.Background(), src, s, p, k, r.rng(uint64(100+k)))
 	if err != nil {
 		r.notef("%s: Split: %v", where, err)
-		return q, gain, false
+		return q, gain, err
 	}
 	r.there(q, "Split", where)
 	r.number(gain, "the gain of Split", where)
 	if got, want := r.Model.Shape(q).K, r.Model.Shape(p).K+1; got != want {
 		r.fatalf("%s: Split returns K = %d, not %d", where, got, want)
 	}
-	return q, gain, true
+	return q, gain, nil
 }
 
 // halves checks that parameters with latent dimension k divided are such as Init makes, that steps go on from
@@ -261,8 +262,8 @@ func (r *run[B, P, S]) halves(where string, q P, k int, src *source[B]) {
 // and E_q[ln p] + H(q) at what it returns.
 func (r *run[B, P, S]) dividedFirst(m framework.Splitter[B, P, S], where string, k int, src *source[B]) (gain, bound, n float64, ok bool) {
 	at := r.step(where, r.init(k, src, 0), nil, nil, src)
-	q, gain, ok := r.halved(m, where, src, at.s, r.maximize(where, at.s, at.p), 0)
-	if !ok {
+	q, gain, err := r.halved(m, where, src, at.s, r.maximize(where, at.s, at.p), 0)
+	if err != nil {
 		return 0, 0, 0, false
 	}
 	t := r.step(where, q, nil, nil, src)

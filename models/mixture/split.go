@@ -3,6 +3,7 @@ package mixture
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 
 	"gonum.org/v1/gonum/floats"
@@ -26,7 +27,7 @@ const (
 	leastShare = 1e-3
 )
 
-var errUnpromising = errors.New("mixture: two components explain the rows no better than one")
+var errUnpromising = fmt.Errorf("mixture: two components explain the rows no better than one: %w", framework.ErrDegenerate)
 
 // Split divides component k, as a [framework.Splitter] does, by the rows of a sample.
 func (m Model) Split(ctx context.Context, src framework.Source[framework.Rows], s *Statistics, p *Parameters, k int, rng *rand.Rand) (*Parameters, float64, error) {
