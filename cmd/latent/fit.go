@@ -2,6 +2,8 @@ package main
 
 import (
 	"cmp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/latent-go/latent/framework"
@@ -70,7 +72,7 @@ func (c *fitCommand) check() (framework.Criterion, error) {
 	if c.Kmax != nil && *c.Kmax < 1 {
 		return framework.Criterion{}, misused("--kmax is %d: it must be at least 1", *c.Kmax)
 	}
-	if err := c.modelFlags.check(c.model().methods[0]); err != nil {
+	if err := c.modelFlags.check(c.usual()); err != nil {
 		return framework.Criterion{}, err
 	}
 	if c.SizePrior != sizePriors[0] && (c.K != nil || c.model().finds(c.Method)) {
@@ -83,6 +85,21 @@ func (c *fitCommand) check() (framework.Criterion, error) {
 		return framework.Criterion{}, err
 	}
 	return c.criterion("--criterion", c.Criterion)
+}
+
+// usual is the default method: the first of the model that has a place for the other flags. Where --k gives the number of
+// components, it is one that estimates them.
+func (c *fitCommand) usual() string {
+	m := c.model()
+	for _, method := range m.methods {
+		estimates := c.K != nil || c.Accelerate || c.Bootstrap != nil || c.Temper != nil
+		scores := func(one framework.Criterion) bool { return strings.EqualFold(one.Name, c.Criterion) }
+		if method == methodCVB0 && estimates || c.Criterion != "" && !slices.ContainsFunc(append(m.criteria(method), m.further(method, false)...), scores) {
+			continue
+		}
+		return method
+	}
+	return m.methods[0]
 }
 
 // fit makes one fit, or as many as there are sizes where the method does not prune.

@@ -21,7 +21,7 @@ type modelFlags struct {
 	Cov        string          `placeholder:"NAME" help:"Covariance of --family gaussian: full, tied, diag, spherical, or a structure by its name in mclust, EII to VVV. latent select --cov all compares them, and --family all further families too."`
 	Noise      bool            `help:"Add noise to a mixture of Gaussians or t distributions: one more component, of the same density everywhere in the box that holds the table, for outliers."`
 	Columns    columnFamilies  `placeholder:"COL=FAMILY,…" help:"Families of single columns of a mixture, where they differ from --family. A comma in a name has a backslash before it."`
-	Method     string          `placeholder:"NAME" help:"Inference: gfab, fab, em, map, vb, cvb0 or closed-form (bpca and vbmf; map and cvb0: mixtures only). gfab and fab prune from kmax down; the others fit every K separately."`
+	Method     string          `placeholder:"NAME" help:"Inference: gfab, fab, em, map, vb, cvb0 or closed-form (bpca and vbmf; map and cvb0: mixtures only). gfab, fab and cvb0 prune from kmax down; the others fit every K separately. Default: gfab; of bernmix cvb0."`
 	Weights    string          `placeholder:"COL" help:"Frequency weights: leave this column out of the fit and weight the rows by it."`
 	Prior      hyperparameters `placeholder:"KEY=VALUE,…" help:"Prior of --method vb, map or cvb0. Mixtures: weights (Dirichlet), kappa and nu (gaussian and lognormal, scaled by the data), a and b (bernoulli, beta), shape and rate (poisson and exponential, gamma), alpha (categorical and multinomial, Dirichlet). bernmix: a (weights), b (beta(b, b)). bpca: a_alpha, b_alpha, a_lambda, b_lambda (gamma shapes and rates), alpha (fixed; 1 is VB1), unit (standard deviation taken for 1). vbmf, also with closed-form: noise (variance), a and b (variances of the entries of the factors of columns and rows); what is not given is estimated."`
 	Floor      *float64        `placeholder:"FACTOR" help:"Variances of gaussian columns are at least this times step²/12, step the least gap between the column's values, so that no component collapses onto equal values. 0: no floor. Default: 1."`
@@ -29,7 +29,7 @@ type modelFlags struct {
 	Temper     *float64        `placeholder:"ALPHA" help:"Power of the likelihood, positive and at most 1, in the tempered posterior of --method vb. Default: 1."`
 	SizePrior  string          `name:"size-prior" default:"uniform" enum:"uniform,geometric" help:"Prior of K where fits of every K are compared: uniform, or geometric (2^-K)."`
 	Start      *string         `enum:"varied,kmeans,random,rows" placeholder:"NAME" help:"Initialisation of mixtures: kmeans, random (responsibilities), rows, or varied: every second start kmeans, the others random, or rows where values repeat. Default: varied."`
-	Restarts   *int            `placeholder:"N" help:"Independent starts, of which the best is kept. Default: 10 for mixtures of at most 5000 rows, else 1."`
+	Restarts   *int            `placeholder:"N" help:"Independent starts, of which the best is kept. Default: 10 for mixtures of at most 5000 rows (3 with cvb0), else 1."`
 	Seed       uint64          `default:"1" help:"Seed of the starts."`
 	Tol        *float64        `placeholder:"NATS" help:"Stop when an iteration changes the criterion by less than this, in nats per row. Default: 1e-9."`
 	MaxIter    *int            `placeholder:"N" help:"Largest number of iterations. Default: 10000."`
@@ -151,7 +151,7 @@ func (f *modelFlags) reading(name string) data.Reading {
 
 // settle fills in what the number of rows decides.
 func (f *modelFlags) settle(rows int) {
-	if starts := f.model().starts(rows); f.Restarts == nil && f.Method != methodClosedForm {
+	if starts := f.model().starts(f.Method, rows); f.Restarts == nil && f.Method != methodClosedForm {
 		f.Restarts = &starts
 	}
 }

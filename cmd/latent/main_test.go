@@ -456,7 +456,7 @@ func TestWrongUseIsOneLineWithTheValidChoices(t *testing.T) {
 		{"fit --method x", `unknown method "x": the methods are gfab, fab, em, map, vb`},
 		{"fit --family gausian", `unknown family "gausian": the families are gaussian, gaussian-tied`},
 		{"fit --method closed-form", "choose one of gfab, fab, em, map, vb"},
-		{"select --model bernmix --method closed-form", "choose one of gfab, fab, em, map, vb"},
+		{"select --model bernmix --method closed-form", "choose one of cvb0, gfab, fab, em, map, vb"},
 		{"fit --model bpca --method map", "choose one of gfab, fab, em, vb, closed-form"},
 		{"fit --criterion x", "gfic, fic, bicem, bic, aic, icl, elbo"},
 		{"fit --model bpca --criterion icl", "gfic, fic, bicem, bic, aic, elbo"},

@@ -561,8 +561,8 @@ func TestMixturesOfFewRowsHaveTenStarts(t *testing.T) {
 	stdout, _ := done(t, "fit", "--k", "5", "--method", "em")
 	assert.Contains(t, stdout, fmt.Sprintf("starts          %d of 10 reached this value (to 0.01 nats)", best))
 	assert.NotContains(t, stdout, " start ", "a table of starts is for those who asked for them")
-	assert.Equal(t, 1, models["mixture"].starts(5001))
-	assert.Equal(t, 10, models["bernmix"].starts(5000))
+	assert.Equal(t, 1, models["mixture"].starts(methodGFAB, 5001))
+	assert.Equal(t, 10, models["bernmix"].starts(methodGFAB, 5000))
 	assert.Len(t, bpcaJSON(t, "--data", "iris").Restarts, 1)
 }
 
@@ -685,4 +685,23 @@ func TestNamesOfColumnsAreNoPartOfAMessage(t *testing.T) {
 	fails(t, 1, `row 3 of column "row 2 is odd" is -4: outside the support of poisson`, "", "predict", model, "--data", path("-4"), "--missing", "drop")
 	other := file(t, "f.csv", "2,1\n3,\n7,-4\n") // without names: columns are taken by their places
 	fails(t, 1, `row 3 of column "V2" is -4`, "", "predict", model, "--data", other, "--missing", "drop")
+}
+
+// The plain fit of a Bernoulli mixture finds one K and one value, whatever the seed. Flags that estimated components go
+// with choose the method after it.
+func TestPlainBernoulliMixtureHasOneAnswer(t *testing.T) {
+	seeds := 10
+	if testing.Short() {
+		seeds = 2
+	}
+	for seed := range seeds {
+		r := fitJSON(t, "--model", "bernmix", "--seed", strconv.Itoa(seed+1))
+		assert.Equal(t, methodCVB0, r.Method)
+		assert.Equal(t, 5, r.K)
+		assert.InDelta(t, -3037.234, float64(r.Value), 0.01)
+		assert.Equal(t, len(r.Restarts), r.reached())
+	}
+	for _, args := range [][]string{{"--k", "2"}, {"--criterion", "gfic", "--kmax", "2"}} {
+		assert.Equal(t, methodGFAB, fitJSON(t, append([]string{"--model", "bernmix"}, args...)...).Method)
+	}
 }

@@ -36,6 +36,7 @@ func init() { // their functions use the list
 		selecting: methodEM, classes: true, check: checkMixture, bind: bindMixture, load: loadMixture}
 	bernmix := mixtures
 	bernmix.data, bernmix.families = "housevotes84", []string{familyBernoulli}
+	bernmix.methods = []string{methodCVB0, methodGFAB, methodFAB, methodEM, methodMAP, methodVB}
 	models = map[string]model{
 		"mixture": mixtures,
 		"bernmix": bernmix,
@@ -101,12 +102,16 @@ func (m model) informed(method string) bool {
 	return m.ranks || method == methodVB || method == methodMAP || method == methodCVB0
 }
 
-// starts is the default of --restarts: several make up for local maxima where they cost little.
-func (m model) starts(rows int) int {
-	if m.classes && rows <= 5000 {
-		return 10
+// starts is the default of --restarts: several make up for local maxima where they cost little. Those of cvb0, which integrates
+// the parameters out, agree, and three show it.
+func (m model) starts(method string, rows int) int {
+	switch {
+	case !m.classes || rows > 5000 || method == methodClosedForm:
+		return 1
+	case method == methodCVB0:
+		return 3
 	}
-	return 1
+	return 10
 }
 
 // checkFlags refuses flags that only models of classes have a place for, and then those that
