@@ -83,6 +83,14 @@ for cov in full diag; do
 	# two iterations: there is nothing to do in a third
 	compare "$repeat" "gmm table=clear cov=$cov d=50 k=100 n=100000 iterations=2" latent sklearn latent:workers=1 sklearn:workers=1
 done
+compare "$repeat" "gmm table=overlapping cov=full d=50 k=40 n=60000 iterations=4" latent sklearn latent:workers=1 sklearn:workers=1
+compare "$repeat" "gmm table=wide cov=full d=300 k=10 n=20000 iterations=2" latent sklearn latent:workers=1 sklearn:workers=1
+compare "$repeat" "gmm table=wide cov=tied d=300 k=20 n=20000 iterations=4" latent sklearn latent:workers=1 sklearn:workers=1
+# fits at the true K, from each program's own starts
+for seed in 1 2 3; do
+	compare 1 "ends table=overlapping d=50 k=40 iterations=15 seed=$seed" latent sklearn
+	compare 1 "ends table=wide d=300 k=10 iterations=100 seed=$seed" latent sklearn
+done
 for seed in 1 2 3; do
 	compare "$repeat" "choose seed=$seed" latent latent:tol=1e-5 sklearn:method=bic
 done

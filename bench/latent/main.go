@@ -50,7 +50,7 @@ func main() {
 		j.options[key] = value
 	}
 	work, ok := map[string]func(job) (outcome, error){
-		"gmm": job.gaussian, "choose": job.choose, "bernoulli": job.bernoulli, "bpca": job.bpca,
+		"gmm": job.gaussian, "ends": job.ends, "choose": job.choose, "bernoulli": job.bernoulli, "bpca": job.bpca,
 		"vbmf": job.vbmf, "allocations": job.allocations, "start": job.start, "read": job.read,
 	}[os.Args[2]]
 	if !ok {
@@ -119,6 +119,8 @@ func (j job) source(name string, limit int) (*framework.Table, int, error) {
 	return src, 8 * len(x), err
 }
 
+var shapes = map[string]family.Gaussian{"full": {}, "tied": {Covariance: family.Tied}, "diag": {Covariance: family.Diagonal}}
+
 // gaussian is iterations of EM from given parameters.
 func (j job) gaussian() (outcome, error) {
 	v, err := j.numbers("d", "k", "n", "iterations", "workers")
@@ -135,13 +137,15 @@ func (j job) gaussian() (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	shape := family.Gaussian{}
+	shape, ok := shapes[j.options["cov"]]
+	if !ok {
+		return outcome{}, fmt.Errorf("cov=%s: it must be full, tied or diag", j.options["cov"])
+	}
 	spread := make([]float64, d*d)
 	for i := range d {
 		spread[i*d+i] = 1
 	}
-	if j.options["cov"] == "diag" {
-		shape.Covariance = family.Diagonal
+	if shape.Covariance == family.Diagonal {
 		spread = spread[:d]
 		for i := range spread {
 			spread[i] = 1
@@ -233,20 +237,49 @@ func iterate(m given, src framework.Source[framework.Rows], all framework.Rows, 
 		return outcome{}, fmt.Errorf("%d iterations in place of %d: %v", res.Iterations, iterations, res.Status)
 	}
 	memory := peak() // before the scoring, which has a result for each row
-	rows, err := m.LogProb(all, res.Parameters, nil)
+	mean, err := score(m.Model, all, res.Parameters)
 	if err != nil {
 		return outcome{}, err
 	}
+	return outcome{
+		Seconds: clock.end.Sub(clock.begin).Seconds() / float64(iterations),
+		Found:   fmt.Sprintf("ln p = %.9f a row", mean),
+		Data:    bytes,
+		Peak:    memory,
+	}, nil
+}
+
+// score is the mean log-likelihood of the rows.
+func score(m mixture.Model, all framework.Rows, p *mixture.Parameters) (float64, error) {
+	rows, err := m.LogProb(all, p, nil)
 	sum := 0.0
 	for _, l := range rows {
 		sum += l
 	}
-	return outcome{
-		Seconds: clock.end.Sub(clock.begin).Seconds() / float64(iterations),
-		Found:   fmt.Sprintf("ln p = %.9f a row", sum/float64(len(rows))),
-		Data:    bytes,
-		Peak:    memory,
-	}, nil
+	return sum / float64(len(rows)), err
+}
+
+// ends is EM with full covariances at the true K, from the start of a seed and without moves, to the end or to a
+// number of iterations.
+func (j job) ends() (outcome, error) {
+	v, err := j.numbers("d", "k", "iterations", "seed", "workers")
+	if err != nil {
+		return outcome{}, err
+	}
+	src, size, err := j.source(fmt.Sprintf("%s%d", j.options["table"], v[0]), 0)
+	if err != nil {
+		return outcome{}, err
+	}
+	m := mixture.Model{Family: family.Gaussian{}}
+	begin := time.Now()
+	res, err := framework.Fit(background, m, src, framework.Options{
+		K: v[1], Method: framework.EM, Criterion: framework.ELBO, NoMoves: true, MaxIterations: v[2], Seed: uint64(v[3]), Workers: v[4]})
+	if err != nil {
+		return outcome{}, err
+	}
+	seconds, memory := time.Since(begin).Seconds(), peak()
+	mean, err := score(m, src.All(), res.Parameters)
+	return outcome{Seconds: seconds, Found: fmt.Sprintf("ln p = %.6f a row, K = %d (%d iterations, %v)", mean, res.Shape.K, res.Iterations, res.Status), Data: size, Peak: memory}, err
 }
 
 // allocations counts what 200 more iterations allocate, without a recorder.

@@ -55,8 +55,14 @@ func (w writer) all(bytes int) error {
 			return err
 		}
 	}
-	if err := w.clear(); err != nil {
-		return err
+	for _, c := range []clusters{
+		{"clear", 100000, 50, 100, 100, 3, true},
+		{"overlapping", 60000, 50, 40, 40, 0.3, false},
+		{"wide", 20000, 300, 10, 20, 3, true},
+	} {
+		if err := w.clusters(c); err != nil {
+			return err
+		}
 	}
 	for seed := range uint64(3) {
 		if err := w.choice(seed + 1); err != nil {
@@ -110,18 +116,30 @@ func (w writer) gaussian(d int) error {
 	return errors.Join(w.npy(name, x, n, d), w.npy(name+"-start", start, 40, d))
 }
 
-// clear is 100,000 rows of 50 columns from a hundred components N(m, I), m ~ N(0, 3²I), in
-// cyclic order, and a start that has a row of each as its mean: most responsibilities are below 1e-150.
-func (w writer) clear() error {
-	rng := generator("clear50", 1)
-	const d, k = 50, 100
-	means := normals(rng, k*d, 3)
-	n := w.rows(100000)
-	x := normals(rng, n*d, 1)
+// clusters is a table of n rows of d columns from k components N(m, I), m ~ N(0, deviation²·I), in cyclic
+// order, and a start of so many means: the first rows, each of another component while there is one, or the
+// components' own means where those rows would say nothing of them.
+type clusters struct {
+	name           string
+	n, d, k, start int
+	deviation      float64
+	fromRows       bool
+}
+
+func (w writer) clusters(c clusters) error {
+	name := fmt.Sprintf("%s%d", c.name, c.d)
+	rng := generator(name, 1)
+	means := normals(rng, c.k*c.d, c.deviation)
+	n := w.rows(c.n)
+	x := normals(rng, n*c.d, 1)
 	for i := range n {
-		add(x[i*d:(i+1)*d], means[i%k*d:])
+		add(x[i*c.d:(i+1)*c.d], means[i%c.k*c.d:])
 	}
-	return errors.Join(w.npy("clear50", x, n, d), w.npy("clear50-start", x[:k*d], k, d))
+	start := means
+	if c.fromRows {
+		start = x[:c.start*c.d]
+	}
+	return errors.Join(w.npy(name, x, n, c.d), w.npy(name+"-start", start, c.start, c.d))
 }
 
 // choice is 20,000 rows of five columns from six components N(m, I), m ~ N(0, 2.5²I), with
