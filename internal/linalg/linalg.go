@@ -219,39 +219,82 @@ func (c Cholesky) Invert() []float64 {
 	return c.u
 }
 
-// InvertFactor overwrites U with U⁻¹ and returns it; what is below the diagonal stays.
-func (c Cholesky) InvertFactor() []float64 {
-	lapack64.Trtri(c.triangular())
-	return c.u
-}
-
 // PrecisionRoot puts R, upper triangular with RᵀR = Σ⁻¹, into root (n×n) and returns ln|Σ|, of
 // which the upper triangle counts. ok is false when Σ is not positive definite. It allocates nothing.
-//
-// With J the reversal of rows, JΣJ = UᵀU gives Σ⁻¹ = (J U⁻¹ J)(J U⁻ᵀ J), whose second factor is
-// upper triangular.
 func PrecisionRoot(n int, covariance, root []float64) (logDet float64, ok bool) {
 	for a := range n {
-		for c := a; c < n; c++ {
-			root[a*n+c] = covariance[(n-1-a)*n+n-1-c]
-		}
+		copy(root[a*n+a:(a+1)*n], covariance[a*n+a:(a+1)*n])
 	}
-	chol, ok := NewCholesky(n, root)
+	return precisionRoot(General(n, n, root))
+}
+
+// rootBlock is the order up to which LAPACK's factorisation is as fast as products of matrices.
+const rootBlock = 64
+
+// precisionRoot is PrecisionRoot in place. Σ = (A B; Bᵀ C) has R = (R₁ −R₁WᵀR₂; 0 R₂) with R₂ that of C, W = R₂Bᵀ
+// and R₁ that of A − WᵀW: all but small blocks are products.
+func precisionRoot(m blas64.General) (logDet float64, ok bool) {
+	n := m.Rows
+	if n <= rootBlock {
+		return smallRoot(m)
+	}
+	p := n / 2
+	q := n - p
+	block := func(row, column, rows, columns int) blas64.General {
+		return blas64.General{Rows: rows, Cols: columns, Stride: m.Stride, Data: m.Data[row*m.Stride+column:]}
+	}
+	first, right, below, last := block(0, 0, p, p), block(0, p, p, q), block(p, 0, q, p), block(p, p, q, q)
+	lastDet, ok := precisionRoot(last)
 	if !ok {
 		return 0, false
 	}
-	logDet = chol.LogDet()
-	chol.InvertFactor()
-	// root holds U⁻¹, upper; J U⁻ᵀ J at (a, c) is U⁻¹ at (n−1−c, n−1−a).
-	for a := range n {
-		for c := a; c < n; c++ {
-			if i, j := n-1-c, n-1-a; a*n+c < i*n+j {
-				root[a*n+c], root[i*n+j] = root[i*n+j], root[a*n+c]
-			}
-		}
-		clear(root[a*n : a*n+a])
+	MulSerial(false, true, 1, last, right, 0, below)
+	MulSerial(true, false, -1, below, below, 1, first)
+	firstDet, ok := precisionRoot(first)
+	if !ok {
+		return 0, false
 	}
-	return logDet, true
+	MulSerial(true, false, -1, below, last, 0, right)
+	MulSerial(true, true, 1, right, first, 0, below) // (R₁·right)ᵀ
+	for a := range p {
+		for c := range q {
+			right.Data[a*m.Stride+c] = below.Data[c*m.Stride+a]
+		}
+	}
+	for c := range q {
+		clear(below.Data[c*m.Stride:][:p])
+	}
+	return firstDet + lastDet, true
+}
+
+// smallRoot is precisionRoot by one factorisation. With J the reversal of rows, JΣJ = UᵀU gives
+// Σ⁻¹ = (J U⁻¹ J)(J U⁻ᵀ J), whose second factor is upper triangular.
+func smallRoot(m blas64.General) (logDet float64, ok bool) {
+	reverse(m)
+	u, ok := lapack64.Potrf(blas64.Symmetric{N: m.Rows, Stride: max(1, m.Stride), Data: m.Data, Uplo: blas.Upper})
+	if !ok {
+		return 0, false
+	}
+	for a := range m.Rows {
+		logDet += math.Log(m.Data[a*m.Stride+a])
+	}
+	lapack64.Trtri(u)
+	reverse(m)
+	for a := range m.Rows {
+		clear(m.Data[a*m.Stride:][:a])
+	}
+	return 2 * logDet, true
+}
+
+// reverse puts J M J's transpose into the upper triangle: (a, c) changes places with (n−1−c, n−1−a).
+func reverse(m blas64.General) {
+	n := m.Rows
+	for a := range n {
+		for c := a; c < n-1-a; c++ {
+			i, j := a*m.Stride+c, (n-1-c)*m.Stride+n-1-a
+			m.Data[i], m.Data[j] = m.Data[j], m.Data[i]
+		}
+	}
 }
 
 // Mahalanobis is the squared Mahalanobis distance ‖R(x−m)‖² with R (n×n) of [PrecisionRoot].

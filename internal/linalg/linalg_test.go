@@ -1,8 +1,10 @@
 package linalg_test
 
 import (
+	"math"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -88,24 +90,35 @@ func TestMulSerialIsMul(t *testing.T) {
 	}
 }
 
-func TestInvertFactorIsTheInverse(t *testing.T) {
-	var s mat.SymDense
-	s.SymOuterK(1, random(5, 8))
-	a := mat.DenseCopyOf(&s)
-	chol, ok := linalg.NewCholesky(5, a.RawMatrix().Data)
-	require.True(t, ok)
-	u := mat.NewTriDense(5, mat.Upper, append([]float64(nil), a.RawMatrix().Data...))
-	inverse := mat.NewTriDense(5, mat.Upper, chol.InvertFactor())
-	var one mat.Dense
-	one.Mul(u, inverse)
-	for i := range 5 {
-		for j := range 5 {
-			want := 0.0
-			if i == j {
-				want = 1
-			}
-			assert.InDelta(t, want, one.At(i, j), 1e-12)
+func TestPrecisionRootIsOfTheInverse(t *testing.T) {
+	for _, n := range []int{0, 1, 5, 63, 64, 150, 300} { // of one block, and of several
+		a := random(n+1, n+3)
+		var s, x, got mat.Dense
+		one := mat.NewDense(n+1, n+1, nil)
+		for i := range n + 1 {
+			one.Set(i, i, 1)
 		}
+		s.Mul(a, a.T())
+		sigma := s.RawMatrix().Data
+		root := slices.Repeat([]float64{7}, len(sigma))
+		logDet, ok := linalg.PrecisionRoot(n+1, sigma, root)
+		require.True(t, ok)
+		r := mat.NewDense(n+1, n+1, root)
+		x.Mul(r, &s)
+		got.Mul(&x, r.T()) // RΣRᵀ = I
+		assert.True(t, mat.EqualApprox(one, &got, 1e-8), n)
+		half := 0.0
+		for i := range n + 1 {
+			half -= math.Log(r.At(i, i))
+			for c := range i {
+				require.Zero(t, r.At(i, c))
+			}
+		}
+		assert.InDelta(t, 2*half, logDet, 1e-9)
+
+		sigma[n*(n+2)] = -1
+		_, ok = linalg.PrecisionRoot(n+1, sigma, root)
+		assert.False(t, ok)
 	}
 }
 
