@@ -54,6 +54,11 @@ func (c *Classes) scoreOf(k int) []float64 {
 	return at(c.score, k, c.plan.size.Score)
 }
 
+// scoreAll computes the scores of the classes with parameters params, K×P.
+func (c *Classes) scoreAll(params []float64) error {
+	return c.plan.scoreAll(Table{c.K, c.plan.size.Params, params}, Table{c.K, c.plan.size.Score, c.score})
+}
+
 // tables are the numbers of all classes that belong to a factor.
 func (c *Classes) tables(f *part) (scores, anchors, sums Table) {
 	size := &c.plan.size
@@ -113,10 +118,8 @@ func (c *Classes) Keep(dims []int) *Classes {
 // where values are missing.
 func (c *Classes) Prepare(params []float64, tilt *laplace.Tilt, constant []float64) error {
 	c.Clear()
-	for k := range c.K {
-		if err := c.plan.score(at(params, k, c.plan.size.Params), c.scoreOf(k)); err != nil {
-			return ofClass(k, err)
-		}
+	if err := c.scoreAll(params); err != nil {
+		return err
 	}
 	return c.settle(tilt, constant)
 }
@@ -279,11 +282,11 @@ func (c *Classes) Estimate(params []float64) error {
 // LogJoint is Σ_n Σ_k r_nk E[ln p(x_n|ξ_k)], with the families' latent variables, for the
 // parameters params, K×P; NaN where they have no density.
 func (c *Classes) LogJoint(params []float64) float64 {
+	if c.scoreAll(params) != nil {
+		return nan // the engine reports it
+	}
 	sum := c.Base
 	for k := range c.K {
-		if err := c.plan.score(at(params, k, c.plan.size.Params), c.scoreOf(k)); err != nil {
-			return nan // the engine reports it
-		}
 		sum += c.total(k)
 	}
 	return sum

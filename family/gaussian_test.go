@@ -899,3 +899,17 @@ func TestTiedScoresAreThoseOfEachClass(t *testing.T) {
 		}
 	}
 }
+
+// TestTiedScoresShareTheRoot with the bits of a score of its own, and only where covariances are equal.
+func TestTiedScoresShareTheRoot(t *testing.T) {
+	const d = 4
+	g := gaussian{d: d, tied: true}
+	one, _, cov := parametersOf(seeded(18), g, d, 1, 10)
+	two := append(normals(seeded(19), d), cov...)
+	got := make([]float64, 1+d+d*d)
+	require.True(t, g.ScoreAs(two, one, scoreOf(t, g, one), got))
+	assert.Equal(t, scoreOf(t, g, two), got)
+	two[d]++
+	assert.False(t, g.ScoreAs(two, one, scoreOf(t, g, one), got))
+	assert.False(t, gaussian{d: d}.ScoreAs(one, one, scoreOf(t, g, one), got))
+}

@@ -1,6 +1,8 @@
 package family
 
 import (
+	"slices"
+
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/internal/linalg"
@@ -30,6 +32,17 @@ func (g gaussian) addTied(o *Observed, scores Table, r []float64) {
 	for j := range k {
 		simd.DiagonalScores(at(r, j, n), whitened, d, n, scores.Row(j, 1)[0], at(centres, j, d), half)
 	}
+}
+
+// ScoreAs takes the root of the covariance from another class's score.
+func (g gaussian) ScoreAs(xi, other, otherScore, score []float64) (ok bool) {
+	mean, cov := g.split(xi, 0)
+	if _, shared := g.split(other, 0); !g.tied || !slices.Equal(cov, shared) {
+		return false
+	}
+	copy(score, otherScore)
+	copy(score[1:], mean)
+	return true
 }
 
 // Share averages the covariances, which makes one that all share, and checks it where there is no floor.

@@ -202,12 +202,42 @@ func shift(err error, by int) error {
 // score puts the score of parameters into score.
 func (p *Plan) score(xi, score []float64) error {
 	for i := range p.parts {
-		f := &p.parts[i]
-		if err := f.Score(f.ofParams(xi), f.ofScore(score)); err != nil {
+		if err := p.parts[i].score(xi, score); err != nil {
 			return err
 		}
-		if r, ok := f.Factor.(refiner); ok && f.bounded() {
-			r.Refine(f.pooled, f.ofParams(xi), f.ofScore(score))
+	}
+	return nil
+}
+
+func (f *part) score(xi, score []float64) error {
+	xi, score = f.ofParams(xi), f.ofScore(score)
+	if err := f.Score(xi, score); err != nil {
+		return err
+	}
+	if r, ok := f.Factor.(refiner); ok && f.bounded() {
+		r.Refine(f.pooled, xi, score)
+	}
+	return nil
+}
+
+// A scoreSharer computes what the scores of several classes have in common once.
+type scoreSharer interface {
+	// ScoreAs is Score where another class's is known, with the same bits; ok is false where they have nothing in common.
+	ScoreAs(xi, other, otherScore, score []float64) (ok bool)
+}
+
+// scoreAll puts the scores of classes with parameters params into scores.
+func (p *Plan) scoreAll(params, scores Table) error {
+	for k := range params.K {
+		xi, score := params.Row(k, p.size.Params), scores.Row(k, p.size.Score)
+		for i := range p.parts {
+			f := &p.parts[i]
+			if s, ok := f.Factor.(scoreSharer); ok && k > 0 && s.ScoreAs(f.ofParams(xi), f.ofParams(params.Data), f.ofScore(scores.Data), f.ofScore(score)) {
+				continue
+			}
+			if err := f.score(xi, score); err != nil {
+				return ofClass(k, err)
+			}
 		}
 	}
 	return nil
