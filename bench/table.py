@@ -98,6 +98,14 @@ targets = [
     ("diagonal, D = 2", (gmm("diag", 2), "sklearn"), (gmm("diag", 2), "latent"), 5),
     ("diagonal, D = 10", (gmm("diag", 10), "sklearn"), (gmm("diag", 10), "latent"), 5),
     ("diagonal, D = 50", (gmm("diag", 50), "sklearn"), (gmm("diag", 50), "latent"), 5),
+] + [
+    (what, (f"gmm table={table}", "sklearn"), (f"gmm table={table}", "latent"), 8)
+    for what, table in (
+        ("full covariance, D = 50, K = 100 clear components", "clear cov=full d=50 k=100 n=100000 iterations=2"),
+        ("full covariance, D = 50, K = 40 overlapping components", "overlapping cov=full d=50 k=40 n=60000 iterations=4"),
+        ("full covariance, D = 300", "wide cov=full d=300 k=10 n=20000 iterations=2"),
+        ("tied covariance, D = 300", "wide cov=tied d=300 k=20 n=20000 iterations=4"),
+    )
 ]
 for own, tolerance in ("latent", "default tolerance"), ("latent:tol=1e-5", "--tol 1e-5"):
     targets += [
