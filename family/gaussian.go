@@ -119,6 +119,8 @@ func (g Gaussian) On(columns int) ([]Factor, error) {
 //	anchor  a
 //	score   c, m, R with score(x) = c − ½‖R(x−m)‖², R upper triangular, RᵀR the precision
 //	params  μ, Σ
+//
+// Of classes that share Σ only the sum of the second moments is their own: addTiedSums splits it between them.
 type gaussian struct {
 	d     int
 	tied  bool
@@ -190,6 +192,10 @@ func (g gaussian) AddScores(o *Observed, scores Table, r []float64) {
 func (g gaussian) AddSums(o *Observed, r []float64, scores, anchors, sums Table) (entropy float64) {
 	if !o.Complete {
 		return g.addSumsByPattern(o, r, scores, anchors, sums)
+	}
+	if g.tied && sums.K > 1 && g.d >= minColumns {
+		g.addTiedSums(o, r, anchors, sums)
+		return 0
 	}
 	d, n := g.d, o.Padded()
 	o.Work = linalg.Resize(o.Work, simd.MomentsWork(d, n))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distmv"
@@ -912,4 +913,40 @@ func TestTiedScoresShareTheRoot(t *testing.T) {
 	two[d]++
 	assert.False(t, g.ScoreAs(two, one, scoreOf(t, g, one), got))
 	assert.False(t, gaussian{d: d}.ScoreAs(one, one, scoreOf(t, g, one), got))
+}
+
+// TestTiedSumsAreThoseOfAllClasses: counts and first moments of each class, and the second moments of all together,
+// also where the classes are so far apart that a common anchor would leave no digits.
+func TestTiedSumsAreThoseOfAllClasses(t *testing.T) {
+	const d, n, k = minColumns + 3, 37, 4
+	for _, far := range []float64{0, 1, 1e9} {
+		rng := seeded(20)
+		g := gaussian{d: d, tied: true}
+		l := g.Layout()
+		x, anchors, r := normals(rng, n*d), normals(rng, k*d), make([]float64, k*Padded(n))
+		for j := range k {
+			floats.AddConst(far*float64(j/2), anchors[j*d:(j+1)*d])
+		}
+		for i := range n { // rows of two classes each, but for some without weight
+			floats.AddConst(far*float64(i%2), x[i*d:(i+1)*d])
+			if w := rng.Float64(); i%5 > 0 {
+				r[i%2*2*Padded(n)+i], r[(i%2*2+1)*Padded(n)+i] = w, 1.5-w
+			}
+		}
+		o, sums := &Observed{}, make([]float64, k*l.Sums)
+		require.NoError(t, g.Observe(framework.Rows{N: n, D: d, Stride: d, X: x}, 0, 0, n, o))
+		g.AddSums(o, r, Table{K: k}, Table{k, d, anchors}, Table{k, l.Sums, sums})
+		want, got := make([]float64, d*d), make([]float64, d*d)
+		for j := range k {
+			own := sumsOf(t, g, x, r[j*Padded(n):][:n], anchors[j*d:(j+1)*d])
+			allClose(t, own[:1+d], sums[j*l.Sums:][:1+d], 1e-6, far)
+			floats.Add(want, own[1+d:1+d+d*d])
+			floats.Add(got, sums[j*l.Sums+1+d:][:d*d])
+		}
+		for a := range d {
+			for c := a; c < d; c++ {
+				assert.InDelta(t, want[a*d+c], got[a*d+c], 1e-5*max(1, far/1e9), far)
+			}
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package family
 
 import (
+	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
@@ -31,6 +32,93 @@ func (g gaussian) addTied(o *Observed, scores Table, r []float64) {
 	linalg.Fill(half, 0.5)
 	for j := range k {
 		simd.DiagonalScores(at(r, j, n), whitened, d, n, scores.Row(j, 1)[0], at(centres, j, d), half)
+	}
+}
+
+// addTiedSums adds the second moments about the classes' anchors a_k together, and to each class in proportion to
+// its weight, because only their sum counts. With w = Σ_k r_k and ā = Σ_k r_k a_k/w of each row,
+//
+//	Σ_k r_k(x−a_k)(x−a_k)ᵀ = w(x−ā)(x−ā)ᵀ + Σ_{k<l} r_k r_l/w (a_k−a_l)(a_k−a_l)ᵀ,
+//
+// in which nothing cancels, however far apart the anchors are.
+func (g gaussian) addTiedSums(o *Observed, r []float64, anchors, sums Table) {
+	d, n, k, size := g.d, o.Padded(), sums.K, 1+2*g.d+g.d*g.d
+	o.Work = linalg.Resize(o.Work, n+k*n+k*d+d*n+k*k+2*d+d*d+simd.MomentsWork(d, n))
+	rest := o.Work
+	take := func(n int) (part []float64) {
+		part, rest = rest[:n:n], rest[n:]
+		return part
+	}
+	weights, shares, shifts, rows, pairs, unused, second := take(n), take(k*n), take(k*d), take(d*n), take(k*k), take(2*d), take(d*d)
+	clear(weights)
+	clear(unused)
+	clear(second)
+	total := 0.0
+	for j := range k {
+		own, to, anchor := at(r, j, n), sums.Row(j, size), anchors.Row(j, d)
+		simd.DiagonalMoments(to[1:], unused, o.X, d, n, anchor, own)
+		count := floats.Sum(own)
+		to[0] += count
+		total += count
+		floats.AddConst(count, to[1+d+d*d:])
+		floats.Add(weights, own)
+		floats.SubTo(at(shifts, j, d), anchor, anchors.Row(0, d))
+	}
+	if !(total > 0) {
+		return
+	}
+	copy(shares, r[:k*n])
+	for i, w := range weights {
+		if w > 0 {
+			for j := range k {
+				shares[j*n+i] /= w
+			}
+		}
+	}
+	for a, m := range anchors.Row(0, d) {
+		for i, v := range at(o.X, a, n) {
+			rows[a*n+i] = v - m
+		}
+	}
+	linalg.MulSerial(true, false, -1, linalg.General(k, d, shifts), linalg.General(k, n, shares), 1, linalg.General(d, n, rows))
+	linalg.MulSerial(false, true, 1, linalg.General(k, n, shares), linalg.General(k, n, r), 0, linalg.General(k, k, pairs))
+	clear(unused)
+	simd.GaussianMoments(unused[d:], second, rows, d, n, unused[:d], weights, rest)
+	g.addBetween(second, pairs, shifts, rows)
+	for j := range k {
+		share := floats.Sum(at(r, j, n)) / total
+		if _, to := g.split(sums.Row(j, size), 1); share > 0 {
+			for a := range d {
+				linalg.Axpy(share, second[a*d+a:(a+1)*d], to[a*d+a:(a+1)*d])
+			}
+		}
+	}
+}
+
+// addBetween adds Σ_{k<l} pairs_kl (a_k−a_l)(a_k−a_l)ᵀ to the second moments. work has d numbers or more.
+func (g gaussian) addBetween(second, pairs, anchors, work []float64) {
+	d, k, filled := g.d, len(anchors)/g.d, 0
+	flush := func() {
+		gaps := linalg.General(filled, d, work)
+		linalg.MulSerial(true, false, 1, gaps, gaps, 1, linalg.General(d, d, second))
+		filled = 0
+	}
+	for j := range k {
+		for l := range j {
+			weight := pairs[j*k+l]
+			if weight == 0 {
+				continue
+			}
+			gap := at(work, filled, d)
+			floats.SubTo(gap, at(anchors, j, d), at(anchors, l, d))
+			linalg.Scale(math.Sqrt(weight), gap)
+			if filled++; (filled+1)*d > len(work) {
+				flush()
+			}
+		}
+	}
+	if filled > 0 {
+		flush()
 	}
 }
 
