@@ -193,9 +193,9 @@ func calibrationConclude(s *Settings, runs []calibrationRun) (*Outcome, error) {
 	}
 	for _, c := range calibrationCells() {
 		for _, r := range next(c.seeds(s)) {
-			names := []string{"all/" + c.truth.kind(), fmt.Sprintf("family/%s, N = %d", c.truth.name, c.n), fmt.Sprintf("size/%s, K = %d, %s", c.truth.kind(), c.k, c.separation())}
+			names := []string{"kind/" + c.truth.kind(), fmt.Sprintf("family/%s, N = %d", c.truth.name, c.n), fmt.Sprintf("size/%s, K = %d, %s", c.truth.kind(), c.k, c.separation())}
 			if c.n <= 400 {
-				names = append(names, "small/"+c.truth.kind())
+				names = append(names, "kind/"+c.truth.kind()+calibrationSmall)
 			}
 			if c.k == 1 {
 				names = append(names, "one/"+c.truth.kind())
@@ -206,7 +206,7 @@ func calibrationConclude(s *Settings, runs []calibrationRun) (*Outcome, error) {
 		}
 	}
 	out.Statements = append(calibrationStatements(at, worst), voted...)
-	for _, of := range [][2]string{{"family", "family and N"}, {"size", "kind of columns, K and separation"}} {
+	for _, of := range [][2]string{{"kind", "kind of columns"}, {"family", "family and N"}, {"size", "kind of columns, K and separation"}} {
 		t := Table{Name: of[0], Shown: true, About: "per cent of the tables in which each finds K, and in brackets the mean of |K̂ − K|, by " + of[1], Header: append([]string{"tables of"}, calibrationNames[:]...)}
 		for _, name := range groups {
 			if group, rest, _ := strings.Cut(name, "/"); group == of[0] {
@@ -219,6 +219,9 @@ func calibrationConclude(s *Settings, runs []calibrationRun) (*Outcome, error) {
 	return out, nil
 }
 
+// calibrationSmall marks the tables that CVB0 has seen.
+const calibrationSmall = ", N ≤ 400"
+
 // calibrationStatements are what the defaults rest on. A method counts as good as the best where it finds K in at most 5 % of
 // the tables less.
 func calibrationStatements(at func(string) *tally, worst float64) []Statement {
@@ -228,11 +231,11 @@ func calibrationStatements(at func(string) *tally, worst float64) []Statement {
 		best := t.best()
 		return t.rate(m) >= t.rate(best)-margin, t.percent(m) + "; the best is " + t.percent(best)
 	}
-	gfab, gfabText := asGood("all/Gaussian", calibrationGFAB)
-	codes, codesText := asGood("all/codes", calibrationGFAB)
-	counts, countsText := asGood("all/Poisson", calibrationGFAB)
-	cvb0, cvb0Text := asGood("small/codes", calibrationCVB0)
-	gaussian := at("all/Gaussian")
+	gfab, gfabText := asGood("kind/Gaussian", calibrationGFAB)
+	codes, codesText := asGood("kind/codes", calibrationGFAB)
+	counts, countsText := asGood("kind/Poisson", calibrationGFAB)
+	cvb0, cvb0Text := asGood("kind/codes"+calibrationSmall, calibrationCVB0)
+	gaussian := at("kind/Gaussian")
 	list := []Statement{
 		{Paper: "Gaussian columns: one run of gFAB finds K as often as any sweep.", Agrees: gfab, Measured: gfabText},
 		{Paper: "Codes: one run of gFAB does.", Agrees: codes, Measured: codesText},
