@@ -206,12 +206,13 @@ func (r *run[B, P, S]) split() {
 	if !divided && !refused {
 		r.errorf("Split divides nothing: it errs for every latent dimension")
 	}
+	const dear = 100 // times the tolerance: a division may iterate, and so does rounding
 	for _, u := range r.Units {
 		for _, k := range r.ks() {
 			where := fmt.Sprintf("K = %d, the first divided", k)
 			gain, bound, n, ok := r.dividedFirst(m, where, k, src)
 			g, b, _, other := r.dividedFirst(m, where+", "+u.Name, k, u.Data.all(0))
-			if ok != other || ok && !(r.near(gain, g, n) && r.near(bound, b+n*u.LogDet, n*math.Abs(u.LogDet))) {
+			if ok != other || ok && !(r.near(gain, g, dear*n) && r.near(bound, b+n*u.LogDet, dear*n*(1+math.Abs(u.LogDet)))) {
 				r.errorf("%s: Split promises %v and leads to %v, and in other units (%s) %v and %v, in these units", where, gain, bound, u.Name, g, b+n*u.LogDet)
 			}
 		}
