@@ -253,5 +253,5 @@ func calibrationStatements(at func(string) *tally, worst float64) []Statement {
 		list = append(list, Statement{Paper: "One component: none is divided. " + kind + ".", Agrees: good, Measured: t.percent(all...)})
 	}
 	return append(list,
-		Statement{Paper: "The value of CVB0 lies within 2 nats of ln p(X|K), on average over small tables.", Agrees: worst <= 2, Measured: fmt.Sprintf("%.1f nats at most", worst)})
+		Statement{Paper: "The value of CVB0 lies within 2 nats of ln p(X|K), on average over small tables.", Agrees: worst <= 2, Measured: fmt.Sprintf("%.2f nats at most", worst)})
 }
