@@ -122,7 +122,7 @@ func (f *fit[B, P, S]) infer(ctx context.Context) []error {
 		case !f.options.FixedK && 2*r.best().K > k && f.twice(k) > k:
 			f.add(make([]progress[P, S], f.options.Restarts))
 			errs = append(errs, f.execute(ctx, f.runs[n:])...)
-		case f.can.splitter != nil && !f.options.NoMoves && r.at.Status == Converged && !r.at.Moving:
+		case f.moves() && r.at.Status == Converged && !r.at.Moving:
 			r.mu.Lock()
 			r.at.Status, r.at.Moving, r.at.Settled = Running, true, true
 			r.mu.Unlock()
@@ -133,6 +133,13 @@ func (f *fit[B, P, S]) infer(ctx context.Context) []error {
 		}
 	}
 	return errs
+}
+
+// moves reports whether the best run may move. EM of the likelihood alone stays at the maximum that its starts found: the
+// highest ones of a likelihood are those of components with a few close rows (docs/reproductions/calibration).
+func (f *fit[B, P, S]) moves() bool {
+	bare := f.options.Method == EM && !f.can.variational && f.can.penalized == nil
+	return f.can.splitter != nil && !f.options.NoMoves && !bare
 }
 
 // best is the index of the run with the highest criterion, -1 where there is none.

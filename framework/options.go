@@ -102,7 +102,8 @@ type Options struct {
 
 	// NoMoves leaves out the split and merge moves of a [Splitter], which begin where the best of the
 	// runs has converged: K stays at most that of the options, and each move raises the criterion, and
-	// where K stays the same the objective too, by more than the tolerance and by 0.01 nats.
+	// where K stays the same the objective too, by more than the tolerance and by 0.01 nats. EM of a model without a prior makes
+	// none: the highest maxima of a likelihood are spurious.
 	NoMoves bool
 
 	Restarts int    // independent starts, of which the best is returned; default 1

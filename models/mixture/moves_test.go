@@ -11,6 +11,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/mixture"
+	"github.com/latent-go/latent/prior"
 )
 
 // clusters are rows about so many places on a line, four standard deviations apart.
@@ -27,7 +28,8 @@ func clusters(t *testing.T, n, k int) *framework.Table {
 // TestMovesRaiseTheCriterion of fits that end in local maxima without them, whatever the number of workers, and where
 // they are resumed in the middle of a move.
 func TestMovesRaiseTheCriterion(t *testing.T) {
-	src, m := clusters(t, 600, 6), mixture.Model{Family: family.Gaussian{}, Start: family.RandomResponsibilities}
+	src := clusters(t, 600, 6)
+	m := mixture.MAP{Model: mixture.Model{Family: family.Gaussian{Covariance: family.Tied}, Start: family.RandomRows}, Prior: prior.DataScaled{Kappa: 0.01}}
 	moved := 0
 	for seed := range uint64(12) {
 		o := framework.Options{K: 6, Method: framework.EM, Seed: seed, Workers: 1, NoMoves: true, MaxIterations: 3000}
@@ -68,6 +70,9 @@ func TestMovesRaiseTheCriterion(t *testing.T) {
 		assert.Equal(t, res.Split, resumed.Split)
 	}
 	assert.Positive(t, moved)
+
+	bare := fit(t, m.Model, src, framework.Options{K: 6, Method: framework.EM, Seed: 2})
+	assert.Empty(t, bare.Split, "the likelihood alone")
 }
 
 // TestKDoublesByItself from 2 to what six clusters need, and no further.
