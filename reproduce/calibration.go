@@ -143,7 +143,7 @@ func poisson(rate float64, rng *rand.Rand) float64 {
 	return x[0]
 }
 
-// Methods, in the order of what cells choose: those before calibrationAlone score one sweep of EM.
+// Methods, in the order of what cells choose: those before calibrationVB score one sweep of EM.
 const (
 	calibrationGFIC = iota
 	calibrationFIC
@@ -153,14 +153,13 @@ const (
 	calibrationCollapsed
 	calibrationExactICL
 	calibrationDNML
-	calibrationAlone
 	calibrationVB
 	calibrationCVB0
 	calibrationGFAB
 	calibrationMethods
 )
 
-var calibrationNames = [calibrationMethods]string{"gFIC", "FIC", "BIC", "ICL", "sBIC", "Collapsed", "ExactICL", "DNML", "BIC, no moves", "ELBO of VB", "CVB0", "gFAB, one run"}
+var calibrationNames = [calibrationMethods]string{"gFIC", "FIC", "BIC", "ICL", "sBIC", "Collapsed", "ExactICL", "DNML", "ELBO of VB", "CVB0", "gFAB, one run"}
 
 // calibrationMost is the largest K of sweeps and of CVB0; gFAB begins with 10.
 const calibrationMost = 8
@@ -195,11 +194,7 @@ func (c calibrationCell) choose(ctx context.Context, seed uint64) ([]int, error)
 	if err != nil {
 		return nil, err
 	}
-	o.NoMoves = true
-	if em, err = bestSizes(ctx, m, table, o, framework.ELBO, framework.BIC); err != nil {
-		return nil, err
-	}
-	chosen[calibrationVB], chosen[calibrationAlone] = vb[0], em[1]
+	chosen[calibrationVB] = vb[0]
 	if c.n <= 400 {
 		o.Method, o.K, o.Restarts = framework.PrunedEM, calibrationMost, 1
 		if chosen[calibrationCVB0], _, err = sizeAndValues(ctx, c.truth.cvb0(), table, o); err != nil {
@@ -253,7 +248,7 @@ func (c calibrationCell) bias(ctx context.Context, seed uint64) ([]float64, erro
 	if err != nil {
 		return nil, err
 	}
-	o := framework.Options{K: c.k, Method: framework.EM, Restarts: 5, Seed: seed, NoMoves: true, Workers: 1}
+	o := framework.Options{K: c.k, Method: framework.EM, Restarts: 5, Seed: seed, Workers: 1}
 	alone := o
 	o.Criterion, o.Also = framework.ELBO, []framework.Criterion{framework.GFIC, framework.BIC, framework.Collapsed}
 	_, values, err := sizeAndValues(ctx, m, table, o)

@@ -51,15 +51,14 @@ func TestTallyRates(t *testing.T) {
 	assert.Equal(t, "–", cells[calibrationDNML])
 }
 
-// TestCalibrationRuns: in the quick size, too, the maxima that moves find mislead BIC in Gaussian columns, CVB0 is near
-// the exact evidence, and gives one K for House Votes.
+// TestCalibrationRuns: in the quick size, too, CVB0 is near the exact evidence, and gives one K for House Votes.
 func TestCalibrationRuns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("an experiment of several seconds")
 	}
 	reports, err := Run(context.Background(), []*Experiment{calibration()}, Options{Out: t.TempDir(), Quick: true})
 	require.NoError(t, err)
-	for i, want := range map[int]bool{4: false, 8: true, 10: true} {
+	for i, want := range map[int]bool{8: true, 10: true} {
 		s := reports[0].Outcome.Statements[i]
 		assert.Equal(t, want, s.Agrees, "%+v", s)
 	}

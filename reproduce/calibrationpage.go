@@ -55,8 +55,8 @@ func calibration() *Experiment {
 		About: `Tables are drawn from seven families, N = 100, 400 and 1600, K = 1, 3 and 5, components that overlap or are clear, weights within a factor of two; profiles of levels differ in some columns at least, and levels by 2.5 or 5 standard
 deviations in two Gaussian columns (1.8 or 3.5 in four), by rates 3 and 7 or 3 and 12 in Poisson columns, and by probabilities 0.75 or 0.9 (0.65 or 0.8 of three levels) of codes. Ten tables a cell at N = 100, four at 400, three at 1600: a rate over 15 cells × 3 tables has a standard error of 7 points.
 
-gFIC to DNML choose from one sweep, EM at K = 1 to 8 with split and merge moves, the better of two starts; "BIC, no moves" from one without them; the ELBO from a sweep of variational Bayes. These end when an iteration changes nothing by more than 1e-5 nats a row. CVB0, with
-a = ½ for the weights and b = ½ for codes, prunes from 8 in one run, and is left out at N = 1600 for its time. The last column is one run of gFAB by default options from K = 10. Priors are the defaults but for CVB0. Biases are those of the best of five starts at K = 2 without moves, CVB0 here with default priors too,
+gFIC to DNML choose from one sweep, EM at K = 1 to 8, the better of two starts; the ELBO from a sweep of variational Bayes. These end when an iteration changes nothing by more than 1e-5 nats a row. CVB0, with
+a = ½ for the weights and b = ½ for codes, prunes from 8 in one run, and is left out at N = 1600 for its time. The last column is one run of gFAB by default options from K = 10. Priors are the defaults but for CVB0. Biases are those of the best of five starts at K = 2, CVB0 here with default priors too,
 against an exact sum over labellings, or annealed importance sampling for Gaussian and Poisson columns. The labels of two components can be swapped, and a q that is a product sees one of the two: −0.69 nats are unavoidable where components are clear.`,
 		Revision: 1,
 	}, func(s *Settings) (jobs []Job[calibrationRun], err error) {
@@ -241,8 +241,8 @@ func calibrationStatements(at func(string) *tally, worst float64) []Statement {
 		{Paper: "Codes: one run of gFAB does.", Agrees: codes, Measured: codesText},
 		{Paper: "Poisson columns: one run of gFAB does.", Agrees: counts, Measured: countsText},
 		{Paper: "Codes, N ≤ 400: CVB0 with a = b = ½ does.", Agrees: cvb0, Measured: cvb0Text},
-		{Paper: "Gaussian columns: BIC finds K as often at the maxima that split and merge moves reach as without them.",
-			Agrees: gaussian.rate(calibrationBIC) >= gaussian.rate(calibrationAlone)-margin, Measured: gaussian.percent(calibrationBIC, calibrationAlone)},
+		{Paper: "Gaussian columns: BIC finds K as often as gFIC in the same sweep.",
+			Agrees: gaussian.rate(calibrationBIC) >= gaussian.rate(calibrationGFIC)-margin, Measured: gaussian.percent(calibrationBIC, calibrationGFIC)},
 	}
 	for _, kind := range []string{"Gaussian", "Poisson", "codes"} {
 		t, all := at("one/"+kind), []int{calibrationGFIC, calibrationBIC, calibrationICL, calibrationCollapsed, calibrationVB, calibrationCVB0, calibrationGFAB}
