@@ -2,20 +2,24 @@ package framework
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/gob"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"reflect"
+	"strings"
 
 	"github.com/latent-go/latent/pruning"
 )
 
 // A manifest says which fit a checkpoint belongs to: everything that decides the
-// bits of its outcome, except the data themselves and MaxIterations, which may differ.
+// bits of its outcome, except MaxIterations, which may differ.
 type manifest struct {
-	Version    int
 	Model      string
 	Method     string
 	Criterion  string
+	Also       string
 	Temper     float64
 	K          int
 	FixedK     bool
@@ -28,13 +32,37 @@ type manifest struct {
 	Shards     int
 	Rows       int
 	Prune      pruning.Rules
+	Data       string // fingerprint of the rows
 }
 
-const checkpointVersion = 4
-
-func (f *fit[B, P, S]) manifest() manifest {
+func (f *fit[B, P, S]) manifest() (manifest, error) {
 	o := f.options
-	return manifest{checkpointVersion, f.identity(), o.Method.String(), o.Criterion.Name, o.Temper, o.K, o.FixedK, o.Accelerate, o.NoMoves, o.DoubleTo, o.Tolerance, o.Restarts, o.Seed, o.Shards, f.src.Rows(), o.Prune}
+	data, err := f.fingerprint()
+	if err != nil {
+		return manifest{}, err
+	}
+	var also []string
+	for _, c := range o.Also {
+		also = append(also, c.Name)
+	}
+	return manifest{f.identity(), o.Method.String(), o.Criterion.Name, strings.Join(also, ","), o.Temper, o.K, o.FixedK, o.Accelerate, o.NoMoves, o.DoubleTo, o.Tolerance,
+		o.Restarts, o.Seed, o.Shards, f.src.Rows(), o.Prune, data}, nil
+}
+
+// differs is an error that names the first of the entries that are others than those of a checkpoint.
+func (m manifest) differs(saved manifest) error {
+	here, there := reflect.ValueOf(m), reflect.ValueOf(saved)
+	for i := range here.NumField() {
+		a, b := here.Field(i).Interface(), there.Field(i).Interface()
+		if reflect.DeepEqual(a, b) {
+			continue
+		}
+		if name := here.Type().Field(i).Name; name != "Data" {
+			return fmt.Errorf("framework: the checkpoint belongs to another fit: %s is %v there, and %v here", name, b, a)
+		}
+		return errors.New("framework: the checkpoint belongs to a fit to other rows: their numbers, weights or order differ")
+	}
+	return nil
 }
 
 // identity is the model's type and, where they can be written down, its settings.
@@ -46,46 +74,97 @@ func (f *fit[B, P, S]) identity() string {
 	return fmt.Sprintf("%T %s", f.model, settings)
 }
 
+// What a checkpoint may be of.
+const (
+	ofFit       = "a fit"
+	ofSelection = "a selection"
+)
+
+// checkpointMagic begins a checkpoint, and what it is of goes on; the number is that of its format.
+const checkpointMagic = "latent checkpoint 5: "
+
+// seal makes a checkpoint of what encode writes: the header, that, and the SHA-256 of both.
+func seal(of string, encode func(*gob.Encoder) error) ([]byte, error) {
+	var buf bytes.Buffer
+	buf.WriteString(checkpointMagic + of + "\n")
+	if err := encode(gob.NewEncoder(&buf)); err != nil {
+		return nil, fmt.Errorf("framework: checkpoint: %w", err)
+	}
+	sum := sha256.Sum256(buf.Bytes())
+	return append(buf.Bytes(), sum[:]...), nil
+}
+
+// unseal has decode read what is in a checkpoint, which is whole.
+func unseal(of string, checkpoint []byte, decode func(*gob.Decoder) error) error {
+	format, _, _ := strings.Cut(checkpointMagic, "5")
+	header, body, _ := bytes.Cut(checkpoint, []byte("\n"))
+	switch at := len(checkpoint) - sha256.Size; {
+	case !bytes.HasPrefix(header, []byte(format)):
+		return errors.New("framework: not a checkpoint")
+	case !bytes.HasPrefix(header, []byte(checkpointMagic)):
+		return errors.New("framework: the checkpoint was made by another version, whose format is another")
+	case len(body) < sha256.Size || sha256.Sum256(checkpoint[:at]) != [sha256.Size]byte(checkpoint[at:]):
+		return errors.New("framework: the checkpoint is damaged: its checksum is wrong")
+	}
+	if kind := string(header[len(checkpointMagic):]); kind != of {
+		return fmt.Errorf("framework: the checkpoint is of %s, and %s is resumed", kind, of)
+	}
+	if err := decode(gob.NewDecoder(bytes.NewReader(body[:len(body)-sha256.Size]))); err != nil {
+		return fmt.Errorf("framework: the checkpoint cannot be read: %w", err)
+	}
+	return nil
+}
+
 // encode writes the manifest and the progress of every run; the lock makes it that between two
 // iterations.
 func (f *fit[B, P, S]) encode() ([]byte, error) {
-	var buf bytes.Buffer
-	enc := gob.NewEncoder(&buf)
-	if err := enc.Encode(f.manifest()); err != nil {
+	m, err := f.manifest()
+	if err != nil {
 		return nil, fmt.Errorf("framework: checkpoint: %w", err)
 	}
-	if err := enc.Encode(len(f.runs)); err != nil {
-		return nil, fmt.Errorf("framework: checkpoint: %w", err)
-	}
-	for _, r := range f.runs {
-		r.mu.Lock()
-		err := enc.Encode(&r.at)
-		r.mu.Unlock()
-		if err != nil {
-			return nil, fmt.Errorf("framework: checkpoint: %w", err)
+	return seal(ofFit, func(enc *gob.Encoder) error {
+		if err := errors.Join(enc.Encode(m), enc.Encode(len(f.runs))); err != nil {
+			return err
 		}
-	}
-	return buf.Bytes(), nil
+		for _, r := range f.runs {
+			r.mu.Lock()
+			err := enc.Encode(&r.at)
+			r.mu.Unlock()
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
-func (f *fit[B, P, S]) decode(checkpoint []byte, saved *[]progress[P, S]) error {
-	dec := gob.NewDecoder(bytes.NewReader(checkpoint))
-	var m manifest
-	if err := dec.Decode(&m); err != nil {
-		return fmt.Errorf("framework: not a checkpoint, or a truncated one: %w", err)
+// decode reads the progress of the runs of a fit that must be this one.
+func (f *fit[B, P, S]) decode(checkpoint []byte) (saved []progress[P, S], err error) {
+	here, err := f.manifest()
+	if err != nil {
+		return nil, err
 	}
-	if want := f.manifest(); m != want {
-		return fmt.Errorf("framework: the checkpoint belongs to another fit: it holds %+v, the options say %+v", m, want)
-	}
-	var runs int
-	if err := dec.Decode(&runs); err != nil {
-		return fmt.Errorf("framework: truncated checkpoint: %w", err)
-	}
-	*saved = make([]progress[P, S], runs)
-	for i := range *saved {
-		if err := dec.Decode(&(*saved)[i]); err != nil {
-			return fmt.Errorf("framework: truncated checkpoint: run %d of %d: %w", i+1, len(*saved), err)
+	var other error
+	err = unseal(ofFit, checkpoint, func(dec *gob.Decoder) error {
+		var m manifest
+		if err := dec.Decode(&m); err != nil {
+			return err
 		}
-	}
-	return nil
+		if other = here.differs(m); other != nil {
+			return nil
+		}
+		var runs int
+		if err := dec.Decode(&runs); err != nil {
+			return err
+		}
+		for range runs {
+			var at progress[P, S]
+			if err := dec.Decode(&at); err != nil {
+				return err
+			}
+			saved = append(saved, at)
+		}
+		return nil
+	})
+	return saved, errors.Join(err, other)
 }

@@ -107,12 +107,12 @@ func LabelStep[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S],
 // collapse fills in what criteria need of the collapsed model and of labels, at p(Z|X,Π̂); an error each.
 func (f *fit[B, P, S]) collapse(ctx context.Context, needs Needs, p P, e *Evaluation) (collapsed, labelled, code error) {
 	if needs&NeedsCollapsed != 0 {
-		e.Collapsed, collapsed = CollapsedEvidence(ctx, f.model, f.condensed, p, f.options.Workers)
+		e.Collapsed, collapsed = CollapsedEvidence(ctx, f.model, f.condensed(), p, f.options.Workers)
 	}
 	if needs&(NeedsLabelled|NeedsCode) == 0 {
 		return collapsed, nil, nil
 	}
-	s, err := LabelStep(ctx, f.model, f.condensed, p, f.options.Workers)
+	s, err := LabelStep(ctx, f.model, f.condensed(), p, f.options.Workers)
 	if err != nil {
 		return collapsed, err, err
 	}

@@ -23,7 +23,7 @@ import (
 // model in one of several restarts is reported in Result.Restarts; Fit fails when all of
 // them do.
 func Fit[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src Source[B], o Options) (*Result[P, S], error) {
-	return fitTo(ctx, m, src, condensing(ctx, m, src), m.Init, o)
+	return FitFrom(ctx, m, src, m.Init, o)
 }
 
 // A Start gives the parameters, with k latent dimensions, that a fit to src begins with. The fit overwrites them.
@@ -31,7 +31,11 @@ type Start[B, P any] func(ctx context.Context, src Source[B], k int, rng *rand.R
 
 // FitFrom is [Fit] with another start than the model's Init.
 func FitFrom[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src Source[B], start Start[B, P], o Options) (*Result[P, S], error) {
-	return fitTo(ctx, m, src, condensing(ctx, m, src), start, o)
+	f, err := newFit(m, reading[B, P, S](ctx, m, src), start, o)
+	if err != nil {
+		return nil, err
+	}
+	return f.result(ctx, f.infer(ctx))
 }
 
 // condensing returns what iterations read in place of src (see [Condenser]), found when it is
@@ -45,31 +49,38 @@ func condensing[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S]
 	})
 }
 
-func fitTo[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src Source[B], condensed func() Source[B], start Start[B, P], o Options) (*Result[P, S], error) {
+// An origin is what several fits to one source share.
+type origin[B any] struct {
+	src         Source[B]
+	condensed   func() Source[B]       // for iterations (see Condenser)
+	fingerprint func() (string, error) // of src, found when it is first asked for
+}
+
+func reading[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src Source[B]) origin[B] {
+	return origin[B]{src, condensing(ctx, m, src), sync.OnceValues(func() (string, error) { return fingerprint(src) })}
+}
+
+func newFit[B, P any, S Statistics[S]](m Model[B, P, S], from origin[B], start Start[B, P], o Options) (*fit[B, P, S], error) {
 	can := capabilitiesOf(m)
 	o, err := resolved(o, can)
 	if err != nil {
 		return nil, err
 	}
-	if src.Rows() < 1 {
+	if from.src.Rows() < 1 {
 		return nil, errNoRows
 	}
-	f := &fit[B, P, S]{model: m, can: can, options: o, src: src, condensed: condensed(), init: start}
-	if err := f.start(); err != nil {
-		return nil, err
-	}
-	return f.result(ctx, f.infer(ctx))
+	f := &fit[B, P, S]{origin: from, model: m, can: can, options: o, init: start}
+	return f, f.start()
 }
 
 // A fit is a set of runs that differ in their start.
 type fit[B, P any, S Statistics[S]] struct {
-	model     Model[B, P, S]
-	can       *capabilities[B, P, S]
-	options   Options
-	src       Source[B]
-	condensed Source[B] // for iterations (see Condenser)
-	init      Start[B, P]
-	runs      []*run[B, P, S]
+	origin[B]
+	model   Model[B, P, S]
+	can     *capabilities[B, P, S]
+	options Options
+	init    Start[B, P]
+	runs    []*run[B, P, S]
 
 	recording   sync.Mutex
 	recorderErr error // ends all runs
@@ -78,7 +89,8 @@ type fit[B, P any, S Statistics[S]] struct {
 func (f *fit[B, P, S]) start() error {
 	saved := make([]progress[P, S], f.options.Restarts)
 	if f.options.Resume != nil {
-		if err := f.decode(f.options.Resume, &saved); err != nil {
+		var err error
+		if saved, err = f.decode(f.options.Resume); err != nil {
 			return err
 		}
 	}
@@ -98,7 +110,7 @@ func (f *fit[B, P, S]) add(saved []progress[P, S]) {
 		for range i / o.Restarts {
 			o.K = f.twice(o.K)
 		}
-		f.runs = append(f.runs, &run[B, P, S]{model: f.model, can: f.can, options: o, index: i, src: f.src, condensed: f.condensed, init: f.init, report: f.record, at: at})
+		f.runs = append(f.runs, &run[B, P, S]{model: f.model, can: f.can, options: o, index: i, src: f.src, condensed: f.condensed(), init: f.init, report: f.record, at: at})
 	}
 }
 
@@ -338,7 +350,7 @@ func (f *fit[B, P, S]) score(ctx context.Context, res *Result[P, S]) (err error)
 // posterior evaluates the result at p(Z|X,Π̂).
 func (f *fit[B, P, S]) posterior(ctx context.Context, res *Result[P, S]) (Evaluation, error) {
 	if f.can.coupled == nil {
-		return evaluate(ctx, f.model, f.condensed, res.Parameters, f.options.Workers, f.options.Temper)
+		return evaluate(ctx, f.model, f.condensed(), res.Parameters, f.options.Workers, f.options.Temper)
 	}
 	r := f.runs[res.Best]
 	r.open(ctx)

@@ -185,26 +185,6 @@ func TestCheckpointFromRecorderResumes(t *testing.T) {
 	assert.Equal(t, uninterrupted.Restarts, again.Restarts)
 }
 
-func TestForeignAndDamagedCheckpointsAreRefused(t *testing.T) {
-	src := table(mixed(300, 5))
-	var saved []byte
-	o := framework.Options{K: 4, MaxIterations: 5, Recorder: framework.RecorderFunc(func(e framework.Event) (err error) {
-		saved, err = e.Checkpoint()
-		return err
-	})}
-	_, err := framework.Fit(background, poisson{}, src, o)
-	require.NoError(t, err)
-	o.Recorder = nil
-	for cut := 0; cut < len(saved); cut += 11 {
-		o.Resume = saved[:cut:cut]
-		_, err := framework.Fit(background, poisson{}, src, o)
-		assert.Error(t, err, "cut at %d of %d", cut, len(saved))
-	}
-	o.Resume, o.Seed = saved, 1
-	_, err = framework.Fit(background, poisson{}, src, o)
-	assert.ErrorContains(t, err, "another fit")
-}
-
 func TestWeightsAreRepeatedRows(t *testing.T) {
 	x := mixed(200, 11)
 	rng := rand.New(rand.NewPCG(1, 2))

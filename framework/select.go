@@ -2,6 +2,7 @@ package framework
 
 import (
 	"context"
+	"encoding/gob"
 	"errors"
 	"fmt"
 	"math"
@@ -20,7 +21,12 @@ type Selection[P, S any] struct {
 	Values   [][]float64     // Values[i][j] is criterion j at K[i]; NaN where the fit failed, or by Fits[i].Scores[j].Err
 	Fits     []*Result[P, S] // nil where the fit failed
 	Errs     []error         // nil where the fit succeeded
+
+	checkpoint func() ([]byte, error)
 }
+
+// Checkpoint encodes all fits of the selection for [Options].Resume of the same call of [Select].
+func (s *Selection[P, S]) Checkpoint() ([]byte, error) { return s.checkpoint() }
 
 // SizePrior is ln π_K of a number of latent dimensions, in nats and up to a constant; −Inf
 // rules a size out. NaN and +Inf are misuse, at which methods that take one panic.
@@ -113,15 +119,12 @@ func ModelPosterior(values, logPrior []float64) ([]float64, error) {
 // Select fits the model at each number of latent dimensions in ks, held fixed, and
 // scores every fit by the criteria (those of o.Criterion and o.Also when none are
 // given). The fits run concurrently on the same source, o.Workers at a time. A fit that
-// fails leaves its row empty; Select fails when all do, or when ctx is cancelled. The
-// recorder sees the fits' events interleaved, one at a time; their checkpoints are those of
-// single fits.
+// fails leaves its row empty; Select fails when all do. The recorder sees the fits' events interleaved, one at
+// a time, and their checkpoints are those of the whole selection. A cancelled context or an error of the recorder
+// ends all fits: the selection is returned without values, together with the error, for its Checkpoint.
 func Select[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src Source[B], ks []int, o Options, criteria ...Criterion) (*Selection[P, S], error) {
 	if len(ks) == 0 {
 		return nil, errors.New("framework: no numbers of latent dimensions to select from")
-	}
-	if o.Resume != nil {
-		return nil, errors.New("framework: Select does not resume: a checkpoint belongs to one fit")
 	}
 	if len(criteria) > 0 {
 		o.Criterion, o.Also = criteria[0], criteria[1:]
@@ -140,16 +143,40 @@ func Select[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], sr
 	o.Workers = max(1, workers/concurrent)
 
 	s := &Selection[P, S]{K: ks, Criteria: asked, Values: make([][]float64, len(ks)), Fits: make([]*Result[P, S], len(ks)), Errs: make([]error, len(ks))}
-	o.Recorder = lock(o.Recorder)
-	condensed := condensing(ctx, m, src)
-	_ = parallel.Do(len(ks), concurrent, func(i int) error {
+	fits := &sweep[B, P, S]{fits: make([]*fit[B, P, S], len(ks))}
+	s.checkpoint = fits.encode
+	o.Recorder = fits.record(o.Recorder)
+	saved := make([][]byte, len(ks))
+	if o.Resume != nil {
+		if saved, err = decodeSweep(o.Resume, len(ks)); err != nil {
+			return nil, err
+		}
+	}
+	from := reading[B, P, S](ctx, m, src)
+	for i, k := range ks {
 		o := o
-		o.K = ks[i]
-		s.Fits[i], s.Errs[i] = fitTo(ctx, m, src, condensed, m.Init, o)
+		o.K, o.Resume = k, saved[i]
+		fits.fits[i], s.Errs[i] = newFit(m, from, m.Init, o)
+		if s.Errs[i] != nil {
+			if saved[i] != nil {
+				return nil, fmt.Errorf("K = %d: %w", k, s.Errs[i])
+			}
+			fits.fits[i] = nil
+		}
+	}
+	_ = parallel.Do(len(ks), concurrent, func(i int) error {
+		if f := fits.fits[i]; f != nil {
+			s.Fits[i], s.Errs[i] = f.result(ctx, f.infer(ctx))
+		}
 		return nil // the other fits go on
 	})
 	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("framework: cancelled: %w", err)
+		return s, fmt.Errorf("framework: cancelled: %w", err)
+	}
+	for _, err := range s.Errs {
+		if errors.Is(err, errRecorder) {
+			return s, err
+		}
 	}
 	var learning func(P, int) float64
 	if can.singular != nil {
@@ -208,15 +235,53 @@ func (s *Selection[P, S]) collect(learning func(p P, truth int) float64) error {
 	return nil
 }
 
-// lock serialises the calls of several fits to one recorder.
-func lock(r Recorder) Recorder {
+// A sweep is the fits of a selection, nil where there is none.
+type sweep[B, P any, S Statistics[S]] struct {
+	fits []*fit[B, P, S]
+	mu   sync.Mutex
+}
+
+// record serialises the calls of the fits to one recorder, whose checkpoints are those of all.
+func (w *sweep[B, P, S]) record(r Recorder) Recorder {
 	if r == nil {
 		return nil
 	}
-	var mu sync.Mutex
 	return RecorderFunc(func(e Event) error {
-		mu.Lock()
-		defer mu.Unlock()
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		e.snapshot = w.encode
 		return r.Record(e)
 	})
+}
+
+func (w *sweep[B, P, S]) encode() ([]byte, error) {
+	return seal(ofSelection, func(enc *gob.Encoder) error {
+		all := make([][]byte, len(w.fits))
+		for i, f := range w.fits {
+			if f == nil {
+				continue
+			}
+			var err error
+			if all[i], err = f.encode(); err != nil {
+				return err
+			}
+		}
+		return enc.Encode(all)
+	})
+}
+
+// decodeSweep returns the checkpoints of single fits, nil where there was none.
+func decodeSweep(checkpoint []byte, fits int) (all [][]byte, err error) {
+	if err := unseal(ofSelection, checkpoint, func(dec *gob.Decoder) error { return dec.Decode(&all) }); err != nil {
+		return nil, err
+	}
+	if len(all) != fits {
+		return nil, fmt.Errorf("framework: the checkpoint is one of %d fits, and %d are asked for", len(all), fits)
+	}
+	for i, one := range all {
+		if len(one) == 0 { // as gob writes nil
+			all[i] = nil
+		}
+	}
+	return all, nil
 }

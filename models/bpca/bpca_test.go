@@ -423,6 +423,23 @@ func TestResumeKeepsTheBitsThroughPruning(t *testing.T) {
 	interrupted(t, bpca.CompressedVariational{}, m, framework.Options{K: 4, Method: framework.EM, MaxIterations: 50})
 }
 
+func TestACheckpointKnowsItsMoments(t *testing.T) {
+	x := factors(300, 8, 3, 7)
+	fit := func(o framework.Options) (*framework.Result[*bpca.Parameters, *bpca.Statistics], error) {
+		return framework.Fit(background, bpca.Compressed{}, moments(t, table(t, x, 8)).Source(), o)
+	}
+	res, err := fit(framework.Options{K: 3, MaxIterations: 4})
+	require.NoError(t, err)
+	o := framework.Options{K: 3}
+	o.Resume, err = res.Checkpoint()
+	require.NoError(t, err)
+	_, err = fit(o)
+	require.NoError(t, err)
+	x[5] += 1e-9
+	_, err = fit(o)
+	require.ErrorContains(t, err, "fit to other rows")
+}
+
 func interrupted[P any, M framework.Model[*bpca.Moments, P, *bpca.Statistics]](t *testing.T, model M, m *bpca.Moments, o framework.Options) {
 	uninterrupted, err := framework.Fit[*bpca.Moments, P, *bpca.Statistics](background, model, m.Source(), o)
 	require.NoError(t, err)
