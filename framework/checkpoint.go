@@ -13,6 +13,15 @@ import (
 	"github.com/latent-go/latent/pruning"
 )
 
+// A CheckpointError says why [Options].Resume was refused: it is damaged, or belongs to another fit, other rows or another version.
+type CheckpointError struct {
+	Reason string // what the checkpoint does, such as "belongs to another fit: …"
+}
+
+func (e *CheckpointError) Error() string { return "framework: the checkpoint " + e.Reason }
+
+func refuse(format string, args ...any) error { return &CheckpointError{fmt.Sprintf(format, args...)} }
+
 // A manifest says which fit a checkpoint belongs to: everything that decides the
 // bits of its outcome, except MaxIterations, which may differ.
 type manifest struct {
@@ -58,9 +67,9 @@ func (m manifest) differs(saved manifest) error {
 			continue
 		}
 		if name := here.Type().Field(i).Name; name != "Data" {
-			return fmt.Errorf("framework: the checkpoint belongs to another fit: %s is %v there, and %v here", name, b, a)
+			return refuse("belongs to another fit: %s is %v there, and %v here", name, b, a)
 		}
-		return errors.New("framework: the checkpoint belongs to a fit to other rows: their numbers, weights or order differ")
+		return refuse("belongs to a fit to other rows: their numbers, weights or order differ")
 	}
 	return nil
 }
@@ -100,17 +109,17 @@ func unseal(of string, checkpoint []byte, decode func(*gob.Decoder) error) error
 	header, body, _ := bytes.Cut(checkpoint, []byte("\n"))
 	switch at := len(checkpoint) - sha256.Size; {
 	case !bytes.HasPrefix(header, []byte(format)):
-		return errors.New("framework: not a checkpoint")
+		return refuse("is none: it does not begin as one")
 	case !bytes.HasPrefix(header, []byte(checkpointMagic)):
-		return errors.New("framework: the checkpoint was made by another version, whose format is another")
+		return refuse("was made by another version, whose format is another")
 	case len(body) < sha256.Size || sha256.Sum256(checkpoint[:at]) != [sha256.Size]byte(checkpoint[at:]):
-		return errors.New("framework: the checkpoint is damaged: its checksum is wrong")
+		return refuse("is damaged: its checksum is wrong")
 	}
 	if kind := string(header[len(checkpointMagic):]); kind != of {
-		return fmt.Errorf("framework: the checkpoint is of %s, and %s is resumed", kind, of)
+		return refuse("is of %s, and %s is resumed", kind, of)
 	}
 	if err := decode(gob.NewDecoder(bytes.NewReader(body[:len(body)-sha256.Size]))); err != nil {
-		return fmt.Errorf("framework: the checkpoint cannot be read: %w", err)
+		return refuse("cannot be read: %v", err)
 	}
 	return nil
 }

@@ -115,7 +115,7 @@ type Options struct {
 	Shards  int // partial sums of a pass, default DefaultShards; another number gives another rounding
 
 	Recorder Recorder // sees every iteration; may be nil
-	Resume   []byte   // a checkpoint to resume; the other options must be those of the fit that made it
+	Resume   []byte   // a checkpoint to resume; rows and options must be those of the fit that made it, else a *CheckpointError
 }
 
 // DefaultTolerance and DefaultMaxIterations are the defaults of [Options].
@@ -236,8 +236,8 @@ type Event struct {
 	snapshot func() ([]byte, error)
 }
 
-// Checkpoint encodes the fit, all restarts included, after this iteration, for
-// [Options].Resume. Call it from Record only.
+// Checkpoint encodes the fit or the selection, all restarts included, as far as it is, for [Options].Resume.
+// Call it from Record, or once the fit has ended.
 func (e Event) Checkpoint() ([]byte, error) { return e.snapshot() }
 
 // A Recorder watches a fit. Calls never overlap, but those of different restarts

@@ -276,7 +276,7 @@ func decodeSweep(checkpoint []byte, fits int) (all [][]byte, err error) {
 		return nil, err
 	}
 	if len(all) != fits {
-		return nil, fmt.Errorf("framework: the checkpoint is one of %d fits, and %d are asked for", len(all), fits)
+		return nil, refuse("is one of %d fits, and %d are asked for", len(all), fits)
 	}
 	for i, one := range all {
 		if len(one) == 0 { // as gob writes nil

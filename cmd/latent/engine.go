@@ -188,7 +188,7 @@ func interrupted(err error, f *fitted) error {
 	case !errors.Is(err, context.Canceled):
 		return err
 	case f == nil:
-		return fmt.Errorf("%w before the fit was complete: nothing was saved", errInterrupted)
+		return fmt.Errorf("%w before the fit was complete", errInterrupted)
 	}
-	return fmt.Errorf("%w after %d iterations at K = %d, %s %s: nothing was saved", errInterrupted, f.Iterations, f.Shape.K, strings.ToLower(f.Criterion), digits(f.Value))
+	return fmt.Errorf("%w after %d iterations at K = %d, %s %s", errInterrupted, f.Iterations, f.Shape.K, strings.ToLower(f.Criterion), digits(f.Value))
 }

@@ -11,6 +11,7 @@ import (
 
 type fitCommand struct {
 	fittingFlags
+	checkpointFlags
 	Criterion string `placeholder:"NAME" help:"Score that fits are compared by: gfic, fic, bicem, elbo, bic, aic or icl; of mixtures also collapsed (the parameters integrated out), exacticl and dnml (discrete columns). Default: the method's own."`
 	K         *int   `name:"k" xor:"size" placeholder:"K" help:"Fit with this number of components, or of latent dimensions."`
 	Kmax      *int   `name:"kmax" xor:"size" placeholder:"K" help:"Largest number. Default: 10 components, twice as many while more than half of them are found, fewer where the rows are few; of bpca columns − 1 (no more than rows − 2); of vbmf the smaller side of the matrix."`
@@ -38,13 +39,20 @@ func (c *fitCommand) Run(s *session) error {
 	if err := s.checkReport(c.Report, c.Out, source); err != nil {
 		return err
 	}
+	if err := c.checkCheckpoint(s, c.Method, source, c.Out); err != nil {
+		return err
+	}
 	in, err := c.load(s, c.Label)
 	if err != nil {
 		return err
 	}
-	r, err := c.fit(s, in, crit)
+	progress, err := c.keep(s, c, in)
 	if err != nil {
-		return explain(err, in)
+		return err
+	}
+	r, err := c.fit(s, in, crit, progress)
+	if err != nil {
+		return explain(progress.left(err), in)
 	}
 	if c.Out != "" {
 		if err := saveModel(c.Out, r.summary); err != nil {
@@ -57,9 +65,14 @@ func (c *fitCommand) Run(s *session) error {
 		}
 	}
 	if c.Format == "json" {
-		return writeJSON(s.stdout, r)
+		err = writeJSON(s.stdout, r)
+	} else {
+		err = r.print(s, in, c.Out)
 	}
-	return r.print(s, in, c.Out)
+	if err == nil {
+		progress.done(s)
+	}
+	return err
 }
 
 func (c *fitCommand) check() (framework.Criterion, error) {
@@ -103,7 +116,7 @@ func (c *fitCommand) usual() string {
 }
 
 // fit makes one fit, or as many as there are sizes where the method does not prune.
-func (c *fitCommand) fit(s *session, in *input, crit framework.Criterion) (*report, error) {
+func (c *fitCommand) fit(s *session, in *input, crit framework.Criterion, progress *keeper) (*report, error) {
 	began := time.Now()
 	asked := c.Restarts != nil
 	t, o, err := c.setup(s, in, cmp.Or(c.K, c.Kmax), 1)
@@ -113,6 +126,7 @@ func (c *fitCommand) fit(s *session, in *input, crit framework.Criterion) (*repo
 	status := newStatusLine(s.stderr)
 	defer status.close()
 	o.Criterion, o.Also, o.FixedK, o.Recorder = crit, c.also([]framework.Criterion{crit}), c.K != nil, status.recorder(crit.Name)
+	progress.attach("fit", &o)
 	if c.model().classes && c.Kmax == nil && o.K == mostByDefault {
 		o.DoubleTo = in.Rows() / max(2, in.Cols()+1) // a full covariance takes so many rows
 	}

@@ -241,6 +241,9 @@ type hyperparameters struct {
 	text   string
 }
 
+// MarshalText is the text as it was given.
+func (h hyperparameters) MarshalText() ([]byte, error) { return []byte(h.text), nil }
+
 // UnmarshalText reads KEY=VALUE,….
 func (h *hyperparameters) UnmarshalText(text []byte) error {
 	*h = hyperparameters{values: map[string]float64{}, text: string(text)}
@@ -289,6 +292,9 @@ type columnFamilies struct {
 	family map[string]string
 	text   string
 }
+
+// MarshalText is the text as it was given.
+func (c columnFamilies) MarshalText() ([]byte, error) { return []byte(c.text), nil }
 
 // UnmarshalText reads COL=FAMILY,…; the last = of an item is the one that counts, and a
 // comma of a name has a backslash before it.

@@ -40,11 +40,22 @@ const (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as under nohup
+		signals = append(signals, syscall.SIGHUP)
+	}
+	around := &surroundings{now: time.Now}
+	ctx, stop := signal.NotifyContext(context.WithValue(context.Background(), surroundingsKey{}, around), signals...)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	os.Exit(answer(ctx, os.Stderr,
 		func() int { return run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr) },
-		func() { <-time.After(patience) },
+		func() {
+			<-time.After(patience)
+			if !around.writing.TryLock() { // a checkpoint is being written, and the command has a word to say afterwards
+				around.writing.Lock()
+				<-time.After(patience)
+			}
+		},
 		func() { atomicfile.Abandon() }))
 }
 

@@ -11,6 +11,7 @@ import (
 
 type selectCommand struct {
 	fittingFlags
+	checkpointFlags
 	compares  string   // what --family all or --cov all compares: all families, or covariances; empty: nothing
 	Criteria  []string `placeholder:"NAME,…" sep:"none" help:"Criteria: of gfic, fic, bicem, elbo, bic, aic and icl; of mixtures also collapsed (the parameters integrated out), exacticl, dnml (discrete columns), sbic and slope. Default: those that fit the method."`
 	Kmin      int      `name:"kmin" default:"1" help:"Smallest number of components, or of latent dimensions."`
@@ -23,21 +24,37 @@ func (c *selectCommand) Run(s *session) error {
 	if err := c.check(); err != nil {
 		return err
 	}
+	if err := c.checkCheckpoint(s, c.Method, c.source()); err != nil {
+		return err
+	}
 	in, err := c.load(s, "")
 	if err != nil {
 		return err
 	}
-	if c.compares != "" {
-		return c.compare(s, in)
-	}
-	t, err := c.scores(s, in)
+	progress, err := c.keep(s, c, in)
 	if err != nil {
-		return explain(interrupted(err, nil), in)
+		return err
+	}
+	var t interface {
+		print(s *session, in *input) error
+	}
+	if c.compares != "" {
+		t, err = c.compare(s, in, progress)
+	} else {
+		t, err = c.scores(s, in, progress)
+	}
+	if err != nil {
+		return explain(progress.left(interrupted(err, nil)), in)
 	}
 	if c.Format == "json" {
-		return writeJSON(s.stdout, t)
+		err = writeJSON(s.stdout, t)
+	} else {
+		err = t.print(s, in)
 	}
-	return t.print(s, in)
+	if err == nil {
+		progress.done(s)
+	}
+	return err
 }
 
 func (c *selectCommand) check() error {
@@ -135,7 +152,7 @@ type selectionRow struct {
 	Error     string `json:"error,omitempty"` // why a value is null
 }
 
-func (c *selectCommand) scores(s *session, in *input) (*selection, error) {
+func (c *selectCommand) scores(s *session, in *input, progress *keeper) (*selection, error) {
 	began := time.Now()
 	task, o, err := c.setup(s, in, c.Kmax, c.Kmin)
 	if err != nil {
@@ -148,6 +165,7 @@ func (c *selectCommand) scores(s *session, in *input) (*selection, error) {
 	status := newStatusLine(s.stderr)
 	defer status.close()
 	o.Recorder = status.recorder(criteria[0].Name)
+	progress.attach("select", &o)
 	all, err := task.score(s, upTo(c.Kmin, o.K), o, append(criteria, c.also(criteria)...))
 	if err != nil {
 		return nil, err

@@ -208,12 +208,12 @@ func (c *selectCommand) candidates(in *input) (list []string) {
 	return list
 }
 
-// compare fits every family at every K, and prints them side by side.
-func (c *selectCommand) compare(s *session, in *input) error {
+// compare fits every family at every K.
+func (c *selectCommand) compare(s *session, in *input, progress *keeper) (*comparison, error) {
 	began := time.Now()
 	named, err := c.named()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	criterion := framework.BIC
 	if len(named) > 0 {
@@ -222,9 +222,9 @@ func (c *selectCommand) compare(s *session, in *input) error {
 	t := &comparison{Model: c.Model, Method: c.Method, Criterion: strings.ToLower(criterion.Name), D: in.Cols(), Rows: in.Rows(), KMin: c.Kmin, Seed: c.Seed, Margin: number(math.NaN())}
 	var first error
 	for _, name := range c.candidates(in) {
-		row, err := c.candidate(s, in, t, name, criterion)
+		row, err := c.candidate(s, in, t, name, criterion, progress)
 		if s.Err() != nil {
-			return interrupted(s.Err(), nil)
+			return nil, s.Err()
 		}
 		if err != nil {
 			row = comparisonRow{Family: name, Value: number(math.NaN()), LogLikelihood: number(math.NaN()), Error: in.render(err)}
@@ -235,7 +235,7 @@ func (c *selectCommand) compare(s *session, in *input) error {
 	slices.SortStableFunc(t.Table, func(a, b comparisonRow) int { return cmp.Compare(b.Value, a.Value) }) // NaN is the least
 	best := t.Table[0]
 	if math.IsNaN(float64(best.Value)) {
-		return explain(first, in)
+		return nil, first
 	}
 	for i := range t.Table {
 		t.Table[i].Behind = best.Value - t.Table[i].Value
@@ -244,14 +244,11 @@ func (c *selectCommand) compare(s *session, in *input) error {
 	if second := t.Table[1]; !math.IsNaN(float64(second.Value)) {
 		t.Second, t.Margin = second.Family, second.Behind
 	}
-	if c.Format == "json" {
-		return writeJSON(s.stdout, t)
-	}
-	return t.print(s, in)
+	return t, nil
 }
 
 // candidate fits one family at every K, and takes the best.
-func (c *selectCommand) candidate(s *session, in *input, t *comparison, name string, criterion framework.Criterion) (comparisonRow, error) {
+func (c *selectCommand) candidate(s *session, in *input, t *comparison, name string, criterion framework.Criterion, progress *keeper) (comparisonRow, error) {
 	one := *c
 	one.Family = name
 	notes, table := len(s.notes), in.Table
@@ -265,6 +262,7 @@ func (c *selectCommand) candidate(s *session, in *input, t *comparison, name str
 	status := newStatusLine(s.stderr)
 	defer status.close()
 	o.Recorder = status.recorder(criterion.Name)
+	progress.attach(name, &o)
 	all, err := task.score(s, upTo(one.Kmin, o.K), o, []framework.Criterion{criterion})
 	if err != nil {
 		return comparisonRow{}, err
