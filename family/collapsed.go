@@ -177,21 +177,31 @@ func (q *exponentialPrior) AddPredictive(o *Observed, hyper, _ Table, out, r []f
 }
 
 // labels are the cells as labels, one column after the other: a statistic that is 0 or 1, or the one of several that is 1.
-// NaN is missing. They are nil where any cell is something else.
+// NaN is missing. They are nil where any cell is something else. A chunk is asked once.
 func (q *exponentialPrior) labels(o *Observed, t []float64, stride int) []float64 {
+	if o.labelling == labelsUnknown {
+		o.labelling = q.label(o, t, stride)
+	}
+	if o.labelling == notLabelled {
+		return nil
+	}
+	return o.labels
+}
+
+func (q *exponentialPrior) label(o *Observed, t []float64, stride int) labelling {
 	o.labels = linalg.Resize(o.labels, o.N*q.cells)
 	for i := range o.N {
 		for c := range q.cells {
 			l, e := nan, q.exposure(o, i, c)
 			if e != 0 {
 				if l = labelOf(q.cell(t[i*stride:], c)); e != 1 || l != l {
-					return nil
+					return notLabelled
 				}
 			}
 			o.labels[c*o.N+i] = l
 		}
 	}
-	return o.labels
+	return labelled
 }
 
 // labelOf is NaN where the statistics are not those of a label.

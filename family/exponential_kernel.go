@@ -67,7 +67,7 @@ func (l exponentialKernel) Observe(b framework.Rows, at, first, n int, o *Observ
 		return l.observeEntries(b, at, first, n, o)
 	}
 	width := l.cells * l.s
-	o.N, o.Complete, o.Base, o.sparse = n, true, linalg.Resize(o.Base, n), false
+	o.N, o.Complete, o.Base, o.sparse, o.labelling = n, true, linalg.Resize(o.Base, n), false, labelsUnknown
 	if all, ok := l.law.(BlockObserver); ok {
 		clear(o.Base)
 		if o.t, o.stride, ok = all.ObserveBlock(l.law, b.X[first*b.Stride+at:], n, l.cells, b.Stride, &o.own, o.Base); ok {

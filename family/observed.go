@@ -28,9 +28,19 @@ type Observed struct {
 	sparse    bool      // of rows as entries, with one number of t an entry and e as scratch
 	underflow underflow
 	inner     []float64 // log densities of a family that noise is added to
-	labels    []float64 // of categorical cells, column-major
-	gaps      *gaps     // of rows with missing values of a covariance matrix
+	labels    []float64 // of categorical cells, column-major, once they are asked for
+	labelling labelling
+	gaps      *gaps // of rows with missing values of a covariance matrix
 }
+
+// labelling says whether the cells of a chunk are labels.
+type labelling int
+
+const (
+	labelsUnknown labelling = iota
+	labelled
+	notLabelled
+)
 
 // Padded is the number of rows, filled up to a multiple of the vector kernels' lanes.
 func (o *Observed) Padded() int { return simd.Padded(o.N) }

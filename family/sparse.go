@@ -13,7 +13,7 @@ func (l exponentialKernel) observeEntries(b framework.Rows, at, first, n int, o 
 	if at != 0 || l.s != 1 || l.width != 1 {
 		return errSparse
 	}
-	*o = Observed{N: n, Complete: true, Base: linalg.Resize(o.Base, n), rows: b, first: first, sparse: true, t: o.own, e: o.e}
+	*o = Observed{N: n, Complete: true, Base: linalg.Resize(o.Base, n), rows: b, first: first, sparse: true, t: o.own, e: o.e, labels: o.labels}
 	entries := b.Entries.Start[first+n] - b.Entries.Start[first]
 	o.t = linalg.Resize(o.t, entries+2)
 	o.own = o.t
