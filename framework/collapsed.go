@@ -38,7 +38,7 @@ type Coded[P, S any] interface {
 type FixedPoint interface{ SolvesFixedPoint() }
 
 // CollapsedEvidence is the second-order estimate of E_q[ln p(X,Z)] + H(q) at q = p(Z|X,p), an estimate of ln p(X) with
-// Π integrated out (docs/theory/mixtures.md, section 8). It makes two passes over the source.
+// Π integrated out (docs/theory/mixtures.md, section 9). It makes two passes over the source.
 func CollapsedEvidence[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src Source[B], p P, workers int) (float64, error) {
 	c, ok := m.(Collapsible[B, P, S])
 	if !ok {

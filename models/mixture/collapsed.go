@@ -17,39 +17,22 @@ import (
 //
 //	ln p(X,Z) = ln Γ(Ka)/Γ(Ka+N) + Σ_k [ln Γ(a+N_k)/Γ(a) + ln Z(h₀+T_k) − ln Z(h₀)] + Σ_n ln h(x_n),
 //
-// of a q it is estimated to second order (docs/theory/mixtures.md, section 9). A [Model], which has no priors of its
-// own, takes the defaults of [Variational].
+// of a q it is estimated to second order (docs/theory/mixtures.md, section 9). A [Model] has no priors of its own: it takes
+// those of the fit that its parameters come from, or the defaults of [Variational].
 
 // LogEvidence is ln p(X,Z), in nats (see [framework.Collapsible]).
 func (m Model) LogEvidence(s *Statistics, p *Parameters) (float64, error) {
-	b, err := m.defaults(p)
-	if err != nil {
-		return 0, err
-	}
-	return b.logEvidence(s)
+	return MAP{Model: m}.LogEvidence(s, p)
 }
 
 // Spread is the second order (see [framework.Collapsible]).
 func (m Model) Spread(at *Statistics, p *Parameters) (func(framework.Rows) (float64, error), error) {
-	b, err := m.defaults(p)
-	if err != nil {
-		return nil, err
-	}
-	return b.spread(at, func(s *Statistics) error { return m.Prepare(p, nil, s) })
+	return MAP{Model: m}.Spread(at, p)
 }
 
 // InferLabels adds every row to its most probable component.
 func (Model) InferLabels(b framework.Rows, _ *Parameters, s *Statistics) error {
 	return s.inferLabels(b)
-}
-
-// defaults are the priors that a model without any is judged by.
-func (m Model) defaults(p *Parameters) (*bayes, error) {
-	pl, err := m.plan(p)
-	if err != nil {
-		return nil, err
-	}
-	return newBayes(pl, nil, prior.Dirichlet{})
 }
 
 // LogEvidence is that of [Model] with the model's own priors.
