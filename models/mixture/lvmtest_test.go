@@ -415,7 +415,10 @@ func (c conforming) estimates(m framework.Model[framework.Rows, *mixture.Paramet
 	if c.family == (family.Gaussian{Covariance: family.Tied}) {
 		tied = d
 	}
-	model := mixture.Model{Family: c.family}
+	model, ok := m.(mixture.Model)
+	if !ok {
+		model = mixture.Model{Family: c.family}
+	}
 	documented := latent(charts)
 	if _, curved := c.family.(family.Ordinal); curved || c.incomplete { // F is the expected information, the Hessian the observed one
 		documented = nil

@@ -63,10 +63,6 @@ func TestMissingValuesOfCovariancesConform(t *testing.T) {
 				}
 			}
 			lv.Units = []lvmtest.Units[framework.Rows]{scaled}
-			lv.Sample = func(p *mixture.Parameters, n int, rng *rand.Rand) (lvmtest.Data[framework.Rows], error) {
-				x, _, err := model.Sample(p, n, rng)
-				return lvmtest.Matrix(mat.NewDense(n, 3, x)), err
-			}
 			lvmtest.Test(t, lv)
 			if form == family.Full || form == family.Tied {
 				lv.Model = mixture.MAP{Model: model, Weights: prior.Dirichlet{Alpha: 2}}

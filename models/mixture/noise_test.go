@@ -73,10 +73,6 @@ func TestNoiseConforms(t *testing.T) {
 			model := mixture.Model{Family: f}
 			lv := conforming{family: family.Gaussian{}, x: x, ks: []int{1, 2}}.estimates(model)
 			lv.NoAllocations, lv.Latent, lv.Units, lv.Free = false, nil, nil, noiseFree(name, 3)
-			lv.Sample = func(p *mixture.Parameters, n int, rng *rand.Rand) (lvmtest.Data[framework.Rows], error) {
-				x, _, err := model.Sample(p, n, rng)
-				return lvmtest.Matrix(mat.NewDense(n, 3, x)), err
-			}
 			lvmtest.Test(t, lv)
 		})
 	}

@@ -270,10 +270,6 @@ func TestStructuresConform(t *testing.T) {
 			lv := c.estimates(model)
 			lv.Units, lv.NoAllocations = []lvmtest.Units[framework.Rows]{units}, false
 			lv.Free, lv.Latent = structureFree(name, 3), structureLatent(name, 3)
-			lv.Sample = func(p *mixture.Parameters, n int, rng *rand.Rand) (lvmtest.Data[framework.Rows], error) {
-				x, _, err := model.Sample(p, n, rng)
-				return lvmtest.Matrix(mat.NewDense(n, 3, x)), err
-			}
 			lvmtest.Test(t, lv)
 		})
 	}

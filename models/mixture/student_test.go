@@ -68,10 +68,6 @@ func TestStudentConforms(t *testing.T) {
 			lv := c.estimates(model)
 			lv.Units = []lvmtest.Units[framework.Rows]{lvmtest.Affine("an affine map", x, mat.NewDense(3, 3, []float64{10, 3, 0, 0, 0.1, 0.02, -2, 0, 7}))}
 			lv.NoAllocations, lv.Latent, lv.Free = false, nil, studentFree(f.Nu == 0)
-			lv.Sample = func(p *mixture.Parameters, n int, rng *rand.Rand) (lvmtest.Data[framework.Rows], error) {
-				x, _, err := model.Sample(p, n, rng)
-				return lvmtest.Matrix(mat.NewDense(n, 3, x)), err
-			}
 			lvmtest.Test(t, lv)
 		})
 	}
