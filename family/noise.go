@@ -287,6 +287,16 @@ func (f noisy) Sample(xi []float64, rng *rand.Rand, x []float64) {
 	}
 }
 
+// LogJoint is ln ε − ln V, the log density of being a row and noise, at a component's parameters on so many columns.
+func (Noise) LogJoint(xi []float64, columns int) float64 {
+	rest := xi[len(xi)-1-2*columns:]
+	sum := math.Log(rest[0])
+	for j := range columns {
+		sum -= math.Log(rest[1+columns+j] - rest[1+j])
+	}
+	return sum
+}
+
 // Conjugate refuses.
 func (f noisy) Conjugate(prior.Prior, *Pooled) (FactorPrior, error) {
 	return nil, fmt.Errorf("family: %s has no conjugate prior, which MAP and variational Bayes need: take EM, FAB or gFAB", f.Name())

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -65,11 +66,15 @@ func loadMixture(file *modelFile) (*savedModel, error) {
 // labelHead heads the column of components, from 1.
 const labelHead = "label"
 
-// savedMixture returns the most probable component of each row and its probability, the probability of each, and
-// the log-likelihood.
+// savedMixture returns the most probable component of each row and its probability, the probability of each, the
+// log-likelihood, and the probability of noise where the model has it.
 func savedMixture(model mixture.Model, p *mixture.Parameters, needsAll bool) *savedModel {
 	m := &savedModel{needsAll: needsAll, layout: layout{first: []string{labelHead, "probability"}, list: "responsibilities", entries: numbered("p", p.K), last: []string{"log_likelihood"}}}
 	m.score = scoreTable(p.K, func(b framework.Rows) (logProb, r []float64, err error) { return model.Score(b, p, nil, nil) })
+	if _, noise := model.Family.(family.Noise); noise {
+		m.layout.last = append(m.layout.last, "noise")
+		m.score = withNoise(model, p, m.score)
+	}
 	m.sample = func(n int, rng *rand.Rand) (x []float64, labels []int, err error) { return model.Sample(p, n, rng) }
 	return m
 }
@@ -89,6 +94,22 @@ func scoreTable(k int, of func(framework.Rows) (logProb, r []float64, err error)
 			table = append(append(table, own...), l)
 		}
 		return table, nil
+	}
+}
+
+// withNoise adds the probability of noise as the last column of a prediction, after the log-likelihood.
+func withNoise(model mixture.Model, p *mixture.Parameters, score func(framework.Rows) ([]float64, error)) func(framework.Rows) ([]float64, error) {
+	return func(b framework.Rows) ([]float64, error) {
+		table, err := score(b)
+		if err != nil {
+			return nil, err
+		}
+		width := len(table) / b.N
+		var list []float64
+		for row := range slices.Chunk(table, width) {
+			list = append(append(list, row...), model.NoiseProbability(row[width-1:], p)...)
+		}
+		return list, nil
 	}
 }
 

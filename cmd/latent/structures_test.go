@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -74,7 +75,14 @@ func TestNoise(t *testing.T) {
 	require.Contains(t, stdout, "gaussian-eii+noise components")
 	rows := file(t, "d.csv", "x,y\n4,53\n118,156\n")
 	stdout, _ = done(t, "predict", model, "--data", rows)
-	require.Equal(t, 3, strings.Count(stdout, "\n"))
+	lines := strings.Split(strings.TrimSpace(stdout), "\n")
+	require.Len(t, lines, 3)
+	require.Equal(t, "label,probability,p1,p2,p3,p4,log_likelihood,noise", lines[0])
+	for i, want := range []bool{false, true} { // the first row is ruspini's own, the second far from all
+		noise, err := strconv.ParseFloat(lines[1+i][strings.LastIndex(lines[1+i], ",")+1:], 64)
+		require.NoError(t, err)
+		require.Equal(t, want, noise > 0.5, "%v", noise)
+	}
 	stdout, _ = done(t, "sample", model, "--rows", "3")
 	require.Equal(t, 4, strings.Count(stdout, "\n"))
 	r := fitJSON(t, "--data", "ruspini", "--k", "4", "--noise", "--family", "student-t", "--restarts", "2")

@@ -213,6 +213,20 @@ func (m Model) Score(b framework.Rows, p *Parameters, logProb, r []float64) ([]f
 	return s.score(b, logProb, r)
 }
 
+// NoiseProbability is the probability that each row is noise, of the rows' log densities (LogProb); nil where the family is no
+// [family.Noise].
+func (m Model) NoiseProbability(logProb []float64, p *Parameters) []float64 {
+	noise, ok := m.Family.(family.Noise)
+	if !ok {
+		return nil
+	}
+	list, joint := make([]float64, len(logProb)), noise.LogJoint(p.Component(0), p.D)
+	for i, l := range logProb {
+		list[i] = min(1, math.Exp(joint-l))
+	}
+	return list
+}
+
 // Condense counts equal rows once, as a [framework.Condenser] does, where no column has
 // a family of continuous values: then rows often are equal.
 func (m Model) Condense(ctx context.Context, src framework.Source[framework.Rows]) framework.Source[framework.Rows] {
