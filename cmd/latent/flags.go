@@ -112,7 +112,8 @@ func (f *modelFlags) check(method string) error {
 	case !(tol > 0) || math.IsInf(tol, 0):
 		return misused("--tol is %v: it must be positive and finite", tol)
 	case f.Prior.text != "" && !m.informed(f.Method):
-		return misused("--prior requires --method vb or map, and the method is %s", f.Method)
+		taking := slices.DeleteFunc(slices.Clone(m.methods), func(method string) bool { return !m.informed(method) })
+		return misused("--prior requires --method %s, and the method is %s", strings.Join(taking, " or "), f.Method)
 	}
 	if f.Temper != nil {
 		switch alpha := *f.Temper; {
