@@ -44,6 +44,9 @@ func TestEveryFieldOfJSONIsDocumented(t *testing.T) {
 		{"select", "--model", "bpca", "--data", file(t, "two.csv", rankTwo)},
 		{"select", "--kmax", "2", "--restarts", "1", "--bootstrap", "19"},
 		{"fit", "--k", "2", "--bootstrap", "2"},
+		{"fit", "--data", "ruspini", "--cov", "EII", "--k", "4", "--noise", "--out", model},
+		{"predict", model, "--data", "ruspini"},
+		{"fit", "--data", "ruspini", "--family", "gaussian-tied", "--start", "rows", "--kmax", "4", "--restarts", "1", "--seed", "2"}, // with moves
 		{"datasets"},
 	} {
 		stdout, _ := done(t, append(args, "--format", "json")...)

@@ -165,7 +165,7 @@ func (e *iterated[B, P, S]) score(ctx context.Context, ks []int, o framework.Opt
 func (e *iterated[B, P, S]) convert(res *framework.Result[P, S]) (*fitted, error) {
 	f := &fitted{status: res.Status.String()}
 	f.Shape, f.N, f.Value, f.Status, f.Iterations, f.Evaluation, f.Scores = res.Shape, res.N, res.Value, res.Status, res.Iterations, res.Evaluation, res.Scores
-	f.Trace, f.Objective, f.KTrace, f.Pruned, f.Restarts, f.Criterion = res.Trace, res.Objective, res.KTrace, res.Pruned, res.Restarts, res.Criterion
+	f.Trace, f.Objective, f.KTrace, f.Pruned, f.Split, f.Restarts, f.Criterion = res.Trace, res.Objective, res.KTrace, res.Pruned, res.Split, res.Restarts, res.Criterion
 	var err error
 	f.Parameters, err = e.find(res.Parameters, res.Statistics)
 	return f, err

@@ -19,7 +19,7 @@ import (
 type sheet struct {
 	caption string
 	heads   []string
-	rows    [][]any // int, bool, string, number, float64 or []number
+	rows    [][]any // int, bool, string, number or float64
 	open    bool    // shown at once
 }
 
@@ -71,12 +71,6 @@ func cellText(cell any) string {
 		return htmlreport.Number(v)
 	case string:
 		return printable(v)
-	case []number:
-		var list []string
-		for _, one := range v {
-			list = append(list, cellText(one))
-		}
-		return strings.Join(list, ", ")
 	}
 	return fmt.Sprint(cell)
 }
@@ -236,7 +230,7 @@ func (r *report) prunedSection() []htmlreport.Section {
 	}
 	table := sheet{caption: "pruned" + leftIn(len(r.Pruned)-mostIterations, "later step"), heads: []string{"iteration", "K left", "rule", "relevance of those dropped", r.Criterion + " before", "after"}, open: true}
 	for _, p := range r.Pruned[:min(len(r.Pruned), mostIterations)] {
-		table.add(p.Iteration, p.K, p.Rule, p.Relevance, p.Before, p.After)
+		table.add(p.Iteration, p.K, p.Rule, abridgedNumbers(p.Relevance), p.Before, p.After)
 	}
 	list := section(fmt.Sprintf("What was pruned from K = %d", r.KMax), nil, &table)
 	reasons := strings.Join(r.pruningReasons(), "; ")

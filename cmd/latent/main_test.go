@@ -111,7 +111,7 @@ func TestBPCAFindsTheSizeOfSatellite(t *testing.T) {
 
 func TestFitKeepsTheContractOfItsJSON(t *testing.T) {
 	keys := []string{"model", "family", "method", "criterion", "value", "k", "kmax", "n", "d", "iterations", "converged", "status", "seed", "seconds", "trace", "objective_trace", "k_trace", "shape", "settings", "params", "loglik", "df", "bic", "aic", "entropy", "warnings"}
-	allowed := []string{"by_k", "rows", "columns", "pruned", "restarts", "explained", "posterior"}
+	allowed := []string{"by_k", "rows", "columns", "pruned", "split", "restarts", "explained", "posterior"}
 	for _, method := range []string{"gfab", "fab", "em", "vb", "closed-form"} {
 		for _, size := range [][]string{nil, {"--k", "2"}, {"--kmax", "2"}} {
 			stdout, _ := done(t, append([]string{"fit", "--model", "bpca", "--data", "iris", "--format", "json", "--method", method, "--seed", "7"}, size...)...)
@@ -492,7 +492,9 @@ func TestWrongUseIsOneLineWithTheValidChoices(t *testing.T) {
 		{"fit --tol NaN", "positive"},
 		{"fit --workers -1", "not be negative"},
 		{"fit --seed -1", "--seed"},
-		{"fit --prior weights=1", "--method vb or map"},
+		{"fit --prior weights=1", "--prior requires --method map or vb or cvb0, and the method is gfab"},
+		{"fit --model bernmix --method em --prior a=1", "--prior requires --method cvb0 or map or vb, and the method is em"},
+		{"fit --model bpca --prior alpha=1", "--prior requires --method vb, and the method is gfab"},
 		{"fit --model bpca --method vb --prior beta=1", "a_alpha, b_alpha, a_lambda, b_lambda, alpha and unit"},
 		{"fit --method vb --prior beta=1", "weights, kappa, nu, a, b, shape, rate and alpha"},
 		{"fit --model bernmix --method vb --prior weights=1", "the keys are a and b"},

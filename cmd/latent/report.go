@@ -82,6 +82,7 @@ type summary struct {
 	Bootstrap  *refits         `json:"bootstrap,omitempty"`  // with --bootstrap
 	ByK        []sizeScore     `json:"by_k,omitempty"`
 	Pruned     []pruned        `json:"pruned"`
+	Split      []split         `json:"split"`
 	Restarts   []restart       `json:"restarts"`
 	Settings   settings        `json:"settings"`
 	Objective  []number        `json:"objective_trace"` // what the method ascends, after each iteration
@@ -167,6 +168,15 @@ type pruned struct {
 	After     number   `json:"after"`
 }
 
+// split is a move that divided a latent dimension and led higher; what it then left out is pruned in the same iteration.
+type split struct {
+	Iteration int    `json:"iteration"`
+	K         int    `json:"k"`       // latent dimensions with it
+	Divided   int    `json:"divided"` // from 1, as they were numbered
+	Before    number `json:"before"`  // the criterion
+	After     number `json:"after"`
+}
+
 type restart struct {
 	KMax       int    `json:"kmax"`           // that it began with
 	Same       int    `json:"same,omitempty"` // the start, from 1, that began at the same point before it
@@ -185,7 +195,7 @@ func newReport(f *fitted, in *input, c framework.Criterion) (*report, error) {
 		K: found.k, N: number(f.N), D: in.Cols(), Rows: in.Rows(),
 		Iterations: f.Iterations, Converged: f.Status == framework.Converged, Status: f.status,
 		Shape:  size{f.Shape.K, f.Shape.Component, f.Shape.Shared},
-		Pruned: []pruned{}, Restarts: []restart{},
+		Pruned: []pruned{}, Split: []split{}, Restarts: []restart{},
 		Explained: numbers(found.explained), Components: found.components,
 		Objective: numbers(f.Objective),
 	}, Covariances: found.covariances, Trace: numbers(f.Trace), KTrace: append([]int{}, f.KTrace...), found: found}
@@ -196,6 +206,9 @@ func newReport(f *fitted, in *input, c framework.Criterion) (*report, error) {
 			one.Dropped = append(one.Dropped, k+1)
 		}
 		r.Pruned = append(r.Pruned, one)
+	}
+	for _, one := range f.Split {
+		r.Split = append(r.Split, split{one.Iteration, one.K, one.Dimension + 1, number(one.Before), number(one.After)})
 	}
 	for _, one := range f.Restarts {
 		entry := restart{KMax: one.From, K: one.K, Value: number(one.Value), Iterations: one.Iterations, Status: one.Status.String()}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -226,4 +227,18 @@ func TestAdviceForFitsThatDidNotConverge(t *testing.T) {
 	stdout, _ := done(t, "fit", "--k", "5", "--restarts", "1", "--tol", "1e-300", "--max-iter", "200")
 	assert.NotContains(t, stdout, "--max-iter")
 	assert.Contains(t, strings.Join(strings.Fields(stdout), " "), "--tol 1e-300 is within the rounding error of the criterion: raise --tol")
+}
+
+// TestMovesAreReported: each raises the criterion, and what it leaves out goes in the same iteration.
+func TestMovesAreReported(t *testing.T) {
+	r := fitJSON(t, "--data", "ruspini", "--family", "gaussian-tied", "--start", "rows", "--kmax", "4", "--restarts", "1", "--seed", "2")
+	require.NotEmpty(t, r.Split)
+	for _, one := range r.Split {
+		assert.Greater(t, one.After, one.Before)
+		assert.Contains(t, upTo(1, one.K-1), one.Divided)
+		assert.Equal(t, r.Trace[one.Iteration-1], one.After)
+	}
+	merged := slices.IndexFunc(r.Pruned, func(p pruned) bool { return p.Rule == "merge" })
+	require.GreaterOrEqual(t, merged, 0)
+	assert.Contains(t, r.Split, split{r.Pruned[merged].Iteration, r.Pruned[merged].K + 1, r.Split[0].Divided, r.Pruned[merged].Before, r.Pruned[merged].After})
 }
