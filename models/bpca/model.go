@@ -42,7 +42,7 @@ func (Model) Prepare(p *Parameters, tilt *laplace.Tilt, s *Statistics) error {
 	s.kk = linalg.Resize(s.kk, p.K*p.K)
 	w := linalg.General(p.D, p.K, p.Loadings)
 	linalg.Mul(true, false, 1/p.Noise, w, w, 0, linalg.General(p.K, p.K, s.kk))
-	return s.prepare(p.Mean, p.Loadings, 1/p.Noise, s.kk, tilt)
+	return s.Condition(p.Mean, p.Loadings, p.Loadings, 1/p.Noise, s.kk, tilt)
 }
 
 // Infer adds the rows of a block.
@@ -52,7 +52,7 @@ func (Model) Infer(b framework.Rows, p *Parameters, s *Statistics) (float64, err
 
 // Infer adds all rows that the moments stand for.
 func (Compressed) Infer(m *Moments, p *Parameters, s *Statistics) (float64, error) {
-	return s.addMoments(m)
+	return s.AddMoments(m)
 }
 
 // ---- Global step
@@ -63,12 +63,9 @@ func (Model) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, error) {
 		dst = &Parameters{Loadings: make([]float64, p.D*p.K)}
 	}
 	dst.K, dst.D, dst.Mean = p.K, p.D, p.Mean
-	chol, err := s.factor()
-	if err != nil {
+	if err := s.Regress(dst.Loadings); err != nil {
 		return dst, err
 	}
-	copy(dst.Loadings, s.XZ)
-	chol.SolveRight(linalg.General(p.D, p.K, dst.Loadings))
 	dst.Noise = s.ResidualAt(dst.Loadings) / (s.N * float64(p.D))
 	if unit := s.SumSq / (s.N * float64(p.D)); !(dst.Noise > vanishing*unit) {
 		return dst, noNoise(p.K)
@@ -83,33 +80,10 @@ func noNoise(k int) error {
 	return fmt.Errorf("bpca: %d latent dimensions leave no noise above rounding: %w; the rows lie in a space of that dimension, or a few entries dwarf all others; lower K, or drop columns that depend on others", k, framework.ErrDegenerate)
 }
 
-// Expand is z → L⁻¹z, W → WL, which leaves Wz unchanged (PX-EM; Liu, Rubin & Wu 1998). The
-// prior of z and the entropy are best where S = N·I; with the penalty −(D/2) ln|S| of gFAB
-// and FAB, where S = (N − D)·I.
+// Expand is that of [Statistics].
 func (Model) Expand(s *Statistics, p *Parameters, charged bool) (*Parameters, float64, error) {
-	m := s.N
-	if charged {
-		if m -= float64(s.D); m <= 0 {
-			return p, 0, tooFewRows(s.N, s.D)
-		}
-	}
-	chol, err := s.factor()
-	if err != nil {
-		return p, 0, err
-	}
-	// S = UᵀU and L = Uᵀ/√m.
-	k, root := s.K, math.Sqrt(m)
-	for _, w := range [][]float64{p.Loadings, s.Anchor} {
-		chol.MulTransRight(1/root, linalg.General(s.D, k, w))
-	}
-	xz := linalg.General(s.D, k, s.XZ)
-	chol.HalfSolveRight(xz)
-	linalg.Scale(root, s.XZ[:s.D*k])
-	clear(s.ZZ)
-	for i := range k {
-		s.ZZ[i*k+i] = m
-	}
-	return p, -s.N / 2 * (chol.LogDet() - float64(k)*math.Log(m)), nil
+	entropy, err := s.Expand(p.Loadings, charged)
+	return p, entropy, err
 }
 
 // LogJoint is E_q[ln p(X,Z|W,λ)].
@@ -165,24 +139,11 @@ func (Model) Relevance(_ *Statistics, p *Parameters) ([]float64, error) {
 // Rotate is Z → ZV, W → WV for the orthonormal basis V, which leaves Wz unchanged.
 func (Model) Rotate(s *Statistics, p *Parameters, basis *mat.Dense) (*Statistics, *Parameters, error) {
 	q := &Parameters{K: p.K, D: p.D, Mean: p.Mean, Loadings: make([]float64, p.D*p.K), Noise: p.Noise}
-	t := NewStatistics(s.K, s.D)
-	t.N, t.SumSq, t.Residual = s.N, s.SumSq, s.Residual
 	q.W().Mul(p.W(), basis)
-	mat.NewDense(s.D, s.K, t.XZ).Mul(mat.NewDense(s.D, s.K, s.XZ), basis)
-	mat.NewDense(s.D, s.K, t.Anchor).Mul(mat.NewDense(s.D, s.K, s.Anchor), basis)
-	mat.NewDense(s.K, s.K, t.ZZ).Product(basis.T(), mat.NewDense(s.K, s.K, s.ZZ), basis)
-	return t, q, nil
+	return s.Rotated(basis), q, nil
 }
 
 // Keep drops columns of Z and W.
 func (Model) Keep(s *Statistics, p *Parameters, dims []int) (*Statistics, *Parameters, error) {
-	t, q := framework.KeepAxes(s, s.K, dims), framework.KeepAxes(p, p.K, dims)
-	anchor := make([]float64, len(s.Anchor)) // that of t, with columns of 0 for those that go
-	for i := range s.D {
-		for _, k := range dims {
-			anchor[i*s.K+k] = s.Anchor[i*s.K+k]
-		}
-	}
-	t.Residual = s.ResidualAt(anchor)
-	return t, q, nil
+	return s.Kept(dims), framework.KeepAxes(p, p.K, dims), nil
 }

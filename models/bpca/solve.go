@@ -226,7 +226,7 @@ func (s *Solutions) Evaluation(k int, m framework.Method) (framework.Evaluation,
 	// Σ⁻¹ = g·λ·diag(c), every S_kk = N/g, and 1/λ = RSS/(ND).
 	logRatio := s.logs[k] - kk*math.Log(sigma2)
 	e := framework.Evaluation{
-		Entropy:      n * gaussianEntropy(k, -kk*math.Log(g)-logRatio),
+		Entropy:      n * GaussianEntropy(k, -kk*math.Log(g)-logRatio),
 		LogJoint:     -0.5 * (n*d*(math.Log(2*math.Pi*sigma2)+1) + n*kk*math.Log(2*math.Pi) + kk*n/g),
 		LogDet:       d * kk * math.Log(s.unit/(sigma2*g)),
 		LogDetCounts: -d * kk * math.Log(g),

@@ -102,9 +102,10 @@ func (s *Statistics) Scale(factor float64) {
 	linalg.Scale(factor, s.ZZ)
 }
 
-// prepare sets up q for loadings w with expected precision lambda and expected
-// λWᵀW in precision, which it overwrites. The tilt adds D·S₀⁻¹.
-func (s *Statistics) prepare(mean, w []float64, lambda float64, precision []float64, tilt *laplace.Tilt) error {
+// Condition begins a local step of x = mean + Wz + ε, ε ~ N(0, Ψ), with loadings w (D×K): q(z_n) = N(gain·(x_n − mean), Σ) with
+// Σ⁻¹ = precision + I and gain = scale·Σ·weightedᵀ. precision is WᵀΨ⁻¹W (K×K), which is overwritten, and scale·weighted is Ψ⁻¹W
+// (D×K). The tilt adds its own to Σ⁻¹, D·S₀⁻¹ where no entry is missing.
+func (s *Statistics) Condition(mean, w, weighted []float64, scale float64, precision []float64, tilt *laplace.Tilt) error {
 	k, d := s.K, s.D
 	gain, cov := s.Begin(mean, w)
 	for i := range k {
@@ -113,7 +114,7 @@ func (s *Statistics) prepare(mean, w []float64, lambda float64, precision []floa
 	var tilted mat.SymDense
 	tilted.SetRawSymmetric(blas64.Symmetric{N: k, Stride: k, Data: precision, Uplo: blas.Upper})
 	if err := tilt.Precision(&tilted); err != nil {
-		return fmt.Errorf("bpca: E[ZᵀZ] is singular at K = %d: %w; allow pruning, or lower K", k, err)
+		return s.singular(err)
 	}
 	copy(cov, precision)
 	chol, ok := linalg.NewCholesky(k, cov)
@@ -122,8 +123,12 @@ func (s *Statistics) prepare(mean, w []float64, lambda float64, precision []floa
 	}
 	s.SetLogDet(-chol.LogDet())
 	chol.Invert()
-	linalg.Mul(false, true, lambda, linalg.General(k, k, cov), linalg.General(d, k, w), 0, linalg.General(k, d, gain))
+	linalg.Mul(false, true, scale, linalg.General(k, k, cov), linalg.General(d, k, weighted), 0, linalg.General(k, d, gain))
 	return nil
+}
+
+func (s *Statistics) singular(err error) error {
+	return fmt.Errorf("bpca: E[ZᵀZ] is singular at K = %d: %w; allow pruning, or lower K", s.K, err)
 }
 
 // Add adds the rows of a block and returns the entropy of their q.
@@ -144,10 +149,10 @@ func (s *Statistics) Add(b framework.Rows) (entropy float64, err error) {
 	return s.addWeight(weight), nil
 }
 
-// addMoments adds D rows in place of the N that the moments stand for: a root of the
-// scatter has the same products, and the residual is summed without cancellation as it
-// is for rows.
-func (s *Statistics) addMoments(m *Moments) (entropy float64, err error) {
+// AddMoments adds the rows that the moments stand for and returns the entropy of their q. It adds
+// D rows in place of N: a root of the scatter has the same products, and the residual is summed without
+// cancellation as it is for rows.
+func (s *Statistics) AddMoments(m *Moments) (entropy float64, err error) {
 	q := &s.local
 	if m.D != s.D {
 		return 0, fmt.Errorf("bpca: moments of %d columns, the model has %d", m.D, s.D)
@@ -234,7 +239,7 @@ func (s *Statistics) addWeight(weight float64) (entropy float64) {
 	s.N += weight
 	linalg.Axpy(weight, s.local.cov, s.ZZ)
 	s.Residual += weight * s.spread(s.Anchor, s.local.cov)
-	return weight * gaussianEntropy(s.K, s.local.logDet)
+	return weight * GaussianEntropy(s.K, s.local.logDet)
 }
 
 // spread is tr(W C Wᵀ) for a D×K matrix W and a K×K matrix C.
@@ -245,8 +250,8 @@ func (s *Statistics) spread(w, c []float64) float64 {
 	return linalg.Dot(w, wc)
 }
 
-// gaussianEntropy is that of a k-dimensional normal with ln|Σ| = logDet.
-func gaussianEntropy(k int, logDet float64) float64 {
+// GaussianEntropy is that of a k-dimensional normal distribution with ln|Σ| = logDet, in nats.
+func GaussianEntropy(k int, logDet float64) float64 {
 	return 0.5 * (float64(k)*(1+math.Log(2*math.Pi)) + logDet)
 }
 
@@ -256,9 +261,72 @@ func (s *Statistics) factor() (linalg.Cholesky, error) {
 	copy(s.kk, s.ZZ)
 	chol, ok := linalg.NewCholesky(s.K, s.kk)
 	if !ok {
-		return chol, fmt.Errorf("bpca: E[ZᵀZ] is singular at K = %d: %w; allow pruning, or lower K", s.K, framework.ErrDegenerate)
+		return chol, s.singular(framework.ErrDegenerate)
 	}
 	return chol, nil
+}
+
+// Regress writes the loadings W = XᵀM S⁻¹ that maximise E[ln p(X|Z,W)], whatever the noise, to w (D×K).
+func (s *Statistics) Regress(w []float64) error {
+	chol, err := s.factor()
+	if err != nil {
+		return err
+	}
+	copy(w, s.XZ)
+	chol.SolveRight(linalg.General(s.D, s.K, w))
+	return nil
+}
+
+// Expand is z → L⁻¹z, and W → WL for the loadings w (D×K), which leaves Wz unchanged (PX-EM; Liu, Rubin & Wu 1998). The
+// prior of z and the entropy, whose change it returns, are best where S = N·I; with the penalty −(D/2) ln|S| of gFAB
+// and FAB (charged), where S = (N − D)·I.
+func (s *Statistics) Expand(w []float64, charged bool) (entropy float64, err error) {
+	m := s.N
+	if charged {
+		if m -= float64(s.D); m <= 0 {
+			return 0, tooFewRows(s.N, s.D)
+		}
+	}
+	chol, err := s.factor()
+	if err != nil {
+		return 0, err
+	}
+	// S = UᵀU and L = Uᵀ/√m.
+	k, root := s.K, math.Sqrt(m)
+	for _, w := range [][]float64{w, s.Anchor} {
+		chol.MulTransRight(1/root, linalg.General(s.D, k, w))
+	}
+	xz := linalg.General(s.D, k, s.XZ)
+	chol.HalfSolveRight(xz)
+	linalg.Scale(root, s.XZ[:s.D*k])
+	clear(s.ZZ)
+	for i := range k {
+		s.ZZ[i*k+i] = m
+	}
+	return -s.N / 2 * (chol.LogDet() - float64(k)*math.Log(m)), nil
+}
+
+// Rotated are the statistics of Vᵀz for the orthonormal basis V, K×K.
+func (s *Statistics) Rotated(basis *mat.Dense) *Statistics {
+	t := NewStatistics(s.K, s.D)
+	t.N, t.SumSq, t.Residual = s.N, s.SumSq, s.Residual
+	mat.NewDense(s.D, s.K, t.XZ).Mul(mat.NewDense(s.D, s.K, s.XZ), basis)
+	mat.NewDense(s.D, s.K, t.Anchor).Mul(mat.NewDense(s.D, s.K, s.Anchor), basis)
+	mat.NewDense(s.K, s.K, t.ZZ).Product(basis.T(), mat.NewDense(s.K, s.K, s.ZZ), basis)
+	return t
+}
+
+// Kept are the statistics of some of the latent dimensions.
+func (s *Statistics) Kept(dims []int) *Statistics {
+	t := framework.KeepAxes(s, s.K, dims)
+	anchor := make([]float64, len(s.Anchor)) // that of t, with columns of 0 for those that go
+	for i := range s.D {
+		for _, k := range dims {
+			anchor[i*s.K+k] = s.Anchor[i*s.K+k]
+		}
+	}
+	t.Residual = s.ResidualAt(anchor)
+	return t
 }
 
 // ResidualAt is Σ w E‖x − mean − Wz‖² at the D×K matrix w. With Δ = W − anchor it is the one summed at the

@@ -132,7 +132,7 @@ func (Variational) Prepare(p *Posterior, tilt *laplace.Tilt, s *Statistics) erro
 	w := linalg.General(p.D, p.K, p.Loadings)
 	linalg.Mul(true, false, lambda, w, w, 0, linalg.General(p.K, p.K, s.kk))
 	linalg.Axpy(lambda*float64(p.D), p.Cov, s.kk)
-	return s.prepare(p.Mean, p.Loadings, lambda, s.kk, nil)
+	return s.Condition(p.Mean, p.Loadings, p.Loadings, lambda, s.kk, nil)
 }
 
 // Infer adds the rows of a block.
@@ -142,7 +142,7 @@ func (Variational) Infer(b framework.Rows, p *Posterior, s *Statistics) (float64
 
 // Infer adds all rows that the moments stand for.
 func (CompressedVariational) Infer(m *Moments, p *Posterior, s *Statistics) (float64, error) {
-	return s.addMoments(m)
+	return s.AddMoments(m)
 }
 
 // Maximize updates q(W), then q(α), then q(λ), each the best given the others.
@@ -219,7 +219,7 @@ func (v Variational) LogJoint(s *Statistics, p *Posterior) float64 {
 	}
 	d, lambda := float64(p.D), prior.Gamma{Shape: p.Shape, Rate: p.Rate}
 	value := s.logJoint(p.residual(s), lambda.Mean(), lambda.ExpectedLog())
-	value += d * gaussianEntropy(p.K, p.LogDetCov)
+	value += d * GaussianEntropy(p.K, p.LogDetCov)
 	value -= lambda.Divergence(prior.Gamma{Shape: given.LambdaShape, Rate: given.LambdaRate * p.UnitVariance})
 	for k := range p.K {
 		alpha, logAlpha := given.FixedAlpha, math.Log(given.FixedAlpha)
