@@ -663,7 +663,7 @@ func TestADamagedMixtureIsRefused(t *testing.T) {
 		{`"pooled":`, `"part":`, "table as one component"},
 	} {
 		require.Contains(t, text, c.old)
-		broken := file(t, "broken.json", strings.Replace(text, c.old, c.new, 1))
+		broken := file(t, "broken.json", resealed(strings.Replace(text, c.old, c.new, 1)))
 		fails(t, 1, c.part, "", "predict", broken, "--data", "iris")
 		fails(t, 1, c.part, "", "sample", broken, "-n", "2")
 	}

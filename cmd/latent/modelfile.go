@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,11 +20,23 @@ import (
 )
 
 // A model file is one JSON object and nothing after it, not even an end of line: so
-// every file that was cut short is invalid.
+// every file that was cut short is invalid. Its last field is the checksum of all before it.
 const (
-	modelFormat  = "latent-model"
-	modelVersion = 2
+	modelFormat   = "latent-model"
+	modelVersion  = 3
+	checksumField = `,"checksum":"`
 )
+
+// sealed ends the text of an object, up to its last brace, by the checksum: the SHA-256 of that text.
+func sealed(body []byte) []byte {
+	return fmt.Appendf(bytes.Clone(body), `%s%x"}`, checksumField, sha256.Sum256(body))
+}
+
+// whole says whether a text is as it was sealed.
+func whole(text []byte) bool {
+	at := bytes.LastIndex(text, []byte(checksumField))
+	return at >= 0 && bytes.Equal(text, sealed(text[:at]))
+}
 
 type modelHead struct {
 	Format  string `json:"format"`
@@ -43,7 +56,7 @@ func saveModel(path string, s summary) error {
 		return err
 	}
 	return atomicfile.Write(path, func(w io.Writer) error {
-		_, err := w.Write(text)
+		_, err := w.Write(sealed(bytes.TrimSuffix(text, []byte("}"))))
 		return err
 	})
 }
@@ -88,6 +101,9 @@ func parseModel(text []byte) (*modelFile, error) {
 	case string(head.Version) != strconv.Itoa(modelVersion):
 		version := cmp.Or(string(head.Version), "missing")
 		return nil, fmt.Errorf("its model file version is %.40s, and this version of latent reads %d alone: a file of another version needs the latent that wrote it", version, modelVersion)
+	}
+	if !whole(text) {
+		return nil, errors.New("damaged, or changed after it was saved: its checksum is that of another text")
 	}
 	var name string
 	if err := known("model", head.Model, &name, slices.Sorted(maps.Keys(models))); err != nil {

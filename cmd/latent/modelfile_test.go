@@ -31,11 +31,11 @@ func TestAModelFileIsRefusedUnlessItIsWhole(t *testing.T) {
 		{text + "x", "after top-level value"},
 		{text + text, "after top-level value"},
 		{strings.Replace(text, `"latent-model"`, `"other"`, 1), "not a model file"},
-		{strings.Replace(text, `"version":2`, `"version":3`, 1), "version is 3, and this version of latent reads 2 alone: a file of another version needs"},
-		{strings.Replace(text, `"version":2`, `"version":0`, 1), "version is 0, and"},
-		{strings.Replace(text, `"version":2`, `"version":1.5`, 1), "version is 1.5, and"},
-		{strings.Replace(text, `"version":2`, `"version":"1"`, 1), `version is "1", and`},
-		{strings.Replace(text, `"version":2,`, ``, 1), "version is missing"},
+		{strings.Replace(text, `"version":3`, `"version":4`, 1), "version is 4, and this version of latent reads 3 alone: a file of another version needs"},
+		{strings.Replace(text, `"version":3`, `"version":0`, 1), "version is 0, and"},
+		{strings.Replace(text, `"version":3`, `"version":1.5`, 1), "version is 1.5, and"},
+		{strings.Replace(text, `"version":3`, `"version":"1"`, 1), `version is "1", and`},
+		{strings.Replace(text, `"version":3,`, ``, 1), "version is missing"},
 		{strings.Replace(text, `"family":"gaussian"`, `"family":"poisson"`, 1), `family "poisson" is unknown to this version of latent, which knows gaussian`},
 		{strings.Replace(text, `"family":"gaussian",`, ``, 1), "it has no family"},
 		{strings.Replace(text, `"family":"gaussian"`, `"family":7`, 1), "family 7 is unknown"},
@@ -51,9 +51,23 @@ func TestAModelFileIsRefusedUnlessItIsWhole(t *testing.T) {
 		{strings.Replace(text, `{"name":"Sepal.Length"},`, ``, 1), "column names"},
 		{strings.Replace(text, `"Sepal.Length"`, `"Sepal.Width"`, 1), "two columns"},
 	} {
-		broken := file(t, "broken.json", c.text)
+		broken := file(t, "broken.json", resealed(c.text))
 		fails(t, 1, c.part, "", "predict", broken, "--data", "iris")
 		fails(t, 1, c.part, "", "sample", broken, "-n", "2")
 	}
+	for i := range 28 {
+		flipped := []byte(text)
+		flipped[i*len(text)/28+7] ^= 1 << (i % 8)
+		fails(t, 1, "", "", "predict", file(t, "flipped.json", string(flipped)), "--data", "iris")
+	}
 	fails(t, 1, "no such file", "", "sample", filepath.Join(t.TempDir(), "none.json"), "-n", "2")
+}
+
+// resealed is a model file with the right checksum for its text.
+func resealed(text string) string {
+	at := strings.LastIndex(text, checksumField)
+	if at < 0 || !strings.HasSuffix(text, `"}`) {
+		return text
+	}
+	return string(sealed([]byte(text[:at])))
 }

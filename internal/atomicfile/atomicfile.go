@@ -86,6 +86,7 @@ func (t Target) Try() error {
 	if t.direct {
 		return nil
 	}
+	sweep(filepath.Dir(t.Path))
 	f, err := t.temporary()
 	if err != nil {
 		return err
@@ -125,7 +126,7 @@ func (t Target) temporary() (*os.File, error) {
 	if t.existing != nil {
 		mode = t.existing.Mode().Perm()
 	}
-	name := filepath.Join(filepath.Dir(t.Path), fmt.Sprintf(".latent-%016x.tmp", rand.Uint64()))
+	name := filepath.Join(filepath.Dir(t.Path), fmt.Sprintf("%s%016x%s", before, rand.Uint64(), after))
 	underWay.Lock()
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err == nil {
@@ -182,5 +183,6 @@ func (t Target) write(write func(io.Writer) error) error {
 		_ = finish(f, os.Remove)
 		return fmt.Errorf("%s was not written: %w", t.Path, err)
 	}
+	syncFolder(filepath.Dir(t.Path))
 	return nil
 }

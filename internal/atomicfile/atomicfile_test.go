@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -74,4 +75,27 @@ func TestFoldersAreTriedWithoutATrace(t *testing.T) {
 	require.NoError(t, os.Symlink(filepath.Join(dir, "nowhere"), filepath.Join(dir, "link")))
 	_, err = atomicfile.TryFolder(filepath.Join(dir, "link"))
 	assert.ErrorContains(t, err, "leads nowhere")
+}
+
+func TestFilesThatACrashHasLeftAreSwept(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a[b]*")
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	old := time.Now().Add(-25 * time.Hour)
+	for _, name := range []string{".latent-0123456789abcdef.tmp", ".latent-0123456789abcdee.tmp", "mine.tmp", ".latent-mine"} {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, nil, 0o600))
+		if name != ".latent-0123456789abcdee.tmp" { // which is being written
+			require.NoError(t, os.Chtimes(path, old, old))
+		}
+	}
+	target, err := atomicfile.Locate(filepath.Join(dir, "out"))
+	require.NoError(t, err)
+	require.NoError(t, target.Try())
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	var names []string
+	for _, f := range left {
+		names = append(names, f.Name())
+	}
+	require.Equal(t, []string{".latent-0123456789abcdee.tmp", ".latent-mine", "mine.tmp"}, names)
 }
