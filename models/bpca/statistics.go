@@ -90,6 +90,9 @@ func (s *Statistics) Begin(mean, anchor []float64) (gain, cov []float64) {
 	return q.gain, q.cov
 }
 
+// Gain is that of the local step, K×D.
+func (s *Statistics) Gain() []float64 { return s.local.gain }
+
 // SetLogDet sets ln|cov|.
 func (s *Statistics) SetLogDet(logDet float64) { s.local.logDet = logDet }
 

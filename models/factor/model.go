@@ -1,0 +1,311 @@
+package factor
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/laplace"
+	"github.com/latent-go/latent/models/bpca"
+)
+
+// Model is fitted from blocks of rows, in which NaN is a missing entry; it is integrated out. Of noise with blocks a row
+// has all columns of a block or none.
+type Model struct {
+	Structure // of the noise
+}
+
+// Compressed is [Model] fitted from [bpca.Moments] of complete rows: the same numbers, to rounding, at a cost per
+// iteration that does not depend on the number of rows.
+type Compressed struct{ Model }
+
+// ---- Start: Init, in start.go
+
+// ---- Local step; rows that miss entries are in missing.go
+
+// NewStatistics makes statistics of the size of p.
+func (Model) NewStatistics(p *Parameters) *Statistics {
+	s := &Statistics{Statistics: *bpca.NewStatistics(p.K, p.D), XX: make([]float64, len(p.Unit))}
+	if p.Center != nil {
+		parts := len(p.parts(p.D))
+		s.Seen, s.X = make([]float64, parts), make([]float64, p.D)
+		s.Z, s.PartZZ = make([]float64, parts*p.K), make([]float64, parts*p.K*p.K)
+	}
+	return s
+}
+
+// Prepare finds Σ⁻¹ = WᵀΨ⁻¹W + I + D·S₀⁻¹, the last term with a tilt only, and μ_n = ΣWᵀΨ⁻¹(x_n − mean): docs/theory/factor.md,
+// section 1. Of rows that miss entries it finds what each part adds to Σ⁻¹.
+func (Model) Prepare(p *Parameters, tilt *laplace.Tilt, s *Statistics) error {
+	for _, sum := range s.sums() {
+		clear(*sum)
+	}
+	weighted, err := p.weighted()
+	if err != nil {
+		return err
+	}
+	if p.Center != nil {
+		return s.local.prepare(p, weighted, tilt, s)
+	}
+	precision := make([]float64, p.K*p.K)
+	linalg.Mul(true, false, 1, linalg.General(p.D, p.K, p.Loadings), linalg.General(p.D, p.K, weighted), 0, linalg.General(p.K, p.K, precision))
+	return s.Condition(p.Mean, p.Loadings, weighted, 1, precision, tilt)
+}
+
+// weighted is Ψ⁻¹W, D×K.
+func (p *Parameters) weighted() ([]float64, error) {
+	r, ok := p.root(p.Noise, p.D)
+	if !ok {
+		return nil, fmt.Errorf("factor: %d factors leave no noise above rounding: %w", p.K, framework.ErrDegenerate)
+	}
+	w := slices.Clone(p.Loadings)
+	columns(w, p.K, func(v []float64) {
+		r.whiten(v, false)
+		r.whiten(v, true)
+	})
+	return w, nil
+}
+
+// Infer adds the rows of a block.
+func (Model) Infer(b framework.Rows, p *Parameters, s *Statistics) (float64, error) {
+	if p.Center != nil {
+		return s.addIncomplete(b, p)
+	}
+	entropy, err := s.Add(b)
+	if err != nil {
+		return 0, err
+	}
+	x := make([]float64, p.D)
+	for i := range b.N {
+		if w := b.Weight(i); w != 0 {
+			for j, v := range b.Row(i) {
+				x[j] = v - p.Mean[j]
+			}
+			p.addSquares(s.XX, w, x)
+		}
+	}
+	return entropy, nil
+}
+
+// addSquares adds the entries of w·xxᵀ that squares, with the layout of gather, has.
+func (st Structure) addSquares(squares []float64, w float64, x []float64) {
+	if st.Blocks == nil {
+		for j, v := range x {
+			squares[j] += w * v * v
+		}
+		return
+	}
+	for _, b := range st.Blocks {
+		m := len(b)
+		for i, j := range b {
+			for l, other := range b {
+				squares[i*m+l] += w * x[j] * x[other]
+			}
+		}
+		squares = squares[m*m:]
+	}
+}
+
+// Infer adds all rows that the moments stand for.
+func (Compressed) Infer(m *bpca.Moments, p *Parameters, s *Statistics) (float64, error) {
+	entropy, err := s.AddMoments(m)
+	if err != nil {
+		return 0, err
+	}
+	linalg.Axpy(1, p.gather(m.Scatter, m.D), s.XX)
+	shift := slices.Clone(m.Mean)
+	linalg.Axpy(-1, p.Mean, shift)
+	p.addSquares(s.XX, m.N, shift)
+	return entropy, nil
+}
+
+// ---- Global step
+
+// Maximize is W = XᵀM S⁻¹, and Ψ the residuals' mean square where it has entries; no less than the floor.
+func (Model) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, error) {
+	if dst == nil {
+		dst = &Parameters{Mean: make([]float64, p.D), Loadings: make([]float64, p.D*p.K), Noise: make([]float64, len(p.Noise))}
+	}
+	dst.K, dst.D, dst.Structure, dst.Unit, dst.Center = p.K, p.D, p.Structure, p.Unit, p.Center
+	copy(dst.Mean, p.Mean)
+	if err := s.regress(dst); err != nil {
+		return dst, err
+	}
+	squares, counts := s.residuals(dst), s.counts()
+	if p.Isotropic && !s.incomplete() {
+		counts = []float64{s.N * float64(p.D)}
+	}
+	if err := p.noise(dst.Noise, squares, counts, p.Unit); err != nil {
+		return dst, err
+	}
+	if p.Isotropic && !(dst.Noise[0] > vanishing*mean(p.Unit)) {
+		return dst, noNoise(p.K)
+	}
+	return dst, nil
+}
+
+// vanishing is the share of the total variance below which isotropic noise is rounding.
+const vanishing = 1e-13
+
+func noNoise(k int) error {
+	return fmt.Errorf("factor: %d factors leave no noise above rounding: %w; the rows lie in a space of that dimension; lower K, or drop columns that depend on others", k, framework.ErrDegenerate)
+}
+
+func mean(list []float64) (sum float64) {
+	for _, v := range list {
+		sum += v / float64(len(list))
+	}
+	return sum
+}
+
+// Expand is that of [bpca.Statistics].
+func (Model) Expand(s *Statistics, p *Parameters, charged bool) (*Parameters, float64, error) {
+	if s.incomplete() {
+		entropy, err := s.expand(p, charged)
+		return p, entropy, err
+	}
+	entropy, err := s.Statistics.Expand(p.Loadings, charged)
+	return p, entropy, err
+}
+
+// LogJoint is E_q[ln p(X,Z|Π)].
+func (Model) LogJoint(s *Statistics, p *Parameters) float64 {
+	r, ok := p.root(p.Noise, p.D)
+	if !ok {
+		return math.Inf(-1)
+	}
+	value := s.N*float64(s.K)*math.Log(2*math.Pi) + mat.Trace(mat.NewSymDense(s.K, s.ZZ))
+	counts, parts := s.counts(), p.parts(p.D)
+	for g, part := range parts {
+		value += counts[min(g, len(counts)-1)] * (float64(len(part))*math.Log(2*math.Pi) + r.logDet[g])
+	}
+	return -(value + p.traceRatio(s.residuals(p), r)) / 2
+}
+
+// traceRatio is tr(Ψ⁻¹R) for squares R with the layout of gather, or their sum.
+func (p *Parameters) traceRatio(squares []float64, r *root) (sum float64) {
+	if p.Blocks == nil {
+		for j, v := range squares {
+			sum += v / (r.sd[j] * r.sd[j])
+		}
+		return sum
+	}
+	for i, b := range p.Blocks {
+		m := len(b)
+		var half mat.Dense
+		_ = r.lower[i].SolveTo(&half, false, mat.NewDense(m, m, squares[:m*m]))
+		_ = r.lower[i].SolveTo(&half, true, &half)
+		sum += mat.Trace(&half)
+		squares = squares[m*m:]
+	}
+	return sum
+}
+
+// Shape counts W and Ψ. For BIC and AIC, with the mean, and less what the covariance WWᵀ + Ψ does not identify: a rotation, and of two
+// blocks the share of each in what they have in common.
+func (Model) Shape(p *Parameters) framework.Shape { return p.shape(p.K, p.D) }
+
+func (st Structure) shape(k, d int) framework.Shape {
+	shared := st.parameters(d)
+	free := d*k - k*(k-1)/2
+	if len(st.Blocks) == 2 {
+		free = k * (d - k)
+	}
+	return framework.Shape{K: k, Component: d * k, Shared: shared, Free: free + shared + d}
+}
+
+// ---- Curvature
+
+// Curvature is S ⊗ I_D: of loadings in units of the noise, Ψ^−½W, the information of a row is constant, so that gFIC is FIC; in units
+// of the columns it would be infinite in a Heywood case. Where entries are missing it has a block for each part, of the
+// S of its rows. It does not exist for N ≤ D, see [ErrTooFewRows].
+func (Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error {
+	if !s.incomplete() {
+		if s.N <= float64(s.D) {
+			return fmt.Errorf("factor: %w (N = %v, D = %d): use EM with BIC, or drop columns", ErrTooFewRows, s.N, s.D)
+		}
+		f.Mixed(s.partZZ(0), laplace.Identity(s.D))
+		return nil
+	}
+	for g, part := range p.parts(p.D) {
+		if s.Seen[g] <= float64(s.D) {
+			return fmt.Errorf("factor: %w: %w (N = %v, D = %d): use EM with BIC, or drop the column", framework.FaultyColumn(part[0], errFewEntries), ErrTooFewRows, s.Seen[g], s.D)
+		}
+		f.Mixed(s.partZZ(g), laplace.Identity(len(part)))
+	}
+	return nil
+}
+
+// ErrTooFewRows reports that gFIC and FIC do not exist, or, where entries are missing, may not: with no more rows than columns
+// the objective grows without bound as E[ZᵀZ] shrinks in any direction (docs/theory/factor.md, sections 2 and 4).
+var ErrTooFewRows = errors.New("gFIC and FIC of factor analysis do not exist with no more rows than columns")
+
+var errFewEntries = errors.New("has no more entries than the table has columns")
+
+// Charges are ½ ln N for each number; of those that belong to a part with missing entries, ½ ln of the rows that show it.
+// What a rotation takes off the free ones comes off those of the first parts.
+func (Model) Charges(s *Statistics, p *Parameters) []framework.Charge {
+	all := p.shape(p.K, p.D)
+	if !s.incomplete() {
+		return []framework.Charge{{Parameters: all.Component, Free: all.Free - all.Shared, Latent: true, N: s.N}, {Parameters: all.Shared, Free: all.Shared, N: s.N}}
+	}
+	var list []framework.Charge
+	fixed := p.D*p.K + all.Shared + p.D - all.Free // by the choice of a rotation
+	for g, part := range p.parts(p.D) {
+		m, n := len(part), s.Seen[g]
+		off := min(fixed, m*p.K)
+		fixed -= off
+		list = append(list, framework.Charge{Parameters: m * p.K, Free: m*(p.K+1) - off, Latent: true, N: n})
+		if own := m * (m + 1) / 2; !p.Isotropic {
+			list = append(list, framework.Charge{Parameters: own, Free: own, N: n})
+		}
+	}
+	if p.Isotropic {
+		list = append(list, framework.Charge{Parameters: 1, Free: 1, N: s.N})
+	}
+	return list
+}
+
+// ---- Projection
+
+// Signal is WᵀΨ⁻¹W.
+func (Model) Signal(_ *Statistics, p *Parameters) (*mat.SymDense, error) {
+	weighted, err := p.weighted()
+	if err != nil {
+		return nil, err
+	}
+	var product mat.Dense
+	product.Mul(p.W().T(), mat.NewDense(p.D, p.K, weighted))
+	return symmetric(&product), nil
+}
+
+// Relevance is the signal-to-noise ratio w_kᵀΨ⁻¹w_k of each factor.
+func (m Model) Relevance(s *Statistics, p *Parameters) (ratios []float64, err error) {
+	signal, err := m.Signal(s, p)
+	if err != nil {
+		return nil, err
+	}
+	for k := range p.K {
+		ratios = append(ratios, signal.At(k, k))
+	}
+	return ratios, nil
+}
+
+// Rotate is Z → ZV, W → WV for the orthonormal basis V, which leaves Wz unchanged.
+func (Model) Rotate(s *Statistics, p *Parameters, basis *mat.Dense) (*Statistics, *Parameters, error) {
+	q := *p
+	q.Loadings = make([]float64, len(p.Loadings))
+	q.W().Mul(p.W(), basis)
+	q.Mean, q.Noise = slices.Clone(p.Mean), slices.Clone(p.Noise)
+	return s.rotated(basis), &q, nil
+}
+
+// Keep drops columns of Z and W.
+func (Model) Keep(s *Statistics, p *Parameters, dims []int) (*Statistics, *Parameters, error) {
+	return s.kept(dims), framework.KeepAxes(p, p.K, dims), nil
+}

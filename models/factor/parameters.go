@@ -1,0 +1,224 @@
+package factor
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/models/bpca"
+)
+
+// Parameters are those of x = mean + W z + ε, z ~ N(0, I_K), ε ~ N(0, Ψ), in the units of the data. Ξ = W and Θ = Ψ; the
+// mean is that of the data, and estimated with W where entries are missing.
+type Parameters struct {
+	K         int       `json:"k" keep:"count"`
+	D         int       `json:"d"`
+	Mean      []float64 `json:"mean"`                    // length D
+	Loadings  []float64 `json:"loadings" keep:"columns"` // W, D×K row-major
+	Noise     []float64 `json:"noise"`                   // Ψ, see Structure
+	Structure           // of Ψ
+	// Unit is the covariance of the data where Structure has entries, with the layout of Ψ: what the floor of the noise is a
+	// share of. D variances where Ψ is isotropic.
+	Unit []float64 `json:"unit"`
+	// Center is the mean of the entries that each column shows, about which sums are taken; nil where no entry is missing.
+	Center []float64 `json:"center,omitempty"`
+}
+
+// Check returns an error about invalid parameters, such as may come from a file.
+func (p *Parameters) Check() error {
+	switch {
+	case p == nil:
+		return errors.New("factor: no parameters")
+	case p.K < 1 || p.D < 1 || len(p.Mean) != p.D || p.D > math.MaxInt/p.K || len(p.Loadings) != p.D*p.K:
+		return fmt.Errorf("factor: K = %d and D = %d do not go with %d means and %d loadings", p.K, p.D, len(p.Mean), len(p.Loadings))
+	}
+	if err := p.Structure.Check(p.D); err != nil {
+		return err
+	}
+	unit := p.numbers(p.D)
+	if p.Isotropic {
+		unit = p.D
+	}
+	if len(p.Noise) != p.numbers(p.D) || len(p.Unit) != unit || len(p.Center) != 0 && len(p.Center) != p.D {
+		return fmt.Errorf("factor: %d numbers of noise, %d units and %d centers do not go with D = %d", len(p.Noise), len(p.Unit), len(p.Center), p.D)
+	}
+	for _, list := range [][]float64{p.Mean, p.Loadings, p.Noise, p.Unit, p.Center} {
+		for _, v := range list {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return fmt.Errorf("factor: a parameter is %v", v)
+			}
+		}
+	}
+	for j, v := range p.diagonalOf(p.Unit, p.D) {
+		if !(v > 0) {
+			return fmt.Errorf("factor: the variance of column %d is %v: it must be positive", j+1, v)
+		}
+	}
+	if _, ok := p.root(p.Noise, p.D); !ok {
+		return errors.New("factor: the covariance of the noise is not positive definite")
+	}
+	return nil
+}
+
+// W is the loadings as a D×K matrix, sharing their memory.
+func (p *Parameters) W() *mat.Dense { return mat.NewDense(p.D, p.K, p.Loadings) }
+
+// Uniquenesses are the shares of each column's variance in the data that are noise.
+func (p *Parameters) Uniquenesses() []float64 {
+	u := p.diagonalOf(p.Noise, p.D)
+	floats.Div(u, p.diagonalOf(p.Unit, p.D))
+	return u
+}
+
+// Communalities are the shares of each column's variance that the factors explain, one minus the uniquenesses.
+func (p *Parameters) Communalities() []float64 {
+	c := p.Uniquenesses()
+	floats.Scale(-1, c)
+	floats.AddConst(1, c)
+	return c
+}
+
+// Standardized are the loadings of columns divided by their standard deviations in the data, D×K: with orthogonal factors
+// the correlations of columns and factors.
+func (p *Parameters) Standardized() *mat.Dense {
+	w, variance := mat.DenseCopyOf(p.W()), p.diagonalOf(p.Unit, p.D)
+	w.Apply(func(j, _ int, v float64) float64 { return v / math.Sqrt(variance[j]) }, w)
+	return w
+}
+
+// Heywood are the columns, from 0, to which the noise is left at its floor: their estimates are at the edge of what the
+// model allows, and so is every block that has such a direction.
+func (p *Parameters) Heywood() (columns []int) {
+	const near = Floor * (1 + 1e-6)
+	switch {
+	case p.Isotropic:
+		return nil
+	case p.Blocks == nil:
+		for j, v := range p.Noise {
+			if v <= near*p.Unit[j] {
+				columns = append(columns, j)
+			}
+		}
+		return columns
+	}
+	at := 0
+	for _, b := range p.Blocks {
+		m := len(b)
+		unit, noise := mat.NewSymDense(m, slices.Clone(p.Unit[at:at+m*m])), mat.NewSymDense(m, slices.Clone(p.Noise[at:at+m*m]))
+		var chol mat.Cholesky
+		unit.ScaleSym(-near, unit)
+		noise.AddSym(noise, unit)
+		if !chol.Factorize(noise) { // some direction is below
+			columns = append(columns, b...)
+		}
+		at += m * m
+	}
+	return columns
+}
+
+// whitened is Bayesian PCA of rows multiplied by L⁻¹, Ψ = LLᵀ, about their mean: its noise is 1.
+func (p *Parameters) whitened() (*bpca.Parameters, *root, error) {
+	r, ok := p.root(p.Noise, p.D)
+	if !ok {
+		return nil, nil, errors.New("factor: the covariance of the noise is not positive definite")
+	}
+	q := &bpca.Parameters{K: p.K, D: p.D, Mean: make([]float64, p.D), Loadings: slices.Clone(p.Loadings), Noise: 1}
+	columns(q.Loadings, p.K, func(v []float64) { r.whiten(v, false) })
+	return q, r, nil
+}
+
+// rows are L⁻¹(x − mean) of the rows of x, in memory of their own.
+func (p *Parameters) rows(x mat.Matrix, r *root) *mat.Dense {
+	y := mat.DenseCopyOf(x)
+	n, _ := y.Dims()
+	for i := range n {
+		row := y.RawRowView(i)
+		linalg.Axpy(-1, p.Mean, row)
+		r.whiten(row, false)
+	}
+	return y
+}
+
+// Canonical returns the same distribution of x with the rotation of maximum likelihood fixed: WᵀΨ⁻¹W diagonal, the largest
+// entry first, and in each factor the loading of largest magnitude, in standard deviations of the column, positive.
+func (p *Parameters) Canonical() *Parameters {
+	q, r, err := p.whitened()
+	if err != nil {
+		return p
+	}
+	c := *p
+	c.Loadings = q.Canonical().Loadings
+	columns(c.Loadings, c.K, r.colour)
+	c.orient()
+	return &c
+}
+
+// orient turns factors so that the standardised loading of largest magnitude is positive.
+func (p *Parameters) orient() {
+	standard := p.Standardized()
+	for k := range p.K {
+		if v := standard.ColView(k).(*mat.VecDense); v.AtVec(blas64.Iamax(v.RawVector())) < 0 {
+			for j := range p.D {
+				p.Loadings[j*p.K+k] *= -1
+			}
+		}
+	}
+}
+
+// Rescaled returns parameters with loadings WL, where LLᵀ = S/N is the average of E[zzᵀ] over the rows that s sums up. At the
+// fixed points of gFAB, whose loadings are too long by (1 − D/N)^−½, these are the maximum likelihood estimates
+// (docs/theory/factor.md); those of EM do not change.
+func (p *Parameters) Rescaled(s *Statistics) (*Parameters, error) {
+	zz := mat.NewSymDense(p.K, slices.Clone(s.ZZ))
+	zz.ScaleSym(1/s.N, zz)
+	var chol mat.Cholesky
+	if !chol.Factorize(zz) {
+		return nil, fmt.Errorf("factor: E[ZᵀZ] is singular: %w", framework.ErrDegenerate)
+	}
+	var lower mat.TriDense
+	chol.LTo(&lower)
+	q := *p
+	q.Loadings = make([]float64, len(p.Loadings))
+	q.W().Mul(p.W(), &lower)
+	return &q, nil
+}
+
+// InverseTransform returns the mean of x given each row of z (n×K): mean + W z, n×D.
+func (p *Parameters) InverseTransform(z mat.Matrix) (*mat.Dense, error) {
+	n, k := z.Dims()
+	if k != p.K || n == 0 {
+		return nil, fmt.Errorf("factor: z is %d×%d: the model has %d factors", n, k, p.K)
+	}
+	x := mat.NewDense(n, p.D, nil)
+	x.Mul(z, p.W().T())
+	for i := range n {
+		linalg.Axpy(1, p.Mean, x.RawRowView(i))
+	}
+	return x, nil
+}
+
+// Sample draws n rows of x from the model.
+func (p *Parameters) Sample(n int, rng *rand.Rand) (*mat.Dense, error) {
+	q, r, err := p.whitened()
+	if err != nil {
+		return nil, err
+	}
+	x, err := q.Sample(n, rng)
+	if err != nil {
+		return nil, err
+	}
+	for i := range n {
+		row := x.RawRowView(i)
+		r.colour(row)
+		linalg.Axpy(1, p.Mean, row)
+	}
+	return x, nil
+}

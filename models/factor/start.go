@@ -1,0 +1,286 @@
+package factor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/models/bpca"
+)
+
+// Init starts at the loadings that have the highest likelihood at a guess of the noise, in a later start of several a random
+// one. It refuses columns that are constant or, where the noise is not isotropic, depend on others, and rows and columns
+// without any entry.
+func (m Model) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*Parameters, error) {
+	o, err := framework.Fold(ctx, src, 0, func() (*observed, error) { return new(observed), nil }, (*observed).add, (*observed).merge)
+	if err != nil {
+		return nil, err
+	}
+	if !o.gaps {
+		moments, err := bpca.Summarize(ctx, src, 0)
+		if err != nil {
+			return nil, err
+		}
+		return m.start(ctx, moments, k, rng)
+	}
+	moments, err := o.filled(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	p, err := m.start(ctx, moments, k, rng)
+	if err == nil {
+		p.Center = slices.Clone(p.Mean)
+	}
+	return p, err
+}
+
+// Init is that of [Model], from moments.
+func (c Compressed) Init(ctx context.Context, src framework.Source[*bpca.Moments], k int, rng *rand.Rand) (*Parameters, error) {
+	m, err := framework.Fold(ctx, src, 1, func() (*bpca.Moments, error) { return new(bpca.Moments), nil }, (*bpca.Moments).Merge, (*bpca.Moments).Merge)
+	if err != nil {
+		return nil, err
+	}
+	return c.start(ctx, m, k, rng)
+}
+
+// start makes parameters of the moments.
+func (st Structure) start(ctx context.Context, m *bpca.Moments, k int, rng *rand.Rand) (*Parameters, error) {
+	c, err := st.covariance(m)
+	if err != nil {
+		return nil, err
+	}
+	if k < 1 || k >= m.D {
+		return nil, fmt.Errorf("factor: K = %d with D = %d columns: choose K from 1 to %d, so that noise is left over", k, m.D, m.D-1)
+	}
+	p := &Parameters{K: k, D: m.D, Mean: slices.Clone(m.Mean), Structure: st, Unit: st.gather(c, m.D)}
+	share := st.shares(c, m.D, k)
+	if framework.StartOf(ctx) > 0 {
+		for i := range share {
+			share[i] = 0.1 + 0.8*rng.Float64()
+		}
+	}
+	p.Noise = st.fraction(p.Unit, share)
+	r, ok := st.root(p.Noise, m.D)
+	if !ok {
+		return nil, errDependent
+	}
+	solution, err := lawley(c, r, k, m.D)
+	if err != nil {
+		return nil, err
+	}
+	for i, v := range solution.values { // a factor at the level of the noise keeps loadings from which it can grow
+		length := 1.0
+		if v-1 < 0.1 {
+			length = math.Sqrt(0.1)
+		} else {
+			length = math.Sqrt(v - 1)
+		}
+		for j := range m.D {
+			solution.vectors[j*k+i] *= length
+		}
+	}
+	p.Loadings = solution.vectors
+	columns(p.Loadings, k, r.colour)
+	return p, nil
+}
+
+// shares are guesses of the shares of the variances that are noise: of factor analysis those of Jöreskog (1967), of
+// others one half.
+func (st Structure) shares(c []float64, d, k int) []float64 {
+	share := make([]float64, len(st.parts(d)))
+	linalg.Fill(share, 0.5)
+	if !st.diagonal() {
+		return share
+	}
+	inverse := slices.Clone(c)
+	chol, ok := linalg.NewCholesky(d, inverse)
+	if !ok {
+		return share
+	}
+	chol.Invert()
+	for j := range share {
+		share[j] = min(0.95, max(0.05, (1-float64(k)/float64(2*d))/(inverse[j*(d+1)]*c[j*(d+1)])))
+	}
+	return share
+}
+
+// fraction is Ψ of shares of the units.
+func (st Structure) fraction(unit, share []float64) []float64 {
+	switch {
+	case st.Isotropic:
+		return []float64{mean(share) * mean(unit)}
+	case st.Blocks == nil:
+		noise := slices.Clone(unit)
+		for j, f := range share {
+			noise[j] *= f
+		}
+		return noise
+	}
+	noise := slices.Clone(unit)
+	at := 0
+	for i, b := range st.Blocks {
+		linalg.Scale(share[i], noise[at:at+len(b)*len(b)])
+		at += len(b) * len(b)
+	}
+	return noise
+}
+
+// covariance is Σ (x − mean)(x − mean)ᵀ/N of moments that the structure can describe.
+func (st Structure) covariance(m *bpca.Moments) ([]float64, error) {
+	if err := st.Check(m.D); err != nil {
+		return nil, err
+	}
+	switch {
+	case m.Rows < 2 || !(m.N >= 2):
+		return nil, fmt.Errorf("factor: %d rows of weight %v: a covariance needs at least two rows", m.Rows, m.N)
+	case m.D < 2:
+		return nil, fmt.Errorf("factor: %d column: factors explain what columns have in common, which takes at least two", m.D)
+	}
+	c := slices.Clone(m.Scatter)
+	linalg.Scale(1/m.N, c)
+	for j := range m.D {
+		switch v := c[j*(m.D+1)]; {
+		case v == 0:
+			return nil, fmt.Errorf("factor: %w", framework.FaultyColumn(j, framework.ErrConstant))
+		case !(v > 1e-280) || math.IsInf(v, 0):
+			return nil, fmt.Errorf("factor: the variance of column %d is %v: rescale it to numbers near 1", j+1, v)
+		}
+	}
+	if st.Isotropic {
+		return c, nil
+	}
+	for i := range m.D {
+		for j := range i {
+			if r := c[i*m.D+j] / math.Sqrt(c[i*(m.D+1)]) / math.Sqrt(c[j*(m.D+1)]); math.Abs(r) > 1-1e-10 {
+				return nil, fmt.Errorf("factor: %w", framework.FaultyColumn(i, &RepeatedError{Of: j}))
+			}
+		}
+	}
+	for b, block := range st.Blocks {
+		own := Structure{Blocks: [][]int{block}}.gather(c, m.D)
+		if chol, ok := linalg.NewCholesky(len(block), own); !ok || math.IsInf(chol.LogDet(), 0) {
+			return nil, fmt.Errorf("factor: block %d: %w", b+1, errDependent)
+		}
+	}
+	return c, nil
+}
+
+// A RepeatedError reports a column that repeats another, up to a factor and a constant.
+type RepeatedError struct{ Of int } // the other column, from 0
+
+func (e *RepeatedError) Error() string {
+	return fmt.Sprintf("repeats column %d, up to scale: drop one of the two", e.Of+1)
+}
+
+// observed counts and averages the entries that each column shows.
+type observed struct {
+	rows    int
+	n       float64
+	gaps    bool
+	count   []float64
+	mean    []float64
+	squares []float64 // about the mean
+}
+
+func (o *observed) add(b framework.Rows) error {
+	if o.count == nil {
+		o.count, o.mean, o.squares = make([]float64, b.D), make([]float64, b.D), make([]float64, b.D)
+	}
+	if len(o.count) != b.D {
+		return fmt.Errorf("factor: %w", framework.FaultyRow(b.First, "has %d columns, earlier rows %d", b.D, len(o.count)))
+	}
+	for i := range b.N {
+		w, empty := b.Weight(i), true
+		o.rows++
+		for j, v := range b.Row(i) {
+			switch {
+			case math.IsNaN(v):
+				o.gaps = true
+				continue
+			case math.IsInf(v, 0):
+				return fmt.Errorf("factor: %w", framework.NotFinite(b.First+i, j, v))
+			}
+			empty = false
+			if w > 0 {
+				o.count[j] += w
+				delta := v - o.mean[j]
+				o.mean[j] += w / o.count[j] * delta
+				o.squares[j] += w * delta * (v - o.mean[j])
+			}
+		}
+		if empty {
+			return fmt.Errorf("factor: %w", framework.FaultyRow(b.First+i, "has no value at all: drop it"))
+		}
+		o.n += w
+	}
+	return nil
+}
+
+func (o *observed) merge(other *observed) error {
+	if other.count == nil {
+		return nil
+	}
+	if o.count == nil {
+		*o = *other
+		return nil
+	}
+	if len(o.count) != len(other.count) {
+		return errors.New("factor: some rows have more columns than others: all must have the same")
+	}
+	o.rows += other.rows
+	o.n += other.n
+	o.gaps = o.gaps || other.gaps
+	for j, n := range other.count {
+		if n > 0 {
+			total, delta := o.count[j]+n, other.mean[j]-o.mean[j]
+			o.squares[j] += other.squares[j] + o.count[j]*n/total*delta*delta
+			o.mean[j] += n / total * delta
+			o.count[j] = total
+		}
+	}
+	return nil
+}
+
+// filled are the moments of rows whose missing entries are the mean of the column, with the variances of what it shows: good
+// enough to start from. It errs for columns without entries.
+func (o *observed) filled(ctx context.Context, src framework.Source[framework.Rows]) (*bpca.Moments, error) {
+	d := len(o.count)
+	sd := make([]float64, d)
+	for j, n := range o.count {
+		if n == 0 {
+			return nil, fmt.Errorf("factor: %w", framework.FaultyColumn(j, framework.ErrNoValue))
+		}
+		sd[j] = math.Sqrt(o.squares[j] / n)
+	}
+	m, err := framework.Fold(ctx, src, 0, func() (*bpca.Moments, error) { return new(bpca.Moments), nil }, func(m *bpca.Moments, b framework.Rows) error {
+		full := framework.Rows{First: b.First, N: b.N, D: d, Stride: d, X: make([]float64, b.N*d), Weights: b.Weights}
+		for i := range b.N {
+			for j, v := range b.Row(i) {
+				if v == v {
+					full.X[i*d+j] = v - o.mean[j]
+				}
+			}
+		}
+		return m.Add(full)
+	}, (*bpca.Moments).Merge)
+	if err != nil {
+		return nil, err
+	}
+	scale := make([]float64, d)
+	for j := range scale {
+		if v := m.Scatter[j*(d+1)]; v > 0 {
+			scale[j] = sd[j] * math.Sqrt(o.n/v)
+		}
+	}
+	full := &bpca.Moments{Rows: o.rows, N: o.n, D: d, Mean: o.mean, Scatter: m.Scatter}
+	scaled := mat.NewDense(d, d, full.Scatter)
+	scaled.Apply(func(i, j int, v float64) float64 { return v * scale[i] * scale[j] }, scaled)
+	return full, nil
+}

@@ -1,0 +1,232 @@
+package factor
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/models/bpca"
+)
+
+// Statistics are the expected statistics of a local step: those that all linear-Gaussian models share, and the squares of
+// the data that the noise needs.
+//
+// Where entries are missing, sums are about Parameters.Center, of the rows that show a column or part: XZ and X of columns,
+// and Seen, Z and PartZZ of parts, the sets of columns with noise of their own. ZZ is of all rows; SumSq, Anchor and Residual of
+// package bpca are not used.
+type Statistics struct {
+	bpca.Statistics
+	XX     []float64 // Σ w (x − mean)(x − mean)ᵀ where Ψ has entries; the diagonal where Ψ is isotropic
+	Seen   []float64 // rows of each part, G; these and what follows only where entries are missing
+	X      []float64 // Σ w (x − center), D
+	Z      []float64 // Σ w E[z], G×K
+	PartZZ []float64 // Σ w E[zzᵀ], G×K×K
+
+	local localStep
+}
+
+// Merge adds the sums of other rows.
+func (s *Statistics) Merge(o *Statistics) {
+	s.Statistics.Merge(&o.Statistics)
+	for i, sum := range s.sums() {
+		floats.Add(*sum, *o.sums()[i])
+	}
+}
+
+// Scale makes the rows weigh factor times as much (see [framework.Scaler]).
+func (s *Statistics) Scale(factor float64) {
+	s.Statistics.Scale(factor)
+	for _, sum := range s.sums() {
+		linalg.Scale(factor, *sum)
+	}
+}
+
+func (s *Statistics) sums() []*[]float64 {
+	return []*[]float64{&s.XX, &s.Seen, &s.X, &s.Z, &s.PartZZ}
+}
+
+// incomplete reports whether entries are missing.
+func (s *Statistics) incomplete() bool { return len(s.Seen) > 0 }
+
+// counts are the rows of each part, or the number that all have.
+func (s *Statistics) counts() []float64 {
+	if s.incomplete() {
+		return s.Seen
+	}
+	return []float64{s.N}
+}
+
+// partZZ is S of the rows that show part g, sharing memory.
+func (s *Statistics) partZZ(g int) *mat.SymDense {
+	if !s.incomplete() {
+		return mat.NewSymDense(s.K, s.ZZ)
+	}
+	size := s.K * s.K
+	return mat.NewSymDense(s.K, s.PartZZ[g*size:(g+1)*size])
+}
+
+// design is Σ (1, z)(1, z)ᵀ of the rows that show part g.
+func (s *Statistics) design(g int) *mat.SymDense {
+	a, zz := mat.NewSymDense(s.K+1, nil), s.partZZ(g)
+	a.SetSym(0, 0, s.N)
+	if s.incomplete() {
+		a.SetSym(0, 0, s.Seen[g])
+	}
+	for i := range s.K {
+		if s.incomplete() {
+			a.SetSym(0, i+1, s.Z[g*s.K+i])
+		}
+		for j := i; j < s.K; j++ {
+			a.SetSym(i+1, j+1, zz.At(i, j))
+		}
+	}
+	return a
+}
+
+// products is Σ x_j (1, z) of column j.
+func (s *Statistics) products(j int) []float64 {
+	r := make([]float64, s.K+1)
+	if s.incomplete() {
+		r[0] = s.X[j]
+	}
+	copy(r[1:], s.XZ[j*s.K:(j+1)*s.K])
+	return r
+}
+
+// coefficients is (mean_j − center_j, w_j).
+func (p *Parameters) coefficients(j int) []float64 {
+	a := make([]float64, p.K+1)
+	if p.Center != nil {
+		a[0] = p.Mean[j] - p.Center[j]
+	}
+	copy(a[1:], p.Loadings[j*p.K:(j+1)*p.K])
+	return a
+}
+
+// residuals are Σ E(x − mean − Wz)(x − mean − Wz)ᵀ where XX has entries, Σ E‖x − mean − Wz‖² where Ψ is isotropic and
+// nothing is missing: then package bpca sums it without cancellation.
+func (s *Statistics) residuals(p *Parameters) []float64 {
+	if p.Isotropic && !s.incomplete() {
+		return []float64{s.ResidualAt(p.Loadings)}
+	}
+	list := make([]float64, 0, len(s.XX))
+	design := s.design(0)
+	for g, part := range p.parts(p.D) {
+		if s.incomplete() {
+			design = s.design(g)
+		}
+		fitted := make([]*mat.VecDense, len(part)) // design·a
+		for i, j := range part {
+			fitted[i] = mat.NewVecDense(s.K+1, nil)
+			fitted[i].MulVec(design, mat.NewVecDense(s.K+1, p.coefficients(j)))
+		}
+		for _, j := range part {
+			a, r := p.coefficients(j), s.products(j)
+			for l, other := range part {
+				list = append(list, s.XX[len(list)]-linalg.Dot(p.coefficients(other), r)-linalg.Dot(a, s.products(other))+linalg.Dot(a, fitted[l].RawVector().Data))
+			}
+		}
+	}
+	return list
+}
+
+// regress writes the loadings that maximise E[ln p(X|Z)], and the means with them where entries are missing, to p.
+func (s *Statistics) regress(p *Parameters) error {
+	if !s.incomplete() {
+		return s.Regress(p.Loadings)
+	}
+	for g, part := range p.parts(p.D) {
+		var chol mat.Cholesky
+		if !chol.Factorize(s.design(g)) {
+			return fmt.Errorf("factor: E[zzᵀ] of the rows that show column %d is singular at K = %d: %w; allow pruning, or lower K", part[0]+1, s.K, framework.ErrDegenerate)
+		}
+		for _, j := range part {
+			a := mat.NewVecDense(s.K+1, nil)
+			if err := chol.SolveVecTo(a, mat.NewVecDense(s.K+1, s.products(j))); err != nil {
+				return fmt.Errorf("factor: E[zzᵀ] of the rows that show column %d is singular at K = %d: %w; allow pruning, or lower K", j+1, s.K, framework.ErrDegenerate)
+			}
+			p.Mean[j] = p.Center[j] + a.AtVec(0)
+			copy(p.Loadings[j*p.K:(j+1)*p.K], a.RawVector().Data[1:])
+		}
+	}
+	return nil
+}
+
+// expand is [bpca.Statistics.Expand] where entries are missing: with the penalty −½ Σ_d ln|S_d| of the D columns, too, the best
+// change of z makes ΣE[zzᵀ] over all rows (N − D)·I.
+func (s *Statistics) expand(p *Parameters, charged bool) (entropy float64, err error) {
+	m := s.N
+	if charged {
+		m -= float64(s.D)
+	}
+	k, factor := s.K, slices.Clone(s.ZZ)
+	chol, ok := linalg.NewCholesky(k, factor)
+	if !ok || !(m > 0) {
+		return 0, fmt.Errorf("factor: E[ZᵀZ] is singular at K = %d: %w; allow pruning, or lower K", k, framework.ErrDegenerate)
+	}
+	root := math.Sqrt(m) // S = UᵀU, and L = Uᵀ/√m
+	chol.MulTransRight(1/root, linalg.General(s.D, k, p.Loadings))
+	inverse := func(rows []float64) { // of z: rows times L⁻ᵀ
+		chol.HalfSolveRight(linalg.General(len(rows)/k, k, rows))
+		linalg.Scale(root, rows)
+	}
+	inverse(s.XZ)
+	inverse(s.Z)
+	for at := 0; at < len(s.PartZZ); at += k * k {
+		zz := s.PartZZ[at : at+k*k]
+		inverse(zz)
+		mat.NewDense(k, k, zz).Copy(mat.DenseCopyOf(mat.NewDense(k, k, zz).T()))
+		inverse(zz)
+	}
+	clear(s.ZZ)
+	for i := range k {
+		s.ZZ[i*k+i] = m
+	}
+	return -s.N / 2 * (chol.LogDet() - float64(k)*math.Log(m)), nil
+}
+
+// rotated are the statistics of Vᵀz.
+func (s *Statistics) rotated(basis *mat.Dense) *Statistics {
+	t := s.shared()
+	t.Statistics = *s.Statistics.Rotated(basis)
+	if s.incomplete() {
+		mat.NewDense(len(s.Seen), s.K, t.Z).Mul(mat.NewDense(len(s.Seen), s.K, s.Z), basis)
+		for g := range s.Seen {
+			mat.NewDense(s.K, s.K, t.PartZZ[g*s.K*s.K:(g+1)*s.K*s.K]).Product(basis.T(), s.partZZ(g), basis)
+		}
+	}
+	return t
+}
+
+// kept are the statistics of some factors.
+func (s *Statistics) kept(dims []int) *Statistics {
+	t := s.shared()
+	t.Statistics = *s.Statistics.Kept(dims)
+	if s.incomplete() {
+		t.Z, t.PartZZ = t.Z[:0], t.PartZZ[:0]
+		for g := range s.Seen {
+			zz := s.partZZ(g)
+			for _, i := range dims {
+				t.Z = append(t.Z, s.Z[g*s.K+i])
+				for _, j := range dims {
+					t.PartZZ = append(t.PartZZ, zz.At(i, j))
+				}
+			}
+		}
+	}
+	return t
+}
+
+// shared is a copy of the sums.
+func (s *Statistics) shared() *Statistics {
+	t := new(Statistics)
+	for i, sum := range s.sums() {
+		*t.sums()[i] = slices.Clone(*sum)
+	}
+	return t
+}
