@@ -329,6 +329,11 @@ func (p *prediction) blocks(s *session, use func(table []float64, n int) error) 
 		if err != nil {
 			return rendered(p.in.name + ": " + p.errors.render(err))
 		}
+		if at := slices.IndexFunc(table, func(v float64) bool { return v-v != 0 }); at >= 0 {
+			width := len(table) / n
+			err := framework.FaultyRow(first+at/width, "has the %s %v: its numbers are out of the range of the model's", p.layout.names()[at%width], table[at])
+			return rendered(p.in.name + ": " + p.errors.render(err))
+		}
 		table = p.withNumbers(table, first, n)
 		if p.in.known != nil {
 			names := p.layout.names()

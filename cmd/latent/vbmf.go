@@ -150,6 +150,9 @@ func (f factorsFile) result(p *bpca.Parameters) *result {
 	}
 	r.params = f
 	r.facts = [][2]string{{"rank", strconv.Itoa(f.K)}, noiseFact(f.Noise)}
+	if f.Noise == 0 {
+		r.doubts = []error{errors.New("no noise is left over, and the ELBO is infinite: it compares nothing")}
+	}
 	r.print = f.print
 	r.sections = func(in *input) ([]htmlreport.Section, error) { return f.sections(in, p), nil }
 	return r

@@ -307,7 +307,7 @@ func checkData(rows int, n float64, variances []float64) error {
 		}
 		mean += v / float64(len(variances))
 	}
-	if mean < 1e-280 || math.IsInf(mean, 0) || math.IsNaN(mean) {
+	if !(mean >= 1e-280 && mean <= 1e280) { // squares of variances leave the range of float64
 		return fmt.Errorf("bpca: the mean column variance is %v: rescale the data to numbers near 1", mean)
 	}
 	if len(variances) < 2 {
