@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
@@ -74,6 +75,12 @@ func (st Structure) start(ctx context.Context, m *bpca.Moments, k int, rng *rand
 	solution, err := lawley(c, r, k, m.D)
 	if err != nil {
 		return nil, err
+	}
+	if st.Isotropic { // the eigenvectors are those of any noise, which can be that of the rest
+		noise := p.Noise[0] * max(solution.trace-floats.Sum(solution.values), 1e-12*solution.trace) / float64(m.D-k)
+		floats.Scale(p.Noise[0]/noise, solution.values)
+		p.Noise[0] = noise
+		r, _ = st.root(p.Noise, m.D)
 	}
 	for i, v := range solution.values { // a factor at the level of the noise keeps loadings from which it can grow
 		length := 1.0

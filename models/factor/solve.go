@@ -1,0 +1,300 @@
+package factor
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/models/bpca"
+)
+
+// Moments are those of a covariance matrix of n rows, divided by n, about means of 0: for [Solve].
+func Moments(covariance mat.Symmetric, n float64) *bpca.Moments {
+	d := covariance.SymmetricDim()
+	m := &bpca.Moments{Rows: int(n), N: n, D: d, Mean: make([]float64, d), Scatter: make([]float64, d*d)}
+	mat.NewDense(d, d, m.Scatter).Scale(n, covariance)
+	return m
+}
+
+// Solutions are the maximum likelihood estimates of every K at once, and the fixed points of gFAB, which are the same but for the
+// length of the loadings (docs/theory/factor.md, section 2). K runs from 0, no factors, to Max.
+type Solutions struct {
+	Structure
+	N      float64
+	D      int
+	mean   []float64
+	unit   []float64
+	points []estimate
+}
+
+// estimate is that of one K.
+type estimate struct {
+	loadings, noise []float64
+	values          []float64 // Λ: eigenvalues of I + Ψ^−½WWᵀΨ^−½, those of factors
+	logLikelihood   float64
+	converged       bool
+}
+
+// errBlocks reports that there is no closed form.
+var errBlocks = errors.New("factor: more than two blocks have no closed form: fit them by gFAB or EM")
+
+// ErrUnidentified reports more factors than the covariance matrix determines.
+var ErrUnidentified = errors.New("the covariance matrix does not determine so many factors")
+
+// Solve finds the estimates for K = 0…kmax; kmax 0 stands for the most that the columns identify (Ledermann's bound for factor
+// analysis, which for 2 columns is 0), and more are an error. No noise is below [Floor] of its column. The solutions end early
+// where no more factors have a signal.
+func Solve(m *bpca.Moments, st Structure, kmax int) (*Solutions, error) {
+	c, err := st.covariance(m)
+	if err != nil {
+		return nil, err
+	}
+	if len(st.Blocks) > 2 {
+		return nil, errBlocks
+	}
+	most := st.largest(m.D)
+	if kmax == 0 {
+		kmax = most
+	}
+	if kmax < 0 || kmax > most {
+		return nil, fmt.Errorf("factor: K = %d: %w: %d columns have at most %d", kmax, ErrUnidentified, m.D, most)
+	}
+	s := &Solutions{Structure: st, N: m.N, D: m.D, mean: m.Mean, unit: st.gather(c, m.D)}
+	switch {
+	case st.Isotropic:
+		err = s.isotropic(c, kmax)
+	case st.Blocks == nil:
+		err = s.diagonal(c, kmax)
+	default:
+		err = s.canonical(c, kmax)
+	}
+	return s, err
+}
+
+// add adds an estimate of the next K, given ln|Ψ| and the trace of Ψ⁻¹C.
+func (s *Solutions) add(e estimate, deviance float64) {
+	e.logLikelihood = -s.N / 2 * (deviance + float64(s.D)*math.Log(2*math.Pi))
+	s.points = append(s.points, e)
+}
+
+// isotropic is probabilistic PCA (Tipping & Bishop 1999).
+func (s *Solutions) isotropic(c []float64, kmax int) error {
+	eigen, ok := linalg.NewSymmetricEigen(s.D, slices.Clone(c))
+	if !ok {
+		return errors.New("factor: no eigenvalues of the covariance: rescale columns to numbers near 1")
+	}
+	rest := make([]float64, s.D+1) // sums from the smallest up
+	for k := s.D - 1; k >= 0; k-- {
+		rest[k] = rest[k+1] + max(0, eigen.Values[k])
+	}
+	for k := 0; k <= kmax; k++ {
+		noise := rest[k] / float64(s.D-k)
+		if !(noise > vanishing*rest[0]/float64(s.D)) {
+			break
+		}
+		r, _ := s.root([]float64{noise}, s.D)
+		p := &profile{values: slices.Clone(eigen.Values[:k]), trace: rest[0] / noise}
+		if k > 0 {
+			p.vectors = mat.DenseCopyOf(eigen.Vectors(k)).RawMatrix().Data
+			linalg.Scale(1/noise, p.values)
+		}
+		s.add(estimate{p.loadings(r), []float64{noise}, p.values, 0, true}, p.deviance(float64(s.D)*math.Log(noise)))
+	}
+	if len(s.points) == 0 {
+		return noNoise(0)
+	}
+	return nil
+}
+
+// canonical is CCA (Bach & Jordan 2005): with canonical correlations ρ the noise of each pair of canonical variates is 1 − ρ, no
+// less than Floor, and what they have in common is shared out evenly, which is best for |Ψ|.
+func (s *Solutions) canonical(c []float64, kmax int) error {
+	r, ok := s.root(s.unit, s.D)
+	if !ok {
+		return errDependent
+	}
+	// L₁⁻¹C₁₂L₂⁻ᵀ, of the whitened covariance
+	white := mat.NewDense(s.D, s.D, slices.Clone(c))
+	for range 2 {
+		for i := range s.D {
+			r.whiten(white.RawRowView(i), false)
+		}
+		white.Copy(mat.DenseCopyOf(white.T()))
+	}
+	a, b := s.Blocks[0], s.Blocks[1]
+	cross := mat.NewDense(len(a), len(b), nil)
+	cross.Apply(func(i, j int, _ float64) float64 { return white.At(a[i], b[j]) }, cross)
+	var svd mat.SVD
+	if !svd.Factorize(cross, mat.SVDThin) {
+		return errors.New("factor: no canonical correlations: rescale columns to numbers near 1")
+	}
+	var left, right mat.Dense
+	svd.UTo(&left)
+	svd.VTo(&right)
+	deviance := float64(s.D)
+	for _, v := range r.logDet {
+		deviance += v
+	}
+	rho := svd.Values(nil)
+	for k := 0; k <= kmax; k++ {
+		e := estimate{loadings: make([]float64, s.D*k), converged: true}
+		psi := mat.NewDense(s.D, s.D, nil) // of whitened blocks
+		for j := range s.D {
+			psi.Set(j, j, 1)
+		}
+		w := mat.NewDense(s.D, max(1, k), nil)
+		for i, v := range rho[:k] {
+			noise := max(1-v, Floor)
+			common := max(0, (1+v-noise)/2)
+			u := mat.NewVecDense(s.D, nil)
+			for at, j := range a {
+				u.SetVec(j, left.At(at, i))
+			}
+			for at, j := range b {
+				u.SetVec(j, right.At(at, i))
+			}
+			psi.RankOne(psi, noise-1, u, u) // blocks are taken from it
+			u.ScaleVec(math.Sqrt(common), u)
+			w.SetCol(i, u.RawVector().Data)
+			e.values = append(e.values, 1+2*common/noise)
+			if i == k-1 {
+				deviance += math.Log(1+v) + math.Log(noise) + (1-v)/noise - 1
+			}
+		}
+		if k > 0 {
+			copy(e.loadings, w.RawMatrix().Data)
+			columns(e.loadings, k, r.colour)
+		}
+		columns(psi.RawMatrix().Data, s.D, r.colour) // LΨLᵀ, column by column and row by row
+		for i := range s.D {
+			r.colour(psi.RawRowView(i))
+		}
+		e.noise = s.gather(psi.RawMatrix().Data, s.D)
+		s.add(e, deviance)
+	}
+	return nil
+}
+
+// Max is the largest K with an estimate.
+func (s *Solutions) Max() int { return len(s.points) - 1 }
+
+// LogLikelihood is the highest ln p(X|Π) of k factors, in nats.
+func (s *Solutions) LogLikelihood(k int) float64 { return s.points[k].logLikelihood }
+
+// Converged reports whether the search for the noise of k factors ended at a maximum; it always does where there is no search.
+func (s *Solutions) Converged(k int) bool { return s.points[k].converged }
+
+// Evaluation is what criteria score: at the maximum of the likelihood for EM, at the fixed point of gFAB (and FAB, which is the same)
+// else, but for LogLikelihood, which is the highest. With N ≤ D gFAB has none: [ErrTooFewRows].
+func (s *Solutions) Evaluation(k int, m framework.Method) (framework.Evaluation, error) {
+	if k < 0 || k > s.Max() {
+		return framework.Evaluation{}, fmt.Errorf("factor: no solution at K = %d: they run from 0 to %d", k, s.Max())
+	}
+	n, d, kk, at := s.N, float64(s.D), float64(k), s.points[k]
+	e := framework.Evaluation{Shape: s.shape(k, s.D), N: n, LogLikelihood: at.logLikelihood}
+	logDet, c := 0.0, 1.0 // Σ⁻¹ = Λ/c
+	for _, v := range at.values {
+		logDet -= math.Log(max(1, v))
+	}
+	bound := at.logLikelihood
+	if m != framework.EM {
+		if n <= d {
+			return e, fmt.Errorf("factor: %w (N = %v, D = %d): use EM with BIC, or drop columns", ErrTooFewRows, n, s.D)
+		}
+		c = 1 - d/n
+		bound += kk / 2 * (d + n*math.Log(c))
+		e.LogDet = d * kk * math.Log(c)
+		e.LogDetCounts = e.LogDet
+	}
+	e.Entropy = n * bpca.GaussianEntropy(k, logDet+kk*math.Log(c))
+	e.LabelEntropy = e.Entropy
+	e.LogJoint = bound - e.Entropy
+	return e, nil
+}
+
+// Values are those of c at K = 0…Max: of the fixed points of gFAB for criteria that count the curvature, at the maximum of the
+// likelihood for others.
+func (s *Solutions) Values(c framework.Criterion) ([]float64, error) {
+	if c.Needs&framework.NeedsAssigner != 0 || c.Value == nil && c.Sweep == nil {
+		return nil, fmt.Errorf("factor: %s needs discrete latent variables", c.Name)
+	}
+	var fits []framework.Evaluation
+	var values []float64
+	for k := range s.points {
+		e, err := s.Evaluation(k, bpca.MethodFor(c))
+		if err != nil {
+			return nil, err
+		}
+		fits = append(fits, e)
+		if c.Sweep == nil {
+			values = append(values, c.Value(&e))
+		}
+	}
+	if c.Sweep == nil {
+		return values, nil
+	}
+	return c.Sweep(&framework.Sweep{Fits: fits, Learning: func(i, j int) float64 { return s.learning(i, j, s.D) }})
+}
+
+// Best returns the K with the largest value of c, and that value.
+func (s *Solutions) Best(c framework.Criterion) (k int, value float64, err error) {
+	values, err := s.Values(c)
+	if err != nil {
+		return 0, 0, err
+	}
+	for i, v := range values {
+		if v > values[k] {
+			k = i
+		}
+	}
+	return k, values[k], nil
+}
+
+// Parameters are the maximum likelihood estimates of k ≥ 1 factors, in canonical rotation. The loadings of gFAB's fixed point
+// are longer, by (1 − D/N)^−½.
+func (s *Solutions) Parameters(k int) (*Parameters, error) {
+	if k < 1 || k > s.Max() {
+		return nil, fmt.Errorf("factor: no parameters at K = %d: they run from 1 to %d", k, s.Max())
+	}
+	at := s.points[k]
+	p := &Parameters{K: k, D: s.D, Mean: s.mean, Loadings: slices.Clone(at.loadings), Noise: slices.Clone(at.noise), Structure: s.Structure, Unit: s.unit}
+	return p.Canonical(), nil
+}
+
+// LearningCoefficient is λ of sBIC (see [framework.Singular]).
+func (Model) LearningCoefficient(p *Parameters, truth int) float64 {
+	return p.learning(p.K, truth, p.D)
+}
+
+// learning is the learning coefficient of k factors where the truth has fewer: for factor analysis the bound of Drton & Plummer
+// 2017, section 5.2 and for two blocks that of reduced rank regression (Aoyagi & Watanabe 2005), with the mean's. Otherwise half the
+// number of parameters, which sBIC takes for BIC.
+func (st Structure) learning(k, truth, d int) float64 {
+	m := float64(d)
+	switch kk, l := float64(k), float64(truth); {
+	case st.diagonal():
+		return ((kk+2)*m+l*(m-kk+1))/4 + m/2
+	case len(st.Blocks) == 2:
+		return reducedRank(float64(len(st.Blocks[0])), float64(len(st.Blocks[1])), kk, l) + (float64(st.parameters(d))+m)/2
+	}
+	return float64(st.shape(k, d).Free) / 2
+}
+
+// reducedRank is the learning coefficient of an m×n matrix of rank at most h where the true rank is r (Aoyagi & Watanabe 2005).
+func reducedRank(m, n, h, r float64) float64 {
+	switch {
+	case m+h < n+r:
+		return (h*m - h*r + n*r) / 2
+	case n+h < m+r:
+		return (h*n - h*r + m*r) / 2
+	case m+n < h+r:
+		return m * n / 2
+	}
+	odd := math.Mod(m+n+h+r, 2)
+	return (-(h+r)*(h+r) - m*m - n*n + 2*(h+r)*(m+n) + 2*m*n + odd) / 8
+}
