@@ -116,7 +116,7 @@ func (f *fit[B, P, S]) add(saved []progress[P, S]) {
 
 // twice is how many latent dimensions come after k, k itself where the options or the data do not bear more.
 func (f *fit[B, P, S]) twice(k int) int {
-	return max(k, min(2*k, f.options.DoubleTo, f.src.Rows()/2))
+	return max(k, min(2*k, f.options.DoubleTo, unitsOf(f.src)/2))
 }
 
 // infer makes the runs, more of them with twice as many latent dimensions while most of those allowed are found, and the

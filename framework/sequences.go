@@ -1,0 +1,245 @@
+package framework
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+)
+
+// Sequences is a block of whole sequences, such as time series: the rows of models in which the latent
+// variables of a step depend on those of the step before. A weight belongs to a sequence, and its units of data
+// are its steps.
+type Sequences struct {
+	First   int       // index of the block's first sequence in the source
+	Steps   Rows      // the steps of all sequences, one sequence after the other, without weights
+	Ends    []int     // sequence i is the steps from Ends[i−1], 0 for the first, to Ends[i]−1 of the block
+	Weights []float64 // frequency weight of each sequence; nil when every one weighs 1
+}
+
+// Len is the number of sequences.
+func (b Sequences) Len() int { return len(b.Ends) }
+
+// Bounds are the first step of sequence i of the block and the one after its last.
+func (b Sequences) Bounds(i int) (first, end int) {
+	if i > 0 {
+		first = b.Ends[i-1]
+	}
+	return first, b.Ends[i]
+}
+
+// Weight is the frequency weight of sequence i of the block.
+func (b Sequences) Weight(i int) float64 {
+	if b.Weights == nil {
+		return 1
+	}
+	return b.Weights[i]
+}
+
+// Check returns an error about the shape of a block, or about its weights.
+func (b Sequences) Check() error {
+	if b.Steps.Weights != nil {
+		return errors.New("framework: a block of sequences has weights for its steps: weights belong to sequences")
+	}
+	if err := b.Steps.Check(); err != nil {
+		return err
+	}
+	if err := checkEnds(b.Ends, b.Steps.N); err != nil {
+		return err
+	}
+	if b.Weights != nil && len(b.Weights) != b.Len() {
+		return fmt.Errorf("framework: %d weights for a block of %d sequences", len(b.Weights), b.Len())
+	}
+	return checkBlockWeights(b.Weights, b.Len(), b.First)
+}
+
+// checkEnds checks that sequences of at least one step each are all of n steps.
+func checkEnds(ends []int, n int) error {
+	last := 0
+	for i, end := range ends {
+		if end <= last {
+			return fmt.Errorf("framework: sequence %d ends after %d steps, where the one before it does: a sequence has at least one step", i+1, end)
+		}
+		last = end
+	}
+	if last != n {
+		return fmt.Errorf("framework: the sequences end after %d steps, and there are %d", last, n)
+	}
+	return nil
+}
+
+// Flat are the steps as rows, each with the weight of its sequence.
+func (b Sequences) Flat() Rows {
+	rows := b.Steps
+	if b.Weights != nil {
+		rows.Weights = make([]float64, rows.N)
+		for i, w := range b.Weights {
+			first, end := b.Bounds(i)
+			for t := first; t < end; t++ {
+				rows.Weights[t] = w
+			}
+		}
+	}
+	return rows
+}
+
+// SequenceTable is an in-memory [Source] of [Sequences]: the rows of a table in order, cut where
+// sequences end.
+type SequenceTable struct {
+	table   *Table
+	ends    []int
+	weights []float64
+	blocks  []Sequences
+}
+
+// NewSequences makes a SequenceTable of a table: sequence i is the rows from ends[i−1], 0 for the first,
+// to ends[i]−1, and nil stands for one sequence of all rows. [EndsOf] finds ends by an identifier of each
+// row. It errs where the ends are not those of sequences of at least one row, and for a table with weights: [SequenceTable.WithWeights] has them.
+func NewSequences(t *Table, ends []int) (*SequenceTable, error) {
+	if t.weights != nil {
+		return nil, errors.New("framework: the table has weights for its rows: weights belong to whole sequences (SequenceTable.WithWeights)")
+	}
+	if ends == nil {
+		ends = []int{t.rows}
+	}
+	if err := checkEnds(ends, t.rows); err != nil {
+		return nil, err
+	}
+	s := &SequenceTable{table: t, ends: ends}
+	s.cut()
+	return s, nil
+}
+
+// EndsOf are where sequences end (see [NewSequences]) whose rows have the same identifier, one after the other. It
+// errs where an identifier comes back after another one.
+func EndsOf[T comparable](ids []T) ([]int, error) {
+	var ends []int
+	begun := map[T]int{}
+	for i, id := range ids {
+		if i > 0 && id == ids[i-1] {
+			continue
+		}
+		if first, again := begun[id]; again {
+			return nil, fmt.Errorf("framework: %w", FaultyRow(i, "goes on with sequence %v, which began in row %d and has ended: sort the rows by sequence", id, first+1))
+		}
+		begun[id] = i
+		if i > 0 {
+			ends = append(ends, i)
+		}
+	}
+	if len(ids) > 0 {
+		ends = append(ends, len(ids))
+	}
+	return ends, nil
+}
+
+// WithWeights returns the same sequences with a frequency weight for each, as [Table.WithWeights] does for rows.
+func (s *SequenceTable) WithWeights(w []float64) (*SequenceTable, error) {
+	if len(w) != len(s.ends) {
+		return nil, fmt.Errorf("framework: %d weights for %d sequences", len(w), len(s.ends))
+	}
+	if err := checkWeights(w, len(w)); err != nil {
+		return nil, err
+	}
+	weighted := &SequenceTable{table: s.table, ends: s.ends, weights: w}
+	weighted.cut()
+	return weighted, nil
+}
+
+// cut makes the blocks: sequences of about 256 KiB together, longer ones alone. They must not depend on the number of
+// workers, as those of a [Table].
+func (s *SequenceTable) cut() {
+	most := max(1, blockFloats/s.table.d)
+	first, begin := 0, 0 // sequence and step
+	for i, end := range s.ends {
+		if i+1 < len(s.ends) && s.ends[i+1]-begin <= most {
+			continue
+		}
+		s.blocks = append(s.blocks, s.block(first, i+1, begin, end))
+		first, begin = i+1, end
+	}
+}
+
+// block has the sequences from first to last−1, which are the steps from begin to end−1.
+func (s *SequenceTable) block(first, last, begin, end int) Sequences {
+	b := Sequences{First: first, Steps: s.table.block(begin, end-begin), Ends: make([]int, last-first)}
+	for i := range b.Ends {
+		b.Ends[i] = s.ends[first+i] - begin
+	}
+	if s.weights != nil {
+		b.Weights = s.weights[first:last]
+	}
+	return b
+}
+
+// Rows is the number of sequences.
+func (s *SequenceTable) Rows() int { return len(s.ends) }
+
+// Units is the number of steps.
+func (s *SequenceTable) Units() int { return s.table.rows }
+
+// Dims returns the numbers of sequences, of steps in all, and of columns.
+func (s *SequenceTable) Dims() (sequences, steps, d int) { return len(s.ends), s.table.rows, s.table.d }
+
+// All returns the sequences as one block.
+func (s *SequenceTable) All() Sequences { return s.block(0, len(s.ends), 0, s.table.rows) }
+
+// Blocks yields the sequences in blocks of about 256 KiB, longer sequences alone.
+func (s *SequenceTable) Blocks(context.Context) iter.Seq2[Sequences, error] {
+	return func(yield func(Sequences, error) bool) {
+		for _, b := range s.blocks {
+			if !yield(b, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Measured is a [Source] whose rows hold several units of data each, such as the steps of sequences: where the number of
+// rows says how much data there is, that of units takes its place.
+type Measured interface {
+	// Units is the number of units of data, whatever the weights.
+	Units() int
+}
+
+// unitsOf is the number of units of data in a source.
+func unitsOf[B any](src Source[B]) int {
+	if m, ok := src.(Measured); ok {
+		return m.Units()
+	}
+	return src.Rows()
+}
+
+// StepsOf is the source of all steps of sequences as independent rows, each with the weight of its sequence: what Init of a
+// model of sequences may begin with. It reads src once where that is not [Measured].
+func StepsOf(ctx context.Context, src Source[Sequences]) (Source[Rows], error) {
+	s := steps{src: src}
+	if m, ok := src.(Measured); ok {
+		s.n = m.Units()
+		return s, nil
+	}
+	for b, err := range src.Blocks(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		s.n += b.Steps.N
+	}
+	return s, ctx.Err()
+}
+
+type steps struct {
+	src Source[Sequences]
+	n   int
+}
+
+func (s steps) Rows() int { return s.n }
+
+func (s steps) Blocks(ctx context.Context) iter.Seq2[Rows, error] {
+	return func(yield func(Rows, error) bool) {
+		for b, err := range s.src.Blocks(ctx) {
+			if !yield(b.Flat(), err) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package framework_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/latent-go/latent/framework"
+)
+
+func sequenceTable(t *testing.T, steps int, ends []int) *framework.SequenceTable {
+	t.Helper()
+	x := make([]float64, 2*steps)
+	for i := range x {
+		x[i] = float64(i)
+	}
+	table, err := framework.FromSlice(x, steps, 2)
+	require.NoError(t, err)
+	s, err := framework.NewSequences(table, ends)
+	require.NoError(t, err)
+	return s
+}
+
+func TestBlocksHaveWholeSequences(t *testing.T) {
+	ends := []int{10, 20_010, 20_011, 20_020, 40_000, 40_003} // two are longer than a block
+	s := sequenceTable(t, 40_003, ends)
+	assert.Equal(t, 6, s.Rows())
+	assert.Equal(t, 40_003, s.Units())
+	weighted, err := s.WithWeights([]float64{1, 2, 3, 4, 5, 6})
+	require.NoError(t, err)
+	for _, s := range []*framework.SequenceTable{s, weighted} {
+		next, step, blocks := 0, 0, 0
+		for b, err := range s.Blocks(context.Background()) {
+			require.NoError(t, err)
+			require.NoError(t, b.Check())
+			assert.Equal(t, next, b.First)
+			assert.Equal(t, step, b.Steps.First)
+			for i := range b.Len() {
+				first, end := b.Bounds(i)
+				assert.Equal(t, ends[next+i], step+end)
+				assert.Equal(t, float64(2*(step+first)), b.Steps.Row(first)[0])
+				if s == weighted {
+					assert.Equal(t, float64(1+next+i), b.Weight(i))
+				}
+			}
+			next, step, blocks = next+b.Len(), step+b.Steps.N, blocks+1
+		}
+		assert.Equal(t, 6, next)
+		assert.Equal(t, 5, blocks)
+	}
+	assert.Equal(t, 6, s.All().Len())
+}
+
+func TestStepsHaveTheWeightOfTheirSequence(t *testing.T) {
+	s, err := sequenceTable(t, 5, []int{2, 5}).WithWeights([]float64{3, 0.5})
+	require.NoError(t, err)
+	steps, err := framework.StepsOf(context.Background(), s)
+	require.NoError(t, err)
+	assert.Equal(t, 5, steps.Rows())
+	var weights []float64
+	for b, err := range steps.Blocks(context.Background()) {
+		require.NoError(t, err)
+		weights = append(weights, b.Weights...)
+	}
+	assert.Equal(t, []float64{3, 3, 0.5, 0.5, 0.5}, weights)
+	single, err := framework.StepsOf(context.Background(), framework.Single[framework.Sequences]{Block: s.All(), Count: 2})
+	require.NoError(t, err)
+	assert.Equal(t, 5, single.Rows())
+}
+
+func TestEndsOfIdentifiers(t *testing.T) {
+	ends, err := framework.EndsOf([]string{"b", "b", "a", "c", "c", "c"})
+	require.NoError(t, err)
+	assert.Equal(t, []int{2, 3, 6}, ends)
+	_, err = framework.EndsOf([]string{"b", "b", "a", "b"})
+	var fault *framework.DataError
+	require.True(t, errors.As(err, &fault))
+	assert.Equal(t, 3, fault.Row)
+	assert.EqualError(t, err, "framework: row 4 goes on with sequence b, which began in row 1 and has ended: sort the rows by sequence")
+}
+
+func TestFaultySequencesAreRefused(t *testing.T) {
+	table, err := framework.FromSlice([]float64{1, 2, 3}, 3, 1)
+	require.NoError(t, err)
+	for name, ends := range map[string][]int{"an empty one": {1, 1, 3}, "none": {}, "steps left": {1, 2}, "too many": {4}, "backwards": {2, 1, 3}} {
+		_, err := framework.NewSequences(table, ends)
+		assert.Error(t, err, name)
+	}
+	weighted, err := table.WithWeights([]float64{1, 1, 2})
+	require.NoError(t, err)
+	_, err = framework.NewSequences(weighted, nil)
+	assert.ErrorContains(t, err, "weights belong to whole sequences")
+	s, err := framework.NewSequences(table, nil)
+	require.NoError(t, err)
+	for _, w := range [][]float64{{1, 1}, {-1}, {0}} {
+		_, err = s.WithWeights(w)
+		assert.Error(t, err)
+	}
+	b := s.All()
+	b.Weights = []float64{1, 2}
+	assert.Error(t, b.Check())
+	b.Weights, b.Steps.Weights = nil, []float64{1, 1, 1}
+	assert.Error(t, b.Check())
+	b.Steps.Weights, b.Ends = nil, []int{2}
+	assert.Error(t, b.Check())
+}
