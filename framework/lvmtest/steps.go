@@ -395,17 +395,21 @@ func (r *run[B, P, S]) likelihood() {
 	}
 }
 
-// responsibilities are of the q that Infer finds. Where the q of rows depend on one another, all
-// labels have less entropy than each by itself has.
+// responsibilities are of the q that Infer finds, a label for each unit of data. Where labels depend on one another, as those
+// of a sequence do, all have less entropy than each by itself has.
 func (r *run[B, P, S]) responsibilities() {
 	m := able[framework.Assigner[B, P]](r, "Assigner")
 	src := r.Data.all(0)
 	for _, at := range r.late(framework.EM) {
 		q, err := m.Responsibilities(src.blocks[0], at.p, nil)
 		r.must(err, "Responsibilities", at.where)
-		r.numbersOf(q, r.Data.Rows*at.k, "Responsibilities", at.where)
+		labelled := r.Data.Rows
+		if r.Data.Sizes != nil && len(q) != labelled*at.k { // the units of data have them
+			labelled = int(floats.Sum(r.Data.Sizes))
+		}
+		r.numbersOf(q, labelled*at.k, "Responsibilities", at.where)
 		entropy := 0.0
-		for i := range r.Data.Rows {
+		for i := range labelled {
 			sum := 0.0
 			for _, v := range q[i*at.k : (i+1)*at.k] {
 				if sum += v; v > 0 {
@@ -413,13 +417,13 @@ func (r *run[B, P, S]) responsibilities() {
 				}
 			}
 			if !r.near(1, sum, 1) {
-				r.errorf("%s: the responsibilities of row %d sum to %v", at.where, i+1, sum)
+				r.errorf("%s: the responsibilities of label %d sum to %v", at.where, i+1, sum)
 			}
 		}
 		t := r.under(at.where, at.p, nil, nil, src)
 		labels := r.labelEntropy(at.where, t.s, t.entropy)
-		size := float64(r.Data.Rows)
-		if coupled := r.inOrder() && -size*r.tolerance() <= labels && labels < entropy; !coupled && !r.near(labels, entropy, size) {
+		size := float64(labelled)
+		if coupled := (r.inOrder() || r.Data.Sizes != nil) && -size*r.tolerance() <= labels && labels < entropy; !coupled && !r.near(labels, entropy, size) {
 			r.errorf("%s: −Σ q ln q is %v, and the entropy of the labels %v in the local step", at.where, entropy, labels)
 		}
 	}
