@@ -1,0 +1,3 @@
+package hmm
+
+type bayes struct{}

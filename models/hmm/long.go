@@ -1,0 +1,372 @@
+package hmm
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/internal/parallel"
+	"github.com/latent-go/latent/internal/simd"
+)
+
+// A long sequence is cut into parts of a fixed length. What a part does to the distribution of the state before it is
+// multiplication by a K×K matrix, the product of its steps. With these matrices the distributions at all borders follow
+// one after the other, forwards and backwards; then the parts are as independent as sequences. The matrix costs K rows to
+// advance only until a part has forgotten where it began: then the rows are multiples of one another, and one is enough.
+// Nothing but the matrices is kept, so that densities are computed twice.
+
+const (
+	// partSteps is the least length of a part; with many states it is longer, so that the matrices take little memory
+	// beside the steps.
+	partSteps = 1024
+	// partStates is how many steps a part has for each number of its matrix.
+	partStates = 16
+	// lanes is the number of partial sums of a long sequence: parts go to them in turn, as blocks go to shards.
+	lanes = framework.DefaultShards
+	// forgotten is the largest relative difference between two rows of a matrix that are multiples of one another.
+	forgotten = 1e-14
+)
+
+// longest is the number of steps up to which a sequence is not cut.
+func (s *Statistics) longest() int { return max(partSteps, partStates*s.K*s.K) }
+
+// A border is the part between two borders of a long sequence, as the states at its borders see it.
+type border struct {
+	logs  []float64 // K: row i of its matrix is exp(logs_i)·rows_i
+	rows  []float64 // K×K, or K where all rows are the same
+	entry []float64 // K: ln p(z of the first step | the steps before), up to a constant
+	exit  []float64 // K: ln p(the steps after | z of the last step), likewise
+}
+
+// A long is the memory of long sequences.
+type long struct {
+	sums    []*Statistics // of the lanes
+	windows []*window     // of the workers
+	borders []border
+	numbers []float64 // of the borders
+	ends    []float64 // of each part: its share of ln p(x)
+}
+
+// inferLong adds sequence i of the block, part by part.
+func (s *Statistics) inferLong(b framework.Sequences, i int, prepare func(*Statistics) error) (entropy float64, err error) {
+	first, end := b.Bounds(i)
+	size := s.longest()
+	parts := (end - first + size - 1) / size
+	l, used := s.ready(parts)
+	for _, lane := range l.sums[:used] {
+		if err := prepare(lane); err != nil {
+			return 0, err
+		}
+		lane.sink = s.sink
+	}
+	bounds := func(part int) (int, int) { return first + part*size, min(end, first+(part+1)*size) }
+	if err := l.each(used, parts, s.workers, func(lane *Statistics, part int) error {
+		from, to := bounds(part)
+		return lane.transfer(b.Steps, from, to, part == parts-1, &l.borders[part])
+	}); err != nil {
+		return 0, err
+	}
+	if !s.chain.link(l.borders[:parts]) {
+		return 0, &framework.DataError{Row: b.Steps.First + first, Column: -1, Reason: errImpossible}
+	}
+	entropies := make([]float64, used)
+	if err := l.each(used, parts, s.workers, func(lane *Statistics, part int) error {
+		from, to := bounds(part)
+		h, err := lane.inferPart(b, i, from, to, l, part, parts)
+		entropies[part%used] += h
+		return err
+	}); err != nil {
+		return 0, err
+	}
+	total := floats.Sum(l.ends[:parts])
+	if s.sink != nil {
+		s.sink.logProb = append(s.sink.logProb, total)
+		return 0, nil
+	}
+	for j, lane := range l.sums[:used] {
+		s.Merge(lane)
+		entropy += entropies[j]
+	}
+	s.Sequences += b.Weight(i)
+	return entropy, nil
+}
+
+// ready makes memory for a number of parts, and says how many lanes there are for them.
+func (s *Statistics) ready(parts int) (l *long, used int) {
+	if s.long == nil {
+		s.long = new(long)
+	}
+	l, used = s.long, min(lanes, parts)
+	for len(l.sums) < used {
+		l.sums = append(l.sums, newStatistics(s.plan, s.K))
+	}
+	for len(l.windows) < s.workers {
+		l.windows = append(l.windows, new(window))
+	}
+	k := s.K
+	each := k*k + 3*k
+	if l.ends = linalg.Resize(l.ends, parts); len(l.borders) < parts {
+		l.borders, l.numbers = make([]border, parts), make([]float64, parts*each)
+	}
+	for i := range parts {
+		v := at(l.numbers, i, each)
+		l.borders[i] = border{rows: v[:k*k], logs: v[k*k:][:k], entry: v[k*k+k:][:k], exit: v[k*k+2*k:][:k]}
+	}
+	return l, used
+}
+
+// each visits all parts, those of a lane in order by one worker.
+func (l *long) each(used, parts, workers int, visit func(lane *Statistics, part int) error) error {
+	workers = min(workers, used)
+	return parallel.Do(workers, workers, func(worker int) error {
+		for first := worker; first < used; first += workers {
+			lane := l.sums[first]
+			lane.window = l.windows[worker]
+			for part := first; part < parts; part += used {
+				if err := visit(lane, part); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// transfer puts the matrix of the steps from first to end−1 into m: from the states of the first step, less its density, to those of
+// the step after the last, or to nothing where that is the last of all.
+func (s *Statistics) transfer(b framework.Rows, first, end int, last bool, m *border) error {
+	if err := s.read(b, first, end-first); err != nil {
+		return err
+	}
+	w, c := s.window, &s.chain
+	rows, products := w.alpha[:c.k*c.side], w.gamma[:c.k] // memory
+	clear(rows)
+	for i := range c.k {
+		rows[i*c.side+i], m.logs[i], products[i] = 1, 0, 1
+	}
+	const check = 8 // steps between comparisons
+	all, lead, common := true, 0, 0.0
+	for t := range w.n {
+		for i := lead; i < c.k && (all || i == lead); i++ {
+			if math.IsInf(m.logs[i], -1) {
+				continue
+			}
+			row := at(rows, i, c.side)
+			if log := c.multiply(w, t, row, &products[i]); all {
+				m.logs[i] += log
+			} else {
+				common += log
+			}
+			if t+1 < w.n || !last {
+				c.advance(w.next, row, c.move)
+				copy(row[:c.k], w.next)
+			}
+		}
+		if all && t%check == check-1 {
+			if lead, all = c.forgets(rows, m.logs); !all {
+				gather(m.logs, products, lead)
+			}
+		}
+	}
+	if all {
+		for i := range c.k {
+			m.logs[i] += math.Log(products[i])
+			copy(at(m.rows, i, c.k), at(rows, i, c.side))
+		}
+		return nil
+	}
+	common += math.Log(products[lead])
+	for i := range c.k {
+		m.logs[i] += common
+		copy(at(m.rows, i, c.k), at(rows, lead, c.side))
+	}
+	return nil
+}
+
+// multiply multiplies a row of the matrix by the densities of step t, and makes it sum to 1. The sum goes into product, or where
+// that might underflow its logarithm is returned.
+func (c *chain) multiply(w *window, t int, row []float64, product *float64) (log float64) {
+	e, sum := w.e[t*c.side:][:c.k], 0.0
+	row = row[:c.k]
+	for j, v := range e {
+		w.next[j] = row[j] * v
+		sum += w.next[j]
+	}
+	if !(sum > leastScale) {
+		for j, v := range row {
+			w.next[j] = math.Log(v) + w.scores[j*w.padded+t]
+		}
+		if log = logSumExp(w.next[:c.k]); math.IsInf(log, -1) {
+			clear(row)
+			return log
+		}
+		for j := range row {
+			row[j] = math.Exp(w.next[j] - log)
+		}
+		return log - w.shift[t]
+	}
+	inverse := 1 / sum
+	for j := range row {
+		row[j] = w.next[j] * inverse
+	}
+	if *product *= sum; *product < 1e-90 {
+		log = math.Log(*product)
+		*product = 1
+	}
+	return log
+}
+
+// forgets finds the first possible row of the matrix, and reports as all = false that every other possible one is a multiple of it.
+func (c *chain) forgets(rows, logs []float64) (lead int, all bool) {
+	for lead < c.k-1 && math.IsInf(logs[lead], -1) {
+		lead++
+	}
+	first := at(rows, lead, c.side)[:c.k]
+	for i := lead + 1; i < c.k; i++ {
+		if math.IsInf(logs[i], -1) {
+			continue
+		}
+		for j, v := range at(rows, i, c.side)[:c.k] {
+			if !(math.Abs(v-first[j]) <= forgotten*first[j]) {
+				return 0, true
+			}
+		}
+	}
+	return lead, false
+}
+
+// gather takes the products into the logarithms, but for that of the row that stands for all.
+func gather(logs, products []float64, lead int) {
+	own := math.Log(products[lead])
+	for i := range logs {
+		logs[i] += math.Log(products[i]) - own
+	}
+}
+
+// link finds the distributions at all borders; false where the sequence is impossible.
+func (c *chain) link(borders []border) bool {
+	terms := make([]float64, c.k)
+	next := append([]float64(nil), c.logStart...)
+	for i := range borders {
+		m := &borders[i]
+		copy(m.entry, next)
+		for j := range c.k {
+			for from := range c.k {
+				terms[from] = m.entry[from] + m.logs[from] + math.Log(m.rows[from*c.k+j])
+			}
+			next[j] = logSumExp(terms)
+		}
+		total := logSumExp(next)
+		if total-total != 0 {
+			return false
+		}
+		for j := range next {
+			next[j] -= total
+		}
+	}
+	last := &borders[len(borders)-1]
+	clear(last.exit)
+	for i := len(borders) - 1; i > 0; i-- {
+		m, before := &borders[i], borders[i-1].exit
+		for from := range c.k {
+			for j := range c.k {
+				terms[j] = math.Log(m.rows[from*c.k+j])
+				if i < len(borders)-1 {
+					terms[j] += next[j]
+				}
+			}
+			before[from] = m.logs[from] + logSumExp(terms)
+		}
+		total := logSumExp(before)
+		for from := range before {
+			before[from] -= total
+		}
+		copy(next, before)
+	}
+	return true
+}
+
+// inferPart adds one of the parts of sequence i of the block, the steps from first to end−1.
+func (s *Statistics) inferPart(b framework.Sequences, i, first, end int, l *long, part, parts int) (entropy float64, err error) {
+	if err := s.read(b.Steps, first, end-first); err != nil {
+		return 0, err
+	}
+	w, c, weight, m, last := s.window, &s.chain, b.Weight(i), &l.borders[part], part == parts-1
+	exit := make([]float64, c.k)
+	if !last {
+		c.before(exit, m.exit, w.next) // what follows a state of the last step
+	}
+	own, ok := c.smoothPart(w, m.entry, exit)
+	if !ok {
+		if own, err = c.smoothLogs(w, 0, w.n, weight, m.entry, exit); err != nil {
+			return 0, &framework.DataError{Row: b.Steps.First + first, Column: -1, Reason: err}
+		}
+	}
+	if part == 0 {
+		for k, v := range w.gamma[:c.k] {
+			w.starts[k] += weight * v
+		}
+	}
+	if !last {
+		own += c.cross(w, m.exit, weight)
+	}
+	l.ends[part] = own
+	w.logDensity = weight * own
+	if s.sink != nil {
+		s.sink.putPart(s, first)
+		for t := range w.n {
+			l.ends[part] += s.Classes.BaseOf(t)
+		}
+		return 0, nil
+	}
+	if weight != 1 {
+		for range w.n {
+			w.weight = append(w.weight, weight)
+		}
+	}
+	return s.add(), nil
+}
+
+// smoothPart is smooth of a whole window between two borders, given by logarithms.
+func (c *chain) smoothPart(w *window, entry, exit []float64) (logDensity float64, ok bool) {
+	for j, v := range entry {
+		w.beta[j] = math.Exp(v)
+	}
+	if !c.forward(w.e, w.alpha, w.scale, w.beta, w.next, w.n) {
+		return 0, false
+	}
+	filtered, terms := w.alpha[(w.n-1)*c.side:][:c.k], w.next[:c.k]
+	for j, v := range filtered {
+		terms[j] = math.Log(v) + exit[j]
+	}
+	total := logSumExp(terms)
+	for j, v := range exit {
+		w.beta[j] = math.Exp(v - total)
+	}
+	if sum := c.backward(w.e, w.alpha, w.gamma, w.scale, w.beta, w.n); !(math.Abs(sum-1) < 1e-6) {
+		return 0, false
+	}
+	scale := w.scale[:w.n]
+	simd.Log(scale, scale)
+	return floats.Sum(scale) + floats.Sum(w.shift[:w.n]), true
+}
+
+// cross adds the move over the border after the window, and returns the logarithm of what the moves from the filtered last step
+// sum to, which is 0 without a tilt.
+func (c *chain) cross(w *window, after []float64, weight float64) float64 {
+	filtered := w.alpha[(w.n-1)*c.side:][:c.k]
+	joint, moved := make([]float64, c.k*c.k), make([]float64, c.k*c.k)
+	for i, v := range filtered {
+		for j, next := range after {
+			moved[i*c.k+j] = math.Log(v) + c.logMove[i*c.k+j]
+			joint[i*c.k+j] = moved[i*c.k+j] + next
+		}
+	}
+	total := logSumExp(joint)
+	for i, v := range joint {
+		w.moves[i] += weight * math.Exp(v-total)
+	}
+	return logSumExp(moved)
+}

@@ -1,0 +1,360 @@
+package hmm
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+
+	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/laplace"
+)
+
+// Model is a hidden Markov model whose parameters are estimated: the state z_t of a step depends on that of the step
+// before it, and x_t on z_t alone (Rabiner 1989). ξ_k, which belongs to state k, is what its family says of the
+// steps in it and the probabilities of the states that follow it; the probabilities of the first state are shared.
+// [MAP] adds a prior to the estimates, [Variational] gives the parameters a posterior.
+type Model struct {
+	Family    family.Family
+	Structure Structure
+	Start     family.Start // how a fit begins
+	// Workers is the number of goroutines inside a long sequence; 0: one a processor. Any number gives the same bits.
+	Workers int
+}
+
+func (m Model) plan(p *Parameters) (*family.Plan, error) {
+	if p.plan != nil && p.plan.Size().Columns == p.D {
+		return p.plan, nil
+	}
+	pl, err := family.NewPlan(m.Family, p.D)
+	if err != nil {
+		return nil, err
+	}
+	return pl.Attach(p.Pooled), nil
+}
+
+// mustPlan is plan where the parameters come from Init, which has made one.
+func (m Model) mustPlan(p *Parameters) *family.Plan {
+	pl, err := m.plan(p)
+	if err != nil {
+		panic(err)
+	}
+	return pl
+}
+
+// ---- Start
+
+// Init draws starting parameters: states as the components of a mixture, and moves as if there were none, so that the first local
+// step finds how states follow one another.
+func (m Model) Init(ctx context.Context, src framework.Source[framework.Sequences], k int, rng *rand.Rand) (*Parameters, error) {
+	w, pl, classes, counts, err := begin(ctx, src, m.Family, m.Structure, m.Start, k, rng)
+	if err != nil {
+		return nil, err
+	}
+	p := &Parameters{K: k, D: pl.Size().Columns, Pooled: w, plan: pl}
+	q := p.like(nil, pl)
+	m.Structure.equalRows(q.Start, q.Transitions, counts)
+	if err := m.Structure.begin(q.Start, q.Transitions); err != nil {
+		return nil, err
+	}
+	for j := range k {
+		copy(q.Component(j), w.Parameters)
+	}
+	return q, classes.Estimate(q.Components)
+}
+
+// begin returns all steps as one class, and the sums of a start with the steps of each state.
+func begin(ctx context.Context, src framework.Source[framework.Sequences], f family.Family, chain Structure, start family.Start, k int, rng *rand.Rand) (*family.Pooled, *family.Plan, *family.Classes, []float64, error) {
+	if err := chain.check(); err != nil {
+		return nil, nil, nil, nil, err
+	}
+	steps, err := framework.StepsOf(ctx, src)
+	if err != nil {
+		return nil, nil, nil, nil, err
+	}
+	w, pl, err := family.Pool(ctx, steps, f)
+	if err != nil {
+		return nil, nil, nil, nil, err
+	}
+	classes, counts, err := pl.Begin(ctx, steps, w, k, start, rng)
+	return w, pl, classes, counts, err
+}
+
+// equalRows makes every row of the transitions, and the start, the share of steps in each state, among those that may follow.
+func (c Structure) equalRows(start, transitions, counts []float64) {
+	k := len(start)
+	copy(start, counts)
+	complete(start, 0)
+	for i := range k {
+		row := at(transitions, i, k)
+		clear(row)
+		first, end := c.span(i, k)
+		copy(row[first:end], counts[first:end])
+		complete(row, i)
+	}
+}
+
+// ---- Local step; forward and backward are in chain.go, the sums in window.go and long.go
+
+// NewStatistics makes statistics for p.K states.
+func (m Model) NewStatistics(p *Parameters) *Statistics { return newStatistics(m.mustPlan(p), p.K) }
+
+// Prepare computes what steps and moves add to ln p of a path. With a tilt a step in state k loses D_ξ/(2N_k), and what follows it,
+// where it is not the last, D_a/(2N⁻_k) for the D_a parameters of the row of transitions and the N⁻_k times that k is left.
+func (m Model) Prepare(p *Parameters, tilt *laplace.Tilt, s *Statistics) error {
+	s.reset(m.mustPlan(p), m.workers(), tilt)
+	logOf(s.chain.logStart, p.Start)
+	logOf(s.chain.logMove, p.Transitions)
+	if err := s.Classes.Prepare(p.Components, tilt, s.tilt); err != nil {
+		return err
+	}
+	m.Structure.tilt(tilt, s)
+	s.chain.set(s.leaving)
+	return nil
+}
+
+func (m Model) workers() int {
+	if m.Workers > 0 {
+		return m.Workers
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+// tilt is what leaving a state loses.
+func (c Structure) tilt(tilt *laplace.Tilt, s *Statistics) {
+	clear(s.leaving)
+	if tilt == nil {
+		return
+	}
+	first := s.K * (1 + s.plan.Size().Cells)
+	for k := range s.K {
+		count := tilt.Count(first + k)
+		s.leaving[k] = tilt.Block(first+k) * count / max(count, leastLeavings) // the derivative of ½ ln(leavings)
+	}
+}
+
+// Infer adds the sequences of a block.
+func (m Model) Infer(b framework.Sequences, p *Parameters, s *Statistics) (float64, error) {
+	return s.infer(b, func(part *Statistics) error { return m.Prepare(p, s.used, part) })
+}
+
+// ---- Global step
+
+// Maximize is π_k = the share of sequences that begin in k, a_kl = that of the moves from k that lead to l, and the maximum
+// likelihood ξ_k of the steps weighted by their probabilities to be in k.
+func (m Model) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, error) {
+	pl := m.mustPlan(p)
+	dst = p.like(dst, pl)
+	if err := s.occupied(); err != nil {
+		return dst, err
+	}
+	if err := m.Structure.estimate(s, p, dst); err != nil {
+		return dst, err
+	}
+	copy(dst.Components, p.Components)
+	return dst, s.Classes.Estimate(dst.Components)
+}
+
+// occupied errs where a state has no step.
+func (s *Statistics) occupied() error {
+	for k, n := range s.Nk {
+		if !(n > 0) {
+			return &framework.DegenerateError{Dimension: k, Reason: errors.New("the state has lost all its steps")}
+		}
+	}
+	return nil
+}
+
+// estimate puts the chain of greatest likelihood into dst.
+func (c Structure) estimate(s *Statistics, p, dst *Parameters) error {
+	if err := estimateTransitions(dst.Transitions, s.Moves, p.Transitions, s.K); err != nil {
+		return err
+	}
+	switch c.Initial {
+	case Free:
+		copy(dst.Start, s.Starts)
+		complete(dst.Start, 0)
+		return nil
+	case Stationary:
+		return estimateStationary(s, p, dst)
+	}
+	return c.begin(dst.Start, nil)
+}
+
+// LogJoint is E_q[ln p(X,Z|π,A,ξ)].
+func (m Model) LogJoint(s *Statistics, p *Parameters) float64 {
+	s.restore(m.mustPlan(p))
+	return s.Classes.LogJoint(p.Components) + s.logChain(p.Start, p.Transitions)
+}
+
+// logChain is E_q[ln p(Z|π,A)].
+func (s *Statistics) logChain(start, transitions []float64) (sum float64) {
+	for k, n := range s.Starts {
+		sum += times(n, math.Log(max(start[k], leastProbability)))
+	}
+	for i, n := range s.Moves {
+		sum += times(n, math.Log(max(transitions[i], leastProbability)))
+	}
+	return sum
+}
+
+// leastProbability stands for 0 where a logarithm must be finite.
+const leastProbability = 1e-300
+
+// Shape counts D_ξ and the free probabilities of its row of transitions for every state; the start is shared, with parameters such as a
+// tied covariance.
+func (m Model) Shape(p *Parameters) framework.Shape { return m.Structure.shape(m.mustPlan(p), p.K) }
+
+func (c Structure) shape(pl *family.Plan, k int) framework.Shape {
+	size := pl.Size()
+	shape := framework.Shape{K: k, Component: k * size.Free, Shared: c.starts(k) + size.Shared}
+	for i := range k {
+		shape.Component += c.free(i, k)
+	}
+	return shape
+}
+
+// Charges are ln of the steps for what the family says, of the steps that are not the last of their sequence for transitions, and of the
+// sequences for the start.
+func (m Model) Charges(s *Statistics, p *Parameters) []framework.Charge {
+	return m.Structure.charges(s, m.mustPlan(p).Size())
+}
+
+func (c Structure) charges(s *Statistics, size family.Layout) []framework.Charge {
+	moves := 0
+	for i := range s.K {
+		moves += c.free(i, s.K)
+	}
+	of := func(parameters int, latent bool, n float64) framework.Charge {
+		return framework.Charge{Parameters: parameters, Free: parameters, Latent: latent, N: n}
+	}
+	return append(s.charges[:0], of(s.K*size.Free, true, s.N), of(size.Shared, false, s.N),
+		of(moves, true, max(1, s.N-s.Sequences)), of(c.starts(s.K), false, s.Sequences))
+}
+
+// ---- Curvature
+
+// Curvature has the blocks of the family, F_ξk = (N_k/N)·I(ξ_k), and then those of the rows of transitions, (N⁻_k/N)·I in
+// the coordinates 2√a, in which the information about probabilities is constant (docs/theory/hmm.md, section 2).
+func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error {
+	s.restore(m.mustPlan(p))
+	if err := s.Classes.Curvature(f, s.Nk, p.Components, p.observed); err != nil {
+		return err
+	}
+	for k := range s.K {
+		f.Class(k, leavings(s.Left(k)), laplace.Identity(m.Structure.free(k, s.K)))
+	}
+	return nil
+}
+
+// ---- Projection
+
+// Relevance is about what gFIC would lose at once, in nats, if a state were left out and its steps went to the others: the
+// log-likelihood of the steps, were their states independent given the rest, less the state's share of the penalty; −Inf of a state
+// whose estimate does not exist.
+func (m Model) Relevance(s *Statistics, p *Parameters) ([]float64, error) {
+	s.restore(m.mustPlan(p))
+	values := slices.Clone(s.Loss)
+	for k, n := range s.Nk {
+		charge, err := s.Classes.Charge(k, n, p.Components, p.observed)
+		if err != nil {
+			values[k] = math.Inf(-1)
+			continue
+		}
+		values[k] += s.redirected(p, k) - charge - m.Structure.share(s, k)
+	}
+	return values, nil
+}
+
+// redirected is what the paths of the other states gain where the probability of state k is theirs: Σ n ln(1 − p_k), negative.
+func (s *Statistics) redirected(p *Parameters, k int) float64 {
+	const least = 0x1p-53
+	sum := s.Sequences * math.Log(max(least, 1-p.Start[k]))
+	for i := range s.K {
+		if i != k {
+			sum += s.Left(i) * math.Log(max(least, 1-p.Move(i, k)))
+		}
+	}
+	return sum
+}
+
+// share is what gFIC charges for the transitions from and to state k, and for beginning in it.
+func (c Structure) share(s *Statistics, k int) (sum float64) {
+	if c.Initial == Free {
+		sum = math.Log(s.Sequences) / 2
+	}
+	for i := range s.K {
+		count := math.Log(leavings(s.Left(i))) / 2
+		first, end := c.span(i, s.K)
+		switch {
+		case i == k:
+			sum += float64(end-first-1) * count
+		case first <= k && k < end && end-first > 1:
+			sum += count
+		}
+	}
+	return sum
+}
+
+// Keep keeps some states. Paths pass through those left out as if nobody looked, so that moves from left to right stay possible;
+// where they are not visited, nothing changes.
+func (m Model) Keep(s *Statistics, p *Parameters, dims []int) (*Statistics, *Parameters, error) {
+	pl := m.mustPlan(p)
+	s.restore(pl)
+	q := p.keep(dims, pl)
+	return s.keep(dims), q, m.Structure.begin(q.Start, q.Transitions)
+}
+
+// ---- Scores of sequences
+
+// LogProb is ln p(x_n1, …, x_nT|Π) of each sequence, in nats.
+func (m Model) LogProb(b framework.Sequences, p *Parameters, dst []float64) ([]float64, error) {
+	logProb, _, err := m.Score(b, p, dst, nil)
+	return logProb, err
+}
+
+// Responsibilities are p(z_t = k|x), given all of the sequence, of each step: steps×K.
+func (m Model) Responsibilities(b framework.Sequences, p *Parameters, dst []float64) ([]float64, error) {
+	_, smoothed, err := m.Score(b, p, nil, dst)
+	return smoothed, err
+}
+
+// LabelEntropy is that of the paths, without latent variables of the family's own.
+func (Model) LabelEntropy(s *Statistics) float64 { return s.Labels }
+
+// Score gives both at the cost of one; the slices are overwritten from their beginnings, and grow where they are too
+// short.
+func (m Model) Score(b framework.Sequences, p *Parameters, logProb, smoothed []float64) ([]float64, []float64, error) {
+	s := m.NewStatistics(p)
+	if err := m.Prepare(p, nil, s); err != nil {
+		return nil, nil, err
+	}
+	return s.score(b, logProb, smoothed, func(part *Statistics) error { return m.Prepare(p, nil, part) })
+}
+
+// score puts the log density of each sequence and the smoothed probabilities of each step into two slices.
+func (s *Statistics) score(b framework.Sequences, logProb, smoothed []float64, prepare func(*Statistics) error) ([]float64, []float64, error) {
+	if err := b.Check(); err != nil {
+		return nil, nil, err
+	}
+	b.Weights = nil
+	s.sink = &sink{k: s.K, logProb: logProb[:0], smoothed: linalg.Resize(smoothed, b.Steps.N*s.K)}
+	defer func() { s.sink = nil }()
+	_, err := s.infer(b, prepare)
+	return s.sink.logProb, s.sink.smoothed, err
+}
+
+var (
+	_ framework.Model[framework.Sequences, *Parameters, *Statistics] = Model{}
+	_ framework.Curved[*Parameters, *Statistics]                     = Model{}
+	_ framework.Projector[*Parameters, *Statistics]                  = Model{}
+	_ framework.Sized[*Parameters, *Statistics]                      = Model{}
+	_ framework.Labelled[*Statistics]                                = Model{}
+	_ framework.LogProber[framework.Sequences, *Parameters]          = Model{}
+	_ framework.Assigner[framework.Sequences, *Parameters]           = Model{}
+	_ framework.Scaler                                               = (*Statistics)(nil)
+)

@@ -1,0 +1,159 @@
+package hmm
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/simd"
+)
+
+// Parameters of a hidden Markov model of K states on D columns.
+type Parameters struct {
+	K           int            `json:"k" keep:"count"`
+	D           int            `json:"d"`
+	Start       []float64      `json:"start" keep:"rows"`       // probabilities of the first state, K
+	Transitions []float64      `json:"transitions" keep:"both"` // K×K row-major: row k are the probabilities of the states after state k
+	Components  []float64      `json:"components" keep:"rows"`  // K×P: what [Model.Numbers] describes, in the user's units
+	Pooled      *family.Pooled `json:"pooled"`                  // all steps as one class
+
+	plan     *family.Plan
+	bayes    *bayes              // of MAP
+	observed *family.Information // of the family, at this estimate
+}
+
+// Check says whether parameters that come from elsewhere can be those of the model.
+func (m Model) Check(p *Parameters) error {
+	if p == nil || p.K < 1 || p.D < 1 {
+		return errors.New("hmm: parameters without states or columns")
+	}
+	pl, err := family.NewPlan(m.Family, p.D)
+	if err != nil {
+		return err
+	}
+	if len(p.Start) != p.K || len(p.Transitions) != p.K*p.K {
+		return fmt.Errorf("hmm: %d probabilities of the first state and %d of transitions do not belong to K = %d", len(p.Start), len(p.Transitions), p.K)
+	}
+	if err := distribution("the start", p.Start); err != nil {
+		return err
+	}
+	for k := range p.K {
+		if err := distribution(fmt.Sprintf("row %d of the transitions", k+1), at(p.Transitions, k, p.K)); err != nil {
+			return err
+		}
+	}
+	return pl.Attach(p.Pooled).Check(p.K, p.Components, p.Pooled)
+}
+
+// distribution checks probabilities.
+func distribution(what string, p []float64) error {
+	if !simd.Finite(p) || floats.Min(p) < 0 {
+		return fmt.Errorf("hmm: %s holds a number that is no probability: %v", what, p)
+	}
+	if sum := floats.Sum(p); math.Abs(sum-1) > 1e-6 {
+		return fmt.Errorf("hmm: %s sums to %v; must sum to 1", what, sum)
+	}
+	return nil
+}
+
+// Component returns the numbers of state k, in the order that [Model.Numbers] describes.
+func (p *Parameters) Component(k int) []float64 { return at(p.Components, k, len(p.Components)/p.K) }
+
+// Move is the probability of state j after state i.
+func (p *Parameters) Move(i, j int) float64 { return p.Transitions[i*p.K+j] }
+
+// like returns dst, or new memory, in the shape of p.
+func (p *Parameters) like(dst *Parameters, pl *family.Plan) *Parameters {
+	if dst == nil {
+		dst = &Parameters{Start: make([]float64, p.K), Transitions: make([]float64, p.K*p.K), Components: make([]float64, p.K*pl.Size().Params)}
+	}
+	dst.K, dst.D, dst.Pooled, dst.plan, dst.observed = p.K, p.D, p.Pooled, pl, pl.Information()
+	return dst
+}
+
+// keep returns the parameters of some states: a path goes through those left out as if nobody looked.
+func (p *Parameters) keep(dims []int, pl *family.Plan) *Parameters {
+	whole := &Parameters{K: p.K, Start: slices.Clone(p.Start), Transitions: slices.Clone(p.Transitions)}
+	for k := range p.K {
+		if !slices.Contains(dims, k) {
+			whole.pass(k)
+		}
+	}
+	q := framework.KeepAxes(p, p.K, dims)
+	q.plan, q.bayes, q.observed = pl, p.bayes, p.observed.Keep(dims)
+	for i, from := range dims {
+		q.Start[i] = whole.Start[from]
+		for j, to := range dims {
+			q.Transitions[i*q.K+j] = whole.Move(from, to)
+		}
+		complete(at(q.Transitions, i, q.K), i)
+	}
+	complete(q.Start, 0)
+	return q
+}
+
+// pass makes the probabilities those of a chain that is only seen outside of state k, which is not entered any more:
+// from i to j it goes directly, or by way of k (Kemeny & Snell 1976, section 6.1).
+func (p *Parameters) pass(k int) {
+	out := 1 - p.Move(k, k)
+	if !(out > 0) {
+		return
+	}
+	for i := range p.K {
+		in := p.Move(i, k)
+		if i == k || in == 0 {
+			continue
+		}
+		for j := range p.K {
+			p.Transitions[i*p.K+j] += in * p.Move(k, j) / out
+		}
+		p.Transitions[i*p.K+k] = 0
+	}
+	for j := range p.K {
+		p.Start[j] += p.Start[k] * p.Move(k, j) / out
+	}
+	p.Start[k] = 0
+	for i := range p.K { // nobody stays in a state that is not entered
+		p.Transitions[i*p.K+k] = 0
+	}
+}
+
+// complete makes probabilities sum to 1; place is the certain one where all are 0.
+func complete(p []float64, place int) {
+	if sum := floats.Sum(p); sum > 0 {
+		floats.Scale(1/sum, p)
+		return
+	}
+	p[place] = 1
+}
+
+// Permute puts state order[k] of p in the place of state k.
+func (m Model) Permute(p *Parameters, order []int) (*Parameters, error) {
+	pl, err := m.plan(p)
+	if err != nil {
+		return nil, err
+	}
+	q := framework.KeepAxes(p, p.K, order)
+	q.plan, q.bayes, q.observed = pl, p.bayes, p.observed.Keep(order)
+	return q, nil
+}
+
+// Canonical orders the states by how often they are visited in the long run, the most frequent first (see [Model.Stationary]).
+func (m Model) Canonical(p *Parameters) (*Parameters, error) {
+	share := occupancy(p)
+	order := make([]int, p.K)
+	for k := range order {
+		order[k] = k
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(share[j], share[i]) })
+	return m.Permute(p, order)
+}
+
+// Vector is the start, K numbers, the transitions, K×K, and then the components, K×P.
+func (p *Parameters) Vector() []float64 { return slices.Concat(p.Start, p.Transitions, p.Components) }

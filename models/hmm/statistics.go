@@ -1,0 +1,101 @@
+package hmm
+
+import (
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/laplace"
+)
+
+// Statistics are the sums of a local step: expected numbers of steps, starts and moves, and for each state of what its
+// family needs.
+type Statistics struct {
+	K         int       `keep:"count"`
+	N         float64   // steps, Σ_n w_n T_n
+	Sequences float64   // Σ_n w_n
+	Nk        []float64 `keep:"rows"` // steps in each state
+	Starts    []float64 `keep:"rows"` // sequences that begin in each state
+	Moves     []float64 `keep:"both"` // from state i to state j, K×K row-major
+	Loss      []float64 `keep:"rows"` // −Σ w ln(1 − γ_tk), up to 13.8 nats a step: about what ln p(X) would lose at once without state k
+	Labels    float64   // Σ_n w_n H(path of sequence n), without the families' latent variables
+	Classes   *family.Classes
+
+	plan    *family.Plan
+	chain   chain
+	tilt    []float64 // K, what every step in a state loses
+	leaving []float64 // K, what it loses besides where it is not the last
+	hyper   []float64 // K×H, of MAP
+	product []float64 // K×K
+	window  *window
+	long    *long
+	workers int
+	used    *laplace.Tilt // of the local step under way
+	sink    *sink
+	charges []framework.Charge
+}
+
+func newStatistics(p *family.Plan, k int) *Statistics {
+	s := &Statistics{K: k, Nk: make([]float64, k), Starts: make([]float64, k), Moves: make([]float64, k*k), Loss: make([]float64, k), Classes: p.Classes(k)}
+	s.restore(p)
+	return s
+}
+
+// restore completes statistics that come from a checkpoint, or from Keep.
+func (s *Statistics) restore(p *family.Plan) {
+	if s.plan == nil {
+		s.Classes.Restore(p)
+		s.plan, s.chain, s.window = p, newChain(s.K), new(window)
+		s.tilt, s.leaving = make([]float64, s.K), make([]float64, s.K)
+	}
+}
+
+// Weight is N, the number of steps.
+func (s *Statistics) Weight() float64 { return s.N }
+
+// Merge adds the sums of another shard, or of another local step at as many states.
+func (s *Statistics) Merge(o *Statistics) {
+	s.N += o.N
+	s.Sequences += o.Sequences
+	s.Labels += o.Labels
+	linalg.Axpy(1, o.Nk, s.Nk)
+	linalg.Axpy(1, o.Starts, s.Starts)
+	linalg.Axpy(1, o.Moves, s.Moves)
+	linalg.Axpy(1, o.Loss, s.Loss)
+	s.Classes.Merge(o.Classes)
+}
+
+// Scale makes the sequences weigh factor times as much (see [framework.Scaler]).
+func (s *Statistics) Scale(factor float64) {
+	s.N *= factor
+	s.Sequences *= factor
+	s.Labels *= factor
+	linalg.Scale(factor, s.Nk)
+	linalg.Scale(factor, s.Starts)
+	linalg.Scale(factor, s.Moves)
+	linalg.Scale(factor, s.Loss)
+	s.Classes.Scale(factor)
+}
+
+// reset readies the statistics for a local step, and empties the sums but for those of the classes.
+func (s *Statistics) reset(p *family.Plan, workers int, tilt *laplace.Tilt) {
+	s.restore(p)
+	s.workers, s.used = workers, tilt
+	s.N, s.Sequences, s.Labels = 0, 0, 0
+	clear(s.Nk)
+	clear(s.Starts)
+	clear(s.Moves)
+	clear(s.Loss)
+}
+
+// keep keeps some states.
+func (s *Statistics) keep(dims []int) *Statistics {
+	t := framework.KeepAxes(s, s.K, dims)
+	t.Classes = s.Classes.Keep(dims)
+	t.restore(s.plan)
+	return t
+}
+
+// Left is how often state k has been left, to go to any state: the steps in it that are not the last of their sequence.
+func (s *Statistics) Left(k int) float64 { return floats.Sum(at(s.Moves, k, s.K)) }
