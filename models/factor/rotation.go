@@ -104,7 +104,7 @@ func Oblimin(loadings mat.Matrix, gamma float64) (*Rotated, error) {
 	scale := mat.Norm(a, 2) // a power of it would overflow
 	a.Scale(1/scale, a)
 	var best *oblique
-	for t := range starts(k) {
+	for t := range initialRotations(k) {
 		o := newOblique(a, gamma, t)
 		o.minimise()
 		if o.converged && (best == nil || o.value < best.value-better*math.Abs(best.value)) {
@@ -167,8 +167,8 @@ func isCondition(err error) bool {
 	return errors.As(err, &c)
 }
 
-// starts yields rotations of K axes.
-func starts(k int) func(yield func(*mat.Dense) bool) {
+// initialRotations yields rotations of K axes.
+func initialRotations(k int) func(yield func(*mat.Dense) bool) {
 	return func(yield func(*mat.Dense) bool) {
 		rng := rand.New(rand.NewPCG(rotationSeed, uint64(k)))
 		for s := range rotationStarts {
@@ -252,7 +252,7 @@ func varimax(a *mat.Dense) *mat.Dense {
 	}
 	var best *mat.Dense
 	most := math.Inf(-1)
-	for t := range starts(k) {
+	for t := range initialRotations(k) {
 		var z mat.Dense
 		z.Mul(rows, t)
 		if v := turn(&z, t); best == nil || v > most+better*math.Abs(most) {
