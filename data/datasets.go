@@ -30,11 +30,25 @@ var datasets = []Dataset{
 		SHA256:  "844b9e86c34f3fb839317b918ba6e77a25af802090694f0fd766f69bc09f3bc2",
 	},
 	{
+		Name: "earthquakes", Rows: 107, Cols: 2,
+		Title:   "Earthquakes of magnitude 7 and above in each year from 1900 to 2006, in order of time",
+		Source:  "Zucchini & MacDonald (2009), Hidden Markov Models for Time Series, table 1.1",
+		License: "published data",
+		SHA256:  "4c4b1d822fd6e568f2a40c3f0dd81e889e0179b2bded049b52960609d792a4df",
+	},
+	{
 		Name: "faithful", Rows: 272, Cols: 2,
 		Title:   "Eruptions of the Old Faithful geyser: duration and waiting time, minutes",
 		Source:  "Azzalini & Bowman (1990), Applied Statistics 39, 357–365; as in R's datasets",
 		License: "published data, distributed with R (GPL-2 | GPL-3)",
 		SHA256:  "d40b983752ab7ec0b15b740089c3ca7b7b59d0c7433a029a1714d134de1e8d14",
+	},
+	{
+		Name: "geyser", Rows: 299, Cols: 2,
+		Title:   "Eruptions of the Old Faithful geyser in August 1985, in order of time: waiting time and duration, minutes",
+		Source:  "Azzalini & Bowman (1990), Applied Statistics 39, 357–365; as in R's MASS",
+		License: "published data, distributed with R's MASS (GPL-2 | GPL-3)",
+		SHA256:  "c0242cb451b2e689eaa167eb128dc0a0bd13d7edcef7ce7b8325947e6ad2cfdc",
 	},
 	{
 		Name: "housevotes84", Rows: 435, Cols: 17, Label: "Class",
