@@ -1,0 +1,137 @@
+package family
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mathext"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// A Distributor knows the distribution function of its columns: a [Factor], or an [ExponentialFamily] of one column.
+type Distributor interface {
+	// Below is P(X < x) and P(X ≤ x) of a column, counted from the first, under ξ: equal where X is continuous.
+	Below(xi []float64, column int, x float64) (less, atMost float64)
+}
+
+// Below is P(X < x) and P(X ≤ x) of a column of the table in a class with parameters ξ, whatever the other columns are. It errs
+// where the family of the column is no [Distributor].
+func (p *Plan) Below(xi []float64, column int, x float64) (less, atMost float64, err error) {
+	for i := range p.parts {
+		f := &p.parts[i]
+		within := column - f.at.Columns
+		if within < 0 || within >= f.size.Columns {
+			continue
+		}
+		d, ok := f.Factor.(Distributor)
+		if e, exponential := f.Factor.(interface{ exponential() exponentialKernel }); exponential {
+			k := e.exponential()
+			if d, ok = k.law.(Distributor); ok {
+				less, atMost = d.Below(k.params(f.ofParams(xi), within/k.width), within%k.width, x)
+				return less, atMost, nil
+			}
+		}
+		if !ok {
+			return 0, 0, fmt.Errorf("family: %s does not know its distribution function: it does not implement family.Distributor (a Below method)", f.Name())
+		}
+		less, atMost = d.Below(f.ofParams(xi), within, x)
+		return less, atMost, nil
+	}
+	return 0, 0, fmt.Errorf("family: there is no column %d: they are 0 to %d", column, p.size.Columns-1)
+}
+
+// normalBelow is the distribution function of a normal variable.
+func normalBelow(mean, variance, x float64) (less, atMost float64) {
+	p := distuv.UnitNormal.CDF((x - mean) / math.Sqrt(variance))
+	return p, p
+}
+
+// Below is that of the marginal distribution.
+func (g gaussian) Below(xi []float64, column int, x float64) (less, atMost float64) {
+	mean, cov := g.split(xi, 0)
+	return normalBelow(mean[column], cov[column*(g.d+1)], x)
+}
+
+// Below is that of a normal variable.
+func (g isotropic) Below(xi []float64, column int, x float64) (less, atMost float64) {
+	mean, variance := g.moments(xi)
+	return normalBelow(mean[column], variance[column/g.width], x)
+}
+
+// Below is that of the logarithm.
+func (g lognormal) Below(xi []float64, column int, x float64) (less, atMost float64) {
+	if !(x > 0) {
+		return 0, 0
+	}
+	return g.isotropic.Below(xi, column, math.Log(x))
+}
+
+// Below is that of the marginal distribution.
+func (f studentT) Below(xi []float64, column int, x float64) (less, atMost float64) {
+	last := len(xi) - 1
+	mean, cov := f.split(xi[:last], 0)
+	p := distuv.StudentsT{Mu: mean[column], Sigma: math.Sqrt(cov[column*(f.d+1)]), Nu: xi[last]}.CDF(x)
+	return p, p
+}
+
+// Below is Σ_{i<x} e^−λ λⁱ/i! by the incomplete gamma function.
+func (Poisson) Below(xi []float64, _ int, x float64) (less, atMost float64) {
+	upTo := func(n float64) float64 {
+		if n < 0 {
+			return 0
+		}
+		if xi[0] == 0 {
+			return 1
+		}
+		return mathext.GammaIncRegComp(n+1, xi[0])
+	}
+	return upTo(math.Ceil(x) - 1), upTo(math.Floor(x))
+}
+
+// Below is 1 − e^−λx.
+func (Exponential) Below(xi []float64, _ int, x float64) (less, atMost float64) {
+	p := -math.Expm1(-xi[0] * max(0, x))
+	return p, p
+}
+
+// Below is the incomplete gamma function.
+func (Gamma) Below(xi []float64, _ int, x float64) (less, atMost float64) {
+	p := mathext.GammaIncReg(max(xi[0], tiny), max(xi[1], tiny)*max(0, x))
+	return p, p
+}
+
+// Below is 1 − p between 0 and 1.
+func (Bernoulli) Below(xi []float64, _ int, x float64) (less, atMost float64) {
+	return belowCode([]float64{1 - xi[0], xi[0]}, x)
+}
+
+// Below sums up the probabilities of lower codes.
+func (Categorical) Below(xi []float64, _ int, x float64) (less, atMost float64) {
+	return belowCode(xi, x)
+}
+
+func belowCode(p []float64, x float64) (less, atMost float64) {
+	for code, v := range p {
+		if float64(code) < x {
+			less += v
+		}
+		if float64(code) <= x {
+			atMost += v
+		}
+	}
+	return min(1, less), min(1, atMost)
+}
+
+// Below is that of a logistic variable, rounded to the nearest level.
+func (f Ordinal) Below(xi []float64, _ int, x float64) (less, atMost float64) {
+	upTo := func(level float64) float64 {
+		switch {
+		case level < 0:
+			return 0
+		case level >= float64(f.Levels-1):
+			return 1
+		}
+		return 1 / (1 + math.Exp(-(level+0.5-xi[0])/xi[1]))
+	}
+	return upTo(math.Ceil(x) - 1), upTo(math.Floor(x))
+}
