@@ -13,6 +13,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/models/hmm"
+	"github.com/latent-go/latent/prior"
 )
 
 // blocksOf are sequences for the suite, given as the rows of a table and where they end.
@@ -115,7 +116,7 @@ func conformingCases() []conforming {
 			}
 			return to
 		}})
-	list = append(list, conforming{name: "full Gaussian", family: family.Gaussian{}, x: x, ends: ends, units: [][]float64{{10, 0.01}}})
+	list = append(list, conforming{name: "full Gaussian", family: family.Gaussian{}, x: x, ends: ends, units: [][]float64{{10, 0.01}}, ks: []int{1, 2}})
 	list = append(list, conforming{name: "tied Gaussian", family: family.Gaussian{Covariance: family.Tied}, x: x, ends: ends})
 	x, ends = drawn(lengths(30), 1, poisson, 0)
 	list = append(list, conforming{name: "Poisson", family: family.Poisson{}, x: x, ends: ends, steps: 1,
@@ -166,7 +167,7 @@ type hmmCase = lvmtest.Case[framework.Sequences, *hmm.Parameters, *hmm.Statistic
 func (c conforming) estimates(m framework.Model[framework.Sequences, *hmm.Parameters, *hmm.Statistics]) hmmCase {
 	model := hmm.Model{Family: c.family}
 	of := hmmCase{
-		Model: m, Data: blocksOf(c.x, c.ends), K: []int{1, 2, 3}, NoAllocations: true,
+		Model: m, Data: blocksOf(c.x, c.ends), K: c.ks, NoAllocations: true,
 		Symmetry: func(p *hmm.Parameters, rng *rand.Rand) *hmm.Parameters {
 			q, err := model.Permute(p, rng.Perm(p.K))
 			if err != nil {
@@ -222,6 +223,28 @@ func (c conforming) estimates(m framework.Model[framework.Sequences, *hmm.Parame
 	return of
 }
 
+// posterior are the logarithms of the concentrations; nil where the family's hyperparameters have no coordinates here.
+func posterior(c conforming) lvmtest.Coordinates[*hmm.Posterior, *hmm.Statistics] {
+	if c.name != "Poisson" {
+		return nil
+	}
+	return func(_ *hmm.Statistics, p *hmm.Posterior) ([]float64, func([]float64) *hmm.Posterior) {
+		apply := func(v []float64, f func(float64) float64) []float64 {
+			to := make([]float64, len(v))
+			for i, x := range v {
+				to[i] = f(x)
+			}
+			return to
+		}
+		x := apply(slices.Concat(p.Start, p.Transitions, p.Components), math.Log)
+		return x, func(x []float64) *hmm.Posterior {
+			q, v := *p, apply(x, math.Exp)
+			q.Start, q.Transitions, q.Components = v[:p.K], v[p.K:p.K+p.K*p.K], v[p.K+p.K*p.K:]
+			return &q
+		}
+	}
+}
+
 // endsOf puts the running sums of lengths into ends.
 func endsOf(lengths, ends []int) {
 	n := 0
@@ -231,9 +254,43 @@ func endsOf(lengths, ends []int) {
 	}
 }
 
+func TestConformanceOfStructures(t *testing.T) {
+	c := conformingCases()[0]
+	for name, structure := range map[string]hmm.Structure{
+		"uniform": {Initial: hmm.Uniform}, "stationary": {Initial: hmm.Stationary},
+		"left to right": {LeftRight: 1, Initial: hmm.FirstState}, "forward": {LeftRight: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			of := c.estimates(hmm.Model{Family: c.family, Structure: structure})
+			of.Latent, of.Free, of.Sample = nil, nil, nil // whose coordinates and draws are those of any chain
+			of.NoAllocations = structure.Initial != hmm.Stationary
+			if structure.LeftRight > 0 {
+				of.Symmetry, of.Degenerate = nil, nil // the first state is never left out
+			}
+			if structure.Initial == hmm.Stationary {
+				of.Degenerate = nil // the start follows the transitions
+			}
+			lvmtest.Test(t, of)
+		})
+	}
+}
+
 func TestConformance(t *testing.T) {
 	for _, c := range conformingCases() {
 		model := hmm.Model{Family: c.family}
 		t.Run(c.name, func(t *testing.T) { lvmtest.Test(t, c.estimates(model)) })
+		t.Run(c.name+" MAP", func(t *testing.T) {
+			mode := c.estimates(hmm.MAP{Model: model, Chain: hmm.ChainPrior{Start: prior.Dirichlet{Alpha: 2}, Rows: prior.Dirichlet{Alpha: 1.5}, Stay: 2}})
+			mode.NoAllocations = false // the log prior takes some memory
+			lvmtest.Test(t, mode)
+		})
+		t.Run(c.name+" VB", func(t *testing.T) {
+			m := hmm.Variational{Family: c.family, Chain: hmm.ChainPrior{Start: prior.Dirichlet{Alpha: 0.5}, Rows: prior.Dirichlet{Alpha: 0.7}, Stay: 2}}
+			of := c.estimates(model)
+			lvmtest.Test(t, lvmtest.Case[framework.Sequences, *hmm.Posterior, *hmm.Statistics]{Model: m, Data: of.Data, K: of.K, Units: of.Units, Free: posterior(c),
+				Symmetry: func(p *hmm.Posterior, rng *rand.Rand) *hmm.Posterior {
+					return framework.KeepAxes(p, p.K, rng.Perm(p.K))
+				}})
+		})
 	}
 }

@@ -133,18 +133,7 @@ func complete(p []float64, place int) {
 	p[place] = 1
 }
 
-// Permute puts state order[k] of p in the place of state k.
-func (m Model) Permute(p *Parameters, order []int) (*Parameters, error) {
-	pl, err := m.plan(p)
-	if err != nil {
-		return nil, err
-	}
-	q := framework.KeepAxes(p, p.K, order)
-	q.plan, q.bayes, q.observed = pl, p.bayes, p.observed.Keep(order)
-	return q, nil
-}
-
-// Canonical orders the states by how often they are visited in the long run, the most frequent first (see [Model.Stationary]).
+// Canonical orders the states by how often they are visited, the most frequent first; those of a chain from left to right stay.
 func (m Model) Canonical(p *Parameters) (*Parameters, error) {
 	share := occupancy(p)
 	order := make([]int, p.K)

@@ -1,10 +1,75 @@
 package hmm
 
 import (
+	"errors"
+	"fmt"
+	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/categorical"
+	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/models/mixture"
 )
+
+// Numbers describes the numbers of a state, in their order.
+func (m Model) Numbers(p *Parameters) ([]family.Number, error) {
+	pl, err := m.plan(p)
+	if err != nil {
+		return nil, err
+	}
+	return pl.Numbers(), nil
+}
+
+// Steps are the mixture that the steps make if their order is forgotten, each state with its share of them, and the statistics that go with
+// it: what package mixture says of components it says of states, such as their standard errors given the states.
+func (m Model) Steps(s *Statistics, p *Parameters) (*mixture.Statistics, *mixture.Parameters) {
+	shares := make([]float64, p.K)
+	for k, n := range s.Nk {
+		shares[k] = n / s.N
+	}
+	return &mixture.Statistics{K: s.K, N: s.N, Nk: s.Nk, Loss: s.Loss, Classes: s.Classes}, m.Mixture(p, shares)
+}
+
+// Mixture is the distribution of what is seen where the states have the given probabilities, such as a forecast: package mixture has its
+// density and draws from it.
+func (m Model) Mixture(p *Parameters, states []float64) *mixture.Parameters {
+	return &mixture.Parameters{K: p.K, D: p.D, Weights: states, Components: p.Components, Pooled: p.Pooled}
+}
+
+// TransitionErrors are the standard errors √(a(1−a)/N⁻) of the transitions, K×K, given the states: too small where states overlap
+// (package bootstrap has others). That of a state which is never left is +Inf.
+func (m Model) TransitionErrors(s *Statistics, p *Parameters) []float64 {
+	errs := make([]float64, p.K*p.K)
+	for i := range p.K {
+		for j := range p.K {
+			if a := p.Move(i, j); a > 0 && a < 1 {
+				errs[i*p.K+j] = math.Sqrt(a * (1 - a) / s.Left(i))
+			}
+		}
+	}
+	return errs
+}
+
+// Stationary is the distribution of states that the transitions leave unchanged: the share of steps in each in the long run, wherever
+// it began. It errs where there is more than one.
+func (m Model) Stationary(p *Parameters) ([]float64, error) {
+	share := make([]float64, p.K)
+	return share, stationary(share, p.Transitions)
+}
+
+// Durations are the expected numbers of steps that a state, once entered, is stayed in: 1/(1 − a_kk), +Inf of one that is never left.
+// They have geometric distributions, P(n) = a_kkⁿ⁻¹(1 − a_kk).
+func (m Model) Durations(p *Parameters) []float64 {
+	list := make([]float64, p.K)
+	for k := range list {
+		list[k] = 1 / (1 - p.Move(k, k))
+	}
+	return list
+}
 
 // Sample draws sequences of the given lengths, their steps one after the other, n×D row-major, and the state of each step.
 func (m Model) Sample(p *Parameters, lengths []int, rng *rand.Rand) (x []float64, states []int, err error) {
@@ -13,6 +78,9 @@ func (m Model) Sample(p *Parameters, lengths []int, rng *rand.Rand) (x []float64
 		return nil, nil, err
 	}
 	for _, n := range lengths {
+		if n < 0 {
+			return nil, nil, fmt.Errorf("hmm: a sequence of %d steps cannot be drawn", n)
+		}
 		from := p.Start
 		for range n {
 			z := categorical.Draw(from, rng)
@@ -25,4 +93,178 @@ func (m Model) Sample(p *Parameters, lengths []int, rng *rand.Rand) (x []float64
 		}
 	}
 	return x, states, nil
+}
+
+// A Course is what is known of each step when it happens, from the steps before it in its sequence.
+type Course struct {
+	Predicted  []float64 // p(z_t|x_1…x_t−1), steps×K
+	Filtered   []float64 // p(z_t|x_1…x_t), steps×K
+	LogDensity []float64 // ln p(x_t|x_1…x_t−1), of each step: they add up to LogProb
+}
+
+// Filter goes through sequences from their beginnings. [Online] does so while they happen.
+func (m Model) Filter(b framework.Sequences, p *Parameters) (*Course, error) {
+	if err := b.Check(); err != nil {
+		return nil, err
+	}
+	s := m.NewStatistics(p)
+	if err := m.Prepare(p, nil, s); err != nil {
+		return nil, err
+	}
+	n := b.Steps.N
+	c := &Course{make([]float64, n*p.K), make([]float64, n*p.K), make([]float64, n)}
+	terms := make([]float64, p.K)
+	for i := range b.Len() {
+		first, end := b.Bounds(i)
+		for from := first; from < end; from += partSteps {
+			if err := s.read(b.Steps, from, min(partSteps, end-from)); err != nil {
+				return nil, err
+			}
+			for t := range s.window.n {
+				predicted := at(c.Predicted, from+t, p.K)
+				if from+t == first {
+					copy(predicted, p.Start)
+				} else {
+					p.step(predicted, at(c.Filtered, from+t-1, p.K))
+				}
+				log, err := s.update(at(c.Filtered, from+t, p.K), predicted, t, terms)
+				if err != nil {
+					return nil, &framework.DataError{Row: b.Steps.First + from + t, Column: -1, Reason: err}
+				}
+				c.LogDensity[from+t] = log
+			}
+		}
+	}
+	return c, nil
+}
+
+var errUnforeseen = errors.New("has probability 0 after the steps before it: the transitions allow no state that produces it")
+
+// update puts the filtered probabilities of step t of the window into dst, from the predicted ones, and returns ln p(x_t|x_1…x_t−1).
+func (s *Statistics) update(dst, predicted []float64, t int, terms []float64) (float64, error) {
+	for j, v := range predicted {
+		terms[j] = math.Log(v) + s.window.scores[j*s.window.padded+t]
+	}
+	log := logSumExp(terms)
+	if log-log != 0 {
+		return 0, errUnforeseen
+	}
+	for j, v := range terms {
+		dst[j] = math.Exp(v - log)
+	}
+	return log + s.Classes.BaseOf(t), nil
+}
+
+// Online follows one sequence while it happens.
+type Online struct {
+	p        *Parameters
+	s        *Statistics
+	filtered []float64 // nil before the first step
+	next     []float64
+	terms    []float64
+}
+
+// Online follows a sequence from its beginning. It is for one goroutine.
+func (m Model) Online(p *Parameters) (*Online, error) {
+	pl, err := m.plan(p)
+	if err != nil {
+		return nil, err
+	}
+	o := &Online{p: p, s: newStatistics(pl, p.K), next: make([]float64, p.K), terms: make([]float64, p.K)}
+	return o, m.Prepare(p, nil, o.s)
+}
+
+// Step takes the next step, D numbers, NaN where missing, and returns ln p(x_t|x_1…x_t−1). After an error the step has not been taken.
+func (o *Online) Step(x []float64) (logDensity float64, err error) {
+	if len(x) != o.p.D {
+		return 0, fmt.Errorf("hmm: a step of %d numbers does not go with a model of %d columns", len(x), o.p.D)
+	}
+	if err := o.s.read(framework.Rows{N: 1, D: o.p.D, Stride: o.p.D, X: x}, 0, 1); err != nil {
+		return 0, err
+	}
+	o.predict(o.next)
+	filtered := linalg.Resize(o.filtered, o.p.K)
+	if logDensity, err = o.s.update(filtered, o.next, 0, o.terms); err == nil {
+		o.filtered = filtered
+	}
+	return logDensity, err
+}
+
+// predict is the distribution of the next state.
+func (o *Online) predict(dst []float64) {
+	if o.filtered == nil {
+		copy(dst, o.p.Start)
+		return
+	}
+	o.p.step(dst, o.filtered)
+}
+
+// States are p(z_t|x_1…x_t) after the last step, K; nil before the first.
+func (o *Online) States() []float64 { return append([]float64(nil), o.filtered...) }
+
+// Forecast is the distribution of the states of the next h steps, h×K: none for h = 0. [Model.Mixture] makes a distribution of x of a
+// row.
+func (o *Online) Forecast(h int) ([]float64, error) {
+	if h < 0 {
+		return nil, fmt.Errorf("hmm: a forecast of %d steps: their number must not be negative", h)
+	}
+	list := make([]float64, h*o.p.K)
+	for i := range h {
+		if i == 0 {
+			o.predict(at(list, 0, o.p.K))
+		} else {
+			o.p.step(at(list, i, o.p.K), at(list, i-1, o.p.K))
+		}
+	}
+	return list, nil
+}
+
+// Forecast is the distribution of the states of the h steps after the end of each sequence, h×K for one after the other.
+func (m Model) Forecast(b framework.Sequences, p *Parameters, h int) ([]float64, error) {
+	course, err := m.Filter(b, p)
+	if err != nil {
+		return nil, err
+	}
+	var all []float64
+	for i := range b.Len() {
+		_, end := b.Bounds(i)
+		one, err := (&Online{p: p, filtered: at(course.Filtered, end-1, p.K)}).Forecast(h)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one...)
+	}
+	return all, nil
+}
+
+// PseudoResiduals are Φ⁻¹(P(X_t ≤ x_t|x_1…x_t−1)) of each step and column, steps×D: standard normal, and independent from step to step, if
+// the model is right (Zucchini & MacDonald 2009, section 6.2.3). Of a discrete column they are at the middle of the jump, and normal about.
+// Missing values have NaN; the others are between −37 and 8.3. It errs where a family knows no distribution function.
+func (m Model) PseudoResiduals(b framework.Sequences, p *Parameters) ([]float64, error) {
+	pl, err := m.plan(p)
+	if err != nil {
+		return nil, err
+	}
+	course, err := m.Filter(b, p)
+	if err != nil {
+		return nil, err
+	}
+	residuals := make([]float64, b.Steps.N*p.D)
+	for t := range b.Steps.N {
+		for j, x := range b.Steps.Row(t) {
+			u := 0.0
+			for k, v := range at(course.Predicted, t, p.K) {
+				less, atMost, err := pl.Below(p.Component(k), j, x)
+				if err != nil {
+					return nil, err
+				}
+				u += v * (less + atMost) / 2
+			}
+			residuals[t*p.D+j] = math.NaN()
+			if x == x {
+				residuals[t*p.D+j] = distuv.UnitNormal.Quantile(min(1-0x1p-53, max(1e-300, u)))
+			}
+		}
+	}
+	return residuals, nil
 }

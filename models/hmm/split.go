@@ -3,6 +3,7 @@ package hmm
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 
 	"github.com/latent-go/latent/framework"
@@ -35,7 +36,7 @@ func (m Model) Split(ctx context.Context, src framework.Source[framework.Sequenc
 	return grown, gain, m.Structure.begin(grown.Start, grown.Transitions)
 }
 
-var errOrdered = errors.New("hmm: a state of a chain from left to right has no second place to be divided into")
+var errOrdered = fmt.Errorf("hmm: a state of a chain from left to right has no second place to be divided into: %w", framework.ErrDegenerate)
 
 // grown are the parameters with state k twice, as k and the last: what leads to k leads to them in the given shares.
 func (m Model) grown(p *Parameters, k int, shares []float64) *Parameters {

@@ -13,6 +13,8 @@ const (
 	stationarySteps = 500
 	// stationaryHalvings bounds the halvings of a step.
 	stationaryHalvings = 40
+	// stationaryTolerance is the change of probabilities at which it ends.
+	stationaryTolerance = 1e-14
 )
 
 // estimateStationary puts the transitions A into dst that maximise Σ_k f_k ln π_k + Σ_kl ξ_kl ln a_kl with π the stationary
@@ -41,26 +43,26 @@ func estimateStationary(s *Statistics, p, dst *Parameters) error {
 	trial, start := make([]float64, k*k), make([]float64, k)
 	for range stationarySteps {
 		toward := seenAndUnseen(s, dst)
+		if floats.Distance(toward, dst.Transitions, math.Inf(1)) <= stationaryTolerance {
+			break
+		}
 		step, v := 1.0, math.Inf(-1)
+		rounding := 1e-14 * math.Abs(best)
 		for range stationaryHalvings {
 			for i := range trial {
 				trial[i] = dst.Transitions[i] + step*(toward[i]-dst.Transitions[i])
 			}
-			if v = value(trial, start); v > best {
+			if v = value(trial, start); v >= best-rounding {
 				break
 			}
 			step /= 2
 		}
-		if !(v > best) {
+		if !(v >= best-rounding) {
 			break
 		}
-		gain := v - best
 		copy(dst.Transitions, trial)
 		copy(dst.Start, start)
-		best = v
-		if gain <= 1e-15*math.Abs(best) {
-			break
-		}
+		best = max(best, v)
 	}
 	return nil
 }

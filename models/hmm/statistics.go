@@ -27,6 +27,7 @@ type Statistics struct {
 	tilt    []float64 // K, what every step in a state loses
 	leaving []float64 // K, what it loses besides where it is not the last
 	hyper   []float64 // K×H, of MAP
+	counts  []float64 // K×K, likewise
 	product []float64 // K×K
 	window  *window
 	long    *long
@@ -34,6 +35,8 @@ type Statistics struct {
 	used    *laplace.Tilt // of the local step under way
 	sink    *sink
 	charges []framework.Charge
+
+	expectedStart, expectedMoves []float64 // of Variational: E[ln π] and E[ln a]
 }
 
 func newStatistics(p *family.Plan, k int) *Statistics {

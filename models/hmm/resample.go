@@ -1,0 +1,102 @@
+package hmm
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/categorical"
+)
+
+// What package bootstrap asks of a model.
+
+// mostDrawn bounds the numbers that Resample draws: 2 GiB.
+const mostDrawn = 1 << 28
+
+// Resample draws from p sequences like those of src: as many, as long, with the same values missing and the same numbers of trials. A
+// sequence of weight w becomes w sequences: weights that are no whole numbers are an error, and so are families that cannot be drawn
+// from, and more than 2²⁸ numbers.
+func (m Model) Resample(ctx context.Context, src framework.Source[framework.Sequences], p *Parameters, rng *rand.Rand) (framework.Source[framework.Sequences], error) {
+	pl, err := m.plan(p)
+	if err != nil {
+		return nil, err
+	}
+	var x []float64
+	var ends []int
+	for b, err := range src.Blocks(ctx) {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err == nil {
+			err = b.Check()
+		}
+		if err != nil {
+			return nil, err
+		}
+		if b.Steps.D != p.D {
+			return nil, fmt.Errorf("hmm: the table has %d columns, and the model %d", b.Steps.D, p.D)
+		}
+		for i := range b.Len() {
+			first, end := b.Bounds(i)
+			w := b.Weight(i)
+			if w != math.Trunc(w) {
+				return nil, fmt.Errorf("hmm: the weight of sequence %d is %v: sequences are drawn whole, and weights must be whole numbers", b.First+i+1, w)
+			}
+			if w*float64(p.D*(end-first)) > float64(mostDrawn-len(x)) {
+				return nil, fmt.Errorf("hmm: the weights stand for more than %d numbers, too many to draw", mostDrawn)
+			}
+			for range int(w) {
+				from := p.Start
+				for t := first; t < end; t++ {
+					z := categorical.Draw(from, rng)
+					x = append(x, b.Steps.Row(t)...)
+					if err := pl.Resample(p.Component(z), rng, x[len(x)-p.D:]); err != nil {
+						return nil, err
+					}
+					from = at(p.Transitions, z, p.K)
+				}
+				ends = append(ends, len(x)/p.D)
+			}
+		}
+	}
+	table, err := framework.FromIncomplete(x, len(x)/p.D, p.D)
+	if err != nil {
+		return nil, err
+	}
+	return framework.NewSequences(table, ends)
+}
+
+// StartAt is an iteration of EM from p: the steps as one class, which measure units and scale priors, stay p's.
+func (m Model) StartAt(ctx context.Context, src framework.Source[framework.Sequences], p *Parameters) (*Parameters, error) {
+	s, _, err := framework.LocalStep(ctx, m, src, p, 1)
+	if err != nil {
+		return nil, err
+	}
+	return m.Maximize(s, p, nil)
+}
+
+// StartAt is an iteration of EM from p.
+func (m MAP) StartAt(ctx context.Context, src framework.Source[framework.Sequences], p *Parameters) (*Parameters, error) {
+	s, _, err := framework.LocalStep(ctx, m, src, p, 1)
+	if err != nil {
+		return nil, err
+	}
+	return m.Maximize(s, p, nil)
+}
+
+// Permute puts state order[k] of p in the place of state k. The states of a chain from left to right have one order, in which they stay.
+func (m Model) Permute(p *Parameters, order []int) (*Parameters, error) {
+	pl, err := m.plan(p)
+	if err != nil {
+		return nil, err
+	}
+	if m.Structure.LeftRight > 0 {
+		order = slices.Sorted(slices.Values(order))
+	}
+	q := framework.KeepAxes(p, p.K, order)
+	q.plan, q.bayes, q.observed = pl, p.bayes, p.observed.Keep(order)
+	return q, nil
+}

@@ -1,0 +1,105 @@
+package hmm
+
+import (
+	"math"
+	"slices"
+
+	"github.com/latent-go/latent/framework"
+)
+
+// Viterbi finds the most probable path of each sequence given all of it, the state of each step, and ln p(x, path) (Viterbi 1967). Its
+// memory beside the path does not grow with the length of a sequence: it keeps the best ways to the borders of parts, and goes through the
+// parts again from the last to the first.
+func (m Model) Viterbi(b framework.Sequences, p *Parameters) (states []int, logJoint []float64, err error) {
+	if err := b.Check(); err != nil {
+		return nil, nil, err
+	}
+	s := m.NewStatistics(p)
+	if err := m.Prepare(p, nil, s); err != nil {
+		return nil, nil, err
+	}
+	states = make([]int, b.Steps.N)
+	for i := range b.Len() {
+		first, end := b.Bounds(i)
+		best, err := s.viterbi(b.Steps, first, end, states)
+		if err != nil {
+			return nil, nil, err
+		}
+		logJoint = append(logJoint, best)
+	}
+	return states, logJoint, nil
+}
+
+// viterbi finds the path of the steps from first to end−1.
+func (s *Statistics) viterbi(b framework.Rows, first, end int, states []int) (logJoint float64, err error) {
+	k := s.K
+	var borders [][]float64 // the best ways to the states of the last step of each part
+	best, origin := make([]float64, min(partSteps, end-first)*k), make([]int32, min(partSteps, end-first)*k)
+	base := 0.0
+	for from := first; from < end; from += partSteps {
+		n := min(partSteps, end-from)
+		if err := s.read(b, from, n); err != nil {
+			return 0, err
+		}
+		s.ways(best, nil, before(borders, len(borders)))
+		borders = append(borders, slices.Clone(at(best, n-1, k)))
+		for t := range n {
+			base += s.Classes.BaseOf(t)
+		}
+	}
+	last := borders[len(borders)-1]
+	z := place(last)
+	if logJoint = last[z]; logJoint-logJoint != 0 {
+		return 0, &framework.DataError{Row: b.First + first, Column: -1, Reason: errImpossible}
+	}
+	for part := len(borders) - 1; part >= 0; part-- {
+		from := first + part*partSteps
+		n := min(partSteps, end-from)
+		if err := s.read(b, from, n); err != nil {
+			return 0, err
+		}
+		s.ways(best, origin, before(borders, part))
+		for t := n - 1; t >= 0; t-- {
+			states[from+t] = z
+			z = int(origin[t*k+z])
+		}
+	}
+	return logJoint + base, nil
+}
+
+// before are the ways to the border before a part; nil before the first.
+func before(borders [][]float64, part int) []float64 {
+	if part == 0 {
+		return nil
+	}
+	return borders[part-1]
+}
+
+// ways puts the log density of the best way to each state into best, n×k, and where it comes from into origin, which may be nil, for the
+// steps of the window; those to the border before it go on.
+func (s *Statistics) ways(best []float64, origin []int32, border []float64) {
+	w, c, k := s.window, &s.chain, s.K
+	for t := range w.n {
+		if t > 0 {
+			border = at(best, t-1, k)
+		}
+		for j := range k {
+			top, from := math.Inf(-1), 0
+			if border == nil {
+				top = c.logStart[j]
+			}
+			for i, v := range border {
+				if v += c.logMove[i*k+j]; v > top {
+					top, from = v, i
+				}
+			}
+			best[t*k+j] = top + w.scores[j*w.padded+t]
+			if origin != nil {
+				origin[t*k+j] = int32(from)
+			}
+		}
+	}
+}
+
+// place is that of the largest number.
+func place(v []float64) int { return slices.Index(v, slices.Max(v)) }
