@@ -139,7 +139,7 @@ func (p *Parameters) Covariance() (*mat.SymDense, error) {
 func (p *Parameters) Bartlett(b framework.Rows) (*mat.Dense, error) {
 	return p.scores(b, func(v *view, x *mat.Dense) (*mat.Dense, error) {
 		var z mat.Dense
-		if err := z.Solve(v.W(), x.T()); err != nil {
+		if err := z.Solve(v.W(), x.T()); err != nil || len(v.show) < p.K {
 			return nil, fmt.Errorf("has too few values for Bartlett's scores of %d factors: take regression scores", p.K)
 		}
 		return mat.DenseCopyOf(z.T()), nil

@@ -9,9 +9,9 @@ import (
 	"gonum.org/v1/gonum/optimize"
 )
 
-// starts is the number of starts of the search for the noise of each K: Jöreskog's, the noise of one factor less, and random
+// searches is the number of starts of the search for the noise of each K: Jöreskog's, the noise of one factor less, and random
 // ones.
-const starts = 4
+const searches = 4
 
 // diagonal maximises the likelihood of factor analysis over the noise alone (Lawley & Maxwell 1971), for columns of variance 1.
 func (s *Solutions) diagonal(c []float64, kmax int) error {
@@ -61,7 +61,7 @@ type found struct {
 func (s *Solutions) search(c, last []float64, k int) (*found, error) {
 	rng := rand.New(rand.NewPCG(14, uint64(k)))
 	var best *found
-	for i := range starts {
+	for i := range searches {
 		noise := make([]float64, s.D)
 		switch {
 		case k == 0:

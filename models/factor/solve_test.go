@@ -16,6 +16,8 @@ import (
 	"github.com/latent-go/latent/models/factor"
 )
 
+type ctx = context.Context
+
 var background = context.Background()
 
 // holzinger is testdata/holzinger1939.csv.
@@ -96,6 +98,7 @@ func TestIterationReachesTheClosedForm(t *testing.T) {
 	for name, src := range tables {
 		for kind, st := range kinds {
 			t.Run(name+" "+kind, func(t *testing.T) {
+				t.Parallel()
 				m := moments(t, src)
 				s := solve(t, m, st, 0)
 				worst := 0.0

@@ -20,7 +20,7 @@ import (
 // one. It refuses columns that are constant or, where the noise is not isotropic, depend on others, and rows and columns
 // without any entry.
 func (m Model) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*Parameters, error) {
-	o, err := framework.Fold(ctx, src, 0, func() (*observed, error) { return new(observed), nil }, (*observed).add, (*observed).merge)
+	o, err := framework.Fold(ctx, src, 0, func() (*observed, error) { return &observed{st: m.Structure}, nil }, (*observed).add, (*observed).merge)
 	if err != nil {
 		return nil, err
 	}
@@ -188,6 +188,7 @@ func (e *RepeatedError) Error() string {
 
 // observed counts and averages the entries that each column shows.
 type observed struct {
+	st      Structure
 	rows    int
 	n       float64
 	gaps    bool
@@ -198,33 +199,37 @@ type observed struct {
 
 func (o *observed) add(b framework.Rows) error {
 	if o.count == nil {
+		if err := o.st.Check(b.D); err != nil {
+			return err
+		}
 		o.count, o.mean, o.squares = make([]float64, b.D), make([]float64, b.D), make([]float64, b.D)
 	}
 	if len(o.count) != b.D {
 		return fmt.Errorf("factor: %w", framework.FaultyRow(b.First, "has %d columns, earlier rows %d", b.D, len(o.count)))
 	}
+	parts := o.st.parts(b.D)
 	for i := range b.N {
-		w, empty := b.Weight(i), true
-		o.rows++
-		for j, v := range b.Row(i) {
+		w, x, gaps := b.Weight(i), b.Row(i), false
+		for j, v := range x {
 			switch {
 			case math.IsNaN(v):
-				o.gaps = true
-				continue
+				gaps = true
 			case math.IsInf(v, 0):
 				return fmt.Errorf("factor: %w", framework.NotFinite(b.First+i, j, v))
-			}
-			empty = false
-			if w > 0 {
+			case w > 0:
 				o.count[j] += w
 				delta := v - o.mean[j]
 				o.mean[j] += w / o.count[j] * delta
 				o.squares[j] += w * delta * (v - o.mean[j])
 			}
 		}
-		if empty {
-			return fmt.Errorf("factor: %w", framework.FaultyRow(b.First+i, "has no value at all: drop it"))
+		if gaps {
+			o.gaps = true
+			if _, err := o.st.shown(parts, x, b.First+i); err != nil {
+				return err
+			}
 		}
+		o.rows++
 		o.n += w
 	}
 	return nil

@@ -1,0 +1,71 @@
+package factor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/latent-go/latent/framework"
+)
+
+// What package bootstrap asks of a model.
+
+// Resample draws from p as many rows as src has, with the same entries missing. Rows must weigh 1 each.
+func (Model) Resample(ctx context.Context, src framework.Source[framework.Rows], p *Parameters, rng *rand.Rand) (framework.Source[framework.Rows], error) {
+	x, err := p.Sample(src.Rows(), rng)
+	if err != nil {
+		return nil, err
+	}
+	at := 0
+	for b, err := range src.Blocks(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		for i := range b.N {
+			if w := b.Weight(i); w != 1 {
+				return nil, fmt.Errorf("factor: the weight of %w", framework.FaultyRow(b.First+i, "is %v: rows to draw must weigh 1 each", w))
+			}
+			for j, v := range b.Row(i) {
+				if math.IsNaN(v) {
+					x.Set(at, j, v)
+				}
+			}
+			at++
+		}
+	}
+	return framework.FromIncomplete(x.RawMatrix().Data, at, p.D)
+}
+
+// StartAt is p with the means and units of src.
+func (m Model) StartAt(ctx context.Context, src framework.Source[framework.Rows], p *Parameters) (*Parameters, error) {
+	q, err := m.Init(ctx, src, p.K, rand.New(rand.NewPCG(0, 0)))
+	if err != nil {
+		return nil, err
+	}
+	q.Loadings, q.Noise = slices.Clone(p.Loadings), slices.Clone(p.Noise)
+	return q, nil
+}
+
+// AlignedTo are the standardised loadings in the rotation that brings them nearest to target, D×K (Schönemann 1966): those of
+// resampled tables vary about it, and not with the choice of axes.
+func (p *Parameters) AlignedTo(target mat.Matrix) (*mat.Dense, error) {
+	if d, k := target.Dims(); d != p.D || k != p.K {
+		return nil, fmt.Errorf("factor: a %d×%d target for %d×%d loadings", d, k, p.D, p.K)
+	}
+	w := p.Standardized()
+	var cross, u, v, aligned mat.Dense
+	cross.Mul(w.T(), target)
+	var svd mat.SVD
+	if !svd.Factorize(&cross, mat.SVDFull) {
+		return nil, errors.New("factor: the loadings are not finite")
+	}
+	svd.UTo(&u)
+	svd.VTo(&v)
+	aligned.Product(w, &u, v.T())
+	return &aligned, nil
+}
