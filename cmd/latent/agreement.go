@@ -78,17 +78,21 @@ func (in *input) agreement(components []int, k int) *agreementTable {
 	return a
 }
 
-// classify finds the most probable component of every row of the table, from 0.
-func (f *components) classify(in *input) ([]int, error) {
-	x, n, d, err := in.Values()
-	if err != nil {
-		return nil, err
-	}
-	var list []int
-	for first := 0; first < n; first += blockRows {
-		rows := min(blockRows, n-first)
-		b := framework.Rows{First: first, N: rows, D: d, Stride: d, X: x[first*d : (first+rows)*d]}
-		q, err := f.model.Responsibilities(b, f.params, nil)
+// classify finds the class of every row of the table, from 0.
+func (f *components) classify(in *input) ([]int, error) { return f.assign(in, upTo(0, in.Rows()-1)) }
+
+// likeliest are the most probable components of rows.
+func (f *components) likeliest(in *input, rows []int) (list []int, err error) {
+	d := in.Cols()
+	var x []float64
+	for block := range slices.Chunk(rows, blockRows) {
+		x = x[:0]
+		for _, row := range block {
+			for j := range d {
+				x = append(x, in.Number(row, j))
+			}
+		}
+		q, err := f.model.Responsibilities(framework.Rows{First: block[0], N: len(block), D: d, Stride: d, X: x}, f.params, nil)
 		if err != nil {
 			return nil, err
 		}

@@ -86,7 +86,8 @@ func (r *report) bootstrap(s *session, status *statusLine, in *input, o bootstra
 	}
 	r.Bootstrap = new(refits)
 	*r.Bootstrap = newRefits(s, in, o, outcome, "")
-	return nil
+	r.Params, err = encode(r.found.params)
+	return err
 }
 
 func isCovariance(name string) bool { return strings.HasSuffix(name, "covariance") }
@@ -95,31 +96,43 @@ func isVariance(name string) bool { return strings.HasSuffix(name, "variance") &
 
 // bootstrap puts standard errors beside the numbers of the components as they are reported.
 func (f *components) bootstrap(ctx context.Context, m framework.Model[framework.Rows, *mixture.Parameters, *mixture.Statistics], table *framework.Table, o bootstrap.Options) (bootstrap.Outcome, error) {
-	numbers, err := f.model.Numbers(f.params)
+	e, err := drawnComponents(ctx, f, m, table, f.params, (*mixture.Parameters).Vector, o)
 	if err != nil {
 		return bootstrap.Outcome{}, err
 	}
-	reported := func(p *mixture.Parameters) []float64 { // standard deviations in place of variances
-		v := p.Vector()
-		for i := range v[p.K:] {
+	for k := range f.list {
+		weight, interval := drawn(e.Numbers[k])
+		f.list[k].Drawn, f.list[k].Interval = &weight, interval
+	}
+	return e.Outcome, nil
+}
+
+// drawnComponents draws tables like src and refits m, whose parameters as a list end with those of the components, to which it gives what
+// the draws say.
+func drawnComponents[B, P any, S framework.Statistics[S]](ctx context.Context, f *components, m framework.Model[B, P, S], src framework.Source[B], at P, vector func(P) []float64, o bootstrap.Options) (*bootstrap.Estimates, error) {
+	numbers, err := f.model.Numbers(f.params)
+	if err != nil {
+		return nil, err
+	}
+	first := len(vector(at)) - len(f.params.Components)
+	reported := func(p P) []float64 { // standard deviations in place of variances
+		v := slices.Clone(vector(p))
+		for i := range v[first:] {
 			if isVariance(numbers[i%len(numbers)].Name) {
-				v[p.K+i] = math.Sqrt(v[p.K+i])
+				v[first+i] = math.Sqrt(v[first+i])
 			}
 		}
 		return v
 	}
-	e, err := bootstrap.StandardErrors(ctx, m, table, f.params, reported, o)
+	e, err := bootstrap.StandardErrors(ctx, m, src, at, reported, o)
 	if err != nil {
-		return bootstrap.Outcome{}, err
+		return nil, err
 	}
-	weights, left := e.Numbers[:f.params.K], e.Numbers[f.params.K:]
 	for k := range f.list {
-		weight, interval := drawn(weights[k])
-		f.list[k].Drawn, f.list[k].Interval = &weight, interval
-		f.list[k].attach(numbers, left[k*len(numbers):])
+		f.list[k].attach(numbers, e.Numbers[first+k*len(numbers):])
 	}
 	f.drawn = true
-	return e.Outcome, nil
+	return e, nil
 }
 
 // attach gives the values of the columns what the draws say, in the order of [mixture.Model.Summarize].
@@ -152,14 +165,17 @@ func (f *components) printDrawn(p *page, rows []component) {
 }
 
 func (f *components) drawnGrid(rows []component, columns []int) *grid {
-	heads := []string{"component", "weight"}
+	heads := []string{f.noun, "weight"}
 	for _, j := range columns {
 		legend, _ := rows[0].Columns[j].shownDrawn(f.columns[j])
 		heads = append(heads, short(f.columns[j].Name)+"\n"+legend)
 	}
 	g := newGrid(heads...)
 	for k, c := range rows {
-		cells := []string{strconv.Itoa(k + 1), fmt.Sprintf("%.4g ± %.2g", float64(c.Weight), float64(*c.Drawn))}
+		cells := []string{strconv.Itoa(k + 1), fmt.Sprintf("%.4g", float64(c.Weight))}
+		if c.Drawn != nil {
+			cells[1] += fmt.Sprintf(" ± %.2g", float64(*c.Drawn))
+		}
 		for _, j := range columns {
 			_, cell := c.Columns[j].shownDrawn(f.columns[j])
 			cells = append(cells, cell)

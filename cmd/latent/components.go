@@ -14,6 +14,7 @@ import (
 
 // components are the result of a mixture, the heaviest first.
 type components struct {
+	noun      string // what a class is called: component, or state
 	family    string // as --family has it
 	columns   []column
 	model     mixture.Model
@@ -24,7 +25,9 @@ type components struct {
 	matrices  []namedMatrix // covariances
 	order     []int         // columns, the most characteristic first
 	doubts    []error       // about the fit
-	drawn     bool          // the list has standard errors by bootstrap
+	// assign finds the class of some rows of the table that was fitted, ascending, from 0.
+	assign func(in *input, rows []int) ([]int, error)
+	drawn  bool // the list has standard errors by bootstrap
 }
 
 // standardErrors are those of the parameters, in their places.
@@ -67,15 +70,21 @@ type columnSummary struct {
 func newComponents(m mixture.Model, family string, columns []column, p *mixture.Parameters, q *mixture.Posterior, s *mixture.Statistics) (*components, error) {
 	order := upTo(0, p.K-1)
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(p.Weights[j], p.Weights[i]) })
-	f := &components{family: family, columns: columns, model: m}
 	sums, params, err := m.Keep(s, p, order)
 	if err != nil {
 		return nil, err
 	}
-	f.params = params
-	if q != nil {
+	f, err := describeComponents(m, family, columns, params, sums)
+	if err == nil && q != nil {
 		f.posterior = &mixture.Posterior{K: q.K, D: q.D, Weights: arranged(q.Weights, order), Components: arranged(q.Components, order), Pooled: q.Pooled}
 	}
+	return f, err
+}
+
+// describeComponents summarises components in their order.
+func describeComponents(m mixture.Model, family string, columns []column, p *mixture.Parameters, sums *mixture.Statistics) (*components, error) {
+	f := &components{noun: "component", family: family, columns: columns, model: m, params: p}
+	f.assign = f.likeliest
 	own, shares, err := m.StandardErrors(sums, f.params)
 	if err != nil {
 		return nil, err
@@ -244,10 +253,10 @@ func (f *components) print(p *page) {
 		p.prose(0, "The most characteristic columns come first; %s left out (--format json has all).", are(left, "more column"))
 	}
 	if more := len(list) - len(rows); more > 0 {
-		p.prose(0, "%s of less weight left out (--format json has all).", counted(more, "component"))
+		p.prose(0, "%s of less weight left out (--format json has all).", counted(more, f.noun))
 	}
 	if empty > 0 {
-		p.prose(0, "%s left out, with less than half a row each (--format json has all).", are(empty, "component"))
+		p.prose(0, "%s left out, with less than half a row each (--format json has all).", are(empty, f.noun))
 	}
 	if f.drawn {
 		f.printDrawn(p, rows)
@@ -268,7 +277,7 @@ func (f *components) fitting(p *page, rows []component) (shown []int, g *grid) {
 
 // grid shows some components and columns.
 func (f *components) grid(rows []component, columns []int) *grid {
-	heads := []string{"component", "weight", "rows"}
+	heads := []string{f.noun, "weight", "rows"}
 	for _, j := range columns {
 		legend, _ := rows[0].Columns[j].shown(f.columns[j])
 		heads = append(heads, short(f.columns[j].Name)+"\n"+legend)

@@ -47,6 +47,9 @@ func TestEveryFieldOfJSONIsDocumented(t *testing.T) {
 		{"fit", "--data", "ruspini", "--cov", "EII", "--k", "4", "--noise", "--out", model},
 		{"predict", model, "--data", "ruspini"},
 		{"fit", "--data", "ruspini", "--family", "gaussian-tied", "--start", "rows", "--kmax", "4", "--restarts", "1", "--seed", "2"}, // with moves
+		{"fit", "--model", "hmm", "--data", file(t, "s.csv", seriesTable), "--sequence", "id", "--left-right", "1", "--start", "first", "--kmax", "2", "--bootstrap", "2", "--out", model},
+		{"predict", model, "--data", file(t, "s.csv", seriesTable), "--id", "id"},
+		{"predict", model, "--data", file(t, "s.csv", seriesTable), "--forecast", "2"},
 		{"datasets"},
 	} {
 		stdout, _ := done(t, append(args, "--format", "json")...)
@@ -57,7 +60,7 @@ func TestEveryFieldOfJSONIsDocumented(t *testing.T) {
 		for _, text := range texts {
 			var value any
 			require.NoError(t, json.Unmarshal([]byte(text), &value))
-			keysOf(value, []string{"params", "posterior", "values", "complete_data_standard_errors", "bootstrap_standard_errors", "bootstrap_intervals", "chosen", "ids"}, func(key string) {
+			keysOf(value, []string{"params", "posterior", "values", "complete_data_standard_errors", "bootstrap_standard_errors", "bootstrap_intervals", "chosen", "ids", "mean", "sd"}, func(key string) {
 				assert.Contains(t, string(page), "`"+key+"`", args)
 			})
 		}

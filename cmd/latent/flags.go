@@ -16,9 +16,11 @@ import (
 
 // modelFlags say what is fitted and how.
 type modelFlags struct {
-	Model      string          `default:"mixture" enum:"bpca,mixture,bernmix,vbmf" help:"Model: mixture, bernmix (a mixture with Bernoulli columns only), bpca, or vbmf (variational matrix factorisation)."`
+	Model      string          `default:"mixture" enum:"bpca,mixture,bernmix,hmm,vbmf" help:"Model: mixture, bernmix (a mixture with Bernoulli columns only), hmm (a hidden Markov model: rows that follow one another), bpca, or vbmf (variational matrix factorisation)."`
 	Family     string          `placeholder:"NAME" help:"Family of the components of a mixture: gaussian (full covariance), gaussian-tied, gaussian-diagonal, gaussian-spherical, poisson, exponential, gamma, lognormal, bernoulli, categorical, ordinal (numbers as ordered levels), multinomial, student-t (of all columns), or auto: each column by itself, by how its values vary; identifiers, dates and constant columns are left out. Default: gaussian, with --columns auto."`
 	Cov        string          `placeholder:"NAME" help:"Covariance of --family gaussian: full, tied, diag, spherical, or a structure by its name in mclust, EII to VVV. latent select --cov all compares them, and --family all further families too."`
+	Sequence   string          `placeholder:"COL" help:"hmm: the column that says which sequence a row belongs to; rows of one sequence follow one another. Default: the table is one sequence."`
+	LeftRight  *int            `placeholder:"STATES" help:"hmm: moves lead to the same state or up to so many states further, and never back."`
 	Noise      bool            `help:"Add noise to a mixture of Gaussians or t distributions: one more component, of the same density everywhere in the box that holds the table, for outliers."`
 	Columns    columnFamilies  `placeholder:"COL=FAMILY,…" help:"Families of single columns of a mixture, where they differ from --family. A comma in a name has a backslash before it."`
 	Method     string          `placeholder:"NAME" help:"Inference: gfab, fab, em, map, vb, cvb0 or closed-form (bpca and vbmf; map and cvb0: mixtures only). gfab, fab and cvb0 prune from kmax down; the others fit every K separately. Default: gfab; of bernmix cvb0."`
@@ -28,7 +30,7 @@ type modelFlags struct {
 	Center     bool            `help:"Centre the columns first (vbmf only; bpca always does)."`
 	Temper     *float64        `placeholder:"ALPHA" help:"Power of the likelihood, positive and at most 1, in the tempered posterior of --method vb. Default: 1."`
 	SizePrior  string          `name:"size-prior" default:"uniform" enum:"uniform,geometric" help:"Prior of K where fits of every K are compared: uniform, or geometric (2^-K)."`
-	Start      *string         `enum:"varied,kmeans,random,rows" placeholder:"NAME" help:"Initialisation of mixtures: kmeans, random (responsibilities), rows, or varied: every second start kmeans, the others random, or rows where values repeat. Default: varied."`
+	Start      *string         `placeholder:"NAME" help:"Initialisation of mixtures and of the states of hmm: kmeans, random (responsibilities), rows, or varied: every second start kmeans, the others random, or rows where values repeat. Default: varied. Of hmm also, or after a comma, what is assumed of the first state: free, uniform, stationary, or first (with --left-right). Default: free."`
 	Restarts   *int            `placeholder:"N" help:"Independent starts, of which the best is kept. Default: 10 for mixtures of at most 5000 rows (3 with cvb0), else 1."`
 	Seed       uint64          `default:"1" help:"Seed of the starts."`
 	Tol        *float64        `placeholder:"NATS" help:"Stop when an iteration changes the criterion by less than this, in nats per row. Default: 1e-9."`
@@ -97,8 +99,8 @@ func (f *modelFlags) check(method string) error {
 	switch restarts, tol, limit := f.restarts(), f.tolerance(), f.maxIterations(); {
 	case f.Floor != nil && !(*f.Floor >= 0 && !math.IsInf(*f.Floor, 1)):
 		return misused("--floor is %v: it must be finite and not negative", *f.Floor)
-	case f.Floor != nil && (f.Model != "mixture" || f.Method == methodVB):
-		return misused("--floor requires --model mixture and cannot be used with --method vb, whose prior keeps variances from 0")
+	case f.Floor != nil && (!slices.Contains(m.families, familyGaussian) || !m.classes || f.Method == methodVB):
+		return misused("--floor requires --model mixture or hmm and cannot be used with --method vb, whose prior keeps variances from 0")
 	case f.Method == methodClosedForm && (f.Restarts != nil || f.Tol != nil || f.MaxIter != nil || f.Accelerate):
 		return misused("--tol, --max-iter, --accelerate and --restarts cannot be used with --method %s: closed-form has no iterations", f.Method)
 	case restarts < 1:
@@ -172,7 +174,7 @@ func valueOr[T any](flag *T, otherwise T) T {
 
 // settings are what a model file keeps of the flags.
 func (f *modelFlags) settings() settings {
-	kept := settings{Weights: f.Weights, Prior: f.Prior.text, Columns: f.Columns.text, Start: valueOr(f.Start, ""), Floor: f.Floor, Center: f.Center, Temper: valueOr(f.Temper, 0), Accelerate: f.Accelerate}
+	kept := settings{Weights: f.Weights, Prior: f.Prior.text, Columns: f.Columns.text, Start: valueOr(f.Start, ""), Sequence: f.Sequence, LeftRight: valueOr(f.LeftRight, 0), Floor: f.Floor, Center: f.Center, Temper: valueOr(f.Temper, 0), Accelerate: f.Accelerate}
 	if f.SizePrior != sizePriors[0] {
 		kept.SizePrior = f.SizePrior
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"github.com/latent-go/latent/family"
 	"math"
 	"slices"
 	"strings"
@@ -32,13 +33,13 @@ func (f *components) heaviest() []component {
 
 // weightsSection shows the sizes of the components.
 func (f *components) weightsSection(shown []component) []htmlreport.Section {
-	table := sheet{caption: "weights", heads: []string{"component", "weight", "standard error (complete data)", "rows"}}
+	table := sheet{caption: "weights", heads: []string{f.noun, "weight", "standard error (complete data)", "rows"}}
 	for k, c := range shown {
 		table.add(k+1, c.Weight, c.WeightError, c.Rows)
 	}
 	chart := htmlreport.Chart{
-		Title: "Weights of the components", XName: "component", Names: numbered("", len(shown)),
-		About:  fmt.Sprintf("%s, the heaviest first.", counted(len(shown), "component")) + leftOut(len(f.list)-len(shown), "component", "of less weight"),
+		Title: "Weights of the " + f.noun + "s", XName: f.noun, Names: numbered("", len(shown)),
+		About:  fmt.Sprintf("%s, the heaviest first.", counted(len(shown), f.noun)) + leftOut(len(f.list)-len(shown), f.noun, "of less weight"),
 		Panels: []htmlreport.Panel{{Name: "weight", Height: 220, Bars: true, Series: table.series("weight", 1)}},
 	}
 	return section(chart.Title, chart.Figure(), &table)
@@ -50,20 +51,25 @@ func (f *components) pooled() ([]columnSummary, error) {
 	if err != nil {
 		return nil, err
 	}
-	values := make([][]mixture.Value, len(f.columns))
-	for i, n := range numbers {
+	return summaries(f.columns, numbers, f.params.Pooled.Parameters), nil
+}
+
+// summaries are those of the columns under the numbers of one class.
+func summaries(columns []column, names []family.Number, class []float64) []columnSummary {
+	values := make([][]mixture.Value, len(columns))
+	for i, n := range names {
 		if isCovariance(n.Name) {
 			continue
 		}
 		for j := n.From; j <= n.To; j++ {
-			values[j] = append(values[j], mixture.Value{Name: n.Name, Value: f.params.Pooled.Parameters[i]})
+			values[j] = append(values[j], mixture.Value{Name: n.Name, Value: class[i]})
 		}
 	}
-	list := make([]columnSummary, len(f.columns))
-	for j, c := range f.columns {
+	list := make([]columnSummary, len(columns))
+	for j, c := range columns {
 		list[j] = summarise(c, values[j])
 	}
-	return list, nil
+	return list
 }
 
 // A profile is one row of a heat map: a column, or one level of it.
@@ -134,8 +140,8 @@ func (f *components) probabilitiesSection(shown []component) []htmlreport.Sectio
 		return nil
 	}
 	heat := htmlreport.Heat{
-		Title: "Probabilities", ColumnsName: "component", Columns: numbered("", len(shown)), High: "1",
-		About: "How likely each component makes a value of a column: the stronger the colour, the likelier." + leftOut(cut, "column", "less characteristic") + f.levelsLeftOut(),
+		Title: "Probabilities", ColumnsName: f.noun, Columns: numbered("", len(shown)), High: "1",
+		About: "How likely each " + f.noun + " makes a value of a column: the stronger the colour, the likelier." + leftOut(cut, "column", "less characteristic") + f.levelsLeftOut(),
 	}
 	table := sheet{caption: "probabilities", heads: append([]string{"column"}, heat.Columns...)}
 	largest := 0.0
@@ -178,8 +184,8 @@ func (f *components) numbersSection(shown []component, pooled []columnSummary) [
 		return nil
 	}
 	heat := htmlreport.Heat{
-		Title: "Means beside those of the table", ColumnsName: "component", Columns: numbered("", len(shown)),
-		About: "How far a component's mean of a column is from the whole table's, in standard deviations of the table under the same family: blue above, orange below." + leftOut(cut, "column", "less characteristic"),
+		Title: "Means beside those of the table", ColumnsName: f.noun, Columns: numbered("", len(shown)),
+		About: "How far a " + f.noun + "'s mean of a column is from the whole table's, in standard deviations of the table under the same family: blue above, orange below." + leftOut(cut, "column", "less characteristic"),
 	}
 	table := sheet{caption: "parameters of the columns", heads: append([]string{"column", "number"}, heat.Columns...)}
 	largest := 0.0

@@ -11,9 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/htmlreport"
-	"github.com/latent-go/latent/models/mixture"
 )
 
 // A plane is where the Gaussian columns are looked at: two columns as they are, or the two leading
@@ -130,14 +128,14 @@ func (f *components) planeSection(in *input, shown []component) ([]htmlreport.Se
 	if !ok || err != nil {
 		return nil, err
 	}
-	chart := htmlreport.Chart{XName: p.names[0], Title: "Components over two columns"}
+	chart := htmlreport.Chart{XName: p.names[0], Title: capital(f.noun) + "s over two columns"}
 	panel := htmlreport.Panel{Name: p.names[1], Height: 340}
-	about := "Ellipses hold half and 95 % of a component; numbers are components."
+	about := "Ellipses hold half and 95 % of a " + f.noun + "; numbers are " + f.noun + "s."
 	if p.directions != nil {
-		chart.Title = "Components over the two leading directions"
+		chart.Title = capital(f.noun) + "s over the two leading directions"
 		about = "Directions are the two leading eigenvectors of the correlations of the Gaussian columns under the mixture. " + about + leftOut(cut, "column", "less characteristic")
 	}
-	places := sheet{caption: "components in the plane", heads: []string{"component", "weight", "rows", "x", "y", "sd of x", "sd of y", "correlation"}}
+	places := sheet{caption: f.noun + "s in the plane", heads: []string{f.noun, "weight", "rows", "x", "y", "sd of x", "sd of y", "correlation"}}
 	for k, c := range shown {
 		mean, cov, err := f.normal(k, columns)
 		if err != nil {
@@ -148,9 +146,9 @@ func (f *components) planeSection(in *input, shown []component) ([]htmlreport.Se
 		xx, xy, yy := s.At(0, 0), s.At(0, 1), s.At(1, 1)
 		places.add(k+1, c.Weight, c.Rows, x, y, math.Sqrt(xx), math.Sqrt(yy), xy/math.Sqrt(xx*yy))
 		panel.Ellipses = append(panel.Ellipses, htmlreport.Ellipse{X: x, Y: y, XX: xx, XY: xy, YY: yy, Group: k, Name: strconv.Itoa(k + 1),
-			Tip: fmt.Sprintf("component %d\nweight %.4g, %.1f rows\nmean %.6g, %.6g", k+1, float64(c.Weight), float64(c.Rows), x, y)})
+			Tip: fmt.Sprintf(f.noun+" %d\nweight %.4g, %.1f rows\nmean %.6g, %.6g", k+1, float64(c.Weight), float64(c.Rows), x, y)})
 	}
-	rows := sheet{caption: "rows shown", heads: []string{"row", "x", "y", "component"}}
+	rows := sheet{caption: "rows shown", heads: []string{"row", "x", "y", f.noun}}
 	remark := ""
 	if panel.Points, remark, err = f.points(in, p, &rows); err != nil {
 		return nil, err
@@ -171,22 +169,14 @@ func (f *components) planeSection(in *input, shown []component) ([]htmlreport.Se
 // distances.
 func (f *components) points(in *input, p plane, table *sheet) (list []htmlreport.Point, remark string, err error) {
 	at := thinned(in.Rows(), mostPoints, nil)
-	d := len(f.columns)
-	x := make([]float64, 0, len(at)*d)
-	for _, row := range at {
-		for j := range d {
-			x = append(x, in.Number(row, j))
-		}
-	}
-	_, q, err := f.model.Score(framework.Rows{N: len(at), D: d, Stride: d, X: x}, f.params, nil, nil)
+	labels, err := f.assign(in, at)
 	if err != nil {
 		return nil, "", err
 	}
-	labels := mixture.Labels(q, f.params.K)
 	values := make([]float64, len(p.columns))
 	for i, row := range at {
 		for c, j := range p.columns {
-			values[c] = x[i*d+j]
+			values[c] = in.Number(row, j)
 		}
 		u, v := p.point(values)
 		if math.IsNaN(u) || math.IsNaN(v) || in.frequencies != nil && in.frequencies[row] == 0 {
@@ -194,11 +184,11 @@ func (f *components) points(in *input, p plane, table *sheet) (list []htmlreport
 		}
 		name := in.Origin(row) + 1
 		table.add(name, u, v, labels[i]+1)
-		list = append(list, htmlreport.Point{X: u, Y: v, Group: labels[i], Tip: fmt.Sprintf("row %d\n%.6g, %.6g\ncomponent %d", name, u, v, labels[i]+1)})
+		list = append(list, htmlreport.Point{X: u, Y: v, Group: labels[i], Tip: fmt.Sprintf("row %d\n%.6g, %.6g\n%s %d", name, u, v, f.noun, labels[i]+1)})
 	}
-	remark = fmt.Sprintf("Points are the %s, coloured by component.", counted(len(list), "row"))
+	remark = fmt.Sprintf("Points are the %s, coloured by %s.", counted(len(list), "row"), f.noun)
 	if len(list) < in.Rows() {
-		remark = fmt.Sprintf("Points are %d of the %s, coloured by component.", len(list), counted(in.Rows(), "row"))
+		remark = fmt.Sprintf("Points are %d of the %s, coloured by %s.", len(list), counted(in.Rows(), "row"), f.noun)
 	}
 	return list, remark, nil
 }
@@ -214,7 +204,7 @@ func (f *components) histogramSection(in *input, shown []component, j int) ([]ht
 		return nil, nil
 	}
 	name, total := printable(f.columns[j].Name), floats.Sum(counts)
-	chart := htmlreport.Chart{Title: "Components over " + name, XName: name, About: "Bars are all rows, lines the components by their weight."}
+	chart := htmlreport.Chart{Title: capital(f.noun) + "s over " + name, XName: name, About: "Bars are all rows, lines the " + f.noun + "s by their weight."}
 	panel := htmlreport.Panel{Name: "density", Height: 240}
 	table := sheet{caption: "rows in bins", heads: []string{"from", "to", "rows", "density"}}
 	for i, n := range counts {
@@ -224,10 +214,10 @@ func (f *components) histogramSection(in *input, shown []component, j int) ([]ht
 		panel.Bins = append(panel.Bins, bin)
 	}
 	chart.X = floats.Span(make([]float64, 241), edges[0], edges[len(edges)-1])
-	curves := sheet{caption: "components", heads: []string{"component", "weight", "mean", "sd"}}
+	curves := sheet{caption: f.noun + "s", heads: []string{f.noun, "weight", "mean", "sd"}}
 	for k, c := range shown {
 		mean, sd := float64(c.Columns[j].Values["mean"]), float64(c.Columns[j].Values["sd"])
-		curve := htmlreport.Series{Tip: fmt.Sprintf("component %d\nweight %.4g\nmean %.6g\nsd %.6g", k+1, float64(c.Weight), mean, sd)}
+		curve := htmlreport.Series{Tip: fmt.Sprintf(f.noun+" %d\nweight %.4g\nmean %.6g\nsd %.6g", k+1, float64(c.Weight), mean, sd)}
 		for _, x := range chart.X {
 			curve.Y = append(curve.Y, float64(c.Weight)*distuv.Normal{Mu: mean, Sigma: sd}.Prob(x))
 		}

@@ -54,6 +54,8 @@ type input struct {
 	name        string      // for messages
 	label       string      // column of known classes, of embedded data sets only
 	known       *labels     // of --label
+	ends        []int       // of --sequence: the row after the last of each; nil: all rows are one sequence
+	sequences   []string    // of --sequence: what they are called
 	unnamed     bool        // as they were read, the columns were called V1, V2, …
 	gaps        string      // what becomes of missing values
 	flags       *modelFlags // of a fit; nil where a saved model is applied
@@ -155,6 +157,8 @@ func (f *inputFlags) gaps(needsAll bool) (string, error) {
 	}
 	return *f.Missing, nil
 }
+
+var errJoins = misused("--missing drop would join the steps before and after a gap: --missing keep integrates missing values of sequences out")
 
 // complete leaves out rows with missing values, if --missing says so.
 func (in *input) complete(s *session, gaps string) error {
@@ -283,21 +287,29 @@ func (f *fittingFlags) load(s *session, label string) (*input, error) {
 	if err != nil {
 		return nil, err
 	}
-	in, err := f.open(s, f.source(), asText(f.reading, label))
+	in, err := f.open(s, f.source(), asText(f.reading, label, f.Sequence))
 	if err != nil {
 		return nil, err
 	}
 	in.flags = &f.modelFlags
 	weights := f.Weights
-	for _, taken := range [][2]string{{"--weights", weights}, {"--label", label}} {
+	for _, taken := range [][2]string{{"--weights", weights}, {"--label", label}, {"--sequence", f.Sequence}} {
 		if taken[1] != "" && (slices.Contains(f.Select, taken[1]) || slices.Contains(f.Drop, taken[1])) {
 			return nil, misused("column %q is named by %s: it cannot be selected or dropped", taken[1], taken[0])
 		}
 	}
-	if label != "" && label == weights {
+	switch {
+	case label != "" && label == weights:
 		return nil, misused("column %q is named by --weights and by --label: it cannot be both", label)
+	case f.Sequence != "" && (f.Sequence == weights || f.Sequence == label):
+		return nil, misused("column %q is named by --sequence and by another flag: it cannot be both", f.Sequence)
+	case f.model().sequences && gaps == missingDrop:
+		return nil, errJoins
 	}
 	if err := in.takeLabels(label); err != nil {
+		return nil, err
+	}
+	if err := in.takeSequences(f.Sequence); err != nil {
 		return nil, err
 	}
 	all := in.Table

@@ -467,7 +467,7 @@ func TestWrongUseIsOneLineWithTheValidChoices(t *testing.T) {
 		{"fit --family gaussian-spherical --missing keep", "--missing drop"},
 		{"fit --family multinomial --missing keep", "--missing drop"},
 		{"fit --model bpca --missing keep", "--missing drop"},
-		{"fit --start x", `"kmeans","random","rows"`},
+		{"fit --start x", "choose one of varied, kmeans, random, rows"},
 		{"fit --model bpca --start rows", "cannot be used with --model bpca"},
 		{"fit --model bpca --columns a=poisson", "cannot be used with --model bpca"},
 		{"fit --model bernmix --columns a=poisson", "cannot be used with --model bernmix"},

@@ -20,13 +20,19 @@ import (
 func (f *modelFlags) bernoulliOnly() bool { return f.Model == "bernmix" }
 
 func checkMixture(f *modelFlags) error {
+	if _, err := f.starting(); err != nil {
+		return err
+	}
 	if err := f.addNoise(); err != nil {
 		return err
 	}
 	h, keys := &f.Prior, []string{"weights", "kappa", "nu", "a", "b", "shape", "rate", "alpha"}
 	pairs := [][2]string{{"a", "b"}, {"shape", "rate"}}
-	if f.bernoulliOnly() {
+	switch {
+	case f.bernoulliOnly():
 		keys, pairs = []string{"a", "b"}, nil
+	case f.model().sequences:
+		keys = append(chainKeys, keys[1:]...)
 	}
 	switch {
 	case f.Columns.text != "" && f.bernoulliOnly():
@@ -48,7 +54,7 @@ func checkMixture(f *modelFlags) error {
 	if f.Method != methodMAP {
 		return nil
 	}
-	distributions := map[string]string{"weights": "Dirichlet", "alpha": "Dirichlet", "a": "beta", "b": "beta", "shape": "gamma"}
+	distributions := map[string]string{"weights": "Dirichlet", "start": "Dirichlet", "transitions": "Dirichlet", "alpha": "Dirichlet", "a": "beta", "b": "beta", "shape": "gamma"}
 	if f.bernoulliOnly() {
 		distributions["a"] = "Dirichlet"
 	}
@@ -71,6 +77,9 @@ func (f *modelFlags) mixturePriors(rows family.Family) (weights prior.Dirichlet,
 		return prior.Dirichlet{Alpha: h.values["a"]}, of, nil
 	}
 	own, names, taken := family.Priors{}, parts(rows), []string{"weights"}
+	if f.model().sequences {
+		taken = slices.Clone(chainKeys)
+	}
 	for _, f := range families {
 		if !slices.Contains(names, f.name) {
 			continue
@@ -105,8 +114,15 @@ func parts(of family.Family) (names []string) {
 	return names
 }
 
-// bindMixture finds out what the columns are and makes numbers of them.
-func bindMixture(s *session, f *modelFlags, in *input) (*task, error) {
+// describedRows are a table of numbers, and the family of its rows.
+type describedRows struct {
+	*framework.Table
+	columns []column
+	family  family.Family
+}
+
+// rows finds out what the columns are and makes numbers of them.
+func (in *input) rows(s *session, f *modelFlags) (*describedRows, error) {
 	columns, err := described(s, in, f.Family, &f.Columns)
 	if err != nil {
 		return nil, err
@@ -137,16 +153,29 @@ func bindMixture(s *session, f *modelFlags, in *input) (*task, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows := overTable(family.WithFloor(familyOfRows(f.Family, columns), f.floor()), x, d)
-	t := &task{what: strings.Join(parts(rows), ", ") + " components", columns: columns, largest: mostComponents(table, rows)}
+	return &describedRows{table, columns, overTable(family.WithFloor(familyOfRows(f.Family, columns), f.floor()), x, d)}, nil
+}
+
+// task is one of a model whose rows belong to classes.
+func (r *describedRows) task(f *modelFlags, class string) *task {
+	t := &task{what: strings.Join(parts(r.family), ", ") + " " + class + "s", columns: r.columns, largest: mostComponents(r.Table, r.family)}
 	t.checkSize = func(k int) error { // that the model needs rows that differ, it finds out itself
-		if k > n {
-			return fmt.Errorf("%d components for %s: choose K up to %d", k, counted(n, "row"), n)
+		if n := r.Rows(); k > n {
+			return fmt.Errorf("%s for %s: choose K up to %d", counted(k, class), counted(n, "row"), n)
 		}
 		return nil
 	}
 	t.informative = func(c framework.Criterion) bool { return compares(c, f.Method) }
-	t.engine, err = mixtureEngine(f, table, columns, rows)
+	return t
+}
+
+func bindMixture(s *session, f *modelFlags, in *input) (*task, error) {
+	rows, err := in.rows(s, f)
+	if err != nil {
+		return nil, err
+	}
+	t := rows.task(f, "component")
+	t.engine, err = mixtureEngine(f, rows.Table, rows.columns, rows.family)
 	return t, err
 }
 
@@ -188,10 +217,11 @@ func mixtureEngine(f *modelFlags, table *framework.Table, columns []column, rows
 	if err != nil {
 		return nil, err
 	}
-	start, err := family.StartByName(valueOr(f.Start, family.Varied.String()))
+	b, err := f.starting()
 	if err != nil {
 		return nil, err
 	}
+	start := b.fit
 	base := mixture.Model{Family: rows, Start: start}
 	if f.Method == methodVB || f.Method == methodCVB0 {
 		variational := mixture.Variational{Family: rows, Start: start, Prior: of, Weights: weights}

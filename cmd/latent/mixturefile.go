@@ -25,14 +25,8 @@ func loadMixture(file *modelFile) (*savedModel, error) {
 	if err := file.matches(p.K, p.D); err != nil {
 		return nil, err
 	}
-	families := familyNames(true)
-	if file.Model == "bernmix" || joint(file.Family) {
-		families = []string{file.Family}
-	}
-	for _, c := range file.Columns {
-		if err := c.check(families); err != nil {
-			return nil, err
-		}
+	if err := file.checkFamilies(); err != nil {
+		return nil, err
 	}
 	model := mixture.Model{Family: familyOfRows(file.Family, file.Columns)}
 	if err := model.Check(p); err != nil {
@@ -61,6 +55,20 @@ func loadMixture(file *modelFile) (*savedModel, error) {
 		return variational.Predictive(b, q, nil, nil)
 	})
 	return m, nil
+}
+
+// checkFamilies says what is wrong with the families of the columns.
+func (m *modelFile) checkFamilies() error {
+	families := familyNames(true)
+	if m.Model == "bernmix" || joint(m.Family) {
+		families = []string{m.Family}
+	}
+	for _, c := range m.Columns {
+		if err := c.check(families); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // labelHead heads the column of components, from 1.

@@ -19,6 +19,8 @@ type model struct {
 	families, methods []string
 	selecting         string
 	classes           bool // z is a class: --columns, --start and ICL make sense, and several starts by default
+	mixes             bool // the rows are independent: criteria that integrate the parameters out or count labels are theirs
+	sequences         bool // rows follow one another: --sequence
 	ranks             bool // every method finds K in one fit, by the ELBO, and has a place for --prior
 	// check refuses flags that do not go together, before any data are read.
 	check func(f *modelFlags) error
@@ -33,13 +35,15 @@ var models map[string]model
 
 func init() { // their functions use the list
 	mixtures := model{data: "faithful", families: familyNames(false), methods: []string{methodGFAB, methodFAB, methodEM, methodMAP, methodVB, methodCVB0},
-		selecting: methodEM, classes: true, check: checkMixture, bind: bindMixture, load: loadMixture}
+		selecting: methodEM, classes: true, mixes: true, check: checkMixture, bind: bindMixture, load: loadMixture}
 	bernmix := mixtures
 	bernmix.data, bernmix.families = "housevotes84", []string{familyBernoulli}
 	bernmix.methods = []string{methodCVB0, methodGFAB, methodFAB, methodEM, methodMAP, methodVB}
 	models = map[string]model{
 		"mixture": mixtures,
 		"bernmix": bernmix,
+		"hmm": {data: "geyser", families: familyNames(false), methods: []string{methodGFAB, methodFAB, methodEM, methodMAP, methodVB},
+			selecting: methodEM, classes: true, sequences: true, check: checkHMM, bind: bindHMM, load: loadHMM},
 		"bpca": {data: "satellite", families: []string{familyGaussian}, methods: []string{methodGFAB, methodFAB, methodEM, methodVB, methodClosedForm},
 			selecting: methodClosedForm, check: checkBPCA, bind: bindBPCA, load: loadBPCA},
 		"vbmf": {data: "satellite", families: []string{familyGaussian}, methods: []string{methodClosedForm, methodVB},
@@ -70,15 +74,17 @@ func (m model) criteria(method string) []framework.Criterion {
 // further criteria score a method's fits where they are asked for: they take more passes over the rows, or conjugate priors, or,
 // where fits of every K are compared, the sweep.
 func (m model) further(method string, sweep bool) (list []framework.Criterion) {
-	if !m.classes {
-		return nil
-	}
-	if method != methodCVB0 {
+	if m.mixes && method != methodCVB0 {
 		list = append(list, framework.Collapsed)
 	}
-	list = append(list, framework.ExactICL, framework.DNML)
-	if sweep && method != methodVB && method != methodCVB0 {
-		list = append(list, framework.SBIC, framework.Slope)
+	if m.mixes {
+		list = append(list, framework.ExactICL, framework.DNML)
+	}
+	if sweep && m.classes && method != methodVB && method != methodCVB0 {
+		if m.mixes {
+			list = append(list, framework.SBIC)
+		}
+		list = append(list, framework.Slope)
 	}
 	return list
 }
@@ -118,6 +124,10 @@ func (m model) starts(method string, rows int) int {
 // the model itself refuses.
 func (m model) checkFlags(f *modelFlags) error {
 	switch {
+	case !m.sequences && f.Sequence != "":
+		return misused("--sequence cannot be used with --model %s, whose rows are independent", f.Model)
+	case !m.sequences && f.LeftRight != nil:
+		return misused("--left-right cannot be used with --model %s, whose rows are independent", f.Model)
 	case !m.classes && f.Columns.text != "":
 		return misused("--columns cannot be used with --model %s: it gives columns of mixtures their families", f.Model)
 	case !m.classes && f.Start != nil:
@@ -155,8 +165,13 @@ type result struct {
 // A savedModel is applied to rows, and draws some.
 type savedModel struct {
 	needsAll bool // has no place for missing values
-	layout   layout
-	doubt    string // of the scores; empty: none
+	// sequences is score for rows that follow one another; nil where they do not. forecast has the probabilities of the states of the h
+	// steps after each sequence, and expect mean and standard deviation of the columns under such probabilities.
+	sequences func(b framework.Sequences) ([]float64, error)
+	forecast  func(b framework.Sequences, h int) ([]float64, error)
+	expect    func(states []float64) (means, sds []number, err error)
+	layout    layout
+	doubt     string // of the scores; empty: none
 	// score returns the numbers of each row that the layout names.
 	score func(rows framework.Rows) ([]float64, error)
 	// sample draws n rows, and the component of each where z is a class.

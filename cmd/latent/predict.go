@@ -18,12 +18,14 @@ import (
 type predictCommand struct {
 	Data string `required:"" placeholder:"FILE|NAME" help:"CSV or NPY file, also gzipped; - for standard input; or an embedded data set, see latent datasets."`
 	inputFlags
-	Unseen string   `default:"error" enum:"error,missing" help:"Levels of categorical columns that the model has not seen: error refuses them, missing takes them for missing values."`
-	Saved  string   `arg:"" name:"model" placeholder:"MODEL.json" help:"Model saved by latent fit --out."`
-	ID     []string `name:"id" placeholder:"COL" help:"Pass these columns through, as texts and before the predictions: names and numbers of rows, say. They need not be in the model."`
-	Label  string   `placeholder:"COL" help:"Known classes of the rows (mixtures): compare components to this column by the adjusted Rand index and a cross-table, in JSON, on standard output where --out names a file, or else on standard error."`
-	Out    string   `placeholder:"FILE" help:"File to write. Default, and -: standard output."`
-	Format string   `default:"csv" enum:"csv,json" help:"Output: csv or json."`
+	Unseen   string   `default:"error" enum:"error,missing" help:"Levels of categorical columns that the model has not seen: error refuses them, missing takes them for missing values."`
+	Saved    string   `arg:"" name:"model" placeholder:"MODEL.json" help:"Model saved by latent fit --out."`
+	ID       []string `name:"id" placeholder:"COL" help:"Pass these columns through, as texts and before the predictions: names and numbers of rows, say. They need not be in the model."`
+	Sequence string   `placeholder:"COL" help:"hmm: the column that says which sequence a row belongs to. Default: the one of the fit, where the data have it; else the table is one sequence."`
+	Forecast *int     `placeholder:"STEPS" help:"hmm: predict the so many steps that follow each sequence in place of those that are there: probabilities of the states, means and standard deviations of the columns."`
+	Label    string   `placeholder:"COL" help:"Known classes of the rows (mixtures, hmm): compare components to this column by the adjusted Rand index and a cross-table, in JSON, on standard output where --out names a file, or else on standard error."`
+	Out      string   `placeholder:"FILE" help:"File to write. Default, and -: standard output."`
+	Format   string   `default:"csv" enum:"csv,json" help:"Output: csv or json."`
 }
 
 // rowHead heads the column of row numbers.
@@ -34,6 +36,9 @@ const rowHead = "row"
 func (c *predictCommand) Run(s *session) error {
 	m, err := readModel(c.Saved)
 	if err != nil {
+		return err
+	}
+	if err := c.checkSequences(m); err != nil {
 		return err
 	}
 	if m.saved.doubt != "" {
@@ -73,6 +78,13 @@ func (c *predictCommand) Run(s *session) error {
 	if !slices.IsSorted(order) {
 		p.order = order
 	}
+	if m.saved.sequences != nil {
+		p.ends = in.endsOf(p.rows)
+		p.score = func(b framework.Rows) ([]float64, error) { return m.saved.sequences(p.series(b)) }
+	}
+	if c.Forecast != nil {
+		return c.forecast(s, m, p)
+	}
 	if p.numbers = gaps == missingDrop; p.numbers {
 		p.layout.first = append([]string{rowHead}, p.layout.first...)
 	}
@@ -95,7 +107,8 @@ func (c *predictCommand) read(s *session, m *modelFile) (*input, ids, error) {
 	if err := c.checkColumns(m, names); err != nil {
 		return nil, ids{}, err
 	}
-	own := without(append(slices.Clone(c.ID), c.Label), setOf(names)) // no columns of the model
+	sequence := cmp.Or(c.Sequence, m.Settings.Sequence)
+	own := without(append(slices.Clone(c.ID), c.Label, sequence), setOf(names)) // no columns of the model
 	in, err := c.open(s, c.Data, asText(m.reading(), own...))
 	if err != nil {
 		return nil, ids{}, err
@@ -106,6 +119,14 @@ func (c *predictCommand) read(s *session, m *modelFile) (*input, ids, error) {
 	}
 	if err := in.takeLabels(c.Label); err != nil {
 		return nil, ids{}, err
+	}
+	switch {
+	case c.Sequence == "" && sequence != "" && !slices.Contains(in.Names, sequence):
+		s.note("%s has no column %.60q, by which the model was fitted to sequences: its rows are taken for one sequence", in.name, sequence)
+	default:
+		if err := in.takeSequences(sequence); err != nil {
+			return nil, ids{}, err
+		}
 	}
 	if own = slices.DeleteFunc(own, func(name string) bool { return !slices.Contains(in.Names, name) }); len(own) > 0 {
 		if in.Table, err = in.Table.Drop(own...); err != nil {
@@ -278,7 +299,8 @@ type prediction struct {
 	order   []int // place of each column of the model; nil: they are in place
 	columns []string
 	ids     ids
-	numbers bool // rows are written with their numbers
+	ends    []int // of sequences; nil where rows are independent
+	numbers bool  // rows are written with their numbers
 
 	assigned  []int     // components of the rows so far, from 0, where known classes are to be compared
 	reordered []float64 // one block
@@ -304,6 +326,29 @@ func (p *prediction) block(first, n int) framework.Rows {
 	return b
 }
 
+// after is the row after the last of the block that begins with row first: whole sequences where there are such.
+func (p *prediction) after(first int) int {
+	end := min(first+blockRows, p.rows)
+	if p.ends == nil {
+		return end
+	}
+	at, _ := slices.BinarySearch(p.ends, end)
+	return p.ends[at]
+}
+
+// series are the sequences of a block.
+func (p *prediction) series(b framework.Rows) framework.Sequences {
+	from, _ := slices.BinarySearch(p.ends, b.First+1)
+	var ends []int
+	for _, end := range p.ends[from:] {
+		if end > b.First+b.N {
+			break
+		}
+		ends = append(ends, end-b.First)
+	}
+	return framework.Sequences{First: from, Steps: b, Ends: ends}
+}
+
 // withNumbers puts the numbers of n rows from first on before what the model says of them.
 func (p *prediction) withNumbers(table []float64, first, n int) []float64 {
 	if !p.numbers {
@@ -320,11 +365,11 @@ func (p *prediction) withNumbers(table []float64, first, n int) []float64 {
 // blocks calls use with what the model says of one block of rows after another: as many
 // numbers a row as the layout has names.
 func (p *prediction) blocks(s *session, use func(table []float64, n int) error) error {
-	for first := 0; first < p.rows; first += blockRows {
+	for first, n := 0, 0; first < p.rows; first += n {
 		if s.Err() != nil {
 			return fmt.Errorf("interrupted after %d of %d rows", first, p.rows)
 		}
-		n := min(blockRows, p.rows-first)
+		n = p.after(first) - first
 		table, err := p.score(p.block(first, n))
 		if err != nil {
 			return rendered(p.in.name + ": " + p.errors.render(err))
@@ -337,7 +382,7 @@ func (p *prediction) blocks(s *session, use func(table []float64, n int) error) 
 		table = p.withNumbers(table, first, n)
 		if p.in.known != nil {
 			names := p.layout.names()
-			for at := slices.Index(names, labelHead); at < len(table); at += len(names) {
+			for at := slices.IndexFunc(names, func(name string) bool { return name == labelHead || name == stateHead }); at < len(table); at += len(names) {
 				p.assigned = append(p.assigned, int(table[at])-1)
 			}
 		}

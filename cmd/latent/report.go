@@ -139,8 +139,10 @@ type settings struct {
 	Prior         string   `json:"prior,omitempty"`    // as it was given
 	Columns       string   `json:"columns,omitempty"`  // likewise
 	Start         string   `json:"start,omitempty"`    // likewise
-	Floor         *float64 `json:"floor,omitempty"`    // likewise
-	Center        bool     `json:"center,omitempty"`   // likewise
+	Sequence      string   `json:"sequence,omitempty"` // the column of --sequence
+	LeftRight     int      `json:"left_right,omitempty"`
+	Floor         *float64 `json:"floor,omitempty"`  // likewise
+	Center        bool     `json:"center,omitempty"` // likewise
 	Temper        float64  `json:"temper,omitempty"`
 	Accelerate    bool     `json:"accelerate,omitempty"`
 	SizePrior     string   `json:"size_prior,omitempty"`

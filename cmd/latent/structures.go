@@ -102,8 +102,8 @@ func (f *modelFlags) covariance() error {
 	names, known := covariances()
 	name, ok := known[strings.ToLower(f.Cov)]
 	switch {
-	case f.Model != "mixture":
-		return misused("--cov cannot be used with --model %s: it is the covariance of mixtures of Gaussians", f.Model)
+	case !f.model().classes || f.bernoulliOnly():
+		return misused("--cov cannot be used with --model %s: it is the covariance of components that are Gaussians", f.Model)
 	case f.Family != "" && f.Family != familyGaussian && f.Family != name:
 		return misused("--cov is the covariance of --family gaussian, and the family is %s", f.Family)
 	case strings.EqualFold(f.Cov, familyAll):

@@ -233,7 +233,7 @@ func (r *report) choice() string {
 	case r.K == r.KMax:
 		return fmt.Sprintf("%d, the most that was allowed (--kmax)", r.K)
 	}
-	if len(r.Restarts) > 0 && r.Restarts[0].KMax < r.KMax {
+	if len(r.Restarts) > 0 && r.Restarts[0].KMax < r.KMax && r.ByK == nil {
 		first := r.Restarts[0].KMax
 		return fmt.Sprintf("%d of at most %d (at most %d first, doubled while more than half were found; --kmax fixes it)", r.K, r.KMax, first)
 	}
@@ -413,3 +413,6 @@ func abridgedNumbers(values []number) string {
 	}
 	return fmt.Sprintf("%d between %.4g and %.4g", len(values), low, high)
 }
+
+// capital begins a sentence with a word.
+func capital(word string) string { return strings.ToUpper(word[:1]) + word[1:] }

@@ -32,7 +32,7 @@ func TestTextIsNoWiderThanThePage(t *testing.T) {
 }
 
 func TestATableHasTheMostCharacteristicColumnsThatFit(t *testing.T) {
-	f := &components{list: []component{{Weight: 1, Rows: 10}}}
+	f := &components{noun: "component", list: []component{{Weight: 1, Rows: 10}}}
 	for j := range 5 {
 		f.columns = append(f.columns, column{Name: fmt.Sprintf("column%d", j), Family: familyPoisson})
 		f.list[0].Columns = append(f.list[0].Columns, columnSummary{Values: map[string]number{"rate": 1}, keys: []string{"rate"}})

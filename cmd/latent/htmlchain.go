@@ -1,0 +1,191 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/latent-go/latent/internal/htmlreport"
+)
+
+// mostSteps bounds those of a series that is drawn.
+const mostSteps = 1000
+
+// sections are those of the components, for what is seen in the states, with those of the chain before.
+func (c *chain) sections(in *input) ([]htmlreport.Section, error) {
+	series, err := c.seriesSection(in)
+	if err != nil {
+		return nil, err
+	}
+	durations, err := c.durationsSection(in)
+	if err != nil {
+		return nil, err
+	}
+	residuals, err := c.residualsSection(in)
+	if err != nil {
+		return nil, err
+	}
+	own, err := c.components.sections(in)
+	return slices.Concat(series, c.transitionsSection(), durations, own, residuals), err
+}
+
+// seriesSection draws the first steps of the columns that tell the states apart best, coloured by state.
+func (c *chain) seriesSection(in *input) ([]htmlreport.Section, error) {
+	n := min(in.Rows(), mostSteps)
+	states, err := c.visited(in, upTo(0, n-1))
+	if err != nil {
+		return nil, err
+	}
+	columns := slices.DeleteFunc(slices.Clone(c.order), func(j int) bool { return len(c.columns[j].Levels) > 0 })
+	columns = columns[:min(len(columns), 3)]
+	if len(columns) == 0 {
+		return nil, nil
+	}
+	chart := htmlreport.Chart{Title: "The series, coloured by state", XName: "row", IntegerX: true,
+		About: "The colour, and the number in the tooltip, is the state on the most probable path."}
+	if n < in.Rows() {
+		chart.About += fmt.Sprintf(" The first %d of %s are shown.", n, counted(in.Rows(), "row"))
+	}
+	if in.ends != nil {
+		chart.About += " Dotted lines: a sequence ends."
+	}
+	table := sheet{caption: "rows shown", heads: []string{"row", "state"}}
+	for _, j := range columns {
+		table.heads = append(table.heads, printable(c.columns[j].Name))
+	}
+	for row, z := range states {
+		cells := []any{row + 1, z + 1}
+		for _, j := range columns {
+			cells = append(cells, in.Number(row, j))
+		}
+		table.add(cells...)
+	}
+	chart.X = table.column(0)
+	for _, end := range in.ends {
+		if end < n {
+			chart.Events = append(chart.Events, end-1)
+		}
+	}
+	for i, j := range columns {
+		panel := htmlreport.Panel{Name: printable(c.columns[j].Name), Height: 160}
+		for row, y := range table.column(i + 2) {
+			if y == y {
+				panel.Points = append(panel.Points, htmlreport.Point{X: float64(row + 1), Y: y, Group: states[row],
+					Tip: fmt.Sprintf("row %d\n%.6g\nstate %d", row+1, y, states[row]+1)})
+			}
+		}
+		chart.Panels = append(chart.Panels, panel)
+	}
+	list := section(chart.Title, chart.Figure(), &table)
+	list[0].Wide = true
+	return list, nil
+}
+
+// transitionsSection shows how states follow one another.
+func (c *chain) transitionsSection() []htmlreport.Section {
+	k := min(c.params.K, mostRows)
+	heat := htmlreport.Heat{Title: "Transitions", ColumnsName: "to state", Columns: numbered("", k), High: "1",
+		About: "How likely each state, a row, is followed by each state, a column: the stronger the colour, the likelier." + leftOut(c.params.K-k, "state", "with fewer steps")}
+	table := sheet{caption: "probabilities of the next state, to four decimals", heads: append([]string{"from state", "begins", "steps stayed"}, numbered("to ", k)...), open: true}
+	durations := c.model.Durations(c.params)
+	for i := range k {
+		cells := []any{i + 1, fmt.Sprintf("%.4f", c.params.Start[i]), fmt.Sprintf("%.4g", durations[i])}
+		var shades []float64
+		var texts []string
+		for j := range k {
+			p := c.params.Move(i, j)
+			shades, texts = append(shades, p), append(texts, fmt.Sprintf("%.4g", p))
+			cells = append(cells, fmt.Sprintf("%.4f", p))
+		}
+		heat.Rows, heat.Shade, heat.Texts = append(heat.Rows, strconv.Itoa(i+1)), append(heat.Shade, shades), append(heat.Texts, texts)
+		table.add(cells...)
+	}
+	return section(heat.Title, heat.Figure(), &table)
+}
+
+// durationsSection compares how long states are stayed in with what the chain expects.
+func (c *chain) durationsSection(in *input) ([]htmlreport.Section, error) {
+	path, err := c.visited(in, upTo(0, in.Rows()-1))
+	if err != nil {
+		return nil, err
+	}
+	k := min(c.params.K, mostRows)
+	visits, steps := make([]float64, c.params.K), make([]float64, c.params.K)
+	first := 0
+	for _, end := range in.endsOf(in.Rows()) {
+		for row := first; row < end; row++ {
+			if row == first || path[row] != path[row-1] {
+				visits[path[row]]++
+			}
+			steps[path[row]]++
+		}
+		first = end
+	}
+	chart := htmlreport.Chart{Title: "How long states are stayed in", XName: "state", Names: numbered("", k),
+		About: "Mean lengths of the visits on the most probable path beside those that the chain expects. Visits that are longer than expected, all over, speak for durations that are not geometric; the path has fewer short visits than there are."}
+	table := sheet{caption: "visits", heads: []string{"state", "visits on the path", "mean length", "expected"}}
+	durations := c.model.Durations(c.params)
+	for i := range k {
+		table.add(i+1, visits[i], steps[i]/visits[i], durations[i])
+	}
+	chart.Panels = []htmlreport.Panel{{Name: "steps", Bars: true, Height: 200, Series: append(table.series("on the path", 2), table.series("expected", 3)...)}}
+	return section(chart.Title, chart.Figure(), &table), nil
+}
+
+// residualsSection shows whether the steps are what the model expects after those before them, where the families have distribution
+// functions.
+func (c *chain) residualsSection(in *input) ([]htmlreport.Section, error) {
+	b, err := in.steps()
+	if err != nil {
+		return nil, err
+	}
+	all, err := c.model.PseudoResiduals(b, c.params)
+	if err != nil {
+		return nil, nil // a family without
+	}
+	d := len(c.columns)
+	chart := htmlreport.Chart{Title: "Pseudo-residuals", XName: "normal quantile",
+		About: "Where the model is right, the probability of at most what was seen, given the steps before, has a uniform distribution: taken to normal quantiles, bars follow the line. Tails that are heavier are steps that the model does not expect."}
+	table := sheet{caption: "pseudo-residuals", heads: []string{"column", "values", "mean", "sd", "correlation with the step before"}}
+	chart.X = floats.Span(make([]float64, 161), -4, 4)
+	normal := htmlreport.Series{Name: "standard normal"}
+	for _, x := range chart.X {
+		normal.Y = append(normal.Y, distuv.UnitNormal.Prob(x))
+	}
+	for _, j := range c.order[:min(d, 3)] {
+		var values []float64
+		sum, lagged, last := 0.0, 0.0, math.NaN()
+		for t := range b.Steps.N {
+			v := all[t*d+j]
+			if v == v {
+				values = append(values, max(-4, min(4, v)))
+				sum += v * v
+				if last == last {
+					lagged += v * last
+				}
+			}
+			last = v
+		}
+		if len(values) == 0 {
+			continue
+		}
+		n := float64(len(values))
+		mean := floats.Sum(values) / n
+		table.add(printable(c.columns[j].Name), len(values), mean, math.Sqrt(sum/n-mean*mean), lagged/sum)
+		panel := htmlreport.Panel{Name: printable(c.columns[j].Name), Height: 160, Series: []htmlreport.Series{normal}}
+		edges, counts := bins(values, nil)
+		for i, count := range counts {
+			width := edges[i+1] - edges[i]
+			panel.Bins = append(panel.Bins, htmlreport.Bin{From: edges[i], To: edges[i+1], Height: count / n / width, Tip: fmt.Sprintf("%.3g to %.3g\n%.6g values", edges[i], edges[i+1], count)})
+		}
+		chart.Panels = append(chart.Panels, panel)
+	}
+	if len(chart.Panels) == 0 {
+		return nil, nil
+	}
+	return section(chart.Title, chart.Figure(), &table), nil
+}
