@@ -53,7 +53,9 @@ var gaussianNames = [...]string{"gaussian", "gaussian-tied", "gaussian-diagonal"
 // in: the least gap between its different values, and no floor is below 1e-10 of the column's variance in
 // the table. So there is a maximum likelihood, and classes do not collapse onto equal values or
 // dependent columns; where none would, the floor changes nothing. Estimates and modes are exact
-// maxima above it; structures other than EEI and those named above have no floor. A constant column c has the density N(c, c²) in every class, N(0, 1) for c = 0.
+// maxima above it, but for structures with orientations of their own, or axes that all share, in columns of
+// different resolutions: theirs are somewhat above it, and never fall (docs/decisions/mixtures.md). A constant
+// column c has the density N(c, c²) in every class, N(0, 1) for c = 0.
 type Gaussian struct {
 	Covariance Covariance
 	// Floor multiplies Δ_j²/12. 0 stands for 1, and a negative number, such as NoFloor, for no

@@ -134,7 +134,7 @@ func (g gaussian) ScoreAs(xi, other, otherScore, score []float64) (ok bool) {
 }
 
 // Share averages the covariances, which makes one that all share, and checks it where there is no floor.
-func (g gaussian) Share(sums, params Table) error {
+func (g gaussian) Share(sums, params Table, _ *Pooled) error {
 	if !g.tied {
 		return nil
 	}

@@ -179,7 +179,7 @@ func (p *Plan) share(sums, params Table) error {
 	for i := range p.parts {
 		f := &p.parts[i]
 		if s, ok := f.Factor.(Sharer); ok {
-			if err := s.Share(sums.from(f.at.Sums), params.from(f.at.Params)); err != nil {
+			if err := s.Share(sums.from(f.at.Sums), params.from(f.at.Params), f.pooled); err != nil {
 				return shift(err, f.at.Columns)
 			}
 			if err := p.bound(f, params); err != nil {

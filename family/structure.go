@@ -33,13 +33,13 @@ const (
 	VVV = Full
 )
 
-const structureNames = "EII EEI VEI EVI VEE EVE VVE EEV VEV EVV"
+var structureNames = [...]string{"EII", "EEI", "VEI", "EVI", "VEE", "EVE", "VVE", "EEV", "VEV", "EVV"}
 
 // structured says whether the form is one of those above that have no other name.
 func (c Covariance) structured() bool { return c >= EII && c <= EVV }
 
 // letters are volume, shape and orientation of a structure.
-func (c Covariance) letters() string { return strings.Fields(structureNames)[c-EII] }
+func (c Covariance) letters() string { return structureNames[c-EII] }
 
 // Structures are the 14 covariances, those with fewer parameters first, by the names of mclust.
 func Structures() (names []string, forms []Covariance) {
@@ -47,17 +47,13 @@ func Structures() (names []string, forms []Covariance) {
 		[]Covariance{EII, VII, EEI, VEI, EVI, VVI, EEE, VEE, EVE, VVE, EEV, VEV, EVV, VVV}
 }
 
-// structured is the factor of a structure. A floor, the factor of the squared resolutions, is of EEI alone: of the
-// others the maximum above it is not a clip of the maximum without.
+// structured is the factor of a structure; floor is the factor of the squared resolutions.
 func structured(form Covariance, columns int, floor float64) Factor {
 	s := structure{form, columns}
-	if form != EEI {
-		floor = 0
-	}
 	if form.letters()[2] == 'I' {
 		return axial{isotropic{groups: columns, width: 1, form: form, floor: floor}, s}
 	}
-	return ellipsoidal{gaussian{d: columns}, s}
+	return ellipsoidal{gaussian{d: columns, floor: floor}, s}
 }
 
 // structure is what factors of a structured covariance have in common.
@@ -143,14 +139,13 @@ func (g axial) Estimate(sums, anchor []float64, w *Pooled, xi []float64) error {
 	mean, variance := g.moments(xi)
 	if w == nil {
 		if g.form == EII {
-			one := isotropic{groups: 1, width: len(mean), form: Spherical}
-			if err := one.Estimate(g.gathered(sums), anchor, nil, xi); err != nil {
+			if err := g.sphere().Estimate(g.gathered(sums), anchor, nil, xi); err != nil {
 				return err
 			}
 			linalg.Fill(variance, variance[0])
 			return nil
 		}
-		return isotropic{groups: len(mean), width: 1, form: Diagonal}.Estimate(sums, anchor, nil, xi)
+		return isotropic{groups: len(mean), width: 1, form: Diagonal, floor: g.floor}.Estimate(sums, anchor, nil, xi)
 	}
 	if !(n[0] > 0) {
 		return errEmpty
@@ -161,6 +156,24 @@ func (g axial) Estimate(sums, anchor []float64, w *Pooled, xi []float64) error {
 	return nil
 }
 
+// SetFloor of EII is that of one spherical class, whose variance the columns repeat.
+func (g axial) SetFloor(steps []float64, w *Pooled) error {
+	if g.form != EII || g.floor == 0 {
+		return g.isotropic.SetFloor(steps, w)
+	}
+	one := *w
+	one.Parameters = w.Parameters[:g.columns()+1]
+	err := g.sphere().SetFloor(steps, &one)
+	_, variance := g.moments(w.Parameters)
+	linalg.Fill(variance, variance[0])
+	return err
+}
+
+// sphere is one class of EII.
+func (g axial) sphere() isotropic {
+	return isotropic{groups: 1, width: g.columns(), form: Spherical, floor: g.floor}
+}
+
 // gathered are the sums of a spherical covariance.
 func (g axial) gathered(sums []float64) []float64 {
 	n, first, second := g.split(sums)
@@ -168,9 +181,9 @@ func (g axial) gathered(sums []float64) []float64 {
 }
 
 // Share is the global step of the variances of all classes.
-func (g axial) Share(sums, params Table) error {
+func (g axial) Share(sums, params Table, w *Pooled) error {
 	d := g.columns()
-	m := newMaximum(g.structure, params.K)
+	m := newMaximum(g.structure, params.K, w)
 	for k := range params.K {
 		n, first, second := g.split(sums.Row(k, 3*d))
 		_, variance := g.moments(params.Row(k, 2*d))
@@ -179,6 +192,7 @@ func (g axial) Share(sums, params Table) error {
 			m.scatter[k*d+j] = max(0, v-first[j]/n[j]*first[j])
 		}
 		copy(at(m.variance, k, d), variance)
+		copy(at(m.least, k, d), m.floor)
 	}
 	m.variances()
 	for k := range params.K {
@@ -236,9 +250,9 @@ func (g ellipsoidal) Estimate(sums, anchor []float64, w *Pooled, xi []float64) e
 }
 
 // Share is the global step of the covariances of all classes.
-func (g ellipsoidal) Share(sums, params Table) error {
+func (g ellipsoidal) Share(sums, params Table, w *Pooled) error {
 	d := g.d
-	m := newMaximum(g.structure, params.K)
+	m := newMaximum(g.structure, params.K, w)
 	scatters, covs := make([]float64, params.K*d*d), make([][]float64, params.K)
 	for k := range params.K {
 		row := sums.Row(k, 1+2*d+d*d)
@@ -253,7 +267,7 @@ func (g ellipsoidal) Share(sums, params Table) error {
 		}
 		linalg.Mirror(d, to)
 	}
-	if err := m.covariances(scatters, covs); err != nil {
+	if err := m.covariances(scatters, covs); err != nil || m.floor != nil {
 		return err
 	}
 	if err := m.regular(params, func(k, j int) float64 { return covs[k][j*d+j] }); err != nil {
@@ -267,6 +281,9 @@ func (g ellipsoidal) Share(sums, params Table) error {
 	return nil
 }
 
+// Bound has nothing to do: Share does not go below the floor.
+func (ellipsoidal) Bound(*Pooled, Table) error { return nil }
+
 // Information is that of the mean, and of the own parts.
 func (g ellipsoidal) Information(xi []float64, w *Pooled, dst []laplace.Block) []laplace.Block {
 	own, _ := g.structure.counts()
@@ -274,12 +291,12 @@ func (g ellipsoidal) Information(xi []float64, w *Pooled, dst []laplace.Block) [
 	_, cov := g.split(xi, 0)
 	_, all := g.split(w.Parameters, 0)
 	mean, info := &normalInformation{}, make(laplace.Diagonal, own)
-	mean.set(gaussian{d: d, tied: true}, cov, all, nil)
+	mean.set(gaussian{d: d, tied: true}, cov, all, w.Floor)
 	var axes []float64
 	if g.structure.form == VVE {
 		if e, ok := linalg.NewSymmetricEigen(d, append([]float64(nil), cov...)); ok {
 			axes = e.Values
-			linalg.Scale(math.Exp(-mean.logDetOf(g.gaussian, all, nil)/float64(d)), axes)
+			linalg.Scale(math.Exp(-mean.logDetOf(g.gaussian, all, w.Floor)/float64(d)), axes)
 		}
 	}
 	g.structure.information(info, mean.logDet, axes)

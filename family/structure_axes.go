@@ -19,21 +19,13 @@ func (m *maximum) commonAxes(scatters []float64, covs [][]float64) error {
 		return err
 	}
 	d := m.d
-	axes := start.axes
 	for range mostRounds {
 		turned := 0.0
 		for i := range d {
 			for j := i + 1; j < d; j++ {
-				cos, sin := m.plane(start.turned, i, j)
-				if sin == 0 {
-					continue
+				if cos, sin := m.plane(start.scatters(), i, j); sin != 0 && m.turn(start, i, j, cos, sin) {
+					turned = max(turned, math.Abs(sin))
 				}
-				turn(axes, d, i, j, cos, sin)
-				for k := range m.k {
-					turnBoth(at(start.turned, k, d*d), d, i, j, cos, sin)
-				}
-				m.along(start.turned)
-				turned = max(turned, math.Abs(sin))
 			}
 		}
 		if turned < 1e-9 { // the likelihood is flat there, and has all its digits
@@ -41,16 +33,28 @@ func (m *maximum) commonAxes(scatters []float64, covs [][]float64) error {
 		}
 	}
 	for k, cov := range covs {
-		assemble(axes, at(m.variance, k, d), cov)
+		assemble(start.axes, at(m.variance, k, d), cov)
 	}
 	return nil
 }
 
-// axesAt are axes D, D×D with an axis a column, and D_kᵀW_kD_k, K×D×D.
-type axesAt struct{ axes, turned []float64 }
+// axesAt are axes D, D×D with an axis a column, and along them K scatters DᵀW_kD and, with a floor, DᵀFD and DᵀSD.
+type axesAt struct {
+	axes    []float64
+	turned  [][]float64
+	bounded bool
+}
 
-// startingAxes are the best of the axes before and those of the pooled scatter, and where all covariances are still the same, as at
-// a start, those of each class.
+// scatters are those of the classes.
+func (a axesAt) scatters() [][]float64 {
+	if a.bounded {
+		return a.turned[:len(a.turned)-2]
+	}
+	return a.turned
+}
+
+// startingAxes are the best of the axes before and those of the pooled scatter, with a floor also of that raised by it, and where all
+// covariances are still the same, as at a start, those of each class.
 func (m *maximum) startingAxes(scatters []float64, covs [][]float64) (best axesAt, err error) {
 	d := m.d
 	candidates := make([][]float64, 0, m.k+2)
@@ -66,30 +70,60 @@ func (m *maximum) startingAxes(scatters []float64, covs [][]float64) (best axesA
 		}
 	}
 	lowest := math.Inf(1)
-	for _, c := range append(candidates, pooled, before) {
-		e, ok := linalg.NewSymmetricEigen(d, c)
+	try := func(c []float64) (ok bool) {
+		one, ok := m.axesOf(c, scatters)
 		if !ok {
-			return best, singular()
+			return false
 		}
-		one := axesAt{slices.Clone(e.Vectors(d).RawMatrix().Data), make([]float64, m.k*d*d)}
-		for k := range m.k {
-			product := make([]float64, d*d)
-			linalg.MulSerial(false, false, 1, linalg.General(d, d, at(scatters, k, d*d)), linalg.General(d, d, one.axes), 0, linalg.General(d, d, product))
-			linalg.MulSerial(true, false, 1, linalg.General(d, d, one.axes), linalg.General(d, d, product), 0, linalg.General(d, d, at(one.turned, k, d*d)))
-		}
-		m.along(one.turned)
+		m.commonAlong(one)
 		if loss := m.loss(); loss < lowest || best.axes == nil {
 			best, lowest = one, loss
 		}
+		return true
 	}
-	m.along(best.turned)
+	for _, c := range append(candidates, slices.Clone(pooled), before) {
+		if !try(c) {
+			return best, singular()
+		}
+	}
+	m.commonAlong(best)
+	if m.onFloor() {
+		if !try(m.lifted(pooled, floats.Sum(m.n))) {
+			return best, singular()
+		}
+		m.commonAlong(best)
+	}
 	return best, nil
 }
 
-// along takes the diagonals of D_kᵀW_kD_k, and finds the variances.
-func (m *maximum) along(turned []float64) {
+// axesOf are the eigenvectors of a symmetric matrix, which is scratch then, the longest axis first.
+func (m *maximum) axesOf(a, scatters []float64) (of axesAt, ok bool) {
+	e, ok := linalg.NewSymmetricEigen(m.d, a)
+	if !ok {
+		return of, false
+	}
+	of.axes, of.bounded = slices.Clone(e.Vectors(m.d).RawMatrix().Data), m.floor != nil
 	for k := range m.k {
-		copy(at(m.scatter, k, m.d), diagonalOf(at(turned, k, m.d*m.d), m.d))
+		of.turned = append(of.turned, slices.Clone(at(scatters, k, m.d*m.d)))
+	}
+	if of.bounded {
+		floor, spread := m.scales()
+		of.turned = append(of.turned, floor, spread)
+	}
+	for _, a := range of.turned {
+		m.turned(a, of.axes)
+	}
+	return of, true
+}
+
+// commonAlong takes the diagonals of DᵀW_kD of all classes, and finds the variances.
+func (m *maximum) commonAlong(of axesAt) {
+	if of.bounded {
+		m.leastOf(of.turned[m.k], of.turned[m.k+1], m.least)
+	}
+	for k, w := range of.scatters() {
+		copy(at(m.scatter, k, m.d), diagonalOf(w, m.d))
+		copy(at(m.least, k, m.d), m.least)
 	}
 	for i, v := range m.scatter {
 		m.scatter[i] = max(0, v)
@@ -97,21 +131,11 @@ func (m *maximum) along(turned []float64) {
 	m.variances()
 }
 
-// loss is Σ_k n_k ln|Σ_k|: what is left of −2 times the objective at the variances given the axes.
-func (m *maximum) loss() (sum float64) {
-	for k, nk := range m.n {
-		for _, v := range at(m.variance, k, m.d) {
-			sum += nk * math.Log(v)
-		}
-	}
-	return sum
-}
-
 // plane is the turn of axes i and j that minimises Σ_k (t_ii/σ²_ki + t_jj/σ²_kj), which is P cos 2θ + Q sin 2θ and a constant.
-func (m *maximum) plane(turned []float64, i, j int) (cos, sin float64) {
+func (m *maximum) plane(scatters [][]float64, i, j int) (cos, sin float64) {
 	d, p, q := m.d, 0.0, 0.0
-	for k := range m.k {
-		t, v := at(turned, k, d*d), at(m.variance, k, d)
+	for k, t := range scatters {
+		v := at(m.variance, k, d)
 		g := 1/v[i] - 1/v[j]
 		p += g * (t[i*d+i] - t[j*d+j]) / 2
 		q += g * t[i*d+j]
@@ -121,6 +145,23 @@ func (m *maximum) plane(turned []float64, i, j int) (cos, sin float64) {
 	}
 	sin, cos = math.Sincos(math.Atan2(-q, -p) / 2)
 	return cos, sin
+}
+
+// turn turns axes i and j and finds the variances; not so where that is worse, as it can be on the floor.
+func (m *maximum) turn(of axesAt, i, j int, cos, sin float64) (better bool) {
+	loss, bounded := m.loss(), m.onFloor()
+	turnAll := func(sin float64) {
+		turn(of.axes, m.d, i, j, cos, sin)
+		for _, a := range of.turned {
+			turnBoth(a, m.d, i, j, cos, sin)
+		}
+		m.commonAlong(of)
+	}
+	if turnAll(sin); (bounded || m.onFloor()) && m.loss() > loss {
+		turnAll(-sin)
+		return false
+	}
+	return true
 }
 
 // turn turns columns i and j of a matrix: i becomes cos·i + sin·j.

@@ -3,6 +3,7 @@ package family
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -16,18 +17,27 @@ import (
 //	−½ Σ_k (n_k ln|Σ_k| + tr Σ_k⁻¹W_k).
 //
 // Given the axes D_k it depends on the diagonals of D_kᵀW_kD_k alone, and is one of axes along the columns. Steps
-// that iterate begin at the parameters before, and each of their iterations raises the likelihood.
+// that iterate begin at the parameters before, and each of their iterations raises the likelihood. Above a floor
+// structure_floor.go says what is exact.
 type maximum struct {
 	structure
 	k        int
 	n        []float64 // K
 	scatter  []float64 // K×D, diagonals of D_kᵀW_kD_k
 	variance []float64 // K×D, σ²: before, those to begin with
+	least    []float64 // K×D, of σ² given the axes; 0 without a floor
 	level    []float64 // K, scratch: volumes
+	floor    []float64 // D, of the columns; nil: there is none
+	spread   []float64 // D×D, of an ellipsoidal structure with a floor: the covariance of the table
 }
 
-func newMaximum(s structure, k int) *maximum {
-	return &maximum{s, k, make([]float64, k), make([]float64, k*s.d), make([]float64, k*s.d), make([]float64, k)}
+func newMaximum(s structure, k int, w *Pooled) *maximum {
+	m := &maximum{structure: s, k: k, n: make([]float64, k), scatter: make([]float64, k*s.d), variance: make([]float64, k*s.d),
+		least: make([]float64, k*s.d), level: make([]float64, k)}
+	if w != nil && len(w.Floor) > 0 {
+		m.floor, m.spread = w.Floor, w.Parameters[s.d:]
+	}
+	return m
 }
 
 // An iteration ends when nothing moves by more than settled, relatively, or after mostRounds: as it rises all along, it goes
@@ -39,7 +49,7 @@ func (m *maximum) variances() {
 	d, n := m.d, floats.Sum(m.n)
 	switch name := m.form.letters(); {
 	case m.form == EII:
-		linalg.Fill(m.variance, floats.Sum(m.scatter)/(n*float64(d)))
+		linalg.Fill(m.variance, max(floats.Sum(m.scatter)/(n*float64(d)), floats.Max(m.least)))
 	case name[:2] == "EE":
 		linalg.Fill(m.level, 1)
 		m.pool(n)
@@ -60,9 +70,15 @@ func (m *maximum) variances() {
 		for k := range m.k {
 			floats.ScaleTo(at(m.variance, k, d), sum/n/m.level[k], at(m.scatter, k, d))
 		}
+		if m.onFloor() {
+			m.levelled(n)
+		}
 	default:
 		for k, nk := range m.n {
 			floats.ScaleTo(at(m.variance, k, d), 1/nk, at(m.scatter, k, d))
+		}
+		for i, c := range m.least {
+			m.variance[i] = max(m.variance[i], c)
 		}
 	}
 }
@@ -74,12 +90,15 @@ func (m *maximum) levels() {
 	}
 }
 
-// pool puts σ²_k = λ_k a with a = Σ_k W_k/λ_k/n, the maximum given the volumes, up to a factor of all λ_k.
+// pool puts σ²_k = λ_k a with a = Σ_k W_k/λ_k/n or the lowest a, the maximum given the volumes, up to a factor of all λ_k.
 func (m *maximum) pool(n float64) {
 	a := at(m.variance, 0, m.d)
 	clear(a)
 	for k, level := range m.level {
 		floats.AddScaled(a, 1/(n*level), at(m.scatter, k, m.d))
+	}
+	for j, v := range a {
+		a[j] = max(v, m.lowest(j))
 	}
 	for k := m.k - 1; k >= 0; k-- {
 		floats.ScaleTo(at(m.variance, k, m.d), m.level[k], a)
@@ -96,6 +115,11 @@ func (m *maximum) scale() (change float64) {
 			}
 		}
 		factor := sum / (nk * float64(m.d))
+		for j, c := range at(m.least, k, m.d) {
+			if c > 0 {
+				factor = max(factor, c/variance[j])
+			}
+		}
 		linalg.Scale(factor, variance)
 		m.level[k] *= factor
 		change = max(change, math.Abs(factor-1))
@@ -120,13 +144,13 @@ func (m *maximum) covariances(scatters []float64, covs [][]float64) error {
 		return m.commonAxes(scatters, covs)
 	}
 	d := m.d
-	axes := make([]*linalg.SymmetricEigen, m.k)
+	axes, start := make([]float64, m.k*d*d), make([]float64, m.k*d)
 	for k, cov := range covs { // D_k are the axes of W_k, longest first in all classes
-		e, ok := linalg.NewSymmetricEigen(d, append([]float64(nil), at(scatters, k, d*d)...))
+		e, ok := linalg.NewSymmetricEigen(d, slices.Clone(at(scatters, k, d*d)))
 		if !ok {
 			return ofClass(k, singular())
 		}
-		axes[k] = e
+		copy(at(axes, k, d*d), e.Vectors(d).RawMatrix().Data)
 		for j, v := range e.Values {
 			m.scatter[k*d+j] = max(0, v)
 		}
@@ -134,16 +158,25 @@ func (m *maximum) covariances(scatters []float64, covs [][]float64) error {
 		if err != nil {
 			return err
 		}
-		linalg.Fill(at(m.variance, k, d), math.Exp(volume/float64(d)))
+		linalg.Fill(at(start, k, d), math.Exp(volume/float64(d)))
+		m.setLeast(at(axes, k, d*d), at(m.least, k, d))
 	}
+	copy(m.variance, start)
 	m.variances()
+	if m.onFloor() {
+		copy(m.variance, start)
+		if err := m.improve(axes, scatters, covs); err != nil {
+			return err
+		}
+	}
 	for k, cov := range covs {
-		assemble(axes[k].Vectors(d).RawMatrix().Data, at(m.variance, k, d), cov)
+		assemble(at(axes, k, d*d), at(m.variance, k, d), cov)
 	}
 	return nil
 }
 
-// proportional is VEE: Σ_k = λ_k C, with C = Σ_k W_k/λ_k/n given λ, and λ_k = tr(W_k C⁻¹)/(n_k D) given C.
+// proportional is VEE: Σ_k = λ_k C, with C = Σ_k W_k/λ_k/n given λ, and λ_k = tr(W_k C⁻¹)/(n_k D) given C, or the maxima
+// above the floor.
 func (m *maximum) proportional(scatters []float64, covs [][]float64) error {
 	d, n := m.d, floats.Sum(m.n)
 	for k, cov := range covs {
@@ -155,17 +188,24 @@ func (m *maximum) proportional(scatters []float64, covs [][]float64) error {
 		for k, level := range m.level {
 			floats.AddScaled(shared, 1/(n*level), at(scatters, k, d*d))
 		}
+		if m.floor != nil && !m.raise(shared) {
+			return singular()
+		}
 		copy(inverse, shared)
 		chol, ok := linalg.NewCholesky(d, inverse)
 		if !ok {
 			return singular()
 		}
 		chol.Invert()
-		change := 0.0
+		before, change := slices.Clone(m.level), 0.0
 		for k, nk := range m.n {
-			level := floats.Dot(inverse, at(scatters, k, d*d)) / (nk * float64(d))
-			change = max(change, math.Abs(level/m.level[k]-1))
-			m.level[k] = level
+			m.level[k] = floats.Dot(inverse, at(scatters, k, d*d)) / (nk * float64(d))
+		}
+		if m.floor != nil {
+			m.lift(shared)
+		}
+		for k, level := range m.level {
+			change = max(change, math.Abs(level/before[k]-1))
 		}
 		if change < settled {
 			break
