@@ -39,11 +39,11 @@ func lawley(c []float64, r *root, k, d int) (*profile, error) {
 	for i := range d {
 		p.trace += m[i*(d+1)]
 	}
-	if 16*k <= d && d >= 100 {
+	if 16*k <= d && d >= wide {
 		product := linalg.General(d, d, m)
 		values, vectors, ok := linalg.Leading(d, k, d/2, func(dst, x *mat.Dense) {
 			linalg.Mul(false, false, 1, product, x.RawMatrix(), 0, dst.RawMatrix())
-		}, 1e-11)
+		}, 1e-8)
 		if ok {
 			p.values, p.vectors = values, mat.DenseCopyOf(vectors).RawMatrix().Data
 			return p, nil

@@ -13,6 +13,10 @@ import (
 // ones.
 const searches = 4
 
+// wide is the number of columns from which decompositions take time: leading eigenvalues are found alone where they are few, and
+// the search begins at the noise of one factor less, where it is short and ends higher than from elsewhere, and once.
+const wide = 100
+
 // diagonal maximises the likelihood of factor analysis over the noise alone (Lawley & Maxwell 1971), for columns of variance 1.
 func (s *Solutions) diagonal(c []float64, kmax int) error {
 	d := s.D
@@ -66,11 +70,11 @@ func (s *Solutions) search(c, last []float64, k int) (*found, error) {
 		switch {
 		case k == 0:
 			copy(noise, last)
-		case i == 0:
+		case i == 0 && (s.D < wide || k == 1):
 			copy(noise, s.shares(c, s.D, k))
-		case i == 1:
+		case i < 2:
 			for j, v := range last {
-				noise[j] = max(0.02, 0.9*v)
+				noise[j] = max(0.02, v)
 			}
 		default:
 			for j := range noise {
@@ -85,7 +89,7 @@ func (s *Solutions) search(c, last []float64, k int) (*found, error) {
 		if best == nil || f.deviance < best.deviance {
 			best = f
 		}
-		if k == 0 || same {
+		if k == 0 || same || s.D >= wide {
 			break
 		}
 	}
@@ -140,12 +144,16 @@ func climb(c, noise []float64, k int) (*found, error) {
 	for j, v := range noise {
 		x[j] = math.Log(max(v-Floor, 1e-4))
 	}
+	threshold := 1e-7
+	if d >= wide {
+		threshold = 1e-5
+	}
 	problem := optimize.Problem{
 		Func: func(x []float64) float64 { evaluate(x); return value },
 		Grad: func(grad, x []float64) { evaluate(x); copy(grad, slope) },
 	}
-	result, fault := optimize.Minimize(problem, x, &optimize.Settings{GradientThreshold: 1e-7, MajorIterations: 1000,
-		Converger: &optimize.FunctionConverge{Absolute: 1e-13, Iterations: 10}}, &optimize.LBFGS{Store: 10})
+	result, fault := optimize.Minimize(problem, x, &optimize.Settings{GradientThreshold: threshold, MajorIterations: 1000,
+		Converger: &optimize.FunctionConverge{Absolute: threshold * 1e-5, Iterations: 5}}, &optimize.LBFGS{Store: 10})
 	if err != nil {
 		return nil, err
 	}
