@@ -77,7 +77,6 @@ type longChain struct {
 	start, moves     []float64
 	means, variances []float64
 	shift            float64 // of the steps from half of them on
-	structure        hmm.Structure
 }
 
 func longChains() []longChain {

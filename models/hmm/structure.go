@@ -157,6 +157,10 @@ func (p *Parameters) step(dst, now []float64) {
 	}
 }
 
+// leastMove is the probability below which a move is impossible: products with it would fall below the normal numbers, which many
+// processors are slow with.
+const leastMove = 1e-150
+
 // estimateTransitions puts the maximum likelihood rows, moves_kl/Σ_l moves_kl, into dst; a state that is never left keeps the row it
 // has in old.
 func estimateTransitions(dst, moves, old []float64, k int) error {
@@ -173,7 +177,9 @@ func estimateTransitions(dst, moves, old []float64, k int) error {
 			continue
 		}
 		for j, v := range at(moves, i, k) {
-			row[j] = v / n
+			if row[j] = v / n; row[j] < leastMove {
+				row[j] = 0
+			}
 		}
 	}
 	return nil
