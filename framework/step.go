@@ -200,7 +200,7 @@ func (r *run[B, P, S]) evaluate(p *point[P, S], entropy float64) (err error) {
 	p.Value = r.options.Criterion.Value(e)
 	p.Objective = e.Bound()
 	if r.options.Method.tilts() {
-		p.Objective -= p.f.LogDetCounts() / 2
+		p.Objective -= (p.f.LogDetCounts() + float64(p.f.Dim())*math.Log(p.f.N())) / 2 // of D_ξ that may change at one K
 	}
 	if bad := firstNonFinite(p.Value, p.Objective); bad != 0 {
 		return fmt.Errorf("%s is %v at K = %d (log joint %v, entropy %v, ln|F| %v): a latent dimension has lost its data; lower K, allow pruning, or rescale the data",
