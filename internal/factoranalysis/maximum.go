@@ -1,0 +1,255 @@
+// Package factoranalysis maximises the likelihood of factor analysis, x ~ N(μ, Ψ + WWᵀ) with diagonal Ψ, given the
+// covariance matrix of x: no pass over rows, and a few iterations of Newton's method.
+package factoranalysis
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/latent-go/latent/internal/linalg"
+)
+
+const (
+	iterations = 100
+	halvings   = 40
+	still      = 1e-13 // the gradient in ln ψ, of what a row contributes
+	near       = 1e-6  // the gradient from which on rounding hides what a step gains, and the gradient judges
+	descent    = 1e-4  // share of the slope that a step must gain
+	optimism   = 10    // times what Newton's method promises: no goal is given up within that
+)
+
+// Maximize moves psi (D) and w (D×K row-major) to a maximum of the likelihood of a covariance matrix c (D×D) above
+// lower (D, positive): psi begins the search, w is only written to. It returns −½ [ln|Σ| + tr(Σ⁻¹C)] there, the
+// log-likelihood of a row but for −(D/2) ln 2π. The search ends early where it is clear that this will not be above
+// goal, −Inf for none. ok is false where c has no eigenvalues.
+//
+// Given ψ, with θ_1 ≥ … ≥ θ_D and ω_m the eigenvalues and vectors of Ψ^−½CΨ^−½, the best loadings are W = Ψ^½ Ω_K
+// (Θ_K − I)₊^½ (Jöreskog 1967, Psychometrika 32), and what is left is a function of ln ψ, which begins at psi and
+// goes down by Newton's method between its bounds (Clarke 1970, British Journal of Mathematical and Statistical
+// Psychology 23). So a psi and w of before never had a higher likelihood, if psi was above lower.
+func Maximize(c, lower, psi, w []float64, goal float64) (value float64, ok bool) {
+	d := len(psi)
+	s := &search{d: d, k: len(w) / d, c: c, x: make([]float64, d), low: make([]float64, d), gradient: make([]float64, d)}
+	for i, v := range psi {
+		s.low[i] = math.Log(lower[i])
+		s.x[i] = max(s.low[i], math.Log(min(v, max(c[i*d+i], lower[i]))))
+	}
+	if !s.evaluate(s.x) {
+		return math.NaN(), false
+	}
+	for range iterations {
+		if !s.step(-2 * goal) {
+			break
+		}
+	}
+	for i, x := range s.x {
+		psi[i] = math.Exp(x)
+	}
+	s.loadings(psi, w)
+	return -s.value / 2, true
+}
+
+// search is the state of a minimisation of ln|Σ| + tr(Σ⁻¹C) in x = ln ψ.
+type search struct {
+	d, k int
+	c    []float64
+	low  []float64
+
+	x        []float64
+	value    float64
+	theta    []float64
+	omega    *mat.Dense
+	kept     int // loadings that are not 0
+	gradient []float64
+}
+
+// evaluate goes to x where that has a value.
+func (s *search) evaluate(x []float64) bool {
+	d := s.d
+	scaled := make([]float64, d*d)
+	for i := range d {
+		for j := i; j < d; j++ {
+			scaled[i*d+j] = s.c[i*d+j] * math.Exp(-(x[i]+x[j])/2)
+		}
+	}
+	if !finite(scaled) {
+		return false
+	}
+	eigen, ok := linalg.NewSymmetricEigen(d, scaled)
+	if !ok {
+		return false
+	}
+	s.theta, s.omega = eigen.Values, eigen.Vectors(d)
+	s.kept = 0
+	for s.kept < s.k && s.theta[s.kept] > 1 {
+		s.kept++
+	}
+	s.value = floats.Sum(x)
+	for m, v := range s.theta {
+		if m < s.kept {
+			v = 1 + math.Log(v)
+		}
+		s.value += v
+	}
+	copy(s.x, x)
+	for i := range d { // Σ (1 − θ_m) ω²_im over what no factor explains
+		row := s.omega.RawRowView(i)[s.kept:]
+		s.gradient[i] = 0
+		for m, v := range row {
+			s.gradient[i] += (1 - s.theta[s.kept+m]) * v * v
+		}
+	}
+	return true
+}
+
+func finite(v []float64) bool {
+	sum := floats.Sum(v)
+	return sum-sum == 0
+}
+
+// step makes one step of Newton's method among the coordinates that are not held by their bounds. It reports false
+// where there is none left to make, or where it is clear that the likelihood will not reach the goal.
+func (s *search) step(goal float64) bool {
+	free, steepest := s.free()
+	if steepest < still {
+		return false
+	}
+	from, value, gradient := slices.Clone(s.x), s.value, slices.Clone(s.gradient)
+	to := make([]float64, s.d)
+	for _, exact := range []bool{true, false} {
+		direction, promise := s.newton(free, exact)
+		if direction == nil {
+			continue
+		}
+		if value-optimism*promise > goal {
+			return false
+		}
+		for size, try := 1.0, 0; try < halvings; size, try = size/2, try+1 {
+			copy(to, from)
+			slope := 0.0
+			for a, i := range free {
+				to[i] = max(s.low[i], from[i]+size*direction[a])
+				slope += gradient[i] * (to[i] - from[i])
+			}
+			if !(slope < 0 && s.evaluate(to)) {
+				continue
+			}
+			if steepest < near {
+				if _, left := s.free(); left < steepest/2 {
+					return true
+				}
+				break
+			}
+			if s.value <= value+descent*slope {
+				return true
+			}
+		}
+		s.evaluate(from)
+	}
+	return false
+}
+
+// free are the coordinates that their bounds do not hold, and the largest of their gradient.
+func (s *search) free() (list []int, steepest float64) {
+	for i, g := range s.gradient {
+		if s.x[i] > s.low[i] || g < 0 {
+			list = append(list, i)
+			steepest = max(steepest, math.Abs(g))
+		}
+	}
+	return list, steepest
+}
+
+// newton is −H⁻¹g of the free coordinates, and how far the quadratic function falls with it; nil where H is not
+// positive definite. With P = Σ ω_mω_mᵀ and T = Σ θ_m ω_mω_mᵀ over what no factor explains, and n over the factors,
+//
+//	H = T∘P + Σ_mn (1 − θ_m)(θ_n + θ_m)/(θ_n − θ_m) (ω_mω_mᵀ)∘(ω_nω_nᵀ),
+//
+// and near a good fit, where θ_m = 1, that is P∘P, which is never indefinite and is taken where exact is false.
+func (s *search) newton(free []int, exact bool) (direction []float64, promise float64) {
+	n, all := len(free), s.hessian(exact)
+	h := make([]float64, n*n)
+	direction = make([]float64, n)
+	for a, i := range free {
+		direction[a] = -s.gradient[i]
+		for b := a; b < n; b++ {
+			h[a*n+b] = all[i*s.d+free[b]]
+		}
+		if !exact {
+			h[a*n+a] += 1e-8
+		}
+	}
+	chol, ok := linalg.NewCholesky(n, h)
+	if !ok {
+		return nil, 0
+	}
+	chol.SolveRight(linalg.General(1, n, direction))
+	for a, i := range free {
+		promise -= s.gradient[i] * direction[a] / 2
+	}
+	const longest = 5 // in ln ψ: the curvature does not reach further
+	if norm := floats.Norm(direction, math.Inf(1)); norm > longest {
+		linalg.Scale(longest/norm, direction)
+	}
+	return direction, promise
+}
+
+// hessian is H, D×D, of all coordinates.
+func (s *search) hessian(exact bool) []float64 {
+	d, kept := s.d, s.kept
+	rest := d - kept
+	u, scaled := make([]float64, d*rest), make([]float64, d*rest)
+	for i := range d {
+		row := s.omega.RawRowView(i)[kept:]
+		copy(u[i*rest:], row)
+		for m, v := range row {
+			scaled[i*rest+m] = s.theta[kept+m] * v
+		}
+	}
+	p, h := make([]float64, d*d), make([]float64, d*d)
+	linalg.MulSerial(false, true, 1, linalg.General(d, rest, u), linalg.General(d, rest, u), 0, linalg.General(d, d, p))
+	if !exact {
+		floats.MulTo(h, p, p)
+		return h
+	}
+	linalg.MulSerial(false, true, 1, linalg.General(d, rest, scaled), linalg.General(d, rest, u), 0, linalg.General(d, d, h))
+	floats.Mul(h, p)
+	if kept == 0 {
+		return h
+	}
+	pairs := kept * rest
+	b, weighed := make([]float64, d*pairs), make([]float64, d*pairs)
+	for i := range d {
+		row := s.omega.RawRowView(i)
+		for n, x := range row[:kept] {
+			for m, y := range row[kept:] {
+				one, other := s.theta[n], s.theta[kept+m]
+				at := i*pairs + n*rest + m
+				b[at] = x * y
+				weighed[at] = (1 - other) * (one + other) / (one - other) * b[at]
+			}
+		}
+	}
+	linalg.MulSerial(false, true, 1, linalg.General(d, pairs, weighed), linalg.General(d, pairs, b), 1, linalg.General(d, d, h))
+	return h
+}
+
+// loadings are those of ψ, each factor with the sign that makes their sum positive.
+func (s *search) loadings(psi, w []float64) {
+	clear(w)
+	for m := range s.kept {
+		sum := 0.0
+		for i, v := range psi {
+			w[i*s.k+m] = math.Sqrt(v*(s.theta[m]-1)) * s.omega.At(i, m)
+			sum += w[i*s.k+m]
+		}
+		if sum < 0 {
+			for i := range psi {
+				w[i*s.k+m] = -w[i*s.k+m]
+			}
+		}
+	}
+}
