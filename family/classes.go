@@ -25,6 +25,8 @@ type Classes struct {
 	Sums   []float64 // K×S
 	Anchor []float64 // K×A, the same in every shard
 	Rows   KeptRows  // where the family keeps them (see [RowFactor])
+	// Charged says that the local step had a tilt: the global step charges for dimensions of [Latent] factors.
+	Charged bool
 
 	plan  *Plan
 	score []float64 // K×C
@@ -103,7 +105,7 @@ func (c *Classes) Scale(factor float64) {
 // Keep keeps some classes.
 func (c *Classes) Keep(dims []int) *Classes {
 	t := c.plan.Classes(len(dims))
-	t.Base, t.Rows = c.Base, c.Rows.keep(c.K, dims)
+	t.Base, t.Charged, t.Rows = c.Base, c.Charged, c.Rows.keep(c.K, dims)
 	for j, k := range dims {
 		copy(t.sums(j), c.sums(k))
 		copy(t.anchor(j), c.anchor(k))
@@ -126,9 +128,10 @@ func (c *Classes) Prepare(params []float64, tilt *laplace.Tilt, constant []float
 
 // settle sets the anchors of the scores and subtracts the tilt.
 func (c *Classes) settle(tilt *laplace.Tilt, constant []float64) error {
-	empty := tilt != nil
+	c.Charged = tilt != nil
+	empty := c.Charged
 	for k := range c.K {
-		empty = empty && !(tilt.Count(k*(1+c.plan.size.Cells)) > 0)
+		empty = empty && !(tilt.Count(k*c.plan.Blocks()) > 0)
 		score := c.scoreOf(k)
 		c.plan.locate(score, c.anchor(k))
 		if constant[k] = 0; tilt != nil {
@@ -269,7 +272,7 @@ func (c *Classes) Add(n int, w, r []float64) (entropy float64) {
 func (c *Classes) Estimate(params []float64) error {
 	size := &c.plan.size
 	for k := range c.K {
-		if err := c.plan.estimate(c.sums(k), c.anchor(k), at(params, k, size.Params)); err != nil {
+		if err := c.plan.estimate(c.Charged, c.sums(k), c.anchor(k), at(params, k, size.Params)); err != nil {
 			return ofClass(k, err)
 		}
 	}
@@ -314,7 +317,7 @@ func (c *Classes) total(k int) float64 {
 }
 
 // Curvature adds every class, of counts nk, to f: 1 + Cells blocks each, the first without
-// parameters. known is the observed information that belongs to params.
+// parameters, and one of each [Latent] factor. known is the observed information that belongs to params.
 func (c *Classes) Curvature(f *laplace.Curvature, nk, params []float64, known *Information) error {
 	observed, err := c.observed(f.CountOnly(), params, known)
 	if err != nil {
@@ -368,7 +371,7 @@ func (c *Classes) Charge(k int, nk float64, params []float64, known *Information
 	xi := at(params, k, c.plan.size.Params)
 	if c.plan.size.Shared == 0 { // what classes share, no class can estimate
 		xi = slices.Clone(xi)
-		if err := c.plan.estimate(c.sums(k), c.anchor(k), xi); err != nil {
+		if err := c.plan.estimate(c.Charged, c.sums(k), c.anchor(k), xi); err != nil {
 			return math.NaN(), err
 		}
 	}

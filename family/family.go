@@ -96,6 +96,24 @@ type Anchored interface {
 	AddAbout(sums, anchor, others, another []float64)
 }
 
+// A Latent factor has classes with continuous latent variables u of their own, of as many dimensions as a class says
+// for itself, such as those of a factor analysis. Densities and sums have u integrated out. FAB and gFAB charge for
+// what belongs to the dimensions by the units of data behind it under the best q(u), and have the factor choose their
+// number in each global step, as the objective is to be maximised over that as well.
+type Latent interface {
+	SumFactor
+	// Dimensions is the number of dimensions of u in a class.
+	Dimensions(xi []float64) int
+	// Loadings are the numbers of ξ that belong to so many dimensions, beside Layout.Free, and those of them that are
+	// identifiable.
+	Loadings(dimensions int) (numbers, free int)
+	// Count is the units of data behind each of those numbers in a class of n rows, and its derivative by n.
+	Count(n float64) (count, slope float64)
+	// Choose is Estimate over the number of dimensions, too, less ½ ln Count for each number that belongs to
+	// them. It goes on from ξ.
+	Choose(sums, anchor []float64, pooled *Pooled, xi []float64) error
+}
+
 // A Sharer has parameters that all classes share.
 type Sharer interface {
 	// Share makes the shared parameters one, from each class's own estimate. pooled is the table as one class.

@@ -124,8 +124,11 @@ func (g gaussian) addBetween(second, pairs, anchors, work []float64) {
 
 // ScoreAs takes the root of the covariance from another class's score.
 func (g gaussian) ScoreAs(xi, other, otherScore, score []float64) (ok bool) {
+	if !g.tied {
+		return false
+	}
 	mean, cov := g.split(xi, 0)
-	if _, shared := g.split(other, 0); !g.tied || !slices.Equal(cov, shared) {
+	if _, shared := g.split(other, 0); !slices.Equal(cov, shared) {
 		return false
 	}
 	copy(score, otherScore)

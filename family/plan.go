@@ -19,6 +19,7 @@ type Plan struct {
 	size  Layout // of a class; Free is D_ξ in all
 
 	searches, keepsRows bool    // of some factor
+	latent              int     // Latent factors
 	repeats             bool    // see Repeats
 	pooled              *Pooled // the table as one class; nil until that is known
 }
@@ -28,6 +29,7 @@ type part struct {
 	Factor
 	sums   SumFactor
 	rows   RowFactor
+	latent Latent // as sums, where it is one
 	size   Layout
 	at     Layout
 	pooled *Pooled // the factor's part of the table as one class; nil until that is known
@@ -50,7 +52,11 @@ func NewPlan(f Family, columns int) (*Plan, error) {
 		if closed == searches {
 			return nil, fmt.Errorf("family: the factor %s (%T) must be a family.SumFactor or a family.RowFactor, one of the two", one.Name(), one)
 		}
-		p.parts = append(p.parts, part{Factor: one, sums: sums, rows: rows, size: l, at: p.size})
+		latent, inner := one.(Latent)
+		if inner {
+			p.latent++
+		}
+		p.parts = append(p.parts, part{Factor: one, sums: sums, rows: rows, latent: latent, size: l, at: p.size})
 		p.searches = p.searches || searches
 		p.keepsRows = p.keepsRows || searches && rows.KeepsRows()
 		p.size.Columns += l.Columns
@@ -85,6 +91,26 @@ func (p *Plan) Size() Layout { return p.size }
 
 // Searches says whether estimates of some factor are searched for (see [RowFactor]), so that steps are dear.
 func (p *Plan) Searches() bool { return p.searches }
+
+// Counts are D_ξ, summed over k classes with parameters params, k×P, and how many of these numbers are identifiable.
+func (p *Plan) Counts(k int, params []float64) (numbers, free int) {
+	numbers, free = k*p.size.Free, k*p.size.Free
+	for i := range p.parts {
+		f := &p.parts[i]
+		if f.latent == nil {
+			continue
+		}
+		for j := range k {
+			n, m := f.latent.Loadings(f.latent.Dimensions(f.ofParams(at(params, j, p.size.Params))))
+			numbers, free = numbers+n, free+m
+		}
+	}
+	return numbers, free
+}
+
+// Blocks is the number of blocks of the curvature that a class has: of its rows, of each cell, and of each [Latent]
+// factor.
+func (p *Plan) Blocks() int { return 1 + p.size.Cells + p.latent }
 
 // The parts of one class's flat numbers that belong to a factor.
 func (p *part) ofSums(v []float64) []float64   { return v[p.at.Sums:][:p.size.Sums] }
@@ -155,14 +181,19 @@ func (p *Plan) valid(xi []float64) bool {
 	return true
 }
 
-// estimate puts the maximum likelihood ξ of one class into xi, without shared parameters and those of a [RowFactor].
-func (p *Plan) estimate(sums, anchor, xi []float64) error {
+// estimate puts the maximum likelihood ξ of one class into xi, without shared parameters and those of a [RowFactor]. A
+// [Latent] factor chooses its dimensions where it is charged for them.
+func (p *Plan) estimate(charged bool, sums, anchor, xi []float64) error {
 	for i := range p.parts {
 		f := &p.parts[i]
 		if f.sums == nil {
 			continue
 		}
-		if err := f.sums.Estimate(f.ofSums(sums), f.ofAnchor(anchor), f.pooled, f.ofParams(xi)); err != nil {
+		estimate := f.sums.Estimate
+		if charged && f.latent != nil {
+			estimate = f.latent.Choose
+		}
+		if err := estimate(f.ofSums(sums), f.ofAnchor(anchor), f.pooled, f.ofParams(xi)); err != nil {
 			return shift(err, f.at.Columns)
 		}
 		if _, shares := f.Factor.(Sharer); !shares {
@@ -268,11 +299,16 @@ func effective(n, nk float64) float64 {
 // which is returned, is to lower the score of every row (docs/theory/mixtures.md, section 2).
 // Without missing values the two add up to D_ξ/(2N_k).
 func (p *Plan) tilt(t *laplace.Tilt, k int, score []float64) (constant float64) {
-	first := k * (1 + p.size.Cells)
-	nk := t.Count(first)
+	first := k * p.Blocks()
+	nk, latent := t.Count(first), first+1+p.size.Cells
 	for i := range p.parts {
 		f := &p.parts[i]
 		cells := f.ofScore(score)[:f.size.Cells]
+		if f.latent != nil {
+			_, slope := f.latent.Count(nk)
+			constant += t.Block(latent) * slope
+			latent++
+		}
 		for c := range cells {
 			block := first + 1 + f.at.Cells + c
 			half, count := t.Block(block), t.Count(block)
@@ -308,6 +344,13 @@ func (p *Plan) curvature(f *laplace.Curvature, dim, k int, sums []float64, nk fl
 		}
 		for c, n := range part.ofSums(sums)[:part.size.Cells] {
 			f.Class(dim, effective(n, nk), units[first+c])
+		}
+	}
+	for i := range p.parts {
+		if part := &p.parts[i]; part.latent != nil {
+			numbers, _ := part.latent.Loadings(part.latent.Dimensions(part.ofParams(xi)))
+			count, _ := part.latent.Count(nk)
+			f.Class(dim, count, laplace.Identity(numbers))
 		}
 	}
 	return units

@@ -99,7 +99,7 @@ func Pool(ctx context.Context, src framework.Source[framework.Rows], f Family) (
 		return nil, nil, errors.New("family: sums over the rows overflow: rescale the data")
 	}
 	w := &Pooled{N: n, Parameters: make([]float64, p.size.Params), Sums: c.Sums, Anchor: c.Anchor, Units: make([]float64, p.size.Units)}
-	if err := p.estimate(w.Sums, w.Anchor, w.Parameters); err != nil {
+	if err := p.estimate(false, w.Sums, w.Anchor, w.Parameters); err != nil {
 		return nil, nil, err
 	}
 	if err := p.setFloors(ctx, src, w); err != nil {

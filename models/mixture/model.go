@@ -134,7 +134,15 @@ func (m Model) LogJoint(s *Statistics, p *Parameters) float64 {
 
 // Shape counts K − 1 weights, shared parameters such as a tied covariance, and D_ξ a
 // component.
-func (m Model) Shape(p *Parameters) framework.Shape { return shape(m.mustPlan(p), p.K) }
+func (m Model) Shape(p *Parameters) framework.Shape {
+	pl := m.mustPlan(p)
+	s := shape(pl, p.K)
+	numbers, free := pl.Counts(p.K, p.Components)
+	if s.Component = numbers; free < numbers {
+		s.Free = free + s.Shared
+	}
+	return s
+}
 
 func shape(pl *family.Plan, k int) framework.Shape {
 	size := pl.Size()
@@ -144,9 +152,10 @@ func shape(pl *family.Plan, k int) framework.Shape {
 // LearningCoefficient is the bound ½ min(jr + j − 1 + (i−j)(r+1)/2, ri + i − 1) of i components of r = D_ξ numbers where the
 // truth has j, and half of what all components share besides (see [framework.Singular]; Drton & Plummer 2017, section 4.2).
 func (m Model) LearningCoefficient(p *Parameters, truth int) float64 {
-	size := m.mustPlan(p).Size()
-	i, j, r := float64(p.K), float64(truth), float64(size.Free)
-	return (min(j*r+j-1+(i-j)*(r+1)/2, i*r+i-1) + float64(size.Shared)) / 2
+	pl := m.mustPlan(p)
+	_, free := pl.Counts(p.K, p.Components)
+	i, j, r := float64(p.K), float64(truth), float64(free)/float64(p.K)
+	return (min(j*r+j-1+(i-j)*(r+1)/2, i*r+i-1) + float64(pl.Size().Shared)) / 2
 }
 
 // ---- Curvature

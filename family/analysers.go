@@ -1,0 +1,471 @@
+package family
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/latent-go/latent/internal/factoranalysis"
+	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/laplace"
+	"github.com/latent-go/latent/prior"
+)
+
+// FactorAnalysers makes each class a factor analysis of all columns, x = μ + Wu + e, with factors u ~ N(0, I) and
+// noise e ~ N(0, Ψ), Ψ diagonal (Ghahramani & Hinton 1996, The EM Algorithm for Mixtures of Factor Analyzers). Each
+// class has a number of factors of its own: FAB and gFAB choose it in every global step, EM leaves it
+// (docs/theory/mfa.md). Rows may have missing values.
+//
+// Noise has a floor, a share of 0.005 of the column's variance in the class, and that of [Gaussian] besides: where a
+// factor would account for all of a column (a Heywood case), there is a maximum.
+type FactorAnalysers struct {
+	// Factors is the number that a class begins with, and has at most. 0 stands for 5, or as many as D columns
+	// determine, if fewer; [NoFactors] makes a Gaussian with a diagonal covariance.
+	Factors int
+	// Fixed keeps all classes at Factors, whatever the method.
+	Fixed bool
+	Floor float64 // as for [Gaussian]
+}
+
+// NoFactors are the Factors of [FactorAnalysers] without any.
+const NoFactors = -1
+
+const (
+	defaultFactors = 5
+	leastNoise     = 0.005 // share of a column's variance in a class: R's factanal has the same
+)
+
+// Name is "factor-analysers".
+func (FactorAnalysers) Name() string { return "factor-analysers" }
+
+// Columns is 0: it takes all.
+func (FactorAnalysers) Columns() int { return 0 }
+
+// WithFloor is the family with another Floor.
+func (f FactorAnalysers) WithFloor(floor float64) Family {
+	f.Floor = floor
+	return f
+}
+
+// On takes 1 column or more, and fewer factors than columns.
+func (f FactorAnalysers) On(columns int) ([]Factor, error) {
+	normal, err := Gaussian{Floor: f.Floor}.On(columns)
+	if err != nil {
+		return nil, fmt.Errorf("family: %s: %w", f.Name(), err)
+	}
+	most := f.Factors
+	switch {
+	case most == 0:
+		most = min(defaultFactors, determinedFactors(columns))
+	case most == NoFactors:
+		most = 0
+	case most < 0:
+		return nil, fmt.Errorf("family: %d factors: choose 1 or more, 0 for the default, or %d (NoFactors) for none", most, NoFactors)
+	case most >= columns:
+		return nil, fmt.Errorf("family: %d factors of %d columns: there must be fewer factors than columns", most, columns)
+	}
+	return []Factor{analyser{normal[0].(gaussian), most, f.Fixed}}, nil
+}
+
+// determinedFactors is the number of factors that D columns determine at most, by Ledermann's bound (D−K)² ≥ D + K.
+func determinedFactors(d int) int {
+	k := 0
+	for (d-k-1)*(d-k-1) >= d+k+1 && k+1 < d {
+		k++
+	}
+	return k
+}
+
+// analyser takes the sums of a Gaussian: with the factors integrated out, all that the global step needs is the
+// covariance of the class's rows. The numbers of one class are
+//
+//	sums, anchor, score   those of a Gaussian with the covariance Ψ + WWᵀ
+//	params                μ, ψ, W (D×K row-major, unused columns 0), number of factors
+type analyser struct {
+	gaussian
+	most  int
+	fixed bool
+}
+
+var _ Latent = analyser{}
+
+func (f analyser) Name() string { return FactorAnalysers{}.Name() }
+
+func (f analyser) Layout() Layout {
+	l := f.gaussian.Layout()
+	l.Free, l.Params, l.Hyper = 2*f.d, 2*f.d+f.d*f.most+1, 0
+	return l
+}
+
+// parts of ξ.
+func (f analyser) parts(xi []float64) (mean, noise, loadings []float64) {
+	return xi[:f.d], xi[f.d : 2*f.d], xi[2*f.d : 2*f.d+f.d*f.most]
+}
+
+// normal is ξ of the Gaussian.
+func (f analyser) normal(xi []float64) []float64 {
+	d := f.d
+	mean, noise, w := f.parts(xi)
+	to := make([]float64, d+d*d)
+	_, cov := f.split(to, 0)
+	copy(to, mean)
+	for a := range d {
+		for c := a; c < d; c++ {
+			cov[a*d+c] = linalg.Dot(at(w, a, f.most), at(w, c, f.most))
+			cov[c*d+a] = cov[a*d+c]
+		}
+		cov[a*d+a] += noise[a]
+	}
+	return to
+}
+
+// variances are the diagonal of Ψ + WWᵀ.
+func (f analyser) variances(xi []float64) []float64 {
+	_, noise, w := f.parts(xi)
+	to := make([]float64, f.d)
+	for a := range to {
+		row := at(w, a, f.most)
+		to[a] = noise[a] + linalg.Dot(row, row)
+	}
+	return to
+}
+
+// pooledNormal is the table as one class, of the Gaussian.
+func (f analyser) pooledNormal(w *Pooled) *Pooled {
+	normal := *w
+	normal.Parameters = f.normal(w.Parameters)
+	return &normal
+}
+
+func (f analyser) Score(xi, score []float64) error { return f.gaussian.Score(f.normal(xi), score) }
+
+func (f analyser) AddPooled(weight float64, w *Pooled, anchor, sums []float64) {
+	f.gaussian.AddPooled(weight, f.pooledNormal(w), anchor, sums)
+}
+
+func (f analyser) Features(o *Observed, w *Pooled, dst []float64, width, at int) {
+	f.gaussian.Features(o, f.pooledNormal(w), dst, width, at)
+}
+
+// ---- Global step
+
+// Estimate is the maximum likelihood for as many factors as there are.
+func (f analyser) Estimate(sums, anchor []float64, w *Pooled, xi []float64) error {
+	p, err := f.problem(sums, anchor, w, xi)
+	if err != nil {
+		return err
+	}
+	if w == nil {
+		xi[len(xi)-1] = float64(f.most)
+	}
+	s, err := p.solve(f.Dimensions(xi), math.Inf(-1))
+	if err != nil {
+		return err
+	}
+	p.put(s, xi)
+	return nil
+}
+
+// Choose climbs from the number of factors that there is: one more or one less that gains more in likelihood than it
+// is charged.
+func (f analyser) Choose(sums, anchor []float64, w *Pooled, xi []float64) error {
+	if f.fixed {
+		return f.Estimate(sums, anchor, w, xi)
+	}
+	p, err := f.problem(sums, anchor, w, xi)
+	if err != nil {
+		return err
+	}
+	best, err := p.solve(f.Dimensions(xi), math.Inf(-1))
+	if err != nil {
+		return err
+	}
+	for _, step := range []int{-1, 1} {
+		for k := best.factors + step; k >= 0 && k <= f.most; k += step {
+			p.start = best.noise
+			if step < 0 {
+				p.start = best.withoutWeakest()
+			}
+			s, err := p.solve(k, best.value)
+			if err != nil {
+				return err
+			}
+			if !(s.value > best.value) {
+				break
+			}
+			best = s
+		}
+	}
+	p.put(best, xi)
+	return nil
+}
+
+// problem is the estimation of one class.
+type problem struct {
+	analyser
+	n          float64
+	mean       []float64
+	cov, lower []float64
+	start      []float64 // noise to begin with
+}
+
+// A solution is the maximum likelihood of a number of factors.
+type solution struct {
+	factors         int
+	noise, loadings []float64
+	value           float64 // log-likelihood of the class's rows, less a constant and what FAB charges for the factors
+}
+
+func (f analyser) problem(sums, anchor []float64, w *Pooled, xi []float64) (*problem, error) {
+	d := f.d
+	normal := make([]float64, d+d*d)
+	if err := f.unregularised().Estimate(sums, anchor, w, normal); err != nil {
+		return nil, err
+	}
+	mean, cov := f.split(normal, 0)
+	p := &problem{analyser: f, n: sums[0], mean: mean, cov: cov, lower: make([]float64, d), start: make([]float64, d)}
+	_, noise, _ := f.parts(xi)
+	var all []float64
+	if w != nil {
+		all = f.variances(w.Parameters)
+	}
+	for a := range d {
+		v := cov[a*d+a]
+		floor := 0.0
+		switch {
+		case w == nil:
+			if constant(mean[a], v) && f.floor > 0 { // SetFloor puts it right
+				cov[a*d+a], v = 1, 1
+			} else if err := measurable(a, mean[a], v); err != nil {
+				return nil, err
+			}
+			p.start[a] = v / 2
+		case len(w.Floor) > 0:
+			if floor = w.Floor[a]; !(v > -floor) { // of extrapolated sums, which belong to no rows
+				return nil, collapsed(a)
+			}
+			p.start[a] = noise[a]
+		default:
+			if !(v > vanishing*all[a]) {
+				return nil, collapsed(a)
+			}
+			p.start[a] = noise[a]
+		}
+		// The floor follows the class's variance, but never excludes the noise that the class has: the
+		// likelihood cannot fall then.
+		p.lower[a] = leastNoise * v
+		if w != nil {
+			p.lower[a] = min(p.lower[a], noise[a])
+		}
+		p.lower[a] = max(p.lower[a], floor)
+	}
+	return p, nil
+}
+
+// unregularised is the Gaussian whose estimates are taken as they are.
+func (f analyser) unregularised() gaussian { return gaussian{d: f.d, floor: 1, tied: true} }
+
+// solve finds the maximum of k factors, or some value below the goal where it is lower.
+func (p *problem) solve(k int, goal float64) (*solution, error) {
+	s := &solution{factors: k, noise: slices.Clone(p.start), loadings: make([]float64, p.d*k)}
+	charge := 0.0
+	if k > 0 {
+		count, _ := p.Count(p.n)
+		charge = float64(p.d*k) / 2 * math.Log(count)
+	}
+	value, ok := factoranalysis.Maximize(p.cov, p.lower, s.noise, s.loadings, (goal+charge)/p.n)
+	if !ok {
+		return nil, singular()
+	}
+	s.value = p.n*value - charge
+	return s, nil
+}
+
+// withoutWeakest is noise to begin with when the weakest factor goes.
+func (s *solution) withoutWeakest() []float64 {
+	noise := slices.Clone(s.noise)
+	for a := range noise {
+		v := s.loadings[a*s.factors+s.factors-1]
+		noise[a] += v * v
+	}
+	return noise
+}
+
+// put makes ξ of a solution.
+func (p *problem) put(s *solution, xi []float64) {
+	mean, noise, w := p.parts(xi)
+	copy(mean, p.mean)
+	copy(noise, s.noise)
+	clear(w)
+	for a := range p.d {
+		copy(at(w, a, p.most), at(s.loadings, a, s.factors))
+	}
+	xi[len(xi)-1] = float64(s.factors)
+}
+
+// ---- Factors
+
+// Dimensions is the number of factors.
+func (f analyser) Dimensions(xi []float64) int { return int(xi[len(xi)-1]) }
+
+// Loadings are DK numbers, of which a rotation leaves K(K−1)/2 open.
+func (f analyser) Loadings(k int) (numbers, free int) { return f.d * k, f.d*k - k*(k-1)/2 }
+
+// Count follows from the best q(u), under which a factor has Σ E[u²] = s = n − D (docs/theory/mfa.md, section 2):
+// s·exp((s − n − n ln(s/n))/D), about n − D/2. For the few rows of a small class the objective would have no maximum
+// over s: s is half of the rows at least.
+func (f analyser) Count(n float64) (count, slope float64) {
+	d := float64(f.d)
+	if s := n - d; s > leastScatter*n {
+		log := math.Log1p(-d / n)
+		count = s * math.Exp(-1-n/d*log)
+		return count, -count / d * log
+	}
+	rate := (leastScatter - 1 - math.Log(leastScatter)) / d
+	each := leastScatter * math.Exp(rate*n)
+	return n * each, each * (1 + rate*n)
+}
+
+// leastScatter is the least variance of a factor under q(u), where the likelihood alone has 1.
+const leastScatter = 0.5
+
+// ---- Coordinates, floors, results
+
+// Information is that of means and noise given u, 1/ψ and 1/(2ψ²), in units of the table's variances. Loadings are in
+// units of the noise's standard deviation: there a row's information is 1.
+func (f analyser) Information(xi []float64, w *Pooled, dst []laplace.Block) []laplace.Block {
+	_, noise, _ := f.parts(xi)
+	all := f.variances(w.Parameters)
+	dst, info := AppendDiagonal(dst, 2*f.d)
+	for a, psi := range noise {
+		v := psi / all[a]
+		info[a], info[f.d+a] = 1/v, 1/(2*v*v)
+	}
+	return dst
+}
+
+// Spread is the diagonal of Ψ + WWᵀ.
+func (f analyser) Spread(params []float64) []float64 {
+	if f.floor == 0 {
+		return nil
+	}
+	return f.variances(params)
+}
+
+// SetFloor is for each column by itself.
+func (f analyser) SetFloor(steps []float64, w *Pooled) error {
+	if f.floor == 0 {
+		return nil
+	}
+	mean, noise, loadings := f.parts(w.Parameters)
+	n := w.Sums[0]
+	first, second := f.split(w.Sums, 1)
+	for a, v := range f.variances(w.Parameters) {
+		if shift := first[a] / n; constant(mean[a], second[a*f.d+a]/n-shift*shift) {
+			v = 0
+		}
+		floor, all, err := floorOf(a, f.floor, steps[a], mean[a], v)
+		if err != nil {
+			return err
+		}
+		if w.Floor[a] = floor; v != all { // a constant column
+			noise[a] = all
+			clear(at(loadings, a, f.most))
+		}
+	}
+	return f.Bound(w, Table{1, 0, w.Parameters})
+}
+
+// Bound raises the noise to the floor, where estimates already are.
+func (f analyser) Bound(w *Pooled, params Table) error {
+	for k := range params.K {
+		_, noise, _ := f.parts(params.Row(k, 2*f.d+f.d*f.most))
+		for a, floor := range w.Floor {
+			noise[a] = max(noise[a], floor)
+		}
+	}
+	return nil
+}
+
+// Doubts are of constant columns, and those that vary less than their steps.
+func (f analyser) Doubts(w *Pooled) (list []error) {
+	one := isotropic{groups: f.d, width: 1, form: Diagonal}
+	n := w.Sums[0]
+	first, second := f.split(w.Sums, 1)
+	sums := linalg.Resize(nil, 3*f.d)
+	for a := range f.d {
+		sums[a], sums[f.d+a], sums[2*f.d+a] = n, first[a], second[a*f.d+a]
+	}
+	mean, _, _ := f.parts(w.Parameters)
+	return one.Doubts(&Pooled{Sums: sums, Parameters: slices.Concat(mean, f.variances(w.Parameters)), Floor: w.Floor})
+}
+
+// Refine leaves scores as they are: noise is never far below the variance.
+func (f analyser) Refine(*Pooled, []float64, []float64) {}
+
+func (f analyser) Numbers() []Number {
+	var list []Number
+	for a := range f.d {
+		list = append(list, Number{"mean", a, a})
+	}
+	for a := range f.d {
+		list = append(list, Number{"noise variance", a, a})
+	}
+	for a := range f.d {
+		for k := range f.most {
+			list = append(list, Number{fmt.Sprintf("loading %d", k+1), a, a})
+		}
+	}
+	return append(list, Number{"factors", 0, f.d - 1})
+}
+
+// Deviations are those of the means, √(Σ_jj/n). The others depend on a rotation: the bootstrap knows them.
+func (f analyser) Deviations(xi, sums []float64, _ float64, dst []float64) {
+	linalg.Fill(dst, nan)
+	for a, v := range f.variances(xi) {
+		dst[a] = math.Sqrt(v / sums[0])
+	}
+}
+
+func (f analyser) Contrast(xi, pooled, dst []float64) {
+	f.gaussian.Contrast(f.normal(xi), f.normal(pooled), dst)
+}
+
+func (f analyser) Sample(xi []float64, rng *rand.Rand, x []float64) {
+	mean, noise, w := f.parts(xi)
+	for a := range x {
+		x[a] = mean[a] + math.Sqrt(noise[a])*rng.NormFloat64()
+	}
+	for k := range f.Dimensions(xi) {
+		u := rng.NormFloat64()
+		for a := range x {
+			x[a] += u * w[a*f.most+k]
+		}
+	}
+}
+
+// Valid says whether noise is positive, and factors are what their number says.
+func (f analyser) Valid(xi []float64) bool {
+	_, noise, w := f.parts(xi)
+	k := xi[len(xi)-1]
+	if !(floats.Min(noise) > 0) || k != math.Trunc(k) || k < 0 || k > float64(f.most) {
+		return false
+	}
+	for a := range f.d {
+		for _, v := range at(w, a, f.most)[int(k):] {
+			if v != 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Conjugate refuses.
+func (f analyser) Conjugate(prior.Prior, *Pooled) (FactorPrior, error) {
+	return nil, errors.New("family: factor analysers have no conjugate prior, which MAP and variational Bayes need: take EM, FAB or gFAB")
+}
