@@ -19,6 +19,9 @@ type Posterior struct {
 // Posterior makes the priors that p describes, nil for every family's default; [Priors] for a
 // product of several. The table as one class has to be attached.
 func (p *Plan) Posterior(pr prior.Prior) (*Posterior, error) {
+	if p.pooled == nil {
+		return nil, errUnpooled
+	}
 	if pr != nil {
 		if err := pr.Check(); err != nil {
 			return nil, err

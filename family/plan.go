@@ -139,6 +139,8 @@ func (p *Plan) Attach(w *Pooled) *Plan {
 	return p
 }
 
+var errUnpooled = errors.New("family: the parameters do not hold the table as one component")
+
 func (p *Plan) fits(w *Pooled) bool {
 	return w != nil && w.N > 0 && len(w.Parameters) == p.size.Params && len(w.Sums) == p.size.Sums && len(w.Anchor) == p.size.Anchor && len(w.Units) == p.size.Units && (len(w.Floor) == 0 || len(w.Floor) == p.size.Columns)
 }
@@ -150,7 +152,7 @@ func (p *Plan) Check(k int, params []float64, w *Pooled) error {
 		return fmt.Errorf("family: %d numbers of components do not belong to K = %d with %d numbers each", len(params), k, p.size.Params)
 	}
 	if !p.fits(w) {
-		return errors.New("family: the parameters do not hold the table as one component")
+		return errUnpooled
 	}
 	if !finite(params) {
 		return errors.New("family: parameters are not finite")
