@@ -183,7 +183,7 @@ func (l exponentialKernel) Estimate(sums, _ []float64, w *Pooled, xi []float64) 
 			copy(l.params(xi, c), l.params(w.Parameters, c))
 			continue
 		}
-		if err := l.law.Estimate(n, l.cell(t, c), l.params(xi, c)); err != nil {
+		if err := l.estimate(n, l.cell(t, c), w, l.params(xi, c)); err != nil {
 			if w == nil && errors.Is(err, framework.ErrDegenerate) {
 				return framework.FaultyColumn(c*l.width, framework.ErrConstant)
 			}

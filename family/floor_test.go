@@ -221,3 +221,56 @@ func TestDoubtsNameColumns(t *testing.T) {
 	_, err = Gaussian{Floor: math.NaN()}.On(2)
 	assert.ErrorContains(t, err, "must be finite")
 }
+
+// TestPositiveNumbersHaveTheConstrainedMaximum: nothing near the estimates of lognormal and gamma classes, above the floor, is
+// likelier, and what lies above it stays.
+func TestPositiveNumbersHaveTheConstrainedMaximum(t *testing.T) {
+	rng := seeded(7)
+	g := lognormal{isotropic{1, 1, Diagonal, 1}}
+	touched := 0
+	for range 200 {
+		m, v, r := rng.NormFloat64(), math.Exp(4*rng.NormFloat64()-4), 0.5+rng.Float64()
+		w := &Pooled{Parameters: []float64{0.3, math.Exp(rng.NormFloat64())}, Floor: []float64{math.Exp(3*rng.NormFloat64() - 3)}}
+		loss := func(mu, variance float64) float64 { return math.Log(variance) + (v+r*(mu-m)*(mu-m))/variance }
+		mean, variance := m, v
+		g.bound(w, 0, r, &mean, &variance)
+		if v >= g.least(w, 0, m) {
+			require.Equal(t, []float64{m, v}, []float64{mean, variance})
+			continue
+		}
+		touched++
+		require.GreaterOrEqual(t, variance, g.least(w, 0, mean)*(1-1e-15))
+		for i := range 200 {
+			size := math.Pow(10, -float64(i%8))
+			mu := mean + size*rng.NormFloat64()
+			other := max(variance*math.Exp(size*rng.NormFloat64()), g.least(w, 0, mu))
+			require.LessOrEqual(t, loss(mean, variance), loss(mu, other)+1e-12*math.Abs(loss(mu, other)), "%v %v", w, r)
+		}
+	}
+	require.Greater(t, touched, 50)
+	for range 200 {
+		shape, mean, floor := math.Exp(3*rng.NormFloat64()), math.Exp(rng.NormFloat64()), math.Exp(3*rng.NormFloat64()-2)
+		estimate := []float64{shape, shape / mean}
+		sums := make([]float64, 2)
+		Gamma{}.Expect(estimate, sums)
+		loss := func(xi []float64) float64 {
+			eta := make([]float64, 2)
+			partition := Gamma{}.Natural(xi, eta)
+			return partition - eta[0]*sums[0] - eta[1]*sums[1]
+		}
+		xi := slices.Clone(estimate)
+		Gamma{}.bound(floor, xi)
+		at, variance := Gamma{}.moments(xi)
+		require.GreaterOrEqual(t, variance, floor*(1-1e-12))
+		if _, before := (Gamma{}).moments(estimate); before >= floor {
+			require.Equal(t, estimate, xi)
+		}
+		for i := range 200 {
+			size := math.Pow(10, -float64(i%8))
+			near := at * math.Exp(size*rng.NormFloat64())
+			other := max(floor, variance*math.Exp(size*rng.NormFloat64()))
+			to := []float64{near * near / other, near / other}
+			require.LessOrEqual(t, loss(xi), loss(to)+1e-10*(1+math.Abs(loss(to))), "%v %v", estimate, floor)
+		}
+	}
+}

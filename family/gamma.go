@@ -20,7 +20,11 @@ import (
 //
 // T is not taken about an anchor: of numbers whose standard deviation is a fraction ε of
 // their mean, log densities keep an absolute error of about 1e-16/ε².
-type Gamma struct{}
+//
+// The variance α/β² of a class has the floor of a Gaussian column, and estimates are exact maxima above it.
+type Gamma struct {
+	Floor float64 // that of a [Gaussian]
+}
 
 // Name is "gamma".
 func (Gamma) Name() string { return "gamma" }
@@ -161,3 +165,54 @@ func (f Gamma) Conjugate(p prior.Prior, pooled []float64) (Conjugate, error) {
 type gammaPrior struct{ prior.NaturalShapeRate }
 
 func (gammaPrior) Mode(h, xi []float64) error { return Gamma{}.Estimate(h[0], h[1:], xi) }
+
+// WithFloor is the family with another Floor.
+func (Gamma) WithFloor(floor float64) Family { return Gamma{floor} }
+
+func (f Gamma) factor() (float64, error) { return floorFactor(f.Name(), f.Floor) }
+
+func (Gamma) moments(xi []float64) (mean, variance float64) {
+	mean = xi[0] / xi[1]
+	return mean, mean * (mean / xi[0])
+}
+
+func (Gamma) narrowest(n float64, t, xi []float64) (ok bool) {
+	mean, s := logGap(n, t)
+	if !(math.Abs(s) <= roundingOf(mean)) {
+		return false
+	}
+	w := gammaSpread(roundingOf(mean))
+	xi[0], xi[1] = 1/w, 1/(w*mean)
+	return xi[1] < math.MaxFloat64
+}
+
+// bound goes along α/β² = floor from mean x̄ of the estimate to r·x̄, with s = ln α − ψ(α) of the estimate and α = (r·x̄)²/floor:
+//
+//	ln α − ψ(α) − s − ln r + ½(1 − 1/r) = 0,
+//
+// of which the left side falls from above 0 at r = 1.
+func (f Gamma) bound(floor float64, xi []float64) {
+	mean, variance := f.moments(xi)
+	if variance >= floor*(1-1e-12) || !(floor > 0) {
+		return
+	}
+	gap := func(shape float64) float64 { return special.DigammaGap(shape) / shape }
+	s, most := gap(xi[0]), mean*(mean/floor)
+	low, high := 0., 1. // ln r
+	above := func(u float64) bool {
+		return gap(most*math.Exp(2*u))-s-u-math.Expm1(-u)/2 > 0
+	}
+	for above(high) {
+		low, high = high, 2*high
+	}
+	for range 60 {
+		if middle := (low + high) / 2; above(middle) {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	mean *= math.Exp(low)
+	xi[0] = mean * (mean / floor)
+	xi[1] = xi[0] / mean
+}

@@ -94,12 +94,9 @@ func (g Gaussian) On(columns int) ([]Factor, error) {
 	if columns < 1 {
 		return nil, fmt.Errorf("family: %s takes 1 column or more, and there are %d", g.Name(), columns)
 	}
-	if math.IsNaN(g.Floor) || math.IsInf(g.Floor, 0) {
-		return nil, fmt.Errorf("family: the floor of %s is %v: it must be finite", g.Name(), g.Floor)
-	}
-	floor := max(0, g.Floor)
-	if g.Floor == 0 {
-		floor = 1
+	floor, err := floorFactor(g.Name(), g.Floor)
+	if err != nil {
+		return nil, err
 	}
 	switch g.Covariance {
 	case Full, Tied:
@@ -113,6 +110,17 @@ func (g Gaussian) On(columns int) ([]Factor, error) {
 		return nil, fmt.Errorf("family: %v: a covariance is Full, Tied, Diagonal, Spherical, or a structure from EII to EVV", g.Covariance)
 	}
 	return []Factor{structured(g.Covariance, columns, floor)}, nil
+}
+
+// floorFactor is the factor of the squared resolutions that a Floor stands for; 0: there is no floor.
+func floorFactor(name string, floor float64) (factor float64, err error) {
+	switch {
+	case math.IsNaN(floor) || math.IsInf(floor, 0):
+		return 0, fmt.Errorf("family: the floor of %s is %v: it must be finite", name, floor)
+	case floor == 0:
+		return 1, nil
+	}
+	return max(0, floor), nil
 }
 
 // gaussian has a D×D covariance. The numbers of one component are

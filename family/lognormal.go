@@ -7,13 +7,23 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/prior"
 )
 
 // Lognormal describes positive numbers whose logarithms have a [Gaussian] distribution with a diagonal covariance:
 // ln p(x|μ,σ²) = ln N(ln x|μ,σ²) − ln x. The parameters are the mean and the variance of ln x, the coordinates,
 // the prior and its default those of a Gaussian column of logarithms, and criteria differ from that column's by
 // the Jacobian Σ ln x alone: they compare with those of gamma and of Gaussian columns.
-type Lognormal struct{}
+//
+// The standard deviation of ln x in a class has a floor: a step Δ between values is Δ/x in ln x, so that
+// σ² ≥ (Δ/e^μ)²/12, and no floor is below 1e-10 of the column's variance. Estimates and modes are exact maxima above it.
+type Lognormal struct {
+	// Floor is that of a [Gaussian]: the factor of (Δ/e^μ)²/12, 0 for 1, negative for no floor.
+	Floor float64
+}
+
+// WithFloor is the family with another Floor.
+func (Lognormal) WithFloor(floor float64) Family { return Lognormal{floor} }
 
 // Name is "lognormal".
 func (Lognormal) Name() string { return "lognormal" }
@@ -23,7 +33,7 @@ func (Lognormal) Columns() int { return 1 }
 
 // On is independent columns.
 func (f Lognormal) On(columns int) ([]Factor, error) {
-	list, err := Gaussian{Covariance: Diagonal, Floor: NoFloor}.On(columns)
+	list, err := Gaussian{Covariance: Diagonal, Floor: f.Floor}.On(columns)
 	if err != nil {
 		return nil, fmt.Errorf("family: %s takes 1 column or more, and there are %d", f.Name(), columns)
 	}
@@ -56,6 +66,128 @@ func (g lognormal) Observe(b framework.Rows, at, first, n int, o *Observed) erro
 		}
 	}
 	return nil
+}
+
+// Spread is in the units of x, at the geometric mean.
+func (g lognormal) Spread(params []float64) []float64 {
+	spread := g.isotropic.Spread(params)
+	mean, _ := g.moments(params)
+	for j := range spread {
+		spread[j] *= math.Exp(2 * mean[j])
+	}
+	return spread
+}
+
+// SetFloor puts the floor at the geometric mean of the table into w: that of a class is [lognormal.least]. A constant
+// column has a step as large as its value.
+func (g lognormal) SetFloor(steps []float64, w *Pooled) error {
+	if g.floor == 0 {
+		return nil
+	}
+	mean, variance := g.moments(w.Parameters)
+	for j, step := range steps {
+		step /= math.Exp(mean[j])
+		if math.IsInf(step, 1) || constant(max(1, math.Abs(mean[j])), variance[j]) {
+			w.Floor[j], variance[j] = 1, 1
+			continue
+		}
+		floor, v, err := floorOf(j, g.floor, step, mean[j], variance[j])
+		if err != nil {
+			return err
+		}
+		w.Floor[j], variance[j] = floor, max(v, floor)
+	}
+	return nil
+}
+
+// least is the least variance of ln x in a class with mean mu: a step of x is e^(μ₀−μ) times as large as at the mean μ₀ of the
+// table.
+func (g lognormal) least(w *Pooled, j int, mu float64) float64 {
+	mean, variance := g.moments(w.Parameters)
+	finest := finest * variance[j]
+	if !(w.Floor[j] > finest) {
+		return finest
+	}
+	return max(finest, w.Floor[j]*math.Exp(2*(mean[j]-mu)))
+}
+
+// Bound moves mean and variance to the maximum of the likelihood above the floor.
+func (g lognormal) Bound(w *Pooled, params Table) error {
+	if g.floor == 0 {
+		return nil
+	}
+	for k := range params.K {
+		mean, variance := g.moments(params.Row(k, 2*g.columns()))
+		for j := range mean {
+			if !(variance[j] > -w.Floor[j]) { // of extrapolated sums, which belong to no rows
+				return collapsed(j)
+			}
+			g.bound(w, j, 1, &mean[j], &variance[j])
+		}
+	}
+	return nil
+}
+
+// bound minimises ln σ² + (v + r(μ−m)²)/σ² where σ² ≥ least(μ), from the minimum without that, (m, v): with δ = μ − m on
+// σ² = φe^(−2μ)
+//
+//	e^2δ (v + r(δ² + δ)) = φe^(−2m),
+//
+// whose left side rises and is convex in δ ≥ 0. Where the floor does not depend on μ any more, the best is where that begins.
+func (g lognormal) bound(w *Pooled, j int, r float64, mean, variance *float64) {
+	m, v := *mean, max(0, *variance)
+	least := g.least(w, j, m)
+	if *variance >= least {
+		return
+	}
+	shift := 0.0
+	if fixed := g.least(w, j, math.Inf(1)); least > fixed {
+		shift = min(raisedMean(least, v, r), math.Log(least/fixed)/2)
+	}
+	*mean = m + shift
+	*variance = g.least(w, j, *mean)
+}
+
+// raisedMean solves e^2δ (v + r(δ² + δ)) = q > v for δ > 0, by Newton's method from above.
+func raisedMean(q, v, r float64) (delta float64) {
+	if delta = q / r; delta > 1 {
+		delta = math.Log(delta)/2 + 1
+	}
+	for range 100 {
+		inner := v + r*(delta*delta+delta)
+		step := (inner - q*math.Exp(-2*delta)) / (2*inner + r*(2*delta+1))
+		delta -= step
+		if !(step > 1e-15*delta) {
+			break
+		}
+	}
+	return max(0, delta)
+}
+
+// Conjugate is that of the logarithms.
+func (g lognormal) Conjugate(p prior.Prior, w *Pooled) (FactorPrior, error) {
+	of, err := g.isotropic.Conjugate(p, w)
+	if err != nil || g.floor == 0 || len(w.Floor) == 0 {
+		return of, err
+	}
+	return &lognormalPrior{of.(*isotropicPrior), g, w}, nil
+}
+
+// lognormalPrior has modes above the floor.
+type lognormalPrior struct {
+	*isotropicPrior
+	law    lognormal
+	pooled *Pooled
+}
+
+func (q *lognormalPrior) Mode(h, xi []float64) error {
+	err := q.isotropicPrior.Mode(h, xi)
+	mean, variance := q.moments(xi)
+	for j := range mean {
+		p := q.group(h, j) // m, κ, a and b of (2a+3) ln σ² + (2b + κ(μ−m)²)/σ²
+		q.law.bound(q.pooled, j, p[1]/(2*p[2]+3), &mean[j], &variance[j])
+	}
+	return err
 }
 
 // Features are the logarithms.

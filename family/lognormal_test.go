@@ -37,7 +37,7 @@ func TestLognormalIsGaussianOnTheLogarithms(t *testing.T) {
 		require.NoError(t, err)
 		return w, p
 	}
-	w, plan := pool(x, family.Lognormal{})
+	w, plan := pool(x, family.Lognormal{Floor: family.NoFloor})
 	w0, plan0 := pool(logs, family.Gaussian{Covariance: family.Diagonal, Floor: family.NoFloor})
 	require.Equal(t, w0, w)
 

@@ -41,9 +41,15 @@ func (f Noise) Name() string { return f.Family.Name() + "+noise" }
 // Columns is 0: it takes all.
 func (Noise) Columns() int { return 0 }
 
-// On takes as many columns as the family, which has no floor: it is estimated from the rows that are no noise.
+// WithFloor changes the floor of the family.
+func (f Noise) WithFloor(floor float64) Family {
+	f.Family = WithFloor(f.Family, floor)
+	return f
+}
+
+// On takes as many columns as the family.
 func (f Noise) On(columns int) ([]Factor, error) {
-	list, err := WithFloor(f.Family, NoFloor).On(columns)
+	list, err := f.Family.On(columns)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +96,44 @@ func (f noisy) pooled(w *Pooled) *Pooled {
 	if w == nil {
 		return nil
 	}
-	return &Pooled{N: w.N, Parameters: f.params(w.Parameters), Sums: w.Sums[2:], Anchor: w.Anchor, Units: w.Units}
+	return &Pooled{N: w.N, Parameters: f.params(w.Parameters), Sums: w.Sums[2:], Anchor: w.Anchor, Units: w.Units, Floor: w.Floor}
+}
+
+// Spread is that of the family, nil where it has no floor.
+func (f noisy) Spread(params []float64) []float64 {
+	if b, ok := f.inner.(Bounder); ok {
+		return b.Spread(f.params(params))
+	}
+	return nil
+}
+
+// SetFloor refuses constant columns, as the box has no volume.
+func (f noisy) SetFloor(steps []float64, w *Pooled) error {
+	b, ok := f.inner.(Bounder)
+	if !ok {
+		return nil
+	}
+	for j, step := range steps {
+		if math.IsInf(step, 1) {
+			return framework.FaultyColumn(j, framework.ErrConstant)
+		}
+	}
+	return b.SetFloor(steps, f.pooled(w))
+}
+
+// Bound is that of the family: its estimates are from its share of the rows.
+func (f noisy) Bound(w *Pooled, params Table) error {
+	return f.inner.(Bounder).Bound(f.pooled(w), params)
+}
+
+// Doubts are those of the family.
+func (f noisy) Doubts(w *Pooled) []error { return f.inner.(Bounder).Doubts(f.pooled(w)) }
+
+// Refine is that of the family.
+func (f noisy) Refine(w *Pooled, xi, score []float64) {
+	if r, ok := f.inner.(refiner); ok {
+		r.Refine(f.pooled(w), f.params(xi), score[3:])
+	}
 }
 
 func (f noisy) Observe(b framework.Rows, at, first, n int, o *Observed) error {

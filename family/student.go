@@ -19,8 +19,18 @@ import (
 
 // StudentT is the multivariate t distribution of all columns, with heavy tails: rows far out say little of location and
 // scale (Peel & McLachlan 2000, Statistics and Computing 10). A component has its location μ, its scale matrix Σ and, where
-// Nu is 0, its own degrees of freedom ν, between 0.5 and 200; else all have Nu. Rows must be complete.
-type StudentT struct{ Nu float64 }
+// Nu is 0, its own degrees of freedom ν, between 0.5 and 200; else all have Nu. Rows must be complete. The scale matrix has
+// the floor of a full covariance (see [Gaussian]), above which its estimate is the exact maximum.
+type StudentT struct {
+	Nu    float64
+	Floor float64 // that of a Gaussian
+}
+
+// WithFloor is the family with another Floor.
+func (f StudentT) WithFloor(floor float64) Family {
+	f.Floor = floor
+	return f
+}
 
 // Name is "student-t", with the degrees of freedom where they are fixed.
 func (f StudentT) Name() string {
@@ -41,7 +51,8 @@ func (f StudentT) On(columns int) ([]Factor, error) {
 	case f.Nu != 0 && !(f.Nu >= fewestDegrees && f.Nu <= mostDegrees):
 		return nil, fmt.Errorf("family: %v degrees of freedom: they are from %v to %v, or 0 to estimate them", f.Nu, fewestDegrees, mostDegrees)
 	}
-	return []Factor{studentT{gaussian{d: columns}, f}}, nil
+	floor, err := floorFactor(f.Name(), f.Floor)
+	return []Factor{studentT{gaussian{d: columns, floor: floor}, f}}, err
 }
 
 // The range of ν, at the end of which a distribution is normal to any table, and where it begins.
@@ -190,10 +201,42 @@ func (f studentT) Estimate(sums, anchor []float64, w *Pooled, xi []float64) erro
 		gap := (normal[0]-logs)/n - 1
 		xi[len(xi)-1] = min(mostDegrees, max(fewestDegrees, 2/gammaSpread(max(gap, 1e-9))))
 	}
-	if w == nil {
+	switch {
+	case w == nil && f.floor > 0:
+		return nil // SetFloor judges
+	case w == nil:
 		return f.varied(mean, cov)
+	case len(w.Floor) > 0:
+		return nil // Bound follows
 	}
 	return f.regular(cov, w)
+}
+
+// asNormal is the table as a Gaussian's, with the weights that rows have without a density.
+func (f studentT) asNormal(w *Pooled) *Pooled {
+	normal := *w
+	_, normal.Sums, _ = f.parts(w.Sums)
+	normal.Parameters = w.Parameters[:len(w.Parameters)-1]
+	return &normal
+}
+
+func (f studentT) Spread(params []float64) []float64 {
+	return f.gaussian.Spread(params[:len(params)-1])
+}
+
+func (f studentT) SetFloor(steps []float64, w *Pooled) error {
+	return f.gaussian.SetFloor(steps, f.asNormal(w))
+}
+
+func (f studentT) Doubts(w *Pooled) []error { return f.gaussian.Doubts(f.asNormal(w)) }
+
+// Refine keeps the Gaussian's constant where Score puts it.
+func (f studentT) Refine(w *Pooled, xi, score []float64) {
+	normal, base := f.normal(score), &score[len(score)-1]
+	normal[0] = *base
+	f.gaussian.Refine(f.asNormal(w), xi[:len(xi)-1], normal)
+	score[0] += normal[0] - *base
+	*base, normal[0] = normal[0], 0
 }
 
 func (f studentT) Score(xi, score []float64) error {
@@ -244,9 +287,7 @@ func (f studentT) AddPooled(weight float64, w *Pooled, anchor, sums []float64) {
 }
 
 func (f studentT) Features(o *Observed, w *Pooled, dst []float64, width, at int) {
-	normal := *w
-	normal.Parameters = w.Parameters[:len(w.Parameters)-1]
-	f.gaussian.Features(o, &normal, dst, width, at)
+	f.gaussian.Features(o, f.asNormal(w), dst, width, at)
 }
 
 func (f studentT) Numbers() []Number {
@@ -290,7 +331,7 @@ func (f studentT) Information(xi []float64, w *Pooled, dst []laplace.Block) []la
 	info := &studentInformation{nu: xi[last], free: f.of.Nu == 0}
 	_, cov := f.split(xi[:last], 0)
 	_, all := f.split(w.Parameters[:last], 0)
-	info.set(f.gaussian, cov, all, nil)
+	info.set(f.gaussian, cov, all, w.Floor)
 	return append(dst, info)
 }
 

@@ -181,3 +181,47 @@ func TestFloorIsSavedWithTheModel(t *testing.T) {
 	assert.Equal(t, whole.Parameters.Components, resumed.Parameters.Components)
 	assert.Equal(t, whole.Parameters.Pooled.Floor, resumed.Parameters.Pooled.Floor)
 }
+
+// TestNoFamilyGainsFromTies: half the rows have one value of three, recorded in steps of 1, in a column that a family describes.
+// No class is narrower than the step, and steps onto the floor never lower the objective.
+func TestNoFamilyGainsFromTies(t *testing.T) {
+	const n, d = 200, 2
+	rng := rand.New(rand.NewPCG(9, 9))
+	var x []float64
+	for i := range n {
+		a := math.Round(20 * math.Exp(0.5*rng.NormFloat64()))
+		if i%2 == 0 {
+			a = float64(1 + i%3*20)
+		}
+		x = append(x, max(1, a), 5*math.Exp(0.5*rng.NormFloat64())+float64(i%4))
+	}
+	low, high := family.Ranges(x, d)
+	for name, f := range map[string]family.Family{
+		"student-t": family.StudentT{}, "lognormal": family.Lognormal{}, "gamma": family.Gamma{},
+		"noise": family.Noise{Family: family.Gaussian{}, Low: low, High: high}, "noise eev": family.Noise{Family: family.Gaussian{Covariance: family.EEV}, Low: low, High: high},
+		"noise t": family.Noise{Family: family.StudentT{}, Low: low, High: high},
+	} {
+		for _, method := range []framework.Method{framework.EM, framework.GFAB} {
+			m := mixture.Model{Family: f}
+			res, err := framework.Fit(t.Context(), m, source(t, x, n, d), framework.Options{K: 6, Method: method, Seed: 4})
+			require.NoError(t, err, name)
+			assert.Less(t, res.Fall, 1e-7, "%s %v", name, method)
+			p := res.Parameters
+			size := len(p.Components) / p.K
+			for k := range p.K {
+				xi := p.Components[k*size:]
+				var variance float64
+				switch f.(type) {
+				case family.Lognormal:
+					variance = xi[d] * math.Exp(2*xi[0])
+				case family.Gamma:
+					variance = xi[0] / (xi[1] * xi[1])
+				default:
+					variance = xi[d]
+				}
+				assert.Greater(t, variance, 1./12*(1-1e-9), "%s %v", name, method)
+			}
+			t.Logf("%s %v: K = %d, %.3f, fall %.2g", name, method, p.K, res.Value, res.Fall)
+		}
+	}
+}
