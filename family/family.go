@@ -208,8 +208,8 @@ type Pooled struct {
 	Sums       []float64 `json:"sums"`       // statistics of all rows, about Anchor
 	Anchor     []float64 `json:"anchor,omitempty"`
 	Units      []float64 `json:"units,omitempty"` // what coordinates without units take besides, of a [RowFactor]
-	// Floor is, of each column, the least variance that a class may have, in squared units of the data (see
-	// [Bounder]); 0 of columns without one, and empty where there is none at all.
+	// Floor is, of each column, the least variance that a class may have, in squared units of the data, or of ln x at the
+	// table's mean of it for [Lognormal] (see [Bounder]); 0 of columns without one, and empty where there is none at all.
 	Floor []float64 `json:"floor,omitempty"`
 }
 

@@ -138,10 +138,10 @@ func Repeats(f Family) bool {
 	return ok && r.Repeats()
 }
 
-// Floored families have Gaussian parts, whose floors can be changed.
+// Floored families have parts whose variances have a floor (see [Gaussian]), which can be changed.
 type Floored interface{ WithFloor(floor float64) Family }
 
-// WithFloor is a family whose Gaussian parts have another Floor (see [Gaussian]); others are as they were.
+// WithFloor is a family whose parts have another Floor, as far as they have one; others are as they were.
 func WithFloor(f Family, floor float64) Family {
 	if g, ok := f.(Floored); ok {
 		return g.WithFloor(floor)
@@ -149,10 +149,10 @@ func WithFloor(f Family, floor float64) Family {
 	return f
 }
 
-// WithFloor changes the Gaussian parts.
+// WithFloor changes the parts.
 func (o Of) WithFloor(floor float64) Family { return Of{WithFloor(o.Family, floor), o.Width} }
 
-// WithFloor changes the Gaussian parts.
+// WithFloor changes the parts.
 func (p Product) WithFloor(floor float64) Family {
 	list := make(Product, len(p))
 	for j, one := range p {
