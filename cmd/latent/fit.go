@@ -28,8 +28,7 @@ func (*fitCommand) Help() string {
 
 // Run fits, saves and prints.
 func (c *fitCommand) Run(s *session) error {
-	crit, err := c.check()
-	if err != nil {
+	if err := c.check(); err != nil {
 		return err
 	}
 	source := c.source()
@@ -50,7 +49,7 @@ func (c *fitCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	r, err := c.fit(s, in, crit, progress)
+	r, err := c.fit(s, in, progress)
 	if err != nil {
 		return explain(progress.left(err), in)
 	}
@@ -75,53 +74,64 @@ func (c *fitCommand) Run(s *session) error {
 	return err
 }
 
-func (c *fitCommand) check() (framework.Criterion, error) {
+func (c *fitCommand) check() error {
 	if c.K != nil && *c.K < 1 {
-		return framework.Criterion{}, misused("--k is %d: it must be at least 1", *c.K)
+		return misused("--k is %d: it must be at least 1", *c.K)
 	}
 	if c.Out == "-" {
-		return framework.Criterion{}, misused("--out is -, but standard output has the report: name a file for the model")
+		return misused("--out is -, but standard output has the report: name a file for the model")
 	}
 	if c.Kmax != nil && *c.Kmax < 1 {
-		return framework.Criterion{}, misused("--kmax is %d: it must be at least 1", *c.Kmax)
+		return misused("--kmax is %d: it must be at least 1", *c.Kmax)
 	}
-	if err := c.modelFlags.check(c.usual()); err != nil {
-		return framework.Criterion{}, err
+	usual := c.usual()
+	c.byColumns = c.Method == "" && c.takes(methodCVB0)
+	if err := c.modelFlags.check(usual); err != nil {
+		return err
 	}
 	if c.SizePrior != sizePriors[0] && (c.K != nil || c.model().finds(c.Method)) {
-		return framework.Criterion{}, misused("--size-prior requires a method that fits every K and compares, and cannot be used with --method %s or --k", c.Method)
+		return misused("--size-prior requires a method that fits every K and compares, and cannot be used with --method %s or --k", c.Method)
 	}
 	if err := c.model().checkLabel(c.Model, c.Label); err != nil {
-		return framework.Criterion{}, err
+		return err
 	}
 	if err := c.checkBootstrap(c.Bootstrap, 2); err != nil {
-		return framework.Criterion{}, err
+		return err
 	}
-	return c.criterion("--criterion", c.Criterion)
+	_, err := c.criterion("--criterion", c.Criterion)
+	return err
 }
 
-// usual is the default method: the first of the model that has a place for the other flags. Where --k gives the number of
-// components, it is one that estimates them.
+// usual is the default method before the table is known: the first of the model that has a place for the other flags.
 func (c *fitCommand) usual() string {
 	m := c.model()
-	for _, method := range m.methods {
-		estimates := c.K != nil || c.Accelerate || c.Bootstrap != nil || c.Temper != nil
-		scores := func(one framework.Criterion) bool { return strings.EqualFold(one.Name, c.Criterion) }
-		if method == methodCVB0 && estimates || c.Criterion != "" && !slices.ContainsFunc(append(m.criteria(method), m.further(method, false)...), scores) {
-			continue
-		}
-		return method
+	if i := slices.IndexFunc(m.methods, c.takes); i >= 0 {
+		return m.methods[i]
 	}
 	return m.methods[0]
 }
 
+// takes says whether a method of the model has a place for the other flags: where --k gives the number of components, that is
+// one that estimates them.
+func (c *fitCommand) takes(method string) bool {
+	m := c.model()
+	estimates := c.K != nil || c.Accelerate || c.Bootstrap != nil || c.Temper != nil
+	scores := func(one framework.Criterion) bool { return strings.EqualFold(one.Name, c.Criterion) }
+	return slices.Contains(m.methods, method) && !(method == methodCVB0 && estimates) &&
+		(c.Criterion == "" || slices.ContainsFunc(append(m.criteria(method), m.further(method, false)...), scores))
+}
+
 // fit makes one fit, or as many as there are sizes where the method does not prune.
-func (c *fitCommand) fit(s *session, in *input, crit framework.Criterion, progress *keeper) (*report, error) {
+func (c *fitCommand) fit(s *session, in *input, progress *keeper) (*report, error) {
 	began := time.Now()
 	asked := c.Restarts != nil
 	t, o, err := c.setup(s, in, cmp.Or(c.K, c.Kmax), 1)
 	if err != nil {
 		return nil, interrupted(err, nil)
+	}
+	crit, err := c.criterion("--criterion", c.Criterion) // of the method that suits the table
+	if err != nil {
+		return nil, err
 	}
 	status := newStatusLine(s.stderr)
 	defer status.close()
@@ -152,7 +162,7 @@ func (c *fitCommand) fit(s *session, in *input, crit framework.Criterion, progre
 	}
 	r.Model, r.Family, r.Method, r.Seed, r.ByK = c.Model, c.Family, c.Method, c.Seed, table
 	r.KMax = max(o.K, r.KMax)
-	r.Columns, r.Settings, r.what = t.columns, c.settings(), t.what
+	r.Columns, r.Settings, r.what, r.why = t.columns, c.settings(), t.what, t.why
 	r.Settings.FixedK, r.listStarts, r.advice = c.K != nil, asked, advice(best.Status, o.Tolerance, best.Value, best.N)
 	if in.known != nil {
 		assigned, err := best.Parameters.classify(in)

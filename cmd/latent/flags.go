@@ -23,7 +23,7 @@ type modelFlags struct {
 	LeftRight  *int            `placeholder:"STATES" help:"hmm: moves lead to the same state or up to so many states further, and never back."`
 	Noise      bool            `help:"Add noise to a mixture of Gaussians or t distributions: one more component, of the same density everywhere in the box that holds the table, for outliers."`
 	Columns    columnFamilies  `placeholder:"COL=FAMILY,…" help:"Families of single columns of a mixture, where they differ from --family. A comma in a name has a backslash before it."`
-	Method     string          `placeholder:"NAME" help:"Inference: gfab, fab, em, map, vb, cvb0 or closed-form (bpca and vbmf; map and cvb0: mixtures only). gfab, fab and cvb0 prune from kmax down; the others fit every K separately. Default: gfab; of bernmix cvb0."`
+	Method     string          `placeholder:"NAME" help:"Inference: gfab, fab, em, map, vb, cvb0 or closed-form (bpca and vbmf; map and cvb0: mixtures only). gfab, fab and cvb0 prune from kmax down; the others fit every K separately. Default of mixtures: cvb0 where latent fit finds K in a table of codes and counts of at most 10,000 cells, else gfab; of bpca gfab, of vbmf closed-form."`
 	Weights    string          `placeholder:"COL" help:"Frequency weights: leave this column out of the fit and weight the rows by it."`
 	Prior      hyperparameters `placeholder:"KEY=VALUE,…" help:"Prior of --method vb, map or cvb0. Mixtures: weights (Dirichlet), kappa and nu (gaussian and lognormal, scaled by the data), a and b (bernoulli, beta), shape and rate (poisson and exponential, gamma), alpha (categorical and multinomial, Dirichlet). bernmix: a (weights), b (beta(b, b)). bpca: a_alpha, b_alpha, a_lambda, b_lambda (gamma shapes and rates), alpha (fixed; 1 is VB1), unit (standard deviation taken for 1). vbmf, also with closed-form: noise (variance), a and b (variances of the entries of the factors of columns and rows); what is not given is estimated."`
 	Floor      *float64        `placeholder:"FACTOR" help:"Variances of gaussian, student-t, lognormal and gamma columns are at least this times step²/12, step the least gap between the column's values, so that no component collapses onto equal values. 0: no floor. Default: 1."`
@@ -38,6 +38,8 @@ type modelFlags struct {
 	Accelerate bool            `help:"Extrapolate iterations of a fit that converges slowly: fewer passes over the data, and perhaps another local maximum, or K."`
 	Workers    int             `default:"0" help:"Goroutines; 0: one per processor. Results do not depend on it."`
 	Format     string          `default:"text" enum:"text,json" help:"Output: text or json."`
+
+	byColumns bool // no method was given, and cvb0 would do: the table decides
 }
 
 const (
@@ -113,9 +115,11 @@ func (f *modelFlags) check(method string) error {
 		return misused("--workers is %d: it must not be negative", f.Workers)
 	case !(tol > 0) || math.IsInf(tol, 0):
 		return misused("--tol is %v: it must be positive and finite", tol)
-	case f.Prior.text != "" && !m.informed(f.Method):
-		taking := slices.DeleteFunc(slices.Clone(m.methods), func(method string) bool { return !m.informed(method) })
-		return misused("--prior requires --method %s, and the method is %s", strings.Join(taking, " or "), f.Method)
+	}
+	if !f.byColumns {
+		if err := f.checkPrior(); err != nil {
+			return err
+		}
 	}
 	if f.Temper != nil {
 		switch alpha := *f.Temper; {
@@ -129,6 +133,16 @@ func (f *modelFlags) check(method string) error {
 		return misused("--center requires --model vbmf, and the model is %s", f.Model)
 	}
 	return m.checkFlags(f)
+}
+
+// checkPrior refuses --prior where the method has no place for it.
+func (f *modelFlags) checkPrior() error {
+	m := f.model()
+	if f.Prior.text == "" || m.informed(f.Method) {
+		return nil
+	}
+	taking := slices.DeleteFunc(slices.Clone(m.methods), func(method string) bool { return !m.informed(method) })
+	return misused("--prior requires --method %s, and the method is %s", strings.Join(taking, " or "), f.Method)
 }
 
 // The flags of iterations are pointers, so that those left out are nil.

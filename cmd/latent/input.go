@@ -30,11 +30,11 @@ func (f *fittingFlags) source() string { return cmp.Or(f.Data, f.model().data) }
 // setup readies the model for the data, and the options of fits with up to kmax, or so many
 // as there is room for.
 func (f *fittingFlags) setup(s *session, in *input, kmax *int, least int) (*task, framework.Options, error) {
-	f.settle(in.Rows())
 	t, err := f.model().bind(s, &f.modelFlags, in)
 	if err != nil {
 		return nil, framework.Options{}, err
 	}
+	f.settle(in.Rows())
 	o := f.options(valueOr(kmax, max(least, t.largest)))
 	return t, o, t.checkSize(o.K)
 }

@@ -119,6 +119,7 @@ type describedRows struct {
 	*framework.Table
 	columns []column
 	family  family.Family
+	why     string // the method, where the columns decide; else empty
 }
 
 // rows finds out what the columns are and makes numbers of them.
@@ -126,6 +127,15 @@ func (in *input) rows(s *session, f *modelFlags) (*describedRows, error) {
 	columns, err := described(s, in, f.Family, &f.Columns)
 	if err != nil {
 		return nil, err
+	}
+	why := ""
+	if f.byColumns {
+		if why = suitsCVB0(columns, in.Rows()); why != "" {
+			f.Method = methodCVB0
+		}
+		if err := f.checkPrior(); err != nil {
+			return nil, err
+		}
 	}
 	if ordinal := slices.IndexFunc(columns, func(c column) bool { return c.Family == familyOrdinal }); ordinal >= 0 && f.model().informed(f.Method) {
 		return nil, fmt.Errorf("column %.60q is ordinal, which has no conjugate prior: take it as categorical, or another method than %s", columns[ordinal].Name, f.Method)
@@ -153,12 +163,12 @@ func (in *input) rows(s *session, f *modelFlags) (*describedRows, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &describedRows{table, columns, overTable(family.WithFloor(familyOfRows(f.Family, columns), f.floor()), x, d)}, nil
+	return &describedRows{table, columns, overTable(family.WithFloor(familyOfRows(f.Family, columns), f.floor()), x, d), why}, nil
 }
 
 // task is one of a model whose rows belong to classes.
 func (r *describedRows) task(f *modelFlags, class string) *task {
-	t := &task{what: strings.Join(parts(r.family), ", ") + " " + class + "s", columns: r.columns, largest: mostComponents(r.Table, r.family)}
+	t := &task{what: strings.Join(parts(r.family), ", ") + " " + class + "s", why: r.why, columns: r.columns, largest: mostComponents(r.Table, r.family)}
 	t.checkSize = func(k int) error { // that the model needs rows that differ, it finds out itself
 		if n := r.Rows(); k > n {
 			return fmt.Errorf("%s for %s: choose K up to %d", counted(k, class), counted(n, "row"), n)
@@ -177,6 +187,31 @@ func bindMixture(s *session, f *modelFlags, in *input) (*task, error) {
 	t := rows.task(f, "component")
 	t.engine, err = mixtureEngine(f, rows.Table, rows.columns, rows.family)
 	return t, err
+}
+
+// mostCells is the size of table up to which codes and counts have their parameters integrated out by default: it takes
+// seconds there, and of larger ones gFAB finds K nearly as often in a fortieth of the time (docs/guides/criteria-and-priors.md).
+const mostCells = 10_000
+
+// suitsCVB0 says why cvb0 is the default method for a table, empty where it is not.
+func suitsCVB0(columns []column, rows int) string {
+	counts := false
+	for _, c := range columns {
+		switch c.Family {
+		case familyBernoulli, familyCategorical:
+		case familyPoisson:
+			counts = true
+		default:
+			return ""
+		}
+	}
+	switch {
+	case rows*len(columns) > mostCells:
+		return ""
+	case counts:
+		return "cvb0, as the columns are codes or counts (default elsewhere: gfab)"
+	}
+	return "cvb0, as the columns are codes (default elsewhere: gfab)"
 }
 
 // compares leaves out the ELBO of estimated parameters, which never falls as K grows.

@@ -38,7 +38,6 @@ func init() { // their functions use the list
 		selecting: methodEM, classes: true, mixes: true, check: checkMixture, bind: bindMixture, load: loadMixture}
 	bernmix := mixtures
 	bernmix.data, bernmix.families = "housevotes84", []string{familyBernoulli}
-	bernmix.methods = []string{methodCVB0, methodGFAB, methodFAB, methodEM, methodMAP, methodVB}
 	models = map[string]model{
 		"mixture": mixtures,
 		"bernmix": bernmix,
@@ -140,6 +139,7 @@ func (m model) checkFlags(f *modelFlags) error {
 type task struct {
 	engine
 	what        string                           // the model's parts for people, such as "gaussian noise"
+	why         string                           // the method, where the table decided; else empty
 	columns     []column                         //
 	largest     int                              // the default of kmax
 	checkSize   func(k int) error                // refuses K beyond what the columns allow

@@ -120,7 +120,7 @@ func (s *summary) reached() int {
 type report struct {
 	summary
 	found       *result
-	what        string
+	what, why   string          // the model's parts, and the method where the table decided
 	listStarts  bool            // their number was asked for
 	advice      string          // for a fit that did not converge
 	Covariances []namedMatrix   `json:"covariances,omitempty"` // of mixtures of Gaussians with correlated columns

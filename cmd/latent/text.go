@@ -188,9 +188,13 @@ func (r *report) print(s *session, in *input, out string) error {
 func (r *report) facts() [][2]string {
 	facts := [][2]string{
 		{"model", fmt.Sprintf("%s, %s, by %s", r.Model, r.what, r.Method)},
+		{"method", r.why},
 		{"chosen K", r.choice()},
 		{r.Criterion, digits(float64(r.Value)) + " nats"},
 		{"status", r.ending()},
+	}
+	if r.why == "" {
+		facts = slices.Delete(facts, 1, 2)
 	}
 	fact := func(name string, value number) {
 		if value == value && name != r.Criterion {
