@@ -70,3 +70,16 @@ func TestCodesAndCountsAreIntegratedOutByDefault(t *testing.T) {
 	fails(t, 2, "--prior requires --method map or vb or cvb0, and the method is gfab", "", "fit", "--data", large, "--family", "auto", "--prior", "a=2,b=2")
 	fails(t, 2, "--prior requires --method map or vb or cvb0, and the method is gfab", "", "fit", "--prior", "weights=1")
 }
+
+// TestSelectWarnsOfTheLargestK where the table bears larger ones, and only there.
+func TestSelectWarnsOfTheLargestK(t *testing.T) {
+	_, stderr := done(t, "select", "--data", "iris", "--kmax", "4", "--restarts", "1")
+	assert.Contains(t, stderr, "latent: K = 4 is the largest compared, and best by fic, aic: larger K may be better (--kmax)\n")
+	stdout, stderr := done(t, "select", "--data", "ruspini", "--cov", "all", "--kmax", "3", "--restarts", "1", "--format", "json")
+	assert.Contains(t, stderr, "K = 3 is the largest compared, and best by gaussian-vve")
+	assert.Contains(t, stdout, `"warnings":["K = 3 is the largest`)
+	for _, args := range [][]string{{"--data", "faithful", "--kmax", "4", "--criteria", "gfic"}, {"--data", "iris", "--kmin", "4", "--kmax", "4"}, {"--model", "bpca", "--data", "iris"}} {
+		_, stderr = done(t, append([]string{"select"}, args...)...)
+		assert.NotContains(t, stderr, "largest compared", args)
+	}
+}

@@ -15,7 +15,7 @@ type selectCommand struct {
 	compares  string   // what --family all or --cov all compares: all families, or covariances; empty: nothing
 	Criteria  []string `placeholder:"NAME,…" sep:"none" help:"Criteria: of gfic, fic, bicem, elbo, bic, aic and icl; of mixtures also collapsed (the parameters integrated out), exacticl, dnml (discrete columns), sbic and slope. Default: those that fit the method."`
 	Kmin      int      `name:"kmin" default:"1" help:"Smallest number of components, or of latent dimensions."`
-	Kmax      *int     `name:"kmax" placeholder:"K" help:"Largest. Default: as that of latent fit."`
+	Kmax      *int     `name:"kmax" placeholder:"K" help:"Largest. Default: 10, as where latent fit begins, or fewer. It does not double: a warning names the criteria that choose the largest."`
 	Bootstrap *int     `placeholder:"B" help:"Test K against K + 1 components by the likelihood ratio of B tables drawn from the fit of K, from kmin up to the first K that is not rejected at 5 % (mixtures, --method em). 99 or 999 are usual."`
 }
 
@@ -176,6 +176,7 @@ func (c *selectCommand) scores(s *session, in *input, progress *keeper) (*select
 		return nil, err
 	}
 	all.remark(s, in)
+	s.noteEnd(task, t.KMin, t.KMax, slices.DeleteFunc(slices.Clone(t.Criteria), func(name string) bool { return t.Chosen[name] < t.KMax }))
 	if c.Bootstrap != nil {
 		if err := t.test(s, status, in, task, c.drawing(*c.Bootstrap, o)); err != nil {
 			return nil, err
@@ -184,6 +185,14 @@ func (c *selectCommand) scores(s *session, in *input, progress *keeper) (*select
 	t.Warnings = append([]string{}, s.notes...)
 	t.Seconds = number(time.Since(began).Seconds())
 	return t, nil
+}
+
+// noteEnd notes who chooses the largest K compared, where the table bears larger ones.
+func (s *session) noteEnd(t *task, kmin, kmax int, who []string) {
+	if len(who) == 0 || kmin == kmax || t.checkSize(kmax+1) != nil {
+		return
+	}
+	s.note("K = %d is the largest compared, and best by %s: larger K may be better (--kmax)", kmax, strings.Join(who, ", "))
 }
 
 func (t *selection) fill(all *scores, asked []framework.Criterion, in *input, prior framework.SizePrior) error {

@@ -170,6 +170,7 @@ type comparison struct {
 	Second    string          `json:"second,omitempty"`
 	Margin    number          `json:"margin"` // of the best over the second, in nats; null where there is none
 	Table     []comparisonRow `json:"table"`  // the best first
+	Warnings  []string        `json:"warnings"`
 }
 
 // A comparisonRow is a family at its best K.
@@ -182,6 +183,9 @@ type comparisonRow struct {
 	Free          int    `json:"df"`
 	Converged     bool   `json:"converged"`
 	Error         string `json:"error,omitempty"`
+
+	task *task
+	kmax int
 }
 
 // candidates are the families that --family all or --cov all compares on a table: Gaussians of every
@@ -244,6 +248,10 @@ func (c *selectCommand) compare(s *session, in *input, progress *keeper) (*compa
 	if second := t.Table[1]; !math.IsNaN(float64(second.Value)) {
 		t.Second, t.Margin = second.Family, second.Behind
 	}
+	if best.K == best.kmax {
+		s.noteEnd(best.task, t.KMin, best.kmax, []string{best.Family})
+	}
+	t.Warnings = append([]string{}, s.notes...)
 	return t, nil
 }
 
@@ -276,7 +284,7 @@ func (c *selectCommand) candidate(s *session, in *input, t *comparison, name str
 		return comparisonRow{}, err
 	}
 	t.N, t.KMax = number(f.N), max(t.KMax, o.K)
-	return comparisonRow{Family: name, K: all.K[best], Value: number(all.Values[best][0]), LogLikelihood: number(f.Evaluation.LogLikelihood),
+	return comparisonRow{task: task, kmax: o.K, Family: name, K: all.K[best], Value: number(all.Values[best][0]), LogLikelihood: number(f.Evaluation.LogLikelihood),
 		Free: f.Shape.Identifiable(), Converged: all.ends[best].converged}, nil
 }
 
