@@ -57,3 +57,11 @@ func rowScores(dst, x []float64, n, d, stride int, eta []float64, k, etaStride i
 func nearer(dst, gap, x []float64, d, n int, m, w []float64) (sum float64) {
 	return nearerPortable(dst, gap, x, d, n, m, w)
 }
+
+func forward(alpha, e, scale, entry, move []float64, k, n int, least float64) int {
+	return forwardPortable(alpha, e, scale, entry, move, k, n, least)
+}
+
+func backward(e, alpha, gamma, scale, beta, back []float64, k, n int) {
+	backwardPortable(e, alpha, gamma, scale, beta, back, k, n)
+}

@@ -92,6 +92,14 @@ func TestNothingOutsideIsTouched(t *testing.T) {
 					Nearer(take(n), take(n), take(d*n), d, n, take(d), take(n))
 				}
 			}
+			for k := 1; k <= 17; k++ {
+				side := Padded(k)
+				for _, n := range []int{0, 1, 2, 7} {
+					next = 0
+					Forward(take(n*side), take(n*side), take(n), take(side), take(side*side), k, n, 0)
+					Backward(take(n*side), take(n*side), take(n*side), take(n), take(side), take(side*side), k, n)
+				}
+			}
 			for n := 1; n < 20; n++ {
 				for d := 1; d <= 18; d++ {
 					next = 0

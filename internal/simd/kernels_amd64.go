@@ -94,6 +94,26 @@ func rowScoresAVX2(dst *float64, dstRow int, x *float64, xRow int, rows int, d i
 //go:noescape
 func nearerAVX2(dst *float64, gap *float64, x *float64, d int, n int, m *float64, w *float64, total *float64)
 
+// forward8AVX2 makes n > 0 steps of forward with rows of 8 numbers and 2·pairs rows of move, and puts the number of steps before a sum that is not above least into done.
+//
+//go:noescape
+func forward8AVX2(alpha *float64, e *float64, scale *float64, entry *float64, move *float64, pairs int, n int, least float64, done *int)
+
+// backward8AVX2 makes n > 0 steps of backward with rows of 8 numbers and 2·pairs rows of back, from the last.
+//
+//go:noescape
+func backward8AVX2(e *float64, alpha *float64, gamma *float64, scale *float64, beta *float64, back *float64, pairs int, n int)
+
+// forward16AVX2 makes n > 0 steps of forward with rows of 16 numbers and 2·pairs rows of move, and puts the number of steps before a sum that is not above least into done.
+//
+//go:noescape
+func forward16AVX2(alpha *float64, e *float64, scale *float64, entry *float64, move *float64, pairs int, n int, least float64, done *int)
+
+// backward16AVX2 makes n > 0 steps of backward with rows of 16 numbers and 2·pairs rows of back, from the last.
+//
+//go:noescape
+func backward16AVX2(e *float64, alpha *float64, gamma *float64, scale *float64, beta *float64, back *float64, pairs int, n int)
+
 // expAVX512 puts the exponential of n numbers from src on into dst.
 //
 //go:noescape
@@ -183,3 +203,23 @@ func rowScoresAVX512(dst *float64, dstRow int, x *float64, xRow int, rows int, d
 //
 //go:noescape
 func nearerAVX512(dst *float64, gap *float64, x *float64, d int, n int, m *float64, w *float64, total *float64)
+
+// forward8AVX512 makes n > 0 steps of forward with rows of 8 numbers and 2·pairs rows of move, and puts the number of steps before a sum that is not above least into done.
+//
+//go:noescape
+func forward8AVX512(alpha *float64, e *float64, scale *float64, entry *float64, move *float64, pairs int, n int, least float64, done *int)
+
+// backward8AVX512 makes n > 0 steps of backward with rows of 8 numbers and 2·pairs rows of back, from the last.
+//
+//go:noescape
+func backward8AVX512(e *float64, alpha *float64, gamma *float64, scale *float64, beta *float64, back *float64, pairs int, n int)
+
+// forward16AVX512 makes n > 0 steps of forward with rows of 16 numbers and 2·pairs rows of move, and puts the number of steps before a sum that is not above least into done.
+//
+//go:noescape
+func forward16AVX512(alpha *float64, e *float64, scale *float64, entry *float64, move *float64, pairs int, n int, least float64, done *int)
+
+// backward16AVX512 makes n > 0 steps of backward with rows of 16 numbers and 2·pairs rows of back, from the last.
+//
+//go:noescape
+func backward16AVX512(e *float64, alpha *float64, gamma *float64, scale *float64, beta *float64, back *float64, pairs int, n int)

@@ -3572,6 +3572,330 @@ end162:
 	VZEROUPPER
 	RET
 
+// func forward8AVX2(alpha *float64, e *float64, scale *float64, entry *float64, move *float64, pairs int, n int, least float64, done *int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·forward8AVX2(SB), NOSPLIT, $0-72
+	MOVQ    alpha+0(FP), AX
+	MOVQ    e+8(FP), CX
+	MOVQ    scale+16(FP), DX
+	MOVQ    n+48(FP), SI
+	MOVQ    entry+24(FP), BX
+	VMOVUPD (BX), Y0
+	VMOVUPD 32(BX), Y1
+	VMOVSD  constant16<>+0(SB), X2
+	VMOVSD  least+56(FP), X3
+	XORQ    BX, BX
+
+loop164:
+	VMULPD       (CX), Y0, Y4
+	VMOVUPD      Y4, (AX)
+	VMULPD       32(CX), Y1, Y5
+	VMOVUPD      Y5, 32(AX)
+	VADDPD       Y5, Y4, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X1
+	VUNPCKHPD    X1, X1, X0
+	VADDSD       X0, X1, X1
+	VMOVSD       X1, (DX)
+	VUCOMISD     X3, X1
+	JBE          end165
+	VDIVSD       X1, X2, X0
+	VBROADCASTSD X0, Y6
+	MOVQ         move+32(FP), DI
+	VXORPD       Y0, Y0, Y0
+	VXORPD       Y1, Y1, Y1
+	VXORPD       Y7, Y7, Y7
+	VXORPD       Y8, Y8, Y8
+	MOVQ         AX, R8
+	MOVQ         pairs+40(FP), R9
+
+loop166:
+	VBROADCASTSD (R8), Y9
+	VFMADD231PD  (DI), Y9, Y0
+	VFMADD231PD  32(DI), Y9, Y1
+	VBROADCASTSD 8(R8), Y9
+	VFMADD231PD  64(DI), Y9, Y7
+	VFMADD231PD  96(DI), Y9, Y8
+	ADDQ         $0x00000010, R8
+	ADDQ         $0x00000080, DI
+	DECQ         R9
+	JNZ          loop166
+	VADDPD       Y7, Y0, Y0
+	VADDPD       Y8, Y1, Y1
+	VMULPD       Y6, Y0, Y0
+	VMULPD       Y6, Y4, Y4
+	VMOVUPD      Y4, (AX)
+	VMULPD       Y6, Y1, Y1
+	VMULPD       Y6, Y5, Y5
+	VMOVUPD      Y5, 32(AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000008, DX
+	INCQ         BX
+	CMPQ         BX, SI
+	JL           loop164
+
+end165:
+	MOVQ done+64(FP), AX
+	MOVQ BX, (AX)
+	VZEROUPPER
+	RET
+
+// func backward8AVX2(e *float64, alpha *float64, gamma *float64, scale *float64, beta *float64, back *float64, pairs int, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·backward8AVX2(SB), NOSPLIT, $0-64
+	MOVQ    e+0(FP), AX
+	MOVQ    alpha+8(FP), CX
+	MOVQ    gamma+16(FP), DX
+	MOVQ    scale+24(FP), BX
+	MOVQ    n+56(FP), SI
+	MOVQ    SI, DI
+	DECQ    DI
+	LEAQ    (BX)(DI*8), BX
+	IMUL3Q  $0x00000040, DI, DI
+	ADDQ    DI, AX
+	ADDQ    DI, CX
+	ADDQ    DI, DX
+	MOVQ    beta+32(FP), DI
+	VMOVUPD (DI), Y0
+	VMOVUPD 32(DI), Y1
+	VMOVSD  constant16<>+0(SB), X2
+
+loop167:
+	VDIVSD       (BX), X2, X3
+	VBROADCASTSD X3, Y3
+	VMULPD       (CX), Y0, Y4
+	VMOVUPD      Y4, (DX)
+	VMULPD       (AX), Y3, Y4
+	VMULPD       Y4, Y0, Y4
+	VMOVUPD      Y4, (AX)
+	VMULPD       32(CX), Y1, Y0
+	VMOVUPD      Y0, 32(DX)
+	VMULPD       32(AX), Y3, Y0
+	VMULPD       Y0, Y1, Y0
+	VMOVUPD      Y0, 32(AX)
+	MOVQ         back+40(FP), DI
+	VXORPD       Y0, Y0, Y0
+	VXORPD       Y1, Y1, Y1
+	VXORPD       Y3, Y3, Y3
+	VXORPD       Y4, Y4, Y4
+	MOVQ         AX, R8
+	MOVQ         pairs+48(FP), R9
+
+loop168:
+	VBROADCASTSD (R8), Y5
+	VFMADD231PD  (DI), Y5, Y0
+	VFMADD231PD  32(DI), Y5, Y1
+	VBROADCASTSD 8(R8), Y5
+	VFMADD231PD  64(DI), Y5, Y3
+	VFMADD231PD  96(DI), Y5, Y4
+	ADDQ         $0x00000010, R8
+	ADDQ         $0x00000080, DI
+	DECQ         R9
+	JNZ          loop168
+	VADDPD       Y3, Y0, Y0
+	VADDPD       Y4, Y1, Y1
+	VMOVAPD      Y0, Y0
+	VMOVAPD      Y1, Y1
+	SUBQ         $0x00000040, AX
+	SUBQ         $0x00000040, CX
+	SUBQ         $0x00000040, DX
+	SUBQ         $0x08, BX
+	DECQ         SI
+	JNZ          loop167
+	MOVQ         beta+32(FP), AX
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      Y1, 32(AX)
+	VZEROUPPER
+	RET
+
+// func forward16AVX2(alpha *float64, e *float64, scale *float64, entry *float64, move *float64, pairs int, n int, least float64, done *int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·forward16AVX2(SB), NOSPLIT, $0-72
+	MOVQ    alpha+0(FP), AX
+	MOVQ    e+8(FP), CX
+	MOVQ    scale+16(FP), DX
+	MOVQ    n+48(FP), SI
+	MOVQ    entry+24(FP), BX
+	VMOVUPD (BX), Y0
+	VMOVUPD 32(BX), Y1
+	VMOVUPD 64(BX), Y2
+	VMOVUPD 96(BX), Y3
+	VMOVSD  constant16<>+0(SB), X4
+	VMOVSD  least+56(FP), X5
+	XORQ    BX, BX
+
+loop169:
+	VMULPD       (CX), Y0, Y6
+	VMOVUPD      Y6, (AX)
+	VMULPD       32(CX), Y1, Y7
+	VMOVUPD      Y7, 32(AX)
+	VMULPD       64(CX), Y2, Y8
+	VMOVUPD      Y8, 64(AX)
+	VMULPD       96(CX), Y3, Y9
+	VMOVUPD      Y9, 96(AX)
+	VADDPD       Y7, Y6, Y0
+	VADDPD       Y8, Y0, Y0
+	VADDPD       Y9, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X1
+	VUNPCKHPD    X1, X1, X0
+	VADDSD       X0, X1, X1
+	VMOVSD       X1, (DX)
+	VUCOMISD     X5, X1
+	JBE          end170
+	VDIVSD       X1, X4, X0
+	VBROADCASTSD X0, Y10
+	MOVQ         move+32(FP), DI
+	VXORPD       Y0, Y0, Y0
+	VXORPD       Y1, Y1, Y1
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	VXORPD       Y11, Y11, Y11
+	VXORPD       Y12, Y12, Y12
+	VXORPD       Y13, Y13, Y13
+	VXORPD       Y14, Y14, Y14
+	MOVQ         AX, R8
+	MOVQ         pairs+40(FP), R9
+
+loop171:
+	VBROADCASTSD (R8), Y15
+	VFMADD231PD  (DI), Y15, Y0
+	VFMADD231PD  32(DI), Y15, Y1
+	VFMADD231PD  64(DI), Y15, Y2
+	VFMADD231PD  96(DI), Y15, Y3
+	VBROADCASTSD 8(R8), Y15
+	VFMADD231PD  128(DI), Y15, Y11
+	VFMADD231PD  160(DI), Y15, Y12
+	VFMADD231PD  192(DI), Y15, Y13
+	VFMADD231PD  224(DI), Y15, Y14
+	ADDQ         $0x00000010, R8
+	ADDQ         $0x00000100, DI
+	DECQ         R9
+	JNZ          loop171
+	VADDPD       Y11, Y0, Y0
+	VADDPD       Y12, Y1, Y1
+	VADDPD       Y13, Y2, Y2
+	VADDPD       Y14, Y3, Y3
+	VMULPD       Y10, Y0, Y0
+	VMULPD       Y10, Y6, Y6
+	VMOVUPD      Y6, (AX)
+	VMULPD       Y10, Y1, Y1
+	VMULPD       Y10, Y7, Y7
+	VMOVUPD      Y7, 32(AX)
+	VMULPD       Y10, Y2, Y2
+	VMULPD       Y10, Y8, Y8
+	VMOVUPD      Y8, 64(AX)
+	VMULPD       Y10, Y3, Y3
+	VMULPD       Y10, Y9, Y9
+	VMOVUPD      Y9, 96(AX)
+	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000008, DX
+	INCQ         BX
+	CMPQ         BX, SI
+	JL           loop169
+
+end170:
+	MOVQ done+64(FP), AX
+	MOVQ BX, (AX)
+	VZEROUPPER
+	RET
+
+// func backward16AVX2(e *float64, alpha *float64, gamma *float64, scale *float64, beta *float64, back *float64, pairs int, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·backward16AVX2(SB), NOSPLIT, $0-64
+	MOVQ    e+0(FP), AX
+	MOVQ    alpha+8(FP), CX
+	MOVQ    gamma+16(FP), DX
+	MOVQ    scale+24(FP), BX
+	MOVQ    n+56(FP), SI
+	MOVQ    SI, DI
+	DECQ    DI
+	LEAQ    (BX)(DI*8), BX
+	IMUL3Q  $0x00000080, DI, DI
+	ADDQ    DI, AX
+	ADDQ    DI, CX
+	ADDQ    DI, DX
+	MOVQ    beta+32(FP), DI
+	VMOVUPD (DI), Y0
+	VMOVUPD 32(DI), Y1
+	VMOVUPD 64(DI), Y2
+	VMOVUPD 96(DI), Y3
+	VMOVSD  constant16<>+0(SB), X4
+
+loop172:
+	VDIVSD       (BX), X4, X5
+	VBROADCASTSD X5, Y5
+	VMULPD       (CX), Y0, Y6
+	VMOVUPD      Y6, (DX)
+	VMULPD       (AX), Y5, Y6
+	VMULPD       Y6, Y0, Y6
+	VMOVUPD      Y6, (AX)
+	VMULPD       32(CX), Y1, Y0
+	VMOVUPD      Y0, 32(DX)
+	VMULPD       32(AX), Y5, Y0
+	VMULPD       Y0, Y1, Y0
+	VMOVUPD      Y0, 32(AX)
+	VMULPD       64(CX), Y2, Y0
+	VMOVUPD      Y0, 64(DX)
+	VMULPD       64(AX), Y5, Y0
+	VMULPD       Y0, Y2, Y0
+	VMOVUPD      Y0, 64(AX)
+	VMULPD       96(CX), Y3, Y0
+	VMOVUPD      Y0, 96(DX)
+	VMULPD       96(AX), Y5, Y0
+	VMULPD       Y0, Y3, Y0
+	VMOVUPD      Y0, 96(AX)
+	MOVQ         back+40(FP), DI
+	VXORPD       Y0, Y0, Y0
+	VXORPD       Y1, Y1, Y1
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	VXORPD       Y5, Y5, Y5
+	VXORPD       Y6, Y6, Y6
+	VXORPD       Y7, Y7, Y7
+	VXORPD       Y8, Y8, Y8
+	MOVQ         AX, R8
+	MOVQ         pairs+48(FP), R9
+
+loop173:
+	VBROADCASTSD (R8), Y9
+	VFMADD231PD  (DI), Y9, Y0
+	VFMADD231PD  32(DI), Y9, Y1
+	VFMADD231PD  64(DI), Y9, Y2
+	VFMADD231PD  96(DI), Y9, Y3
+	VBROADCASTSD 8(R8), Y9
+	VFMADD231PD  128(DI), Y9, Y5
+	VFMADD231PD  160(DI), Y9, Y6
+	VFMADD231PD  192(DI), Y9, Y7
+	VFMADD231PD  224(DI), Y9, Y8
+	ADDQ         $0x00000010, R8
+	ADDQ         $0x00000100, DI
+	DECQ         R9
+	JNZ          loop173
+	VADDPD       Y5, Y0, Y0
+	VADDPD       Y6, Y1, Y1
+	VADDPD       Y7, Y2, Y2
+	VADDPD       Y8, Y3, Y3
+	VMOVAPD      Y0, Y0
+	VMOVAPD      Y1, Y1
+	VMOVAPD      Y2, Y2
+	VMOVAPD      Y3, Y3
+	SUBQ         $0x00000080, AX
+	SUBQ         $0x00000080, CX
+	SUBQ         $0x00000080, DX
+	SUBQ         $0x08, BX
+	DECQ         SI
+	JNZ          loop172
+	MOVQ         beta+32(FP), AX
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      Y1, 32(AX)
+	VMOVUPD      Y2, 64(AX)
+	VMOVUPD      Y3, 96(AX)
+	VZEROUPPER
+	RET
+
 // func expAVX512(dst *float64, src *float64, n int)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·expAVX512(SB), NOSPLIT, $0-24
@@ -3579,9 +3903,9 @@ TEXT ·expAVX512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop164:
+loop174:
 	CMPQ              DX, $0x08
-	JL                end165
+	JL                end175
 	VMOVUPD           (CX), Z0
 	VBROADCASTSD      constant00<>+0(SB), Z1
 	VMAXPD            Z0, Z1, Z0
@@ -3610,11 +3934,11 @@ loop164:
 	ADDQ              $0x40, CX
 	ADDQ              $0x40, AX
 	SUBQ              $0x08, DX
-	JMP               loop164
+	JMP               loop174
 
-end165:
+end175:
 	TESTQ             DX, DX
-	JZ                done166
+	JZ                done176
 	MOVQ              $0x000000ff, BX
 	BZHIQ             DX, BX, BX
 	KMOVW             BX, K1
@@ -3644,7 +3968,7 @@ end165:
 	VSCALEFPD         Z1, Z2, Z0
 	VMOVUPD           Z0, K1, (AX)
 
-done166:
+done176:
 	VZEROUPPER
 	RET
 
@@ -3655,9 +3979,9 @@ TEXT ·logAVX512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop167:
+loop177:
 	CMPQ             DX, $0x08
-	JL               end168
+	JL               end178
 	VMOVUPD          (CX), Z0
 	VGETEXPPD        Z0, Z1
 	VGETMANTPD       $0x00, Z0, Z2
@@ -3695,11 +4019,11 @@ loop167:
 	ADDQ             $0x40, CX
 	ADDQ             $0x40, AX
 	SUBQ             $0x08, DX
-	JMP              loop167
+	JMP              loop177
 
-end168:
+end178:
 	TESTQ            DX, DX
-	JZ               done169
+	JZ               done179
 	MOVQ             $0x000000ff, BX
 	BZHIQ            DX, BX, BX
 	KMOVW            BX, K1
@@ -3738,7 +4062,7 @@ end168:
 	VBROADCASTSD     constant38<>+0(SB), K2, Z5
 	VMOVUPD          Z5, K1, (AX)
 
-done169:
+done179:
 	VZEROUPPER
 	RET
 
@@ -3753,24 +4077,24 @@ TEXT ·softmaxAVX512(SB), NOSPLIT, $0-40
 	SHLQ         $0x03, SI
 	VBROADCASTSD constant39<>+0(SB), Z0
 
-loop170:
+loop180:
 	CMPQ         CX, $0x08
-	JL           end171
+	JL           end181
 	VBROADCASTSD constant36<>+0(SB), Z1
 	MOVQ         k+8(FP), R8
 	MOVQ         AX, DI
 
-loop172:
+loop182:
 	VMAXPD (DI), Z1, Z1
 	ADDQ   SI, DI
 	DECQ   R8
-	JNZ    loop172
+	JNZ    loop182
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 	MOVQ   k+8(FP), R8
 	MOVQ   AX, DI
 
-loop173:
+loop183:
 	VMOVUPD           (DI), Z4
 	VSUBPD            Z1, Z4, Z4
 	VMAXPD            Z4, Z0, Z4
@@ -3801,18 +4125,18 @@ loop173:
 	VFMADD231PD       Z4, Z5, Z3
 	ADDQ              SI, DI
 	DECQ              R8
-	JNZ               loop173
+	JNZ               loop183
 	VBROADCASTSD      constant16<>+0(SB), Z4
 	VDIVPD            Z2, Z4, Z4
 	MOVQ              k+8(FP), R8
 	MOVQ              AX, DI
 
-loop174:
+loop184:
 	VMULPD           (DI), Z4, Z5
 	VMOVUPD          Z5, (DI)
 	ADDQ             SI, DI
 	DECQ             R8
-	JNZ              loop174
+	JNZ              loop184
 	VGETEXPPD        Z2, Z5
 	VGETMANTPD       $0x00, Z2, Z6
 	VCMPPD.BCST      $0x1e, constant24<>+0(SB), Z6, K1
@@ -3851,9 +4175,9 @@ loop174:
 	ADDQ             $0x40, DX
 	ADDQ             $0x40, BX
 	SUBQ             $0x08, CX
-	JMP              loop170
+	JMP              loop180
 
-end171:
+end181:
 	VZEROUPPER
 	RET
 
@@ -3866,9 +4190,9 @@ TEXT ·complementAVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSD constant16<>+0(SB), Z1
 	VPXORQ       Z2, Z2, Z2
 
-loop175:
+loop185:
 	CMPQ         CX, $0x08
-	JL           end176
+	JL           end186
 	VBROADCASTSD constant16<>+0(SB), Z4
 	VMOVUPD      (AX), Z3
 	VMINPD       Z3, Z0, Z3
@@ -3880,9 +4204,9 @@ loop175:
 	VPORQ.BCST   constant16<>+0(SB), Z1, Z1
 	ADDQ         $0x40, AX
 	SUBQ         $0x08, CX
-	JMP          loop175
+	JMP          loop185
 
-end176:
+end186:
 	MOVQ    mantissas+16(FP), AX
 	VMOVUPD Z1, (AX)
 	MOVQ    exponents+24(FP), AX
@@ -3897,19 +4221,19 @@ TEXT ·finiteAVX512(SB), NOSPLIT, $0-24
 	MOVQ   n+8(FP), CX
 	VPXORQ Z0, Z0, Z0
 
-loop177:
+loop187:
 	CMPQ    CX, $0x08
-	JL      end178
+	JL      end188
 	VMOVUPD (AX), Z1
 	VSUBPD  Z1, Z1, Z1
 	VADDPD  Z1, Z0, Z0
 	ADDQ    $0x40, AX
 	SUBQ    $0x08, CX
-	JMP     loop177
+	JMP     loop187
 
-end178:
+end188:
 	TESTQ     CX, CX
-	JZ        done179
+	JZ        done189
 	MOVQ      $0x000000ff, DX
 	BZHIQ     CX, DX, DX
 	KMOVW     DX, K1
@@ -3917,7 +4241,7 @@ end178:
 	VSUBPD    Z1, Z1, Z1
 	VADDPD    Z1, Z0, Z0
 
-done179:
+done189:
 	MOVQ          sum+16(FP), AX
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y1, Y0, Y1
@@ -3948,18 +4272,18 @@ TEXT ·columnsAVX512(SB), NOSPLIT, $0-56
 	VPXORQ Z3, Z3, Z3
 	VPXORQ Z4, Z4, Z4
 
-loop180:
+loop190:
 	CMPQ DX, $0x08
-	JL   end181
+	JL   end191
 	MOVQ CX, R9
 	MOVQ AX, R10
 	MOVQ d+24(FP), R11
 	LEAQ (CX)(BX*8), R12
 	LEAQ (R12)(BX*8), R12
 
-loop183:
+loop193:
 	CMPQ            R11, $0x04
-	JL              end184
+	JL              end194
 	PREFETCHT0      (R12)
 	PREFETCHT0      64(R12)
 	PREFETCHT0      128(R12)
@@ -3993,12 +4317,12 @@ loop183:
 	ADDQ            $0x00000020, R9
 	LEAQ            (R10)(DI*4), R10
 	SUBQ            $0x04, R11
-	JMP             loop183
+	JMP             loop193
 
-end184:
-loop185:
+end194:
+loop195:
 	CMPQ            R11, $0x02
-	JL              end186
+	JL              end196
 	PREFETCHT0      (R12)
 	PREFETCHT0      64(R12)
 	ADDQ            $0x00000080, R12
@@ -4020,11 +4344,11 @@ loop185:
 	ADDQ            $0x00000010, R9
 	LEAQ            (R10)(DI*2), R10
 	SUBQ            $0x02, R11
-	JMP             loop185
+	JMP             loop195
 
-end186:
+end196:
 	TESTQ           R11, R11
-	JZ              even182
+	JZ              even192
 	SUBQ            $0x08, R9
 	SUBQ            DI, R10
 	LEAQ            (R9)(BX*4), R11
@@ -4043,13 +4367,13 @@ end186:
 	VMOVUPD         Z7, (R10)
 	VMOVUPD         Z5, (R10)(DI*1)
 
-even182:
+even192:
 	LEAQ (CX)(BX*8), CX
 	ADDQ $0x00000040, AX
 	SUBQ $0x08, DX
-	JMP  loop180
+	JMP  loop190
 
-end181:
+end191:
 	VADDPD        Z2, Z1, Z1
 	VADDPD        Z3, Z1, Z1
 	VADDPD        Z4, Z1, Z1
@@ -4078,9 +4402,9 @@ TEXT ·withinAVX512(SB), NOSPLIT, $0-48
 	VPBROADCASTD SI, Z2
 	VMOVDQU32    lanePlaces<>+0(SB), Z1
 
-loop187:
+loop197:
 	CMPQ          BX, $0x08
-	JL            end188
+	JL            end198
 	VMOVUPD       (CX), Z3
 	VSUBPD        (DX), Z3, Z3
 	VCMPPD        $0x16, Z0, Z3, K1
@@ -4093,9 +4417,9 @@ loop187:
 	ADDQ          $0x00000040, CX
 	ADDQ          $0x00000040, DX
 	SUBQ          $0x08, BX
-	JMP           loop187
+	JMP           loop197
 
-end188:
+end198:
 	SUBQ AX, DI
 	SHRQ $0x02, DI
 	MOVQ DI, ret+40(FP)
@@ -4131,14 +4455,14 @@ TEXT ·gatherAVX512(SB), NOSPLIT, $0-56
 	SHLQ $0x03, BX
 	SHLQ $0x03, SI
 
-loop189:
+loop199:
 	MOVQ list+40(FP), DI
 	MOVQ count+48(FP), R8
 	MOVQ CX, R9
 
-loop190:
+loop200:
 	CMPQ        R8, $0x04
-	JL          end191
+	JL          end201
 	MOVLQSX     (DI), R10
 	MOVLQSX     4(DI), R11
 	MOVLQSX     8(DI), R12
@@ -4152,13 +4476,13 @@ loop190:
 	ADDQ        $0x00000020, R9
 	ADDQ        $0x00000010, DI
 	SUBQ        $0x04, R8
-	JMP         loop190
+	JMP         loop200
 
-end191:
+end201:
 	ADDQ BX, AX
 	ADDQ SI, CX
 	DECQ DX
-	JNZ  loop189
+	JNZ  loop199
 	VZEROUPPER
 	RET
 
@@ -4169,18 +4493,18 @@ TEXT ·raiseAVX512(SB), NOSPLIT, $0-24
 	MOVQ v+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop192:
+loop202:
 	CMPQ    DX, $0x08
-	JL      end193
+	JL      end203
 	VMOVUPD (CX), Z0
 	VMAXPD  (AX), Z0, Z0
 	VMOVUPD Z0, (AX)
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x08, DX
-	JMP     loop192
+	JMP     loop202
 
-end193:
+end203:
 	VZEROUPPER
 	RET
 
@@ -4196,15 +4520,15 @@ TEXT ·gaussianScoresAVX512(SB), NOSPLIT, $0-72
 	SHLQ $0x03, SI
 	LEAQ (SI)(SI*2), DI
 
-loop194:
+loop204:
 	CMPQ DX, $0x20
-	JL   end195
+	JL   end205
 	MOVQ CX, R8
 	MOVQ work+64(FP), R9
 	MOVQ m+40(FP), R10
 	MOVQ d+16(FP), R11
 
-loop196:
+loop206:
 	VBROADCASTSD (R10), Z0
 	VMOVUPD      (R8), Z1
 	VSUBPD       Z0, Z1, Z1
@@ -4222,7 +4546,7 @@ loop196:
 	ADDQ         $0x00000100, R9
 	ADDQ         $0x00000008, R10
 	DECQ         R11
-	JNZ          loop196
+	JNZ          loop206
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VPXORQ       Z2, Z2, Z2
@@ -4231,9 +4555,9 @@ loop196:
 	MOVQ         root+48(FP), R9
 	MOVQ         d+16(FP), R10
 
-loop197:
+loop207:
 	CMPQ         R10, $0x04
-	JL           end198
+	JL           end208
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -4321,9 +4645,9 @@ loop197:
 	MOVQ         R9, R12
 	MOVQ         R10, R13
 	SUBQ         $0x04, R13
-	JZ           none199
+	JZ           none209
 
-loop200:
+loop210:
 	VMOVUPD      (R11), Z20
 	VMOVUPD      64(R11), Z21
 	VMOVUPD      128(R11), Z22
@@ -4351,9 +4675,9 @@ loop200:
 	ADDQ         $0x00000100, R11
 	ADDQ         $0x00000008, R12
 	DECQ         R13
-	JNZ          loop200
+	JNZ          loop210
 
-none199:
+none209:
 	VFMADD231PD Z4, Z4, Z0
 	VFMADD231PD Z5, Z5, Z1
 	VFMADD231PD Z6, Z6, Z2
@@ -4372,11 +4696,11 @@ none199:
 	VFMADD231PD Z19, Z19, Z3
 	LEAQ        32(R9)(SI*4), R9
 	SUBQ        $0x04, R10
-	JMP         loop197
+	JMP         loop207
 
-end198:
+end208:
 	CMPQ         R10, $0x03
-	JNE          next202
+	JNE          next212
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -4443,11 +4767,11 @@ end198:
 	VFMADD231PD  Z13, Z13, Z1
 	VFMADD231PD  Z14, Z14, Z2
 	VFMADD231PD  Z15, Z15, Z3
-	JMP          end201
+	JMP          end211
 
-next202:
+next212:
 	CMPQ         R10, $0x02
-	JNE          next203
+	JNE          next213
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -4487,11 +4811,11 @@ next202:
 	VFMADD231PD  Z9, Z9, Z1
 	VFMADD231PD  Z10, Z10, Z2
 	VFMADD231PD  Z11, Z11, Z3
-	JMP          end201
+	JMP          end211
 
-next203:
+next213:
 	CMPQ         R10, $0x01
-	JNE          next204
+	JNE          next214
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -4509,10 +4833,10 @@ next203:
 	VFMADD231PD  Z5, Z5, Z1
 	VFMADD231PD  Z6, Z6, Z2
 	VFMADD231PD  Z7, Z7, Z3
-	JMP          end201
+	JMP          end211
 
-next204:
-end201:
+next214:
+end211:
 	VBROADCASTSD      c+32(FP), Z4
 	VADDPD            (AX), Z4, Z5
 	VFNMADD231PD.BCST constant15<>+0(SB), Z0, Z5
@@ -4529,18 +4853,18 @@ end201:
 	ADDQ              $0x00000100, CX
 	ADDQ              $0x00000100, AX
 	SUBQ              $0x20, DX
-	JMP               loop194
+	JMP               loop204
 
-end195:
-loop205:
+end205:
+loop215:
 	CMPQ DX, $0x08
-	JL   end206
+	JL   end216
 	MOVQ CX, R8
 	MOVQ work+64(FP), R9
 	MOVQ m+40(FP), R10
 	MOVQ d+16(FP), R11
 
-loop207:
+loop217:
 	VBROADCASTSD (R10), Z0
 	VMOVUPD      (R8), Z1
 	VSUBPD       Z0, Z1, Z1
@@ -4549,15 +4873,15 @@ loop207:
 	ADDQ         $0x00000040, R9
 	ADDQ         $0x00000008, R10
 	DECQ         R11
-	JNZ          loop207
+	JNZ          loop217
 	VPXORQ       Z0, Z0, Z0
 	MOVQ         work+64(FP), R8
 	MOVQ         root+48(FP), R9
 	MOVQ         d+16(FP), R10
 
-loop208:
+loop218:
 	CMPQ         R10, $0x04
-	JL           end209
+	JL           end219
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
@@ -4591,9 +4915,9 @@ loop208:
 	MOVQ         R9, R12
 	MOVQ         R10, R13
 	SUBQ         $0x04, R13
-	JZ           none210
+	JZ           none220
 
-loop211:
+loop221:
 	VMOVUPD      (R11), Z5
 	VBROADCASTSD 32(R12), Z6
 	VFMADD231PD  Z5, Z6, Z1
@@ -4606,20 +4930,20 @@ loop211:
 	ADDQ         $0x00000040, R11
 	ADDQ         $0x00000008, R12
 	DECQ         R13
-	JNZ          loop211
+	JNZ          loop221
 
-none210:
+none220:
 	VFMADD231PD Z1, Z1, Z0
 	VFMADD231PD Z2, Z2, Z0
 	VFMADD231PD Z3, Z3, Z0
 	VFMADD231PD Z4, Z4, Z0
 	LEAQ        32(R9)(SI*4), R9
 	SUBQ        $0x04, R10
-	JMP         loop208
+	JMP         loop218
 
-end209:
+end219:
 	CMPQ         R10, $0x03
-	JNE          next213
+	JNE          next223
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
@@ -4641,11 +4965,11 @@ end209:
 	VFMADD231PD  Z1, Z1, Z0
 	VFMADD231PD  Z2, Z2, Z0
 	VFMADD231PD  Z3, Z3, Z0
-	JMP          end212
+	JMP          end222
 
-next213:
+next223:
 	CMPQ         R10, $0x02
-	JNE          next214
+	JNE          next224
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
@@ -4658,20 +4982,20 @@ next213:
 	VFMADD231PD  Z3, Z4, Z2
 	VFMADD231PD  Z1, Z1, Z0
 	VFMADD231PD  Z2, Z2, Z0
-	JMP          end212
+	JMP          end222
 
-next214:
+next224:
 	CMPQ         R10, $0x01
-	JNE          next215
+	JNE          next225
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
 	VFMADD231PD  Z2, Z3, Z1
 	VFMADD231PD  Z1, Z1, Z0
-	JMP          end212
+	JMP          end222
 
-next215:
-end212:
+next225:
+end222:
 	VBROADCASTSD      c+32(FP), Z1
 	VADDPD            (AX), Z1, Z1
 	VFNMADD231PD.BCST constant15<>+0(SB), Z0, Z1
@@ -4679,9 +5003,9 @@ end212:
 	ADDQ              $0x00000040, CX
 	ADDQ              $0x00000040, AX
 	SUBQ              $0x08, DX
-	JMP               loop205
+	JMP               loop215
 
-end206:
+end216:
 	VZEROUPPER
 	RET
 
@@ -4694,9 +5018,9 @@ TEXT ·diagonalScoresAVX512(SB), NOSPLIT, $0-56
 	MOVQ DX, BX
 	SHLQ $0x03, BX
 
-loop216:
+loop226:
 	CMPQ   DX, $0x20
-	JL     end217
+	JL     end227
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4706,7 +5030,7 @@ loop216:
 	MOVQ   h+48(FP), R8
 	MOVQ   d+16(FP), R9
 
-loop218:
+loop228:
 	VBROADCASTSD (DI), Z4
 	VBROADCASTSD (R8), Z5
 	VMOVUPD      (SI), Z6
@@ -4729,7 +5053,7 @@ loop218:
 	ADDQ         $0x00000008, DI
 	ADDQ         $0x00000008, R8
 	DECQ         R9
-	JNZ          loop218
+	JNZ          loop228
 	VBROADCASTSD c+32(FP), Z4
 	VADDPD       (AX), Z4, Z5
 	VSUBPD       Z0, Z5, Z5
@@ -4746,19 +5070,19 @@ loop218:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000100, AX
 	SUBQ         $0x20, DX
-	JMP          loop216
+	JMP          loop226
 
-end217:
-loop219:
+end227:
+loop229:
 	CMPQ   DX, $0x08
-	JL     end220
+	JL     end230
 	VPXORQ Z0, Z0, Z0
 	MOVQ   CX, SI
 	MOVQ   m+40(FP), DI
 	MOVQ   h+48(FP), R8
 	MOVQ   d+16(FP), R9
 
-loop221:
+loop231:
 	VBROADCASTSD (DI), Z1
 	VBROADCASTSD (R8), Z2
 	VMOVUPD      (SI), Z3
@@ -4769,7 +5093,7 @@ loop221:
 	ADDQ         $0x00000008, DI
 	ADDQ         $0x00000008, R8
 	DECQ         R9
-	JNZ          loop221
+	JNZ          loop231
 	VBROADCASTSD c+32(FP), Z1
 	VADDPD       (AX), Z1, Z1
 	VSUBPD       Z0, Z1, Z1
@@ -4777,9 +5101,9 @@ loop221:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, AX
 	SUBQ         $0x08, DX
-	JMP          loop219
+	JMP          loop229
 
-end220:
+end230:
 	VZEROUPPER
 	RET
 
@@ -4795,9 +5119,9 @@ TEXT ·diagonalMomentsAVX512(SB), NOSPLIT, $0-56
 	SHLQ $0x03, DI
 	LEAQ (DI)(DI*2), R8
 
-loop222:
+loop232:
 	CMPQ         BX, $0x04
-	JL           end223
+	JL           end233
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VPXORQ       Z2, Z2, Z2
@@ -4814,9 +5138,9 @@ loop222:
 	MOVQ         w+48(FP), R10
 	MOVQ         n+32(FP), R11
 
-loop224:
+loop234:
 	CMPQ        R11, $0x08
-	JL          end225
+	JL          end235
 	VMOVUPD     (R10), Z12
 	VMOVUPD     (R9), Z13
 	VSUBPD      Z8, Z13, Z13
@@ -4841,9 +5165,9 @@ loop224:
 	ADDQ        $0x00000040, R9
 	ADDQ        $0x00000040, R10
 	SUBQ        $0x08, R11
-	JMP         loop224
+	JMP         loop234
 
-end225:
+end235:
 	VUNPCKLPD       Z1, Z0, Z8
 	VUNPCKHPD       Z1, Z0, Z0
 	VADDPD          Z0, Z8, Z8
@@ -4879,11 +5203,11 @@ end225:
 	ADDQ            $0x00000020, CX
 	ADDQ            $0x00000020, SI
 	SUBQ            $0x04, BX
-	JMP             loop222
+	JMP             loop232
 
-end223:
+end233:
 	CMPQ         BX, $0x03
-	JNE          next227
+	JNE          next237
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VPXORQ       Z2, Z2, Z2
@@ -4896,9 +5220,9 @@ end223:
 	MOVQ         w+48(FP), BX
 	MOVQ         n+32(FP), SI
 
-loop228:
+loop238:
 	CMPQ        SI, $0x08
-	JL          end229
+	JL          end239
 	VMOVUPD     (BX), Z9
 	VMOVUPD     (DX), Z10
 	VSUBPD      Z6, Z10, Z10
@@ -4918,9 +5242,9 @@ loop228:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x08, SI
-	JMP         loop228
+	JMP         loop238
 
-end229:
+end239:
 	VEXTRACTF64X4 $0x01, Z0, Y6
 	VADDPD        Y6, Y0, Y6
 	VEXTRACTF128  $0x01, Y6, X0
@@ -4969,11 +5293,11 @@ end229:
 	VADDSD        X0, X1, X1
 	VADDSD        16(CX), X1, X1
 	VMOVSD        X1, 16(CX)
-	JMP           end226
+	JMP           end236
 
-next227:
+next237:
 	CMPQ         BX, $0x02
-	JNE          next230
+	JNE          next240
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VPXORQ       Z2, Z2, Z2
@@ -4983,9 +5307,9 @@ next227:
 	MOVQ         w+48(FP), BX
 	MOVQ         n+32(FP), SI
 
-loop231:
+loop241:
 	CMPQ        SI, $0x08
-	JL          end232
+	JL          end242
 	VMOVUPD     (BX), Z6
 	VMOVUPD     (DX), Z7
 	VSUBPD      Z4, Z7, Z7
@@ -5000,9 +5324,9 @@ loop231:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x08, SI
-	JMP         loop231
+	JMP         loop241
 
-end232:
+end242:
 	VEXTRACTF64X4 $0x01, Z0, Y4
 	VADDPD        Y4, Y0, Y4
 	VEXTRACTF128  $0x01, Y4, X0
@@ -5035,20 +5359,20 @@ end232:
 	VADDSD        X0, X1, X1
 	VADDSD        8(CX), X1, X1
 	VMOVSD        X1, 8(CX)
-	JMP           end226
+	JMP           end236
 
-next230:
+next240:
 	CMPQ         BX, $0x01
-	JNE          next233
+	JNE          next243
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VBROADCASTSD (SI), Z2
 	MOVQ         w+48(FP), BX
 	MOVQ         n+32(FP), SI
 
-loop234:
+loop244:
 	CMPQ        SI, $0x08
-	JL          end235
+	JL          end245
 	VMOVUPD     (BX), Z3
 	VMOVUPD     (DX), Z4
 	VSUBPD      Z2, Z4, Z4
@@ -5058,9 +5382,9 @@ loop234:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x08, SI
-	JMP         loop234
+	JMP         loop244
 
-end235:
+end245:
 	VEXTRACTF64X4 $0x01, Z0, Y2
 	VADDPD        Y2, Y0, Y2
 	VEXTRACTF128  $0x01, Y2, X0
@@ -5077,10 +5401,10 @@ end235:
 	VADDSD        X0, X1, X1
 	VADDSD        (CX), X1, X1
 	VMOVSD        X1, (CX)
-	JMP           end226
+	JMP           end236
 
-next233:
-end226:
+next243:
+end236:
 	VZEROUPPER
 	RET
 
@@ -5092,37 +5416,37 @@ TEXT ·deviationsAVX512(SB), NOSPLIT, $0-40
 	MOVQ d+16(FP), DX
 	MOVQ anchor+32(FP), BX
 
-loop236:
+loop246:
 	MOVQ         n+24(FP), SI
 	VBROADCASTSD (BX), Z0
 
-loop237:
+loop247:
 	CMPQ    SI, $0x08
-	JL      end238
+	JL      end248
 	VMOVUPD (CX), Z1
 	VSUBPD  Z0, Z1, Z1
 	VMOVUPD Z1, (AX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, AX
 	SUBQ    $0x08, SI
-	JMP     loop237
+	JMP     loop247
 
-end238:
+end248:
 	ADDQ         $0x00000008, BX
 	DECQ         DX
-	JNZ          loop236
+	JNZ          loop246
 	MOVQ         n+24(FP), CX
 	VBROADCASTSD constant16<>+0(SB), Z0
 
-loop239:
+loop249:
 	CMPQ    CX, $0x08
-	JL      end240
+	JL      end250
 	VMOVUPD Z0, (AX)
 	ADDQ    $0x00000040, AX
 	SUBQ    $0x08, CX
-	JMP     loop239
+	JMP     loop249
 
-end240:
+end250:
 	VZEROUPPER
 	RET
 
@@ -5132,9 +5456,9 @@ TEXT ·productsAVX512(SB), NOSPLIT, $0-56
 	MOVQ   columns+48(FP), AX
 	MOVQ   w+24(FP), CX
 	TESTQ  CX, CX
-	JNZ    triangular241
+	JNZ    triangular251
 	CMPQ   AX, $0x04
-	JNE    next243
+	JNE    next253
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -5158,9 +5482,9 @@ TEXT ·productsAVX512(SB), NOSPLIT, $0-56
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop244:
+loop254:
 	CMPQ        DX, $0x08
-	JL          end245
+	JL          end255
 	VMOVUPD     (CX), Z16
 	VMOVUPD     (CX)(BX*1), Z17
 	VMOVUPD     (CX)(BX*2), Z18
@@ -5188,9 +5512,9 @@ loop244:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop244
+	JMP         loop254
 
-end245:
+end255:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -5249,11 +5573,11 @@ end245:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done242
+	JMP           done252
 
-next243:
+next253:
 	CMPQ   AX, $0x03
-	JNE    next246
+	JNE    next256
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -5273,9 +5597,9 @@ next243:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop247:
+loop257:
 	CMPQ        DX, $0x08
-	JL          end248
+	JL          end258
 	VMOVUPD     (CX), Z12
 	VMOVUPD     (CX)(BX*1), Z13
 	VMOVUPD     (CX)(BX*2), Z14
@@ -5298,9 +5622,9 @@ loop247:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop247
+	JMP         loop257
 
-end248:
+end258:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -5359,11 +5683,11 @@ end248:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done242
+	JMP           done252
 
-next246:
+next256:
 	CMPQ   AX, $0x02
-	JNE    next249
+	JNE    next259
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -5379,9 +5703,9 @@ next246:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop250:
+loop260:
 	CMPQ        DX, $0x08
-	JL          end251
+	JL          end261
 	VMOVUPD     (CX), Z8
 	VMOVUPD     (CX)(BX*1), Z9
 	VMOVUPD     (AX), Z10
@@ -5399,9 +5723,9 @@ loop250:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop250
+	JMP         loop260
 
-end251:
+end261:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -5460,11 +5784,11 @@ end251:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done242
+	JMP           done252
 
-next249:
+next259:
 	CMPQ   AX, $0x01
-	JNE    next252
+	JNE    next262
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -5476,9 +5800,9 @@ next249:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop253:
+loop263:
 	CMPQ        DX, $0x08
-	JL          end254
+	JL          end264
 	VMOVUPD     (CX), Z4
 	VMOVUPD     (AX), Z5
 	VFMADD231PD Z4, Z5, Z0
@@ -5491,9 +5815,9 @@ loop253:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop253
+	JMP         loop263
 
-end254:
+end264:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -5552,12 +5876,12 @@ end254:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done242
+	JMP           done252
 
-next252:
-triangular241:
+next262:
+triangular251:
 	CMPQ   AX, $0x04
-	JNE    next255
+	JNE    next265
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -5576,9 +5900,9 @@ triangular241:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), DI
 
-loop256:
+loop266:
 	CMPQ        DX, $0x08
-	JL          end257
+	JL          end267
 	VMOVUPD     (CX), Z10
 	VMOVUPD     (CX)(BX*1), Z11
 	VMOVUPD     (CX)(BX*2), Z12
@@ -5606,9 +5930,9 @@ loop256:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop256
+	JMP         loop266
 
-end257:
+end267:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -5667,11 +5991,11 @@ end257:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done242
+	JMP           done252
 
-next255:
+next265:
 	CMPQ   AX, $0x03
-	JNE    next258
+	JNE    next268
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -5686,9 +6010,9 @@ next255:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), SI
 
-loop259:
+loop269:
 	CMPQ        DX, $0x08
-	JL          end260
+	JL          end270
 	VMOVUPD     (CX), Z6
 	VMOVUPD     (CX)(BX*1), Z7
 	VMOVUPD     (CX)(BX*2), Z8
@@ -5709,9 +6033,9 @@ loop259:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop259
+	JMP         loop269
 
-end260:
+end270:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -5756,11 +6080,11 @@ end260:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done242
+	JMP           done252
 
-next258:
+next268:
 	CMPQ   AX, $0x02
-	JNE    next261
+	JNE    next271
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -5772,9 +6096,9 @@ next258:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), SI
 
-loop262:
+loop272:
 	CMPQ        DX, $0x08
-	JL          end263
+	JL          end273
 	VMOVUPD     (CX), Z3
 	VMOVUPD     (CX)(BX*1), Z4
 	VMOVUPD     (SI), Z5
@@ -5789,9 +6113,9 @@ loop262:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop262
+	JMP         loop272
 
-end263:
+end273:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -5822,11 +6146,11 @@ end263:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done242
+	JMP           done252
 
-next261:
+next271:
 	CMPQ   AX, $0x01
-	JNE    next264
+	JNE    next274
 	VPXORQ Z0, Z0, Z0
 	MOVQ   wy+8(FP), AX
 	MOVQ   y+16(FP), CX
@@ -5836,9 +6160,9 @@ next261:
 	LEAQ   (BX)(BX*2), BX
 	MOVQ   w+24(FP), BX
 
-loop265:
+loop275:
 	CMPQ        DX, $0x08
-	JL          end266
+	JL          end276
 	VMOVUPD     (CX), Z1
 	VMOVUPD     (BX), Z2
 	ADDQ        $0x00000040, BX
@@ -5848,9 +6172,9 @@ loop265:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop265
+	JMP         loop275
 
-end266:
+end276:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -5867,10 +6191,10 @@ end266:
 	VSHUFF64X2    $0xdd, Z0, Z0, Z0
 	VADDPD        Z0, Z1, Z1
 	VEXTRACTF64X4 $0x00, Z1, (AX)
-	JMP           done242
+	JMP           done252
 
-next264:
-done242:
+next274:
+done252:
 	VZEROUPPER
 	RET
 
@@ -5880,9 +6204,9 @@ TEXT ·tileAVX512(SB), NOSPLIT, $0-88
 	MOVQ   rows+56(FP), AX
 	MOVQ   columns+64(FP), CX
 	CMPQ   CX, $0x10
-	JLE    other268
+	JLE    other278
 	CMPQ   AX, $0x08
-	JNE    next269
+	JNE    next279
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -5925,7 +6249,7 @@ TEXT ·tileAVX512(SB), NOSPLIT, $0-88
 	VPXORQ Z22, Z22, Z22
 	VPXORQ Z23, Z23, Z23
 
-loop270:
+loop280:
 	VMOVUPD      (CX), Z24
 	VMOVUPD      64(CX), Z25
 	VMOVUPD.Z    128(CX), K1, Z26
@@ -5964,7 +6288,7 @@ loop270:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop270
+	JNZ          loop280
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6048,11 +6372,11 @@ loop270:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z24, Z23
 	VMOVUPD      Z23, K1, 128(AX)
-	JMP          done267
+	JMP          done277
 
-next269:
+next279:
 	CMPQ   AX, $0x07
-	JNE    next271
+	JNE    next281
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -6091,7 +6415,7 @@ next269:
 	VPXORQ Z19, Z19, Z19
 	VPXORQ Z20, Z20, Z20
 
-loop272:
+loop282:
 	VMOVUPD      (CX), Z21
 	VMOVUPD      64(CX), Z22
 	VMOVUPD.Z    128(CX), K1, Z23
@@ -6126,7 +6450,7 @@ loop272:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop272
+	JNZ          loop282
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6200,11 +6524,11 @@ loop272:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z21, Z20
 	VMOVUPD      Z20, K1, 128(AX)
-	JMP          done267
+	JMP          done277
 
-next271:
+next281:
 	CMPQ   AX, $0x06
-	JNE    next273
+	JNE    next283
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -6240,7 +6564,7 @@ next271:
 	VPXORQ Z16, Z16, Z16
 	VPXORQ Z17, Z17, Z17
 
-loop274:
+loop284:
 	VMOVUPD      (CX), Z18
 	VMOVUPD      64(CX), Z19
 	VMOVUPD.Z    128(CX), K1, Z20
@@ -6271,7 +6595,7 @@ loop274:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop274
+	JNZ          loop284
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6335,11 +6659,11 @@ loop274:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z18, Z17
 	VMOVUPD      Z17, K1, 128(AX)
-	JMP          done267
+	JMP          done277
 
-next273:
+next283:
 	CMPQ   AX, $0x05
-	JNE    next275
+	JNE    next285
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -6371,7 +6695,7 @@ next273:
 	VPXORQ Z13, Z13, Z13
 	VPXORQ Z14, Z14, Z14
 
-loop276:
+loop286:
 	VMOVUPD      (CX), Z15
 	VMOVUPD      64(CX), Z16
 	VMOVUPD.Z    128(CX), K1, Z17
@@ -6398,7 +6722,7 @@ loop276:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop276
+	JNZ          loop286
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6452,11 +6776,11 @@ loop276:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z15, Z14
 	VMOVUPD      Z14, K1, 128(AX)
-	JMP          done267
+	JMP          done277
 
-next275:
+next285:
 	CMPQ   AX, $0x04
-	JNE    next277
+	JNE    next287
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -6485,7 +6809,7 @@ next275:
 	VPXORQ Z10, Z10, Z10
 	VPXORQ Z11, Z11, Z11
 
-loop278:
+loop288:
 	VMOVUPD      (CX), Z12
 	VMOVUPD      64(CX), Z13
 	VMOVUPD.Z    128(CX), K1, Z14
@@ -6508,7 +6832,7 @@ loop278:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop278
+	JNZ          loop288
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6552,11 +6876,11 @@ loop278:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z12, Z11
 	VMOVUPD      Z11, K1, 128(AX)
-	JMP          done267
+	JMP          done277
 
-next277:
+next287:
 	CMPQ   AX, $0x03
-	JNE    next279
+	JNE    next289
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -6581,7 +6905,7 @@ next277:
 	VPXORQ Z7, Z7, Z7
 	VPXORQ Z8, Z8, Z8
 
-loop280:
+loop290:
 	VMOVUPD      (CX), Z9
 	VMOVUPD      64(CX), Z10
 	VMOVUPD.Z    128(CX), K1, Z11
@@ -6600,7 +6924,7 @@ loop280:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop280
+	JNZ          loop290
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6634,11 +6958,11 @@ loop280:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z9, Z8
 	VMOVUPD      Z8, K1, 128(AX)
-	JMP          done267
+	JMP          done277
 
-next279:
+next289:
 	CMPQ   AX, $0x02
-	JNE    next281
+	JNE    next291
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -6660,7 +6984,7 @@ next279:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 
-loop282:
+loop292:
 	VMOVUPD      (CX), Z6
 	VMOVUPD      64(CX), Z7
 	VMOVUPD.Z    128(CX), K1, Z8
@@ -6675,7 +6999,7 @@ loop282:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop282
+	JNZ          loop292
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6699,11 +7023,11 @@ loop282:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z6, Z5
 	VMOVUPD      Z5, K1, 128(AX)
-	JMP          done267
+	JMP          done277
 
-next281:
+next291:
 	CMPQ   AX, $0x01
-	JNE    next283
+	JNE    next293
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -6722,7 +7046,7 @@ next281:
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
 
-loop284:
+loop294:
 	VMOVUPD      (CX), Z3
 	VMOVUPD      64(CX), Z4
 	VMOVUPD.Z    128(CX), K1, Z5
@@ -6733,7 +7057,7 @@ loop284:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop284
+	JNZ          loop294
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6747,14 +7071,14 @@ loop284:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z3, Z2
 	VMOVUPD      Z2, K1, 128(AX)
-	JMP          done267
+	JMP          done277
 
-next283:
-other268:
+next293:
+other278:
 	CMPQ   CX, $0x08
-	JLE    other285
+	JLE    other295
 	CMPQ   AX, $0x08
-	JNE    next286
+	JNE    next296
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -6789,7 +7113,7 @@ other268:
 	VPXORQ Z14, Z14, Z14
 	VPXORQ Z15, Z15, Z15
 
-loop287:
+loop297:
 	VMOVUPD      (CX), Z16
 	VMOVUPD.Z    64(CX), K1, Z17
 	VBROADCASTSD (AX), Z18
@@ -6819,7 +7143,7 @@ loop287:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop287
+	JNZ          loop297
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6879,11 +7203,11 @@ loop287:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z16, Z15
 	VMOVUPD      Z15, K1, 64(AX)
-	JMP          done267
+	JMP          done277
 
-next286:
+next296:
 	CMPQ   AX, $0x07
-	JNE    next288
+	JNE    next298
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -6915,7 +7239,7 @@ next286:
 	VPXORQ Z12, Z12, Z12
 	VPXORQ Z13, Z13, Z13
 
-loop289:
+loop299:
 	VMOVUPD      (CX), Z14
 	VMOVUPD.Z    64(CX), K1, Z15
 	VBROADCASTSD (AX), Z16
@@ -6942,7 +7266,7 @@ loop289:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop289
+	JNZ          loop299
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6995,11 +7319,11 @@ loop289:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z14, Z13
 	VMOVUPD      Z13, K1, 64(AX)
-	JMP          done267
+	JMP          done277
 
-next288:
+next298:
 	CMPQ   AX, $0x06
-	JNE    next290
+	JNE    next300
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -7029,7 +7353,7 @@ next288:
 	VPXORQ Z10, Z10, Z10
 	VPXORQ Z11, Z11, Z11
 
-loop291:
+loop301:
 	VMOVUPD      (CX), Z12
 	VMOVUPD.Z    64(CX), K1, Z13
 	VBROADCASTSD (AX), Z14
@@ -7053,7 +7377,7 @@ loop291:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop291
+	JNZ          loop301
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7099,11 +7423,11 @@ loop291:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z12, Z11
 	VMOVUPD      Z11, K1, 64(AX)
-	JMP          done267
+	JMP          done277
 
-next290:
+next300:
 	CMPQ   AX, $0x05
-	JNE    next292
+	JNE    next302
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -7130,7 +7454,7 @@ next290:
 	VPXORQ Z8, Z8, Z8
 	VPXORQ Z9, Z9, Z9
 
-loop293:
+loop303:
 	VMOVUPD      (CX), Z10
 	VMOVUPD.Z    64(CX), K1, Z11
 	VBROADCASTSD (AX), Z12
@@ -7151,7 +7475,7 @@ loop293:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop293
+	JNZ          loop303
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7190,11 +7514,11 @@ loop293:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z10, Z9
 	VMOVUPD      Z9, K1, 64(AX)
-	JMP          done267
+	JMP          done277
 
-next292:
+next302:
 	CMPQ   AX, $0x04
-	JNE    next294
+	JNE    next304
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -7219,7 +7543,7 @@ next292:
 	VPXORQ Z6, Z6, Z6
 	VPXORQ Z7, Z7, Z7
 
-loop295:
+loop305:
 	VMOVUPD      (CX), Z8
 	VMOVUPD.Z    64(CX), K1, Z9
 	VBROADCASTSD (AX), Z10
@@ -7237,7 +7561,7 @@ loop295:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop295
+	JNZ          loop305
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7269,11 +7593,11 @@ loop295:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z8, Z7
 	VMOVUPD      Z7, K1, 64(AX)
-	JMP          done267
+	JMP          done277
 
-next294:
+next304:
 	CMPQ   AX, $0x03
-	JNE    next296
+	JNE    next306
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -7295,7 +7619,7 @@ next294:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 
-loop297:
+loop307:
 	VMOVUPD      (CX), Z6
 	VMOVUPD.Z    64(CX), K1, Z7
 	VBROADCASTSD (AX), Z8
@@ -7310,7 +7634,7 @@ loop297:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop297
+	JNZ          loop307
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7335,11 +7659,11 @@ loop297:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z6, Z5
 	VMOVUPD      Z5, K1, 64(AX)
-	JMP          done267
+	JMP          done277
 
-next296:
+next306:
 	CMPQ   AX, $0x02
-	JNE    next298
+	JNE    next308
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -7359,7 +7683,7 @@ next296:
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 
-loop299:
+loop309:
 	VMOVUPD      (CX), Z4
 	VMOVUPD.Z    64(CX), K1, Z5
 	VBROADCASTSD (AX), Z6
@@ -7371,7 +7695,7 @@ loop299:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop299
+	JNZ          loop309
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7389,11 +7713,11 @@ loop299:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z4, Z3
 	VMOVUPD      Z3, K1, 64(AX)
-	JMP          done267
+	JMP          done277
 
-next298:
+next308:
 	CMPQ   AX, $0x01
-	JNE    next300
+	JNE    next310
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -7411,7 +7735,7 @@ next298:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 
-loop301:
+loop311:
 	VMOVUPD      (CX), Z2
 	VMOVUPD.Z    64(CX), K1, Z3
 	VBROADCASTSD (AX), Z4
@@ -7420,7 +7744,7 @@ loop301:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop301
+	JNZ          loop311
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7431,14 +7755,14 @@ loop301:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z2, Z1
 	VMOVUPD      Z1, K1, 64(AX)
-	JMP          done267
+	JMP          done277
 
-next300:
-other285:
+next310:
+other295:
 	CMPQ   CX, $0x00
-	JLE    other302
+	JLE    other312
 	CMPQ   AX, $0x08
-	JNE    next303
+	JNE    next313
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -7465,7 +7789,7 @@ other285:
 	VPXORQ Z6, Z6, Z6
 	VPXORQ Z7, Z7, Z7
 
-loop304:
+loop314:
 	VMOVUPD.Z    (CX), K1, Z8
 	VBROADCASTSD (AX), Z9
 	VFMADD231PD  Z8, Z9, Z0
@@ -7486,7 +7810,7 @@ loop304:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop304
+	JNZ          loop314
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7522,11 +7846,11 @@ loop304:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z8, Z7
 	VMOVUPD      Z7, K1, (AX)
-	JMP          done267
+	JMP          done277
 
-next303:
+next313:
 	CMPQ   AX, $0x07
-	JNE    next305
+	JNE    next315
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -7551,7 +7875,7 @@ next303:
 	VPXORQ Z5, Z5, Z5
 	VPXORQ Z6, Z6, Z6
 
-loop306:
+loop316:
 	VMOVUPD.Z    (CX), K1, Z7
 	VBROADCASTSD (AX), Z8
 	VFMADD231PD  Z7, Z8, Z0
@@ -7570,7 +7894,7 @@ loop306:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop306
+	JNZ          loop316
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7602,11 +7926,11 @@ loop306:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z7, Z6
 	VMOVUPD      Z6, K1, (AX)
-	JMP          done267
+	JMP          done277
 
-next305:
+next315:
 	CMPQ   AX, $0x06
-	JNE    next307
+	JNE    next317
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -7630,7 +7954,7 @@ next305:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 
-loop308:
+loop318:
 	VMOVUPD.Z    (CX), K1, Z6
 	VBROADCASTSD (AX), Z7
 	VFMADD231PD  Z6, Z7, Z0
@@ -7647,7 +7971,7 @@ loop308:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop308
+	JNZ          loop318
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7675,11 +7999,11 @@ loop308:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z6, Z5
 	VMOVUPD      Z5, K1, (AX)
-	JMP          done267
+	JMP          done277
 
-next307:
+next317:
 	CMPQ   AX, $0x05
-	JNE    next309
+	JNE    next319
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -7701,7 +8025,7 @@ next307:
 	VPXORQ Z3, Z3, Z3
 	VPXORQ Z4, Z4, Z4
 
-loop310:
+loop320:
 	VMOVUPD.Z    (CX), K1, Z5
 	VBROADCASTSD (AX), Z6
 	VFMADD231PD  Z5, Z6, Z0
@@ -7716,7 +8040,7 @@ loop310:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop310
+	JNZ          loop320
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7740,11 +8064,11 @@ loop310:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z5, Z4
 	VMOVUPD      Z4, K1, (AX)
-	JMP          done267
+	JMP          done277
 
-next309:
+next319:
 	CMPQ   AX, $0x04
-	JNE    next311
+	JNE    next321
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -7765,7 +8089,7 @@ next309:
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 
-loop312:
+loop322:
 	VMOVUPD.Z    (CX), K1, Z4
 	VBROADCASTSD (AX), Z5
 	VFMADD231PD  Z4, Z5, Z0
@@ -7778,7 +8102,7 @@ loop312:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop312
+	JNZ          loop322
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7798,11 +8122,11 @@ loop312:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z4, Z3
 	VMOVUPD      Z3, K1, (AX)
-	JMP          done267
+	JMP          done277
 
-next311:
+next321:
 	CMPQ   AX, $0x03
-	JNE    next313
+	JNE    next323
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -7821,7 +8145,7 @@ next311:
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
 
-loop314:
+loop324:
 	VMOVUPD.Z    (CX), K1, Z3
 	VBROADCASTSD (AX), Z4
 	VFMADD231PD  Z3, Z4, Z0
@@ -7832,7 +8156,7 @@ loop314:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop314
+	JNZ          loop324
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7848,11 +8172,11 @@ loop314:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z3, Z2
 	VMOVUPD      Z2, K1, (AX)
-	JMP          done267
+	JMP          done277
 
-next313:
+next323:
 	CMPQ   AX, $0x02
-	JNE    next315
+	JNE    next325
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -7870,7 +8194,7 @@ next313:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 
-loop316:
+loop326:
 	VMOVUPD.Z    (CX), K1, Z2
 	VBROADCASTSD (AX), Z3
 	VFMADD231PD  Z2, Z3, Z0
@@ -7879,7 +8203,7 @@ loop316:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop316
+	JNZ          loop326
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7891,11 +8215,11 @@ loop316:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z2, Z1
 	VMOVUPD      Z1, K1, (AX)
-	JMP          done267
+	JMP          done277
 
-next315:
+next325:
 	CMPQ   AX, $0x01
-	JNE    next317
+	JNE    next327
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -7912,14 +8236,14 @@ next315:
 	SHLQ   $0x03, SI
 	VPXORQ Z0, Z0, Z0
 
-loop318:
+loop328:
 	VMOVUPD.Z    (CX), K1, Z1
 	VBROADCASTSD (AX), Z2
 	VFMADD231PD  Z1, Z2, Z0
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop318
+	JNZ          loop328
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7927,11 +8251,11 @@ loop318:
 	VMOVUPD.Z    (AX), K1, Z2
 	VFMADD213PD  Z2, Z1, Z0
 	VMOVUPD      Z0, K1, (AX)
-	JMP          done267
+	JMP          done277
 
-next317:
-other302:
-done267:
+next327:
+other312:
+done277:
 	VZEROUPPER
 	RET
 
@@ -7944,24 +8268,24 @@ TEXT ·bitsAVX512(SB), NOSPLIT, $0-40
 	SHLQ   $0x03, CX
 	VPXORQ Z0, Z0, Z0
 
-loop319:
+loop329:
 	MOVQ AX, BX
 	MOVQ d+24(FP), SI
 
-loop320:
+loop330:
 	CMPQ        SI, $0x08
-	JL          end321
+	JL          end331
 	VMOVUPD     (BX), Z1
 	VMOVAPD     Z1, Z2
 	VFMSUB213PD Z1, Z1, Z2
 	VPORQ       Z2, Z0, Z0
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x08, SI
-	JMP         loop320
+	JMP         loop330
 
-end321:
+end331:
 	TESTQ       SI, SI
-	JZ          done322
+	JZ          done332
 	MOVQ        $0x000000ff, DI
 	BZHIQ       SI, DI, DI
 	KMOVW       DI, K1
@@ -7970,10 +8294,10 @@ end321:
 	VFMSUB213PD Z1, Z1, Z2
 	VPORQ       Z2, Z0, Z0
 
-done322:
+done332:
 	ADDQ          CX, AX
 	DECQ          DX
-	JNZ           loop319
+	JNZ           loop329
 	VPANDQ.BCST   constant41<>+0(SB), Z0, Z0
 	MOVQ          sum+32(FP), AX
 	VEXTRACTF64X4 $0x01, Z0, Y1
@@ -8000,46 +8324,46 @@ TEXT ·rowScoresAVX512(SB), NOSPLIT, $0-72
 	MOVQ rows+32(FP), DX
 	MOVQ AX, BX
 	CMPQ DX, $0x01
-	JLE  beyond323
+	JLE  beyond333
 	ADDQ CX, BX
 
-beyond323:
+beyond333:
 	MOVQ BX, SI
 	CMPQ DX, $0x02
-	JLE  beyond324
+	JLE  beyond334
 	ADDQ CX, SI
 
-beyond324:
+beyond334:
 	MOVQ SI, DI
 	CMPQ DX, $0x03
-	JLE  beyond325
+	JLE  beyond335
 	ADDQ CX, DI
 
-beyond325:
+beyond335:
 	MOVQ DI, R8
 	CMPQ DX, $0x04
-	JLE  beyond326
+	JLE  beyond336
 	ADDQ CX, R8
 
-beyond326:
+beyond336:
 	MOVQ R8, R9
 	CMPQ DX, $0x05
-	JLE  beyond327
+	JLE  beyond337
 	ADDQ CX, R9
 
-beyond327:
+beyond337:
 	MOVQ R9, R10
 	CMPQ DX, $0x06
-	JLE  beyond328
+	JLE  beyond338
 	ADDQ CX, R10
 
-beyond328:
+beyond338:
 	MOVQ R10, R11
 	CMPQ DX, $0x07
-	JLE  beyond329
+	JLE  beyond339
 	ADDQ CX, R11
 
-beyond329:
+beyond339:
 	MOVQ dst+0(FP), CX
 	MOVQ eta+48(FP), DX
 	MOVQ k+64(FP), R12
@@ -8048,9 +8372,9 @@ beyond329:
 	SHLQ $0x03, R13
 	ADDQ R13, DX
 
-loop330:
+loop340:
 	CMPQ   R12, $0x02
-	JL     end331
+	JL     end341
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -8075,9 +8399,9 @@ loop330:
 	ANDQ   $-8, R14
 	SHLQ   $0x03, R14
 	NEGQ   R14
-	JZ     short332
+	JZ     short342
 
-loop333:
+loop343:
 	VMOVUPD     (DX)(R14*1), Z16
 	VMOVUPD     (R13)(R14*1), Z17
 	VMOVUPD     (AX)(R14*1), Z18
@@ -8105,12 +8429,12 @@ loop333:
 	VFMADD231PD Z16, Z18, Z7
 	VFMADD231PD Z17, Z18, Z15
 	ADDQ        $0x40, R14
-	JNZ         loop333
+	JNZ         loop343
 
-short332:
+short342:
 	MOVQ        d+40(FP), R14
 	ANDQ        $0x07, R14
-	JZ          even334
+	JZ          even344
 	MOVQ        $0x000000ff, R15
 	BZHIQ       R14, R15, R15
 	KMOVW       R15, K1
@@ -8141,7 +8465,7 @@ short332:
 	VFMADD231PD Z16, Z18, Z7
 	VFMADD231PD Z17, Z18, Z15
 
-even334:
+even344:
 	VUNPCKHPD  Z1, Z0, Z16
 	VUNPCKLPD  Z1, Z0, Z0
 	VADDPD     Z16, Z0, Z0
@@ -8201,11 +8525,11 @@ even334:
 	SHLQ       $0x03, R13
 	ADDQ       R13, DX
 	SUBQ       $0x02, R12
-	JMP        loop330
+	JMP        loop340
 
-end331:
+end341:
 	TESTQ  R12, R12
-	JZ     done335
+	JZ     done345
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -8219,9 +8543,9 @@ end331:
 	ANDQ   $-8, R12
 	SHLQ   $0x03, R12
 	NEGQ   R12
-	JZ     short336
+	JZ     short346
 
-loop337:
+loop347:
 	VMOVUPD     (DX)(R12*1), Z8
 	VMOVUPD     (AX)(R12*1), Z9
 	VFMADD231PD Z8, Z9, Z0
@@ -8240,12 +8564,12 @@ loop337:
 	VMOVUPD     (R11)(R12*1), Z9
 	VFMADD231PD Z8, Z9, Z7
 	ADDQ        $0x40, R12
-	JNZ         loop337
+	JNZ         loop347
 
-short336:
+short346:
 	MOVQ        d+40(FP), R12
 	ANDQ        $0x07, R12
-	JZ          even338
+	JZ          even348
 	MOVQ        $0x000000ff, R13
 	BZHIQ       R12, R13, R13
 	KMOVW       R13, K1
@@ -8267,7 +8591,7 @@ short336:
 	VMOVUPD.Z   (R11), K1, Z9
 	VFMADD231PD Z8, Z9, Z7
 
-even338:
+even348:
 	VUNPCKHPD  Z1, Z0, Z8
 	VUNPCKLPD  Z1, Z0, Z0
 	VADDPD     Z8, Z0, Z0
@@ -8295,7 +8619,7 @@ even338:
 	SHLQ       $0x03, AX
 	ADDQ       AX, CX
 
-done335:
+done345:
 	VZEROUPPER
 	RET
 
@@ -8311,9 +8635,9 @@ TEXT ·nearerAVX512(SB), NOSPLIT, $0-64
 	SHLQ   $0x03, DI
 	VPXORQ Z0, Z0, Z0
 
-loop339:
+loop349:
 	CMPQ   BX, $0x20
-	JL     end340
+	JL     end350
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
@@ -8322,7 +8646,7 @@ loop339:
 	MOVQ   m+40(FP), R9
 	MOVQ   d+24(FP), R10
 
-loop341:
+loop351:
 	VBROADCASTSD (R9), Z5
 	VMOVUPD      (R8), Z6
 	VSUBPD       Z5, Z6, Z6
@@ -8339,7 +8663,7 @@ loop341:
 	ADDQ         DI, R8
 	ADDQ         $0x00000008, R9
 	DECQ         R10
-	JNZ          loop341
+	JNZ          loop351
 	VMINPD       (CX), Z1, Z1
 	VMOVUPD      Z1, (AX)
 	VFMADD231PD  (SI), Z1, Z0
@@ -8357,18 +8681,18 @@ loop341:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000100, SI
 	SUBQ         $0x20, BX
-	JMP          loop339
+	JMP          loop349
 
-end340:
-loop342:
+end350:
+loop352:
 	CMPQ   BX, $0x08
-	JL     end343
+	JL     end353
 	VPXORQ Z1, Z1, Z1
 	MOVQ   DX, R8
 	MOVQ   m+40(FP), R9
 	MOVQ   d+24(FP), R10
 
-loop344:
+loop354:
 	VBROADCASTSD (R9), Z2
 	VMOVUPD      (R8), Z3
 	VSUBPD       Z2, Z3, Z3
@@ -8376,7 +8700,7 @@ loop344:
 	ADDQ         DI, R8
 	ADDQ         $0x00000008, R9
 	DECQ         R10
-	JNZ          loop344
+	JNZ          loop354
 	VMINPD       (CX), Z1, Z1
 	VMOVUPD      Z1, (AX)
 	VFMADD231PD  (SI), Z1, Z0
@@ -8385,9 +8709,9 @@ loop344:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, SI
 	SUBQ         $0x08, BX
-	JMP          loop342
+	JMP          loop352
 
-end343:
+end353:
 	MOVQ          total+56(FP), AX
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y1, Y0, Y1
@@ -8397,5 +8721,258 @@ end343:
 	VADDSD        X1, X0, X0
 	VADDSD        (AX), X0, X0
 	VMOVSD        X0, (AX)
+	VZEROUPPER
+	RET
+
+// func forward8AVX512(alpha *float64, e *float64, scale *float64, entry *float64, move *float64, pairs int, n int, least float64, done *int)
+// Requires: AVX, AVX512F
+TEXT ·forward8AVX512(SB), NOSPLIT, $0-72
+	MOVQ    alpha+0(FP), AX
+	MOVQ    e+8(FP), CX
+	MOVQ    scale+16(FP), DX
+	MOVQ    n+48(FP), SI
+	MOVQ    entry+24(FP), BX
+	VMOVUPD (BX), Z0
+	VMOVSD  constant16<>+0(SB), X1
+	VMOVSD  least+56(FP), X2
+	XORQ    BX, BX
+
+loop355:
+	VMULPD        (CX), Z0, Z3
+	VMOVUPD       Z3, (AX)
+	VEXTRACTF64X4 $0x01, Z3, Y0
+	VADDPD        Y0, Y3, Y0
+	VEXTRACTF128  $0x01, Y0, X4
+	VADDPD        X4, X0, X4
+	VUNPCKHPD     X4, X4, X0
+	VADDSD        X0, X4, X4
+	VMOVSD        X4, (DX)
+	VUCOMISD      X2, X4
+	JBE           end356
+	VDIVSD        X4, X1, X0
+	VBROADCASTSD  X0, Z4
+	MOVQ          move+32(FP), DI
+	VPXORQ        Z0, Z0, Z0
+	VPXORQ        Z5, Z5, Z5
+	MOVQ          AX, R8
+	MOVQ          pairs+40(FP), R9
+
+loop357:
+	VBROADCASTSD (R8), Z6
+	VFMADD231PD  (DI), Z6, Z0
+	VBROADCASTSD 8(R8), Z6
+	VFMADD231PD  64(DI), Z6, Z5
+	ADDQ         $0x00000010, R8
+	ADDQ         $0x00000080, DI
+	DECQ         R9
+	JNZ          loop357
+	VADDPD       Z5, Z0, Z0
+	VMULPD       Z4, Z0, Z0
+	VMULPD       Z4, Z3, Z3
+	VMOVUPD      Z3, (AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000008, DX
+	INCQ         BX
+	CMPQ         BX, SI
+	JL           loop355
+
+end356:
+	MOVQ done+64(FP), AX
+	MOVQ BX, (AX)
+	VZEROUPPER
+	RET
+
+// func backward8AVX512(e *float64, alpha *float64, gamma *float64, scale *float64, beta *float64, back *float64, pairs int, n int)
+// Requires: AVX, AVX512F
+TEXT ·backward8AVX512(SB), NOSPLIT, $0-64
+	MOVQ    e+0(FP), AX
+	MOVQ    alpha+8(FP), CX
+	MOVQ    gamma+16(FP), DX
+	MOVQ    scale+24(FP), BX
+	MOVQ    n+56(FP), SI
+	MOVQ    SI, DI
+	DECQ    DI
+	LEAQ    (BX)(DI*8), BX
+	IMUL3Q  $0x00000040, DI, DI
+	ADDQ    DI, AX
+	ADDQ    DI, CX
+	ADDQ    DI, DX
+	MOVQ    beta+32(FP), DI
+	VMOVUPD (DI), Z0
+	VMOVSD  constant16<>+0(SB), X1
+
+loop358:
+	VDIVSD       (BX), X1, X2
+	VBROADCASTSD X2, Z2
+	VMULPD       (CX), Z0, Z3
+	VMOVUPD      Z3, (DX)
+	VMULPD       (AX), Z2, Z2
+	VMULPD       Z2, Z0, Z2
+	VMOVUPD      Z2, (AX)
+	MOVQ         back+40(FP), DI
+	VPXORQ       Z0, Z0, Z0
+	VPXORQ       Z2, Z2, Z2
+	MOVQ         AX, R8
+	MOVQ         pairs+48(FP), R9
+
+loop359:
+	VBROADCASTSD (R8), Z3
+	VFMADD231PD  (DI), Z3, Z0
+	VBROADCASTSD 8(R8), Z3
+	VFMADD231PD  64(DI), Z3, Z2
+	ADDQ         $0x00000010, R8
+	ADDQ         $0x00000080, DI
+	DECQ         R9
+	JNZ          loop359
+	VADDPD       Z2, Z0, Z0
+	VMOVAPD      Z0, Z0
+	SUBQ         $0x00000040, AX
+	SUBQ         $0x00000040, CX
+	SUBQ         $0x00000040, DX
+	SUBQ         $0x08, BX
+	DECQ         SI
+	JNZ          loop358
+	MOVQ         beta+32(FP), AX
+	VMOVUPD      Z0, (AX)
+	VZEROUPPER
+	RET
+
+// func forward16AVX512(alpha *float64, e *float64, scale *float64, entry *float64, move *float64, pairs int, n int, least float64, done *int)
+// Requires: AVX, AVX512F
+TEXT ·forward16AVX512(SB), NOSPLIT, $0-72
+	MOVQ    alpha+0(FP), AX
+	MOVQ    e+8(FP), CX
+	MOVQ    scale+16(FP), DX
+	MOVQ    n+48(FP), SI
+	MOVQ    entry+24(FP), BX
+	VMOVUPD (BX), Z0
+	VMOVUPD 64(BX), Z1
+	VMOVSD  constant16<>+0(SB), X2
+	VMOVSD  least+56(FP), X3
+	XORQ    BX, BX
+
+loop360:
+	VMULPD        (CX), Z0, Z4
+	VMOVUPD       Z4, (AX)
+	VMULPD        64(CX), Z1, Z5
+	VMOVUPD       Z5, 64(AX)
+	VADDPD        Z5, Z4, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y1, Y0, Y1
+	VEXTRACTF128  $0x01, Y1, X0
+	VADDPD        X0, X1, X0
+	VUNPCKHPD     X0, X0, X1
+	VADDSD        X1, X0, X0
+	VMOVSD        X0, (DX)
+	VUCOMISD      X3, X0
+	JBE           end361
+	VDIVSD        X0, X2, X0
+	VBROADCASTSD  X0, Z6
+	MOVQ          move+32(FP), DI
+	VPXORQ        Z0, Z0, Z0
+	VPXORQ        Z1, Z1, Z1
+	VPXORQ        Z7, Z7, Z7
+	VPXORQ        Z8, Z8, Z8
+	MOVQ          AX, R8
+	MOVQ          pairs+40(FP), R9
+
+loop362:
+	VBROADCASTSD (R8), Z9
+	VFMADD231PD  (DI), Z9, Z0
+	VFMADD231PD  64(DI), Z9, Z1
+	VBROADCASTSD 8(R8), Z9
+	VFMADD231PD  128(DI), Z9, Z7
+	VFMADD231PD  192(DI), Z9, Z8
+	ADDQ         $0x00000010, R8
+	ADDQ         $0x00000100, DI
+	DECQ         R9
+	JNZ          loop362
+	VADDPD       Z7, Z0, Z0
+	VADDPD       Z8, Z1, Z1
+	VMULPD       Z6, Z0, Z0
+	VMULPD       Z6, Z4, Z4
+	VMOVUPD      Z4, (AX)
+	VMULPD       Z6, Z1, Z1
+	VMULPD       Z6, Z5, Z5
+	VMOVUPD      Z5, 64(AX)
+	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000008, DX
+	INCQ         BX
+	CMPQ         BX, SI
+	JL           loop360
+
+end361:
+	MOVQ done+64(FP), AX
+	MOVQ BX, (AX)
+	VZEROUPPER
+	RET
+
+// func backward16AVX512(e *float64, alpha *float64, gamma *float64, scale *float64, beta *float64, back *float64, pairs int, n int)
+// Requires: AVX, AVX512F
+TEXT ·backward16AVX512(SB), NOSPLIT, $0-64
+	MOVQ    e+0(FP), AX
+	MOVQ    alpha+8(FP), CX
+	MOVQ    gamma+16(FP), DX
+	MOVQ    scale+24(FP), BX
+	MOVQ    n+56(FP), SI
+	MOVQ    SI, DI
+	DECQ    DI
+	LEAQ    (BX)(DI*8), BX
+	IMUL3Q  $0x00000080, DI, DI
+	ADDQ    DI, AX
+	ADDQ    DI, CX
+	ADDQ    DI, DX
+	MOVQ    beta+32(FP), DI
+	VMOVUPD (DI), Z0
+	VMOVUPD 64(DI), Z1
+	VMOVSD  constant16<>+0(SB), X2
+
+loop363:
+	VDIVSD       (BX), X2, X3
+	VBROADCASTSD X3, Z3
+	VMULPD       (CX), Z0, Z4
+	VMOVUPD      Z4, (DX)
+	VMULPD       (AX), Z3, Z4
+	VMULPD       Z4, Z0, Z4
+	VMOVUPD      Z4, (AX)
+	VMULPD       64(CX), Z1, Z0
+	VMOVUPD      Z0, 64(DX)
+	VMULPD       64(AX), Z3, Z0
+	VMULPD       Z0, Z1, Z0
+	VMOVUPD      Z0, 64(AX)
+	MOVQ         back+40(FP), DI
+	VPXORQ       Z0, Z0, Z0
+	VPXORQ       Z1, Z1, Z1
+	VPXORQ       Z3, Z3, Z3
+	VPXORQ       Z4, Z4, Z4
+	MOVQ         AX, R8
+	MOVQ         pairs+48(FP), R9
+
+loop364:
+	VBROADCASTSD (R8), Z5
+	VFMADD231PD  (DI), Z5, Z0
+	VFMADD231PD  64(DI), Z5, Z1
+	VBROADCASTSD 8(R8), Z5
+	VFMADD231PD  128(DI), Z5, Z3
+	VFMADD231PD  192(DI), Z5, Z4
+	ADDQ         $0x00000010, R8
+	ADDQ         $0x00000100, DI
+	DECQ         R9
+	JNZ          loop364
+	VADDPD       Z3, Z0, Z0
+	VADDPD       Z4, Z1, Z1
+	VMOVAPD      Z0, Z0
+	VMOVAPD      Z1, Z1
+	SUBQ         $0x00000080, AX
+	SUBQ         $0x00000080, CX
+	SUBQ         $0x00000080, DX
+	SUBQ         $0x08, BX
+	DECQ         SI
+	JNZ          loop363
+	MOVQ         beta+32(FP), AX
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
 	VZEROUPPER
 	RET

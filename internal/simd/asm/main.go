@@ -30,6 +30,10 @@ func main() {
 		g.bitsKernel()
 		g.rowScoresKernel()
 		g.nearerKernel()
+		for _, side := range chainSides {
+			g.forwardKernel(side)
+			g.backwardKernel(side)
+		}
 	}
 	Generate()
 }
