@@ -25,8 +25,8 @@ const (
 	partStates = 16
 	// lanes is the number of partial sums of a long sequence: parts go to them in turn, as blocks go to shards.
 	lanes = framework.DefaultShards
-	// forgotten is the largest relative difference between two rows of a matrix that are multiples of one another.
-	forgotten = 1e-14
+	// sameRow is the largest relative difference between two rows of a matrix that are multiples of one another.
+	sameRow = 1e-14
 )
 
 // longest is the number of steps up to which a sequence is not cut.
@@ -141,48 +141,70 @@ func (s *Statistics) transfer(b framework.Rows, first, end int, last bool, m *bo
 		return err
 	}
 	w, c := s.window, &s.chain
-	rows, products := w.alpha[:c.k*c.side], w.gamma[:c.k] // memory
+	rows, products := w.alpha[:c.k*c.side], w.moves[:c.k] // memory
 	clear(rows)
 	for i := range c.k {
 		rows[i*c.side+i], m.logs[i], products[i] = 1, 0, 1
 	}
 	const check = 8 // steps between comparisons
-	all, lead, common := true, 0, 0.0
-	for t := range w.n {
-		for i := lead; i < c.k && (all || i == lead); i++ {
-			if math.IsInf(m.logs[i], -1) {
-				continue
-			}
-			row := at(rows, i, c.side)
-			if log := c.multiply(w, t, row, &products[i]); all {
-				m.logs[i] += log
-			} else {
-				common += log
-			}
-			if t+1 < w.n || !last {
-				c.advance(w.next, row, c.move)
-				copy(row[:c.k], w.next)
+	lead, t, forgotten := 0, 0, false
+	for ; t < w.n && !forgotten; t++ {
+		for i := range c.k {
+			if !math.IsInf(m.logs[i], -1) {
+				row := at(rows, i, c.side)
+				m.logs[i] += c.multiply(w, t, row, &products[i])
+				c.pass(w, row, t+1 == w.n && last)
 			}
 		}
-		if all && t%check == check-1 {
-			if lead, all = c.forgets(rows, m.logs); !all {
-				gather(m.logs, products, lead)
-			}
+		if t%check == check-1 {
+			lead, forgotten = c.forgets(rows, m.logs)
 		}
 	}
-	if all {
+	for i, v := range products {
+		m.logs[i] += math.Log(v)
+	}
+	if !forgotten {
 		for i := range c.k {
-			m.logs[i] += math.Log(products[i])
 			copy(at(m.rows, i, c.k), at(rows, i, c.side))
 		}
 		return nil
 	}
-	common += math.Log(products[lead])
+	row := at(rows, lead, c.side)
+	common := c.follow(w, t, row, last)
 	for i := range c.k {
 		m.logs[i] += common
-		copy(at(m.rows, i, c.k), at(rows, lead, c.side))
+		copy(at(m.rows, i, c.k), row)
 	}
 	return nil
+}
+
+// follow advances one row from step t of the window to its end, and returns the logarithm of what it is divided by.
+func (c *chain) follow(w *window, t int, row []float64, last bool) (log float64) {
+	for t < w.n {
+		done := simd.Forward(w.gamma, w.e[t*c.side:], w.scale, row, c.move, c.k, w.n-t, leastScale)
+		if t += done; done > 0 {
+			scale := w.scale[:done]
+			simd.Log(scale, scale)
+			log += floats.Sum(scale)
+			copy(row, at(w.gamma, done-1, c.side))
+			c.pass(w, row, t == w.n && last)
+		}
+		if t < w.n {
+			product := 1.0
+			log += c.multiply(w, t, row, &product) + math.Log(product)
+			t++
+			c.pass(w, row, t == w.n && last)
+		}
+	}
+	return log
+}
+
+// pass moves a row to the next step, unless that is none.
+func (c *chain) pass(w *window, row []float64, none bool) {
+	if !none {
+		simd.Advance(w.next, row[:c.k], c.move)
+		copy(row[:c.k], w.next)
+	}
 }
 
 // multiply multiplies a row of the matrix by the densities of step t, and makes it sum to 1. The sum goes into product, or where
@@ -218,7 +240,7 @@ func (c *chain) multiply(w *window, t int, row []float64, product *float64) (log
 	return log
 }
 
-// forgets finds the first possible row of the matrix, and reports as all = false that every other possible one is a multiple of it.
+// forgets finds the first possible row of the matrix, and reports whether every other possible one is a multiple of it.
 func (c *chain) forgets(rows, logs []float64) (lead int, all bool) {
 	for lead < c.k-1 && math.IsInf(logs[lead], -1) {
 		lead++
@@ -229,20 +251,12 @@ func (c *chain) forgets(rows, logs []float64) (lead int, all bool) {
 			continue
 		}
 		for j, v := range at(rows, i, c.side)[:c.k] {
-			if !(math.Abs(v-first[j]) <= forgotten*first[j]) {
-				return 0, true
+			if !(math.Abs(v-first[j]) <= sameRow*first[j]) {
+				return lead, false
 			}
 		}
 	}
-	return lead, false
-}
-
-// gather takes the products into the logarithms, but for that of the row that stands for all.
-func gather(logs, products []float64, lead int) {
-	own := math.Log(products[lead])
-	for i := range logs {
-		logs[i] += math.Log(products[i]) - own
-	}
+	return lead, true
 }
 
 // link finds the distributions at all borders; false where the sequence is impossible.
@@ -331,10 +345,11 @@ func (s *Statistics) inferPart(b framework.Sequences, i, first, end int, l *long
 
 // smoothPart is smooth of a whole window between two borders, given by logarithms.
 func (c *chain) smoothPart(w *window, entry, exit []float64) (logDensity float64, ok bool) {
+	clear(w.beta)
 	for j, v := range entry {
 		w.beta[j] = math.Exp(v)
 	}
-	if !c.forward(w.e, w.alpha, w.scale, w.beta, w.next, w.n) {
+	if !c.forward(w.e, w.alpha, w.scale, w.beta, w.n) {
 		return 0, false
 	}
 	filtered, terms := w.alpha[(w.n-1)*c.side:][:c.k], w.next[:c.k]
@@ -345,7 +360,7 @@ func (c *chain) smoothPart(w *window, entry, exit []float64) (logDensity float64
 	for j, v := range exit {
 		w.beta[j] = math.Exp(v - total)
 	}
-	if sum := c.backward(w.e, w.alpha, w.gamma, w.scale, w.beta, w.n); !(math.Abs(sum-1) < 1e-6) {
+	if !c.backward(w.e, w.alpha, w.gamma, w.scale, w.beta, w.n) {
 		return 0, false
 	}
 	scale := w.scale[:w.n]
