@@ -35,7 +35,7 @@ func (s *Statistics) longest() int { return max(partSteps, partStates*s.K*s.K) }
 // A border is the part between two borders of a long sequence, as the states at its borders see it.
 type border struct {
 	logs  []float64 // K: row i of its matrix is exp(logs_i)·rows_i
-	rows  []float64 // K×K, or K where all rows are the same
+	rows  []float64 // K×K; K where all rows are the same
 	entry []float64 // K: ln p(z of the first step | the steps before), up to a constant
 	exit  []float64 // K: ln p(the steps after | z of the last step), likewise
 }
@@ -45,7 +45,6 @@ type long struct {
 	sums    []*Statistics // of the lanes
 	windows []*window     // of the workers
 	borders []border
-	numbers []float64 // of the borders
 	ends    []float64 // of each part: its share of ln p(x)
 }
 
@@ -106,13 +105,13 @@ func (s *Statistics) ready(parts int) (l *long, used int) {
 		l.windows = append(l.windows, new(window))
 	}
 	k := s.K
-	each := k*k + 3*k
 	if l.ends = linalg.Resize(l.ends, parts); len(l.borders) < parts {
-		l.borders, l.numbers = make([]border, parts), make([]float64, parts*each)
-	}
-	for i := range parts {
-		v := at(l.numbers, i, each)
-		l.borders[i] = border{rows: v[:k*k], logs: v[k*k:][:k], entry: v[k*k+k:][:k], exit: v[k*k+2*k:][:k]}
+		l.borders = make([]border, parts)
+		numbers := make([]float64, parts*4*k)
+		for i := range l.borders {
+			v := at(numbers, i, 4*k)
+			l.borders[i] = border{rows: v[:k:k], logs: v[k:][:k], entry: v[2*k:][:k], exit: v[3*k:][:k]}
+		}
 	}
 	return l, used
 }
@@ -164,6 +163,7 @@ func (s *Statistics) transfer(b framework.Rows, first, end int, last bool, m *bo
 		m.logs[i] += math.Log(v)
 	}
 	if !forgotten {
+		m.rows = linalg.Resize(m.rows, c.k*c.k)
 		for i := range c.k {
 			copy(at(m.rows, i, c.k), at(rows, i, c.side))
 		}
@@ -171,9 +171,10 @@ func (s *Statistics) transfer(b framework.Rows, first, end int, last bool, m *bo
 	}
 	row := at(rows, lead, c.side)
 	common := c.follow(w, t, row, last)
-	for i := range c.k {
+	m.rows = m.rows[:c.k]
+	copy(m.rows, row)
+	for i := range m.logs {
 		m.logs[i] += common
-		copy(at(m.rows, i, c.k), row)
 	}
 	return nil
 }
@@ -259,6 +260,14 @@ func (c *chain) forgets(rows, logs []float64) (lead int, all bool) {
 	return lead, true
 }
 
+// row is that of the matrix that belongs to a state.
+func (m *border) row(state int) []float64 {
+	if k := len(m.logs); len(m.rows) > k {
+		return at(m.rows, state, k)
+	}
+	return m.rows
+}
+
 // link finds the distributions at all borders; false where the sequence is impossible.
 func (c *chain) link(borders []border) bool {
 	terms := make([]float64, c.k)
@@ -268,7 +277,7 @@ func (c *chain) link(borders []border) bool {
 		copy(m.entry, next)
 		for j := range c.k {
 			for from := range c.k {
-				terms[from] = m.entry[from] + m.logs[from] + math.Log(m.rows[from*c.k+j])
+				terms[from] = m.entry[from] + m.logs[from] + math.Log(m.row(from)[j])
 			}
 			next[j] = logSumExp(terms)
 		}
@@ -286,7 +295,7 @@ func (c *chain) link(borders []border) bool {
 		m, before := &borders[i], borders[i-1].exit
 		for from := range c.k {
 			for j := range c.k {
-				terms[j] = math.Log(m.rows[from*c.k+j])
+				terms[j] = math.Log(m.row(from)[j])
 				if i < len(borders)-1 {
 					terms[j] += next[j]
 				}
@@ -308,7 +317,8 @@ func (s *Statistics) inferPart(b framework.Sequences, i, first, end int, l *long
 		return 0, err
 	}
 	w, c, weight, m, last := s.window, &s.chain, b.Weight(i), &l.borders[part], part == parts-1
-	exit := make([]float64, c.k)
+	exit := w.exit[:c.k]
+	clear(exit)
 	if !last {
 		c.before(exit, m.exit, w.next) // what follows a state of the last step
 	}
@@ -372,7 +382,7 @@ func (c *chain) smoothPart(w *window, entry, exit []float64) (logDensity float64
 // sum to, which is 0 without a tilt.
 func (c *chain) cross(w *window, after []float64, weight float64) float64 {
 	filtered := w.alpha[(w.n-1)*c.side:][:c.k]
-	joint, moved := make([]float64, c.k*c.k), make([]float64, c.k*c.k)
+	joint, moved := w.border[:c.k*c.k], w.border[c.k*c.k:]
 	for i, v := range filtered {
 		for j, next := range after {
 			moved[i*c.k+j] = math.Log(v) + c.logMove[i*c.k+j]

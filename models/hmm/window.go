@@ -29,6 +29,8 @@ type window struct {
 	weight []float64 // padded: of the steps, where one is not 1; empty otherwise
 
 	next, beta []float64 // side
+	exit       []float64 // K: what follows the last step, of a part
+	border     []float64 // 2×K×K: scratch of the move over it
 	moves      []float64 // K×K: Σ w ξ of the window
 	starts     []float64 // K: Σ w γ of first steps
 	logDensity float64   // Σ w ln p(x), less the tilt and without ln h(x)
@@ -45,6 +47,7 @@ func (w *window) resize(c *chain, first, n int) {
 	w.e, w.alpha, w.gamma = linalg.Resize(w.e, size), linalg.Resize(w.alpha, size), linalg.Resize(w.gamma, size)
 	w.next, w.beta = linalg.Resize(w.next, c.side), linalg.Resize(w.beta, c.side)
 	w.moves, w.starts = linalg.Resize(w.moves, c.k*c.k), linalg.Resize(w.starts, c.k)
+	w.exit, w.border = linalg.Resize(w.exit, c.k), linalg.Resize(w.border, 2*c.k*c.k)
 	clear(w.moves)
 	clear(w.starts)
 	w.logDensity, w.weight, w.rows, w.own = 0, w.weight[:0], w.rows[:0], w.own[:0]
