@@ -30,7 +30,7 @@ func (f *modelFlags) checkBootstrap(draws *int, least int) error {
 		return misused("--bootstrap is %d: it must be at least %d", *draws, least)
 	case *draws > mostRestarts:
 		return misused("--bootstrap is %d: it must be at most %d", *draws, mostRestarts)
-	case !f.model().classes:
+	case !f.model().classes && (f.Model != "factor" || least > 2):
 		return misused("--bootstrap requires a mixture: a %s model has no components", f.Model)
 	case f.Method == methodVB || f.Method == methodCVB0:
 		return misused("--bootstrap cannot be used with --method %s, which has a posterior of the parameters", f.Method)
@@ -77,7 +77,7 @@ func drawn(n bootstrap.Number) (e number, interval []number) {
 	return number(n.Error), []number{number(n.Low), number(n.High)}
 }
 
-// bootstrap adds standard errors to the components.
+// bootstrap adds standard errors to the components or the loadings.
 func (r *report) bootstrap(s *session, status *statusLine, in *input, o bootstrap.Options) error {
 	status.watch(&o, "standard errors")
 	outcome, err := r.found.bootstrap(s, o)
@@ -86,6 +86,7 @@ func (r *report) bootstrap(s *session, status *statusLine, in *input, o bootstra
 	}
 	r.Bootstrap = new(refits)
 	*r.Bootstrap = newRefits(s, in, o, outcome, "")
+	r.LoadingErrors = numbers(r.found.loadingErrors)
 	r.Params, err = encode(r.found.params)
 	return err
 }

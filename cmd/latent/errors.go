@@ -12,6 +12,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/bpca"
+	"github.com/latent-go/latent/models/factor"
 	"github.com/latent-go/latent/models/vbmf"
 	"github.com/latent-go/latent/prior"
 )
@@ -63,6 +64,10 @@ func (t renderer) text(err error) string {
 		return string(e)
 	case *framework.DataError:
 		return t.fault(e)
+	case *factor.RepeatedError:
+		if e.Of < len(t.columns) {
+			return fmt.Sprintf("repeats column %.60q, up to scale: drop one of the two", t.columns[e.Of])
+		}
 	case *prior.ParameterError:
 		if t.prior != nil && t.prior.text != "" {
 			return t.prior.flag(e) + ": " + e.Reason
@@ -118,7 +123,7 @@ func joinedTexts(errs []error) string {
 
 // withoutPackage takes off the name of a package of the library.
 func withoutPackage(text string) string {
-	for _, name := range []string{"framework: ", "family: ", "bpca: ", "mixture: ", "vbmf: ", "prior: ", "laplace: ", "pruning: "} {
+	for _, name := range []string{"framework: ", "family: ", "bpca: ", "mixture: ", "factor: ", "vbmf: ", "prior: ", "laplace: ", "pruning: "} {
 		if rest, ok := strings.CutPrefix(text, name); ok {
 			return rest
 		}
@@ -255,6 +260,8 @@ func (in *input) flagsAbout(err error) string {
 		return "correct it, " + dropping(in.faulty(err)) + ", or give it another family by --columns"
 	case errors.Is(err, framework.ErrDegenerate) && slices.Contains(in.flags.model().methods, methodMAP):
 		return "--method map, or gfab with --kmax"
+	case errors.Is(err, factor.ErrTooFewRows):
+		return "--method em --criterion bic"
 	case errors.Is(err, bpca.ErrTooFewRows):
 		return "--method em or --method vb"
 	case errors.Is(err, vbmf.ErrNoNoise):

@@ -14,9 +14,9 @@ type fitCommand struct {
 	checkpointFlags
 	Criterion string `placeholder:"NAME" help:"Score that fits are compared by: gfic, fic, bicem, elbo, bic, aic or icl; of mixtures also collapsed (the parameters integrated out), exacticl and dnml (discrete columns). Default: the method's own."`
 	K         *int   `name:"k" xor:"size" placeholder:"K" help:"Fit with this number of components, or of latent dimensions."`
-	Kmax      *int   `name:"kmax" xor:"size" placeholder:"K" help:"Largest number. Default: 10 components, twice as many while more than half of them are found, fewer where the rows are few; of bpca columns − 1 (no more than rows − 2); of vbmf the smaller side of the matrix."`
+	Kmax      *int   `name:"kmax" xor:"size" placeholder:"K" help:"Largest number. Default: 10 components, twice as many while more than half of them are found, fewer where the rows are few; of bpca columns − 1 (no more than rows − 2); of factor what the covariance matrix identifies; of vbmf the smaller side of the matrix."`
 	Label     string `placeholder:"COL" help:"Known classes of the rows (mixtures): leave this column out of the fit, and compare components to it by the adjusted Rand index and a cross-table."`
-	Bootstrap *int   `placeholder:"B" help:"Standard errors and 95 % intervals of the numbers of mixtures, from B tables drawn from the fit and fitted anew. 200 are usual."`
+	Bootstrap *int   `placeholder:"B" help:"Standard errors and 95 % intervals of the numbers of mixtures, and standard errors of the loadings of factor, from B tables drawn from the fit and fitted anew. 200 are usual."`
 	Out       string `placeholder:"MODEL.json" help:"Save the model for latent predict and latent sample."`
 	Report    string `placeholder:"DIR" help:"Write DIR/index.html: the fit in figures and their numbers, one page that needs no network. The folder is made where it is missing."`
 }
@@ -116,8 +116,9 @@ func (c *fitCommand) usual() string {
 func (c *fitCommand) takes(method string) bool {
 	m := c.model()
 	estimates := c.K != nil || c.Accelerate || c.Bootstrap != nil || c.Temper != nil
+	iterates := c.Restarts != nil || c.Tol != nil || c.MaxIter != nil || c.Accelerate || c.Checkpoint != ""
 	scores := func(one framework.Criterion) bool { return strings.EqualFold(one.Name, c.Criterion) }
-	return slices.Contains(m.methods, method) && !(method == methodCVB0 && estimates) &&
+	return slices.Contains(m.methods, method) && !(method == methodCVB0 && estimates) && !(method == methodClosedForm && !m.ranks && iterates) &&
 		(c.Criterion == "" || slices.ContainsFunc(append(m.criteria(method), m.further(method, false)...), scores))
 }
 

@@ -16,14 +16,16 @@ import (
 
 // modelFlags say what is fitted and how.
 type modelFlags struct {
-	Model      string          `default:"mixture" enum:"bpca,mixture,bernmix,hmm,vbmf" help:"Model: mixture, bernmix (a mixture with Bernoulli columns only), hmm (a hidden Markov model: rows that follow one another), bpca, or vbmf (variational matrix factorisation)."`
+	Model      string          `default:"mixture" enum:"bpca,factor,mixture,bernmix,hmm,vbmf" help:"Model: mixture, bernmix (a mixture with Bernoulli columns only), hmm (a hidden Markov model: rows that follow one another), bpca, factor (factor analysis, canonical correlation), or vbmf (variational matrix factorisation)."`
 	Family     string          `placeholder:"NAME" help:"Family of the components of a mixture: gaussian (full covariance), gaussian-tied, gaussian-diagonal, gaussian-spherical, poisson, exponential, gamma, lognormal, bernoulli, categorical, ordinal (numbers as ordered levels), multinomial, student-t (of all columns), or auto: each column by itself, by how its values vary; identifiers, dates and constant columns are left out. Default: gaussian, with --columns auto."`
 	Cov        string          `placeholder:"NAME" help:"Covariance of --family gaussian: full, tied, diag, spherical, or a structure by its name in mclust, EII to VVV. latent select --cov all compares them, and --family all further families too."`
 	Sequence   string          `placeholder:"COL" help:"hmm: the column that says which sequence a row belongs to; rows of one sequence follow one another. Default: the table is one sequence."`
 	LeftRight  *int            `placeholder:"STATES" help:"hmm: moves lead to the same state or up to so many states further, and never back."`
-	Noise      bool            `help:"Add noise to a mixture of Gaussians or t distributions: one more component, of the same density everywhere in the box that holds the table, for outliers."`
+	Noise      noiseFlag       `help:"Add noise to a mixture of Gaussians or t distributions: one more component, of the same density everywhere in the box that holds the table, for outliers. Of --model factor: --noise diagonal, a variance of the noise for each column (the default), or --noise isotropic, one for all."`
+	Blocks     string          `placeholder:"A,B;C,D" help:"factor: blocks of columns, in which the noise correlates as it will, so that factors are what blocks have in common. Two blocks: canonical correlation. Backslashes before commas and semicolons in names."`
+	Rotate     string          `placeholder:"NAME" enum:",none,varimax,promax,oblimin" default:"" help:"factor: rotation of the loadings: none (the factors of maximum likelihood), varimax, promax or oblimin. Default: none."`
 	Columns    columnFamilies  `placeholder:"COL=FAMILY,…" help:"Families of single columns of a mixture, where they differ from --family. A comma in a name has a backslash before it."`
-	Method     string          `placeholder:"NAME" help:"Inference: gfab, fab, em, map, vb, cvb0 or closed-form (bpca and vbmf; map and cvb0: mixtures only). gfab, fab and cvb0 prune from kmax down; the others fit every K separately. Default of mixtures: cvb0 where latent fit finds K in a table of codes and counts of at most 10,000 cells, else gfab; of bpca gfab, of vbmf closed-form."`
+	Method     string          `placeholder:"NAME" help:"Inference: gfab, fab, em, map, vb, cvb0 or closed-form (bpca, factor and vbmf; map and cvb0: mixtures only). gfab, fab and cvb0 prune from kmax down; the others fit every K separately. Default of mixtures: cvb0 where latent fit finds K in a table of codes and counts of at most 10,000 cells, else gfab; of bpca and hmm gfab, of vbmf closed-form; of factor closed-form, which is gfab without iterations, where no entry is missing."`
 	Weights    string          `placeholder:"COL" help:"Frequency weights: leave this column out of the fit and weight the rows by it."`
 	Prior      hyperparameters `placeholder:"KEY=VALUE,…" help:"Prior of --method vb, map or cvb0. Mixtures: weights (Dirichlet), kappa and nu (gaussian and lognormal, scaled by the data), a and b (bernoulli, beta), shape and rate (poisson and exponential, gamma), alpha (categorical and multinomial, Dirichlet). bernmix: a (weights), b (beta(b, b)). bpca: a_alpha, b_alpha, a_lambda, b_lambda (gamma shapes and rates), alpha (fixed; 1 is VB1), unit (standard deviation taken for 1). vbmf, also with closed-form: noise (variance), a and b (variances of the entries of the factors of columns and rows); what is not given is estimated."`
 	Floor      *float64        `placeholder:"FACTOR" help:"Variances of gaussian, student-t, lognormal and gamma columns are at least this times step²/12, step the least gap between the column's values, so that no component collapses onto equal values. 0: no floor. Default: 1."`
@@ -40,6 +42,7 @@ type modelFlags struct {
 	Format     string          `default:"text" enum:"text,json" help:"Output: text or json."`
 
 	byColumns bool // no method was given, and cvb0 would do: the table decides
+	byDefault bool // Method was not given
 }
 
 const (
@@ -80,7 +83,7 @@ func (f *modelFlags) oneOf(what, value string, choices, all []string) error {
 // method is the default one.
 func (f *modelFlags) check(method string) error {
 	m := f.model()
-	if f.Method == "" {
+	if f.byDefault = f.Method == ""; f.byDefault {
 		f.Method = method
 	}
 	if err := f.oneOf("method", f.Method, m.methods, methodNames); err != nil {
@@ -128,6 +131,9 @@ func (f *modelFlags) check(method string) error {
 		case !(alpha > 0 && alpha <= 1):
 			return misused("--temper is %v: it must be positive and at most 1", alpha)
 		}
+	}
+	if (f.Blocks != "" || f.Rotate != "") && f.Model != "factor" {
+		return misused("--blocks and --rotate require --model factor, and the model is %s", f.Model)
 	}
 	if f.Center && !m.ranks {
 		return misused("--center requires --model vbmf, and the model is %s", f.Model)
@@ -188,7 +194,7 @@ func valueOr[T any](flag *T, otherwise T) T {
 
 // settings are what a model file keeps of the flags.
 func (f *modelFlags) settings() settings {
-	kept := settings{Weights: f.Weights, Prior: f.Prior.text, Columns: f.Columns.text, Start: valueOr(f.Start, ""), Sequence: f.Sequence, LeftRight: valueOr(f.LeftRight, 0), Floor: f.Floor, Center: f.Center, Temper: valueOr(f.Temper, 0), Accelerate: f.Accelerate}
+	kept := settings{Weights: f.Weights, Prior: f.Prior.text, Columns: f.Columns.text, Start: valueOr(f.Start, ""), Sequence: f.Sequence, LeftRight: valueOr(f.LeftRight, 0), Floor: f.Floor, Noise: f.Noise.kept(), Blocks: f.Blocks, Rotate: f.Rotate, Center: f.Center, Temper: valueOr(f.Temper, 0), Accelerate: f.Accelerate}
 	if f.SizePrior != sizePriors[0] {
 		kept.SizePrior = f.SizePrior
 	}

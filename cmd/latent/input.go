@@ -19,7 +19,7 @@ import (
 
 // fittingFlags say what is fitted to which rows.
 type fittingFlags struct {
-	Data string `placeholder:"FILE|NAME" help:"CSV or NPY file, also gzipped; - for standard input; or an embedded data set, see latent datasets. Default: faithful for mixture, housevotes84 for bernmix, satellite for bpca and vbmf."`
+	Data string `placeholder:"FILE|NAME" help:"CSV or NPY file, also gzipped; - for standard input; or an embedded data set, see latent datasets. Default: faithful for mixture, housevotes84 for bernmix, satellite for bpca, factor and vbmf."`
 	inputFlags
 	modelFlags
 }
@@ -354,10 +354,10 @@ func (f *fittingFlags) load(s *session, label string) (*input, error) {
 	return in, in.wrap(err)
 }
 
-// numbers are those of the table, n×d: codes where it has levels that models of classes know,
+// numbers are those of the table, n×d: codes where it has levels that models of classes know, NaN where an entry is missing,
 // and complete where the model needs all.
 func (in *input) numbers(s *session, classes, needsAll bool) (x []float64, n, d int, err error) {
-	if !classes {
+	if !classes && (needsAll || len(in.texts()) > 0) {
 		return in.Matrix()
 	}
 	if x, n, d, err = in.Values(); err != nil {

@@ -21,6 +21,8 @@ type model struct {
 	classes           bool // z is a class: --columns, --start and ICL make sense, and several starts by default
 	mixes             bool // the rows are independent: criteria that integrate the parameters out or count labels are theirs
 	sequences         bool // rows follow one another: --sequence
+	gaps              bool // entries may be missing, without classes
+	singular          bool // sBIC has learning coefficients of it, without classes
 	ranks             bool // every method finds K in one fit, by the ELBO, and has a place for --prior
 	// check refuses flags that do not go together, before any data are read.
 	check func(f *modelFlags) error
@@ -45,6 +47,8 @@ func init() { // their functions use the list
 			selecting: methodEM, classes: true, sequences: true, check: checkHMM, bind: bindHMM, load: loadHMM},
 		"bpca": {data: "satellite", families: []string{familyGaussian}, methods: []string{methodGFAB, methodFAB, methodEM, methodVB, methodClosedForm},
 			selecting: methodClosedForm, check: checkBPCA, bind: bindBPCA, load: loadBPCA},
+		"factor": {data: "satellite", families: []string{familyGaussian}, methods: []string{methodClosedForm, methodGFAB, methodFAB, methodEM},
+			selecting: methodClosedForm, gaps: true, singular: true, check: checkFactor, bind: bindFactor, load: loadFactor},
 		"vbmf": {data: "satellite", families: []string{familyGaussian}, methods: []string{methodClosedForm, methodVB},
 			selecting: methodClosedForm, ranks: true, check: checkVBMF, bind: bindVBMF, load: loadVBMF},
 	}
@@ -73,6 +77,9 @@ func (m model) criteria(method string) []framework.Criterion {
 // further criteria score a method's fits where they are asked for: they take more passes over the rows, or conjugate priors, or,
 // where fits of every K are compared, the sweep.
 func (m model) further(method string, sweep bool) (list []framework.Criterion) {
+	if m.singular && sweep && (method == methodClosedForm || method == methodEM) {
+		return []framework.Criterion{framework.SBIC}
+	}
 	if m.mixes && method != methodCVB0 {
 		list = append(list, framework.Collapsed)
 	}
@@ -89,7 +96,7 @@ func (m model) further(method string, sweep bool) (list []framework.Criterion) {
 }
 
 // needsAll says whether the model has no place for missing values.
-func (m model) needsAll(family string) bool { return !m.classes || needsComplete(family) }
+func (m model) needsAll(family string) bool { return !m.classes && !m.gaps || needsComplete(family) }
 
 // checkLabel refuses labels where there are no components to compare them with.
 func (m model) checkLabel(name, label string) error {
@@ -157,7 +164,8 @@ type result struct {
 	facts             [][2]string // lines of the text, by name
 	print             func(p *page)
 	classify          func(in *input) ([]int, error) // the components of rows, from 0; nil where z is no class
-	// bootstrap adds standard errors to the components; nil where there is none.
+	loadingErrors     []float64                      // standard errors of standardised loadings, D×K, by bootstrap
+	// bootstrap adds standard errors to the components or the loadings; nil where there is none.
 	bootstrap func(ctx context.Context, o bootstrap.Options) (bootstrap.Outcome, error)
 	sections  func(in *input) ([]htmlreport.Section, error)
 }
@@ -176,6 +184,8 @@ type savedModel struct {
 	score func(rows framework.Rows) ([]float64, error)
 	// sample draws n rows, and the component of each where z is a class.
 	sample func(n int, rng *rand.Rand) (x []float64, labels []int, err error)
+	// fill returns the numbers of each row, with those that are missing filled in; nil where that cannot be.
+	fill func(rows framework.Rows) ([]float64, error)
 }
 
 // A layout names the numbers that a saved model returns of a row: those of CSV, the ones

@@ -67,27 +67,28 @@ type summary struct {
 	KMax      int    `json:"kmax"`
 	N         number `json:"n"` // sum of the row weights
 	fitStatistics
-	Warnings   []string        `json:"warnings"`
-	D          int             `json:"d"`
-	Rows       int             `json:"rows"`
-	Columns    []column        `json:"columns"`
-	Iterations int             `json:"iterations"`
-	Converged  bool            `json:"converged"`
-	Status     string          `json:"status"`
-	Seed       uint64          `json:"seed"`
-	Seconds    number          `json:"seconds"`
-	Shape      size            `json:"shape"`
-	Explained  []number        `json:"explained,omitempty"`  // bpca: share of the variance, a latent dimension
-	Components []component     `json:"components,omitempty"` // mixtures
-	Bootstrap  *refits         `json:"bootstrap,omitempty"`  // with --bootstrap
-	ByK        []sizeScore     `json:"by_k,omitempty"`
-	Pruned     []pruned        `json:"pruned"`
-	Split      []split         `json:"split"`
-	Restarts   []restart       `json:"restarts"`
-	Settings   settings        `json:"settings"`
-	Objective  []number        `json:"objective_trace"` // what the method ascends, after each iteration
-	Params     json.RawMessage `json:"params"`
-	Posterior  json.RawMessage `json:"posterior,omitempty"` // of vb
+	Warnings      []string        `json:"warnings"`
+	D             int             `json:"d"`
+	Rows          int             `json:"rows"`
+	Columns       []column        `json:"columns"`
+	Iterations    int             `json:"iterations"`
+	Converged     bool            `json:"converged"`
+	Status        string          `json:"status"`
+	Seed          uint64          `json:"seed"`
+	Seconds       number          `json:"seconds"`
+	Shape         size            `json:"shape"`
+	Explained     []number        `json:"explained,omitempty"`               // bpca and factor: share of the variance, a latent dimension
+	Components    []component     `json:"components,omitempty"`              // mixtures
+	Bootstrap     *refits         `json:"bootstrap,omitempty"`               // with --bootstrap
+	LoadingErrors []number        `json:"loading_standard_errors,omitempty"` // factor with --bootstrap
+	ByK           []sizeScore     `json:"by_k,omitempty"`
+	Pruned        []pruned        `json:"pruned"`
+	Split         []split         `json:"split"`
+	Restarts      []restart       `json:"restarts"`
+	Settings      settings        `json:"settings"`
+	Objective     []number        `json:"objective_trace"` // what the method ascends, after each iteration
+	Params        json.RawMessage `json:"params"`
+	Posterior     json.RawMessage `json:"posterior,omitempty"` // of vb
 }
 
 // closeBy is how far from the best value a start has reached it too, in nats: starts end
@@ -142,6 +143,9 @@ type settings struct {
 	Sequence      string   `json:"sequence,omitempty"` // the column of --sequence
 	LeftRight     int      `json:"left_right,omitempty"`
 	Floor         *float64 `json:"floor,omitempty"`  // likewise
+	Noise         string   `json:"noise,omitempty"`  // of factor
+	Blocks        string   `json:"blocks,omitempty"` // likewise
+	Rotate        string   `json:"rotate,omitempty"` // likewise
 	Center        bool     `json:"center,omitempty"` // likewise
 	Temper        float64  `json:"temper,omitempty"`
 	Accelerate    bool     `json:"accelerate,omitempty"`

@@ -57,7 +57,7 @@ func noisy(d distribution) distribution {
 // addNoise makes --noise a family.
 func (f *modelFlags) addNoise() error {
 	switch {
-	case !f.Noise:
+	case f.Noise == "":
 		return nil
 	case !joint(f.Family) || f.Family == familyMultinomial:
 		return misused("--noise cannot be used with --family %s: it requires a family of all columns together: gaussian with any --cov but diag, and student-t", f.Family)
@@ -94,7 +94,11 @@ func (f *modelFlags) covariance() error {
 	switch {
 	case f.Family == familyAll:
 		return misused("--family all requires latent select, which compares")
-	case f.Noise && f.Model != "mixture":
+	case f.Noise == noiseComponent && f.Model == "factor":
+		return misused("--noise of --model factor takes a value: --noise diagonal or --noise isotropic")
+	case f.Noise != "" && f.Noise != noiseComponent && f.Model != "factor":
+		return misused("--noise %s requires --model factor, and the model is %s", f.Noise, f.Model)
+	case f.Noise == noiseComponent && f.Model != "mixture":
 		return misused("--noise cannot be used with --model %s: it is a component of mixtures", f.Model)
 	case f.Cov == "":
 		return nil
@@ -139,7 +143,7 @@ func (c *selectCommand) expand() error {
 		return nil
 	case c.Model != "mixture":
 		return misused("--family all and --cov all require --model mixture, not %s", c.Model)
-	case c.Noise:
+	case c.Noise != "":
 		return misused("--noise cannot be used with --family all or --cov all: compare with latent select --noise --cov NAME")
 	case c.Columns.text != "":
 		return misused("--columns cannot be used with --family all, which describes all columns alike")

@@ -84,9 +84,9 @@ func (st Structure) parameters(d int) (n int) {
 	return n
 }
 
-// largest is the K up to which parameters are identified: Ledermann's bound for factor analysis, where the covariance matrix
+// Identified is the K up to which d columns identify the parameters: Ledermann's bound for factor analysis, where the covariance matrix
 // has as many numbers as the model; D − 1 for isotropic noise, and the columns of all blocks but the largest.
-func (st Structure) largest(d int) int {
+func (st Structure) Identified(d int) int {
 	switch {
 	case st.Isotropic:
 		return d - 1

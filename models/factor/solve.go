@@ -57,7 +57,7 @@ func Solve(m *bpca.Moments, st Structure, kmax int) (*Solutions, error) {
 	if len(st.Blocks) > 2 {
 		return nil, errBlocks
 	}
-	most := st.largest(m.D)
+	most := st.Identified(m.D)
 	if kmax == 0 {
 		kmax = most
 	}
