@@ -20,8 +20,8 @@ import (
 // class has a number of factors of its own: FAB and gFAB choose it in every global step, EM leaves it
 // (docs/theory/mfa.md). Rows may have missing values.
 //
-// Noise has a floor, a share of 0.005 of the column's variance in the class, and that of [Gaussian] besides: where a
-// factor would account for all of a column (a Heywood case), there is a maximum.
+// Noise has a floor, that of [Gaussian] and 1e-4 of the column's variance in the table, or 0.005 of that in the class
+// if that is less: where factors would account for all of a column (a Heywood case), there is a maximum.
 type FactorAnalysers struct {
 	// Factors is the number that a class begins with, and has at most. 0 stands for 5, or as many as D columns
 	// determine, if fewer; [NoFactors] makes a Gaussian with a diagonal covariance.
@@ -34,13 +34,19 @@ type FactorAnalysers struct {
 // NoFactors are the Factors of [FactorAnalysers] without any.
 const NoFactors = -1
 
-const (
-	defaultFactors = 5
-	leastNoise     = 0.005 // share of a column's variance in a class: R's factanal has the same
-)
+const defaultFactors = 5
 
-// Name is "factor-analysers".
-func (FactorAnalysers) Name() string { return "factor-analysers" }
+// Noise is at least leastNoise of a column's variance in the table, or leastUniqueness of that in the class where
+// that is less.
+const leastNoise, leastUniqueness = 1e-4, 5e-3
+
+// Name is "factor-analysers", with the number of factors where that is not the default.
+func (f FactorAnalysers) Name() string {
+	if f.Factors == 0 {
+		return "factor-analysers"
+	}
+	return fmt.Sprintf("factor-analysers-%d", max(0, f.Factors))
+}
 
 // Columns is 0: it takes all.
 func (FactorAnalysers) Columns() int { return 0 }
@@ -68,7 +74,7 @@ func (f FactorAnalysers) On(columns int) ([]Factor, error) {
 	case most >= columns:
 		return nil, fmt.Errorf("family: %d factors of %d columns: there must be fewer factors than columns", most, columns)
 	}
-	return []Factor{analyser{normal[0].(gaussian), most, f.Fixed}}, nil
+	return []Factor{analyser{normal[0].(gaussian), f, most}}, nil
 }
 
 // determinedFactors is the number of factors that D columns determine at most, by Ledermann's bound (D−K)² ≥ D + K.
@@ -87,13 +93,13 @@ func determinedFactors(d int) int {
 //	params                μ, ψ, W (D×K row-major, unused columns 0), number of factors
 type analyser struct {
 	gaussian
-	most  int
-	fixed bool
+	of   FactorAnalysers
+	most int
 }
 
 var _ Latent = analyser{}
 
-func (f analyser) Name() string { return FactorAnalysers{}.Name() }
+func (f analyser) Name() string { return f.of.Name() }
 
 func (f analyser) Layout() Layout {
 	l := f.gaussian.Layout()
@@ -173,7 +179,7 @@ func (f analyser) Estimate(sums, anchor []float64, w *Pooled, xi []float64) erro
 // Choose climbs from the number of factors that there is: one more or one less that gains more in likelihood than it
 // is charged.
 func (f analyser) Choose(sums, anchor []float64, w *Pooled, xi []float64) error {
-	if f.fixed {
+	if f.of.Fixed {
 		return f.Estimate(sums, anchor, w, xi)
 	}
 	p, err := f.problem(sums, anchor, w, xi)
@@ -229,39 +235,27 @@ func (f analyser) problem(sums, anchor []float64, w *Pooled, xi []float64) (*pro
 	mean, cov := f.split(normal, 0)
 	p := &problem{analyser: f, n: sums[0], mean: mean, cov: cov, lower: make([]float64, d), start: make([]float64, d)}
 	_, noise, _ := f.parts(xi)
-	var all []float64
-	if w != nil {
-		all = f.variances(w.Parameters)
-	}
+	copy(p.start, noise)
 	for a := range d {
 		v := cov[a*d+a]
-		floor := 0.0
-		switch {
-		case w == nil:
+		if w == nil {
 			if constant(mean[a], v) && f.floor > 0 { // SetFloor puts it right
 				cov[a*d+a], v = 1, 1
 			} else if err := measurable(a, mean[a], v); err != nil {
 				return nil, err
 			}
-			p.start[a] = v / 2
-		case len(w.Floor) > 0:
-			if floor = w.Floor[a]; !(v > -floor) { // of extrapolated sums, which belong to no rows
-				return nil, collapsed(a)
-			}
-			p.start[a] = noise[a]
-		default:
-			if !(v > vanishing*all[a]) {
-				return nil, collapsed(a)
-			}
-			p.start[a] = noise[a]
+			p.start[a], p.lower[a] = v/2, leastNoise*v
+			continue
 		}
-		// The floor follows the class's variance, but never excludes the noise that the class has: the
-		// likelihood cannot fall then.
-		p.lower[a] = leastNoise * v
-		if w != nil {
-			p.lower[a] = min(p.lower[a], noise[a])
+		all, floor := f.variances(w.Parameters)[a], 0.0
+		if len(w.Floor) > 0 {
+			floor = w.Floor[a]
 		}
-		p.lower[a] = max(p.lower[a], floor)
+		if !(v > -floor) || floor == 0 && !(v > vanishing*all) { // also of extrapolated sums, which belong to no rows
+			return nil, collapsed(a)
+		}
+		// No floor excludes the noise that the class has, so that the likelihood does not fall.
+		p.lower[a] = max(floor, min(leastNoise*all, leastUniqueness*v, noise[a]))
 	}
 	return p, nil
 }

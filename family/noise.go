@@ -57,6 +57,9 @@ func (f Noise) On(columns int) ([]Factor, error) {
 	if len(list) != 1 || !ok || inner.Layout().Columns != columns {
 		return nil, fmt.Errorf("family: noise goes with a family of one factor on all columns, and %s is none", f.Family.Name())
 	}
+	if _, ok := list[0].(Latent); ok {
+		return nil, fmt.Errorf("family: noise does not go with %s, whose components have latent variables of their own", f.Family.Name())
+	}
 	if f.Low != nil && (len(f.Low) != columns || len(f.High) != columns) {
 		return nil, fmt.Errorf("family: noise in a box of %d by %d numbers does not go with %d columns", len(f.Low), len(f.High), columns)
 	}

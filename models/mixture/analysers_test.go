@@ -341,7 +341,7 @@ func TestFactorsOfDegenerateColumns(t *testing.T) {
 		res, err := framework.Fit(context.Background(), m, src, framework.Options{K: 3})
 		require.NoError(t, err)
 		assert.False(t, math.IsNaN(res.Value) || math.IsInf(res.Value, 0))
-		assert.Zero(t, res.Fall)
+		assert.Less(t, res.Fall, 1e-8, "but for rounding, of covariances of a condition of 1e4")
 		doubts, err := m.Doubts(res.Parameters)
 		require.NoError(t, err)
 		assert.Len(t, doubts, 1, "the constant column")
