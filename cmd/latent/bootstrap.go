@@ -139,7 +139,7 @@ func drawnComponents[B, P any, S framework.Statistics[S]](ctx context.Context, f
 // attach gives the values of the columns what the draws say, in the order of [mixture.Model.Summarize].
 func (c *component) attach(numbers []family.Number, draws []bootstrap.Number) {
 	for i, n := range numbers {
-		if isCovariance(n.Name) {
+		if isCovariance(n.Name) || n.Name == numberOfFactors {
 			continue
 		}
 		for j := n.From; j <= n.To; j++ {

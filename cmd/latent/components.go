@@ -50,6 +50,7 @@ type component struct {
 	Rows        number          `json:"rows"` // sum of the weights of the rows that are expected to be its own
 	Drawn       *number         `json:"weight_bootstrap_standard_error,omitempty"`
 	Interval    []number        `json:"weight_bootstrap_interval,omitempty"` // two ends
+	Factors     *int            `json:"factors,omitempty"`                   // of factor analysers
 	Columns     []columnSummary `json:"columns"`
 }
 
@@ -97,7 +98,11 @@ func describeComponents(m mixture.Model, family string, columns []column, p *mix
 	for _, s := range summaries {
 		c := component{Weight: number(s.Weight), WeightError: number(s.WeightError), Rows: number(s.Rows)}
 		for j, column := range columns {
+			c.Factors, s.Columns[j] = factorsOf(s.Columns[j])
 			c.Columns = append(c.Columns, summarise(column, s.Columns[j]))
+			if c.Factors != nil {
+				c.Columns[j].addDeviation()
+			}
 		}
 		f.list = append(f.list, c)
 	}
@@ -278,6 +283,9 @@ func (f *components) fitting(p *page, rows []component) (shown []int, g *grid) {
 // grid shows some components and columns.
 func (f *components) grid(rows []component, columns []int) *grid {
 	heads := []string{f.noun, "weight", "rows"}
+	if rows[0].Factors != nil {
+		heads = append(heads, numberOfFactors)
+	}
 	for _, j := range columns {
 		legend, _ := rows[0].Columns[j].shown(f.columns[j])
 		heads = append(heads, short(f.columns[j].Name)+"\n"+legend)
@@ -285,6 +293,9 @@ func (f *components) grid(rows []component, columns []int) *grid {
 	g := newGrid(heads...)
 	for k, c := range rows {
 		row := []string{strconv.Itoa(k + 1), fmt.Sprintf("%.4g", float64(c.Weight)), fmt.Sprintf("%.1f", float64(c.Rows))}
+		if c.Factors != nil {
+			row = append(row, strconv.Itoa(*c.Factors))
+		}
 		for _, j := range columns {
 			_, cell := c.Columns[j].shown(f.columns[j])
 			row = append(row, cell)

@@ -54,6 +54,7 @@ func TestEveryFieldOfJSONIsDocumented(t *testing.T) {
 		{"predict", model, "--data", holzinger},
 		{"predict", model, "--data", holzinger, "--fill"},
 		{"select", "--model", "factor", "--data", holzinger, "--noise", "diagonal"},
+		{"fit", "--data", "iris", "--drop", "Species", "--family", "factor-analysers", "--factors", "1", "--k", "2"},
 		{"datasets"},
 	} {
 		stdout, _ := done(t, append(args, "--format", "json")...)

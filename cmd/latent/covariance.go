@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -27,7 +29,7 @@ func newNamedMatrix(m mat.Symmetric, names []string) namedMatrix {
 // covariances are those of the components, a single one where all are the same; nil of a family without.
 func (f *components) covariances() (list []namedMatrix, err error) {
 	numbers, err := f.model.Numbers(f.params)
-	if err != nil || !slices.ContainsFunc(numbers, func(n family.Number) bool { return n.Name == "covariance" }) {
+	if err != nil || !slices.ContainsFunc(numbers, func(n family.Number) bool { return n.Name == "covariance" || n.Name == numberOfFactors }) {
 		return nil, err
 	}
 	names, shared := namesOf(f.columns), f.params.K > 1
@@ -58,6 +60,7 @@ func (f *components) normal(k int, columns []int) (mean []float64, cov *mat.SymD
 		place[j] = i
 	}
 	mean, cov = make([]float64, len(columns)), mat.NewSymDense(len(columns), nil)
+	loadings := map[string]*mat.VecDense{}
 	for i, n := range numbers {
 		v := f.params.Components[k*len(numbers)+i]
 		from, has := place[n.From]
@@ -67,13 +70,21 @@ func (f *components) normal(k int, columns []int) (mean []float64, cov *mat.SymD
 			mean[from] = v
 		case n.Name == "covariance" && has && both:
 			cov.SetSym(from, to, v)
-		case n.Name == "variance":
+		case strings.HasPrefix(n.Name, loadingPrefix) && has:
+			if loadings[n.Name] == nil {
+				loadings[n.Name] = mat.NewVecDense(len(columns), nil)
+			}
+			loadings[n.Name].SetVec(from, v)
+		case n.Name == "variance" || n.Name == "noise variance":
 			for j := n.From; j <= n.To; j++ {
 				if at, ok := place[j]; ok {
 					cov.SetSym(at, at, v)
 				}
 			}
 		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(loadings)) {
+		cov.SymRankOne(cov, 1, loadings[name])
 	}
 	return mean, cov, nil
 }

@@ -90,13 +90,16 @@ var families = func() []distribution {
 			}},
 		{name: familyMultinomial, joint: func(d int) family.Family { return family.Multinomial{Categories: d} }, shares: true, keys: []string{"alpha"}, prior: shares},
 		{name: familyAuto},
-	}, structured(tied)...)
+	}, append(structured(tied), analysers(0))...)
 }()
 
 // familyNamed finds a family, of which nothing but the name is known where there is no such.
 func familyNamed(name string) distribution {
 	if without, ok := strings.CutSuffix(name, noiseSuffix); ok {
 		return noisy(familyNamed(without))
+	}
+	if d, ok := analysersNamed(name); ok {
+		return d
 	}
 	if i := slices.IndexFunc(families, func(f distribution) bool { return f.name == name }); i >= 0 {
 		return families[i]

@@ -23,6 +23,9 @@ func checkMixture(f *modelFlags) error {
 	if _, err := f.starting(); err != nil {
 		return err
 	}
+	if err := f.addFactors(); err != nil {
+		return err
+	}
 	if err := f.addNoise(); err != nil {
 		return err
 	}
@@ -298,13 +301,18 @@ func mixtureEngine(f *modelFlags, table *framework.Table, columns []column, rows
 const mostByDefault = 10
 
 // mostComponents is the default of kmax: 10, but two rows to a component, or one more than
-// columns where its covariance is full, and no more components than there are different rows
+// columns where its covariance is full or has factors, and no more components than there are different rows
 // of positive weight. To a multinomial family, rows are the same that are proportional.
 func mostComponents(table *framework.Table, of family.Family) int {
 	const most = mostByDefault
 	n, d := table.Dims()
 	each := 2
-	if g, ok := of.(family.Gaussian); ok && g.Covariance == family.Full {
+	switch g := of.(type) {
+	case family.Gaussian:
+		if g.Covariance == family.Full {
+			each = d + 1
+		}
+	case family.FactorAnalysers:
 		each = d + 1
 	}
 	_, shares := of.(family.Multinomial)

@@ -125,8 +125,8 @@ func known(what string, value json.RawMessage, name *string, names []string) err
 		return fmt.Errorf("damaged: it has no %s", what)
 	}
 	err := json.Unmarshal(value, name)
-	noise := slices.Contains(names, familyAuto) && strings.HasSuffix(*name, noiseSuffix) && joint(*name)
-	if err != nil || !noise && !slices.Contains(names, *name) {
+	made := slices.Contains(names, familyAuto) && joint(*name) // with noise, or a number of factors
+	if err != nil || !made && !slices.Contains(names, *name) {
 		return fmt.Errorf("the %s %.40s is unknown to this version of latent, which knows %s", what, value, strings.Join(names, ", "))
 	}
 	return nil

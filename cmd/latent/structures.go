@@ -59,7 +59,7 @@ func (f *modelFlags) addNoise() error {
 	switch {
 	case f.Noise == "":
 		return nil
-	case !joint(f.Family) || f.Family == familyMultinomial:
+	case !joint(f.Family) || f.Family == familyMultinomial || strings.HasPrefix(f.Family, familyAnalysers):
 		return misused("--noise cannot be used with --family %s: it requires a family of all columns together: gaussian with any --cov but diag, and student-t", f.Family)
 	case f.Method == methodVB || f.Method == methodMAP:
 		return misused("--noise cannot be used with --method %s: it has no prior", f.Method)
@@ -131,7 +131,9 @@ func wholeMatrix(name string) bool {
 }
 
 // needsComplete says whether a family has no place for missing values.
-func needsComplete(name string) bool { return joint(name) && !wholeMatrix(name) }
+func needsComplete(name string) bool {
+	return joint(name) && !wholeMatrix(name) && !strings.HasPrefix(name, familyAnalysers)
+}
 
 // expand takes --family all and --cov all, which compare families, out of the flags.
 func (c *selectCommand) expand() error {
