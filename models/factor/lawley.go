@@ -51,7 +51,7 @@ func lawley(c []float64, r *root, k, d int) (*profile, error) {
 	}
 	eigen, ok := linalg.NewSymmetricEigen(d, m)
 	if !ok {
-		return nil, errors.New("factor: no eigenvalues of the covariance: rescale columns to numbers near 1")
+		return nil, errEigen
 	}
 	p.values = slices.Clone(eigen.Values[:k])
 	if k > 0 {
@@ -81,3 +81,5 @@ func (p *profile) loadings(r *root) []float64 {
 	columns(w, k, r.colour)
 	return w
 }
+
+var errEigen = errors.New("factor: no eigenvalues of the covariance: rescale columns to numbers near 1")

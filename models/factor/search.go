@@ -7,6 +7,9 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/optimize"
+
+	"github.com/latent-go/latent/internal/factoranalysis"
+	"github.com/latent-go/latent/internal/linalg"
 )
 
 // searches is the number of starts of the search for the noise of each K: Jöreskog's, the noise of one factor less, and random
@@ -96,77 +99,86 @@ func (s *Solutions) search(c, last []float64, k int) (*found, error) {
 	return best, nil
 }
 
-// climb maximises the likelihood over ln(ψ − Floor) by L-BFGS from one start. The derivative of the deviance by ψ_j is
-// (Σ_jj − C_jj)/ψ_j², with Σ = WWᵀ + Ψ at the best W (Lawley & Maxwell 1971; what factanal uses). Then noise that creeps to the floor
-// is put there.
+// climb maximises the likelihood over the noise from one start: by Newton's method, or, where columns are many, by [found.descend].
 func climb(c, noise []float64, k int) (*found, error) {
 	d := len(noise)
-	f := &found{noise: slices.Clone(noise)}
-	at := func(noise []float64) (*profile, float64, error) {
-		r, _ := Structure{}.root(noise, d) // never below Floor
-		p, err := lawley(c, r, k, d)
-		if err != nil {
-			return nil, math.NaN(), err
+	f := &found{noise: slices.Clone(noise), converged: true}
+	switch {
+	case k == 0: // the noise is all there is
+	case d >= wide:
+		if err := f.descend(c, k); err != nil {
+			return nil, err
 		}
-		return p, p.deviance(floats.Sum(r.logDet)), nil
+	default:
+		floor := make([]float64, d)
+		linalg.Fill(floor, Floor)
+		if _, ok := factoranalysis.Maximize(c, floor, f.noise, make([]float64, d*k), math.Inf(-1)); !ok {
+			return nil, errEigen
+		}
 	}
-	var err error
-	if k == 0 { // the noise is all there is
-		f.converged = true
-		f.profile, f.deviance, err = at(f.noise)
-		return f, err
+	return f, f.evaluate(c, k)
+}
+
+// evaluate finds the loadings and the deviance at the noise.
+func (f *found) evaluate(c []float64, k int) (err error) {
+	r, _ := Structure{}.root(f.noise, len(f.noise)) // never below Floor
+	if f.profile, err = lawley(c, r, k, len(f.noise)); err == nil {
+		f.deviance = f.profile.deviance(floats.Sum(r.logDet))
 	}
-	of := func(dst, x []float64) {
+	return err
+}
+
+// descend minimises the deviance over ln(ψ − Floor) by L-BFGS, which needs leading eigenvectors alone. Its derivative by ψ_j is
+// (Σ_jj − C_jj)/ψ_j², with Σ = WWᵀ + Ψ at the best W (Lawley & Maxwell 1971; what factanal uses). Then noise that creeps to the
+// floor is put there.
+func (f *found) descend(c []float64, k int) (err error) {
+	d := len(f.noise)
+	of := func(x []float64) {
 		for j, v := range x {
-			dst[j] = Floor + math.Exp(min(v, 5))
+			f.noise[j] = Floor + math.Exp(min(v, 5))
 		}
 	}
-	point, value, slope := make([]float64, d), math.NaN(), make([]float64, d)
+	point, slope := make([]float64, d), make([]float64, d)
 	evaluate := func(x []float64) {
-		if slices.Equal(x, point) {
+		if slices.Equal(x, point) || err != nil {
 			return
 		}
 		copy(point, x)
-		of(f.noise, x)
-		var p *profile
-		if p, value, err = at(f.noise); err != nil {
+		of(x)
+		if err = f.evaluate(c, k); err != nil {
+			f.deviance = math.NaN()
 			return
 		}
 		for j, psi := range f.noise {
 			excess := psi - c[j*(d+1)]
-			for i, v := range p.values {
-				excess += max(0, v-1) * psi * p.vectors[j*k+i] * p.vectors[j*k+i]
+			for i, v := range f.values {
+				excess += max(0, v-1) * psi * f.vectors[j*k+i] * f.vectors[j*k+i]
 			}
 			slope[j] = excess / (psi * psi) * (psi - Floor)
 		}
 	}
 	x := make([]float64, d)
-	for j, v := range noise {
+	for j, v := range f.noise {
 		x[j] = math.Log(max(v-Floor, 1e-4))
 	}
-	threshold := 1e-7
-	if d >= wide {
-		threshold = 1e-5
-	}
 	problem := optimize.Problem{
-		Func: func(x []float64) float64 { evaluate(x); return value },
+		Func: func(x []float64) float64 { evaluate(x); return f.deviance },
 		Grad: func(grad, x []float64) { evaluate(x); copy(grad, slope) },
 	}
-	result, fault := optimize.Minimize(problem, x, &optimize.Settings{GradientThreshold: threshold, MajorIterations: 1000,
-		Converger: &optimize.FunctionConverge{Absolute: threshold * 1e-5, Iterations: 5}}, &optimize.LBFGS{Store: 10})
+	result, fault := optimize.Minimize(problem, x, &optimize.Settings{GradientThreshold: 1e-5, MajorIterations: 1000,
+		Converger: &optimize.FunctionConverge{Absolute: 1e-10, Iterations: 5}}, &optimize.LBFGS{Store: 10})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	f.converged = fault == nil
 	if result != nil {
 		x = result.X
 	}
-	of(f.noise, x)
+	of(x)
 	for j, v := range f.noise {
 		if v < Floor*(1+1e-3) {
 			f.noise[j] = Floor
 		}
 	}
-	f.profile, f.deviance, err = at(f.noise)
-	return f, err
+	return nil
 }

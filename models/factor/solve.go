@@ -86,7 +86,7 @@ func (s *Solutions) add(e estimate, deviance float64) {
 func (s *Solutions) isotropic(c []float64, kmax int) error {
 	eigen, ok := linalg.NewSymmetricEigen(s.D, slices.Clone(c))
 	if !ok {
-		return errors.New("factor: no eigenvalues of the covariance: rescale columns to numbers near 1")
+		return errEigen
 	}
 	rest := make([]float64, s.D+1) // sums from the smallest up
 	for k := s.D - 1; k >= 0; k-- {
