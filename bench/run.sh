@@ -38,6 +38,7 @@ available() {
 	scipy.sparse) has scipy.sparse ;;
 	pandas) has pandas ;;
 	mclust | pcaMethods) hasr "${1%%:*}" ;;
+	factanal) hasr stats ;;
 	esac
 }
 
@@ -48,7 +49,7 @@ run() {
 	[ "$own" != "$2" ] || own=
 	case $side in
 	latent) program=("$out/latent" "$out/data") ;;
-	mclust | pcaMethods) program=(Rscript peers/peer.R "$out/data" "$side") ;;
+	mclust | pcaMethods | factanal) program=(Rscript peers/peer.R "$out/data" "$side") ;;
 	*) program=("$python" peers/peer.py "$out/data" "$side") ;;
 	esac
 	# shellcheck disable=SC2086 # options are words
@@ -100,6 +101,8 @@ for percent in 1 2 4; do
 done
 compare "$repeat" "bpca table=factors30" latent sklearn:method=mle sklearn:method=full numpy:method=eigh
 compare "$repeat" "bpca table=factors1000" latent sklearn:method=full numpy:method=eigh
+compare "$repeat" "factor table=analysis" latent sklearn factanal
+compare 1 "factor table=factors1000" latent
 compare "$repeat" "vbmf" latent latent:rank=50 numpy
 compare "$repeat" "start k=10" latent sklearn sklearn:sample=8192
 compare "$repeat" "start k=40" latent sklearn sklearn:sample=8192

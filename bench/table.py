@@ -122,6 +122,8 @@ targets += [
     ("Bernoulli, dense, against NumPy", (dense, "numpy"), (dense, "latent"), 3),
     ("BPCA, 1,000,000 × 30, all K, against PCA('mle')", ("bpca table=factors30", mle), ("bpca table=factors30", "latent"), 1),
     ("BPCA, 5,000 × 1,000, all K, against PCA('mle')", ("bpca table=factors1000", mle), ("bpca table=factors1000", "latent"), 1),
+    ("factor analysis, 100,000 × 30, K = 0 to 10, against scikit-learn", ("factor table=analysis", "sklearn"), ("factor table=analysis", "latent"), 20),
+    ("factor analysis, 100,000 × 30, K = 0 to 10, against R's factanal", ("factor table=analysis", "factanal"), ("factor table=analysis", "latent"), 20),
     ("VBMF, 1,000 × 3,000, against numpy.linalg.svd", ("vbmf", "numpy"), ("vbmf", "latent"), 1),
 ] + [
     (f"two workers against one, full covariance, D = {d}", (gmm("full", d), "latent:workers=1"), (gmm("full", d), "latent"), 1.9)

@@ -45,10 +45,12 @@ func (c factorCell) seeds(s *Settings) int {
 		return s.seeds(50, 5)
 	case s.Quick && (c.n > 100 || c.d > 12):
 		return 0
-	case c.n > 300:
-		return s.seeds(10, 0)
+	case c.n == 2000:
+		return 0
+	case c.n == 1000:
+		return s.seeds(5, 0)
 	}
-	return s.seeds(20, 1)
+	return s.seeds(10, 1)
 }
 
 // draw makes a table: loadings N(0, ½²), noise of variance ½ to 3/2, NaN where an entry is missing; no row is empty.
@@ -127,7 +129,7 @@ func factors() *Experiment {
 		Title:  "How many factors: gFIC beside BIC, sBIC and AIC",
 		Source: "Beyond the papers: factor analysis of simulated tables",
 		About: `Tables of D = 12 and 20 columns from K = 3 and 5 factors, N = 100 to 2000, with loadings N(0, ½²) and noise of variance between ½ and 3/2: the weakest of five factors explains a few per cent of the variance. Fifty tables a cell. Each criterion chooses among K = 1 to 7, all in closed form
-from one covariance matrix (docs/theory/factor.md). With 20 % of the entries missing, at random, there is no closed form: each K is fitted by EM, and gFAB prunes from 7 in one run; twenty tables a cell, ten from N = 1000 on.`,
+from one covariance matrix (docs/theory/factor.md). With 20 % of the entries missing, at random, there is no closed form: each K is fitted by EM, and gFAB prunes from 7 in one run; ten tables a cell, five of N = 1000, none of 2000.`,
 		Revision: 1,
 	}, func(s *Settings) (jobs []Job[[]int], err error) {
 		for _, c := range factorCells() {

@@ -27,6 +27,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/bpca"
+	"github.com/latent-go/latent/models/factor"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/models/vbmf"
 )
@@ -50,7 +51,7 @@ func main() {
 		j.options[key] = value
 	}
 	work, ok := map[string]func(job) (outcome, error){
-		"gmm": job.gaussian, "ends": job.ends, "choose": job.choose, "bernoulli": job.bernoulli, "bpca": job.bpca,
+		"gmm": job.gaussian, "ends": job.ends, "choose": job.choose, "bernoulli": job.bernoulli, "bpca": job.bpca, "factor": job.factor,
 		"vbmf": job.vbmf, "allocations": job.allocations, "start": job.start, "read": job.read,
 	}[os.Args[2]]
 	if !ok {
@@ -374,6 +375,36 @@ func (j job) bpca() (outcome, error) {
 		return outcome{}, err
 	}
 	return outcome{Seconds: time.Since(begin).Seconds(), Found: fmt.Sprintf("K = %d", k), Data: size}, nil
+}
+
+// factor is maximum likelihood for K = 0…10, the K that gFIC chooses, and the estimates there.
+func (j job) factor() (outcome, error) {
+	src, size, err := j.source(j.options["table"], 0)
+	if err != nil {
+		return outcome{}, err
+	}
+	workers, err := j.number("workers")
+	if err != nil {
+		return outcome{}, err
+	}
+	begin := time.Now()
+	moments, err := bpca.Summarize(background, src, workers)
+	if err != nil {
+		return outcome{}, err
+	}
+	all, err := factor.Solve(moments, factor.Structure{}, 10)
+	if err != nil {
+		return outcome{}, err
+	}
+	k, _, err := all.Best(framework.GFIC)
+	if err != nil {
+		return outcome{}, err
+	}
+	if _, err := all.Parameters(k); err != nil {
+		return outcome{}, err
+	}
+	return outcome{Seconds: time.Since(begin).Seconds(), Data: size,
+		Found: fmt.Sprintf("K = %d, ln p = %.6f a row there", k, all.LogLikelihood(k)/all.N)}, nil
 }
 
 // vbmf is the empirical solution, rank and noise and vectors.

@@ -1,4 +1,4 @@
-# Runs one workload with mclust or pcaMethods, and prints one line of JSON.
+# Runs one workload with mclust, pcaMethods or factanal, and prints one line of JSON.
 #
 #     Rscript peer.R DIR SIDE WORKLOAD KEY=VALUE...
 #
@@ -24,6 +24,14 @@ if (workload == "choose") {
   # Variational Bayes (Oba et al. 2003) at the largest K, whose useless components it shrinks.
   seconds <- system.time(fit <- pca(x, method = "bpca", nPcs = ncol(x) - 1, verbose = FALSE))[["elapsed"]]
   found <- sprintf("%d components", fit@nPcs)
+} else if (workload == "factor") {
+  x <- as.matrix(read.csv(file.path(directory, paste0(options$table, ".csv")), header = FALSE))
+  failed <- 0
+  seconds <- system.time(for (k in 1:10) {
+    fit <- try(factanal(x, k, scores = "none"), silent = TRUE)
+    if (inherits(fit, "try-error")) failed <- failed + 1
+  })[["elapsed"]]
+  found <- sprintf("no K is chosen; %d of 10 fits failed", failed)
 } else {
   stop("no such workload in R: ", workload)
 }

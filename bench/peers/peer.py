@@ -148,6 +148,23 @@ def bpca():
     return seconds, f"K = {model.n_components_}" if method == "mle" else "all components", x.nbytes
 
 
+def factor():
+    from sklearn.decomposition import FactorAnalysis
+
+    x = load(options["table"])
+    n, d = x.shape
+    scores = {}
+
+    def sweep():
+        for k in range(1, 11):
+            value = FactorAnalysis(k).fit(x).score(x)
+            scores[k] = (n * value - (d * k - k * (k - 1) / 2 + 2 * d) / 2 * np.log(n), value)
+
+    seconds, _ = timed(sweep)
+    best = max(scores, key=lambda k: scores[k])
+    return seconds, f"K = {best} by BIC, ln p = {scores[best][1]:.6f} a row there", x.nbytes
+
+
 def vbmf():
     x = load("matrix")
     seconds, _ = timed(lambda: np.linalg.svd(x, full_matrices=False))
@@ -180,5 +197,5 @@ def read():
     return seconds, f"{x.shape[0]} × {x.shape[1]}", x.nbytes
 
 
-seconds, found, size = {f.__name__: f for f in (gmm, ends, choose, bernoulli, bpca, vbmf, start, read)}[workload]()
+seconds, found, size = {f.__name__: f for f in (gmm, ends, choose, bernoulli, bpca, factor, vbmf, start, read)}[workload]()
 print(json.dumps({"seconds": seconds, "found": found, "data_bytes": size, "peak_bytes": peak}, ensure_ascii=False))

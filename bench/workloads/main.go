@@ -82,6 +82,7 @@ func (w writer) all(bytes int) error {
 		w.factors("factors30", w.rows(1000000), 30, 10),
 		w.factors("factors1000", w.rows(5000), 1000, 20),
 		w.factors("matrix", w.rows(1000), 3000, 20),
+		w.factors("analysis", w.rows(100000), 30, 5),
 		w.reading(int(float64(bytes)*w.scale)),
 	)
 }
@@ -198,7 +199,7 @@ func (w writer) binary(name string, percent *float64) error {
 }
 
 // factors is n rows of d columns of rank r, with strengths from 2 to 1 and noise of variance 1.
-// The one of ten columns is written as CSV, too, for R.
+// That of ten columns and the one for factor analysis are written as CSV, too, for R.
 func (w writer) factors(name string, n, d, r int) error {
 	rng := generator(name, 1)
 	loadings := normals(rng, r*d, 1)
@@ -218,7 +219,7 @@ func (w writer) factors(name string, n, d, r int) error {
 			}
 		}
 	}
-	if d == 10 {
+	if d == 10 || name == "analysis" {
 		if err := w.csv(name, x, n, d); err != nil {
 			return err
 		}
