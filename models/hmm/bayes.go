@@ -336,7 +336,8 @@ func (c ChainPrior) logNorm(n int) float64 {
 
 // Shape counts as [Model.Shape] does; no criterion for this model charges for it.
 func (m Variational) Shape(p *Posterior) framework.Shape {
-	return m.Structure.shape(m.mustBayes(p).Plan, p.K)
+	pl := m.mustBayes(p).Plan
+	return m.Structure.shape(pl, p.K, p.K*pl.Size().Free)
 }
 
 // BoundsEvidence marks the model as variational.

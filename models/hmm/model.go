@@ -130,7 +130,7 @@ func (c Structure) tilt(tilt *laplace.Tilt, s *Statistics) {
 	if tilt == nil {
 		return
 	}
-	first := s.K * (1 + s.plan.Size().Cells)
+	first := s.K * s.plan.Blocks()
 	for k := range s.K {
 		count := tilt.Count(first + k)
 		s.leaving[k] = tilt.Block(first+k) * count / max(count, leastLeavings) // the derivative of ½ ln(leavings)
@@ -207,11 +207,18 @@ const leastProbability = 1e-300
 
 // Shape counts D_ξ and the free probabilities of its row of transitions for every state; the start is shared, with parameters such as a
 // tied covariance.
-func (m Model) Shape(p *Parameters) framework.Shape { return m.Structure.shape(m.mustPlan(p), p.K) }
+func (m Model) Shape(p *Parameters) framework.Shape {
+	numbers, free := m.mustPlan(p).Counts(p.K, p.Components)
+	shape := m.Structure.shape(m.mustPlan(p), p.K, numbers)
+	if free < numbers {
+		shape.Free = shape.Total() - numbers + free
+	}
+	return shape
+}
 
-func (c Structure) shape(pl *family.Plan, k int) framework.Shape {
-	size := pl.Size()
-	shape := framework.Shape{K: k, Component: k * size.Free, Shared: c.starts(k) + size.Shared}
+// shape is that of k states, of which the family has so many numbers.
+func (c Structure) shape(pl *family.Plan, k, numbers int) framework.Shape {
+	shape := framework.Shape{K: k, Component: numbers, Shared: c.starts(k) + pl.Size().Shared}
 	for i := range k {
 		shape.Component += c.free(i, k)
 	}
@@ -221,10 +228,13 @@ func (c Structure) shape(pl *family.Plan, k int) framework.Shape {
 // Charges are ln of the steps for what the family says, of the steps that are not the last of their sequence for transitions, and of the
 // sequences for the start.
 func (m Model) Charges(s *Statistics, p *Parameters) []framework.Charge {
-	return m.Structure.charges(s, m.mustPlan(p).Size())
+	pl := m.mustPlan(p)
+	numbers, free := pl.Counts(p.K, p.Components)
+	return m.Structure.charges(s, numbers, free, pl.Size().Shared)
 }
 
-func (c Structure) charges(s *Statistics, size family.Layout) []framework.Charge {
+// charges are those of so many numbers of the family, of which some are free, and of those that states share.
+func (c Structure) charges(s *Statistics, numbers, free, shared int) []framework.Charge {
 	moves := 0
 	for i := range s.K {
 		moves += c.free(i, s.K)
@@ -232,7 +242,8 @@ func (c Structure) charges(s *Statistics, size family.Layout) []framework.Charge
 	of := func(parameters int, latent bool, n float64) framework.Charge {
 		return framework.Charge{Parameters: parameters, Free: parameters, Latent: latent, N: n}
 	}
-	return append(s.charges[:0], of(s.K*size.Free, true, s.N), of(size.Shared, false, s.N),
+	own := framework.Charge{Parameters: numbers, Free: free, Latent: true, N: s.N}
+	return append(s.charges[:0], own, of(shared, false, s.N),
 		of(moves, true, max(1, s.N-s.Sequences)), of(c.starts(s.K), false, s.Sequences))
 }
 
