@@ -215,19 +215,26 @@ func (p *Plan) Begin(ctx context.Context, src framework.Source[framework.Rows], 
 		c.Scale(factor)
 		linalg.Scale(factor, counts)
 	}
+	c.Soften(w, counts, rows.Weights)
+	return c, counts, nil
+}
+
+// Soften adds a few rows' worth of the pooled table to every class, and to counts (K), so that no estimate begins singular or on the edge of its
+// range. weights are those of the rows behind the sums.
+func (c *Classes) Soften(w *Pooled, counts, weights []float64) {
+	p := c.plan
 	weight := min(p.startWeight(), w.N)
-	share := weight / floats.Sum(rows.Weights)
+	share := weight / floats.Sum(weights)
 	for place := range c.Rows.Q {
-		c.Rows.Q[place] += share * rows.Weights[place/k]
+		c.Rows.Q[place] += share * weights[place/c.K]
 	}
-	for j := range k {
+	for j := range c.K {
 		counts[j] += weight
 		for i := range p.parts {
 			f := &p.parts[i]
 			f.AddPooled(weight, f.pooled, f.ofAnchor(c.anchor(j)), f.ofSums(c.sums(j)))
 		}
 	}
-	return c, counts, nil
 }
 
 // startOf is the start of the fit's number that Varied stands for.
