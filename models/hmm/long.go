@@ -40,97 +40,112 @@ type border struct {
 	exit  []float64 // K: ln p(the steps after | z of the last step), likewise
 }
 
-// A long is the memory of long sequences.
+// A long is a long sequence under way, with the memory for it.
 type long struct {
 	sums    []*Statistics // of the lanes
 	windows []*window     // of the workers
 	borders []border
 	ends    []float64 // of each part: its share of ln p(x)
+	entropy []float64 // of each lane
+
+	block       framework.Sequences
+	sequence    int // of the block
+	first, end  int // its steps
+	size, parts int // steps of a part, and parts
+	lanes       int // in use
+	smoothing   bool
 }
 
 // inferLong adds sequence i of the block, part by part.
 func (s *Statistics) inferLong(b framework.Sequences, i int, prepare func(*Statistics) error) (entropy float64, err error) {
-	first, end := b.Bounds(i)
-	size := s.longest()
-	parts := (end - first + size - 1) / size
-	l, used := s.ready(parts)
-	for _, lane := range l.sums[:used] {
+	l := s.ready(b, i)
+	for _, lane := range l.sums[:l.lanes] {
 		if err := prepare(lane); err != nil {
 			return 0, err
 		}
 		lane.sink = s.sink
 	}
-	bounds := func(part int) (int, int) { return first + part*size, min(end, first+(part+1)*size) }
-	if err := l.each(used, parts, s.workers, func(lane *Statistics, part int) error {
-		from, to := bounds(part)
-		return lane.transfer(b.Steps, from, to, part == parts-1, &l.borders[part])
-	}); err != nil {
+	if err := l.each(s.workers, false); err != nil {
 		return 0, err
 	}
-	if !s.chain.link(l.borders[:parts]) {
-		return 0, &framework.DataError{Row: b.Steps.First + first, Column: -1, Reason: errImpossible}
+	if !s.chain.link(l.borders[:l.parts], s.window) {
+		return 0, &framework.DataError{Row: b.Steps.First + l.first, Column: -1, Reason: errImpossible}
 	}
-	entropies := make([]float64, used)
-	if err := l.each(used, parts, s.workers, func(lane *Statistics, part int) error {
-		from, to := bounds(part)
-		h, err := lane.inferPart(b, i, from, to, l, part, parts)
-		entropies[part%used] += h
-		return err
-	}); err != nil {
+	if err := l.each(s.workers, true); err != nil {
 		return 0, err
 	}
-	total := floats.Sum(l.ends[:parts])
 	if s.sink != nil {
-		s.sink.logProb = append(s.sink.logProb, total)
+		s.sink.logProb = append(s.sink.logProb, floats.Sum(l.ends))
 		return 0, nil
 	}
-	for j, lane := range l.sums[:used] {
+	for _, lane := range l.sums[:l.lanes] {
 		s.Merge(lane)
-		entropy += entropies[j]
 	}
 	s.Sequences += b.Weight(i)
-	return entropy, nil
+	return floats.Sum(l.entropy), nil
 }
 
-// ready makes memory for a number of parts, and says how many lanes there are for them.
-func (s *Statistics) ready(parts int) (l *long, used int) {
+// ready makes memory for the parts of sequence i of the block.
+func (s *Statistics) ready(b framework.Sequences, i int) *long {
 	if s.long == nil {
 		s.long = new(long)
 	}
-	l, used = s.long, min(lanes, parts)
-	for len(l.sums) < used {
-		l.sums = append(l.sums, newStatistics(s.plan, s.K))
+	l, k := s.long, s.K
+	l.block, l.sequence, l.size = b, i, s.longest()
+	l.first, l.end = b.Bounds(i)
+	l.parts = (l.end - l.first + l.size - 1) / l.size
+	l.lanes = min(lanes, l.parts)
+	for len(l.sums) < l.lanes {
+		l.sums = append(l.sums, newStatistics(s.plan, k))
 	}
 	for len(l.windows) < s.workers {
 		l.windows = append(l.windows, new(window))
 	}
-	k := s.K
-	if l.ends = linalg.Resize(l.ends, parts); len(l.borders) < parts {
-		l.borders = make([]border, parts)
-		numbers := make([]float64, parts*4*k)
+	s.window.resize(&s.chain, 0, 0)
+	l.ends, l.entropy = linalg.Resize(l.ends, l.parts), linalg.Resize(l.entropy, l.lanes)
+	clear(l.entropy)
+	if len(l.borders) < l.parts {
+		l.borders = make([]border, l.parts)
+		numbers := make([]float64, l.parts*4*k)
 		for i := range l.borders {
 			v := at(numbers, i, 4*k)
 			l.borders[i] = border{rows: v[:k:k], logs: v[k:][:k], entry: v[2*k:][:k], exit: v[3*k:][:k]}
 		}
 	}
-	return l, used
+	return l
 }
 
-// each visits all parts, those of a lane in order by one worker.
-func (l *long) each(used, parts, workers int, visit func(lane *Statistics, part int) error) error {
-	workers = min(workers, used)
-	return parallel.Do(workers, workers, func(worker int) error {
-		for first := worker; first < used; first += workers {
-			lane := l.sums[first]
-			lane.window = l.windows[worker]
-			for part := first; part < parts; part += used {
-				if err := visit(lane, part); err != nil {
+// each finds the matrices of all parts, or smooths them, with so many workers, of which each has whole lanes.
+func (l *long) each(workers int, smoothing bool) error {
+	l.smoothing = smoothing
+	if workers = min(workers, l.lanes); workers == 1 {
+		return l.serve(0, 1)
+	}
+	return parallel.Do(workers, workers, func(worker int) error { return l.serve(worker, workers) })
+}
+
+// serve visits the parts of a worker's lanes, lane by lane.
+func (l *long) serve(worker, workers int) error {
+	for j := worker; j < l.lanes; j += workers {
+		lane := l.sums[j]
+		lane.window = l.windows[worker]
+		for part := j; part < l.parts; part += l.lanes {
+			first := l.first + part*l.size
+			end := min(l.end, first+l.size)
+			if !l.smoothing {
+				if err := lane.transfer(l.block.Steps, first, end, part == l.parts-1, &l.borders[part]); err != nil {
 					return err
 				}
+				continue
 			}
+			h, err := lane.inferPart(l, part, first, end)
+			if err != nil {
+				return err
+			}
+			l.entropy[j] += h
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // transfer puts the matrix of the steps from first to end−1 into m: from the states of the first step, less its density, to those of
@@ -268,10 +283,10 @@ func (m *border) row(state int) []float64 {
 	return m.rows
 }
 
-// link finds the distributions at all borders; false where the sequence is impossible.
-func (c *chain) link(borders []border) bool {
-	terms := make([]float64, c.k)
-	next := append([]float64(nil), c.logStart...)
+// link finds the distributions at all borders; false where the sequence is impossible. The window is scratch.
+func (c *chain) link(borders []border, w *window) bool {
+	terms, next := w.exit, w.border[:c.k]
+	copy(next, c.logStart)
 	for i := range borders {
 		m := &borders[i]
 		copy(m.entry, next)
@@ -311,12 +326,13 @@ func (c *chain) link(borders []border) bool {
 	return true
 }
 
-// inferPart adds one of the parts of sequence i of the block, the steps from first to end−1.
-func (s *Statistics) inferPart(b framework.Sequences, i, first, end int, l *long, part, parts int) (entropy float64, err error) {
+// inferPart adds a part of a long sequence, the steps from first to end−1.
+func (s *Statistics) inferPart(l *long, part, first, end int) (entropy float64, err error) {
+	b := l.block
 	if err := s.read(b.Steps, first, end-first); err != nil {
 		return 0, err
 	}
-	w, c, weight, m, last := s.window, &s.chain, b.Weight(i), &l.borders[part], part == parts-1
+	w, c, weight, m, last := s.window, &s.chain, b.Weight(l.sequence), &l.borders[part], part == l.parts-1
 	exit := w.exit[:c.k]
 	clear(exit)
 	if !last {

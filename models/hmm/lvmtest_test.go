@@ -90,11 +90,13 @@ type conforming struct {
 	ks     []int
 }
 
+// gaussianState draws a step of two correlated columns.
+func gaussianState(z int, rng *rand.Rand) []float64 {
+	e := []float64{rng.NormFloat64(), rng.NormFloat64()}
+	return []float64{4*float64(z) + e[0], float64(z*z) + 0.5*e[0] + 1.5*e[1]}
+}
+
 func conformingCases() []conforming {
-	gaussian := func(z int, rng *rand.Rand) []float64 {
-		e := []float64{rng.NormFloat64(), rng.NormFloat64()}
-		return []float64{4*float64(z) + e[0], float64(z*z) + 0.5*e[0] + 1.5*e[1]}
-	}
 	poisson := func(z int, rng *rand.Rand) []float64 {
 		x := 0.0
 		for range 40 {
@@ -104,9 +106,9 @@ func conformingCases() []conforming {
 		}
 		return []float64{x}
 	}
-	mixed := func(z int, rng *rand.Rand) []float64 { return append(gaussian(z, rng)[:1], poisson(z, rng)...) }
+	mixed := func(z int, rng *rand.Rand) []float64 { return append(gaussianState(z, rng)[:1], poisson(z, rng)...) }
 	var list []conforming
-	x, ends := drawn(lengths(30), 2, gaussian, 0)
+	x, ends := drawn(lengths(30), 2, gaussianState, 0)
 	list = append(list, conforming{name: "diagonal Gaussian", family: family.Gaussian{Covariance: family.Diagonal}, x: x, ends: ends, units: [][]float64{{10, 0.01}}, steps: 4,
 		move: func(p *hmm.Parameters, xi, step []float64) []float64 {
 			to, whole := slices.Clone(xi), p.Pooled.Parameters
@@ -273,6 +275,16 @@ func TestConformanceOfStructures(t *testing.T) {
 			lvmtest.Test(t, of)
 		})
 	}
+}
+
+// Sequences of more than one part have the same equations.
+func TestConformanceOfLongSequences(t *testing.T) {
+	c := conformingCases()[0]
+	c.x, c.ends = drawn([]int{1100, 30, 2060, 5, 1030}, 2, gaussianState, 0)
+	c.ks = []int{1, 3}
+	of := c.estimates(hmm.Model{Family: c.family, Workers: 1})
+	of.Sample = nil
+	lvmtest.Test(t, of)
 }
 
 func TestConformance(t *testing.T) {

@@ -21,7 +21,7 @@ import (
 type Model struct {
 	Family    family.Family
 	Structure Structure
-	Start     family.Start // how a fit begins
+	Start     family.Start // how a fit begins; chains from left to right begin with segments of the sequences
 	// Workers is the number of goroutines inside a long sequence; 0: one a processor. Any number gives the same bits.
 	Workers int
 }
@@ -80,7 +80,13 @@ func begin(ctx context.Context, src framework.Source[framework.Sequences], f fam
 	if err != nil {
 		return nil, nil, nil, nil, err
 	}
-	classes, counts, err := pl.Begin(ctx, steps, w, k, start, rng)
+	var classes *family.Classes
+	var counts []float64
+	if chain.LeftRight > 0 {
+		classes, counts, err = segments(ctx, src, pl, w, k, rng)
+	} else {
+		classes, counts, err = pl.Begin(ctx, steps, w, k, start, rng)
+	}
 	return w, pl, classes, counts, err
 }
 

@@ -228,6 +228,59 @@ func TestMovesThatAreImpossibleStaySo(t *testing.T) {
 	}
 }
 
+func TestSegmentsFindTheOrderOfStates(t *testing.T) {
+	truth := &hmm.Parameters{K: 4, D: 1, Start: []float64{1, 0, 0, 0}, Components: []float64{0, 1, 3, 1, 0, 1, -3, 1},
+		Transitions: []float64{0.95, 0.05, 0, 0, 0, 0.9, 0.1, 0, 0, 0, 0.95, 0.05, 0, 0, 0, 1}}
+	m := hmm.Model{Family: family.Gaussian{Covariance: family.Diagonal}, Structure: hmm.Structure{Initial: hmm.FirstState, LeftRight: 1}}
+	lengths := slices.Repeat([]int{70}, 30)
+	x, _, err := m.Sample(truth, lengths, rand.New(rand.NewPCG(23, 24)))
+	require.NoError(t, err)
+	var lists [][]float64
+	for i := range lengths {
+		lists = append(lists, x[i*70:(i+1)*70])
+	}
+	p := fit(t, m, sequencesOf(t, lists...), framework.Options{K: 4, Method: framework.EM, Tolerance: 1e-7}).Parameters
+	for k := range 4 { // the first and the third look the same, and only their place tells them apart
+		assert.InDelta(t, truth.Component(k)[0], p.Component(k)[0], 0.3)
+		assert.InDelta(t, truth.Move(k, k), p.Move(k, k), 0.06) // 3 standard errors of 30 leavings
+	}
+	res := fit(t, m, sequencesOf(t, lists...), framework.Options{K: 7, Tolerance: 1e-7})
+	assert.Equal(t, 4, res.Shape.K)
+}
+
+func TestSequencesOfWeightZeroDoNotCount(t *testing.T) {
+	c := conformingCases()[0]
+	src, _ := cut(t, c)
+	m := hmm.Model{Family: c.family}
+	p := fit(t, m, src, framework.Options{K: 2, Method: framework.EM, MaxIterations: 3}).Parameters
+	b := src.All()
+	b.Weights = make([]float64, b.Len())
+	var without framework.Sequences
+	without.Steps = framework.Rows{D: 2, Stride: 2}
+	for i := range b.Len() {
+		if b.Weights[i] = float64(i % 3); i%3 == 0 {
+			continue
+		}
+		first, end := b.Bounds(i)
+		for step := first; step < end; step++ {
+			without.Steps.X = append(without.Steps.X, b.Steps.Row(step)...)
+			without.Steps.N++
+		}
+		without.Ends, without.Weights = append(without.Ends, without.Steps.N), append(without.Weights, b.Weights[i])
+	}
+	step := func(b framework.Sequences) (*hmm.Statistics, float64) {
+		s, entropy, err := framework.LocalStep(context.Background(), m, framework.Single[framework.Sequences]{Block: b, Count: b.Len()}, p, 1)
+		require.NoError(t, err)
+		return s, entropy
+	}
+	s, entropy := step(b)
+	want, other := step(without)
+	assert.InDelta(t, other, entropy, 1e-9)
+	assert.InDelta(t, want.N, s.N, 1e-9)
+	assert.InDeltaSlice(t, want.Moves, s.Moves, 1e-9)
+	assert.InDeltaSlice(t, want.Classes.Sums, s.Classes.Sums, 1e-7)
+}
+
 func TestStickyChainsStay(t *testing.T) {
 	src := sequencesOf(t, earthquakes)
 	stay := func(kappa float64) float64 {
