@@ -73,9 +73,9 @@ func logSumExp(v []float64) float64 {
 	return top + math.Log(sum)
 }
 
-// logForward is forward by logarithms: α_t up to a common factor, of which row t of dst (n×k) has the logarithm, from
-// scores, the log densities, k×padded.
-func (c *chain) logForward(dst, scores, entry []float64, padded, first, n int) {
+// logForward is forward by logarithms: row t of dst (n×k) is ln α_t, from scores, the log densities, k×padded. It returns the
+// logarithm of the density of all steps. Each row sums to 1, so that long sequences do not lose digits.
+func (c *chain) logForward(dst, scores, entry []float64, padded, first, n int) (log float64) {
 	terms := make([]float64, c.k)
 	for t := range n {
 		row := at(dst, t, c.k)
@@ -89,10 +89,14 @@ func (c *chain) logForward(dst, scores, entry []float64, padded, first, n int) {
 			}
 			row[j] = predicted + scores[j*padded+first+t]
 		}
+		total := logSumExp(row)
+		floats.AddConst(-total, row)
+		log += total
 	}
+	return log
 }
 
-// logBackward is β_t by logarithms, n×k, from those after the last step.
+// logBackward is ln β_t, n×k, each row up to a constant, from that after the last step.
 func (c *chain) logBackward(dst, scores, exit []float64, padded, first, n int) {
 	terms := make([]float64, c.k)
 	copy(at(dst, n-1, c.k), exit)
@@ -104,6 +108,7 @@ func (c *chain) logBackward(dst, scores, exit []float64, padded, first, n int) {
 			}
 			row[i] = logSumExp(terms)
 		}
+		floats.AddConst(-floats.Max(row), row)
 	}
 }
 

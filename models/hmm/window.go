@@ -180,34 +180,42 @@ func (c *chain) smooth(w *window, first, end int) (logDensity float64, ok bool) 
 func (c *chain) smoothLogs(w *window, first, end int, weight float64, entry, exit []float64) (logDensity float64, err error) {
 	n, k := end-first, c.k
 	before, after := make([]float64, n*k), make([]float64, n*k)
-	c.logForward(before, w.scores, entry, w.padded, first, n)
+	logDensity = c.logForward(before, w.scores, entry, w.padded, first, n)
 	c.logBackward(after, w.scores, exit, w.padded, first, n)
-	terms := make([]float64, k)
-	for j, v := range at(before, n-1, k) {
-		terms[j] = v + exit[j]
-	}
-	total := logSumExp(terms)
-	if total-total != 0 {
-		return 0, errImpossible
-	}
+	terms, joint := make([]float64, k), make([]float64, k*k)
 	for t := range n {
 		place := (first + t) * c.side
 		clear(w.e[place:][:c.side])
-		filtered, smooth, reached := w.alpha[place:], w.gamma[place:], logSumExp(at(before, t, k))
-		clear(filtered[:c.side])
-		clear(smooth[:c.side])
-		for j, v := range at(before, t, k) {
-			filtered[j] = math.Exp(v - reached)
-			smooth[j] = math.Exp(v + after[t*k+j] - total)
-			if t == 0 {
-				continue
-			}
-			for i, u := range at(before, t-1, k) {
-				w.moves[i*k+j] += weight * math.Exp(u+c.logMove[i*k+j]+w.scores[j*w.padded+first+t]+after[t*k+j]-total)
+		expInto(w.alpha[place:][:c.side], at(before, t, k))
+		floats.AddTo(terms, at(before, t, k), at(after, t, k))
+		if !(expInto(w.gamma[place:][:c.side], terms) > math.Inf(-1)) {
+			return 0, errImpossible
+		}
+		if t == 0 {
+			continue
+		}
+		for i, v := range at(before, t-1, k) {
+			for j, u := range at(after, t, k) {
+				joint[i*k+j] = v + c.logMove[i*k+j] + w.scores[j*w.padded+first+t] + u
 			}
 		}
+		total := logSumExp(joint)
+		for i, v := range joint {
+			w.moves[i] += weight * math.Exp(v-total)
+		}
 	}
-	return logSumExp(at(before, n-1, k)), nil
+	return logDensity, nil
+}
+
+// expInto puts exp(v), divided by its sum, into dst, which may be longer than v and is filled up with zeros. It returns the logarithm
+// of the sum.
+func expInto(dst, v []float64) (log float64) {
+	log = logSumExp(v)
+	clear(dst)
+	for j, x := range v {
+		dst[j] = math.Exp(x - log)
+	}
+	return log
 }
 
 // add adds the window to the sums, and returns the entropy of its paths and of the family's latent variables.
