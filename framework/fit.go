@@ -103,20 +103,16 @@ func (f *fit[B, P, S]) start() error {
 	return nil
 }
 
-// add adds runs: as many as Restarts, and then, with twice as many latent dimensions as those before, each again.
+// add adds runs; each Restarts of them begin with twice as many latent dimensions as those before.
 func (f *fit[B, P, S]) add(saved []progress[P, S]) {
 	for _, at := range saved {
 		i, o := len(f.runs), f.options
-		for past := o.Restarts; i >= past; past += f.again() {
+		for range i / o.Restarts {
 			o.K = f.twice(o.K)
 		}
 		f.runs = append(f.runs, &run[B, P, S]{model: f.model, can: f.can, options: o, index: i, src: f.src, condensed: f.condensed(), init: f.init, report: f.record, at: at})
 	}
 }
-
-// again is the number of runs each time that K has doubled: a third of Restarts, because each takes longer than those
-// before and they seldom lead higher, but two where there may be two.
-func (f *fit[B, P, S]) again() int { return max(min(2, f.options.Restarts), (f.options.Restarts+2)/3) }
 
 // twice is how many latent dimensions come after k, k itself where the options or the data do not bear more.
 func (f *fit[B, P, S]) twice(k int) int {
@@ -136,7 +132,7 @@ func (f *fit[B, P, S]) infer(ctx context.Context) []error {
 		k := f.runs[n-1].options.K
 		switch r := f.runs[best]; {
 		case !f.options.FixedK && 2*r.best().K > k && f.twice(k) > k:
-			f.add(make([]progress[P, S], f.again()))
+			f.add(make([]progress[P, S], f.options.Restarts))
 			errs = append(errs, f.execute(ctx, f.runs[n:])...)
 		case f.moves() && r.at.Status == Converged && !r.at.Moving:
 			r.mu.Lock()

@@ -75,8 +75,8 @@ type Options struct {
 	// method's own estimates: BIC after gFAB is not that of maximum likelihood.
 	Also []Criterion
 
-	// DoubleTo lets K double by itself, up to so many, half the rows at most, while more than half of it is found: new runs, a
-	// third of Restarts but two where these are more than one, then begin with twice as many. 0: K stays the most.
+	// DoubleTo lets K double by itself, up to so many, half the rows at most, while more than half of it is found: new runs, as
+	// many as Restarts, then begin with twice as many. 0: K stays the most.
 	DoubleTo int
 
 	FixedK bool // never lower K, also with gFAB and FAB
