@@ -159,7 +159,7 @@ func Select[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], sr
 		fits.fits[i], s.Errs[i] = newFit(m, from, m.Init, o)
 		if s.Errs[i] != nil {
 			if saved[i] != nil {
-				return nil, fmt.Errorf("K = %d: %w", k, s.Errs[i])
+				return nil, fmt.Errorf("framework: the fit at K = %d: %w", k, s.Errs[i])
 			}
 			fits.fits[i] = nil
 		}

@@ -119,7 +119,7 @@ func bindFactor(s *session, f *modelFlags, in *input) (*task, error) {
 	t := &task{what: noiseText(st), columns: named(in.Names), largest: max(1, st.Identified(d))}
 	t.checkSize = func(k int) error {
 		if most := st.Identified(d); f.Method == methodClosedForm && k > most {
-			return fmt.Errorf("K = %d: the covariance matrix of %s identifies %s at most", k, counted(d, "column"), counted(most, "factor"))
+			return fmt.Errorf("the covariance matrix of %s identifies %s at most, and K is %d", counted(d, "column"), counted(most, "factor"), k)
 		}
 		if k >= d {
 			return fmt.Errorf("no noise is left over at K = %d with D = %s: choose K from 1 to %d", k, counted(d, "column"), max(1, d-1))

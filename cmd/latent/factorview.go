@@ -54,6 +54,7 @@ func (v factorView) result(p *factor.Parameters) (*result, error) {
 		if len(heywood) > 1 {
 			columns = "columns"
 		}
+		//lint:ignore ST1005 Heywood is a name
 		r.doubts = append(r.doubts, fmt.Errorf("Heywood: %s %s: no noise is left but the least that is allowed, %s of the variance; K = %d may be too many", columns, quoted(heywood), percent(factor.Floor), p.K))
 	}
 	r.bootstrap = func(ctx context.Context, o bootstrap.Options) (outcome bootstrap.Outcome, err error) {
