@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
@@ -242,6 +243,9 @@ func (e factorSolved) score(_ context.Context, ks []int, _ framework.Options, cr
 		show := e.show
 		show.solutions, show.none = solutions, columns[0][0]-s.Values[i][0]
 		show.criterion = strings.ToLower(criteria[0].Name)
+		if len(ks) > 1 {
+			show.others = otherChoices(solutions, criteria[0])
+		}
 		r, err := show.result(p)
 		if err != nil {
 			return nil, err
@@ -250,6 +254,17 @@ func (e factorSolved) score(_ context.Context, ks []int, _ framework.Options, cr
 		return solved(r, criteria[0], s.Values[i][0], evaluation), err
 	}
 	return s, nil
+}
+
+// otherChoices are the K that further criteria choose, which cost nothing here.
+func otherChoices(solutions *factor.Solutions, own framework.Criterion) string {
+	var list []string
+	for _, c := range []framework.Criterion{framework.GFIC, framework.BIC, framework.SBIC, framework.AIC} {
+		if values, err := solutions.Values(c); err == nil && c.Name != own.Name && len(values) > 1 {
+			list = append(list, fmt.Sprintf("%s %d", strings.ToLower(c.Name), 1+floats.MaxIdx(values[1:])))
+		}
+	}
+	return strings.Join(list, ", ")
 }
 
 // factorFile is what JSON and a model file have of the parameters. Where the rotation is oblique, so that the factors correlate,

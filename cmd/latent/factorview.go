@@ -23,6 +23,7 @@ type factorView struct {
 	table     *framework.Table  // the rows
 	solutions *factor.Solutions // of the closed form; else nil
 	criterion string            // what the sizes were compared by
+	others    string            // the K of further criteria
 	none      float64           // how much higher it is of no factors at all
 }
 
@@ -35,6 +36,9 @@ func (v factorView) result(p *factor.Parameters) (*result, error) {
 	r := &result{k: p.K, params: file, explained: v.explained(file)}
 	if v.solutions != nil {
 		r.facts = [][2]string{{"estimates", "maximum likelihood; gFAB ends at the same ones, with longer loadings"}}
+		if v.others != "" {
+			r.facts = append(r.facts, [2]string{"other criteria", "choose K by " + v.others})
+		}
 		if v.none > 0 {
 			r.doubts = append(r.doubts, fmt.Errorf("%s of no factors at all is %s nats higher: the columns may be independent", v.criterion, digits(v.none)))
 		}
