@@ -267,8 +267,8 @@ func otherChoices(solutions *factor.Solutions, own framework.Criterion) string {
 	return strings.Join(list, ", ")
 }
 
-// factorFile is what JSON and a model file have of the parameters. Where the rotation is oblique, so that the factors correlate,
-// the loadings are what a column gains for each standard deviation of a factor.
+// factorFile is what JSON and a model file have of the parameters. Where the rotation is oblique, so that the factors
+// correlate, the loadings are what a column gains for each standard deviation of a factor.
 type factorFile struct {
 	*factor.Parameters
 	Uniquenesses []float64   `json:"uniquenesses"` // shares of the columns' variances
@@ -332,8 +332,8 @@ func loadFactor(m *modelFile) (*savedModel, error) {
 	return saved, m.matches(p.K, p.D)
 }
 
-// straighten gives the parameters the loadings of uncorrelated factors, and returns the matrix that takes their scores to those of
-// the file.
+// straighten gives the parameters the loadings of uncorrelated factors, and returns the matrix that takes their
+// scores to those of the file.
 func (file *factorFile) straighten() (*mat.Dense, error) {
 	p := file.Parameters
 	inverse := mat.NewDense(p.K, p.K, nil)

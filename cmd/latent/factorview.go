@@ -80,8 +80,8 @@ func (v factorView) explained(file factorFile) (shares []float64) {
 	return shares
 }
 
-// standardErrors are those of the loadings as they are printed, in axes held fixed: the loadings of each draw are rotated to where they
-// are nearest to those of the fit.
+// standardErrors are those of the loadings as they are printed, in axes held fixed: the loadings of each draw are
+// rotated to where they are nearest to those of the fit.
 func (v factorView) standardErrors(ctx context.Context, p *factor.Parameters, file factorFile, o bootstrap.Options) ([]float64, bootstrap.Outcome, error) {
 	o.Fit.Method = framework.EM // at fixed K, the loadings of gFAB but for their length
 	target := p.Standardized()

@@ -105,9 +105,9 @@ func (s *Statistics) Scale(factor float64) {
 	linalg.Scale(factor, s.ZZ)
 }
 
-// Condition begins a local step of x = mean + Wz + ε, ε ~ N(0, Ψ), with loadings w (D×K): q(z_n) = N(gain·(x_n − mean), Σ) with
-// Σ⁻¹ = precision + I and gain = scale·Σ·weightedᵀ. precision is WᵀΨ⁻¹W (K×K), which is overwritten, and scale·weighted is Ψ⁻¹W
-// (D×K). The tilt adds its own to Σ⁻¹, D·S₀⁻¹ where no entry is missing.
+// Condition begins a local step of x = mean + Wz + ε, ε ~ N(0, Ψ), with loadings w (D×K): q(z_n) = N(gain·(x_n −
+// mean), Σ) with Σ⁻¹ = precision + I and gain = scale·Σ·weightedᵀ. precision is WᵀΨ⁻¹W (K×K), which is overwritten,
+// and scale·weighted is Ψ⁻¹W (D×K). The tilt adds its own to Σ⁻¹, D·S₀⁻¹ where no entry is missing.
 func (s *Statistics) Condition(mean, w, weighted []float64, scale float64, precision []float64, tilt *laplace.Tilt) error {
 	k, d := s.K, s.D
 	gain, cov := s.Begin(mean, w)

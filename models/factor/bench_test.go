@@ -11,8 +11,8 @@ import (
 	"github.com/latent-go/latent/models/factor"
 )
 
-// BenchmarkSweep is everything about K = 0…10, from rows in memory: the moments, every estimate and gFIC, BIC, AIC and sBIC. A tenth of the
-// rows with -short.
+// BenchmarkSweep is everything about K = 0…10, from rows in memory: the moments, every estimate and gFIC, BIC, AIC
+// and sBIC. A tenth of the rows with -short.
 func BenchmarkSweep(b *testing.B) {
 	for _, size := range [][2]int{{100000, 30}, {5000, 1000}} {
 		n, d := size[0], size[1]
@@ -40,7 +40,8 @@ func BenchmarkSweep(b *testing.B) {
 	}
 }
 
-// BenchmarkMissing is an iteration of EM on rows that miss a fifth of their entries, hardly any two of which miss the same.
+// BenchmarkMissing is an iteration of EM on rows that miss a fifth of their entries, hardly any two of which miss the
+// same.
 func BenchmarkMissing(b *testing.B) {
 	const n, d, k = 1000, 20, 5
 	src := table(b, pierced(draw(n, d, k, 1), 0.2, nil, 1))

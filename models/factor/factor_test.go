@@ -32,8 +32,8 @@ func table(t testing.TB, x *mat.Dense) *framework.Table {
 	return src
 }
 
-// TestFixedPointsAreTheMaximumOfTheLikelihood: S = (N − D)·I at every fixed point of gFAB, and the loadings are those of maximum
-// likelihood times (1 − D/N)^−½.
+// TestFixedPointsAreTheMaximumOfTheLikelihood: S = (N − D)·I at every fixed point of gFAB, and the loadings are those
+// of maximum likelihood times (1 − D/N)^−½.
 func TestFixedPointsAreTheMaximumOfTheLikelihood(t *testing.T) {
 	src := table(t, draw(300, 9, 3, 3))
 	m := moments(t, src)
@@ -100,8 +100,8 @@ func TestIsotropicNoiseIsBPCA(t *testing.T) {
 	}
 }
 
-// TestUnits: rescaled columns (factor analysis), blocks mapped by invertible matrices (CCA): the same K, and the value moves by the
-// Jacobian.
+// TestUnits: rescaled columns (factor analysis), blocks mapped by invertible matrices (CCA): the same K, and the
+// value moves by the Jacobian.
 func TestUnits(t *testing.T) {
 	x := draw(200, 6, 2, 5)
 	rng := rand.New(rand.NewPCG(5, 5))

@@ -10,8 +10,8 @@ import (
 	"github.com/latent-go/latent/internal/linalg"
 )
 
-// A profile is what the likelihood needs of C = L M Lᵀ, Ψ = LLᵀ, at the best loadings L U_K (Λ_K − I)^½ for Ψ (Lawley 1940):
-// the leading eigenvalues and vectors of M, and its trace.
+// A profile is what the likelihood needs of C = L M Lᵀ, Ψ = LLᵀ, at the best loadings L U_K (Λ_K − I)^½ for Ψ (Lawley
+// 1940): the leading eigenvalues and vectors of M, and its trace.
 type profile struct {
 	values  []float64 // Λ_K, descending
 	vectors []float64 // U_K, D×K

@@ -143,8 +143,8 @@ func lowers(p *factor.Parameters) (list []*mat.TriDense, parts [][]int) {
 	return list, parts
 }
 
-// latent are the loadings in units of the noise, L⁻¹W with Ψ = LLᵀ: where no entry is missing one factor after another, else
-// for each column or block by itself.
+// latent are the loadings in units of the noise, L⁻¹W with Ψ = LLᵀ: where no entry is missing one factor after
+// another, else for each column or block by itself.
 func latent(_ *factor.Statistics, p *factor.Parameters) (v []float64, at func([]float64) *factor.Parameters) {
 	roots, parts := lowers(p)
 	type place struct{ j, k int }
@@ -195,8 +195,8 @@ func latent(_ *factor.Statistics, p *factor.Parameters) (v []float64, at func([]
 	}
 }
 
-// free are the loadings and the Cholesky factors of Ψ with logarithms on their diagonals. The mean, which Shape.Total does not
-// count, stays.
+// free are the loadings and the Cholesky factors of Ψ with logarithms on their diagonals. The mean, which Shape.Total
+// does not count, stays.
 func free(_ *factor.Statistics, p *factor.Parameters) (v []float64, at func([]float64) *factor.Parameters) {
 	v = slices.Clone(p.Loadings)
 	roots, parts := lowers(p)

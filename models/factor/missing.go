@@ -15,8 +15,8 @@ import (
 	"github.com/latent-go/latent/models/bpca"
 )
 
-// localStep is the local step of rows that miss entries: what each part adds to the precision of q(z), and statistics of a
-// few columns for the rows of one pattern.
+// localStep is the local step of rows that miss entries: what each part adds to the precision of q(z), and statistics
+// of a few columns for the rows of one pattern.
 type localStep struct {
 	weighted []float64 // Ψ⁻¹W, D×K
 	added    []float64 // W_gᵀΨ_g⁻¹W_g + D_g·S_g⁻¹, G×K×K
@@ -102,7 +102,8 @@ func (st Structure) shown(parts [][]int, x []float64, row int) (seen []int, err 
 	return seen, nil
 }
 
-// addPattern adds the rows from first to end, which show the same parts: their statistics are those of a model of these columns.
+// addPattern adds the rows from first to end, which show the same parts: their statistics are those of a model of
+// these columns.
 func (s *Statistics) addPattern(b framework.Rows, first, end int, parts [][]int, seen []int, p *Parameters) (entropy float64, err error) {
 	k := p.K
 	var show []int
@@ -156,8 +157,8 @@ func (s *Statistics) addPattern(b framework.Rows, first, end int, parts [][]int,
 	return entropy, err
 }
 
-// scatter adds the sums of the columns that a pattern shows, which are about the mean, to those of all, which are about the center.
-// sum is that of the rows.
+// scatter adds the sums of the columns that a pattern shows, which are about the mean, to those of all, which are
+// about the center. sum is that of the rows.
 func (s *Statistics) scatter(inner *bpca.Statistics, sum []float64, parts [][]int, seen, show []int, p *Parameters) {
 	k, d := p.K, len(show)
 	z := mat.NewVecDense(k, nil)

@@ -14,8 +14,8 @@ import (
 	"github.com/latent-go/latent/models/bpca"
 )
 
-// Model is fitted from blocks of rows, in which NaN is a missing entry; it is integrated out. Of noise with blocks a row
-// has all columns of a block or none.
+// Model is fitted from blocks of rows, in which NaN is a missing entry; it is integrated out. Of noise with blocks a
+// row has all columns of a block or none.
 type Model struct {
 	Structure // of the noise
 }
@@ -39,8 +39,8 @@ func (Model) NewStatistics(p *Parameters) *Statistics {
 	return s
 }
 
-// Prepare finds Σ⁻¹ = WᵀΨ⁻¹W + I + D·S₀⁻¹, the last term with a tilt only, and μ_n = ΣWᵀΨ⁻¹(x_n − mean): docs/theory/factor.md,
-// section 1. Of rows that miss entries it finds what each part adds to Σ⁻¹.
+// Prepare finds Σ⁻¹ = WᵀΨ⁻¹W + I + D·S₀⁻¹, the last term with a tilt only, and μ_n = ΣWᵀΨ⁻¹(x_n − mean):
+// docs/theory/factor.md, section 1. Of rows that miss entries it finds what each part adds to Σ⁻¹.
 func (Model) Prepare(p *Parameters, tilt *laplace.Tilt, s *Statistics) error {
 	for _, sum := range s.sums() {
 		clear(*sum)
@@ -206,8 +206,8 @@ func (p *Parameters) traceRatio(squares []float64, r *root) (sum float64) {
 	return sum
 }
 
-// Shape counts W and Ψ. For BIC and AIC, with the mean, and less what the covariance WWᵀ + Ψ does not identify: a rotation, and of two
-// blocks the share of each in what they have in common.
+// Shape counts W and Ψ. For BIC and AIC, with the mean, and less what the covariance WWᵀ + Ψ does not identify: a
+// rotation, and of two blocks the share of each in what they have in common.
 func (Model) Shape(p *Parameters) framework.Shape { return p.shape(p.K, p.D) }
 
 func (st Structure) shape(k, d int) framework.Shape {
@@ -221,9 +221,9 @@ func (st Structure) shape(k, d int) framework.Shape {
 
 // ---- Curvature
 
-// Curvature is S ⊗ I_D: of loadings in units of the noise, Ψ^−½W, the information of a row is constant, so that gFIC is FIC; in units
-// of the columns it would be infinite in a Heywood case. Where entries are missing it has a block for each part, of the
-// S of its rows. It does not exist for N ≤ D, see [ErrTooFewRows].
+// Curvature is S ⊗ I_D: of loadings in units of the noise, Ψ^−½W, the information of a row is constant, so that gFIC
+// is FIC; in units of the columns it would be infinite in a Heywood case. Where entries are missing it has a block
+// for each part, of the S of its rows. It does not exist for N ≤ D, see [ErrTooFewRows].
 func (Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error {
 	if !s.incomplete() {
 		if s.N <= float64(s.D) {
@@ -241,14 +241,15 @@ func (Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error
 	return nil
 }
 
-// ErrTooFewRows reports that gFIC and FIC do not exist, or, where entries are missing, may not: with no more rows than columns
-// the objective grows without bound as E[ZᵀZ] shrinks in any direction (docs/theory/factor.md, sections 2 and 4).
+// ErrTooFewRows reports that gFIC and FIC do not exist, or, where entries are missing, may not: with no more rows
+// than columns the objective grows without bound as E[ZᵀZ] shrinks in any direction (docs/theory/factor.md, sections
+// 2 and 4).
 var ErrTooFewRows = errors.New("gFIC and FIC of factor analysis do not exist with no more rows than columns")
 
 var errFewEntries = errors.New("has no more entries than the table has columns")
 
-// Charges are ½ ln N for each number; of those that belong to a part with missing entries, ½ ln of the rows that show it.
-// What a rotation takes off the free ones comes off those of the first parts.
+// Charges are ½ ln N for each number; of those that belong to a part with missing entries, ½ ln of the rows that show
+// it. What a rotation takes off the free ones comes off those of the first parts.
 func (Model) Charges(s *Statistics, p *Parameters) []framework.Charge {
 	all := p.shape(p.K, p.D)
 	if !s.incomplete() {

@@ -9,15 +9,15 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Floor is the least share of a column's variance that is left to the noise: the bound of R's factanal. Without it the
-// likelihood of factor analysis may have its maximum where a column has no noise at all (a Heywood case). Of a block it bounds
-// the share of every direction's variance. Isotropic noise has no bound.
+// Floor is the least share of a column's variance that is left to the noise: the bound of R's factanal. Without it
+// the likelihood of factor analysis may have its maximum where a column has no noise at all (a Heywood case). Of a
+// block it bounds the share of every direction's variance. Isotropic noise has no bound.
 const Floor = 0.005
 
 // Structure is that of the covariance Ψ of the noise. The zero value is a variance for each column, factor analysis.
 //
-// Ψ is stored as a list of numbers: one where it is isotropic, D for factor analysis, and of blocks their covariance matrices,
-// row-major, one after the other.
+// Ψ is stored as a list of numbers: one where it is isotropic, D for factor analysis, and of blocks their covariance
+// matrices, row-major, one after the other.
 type Structure struct {
 	Isotropic bool    `json:"isotropic,omitempty"` // one variance for all columns
 	Blocks    [][]int `json:"blocks,omitempty"`    // columns, from 0, of blocks with a covariance matrix each
@@ -84,8 +84,9 @@ func (st Structure) parameters(d int) (n int) {
 	return n
 }
 
-// Identified is the K up to which d columns identify the parameters: Ledermann's bound for factor analysis, where the covariance matrix
-// has as many numbers as the model; D − 1 for isotropic noise, and the columns of all blocks but the largest.
+// Identified is the K up to which d columns identify the parameters: Ledermann's bound for factor analysis, where the
+// covariance matrix has as many numbers as the model; D − 1 for isotropic noise, and the columns of all blocks but
+// the largest.
 func (st Structure) Identified(d int) int {
 	switch {
 	case st.Isotropic:
@@ -116,8 +117,8 @@ func (st Structure) parts(d int) [][]int {
 	return parts
 }
 
-// gather takes from the symmetric matrix c, D×D, the numbers that the list of Ψ has, before any floor; where Ψ is isotropic
-// the whole diagonal.
+// gather takes from the symmetric matrix c, D×D, the numbers that the list of Ψ has, before any floor; where Ψ is
+// isotropic the whole diagonal.
 func (st Structure) gather(c []float64, d int) (list []float64) {
 	if st.Blocks == nil {
 		for j := range d {
@@ -153,9 +154,9 @@ func (st Structure) diagonalOf(list []float64, d int) []float64 {
 	return diagonal
 }
 
-// noise is the Ψ with the highest likelihood given the sums of squares and products of the residuals, with the layout of
-// gather, and the units of data of each part: their mean, but no less than Floor of the unit, the covariance of the data. dst
-// gets the list.
+// noise is the Ψ with the highest likelihood given the sums of squares and products of the residuals, with the layout
+// of gather, and the units of data of each part: their mean, but no less than Floor of the unit, the covariance of
+// the data. dst gets the list.
 func (st Structure) noise(dst, squares, count, unit []float64) error {
 	switch {
 	case st.Isotropic:

@@ -16,8 +16,8 @@ import (
 	"github.com/latent-go/latent/models/bpca"
 )
 
-// Parameters are those of x = mean + W z + ε, z ~ N(0, I_K), ε ~ N(0, Ψ), in the units of the data. Ξ = W and Θ = Ψ; the
-// mean is that of the data, and estimated with W where entries are missing.
+// Parameters are those of x = mean + W z + ε, z ~ N(0, I_K), ε ~ N(0, Ψ), in the units of the data. Ξ = W and Θ = Ψ;
+// the mean is that of the data, and estimated with W where entries are missing.
 type Parameters struct {
 	K         int       `json:"k" keep:"count"`
 	D         int       `json:"d"`
@@ -25,8 +25,8 @@ type Parameters struct {
 	Loadings  []float64 `json:"loadings" keep:"columns"` // W, D×K row-major
 	Noise     []float64 `json:"noise"`                   // Ψ, see Structure
 	Structure           // of Ψ
-	// Unit is the covariance of the data where Structure has entries, with the layout of Ψ: what the floor of the noise is a
-	// share of. D variances where Ψ is isotropic.
+	// Unit is the covariance of the data where Structure has entries, with the layout of Ψ: what the floor of the noise
+	// is a share of. D variances where Ψ is isotropic.
 	Unit []float64 `json:"unit"`
 	// Center is the mean of the entries that each column shows, about which sums are taken; nil where no entry is missing.
 	Center []float64 `json:"center,omitempty"`
@@ -86,8 +86,8 @@ func (p *Parameters) Communalities() []float64 {
 	return c
 }
 
-// Standardized are the loadings of columns divided by their standard deviations in the data, D×K: with orthogonal factors
-// the correlations of columns and factors.
+// Standardized are the loadings of columns divided by their standard deviations in the data, D×K: with orthogonal
+// factors the correlations of columns and factors.
 func (p *Parameters) Standardized() *mat.Dense {
 	w, variance := mat.DenseCopyOf(p.W()), p.diagonalOf(p.Unit, p.D)
 	w.Apply(func(j, _ int, v float64) float64 { return v / math.Sqrt(variance[j]) }, w)
@@ -147,8 +147,9 @@ func (p *Parameters) rows(x mat.Matrix, r *root) *mat.Dense {
 	return y
 }
 
-// Canonical returns the same distribution of x with the rotation of maximum likelihood fixed: WᵀΨ⁻¹W diagonal, the largest
-// entry first, and in each factor the loading of largest magnitude, in standard deviations of the column, positive.
+// Canonical returns the same distribution of x with the rotation of maximum likelihood fixed: WᵀΨ⁻¹W diagonal, the
+// largest entry first, and in each factor the loading of largest magnitude, in standard deviations of the column,
+// positive.
 func (p *Parameters) Canonical() *Parameters {
 	q, r, err := p.whitened()
 	if err != nil {
@@ -173,9 +174,9 @@ func (p *Parameters) orient() {
 	}
 }
 
-// Rescaled returns parameters with loadings WL, where LLᵀ = S/N is the average of E[zzᵀ] over the rows that s sums up. At the
-// fixed points of gFAB, whose loadings are too long by (1 − D/N)^−½, these are the maximum likelihood estimates
-// (docs/theory/factor.md); those of EM do not change.
+// Rescaled returns parameters with loadings WL, where LLᵀ = S/N is the average of E[zzᵀ] over the rows that s sums
+// up. At the fixed points of gFAB, whose loadings are too long by (1 − D/N)^−½, these are the maximum likelihood
+// estimates (docs/theory/factor.md); those of EM do not change.
 func (p *Parameters) Rescaled(s *Statistics) (*Parameters, error) {
 	zz := mat.NewSymDense(p.K, slices.Clone(s.ZZ))
 	zz.ScaleSym(1/s.N, zz)

@@ -51,8 +51,8 @@ func (m Model) StartAt(ctx context.Context, src framework.Source[framework.Rows]
 	return q, nil
 }
 
-// AlignedTo are the standardised loadings in the rotation that brings them nearest to target, D×K (Schönemann 1966): those of
-// resampled tables vary about it, and not with the choice of axes.
+// AlignedTo are the standardised loadings in the rotation that brings them nearest to target, D×K (Schönemann 1966):
+// those of resampled tables vary about it, and not with the choice of axes.
 func (p *Parameters) AlignedTo(target mat.Matrix) (*mat.Dense, error) {
 	if d, k := target.Dims(); d != p.D || k != p.K {
 		return nil, fmt.Errorf("factor: a %d×%d target for %d×%d loadings", d, k, p.D, p.K)

@@ -134,8 +134,8 @@ func (p *Parameters) Covariance() (*mat.SymDense, error) {
 	return cov, err
 }
 
-// Bartlett returns Bartlett's scores of the rows of a block, (WᵀΨ⁻¹W)⁻¹WᵀΨ⁻¹(x − mean), n×K: the z with the highest likelihood, which
-// are unbiased and vary more. It errs for rows that show too little to have them.
+// Bartlett returns Bartlett's scores of the rows of a block, (WᵀΨ⁻¹W)⁻¹WᵀΨ⁻¹(x − mean), n×K: the z with the highest
+// likelihood, which are unbiased and vary more. It errs for rows that show too little to have them.
 func (p *Parameters) Bartlett(b framework.Rows) (*mat.Dense, error) {
 	return p.scores(b, func(v *view, x *mat.Dense) (*mat.Dense, error) {
 		var z mat.Dense

@@ -12,15 +12,17 @@ import (
 	"github.com/latent-go/latent/internal/linalg"
 )
 
-// searches is the number of starts of the search for the noise of each K: Jöreskog's, the noise of one factor less, and random
-// ones.
+// searches is the number of starts of the search for the noise of each K: Jöreskog's, the noise of one factor less,
+// and random ones.
 const searches = 4
 
-// wide is the number of columns from which decompositions take time: leading eigenvalues are found alone where they are few, and
-// the search begins at the noise of one factor less, where it is short and ends higher than from elsewhere, and once.
+// wide is the number of columns from which decompositions take time: leading eigenvalues are found alone where they
+// are few, and the search begins at the noise of one factor less, where it is short and ends higher than from
+// elsewhere, and once.
 const wide = 100
 
-// diagonal maximises the likelihood of factor analysis over the noise alone (Lawley & Maxwell 1971), for columns of variance 1.
+// diagonal maximises the likelihood of factor analysis over the noise alone (Lawley & Maxwell 1971), for columns of
+// variance 1.
 func (s *Solutions) diagonal(c []float64, kmax int) error {
 	d := s.D
 	scale, correlation := make([]float64, d), slices.Clone(c)
@@ -99,7 +101,8 @@ func (s *Solutions) search(c, last []float64, k int) (*found, error) {
 	return best, nil
 }
 
-// climb maximises the likelihood over the noise from one start: by Newton's method, or, where columns are many, by [found.descend].
+// climb maximises the likelihood over the noise from one start: by Newton's method, or, where columns are many, by
+// [found.descend].
 func climb(c, noise []float64, k int) (*found, error) {
 	d := len(noise)
 	f := &found{noise: slices.Clone(noise), converged: true}
@@ -128,9 +131,9 @@ func (f *found) evaluate(c []float64, k int) (err error) {
 	return err
 }
 
-// descend minimises the deviance over ln(ψ − Floor) by L-BFGS, which needs leading eigenvectors alone. Its derivative by ψ_j is
-// (Σ_jj − C_jj)/ψ_j², with Σ = WWᵀ + Ψ at the best W (Lawley & Maxwell 1971; what factanal uses). Then noise that creeps to the
-// floor is put there.
+// descend minimises the deviance over ln(ψ − Floor) by L-BFGS, which needs leading eigenvectors alone. Its derivative
+// by ψ_j is (Σ_jj − C_jj)/ψ_j², with Σ = WWᵀ + Ψ at the best W (Lawley & Maxwell 1971; what factanal uses). Then
+// noise that creeps to the floor is put there.
 func (f *found) descend(c []float64, k int) (err error) {
 	d := len(f.noise)
 	of := func(x []float64) {

@@ -21,8 +21,8 @@ func Moments(covariance mat.Symmetric, n float64) *bpca.Moments {
 	return m
 }
 
-// Solutions are the maximum likelihood estimates of every K at once, and the fixed points of gFAB, which are the same but for the
-// length of the loadings (docs/theory/factor.md, section 2). K runs from 0, no factors, to Max.
+// Solutions are the maximum likelihood estimates of every K at once, and the fixed points of gFAB, which are the same
+// but for the length of the loadings (docs/theory/factor.md, section 2). K runs from 0, no factors, to Max.
 type Solutions struct {
 	Structure
 	N      float64
@@ -46,9 +46,9 @@ var errBlocks = errors.New("factor: more than two blocks have no closed form: fi
 // ErrUnidentified reports more factors than the covariance matrix determines.
 var ErrUnidentified = errors.New("the covariance matrix does not determine so many factors")
 
-// Solve finds the estimates for K = 0…kmax; kmax 0 stands for the most that the columns identify (Ledermann's bound for factor
-// analysis, which for 2 columns is 0), and more are an error. No noise is below [Floor] of its column. The solutions end early
-// where no more factors have a signal.
+// Solve finds the estimates for K = 0…kmax; kmax 0 stands for the most that the columns identify (Ledermann's bound
+// for factor analysis, which for 2 columns is 0), and more are an error. No noise is below [Floor] of its column. The
+// solutions end early where no more factors have a signal.
 func Solve(m *bpca.Moments, st Structure, kmax int) (*Solutions, error) {
 	c, err := st.covariance(m)
 	if err != nil {
@@ -111,14 +111,56 @@ func (s *Solutions) isotropic(c []float64, kmax int) error {
 	return nil
 }
 
-// canonical is CCA (Bach & Jordan 2005): with canonical correlations ρ the noise of each pair of canonical variates is 1 − ρ, no
-// less than Floor, and what they have in common is shared out evenly, which is best for |Ψ|.
+// canonical is CCA (Bach & Jordan 2005): with canonical correlations ρ the noise of each pair of canonical variates is
+// 1 − ρ, no less than Floor, and what they have in common is shared out evenly, which is best for |Ψ|.
 func (s *Solutions) canonical(c []float64, kmax int) error {
 	r, ok := s.root(s.unit, s.D)
 	if !ok {
 		return errDependent
 	}
-	// L₁⁻¹C₁₂L₂⁻ᵀ, of the whitened covariance
+	rho, variates, err := s.variates(c, r)
+	if err != nil {
+		return err
+	}
+	deviance := float64(s.D)
+	for _, v := range r.logDet {
+		deviance += v
+	}
+	psi, w := mat.NewDense(s.D, s.D, nil), mat.NewDense(s.D, max(1, kmax), nil) // of whitened blocks
+	for j := range s.D {
+		psi.Set(j, j, 1)
+	}
+	var values []float64
+	for k := 0; ; k++ {
+		own := mat.DenseCopyOf(psi) // LΨLᵀ, column by column and row by row
+		columns(own.RawMatrix().Data, s.D, r.colour)
+		for i := range s.D {
+			r.colour(own.RawRowView(i))
+		}
+		e := estimate{noise: s.gather(own.RawMatrix().Data, s.D), values: slices.Clone(values), converged: true}
+		if k > 0 {
+			e.loadings = mat.DenseCopyOf(w.Slice(0, s.D, 0, k)).RawMatrix().Data
+			columns(e.loadings, k, r.colour)
+		}
+		s.add(e, deviance)
+		if k == kmax {
+			return nil
+		}
+		noise := max(1-rho[k], Floor)
+		common := max(0, (1+rho[k]-noise)/2)
+		u := variates.ColView(k)
+		psi.RankOne(psi, noise-1, u, u) // of which gather takes the blocks
+		for j := range s.D {
+			w.Set(j, k, math.Sqrt(common)*u.AtVec(j))
+		}
+		values = append(values, 1+2*common/noise)
+		deviance += math.Log(1+rho[k]) + math.Log(noise) + (1-rho[k])/noise - 1
+	}
+}
+
+// variates are the canonical correlations of two blocks, descending, and as columns the canonical variates of whitened
+// blocks, LLᵀ their covariance, those of the two blocks one upon the other.
+func (s *Solutions) variates(c []float64, r *root) (rho []float64, variates *mat.Dense, err error) {
 	white := mat.NewDense(s.D, s.D, slices.Clone(c))
 	for range 2 {
 		for i := range s.D {
@@ -131,53 +173,22 @@ func (s *Solutions) canonical(c []float64, kmax int) error {
 	cross.Apply(func(i, j int, _ float64) float64 { return white.At(a[i], b[j]) }, cross)
 	var svd mat.SVD
 	if !svd.Factorize(cross, mat.SVDThin) {
-		return errors.New("factor: no canonical correlations: rescale columns to numbers near 1")
+		return nil, nil, errEigen
 	}
 	var left, right mat.Dense
 	svd.UTo(&left)
 	svd.VTo(&right)
-	deviance := float64(s.D)
-	for _, v := range r.logDet {
-		deviance += v
+	rho = svd.Values(nil)
+	variates = mat.NewDense(s.D, len(rho), nil)
+	for k := range rho {
+		for at, j := range a {
+			variates.Set(j, k, left.At(at, k))
+		}
+		for at, j := range b {
+			variates.Set(j, k, right.At(at, k))
+		}
 	}
-	rho := svd.Values(nil)
-	for k := 0; k <= kmax; k++ {
-		e := estimate{loadings: make([]float64, s.D*k), converged: true}
-		psi := mat.NewDense(s.D, s.D, nil) // of whitened blocks
-		for j := range s.D {
-			psi.Set(j, j, 1)
-		}
-		w := mat.NewDense(s.D, max(1, k), nil)
-		for i, v := range rho[:k] {
-			noise := max(1-v, Floor)
-			common := max(0, (1+v-noise)/2)
-			u := mat.NewVecDense(s.D, nil)
-			for at, j := range a {
-				u.SetVec(j, left.At(at, i))
-			}
-			for at, j := range b {
-				u.SetVec(j, right.At(at, i))
-			}
-			psi.RankOne(psi, noise-1, u, u) // blocks are taken from it
-			u.ScaleVec(math.Sqrt(common), u)
-			w.SetCol(i, u.RawVector().Data)
-			e.values = append(e.values, 1+2*common/noise)
-			if i == k-1 {
-				deviance += math.Log(1+v) + math.Log(noise) + (1-v)/noise - 1
-			}
-		}
-		if k > 0 {
-			copy(e.loadings, w.RawMatrix().Data)
-			columns(e.loadings, k, r.colour)
-		}
-		columns(psi.RawMatrix().Data, s.D, r.colour) // LΨLᵀ, column by column and row by row
-		for i := range s.D {
-			r.colour(psi.RawRowView(i))
-		}
-		e.noise = s.gather(psi.RawMatrix().Data, s.D)
-		s.add(e, deviance)
-	}
-	return nil
+	return rho, variates, nil
 }
 
 // Max is the largest K with an estimate.
@@ -186,11 +197,12 @@ func (s *Solutions) Max() int { return len(s.points) - 1 }
 // LogLikelihood is the highest ln p(X|Π) of k factors, in nats.
 func (s *Solutions) LogLikelihood(k int) float64 { return s.points[k].logLikelihood }
 
-// Converged reports whether the search for the noise of k factors ended at a maximum; it always does where there is no search.
+// Converged reports whether the search for the noise of k factors ended at a maximum; it always does where there is
+// no search.
 func (s *Solutions) Converged(k int) bool { return s.points[k].converged }
 
-// Evaluation is what criteria score: at the maximum of the likelihood for EM, at the fixed point of gFAB (and FAB, which is the same)
-// else, but for LogLikelihood, which is the highest. With N ≤ D gFAB has none: [ErrTooFewRows].
+// Evaluation is what criteria score: at the maximum of the likelihood for EM, at the fixed point of gFAB (and FAB,
+// which is the same) else, but for LogLikelihood, which is the highest. With N ≤ D gFAB has none: [ErrTooFewRows].
 func (s *Solutions) Evaluation(k int, m framework.Method) (framework.Evaluation, error) {
 	if k < 0 || k > s.Max() {
 		return framework.Evaluation{}, fmt.Errorf("factor: no solution at K = %d: they run from 0 to %d", k, s.Max())
@@ -217,8 +229,8 @@ func (s *Solutions) Evaluation(k int, m framework.Method) (framework.Evaluation,
 	return e, nil
 }
 
-// Values are those of c at K = 0…Max: of the fixed points of gFAB for criteria that count the curvature, at the maximum of the
-// likelihood for others.
+// Values are those of c at K = 0…Max: of the fixed points of gFAB for criteria that count the curvature, at the
+// maximum of the likelihood for others.
 func (s *Solutions) Values(c framework.Criterion) ([]float64, error) {
 	if c.Needs&framework.NeedsAssigner != 0 || c.Value == nil && c.Sweep == nil {
 		return nil, fmt.Errorf("factor: %s needs discrete latent variables", c.Name)
@@ -255,8 +267,8 @@ func (s *Solutions) Best(c framework.Criterion) (k int, value float64, err error
 	return k, values[k], nil
 }
 
-// Parameters are the maximum likelihood estimates of k ≥ 1 factors, in canonical rotation. The loadings of gFAB's fixed point
-// are longer, by (1 − D/N)^−½.
+// Parameters are the maximum likelihood estimates of k ≥ 1 factors, in canonical rotation. The loadings of gFAB's
+// fixed point are longer, by (1 − D/N)^−½.
 func (s *Solutions) Parameters(k int) (*Parameters, error) {
 	if k < 1 || k > s.Max() {
 		return nil, fmt.Errorf("factor: no parameters at K = %d: they run from 1 to %d", k, s.Max())
@@ -271,9 +283,9 @@ func (Model) LearningCoefficient(p *Parameters, truth int) float64 {
 	return p.learning(p.K, truth, p.D)
 }
 
-// learning is the learning coefficient of k factors where the truth has fewer: for factor analysis the bound of Drton & Plummer
-// 2017, section 5.2 and for two blocks that of reduced rank regression (Aoyagi & Watanabe 2005), with the mean's. Otherwise half the
-// number of parameters, which sBIC takes for BIC.
+// learning is the learning coefficient of k factors where the truth has fewer: for factor analysis the bound of Drton
+// & Plummer 2017, section 5.2 and for two blocks that of reduced rank regression (Aoyagi & Watanabe 2005), with the
+// mean's. Otherwise half the number of parameters, which sBIC takes for BIC.
 func (st Structure) learning(k, truth, d int) float64 {
 	m := float64(d)
 	switch kk, l := float64(k), float64(truth); {
@@ -285,7 +297,8 @@ func (st Structure) learning(k, truth, d int) float64 {
 	return float64(st.shape(k, d).Free) / 2
 }
 
-// reducedRank is the learning coefficient of an m×n matrix of rank at most h where the true rank is r (Aoyagi & Watanabe 2005).
+// reducedRank is the learning coefficient of an m×n matrix of rank at most h where the true rank is r (Aoyagi &
+// Watanabe 2005).
 func reducedRank(m, n, h, r float64) float64 {
 	switch {
 	case m+h < n+r:

@@ -45,7 +45,8 @@ func solve(t testing.TB, m *bpca.Moments, st factor.Structure, kmax int) *factor
 	return s
 }
 
-// TestHolzinger holds the closed form to factanal of R 4.3 (uniquenesses, and the maximum from its chi-square) and to a prototype.
+// TestHolzinger holds the closed form to factanal of R 4.3 (uniquenesses, and the maximum from its chi-square) and to
+// a prototype.
 func TestHolzinger(t *testing.T) {
 	s := solve(t, moments(t, holzinger(t)), factor.Structure{}, 0)
 	require.Equal(t, 5, s.Max())
@@ -88,7 +89,8 @@ func TestHolzinger(t *testing.T) {
 	}
 }
 
-// TestIterationReachesTheClosedForm: gFAB and EM by iteration end at the closed form's value, for every K and structure.
+// TestIterationReachesTheClosedForm: gFAB and EM by iteration end at the closed form's value, for every K and
+// structure.
 func TestIterationReachesTheClosedForm(t *testing.T) {
 	tables := map[string]*framework.Table{"holzinger": holzinger(t)}
 	drawn, err := framework.FromMatrix(draw(300, 9, 3, 3))

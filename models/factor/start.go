@@ -16,9 +16,9 @@ import (
 	"github.com/latent-go/latent/models/bpca"
 )
 
-// Init starts at the loadings that have the highest likelihood at a guess of the noise, in a later start of several a random
-// one. It refuses columns that are constant or, where the noise is not isotropic, depend on others, and rows and columns
-// without any entry.
+// Init starts at the loadings that have the highest likelihood at a guess of the noise, in a later start of several a
+// random one. It refuses columns that are constant or, where the noise is not isotropic, depend on others, and rows
+// and columns without any entry.
 func (m Model) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*Parameters, error) {
 	o, err := framework.Fold(ctx, src, 0, func() (*observed, error) { return &observed{st: m.Structure}, nil }, (*observed).add, (*observed).merge)
 	if err != nil {
@@ -260,8 +260,8 @@ func (o *observed) merge(other *observed) error {
 	return nil
 }
 
-// filled are the moments of rows whose missing entries are the mean of the column, with the variances of what it shows: good
-// enough to start from. It errs for columns without entries.
+// filled are the moments of rows whose missing entries are the mean of the column, with the variances of what it
+// shows: good enough to start from. It errs for columns without entries.
 func (o *observed) filled(ctx context.Context, src framework.Source[framework.Rows]) (*bpca.Moments, error) {
 	d := len(o.count)
 	sd := make([]float64, d)

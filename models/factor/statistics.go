@@ -13,12 +13,12 @@ import (
 	"github.com/latent-go/latent/models/bpca"
 )
 
-// Statistics are the expected statistics of a local step: those that all linear-Gaussian models share, and the squares of
-// the data that the noise needs.
+// Statistics are the expected statistics of a local step: those that all linear-Gaussian models share, and the
+// squares of the data that the noise needs.
 //
-// Where entries are missing, sums are about Parameters.Center, of the rows that show a column or part: XZ and X of columns,
-// and Seen, Z and PartZZ of parts, the sets of columns with noise of their own. ZZ is of all rows; SumSq, Anchor and Residual of
-// package bpca are not used.
+// Where entries are missing, sums are about Parameters.Center, of the rows that show a column or part: XZ and X of
+// columns, and Seen, Z and PartZZ of parts, the sets of columns with noise of their own. ZZ is of all rows; SumSq,
+// Anchor and Residual of package bpca are not used.
 type Statistics struct {
 	bpca.Statistics
 	XX     []float64 // Σ w (x − mean)(x − mean)ᵀ where Ψ has entries; the diagonal where Ψ is isotropic
@@ -157,8 +157,8 @@ func (s *Statistics) regress(p *Parameters) error {
 	return nil
 }
 
-// expand is [bpca.Statistics.Expand] where entries are missing: with the penalty −½ Σ_d ln|S_d| of the D columns, too, the best
-// change of z makes ΣE[zzᵀ] over all rows (N − D)·I.
+// expand is [bpca.Statistics.Expand] where entries are missing: with the penalty −½ Σ_d ln|S_d| of the D columns,
+// too, the best change of z makes ΣE[zzᵀ] over all rows (N − D)·I.
 func (s *Statistics) expand(p *Parameters, charged bool) (entropy float64, err error) {
 	m := s.N
 	if charged {
