@@ -145,7 +145,8 @@ func counts(x []float64, d int) int {
 	return slices.Min(shown)
 }
 
-// iterate takes another method than the closed form where there is none.
+// iterate takes another method than the closed form where there is none: gFAB, accelerated, since a column whose noise
+// creeps to the floor would take thousands of iterations.
 func (f *modelFlags) iterate(st factor.Structure, gaps bool) error {
 	if f.Method != methodClosedForm || !gaps && len(st.Blocks) <= 2 {
 		return nil
@@ -157,7 +158,7 @@ func (f *modelFlags) iterate(st factor.Structure, gaps bool) error {
 	if !f.byDefault {
 		return misused("--method closed-form cannot be used with %s: take --method gfab or em", reason)
 	}
-	f.Method = methodGFAB
+	f.Method, f.Accelerate = methodGFAB, true
 	return nil
 }
 
