@@ -192,3 +192,30 @@ func BenchmarkMaximize(b *testing.B) {
 		})
 	}
 }
+
+// Found by the hostile tables of models/mixture: one time in a hundred LAPACK's eigenvectors of such blocks were as long as
+// 1e60.
+func TestTinyCovariances(t *testing.T) {
+	for seed := range uint64(1000) {
+		rng := rand.New(rand.NewPCG(seed, 2))
+		d := 3 + rng.IntN(3)
+		v, c := make([]float64, d), make([]float64, d*d)
+		for i := range v {
+			v[i] = math.Pow(10, -75*rng.Float64()) * (rng.Float64() - 0.5)
+		}
+		for i := range d {
+			for j := range d {
+				c[i*d+j] = v[i] * v[j]
+			}
+		}
+		low, psi, w := make([]float64, d), make([]float64, d), make([]float64, d)
+		for i := range d {
+			low[i], psi[i] = 0.1, 1
+		}
+		_, ok := Maximize(c, low, psi, w, math.Inf(-1))
+		require.True(t, ok)
+		for _, x := range w {
+			require.LessOrEqual(t, math.Abs(x), 0.5, "seed %d", seed)
+		}
+	}
+}
