@@ -66,6 +66,15 @@ func (r *run[B, P, S]) moves(ctx context.Context) (moved bool, err error) {
 	return false, nil
 }
 
+type divisionKey struct{}
+
+// DivisionOf is the number of the division, 0 or 1, of one latent dimension that Split is asked for by a fit; 0 outside of fits. Divisions of
+// different kinds find what two of one kind miss.
+func DivisionOf(ctx context.Context) int {
+	n, _ := ctx.Value(divisionKey{}).(int)
+	return n
+}
+
 // divisible reports whether moves have somewhere to go from k latent dimensions.
 func (r *run[B, P, S]) divisible(k int) bool { return k > 1 || r.grows(k) }
 
@@ -79,7 +88,8 @@ func (r *run[B, P, S]) divisions(ctx context.Context, at *point[P, S]) ([]divisi
 	for i := range at.K * divisionsEach {
 		k := i / divisionsEach
 		rng := rand.New(rand.NewPCG(r.options.Seed, uint64(r.index)<<32|uint64(r.at.Iteration)<<12|uint64(i)))
-		p, gain, err := r.can.split(ctx, r.model.Shape, r.src, at.S, at.P, k, rng)
+		of := context.WithValue(ctx, divisionKey{}, i%divisionsEach)
+		p, gain, err := r.can.split(of, r.model.Shape, r.src, at.S, at.P, k, rng)
 		if err == nil {
 			list = append(list, division[P]{k, p, gain})
 		} else if err = fatal(ctx, err); err != nil {
