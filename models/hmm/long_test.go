@@ -14,19 +14,20 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/models/hmm"
 )
 
 // A textbook is forward and backward by logarithms, without parts: the posterior of one sequence of one Gaussian column. Each step is
-// normalised, so that long sequences do not lose digits.
-func textbook(p *hmm.Parameters, x []float64) (logDensity float64, smoothed, moves []float64) {
+// normalised, so that long sequences do not lose digits. lower and leave (K) are the tilt, as of enumerate.
+func textbook(p *hmm.Parameters, x, lower, leave []float64) (logDensity float64, smoothed, moves []float64) {
 	k, n := p.K, len(x)
 	score, before, after := make([]float64, n*k), make([]float64, n*k), make([]float64, n*k)
 	row := func(v []float64, t int) []float64 { return v[t*k : (t+1)*k] }
 	for t, v := range x {
 		for j := range k {
 			xi := p.Component(j)
-			score[t*k+j] = distuv.Normal{Mu: xi[0], Sigma: math.Sqrt(xi[1])}.LogProb(v)
+			score[t*k+j] = distuv.Normal{Mu: xi[0], Sigma: math.Sqrt(xi[1])}.LogProb(v) - lower[j]
 		}
 	}
 	terms := make([]float64, k)
@@ -35,7 +36,7 @@ func textbook(p *hmm.Parameters, x []float64) (logDensity float64, smoothed, mov
 			v := math.Log(p.Start[j])
 			if t > 0 {
 				for i := range k {
-					terms[i] = before[(t-1)*k+i] + math.Log(p.Move(i, j))
+					terms[i] = before[(t-1)*k+i] + math.Log(p.Move(i, j)) - leave[i]
 				}
 				v = sumOfExp(terms)
 			}
@@ -48,7 +49,7 @@ func textbook(p *hmm.Parameters, x []float64) (logDensity float64, smoothed, mov
 	for t := n - 2; t >= 0; t-- {
 		for i := range k {
 			for j := range k {
-				terms[j] = math.Log(p.Move(i, j)) + score[(t+1)*k+j] + after[(t+1)*k+j]
+				terms[j] = math.Log(p.Move(i, j)) - leave[i] + score[(t+1)*k+j] + after[(t+1)*k+j]
 			}
 			after[t*k+i] = sumOfExp(terms)
 		}
@@ -67,7 +68,7 @@ func textbook(p *hmm.Parameters, x []float64) (logDensity float64, smoothed, mov
 		}
 		for i := range k {
 			for j := range k {
-				joint[i*k+j] = before[(t-1)*k+i] + math.Log(p.Move(i, j)) + score[t*k+j] + after[t*k+j]
+				joint[i*k+j] = before[(t-1)*k+i] + math.Log(p.Move(i, j)) - leave[i] + score[t*k+j] + after[t*k+j]
 			}
 		}
 		total = sumOfExp(joint)
@@ -134,22 +135,53 @@ func TestLongSequencesAreThoseOfOnePart(t *testing.T) {
 			src, err := sequencesOf(t, short, x, short).WithWeights([]float64{1, 2, 3})
 			require.NoError(t, err)
 			m := hmm.Model{Family: family.Gaussian{Covariance: family.Diagonal}}
-			s, entropy, err := framework.LocalStep(context.Background(), m, src, p, 1)
-			require.NoError(t, err)
-			long, smoothed, moves := textbook(p, x)
-			few, smoothedFew, movesFew := textbook(p, short)
+			none := make([]float64, p.K)
+			long, smoothed, _ := textbook(p, x, none, none)
+			few, smoothedFew, _ := textbook(p, short, none, none)
 			logProb, q, err := m.Score(src.All(), p, nil, nil)
 			require.NoError(t, err)
 			assert.InDeltaSlice(t, []float64{few, long, few}, logProb, 1e-9*math.Abs(long))
 			assert.InDeltaSlice(t, slices.Concat(smoothedFew, smoothed, smoothedFew), q, 1e-8)
-			assert.InDelta(t, 2*long+4*few, m.LogJoint(s, p)+entropy, 1e-9*math.Abs(long))
-			for i := range moves {
-				assert.InDelta(t, 2*moves[i]+4*movesFew[i], s.Moves[i], 1e-8*n)
+			tilt, lower, leave := tiltOf(p.K)
+			for range 2 {
+				s := m.NewStatistics(p)
+				require.NoError(t, m.Prepare(p, tilt, s))
+				entropy, err := m.Infer(src.All(), p, s)
+				require.NoError(t, err)
+				long, _, moves := textbook(p, x, lower, leave)
+				few, _, movesFew := textbook(p, short, lower, leave)
+				total := m.LogJoint(s, p) + entropy
+				for k := range p.K {
+					total -= s.Nk[k]*lower[k] + s.Left(k)*leave[k]
+				}
+				assert.InDelta(t, 2*long+4*few, total, 1e-9*math.Abs(long))
+				for i := range moves {
+					assert.InDelta(t, 2*moves[i]+4*movesFew[i], s.Moves[i], 1e-8*n)
+				}
+				assert.InDelta(t, 2*n+36, s.N, 1e-9)
+				assert.InDelta(t, 6, floats.Sum(s.Starts), 1e-9)
+				tilt, lower, leave = nil, none, none
 			}
-			assert.InDelta(t, 2*n+36, s.N, 1e-9)
-			assert.InDelta(t, 6, floats.Sum(s.Starts), 1e-9)
 		})
 	}
+}
+
+// tiltOf is a strong tilt of k states of one Gaussian column, and what steps lose by it: each, and each that is not the last.
+func tiltOf(k int) (tilt *laplace.Tilt, lower, leave []float64) {
+	var f laplace.Curvature
+	f.Reset(100, true)
+	for j := range k {
+		f.Class(j, float64(3+j), laplace.Identity(0))
+		f.Class(j, float64(3+j), laplace.Identity(2))
+		lower = append(lower, 1/float64(3+j))
+	}
+	for j := range k {
+		f.Class(j, 4/float64(1+j*j), laplace.Identity(k-1))
+		leave = append(leave, float64(k-1)/(2*max(4/float64(1+j*j), math.E)))
+	}
+	tilt = new(laplace.Tilt)
+	tilt.Set(&f)
+	return tilt, lower, leave
 }
 
 func TestWorkersDoNotChangeBitsOfALongSequence(t *testing.T) {

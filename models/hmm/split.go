@@ -5,13 +5,21 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/categorical"
+	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/internal/simd"
 	"github.com/latent-go/latent/models/mixture"
 )
 
-// A state is divided by what is seen in it: a mixture of two that is fitted to its steps, as that of a component is. Which half follows
-// which is left to the first local step.
+// A state is divided in two ways, in the second division of a fit by the one that promises more. By what is seen in it: a mixture of two that is fitted to its steps, as that of
+// a component is; which half follows which is left to the first local step. Or by what follows it: the steps before one of the other
+// states become one half (contextual splits of states; Ostendorf & Singer 1997), which also divides states that look the same.
 
 // Split divides state k, as a [framework.Splitter] does, by a sample of pieces of the sequences.
 func (m Model) Split(ctx context.Context, src framework.Source[framework.Sequences], s *Statistics, p *Parameters, k int, rng *rand.Rand) (*Parameters, float64, error) {
@@ -26,14 +34,92 @@ func (m Model) Split(ctx context.Context, src framework.Source[framework.Sequenc
 	if err != nil {
 		return nil, 0, err
 	}
-	halves, gain, err := mixture.Halves(ctx, m.Family, b.Flat(), q, k, s.N, rng)
+	grown, gain, err := m.byEmission(ctx, b, q, s.N, p, k, rng)
+	if next := m.successor(p, k, rng); next >= 0 && framework.DivisionOf(ctx) == 1 {
+		if other, promise, failed := m.byContext(b, q, s.N, p, k, next); failed == nil && (err != nil || promise > gain) {
+			grown, gain, err = other, promise, nil
+		}
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	return grown, gain, m.Structure.begin(grown.Start, grown.Transitions)
+}
+
+// byEmission divides state k by a mixture of two.
+func (m Model) byEmission(ctx context.Context, b framework.Sequences, q []float64, n float64, p *Parameters, k int, rng *rand.Rand) (*Parameters, float64, error) {
+	halves, gain, err := mixture.Halves(ctx, m.Family, b.Flat(), q, k, n, rng)
 	if err != nil {
 		return nil, 0, err
 	}
 	grown := m.grown(p, k, halves.Parameters.Weights)
 	copy(grown.Component(k), halves.Parameters.Component(0))
 	copy(grown.Component(p.K), halves.Parameters.Component(1))
-	return grown, gain, m.Structure.begin(grown.Start, grown.Transitions)
+	return grown, gain, nil
+}
+
+// successor draws a state that follows k, other than k itself; −1 where there is none.
+func (m Model) successor(p *Parameters, k int, rng *rand.Rand) int {
+	row := slices.Clone(at(p.Transitions, k, p.K))
+	row[k] = 0
+	return categorical.Draw(row, rng)
+}
+
+// byContext divides state k into the steps before state next and the others. The gain is what densities of their own add for the two halves.
+func (m Model) byContext(b framework.Sequences, q []float64, n float64, p *Parameters, k, next int) (*Parameters, float64, error) {
+	rows := b.Flat()
+	half := make([]float64, 2*rows.N) // the weight of each step in either half
+	for i := range b.Len() {
+		first, end := b.Bounds(i)
+		for t := first; t < end; t++ {
+			before := 0.0
+			if t+1 < end {
+				before = q[(t+1)*p.K+next]
+			}
+			v := rows.Weight(t) * q[t*p.K+k]
+			half[2*t], half[2*t+1] = v*before, v*(1-before)
+		}
+	}
+	pl := m.mustPlan(p)
+	classes, counts, err := sumsOf(pl, p.Pooled, rows, half)
+	if err != nil {
+		return nil, 0, err
+	}
+	grown := m.grown(p, k, []float64{counts[0] / floats.Sum(counts), counts[1] / floats.Sum(counts)})
+	two := slices.Concat(p.Component(k), p.Component(k))
+	if err := classes.Estimate(two); err != nil {
+		return nil, 0, err
+	}
+	gain := classes.LogJoint(two) - classes.LogJoint(slices.Concat(p.Component(k), p.Component(k)))
+	copy(grown.Component(k), two)
+	copy(grown.Component(p.K), two[len(two)/2:])
+	const certain = 0.9
+	before, other := at(grown.Transitions, k, grown.K), at(grown.Transitions, p.K, grown.K)
+	floats.Scale(1-certain, before)
+	before[next] += certain
+	other[next] *= 1 - certain
+	complete(other, next)
+	return grown, gain*n/floats.Sum(rows.Weights) - float64(pl.Size().Free), nil
+}
+
+// sumsOf are those of rows in two classes with the given weights, rows×2, softened, and the rows of each.
+func sumsOf(pl *family.Plan, w *family.Pooled, rows framework.Rows, weights []float64) (*family.Classes, []float64, error) {
+	classes, counts := pl.Classes(2), make([]float64, 2)
+	for j := range 2 {
+		copy(at(classes.Anchor, j, len(w.Anchor)), w.Anchor)
+	}
+	var q []float64
+	err := classes.Chunks(rows, func(first, n int, of []float64) error {
+		q = linalg.Resize(q, 2*family.Padded(n))
+		simd.Columns(q, weights[2*first:], n, 2, 2)
+		for j := range counts {
+			counts[j] += floats.Sum(at(q, j, family.Padded(n))[:n])
+		}
+		classes.Add(n, of, q)
+		return nil
+	})
+	classes.Soften(w, counts, rows.Weights)
+	return classes, counts, err
 }
 
 var errOrdered = fmt.Errorf("hmm: a state of a chain from left to right has no second place to be divided into: %w", framework.ErrDegenerate)
