@@ -4,14 +4,17 @@ import (
 	"context"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/factoranalysis"
 	"github.com/latent-go/latent/models/bpca"
 	"github.com/latent-go/latent/models/factor"
 )
@@ -125,4 +128,45 @@ func TestIterationReachesTheClosedForm(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestWideTables: from 100 columns on another search finds the noise, by leading eigenvectors alone; both end at one
+// maximum.
+func TestWideTables(t *testing.T) {
+	const d = 120
+	m := moments(t, table(t, draw(400, d, 3, 1)))
+	s := solve(t, m, factor.Structure{}, 4)
+	k, _, err := s.Best(framework.GFIC)
+	require.NoError(t, err)
+	assert.Equal(t, 3, k)
+	c, floor := make([]float64, d*d), make([]float64, d)
+	for i, v := range m.Scatter {
+		c[i] = v / m.N
+	}
+	for j := range floor {
+		floor[j] = factor.Floor * c[j*(d+1)]
+	}
+	for k := 1; k <= 3; k++ {
+		p, err := s.Parameters(k)
+		require.NoError(t, err)
+		psi := slices.Clone(p.Noise)
+		value, ok := factoranalysis.Maximize(c, floor, psi, make([]float64, d*k), math.Inf(-1))
+		require.True(t, ok)
+		assert.InDelta(t, m.N*(value-d*math.Log(2*math.Pi)/2), s.LogLikelihood(k), 1e-5)
+		assert.InDeltaSlice(t, psi, p.Noise, 1e-3*slices.Max(psi))
+		assert.True(t, s.Converged(k))
+	}
+}
+
+// TestPairs: the closed form of two blocks with a canonical correlation of 1 stays at the floor.
+func TestPairs(t *testing.T) {
+	c := mat.NewSymDense(4, []float64{2, .3, 2, .1, .3, 1, .3, .4, 2, .3, 2, .2, .1, .4, .2, 1})
+	c.SetSym(0, 2, 1.9999)
+	s := solve(t, factor.Moments(c, 100), factor.Structure{Blocks: [][]int{{0, 1}, {2, 3}}}, 0)
+	assert.Equal(t, 2, s.Max())
+	p, err := s.Parameters(1)
+	require.NoError(t, err)
+	assert.Equal(t, []int{0, 1, 2, 3}, p.Heywood())
+	_, err = factor.Solve(factor.Moments(c, 100), factor.Structure{Blocks: [][]int{{0}, {1}, {2, 3}}}, 0)
+	assert.ErrorContains(t, err, "more than two blocks have no closed form")
 }
