@@ -25,6 +25,8 @@ const (
 	partStates = 16
 	// lanes is the number of partial sums of a long sequence: parts go to them in turn, as blocks go to shards.
 	lanes = framework.DefaultShards
+	// brief is the number of steps at both ends of a part that are enough where it forgets soon.
+	brief = 96
 	// sameRow is the largest relative difference between two rows of a matrix that are multiples of one another.
 	sameRow = 1e-14
 )
@@ -34,7 +36,7 @@ func (s *Statistics) longest() int { return max(partSteps, partStates*s.K*s.K) }
 
 // A border is the part between two borders of a long sequence, as the states at its borders see it.
 type border struct {
-	logs  []float64 // K: row i of its matrix is exp(logs_i)·rows_i
+	logs  []float64 // K: row i of its matrix is exp(logs_i)·rows_i, up to a constant
 	rows  []float64 // K×K; K where all rows are the same
 	entry []float64 // K: ln p(z of the first step | the steps before), up to a constant
 	exit  []float64 // K: ln p(the steps after | z of the last step), likewise
@@ -63,7 +65,7 @@ func (s *Statistics) inferLong(b framework.Sequences, i int, prepare func(*Stati
 		if err := prepare(lane); err != nil {
 			return 0, err
 		}
-		lane.sink = s.sink
+		lane.sink, lane.hasty = s.sink, true
 	}
 	if err := l.each(s.workers, false); err != nil {
 		return 0, err
@@ -148,71 +150,94 @@ func (l *long) serve(worker, workers int) error {
 	return nil
 }
 
-// transfer puts the matrix of the steps from first to end−1 into m: from the states of the first step, less its density, to those of
-// the step after the last, or to nothing where that is the last of all.
+// transfer finds what the steps from first to end−1 do to the states at their borders, m: from the states of the first step, less its
+// density, to those of the step after the last, or to nothing where that is the last of all. Where a part forgets soon, its first steps
+// say how likely it is from each state, up to a constant, and its last ones what state follows, of which the last part has none.
 func (s *Statistics) transfer(b framework.Rows, first, end int, last bool, m *border) error {
-	if err := s.read(b, first, end-first); err != nil {
+	w, c := s.window, &s.chain
+	if s.hasty && end-first > 2*brief {
+		row, t, forgotten, err := s.spread(b, first, brief, false, m.logs)
+		if err == nil && forgotten && !last {
+			row, t, forgotten, err = s.spread(b, end-brief, brief, false, w.exit)
+		}
+		if err != nil {
+			return err
+		}
+		if forgotten {
+			m.ends(c.follow(w, t, row))
+			return nil
+		}
+		s.hasty = false
+	}
+	row, t, forgotten, err := s.spread(b, first, end-first, last, m.logs)
+	if err != nil {
 		return err
+	}
+	if forgotten {
+		m.ends(c.follow(w, t, row))
+		return nil
+	}
+	m.rows = linalg.Resize(m.rows, c.k*c.k)
+	for i := range c.k {
+		copy(at(m.rows, i, c.k), at(w.alpha, i, c.side))
+	}
+	return nil
+}
+
+// ends takes the row that a part ends with wherever it began.
+func (m *border) ends(row []float64) {
+	m.rows = m.rows[:len(m.logs)]
+	copy(m.rows, row)
+}
+
+// spread multiplies the densities and transitions of n steps from each of the states, until the rows of the product are multiples of one
+// another: row i times exp(logs_i) is that of state i. It returns one of them, and the step that it has come to.
+func (s *Statistics) spread(b framework.Rows, first, n int, last bool, logs []float64) (row []float64, t int, forgotten bool, err error) {
+	if err := s.read(b, first, n); err != nil {
+		return nil, 0, false, err
 	}
 	w, c := s.window, &s.chain
 	rows, products := w.alpha[:c.k*c.side], w.moves[:c.k] // memory
 	clear(rows)
 	for i := range c.k {
-		rows[i*c.side+i], m.logs[i], products[i] = 1, 0, 1
+		rows[i*c.side+i], logs[i], products[i] = 1, 0, 1
 	}
 	const check = 8 // steps between comparisons
-	lead, t, forgotten := 0, 0, false
-	for ; t < w.n && !forgotten; t++ {
+	lead := 0
+	for ; t < n && !forgotten; t++ {
 		for i := range c.k {
-			if !math.IsInf(m.logs[i], -1) {
+			if !math.IsInf(logs[i], -1) {
 				row := at(rows, i, c.side)
-				m.logs[i] += c.multiply(w, t, row, &products[i])
-				c.pass(w, row, t+1 == w.n && last)
+				logs[i] += c.multiply(w, t, row, &products[i])
+				c.pass(w, row, t+1 == n && last)
 			}
 		}
 		if t%check == check-1 {
-			lead, forgotten = c.forgets(rows, m.logs)
+			lead, forgotten = c.forgets(rows, logs)
 		}
 	}
 	for i, v := range products {
-		m.logs[i] += math.Log(v)
+		logs[i] += math.Log(v)
+		products[i] = 0
 	}
-	if !forgotten {
-		m.rows = linalg.Resize(m.rows, c.k*c.k)
-		for i := range c.k {
-			copy(at(m.rows, i, c.k), at(rows, i, c.side))
-		}
-		return nil
-	}
-	row := at(rows, lead, c.side)
-	common := c.follow(w, t, row, last)
-	m.rows = m.rows[:c.k]
-	copy(m.rows, row)
-	for i := range m.logs {
-		m.logs[i] += common
-	}
-	return nil
+	return at(rows, lead, c.side), t, forgotten, nil
 }
 
-// follow advances one row from step t of the window to its end, and returns the logarithm of what it is divided by.
-func (c *chain) follow(w *window, t int, row []float64, last bool) (log float64) {
+// follow advances one row from step t of the window beyond its end, and returns it.
+func (c *chain) follow(w *window, t int, row []float64) []float64 {
 	for t < w.n {
-		done := simd.Forward(w.gamma, w.e[t*c.side:], w.scale, row, c.move, c.k, w.n-t, leastScale)
-		if t += done; done > 0 {
-			scale := w.scale[:done]
-			simd.Log(scale, scale)
-			log += floats.Sum(scale)
+		if done := simd.Forward(w.gamma, w.e[t*c.side:], w.scale, row, c.move, c.k, w.n-t, leastScale); done > 0 {
 			copy(row, at(w.gamma, done-1, c.side))
-			c.pass(w, row, t == w.n && last)
+			c.pass(w, row, false)
+			t += done
+			continue
 		}
-		if t < w.n {
-			product := 1.0
-			log += c.multiply(w, t, row, &product) + math.Log(product)
-			t++
-			c.pass(w, row, t == w.n && last)
-		}
+		product := 1.0
+		c.multiply(w, t, row, &product)
+		c.pass(w, row, false)
+		t++
 	}
-	return log
+	return row
 }
 
 // pass moves a row to the next step, unless that is none.

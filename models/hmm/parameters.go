@@ -115,8 +115,9 @@ func (p *Parameters) pass(k int) {
 		}
 		p.Transitions[i*p.K+k] = 0
 	}
+	first := p.Start[k]
 	for j := range p.K {
-		p.Start[j] += p.Start[k] * p.Move(k, j) / out
+		p.Start[j] += first * p.Move(k, j) / out
 	}
 	p.Start[k] = 0
 	for i := range p.K { // nobody stays in a state that is not entered

@@ -228,6 +228,20 @@ func TestMovesThatAreImpossibleStaySo(t *testing.T) {
 	}
 }
 
+func TestPathsPassThroughStatesThatAreLeftOut(t *testing.T) {
+	m := hmm.Model{Family: family.Poisson{}}
+	p := &hmm.Parameters{K: 3, D: 1, Start: []float64{0.2, 0.5, 0.3}, Transitions: []float64{0.6, 0.4, 0, 0.1, 0.5, 0.4, 0, 0.3, 0.7}, Components: []float64{1, 2, 3}}
+	_, q, err := m.Keep(m.NewStatistics(p), p, []int{0, 2})
+	require.NoError(t, err)
+	assert.InDeltaSlice(t, []float64{0.6 + 0.4*0.1/0.5, 0.4 * 0.4 / 0.5, 0.3 * 0.1 / 0.5, 0.7 + 0.3*0.4/0.5}, q.Transitions, 1e-12)
+	assert.InDeltaSlice(t, []float64{0.2 + 0.5*0.1/0.5, 0.3 + 0.5*0.4/0.5}, q.Start, 1e-12)
+	assert.Equal(t, []float64{1, 3}, q.Components)
+	p.Transitions = []float64{0.6, 0.4, 0, 0, 1, 0, 0, 0.3, 0.7} // that is never left
+	_, q, err = m.Keep(m.NewStatistics(p), p, []int{0, 2})
+	require.NoError(t, err)
+	assert.InDeltaSlice(t, []float64{1, 0, 0, 1}, q.Transitions, 1e-12)
+}
+
 func TestSegmentsFindTheOrderOfStates(t *testing.T) {
 	truth := &hmm.Parameters{K: 4, D: 1, Start: []float64{1, 0, 0, 0}, Components: []float64{0, 1, 3, 1, 0, 1, -3, 1},
 		Transitions: []float64{0.95, 0.05, 0, 0, 0, 0.9, 0.1, 0, 0, 0, 0.95, 0.05, 0, 0, 0, 1}}

@@ -31,6 +31,7 @@ type Statistics struct {
 	product []float64 // K×K
 	window  *window
 	long    *long
+	hasty   bool // of a lane: its parts may forget soon
 	workers int
 	used    *laplace.Tilt // of the local step under way
 	sink    *sink
