@@ -317,6 +317,19 @@ func TestVariationalBayesLeavesStatesOut(t *testing.T) {
 	t.Log(res.Value, point.Components)
 }
 
+// Without data the posterior is the prior, and the bound 0.
+func TestBoundOfNothingIsZero(t *testing.T) {
+	src := sequencesOf(t, earthquakes)
+	for _, structure := range []hmm.Structure{{}, {Initial: hmm.Uniform}, {LeftRight: 1}, {LeftRight: 2, Initial: hmm.FirstState}} {
+		m := hmm.Variational{Family: family.Poisson{}, Structure: structure, Chain: hmm.ChainPrior{Start: prior.Dirichlet{Alpha: 0.3}, Rows: prior.Dirichlet{Alpha: 0.7}, Stay: 3}}
+		p, err := m.Init(context.Background(), src, 3, rand.New(rand.NewPCG(1, 1)))
+		require.NoError(t, err)
+		q, err := m.Maximize(m.NewStatistics(p), p, nil)
+		require.NoError(t, err)
+		assert.InDelta(t, 0, m.LogJoint(m.NewStatistics(p), q), 1e-9)
+	}
+}
+
 func TestPseudoResidualsOfTheModelAreNormal(t *testing.T) {
 	m := hmm.Model{Family: family.Gaussian{Covariance: family.Diagonal}}
 	p, x := longChains()[0].draw(5000, rand.New(rand.NewPCG(19, 20)))
