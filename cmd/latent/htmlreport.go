@@ -91,7 +91,7 @@ func (r *report) writePage(dir string, in *input) error {
 func (r *report) html(in *input) (*htmlreport.Page, error) {
 	page := &htmlreport.Page{
 		Title: "latent fit: " + printable(in.name),
-		Lead:  printable(in.describe(float64(r.N))),
+		Lead:  in.describe(float64(r.N)),
 		Facts: joined(r.facts()),
 		Foot:  "Made by latent fit --report. The numbers in the tables are those of --format json; coordinates in the plane, cumulative shares and bins are computed from them.",
 	}

@@ -114,7 +114,7 @@ func (s *session) note(format string, args ...any) {
 
 func (s *session) writeNotes() {
 	for _, note := range s.notes {
-		_, _ = fmt.Fprintln(s.stderr, "latent: "+note)
+		_, _ = fmt.Fprintln(s.stderr, "latent: "+printable(note))
 	}
 }
 
@@ -230,7 +230,7 @@ func (s *session) fail(err error) int {
 	if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
 		return statusFailed // the reader of the output has gone, and knows it
 	}
-	_, _ = fmt.Fprintln(s.stderr, "latent: "+oneLine(err))
+	_, _ = fmt.Fprintln(s.stderr, "latent: "+printable(oneLine(err)))
 	var usage usageError
 	if errors.As(err, &usage) {
 		return statusUsage

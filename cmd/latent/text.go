@@ -70,8 +70,15 @@ func printable(name string) string {
 	if strings.IndexFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) < 0 {
 		return name
 	}
-	quoted := strconv.Quote(name)
-	return quoted[1 : len(quoted)-1]
+	var text strings.Builder
+	for _, r := range name {
+		if quoted := strconv.QuoteRune(r); !unicode.IsPrint(r) {
+			text.WriteString(quoted[1 : len(quoted)-1])
+		} else {
+			text.WriteRune(r)
+		}
+	}
+	return text.String()
 }
 
 // short is a name as tables have it.
@@ -179,7 +186,7 @@ func (r *report) print(s *session, in *input, out string) error {
 	if out == "" {
 		p.prose(6, "Next: save the model with --out MODEL.json for latent predict and latent sample; latent select compares criteria over K.")
 	} else {
-		p.prose(6, "Next: latent predict %s --data FILE, or latent sample %s -n 100.", out, out)
+		p.prose(6, "Next: latent predict %s --data FILE, or latent sample %s -n 100.", printable(out), printable(out))
 	}
 	return p.write(s)
 }
@@ -223,7 +230,7 @@ func (r *report) facts() [][2]string {
 
 // describe names the data in one line.
 func (in *input) describe(n float64) string {
-	line := fmt.Sprintf("%s: %s × %s", in.name, counted(in.Rows(), "row"), counted(in.Cols(), "column"))
+	line := fmt.Sprintf("%s: %s × %s", printable(in.name), counted(in.Rows(), "row"), counted(in.Cols(), "column"))
 	if in.weights != "" {
 		line += fmt.Sprintf(", weighted by column %q: N = %.10g", in.weights, n)
 	}

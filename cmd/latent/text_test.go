@@ -1,14 +1,19 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestTextIsNoWiderThanThePage(t *testing.T) {
@@ -127,4 +132,25 @@ func TestColumnsOnTheirFloorAreNamed(t *testing.T) {
 	fails(t, 2, "--floor is -1: it must be finite and not negative", "", "fit", "--floor", "-1")
 	fails(t, 2, "--floor requires --model mixture", "", "fit", "--model", "bpca", "--floor", "1")
 	fails(t, 2, "cannot be used with --method vb", "", "fit", "--method", "vb", "--floor", "1")
+}
+
+// A terminal obeys nothing that is in the name of a file, a flag or a column.
+func TestNothingInNamesIsObeyed(t *testing.T) {
+	evil := "x\x1b[31m\u202e\u0085\"y"
+	dir := filepath.Join(t.TempDir(), evil)
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	path := filepath.Join(dir, "t.csv")
+	require.NoError(t, os.WriteFile(path, []byte("a,b\n1,2\n3,4\n2,7\n9,8\n5,5\n7,2\n"), 0o600))
+	for _, args := range [][]string{
+		{"fit", "--data", path, "--k", "1", "--method", "em"}, {"fit", "--data", path + "z"}, {"fit", "--" + evil}, {evil}, {"fit", "--data", path, "--drop", evil},
+		{"fit", "--data", path, "--k", "1", "--out", filepath.Join(dir, "none", "m.json")}, {"predict", path, "--data", path}, {"fit", "--model", evil},
+		{"fit", "--data", path, "--k", "1", "--out", filepath.Join(dir, "m.json")}, {"select", "--data", path, "--na", evil, "--kmax", "1"},
+	} {
+		var out, errs bytes.Buffer
+		run(context.Background(), args, strings.NewReader(""), &out, &errs)
+		text := out.String() + errs.String()
+		require.NotEmpty(t, text)
+		require.NotContains(t, text, "\x1b", "%q", args)
+		require.NotContains(t, text, "\u202e", "%q", args)
+	}
 }
