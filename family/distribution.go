@@ -14,8 +14,8 @@ type Distributor interface {
 	Below(xi []float64, column int, x float64) (less, atMost float64)
 }
 
-// Below is P(X < x) and P(X ≤ x) of a column of the table in a class with parameters ξ, whatever the other columns are. It errs
-// where the family of the column is no [Distributor].
+// Below is P(X < x) and P(X ≤ x) of a column of the table in a class with parameters ξ, whatever the other columns are.
+// It errs where the family of the column is no [Distributor].
 func (p *Plan) Below(xi []float64, column int, x float64) (less, atMost float64, err error) {
 	for i := range p.parts {
 		f := &p.parts[i]

@@ -25,10 +25,10 @@ const (
 	// Varied lets the starts of a fit differ (see [framework.StartOf]): every second one is KMeans, the others
 	// RandomResponsibilities, or RandomRows where values repeat or estimates are searched for.
 	Varied Start = iota
-	// KMeans assigns rows to the nearest of K rows chosen by k-means++ (Arthur &
-	// Vassilvitskii 2007), the best of several candidates each time, at the distances of
-	// whitened rows. In many columns it is k-means itself, and full covariances begin as one. Where estimates are searched for (see [RowFactor]), it builds each
-	// component around one row, and rows are as far apart as densities make them.
+	// KMeans assigns rows to the nearest of K rows chosen by k-means++ (Arthur & Vassilvitskii 2007), the best of
+	// several candidates each time, at the distances of whitened rows. In many columns it is k-means itself, and full
+	// covariances begin as one. Where estimates are searched for (see [RowFactor]), it builds each component around one
+	// row, and rows are as far apart as densities make them.
 	KMeans
 	// RandomResponsibilities draws each row's responsibilities uniformly on the simplex.
 	RandomResponsibilities
@@ -69,9 +69,9 @@ func sampleSize(d int) int {
 	return max(64, min(sampleRows, max(sampleNumbers/d, min(fewRows, mostNumbers/d))))
 }
 
-// Pool describes the table as one class: the scale of its columns, which the unit-free coordinates
-// of the curvature, default priors and starts are taken from. It reads the source three times, and
-// as much of it again as the resolution of its columns takes; it checks every value. The plan that it returns knows the table.
+// Pool describes the table as one class: the scale of its columns, which the unit-free coordinates of the curvature,
+// default priors and starts are taken from. It reads the source three times, and as much of it again as the resolution
+// of its columns takes; it checks every value. The plan that it returns knows the table.
 func Pool(ctx context.Context, src framework.Source[framework.Rows], f Family) (*Pooled, *Plan, error) {
 	d, err := columns(ctx, src)
 	if err != nil {
@@ -219,8 +219,8 @@ func (p *Plan) Begin(ctx context.Context, src framework.Source[framework.Rows], 
 	return c, counts, nil
 }
 
-// Soften adds a few rows' worth of the pooled table to every class, and to counts (K), so that no estimate begins singular or on the edge of its
-// range. weights are those of the rows behind the sums.
+// Soften adds a few rows' worth of the pooled table to every class, and to counts (K), so that no estimate begins
+// singular or on the edge of its range. weights are those of the rows behind the sums.
 func (c *Classes) Soften(w *Pooled, counts, weights []float64) {
 	p := c.plan
 	weight := min(p.startWeight(), w.N)
@@ -412,8 +412,8 @@ func (c *points) point(i int, dst []float64) {
 	}
 }
 
-// standardise shifts and scales a coordinate, by mean and variance of the weighted rows: whitened rows stay as they are,
-// whatever their axes.
+// standardise shifts and scales a coordinate, by mean and variance of the weighted rows: whitened rows stay as they
+// are, whatever their axes.
 func (c *points) standardise(j int) {
 	count, mean, at := 0.0, 0.0, 0
 	for x := range c.column(j) {

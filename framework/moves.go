@@ -23,8 +23,9 @@ const (
 	patience = 4
 	// effort bounds the steps of moves from one state, in iterations of the run so far.
 	effort = 2
-	// thoroughRows is the number of rows, or of their units of data, up to which every division is followed up. Passes over more are dear, and
-	// differences that matter show in the gain: of more rows, only divisions that promise one are.
+	// thoroughRows is the number of rows, or of their units of data, up to which every division is followed up. Passes
+	// over more are dear, and differences that matter show in the gain: of more rows, only divisions that promise one
+	// are.
 	thoroughRows = 5000
 )
 
@@ -68,8 +69,8 @@ func (r *run[B, P, S]) moves(ctx context.Context) (moved bool, err error) {
 
 type divisionKey struct{}
 
-// DivisionOf is the number of the division, 0 or 1, of one latent dimension that Split is asked for by a fit; 0 outside of fits. Divisions of
-// different kinds find what two of one kind miss.
+// DivisionOf is the number of the division, 0 or 1, of one latent dimension that Split is asked for by a fit; 0 outside
+// of fits. Divisions of different kinds find what two of one kind miss.
 func DivisionOf(ctx context.Context) int {
 	n, _ := ctx.Value(divisionKey{}).(int)
 	return n

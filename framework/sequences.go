@@ -92,9 +92,9 @@ type SequenceTable struct {
 	blocks  []Sequences
 }
 
-// NewSequences makes a SequenceTable of a table: sequence i is the rows from ends[i−1], 0 for the first,
-// to ends[i]−1, and nil stands for one sequence of all rows. [EndsOf] finds ends by an identifier of each
-// row. It errs where the ends are not those of sequences of at least one row, and for a table with weights: [SequenceTable.WithWeights] has them.
+// NewSequences makes a SequenceTable of a table: sequence i is the rows from ends[i−1], 0 for the first, to ends[i]−1,
+// and nil stands for one sequence of all rows. [EndsOf] finds ends by an identifier of each row. It errs where the ends
+// are not those of sequences of at least one row, and for a table with weights: [SequenceTable.WithWeights] has them.
 func NewSequences(t *Table, ends []int) (*SequenceTable, error) {
 	if t.weights != nil {
 		return nil, errors.New("framework: the table has weights for its rows: weights belong to whole sequences (SequenceTable.WithWeights)")
@@ -195,8 +195,8 @@ func (s *SequenceTable) Blocks(context.Context) iter.Seq2[Sequences, error] {
 	}
 }
 
-// Measured is a [Source] whose rows hold several units of data each, such as the steps of sequences: where the number of
-// rows says how much data there is, that of units takes its place.
+// Measured is a [Source] whose rows hold several units of data each, such as the steps of sequences: where the number
+// of rows says how much data there is, that of units takes its place.
 type Measured interface {
 	// Units is the number of units of data, whatever the weights.
 	Units() int
@@ -210,8 +210,8 @@ func unitsOf[B any](src Source[B]) int {
 	return src.Rows()
 }
 
-// StepsOf is the source of all steps of sequences as independent rows, each with the weight of its sequence: what Init of a
-// model of sequences may begin with. It reads src once where that is not [Measured].
+// StepsOf is the source of all steps of sequences as independent rows, each with the weight of its sequence: what Init
+// of a model of sequences may begin with. It reads src once where that is not [Measured].
 func StepsOf(ctx context.Context, src Source[Sequences]) (Source[Rows], error) {
 	s := steps{src: src}
 	if m, ok := src.(Measured); ok {

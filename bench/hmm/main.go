@@ -1,5 +1,5 @@
-// Command hmm times iterations of EM of a hidden Markov model, on sequences that it draws, and leaves them in a file for
-// other programs (peers/hmm.py).
+// Command hmm times iterations of EM of a hidden Markov model, on sequences that it draws, and leaves them in a file
+// for other programs (peers/hmm.py).
 //
 //	hmm FILE STATES STEPS LENGTH ITERATIONS
 package main

@@ -1,9 +1,9 @@
 package simd
 
-// Forward makes filtered probabilities of a hidden Markov model: row t of alpha is p∘e_t divided by its sum, which goes into scale,
-// where p is entry at first and then the row before times move. Rows have Padded(k) numbers, of which all from k on are 0, and so has
-// move, Padded(k)×Padded(k) row-major. It stops at the first of n rows whose sum is not above least, or NaN, and returns how many rows
-// come before it.
+// Forward makes filtered probabilities of a hidden Markov model: row t of alpha is p∘e_t divided by its sum, which goes
+// into scale, where p is entry at first and then the row before times move. Rows have Padded(k) numbers, of which all
+// from k on are 0, and so has move, Padded(k)×Padded(k) row-major. It stops at the first of n rows whose sum is not
+// above least, or NaN, and returns how many rows come before it.
 func Forward(alpha, e, scale, entry, move []float64, k, n int, least float64) (done int) {
 	side := Padded(k)
 	need("alpha", alpha, n*side)
@@ -17,8 +17,8 @@ func Forward(alpha, e, scale, entry, move []float64, k, n int, least float64) (d
 	return forward(alpha, e, scale, entry, move, k, n, least)
 }
 
-// Backward makes smoothed probabilities of filtered ones, row by row from the last: gamma_t is alpha_t∘beta, e_t becomes e_t∘beta
-// divided by scale_t, and beta that row times back. The sizes are those of [Forward].
+// Backward makes smoothed probabilities of filtered ones, row by row from the last: gamma_t is alpha_t∘beta, e_t
+// becomes e_t∘beta divided by scale_t, and beta that row times back. The sizes are those of [Forward].
 func Backward(e, alpha, gamma, scale, beta, back []float64, k, n int) {
 	side := Padded(k)
 	need("e", e, n*side)

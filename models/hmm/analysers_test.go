@@ -14,7 +14,8 @@ import (
 	"github.com/latent-go/latent/models/hmm"
 )
 
-// TestStatesHaveFactorsOfTheirOwn: gFAB finds the states, and how many factors each of them has, in one fit, as of mixtures.
+// TestStatesHaveFactorsOfTheirOwn: gFAB finds the states, and how many factors each of them has, in one fit, as of
+// mixtures.
 func TestStatesHaveFactorsOfTheirOwn(t *testing.T) {
 	const n, d = 1200, 8
 	rng := rand.New(rand.NewPCG(5, 6))

@@ -15,14 +15,15 @@ import (
 	"github.com/latent-go/latent/prior"
 )
 
-// A posterior of the parameters given q(Z) is a Dirichlet distribution of the start and of each row of transitions, and the
-// conjugate posterior of what is seen in each state. MAP takes its mode, variational Bayes keeps it (MacKay 1997; Beal 2003, chapter 3).
+// A posterior of the parameters given q(Z) is a Dirichlet distribution of the start and of each row of transitions, and
+// the conjugate posterior of what is seen in each state. MAP takes its mode, variational Bayes keeps it (MacKay 1997;
+// Beal 2003, chapter 3).
 
 // ChainPrior is the prior of start and transitions. The zero value is flat.
 type ChainPrior struct {
 	Start prior.Dirichlet // of the probabilities of the first state, where they are free; the zero value is Dirichlet(1)
 	Rows  prior.Dirichlet // of each row of transitions, over the states that may follow; the zero value is Dirichlet(1)
-	Stay  float64         // added to the concentration of staying in a state: a sticky chain (Fox, Sudderth, Jordan & Willsky 2011)
+	Stay  float64         // added to the concentration of staying: a sticky chain (Fox et al. 2011)
 }
 
 func (c ChainPrior) resolved() (ChainPrior, error) {
@@ -64,8 +65,9 @@ func newBayes(pl *family.Plan, p prior.Prior, chain ChainPrior) (*bayes, error) 
 
 // ---- Maximum a posteriori
 
-// MAP is [Model] with the parameters estimated at the mode of their posterior given q(Z): its LogJoint holds ln p(Π), so that EM climbs
-// to a mode of p(Π|X). Modes are those of the density of the parameters as they are reported, in units of the table.
+// MAP is [Model] with the parameters estimated at the mode of their posterior given q(Z): its LogJoint holds ln p(Π),
+// so that EM climbs to a mode of p(Π|X). Modes are those of the density of the parameters as they are reported, in
+// units of the table.
 type MAP struct {
 	Model
 	// Prior is that of a state's parameters, [family.Priors] for a product of families; nil is the family's default.
@@ -172,7 +174,7 @@ func (m MAP) Infer(b framework.Sequences, p *Parameters, s *Statistics) (float64
 type Posterior struct {
 	K           int            `json:"k" keep:"count"`
 	D           int            `json:"d"`
-	Start       []float64      `json:"start" keep:"rows"`       // concentrations of the first state's Dirichlet distribution, K; without meaning where it is not free
+	Start       []float64      `json:"start" keep:"rows"`       // concentrations of the first state, K; unused unless it is free
 	Transitions []float64      `json:"transitions" keep:"both"` // of each row, K×K; 0 of moves that are impossible
 	Components  []float64      `json:"components" keep:"rows"`  // hyperparameters, K×H row-major
 	Pooled      *family.Pooled `json:"pooled"`
@@ -180,9 +182,9 @@ type Posterior struct {
 	bayes *bayes
 }
 
-// Variational gives the parameters a posterior q(Π) = q(π) Π_k q(a_k) q(ξ_k), found together with q(Z) by the same engine: forward and
-// backward are of exp(E[ln π]), exp(E[ln a]) and E[ln p(x|ξ_k)], and LogJoint + H(q(Z)) is the evidence lower bound. States that the
-// data do not need lose their steps; [framework.PrunedEM] leaves them out.
+// Variational gives the parameters a posterior q(Π) = q(π) Π_k q(a_k) q(ξ_k), found together with q(Z) by the same
+// engine: forward and backward are of exp(E[ln π]), exp(E[ln a]) and E[ln p(x|ξ_k)], and LogJoint + H(q(Z)) is the
+// evidence lower bound. States that the data do not need lose their steps; [framework.PrunedEM] leaves them out.
 type Variational struct {
 	Family    family.Family
 	Structure Structure // Stationary has no conjugate prior

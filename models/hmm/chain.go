@@ -43,7 +43,8 @@ func (c *chain) set(leaving []float64) {
 const leastScale = 1e-200
 
 // forward makes α_t = p(z_t|x_1…x_t), n×side, from the densities e of the steps, n×side, and the probabilities of the
-// first state (Rabiner 1989, section V.A). scale are p(x_t|x_1…x_t−1) in the units of e. It returns false where that is too small.
+// first state (Rabiner 1989, section V.A). scale are p(x_t|x_1…x_t−1) in the units of e. It returns false where that is
+// too small.
 func (c *chain) forward(e, alpha, scale, entry []float64, n int) bool {
 	return simd.Forward(alpha, e, scale, entry, c.move, c.k, n, leastScale) == n
 }
@@ -73,8 +74,8 @@ func logSumExp(v []float64) float64 {
 	return top + math.Log(sum)
 }
 
-// logForward is forward by logarithms: row t of dst (n×k) is ln α_t, from scores, the log densities, k×padded. It returns the
-// logarithm of the density of all steps. Each row sums to 1, so that long sequences do not lose digits.
+// logForward is forward by logarithms: row t of dst (n×k) is ln α_t, from scores, the log densities, k×padded. It
+// returns the logarithm of the density of all steps. Each row sums to 1, so that long sequences do not lose digits.
 func (c *chain) logForward(dst, scores, entry []float64, padded, first, n int) (log float64) {
 	terms := make([]float64, c.k)
 	for t := range n {

@@ -13,8 +13,8 @@ import (
 	"github.com/latent-go/latent/models/hmm"
 )
 
-// earthquakes are the numbers of earthquakes of magnitude 7 and more in each year from 1900 to 2006 (Zucchini & MacDonald, Hidden
-// Markov Models for Time Series, 2009, table 1.1).
+// earthquakes are the numbers of earthquakes of magnitude 7 and more in each year from 1900 to 2006 (Zucchini &
+// MacDonald, Hidden Markov Models for Time Series, 2009, table 1.1).
 var earthquakes = []float64{
 	13, 14, 8, 10, 16, 26, 32, 27, 18, 32, 36, 24, 22, 23, 22, 18, 25, 21, 21, 14,
 	8, 11, 14, 23, 18, 17, 19, 20, 22, 19, 13, 26, 13, 14, 22, 24, 21, 22, 26, 21,
@@ -26,7 +26,7 @@ var earthquakes = []float64{
 
 func TestEarthquakes(t *testing.T) {
 	src := sequencesOf(t, earthquakes)
-	likelihood := []float64{391.9189, 341.8787, 328.5275, 326.8864} // of one's own start for every K; gFIC below by the prototype of section 2
+	likelihood := []float64{391.9189, 341.8787, 328.5275, 326.8864}
 	gfic := []float64{-394.2553, -349.7600, -344.2264}
 	for k := 1; k <= 4; k++ {
 		o := framework.Options{K: k, Method: framework.EM, Criterion: framework.AIC, Restarts: 12, Seed: 1}

@@ -72,8 +72,8 @@ func (c pathCounts) gfic(t testing.TB, m hmm.Model, p *hmm.Parameters, s *hmm.St
 	return framework.GFIC.Value(&e)
 }
 
-// gFIC less ln p(X), both by the sum over all paths, with q the exact posterior of the paths: it is bounded as T grows (paper G,
-// section 4; docs/theory/hmm.md, section 8).
+// gFIC less ln p(X), both by the sum over all paths, with q the exact posterior of the paths: it is bounded as T grows
+// (paper G, section 4; docs/theory/hmm.md, section 8).
 func TestCriterionAgainstTheExactEvidence(t *testing.T) {
 	m := hmm.Model{Family: family.Bernoulli{}}
 	pooled := &family.Pooled{N: 1, Parameters: []float64{0.5}, Sums: []float64{1, 0.5}, Anchor: []float64{}, Units: []float64{}}

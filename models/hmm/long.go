@@ -13,9 +13,9 @@ import (
 
 // A long sequence is cut into parts of a fixed length. What a part does to the distribution of the state before it is
 // multiplication by a K×K matrix, the product of its steps. With these matrices the distributions at all borders follow
-// one after the other, forwards and backwards; then the parts are as independent as sequences. The matrix costs K rows to
-// advance only until a part has forgotten where it began: then the rows are multiples of one another, and one is enough.
-// Nothing but the matrices is kept, so that densities are computed twice.
+// one after the other, forwards and backwards; then the parts are as independent as sequences. The matrix costs K rows
+// to advance only until a part has forgotten where it began: then the rows are multiples of one another, and one is
+// enough. Nothing but the matrices is kept, so that densities are computed twice.
 
 const (
 	// partSteps is the least length of a part; with many states it is longer, so that the matrices take little memory
@@ -150,9 +150,10 @@ func (l *long) serve(worker, workers int) error {
 	return nil
 }
 
-// transfer finds what the steps from first to end−1 do to the states at their borders, m: from the states of the first step, less its
-// density, to those of the step after the last, or to nothing where that is the last of all. Where a part forgets soon, its first steps
-// say how likely it is from each state, up to a constant, and its last ones what state follows, of which the last part has none.
+// transfer finds what the steps from first to end−1 do to the states at their borders, m: from the states of the first
+// step, less its density, to those of the step after the last, or to nothing where that is the last of all. Where a
+// part forgets soon, its first steps say how likely it is from each state, up to a constant, and its last ones what
+// state follows, of which the last part has none.
 func (s *Statistics) transfer(b framework.Rows, first, end int, last bool, m *border) error {
 	w, c := s.window, &s.chain
 	if s.hasty && end-first > 2*brief {
@@ -190,8 +191,9 @@ func (m *border) ends(row []float64) {
 	copy(m.rows, row)
 }
 
-// spread multiplies the densities and transitions of n steps from each of the states, until the rows of the product are multiples of one
-// another: row i times exp(logs_i) is that of state i. It returns one of them, and the step that it has come to.
+// spread multiplies the densities and transitions of n steps from each of the states, until the rows of the product are
+// multiples of one another: row i times exp(logs_i) is that of state i. It returns one of them, and the step that it
+// has come to.
 func (s *Statistics) spread(b framework.Rows, first, n int, last bool, logs []float64) (row []float64, t int, forgotten bool, err error) {
 	if err := s.read(b, first, n); err != nil {
 		return nil, 0, false, err
@@ -248,8 +250,8 @@ func (c *chain) pass(w *window, row []float64, none bool) {
 	}
 }
 
-// multiply multiplies a row of the matrix by the densities of step t, and makes it sum to 1. The sum goes into product, or where
-// that might underflow its logarithm is returned.
+// multiply multiplies a row of the matrix by the densities of step t, and makes it sum to 1. The sum goes into product,
+// or where that might underflow its logarithm is returned.
 func (c *chain) multiply(w *window, t int, row []float64, product *float64) (log float64) {
 	e, sum := w.e[t*c.side:][:c.k], 0.0
 	row = row[:c.k]
@@ -419,8 +421,8 @@ func (c *chain) smoothPart(w *window, entry, exit []float64) (logDensity float64
 	return floats.Sum(scale) + floats.Sum(w.shift[:w.n]), true
 }
 
-// cross adds the move over the border after the window, and returns the logarithm of what the moves from the filtered last step
-// sum to, which is 0 without a tilt.
+// cross adds the move over the border after the window, and returns the logarithm of what the moves from the filtered
+// last step sum to, which is 0 without a tilt.
 func (c *chain) cross(w *window, after []float64, weight float64) float64 {
 	filtered := w.alpha[(w.n-1)*c.side:][:c.k]
 	joint, moved := w.border[:c.k*c.k], w.border[c.k*c.k:]

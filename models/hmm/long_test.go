@@ -18,8 +18,9 @@ import (
 	"github.com/latent-go/latent/models/hmm"
 )
 
-// A textbook is forward and backward by logarithms, without parts: the posterior of one sequence of one Gaussian column. Each step is
-// normalised, so that long sequences do not lose digits. lower and leave (K) are the tilt, as of enumerate.
+// A textbook is forward and backward by logarithms, without parts: the posterior of one sequence of one Gaussian
+// column. Each step is normalised, so that long sequences do not lose digits. lower and leave (K) are the tilt, as of
+// enumerate.
 func textbook(p *hmm.Parameters, x, lower, leave []float64) (logDensity float64, smoothed, moves []float64) {
 	k, n := p.K, len(x)
 	score, before, after := make([]float64, n*k), make([]float64, n*k), make([]float64, n*k)
@@ -166,7 +167,8 @@ func TestLongSequencesAreThoseOfOnePart(t *testing.T) {
 	}
 }
 
-// tiltOf is a strong tilt of k states of one Gaussian column, and what steps lose by it: each, and each that is not the last.
+// tiltOf is a strong tilt of k states of one Gaussian column, and what steps lose by it: each, and each that is not the
+// last.
 func tiltOf(k int) (tilt *laplace.Tilt, lower, leave []float64) {
 	var f laplace.Curvature
 	f.Reset(100, true)

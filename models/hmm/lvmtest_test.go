@@ -43,7 +43,8 @@ func blocksOf(x *mat.Dense, ends []int) lvmtest.Data[framework.Sequences] {
 	return data
 }
 
-// drawn are sequences of the given lengths from a chain of 3 sticky states of d columns; missing is the share of values left out.
+// drawn are sequences of the given lengths from a chain of 3 sticky states of d columns; missing is the share of values
+// left out.
 func drawn(lengths []int, d int, row func(state int, rng *rand.Rand) []float64, missing float64) (*mat.Dense, []int) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	var x []float64
@@ -132,7 +133,8 @@ func conformingCases() []conforming {
 	return list
 }
 
-// latent are the coordinates of the states: those of the family one state after the other, and then 2√a of the rows of transitions.
+// latent are the coordinates of the states: those of the family one state after the other, and then 2√a of the rows of
+// transitions.
 func (c conforming) latent(_ *hmm.Statistics, p *hmm.Parameters) ([]float64, func([]float64) *hmm.Parameters) {
 	return make([]float64, p.K*(c.steps+p.K-1)), func(x []float64) *hmm.Parameters {
 		q := *p

@@ -48,8 +48,8 @@ func (m Model) mustPlan(p *Parameters) *family.Plan {
 
 // ---- Start
 
-// Init draws starting parameters: states as the components of a mixture, and moves as if there were none, so that the first local
-// step finds how states follow one another.
+// Init draws starting parameters: states as the components of a mixture, and moves as if there were none, so that the
+// first local step finds how states follow one another.
 func (m Model) Init(ctx context.Context, src framework.Source[framework.Sequences], k int, rng *rand.Rand) (*Parameters, error) {
 	w, pl, classes, counts, err := begin(ctx, src, m.Family, m.Structure, m.Start, k, rng)
 	if err != nil {
@@ -90,7 +90,8 @@ func begin(ctx context.Context, src framework.Source[framework.Sequences], f fam
 	return w, pl, classes, counts, err
 }
 
-// equalRows makes every row of the transitions, and the start, the share of steps in each state, among those that may follow.
+// equalRows makes every row of the transitions, and the start, the share of steps in each state, among those that may
+// follow.
 func (c Structure) equalRows(start, transitions, counts []float64) {
 	k := len(start)
 	copy(start, counts)
@@ -109,8 +110,9 @@ func (c Structure) equalRows(start, transitions, counts []float64) {
 // NewStatistics makes statistics for p.K states.
 func (m Model) NewStatistics(p *Parameters) *Statistics { return newStatistics(m.mustPlan(p), p.K) }
 
-// Prepare computes what steps and moves add to ln p of a path. With a tilt a step in state k loses D_ξ/(2N_k), and what follows it,
-// where it is not the last, D_a/(2N⁻_k) for the D_a parameters of the row of transitions and the N⁻_k times that k is left.
+// Prepare computes what steps and moves add to ln p of a path. With a tilt a step in state k loses D_ξ/(2N_k), and what
+// follows it, where it is not the last, D_a/(2N⁻_k) for the D_a parameters of the row of transitions and the N⁻_k times
+// that k is left.
 func (m Model) Prepare(p *Parameters, tilt *laplace.Tilt, s *Statistics) error {
 	s.reset(m.mustPlan(p), m.workers(), tilt)
 	logOf(s.chain.logStart, p.Start)
@@ -150,8 +152,8 @@ func (m Model) Infer(b framework.Sequences, p *Parameters, s *Statistics) (float
 
 // ---- Global step
 
-// Maximize is π_k = the share of sequences that begin in k, a_kl = that of the moves from k that lead to l, and the maximum
-// likelihood ξ_k of the steps weighted by their probabilities to be in k.
+// Maximize is π_k = the share of sequences that begin in k, a_kl = that of the moves from k that lead to l, and the
+// maximum likelihood ξ_k of the steps weighted by their probabilities to be in k.
 func (m Model) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, error) {
 	pl := m.mustPlan(p)
 	dst = p.like(dst, pl)
@@ -211,8 +213,8 @@ func (s *Statistics) logChain(start, transitions []float64) (sum float64) {
 // leastProbability stands for 0 where a logarithm must be finite.
 const leastProbability = 1e-300
 
-// Shape counts D_ξ and the free probabilities of its row of transitions for every state; the start is shared, with parameters such as a
-// tied covariance.
+// Shape counts D_ξ and the free probabilities of its row of transitions for every state; the start is shared, with
+// parameters such as a tied covariance.
 func (m Model) Shape(p *Parameters) framework.Shape {
 	numbers, free := m.mustPlan(p).Counts(p.K, p.Components)
 	shape := m.Structure.shape(m.mustPlan(p), p.K, numbers)
@@ -231,8 +233,8 @@ func (c Structure) shape(pl *family.Plan, k, numbers int) framework.Shape {
 	return shape
 }
 
-// Charges are ln of the steps for what the family says, of the steps that are not the last of their sequence for transitions, and of the
-// sequences for the start.
+// Charges are ln of the steps for what the family says, of the steps that are not the last of their sequence for
+// transitions, and of the sequences for the start.
 func (m Model) Charges(s *Statistics, p *Parameters) []framework.Charge {
 	pl := m.mustPlan(p)
 	numbers, free := pl.Counts(p.K, p.Components)
@@ -255,8 +257,8 @@ func (c Structure) charges(s *Statistics, numbers, free, shared int) []framework
 
 // ---- Curvature
 
-// Curvature has the blocks of the family, F_ξk = (N_k/N)·I(ξ_k), and then those of the rows of transitions, (N⁻_k/N)·I in
-// the coordinates 2√a, in which the information about probabilities is constant (docs/theory/hmm.md, section 2).
+// Curvature has the blocks of the family, F_ξk = (N_k/N)·I(ξ_k), and then those of the rows of transitions, (N⁻_k/N)·I
+// in the coordinates 2√a, in which the information about probabilities is constant (docs/theory/hmm.md, section 2).
 func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error {
 	s.restore(m.mustPlan(p))
 	if err := s.Classes.Curvature(f, s.Nk, p.Components, p.observed); err != nil {
@@ -270,9 +272,9 @@ func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) err
 
 // ---- Projection
 
-// Relevance is about what gFIC would lose at once, in nats, if a state were left out and its steps went to the others: the
-// log-likelihood of the steps, were their states independent given the rest, less the state's share of the penalty; −Inf of a state
-// whose estimate does not exist.
+// Relevance is about what gFIC would lose at once, in nats, if a state were left out and its steps went to the others:
+// the log-likelihood of the steps, were their states independent given the rest, less the state's share of the penalty;
+// −Inf of a state whose estimate does not exist.
 func (m Model) Relevance(s *Statistics, p *Parameters) ([]float64, error) {
 	s.restore(m.mustPlan(p))
 	values := slices.Clone(s.Loss)
@@ -287,7 +289,8 @@ func (m Model) Relevance(s *Statistics, p *Parameters) ([]float64, error) {
 	return values, nil
 }
 
-// redirected is what the paths of the other states gain where the probability of state k is theirs: Σ n ln(1 − p_k), negative.
+// redirected is what the paths of the other states gain where the probability of state k is theirs: Σ n ln(1 − p_k),
+// negative.
 func (s *Statistics) redirected(p *Parameters, k int) float64 {
 	const least = 0x1p-53
 	sum := s.Sequences * math.Log(max(least, 1-p.Start[k]))
@@ -317,8 +320,8 @@ func (c Structure) share(s *Statistics, k int) (sum float64) {
 	return sum
 }
 
-// Keep keeps some states. Paths pass through those left out as if nobody looked, so that moves from left to right stay possible;
-// where they are not visited, nothing changes.
+// Keep keeps some states. Paths pass through those left out as if nobody looked, so that moves from left to right stay
+// possible; where they are not visited, nothing changes.
 func (m Model) Keep(s *Statistics, p *Parameters, dims []int) (*Statistics, *Parameters, error) {
 	pl := m.mustPlan(p)
 	s.restore(pl)

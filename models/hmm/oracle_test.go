@@ -27,8 +27,8 @@ type enumeration struct {
 	bestLog             float64
 }
 
-// enumerate goes over all K^T paths of one sequence. lower (K) is what a step in a state loses, leave (K) what it loses besides where it
-// is not the last.
+// enumerate goes over all K^T paths of one sequence. lower (K) is what a step in a state loses, leave (K) what it loses
+// besides where it is not the last.
 func enumerate(p *hmm.Parameters, x, lower, leave []float64) enumeration {
 	k, n := p.K, len(x)
 	e := enumeration{smoothed: make([]float64, n*k), starts: make([]float64, k), moves: make([]float64, k*k), bestLog: math.Inf(-1)}

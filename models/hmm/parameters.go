@@ -19,7 +19,7 @@ type Parameters struct {
 	K           int            `json:"k" keep:"count"`
 	D           int            `json:"d"`
 	Start       []float64      `json:"start" keep:"rows"`       // probabilities of the first state, K
-	Transitions []float64      `json:"transitions" keep:"both"` // K×K row-major: row k are the probabilities of the states after state k
+	Transitions []float64      `json:"transitions" keep:"both"` // K×K row-major: row k is what follows state k
 	Components  []float64      `json:"components" keep:"rows"`  // K×P: what [Model.Numbers] describes, in the user's units
 	Pooled      *family.Pooled `json:"pooled"`                  // all steps as one class
 
@@ -134,7 +134,8 @@ func complete(p []float64, place int) {
 	p[place] = 1
 }
 
-// Canonical orders the states by how often they are visited, the most frequent first; those of a chain from left to right stay.
+// Canonical orders the states by how often they are visited, the most frequent first; those of a chain from left to
+// right stay.
 func (m Model) Canonical(p *Parameters) (*Parameters, error) {
 	share := occupancy(p)
 	order := make([]int, p.K)

@@ -16,9 +16,9 @@ import (
 // mostDrawn bounds the numbers that Resample draws: 2 GiB.
 const mostDrawn = 1 << 28
 
-// Resample draws from p sequences like those of src: as many, as long, with the same values missing and the same numbers of trials. A
-// sequence of weight w becomes w sequences: weights that are no whole numbers are an error, and so are families that cannot be drawn
-// from, and more than 2²⁸ numbers.
+// Resample draws from p sequences like those of src: as many, as long, with the same values missing and the same
+// numbers of trials. A sequence of weight w becomes w sequences: weights that are no whole numbers are an error, and so
+// are families that cannot be drawn from, and more than 2²⁸ numbers.
 func (m Model) Resample(ctx context.Context, src framework.Source[framework.Sequences], p *Parameters, rng *rand.Rand) (framework.Source[framework.Sequences], error) {
 	pl, err := m.plan(p)
 	if err != nil {
@@ -87,7 +87,8 @@ func (m MAP) StartAt(ctx context.Context, src framework.Source[framework.Sequenc
 	return m.Maximize(s, p, nil)
 }
 
-// Permute puts state order[k] of p in the place of state k. The states of a chain from left to right have one order, in which they stay.
+// Permute puts state order[k] of p in the place of state k. The states of a chain from left to right have one order, in
+// which they stay.
 func (m Model) Permute(p *Parameters, order []int) (*Parameters, error) {
 	pl, err := m.plan(p)
 	if err != nil {

@@ -24,8 +24,9 @@ func (m Model) Numbers(p *Parameters) ([]family.Number, error) {
 	return pl.Numbers(), nil
 }
 
-// Steps are the mixture that the steps make if their order is forgotten, each state with its share of them, and the statistics that go with
-// it: what package mixture says of components it says of states, such as their standard errors given the states.
+// Steps are the mixture that the steps make if their order is forgotten, each state with its share of them, and the
+// statistics that go with it: what package mixture says of components it says of states, such as their standard errors
+// given the states.
 func (m Model) Steps(s *Statistics, p *Parameters) (*mixture.Statistics, *mixture.Parameters) {
 	shares := make([]float64, p.K)
 	for k, n := range s.Nk {
@@ -34,14 +35,14 @@ func (m Model) Steps(s *Statistics, p *Parameters) (*mixture.Statistics, *mixtur
 	return &mixture.Statistics{K: s.K, N: s.N, Nk: s.Nk, Loss: s.Loss, Classes: s.Classes}, m.Mixture(p, shares)
 }
 
-// Mixture is the distribution of what is seen where the states have the given probabilities, such as a forecast: package mixture has its
-// density and draws from it.
+// Mixture is the distribution of what is seen where the states have the given probabilities, such as a forecast:
+// package mixture has its density and draws from it.
 func (m Model) Mixture(p *Parameters, states []float64) *mixture.Parameters {
 	return &mixture.Parameters{K: p.K, D: p.D, Weights: states, Components: p.Components, Pooled: p.Pooled}
 }
 
-// TransitionErrors are the standard errors √(a(1−a)/N⁻) of the transitions, K×K, given the states: too small where states overlap
-// (package bootstrap has others). That of a state which is never left is +Inf.
+// TransitionErrors are the standard errors √(a(1−a)/N⁻) of the transitions, K×K, given the states: too small where
+// states overlap (package bootstrap has others). That of a state which is never left is +Inf.
 func (m Model) TransitionErrors(s *Statistics, p *Parameters) []float64 {
 	errs := make([]float64, p.K*p.K)
 	for i := range p.K {
@@ -54,15 +55,15 @@ func (m Model) TransitionErrors(s *Statistics, p *Parameters) []float64 {
 	return errs
 }
 
-// Stationary is the distribution of states that the transitions leave unchanged: the share of steps in each in the long run, wherever
-// it began. It errs where there is more than one.
+// Stationary is the distribution of states that the transitions leave unchanged: the share of steps in each in the long
+// run, wherever it began. It errs where there is more than one.
 func (m Model) Stationary(p *Parameters) ([]float64, error) {
 	share := make([]float64, p.K)
 	return share, stationary(share, p.Transitions)
 }
 
-// Durations are the expected numbers of steps that a state, once entered, is stayed in: 1/(1 − a_kk), +Inf of one that is never left.
-// They have geometric distributions, P(n) = a_kkⁿ⁻¹(1 − a_kk).
+// Durations are the expected numbers of steps that a state, once entered, is stayed in: 1/(1 − a_kk), +Inf of one that
+// is never left. They have geometric distributions, P(n) = a_kkⁿ⁻¹(1 − a_kk).
 func (m Model) Durations(p *Parameters) []float64 {
 	list := make([]float64, p.K)
 	for k := range list {
@@ -71,7 +72,8 @@ func (m Model) Durations(p *Parameters) []float64 {
 	return list
 }
 
-// Sample draws sequences of the given lengths, their steps one after the other, n×D row-major, and the state of each step.
+// Sample draws sequences of the given lengths, their steps one after the other, n×D row-major, and the state of each
+// step.
 func (m Model) Sample(p *Parameters, lengths []int, rng *rand.Rand) (x []float64, states []int, err error) {
 	pl, err := m.plan(p)
 	if err != nil {
@@ -140,7 +142,8 @@ func (m Model) Filter(b framework.Sequences, p *Parameters) (*Course, error) {
 
 var errUnforeseen = errors.New("has probability 0 after the steps before it: the transitions allow no state that produces it")
 
-// update puts the filtered probabilities of step t of the window into dst, from the predicted ones, and returns ln p(x_t|x_1…x_t−1).
+// update puts the filtered probabilities of step t of the window into dst, from the predicted ones, and returns ln
+// p(x_t|x_1…x_t−1).
 func (s *Statistics) update(dst, predicted []float64, t int, terms []float64) (float64, error) {
 	for j, v := range predicted {
 		terms[j] = math.Log(v) + s.window.scores[j*s.window.padded+t]
@@ -174,7 +177,8 @@ func (m Model) Online(p *Parameters) (*Online, error) {
 	return o, m.Prepare(p, nil, o.s)
 }
 
-// Step takes the next step, D numbers, NaN where missing, and returns ln p(x_t|x_1…x_t−1). After an error the step has not been taken.
+// Step takes the next step, D numbers, NaN where missing, and returns ln p(x_t|x_1…x_t−1). After an error the step has
+// not been taken.
 func (o *Online) Step(x []float64) (logDensity float64, err error) {
 	if len(x) != o.p.D {
 		return 0, fmt.Errorf("hmm: a step of %d numbers does not go with a model of %d columns", len(x), o.p.D)
@@ -202,8 +206,8 @@ func (o *Online) predict(dst []float64) {
 // States are p(z_t|x_1…x_t) after the last step, K; nil before the first.
 func (o *Online) States() []float64 { return append([]float64(nil), o.filtered...) }
 
-// Forecast is the distribution of the states of the next h steps, h×K: none for h = 0. [Model.Mixture] makes a distribution of x of a
-// row.
+// Forecast is the distribution of the states of the next h steps, h×K: none for h = 0. [Model.Mixture] makes a
+// distribution of x of a row.
 func (o *Online) Forecast(h int) ([]float64, error) {
 	if h < 0 {
 		return nil, fmt.Errorf("hmm: a forecast of %d steps: their number must not be negative", h)
@@ -219,7 +223,8 @@ func (o *Online) Forecast(h int) ([]float64, error) {
 	return list, nil
 }
 
-// Forecast is the distribution of the states of the h steps after the end of each sequence, h×K for one after the other.
+// Forecast is the distribution of the states of the h steps after the end of each sequence, h×K for one after the
+// other.
 func (m Model) Forecast(b framework.Sequences, p *Parameters, h int) ([]float64, error) {
 	course, err := m.Filter(b, p)
 	if err != nil {
@@ -237,9 +242,10 @@ func (m Model) Forecast(b framework.Sequences, p *Parameters, h int) ([]float64,
 	return all, nil
 }
 
-// PseudoResiduals are Φ⁻¹(P(X_t ≤ x_t|x_1…x_t−1)) of each step and column, steps×D: standard normal, and independent from step to step, if
-// the model is right (Zucchini & MacDonald 2009, section 6.2.3). Of a discrete column they are at the middle of the jump, and normal about.
-// Missing values have NaN; the others are between −37 and 8.3. It errs where a family knows no distribution function.
+// PseudoResiduals are Φ⁻¹(P(X_t ≤ x_t|x_1…x_t−1)) of each step and column, steps×D: standard normal, and independent
+// from step to step, if the model is right (Zucchini & MacDonald 2009, section 6.2.3). Of a discrete column they are at
+// the middle of the jump, and normal about. Missing values have NaN; the others are between −37 and 8.3. It errs where
+// a family knows no distribution function.
 func (m Model) PseudoResiduals(b framework.Sequences, p *Parameters) ([]float64, error) {
 	pl, err := m.plan(p)
 	if err != nil {

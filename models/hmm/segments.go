@@ -13,8 +13,8 @@ import (
 	"github.com/latent-go/latent/internal/linalg"
 )
 
-// A chain from left to right begins with every sequence cut into K segments, which its states have in their order (Rabiner 1989, section
-// V.C): equal ones in the first start of a fit, and random shares of the sequence in others.
+// A chain from left to right begins with every sequence cut into K segments, which its states have in their order
+// (Rabiner 1989, section V.C): equal ones in the first start of a fit, and random shares of the sequence in others.
 
 // segments are the sums of such a start with the steps of each state.
 func segments(ctx context.Context, src framework.Source[framework.Sequences], pl *family.Plan, w *family.Pooled, k int, rng *rand.Rand) (*family.Classes, []float64, error) {

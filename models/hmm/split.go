@@ -17,9 +17,10 @@ import (
 	"github.com/latent-go/latent/models/mixture"
 )
 
-// A state is divided in two ways, in the second division of a fit by the one that promises more. By what is seen in it: a mixture of two that is fitted to its steps, as that of
-// a component is; which half follows which is left to the first local step. Or by what follows it: the steps before one of the other
-// states become one half (contextual splits of states; Ostendorf & Singer 1997), which also divides states that look the same.
+// A state is divided in two ways, in the second division of a fit by the one that promises more. By what is seen in it:
+// a mixture of two that is fitted to its steps, as that of a component is; which half follows which is left to the
+// first local step. Or by what follows it: the steps before one of the other states become one half (contextual splits
+// of states; Ostendorf & Singer 1997), which also divides states that look the same.
 
 // Split divides state k, as a [framework.Splitter] does, by a sample of pieces of the sequences.
 func (m Model) Split(ctx context.Context, src framework.Source[framework.Sequences], s *Statistics, p *Parameters, k int, rng *rand.Rand) (*Parameters, float64, error) {
@@ -65,7 +66,8 @@ func (m Model) successor(p *Parameters, k int, rng *rand.Rand) int {
 	return categorical.Draw(row, rng)
 }
 
-// byContext divides state k into the steps before state next and the others. The gain is what densities of their own add for the two halves.
+// byContext divides state k into the steps before state next and the others. The gain is what densities of their own
+// add for the two halves.
 func (m Model) byContext(b framework.Sequences, q []float64, n float64, p *Parameters, k, next int) (*Parameters, float64, error) {
 	rows := b.Flat()
 	half := make([]float64, 2*rows.N) // the weight of each step in either half
@@ -151,7 +153,8 @@ const (
 	sampleSteps = 8192
 )
 
-// pieces draws pieces of sequences, without replacement, as many as have about sampleSteps steps; those of weight 0 are left out.
+// pieces draws pieces of sequences, without replacement, as many as have about sampleSteps steps; those of weight 0 are
+// left out.
 func pieces(ctx context.Context, src framework.Source[framework.Sequences], d int, rng *rand.Rand) (framework.Sequences, error) {
 	out := framework.Sequences{Steps: framework.Rows{D: d, Stride: d}}
 	count, steps := 0, 0

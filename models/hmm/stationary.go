@@ -9,7 +9,8 @@ import (
 )
 
 const (
-	// stationarySteps bounds the steps of the search for transitions whose stationary distribution sequences begin with.
+	// stationarySteps bounds the steps of the search for transitions whose stationary distribution sequences begin
+	// with.
 	stationarySteps = 500
 	// stationaryHalvings bounds the halvings of a step.
 	stationaryHalvings = 40
@@ -17,10 +18,10 @@ const (
 	stationaryTolerance = 1e-14
 )
 
-// estimateStationary puts the transitions A into dst that maximise Σ_k f_k ln π_k + Σ_kl ξ_kl ln a_kl with π the stationary
-// distribution of A, f the starts and ξ the moves. The gradient of the first sum is π_k y_l with y = (I − A + 1π)⁻¹(f/π), so that
-// starts count as moves ξ_kl + a_kl π_k y_l, but for a constant in each row: the steps of the past that is not seen
-// (docs/theory/hmm.md, section 5).
+// estimateStationary puts the transitions A into dst that maximise Σ_k f_k ln π_k + Σ_kl ξ_kl ln a_kl with π the
+// stationary distribution of A, f the starts and ξ the moves. The gradient of the first sum is π_k y_l with y = (I − A
+// + 1π)⁻¹(f/π), so that starts count as moves ξ_kl + a_kl π_k y_l, but for a constant in each row: the steps of the
+// past that is not seen (docs/theory/hmm.md, section 5).
 func estimateStationary(s *Statistics, p, dst *Parameters) error {
 	k := s.K
 	value := func(a, start []float64) float64 {

@@ -18,7 +18,7 @@ type Statistics struct {
 	Nk        []float64 `keep:"rows"` // steps in each state
 	Starts    []float64 `keep:"rows"` // sequences that begin in each state
 	Moves     []float64 `keep:"both"` // from state i to state j, K×K row-major
-	Loss      []float64 `keep:"rows"` // −Σ w ln(1 − γ_tk), up to 13.8 nats a step: about what ln p(X) would lose at once without state k
+	Loss      []float64 `keep:"rows"` // −Σ w ln(1 − γ_tk), up to 13.8 nats a step: see Relevance
 	Labels    float64   // Σ_n w_n H(path of sequence n), without the families' latent variables
 	Classes   *family.Classes
 

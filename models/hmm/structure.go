@@ -48,8 +48,8 @@ func InitialByName(name string) (Initial, error) {
 // A Structure says which chains there are. The zero value is any.
 type Structure struct {
 	Initial Initial
-	// LeftRight is how many states further a move may lead at most, where no move leads back: 1 to the next state, K−1 to
-	// any later one. 0 stands for moves between all states.
+	// LeftRight is how many states further a move may lead at most, where no move leads back: 1 to the next state, K−1
+	// to any later one. 0 stands for moves between all states.
 	LeftRight int
 }
 
@@ -108,8 +108,8 @@ func (c Structure) begin(start, transitions []float64) error {
 
 var errReducible = fmt.Errorf("hmm: the transitions have no single stationary distribution, as some states never lead to others; choose another Initial: %w", framework.ErrDegenerate)
 
-// stationary puts the distribution with πA = π into dst (K), for transitions A, K×K: the solution of π(I − A + 1) = 1, where 1 is
-// the matrix of ones.
+// stationary puts the distribution with πA = π into dst (K), for transitions A, K×K: the solution of π(I − A + 1) = 1,
+// where 1 is the matrix of ones.
 func stationary(dst, transitions []float64) error {
 	k := len(dst)
 	m, ones := mat.NewDense(k, k, nil), mat.NewVecDense(k, nil)
@@ -157,12 +157,12 @@ func (p *Parameters) step(dst, now []float64) {
 	}
 }
 
-// leastMove is the probability below which a move is impossible: products with it would fall below the normal numbers, which many
-// processors are slow with.
+// leastMove is the probability below which a move is impossible: products with it would fall below the normal numbers,
+// which many processors are slow with.
 const leastMove = 1e-150
 
-// estimateTransitions puts the maximum likelihood rows, moves_kl/Σ_l moves_kl, into dst; a state that is never left keeps the row it
-// has in old.
+// estimateTransitions puts the maximum likelihood rows, moves_kl/Σ_l moves_kl, into dst; a state that is never left
+// keeps the row it has in old.
 func estimateTransitions(dst, moves, old []float64, k int) error {
 	for i := range k {
 		row, n := at(dst, i, k), 0.0
@@ -185,8 +185,8 @@ func estimateTransitions(dst, moves, old []float64, k int) error {
 	return nil
 }
 
-// leastLeavings is the number of leavings below which ln N, what a row of the transitions is charged for, goes on as its tangent: e, where
-// the tangent leads through 0, so that a state that is never left costs nothing.
+// leastLeavings is the number of leavings below which ln N, what a row of the transitions is charged for, goes on as
+// its tangent: e, where the tangent leads through 0, so that a state that is never left costs nothing.
 const leastLeavings = math.E
 
 // leavings is the count that a row of transitions is charged by, from which a state is left n times.

@@ -7,9 +7,9 @@ import (
 	"github.com/latent-go/latent/framework"
 )
 
-// Viterbi finds the most probable path of each sequence given all of it, the state of each step, and ln p(x, path) (Viterbi 1967). Its
-// memory beside the path does not grow with the length of a sequence: it keeps the best ways to the borders of parts, and goes through the
-// parts again from the last to the first.
+// Viterbi finds the most probable path of each sequence given all of it, the state of each step, and ln p(x, path)
+// (Viterbi 1967). Its memory beside the path does not grow with the length of a sequence: it keeps the best ways to the
+// borders of parts, and goes through the parts again from the last to the first.
 func (m Model) Viterbi(b framework.Sequences, p *Parameters) (states []int, logJoint []float64, err error) {
 	if err := b.Check(); err != nil {
 		return nil, nil, err
@@ -75,8 +75,8 @@ func before(borders [][]float64, part int) []float64 {
 	return borders[part-1]
 }
 
-// ways puts the log density of the best way to each state into best, n×k, and where it comes from into origin, which may be nil, for the
-// steps of the window; those to the border before it go on.
+// ways puts the log density of the best way to each state into best, n×k, and where it comes from into origin, which
+// may be nil, for the steps of the window; those to the border before it go on.
 func (s *Statistics) ways(best []float64, origin []int32, border []float64) {
 	w, c, k := s.window, &s.chain, s.K
 	for t := range w.n {

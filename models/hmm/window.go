@@ -85,8 +85,8 @@ func (s *Statistics) remote(b framework.Rows, i int) error {
 // An impossible sequence has probability 0: no path that the transitions allow can have produced it.
 var errImpossible = errors.New("begins a sequence of probability 0: no path through the states that the transitions allow produces it")
 
-// infer adds the sequences of a block, and returns the entropy of their paths and of the latent variables of the family.
-// prepare readies the statistics of a part of a long sequence.
+// infer adds the sequences of a block, and returns the entropy of their paths and of the latent variables of the
+// family. prepare readies the statistics of a part of a long sequence.
 func (s *Statistics) infer(b framework.Sequences, prepare func(*Statistics) error) (entropy float64, err error) {
 	for i := 0; i < b.Len(); {
 		first, end := b.Bounds(i)
@@ -175,8 +175,8 @@ func (c *chain) smooth(w *window, first, end int) (logDensity float64, ok bool) 
 	return floats.Sum(scale) + floats.Sum(w.shift[first:end]), true
 }
 
-// smoothLogs is smooth by logarithms, with those of what comes before the first step and after the last. The moves, times
-// weight, are in w.moves, and e is 0.
+// smoothLogs is smooth by logarithms, with those of what comes before the first step and after the last. The moves,
+// times weight, are in w.moves, and e is 0.
 func (c *chain) smoothLogs(w *window, first, end int, weight float64, entry, exit []float64) (logDensity float64, err error) {
 	n, k := end-first, c.k
 	before, after := make([]float64, n*k), make([]float64, n*k)
@@ -207,8 +207,8 @@ func (c *chain) smoothLogs(w *window, first, end int, weight float64, entry, exi
 	return logDensity, nil
 }
 
-// expInto puts exp(v), divided by its sum, into dst, which may be longer than v and is filled up with zeros. It returns the logarithm
-// of the sum.
+// expInto puts exp(v), divided by its sum, into dst, which may be longer than v and is filled up with zeros. It returns
+// the logarithm of the sum.
 func expInto(dst, v []float64) (log float64) {
 	log = logSumExp(v)
 	clear(dst)

@@ -91,9 +91,10 @@ func divided(ctx context.Context, src framework.Source[framework.Rows], f family
 	return Halves(ctx, f, rows, q, k, n, rng)
 }
 
-// Halves fits a mixture of two to the rows of class k, given the probabilities q of each class, rows×K, for a sample of the rows, with
-// weights, of a table of n rows in all. It returns the fit and how many nats it gains over one class in the table, less what two classes
-// gain by chance. It is the partial EM of a [framework.Splitter] of any model whose rows have classes.
+// Halves fits a mixture of two to the rows of class k, given the probabilities q of each class, rows×K, for a sample of
+// the rows, with weights, of a table of n rows in all. It returns the fit and how many nats it gains over one class in
+// the table, less what two classes gain by chance. It is the partial EM of a [framework.Splitter] of any model whose
+// rows have classes.
 func Halves(ctx context.Context, f family.Family, rows framework.Rows, q []float64, k int, n float64, rng *rand.Rand) (*framework.Result[*Parameters, *Statistics], float64, error) {
 	of, err := shareOf(rows, q, k, n)
 	if err != nil {
