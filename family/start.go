@@ -250,9 +250,14 @@ func (p *Plan) startOf(start Start, number int) Start {
 	return RandomResponsibilities
 }
 
-func tooMany(k, n int) error {
-	return fmt.Errorf("family: %d components for %d distinct rows: choose K up to %d", k, n, n)
+// A TooFewRowsError reports that a table has fewer distinct rows than components are asked for.
+type TooFewRowsError struct{ K, Distinct int }
+
+func (e *TooFewRowsError) Error() string {
+	return fmt.Sprintf("family: %d components for %d distinct rows: choose K up to %d", e.K, e.Distinct, e.Distinct)
 }
+
+func tooMany(k, n int) error { return &TooFewRowsError{k, n} }
 
 // DrawRows draws rows of d columns without replacement (reservoir sampling), as many as a start looks at; rows of
 // weight 0 are left out.

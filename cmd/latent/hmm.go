@@ -152,6 +152,7 @@ func bindHMM(s *session, f *modelFlags, in *input) (*task, error) {
 		return nil, err
 	}
 	t := rows.task(f, "state")
+	t.largest = mostByRows(rows.Table, rows.family) // steps that look alike may be in states that others follow
 	base := hmm.Model{Family: rows.family, Structure: hmm.Structure{Initial: b.chain, LeftRight: valueOr(f.LeftRight, 0)}, Start: b.fit, Workers: f.Workers}
 	t.engine, err = hmmEngine(f, src, rows, base)
 	return t, err

@@ -162,6 +162,12 @@ func TestChainsWithPriors(t *testing.T) {
 	}
 }
 
+func TestMoreStatesThanValues(t *testing.T) {
+	r, _ := fitChain(t, "--data", file(t, "s.csv", "x\n"+strings.Repeat("1\n0\n0\n", 40)), "--family", "bernoulli")
+	require.Equal(t, 3, r.K)
+	require.InDelta(t, 0, float64(r.LogLik), 1e-6, "the series is certain")
+}
+
 func TestReportOfAChain(t *testing.T) {
 	dir := t.TempDir()
 	done(t, "fit", "--model", "hmm", "--data", file(t, "s.csv", series(5)), "--drop", "truth", "--sequence", "id", "--family", "auto", "--k", "3", "--report", dir)

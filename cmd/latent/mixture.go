@@ -304,17 +304,7 @@ const mostByDefault = 10
 // columns where its covariance is full or has factors, and no more components than there are different rows
 // of positive weight. To a multinomial family, rows are the same that are proportional.
 func mostComponents(table *framework.Table, of family.Family) int {
-	const most = mostByDefault
-	n, d := table.Dims()
-	each := 2
-	switch g := of.(type) {
-	case family.Gaussian:
-		if g.Covariance == family.Full {
-			each = d + 1
-		}
-	case family.FactorAnalysers:
-		each = d + 1
-	}
+	most := mostByRows(table, of)
 	_, shares := of.(family.Multinomial)
 	same := func(a, b []float64) bool {
 		one, other := 1., 1.
@@ -331,5 +321,20 @@ func mostComponents(table *framework.Table, of family.Family) int {
 			seen = append(seen, row)
 		}
 	}
-	return max(1, min(n/each, len(seen)))
+	return max(1, len(seen))
+}
+
+// mostByRows is the default of kmax where rows may be alike.
+func mostByRows(table *framework.Table, of family.Family) int {
+	n, d := table.Dims()
+	each := 2
+	switch g := of.(type) {
+	case family.Gaussian:
+		if g.Covariance == family.Full {
+			each = d + 1
+		}
+	case family.FactorAnalysers:
+		each = d + 1
+	}
+	return max(1, min(n/each, mostByDefault))
 }

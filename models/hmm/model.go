@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
@@ -86,8 +88,28 @@ func begin(ctx context.Context, src framework.Source[framework.Sequences], f fam
 		classes, counts, err = segments(ctx, src, pl, w, k, rng)
 	} else {
 		classes, counts, err = pl.Begin(ctx, steps, w, k, start, rng)
+		if _, alike := errors.AsType[*family.TooFewRowsError](err); alike && k <= steps.Rows() { // states that look the same may be followed by others
+			classes, counts, err = atRandom(ctx, steps, pl, w, k, rng)
+		}
 	}
 	return w, pl, classes, counts, err
+}
+
+// atRandom are the sums of a start in which each step has random probabilities of the states.
+func atRandom(ctx context.Context, steps framework.Source[framework.Rows], pl *family.Plan, w *family.Pooled, k int, rng *rand.Rand) (*family.Classes, []float64, error) {
+	rows, err := family.DrawRows(ctx, steps, pl.Size().Columns, rng)
+	if err != nil {
+		return nil, nil, err
+	}
+	r := make([]float64, rows.N*k)
+	for i := range rows.N {
+		row := at(r, i, k)
+		for j := range row {
+			row[j] = rng.ExpFloat64()
+		}
+		floats.Scale(rows.Weight(i)/floats.Sum(row), row)
+	}
+	return sumsOf(pl, w, rows, k, r)
 }
 
 // equalRows makes every row of the transitions, and the start, the share of steps in each state, among those that may

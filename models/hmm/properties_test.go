@@ -419,3 +419,20 @@ func TestAStateThatIsNeverLeft(t *testing.T) {
 	assert.InDelta(t, 60, res.Statistics.Nk[last], 1e-6)
 	assert.InDelta(t, 0, res.Statistics.Left(last), 1e-6)
 }
+
+// TestMoreStatesThanValues finds the three states of a series of two values: those that look alike are told apart by what follows them.
+func TestMoreStatesThanValues(t *testing.T) {
+	table, err := framework.FromSlice(slices.Repeat([]float64{1, 0, 0}, 40), 120, 1)
+	require.NoError(t, err)
+	src, err := framework.NewSequences(table, []int{120})
+	require.NoError(t, err)
+	for _, f := range []family.Family{family.Bernoulli{}, family.Categorical{Levels: 2}} {
+		res := fit(t, hmm.Model{Family: f}, src, framework.Options{K: 3, FixedK: true, Also: []framework.Criterion{framework.BIC}})
+		require.Equal(t, 3, res.Shape.K)
+		require.InDelta(t, 0, res.Evaluation.LogLikelihood, 1e-6, "the series is certain")
+		_, err := hmm.Variational{Family: f}.Init(context.Background(), src, 3, rand.New(rand.NewPCG(1, 1)))
+		require.NoError(t, err)
+	}
+	_, err = hmm.Model{Family: family.Bernoulli{}}.Init(context.Background(), src, 121, rand.New(rand.NewPCG(1, 1)))
+	require.ErrorContains(t, err, "choose K up to")
+}

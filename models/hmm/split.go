@@ -83,7 +83,7 @@ func (m Model) byContext(b framework.Sequences, q []float64, n float64, p *Param
 		}
 	}
 	pl := m.mustPlan(p)
-	classes, counts, err := sumsOf(pl, p.Pooled, rows, half)
+	classes, counts, err := sumsOf(pl, p.Pooled, rows, 2, half)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -104,16 +104,16 @@ func (m Model) byContext(b framework.Sequences, q []float64, n float64, p *Param
 	return grown, gain*n/floats.Sum(rows.Weights) - float64(pl.Size().Free), nil
 }
 
-// sumsOf are those of rows in two classes with the given weights, rows×2, softened, and the rows of each.
-func sumsOf(pl *family.Plan, w *family.Pooled, rows framework.Rows, weights []float64) (*family.Classes, []float64, error) {
-	classes, counts := pl.Classes(2), make([]float64, 2)
-	for j := range 2 {
+// sumsOf are those of rows in k classes with the given weights, rows×k, softened, and the rows of each.
+func sumsOf(pl *family.Plan, w *family.Pooled, rows framework.Rows, k int, weights []float64) (*family.Classes, []float64, error) {
+	classes, counts := pl.Classes(k), make([]float64, k)
+	for j := range k {
 		copy(at(classes.Anchor, j, len(w.Anchor)), w.Anchor)
 	}
 	var q []float64
 	err := classes.Chunks(rows, func(first, n int, of []float64) error {
-		q = linalg.Resize(q, 2*family.Padded(n))
-		simd.Columns(q, weights[2*first:], n, 2, 2)
+		q = linalg.Resize(q, k*family.Padded(n))
+		simd.Columns(q, weights[first*k:], n, k, k)
 		for j := range counts {
 			counts[j] += floats.Sum(at(q, j, family.Padded(n))[:n])
 		}
