@@ -12,6 +12,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -97,10 +98,27 @@ func (f *checkpointFlags) checkCheckpoint(s *session, method string, others ...s
 	if err != nil {
 		return fmt.Errorf("--checkpoint: %w", err)
 	}
-	if in, ok := s.replaced(target, others); ok || slices.Contains(others, f.Checkpoint) {
+	if in, ok := s.replaced(target, others); ok || slices.ContainsFunc(others, func(other string) bool { return samePath(other, target) }) {
 		return misused("--checkpoint is %s, which the command reads or writes: name another file", cmp.Or(in, f.Checkpoint))
 	}
+	if info := s.stat(f.Checkpoint); info != nil && !info.Mode().IsRegular() { // it may never end
+		return misused("--checkpoint is %s, which is no regular file: name another file", f.Checkpoint)
+	}
 	return target.Try()
+}
+
+// samePath reports whether a file, which need not be there yet, will be that of a target.
+func samePath(other string, target atomicfile.Target) bool {
+	if other == "" {
+		return false
+	}
+	t, err := atomicfile.Locate(other)
+	if err != nil {
+		t.Path = other // a folder, perhaps, that is to be made
+	}
+	one, failed := filepath.Abs(t.Path)
+	two, fault := filepath.Abs(target.Path)
+	return failed == nil && fault == nil && one == two
 }
 
 // undecisive flags change how a command runs and what it writes, but not what it finds.

@@ -55,6 +55,7 @@ func TestAKilledCommandGoesOnToTheSameBits(t *testing.T) {
 		"vbmf":         "fit --model vbmf --method vb --data iris",
 		"select":       "select --kmax 3 --restarts 2 --criteria bic,sbic,icl",
 		"families":     "select --cov all --kmax 2 --restarts 1",
+		"select gaps":  "select --model factor --data " + gappy(t),
 		"select bpca":  "select --model bpca --method em --data iris",
 		"temper":       "fit --method vb --temper 0.5 --kmax 2 --restarts 1",
 		"accelerating": "fit --method em --k 3 --accelerate --restarts 2",
@@ -160,6 +161,10 @@ func TestForeignAndDamagedCheckpointFilesAreRefused(t *testing.T) {
 		"cannot be used with --method": "fit --model bpca --method closed-form --checkpoint " + path,
 		"which the command reads":      "fit --data " + table + " --checkpoint " + table,
 		"reads or writes":              "fit --out m.json --checkpoint m.json",
+		"./m.json, which the command":  "fit --out m.json --checkpoint ./m.json",
+		dir + "/new, which":            "fit --report " + dir + "/new --checkpoint " + dir + "/new",
+		"index.html, which":            "fit --report " + dir + " --checkpoint " + dir + "/index.html",
+		"is no regular file":           "fit --checkpoint " + os.DevNull,
 	} {
 		var out, errs bytes.Buffer
 		require.Equal(t, 2, run(context.Background(), strings.Fields(line), strings.NewReader(""), &out, &errs), line)

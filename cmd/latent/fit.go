@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -38,7 +39,11 @@ func (c *fitCommand) Run(s *session) error {
 	if err := s.checkReport(c.Report, c.Out, source); err != nil {
 		return err
 	}
-	if err := c.checkCheckpoint(s, c.Method, source, c.Out); err != nil {
+	named := []string{source, c.Out}
+	if c.Report != "" {
+		named = append(named, c.Report, filepath.Join(c.Report, pageName))
+	}
+	if err := c.checkCheckpoint(s, c.Method, named...); err != nil {
 		return err
 	}
 	in, err := c.load(s, c.Label)
@@ -116,7 +121,7 @@ func (c *fitCommand) usual() string {
 func (c *fitCommand) takes(method string) bool {
 	m := c.model()
 	estimates := c.K != nil || c.Accelerate || c.Bootstrap != nil || c.Temper != nil
-	iterates := c.Restarts != nil || c.Tol != nil || c.MaxIter != nil || c.Accelerate || c.Checkpoint != ""
+	iterates := c.iterates() || c.Checkpoint != ""
 	scores := func(one framework.Criterion) bool { return strings.EqualFold(one.Name, c.Criterion) }
 	return slices.Contains(m.methods, method) && !(method == methodCVB0 && estimates) && !(method == methodClosedForm && !m.ranks && iterates) &&
 		(c.Criterion == "" || slices.ContainsFunc(append(m.criteria(method), m.further(method, false)...), scores))

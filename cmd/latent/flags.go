@@ -80,6 +80,11 @@ func (f *modelFlags) oneOf(what, value string, choices, all []string) error {
 	return misused("unknown %s %q: the %s are %s", what, value, plural, strings.Join(choices, ", "))
 }
 
+// iterates says whether flags are about iterations.
+func (f *modelFlags) iterates() bool {
+	return f.Restarts != nil || f.Tol != nil || f.MaxIter != nil || f.Accelerate
+}
+
 // check fills in what the model decides and refuses flags that do not go together. The
 // method is the default one.
 func (f *modelFlags) check(method string) error {
@@ -107,7 +112,7 @@ func (f *modelFlags) check(method string) error {
 		return misused("--floor is %v: it must be finite and not negative", *f.Floor)
 	case f.Floor != nil && (!slices.Contains(m.families, familyGaussian) || !m.classes || f.Method == methodVB):
 		return misused("--floor requires --model mixture or hmm and cannot be used with --method vb, whose prior keeps variances from 0")
-	case f.Method == methodClosedForm && (f.Restarts != nil || f.Tol != nil || f.MaxIter != nil || f.Accelerate):
+	case f.Method == methodClosedForm && f.iterates():
 		return misused("--tol, --max-iter, --accelerate and --restarts cannot be used with --method %s: closed-form has no iterations", f.Method)
 	case restarts < 1:
 		return misused("--restarts is %d: it must be at least 1", restarts)

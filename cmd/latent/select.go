@@ -67,7 +67,11 @@ func (c *selectCommand) check() error {
 	if err := c.expand(); err != nil {
 		return err
 	}
-	if err := c.modelFlags.check(c.model().selecting); err != nil {
+	usual := c.model().selecting
+	if c.model().gaps && usual == methodClosedForm && (c.iterates() || c.Checkpoint != "") { // there may be missing entries
+		usual = methodGFAB
+	}
+	if err := c.modelFlags.check(usual); err != nil {
 		return err
 	}
 	if err := c.checkBootstrap(c.Bootstrap, leastTests); err != nil {
