@@ -97,14 +97,6 @@ func bindFactor(s *session, f *modelFlags, in *input) (*task, error) {
 		return nil, err
 	}
 	gaps := slices.ContainsFunc(x, math.IsNaN)
-	if gaps && in.gaps == missingError {
-		return nil, in.reportGaps(s, x, false)
-	}
-	if gaps {
-		if err := in.reportGaps(s, x, false); err != nil {
-			return nil, err
-		}
-	}
 	table, err := in.source(x, n, d)
 	if err != nil {
 		return nil, err
@@ -275,6 +267,9 @@ type factorFile struct {
 	Uniquenesses []float64   `json:"uniquenesses"` // shares of the columns' variances
 	Rotation     *axesOfFile `json:"rotation,omitempty"`
 }
+
+// oblique says that the factors correlate.
+func (f factorFile) oblique() bool { return f.Rotation != nil && f.Rotation.Name != "varimax" }
 
 // axesOfFile are a rotation: the loadings are those of maximum likelihood, times Basis.
 type axesOfFile struct {

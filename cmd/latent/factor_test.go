@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
 )
 
 const holzinger = "../../models/factor/testdata/holzinger1939.csv"
@@ -34,6 +35,7 @@ type factorJSON struct {
 	Value          float64
 	LogLik         float64   `json:"loglik"`
 	Warnings       []string  `json:"warnings"`
+	Explained      []float64 `json:"explained"`
 	LoadingErrors  []float64 `json:"loading_standard_errors"`
 	Params         struct {
 		Loadings, Uniquenesses []float64
@@ -87,11 +89,22 @@ func TestFactorRotations(t *testing.T) {
 	}
 }
 
+// The shares of the variance sum to the mean communality, also of factors that correlate.
+func TestVarianceExplainedByFactors(t *testing.T) {
+	for _, name := range []string{"none", "varimax", "promax", "oblimin"} {
+		r := fitFactors(t, "--data", holzinger, "--rotate", name)
+		assert.InDelta(t, 1-floats.Sum(r.Params.Uniquenesses)/9, floats.Sum(r.Explained), 1e-12, name)
+	}
+	dir := t.TempDir()
+	done(t, "fit", "--model", "factor", "--data", holzinger, "--rotate", "oblimin", "--report", dir)
+	assert.Contains(t, contents(t, filepath.Join(dir, pageName)), "correlations of the factors")
+}
+
 func TestFactorsOfMissingEntries(t *testing.T) {
 	model := filepath.Join(t.TempDir(), "m.json")
 	gaps := gappy(t)
 	stdout, stderr := done(t, "fit", "--model", "factor", "--data", gaps, "--out", model)
-	assert.Contains(t, stderr, "integrated out")
+	assert.Equal(t, 1, strings.Count(stderr, "integrated out"))
 	assert.Contains(t, stdout, "by gfab")
 	assert.Contains(t, stdout, "chosen K        3 of at most 5")
 	filled, _ := done(t, "predict", model, "--data", gaps, "--fill")

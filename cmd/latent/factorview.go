@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -70,12 +71,16 @@ func (v factorView) result(p *factor.Parameters) (*result, error) {
 	return r, nil
 }
 
-// explained is the share of the columns' variances, each of which counts as 1, along each factor.
+// explained is the share of the columns' variances, each of which counts as 1, along each factor. What correlated factors
+// share is divided between them, Σ_j W_jk (WΦ)_jk as R's psych has it, so that the shares sum to the mean communality.
 func (v factorView) explained(file factorFile) (shares []float64) {
 	w := file.Standardized()
+	structure := mat.DenseCopyOf(w) // correlations of columns and factors, WΦ
+	if file.oblique() {
+		structure.Mul(w, mat.NewDense(file.K, file.K, slices.Concat(file.Rotation.Correlations...)))
+	}
 	for k := range file.K {
-		column := mat.Col(nil, k, w)
-		shares = append(shares, floats.Dot(column, column)/float64(file.D))
+		shares = append(shares, floats.Dot(mat.Col(nil, k, w), mat.Col(nil, k, structure))/float64(file.D))
 	}
 	return shares
 }
@@ -147,7 +152,7 @@ func (v factorView) print(out *page, file factorFile, errs []float64) {
 		text += " Beside ± are standard errors by bootstrap."
 	}
 	out.prose(0, "%s", text)
-	if file.Rotation == nil || file.Rotation.Name == "varimax" {
+	if !file.oblique() {
 		return
 	}
 	g = newGrid(append([]string{"correlations"}, numbered("z", file.K)...)...)
@@ -176,16 +181,39 @@ func (v factorView) loadings(file factorFile) []htmlreport.Section {
 		About: "Rows are columns of the data, divided by their standard deviations, and columns factors. The numbers are in the table below." +
 			leftOut(file.D-len(columns), "column", "which the factors explain least") + leftOut(file.K-k, "factor", ""),
 	}
-	table := sheet{caption: "loadings", heads: append(append([]string{"column"}, heat.Columns...), "uniqueness"), open: true}
+	table := sheet{caption: "loadings, to four decimals", heads: append(append([]string{"column"}, heat.Columns...), "uniqueness"), open: true}
 	for _, j := range columns {
 		row, shades, texts := []any{v.names[j]}, []float64{}, []string{}
 		for c := range k {
-			row, shades, texts = append(row, w.At(j, c)), append(shades, max(-1, min(1, w.At(j, c)))), append(texts, fmt.Sprintf("%.3f", w.At(j, c)))
+			text := fmt.Sprintf("%.4f", w.At(j, c))
+			row, shades, texts = append(row, text), append(shades, max(-1, min(1, w.At(j, c)))), append(texts, text)
 		}
 		heat.Rows, heat.Shade, heat.Texts = append(heat.Rows, printable(v.names[j])), append(heat.Shade, shades), append(heat.Texts, texts)
-		table.add(append(row, file.Uniquenesses[j])...)
+		table.add(append(row, fmt.Sprintf("%.4f", file.Uniquenesses[j]))...)
 	}
-	return section(heat.Title, heat.Figure(), &table)
+	row := []any{"variance explained"}
+	for _, share := range v.explained(file)[:k] {
+		row = append(row, percent(share))
+	}
+	table.add(append(row, percent(floats.Sum(file.Uniquenesses)/float64(file.D)))...)
+	sheets := []*sheet{&table}
+	if file.oblique() {
+		sheets = append(sheets, file.correlations(k))
+	}
+	return section(heat.Title, heat.Figure(), sheets...)
+}
+
+// correlations is a table of those of the first k factors.
+func (f factorFile) correlations(k int) *sheet {
+	table := &sheet{caption: "correlations of the factors", heads: append([]string{"factor"}, numbered("", k)...), open: true}
+	for i, list := range f.Rotation.Correlations[:k] {
+		row := []any{strconv.Itoa(i + 1)}
+		for _, c := range list[:k] {
+			row = append(row, fmt.Sprintf("%.4f", c))
+		}
+		table.add(row...)
+	}
+	return table
 }
 
 // communalities are one minus the uniquenesses.
