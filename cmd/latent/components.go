@@ -238,7 +238,7 @@ func (f *components) facts() [][2]string {
 		}
 	}
 	if used < len(f.list) {
-		list = append(list, [2]string{"in use", fmt.Sprintf("%d of the %d components hold rows", used, len(f.list))})
+		list = append(list, [2]string{"in use", fmt.Sprintf("%d of the %d %ss hold rows", used, len(f.list), f.noun)})
 	}
 	return list
 }

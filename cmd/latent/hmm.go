@@ -315,26 +315,48 @@ func (in *input) steps() (framework.Sequences, error) {
 // print shows what is seen in the states, and how they follow one another.
 func (c *chain) print(p *page) {
 	c.components.print(p)
-	k := min(c.params.K, mostRows)
+	used := 0 // states that hold steps: those that hold none come last, but for chains from left to right
+	for i, state := range c.list {
+		if state.Rows >= 0.5 {
+			used = i + 1
+		}
+	}
+	k := min(max(used, 1), mostRows)
 	durations := c.model.Durations(c.params)
 	shown, g := p.widest(k, func(n int) *grid {
 		heads := append([]string{"from state", "begins", "stays, steps"}, numbered("to ", n)...)
 		g := newGrid(heads...)
 		for i := range k {
-			row := []string{strconv.Itoa(i + 1), fmt.Sprintf("%.3f", c.params.Start[i]), fmt.Sprintf("%.4g", durations[i])}
+			row := []string{strconv.Itoa(i + 1), fmt.Sprintf("%.3f", c.params.Start[i]), stayed(durations[i])}
 			for j := range n {
-				row = append(row, fmt.Sprintf("%.3f", c.params.Move(i, j)))
+				cell := fmt.Sprintf("%.3f", c.params.Move(i, j))
+				if c.moveErrors != nil {
+					cell += fmt.Sprintf(" ± %.3f", float64(c.moveErrors[i*c.params.K+j]))
+				}
+				row = append(row, cell)
 			}
 			g.row(row...)
 		}
 		return g
 	})
 	p.line("")
-	p.prose(0, "Probabilities of the first state, steps that a state is stayed in once it is entered, and probabilities of the state that comes next:")
+	text := "Probabilities of the first state, steps that a state is stayed in once it is entered, and probabilities of the state that comes next"
+	if c.moveErrors != nil {
+		text += ", ± standard errors by bootstrap"
+	}
+	p.prose(0, "%s:", text)
 	p.grid(g)
-	if left := c.params.K - shown; left > 0 {
+	if left := max(used, 1) - shown; left > 0 {
 		p.prose(0, "%s left out (--format json has all).", are(left, "more state"))
 	}
+}
+
+// stayed is the number of steps in a state, for readers.
+func stayed(steps float64) string {
+	if math.IsInf(steps, 1) {
+		return "for good"
+	}
+	return fmt.Sprintf("%.4g", steps)
 }
 
 func compareNumbers(a, b float64) int {

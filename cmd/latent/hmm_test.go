@@ -109,6 +109,7 @@ func TestSequencesOfMixedColumns(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, p[state-1], own)
 		require.InDelta(t, 1, p[0]+p[1]+p[2], 1e-12)
+		require.LessOrEqual(t, own, 1.)
 		sum += log
 	}
 	require.InEpsilon(t, float64(r.LogLik), sum, 1e-9, "predictive densities add up")
@@ -129,6 +130,7 @@ func TestSequencesOfMixedColumns(t *testing.T) {
 
 	stdout, _ = done(t, "sample", model, "-n", "9000", "--labels")
 	drawn := records(t, stdout)
+	require.Equal(t, []string{"x", "y", "state"}, drawn[0])
 	changes := 0
 	for i := 2; i < len(drawn); i++ {
 		if drawn[i][2] != drawn[i-1][2] {

@@ -93,7 +93,7 @@ func (c *chain) transitionsSection() []htmlreport.Section {
 	table := sheet{caption: "probabilities of the next state, to four decimals", heads: append([]string{"from state", "begins", "steps stayed"}, numbered("to ", k)...), open: true}
 	durations := c.model.Durations(c.params)
 	for i := range k {
-		cells := []any{i + 1, fmt.Sprintf("%.4f", c.params.Start[i]), fmt.Sprintf("%.4g", durations[i])}
+		cells := []any{i + 1, fmt.Sprintf("%.4f", c.params.Start[i]), stayed(durations[i])}
 		var shades []float64
 		var texts []string
 		for j := range k {

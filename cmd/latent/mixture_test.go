@@ -631,7 +631,7 @@ func TestLabelsOfSamplesRequireAMixture(t *testing.T) {
 	done(t, "fit", "--data", file(t, "d.csv", "component,b\n1,2\n2,2.5\n3,1\n4,4\n"), "--k", "1", "--out", own)
 	fails(t, 2, `a second column named "component"`, "", "sample", own, "-n", "2", "--labels")
 	_, bpcaModel := smallModel(t)
-	fails(t, 2, "--labels requires a mixture", "", "sample", bpcaModel, "-n", "2", "--labels")
+	fails(t, 2, "--labels requires a mixture or hmm", "", "sample", bpcaModel, "-n", "2", "--labels")
 
 	votes := filepath.Join(dir, "votes.json")
 	done(t, "fit", "--data", file(t, "c.csv", "a,b,c\n1,0,4\n3,2,1\n0,5,2\n2,2,2\n"), "--family", "multinomial", "--k", "1", "--out", votes)

@@ -12,12 +12,18 @@ import (
 type sampleCommand struct {
 	Saved  string `arg:"" name:"model" placeholder:"MODEL.json" help:"Model saved by latent fit --out."`
 	Rows   int    `name:"rows" short:"n" required:"" placeholder:"N" help:"Rows to draw."`
-	Labels bool   `help:"Add the component that each row was drawn from, as a last column named component."`
+	Labels bool   `help:"Add the component, or state of hmm, that each row was drawn from, as a last column named component, or state."`
 	Seed   uint64 `default:"1" help:"Seed."`
 	Out    string `placeholder:"FILE" help:"File to write. Default, and -: standard output."`
 }
 
-const labelColumn = "component"
+// drawnHead heads the column of what rows were drawn from.
+func drawnHead(m *modelFile) string {
+	if m.saved.sequences != nil {
+		return stateHead
+	}
+	return "component"
+}
 
 // Run writes rows drawn from the model as CSV, under the names of its columns.
 func (c *sampleCommand) Run(s *session) error {
@@ -43,9 +49,9 @@ func (c *sampleCommand) Run(s *session) error {
 func (c *sampleCommand) checkLabels(m *modelFile) error {
 	switch {
 	case c.Labels && !models[m.Model].classes:
-		return misused("--labels requires a mixture: %s is a %s model, which has no components", c.Saved, m.Model)
-	case c.Labels && slices.Contains(namesOf(m.Columns), labelColumn):
-		return misused("--labels would add a second column named %q", labelColumn)
+		return misused("--labels requires a mixture or hmm: %s is a %s model, which has no components", c.Saved, m.Model)
+	case c.Labels && slices.Contains(namesOf(m.Columns), drawnHead(m)):
+		return misused("--labels would add a second column named %q", drawnHead(m))
 	}
 	return nil
 }
@@ -55,7 +61,7 @@ func (c *sampleCommand) draw(s *session, m *modelFile, w io.Writer) error {
 	out := csv.NewWriter(w)
 	names := namesOf(m.Columns)
 	if c.Labels {
-		names = append(names, labelColumn)
+		names = append(names, drawnHead(m))
 	}
 	if err := out.Write(names); err != nil {
 		return err

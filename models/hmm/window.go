@@ -350,6 +350,10 @@ func (o *sink) putPart(s *Statistics, begin int) {
 		return
 	}
 	for t := range s.window.n {
-		copy(at(o.smoothed, begin+t, o.k), s.window.gamma[t*s.chain.side:][:o.k])
+		row, gamma := at(o.smoothed, begin+t, o.k), s.window.gamma[t*s.chain.side:][:o.k]
+		sum := floats.Sum(gamma) // 1 but for rounding, which would leave probabilities above it
+		for k, v := range gamma {
+			row[k] = v / sum
+		}
 	}
 }
