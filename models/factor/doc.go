@@ -15,7 +15,7 @@
 //	all, err := factor.Solve(m, factor.Structure{}, 0)
 //	k, value, err := all.Best(framework.GFIC)
 //	p, err := all.Parameters(k)
-//	z, cov, err := p.Transform(x)    // regression scores
+//	z, err := p.Transform(rows)      // regression scores
 //
 // Package bpca has the statistics that all of these models share.
 package factor
