@@ -19,7 +19,7 @@ import (
 
 // fittingFlags say what is fitted to which rows.
 type fittingFlags struct {
-	Data string `placeholder:"FILE|NAME" help:"CSV or NPY file, also gzipped; - for standard input; or an embedded data set, see latent datasets. Default: faithful for mixture, housevotes84 for bernmix, satellite for bpca, factor and vbmf."`
+	Data string `placeholder:"FILE|NAME" help:"CSV or NPY file, also gzipped; - for standard input; or an embedded data set, see latent datasets. Default: faithful for mixture, housevotes84 for bernmix, geyser for hmm, satellite for bpca, factor and vbmf."`
 	inputFlags
 	modelFlags
 }

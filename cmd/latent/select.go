@@ -13,7 +13,7 @@ type selectCommand struct {
 	fittingFlags
 	checkpointFlags
 	compares  string   // what --family all or --cov all compares: all families, or covariances; empty: nothing
-	Criteria  []string `placeholder:"NAME,…" sep:"none" help:"Criteria: of gfic, fic, bicem, elbo, bic, aic and icl; of mixtures also collapsed (the parameters integrated out), exacticl, dnml (discrete columns), sbic and slope. Default: those that fit the method."`
+	Criteria  []string `placeholder:"NAME,…" sep:"none" help:"Criteria: of gfic, fic, bicem, elbo, bic, aic and icl; of mixtures also collapsed (the parameters integrated out), exacticl, dnml (discrete columns), sbic and slope; of factor sbic, with --method em where entries are missing. Default: those that fit the method."`
 	Kmin      int      `name:"kmin" default:"1" help:"Smallest number of components, or of latent dimensions."`
 	Kmax      *int     `name:"kmax" placeholder:"K" help:"Largest. Default: 10, as where latent fit begins, or fewer. It does not double: a warning names the criteria that choose the largest."`
 	Bootstrap *int     `placeholder:"B" help:"Test K against K + 1 components by the likelihood ratio of B tables drawn from the fit of K, from kmin up to the first K that is not rejected at 5 % (mixtures, --method em). 99 or 999 are usual."`
