@@ -32,6 +32,21 @@ type forecastStep struct {
 	States   []number          `json:"responsibilities"`
 	Mean     map[string]number `json:"mean"` // of columns of numbers
 	SD       map[string]number `json:"sd"`
+
+	Levels map[string]map[string]number `json:"probabilities,omitempty"` // of columns of levels
+}
+
+// addLevels adds the probabilities that a state, which has itself the probability weight, gives the levels of a column.
+func (s *forecastStep) addLevels(column string, weight float64, values map[string]number) {
+	if s.Levels == nil {
+		s.Levels = map[string]map[string]number{}
+	}
+	if s.Levels[column] == nil {
+		s.Levels[column] = map[string]number{}
+	}
+	for level, p := range values {
+		s.Levels[column][level] += number(weight) * p
+	}
 }
 
 // forecast writes the steps after each sequence.
@@ -49,18 +64,13 @@ func (c *predictCommand) forecast(s *session, m *modelFile, p *prediction) error
 			return rendered(p.in.name + ": " + p.errors.render(err))
 		}
 		for i := range len(states) / k {
-			step := forecastStep{Step: i%h + 1, States: numbers(states[i*k : (i+1)*k]), Mean: map[string]number{}, SD: map[string]number{}}
-			if p.in.sequences != nil {
-				step.Sequence = p.in.sequences[sequence+i/h]
-			}
-			means, sds, err := m.saved.expect(states[i*k : (i+1)*k])
+			step, err := m.saved.expect(states[i*k : (i+1)*k])
 			if err != nil {
 				return err
 			}
-			for j, column := range m.Columns {
-				if means[j] == means[j] {
-					step.Mean[column.Name], step.SD[column.Name] = means[j], sds[j]
-				}
+			step.Step = i%h + 1
+			if p.in.sequences != nil {
+				step.Sequence = p.in.sequences[sequence+i/h]
 			}
 			steps = append(steps, step)
 		}
@@ -85,7 +95,13 @@ func writeForecast(w io.Writer, steps []forecastStep, m *modelFile, named bool) 
 	}
 	heads = append(append(heads, "step"), numbered("p", m.K)...)
 	for _, column := range m.Columns {
-		heads = append(heads, "mean_"+column.Name, "sd_"+column.Name)
+		if column.Family != familyCategorical {
+			heads = append(heads, "mean_"+column.Name, "sd_"+column.Name)
+			continue
+		}
+		for _, level := range column.Levels {
+			heads = append(heads, "p_"+column.Name+"="+level)
+		}
 	}
 	if err := out.Write(heads); err != nil {
 		return err
@@ -106,6 +122,12 @@ func writeForecast(w io.Writer, steps []forecastStep, m *modelFile, named bool) 
 			record = append(record, text(v, true))
 		}
 		for _, column := range m.Columns {
+			if column.Family == familyCategorical {
+				for _, level := range column.Levels {
+					record = append(record, text(step.Levels[column.Name][level], true))
+				}
+				continue
+			}
 			mean, ok := step.Mean[column.Name]
 			record = append(record, text(mean, ok), text(step.SD[column.Name], ok))
 		}

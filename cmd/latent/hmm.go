@@ -398,7 +398,7 @@ func loadHMM(file *modelFile) (*savedModel, error) {
 	saved := &savedModel{needsAll: needsComplete(file.Family), layout: layout{first: []string{stateHead, "probability"}, list: "responsibilities", entries: numbered("p", p.K), last: []string{"log_predictive"}}}
 	saved.sequences = func(b framework.Sequences) ([]float64, error) { return scoreSteps(m, p, b) }
 	saved.forecast = func(b framework.Sequences, h int) ([]float64, error) { return m.Forecast(b, p, h) }
-	saved.expect = func(states []float64) (means, sds []number, err error) {
+	saved.expect = func(states []float64) (forecastStep, error) {
 		return expectation(m, p, file.Columns, states)
 	}
 	var last []float64 // what the state of the next step is drawn from
@@ -441,25 +441,28 @@ func scoreSteps(m hmm.Model, p *hmm.Parameters, b framework.Sequences) ([]float6
 	return table, nil
 }
 
-// expectation is the mean and the standard deviation of each column where the states have given probabilities; NaN of columns of levels.
-func expectation(m hmm.Model, p *hmm.Parameters, columns []column, states []float64) (means, sds []number, err error) {
+// expectation is what the columns are where the states have given probabilities: mean and standard deviation of numbers, and the
+// probabilities of levels.
+func expectation(m hmm.Model, p *hmm.Parameters, columns []column, states []float64) (forecastStep, error) {
+	step := forecastStep{States: numbers(states), Mean: map[string]number{}, SD: map[string]number{}}
 	names, err := m.Numbers(p)
 	if err != nil {
-		return nil, nil, err
+		return step, err
 	}
-	means, sds = make([]number, len(columns)), make([]number, len(columns))
+	squares := map[string]number{}
 	for k, weight := range states {
 		for j, s := range summaries(columns, names, p.Component(k)) {
-			mean, sd := number(math.NaN()), number(math.NaN())
-			if moments := familyNamed(columns[j].Family).moments; moments != nil {
-				mean, sd = moments(s.Values)
+			if columns[j].Family == familyCategorical {
+				step.addLevels(columns[j].Name, weight, s.Values)
+			} else if moments := familyNamed(columns[j].Family).moments; moments != nil {
+				mean, sd := moments(s.Values)
+				step.Mean[s.Name] += number(weight) * mean
+				squares[s.Name] += number(weight) * (sd*sd + mean*mean)
 			}
-			means[j] += number(weight) * mean
-			sds[j] += number(weight) * (sd*sd + mean*mean)
 		}
 	}
-	for j, mean := range means {
-		sds[j] = sqrt(max(0, sds[j]-mean*mean))
+	for name, mean := range step.Mean {
+		step.SD[name] = sqrt(max(0, squares[name]-mean*mean))
 	}
-	return means, sds, nil
+	return step, nil
 }

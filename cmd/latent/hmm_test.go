@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
 )
 
 // seriesTable are two sequences of a table.
@@ -120,11 +121,15 @@ func TestSequencesOfMixedColumns(t *testing.T) {
 
 	stdout, _ = done(t, "predict", model, "--data", path, "--forecast", "200")
 	rows = records(t, stdout)
-	require.Equal(t, "sequence,step,p1,p2,p3,mean_x,sd_x,mean_y,sd_y", strings.Join(rows[0], ","))
+	require.Equal(t, "sequence,step,p1,p2,p3,mean_x,sd_x,p_y=blue,p_y=green,p_y=red", strings.Join(rows[0], ","))
 	require.Len(t, rows, 1+20*200)
 	require.Equal(t, []string{"s0", "200"}, rows[200][:2])
 	require.Equal(t, rows[200][2][:6], rows[400][2][:6], "in the long run, the beginning is forgotten")
-	require.Empty(t, rows[1][7], "levels have no mean")
+	levels := make([]float64, 3)
+	_, err := fmt.Sscan(strings.Join(rows[1][7:], " "), &levels[0], &levels[1], &levels[2])
+	require.NoError(t, err)
+	require.InDelta(t, 1, floats.Sum(levels), 1e-12)
+	require.Less(t, slices.Min(levels), 0.1, "each state has two of the three levels")
 	stdout, _ = done(t, "predict", model, "--data", path, "--forecast", "0")
 	require.Len(t, records(t, stdout), 1)
 

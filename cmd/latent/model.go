@@ -174,10 +174,10 @@ type result struct {
 type savedModel struct {
 	needsAll bool // has no place for missing values
 	// sequences is score for rows that follow one another; nil where they do not. forecast has the probabilities of the states of the h
-	// steps after each sequence, and expect mean and standard deviation of the columns under such probabilities.
+	// steps after each sequence, and expect says what the columns are under such probabilities.
 	sequences func(b framework.Sequences) ([]float64, error)
 	forecast  func(b framework.Sequences, h int) ([]float64, error)
-	expect    func(states []float64) (means, sds []number, err error)
+	expect    func(states []float64) (forecastStep, error)
 	layout    layout
 	doubt     string // of the scores; empty: none
 	// score returns the numbers of each row that the layout names.
