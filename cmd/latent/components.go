@@ -182,8 +182,7 @@ func (s columnSummary) shown(c column) (legend, cell string) {
 	case c.Family == familyCategorical:
 		return mostLikely(c.Levels, v)
 	case c.Family == familyOrdinal:
-		p := make([]float64, len(c.Levels))
-		family.Ordinal{Levels: len(p)}.Expect([]float64{v(0), v(1)}, p)
+		p := s.probabilities(c)
 		return mostLikely(c.Levels, func(l int) float64 { return p[l] })
 	case c.Family == familyBernoulli && len(c.Levels) > 0:
 		return fmt.Sprintf("P(%s)", short(c.Levels[1])), fmt.Sprintf("%.3f", v(0))
@@ -196,6 +195,23 @@ func (s columnSummary) shown(c column) (legend, cell string) {
 	}
 	mean, sd := familyNamed(c.Family).moments(s.Values)
 	return "mean ± sd", fmt.Sprintf("%.4g ± %.3g", float64(mean), float64(sd))
+}
+
+// probabilities are those of the levels of a column, in their order.
+func (s columnSummary) probabilities(c column) []float64 {
+	p := make([]float64, len(c.Levels))
+	v := func(i int) float64 { return float64(s.Values[s.keys[i]]) }
+	switch c.Family {
+	case familyBernoulli:
+		p[0], p[1] = 1-v(0), v(0)
+	case familyOrdinal:
+		family.Ordinal{Levels: len(p)}.Expect([]float64{v(0), v(1)}, p)
+	default:
+		for l := range p {
+			p[l] = v(l)
+		}
+	}
+	return p
 }
 
 // mostLikely shows the level of the largest probability.

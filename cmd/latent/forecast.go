@@ -37,15 +37,15 @@ type forecastStep struct {
 }
 
 // addLevels adds the probabilities that a state, which has itself the probability weight, gives the levels of a column.
-func (s *forecastStep) addLevels(column string, weight float64, values map[string]number) {
+func (s *forecastStep) addLevels(c column, weight float64, probabilities []float64) {
 	if s.Levels == nil {
 		s.Levels = map[string]map[string]number{}
 	}
-	if s.Levels[column] == nil {
-		s.Levels[column] = map[string]number{}
+	if s.Levels[c.Name] == nil {
+		s.Levels[c.Name] = map[string]number{}
 	}
-	for level, p := range values {
-		s.Levels[column][level] += number(weight) * p
+	for l, p := range probabilities {
+		s.Levels[c.Name][c.Levels[l]] += number(weight * p)
 	}
 }
 
@@ -95,7 +95,7 @@ func writeForecast(w io.Writer, steps []forecastStep, m *modelFile, named bool) 
 	}
 	heads = append(append(heads, "step"), numbered("p", m.K)...)
 	for _, column := range m.Columns {
-		if column.Family != familyCategorical {
+		if len(column.Levels) == 0 {
 			heads = append(heads, "mean_"+column.Name, "sd_"+column.Name)
 			continue
 		}
@@ -122,10 +122,10 @@ func writeForecast(w io.Writer, steps []forecastStep, m *modelFile, named bool) 
 			record = append(record, text(v, true))
 		}
 		for _, column := range m.Columns {
-			if column.Family == familyCategorical {
-				for _, level := range column.Levels {
-					record = append(record, text(step.Levels[column.Name][level], true))
-				}
+			for _, level := range column.Levels {
+				record = append(record, text(step.Levels[column.Name][level], true))
+			}
+			if len(column.Levels) > 0 {
 				continue
 			}
 			mean, ok := step.Mean[column.Name]

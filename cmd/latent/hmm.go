@@ -441,6 +441,20 @@ func scoreSteps(m hmm.Model, p *hmm.Parameters, b framework.Sequences) ([]float6
 	return table, nil
 }
 
+// moments are mean and standard deviation of a column of numbers, where its family has them.
+func (s columnSummary) moments(name string) (mean, sd number, ok bool) {
+	if name == familyBernoulli {
+		p := s.Values[s.keys[0]]
+		return p, sqrt(p * (1 - p)), true
+	}
+	of := familyNamed(name).moments
+	if of == nil {
+		return 0, 0, false
+	}
+	mean, sd = of(s.Values)
+	return mean, sd, true
+}
+
 // expectation is what the columns are where the states have given probabilities: mean and standard deviation of numbers, and the
 // probabilities of levels.
 func expectation(m hmm.Model, p *hmm.Parameters, columns []column, states []float64) (forecastStep, error) {
@@ -452,10 +466,9 @@ func expectation(m hmm.Model, p *hmm.Parameters, columns []column, states []floa
 	squares := map[string]number{}
 	for k, weight := range states {
 		for j, s := range summaries(columns, names, p.Component(k)) {
-			if columns[j].Family == familyCategorical {
-				step.addLevels(columns[j].Name, weight, s.Values)
-			} else if moments := familyNamed(columns[j].Family).moments; moments != nil {
-				mean, sd := moments(s.Values)
+			if len(columns[j].Levels) > 0 {
+				step.addLevels(columns[j], weight, s.probabilities(columns[j]))
+			} else if mean, sd, ok := s.moments(columns[j].Family); ok {
 				step.Mean[s.Name] += number(weight) * mean
 				squares[s.Name] += number(weight) * (sd*sd + mean*mean)
 			}

@@ -130,6 +130,11 @@ func TestSequencesOfMixedColumns(t *testing.T) {
 	require.NoError(t, err)
 	require.InDelta(t, 1, floats.Sum(levels), 1e-12)
 	require.Less(t, slices.Min(levels), 0.1, "each state has two of the three levels")
+	done(t, "fit", "--model", "hmm", "--data", file(t, "codes.csv", "a,b,c\n"+strings.Repeat("1,0,n\n2,1,y\n3,1,y\n", 9)), "--columns", "a=ordinal,b=bernoulli,c=bernoulli", "--k", "1", "--out", model+"2")
+	stdout, _ = done(t, "predict", model+"2", "--data", file(t, "code.csv", "a,b,c\n2,1,y\n"), "--forecast", "1")
+	rows = records(t, stdout)
+	require.Equal(t, "step,p1,p_a=1,p_a=2,p_a=3,mean_b,sd_b,p_c=n,p_c=y", strings.Join(rows[0], ","))
+	require.Equal(t, rows[1][5], rows[1][8])
 	stdout, _ = done(t, "predict", model, "--data", path, "--forecast", "0")
 	require.Len(t, records(t, stdout), 1)
 
