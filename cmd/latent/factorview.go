@@ -71,8 +71,8 @@ func (v factorView) result(p *factor.Parameters) (*result, error) {
 	return r, nil
 }
 
-// explained is the share of the columns' variances, each of which counts as 1, along each factor. What correlated factors
-// share is divided between them, Σ_j W_jk (WΦ)_jk as R's psych has it, so that the shares sum to the mean communality.
+// explained is the share of the columns' variances, each of which counts as 1, along each factor. What correlated
+// factors share is divided between them, Σ_j W_jk (WΦ)_jk as R's psych has it, so that the shares sum to the mean communality.
 func (v factorView) explained(file factorFile) (shares []float64) {
 	w := file.Standardized()
 	structure := mat.DenseCopyOf(w) // correlations of columns and factors, WΦ

@@ -455,8 +455,8 @@ func (s columnSummary) moments(name string) (mean, sd number, ok bool) {
 	return mean, sd, true
 }
 
-// expectation is what the columns are where the states have given probabilities: mean and standard deviation of numbers, and the
-// probabilities of levels.
+// expectation is what the columns are where the states have given probabilities: mean and standard deviation of
+// numbers, and the probabilities of levels.
 func expectation(m hmm.Model, p *hmm.Parameters, columns []column, states []float64) (forecastStep, error) {
 	step := forecastStep{States: numbers(states), Mean: map[string]number{}, SD: map[string]number{}}
 	names, err := m.Numbers(p)

@@ -187,7 +187,9 @@ func (c *chain) residualsSection(in *input) ([]htmlreport.Section, error) {
 	if len(chart.Panels) == 0 {
 		return nil, nil
 	}
-	if slices.ContainsFunc(c.columns, func(c column) bool { return len(c.Levels) > 0 || c.Family == familyPoisson || c.Family == familyBernoulli }) {
+	if slices.ContainsFunc(c.columns, func(c column) bool {
+		return len(c.Levels) > 0 || c.Family == familyPoisson || c.Family == familyBernoulli
+	}) {
 		chart.About += " Counts and codes have few values, each of which gets one place for all of its probability: their bars stand apart, and only the tails say something."
 	}
 	return section(chart.Title, chart.Figure(), &table), nil
