@@ -179,6 +179,7 @@ type capabilities[B, P any, S Statistics[S]] struct {
 	sized       Sized[P, S]
 	coupled     Coupled[B, P, S]
 	expander    Expander[P, S]
+	estimating  Estimating[P, S]
 	penalized   Penalized[P]
 	condenser   Condenser[B]
 	labelled    Labelled[S]
@@ -206,6 +207,7 @@ func capabilitiesOf[B, P any, S Statistics[S]](m Model[B, P, S]) *capabilities[B
 	c.sized, _ = m.(Sized[P, S])
 	c.coupled, _ = m.(Coupled[B, P, S])
 	c.expander, _ = m.(Expander[P, S])
+	c.estimating, _ = m.(Estimating[P, S])
 	c.penalized, _ = m.(Penalized[P])
 	c.condenser, _ = m.(Condenser[B])
 	c.labelled, _ = m.(Labelled[S])

@@ -347,10 +347,17 @@ func (f *fit[B, P, S]) score(ctx context.Context, res *Result[P, S]) (err error)
 	return res.Scores[0].Err
 }
 
-// posterior evaluates the result at p(Z|X,Π̂).
+// posterior evaluates the result at p(Z|X,Π̂), Π̂ the estimates.
 func (f *fit[B, P, S]) posterior(ctx context.Context, res *Result[P, S]) (Evaluation, error) {
 	if f.can.coupled == nil {
-		return evaluate(ctx, f.model, f.condensed(), res.Parameters, f.options.Workers, f.options.Temper)
+		p := res.Parameters
+		if f.can.estimating != nil {
+			var err error
+			if p, err = f.can.estimating.Estimates(res.Statistics, p); err != nil {
+				return Evaluation{}, err
+			}
+		}
+		return evaluate(ctx, f.model, f.condensed(), p, f.options.Workers, f.options.Temper)
 	}
 	r := f.runs[res.Best]
 	r.open(ctx)

@@ -151,6 +151,13 @@ type Sized[P, S any] interface {
 	Charges(s S, p P) []Charge
 }
 
+// Estimating is a model whose parameters, where FAB or gFAB fitted them, are estimates only after a transformation, such as of
+// loadings that the tilt lengthens. Criteria about the likelihood are taken at the estimates; EM's are the parameters themselves.
+type Estimating[P, S any] interface {
+	// Estimates are in parameters of their own: p stays.
+	Estimates(s S, p P) (P, error)
+}
+
 // Expander adds parameter expansion (PX-EM; Liu, Rubin & Wu 1998). Where a change of z can
 // be undone by Π without changing p(X|Z,Π), EM converges slowly along that change when the noise
 // is small; the expansion maximises over it in one step.

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -60,6 +61,7 @@ func TestFactorAnalysis(t *testing.T) {
 	for _, method := range []string{"gfab", "em"} {
 		other := fitFactors(t, "--data", holzinger, "--method", method, "--k", "3")
 		assert.InDeltaSlice(t, r.Params.Loadings, other.Params.Loadings, 1e-3, method)
+		assert.InDelta(t, r.LogLik, other.LogLik, 1e-4, method)
 	}
 	assert.Equal(t, 3, fitFactors(t, "--data", holzinger, "--method", "gfab").K)
 
@@ -113,6 +115,13 @@ func TestFactorsOfMissingEntries(t *testing.T) {
 	scores, _ := done(t, "predict", model, "--data", gaps)
 	assert.True(t, strings.HasPrefix(scores, "z1,z2,z3,log_likelihood"))
 	assert.Equal(t, 302, strings.Count(scores, "\n"))
+	sum := 0.
+	for _, row := range strings.Split(strings.TrimSpace(scores), "\n")[1:] {
+		value, err := strconv.ParseFloat(row[strings.LastIndex(row, ",")+1:], 64)
+		require.NoError(t, err)
+		sum += value
+	}
+	assert.InDelta(t, sum, fitFactors(t, "--data", gaps).LogLik, 1e-6, "at the estimates that are saved")
 	dropped := fitFactors(t, "--data", gaps, "--missing", "drop", "--kmax", "1")
 	assert.Equal(t, "closed-form", dropped.Method)
 }

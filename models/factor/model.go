@@ -219,6 +219,9 @@ func (st Structure) shape(k, d int) framework.Shape {
 	return framework.Shape{K: k, Component: d * k, Shared: shared, Free: free + shared + d}
 }
 
+// Estimates is [Parameters.Rescaled].
+func (Model) Estimates(s *Statistics, p *Parameters) (*Parameters, error) { return p.Rescaled(s) }
+
 // ---- Curvature
 
 // Curvature is S ⊗ I_D: of loadings in units of the noise, Ψ^−½W, the information of a row is constant, so that gFIC
