@@ -47,6 +47,7 @@ func TestFamilyAutoFindsThreeLatentClasses(t *testing.T) {
 // and of other columns have gFAB.
 func TestCodesAndCountsAreIntegratedOutByDefault(t *testing.T) {
 	codes, counts := file(t, "codes.csv", latentClasses(60, 1)), file(t, "counts.csv", "a,b\n0,3\n2,9\n1,7\n0,4\n12,2\n9,1\n8,0\n")
+	many := file(t, "many.csv", "a\n9950\n20080\n10010\n19900\n10100\n20010\n")
 	large := file(t, "large.csv", "a\n"+strings.Repeat("0\n1\n1\n", 4000))
 	for want, list := range map[string][][]string{
 		"cvb0": {{"--data", codes, "--family", "auto"}, {"--data", codes, "--family", "bernoulli"}, {"--data", codes, "--columns", "q1=categorical"},
@@ -54,7 +55,7 @@ func TestCodesAndCountsAreIntegratedOutByDefault(t *testing.T) {
 			{"--data", codes, "--family", "auto", "--prior", "a=2,b=2"}, {"--data", codes, "--family", "auto", "--criterion", "exacticl"}},
 		"gfab": {{"--data", codes, "--family", "auto", "--method", "gfab"}, {"--data", codes, "--family", "auto", "--k", "2"}, {"--data", codes, "--family", "auto", "--criterion", "gfic"},
 			{"--data", codes, "--family", "auto", "--accelerate"}, {"--data", codes, "--columns", "q1=gaussian"}, {"--data", counts, "--family", "multinomial"},
-			{"--data", large, "--family", "auto"}, {"--data", large, "--model", "bernmix"}, {"--data", counts}},
+			{"--data", large, "--family", "auto"}, {"--data", large, "--model", "bernmix"}, {"--data", counts}, {"--data", many, "--family", "poisson"}},
 	} {
 		for _, args := range list {
 			assert.Equal(t, want, fitJSON(t, args...).Method, args)

@@ -133,7 +133,10 @@ func (in *input) rows(s *session, f *modelFlags) (*describedRows, error) {
 	}
 	why := ""
 	if f.byColumns {
-		if why = suitsCVB0(columns, in.Rows()); why != "" {
+		if why = suitsCVB0(columns, in.Rows()); why != "" && in.largeCounts(columns) {
+			why = ""
+		}
+		if why != "" {
 			f.Method = methodCVB0
 		}
 		if err := f.checkPrior(); err != nil {
@@ -215,6 +218,21 @@ func suitsCVB0(columns []column, rows int) string {
 		return "cvb0, as the columns are codes or counts (default elsewhere: gfab)"
 	}
 	return "cvb0, as the columns are codes (default elsewhere: gfab)"
+}
+
+// largestCount is the count up to which cvb0 is the default: from about 10,000 on, the predictive probabilities of rows left out lose
+// their digits, and its fits do not converge.
+const largestCount = 1000
+
+// largeCounts says whether a column of counts has larger ones.
+func (in *input) largeCounts(columns []column) bool {
+	return slices.ContainsFunc(columns, func(c column) bool {
+		if c.Family != familyPoisson {
+			return false
+		}
+		values, err := in.Column(c.Name) // that it has none is found out when they are fitted
+		return err == nil && slices.ContainsFunc(values, func(v float64) bool { return v > largestCount })
+	})
 }
 
 // compares leaves out the ELBO of estimated parameters, which never falls as K grows.
