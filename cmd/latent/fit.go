@@ -145,6 +145,9 @@ func (c *fitCommand) fit(s *session, in *input, progress *keeper) (*report, erro
 	progress.attach("fit", &o)
 	if c.model().classes && c.Kmax == nil && o.K == mostByDefault {
 		o.DoubleTo = in.Rows() / max(2, in.Cols()+1) // a full covariance takes so many rows
+		if c.LeftRight != nil {                      // each state that is passed once takes a piece of the series: gFIC finds pieces without end
+			o.DoubleTo = 0
+		}
 	}
 
 	var best *fitted

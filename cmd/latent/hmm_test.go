@@ -172,6 +172,11 @@ func TestChainsWithPriors(t *testing.T) {
 		_, sticky := fitChain(t, "--data", "earthquakes", "--drop", "year", "--family", "poisson", "--k", "2", "--method", method, "--prior", "stay=50")
 		assert.Greater(t, sticky.Transitions[0][0], loose.Transitions[0][0], method)
 	}
+	r, _ := fitChain(t, "--data", "earthquakes", "--drop", "year", "--family", "poisson", "--method", "map", "--prior", "stay=10,transitions=1")
+	assert.Equal(t, "bic", r.Criterion)
+	assert.Equal(t, 3, r.K)
+	r, _ = fitChain(t, "--data", "earthquakes", "--drop", "year", "--family", "poisson", "--left-right", "1", "--start", "first", "--restarts", "2")
+	assert.LessOrEqual(t, r.K, 10, "K does not double along a chain that passes each state once")
 }
 
 func TestMoreStatesThanValues(t *testing.T) {

@@ -67,7 +67,11 @@ func (m model) criteria(method string) []framework.Criterion {
 	case !ok:
 		list = []framework.Criterion{framework.GFIC, framework.FIC, framework.BICEM}
 	}
-	list = append(list, framework.BIC, framework.AIC)
+	if m.sequences && method == methodMAP { // a prior lets states without steps be, for which BICEM hardly charges
+		list = append([]framework.Criterion{framework.BIC}, append(list, framework.AIC)...)
+	} else {
+		list = append(list, framework.BIC, framework.AIC)
+	}
 	if m.classes {
 		list = append(list, framework.ICL)
 	}
