@@ -7,9 +7,12 @@ import (
 	"strconv"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/htmlreport"
+	"github.com/latent-go/latent/models/mixture"
 )
 
 // mostSteps bounds those of a series that is drawn.
@@ -29,8 +32,12 @@ func (c *chain) sections(in *input) ([]htmlreport.Section, error) {
 	if err != nil {
 		return nil, err
 	}
+	densities, err := c.densitiesSection(in)
+	if err != nil {
+		return nil, err
+	}
 	own, err := c.components.sections(in)
-	return slices.Concat(series, c.transitionsSection(), durations, own, residuals), err
+	return slices.Concat(series, c.transitionsSection(), durations, densities, own, residuals), err
 }
 
 // seriesSection draws the first steps of the columns that tell the states apart best, coloured by state.
@@ -133,6 +140,94 @@ func (c *chain) durationsSection(in *input) ([]htmlreport.Section, error) {
 		table.add(i+1, visits[i], steps[i]/visits[i], durations[i])
 	}
 	chart.Panels = []htmlreport.Panel{{Name: "steps", Bars: true, Height: 200, Series: append(table.series("on the path", 2), table.series("expected", 3)...)}}
+	return section(chart.Title, chart.Figure(), &table), nil
+}
+
+// mostCurve bounds the points of a density.
+const mostCurve = 161
+
+// densitiesSection shows what is seen in the states: of the columns of numbers that tell them apart best, all values and the density, or
+// the probabilities, of each state by its share of the steps.
+func (c *chain) densitiesSection(in *input) ([]htmlreport.Section, error) {
+	var list []htmlreport.Section
+	normal := c.gaussians()
+	for _, j := range c.order {
+		if len(c.columns[j].Levels) > 0 || len(list) == 3 || len(normal) == 1 && normal[0] == j { // whose densities the plane has
+			continue
+		}
+		one, err := c.densitySection(in, j)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, one...)
+	}
+	return list, nil
+}
+
+func (c *chain) densitySection(in *input, j int) ([]htmlreport.Section, error) {
+	values, err := in.Column(c.columns[j].Name)
+	if err != nil {
+		return nil, err
+	}
+	edges, counts := bins(values, in.frequencies)
+	if edges == nil {
+		return nil, nil
+	}
+	low, high := edges[0], edges[len(edges)-1]
+	chart := htmlreport.Chart{Title: "Seen in the states: " + printable(c.columns[j].Name), XName: printable(c.columns[j].Name),
+		About: "Bars are all steps, lines the states by their share of the steps."}
+	panel := htmlreport.Panel{Name: "density", Height: 200}
+	if discrete := familyNamed(c.columns[j].Family).name == familyPoisson; discrete && high-low < mostCurve {
+		edges, counts = edges[:0], counts[:0]
+		for v := low; v <= high+1; v++ {
+			edges = append(edges, v-0.5)
+		}
+		counts = stat.Histogram(nil, edges, slices.Sorted(slices.Values(slices.DeleteFunc(slices.Clone(values), math.IsNaN))), nil)
+		for v := low; v <= high; v++ {
+			chart.X = append(chart.X, v)
+		}
+		panel.Name, panel.Dots, chart.IntegerX = "probability", true, true
+	} else {
+		chart.X = floats.Span(make([]float64, mostCurve), low, high)
+	}
+	total := floats.Sum(counts)
+	table := sheet{caption: "densities", heads: []string{printable(c.columns[j].Name)}}
+	for i, n := range counts {
+		panel.Bins = append(panel.Bins, htmlreport.Bin{From: edges[i], To: edges[i+1], Height: n / total / (edges[i+1] - edges[i]),
+			Tip: fmt.Sprintf("%.6g to %.6g\n%.6g steps", edges[i], edges[i+1], n)})
+	}
+	rows := framework.Rows{N: len(chart.X), D: len(c.columns), Stride: len(c.columns)}
+	for _, x := range chart.X { // the other columns are missing
+		for other := range c.columns {
+			if other != j {
+				rows.X = append(rows.X, math.NaN())
+			} else {
+				rows.X = append(rows.X, x)
+			}
+		}
+	}
+	for k := range min(c.params.K, mostRows) {
+		one := &mixture.Parameters{K: 1, D: c.params.D, Weights: []float64{1}, Components: c.params.Component(k), Pooled: c.params.Pooled}
+		logs, err := c.components.model.LogProb(rows, one, nil)
+		if err != nil {
+			return nil, nil // a family of complete rows
+		}
+		share := float64(c.list[k].Weight)
+		curve := htmlreport.Series{Tip: fmt.Sprintf("state %d\n%.4g of the steps", k+1, share)}
+		for _, l := range logs {
+			curve.Y = append(curve.Y, share*math.Exp(l))
+		}
+		panel.Series = append(panel.Series, curve)
+		table.heads = append(table.heads, fmt.Sprintf("state %d", k+1))
+	}
+	for i, x := range chart.X {
+		cells := []any{x}
+		for _, curve := range panel.Series {
+			cells = append(cells, curve.Y[i])
+		}
+		table.add(cells...)
+	}
+	chart.Panels = []htmlreport.Panel{panel}
 	return section(chart.Title, chart.Figure(), &table), nil
 }
 
