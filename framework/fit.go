@@ -392,6 +392,16 @@ func evaluate[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], 
 	return e, nil
 }
 
+// EMStep makes one iteration of EM from the parameters p: [LocalStep], and the global step.
+func EMStep[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src Source[B], p P, workers int) (P, error) {
+	var next P
+	s, _, err := LocalStep(ctx, m, src, p, workers)
+	if err != nil {
+		return next, err
+	}
+	return m.Maximize(s, p, next)
+}
+
 // LocalStep makes one local step without a tilt at the parameters p: the expected
 // statistics under p(Z|X,p) and its entropy. LogJoint of the statistics plus the
 // entropy is ln p(X|p) where the model's local step is exact.

@@ -71,20 +71,12 @@ func (m Model) Resample(ctx context.Context, src framework.Source[framework.Sequ
 
 // StartAt is an iteration of EM from p: the steps as one class, which measure units and scale priors, stay p's.
 func (m Model) StartAt(ctx context.Context, src framework.Source[framework.Sequences], p *Parameters) (*Parameters, error) {
-	s, _, err := framework.LocalStep(ctx, m, src, p, 1)
-	if err != nil {
-		return nil, err
-	}
-	return m.Maximize(s, p, nil)
+	return framework.EMStep(ctx, m, src, p, 1)
 }
 
 // StartAt is an iteration of EM from p.
 func (m MAP) StartAt(ctx context.Context, src framework.Source[framework.Sequences], p *Parameters) (*Parameters, error) {
-	s, _, err := framework.LocalStep(ctx, m, src, p, 1)
-	if err != nil {
-		return nil, err
-	}
-	return m.Maximize(s, p, nil)
+	return framework.EMStep(ctx, m, src, p, 1)
 }
 
 // Permute puts state order[k] of p in the place of state k. The states of a chain from left to right have one order, in

@@ -59,20 +59,12 @@ func (m Model) Resample(ctx context.Context, src framework.Source[framework.Rows
 
 // StartAt is an iteration of EM from p: the table as one component, which measures units and scales priors, stays p's.
 func (m Model) StartAt(ctx context.Context, src framework.Source[framework.Rows], p *Parameters) (*Parameters, error) {
-	s, _, err := framework.LocalStep(ctx, m, src, p, 1)
-	if err != nil {
-		return nil, err
-	}
-	return m.Maximize(s, p, nil)
+	return framework.EMStep(ctx, m, src, p, 1)
 }
 
 // StartAt is an iteration of EM from p.
 func (m MAP) StartAt(ctx context.Context, src framework.Source[framework.Rows], p *Parameters) (*Parameters, error) {
-	s, _, err := framework.LocalStep(ctx, m, src, p, 1)
-	if err != nil {
-		return nil, err
-	}
-	return m.Maximize(s, p, nil)
+	return framework.EMStep(ctx, m, src, p, 1)
 }
 
 // Permute puts component order[k] of p in the place of component k.
