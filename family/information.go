@@ -114,11 +114,10 @@ func (f *normalInformation) precision() *mat.SymDense {
 	d := f.d
 	u := append([]float64(nil), f.all...)
 	inverse := append([]float64(nil), f.cov...)
-	p := mat.NewSymDense(d, nil)
 	_, okAll := linalg.NewCholesky(d, u)
 	chol, ok := linalg.NewCholesky(d, inverse)
 	if !ok || !okAll {
-		return p
+		return mat.NewSymDense(d, nil)
 	}
 	chol.Invert()
 	for a := range d {
@@ -130,10 +129,5 @@ func (f *normalInformation) precision() *mat.SymDense {
 	root := mat.NewDense(d, d, u)
 	up.Mul(root, mat.NewDense(d, d, inverse))
 	upu.Mul(&up, root.T())
-	for a := range d {
-		for c := a; c < d; c++ {
-			p.SetSym(a, c, (upu.At(a, c)+upu.At(c, a))/2)
-		}
-	}
-	return p
+	return linalg.SymmetricPart(&upu)
 }

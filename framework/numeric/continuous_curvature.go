@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
 )
 
@@ -132,14 +133,7 @@ func congruent(a mat.Matrix, b mat.Symmetric) *mat.SymDense {
 	var half, full mat.Dense
 	half.Mul(b, a)
 	full.Mul(a.T(), &half)
-	_, n := a.Dims()
-	c := mat.NewSymDense(n, nil)
-	for i := range n {
-		for j := i; j < n; j++ {
-			c.SetSym(i, j, (full.At(i, j)+full.At(j, i))/2)
-		}
-	}
-	return c
+	return linalg.SymmetricPart(&full)
 }
 
 // Curvature adds (S/N) ⊗ B, or with Axes (S_kk/N) B_k for each dimension. B is observed when it is first asked for,

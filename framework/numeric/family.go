@@ -288,12 +288,7 @@ func floored(info *mat.SymDense, least float64) *mat.SymDense {
 	eigen.VectorsTo(&vectors)
 	scaled.Apply(func(_, j int, v float64) float64 { return v * max(values[j], least) }, &vectors)
 	scaled.Mul(&scaled, vectors.T())
-	for i := range values {
-		for j := i; j < len(values); j++ {
-			info.SetSym(i, j, (scaled.At(i, j)+scaled.At(j, i))/2)
-		}
-	}
-	return info
+	return linalg.SymmetricPart(&scaled)
 }
 
 func (c *compiled) curvatureMethod() string {

@@ -285,7 +285,7 @@ func (Model) Signal(_ *Statistics, p *Parameters) (*mat.SymDense, error) {
 	}
 	var product mat.Dense
 	product.Mul(p.W().T(), mat.NewDense(p.D, p.K, weighted))
-	return symmetric(&product), nil
+	return linalg.SymmetricPart(&product), nil
 }
 
 // Relevance is the signal-to-noise ratio w_kᵀΨ⁻¹w_k of each factor.

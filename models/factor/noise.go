@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/latent-go/latent/internal/linalg"
 )
 
 // Floor is the least share of a column's variance that is left to the noise: the bound of R's factanal. Without it
@@ -202,7 +204,7 @@ func floored(dst, squares []float64, n float64, unit []float64, m int) error {
 	if lower.SolveTo(&half, false, r) != nil || lower.SolveTo(&white, false, half.T()) != nil {
 		return errDependent
 	}
-	if !eigen.Factorize(symmetric(&white), true) {
+	if !eigen.Factorize(linalg.SymmetricPart(&white), true) {
 		return errDependent
 	}
 	out := mat.NewDense(m, m, dst)
@@ -220,18 +222,6 @@ func floored(dst, squares []float64, n float64, unit []float64, m int) error {
 }
 
 var errDependent = errors.New("factor: the columns of a block depend on one another linearly: drop some")
-
-// symmetric is the symmetric part of a square matrix.
-func symmetric(a *mat.Dense) *mat.SymDense {
-	n, _ := a.Dims()
-	s := mat.NewSymDense(n, nil)
-	for i := range n {
-		for j := i; j < n; j++ {
-			s.SetSym(i, j, (a.At(i, j)+a.At(j, i))/2)
-		}
-	}
-	return s
-}
 
 // A root is L with Ψ = LLᵀ.
 type root struct {

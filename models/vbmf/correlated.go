@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
 )
 
 // A Posterior is q(A)q(B): rows of A (M×H) are N(A_m, CovA), rows of B (L×H) are
@@ -175,11 +176,5 @@ func (p *Posterior) transformed(forward, back *mat.Dense, ca, cb *mat.SymDense) 
 func congruent(t mat.Matrix, c mat.Symmetric) *mat.SymDense {
 	var m mat.Dense
 	m.Product(t, c, t.T())
-	s := mat.NewSymDense(c.SymmetricDim(), nil)
-	for i := range c.SymmetricDim() {
-		for j := i; j < c.SymmetricDim(); j++ {
-			s.SetSym(i, j, (m.At(i, j)+m.At(j, i))/2)
-		}
-	}
-	return s
+	return linalg.SymmetricPart(&m)
 }
