@@ -146,12 +146,17 @@ func savedPCA(p *bpca.Parameters) (*savedModel, error) {
 		}
 		return table, err
 	}
-	m.sample = func(n int, rng *rand.Rand) (x []float64, labels []int, err error) {
-		rows, err := p.Sample(n, rng)
+	m.sample = unlabelled(p.Sample)
+	return m, nil
+}
+
+// unlabelled draws rows of a model whose z is no class.
+func unlabelled(draw func(n int, rng *rand.Rand) (*mat.Dense, error)) func(n int, rng *rand.Rand) ([]float64, []int, error) {
+	return func(n int, rng *rand.Rand) (x []float64, labels []int, err error) {
+		rows, err := draw(n, rng)
 		if err != nil {
 			return nil, nil, err
 		}
 		return rows.RawMatrix().Data, nil, nil
 	}
-	return m, nil
 }

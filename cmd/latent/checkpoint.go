@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -198,7 +199,9 @@ func (k *keeper) open() error {
 	if there.Version != k.state.Version {
 		return k.refuse("was made by another version, %s, and this is %s", there.Version, k.state.Version)
 	}
-	for _, name := range slices.Sorted(mapKeys(k.state.Plan, there.Plan)) {
+	names := maps.Clone(there.Plan)
+	maps.Copy(names, k.state.Plan)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
 		if here, there := k.state.Plan[name], there.Plan[name]; here != there {
 			return k.refuse("belongs to another command: %s is %s there, and %s here", name, cmp.Or(there, "nothing"), cmp.Or(here, "nothing"))
 		}
@@ -295,18 +298,4 @@ func (k *keeper) left(err error) error {
 		return fmt.Errorf("%w: the progress is in %s, and the same command goes on from there", err, k.path)
 	}
 	return fmt.Errorf("%w: nothing was saved", err)
-}
-
-func mapKeys(maps ...map[string]string) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		seen := map[string]bool{}
-		for _, m := range maps {
-			for key := range m {
-				if !seen[key] && !yield(key) {
-					return
-				}
-				seen[key] = true
-			}
-		}
-	}
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -381,12 +380,6 @@ func savedFactors(p *factor.Parameters, axes *mat.Dense) (*savedModel, error) {
 		}
 		return x.RawMatrix().Data, nil
 	}
-	m.sample = func(n int, rng *rand.Rand) (x []float64, labels []int, err error) {
-		rows, err := p.Sample(n, rng)
-		if err != nil {
-			return nil, nil, err
-		}
-		return rows.RawMatrix().Data, nil, nil
-	}
+	m.sample = unlabelled(p.Sample)
 	return m, nil
 }

@@ -143,11 +143,9 @@ func (c *fitCommand) fit(s *session, in *input, progress *keeper) (*report, erro
 	defer status.close()
 	o.Criterion, o.Also, o.FixedK, o.Recorder = crit, c.also([]framework.Criterion{crit}), c.K != nil, status.recorder(crit.Name)
 	progress.attach("fit", &o)
-	if c.model().classes && c.Kmax == nil && o.K == mostByDefault {
+	pieces := c.LeftRight != nil // each state, passed once, takes a piece of the series: gFIC finds pieces without end
+	if c.model().classes && !pieces && c.Kmax == nil && o.K == mostByDefault {
 		o.DoubleTo = in.Rows() / max(2, in.Cols()+1) // a full covariance takes so many rows
-		if c.LeftRight != nil {                      // each state that is passed once takes a piece of the series: gFIC finds pieces without end
-			o.DoubleTo = 0
-		}
 	}
 
 	var best *fitted

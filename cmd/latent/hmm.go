@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -227,7 +228,7 @@ type chain struct {
 func newChain(m hmm.Model, name string, columns []column, p *hmm.Parameters, s *hmm.Statistics) (*chain, error) {
 	c := &chain{model: m, places: upTo(0, p.K-1)}
 	if m.Structure.LeftRight == 0 {
-		slices.SortStableFunc(c.places, func(i, j int) int { return compareNumbers(s.Nk[j], s.Nk[i]) })
+		slices.SortStableFunc(c.places, func(i, j int) int { return cmp.Compare(s.Nk[j], s.Nk[i]) })
 	}
 	sums, params, err := m.Keep(s, p, c.places)
 	if err != nil {
@@ -357,16 +358,6 @@ func stayed(steps float64) string {
 		return "for good"
 	}
 	return fmt.Sprintf("%.4g", steps)
-}
-
-func compareNumbers(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // ---- Saved models

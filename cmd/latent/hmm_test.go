@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -49,7 +50,7 @@ func TestEarthquakes(t *testing.T) {
 	r, p := fitChain(t, "--data", "earthquakes", "--drop", "year", "--family", "poisson")
 	require.Equal(t, 3, r.K)
 	require.InDelta(t, -344.2264, float64(r.Value), 1e-3)
-	require.True(t, slices.IsSortedFunc(r.Components, func(a, b component) int { return -compareNumbers(float64(a.Rows), float64(b.Rows)) }))
+	require.True(t, slices.IsSortedFunc(r.Components, func(a, b component) int { return -cmp.Compare(float64(a.Rows), float64(b.Rows)) }))
 	for i, d := range p.Durations {
 		require.InEpsilon(t, 1/(1-p.Transitions[i][i]), *d, 1e-12)
 	}

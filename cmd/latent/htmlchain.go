@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/latent-go/latent/framework"
@@ -177,14 +176,16 @@ func (c *chain) densitySection(in *input, j int) ([]htmlreport.Section, error) {
 	chart := htmlreport.Chart{Title: "Seen in the states: " + printable(c.columns[j].Name), XName: printable(c.columns[j].Name),
 		About: "Bars are all steps, lines the states by their share of the steps."}
 	panel := htmlreport.Panel{Name: "density", Height: 200}
-	if discrete := familyNamed(c.columns[j].Family).name == familyPoisson; discrete && high-low < mostCurve {
-		edges, counts = edges[:0], counts[:0]
-		for v := low; v <= high+1; v++ {
-			edges = append(edges, v-0.5)
+	if c.columns[j].Family == familyPoisson && high-low < mostCurve {
+		edges, counts = []float64{low - 0.5}, make([]float64, int(high-low)+1)
+		for i := range counts {
+			chart.X = append(chart.X, low+float64(i))
+			edges = append(edges, low+float64(i)+0.5)
 		}
-		counts = stat.Histogram(nil, edges, slices.Sorted(slices.Values(slices.DeleteFunc(slices.Clone(values), math.IsNaN))), nil)
-		for v := low; v <= high; v++ {
-			chart.X = append(chart.X, v)
+		for row, v := range values {
+			if v == v {
+				counts[int(v-low)] += in.frequency(row)
+			}
 		}
 		panel.Name, panel.Dots, chart.IntegerX = "probability", true, true
 	} else {

@@ -179,7 +179,7 @@ func (f *components) points(in *input, p plane, table *sheet) (list []htmlreport
 			values[c] = in.Number(row, j)
 		}
 		u, v := p.point(values)
-		if math.IsNaN(u) || math.IsNaN(v) || in.frequencies != nil && in.frequencies[row] == 0 {
+		if math.IsNaN(u) || math.IsNaN(v) || in.frequency(row) == 0 {
 			continue
 		}
 		name := in.Origin(row) + 1

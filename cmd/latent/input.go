@@ -376,6 +376,14 @@ func (in *input) matrix() (table *framework.Table, n, d int, err error) {
 	return table, n, d, err
 }
 
+// frequency is the weight of a row.
+func (in *input) frequency(row int) float64 {
+	if in.frequencies == nil {
+		return 1
+	}
+	return in.frequencies[row]
+}
+
 // source gives the numbers x of the table the weights of its rows.
 func (in *input) source(x []float64, rows, cols int) (*framework.Table, error) {
 	t, err := framework.FromIncomplete(x, rows, cols)
