@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/alecthomas/kong v1.17.0
+	github.com/edsrzf/mmap-go v1.2.0
 	github.com/jedib0t/go-pretty/v6 v6.8.3
 	github.com/sbinet/npyio v0.6.0
 	github.com/stretchr/testify v1.12.1

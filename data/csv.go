@@ -32,6 +32,8 @@ type CSVOptions struct {
 	NA []string
 	// Reading says how the column of a name is read. Nil stands for ReadByForm.
 	Reading func(name string) Reading
+	// Store is where the numbers lie, of files of any format. Nil: in memory.
+	Store *Store
 }
 
 // Reading says whether a column whose cells look like numbers is one of numbers.
@@ -70,13 +72,16 @@ func fullPace() fastcsv.Pace {
 
 // readCSV reads what open returns, which it calls once or twice. Without workers it reads row by row.
 func readCSV(open func() (io.Reader, error), o CSVOptions, p fastcsv.Pace) (*Table, error) {
-	b := newCSVBuilder(o.NA)
-	if err := b.read(open, o, p); err != nil {
+	b := newCSVBuilder(o.NA, o.Store)
+	err := b.read(open, o, p)
+	if err != nil {
 		return nil, err
 	}
 	if b.KindsOnly {
-		b = b.successor()
-		if err := b.read(open, o, p); err != nil {
+		if b, err = b.successor(); err != nil {
+			return nil, err
+		}
+		if err = b.read(open, o, p); err != nil {
 			return nil, err
 		}
 	}
@@ -87,19 +92,20 @@ func readCSV(open func() (io.Reader, error), o CSVOptions, p fastcsv.Pace) (*Tab
 // categorical after its first row, values are no longer kept (KindsOnly).
 type csvBuilder struct {
 	fastcsv.Table
+	store      *Store
 	names      []string
 	unnamed    bool    // the names are made up
 	outOfRange []error // by column, its first number too large for a float64: an error if the column is numeric
 	kindsKnown bool    // second reading
 }
 
-func newCSVBuilder(na []string) *csvBuilder {
-	return &csvBuilder{Table: fastcsv.Table{Missing: na, Grow: growNumbers}}
+func newCSVBuilder(na []string, store *Store) *csvBuilder {
+	return &csvBuilder{store: store, Table: fastcsv.Table{Missing: na, Grow: store.grow}}
 }
 
 // successor is the builder for the second reading: kinds and sizes are known, so it grows no slice.
-func (b *csvBuilder) successor() *csvBuilder {
-	next := newCSVBuilder(b.Missing)
+func (b *csvBuilder) successor() (next *csvBuilder, err error) {
+	next = newCSVBuilder(b.Missing, b.store)
 	next.kindsKnown, next.Columns = true, make([]fastcsv.Column, len(b.Columns))
 	numeric := 0
 	for j, c := range b.Columns {
@@ -109,8 +115,8 @@ func (b *csvBuilder) successor() *csvBuilder {
 			numeric++
 		}
 	}
-	next.Numbers = make([]float64, 0, b.Rows*numeric)
-	return next
+	next.Numbers, err = b.store.numbers(b.Rows * numeric)
+	return next, err
 }
 
 // read reads the whole of what open returns.
@@ -158,7 +164,9 @@ func (b *csvBuilder) read(open func() (io.Reader, error), o CSVOptions, p fastcs
 	tryAt, pause := int64(0), int64(1<<12) // a text that is not for the fast path has few attempts
 	for {
 		if fast && records.offset() >= tryAt {
-			records.readPlain(&b.Table, p)
+			if err := records.readPlain(&b.Table, p); err != nil {
+				return err
+			}
 			tryAt, pause = records.offset()+pause, 2*pause
 		}
 		record, err := records.Read()
@@ -168,7 +176,9 @@ func (b *csvBuilder) read(open func() (io.Reader, error), o CSVOptions, p fastcs
 		if err != nil {
 			return explain(err, records.Comma, record, width, firstLine)
 		}
-		b.makeRoom(float64(records.offset()) / float64(records.source.Size))
+		if err := b.makeRoom(float64(records.offset()) / float64(records.source.Size)); err != nil {
+			return err
+		}
 		if err := b.add(record, records); err != nil {
 			return err
 		}
@@ -214,10 +224,11 @@ func (b *csvBuilder) check() error {
 var errOnlyHeader = fmt.Errorf("there are names but no rows; %w", ErrNoHeader)
 
 // makeRoom makes room for the next row, given the share of the text that is read; infinite if not known.
-func (b *csvBuilder) makeRoom(share float64) {
+func (b *csvBuilder) makeRoom(share float64) (err error) {
 	if !b.KindsOnly {
-		b.Numbers = reserve(b.Numbers, len(b.Columns), int(1.05*float64(len(b.Numbers))/share))
+		b.Numbers, err = b.store.reserve(b.Numbers, len(b.Columns), int(1.05*float64(len(b.Numbers))/share))
 	}
+	return err
 }
 
 var errChanged = errors.New("the input changed while it was read; read it again")
@@ -298,7 +309,7 @@ func validNames(first []string, records *records) error {
 }
 
 func (b *csvBuilder) table() *Table {
-	t := &Table{Names: b.names, unnamed: b.unnamed, rows: b.Rows, flat: b.Numbers, columns: make([]column, len(b.Columns)), index: new(index)}
+	t := &Table{Names: b.names, unnamed: b.unnamed, rows: b.Rows, flat: b.Numbers, store: b.store, columns: make([]column, len(b.Columns)), index: new(index)}
 	for j, c := range b.Columns {
 		t.columns[j].marked = c.MarkedMissing
 		if c.Categorical {

@@ -73,7 +73,7 @@ func TestDatasetFacts(t *testing.T) {
 	}
 	require.Equal(t, 267, democrats)
 	require.Equal(t, 392, missing)
-	complete, left := votes.DropMissing()
+	complete, left := dropMissing(t, votes)
 	require.Equal(t, []int{232, 203}, []int{complete.Rows(), left})
 
 	satellite, err := Load("satellite")
@@ -111,7 +111,7 @@ func TestZooFacts(t *testing.T) {
 			require.ElementsMatch(t, []string{"FALSE", "TRUE"}, zoo.Levels(name))
 		}
 	}
-	_, left := zoo.DropMissing()
+	_, left := dropMissing(t, zoo)
 	require.Zero(t, left)
 }
 

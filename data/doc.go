@@ -7,7 +7,7 @@
 //
 //	t, err := data.Open("flowers.csv.gz")   // or data.Load("iris"), which is embedded
 //	t, err = t.Drop("Species")              // a text column is no input for a model of numbers
-//	t, left := t.DropMissing()              // left: how many rows were left out
+//	t, left, err := t.DropMissing()         // left: how many rows were left out
 //	x, rows, cols, err := t.Matrix()        // rows×cols, row-major
 //
 // For models of columns of several kinds, with gaps, [Table.Kinds] guesses the kind of each column ([Table.Diagnose]
@@ -25,6 +25,8 @@
 // missing, or when [CSVOptions] say so, which keep the text of 01234 then. Rows are counted from 1 in every error.
 // Nothing here panics on what a file holds, allocates by what a header merely claims, or reads a cell that it does not
 // understand as NaN.
+//
+// A [Store] lets a table be larger than memory: its numbers lie in mapped files then.
 //
 // [Datasets] lists the embedded data; embedded/README.md says where each set comes from.
 package data

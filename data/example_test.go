@@ -35,7 +35,10 @@ func ExampleReadCSV() {
 	if err != nil {
 		panic(err)
 	}
-	complete, left := t.DropMissing()
+	complete, left, err := t.DropMissing()
+	if err != nil {
+		panic(err)
+	}
 	height, err := complete.Column("height")
 	if err != nil {
 		panic(err)

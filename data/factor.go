@@ -90,7 +90,7 @@ func (t *Table) recoded(j int, levels []string, unseenMissing bool) (*factor, er
 func (t *Table) ownFactor(j int, needed bool) (*factor, error) {
 	own := t.columns[j].factor
 	if own == nil {
-		own = numberFactor(t.gather(t.columns[j:j+1], nil, t.rows))
+		own = numberFactor(t.column(j))
 	}
 	if needed && len(own.levels) == 0 {
 		return nil, fmt.Errorf("column %q has no value to take levels from; drop it", t.Names[j])

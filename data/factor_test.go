@@ -201,7 +201,7 @@ func TestLevelsAreSortedNumbersBeforeTexts(t *testing.T) {
 }
 
 func TestFactorKeepsLevelsThatNoRowHas(t *testing.T) {
-	table, left := csvTable(t, "a,b\nz,\ny,1\n").DropMissing()
+	table, left := dropMissing(t, csvTable(t, "a,b\nz,\ny,1\n"))
 	require.Equal(t, 1, left)
 	made, err := table.Factor("a", nil, false)
 	require.NoError(t, err)
@@ -210,7 +210,7 @@ func TestFactorKeepsLevelsThatNoRowHas(t *testing.T) {
 	require.NoError(t, err, "no row is z")
 	require.Equal(t, []int32{0}, made.Codes("a"))
 
-	empty, _ := csvTable(t, "a,b\n1,\n").DropMissing()
+	empty, _ := dropMissing(t, csvTable(t, "a,b\n1,\n"))
 	made, err = empty.Factor("a", []string{"1"}, false)
 	require.NoError(t, err)
 	requireConsistent(t, made)

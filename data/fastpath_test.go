@@ -202,13 +202,13 @@ func TestFastPathDoesTheWork(t *testing.T) {
 		"numbers": "1.5,-2.25,1e-3\n", "line ends": "1,2,3\r\n", "gaps": ",NA,nan\n", "blanks": " 1,2 ,+3\n", "levels": "1,red,3\n", "quotes": "1,\"red\",\"3\"\n",
 	} {
 		text := "a,b,c\n" + strings.Repeat(line, 1000)
-		b := newCSVBuilder(nil)
+		b := newCSVBuilder(nil, nil)
 		require.NoError(t, b.read(rewinder(strings.NewReader(text)), CSVOptions{Header: HeaderYes}, fastcsv.Pace{}))
 		records, err := newRecords(strings.NewReader(text), ',')
 		require.NoError(t, err)
 		_, err = records.Read()
 		require.NoError(t, err)
-		swept := newCSVBuilder(nil)
+		swept := newCSVBuilder(nil, nil)
 		swept.Columns = make([]fastcsv.Column, 3)
 		for j := range swept.Columns {
 			swept.Columns[j].Categorical = b.Columns[j].Categorical

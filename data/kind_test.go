@@ -89,7 +89,7 @@ func TestKindsOfColumnsWithoutValues(t *testing.T) {
 	require.Empty(t, (&Table{}).Kinds())
 	table := csvTable(t, "a,b,c\n1,,x\n,NA,\n")
 	require.Equal(t, []Kind{Binary, Continuous, Categorical}, table.Kinds())
-	none, left := table.DropMissing()
+	none, left := dropMissing(t, table)
 	require.Equal(t, 2, left)
 	require.Equal(t, []Kind{Continuous, Continuous, Categorical}, none.Kinds())
 	otherNaN := math.Float64frombits(0xfff8000000000001)
@@ -131,12 +131,12 @@ func TestKindsSeeEveryRow(t *testing.T) {
 
 func TestCompleteRowsBesideInfiniteNumbers(t *testing.T) {
 	table := numericTable([]float64{1, math.Inf(1), 3, 4, math.NaN(), 6}, 2, 3)
-	first, dropped := table.DropMissing()
+	first, dropped := dropMissing(t, table)
 	require.Equal(t, 1, dropped)
 	require.Equal(t, 0, first.Origin(0))
 	table, err := table.Drop("V2")
 	require.NoError(t, err)
-	same, dropped := table.DropMissing()
+	same, dropped := dropMissing(t, table)
 	require.Same(t, table, same)
 	require.Zero(t, dropped)
 	require.Equal(t, 1, table.Origin(1))

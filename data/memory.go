@@ -22,24 +22,23 @@ func newNumbers(n int) []float64 {
 
 // reserve makes room in x for need more values: at once for all that are expected, but never for more than
 // eight times those that are there, because what is expected may be what a hostile file claims.
-func reserve(x []float64, need, expected int) []float64 {
+func (s *Store) reserve(x []float64, need, expected int) ([]float64, error) {
 	if cap(x)-len(x) >= need {
-		return x
+		return x, nil
 	}
-	room := max(len(x)+need, len(x)*5/4, min(expected, 8*len(x)))
-	return append(newNumbers(room), x...)
+	return s.resized(x, max(len(x)+need, len(x)*5/4, min(expected, 8*len(x))))
 }
 
-// growNumbers makes room for what the first lines of a CSV text let expect in all, at once where it can be believed.
-func growNumbers(x []float64, need, expected int) []float64 {
+// grow makes room for what the first lines of a CSV text let expect in all, at once where it can be believed.
+func (s *Store) grow(x []float64, need, expected int) ([]float64, error) {
 	const (
 		enough     = 1 << 12 // numbers from which the rest can be estimated
 		mostAtOnce = 1 << 27 // 1 GiB: a system may claim any size of a file that has nothing in it
 	)
 	if len(x) < enough || expected > mostAtOnce {
-		return reserve(x, need, expected)
+		return s.reserve(x, need, expected)
 	}
-	return append(newNumbers(max(expected, len(x)+need, len(x)*5/4)), x...)
+	return s.resized(x, max(expected, len(x)+need, len(x)*5/4))
 }
 
 var isBigEndian = binary.NativeEndian.Uint16([]byte{1, 0}) != 1

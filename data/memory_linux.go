@@ -1,6 +1,7 @@
 package data
 
 import (
+	"errors"
 	"os"
 	"unsafe"
 
@@ -14,4 +15,17 @@ func adviseHuge(b []byte) {
 	if whole := (len(b) - start) &^ (page - 1); whole > 0 {
 		_ = unix.Madvise(b[start:start+whole], unix.MADV_HUGEPAGE)
 	}
+}
+
+// allocate makes a file that long, and has the system set its blocks aside, so that a full disk shows at once and not as a fault
+// when its mapped pages are written.
+func allocate(file *os.File, bytes int64) error {
+	if err := file.Truncate(bytes); err != nil {
+		return err
+	}
+	err := unix.Fallocate(int(file.Fd()), 0, 0, bytes)
+	if errors.Is(err, unix.EOPNOTSUPP) {
+		return nil
+	}
+	return err
 }

@@ -23,11 +23,6 @@ import (
 	"github.com/latent-go/latent/internal/parallel"
 )
 
-// npyio writes our files but does not read them. As of v0.6.0 its header parser slices without looking at
-// the bounds, and allocates what a length in the file says; its payload reader allocates what the shape
-// says, reads one element at a time, and takes the end of the file for data: a truncated array comes back
-// without an error.
-
 const npyMagic = "\x93NUMPY"
 
 // ReadNPY reads an array as NumPy's save writes it, format versions 1 to 3: booleans, integers and floats of 32
@@ -38,22 +33,28 @@ const npyMagic = "\x93NUMPY"
 // another type, or if the input holds fewer or more values than the header says. No more is allocated than
 // the input can fill. A Fortran-ordered array from an input that cannot seek is held twice for a moment; one that
 // can is read by as many goroutines as may run at a time.
-func ReadNPY(r io.Reader) (*Table, error) {
+func ReadNPY(r io.Reader) (*Table, error) { return readNPY(r, nil) }
+
+func readNPY(r io.Reader, store *Store) (*Table, error) {
 	h, err := readNPYHeader(r)
 	if err != nil {
 		return nil, err
 	}
+	h.store = store
 	x, err := h.readValues(r, runtime.GOMAXPROCS(0))
 	if err != nil {
 		return nil, err
 	}
-	return numericTable(x, h.rows, h.cols), nil
+	t := numericTable(x, h.rows, h.cols)
+	t.store = store
+	return t, nil
 }
 
 type npyHeader struct {
 	rows, cols  int
 	columnMajor bool
 	shape       string // for messages
+	store       *Store
 	npyType
 }
 
@@ -172,6 +173,8 @@ func (h *npyHeader) readValues(r io.Reader, workers int) ([]float64, error) {
 		x, err = h.readInOrder(r)
 	} else if left != h.bytes() {
 		err = h.wrongSize(left)
+	} else if x = h.mapped(r); x != nil {
+		return x, nil
 	} else {
 		x, err = h.readSections(r.(io.ReadSeeker), workers)
 	}
@@ -186,6 +189,20 @@ func (h *npyHeader) readValues(r io.Reader, workers int) ([]float64, error) {
 	return x, nil
 }
 
+// mapped are the values where they lie in the file, as far as they are float64 in the order of a table, and more than memory
+// is to hold; nil where they are to be read.
+func (h *npyHeader) mapped(r io.Reader) []float64 {
+	file, is := r.(*os.File)
+	if !is || h.store == nil || !h.native || h.columnMajor && h.rows > 1 && h.cols > 1 || h.store.fits(h.bytes()) {
+		return nil
+	}
+	from, err := file.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return nil
+	}
+	return h.store.mapped(file, from, h.values())
+}
+
 // readInOrder reads an input that cannot seek.
 func (h *npyHeader) readInOrder(r io.Reader) ([]float64, error) {
 	n := h.values()
@@ -193,7 +210,11 @@ func (h *npyHeader) readInOrder(r io.Reader) ([]float64, error) {
 	elements := h.decoder()
 	for done := 0; done < n; done = len(x) {
 		size := min(n-done, chunk)
-		x = reserve(x, size, n)[:done+size]
+		var err error
+		if x, err = h.store.reserve(x, size, n); err != nil {
+			return nil, err
+		}
+		x = x[:done+size]
 		got, err := io.ReadFull(r, elements.room(x[done:]))
 		if err == io.EOF || err == io.ErrUnexpectedEOF {
 			return nil, h.wrongSize(int64(done)*int64(h.size) + int64(got))
@@ -206,7 +227,10 @@ func (h *npyHeader) readInOrder(r io.Reader) ([]float64, error) {
 	if !h.columnMajor || h.rows == 1 || h.cols == 1 {
 		return x, nil
 	}
-	ordered := newNumbers(n)[:n]
+	ordered, err := h.store.filled(n)
+	if err != nil {
+		return nil, err
+	}
 	transpose(ordered, h.cols, x, h.rows, h.cols)
 	return ordered, nil
 }
@@ -230,7 +254,10 @@ func (h *npyHeader) readSections(r io.ReadSeeker, workers int) ([]float64, error
 	across := (cols + width - 1) / width
 	sections := across * ((rows + height - 1) / height)
 
-	x := newNumbers(h.values())[:h.values()]
+	x, err := h.store.filled(h.values())
+	if err != nil {
+		return nil, err
+	}
 	file := readerAt(r)
 	workers = min(workers, 1+h.values()>>19) // each has 4 MB to fill
 	var begun atomic.Int64                   // sections
@@ -323,7 +350,8 @@ func (h *npyHeader) wrongSize(found int64) error {
 
 // npyType is how one element lies in the file.
 type npyType struct {
-	size    int // bytes
+	size    int  // bytes
+	native  bool // float64 as the machine has it
 	decoder func() decoder
 }
 
@@ -339,7 +367,7 @@ func npyTypeOf(descr string) (npyType, error) {
 	order := strings.TrimSuffix(descr, kind)
 	switch kind {
 	case "b1":
-		return npyType{1, func() decoder { return new(truths) }}, nil
+		return npyType{size: 1, decoder: func() decoder { return new(truths) }}, nil
 	case "i1":
 		return widened[int8](order), nil
 	case "u1":
@@ -380,7 +408,8 @@ func npyKindName(kind string) string {
 func widened[T constraints.Integer | constraints.Float](order string) npyType {
 	var one T
 	swapped := order == "<" && isBigEndian || order == ">" && !isBigEndian
-	return npyType{int(unsafe.Sizeof(one)), func() decoder { return &widening[T]{swapped: swapped} }}
+	_, double := any(one).(float64)
+	return npyType{int(unsafe.Sizeof(one)), double && !swapped, func() decoder { return &widening[T]{swapped: swapped} }}
 }
 
 // widening decodes numbers of type T, in the machine's order of bytes or in the other. It keeps its room from one

@@ -41,7 +41,7 @@ func Read(r io.Reader, o CSVOptions) (*Table, error) {
 	}
 	switch {
 	case bytes.HasPrefix(head, []byte(npyMagic)):
-		return ReadNPY(r)
+		return readNPY(r, o.Store)
 	case !bytes.HasPrefix(head, []byte(gzipMagic)):
 		return ReadCSV(r, o)
 	}
@@ -63,7 +63,7 @@ func Read(r io.Reader, o CSVOptions) (*Table, error) {
 	case err != nil:
 		return nil, err
 	case bytes.HasPrefix(head, []byte(npyMagic)):
-		return ReadNPY(plain)
+		return readNPY(plain, o.Store)
 	case bytes.HasPrefix(head, []byte(gzipMagic)):
 		return nil, errors.New("compressed twice; decompress it once")
 	}

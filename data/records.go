@@ -69,11 +69,13 @@ func (r *records) line(field int) int {
 func (r *records) offset() int64 { return r.source.Offset() - int64(r.buffered.Buffered()) }
 
 // readPlain has the fast path read on behind the last row, as far as the rows are plain.
-func (r *records) readPlain(t *fastcsv.Table, p fastcsv.Pace) {
+func (r *records) readPlain(t *fastcsv.Table, p fastcsv.Pace) error {
 	head, _ := r.buffered.Peek(r.buffered.Buffered())
 	r.source.PutBack(bytes.Clone(head))
 	r.buffered.Reset(r.source)
-	r.lines += t.Read(r.source, byte(r.Comma), p)
+	lines, err := t.Read(r.source, byte(r.Comma), p)
+	r.lines += lines
+	return err
 }
 
 // onlyReturns says whether the text has carriage returns between lines, outside quotes, and no line feed.

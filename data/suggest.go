@@ -92,7 +92,7 @@ func (t *Table) Suggest(name string, weights []float64) Suggestion {
 	case t.columns[j].factor != nil:
 		return t.suggestLevels(name)
 	}
-	x := t.gather(t.columns[j:j+1], nil, t.rows)
+	x := t.column(j)
 	h := newHistogram(x)
 	switch different := len(h.values); {
 	case different == 0 || math.IsInf(h.values[0], 0) || math.IsInf(h.values[different-1], 0):

@@ -26,6 +26,7 @@ type Table struct {
 	rows    int
 	flat    []float64 // rows × stride, row-major; NaN is a missing value
 	stride  int
+	store   *Store // where copies of the numbers lie, too
 	columns []column
 	unnamed bool  // the first row was read as data, though a header could be there
 	origin  []int // of each row, its place among those that were read; nil: its own
@@ -164,12 +165,12 @@ func quotedList(names []string) string {
 
 // DropMissing returns the rows in which no cell is missing, and how many rows it left out; t itself if
 // none. An infinite number is not missing. Categorical columns keep all their levels, also those that no
-// row has any more. The result may have no rows.
-func (t *Table) DropMissing() (*Table, int) {
+// row has any more. The result may have no rows. The error is that of a [Store] without room.
+func (t *Table) DropMissing() (complete *Table, dropped int, err error) {
 	if t.complete() {
-		return t, 0
+		return t, 0, nil
 	}
-	missing, dropped := make([]bool, t.rows), 0
+	missing := make([]bool, t.rows)
 	origin := make([]int, 0, t.rows)
 	for row := range missing {
 		if t.missingIn(row) {
@@ -180,10 +181,10 @@ func (t *Table) DropMissing() (*Table, int) {
 		}
 	}
 	if dropped == 0 {
-		return t, 0
+		return t, 0, nil
 	}
 
-	kept := &Table{Names: slices.Clone(t.Names), rows: t.rows - dropped, columns: slices.Clone(t.columns), unnamed: t.unnamed && !missing[0], origin: origin, index: new(index)}
+	kept := &Table{Names: slices.Clone(t.Names), rows: t.rows - dropped, columns: slices.Clone(t.columns), unnamed: t.unnamed && !missing[0], origin: origin, store: t.store, index: new(index)}
 	var numeric []column // to be packed in their present order
 	for j, c := range t.columns {
 		if c.factor == nil {
@@ -200,8 +201,11 @@ func (t *Table) DropMissing() (*Table, int) {
 		kept.columns[j].factor = &factor{levels: c.factor.levels, codes: codes}
 	}
 	kept.stride = len(numeric)
-	kept.flat = t.gather(numeric, missing, kept.rows)
-	return kept, dropped
+	if kept.flat, err = t.store.numbers(kept.rows * kept.stride); err != nil {
+		return nil, 0, err
+	}
+	kept.flat = t.gather(kept.flat, numeric, missing)
+	return kept, dropped, nil
 }
 
 // Origin is the place, from 0, that a row had when it was read, before [Table.DropMissing] left out others. Errors
@@ -257,10 +261,8 @@ func (t *Table) empty(c column) bool {
 	return true
 }
 
-// gather copies columns as numbers, row-major, from every row that is not left out (nil: none is); rows is
-// how many those are.
-func (t *Table) gather(columns []column, leftOut []bool, rows int) []float64 {
-	x := make([]float64, 0, rows*len(columns))
+// gather adds columns as numbers to x, row-major, from every row that is not left out (nil: none is).
+func (t *Table) gather(x []float64, columns []column, leftOut []bool) []float64 {
 	for row := range t.rows {
 		if leftOut != nil && leftOut[row] {
 			continue
@@ -270,6 +272,11 @@ func (t *Table) gather(columns []column, leftOut []bool, rows int) []float64 {
 		}
 	}
 	return x
+}
+
+// column copies column j.
+func (t *Table) column(j int) []float64 {
+	return t.gather(make([]float64, 0, t.rows), t.columns[j:j+1], nil)
 }
 
 // Column copies a numeric column: one value a row, NaN where it is missing. It is an error if there is no
@@ -285,7 +292,7 @@ func (t *Table) Column(name string) ([]float64, error) {
 		}
 		return nil, fmt.Errorf("%s; a numeric column is needed here", t.describeText(j))
 	}
-	return t.gather(t.columns[j:j+1], nil, t.rows), nil
+	return t.column(j), nil
 }
 
 // Levels lists the different texts of a categorical column: exactly as they were read, in order of first
@@ -364,7 +371,9 @@ func (t *Table) Matrix() (x []float64, rows, cols int, err error) {
 	if t.rows == 0 {
 		return nil, 0, 0, errNoRows
 	}
-	x = t.numbers()
+	if x, err = t.numbers(); err != nil {
+		return nil, 0, 0, err
+	}
 	if !allFinite(x) {
 		i := slices.IndexFunc(x, func(v float64) bool { return v-v != 0 })
 		return nil, 0, 0, t.refuseNumber(i, x[i])
@@ -400,7 +409,9 @@ func (t *Table) Values() (x []float64, rows, cols int, err error) {
 	if t.rows == 0 {
 		return nil, 0, 0, errNoRows
 	}
-	x = t.numbers()
+	if x, err = t.numbers(); err != nil {
+		return nil, 0, 0, err
+	}
 	if allFinite(x) { // in a fraction of the time that it takes to look for infinite numbers alone
 		return x, t.Rows(), t.Cols(), nil
 	}
@@ -415,15 +426,19 @@ func (t *Table) Values() (x []float64, rows, cols int, err error) {
 var errNoRows = errors.New("the table has no rows left; drop the columns with missing values instead of the rows")
 
 // numbers is the whole table in row-major order, and no copy if that is how its columns are stored.
-func (t *Table) numbers() []float64 {
+func (t *Table) numbers() ([]float64, error) {
 	inPlace := t.Cols() == t.stride
 	for j, c := range t.columns {
 		inPlace = inPlace && c.factor == nil && c.at == j
 	}
 	if inPlace {
-		return t.flat
+		return t.flat, nil
 	}
-	return t.gather(t.columns, nil, t.rows)
+	x, err := t.store.numbers(t.rows * t.Cols())
+	if err != nil {
+		return nil, err
+	}
+	return t.gather(x, t.columns, nil), nil
 }
 
 // refuseNumber is the error about number i of the table in row-major order.

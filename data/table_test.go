@@ -127,6 +127,12 @@ func drawOrder(t *rapid.T, lines []string) (order []int, table *Table) {
 }
 
 // TestSelectKeepsColumnsInTheOrderGiven, and Drop is Select of the rest.
+func dropMissing(t require.TestingT, table *Table) (*Table, int) {
+	complete, left, err := table.DropMissing()
+	require.NoError(t, err)
+	return complete, left
+}
+
 func TestSelectKeepsColumnsInTheOrderGiven(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		table := drawTable(rt)
@@ -159,7 +165,7 @@ func TestDropMissingKeepsExactlyTheCompleteRows(t *testing.T) {
 		order := rapid.Permutation(table.Names).Draw(rt, "order")
 		table, err := table.Select(order[:rapid.IntRange(1, len(order)).Draw(rt, "kept")]...)
 		require.NoError(rt, err)
-		complete, left := table.DropMissing()
+		complete, left := dropMissing(t, table)
 		requireConsistent(rt, complete)
 		var rows []int
 		for i := range table.Rows() {
@@ -191,7 +197,7 @@ func TestDropMissingKeepsExactlyTheCompleteRows(t *testing.T) {
 				require.Equal(rt, x[row], y[i])
 			}
 		}
-		again, none := complete.DropMissing()
+		again, none := dropMissing(t, complete)
 		require.Zero(rt, none)
 		require.Same(rt, complete, again)
 	})
@@ -227,7 +233,7 @@ func TestValuesIsMatrixWhereNothingIsMissing(t *testing.T) {
 		}
 		selected, err := table.Select(numeric...)
 		require.NoError(rt, err)
-		complete, _ := selected.DropMissing()
+		complete, _ := dropMissing(t, selected)
 		want, rows, cols, wantErr := complete.Matrix()
 		x, r, c, err := complete.Values()
 		require.Equal(rt, wantErr, err)
@@ -267,7 +273,7 @@ func TestValuesRefusesWithThePlace(t *testing.T) {
 	}
 	_, _, _, err := (&Table{}).Values()
 	require.EqualError(t, err, "the table has no columns at all")
-	empty, _ := csvTable(t, "a,b\nx,\n").DropMissing()
+	empty, _ := dropMissing(t, csvTable(t, "a,b\nx,\n"))
 	_, _, _, err = empty.Values()
 	require.EqualError(t, err, "the table has no rows left; drop the columns with missing values instead of the rows")
 }
@@ -288,11 +294,11 @@ func TestMatrixRefusesWithThePlace(t *testing.T) {
 	}
 	_, _, _, err := (&Table{}).Matrix()
 	require.EqualError(t, err, "no numeric column: the table has no columns at all")
-	table, left := csvTable(t, "a,b\n1,\n,2\n").DropMissing()
+	table, left := dropMissing(t, csvTable(t, "a,b\n1,\n,2\n"))
 	require.Equal(t, 2, left)
 	_, _, _, err = table.Matrix()
 	require.EqualError(t, err, "the table has no rows left; drop the columns with missing values instead of the rows")
-	table, _ = csvTable(t, "a,b\n1,5\nx,NA\n").DropMissing()
+	table, _ = dropMissing(t, csvTable(t, "a,b\n1,5\nx,NA\n"))
 	_, _, _, err = table.Matrix()
 	require.EqualError(t, err, `column "a" is categorical; drop it`)
 }
@@ -312,12 +318,12 @@ func TestAFirstRowThatLooksLikeAHeaderIsSaidToBeOne(t *testing.T) {
 	}
 	_, err := read("a,b\n1,2\n3,4\n", HeaderNo).Column("V2")
 	require.EqualError(t, err, want)
-	dropped, left := read("2001,b\n1,\n3,4\n", HeaderAuto).DropMissing()
+	dropped, left := dropMissing(t, read("2001,b\n1,\n3,4\n", HeaderAuto))
 	require.Equal(t, 1, left)
 	_, _, _, err = dropped.Matrix()
 	require.EqualError(t, err, want)
 
-	headless, left := read(",b\n1,2\n3,4\n", HeaderNo).DropMissing()
+	headless, left := dropMissing(t, read(",b\n1,2\n3,4\n", HeaderNo))
 	require.Equal(t, 1, left)
 	for name, table := range map[string]*Table{
 		"with a header":       read("a,b\n1,x\n2,3\n", HeaderAuto),

@@ -38,7 +38,7 @@ func TestColumnsAreFoundByAnIndexInEveryTable(t *testing.T) {
 	require.NoError(t, err)
 	coded, err := table.Factor("c1", nil, false)
 	require.NoError(t, err)
-	complete, _ := wideCSV(t, 4, 5, func(i, j int) string { return []string{"1", "", "2", "3"}[i] }).DropMissing()
+	complete, _ := dropMissing(t, wideCSV(t, 4, 5, func(i, j int) string { return []string{"1", "", "2", "3"}[i] }))
 	for _, made := range []*Table{table, narrow, chosen, coded, complete, numericTable(make([]float64, 6), 2, 3)} {
 		for j, name := range made.Names {
 			require.Equal(t, j, made.place(name))
@@ -87,7 +87,7 @@ func TestMemoryGrowsWithTheColumnsOnce(t *testing.T) {
 
 // A column that turns out to be text makes the builder forget all columns, once and not once a column.
 func TestForgettingHappensOnce(t *testing.T) {
-	b := newCSVBuilder(nil)
+	b := newCSVBuilder(nil, nil)
 	b.Columns = make([]fastcsv.Column, 2)
 	b.Columns[1].Categorical = true
 	require.True(t, b.Columns[1].AddText("x", nil))

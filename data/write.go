@@ -2,13 +2,11 @@ package data
 
 import (
 	"bufio"
+	"encoding/binary"
 	"encoding/csv"
 	"fmt"
 	"io"
 	"strconv"
-
-	"github.com/sbinet/npyio/npy"
-	"gonum.org/v1/gonum/mat"
 )
 
 // WriteCSV writes rows×cols numbers, row-major, under a line of names; with no names (nil) without that
@@ -53,11 +51,20 @@ func WriteNPY(w io.Writer, x []float64, rows, cols int) error {
 	if err := checkShape(x, rows, cols); err != nil {
 		return err
 	}
-	buffered := bufio.NewWriter(w) // npyio writes each number by itself
-	if err := npy.Write(buffered, mat.NewDense(rows, cols, x)); err != nil {
+	const align = 64 // as NumPy does, so that the numbers can be mapped into memory
+	order := "<"
+	if isBigEndian {
+		order = ">"
+	}
+	dict := fmt.Sprintf("{'descr': '%sf8', 'fortran_order': False, 'shape': (%d, %d), }", order, rows, cols)
+	blanks := align - 1 - (len(npyMagic)+4+len(dict))%align
+	head := append([]byte(npyMagic), 1, 0)
+	head = binary.LittleEndian.AppendUint16(head, uint16(len(dict)+blanks+1))
+	if _, err := fmt.Fprintf(w, "%s%s%*s\n", head, dict, blanks, ""); err != nil {
 		return err
 	}
-	return buffered.Flush()
+	_, err := w.Write(bytesOf(x))
+	return err
 }
 
 func checkShape(x []float64, rows, cols int) error {

@@ -3,8 +3,10 @@ package framework
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"runtime"
+	"runtime/debug"
 	"sync"
 
 	"github.com/latent-go/latent/internal/panics"
@@ -116,6 +118,12 @@ func (f *folder[B]) run(ctx context.Context) (used int, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if p := panics.Error(recover()); p != nil {
+			used, err = 0, parallel.Reraise(ofSource(p))
+		}
+	}()
 	f.blocks(f.yield)
 	f.done.Wait()
 	// Blocks are handed out in order and every one handed out is finished, so the
@@ -171,6 +179,7 @@ func (f *folder[B]) parallel(b B, err error) bool {
 }
 
 func (f *folder[B]) work(queue <-chan job[B]) {
+	debug.SetPanicOnFault(true) // a source may hand out mapped memory
 	for j := range queue {
 		f.one(j)
 	}
@@ -180,13 +189,21 @@ func (f *folder[B]) one(j job[B]) {
 	defer f.done.Done()
 	defer func() {
 		// A panic in a model belongs to the goroutine that asked for the fit.
-		if p := panics.Of(recover()); p != nil {
-			f.fail(j.index, p)
+		if p := panics.Error(recover()); p != nil {
+			f.fail(j.index, ofSource(p))
 		}
 	}()
 	if err := f.visit(j.index%f.shards, j.index < f.shards, j.block); err != nil {
 		f.fail(j.index, err)
 	}
+}
+
+// ofSource makes a fault an error of the source.
+func ofSource(err error) error {
+	if errors.Is(err, panics.ErrFault) {
+		return &sourceError{fmt.Errorf("framework: %w", err)}
+	}
+	return err
 }
 
 func (f *folder[B]) fail(index int, err error) {

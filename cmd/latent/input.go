@@ -166,7 +166,10 @@ func (in *input) complete(s *session, gaps string) error {
 	if gaps != missingDrop {
 		return nil
 	}
-	complete, dropped := in.DropMissing()
+	complete, dropped, err := in.DropMissing()
+	if err != nil {
+		return in.wrap(err)
+	}
 	if complete.Rows() == 0 {
 		advice := ""
 		if !in.asked {

@@ -23,7 +23,7 @@ type Table struct {
 	KindsOnly bool // neither numbers nor codes are kept: only what determines the kinds of the columns
 
 	// Grow returns Numbers in memory that has room for need more; in all there may be expected, 0 if that is not known.
-	Grow func(numbers []float64, need, expected int) []float64
+	Grow func(numbers []float64, need, expected int) ([]float64, error)
 }
 
 // Pace is the number of goroutines that parse at a time, at least one, and the bytes of each.
@@ -42,8 +42,8 @@ func CanSeparate(comma rune) bool {
 }
 
 // Read adds the rows of a text to the table, as far as they are plain, and leaves the rest in the source. It returns
-// the number of lines that it has read. An error of the source is left there for who reads on.
-func (t *Table) Read(text *Source, comma byte, pace Pace) (lines int) {
+// the number of lines that it has read. An error of the source is left there for who reads on; that of Grow is returned.
+func (t *Table) Read(text *Source, comma byte, pace Pace) (lines int, err error) {
 	r := &run{layout: t.layout(comma), Table: t, source: text, bytes: pace.Bytes, workers: pace.Workers, taken: len(t.Numbers)}
 	if text.Size > 0 {
 		r.workers = min(r.workers, 1+int(text.Size)/(2*pace.Bytes))
@@ -57,7 +57,7 @@ func (t *Table) Read(text *Source, comma byte, pace Pace) (lines int) {
 	}
 	r.joinAll()
 	text.PutBack(append(r.back, r.line)...)
-	return r.lines
+	return r.lines, r.err
 }
 
 // run is one call of Read. Sections begin, and are joined to the table, in the order of the text.
@@ -74,6 +74,7 @@ type run struct {
 	line    []byte   // the last section's text went to the end of a line; this is the beginning of the next
 	back    [][]byte // text that was read ahead and not used
 	stopped bool     // a section was not read to its end
+	err     error    // of Grow
 }
 
 // next is a section that has nothing to do.
@@ -143,7 +144,12 @@ func (r *run) begin(s *section) {
 			}
 			need = countRows(s.text) * r.stride
 			if need > cap(r.Numbers)-len(r.Numbers) {
-				r.Numbers = r.Grow(r.Numbers, need, r.expected(s, need))
+				var grown []float64
+				if grown, r.err = r.Grow(r.Numbers, need, r.expected(s, need)); r.err != nil {
+					r.stopped = true
+					return
+				}
+				r.Numbers = grown
 			}
 		}
 		s.numbers = r.Numbers[:cap(r.Numbers)][r.taken : r.taken+need]

@@ -22,8 +22,8 @@ func newTable(kinds string) *Table {
 	for j, kind := range kinds {
 		t.Columns[j].Categorical = kind == 't'
 	}
-	t.Grow = func(numbers []float64, need, expected int) []float64 {
-		return append(make([]float64, 0, len(numbers)+4*need), numbers...) // the next sections begin before these are joined
+	t.Grow = func(numbers []float64, need, expected int) ([]float64, error) {
+		return append(make([]float64, 0, len(numbers)+4*need), numbers...), nil // the next sections begin before these are joined
 	}
 	return t
 }
@@ -32,7 +32,8 @@ func newTable(kinds string) *Table {
 // as it was, and it stops only where a row is not plain. It returns the number of rows read.
 func requireLikeEncodingCSV(t require.TestingT, text, kinds string, comma byte, source *Source, p Pace) int {
 	table := newTable(kinds)
-	lines := table.Read(source, comma, p)
+	lines, err := table.Read(source, comma, p)
+	require.NoError(t, err)
 	left, err := io.ReadAll(source)
 	require.NoError(t, err)
 	rest := string(left)

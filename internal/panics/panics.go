@@ -3,6 +3,7 @@
 package panics
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"strings"
@@ -42,6 +43,25 @@ func Of(recovered any) *Panic {
 
 // Error is the value of the panic and its stack.
 func (p *Panic) Error() string { return fmt.Sprintf("%v\n\n%s", p.Value, Stack(p.Frames)) }
+
+// ErrFault is the error of a read of memory that is not there any more: the pages of a mapped file that was made shorter. Such a
+// fault is a panic where [runtime/debug.SetPanicOnFault] has made it one, and else ends the program.
+var ErrFault = errors.New("a file that is mapped into memory was changed, or made shorter, while it was read")
+
+// Error is [ErrFault] where that is what a deferred function has recovered, else [Of] it; nil for nil.
+func Error(recovered any) error {
+	if recovered == nil {
+		return nil
+	}
+	value := recovered
+	if p, ok := recovered.(*Panic); ok {
+		value = p.Value
+	}
+	if _, fault := value.(interface{ Addr() uintptr }); fault {
+		return ErrFault
+	}
+	return Of(recovered)
+}
 
 // Unwrap is the value of the panic where that is an error.
 func (p *Panic) Unwrap() error {

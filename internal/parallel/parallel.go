@@ -4,6 +4,7 @@ package parallel
 import (
 	"context"
 	"runtime"
+	"runtime/debug"
 	"sync"
 
 	"github.com/latent-go/latent/internal/panics"
@@ -11,7 +12,8 @@ import (
 
 // Do calls do(0), …, do(n−1), at most limit at a time (0: as many as processors), and waits for them. Like a loop it
 // returns the error of the first call that fails, by index, and raises a panic again, as a [*panics.Panic]: whatever
-// the timing, the calls before that one are made, and none is begun once it has failed.
+// the timing, the calls before that one are made, and none is begun once it has failed. A fault of mapped memory is
+// [panics.ErrFault].
 func Do(n, limit int, do func(i int) error) error {
 	return DoContext(context.Background(), n, limit, func(_ context.Context, i int) error { return do(i) })
 }
@@ -42,6 +44,7 @@ type group struct {
 }
 
 func (g *group) work() {
+	debug.SetPanicOnFault(true)
 	for {
 		ctx, i, ok := g.begin()
 		if !ok {
@@ -66,7 +69,7 @@ func (g *group) begin() (ctx context.Context, i int, ok bool) {
 func (g *group) call(ctx context.Context, i int) {
 	var err error = exited // unless it returns or panics
 	defer func() {
-		if p := panics.Of(recover()); p != nil {
+		if p := panics.Error(recover()); p != nil {
 			err = p
 		}
 		g.end(i, err)

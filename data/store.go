@@ -1,0 +1,221 @@
+package data
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"sync"
+	"unsafe"
+
+	"github.com/edsrzf/mmap-go"
+)
+
+// A Store holds the numbers of tables: in memory up to a limit, and beyond it in files that are mapped, whose pages the
+// system reads and drops as it sees fit. A table larger than memory is read, fitted and classified through it as any other,
+// since its numbers are one slice of float64 wherever they lie. An NPY file of float64 in row-major order is mapped itself;
+// what has to be decoded (CSV, other types) lies in a temporary file, which has no name where the system lets it go
+// without one. A nil Store keeps everything in memory.
+//
+// The pages of a file that is made shorter meanwhile are gone: reading them is a fault, which package framework
+// turns into an error. [Store.Check] finds files that have changed.
+type Store struct {
+	limit int64 // bytes in memory
+
+	mu      sync.Mutex
+	used    int64 // bytes in memory
+	regions []*region
+}
+
+// A region is a mapped file.
+type region struct {
+	file   *os.File
+	memory mmap.MMap
+	info   fs.FileInfo // of a file that belongs to somebody else, when it was mapped; nil: temporary
+	named  bool        // a temporary file that is still there
+}
+
+// NewStore makes a Store that holds so many bytes in memory. Close it when its tables are not used any more.
+func NewStore(memory int64) *Store { return &Store{limit: memory} }
+
+// Close gives mapped memory and temporary files back. Tables whose numbers lie there must not be used any more.
+func (s *Store) Close() error {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var errs []error
+	for _, r := range s.regions {
+		errs = append(errs, r.unmap())
+		if r.info == nil {
+			errs = append(errs, r.file.Close())
+		}
+		if r.named {
+			errs = append(errs, os.Remove(r.file.Name()))
+		}
+	}
+	s.regions, s.used = nil, 0
+	return errors.Join(errs...)
+}
+
+// Check returns an error about a mapped file that has changed since it was mapped.
+func (s *Store) Check() error {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.regions {
+		if r.info == nil {
+			continue
+		}
+		now, err := os.Stat(r.file.Name())
+		if err != nil || !os.SameFile(r.info, now) || r.info.Size() != now.Size() || !r.info.ModTime().Equal(now.ModTime()) {
+			return fmt.Errorf("%s: %w", r.file.Name(), errChanged)
+		}
+	}
+	return nil
+}
+
+// Mapped is the number of bytes that lie in files.
+func (s *Store) Mapped() (n int64) {
+	if s == nil {
+		return 0
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.regions {
+		n += int64(len(r.memory))
+	}
+	return n
+}
+
+// fits takes so many more bytes of memory where the limit lets it.
+func (s *Store) fits(bytes int64) bool {
+	if s == nil {
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.used+bytes > s.limit {
+		return false
+	}
+	s.used += bytes
+	return true
+}
+
+// numbers makes a slice of capacity n and no length.
+func (s *Store) numbers(n int) ([]float64, error) {
+	if s.fits(8 * int64(n)) {
+		return newNumbers(n), nil
+	}
+	return s.scratch(n)
+}
+
+// filled makes a slice of n numbers, which are to be overwritten.
+func (s *Store) filled(n int) ([]float64, error) {
+	x, err := s.numbers(n)
+	return x[:min(n, cap(x))], err
+}
+
+// resized is x with a capacity of n.
+func (s *Store) resized(x []float64, n int) ([]float64, error) {
+	if r := s.regionOf(x); r != nil {
+		return r.resize(len(x), n)
+	}
+	before := 8 * int64(cap(x))
+	if s.fits(8*int64(n) - before) {
+		return append(newNumbers(n), x...), nil
+	}
+	y, err := s.scratch(n)
+	if err != nil {
+		return nil, err
+	}
+	s.fits(-before)
+	return append(y, x...), nil
+}
+
+// regionOf is the temporary file that x begins; nil: it lies in memory.
+func (s *Store) regionOf(x []float64) *region {
+	if s == nil || cap(x) == 0 {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := unsafe.Pointer(unsafe.SliceData(x[:1]))
+	for _, r := range s.regions {
+		if unsafe.Pointer(unsafe.SliceData(r.memory)) == at && r.info == nil {
+			return r
+		}
+	}
+	return nil
+}
+
+// scratch maps a new temporary file.
+func (s *Store) scratch(n int) ([]float64, error) {
+	file, err := os.CreateTemp("", "latent-*.numbers")
+	if err != nil {
+		return nil, fmt.Errorf("no temporary file for %s of numbers, which are more than the memory that may be used: %w", size(8*int64(n)), err)
+	}
+	r := &region{file: file, named: os.Remove(file.Name()) != nil}
+	s.mu.Lock()
+	s.regions = append(s.regions, r)
+	s.mu.Unlock()
+	return r.resize(0, n)
+}
+
+// resize makes the file hold n numbers, length of which are there.
+func (r *region) resize(length, n int) ([]float64, error) {
+	bytes := 8 * int64(max(n, 1))
+	err := r.unmap()
+	if err == nil {
+		err = allocate(r.file, bytes)
+	}
+	if err == nil {
+		r.memory, err = mmap.MapRegion(r.file, int(bytes), mmap.RDWR, 0, 0)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("no room for %s of numbers in the temporary file %s: %w; set TMPDIR to a folder with more", size(bytes), r.file.Name(), err)
+	}
+	return floatsOf(r.memory)[:length], nil
+}
+
+func (r *region) unmap() error {
+	if r.memory == nil {
+		return nil
+	}
+	return r.memory.Unmap()
+}
+
+// mapped maps the n numbers from a place of a file on; nil where they are not to be had that way.
+func (s *Store) mapped(file *os.File, from int64, n int) []float64 {
+	info, err := file.Stat()
+	if err != nil || from%8 != 0 || info.Size() < from+8*int64(n) {
+		return nil
+	}
+	memory, err := mmap.MapRegion(file, int(from)+8*n, mmap.RDONLY, 0, 0)
+	if err != nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.regions = append(s.regions, &region{file: file, memory: memory, info: info})
+	return floatsOf(memory[from:])
+}
+
+// floatsOf are the numbers whose bytes begin at an aligned place, which pages of memory and multiples of 8 from there are.
+func floatsOf(b []byte) []float64 {
+	return unsafe.Slice((*float64)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/8)
+}
+
+// size is a number of bytes as people say it.
+func size(bytes int64) string {
+	const kilo = 1000
+	units := []string{"bytes", "kB", "MB", "GB", "TB", "PB"}
+	v, i := float64(bytes), 0
+	for ; v >= kilo && i < len(units)-1; i++ {
+		v /= kilo
+	}
+	return fmt.Sprintf("%.3g %s", v, units[i])
+}

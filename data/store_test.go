@@ -1,0 +1,138 @@
+package data
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+var t0 = time.Unix(1, 0)
+
+// requireAlike: a table that lies in files has the bits of one in memory, and so have what is chosen of it.
+func requireAlike(t *testing.T, want, got *Table) {
+	t.Helper()
+	requireSame(t, want, got)
+	for _, choose := range []func(*Table) *Table{
+		func(t *Table) *Table { return t },
+		func(table *Table) *Table { complete, _ := dropMissing(t, table); return complete },
+		func(table *Table) *Table {
+			less, err := table.Select(table.Names[2], table.Names[0])
+			require.NoError(t, err)
+			return less
+		},
+	} {
+		x, rows, cols, err := choose(want).Values()
+		require.NoError(t, err)
+		y, r, c, err := choose(got).Values()
+		require.NoError(t, err)
+		require.Equal(t, []int{rows, cols}, []int{r, c})
+		require.Equal(t, bytesOf(x), bytesOf(y))
+	}
+}
+
+func TestTablesBeyondTheLimitLieInFiles(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	var text strings.Builder
+	text.WriteString("a,b,c,d\n")
+	for i := range 20_000 {
+		d := fmt.Sprint(i % 7)
+		if i == 19_000 {
+			d = "late" // the text is read once more
+		}
+		b := fmt.Sprint(math.Sin(float64(i)))
+		if i%5000 == 77 {
+			b = ""
+		}
+		fmt.Fprintf(&text, "%d,%s,%d,%s\n", i, b, i*i, d)
+	}
+	for name, text := range map[string]string{"plain": strings.ReplaceAll(text.String(), "late", "3"), "late": text.String(), "quoted": strings.Replace(text.String(), "\n7,", "\n\"7\"\"\",", 1)} {
+		t.Run(name, func(t *testing.T) {
+			want, err := ReadCSV(strings.NewReader(text), CSVOptions{})
+			require.NoError(t, err)
+			for _, limit := range []int64{0, 1000, 100_000, 200_000} { // at the first section, at the next, later
+				store := NewStore(limit)
+				got, err := ReadCSV(strings.NewReader(text), CSVOptions{Store: store})
+				require.NoError(t, err)
+				require.Positive(t, store.Mapped())
+				requireAlike(t, want, got)
+				require.NoError(t, store.Check())
+				require.NoError(t, store.Close())
+				require.NoError(t, store.Close(), "again")
+			}
+			roomy := NewStore(1 << 30)
+			got, err := ReadCSV(strings.NewReader(text), CSVOptions{Store: roomy})
+			require.NoError(t, err)
+			require.Zero(t, roomy.Mapped())
+			requireAlike(t, want, got)
+		})
+	}
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, left, "temporary files")
+}
+
+func TestAnArrayOfFloatsIsMappedItself(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", filepath.Join(dir, "none")) // what makes a temporary file fails
+	x := make([]float64, 3*5000)
+	for i := range x {
+		x[i] = math.Cos(float64(i))
+	}
+	x[7] = math.NaN()
+	path := filepath.Join(dir, "x.npy")
+	var text bytes.Buffer
+	require.NoError(t, WriteNPY(&text, x, 5000, 3))
+	require.NoError(t, os.WriteFile(path, text.Bytes(), 0o600))
+	want, err := ReadNPY(bytes.NewReader(text.Bytes()))
+	require.NoError(t, err)
+
+	store := NewStore(0)
+	file, err := os.Open(path)
+	require.NoError(t, err)
+	got, err := Read(file, CSVOptions{Store: store})
+	require.NoError(t, err)
+	require.NoError(t, file.Close(), "the mapping stays")
+	require.GreaterOrEqual(t, store.Mapped(), int64(8*len(x)))
+	requireSame(t, want, got)
+	_, _, _, err = got.Values()
+	require.NoError(t, err, "in place")
+	less, err := got.Drop("V1")
+	require.NoError(t, err)
+	_, _, _, err = less.Values()
+	require.ErrorContains(t, err, "no temporary file for 80 kB of numbers")
+	_, _, err = got.DropMissing()
+	require.ErrorContains(t, err, "temporary file")
+
+	require.NoError(t, store.Check())
+	require.NoError(t, os.Chtimes(path, t0, t0))
+	require.ErrorContains(t, store.Check(), "changed while it was read")
+	require.NoError(t, os.Remove(path))
+	require.ErrorContains(t, store.Check(), "changed while it was read")
+	requireSame(t, want, got)
+	require.NoError(t, store.Close())
+
+	// An input that cannot be mapped is read.
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "none"), 0o700))
+	for _, r := range []struct{ swap bool }{{false}, {true}} {
+		header := text.Bytes()[:text.Len()-8*len(x)]
+		body := bytes.Clone(text.Bytes()[len(header):])
+		if r.swap {
+			swapBytes(floatsOf(body))
+			header = bytes.Replace(header, []byte("<f8"), []byte(">f8"), 1)
+		}
+		store := NewStore(0)
+		got, err := Read(bytes.NewReader(append(bytes.Clone(header), body...)), CSVOptions{Store: store})
+		require.NoError(t, err)
+		require.EqualValues(t, 8*len(x), store.Mapped())
+		requireSame(t, want, got)
+		require.NoError(t, store.Close())
+	}
+}
