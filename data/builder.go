@@ -1,0 +1,54 @@
+package data
+
+import "fmt"
+
+// A Builder makes a table whose cells come column by column, such as files in columnar formats hold them. A cell that nobody
+// sets is missing.
+type Builder struct{ table *Table }
+
+// NewBuilder makes a Builder of so many rows; what is not categorical is numeric. Names must differ. The numbers lie in the
+// store (nil: in memory).
+func NewBuilder(names []string, categorical []bool, rows int, store *Store) (*Builder, error) {
+	if rows < 1 || len(names) < 1 {
+		return nil, fmt.Errorf("a table of %d rows and %d columns; it needs at least one of each", rows, len(names))
+	}
+	if _, err := columnNames(names, true); err != nil {
+		return nil, err
+	}
+	t := &Table{Names: names, rows: rows, columns: make([]column, len(names)), store: store, index: new(index)}
+	for j := range names {
+		if !categorical[j] {
+			t.columns[j].at = t.stride
+			t.stride++
+			continue
+		}
+		codes := make([]int32, rows)
+		for row := range codes {
+			codes[row] = missingCode
+		}
+		t.columns[j].factor = &factor{codes: codes}
+	}
+	var err error
+	if t.flat, err = store.filled(rows * t.stride); err != nil {
+		return nil, err
+	}
+	return &Builder{t}, nil
+}
+
+// Numbers is the memory of numeric column j, to be filled: row i is at i times the stride. NaN is a missing value.
+func (b *Builder) Numbers(j int) (values []float64, stride int) {
+	return b.table.flat[b.table.columns[j].at:], b.table.stride
+}
+
+// Codes are those of categorical column j, to be filled by the places of its levels; −1 is a missing value.
+func (b *Builder) Codes(j int) []int32 { return b.table.columns[j].factor.codes }
+
+// Level adds a level to categorical column j, and returns its code. Levels differ.
+func (b *Builder) Level(j int, text string) int32 {
+	f := b.table.columns[j].factor
+	f.levels = append(f.levels, text)
+	return int32(len(f.levels) - 1)
+}
+
+// Table is the table.
+func (b *Builder) Table() *Table { return b.table }

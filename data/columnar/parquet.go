@@ -1,0 +1,246 @@
+package columnar
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"math/big"
+	"os"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/float16"
+	"github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/apache/arrow-go/v18/parquet/schema"
+
+	"github.com/latent-go/latent/internal/fastcsv"
+	"github.com/latent-go/latent/internal/parallel"
+)
+
+// parquetFile is read chunk by chunk, without Arrow's own reader of Parquet files, which allocates what the schemas in them claim.
+type parquetFile struct{ *file.Reader }
+
+func openParquet(f *os.File) (source, error) {
+	r, err := file.NewParquetReader(f)
+	if err != nil {
+		return nil, fmt.Errorf("no whole Parquet file: %w", err)
+	}
+	return parquetFile{r}, nil
+}
+
+func (f parquetFile) Rows() int { return int(f.NumRows()) }
+
+func (f parquetFile) Fields() (list []field) {
+	s := f.MetaData().Schema
+	seen := map[string]bool{}
+	for j := range s.NumColumns() {
+		c := s.Column(j)
+		one := field{name: c.ColumnPath()[0], place: j}
+		if nested := len(c.ColumnPath()) > 1 || c.MaxRepetitionLevel() > 0; nested {
+			one.strange = "a list or a group of columns"
+		} else {
+			one.categorical, one.strange = parquetKind(c)
+		}
+		if !seen[one.name] { // a group has several leaves
+			list = append(list, one)
+		}
+		seen[one.name] = true
+	}
+	return list
+}
+
+// parquetKind says whether a column's values are categories, or that they are neither these nor numbers.
+func parquetKind(c *schema.Column) (categorical bool, strange string) {
+	switch c.PhysicalType() {
+	case parquet.Types.Boolean, parquet.Types.Float, parquet.Types.Double:
+		return false, ""
+	case parquet.Types.Int32, parquet.Types.Int64:
+		return isTime(c), ""
+	case parquet.Types.Int96: // a time, as Hive and Impala wrote it
+		return true, ""
+	case parquet.Types.ByteArray, parquet.Types.FixedLenByteArray:
+		switch c.LogicalType().(type) {
+		case schema.StringLogicalType, schema.EnumLogicalType, schema.JSONLogicalType:
+			return true, ""
+		case schema.DecimalLogicalType, schema.Float16LogicalType:
+			return false, ""
+		}
+	}
+	return false, fmt.Sprintf("of type %s (%s)", c.PhysicalType(), c.LogicalType())
+}
+
+func isTime(c *schema.Column) bool {
+	switch c.LogicalType().(type) {
+	case schema.DateLogicalType, schema.TimestampLogicalType:
+		return true
+	}
+	return false
+}
+
+// Fill reads the columns, several at a time: each is one that nobody else writes to.
+func (f parquetFile) Fill(t *table, columns []field, from int) error {
+	for group := range f.NumRowGroups() {
+		rows := int(f.MetaData().RowGroup(group).NumRows())
+		if rows < 0 || from+rows > t.rows {
+			return errRows
+		}
+		r := f.RowGroup(group)
+		err := parallel.Do(len(columns), 0, func(j int) (err error) {
+			defer func() {
+				if e := damage(recover()); e != nil {
+					err = e
+				}
+				if err != nil {
+					err = fmt.Errorf("column %q: %w", columns[j].name, err)
+				}
+			}()
+			chunk, err := r.Column(columns[j].place)
+			if err != nil {
+				return err
+			}
+			return t.chunk(j, from, rows, chunk)
+		})
+		if err != nil {
+			return err
+		}
+		from += rows
+	}
+	return nil
+}
+
+// chunk reads column j of a row group.
+func (t *table) chunk(j, from, rows int, chunk file.ColumnChunkReader) error {
+	c := chunk.Descriptor()
+	unsigned := false
+	if i, ok := c.LogicalType().(schema.IntLogicalType); ok {
+		unsigned = !i.IsSigned()
+	}
+	scale := 1.0
+	if d, ok := c.LogicalType().(schema.DecimalLogicalType); ok {
+		scale = math.Pow10(int(d.Scale()))
+	}
+	put := cells{t, j, from, rows, c.MaxDefinitionLevel() > 0}
+	switch r := chunk.(type) {
+	case *file.Float64ColumnChunkReader:
+		return numbers(put, r, func(v float64) float64 { return v })
+	case *file.Float32ColumnChunkReader:
+		return numbers(put, r, func(v float32) float64 { return float64(v) })
+	case *file.BooleanColumnChunkReader:
+		return numbers(put, r, func(v bool) float64 {
+			if v {
+				return 1
+			}
+			return 0
+		})
+	case *file.Int32ColumnChunkReader:
+		switch {
+		case isTime(c):
+			return texts(put, r, func(v int32) string { return arrow.Date32(v).ToTime().Format(time.DateOnly) })
+		case unsigned:
+			return numbers(put, r, func(v int32) float64 { return float64(uint32(v)) })
+		}
+		return numbers(put, r, func(v int32) float64 { return float64(v) / scale })
+	case *file.Int64ColumnChunkReader:
+		if stamp, ok := c.LogicalType().(schema.TimestampLogicalType); ok {
+			return texts(put, r, func(v int64) string { return momentOf(v, stamp.TimeUnit()) })
+		}
+		if unsigned {
+			return numbers(put, r, func(v int64) float64 { return float64(uint64(v)) })
+		}
+		return numbers(put, r, func(v int64) float64 { return float64(v) / scale })
+	case *file.Int96ColumnChunkReader:
+		return texts(put, r, func(v parquet.Int96) string { return v.ToTime().UTC().Format(moment) })
+	case *file.ByteArrayColumnChunkReader:
+		if t.columns[j].categorical {
+			return texts(put, r, func(v parquet.ByteArray) string { return string(v) })
+		}
+		return numbers(put, r, func(v parquet.ByteArray) float64 { return bigEndian(v) / scale })
+	case *file.FixedLenByteArrayColumnChunkReader:
+		if _, half := c.LogicalType().(schema.Float16LogicalType); half {
+			return numbers(put, r, func(v parquet.FixedLenByteArray) float64 { return float64(float16.FromLEBytes(v).Float32()) })
+		}
+		if t.columns[j].categorical {
+			return texts(put, r, func(v parquet.FixedLenByteArray) string { return string(v) })
+		}
+		return numbers(put, r, func(v parquet.FixedLenByteArray) float64 { return bigEndian(v) / scale })
+	}
+	return fmt.Errorf("its type %s is unknown", chunk.Type())
+}
+
+const moment = "2006-01-02T15:04:05.999999999"
+
+func momentOf(v int64, unit schema.TimeUnitType) string {
+	switch unit {
+	case schema.TimeUnitMillis:
+		return time.UnixMilli(v).UTC().Format(moment)
+	case schema.TimeUnitMicros:
+		return time.UnixMicro(v).UTC().Format(moment)
+	}
+	return time.Unix(0, v).UTC().Format(moment)
+}
+
+// bigEndian is a number in two's complement, as decimals are written.
+func bigEndian(b []byte) float64 {
+	var v big.Int
+	v.SetBytes(b)
+	if len(b) > 0 && b[0] >= 0x80 {
+		v.Sub(&v, new(big.Int).Lsh(big.NewInt(1), uint(8*len(b))))
+	}
+	number, _ := new(big.Float).SetInt(&v).Float64()
+	return number
+}
+
+// cells are those of a column of a row group.
+type cells struct {
+	*table
+	j, from, rows int
+	nullable      bool
+}
+
+type chunkReader[T any] interface {
+	ReadBatch(size int64, values []T, definitions, repetitions []int16) (total int64, read int, err error)
+}
+
+func numbers[T any](to cells, r chunkReader[T], number func(T) float64) error {
+	dst, stride := to.Numbers(to.j)
+	dst = dst[to.from*stride:]
+	err := each(to, r, func(i int, v T) { dst[i*stride] = number(v) }, func(i int) { dst[i*stride] = math.NaN() })
+	to.mark(dst, stride, to.rows)
+	return err
+}
+
+func texts[T any](to cells, r chunkReader[T], text func(T) string) error {
+	codes := to.Codes(to.j)[to.from:]
+	return each(to, r, func(i int, v T) { codes[i] = to.code(to.j, text(v)) }, func(i int) { codes[i] = fastcsv.MissingCode })
+}
+
+// each visits every row of a chunk.
+func each[T any](to cells, r chunkReader[T], value func(row int, v T), null func(row int)) error {
+	const batch = 1 << 12
+	values := make([]T, min(batch, to.rows))
+	var defined []int16
+	if to.nullable {
+		defined = make([]int16, len(values))
+	}
+	for row := 0; row < to.rows; {
+		total, _, err := r.ReadBatch(int64(min(batch, to.rows-row)), values, defined, nil)
+		switch {
+		case err != nil && err != io.EOF:
+			return err
+		case total <= 0:
+			return errRows
+		}
+		next := 0
+		for i := range int(total) {
+			if defined != nil && defined[i] == 0 {
+				null(row + i)
+				continue
+			}
+			value(row+i, values[next])
+			next++
+		}
+		row += int(total)
+	}
+	return nil
+}
