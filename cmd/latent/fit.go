@@ -58,6 +58,9 @@ func (c *fitCommand) Run(s *session) error {
 	if err != nil {
 		return explain(progress.left(err), in)
 	}
+	if err := s.store.Check(); err != nil {
+		return err
+	}
 	if c.Out != "" {
 		if err := saveModel(c.Out, r.summary); err != nil {
 			return err

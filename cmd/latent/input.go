@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
-	"os"
 	"slices"
 	"strings"
 
@@ -19,7 +17,7 @@ import (
 
 // fittingFlags say what is fitted to which rows.
 type fittingFlags struct {
-	Data string `placeholder:"FILE|NAME" help:"CSV or NPY file, also gzipped; - for standard input; or an embedded data set, see latent datasets. Default: faithful for mixture, housevotes84 for bernmix, geyser for hmm, satellite for bpca, factor and vbmf."`
+	Data string `placeholder:"FILE|NAME" help:"CSV, NPY (also gzipped), Parquet or Arrow file, or a pattern such as 'part-*.csv' of files that are one table; - for standard input; or an embedded data set, see latent datasets. Default: faithful for mixture, housevotes84 for bernmix, geyser for hmm, satellite for bpca, factor and vbmf."`
 	inputFlags
 	modelFlags
 }
@@ -56,6 +54,7 @@ type input struct {
 	known       *labels     // of --label
 	ends        []int       // of --sequence: the row after the last of each; nil: all rows are one sequence
 	sequences   []string    // of --sequence: what they are called
+	left        []string    // columns that were not read, as --drop names them
 	unnamed     bool        // as they were read, the columns were called V1, V2, …
 	gaps        string      // what becomes of missing values
 	flags       *modelFlags // of a fit; nil where a saved model is applied
@@ -72,7 +71,7 @@ func (f *inputFlags) open(s *session, source string, reading func(name string) d
 	}
 	done := make(chan answer, 1)
 	go func() {
-		in, err := f.read(source, s.stdin, reading)
+		in, err := f.read(source, s.stdin, s.store, reading)
 		if err == nil {
 			in.unnamed = generated(in.Names)
 		}
@@ -86,7 +85,7 @@ func (f *inputFlags) open(s *session, source string, reading func(name string) d
 	}
 }
 
-func (f *inputFlags) read(source string, stdin io.Reader, reading func(name string) data.Reading) (*input, error) {
+func (f *inputFlags) read(source string, stdin io.Reader, store *data.Store, reading func(name string) data.Reading) (*input, error) {
 	if set, ok := data.Lookup(source); ok {
 		if len(f.NA) > 0 {
 			return nil, misused("--na requires a file: %s is an embedded data set, whose missing values are known", source)
@@ -95,33 +94,25 @@ func (f *inputFlags) read(source string, stdin io.Reader, reading func(name stri
 		return &input{Table: t, name: set.Name, label: set.Label}, err
 	}
 	header := map[string]data.HeaderMode{"auto": data.HeaderAuto, "yes": data.HeaderYes, "no": data.HeaderNo}[f.Header]
-	options := data.CSVOptions{Header: header, NA: f.NA, Reading: reading}
+	options := data.CSVOptions{Header: header, NA: f.NA, Reading: reading, Store: store}
 	if source == "-" {
 		in := &input{name: "standard input"}
 		var err error
 		in.Table, err = data.Read(stdin, options)
 		return in, in.wrap(err)
 	}
-	in := &input{name: source}
-	file, err := os.Open(source)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("--data %s: no such file, nor an embedded data set: those are %s", source, strings.Join(datasetNames(), ", "))
-	case err != nil:
+	paths, err := filesOf(source)
+	if err != nil {
 		return nil, err
 	}
-	defer file.Close() //nolint:errcheck // nothing was written
-	if info, err := file.Stat(); err == nil && info.IsDir() {
-		return nil, fmt.Errorf("--data %s is a directory: name a file", source)
-	}
-	in.Table, err = data.Read(file, options)
-	return in, in.wrap(err)
+	in := &input{name: source}
+	return in, f.readFiles(in, paths, options)
 }
 
 // choose applies --select and --drop. Where no column was selected, the class labels
 // of an embedded data set go too; it returns whether they did.
 func (f *inputFlags) choose(in *input) (unlabelled bool, err error) {
-	drop := f.Drop
+	drop := slices.DeleteFunc(slices.Clone(f.Drop), func(name string) bool { return slices.Contains(in.left, name) })
 	if len(f.Select) > 0 {
 		if in.Table, err = in.Table.Select(f.Select...); err != nil {
 			return false, in.wrap(err)

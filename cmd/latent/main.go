@@ -20,9 +20,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/signal"
 	"reflect"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -30,7 +32,9 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/internal/atomicfile"
+	"github.com/latent-go/latent/internal/panics"
 )
 
 const (
@@ -104,6 +108,7 @@ type session struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	notes          []string
+	store          *data.Store // of the tables that are read
 }
 
 // note keeps a remark for standard error. It is written after the result: an
@@ -120,10 +125,15 @@ func (s *session) writeNotes() {
 
 // run is the command as a function: it returns the exit status.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (status int) {
-	s := &session{Context: ctx, stdin: stdin, stdout: stdout, stderr: stderr}
+	s := &session{Context: ctx, stdin: stdin, stdout: stdout, stderr: stderr, store: data.NewStore(math.MaxInt64)}
+	debug.SetPanicOnFault(true)
 	defer func() {
 		if p := recover(); p != nil {
-			status = s.fail(fmt.Errorf("internal error, please report it: %v", p))
+			err := fmt.Errorf("internal error, please report it: %v", p)
+			if fault := panics.Error(p); errors.Is(fault, panics.ErrFault) {
+				err = fault
+			}
+			status = s.fail(err)
 		}
 	}()
 	answered := false // by kong: --help

@@ -38,8 +38,14 @@ func (s *session) checkOut(out string, inputs ...string) error {
 // replaced finds the input that writing would destroy.
 func (s *session) replaced(t atomicfile.Target, inputs []string) (in string, ok bool) {
 	for _, in := range inputs {
-		if info := s.stat(in); info != nil && t.Replaces(info) {
-			return in, true
+		paths, err := filesOf(in)
+		if err != nil {
+			continue // reading will say so
+		}
+		for _, path := range paths {
+			if info := s.stat(path); info != nil && t.Replaces(info) {
+				return path, true
+			}
 		}
 	}
 	return "", false

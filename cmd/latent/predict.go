@@ -99,7 +99,13 @@ func (c *predictCommand) Run(s *session) error {
 	if c.Format == "json" {
 		write = p.writeJSON
 	}
-	if err := s.emit(c.Out, func(w io.Writer) error { return write(s, w) }); err != nil {
+	err = s.emit(c.Out, func(w io.Writer) error {
+		if err := write(s, w); err != nil {
+			return err
+		}
+		return s.store.Check()
+	})
+	if err != nil {
 		return err
 	}
 	if a := p.agreement(); a != nil && c.Format == "csv" {

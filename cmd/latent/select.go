@@ -46,6 +46,9 @@ func (c *selectCommand) Run(s *session) error {
 	if err != nil {
 		return explain(progress.left(interrupted(err, nil)), in)
 	}
+	if err := s.store.Check(); err != nil {
+		return err
+	}
 	if c.Format == "json" {
 		err = writeJSON(s.stdout, t)
 	} else {
