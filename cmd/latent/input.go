@@ -61,6 +61,7 @@ type input struct {
 	asked       bool        // its columns are those that a model asks for
 	weights     string      // column of the row weights, which is not in the table any more
 	frequencies []float64
+	list        *triples // of models of pairs; nil: the rows are a table
 }
 
 // open reads the table. It gives up waiting when the session is interrupted.
@@ -277,6 +278,13 @@ func (in *input) reportGaps(s *session, x []float64, needsAll bool) error {
 
 // load reads the table: it takes out known classes, chooses columns, leaves out rows and takes out the weights.
 func (f *fittingFlags) load(s *session, label string) (*input, error) {
+	if f.model().pairs {
+		in, err := f.openTriples(s, f.source(), f.Weights)
+		if err == nil {
+			in.flags = &f.modelFlags
+		}
+		return in, err
+	}
 	gaps, err := f.gaps(f.model().needsAll(f.Family))
 	if err != nil {
 		return nil, err

@@ -21,6 +21,7 @@ type model struct {
 	classes           bool // z is a class: --columns, --start and ICL make sense, and several starts by default
 	mixes             bool // the rows are independent: criteria that integrate the parameters out or count labels are theirs
 	sequences         bool // rows follow one another: --sequence
+	pairs             bool // rows are pairs of names with a number, such as edges: see triples
 	gaps              bool // entries may be missing, without classes
 	singular          bool // sBIC has learning coefficients of it, without classes
 	ranks             bool // every method finds K in one fit, by the ELBO, and has a place for --prior
