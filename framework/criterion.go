@@ -84,7 +84,7 @@ const (
 	NeedsInformation                   // the factor of F that Π decides, too
 	NeedsEstimates                     // Π is estimated, not integrated out: the model is not Variational
 	NeedsLikelihood                    // ln p(X|Π) at the final parameters: one more pass
-	NeedsAssigner                      // z is discrete: the model is an Assigner
+	NeedsAssigner                      // z is discrete: the model is an Assigner, or Labelled
 	NeedsCollapsed                     // Π can be integrated out: the model is Collapsible; two more passes
 	NeedsLabelled                      // the model is Collapsible and a Labeller; one more pass
 	NeedsCode                          // the data are discrete: the model is Coded and a Labeller; likewise
@@ -232,7 +232,7 @@ func (a *capabilities[B, P, S]) supports(c Criterion) error {
 		return fmt.Errorf("framework: %s charges for estimated parameters, and %s integrates them out: use ELBO", c.Name, a.name)
 	case c.Needs&NeedsCurvature != 0 && a.curved == nil:
 		return a.missing(c.Name, "Curved", "a Curvature method")
-	case c.Needs&NeedsAssigner != 0 && !a.assigner:
+	case c.Needs&NeedsAssigner != 0 && !a.assigner && a.labelled == nil:
 		return a.missing(c.Name, "Assigner", "discrete latent variables and a Responsibilities method")
 	case c.Needs&needsPasses != 0 && a.coupled != nil:
 		return fmt.Errorf("framework: %s is taken at p(Z|X,Π), and %s keeps its q", c.Name, a.name)

@@ -216,9 +216,9 @@ type Assigner[B, P any] interface {
 	Responsibilities(b B, p P, dst []float64) ([]float64, error)
 }
 
-// Labelled marks an [Assigner] whose q(z_n) holds more than the label, such as a position beside
-// it: LabelEntropy is the part of the entropy that is the labels', Σ_n w_n H(q(label_n)) in nats,
-// which ICL subtracts.
+// Labelled marks a model whose rows have labels that are not all of q(z_n), as in an [Assigner] with a position beside the
+// label, or more than one of K, such as binary features: LabelEntropy is the part of the entropy that is the labels',
+// Σ_n w_n H(q(labels_n)) in nats, which ICL subtracts.
 type Labelled[S any] interface{ LabelEntropy(s S) float64 }
 
 // BoundedLikelihood marks a model whose q is an approximation even at its best, such as a
