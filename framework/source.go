@@ -57,6 +57,17 @@ func (b Rows) Weight(i int) float64 {
 	return b.Weights[i]
 }
 
+// Overlay puts the entries that the rows show into x, N×D, which keeps its own where they are missing.
+func (b Rows) Overlay(x *mat.Dense) {
+	for i := range b.N {
+		for j, v := range b.Row(i) {
+			if v == v {
+				x.Set(i, j, v)
+			}
+		}
+	}
+}
+
 // Check returns an error about the shape of a block, or about its weights, such as a custom source
 // may have given it.
 func (b Rows) Check() error {

@@ -168,12 +168,6 @@ func (p *Parameters) Fill(b framework.Rows) (*mat.Dense, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i := range b.N {
-		for j, v := range b.Row(i) {
-			if v == v {
-				x.Set(i, j, v)
-			}
-		}
-	}
+	b.Overlay(x)
 	return x, nil
 }

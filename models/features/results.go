@@ -1,0 +1,170 @@
+package features
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/latent-go/latent/framework"
+)
+
+// LogProb is ln p(x_n|Π) of each row, in nats, the sum over all 2^K states; of the entries that a row shows where NaN
+// stands for others. K is [MaxExact] at most.
+func (Model) LogProb(b framework.Rows, p *Parameters, dst []float64) ([]float64, error) {
+	if p.K > MaxExact {
+		return nil, fmt.Errorf("features: the likelihood of %d features is a sum over 2^%d states, and %d at most are enumerated", p.K, p.K, MaxExact)
+	}
+	logProb, _, err := p.Score(b)
+	return append(dst[:0], logProb...), err
+}
+
+// Probabilities are the probabilities p(z_nk = 1|x_n) that features are on, rows×K.
+func (Model) Probabilities(b framework.Rows, p *Parameters) ([]float64, error) {
+	_, on, err := p.Score(b)
+	return on, err
+}
+
+// Score returns the log-likelihood of each row and the probabilities of its features, rows×K. A missing entry, NaN, is
+// integrated out. Beyond [MaxExact] features the former is the lower bound of a mean-field q, and the latter are that q.
+func (p *Parameters) Score(b framework.Rows) (logProb, on []float64, err error) {
+	var s scorer
+	logProb, on = make([]float64, b.N), make([]float64, b.N*p.K)
+	for i := range b.N {
+		row := b.Row(i)
+		if i == 0 || !s.shows(row) {
+			if err := s.show(p, row); err != nil {
+				return nil, nil, err
+			}
+		}
+		if logProb[i] = s.score(row, on[i*p.K:(i+1)*p.K]); logProb[i]-logProb[i] != 0 {
+			return nil, nil, framework.FaultyRow(b.First+i, "is so far from every state that its log density is below the range of float64: look for an outlier")
+		}
+	}
+	return logProb, on, nil
+}
+
+// A scorer scores rows that show the same columns.
+type scorer struct {
+	columns []int
+	p       *Parameters // of these columns
+	states  states
+	base    float64
+	x       []float64
+}
+
+// shows reports whether a row shows the columns of the last.
+func (s *scorer) shows(row []float64) bool {
+	at := 0
+	for j, v := range row {
+		shown := at < len(s.columns) && s.columns[at] == j
+		if shown != (v == v) {
+			return false
+		}
+		if shown {
+			at++
+		}
+	}
+	return true
+}
+
+// show readies the scorer for rows that show the columns of row.
+func (s *scorer) show(p *Parameters, row []float64) error {
+	s.columns = s.columns[:0]
+	for j, v := range row {
+		if v == v {
+			s.columns = append(s.columns, j)
+		}
+	}
+	s.p, s.base = p.of(s.columns), 0
+	for _, on := range p.On {
+		s.base += logOf(1 - on)
+	}
+	for _, v := range s.p.Noise {
+		s.base -= math.Log(2*math.Pi*v) / 2
+	}
+	s.x = make([]float64, len(s.columns))
+	if p.K <= MaxExact {
+		return s.states.prepare(s.p, nil)
+	}
+	s.states.chunk.prepare(s.p, 8)
+	return s.states.field.prepare(s.p, nil)
+}
+
+// of are the parameters of some columns, each with a noise of its own.
+func (p *Parameters) of(columns []int) *Parameters {
+	q := &Parameters{K: p.K, D: len(columns), On: p.On}
+	for _, j := range columns {
+		q.Offset, q.Center = append(q.Offset, p.Offset[j]), append(q.Center, p.Offset[j])
+		q.Loadings = append(q.Loadings, p.Loadings[j*p.K:(j+1)*p.K]...)
+		q.Noise = append(q.Noise, p.NoiseOf(j))
+	}
+	return q
+}
+
+// score is ln p(x), or its bound; on is overwritten.
+func (s *scorer) score(row, on []float64) float64 {
+	value := s.base
+	for i, j := range s.columns {
+		s.x[i] = row[j]
+		gap := row[j] - s.p.Offset[i]
+		value -= gap * gap / s.p.Noise[i] / 2
+	}
+	t, d := &s.states, len(s.columns)
+	t.load(framework.Rows{N: 1, D: d, Stride: d, X: s.x}, 0, 1, s.p, &t.field)
+	if s.p.K > MaxExact {
+		gains := make([]float64, s.p.K)
+		for l := range gains {
+			gains[l] = t.g[l*t.padded]
+		}
+		copy(on, s.p.On)
+		t.ascend(gains, on, posteriorRounds, 1e-12)
+		return value + t.bound(gains, on)
+	}
+	t.enumerate(s.p)
+	value += t.logSum[0]
+	t.marginals(s.p.K)
+	for l := range on {
+		on[l] = t.on[l*t.padded]
+	}
+	return value
+}
+
+// Reconstruct returns the mean of each row given what it shows, b + W E[z|x], rows×D.
+func (p *Parameters) Reconstruct(b framework.Rows) (*mat.Dense, error) {
+	_, on, err := p.Score(b)
+	if err != nil {
+		return nil, err
+	}
+	x := mat.NewDense(b.N, p.D, nil)
+	x.Mul(mat.NewDense(b.N, p.K, on), p.W().T())
+	for i := range b.N {
+		row := x.RawRowView(i)
+		for j, v := range p.Offset {
+			row[j] += v
+		}
+	}
+	return x, nil
+}
+
+// Fill returns the rows with their missing entries replaced by [Parameters.Reconstruct], rows×D.
+func (p *Parameters) Fill(b framework.Rows) (*mat.Dense, error) {
+	x, err := p.Reconstruct(b)
+	if err != nil {
+		return nil, err
+	}
+	b.Overlay(x)
+	return x, nil
+}
+
+// CoOccurrence are the shares of the rows, of which s sums up q, in which two features are on together, K×K; on the
+// diagonal those that have each.
+func (s *Statistics) CoOccurrence() *mat.SymDense {
+	m := mat.NewSymDense(s.K, nil)
+	for k := range s.K {
+		for l := k; l < s.K; l++ {
+			m.SetSym(k, l, s.ZZ[(k+1)*(s.K+1)+l+1]/s.N)
+		}
+	}
+	return m
+}

@@ -1,0 +1,132 @@
+package features
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/framework"
+)
+
+// Init starts at loadings that are differences of rows drawn at random, scaled so that features and noise have half of
+// the variance each: rows that differ by one feature alone show its loadings. It refuses missing entries, constant
+// columns and more than [MaxExact] features.
+func (m Model) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*Parameters, error) {
+	if k > MaxExact {
+		return nil, fmt.Errorf("features: %d features have 2^%d states, and %d at most are enumerated: take MeanField", k, k, MaxExact)
+	}
+	return m.init(ctx, src, k, rng)
+}
+
+func (m Model) init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*Parameters, error) {
+	if k < 1 {
+		return nil, fmt.Errorf("features: K is %d: give at least 1", k)
+	}
+	p, err := m.pool(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := family.DrawRows(ctx, src, p.D, rng)
+	if err != nil {
+		return nil, err
+	}
+	p.K, p.On, p.Loadings = k, slices.Repeat([]float64{0.5}, k), make([]float64, p.D*k)
+	floats.Scale(0.5, p.Noise)
+	for j, floor := range p.Floor {
+		p.Noise[j] = max(p.Noise[j], floor)
+	}
+	for l := range k {
+		one, other := rows.Row(rng.IntN(rows.N)), rows.Row(rng.IntN(rows.N))
+		for j := range p.D {
+			w := (one[j] - other[j]) / math.Sqrt(float64(k))
+			p.Loadings[j*k+l] = w
+			p.Offset[j] -= w / 2
+		}
+	}
+	return p, nil
+}
+
+// pool are parameters without features: mean, variance and resolution of each column.
+func (m Model) pool(ctx context.Context, src framework.Source[framework.Rows]) (*Parameters, error) {
+	if err := check(ctx, src); err != nil {
+		return nil, err
+	}
+	pooled, _, err := family.Pool(ctx, src, family.Gaussian{Covariance: family.Diagonal})
+	if err != nil {
+		return nil, err
+	}
+	d := len(pooled.Parameters) / 2 // means, and then variances
+	p := &Parameters{D: d, Isotropic: m.Isotropic, Center: pooled.Parameters[:d], Unit: pooled.Parameters[d:], Floor: slices.Clone(pooled.Floor)}
+	if m.Isotropic {
+		p.Unit, p.Floor = []float64{floats.Sum(p.Unit) / float64(d)}, []float64{floats.Sum(p.Floor) / float64(d)}
+	}
+	for j, unit := range p.Unit {
+		p.Floor[j] = max(p.Floor[j], leastNoise*unit)
+	}
+	p.Offset, p.Noise = slices.Clone(p.Center), slices.Clone(p.Unit)
+	return p, nil
+}
+
+// leastNoise is the least share of a column's variance that is left to the noise: a thousandth of its standard deviation.
+// The floor is higher where values are recorded in wide steps.
+const leastNoise = 1e-6
+
+// seen is what check knows of the columns.
+type seen struct {
+	first  []float64 // row of positive weight
+	varies []bool
+}
+
+// check refuses missing entries and constant columns.
+func check(ctx context.Context, src framework.Source[framework.Rows]) error {
+	all, err := framework.Fold(ctx, src, 1, func() (*seen, error) { return new(seen), nil }, (*seen).add, (*seen).merge)
+	if err != nil {
+		return err
+	}
+	if all.first == nil {
+		return fmt.Errorf("features: the source has no rows")
+	}
+	if j := slices.Index(all.varies, false); j >= 0 {
+		return fmt.Errorf("features: %w", framework.FaultyColumn(j, framework.ErrConstant))
+	}
+	return nil
+}
+
+func (s *seen) add(b framework.Rows) error {
+	for i := range b.N {
+		if b.Weight(i) == 0 {
+			continue
+		}
+		row := b.Row(i)
+		for j, v := range row {
+			if v-v != 0 {
+				return fmt.Errorf("features: %w", framework.NotFinite(b.First+i, j, v))
+			}
+		}
+		if err := s.merge(&seen{first: row, varies: make([]bool, len(row))}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *seen) merge(o *seen) error {
+	switch {
+	case o.first == nil:
+		return nil
+	case s.first == nil:
+		s.first, s.varies = slices.Clone(o.first), slices.Clone(o.varies)
+		return nil
+	case len(s.first) != len(o.first):
+		return fmt.Errorf("features: some rows have %d columns, others %d: all must have the same", len(s.first), len(o.first))
+	}
+	for j, v := range o.first {
+		s.varies[j] = s.varies[j] || o.varies[j] || v != s.first[j]
+	}
+	return nil
+}
