@@ -53,6 +53,8 @@ func TestAKilledCommandGoesOnToTheSameBits(t *testing.T) {
 		"hmm":          "fit --model hmm --data geyser --kmax 4 --restarts 2",
 		"bpca":         "fit --model bpca --data iris",
 		"vbmf":         "fit --model vbmf --method vb --data iris",
+		"features":     "fit --model features --data iris --kmax 6 --restarts 2",
+		"mean field":   "fit --model features --data iris --kmax 13 --restarts 1",
 		"select":       "select --kmax 3 --restarts 2 --criteria bic,sbic,icl",
 		"families":     "select --cov all --kmax 2 --restarts 1",
 		"select gaps":  "select --model factor --data " + gappy(t),

@@ -39,8 +39,9 @@ const statusClosedForm = "closed form"
 // scores are the criteria over K, and the fits behind them.
 type scores struct {
 	framework.Selection[*result, struct{}]
-	ends []ending // of the fits
-	fit  func(i int) (*fitted, error)
+	ends    []ending // of the fits
+	bounded bool     // the likelihood is a lower bound
+	fit     func(i int) (*fitted, error)
 }
 
 // statistics are those of the fit at K[i], NaN where it failed.
@@ -154,6 +155,7 @@ func (e *iterated[B, P, S]) score(ctx context.Context, ks []int, o framework.Opt
 		end := ending{status: fit.Status.String(), converged: fit.Status == framework.Converged, evaluation: fit.Evaluation,
 			advice: advice(fit.Status, cmp.Or(o.Tolerance, framework.DefaultTolerance), fit.Value, fit.N)}
 		for _, score := range fit.Scores {
+			s.bounded = s.bounded || score.Bound
 			end.err = errors.Join(end.err, score.Err)
 		}
 		s.ends = append(s.ends, end)
@@ -170,6 +172,9 @@ func (e *iterated[B, P, S]) convert(res *framework.Result[P, S]) (*fitted, error
 	f.Parameters, err = e.find(res.Parameters, res.Statistics)
 	return f, err
 }
+
+// noteBound is said of models whose q is an approximation even at its best.
+const noteBound = "log-likelihood, bic, aic and icl are of a lower bound of the likelihood (mean field)"
 
 // upTo lists the integers from first to last.
 func upTo(first, last int) []int {

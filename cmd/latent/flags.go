@@ -16,17 +16,17 @@ import (
 
 // modelFlags say what is fitted and how.
 type modelFlags struct {
-	Model      string          `default:"mixture" enum:"bpca,factor,mixture,bernmix,hmm,vbmf" help:"Model: mixture, bernmix (a mixture with Bernoulli columns only), hmm (a hidden Markov model: rows that follow one another), bpca, factor (factor analysis, canonical correlation), or vbmf (variational matrix factorisation)."`
+	Model      string          `default:"mixture" enum:"bpca,factor,mixture,bernmix,hmm,vbmf,features" help:"Model: mixture, bernmix (a mixture with Bernoulli columns only), hmm (a hidden Markov model: rows that follow one another), bpca, factor (factor analysis, canonical correlation), vbmf (variational matrix factorisation), or features (binary latent features)."`
 	Family     string          `placeholder:"NAME" help:"Family of the components of a mixture, or of the states of hmm: gaussian (full covariance), gaussian-tied, gaussian-diagonal, gaussian-spherical, poisson, exponential, gamma, lognormal, bernoulli, categorical, ordinal (numbers as ordered levels), multinomial, student-t (of all columns), factor-analysers (a factor analysis of all columns in each component), or auto: each column by itself, by how its values vary; identifiers, dates and constant columns are left out. Default: gaussian, with --columns auto."`
 	Cov        string          `placeholder:"NAME" help:"Covariance of --family gaussian: full, tied, diag, spherical, or a structure by its name in mclust, EII to VVV. latent select --cov all compares them, and --family all further families too."`
 	Factors    *int            `placeholder:"Q" help:"With --family factor-analysers: a component has at most Q factors, and gfab and fab find how many. Default: 5, fewer of few columns."`
 	Sequence   string          `placeholder:"COL" help:"hmm: the column that says which sequence a row belongs to; rows of one sequence follow one another. Default: the table is one sequence."`
 	LeftRight  *int            `placeholder:"STATES" help:"hmm: moves lead to the same state or up to so many states further, and never back. Such chains are cheap, and gfic takes many states: compare by bic, or give --k."`
-	Noise      noiseFlag       `help:"Add noise to a mixture of Gaussians or t distributions: one more component, of the same density everywhere in the box that holds the table, for outliers. Of --model factor: --noise diagonal, a variance of the noise for each column (the default), or --noise isotropic, one for all."`
+	Noise      noiseFlag       `help:"Add noise to a mixture of Gaussians or t distributions: one more component, of the same density everywhere in the box that holds the table, for outliers. Of --model factor and features: --noise diagonal, a variance of the noise for each column (the default), or --noise isotropic, one for all."`
 	Blocks     string          `placeholder:"A,B;C,D" help:"factor: blocks of columns, in which the noise correlates as it will, so that factors are what blocks have in common. Two blocks: canonical correlation. Backslashes before commas and semicolons in names."`
 	Rotate     string          `placeholder:"NAME" enum:",none,varimax,promax,oblimin" default:"" help:"factor: rotation of the loadings: none (the factors of maximum likelihood), varimax, promax or oblimin. Default: none."`
 	Columns    columnFamilies  `placeholder:"COL=FAMILY,…" help:"Families of single columns of a mixture or hmm, where they differ from --family. A comma in a name has a backslash before it."`
-	Method     string          `placeholder:"NAME" help:"Inference: gfab, fab, em, map, vb, cvb0 or closed-form (bpca, factor and vbmf; map: mixtures and hmm, cvb0: mixtures). gfab, fab and cvb0 prune from kmax down; the others fit every K separately. Default of latent select for mixtures and hmm: em. Of latent fit for mixtures: cvb0 where it finds K in a table of codes and counts (to 1,000) of at most 10,000 cells, else gfab; of bpca and hmm gfab, of vbmf closed-form; of factor closed-form, which is gfab without iterations, where no entry is missing."`
+	Method     string          `placeholder:"NAME" help:"Inference: gfab, fab, em, map, vb, cvb0 or closed-form (bpca, factor and vbmf; map: mixtures and hmm, cvb0: mixtures). gfab, fab and cvb0 prune from kmax down; the others fit every K separately. Default of latent select for mixtures and hmm: em. Of latent fit for mixtures: cvb0 where it finds K in a table of codes and counts (to 1,000) of at most 10,000 cells, else gfab; of bpca, features and hmm gfab, of vbmf closed-form; of factor closed-form, which is gfab without iterations, where no entry is missing."`
 	Weights    string          `placeholder:"COL" help:"Frequency weights: leave this column out of the fit and weight the rows by it."`
 	Prior      hyperparameters `placeholder:"KEY=VALUE,…" help:"Prior of --method vb, map or cvb0. hmm: start and transitions (Dirichlet, of the first state and of each row), stay (added for the same state), and of what is seen as in mixtures. Mixtures: weights (Dirichlet), kappa and nu (gaussian and lognormal, scaled by the data), a and b (bernoulli, beta), shape and rate (poisson and exponential, gamma), alpha (categorical and multinomial, Dirichlet). bernmix: a (weights), b (beta(b, b)). bpca: a_alpha, b_alpha, a_lambda, b_lambda (gamma shapes and rates), alpha (fixed; 1 is VB1), unit (standard deviation taken for 1). vbmf, also with closed-form: noise (variance), a and b (variances of the entries of the factors of columns and rows); what is not given is estimated."`
 	Floor      *float64        `placeholder:"FACTOR" help:"Variances of gaussian, student-t, lognormal and gamma columns are at least this times step²/12, step the least gap between the column's values, so that no component collapses onto equal values. 0: no floor. Default: 1."`
@@ -34,7 +34,7 @@ type modelFlags struct {
 	Temper     *float64        `placeholder:"ALPHA" help:"Power of the likelihood, positive and at most 1, in the tempered posterior of --method vb. Default: 1."`
 	SizePrior  string          `name:"size-prior" default:"uniform" enum:"uniform,geometric" help:"Prior of K where fits of every K are compared: uniform, or geometric (2^-K)."`
 	Start      *string         `placeholder:"NAME" help:"Initialisation of mixtures and of the states of hmm: kmeans, random (responsibilities), rows, or varied: every second start kmeans, the others random, or rows where values repeat. Default: varied. Of hmm also, or after a comma, what is assumed of the first state: free, uniform, stationary, or first (with --left-right). Default: free."`
-	Restarts   *int            `placeholder:"N" help:"Independent starts, of which the best is kept. Default: 10 for mixtures and hmm of at most 5000 rows (3 with cvb0), else 1."`
+	Restarts   *int            `placeholder:"N" help:"Independent starts, of which the best is kept. Default: 10 for mixtures and hmm of at most 5000 rows (3 with cvb0), 5 for features, else 1."`
 	Seed       uint64          `default:"1" help:"Seed of the starts."`
 	Tol        *float64        `placeholder:"NATS" help:"Stop when an iteration changes the criterion by less than this, in nats per row. Default: 1e-9."`
 	MaxIter    *int            `placeholder:"N" help:"Largest number of iterations. Default: 10000."`
@@ -154,6 +154,9 @@ func (f *modelFlags) checkPrior() error {
 		return nil
 	}
 	taking := slices.DeleteFunc(slices.Clone(m.methods), func(method string) bool { return !m.informed(method) })
+	if len(taking) == 0 {
+		return misused("--prior cannot be used with --model %s: its parameters have no priors", f.Model)
+	}
 	return misused("--prior requires --method %s, and the method is %s", strings.Join(taking, " or "), f.Method)
 }
 

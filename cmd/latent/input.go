@@ -17,7 +17,7 @@ import (
 
 // fittingFlags say what is fitted to which rows.
 type fittingFlags struct {
-	Data string `placeholder:"FILE|NAME" help:"CSV, NPY (also gzipped), Parquet or Arrow file, or a pattern such as 'part-*.csv' of files that are one table; - for standard input; or an embedded data set, see latent datasets. Default: faithful for mixture, housevotes84 for bernmix, geyser for hmm, satellite for bpca, factor and vbmf."`
+	Data string `placeholder:"FILE|NAME" help:"CSV, NPY (also gzipped), Parquet or Arrow file, or a pattern such as 'part-*.csv' of files that are one table; - for standard input; or an embedded data set, see latent datasets. Default: one that shows the model, such as faithful for mixture."`
 	inputFlags
 	modelFlags
 }

@@ -24,6 +24,8 @@ type model struct {
 	pairs             bool // rows are pairs of names with a number, such as edges: see triples
 	gaps              bool // entries may be missing, without classes
 	singular          bool // sBIC has learning coefficients of it, without classes
+	labels            bool // a row has several labels: ICL makes sense, and several starts by default
+	noises            bool // --noise diagonal and --noise isotropic
 	ranks             bool // every method finds K in one fit, by the ELBO, and has a place for --prior
 	// check refuses flags that do not go together, before any data are read.
 	check func(f *modelFlags) error
@@ -49,7 +51,9 @@ func init() { // their functions use the list
 		"bpca": {data: "satellite", families: []string{familyGaussian}, methods: []string{methodGFAB, methodFAB, methodEM, methodVB, methodClosedForm},
 			selecting: methodClosedForm, check: checkBPCA, bind: bindBPCA, load: loadBPCA},
 		"factor": {data: "satellite", families: []string{familyGaussian}, methods: []string{methodClosedForm, methodGFAB, methodFAB, methodEM},
-			selecting: methodClosedForm, gaps: true, singular: true, check: checkFactor, bind: bindFactor, load: loadFactor},
+			selecting: methodClosedForm, gaps: true, singular: true, noises: true, check: checkFactor, bind: bindFactor, load: loadFactor},
+		"features": {data: "iris", families: []string{familyGaussian}, methods: []string{methodGFAB, methodFAB, methodEM},
+			selecting: methodEM, labels: true, noises: true, check: checkFeatures, bind: bindFeatures, load: loadFeatures},
 		"vbmf": {data: "satellite", families: []string{familyGaussian}, methods: []string{methodClosedForm, methodVB},
 			selecting: methodClosedForm, ranks: true, check: checkVBMF, bind: bindVBMF, load: loadVBMF},
 	}
@@ -73,7 +77,7 @@ func (m model) criteria(method string) []framework.Criterion {
 	} else {
 		list = append(list, framework.BIC, framework.AIC)
 	}
-	if m.classes {
+	if m.classes || m.labels {
 		list = append(list, framework.ICL)
 	}
 	return append(list, framework.ELBO)
@@ -123,8 +127,10 @@ func (m model) informed(method string) bool {
 // the parameters out, agree, and three show it.
 func (m model) starts(method string, rows int) int {
 	switch {
-	case !m.classes || rows > 5000 || method == methodClosedForm:
+	case !m.classes && !m.labels || rows > 5000 || method == methodClosedForm:
 		return 1
+	case m.labels:
+		return 5
 	case method == methodCVB0:
 		return 3
 	}
@@ -165,11 +171,13 @@ type result struct {
 	explained         []float64   // share of the variance, a latent dimension
 	components        []component // of mixtures
 	covariances       []namedMatrix
-	doubts            []error     // about columns, to be warned of
-	facts             [][2]string // lines of the text, by name
-	print             func(p *page)
-	classify          func(in *input) ([]int, error) // the components of rows, from 0; nil where z is no class
-	loadingErrors     []float64                      // standard errors of standardised loadings, D×K, by bootstrap
+	doubts            []error // about columns, to be warned of
+	// without warns where a criterion is higher of no latent dimensions at all; nil where that is not known.
+	without       func(c framework.Criterion, value, n float64) error
+	facts         [][2]string // lines of the text, by name
+	print         func(p *page)
+	classify      func(in *input) ([]int, error) // the components of rows, from 0; nil where z is no class
+	loadingErrors []float64                      // standard errors of standardised loadings, D×K, by bootstrap
 	// bootstrap adds standard errors to the components or the loadings; nil where there is none.
 	bootstrap func(ctx context.Context, o bootstrap.Options) (bootstrap.Outcome, error)
 	sections  func(in *input) ([]htmlreport.Section, error)

@@ -183,6 +183,9 @@ func (c *selectCommand) scores(s *session, in *input, progress *keeper) (*select
 		return nil, err
 	}
 	all.remark(s, in)
+	if all.bounded {
+		s.note(noteBound)
+	}
 	s.noteEnd(task, t.KMin, t.KMax, slices.DeleteFunc(slices.Clone(t.Criteria), func(name string) bool { return t.Chosen[name] < t.KMax }))
 	if c.Bootstrap != nil {
 		if err := t.test(s, status, in, task, c.drawing(*c.Bootstrap, o)); err != nil {

@@ -94,10 +94,10 @@ func (f *modelFlags) covariance() error {
 	switch {
 	case f.Family == familyAll:
 		return misused("--family all requires latent select, which compares")
-	case f.Noise == noiseComponent && f.Model == "factor":
-		return misused("--noise of --model factor takes a value: --noise diagonal or --noise isotropic")
-	case f.Noise != "" && f.Noise != noiseComponent && f.Model != "factor":
-		return misused("--noise %s requires --model factor, and the model is %s", f.Noise, f.Model)
+	case f.Noise == noiseComponent && f.model().noises:
+		return misused("--noise of --model %s takes a value: --noise diagonal or --noise isotropic", f.Model)
+	case f.Noise != "" && f.Noise != noiseComponent && !f.model().noises:
+		return misused("--noise %s requires --model factor or features, and the model is %s", f.Noise, f.Model)
 	case f.Noise == noiseComponent && f.Model != "mixture":
 		return misused("--noise cannot be used with --model %s: it is a component of mixtures", f.Model)
 	case f.Cov == "":

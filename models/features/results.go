@@ -168,3 +168,17 @@ func (s *Statistics) CoOccurrence() *mat.SymDense {
 	}
 	return m
 }
+
+// Featureless is the evaluation of the model without features on the table that p was fitted to, n units of data: columns
+// that are normal and independent of one another. What scores lower than it has found nothing.
+func (p *Parameters) Featureless(n float64) framework.Evaluation {
+	e := framework.Evaluation{N: n, Shape: framework.Shape{Component: p.D, Shared: len(p.Unit)}}
+	for j := range p.D {
+		at := min(j, len(p.Unit)-1)
+		noise := max(p.Unit[at], p.Floor[at])
+		e.LogJoint -= n / 2 * (math.Log(2*math.Pi*noise) + p.Unit[at]/noise)
+		e.LogDet -= math.Log(noise / p.Unit[at])
+	}
+	e.LogLikelihood = e.LogJoint
+	return e
+}
