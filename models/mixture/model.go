@@ -124,8 +124,7 @@ func (p *Parameters) like(dst *Parameters, pl *family.Plan) *Parameters {
 
 // LogJoint is E_q[ln p(X,Z|β,ξ)].
 func (m Model) LogJoint(s *Statistics, p *Parameters) float64 {
-	s.restore(m.mustPlan(p))
-	sum := s.Classes.LogJoint(p.Components)
+	sum := m.LogConditional(s, p)
 	for k, n := range s.Nk {
 		sum += n * logOf(p.Weights[k])
 	}
@@ -174,15 +173,9 @@ func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) err
 // rows went to the others: the rows' log-likelihood less the component's share of the
 // penalty. Negative values say that its removal is a gain; −Inf, a component whose estimate does not exist.
 func (m Model) Relevance(s *Statistics, p *Parameters) ([]float64, error) {
-	s.restore(m.mustPlan(p))
-	values, known := slices.Clone(s.Loss), p.observed
+	values := m.Worth(s, p)
 	for k, n := range s.Nk {
-		charge, err := s.Classes.Charge(k, n, p.Components, known)
-		if err != nil {
-			values[k] = math.Inf(-1)
-			continue
-		}
-		values[k] += s.N*math.Log1p(-min(n/s.N, 1-0x1p-53)) - charge - math.Log(s.N)/2
+		values[k] += s.N*math.Log1p(-min(n/s.N, 1-0x1p-53)) - math.Log(s.N)/2
 	}
 	return values, nil
 }

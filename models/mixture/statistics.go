@@ -91,19 +91,7 @@ func (s *Statistics) lowered() {
 
 // infer adds the rows of a block under the scores that Prepare has left, and returns the
 // entropy of their q.
-func (s *Statistics) infer(b framework.Rows) (entropy float64, err error) {
-	err = s.Classes.Chunks(b, func(first, n int, w []float64) error {
-		s.joints(n)
-		h, err := s.normalise(b, first, n, w)
-		if err != nil {
-			return err
-		}
-		s.Labels += h
-		entropy += h + s.add(n, w)
-		return nil
-	})
-	return entropy, err
-}
+func (s *Statistics) infer(b framework.Rows) (float64, error) { return s.InferGiven(b, nil) }
 
 // joints puts the log joint of each row and component into s.r, as far as responsibilities, their
 // entropy and ln p(x) need it.
@@ -213,22 +201,5 @@ func (s *Statistics) add(n int, w []float64) (entropy float64) {
 // score appends the log-likelihood of each row and its responsibilities to two slices, from
 // their beginnings.
 func (s *Statistics) score(b framework.Rows, logProb, r []float64) ([]float64, []float64, error) {
-	logProb, r = logProb[:0], r[:0]
-	err := s.Classes.Chunks(b, func(first, n int, _ []float64) error {
-		s.joints(n)
-		padded := family.Padded(n)
-		s.rows = linalg.Resize(s.rows, 2*padded)
-		simd.Softmax(s.r, s.K, padded, s.rows, s.rows[padded:])
-		for i, sum := range s.rows[:n] {
-			if sum-sum != 0 {
-				return s.remote(b, first, i)
-			}
-			logProb = append(logProb, sum+s.Classes.BaseOf(i))
-			for k := range s.K {
-				r = append(r, s.r[k*padded+i])
-			}
-		}
-		return nil
-	})
-	return logProb, r, err
+	return s.ScoreGiven(b, nil, logProb, r)
 }

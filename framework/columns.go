@@ -1,0 +1,55 @@
+package framework
+
+import (
+	"context"
+	"iter"
+)
+
+// Columns are the given columns of the rows, from 0, in that order; a column may be given twice. They share the memory
+// of b where they are next to one another, and have memory of their own else.
+func (b Rows) Columns(columns []int) Rows {
+	to := Rows{First: b.First, N: b.N, D: len(columns), Stride: len(columns), Weights: b.Weights}
+	if b.Entries == nil && b.N > 0 && consecutive(columns) {
+		to.X, to.Stride = b.X[columns[0]:(b.N-1)*b.Stride+columns[0]+to.D], b.Stride
+		return to
+	}
+	to.X = make([]float64, b.N*to.D)
+	for i := range b.N {
+		row := b.Row(i)
+		for j, c := range columns {
+			to.X[i*to.D+j] = row[c]
+		}
+	}
+	return to
+}
+
+func consecutive(columns []int) bool {
+	for j, c := range columns {
+		if c != columns[0]+j {
+			return false
+		}
+	}
+	return len(columns) > 0
+}
+
+// ColumnsOf is a source with some columns of the rows of another (see [Rows.Columns]).
+func ColumnsOf(src Source[Rows], columns []int) Source[Rows] { return someColumns{src, columns} }
+
+type someColumns struct {
+	Source[Rows]
+	columns []int
+}
+
+func (s someColumns) Blocks(ctx context.Context) iter.Seq2[Rows, error] {
+	blocks := s.Source.Blocks(ctx)
+	return func(yield func(Rows, error) bool) {
+		for b, err := range blocks {
+			if err == nil {
+				b = b.Columns(s.columns)
+			}
+			if !yield(b, err) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,111 @@
+package mixture
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/internal/simd"
+)
+
+// What a model shares with a mixture whose rows have class probabilities of their own, such as package experts: the
+// components, and all that is done with rows once their probabilities are known.
+
+// A Prior gives the rows of a block probabilities of the components in place of the weights.
+type Prior interface {
+	// LogProb puts ln p(z_n = k) of rows first to first+n of the block into r: K×n, the rows of a component next to
+	// one another and filled up to [family.Padded] with finite numbers.
+	LogProb(first, n int, r []float64) error
+	// Assigned sees their responsibilities, times the rows' weights w, nil for 1, in the same places.
+	Assigned(n int, w, r []float64)
+}
+
+// InferGiven is the local step of the rows of a block that a prior, nil for the weights, gives probabilities. Prepare
+// has readied s. It returns the entropy of their q, in nats.
+func (s *Statistics) InferGiven(b framework.Rows, prior Prior) (entropy float64, err error) {
+	err = s.Classes.Chunks(b, func(first, n int, w []float64) error {
+		if err := s.jointsGiven(first, n, prior); err != nil {
+			return err
+		}
+		h, err := s.normalise(b, first, n, w)
+		if err != nil {
+			return err
+		}
+		if prior != nil {
+			prior.Assigned(n, w, s.r)
+		}
+		s.Labels += h
+		entropy += h + s.add(n, w)
+		return nil
+	})
+	return entropy, err
+}
+
+// jointsGiven is joints under a prior.
+func (s *Statistics) jointsGiven(first, n int, prior Prior) error {
+	if prior == nil {
+		s.joints(n)
+		return nil
+	}
+	s.r = linalg.Resize(s.r, family.Padded(n)*s.K)
+	if err := prior.LogProb(first, n, s.r); err != nil {
+		return err
+	}
+	for k, v := range s.tilt {
+		floats.AddConst(-v, ofComponent(s.r, k, n))
+	}
+	s.Classes.AddScores(s.r)
+	return nil
+}
+
+// ScoreGiven appends the log-likelihood of each row and its responsibilities under a prior, nil for the weights, to two
+// slices, from their beginnings.
+func (s *Statistics) ScoreGiven(b framework.Rows, prior Prior, logProb, r []float64) ([]float64, []float64, error) {
+	logProb, r = logProb[:0], r[:0]
+	err := s.Classes.Chunks(b, func(first, n int, _ []float64) error {
+		if err := s.jointsGiven(first, n, prior); err != nil {
+			return err
+		}
+		padded := family.Padded(n)
+		s.rows = linalg.Resize(s.rows, 2*padded)
+		simd.Softmax(s.r, s.K, padded, s.rows, s.rows[padded:])
+		for i, sum := range s.rows[:n] {
+			if sum-sum != 0 {
+				return s.remote(b, first, i)
+			}
+			logProb = append(logProb, sum+s.Classes.BaseOf(i))
+			for k := range s.K {
+				r = append(r, s.r[k*padded+i])
+			}
+		}
+		return nil
+	})
+	return logProb, r, err
+}
+
+// LogConditional is E_q[ln p(X|Z,ξ)], in nats: [Model.LogJoint] without the weights.
+func (m Model) LogConditional(s *Statistics, p *Parameters) float64 {
+	s.restore(m.mustPlan(p))
+	return s.Classes.LogJoint(p.Components)
+}
+
+// Worth is what the rows' log-likelihood would lose at once, in nats, if a component were left out and the weights of
+// the others stayed as they are, less ½ ln|N F_ξk|, what gFIC charges for its numbers; −Inf of a component whose
+// estimate does not exist.
+func (m Model) Worth(s *Statistics, p *Parameters) []float64 {
+	s.restore(m.mustPlan(p))
+	values, known := slices.Clone(s.Loss), p.observed
+	for k, n := range s.Nk {
+		charge, err := s.Classes.Charge(k, n, p.Components, known)
+		if err != nil {
+			values[k] = math.Inf(-1)
+			continue
+		}
+		values[k] -= charge
+	}
+	return values
+}
