@@ -63,12 +63,15 @@ func (p *Parameters) keep(dims []int, pl *family.Plan) *Parameters {
 	return q
 }
 
-// Canonical orders the components by weight, the largest first.
-func (m Model) Canonical(p *Parameters) (*Parameters, error) {
+// Order lists the components by weight, the largest first.
+func (p *Parameters) Order() []int {
 	order := make([]int, p.K)
 	for k := range order {
 		order[k] = k
 	}
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(p.Weights[j], p.Weights[i]) })
-	return m.Permute(p, order)
+	return order
 }
+
+// Canonical orders the components by weight, the largest first.
+func (m Model) Canonical(p *Parameters) (*Parameters, error) { return m.Permute(p, p.Order()) }

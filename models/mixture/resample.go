@@ -24,6 +24,14 @@ func (m Model) Resample(ctx context.Context, src framework.Source[framework.Rows
 	if err != nil {
 		return nil, err
 	}
+	return Redraw(ctx, src, p.D, func(row []float64) error {
+		return pl.Resample(p.Component(categorical.Draw(p.Weights, rng)), rng, row)
+	})
+}
+
+// Redraw is a table like src, of d columns, with draw called for each row, w times for a row of weight w. Errors as
+// [Model.Resample].
+func Redraw(ctx context.Context, src framework.Source[framework.Rows], d int, draw func(row []float64) error) (framework.Source[framework.Rows], error) {
 	var x []float64
 	for b, err := range src.Blocks(ctx) {
 		if err == nil {
@@ -35,26 +43,26 @@ func (m Model) Resample(ctx context.Context, src framework.Source[framework.Rows
 		if err != nil {
 			return nil, err
 		}
-		if b.D != p.D {
-			return nil, fmt.Errorf("mixture: the table has %d columns, and the model %d", b.D, p.D)
+		if b.D != d {
+			return nil, fmt.Errorf("mixture: the table has %d columns, and the model %d", b.D, d)
 		}
 		for i := range b.N {
 			w := b.Weight(i)
 			if w != math.Trunc(w) {
 				return nil, fmt.Errorf("mixture: the weight of %w", framework.FaultyRow(b.First+i, "is %v: rows are drawn whole, and weights must be whole numbers", w))
 			}
-			if w*float64(p.D) > float64(mostDrawn-len(x)) {
-				return nil, fmt.Errorf("mixture: the weights stand for more than %d rows of %d columns, too many to draw", mostDrawn/p.D, p.D)
+			if w*float64(d) > float64(mostDrawn-len(x)) {
+				return nil, fmt.Errorf("mixture: the weights stand for more than %d rows of %d columns, too many to draw", mostDrawn/d, d)
 			}
 			for range int(w) {
 				x = append(x, b.Row(i)...)
-				if err := pl.Resample(p.Component(categorical.Draw(p.Weights, rng)), rng, x[len(x)-p.D:]); err != nil {
+				if err := draw(x[len(x)-d:]); err != nil {
 					return nil, err
 				}
 			}
 		}
 	}
-	return framework.FromIncomplete(x, len(x)/p.D, p.D)
+	return framework.FromIncomplete(x, len(x)/d, d)
 }
 
 // StartAt is an iteration of EM from p: the table as one component, which measures units and scales priors, stays p's.

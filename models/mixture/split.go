@@ -37,21 +37,18 @@ func (m Model) Split(ctx context.Context, src framework.Source[framework.Rows], 
 	if err != nil {
 		return nil, 0, err
 	}
-	q := m.grown(p, k)
-	for j, at := range []int{k, p.K} {
-		q.Weights[at] = p.Weights[k] * halves.Parameters.Weights[j]
-		copy(q.Component(at), halves.Parameters.Component(j))
-	}
-	return q, gain, nil
+	return m.Grown(p, k, halves.Parameters), gain, nil
 }
 
-// grown are the parameters with component k twice.
-func (m Model) grown(p *Parameters, k int) *Parameters {
-	pl := m.mustPlan(p)
-	q := (&Parameters{K: p.K + 1, D: p.D, Pooled: p.Pooled}).like(nil, pl)
+// Grown are the parameters with component k divided into the two of halves, as k and the last.
+func (m Model) Grown(p *Parameters, k int, halves *Parameters) *Parameters {
+	q := (&Parameters{K: p.K + 1, D: p.D, Pooled: p.Pooled}).like(nil, m.mustPlan(p))
 	copy(q.Weights, p.Weights)
 	copy(q.Components, p.Components)
-	copy(q.Component(p.K), p.Component(k))
+	for j, at := range []int{k, p.K} {
+		q.Weights[at] = p.Weights[k] * halves.Weights[j]
+		copy(q.Component(at), halves.Component(j))
+	}
 	return q
 }
 

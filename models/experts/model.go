@@ -1,0 +1,282 @@
+package experts
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/laplace"
+	"github.com/latent-go/latent/models/mixture"
+)
+
+// Model is a mixture with a gate. ξ_k belongs to class k; the gate is shared, D_Θ = (K−1)P for P − 1 columns and an
+// intercept.
+type Model struct {
+	Family family.Family
+	// Gate are the columns, from 0, that class probabilities depend on, linearly in ln(π_k/π_l). None makes them the
+	// weights of a mixture.
+	Gate []int
+	// Columns are those of the family; nil stands for all that are not the gate's. A column may be in both.
+	Columns []int
+	Start   family.Start // how a fit begins
+}
+
+// mixture is what is behind the gate.
+func (m Model) mixture() mixture.Model { return mixture.Model{Family: m.Family, Start: m.Start} }
+
+// ---- Start
+
+// Init draws starting parameters: classes as those of a mixture, and a gate that knows nothing of the columns.
+func (m Model) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*Parameters, error) {
+	d, err := width(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	own, err := m.columns(d)
+	if err != nil {
+		return nil, err
+	}
+	root, err := design(ctx, src, m.Gate)
+	if err != nil {
+		return nil, err
+	}
+	mix, err := m.mixture().Init(ctx, framework.ColumnsOf(src, own), k, rng)
+	if err != nil {
+		return nil, shift(err, own)
+	}
+	p := (&Parameters{D: d, Root: root}).like(nil, mix)
+	for j, w := range mix.Weights {
+		p.gate(j)[0] = math.Log(w)
+	}
+	p.center()
+	return p, nil
+}
+
+// ---- Local step; the gate's part of it is in gate.go
+
+// NewStatistics makes statistics for the classes of p.
+func (m Model) NewStatistics(p *Parameters) *Statistics {
+	return newStatistics(m.mixture().NewStatistics(p.Mixture), p)
+}
+
+// Prepare computes the scores of the classes. With a tilt, a row of class k loses D_ξ/(2N_k) as in a mixture: the
+// gate's part of F does not depend on z.
+func (m Model) Prepare(p *Parameters, tilt *laplace.Tilt, s *Statistics) error {
+	if s.rows.family == nil {
+		own, err := m.columns(p.D)
+		if err != nil {
+			return err
+		}
+		s.rows.columns, s.rows.family = m.Gate, own
+	}
+	s.rows.p, s.rows.s = p, s
+	s.clear()
+	return m.mixture().Prepare(p.Mixture, tilt, s.Mixture)
+}
+
+// Infer adds the rows of a block.
+func (m Model) Infer(b framework.Rows, _ *Parameters, s *Statistics) (float64, error) {
+	of, err := s.rows.of(b)
+	if err != nil {
+		return 0, err
+	}
+	entropy, err := s.Mixture.InferGiven(of, &s.rows)
+	return entropy, shift(err, s.rows.family)
+}
+
+// ---- Global step
+
+// Maximize is the maximum likelihood ξ_k of the rows weighted by q_nk, and the gate at the maximum of the bound on its
+// likelihood: the regression of working responses on the columns (docs/theory/experts.md, section 2).
+func (m Model) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, error) {
+	var mix *mixture.Parameters
+	if dst != nil {
+		mix = dst.Mixture
+	}
+	mix, err := m.mixture().Maximize(s.Mixture, p.Mixture, mix)
+	if err != nil {
+		return dst, err
+	}
+	dst = p.like(dst, mix)
+	return dst, s.regress(dst)
+}
+
+// LogJoint is E_q[ln p(X,Z|γ,ξ)], with the bound in place of the gate's part: it is that part itself where the gate is
+// the local step's.
+func (m Model) LogJoint(s *Statistics, p *Parameters) float64 {
+	return m.mixture().LogConditional(s.Mixture, p.Mixture) + s.logGate(p)
+}
+
+// Shape counts (K−1)P numbers of the gate, shared parameters such as a tied covariance, and D_ξ a class.
+func (m Model) Shape(p *Parameters) framework.Shape {
+	shape := m.mixture().Shape(p.Mixture)
+	more := (shape.K - 1) * (p.width() - 1)
+	shape.Shared += more
+	if shape.Free > 0 {
+		shape.Free += more
+	}
+	return shape
+}
+
+// ---- Curvature
+
+// Curvature is that of a mixture.
+func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error {
+	return m.mixture().Curvature(s.Mixture, p.Mixture, f)
+}
+
+// ---- Projection
+
+// Relevance is what gFIC would lose at once, in nats, if a class were left out and its rows went to the others, less
+// what it is charged for; −Inf of a class whose estimate does not exist.
+func (m Model) Relevance(s *Statistics, p *Parameters) ([]float64, error) {
+	values := m.mixture().Worth(s.Mixture, p.Mixture)
+	floats.Add(values, s.Vacated)
+	floats.AddConst(-float64(p.width())/2*math.Log(s.Weight()), values)
+	return values, nil
+}
+
+// Keep keeps some classes: π_k(a) of the others is divided among them in proportion to theirs, which is the softmax of
+// those that are left.
+func (m Model) Keep(s *Statistics, p *Parameters, dims []int) (*Statistics, *Parameters, error) {
+	t, q := framework.KeepAxes(s, p.K(), dims), framework.KeepAxes(p, p.K(), dims)
+	var err error
+	t.Mixture, q.Mixture, err = m.mixture().Keep(s.Mixture, p.Mixture, dims)
+	return t, q, err
+}
+
+// ---- Scores of rows
+
+// LogProb is ln p(x_n|a_n), of the family's columns given the gate's, of each row, in nats.
+func (m Model) LogProb(b framework.Rows, p *Parameters, dst []float64) ([]float64, error) {
+	logProb, _, err := m.Score(b, p, dst, nil)
+	return logProb, err
+}
+
+// Responsibilities are p(z_n = k|x_n, a_n), rows×K.
+func (m Model) Responsibilities(b framework.Rows, p *Parameters, dst []float64) ([]float64, error) {
+	_, r, err := m.Score(b, p, nil, dst)
+	return r, err
+}
+
+// Score gives both at the cost of one; the slices are overwritten from their beginnings, and grow where they are too
+// short.
+func (m Model) Score(b framework.Rows, p *Parameters, logProb, r []float64) ([]float64, []float64, error) {
+	s := m.NewStatistics(p)
+	if err := m.Prepare(p, nil, s); err != nil {
+		return nil, nil, err
+	}
+	of, err := s.rows.of(b)
+	if err != nil {
+		return nil, nil, err
+	}
+	logProb, r, err = s.Mixture.ScoreGiven(of, &s.rows, logProb, r)
+	return logProb, r, shift(err, s.rows.family)
+}
+
+// LabelEntropy leaves out the entropy of the families' latent variables.
+func (Model) LabelEntropy(s *Statistics) float64 { return s.Mixture.Labels }
+
+// Condense counts equal rows once, as a [framework.Condenser] does, where no column of the family has continuous values.
+func (m Model) Condense(ctx context.Context, src framework.Source[framework.Rows]) framework.Source[framework.Rows] {
+	return m.mixture().Condense(ctx, src)
+}
+
+// ---- Statistics
+
+// Statistics are the sums of a local step: those of a mixture, and of the gate what its bound needs, a quadratic
+// function of γ.
+type Statistics struct {
+	Mixture *mixture.Statistics
+	Design  []float64 // Σ_n w_n t_n t_nᵀ, P×P
+	Level   []float64 `keep:"rows"` // of the bound, K: its constant
+	Slope   []float64 `keep:"rows"` // K×P: Σ_n w_n y_nk t_n, of working responses y
+	Vacated []float64 `keep:"rows"` // Σ_n w_n ln(1 − π_k(a_n)), K: what the others' probabilities gain without class k
+
+	rows gate
+	root []float64 // of Design, P×P
+}
+
+func newStatistics(mix *mixture.Statistics, p *Parameters) *Statistics {
+	k, n := p.K(), p.width()
+	return &Statistics{Mixture: mix, Design: make([]float64, n*n), Level: make([]float64, k), Slope: make([]float64, k*n), Vacated: make([]float64, k)}
+}
+
+// Weight is N.
+func (s *Statistics) Weight() float64 { return s.Mixture.N }
+
+// Merge adds the sums of another shard, or of another local step at as many classes.
+func (s *Statistics) Merge(o *Statistics) {
+	s.Mixture.Merge(o.Mixture)
+	linalg.Axpy(1, o.Design, s.Design)
+	linalg.Axpy(1, o.Level, s.Level)
+	linalg.Axpy(1, o.Slope, s.Slope)
+	linalg.Axpy(1, o.Vacated, s.Vacated)
+}
+
+// Scale makes the rows weigh factor times as much (see [framework.Scaler]).
+func (s *Statistics) Scale(factor float64) {
+	s.Mixture.Scale(factor)
+	linalg.Scale(factor, s.Design)
+	linalg.Scale(factor, s.Level)
+	linalg.Scale(factor, s.Slope)
+	linalg.Scale(factor, s.Vacated)
+}
+
+// clear empties the sums of the gate.
+func (s *Statistics) clear() {
+	clear(s.Design)
+	clear(s.Level)
+	clear(s.Slope)
+	clear(s.Vacated)
+}
+
+var errDesign = errors.New("experts: the columns of the gate are linearly dependent: leave one out")
+
+// regress puts the maximum of the bound into the gate, γ_k = 2(Σ w t tᵀ)⁻¹ Σ w y_k t.
+func (s *Statistics) regress(p *Parameters) error {
+	n := p.width()
+	s.root = append(s.root[:0], s.Design...)
+	chol, ok := linalg.NewCholesky(n, s.root)
+	if !ok {
+		return errDesign
+	}
+	copy(p.Gate, s.Slope)
+	linalg.Scale(2, p.Gate)
+	chol.SolveRight(linalg.General(p.K(), n, p.Gate))
+	p.center()
+	return nil
+}
+
+// logGate is the bound on E_q[ln p(Z|γ)] at the gate of p.
+func (s *Statistics) logGate(p *Parameters) float64 {
+	n, sum := p.width(), floats.Sum(s.Level)
+	for k := range p.K() {
+		g := p.gate(k)
+		sum += linalg.Dot(g, at(s.Slope, k, n))
+		for i, v := range g {
+			sum -= v * linalg.Dot(g, at(s.Design, i, n)) / 4
+		}
+	}
+	return sum
+}
+
+// at cuts row k out of a matrix of n columns.
+func at(v []float64, k, n int) []float64 { return v[k*n : (k+1)*n] }
+
+var (
+	_ framework.Model[framework.Rows, *Parameters, *Statistics] = Model{}
+	_ framework.Curved[*Parameters, *Statistics]                = Model{}
+	_ framework.Projector[*Parameters, *Statistics]             = Model{}
+	_ framework.LogProber[framework.Rows, *Parameters]          = Model{}
+	_ framework.Assigner[framework.Rows, *Parameters]           = Model{}
+	_ framework.Labelled[*Statistics]                           = Model{}
+	_ framework.Condenser[framework.Rows]                       = Model{}
+	_ framework.Scaler                                          = (*Statistics)(nil)
+)

@@ -1,0 +1,334 @@
+package experts
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/categorical"
+	"github.com/latent-go/latent/internal/simd"
+)
+
+// Prior are p(z_n = k|a_n), rows×K, in dst (allocated when nil): what the gate's columns alone say. The family's may be
+// missing.
+func (m Model) Prior(b framework.Rows, p *Parameters, dst []float64) ([]float64, error) {
+	dst = dst[:0]
+	err := m.eachRow(b, p, func(_ int, _, prior []float64) { dst = append(dst, prior...) })
+	return dst, err
+}
+
+// eachRow visits t and π of every row of a block.
+func (m Model) eachRow(b framework.Rows, p *Parameters, visit func(i int, t, prior []float64)) error {
+	own, err := m.columns(p.D)
+	if err != nil {
+		return err
+	}
+	g := gate{columns: m.Gate, family: own, p: p}
+	if _, err := g.of(b); err != nil {
+		return err
+	}
+	size := family.ChunkRows(b)
+	t, prior, r := make([]float64, p.width()), make([]float64, p.K()), make([]float64, p.K()*family.Padded(size))
+	for first := 0; first < b.N; first += size {
+		n := min(size, b.N-first)
+		if err := g.LogProb(first, n, r); err != nil {
+			return err
+		}
+		for i := range n {
+			for j := range t {
+				t[j] = g.t[j*family.Padded(n)+i]
+			}
+			for k := range prior {
+				prior[k] = g.prior[k*family.Padded(n)+i]
+			}
+			visit(first+i, t, prior)
+		}
+	}
+	return nil
+}
+
+// gateInUnits is γ in the units of the table, K×P row-major, the intercept first: ln π_k(a) is γ_kᵀ(1, columns) and what is the
+// same for all classes. Σ_k γ_k = 0, so that no class is special; differences are log odds.
+func (p *Parameters) gateInUnits() []float64 {
+	list := slices.Clone(p.Gate)
+	for k := range p.K() {
+		p.inUnits(at(list, k, p.width()))
+	}
+	return list
+}
+
+// inUnits turns coefficients of t = L⁻¹a into those of a, L⁻ᵀg, in place.
+func (p *Parameters) inUnits(g []float64) {
+	n := len(g)
+	for j := n - 1; j >= 0; j-- {
+		for l := j + 1; l < n; l++ {
+			g[j] -= p.Root[l*n+j] * g[l]
+		}
+		g[j] /= p.Root[j*n+j]
+	}
+}
+
+// A Coefficient of the gate is what a unit of a column adds to the log odds ln(π_k/π_1) of a class against the first
+// one. exp(Value) is the odds ratio.
+type Coefficient struct{ Value, Error float64 }
+
+// Coefficients are those of classes 2 to K against the first, (K−1)×P, the intercept before the columns of the gate, with
+// standard errors from the rows of b: the observed information about the gate, which knows that classes are not
+// observed (Louis 1982), with the parameters of the family as they are. Errors are NaN where the information is
+// singular.
+func (m Model) Coefficients(b framework.Rows, p *Parameters) ([][]Coefficient, error) {
+	r, err := m.regression(b, p)
+	if err != nil {
+		return nil, err
+	}
+	_, _, observed := r.derivatives(p.Gate)
+	n := p.width()
+	list := make([][]Coefficient, p.K()-1)
+	var chol mat.Cholesky
+	var cov mat.SymDense
+	known := len(list) > 0 && chol.Factorize(observed) && chol.InverseTo(&cov) == nil
+	toUnits := mat.NewDense(n, n, nil) // L⁻ᵀ
+	for l := range n {
+		unit := make([]float64, n)
+		unit[l] = 1
+		p.inUnits(unit)
+		toUnits.SetCol(l, unit)
+	}
+	for k := range list {
+		value := floats.SubTo(make([]float64, n), p.gate(k+1), p.gate(0))
+		p.inUnits(value)
+		for j, v := range value {
+			c := Coefficient{v, math.NaN()}
+			if known {
+				of := toUnits.RowView(j)
+				c.Error = math.Sqrt(mat.Inner(of, cov.SliceSym(k*n, (k+1)*n), of))
+			}
+			list[k] = append(list[k], c)
+		}
+	}
+	return list, nil
+}
+
+// regression is the gate's likelihood given the densities of the classes, Σ_n w_n ln Σ_k π_k(t_n) f_nk.
+type regression struct {
+	k, width   int
+	t          []float64 // N×P
+	logDensity []float64 // ln f_nk and what is the same for all classes, N×K
+	weights    []float64
+}
+
+func (m Model) regression(b framework.Rows, p *Parameters) (*regression, error) {
+	q, err := m.Responsibilities(b, p, nil)
+	if err != nil {
+		return nil, err
+	}
+	r := &regression{k: p.K(), width: p.width(), logDensity: make([]float64, len(q)), weights: make([]float64, b.N)}
+	return r, m.eachRow(b, p, func(i int, t, prior []float64) {
+		r.t, r.weights[i] = append(r.t, t...), b.Weight(i)
+		for k, v := range prior {
+			r.logDensity[i*r.k+k] = math.Log(q[i*r.k+k]) - math.Log(max(v, 1e-300))
+		}
+	})
+}
+
+// derivatives are the gradient in the γ_k of classes 2 to K, and the information about them: that of known classes, and
+// the observed one, which is less by what is not known of the classes.
+func (r *regression) derivatives(gate []float64) (gradient *mat.VecDense, complete, observed *mat.SymDense) {
+	free := (r.k - 1) * r.width
+	if free == 0 {
+		return new(mat.VecDense), new(mat.SymDense), new(mat.SymDense)
+	}
+	gradient, complete, observed = mat.NewVecDense(free, nil), mat.NewSymDense(free, nil), mat.NewSymDense(free, nil)
+	prior, q := make([]float64, r.k), make([]float64, r.k)
+	for i, w := range r.weights {
+		t := at(r.t, i, r.width)
+		for k := range prior {
+			prior[k] = floats.Dot(at(gate, k, r.width), t)
+			q[k] = prior[k] + r.logDensity[i*r.k+k]
+		}
+		normalise(prior)
+		normalise(q)
+		for a := range free {
+			k, j := a/r.width+1, a%r.width
+			gradient.SetVec(a, gradient.AtVec(a)+w*(q[k]-prior[k])*t[j])
+			for c := a; c < free; c++ {
+				l, h := c/r.width+1, c%r.width
+				of := w * t[j] * t[h]
+				known, unknown := -prior[k]*prior[l], -q[k]*q[l]
+				if k == l {
+					known, unknown = known+prior[k], unknown+q[k]
+				}
+				complete.SetSym(a, c, complete.At(a, c)+of*known)
+				observed.SetSym(a, c, observed.At(a, c)+of*(known-unknown))
+			}
+		}
+	}
+	return gradient, complete, observed
+}
+
+func normalise(v []float64) {
+	total := floats.LogSumExp(v)
+	for k := range v {
+		v[k] = math.Exp(v[k] - total)
+	}
+}
+
+const (
+	// newtonSteps is the number of steps after which those towards a maximum have become short.
+	newtonSteps = 20
+	// longStep is a change of log odds, at some row, that is none of a step at a maximum.
+	longStep = 0.1
+)
+
+var errSeparates = errors.New("separates classes in the gate: its coefficients have no finite maximum, those given are where the fit stopped, and their standard errors mean nothing")
+
+// Doubts are about gates without a finite maximum: columns that tell in some row for certain which class it is not in.
+// Newton's method goes on from the fit there, with steps that do not become shorter.
+func (m Model) Doubts(b framework.Rows, p *Parameters) ([]error, error) {
+	doubts, err := m.mixture().Doubts(p.Mixture)
+	if err != nil || p.K() == 1 || len(m.Gate) == 0 {
+		return doubts, err
+	}
+	r, err := m.regression(b, p)
+	if err != nil {
+		return nil, err
+	}
+	gate, step := slices.Clone(p.Gate), new(mat.VecDense)
+	for range newtonSteps {
+		gradient, complete, _ := r.derivatives(gate)
+		var chol mat.Cholesky
+		if !chol.Factorize(complete) || chol.SolveVecTo(step, gradient) != nil {
+			break // nothing is left to say how long the last step is to be
+		}
+		floats.Add(gate[r.width:], step.RawVector().Data)
+	}
+	if column, long := r.longest(step.RawVector().Data, p); long {
+		doubts = append(doubts, framework.FaultyColumn(m.Gate[column], errSeparates))
+	}
+	return doubts, nil
+}
+
+// longest says whether a step changes log odds by much, and by which column of the gate.
+func (r *regression) longest(step []float64, p *Parameters) (column int, long bool) {
+	most := 0.0
+	for i := range r.weights {
+		for k := range r.k - 1 {
+			most = max(most, math.Abs(floats.Dot(at(step, k, r.width), at(r.t, i, r.width))))
+		}
+	}
+	longest := -1.0
+	for k := range r.k - 1 {
+		of := slices.Clone(at(step, k, r.width))
+		p.inUnits(of)
+		for j, v := range of[1:] {
+			if v = math.Abs(v) * floats.Norm(at(p.Root, j+1, r.width)[1:], 2); v > longest {
+				longest, column = v, j
+			}
+		}
+	}
+	return column, most > longStep
+}
+
+// ---- Draws
+
+// Sample draws the family's columns of the rows of b anew, given those of the gate, and returns the rows, N×D
+// row-major, and the class of each. What is missing stays so, and so does what the family takes as given.
+func (m Model) Sample(b framework.Rows, p *Parameters, rng *rand.Rand) (x []float64, labels []int, err error) {
+	draw, err := m.drawer(p, rng)
+	if err != nil {
+		return nil, nil, err
+	}
+	prior, err := m.Prior(b, p, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range b.N {
+		x = append(x, b.Row(i)...)
+		k, err := draw(at(prior, i, p.K()), x[i*p.D:])
+		if err != nil {
+			return nil, nil, err
+		}
+		labels = append(labels, k)
+	}
+	return x, labels, nil
+}
+
+// drawer is a function that draws a class and the family's columns of a row.
+func (m Model) drawer(p *Parameters, rng *rand.Rand) (func(prior, row []float64) (int, error), error) {
+	own, err := m.columns(p.D)
+	if err != nil {
+		return nil, err
+	}
+	pl, err := family.NewPlan(m.Family, len(own))
+	if err != nil {
+		return nil, err
+	}
+	pl.Attach(p.Mixture.Pooled)
+	of := make([]float64, len(own))
+	return func(prior, row []float64) (int, error) {
+		for j, c := range own {
+			of[j] = row[c]
+		}
+		k := categorical.Draw(prior, rng)
+		err := pl.Resample(p.Mixture.Component(k), rng, of)
+		for j, c := range own {
+			row[c] = of[j]
+		}
+		return k, err
+	}, nil
+}
+
+// ---- Parameters from elsewhere
+
+// Check says whether parameters that come from elsewhere can be those of the model.
+func (m Model) Check(p *Parameters) error {
+	if p == nil || p.Mixture == nil || p.D < 1 {
+		return errors.New("experts: parameters without classes or columns")
+	}
+	own, err := m.columns(p.D)
+	if err != nil {
+		return err
+	}
+	if p.Mixture.D != len(own) {
+		return fmt.Errorf("experts: classes of %d columns do not go with the family's %d", p.Mixture.D, len(own))
+	}
+	if err := m.mixture().Check(p.Mixture); err != nil {
+		return err
+	}
+	n := 1 + len(m.Gate)
+	if len(p.Root) != n*n || len(p.Gate) != p.K()*n || !simd.Finite(p.Gate) || !simd.Finite(p.Root) {
+		return fmt.Errorf("experts: a gate of %d and a root of %d numbers do not belong to K = %d and %d columns", len(p.Gate), len(p.Root), p.K(), len(m.Gate))
+	}
+	for j := range n {
+		if !(p.Root[j*n+j] > 0) {
+			return errors.New("experts: the root of the gate's columns is not positive on its diagonal")
+		}
+	}
+	return nil
+}
+
+// Canonical orders the classes by their share of the rows, the largest first.
+func (m Model) Canonical(p *Parameters) (*Parameters, error) {
+	return m.Permute(p, p.Mixture.Order())
+}
+
+// Permute puts class order[k] of p in the place of class k.
+func (m Model) Permute(p *Parameters, order []int) (*Parameters, error) {
+	mix, err := m.mixture().Permute(p.Mixture, order)
+	if err != nil {
+		return nil, err
+	}
+	q := framework.KeepAxes(p, p.K(), order)
+	q.Mixture = mix
+	return q, nil
+}
+
+// Vector is the gate in the units of the table, K×P, then the shares of the classes, K, and their numbers.
+func (p *Parameters) Vector() []float64 { return append(p.gateInUnits(), p.Mixture.Vector()...) }

@@ -1,0 +1,64 @@
+package experts
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+
+	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/models/mixture"
+)
+
+// Split divides class k, as a [framework.Splitter] does: by a mixture of two that is fitted to its rows. The halves
+// begin with the gate of the class, in their shares of it.
+func (m Model) Split(ctx context.Context, src framework.Source[framework.Rows], s *Statistics, p *Parameters, k int, rng *rand.Rand) (*Parameters, float64, error) {
+	own, err := m.columns(p.D)
+	if err != nil {
+		return nil, 0, err
+	}
+	rows, err := family.DrawRows(ctx, src, p.D, rng)
+	if err != nil {
+		return nil, 0, err
+	}
+	q, err := m.Responsibilities(rows, p, nil)
+	if err != nil {
+		return nil, 0, err
+	}
+	halves, gain, err := mixture.Halves(ctx, m.Family, rows.Columns(own), q, k, s.Weight(), rng)
+	if err != nil {
+		return nil, 0, err
+	}
+	grown := p.like(nil, m.mixture().Grown(p.Mixture, k, halves.Parameters))
+	copy(grown.Gate, p.Gate)
+	copy(grown.gate(p.K()), p.gate(k))
+	for j, at := range []int{k, p.K()} {
+		grown.gate(at)[0] += math.Log(halves.Parameters.Weights[j])
+	}
+	grown.center()
+	return grown, gain, nil
+}
+
+// Resample draws from p a table like src, given the columns of the gate (see [mixture.Model.Resample]).
+func (m Model) Resample(ctx context.Context, src framework.Source[framework.Rows], p *Parameters, rng *rand.Rand) (framework.Source[framework.Rows], error) {
+	draw, err := m.drawer(p, rng)
+	if err != nil {
+		return nil, err
+	}
+	var prior []float64
+	return mixture.Redraw(ctx, src, p.D, func(row []float64) error {
+		one := framework.Rows{N: 1, D: p.D, Stride: p.D, X: row}
+		if prior, err = m.Prior(one, p, prior); err != nil {
+			return err
+		}
+		_, err := draw(prior, row)
+		return err
+	})
+}
+
+// StartAt is an iteration of EM from p: the design of the gate and the table as one class stay p's.
+func (m Model) StartAt(ctx context.Context, src framework.Source[framework.Rows], p *Parameters) (*Parameters, error) {
+	return framework.EMStep(ctx, m, src, p, 1)
+}
+
+var _ framework.Splitter[framework.Rows, *Parameters, *Statistics] = Model{}
