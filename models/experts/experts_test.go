@@ -200,6 +200,18 @@ func TestGateIsThatOfMultinomialRegression(t *testing.T) {
 	}
 }
 
+// The maximum of the likelihood is that of StepMix 3.0.0 (one step, 10 starts; ln L = −1863.8460549) and of R flexmix 2.3-18
+// (FLXMCmvbinary with FLXPmultinom, 5 starts; −1863.84605486, coefficients 0.572478607, 1.062281216, 0.135253831 and, as differences,
+// −0.507214627, 0.208289885, −1.565733155). R nnet 7.3-18, multinom on the responsibilities, has 0.57247954, 1.06228069, 0.13525286,
+// −0.50721267, 0.20829175 and −1.56573187.
+func TestAgreesWithOtherPrograms(t *testing.T) {
+	x := survey(500, 1)
+	res := fit(t, classes, x, with(em, 3))
+	assert.InDelta(t, -1863.846055, res.Value, 1e-6)
+	want := []float64{0.572478607, 1.062281216, 0.135253831, -0.507214627, 0.208289885, -1.565733155}
+	assert.InDeltaSlice(t, want, ordered(t, classes, res.Parameters).LogOdds(), 5e-6)
+}
+
 // The standard errors are those of the observed information: numeric second derivatives of ln p(X) in the gate.
 func TestErrorsAreThoseOfTheLogLikelihood(t *testing.T) {
 	x := survey(300, 5)
@@ -400,11 +412,11 @@ func TestBadGates(t *testing.T) {
 	for i := range 100 {
 		y.Set(i, 1, 7)
 	}
-	assert.ErrorContains(t, of(m(0, 1), y), "the gate: column 2 is constant")
+	assert.ErrorContains(t, of(m(0, 1), y), "column 2 is constant: leave it out of the gate")
 	for i := range 100 {
 		y.Set(i, 1, 3-2*y.At(i, 0))
 	}
-	assert.ErrorContains(t, of(m(0, 1), y), "the gate")
+	assert.ErrorContains(t, of(m(0, 1), y), "column 2 is a linear combination of other columns of the gate: leave it out")
 	p := fit(t, m(0, 1), x, options{K: 2}).Parameters
 	_, err := m(0, 1).LogProb(table(t, x.Slice(0, 5, 0, 3)).All(), p, nil)
 	assert.ErrorContains(t, err, "a row of 3 columns does not go with a model of 10")

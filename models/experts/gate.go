@@ -221,19 +221,32 @@ func shift(err error, columns []int) error {
 	return err
 }
 
+var (
+	errConstant  = errors.New("is constant: leave it out of the gate")
+	errDependent = errors.New("is a linear combination of other columns of the gate: leave it out of the gate")
+)
+
 // design is L. It errs where a column is constant, or determined by the others.
 func design(ctx context.Context, src framework.Source[framework.Rows], columns []int) ([]float64, error) {
 	if len(columns) == 0 {
 		return []float64{1}, nil
 	}
 	pooled, _, err := family.Pool(ctx, framework.ColumnsOf(src, columns), family.Gaussian{Floor: family.NoFloor})
+	if fault, ok := errors.AsType[*framework.DataError](err); ok {
+		switch {
+		case errors.Is(err, framework.ErrConstant):
+			fault.Reason = errConstant
+		case errors.Is(err, family.ErrDependent):
+			fault.Reason = errDependent
+		}
+	}
 	if err != nil {
-		return nil, fmt.Errorf("the gate: %w", shift(err, columns))
+		return nil, shift(err, columns)
 	}
 	d := len(columns)
 	var chol mat.Cholesky
 	if !chol.Factorize(mat.NewSymDense(d, pooled.Parameters[d:])) {
-		return nil, errDesign
+		return nil, framework.FaultyColumn(columns[d-1], errDependent)
 	}
 	root := mat.NewDense(d+1, d+1, nil)
 	root.SetCol(0, append([]float64{1}, pooled.Parameters[:d]...))

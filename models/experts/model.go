@@ -237,7 +237,7 @@ func (s *Statistics) clear() {
 	clear(s.Vacated)
 }
 
-var errDesign = errors.New("experts: the columns of the gate are linearly dependent: leave one out")
+var errDesign = errors.New("experts: sums over the columns of the gate are singular")
 
 // regress puts the maximum of the bound into the gate, γ_k = 2(Σ w t tᵀ)⁻¹ Σ w y_k t.
 func (s *Statistics) regress(p *Parameters) error {

@@ -54,12 +54,15 @@ func (m Model) eachRow(b framework.Rows, p *Parameters, visit func(i int, t, pri
 	return nil
 }
 
-// gateInUnits is γ in the units of the table, K×P row-major, the intercept first: ln π_k(a) is γ_kᵀ(1, columns) and what is the
-// same for all classes. Σ_k γ_k = 0, so that no class is special; differences are log odds.
-func (p *Parameters) gateInUnits() []float64 {
-	list := slices.Clone(p.Gate)
-	for k := range p.K() {
-		p.inUnits(at(list, k, p.width()))
+// LogOdds are ln(π_k/π_1) of classes 2 to K as linear functions of (1, columns of the gate), in the units of the table:
+// (K−1)×P row-major.
+func (p *Parameters) LogOdds() []float64 {
+	n := p.width()
+	list := make([]float64, 0, len(p.Gate)-n)
+	for k := 1; k < p.K(); k++ {
+		odds := floats.SubTo(make([]float64, n), p.gate(k), p.gate(0))
+		p.inUnits(odds)
+		list = append(list, odds...)
 	}
 	return list
 }
@@ -101,17 +104,13 @@ func (m Model) Coefficients(b framework.Rows, p *Parameters) ([][]Coefficient, e
 		p.inUnits(unit)
 		toUnits.SetCol(l, unit)
 	}
-	for k := range list {
-		value := floats.SubTo(make([]float64, n), p.gate(k+1), p.gate(0))
-		p.inUnits(value)
-		for j, v := range value {
-			c := Coefficient{v, math.NaN()}
-			if known {
-				of := toUnits.RowView(j)
-				c.Error = math.Sqrt(mat.Inner(of, cov.SliceSym(k*n, (k+1)*n), of))
-			}
-			list[k] = append(list[k], c)
+	for i, v := range p.LogOdds() {
+		k, c := i/n, Coefficient{v, math.NaN()}
+		if known {
+			of := toUnits.RowView(i % n)
+			c.Error = math.Sqrt(mat.Inner(of, cov.SliceSym(k*n, (k+1)*n), of))
 		}
+		list[k] = append(list[k], c)
 	}
 	return list, nil
 }
@@ -183,8 +182,9 @@ func normalise(v []float64) {
 const (
 	// newtonSteps is the number of steps after which those towards a maximum have become short.
 	newtonSteps = 20
-	// longStep is a change of log odds, at some row, that is none of a step at a maximum.
-	longStep = 0.1
+	// longStep is a change of log odds, at some row, that is none of a step near a maximum, and shortStep one of a step
+	// that ends there.
+	longStep, shortStep = 0.1, 1e-3
 )
 
 var errSeparates = errors.New("separates classes in the gate: its coefficients have no finite maximum, those given are where the fit stopped, and their standard errors mean nothing")
@@ -205,35 +205,41 @@ func (m Model) Doubts(b framework.Rows, p *Parameters) ([]error, error) {
 		gradient, complete, _ := r.derivatives(gate)
 		var chol mat.Cholesky
 		if !chol.Factorize(complete) || chol.SolveVecTo(step, gradient) != nil {
-			break // nothing is left to say how long the last step is to be
+			break // no probability changes any more
 		}
 		floats.Add(gate[r.width:], step.RawVector().Data)
+		if r.farthest(step.RawVector().Data) < shortStep {
+			return doubts, nil
+		}
 	}
-	if column, long := r.longest(step.RawVector().Data, p); long {
-		doubts = append(doubts, framework.FaultyColumn(m.Gate[column], errSeparates))
+	if of := step.RawVector().Data; r.farthest(of) > longStep {
+		doubts = append(doubts, framework.FaultyColumn(m.Gate[p.widest(of)], errSeparates))
 	}
 	return doubts, nil
 }
 
-// longest says whether a step changes log odds by much, and by which column of the gate.
-func (r *regression) longest(step []float64, p *Parameters) (column int, long bool) {
-	most := 0.0
+// farthest is the largest change of log odds that a step makes.
+func (r *regression) farthest(step []float64) (most float64) {
 	for i := range r.weights {
 		for k := range r.k - 1 {
 			most = max(most, math.Abs(floats.Dot(at(step, k, r.width), at(r.t, i, r.width))))
 		}
 	}
+	return most
+}
+
+// widest is the column, from 0, that a step moves the coefficients of most, in its standard deviations.
+func (p *Parameters) widest(step []float64) (column int) {
 	longest := -1.0
-	for k := range r.k - 1 {
-		of := slices.Clone(at(step, k, r.width))
+	for of := range slices.Chunk(slices.Clone(step), p.width()) {
 		p.inUnits(of)
 		for j, v := range of[1:] {
-			if v = math.Abs(v) * floats.Norm(at(p.Root, j+1, r.width)[1:], 2); v > longest {
+			if v = math.Abs(v) * floats.Norm(at(p.Root, j+1, p.width())[1:], 2); v > longest {
 				longest, column = v, j
 			}
 		}
 	}
-	return column, most > longStep
+	return column
 }
 
 // ---- Draws
@@ -330,5 +336,5 @@ func (m Model) Permute(p *Parameters, order []int) (*Parameters, error) {
 	return q, nil
 }
 
-// Vector is the gate in the units of the table, K×P, then the shares of the classes, K, and their numbers.
-func (p *Parameters) Vector() []float64 { return append(p.gateInUnits(), p.Mixture.Vector()...) }
+// Vector is [Parameters.LogOdds], then the shares of the classes, K, and their numbers.
+func (p *Parameters) Vector() []float64 { return append(p.LogOdds(), p.Mixture.Vector()...) }
