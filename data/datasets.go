@@ -65,6 +65,20 @@ var datasets = []Dataset{
 		SHA256:  "6c17bdaf4419befba3352385793b1518e23e8fe1f76501e0850b573dc908d1e8",
 	},
 	{
+		Name: "NOdata", Rows: 88, Cols: 2,
+		Title:   "Exhaust of an engine run on ethanol: nitrogen oxides, and the ratio of fuel to air",
+		Source:  "Brinkman (1981), SAE Transactions 90, 1410–1424; as in R's mixtools",
+		License: "published data, distributed with R's mixtools (GPL-2 | GPL-3)",
+		SHA256:  "84a238c7a4ac6975bed193e4487c6e7a456fee465eb37988e2fc3be813ed263a",
+	},
+	{
+		Name: "NPreg", Rows: 200, Cols: 5, Label: "class",
+		Title:   "Simulated regressions of two classes on x: normal, Poisson and binomial responses",
+		Source:  "Grün & Leisch (2007), Computational Statistics & Data Analysis 51, 5247–5252; as in R's flexmix",
+		License: "simulated data, distributed with R's flexmix (GPL-2 | GPL-3)",
+		SHA256:  "1cc19c49a4812bda9169049180a75ac8dc368db96a2827f9bbb6d5ed7d0b6ca5",
+	},
+	{
 		Name: "ruspini", Rows: 75, Cols: 2,
 		Title:   "Points of the plane in four groups, made to test clustering",
 		Source:  "Ruspini (1970), Information Sciences 2, 319–350; as in R's cluster",
@@ -77,6 +91,13 @@ var datasets = []Dataset{
 		Source:  "Srinivasan (1993), Statlog (Landsat Satellite), UCI Machine Learning Repository; as in R's mlbench",
 		License: "CC BY 4.0",
 		SHA256:  "3f92b8b64f70d4a8d6335d148b135cf6e362c4c6530581f45b9deedf60240303",
+	},
+	{
+		Name: "tonedata", Rows: 150, Cols: 2,
+		Title:   "Tones as a musician tuned them, for overtones that are stretched",
+		Source:  "Cohen (1984), Music Perception 1, 323–349; as in R's mixtools",
+		License: "published data, distributed with R's mixtools (GPL-2 | GPL-3)",
+		SHA256:  "26836b79ef5047b00bd17fdbe707a4c63a599e8b578a97d04abf15e8797432f9",
 	},
 	{
 		Name: "zoo", Rows: 101, Cols: 17, Label: "type",

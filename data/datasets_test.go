@@ -117,7 +117,7 @@ func TestZooFacts(t *testing.T) {
 
 func TestLoadListsTheKnownNames(t *testing.T) {
 	_, err := Load("../go.mod")
-	require.EqualError(t, err, `no embedded data set "../go.mod"; there are "crabs", "earthquakes", "faithful", "geyser", "housevotes84", "iris", "ruspini", "satellite", "zoo"`)
+	require.EqualError(t, err, `no embedded data set "../go.mod"; there are "crabs", "earthquakes", "faithful", "geyser", "housevotes84", "iris", "NOdata", "NPreg", "ruspini", "satellite", "tonedata", "zoo"`)
 	_, ok := Lookup("")
 	require.False(t, ok)
 }
