@@ -135,7 +135,10 @@ func (c *Classes) settle(tilt *laplace.Tilt, constant []float64) error {
 		score := c.scoreOf(k)
 		c.plan.locate(score, c.anchor(k))
 		if constant[k] = 0; tilt != nil {
-			constant[k] = c.plan.tilt(tilt, k, score)
+			var err error
+			if constant[k], err = c.plan.tilt(tilt, k, score); err != nil {
+				return ofTilt(k, err)
+			}
 		}
 	}
 	if empty {
@@ -302,6 +305,9 @@ func ofClass(k int, err error) error {
 	}
 	return fmt.Errorf("component %d: %w", k+1, err)
 }
+
+// ofTilt is the error of a class whose count of regressors is singular.
+func ofTilt(k int, err error) error { return &framework.DegenerateError{Dimension: k, Reason: err} }
 
 func (c *Classes) total(k int) float64 {
 	sum := 0.0

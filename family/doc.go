@@ -1,8 +1,8 @@
 // Package family says how the rows of a class are distributed: what the components of a mixture are
 // made of, and as well the states of a Markov chain or the leaves of a tree of gates. Families are
 // Gaussians with full, tied, diagonal or spherical covariances, [FactorAnalysers], Poisson, exponential, gamma,
-// lognormal, Bernoulli, categorical, ordinal and multinomial distributions, and a [Product] of them
-// over the columns of a table of mixed types (docs/theory/mixtures.md).
+// lognormal, Bernoulli, categorical, ordinal and multinomial distributions, a [Product] of them
+// over the columns of a table of mixed types (docs/theory/mixtures.md), and a [Regression] of one column on the others.
 //
 // A model uses a family by a [Plan], which lays it out on the columns of a table, and by [Classes],
 // the sums of K classes:

@@ -3,6 +3,8 @@ package family
 import (
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/prior"
@@ -74,6 +76,7 @@ type Layout struct {
 	Columns  int
 	Cells    int // exposures, one for each part that can be missing by itself
 	Free     int // D_ξ of a cell
+	Design   int // parameters of a class besides, which the matrix of a [Designed] factor counts
 	Shared   int // parameters that the classes share, in all
 	Sums     int // exposures of the cells first
 	Anchor   int // what sums are taken about
@@ -114,6 +117,21 @@ type Latent interface {
 	Choose(sums, anchor []float64, pooled *Pooled, xi []float64) error
 }
 
+// A Designed factor has rows with regressors u, p numbers: Layout.Design of the class's parameters are their
+// coefficients, behind which the rows count by the matrix Σ_n q_n u_n u_nᵀ and not by one number. FAB and gFAB take
+// half the leverage off a row in place of the same constant off each (see [laplace.Tilt.Quadratic]). Classes are
+// seeded by their densities, as those of a [RowFactor] are.
+type Designed interface {
+	Factor
+	// Count puts that matrix into dst, in coordinates of the regressors in which that of the pooled table is N·I: so
+	// nothing depends on their units, or on which linear combinations of them are columns.
+	Count(sums []float64, pooled *Pooled, dst *mat.SymDense)
+	// Unit is the information of a unit of Count about each coefficient in these coordinates, in units of the pooled table's.
+	Unit(xi []float64, pooled *Pooled) float64
+	// Lower makes the score that of the log density less ½ uᵀPu, in these coordinates; P is positive definite.
+	Lower(precision mat.Symmetric, pooled *Pooled, score []float64) error
+}
+
 // A Sharer has parameters that all classes share.
 type Sharer interface {
 	// Share makes the shared parameters one, from each class's own estimate. pooled is the table as one class.
@@ -152,6 +170,20 @@ type Describer interface {
 	Contrast(xi, pooled, dst []float64)
 	// Deviations are the standard errors of ξ, given the class's sums and the rows in all.
 	Deviations(xi, sums []float64, total float64, dst []float64)
+}
+
+// A PooledDeviator has standard errors that depend on what sums are taken about.
+type PooledDeviator interface {
+	// PooledDeviations are the standard errors of ξ, given the class's sums and the table as one class.
+	PooledDeviations(xi, sums []float64, pooled *Pooled, dst []float64)
+}
+
+// A Predictor has a response, which is one of its columns, and describes it given the others.
+type Predictor interface {
+	// Response is the response's column, counted from the factor's first.
+	Response() int
+	// Mean is the mean of the response of a row x under ξ. The response's own entry is not read.
+	Mean(xi, x []float64) float64
 }
 
 // A Conjugator has conjugate priors.

@@ -203,6 +203,9 @@ const narrow = 1e3
 // Refine takes the rounding out of the score of a class on its floor: R is the triangular factor of
 // Λ^−½VᵀF^−½.
 func (g gaussian) Refine(w *Pooled, xi, score []float64) {
+	if len(w.Floor) == 0 {
+		return
+	}
 	d := g.d
 	_, cov := g.split(xi, 0)
 	_, root := g.split(score, 1)

@@ -60,6 +60,9 @@ func (f Noise) On(columns int) ([]Factor, error) {
 	if _, ok := list[0].(Latent); ok {
 		return nil, fmt.Errorf("family: noise does not go with %s, whose components have latent variables of their own", f.Family.Name())
 	}
+	if _, ok := list[0].(Designed); ok {
+		return nil, fmt.Errorf("family: noise does not go with %s: its box would hold the regressors, which have no density", f.Family.Name())
+	}
 	if f.Low != nil && (len(f.Low) != columns || len(f.High) != columns) {
 		return nil, fmt.Errorf("family: noise in a box of %d by %d numbers does not go with %d columns", len(f.Low), len(f.High), columns)
 	}

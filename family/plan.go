@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
@@ -20,6 +21,7 @@ type Plan struct {
 
 	searches, keepsRows bool    // of some factor
 	latent              int     // Latent factors
+	designed            int     // Designed factors
 	repeats             bool    // see Repeats
 	pooled              *Pooled // the table as one class; nil until that is known
 }
@@ -29,7 +31,8 @@ type part struct {
 	Factor
 	sums   SumFactor
 	rows   RowFactor
-	latent Latent // as sums, where it is one
+	latent Latent   // as sums, where it is one
+	design Designed // where it is one
 	size   Layout
 	at     Layout
 	pooled *Pooled // the factor's part of the table as one class; nil until that is known
@@ -56,12 +59,16 @@ func NewPlan(f Family, columns int) (*Plan, error) {
 		if inner {
 			p.latent++
 		}
-		p.parts = append(p.parts, part{Factor: one, sums: sums, rows: rows, latent: latent, size: l, at: p.size})
+		design, designed := one.(Designed)
+		if designed {
+			p.designed++
+		}
+		p.parts = append(p.parts, part{Factor: one, sums: sums, rows: rows, latent: latent, design: design, size: l, at: p.size})
 		p.searches = p.searches || searches
 		p.keepsRows = p.keepsRows || searches && rows.KeepsRows()
 		p.size.Columns += l.Columns
 		p.size.Cells += l.Cells
-		p.size.Free += l.Cells * l.Free
+		p.size.Free += l.Cells*l.Free + l.Design
 		p.size.Shared += l.Shared
 		p.size.Sums += l.Sums
 		p.size.Anchor += l.Anchor
@@ -108,9 +115,12 @@ func (p *Plan) Counts(k int, params []float64) (numbers, free int) {
 	return numbers, free
 }
 
-// Blocks is the number of blocks of the curvature that a class has: of its rows, of each cell, and of each [Latent]
-// factor.
-func (p *Plan) Blocks() int { return 1 + p.size.Cells + p.latent }
+// Blocks is the number of blocks of the curvature that a class has: of its rows, of each cell, of each [Latent]
+// factor, and of each [Designed] one.
+func (p *Plan) Blocks() int { return 1 + p.size.Cells + p.latent + p.designed }
+
+// seeded says that classes begin with densities around rows: distances between rows say nothing of them.
+func (p *Plan) seeded() bool { return p.searches || p.designed > 0 }
 
 // The parts of one class's flat numbers that belong to a factor.
 func (p *part) ofSums(v []float64) []float64   { return v[p.at.Sums:][:p.size.Sums] }
@@ -247,7 +257,7 @@ func (f *part) score(xi, score []float64) error {
 	if err := f.Score(xi, score); err != nil {
 		return err
 	}
-	if r, ok := f.Factor.(refiner); ok && f.bounded() {
+	if r, ok := f.Factor.(refiner); ok && f.pooled != nil {
 		r.Refine(f.pooled, xi, score)
 	}
 	return nil
@@ -299,10 +309,11 @@ func effective(n, nk float64) float64 {
 // tilt takes the tilt of gFAB and FAB off the scores of class k: the derivatives of
 // Σ_c (D_c/2) ln(effective count) in the exposures lower the scores of the cells, and that in N_k,
 // which is returned, is to lower the score of every row (docs/theory/mixtures.md, section 2).
-// Without missing values the two add up to D_ξ/(2N_k).
-func (p *Plan) tilt(t *laplace.Tilt, k int, score []float64) (constant float64) {
+// Without missing values the two add up to D_ξ/(2N_k). Scores of [Designed] factors are lowered by half the leverage.
+func (p *Plan) tilt(t *laplace.Tilt, k int, score []float64) (constant float64, err error) {
 	first := k * p.Blocks()
 	nk, latent := t.Count(first), first+1+p.size.Cells
+	design := latent + p.latent
 	for i := range p.parts {
 		f := &p.parts[i]
 		cells := f.ofScore(score)[:f.size.Cells]
@@ -310,6 +321,16 @@ func (p *Plan) tilt(t *laplace.Tilt, k int, score []float64) (constant float64) 
 			_, slope := f.latent.Count(nk)
 			constant += t.Block(latent) * slope
 			latent++
+		}
+		if f.design != nil {
+			precision := mat.NewSymDense(f.size.Design, nil)
+			if err := t.Precision(precision, design); err != nil {
+				return 0, err
+			}
+			if err := f.design.Lower(precision, f.pooled, f.ofScore(score)); err != nil {
+				return 0, err
+			}
+			design++
 		}
 		for c := range cells {
 			block := first + 1 + f.at.Cells + c
@@ -322,7 +343,7 @@ func (p *Plan) tilt(t *laplace.Tilt, k int, score []float64) (constant float64) 
 			cells[c] -= half
 		}
 	}
-	return constant
+	return constant, nil
 }
 
 // curvature adds class k, which holds nk rows, as latent dimension dim: one block without parameters for the rows,
@@ -353,6 +374,17 @@ func (p *Plan) curvature(f *laplace.Curvature, dim, k int, sums []float64, nk fl
 			numbers, _ := part.latent.Loadings(part.latent.Dimensions(part.ofParams(xi)))
 			count, _ := part.latent.Count(nk)
 			f.Class(dim, count, laplace.Identity(numbers))
+		}
+	}
+	for i := range p.parts {
+		if part := &p.parts[i]; part.design != nil {
+			count := mat.NewSymDense(part.size.Design, nil)
+			part.design.Count(part.ofSums(sums), part.pooled, count)
+			var unit laplace.Block = laplace.Identity(1)
+			if !f.CountOnly() {
+				unit = laplace.Diagonal{part.design.Unit(part.ofParams(xi), part.pooled)}
+			}
+			f.Matrix(dim, count, unit)
 		}
 	}
 	return units
@@ -397,6 +429,10 @@ func (p *Plan) deviations(xi, sums []float64, total float64, dst []float64) {
 	for i := range p.parts {
 		f := &p.parts[i]
 		to := f.ofParams(dst)
+		if d, ok := f.Factor.(PooledDeviator); ok {
+			d.PooledDeviations(f.ofParams(xi), f.ofSums(sums), f.pooled, to)
+			continue
+		}
 		if d, ok := f.Factor.(Describer); ok {
 			d.Deviations(f.ofParams(xi), f.ofSums(sums), total, to)
 			continue

@@ -30,7 +30,7 @@ type Bounder interface {
 	Doubts(pooled *Pooled) []error
 }
 
-// A refiner is a Bounder whose scores of classes on their floor are more exact when the floor is known.
+// A refiner has scores that are more exact when the table as one class is known, such as those of classes on their floor.
 type refiner interface {
 	Refine(pooled *Pooled, xi, score []float64)
 }

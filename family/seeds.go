@@ -15,13 +15,13 @@ import (
 
 // aroundRows says that a start builds classes around one row each.
 func (p *Plan) aroundRows(start Start) bool {
-	return start == RandomRows || start == KMeans && p.searches
+	return start == RandomRows || start == KMeans && p.seeded()
 }
 
 // startWeight is the number of rows of the pooled table that a class begins with, and that its seed counts for where it
 // is built around one row: so that it lies half-way between the row and the pooled mean.
 func (p *Plan) startWeight() float64 {
-	if p.searches {
+	if p.seeded() {
 		return float64(p.size.Free + 1)
 	}
 	return float64(p.size.Columns + 1)

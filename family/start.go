@@ -244,7 +244,7 @@ func (p *Plan) startOf(start Start, number int) Start {
 		return start
 	case number%2 == 0:
 		return KMeans
-	case p.repeats || p.searches:
+	case p.repeats || p.seeded():
 		return RandomRows
 	}
 	return RandomResponsibilities
@@ -307,7 +307,7 @@ func DrawRows(ctx context.Context, src framework.Source[framework.Rows], d int, 
 // alone. It errs where there are fewer than k different rows.
 func (p *Plan) Partition(rows framework.Rows, k int, start Start, rng *rand.Rand) ([]float64, error) {
 	start = p.startOf(start, 0)
-	if start == KMeans && p.searches {
+	if start == KMeans && p.seeded() {
 		return p.seeds(rows, k, rng)
 	}
 	if _, wide := p.wide(rows.N, k, start); wide {
@@ -317,7 +317,7 @@ func (p *Plan) Partition(rows framework.Rows, k int, start Start, rng *rand.Rand
 	if err != nil {
 		return nil, err
 	}
-	if n := points.distinct(k); n < k && rows.N < sampleSize(rows.D) && !p.searches {
+	if n := points.distinct(k); n < k && rows.N < sampleSize(rows.D) && !p.seeded() {
 		return nil, tooMany(k, n)
 	}
 	r := make([]float64, rows.N*k)

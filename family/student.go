@@ -232,6 +232,9 @@ func (f studentT) Doubts(w *Pooled) []error { return f.gaussian.Doubts(f.asNorma
 
 // Refine keeps the Gaussian's constant where Score puts it.
 func (f studentT) Refine(w *Pooled, xi, score []float64) {
+	if len(w.Floor) == 0 {
+		return
+	}
 	normal, base := f.normal(score), &score[len(score)-1]
 	normal[0] = *base
 	f.gaussian.Refine(f.asNormal(w), xi[:len(xi)-1], normal)

@@ -1,0 +1,359 @@
+package family
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/internal/simd"
+)
+
+// Response is the distribution of a [Regression]'s response given the regressors.
+type Response int
+
+const (
+	// Normal is y ~ N(η, σ²) with a variance σ² of each class.
+	Normal Response = iota
+	// Counts is y ~ Poisson(e exp(η)), with an exposure e of each row.
+	Counts
+	// Successes is y ~ Binomial(m, 1/(1 + exp(−η))), with a number of trials m of each row.
+	Successes
+)
+
+// Regression describes the first column of a table, the response, given the others: a generalised linear model with
+// the predictor η = b₀ + Σ b_j x_j, of which each class has its own coefficients b. The regressors are given: they have
+// no density, and the log density of a row is that of its response (docs/theory/regression.md). A row without a
+// response (NaN) says nothing of its class; one with a response needs all of its regressors.
+//
+// Estimates of a normal response are weighted least squares, and its variance has a floor, Δ²/12 with Δ the resolution
+// of the response, and 1e-10 of its variance in the table if that is more (see [Gaussian]). The others are estimated by
+// Newton's method from the rows, and η in a class differs from that of the table as one class by no more than 10 in the
+// root of the mean square over the table: so there is a maximum where a class's responses are all 0, or separated.
+type Regression struct {
+	Response Response
+	// Exposure says that the second column holds what a response counts over: trials of Successes, which are 1
+	// otherwise, or the exposure of Counts.
+	Exposure bool
+	// NoIntercept leaves b₀ out.
+	NoIntercept bool
+	Floor       float64 // of a normal response, as for [Gaussian]
+}
+
+var regressionNames = [...]string{"regression", "regression-poisson", "regression-binomial"}
+
+// Name is "regression", with the distribution of the response where it is not normal.
+func (f Regression) Name() string {
+	if f.Response < 0 || int(f.Response) >= len(regressionNames) {
+		return fmt.Sprintf("regression-%d", int(f.Response))
+	}
+	return regressionNames[f.Response]
+}
+
+// Columns is 0: it takes all.
+func (Regression) Columns() int { return 0 }
+
+// WithFloor is the family with another Floor.
+func (f Regression) WithFloor(floor float64) Family {
+	f.Floor = floor
+	return f
+}
+
+// On takes the response, the exposure if there is one, and any number of regressors.
+func (f Regression) On(columns int) ([]Factor, error) {
+	d := design{first: 1, intercept: !f.NoIntercept}
+	if f.Exposure {
+		d.first = 2
+	}
+	d.columns = columns - d.first
+	switch {
+	case f.Response < Normal || f.Response > Successes:
+		return nil, fmt.Errorf("family: Response(%d): a response is Normal, Counts or Successes", f.Response)
+	case f.Response == Normal && f.Exposure:
+		return nil, errors.New("family: a normal response has no exposure: weigh the rows instead")
+	case d.columns < 0 || d.size() < 1:
+		return nil, fmt.Errorf("family: %s of %d columns has no regressors, and no intercept", f.Name(), columns)
+	}
+	if f.Response != Normal {
+		return []Factor{generalised{d, f}}, nil
+	}
+	floor, err := floorFactor(f.Name(), f.Floor)
+	return []Factor{linear{d, floor}}, err
+}
+
+// design says what the p regressors u of a row are: 1 and x − a, with a the mean of x in the table, so that nothing
+// cancels; without an intercept x itself. A line is the coefficients of u.
+type design struct {
+	first     int // of the factor's columns that hold x
+	columns   int // of x
+	intercept bool
+}
+
+// size is p.
+func (d design) size() int {
+	if d.intercept {
+		return 1 + d.columns
+	}
+	return d.columns
+}
+
+// columnOf is the factor's column of a regressor.
+func (d design) columnOf(regressor int) int { return d.first + regressor - (d.size() - d.columns) }
+
+// toLine makes the line of coefficients, given the centre a.
+func (d design) toLine(coefficients, centre, line []float64) {
+	copy(line, coefficients)
+	if d.intercept {
+		line[0] += linalg.Dot(coefficients[1:d.size()], centre)
+	}
+}
+
+// fromLine makes the coefficients of a line.
+func (d design) fromLine(line, centre, coefficients []float64) {
+	copy(coefficients, line)
+	if d.intercept {
+		coefficients[0] -= linalg.Dot(line[1:], centre)
+	}
+}
+
+// predictor is η of a row.
+func (d design) predictor(coefficients, row []float64) float64 {
+	x := row[d.first:][:d.columns]
+	if d.intercept {
+		return coefficients[0] + linalg.Dot(coefficients[1:d.size()], x)
+	}
+	return linalg.Dot(coefficients[:d.size()], x)
+}
+
+// observe keeps rows column-major. Those without a response have the exposure 0, and zeros in all their columns.
+func (d design) observe(b framework.Rows, at, first, n int, o *Observed) error {
+	width := d.first + d.columns
+	if finite, err := o.Transpose(b, at, first, n, width); finite || err != nil {
+		return err
+	}
+	o.Complete, o.e = false, make([]float64, o.Padded())
+	for i := range n {
+		row := o.Row(i, width)
+		if math.IsNaN(row[0]) {
+			for j := range width {
+				o.X[j*o.Padded()+i] = 0
+			}
+			continue
+		}
+		o.e[i] = 1
+		for j, v := range row {
+			switch {
+			case math.IsNaN(v):
+				return &framework.DataError{Row: o.Place(i), Column: at + j, Value: v, Reason: errors.New("a row with a response needs all of its regressors: fill it in, or leave the row out")}
+			case math.IsInf(v, 0):
+				return framework.NotFinite(o.Place(i), at+j, v)
+			}
+		}
+	}
+	return nil
+}
+
+// regressors puts the columns of u into dst, p×padded rows.
+func (d design) regressors(o *Observed, centre, dst []float64) {
+	n := o.Padded()
+	if d.intercept {
+		linalg.Fill(dst[:n], 1)
+		dst = dst[n:]
+	}
+	for j, a := range centre {
+		for i, v := range at(o.X, d.first+j, n) {
+			dst[j*n+i] = v - a
+		}
+	}
+}
+
+// predict puts η of each row into dst, given the columns of u.
+func (d design) predict(u, line, dst []float64) {
+	clear(dst)
+	for j, b := range line {
+		linalg.Axpy(b, at(u, j, len(dst)), dst)
+	}
+}
+
+// present are weights without those of rows that have no response; scratch is as long.
+func (o *Observed) present(weights, scratch []float64) []float64 {
+	if o.Complete {
+		return weights
+	}
+	for i, e := range o.e {
+		scratch[i] = e * weights[i]
+	}
+	return scratch
+}
+
+// addProducts adds the weighted products of columns t, m×len(w), to the upper triangle of sums, m×m.
+func addProducts(t []float64, m int, w, scratch, sums []float64) {
+	n := len(w)
+	for i := range m {
+		for row, v := range at(t, i, n) {
+			scratch[row] = w[row] * v
+		}
+		for j := i; j < m; j++ {
+			sums[i*m+j] += linalg.Dot(scratch, at(t, j, n))
+		}
+	}
+}
+
+// gram is Σ q uuᵀ, the first p rows of m×m sums of products.
+func (d design) gram(sums []float64, m int) *mat.SymDense {
+	p := d.size()
+	g := mat.NewSymDense(p, nil)
+	for i := range p {
+		for j := i; j < p; j++ {
+			g.SetSym(i, j, sums[i*m+j])
+		}
+	}
+	return g
+}
+
+// undetermined is the first regressor that those before it determine in a class; ok is false where there is one.
+func (d design) undetermined(gram *mat.SymDense) (regressor int, ok bool) {
+	g := gaussian{d: d.size()}
+	return g.undetermined(append([]float64(nil), gram.RawSymmetric().Data...))
+}
+
+// identified is an error where the table does not determine the coefficients: n rows, about the means of x.
+func (d design) identified(gram *mat.SymDense, n float64) error {
+	p := d.size()
+	if !(n > 0) {
+		return framework.FaultyColumn(0, framework.ErrNoValue)
+	}
+	if n < float64(p) {
+		return fmt.Errorf("family: %v rows with a response do not determine %d coefficients: leave regressors out", n, p)
+	}
+	for i := range p {
+		v := gram.At(i, i)
+		switch {
+		case d.columnOf(i) < d.first:
+		case v == 0:
+			return framework.FaultyColumn(d.columnOf(i), framework.ErrConstant)
+		case !(v > narrowest && v < widest):
+			return framework.FaultyColumn(d.columnOf(i), fmt.Errorf("has the mean square %.3g, at the end of the range of float64: rescale it", v/n))
+		}
+	}
+	regressor, ok := d.undetermined(gram)
+	switch {
+	case ok:
+		return nil
+	case d.intercept && regressor == 0:
+		return errEmpty
+	}
+	return framework.FaultyColumn(d.columnOf(regressor), errRegressor)
+}
+
+var errRegressor = errors.New("is a linear combination of the intercept and regressors before it: leave it out")
+
+// dependent is the error of a class whose rows do not determine its coefficients.
+func dependent() error {
+	return fmt.Errorf("its rows do not determine the coefficients: %w; lower K", framework.ErrDegenerate)
+}
+
+// unit is the upper triangular U with UᵀU = Σ uuᵀ/N of the table: in the coordinates U⁻ᵀu its matrix is I.
+func (d design) unit(w *Pooled, products []float64, m int) *mat.TriDense {
+	g := d.gram(products, m)
+	g.ScaleSym(1/w.Sums[0], g)
+	var chol mat.Cholesky
+	u := new(mat.TriDense)
+	if !chol.Factorize(g) {
+		panic("family: the regressors of the pooled table are dependent") // Pool lets none through
+	}
+	chol.UTo(u)
+	return u
+}
+
+// sandwich is A⁻¹ S A⁻ᵀ.
+func sandwich(a mat.Matrix, s mat.Symmetric) *mat.SymDense {
+	var half, whole mat.Dense
+	_ = half.Solve(a, s)
+	_ = whole.Solve(a, half.T())
+	return linalg.SymmetricPart(&whole)
+}
+
+// count is Σ q uuᵀ in the coordinates of unit.
+func (d design) count(sums []float64, m int, w *Pooled, products []float64, dst *mat.SymDense) {
+	dst.CopySym(sandwich(d.unit(w, products, m).T(), d.gram(sums, m)))
+}
+
+// A leverage is ½ uᵀPu = ½‖R(x−m)‖² + constant, with R upper triangular.
+type leverage struct {
+	root, shift []float64 // R, and m less the centre
+	constant    float64
+}
+
+// leverage of a precision in the coordinates of unit.
+func (d design) leverage(precision mat.Symmetric, unit *mat.TriDense) (leverage, error) {
+	p, x := d.size(), d.columns
+	q := sandwich(unit, precision)
+	last := mat.NewSymDense(p, nil) // with the intercept behind x
+	for i := range p {
+		for j := i; j < p; j++ {
+			last.SetSym((i+x)%p, (j+x)%p, q.At(i, j))
+		}
+	}
+	var chol mat.Cholesky
+	if !chol.Factorize(last) {
+		return leverage{}, dependent()
+	}
+	l := leverage{root: make([]float64, x*x), shift: make([]float64, x)}
+	u := chol.RawU()
+	for i := range x {
+		for j := i; j < x; j++ {
+			l.root[i*x+j] = u.At(i, j)
+		}
+	}
+	if d.intercept {
+		l.constant = u.At(x, x) * u.At(x, x) / 2
+		for i := x - 1; i >= 0; i-- {
+			l.shift[i] = (-u.At(i, x) - linalg.Dot(l.root[i*x+i+1:(i+1)*x], l.shift[i+1:])) / l.root[i*x+i]
+		}
+	}
+	return l, nil
+}
+
+// deviations puts the standard errors of coefficients into dst, given the inverse of the information about the line.
+func (d design) deviations(inverse mat.Symmetric, centre, dst []float64) {
+	for j := range dst {
+		dst[j] = math.Sqrt(max(0, inverse.At(j, j)))
+	}
+	if !d.intercept {
+		return
+	}
+	v := mat.NewVecDense(d.size(), nil)
+	v.SetVec(0, 1)
+	for j, a := range centre {
+		v.SetVec(1+j, -a)
+	}
+	dst[0] = math.Sqrt(max(0, mat.Inner(v, inverse, v)))
+}
+
+// numbers describes the coefficients.
+func (d design) numbers() (list []Number) {
+	for j := range d.size() {
+		if c := d.columnOf(j); c < d.first {
+			list = append(list, Number{"intercept", 0, 0})
+		} else {
+			list = append(list, Number{"coefficient", c, c})
+		}
+	}
+	return list
+}
+
+// Response is the first column.
+func (d design) Response() int { return 0 }
+
+// lowered adds −½‖R(x−m)‖² to scores of complete rows.
+func (d design) lowered(o *Observed, root, m, to []float64) {
+	if d.columns == 0 || root[0] == 0 { // no tilt
+		return
+	}
+	n := o.Padded()
+	simd.GaussianScores(to, o.X[d.first*n:], d.columns, n, 0, m, root, o.Work[len(o.Work)-simd.ScoresWork(d.columns):])
+}

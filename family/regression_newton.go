@@ -1,0 +1,230 @@
+package family
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/internal/parallel"
+	"github.com/latent-go/latent/laplace"
+)
+
+// KeepsRows is true.
+func (generalised) KeepsRows() bool { return true }
+
+// PoolRows is the generalised linear model of the table.
+func (f generalised) PoolRows(rows Weighted, w *Pooled) error {
+	gram := f.gram(w.Sums[1:], f.size())
+	if err := f.identified(gram, w.Sums[0]); err != nil {
+		return err
+	}
+	low, high, total, exposure := math.Inf(1), math.Inf(-1), 0.0, 0.0
+	for row, weight := range rows.All() {
+		if math.IsNaN(row[0]) {
+			continue
+		}
+		e := f.exposureOf(row)
+		total, exposure = total+weight*row[0], exposure+weight*e
+		if e > 0 {
+			low, high = min(low, row[0]/e), max(high, row[0]/e)
+		}
+	}
+	if !(low < high) {
+		return framework.FaultyColumn(0, errResponse)
+	}
+	line := make([]float64, f.size())
+	if f.intercept {
+		line[0] = math.Log(total / exposure)
+		if f.of.Response == Successes {
+			line[0] -= math.Log1p(-total / exposure)
+		}
+	}
+	unit := f.unit(w, w.Sums[1:], f.size())
+	_, _, before := f.derivatives(rows, w.Anchor, line)
+	after := f.climb(rows, w, unit, line, slices.Clone(line), 100*farthest)
+	if !(extreme(unit, after, 0) > separation*extreme(unit, before, f.size()-1)) {
+		return framework.FaultyColumn(0, errSeparated)
+	}
+	f.fromLine(line, w.Anchor, w.Parameters)
+	return nil
+}
+
+// extreme is an eigenvalue of the information where the regressors are uncorrelated and have the variance 1.
+func extreme(unit *mat.TriDense, information mat.Symmetric, i int) float64 {
+	var eigen mat.EigenSym
+	if !eigen.Factorize(sandwich(unit.T(), information), false) {
+		return nan
+	}
+	return eigen.Values(nil)[i]
+}
+
+// separation is the share of the information about the table's mean below which that about a coefficient shows that it
+// is on its way to infinity.
+const separation = 1e-8
+
+var errSeparated = errors.New("is separated by the regressors: rows with some of their values have no other response, and coefficients have no finite estimate; leave such a regressor out")
+
+// farthest is the root of the mean square over the table by which η of a class may differ from that of the table.
+const farthest = 10
+
+// EstimateRows is Newton's method in each class.
+func (f generalised) EstimateRows(rows []Weighted, w *Pooled, params Table) error {
+	p := f.size()
+	unit, middle := f.unit(w, w.Sums[1:], p), make([]float64, p)
+	f.toLine(w.Parameters, w.Anchor, middle)
+	return parallel.Do(len(rows), 0, func(k int) error {
+		if _, ok := f.undetermined(f.gram(rows[k].Sums, p)); !ok {
+			return &framework.DegenerateError{Dimension: k, Reason: dependent()}
+		}
+		xi, line := params.Row(k, p), make([]float64, p)
+		f.toLine(xi, w.Anchor, line)
+		f.climb(rows[k], w, unit, line, middle, farthest)
+		f.fromLine(line, w.Anchor, xi)
+		return nil
+	})
+}
+
+// mostSteps bounds the steps of Newton's method, and mostHalvings those of a step's length.
+const mostSteps, mostHalvings = 100, 50
+
+// climb moves a line to the maximum of the likelihood of rows among those whose η differs from the middle's by no more than
+// radius in the root of the mean square over the table. It returns the information there. The likelihood never falls.
+func (f generalised) climb(rows Weighted, w *Pooled, unit *mat.TriDense, line, middle []float64, radius float64) *mat.SymDense {
+	p := f.size()
+	value, gradient, information := f.derivatives(rows, w.Anchor, line)
+	from, next := make([]float64, p), make([]float64, p)
+	for range mostSteps {
+		floats.SubTo(from, line, middle)
+		step := newton(unit, gradient, from, information, radius)
+		gain := linalg.Dot(step, gradient)
+		if !(gain > 1e-16*max(1, rows.N)) {
+			break
+		}
+		better := false
+		for length, i := 1.0, 0; i < mostHalvings && !better; length, i = length/2, i+1 {
+			floats.AddScaledTo(next, line, length, step)
+			v, g, h := f.derivatives(rows, w.Anchor, next)
+			if better = v >= value || gain < 1e-9*(1+math.Abs(value)); better { // there rounding hides what is gained
+				value, gradient, information = v, g, h
+			}
+		}
+		if !better { // but for rounding, this is the maximum
+			break
+		}
+		copy(line, next)
+	}
+	return information
+}
+
+// newton is the step s to the maximum of gᵀs − ½sᵀHs within ‖U(from + s)‖ ≤ radius: U(from + s) = (H̃ + μI)⁻¹(g̃ + H̃ U from)
+// with H̃ = U⁻ᵀHU⁻¹, g̃ = U⁻ᵀg, and μ = 0, or such that it is on the sphere.
+func newton(unit *mat.TriDense, gradient, from []float64, information mat.Symmetric, radius float64) []float64 {
+	p := len(from)
+	var eigen mat.EigenSym
+	if !eigen.Factorize(sandwich(unit.T(), information), true) {
+		return make([]float64, p) // an entry is not finite: there is no way on
+	}
+	var vectors mat.Dense
+	var at, pull, step mat.VecDense
+	eigen.VectorsTo(&vectors)
+	values := eigen.Values(nil)
+	_ = pull.SolveVec(unit.T(), mat.NewVecDense(p, gradient)) // U is not singular
+	at.MulVec(unit, mat.NewVecDense(p, from))
+	pull.MulVec(vectors.T(), &pull)
+	at.MulVec(vectors.T(), &at)
+	to := make([]float64, p)
+	solve := func(mu float64) float64 {
+		for i, v := range values {
+			to[i] = 0
+			if c := pull.AtVec(i) + max(0, v)*at.AtVec(i); c != 0 {
+				to[i] = c / (max(0, v) + mu)
+			}
+		}
+		return floats.Norm(to, 2)
+	}
+	if solve(0) > radius {
+		low, high := 0.0, solve(1)/radius+floats.Max(values)+1
+		for solve(high) > radius {
+			high *= 2
+		}
+		for range 200 {
+			if middle := (low + high) / 2; solve(middle) > radius {
+				low = middle
+			} else {
+				high = middle
+			}
+		}
+		solve(high)
+	}
+	floats.Sub(to, at.RawVector().Data)
+	step.MulVec(&vectors, mat.NewVecDense(p, to))
+	_ = step.SolveVec(unit, &step)
+	return step.RawVector().Data
+}
+
+// derivatives are Σ w(yη − eA(η)), its gradient and the negative of its second derivatives in the line.
+func (f generalised) derivatives(rows Weighted, centre, line []float64) (value float64, gradient []float64, information *mat.SymDense) {
+	p := f.size()
+	gradient, information = make([]float64, p), mat.NewSymDense(p, nil)
+	products, u := information.RawSymmetric().Data, make([]float64, p)
+	rows.Each(func(_ int, row []float64, weight float64) bool {
+		if math.IsNaN(row[0]) {
+			return true
+		}
+		f.regressorsOf(row, centre, u)
+		eta, e := linalg.Dot(u, line), f.exposureOf(row)
+		a, mean, variance := f.cumulant(eta)
+		value += weight * (row[0]*eta - e*a)
+		linalg.Axpy(weight*(row[0]-e*mean), u, gradient)
+		for i, v := range u {
+			linalg.Axpy(weight*e*variance*v, u[i:], products[i*p+i:(i+1)*p])
+		}
+		return true
+	})
+	return value, gradient, information
+}
+
+// regressorsOf puts u of a row into dst.
+func (d design) regressorsOf(row, centre, dst []float64) {
+	if d.intercept {
+		dst[0], dst = 1, dst[1:]
+	}
+	floats.SubTo(dst, row[d.first:][:d.columns], centre)
+}
+
+// TotalRows is Σ w(yη − eA(η)).
+func (f generalised) TotalRows(rows Weighted, score []float64) float64 {
+	line, centre, _, _ := f.split(score)
+	value, _, _ := f.derivatives(rows, centre, line)
+	return value
+}
+
+// InformationRows is that of no parameters: coefficients have theirs by Count.
+func (generalised) InformationRows(Weighted, []float64, *Pooled) (laplace.Block, error) {
+	return laplace.Identity(0), nil
+}
+
+// DeviationsRows are √((Σ w e A″(η) uuᵀ)⁻¹_jj).
+func (f generalised) DeviationsRows(rows Weighted, _ laplace.Block, xi []float64, w *Pooled, dst []float64) {
+	line := make([]float64, f.size())
+	f.toLine(xi, w.Anchor, line)
+	_, _, information := f.derivatives(rows, w.Anchor, line)
+	var chol mat.Cholesky
+	var inverse mat.SymDense
+	if !chol.Factorize(information) || chol.InverseTo(&inverse) != nil {
+		linalg.Fill(dst, math.Inf(1))
+		return
+	}
+	f.deviations(&inverse, w.Anchor, dst)
+}
+
+// Explain says that no class has a density for a row.
+func (f generalised) Explain(o *Observed, i int, _ Table) error {
+	return fmt.Errorf("family: %w", framework.FaultyRow(o.Place(i), "has no density: its response is too far from what the regressors predict"))
+}
