@@ -75,9 +75,9 @@ func TestTablesOfSeveralFiles(t *testing.T) {
 	assert.Equal(t, classes, again)
 
 	for source, message := range map[string]string{
-		"part-*":         "some of the files are Parquet or Arrow and others are not",
-		"none-*.csv":     "no file has a name of this pattern",
-		"part-[.csv":     "the pattern has a [ without its ]",
+		"part-*":       "some of the files are Parquet or Arrow and others are not",
+		"none-*.csv":   "no file has a name of this pattern",
+		"part-[.csv":   "the pattern has a [ without its ]",
 		"part-*.arrow": `column "tags" is of type list<`,
 	} {
 		status := statusFailed
