@@ -68,7 +68,7 @@ func (f *Curvature) Class(k int, count float64, information Block) {
 // as the design of a regression: p×p, copied.
 func (f *Curvature) Matrix(k int, count mat.Symmetric, information Block) {
 	b := f.add(k, information)
-	b.matrix.Set(count)
+	b.fill(count)
 	f.record(k, float64(b.matrix.n), b.matrix.LogDet(), information)
 }
 
@@ -77,7 +77,7 @@ func (f *Curvature) Matrix(k int, count mat.Symmetric, information Block) {
 // beside z of an intercept.
 func (f *Curvature) Mixed(count mat.Symmetric, information Block) {
 	b := f.add(-1, information)
-	b.matrix.Set(count)
+	b.fill(count)
 	f.mixed++
 	f.record(-1, float64(b.matrix.n), b.matrix.LogDet(), information)
 }
@@ -86,7 +86,7 @@ func (f *Curvature) Mixed(count mat.Symmetric, information Block) {
 // the units of data. There is no FIC then; the tilt is [Tilt.Row].
 func (f *Curvature) Unfactored(k int, block mat.Symmetric) {
 	b := f.add(k, Identity(1))
-	b.matrix.Set(block)
+	b.fill(block)
 	b.unfactored, f.unfactored = true, true
 	n := float64(b.matrix.n)
 	f.record(k, n, b.matrix.LogDet()+n*math.Log(f.n), b.information)
@@ -101,12 +101,16 @@ func (f *Curvature) add(k int, information Block) *factored {
 		f.blocks = append(f.blocks, factored{})
 	}
 	b := &f.blocks[n]
-	matrix := b.matrix
-	if matrix == nil {
-		matrix = new(Dense)
-	}
-	*b = factored{k: k, matrix: matrix, information: information}
+	*b = factored{k: k, matrix: b.matrix, information: information}
 	return b
+}
+
+// fill copies a matrix, into the memory that the block had before.
+func (b *factored) fill(m mat.Symmetric) {
+	if b.matrix == nil {
+		b.matrix = new(Dense)
+	}
+	b.matrix.Set(m)
 }
 
 // record adds up what a block with a p×p count of log-determinant logCount adds.
