@@ -33,7 +33,8 @@ type CSVOptions struct {
 	// Reading says how the column of a name is read. Nil stands for ReadByForm.
 	Reading func(name string) Reading
 	// Store is where the numbers lie, of files of any format. Nil: in memory.
-	Store *Store
+	Store  *Store
+	Limits Limits
 }
 
 // Reading says whether a column whose cells look like numbers is one of numbers.
@@ -125,7 +126,7 @@ func (b *csvBuilder) read(open func() (io.Reader, error), o CSVOptions, p fastcs
 	if err != nil {
 		return err
 	}
-	records, err := newRecords(r, o.Comma)
+	records, err := newRecords(r, o.Comma, o.Limits)
 	if err != nil {
 		return err
 	}

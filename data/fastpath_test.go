@@ -204,7 +204,7 @@ func TestFastPathDoesTheWork(t *testing.T) {
 		text := "a,b,c\n" + strings.Repeat(line, 1000)
 		b := newCSVBuilder(nil, nil)
 		require.NoError(t, b.read(rewinder(strings.NewReader(text)), CSVOptions{Header: HeaderYes}, fastcsv.Pace{}))
-		records, err := newRecords(strings.NewReader(text), ',')
+		records, err := newRecords(strings.NewReader(text), ',', Limits{})
 		require.NoError(t, err)
 		_, err = records.Read()
 		require.NoError(t, err)

@@ -4,7 +4,10 @@ import (
 	"bufio"
 	"compress/gzip"
 	"errors"
+	"fmt"
 	"io"
+
+	"github.com/latent-go/latent/internal/memory"
 )
 
 const gzipMagic = "\x1f\x8b"
@@ -14,6 +17,22 @@ const gzipMagic = "\x1f\x8b"
 type inflater struct {
 	from   *bufio.Reader
 	member *gzip.Reader
+	file   *counted // below from
+	limits Limits
+	given  int64
+	free   int64 // what any gzipped file may hold
+}
+
+// counted counts what is read of a reader.
+type counted struct {
+	io.Reader
+	n int64
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.n += int64(n)
+	return n, err
 }
 
 var (
@@ -21,8 +40,9 @@ var (
 	errGzipAfter = errors.New("other bytes follow the compressed data; compress the table again, alone in its file")
 )
 
-func newInflater(r io.Reader) (*inflater, error) {
-	g := &inflater{from: bufio.NewReaderSize(r, 1<<16), member: new(gzip.Reader)}
+func newInflater(r io.Reader, limits Limits) (*inflater, error) {
+	g := &inflater{member: new(gzip.Reader), file: &counted{Reader: r}, limits: limits, free: 1e9}
+	g.from = bufio.NewReaderSize(g.file, 1<<16)
 	return g, g.next()
 }
 
@@ -41,7 +61,10 @@ func (g *inflater) next() error {
 func (g *inflater) Read(p []byte) (int, error) {
 	for {
 		n, err := g.member.Read(p)
+		g.given += int64(n)
 		switch {
+		case g.given > g.free && float64(g.given) > g.limits.ratio()*float64(g.file.n):
+			return n, fmt.Errorf("%s of the compressed data hold more than %s, %w of their ratio", memory.Size(float64(g.file.n)), memory.Size(float64(g.given)), ErrLimit)
 		case err == io.ErrUnexpectedEOF:
 			return n, errGzipCut
 		case err != io.EOF:

@@ -13,7 +13,7 @@ func TestInflaterJoinsMembers(t *testing.T) {
 	first, second := compress(t, []byte("a,b\n1,")), compress(t, []byte("2\n3,4\n"))
 	file := append(append(bytes.Clone(first), compress(t, nil)...), second...)
 	for _, r := range []io.Reader{bytes.NewReader(file), iotest.OneByteReader(bytes.NewReader(file)), iotest.DataErrReader(bytes.NewReader(file))} {
-		g, err := newInflater(r)
+		g, err := newInflater(r, Limits{})
 		require.NoError(t, err)
 		text, err := io.ReadAll(g)
 		require.NoError(t, err)

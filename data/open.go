@@ -52,7 +52,7 @@ func Read(r io.Reader, o CSVOptions) (*Table, error) {
 		if err != nil {
 			return nil, err
 		}
-		return newInflater(r)
+		return newInflater(r, o.Limits)
 	}
 	plain, err := inflate()
 	if err != nil {

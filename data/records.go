@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"strings"
 
 	"github.com/latent-go/latent/internal/fastcsv"
 )
@@ -18,11 +20,13 @@ type records struct {
 	*csv.Reader
 	source   *fastcsv.Source
 	buffered *bufio.Reader // of source, and what the csv.Reader reads
-	lines    int           // that the fast path has read
+	limits   Limits
+	lines    int // that the fast path has read
+	done     int // lines of the rows that the csv.Reader has
 }
 
 // newRecords strips a byte order mark, refuses what is not text, and guesses the separator unless it is given.
-func newRecords(r io.Reader, comma rune) (*records, error) {
+func newRecords(r io.Reader, comma rune, limits Limits) (*records, error) {
 	size, _ := remaining(r)
 	source := fastcsv.NewSource(r, size)
 	br := bufio.NewReaderSize(source, 1<<16)
@@ -45,16 +49,29 @@ func newRecords(r io.Reader, comma rune) (*records, error) {
 	c := csv.NewReader(br) // which takes br for its own buffer, as it is no smaller
 	c.Comma = comma
 	c.ReuseRecord = true
-	return &records{Reader: c, source: source, buffered: br}, nil
+	return &records{Reader: c, source: source, buffered: br, limits: limits}, nil
 }
 
-// Read reads a row as the csv.Reader does, and counts all lines in its errors.
+// Read reads a row as the csv.Reader does, within the limits, and counts all lines in its errors.
 func (r *records) Read() ([]string, error) {
+	r.source.Until = r.offset() + r.limits.row()
 	record, err := r.Reader.Read()
 	var bad *csv.ParseError
-	if errors.As(err, &bad) {
+	switch {
+	case errors.Is(err, fastcsv.ErrUntil):
+		return nil, r.limits.longRow(r.lines + r.done + 1)
+	case errors.As(err, &bad):
 		bad.StartLine += r.lines
 		bad.Line += r.lines
+	}
+	for j, cell := range record {
+		if int64(len(cell)) > r.limits.cell() {
+			return nil, r.limits.longCell(r.line(j), j+1, cell)
+		}
+	}
+	if last := len(record) - 1; last >= 0 {
+		line, _ := r.FieldPos(last)
+		r.done = line + strings.Count(record[last], "\n")
 	}
 	return record, err
 }
@@ -73,6 +90,7 @@ func (r *records) readPlain(t *fastcsv.Table, p fastcsv.Pace) error {
 	head, _ := r.buffered.Peek(r.buffered.Buffered())
 	r.source.PutBack(bytes.Clone(head))
 	r.buffered.Reset(r.source)
+	r.source.Until = math.MaxInt64 // the lines of the fast path are short
 	lines, err := t.Read(r.source, byte(r.Comma), p)
 	r.lines += lines
 	return err

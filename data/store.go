@@ -9,6 +9,8 @@ import (
 	"unsafe"
 
 	"github.com/edsrzf/mmap-go"
+
+	"github.com/latent-go/latent/internal/memory"
 )
 
 // A Store holds the numbers of tables: in memory up to a limit, and beyond it in files that are mapped, whose pages the
@@ -29,10 +31,10 @@ type Store struct {
 
 // A region is a mapped file.
 type region struct {
-	file   *os.File
-	memory mmap.MMap
-	info   fs.FileInfo // of a file that belongs to somebody else, when it was mapped; nil: temporary
-	named  bool        // a temporary file that is still there
+	file  *os.File
+	pages mmap.MMap
+	info  fs.FileInfo // of a file that belongs to somebody else, when it was mapped; nil: temporary
+	named bool        // a temporary file that is still there
 }
 
 // NewStore makes a Store that holds so many bytes in memory. Close it when its tables are not used any more.
@@ -86,7 +88,7 @@ func (s *Store) Mapped() (n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range s.regions {
-		n += int64(len(r.memory))
+		n += int64(len(r.pages))
 	}
 	return n
 }
@@ -107,6 +109,11 @@ func (s *Store) fits(bytes int64) bool {
 
 // numbers makes a slice of capacity n and no length.
 func (s *Store) numbers(n int) ([]float64, error) {
+	if s == nil {
+		if err := memory.Need(fmt.Sprintf("a table of %d numbers", n), 8*float64(n)); err != nil {
+			return nil, err
+		}
+	}
 	if s.fits(8 * int64(n)) {
 		return newNumbers(n), nil
 	}
@@ -145,7 +152,7 @@ func (s *Store) regionOf(x []float64) *region {
 	defer s.mu.Unlock()
 	at := unsafe.Pointer(unsafe.SliceData(x[:1]))
 	for _, r := range s.regions {
-		if unsafe.Pointer(unsafe.SliceData(r.memory)) == at && r.info == nil {
+		if unsafe.Pointer(unsafe.SliceData(r.pages)) == at && r.info == nil {
 			return r
 		}
 	}
@@ -156,7 +163,7 @@ func (s *Store) regionOf(x []float64) *region {
 func (s *Store) scratch(n int) ([]float64, error) {
 	file, err := os.CreateTemp("", "latent-*.numbers")
 	if err != nil {
-		return nil, fmt.Errorf("no temporary file for %s of numbers, which are more than the memory that may be used: %w", size(8*int64(n)), err)
+		return nil, fmt.Errorf("no temporary file for %s of numbers, which are more than the memory that may be used: %w", memory.Size(8*float64(n)), err)
 	}
 	r := &region{file: file, named: os.Remove(file.Name()) != nil}
 	s.mu.Lock()
@@ -173,19 +180,19 @@ func (r *region) resize(length, n int) ([]float64, error) {
 		err = allocate(r.file, bytes)
 	}
 	if err == nil {
-		r.memory, err = mmap.MapRegion(r.file, int(bytes), mmap.RDWR, 0, 0)
+		r.pages, err = mmap.MapRegion(r.file, int(bytes), mmap.RDWR, 0, 0)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("no room for %s of numbers in the temporary file %s: %w; set TMPDIR to a folder with more", size(bytes), r.file.Name(), err)
+		return nil, fmt.Errorf("no room for %s of numbers in the temporary file %s: %w; set TMPDIR to a folder with more", memory.Size(float64(bytes)), r.file.Name(), err)
 	}
-	return floatsOf(r.memory)[:length], nil
+	return floatsOf(r.pages)[:length], nil
 }
 
 func (r *region) unmap() error {
-	if r.memory == nil {
+	if r.pages == nil {
 		return nil
 	}
-	return r.memory.Unmap()
+	return r.pages.Unmap()
 }
 
 // mapped maps the n numbers from a place of a file on; nil where they are not to be had that way.
@@ -194,28 +201,17 @@ func (s *Store) mapped(file *os.File, from int64, n int) []float64 {
 	if err != nil || from%8 != 0 || info.Size() < from+8*int64(n) {
 		return nil
 	}
-	memory, err := mmap.MapRegion(file, int(from)+8*n, mmap.RDONLY, 0, 0)
+	pages, err := mmap.MapRegion(file, int(from)+8*n, mmap.RDONLY, 0, 0)
 	if err != nil {
 		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.regions = append(s.regions, &region{file: file, memory: memory, info: info})
-	return floatsOf(memory[from:])
+	s.regions = append(s.regions, &region{file: file, pages: pages, info: info})
+	return floatsOf(pages[from:])
 }
 
 // floatsOf are the numbers whose bytes begin at an aligned place, which pages of memory and multiples of 8 from there are.
 func floatsOf(b []byte) []float64 {
 	return unsafe.Slice((*float64)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/8)
-}
-
-// size is a number of bytes as people say it.
-func size(bytes int64) string {
-	const kilo = 1000
-	units := []string{"bytes", "kB", "MB", "GB", "TB", "PB"}
-	v, i := float64(bytes), 0
-	for ; v >= kilo && i < len(units)-1; i++ {
-		v /= kilo
-	}
-	return fmt.Sprintf("%.3g %s", v, units[i])
 }

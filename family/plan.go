@@ -10,6 +10,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/internal/memory"
 	"github.com/latent-go/latent/laplace"
 )
 
@@ -81,7 +82,9 @@ func NewPlan(f Family, columns int) (*Plan, error) {
 	if p.size.Columns != columns {
 		return nil, fmt.Errorf("family: the factors of %s describe %d columns, and the table has %d", f.Name(), p.size.Columns, columns)
 	}
-	return p, nil
+	// Of one class: models have several, in several starts.
+	numbers := float64(p.size.Sums) + float64(p.size.Score) + float64(p.size.Params)
+	return p, memory.Need(fmt.Sprintf("one class of %s over %d columns", f.Name(), columns), 8*numbers)
 }
 
 // layOut is f.On. An [ExponentialFamily] is laid out as itself: one that embeds another has its On from there, which

@@ -63,6 +63,7 @@ const (
 type surroundings struct {
 	writing sync.Mutex // held while the file is written, so that the process does not end then
 	now     func() time.Time
+	leave   context.CancelCauseFunc // ends the command; nil in tests
 }
 
 // surroundingsKey is their key in the context of a session.
@@ -123,7 +124,7 @@ func samePath(other string, target atomicfile.Target) bool {
 }
 
 // undecisive flags change how a command runs and what it writes, but not what it finds.
-var undecisive = []string{"data", "workers", "format", "max-iter", "out", "report", "label", "bootstrap", "checkpoint", "keep-checkpoint"}
+var undecisive = []string{"data", "limit", "workers", "format", "max-iter", "out", "report", "label", "bootstrap", "checkpoint", "keep-checkpoint"}
 
 // plan lists the flags of a command that decide its result, as they are given.
 func plan(command any) map[string]string {

@@ -246,6 +246,8 @@ func (in *input) flagsAbout(err error) string {
 		return "--header no"
 	case errors.Is(err, data.ErrMissing):
 		return "--missing drop"
+	case errors.Is(err, data.ErrLimit):
+		return "where that is right, raise it by --limit"
 	case errors.Is(err, data.ErrText):
 		return dropping(in.texts())
 	case in.flags == nil: // no fit

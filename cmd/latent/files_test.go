@@ -11,9 +11,11 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
-	"github.com/apache/arrow-go/v18/arrow/memory"
+	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/latent-go/latent/internal/memory"
 )
 
 // blobs are rows about two centres, from one on.
@@ -38,7 +40,7 @@ func writeBlobs(t *testing.T, path string, from, n int) {
 	}
 	schema := arrow.NewSchema([]arrow.Field{{Name: "x", Type: arrow.PrimitiveTypes.Float64}, {Name: "y", Type: arrow.PrimitiveTypes.Float64},
 		{Name: "kind", Type: arrow.BinaryTypes.String}, {Name: "tags", Type: arrow.ListOf(arrow.BinaryTypes.String), Nullable: true}}, nil)
-	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+	b := array.NewRecordBuilder(arrowmemory.DefaultAllocator, schema)
 	b.Field(0).(*array.Float64Builder).AppendValues(x, nil)
 	b.Field(1).(*array.Float64Builder).AppendValues(y, nil)
 	b.Field(2).(*array.StringBuilder).AppendValues(kinds, nil)
@@ -68,6 +70,9 @@ func TestTablesOfSeveralFiles(t *testing.T) {
 	}
 	want := fit("all.csv")
 	assert.Equal(t, want, fit("part-*.csv"))
+	defer memory.SetLimit(0)
+	assert.Equal(t, want, fit("all.csv", "--memory", "1MB"), "the numbers lie in a file")
+	memory.SetLimit(0)
 	assert.Equal(t, want, fit("part-?.arrow", "--drop", "tags"))
 
 	classes, _ := done(t, "predict", in("model.json"), "--data", in("all.csv"))

@@ -34,7 +34,7 @@ type modelFlags struct {
 	Temper     *float64        `placeholder:"ALPHA" help:"Power of the likelihood, positive and at most 1, in the tempered posterior of --method vb. Default: 1."`
 	SizePrior  string          `name:"size-prior" default:"uniform" enum:"uniform,geometric" help:"Prior of K where fits of every K are compared: uniform, or geometric (2^-K)."`
 	Start      *string         `placeholder:"NAME" help:"Initialisation of mixtures and of the states of hmm: kmeans, random (responsibilities), rows, or varied: every second start kmeans, the others random, or rows where values repeat. Default: varied. Of hmm also, or after a comma, what is assumed of the first state: free, uniform, stationary, or first (with --left-right). Default: free."`
-	Restarts   *int            `placeholder:"N" help:"Independent starts, of which the best is kept. Default: 10 for mixtures and hmm of at most 5000 rows (3 with cvb0), 5 for features, else 1."`
+	Restarts   *int            `placeholder:"N" help:"Independent starts, of which the best is kept. Default: 10 for mixtures and hmm of at most 5000 rows and 1,000,000 cells (3 with cvb0), 5 for features, else 1."`
 	Seed       uint64          `default:"1" help:"Seed of the starts."`
 	Tol        *float64        `placeholder:"NATS" help:"Stop when an iteration changes the criterion by less than this, in nats per row. Default: 1e-9."`
 	MaxIter    *int            `placeholder:"N" help:"Largest number of iterations. Default: 10000."`
@@ -181,9 +181,9 @@ func (f *modelFlags) reading(name string) data.Reading {
 	return data.ReadByForm
 }
 
-// settle fills in what the number of rows decides.
-func (f *modelFlags) settle(rows int) {
-	if starts := f.model().starts(f.Method, rows); f.Restarts == nil && f.Method != methodClosedForm {
+// settle fills in what the size of the table decides.
+func (f *modelFlags) settle(rows, cols int) {
+	if starts := f.model().starts(f.Method, rows, cols); f.Restarts == nil && f.Method != methodClosedForm {
 		f.Restarts = &starts
 	}
 }

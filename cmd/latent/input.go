@@ -32,18 +32,19 @@ func (f *fittingFlags) setup(s *session, in *input, kmax *int, least int) (*task
 	if err != nil {
 		return nil, framework.Options{}, err
 	}
-	f.settle(in.Rows())
+	f.settle(in.Rows(), in.Cols())
 	o := f.options(valueOr(kmax, max(least, t.largest)))
 	return t, o, t.checkSize(o.K)
 }
 
 // inputFlags say how the rows are read and which columns are used.
 type inputFlags struct {
-	Select  []string `placeholder:"COL" help:"Use these columns only, in this order."`
-	Drop    []string `placeholder:"COL" help:"Leave these columns out."`
-	Header  string   `default:"auto" enum:"auto,yes,no" help:"Whether the first row of a CSV file names the columns: auto, yes or no."`
-	NA      []string `name:"na" sep:"none" placeholder:"TEXT" help:"Cells of this text are missing values, as empty ones, NA and NaN are. Repeatable."`
-	Missing *string  `enum:"error,drop,keep" placeholder:"HOW" help:"Missing values: error refuses them, drop leaves their rows out, keep integrates them out, which spherical and other structured covariances without a matrix, multinomial, bpca and vbmf cannot. Default: keep where that can be, else error."`
+	Select  []string   `placeholder:"COL" help:"Use these columns only, in this order."`
+	Drop    []string   `placeholder:"COL" help:"Leave these columns out."`
+	Header  string     `default:"auto" enum:"auto,yes,no" help:"Whether the first row of a CSV file names the columns: auto, yes or no."`
+	NA      []string   `name:"na" sep:"none" placeholder:"TEXT" help:"Cells of this text are missing values, as empty ones, NA and NaN are. Repeatable."`
+	Limit   limitsFlag `placeholder:"KEY=VALUE,…" help:"Limits of what is read, against damaged and hostile files: cell and row of a CSV file (16MiB, 256MiB), and ratio, of what a gzipped file holds to its own size (200, beyond 1GB)."`
+	Missing *string    `enum:"error,drop,keep" placeholder:"HOW" help:"Missing values: error refuses them, drop leaves their rows out, keep integrates them out, which spherical and other structured covariances without a matrix, multinomial, bpca and vbmf cannot. Default: keep where that can be, else error."`
 }
 
 // An input is a table as it was read.
@@ -95,7 +96,7 @@ func (f *inputFlags) read(source string, stdin io.Reader, store *data.Store, rea
 		return &input{Table: t, name: set.Name, label: set.Label}, err
 	}
 	header := map[string]data.HeaderMode{"auto": data.HeaderAuto, "yes": data.HeaderYes, "no": data.HeaderNo}[f.Header]
-	options := data.CSVOptions{Header: header, NA: f.NA, Reading: reading, Store: store}
+	options := data.CSVOptions{Header: header, NA: f.NA, Reading: reading, Limits: f.Limit.Limits, Store: store}
 	if source == "-" {
 		in := &input{name: "standard input"}
 		var err error

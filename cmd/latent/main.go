@@ -34,6 +34,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/internal/atomicfile"
+	"github.com/latent-go/latent/internal/memory"
 	"github.com/latent-go/latent/internal/panics"
 )
 
@@ -48,8 +49,9 @@ func main() {
 	if !signal.Ignored(syscall.SIGHUP) { // as under nohup
 		signals = append(signals, syscall.SIGHUP)
 	}
-	around := &surroundings{now: time.Now}
-	ctx, stop := signal.NotifyContext(context.WithValue(context.Background(), surroundingsKey{}, around), signals...)
+	ctx, leave := context.WithCancelCause(context.Background())
+	around := &surroundings{now: time.Now, leave: leave}
+	ctx, stop := signal.NotifyContext(context.WithValue(ctx, surroundingsKey{}, around), signals...)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	os.Exit(answer(ctx, os.Stderr,
 		func() int { return run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr) },
@@ -88,11 +90,15 @@ func answer(ctx context.Context, stderr io.Writer, run func() int, wait, abandon
 	}
 	abandon()
 	newStatusLine(stderr).erase()
-	_, _ = fmt.Fprintln(stderr, "latent: interrupted before the command was complete; no file is half-written")
+	_, _ = fmt.Fprintln(stderr, "latent: "+withCause(ctx, errLeft).Error())
 	return statusFailed
 }
 
+var errLeft = fmt.Errorf("%w before the command was complete; no file is half-written", errInterrupted)
+
 type commands struct {
+	Memory sizeFlag `placeholder:"SIZE" help:"Take at most so much memory, such as 4GB. Default: what the system has left."`
+
 	Fit       fitCommand       `cmd:"" help:"Fit a model and choose its size. Without flags: gFAB with a Gaussian mixture on the embedded Old Faithful data."`
 	Select    selectCommand    `cmd:"" help:"Score every number of components, or of latent dimensions, in a range by several criteria."`
 	Predict   predictCommand   `cmd:"" help:"Components, or latent means, and log-likelihood of each row under a saved model."`
@@ -125,7 +131,7 @@ func (s *session) writeNotes() {
 
 // run is the command as a function: it returns the exit status.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (status int) {
-	s := &session{Context: ctx, stdin: stdin, stdout: stdout, stderr: stderr, store: data.NewStore(math.MaxInt64)}
+	s := &session{Context: ctx, stdin: stdin, stdout: stdout, stderr: stderr}
 	debug.SetPanicOnFault(true)
 	defer func() {
 		if p := recover(); p != nil {
@@ -138,7 +144,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}()
 	answered := false // by kong: --help
 	help := &watched{Writer: stdout}
-	parser, err := kong.New(&commands{},
+	var all commands
+	parser, err := kong.New(&all,
 		kong.Name("latent"),
 		kong.Description("Latent variable models that choose their own size."),
 		kong.Writers(help, stderr),
@@ -161,6 +168,13 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err := nothingEmpty(command); err != nil {
 		return s.fail(err)
 	}
+	boundMemory(ctx, all.Memory)
+	s.store = data.NewStore(int64(min(memory.Available()/2, math.MaxInt64/2))) // a fit takes some too
+	defer func() {
+		if ctx.Err() == nil { // else somebody may still read
+			s.store.Close() //nolint:errcheck // what is mapped is not needed any more
+		}
+	}()
 	if err := command.Run(s); err != nil {
 		return s.fail(err)
 	}
@@ -240,7 +254,7 @@ func (s *session) fail(err error) int {
 	if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
 		return statusFailed // the reader of the output has gone, and knows it
 	}
-	_, _ = fmt.Fprintln(s.stderr, "latent: "+printable(oneLine(err)))
+	_, _ = fmt.Fprintln(s.stderr, "latent: "+printable(oneLine(withCause(s, err))))
 	var usage usageError
 	if errors.As(err, &usage) {
 		return statusUsage

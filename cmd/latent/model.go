@@ -125,9 +125,9 @@ func (m model) informed(method string) bool {
 
 // starts is the default of --restarts: several make up for local maxima where they cost little. Those of cvb0, which integrates
 // the parameters out, agree, and three show it.
-func (m model) starts(method string, rows int) int {
+func (m model) starts(method string, rows, cols int) int {
 	switch {
-	case !m.classes && !m.labels || rows > 5000 || method == methodClosedForm:
+	case !m.classes && !m.labels || rows > 5000 || cols > 1_000_000/max(1, rows) || method == methodClosedForm:
 		return 1
 	case m.labels:
 		return 5

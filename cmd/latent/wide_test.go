@@ -55,3 +55,32 @@ func TestMemoryOfWideTablesGrowsWithTheColumnsOnce(t *testing.T) {
 	use(100)
 	require.Less(t, float64(use(4000)), 6*float64(use(1000)))
 }
+
+// Every model that has an answer for three rows gives it at such a cost. What has a covariance matrix of all columns is
+// refused where it is too large (TestWhatIsQuadraticInColumnsIsForeseen).
+func TestNoFitIsQuadraticInColumns(t *testing.T) {
+	dir := t.TempDir()
+	use := func(line string, cols int) uint64 {
+		path := filepath.Join(dir, fmt.Sprintf("%d.csv", cols))
+		rows := make([][]string, 3)
+		for j := range cols {
+			for i := range rows {
+				rows[i] = append(rows[i], fmt.Sprintf("%d.%d", (7*i*i+j*(i+1))%11, j%9))
+			}
+		}
+		text := strings.Join(rows[0], ",") + "\n" + strings.Join(rows[1], ",") + "\n" + strings.Join(rows[2], ",") + "\n"
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		done(t, append([]string{"fit", "--data", path, "--max-iter", "5", "--restarts", "1", "--workers", "1"}, strings.Fields(line)...)...)
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	for _, line := range []string{
+		"--cov diag --k 1", "--cov spherical --k 1", "--cov VVI --kmax 2", "--cov diag --method map --k 1", "--family exponential --k 1",
+		"--model hmm --cov diag --kmax 2", "--model bpca --method vb", "--model bpca --method em", "--model vbmf --method vb --kmax 2",
+	} {
+		use(line, 100)
+		require.Less(t, float64(use(line, 4000)), 6*float64(use(line, 1000)), line)
+	}
+}

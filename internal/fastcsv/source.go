@@ -1,11 +1,16 @@
 package fastcsv
 
-import "io"
+import (
+	"errors"
+	"io"
+	"math"
+)
 
 // A Source is a reader with pushback, so that several may read a text one after another. After an error it reads no
 // further, and a reader that repeatedly returns no bytes has failed.
 type Source struct {
-	Size int64 // of the text in bytes, 0 if not known
+	Size  int64 // of the text in bytes, 0 if not known
+	Until int64 // Read fails with [ErrUntil] there
 
 	r    io.Reader
 	back [][]byte
@@ -14,10 +19,19 @@ type Source struct {
 }
 
 // NewSource reads r, which holds size bytes, or 0 if that is not known.
-func NewSource(r io.Reader, size int64) *Source { return &Source{Size: size, r: r} }
+func NewSource(r io.Reader, size int64) *Source {
+	return &Source{Size: size, Until: math.MaxInt64, r: r}
+}
+
+// ErrUntil reports that a source has been read as far as it may be.
+var ErrUntil = errors.New("fastcsv: the text goes on beyond its bound")
 
 // Read reads what was put back, then the reader.
 func (s *Source) Read(b []byte) (n int, err error) {
+	if s.at >= s.Until && len(b) > 0 {
+		return 0, ErrUntil
+	}
+	b = b[:min(int64(len(b)), s.Until-s.at)]
 	defer func() { s.at += int64(n) }()
 	for len(s.back) > 0 {
 		n = copy(b, s.back[0])

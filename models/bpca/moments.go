@@ -14,6 +14,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/internal/memory"
 )
 
 // Moments are the first two moments of a table, which are sufficient for BPCA.
@@ -54,7 +55,11 @@ func (m *Moments) allocate(d int) {
 // rows and a non-finite or overflowing entry (row and column named) are errors.
 func Summarize(ctx context.Context, src framework.Source[framework.Rows], workers int) (*Moments, error) {
 	accumulator, merge := func() (*Moments, error) { return &Moments{}, nil }, (*Moments).Merge
-	if firstColumns(ctx, src) >= wide {
+	d := firstColumns(ctx, src)
+	if err := memory.Need(fmt.Sprintf("the covariance matrix of %d columns", d), 8*float64(d)*float64(d)); err != nil {
+		return nil, err
+	}
+	if d >= wide {
 		m := &Moments{workers: workers}
 		if workers < 1 {
 			m.workers = runtime.GOMAXPROCS(0)
