@@ -281,6 +281,44 @@ func TestScalesNearTheEndsOfTheRange(t *testing.T) {
 	}
 }
 
+// TestAnyScaleHasTheSameFit: products of three numbers of the data's scale, and of two variances, leave the range of float64, and
+// must not be met.
+func TestAnyScaleHasTheSameFit(t *testing.T) {
+	x := factors(60, 5, 2, 1)
+	for name, fitAt := range map[string]func(src *framework.Table) (value float64, k int){
+		"EM": func(src *framework.Table) (float64, int) {
+			res := fitTable(t, bpca.Model{}, src, framework.Options{K: 2, FixedK: true, Method: framework.EM})
+			return res.Value, res.Shape.K
+		},
+		"VB": func(src *framework.Table) (float64, int) {
+			res := fitTable(t, bpca.Variational{}, src, framework.Options{K: 4, Method: framework.EM, Criterion: framework.ELBO})
+			return res.Value, res.Shape.K
+		},
+		"gFAB": func(src *framework.Table) (float64, int) {
+			res := fitTable(t, bpca.Model{}, src, framework.Options{K: 4})
+			return res.Value, res.Shape.K
+		},
+	} {
+		plain, k := fitAt(table(t, x, 5))
+		for _, exponent := range []int{-460, -400, -350, -200, 200, 400, 460} {
+			y := make([]float64, len(x))
+			for i, v := range x {
+				y[i] = math.Ldexp(v, exponent)
+			}
+			value, found := fitAt(table(t, y, 5))
+			assert.Equal(t, k, found, "%s, 2^%d", name, exponent)
+			assert.InEpsilon(t, plain, value+60*5*float64(exponent)*math.Ln2, 1e-8, "%s, 2^%d", name, exponent)
+		}
+	}
+}
+
+func fitTable[P any, S framework.Statistics[S]](t *testing.T, m framework.Model[framework.Rows, P, S], src *framework.Table, o framework.Options) *framework.Result[P, S] {
+	t.Helper()
+	res, err := framework.Fit(background, m, src, o)
+	require.NoError(t, err)
+	return res
+}
+
 func TestTiltOfAnotherModelIsAMisuse(t *testing.T) {
 	_, p, s, _ := anywhere(t, 20, 4, 2)
 	var f laplace.Curvature

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -82,7 +83,10 @@ func newStart(rows int, n float64, mean, variances []float64, k int, rng *rand.R
 // A direction at the noise level keeps a positive loading, from which it can grow.
 func (p *Parameters) rayleighRitz(times func(q []float64) ([]float64, error), n float64, rng *rand.Rand) error {
 	d, k := p.D, p.K
-	y, err := times(p.Loadings)
+	directions := slices.Clone(p.Loadings)
+	_, exponent := math.Frexp(math.Sqrt(p.Noise))
+	linalg.Scale(math.Ldexp(1, -exponent), directions) // the cube of the data's scale may leave the range
+	y, err := times(directions)
 	if err != nil {
 		return err
 	}

@@ -176,7 +176,11 @@ func (v Variational) Maximize(s *Statistics, p, dst *Posterior) (*Posterior, err
 	}
 	dst.LogDetCov = -chol.LogDet()
 	chol.Invert()
-	linalg.Mul(false, false, lambda, linalg.General(d, k, s.XZ), linalg.General(k, k, dst.Cov), 0, linalg.General(d, k, dst.Loadings))
+	s.kk = linalg.Resize(s.kk, k*k)
+	for i, c := range dst.Cov {
+		s.kk[i] = lambda * c // a number near 1, where the product of covariances and data may underflow
+	}
+	linalg.Mul(false, false, 1, linalg.General(d, k, s.XZ), linalg.General(k, k, s.kk), 0, linalg.General(d, k, dst.Loadings))
 
 	// q(α).
 	for i := range k {
