@@ -81,7 +81,7 @@ func (e factorization) fit(ctx context.Context, o framework.Options) (*fitted, e
 	if err != nil {
 		return nil, err
 	}
-	file := factorsFile{D: len(e.mean), Mean: e.mean, Loadings: []float64{}, Shrunk: []float64{}, Noise: sol.Noise, Components: sol.Components}
+	file := factorsFile{D: len(e.mean), Mean: e.mean, Loadings: []float64{}, Shrunk: []float64{}, Noise: sol.Noise, Components: append([]vbmf.Component{}, sol.Components...)}
 	for _, c := range sol.Kept() {
 		file.Singular, file.Shrunk = append(file.Singular, c.Singular), append(file.Shrunk, c.Shrunk)
 	}
@@ -137,7 +137,7 @@ type factorsFile struct {
 	Singular []float64 `json:"singular,omitempty"` // of the matrix, those kept
 	Shrunk   []float64 `json:"shrunk"`             // of E[BAᵀ]
 	// Components are the lengths and variances of the posterior, see package vbmf.
-	Components []vbmf.Component `json:"components,omitempty"`
+	Components []vbmf.Component `json:"components,omitzero"`
 }
 
 // result is that of a factorization whose rows are a probabilistic PCA, nil at rank 0.

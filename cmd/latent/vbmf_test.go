@@ -58,6 +58,7 @@ func TestFactorisationOfNothing(t *testing.T) {
 	object := decode(t, out)
 	assert.Equal(t, 0.0, object["k"])
 	assert.Nil(t, object["value"])
+	assert.Equal(t, []any{}, object["params"].(map[string]any)["components"], "none, and yet a list")
 	fails(t, 1, "rank 0", "", "predict", path, "--data", zeros)
 	text, _ := done(t, "fit", "--model", "vbmf", "--data", zeros)
 	assert.Contains(t, text, "Nothing stands out from the noise")

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/latent-go/latent/framework"
+)
+
+// fitOf fits a model of the list to its own data set, and reports whether it can without flags of its own.
+func fitOf(t *testing.T, name, method, out string, flags ...string) (fit map[string]any, ok bool) {
+	t.Helper()
+	args := append([]string{"fit", "--model", name, "--method", method, "--format", "json", "--out", out}, flags...)
+	if method != methodClosedForm {
+		args = append(args, "--max-iter", "7")
+	}
+	status, stdout, stderr := latent("", args...)
+	if status == statusUsage {
+		t.Logf("%s by %s: %s", name, method, stderr)
+		return nil, false
+	}
+	require.Equal(t, statusDone, status, "%s by %s: %s", name, method, stderr)
+	require.NoError(t, json.Unmarshal([]byte(stdout), &fit))
+	return fit, true
+}
+
+// TestCriteriaAreThoseOfTheEstimatesReported, however early a fit ended: the log-likelihoods of the rows, by the model file, sum
+// to what BIC has.
+func TestCriteriaAreThoseOfTheEstimatesReported(t *testing.T) {
+	path, compared := filepath.Join(t.TempDir(), "m.json"), 0
+	for _, name := range slices.Sorted(maps.Keys(models)) {
+		for _, method := range models[name].methods {
+			if method == methodVB || method == methodCVB0 {
+				continue // which predict by what the posterior says, and not by one estimate
+			}
+			data := models[name].data
+			fit, ok := fitOf(t, name, method, path, "--data", data, "--k", "2")
+			if !ok {
+				continue
+			}
+			var rows struct {
+				LogLikelihood []float64 `json:"log_likelihood"`
+			}
+			stdout, _ := done(t, "predict", path, "--data", data, "--format", "json")
+			require.NoError(t, json.Unmarshal([]byte(stdout), &rows))
+			if rows.LogLikelihood == nil || fit["loglik"] == nil {
+				continue
+			}
+			sum := 0.0
+			for _, l := range rows.LogLikelihood {
+				sum += l
+			}
+			require.InEpsilon(t, fit["loglik"], sum, 1e-11, "%s by %s", name, method)
+			if !models[name].sequences { // whose parameters are charged by several counts
+				require.InEpsilon(t, fit["bic"], sum-fit["df"].(float64)/2*math.Log(fit["n"].(float64)), 1e-11, "%s by %s", name, method)
+			}
+			compared++
+		}
+	}
+	require.Greater(t, compared, 10)
+}
+
+// TestPredictionsOfAnythingAreNumbersOrAnError, of every model.
+func TestPredictionsOfAnythingAreNumbersOrAnError(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "m.json")
+	for _, name := range slices.Sorted(maps.Keys(models)) {
+		method := models[name].methods[0]
+		fit, ok := fitOf(t, name, method, path, "--kmax", "2")
+		if !ok {
+			continue
+		}
+		heads, cells := []string{}, []string{}
+		for _, c := range fit["columns"].([]any) {
+			heads, cells = append(heads, c.(map[string]any)["name"].(string)), append(cells, "1")
+		}
+		for _, cell := range []string{"1e300", "-1e300", "1.7e308", "5e-324"} {
+			cells[len(cells)-1] = cell
+			far := file(t, "far.csv", strings.Join(heads, ",")+"\n"+strings.Join(cells, ",")+"\n"+strings.Join(cells, ",")+"\n")
+			for _, format := range []string{"csv", "json"} {
+				status, stdout, stderr := latent("", "predict", path, "--data", far, "--format", format)
+				if status != statusDone {
+					require.Equal(t, 1, strings.Count(stderr, "\n"), "%s: %s", name, stderr)
+					require.Contains(t, stderr, "far.csv", name)
+					continue
+				}
+				require.NotRegexp(t, `NaN|Inf|null`, strings.ReplaceAll(stdout, "Infant", ""), "%s at %s", name, cell)
+			}
+		}
+	}
+}
+
+// TestWeightsOfAllSizes: an objective that falls is reported, and must not.
+func TestWeightsOfAllSizes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(18, 5))
+	var text strings.Builder
+	text.WriteString("w,a,b\n")
+	for i := range 40 {
+		fmt.Fprintf(&text, "%g,%.6f,%.6f\n", []float64{1, 1e15}[i%2], rng.ExpFloat64()+rng.ExpFloat64(), 0.1+rng.ExpFloat64())
+	}
+	data := file(t, "w.csv", text.String())
+	for _, family := range []string{"gamma", "lognormal", "exponential", "gaussian-diagonal", "gaussian", "student-t"} {
+		for _, method := range []string{methodVB, methodEM, methodMAP} {
+			if family == "student-t" && method != methodEM {
+				continue
+			}
+			for _, k := range []string{"1", "2", "3"} {
+				stdout, _ := done(t, "fit", "--data", data, "--weights", "w", "--family", family, "--method", method, "--k", k, "--restarts", "3", "--format", "json")
+				require.NotEqual(t, framework.Falling.String(), decode(t, stdout)["status"], "%s by %s, K = %s", family, method, k)
+			}
+		}
+	}
+}
