@@ -65,6 +65,13 @@ var datasets = []Dataset{
 		SHA256:  "6c17bdaf4419befba3352385793b1518e23e8fe1f76501e0850b573dc908d1e8",
 	},
 	{
+		Name: "karate", Rows: 78, Cols: 2,
+		Title:   "Friendships between the 34 members of a karate club that split: the edges of a graph",
+		Source:  "Zachary (1977), Journal of Anthropological Research 33, 452–473; as in R's igraph",
+		License: "published data, distributed with R's igraph (GPL-2 or later)",
+		SHA256:  "b07197093aa2bce2862ee1f0292b7ac95430b47d94c151ae5685017c4d6d0ff8",
+	},
+	{
 		Name: "NOdata", Rows: 88, Cols: 2,
 		Title:   "Exhaust of an engine run on ethanol: nitrogen oxides, and the ratio of fuel to air",
 		Source:  "Brinkman (1981), SAE Transactions 90, 1410–1424; as in R's mixtools",

@@ -56,6 +56,19 @@ func TestDatasetFacts(t *testing.T) {
 	}
 	require.Equal(t, []string{"setosa", "versicolor", "virginica"}, iris.Levels("Species"))
 
+	karate, err := Load("karate")
+	require.NoError(t, err)
+	degrees := map[float64]int{}
+	for _, side := range karate.Names {
+		nodes, err := karate.Column(side)
+		require.NoError(t, err)
+		for _, node := range nodes {
+			degrees[node]++
+		}
+	}
+	require.Len(t, degrees, 34)
+	require.Equal(t, []int{16, 9, 10, 12, 17}, []int{degrees[1], degrees[2], degrees[3], degrees[33], degrees[34]}) // Zachary's matrix E
+
 	votes, err := Load("housevotes84")
 	require.NoError(t, err)
 	require.Equal(t, []string{"republican", "democrat"}, votes.Levels("Class"))
@@ -117,7 +130,7 @@ func TestZooFacts(t *testing.T) {
 
 func TestLoadListsTheKnownNames(t *testing.T) {
 	_, err := Load("../go.mod")
-	require.EqualError(t, err, `no embedded data set "../go.mod"; there are "crabs", "earthquakes", "faithful", "geyser", "housevotes84", "iris", "NOdata", "NPreg", "ruspini", "satellite", "tonedata", "zoo"`)
+	require.EqualError(t, err, `no embedded data set "../go.mod"; there are "crabs", "earthquakes", "faithful", "geyser", "housevotes84", "iris", "karate", "NOdata", "NPreg", "ruspini", "satellite", "tonedata", "zoo"`)
 	_, ok := Lookup("")
 	require.False(t, ok)
 }

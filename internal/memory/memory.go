@@ -23,8 +23,11 @@ func (e *Error) Error() string {
 // Need returns an [Error] where something that takes so many bytes is beyond the memory that is left. The slack of the
 // runtime is not counted.
 func Need(what string, bytes float64) error {
-	const hardly = 1 << 28 // what so little takes is not worth a look at the system
-	if bytes < hardly && limit.Load() == 0 {
+	const (
+		hardly  = 1 << 28 // what takes so little is not worth a look at the system
+		nothing = 1 << 20 // nor at the limit
+	)
+	if bytes < nothing || bytes < hardly && limit.Load() == 0 {
 		return nil
 	}
 	if there := Available(); bytes > there {
