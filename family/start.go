@@ -360,14 +360,20 @@ type points struct {
 	share            []float64 // running sums of weights times squared distances: what rows are drawn by
 }
 
+// newPoints makes room for n points of a width.
+func newPoints(n, width, block int) *points {
+	c := &points{n: n, width: width, block: block}
+	padded := Padded(n)
+	c.x = make([]float64, padded*width)
+	all := make([]float64, 5*padded)
+	c.weights, c.gap, c.trial, c.best, c.share = at(all, 0, padded), at(all, 1, padded), at(all, 2, padded), at(all, 3, padded), at(all, 4, padded)
+	return c
+}
+
 // points are the rows as points: whitened by a full covariance, else every column with mean 0 and
 // variance 1, and 0 where a value is missing.
 func (p *Plan) points(rows framework.Rows) (*points, error) {
-	c := &points{n: rows.N, width: max(1, p.size.Features), block: ChunkRows(rows)}
-	padded := Padded(c.n)
-	c.x = make([]float64, padded*c.width)
-	all := make([]float64, 5*padded)
-	c.weights, c.gap, c.trial, c.best, c.share = at(all, 0, padded), at(all, 1, padded), at(all, 2, padded), at(all, 3, padded), at(all, 4, padded)
+	c := newPoints(rows.N, max(1, p.size.Features), ChunkRows(rows))
 	copy(c.weights, rows.Weights)
 	lying := make([]float64, min(c.n, c.block)*c.width)
 	one := p.Classes(1)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/internal/simd"
 )
 
 // In many columns the rows of a sample that are nearest to one seed may be too few for a covariance of
@@ -68,6 +69,17 @@ func (p *Plan) partitionWide(rows framework.Rows, k int, rng *rand.Rand) ([]floa
 		r[i*k+j] = rows.Weights[i]
 	}
 	return r, nil
+}
+
+// KMeansLabels assigns n points, n×d row-major, to at most k clusters by their distances: by k-means++ (Arthur & Vassilvitskii 2007),
+// the best of several candidates each time, and Lloyd's steps from there. It returns the cluster of each point, from 0.
+func KMeansLabels(x []float64, n, d, k int, rng *rand.Rand) []int {
+	c := newPoints(n, d, ChunkRows(framework.Rows{}))
+	linalg.Fill(c.weights[:n], 1)
+	for first, block := range c.blocks {
+		simd.Columns(block, x[first*d:], min(c.block, n-first), d, d)
+	}
+	return c.lloyd(c.seeds(k, rng))
 }
 
 // read takes the columns of complete rows for coordinates, each with mean 0 and variance 1.

@@ -99,3 +99,22 @@ func TestWideStartsWantDifferentRows(t *testing.T) {
 	_, err = p.Partition(framework.Rows{N: len(x) / d, D: d, Stride: d, X: x, Weights: ones(len(x) / d)}, 3, KMeans, seeded(9))
 	assert.ErrorContains(t, err, "3 components for 2 distinct rows")
 }
+
+func TestKMeansLabelsFindSeparateClusters(t *testing.T) {
+	rng := seeded(1)
+	centres := [][]float64{{0, 0, 0}, {9, 0, 0}, {0, 9, 0}, {0, 0, -9}}
+	const n = 600
+	var x []float64
+	for i := range n {
+		for _, v := range centres[i%len(centres)] {
+			x = append(x, v+rng.NormFloat64())
+		}
+	}
+	label := KMeansLabels(x, n, 3, len(centres), rng)
+	seen := map[int]bool{}
+	for i, l := range label {
+		require.Equal(t, label[i%len(centres)], l)
+		seen[l] = true
+	}
+	require.Len(t, seen, len(centres))
+}
