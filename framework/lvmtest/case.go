@@ -18,6 +18,7 @@ type Case[B, P any, S framework.Statistics[S]] struct {
 	Model framework.Model[B, P, S]
 	Data  Data[B]
 	K     []int  // numbers of latent dimensions to check; nil stands for 1, 2 and 3
+	Least int    // fewest latent dimensions that the model has; 0 stands for 1
 	Seed  uint64 // of starts, permutations and perturbations
 
 	// Free gives coordinates of all of Π, D_Π of them, that are free to move: those that the

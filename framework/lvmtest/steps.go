@@ -107,6 +107,9 @@ func (r *run[B, P, S]) charges() {
 			r.errorf("%s: the charges are of %d parameters, %d of them latent and %d free, and Shape counts %d, %d and %d", at.where,
 				total, latent, free, shape.Total(), shape.Component, shape.Identifiable())
 		}
+		if r.Unweighted {
+			continue
+		}
 		doubled := r.other(at, at.where+", every row twice", r.Data.arranged(arrangement{order: upTo(len(twice)), weights: twice}))
 		for i, c := range r.charged(doubled.where, doubled.s, at.p) {
 			if i < len(charges) && !r.near(2*charges[i].N, c.N, 0) {

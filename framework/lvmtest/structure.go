@@ -172,7 +172,7 @@ func (r *run[B, P, S]) idempotence() {
 					r.errorf("%s: keeping all of %d dimensions changes ln|F| from %v by %.3g", at.where, k, a, b-a)
 				}
 			}
-			if k == 1 {
+			if k <= max(1, r.Least) {
 				break
 			}
 			s, p = r.canonical(at.where, s, p)
