@@ -1,0 +1,321 @@
+package blockmodel
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/latent-go/latent/framework"
+)
+
+// Kind says between which nodes there may be edges.
+type Kind int
+
+const (
+	Undirected Kind = iota // an edge joins two nodes
+	Directed               // an edge leads from one node to another
+	Bipartite              // an edge joins a node of one set and a node of another
+)
+
+var kindNames = [...]string{"undirected", "directed", "bipartite"}
+
+func (k Kind) String() string {
+	if k < 0 || int(k) >= len(kindNames) {
+		return fmt.Sprintf("Kind(%d)", int(k))
+	}
+	return kindNames[k]
+}
+
+// An Edge joins two nodes, or leads from one to the other. Nodes are numbered from 0. In a bipartite graph From is one of the first
+// set, and To one of the second, which is numbered from 0 as well.
+type Edge struct {
+	From, To int
+	Weight   float64 // 0 or 1 under Bernoulli, a count under Poisson; an edge of weight 0 is none
+}
+
+// An EdgeList is a graph as its edges come.
+type EdgeList struct {
+	Kind   Kind
+	Family Family
+	Nodes  int // nodes, of which some may have no edge; of a bipartite graph those of the first set
+	Second int // of a bipartite graph, the nodes of the second set
+	Edges  []Edge
+	// DropLoops leaves edges out that lead from a node to itself, which have no place in the model and are an error else.
+	DropLoops bool
+}
+
+// A Graph is a graph in compressed sparse rows. It is a [framework.Source] of its nodes, and is not changed by fits.
+type Graph struct {
+	kind    Kind
+	family  Family
+	nodes   int // all of them; those of the second set of a bipartite graph come last
+	first   int // of the first set
+	out, in Links
+	total   float64   // sum of the weights
+	base    []float64 // of each node, its share in −Σ ln w! of weights that are counts
+
+	Loops    int // edges from a node to itself that were left out
+	Repeated int // edges between nodes that an edge before joins: one edge under Bernoulli, added under Poisson
+
+	spectral spectra
+}
+
+// spectra are the embeddings of a graph that were asked for.
+type spectra struct {
+	sync.Mutex
+	known map[embedding][]float64
+}
+
+// Links are the neighbours of consecutive nodes.
+type Links struct {
+	Start   []int   // those of node i are Start[i]−Start[0] to Start[i+1]−Start[0]−1 of the lists
+	Node    []int32 // ascending
+	Weights []float64
+}
+
+// Of returns the neighbours of a node and the weights of the edges between.
+func (l Links) Of(i int) (nodes []int32, weights []float64) {
+	from, to := l.Start[i]-l.Start[0], l.Start[i+1]-l.Start[0]
+	return l.Node[from:to], l.Weights[from:to]
+}
+
+// Nodes is a block of consecutive nodes: the rows of the model.
+type Nodes struct {
+	First, N int
+	Out      Links // to which nodes the edges lead; of graphs that are not directed, all neighbours
+	In       Links // from which nodes edges come; of directed graphs alone
+	graph    *Graph
+}
+
+// blockNodes is the number of nodes in a block.
+const blockNodes = 512
+
+// Graph makes the graph. Errors are those of a number of nodes for which there is no model, and of single edges: a
+// [framework.DataError] names the first that is faulty.
+func (l EdgeList) Graph() (*Graph, error) {
+	g := &Graph{kind: l.Kind, family: l.Family, nodes: l.Nodes, first: l.Nodes}
+	switch {
+	case l.Kind < Undirected || l.Kind > Bipartite:
+		return nil, fmt.Errorf("blockmodel: %v: a graph is Undirected, Directed or Bipartite", l.Kind)
+	case l.Family != Bernoulli && l.Family != Poisson:
+		return nil, fmt.Errorf("blockmodel: %v: edges are Bernoulli or Poisson", l.Family)
+	case l.Kind == Bipartite && (l.Nodes < 1 || l.Second < 1):
+		return nil, fmt.Errorf("blockmodel: %d and %d nodes: a bipartite graph has nodes in both sets", l.Nodes, l.Second)
+	case l.Kind != Bipartite && l.Second != 0:
+		return nil, fmt.Errorf("blockmodel: a second set of %d nodes: the graph is not bipartite", l.Second)
+	case l.Kind != Bipartite && l.Nodes < 2:
+		return nil, fmt.Errorf("blockmodel: a graph of %d nodes has no pairs of nodes: two nodes are the least", l.Nodes)
+	case l.Nodes+l.Second > math.MaxInt32:
+		return nil, fmt.Errorf("blockmodel: %d nodes: there is room for %d", l.Nodes+l.Second, math.MaxInt32)
+	}
+	g.nodes += l.Second
+	g.base = make([]float64, g.nodes)
+	edges, err := l.checked(g)
+	if err != nil {
+		return nil, err
+	}
+	if l.Kind == Directed {
+		g.in = linksOf(edges, g.nodes, func(e Edge) (int, int) { return e.To, e.From })
+		g.out = linksOf(edges, g.nodes, func(e Edge) (int, int) { return e.From, e.To })
+		return g, nil
+	}
+	both := make([]Edge, 0, 2*len(edges))
+	for _, e := range edges {
+		both = append(both, e, Edge{e.To, e.From, e.Weight})
+	}
+	g.out = linksOf(both, g.nodes, func(e Edge) (int, int) { return e.From, e.To })
+	return g, nil
+}
+
+// checked lists the edges, each pair of nodes once, as nodes of g.
+func (l EdgeList) checked(g *Graph) ([]Edge, error) {
+	edges := make([]Edge, 0, len(l.Edges))
+	for i, e := range l.Edges {
+		if err := l.fault(e); err != nil {
+			return nil, fmt.Errorf("blockmodel: %w", framework.FaultyRow(i, "%w", err))
+		}
+		if l.Kind == Bipartite {
+			e.To += g.first
+		} else if e.From == e.To {
+			if !l.DropLoops {
+				return nil, fmt.Errorf("blockmodel: %w", framework.FaultyRow(i, "%w", ErrLoop))
+			}
+			g.Loops++
+			continue
+		}
+		if e.Weight == 0 {
+			continue
+		}
+		if l.Kind == Undirected && e.From > e.To {
+			e.From, e.To = e.To, e.From
+		}
+		edges = append(edges, e)
+	}
+	slices.SortFunc(edges, func(a, b Edge) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
+	single := edges[:0]
+	for _, e := range edges {
+		if n := len(single); n > 0 && single[n-1].From == e.From && single[n-1].To == e.To {
+			g.Repeated++
+			if l.Family == Poisson {
+				single[n-1].Weight += e.Weight
+			}
+			continue
+		}
+		single = append(single, e)
+	}
+	for i, e := range single {
+		if !(e.Weight <= mostWeight) {
+			return nil, fmt.Errorf("blockmodel: the weights of the edges between two nodes sum to %v: a count is at most %g", single[i].Weight, float64(mostWeight))
+		}
+		g.total += e.Weight
+		if l.Family == Poisson {
+			v, _ := math.Lgamma(e.Weight + 1)
+			g.base[e.From] -= v / 2
+			g.base[e.To] -= v / 2
+		}
+	}
+	if g.total > mostTotal {
+		return nil, fmt.Errorf("blockmodel: the weights sum to %v, more than %g, up to which sums of counts are exact", g.total, float64(mostTotal))
+	}
+	return single, nil
+}
+
+const (
+	mostWeight = 1 << 40
+	mostTotal  = 1 << 53
+)
+
+// Reasons of a [framework.DataError] about an edge.
+var (
+	ErrLoop    = errors.New("is a loop, an edge from a node to itself, for which the model has no place: drop it")
+	ErrBinary  = errors.New("an edge is there, 1, or not, 0; weights that are counts need the family Poisson")
+	ErrCounted = errors.New("a count is a non-negative whole number, up to 2⁴⁰")
+)
+
+// fault is what is wrong with an edge.
+func (l EdgeList) fault(e Edge) error {
+	second := l.Nodes
+	if l.Kind == Bipartite {
+		second = l.Second
+	}
+	switch w := e.Weight; {
+	case e.From < 0 || e.From >= l.Nodes:
+		return fmt.Errorf("has an edge from node %d: there are %d, numbered from 0", e.From, l.Nodes)
+	case e.To < 0 || e.To >= second:
+		return fmt.Errorf("has an edge to node %d: there are %d, numbered from 0", e.To, second)
+	case l.Family == Bernoulli && w != 0 && w != 1:
+		return fmt.Errorf("has an edge of weight %v: %w", w, ErrBinary)
+	case !(w >= 0 && w <= mostWeight) || w != math.Floor(w):
+		return fmt.Errorf("has an edge of weight %v: %w", w, ErrCounted)
+	}
+	return nil
+}
+
+// linksOf lists the neighbours of each node by counting; edges are in ascending order of at least one of their ends.
+func linksOf(edges []Edge, nodes int, ends func(e Edge) (at, neighbour int)) Links {
+	l := Links{Start: make([]int, nodes+1), Node: make([]int32, len(edges)), Weights: make([]float64, len(edges))}
+	for _, e := range edges {
+		at, _ := ends(e)
+		l.Start[at+1]++
+	}
+	for i := range nodes {
+		l.Start[i+1] += l.Start[i]
+	}
+	next := slices.Clone(l.Start)
+	for _, e := range edges {
+		at, neighbour := ends(e)
+		l.Node[next[at]], l.Weights[next[at]] = int32(neighbour), e.Weight
+		next[at]++
+	}
+	return l
+}
+
+// Kind says between which nodes there may be edges.
+func (g *Graph) Kind() Kind { return g.kind }
+
+// Family is the distribution of the edges.
+func (g *Graph) Family() Family { return g.family }
+
+// Rows is the number of nodes. In a bipartite graph those of the second set come after those of the first.
+func (g *Graph) Rows() int { return g.nodes }
+
+// First is the number of nodes of the first set of a bipartite graph, and of others the number of all.
+func (g *Graph) First() int { return g.first }
+
+// Edges is the number of pairs of nodes with an edge between them.
+func (g *Graph) Edges() int {
+	if g.kind == Directed {
+		return len(g.out.Node)
+	}
+	return len(g.out.Node) / 2
+}
+
+// Pairs is the number of pairs of nodes that could have an edge between them.
+func (g *Graph) Pairs() float64 {
+	n, m := float64(g.first), float64(g.nodes-g.first)
+	switch g.kind {
+	case Directed:
+		return n * (n - 1)
+	case Bipartite:
+		return n * m
+	}
+	return n * (n - 1) / 2
+}
+
+// Density is the mean weight of all pairs of nodes.
+func (g *Graph) Density() float64 { return g.total / g.Pairs() }
+
+// side is the set that a node of a bipartite graph belongs to, 0 or 1; 0 in others.
+func (g *Graph) side(node int) int {
+	if node < g.first {
+		return 0
+	}
+	return 1
+}
+
+// sides is the number of sets of nodes.
+func (g *Graph) sides() int {
+	if g.kind == Bipartite {
+		return 2
+	}
+	return 1
+}
+
+// members is the number of nodes of a set.
+func (g *Graph) members(side int) int {
+	if side == 0 {
+		return g.first
+	}
+	return g.nodes - g.first
+}
+
+// Block is a block of n consecutive nodes.
+func (g *Graph) Block(first, n int) Nodes {
+	b := Nodes{First: first, N: n, Out: g.out.part(first, n), graph: g}
+	if g.kind == Directed {
+		b.In = g.in.part(first, n)
+	}
+	return b
+}
+
+// part is the links of n consecutive nodes, in the same memory.
+func (l Links) part(first, n int) Links {
+	from, to := l.Start[first], l.Start[first+n]
+	return Links{Start: l.Start[first : first+n+1], Node: l.Node[from:to], Weights: l.Weights[from:to]}
+}
+
+// Blocks yields the nodes in blocks.
+func (g *Graph) Blocks(context.Context) iter.Seq2[Nodes, error] {
+	return func(yield func(Nodes, error) bool) {
+		for first := 0; first < g.nodes; first += blockNodes {
+			if !yield(g.Block(first, min(blockNodes, g.nodes-first)), nil) {
+				return
+			}
+		}
+	}
+}

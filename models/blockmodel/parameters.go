@@ -1,0 +1,211 @@
+package blockmodel
+
+import (
+	"errors"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/latent-go/latent/framework"
+)
+
+// Parameters are Π: weights of blocks, and what pairs of them say of edges.
+type Parameters struct {
+	Kind    Kind      `json:"kind"`
+	Family  Family    `json:"family"`
+	K       int       `json:"k" keep:"count"`
+	Weights []float64 `json:"weights" keep:"rows"`         // π (K), summing to 1; in a bipartite graph within each set
+	Theta   []float64 `json:"theta" keep:"both"`           // Ξ: K×K, of the edge from block to block; symmetric unless directed, 0 within a set
+	Sides   []int     `json:"sides,omitempty" keep:"rows"` // of each block of a bipartite graph, the set of its nodes: 0 or 1
+	Unit    float64   `json:"unit"`                        // pairs that make one unit of data
+	Start   []int     `json:"start,omitempty"`             // labels that q begins with, before the first global step
+	Hard    bool      `json:"hard,omitempty"`              // q begins with these labels alone
+}
+
+// side is the set that the nodes of a block are of.
+func (p *Parameters) side(k int) int {
+	if p.Kind != Bipartite {
+		return 0
+	}
+	return p.Sides[k]
+}
+
+// cells yields the pairs of blocks that have a parameter, in the order of the blocks of the curvature.
+func (p *Parameters) cells(yield func(k, l int) bool) {
+	for k := range p.K {
+		for l := range p.K {
+			if p.Kind != Directed && l > k || p.Kind == Bipartite && p.Sides[k] == p.Sides[l] {
+				continue
+			}
+			if !yield(k, l) {
+				return
+			}
+		}
+	}
+}
+
+// set is θ of a cell.
+func (p *Parameters) set(k, l int, theta float64) {
+	p.Theta[k*p.K+l] = theta
+	if p.Kind != Directed {
+		p.Theta[l*p.K+k] = theta
+	}
+}
+
+// blocks are the numbers of blocks of each set of nodes.
+func (p *Parameters) blocks() (n [2]int) {
+	for k := range p.K {
+		n[p.side(k)]++
+	}
+	return n
+}
+
+// Statistics are sums over nodes, under q.
+type Statistics struct {
+	N       float64   // nodes
+	Base    float64   // −Σ ln w! of the weights of edges that are counts
+	Nodes   []float64 `keep:"rows"` // Σ_i q_ik
+	Overlap []float64 `keep:"both"` // Σ_i q_ik q_il
+	Edges   []float64 `keep:"both"` // Σ_ij q_ik w_ij q_jl, i and j in both orders where the graph is not directed
+}
+
+// Weight is the number of nodes.
+func (s *Statistics) Weight() float64 { return s.N }
+
+// Merge adds sums.
+func (s *Statistics) Merge(o *Statistics) { framework.AddSums(s, o) }
+
+// cell is what there is between two blocks: the weight of the edges and the number of pairs of nodes.
+func (s *Statistics) cell(p *Parameters, k, l int) (weight, pairs float64) {
+	at := k*p.K + l
+	weight, pairs = s.Edges[at], max(0, s.Nodes[k]*s.Nodes[l]-s.Overlap[at])
+	if p.Kind != Directed && k == l {
+		return weight / 2, pairs / 2
+	}
+	return weight, pairs
+}
+
+// members is the number of nodes of each set.
+func (s *Statistics) members(p *Parameters) (n [2]float64) {
+	for k, v := range s.Nodes {
+		n[p.side(k)] += v
+	}
+	return n
+}
+
+// NewStatistics makes room for K blocks.
+func (Model) NewStatistics(p *Parameters) *Statistics {
+	n := len(p.Theta)
+	return &Statistics{Nodes: make([]float64, p.K), Overlap: make([]float64, n), Edges: make([]float64, n)}
+}
+
+// Maximize is π_k = N_k/N, and the mode of θ_kl.
+func (Model) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, error) {
+	if dst == nil {
+		dst = &Parameters{Weights: make([]float64, p.K), Theta: make([]float64, p.K*p.K)}
+	}
+	*dst = Parameters{Kind: p.Kind, Family: p.Family, K: p.K, Weights: dst.Weights, Theta: dst.Theta, Sides: p.Sides, Unit: p.Unit}
+	all := s.members(p)
+	for k, n := range s.Nodes {
+		dst.Weights[k] = n / all[p.side(k)]
+	}
+	for k, l := range p.cells {
+		weight, pairs := s.cell(p, k, l)
+		dst.set(k, l, p.Family.mode(weight, pairs, p.Unit))
+	}
+	return dst, nil
+}
+
+// LogJoint is E_q[ln p(X,Z|Π)] + ln p(Π).
+func (m Model) LogJoint(s *Statistics, p *Parameters) float64 {
+	value := m.LogPrior(p) + s.Base
+	for k, n := range s.Nodes {
+		if n > 0 {
+			value += n * math.Log(p.Weights[k])
+		}
+	}
+	for k, l := range p.cells {
+		weight, pairs := s.cell(p, k, l)
+		slope, pair := p.Family.natural(p.Theta[k*p.K+l])
+		value += weight*slope + pairs*pair
+	}
+	return value
+}
+
+// LogPrior is that of θ in the coordinates of the curvature, less a constant a parameter.
+func (Model) LogPrior(p *Parameters) (value float64) {
+	for k, l := range p.cells {
+		value += p.Family.logPrior(p.Theta[k*p.K+l], p.Unit)
+	}
+	return value
+}
+
+// Shape counts θ as Ξ.
+func (Model) Shape(p *Parameters) framework.Shape {
+	shape := framework.Shape{K: p.K}
+	for range p.cells {
+		shape.Component++
+	}
+	for _, n := range p.blocks() {
+		shape.Shared += max(0, n-1)
+	}
+	return shape
+}
+
+// errSide is about a graph whose blocks of one set of nodes would all go.
+var errSide = errors.New("blockmodel: no block is left of one of the sets of nodes")
+
+// Keep keeps some blocks, and of a bipartite graph at least one of each set of nodes.
+func (Model) Keep(s *Statistics, p *Parameters, dims []int) (*Statistics, *Parameters, error) {
+	kept := framework.KeepAxes(p, p.K, dims)
+	if len(dims) < p.K {
+		kept.Start = nil // labels of blocks that are not there any more
+	}
+	var sum [2]float64
+	for k, w := range kept.Weights {
+		sum[kept.side(k)] += w
+	}
+	n := kept.blocks()
+	if p.Kind == Bipartite && (n[0] == 0 || n[1] == 0) {
+		return nil, nil, errSide
+	}
+	for k := range kept.Weights {
+		side := kept.side(k)
+		if sum[side] > 0 {
+			kept.Weights[k] /= sum[side]
+		} else {
+			kept.Weights[k] = 1 / float64(n[side])
+		}
+	}
+	return framework.KeepAxes(s, p.K, dims), kept, nil
+}
+
+// Posterior is q(z_i), of all nodes.
+type Posterior struct {
+	K      int       `keep:"count"`
+	Q      []float64 `keep:"columns"` // nodes×K
+	Totals []float64 `keep:"rows"`    // Σ_i q_ik
+}
+
+// Keep keeps some blocks. The nodes of the others are in none until the next Update comes to them.
+func (q *Posterior) Keep(dims []int) framework.Local { return framework.KeepAxes(q, q.K, dims) }
+
+// Row is q of a node (K), in the posterior's memory.
+func (q *Posterior) Row(i int) []float64 { return q.Q[i*q.K : (i+1)*q.K] }
+
+// Labels are the most probable blocks of the nodes.
+func (q *Posterior) Labels() []int {
+	labels := make([]int, len(q.Q)/q.K)
+	for i := range labels {
+		labels[i] = floats.MaxIdx(q.Row(i))
+	}
+	return labels
+}
+
+// sum makes the totals.
+func (q *Posterior) sum() {
+	clear(q.Totals)
+	for i := range len(q.Q) / q.K {
+		floats.Add(q.Totals, q.Row(i))
+	}
+}
