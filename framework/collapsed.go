@@ -16,7 +16,8 @@ type Collapsible[B, P any, S Statistics[S]] interface {
 	//	½ Σ_n tr(Cov_q[T(x_n,z_n)] ∇² ln p(X,Z)),
 	//
 	// weighted like the rows: ∇² at the statistics at, the covariance under q = p(z_n|x_n,p). It is nil where
-	// LogEvidence has the second order already. Each goroutine asks for a function of its own.
+	// LogEvidence has the second order already, as that of a [Coupled] model must, whose q is no function of p. Each goroutine
+	// asks for a function of its own.
 	Spread(at S, p P) (func(b B) (float64, error), error)
 }
 
@@ -105,22 +106,25 @@ func LabelStep[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S],
 }
 
 // collapse fills in what criteria need of the collapsed model and of labels, at p(Z|X,Π̂); an error each.
-func (f *fit[B, P, S]) collapse(ctx context.Context, needs Needs, p P, e *Evaluation) (collapsed, labelled, code error) {
+func (f *fit[B, P, S]) collapse(ctx context.Context, needs Needs, s S, p P, e *Evaluation) (collapsed, labelled, code error) {
+	if f.can.coupled != nil { // the kept q stands for p(Z|X,Π̂), and LogEvidence has the second order
+		return f.can.integrate(needs, s, p, e), nil, nil
+	}
 	if needs&NeedsCollapsed != 0 {
 		e.Collapsed, collapsed = CollapsedEvidence(ctx, f.model, f.condensed(), p, f.options.Workers)
 	}
 	if needs&(NeedsLabelled|NeedsCode) == 0 {
 		return collapsed, nil, nil
 	}
-	s, err := LabelStep(ctx, f.model, f.condensed(), p, f.options.Workers)
+	labels, err := LabelStep(ctx, f.model, f.condensed(), p, f.options.Workers)
 	if err != nil {
 		return collapsed, err, err
 	}
 	if needs&NeedsLabelled != 0 {
-		e.Labelled, labelled = f.can.collapsible.LogEvidence(s, p)
+		e.Labelled, labelled = f.can.collapsible.LogEvidence(labels, p)
 	}
 	if needs&NeedsCode != 0 {
-		e.CodeLength, code = f.can.coded.CodeLength(s, p)
+		e.CodeLength, code = f.can.coded.CodeLength(labels, p)
 	}
 	return collapsed, labelled, code
 }

@@ -234,7 +234,7 @@ func (a *capabilities[B, P, S]) supports(c Criterion) error {
 		return a.missing(c.Name, "Curved", "a Curvature method")
 	case c.Needs&NeedsAssigner != 0 && !a.assigner && a.labelled == nil:
 		return a.missing(c.Name, "Assigner", "discrete latent variables and a Responsibilities method")
-	case c.Needs&needsPasses != 0 && a.coupled != nil:
+	case c.Needs&(NeedsLabelled|NeedsCode) != 0 && a.coupled != nil:
 		return fmt.Errorf("framework: %s is taken at p(Z|X,Π), and %s keeps its q", c.Name, a.name)
 	case c.Needs&(NeedsCollapsed|NeedsLabelled) != 0 && a.collapsible == nil:
 		return a.missing(c.Name, "Collapsible", "conjugate priors, and LogEvidence and Spread methods")

@@ -309,7 +309,7 @@ func (f *fit[B, P, S]) score(ctx context.Context, res *Result[P, S]) (err error)
 		}
 		res.Evaluation.LogLikelihood = posterior.LogLikelihood
 	}
-	collapsedErr, labelledErr, codeErr := f.collapse(ctx, needs, res.Parameters, &res.Evaluation)
+	collapsedErr, labelledErr, codeErr := f.collapse(ctx, needs, res.Statistics, res.Parameters, &res.Evaluation)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
