@@ -132,12 +132,17 @@ func (t *SparseTable) Dims() (rows, d int) { return t.rows, t.d }
 // All returns the table as one block.
 func (t *SparseTable) All() Rows { return t.block(0, t.rows) }
 
-// Blocks yields the rows in blocks of 4096.
+// Blocks yields the rows in blocks of at most 4096, and of about 32,768 entries.
 func (t *SparseTable) Blocks(context.Context) iter.Seq2[Rows, error] {
 	const size = 4096
 	var blocks []Rows // made once for all passes
-	for first := 0; first < t.rows; first += size {
-		blocks = append(blocks, t.block(first, min(size, t.rows-first)))
+	for first := 0; first < t.rows; {
+		end := first + 1
+		for end < t.rows && end-first < size && t.entries.Start[end]-t.entries.Start[first] < blockFloats {
+			end++
+		}
+		blocks = append(blocks, t.block(first, end-first))
+		first = end
 	}
 	return func(yield func(Rows, error) bool) {
 		for _, b := range blocks {
