@@ -26,3 +26,14 @@ func TrigammaGap(x float64) float64 {
 
 // Trigamma is ψ′(x), for x > 0.
 func Trigamma(x float64) float64 { return (TrigammaGap(x)/x + 1) / x }
+
+// Tetragamma is ψ″(x), for x > 0.
+func Tetragamma(x float64) float64 {
+	sum := 0.0
+	for ; x < trigammaAsymptotic; x++ {
+		sum -= 2 / (x * x * x)
+	}
+	r := 1 / x
+	s := r * r
+	return sum - s*(1+r*(1+r*(1./2-s*(1./6-s*(1./6-s*(3./10-s*(5./6-s*691./210)))))))
+}

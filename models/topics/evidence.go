@@ -1,0 +1,159 @@
+package topics
+
+import (
+	"math"
+
+	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/internal/special"
+)
+
+// The collapsed model has only logarithms of rising factorials,
+//
+//	ln p(X,Z) = Σ_d [ln Γ(Kα)/Γ(Kα+n_d) + Σ_k ln Γ(α+n_dk)/Γ(α)] + Σ_k [ln Γ(Vβ)/Γ(Vβ+n_k) + Σ_w ln Γ(β+n_wk)/Γ(β)],
+//
+// of counts that are sums of independent indicators. Their expectations follow from the mean and the variance of the count.
+
+// A rising is the function E[ln Γ(a+n) − ln Γ(a)] of counts n = Σ_i z_i of independent indicators, of which Σ_i q_i = mean and
+// Σ_i q_i² = squares are known.
+//
+// Where a is small, as β is, most of the function lies between n = 0 and 1, and Taylor's series about the mean is useless:
+// zero is taken apart, with the probability that the binomial distribution of the same mean and variance gives it, and the
+// second order is that of the count given that it is not zero (Teh, Newman & Welling 2007, section 3.2, who add up ln(1 − q_i)
+// for that probability). It is exact for one indicator, and for counts that are certain.
+type rising struct {
+	a, log, logGamma float64
+}
+
+func risingFrom(a float64) rising {
+	logGamma, _ := math.Lgamma(a)
+	return rising{a, math.Log(a), logGamma}
+}
+
+// negligible is the expected count below which ln Γ(a+n) − ln Γ(a) is ln a for the one indicator that may be there.
+const negligible = 1e-9
+
+// of is the function.
+func (r rising) of(mean, squares float64) float64 {
+	if mean < negligible {
+		return mean * r.log
+	}
+	present, count, variance := givenPresent(mean, squares)
+	logGamma, trigamma := gammas(r.a + count)
+	return present * (logGamma - r.logGamma + variance/2*trigamma)
+}
+
+// givenPresent are the probability that a count is not 0, and the mean and variance of such a count.
+func givenPresent(mean, squares float64) (present, count, variance float64) {
+	p := squares / mean // of the binomial distribution, mean/p trials
+	if p >= 1-certain {
+		return 1, mean, 0
+	}
+	present = -math.Expm1(mean / p * math.Log1p(-p))
+	count = mean / present
+	return present, count, max(0, (mean-squares+mean*mean)/present-count*count)
+}
+
+// certain is the probability that rounding of q may leave of others.
+const certain = 1e-9
+
+// asymptotic is where Stirling's series, to x⁻⁹ and x⁻¹¹, errs by less than 1e-12.
+const asymptotic = 9
+
+// gammas are ln Γ(x) and ψ′(x).
+func gammas(x float64) (logGamma, trigamma float64) {
+	product := 1.0
+	for x < asymptotic {
+		r := 1 / x
+		product *= x
+		trigamma += r * r
+		x++
+	}
+	r := 1 / x
+	s := r * r
+	logGamma = (x-0.5)*math.Log(x) - x + special.HalfLogTwoPi + r*(1./12-s*(1./360-s*(1./1260-s*(1./1680-s*(1./1188)))))
+	if product != 1 {
+		logGamma -= math.Log(product)
+	}
+	return logGamma, trigamma + r*(1+r/2+s*(1./6-s*(1./30-s*(1./42-s*(1./30-s*(5./66))))))
+}
+
+// slope is the derivative by a, of the function of a count whose distribution stays.
+func (r rising) slope(mean, squares float64) float64 {
+	if mean < negligible {
+		return mean / r.a
+	}
+	present, count, variance := givenPresent(mean, squares)
+	return present * (digamma(r.a+count) - digamma(r.a) + variance/2*special.Tetragamma(r.a+count))
+}
+
+func digamma(x float64) float64 { return math.Log(x) + special.DigammaExcess(x) }
+
+// addDocument adds the part of a document whose counts are in s.mine and s.squares.
+func (s *Statistics) addDocument(tokens, weight float64) {
+	sum := -s.all.of(tokens, tokens)
+	for k, n := range s.mine {
+		sum += s.each.of(n, s.squares[k])
+	}
+	s.Documents += weight * sum
+	if !s.estimates {
+		return
+	}
+	for k, n := range s.mine {
+		s.Rise += weight * s.each.slope(n, s.squares[k])
+	}
+	s.RiseTotal += weight * s.all.slope(tokens, tokens)
+}
+
+// logTopics is the topics' part of E_q[ln p(X,Z)] at β.
+func (s *Statistics) logTopics(p *Parameters) (sum float64) {
+	word, all := p.risings()
+	for i, n := range s.Counts {
+		sum += word.of(n, s.Squares[i])
+	}
+	tokens, squares := s.totals(p.K)
+	for k, n := range tokens {
+		sum -= all.of(n, squares[k])
+	}
+	return sum
+}
+
+// risings are those of a word in a topic and of all words.
+func (p *Parameters) risings() (word, all rising) {
+	return risingFrom(p.Beta), risingFrom(float64(p.Words) * p.Beta)
+}
+
+// totals are the sums over words, in scratch.
+func (s *Statistics) totals(k int) (tokens, squares []float64) {
+	s.mine, s.squares = linalg.Resize(s.mine, k), linalg.Resize(s.squares, k)
+	columnSums(s.mine, s.Counts)
+	columnSums(s.squares, s.Squares)
+	return s.mine, s.squares
+}
+
+// Concentrations stay within this range.
+const (
+	leastConcentration = 1e-6
+	mostConcentration  = 1e3
+)
+
+// step is that of Minka's fixed point, a ← a Σ rise / Σ rise of the total.
+func step(a, rise, total float64) float64 {
+	if !(total > 0) {
+		return a
+	}
+	return min(mostConcentration, max(leastConcentration, a*rise/total))
+}
+
+// stepOfBeta is that of β at the counts of the local step.
+func (s *Statistics) stepOfBeta(p *Parameters) float64 {
+	word, all := p.risings()
+	rise, total := 0.0, 0.0
+	for i, n := range s.Counts {
+		rise += word.slope(n, s.Squares[i])
+	}
+	tokens, squares := s.totals(p.K)
+	for k, n := range tokens {
+		total += all.slope(n, squares[k])
+	}
+	return step(p.Beta, rise, float64(p.Words)*total)
+}

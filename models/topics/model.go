@@ -1,0 +1,184 @@
+package topics
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/laplace"
+)
+
+// Model is latent Dirichlet allocation with its parameters integrated out. Fit it with framework.PrunedEM, which lowers K where
+// that raises the evidence, or with framework.EM at one K.
+type Model struct {
+	Alpha float64 // concentration of a document on each topic, where Estimate begins; 0 stands for 0.1
+	Beta  float64 // concentration of a topic on each word, likewise; 0 stands for 0.01
+	// Estimate lets α and β follow the data: a step of Minka's fixed point (2000, section 4) in each iteration.
+	Estimate bool
+
+	fractional bool // counts are expected ones
+}
+
+// The defaults of [Model].
+const (
+	DefaultAlpha = 0.1
+	DefaultBeta  = 0.01
+)
+
+// Parameters are the posterior of the topics given q, Dirichlet(β + Counts), and the concentrations.
+type Parameters struct {
+	K      int       `keep:"count"`
+	Words  int       // V, of the vocabulary
+	Counts []float64 `keep:"columns"` // n_wk, expected tokens of each word in each topic, V×K
+	Tokens []float64 `keep:"rows"`    // n_k, their sums over words
+	Alpha  float64   // of each topic in a document
+	Beta   float64   // of each word in a topic
+}
+
+// SolvesFixedPoint marks the model: CVB0 solves an equation for q.
+func (Model) SolvesFixedPoint() {}
+
+// BoundsEvidence marks the model: θ and φ are integrated out.
+func (Model) BoundsEvidence() {}
+
+// ---- Start
+
+// spreadOfStart is the share of the tokens of all documents in a topic that a start makes of one document.
+const spreadOfStart = 0.5
+
+// Init makes each topic of the words of one document, drawn far from those before (as k-means++ does, by the angle between
+// counts), and of all words. It refuses what is no count.
+func (m Model) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*Parameters, error) {
+	alpha, beta, err := m.concentrations()
+	if err != nil {
+		return nil, err
+	}
+	all, err := m.read(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	p := &Parameters{K: k, Words: len(all.words), Counts: make([]float64, len(all.words)*k), Tokens: make([]float64, k), Alpha: alpha, Beta: beta}
+	share := all.tokens / float64(k)
+	for j, document := range all.seeds(k, rng) {
+		for w, n := range all.words {
+			p.Counts[w*k+j] = spreadOfStart * share * n / all.tokens
+		}
+		columns, counts := all.document(document)
+		sum := total(columns, counts)
+		for e, w := range columns {
+			p.Counts[w*k+j] += (1 - spreadOfStart) * share * count(counts, e) / sum
+		}
+		p.Tokens[j] = share
+	}
+	return p, nil
+}
+
+func (m Model) concentrations() (alpha, beta float64, err error) {
+	alpha, beta = m.Alpha, m.Beta
+	if alpha == 0 {
+		alpha = DefaultAlpha
+	}
+	if beta == 0 {
+		beta = DefaultBeta
+	}
+	for name, v := range map[string]float64{"Alpha": alpha, "Beta": beta} {
+		if !(v >= leastConcentration && v <= mostConcentration) {
+			return 0, 0, fmt.Errorf("topics: %s is %v: a concentration is a number from %v to %v", name, v, leastConcentration, mostConcentration)
+		}
+	}
+	return alpha, beta, nil
+}
+
+// ---- Local step; that of a document is in tokens.go, the sums over documents are in statistics.go
+
+// NewStatistics makes statistics for p.K topics.
+func (Model) NewStatistics(p *Parameters) *Statistics {
+	n := p.Words * p.K
+	return &Statistics{Counts: make([]float64, n), Squares: make([]float64, n)}
+}
+
+// Prepare empties the sums. There is no tilt.
+func (m Model) Prepare(p *Parameters, _ *laplace.Tilt, s *Statistics) error {
+	s.empty(p)
+	s.estimates = m.Estimate
+	return nil
+}
+
+// ---- Global step
+
+// Maximize takes over the expected counts and, where they are estimated, makes a step of the concentrations.
+func (m Model) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, error) {
+	if dst == nil {
+		dst = &Parameters{}
+	}
+	dst.K, dst.Words, dst.Alpha, dst.Beta = p.K, p.Words, p.Alpha, p.Beta
+	dst.Counts = append(dst.Counts[:0], s.Counts...)
+	dst.Tokens = linalg.Resize(dst.Tokens, p.K)
+	columnSums(dst.Tokens, s.Counts)
+	if m.Estimate {
+		dst.Alpha = step(p.Alpha, s.Rise, float64(p.K)*s.RiseTotal)
+		dst.Beta = s.stepOfBeta(p)
+	}
+	return dst, nil
+}
+
+// LogJoint is the estimate of E_q[ln p(X,Z)]: the documents' part at the α of the local step.
+func (m Model) LogJoint(s *Statistics, p *Parameters) float64 { return s.Documents + s.logTopics(p) }
+
+// LogEvidence is LogJoint (see [framework.Collapsible]).
+func (m Model) LogEvidence(s *Statistics, p *Parameters) (float64, error) {
+	return m.LogJoint(s, p), nil
+}
+
+// Spread is nil: LogEvidence has the second order.
+func (Model) Spread(*Statistics, *Parameters) (func(framework.Rows) (float64, error), error) {
+	return nil, nil
+}
+
+// Shape counts V − 1 numbers a topic.
+func (Model) Shape(p *Parameters) framework.Shape {
+	return framework.Shape{K: p.K, Component: p.K * (p.Words - 1), Shared: 1}
+}
+
+// ---- Projection
+
+// Relevance is the number of tokens that a topic has and the one most like it, by the angle between their counts, would not
+// explain: small and doubled topics are tried first.
+func (Model) Relevance(s *Statistics, p *Parameters) ([]float64, error) {
+	gram := make([]float64, p.K*p.K)
+	for w := range p.Words {
+		row := s.Counts[w*p.K : (w+1)*p.K]
+		for k, n := range row {
+			if n > 0 {
+				linalg.Axpy(n, row[:k+1], gram[k*p.K:k*p.K+k+1])
+			}
+		}
+	}
+	relevance := make([]float64, p.K)
+	columnSums(relevance, s.Counts)
+	for k := range p.K {
+		closest := 0.0
+		for l := range p.K {
+			if l == k {
+				continue
+			}
+			i, j := max(k, l), min(k, l)
+			if size := math.Sqrt(gram[i*p.K+i]) * math.Sqrt(gram[j*p.K+j]); size > 0 {
+				closest = max(closest, gram[i*p.K+j]/size)
+			}
+		}
+		relevance[k] *= max(0, 1-closest)
+	}
+	return relevance, nil
+}
+
+// Keep keeps some topics. The tokens of the others are in none until the next Update comes to them.
+func (Model) Keep(s *Statistics, p *Parameters, dims []int) (*Statistics, *Parameters, error) {
+	kept := *s
+	of := framework.KeepAxes(&sums{K: p.K, Counts: s.Counts, Squares: s.Squares}, p.K, dims)
+	kept.Counts, kept.Squares, kept.scratch = of.Counts, of.Squares, scratch{}
+	return &kept, framework.KeepAxes(p, p.K, dims), nil
+}

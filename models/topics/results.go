@@ -1,0 +1,158 @@
+package topics
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
+)
+
+// Topics are the probabilities of the words in each topic, φ_wk = (β + n_wk)/(Vβ + n_k), V×K, in dst where it is large enough.
+func (p *Parameters) Topics(dst []float64) []float64 {
+	dst = linalg.Resize(dst, len(p.Counts))
+	for w := 0; w < len(dst); w += p.K {
+		for k, all := range p.Tokens {
+			dst[w+k] = (p.Beta + p.Counts[w+k]) / (float64(p.Words)*p.Beta + all)
+		}
+	}
+	return dst
+}
+
+// Shares are the shares of all tokens that the topics have, K.
+func (p *Parameters) Shares() []float64 {
+	shares, all := slices.Clone(p.Tokens), 0.0
+	for _, n := range shares {
+		all += n
+	}
+	linalg.Scale(1/all, shares)
+	return shares
+}
+
+// A Word is a word of a topic.
+type Word struct {
+	Column      int     // of the table, from 0
+	Probability float64 // φ_wk
+	Lift        float64 // φ_wk/p_w, p_w the word's share of all tokens
+	Relevance   float64 // λ ln φ_wk + (1 − λ) ln(φ_wk/p_w), in nats
+}
+
+// TopWords are the n most relevant words of topic k, in descending order (Sievert & Shirley 2014, section 3.1): with λ = 1 the most
+// probable ones, with λ = 0 those of the highest lift, which are often rare; they found 0.6 best for telling topics. Words without
+// tokens are left out.
+func (p *Parameters) TopWords(k, n int, lambda float64) []Word {
+	var words []Word
+	all := 0.0
+	for _, tokens := range p.Tokens {
+		all += tokens
+	}
+	for w := range p.Words {
+		row, tokens := p.Counts[w*p.K:(w+1)*p.K], 0.0
+		for _, v := range row {
+			tokens += v
+		}
+		if !(tokens > 0) {
+			continue
+		}
+		phi := (p.Beta + row[k]) / (float64(p.Words)*p.Beta + p.Tokens[k])
+		lift := phi / (tokens / all)
+		words = append(words, Word{w, phi, lift, lambda*math.Log(phi) + (1-lambda)*math.Log(lift)})
+	}
+	slices.SortStableFunc(words, func(a, b Word) int { return cmp.Compare(b.Relevance, a.Relevance) })
+	return words[:min(n, len(words))]
+}
+
+// Proportions are the expected θ_dk = (α + n_dk)/(Kα + n_d) of the documents of the fit, documents×K, in dst where it is large
+// enough.
+func (q *Tokens) Proportions(p *Parameters, dst []float64) []float64 {
+	dst = append(dst[:0], q.Documents...)
+	for i := 0; i < len(dst); i += q.K {
+		proportions(dst[i:i+q.K], p.Alpha)
+	}
+	return dst
+}
+
+// proportions turns expected counts of a document into θ.
+func proportions(mine []float64, alpha float64) {
+	sum := 0.0
+	for k := range mine {
+		mine[k] += alpha
+		sum += mine[k]
+	}
+	linalg.Scale(1/sum, mine)
+}
+
+// Proportions are θ of documents that are not part of the fit, whose tokens do not change the topics, documents×K, in dst
+// where it is large enough. A document without words has equal ones.
+func (Model) Proportions(b framework.Rows, p *Parameters, dst []float64) ([]float64, error) {
+	if err := p.reads(b); err != nil {
+		return nil, err
+	}
+	dst = linalg.Resize(dst, b.N*p.K)
+	phi := p.Topics(nil)
+	var q []float32
+	for i := range b.N {
+		columns, counts := b.Entries.Row(i)
+		mine := dst[i*p.K : (i+1)*p.K]
+		q = append(q[:0], make([]float32, len(columns)*p.K)...)
+		foldIn(columns, counts, phi, p.Alpha, mine, q, roundsOfOthers, settledDocument)
+		proportions(mine, p.Alpha)
+	}
+	return dst, nil
+}
+
+// LogPredictive is Σ ln Σ_k θ_dk φ_wk over the tokens of each document of scored, in nats, with θ of the document in the same place
+// of observed.
+func (m Model) LogPredictive(observed, scored framework.Rows, p *Parameters) ([]float64, error) {
+	if observed.N != scored.N {
+		return nil, fmt.Errorf("topics: %d documents are observed and %d scored", observed.N, scored.N)
+	}
+	theta, err := m.Proportions(observed, p, nil)
+	if err == nil {
+		err = p.reads(scored)
+	}
+	if err != nil {
+		return nil, err
+	}
+	phi, logs := p.Topics(nil), make([]float64, scored.N)
+	for i := range logs {
+		columns, counts := scored.Entries.Row(i)
+		for e, w := range columns {
+			if n := count(counts, e); n > 0 {
+				logs[i] += n * math.Log(linalg.Dot(theta[i*p.K:(i+1)*p.K], phi[w*p.K:(w+1)*p.K]))
+			}
+		}
+	}
+	return logs, nil
+}
+
+// Perplexity is exp(−Σ ln p/tokens) of the half of each document's tokens that Halves puts aside, given the other: document
+// completion (Wallach, Murray, Salakhutdinov & Mimno 2009, section 5.1). It errs where no document has two tokens.
+func (m Model) Perplexity(ctx context.Context, documents *framework.SparseTable, p *Parameters, seed uint64) (float64, error) {
+	observed, scored, err := Halves(documents, seed)
+	if err != nil {
+		return 0, err
+	}
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	rows := scored.All()
+	logs, err := m.LogPredictive(observed.All(), rows, p)
+	if err != nil {
+		return 0, err
+	}
+	sum, tokens := 0.0, 0.0
+	for i, l := range logs {
+		columns, counts := rows.Entries.Row(i)
+		sum += rows.Weight(i) * l
+		tokens += rows.Weight(i) * total(columns, counts)
+	}
+	if !(tokens > 0) {
+		return 0, errors.New("topics: no document has two tokens, of which one could be scored given the other")
+	}
+	return math.Exp(-sum / tokens), nil
+}

@@ -1,0 +1,97 @@
+package topics
+
+import (
+	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/internal/simd"
+)
+
+// Statistics are sums over documents, weighted like their rows.
+type Statistics struct {
+	N               float64   // tokens
+	Counts, Squares []float64 // Σ q and Σ q² over the tokens of each word, V×K
+	Documents       float64   // Σ_d of the documents' part of E_q[ln p(X,Z)], at the α of the local step
+	Rise, RiseTotal float64   // Σ_dk E[ψ(α+n_dk)] − ψ(α) and Σ_d ψ(Kα+n_d) − ψ(Kα), which the step of α is made of
+
+	scratch
+}
+
+// sums are those of the statistics that belong to topics.
+type sums struct {
+	K       int       `keep:"count"`
+	Counts  []float64 `keep:"columns"`
+	Squares []float64 `keep:"columns"`
+}
+
+type scratch struct {
+	p             *Parameters // of the local step
+	estimates     bool        // the concentrations
+	each, all     rising      // of α and Kα
+	mine, squares []float64   // of a document, K each
+	q, logs       []float64   // of its entries, entries×K
+	phi           []float64   // p.Topics, where it has been asked for
+	fresh         []float32
+}
+
+// Weight is the number of tokens.
+func (s *Statistics) Weight() float64 { return s.N }
+
+// Merge adds sums.
+func (s *Statistics) Merge(o *Statistics) {
+	s.N += o.N
+	linalg.Axpy(1, o.Counts, s.Counts)
+	linalg.Axpy(1, o.Squares, s.Squares)
+	s.Documents += o.Documents
+	s.Rise += o.Rise
+	s.RiseTotal += o.RiseTotal
+}
+
+func (s *Statistics) empty(p *Parameters) {
+	s.N, s.Documents, s.Rise, s.RiseTotal = 0, 0, 0, 0
+	clear(s.Counts)
+	clear(s.Squares)
+	s.p, s.phi = p, s.phi[:0]
+	s.each, s.all = risingFrom(p.Alpha), risingFrom(float64(p.K)*p.Alpha)
+	s.mine, s.squares = linalg.Resize(s.mine, p.K), linalg.Resize(s.squares, p.K)
+}
+
+// nothing is added to a probability, whose logarithm then is finite.
+const nothing = 1e-300
+
+// add adds a document of a weight, and returns the entropy of its q, entries×K.
+func (s *Statistics) add(columns []int, counts []float64, weight float64, q []float32) (entropy float64) {
+	k, tokens := s.p.K, 0.0
+	s.q, s.logs = linalg.Resize(s.q, len(q)), linalg.Resize(s.logs, len(q))
+	for i, v := range q {
+		s.q[i] = float64(v) + nothing
+	}
+	simd.Log(s.logs, s.q)
+	clear(s.mine)
+	clear(s.squares)
+	mine, squares := s.mine, s.squares
+	for e, w := range columns {
+		n := count(counts, e)
+		tokens += n
+		row, logs := s.q[e*k:(e+1)*k], s.logs[e*k:(e+1)*k]
+		sum, square, h := s.Counts[w*k:(w+1)*k], s.Squares[w*k:(w+1)*k], 0.0
+		for j, v := range row {
+			expected := n * v
+			mine[j] += expected
+			squares[j] += expected * v
+			sum[j] += weight * expected
+			square[j] += weight * expected * v
+			h += v * logs[j]
+		}
+		entropy -= n * h
+	}
+	s.N += weight * tokens
+	s.addDocument(tokens, weight)
+	return weight * entropy
+}
+
+// columnSums adds up the rows of a matrix.
+func columnSums(dst, x []float64) {
+	clear(dst)
+	for i := 0; i < len(x); i += len(dst) {
+		linalg.Axpy(1, x[i:i+len(dst)], dst)
+	}
+}

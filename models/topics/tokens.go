@@ -1,0 +1,220 @@
+package topics
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/laplace"
+)
+
+// Tokens are q(z) of the documents of a fit. The tokens of one word in one document have one q. It is kept, because a word's count
+// without one of its tokens needs the q that the token had: of rare words that is most of the count. Single precision
+// halves the memory, and since sums are taken of what is kept, statistics and q still belong together exactly.
+type Tokens struct {
+	K         int
+	Start     []int     // of document d are the entries Start[d] to Start[d+1]
+	Q         []float32 // of each entry, entries×K
+	Documents []float64 // n_dk, expected tokens of each topic in each document, documents×K
+}
+
+// Keep keeps some topics. What the others had is in none.
+func (q *Tokens) Keep(dims []int) framework.Local {
+	kept := &Tokens{K: len(dims), Start: slices.Clone(q.Start)}
+	if len(dims) == q.K {
+		kept.Q, kept.Documents = slices.Clone(q.Q), slices.Clone(q.Documents)
+		return kept
+	}
+	kept.Q = columns(q.Q, q.K, dims)
+	kept.Documents = columns(q.Documents, q.K, dims)
+	return kept
+}
+
+// columns are some of a matrix of k columns.
+func columns[F float32 | float64](x []F, k int, dims []int) []F {
+	kept := make([]F, 0, len(x)/k*len(dims))
+	for i := 0; i < len(x); i += k {
+		for _, j := range dims {
+			kept = append(kept, x[i+j])
+		}
+	}
+	return kept
+}
+
+func (q *Tokens) document(d int) []float64 { return q.Documents[d*q.K : (d+1)*q.K] }
+
+// entries are q of a document.
+func (q *Tokens) entries(d int) []float32 { return q.Q[q.Start[d]*q.K : q.Start[d+1]*q.K] }
+
+// NewLocal takes the documents into the topics of p (see foldIn).
+func (m Model) NewLocal(ctx context.Context, src framework.Source[framework.Rows], p *Parameters, _ *rand.Rand) (framework.Local, error) {
+	all, err := m.read(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	q := &Tokens{K: p.K, Start: make([]int, 1, all.rows+1)}
+	for _, b := range all.blocks {
+		for i := range b.N {
+			columns, _ := b.Entries.Row(i)
+			q.Start = append(q.Start, q.Start[len(q.Start)-1]+len(columns))
+		}
+	}
+	q.Q, q.Documents = make([]float32, q.Start[all.rows]*p.K), make([]float64, all.rows*p.K)
+	phi := p.Topics(nil)
+	for n, b := range all.blocks {
+		for i := range b.N {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			columns, counts := b.Entries.Row(i)
+			d := all.first[n] + i
+			foldIn(columns, counts, phi, p.Alpha, q.document(d), q.entries(d), roundsOfStart, 0)
+		}
+	}
+	return q, nil
+}
+
+// mostOnStack is the number of topics up to which an Update allocates nothing.
+const mostOnStack = 256
+
+// Update is a round of CVB0 over the documents of a block,
+//
+//	q_dwk ∝ (α + n_dk − q_dwk)(β + n_wk − q_dwk)/(Vβ + n_k − q_dwk),
+//
+// with the counts of one token taken out: n_dk of the q that has come out so far, entry after entry, n_wk and n_k of the
+// q before.
+func (m Model) Update(b framework.Rows, p *Parameters, _ *laplace.Tilt, now, next framework.Local) error {
+	before, after, k := now.(*Tokens), next.(*Tokens), p.K
+	var stack [mostOnStack]float64
+	weights := stack[:min(k, mostOnStack)]
+	if k > mostOnStack {
+		weights = make([]float64, k)
+	}
+	floor := float64(p.Words) * p.Beta
+	for i := range b.N {
+		columns, counts := b.Entries.Row(i)
+		d := b.First + i
+		mine := after.document(d)
+		copy(mine, before.document(d))
+		olds, news := before.entries(d), after.entries(d)
+		for e, w := range columns {
+			n := count(counts, e)
+			one := min(n, 1) // a token; less in fractional counts
+			old, q := olds[e*k:(e+1)*k], news[e*k:(e+1)*k]
+			sum := without(weights, old, one, mine, p.Counts[w*k:(w+1)*k], p.Tokens, p.Alpha, p.Beta, floor)
+			scale := 1 / sum
+			for j, v := range weights {
+				v := float32(v * scale)
+				mine[j] += n * (float64(v) - float64(old[j]))
+				q[j] = v
+			}
+		}
+	}
+	return nil
+}
+
+// without puts (α + n_dk − q)(β + n_wk − q)/(Vβ + n_k − q) into weights, and returns their sum.
+func without(weights []float64, old []float32, one float64, mine, words, tokens []float64, alpha, beta, floor float64) (sum float64) {
+	old, mine, words, tokens = old[:len(weights)], mine[:len(weights)], words[:len(weights)], tokens[:len(weights)]
+	for j := range weights {
+		out := one * float64(old[j])
+		a, b := mine[j]-out, words[j]-out
+		if a < 0 { // by rounding, or before the first sums of q
+			a = 0
+		}
+		if b < 0 {
+			b = 0
+		}
+		c := tokens[j] - out
+		if c < 0 {
+			c = 0
+		}
+		v := (alpha + a) * (beta + b) / (floor + c)
+		weights[j] = v
+		sum += v
+	}
+	return sum
+}
+
+// Rounds of [foldIn], and what of a document's tokens may still change topic in the last of them.
+const (
+	roundsOfStart   = 5
+	roundsOfOthers  = 500
+	settledDocument = 1e-9
+)
+
+// foldIn is CVB0 of a document whose tokens are not in the topics phi, V×K: n_dk goes into mine, q into q, entries×K. From equal
+// probabilities of all topics it makes rounds until less than the share tolerance of the tokens changes topic.
+func foldIn(columns []int, counts, phi []float64, alpha float64, mine []float64, q []float32, rounds int, tolerance float64) {
+	k, all := len(mine), total(columns, counts)
+	clear(mine)
+	for round := range rounds {
+		moved := 0.0
+		for e, w := range columns {
+			n, old, words := count(counts, e), q[e*k:(e+1)*k], phi[w*k:(w+1)*k]
+			sum := 0.0
+			for j, o := range old {
+				rest := mine[j] - min(n, 1)*float64(o)
+				if round == 0 {
+					rest = 0
+				}
+				sum += (alpha + max(0, rest)) * words[j]
+			}
+			for j, o := range old {
+				rest, was := mine[j]-min(n, 1)*float64(o), float64(o)
+				if round == 0 {
+					rest, was = 0, 0
+				}
+				v := float32((alpha + max(0, rest)) * words[j] / sum)
+				change := n * (float64(v) - was)
+				old[j] = v
+				mine[j] += change
+				moved += math.Abs(change)
+			}
+		}
+		if round > 0 && moved <= 2*tolerance*all {
+			return
+		}
+	}
+}
+
+// InferAt adds the documents of a block under q, and returns the entropy.
+func (m Model) InferAt(b framework.Rows, p *Parameters, local framework.Local, s *Statistics) (entropy float64, err error) {
+	q := local.(*Tokens)
+	for i := range b.N {
+		columns, counts := b.Entries.Row(i)
+		entropy += s.add(columns, counts, b.Weight(i), q.entries(b.First+i))
+	}
+	return entropy, nil
+}
+
+// Infer adds documents that are not part of a fit, taken into the topics of p.
+func (m Model) Infer(b framework.Rows, p *Parameters, s *Statistics) (entropy float64, err error) {
+	if err := p.reads(b); err != nil {
+		return 0, err
+	}
+	if len(s.phi) == 0 {
+		s.phi = p.Topics(s.phi)
+	}
+	for i := range b.N {
+		columns, counts := b.Entries.Row(i)
+		s.fresh = append(s.fresh[:0], make([]float32, len(columns)*p.K)...)
+		foldIn(columns, counts, s.phi, p.Alpha, s.mine, s.fresh, roundsOfOthers, settledDocument)
+		entropy += s.add(columns, counts, b.Weight(i), s.fresh)
+	}
+	return entropy, nil
+}
+
+// reads checks that a block holds documents of the vocabulary.
+func (p *Parameters) reads(b framework.Rows) error {
+	switch {
+	case b.Entries == nil:
+		return errDense
+	case b.D != p.Words:
+		return fmt.Errorf("topics: the documents are counts of %d words, and the model has %d", b.D, p.Words)
+	}
+	return nil
+}
