@@ -105,7 +105,11 @@ func (s *Statistics) addDocument(tokens, weight float64) {
 }
 
 // logTopics is the topics' part of E_q[ln p(X,Z)] at β.
-func (s *Statistics) logTopics(p *Parameters) (sum float64) {
+func (s *Statistics) logTopics(p *Parameters) float64 {
+	if s.beta == p.Beta {
+		return s.topics
+	}
+	sum := 0.0
 	word, all := p.risings()
 	for i, n := range s.Counts {
 		sum += word.of(n, s.Squares[i])
@@ -114,6 +118,7 @@ func (s *Statistics) logTopics(p *Parameters) (sum float64) {
 	for k, n := range tokens {
 		sum -= all.of(n, squares[k])
 	}
+	s.topics, s.beta = sum, p.Beta
 	return sum
 }
 

@@ -30,6 +30,8 @@ type scratch struct {
 	q, logs       []float64   // of its entries, entries×K
 	phi           []float64   // p.Topics, where it has been asked for
 	fresh         []float32
+	topics        float64 // logTopics at β, where it is known
+	beta          float64 // 0: it is not
 }
 
 // Weight is the number of tokens.
@@ -37,7 +39,7 @@ func (s *Statistics) Weight() float64 { return s.N }
 
 // Merge adds sums.
 func (s *Statistics) Merge(o *Statistics) {
-	s.N += o.N
+	s.N, s.beta = s.N+o.N, 0
 	linalg.Axpy(1, o.Counts, s.Counts)
 	linalg.Axpy(1, o.Squares, s.Squares)
 	s.Documents += o.Documents
@@ -46,7 +48,7 @@ func (s *Statistics) Merge(o *Statistics) {
 }
 
 func (s *Statistics) empty(p *Parameters) {
-	s.N, s.Documents, s.Rise, s.RiseTotal = 0, 0, 0, 0
+	s.N, s.Documents, s.Rise, s.RiseTotal, s.beta = 0, 0, 0, 0, 0
 	clear(s.Counts)
 	clear(s.Squares)
 	s.p, s.phi = p, s.phi[:0]
@@ -71,19 +73,21 @@ func (s *Statistics) add(columns []int, counts []float64, weight float64, q []fl
 	for e, w := range columns {
 		n := count(counts, e)
 		tokens += n
-		row, logs := s.q[e*k:(e+1)*k], s.logs[e*k:(e+1)*k]
-		sum, square, h := s.Counts[w*k:(w+1)*k], s.Squares[w*k:(w+1)*k], 0.0
+		row := s.q[e*k : (e+1)*k]
+		mine, squares, logs := mine[:len(row)], squares[:len(row)], s.logs[e*k:][:len(row)] // no bounds to check
+		sum, square, h := s.Counts[w*k:][:len(row)], s.Squares[w*k:][:len(row)], 0.0
 		for j, v := range row {
 			expected := n * v
+			squared := expected * v
 			mine[j] += expected
-			squares[j] += expected * v
+			squares[j] += squared
 			sum[j] += weight * expected
-			square[j] += weight * expected * v
+			square[j] += weight * squared
 			h += v * logs[j]
 		}
 		entropy -= n * h
 	}
-	s.N += weight * tokens
+	s.N, s.beta = s.N+weight*tokens, 0
 	s.addDocument(tokens, weight)
 	return weight * entropy
 }

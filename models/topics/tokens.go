@@ -105,8 +105,8 @@ func (m Model) Update(b framework.Rows, p *Parameters, _ *laplace.Tilt, now, nex
 			one := min(n, 1) // a token; less in fractional counts
 			old, q := olds[e*k:(e+1)*k], news[e*k:(e+1)*k]
 			sum := without(weights, old, one, mine, p.Counts[w*k:(w+1)*k], p.Tokens, p.Alpha, p.Beta, floor)
-			scale := 1 / sum
-			for j, v := range weights {
+			scale, mine, old, q := 1/sum, mine[:k], old[:k], q[:k]
+			for j, v := range weights[:k] {
 				v := float32(v * scale)
 				mine[j] += n * (float64(v) - float64(old[j]))
 				q[j] = v
