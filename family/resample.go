@@ -1,6 +1,7 @@
 package family
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 
@@ -36,6 +37,18 @@ func (p *Plan) Resample(xi []float64, rng *rand.Rand, row []float64) error {
 		}
 	}
 	return nil
+}
+
+// Mean is the mean of the response of a row given its other columns, in a class with parameters ξ. It errs where no
+// family is a [Predictor].
+func (p *Plan) Mean(xi, row []float64) (float64, error) {
+	for i := range p.parts {
+		f := &p.parts[i]
+		if r, ok := f.Factor.(Predictor); ok {
+			return r.Mean(f.ofParams(xi), row[f.at.Columns:][:f.size.Columns]), nil
+		}
+	}
+	return nan, errors.New("family: no column is a response: a regression has one")
 }
 
 // SampleGiven draws each cell.

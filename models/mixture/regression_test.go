@@ -385,6 +385,14 @@ func TestRowsWithoutAResponse(t *testing.T) {
 		}, framework.Options{K: 2, Method: framework.EM})
 		require.NoError(t, err)
 		assert.InDeltaSlice(t, want.Parameters.Components, res.Parameters.Components, 1e-4)
+		means, err := m.Means(src.All(), res.Parameters)
+		require.NoError(t, err)
+		line := res.Parameters.Component(1)
+		eta := line[0] + line[1]*x.At(7, 1) + line[2]*x.At(7, 2)
+		if f.Response == family.Counts {
+			eta = math.Exp(eta)
+		}
+		assert.InDelta(t, eta, means[7*2+1], 1e-9)
 		q, err := m.Responsibilities(src.All(), res.Parameters, nil)
 		require.NoError(t, err)
 		assert.InDeltaSlice(t, res.Parameters.Weights, q[len(q)-2:], 1e-12)

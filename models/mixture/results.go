@@ -44,6 +44,26 @@ func (m Model) Sample(p *Parameters, n int, rng *rand.Rand) (x []float64, labels
 	return x, labels, nil
 }
 
+// Means are those of the response of each row in each component given its other columns, rows×K, where the family is a
+// [family.Regression].
+func (m Model) Means(b framework.Rows, p *Parameters) ([]float64, error) {
+	pl, err := m.plan(p)
+	if err != nil {
+		return nil, err
+	}
+	means := make([]float64, 0, b.N*p.K)
+	for i := range b.N {
+		for k := range p.K {
+			mean, err := pl.Mean(p.Component(k), b.Row(i))
+			if err != nil {
+				return nil, err
+			}
+			means = append(means, mean)
+		}
+	}
+	return means, nil
+}
+
 // Numbers describes the numbers of a component, in their order.
 func (m Model) Numbers(p *Parameters) ([]family.Number, error) {
 	pl, err := m.plan(p)
