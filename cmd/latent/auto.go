@@ -90,10 +90,10 @@ func gammaIsLikelier(x []float64) bool {
 }
 
 // suggestAuto notes the columns that a Gaussian is to describe though they have two values.
-func (in *input) suggestAuto(s *session) {
+func (in *input) suggestAuto(s *session, given *columnFamilies) {
 	var list []string
 	for j, name := range in.Names {
-		if in.Levels(name) == nil && len(in.different(j, 3)) == 2 {
+		if given.family[name] == "" && in.Levels(name) == nil && len(in.different(j, 3)) == 2 {
 			list = append(list, name)
 		}
 	}

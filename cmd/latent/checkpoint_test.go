@@ -50,6 +50,7 @@ func TestAKilledCommandGoesOnToTheSameBits(t *testing.T) {
 		"em":           "fit --method em --kmax 3 --restarts 2 --criterion icl",
 		"vb":           "fit --data housevotes84 --model bernmix --method vb --kmax 3 --restarts 1",
 		"cvb0":         "fit --data zoo --family categorical --method cvb0 --kmax 4 --restarts 1",
+		"gate":         "fit --data iris --gate Petal.Width --drop Species --kmax 4 --restarts 2",
 		"hmm":          "fit --model hmm --data geyser --kmax 4 --restarts 2",
 		"bpca":         "fit --model bpca --data iris",
 		"vbmf":         "fit --model vbmf --method vb --data iris",

@@ -50,6 +50,8 @@ func TestEveryFieldOfJSONIsDocumented(t *testing.T) {
 		{"fit", "--model", "hmm", "--data", file(t, "s.csv", seriesTable), "--sequence", "id", "--left-right", "1", "--start", "first", "--kmax", "2", "--bootstrap", "2", "--out", model},
 		{"predict", model, "--data", file(t, "s.csv", seriesTable), "--id", "id"},
 		{"predict", model, "--data", file(t, "s.csv", seriesTable), "--forecast", "2"},
+		{"fit", "--data", file(t, "polled.csv", polled(120)), "--gate", "age,region", "--drop", "class", "--family", "bernoulli", "--k", "2", "--bootstrap", "2", "--out", model},
+		{"predict", model, "--data", file(t, "polled.csv", polled(20))},
 		{"fit", "--model", "factor", "--data", holzinger, "--blocks", "x1,x2,x3,x4;x5,x6,x7,x8,x9", "--rotate", "promax", "--bootstrap", "2", "--out", model},
 		{"predict", model, "--data", holzinger},
 		{"predict", model, "--data", holzinger, "--fill"},

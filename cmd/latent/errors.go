@@ -123,7 +123,7 @@ func joinedTexts(errs []error) string {
 
 // withoutPackage takes off the name of a package of the library.
 func withoutPackage(text string) string {
-	for _, name := range []string{"framework: ", "family: ", "bpca: ", "mixture: ", "factor: ", "features: ", "vbmf: ", "prior: ", "laplace: ", "pruning: "} {
+	for _, name := range []string{"framework: ", "family: ", "bpca: ", "mixture: ", "factor: ", "experts: ", "blockmodel: ", "topics: ", "features: ", "vbmf: ", "prior: ", "laplace: ", "pruning: "} {
 		if rest, ok := strings.CutPrefix(text, name); ok {
 			return rest
 		}
@@ -201,6 +201,9 @@ func (in *input) renderer() renderer {
 	t := renderer{advise: in.advise}
 	if in.Table != nil {
 		t.columns, t.origin = in.Names, in.Origin
+	}
+	if in.shown != nil {
+		t.columns = in.shown
 	}
 	if in.flags != nil {
 		t.prior = &in.flags.Prior

@@ -166,7 +166,7 @@ func described(s *session, in *input, family string, given *columnFamilies) ([]c
 			return nil, err
 		}
 	case familyNamed(family).normal:
-		in.suggestAuto(s)
+		in.suggestAuto(s, given)
 	}
 	columns := make([]column, len(in.Names))
 	for j, name := range in.Names {
@@ -198,7 +198,7 @@ func levels(in *input, j int, c column, given *columnFamilies) ([]string, error)
 		}
 	}
 	switch {
-	case c.Family == familyCategorical:
+	case c.Family == familyCategorical, c.Family == familyGate && text:
 		return in.Occurring(c.Name)
 	case c.Family == familyOrdinal && text:
 		return nil, fmt.Errorf("column %.60q holds texts, whose order is unknown: ordinal takes numbers: number the levels in their order, or take it as categorical", c.Name)

@@ -59,6 +59,7 @@ type input struct {
 	unnamed     bool        // as they were read, the columns were called V1, V2, …
 	gaps        string      // what becomes of missing values
 	flags       *modelFlags // of a fit; nil where a saved model is applied
+	shown       []string    // what the columns of the model are called in messages, where there are others than Names
 	asked       bool        // its columns are those that a model asks for
 	weights     string      // column of the row weights, which is not in the table any more
 	frequencies []float64
@@ -301,6 +302,11 @@ func (f *fittingFlags) load(s *session, label string) (*input, error) {
 			return nil, misused("column %q is named by %s: it cannot be selected or dropped", taken[1], taken[0])
 		}
 	}
+	for _, name := range f.Gate {
+		if name == label || slices.Contains(f.Drop, name) {
+			return nil, misused("column %q is named by --gate and by another flag: it cannot be both", name)
+		}
+	}
 	switch {
 	case label != "" && label == weights:
 		return nil, misused("column %q is named by --weights and by --label: it cannot be both", label)
@@ -327,6 +333,15 @@ func (f *fittingFlags) load(s *session, label string) (*input, error) {
 	}
 	if unlabelled {
 		s.note("left out the class labels of %s, column %q (--select chooses columns)", in.name, in.label)
+	}
+	if len(f.Gate) > 0 {
+		own := without(in.Names, setOf(append([]string{weights}, f.Gate...)))
+		if in.Table, err = all.Select(append(own, f.Gate...)...); err != nil {
+			return nil, in.wrap(fmt.Errorf("--gate: %w", err))
+		}
+		if len(own) == 0 {
+			return nil, misused("--gate has every column, and the components describe none")
+		}
 	}
 	if err := in.refuseEmpty(); err != nil {
 		return nil, err

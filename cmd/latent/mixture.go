@@ -119,18 +119,27 @@ func parts(of family.Family) (names []string) {
 
 // describedRows are a table of numbers, and the family of its rows.
 type describedRows struct {
-	*framework.Table
-	columns []column
-	family  family.Family
-	why     string // the method, where the columns decide; else empty
+	*framework.Table                // the columns that the classes describe
+	whole            framework.Rows // with those of the gate, which come last: codes of levels
+	columns          []column       // likewise
+	family           family.Family
+	why              string // the method, where the columns decide; else empty
 }
 
 // rows finds out what the columns are and makes numbers of them.
 func (in *input) rows(s *session, f *modelFlags) (*describedRows, error) {
-	columns, err := described(s, in, f.Family, &f.Columns)
+	if err := in.checkGate(f.Gate); err != nil {
+		return nil, err
+	}
+	all, err := described(s, in, f.Family, f.described())
 	if err != nil {
 		return nil, err
 	}
+	d := len(all) - len(f.Gate)
+	for j := range f.Gate {
+		all[d+j].Family = familyGate
+	}
+	columns := all[:d]
 	why := ""
 	if f.byColumns {
 		if why = suitsCVB0(columns, in.Rows()); why != "" && in.largeCounts(columns) {
@@ -149,12 +158,16 @@ func (in *input) rows(s *session, f *modelFlags) (*describedRows, error) {
 	if f.Family == familyMultinomial && len(columns) < 2 {
 		return nil, errors.New("1 column: multinomial counts in two categories at least")
 	}
-	if err := in.recode(columns, upTo(0, len(columns)-1), false); err != nil {
+	if err := in.recode(all, upTo(0, len(all)-1), false); err != nil {
 		return nil, err
 	}
-	x, n, d, err := in.numbers(s, true, needsComplete(f.Family))
+	x, n, _, err := in.numbers(s, true, needsComplete(f.Family))
 	if err != nil {
 		return nil, err
+	}
+	whole := framework.Rows{N: n, D: len(all), Stride: len(all), X: x}
+	if d < len(all) {
+		x = packed(whole, d)
 	}
 	if f.Family == familyMultinomial && floats.Norm(x, 1) == 0 {
 		return nil, errors.New("every count is 0: there is nothing to fit")
@@ -169,7 +182,7 @@ func (in *input) rows(s *session, f *modelFlags) (*describedRows, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &describedRows{table, columns, overTable(family.WithFloor(familyOfRows(f.Family, columns), f.floor()), x, d), why}, nil
+	return &describedRows{table, whole, all, overTable(family.WithFloor(familyOfRows(f.Family, columns), f.floor()), x, d), why}, nil
 }
 
 // task is one of a model whose rows belong to classes.
@@ -191,6 +204,14 @@ func bindMixture(s *session, f *modelFlags, in *input) (*task, error) {
 		return nil, err
 	}
 	t := rows.task(f, "component")
+	if len(f.Gate) > 0 {
+		b, err := f.starting()
+		if err != nil {
+			return nil, err
+		}
+		t.engine, err = gatedEngine(f, in, rows, mixture.Model{Family: rows.family, Start: b.fit})
+		return t, err
+	}
 	t.engine, err = mixtureEngine(f, rows.Table, rows.columns, rows.family)
 	return t, err
 }

@@ -15,6 +15,12 @@ import (
 
 // loadMixture takes the parameters out of a model file, and the families of its columns.
 func loadMixture(file *modelFile) (*savedModel, error) {
+	if err := file.checkFamilies(); err != nil {
+		return nil, err
+	}
+	if gate, _ := gateOf(file.Columns); len(gate) > 0 {
+		return loadGated(file)
+	}
 	var p *mixture.Parameters
 	if err := json.Unmarshal(file.Params, &p); err != nil {
 		return nil, err
@@ -23,9 +29,6 @@ func loadMixture(file *modelFile) (*savedModel, error) {
 		return nil, errors.New("no parameters")
 	}
 	if err := file.matches(p.K, p.D); err != nil {
-		return nil, err
-	}
-	if err := file.checkFamilies(); err != nil {
 		return nil, err
 	}
 	model := mixture.Model{Family: familyOfRows(file.Family, file.Columns)}
@@ -63,7 +66,11 @@ func (m *modelFile) checkFamilies() error {
 	if m.Model == "bernmix" || joint(m.Family) {
 		families = []string{m.Family}
 	}
-	for _, c := range m.Columns {
+	_, own := gateOf(m.Columns)
+	for j, c := range m.Columns {
+		if j >= own {
+			families = []string{familyGate}
+		}
 		if err := c.check(families); err != nil {
 			return err
 		}
@@ -130,6 +137,8 @@ func (c column) check(families []string) error {
 		wrong = levels < familyNamed(c.Family).levels
 	case familyBernoulli:
 		wrong = levels != 0 && levels != 2
+	case familyGate:
+		wrong = levels == 1
 	}
 	switch {
 	case !slices.Contains(families, c.Family):

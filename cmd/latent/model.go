@@ -23,6 +23,7 @@ type model struct {
 	sequences         bool // rows follow one another: --sequence
 	pairs             bool // rows are pairs of names with a number, such as edges: see triples
 	gaps              bool // entries may be missing, without classes
+	gates             bool // probabilities of classes may depend on columns: --gate
 	singular          bool // sBIC has learning coefficients of it, without classes
 	labels            bool // a row has several labels: ICL makes sense, and several starts by default
 	noises            bool // --noise diagonal and --noise isotropic
@@ -40,7 +41,7 @@ var models map[string]model
 
 func init() { // their functions use the list
 	mixtures := model{data: "faithful", families: familyNames(false), methods: []string{methodGFAB, methodFAB, methodEM, methodMAP, methodVB, methodCVB0},
-		selecting: methodEM, classes: true, mixes: true, check: checkMixture, bind: bindMixture, load: loadMixture}
+		selecting: methodEM, classes: true, mixes: true, gates: true, check: checkMixture, bind: bindMixture, load: loadMixture}
 	bernmix := mixtures
 	bernmix.data, bernmix.families = "housevotes84", []string{familyBernoulli}
 	models = map[string]model{
@@ -171,7 +172,8 @@ type result struct {
 	explained         []float64   // share of the variance, a latent dimension
 	components        []component // of mixtures
 	covariances       []namedMatrix
-	doubts            []error // about columns, to be warned of
+	gate              *gateReport // of --gate
+	doubts            []error     // about columns, to be warned of
 	// without warns where a criterion is higher of no latent dimensions at all; nil where that is not known.
 	without       func(c framework.Criterion, value, n float64) error
 	facts         [][2]string // lines of the text, by name
@@ -191,8 +193,13 @@ type savedModel struct {
 	sequences func(b framework.Sequences) ([]float64, error)
 	forecast  func(b framework.Sequences, h int) ([]float64, error)
 	expect    func(states []float64) (forecastStep, error)
-	layout    layout
-	doubt     string // of the scores; empty: none
+	// prior is score for rows that have the columns of the gate alone; nil where there is none.
+	gate  design
+	prior func(rows framework.Rows) ([]float64, error)
+	// given is sample for rows whose columns of the gate are taken as they are; nil where sample needs none.
+	given  func(rows framework.Rows, rng *rand.Rand) (x []float64, labels []int, err error)
+	layout layout
+	doubt  string // of the scores; empty: none
 	// score returns the numbers of each row that the layout names.
 	score func(rows framework.Rows) ([]float64, error)
 	// sample draws n rows, and the component of each where z is a class.

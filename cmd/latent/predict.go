@@ -59,19 +59,24 @@ func (c *predictCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	names := namesOf(m.Columns)
+	columns, score := m.Columns, m.saved.score
+	if m.saved.prior != nil && in.lacks(m.Columns[:len(m.Columns)-len(m.saved.gate)]) {
+		s.note("%s has no column of the components: their probabilities are what the gate says", in.name)
+		columns, score = m.saved.gate, m.saved.prior
+	}
+	names := namesOf(columns)
 	order, err := in.match(s, names)
 	if err != nil {
 		return in.wrap(err)
 	}
-	if err := in.recode(m.Columns, order, c.Unseen == "missing"); err != nil {
+	if err := in.recode(columns, order, c.Unseen == "missing"); err != nil {
 		return in.wrap(err)
 	}
 	c.noteNA(s, in)
 	if err := in.complete(s, gaps); err != nil {
 		return err
 	}
-	p := &prediction{score: m.saved.score, layout: m.saved.layout, in: in, ids: ids, columns: names, errors: in.renderer()}
+	p := &prediction{score: score, layout: m.saved.layout, in: in, ids: ids, columns: names, errors: in.renderer()}
 	if p.x, p.rows, _, err = in.numbers(s, models[m.Model].classes, m.saved.needsAll); err != nil {
 		return in.wrap(err)
 	}
@@ -254,6 +259,11 @@ func (in *input) match(s *session, names []string) (order []int, err error) {
 	in.asked = true
 	in.Table, err = in.Table.Select(kept...)
 	return order, err
+}
+
+// lacks says whether the table has names, and none of those of the columns.
+func (in *input) lacks(columns []column) bool {
+	return !in.unnamed && len(without(in.Names, setOf(namesOf(columns)))) == in.Cols()
 }
 
 func setOf(names []string) map[string]bool {

@@ -79,6 +79,7 @@ type summary struct {
 	Shape         size            `json:"shape"`
 	Explained     []number        `json:"explained,omitempty"`               // bpca and factor: share of the variance, a latent dimension
 	Components    []component     `json:"components,omitempty"`              // mixtures
+	Gate          *gateReport     `json:"gate,omitempty"`                    // with --gate
 	Bootstrap     *refits         `json:"bootstrap,omitempty"`               // with --bootstrap
 	LoadingErrors []number        `json:"loading_standard_errors,omitempty"` // factor with --bootstrap
 	ByK           []sizeScore     `json:"by_k,omitempty"`
@@ -141,6 +142,7 @@ type settings struct {
 	Columns       string   `json:"columns,omitempty"`  // likewise
 	Start         string   `json:"start,omitempty"`    // likewise
 	Sequence      string   `json:"sequence,omitempty"` // the column of --sequence
+	Gate          []string `json:"gate,omitempty"`     // the columns of --gate
 	LeftRight     int      `json:"left_right,omitempty"`
 	Floor         *float64 `json:"floor,omitempty"`  // likewise
 	Noise         string   `json:"noise,omitempty"`  // of factor
@@ -202,7 +204,7 @@ func newReport(f *fitted, in *input, c framework.Criterion) (*report, error) {
 		Iterations: f.Iterations, Converged: f.Status == framework.Converged, Status: f.status,
 		Shape:  size{f.Shape.K, f.Shape.Component, f.Shape.Shared},
 		Pruned: []pruned{}, Split: []split{}, Restarts: []restart{},
-		Explained: numbers(found.explained), Components: found.components,
+		Explained: numbers(found.explained), Components: found.components, Gate: found.gate,
 		Objective: numbers(f.Objective),
 	}, Covariances: found.covariances, Trace: numbers(f.Trace), KTrace: append([]int{}, f.KTrace...), found: found}
 	r.setScores(f)

@@ -7,12 +7,15 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+
+	"github.com/latent-go/latent/framework"
 )
 
 type sampleCommand struct {
 	Saved  string `arg:"" name:"model" placeholder:"MODEL.json" help:"Model saved by latent fit --out."`
 	Rows   int    `name:"rows" short:"n" required:"" placeholder:"N" help:"Rows to draw."`
 	Labels bool   `help:"Add the component, or state of hmm, that each row was drawn from, as a last column named component, or state."`
+	Given  string `placeholder:"FILE" help:"Models with a gate: rows are drawn for those of this file, one after the other and from the beginning again, whose columns are taken as given."`
 	Seed   uint64 `default:"1" help:"Seed."`
 	Out    string `placeholder:"FILE" help:"File to write. Default, and -: standard output."`
 }
@@ -40,7 +43,10 @@ func (c *sampleCommand) Run(s *session) error {
 	if m.Family == familyMultinomial {
 		s.note("each row has a single trial: how many trials a row has, a multinomial model does not describe")
 	}
-	if err := s.checkOut(c.Out, c.Saved); err != nil {
+	if err := s.checkOut(c.Out, c.Saved, c.Given); err != nil {
+		return err
+	}
+	if err := c.take(s, m); err != nil {
 		return err
 	}
 	return s.emit(c.Out, func(w io.Writer) error { return c.draw(s, m, w) })
@@ -52,6 +58,54 @@ func (c *sampleCommand) checkLabels(m *modelFile) error {
 		return misused("--labels requires a mixture or hmm: %s is a %s model, which has no components", c.Saved, m.Model)
 	case c.Labels && slices.Contains(namesOf(m.Columns), drawnHead(m)):
 		return misused("--labels would add a second column named %q", drawnHead(m))
+	}
+	return nil
+}
+
+// take reads the rows of --given, and has the model draw for them.
+func (c *sampleCommand) take(s *session, m *modelFile) error {
+	switch {
+	case m.saved.given == nil && c.Given == "":
+		return nil
+	case m.saved.given == nil:
+		return misused("--given requires a model with a gate: %s takes no column as given", c.Saved)
+	case c.Given == "":
+		return misused("%s says nothing of its columns %s: latent sample needs rows that have them (--given FILE)", c.Saved, quoted(namesOf(m.saved.gate)))
+	}
+	in, err := (&inputFlags{Header: "auto"}).open(s, c.Given, m.reading())
+	if err != nil {
+		return err
+	}
+	columns := slices.DeleteFunc(slices.Clone(m.Columns), func(one column) bool {
+		return !slices.Contains(in.Names, one.Name) && !slices.Contains(namesOf(m.saved.gate), one.Name)
+	})
+	if in.Table, err = in.Table.Select(namesOf(columns)...); err != nil {
+		return in.wrap(err)
+	}
+	if err := in.recode(columns, upTo(0, len(columns)-1), false); err != nil {
+		return in.wrap(err)
+	}
+	rows := make([]float64, 0, in.Rows()*len(m.Columns))
+	for row := range in.Rows() {
+		for j, one := range m.Columns {
+			v := 0.0
+			if at := slices.Index(in.Names, one.Name); at >= 0 {
+				v = in.Number(row, at)
+			} else if j == 0 {
+				v = 1 // the trial of a multinomial row
+			}
+			rows = append(rows, v)
+		}
+	}
+	next, d := 0, len(m.Columns)
+	m.saved.sample = func(n int, rng *rand.Rand) (x []float64, labels []int, err error) {
+		b := framework.Rows{N: n, D: d, Stride: d}
+		for range n {
+			b.X = append(b.X, rows[next*d:(next+1)*d]...)
+			next = (next + 1) % in.Rows()
+		}
+		x, labels, err = m.saved.given(b, rng)
+		return x, labels, in.wrap(err)
 	}
 	return nil
 }
