@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/latent-go/latent/bootstrap"
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/experts"
 	"github.com/latent-go/latent/models/mixture"
@@ -47,17 +48,16 @@ func (f *modelFlags) checkGate() error {
 		return misused("--gate cannot be used with --noise")
 	}
 	for i, name := range f.Gate {
-		family := f.Columns.family[name]
+		given := f.Columns.family[name]
 		switch {
 		case slices.Contains(f.Gate[:i], name):
 			return misused("--gate names column %q twice", name)
 		case name == f.Weights || name == f.Sequence:
 			return misused("column %q is named by --gate and by another flag: it cannot be both", name)
-		case family != "" && family != familyCategorical:
-			return misused("--columns %s=%s: a column of --gate is taken as a number, or as %s", name, family, familyCategorical)
+		case given != "" && given != familyCategorical:
+			return misused("--columns %s=%s: a column of --gate is taken as a number, or as %s", name, given, familyCategorical)
 		}
 	}
-	f.Accelerate = true // the gate makes EM slow where it is steep (docs/theory/experts.md, section 3)
 	return nil
 }
 
@@ -173,6 +173,12 @@ func gatedEngine(f *modelFlags, in *input, rows *describedRows, base mixture.Mod
 	if err != nil {
 		return nil, err
 	}
+	plan, err := family.NewPlan(base.Family, own)
+	if err != nil {
+		return nil, err
+	}
+	// A steep gate makes EM slow (docs/theory/experts.md, section 3). Searched estimates cannot be extrapolated.
+	f.Accelerate = f.Accelerate || !plan.Searches()
 	in.shown = append(slices.Clone(in.Names[:own]), gate.names()...)
 	made := &iterated[framework.Rows, *experts.Parameters, *experts.Statistics]{model: gatedModel(base, gate, own), source: table}
 	made.find = func(p *experts.Parameters, s *experts.Statistics) (*result, error) {
