@@ -18,7 +18,6 @@ const (
 	still      = 1e-13 // the gradient in ln ψ, of what a row contributes
 	near       = 1e-6  // the gradient from which on rounding hides what a step gains, and the gradient judges
 	descent    = 1e-4  // share of the slope that a step must gain
-	nothing    = 1e-30 // of a covariance where noise has variance 1: LAPACK's eigenvectors of blocks below 1e-123 are none
 	optimism   = 10    // times what Newton's method promises: no goal is given up within that
 )
 
@@ -73,9 +72,7 @@ func (s *search) evaluate(x []float64) bool {
 	scaled := make([]float64, d*d)
 	for i := range d {
 		for j := i; j < d; j++ {
-			if v := s.c[i*d+j] * math.Exp(-(x[i]+x[j])/2); !(math.Abs(v) < nothing) {
-				scaled[i*d+j] = v
-			}
+			scaled[i*d+j] = s.c[i*d+j] * math.Exp(-(x[i]+x[j])/2)
 		}
 	}
 	if !finite(scaled) {

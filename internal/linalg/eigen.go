@@ -40,34 +40,16 @@ const small = 128
 // happen, when the QL method does not converge.
 func NewSymmetricEigen(n int, a []float64) (e *SymmetricEigen, ok bool) {
 	e = &SymmetricEigen{n: n, scale: 1}
-	if n < small {
-		return e, e.full(mat.NewSymDense(n, a))
-	}
-	largest := 0.0
-	for i := range n {
-		for _, v := range a[i*n+i : (i+1)*n] {
-			largest = max(largest, math.Abs(v)) // NaN stays
-		}
-	}
-	if math.IsNaN(largest) || math.IsInf(largest, 0) {
+	if !e.normalize(a) {
 		return nil, false
 	}
-	if largest > 0 {
-		_, exponent := math.Frexp(largest)
-		e.scale = math.Ldexp(1, min(max(exponent, -1021), 1023)) // and its inverse are finite
-		for i := range n {
-			Scale(1/e.scale, a[i*n+i:(i+1)*n])
-		}
+	if n < small {
+		return e, e.full(a)
 	}
 	e.reflectors = a
 	e.tridiagonalize()
-	for _, part := range [][]float64{e.diagonal, e.offDiagonal} {
-		for i, v := range part {
-			if math.Abs(v) < 0x1p-400 {
-				part[i] = 0 // gonum's Dsterf panics on blocks of a tiny norm
-			}
-		}
-	}
+	underflow(e.diagonal)
+	underflow(e.offDiagonal)
 	e.Values = slices.Clone(e.diagonal)
 	if !(gonum.Implementation{}).Dsterf(n, e.Values, slices.Clone(e.offDiagonal)) {
 		return nil, false
@@ -77,20 +59,56 @@ func NewSymmetricEigen(n int, a []float64) (e *SymmetricEigen, ok bool) {
 	return e, true
 }
 
-// full finds values and all vectors.
-func (e *SymmetricEigen) full(a *mat.SymDense) bool {
-	var eigen mat.EigenSym
-	if !eigen.Factorize(a, true) {
+// normalize divides the upper triangle by about its largest entry.
+func (e *SymmetricEigen) normalize(a []float64) bool {
+	n, largest := e.n, 0.0
+	for i := range n {
+		for _, v := range a[i*n+i : (i+1)*n] {
+			largest = max(largest, math.Abs(v)) // NaN stays
+		}
+	}
+	if math.IsNaN(largest) || math.IsInf(largest, 0) {
 		return false
 	}
-	e.Values = eigen.Values(nil)
+	if largest == 0 {
+		return true
+	}
+	_, exponent := math.Frexp(largest)
+	e.scale = math.Ldexp(1, min(max(exponent, -1021), 1023)) // and its inverse are finite
+	for i := range n {
+		Scale(1/e.scale, a[i*n+i:(i+1)*n])
+	}
+	return true
+}
+
+// full finds values and all vectors of the normalized matrix, as LAPACK's dsyev does, but for tiny numbers of T: of blocks below
+// 1e-123 gonum's Dsteqr has vectors as long as 1e123. The vectors take the place of the matrix.
+func (e *SymmetricEigen) full(a []float64) bool {
+	n, routines := e.n, gonum.Implementation{}
+	e.Values, e.offDiagonal, e.tau = make([]float64, n), make([]float64, max(0, n-1)), make([]float64, max(0, n-1))
+	work := make([]float64, max(1, 2*n-2, n*small/2))
+	routines.Dsytrd(blas.Upper, n, a, n, e.Values, e.offDiagonal, e.tau, work, len(work))
+	routines.Dorgtr(blas.Upper, n, a, n, e.tau, work, len(work))
+	underflow(e.offDiagonal)
+	if !routines.Dsteqr(lapack.EVOrig, n, e.Values, e.offDiagonal, a, n, work) {
+		return false
+	}
 	slices.Reverse(e.Values)
-	e.vectors = &mat.Dense{}
-	eigen.VectorsTo(e.vectors)
-	for i := range e.n {
+	Scale(e.scale, e.Values)
+	e.vectors = mat.NewDense(n, n, a)
+	for i := range n {
 		slices.Reverse(e.vectors.RawRowView(i))
 	}
 	return true
+}
+
+// underflow takes tiny numbers of T for 0, where its largest is about 1: gonum's Dsterf and Dsteqr fail on blocks of a tiny norm.
+func underflow(part []float64) {
+	for i, v := range part {
+		if math.Abs(v) < 0x1p-400 {
+			part[i] = 0
+		}
+	}
 }
 
 // tridiagonalize reduces the upper triangle in reflectors, row after row, in panels whose

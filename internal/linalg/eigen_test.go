@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -176,4 +177,42 @@ func TestSymmetricEigenAtTheEndOfTheRange(t *testing.T) {
 			require.InDelta(t, v, math.Ldexp(got.Values[i], -1023), 1e-13, "n = %d, value %d", n, i)
 		}
 	}
+}
+
+// TestEigenvectorsOfEntriesOfAllSizes: gonum's routine has vectors as long as 1e123 of one in a hundred such matrices.
+func TestEigenvectorsOfEntriesOfAllSizes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	for _, n := range []int{1, 3, 8, 20, 127, 138} {
+		for _, least := range []float64{-30, -120, -160, -200, -300} {
+			for range max(2, 2000/(n*n)) {
+				scales, a := make([]float64, n), mat.NewSymDense(n, nil)
+				for i := range scales {
+					scales[i] = math.Pow(10, least*rng.Float64()/2*float64(rng.IntN(2)))
+				}
+				for i := range n {
+					for j := i; j < n; j++ {
+						a.SetSym(i, j, rng.NormFloat64()*scales[i]*scales[j])
+					}
+				}
+				e, ok := linalg.NewSymmetricEigen(n, slices.Clone(a.RawSymmetric().Data))
+				require.True(t, ok)
+				v := e.Vectors(n)
+				var left, right, gram mat.Dense
+				left.Mul(a, v)
+				right.Mul(v, mat.NewDiagDense(n, e.Values))
+				gram.Mul(v.T(), v)
+				size := 1 + math.Max(e.Values[0], -e.Values[n-1])
+				require.True(t, mat.EqualApprox(&left, &right, 1e-12*size), "%d, 1e%v", n, least)
+				require.True(t, mat.EqualApprox(&gram, eye(n), 1e-10), "%d, 1e%v", n, least)
+			}
+		}
+	}
+}
+
+func eye(n int) mat.Matrix {
+	d := mat.NewDiagDense(n, nil)
+	for i := range n {
+		d.SetDiag(i, 1)
+	}
+	return d
 }
