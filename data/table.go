@@ -170,10 +170,29 @@ func (t *Table) DropMissing() (complete *Table, dropped int, err error) {
 	if t.complete() {
 		return t, 0, nil
 	}
+	return t.dropRows(t.missingIn)
+}
+
+// DropEmpty is [Table.DropMissing] of the rows in which every cell is missing, but for those of some columns.
+func (t *Table) DropEmpty(but ...string) (complete *Table, dropped int, err error) {
+	if t.complete() {
+		return t, 0, nil
+	}
+	return t.dropRows(func(row int) bool {
+		for j, c := range t.columns {
+			if !math.IsNaN(t.number(row, c)) && !slices.Contains(but, t.Names[j]) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+func (t *Table) dropRows(drop func(row int) bool) (complete *Table, dropped int, err error) {
 	missing := make([]bool, t.rows)
 	origin := make([]int, 0, t.rows)
 	for row := range missing {
-		if t.missingIn(row) {
+		if drop(row) {
 			missing[row] = true
 			dropped++
 		} else {

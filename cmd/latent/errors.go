@@ -255,6 +255,8 @@ func (in *input) flagsAbout(err error) string {
 		return dropping(in.texts())
 	case in.flags == nil: // no fit
 		return ""
+	case errors.Is(err, framework.ErrNoValue) && len(in.faulty(err)) == 0:
+		return "--missing empty"
 	case errors.Is(err, framework.ErrConstant), errors.Is(err, framework.ErrNoValue):
 		return dropping(in.faulty(err))
 	case errors.Is(err, family.ErrDependent):

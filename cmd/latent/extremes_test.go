@@ -120,3 +120,40 @@ func TestWeightsOfAllSizes(t *testing.T) {
 		}
 	}
 }
+
+// What was said of these once sent the reader elsewhere.
+func TestSmallFaultsAreNamed(t *testing.T) {
+	for line, part := range map[string]string{
+		"fit --model hmm --start kmeans,rows":           "--start kmeans,rows: a fit begins in one way",
+		"fit --model hmm --start kmeans,free,uniform":   "--start kmeans,free,uniform: one thing is assumed of the first state",
+		"fit --model factor --rotate foo":               `--rotate must be one of "none","varimax","promax","oblimin" but got "foo"`,
+		"fit --model hmm --missing empty":               "would join the steps",
+		"fit --model bpca --missing empty --data zoo":   "--missing empty cannot be used with this model",
+		"fit --model factor --rotate varimax --start x": "--start cannot be used",
+	} {
+		fails(t, 2, part, "", strings.Fields(line)...)
+	}
+	fails(t, 1, "2 rows: any two columns are proportional there", "", "fit", "--model", "factor", "--data", file(t, "two.csv", "a,b,c\n1,2,3\n2,1,4\n"))
+
+	path := filepath.Join(t.TempDir(), "h.json")
+	sequences := file(t, "s.csv", "s,a,b\n1,1,2\n1,2,3\n1,2,1\n2,5,4\n2,3,3\n")
+	done(t, "fit", "--model", "hmm", "--data", sequences, "--sequence", "s", "--cov", "diag", "--kmax", "2", "--out", path)
+	for _, flag := range []string{"--drop", "--select"} {
+		fails(t, 2, `column "s" says which sequence a row belongs to: it cannot be selected or dropped`, "", "predict", path, "--data", sequences, flag, "s")
+	}
+}
+
+func TestRowsWithoutAnyValueAreLeftOutAlone(t *testing.T) {
+	rows := "w,a,b,c,d\n1,1,2,3,1\n1,2,1,4,2\n1,3,1,,4\n1,2,2,5,1\n1,1,3,3,6\n1,,3,1,2\n1,4,4,2,2\n"
+	whole, gap := file(t, "whole.csv", rows), file(t, "gap.csv", strings.Replace(rows, "1,3,1,,4\n", "1,,,,\n1,3,1,,4\n", 1))
+	args := []string{"fit", "--model", "factor", "--method", "em", "--weights", "w", "--format", "json", "--seed", "1"}
+	want, _ := done(t, append(args, "--data", whole)...)
+	fails(t, 1, "gap.csv: row 3 has no value at all: drop it (--missing empty)", "", append(args, "--data", gap)...)
+	path := filepath.Join(t.TempDir(), "m.json")
+	got, stderr := done(t, append(args, "--data", gap, "--missing", "empty", "--out", path)...)
+	require.Contains(t, stderr, "left out 1 of the 8 rows of "+gap+", which have no value")
+	require.Equal(t, decode(t, want)["value"], decode(t, got)["value"])
+	filled, _ := done(t, "predict", path, "--data", gap, "--missing", "empty")
+	require.Contains(t, filled, "\n4,", "rows keep their numbers in the file")
+	require.NotContains(t, filled, "\n3,")
+}

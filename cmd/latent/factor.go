@@ -165,7 +165,7 @@ func noiseText(st factor.Structure) string {
 
 // factorEngine is the closed form, or iterations on moments where no entry is missing and on rows where some are.
 func factorEngine(s *session, f *modelFlags, in *input, table *framework.Table, st factor.Structure, gaps bool) (engine, error) {
-	show := factorView{st: st, names: in.Names, rotate: f.Rotate, table: table}
+	show := factorView{st: st, names: in.Names, rotate: valueOr(f.Rotate, ""), table: table}
 	found := func(p *factor.Parameters, stat *factor.Statistics) (*result, error) {
 		p, err := p.Rescaled(stat)
 		if err != nil {

@@ -24,7 +24,7 @@ type modelFlags struct {
 	LeftRight  *int            `placeholder:"STATES" help:"hmm: moves lead to the same state or up to so many states further, and never back. Such chains are cheap, and gfic takes many states: compare by bic, or give --k."`
 	Noise      noiseFlag       `help:"Add noise to a mixture of Gaussians or t distributions: one more component, of the same density everywhere in the box that holds the table, for outliers. Of --model factor and features: --noise diagonal, a variance of the noise for each column (the default), or --noise isotropic, one for all."`
 	Blocks     string          `placeholder:"A,B;C,D" help:"factor: blocks of columns, in which the noise correlates as it will, so that factors are what blocks have in common. Two blocks: canonical correlation. Backslashes before commas and semicolons in names."`
-	Rotate     string          `placeholder:"NAME" enum:",none,varimax,promax,oblimin" default:"" help:"factor: rotation of the loadings: none (the factors of maximum likelihood), varimax, promax or oblimin. Default: none."`
+	Rotate     *string         `placeholder:"NAME" enum:"none,varimax,promax,oblimin" help:"factor: rotation of the loadings: none (the factors of maximum likelihood), varimax, promax or oblimin. Default: none."`
 	Gate       []string        `placeholder:"COL,…" help:"Mixtures: columns that the probabilities of the components depend on, by a multinomial logistic regression (latent class regression, mixtures of experts); the components describe the other columns. Texts, and columns that --columns has as categorical, become indicators of their levels but the first. With --method gfab, fab or em; iterations are extrapolated, as by --accelerate."`
 	Columns    columnFamilies  `placeholder:"COL=FAMILY,…" help:"Families of single columns of a mixture or hmm, where they differ from --family. A comma in a name has a backslash before it."`
 	Method     string          `placeholder:"NAME" help:"Inference: gfab, fab, em, map, vb, cvb0 or closed-form (bpca, factor and vbmf; map: mixtures and hmm, cvb0: mixtures). gfab, fab and cvb0 prune from kmax down; the others fit every K separately. Default of latent select for mixtures and hmm: em. Of latent fit for mixtures: cvb0 where it finds K in a table of codes and counts (to 1,000) of at most 10,000 cells, else gfab; of bpca, features and hmm gfab, of vbmf closed-form; of factor closed-form, which is gfab without iterations, where no entry is missing."`
@@ -148,7 +148,7 @@ func (f *modelFlags) check(method string) error {
 			return misused("--temper is %v: it must be positive and at most 1", alpha)
 		}
 	}
-	if (f.Blocks != "" || f.Rotate != "") && f.Model != "factor" {
+	if (f.Blocks != "" || f.Rotate != nil) && f.Model != "factor" {
 		return misused("--blocks and --rotate require --model factor, and the model is %s", f.Model)
 	}
 	if f.Center && !m.ranks {
@@ -213,7 +213,7 @@ func valueOr[T any](flag *T, otherwise T) T {
 
 // settings are what a model file keeps of the flags.
 func (f *modelFlags) settings() settings {
-	kept := settings{Weights: f.Weights, Prior: f.Prior.text, Columns: f.Columns.text, Start: valueOr(f.Start, ""), Sequence: f.Sequence, Gate: f.Gate, LeftRight: valueOr(f.LeftRight, 0), Floor: f.Floor, Noise: f.Noise.kept(), Blocks: f.Blocks, Rotate: f.Rotate, Center: f.Center, Temper: valueOr(f.Temper, 0), Accelerate: f.Accelerate}
+	kept := settings{Weights: f.Weights, Prior: f.Prior.text, Columns: f.Columns.text, Start: valueOr(f.Start, ""), Sequence: f.Sequence, Gate: f.Gate, LeftRight: valueOr(f.LeftRight, 0), Floor: f.Floor, Noise: f.Noise.kept(), Blocks: f.Blocks, Rotate: valueOr(f.Rotate, ""), Center: f.Center, Temper: valueOr(f.Temper, 0), Accelerate: f.Accelerate}
 	if f.SizePrior != sizePriors[0] {
 		kept.SizePrior = f.SizePrior
 	}

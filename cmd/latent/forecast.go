@@ -13,7 +13,7 @@ func (c *predictCommand) checkSequences(m *modelFile) error {
 		return misused("--sequence requires a model of sequences: %s is a %s model", c.Saved, m.Model)
 	case m.saved.sequences == nil && c.Forecast != nil:
 		return misused("--forecast requires a model of sequences: %s is a %s model", c.Saved, m.Model)
-	case m.saved.sequences != nil && c.Missing != nil && *c.Missing == missingDrop:
+	case m.saved.sequences != nil && c.Missing != nil && (*c.Missing == missingDrop || *c.Missing == missingEmpty):
 		return errJoins
 	case c.Forecast == nil:
 		return nil

@@ -32,9 +32,13 @@ type beginnings struct {
 // starting takes --start apart.
 func (f *modelFlags) starting() (b beginnings, err error) {
 	b.fit = family.Varied
+	fits, chains := 0, 0
 	for name := range strings.SplitSeq(valueOr(f.Start, family.Varied.String()), ",") {
 		start, unknown := family.StartByName(name)
 		if unknown == nil {
+			if fits++; fits > 1 {
+				return b, misused("--start %s: a fit begins in one way", *f.Start)
+			}
 			b.fit = start
 			continue
 		}
@@ -44,6 +48,9 @@ func (f *modelFlags) starting() (b beginnings, err error) {
 			return b, misused("--start %s: choose one of varied, kmeans, random, rows", name)
 		case err != nil:
 			return b, misused("--start %s: choose one of varied, kmeans, random, rows for the fit, and of free, uniform, stationary, first for the first state", name)
+		}
+		if chains++; chains > 1 {
+			return b, misused("--start %s: one thing is assumed of the first state", *f.Start)
 		}
 		b.chain = chain
 	}

@@ -44,7 +44,7 @@ type inputFlags struct {
 	Header  string     `default:"auto" enum:"auto,yes,no" help:"Whether the first row of a CSV file names the columns: auto, yes or no."`
 	NA      []string   `name:"na" sep:"none" placeholder:"TEXT" help:"Cells of this text are missing values, as empty ones, NA and NaN are. Repeatable."`
 	Limit   limitsFlag `placeholder:"KEY=VALUE,…" help:"Limits of what is read, against damaged and hostile files: cell and row of a CSV file (16MiB, 256MiB), and ratio, of what a gzipped file holds to its own size (200, beyond 1GB)."`
-	Missing *string    `enum:"error,drop,keep" placeholder:"HOW" help:"Missing values: error refuses them, drop leaves their rows out, keep integrates them out, which spherical and other structured covariances without a matrix, multinomial, bpca and vbmf cannot. Default: keep where that can be, else error."`
+	Missing *string    `enum:"error,drop,keep,empty" placeholder:"HOW" help:"Missing values: error refuses them, drop leaves their rows out, empty leaves out rows without any value, and like keep integrates the others out, which spherical and other structured covariances without a matrix, multinomial, bpca and vbmf cannot. Default: keep where that can be, else error."`
 }
 
 // An input is a table as it was read.
@@ -137,6 +137,7 @@ const (
 	missingError = "error"
 	missingDrop  = "drop"
 	missingKeep  = "keep"
+	missingEmpty = "empty"
 )
 
 // gaps resolves --missing for a model that needs all values or does not.
@@ -146,21 +147,29 @@ func (f *inputFlags) gaps(needsAll bool) (string, error) {
 		return missingError, nil
 	case f.Missing == nil:
 		return missingKeep, nil
-	case *f.Missing == missingKeep && needsAll:
-		return "", misused("--missing keep cannot be used with this model, which needs complete rows (--missing drop)")
+	case (*f.Missing == missingKeep || *f.Missing == missingEmpty) && needsAll:
+		return "", misused("--missing %s cannot be used with this model, which needs complete rows (--missing drop)", *f.Missing)
 	}
 	return *f.Missing, nil
 }
 
-var errJoins = misused("--missing drop would join the steps before and after a gap: --missing keep integrates missing values of sequences out")
+var errJoins = misused("--missing drop and empty would join the steps before and after a gap: --missing keep integrates missing values of sequences out")
 
 // complete leaves out rows with missing values, if --missing says so.
 func (in *input) complete(s *session, gaps string) error {
 	in.gaps = gaps
-	if gaps != missingDrop {
+	var complete *data.Table
+	var err error
+	dropped, what := 0, "which have missing values"
+	switch gaps {
+	case missingDrop:
+		complete, dropped, err = in.DropMissing()
+	case missingEmpty:
+		complete, dropped, err = in.DropEmpty(in.weights)
+		what = "which have no value"
+	default:
 		return nil
 	}
-	complete, dropped, err := in.DropMissing()
 	if err != nil {
 		return in.wrap(err)
 	}
@@ -172,7 +181,7 @@ func (in *input) complete(s *session, gaps string) error {
 		return in.wrap(fmt.Errorf("no rows left by --missing drop: every row has a missing value%s", advice))
 	}
 	if dropped > 0 {
-		s.note("left out %d of the %d rows of %s, which have missing values", dropped, in.Rows(), in.name)
+		s.note("left out %d of the %d rows of %s, %s", dropped, in.Rows(), in.name, what)
 	}
 	in.Table = complete
 	return nil
@@ -312,7 +321,7 @@ func (f *fittingFlags) load(s *session, label string) (*input, error) {
 		return nil, misused("column %q is named by --weights and by --label: it cannot be both", label)
 	case f.Sequence != "" && (f.Sequence == weights || f.Sequence == label):
 		return nil, misused("column %q is named by --sequence and by another flag: it cannot be both", f.Sequence)
-	case f.model().sequences && gaps == missingDrop:
+	case f.model().sequences && (gaps == missingDrop || gaps == missingEmpty):
 		return nil, errJoins
 	}
 	if err := in.takeLabels(label); err != nil {
@@ -355,10 +364,10 @@ func (f *fittingFlags) load(s *session, label string) (*input, error) {
 	if in.Table, err = all.Select(append(names, weights)...); err != nil {
 		return nil, in.wrap(err)
 	}
+	in.weights = weights
 	if err := in.complete(s, gaps); err != nil {
 		return nil, err
 	}
-	in.weights = weights
 	if in.frequencies, err = in.Column(weights); err != nil {
 		return nil, in.wrap(err)
 	}

@@ -97,7 +97,7 @@ func (c *predictCommand) Run(s *session) error {
 	if c.Forecast != nil {
 		return c.forecast(s, m, p)
 	}
-	if p.numbers = gaps == missingDrop; p.numbers {
+	if p.numbers = gaps == missingDrop || gaps == missingEmpty; p.numbers {
 		p.layout.first = append([]string{rowHead}, p.layout.first...)
 	}
 	write := p.writeCSV
@@ -139,6 +139,8 @@ func (c *predictCommand) read(s *session, m *modelFile) (*input, ids, error) {
 		return nil, ids{}, err
 	}
 	switch {
+	case sequence != "" && (slices.Contains(c.Drop, sequence) || slices.Contains(c.Select, sequence)):
+		return nil, ids{}, misused("column %q says which sequence a row belongs to: it cannot be selected or dropped", sequence)
 	case c.Sequence == "" && sequence != "" && !slices.Contains(in.Names, sequence):
 		s.note("%s has no column %.60q, by which the model was fitted to sequences: its rows are taken for one sequence", in.name, sequence)
 	default:

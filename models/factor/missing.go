@@ -97,7 +97,7 @@ func (st Structure) shown(parts [][]int, x []float64, row int) (seen []int, err 
 		}
 	}
 	if len(seen) == 0 {
-		return nil, fmt.Errorf("factor: %w", framework.FaultyRow(row, "has no value at all: drop it"))
+		return nil, fmt.Errorf("factor: %w", framework.FaultyRow(row, "%w", framework.ErrNoValue))
 	}
 	return seen, nil
 }

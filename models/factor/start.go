@@ -163,6 +163,9 @@ func (st Structure) covariance(m *bpca.Moments) ([]float64, error) {
 	if st.Isotropic {
 		return c, nil
 	}
+	if m.Rows == 2 {
+		return nil, errors.New("factor: 2 rows: any two columns are proportional there; a noise of each column takes at least three rows")
+	}
 	for i := range m.D {
 		for j := range i {
 			if r := c[i*m.D+j] / math.Sqrt(c[i*(m.D+1)]) / math.Sqrt(c[j*(m.D+1)]); math.Abs(r) > 1-1e-10 {
