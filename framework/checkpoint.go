@@ -1,8 +1,6 @@
 package framework
 
 import (
-	"bytes"
-	"crypto/sha256"
 	"encoding/gob"
 	"encoding/json"
 	"errors"
@@ -10,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/latent-go/latent/internal/sealed"
 	"github.com/latent-go/latent/pruning"
 )
 
@@ -92,33 +91,31 @@ const (
 // checkpointMagic begins a checkpoint, and what it is of goes on; the number is that of its format.
 const checkpointMagic = "latent checkpoint 5: "
 
-// seal makes a checkpoint of what encode writes: the header, that, and the SHA-256 of both.
+// seal makes a checkpoint of what encode writes.
 func seal(of string, encode func(*gob.Encoder) error) ([]byte, error) {
-	var buf bytes.Buffer
-	buf.WriteString(checkpointMagic + of + "\n")
-	if err := encode(gob.NewEncoder(&buf)); err != nil {
+	checkpoint, err := sealed.Encode(checkpointMagic+of, encode)
+	if err != nil {
 		return nil, fmt.Errorf("framework: checkpoint: %w", err)
 	}
-	sum := sha256.Sum256(buf.Bytes())
-	return append(buf.Bytes(), sum[:]...), nil
+	return checkpoint, nil
 }
 
 // unseal has decode read what is in a checkpoint, which is whole.
 func unseal(of string, checkpoint []byte, decode func(*gob.Decoder) error) error {
 	format, _, _ := strings.Cut(checkpointMagic, "5")
-	header, body, _ := bytes.Cut(checkpoint, []byte("\n"))
-	switch at := len(checkpoint) - sha256.Size; {
-	case !bytes.HasPrefix(header, []byte(format)):
+	header, values := sealed.Decoder(checkpoint)
+	kind, ours := strings.CutPrefix(header, checkpointMagic)
+	switch {
+	case !strings.HasPrefix(header, format):
 		return refuse("is none: it does not begin as one")
-	case !bytes.HasPrefix(header, []byte(checkpointMagic)):
+	case !ours:
 		return refuse("was made by another version, whose format is another")
-	case len(body) < sha256.Size || sha256.Sum256(checkpoint[:at]) != [sha256.Size]byte(checkpoint[at:]):
+	case values == nil:
 		return refuse("is damaged: its checksum is wrong")
-	}
-	if kind := string(header[len(checkpointMagic):]); kind != of {
+	case kind != of:
 		return refuse("is of %s, and %s is resumed", kind, of)
 	}
-	if err := decode(gob.NewDecoder(bytes.NewReader(body[:len(body)-sha256.Size]))); err != nil {
+	if err := decode(values); err != nil {
 		return refuse("cannot be read: %v", err)
 	}
 	return nil

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"encoding/gob"
 	"encoding/json"
 	"errors"
@@ -22,6 +20,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/atomicfile"
+	"github.com/latent-go/latent/internal/sealed"
 )
 
 // checkpointFlags keep the progress of long fits.
@@ -53,7 +52,7 @@ type kept struct {
 }
 
 const (
-	checkpointHeader = "latent command checkpoint 1\n"
+	checkpointHeader = "latent command checkpoint 1"
 	// A checkpoint is written when the last one is as old as least, or shares times as long as the last one took.
 	checkpointLeast  = time.Second
 	checkpointShares = 20
@@ -186,15 +185,15 @@ func (k *keeper) open() error {
 		return err
 	}
 	k.exists = true
-	at := len(text) - sha256.Size
+	header, values := sealed.Decoder(text)
 	switch {
-	case !bytes.HasPrefix(text, []byte(checkpointHeader)):
+	case header != checkpointHeader:
 		return k.refuse("is no checkpoint of this version of latent")
-	case at < len(checkpointHeader) || sha256.Sum256(text[:at]) != [sha256.Size]byte(text[at:]):
+	case values == nil:
 		return k.refuse("is damaged: its checksum is wrong")
 	}
 	var there kept
-	if err := gob.NewDecoder(bytes.NewReader(text[len(checkpointHeader):at])).Decode(&there); err != nil {
+	if err := values.Decode(&there); err != nil {
 		return k.refuse("is damaged: %v", err)
 	}
 	if there.Version != k.state.Version {
@@ -257,14 +256,12 @@ func (k *keeper) write() error {
 	if err := k.complete(); err != nil {
 		return err
 	}
-	buf := bytes.NewBufferString(checkpointHeader)
-	if err := gob.NewEncoder(buf).Encode(k.state); err != nil {
+	text, err := sealed.Encode(checkpointHeader, func(e *gob.Encoder) error { return e.Encode(k.state) })
+	if err != nil {
 		return err
 	}
-	sum := sha256.Sum256(buf.Bytes())
-	buf.Write(sum[:])
 	return atomicfile.Write(k.path, func(w io.Writer) error {
-		_, err := w.Write(buf.Bytes())
+		_, err := w.Write(text)
 		return err
 	})
 }

@@ -28,15 +28,15 @@ const (
 	checksumField = `,"checksum":"`
 )
 
-// sealed ends the text of an object, up to its last brace, by the checksum: the SHA-256 of that text.
-func sealed(body []byte) []byte {
+// withChecksum ends the text of an object, up to its last brace, by the checksum: the SHA-256 of that text.
+func withChecksum(body []byte) []byte {
 	return fmt.Appendf(bytes.Clone(body), `%s%x"}`, checksumField, sha256.Sum256(body))
 }
 
 // whole says whether a text is as it was sealed.
 func whole(text []byte) bool {
 	at := bytes.LastIndex(text, []byte(checksumField))
-	return at >= 0 && bytes.Equal(text, sealed(text[:at]))
+	return at >= 0 && bytes.Equal(text, withChecksum(text[:at]))
 }
 
 type modelHead struct {
@@ -57,7 +57,7 @@ func saveModel(path string, s summary) error {
 		return err
 	}
 	return atomicfile.Write(path, func(w io.Writer) error {
-		_, err := w.Write(sealed(bytes.TrimSuffix(text, []byte("}"))))
+		_, err := w.Write(withChecksum(bytes.TrimSuffix(text, []byte("}"))))
 		return err
 	})
 }

@@ -71,5 +71,5 @@ func resealed(text string) string {
 	if at < 0 || !strings.HasSuffix(text, `"}`) {
 		return text
 	}
-	return string(sealed([]byte(text[:at])))
+	return string(withChecksum([]byte(text[:at])))
 }
