@@ -8,8 +8,8 @@ import (
 	"github.com/latent-go/latent/framework/lvmtest"
 )
 
-// data are the documents of a table for the conformance suite.
-func data(x *framework.SparseTable) lvmtest.Data[framework.Rows] {
+// rowsOf are the documents of a table for the conformance suite.
+func rowsOf(x *framework.SparseTable) lvmtest.Data[framework.Rows] {
 	rows := x.All()
 	sizes := make([]float64, rows.N)
 	for i := range sizes {
@@ -31,7 +31,7 @@ func TestModel(t *testing.T) {
 	x, _ := law{3, 25, 30, 20, 0.3, 0.2}.simulate(5)
 	for name, m := range map[string]Model{"given": {}, "estimated": {Alpha: 0.3, Beta: 0.2, Estimate: true}} {
 		t.Run(name, func(t *testing.T) {
-			lvmtest.Test(t, lvmtest.Case[framework.Rows, *Parameters, *Statistics]{Model: m, Data: data(x), NoAllocations: true, Partial: m.Estimate})
+			lvmtest.Test(t, lvmtest.Case[framework.Rows, *Parameters, *Statistics]{Model: m, Data: rowsOf(x), NoAllocations: true, Partial: m.Estimate})
 		})
 	}
 }
