@@ -30,7 +30,7 @@ func (v featuresView) additions() []htmlreport.Section {
 		About: "Rows are columns of the data, columns features. The colour is what a feature adds to the column, in standard deviations of it under the model; the numbers are in the units of the data." +
 			leftOut(v.D-len(columns), "column", "which the features explain least") + leftOut(v.K-k, "weaker feature", ""),
 	}
-	table := sheet{caption: "what each feature adds to each column", heads: []string{"feature", "share of rows"}, open: true}
+	table := sheet{caption: "what each feature adds to each column, to four digits", heads: []string{"feature", "share of rows"}, open: true}
 	for _, j := range columns {
 		table.heads = append(table.heads, printable(v.names[j]))
 		var shades []float64
@@ -44,7 +44,7 @@ func (v featuresView) additions() []htmlreport.Section {
 	line := func(name, share string, of func(j int) float64) {
 		row := []any{name, share}
 		for _, j := range columns {
-			row = append(row, of(j))
+			row = append(row, fmt.Sprintf("%.4g", of(j)))
 		}
 		table.add(row...)
 	}

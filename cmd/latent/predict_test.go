@@ -84,7 +84,7 @@ func TestPredictWritesJSONAsItComes(t *testing.T) {
 func TestNothingThatIsNoNumberIsPredicted(t *testing.T) {
 	model := filepath.Join(t.TempDir(), "m.json")
 	far := file(t, "far.csv", "Sepal.Length,Sepal.Width,Petal.Length,Petal.Width\n1,2,3,1\n1,2,3,1e300\n")
-	for _, args := range [][]string{{"--model", "bpca"}, {"--model", "vbmf"}, {}, {"--family", "gaussian-tied"}, {"--family", "student-t"}} {
+	for _, args := range [][]string{{"--model", "bpca"}, {"--model", "vbmf"}, {"--model", "features"}, {}, {"--family", "gaussian-tied"}, {"--family", "student-t"}} {
 		done(t, append([]string{"fit", "--data", "iris", "--kmax", "2", "--out", model}, args...)...)
 		for _, format := range []string{"csv", "json"} {
 			fails(t, 1, "far.csv: row 2 ", "", "predict", model, "--data", far, "--format", format)

@@ -189,6 +189,7 @@ func TestSelectHasTheStatisticsOfEveryFit(t *testing.T) {
 		{"--data", "faithful", "--method", "vb"},
 		{"--data", "iris", "--drop", "Species", "--model", "bpca", "--method", "em"},
 		{"--data", "iris", "--drop", "Species", "--model", "vbmf"},
+		{"--data", "iris", "--drop", "Species", "--model", "features", "--method", "em"},
 	} {
 		stdout, _ := done(t, append([]string{"select", "--kmax", "2", "--format", "json"}, flags...)...)
 		var s selection
