@@ -34,7 +34,9 @@ func bindFeatures(_ *session, f *modelFlags, in *input) (*task, error) {
 		case n < 2:
 			return errors.New("1 row: features are what tells rows apart, which takes at least two")
 		case k >= n:
-			return fmt.Errorf("%s of %s: choose K from 1 to %d", counted(k, "feature"), counted(n, "row"), max(1, n-1))
+			return fmt.Errorf("%s of %s: choose K from 1 to %d", counted(k, "feature"), counted(n, "row"), n-1)
+		case k > features.MaxExact && f.Accelerate:
+			return misused("--accelerate cannot be used with more than %d features, and K is %d", features.MaxExact, k)
 		}
 		return nil
 	}
@@ -110,7 +112,7 @@ func (v featuresView) result() *result {
 		bare = append(bare, v.names[j])
 	}
 	if len(bare) > 0 {
-		r.doubts = append(r.doubts, fmt.Errorf("the features leave no noise to %s but what its values are rounded by: their number may stand for its values", quoted(bare)))
+		r.doubts = append(r.doubts, fmt.Errorf("no noise is left in %s but the rounding of the values: features may stand for single values", quoted(bare)))
 	}
 	r.without = func(c framework.Criterion, value, n float64) error {
 		e := v.Featureless(n)
