@@ -282,7 +282,7 @@ func (c *Classes) Estimate(params []float64) error {
 	if err := c.search(params); err != nil {
 		return err
 	}
-	return c.plan.share(Table{c.K, size.Sums, c.Sums}, Table{c.K, size.Params, params})
+	return c.plan.share(Table{c.K, size.Sums, c.Sums}, Table{c.K, size.Anchor, c.Anchor}, Table{c.K, size.Params, params})
 }
 
 // LogJoint is Σ_n Σ_k r_nk E[ln p(x_n|ξ_k)], with the families' latent variables, for the

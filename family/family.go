@@ -134,8 +134,9 @@ type Designed interface {
 
 // A Sharer has parameters that all classes share.
 type Sharer interface {
-	// Share makes the shared parameters one, from each class's own estimate. pooled is the table as one class.
-	Share(sums, params Table, pooled *Pooled) error
+	// Share makes the shared parameters one, from each class's own estimate. The sums are about the anchors; pooled is the
+	// table as one class.
+	Share(sums, anchors, params Table, pooled *Pooled) error
 }
 
 // A Joiner can describe neighbouring columns of a [Product] together with the next factor, so that they share a kernel.

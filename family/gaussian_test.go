@@ -743,7 +743,7 @@ func TestGaussianComponentsThatCollapseAreDegenerate(t *testing.T) {
 			}
 			require.NoError(t, g.Estimate(sums, anchor, w, two[:len(xi)]))
 			require.NoError(t, g.Estimate(far, anchor, w, two[len(xi):]))
-			assert.ErrorIs(t, g.Share(Table{2, len(sums), append(sums, far...)}, Table{2, len(xi), two}, nil), framework.ErrDegenerate)
+			assert.ErrorIs(t, g.Share(Table{2, len(sums), append(sums, far...)}, Table{}, Table{2, len(xi), two}, nil), framework.ErrDegenerate)
 			continue
 		}
 		assert.ErrorIs(t, f.Estimate(sums, anchor, w, xi), framework.ErrDegenerate, f)
@@ -777,7 +777,7 @@ func TestTiedCovarianceIsThatOfTheDeviations(t *testing.T) {
 			}
 		}
 	}
-	require.NoError(t, g.Share(Table{k, l.Sums, sums}, Table{k, l.Params, params}, nil))
+	require.NoError(t, g.Share(Table{k, l.Sums, sums}, Table{}, Table{k, l.Params, params}, nil))
 	_, want := population(rest, ones(n), d)
 	for j := range k {
 		allClose(t, want, params[j*l.Params+d:(j+1)*l.Params], 1e-13)
@@ -863,7 +863,7 @@ func TestGaussianLoopsDoNotAllocate(t *testing.T) {
 					panic("estimate")
 				}
 			}
-			if p, ok := f.(Sharer); ok && p.Share(Table{k, l.Sums, sums}, Table{k, l.Params, params}, nil) != nil {
+			if p, ok := f.(Sharer); ok && p.Share(Table{k, l.Sums, sums}, Table{}, Table{k, l.Params, params}, nil) != nil {
 				panic("pool")
 			}
 			f.Total(score[:l.Score], sums[:l.Sums], anchors)

@@ -137,7 +137,7 @@ func (g gaussian) ScoreAs(xi, other, otherScore, score []float64) (ok bool) {
 }
 
 // Share averages the covariances, which makes one that all share, and checks it where there is no floor.
-func (g gaussian) Share(sums, params Table, _ *Pooled) error {
+func (g gaussian) Share(sums, _, params Table, _ *Pooled) error {
 	if !g.tied {
 		return nil
 	}

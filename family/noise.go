@@ -224,7 +224,7 @@ func (f noisy) Estimate(sums, anchor []float64, w *Pooled, xi []float64) error {
 }
 
 // Share makes ε one, and what the family shares.
-func (f noisy) Share(sums, params Table, w *Pooled) error {
+func (f noisy) Share(sums, anchors, params Table, w *Pooled) error {
 	noise, n := 0.0, 0.0
 	for k := range params.K {
 		row := sums.Row(k, 2)
@@ -234,7 +234,7 @@ func (f noisy) Share(sums, params Table, w *Pooled) error {
 		params.Row(k, f.l.Params+1)[f.l.Params] = noise / n
 	}
 	if s, ok := f.inner.(Sharer); ok {
-		return s.Share(sums.from(2), params, f.pooled(w))
+		return s.Share(sums.from(2), anchors, params, f.pooled(w))
 	}
 	return nil
 }

@@ -221,11 +221,11 @@ func (p *Plan) estimate(charged bool, sums, anchor, xi []float64) error {
 }
 
 // share makes shared parameters the same in all classes.
-func (p *Plan) share(sums, params Table) error {
+func (p *Plan) share(sums, anchors, params Table) error {
 	for i := range p.parts {
 		f := &p.parts[i]
 		if s, ok := f.Factor.(Sharer); ok {
-			if err := s.Share(sums.from(f.at.Sums), params.from(f.at.Params), f.pooled); err != nil {
+			if err := s.Share(sums.from(f.at.Sums), anchors.from(f.at.Anchor), params.from(f.at.Params), f.pooled); err != nil {
 				return shift(err, f.at.Columns)
 			}
 			if err := p.bound(f, params); err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -40,7 +41,10 @@ type Regression struct {
 	Exposure bool
 	// NoIntercept leaves b₀ out.
 	NoIntercept bool
-	Floor       float64 // of a normal response, as for [Gaussian]
+	// Fixed are coefficients that all classes share, by their places: the intercept, if there is one, is 0, and the
+	// regressors follow. At least one is left to the classes.
+	Fixed []int
+	Floor float64 // of a normal response, as for [Gaussian]
 }
 
 var regressionNames = [...]string{"regression", "regression-poisson", "regression-binomial"}
@@ -77,20 +81,40 @@ func (f Regression) On(columns int) ([]Factor, error) {
 	case d.columns < 0 || d.size() < 1:
 		return nil, fmt.Errorf("family: %s of %d columns has no regressors, and no intercept", f.Name(), columns)
 	}
+	for i := range d.size() {
+		if slices.Contains(f.Fixed, i) {
+			d.fixed = append(d.fixed, i)
+		} else {
+			d.own = append(d.own, i)
+		}
+	}
+	if len(d.fixed) != len(f.Fixed) || len(d.own) == 0 {
+		return nil, fmt.Errorf("family: the fixed coefficients %v of %s must be different ones of 0 to %d, and not all", f.Fixed, f.Name(), d.size()-1)
+	}
 	if f.Response != Normal {
 		return []Factor{generalised{d, f}}, nil
 	}
 	floor, err := floorFactor(f.Name(), f.Floor)
+	if len(d.fixed) > 0 {
+		return []Factor{sharing{linear{d, floor}}}, err
+	}
 	return []Factor{linear{d, floor}}, err
 }
 
 // design says what the p regressors u of a row are: 1 and x − a, with a the mean of x in the table, so that nothing
-// cancels; without an intercept x itself. A line is the coefficients of u.
+// cancels; without an intercept of each class x itself. A line is the coefficients of u.
 type design struct {
-	first     int // of the factor's columns that hold x
-	columns   int // of x
-	intercept bool
+	first      int // of the factor's columns that hold x
+	columns    int // of x
+	intercept  bool
+	own, fixed []int // coefficients of each class, and those that all share
 }
+
+// centred says that the centre is the mean of the table.
+func (d design) centred() bool { return d.intercept && d.own[0] == 0 }
+
+// every is all regressors.
+func (d design) every() []int { return slices.Sorted(slices.Values(slices.Concat(d.own, d.fixed))) }
 
 // size is p.
 func (d design) size() int {
@@ -214,6 +238,17 @@ func (d design) gram(sums []float64, m int) *mat.SymDense {
 	return g
 }
 
+// submatrix has some rows and the same columns.
+func submatrix(m mat.Symmetric, places []int) *mat.SymDense {
+	to := mat.NewSymDense(len(places), nil)
+	for i, a := range places {
+		for j := i; j < len(places); j++ {
+			to.SetSym(i, j, m.At(a, places[j]))
+		}
+	}
+	return to
+}
+
 // undetermined is the first regressor that those before it determine in a class; ok is false where there is one.
 func (d design) undetermined(gram *mat.SymDense) (regressor int, ok bool) {
 	g := gaussian{d: d.size()}
@@ -256,9 +291,10 @@ func dependent() error {
 	return fmt.Errorf("its rows do not determine the coefficients: %w; lower K", framework.ErrDegenerate)
 }
 
-// unit is the upper triangular U with UᵀU = Σ uuᵀ/N of the table: in the coordinates U⁻ᵀu its matrix is I.
-func (d design) unit(w *Pooled, products []float64, m int) *mat.TriDense {
-	g := d.gram(products, m)
+// unit is the upper triangular U with UᵀU = Σ uuᵀ/N of the table, of the regressors given: in the coordinates U⁻ᵀu its
+// matrix is I.
+func (d design) unit(w *Pooled, products []float64, m int, of []int) *mat.TriDense {
+	g := submatrix(d.gram(products, m), of)
 	g.ScaleSym(1/w.Sums[0], g)
 	var chol mat.Cholesky
 	u := new(mat.TriDense)
@@ -277,9 +313,9 @@ func sandwich(a mat.Matrix, s mat.Symmetric) *mat.SymDense {
 	return linalg.SymmetricPart(&whole)
 }
 
-// count is Σ q uuᵀ in the coordinates of unit.
+// count is Σ q uuᵀ of a class's own regressors in the coordinates of unit.
 func (d design) count(sums []float64, m int, w *Pooled, products []float64, dst *mat.SymDense) {
-	dst.CopySym(sandwich(d.unit(w, products, m).T(), d.gram(sums, m)))
+	dst.CopySym(sandwich(d.unit(w, products, m, d.own).T(), submatrix(d.gram(sums, m), d.own)))
 }
 
 // A leverage is ½ uᵀPu = ½‖R(x−m)‖² + constant, with R upper triangular.
@@ -288,9 +324,13 @@ type leverage struct {
 	constant    float64
 }
 
-// leverage of a precision in the coordinates of unit.
+// leverage of a precision in the coordinates of unit, of a class's own regressors.
 func (d design) leverage(precision mat.Symmetric, unit *mat.TriDense) (leverage, error) {
-	p, x := d.size(), d.columns
+	p, all := len(d.own), d.columns
+	x := p // of the own regressors, those that are columns
+	if d.centred() {
+		x--
+	}
 	q := sandwich(unit, precision)
 	last := mat.NewSymDense(p, nil) // with the intercept behind x
 	for i := range p {
@@ -302,36 +342,45 @@ func (d design) leverage(precision mat.Symmetric, unit *mat.TriDense) (leverage,
 	if !chol.Factorize(last) {
 		return leverage{}, dependent()
 	}
-	l := leverage{root: make([]float64, x*x), shift: make([]float64, x)}
-	u := chol.RawU()
+	l := leverage{root: make([]float64, all*all), shift: make([]float64, all)}
+	u, places := chol.RawU(), d.own[p-x:]
+	column := func(i int) int { return d.columnOf(places[i]) - d.first }
 	for i := range x {
 		for j := i; j < x; j++ {
-			l.root[i*x+j] = u.At(i, j)
+			l.root[column(i)*all+column(j)] = u.At(i, j)
 		}
 	}
-	if d.intercept {
+	if d.centred() {
 		l.constant = u.At(x, x) * u.At(x, x) / 2
 		for i := x - 1; i >= 0; i-- {
-			l.shift[i] = (-u.At(i, x) - linalg.Dot(l.root[i*x+i+1:(i+1)*x], l.shift[i+1:])) / l.root[i*x+i]
+			at := column(i)
+			l.shift[at] = (-u.At(i, x) - linalg.Dot(l.root[at*all+at+1:(at+1)*all], l.shift[at+1:])) / u.At(i, i)
 		}
 	}
 	return l, nil
 }
 
-// deviations puts the standard errors of coefficients into dst, given the inverse of the information about the line.
-func (d design) deviations(inverse mat.Symmetric, centre, dst []float64) {
-	for j := range dst {
-		dst[j] = math.Sqrt(max(0, inverse.At(j, j)))
+// deviations puts the standard errors of a class's own coefficients, given those that all classes share, into dst, from the
+// information about the line. How well the others are known, no class says alone: NaN.
+func (d design) deviations(information mat.Symmetric, centre, dst []float64) {
+	linalg.Fill(dst, nan)
+	var chol mat.Cholesky
+	var inverse mat.SymDense
+	known := chol.Factorize(submatrix(information, d.own)) && chol.InverseTo(&inverse) == nil
+	v := mat.NewVecDense(len(d.own), nil) // the intercept by the line
+	for i, j := range d.own {
+		if dst[j] = math.Inf(1); known {
+			dst[j] = math.Sqrt(max(0, inverse.At(i, i)))
+		}
+		if c := d.columnOf(j) - d.first; c >= 0 {
+			v.SetVec(i, -centre[c])
+		} else {
+			v.SetVec(i, 1)
+		}
 	}
-	if !d.intercept {
-		return
+	if known && d.centred() {
+		dst[0] = math.Sqrt(max(0, mat.Inner(v, &inverse, v)))
 	}
-	v := mat.NewVecDense(d.size(), nil)
-	v.SetVec(0, 1)
-	for j, a := range centre {
-		v.SetVec(1+j, -a)
-	}
-	dst[0] = math.Sqrt(max(0, mat.Inner(v, inverse, v)))
 }
 
 // numbers describes the coefficients.
@@ -351,7 +400,7 @@ func (d design) Response() int { return 0 }
 
 // lowered adds −½‖R(x−m)‖² to scores of complete rows.
 func (d design) lowered(o *Observed, root, m, to []float64) {
-	if d.columns == 0 || root[0] == 0 { // no tilt
+	if !slices.ContainsFunc(root, func(v float64) bool { return v != 0 }) { // no tilt
 		return
 	}
 	n := o.Padded()

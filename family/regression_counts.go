@@ -31,7 +31,7 @@ func (f generalised) Name() string { return f.of.Name() }
 
 func (f generalised) Layout() Layout {
 	p, x := f.size(), f.columns
-	return Layout{Columns: f.first + x, Cells: 1, Design: p, Sums: 1 + p*p, Anchor: x, Score: 1 + p + 2*x + x*x, Params: p}
+	return Layout{Columns: f.first + x, Cells: 1, Design: len(f.own), Shared: len(f.fixed), Sums: 1 + p*p, Anchor: x, Score: 1 + p + 2*x + x*x, Params: p}
 }
 
 // split gives the parts of a score.
@@ -180,7 +180,7 @@ func (f generalised) Refine(w *Pooled, xi, score []float64) {
 
 // Center makes the means of the table the centre of x; without an intercept it stays 0.
 func (f generalised) Center(sums, anchor []float64) {
-	if f.intercept && sums[0] > 0 {
+	if f.centred() && sums[0] > 0 {
 		for j := range anchor {
 			anchor[j] += sums[2+j] / sums[0]
 		}
@@ -208,7 +208,7 @@ func (f generalised) Count(sums []float64, w *Pooled, dst *mat.SymDense) {
 func (f generalised) Unit([]float64, *Pooled) float64 { return 1 }
 
 func (f generalised) Lower(precision mat.Symmetric, w *Pooled, score []float64) error {
-	l, err := f.leverage(precision, f.unit(w, w.Sums[1:], f.size()))
+	l, err := f.leverage(precision, f.unit(w, w.Sums[1:], f.size(), f.own))
 	if err != nil {
 		return err
 	}

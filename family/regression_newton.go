@@ -45,7 +45,7 @@ func (f generalised) PoolRows(rows Weighted, w *Pooled) error {
 			line[0] -= math.Log1p(-total / exposure)
 		}
 	}
-	unit := f.unit(w, w.Sums[1:], f.size())
+	unit := f.unit(w, w.Sums[1:], f.size(), f.every())
 	_, _, before := f.derivatives(rows, w.Anchor, line)
 	after := f.climb(rows, w, unit, line, slices.Clone(line), 100*farthest)
 	if !(extreme(unit, after, 0) > separation*extreme(unit, before, f.size()-1)) {
@@ -76,18 +76,28 @@ const farthest = 10
 // EstimateRows is Newton's method in each class.
 func (f generalised) EstimateRows(rows []Weighted, w *Pooled, params Table) error {
 	p := f.size()
-	unit, middle := f.unit(w, w.Sums[1:], p), make([]float64, p)
+	unit, middle := f.unit(w, w.Sums[1:], p, f.every()), make([]float64, p)
 	f.toLine(w.Parameters, w.Anchor, middle)
-	return parallel.Do(len(rows), 0, func(k int) error {
+	lines := make([][]float64, len(rows))
+	for k := range rows {
 		if _, ok := f.undetermined(f.gram(rows[k].Sums, p)); !ok {
 			return &framework.DegenerateError{Dimension: k, Reason: dependent()}
 		}
-		xi, line := params.Row(k, p), make([]float64, p)
-		f.toLine(xi, w.Anchor, line)
-		f.climb(rows[k], w, unit, line, middle, farthest)
-		f.fromLine(line, w.Anchor, xi)
+		lines[k] = make([]float64, p)
+		f.toLine(params.Row(k, p), w.Anchor, lines[k])
+	}
+	if len(f.fixed) > 0 {
+		f.climbTogether(rows, w, unit, lines, middle)
+	} else if err := parallel.Do(len(rows), 0, func(k int) error {
+		f.climb(rows[k], w, unit, lines[k], middle, farthest)
 		return nil
-	})
+	}); err != nil {
+		return err
+	}
+	for k, line := range lines {
+		f.fromLine(line, w.Anchor, params.Row(k, p))
+	}
+	return nil
 }
 
 // mostSteps bounds the steps of Newton's method, and mostHalvings those of a step's length.
@@ -215,13 +225,7 @@ func (f generalised) DeviationsRows(rows Weighted, _ laplace.Block, xi []float64
 	line := make([]float64, f.size())
 	f.toLine(xi, w.Anchor, line)
 	_, _, information := f.derivatives(rows, w.Anchor, line)
-	var chol mat.Cholesky
-	var inverse mat.SymDense
-	if !chol.Factorize(information) || chol.InverseTo(&inverse) != nil {
-		linalg.Fill(dst, math.Inf(1))
-		return
-	}
-	f.deviations(&inverse, w.Anchor, dst)
+	f.deviations(information, w.Anchor, dst)
 }
 
 // Explain says that no class has a density for a row.

@@ -31,7 +31,7 @@ func (f linear) Name() string { return Regression{}.Name() }
 
 func (f linear) Layout() Layout {
 	p, d := f.size(), 1+f.columns
-	return Layout{Columns: d, Cells: 1, Free: 1, Design: p, Sums: 1 + (p+1)*(p+1), Anchor: p + f.columns, Score: 1 + d + d*d + p + f.columns, Params: p + 1}
+	return Layout{Columns: d, Cells: 1, Free: 1, Design: len(f.own), Shared: len(f.fixed), Sums: 1 + (p+1)*(p+1), Anchor: p + f.columns, Score: 1 + d + d*d + p + f.columns, Params: p + 1}
 }
 
 // split gives m, R, and what is an anchor, of a score.
@@ -244,7 +244,7 @@ func (f linear) Total(score, sums, anchor []float64) float64 {
 
 // Center makes the means of the table the centre of x and of y; without an intercept all stays as it is.
 func (f linear) Center(sums, anchor []float64) {
-	if !f.intercept || !(sums[0] > 0) {
+	if !f.centred() || !(sums[0] > 0) {
 		return
 	}
 	line, centre := f.parts(anchor)
@@ -303,7 +303,7 @@ func (f linear) Unit(xi []float64, w *Pooled) float64 {
 }
 
 func (f linear) Lower(precision mat.Symmetric, w *Pooled, score []float64) error {
-	l, err := f.leverage(precision, f.unit(w, w.Sums[1:], f.size()+1))
+	l, err := f.leverage(precision, f.unit(w, w.Sums[1:], f.size()+1, f.own))
 	if err != nil {
 		return err
 	}
@@ -326,15 +326,10 @@ func (f linear) Lower(precision mat.Symmetric, w *Pooled, score []float64) error
 // PooledDeviations are √(σ²(Σ q uuᵀ)⁻¹_jj) and σ²√(2/n).
 func (f linear) PooledDeviations(xi, sums []float64, w *Pooled, dst []float64) {
 	p := f.size()
-	var chol mat.Cholesky
-	var inverse mat.SymDense
-	if !chol.Factorize(f.gram(sums[1:], p+1)) || chol.InverseTo(&inverse) != nil {
-		linalg.Fill(dst, math.Inf(1))
-		return
-	}
-	inverse.ScaleSym(xi[p], &inverse)
+	information := f.gram(sums[1:], p+1)
+	information.ScaleSym(1/xi[p], information)
 	_, centre := f.parts(w.Anchor)
-	f.deviations(&inverse, centre, dst[:p])
+	f.deviations(information, centre, dst[:p])
 	dst[p] = xi[p] * math.Sqrt(2/sums[0])
 }
 

@@ -181,7 +181,7 @@ func (g axial) gathered(sums []float64) []float64 {
 }
 
 // Share is the global step of the variances of all classes.
-func (g axial) Share(sums, params Table, w *Pooled) error {
+func (g axial) Share(sums, _, params Table, w *Pooled) error {
 	d := g.columns()
 	m := newMaximum(g.structure, params.K, w)
 	for k := range params.K {
@@ -250,7 +250,7 @@ func (g ellipsoidal) Estimate(sums, anchor []float64, w *Pooled, xi []float64) e
 }
 
 // Share is the global step of the covariances of all classes.
-func (g ellipsoidal) Share(sums, params Table, w *Pooled) error {
+func (g ellipsoidal) Share(sums, _, params Table, w *Pooled) error {
 	d := g.d
 	m := newMaximum(g.structure, params.K, w)
 	scatters, covs := make([]float64, params.K*d*d), make([][]float64, params.K)

@@ -50,7 +50,8 @@ func regressionRows(f family.Regression, n int, rng *rand.Rand) *mat.Dense {
 }
 
 // A chart of a regression: σ², and coefficients of regressors that are white in the table, both in units of its residual variance.
-func regressionChart(x *mat.Dense, first int, normal, intercept bool) chart {
+// own are the places of the coefficients among all.
+func regressionChart(x *mat.Dense, first int, normal, intercept bool, own []int) chart {
 	n, width := x.Dims()
 	var gram mat.SymDense
 	u := mat.NewDense(n, width-first+1, nil)
@@ -63,41 +64,72 @@ func regressionChart(x *mat.Dense, first int, normal, intercept bool) chart {
 	if !intercept {
 		u = u.Slice(0, n, 1, width-first+1).(*mat.Dense)
 	}
-	gram.SymOuterK(1/float64(n), u.T())
-	_, p := u.Dims()
+	_, all := u.Dims()
+	part := mat.NewDense(n, len(own), nil)
+	for i, j := range own {
+		part.SetCol(i, mat.Col(nil, j, u))
+	}
+	gram.SymOuterK(1/float64(n), part.T())
+	p := len(own)
 	var chol mat.Cholesky
 	if !chol.Factorize(&gram) {
 		panic("dependent regressors")
 	}
 	var root mat.TriDense
 	chol.UTo(&root)
-	steps := p
+	steps, params := p, all
 	if normal {
-		steps++
+		steps, params = p+1, all+1
 	}
-	return chart{params: steps, steps: steps, move: func(whole, xi, step []float64) []float64 {
+	return chart{params: params, steps: steps, move: func(whole, xi, step []float64) []float64 {
 		to, unit := slices.Clone(xi), 1.0
 		if normal {
-			unit = math.Sqrt(whole[p])
-			to[p] += step[0] * whole[p]
+			unit = math.Sqrt(whole[all])
+			to[all] += step[0] * whole[all]
 			step = step[1:]
 		}
 		var b mat.VecDense
 		if err := b.SolveVec(&root, mat.NewVecDense(p, step[:p])); err != nil {
 			panic(err)
 		}
-		for j := range p {
-			to[j] += unit * b.AtVec(j)
+		for i, j := range own {
+			to[j] += unit * b.AtVec(i)
 		}
 		return to
 	}}
 }
 
+// upToPlaces are the places of coefficients of so many columns.
+func upToPlaces(columns int, intercept bool) []int {
+	if intercept {
+		columns++
+	}
+	return slices.Collect(upTo(columns))
+}
+
+// freeWith are the coordinates of free, and what is added to coefficients that all components share.
+func freeWith(charts []chart, fixed []int) lvmtest.Coordinates[*mixture.Parameters, *mixture.Statistics] {
+	return func(s *mixture.Statistics, p *mixture.Parameters) ([]float64, func([]float64) *mixture.Parameters) {
+		x, at := free(charts, 0)(s, p)
+		n := len(x)
+		return append(x, make([]float64, len(fixed))...), func(x []float64) *mixture.Parameters {
+			q := at(x[:n])
+			for k := range q.K {
+				for i, j := range fixed {
+					q.Component(k)[j] += x[n+i]
+				}
+			}
+			return q
+		}
+	}
+}
+
 func TestRegressionsConform(t *testing.T) {
 	for _, f := range []family.Regression{
 		{}, {NoIntercept: true}, {Response: family.Counts}, {Response: family.Counts, Exposure: true}, {Response: family.Successes, Exposure: true},
+		{Fixed: []int{0}}, {Fixed: []int{2}}, {Fixed: []int{1, 2}}, {Response: family.Counts, Fixed: []int{2}}, {Response: family.Successes, Exposure: true, Fixed: []int{0}},
 	} {
-		t.Run(fmt.Sprintf("%s %v %v", f.Name(), f.Exposure, f.NoIntercept), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s %v %v %v", f.Name(), f.Exposure, f.NoIntercept, f.Fixed), func(t *testing.T) {
 			if testing.Short() && (f.NoIntercept || f.Response == family.Counts && !f.Exposure) {
 				t.Skip("the others show the same")
 			}
@@ -107,10 +139,11 @@ func TestRegressionsConform(t *testing.T) {
 			}
 			_, d := x.Dims()
 			normal := f.Response == family.Normal
-			charts := []chart{regressionChart(x, first, normal, !f.NoIntercept)}
+			own := slices.DeleteFunc(upToPlaces(d-first, !f.NoIntercept), func(j int) bool { return slices.Contains(f.Fixed, j) })
+			charts := []chart{regressionChart(x, first, normal, !f.NoIntercept, own)}
 			c := conforming{family: f, x: x, ks: []int{1, 2}}
 			test := mixtureCase{
-				Model: mixture.Model{Family: f}, Data: lvmtest.Matrix(x), K: c.ks, Free: free(charts, 0), NoAllocations: false,
+				Model: mixture.Model{Family: f}, Data: lvmtest.Matrix(x), K: c.ks, Free: freeWith(charts, f.Fixed), NoAllocations: false,
 				Symmetry: func(p *mixture.Parameters, rng *rand.Rand) *mixture.Parameters {
 					q, order := *p, rng.Perm(p.K)
 					q.Weights, q.Components = permuted(order, p.Weights), permuted(order, p.Components)
@@ -146,6 +179,11 @@ func TestRegressionsConform(t *testing.T) {
 				scales[0] = 1000
 				units = lvmtest.Rescaled("response and regressors rescaled", x, scales)
 				units.LogDet = math.Log(1000)
+			}
+			if f.Fixed != nil { // which another design would not have in common
+				test.Units = []lvmtest.Units[framework.Rows]{units}
+				lvmtest.Test(t, test)
+				return
 			}
 			turned := mat.DenseCopyOf(x)
 			for i := range 80 { // regressors turned into one another, and shifted by the intercept
@@ -323,6 +361,13 @@ func TestMixturesOfCountsReachTheLikelihoodOfFlexmix(t *testing.T) {
 	require.NoError(t, err)
 	assert.InDelta(t, -440.64029453, value(t, res.Scores, framework.AIC.Name)+5, 1e-6)
 
+	// With one slope for both (FLXMRglmfix).
+	res, err = framework.Fit(context.Background(), mixture.Model{Family: family.Regression{Response: family.Counts, Fixed: []int{1}}}, regressionTable(t, "NPreg", false, "yp", "x"),
+		framework.Options{K: 2, Method: framework.EM, Tolerance: 1e-12, Also: []framework.Criterion{framework.AIC}})
+	require.NoError(t, err)
+	assert.InDelta(t, -449.54456245, value(t, res.Scores, framework.AIC.Name)+4, 1e-6)
+	assert.Equal(t, res.Parameters.Component(0)[1], res.Parameters.Component(1)[1])
+
 	// 200 numbers of successes in 10 trials, alternately of two curves, rounded.
 	var x []float64
 	for i := range 200 {
@@ -426,5 +471,33 @@ func TestRegressionsRefuse(t *testing.T) {
 		require.NoError(t, err)
 		_, err = framework.Fit(context.Background(), mixture.Model{Family: c.family}, src, framework.Options{K: 1})
 		assert.ErrorContains(t, err, c.want, "%v", c.x)
+	}
+}
+
+// Without regressors, regressions are the families of their responses: with the same likelihood, the same F and the same K.
+func TestRegressionsOnAnInterceptAloneAreTheirFamilies(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 6))
+	for _, c := range []struct {
+		regression, plain family.Family
+		draw              func(i int) float64
+	}{
+		{family.Regression{}, family.Gaussian{}, func(i int) float64 { return 5*float64(i%2) + rng.NormFloat64() }},
+		{family.Regression{Response: family.Counts}, family.Poisson{}, func(i int) float64 {
+			return distuv.Poisson{Lambda: 3 + 12*float64(i%2), Src: rng}.Rand()
+		}},
+	} {
+		var x []float64
+		for i := range 200 {
+			x = append(x, c.draw(i))
+		}
+		src, err := framework.FromSlice(x, 200, 1)
+		require.NoError(t, err)
+		a, err := framework.Fit(context.Background(), mixture.Model{Family: c.regression}, src, framework.Options{K: 5})
+		require.NoError(t, err)
+		b, err := framework.Fit(context.Background(), mixture.Model{Family: c.plain}, src, framework.Options{K: 5})
+		require.NoError(t, err)
+		require.Equal(t, 2, a.Shape.K)
+		require.Equal(t, 2, b.Shape.K)
+		assert.InDelta(t, b.Value, a.Value, 1e-5)
 	}
 }
