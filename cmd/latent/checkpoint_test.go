@@ -52,6 +52,7 @@ func TestAKilledCommandGoesOnToTheSameBits(t *testing.T) {
 		"cvb0":         "fit --data zoo --family categorical --method cvb0 --kmax 4 --restarts 1",
 		"gate":         "fit --data iris --gate Petal.Width --drop Species --kmax 4 --restarts 2",
 		"hmm":          "fit --model hmm --data geyser --kmax 4 --restarts 2",
+		"regression":   "fit --model regression --data NPreg --response yp --regress x --family poisson --kmax 3 --restarts 2",
 		"bpca":         "fit --model bpca --data iris",
 		"vbmf":         "fit --model vbmf --method vb --data iris",
 		"features":     "fit --model features --data iris --kmax 6 --restarts 2",

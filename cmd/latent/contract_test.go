@@ -61,6 +61,8 @@ func TestEveryFieldOfJSONIsDocumented(t *testing.T) {
 		{"predict", model, "--data", "ruspini"},
 		{"fit", "--model", "features", "--data", "iris", "--k", "13", "--method", "em", "--max-iter", "5", "--restarts", "1", "--out", model},
 		{"predict", model, "--data", "iris"},
+		{"fit", "--model", "regression", "--data", "iris", "--response", "Petal.Width", "--regress", "Species,Petal.Length", "--power", "Petal.Length=2", "--fixed", "Petal.Length^2", "--no-intercept", "--k", "2", "--out", model},
+		{"predict", model, "--data", "iris"},
 		{"datasets"},
 	} {
 		stdout, _ := done(t, append(args, "--format", "json")...)

@@ -280,9 +280,17 @@ func (in *input) flagsAbout(err error) string {
 // faulty are the columns that an error is about.
 func (in *input) faulty(err error) (names []string) {
 	for _, fault := range faults(err) {
-		if j := fault.Column; j >= 0 && !slices.Contains(names, in.Names[j]) {
-			names = append(names, in.Names[j])
+		if j := fault.Column; j >= 0 && !slices.Contains(names, in.about()[j]) {
+			names = append(names, in.about()[j])
 		}
 	}
 	return names
+}
+
+// about are the columns that errors of a fit are about.
+func (in *input) about() []string {
+	if in.shown != nil {
+		return in.shown
+	}
+	return in.Names
 }

@@ -270,7 +270,7 @@ func (in *input) reportGaps(s *session, x []float64, needsAll bool) error {
 			advice := "--missing keep integrates it out, --missing drop leaves the row out"
 			if needsAll {
 				advice = "this family needs complete rows; --missing drop leaves such rows out"
-				if in.flags != nil {
+				if in.flags != nil && !in.flags.model().responds {
 					advice += ", and full, tied and diagonal covariances, and --family auto, do without"
 				}
 			}
@@ -336,6 +336,9 @@ func (f *fittingFlags) load(s *session, label string) (*input, error) {
 			return nil, in.wrap(fmt.Errorf("--weights: %w", err))
 		}
 	}
+	if slices.Contains(append(f.Regress, f.Response), in.label) { // asked for
+		in.label = ""
+	}
 	unlabelled, err := f.choose(in)
 	if err != nil {
 		return nil, err
@@ -350,6 +353,11 @@ func (f *fittingFlags) load(s *session, label string) (*input, error) {
 		}
 		if len(own) == 0 {
 			return nil, misused("--gate has every column, and the components describe none")
+		}
+	}
+	if f.model().responds {
+		if err := in.arrange(&f.regressionFlags, weights); err != nil {
+			return nil, err
 		}
 	}
 	if err := in.refuseEmpty(); err != nil {

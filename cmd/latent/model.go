@@ -23,6 +23,7 @@ type model struct {
 	sequences         bool // rows follow one another: --sequence
 	pairs             bool // rows are pairs of names with a number, such as edges: see triples
 	gaps              bool // entries may be missing, without classes
+	responds          bool // a column is explained by others: --response; rows are complete
 	gates             bool // probabilities of classes may depend on columns: --gate
 	singular          bool // sBIC has learning coefficients of it, without classes
 	labels            bool // a row has several labels: ICL makes sense, and several starts by default
@@ -57,6 +58,8 @@ func init() { // their functions use the list
 			selecting: methodEM, labels: true, noises: true, check: checkFeatures, bind: bindFeatures, load: loadFeatures},
 		"vbmf": {data: "satellite", families: []string{familyGaussian}, methods: []string{methodClosedForm, methodVB},
 			selecting: methodClosedForm, ranks: true, check: checkVBMF, bind: bindVBMF, load: loadVBMF},
+		modelOfCurves: {data: "NPreg", families: []string{familyGaussian, familyPoisson, familyBinomial}, methods: []string{methodGFAB, methodFAB, methodEM},
+			selecting: methodEM, classes: true, responds: true, check: checkRegression, bind: bindRegression, load: loadRegression},
 	}
 }
 
@@ -106,7 +109,9 @@ func (m model) further(method string, sweep bool) (list []framework.Criterion) {
 }
 
 // needsAll says whether the model has no place for missing values.
-func (m model) needsAll(family string) bool { return !m.classes && !m.gaps || needsComplete(family) }
+func (m model) needsAll(family string) bool {
+	return !m.classes && !m.gaps || m.responds || needsComplete(family)
+}
 
 // checkLabel refuses labels where there are no components to compare them with.
 func (m model) checkLabel(name, label string) error {
@@ -146,6 +151,8 @@ func (m model) checkFlags(f *modelFlags) error {
 		return misused("--sequence cannot be used with --model %s, whose rows are independent", f.Model)
 	case !m.sequences && f.LeftRight != nil:
 		return misused("--left-right cannot be used with --model %s, whose rows are independent", f.Model)
+	case !m.responds && f.regressionFlags.given() != "":
+		return misused("%s requires --model regression, and the model is %s", f.regressionFlags.given(), f.Model)
 	case !m.classes && f.Columns.text != "":
 		return misused("--columns cannot be used with --model %s: it gives columns of mixtures their families", f.Model)
 	case !m.classes && f.Start != nil:
@@ -196,10 +203,11 @@ type savedModel struct {
 	// prior is score for rows that have the columns of the gate alone; nil where there is none.
 	gate  design
 	prior func(rows framework.Rows) ([]float64, error)
-	// given is sample for rows whose columns of the gate are taken as they are; nil where sample needs none.
-	given  func(rows framework.Rows, rng *rand.Rand) (x []float64, labels []int, err error)
-	layout layout
-	doubt  string // of the scores; empty: none
+	// given is sample for rows whose columns of the gate, or regressors, are taken as they are; nil where sample needs none.
+	given    func(rows framework.Rows, rng *rand.Rand) (x []float64, labels []int, err error)
+	optional []string // columns that rows need not have: the response and what it counts over
+	layout   layout
+	doubt    string // of the scores; empty: none
 	// score returns the numbers of each row that the layout names.
 	score func(rows framework.Rows) ([]float64, error)
 	// sample draws n rows, and the component of each where z is a class.

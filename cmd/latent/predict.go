@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -64,6 +65,9 @@ func (c *predictCommand) Run(s *session) error {
 		s.note("%s has no column of the components: their probabilities are what the gate says", in.name)
 		columns, score = m.saved.gate, m.saved.prior
 	}
+	if len(m.saved.optional) > 0 && !in.unnamed {
+		columns, score = m.present(in)
+	}
 	names := namesOf(columns)
 	order, err := in.match(s, names)
 	if err != nil {
@@ -80,9 +84,12 @@ func (c *predictCommand) Run(s *session) error {
 	if p.x, p.rows, _, err = in.numbers(s, models[m.Model].classes, m.saved.needsAll); err != nil {
 		return in.wrap(err)
 	}
-	p.errors.columns = nil
-	for _, place := range order {
-		p.errors.columns = append(p.errors.columns, in.Names[place])
+	p.errors.columns = namesOf(columns)
+	if len(m.saved.optional) > 0 { // whose errors are about all columns
+		p.errors.columns = namesOf(m.Columns)
+	}
+	for j, place := range order {
+		p.errors.columns[slices.Index(p.errors.columns, columns[j].Name)] = in.Names[place]
 	}
 	if c.Fill {
 		p.score, p.layout = m.saved.fill, layout{list: "filled", entries: names}
@@ -117,6 +124,32 @@ func (c *predictCommand) Run(s *session) error {
 		return c.printAgreement(s, a)
 	}
 	return nil
+}
+
+// present are the model's columns less those that it does without where the data lack them, and the score of rows of
+// the others.
+func (m *modelFile) present(in *input) (columns []column, score func(rows framework.Rows) ([]float64, error)) {
+	places := make([]int, len(m.Columns))
+	for j, c := range m.Columns {
+		if places[j] = -1; slices.Contains(in.Names, c.Name) || !slices.Contains(m.saved.optional, c.Name) {
+			places[j] = len(columns)
+			columns = append(columns, c)
+		}
+	}
+	return columns, func(b framework.Rows) ([]float64, error) {
+		wide := framework.Rows{First: b.First, N: b.N, D: len(places), Stride: len(places)}
+		for i := range b.N {
+			row := b.Row(i)
+			for _, j := range places {
+				v := math.NaN()
+				if j >= 0 {
+					v = row[j]
+				}
+				wide.X = append(wide.X, v)
+			}
+		}
+		return m.saved.score(wide)
+	}
 }
 
 // read reads the table, takes out the columns that are passed through or compared, and chooses others.

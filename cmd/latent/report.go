@@ -141,6 +141,13 @@ type settings struct {
 	Prior         string   `json:"prior,omitempty"`    // as it was given
 	Columns       string   `json:"columns,omitempty"`  // likewise
 	Start         string   `json:"start,omitempty"`    // likewise
+	Response      string   `json:"response,omitempty"` // of regression, as the six below
+	Regress       []string `json:"regress,omitempty"`
+	Trials        string   `json:"trials,omitempty"`
+	Exposure      string   `json:"exposure,omitempty"`
+	Power         string   `json:"power,omitempty"`
+	Fixed         []string `json:"fixed,omitempty"`
+	NoIntercept   bool     `json:"no_intercept,omitempty"`
 	Sequence      string   `json:"sequence,omitempty"` // the column of --sequence
 	Gate          []string `json:"gate,omitempty"`     // the columns of --gate
 	LeftRight     int      `json:"left_right,omitempty"`

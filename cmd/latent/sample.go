@@ -15,7 +15,7 @@ type sampleCommand struct {
 	Saved  string `arg:"" name:"model" placeholder:"MODEL.json" help:"Model saved by latent fit --out."`
 	Rows   int    `name:"rows" short:"n" required:"" placeholder:"N" help:"Rows to draw."`
 	Labels bool   `help:"Add the component, or state of hmm, that each row was drawn from, as a last column named component, or state."`
-	Given  string `placeholder:"FILE" help:"Models with a gate: rows are drawn for those of this file, one after the other and from the beginning again, whose columns are taken as given."`
+	Given  string `placeholder:"FILE" help:"Models with a gate, and regression: rows are drawn for those of this file, or embedded data set, one after the other and from the beginning again; columns of the gate, or regressors, are taken as given."`
 	Seed   uint64 `default:"1" help:"Seed."`
 	Out    string `placeholder:"FILE" help:"File to write. Default, and -: standard output."`
 }
@@ -62,22 +62,30 @@ func (c *sampleCommand) checkLabels(m *modelFile) error {
 	return nil
 }
 
+// taken are the columns that rows are drawn given.
+func (m *modelFile) taken() []string {
+	if len(m.saved.optional) > 0 {
+		return without(namesOf(m.Columns), setOf(m.saved.optional))
+	}
+	return namesOf(m.saved.gate)
+}
+
 // take reads the rows of --given, and has the model draw for them.
 func (c *sampleCommand) take(s *session, m *modelFile) error {
 	switch {
 	case m.saved.given == nil && c.Given == "":
 		return nil
 	case m.saved.given == nil:
-		return misused("--given requires a model with a gate: %s takes no column as given", c.Saved)
+		return misused("--given requires a model with a gate, or a regression: %s takes no column as given", c.Saved)
 	case c.Given == "":
-		return misused("%s says nothing of its columns %s: latent sample needs rows that have them (--given FILE)", c.Saved, quoted(namesOf(m.saved.gate)))
+		return misused("%s says nothing of its columns %s: latent sample needs rows that have them (--given FILE)", c.Saved, quoted(m.taken()))
 	}
 	in, err := (&inputFlags{Header: "auto"}).open(s, c.Given, m.reading())
 	if err != nil {
 		return err
 	}
 	columns := slices.DeleteFunc(slices.Clone(m.Columns), func(one column) bool {
-		return !slices.Contains(in.Names, one.Name) && !slices.Contains(namesOf(m.saved.gate), one.Name)
+		return !slices.Contains(in.Names, one.Name) && !slices.Contains(m.taken(), one.Name)
 	})
 	if in.Table, err = in.Table.Select(namesOf(columns)...); err != nil {
 		return in.wrap(err)
@@ -91,12 +99,13 @@ func (c *sampleCommand) take(s *session, m *modelFile) error {
 			v := 0.0
 			if at := slices.Index(in.Names, one.Name); at >= 0 {
 				v = in.Number(row, at)
-			} else if j == 0 {
-				v = 1 // the trial of a multinomial row
+			} else if j < max(1, len(m.saved.optional)) {
+				v = 1 // the trial of a multinomial row, or of a response
 			}
 			rows = append(rows, v)
 		}
 	}
+	in.shown = namesOf(m.Columns)
 	next, d := 0, len(m.Columns)
 	m.saved.sample = func(n int, rng *rand.Rand) (x []float64, labels []int, err error) {
 		b := framework.Rows{N: n, D: d, Stride: d}

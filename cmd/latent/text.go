@@ -186,7 +186,11 @@ func (r *report) print(s *session, in *input, out string) error {
 	if out == "" {
 		p.prose(6, "Next: save the model with --out MODEL.json for latent predict and latent sample; latent select compares criteria over K.")
 	} else {
-		p.prose(6, "Next: latent predict %s --data FILE, or latent sample %s -n 100.", printable(out), printable(out))
+		drawing := "-n 100"
+		if models[r.Model].responds {
+			drawing = "-n 100 --given FILE"
+		}
+		p.prose(6, "Next: latent predict %s --data FILE, or latent sample %s %s.", printable(out), printable(out), drawing)
 	}
 	return p.write(s)
 }
