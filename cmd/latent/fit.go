@@ -185,9 +185,7 @@ func (c *fitCommand) fit(s *session, in *input, progress *keeper) (*report, erro
 		s.note("%s: %s", in.name, in.render(doubt))
 	}
 	if best.Parameters.without != nil {
-		if doubt := best.Parameters.without(crit, best.Value, best.N); doubt != nil {
-			s.note("%s: %v", in.name, doubt)
-		}
+		s.noteNone(in, best, crit)
 	}
 	if slices.ContainsFunc(best.Scores, func(one framework.Score) bool { return one.Bound }) {
 		s.note(noteBound)
@@ -203,4 +201,18 @@ func (c *fitCommand) fit(s *session, in *input, progress *keeper) (*report, erro
 	}
 	r.Seconds = number(time.Since(began).Seconds())
 	return r, nil
+}
+
+// noteNone notes where a fit scores lower than one without latent dimensions does: by its criterion, or else by BIC.
+func (s *session) noteNone(in *input, f *fitted, c framework.Criterion) {
+	for _, one := range []framework.Criterion{c, framework.BIC} {
+		at := slices.IndexFunc(f.Scores, func(score framework.Score) bool { return score.Criterion == one.Name && score.Err == nil })
+		if at < 0 {
+			continue
+		}
+		if doubt := f.Parameters.without(one, f.Scores[at].Value, f.N); doubt != nil {
+			s.note("%s: %v", in.name, doubt)
+			return
+		}
+	}
 }

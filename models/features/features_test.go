@@ -187,6 +187,16 @@ func TestDegenerateFeaturesArePruned(t *testing.T) {
 	}
 }
 
+// Where FIC takes the data from the last feature too, the fit says so in place of a value that is infinite.
+func TestNoFeaturesAreLeft(t *testing.T) {
+	_, x := simulated(t, 6, 3, 60, 0.5, false)
+	_, err := framework.Fit(context.Background(), Model{}, table(t, x), framework.Options{K: 8, Seed: 6, Method: framework.FAB, Tolerance: 1e-7})
+	require.ErrorIs(t, err, ErrNone)
+	e := (&Parameters{D: 2, Unit: []float64{4, 9}, Floor: []float64{1, 1}}).Featureless(10) // columns of standard deviations 2 and 3
+	assert.InDelta(t, -10*(math.Log(2*math.Pi)+math.Log(6)+1)-4/2*math.Log(10), framework.GFIC.Value(&e), 1e-9)
+	assert.InDelta(t, framework.GFIC.Value(&e), framework.BIC.Value(&e), 1e-9)
+}
+
 // A mean-field fit never falls, and its bound is below the log-likelihood.
 func TestMeanFieldBoundsTheLikelihood(t *testing.T) {
 	_, x := simulated(t, 4, 4, 200, 1, false)

@@ -1,6 +1,7 @@
 package features
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -156,8 +157,16 @@ func (Model) Shape(p *Parameters) framework.Shape {
 
 // ---- Curvature
 
-// Curvature is F = S/N ⊗ Ψ⁻¹ in units of the columns, S = Σ E[z̃ z̃ᵀ], z̃ = (1, z).
+// ErrNone reports that a fit by FAB or gFAB has taken the data from the last feature too: there is no smaller model, and
+// the objective would grow without bound.
+var ErrNone = errors.New("features: the last feature holds at most one row's worth of data: the rows may have none")
+
+// Curvature is F = S/N ⊗ Ψ⁻¹ in units of the columns, S = Σ E[z̃ z̃ᵀ], z̃ = (1, z). Of a single feature without data it is
+// [ErrNone].
 func (Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error {
+	if on := s.ZZ[1]; p.K == 1 && !(on-on*on/s.N > 1) {
+		return ErrNone
+	}
 	if p.information == nil {
 		p.information = laplace.Diagonal(make([]float64, p.D))
 	}
