@@ -109,7 +109,7 @@ func (l EdgeList) Graph() (*Graph, error) {
 	case l.Kind != Bipartite && l.Second != 0:
 		return nil, fmt.Errorf("blockmodel: a second set of %d nodes: the graph is not bipartite", l.Second)
 	case l.Kind != Bipartite && l.Nodes < 2:
-		return nil, fmt.Errorf("blockmodel: a graph of %d nodes has no pairs of nodes: two nodes are the least", l.Nodes)
+		return nil, fmt.Errorf("blockmodel: the number of nodes is %d: a graph has two at least, or there is no pair of nodes", l.Nodes)
 	case l.Nodes+l.Second > math.MaxInt32:
 		return nil, fmt.Errorf("blockmodel: %d nodes: there is room for %d", l.Nodes+l.Second, math.MaxInt32)
 	}

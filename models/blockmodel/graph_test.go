@@ -60,7 +60,7 @@ func TestBadGraphs(t *testing.T) {
 		row     int // of the edge that is faulty; −1: it is not one edge
 		list    EdgeList
 	}{
-		{"has no pairs of nodes", -1, EdgeList{Nodes: 1}},
+		{"the number of nodes is 1", -1, EdgeList{Nodes: 1}},
 		{"has nodes in both sets", -1, EdgeList{Kind: Bipartite, Nodes: 3}},
 		{"not bipartite", -1, EdgeList{Nodes: 3, Second: 2}},
 		{"Kind(7)", -1, EdgeList{Kind: 7, Nodes: 3}},

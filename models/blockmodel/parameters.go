@@ -2,7 +2,9 @@ package blockmodel
 
 import (
 	"errors"
+	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -20,6 +22,27 @@ type Parameters struct {
 	Unit    float64   `json:"unit"`                        // pairs that make one unit of data
 	Start   []int     `json:"start,omitempty"`             // labels that q begins with, before the first global step
 	Hard    bool      `json:"hard,omitempty"`              // q begins with these labels alone
+}
+
+// Check returns an error about parameters that do not go together, such as those of a damaged file.
+func (p *Parameters) Check() error {
+	switch {
+	case p.Kind < Undirected || p.Kind > Bipartite || p.Family != Bernoulli && p.Family != Poisson:
+		return fmt.Errorf("blockmodel: %v graphs of %v edges are unknown", p.Kind, p.Family)
+	case p.K < 1 || len(p.Weights) != p.K || len(p.Theta)/p.K != p.K || len(p.Theta)%p.K != 0:
+		return fmt.Errorf("blockmodel: %d weights and %d parameters do not go with %d blocks", len(p.Weights), len(p.Theta), p.K)
+	case p.Kind == Bipartite && (len(p.Sides) != p.K || slices.ContainsFunc(p.Sides, func(side int) bool { return side != 0 && side != 1 })):
+		return errors.New("blockmodel: the blocks of a bipartite graph are of set 0 or 1")
+	case slices.ContainsFunc(p.Weights, func(w float64) bool { return !(w >= 0 && w <= 1) }):
+		return errors.New("blockmodel: a weight of a block is no probability")
+	}
+	for k, l := range p.cells {
+		theta := p.Theta[k*p.K+l]
+		if !(theta >= 0) || math.IsInf(theta, 1) || p.Family == Bernoulli && theta > 1 || p.Kind != Directed && theta != p.Theta[l*p.K+k] {
+			return fmt.Errorf("blockmodel: θ of blocks %d and %d is %v", k+1, l+1, theta)
+		}
+	}
+	return nil
 }
 
 // side is the set that the nodes of a block are of.

@@ -95,20 +95,23 @@ func (a *partition) descend(ctx context.Context, rng *rand.Rand, least int, visi
 type SearchOptions struct {
 	Prior Prior
 	// K is the number of blocks that starts begin with, those of both sets of a bipartite graph together. By default it is 10 for
-	// each set, and doubles while more than half of them are found.
-	K      int
-	FixedK bool // exactly K blocks
-	// Starts are the independent starts, of which the best is kept: by default 10, and fewer of graphs of more than 50,000 edges.
+	// each set, and DoubleTo half the nodes.
+	K        int
+	DoubleTo int  // while more than half of K are found, K doubles, up to so many; 0: it stays
+	FixedK   bool // exactly K blocks
+	// Starts are the independent starts, of which the best is kept: [DefaultStarts] by default.
 	Starts  int
 	Seed    uint64 // start r draws from the PCG stream (Seed, r)
 	Workers int    // goroutines, one a processor by default; any number gives the same bits
 }
 
-const (
-	blocksEach  = 10      // of a set of nodes, to begin with
-	mostStarts  = 10      // by default
-	startsEdges = 500_000 // divided by the edges, the default number of starts of large graphs
-)
+// BlocksEach is the number of blocks of a set of nodes that starts begin with by default.
+const BlocksEach = 10
+
+// DefaultStarts is the number of starts by default: 30, and fewer of graphs of more than 16,000 edges, but one of each kind.
+func DefaultStarts(edges int) int {
+	return max(len(starts), min(30, 500_000/max(1, edges)))
+}
 
 // A Partition is a block for each node of a graph.
 type Partition struct {
@@ -125,11 +128,16 @@ type Partition struct {
 type Search struct {
 	*Partition
 	// Path are the best partitions that were found on the way into each number of blocks, by that number; nil where there is none.
-	Path []*Partition
-	// Starts are the values that each start led to, and Kmax is what the last of them began with.
-	Starts []float64
-	Kmax   int
+	Path   []*Partition
+	Starts []Start
 	Work   Work
+}
+
+// A Start is how one start of a search ended.
+type Start struct {
+	Kmax  int // blocks that it began with
+	K     int // of the best partition on its way
+	Value float64
 }
 
 // Work is what a search did: the nodes that were looked at, again and again, and their neighbours.
@@ -153,36 +161,36 @@ func Find(ctx context.Context, g *Graph, o SearchOptions) (*Search, error) {
 	case o.K > most:
 		return nil, fmt.Errorf("blockmodel: K is %d: a graph of %d nodes has no more blocks than these", o.K, most)
 	}
-	k, doubles := o.K, o.K == 0
-	if doubles {
-		k = min(most, blocksEach*least)
+	k, double := o.K, o.DoubleTo
+	if k == 0 {
+		k, double = min(most, BlocksEach*least), most/2
 	}
 	if o.FixedK {
-		least, k, doubles = o.K, min(most, 2*o.K), false
+		least, k, double = o.K, min(most, 2*o.K), 0
 	}
-	s := &Search{Kmax: k}
+	s := new(Search)
 	for {
-		if err := s.search(ctx, g, p, o, least); err != nil {
+		if err := s.search(ctx, g, p, o, k, least); err != nil {
 			return nil, err
 		}
 		if s.Partition == nil {
 			return nil, fmt.Errorf("blockmodel: no start leads to %d blocks: choose a smaller K", o.K)
 		}
-		if !doubles || 2*s.K <= s.Kmax || 2*s.Kmax > most/2 {
+		if 2*s.K <= k || k >= double {
 			return s, nil
 		}
-		s.Kmax *= 2
+		k = min(2*k, double)
 	}
 }
 
-// search makes the starts.
-func (s *Search) search(ctx context.Context, g *Graph, p Prior, o SearchOptions, least int) error {
-	starts := cmp.Or(o.Starts, max(2, min(mostStarts, startsEdges/max(1, g.Edges()))))
+// search makes the starts from kmax blocks down to the least number.
+func (s *Search) search(ctx context.Context, g *Graph, p Prior, o SearchOptions, kmax, least int) error {
+	starts := cmp.Or(o.Starts, DefaultStarts(g.Edges()))
 	paths, works := make([][]*Partition, starts), make([]Work, starts)
 	err := parallel.Do(starts, cmp.Or(o.Workers, runtime.GOMAXPROCS(0)), func(i int) error {
 		rng := rand.New(rand.NewPCG(o.Seed, uint64(i)))
-		a := newPartition(g, p, g.begin(i, s.Kmax, rng))
-		paths[i] = make([]*Partition, s.Kmax+1)
+		a := newPartition(g, p, g.begin(i, kmax, rng))
+		paths[i] = make([]*Partition, kmax+1)
 		err := a.descend(ctx, rng, least, func(a *partition) { paths[i][a.k] = a.partition() })
 		works[i] = a.work
 		return err
@@ -190,16 +198,18 @@ func (s *Search) search(ctx context.Context, g *Graph, p Prior, o SearchOptions,
 	if err != nil {
 		return err
 	}
-	s.Path = append(s.Path, make([]*Partition, s.Kmax+1-len(s.Path))...)
+	s.Path = append(s.Path, make([]*Partition, kmax+1-len(s.Path))...)
 	for i, path := range paths {
 		s.Work.Nodes += works[i].Nodes
 		s.Work.Neighbours += works[i].Neighbours
-		best := math.Inf(-1)
+		start := Start{Kmax: kmax, Value: math.Inf(-1)}
 		for k, at := range path {
 			if at == nil || o.FixedK && k != o.K {
 				continue
 			}
-			best = max(best, at.Value)
+			if at.Value > start.Value {
+				start.K, start.Value = k, at.Value
+			}
 			if s.Path[k] == nil || at.Value > s.Path[k].Value {
 				s.Path[k] = at
 			}
@@ -207,7 +217,7 @@ func (s *Search) search(ctx context.Context, g *Graph, p Prior, o SearchOptions,
 				s.Partition = at
 			}
 		}
-		s.Starts = append(s.Starts, best)
+		s.Starts = append(s.Starts, start)
 	}
 	return nil
 }
@@ -244,4 +254,16 @@ func (a *partition) partition() *Partition {
 		p.Labels[i] = place[k]
 	}
 	return p
+}
+
+// Label is the partition of given labels, from 0, with its exact integrated likelihood. Blocks without nodes are left out.
+func Label(g *Graph, labels []int, p Prior) (*Partition, error) {
+	p, err := p.resolved(g)
+	if err != nil {
+		return nil, err
+	}
+	if len(labels) != g.nodes {
+		return nil, fmt.Errorf("blockmodel: %d labels for %d nodes", len(labels), g.nodes)
+	}
+	return newPartition(g, p, labels).partition(), nil
 }
