@@ -10,7 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"os"
+	"math"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -177,7 +177,7 @@ func (k *keeper) explain(err error) error {
 
 // open reads the file where there is one.
 func (k *keeper) open() error {
-	text, err := os.ReadFile(k.path)
+	text, err := atomicfile.ReadFile(k.path, math.MaxInt64-1)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -274,7 +274,7 @@ func (k *keeper) done(s *session) {
 	case k.leave:
 		k.save()
 	case k.exists:
-		k.fault = os.Remove(k.path)
+		k.fault = atomicfile.Remove(k.path)
 	}
 	if k.fault != nil {
 		s.note("--checkpoint: %v", k.fault)

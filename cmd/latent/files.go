@@ -12,6 +12,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/data/columnar"
+	"github.com/latent-go/latent/internal/atomicfile"
 )
 
 // filesOf are the files that a --data names: one, or those that match a pattern, in the order of their names. It is the name itself
@@ -34,7 +35,7 @@ func filesOf(source string) ([]string, error) {
 func (f *inputFlags) readFiles(in *input, paths []string, o data.CSVOptions) (err error) {
 	columns := 0 // files in columnar formats
 	for _, path := range paths {
-		file, err := os.Open(path)
+		file, err := atomicfile.Open(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return fmt.Errorf("--data %s: no such file, nor an embedded data set: those are %s", path, strings.Join(datasetNames(), ", "))
@@ -66,7 +67,7 @@ func (f *inputFlags) readFiles(in *input, paths []string, o data.CSVOptions) (er
 		return err
 	}
 	if len(paths) == 1 {
-		file, err := os.Open(paths[0])
+		file, err := atomicfile.Open(paths[0])
 		if err != nil {
 			return err
 		}
@@ -76,7 +77,7 @@ func (f *inputFlags) readFiles(in *input, paths []string, o data.CSVOptions) (er
 	}
 	parts := make([]data.Part, len(paths))
 	for i, path := range paths {
-		parts[i] = data.Part{Name: path, Open: func() (io.ReadCloser, error) { return os.Open(path) }}
+		parts[i] = data.Part{Name: path, Open: func() (io.ReadCloser, error) { return atomicfile.Open(path) }}
 	}
 	in.Table, err = data.ReadParts(parts, o)
 	return err

@@ -56,12 +56,3 @@ func TestLimitsOfReading(t *testing.T) {
 	}
 	fails(t, 2, "is no size", "", "fit", "--memory", "much")
 }
-
-func TestALargeFileIsNotRead(t *testing.T) {
-	path := file(t, "long.json", strings.Repeat("x", 100))
-	_, err := readBounded(path, 99)
-	require.ErrorContains(t, err, "is larger than 99 bytes")
-	text, err := readBounded(path, 100)
-	require.NoError(t, err)
-	require.Len(t, text, 100)
-}

@@ -17,7 +17,6 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/internal/atomicfile"
-	"github.com/latent-go/latent/internal/memory"
 )
 
 // A model file is one JSON object and nothing after it, not even an end of line: so
@@ -64,7 +63,7 @@ func saveModel(path string, s summary) error {
 
 // readModel reads a model file and checks that it makes sense.
 func readModel(path string) (*modelFile, error) {
-	text, err := readBounded(path, largestModel)
+	text, err := atomicfile.ReadFile(path, largestModel)
 	switch info, _ := os.Stat(path); {
 	case info != nil && info.IsDir():
 		return nil, fmt.Errorf("%s is a directory and not a model file: %s", path, remedy)
@@ -87,25 +86,6 @@ const remedy = "make one with latent fit --out"
 
 // largestModel bounds the memory that a file takes before it is known to be a model's.
 const largestModel = 1 << 31
-
-// readBounded reads a file of so many bytes at most.
-func readBounded(path string, most int64) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() //nolint:errcheck // nothing was written
-	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
-		if err := memory.Need("reading "+path, float64(min(info.Size(), most))); err != nil {
-			return nil, err
-		}
-	}
-	text, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(text)) > most {
-		err = fmt.Errorf("%s is larger than %s: no file that latent wrote", path, memory.Size(float64(most)))
-	}
-	return text, err
-}
 
 func parseModel(text []byte) (*modelFile, error) {
 	var head struct {

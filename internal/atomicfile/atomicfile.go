@@ -48,11 +48,14 @@ func Locate(path string) (Target, error) {
 	if t.existing == nil {
 		return t, nil
 	}
-	f, err := os.OpenFile(t.Path, os.O_WRONLY, 0) // it is replaced, which needs no right to write: ask for it
+	f, err := openFile(t.Path, os.O_WRONLY, 0) // it is replaced, which needs no right to write: ask for it
 	if err != nil {
 		return t, CannotWrite(path, err)
 	}
-	return t, f.Close()
+	if err := f.Close(); err != nil {
+		return t, CannotWrite(path, err)
+	}
+	return t, nil
 }
 
 // follow resolves links, also a last one that leads to nothing yet.
@@ -91,7 +94,10 @@ func (t Target) Try() error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Close(), finish(f, os.Remove))
+	if err := errors.Join(f.Close(), finish(f, Remove)); err != nil {
+		return CannotWrite(t.Path, err)
+	}
+	return nil
 }
 
 // underWay are the temporary files that there are. The lock is held where one of them is made, put in place or removed.
@@ -112,7 +118,7 @@ func Abandon() (resume func()) {
 }
 
 // finish does with a temporary file what it was for.
-func finish(f *os.File, with func(name string) error) error {
+func finish(f file, with func(name string) error) error {
 	underWay.Lock()
 	defer underWay.Unlock()
 	delete(underWay.names, f.Name())
@@ -121,26 +127,26 @@ func finish(f *os.File, with func(name string) error) error {
 
 // temporary makes a file beside the target, with the permissions of what it will replace, or
 // those of any new file.
-func (t Target) temporary() (*os.File, error) {
+func (t Target) temporary() (file, error) {
 	mode := os.FileMode(0o666)
 	if t.existing != nil {
 		mode = t.existing.Mode().Perm()
 	}
 	name := filepath.Join(filepath.Dir(t.Path), fmt.Sprintf("%s%016x%s", before, rand.Uint64(), after))
 	underWay.Lock()
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	f, err := openFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err == nil {
 		underWay.names[name] = true
 	}
 	underWay.Unlock()
 	if err != nil {
-		return nil, CannotWrite(t.Path, err)
+		return f, CannotWrite(t.Path, err)
 	}
 	if t.existing == nil {
 		return f, nil
 	}
-	if err := f.Chmod(mode); err != nil { // what the umask took
-		return nil, CannotWrite(t.Path, errors.Join(err, f.Close(), finish(f, os.Remove)))
+	if err := f.chmod(mode); err != nil { // what the umask took
+		return f, CannotWrite(t.Path, errors.Join(err, f.Close(), finish(f, Remove)))
 	}
 	return f, nil
 }
@@ -156,7 +162,7 @@ func CannotWrite(path string, err error) error {
 
 func (t Target) write(write func(io.Writer) error) error {
 	if t.direct {
-		f, err := os.OpenFile(t.Path, os.O_WRONLY, 0)
+		f, err := openFile(t.Path, os.O_WRONLY, 0)
 		if err != nil {
 			return err
 		}
@@ -177,10 +183,10 @@ func (t Target) write(write func(io.Writer) error) error {
 		err = closed
 	}
 	if err == nil {
-		err = finish(f, func(name string) error { return os.Rename(name, t.Path) })
+		err = finish(f, func(name string) error { return rename(name, t.Path) })
 	}
 	if err != nil {
-		_ = finish(f, os.Remove)
+		_ = finish(f, Remove)
 		return fmt.Errorf("%s was not written: %w", t.Path, err)
 	}
 	syncFolder(filepath.Dir(t.Path))

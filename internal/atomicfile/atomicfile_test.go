@@ -99,3 +99,49 @@ func TestFilesThatACrashHasLeftAreSwept(t *testing.T) {
 	}
 	require.Equal(t, []string{".latent-0123456789abcdee.tmp", ".latent-mine", "mine.tmp"}, names)
 }
+
+func TestALargeFileIsNotRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "long")
+	require.NoError(t, os.WriteFile(path, make([]byte, 100), 0o600))
+	_, err := atomicfile.ReadFile(path, 99)
+	require.ErrorContains(t, err, "is larger than 99 bytes")
+	text, err := atomicfile.ReadFile(path, 100)
+	require.NoError(t, err)
+	require.Len(t, text, 100)
+}
+
+// TestEveryOperationFailsOnce: whatever fails, the path has the old file or the new one, whole, and the error names it. A removal that
+// fails leaves the temporary file, and nothing else does.
+func TestEveryOperationFailsOnce(t *testing.T) {
+	disk := errors.New("no space left on device")
+	for at := 0; ; at++ {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "f")
+		require.NoError(t, os.WriteFile(path, []byte("old"), 0o640))
+		asked, failed := 0, ""
+		restore := atomicfile.Inject(func(operation string) error {
+			if asked++; asked == at+1 {
+				failed = operation
+				return disk
+			}
+			return nil
+		})
+		err := atomicfile.Write(path, func(w io.Writer) error { _, err := io.WriteString(w, "new and longer"); return err })
+		restore()
+		text, failure := os.ReadFile(path)
+		require.NoError(t, failure)
+		left, failure := os.ReadDir(dir)
+		require.NoError(t, failure)
+		require.Len(t, left, 1, failed)
+		if failed == "" {
+			require.NoError(t, err)
+			require.Equal(t, "new and longer", string(text))
+			require.GreaterOrEqual(t, at, 7, "open, create, chmod, write, sync, close, rename")
+			return
+		}
+		require.ErrorIs(t, err, disk, failed)
+		require.ErrorContains(t, err, path)
+		require.NotContains(t, err.Error(), ".tmp")
+		require.Equal(t, "old", string(text), failed)
+	}
+}

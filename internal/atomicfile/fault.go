@@ -1,0 +1,130 @@
+package atomicfile
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync/atomic"
+
+	"github.com/latent-go/latent/internal/memory"
+)
+
+// injected is what a test has put in the way of operations on files.
+var injected atomic.Pointer[func(operation string) error]
+
+// Inject has the operations of this package, and those that ask [Attempt], fail with the errors that a test returns for them:
+// "open", "create", "chmod", "write", "sync", "close", "rename", "remove", "mkdir", "read". A write that fails has written half.
+func Inject(fault func(operation string) error) (restore func()) {
+	injected.Store(&fault)
+	return func() { injected.Store(nil) }
+}
+
+// Attempt is asked before an operation, and returns its error where a test wants one.
+func Attempt(operation string) error {
+	if fault := injected.Load(); fault != nil {
+		return (*fault)(operation)
+	}
+	return nil
+}
+
+// Remove is that of package os.
+func Remove(name string) error {
+	if err := Attempt("remove"); err != nil {
+		return err
+	}
+	return os.Remove(name)
+}
+
+func rename(from, to string) error {
+	if err := Attempt("rename"); err != nil {
+		return err
+	}
+	return os.Rename(from, to)
+}
+
+// A file is one that is written.
+type file struct{ *os.File }
+
+func (f file) Write(p []byte) (n int, err error) {
+	if err := Attempt("write"); err != nil {
+		n, _ = f.File.Write(p[:len(p)/2])
+		return n, err
+	}
+	return f.File.Write(p)
+}
+
+func (f file) Read(p []byte) (int, error) {
+	if err := Attempt("read"); err != nil {
+		return 0, err
+	}
+	return f.File.Read(p)
+}
+
+func (f file) Sync() error {
+	if err := Attempt("sync"); err != nil {
+		return err
+	}
+	return f.File.Sync()
+}
+
+func (f file) chmod(mode os.FileMode) error {
+	if err := Attempt("chmod"); err != nil {
+		return err
+	}
+	return f.Chmod(mode)
+}
+
+// Close closes in any case.
+func (f file) Close() error {
+	err := Attempt("close")
+	if closed := f.File.Close(); err == nil {
+		err = closed
+	}
+	return err
+}
+
+// Open is that of package os.
+func Open(name string) (*os.File, error) {
+	f, err := openFile(name, os.O_RDONLY, 0)
+	return f.File, err
+}
+
+// ReadFile is that of package os, but for files of more than so many bytes, which are an error.
+func ReadFile(name string, most int64) ([]byte, error) {
+	f, err := openFile(name, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.File.Close() //nolint:errcheck // nothing was written
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+		if err := memory.Need("reading "+name, float64(min(info.Size(), most))); err != nil {
+			return nil, err
+		}
+	}
+	text, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(text)) > most {
+		err = fmt.Errorf("%s is larger than %s: no file that latent wrote", name, memory.Size(float64(most)))
+	}
+	return text, err
+}
+
+// MkdirAll is that of package os.
+func MkdirAll(dir string) error {
+	if err := Attempt("mkdir"); err != nil {
+		return &os.PathError{Op: "mkdir", Path: dir, Err: err}
+	}
+	return os.MkdirAll(dir, 0o777)
+}
+
+// openFile is that of package os.
+func openFile(name string, flag int, mode os.FileMode) (file, error) {
+	operation := "open"
+	if flag&os.O_CREATE != 0 {
+		operation = "create"
+	}
+	if err := Attempt(operation); err != nil {
+		return file{}, &os.PathError{Op: operation, Path: name, Err: err}
+	}
+	f, err := os.OpenFile(name, flag, mode)
+	return file{f}, err
+}
