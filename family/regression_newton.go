@@ -182,22 +182,35 @@ func newton(unit *mat.TriDense, gradient, from []float64, information mat.Symmet
 func (f generalised) derivatives(rows Weighted, centre, line []float64) (value float64, gradient []float64, information *mat.SymDense) {
 	p := f.size()
 	gradient, information = make([]float64, p), mat.NewSymDense(p, nil)
-	products, u := information.RawSymmetric().Data, make([]float64, p)
-	rows.Each(func(_ int, row []float64, weight float64) bool {
-		if math.IsNaN(row[0]) {
-			return true
-		}
-		f.regressorsOf(row, centre, u)
-		eta, e := linalg.Dot(u, line), f.exposureOf(row)
+	products := information.RawSymmetric().Data
+	f.each(rows, centre, line, func(y, eta, e, weight float64, u []float64) {
 		a, mean, variance := f.cumulant(eta)
-		value += weight * (row[0]*eta - e*a)
-		linalg.Axpy(weight*(row[0]-e*mean), u, gradient)
-		for i, v := range u {
-			linalg.Axpy(weight*e*variance*v, u[i:], products[i*p+i:(i+1)*p])
+		value += weight * (y*eta - e*a)
+		pull, curve := weight*(y-e*mean), weight*e*variance
+		for i, v := range u { // few numbers: calls would cost more than they do
+			gradient[i] += pull * v
+			for j, w := range u[i:] {
+				products[i*p+i+j] += curve * v * w
+			}
+		}
+	})
+	return value, gradient, information
+}
+
+// each visits the rows that have a response: y, η, the exposure, the weight, and u, which the next call overwrites.
+func (f generalised) each(rows Weighted, centre, line []float64, visit func(y, eta, e, weight float64, u []float64)) {
+	u := make([]float64, f.size())
+	rows.Each(func(_ int, row []float64, weight float64) bool {
+		if y := row[0]; y == y {
+			f.regressorsOf(row, centre, u)
+			eta := 0.0
+			for i, v := range u {
+				eta += v * line[i]
+			}
+			visit(y, eta, f.exposureOf(row), weight, u)
 		}
 		return true
 	})
-	return value, gradient, information
 }
 
 // regressorsOf puts u of a row into dst.
@@ -205,13 +218,19 @@ func (d design) regressorsOf(row, centre, dst []float64) {
 	if d.intercept {
 		dst[0], dst = 1, dst[1:]
 	}
-	floats.SubTo(dst, row[d.first:][:d.columns], centre)
+	for j, x := range row[d.first:][:d.columns] {
+		dst[j] = x - centre[j]
+	}
 }
 
 // TotalRows is Σ w(yη − eA(η)).
 func (f generalised) TotalRows(rows Weighted, score []float64) float64 {
 	line, centre, _, _ := f.split(score)
-	value, _, _ := f.derivatives(rows, centre, line)
+	value := 0.0
+	f.each(rows, centre, line, func(y, eta, e, weight float64, _ []float64) {
+		a, _, _ := f.cumulant(eta)
+		value += weight * (y*eta - e*a)
+	})
 	return value
 }
 
