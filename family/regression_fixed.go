@@ -24,7 +24,7 @@ type profile struct {
 }
 
 // mostAlternations bounds the alternation of c and the variances.
-const mostAlternations = 10_000
+const mostAlternations = 1000
 
 // Share alternates c = (Σ S/σ²)⁻¹ Σ Sĉ/σ² and the variances, which begin where those of the anchors' c are at their best:
 // so the likelihood rises from there.
