@@ -390,6 +390,12 @@ func TestSeparationIsNoticed(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, doubts, 1)
 	assert.ErrorContains(t, doubts[0], "column 2 separates classes in the gate")
+	for i := range p.Gate {
+		p.Gate[i] *= 1e3 // probabilities are 0 and 1
+	}
+	doubts, err = classes.Doubts(table(t, x).All(), p)
+	require.NoError(t, err)
+	require.Len(t, doubts, 1)
 }
 
 func TestBadGates(t *testing.T) {
@@ -460,5 +466,33 @@ func TestLossWithoutAClass(t *testing.T) {
 		_, kept, err := classes.Keep(s, p, dims)
 		require.NoError(t, err)
 		assert.InDelta(t, total(p)-total(kept), s.Mixture.Loss[k]+s.Vacated[k], 1e-8)
+	}
+}
+
+// The steeper a gate, the looser is the bound, and the more iterations EM makes; extrapolated, it does not creep.
+func TestSteepGatesConverge(t *testing.T) {
+	for _, steep := range []float64{1, 3, 8} {
+		x := survey(500, 12)
+		rng := rand.New(rand.NewPCG(12, 2))
+		for i := range 500 {
+			k := 0
+			if rng.Float64() < 1/(1+math.Exp(-steep*(x.At(i, 0)+x.At(i, 1)))) {
+				k = 1
+			}
+			for j, p := range answers[k] {
+				v := 0.0
+				if rng.Float64() < p {
+					v = 1
+				}
+				x.Set(i, 2+j, v)
+			}
+		}
+		o := options{K: 2, FixedK: true, Method: framework.EM, Criterion: framework.ELBO}
+		plain := fit(t, classes, x, o)
+		o.Accelerate = true
+		fast := fit(t, classes, x, o)
+		t.Logf("log odds rise by %v: %d iterations to %.6f, extrapolated %d to %.6f", steep, plain.Iterations, plain.Value, fast.Iterations, fast.Value)
+		assert.InDelta(t, plain.Value, fast.Value, 1e-3)
+		assert.Less(t, fast.Iterations, 100)
 	}
 }

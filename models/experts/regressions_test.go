@@ -139,3 +139,39 @@ func TestExpertsOfCountsAndSuccesses(t *testing.T) {
 		}
 	}
 }
+
+// K is right more often with the gate that the rows have been drawn with than without.
+func TestTheGateHelpsToFindK(t *testing.T) {
+	seeds := 20
+	if testing.Short() {
+		seeds = 3
+	}
+	for _, c := range []struct {
+		name  string
+		model experts.Model
+		n     int
+		draw  func(n int, seed uint64) *mat.Dense
+		least int // right, of 20
+	}{
+		{"answers", classes, 150, survey, 18},
+		{"answers", classes, 300, survey, 19},
+		{"lines", mixtureOfExperts, 100, crossing, 19},
+	} {
+		with, without := 0, 0
+		plain := c.model
+		if plain.Gate = nil; plain.Columns == nil {
+			plain.Columns = []int{2, 3, 4, 5, 6, 7, 8, 9}
+		}
+		for seed := range seeds {
+			x, o := c.draw(c.n, uint64(100+seed)), options{K: 6, Restarts: 3, Accelerate: true}
+			if fit(t, c.model, x, o).Shape.K == 3 {
+				with++
+			}
+			if fit(t, plain, x, o).Shape.K == 3 {
+				without++
+			}
+		}
+		t.Logf("%s, N = %d: K = 3 in %d of %d, without the gate in %d", c.name, c.n, with, seeds, without)
+		assert.GreaterOrEqual(t, with*20, c.least*seeds)
+	}
+}

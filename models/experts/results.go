@@ -200,12 +200,16 @@ func (m Model) Doubts(b framework.Rows, p *Parameters) ([]error, error) {
 	if err != nil {
 		return nil, err
 	}
-	gate, step := slices.Clone(p.Gate), new(mat.VecDense)
+	gate := slices.Clone(p.Gate)
+	step := mat.NewVecDense(len(gate)-r.width, nil)
+	for k := range r.k - 1 { // where no probability is left to change, the way that led there
+		floats.SubTo(at(step.RawVector().Data, k, r.width), p.gate(k+1), p.gate(0))
+	}
 	for range newtonSteps {
 		gradient, complete, _ := r.derivatives(gate)
 		var chol mat.Cholesky
 		if !chol.Factorize(complete) || chol.SolveVecTo(step, gradient) != nil {
-			break // no probability changes any more
+			break
 		}
 		floats.Add(gate[r.width:], step.RawVector().Data)
 		if r.farthest(step.RawVector().Data) < shortStep {
