@@ -52,6 +52,8 @@ func TestEveryFieldOfJSONIsDocumented(t *testing.T) {
 		{"predict", model, "--data", file(t, "s.csv", seriesTable), "--forecast", "2"},
 		{"fit", "--data", file(t, "polled.csv", polled(120)), "--gate", "age,region", "--drop", "class", "--family", "bernoulli", "--k", "2", "--bootstrap", "2", "--out", model},
 		{"predict", model, "--data", file(t, "polled.csv", polled(20))},
+		{"fit", "--model", "regression", "--data", file(t, "crossing.csv", crossing(100)), "--response", "y", "--regress", "x", "--gate", "x", "--k", "2", "--out", model},
+		{"predict", model, "--data", file(t, "crossing.csv", crossing(20))},
 		{"fit", "--model", "factor", "--data", holzinger, "--blocks", "x1,x2,x3,x4;x5,x6,x7,x8,x9", "--rotate", "promax", "--bootstrap", "2", "--out", model},
 		{"predict", model, "--data", holzinger},
 		{"predict", model, "--data", holzinger, "--fill"},

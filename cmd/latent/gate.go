@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +13,7 @@ import (
 	"github.com/latent-go/latent/bootstrap"
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/htmlreport"
 	"github.com/latent-go/latent/models/experts"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -41,7 +40,7 @@ func (f *modelFlags) checkGate() error {
 	m := models[f.Model]
 	switch {
 	case !m.gates:
-		return misused("--gate cannot be used with --model %s: it is about the probabilities of the components of a mixture", f.Model)
+		return misused("--gate cannot be used with --model %s: it is about the components of a mixture, or of --model regression", f.Model)
 	case f.Method != "" && slices.Contains(m.methods, f.Method) && !slices.Contains(gateMethods, f.Method):
 		return misused("--gate cannot be used with --method %s: choose one of %s", f.Method, strings.Join(gateMethods, ", "))
 	case f.Noise != "":
@@ -52,7 +51,7 @@ func (f *modelFlags) checkGate() error {
 		switch {
 		case slices.Contains(f.Gate[:i], name):
 			return misused("--gate names column %q twice", name)
-		case name == f.Weights || name == f.Sequence:
+		case name == f.Weights || name == f.Sequence || name == f.Response || name == f.size():
 			return misused("column %q is named by --gate and by another flag: it cannot be both", name)
 		case given != "" && given != familyCategorical:
 			return misused("--columns %s=%s: a column of --gate is taken as a number, or as %s", name, given, familyCategorical)
@@ -78,11 +77,12 @@ func (f *modelFlags) described() *columnFamilies {
 	return &given
 }
 
-// checkGate refuses columns of the gate, the last ones, that say nothing or lack a value.
+// checkGate refuses columns of the gate that say nothing or lack a value.
 func (in *input) checkGate(gate []string) error {
-	for j := in.Cols() - len(gate); j < in.Cols(); j++ {
+	for _, name := range gate {
+		j := slices.Index(in.Names, name)
 		if in.Constant(j, in.frequencies) {
-			return fmt.Errorf("--gate: column %.60q is constant: leave it out of the gate", in.Names[j])
+			return fmt.Errorf("--gate: column %.60q is constant: leave it out of the gate", name)
 		}
 		for row := range in.Rows() {
 			if v := in.Number(row, j); v != v {
@@ -93,100 +93,28 @@ func (in *input) checkGate(gate []string) error {
 	return nil
 }
 
-// gateOf are the columns of a gate among those of a model, and how many columns the classes describe.
-func gateOf(columns []column) (gate design, own int) {
-	own = len(columns)
-	for own > 0 && columns[own-1].Family == familyGate {
-		own--
-	}
-	return columns[own:], own
-}
-
-// A design is the columns of a gate: numbers as they are, and of levels an indicator for each but the first.
-type design []column
-
-// names are those of the numbers that the gate sees.
-func (d design) names() (list []string) {
-	for _, c := range d {
-		if len(c.Levels) == 0 {
-			list = append(list, c.Name)
-			continue
-		}
-		for _, level := range c.Levels[1:] {
-			list = append(list, c.Name+" = "+level)
-		}
-	}
-	return list
-}
-
-// appendTo appends the numbers that the gate sees of a row: codes of levels become indicators, NaN where they are missing.
-func (d design) appendTo(x, codes []float64) []float64 {
-	for j, c := range d {
-		if len(c.Levels) == 0 {
-			x = append(x, codes[j])
-			continue
-		}
-		for l := 1; l < len(c.Levels); l++ {
-			indicator := math.NaN()
-			if codes[j] == codes[j] {
-				indicator = 0
-				if int(codes[j]) == l {
-					indicator = 1
-				}
-			}
-			x = append(x, indicator)
-		}
-	}
-	return x
-}
-
-// rows are those of a table with the own columns of the classes and what the gate sees.
-func (d design) rows(b framework.Rows, own int) framework.Rows {
-	to := framework.Rows{First: b.First, N: b.N, D: own + len(d.names()), Weights: b.Weights}
-	to.Stride = to.D
-	for i := range b.N {
-		row := b.Row(i)
-		to.X = d.appendTo(append(to.X, row[:own]...), row[own:])
-	}
-	return to
-}
-
-// packed are the first columns of rows, row-major.
-func packed(b framework.Rows, columns int) []float64 {
-	x := make([]float64, 0, b.N*columns)
-	for i := range b.N {
-		x = append(x, b.Row(i)[:columns]...)
-	}
-	return x
-}
-
-// gatedModel is the model of the library for a design.
-func gatedModel(m mixture.Model, d design, own int) experts.Model {
-	return experts.Model{Family: m.Family, Gate: upTo(own, own+len(d.names())-1), Start: m.Start}
-}
-
-// gatedEngine makes the model of classes whose probabilities depend on columns. report makes the result of its classes.
-func gatedEngine(f *modelFlags, in *input, rows *describedRows, base mixture.Model) (engine, error) {
-	gate, own := gateOf(rows.columns)
-	b := gate.rows(rows.whole, own)
+// gatedEngine makes the model of classes, those of base, whose probabilities depend on columns. seen are the numbers that the classes
+// see, and report makes the result of what was found.
+func gatedEngine(f *modelFlags, in *input, d gateDesign, whole framework.Rows, seen []column, base mixture.Model, report func(g *gatedClasses) *result) (engine, error) {
+	b := d.rows(whole)
 	table, err := in.source(b.X, b.N, b.D)
 	if err != nil {
 		return nil, err
 	}
-	plan, err := family.NewPlan(base.Family, own)
+	plan, err := family.NewPlan(base.Family, d.width)
 	if err != nil {
 		return nil, err
 	}
 	// A steep gate makes EM slow (docs/theory/experts.md, section 3). Searched estimates cannot be extrapolated.
 	f.Accelerate = f.Accelerate || !plan.Searches()
-	in.shown = append(slices.Clone(in.Names[:own]), gate.names()...)
-	made := &iterated[framework.Rows, *experts.Parameters, *experts.Statistics]{model: gatedModel(base, gate, own), source: table}
+	in.shown = append(namesOf(seen), d.names()...)
+	made := &iterated[framework.Rows, *experts.Parameters, *experts.Statistics]{model: d.model(base), source: table}
 	made.find = func(p *experts.Parameters, s *experts.Statistics) (*result, error) {
-		found, err := newGated(gatedModel(base, gate, own), f.Family, rows.columns[:own], gate, table, p, s)
+		found, err := newGated(d, d.model(base), f.Family, seen, table, p, s)
 		if err != nil {
 			return nil, err
 		}
-		r := found.result()
+		r := report(found)
 		r.bootstrap = func(ctx context.Context, o bootstrap.Options) (bootstrap.Outcome, error) {
 			e, err := drawnComponents(ctx, found.components, made.model, table, found.params, (*experts.Parameters).Vector, o)
 			if err != nil {
@@ -205,7 +133,7 @@ type gatedClasses struct {
 	*components
 	model  experts.Model
 	params *experts.Parameters
-	design design
+	design gateDesign
 	table  *framework.Table // as the model sees it
 	gate   *gateReport
 	labels []int // of the rows; nil until they are asked for
@@ -222,7 +150,7 @@ type gateReport struct {
 	Intervals [][][]number `json:"bootstrap_intervals,omitempty"`
 }
 
-func newGated(m experts.Model, name string, columns []column, d design, table *framework.Table, p *experts.Parameters, s *experts.Statistics) (*gatedClasses, error) {
+func newGated(d gateDesign, m experts.Model, name string, columns []column, table *framework.Table, p *experts.Parameters, s *experts.Statistics) (*gatedClasses, error) {
 	sums, params, err := m.Keep(s, p, p.Mixture.Order())
 	if err != nil {
 		return nil, err
@@ -253,9 +181,21 @@ func newGated(m experts.Model, name string, columns []column, d design, table *f
 
 func (g *gatedClasses) result() *result {
 	r := g.components.result()
-	r.params, r.gate, r.print, r.sections = gatedEstimates{g.params, g.errors}, g.gate, g.print, g.sections
+	r.params, r.gate = gatedEstimates{g.params, g.errors}, g.gate
+	r.print = func(p *page) {
+		g.components.print(p)
+		g.printGate(p)
+	}
+	r.sections = func(in *input) ([]htmlreport.Section, error) {
+		first, err := g.gateSections(in)
+		if err != nil {
+			return nil, err
+		}
+		own, err := g.components.sections(in)
+		return append(first, own...), err
+	}
 	var names []string
-	for _, c := range g.design {
+	for _, c := range g.design.gate {
 		names = append(names, printable(c.Name))
 	}
 	r.facts = append(r.facts, [2]string{"gate", listed(names, 40)})
@@ -298,9 +238,8 @@ func (g *gatedClasses) likeliest(_ *input, rows []int) ([]int, error) {
 	return list, nil
 }
 
-// print shows the classes, and the coefficients of the gate.
-func (g *gatedClasses) print(p *page) {
-	g.components.print(p)
+// printGate shows the coefficients of the gate.
+func (g *gatedClasses) printGate(p *page) {
 	if len(g.gate.LogOdds) == 0 {
 		return
 	}
@@ -329,45 +268,4 @@ func (g *gatedClasses) print(p *page) {
 	if more := rows - mostRows; more > 0 {
 		p.prose(0, "%s left out (--format json has all).", are(more, "more coefficient"))
 	}
-}
-
-// ---- Saved models
-
-// loadGated takes the parameters of a mixture with a gate out of a model file.
-func loadGated(file *modelFile) (*savedModel, error) {
-	var p *experts.Parameters
-	if err := json.Unmarshal(file.Params, &p); err != nil {
-		return nil, err
-	}
-	gate, own := gateOf(file.Columns)
-	m := gatedModel(mixture.Model{Family: familyOfRows(file.Family, file.Columns[:own])}, gate, own)
-	if err := m.Check(p); err != nil {
-		return nil, err
-	}
-	if err := file.matches(p.K(), len(file.Columns)); err != nil {
-		return nil, err
-	}
-	saved := savedMixture(mixture.Model{Family: m.Family}, p.Mixture, needsComplete(file.Family))
-	saved.score = scoreTable(p.K(), func(b framework.Rows) (logProb, r []float64, err error) {
-		return m.Score(gate.rows(b, own), p, nil, nil)
-	})
-	saved.gate = gate
-	saved.prior = scoreTable(p.K(), func(b framework.Rows) (logProb, r []float64, err error) {
-		of := gate.rows(b, 0)
-		alone := framework.Rows{N: b.N, D: p.D, Stride: p.D, First: b.First}
-		for i := range b.N {
-			alone.X = append(alone.X, make([]float64, own)...)
-			alone.X = append(alone.X, of.Row(i)...)
-		}
-		r, err = m.Prior(alone, p, nil)
-		return make([]float64, b.N), r, err // of no column of the components, the probability is 1
-	})
-	saved.given = func(b framework.Rows, rng *rand.Rand) (x []float64, labels []int, err error) {
-		drawn, labels, err := m.Sample(gate.rows(b, own), p, rng)
-		for i := range labels {
-			x = append(append(x, drawn[i*p.D:i*p.D+own]...), b.Row(i)[own:]...)
-		}
-		return x, labels, err
-	}
-	return saved, nil
 }

@@ -116,6 +116,71 @@ func TestGatesOfOtherFits(t *testing.T) {
 	assert.Contains(t, strings.Join(texts.Warnings, "\n"), "separates classes in the gate")
 }
 
+// crossing writes rows of three lines, which x says which one is likely: log odds 4 + 4x and 8x against the first.
+func crossing(n int) string {
+	rng := rand.New(rand.NewPCG(2, 1))
+	var text strings.Builder
+	text.WriteString("x,y\n")
+	for range n {
+		x := 6*rng.Float64() - 3
+		u := rng.Float64() * (1 + math.Exp(4+4*x) + math.Exp(8*x))
+		y := 2 + 3*x + 0.5*rng.NormFloat64()
+		if u > 1+math.Exp(8*x) {
+			y = -2*x + 0.3*rng.NormFloat64()
+		} else if u > 1 {
+			y = 4 + 0.5*x + 0.6*rng.NormFloat64()
+		}
+		fmt.Fprintf(&text, "%.4f,%.4f\n", x, y)
+	}
+	return text.String()
+}
+
+func TestMixtureOfExperts(t *testing.T) {
+	path, model := file(t, "crossing.csv", crossing(500)), filepath.Join(t.TempDir(), "m.json")
+	args := []string{"--model", "regression", "--data", path, "--response", "y", "--regress", "x", "--gate", "x", "--restarts", "3"}
+	r := fitJSON(t, append(args, "--out", model)...)
+	require.Equal(t, 3, r.K)
+	slope := func(k int) (v float64) {
+		for _, only := range r.Components[k].Columns[1].Values {
+			v = float64(only)
+		}
+		return v
+	}
+	truth := map[float64][2]float64{3: {0, 0}, -2: {4, 4}, 0.5: {0, 8}} // log odds against the line of slope 3
+	nearest := func(k int) (best float64) {
+		best = 3
+		for s := range truth {
+			if math.Abs(slope(k)-s) < math.Abs(slope(k)-best) {
+				best = s
+			}
+		}
+		return best
+	}
+	for k := 1; k < 3; k++ {
+		for j := range 2 {
+			want := truth[nearest(k)][j] - truth[nearest(0)][j]
+			assert.Less(t, math.Abs(float64(r.Gate.LogOdds[k-1][j])-want), 3*float64(r.Gate.Errors[k-1][j]))
+		}
+	}
+	predicted, _ := done(t, "predict", model, "--data", file(t, "x.csv", "x\n-2.5\n2.5\n"))
+	for i, want := range []float64{2 - 3*2.5, 4 + 0.5*2.5} {
+		mean, err := strconv.ParseFloat(cells(t, predicted)[i][2], 64)
+		require.NoError(t, err)
+		assert.InDelta(t, want, mean, 0.3)
+	}
+	drawn, _ := done(t, "sample", model, "-n", "2", "--given", file(t, "x.csv", "x\n-2.5\n2.5\n"))
+	require.Len(t, cells(t, drawn), 2)
+	page := pageOf(t, args...)
+	assert.Contains(t, page.titles, "Fitted curves")
+	assert.Contains(t, page.titles, "Component probabilities by x")
+	other := fitJSON(t, "--model", "regression", "--data", "iris", "--response", "Petal.Width", "--regress", "Petal.Length", "--gate", "Sepal.Width", "--k", "2", "--restarts", "2", "--bootstrap", "2")
+	assert.Equal(t, familyGate, other.Columns[2].Family)
+	counts := fitJSON(t, "--model", "regression", "--data", "NPreg", "--response", "yp", "--regress", "x", "--gate", "x", "--family", "poisson", "--k", "2", "--restarts", "1", "--tol", "1e-6")
+	assert.Equal(t, 2, counts.K)
+	fails(t, 1, "--regress names some", "", "fit", "--model", "regression", "--data", path, "--response", "y", "--gate", "x")
+	fails(t, 2, `column "y" is named by --gate and by another flag`, "", "fit", "--model", "regression", "--data", path, "--response", "y", "--gate", "y")
+}
+
 func TestReportOfAGate(t *testing.T) {
 	path := file(t, "polled.csv", polled(300))
 	page := pageOf(t, "--data", path, "--gate", "age,region", "--family", "bernoulli", "--drop", "class", "--k", "2", "--restarts", "2")

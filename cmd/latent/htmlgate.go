@@ -17,42 +17,36 @@ const (
 	mostGatePoints = 81
 )
 
-// sections are those of the components, with how likely these are by each column of the gate before.
-func (g *gatedClasses) sections(in *input) ([]htmlreport.Section, error) {
-	var list []htmlreport.Section
+// gateSections show how likely the components are by each column of the gate, and its coefficients.
+func (g *gatedClasses) gateSections(in *input) (list []htmlreport.Section, err error) {
 	first := 0 // of the numbers that the gate sees
-	for i, c := range g.design {
-		if i == mostGates {
-			break
-		}
+	for _, c := range g.design.gate[:min(len(g.design.gate), mostGates)] {
 		one, err := g.gateSection(in, c, first)
 		if err != nil {
 			return nil, err
 		}
 		list = append(list, one...)
-		first += len(design{c}.names())
+		first += len(c.names())
 	}
-	list = append(list, g.oddsSection()...)
-	own, err := g.components.sections(in)
-	return slices.Concat(list, own), err
+	return append(list, g.oddsSection()...), nil
 }
 
 // gateSection shows the probabilities of the components over one column, whose first number is number first of the design, where
 // the other columns are at their means.
-func (g *gatedClasses) gateSection(in *input, c column, first int) ([]htmlreport.Section, error) {
+func (g *gatedClasses) gateSection(in *input, c gateColumn, first int) ([]htmlreport.Section, error) {
 	chart := htmlreport.Chart{Title: g.noun + " probabilities by " + printable(c.Name), XName: printable(c.Name),
 		About: "What the gate expects before it sees the columns of the " + g.noun + "s"}
 	chart.Title = capital(chart.Title)
-	if len(g.design) > 1 {
+	if len(g.design.gate) > 1 {
 		chart.About += ", with its other columns at their means over the rows"
 	}
-	chart.About += "." + leftOut(len(g.design)-mostGates, "column", "of the gate")
+	chart.About += "." + leftOut(len(g.design.gate)-mostGates, "column", "of the gate")
 	var values [][]float64 // what the gate sees of the column, at each place
 	table := sheet{caption: "probabilities by " + printable(c.Name), heads: append([]string{printable(c.Name)}, numbered(g.noun+" ", g.params.K())...)}
 	var places []any
 	if len(c.Levels) > 0 {
 		for l, level := range c.Levels {
-			values = append(values, design{c}.appendTo(nil, []float64{float64(l)}))
+			values = append(values, c.numbers(nil, float64(l)))
 			chart.Names, places = append(chart.Names, printable(level)), append(places, level)
 		}
 	} else {
@@ -89,7 +83,7 @@ func (g *gatedClasses) gateSection(in *input, c column, first int) ([]htmlreport
 // priorAt are the probabilities of the components where the numbers of the design from first on have some values, and the others
 // are at their means.
 func (g *gatedClasses) priorAt(first int, values [][]float64) ([]float64, error) {
-	rows, own := g.table.All(), len(g.columns)
+	rows, own := g.table.All(), g.design.width
 	mean, n := make([]float64, rows.D), 0.0
 	for i := range rows.N {
 		n += rows.Weight(i)

@@ -46,7 +46,7 @@ func (c curves) responseName() string {
 // shownRows calls visit with the place of each row that a page has room for, its numbers in the design, and its component.
 func (c curves) shownRows(in *input, visit func(place int, row []float64, label int)) (remark string, err error) {
 	places := thinned(in.Rows(), mostPoints, nil)
-	labels, err := c.likeliest(in, places)
+	labels, err := c.assign(in, places)
 	if err != nil {
 		return "", err
 	}

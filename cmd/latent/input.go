@@ -346,18 +346,21 @@ func (f *fittingFlags) load(s *session, label string) (*input, error) {
 	if unlabelled {
 		s.note("left out the class labels of %s, column %q (--select chooses columns)", in.name, in.label)
 	}
+	if f.model().responds {
+		if err := in.arrange(&f.regressionFlags, weights, f.Gate); err != nil {
+			return nil, err
+		}
+	}
 	if len(f.Gate) > 0 {
-		own := without(in.Names, setOf(append([]string{weights}, f.Gate...)))
-		if in.Table, err = all.Select(append(own, f.Gate...)...); err != nil {
+		own := in.Names
+		if !f.model().responds { // a regression names its columns
+			own = without(own, setOf(append([]string{weights}, f.Gate...)))
+		}
+		if in.Table, err = all.Select(append(slices.Clone(own), without(f.Gate, setOf(own))...)...); err != nil {
 			return nil, in.wrap(fmt.Errorf("--gate: %w", err))
 		}
 		if len(own) == 0 {
 			return nil, misused("--gate has every column, and the components describe none")
-		}
-	}
-	if f.model().responds {
-		if err := in.arrange(&f.regressionFlags, weights); err != nil {
-			return nil, err
 		}
 	}
 	if err := in.refuseEmpty(); err != nil {

@@ -209,7 +209,9 @@ func bindMixture(s *session, f *modelFlags, in *input) (*task, error) {
 		if err != nil {
 			return nil, err
 		}
-		t.engine, err = gatedEngine(f, in, rows, mixture.Model{Family: rows.family, Start: b.fit})
+		gate := gateOf(rows.columns, f.Gate)
+		base, own := mixture.Model{Family: rows.family, Start: b.fit}, rows.columns[:gate.own]
+		t.engine, err = gatedEngine(f, in, gate, rows.whole, own, base, (*gatedClasses).result)
 		return t, err
 	}
 	t.engine, err = mixtureEngine(f, rows.Table, rows.columns, rows.family)

@@ -18,7 +18,7 @@ func loadMixture(file *modelFile) (*savedModel, error) {
 	if err := file.checkFamilies(); err != nil {
 		return nil, err
 	}
-	if gate, _ := gateOf(file.Columns); len(gate) > 0 {
+	if len(file.Settings.Gate) > 0 {
 		return loadGated(file)
 	}
 	var p *mixture.Parameters
@@ -66,11 +66,10 @@ func (m *modelFile) checkFamilies() error {
 	if m.Model == "bernmix" || joint(m.Family) {
 		families = []string{m.Family}
 	}
-	_, own := gateOf(m.Columns)
-	for j, c := range m.Columns {
-		if j >= own {
-			families = []string{familyGate}
-		}
+	if len(m.Settings.Gate) > 0 {
+		families = append(families, familyGate)
+	}
+	for _, c := range m.Columns {
 		if err := c.check(families); err != nil {
 			return err
 		}

@@ -59,7 +59,7 @@ func init() { // their functions use the list
 		"vbmf": {data: "satellite", families: []string{familyGaussian}, methods: []string{methodClosedForm, methodVB},
 			selecting: methodClosedForm, ranks: true, check: checkVBMF, bind: bindVBMF, load: loadVBMF},
 		modelOfCurves: {data: "NPreg", families: []string{familyGaussian, familyPoisson, familyBinomial}, methods: []string{methodGFAB, methodFAB, methodEM},
-			selecting: methodEM, classes: true, responds: true, check: checkRegression, bind: bindRegression, load: loadRegression},
+			selecting: methodEM, classes: true, responds: true, gates: true, check: checkRegression, bind: bindRegression, load: loadRegression},
 	}
 }
 
@@ -201,7 +201,7 @@ type savedModel struct {
 	forecast  func(b framework.Sequences, h int) ([]float64, error)
 	expect    func(states []float64) (forecastStep, error)
 	// prior is score for rows that have the columns of the gate alone; nil where there is none.
-	gate  design
+	gate  []column
 	prior func(rows framework.Rows) ([]float64, error)
 	// given is sample for rows whose columns of the gate, or regressors, are taken as they are; nil where sample needs none.
 	given    func(rows framework.Rows, rng *rand.Rand) (x []float64, labels []int, err error)

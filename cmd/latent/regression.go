@@ -121,15 +121,16 @@ func checkRegression(f *modelFlags) error {
 	return nil
 }
 
-// arrange keeps the columns of a regression: the response, what it counts over, and the regressors. weights are none of them.
-func (in *input) arrange(f *regressionFlags, weights string) error {
+// arrange keeps the columns of a regression: the response, what it counts over, and the regressors. weights are none of them, and
+// the columns of a gate only those that --regress names.
+func (in *input) arrange(f *regressionFlags, weights string, gate []string) error {
 	own := []string{f.Response}
 	if f.size() != "" {
 		own = append(own, f.size())
 	}
 	names := f.Regress
 	if names == nil {
-		names = without(in.Names, setOf(append(slices.Clone(own), weights)))
+		names = without(in.Names, setOf(slices.Concat(own, gate, []string{weights})))
 	}
 	for _, one := range []struct {
 		flag  string
@@ -229,6 +230,14 @@ func (in *input) design(f *modelFlags) (*regression, []column, error) {
 		c := column{Name: name}
 		text := in.Levels(name) != nil
 		switch {
+		case slices.Contains(f.Gate, name) && !slices.Contains(f.Regress, name):
+			c.Family = familyGate
+			if text || f.Columns.family[name] == familyCategorical {
+				var err error
+				if c.Levels, err = in.Occurring(name); err != nil {
+					return nil, nil, err
+				}
+			}
 		case j == 0:
 			c.Family = f.Family
 			if text && f.Family == familyBinomial && f.Trials == "" {
@@ -268,6 +277,9 @@ func (in *input) design(f *modelFlags) (*regression, []column, error) {
 			}
 		}
 		columns[j] = c
+	}
+	if len(g.Terms) == 0 && len(f.Gate) > 0 {
+		return nil, nil, errors.New("there is no column beside the response and the gate to explain it by: --regress names some, which may be the gate's too")
 	}
 	if len(g.Terms) == 0 {
 		return nil, nil, errors.New("there is no column beside the response to explain it by: take --model mixture")
@@ -309,6 +321,9 @@ func (g *regression) fix(names []string) error {
 }
 
 func bindRegression(s *session, f *modelFlags, in *input) (*task, error) {
+	if err := in.checkGate(f.Gate); err != nil {
+		return nil, err
+	}
 	g, columns, err := in.design(f)
 	if err != nil {
 		return nil, err
@@ -320,7 +335,8 @@ func bindRegression(s *session, f *modelFlags, in *input) (*task, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows := g.expand(framework.Rows{N: n, D: d, Stride: d, X: x})
+	whole := framework.Rows{N: n, D: d, Stride: d, X: x}
+	rows := g.expand(whole)
 	in.shown = namesOf(g.columns())
 	table, err := in.source(rows.X, n, rows.D)
 	if err != nil {
@@ -335,8 +351,12 @@ func bindRegression(s *session, f *modelFlags, in *input) (*task, error) {
 	t := described.task(f, "component")
 	t.what = fmt.Sprintf("%s regressions of %s on %s", g.Distribution, printable(g.Response), listed(printables(g.Terms), 8))
 	t.largest = max(1, min(n/(g.width()+2), mostByDefault))
-	t.engine = regressionEngine(g, model, table)
-	return t, nil
+	if len(f.Gate) == 0 {
+		t.engine = regressionEngine(g, model, table)
+		return t, nil
+	}
+	t.engine, err = gatedEngine(f, in, g.gated(columns, f.Gate), whole, g.columns(), model, func(c *gatedClasses) *result { return c.regressions(g, table) })
+	return t, err
 }
 
 // printables are the names of terms.
@@ -362,6 +382,9 @@ func loadRegression(file *modelFile) (*savedModel, error) {
 		return nil, err
 	}
 	p, g := params.Parameters, params.Regression
+	if g != nil && len(file.Settings.Gate) > 0 {
+		return loadGatedRegression(file, g)
+	}
 	if p == nil || g == nil {
 		return nil, errors.New("no parameters of a regression")
 	}
@@ -375,7 +398,30 @@ func loadRegression(file *modelFile) (*savedModel, error) {
 	if err := model.Check(p); err != nil {
 		return nil, err
 	}
-	return savedRegression(g, model, p, namesOf(file.Columns)), nil
+	return savedRegression(g, model, p, namesOf(file.Columns), ungated{model, p, g}), nil
+}
+
+// An allocation says which components rows, with the model's columns, are in.
+type allocation interface {
+	// score has the log densities of the responses, and the probabilities of the components given these, rows×K.
+	score(b framework.Rows) (logProb, r []float64, err error)
+	// prior has the probabilities before the responses are seen, rows×K.
+	prior(b framework.Rows) ([]float64, error)
+}
+
+// ungated are components whose probabilities are their weights.
+type ungated struct {
+	model  mixture.Model
+	params *mixture.Parameters
+	design *regression
+}
+
+func (u ungated) score(b framework.Rows) (logProb, r []float64, err error) {
+	return u.model.Score(u.design.expand(b), u.params, nil, nil)
+}
+
+func (u ungated) prior(b framework.Rows) ([]float64, error) {
+	return slices.Repeat(u.params.Weights, b.N), nil
 }
 
 // check holds a design from a file to the columns of the model.
@@ -392,20 +438,23 @@ func (g *regression) check(columns []column, width int) error {
 }
 
 // savedRegression returns what a mixture does of each row, and the mean of the response: of the mixture, by the weights of
-// the components and not by the response itself, and in each component.
-func savedRegression(g *regression, model mixture.Model, p *mixture.Parameters, names []string) *savedModel {
+// the components, or the gate, and not by the response itself, and in each component.
+func savedRegression(g *regression, model mixture.Model, p *mixture.Parameters, names []string, of allocation) *savedModel {
 	m := &savedModel{optional: names[:g.first()], layout: layout{first: []string{labelHead, "probability", "mean"}, list: "responsibilities", entries: numbered("p", p.K),
 		last: append(numbered("mean", p.K), "log_likelihood")}}
 	m.score = func(b framework.Rows) ([]float64, error) {
 		if err := g.complete(b); err != nil {
 			return nil, err
 		}
-		rows := g.expand(b)
-		logProb, r, err := model.Score(rows, p, nil, nil)
+		logProb, r, err := of.score(b)
 		if err != nil {
 			return nil, g.sourced(err)
 		}
-		means, err := model.Means(rows, p)
+		prior, err := of.prior(b)
+		if err != nil {
+			return nil, err
+		}
+		means, err := model.Means(g.expand(b), p)
 		if err != nil {
 			return nil, err
 		}
@@ -413,7 +462,7 @@ func savedRegression(g *regression, model mixture.Model, p *mixture.Parameters, 
 		labels := mixture.Labels(r, p.K)
 		for i, l := range logProb {
 			q, each, mean := r[i*p.K:(i+1)*p.K], means[i*p.K:(i+1)*p.K], 0.0
-			for k, w := range p.Weights {
+			for k, w := range prior[i*p.K : (i+1)*p.K] {
 				mean += w * each[k]
 			}
 			table = append(append(table, float64(labels[i]+1), q[labels[i]], mean), q...)
@@ -429,9 +478,13 @@ func savedRegression(g *regression, model mixture.Model, p *mixture.Parameters, 
 		if err != nil {
 			return nil, nil, err
 		}
+		prior, err := of.prior(b)
+		if err != nil {
+			return nil, nil, err
+		}
 		rows := g.expand(b)
 		for i := range b.N {
-			k := categorical.Draw(p.Weights, rng)
+			k := categorical.Draw(prior[i*p.K:(i+1)*p.K], rng)
 			row := rows.Row(i)
 			if g.Size != "" && math.IsNaN(row[1]) {
 				row[1] = 1
@@ -457,7 +510,7 @@ func drawable(row []float64) []float64 {
 // sourced is an error about the model's columns in place of those of the design.
 func (g *regression) sourced(err error) error {
 	for _, fault := range faults(err) {
-		if fault.Column >= g.first() {
+		if fault.Column >= g.first() && fault.Column < g.width() {
 			fault.Column = g.Terms[fault.Column-g.first()].Column
 		}
 	}
