@@ -113,6 +113,7 @@ func TestGatesOfOtherFits(t *testing.T) {
 	gaussian := fitJSON(t, "--data", "iris", "--gate", "Sepal.Width", "--drop", "Species", "--kmax", "5", "--restarts", "2")
 	assert.Len(t, gaussian.Components[0].Columns, 3)
 	texts := fitJSON(t, "--data", "iris", "--gate", "Species", "--k", "2", "--restarts", "1") // which separates
+	assert.Len(t, texts.Warnings, 1)
 	assert.Contains(t, strings.Join(texts.Warnings, "\n"), "separates classes in the gate")
 }
 

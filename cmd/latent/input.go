@@ -336,7 +336,7 @@ func (f *fittingFlags) load(s *session, label string) (*input, error) {
 			return nil, in.wrap(fmt.Errorf("--weights: %w", err))
 		}
 	}
-	if slices.Contains(append(f.Regress, f.Response), in.label) { // asked for
+	if slices.Contains(slices.Concat(f.Regress, f.Gate, []string{f.Response}), in.label) { // asked for
 		in.label = ""
 	}
 	unlabelled, err := f.choose(in)
