@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func compress(t *testing.T, plain []byte) []byte {
+func compress(t testing.TB, plain []byte) []byte {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
 	_, err := w.Write(plain)
@@ -114,5 +114,36 @@ func TestOpenErrorsCarryThePathOnce(t *testing.T) {
 	withStdin(t, []byte("a,b\n1\n"), true, func() {
 		_, err := Open("-")
 		require.EqualError(t, err, "standard input: line 2 has 1 fields separated by ',', expected 2 as in line 1; a field that holds the separator needs quotes")
+	})
+}
+
+// FuzzRead reads files as they are, and as what a gzipped file holds: the same table or an error in one line.
+func FuzzRead(f *testing.F) {
+	for _, text := range []string{"a,b\n1,2\n", "1;x\n01;y\n", string(npyFile("<f8", false, "(1, 2)", make([]byte, 16))), "\x1f\x8b", "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff\x01\x02"} {
+		f.Add([]byte(text), uint16(0))
+		f.Add(compress(f, []byte(text)), uint16(7))
+	}
+	f.Fuzz(func(t *testing.T, file []byte, cut uint16) {
+		table, err := Read(bytes.NewReader(file), CSVOptions{})
+		again, err2 := Read(onlyReader{bytes.NewReader(file)}, CSVOptions{})
+		require.Equal(t, err == nil, err2 == nil)
+		if err != nil {
+			require.NotContains(t, err.Error(), "\n")
+		} else {
+			requireConsistent(t, table)
+			requireSame(t, table, again)
+		}
+		if bytes.HasPrefix(file, []byte(gzipMagic)) {
+			return
+		}
+		whole := compress(t, file)
+		inflated, err3 := Read(bytes.NewReader(whole), CSVOptions{})
+		require.Equal(t, err == nil, err3 == nil, "%v, %v", err, err3)
+		if err == nil {
+			requireSame(t, table, inflated)
+		}
+		_, err = Read(bytes.NewReader(whole[:min(int(cut), len(whole)-1)]), CSVOptions{})
+		require.Error(t, err, "cut short")
+		require.NotContains(t, err.Error(), "\n")
 	})
 }

@@ -15,7 +15,7 @@ type fitCommand struct {
 	checkpointFlags
 	Criterion string `placeholder:"NAME" help:"Score that fits are compared by: gfic, fic, bicem, elbo, bic, aic or icl; of mixtures also collapsed (the parameters integrated out), exacticl and dnml (discrete columns). Default: the method's own."`
 	K         *int   `name:"k" xor:"size" placeholder:"K" help:"Fit with this number of components, or of latent dimensions."`
-	Kmax      *int   `name:"kmax" xor:"size" placeholder:"K" help:"Largest number. Default: 10 components, twice as many while more than half of them are found, fewer where the rows are few; of features 8; of bpca columns − 1 (no more than rows − 2); of factor what the covariance matrix identifies; of vbmf the smaller side of the matrix."`
+	Kmax      *int   `name:"kmax" xor:"size" placeholder:"K" help:"Largest number. Default: 10 components, twice as many while more than half of them are found, fewer where the rows are few; of features 8; of bpca and ppca columns − 1 (no more than rows − 2); of factor what the covariance matrix identifies; of vbmf the smaller side of the matrix."`
 	Label     string `placeholder:"COL" help:"Known classes of the rows (mixtures, hmm): leave this column out of the fit, and compare components to it by the adjusted Rand index and a cross-table."`
 	Bootstrap *int   `placeholder:"B" help:"Standard errors and 95 % intervals of the numbers of mixtures and hmm, and standard errors of the loadings of factor, from B tables drawn from the fit and fitted anew. 200 are usual."`
 	Out       string `placeholder:"MODEL.json" help:"Save the model for latent predict and latent sample."`

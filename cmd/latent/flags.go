@@ -16,7 +16,7 @@ import (
 
 // modelFlags say what is fitted and how.
 type modelFlags struct {
-	Model     string    `default:"mixture" enum:"bpca,factor,mixture,bernmix,hmm,regression,vbmf,features" help:"Model: mixture, bernmix (a mixture with Bernoulli columns only), hmm (a hidden Markov model: rows that follow one another), regression (a mixture of regressions of one column on others), bpca, factor (factor analysis, canonical correlation), vbmf (variational matrix factorisation), or features (binary latent features)."`
+	Model     string    `default:"mixture" enum:"bpca,ppca,factor,mixture,bernmix,hmm,regression,vbmf,features" help:"Model: mixture, bernmix (a mixture with Bernoulli columns only), hmm (a hidden Markov model: rows that follow one another), regression (a mixture of regressions of one column on others), bpca, ppca (probabilistic PCA, by maximum likelihood), factor (factor analysis, canonical correlation), vbmf (variational matrix factorisation), or features (binary latent features)."`
 	Family    string    `placeholder:"NAME" help:"Family of the components of a mixture, or of the states of hmm: gaussian (full covariance), gaussian-tied, gaussian-diagonal, gaussian-spherical, poisson, exponential, gamma, lognormal, bernoulli, categorical, ordinal (numbers as ordered levels), multinomial, student-t (of all columns), factor-analysers (a factor analysis of all columns in each component), or auto: each column by itself, by how its values vary; identifiers, dates and constant columns are left out. Default: gaussian, with --columns auto."`
 	Cov       string    `placeholder:"NAME" help:"Covariance of --family gaussian: full, tied, diag, spherical, or a structure by its name in mclust, EII to VVV. latent select --cov all compares them, and --family all further families too."`
 	Factors   *int      `placeholder:"Q" help:"With --family factor-analysers: a component has at most Q factors, and gfab and fab find how many. Default: 5, fewer of few columns."`
@@ -28,7 +28,7 @@ type modelFlags struct {
 	Gate      []string  `placeholder:"COL,…" help:"Mixtures and regression: columns that the probabilities of the components depend on, by a multinomial logistic regression (latent class regression, mixtures of experts). The components describe the other columns; --regress may name columns of the gate too. Texts, and columns that --columns has as categorical, become indicators of their levels but the first. With --method gfab, fab or em; iterations are extrapolated, as by --accelerate."`
 	regressionFlags
 	Columns    columnFamilies  `placeholder:"COL=FAMILY,…" help:"Families of single columns of a mixture or hmm, where they differ from --family. A comma in a name has a backslash before it."`
-	Method     string          `placeholder:"NAME" help:"Inference: gfab, fab, em, map, vb, cvb0 or closed-form (bpca, factor and vbmf; map: mixtures and hmm, cvb0: mixtures). gfab, fab and cvb0 prune from kmax down; the others fit every K separately. Default of latent select for mixtures and hmm: em. Of latent fit for mixtures: cvb0 where it finds K in a table of codes and counts (to 1,000) of at most 10,000 cells, else gfab; of bpca, features and hmm gfab, of vbmf closed-form; of factor closed-form, which is gfab without iterations, where no entry is missing."`
+	Method     string          `placeholder:"NAME" help:"Inference: gfab, fab, em, map, vb, cvb0 or closed-form (bpca, ppca, factor and vbmf; map: mixtures and hmm, cvb0: mixtures). gfab, fab and cvb0 prune from kmax down; the others fit every K separately. Default of latent select for mixtures and hmm: em. Of latent fit for mixtures: cvb0 where it finds K in a table of codes and counts (to 1,000) of at most 10,000 cells, else gfab; of bpca, features and hmm gfab, of vbmf closed-form; of factor closed-form, which is gfab without iterations, where no entry is missing."`
 	Weights    string          `placeholder:"COL" help:"Frequency weights: leave this column out of the fit and weight the rows by it."`
 	Prior      hyperparameters `placeholder:"KEY=VALUE,…" help:"Prior of --method vb, map or cvb0. hmm: start and transitions (Dirichlet, of the first state and of each row), stay (added for the same state), and of what is seen as in mixtures. Mixtures: weights (Dirichlet), kappa and nu (gaussian and lognormal, scaled by the data), a and b (bernoulli, beta), shape and rate (poisson and exponential, gamma), alpha (categorical and multinomial, Dirichlet). bernmix: a (weights), b (beta(b, b)). bpca: a_alpha, b_alpha, a_lambda, b_lambda (gamma shapes and rates), alpha (fixed; 1 is VB1), unit (standard deviation taken for 1). vbmf, also with closed-form: noise (variance), a and b (variances of the entries of the factors of columns and rows); what is not given is estimated."`
 	Floor      *float64        `placeholder:"FACTOR" help:"Variances of gaussian, student-t, lognormal and gamma columns are at least this times step²/12, step the least gap between the column's values, so that no component collapses onto equal values. 0: no floor. Default: 1."`
@@ -164,10 +164,10 @@ func (f *modelFlags) checkPrior() error {
 	if f.Prior.text == "" || m.informed(f.Method) {
 		return nil
 	}
-	taking := slices.DeleteFunc(slices.Clone(m.methods), func(method string) bool { return !m.informed(method) })
-	if len(taking) == 0 {
-		return misused("--prior cannot be used with --model %s: its parameters have no priors", f.Model)
+	if !slices.ContainsFunc(m.methods, m.informed) {
+		return misused("--prior cannot be used with --model %s, which has no prior", f.Model)
 	}
+	taking := slices.DeleteFunc(slices.Clone(m.methods), func(method string) bool { return !m.informed(method) })
 	return misused("--prior requires --method %s, and the method is %s", strings.Join(taking, " or "), f.Method)
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -76,4 +77,64 @@ func FuzzModelFile(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) { readsModel(t, text) })
+}
+
+// FuzzCheckpoint opens changed files of --checkpoint, with the checksum put right or not: they are refused in one line, or are of this
+// command. What the engine's part holds, which has a checksum of its own, is not decoded here.
+func FuzzCheckpoint(f *testing.F) {
+	path := filepath.Join(f.TempDir(), "checkpoint")
+	var out bytes.Buffer
+	args := []string{"fit", "--k", "1", "--max-iter", "2", "--checkpoint", path, "--keep-checkpoint"}
+	if run(f.Context(), args, strings.NewReader(""), &out, &out) != statusDone {
+		f.Fatal(out.String())
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, seed := range [][]byte{text, text[:len(text)-1], []byte(checkpointHeader + "\n"), nil, []byte("junk\n\n")} {
+		f.Add(seed, true)
+		f.Add(seed, false)
+	}
+	plan := map[string]string{"--k": "1"}
+	f.Fuzz(func(t *testing.T, text []byte, resealed bool) {
+		if at := len(text) - sha256.Size; resealed && at >= 0 {
+			sum := sha256.Sum256(text[:at])
+			text = append(slices.Clone(text[:at]), sum[:]...)
+		}
+		path := filepath.Join(t.TempDir(), "checkpoint")
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		k := &keeper{path: path, state: kept{Version: version(), Plan: plan}}
+		if err := k.open(); err != nil && (strings.Contains(oneLine(err), "\n") || !strings.Contains(err.Error(), "name another file, or remove it")) {
+			t.Error(err)
+		}
+	})
+}
+
+// FuzzFlags runs commands on a file that there is not: whatever the flags are, that is said, or what is wrong with them, in one line.
+func FuzzFlags(f *testing.F) {
+	for _, line := range []string{
+		"fit --k 2", "fit --model hmm --start kmeans,free --left-right 1", "fit --columns a=poisson,b=bernoulli --prior weights=1 --method vb", "select --criteria bic,sbic --kmin 2 --kmax 3",
+		"fit --model factor --blocks a,b;c,d --rotate promax --noise diagonal", "predict m.json --id a --unseen missing --fill --forecast 3", "fit --limit row=1GiB,ratio=3 --memory 4GB --na ? --missing keep",
+		"fit --model bpca --method vb --temper 0.5 --prior alpha=1,unit=2", "select --cov all --size-prior geometric", "sample", "fit --k -1", "--help", "fit --drop \\,a --floor 1e3 --weights w --bootstrap 7", "",
+	} {
+		f.Add(line)
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		for _, word := range []string{"out", "rep", "che", "dat"} { // what writes, and what there is
+			if strings.Contains(strings.ToLower(line), word) {
+				return
+			}
+		}
+		var out, errs bytes.Buffer
+		status := run(t.Context(), append(strings.Split(line, " "), "--data", "no-such-file"), strings.NewReader(""), &out, &errs)
+		switch {
+		case status == statusDone && !strings.Contains(line, "-"):
+			t.Errorf("%q is done: %s", line, &out)
+		case status != statusDone && (strings.Count(errs.String(), "\n") != 1 || out.Len() > 0 || strings.Contains(errs.String(), "internal error")):
+			t.Errorf("%q: %s%s", line, &errs, &out)
+		}
+	})
 }

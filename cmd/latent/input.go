@@ -44,7 +44,7 @@ type inputFlags struct {
 	Header  string     `default:"auto" enum:"auto,yes,no" help:"Whether the first row of a CSV file names the columns: auto, yes or no."`
 	NA      []string   `name:"na" sep:"none" placeholder:"TEXT" help:"Cells of this text are missing values, as empty ones, NA and NaN are. Repeatable."`
 	Limit   limitsFlag `placeholder:"KEY=VALUE,…" help:"Limits of what is read, against damaged and hostile files: cell and row of a CSV file (16MiB, 256MiB), and ratio, of what a gzipped file holds to its own size (200, beyond 1GB)."`
-	Missing *string    `enum:"error,drop,keep,empty" placeholder:"HOW" help:"Missing values: error refuses them, drop leaves their rows out, empty leaves out rows without any value, and like keep integrates the others out, which spherical and other structured covariances without a matrix, multinomial, bpca and vbmf cannot. Default: keep where that can be, else error."`
+	Missing *string    `enum:"error,drop,keep,empty" placeholder:"HOW" help:"Missing values: error refuses them, drop leaves their rows out, empty leaves out rows without any value, and like keep integrates the others out, which spherical and other structured covariances without a matrix, multinomial, bpca, ppca and vbmf cannot. Default: keep where that can be, else error."`
 }
 
 // An input is a table as it was read.

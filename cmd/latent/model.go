@@ -28,6 +28,7 @@ type model struct {
 	singular          bool // sBIC has learning coefficients of it, without classes
 	labels            bool // a row has several labels: ICL makes sense, and several starts by default
 	noises            bool // --noise diagonal and --noise isotropic
+	likelihood        bool // estimates are those of maximum likelihood, which BIC and AIC compare
 	ranks             bool // every method finds K in one fit, by the ELBO, and has a place for --prior
 	// check refuses flags that do not go together, before any data are read.
 	check func(f *modelFlags) error
@@ -52,6 +53,8 @@ func init() { // their functions use the list
 			selecting: methodEM, classes: true, sequences: true, check: checkHMM, bind: bindHMM, load: loadHMM},
 		"bpca": {data: "satellite", families: []string{familyGaussian}, methods: []string{methodGFAB, methodFAB, methodEM, methodVB, methodClosedForm},
 			selecting: methodClosedForm, check: checkBPCA, bind: bindBPCA, load: loadBPCA},
+		"ppca": {data: "satellite", families: []string{familyGaussian}, methods: []string{methodClosedForm, methodEM},
+			selecting: methodClosedForm, likelihood: true, check: checkBPCA, bind: bindBPCA, load: loadBPCA},
 		"factor": {data: "satellite", families: []string{familyGaussian}, methods: []string{methodClosedForm, methodGFAB, methodFAB, methodEM},
 			selecting: methodClosedForm, gaps: true, singular: true, noises: true, check: checkFactor, bind: bindFactor, load: loadFactor},
 		"features": {data: "iris", families: []string{familyGaussian}, methods: []string{methodGFAB, methodFAB, methodEM},
@@ -69,6 +72,8 @@ func (m model) criteria(method string) []framework.Criterion {
 		methodEM: {framework.BICEM, framework.GFIC, framework.FIC}, methodMAP: {framework.BICEM, framework.GFIC, framework.FIC}}
 	list, ok := own[method]
 	switch {
+	case m.likelihood:
+		return []framework.Criterion{framework.BIC, framework.AIC}
 	case m.ranks || method == methodVB:
 		return []framework.Criterion{framework.ELBO}
 	case method == methodCVB0:
