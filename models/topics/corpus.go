@@ -80,8 +80,8 @@ func (c *corpus) document(i int) (columns []int, counts []float64) {
 	return c.blocks[at].Entries.Row(i - c.first[at])
 }
 
-// seeds draws k documents, each with a probability of 1 less its squared cosine with the nearest of those before, weighted like
-// its row; any with words where there are fewer different ones.
+// seeds draws k documents, each with a probability of 1 less its squared cosine with the nearest of those before,
+// weighted like its row; any with words where there are fewer different ones.
 func (c *corpus) seeds(k int, rng *rand.Rand) []int {
 	chances, present := make([]float64, c.rows), make([]float64, c.rows)
 	for b, block := range c.blocks {

@@ -11,15 +11,16 @@ import (
 //
 //	ln p(X,Z) = Σ_d [ln Γ(Kα)/Γ(Kα+n_d) + Σ_k ln Γ(α+n_dk)/Γ(α)] + Σ_k [ln Γ(Vβ)/Γ(Vβ+n_k) + Σ_w ln Γ(β+n_wk)/Γ(β)],
 //
-// of counts that are sums of independent indicators. Their expectations follow from the mean and the variance of the count.
+// of counts that are sums of independent indicators. Their expectations follow from the mean and the variance of the
+// count.
 
-// A rising is the function E[ln Γ(a+n) − ln Γ(a)] of counts n = Σ_i z_i of independent indicators, of which Σ_i q_i = mean and
-// Σ_i q_i² = squares are known.
+// A rising is the function E[ln Γ(a+n) − ln Γ(a)] of counts n = Σ_i z_i of independent indicators, of which Σ_i q_i =
+// mean and Σ_i q_i² = squares are known.
 //
-// Where a is small, as β is, most of the function lies between n = 0 and 1, and Taylor's series about the mean is useless:
-// zero is taken apart, with the probability that the binomial distribution of the same mean and variance gives it, and the
-// second order is that of the count given that it is not zero (Teh, Newman & Welling 2007, section 3.2, who add up ln(1 − q_i)
-// for that probability). It is exact for one indicator, and for counts that are certain.
+// Where a is small, as β is, most of the function lies between n = 0 and 1, and Taylor's series about the mean is
+// useless: zero is taken apart, with the probability that the binomial distribution of the same mean and variance gives
+// it, and the second order is that of the count given that it is not zero (Teh, Newman & Welling 2007, section 3.2, who
+// add up ln(1 − q_i) for that probability). It is exact for one indicator, and for counts that are certain.
 type rising struct {
 	a, log, logGamma float64
 }
@@ -135,18 +136,21 @@ func (s *Statistics) totals(k int) (tokens, squares []float64) {
 	return s.mine, s.squares
 }
 
-// Concentrations stay within this range.
+// Concentrations are within the first range. Estimates stay within the second one: of documents that have one topic
+// each they would creep towards 0 for thousands of iterations, and of a single document anywhere.
 const (
-	leastConcentration = 1e-6
-	mostConcentration  = 1e3
+	leastConcentration, mostConcentration = 1e-6, 1e3
+	leastEstimate, mostEstimate           = 1e-3, 10
 )
+
+func concentrated(v float64) bool { return v >= leastConcentration && v <= mostConcentration }
 
 // step is that of Minka's fixed point, a ← a Σ rise / Σ rise of the total.
 func step(a, rise, total float64) float64 {
 	if !(total > 0) {
 		return a
 	}
-	return min(mostConcentration, max(leastConcentration, a*rise/total))
+	return min(mostEstimate, max(leastEstimate, a*rise/total))
 }
 
 // stepOfBeta is that of β at the counts of the local step.

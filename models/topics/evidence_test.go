@@ -25,8 +25,8 @@ func ofCount(q []float64) []float64 {
 	return chances
 }
 
-// The expectation of ln Γ(a+n) − ln Γ(a) is exact for one indicator and for certain ones, and near what the distribution of the count
-// gives otherwise. Taylor's series about the mean, as it is written without 0 apart, is not.
+// The expectation of ln Γ(a+n) − ln Γ(a) is exact for one indicator and for certain ones, and near what the
+// distribution of the count gives otherwise. Taylor's series about the mean, as it is written without 0 apart, is not.
 func TestRisingAgreesWithTheDistributionOfTheCount(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	worst, taylor := 0.0, 0.0

@@ -11,12 +11,13 @@ import (
 	"github.com/latent-go/latent/laplace"
 )
 
-// Model is latent Dirichlet allocation with its parameters integrated out. Fit it with framework.PrunedEM, which lowers K where
-// that raises the evidence, or with framework.EM at one K.
+// Model is latent Dirichlet allocation with its parameters integrated out. Fit it with framework.PrunedEM, which lowers
+// K where that raises the evidence, or with framework.EM at one K.
 type Model struct {
 	Alpha float64 // concentration of a document on each topic, where Estimate begins; 0 stands for 0.1
 	Beta  float64 // concentration of a topic on each word, likewise; 0 stands for 0.01
-	// Estimate lets α and β follow the data: a step of Minka's fixed point (2000, section 4) in each iteration.
+	// Estimate lets α and β follow the data, between 0.001 and 10: a step of Minka's fixed point (2000, section 4) in
+	// each iteration.
 	Estimate bool
 
 	fractional bool // counts are expected ones
@@ -49,8 +50,8 @@ func (Model) BoundsEvidence() {}
 // spreadOfStart is the share of the tokens of all documents in a topic that a start makes of one document.
 const spreadOfStart = 0.5
 
-// Init makes each topic of the words of one document, drawn far from those before (as k-means++ does, by the angle between
-// counts), and of all words. It refuses what is no count.
+// Init makes each topic of the words of one document, drawn far from those before (as k-means++ does, by the angle
+// between counts), and of all words. It refuses what is no count.
 func (m Model) Init(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*Parameters, error) {
 	alpha, beta, err := m.concentrations()
 	if err != nil {
@@ -85,7 +86,7 @@ func (m Model) concentrations() (alpha, beta float64, err error) {
 		beta = DefaultBeta
 	}
 	for name, v := range map[string]float64{"Alpha": alpha, "Beta": beta} {
-		if !(v >= leastConcentration && v <= mostConcentration) {
+		if !concentrated(v) {
 			return 0, 0, fmt.Errorf("topics: %s is %v: a concentration is a number from %v to %v", name, v, leastConcentration, mostConcentration)
 		}
 	}
@@ -145,8 +146,8 @@ func (Model) Shape(p *Parameters) framework.Shape {
 
 // ---- Projection
 
-// Relevance is the number of tokens that a topic has and the one most like it, by the angle between their counts, would not
-// explain: small and doubled topics are tried first.
+// Relevance is the number of tokens that a topic has and the one most like it, by the angle between their counts, would
+// not explain: small and doubled topics are tried first.
 func (Model) Relevance(s *Statistics, p *Parameters) ([]float64, error) {
 	gram := make([]float64, p.K*p.K)
 	for w := range p.Words {

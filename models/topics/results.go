@@ -12,7 +12,8 @@ import (
 	"github.com/latent-go/latent/internal/linalg"
 )
 
-// Topics are the probabilities of the words in each topic, φ_wk = (β + n_wk)/(Vβ + n_k), V×K, in dst where it is large enough.
+// Topics are the probabilities of the words in each topic, φ_wk = (β + n_wk)/(Vβ + n_k), V×K, in dst where it is large
+// enough.
 func (p *Parameters) Topics(dst []float64) []float64 {
 	dst = linalg.Resize(dst, len(p.Counts))
 	for w := 0; w < len(dst); w += p.K {
@@ -41,9 +42,9 @@ type Word struct {
 	Relevance   float64 // λ ln φ_wk + (1 − λ) ln(φ_wk/p_w), in nats
 }
 
-// TopWords are the n most relevant words of topic k, in descending order (Sievert & Shirley 2014, section 3.1): with λ = 1 the most
-// probable ones, with λ = 0 those of the highest lift, which are often rare; they found 0.6 best for telling topics. Words without
-// tokens are left out.
+// TopWords are the n most relevant words of topic k, in descending order (Sievert & Shirley 2014, section 3.1): with λ
+// = 1 the most probable ones, with λ = 0 those of the highest lift, which are often rare; they found 0.6 best for
+// telling topics. Words without tokens are left out.
 func (p *Parameters) TopWords(k, n int, lambda float64) []Word {
 	var words []Word
 	all := 0.0
@@ -66,8 +67,8 @@ func (p *Parameters) TopWords(k, n int, lambda float64) []Word {
 	return words[:min(n, len(words))]
 }
 
-// Proportions are the expected θ_dk = (α + n_dk)/(Kα + n_d) of the documents of the fit, documents×K, in dst where it is large
-// enough.
+// Proportions are the expected θ_dk = (α + n_dk)/(Kα + n_d) of the documents of the fit, documents×K, in dst where it
+// is large enough.
 func (q *Tokens) Proportions(p *Parameters, dst []float64) []float64 {
 	dst = append(dst[:0], q.Documents...)
 	for i := 0; i < len(dst); i += q.K {
@@ -86,8 +87,8 @@ func proportions(mine []float64, alpha float64) {
 	linalg.Scale(1/sum, mine)
 }
 
-// Proportions are θ of documents that are not part of the fit, whose tokens do not change the topics, documents×K, in dst
-// where it is large enough. A document without words has equal ones.
+// Proportions are θ of documents that are not part of the fit, whose tokens do not change the topics, documents×K, in
+// dst where it is large enough. A document without words has equal ones.
 func (Model) Proportions(b framework.Rows, p *Parameters, dst []float64) ([]float64, error) {
 	if err := p.reads(b); err != nil {
 		return nil, err
@@ -105,8 +106,8 @@ func (Model) Proportions(b framework.Rows, p *Parameters, dst []float64) ([]floa
 	return dst, nil
 }
 
-// LogPredictive is Σ ln Σ_k θ_dk φ_wk over the tokens of each document of scored, in nats, with θ of the document in the same place
-// of observed.
+// LogPredictive is Σ ln Σ_k θ_dk φ_wk over the tokens of each document of scored, in nats, with θ of the document in
+// the same place of observed.
 func (m Model) LogPredictive(observed, scored framework.Rows, p *Parameters) ([]float64, error) {
 	if observed.N != scored.N {
 		return nil, fmt.Errorf("topics: %d documents are observed and %d scored", observed.N, scored.N)
@@ -130,8 +131,9 @@ func (m Model) LogPredictive(observed, scored framework.Rows, p *Parameters) ([]
 	return logs, nil
 }
 
-// Perplexity is exp(−Σ ln p/tokens) of the half of each document's tokens that Halves puts aside, given the other: document
-// completion (Wallach, Murray, Salakhutdinov & Mimno 2009, section 5.1). It errs where no document has two tokens.
+// Perplexity is exp(−Σ ln p/tokens) of the half of each document's tokens that Halves puts aside, given the other:
+// document completion (Wallach, Murray, Salakhutdinov & Mimno 2009, section 5.1). It errs where no document has two
+// tokens.
 func (m Model) Perplexity(ctx context.Context, documents *framework.SparseTable, p *Parameters, seed uint64) (float64, error) {
 	observed, scored, err := Halves(documents, seed)
 	if err != nil {
@@ -155,4 +157,29 @@ func (m Model) Perplexity(ctx context.Context, documents *framework.SparseTable,
 		return 0, errors.New("topics: no document has two tokens, of which one could be scored given the other")
 	}
 	return math.Exp(-sum / tokens), nil
+}
+
+// Check returns what is wrong with parameters that do not come from a fit, such as those of a file.
+func (p *Parameters) Check() error {
+	switch {
+	case p == nil || p.K < 1 || p.Words < 1:
+		return errors.New("topics: parameters without topics or words")
+	case len(p.Tokens) != p.K || len(p.Counts) != p.K*p.Words:
+		return fmt.Errorf("topics: %d counts and %d sums of them for %d topics and %d words; must be %d and %d", len(p.Counts), len(p.Tokens), p.K, p.Words, p.K*p.Words, p.K)
+	case !concentrated(p.Alpha) || !concentrated(p.Beta):
+		return fmt.Errorf("topics: α is %v and β is %v; must be from %v to %v", p.Alpha, p.Beta, leastConcentration, mostConcentration)
+	}
+	sums := make([]float64, p.K)
+	for _, n := range p.Counts {
+		if !(n >= 0) || math.IsInf(n, 1) {
+			return fmt.Errorf("topics: an expected count is %v; must not be negative", n)
+		}
+	}
+	columnSums(sums, p.Counts)
+	for k, sum := range sums {
+		if !(math.Abs(p.Tokens[k]-sum) <= 1e-6*(1+sum)) {
+			return fmt.Errorf("topics: topic %d has %v tokens, and %v by its words", k+1, p.Tokens[k], sum)
+		}
+	}
+	return nil
 }

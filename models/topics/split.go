@@ -20,8 +20,8 @@ const (
 
 var errUndivided = fmt.Errorf("topics: two topics explain the tokens no better than one: %w", framework.ErrDegenerate)
 
-// Split divides topic k: two topics are fitted to its expected tokens in a sample of the documents, and each word's count is
-// divided as they divide it.
+// Split divides topic k: two topics are fitted to its expected tokens in a sample of the documents, and each word's
+// count is divided as they divide it.
 func (m Model) Split(ctx context.Context, src framework.Source[framework.Rows], s *Statistics, p *Parameters, k int, rng *rand.Rand) (*Parameters, float64, error) {
 	part, scale, err := m.tokensOf(ctx, src, p, k, rng)
 	if err != nil {
@@ -59,7 +59,8 @@ func (m Model) Split(ctx context.Context, src framework.Source[framework.Rows], 
 	return q, scale * (two.Value - one.Value), nil
 }
 
-// tokensOf are the expected tokens of topic k in a sample of the documents, and how many times as many there are in all.
+// tokensOf are the expected tokens of topic k in a sample of the documents, and how many times as many there are in
+// all.
 func (m Model) tokensOf(ctx context.Context, src framework.Source[framework.Rows], p *Parameters, k int, rng *rand.Rand) (*framework.SparseTable, float64, error) {
 	all, err := m.read(ctx, src)
 	if err != nil {

@@ -11,9 +11,10 @@ import (
 	"github.com/latent-go/latent/laplace"
 )
 
-// Tokens are q(z) of the documents of a fit. The tokens of one word in one document have one q. It is kept, because a word's count
-// without one of its tokens needs the q that the token had: of rare words that is most of the count. Single precision
-// halves the memory, and since sums are taken of what is kept, statistics and q still belong together exactly.
+// Tokens are q(z) of the documents of a fit. The tokens of one word in one document have one q. It is kept, because a
+// word's count without one of its tokens needs the q that the token had: of rare words that is most of the count.
+// Single precision halves the memory, and since sums are taken of what is kept, statistics and q still belong together
+// exactly.
 type Tokens struct {
 	K         int
 	Start     []int     // of document d are the entries Start[d] to Start[d+1]
@@ -84,8 +85,8 @@ const mostOnStack = 256
 //
 //	q_dwk ∝ (α + n_dk − q_dwk)(β + n_wk − q_dwk)/(Vβ + n_k − q_dwk),
 //
-// with the counts of one token taken out: n_dk of the q that has come out so far, entry after entry, n_wk and n_k of the
-// q before.
+// with the counts of one token taken out: n_dk of the q that has come out so far, entry after entry, n_wk and n_k of
+// the q before.
 func (m Model) Update(b framework.Rows, p *Parameters, _ *laplace.Tilt, now, next framework.Local) error {
 	before, after, k := now.(*Tokens), next.(*Tokens), p.K
 	var stack [mostOnStack]float64
@@ -146,8 +147,9 @@ const (
 	settledDocument = 1e-9
 )
 
-// foldIn is CVB0 of a document whose tokens are not in the topics phi, V×K: n_dk goes into mine, q into q, entries×K. From equal
-// probabilities of all topics it makes rounds until less than the share tolerance of the tokens changes topic.
+// foldIn is CVB0 of a document whose tokens are not in the topics phi, V×K: n_dk goes into mine, q into q, entries×K.
+// From equal probabilities of all topics it makes rounds until less than the share tolerance of the tokens changes
+// topic.
 func foldIn(columns []int, counts, phi []float64, alpha float64, mine []float64, q []float32, rounds int, tolerance float64) {
 	k, all := len(mine), total(columns, counts)
 	clear(mine)

@@ -63,8 +63,8 @@ func logJoint(words, docs, topics []int, v, k int, alpha, beta float64) float64 
 	return sum
 }
 
-// Of up to 8 tokens and two topics, all assignments are summed over: the evidence, and E_q[ln p(X,Z)] of the q of a fit. The
-// estimate of the latter is what the criterion consists of.
+// Of up to 8 tokens and two topics, all assignments are summed over: the evidence, and E_q[ln p(X,Z)] of the q of a
+// fit. The estimate of the latter is what the criterion consists of.
 func TestEvidenceAgreesWithEnumeration(t *testing.T) {
 	const v, k = 4, 2
 	for name, tokens := range map[string][][]int{
