@@ -1,5 +1,5 @@
-// Command topics times iterations of latent Dirichlet allocation on documents that it draws, and scores the held-out half of the
-// tokens of others. It leaves the documents in a folder for other programs (peers/topics.py).
+// Command topics times iterations of latent Dirichlet allocation on documents that it draws, and scores the held-out
+// half of the tokens of others. It leaves the documents in a folder for other programs (peers/topics.py).
 //
 //	topics DIR TOPICS WORDS DOCUMENTS ITERATIONS
 package main

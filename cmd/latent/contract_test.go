@@ -59,6 +59,8 @@ func TestEveryFieldOfJSONIsDocumented(t *testing.T) {
 		{"predict", model, "--data", holzinger, "--fill"},
 		{"select", "--model", "factor", "--data", holzinger, "--noise", "diagonal"},
 		{"fit", "--data", "iris", "--drop", "Species", "--family", "factor-analysers", "--factors", "1", "--k", "2"},
+		{"fit", "--model", "topics", "--kmax", "3", "--max-iter", "20", "--out", model},
+		{"predict", model, "--data", "bars"},
 		{"fit", "--model", "features", "--data", "ruspini", "--restarts", "1", "--out", model},
 		{"predict", model, "--data", "ruspini"},
 		{"fit", "--model", "features", "--data", "iris", "--k", "13", "--method", "em", "--max-iter", "5", "--restarts", "1", "--out", model},

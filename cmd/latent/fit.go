@@ -151,6 +151,10 @@ func (c *fitCommand) fit(s *session, in *input, progress *keeper) (*report, erro
 		o.DoubleTo = in.Rows() / max(2, in.Cols()+1) // a full covariance takes so many rows
 	}
 
+	if t.doubleTo > 0 && c.Kmax == nil && c.K == nil {
+		o.DoubleTo = t.doubleTo
+	}
+
 	var best *fitted
 	var table []sizeScore
 	if c.model().finds(c.Method) || o.FixedK {

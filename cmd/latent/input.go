@@ -64,6 +64,7 @@ type input struct {
 	weights     string      // column of the row weights, which is not in the table any more
 	frequencies []float64
 	list        *triples // of models of pairs; nil: the rows are a table
+	what        string   // what the pairs amount to, such as documents and words
 }
 
 // open reads the table. It gives up waiting when the session is interrupted.

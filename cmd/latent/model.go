@@ -59,6 +59,8 @@ func init() { // their functions use the list
 			selecting: methodClosedForm, gaps: true, singular: true, noises: true, check: checkFactor, bind: bindFactor, load: loadFactor},
 		"features": {data: "iris", families: []string{familyGaussian}, methods: []string{methodGFAB, methodFAB, methodEM},
 			selecting: methodEM, labels: true, noises: true, check: checkFeatures, bind: bindFeatures, load: loadFeatures},
+		"topics": {data: "bars", families: []string{familyCategorical}, methods: []string{methodCVB0}, selecting: methodCVB0, pairs: true,
+			check: checkTopics, bind: bindTopics, load: loadTopics},
 		"vbmf": {data: "satellite", families: []string{familyGaussian}, methods: []string{methodClosedForm, methodVB},
 			selecting: methodClosedForm, ranks: true, check: checkVBMF, bind: bindVBMF, load: loadVBMF},
 		modelOfCurves: {data: "NPreg", families: []string{familyGaussian, familyPoisson, familyBinomial}, methods: []string{methodGFAB, methodFAB, methodEM},
@@ -173,6 +175,7 @@ type task struct {
 	why         string                           // the method, where the table decided; else empty
 	columns     []column                         //
 	largest     int                              // the default of kmax
+	doubleTo    int                              // how far that doubles while more than half is found; 0: not at all
 	checkSize   func(k int) error                // refuses K beyond what the columns allow
 	informative func(c framework.Criterion) bool // whether a criterion compares fits to this table; nil: all do
 }
@@ -183,6 +186,7 @@ type result struct {
 	params, posterior any         // in JSON and in a model file; posterior is nil where Π is estimated
 	explained         []float64   // share of the variance, a latent dimension
 	components        []component // of mixtures
+	topics            []topicSummary
 	covariances       []namedMatrix
 	gate              *gateReport // of --gate
 	doubts            []error     // about columns, to be warned of
@@ -219,6 +223,9 @@ type savedModel struct {
 	sample func(n int, rng *rand.Rand) (x []float64, labels []int, err error)
 	// fill returns the numbers of each row, with those that are missing filled in; nil where that cannot be.
 	fill func(rows framework.Rows) ([]float64, error)
+	// applied and drawn take the place of score and sample where rows are pairs of names with a number.
+	applied func(c *predictCommand, s *session, m *modelFile) error
+	drawn   func(s *session, n int, rng *rand.Rand, write func(record ...string) error) error
 }
 
 // A layout names the numbers that a saved model returns of a row: those of CSV, the ones

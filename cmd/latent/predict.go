@@ -46,6 +46,12 @@ func (c *predictCommand) Run(s *session) error {
 	if c.Fill && m.saved.fill == nil {
 		return misused("--fill requires a model that has missing entries filled in, such as factor: %s is a %s model", c.Saved, m.Model)
 	}
+	if m.saved.applied != nil {
+		if err := cmp.Or(models[m.Model].checkLabel(m.Model, c.Label), s.checkOut(c.Out, c.Data, c.Saved)); err != nil {
+			return err
+		}
+		return m.saved.applied(c, s, m)
+	}
 	if m.saved.doubt != "" {
 		s.note("%s: %s", c.Saved, m.saved.doubt)
 	}

@@ -80,6 +80,7 @@ type summary struct {
 	Explained     []number        `json:"explained,omitempty"`               // bpca and factor: share of the variance, a latent dimension
 	Components    []component     `json:"components,omitempty"`              // mixtures
 	Gate          *gateReport     `json:"gate,omitempty"`                    // with --gate
+	Topics        []topicSummary  `json:"topics,omitempty"`                  // topics
 	Bootstrap     *refits         `json:"bootstrap,omitempty"`               // with --bootstrap
 	LoadingErrors []number        `json:"loading_standard_errors,omitempty"` // factor with --bootstrap
 	ByK           []sizeScore     `json:"by_k,omitempty"`
@@ -211,7 +212,7 @@ func newReport(f *fitted, in *input, c framework.Criterion) (*report, error) {
 		Iterations: f.Iterations, Converged: f.Status == framework.Converged, Status: f.status,
 		Shape:  size{f.Shape.K, f.Shape.Component, f.Shape.Shared},
 		Pruned: []pruned{}, Split: []split{}, Restarts: []restart{},
-		Explained: numbers(found.explained), Components: found.components, Gate: found.gate,
+		Explained: numbers(found.explained), Components: found.components, Gate: found.gate, Topics: found.topics,
 		Objective: numbers(f.Objective),
 	}, Covariances: found.covariances, Trace: numbers(f.Trace), KTrace: append([]int{}, f.KTrace...), found: found}
 	r.setScores(f)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -13,7 +14,7 @@ import (
 
 type sampleCommand struct {
 	Saved  string `arg:"" name:"model" placeholder:"MODEL.json" help:"Model saved by latent fit --out."`
-	Rows   int    `name:"rows" short:"n" required:"" placeholder:"N" help:"Rows to draw."`
+	Rows   int    `name:"rows" short:"n" required:"" placeholder:"N" help:"Rows to draw; of topics, documents."`
 	Labels bool   `help:"Add the component, or state of hmm, that each row was drawn from, as a last column named component, or state."`
 	Given  string `placeholder:"FILE" help:"Models with a gate, and regression: rows are drawn for those of this file, or embedded data set, one after the other and from the beginning again; columns of the gate, or regressors, are taken as given."`
 	Seed   uint64 `default:"1" help:"Seed."`
@@ -49,7 +50,20 @@ func (c *sampleCommand) Run(s *session) error {
 	if err := c.take(s, m); err != nil {
 		return err
 	}
-	return s.emit(c.Out, func(w io.Writer) error { return c.draw(s, m, w) })
+	return s.emit(c.Out, func(w io.Writer) error {
+		if m.saved.drawn != nil {
+			return c.drawPairs(s, m, w)
+		}
+		return c.draw(s, m, w)
+	})
+}
+
+// drawPairs writes a list of pairs.
+func (c *sampleCommand) drawPairs(s *session, m *modelFile, w io.Writer) error {
+	out := csv.NewWriter(w)
+	err := m.saved.drawn(s, c.Rows, rand.New(rand.NewPCG(c.Seed, 0)), func(record ...string) error { return out.Write(record) })
+	out.Flush()
+	return cmp.Or(err, out.Error())
 }
 
 func (c *sampleCommand) checkLabels(m *modelFile) error {

@@ -234,6 +234,9 @@ func (r *report) facts() [][2]string {
 
 // describe names the data in one line.
 func (in *input) describe(n float64) string {
+	if in.what != "" {
+		return printable(in.name) + ": " + in.what
+	}
 	line := fmt.Sprintf("%s: %s × %s", printable(in.name), counted(in.Rows(), "row"), counted(in.Cols(), "column"))
 	if in.weights != "" {
 		line += fmt.Sprintf(", weighted by column %q: N = %.10g", in.weights, n)
