@@ -71,7 +71,11 @@ func (e featuresEngine) of(ctx context.Context, k, workers int) engine {
 		if err != nil {
 			return nil, err
 		}
-		return featuresView{newFeaturesFile(p, s.CoOccurrence()), e.names}.result(), nil
+		r := featuresView{newFeaturesFile(p, s.CoOccurrence()), e.names}.result()
+		if k > features.MaxExact {
+			r.doubts = append(r.doubts, fmt.Errorf("with K above %d, features are taken for independent of one another in each row, which finds fewer of them than --kmax %d may", features.MaxExact, features.MaxExact))
+		}
+		return r, nil
 	}
 	return &iterated[framework.Rows, *features.Parameters, *features.Statistics]{m, e.table, find}
 }
