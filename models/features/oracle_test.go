@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -12,8 +13,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat/distmv"
 
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/laplace"
+	"github.com/latent-go/latent/models/mixture"
 )
 
 // A naive local step: every state of every row, with densities of package distmv.
@@ -155,6 +158,36 @@ func TestLocalStepIsTheSumOverStates(t *testing.T) {
 			assert.InDeltaSlice(t, plain.on.RawMatrix().Data, on, 1e-9)
 		}
 	}
+}
+
+// A fit has the likelihood that package mixture gives 2^K Gaussians with a common covariance, at the sums of its loadings.
+func TestAFitIsAMixtureOfTiedMeans(t *testing.T) {
+	const k, d = 3, 10
+	_, x := simulated(t, 2, k, 200, 1.5, false)
+	src := table(t, x)
+	res := fit(t, Model{}, src, framework.Options{K: k, Method: framework.EM, Also: []framework.Criterion{framework.AIC}})
+	p, tied := res.Parameters, family.Gaussian{Covariance: family.Tied}
+	pooled, _, err := family.Pool(context.Background(), src, tied)
+	require.NoError(t, err)
+	q := &mixture.Parameters{K: 1 << k, D: d, Pooled: pooled}
+	for state := range q.K {
+		weight, mean, covariance := 1.0, slices.Clone(p.Offset), make([]float64, d*d)
+		for l, on := range p.On {
+			if state>>l&1 == 0 {
+				weight *= 1 - on
+				continue
+			}
+			weight *= on
+			floats.Add(mean, mat.Col(nil, l, p.W()))
+		}
+		for j, v := range p.Noise {
+			covariance[j*(d+1)] = v
+		}
+		q.Weights, q.Components = append(q.Weights, weight), append(append(q.Components, mean...), covariance...)
+	}
+	logProb, err := mixture.Model{Family: tied}.LogProb(src.All(), q, nil)
+	require.NoError(t, err)
+	assert.InDelta(t, floats.Sum(logProb), res.Evaluation.LogLikelihood, 1e-8)
 }
 
 // gFIC is the formula of docs/theory/features.md, section 2, written down once more.
