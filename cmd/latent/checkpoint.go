@@ -92,8 +92,8 @@ func (f *checkpointFlags) checkCheckpoint(s *session, method string, others ...s
 		return nil
 	case f.Checkpoint == "-":
 		return misused("--checkpoint is -: name a file")
-	case method == methodClosedForm:
-		return misused("--checkpoint cannot be used with --method %s: closed-form has no iterations", method)
+	case method == methodClosedForm, method == methodGreedy:
+		return misused("--checkpoint cannot be used with --method %s: %s has no iterations", method, method)
 	}
 	target, err := atomicfile.Locate(f.Checkpoint)
 	if err != nil {

@@ -67,6 +67,9 @@ func TestEveryFieldOfJSONIsDocumented(t *testing.T) {
 		{"predict", model, "--data", "iris"},
 		{"fit", "--model", "regression", "--data", "iris", "--response", "Petal.Width", "--regress", "Species,Petal.Length", "--power", "Petal.Length=2", "--fixed", "Petal.Length^2", "--no-intercept", "--k", "2", "--out", model},
 		{"predict", model, "--data", "iris"},
+		{"fit", "--model", "blockmodel", "--bipartite", "--kmax", "4", "--out", model},
+		{"predict", model, "--data", "karate"},
+		{"fit", "--model", "blockmodel", "--method", "gfab", "--directed", "--loops", "drop", "--kmax", "2"},
 		{"datasets"},
 	} {
 		stdout, _ := done(t, append(args, "--format", "json")...)
@@ -77,7 +80,7 @@ func TestEveryFieldOfJSONIsDocumented(t *testing.T) {
 		for _, text := range texts {
 			var value any
 			require.NoError(t, json.Unmarshal([]byte(text), &value))
-			keysOf(value, []string{"params", "posterior", "values", "complete_data_standard_errors", "bootstrap_standard_errors", "bootstrap_intervals", "chosen", "ids", "mean", "sd"}, func(key string) {
+			keysOf(value, []string{"params", "posterior", "values", "complete_data_standard_errors", "bootstrap_standard_errors", "bootstrap_intervals", "chosen", "ids", "mean", "sd", "criteria"}, func(key string) {
 				assert.Contains(t, string(page), "`"+key+"`", args)
 			})
 		}

@@ -145,7 +145,12 @@ func (e *iterated[B, P, S]) score(ctx context.Context, ks []int, o framework.Opt
 	if err != nil {
 		return nil, err
 	}
-	s := &scores{fit: func(i int) (*fitted, error) { return e.convert(sel.Fits[i]) }}
+	return selected(sel, o, e.convert), nil
+}
+
+// selected are the scores of a selection.
+func selected[P, S any](sel *framework.Selection[P, S], o framework.Options, convert func(res *framework.Result[P, S]) (*fitted, error)) *scores {
+	s := &scores{fit: func(i int) (*fitted, error) { return convert(sel.Fits[i]) }}
 	s.K, s.Criteria, s.Values, s.Errs = sel.K, sel.Criteria, sel.Values, sel.Errs
 	for i, fit := range sel.Fits {
 		if fit == nil {
@@ -160,17 +165,22 @@ func (e *iterated[B, P, S]) score(ctx context.Context, ks []int, o framework.Opt
 		}
 		s.ends = append(s.ends, end)
 	}
-	return s, nil
+	return s
 }
 
 // convert describes what was found.
 func (e *iterated[B, P, S]) convert(res *framework.Result[P, S]) (*fitted, error) {
+	found, err := e.find(res.Parameters, res.Statistics)
+	return converted(res, found), err
+}
+
+// converted is the outcome of a fit with what it found.
+func converted[P, S any](res *framework.Result[P, S], found *result) *fitted {
 	f := &fitted{status: res.Status.String()}
 	f.Shape, f.N, f.Value, f.Status, f.Iterations, f.Evaluation, f.Scores = res.Shape, res.N, res.Value, res.Status, res.Iterations, res.Evaluation, res.Scores
 	f.Trace, f.Objective, f.KTrace, f.Pruned, f.Split, f.Restarts, f.Criterion = res.Trace, res.Objective, res.KTrace, res.Pruned, res.Split, res.Restarts, res.Criterion
-	var err error
-	f.Parameters, err = e.find(res.Parameters, res.Statistics)
-	return f, err
+	f.Parameters = found
+	return f
 }
 
 // noteBound is said of models whose q is an approximation even at its best.

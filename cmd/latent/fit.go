@@ -125,8 +125,9 @@ func (c *fitCommand) takes(method string) bool {
 	m := c.model()
 	estimates := c.K != nil || c.Accelerate || c.Bootstrap != nil || c.Temper != nil
 	iterates := c.iterates() || c.Checkpoint != ""
+	stepped := c.Tol != nil || c.MaxIter != nil || c.Accelerate || c.Checkpoint != ""
 	scores := func(one framework.Criterion) bool { return strings.EqualFold(one.Name, c.Criterion) }
-	return slices.Contains(m.methods, method) && !(method == methodCVB0 && estimates) && !(method == methodClosedForm && !m.ranks && iterates) &&
+	return slices.Contains(m.methods, method) && !(method == methodCVB0 && estimates) && !(method == methodClosedForm && !m.ranks && iterates) && !(method == methodGreedy && stepped) &&
 		(c.Criterion == "" || slices.ContainsFunc(append(m.criteria(method), m.further(method, false)...), scores))
 }
 
@@ -151,7 +152,7 @@ func (c *fitCommand) fit(s *session, in *input, progress *keeper) (*report, erro
 		o.DoubleTo = in.Rows() / max(2, in.Cols()+1) // a full covariance takes so many rows
 	}
 
-	if t.doubleTo > 0 && c.Kmax == nil && c.K == nil {
+	if c.K == nil && c.Kmax == nil && t.doubleTo > 0 {
 		o.DoubleTo = t.doubleTo
 	}
 
@@ -175,6 +176,9 @@ func (c *fitCommand) fit(s *session, in *input, progress *keeper) (*report, erro
 		return nil, err
 	}
 	r.Model, r.Family, r.Method, r.Seed, r.ByK = c.Model, c.Family, c.Method, c.Seed, table
+	if table == nil {
+		r.ByK = best.Parameters.byK
+	}
 	r.KMax = max(o.K, r.KMax)
 	r.Columns, r.Settings, r.what, r.why = t.columns, c.settings(), t.what, t.why
 	r.Settings.FixedK, r.listStarts, r.advice = c.K != nil, asked, advice(best.Status, o.Tolerance, best.Value, best.N)

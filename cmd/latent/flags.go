@@ -16,7 +16,7 @@ import (
 
 // modelFlags say what is fitted and how.
 type modelFlags struct {
-	Model     string    `default:"mixture" enum:"bpca,ppca,factor,mixture,bernmix,hmm,regression,vbmf,features,topics" help:"Model: mixture, bernmix (a mixture with Bernoulli columns only), hmm (a hidden Markov model: rows that follow one another), regression (a mixture of regressions of one column on others), bpca, ppca (probabilistic PCA, by maximum likelihood), factor (factor analysis, canonical correlation), vbmf (variational matrix factorisation), features (binary latent features), or topics (latent Dirichlet allocation, of a list of documents, words and counts)."`
+	Model     string    `default:"mixture" enum:"bpca,ppca,factor,mixture,bernmix,hmm,regression,vbmf,features,topics,blockmodel" help:"Model: mixture, bernmix (a mixture with Bernoulli columns only), hmm (a hidden Markov model: rows that follow one another), regression (a mixture of regressions of one column on others), bpca, ppca (probabilistic PCA, by maximum likelihood), factor (factor analysis, canonical correlation), vbmf (variational matrix factorisation), features (binary latent features), topics (latent Dirichlet allocation, of a list of documents, words and counts), or blockmodel (blocks of the nodes of a graph: the rows are edges, two names and perhaps a weight)."`
 	Family    string    `placeholder:"NAME" help:"Family of the components of a mixture, or of the states of hmm: gaussian (full covariance), gaussian-tied, gaussian-diagonal, gaussian-spherical, poisson, exponential, gamma, lognormal, bernoulli, categorical, ordinal (numbers as ordered levels), multinomial, student-t (of all columns), factor-analysers (a factor analysis of all columns in each component), or auto: each column by itself, by how its values vary; identifiers, dates and constant columns are left out. Default: gaussian, with --columns auto."`
 	Cov       string    `placeholder:"NAME" help:"Covariance of --family gaussian: full, tied, diag, spherical, or a structure by its name in mclust, EII to VVV. latent select --cov all compares them, and --family all further families too."`
 	Factors   *int      `placeholder:"Q" help:"With --family factor-analysers: a component has at most Q factors, and gfab and fab find how many. Default: 5, fewer of few columns."`
@@ -27,10 +27,11 @@ type modelFlags struct {
 	Rotate    *string   `placeholder:"NAME" enum:"none,varimax,promax,oblimin" help:"factor: rotation of the loadings: none (the factors of maximum likelihood), varimax, promax or oblimin. Default: none."`
 	Gate      []string  `placeholder:"COL,…" help:"Mixtures and regression: columns that the probabilities of the components depend on, by a multinomial logistic regression (latent class regression, mixtures of experts). The components describe the other columns; --regress may name columns of the gate too. Texts, and columns that --columns has as categorical, become indicators of their levels but the first. With --method gfab, fab or em; iterations are extrapolated, as by --accelerate."`
 	regressionFlags
+	graphFlags
 	Columns    columnFamilies  `placeholder:"COL=FAMILY,…" help:"Families of single columns of a mixture or hmm, where they differ from --family. A comma in a name has a backslash before it."`
-	Method     string          `placeholder:"NAME" help:"Inference: gfab, fab, em, map, vb, cvb0 or closed-form (bpca, ppca, factor and vbmf; map: mixtures and hmm, cvb0: mixtures and topics). gfab, fab and cvb0 prune from kmax down; the others fit every K separately. Default of latent select for mixtures and hmm: em. Of latent fit for mixtures: cvb0 where it finds K in a table of codes and counts (to 1,000) of at most 10,000 cells, else gfab; of bpca, features and hmm gfab, of vbmf closed-form; of factor closed-form, which is gfab without iterations, where no entry is missing."`
-	Weights    string          `placeholder:"COL" help:"Frequency weights: leave this column out of the fit and weight the rows by it."`
-	Prior      hyperparameters `placeholder:"KEY=VALUE,…" help:"Prior of --method vb, map or cvb0. hmm: start and transitions (Dirichlet, of the first state and of each row), stay (added for the same state), and of what is seen as in mixtures. Mixtures: weights (Dirichlet), kappa and nu (gaussian and lognormal, scaled by the data), a and b (bernoulli, beta), shape and rate (poisson and exponential, gamma), alpha (categorical and multinomial, Dirichlet). bernmix: a (weights), b (beta(b, b)). bpca: a_alpha, b_alpha, a_lambda, b_lambda (gamma shapes and rates), alpha (fixed; 1 is VB1), unit (standard deviation taken for 1). topics: alpha (of each topic in a document) and beta (of each word in a topic), 0.1 and 0.01 where one is not given; without --prior both are estimated. vbmf, also with closed-form: noise (variance), a and b (variances of the entries of the factors of columns and rows); what is not given is estimated."`
+	Method     string          `placeholder:"NAME" help:"Inference: gfab, fab, em, map, vb, cvb0, closed-form (bpca, ppca, factor and vbmf; map: mixtures and hmm, cvb0: mixtures and topics) or greedy (blockmodel: the labels of the highest exact ICL by moves of nodes and merges of blocks, which is its default). gfab, fab and cvb0 prune from kmax down; the others fit every K separately. Default of latent select for mixtures and hmm: em. Of latent fit for mixtures: cvb0 where it finds K in a table of codes and counts (to 1,000) of at most 10,000 cells, else gfab; of bpca, features and hmm gfab, of vbmf closed-form; of factor closed-form, which is gfab without iterations, where no entry is missing."`
+	Weights    string          `placeholder:"COL" help:"Frequency weights: leave this column out of the fit and weight the rows by it. blockmodel: the column of the weights of edges. Default there: the third."`
+	Prior      hyperparameters `placeholder:"KEY=VALUE,…" help:"Prior of --method vb, map, cvb0 or greedy. hmm: start and transitions (Dirichlet, of the first state and of each row), stay (added for the same state), and of what is seen as in mixtures. Mixtures: weights (Dirichlet), kappa and nu (gaussian and lognormal, scaled by the data), a and b (bernoulli, beta), shape and rate (poisson and exponential, gamma), alpha (categorical and multinomial, Dirichlet). bernmix: a (weights), b (beta(b, b)). blockmodel: weights (Dirichlet), a and b (beta of the probability of an edge, gamma shape and rate of a mean weight). bpca: a_alpha, b_alpha, a_lambda, b_lambda (gamma shapes and rates), alpha (fixed; 1 is VB1), unit (standard deviation taken for 1). topics: alpha (of each topic in a document) and beta (of each word in a topic), 0.1 and 0.01 where one is not given; without --prior both are estimated. vbmf, also with closed-form: noise (variance), a and b (variances of the entries of the factors of columns and rows); what is not given is estimated."`
 	Floor      *float64        `placeholder:"FACTOR" help:"Variances of gaussian, student-t, lognormal and gamma columns are at least this times step²/12, step the least gap between the column's values, so that no component collapses onto equal values. 0: no floor. Default: 1."`
 	Center     bool            `help:"Centre the columns first (vbmf only; bpca always does)."`
 	Temper     *float64        `placeholder:"ALPHA" help:"Power of the likelihood, positive and at most 1, in the tempered posterior of --method vb. Default: 1."`
@@ -56,9 +57,10 @@ const (
 	methodVB         = "vb"
 	methodCVB0       = "cvb0"
 	methodClosedForm = "closed-form"
+	methodGreedy     = "greedy"
 )
 
-var methodNames = []string{methodGFAB, methodFAB, methodEM, methodMAP, methodVB, methodCVB0, methodClosedForm}
+var methodNames = []string{methodGFAB, methodFAB, methodEM, methodMAP, methodVB, methodCVB0, methodClosedForm, methodGreedy}
 
 func prunes(method string) bool {
 	return method == methodGFAB || method == methodFAB || method == methodCVB0
@@ -149,6 +151,12 @@ func (f *modelFlags) check(method string) error {
 			return misused("--temper is %v: it must be positive and at most 1", alpha)
 		}
 	}
+	if (f.Directed || f.Bipartite || f.Loops != nil) && f.Model != "blockmodel" {
+		return misused("--directed, --bipartite and --loops require --model blockmodel, and the model is %s", f.Model)
+	}
+	if f.Method == methodGreedy && (f.Tol != nil || f.MaxIter != nil || f.Accelerate) {
+		return misused("--tol, --max-iter and --accelerate cannot be used with --method %s, which has no iterations", f.Method)
+	}
 	if (f.Blocks != "" || f.Rotate != nil) && f.Model != "factor" {
 		return misused("--blocks and --rotate require --model factor, and the model is %s", f.Model)
 	}
@@ -214,11 +222,15 @@ func valueOr[T any](flag *T, otherwise T) T {
 
 // settings are what a model file keeps of the flags.
 func (f *modelFlags) settings() settings {
-	kept := settings{Weights: f.Weights, Prior: f.Prior.text, Columns: f.Columns.text, Start: valueOr(f.Start, ""), Response: f.Response, Regress: f.Regress, Trials: f.Trials, Exposure: f.Exposure, Power: f.Power.text, Fixed: f.regressionFlags.Fixed, NoIntercept: f.NoIntercept, Sequence: f.Sequence, Gate: f.Gate, LeftRight: valueOr(f.LeftRight, 0), Floor: f.Floor, Noise: f.Noise.kept(), Blocks: f.Blocks, Rotate: valueOr(f.Rotate, ""), Center: f.Center, Temper: valueOr(f.Temper, 0), Accelerate: f.Accelerate}
+	kept := settings{Weights: f.Weights, Prior: f.Prior.text, Columns: f.Columns.text, Start: valueOr(f.Start, ""), Response: f.Response, Regress: f.Regress, Trials: f.Trials, Exposure: f.Exposure, Power: f.Power.text, Fixed: f.regressionFlags.Fixed, NoIntercept: f.NoIntercept, Sequence: f.Sequence, Gate: f.Gate, LeftRight: valueOr(f.LeftRight, 0), Floor: f.Floor, Noise: f.Noise.kept(), Blocks: f.Blocks, Rotate: valueOr(f.Rotate, ""), Center: f.Center, Directed: f.Directed, Bipartite: f.Bipartite, Loops: valueOr(f.Loops, ""), Temper: valueOr(f.Temper, 0), Accelerate: f.Accelerate}
 	if f.SizePrior != sizePriors[0] {
 		kept.SizePrior = f.SizePrior
 	}
-	if f.Method != methodClosedForm {
+	switch f.Method {
+	case methodClosedForm:
+	case methodGreedy:
+		kept.Restarts = f.restarts()
+	default:
 		kept.Tolerance, kept.MaxIterations, kept.Restarts = f.tolerance(), f.maxIterations(), f.restarts()
 	}
 	return kept

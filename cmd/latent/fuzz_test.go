@@ -16,7 +16,7 @@ func modelFiles(t testing.TB) (list [][]byte) {
 	for _, line := range []string{
 		"--k 2", "--data iris --family gaussian-tied --k 2 --method vb", "--model bpca --data iris --k 2 --method vb", "--model vbmf --data iris",
 		"--model hmm --data geyser --k 2", "--model regression --data iris --response Petal.Width --regress Petal.Length --gate Petal.Length,Species --k 2", "--model regression --data iris --response Petal.Width --regress Species,Petal.Length --power Petal.Length=2 --k 2",
-		"--data zoo --family auto --k 2", "--data iris --gate Petal.Width,Species --k 2", "--data ruspini --cov EII --noise --k 2", "--model features --data ruspini --k 2",
+		"--data zoo --family auto --k 2", "--data iris --gate Petal.Width,Species --k 2", "--data ruspini --cov EII --noise --k 2", "--model features --data ruspini --k 2", "--model blockmodel --bipartite --k 4",
 	} {
 		path := filepath.Join(t.TempDir(), "m.json")
 		var out bytes.Buffer

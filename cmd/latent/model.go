@@ -9,6 +9,7 @@ import (
 	"github.com/latent-go/latent/bootstrap"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/htmlreport"
+	"github.com/latent-go/latent/models/blockmodel"
 )
 
 // A model is a value of --model: all that the command has to know of it before it sees data.
@@ -29,6 +30,7 @@ type model struct {
 	labels            bool // a row has several labels: ICL makes sense, and several starts by default
 	noises            bool // --noise diagonal and --noise isotropic
 	likelihood        bool // estimates are those of maximum likelihood, which BIC and AIC compare
+	several           bool // local maxima are many: several starts by default, without classes
 	ranks             bool // every method finds K in one fit, by the ELBO, and has a place for --prior
 	// check refuses flags that do not go together, before any data are read.
 	check func(f *modelFlags) error
@@ -61,6 +63,8 @@ func init() { // their functions use the list
 			selecting: methodEM, labels: true, noises: true, check: checkFeatures, bind: bindFeatures, load: loadFeatures},
 		"topics": {data: "bars", families: []string{familyCategorical}, methods: []string{methodCVB0}, selecting: methodCVB0, pairs: true,
 			check: checkTopics, bind: bindTopics, load: loadTopics},
+		"blockmodel": {data: "karate", families: []string{familyBernoulli, familyPoisson}, methods: []string{methodGreedy, methodGFAB, methodFAB, methodEM},
+			selecting: methodGreedy, pairs: true, several: true, check: checkBlockmodel, bind: bindBlockmodel, load: loadBlockmodel},
 		"vbmf": {data: "satellite", families: []string{familyGaussian}, methods: []string{methodClosedForm, methodVB},
 			selecting: methodClosedForm, ranks: true, check: checkVBMF, bind: bindVBMF, load: loadVBMF},
 		modelOfCurves: {data: "NPreg", families: []string{familyGaussian, familyPoisson, familyBinomial}, methods: []string{methodGFAB, methodFAB, methodEM},
@@ -80,6 +84,8 @@ func (m model) criteria(method string) []framework.Criterion {
 		return []framework.Criterion{framework.ELBO}
 	case method == methodCVB0:
 		return []framework.Criterion{framework.Collapsed}
+	case method == methodGreedy:
+		return []framework.Criterion{framework.ExactICL, framework.BIC, framework.AIC}
 	case !ok:
 		list = []framework.Criterion{framework.GFIC, framework.FIC, framework.BICEM}
 	}
@@ -97,6 +103,9 @@ func (m model) criteria(method string) []framework.Criterion {
 // further criteria score a method's fits where they are asked for: they take more passes over the rows, or conjugate priors, or,
 // where fits of every K are compared, the sweep.
 func (m model) further(method string, sweep bool) (list []framework.Criterion) {
+	if method == methodGreedy && sweep {
+		return []framework.Criterion{framework.GFIC, framework.FIC, framework.BICEM}
+	}
 	if m.singular && sweep && (method == methodClosedForm || method == methodEM) {
 		return []framework.Criterion{framework.SBIC}
 	}
@@ -129,18 +138,22 @@ func (m model) checkLabel(name, label string) error {
 }
 
 // finds says whether a method finds K in one fit; the others fit every K separately.
-func (m model) finds(method string) bool { return m.ranks || prunes(method) }
+func (m model) finds(method string) bool {
+	return m.ranks || prunes(method) || method == methodGreedy
+}
 
 // informed says whether a method has a place for --prior.
 func (m model) informed(method string) bool {
-	return m.ranks || method == methodVB || method == methodMAP || method == methodCVB0
+	return m.ranks || method == methodVB || method == methodMAP || method == methodCVB0 || method == methodGreedy
 }
 
 // starts is the default of --restarts: several make up for local maxima where they cost little. Those of cvb0, which integrates
 // the parameters out, agree, and three show it.
 func (m model) starts(method string, rows, cols int) int {
 	switch {
-	case !m.classes && !m.labels || rows > 5000 || cols > 1_000_000/max(1, rows) || method == methodClosedForm:
+	case method == methodGreedy:
+		return blockmodel.DefaultStarts(rows)
+	case !m.classes && !m.labels && !m.several || rows > 5000 || cols > 1_000_000/max(1, rows) || method == methodClosedForm:
 		return 1
 	case m.labels:
 		return 5
@@ -175,7 +188,7 @@ type task struct {
 	why         string                           // the method, where the table decided; else empty
 	columns     []column                         //
 	largest     int                              // the default of kmax
-	doubleTo    int                              // how far that doubles while more than half is found; 0: not at all
+	doubleTo    int                              // how far K may double by itself where --kmax is not given; 0: not at all
 	checkSize   func(k int) error                // refuses K beyond what the columns allow
 	informative func(c framework.Criterion) bool // whether a criterion compares fits to this table; nil: all do
 }
@@ -187,6 +200,8 @@ type result struct {
 	explained         []float64   // share of the variance, a latent dimension
 	components        []component // of mixtures
 	topics            []topicSummary
+	graph             *graphView  // of block models
+	byK               []sizeScore // of a method that meets every K on its way
 	covariances       []namedMatrix
 	gate              *gateReport // of --gate
 	doubts            []error     // about columns, to be warned of
@@ -217,15 +232,19 @@ type savedModel struct {
 	optional []string // columns that rows need not have: the response and what it counts over
 	layout   layout
 	doubt    string // of the scores; empty: none
+	// pairs takes the names of a list of pairs to the numbers of rows that score is about; nil where rows are those of a table.
+	pairs func(t *triples) ([]float64, error)
 	// score returns the numbers of each row that the layout names.
 	score func(rows framework.Rows) ([]float64, error)
 	// sample draws n rows, and the component of each where z is a class.
 	sample func(n int, rng *rand.Rand) (x []float64, labels []int, err error)
 	// fill returns the numbers of each row, with those that are missing filled in; nil where that cannot be.
 	fill func(rows framework.Rows) ([]float64, error)
-	// applied and drawn take the place of score and sample where rows are pairs of names with a number.
-	applied func(c *predictCommand, s *session, m *modelFile) error
-	drawn   func(s *session, n int, rng *rand.Rand, write func(record ...string) error) error
+	// applied and drawn take the place of score and sample where rows are pairs of names with a number. What is drawn begins with its
+	// head, and has the components where they are asked for, which only models have that are labelled.
+	applied  func(c *predictCommand, s *session, m *modelFile) error
+	drawn    func(s *session, n int, labels bool, rng *rand.Rand, write func(record ...string) error) error
+	labelled bool
 }
 
 // A layout names the numbers that a saved model returns of a row: those of CSV, the ones

@@ -62,6 +62,13 @@ func (c *predictCommand) Run(s *session) error {
 	if err := s.checkOut(c.Out, c.Data, c.Saved); err != nil {
 		return err
 	}
+	if m.saved.pairs != nil {
+		p, err := c.readPairs(s, m)
+		if err != nil {
+			return err
+		}
+		return c.emit(s, p)
+	}
 	in, ids, err := c.read(s, m)
 	if err != nil {
 		return err
@@ -113,17 +120,7 @@ func (c *predictCommand) Run(s *session) error {
 	if p.numbers = gaps == missingDrop || gaps == missingEmpty; p.numbers {
 		p.layout.first = append([]string{rowHead}, p.layout.first...)
 	}
-	write := p.writeCSV
-	if c.Format == "json" {
-		write = p.writeJSON
-	}
-	err = s.emit(c.Out, func(w io.Writer) error {
-		if err := write(s, w); err != nil {
-			return err
-		}
-		return s.store.Check()
-	})
-	if err != nil {
+	if err := c.emit(s, p); err != nil {
 		return err
 	}
 	if a := p.agreement(); a != nil && c.Format == "csv" {
@@ -156,6 +153,20 @@ func (m *modelFile) present(in *input) (columns []column, score func(rows framew
 		}
 		return m.saved.score(wide)
 	}
+}
+
+// emit writes the predictions.
+func (c *predictCommand) emit(s *session, p *prediction) error {
+	write := p.writeCSV
+	if c.Format == "json" {
+		write = p.writeJSON
+	}
+	return s.emit(c.Out, func(w io.Writer) error {
+		if err := write(s, w); err != nil {
+			return err
+		}
+		return s.store.Check()
+	})
 }
 
 // read reads the table, takes out the columns that are passed through or compared, and chooses others.
@@ -511,10 +522,14 @@ func (p *prediction) writeJSON(s *session, w io.Writer) error {
 	o.field("columns", p.columns)
 	from, to, names := len(p.layout.first), len(p.layout.first)+len(p.layout.entries), p.layout.names()
 	kept := make([][]float64, len(names)) // those outside the list
-	o.open(p.layout.list, "[")
+	if from < to {
+		o.open(p.layout.list, "[")
+	}
 	err := p.blocks(s, func(table []float64, n int) error {
 		for row := range slices.Chunk(table, len(names)) {
-			o.field("", numbers(row[from:to]))
+			if from < to {
+				o.field("", numbers(row[from:to]))
+			}
 			for j, v := range row {
 				if j < from || j >= to {
 					kept[j] = append(kept[j], v)
@@ -526,7 +541,9 @@ func (p *prediction) writeJSON(s *session, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	o.close("]")
+	if from < to {
+		o.close("]")
+	}
 	for j, list := range kept {
 		if j < from || j >= to {
 			o.list(names[j], len(list), func(i int) any { return number(list[i]) })
@@ -548,53 +565,4 @@ func (p *prediction) writeJSON(s *session, w io.Writer) error {
 	o.field("warnings", append([]string{}, s.notes...))
 	o.close("}\n")
 	return cmp.Or(o.err, o.Flush())
-}
-
-// An objectWriter writes JSON piece by piece, and remembers the first error.
-type objectWriter struct {
-	*bufio.Writer
-	within bool // something stands before, in the same object or list
-	err    error
-}
-
-// field writes a value: under a name in an object, under none in a list.
-func (o *objectWriter) field(name string, value any) {
-	text, err := encode(value)
-	o.err = cmp.Or(o.err, err)
-	o.piece(name, string(text))
-	o.within = true
-}
-
-// open begins an object or a list by its bracket.
-func (o *objectWriter) open(name, bracket string) {
-	o.piece(name, bracket)
-	o.within = false
-}
-
-func (o *objectWriter) close(bracket string) {
-	o.within = false
-	o.piece("", bracket)
-	o.within = true
-}
-
-func (o *objectWriter) list(name string, n int, item func(i int) any) {
-	o.open(name, "[")
-	for i := range n {
-		o.field("", item(i))
-	}
-	o.close("]")
-}
-
-func (o *objectWriter) piece(name, text string) {
-	if name != "" {
-		quoted, err := encode(name)
-		o.err = cmp.Or(o.err, err)
-		text = string(quoted) + ":" + text
-	}
-	if o.within {
-		text = "," + text
-	}
-	if o.err == nil {
-		_, o.err = o.WriteString(text)
-	}
 }

@@ -128,6 +128,7 @@ type report struct {
 	advice      string          // for a fit that did not converge
 	Covariances []namedMatrix   `json:"covariances,omitempty"` // of mixtures of Gaussians with correlated columns
 	Agreement   *agreementTable `json:"agreement,omitempty"`   // with --label
+	Graph       *graphView      `json:"graph,omitempty"`       // of block models
 	Trace       []number        `json:"trace"`                 // the criterion after each iteration; it may dip a little on the way, see docs/theory/gfab.md, section 4
 	KTrace      []int           `json:"k_trace"`
 }
@@ -157,6 +158,9 @@ type settings struct {
 	Blocks        string   `json:"blocks,omitempty"` // likewise
 	Rotate        string   `json:"rotate,omitempty"` // likewise
 	Center        bool     `json:"center,omitempty"` // likewise
+	Directed      bool     `json:"directed,omitempty"`
+	Bipartite     bool     `json:"bipartite,omitempty"`
+	Loops         string   `json:"loops,omitempty"` // of blockmodel, likewise
 	Temper        float64  `json:"temper,omitempty"`
 	Accelerate    bool     `json:"accelerate,omitempty"`
 	SizePrior     string   `json:"size_prior,omitempty"`
@@ -214,7 +218,7 @@ func newReport(f *fitted, in *input, c framework.Criterion) (*report, error) {
 		Pruned: []pruned{}, Split: []split{}, Restarts: []restart{},
 		Explained: numbers(found.explained), Components: found.components, Gate: found.gate, Topics: found.topics,
 		Objective: numbers(f.Objective),
-	}, Covariances: found.covariances, Trace: numbers(f.Trace), KTrace: append([]int{}, f.KTrace...), found: found}
+	}, Covariances: found.covariances, Graph: found.graph, Trace: numbers(f.Trace), KTrace: append([]int{}, f.KTrace...), found: found}
 	r.setScores(f)
 	for _, p := range f.Pruned {
 		one := pruned{Iteration: p.Iteration, K: p.K, Rule: p.Rule, Relevance: numbers(p.Relevance), Before: number(p.Before), After: number(p.After)}

@@ -14,8 +14,8 @@ import (
 
 type sampleCommand struct {
 	Saved  string `arg:"" name:"model" placeholder:"MODEL.json" help:"Model saved by latent fit --out."`
-	Rows   int    `name:"rows" short:"n" required:"" placeholder:"N" help:"Rows to draw; of topics, documents."`
-	Labels bool   `help:"Add the component, or state of hmm, that each row was drawn from, as a last column named component, or state."`
+	Rows   int    `name:"rows" short:"n" required:"" placeholder:"N" help:"Rows to draw; of topics, documents; of blockmodel the nodes of a graph, those of both sets where it is bipartite."`
+	Labels bool   `help:"Add the component, or state of hmm, that each row was drawn from, as a last column named component, or state; of blockmodel the blocks of both nodes."`
 	Given  string `placeholder:"FILE" help:"Models with a gate, and regression: rows are drawn for those of this file, or embedded data set, one after the other and from the beginning again; columns of the gate, or regressors, are taken as given."`
 	Seed   uint64 `default:"1" help:"Seed."`
 	Out    string `placeholder:"FILE" help:"File to write. Default, and -: standard output."`
@@ -61,13 +61,15 @@ func (c *sampleCommand) Run(s *session) error {
 // drawPairs writes a list of pairs.
 func (c *sampleCommand) drawPairs(s *session, m *modelFile, w io.Writer) error {
 	out := csv.NewWriter(w)
-	err := m.saved.drawn(s, c.Rows, rand.New(rand.NewPCG(c.Seed, 0)), func(record ...string) error { return out.Write(record) })
+	err := m.saved.drawn(s, c.Rows, c.Labels, rand.New(rand.NewPCG(c.Seed, 0)), func(record ...string) error { return out.Write(record) })
 	out.Flush()
 	return cmp.Or(err, out.Error())
 }
 
 func (c *sampleCommand) checkLabels(m *modelFile) error {
 	switch {
+	case c.Labels && m.saved.labelled:
+		return nil
 	case c.Labels && !models[m.Model].classes:
 		return misused("--labels requires a mixture or hmm: %s is a %s model, which has no components", c.Saved, m.Model)
 	case c.Labels && slices.Contains(namesOf(m.Columns), drawnHead(m)):

@@ -260,7 +260,7 @@ func (r *report) choice() string {
 
 func (r *report) ending() string {
 	switch {
-	case r.Method == methodClosedForm:
+	case r.Method == methodClosedForm, r.Method == methodGreedy:
 		return r.Status
 	case r.Converged:
 		return fmt.Sprintf("%s after %d iterations", r.Status, r.Iterations)

@@ -297,7 +297,7 @@ func loadTopics(m *modelFile) (*savedModel, error) {
 }
 
 // draw writes n documents, the length of each from a Poisson distribution.
-func (file topicsFile) draw(s *session, n int, rng *rand.Rand, write func(record ...string) error) error {
+func (file topicsFile) draw(s *session, n int, _ bool, rng *rand.Rand, write func(record ...string) error) error {
 	s.note("how long documents are, a topic model does not describe: lengths are drawn from a Poisson distribution of mean %.6g, that of the fit", file.Length)
 	if err := write("document", "word", "count"); err != nil {
 		return err

@@ -162,3 +162,24 @@ func (in *input) missing(row int, column, need string) error {
 	return &framework.DataError{Row: row, Column: slices.Index(in.Names, column), Value: math.NaN(),
 		Reason: errors.New(need + " (--missing drop leaves such rows out)")}
 }
+
+// readPairs reads a list of pairs of names, which come before what the model says of them.
+func (c *predictCommand) readPairs(s *session, m *modelFile) (*prediction, error) {
+	if len(c.ID) > 0 || c.Label != "" {
+		return nil, misused("--id and --label cannot be used with %s, a %s model: the predictions begin with the names of each pair", c.Saved, m.Model)
+	}
+	in, err := c.openTriples(s, c.Data, "")
+	if err != nil {
+		return nil, err
+	}
+	x, err := m.saved.pairs(in.list)
+	if err != nil {
+		return nil, in.wrap(err)
+	}
+	p := &prediction{score: m.saved.score, layout: m.saved.layout, in: in, x: x, rows: in.Rows(), columns: []string{"from", "to"}, errors: in.renderer()}
+	p.ids.names = p.columns
+	for side, names := range in.list.names {
+		p.ids.cells = append(p.ids.cells, func(row int) string { return names[in.list.index[side][row]] })
+	}
+	return p, nil
+}

@@ -1,0 +1,60 @@
+package htmlreport
+
+import (
+	"fmt"
+	"math"
+)
+
+// Matrix is a square or rectangular picture of many small cells, such as an adjacency matrix.
+type Matrix struct {
+	Title, About  string
+	Cells         [][]float64 // of each row from the top, from 0, which is left blank, to 1
+	Rows, Columns []float64   // where lines divide the picture, as shares of its height and width
+	ColumnsName   string      // above the picture
+}
+
+// shades is the number of different colours of a matrix: cells of one colour are one path, so that a picture of 10,000
+// cells stays light.
+const shades = 12
+
+// Figure draws the cells. Those that are not blank have some colour, however small they are.
+func (m Matrix) Figure() *Figure {
+	const left, top = 24.0, 24.0
+	rows := len(m.Cells)
+	if rows == 0 || len(m.Cells[0]) == 0 {
+		return empty(m.Title, m.About)
+	}
+	columns := len(m.Cells[0])
+	w := (width - left - 6) / float64(columns)
+	h := min(w*float64(columns)/float64(rows), max(w, 2*width/float64(rows))) // no narrower than it is, no taller than two widths
+	f := &Figure{Title: m.Title, About: m.About, Width: width, Height: top + h*float64(rows) + 8}
+	f.text("", left, 15, m.ColumnsName)
+	paths := make([]path, shades+1)
+	for i, row := range m.Cells {
+		for j := 0; j < columns; {
+			shade := int(math.Ceil(shades * min(1, row[j])))
+			end := j + 1
+			for end < columns && int(math.Ceil(shades*min(1, row[end]))) == shade {
+				end++
+			}
+			if shade > 0 {
+				fmt.Fprintf(&paths[shade], "M%s %sh%sv%sh-%sz", px(left+w*float64(j)), px(top+h*float64(i)), px(w*float64(end-j)), px(h), px(w*float64(end-j)))
+			}
+			j = end
+		}
+	}
+	for shade, p := range paths {
+		if p.Len() > 0 {
+			f.add(mark{Kind: "path", Class: "f0", D: p.String(), Opacity: math.Sqrt(float64(shade) / shades)})
+		}
+	}
+	tall, wide := h*float64(rows), w*float64(columns)
+	for _, at := range m.Rows {
+		f.line("rule", left, top+at*tall, left+wide, top+at*tall)
+	}
+	for _, at := range m.Columns {
+		f.line("rule", left+at*wide, top, left+at*wide, top+tall)
+	}
+	f.add(mark{Kind: "rect", Class: "frame", X: left, Y: top, W: wide, H: tall})
+	return f
+}
