@@ -72,6 +72,23 @@ func TestNumberOfBlocks(t *testing.T) {
 	}
 }
 
+// gFAB from a spectral start of each kind and a random one finds them as well, where the contrast is such.
+func TestGFABNumberOfBlocks(t *testing.T) {
+	graphs := 5
+	if testing.Short() {
+		graphs = 1
+	}
+	for _, c := range truths {
+		for seed := range uint64(graphs) {
+			g := draw(t, c.kind, c.family, c.nodes, c.second, c.theta, 100+seed)
+			res, err := framework.Fit(context.Background(), Model{}, g, framework.Options{K: BlocksEach * g.sides(), Restarts: 3, Tolerance: 1e-7})
+			require.NoError(t, err)
+			assert.Equal(t, c.k, res.Shape.K, c.name)
+			assert.Zero(t, res.Fall, c.name)
+		}
+	}
+}
+
 // karate is the graph of the embedded data set.
 func karate(t *testing.T) *Graph {
 	table, err := data.Load("karate")
