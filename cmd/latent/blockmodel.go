@@ -330,7 +330,6 @@ func (v *graphView) facts(f blockmodel.Family, own string) [][2]string {
 	if f == blockmodel.Poisson {
 		value, density = fmt.Sprintf("%.4g", float64(v.Density)), "the mean weight of a pair of nodes"
 	}
-	list = append(list, [2]string{"bound", "log-likelihood, bic and aic are those of the mean-field bound, from below"})
 	list = append(list, [2]string{"graph", fmt.Sprintf("%s, %s: %s %s", nodes, counted(v.Edges, "edge"), value, density)})
 	for _, c := range []framework.Criterion{framework.ExactICL, framework.GFIC} {
 		name := strings.ToLower(c.Name)
