@@ -44,13 +44,20 @@ func survey(n int, seed uint64) *mat.Dense {
 		}
 		x.Set(i, 0, a[1])
 		x.Set(i, 1, a[2])
-		for j, p := range answers[categorical.Draw(w, rng)] {
-			if rng.Float64() < p {
-				x.Set(i, 2+j, 1)
-			}
-		}
+		reply(x, i, answers[categorical.Draw(w, rng)], rng)
 	}
 	return x
+}
+
+// reply draws the answers of row i, yes with the probabilities p.
+func reply(x *mat.Dense, i int, p []float64, rng *rand.Rand) {
+	for j, v := range p {
+		yes := 0.0
+		if rng.Float64() < v {
+			yes = 1
+		}
+		x.Set(i, 2+j, yes)
+	}
 }
 
 func table(t *testing.T, x mat.Matrix) *framework.Table {
@@ -174,13 +181,7 @@ func TestGateIsThatOfMultinomialRegression(t *testing.T) {
 			if x.At(i, 0)+rng.NormFloat64()/steep > 0 {
 				k = 1
 			}
-			for j, p := range answers[k] {
-				v := 0.0
-				if rng.Float64() < p {
-					v = 1
-				}
-				x.Set(i, 2+j, v)
-			}
+			reply(x, i, answers[k], rng)
 			x.Set(i, 0, 2000+10*x.At(i, 0))
 		}
 		p := fit(t, classes, x, with(em, 2)).Parameters
@@ -376,13 +377,11 @@ func TestSeparationIsNoticed(t *testing.T) {
 			k = 1
 			x.Set(i, 1, 1.5+rng.Float64())
 		}
+		sure := make([]float64, len(answers[k]))
 		for j, p := range answers[k] {
-			v := 0.0
-			if rng.Float64() < 0.02+0.96*math.Round(p) {
-				v = 1
-			}
-			x.Set(i, 2+j, v)
+			sure[j] = 0.02 + 0.96*math.Round(p)
 		}
+		reply(x, i, sure, rng)
 	}
 	classes := experts.Model{Family: family.Bernoulli{}, Gate: []int{0, 1}}
 	p := fit(t, classes, x, options{K: 2, FixedK: true, Method: framework.EM, Criterion: framework.ELBO, Restarts: 3}).Parameters
@@ -479,13 +478,7 @@ func TestSteepGatesConverge(t *testing.T) {
 			if rng.Float64() < 1/(1+math.Exp(-steep*(x.At(i, 0)+x.At(i, 1)))) {
 				k = 1
 			}
-			for j, p := range answers[k] {
-				v := 0.0
-				if rng.Float64() < p {
-					v = 1
-				}
-				x.Set(i, 2+j, v)
-			}
+			reply(x, i, answers[k], rng)
 		}
 		o := options{K: 2, FixedK: true, Method: framework.EM, Criterion: framework.ELBO}
 		plain := fit(t, classes, x, o)
