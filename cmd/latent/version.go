@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"runtime"
 	"runtime/debug"
 	"strings"
 
@@ -21,9 +20,30 @@ func (versionCommand) Run(s *session) error {
 
 // version is everything about the program that may change the bits of a result.
 func version() string {
-	version := "(unknown)"
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		version = info.Main.Version
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		info = &debug.BuildInfo{}
 	}
-	return fmt.Sprintf("%s %s %s/%s; kernels: %s, products of matrices: %s", version, runtime.Version(), runtime.GOOS, runtime.GOARCH, simd.Instructions(), linalg.Backend())
+	return fmt.Sprintf("%s; kernels: %s, products of matrices: %s", release(info), simd.Instructions(), linalg.Backend())
+}
+
+// release is the version of the module, that of go install …@latest or of the tag, the revision where the version does not have
+// it, and what it was built by and for.
+func release(info *debug.BuildInfo) string {
+	settings := map[string]string{}
+	for _, s := range info.Settings {
+		settings[s.Key] = s.Value
+	}
+	name := info.Main.Version
+	if name == "" {
+		name = "(unknown)"
+	}
+	const shown = 12 // digits of a revision, as in versions that Go makes of it
+	if revision := settings["vcs.revision"]; revision != "" && !strings.Contains(name, revision[:min(shown, len(revision))]) {
+		name += ", revision " + revision[:min(shown, len(revision))]
+		if settings["vcs.modified"] == "true" {
+			name += " and changes"
+		}
+	}
+	return fmt.Sprintf("%s, %s %s/%s", name, info.GoVersion, settings["GOOS"], settings["GOARCH"])
 }
