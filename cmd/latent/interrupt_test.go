@@ -6,6 +6,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -63,4 +66,91 @@ func TestAStepThatCannotStopIsLeftAndNoFileIsHalfWritten(t *testing.T) {
 
 func TestACommandThatIsNotInterruptedHasItsOwnStatus(t *testing.T) {
 	require.Equal(t, 2, answer(context.Background(), io.Discard, func() int { return 2 }, func() {}, func() { t.Error("abandoned") }))
+}
+
+// endless is an input that hands over some bytes and then waits for ever; the first wait calls waits.
+type endless struct {
+	text  *strings.Reader
+	waits func()
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	if e.text.Len() > 0 {
+		return e.text.Read(p)
+	}
+	e.waits()
+	select {}
+}
+
+// An interrupt ends reading that waits, in every command that reads.
+func TestReadingThatWaitsIsInterrupted(t *testing.T) {
+	model := filepath.Join(t.TempDir(), "m.json")
+	done(t, "fit", "--k", "2", "--out", model)
+	for _, line := range []string{"fit --data -", "select --data -", "predict MODEL --data -", "fit --model vbmf --data -"} {
+		for _, text := range []string{"", "eruptions,waiting\n1,2\n", "\x1f\x8b", "\x93NUMPY"} {
+			ctx, cancel := context.WithCancel(t.Context())
+			var out, errs bytes.Buffer
+			status := run(ctx, strings.Fields(strings.Replace(line, "MODEL", model, 1)), &endless{strings.NewReader(text), sync.OnceFunc(cancel)}, &out, &errs)
+			require.Equal(t, statusFailed, status, line)
+			require.Equal(t, "latent: interrupted while reading -\n", errs.String(), line)
+			require.Empty(t, out.String())
+		}
+	}
+}
+
+// A context that counts how often it is asked whether it has ended, and ends at one of the times.
+type counting struct {
+	context.Context
+	asked, at atomic.Int64
+	end       context.CancelFunc
+}
+
+func (c *counting) Err() error {
+	if c.asked.Add(1) == c.at.Load() {
+		c.end()
+	}
+	return c.Context.Err()
+}
+
+// Work asks often enough that no pass over the rows goes by without: an interrupt at any of the times ends the command at the next one,
+// and what steps between two of them take, the command does not wait for (TestAStepThatCannotStopIsLeftAndNoFileIsHalfWritten).
+func TestAnInterruptAtAnyMomentEndsTheCommand(t *testing.T) {
+	model := filepath.Join(t.TempDir(), "m.json")
+	done(t, "fit", "--k", "2", "--out", model)
+	lines := map[string]string{"select": "select --kmax 2 --restarts 1 --workers 1", "predict": "predict MODEL --data faithful"}
+	for name, m := range models {
+		for _, method := range m.methods {
+			lines[name+" by "+method] = "fit --model " + name + " --method " + method + " --kmax 2"
+			if method != methodClosedForm {
+				lines[name+" by "+method] += " --restarts 1 --max-iter 9 --workers 1"
+			}
+		}
+	}
+	for name, line := range lines {
+		args := strings.Fields(strings.Replace(line, "MODEL", model, 1))
+		begin := func(at int64) (c *counting, status int, stderr string) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			c = &counting{Context: ctx, end: cancel}
+			c.at.Store(at)
+			var out, errs bytes.Buffer
+			return c, run(c, args, strings.NewReader(""), &out, &errs), errs.String()
+		}
+		whole, status, _ := begin(-1)
+		if status == statusUsage {
+			continue // it needs flags of its own
+		}
+		require.Equal(t, statusDone, status, name)
+		times := whole.asked.Load()
+		require.Positive(t, times, "%s never asks", name)
+		for _, at := range []int64{1, (times + 1) / 2, times} {
+			c, status, stderr := begin(at)
+			if status == statusDone { // all was done
+				continue
+			}
+			require.Equal(t, statusFailed, status, name)
+			require.Regexp(t, `^latent: interrupted[^\n]*\n$`, stderr, name)
+			require.LessOrEqual(t, c.asked.Load(), at+20, "%s goes on after time %d of %d", name, at, times)
+		}
+	}
 }
