@@ -449,7 +449,7 @@ func TestWrongUseIsOneLineWithTheValidChoices(t *testing.T) {
 		{"fit extra", "unexpected argument extra: data are named by --data extra"},
 		{"version extra", "see latent version --help"},
 		{"--version", "unknown flag --version: choose one of fit, select, predict, sample, datasets, reproduce, version"},
-		{"fit --model x", `"factor","mixture","bernmix"`},
+		{"fit --model x", `"bpca","ppca","factor","mixture","bernmix"`},
 		{"fit --family x", "gaussian, gaussian-tied, gaussian-diagonal, gaussian-spherical, poisson, exponential, gamma, lognormal, bernoulli, categorical, ordinal, multinomial, auto"},
 		{"fit --model bpca --family poisson", "--family poisson cannot be used with --model bpca: its only one is gaussian"},
 		{"fit --model bernmix --family poisson", "its only one is bernoulli"},
