@@ -16,14 +16,17 @@ import (
 	"github.com/latent-go/latent/framework"
 )
 
+// asked are flags that a model requires.
+var asked = map[string][]string{modelOfCurves: {"--response", "yn"}}
+
 // fitOf fits a model of the list to its own data set, and reports whether it can without flags of its own.
 func fitOf(t *testing.T, name, method, out string, flags ...string) (fit map[string]any, ok bool) {
 	t.Helper()
-	args := append([]string{"fit", "--model", name, "--method", method, "--format", "json", "--out", out}, flags...)
-	if method != methodClosedForm {
-		args = append(args, "--max-iter", "7")
+	args := append([]string{"fit", "--model", name, "--method", method, "--format", "json", "--out", out}, slices.Concat(flags, asked[name])...)
+	status, stdout, stderr := latent("", append(args, "--max-iter", "7")...)
+	if status == statusUsage { // there are no iterations
+		status, stdout, stderr = latent("", args...)
 	}
-	status, stdout, stderr := latent("", args...)
 	if status == statusUsage {
 		t.Logf("%s by %s: %s", name, method, stderr)
 		return nil, false

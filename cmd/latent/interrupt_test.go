@@ -120,7 +120,7 @@ func TestAnInterruptAtAnyMomentEndsTheCommand(t *testing.T) {
 	lines := map[string]string{"select": "select --kmax 2 --restarts 1 --workers 1", "predict": "predict MODEL --data faithful"}
 	for name, m := range models {
 		for _, method := range m.methods {
-			lines[name+" by "+method] = "fit --model " + name + " --method " + method + " --kmax 2"
+			lines[name+" by "+method] = "fit --model " + name + " --method " + method + " --kmax 2 " + strings.Join(asked[name], " ")
 			if method != methodClosedForm {
 				lines[name+" by "+method] += " --restarts 1 --max-iter 9 --workers 1"
 			}
