@@ -253,3 +253,19 @@ func TestIs(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte("PA"), 0o600))
 	require.False(t, columnar.Is(file))
 }
+
+// FuzzParquet: whatever a file holds, reading it ends, in a table or in an error.
+func FuzzParquet(f *testing.F) {
+	path := filepath.Join(f.TempDir(), "seed")
+	writeParquet(f, path, batch(f, 0, 3), batch(f, 3, 20))
+	seed, err := os.ReadFile(path)
+	require.NoError(f, err)
+	f.Add(seed)
+	f.Add([]byte("PAR1PAR1"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		path := filepath.Join(t.TempDir(), "x.parquet")
+		require.NoError(t, os.WriteFile(path, text, 0o600))
+		table, err := columnar.Read([]string{path}, columnar.Options{Keep: flat})
+		require.True(t, (err == nil) == (table != nil))
+	})
+}
