@@ -52,13 +52,24 @@ const shared = 1 << 24
 
 // Mul is c = alpha·op(a)·op(b) + beta·c, in several goroutines where it is large.
 func Mul(transA, transB bool, alpha float64, a, b blas64.General, beta float64, c blas64.General) {
-	if !accelerated() {
-		blas64.Gemm(transpose(transA), transpose(transB), alpha, a, b, beta, c)
-		return
-	}
 	k := a.Cols
 	if transA {
 		k = a.Rows
+	}
+	if k == 0 { // no sum has a term, and matrices without numbers are not for every backend
+		for i := range c.Rows {
+			row := c.Data[i*c.Stride:][:c.Cols]
+			if beta == 0 {
+				clear(row)
+			} else {
+				Scale(beta, row)
+			}
+		}
+		return
+	}
+	if !accelerated() {
+		blas64.Gemm(transpose(transA), transpose(transB), alpha, a, b, beta, c)
+		return
 	}
 	workers := min(runtime.GOMAXPROCS(0), c.Rows*c.Cols*k/shared+1)
 	if workers == 1 {

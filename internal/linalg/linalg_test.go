@@ -220,3 +220,20 @@ func TestMulOfSizesThatDoNotGoTogetherPanics(t *testing.T) {
 		linalg.AddGram(1, random(3, 4).RawMatrix(), blas64.Symmetric{N: 3, Stride: 3, Data: make([]float64, 9), Uplo: blas.Upper})
 	})
 }
+
+func TestProductsOfNoTermsAreZeros(t *testing.T) {
+	for _, trans := range [][2]bool{{false, false}, {false, true}, {true, false}, {true, true}} {
+		a, b := linalg.General(3, 0, nil), linalg.General(0, 2, nil)
+		if trans[0] {
+			a = linalg.General(0, 3, nil)
+		}
+		if trans[1] {
+			b = linalg.General(2, 0, nil)
+		}
+		c := linalg.General(3, 2, []float64{1, 2, 3, 4, 5, math.Inf(1)})
+		linalg.MulSerial(trans[0], trans[1], 1, a, b, 2, c)
+		require.Equal(t, []float64{2, 4, 6, 8, 10, math.Inf(1)}, c.Data)
+		linalg.MulSerial(trans[0], trans[1], 1, a, b, 0, c)
+		require.Equal(t, make([]float64, 6), c.Data)
+	}
+}
