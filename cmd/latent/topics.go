@@ -170,17 +170,10 @@ func (c *corpus) keepWords(s *session, in *input, rows []occurrence) {
 	switch {
 	case len(left) == 0:
 	case fresh:
-		s.note("left out %s of %s that never %s: %s", counted(len(left), "word"), in.name, plural(len(left), "occurs", "occur"), listed(quotations(left), 10))
+		s.note("left out %s of %s that never %s: %s", counted(len(left), "word"), in.name, plural(len(left), "occurs", "occur"), quoted(left))
 	default:
-		s.note("left out %s of %s that the model does not know, %s: %s", counted(len(left), "word"), in.name, counted(int(all), "token"), listed(quotations(left), 10))
+		s.note("left out %s of %s that the model does not know, %s: %s", counted(len(left), "word"), in.name, counted(int(all), "token"), quoted(left))
 	}
-}
-
-func quotations(names []string) (list []string) {
-	for _, name := range names {
-		list = append(list, fmt.Sprintf("%.40q", name))
-	}
-	return list
 }
 
 // wordsShown is how many words a topic is shown by, and relevanceOfWords the λ that ranks typical ones.
