@@ -46,6 +46,9 @@ func (c *fitCommand) Run(s *session) error {
 	if err := c.checkCheckpoint(s, c.Method, named...); err != nil {
 		return err
 	}
+	plain := *c
+	plain.Checkpoint = ""
+	c.noteMethod(s, plain.usual())
 	in, err := c.load(s, c.Label)
 	if err != nil {
 		return err
@@ -108,6 +111,13 @@ func (c *fitCommand) check() error {
 	}
 	_, err := c.criterion("--criterion", c.Criterion)
 	return err
+}
+
+// noteMethod says that --checkpoint has led to another method than the one that would be the default without it.
+func (f *modelFlags) noteMethod(s *session, plain string) {
+	if f.byDefault && !f.byColumns && f.Method != plain {
+		s.note("--checkpoint has the method be %s: %s, the default without it, has no iterations", f.Method, plain)
+	}
 }
 
 // usual is the default method before the table is known: the first of the model that has a place for the other flags.

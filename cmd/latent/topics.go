@@ -239,7 +239,26 @@ func (c *corpus) result(m topics.Model, p *topics.Parameters) (*result, error) {
 	r := &result{k: p.K, params: topicsFile{p, c.words, c.tokens / float64(len(c.documents))}, topics: v.topics, print: v.print}
 	r.facts = [][2]string{{"concentrations", fmt.Sprintf("%.4g of each topic in a document, %.4g of each word in a topic (%s)", p.Alpha, p.Beta, how)}}
 	r.sections = func(*input) ([]htmlreport.Section, error) { return v.sections(), nil }
+	r.doubts = v.twins()
 	return r, nil
+}
+
+// twins warns of topics whose words are the same, which stand for one topic.
+func (v *topicsView) twins() (doubts []error) {
+	const same = 0.01 // in total variation
+	words := v.p.Topics(nil)
+	for k := range v.p.K {
+		for l := range k {
+			distance := 0.0
+			for w := range v.words {
+				distance += math.Abs(words[w*v.p.K+k]-words[w*v.p.K+l]) / 2
+			}
+			if distance < same {
+				return []error{fmt.Errorf("topics %d and %d have the same words, to %.2g in total variation: there are fewer topics than %d, so give --k or --kmax", l+1, k+1, same, v.p.K)}
+			}
+		}
+	}
+	return nil
 }
 
 // topicsView shows topics in text and on the page.

@@ -136,8 +136,9 @@ func (s *Statistics) totals(k int) (tokens, squares []float64) {
 	return s.mine, s.squares
 }
 
-// Concentrations are within the first range. Estimates stay within the second one: of documents that have one topic
-// each they would creep towards 0 for thousands of iterations, and of a single document anywhere.
+// Concentrations are within the first range. Estimates of α stay within the second one: of documents that have one topic
+// each they would creep towards 0 for thousands of iterations, and of a single document anywhere. Estimates of β may be as
+// large as any: several equal topics of a bounded β would stand for one of a larger β.
 const (
 	leastConcentration, mostConcentration = 1e-6, 1e3
 	leastEstimate, mostEstimate           = 1e-3, 10
@@ -145,24 +146,52 @@ const (
 
 func concentrated(v float64) bool { return v >= leastConcentration && v <= mostConcentration }
 
-// step is that of Minka's fixed point, a ← a Σ rise / Σ rise of the total.
-func step(a, rise, total float64) float64 {
+// stepOfAlpha is that of Minka's fixed point, α ← α Σ rise / Σ rise of the total.
+func stepOfAlpha(a, rise, total float64) float64 {
 	if !(total > 0) {
 		return a
 	}
 	return min(mostEstimate, max(leastEstimate, a*rise/total))
 }
 
-// stepOfBeta is that of β at the counts of the local step.
+// stepOfBeta is from β to about the maximum at the counts of the local step: a step of the same fixed point, and one of the
+// secant of ln(rise/total) by ln β, without which β would creep for thousands of iterations where words are no more uneven than
+// counts of one law are.
 func (s *Statistics) stepOfBeta(p *Parameters) float64 {
-	word, all := p.risings()
+	const farthest = math.Ln10 // of a step
+	bound := func(x float64) float64 {
+		return min(math.Log(mostConcentration), max(math.Log(leastEstimate), x))
+	}
+	tokens, squares := s.totals(p.K)
+	first := math.Log(p.Beta)
+	f, ok := s.riseOfBeta(p, p.Beta, tokens, squares)
+	if !ok {
+		return p.Beta
+	}
+	second := bound(first + min(farthest, max(-farthest, f)))
+	g, ok := s.riseOfBeta(p, math.Exp(second), tokens, squares)
+	if !ok || second == first {
+		return math.Exp(second)
+	}
+	to := second + math.Copysign(farthest, g) // away from where it falls short, unless the secant says how far
+	if slope := (g - f) / (second - first); slope < 0 {
+		to = second + min(farthest, max(-farthest, -g/slope))
+	}
+	return math.Exp(bound(to))
+}
+
+// riseOfBeta is ln of the ratio by which a step of the fixed point multiplies β; ok is false where there is none.
+func (s *Statistics) riseOfBeta(p *Parameters, beta float64, tokens, squares []float64) (ratio float64, ok bool) {
+	at := *p
+	at.Beta = beta
+	word, all := at.risings()
 	rise, total := 0.0, 0.0
 	for i, n := range s.Counts {
 		rise += word.slope(n, s.Squares[i])
 	}
-	tokens, squares := s.totals(p.K)
 	for k, n := range tokens {
 		total += all.slope(n, squares[k])
 	}
-	return step(p.Beta, rise, float64(p.Words)*total)
+	ratio = math.Log(rise / (float64(p.Words) * total))
+	return ratio, ratio-ratio == 0
 }

@@ -16,8 +16,8 @@ import (
 type Model struct {
 	Alpha float64 // concentration of a document on each topic, where Estimate begins; 0 stands for 0.1
 	Beta  float64 // concentration of a topic on each word, likewise; 0 stands for 0.01
-	// Estimate lets α and β follow the data, between 0.001 and 10: a step of Minka's fixed point (2000, section 4) in
-	// each iteration.
+	// Estimate lets α and β follow the data, α between 0.001 and 10 and β from 0.001 to 1000: in each iteration a step of Minka's
+	// fixed point (2000, section 4) for α, and for β one more by the secant.
 	Estimate bool
 
 	fractional bool // counts are expected ones
@@ -120,7 +120,7 @@ func (m Model) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, error) 
 	dst.Tokens = linalg.Resize(dst.Tokens, p.K)
 	columnSums(dst.Tokens, s.Counts)
 	if m.Estimate {
-		dst.Alpha = step(p.Alpha, s.Rise, float64(p.K)*s.RiseTotal)
+		dst.Alpha = stepOfAlpha(p.Alpha, s.Rise, float64(p.K)*s.RiseTotal)
 		dst.Beta = s.stepOfBeta(p)
 	}
 	return dst, nil

@@ -221,3 +221,13 @@ func TestManyTopics(t *testing.T) {
 	assert.Equal(t, mostOnStack+2, res.Shape.K)
 	assert.False(t, math.IsNaN(res.Value))
 }
+
+// TestFlatDocumentsHaveOneTopic: words that are as even as those of one topic have no more, although equal topics could share it.
+func TestFlatDocumentsHaveOneTopic(t *testing.T) {
+	for seed := range uint64(3) {
+		x, _ := law{1, 50, 20, 100, 1, 1e6}.simulate(seed)
+		res := fitted(t, Model{Estimate: true}, x, framework.Options{K: 20, Method: framework.PrunedEM, Seed: seed, NoMoves: true})
+		assert.Equal(t, 1, res.Shape.K, "seed %d", seed)
+		assert.Greater(t, res.Parameters.Beta, 100.0)
+	}
+}
