@@ -262,7 +262,7 @@ func (d design) identified(gram *mat.SymDense, n float64) error {
 		return framework.FaultyColumn(0, framework.ErrNoValue)
 	}
 	if n < float64(p) {
-		return fmt.Errorf("family: %v rows with a response do not determine %d coefficients: leave regressors out", n, p)
+		return fmt.Errorf("family: %d coefficients need as many rows with a response at least, and there are %v: leave regressors out", p, n)
 	}
 	for i := range p {
 		v := gram.At(i, i)

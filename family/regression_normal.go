@@ -140,7 +140,7 @@ func (f linear) regular(sums, anchor []float64) error {
 		return err
 	}
 	if n < float64(p+1) {
-		return fmt.Errorf("family: %v rows with a response do not determine %d coefficients and a variance: leave regressors out", n, p)
+		return fmt.Errorf("family: %d coefficients and a variance need more rows with a response than %v: leave regressors out", p, n)
 	}
 	square := sums[len(sums)-1] / n
 	if f.intercept && constant(anchor[0], square) || square == 0 {

@@ -205,6 +205,9 @@ func (in *input) emptiest() string {
 func (in *input) refuseEmpty() error {
 	var empty []string
 	for _, name := range in.Names {
+		if in.flags != nil && name == in.flags.Response && in.Empty(name) {
+			return in.wrap(fmt.Errorf("the response, column %q, has no value at all", name))
+		}
 		if in.Empty(name) {
 			empty = append(empty, name)
 		}

@@ -179,7 +179,7 @@ func TestRegressionIsRefused(t *testing.T) {
 		{1, `column "c" is the response, and constant`, "--response c --regress x"},
 		{1, `column "c" is constant`, "--response y --regress c,x"},
 		{1, `column "u" is a linear combination`, "--response y --regress x,u"},
-		{1, "do not determine 6 coefficients", "--response y --regress x --power x=5"},
+		{1, "6 coefficients and a variance need more rows", "--response y --regress x --power x=5"},
 		{1, `column "s" is separated by the regressors`, "--response s --regress x --family binomial"},
 		{1, `row 1 of column "y" is 1: there are more successes than trials`, "--response y --trials s --regress x --family binomial"},
 		{2, "the degree of a polynomial is from 1 to 9", "--response y --power x=x"},

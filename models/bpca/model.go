@@ -77,7 +77,7 @@ func (Model) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, error) {
 const vanishing = 1e-13
 
 func noNoise(k int) error {
-	return fmt.Errorf("bpca: %d latent dimensions leave no noise above rounding: %w; the rows lie in a space of that dimension, or a few entries dwarf all others; lower K, or drop columns that depend on others", k, framework.ErrDegenerate)
+	return fmt.Errorf("bpca: K = %d leaves no noise above rounding: %w; the rows lie in a space of that dimension, or a few entries dwarf all others; lower K, or drop columns that depend on others", k, framework.ErrDegenerate)
 }
 
 // Expand is that of [Statistics].

@@ -404,7 +404,7 @@ func TestBadInputIsRefused(t *testing.T) {
 			for i := 0; i < len(x); i += 4 {
 				x[i+1], x[i+2], x[i+3] = 2*x[i], -x[i], x[i]
 			}
-		}), 4, 2, "leave no noise"},
+		}), 4, 2, "leaves no noise"},
 	} {
 		src := table(t, c.x, c.d)
 		_, err := framework.Fit(background, bpca.Model{}, src, framework.Options{K: c.k, FixedK: true})
