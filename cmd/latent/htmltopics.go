@@ -48,7 +48,7 @@ func (v *topicsView) wordsOf(k int) []htmlreport.Section {
 	}
 	chart := htmlreport.Chart{
 		Title: fmt.Sprintf("Topic %d", k+1), XName: "word", Names: names,
-		About: fmt.Sprintf("%s of the tokens. The words are %s of what the topic says, beside their shares of all documents.", percent(float64(t.Share)), percent(floats.Sum(table.column(1)))),
+		About: fmt.Sprintf("%s of the tokens. The words are %s of the topic, beside their shares of all documents.", percent(float64(t.Share)), percent(floats.Sum(table.column(1)))),
 		Panels: []htmlreport.Panel{{Name: "probability", Bars: true, Height: 200,
 			Series: append(table.series("in the topic", 1), table.series("in all documents", 2)...)}},
 	}

@@ -187,7 +187,7 @@ func (r *report) print(s *session, in *input, out string) error {
 		p.prose(6, "Next: save the model with --out MODEL.json for latent predict and latent sample; latent select compares criteria over K.")
 	} else {
 		drawing := "-n 100"
-		if models[r.Model].responds {
+		if models[r.Model].responds || r.Settings.Gate != nil {
 			drawing = "-n 100 --given FILE"
 		}
 		p.prose(6, "Next: latent predict %s --data FILE, or latent sample %s %s.", printable(out), printable(out), drawing)

@@ -67,7 +67,7 @@ func (file topicsFile) apply(c *predictCommand, s *session, m *modelFile) error 
 	if c.Out != "" && c.Out != "-" {
 		w = s.stdout
 	}
-	_, err = fmt.Fprintf(w, "perplexity: %s (of half of each document's tokens, given the other half)\n", cellText(said.Perplexity))
+	_, err = fmt.Fprintf(w, "perplexity: %s (of half of each document's tokens, given the other half)\n", digits(float64(said.Perplexity)))
 	return err
 }
 
