@@ -147,7 +147,11 @@ func TestAcceleratedIterationsAllocateNothing(t *testing.T) {
 	m := mixture.Model{Family: family.Gaussian{Floor: family.NoFloor}} // extrapolated covariances go below it
 	count := func(iterations int, accelerate bool) float64 {
 		o := framework.Options{K: 3, Method: framework.EM, Workers: 1, Accelerate: accelerate, MaxIterations: iterations, Seed: 2, Tolerance: 1e-300}
-		return testing.AllocsPerRun(3, func() { fit(t, m, src, o) })
+		least := math.Inf(1) // what others allocate meanwhile is on top
+		for range 5 {
+			least = min(least, testing.AllocsPerRun(1, func() { fit(t, m, src, o) }))
+		}
+		return least
 	}
 	assert.LessOrEqual(t, count(60, true)-count(40, true), count(60, false)-count(40, false)+10)
 }
