@@ -113,9 +113,10 @@ func (c *fitCommand) check() error {
 	return err
 }
 
-// noteMethod says that --checkpoint has led to another method than the one that would be the default without it.
+// noteMethod says that --checkpoint has led to another method than the one that would be the default without it. The closed form
+// of a model that takes gaps is gFAB, which it takes then.
 func (f *modelFlags) noteMethod(s *session, plain string) {
-	if f.byDefault && !f.byColumns && f.Method != plain {
+	if f.byDefault && !f.byColumns && !f.model().gaps && f.Method != plain {
 		s.note("--checkpoint has the method be %s: %s, the default without it, has no iterations", f.Method, plain)
 	}
 }

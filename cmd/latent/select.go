@@ -27,9 +27,6 @@ func (c *selectCommand) Run(s *session) error {
 	if err := c.checkCheckpoint(s, c.Method, c.source()); err != nil {
 		return err
 	}
-	if c.compares == "" && c.Checkpoint != "" {
-		c.noteMethod(s, c.model().selecting)
-	}
 	in, err := c.load(s, "")
 	if err != nil {
 		return err
