@@ -14,9 +14,9 @@ import (
 )
 
 // DefaultShards is the number of partial sums that a pass keeps. Blocks go to
-// shards round-robin, each shard adds its blocks in order and the shards merge in
-// order, so the bits of a sum depend on the number of shards and not on the
-// number of workers.
+// shards round-robin, each shard adds its blocks in order and the shards merge as
+// a binary tree, so the bits of a sum depend on the number of shards and not on the
+// number of workers, processes or machines.
 const DefaultShards = 16
 
 var errNoRows = errors.New("framework: the source has no rows")
@@ -27,12 +27,13 @@ type sourceError struct{ error }
 func (e *sourceError) Unwrap() error { return e.error }
 
 // Fold adds up a source: blocks go to shards round-robin, visit adds a block to its
-// shard's accumulator, and merge adds accumulator from to into, in shard order.
+// shard's accumulator, and merge adds accumulator from to into.
 // workers is the number of goroutines (0: one a processor); the result has the
 // same bits for any.
 func Fold[B, A any](ctx context.Context, src Source[B], workers int, accumulator func() (A, error), visit func(a A, b B) error, merge func(into, from A) error) (A, error) {
 	shards := make([]A, DefaultShards)
-	f := newFolder(src.Blocks(ctx), DefaultShards, workersOr(workers), func(shard int, first bool, b B) error {
+	all := allOf(DefaultShards)
+	f := newFolder(src.Blocks(ctx), all, workersOr(workers), func(shard int, first bool, b B) error {
 		if first {
 			var err error
 			if shards[shard], err = accumulator(); err != nil {
@@ -50,10 +51,8 @@ func Fold[B, A any](ctx context.Context, src Source[B], workers int, accumulator
 	if used == 0 {
 		return none, errNoRows
 	}
-	for i := 1; i < used; i++ {
-		if err := merge(shards[0], shards[i]); err != nil {
-			return none, err
-		}
+	if err := all.merge(used, func(into, from int) error { return merge(shards[into], shards[from]) }); err != nil {
+		return none, err
 	}
 	return shards[0], nil
 }
@@ -69,7 +68,7 @@ func workersOr(n int) int {
 // pass to the next, so that a pass allocates nothing.
 type folder[B any] struct {
 	blocks iter.Seq2[B, error]
-	shards int
+	span   span // of the blocks
 	visit  func(shard int, first bool, b B) error
 
 	yield func(B, error) bool // f.serial or f.parallel, made once
@@ -78,6 +77,7 @@ type folder[B any] struct {
 
 	ctx  context.Context // of the pass under way
 	next int             // index of the next block
+	seen int             // number of blocks
 	err  error           // of the source or the context
 
 	mu      sync.Mutex
@@ -90,9 +90,9 @@ type job[B any] struct {
 	block B
 }
 
-func newFolder[B any](blocks iter.Seq2[B, error], shards, workers int, visit func(shard int, first bool, b B) error) *folder[B] {
-	f := &folder[B]{blocks: blocks, shards: shards, visit: visit, failed: -1}
-	if workers = min(workers, shards); workers == 1 {
+func newFolder[B any](blocks iter.Seq2[B, error], of span, workers int, visit func(shard int, first bool, b B) error) *folder[B] {
+	f := &folder[B]{blocks: blocks, span: of, visit: visit, failed: -1}
+	if workers = min(workers, of.len()); workers <= 1 {
 		f.yield = f.serial
 		return f
 	}
@@ -114,7 +114,7 @@ func (f *folder[B]) close() {
 
 // run makes one pass and returns the number of shards that saw a block.
 func (f *folder[B]) run(ctx context.Context) (used int, err error) {
-	f.ctx, f.next, f.err, f.failed, f.failure = ctx, 0, nil, -1, nil
+	f.ctx, f.next, f.seen, f.err, f.failed, f.failure = ctx, f.span.first, 0, nil, -1, nil
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
@@ -134,7 +134,7 @@ func (f *folder[B]) run(ctx context.Context) (used int, err error) {
 	if f.err == nil {
 		f.err = ctx.Err() // a source may stop quietly when it is cancelled
 	}
-	return min(f.next, f.shards), f.err
+	return min(f.seen, f.span.len()), f.err
 }
 
 // accept records the end of the iteration: cancelled, broken, or a failed block.
@@ -148,13 +148,20 @@ func (f *folder[B]) accept(err error) bool {
 	return f.err == nil
 }
 
+// count is the index of the block at hand.
+func (f *folder[B]) count() int {
+	i := f.next
+	f.next = f.span.after(i)
+	f.seen++
+	return i
+}
+
 func (f *folder[B]) serial(b B, err error) bool {
 	if !f.accept(err) {
 		return false
 	}
-	i := f.next
-	f.next++
-	if err := f.visit(i%f.shards, i < f.shards, b); err != nil {
+	i := f.count()
+	if err := f.visit(i%f.span.shards, i < f.span.shards, b); err != nil {
 		f.failed, f.failure = i, err
 		return false
 	}
@@ -171,10 +178,9 @@ func (f *folder[B]) parallel(b B, err error) bool {
 	if failed {
 		return false
 	}
-	i := f.next
-	f.next++
+	i := f.count()
 	f.done.Add(1)
-	f.jobs[i%f.shards%len(f.jobs)] <- job[B]{i, b}
+	f.jobs[(i%f.span.shards-f.span.first)%len(f.jobs)] <- job[B]{i, b}
 	return true
 }
 
@@ -193,7 +199,7 @@ func (f *folder[B]) one(j job[B]) {
 			f.fail(j.index, ofSource(p))
 		}
 	}()
-	if err := f.visit(j.index%f.shards, j.index < f.shards, j.block); err != nil {
+	if err := f.visit(j.index%f.span.shards, j.index < f.span.shards, j.block); err != nil {
 		f.fail(j.index, err)
 	}
 }

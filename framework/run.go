@@ -99,14 +99,21 @@ type run[B, P any, S Statistics[S]] struct {
 }
 
 // shardStats are the shards' statistics for one number of latent dimensions.
-type shardStats[S any] struct {
+type shardStats[S Statistics[S]] struct {
 	sums    []S
 	made    []bool
 	entropy []float64
 }
 
-func newShardStats[S any](n int) *shardStats[S] {
+func newShardStats[S Statistics[S]](n int) *shardStats[S] {
 	return &shardStats[S]{make([]S, n), make([]bool, n), make([]float64, n)}
+}
+
+// merge adds one shard to another; the error is that of a [span.merge], nil.
+func (b *shardStats[S]) merge(into, from int) error {
+	b.sums[into].Merge(b.sums[from])
+	b.entropy[into] += b.entropy[from]
+	return nil
 }
 
 // execute runs to the end, or to the first error.
@@ -146,7 +153,7 @@ func (at *progress[P, S]) back() {
 
 // open readies passes over the source.
 func (r *run[B, P, S]) open(ctx context.Context) {
-	r.folder = newFolder(r.condensed.Blocks(ctx), r.options.Shards, max(1, r.workers), r.visit)
+	r.folder = newFolder(r.condensed.Blocks(ctx), allOf(r.options.Shards), max(1, r.workers), r.visit)
 	r.shards = map[int]*shardStats[S]{}
 }
 

@@ -111,12 +111,8 @@ func (r *run[B, P, S]) local(ctx context.Context, p P, tilt *laplace.Tilt, q Loc
 	if used == 0 {
 		return 0, errNoRows
 	}
-	entropy := b.entropy[0]
-	for i := 1; i < used; i++ {
-		b.sums[0].Merge(b.sums[i])
-		entropy += b.entropy[i]
-	}
-	return entropy, nil
+	_ = r.folder.span.merge(used, b.merge)
+	return b.entropy[0], nil
 }
 
 // visit adds one block to its shard, or updates its q.

@@ -1,0 +1,109 @@
+package framework
+
+import (
+	"context"
+	"iter"
+)
+
+// Divided is a [Source] that reads some of its blocks without the others, so that several processes share a pass (see
+// [Options].Group, [Executor]). Any source can be shared, but of another every process reads all blocks.
+type Divided[B any] interface {
+	Source[B]
+	// Part yields, in order, the blocks of shards first to last−1 of so many: block i, counted from 0, is of shard
+	// i mod shards.
+	Part(ctx context.Context, first, last, shards int) iter.Seq2[B, error]
+}
+
+// A span is shards first to last−1 of so many: the share of a process in a pass.
+type span struct{ first, last, shards int }
+
+func allOf(shards int) span { return span{0, shards, shards} }
+
+// share is the span of one of size processes.
+func (s span) share(rank, size int) span {
+	n := s.last - s.first
+	return span{s.first + n*rank/size, s.first + n*(rank+1)/size, s.shards}
+}
+
+func (s span) len() int { return s.last - s.first }
+
+func (s span) holds(shard int) bool { return s.first <= shard && shard < s.last }
+
+// after is the block of the span that follows block i.
+func (s span) after(i int) int {
+	if i++; i%s.shards == s.last%s.shards {
+		i += s.shards - s.len()
+	}
+	return i
+}
+
+// partOf are the blocks of a span.
+func partOf[B any](ctx context.Context, src Source[B], s span) iter.Seq2[B, error] {
+	if s.len() == s.shards {
+		return src.Blocks(ctx)
+	}
+	if d, ok := src.(Divided[B]); ok {
+		return d.Part(ctx, s.first, s.last, s.shards)
+	}
+	blocks := src.Blocks(ctx)
+	return func(yield func(B, error) bool) {
+		i := -1
+		for b, err := range blocks {
+			if i++; err == nil && !s.holds(i%s.shards) {
+				continue
+			}
+			if !yield(b, err) {
+				return
+			}
+		}
+	}
+}
+
+// Shards merge as a binary tree, 0 with 1, 2 with 3, then 0 with 2: a process that has the shards of whole branches merges them
+// by itself, and the bits of the sum depend on the number of shards alone. Shards without a block are the last ones.
+
+// merge merges the branches of the span that are whole, into the first shard of each; so many of its shards, the first ones, have
+// seen a block.
+func (s span) merge(used int, merge func(into, from int) error) error {
+	for step := 1; step < s.shards; step *= 2 {
+		for i := (s.first + 2*step - 1) / (2 * step) * (2 * step); i+step < s.first+used; i += 2 * step {
+			if i+2*step > s.last && s.last < s.shards {
+				break
+			}
+			if err := merge(i, i+step); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// roots are the shards that merge leaves.
+func (s span) roots(used int) []int {
+	var roots []int
+	for i := s.first; i < s.first+used; {
+		roots = append(roots, i)
+		step := 1
+		for i%(2*step) == 0 && (i+2*step <= s.last || s.last == s.shards) && step < s.shards {
+			step *= 2
+		}
+		i += step
+	}
+	return roots
+}
+
+// mergeRoots merges what several spans, all of the shards together, were merged to.
+func mergeRoots(shards int, has []bool, merge func(into, from int) error) error {
+	for step := 1; step < shards; step *= 2 {
+		for i := 0; i+step < shards; i += 2 * step {
+			if !has[i] || !has[i+step] {
+				continue
+			}
+			has[i+step] = false
+			if err := merge(i, i+step); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
