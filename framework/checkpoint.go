@@ -53,7 +53,7 @@ func (f *fit[B, P, S]) manifest() (manifest, error) {
 	for _, c := range o.Also {
 		also = append(also, c.Name)
 	}
-	return manifest{f.identity(), o.Method.String(), o.Criterion.Name, strings.Join(also, ","), o.Temper, o.K, o.FixedK, o.Accelerate, o.NoMoves, o.DoubleTo, o.Tolerance,
+	return manifest{identity(f.model), o.Method.String(), o.Criterion.Name, strings.Join(also, ","), o.Temper, o.K, o.FixedK, o.Accelerate, o.NoMoves, o.DoubleTo, o.Tolerance,
 		o.Restarts, o.Seed, o.Shards, f.src.Rows(), o.Prune, data}, nil
 }
 
@@ -74,12 +74,12 @@ func (m manifest) differs(saved manifest) error {
 }
 
 // identity is the model's type and, where they can be written down, its settings.
-func (f *fit[B, P, S]) identity() string {
-	settings, err := json.Marshal(f.model)
+func identity(model any) string {
+	settings, err := json.Marshal(model)
 	if err != nil {
 		settings = nil
 	}
-	return fmt.Sprintf("%T %s", f.model, settings)
+	return fmt.Sprintf("%T %s", model, settings)
 }
 
 // What a checkpoint may be of.

@@ -31,6 +31,16 @@ func fingerprint[B any](src Source[B]) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
+// hashOf is a hash of a value, and the same in every process.
+func hashOf(v any) (sum [sha256.Size]byte) {
+	h := sha256.New()
+	d := digest{bufio.NewWriter(h)}
+	d.value(reflect.ValueOf(v), deepest)
+	_ = d.w.Flush()
+	h.Sum(sum[:0])
+	return sum
+}
+
 // A digest writes values so that different ones make different bytes.
 type digest struct{ w *bufio.Writer }
 

@@ -30,7 +30,12 @@ func Fit[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src S
 type Start[B, P any] func(ctx context.Context, src Source[B], k int, rng *rand.Rand) (P, error)
 
 // FitFrom is [Fit] with another start than the model's Init.
-func FitFrom[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src Source[B], start Start[B, P], o Options) (*Result[P, S], error) {
+func FitFrom[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src Source[B], start Start[B, P], o Options) (res *Result[P, S], err error) {
+	ctx, leave, err := together(ctx, o.Group, taskOf(m, o), src.Rows())
+	if err != nil {
+		return nil, err
+	}
+	defer leave(&err)
 	f, err := newFit(m, reading[B, P, S](ctx, m, src), start, o)
 	if err != nil {
 		return nil, err
@@ -169,6 +174,9 @@ func (f *fit[B, P, S]) best() int {
 func (f *fit[B, P, S]) execute(ctx context.Context, runs []*run[B, P, S]) []error {
 	errs := make([]error, len(runs))
 	concurrent := min(f.options.Workers, len(runs))
+	if ensembleOf(ctx) != nil {
+		concurrent = 1 // the processes exchange what belongs to one pass at a time
+	}
 	_ = parallel.Do(len(runs), concurrent, func(i int) error {
 		r := runs[i]
 		r.workers = max(1, f.options.Workers/concurrent)
@@ -349,19 +357,24 @@ func (f *fit[B, P, S]) score(ctx context.Context, res *Result[P, S]) (err error)
 
 // posterior evaluates the result at p(Z|X,Π̂), Π̂ the estimates.
 func (f *fit[B, P, S]) posterior(ctx context.Context, res *Result[P, S]) (Evaluation, error) {
+	r := f.runs[res.Best]
+	r.workers = f.options.Workers
+	r.open(ctx)
+	defer r.folder.close()
 	if f.can.coupled == nil {
-		p := res.Parameters
+		p, sums := res.Parameters, newShardStats[S](f.options.Shards)
 		if f.can.estimating != nil {
 			var err error
 			if p, err = f.can.estimating.Estimates(res.Statistics, p); err != nil {
 				return Evaluation{}, err
 			}
 		}
-		return evaluate(ctx, f.model, f.condensed(), p, f.options.Workers, f.options.Temper)
+		entropy, err := r.local(ctx, p, nil, nil, sums)
+		if err != nil {
+			return Evaluation{}, err
+		}
+		return f.can.evaluationAt(f.model, sums.sums[0], p, temper(f.options.Temper, sums.sums[0], entropy))
 	}
-	r := f.runs[res.Best]
-	r.open(ctx)
-	defer r.folder.close()
 	return r.settle(ctx, res.Parameters, res.Local, res.Shape.K, f.options.Tolerance)
 }
 
@@ -369,23 +382,23 @@ func (f *fit[B, P, S]) posterior(ctx context.Context, res *Result[P, S]) (Evalua
 // p(Z|X,p): of the rows that p was fitted to or of others. Log-determinants are filled in
 // where the model is [Curved] and they exist. Nothing is tempered.
 func Evaluate[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src Source[B], p P, workers int) (Evaluation, error) {
-	return evaluate(ctx, m, src, p, workers, 1)
-}
-
-func evaluate[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src Source[B], p P, workers int, alpha float64) (Evaluation, error) {
 	s, entropy, err := LocalStep(ctx, m, src, p, workers)
 	if err != nil {
 		return Evaluation{}, err
 	}
-	can := capabilitiesOf(m)
-	e, err := can.evaluation(m, s, p, temper(alpha, s, entropy))
+	return capabilitiesOf(m).evaluationAt(m, s, p, entropy)
+}
+
+// evaluationAt is what criteria score, with the log-determinants where they exist, else NaN.
+func (c *capabilities[B, P, S]) evaluationAt(m Model[B, P, S], s S, p P, entropy float64) (Evaluation, error) {
+	e, err := c.evaluation(m, s, p, entropy)
 	if err != nil {
 		return Evaluation{}, err
 	}
 	e.LogDet, e.LogDetCounts = math.NaN(), math.NaN()
-	if can.curved != nil {
+	if c.curved != nil {
 		var f laplace.Curvature
-		if can.curvature(s, p, false, &f) == nil { // NaN where it does not exist
+		if c.curvature(s, p, false, &f) == nil {
 			e.charge(&f)
 		}
 	}

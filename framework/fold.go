@@ -137,6 +137,14 @@ func (f *folder[B]) run(ctx context.Context) (used int, err error) {
 	return min(f.seen, f.span.len()), f.err
 }
 
+// at is the block at which the last pass failed.
+func (f *folder[B]) at() int {
+	if f.failed >= 0 {
+		return f.failed
+	}
+	return f.next
+}
+
 // accept records the end of the iteration: cancelled, broken, or a failed block.
 func (f *folder[B]) accept(err error) bool {
 	switch {

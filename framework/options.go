@@ -114,6 +114,10 @@ type Options struct {
 	Workers int
 	Shards  int // partial sums of a pass, default DefaultShards; another number gives another rounding
 
+	// Group shares the passes of the fit among processes that all make it. The outcome has the bits of one process alone. What
+	// begins a fit, such as Init, every process does by itself, and so are the passes of a [Coupled] model, whose q belongs to rows.
+	Group Group
+
 	Recorder Recorder // sees every iteration; may be nil
 	Resume   []byte   // a checkpoint to resume; rows and options must be those of the fit that made it, else a *CheckpointError
 }

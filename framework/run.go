@@ -120,7 +120,7 @@ func (b *shardStats[S]) merge(into, from int) error {
 func (r *run[B, P, S]) execute(ctx context.Context) error {
 	r.open(ctx)
 	defer r.folder.close()
-	return r.ended(ctx, r.loop(ctx))
+	return ensembleOf(ctx).agree(ctx, ofRun, r.ended(ctx, r.loop(ctx)))
 }
 
 // ended records the error that ended a run, unless a checkpoint resumes it.
@@ -153,7 +153,15 @@ func (at *progress[P, S]) back() {
 
 // open readies passes over the source.
 func (r *run[B, P, S]) open(ctx context.Context) {
-	r.folder = newFolder(r.condensed.Blocks(ctx), allOf(r.options.Shards), max(1, r.workers), r.visit)
+	all := allOf(r.options.Shards)
+	if e := ensembleOf(ctx); e != nil && r.can.coupled == nil {
+		all = all.share(e.rank, e.size)
+	}
+	r.openSpan(ctx, all)
+}
+
+func (r *run[B, P, S]) openSpan(ctx context.Context, of span) {
+	r.folder = newFolder(partOf(ctx, r.condensed, of), of, max(1, r.workers), r.visit)
 	r.shards = map[int]*shardStats[S]{}
 }
 

@@ -122,7 +122,12 @@ func ModelPosterior(values, logPrior []float64) ([]float64, error) {
 // fails leaves its row empty; Select fails when all do. The recorder sees the fits' events interleaved, one at
 // a time, and their checkpoints are those of the whole selection. A cancelled context or an error of the recorder
 // ends all fits: the selection is returned without values, together with the error, for its Checkpoint.
-func Select[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src Source[B], ks []int, o Options, criteria ...Criterion) (*Selection[P, S], error) {
+func Select[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src Source[B], ks []int, o Options, criteria ...Criterion) (s *Selection[P, S], err error) {
+	ctx, leave, err := together(ctx, o.Group, [2]any{ks, taskOf(m, o, criteria...)}, src.Rows())
+	if err != nil {
+		return nil, err
+	}
+	defer leave(&err)
 	if len(ks) == 0 {
 		return nil, errors.New("framework: no numbers of latent dimensions to select from")
 	}
@@ -134,15 +139,18 @@ func Select[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], sr
 		o.Criterion = can.own(o.Method)
 	}
 	asked := append([]Criterion{o.Criterion}, o.Also...)
-	o, err := ofFits(o, asked, can.supports)
+	o, err = ofFits(o, asked, can.supports)
 	if err != nil {
 		return nil, err
 	}
 	workers := workersOr(o.Workers)
 	concurrent := min(workers, len(ks))
+	if o.Group != nil {
+		concurrent = 1
+	}
 	o.Workers = max(1, workers/concurrent)
 
-	s := &Selection[P, S]{K: ks, Criteria: asked, Values: make([][]float64, len(ks)), Fits: make([]*Result[P, S], len(ks)), Errs: make([]error, len(ks))}
+	s = &Selection[P, S]{K: ks, Criteria: asked, Values: make([][]float64, len(ks)), Fits: make([]*Result[P, S], len(ks)), Errs: make([]error, len(ks))}
 	fits := &sweep[B, P, S]{fits: make([]*fit[B, P, S], len(ks))}
 	s.checkpoint = fits.encode
 	o.Recorder = fits.record(o.Recorder)

@@ -103,8 +103,16 @@ func temper[S any](alpha float64, s S, entropy float64) float64 {
 func (r *run[B, P, S]) local(ctx context.Context, p P, tilt *laplace.Tilt, q Local, b *shardStats[S]) (float64, error) {
 	r.p, r.tilt, r.sums, r.now = p, tilt, b, q
 	r.checkRows = r.at.Iteration == 0
+	defer func() { r.now = nil }()
+	if r.can.coupled == nil { // a kept q belongs to rows
+		if elsewhere, ok := r.condensed.(Executor[P]); ok {
+			return r.execution(ctx, elsewhere)
+		}
+		if e := ensembleOf(ctx); e != nil {
+			return r.jointly(ctx, e)
+		}
+	}
 	used, err := r.folder.run(ctx)
-	r.now = nil
 	if err != nil {
 		return 0, err
 	}
@@ -129,11 +137,7 @@ func (r *run[B, P, S]) visit(shard int, first bool, block B) error {
 		}
 	}
 	if first {
-		if !b.made[shard] {
-			b.sums[shard], b.made[shard] = r.model.NewStatistics(r.p), true
-		}
-		b.entropy[shard] = 0
-		if err := r.model.Prepare(r.p, r.tilt, b.sums[shard]); err != nil {
+		if _, err := r.prepared(shard); err != nil {
 			return err
 		}
 	}

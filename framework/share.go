@@ -1,0 +1,167 @@
+package framework
+
+import (
+	"bytes"
+	"context"
+	"encoding/gob"
+	"fmt"
+
+	"github.com/latent-go/latent/internal/panics"
+	"github.com/latent-go/latent/internal/parallel"
+	"github.com/latent-go/latent/laplace"
+)
+
+// An Executor is a [Source] whose passes are made elsewhere, as by a cluster: the engine asks it for a local step in place of
+// reading blocks. Rows and Blocks are still asked by what begins a fit, such as Init. Module beam has one of Apache Beam.
+type Executor[P any] interface {
+	// Step makes a local step of every shard of so many, in any division and order, and returns what [Share] gave for each part.
+	Step(ctx context.Context, at State[P], shards int) ([][]byte, error)
+}
+
+// A State is what a local step needs besides rows: plain data, which encoding/gob writes.
+type State[P any] struct {
+	Parameters P
+	Tilt       *laplace.Tilt // nil for none
+	Check      bool          // the form of blocks is checked: the first pass
+}
+
+// Share makes a local step on shards first to last−1 of so many, and returns the sums and the entropy of q, or the error that a model
+// or the source returned, as bytes for an [Executor]. Its own error is that of sums that cannot be written.
+func Share[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src Source[B], at State[P], first, last, shards, workers int) ([]byte, error) {
+	if shards < 1 || first < 0 || last < first || shards < last {
+		return nil, fmt.Errorf("framework: shards %d to %d of %d", first, last, shards)
+	}
+	r := &run[B, P, S]{model: m, can: capabilitiesOf(m), options: Options{Shards: shards}, workers: workersOr(workers), condensed: src}
+	r.openSpan(ctx, span{first, last, shards})
+	defer r.folder.close()
+	r.p, r.tilt, r.sums, r.checkRows = at.Parameters, at.Tilt, newShardStats[S](shards), at.Check
+	part, encode := r.part(ctx)
+	return part.encoded(encode)
+}
+
+// part makes this process's part of the local step under way. An error is in the message, and so is a panic.
+func (r *run[B, P, S]) part(ctx context.Context) (m message, encode func(*gob.Encoder) error) {
+	m.Kind = ofPass
+	used, err := r.caught(ctx)
+	if err != nil {
+		m.Failure = failureOf(err, r.folder.at())
+		return m, nil
+	}
+	s, b := r.folder.span, r.sums
+	_ = s.merge(used, b.merge)
+	m.Roots = s.roots(used)
+	for _, i := range m.Roots {
+		m.Entropy = append(m.Entropy, b.entropy[i])
+	}
+	return m, func(enc *gob.Encoder) error {
+		for _, i := range m.Roots {
+			if err := enc.Encode(b.sums[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// jointly is the local step under way, made by all processes of a group.
+func (r *run[B, P, S]) jointly(ctx context.Context, e *ensemble) (float64, error) {
+	m, encode := r.part(ctx)
+	m.State = hashOf(r.p)
+	parts, err := e.exchange(ctx, m, encode)
+	if err != nil {
+		return 0, parallel.Reraise(err)
+	}
+	return r.collect(parts, e.rank)
+}
+
+// execution is the local step under way, made elsewhere.
+func (r *run[B, P, S]) execution(ctx context.Context, by Executor[P]) (float64, error) {
+	texts, err := by.Step(ctx, State[P]{r.p, r.tilt, r.checkRows}, r.options.Shards)
+	if err != nil {
+		return 0, &sourceError{err}
+	}
+	parts, err := read(texts)
+	if err != nil {
+		return 0, &sourceError{err}
+	}
+	if _, f := earliest(parts); f != nil {
+		return 0, f
+	}
+	return r.collect(parts, -1)
+}
+
+// read reads messages.
+func read(texts [][]byte) ([]reply, error) {
+	parts := make([]reply, len(texts))
+	for i, text := range texts {
+		parts[i].sums = gob.NewDecoder(bytes.NewReader(text))
+		if err := parts[i].sums.Decode(&parts[i].message); err != nil {
+			return nil, fmt.Errorf("framework: the message of process %d cannot be read: %w", i, err)
+		}
+	}
+	return parts, nil
+}
+
+// earliest is the failure in the first of the blocks, nil where there is none, and the part that it is of.
+func earliest(parts []reply) (of int, first *failure) {
+	for i, p := range parts {
+		if p.Failure != nil && (first == nil || p.Failure.Block < first.Block) {
+			of, first = i, p.Failure
+		}
+	}
+	return of, first
+}
+
+// caught makes a pass; a panic is an error, for the others to know.
+func (r *run[B, P, S]) caught(ctx context.Context) (used int, err error) {
+	defer func() {
+		if p := panics.Of(recover()); p != nil {
+			used, err = 0, p
+		}
+	}()
+	return r.folder.run(ctx)
+}
+
+// collect takes in the sums of all parts of a pass and merges them, into the first shard. Those of the part mine, −1 for none, are
+// there.
+func (r *run[B, P, S]) collect(parts []reply, mine int) (entropy float64, err error) {
+	b, shards := r.sums, r.options.Shards
+	all := &shardStats[S]{sums: make([]S, shards), entropy: b.entropy}
+	has := make([]bool, shards)
+	for of, part := range parts {
+		for j, i := range part.Roots {
+			if i < 0 || i >= shards || has[i] || j >= len(part.Entropy) {
+				return 0, &sourceError{fmt.Errorf("framework: two processes made shard %d of %d, or none did", i, shards)}
+			}
+			has[i] = true
+			if of == mine {
+				all.sums[i] = b.sums[i]
+				continue
+			}
+			if i == 0 { // what is left needs the scratch memory of its type
+				if all.sums[0], err = r.prepared(0); err != nil {
+					return 0, err
+				}
+			}
+			if err := part.sums.Decode(&all.sums[i]); err != nil {
+				return 0, &sourceError{fmt.Errorf("framework: the sums of shard %d cannot be read: %w", i, err)}
+			}
+			b.entropy[i] = part.Entropy[j]
+		}
+	}
+	if !has[0] {
+		return 0, errNoRows
+	}
+	b.sums[0] = all.sums[0]
+	return b.entropy[0], mergeRoots(shards, has, all.merge)
+}
+
+// prepared is the empty sum of a shard.
+func (r *run[B, P, S]) prepared(shard int) (S, error) {
+	b := r.sums
+	if !b.made[shard] {
+		b.sums[shard], b.made[shard] = r.model.NewStatistics(r.p), true
+	}
+	b.entropy[shard] = 0
+	return b.sums[shard], r.model.Prepare(r.p, r.tilt, b.sums[shard])
+}
