@@ -498,9 +498,9 @@ func (m rounding) Init(ctx context.Context, src framework.Source[framework.Rows]
 // unexported keeps in an unexported field what its curvature needs.
 type unexported struct{ toy }
 
-func (m unexported) Infer(b framework.Rows, p *rates, s *sums) (float64, error) {
+func (m unexported) Maximize(s *sums, p, dst *rates) (*rates, error) {
 	s.whole = true
-	return m.toy.Infer(b, p, s)
+	return m.toy.Maximize(s, p, dst)
 }
 
 func (m unexported) Curvature(s *sums, p *rates, f *laplace.Curvature) error {
@@ -512,6 +512,23 @@ func (m unexported) Curvature(s *sums, p *rates, f *laplace.Curvature) error {
 		f.Class(k, nk*factor, s.unit(k, p))
 	}
 	return nil
+}
+
+// tiled adds rows to an unexported field, from where the global step takes them.
+type tiled struct{ toy }
+
+func (m tiled) Infer(b framework.Rows, p *rates, s *sums) (float64, error) {
+	log := s.Log
+	h, err := m.toy.Infer(b, p, s)
+	s.late += s.Log - log
+	s.Log = log
+	return h, err
+}
+
+func (m tiled) Maximize(s *sums, p, dst *rates) (*rates, error) {
+	s.Log += s.late
+	s.late = 0
+	return m.toy.Maximize(s, p, dst)
 }
 
 // observant knows on which goroutine it runs.
@@ -625,6 +642,7 @@ func mixtures() []mutant {
 		of("rounding", "JSON", rounding{}),
 		of("unexported", "checkpoint", unexported{}),
 		of("observant", "workers", observant{}),
+		of("tiled", "processes", tiled{}),
 		{"bad sample", "sample", running(badSample)},
 	}...)
 }

@@ -52,6 +52,7 @@ func checks[B, P any, S framework.Statistics[S]]() []check[B, P, S] {
 		one("JSON", "Π is the same after a round trip", (*run[B, P, S]).json),
 		one("checkpoint", "a resumed fit has the same bits", (*run[B, P, S]).checkpoint),
 		one("workers", "any number of workers gives the same bits", (*run[B, P, S]).workers),
+		one("processes", "any number of processes gives the same bits", (*run[B, P, S]).processes),
 		one("allocations", "steps in used memory allocate nothing", (*run[B, P, S]).allocations),
 		one("sample", "a fit to rows from Π gives Π back", (*run[B, P, S]).sample),
 	}

@@ -57,7 +57,8 @@ type sums struct {
 
 	score, q []float64
 	tilted   bool
-	whole    bool // of a mutant: not encoded
+	whole    bool    // of a mutant: not encoded
+	late     float64 // of a mutant: not yet in Log
 	unlogged []*unloggedBlock
 	asked    int  // of a mutant: times that its curvature was
 	constant bool // of a mutant: Scale forgets Log
@@ -72,6 +73,7 @@ func (s *sums) Merge(o *sums) {
 	s.H += o.H
 	if !s.alone {
 		s.Log += o.Log
+		s.late += o.late
 	}
 	for k := range s.Nk {
 		s.Nk[k] += o.Nk[k]
@@ -85,6 +87,7 @@ func (s *sums) Scale(factor float64) {
 	s.H *= factor
 	if !s.constant {
 		s.Log *= factor
+		s.late *= factor
 	}
 	for k := range s.Nk {
 		s.Nk[k] *= factor
@@ -121,7 +124,7 @@ func (toy) NewStatistics(p *rates) *sums {
 }
 
 func (toy) Prepare(p *rates, tilt *laplace.Tilt, s *sums) error {
-	s.N, s.Log, s.H, s.tilted = 0, 0, 0, tilt != nil
+	s.N, s.Log, s.late, s.H, s.tilted = 0, 0, 0, 0, tilt != nil
 	clear(s.Nk)
 	clear(s.Sum)
 	for k := range s.score {
@@ -196,7 +199,7 @@ func (toy) Maximize(s *sums, p, dst *rates) (*rates, error) {
 }
 
 func (toy) LogJoint(s *sums, p *rates) float64 {
-	v := s.Log
+	v := s.Log + s.late
 	for k, nk := range s.Nk {
 		if nk > 0 {
 			v += nk*(math.Log(p.Weights[k])+shape*math.Log(p.Rates[k])) - p.Rates[k]*s.Sum[k]

@@ -1,0 +1,74 @@
+package lvmtest
+
+import (
+	"bytes"
+	"context"
+	"encoding/gob"
+	"fmt"
+	"slices"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/ranks"
+)
+
+// processes shares passes among goroutines that know of each other what processes do: bytes. In the second source some of them have
+// no rows.
+func (r *run[B, P, S]) processes() {
+	k := slices.Max(r.ks())
+	many, few := r.Data.all(max(1, r.Data.Rows/(3*framework.DefaultShards))), r.Data.all((r.Data.Rows+4)/5)
+	for _, method := range r.methods() {
+		o := framework.Options{K: k, Method: method, FixedK: true, MaxIterations: some, Tolerance: 1e-300}
+		for _, c := range []struct {
+			n   int
+			src *source[B]
+		}{{2, many}, {3, few}} {
+			where := fmt.Sprintf("K = %d by %v, %d processes", k, method, c.n)
+			one := r.fit(where, c.src, o)
+			fits := make([]*framework.Result[P, S], c.n)
+			for rank, err := range ranks.Each(c.n, func(g ranks.Rank) (err error) {
+				o := o
+				o.Group, o.Seed, o.NoMoves, o.Workers = g, r.Seed, true, 1
+				rank, _ := g.Rank()
+				fits[rank], err = framework.Fit(context.Background(), r.Model, c.src, o)
+				return err
+			}) {
+				if err != nil {
+					r.fatalf("%s: process %d: Fit by %v: %v", where, rank, method, err)
+				}
+			}
+			for rank, res := range fits {
+				r.bits(fmt.Sprintf("%s: process %d", where, rank), one, res)
+			}
+			if r.coupled() == nil {
+				r.bits(where+" that make one step after the other", one, r.fit(where, elsewhere[B, P, S]{c.src, r, c.n}, o))
+			}
+		}
+	}
+}
+
+// elsewhere is a source whose passes others make, one after the other.
+type elsewhere[B, P any, S framework.Statistics[S]] struct {
+	*source[B]
+	r *run[B, P, S]
+	n int
+}
+
+// Step hands the state over as bytes.
+func (e elsewhere[B, P, S]) Step(ctx context.Context, at framework.State[P], shards int) (all [][]byte, err error) {
+	for i := range e.n {
+		var buf bytes.Buffer
+		if err := gob.NewEncoder(&buf).Encode(at); err != nil {
+			return nil, err
+		}
+		var there framework.State[P]
+		if err := gob.NewDecoder(&buf).Decode(&there); err != nil {
+			return nil, err
+		}
+		part, err := framework.Share(ctx, e.r.Model, e.source, there, shards*i/e.n, shards*(i+1)/e.n, shards, 1)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, part)
+	}
+	return all, nil
+}
