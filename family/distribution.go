@@ -17,27 +17,36 @@ type Distributor interface {
 // Below is P(X < x) and P(X ≤ x) of a column of the table in a class with parameters ξ, whatever the other columns are.
 // It errs where the family of the column is no [Distributor].
 func (p *Plan) Below(xi []float64, column int, x float64) (less, atMost float64, err error) {
+	d, xi, within, name, err := ofColumn[Distributor](p, xi, column)
+	if err != nil {
+		return 0, 0, err
+	}
+	if d == nil {
+		return 0, 0, fmt.Errorf("family: the distribution function of %s is not known: it is no family.Distributor (a Below method)", name)
+	}
+	less, atMost = d.Below(xi, within, x)
+	return less, atMost, nil
+}
+
+// ofColumn finds what describes a column: an ability of its factor, or of its exponential family, with the parameters and
+// the column counted from the first of those that it describes, and its name; nil where it lacks the ability.
+func ofColumn[A any](p *Plan, xi []float64, column int) (ability A, params []float64, within int, name string, err error) {
 	for i := range p.parts {
 		f := &p.parts[i]
-		within := column - f.at.Columns
+		within = column - f.at.Columns
 		if within < 0 || within >= f.size.Columns {
 			continue
 		}
-		d, ok := f.Factor.(Distributor)
+		params = f.ofParams(xi)
 		if e, exponential := f.Factor.(interface{ exponential() exponentialKernel }); exponential {
 			k := e.exponential()
-			if d, ok = k.law.(Distributor); ok {
-				less, atMost = d.Below(k.params(f.ofParams(xi), within/k.width), within%k.width, x)
-				return less, atMost, nil
-			}
+			ability, _ = k.law.(A)
+			return ability, k.params(params, within/k.width), within % k.width, f.Name(), nil
 		}
-		if !ok {
-			return 0, 0, fmt.Errorf("family: %s does not know its distribution function: it does not implement family.Distributor (a Below method)", f.Name())
-		}
-		less, atMost = d.Below(f.ofParams(xi), within, x)
-		return less, atMost, nil
+		ability, _ = f.Factor.(A)
+		return ability, params, within, f.Name(), nil
 	}
-	return 0, 0, fmt.Errorf("family: there is no column %d: they are 0 to %d", column, p.size.Columns-1)
+	return ability, nil, 0, "", fmt.Errorf("family: there is no column %d: they are 0 to %d", column, p.size.Columns-1)
 }
 
 // normalBelow is the distribution function of a normal variable.
@@ -50,6 +59,11 @@ func normalBelow(mean, variance, x float64) (less, atMost float64) {
 func (g gaussian) Below(xi []float64, column int, x float64) (less, atMost float64) {
 	mean, cov := g.split(xi, 0)
 	return normalBelow(mean[column], cov[column*(g.d+1)], x)
+}
+
+// Below is that of the marginal distribution, with the factors integrated out.
+func (f analyser) Below(xi []float64, column int, x float64) (less, atMost float64) {
+	return f.gaussian.Below(f.normal(xi), column, x)
 }
 
 // Below is that of a normal variable.

@@ -22,6 +22,7 @@ func TestDistributionFunctionsAreThoseOfDraws(t *testing.T) {
 		{family.Gaussian{}, 2, []float64{1, -2, 4, 1, 1, 2}, []float64{-1, 0, 1.5}},
 		{family.Gaussian{Covariance: family.Diagonal}, 2, []float64{1, -2, 4, 2}, []float64{-1, 0, 1.5}},
 		{family.Gaussian{Covariance: family.Spherical}, 2, []float64{1, -2, 4}, []float64{-1, 0, 1.5}},
+		{family.FactorAnalysers{Factors: 1}, 3, []float64{1, -2, 0, 1, 2, 1, 0.5, -1, 2, 1}, []float64{-1, 0, 1.5}},
 		{family.Lognormal{}, 1, []float64{0.5, 0.3}, []float64{-1, 0.5, 2}},
 		{family.StudentT{}, 2, []float64{1, -2, 4, 1, 1, 2, 3}, []float64{-3, 0, 1.5}},
 		{family.Poisson{}, 1, []float64{3.3}, []float64{-1, 0, 2, 2.5, 7}},
