@@ -161,11 +161,16 @@ func (p *Plan) fits(w *Pooled) bool {
 // Check says whether the parameters of k classes, k×P, and the pooled table, which may come from
 // elsewhere, can be those of the plan.
 func (p *Plan) Check(k int, params []float64, w *Pooled) error {
+	if len(params) == k*p.size.Params && !p.fits(w) {
+		return errUnpooled
+	}
+	return p.CheckClasses(k, params)
+}
+
+// CheckClasses is Check of the parameters alone.
+func (p *Plan) CheckClasses(k int, params []float64) error {
 	if len(params) != k*p.size.Params {
 		return fmt.Errorf("family: %d numbers of components do not belong to K = %d with %d numbers each", len(params), k, p.size.Params)
-	}
-	if !p.fits(w) {
-		return errUnpooled
 	}
 	if !finite(params) {
 		return errors.New("family: parameters are not finite")
@@ -400,7 +405,7 @@ func (p *Plan) Sample(xi []float64, rng *rand.Rand, x []float64) error {
 		f := &p.parts[i]
 		s, ok := f.Factor.(Sampler)
 		if !ok {
-			return fmt.Errorf("family: %s cannot be drawn from: it does not implement family.Sampler (a Sample method)", f.Name())
+			return notDrawn(f.Name())
 		}
 		s.Sample(f.ofParams(xi), rng, x[f.at.Columns:][:f.size.Columns])
 	}

@@ -2,6 +2,7 @@ package family
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 
@@ -37,6 +38,28 @@ func (p *Plan) Resample(xi []float64, rng *rand.Rand, row []float64) error {
 		}
 	}
 	return nil
+}
+
+// Whole errs where a class is no distribution of whole rows that can be drawn from: a family takes something of the row as
+// given, such as a number of trials, or is no [Sampler].
+func (p *Plan) Whole() error {
+	for i := range p.parts {
+		var ability any = p.parts[i].Factor
+		if kernel, ok := ability.(sampledKernel); ok {
+			ability = kernel.Sampler
+		}
+		if _, ok := ability.(ConditionalSampler); ok {
+			return fmt.Errorf("family: %s is no distribution of whole rows: it takes a part of the row as given", p.parts[i].Name())
+		}
+		if _, ok := ability.(Sampler); !ok {
+			return notDrawn(p.parts[i].Name())
+		}
+	}
+	return nil
+}
+
+func notDrawn(name string) error {
+	return fmt.Errorf("family: %s cannot be drawn from: it does not implement family.Sampler (a Sample method)", name)
 }
 
 // Mean is the mean of the response of a row given its other columns, in a class with parameters ξ. It errs where no

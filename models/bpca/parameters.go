@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat/distmv"
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
@@ -187,6 +188,24 @@ func (Model) LogProb(b framework.Rows, p *Parameters, dst []float64) ([]float64,
 		centre(y[i*b.D:(i+1)*b.D], b.Row(i), p.Mean, 1)
 	}
 	return p.logProb(linalg.Resize(dst, b.N), y, b.N)
+}
+
+// Distribution is that of a row as package distmv has it, N(mean, WWᵀ + Noise·I), drawing from src; nil is the global
+// generator. It errs where the noise is negligible relative to the loadings.
+func (p *Parameters) Distribution(src rand.Source) (*distmv.Normal, error) {
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	var covariance mat.SymDense
+	covariance.SymOuterK(1, p.W())
+	for j := range p.D {
+		covariance.SetSym(j, j, covariance.At(j, j)+p.Noise)
+	}
+	law, ok := distmv.NewNormal(p.Mean, &covariance, src)
+	if !ok {
+		return nil, errors.New("bpca: WWᵀ + σ²I is singular to working precision: the noise is negligible relative to the loadings")
+	}
+	return law, nil
 }
 
 // Sample draws n rows of x from the model.

@@ -84,13 +84,8 @@ func TestKeptDirectionsAreThoseOfTheSignal(t *testing.T) {
 
 func TestMarginalLikelihoodIsThatOfTheNormal(t *testing.T) {
 	src, p, _, _ := anywhere(t, 30, 6, 3)
-	var cov mat.SymDense
-	cov.SymOuterK(1, p.W())
-	for i := range p.D {
-		cov.SetSym(i, i, cov.At(i, i)+p.Noise)
-	}
-	normal, ok := distmv.NewNormal(p.Mean, &cov, nil)
-	require.True(t, ok)
+	normal, err := p.Distribution(nil)
+	require.NoError(t, err)
 	x := mat.NewDense(30, 6, src.All().X)
 	rows, err := p.LogProb(x)
 	require.NoError(t, err)

@@ -187,6 +187,12 @@ func TestScores(t *testing.T) {
 				cov.SetSym(i, j, cov.At(i, j)+noiseAt(p, i, j))
 			}
 		}
+		law, err := p.Distribution(nil)
+		require.NoError(t, err)
+		var ours mat.SymDense
+		law.CovarianceMatrix(&ours)
+		assert.InDeltaSlice(t, cov.RawSymmetric().Data, ours.RawSymmetric().Data, 1e-12, name)
+		assert.Equal(t, p.Mean, law.Mean(nil))
 		for i := range 60 {
 			var show []int
 			for j := range 5 {

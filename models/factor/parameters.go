@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat/distmv"
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
@@ -204,6 +205,29 @@ func (p *Parameters) InverseTransform(z mat.Matrix) (*mat.Dense, error) {
 		linalg.Axpy(1, p.Mean, x.RawRowView(i))
 	}
 	return x, nil
+}
+
+// Distribution is that of a row as package distmv has it, N(mean, WWᵀ + Ψ), drawing from src; nil is the global generator.
+// It errs where the noise is negligible relative to the loadings.
+func (p *Parameters) Distribution(src rand.Source) (*distmv.Normal, error) {
+	_, r, err := p.whitened()
+	if err != nil {
+		return nil, err
+	}
+	own := mat.NewDense(p.D, p.D, nil) // row i is L of the noise times unit vector i
+	for i := range p.D {
+		own.Set(i, i, 1)
+		r.colour(own.RawRowView(i))
+	}
+	var covariance, noise mat.SymDense
+	covariance.SymOuterK(1, p.W())
+	noise.SymOuterK(1, own.T())
+	covariance.AddSym(&covariance, &noise)
+	law, ok := distmv.NewNormal(p.Mean, &covariance, src)
+	if !ok {
+		return nil, errors.New("factor: WWᵀ + Ψ is singular to working precision: the noise is negligible relative to the loadings")
+	}
+	return law, nil
 }
 
 // Sample draws n rows of x from the model.

@@ -27,12 +27,19 @@ type Parameters struct {
 
 // Check says whether parameters that come from elsewhere can be those of the model.
 func (m Model) Check(p *Parameters) error {
-	if p == nil || p.K < 1 || p.D < 1 {
-		return errors.New("mixture: parameters without components or columns")
+	if err := p.checkWeights(); err != nil {
+		return err
 	}
 	pl, err := family.NewPlan(m.Family, p.D)
 	if err != nil {
 		return err
+	}
+	return pl.Attach(p.Pooled).Check(p.K, p.Components, p.Pooled)
+}
+
+func (p *Parameters) checkWeights() error {
+	if p == nil || p.K < 1 || p.D < 1 {
+		return errors.New("mixture: parameters without components or columns")
 	}
 	if len(p.Weights) != p.K {
 		return fmt.Errorf("mixture: %d weights for K = %d: give one for each component", len(p.Weights), p.K)
@@ -50,11 +57,19 @@ func (m Model) Check(p *Parameters) error {
 	if math.Abs(sum-1) > 1e-6 {
 		return fmt.Errorf("mixture: the weights sum to %v; must sum to 1", sum)
 	}
-	return pl.Attach(p.Pooled).Check(p.K, p.Components, p.Pooled)
+	return nil
 }
 
 // Component returns the numbers of component k, in the order that [Model.Numbers] describes.
 func (p *Parameters) Component(k int) []float64 { return at(p.Components, k, len(p.Components)/p.K) }
+
+// has errs where there is no component k.
+func (p *Parameters) has(k int) error {
+	if k < 0 || k >= p.K {
+		return fmt.Errorf("mixture: there is no component %d: they are 0 to %d", k, p.K-1)
+	}
+	return nil
+}
 
 // keep returns the parameters of some components, in the order given.
 func (p *Parameters) keep(dims []int, pl *family.Plan) *Parameters {

@@ -2,7 +2,6 @@ package mixture
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -163,8 +162,8 @@ func (m Model) Characteristic(p *Parameters, k int) ([]Contrast, error) {
 	if err != nil {
 		return nil, err
 	}
-	if k < 0 || k >= p.K {
-		return nil, fmt.Errorf("mixture: there is no component %d: they are 0 to %d", k, p.K-1)
+	if err := p.has(k); err != nil {
+		return nil, err
 	}
 	divergence := make([]float64, p.D)
 	pl.Contrast(p.Component(k), p.Pooled, divergence)
