@@ -1,12 +1,9 @@
 package data
 
 import (
-	"bufio"
 	"encoding/binary"
-	"encoding/csv"
 	"fmt"
 	"io"
-	"strconv"
 )
 
 // WriteCSV writes rows×cols numbers, row-major, under a line of names; with no names (nil) without that
@@ -19,30 +16,13 @@ func WriteCSV(w io.Writer, names []string, x []float64, rows, cols int) error {
 	if names != nil && len(names) != cols {
 		return fmt.Errorf("%d names for %d columns", len(names), cols)
 	}
-	buffered := bufio.NewWriter(w)
+	out := newCSVWriter(w, make([]Head, cols))
 	if names != nil {
-		header := csv.NewWriter(buffered)
-		if err := header.Write(names); err != nil {
-			return err
-		}
-		header.Flush()
-		if err := header.Error(); err != nil {
+		if err := out.records.Write(names); err != nil {
 			return err
 		}
 	}
-	var line []byte // numbers need no quotes: written here, they need no strings either
-	for i := range rows {
-		line = line[:0]
-		for _, v := range x[i*cols : (i+1)*cols] {
-			line = strconv.AppendFloat(line, v, 'g', -1, 64)
-			line = append(line, ',')
-		}
-		line[len(line)-1] = '\n'
-		if _, err := buffered.Write(line); err != nil {
-			return err
-		}
-	}
-	return buffered.Flush()
+	return out.Write(nil, x)
 }
 
 // WriteNPY writes rows×cols numbers, row-major, as a two-dimensional float64 array that NumPy's load reads.

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"cmp"
-	"encoding/csv"
 	"fmt"
 	"io"
 	"maps"
@@ -26,7 +25,7 @@ type predictCommand struct {
 	Forecast *int     `placeholder:"STEPS" help:"hmm: predict the so many steps that follow each sequence in place of those that are there: probabilities of the states, means and standard deviations of the columns, and probabilities of the levels of categorical ones."`
 	Label    string   `placeholder:"COL" help:"Known classes of the rows (mixtures, hmm): compare components to this column by the adjusted Rand index and a cross-table, in JSON, on standard output where --out names a file, or else on standard error."`
 	Fill     bool     `help:"Write the rows themselves, with their missing entries filled in by their means given the others (factor, features), in place of what the model says of them."`
-	Out      string   `placeholder:"FILE" help:"File to write. Default, and -: standard output."`
+	Out      string   `placeholder:"FILE" help:"File to write: Parquet where its name ends in .parquet. Default, and -: standard output."`
 	Format   string   `default:"csv" enum:"csv,json" help:"Output: csv or json."`
 }
 
@@ -40,7 +39,7 @@ func (c *predictCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	if err := c.checkSequences(m); err != nil {
+	if err := cmp.Or(c.checkSequences(m), c.checkFormat()); err != nil {
 		return err
 	}
 	if c.Fill && m.saved.fill == nil {
@@ -129,6 +128,17 @@ func (c *predictCommand) Run(s *session) error {
 	return nil
 }
 
+// checkFormat refuses what a Parquet file cannot hold.
+func (c *predictCommand) checkFormat() error {
+	switch {
+	case isParquet(c.Out) && c.Format == "json":
+		return misused("--out %s is to be Parquet, and --format json is not: leave one of them out", word(c.Out))
+	case isParquet(c.Out) && c.Forecast != nil:
+		return misused("--out %s: forecasts are written as CSV or JSON: name another file", word(c.Out))
+	}
+	return nil
+}
+
 // present are the model's columns less those that it does without where the data lack them, and the score of rows of
 // the others.
 func (m *modelFile) present(in *input) (columns []column, score func(rows framework.Rows) ([]float64, error)) {
@@ -157,12 +167,16 @@ func (m *modelFile) present(in *input) (columns []column, score func(rows framew
 
 // emit writes the predictions.
 func (c *predictCommand) emit(s *session, p *prediction) error {
-	write := p.writeCSV
 	if c.Format == "json" {
-		write = p.writeJSON
+		return s.emit(c.Out, func(w io.Writer) error {
+			if err := p.writeJSON(s, w); err != nil {
+				return err
+			}
+			return s.store.Check()
+		})
 	}
-	return s.emit(c.Out, func(w io.Writer) error {
-		if err := write(s, w); err != nil {
+	return s.emitTable(c.Out, p.heads(), func(to data.Writer) error {
+		if err := p.writeTable(s, to); err != nil {
 			return err
 		}
 		return s.store.Check()
@@ -473,44 +487,34 @@ func (p *prediction) agreement() *agreementTable {
 	return p.in.agreement(p.assigned, len(p.layout.entries))
 }
 
-func (p *prediction) writeCSV(s *session, w io.Writer) error {
-	heads, width := p.layout.names(), len(p.layout.names())
-	if len(p.ids.names) > 0 {
-		return p.writeRecords(s, w)
+// heads are those of the table that is written: what is passed through, and the numbers of the layout.
+func (p *prediction) heads() (heads []data.Head) {
+	for _, name := range p.ids.names {
+		heads = append(heads, data.Head{Name: name, Cells: data.Texts})
 	}
-	return p.blocks(s, func(table []float64, n int) error {
-		err := data.WriteCSV(w, heads, table, n, width)
-		heads = nil
-		return err
-	})
+	for _, name := range p.layout.names() {
+		cells := data.Floats
+		if slices.Contains([]string{rowHead, labelHead, stateHead}, name) {
+			cells = data.Integers
+		}
+		heads = append(heads, data.Head{Name: name, Cells: cells})
+	}
+	return heads
 }
 
-// writeRecords is writeCSV with texts before the numbers.
-func (p *prediction) writeRecords(s *session, w io.Writer) error {
-	out := csv.NewWriter(w)
-	record := slices.Concat(p.ids.names, p.layout.names())
-	if err := out.Write(record); err != nil {
-		return err
-	}
-	rows := 0
-	err := p.blocks(s, func(table []float64, _ int) error {
-		for values := range slices.Chunk(table, len(p.layout.names())) {
-			record = record[:0]
+// writeTable writes one row after another.
+func (p *prediction) writeTable(s *session, to data.Writer) error {
+	rows, texts := 0, []string(nil)
+	return p.blocks(s, func(table []float64, n int) error {
+		texts = texts[:0]
+		for i := range n {
 			for _, cell := range p.ids.cells {
-				record = append(record, cell(p.in.Origin(rows)))
+				texts = append(texts, cell(p.in.Origin(rows+i)))
 			}
-			for _, v := range values {
-				record = append(record, strconv.FormatFloat(v, 'g', -1, 64))
-			}
-			if err := out.Write(record); err != nil {
-				return err
-			}
-			rows++
 		}
-		return nil
+		rows += n
+		return to.Write(texts, table)
 	})
-	out.Flush()
-	return cmp.Or(err, out.Error())
 }
 
 // writeJSON writes one object as it comes: the names of the columns, the list of each row, and then what was kept

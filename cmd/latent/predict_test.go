@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/data/columnar"
 	"github.com/latent-go/latent/models/bpca"
 )
 
@@ -92,4 +94,26 @@ func TestNothingThatIsNoNumberIsPredicted(t *testing.T) {
 	}
 	_, stderr := done(t, "fit", "--model", "vbmf", "--data", file(t, "zeros.csv", "a,b\n0,0\n0,0\n0,0\n"))
 	require.Contains(t, stderr, "no noise is left over, and the ELBO is infinite")
+}
+
+// TestPredictWritesParquetByTheName: the cells are those of the CSV, and integers are integers.
+func TestPredictWritesParquetByTheName(t *testing.T) {
+	dir := t.TempDir()
+	model, text, columns := filepath.Join(dir, "m.json"), filepath.Join(dir, "p.csv"), filepath.Join(dir, "p.parquet")
+	done(t, "fit", "--data", "iris", "--k", "2", "--out", model)
+	for _, out := range []string{text, columns} {
+		done(t, "predict", model, "--data", "iris", "--id", "Species", "--out", out)
+	}
+	want, err := data.Open(text)
+	require.NoError(t, err)
+	got, err := columnar.Read([]string{columns}, columnar.Options{})
+	require.NoError(t, err)
+	require.Equal(t, want.Names, got.Names)
+	require.Equal(t, want.Levels("Species"), got.Levels("Species"))
+	for i := range want.Rows() {
+		for j := range want.Cols() {
+			require.Equal(t, want.Number(i, j), got.Number(i, j), "row %d, %s", i, want.Names[j])
+		}
+	}
+	fails(t, 2, "is to be Parquet", "", "predict", model, "--data", "iris", "--out", columns, "--format", "json")
 }

@@ -1,14 +1,14 @@
 package main
 
 import (
-	"encoding/csv"
 	"fmt"
 	"io"
 	"math"
-	"strconv"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/models/topics"
 )
 
@@ -60,7 +60,7 @@ func (file topicsFile) apply(c *predictCommand, s *session, m *modelFile) error 
 	if c.Format == "json" {
 		return s.emit(c.Out, func(w io.Writer) error { return writeJSON(w, said) })
 	}
-	if err := s.emit(c.Out, func(w io.Writer) error { return said.writeCSV(w, p.K) }); err != nil {
+	if err := s.emitTable(c.Out, topicHeads(p.K), said.write); err != nil {
 		return err
 	}
 	w := s.stderr
@@ -71,22 +71,19 @@ func (file topicsFile) apply(c *predictCommand, s *session, m *modelFile) error 
 	return err
 }
 
-func (said *topicPrediction) writeCSV(w io.Writer, k int) error {
-	out := csv.NewWriter(w)
-	head := append([]string{"document", "topic", "probability"}, numbered("topic ", k)...)
-	if err := out.Write(append(head, "tokens", "unknown_tokens")); err != nil {
-		return err
-	}
-	text := func(v number) string { return strconv.FormatFloat(float64(v), 'g', -1, 64) }
-	for d, name := range said.Documents {
-		record := []string{name, strconv.Itoa(said.Topic[d]), text(said.Probability[d])}
-		for _, v := range said.Proportions[d] {
-			record = append(record, text(v))
+func topicHeads(k int) []data.Head {
+	heads := []data.Head{{Name: "document", Cells: data.Texts}, {Name: "topic", Cells: data.Integers}}
+	return append(heads, data.Heads(slices.Concat([]string{"probability"}, numbered("topic ", k), []string{"tokens", "unknown_tokens"}))...)
+}
+
+func (said *topicPrediction) write(to data.Writer) error {
+	var numbers []float64
+	for d, proportions := range said.Proportions {
+		numbers = append(numbers, float64(said.Topic[d]), float64(said.Probability[d]))
+		for _, v := range proportions {
+			numbers = append(numbers, float64(v))
 		}
-		if err := out.Write(append(record, text(said.Tokens[d]), text(said.Unknown[d]))); err != nil {
-			return err
-		}
+		numbers = append(numbers, float64(said.Tokens[d]), float64(said.Unknown[d]))
 	}
-	out.Flush()
-	return out.Error()
+	return to.Write(said.Documents, numbers)
 }

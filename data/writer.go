@@ -1,0 +1,148 @@
+package data
+
+import (
+	"bufio"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+)
+
+// Cells are what the cells of a column are that is written.
+type Cells int
+
+const (
+	Floats   Cells = iota // float64; NaN is a missing value
+	Integers              // integers up to 2⁵³ in a float64
+	Texts                 // UTF-8; an empty one is a missing value
+)
+
+// A Head says of a column that is written what it is called and what is in it.
+type Head struct {
+	Name  string
+	Cells Cells
+}
+
+// Heads are heads of columns of numbers.
+func Heads(names []string) []Head {
+	heads := make([]Head, len(names))
+	for j, name := range names {
+		heads[j].Name = name
+	}
+	return heads
+}
+
+// A Writer writes a table, some rows after others, in memory that does not grow with them. [NewCSVWriter] makes one, and so does
+// [github.com/latent-go/latent/data/columnar.NewParquetWriter].
+type Writer interface {
+	// Write adds rows: texts are the cells of the columns of texts, row by row and in the order of the columns, numbers those of the
+	// others. It is an error if they are not cells of equally many whole rows, or if the file below fails.
+	Write(texts []string, numbers []float64) error
+	// Close ends the table, and not the file below.
+	Close() error
+}
+
+// RowsOf is the number of rows that [Writer].Write is given for columns of these heads.
+func RowsOf(heads []Head, texts []string, numbers []float64) (int, error) {
+	wide := 0 // texts a row
+	for _, h := range heads {
+		if h.Cells == Texts {
+			wide++
+		}
+	}
+	rows := 0
+	switch {
+	case wide < len(heads):
+		rows = len(numbers) / (len(heads) - wide)
+	case wide > 0:
+		rows = len(texts) / wide
+	}
+	if len(texts) != rows*wide || len(numbers) != rows*(len(heads)-wide) {
+		return 0, fmt.Errorf("%d texts and %d numbers do not make rows of %d and %d", len(texts), len(numbers), wide, len(heads)-wide)
+	}
+	return rows, nil
+}
+
+// csvWriter writes CSV.
+type csvWriter struct {
+	heads   []Head
+	numeric bool // no column has texts
+	out     *bufio.Writer
+	records *csv.Writer // to out
+	record  []string
+	line    []byte
+}
+
+// NewCSVWriter makes a Writer of comma-separated values, as [ReadCSV] reads them, under a line of names. Numbers are the shortest
+// decimals that read back as the same float64, a missing one is NaN; integers have all their digits. Rows have reached w
+// when Write returns.
+func NewCSVWriter(w io.Writer, heads []Head) (Writer, error) {
+	c := newCSVWriter(w, heads)
+	for _, h := range heads {
+		c.record = append(c.record, h.Name)
+	}
+	return c, c.records.Write(c.record)
+}
+
+func newCSVWriter(w io.Writer, heads []Head) *csvWriter {
+	c := &csvWriter{heads: heads, numeric: true, out: bufio.NewWriterSize(w, 1<<16)}
+	c.records = csv.NewWriter(c.out) // which takes out for its own buffer
+	for _, h := range heads {
+		c.numeric = c.numeric && h.Cells != Texts
+	}
+	return c
+}
+
+// Write implements [Writer].
+func (c *csvWriter) Write(texts []string, numbers []float64) error {
+	rows, err := RowsOf(c.heads, texts, numbers)
+	if err != nil {
+		return err
+	}
+	write := c.writeRecord
+	if c.numeric {
+		write = c.writeLine
+	}
+	for range rows {
+		if texts, numbers, err = write(texts, numbers); err != nil {
+			return err
+		}
+	}
+	return c.out.Flush()
+}
+
+// writeRecord writes a row, and returns the cells of those after it.
+func (c *csvWriter) writeRecord(texts []string, numbers []float64) ([]string, []float64, error) {
+	c.record = c.record[:0]
+	for _, h := range c.heads {
+		if h.Cells == Texts {
+			c.record, texts = append(c.record, texts[0]), texts[1:]
+			continue
+		}
+		c.line = appendNumber(c.line[:0], numbers[0], h.Cells)
+		c.record, numbers = append(c.record, string(c.line)), numbers[1:]
+	}
+	return texts, numbers, c.records.Write(c.record)
+}
+
+// writeLine is writeRecord of numbers alone, which need no quotes and so no strings.
+func (c *csvWriter) writeLine(texts []string, numbers []float64) ([]string, []float64, error) {
+	c.line = c.line[:0]
+	for j, h := range c.heads {
+		c.line = append(appendNumber(c.line, numbers[j], h.Cells), ',')
+	}
+	c.line[len(c.line)-1] = '\n'
+	_, err := c.out.Write(c.line)
+	return texts, numbers[len(c.heads):], err
+}
+
+func appendNumber(text []byte, v float64, cells Cells) []byte {
+	if cells == Integers && v == math.Trunc(v) && math.Abs(v) <= 1<<53 {
+		return strconv.AppendInt(text, int64(v), 10)
+	}
+	return strconv.AppendFloat(text, v, 'g', -1, 64)
+}
+
+// Close implements [Writer].
+func (c *csvWriter) Close() error { return c.out.Flush() }
