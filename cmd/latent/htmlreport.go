@@ -5,9 +5,11 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/latent-go/latent/internal/atomicfile"
 	"github.com/latent-go/latent/internal/htmlreport"
@@ -16,11 +18,28 @@ import (
 // A sheet is a table of a page. Figures take their values from its columns, so that each
 // number that is drawn can be read.
 type sheet struct {
-	caption string
-	heads   []string
-	rows    [][]any // int, bool, string, number or float64
-	open    bool    // shown at once
+	caption   string
+	heads     []string
+	groups    []int   // of the columns, for their colours; negative: none. nil: none has a group
+	rows      [][]any // int, bool, string, or what cellOf takes for a number
+	open      bool    // shown at once
+	low, high string  // what the strongest shades mean
 }
+
+// A shaded cell has a colour, from −1 to 1.
+type shaded struct {
+	value any
+	shade float64
+}
+
+// A nats is a number in nats, of which two decimals are read.
+type nats float64
+
+// A share is a probability or a part of a whole, read in percent.
+type share float64
+
+// A spread is a mean and its standard deviation.
+type spread struct{ mean, sd number }
 
 func (t *sheet) add(cells ...any) { t.rows = append(t.rows, cells) }
 
@@ -32,46 +51,113 @@ func (t *sheet) series(name string, j int) []htmlreport.Series {
 // column is a column of numbers.
 func (t *sheet) column(j int) (values []float64) {
 	for _, row := range t.rows {
-		switch v := row[j].(type) {
-		case int:
-			values = append(values, float64(v))
-		case number:
-			values = append(values, float64(v))
-		case float64:
+		if v, ok := float(row[j]); ok {
 			values = append(values, v)
 		}
 	}
 	return values
 }
 
+// float is the number of a cell.
+func float(cell any) (v float64, ok bool) {
+	switch v := cell.(type) {
+	case int:
+		return float64(v), true
+	case number:
+		return float64(v), true
+	case nats:
+		return float64(v), true
+	case share:
+		return float64(v), true
+	case shaded:
+		return float(v.value)
+	case float64:
+		return v, true
+	}
+	return 0, false
+}
+
 // section shows a figure, if any, above its tables.
 func section(title string, figure *htmlreport.Figure, sheets ...*sheet) []htmlreport.Section {
 	list := htmlreport.Section{Title: title, Figure: figure}
 	for _, t := range sheets {
-		table := htmlreport.Table{Caption: t.caption, Head: t.heads, Open: t.open}
-		for _, row := range t.rows {
-			var cells []string
-			for _, cell := range row {
-				cells = append(cells, cellText(cell))
-			}
-			table.Rows = append(table.Rows, cells)
-		}
-		list.Tables = append(list.Tables, table)
+		list.Tables = append(list.Tables, t.table())
 	}
 	return []htmlreport.Section{list}
 }
 
-// cellText is a value in the digits of JSON.
+func (t *sheet) table() htmlreport.Table {
+	table := htmlreport.Table{Caption: t.caption, Head: t.heads, Groups: t.groups, Open: t.open, Low: t.low, High: t.high}
+	for _, row := range t.rows {
+		var cells []htmlreport.Cell
+		for _, cell := range row {
+			cells = append(cells, cellOf(cell))
+		}
+		table.Rows = append(table.Rows, cells)
+	}
+	return table
+}
+
+// cellOf writes a value as a person reads it, with the digits of JSON beside it where those are more.
+func cellOf(cell any) htmlreport.Cell {
+	switch v := cell.(type) {
+	case shaded:
+		c := cellOf(v.value)
+		c.Shade = v.shade
+		return c
+	case spread:
+		return htmlreport.Cell{Text: meanAndSD(float64(v.mean), float64(v.sd))}
+	case string:
+		return htmlreport.Cell{Text: printable(v)}
+	}
+	v, ok := float(cell)
+	if !ok {
+		return htmlreport.Cell{Text: fmt.Sprint(cell)}
+	}
+	c := htmlreport.Cell{Text: cellText(cell), Value: htmlreport.Number(v)}
+	if c.Text == c.Value {
+		c.Value = ""
+	}
+	return c
+}
+
+// cellText is a number as a person reads it.
 func cellText(cell any) string {
 	switch v := cell.(type) {
+	case nats:
+		return htmlreport.Fixed(float64(v), 2)
+	case share:
+		return percentage(float64(v))
 	case number:
-		return htmlreport.Number(float64(v))
+		return htmlreport.Readable(float64(v))
 	case float64:
-		return htmlreport.Number(v)
-	case string:
-		return printable(v)
+		return htmlreport.Readable(v)
 	}
 	return fmt.Sprint(cell)
+}
+
+// percentage is a share as a person reads it: 0 % and 100 % mean exactly that.
+func percentage(p float64) string {
+	switch {
+	case p > 0 && p < 0.001:
+		return "< 0.1 %"
+	case p < 1 && p > 0.999:
+		return "> 99.9 %"
+	case p > 0.0995 && p < 0.9005 || p == 0 || p == 1:
+		return htmlreport.Fixed(100*p, 0) + " %"
+	case p != p:
+		return htmlreport.Missing
+	}
+	return htmlreport.Fixed(100*p, 1) + " %"
+}
+
+// meanAndSD writes both with the decimals that the standard deviation needs for two digits.
+func meanAndSD(mean, sd float64) string {
+	if !(sd > 0) || math.IsInf(sd, 0) || sd < 1e-4 || math.Abs(mean) >= 1e7 || sd >= 1e7 {
+		return htmlreport.Readable(mean) + " ± " + htmlreport.Readable(sd)
+	}
+	decimals := max(0, 1-int(math.Floor(math.Log10(sd))))
+	return htmlreport.Fixed(mean, decimals) + " ± " + htmlreport.Fixed(sd, decimals)
 }
 
 // writePage writes the page of the fit, completely or not at all.
@@ -86,23 +172,69 @@ func (r *report) writePage(dir string, in *input) error {
 	return atomicfile.Write(filepath.Join(dir, pageName), page.Write)
 }
 
-// html is the report as a page: what was found, how, and the model itself.
+// html is the report as a page: what was found, the model itself, how sure that is, and last how it was fitted.
 func (r *report) html(in *input) (*htmlreport.Page, error) {
 	page := &htmlreport.Page{
-		Title: "latent fit: " + printable(in.name),
-		Lead:  in.describe(float64(r.N)),
-		Facts: joined(r.facts()),
-		Foot:  "Made by latent fit --report. The numbers in the tables are those of --format json; coordinates in the plane, cumulative shares and bins are computed from them.",
+		Title: isolated(in.title()),
+		Lead:  fmt.Sprintf("%s. %s, %s, fitted by latent with method %s.", in.contents(float64(r.N)), capital(r.Model), r.what, r.Method),
+		Foot:  "Made by latent fit --report. The numbers in the tables are those of --format json, rounded: it has all digits. Coordinates in the plane, cumulative shares and bins are computed from them.",
+	}
+	finding, err := r.findingSection(in)
+	if err != nil {
+		return nil, err
 	}
 	own, err := r.found.sections(in)
 	if err != nil {
 		return nil, err
 	}
-	how := slices.Concat(r.agreementSection(), r.iterationsSection(), r.prunedSection(), r.sizesSection(), r.startsSection())
-	for i := range max(len(own), len(how)) { // beside each other on a wide screen: what was found, and how
-		page.Sections = append(page.Sections, own[min(i, len(own)):min(i+1, len(own))]...)
-		page.Sections = append(page.Sections, how[min(i, len(how)):min(i+1, len(how))]...)
+	settings, err := r.settingsSection()
+	page.Sections = slices.Concat(finding, own, r.agreementSection(), r.sizesSection(), r.gapsSection(in),
+		r.factsSection(), r.iterationsSection(), r.prunedSection(), r.startsSection(), settings)
+	return page, err
+}
+
+// title is the name of the file, without its folders.
+func (in *input) title() string { return printable(filepath.Base(in.name)) }
+
+// contents are the rows and columns, without the name of the table.
+func (in *input) contents(n float64) string {
+	return strings.TrimPrefix(in.describe(n), printable(in.name)+": ")
+}
+
+// isolated keeps the direction in which a name is written from what stands beside it.
+func isolated(name string) string {
+	const first, last = "\u2068", "\u2069" // first strong isolate, pop directional isolate
+	if strings.IndexFunc(name, func(r rune) bool {
+		return unicode.In(r, unicode.Hebrew, unicode.Arabic, unicode.Syriac, unicode.Thaana, unicode.Nko, unicode.Adlam)
+	}) < 0 {
+		return name
 	}
+	return first + name + last
+}
+
+// findingSection says first what was found: what the model says of it, or its size, and the warnings of the fit.
+func (r *report) findingSection(in *input) ([]htmlreport.Section, error) {
+	list := htmlreport.Section{Text: fmt.Sprintf("K = %s.", r.choice())}
+	if r.found.finding != nil {
+		var err error
+		if list, err = r.found.finding(in); err != nil {
+			return nil, err
+		}
+	}
+	list.Title, list.Wide = "What was found", true
+	for _, warning := range r.Warnings {
+		list.Warnings = append(list.Warnings, printable(warning))
+	}
+	return []htmlreport.Section{list}, nil
+}
+
+// factsSection has what there is in the text of the command.
+func (r *report) factsSection() []htmlreport.Section {
+	return []htmlreport.Section{{Title: "The fit", Facts: joined(r.facts()), Wide: true}}
+}
+
+// settingsSection has what it takes to make the fit again, in the digits of JSON.
+func (r *report) settingsSection() ([]htmlreport.Section, error) {
 	text, err := encode(r)
 	if err != nil {
 		return nil, err
@@ -111,16 +243,16 @@ func (r *report) html(in *input) (*htmlreport.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	page.Sections = append(page.Sections, htmlreport.Section{
-		Title:  "Results and settings",
-		Wide:   true,
-		Text:   "What it takes to make the fit again, by the names of --format json.",
-		Tables: []htmlreport.Table{{Caption: "Results and settings", Head: []string{"name", "value"}, Rows: settings}},
-	})
-	return page, nil
+	table := sheet{caption: "Results and settings", heads: []string{"name", "value"}}
+	for _, row := range settings {
+		table.add(row[0], row[1])
+	}
+	list := section("Results and settings", nil, &table)
+	list[0].Wide, list[0].Text = true, "What it takes to make the fit again, by the names of --format json."
+	return list, nil
 }
 
-// joined puts facts without a name into the one before, as further chart.
+// joined puts facts without a name into the one before, as further lines.
 func joined(facts [][2]string) (list [][2]string) {
 	for _, f := range facts {
 		if last := len(list) - 1; f[0] == "" && last >= 0 {
@@ -130,52 +262,6 @@ func joined(facts [][2]string) (list [][2]string) {
 		}
 	}
 	return list
-}
-
-// mostIterations bounds the figure and the table of the iterations.
-const mostIterations = 600
-
-// iterationsSection shows criterion and K after each iteration, where there were any.
-func (r *report) iterationsSection() []htmlreport.Section {
-	if len(r.Trace) == 0 {
-		return nil
-	}
-	var at []int // of prunings
-	notes := map[int]string{}
-	for _, p := range r.Pruned {
-		if i := p.Iteration - 1; i >= 0 && i < len(r.Trace) {
-			at = append(at, i)
-			notes[i] = strings.TrimPrefix(notes[i]+"\n"+fmt.Sprintf("pruned to %d by the rule %s", p.K, p.Rule), "\n")
-		}
-	}
-	shown := thinned(len(r.Trace), mostIterations, at)
-	table := sheet{caption: "iterations" + leftIn(len(r.Trace)-len(shown), "of them"), heads: []string{"iteration", r.Criterion, "objective", "K"}}
-	chart := htmlreport.Chart{Title: r.Criterion + " and K over the iterations", XName: "iteration", IntegerX: true}
-	for place, i := range shown {
-		table.add(i+1, r.Trace[i], r.Objective[i], r.KTrace[i])
-		chart.Notes = append(chart.Notes, notes[i])
-		if notes[i] != "" {
-			chart.Events = append(chart.Events, place)
-		}
-	}
-	chart.X = table.column(0)
-	chart.Panels = []htmlreport.Panel{
-		{Name: r.Criterion + ", nats", Late: true, Dots: len(shown) == 1, Series: table.series(r.Criterion, 1)},
-		{Name: "K", Integer: true, Steps: true, Height: 90, Dots: len(shown) == 1, Series: table.series("K", 3)},
-	}
-	last := len(r.Trace) - 1
-	sizes := fmt.Sprintf("K stayed %d", r.KTrace[last])
-	if r.KTrace[0] != r.KTrace[last] {
-		sizes = fmt.Sprintf("K went from %d to %d", r.KTrace[0], r.KTrace[last])
-	}
-	chart.About = fmt.Sprintf("%s went from %s after the first of %s to %s after the last; %s.", r.Criterion, digits(float64(r.Trace[0])), counted(len(r.Trace), "iteration"), digits(float64(r.Trace[last])), sizes)
-	if len(r.Pruned) > 0 {
-		chart.About += " Dotted lines: something was pruned."
-	}
-	if len(r.Restarts) > 1 {
-		chart.About += " The best of the starts is shown."
-	}
-	return section(chart.Title, chart.Figure(), &table)
 }
 
 // leftIn ends a caption: JSON has what a table has no room for.
@@ -199,59 +285,6 @@ func thinned(n, most int, required []int) []int {
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
-}
-
-// sizesSection shows the criterion over K, where every K was fitted.
-func (r *report) sizesSection() []htmlreport.Section {
-	if len(r.ByK) == 0 {
-		return nil
-	}
-	chart := htmlreport.Chart{
-		Title: r.Criterion + " over K", XName: "K", IntegerX: true,
-		About: fmt.Sprintf("Of K from %d to %d, %s chooses %d, the dotted line.", r.ByK[0].K, r.ByK[len(r.ByK)-1].K, r.Criterion, r.K),
-	}
-	table := sheet{caption: chart.Title, heads: []string{"K", r.Criterion, "converged"}}
-	for i, one := range r.ByK {
-		table.add(one.K, one.Value, one.Converged)
-		if one.K == r.K {
-			chart.Events = append(chart.Events, i)
-		}
-	}
-	chart.X = table.column(0)
-	chart.Panels = []htmlreport.Panel{{Name: r.Criterion + ", nats", Dots: true, Late: true, Series: table.series(r.Criterion, 1)}}
-	return section(chart.Title, chart.Figure(), &table)
-}
-
-// prunedSection says what went when, and why.
-func (r *report) prunedSection() []htmlreport.Section {
-	if len(r.Pruned) == 0 {
-		return nil
-	}
-	table := sheet{caption: "pruned" + leftIn(len(r.Pruned)-mostIterations, "later step"), heads: []string{"iteration", "K left", "rule", "relevance of those dropped", r.Criterion + " before", "after"}, open: true}
-	for _, p := range r.Pruned[:min(len(r.Pruned), mostIterations)] {
-		table.add(p.Iteration, p.K, p.Rule, abridgedNumbers(p.Relevance), p.Before, p.After)
-	}
-	list := section(fmt.Sprintf("What was pruned from K = %d", r.KMax), nil, &table)
-	reasons := strings.Join(r.pruningReasons(), "; ")
-	list[0].Text = strings.ToUpper(reasons[:1]) + reasons[1:] + "."
-	return list
-}
-
-// mostOpen is how many starts are listed without being asked for.
-const mostOpen = 20
-
-// startsSection says how the starts ended, where there were several.
-func (r *report) startsSection() []htmlreport.Section {
-	if len(r.Restarts) < 2 {
-		return nil
-	}
-	table := sheet{caption: "starts" + leftIn(len(r.Restarts)-mostIterations, "more start"), heads: []string{"start", "K", r.Criterion, "iterations", "status"}, open: len(r.Restarts) <= mostOpen}
-	for i, one := range r.Restarts[:min(len(r.Restarts), mostIterations)] {
-		table.add(i+1, one.K, one.Value, one.Iterations, one.ending())
-	}
-	list := section("Starts", nil, &table)
-	list[0].Text = fmt.Sprintf("%d of %d reached the best value (to %v nats).", r.reached(), r.apart(), closeBy)
-	return list
 }
 
 // scalars are the numbers and texts of a JSON object that are not in lists, in its digits.
@@ -303,4 +336,11 @@ func chosen(values []float64, most int) []int {
 	order = order[:most]
 	slices.Sort(order)
 	return order
+}
+
+// byValue puts places into the order of their values, the largest first.
+func byValue(values []float64, places []int) []int {
+	list := slices.Clone(places)
+	slices.SortStableFunc(list, func(i, j int) int { return cmp.Compare(values[j], values[i]) })
+	return list
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"encoding/xml"
@@ -27,7 +28,8 @@ import (
 type readPage struct {
 	text   string
 	report map[string]any            // numbers as they are written
-	tables map[string][][]string     // by caption, without what follows in brackets; heads first
+	tables map[string][][]string     // by caption, without what follows in brackets, numbers in all digits; heads first
+	shown  map[string][][]string     // likewise, as a person reads them
 	titles []string                  // of figures
 	marks  map[string]map[string]int // by title of the figure, by element
 }
@@ -50,10 +52,10 @@ func pageOf(t *testing.T, args ...string) readPage {
 
 func (p *readPage) read(t *testing.T) {
 	t.Helper()
-	p.tables, p.marks = map[string][][]string{}, map[string]map[string]int{}
+	p.tables, p.shown, p.marks = map[string][][]string{}, map[string][][]string{}, map[string]map[string]int{}
 	var text strings.Builder
-	var caption string
-	var rows [][]string
+	var caption, value string
+	var rows, shown [][]string
 	var figure map[string]int
 	inFigure := false
 	d := xml.NewDecoder(strings.NewReader(p.text))
@@ -67,16 +69,18 @@ func (p *readPage) read(t *testing.T) {
 		case xml.StartElement:
 			switch token.Name.Local {
 			case "table":
-				rows = nil
+				rows, shown = nil, nil
 			case "tr":
-				rows = append(rows, nil)
+				rows, shown = append(rows, nil), append(shown, nil)
+			case "data":
+				value = token.Attr[0].Value
 			case "svg":
-				inFigure, figure = true, map[string]int{}
+				inFigure, figure = token.Attr[len(token.Attr)-1].Name.Local != "aria-hidden", map[string]int{}
 			}
 			if inFigure {
 				figure[token.Name.Local]++
 			}
-			if token.Name.Local != "p" {
+			if token.Name.Local != "p" && token.Name.Local != "data" {
 				text.Reset()
 			}
 		case xml.CharData:
@@ -86,10 +90,13 @@ func (p *readPage) read(t *testing.T) {
 			case "caption":
 				caption, _, _ = strings.Cut(text.String(), " (")
 			case "th", "td":
-				rows[len(rows)-1] = append(rows[len(rows)-1], text.String())
+				last := len(rows) - 1
+				shown[last] = append(shown[last], text.String())
+				rows[last] = append(rows[last], cmp.Or(value, text.String()))
+				value = ""
 			case "table":
 				require.NotContains(t, p.tables, caption)
-				p.tables[caption] = rows
+				p.tables[caption], p.shown[caption] = rows, shown
 			case "title":
 				if inFigure && figure["title"] == 1 {
 					p.titles = append(p.titles, text.String())
@@ -413,7 +420,8 @@ func TestReportIsSafeFromNames(t *testing.T) {
 	p.common(t)
 	assert.Equal(t, 1, strings.Count(p.text, "<script>"))
 	assert.NotContains(t, p.text, "\u202e")
-	assert.Contains(t, p.text, "<title>latent fit: "+strings.NewReplacer("<", "&lt;", ">", "&gt;", "&", "&amp;").Replace(hostile))
+	assert.Contains(t, p.text, "<title>"+strings.NewReplacer("<", "&lt;", ">", "&gt;", "&", "&amp;").Replace(filepath.Base(hostile)))
+	assert.NotContains(t, p.text, filepath.Dir(hostile))
 	var seen []string
 	for _, row := range append(p.tables["probabilities"], p.tables["parameters of the columns"]...) {
 		seen = append(seen, row[0])

@@ -214,6 +214,9 @@ type result struct {
 	// bootstrap adds standard errors to the components or the loadings; nil where there is none.
 	bootstrap func(ctx context.Context, o bootstrap.Options) (bootstrap.Outcome, error)
 	sections  func(in *input) ([]htmlreport.Section, error)
+	// finding says on the page what was found, before all else: the text, and an item for each class; nil where the model says
+	// no more than K.
+	finding func(in *input) (htmlreport.Section, error)
 }
 
 // A savedModel is applied to rows, and draws some.

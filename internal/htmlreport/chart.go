@@ -16,6 +16,7 @@ type Chart struct {
 	IntegerX     bool      // ticks of x at integers alone
 	Panels       []Panel
 	Events       []int    // places in X to mark by a vertical line
+	EventsName   string   // what they are, for the legend
 	Notes        []string // for each x, what its tooltip adds; nil: nothing
 }
 
@@ -27,6 +28,9 @@ type Panel struct {
 	Points   []Point
 	Series   []Series
 	Levels   []Level
+
+	BinsName, EllipsesName string   // what they are, for the legend
+	Groups                 []string // of points and ellipses, likewise
 
 	Bars    bool // series are bars beside each other, not curves
 	Steps   bool // curves keep their value until the next x
@@ -173,6 +177,7 @@ func (c Chart) panel(f *Figure, p Panel, x scale, top, bottom float64) {
 		f.text("m soft", width/2, (top+bottom)/2, unreadable)
 		return
 	}
+	c.legend(f, p)
 	f.grid(x, y, p.Integer)
 	for _, at := range c.Events {
 		f.line("event", x.at(c.X[at]), top, x.at(c.X[at]), bottom)
@@ -208,15 +213,12 @@ func (c Chart) bars(f *Figure, p Panel, x, y scale) {
 			f.add(mark{Kind: "rect", Class: "bar f" + tint(j), X: left, Y: from, W: max(thick-1, 0.8*thick), H: max(to-from, 0.5)})
 		}
 	}
-	f.legend(y.b, p.Series, 10, func(j int, at float64) {
-		f.add(mark{Kind: "rect", Class: "f" + tint(j), X: at, Y: y.b - 18, W: 10, H: 10})
-	})
 }
 
 // curves draws the series of a panel, the first on top.
 func (c Chart) curves(f *Figure, p Panel, x, y scale) {
 	class := func(i int) string {
-		if i > 0 && len(p.Bins) == 0 {
+		if p.dashed(i) {
 			return "line s" + tint(i) + " dash"
 		}
 		return "line s" + tint(i)
@@ -229,8 +231,34 @@ func (c Chart) curves(f *Figure, p Panel, x, y scale) {
 			}
 		}
 	}
-	if len(p.Bins) == 0 {
-		f.legend(y.b, p.Series, 18, func(i int, at float64) { f.line(class(i), at, y.b-13, at+18, y.b-13) })
+}
+
+// dashed says whether a curve is drawn so: the second of two, and those whose colour another one has.
+func (p Panel) dashed(i int) bool {
+	return i >= tints || i > 0 && len(p.Bins) == 0 && len(p.Series) == 2
+}
+
+// legend lists what a panel draws, where a reader could not know. What is alike in several panels is listed once.
+func (c Chart) legend(f *Figure, p Panel) {
+	f.key(Key{"bar", tints - 1, p.BinsName})
+	for k, name := range p.Groups {
+		f.key(Key{"", k, name})
+	}
+	f.key(Key{"oval", -1, p.EllipsesName})
+	for i, s := range p.Series {
+		kind := "line"
+		switch {
+		case p.Bars:
+			kind = "bar"
+		case p.dashed(i):
+			kind = "dashes"
+		}
+		if len(p.Series)+len(p.Bins)+len(p.Points) > 1 {
+			f.key(Key{kind, i, s.Name})
+		}
+	}
+	if len(c.Events) > 0 {
+		f.key(Key{"event", -1, c.EventsName})
 	}
 }
 

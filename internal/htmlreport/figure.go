@@ -15,6 +15,21 @@ type Figure struct {
 	Title, About  string
 	Width, Height float64 // of the viewBox; on a phone the width is that of the screen
 	Marks         []mark
+	Keys          []Key
+}
+
+// A Key is an entry of a figure's legend.
+type Key struct {
+	Kind  string // line, dashes, bar, event, oval; empty: the point of a group
+	Group int    // of its colour; negative: none
+	Text  string
+}
+
+// key adds an entry to the legend, once.
+func (f *Figure) key(k Key) {
+	if k.Text != "" && !slices.Contains(f.Keys, k) {
+		f.Keys = append(f.Keys, k)
+	}
 }
 
 // width is that of all figures, so that their texts have one size.
@@ -116,17 +131,6 @@ func (f *Figure) grid(x, y scale, integers bool) {
 	f.line("axis", x.a, y.a, x.b, y.a)
 }
 
-// legend names series above a panel, if there are several, from the right: each behind a sample of that width at x.
-func (f *Figure) legend(top float64, list []Series, wide float64, sample func(i int, x float64)) {
-	x := float64(width - right)
-	for i := len(list) - 1; i >= 0 && len(list) > 1; i-- {
-		f.text("e", x, top-9, list[i].Name)
-		x -= letter*float64(len([]rune(list[i].Name))) + 6 + wide
-		sample(i, x)
-		x -= 12
-	}
-}
-
 // margin is the room that y labels take to the left of their axis.
 func margin(scales ...scale) float64 {
 	longest := 4
@@ -184,4 +188,12 @@ func shortened(name string, n int) string {
 }
 
 // tint is the number of a series among the colours of the style.
-func tint(i int) string { return string(rune('0' + i%8)) }
+func tint(i int) string { return string(rune('0' + i%tints)) }
+
+// tints is how many colours there are. Points of further groups have another shape.
+const tints = 8
+
+// shape is the class of a group's points in a legend.
+func shape(group int) string {
+	return []string{"dot", "square", "diamond", "triangle"}[group/tints%4]
+}

@@ -27,7 +27,7 @@ func (h Heat) Figure() *Figure {
 	w := min(46, (width-6-from)/float64(len(h.Columns)))
 	tall := 17.0
 	f := &Figure{Title: h.Title, About: h.About, Width: width, Height: top + tall*float64(len(h.Rows)) + 8}
-	h.key(f, from)
+	h.scale(f)
 	every := 1
 	for float64(every)*w < 24 {
 		every++
@@ -70,8 +70,8 @@ func (h Heat) colour(v float64) (class string, opacity float64) {
 	return class, max(faintest, opacity)
 }
 
-// key shows the scale above the cells, to the right.
-func (h Heat) key(f *Figure, from float64) {
+// scale shows what the colours mean, above the cells, to the right.
+func (h Heat) scale(f *Figure) {
 	const step, tall, y, cells = 10.0, 10.0, 6.0, 5
 	x := width - 6 - letter*float64(len([]rune(h.High))) - 6
 	f.text("e", width-6, y+tall, h.High)

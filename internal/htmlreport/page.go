@@ -5,11 +5,9 @@ import (
 	"crypto/sha256"
 	_ "embed" // of the page's template, style and script
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"html/template"
 	"io"
-	"math"
 	"strconv"
 	"strings"
 	"unicode"
@@ -18,56 +16,50 @@ import (
 // A Page is what is written.
 type Page struct {
 	Title    string
-	Lead     string      // a sentence beneath the title
-	Facts    [][2]string // names and values, which may have several lines
+	Lead     string // a sentence beneath the title
 	Sections []Section
 	Foot     string
 }
 
-// A Section has a title and, each optional, a text, a figure and tables.
+// A Section has a title and, each optional, a text, warnings, items, a figure, facts and tables, in this order.
 type Section struct {
-	Title  string
-	Text   string
-	Figure *Figure // nil: none
-	Tables []Table
-	Wide   bool // takes the full width of a large screen
+	Title    string
+	Text     string
+	Warnings []string
+	Items    []Item
+	Figure   *Figure     // nil: none
+	Facts    [][2]string // names and values, which may have several lines
+	Tables   []Table
+	Wide     bool // takes the full width of a large screen
 }
 
-// A Table of numbers and names. The first cell of a row names the row.
-type Table struct {
-	Caption string
-	Head    []string
-	Rows    [][]string // each as long as Head
-	Open    bool       // shown at once, not only when its caption is chosen
-}
-
-// Missing stands for a number that is not there or not finite.
-const Missing = "–"
-
-// Number writes v in the digits of encoding/json; what JSON has no number for is [Missing].
-func Number(v float64) string {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return Missing
-	}
-	text, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // finite numbers have a form
-	}
-	return string(text)
+// An Item is what is said of one class, such as a component.
+type Item struct {
+	Group int // of its colour, as points have it
+	Name  string
+	Size  string  // in words
+	Share float64 // from 0 to 1, drawn as a bar
+	Text  string
 }
 
 var (
 	//go:embed page.tmpl
 	pageTemplate string
 	//go:embed style.css
-	style string
+	rules string
 	//go:embed script.js
 	script string
+
+	style = rules + stackedRules()
 )
 
+// parsed is the page's template, whose functions write what Go values have no form for.
 var parsed = template.Must(template.New("page").Funcs(template.FuncMap{
 	"px":      px,
+	"tint":    tint,
+	"shape":   shape,
 	"ordinal": func(i int) string { return strconv.Itoa(i + 1) },
+	"percent": func(share float64) float64 { return 100 * max(0, min(1, share)) },
 	"style":   func() template.CSS { return template.CSS(style) },
 	"script":  func() template.JS { return template.JS(script) },
 	"policy":  policy,
@@ -97,11 +89,7 @@ func px(v float64) string {
 func (p *Page) Write(w io.Writer) error {
 	for _, s := range p.Sections {
 		for _, t := range s.Tables {
-			for i, row := range t.Rows {
-				if len(row) != len(t.Head) {
-					panic(fmt.Sprintf("htmlreport: row %d of table %q has %d cells, and its head %d", i, t.Caption, len(row), len(t.Head)))
-				}
-			}
+			t.check()
 		}
 	}
 	var text bytes.Buffer

@@ -7,8 +7,10 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -72,28 +74,36 @@ func hostilePage() *Page {
 	values := make([]float64, len(hostile))
 	cells := make([][]float64, len(hostile))
 	texts := make([][]string, len(hostile))
-	var rows [][]string
+	var rows [][]Cell
 	var points []Point
 	for i, name := range hostile {
 		values[i] = float64(i)
 		cells[i], texts[i] = values, hostile
-		rows = append(rows, append([]string{name}, hostile[1:]...))
+		row := []Cell{{Text: name}}
+		for _, text := range hostile[1:] {
+			row = append(row, Cell{Text: text, Value: text, Shade: float64(i) - 3})
+		}
+		rows = append(rows, row)
 		points = append(points, Point{float64(i), -float64(i), i, name})
 	}
 	all := strings.Join(hostile, " ")
 	page := &Page{Title: all, Lead: all, Foot: all}
-	for _, name := range hostile {
-		page.Facts = append(page.Facts, [2]string{name, name})
+	var facts [][2]string
+	var items []Item
+	for i, name := range hostile {
+		facts = append(facts, [2]string{name, name})
+		items = append(items, Item{i, name, name, 0.5, name})
 	}
+	page.Sections = []Section{{Title: all, Text: all, Warnings: hostile, Items: items, Facts: facts}}
 	series := []Series{{all, values, all}, {"b", values, ""}}
 	for _, f := range []*Figure{
-		Chart{Title: all, About: all, XName: all, X: values, Panels: []Panel{{Name: all, Series: series}}, Notes: hostile, Events: []int{2}}.Figure(),
+		Chart{Title: all, About: all, XName: all, X: values, Panels: []Panel{{Name: all, Series: series}}, Notes: hostile, Events: []int{2}, EventsName: all}.Figure(),
 		Chart{Title: all, About: all, XName: all, Names: hostile, Panels: []Panel{{Name: all, Bars: true, Series: series, Levels: []Level{{all, 1}}}}}.Figure(),
 		Heat{Title: all, About: all, Rows: hostile, Columns: hostile, ColumnsName: all, Shade: Relative(cells), Texts: texts, Low: all, High: all}.Figure(),
-		Chart{Title: all, About: all, XName: all, Panels: []Panel{{Name: all, Points: points, Ellipses: []Ellipse{{0, 0, 1, 0, 1, 0, all, all}}}}}.Figure(),
-		Chart{Title: all, About: all, XName: all, X: values, Panels: []Panel{{Name: all, Bins: []Bin{{0, 1, 1, all}}, Series: series}}}.Figure(),
+		Chart{Title: all, About: all, XName: all, Panels: []Panel{{Name: all, Points: points, Groups: hostile, EllipsesName: all, Ellipses: []Ellipse{{0, 0, 1, 0, 1, 0, all, all}}}}}.Figure(),
+		Chart{Title: all, About: all, XName: all, X: values, Panels: []Panel{{Name: all, BinsName: all, Bins: []Bin{{0, 1, 1, all}}, Series: series}}}.Figure(),
 	} {
-		page.Sections = append(page.Sections, Section{Title: all, Text: all, Figure: f, Tables: []Table{{Caption: all, Head: hostile, Rows: rows}}})
+		page.Sections = append(page.Sections, Section{Title: all, Text: all, Figure: f, Tables: []Table{{Caption: all, Head: hostile, Groups: []int{0, -1, 9}, Rows: rows, Low: all, High: all}}})
 	}
 	return page
 }
@@ -137,6 +147,9 @@ func TestEveryFigureIsNamedAndHasItsTable(t *testing.T) {
 				ids[id] = text
 			}
 		case "svg":
+			if attributes["aria-hidden"] == "true" { // the bar of a share
+				return
+			}
 			figures++
 			assert.Equal(t, "img", attributes["role"])
 			assert.NotEmpty(t, attributes["viewBox"])
@@ -188,6 +201,55 @@ func TestNumbersHaveTheDigitsOfJSON(t *testing.T) {
 	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		assert.Equal(t, Missing, Number(v))
 	}
+}
+
+// Four digits lie within half a unit of the fourth, and whole numbers are all there.
+func TestReadableNumbersAreCloseToTheirs(t *testing.T) {
+	plain := strings.NewReplacer("−", "-", "×10", "e", "⁻", "-", "⁰", "0", "¹", "1", "²", "2", "³", "3", "⁴", "4", "⁵", "5", "⁶", "6", "⁷", "7", "⁸", "8", "⁹", "9")
+	rapid.Check(t, func(t *rapid.T) {
+		v := rapid.OneOf(rapid.Float64(), rapid.Float64Range(-2000, 2000), rapid.Float64Range(-1, 1)).Draw(t, "v")
+		read, err := strconv.ParseFloat(plain.Replace(Readable(v)), 64)
+		require.NoError(t, err, Readable(v))
+		require.InDelta(t, v, read, 0.005*math.Abs(v)+1e-322)
+		require.Less(t, len([]rune(Readable(v))), 13)
+	})
+	for v, want := range map[float64]string{0: "0", 3: "3", -9_999_999: "−9999999", 1e7: "1.00×10⁷", 0.1: "0.1", 0.12344: "0.1234", -1234.5: "−1234", 79.967: "79.97", 0.00001234: "1.23×10⁻⁵", math.Inf(1): Missing} {
+		assert.Equal(t, want, Readable(v))
+	}
+	assert.Equal(t, "0.00", Fixed(-0.001, 2))
+	assert.Equal(t, "−0.01", Fixed(-0.01, 2))
+	assert.Equal(t, Missing, Fixed(math.NaN(), 2))
+}
+
+// A table becomes paragraphs below the width that its class stands for, and cells have the names of their columns then.
+func TestTablesAreAsWideAsTheirTexts(t *testing.T) {
+	narrow := Table{Head: []string{"a", "b"}, Rows: [][]Cell{{{Text: "1"}, {Text: "2"}}}}
+	assert.Equal(t, "w12", narrow.Width())
+	wide := narrow
+	wide.Rows = [][]Cell{{{Text: "1"}, {Text: strings.Repeat("x", 60)}}}
+	assert.Equal(t, "w36", wide.Width())
+	wide.Rows = [][]Cell{{{Text: "1"}, {Text: strings.Repeat("x", 600)}}}
+	assert.Equal(t, "stack", wide.Width())
+	assert.Equal(t, 8, broken("standard error"))
+	for w := narrowest; w <= widestTable; w += widthStep {
+		assert.Contains(t, style, fmt.Sprintf("(max-width: %drem){table.w%d{display:block}", w, w))
+	}
+	elements(t, written(t, &Page{Sections: []Section{{Tables: []Table{narrow}}}}), func(path []string, attributes map[string]string, _ string) {
+		if path[len(path)-1] == "td" {
+			assert.Equal(t, "b", attributes["data-label"])
+		}
+	})
+}
+
+func TestShadesAreClassesOfTheStyle(t *testing.T) {
+	for shade, want := range map[float64]string{0: "", 0.03: "", 0.04: "p1", -0.04: "n1", 0.99: "p6", 1: "p6", -7: "n6", math.NaN(): "", math.Inf(-1): ""} {
+		assert.Equal(t, want, Cell{Shade: shade}.Class())
+	}
+	for _, class := range (Table{Low: "low", High: "high"}).Key() {
+		assert.Contains(t, style, "."+class+" {")
+	}
+	assert.Len(t, Table{High: "high"}.Key(), shadeSteps)
+	assert.Empty(t, Table{}.Key())
 }
 
 // wild draws numbers of all sizes, not all of them finite.
@@ -310,6 +372,6 @@ func TestTicksHaveAMinusSign(t *testing.T) {
 }
 
 func TestRowsMustFitTheirHeads(t *testing.T) {
-	page := &Page{Sections: []Section{{Tables: []Table{{Caption: "c", Head: []string{"a", "b"}, Rows: [][]string{{"1"}}}}}}}
+	page := &Page{Sections: []Section{{Tables: []Table{{Caption: "c", Head: []string{"a", "b"}, Rows: [][]Cell{{{Text: "1"}}}}}}}}
 	assert.Panics(t, func() { _ = page.Write(io.Discard) })
 }

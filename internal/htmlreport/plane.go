@@ -61,7 +61,7 @@ func drawPlane(f *Figure, p Panel, x, y scale) {
 	}
 	for _, one := range p.Points {
 		if finite(one.X, one.Y) {
-			f.add(mark{Kind: "circle", Class: "row f" + tint(one.Group), X: x.at(one.X), Y: y.at(one.Y), W: radius, Tip: one.Tip})
+			f.point(one, x.at(one.X), y.at(one.Y), radius)
 		}
 	}
 	for _, e := range p.Ellipses {
@@ -92,4 +92,30 @@ func (e Ellipse) draw(f *Figure, x, y scale) {
 		p.WriteString("Z")
 		f.add(mark{Kind: "path", Class: fmt.Sprintf("oval s%s f%s", tint(e.Group), tint(e.Group)), D: p.String(), Tip: e.Tip})
 	}
+}
+
+// point draws a row in the colour and the shape of its group.
+func (f *Figure) point(one Point, x, y, radius float64) {
+	m := mark{Kind: "circle", Class: "row f" + tint(one.Group), X: x, Y: y, W: radius, Tip: one.Tip}
+	var corners path
+	switch shape(one.Group) {
+	case "dot":
+		f.add(m)
+		return
+	case "square":
+		corners.polygon(x, y, [2]float64{-radius, -radius}, [2]float64{radius, -radius}, [2]float64{radius, radius}, [2]float64{-radius, radius})
+	case "diamond":
+		corners.polygon(x, y, [2]float64{0, -1.4 * radius}, [2]float64{1.4 * radius, 0}, [2]float64{0, 1.4 * radius}, [2]float64{-1.4 * radius, 0})
+	default:
+		corners.polygon(x, y, [2]float64{0, -1.3 * radius}, [2]float64{1.3 * radius, radius}, [2]float64{-1.3 * radius, radius})
+	}
+	f.add(mark{Kind: "path", Class: m.Class, D: corners.String(), Tip: m.Tip})
+}
+
+// polygon goes around the corners, which are offsets from a point.
+func (p *path) polygon(x, y float64, corners ...[2]float64) {
+	for _, c := range corners {
+		p.to(x+c[0], y+c[1])
+	}
+	p.WriteString("Z")
 }

@@ -7,7 +7,7 @@
 	tip.hidden = true;
 	tip.setAttribute("aria-hidden", "true");
 	document.body.append(tip);
-	for (const svg of document.querySelectorAll("svg")) {
+	for (const svg of document.querySelectorAll("figure > svg")) {
 		const [title, about] = svg.children;
 		svg.setAttribute("aria-label", title.textContent);
 		svg.setAttribute("aria-describedby", about.id);

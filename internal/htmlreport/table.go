@@ -1,0 +1,209 @@
+package htmlreport
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Table of numbers and names. The first cell of a row names the row. Where the screen is too narrow for its columns, each row
+// becomes a paragraph whose cells have the names of their columns.
+type Table struct {
+	Caption string
+	Head    []string
+	Groups  []int // of the columns, for their colours; negative: none. nil: none has a group
+	Rows    [][]Cell
+	Open    bool // shown at once, not only when its caption is chosen
+	// Low and High say what the strongest shades of negative and of positive cells mean; with both empty there is no key.
+	Low, High string
+}
+
+// A Cell of a table.
+type Cell struct {
+	Text  string
+	Value string  // the number in the digits of JSON, where Text has fewer; empty: Text is all there is
+	Shade float64 // from −1 to 1: the strength of its colour, one for negative and one for positive values; 0: none
+}
+
+// Missing stands for a number that is not there or not finite.
+const Missing = "–"
+
+// Number writes v in the digits of encoding/json; what JSON has no number for is [Missing].
+func Number(v float64) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return Missing
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // finite numbers have a form
+	}
+	return string(text)
+}
+
+// Readable writes v in four significant digits, whole numbers below ten million in all of theirs, and other large and small ones in
+// three with a power of ten; what is not finite is [Missing].
+func Readable(v float64) string {
+	const digits, most, least = 4, 1e7, 1e-4
+	size := math.Abs(v)
+	switch {
+	case !finite(v):
+		return Missing
+	case v == math.Trunc(v) && size < most:
+		return minus(strconv.FormatFloat(v, 'f', 0, 64))
+	case size >= most || size < least:
+		mantissa, power, _ := strings.Cut(strconv.FormatFloat(v, 'e', digits-2, 64), "e")
+		n, err := strconv.Atoi(power)
+		if err != nil {
+			panic(err) // FormatFloat writes one
+		}
+		return minus(fmt.Sprintf("%s×10%s", mantissa, superscript(n)))
+	}
+	text := Fixed(v, max(0, digits-1-int(math.Floor(math.Log10(size)))))
+	if short := minus(strconv.FormatFloat(v, 'f', -1, 64)); len(short) < len(text) { // 0.1 is exact
+		return short
+	}
+	return text
+}
+
+// Fixed writes v with so many decimals; what is not finite is [Missing].
+func Fixed(v float64, decimals int) string {
+	if !finite(v) {
+		return Missing
+	}
+	text := strconv.FormatFloat(v, 'f', decimals, 64)
+	if strings.Trim(text, "-0.") == "" {
+		text = strings.TrimPrefix(text, "-")
+	}
+	return minus(text)
+}
+
+// minus has the sign that digits are as wide as.
+func minus(text string) string { return strings.Replace(text, "-", "−", 1) }
+
+func superscript(n int) string {
+	return strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹").Replace(strconv.Itoa(n))
+}
+
+const (
+	// shadeSteps is how many strengths a shade of a table has.
+	shadeSteps = 6
+	// faintest is the least shade that is coloured at all.
+	faintest = 0.04
+)
+
+// Class is that of the cell's shade in the style sheet.
+func (c Cell) Class() string {
+	size := math.Abs(c.Shade)
+	if !finite(size) || size < faintest {
+		return ""
+	}
+	step := strconv.Itoa(min(shadeSteps, 1+int(size*shadeSteps)))
+	if c.Shade < 0 {
+		return "n" + step
+	}
+	return "p" + step
+}
+
+// Key are the classes of the shades from low to high, for the table's key.
+func (t Table) Key() (classes []string) {
+	if t.Low != "" {
+		for i := shadeSteps; i > 0; i-- {
+			classes = append(classes, "n"+strconv.Itoa(i))
+		}
+	}
+	for i := 1; t.High != "" && i <= shadeSteps; i++ {
+		classes = append(classes, "p"+strconv.Itoa(i))
+	}
+	return classes
+}
+
+// Group is the group of a column, negative where it has none.
+func (t Table) Group(column int) int {
+	if column >= len(t.Groups) {
+		return -1
+	}
+	return t.Groups[column]
+}
+
+// Tables are laid out by how wide they are, in steps of a few rem up to the width of a page.
+const (
+	narrowest, widestTable, widthStep = 12, 72, 4
+
+	widthOfLetter  = 0.52 // rem, of the size that tables have
+	widthOfPadding = 1.2
+)
+
+// Width is the class for about how many rem the table takes.
+func (t Table) Width() string {
+	rem := 0.0
+	for j, head := range t.Head {
+		longest := broken(head)
+		if t.Group(j) >= 0 {
+			longest += 2
+		}
+		for _, row := range t.Rows {
+			longest = max(longest, letters(row[j].Text))
+		}
+		rem += widthOfLetter*float64(longest) + widthOfPadding
+	}
+	step := narrowest + widthStep*int(math.Ceil(max(0, rem-narrowest)/widthStep))
+	if step > widestTable {
+		return "stack"
+	}
+	return "w" + strconv.Itoa(step)
+}
+
+// broken is the length of the longer line of a head that is broken into two between words.
+func broken(head string) int {
+	words := strings.Fields(head)
+	least := letters(head)
+	for i := 1; i < len(words); i++ {
+		least = min(least, max(letters(strings.Join(words[:i], " ")), letters(strings.Join(words[i:], " "))))
+	}
+	return least
+}
+
+// letters is the length of the longest line of a text.
+func letters(text string) (longest int) {
+	for line := range strings.Lines(text) {
+		longest = max(longest, len([]rune(strings.TrimSuffix(line, "\n"))))
+	}
+	return longest
+}
+
+// stackedRules make paragraphs of the rows of tables that are wider than their section. A container query cannot compare with the
+// table, and so there is one for each width.
+func stackedRules() string {
+	rules := [][2]string{
+		{"", "display:block"},
+		{" thead", "position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)"},
+		{" tbody", "display:block"},
+		{" tr", "display:flex;flex-wrap:wrap;gap:.2rem .4rem;padding:.4rem 0;border-bottom:1px solid var(--rule)"},
+		{" th,{} td", "border:0;white-space:normal;padding:.1rem .3rem"},
+		{" tbody th", "flex-basis:100%"},
+		{" td::before,{} tbody th::before", "content:attr(data-label) \"\\a0\";color:var(--soft);font-weight:400"},
+		{" caption", "display:block"},
+	}
+	block := func(class string) string {
+		var text strings.Builder
+		for _, r := range rules {
+			text.WriteString("table." + class + strings.ReplaceAll(r[0], "{}", "table."+class) + "{" + r[1] + "}")
+		}
+		return text.String()
+	}
+	var text strings.Builder
+	for w := narrowest; w <= widestTable; w += widthStep {
+		fmt.Fprintf(&text, "@container (max-width: %drem){%s}\n", w, block("w"+strconv.Itoa(w)))
+	}
+	return text.String() + block("stack") + "\n"
+}
+
+// check panics where rows and heads differ in length.
+func (t Table) check() {
+	if i := slices.IndexFunc(t.Rows, func(row []Cell) bool { return len(row) != len(t.Head) }); i >= 0 {
+		panic(fmt.Sprintf("htmlreport: row %d of table %q has %d cells, and its head %d", i, t.Caption, len(t.Rows[i]), len(t.Head)))
+	}
+}
