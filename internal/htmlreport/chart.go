@@ -350,9 +350,9 @@ const longestName = 12
 
 // every leaves out names for which a place, of that width, has no room.
 func every(names []string, place float64) int {
-	longest := 0
+	longest := 0.0
 	for _, name := range names {
-		longest = max(longest, len([]rune(shortened(name, longestName))))
+		longest = max(longest, wide(shortened(name, longestName)))
 	}
-	return max(1, int(math.Ceil((letter*float64(longest)+6)/place)))
+	return max(1, int(math.Ceil((longest+6)/place)))
 }

@@ -35,9 +35,6 @@ func (f *Figure) key(k Key) {
 // width is that of all figures, so that their texts have one size.
 const width = 480
 
-// letter is how wide a letter is at most, on a phone, where they are larger.
-const letter = 7.5
-
 // A mark is one shape or text of a figure.
 type mark struct {
 	Kind    string // path, rect, circle or text
@@ -133,13 +130,13 @@ func (f *Figure) grid(x, y scale, integers bool) {
 
 // margin is the room that y labels take to the left of their axis.
 func margin(scales ...scale) float64 {
-	longest := 4
+	longest := wide("0000")
 	for _, s := range scales {
 		for _, t := range s.ticks(false) {
-			longest = max(longest, len([]rune(t.Label)))
+			longest = max(longest, wide(t.Label))
 		}
 	}
-	return letter*float64(longest) + 14
+	return longest + 10
 }
 
 // finite reports whether all values are finite.

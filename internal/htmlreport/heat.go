@@ -19,11 +19,11 @@ type Heat struct {
 // Figure draws the cells.
 func (h Heat) Figure() *Figure {
 	const most, top = 21, 46
-	longest := 0
+	longest := 0.0
 	for _, name := range h.Rows {
-		longest = max(longest, len([]rune(shortened(name, most))))
+		longest = max(longest, wide(shortened(name, most)))
 	}
-	from := 10 + letter*float64(longest)
+	from := 10 + longest
 	w := min(46, (width-6-from)/float64(len(h.Columns)))
 	tall := 17.0
 	f := &Figure{Title: h.Title, About: h.About, Width: width, Height: top + tall*float64(len(h.Rows)) + 8}
@@ -73,7 +73,7 @@ func (h Heat) colour(v float64) (class string, opacity float64) {
 // scale shows what the colours mean, above the cells, to the right.
 func (h Heat) scale(f *Figure) {
 	const step, tall, y, cells = 10.0, 10.0, 6.0, 5
-	x := width - 6 - letter*float64(len([]rune(h.High))) - 6
+	x := width - 6 - wide(h.High) - 6
 	f.text("e", width-6, y+tall, h.High)
 	lowest := 0
 	if h.Low != "" {
