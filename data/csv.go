@@ -28,6 +28,9 @@ type CSVOptions struct {
 	// Comma separates fields. Zero means the one among comma, semicolon and tab that occurs most often in
 	// the first line that is not empty, outside quotes.
 	Comma rune
+	// Decimal is what decimals follow: '.' or ','. Zero means the one that the numbers of the first 64 kB show, and a point if
+	// they show neither.
+	Decimal byte
 	// NA lists texts that are missing values as well, such as "?" or -999. Blanks around them do not matter.
 	NA []string
 	// Reading says how the column of a name is read. Nil stands for ReadByForm.
@@ -50,8 +53,8 @@ const (
 // them: quoted fields may hold commas and line ends, and empty lines are skipped.
 //
 // A cell that is empty, NA or NaN is missing. Blanks around a number do not matter, nor do they around the
-// names in the header, where an empty or NA cell becomes V1, V2, … by its place. Numbers are decimal,
-// rounded to the nearest float64, or Inf. A column with any other cell is categorical, and its levels are
+// names in the header, where an empty or NA cell becomes V1, V2, … by its place. Numbers are decimal, with a point or
+// throughout with a comma, without separators of thousands, rounded to the nearest float64, or Inf. A column with any other cell is categorical, and its levels are
 // the cells' exact texts: 01 and 1 differ. The options can have other texts for missing values, and other
 // columns categorical.
 //
@@ -126,7 +129,7 @@ func (b *csvBuilder) read(open func() (io.Reader, error), o CSVOptions, p fastcs
 	if err != nil {
 		return err
 	}
-	records, err := newRecords(r, o.Comma, o.Limits)
+	records, err := newRecords(r, o)
 	if err != nil {
 		return err
 	}
@@ -137,9 +140,10 @@ func (b *csvBuilder) read(open func() (io.Reader, error), o CSVOptions, p fastcs
 	if err != nil {
 		return explain(err, records.Comma, first, 0, 0)
 	}
+	b.Decimal = records.decimal
 	width := len(first)
 	firstLine := records.line(0)
-	header := o.Header == HeaderYes || o.Header == HeaderAuto && !slices.ContainsFunc(first, hasDigits)
+	header := o.Header == HeaderYes || o.Header == HeaderAuto && !slices.ContainsFunc(first, records.hasDigits)
 	if header {
 		if err := validNames(first, records); err != nil {
 			return err
@@ -161,7 +165,7 @@ func (b *csvBuilder) read(open func() (io.Reader, error), o CSVOptions, p fastcs
 			return err
 		}
 	}
-	fast := p.Workers > 0 && fastcsv.CanSeparate(records.Comma)
+	fast := p.Workers > 0 && fastcsv.CanSeparate(records.Comma, records.decimal)
 	tryAt, pause := int64(0), int64(1<<12) // a text that is not for the fast path has few attempts
 	for {
 		if fast && records.offset() >= tryAt {
@@ -247,7 +251,7 @@ func (b *csvBuilder) add(record []string, records *records) error {
 		}
 		value, kind := math.NaN(), fastcsv.Missing
 		if !c.MarksMissing(cell, b.Missing) {
-			value, kind = fastcsv.ParseCell(cell)
+			value, kind = fastcsv.ParseDecimal(cell, b.Decimal)
 		}
 		if kind == fastcsv.Text {
 			if b.kindsKnown {
@@ -310,11 +314,11 @@ func validNames(first []string, records *records) error {
 }
 
 func (b *csvBuilder) table() *Table {
-	t := &Table{Names: b.names, unnamed: b.unnamed, rows: b.Rows, flat: b.Numbers, store: b.store, columns: make([]column, len(b.Columns)), index: new(index)}
+	t := &Table{Names: b.names, decimal: b.Decimal, unnamed: b.unnamed, rows: b.Rows, flat: b.Numbers, store: b.store, columns: make([]column, len(b.Columns)), index: new(index)}
 	for j, c := range b.Columns {
 		t.columns[j].marked = c.MarkedMissing
 		if c.Categorical {
-			t.columns[j].factor = &factor{levels: c.Levels, codes: c.Codes}
+			t.columns[j].factor = &factor{levels: c.Levels, codes: c.Codes, decimal: b.Decimal}
 			continue
 		}
 		t.columns[j].at = t.stride
@@ -343,7 +347,7 @@ func columnNames(first []string, header bool) ([]string, error) {
 
 // hasDigits reports the numbers that no header has: Inf is a name that a column may have, and so is NaN,
 // which is missing.
-func hasDigits(cell string) bool {
-	v, kind := fastcsv.ParseCell(cell)
+func (r *records) hasDigits(cell string) bool {
+	v, kind := fastcsv.ParseDecimal(cell, r.decimal)
 	return kind == fastcsv.Number && !math.IsInf(v, 0) || kind == fastcsv.OutOfRange
 }

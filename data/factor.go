@@ -16,6 +16,8 @@ import (
 type factor struct {
 	levels []string // in order of first appearance, or as given to Factor
 	codes  []int32  // one a row, an index of levels or missingCode
+
+	decimal byte // what decimals follow in the levels: a comma, or else a point
 }
 
 const missingCode = fastcsv.MissingCode
@@ -69,7 +71,7 @@ func (t *Table) recoded(j int, levels []string, unseenMissing bool) (*factor, er
 		return nil, err
 	}
 	if levels == nil {
-		levels = slices.SortedFunc(slices.Values(own.levels), compareLevels)
+		levels = slices.SortedFunc(slices.Values(own.levels), own.compare)
 	} else if err := checkLevels(levels); err != nil {
 		return nil, fmt.Errorf("column %q: %w", name, err)
 	}
@@ -121,7 +123,7 @@ func (t *Table) Occurring(name string) ([]string, error) {
 			list = append(list, level)
 		}
 	}
-	slices.SortFunc(list, compareLevels)
+	slices.SortFunc(list, own.compare)
 	return list, nil
 }
 
@@ -184,7 +186,7 @@ func (f *factor) recode(levels []string) *factor {
 	to := make([]int32, len(f.levels))
 	for i, level := range f.levels {
 		code, ok := byText[level]
-		if v, kind := fastcsv.ParseCell(level); !ok && kind == fastcsv.Number && !longDigits(level, v) {
+		if v, kind := fastcsv.ParseDecimal(level, f.decimal); !ok && kind == fastcsv.Number && !longDigits(level, v) {
 			code, ok = byNumber[v]
 		}
 		if !ok {
@@ -208,10 +210,10 @@ func longDigits(level string, v float64) bool {
 	return v >= 1<<53 && fastcsv.IsDigits(strings.TrimSpace(level))
 }
 
-// compareLevels orders numbers by value before texts by their bytes; different levels are never equal.
-func compareLevels(a, b string) int {
-	x, kindA := fastcsv.ParseCell(a)
-	y, kindB := fastcsv.ParseCell(b)
+// compare orders numbers by value before texts by their bytes; different levels are never equal.
+func (f *factor) compare(a, b string) int {
+	x, kindA := fastcsv.ParseDecimal(a, f.decimal)
+	y, kindB := fastcsv.ParseDecimal(b, f.decimal)
 	switch {
 	case kindA == fastcsv.Number && kindB == fastcsv.Number:
 		return cmp.Or(cmp.Compare(x, y), cmp.Compare(a, b))
@@ -223,26 +225,11 @@ func compareLevels(a, b string) int {
 	return cmp.Compare(a, b)
 }
 
-// commas says whether all that makes the column categorical are commas in the place of decimal points.
-func (f *factor) commas() bool {
-	found := false
-	for code, level := range f.levels {
-		if !f.isText(int32(code)) {
-			continue
-		}
-		if _, kind := fastcsv.ParseCell(strings.Replace(level, ",", ".", 1)); kind != fastcsv.Number {
-			return false
-		}
-		found = true
-	}
-	return found
-}
-
 // isText says whether a cell of that code is what made its column categorical.
 func (f *factor) isText(code int32) bool {
 	if code == missingCode {
 		return false
 	}
-	_, kind := fastcsv.ParseCell(f.levels[code])
+	_, kind := fastcsv.ParseDecimal(f.levels[code], f.decimal)
 	return kind == fastcsv.Text
 }

@@ -117,8 +117,9 @@ func TestFastPathAgreesWithRowByRowReading(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		how := rapid.SampledFrom([]Reading{ReadByForm, ReadAsCodes, ReadAsText})
 		o := CSVOptions{
-			Header: rapid.SampledFrom([]HeaderMode{HeaderAuto, HeaderYes, HeaderNo}).Draw(rt, "mode"),
-			NA:     rapid.SampledFrom([][]string{nil, nil, {"?", " -999"}, {"1"}}).Draw(rt, "NA"),
+			Decimal: rapid.SampledFrom([]byte{0, '.', ','}).Draw(rt, "decimal"),
+			Header:  rapid.SampledFrom([]HeaderMode{HeaderAuto, HeaderYes, HeaderNo}).Draw(rt, "mode"),
+			NA:      rapid.SampledFrom([][]string{nil, nil, {"?", " -999"}, {"1"}}).Draw(rt, "NA"),
 		}
 		if rapid.Bool().Draw(rt, "reading") {
 			as := map[string]Reading{"a": how.Draw(rt, "a"), "V1": how.Draw(rt, "V1"), "b": how.Draw(rt, "b"), "V2": how.Draw(rt, "V2")}
@@ -204,7 +205,7 @@ func TestFastPathDoesTheWork(t *testing.T) {
 		text := "a,b,c\n" + strings.Repeat(line, 1000)
 		b := newCSVBuilder(nil, nil)
 		require.NoError(t, b.read(rewinder(strings.NewReader(text)), CSVOptions{Header: HeaderYes}, fastcsv.Pace{}))
-		records, err := newRecords(strings.NewReader(text), ',', Limits{})
+		records, err := newRecords(strings.NewReader(text), CSVOptions{Comma: ','})
 		require.NoError(t, err)
 		_, err = records.Read()
 		require.NoError(t, err)

@@ -108,7 +108,7 @@ func (t *Table) appendRows(part *Table) error {
 
 // with is the column with the rows of another behind its own; nil stands for missing cells.
 func (f *factor) with(other *factor, rows int) *factor {
-	joined := &factor{slices.Clip(f.levels), f.codes}
+	joined := &factor{slices.Clip(f.levels), f.codes, f.decimal}
 	if other == nil {
 		for range rows {
 			joined.codes = append(joined.codes, missingCode)

@@ -21,12 +21,14 @@ type records struct {
 	source   *fastcsv.Source
 	buffered *bufio.Reader // of source, and what the csv.Reader reads
 	limits   Limits
-	lines    int // that the fast path has read
-	done     int // lines of the rows that the csv.Reader has
+	decimal  byte // what decimals follow
+	lines    int  // that the fast path has read
+	done     int  // lines of the rows that the csv.Reader has
 }
 
-// newRecords strips a byte order mark, refuses what is not text, and guesses the separator unless it is given.
-func newRecords(r io.Reader, comma rune, limits Limits) (*records, error) {
+// newRecords strips a byte order mark, refuses what is not text, and guesses the separator and the decimal point unless they
+// are given.
+func newRecords(r io.Reader, o CSVOptions) (*records, error) {
 	size, _ := remaining(r)
 	source := fastcsv.NewSource(r, size)
 	br := bufio.NewReaderSize(source, 1<<16)
@@ -43,13 +45,17 @@ func newRecords(r io.Reader, comma rune, limits Limits) (*records, error) {
 	if onlyReturns(head) {
 		return nil, errors.New("the lines end in carriage returns alone, as on old Macs; save the table with line feeds")
 	}
+	comma, decimal := o.Comma, o.Decimal
 	if comma == 0 {
-		comma = separator(head)
+		comma = separator(head, decimal)
+	}
+	if decimal == 0 {
+		decimal = decimalOf(head, err == io.EOF, comma, o.NA)
 	}
 	c := csv.NewReader(br) // which takes br for its own buffer, as it is no smaller
 	c.Comma = comma
 	c.ReuseRecord = true
-	return &records{Reader: c, source: source, buffered: br, limits: limits}, nil
+	return &records{Reader: c, source: source, buffered: br, limits: o.Limits, decimal: decimal}, nil
 }
 
 // Read reads a row as the csv.Reader does, within the limits, and counts all lines in its errors.
@@ -112,7 +118,8 @@ func onlyReturns(head []byte) bool {
 	return between
 }
 
-func separator(head []byte) rune {
+// separator is the one that occurs most often in the first line; a comma that decimals follow is one only where there is no other.
+func separator(head []byte, decimal byte) rune {
 	var commas, semicolons, tabs int
 	quoted := false
 scan:
@@ -132,9 +139,11 @@ scan:
 		}
 	}
 	switch {
-	case tabs > 0 && tabs >= max(semicolons, commas):
+	case decimal == ',' && commas == 0 && tabs == 0: // cells of their own line each
+		return ';'
+	case tabs > 0 && tabs >= semicolons && (tabs >= commas || decimal == ','):
 		return '\t'
-	case semicolons > 0 && semicolons >= commas:
+	case semicolons > 0 && (semicolons >= commas || decimal == ','):
 		return ';'
 	}
 	return ','

@@ -34,6 +34,8 @@ const (
 	DecimalCommas                     // texts for the commas in their decimals alone
 	TextsInNumbers                    // texts, though most cells are numbers
 	MissingTexts                      // texts, some of which often stand for missing values
+	DecimalPoints                     // texts for the points in their decimals, where others have commas
+	SeparatedThousands                // texts for separators of thousands
 )
 
 // A Suggestion is a kind with what it was seen by.
@@ -240,6 +242,10 @@ func (t *Table) suggestLevels(name string) Suggestion {
 	switch {
 	case errors.Is(err, ErrDecimalComma):
 		return Suggestion{Kind: Categorical, Cause: DecimalCommas}
+	case errors.Is(err, ErrDecimalPoint):
+		return Suggestion{Kind: Categorical, Cause: DecimalPoints}
+	case errors.Is(err, ErrGrouped):
+		return Suggestion{Kind: Categorical, Cause: SeparatedThousands}
 	case cells > 0 && numbers > cells:
 		detail := fmt.Sprintf("(%s in %s, among %s)", firstQuoted(texts), plural(cells, "cell"), plural(numbers, "number"))
 		return Suggestion{Categorical, TextsInNumbers, detail, texts}

@@ -94,7 +94,7 @@ func TestSuggestionsForColumns(t *testing.T) {
 		for i := range c.rows {
 			text += fmt.Sprintln(c.cell(i))
 		}
-		table, err := ReadCSV(strings.NewReader(text), CSVOptions{Comma: ',', Reading: func(string) Reading { return ReadAsCodes }})
+		table, err := ReadCSV(strings.NewReader(text), CSVOptions{Comma: ',', Decimal: '.', Reading: func(string) Reading { return ReadAsCodes }})
 		require.NoError(t, err)
 		s := table.Suggest(c.name, nil)
 		assert.Equal(t, c.kind, s.Kind, text)

@@ -28,6 +28,7 @@ type Table struct {
 	stride  int
 	store   *Store // where copies of the numbers lie, too
 	columns []column
+	decimal byte  // of a CSV file, what decimals follow
 	unnamed bool  // the first row was read as data, though a header could be there
 	origin  []int // of each row, its place among those that were read; nil: its own
 	index   *index
@@ -203,7 +204,7 @@ func (t *Table) dropRows(drop func(row int) bool) (complete *Table, dropped int,
 		return t, 0, nil
 	}
 
-	kept := &Table{Names: slices.Clone(t.Names), rows: t.rows - dropped, columns: slices.Clone(t.columns), unnamed: t.unnamed && !missing[0], origin: origin, store: t.store, index: new(index)}
+	kept := &Table{Names: slices.Clone(t.Names), rows: t.rows - dropped, columns: slices.Clone(t.columns), unnamed: t.unnamed && !missing[0], decimal: t.decimal, origin: origin, store: t.store, index: new(index)}
 	var numeric []column // to be packed in their present order
 	for j, c := range t.columns {
 		if c.factor == nil {
@@ -487,19 +488,13 @@ func (t *Table) underHeader(j int) bool {
 	return t.unnamed && len(f.codes) > 1 && f.isText(f.codes[0]) && !slices.ContainsFunc(f.codes[1:], f.isText)
 }
 
-// ErrDecimalComma is part of the error about a categorical column that would be numeric if its decimals had
-// points.
-var ErrDecimalComma = errors.New("decimals have a point here, as 1.5, and not a comma: replace the commas")
-
 // misread says what a reader who took categorical column j for numbers may have overlooked; nil if nothing.
 func (t *Table) misread(j int) error {
 	switch {
 	case t.underHeader(j):
 		return ErrHeader
-	case t.columns[j].factor.commas():
-		return ErrDecimalComma
 	}
-	return nil
+	return t.columns[j].factor.misspelt()
 }
 
 // ErrText is part of the error about a categorical column among numeric ones, where all must be numeric.

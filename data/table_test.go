@@ -340,9 +340,10 @@ func TestAFirstRowThatLooksLikeAHeaderIsSaidToBeOne(t *testing.T) {
 }
 
 func TestDecimalCommasAreSaidToBeThem(t *testing.T) {
-	const want = `column "a" is categorical: row 2 is "2,5"; decimals have a point here, as 1.5, and not a comma: replace the commas`
-	table := csvTable(t, "a;b\n1;1\n2,5;1,5 m\n;1,000,5\n")
-	_, err := table.Column("a")
+	const want = `column "a" is categorical: row 2 is "2,5"; decimals have a point here, as 1.5, and not a comma: read the table with decimal commas`
+	table, err := ReadCSV(strings.NewReader("a;b\n1;1\n2,5;1,5 m\n;1,000,5\n"), CSVOptions{Decimal: '.'})
+	require.NoError(t, err)
+	_, err = table.Column("a")
 	require.EqualError(t, err, want)
 	require.ErrorIs(t, err, ErrDecimalComma)
 	_, _, _, err = table.Matrix()

@@ -33,7 +33,9 @@ var diagnostics = []diagnostic{
 	{data.Dates, "", "left out, dates or times", keep(familyCategorical)},
 	{data.SingleValue, "", "left out, with a single value, which distinguishes no rows", nil},
 	{data.ManyLevels, "texts", "taken for categorical, with few rows a level", dropThem},
-	{data.DecimalCommas, "texts", "taken for categorical because of commas in decimals", func([]suspect, *columnFamilies) string { return "replace the commas by points" }},
+	{data.DecimalCommas, "texts", "taken for categorical because of commas in decimals", say("write points or commas throughout (--decimal)")},
+	{data.DecimalPoints, "texts", "taken for categorical because of points in decimals", say("write points or commas throughout (--decimal)")},
+	{data.SeparatedThousands, "texts", "taken for categorical because of separators of thousands", say("write digits without them, or --decimal , where these are decimals")},
 	{data.TextsInNumbers, "texts", "taken for categorical because some cells are no numbers", markThem},
 	{data.MissingTexts, "texts", "with levels that often stand for missing values", markThem},
 	{data.FewValues, "few values", "taken for categorical, with few different numbers", inOrder},
@@ -47,6 +49,10 @@ var diagnostics = []diagnostic{
 
 // most is how many columns of one diagnostic a note has room for.
 const most = 3
+
+func say(advice string) func([]suspect, *columnFamilies) string {
+	return func([]suspect, *columnFamilies) string { return advice }
+}
 
 func dropThem(list []suspect, _ *columnFamilies) string {
 	return "--drop " + abridged(list, ",", func(c suspect) string { return item(c.name) }) + " leaves " + them(list) + " out"

@@ -76,7 +76,7 @@ func TestNotesOnColumnsCanBeFollowed(t *testing.T) {
 		{cells(30, func(i int) any { return fmt.Sprintf("2024-01-%02d", 1+i) }), `left out, dates or times: "x" (such as "2024-01-01"): --columns x=categorical keeps it`, "--columns x=categorical"},
 		{cells(60, func(i int) any { return fmt.Sprintf("L%d", i*7%20) }), `few rows a level: "x" (20 levels in 60 rows): --drop x leaves it out`, "--drop x"},
 		{cells(30, func(i int) any { return []string{"a", "b", "-", "N/A"}[i%4] }), `levels that often stand for missing values: "x" ("-", "N/A"): --na='-' --na=N/A reads`, "--na=- --na=N/A"},
-		{cells(30, func(i int) any { return fmt.Sprintf("1,%d", i%9) }), `commas in decimals: "x": replace the commas by points`, "--drop x"},
+		{cells(30, func(i int) any { return fmt.Sprintf("1,%d", i%9) }), `commas in decimals: "x": write points or commas throughout (--decimal)`, "--drop x"},
 		{cells(30, func(int) any { return 3 }), `left out, with a single value, which distinguishes no rows: "x"`, "--drop x"},
 		{cells(30, func(int) any { return "a" }), `left out, with a single value, which distinguishes no rows: "x"`, "--drop x"},
 		{cells(30, func(i int) any { return i % 2 }), "", ""},

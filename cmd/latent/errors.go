@@ -247,6 +247,12 @@ func (in *input) flagsAbout(err error) string {
 		return "--header yes"
 	case errors.Is(err, data.ErrNoHeader):
 		return "--header no"
+	case errors.Is(err, data.ErrDecimalComma):
+		return "--decimal ,"
+	case errors.Is(err, data.ErrDecimalPoint):
+		return "--decimal ."
+	case errors.Is(err, data.ErrGrouped):
+		return "--decimal . or --decimal , where they are decimals"
 	case errors.Is(err, data.ErrMissing):
 		return "--missing drop"
 	case errors.Is(err, data.ErrLimit):

@@ -193,7 +193,7 @@ func described(s *session, in *input, family string, given *columnFamilies) ([]c
 func levels(in *input, j int, c column, given *columnFamilies) ([]string, error) {
 	text := in.Levels(c.Name) != nil
 	if text {
-		if _, err := in.Column(c.Name); errors.Is(err, data.ErrHeader) || errors.Is(err, data.ErrDecimalComma) && c.Family != familyCategorical {
+		if _, err := in.Column(c.Name); errors.Is(err, data.ErrHeader) || isMisspelt(err) && c.Family != familyCategorical {
 			return nil, err
 		}
 	}
@@ -221,6 +221,11 @@ func levels(in *input, j int, c column, given *columnFamilies) ([]string, error)
 		}
 	}
 	return nil, nil
+}
+
+// isMisspelt says whether an error is about numbers that were taken for texts by the way they are written.
+func isMisspelt(err error) bool {
+	return errors.Is(err, data.ErrDecimalComma) || errors.Is(err, data.ErrDecimalPoint) || errors.Is(err, data.ErrGrouped)
 }
 
 // refuseSingle refuses columns of texts that are all the same, all at once.

@@ -39,12 +39,15 @@ func (f *fittingFlags) setup(s *session, in *input, kmax *int, least int) (*task
 
 // inputFlags say how the rows are read and which columns are used.
 type inputFlags struct {
-	Select  []string   `placeholder:"COL" help:"Use these columns only, in this order."`
-	Drop    []string   `placeholder:"COL" help:"Leave these columns out."`
-	Header  string     `default:"auto" enum:"auto,yes,no" help:"Whether the first row of a CSV file names the columns: auto, yes or no."`
-	NA      []string   `name:"na" sep:"none" placeholder:"TEXT" help:"Cells of this text are missing values, as empty ones, NA and NaN are. Repeatable."`
-	Limit   limitsFlag `placeholder:"KEY=VALUE,…" help:"Limits of what is read, against damaged and hostile files: cell and row of a CSV file (16MiB, 256MiB), and ratio, of what a gzipped file holds to its own size (200, beyond 1GB)."`
-	Missing *string    `enum:"error,drop,keep,empty" placeholder:"HOW" help:"Missing values: error refuses them, drop leaves their rows out, empty leaves out rows without any value, and like keep integrates the others out, which spherical and other structured covariances without a matrix, multinomial, bpca, ppca and vbmf cannot. Default: keep where that can be, else error."`
+	Select  []string    `placeholder:"COL" help:"Use these columns only, in this order."`
+	Drop    []string    `placeholder:"COL" help:"Leave these columns out."`
+	Header  string      `default:"auto" enum:"auto,yes,no" help:"Whether the first row of a CSV file names the columns: auto, yes or no."`
+	NA      []string    `name:"na" sep:"none" placeholder:"TEXT" help:"Cells of this text are missing values, as empty ones, NA and NaN are. Repeatable. latent predict takes those of the fit too."`
+	Decimal decimalFlag `placeholder:".|," help:"What decimals follow in a CSV file: a point or a comma. Thousands are not separated. Default: what the numbers at its beginning show; of latent predict, what the fit was given."`
+	Limit   limitsFlag  `placeholder:"KEY=VALUE,…" help:"Limits of what is read, against damaged and hostile files: cell and row of a CSV file (16MiB, 256MiB), and ratio, of what a gzipped file holds to its own size (200, beyond 1GB)."`
+	Missing *string     `enum:"error,drop,keep,empty" placeholder:"HOW" help:"Missing values: error refuses them, drop leaves their rows out, empty leaves out rows without any value, and like keep integrates the others out, which spherical and other structured covariances without a matrix, multinomial, bpca, ppca and vbmf cannot. Default: keep where that can be, else error."`
+
+	fitted []string // further texts that are missing values, those of the fit of a saved model
 }
 
 // An input is a table as it was read.
@@ -83,6 +86,9 @@ func (f *inputFlags) open(s *session, source string, reading func(name string) d
 	}()
 	select {
 	case a := <-done:
+		if a.err == nil {
+			f.noteDecimal(s, a.in)
+		}
 		return a.in, a.err
 	case <-s.Done():
 		return nil, fmt.Errorf("interrupted while reading %s", source)
@@ -98,7 +104,7 @@ func (f *inputFlags) read(source string, stdin io.Reader, store *data.Store, rea
 		return &input{Table: t, name: set.Name, label: set.Label}, err
 	}
 	header := map[string]data.HeaderMode{"auto": data.HeaderAuto, "yes": data.HeaderYes, "no": data.HeaderNo}[f.Header]
-	options := data.CSVOptions{Header: header, NA: f.NA, Reading: reading, Limits: f.Limit.Limits, Store: store}
+	options := data.CSVOptions{Header: header, NA: slices.Concat(f.NA, f.fitted), Decimal: byte(f.Decimal), Reading: reading, Limits: f.Limit.Limits, Store: store}
 	if source == "-" {
 		in := &input{name: "standard input"}
 		var err error

@@ -420,7 +420,7 @@ func TestBadDataAreOneLineAndLeaveNoFile(t *testing.T) {
 		{"a,b\n1,2\n4,5\n", `no column "q"`, []string{"--select", "a,q"}},
 		{"a,b\n1,NA\nNA,5\n", "no rows left", []string{"--missing", "drop"}},
 		{"a,b\n1,2\nNA,5\n", "(--missing drop)", nil},
-		{"a;b\n1,5;2\n2,5;5\n", "decimals have a point here", nil},
+		{"a;b\n1,5;2\n2,5;5\n", "and not a comma: read the table with decimal commas (--decimal ,)", []string{"--decimal", "."}},
 		{"a,b,w\n1,2,1e308\n4,5,1e308\n7,1,1\n", "more than a 64-bit float holds", []string{"--weights", "w"}},
 		{"a,b,c\n1,,\n2,,\n", `columns "b", "c" have no value at all: --drop b,c`, nil},
 		{"a,b\n,\n,\n", "no column has a value: there is nothing to fit", nil},

@@ -418,7 +418,7 @@ func TestBadDataOfMixturesAreOneLine(t *testing.T) {
 		{"a,b\n0,0\n0,0\n", "--family multinomial", "every count is 0: there is nothing to fit"},
 		{"a,b\n0,0\n0,0\n", "--family exponential", `column "a" is constant, to working precision: drop it, or rescale it (--drop a)`},
 		{"a,b,w\n1,5,1\n2,5,1\n3,6,0\n", "--weights w --floor 0", `column "b" is constant: --drop b`},
-		{"a;b\n1,5;2\n2,5;5\n", "", `row 1 is "1,5"; decimals have a point here, as 1.5, and not a comma`},
+		{"a;b\n1,5;2\n2,5;5\n", "--decimal .", `row 1 is "1,5"; decimals have a point here, as 1.5, and not a comma`},
 		{"a,b\n1,2\n2,x y\n", "--columns a=poisson --family poisson", "(--drop b, or --columns a=poisson,b=categorical)"},
 		{"a,b\n1,5\n2,5\n3,5\n4,5\n", "--method vb", `column "b" is constant: --drop b`},
 		{"a,b\n1,5\n2,5\n3,5\n4,5\n", "--family gaussian-diagonal --floor 0", `column "b" is constant: --drop b`},

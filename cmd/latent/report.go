@@ -164,6 +164,8 @@ type settings struct {
 	Temper        float64  `json:"temper,omitempty"`
 	Accelerate    bool     `json:"accelerate,omitempty"`
 	SizePrior     string   `json:"size_prior,omitempty"`
+	NA            []string `json:"na,omitempty"`      // how the table was read
+	Decimal       string   `json:"decimal,omitempty"` // likewise
 }
 
 type size struct {

@@ -96,7 +96,9 @@ func (c *sampleCommand) take(s *session, m *modelFile) error {
 	case c.Given == "":
 		return misused("%s says nothing of its columns %s: latent sample needs rows that have them (--given FILE)", c.Saved, quoted(m.taken()))
 	}
-	in, err := (&inputFlags{Header: "auto"}).open(s, c.Given, m.reading())
+	reading := inputFlags{Header: "auto"}
+	reading.asFitted(m)
+	in, err := reading.open(s, c.Given, m.reading())
 	if err != nil {
 		return err
 	}

@@ -138,6 +138,9 @@ func (in *input) amounts(column string) ([]float64, error) {
 	}
 	parsed, faults := make([]float64, len(texts)), make([]error, len(texts))
 	for i, text := range texts {
+		if in.DecimalComma() {
+			text = strings.Replace(text, ",", ".", 1)
+		}
 		parsed[i], faults[i] = strconv.ParseFloat(strings.TrimSpace(text), 64)
 	}
 	x, place := make([]float64, len(cells)), slices.Index(in.Names, column)

@@ -17,6 +17,18 @@ const (
 	Text                   // anything else
 )
 
+// ParseDecimal is [ParseCell] of numbers whose decimals follow a comma, where decimal is one: 1,5 is a number then, and
+// 1.5 a text.
+func ParseDecimal(cell string, decimal byte) (float64, Kind) {
+	if decimal != ',' {
+		return ParseCell(cell)
+	}
+	if strings.Contains(cell, ".") {
+		return math.NaN(), Text
+	}
+	return ParseCell(strings.Replace(cell, ",", ".", 1))
+}
+
 // ParseCell returns the number in a cell, and NaN if it is missing or text. Blanks around it do not matter. Numbers
 // are decimal, or Inf.
 func ParseCell(cell string) (float64, Kind) {

@@ -7,7 +7,7 @@ import (
 	"math/bits"
 )
 
-// decimal reads the plain decimal that text has from place i on, such as -12.5e-3, and returns the float64 nearest
+// decimal reads the plain decimal that text has from place i on, such as -12.5e-3 with that point, and returns the float64 nearest
 // to it and where it ends: the same bits as strconv.ParseFloat gives. It returns end = i where there is none, or one
 // that it leaves to others: of more than 19 digits, of a power of ten beyond ±27, with a plus. The text ends with a
 // byte that is no digit.
@@ -15,7 +15,7 @@ import (
 // Digits as many as that are an integer m < 2⁶⁴, without loss, and the number is m·10ᵉ. Where both are float64 without
 // loss (m ≤ 2⁵³, |e| ≤ 22), one operation rounds once (Clinger, "How to read floating point numbers accurately", PLDI
 // 1990); else scaled divides or multiplies integers.
-func decimal(text []byte, i int) (v float64, end int) {
+func decimal(text []byte, i int, point byte) (v float64, end int) {
 	start := i
 	negative := 0
 	if text[i] == '-' {
@@ -29,10 +29,10 @@ func decimal(text []byte, i int) (v float64, end int) {
 		i++
 	}
 	digits, e := i-first, 0
-	if text[i] == '.' {
-		point := i
-		m, i = moreDigits(m, text, i+1)
-		e = point + 1 - i
+	if text[i] == point {
+		from := i + 1
+		m, i = moreDigits(m, text, from)
+		e = from - i
 		digits -= e
 		if i == first+1 {
 			return 0, start // a point alone
@@ -41,7 +41,7 @@ func decimal(text []byte, i int) (v float64, end int) {
 		return 0, start
 	}
 	if digits > 19 { // zeros before the others are none that m can lose
-		zeros := text[first : i-len(bytes.TrimLeft(text[first:i], "0."))]
+		zeros := text[first : i-len(bytes.TrimLeft(text[first:i], "0.,"))]
 		digits -= bytes.Count(zeros, []byte("0"))
 	}
 	if text[i]|0x20 == 'e' {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,7 +18,12 @@ func requireDecimal(t require.TestingT, text string) bool {
 	want, err := strconv.ParseFloat(text, 64)
 	all := false
 	for _, after := range []string{"\n", ",1\n", ",12345678\n"} {
-		got, end := decimal([]byte(text+after), 0)
+		got, end := decimal([]byte(text+after), 0, '.')
+		withComma, same := decimal([]byte(strings.Replace(text, ".", ",", 1)+strings.Replace(after, ",", ";", 1)), 0, ',')
+		if text == strings.Replace(text, ",", ";", 1) && strings.Count(text, ".") < 2 {
+			require.Equal(t, end, same, "%q", text)
+			require.Equal(t, math.Float64bits(got), math.Float64bits(withComma), "%q", text)
+		}
 		all = end == len(text) && end > 0
 		if all {
 			require.NoError(t, err, "%q", text)
@@ -129,7 +135,7 @@ func BenchmarkDecimal(b *testing.B) {
 			for b.Loop() {
 				sum := 0.0
 				for i := 0; i < len(text)-1; {
-					v, end := decimal(text, i)
+					v, end := decimal(text, i, '.')
 					if end == i {
 						b.Fatalf("%q", text[i:i+30])
 					}

@@ -19,6 +19,7 @@ type Table struct {
 	Rows    int
 	Numbers []float64 // Rows × columns that are not categorical, row-major; NaN is a missing value
 	Missing []string  // cells of these texts are missing, as empty ones, NA and NaN are
+	Decimal byte      // what decimals follow: a comma, or else a point
 
 	KindsOnly bool // neither numbers nor codes are kept: only what determines the kinds of the columns
 
@@ -37,8 +38,8 @@ const (
 )
 
 // CanSeparate reports whether the fast path can read cells with this separator: one byte that no number has.
-func CanSeparate(comma rune) bool {
-	return comma < utf8.RuneSelf && !strings.ContainsRune("0123456789+-.eE", comma)
+func CanSeparate(comma rune, decimal byte) bool {
+	return comma < utf8.RuneSelf && comma != rune(decimal) && !strings.ContainsRune("0123456789+-.eE", comma)
 }
 
 // Read adds the rows of a text to the table, as far as they are plain, and leaves the rest in the source. It returns

@@ -10,6 +10,7 @@ import (
 // layout is what the parsers of sections know of the table; it does not change meanwhile.
 type layout struct {
 	comma     byte
+	point     byte // what decimals follow
 	missing   []string
 	columns   []place
 	stride    int  // numbers of a row
@@ -26,7 +27,10 @@ type place struct {
 }
 
 func (t *Table) layout(comma byte) *layout {
-	l := &layout{comma: comma, missing: t.Missing, columns: make([]place, len(t.Columns)), kindsOnly: t.KindsOnly, numbersOnly: len(t.Missing) == 0}
+	l := &layout{comma: comma, point: '.', missing: t.Missing, columns: make([]place, len(t.Columns)), kindsOnly: t.KindsOnly, numbersOnly: len(t.Missing) == 0}
+	if t.Decimal != 0 {
+		l.point = t.Decimal
+	}
 	for j, c := range t.Columns {
 		l.columns[j] = place{at: l.stride, text: c.Categorical, digits: c.DigitsOnly}
 		if !c.Categorical {
@@ -110,7 +114,7 @@ func (s *section) parseRow(l *layout, text []byte, i int, row []float64) int {
 				i++
 				continue
 			}
-			if v, end := decimal(text, i); end > i {
+			if v, end := decimal(text, i, l.point); end > i {
 				after := end
 				if text[end] == '\r' && text[end+1] == '\n' {
 					after++
@@ -172,11 +176,11 @@ func cellAt(text []byte, i int, comma byte) (cell []byte, end int) {
 func (s *section) take(l *layout, j int, cell string, row []float64) bool {
 	p, value, kind := l.columns[j], math.NaN(), Missing
 	if s.columns == nil {
-		value, kind = ParseCell(cell)
+		value, kind = ParseDecimal(cell, l.point)
 	} else if c := &s.columns[j]; p.text {
 		return l.kindsOnly || c.AddText(cell, l.missing)
 	} else if !c.MarksMissing(cell, l.missing) {
-		value, kind = ParseCell(cell)
+		value, kind = ParseDecimal(cell, l.point)
 		if c.DigitsOnly && kind == Number {
 			c.NoteDigits(strings.TrimSpace(cell))
 		}
