@@ -16,26 +16,26 @@ import (
 type Cause int
 
 const (
-	SingleValue      Cause = iota + 1 // the same value in every row
-	RowNumbers                        // 1, 2, … up to the number of rows, in any order
-	InOrder                           // whole numbers that rise, or fall, from every row to the next
-	NamedIdentifier                   // many whole numbers under a name such as id or zip
-	DifferentTexts                    // hardly a text in two rows
-	DigitCodes                        // texts of so many digits each, as postcodes are, with fewer than five rows each
-	Dates                             // days or times
-	TwoValues                         // two different numbers
-	FewValues                         // few different numbers, as codes and grades have, which do not vary as counts do
-	VaryAsCounts                      // whole numbers from 0 on that vary as counts do
-	VaryUnlikeCounts                  // whole numbers from 0 on that vary more, or less, than counts do
-	Skewed                            // positive numbers with a long tail, and without one on the scale of logarithms
-	Numbers                           // other numbers
-	Levels                            // texts
-	ManyLevels                        // texts, with fewer than five rows each
-	DecimalCommas                     // texts for the commas in their decimals alone
-	TextsInNumbers                    // texts, though most cells are numbers
-	MissingTexts                      // texts, some of which often stand for missing values
-	DecimalPoints                     // texts for the points in their decimals, where others have commas
-	SeparatedThousands                // texts for separators of thousands
+	SingleValue        Cause = iota + 1 // the same value in every row
+	RowNumbers                          // 1, 2, … up to the number of rows, in any order
+	InOrder                             // whole numbers that rise, or fall, from every row to the next
+	NamedIdentifier                     // many whole numbers under a name such as id or zip
+	DifferentTexts                      // hardly a text in two rows
+	DigitCodes                          // texts of so many digits each, as postcodes are, with fewer than five rows each
+	Dates                               // days or times
+	TwoValues                           // two different numbers
+	FewValues                           // few different numbers, as codes and grades have, which do not vary as counts do
+	VaryAsCounts                        // whole numbers from 0 on that vary as counts do
+	VaryUnlikeCounts                    // whole numbers from 0 on that vary more, or less, than counts do
+	Skewed                              // positive numbers with a long tail, and without one on the scale of logarithms
+	Numbers                             // other numbers
+	Levels                              // texts
+	ManyLevels                          // texts, with fewer than five rows each
+	DecimalCommas                       // texts for the commas in their decimals alone
+	TextsInNumbers                      // texts, though most cells are numbers
+	MissingTexts                        // texts, some of which often stand for missing values
+	DecimalPoints                       // texts for the points in their decimals, where others have commas
+	SeparatedThousands                  // texts for separators of thousands
 )
 
 // A Suggestion is a kind with what it was seen by.

@@ -1,32 +1,32 @@
 package main
 
 import (
- "bufio"
- "cmp"
- "fmt"
- "io"
- "maps"
- "math"
- "slices"
- "strconv"
- "strings"
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
 
- "github.com/latent-go/latent/data"
- "github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/framework"
 )
 
 type predictCommand struct {
- Data string `required:"" placeholder:"FILE|NAME" help:"CSV or NPY file, also gzipped; - for standard input; or an embedded data set, see latent datasets."`
- inputFlags
- Unseen string `default:"error" enum:"error,missing" help:"Levels of categorical columns that the model has not seen: error refuses them, missing takes them for missing values."`
- Saved string `arg:"" name:"model" placeholder:"MODEL.json" help:"Model saved by latent fit --out."`
- ID []string `name:"id" placeholder:"COL" help:"Pass these columns through, as texts and before the predictions: names and numbers of rows, say. They need not be in the model."`
- Sequence string `placeholder:"COL" help:"hmm: the column that says which sequence a row belongs to. Default: the one of the fit, where the data have it; else the table is one sequence."`
- Forecast *int `placeholder:"STEPS" help:"hmm: predict the so many steps that follow each sequence in place of those that are there: probabilities of the states, means and standard deviations of the columns, and probabilities of the levels of categorical ones."`
- Label string `placeholder:"COL" help:"Known classes of the rows (mixtures, hmm): compare components to this column by the adjusted Rand index and a cross-table, in JSON, on standard output where --out names a file, or else on standard error."`
- Fill bool `help:"Write the rows themselves, with their missing entries filled in by their means given the others (factor, features), in place of what the model says of them."`
- Out string `placeholder:"FILE" help:"File to write: Parquet where its name ends in .parquet. Default, and -: standard output."`
- Format string `default:"csv" enum:"csv,json" help:"Output: csv or json."`
+	Data string `required:"" placeholder:"FILE|NAME" help:"CSV or NPY file, also gzipped; - for standard input; or an embedded data set, see latent datasets."`
+	inputFlags
+	Unseen   string   `default:"error" enum:"error,missing" help:"Levels of categorical columns that the model has not seen: error refuses them, missing takes them for missing values."`
+	Saved    string   `arg:"" name:"model" placeholder:"MODEL.json" help:"Model saved by latent fit --out."`
+	ID       []string `name:"id" placeholder:"COL" help:"Pass these columns through, as texts and before the predictions: names and numbers of rows, say. They need not be in the model."`
+	Sequence string   `placeholder:"COL" help:"hmm: the column that says which sequence a row belongs to. Default: the one of the fit, where the data have it; else the table is one sequence."`
+	Forecast *int     `placeholder:"STEPS" help:"hmm: predict the so many steps that follow each sequence in place of those that are there: probabilities of the states, means and standard deviations of the columns, and probabilities of the levels of categorical ones."`
+	Label    string   `placeholder:"COL" help:"Known classes of the rows (mixtures, hmm): compare components to this column by the adjusted Rand index and a cross-table, in JSON, on standard output where --out names a file, or else on standard error."`
+	Fill     bool     `help:"Write the rows themselves, with their missing entries filled in by their means given the others (factor, features), in place of what the model says of them."`
+	Out      string   `placeholder:"FILE" help:"File to write: Parquet where its name ends in .parquet. Default, and -: standard output."`
+	Format   string   `default:"csv" enum:"csv,json" help:"Output: csv or json."`
 }
 
 // rowHead heads the column of row numbers.
@@ -35,261 +35,261 @@ const rowHead = "row"
 // Run writes what the model says of each row: components and their probabilities or latent means, and the
 // log-likelihood; of rows among which some are left out, also their numbers.
 func (c *predictCommand) Run(s *session) error {
- m, err := readModel(c.Saved)
- if err != nil {
- return err
- }
- c.asFitted(m)
- if err := cmp.Or(c.checkSequences(m), c.checkFormat()); err != nil {
- return err
- }
- if c.Fill && m.saved.fill == nil {
- return misused("--fill requires a model that has missing entries filled in, such as factor: %s is a %s model", c.Saved, m.Model)
- }
- if m.saved.applied != nil {
- if err := cmp.Or(models[m.Model].checkLabel(m.Model, c.Label), s.checkOut(c.Out, c.Data, c.Saved)); err != nil {
- return err
- }
- return m.saved.applied(c, s, m)
- }
- if m.saved.doubt != "" {
- s.note("%s: %s", c.Saved, m.saved.doubt)
- }
- gaps, err := c.gaps(m.saved.needsAll)
- if err != nil {
- return err
- }
- if err := s.checkOut(c.Out, c.Data, c.Saved); err != nil {
- return err
- }
- if m.saved.pairs != nil {
- p, err := c.readPairs(s, m)
- if err != nil {
- return err
- }
- return c.emit(s, p)
- }
- in, ids, err := c.read(s, m)
- if err != nil {
- return err
- }
- columns, score := m.Columns, m.saved.score
- if m.saved.prior != nil && in.lacks(m.Columns[:len(m.Columns)-len(m.saved.gate)]) {
- s.note("%s has no column of the components: their probabilities are what the gate says", in.name)
- columns, score = m.saved.gate, m.saved.prior
- }
- if len(m.saved.optional) > 0 && !in.unnamed {
- columns, score = m.present(in)
- }
- names := namesOf(columns)
- order, err := in.match(s, names)
- if err != nil {
- return in.wrap(err)
- }
- if err := in.recode(columns, order, c.Unseen == "missing"); err != nil {
- return in.wrap(err)
- }
- c.noteNA(s, in)
- if err := in.complete(s, gaps); err != nil {
- return err
- }
- p := &prediction{score: score, layout: m.saved.layout, in: in, ids: ids, columns: names, errors: in.renderer()}
- if p.x, p.rows, _, err = in.numbers(s, models[m.Model].classes, m.saved.needsAll); err != nil {
- return in.wrap(err)
- }
- p.errors.columns = namesOf(columns)
- if len(m.saved.optional) > 0 { // whose errors are about all columns
- p.errors.columns = namesOf(m.Columns)
- }
- for j, place := range order {
- p.errors.columns[slices.Index(p.errors.columns, columns[j].Name)] = in.Names[place]
- }
- if c.Fill {
- p.score, p.layout = m.saved.fill, layout{list: "filled", entries: names}
- }
- if !slices.IsSorted(order) {
- p.order = order
- }
- if m.saved.sequences != nil {
- p.ends = in.endsOf(p.rows)
- p.score = func(b framework.Rows) ([]float64, error) { return m.saved.sequences(p.series(b)) }
- }
- if c.Forecast != nil {
- return c.forecast(s, m, p)
- }
- if p.numbers = gaps == missingDrop || gaps == missingEmpty; p.numbers {
- p.layout.first = append([]string{rowHead}, p.layout.first...)
- }
- if err := c.emit(s, p); err != nil {
- return err
- }
- if a := p.agreement(); a != nil && c.Format == "csv" {
- return c.printAgreement(s, a)
- }
- return nil
+	m, err := readModel(c.Saved)
+	if err != nil {
+		return err
+	}
+	c.asFitted(m)
+	if err := cmp.Or(c.checkSequences(m), c.checkFormat()); err != nil {
+		return err
+	}
+	if c.Fill && m.saved.fill == nil {
+		return misused("--fill requires a model that has missing entries filled in, such as factor: %s is a %s model", c.Saved, m.Model)
+	}
+	if m.saved.applied != nil {
+		if err := cmp.Or(models[m.Model].checkLabel(m.Model, c.Label), s.checkOut(c.Out, c.Data, c.Saved)); err != nil {
+			return err
+		}
+		return m.saved.applied(c, s, m)
+	}
+	if m.saved.doubt != "" {
+		s.note("%s: %s", c.Saved, m.saved.doubt)
+	}
+	gaps, err := c.gaps(m.saved.needsAll)
+	if err != nil {
+		return err
+	}
+	if err := s.checkOut(c.Out, c.Data, c.Saved); err != nil {
+		return err
+	}
+	if m.saved.pairs != nil {
+		p, err := c.readPairs(s, m)
+		if err != nil {
+			return err
+		}
+		return c.emit(s, p)
+	}
+	in, ids, err := c.read(s, m)
+	if err != nil {
+		return err
+	}
+	columns, score := m.Columns, m.saved.score
+	if m.saved.prior != nil && in.lacks(m.Columns[:len(m.Columns)-len(m.saved.gate)]) {
+		s.note("%s has no column of the components: their probabilities are what the gate says", in.name)
+		columns, score = m.saved.gate, m.saved.prior
+	}
+	if len(m.saved.optional) > 0 && !in.unnamed {
+		columns, score = m.present(in)
+	}
+	names := namesOf(columns)
+	order, err := in.match(s, names)
+	if err != nil {
+		return in.wrap(err)
+	}
+	if err := in.recode(columns, order, c.Unseen == "missing"); err != nil {
+		return in.wrap(err)
+	}
+	c.noteNA(s, in)
+	if err := in.complete(s, gaps); err != nil {
+		return err
+	}
+	p := &prediction{score: score, layout: m.saved.layout, in: in, ids: ids, columns: names, errors: in.renderer()}
+	if p.x, p.rows, _, err = in.numbers(s, models[m.Model].classes, m.saved.needsAll); err != nil {
+		return in.wrap(err)
+	}
+	p.errors.columns = namesOf(columns)
+	if len(m.saved.optional) > 0 { // whose errors are about all columns
+		p.errors.columns = namesOf(m.Columns)
+	}
+	for j, place := range order {
+		p.errors.columns[slices.Index(p.errors.columns, columns[j].Name)] = in.Names[place]
+	}
+	if c.Fill {
+		p.score, p.layout = m.saved.fill, layout{list: "filled", entries: names}
+	}
+	if !slices.IsSorted(order) {
+		p.order = order
+	}
+	if m.saved.sequences != nil {
+		p.ends = in.endsOf(p.rows)
+		p.score = func(b framework.Rows) ([]float64, error) { return m.saved.sequences(p.series(b)) }
+	}
+	if c.Forecast != nil {
+		return c.forecast(s, m, p)
+	}
+	if p.numbers = gaps == missingDrop || gaps == missingEmpty; p.numbers {
+		p.layout.first = append([]string{rowHead}, p.layout.first...)
+	}
+	if err := c.emit(s, p); err != nil {
+		return err
+	}
+	if a := p.agreement(); a != nil && c.Format == "csv" {
+		return c.printAgreement(s, a)
+	}
+	return nil
 }
 
 // checkFormat refuses what a Parquet file cannot hold.
 func (c *predictCommand) checkFormat() error {
- switch {
- case isParquet(c.Out) && c.Format == "json":
- return misused("--out %s is to be Parquet, and --format json is not: leave one of them out", word(c.Out))
- case isParquet(c.Out) && c.Forecast != nil:
- return misused("--out %s: forecasts are written as CSV or JSON: name another file", word(c.Out))
- }
- return nil
+	switch {
+	case isParquet(c.Out) && c.Format == "json":
+		return misused("--out %s is to be Parquet, and --format json is not: leave one of them out", word(c.Out))
+	case isParquet(c.Out) && c.Forecast != nil:
+		return misused("--out %s: forecasts are written as CSV or JSON: name another file", word(c.Out))
+	}
+	return nil
 }
 
 // present are the model's columns less those that it does without where the data lack them, and the score of rows of
 // the others.
 func (m *modelFile) present(in *input) (columns []column, score func(rows framework.Rows) ([]float64, error)) {
- places := make([]int, len(m.Columns))
- for j, c := range m.Columns {
- if places[j] = -1; slices.Contains(in.Names, c.Name) || !slices.Contains(m.saved.optional, c.Name) {
- places[j] = len(columns)
- columns = append(columns, c)
- }
- }
- return columns, func(b framework.Rows) ([]float64, error) {
- wide := framework.Rows{First: b.First, N: b.N, D: len(places), Stride: len(places)}
- for i := range b.N {
- row := b.Row(i)
- for _, j := range places {
- v := math.NaN()
- if j >= 0 {
- v = row[j]
- }
- wide.X = append(wide.X, v)
- }
- }
- return m.saved.score(wide)
- }
+	places := make([]int, len(m.Columns))
+	for j, c := range m.Columns {
+		if places[j] = -1; slices.Contains(in.Names, c.Name) || !slices.Contains(m.saved.optional, c.Name) {
+			places[j] = len(columns)
+			columns = append(columns, c)
+		}
+	}
+	return columns, func(b framework.Rows) ([]float64, error) {
+		wide := framework.Rows{First: b.First, N: b.N, D: len(places), Stride: len(places)}
+		for i := range b.N {
+			row := b.Row(i)
+			for _, j := range places {
+				v := math.NaN()
+				if j >= 0 {
+					v = row[j]
+				}
+				wide.X = append(wide.X, v)
+			}
+		}
+		return m.saved.score(wide)
+	}
 }
 
 // emit writes the predictions.
 func (c *predictCommand) emit(s *session, p *prediction) error {
- if c.Format == "json" {
- return s.emit(c.Out, func(w io.Writer) error {
- if err := p.writeJSON(s, w); err != nil {
- return err
- }
- return s.store.Check()
- })
- }
- return s.emitTable(c.Out, p.heads(), func(to data.Writer) error {
- if err := p.writeTable(s, to); err != nil {
- return err
- }
- return s.store.Check()
- })
+	if c.Format == "json" {
+		return s.emit(c.Out, func(w io.Writer) error {
+			if err := p.writeJSON(s, w); err != nil {
+				return err
+			}
+			return s.store.Check()
+		})
+	}
+	return s.emitTable(c.Out, p.heads(), func(to data.Writer) error {
+		if err := p.writeTable(s, to); err != nil {
+			return err
+		}
+		return s.store.Check()
+	})
 }
 
 // read reads the table, takes out the columns that are passed through or compared, and chooses others.
 func (c *predictCommand) read(s *session, m *modelFile) (*input, ids, error) {
- names := namesOf(m.Columns)
- if err := c.checkColumns(m, names); err != nil {
- return nil, ids{}, err
- }
- sequence := cmp.Or(c.Sequence, m.Settings.Sequence)
- own := without(append(slices.Clone(c.ID), c.Label, sequence), setOf(names)) // no columns of the model
- in, err := c.open(s, c.Data, asText(m.reading(), own...))
- if err != nil {
- return nil, ids{}, err
- }
- passed, err := in.passThrough(c.ID)
- if err != nil {
- return nil, ids{}, err
- }
- if err := in.takeLabels(c.Label); err != nil {
- return nil, ids{}, err
- }
- switch {
- case sequence != "" && (slices.Contains(c.Drop, sequence) || slices.Contains(c.Select, sequence)):
- return nil, ids{}, misused("column %q says which sequence a row belongs to: it cannot be selected or dropped", sequence)
- case c.Sequence == "" && sequence != "" && !slices.Contains(in.Names, sequence):
- s.note("%s has no column %.60q, by which the model was fitted to sequences: its rows are taken for one sequence", in.name, sequence)
- default:
- if err := in.takeSequences(sequence); err != nil {
- return nil, ids{}, err
- }
- }
- if own = slices.DeleteFunc(own, func(name string) bool { return !slices.Contains(in.Names, name) }); len(own) > 0 {
- if in.Table, err = in.Table.Drop(own...); err != nil {
- return nil, ids{}, in.wrap(err)
- }
- if slices.Contains(own, in.label) {
- in.label = ""
- }
- }
- if slices.Contains(names, in.label) {
- in.label = "" // to the model, a column like others
- }
- unlabelled, err := c.choose(in)
- if err != nil {
- return nil, ids{}, err
- }
- if unlabelled {
- s.note("1 column of %s left out, as not in the model (--id passes columns through): %q", in.name, in.label)
- }
- return in, passed, nil
+	names := namesOf(m.Columns)
+	if err := c.checkColumns(m, names); err != nil {
+		return nil, ids{}, err
+	}
+	sequence := cmp.Or(c.Sequence, m.Settings.Sequence)
+	own := without(append(slices.Clone(c.ID), c.Label, sequence), setOf(names)) // no columns of the model
+	in, err := c.open(s, c.Data, asText(m.reading(), own...))
+	if err != nil {
+		return nil, ids{}, err
+	}
+	passed, err := in.passThrough(c.ID)
+	if err != nil {
+		return nil, ids{}, err
+	}
+	if err := in.takeLabels(c.Label); err != nil {
+		return nil, ids{}, err
+	}
+	switch {
+	case sequence != "" && (slices.Contains(c.Drop, sequence) || slices.Contains(c.Select, sequence)):
+		return nil, ids{}, misused("column %q says which sequence a row belongs to: it cannot be selected or dropped", sequence)
+	case c.Sequence == "" && sequence != "" && !slices.Contains(in.Names, sequence):
+		s.note("%s has no column %.60q, by which the model was fitted to sequences: its rows are taken for one sequence", in.name, sequence)
+	default:
+		if err := in.takeSequences(sequence); err != nil {
+			return nil, ids{}, err
+		}
+	}
+	if own = slices.DeleteFunc(own, func(name string) bool { return !slices.Contains(in.Names, name) }); len(own) > 0 {
+		if in.Table, err = in.Table.Drop(own...); err != nil {
+			return nil, ids{}, in.wrap(err)
+		}
+		if slices.Contains(own, in.label) {
+			in.label = ""
+		}
+	}
+	if slices.Contains(names, in.label) {
+		in.label = "" // to the model, a column like others
+	}
+	unlabelled, err := c.choose(in)
+	if err != nil {
+		return nil, ids{}, err
+	}
+	if unlabelled {
+		s.note("1 column of %s left out, as not in the model (--id passes columns through): %q", in.name, in.label)
+	}
+	return in, passed, nil
 }
 
 // checkColumns refuses --id and --label that cannot be.
 func (c *predictCommand) checkColumns(m *modelFile, names []string) error {
- for i, id := range c.ID {
- switch {
- case slices.Contains(c.ID[:i], id):
- return misused("--id names column %q twice", id)
- case id == rowHead || slices.Contains(m.saved.layout.names(), id):
- return misused("--id would add a second column named %q to the predictions", id)
- }
- }
- if slices.Contains(names, c.Label) {
- return misused("--label: column %q is one of the model's", c.Label)
- }
- return models[m.Model].checkLabel(m.Model, c.Label)
+	for i, id := range c.ID {
+		switch {
+		case slices.Contains(c.ID[:i], id):
+			return misused("--id names column %q twice", id)
+		case id == rowHead || slices.Contains(m.saved.layout.names(), id):
+			return misused("--id would add a second column named %q to the predictions", id)
+		}
+	}
+	if slices.Contains(names, c.Label) {
+		return misused("--label: column %q is one of the model's", c.Label)
+	}
+	return models[m.Model].checkLabel(m.Model, c.Label)
 }
 
 // printAgreement keeps out of the way of the predictions.
 func (c *predictCommand) printAgreement(s *session, a *agreementTable) error {
- p := s.page()
- p.line("%s: %s", a.fact()[0], a.fact()[1])
- a.print(p)
- w := s.stderr
- if c.Out != "" && c.Out != "-" {
- w = s.stdout
- }
- _, err := w.Write(p.Bytes())
- return err
+	p := s.page()
+	p.line("%s: %s", a.fact()[0], a.fact()[1])
+	a.print(p)
+	w := s.stderr
+	if c.Out != "" && c.Out != "-" {
+		w = s.stdout
+	}
+	_, err := w.Write(p.Bytes())
+	return err
 }
 
 // ids are columns that are passed through, as texts.
 type ids struct {
- names []string
- cells []func(row int) string // of every row that was read
+	names []string
+	cells []func(row int) string // of every row that was read
 }
 
 // passThrough keeps columns of the table, which stays as it is.
 func (in *input) passThrough(names []string) (list ids, err error) {
- list.names = names
- for _, name := range names {
- cell := func(int) string { return "" }
- if !in.Empty(name) || !slices.Contains(in.Names, name) {
- t, err := in.Factor(name, nil, false)
- if err != nil {
- return list, in.wrap(fmt.Errorf("--id: %w", err))
- }
- levels, codes := t.Levels(name), t.Codes(name)
- cell = func(row int) string {
- if codes[row] < 0 {
- return ""
- }
- return levels[codes[row]]
- }
- }
- list.cells = append(list.cells, cell)
- }
- return list, nil
+	list.names = names
+	for _, name := range names {
+		cell := func(int) string { return "" }
+		if !in.Empty(name) || !slices.Contains(in.Names, name) {
+			t, err := in.Factor(name, nil, false)
+			if err != nil {
+				return list, in.wrap(fmt.Errorf("--id: %w", err))
+			}
+			levels, codes := t.Levels(name), t.Codes(name)
+			cell = func(row int) string {
+				if codes[row] < 0 {
+					return ""
+				}
+				return levels[codes[row]]
+			}
+		}
+		list.cells = append(list.cells, cell)
+	}
+	return list, nil
 }
 
 // match keeps the model's columns, in the order in which the table has them, and returns
@@ -297,103 +297,103 @@ func (in *input) passThrough(names []string) (list ids, err error) {
 // model's. Otherwise, where either side has made-up names, the places do; and where both
 // have, there must be as many.
 func (in *input) match(s *session, names []string) (order []int, err error) {
- missing := without(names, setOf(in.Names))
- made, differ := generated(names), in.Cols() != len(names)
- switch {
- case len(missing) > 0 && !made && !in.unnamed:
- return nil, fmt.Errorf("columns of the model are missing in the data: %s; the data have %s", quoted(missing), quoted(in.Names))
- case len(missing) > 0 && differ:
- return nil, fmt.Errorf("the data have %d columns and the model %d; by name, these are missing: %s (--select or --drop leaves as many)", in.Cols(), len(names), quoted(missing))
- case made && in.unnamed && differ:
- return nil, fmt.Errorf("the data have %d columns and the model %d; neither has names to go by: choose columns with --select or --drop", in.Cols(), len(names))
- case len(missing) > 0:
- s.note("the columns of %s are taken by their places: %s are %s of the model", in.name, quoted(in.Names), quoted(names))
- names = in.Names
- }
- asked := setOf(names)
- extra := without(in.Names, asked)
- if len(extra) > 0 {
- s.note("%s of %s left out, as not in the model (--id passes columns through): %s", counted(len(extra), "column"), in.name, quoted(extra))
- }
- kept := without(in.Names, setOf(extra))
- at := make(map[string]int, len(kept))
- for j, name := range kept {
- at[name] = j
- }
- for _, name := range names {
- order = append(order, at[name])
- }
- in.asked = true
- in.Table, err = in.Table.Select(kept...)
- return order, err
+	missing := without(names, setOf(in.Names))
+	made, differ := generated(names), in.Cols() != len(names)
+	switch {
+	case len(missing) > 0 && !made && !in.unnamed:
+		return nil, fmt.Errorf("columns of the model are missing in the data: %s; the data have %s", quoted(missing), quoted(in.Names))
+	case len(missing) > 0 && differ:
+		return nil, fmt.Errorf("the data have %d columns and the model %d; by name, these are missing: %s (--select or --drop leaves as many)", in.Cols(), len(names), quoted(missing))
+	case made && in.unnamed && differ:
+		return nil, fmt.Errorf("the data have %d columns and the model %d; neither has names to go by: choose columns with --select or --drop", in.Cols(), len(names))
+	case len(missing) > 0:
+		s.note("the columns of %s are taken by their places: %s are %s of the model", in.name, quoted(in.Names), quoted(names))
+		names = in.Names
+	}
+	asked := setOf(names)
+	extra := without(in.Names, asked)
+	if len(extra) > 0 {
+		s.note("%s of %s left out, as not in the model (--id passes columns through): %s", counted(len(extra), "column"), in.name, quoted(extra))
+	}
+	kept := without(in.Names, setOf(extra))
+	at := make(map[string]int, len(kept))
+	for j, name := range kept {
+		at[name] = j
+	}
+	for _, name := range names {
+		order = append(order, at[name])
+	}
+	in.asked = true
+	in.Table, err = in.Table.Select(kept...)
+	return order, err
 }
 
 // lacks says whether the table has names, and none of those of the columns.
 func (in *input) lacks(columns []column) bool {
- return !in.unnamed && len(without(in.Names, setOf(namesOf(columns)))) == in.Cols()
+	return !in.unnamed && len(without(in.Names, setOf(namesOf(columns)))) == in.Cols()
 }
 
 func setOf(names []string) map[string]bool {
- set := make(map[string]bool, len(names))
- for _, name := range names {
- set[name] = true
- }
- return set
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
 }
 
 // without are the names that are not in the set.
 func without(names []string, set map[string]bool) (rest []string) {
- for _, name := range names {
- if !set[name] {
- rest = append(rest, name)
- }
- }
- return rest
+	for _, name := range names {
+		if !set[name] {
+			rest = append(rest, name)
+		}
+	}
+	return rest
 }
 
 // generated says whether names are V1, V2, …, which package data gives to columns
 // without one.
 func generated(names []string) bool {
- for j, name := range names {
- if name != "V"+strconv.Itoa(j+1) {
- return false
- }
- }
- return true
+	for j, name := range names {
+		if name != "V"+strconv.Itoa(j+1) {
+			return false
+		}
+	}
+	return true
 }
 
 func quoted(names []string) string {
- var list []string
- for _, name := range names {
- list = append(list, fmt.Sprintf("%.60q", name))
- }
- return listed(list, 20)
+	var list []string
+	for _, name := range names {
+		list = append(list, fmt.Sprintf("%.60q", name))
+	}
+	return listed(list, 20)
 }
 
 // listed joins the first names; the count stands for those that there is no room for.
 func listed(names []string, most int) string {
- if len(names) > most {
- return fmt.Sprintf("%s, … (%d in all)", strings.Join(names[:most], ", "), len(names))
- }
- return strings.Join(names, ", ")
+	if len(names) > most {
+		return fmt.Sprintf("%s, … (%d in all)", strings.Join(names[:most], ", "), len(names))
+	}
+	return strings.Join(names, ", ")
 }
 
 // A prediction is a model applied to rows, block by block.
 type prediction struct {
- score func(rows framework.Rows) ([]float64, error)
- layout layout
- in *input
- errors renderer // knows the columns of the model by their names in the data
- x []float64 // rows×D, columns as the table has them
- rows int
- order []int // place of each column of the model; nil: they are in place
- columns []string
- ids ids
- ends []int // of sequences; nil where rows are independent
- numbers bool // rows are written with their numbers
+	score   func(rows framework.Rows) ([]float64, error)
+	layout  layout
+	in      *input
+	errors  renderer  // knows the columns of the model by their names in the data
+	x       []float64 // rows×D, columns as the table has them
+	rows    int
+	order   []int // place of each column of the model; nil: they are in place
+	columns []string
+	ids     ids
+	ends    []int // of sequences; nil where rows are independent
+	numbers bool  // rows are written with their numbers
 
- assigned []int // components of the rows so far, from 0, where known classes are to be compared
- reordered []float64 // one block
+	assigned  []int     // components of the rows so far, from 0, where known classes are to be compared
+	reordered []float64 // one block
 }
 
 const blockRows = 4096
@@ -401,173 +401,173 @@ const blockRows = 4096
 // block is rows first to first+n−1 as the model has its columns. The next call
 // overwrites it.
 func (p *prediction) block(first, n int) framework.Rows {
- d := len(p.columns)
- b := framework.Rows{First: first, N: n, D: d, Stride: d, X: p.x[first*d : (first+n)*d]}
- if p.order == nil {
- return b
- }
- p.reordered = p.reordered[:0]
- for i := range n {
- for _, place := range p.order {
- p.reordered = append(p.reordered, b.X[i*d+place])
- }
- }
- b.X = p.reordered
- return b
+	d := len(p.columns)
+	b := framework.Rows{First: first, N: n, D: d, Stride: d, X: p.x[first*d : (first+n)*d]}
+	if p.order == nil {
+		return b
+	}
+	p.reordered = p.reordered[:0]
+	for i := range n {
+		for _, place := range p.order {
+			p.reordered = append(p.reordered, b.X[i*d+place])
+		}
+	}
+	b.X = p.reordered
+	return b
 }
 
 // after is the row after the last of the block that begins with row first: whole sequences where there are such.
 func (p *prediction) after(first int) int {
- end := min(first+blockRows, p.rows)
- if p.ends == nil {
- return end
- }
- at, _ := slices.BinarySearch(p.ends, end)
- return p.ends[at]
+	end := min(first+blockRows, p.rows)
+	if p.ends == nil {
+		return end
+	}
+	at, _ := slices.BinarySearch(p.ends, end)
+	return p.ends[at]
 }
 
 // series are the sequences of a block.
 func (p *prediction) series(b framework.Rows) framework.Sequences {
- from, _ := slices.BinarySearch(p.ends, b.First+1)
- var ends []int
- for _, end := range p.ends[from:] {
- if end > b.First+b.N {
- break
- }
- ends = append(ends, end-b.First)
- }
- return framework.Sequences{First: from, Steps: b, Ends: ends}
+	from, _ := slices.BinarySearch(p.ends, b.First+1)
+	var ends []int
+	for _, end := range p.ends[from:] {
+		if end > b.First+b.N {
+			break
+		}
+		ends = append(ends, end-b.First)
+	}
+	return framework.Sequences{First: from, Steps: b, Ends: ends}
 }
 
 // withNumbers puts the numbers of n rows from first on before what the model says of them.
 func (p *prediction) withNumbers(table []float64, first, n int) []float64 {
- if !p.numbers {
- return table
- }
- width := len(table) / n
- list := make([]float64, 0, len(table)+n)
- for i := range n {
- list = append(append(list, float64(p.in.Origin(first+i)+1)), table[i*width:(i+1)*width]...)
- }
- return list
+	if !p.numbers {
+		return table
+	}
+	width := len(table) / n
+	list := make([]float64, 0, len(table)+n)
+	for i := range n {
+		list = append(append(list, float64(p.in.Origin(first+i)+1)), table[i*width:(i+1)*width]...)
+	}
+	return list
 }
 
 // blocks calls use with what the model says of one block of rows after another: as many
 // numbers a row as the layout has names.
 func (p *prediction) blocks(s *session, use func(table []float64, n int) error) error {
- for first, n := 0, 0; first < p.rows; first += n {
- if s.Err() != nil {
- return fmt.Errorf("interrupted after %d of %d rows", first, p.rows)
- }
- n = p.after(first) - first
- table, err := p.score(p.block(first, n))
- if err != nil {
- return rendered(p.in.name + ": " + p.errors.render(err))
- }
- if at := slices.IndexFunc(table, func(v float64) bool { return v-v != 0 }); at >= 0 {
- width := len(table) / n
- err := framework.FaultyRow(first+at/width, "has the %s %v: its numbers are out of the range of the model's", p.layout.names()[at%width], table[at])
- return rendered(p.in.name + ": " + p.errors.render(err))
- }
- table = p.withNumbers(table, first, n)
- if p.in.known != nil {
- names := p.layout.names()
- for at := slices.IndexFunc(names, func(name string) bool { return name == labelHead || name == stateHead }); at < len(table); at += len(names) {
- p.assigned = append(p.assigned, int(table[at])-1)
- }
- }
- if err := use(table, n); err != nil {
- return err
- }
- }
- return nil
+	for first, n := 0, 0; first < p.rows; first += n {
+		if s.Err() != nil {
+			return fmt.Errorf("interrupted after %d of %d rows", first, p.rows)
+		}
+		n = p.after(first) - first
+		table, err := p.score(p.block(first, n))
+		if err != nil {
+			return rendered(p.in.name + ": " + p.errors.render(err))
+		}
+		if at := slices.IndexFunc(table, func(v float64) bool { return v-v != 0 }); at >= 0 {
+			width := len(table) / n
+			err := framework.FaultyRow(first+at/width, "has the %s %v: its numbers are out of the range of the model's", p.layout.names()[at%width], table[at])
+			return rendered(p.in.name + ": " + p.errors.render(err))
+		}
+		table = p.withNumbers(table, first, n)
+		if p.in.known != nil {
+			names := p.layout.names()
+			for at := slices.IndexFunc(names, func(name string) bool { return name == labelHead || name == stateHead }); at < len(table); at += len(names) {
+				p.assigned = append(p.assigned, int(table[at])-1)
+			}
+		}
+		if err := use(table, n); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // agreement compares the components of all rows with known classes; nil where there are none.
 func (p *prediction) agreement() *agreementTable {
- return p.in.agreement(p.assigned, len(p.layout.entries))
+	return p.in.agreement(p.assigned, len(p.layout.entries))
 }
 
 // heads are those of the table that is written: what is passed through, and the numbers of the layout.
 func (p *prediction) heads() (heads []data.Head) {
- for _, name := range p.ids.names {
- heads = append(heads, data.Head{Name: name, Cells: data.Texts})
- }
- for _, name := range p.layout.names() {
- cells := data.Floats
- if slices.Contains([]string{rowHead, labelHead, stateHead}, name) {
- cells = data.Integers
- }
- heads = append(heads, data.Head{Name: name, Cells: cells})
- }
- return heads
+	for _, name := range p.ids.names {
+		heads = append(heads, data.Head{Name: name, Cells: data.Texts})
+	}
+	for _, name := range p.layout.names() {
+		cells := data.Floats
+		if slices.Contains([]string{rowHead, labelHead, stateHead}, name) {
+			cells = data.Integers
+		}
+		heads = append(heads, data.Head{Name: name, Cells: cells})
+	}
+	return heads
 }
 
 // writeTable writes one row after another.
 func (p *prediction) writeTable(s *session, to data.Writer) error {
- rows, texts := 0, []string(nil)
- return p.blocks(s, func(table []float64, n int) error {
- texts = texts[:0]
- for i := range n {
- for _, cell := range p.ids.cells {
- texts = append(texts, cell(p.in.Origin(rows+i)))
- }
- }
- rows += n
- return to.Write(texts, table)
- })
+	rows, texts := 0, []string(nil)
+	return p.blocks(s, func(table []float64, n int) error {
+		texts = texts[:0]
+		for i := range n {
+			for _, cell := range p.ids.cells {
+				texts = append(texts, cell(p.in.Origin(rows+i)))
+			}
+		}
+		rows += n
+		return to.Write(texts, table)
+	})
 }
 
 // writeJSON writes one object as it comes: the names of the columns, the list of each row, and then what was kept
 // meanwhile, one list for each of the other numbers, the constants, the columns passed through, the agreement with known
 // classes and the warnings.
 func (p *prediction) writeJSON(s *session, w io.Writer) error {
- o := &objectWriter{Writer: bufio.NewWriter(w)}
- o.open("", "{")
- o.field("columns", p.columns)
- from, to, names := len(p.layout.first), len(p.layout.first)+len(p.layout.entries), p.layout.names()
- kept := make([][]float64, len(names)) // those outside the list
- if from < to {
- o.open(p.layout.list, "[")
- }
- err := p.blocks(s, func(table []float64, n int) error {
- for row := range slices.Chunk(table, len(names)) {
- if from < to {
- o.field("", numbers(row[from:to]))
- }
- for j, v := range row {
- if j < from || j >= to {
- kept[j] = append(kept[j], v)
- }
- }
- }
- return o.err
- })
- if err != nil {
- return err
- }
- if from < to {
- o.close("]")
- }
- for j, list := range kept {
- if j < from || j >= to {
- o.list(names[j], len(list), func(i int) any { return number(list[i]) })
- }
- }
- for _, name := range slices.Sorted(maps.Keys(p.layout.constants)) {
- o.field(name, p.layout.constants[name])
- }
- if len(p.ids.names) > 0 {
- o.open("ids", "{")
- for j, name := range p.ids.names {
- o.list(name, p.rows, func(row int) any { return p.ids.cells[j](p.in.Origin(row)) })
- }
- o.close("}")
- }
- if a := p.agreement(); a != nil {
- o.field("agreement", a)
- }
- o.field("warnings", append([]string{}, s.notes...))
- o.close("}\n")
- return cmp.Or(o.err, o.Flush())
+	o := &objectWriter{Writer: bufio.NewWriter(w)}
+	o.open("", "{")
+	o.field("columns", p.columns)
+	from, to, names := len(p.layout.first), len(p.layout.first)+len(p.layout.entries), p.layout.names()
+	kept := make([][]float64, len(names)) // those outside the list
+	if from < to {
+		o.open(p.layout.list, "[")
+	}
+	err := p.blocks(s, func(table []float64, n int) error {
+		for row := range slices.Chunk(table, len(names)) {
+			if from < to {
+				o.field("", numbers(row[from:to]))
+			}
+			for j, v := range row {
+				if j < from || j >= to {
+					kept[j] = append(kept[j], v)
+				}
+			}
+		}
+		return o.err
+	})
+	if err != nil {
+		return err
+	}
+	if from < to {
+		o.close("]")
+	}
+	for j, list := range kept {
+		if j < from || j >= to {
+			o.list(names[j], len(list), func(i int) any { return number(list[i]) })
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.layout.constants)) {
+		o.field(name, p.layout.constants[name])
+	}
+	if len(p.ids.names) > 0 {
+		o.open("ids", "{")
+		for j, name := range p.ids.names {
+			o.list(name, p.rows, func(row int) any { return p.ids.cells[j](p.in.Origin(row)) })
+		}
+		o.close("}")
+	}
+	if a := p.agreement(); a != nil {
+		o.field("agreement", a)
+	}
+	o.field("warnings", append([]string{}, s.notes...))
+	o.close("}\n")
+	return cmp.Or(o.err, o.Flush())
 }
