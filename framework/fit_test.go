@@ -28,6 +28,9 @@ func (c chopped) Blocks(context.Context) iter.Seq2[framework.Rows, error] {
 		for first := 0; first < all.N; first += 50 {
 			n := min(50, all.N-first)
 			b := framework.Rows{First: first, N: n, D: all.D, Stride: all.Stride, X: all.X[first*all.Stride : (first+n)*all.Stride]}
+			if all.Weights != nil {
+				b.Weights = all.Weights[first : first+n]
+			}
 			if !yield(b, nil) {
 				return
 			}
