@@ -81,24 +81,37 @@ func (in *input) agreement(components []int, k int) *agreementTable {
 // classify finds the class of every row of the table, from 0.
 func (f *components) classify(in *input) ([]int, error) { return f.assign(in, upTo(0, in.Rows()-1)) }
 
-// likeliest are the most probable components of rows.
+// likeliest are the most probable classes of rows.
 func (f *components) likeliest(in *input, rows []int) (list []int, err error) {
-	d := in.Cols()
-	var x []float64
 	for block := range slices.Chunk(rows, blockRows) {
-		x = x[:0]
-		for _, row := range block {
-			for j := range d {
-				x = append(x, in.Number(row, j))
-			}
-		}
-		q, err := f.model.Responsibilities(framework.Rows{First: block[0], N: len(block), D: d, Stride: d, X: x}, f.params, nil)
+		q, err := f.probabilities(in, block)
 		if err != nil {
 			return nil, err
 		}
 		list = append(list, mixture.Labels(q, f.params.K)...)
 	}
 	return list, nil
+}
+
+// responsibilities are the probabilities of the components of rows that are like those of the table.
+func (f *components) responsibilities(in *input, rows []int) ([]float64, error) {
+	d := in.Cols()
+	x := make([]float64, 0, len(rows)*d)
+	for _, row := range rows {
+		for j := range d {
+			x = append(x, in.Number(row, j))
+		}
+	}
+	return f.model.Responsibilities(framework.Rows{First: rows[0], N: len(rows), D: d, Stride: d, X: x}, f.params, nil)
+}
+
+// some are the chosen ones of all rows.
+func some(all framework.Rows, rows []int) framework.Rows {
+	list := framework.Rows{First: rows[0], N: len(rows), D: all.D, Stride: all.D}
+	for _, row := range rows {
+		list.X = append(list.X, all.Row(row)...)
+	}
+	return list
 }
 
 func (a *agreementTable) fact() [2]string {

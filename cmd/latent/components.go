@@ -14,20 +14,26 @@ import (
 
 // components are the result of a mixture, the heaviest first.
 type components struct {
-	noun      string // what a class is called: component, or state
-	family    string // as --family has it
-	columns   []column
-	model     mixture.Model
-	params    *mixture.Parameters
-	posterior *mixture.Posterior // of vb
-	errors    standardErrors
-	list      []component
-	matrices  []namedMatrix // covariances
-	order     []int         // columns, the most characteristic first
-	doubts    []error       // about the fit
+	noun       string // what a class is called: component, or state
+	family     string // as --family has it
+	columns    []column
+	model      mixture.Model
+	params     *mixture.Parameters
+	posterior  *mixture.Posterior // of vb
+	errors     standardErrors
+	list       []component
+	matrices   []namedMatrix // covariances
+	order      []int         // columns, those that separate most first
+	doubts     []error       // about the fit
+	separation []float64     // of the columns, in nats: how far they set the components apart
 	// assign finds the class of some rows of the table that was fitted, ascending, from 0.
 	assign func(in *input, rows []int) ([]int, error)
-	drawn  bool // the list has standard errors by bootstrap
+	// probabilities are those of the classes of some such rows, K a row; nil where rows are not judged one by one.
+	probabilities func(in *input, rows []int) ([]float64, error)
+	drawn         bool // the list has standard errors by bootstrap
+
+	judged *certainty     // what the page says of probabilities; nil until it is asked for
+	wholes map[int]spread // of columns over all rows, likewise
 }
 
 // standardErrors are those of the parameters, in their places.
@@ -85,7 +91,7 @@ func newComponents(m mixture.Model, family string, columns []column, p *mixture.
 // describeComponents summarises components in their order.
 func describeComponents(m mixture.Model, family string, columns []column, p *mixture.Parameters, sums *mixture.Statistics) (*components, error) {
 	f := &components{noun: "component", family: family, columns: columns, model: m, params: p}
-	f.assign = f.likeliest
+	f.assign, f.probabilities = f.likeliest, f.responsibilities
 	own, shares, err := m.StandardErrors(sums, f.params)
 	if err != nil {
 		return nil, err
@@ -106,9 +112,10 @@ func describeComponents(m mixture.Model, family string, columns []column, p *mix
 		}
 		f.list = append(f.list, c)
 	}
-	if f.order, err = characteristic(m, f.params); err != nil {
+	if f.separation, err = separation(m, f.params); err != nil {
 		return nil, err
 	}
+	f.order = byValue(f.separation, upTo(0, f.params.D-1))
 	if f.matrices, err = f.covariances(); err != nil {
 		return nil, err
 	}
@@ -117,7 +124,7 @@ func describeComponents(m mixture.Model, family string, columns []column, p *mix
 }
 
 func (f *components) result() *result {
-	r := &result{k: f.params.K, doubts: f.doubts, params: estimates{f.params, f.errors}, components: f.list, covariances: f.matrices, facts: f.facts(), print: f.print, classify: f.classify, sections: f.sections}
+	r := &result{k: f.params.K, doubts: f.doubts, params: estimates{f.params, f.errors}, components: f.list, covariances: f.matrices, facts: f.facts(), print: f.print, classify: f.classify, sections: f.sections, finding: f.finding}
 	if f.posterior != nil {
 		r.posterior = f.posterior
 	}
@@ -134,9 +141,9 @@ func arranged(v []float64, order []int) []float64 {
 	return list
 }
 
-// characteristic orders the columns by how far they set the components apart: the
-// divergence of a component from the table, averaged over the components.
-func characteristic(m mixture.Model, p *mixture.Parameters) ([]int, error) {
+// separation is how far each column sets the components apart: the divergence of a component from the table, averaged over
+// the components.
+func separation(m mixture.Model, p *mixture.Parameters) ([]float64, error) {
 	sum := make([]float64, p.D)
 	for k, w := range p.Weights {
 		list, err := m.Characteristic(p, k)
@@ -147,9 +154,7 @@ func characteristic(m mixture.Model, p *mixture.Parameters) ([]int, error) {
 			sum[c.Column] += w * c.Divergence
 		}
 	}
-	order := upTo(0, p.D-1)
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(sum[j], sum[i]) })
-	return order, nil
+	return sum, nil
 }
 
 // summarise names the numbers of a column. A variance becomes a standard deviation, and
@@ -199,7 +204,7 @@ func (s columnSummary) shown(c column) (legend, cell string) {
 
 // probabilities are those of the levels of a column, in their order.
 func (s columnSummary) probabilities(c column) []float64 {
-	p := make([]float64, len(c.Levels))
+	p := make([]float64, len(c.levelNames()))
 	v := func(i int) float64 { return float64(s.Values[s.keys[i]]) }
 	switch c.Family {
 	case familyBernoulli:

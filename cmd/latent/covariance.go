@@ -61,6 +61,7 @@ func (f *components) normal(k int, columns []int) (mean []float64, cov *mat.SymD
 	}
 	mean, cov = make([]float64, len(columns)), mat.NewSymDense(len(columns), nil)
 	loadings := map[string]*mat.VecDense{}
+	wider := 1. // a covariance than its scale
 	for i, n := range numbers {
 		v := f.params.Components[k*len(numbers)+i]
 		from, has := place[n.From]
@@ -68,8 +69,13 @@ func (f *components) normal(k int, columns []int) (mean []float64, cov *mat.SymD
 		switch {
 		case n.Name == "mean" && has:
 			mean[from] = v
-		case n.Name == "covariance" && has && both:
+		case (n.Name == "covariance" || n.Name == "scale covariance") && has && both:
 			cov.SetSym(from, to, v)
+		case n.Name == "scale variance" && has:
+			cov.SetSym(from, from, v)
+		case n.Name == "degrees of freedom":
+			nu := max(2, v) // the variance of 2 is infinite
+			wider = nu / (nu - 2)
 		case strings.HasPrefix(n.Name, loadingPrefix) && has:
 			if loadings[n.Name] == nil {
 				loadings[n.Name] = mat.NewVecDense(len(columns), nil)
@@ -86,6 +92,7 @@ func (f *components) normal(k int, columns []int) (mean []float64, cov *mat.SymD
 	for _, name := range slices.Sorted(maps.Keys(loadings)) {
 		cov.SymRankOne(cov, 1, loadings[name])
 	}
+	cov.ScaleSym(wider, cov)
 	return mean, cov, nil
 }
 

@@ -136,7 +136,6 @@ type gatedClasses struct {
 	design gateDesign
 	table  *framework.Table // as the model sees it
 	gate   *gateReport
-	labels []int // of the rows; nil until they are asked for
 }
 
 // A gateReport says how the probabilities of the components depend on columns: ln(π_k/π_1) of components 2 to K is linear in them.
@@ -159,7 +158,7 @@ func newGated(d gateDesign, m experts.Model, name string, columns []column, tabl
 	if g.components, err = describeComponents(mixture.Model{Family: m.Family}, name, columns, params.Mixture, sums.Mixture); err != nil {
 		return nil, err
 	}
-	g.assign = g.likeliest
+	g.probabilities = g.responsibilities
 	for k := range g.list { // shares are averages of probabilities that differ from row to row
 		g.list[k].WeightError = number(math.NaN())
 	}
@@ -222,20 +221,9 @@ func (g *gateReport) attach(draws []bootstrap.Number) {
 	}
 }
 
-// likeliest are the components of some rows of the table that was fitted.
-func (g *gatedClasses) likeliest(_ *input, rows []int) ([]int, error) {
-	if g.labels == nil {
-		q, err := g.model.Responsibilities(g.table.All(), g.params, nil)
-		if err != nil {
-			return nil, err
-		}
-		g.labels = mixture.Labels(q, g.params.K())
-	}
-	list := make([]int, len(rows))
-	for i, row := range rows {
-		list[i] = g.labels[row]
-	}
-	return list, nil
+// responsibilities are the probabilities of the components of some rows of the table that was fitted.
+func (g *gatedClasses) responsibilities(_ *input, rows []int) ([]float64, error) {
+	return g.model.Responsibilities(some(g.table.All(), rows), g.params, nil)
 }
 
 // printGate shows the coefficients of the gate.

@@ -247,7 +247,7 @@ func newChain(m hmm.Model, name string, columns []column, p *hmm.Parameters, s *
 	if err != nil {
 		return nil, err
 	}
-	c.noun, c.assign = "state", c.visited
+	c.noun, c.assign, c.probabilities = "state", c.visited, nil
 	for k := range c.list { // steps are not independent
 		c.list[k].WeightError = number(math.NaN())
 	}

@@ -2,24 +2,28 @@ package main
 
 import (
 	"fmt"
-	"github.com/latent-go/latent/family"
 	"math"
 	"slices"
-	"strings"
 
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/internal/htmlreport"
 	"github.com/latent-go/latent/models/mixture"
 )
 
-// sections draw the weights, the Gaussian columns in a plane, and the profiles of all columns.
+// sections show the profiles of the columns, those that separate most first, the rows in a plane, how sure rows are of their components,
+// and the correlations within.
 func (f *components) sections(in *input) ([]htmlreport.Section, error) {
 	shown := f.heaviest()
-	plane, err := f.planeSection(in, shown)
+	pooled, err := f.pooled()
 	if err != nil {
 		return nil, err
 	}
-	pooled, err := f.pooled()
-	return slices.Concat(plane, f.weightsSection(shown), f.probabilitiesSection(shown), f.numbersSection(shown, pooled)), err
+	plane, err := f.planeSections(in, shown)
+	if err != nil {
+		return nil, err
+	}
+	certainty, err := f.certaintySection(in, shown)
+	return slices.Concat(f.numbersSection(in, shown, pooled), f.probabilitiesSection(shown, pooled), plane, certainty, f.correlationsSection(shown)), err
 }
 
 // heaviest are the components that hold rows, as many as there is room for.
@@ -79,24 +83,17 @@ type profile struct {
 	key    string // of the value
 }
 
-// profiles lists those of the most characteristic columns of a kind, in the order of the table;
-// cut counts the columns left out.
+// profiles lists those of the columns of a kind that separate most, in that order; cut counts the columns left out.
 func (f *components) profiles(of func(column int) []profile) (list []profile, cut int) {
-	var taken []int
-	rows := 0
 	for _, j := range f.order {
-		n := len(of(j))
+		own := of(j)
 		switch {
-		case n == 0:
-		case rows > 0 && rows+n > mostProfiles:
+		case len(own) == 0:
+		case len(list) > 0 && len(list)+len(own) > mostProfiles:
 			cut++
 		default:
-			taken, rows = append(taken, j), rows+n
+			list = append(list, own...)
 		}
-	}
-	slices.Sort(taken)
-	for _, j := range taken {
-		list = append(list, of(j)...)
 	}
 	return list, cut
 }
@@ -117,8 +114,12 @@ func (f *components) levels(shown []component, j int) []profile {
 	case c.Family != familyCategorical:
 		return []profile{{printable(c.Name), j, keys[0]}}
 	}
-	if truth := c.truth(); truth >= 0 {
-		return []profile{{printable(c.Name) + " = " + printable(keys[truth]), j, keys[truth]}}
+	if len(keys) == 2 { // one says both
+		l := c.truth()
+		if l < 0 {
+			l = 1
+		}
+		return []profile{{printable(c.Name) + " = " + printable(keys[l]), j, keys[l]}}
 	}
 	peaks := make([]float64, len(keys))
 	for l, key := range keys {
@@ -133,32 +134,58 @@ func (f *components) levels(shown []component, j int) []profile {
 	return list
 }
 
+// profileHeads are the heads of a table of profiles, and their groups.
+func (f *components) profileHeads(shown []component) (heads []string, groups []int) {
+	if len(shown) == 1 {
+		return []string{"column", "all rows"}, nil
+	}
+	return append([]string{"column", "separation", "all rows"}, numbered("", len(shown))...), groupsAfter(3, len(shown))
+}
+
+// aboutSeparation explains a column of profiles.
+func (f *components) aboutSeparation(shown []component) string {
+	if len(shown) == 1 {
+		return ""
+	}
+	return fmt.Sprintf(" Separation is how far the %ss' distributions of the column are from that of all rows, in nats a row: columns are in its order.", f.noun)
+}
+
 // probabilitiesSection shows the columns of zeros and ones, of levels and of counts in categories.
-func (f *components) probabilitiesSection(shown []component) []htmlreport.Section {
+func (f *components) probabilitiesSection(shown []component, pooled []columnSummary) []htmlreport.Section {
 	list, cut := f.profiles(func(j int) []profile { return f.levels(shown, j) })
 	if len(list) == 0 {
 		return nil
 	}
-	heat := htmlreport.Heat{
-		Title: "Probabilities", ColumnsName: f.noun, Columns: numbered("", len(shown)), High: "1",
-		About: "How likely each " + f.noun + " makes a value of a column: the stronger the colour, the likelier." + leftOut(cut, "column", "less characteristic") + f.levelsLeftOut(),
-	}
-	table := sheet{caption: "probabilities", heads: append([]string{"column"}, heat.Columns...)}
+	table := sheet{caption: "probabilities", open: true}
+	table.heads, table.groups = f.profileHeads(shown)
 	largest := 0.0
 	for _, p := range list {
-		row, values, texts := []any{p.name}, []float64{}, []string{}
+		all := pooled[p.column].Values[p.key]
+		for _, c := range shown {
+			largest = max(largest, math.Abs(float64(c.Columns[p.column].Values[p.key]-all)))
+		}
+	}
+	for _, p := range list {
+		all := pooled[p.column].Values[p.key]
+		if len(shown) == 1 {
+			table.add(isolated(p.name), share(shown[0].Columns[p.column].Values[p.key]))
+			continue
+		}
+		row := []any{isolated(p.name), decimals(f.separation[p.column]), share(all)}
 		for _, c := range shown {
 			v := c.Columns[p.column].Values[p.key]
-			row, values, texts = append(row, v), append(values, float64(v)), append(texts, cellText(v))
+			row = append(row, shaded{share(v), float64(v-all) / max(largest, math.SmallestNonzeroFloat64)})
 		}
-		largest = max(largest, slices.Max(values))
-		heat.Rows, heat.Shade, heat.Texts = append(heat.Rows, p.name), append(heat.Shade, values), append(heat.Texts, texts)
 		table.add(row...)
 	}
-	if f.family == familyMultinomial { // shares of many categories, all of them small
-		heat.Shade, heat.High = htmlreport.Relative(heat.Shade), fmt.Sprintf("%.3g", largest)
+	text := fmt.Sprintf("How likely each %s makes a value of a column.", f.noun)
+	if len(shown) > 1 {
+		table.low, table.high = fmt.Sprintf("%.2g points less than in all rows", 100*largest), fmt.Sprintf("%.2g points more", 100*largest)
 	}
-	return section(heat.Title, heat.Figure(), &table)
+	result := section("Probabilities by "+f.noun, nil, table.turned(f.noun))
+	result[0].Text = text + f.aboutSeparation(shown) + leftOut(cut, "column", "which separate less") + f.levelsLeftOut()
+	result[0].Wide = true
+	return result
 }
 
 // levelsLeftOut is a sentence about columns with more levels than are shown.
@@ -171,9 +198,9 @@ func (f *components) levelsLeftOut() string {
 	return ""
 }
 
-// numbersSection shows the columns of numbers: how far a component's mean is from that of the table,
-// in standard deviations of the table.
-func (f *components) numbersSection(shown []component, pooled []columnSummary) []htmlreport.Section {
+// numbersSection shows the columns of numbers: the mean of each component, its standard deviation, and how far that is from the mean of
+// the table, in standard deviations of the table.
+func (f *components) numbersSection(in *input, shown []component, pooled []columnSummary) []htmlreport.Section {
 	list, cut := f.profiles(func(j int) []profile {
 		if familyNamed(f.columns[j].Family).shares {
 			return nil
@@ -183,40 +210,77 @@ func (f *components) numbersSection(shown []component, pooled []columnSummary) [
 	if len(list) == 0 {
 		return nil
 	}
-	heat := htmlreport.Heat{
-		Title: "Means beside those of the table", ColumnsName: f.noun, Columns: numbered("", len(shown)),
-		About: "How far a " + f.noun + "'s mean of a column is from the whole table's, in standard deviations of the table under the same family: blue above, orange below." + leftOut(cut, "column", "less characteristic"),
-	}
-	table := sheet{caption: "parameters of the columns", heads: append([]string{"column", "number"}, heat.Columns...)}
-	largest := 0.0
-	for _, p := range list {
-		moments := familyNamed(f.columns[p.column].Family).moments
-		mean, sd := moments(pooled[p.column].Values)
-		var scores []float64
-		var texts []string
+	table := sheet{caption: "means ± standard deviations", open: true}
+	table.heads, table.groups = f.profileHeads(shown)
+	scores, largest := make([][]float64, len(list)), 0.0
+	for i, p := range list {
+		all := f.wholeOf(in, p.column, pooled)
 		for _, c := range shown {
-			s := c.Columns[p.column]
-			own, _ := moments(s.Values)
-			score := float64((own - mean) / sd)
+			score := float64((f.spreadOf(c.Columns[p.column], p.column).mean - all.mean) / all.sd)
+			scores[i] = append(scores[i], score)
 			if !math.IsNaN(score) && !math.IsInf(score, 0) {
 				largest = max(largest, math.Abs(score))
 			}
-			var parts []string
-			for _, key := range s.keys {
-				parts = append(parts, key+" "+cellText(s.Values[key]))
-			}
-			scores, texts = append(scores, score), append(texts, strings.Join(parts, ", "))
 		}
-		heat.Rows, heat.Shade, heat.Texts = append(heat.Rows, p.name), append(heat.Shade, scores), append(heat.Texts, texts)
+	}
+	for i, p := range list {
+		if len(shown) == 1 {
+			table.add(isolated(p.name), f.spreadOf(shown[0].Columns[p.column], p.column))
+			continue
+		}
+		row := []any{isolated(p.name), decimals(f.separation[p.column]), f.wholeOf(in, p.column, pooled)}
+		for k, c := range shown {
+			row = append(row, shaded{f.spreadOf(c.Columns[p.column], p.column), scores[i][k] / max(largest, math.SmallestNonzeroFloat64)})
+		}
+		table.add(row...)
+	}
+	if len(shown) > 1 {
+		table.low, table.high = fmt.Sprintf("lower by %.2g sd of all rows", largest), fmt.Sprintf("higher by %.2g sd", largest)
+	}
+	result := section("Means by "+f.noun, nil, table.turned(f.noun), f.parametersSheet(shown, list))
+	result[0].Text = fmt.Sprintf("Mean ± standard deviation of each column in each %s.", f.noun) + f.aboutSeparation(shown) + leftOut(cut, "column", "which separate less")
+	result[0].Wide = true
+	return result
+}
+
+// wholeOf are mean and standard deviation of a column over all rows: of the rows, or, of levels in an order, of their distribution.
+func (f *components) wholeOf(in *input, j int, pooled []columnSummary) spread {
+	if f.columns[j].Family == familyOrdinal {
+		return f.spreadOf(pooled[j], j)
+	}
+	return f.whole(in, j)
+}
+
+// parametersSheet has all numbers of the columns by their names.
+func (f *components) parametersSheet(shown []component, list []profile) *sheet {
+	table := &sheet{caption: "parameters of the columns", heads: append([]string{"column", "number"}, numbered("", len(shown))...), groups: groupsAfter(2, len(shown))}
+	for _, p := range list {
 		for _, key := range shown[0].Columns[p.column].keys {
-			row := []any{p.name, key}
+			row := []any{isolated(p.name), key}
 			for _, c := range shown {
 				row = append(row, c.Columns[p.column].Values[key])
 			}
 			table.add(row...)
 		}
 	}
-	heat.Shade = htmlreport.Relative(heat.Shade)
-	heat.Low, heat.High = fmt.Sprintf("−%.2g", largest), fmt.Sprintf("%.2g", largest)
-	return section(heat.Title, heat.Figure(), &table)
+	return table
+}
+
+// turned is a table of profiles with a row for each class where that is narrower.
+func (t *sheet) turned(noun string) *sheet {
+	if len(t.heads) <= mostBeside+3 || len(t.rows) > mostBeside+3 {
+		return t
+	}
+	turned := &sheet{caption: t.caption, heads: []string{noun}, open: t.open, low: t.low, high: t.high}
+	for _, row := range t.rows {
+		turned.heads = append(turned.heads, fmt.Sprint(row[0]))
+	}
+	for j, head := range t.heads[1:] {
+		cells := []any{head}
+		for _, row := range t.rows {
+			cells = append(cells, row[j+1])
+		}
+		turned.add(cells...)
+	}
+	return turned
 }

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
+	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/htmlreport"
 )
 
@@ -87,18 +90,99 @@ func (r *report) falls() string {
 	return fmt.Sprintf(" Falls, none of more than %s nats: %s.", cellText(worst), strings.Join(why, "; "))
 }
 
-// sizesSection shows the criterion over K, where every K was fitted.
-func (r *report) sizesSection() []htmlreport.Section {
+// sizes are the best values of the criterion by K: of all K that were fitted, or of those that the starts ended with.
+func (r *report) sizes() (list []sizeScore) {
+	if len(r.ByK) > 0 || r.Settings.FixedK {
+		return r.ByK
+	}
+	for _, one := range r.Restarts {
+		at := slices.IndexFunc(list, func(s sizeScore) bool { return s.K == one.K })
+		switch {
+		case one.Value != one.Value:
+		case at < 0:
+			list = append(list, sizeScore{one.K, one.Value, one.Status == framework.Converged.String()})
+		case one.Value > list[at].Value:
+			list[at] = sizeScore{one.K, one.Value, one.Status == framework.Converged.String()}
+		}
+	}
+	slices.SortFunc(list, func(a, b sizeScore) int { return cmp.Compare(a.K, b.K) })
+	return list
+}
+
+// clarity says how far the K that was chosen is ahead of the next best one. The words are those of Kass & Raftery (1995), J. Am. Stat.
+// Assoc. 90, p. 777, for the logarithm of a ratio of evidences.
+func (r *report) clarity() string {
+	if r.Settings.FixedK {
+		return "K was given (--k), and not compared to others."
+	}
+	most := ""
+	if r.K == r.KMax && r.K > 1 {
+		most = " It is the most that was allowed (--kmax): more may be better."
+	}
+	var next *sizeScore
+	ended := 0
+	for _, one := range r.Restarts {
+		if one.Value == one.Value {
+			ended++
+		}
+	}
+	for _, one := range r.sizes() {
+		if one.K != r.K && one.Value-one.Value == 0 && (next == nil || one.Value > next.Value) {
+			next = &one
+		}
+	}
+	switch {
+	case next == nil && ended > 1 && r.KMax > 1:
+		return fmt.Sprintf("%s came to K = %d, from at most %d.", capital(starts(ended, len(r.Restarts))), r.K, r.KMax) + most
+	case next == nil:
+		return strings.TrimSpace(most)
+	}
+	lead := float64(r.Value - next.Value)
+	if lead < 0 {
+		return fmt.Sprintf("K = %d is %s nats higher by %s, and was not taken for what is said under notes.", next.K, cellText(nats(-lead)), r.Criterion)
+	}
+	word := "hardly better than"
+	for _, step := range []struct {
+		from float64
+		word string
+	}{{1, "somewhat better than"}, {3, "clearly better than"}, {5, "far better than"}} {
+		if lead >= step.from {
+			word = step.word
+		}
+	}
+	text := fmt.Sprintf("By %s, K = %d is %s the next best, K = %d, which is %s nats lower", r.Criterion, r.K, word, next.K, cellText(nats(lead)))
 	if len(r.ByK) == 0 {
+		text += " (of the K that the starts ended with; latent select fits every K)"
+	}
+	return text + "." + most
+}
+
+// starts names those that ended with a value.
+func starts(ended, all int) string {
+	if ended < all {
+		return fmt.Sprintf("all %d starts of %d that did not fail", ended, all)
+	}
+	return fmt.Sprintf("all %d starts", all)
+}
+
+// sizesSection shows the criterion over K, where several K were fitted.
+func (r *report) sizesSection() []htmlreport.Section {
+	list := r.sizes()
+	if len(list) < 2 {
 		return nil
 	}
 	chart := htmlreport.Chart{
-		Title: r.Criterion + " over K", XName: "K", IntegerX: true,
-		About: fmt.Sprintf("Of K from %d to %d, %s chooses %d, the dotted line.", r.ByK[0].K, r.ByK[len(r.ByK)-1].K, r.Criterion, r.K),
+		Title: r.Criterion + " over K", XName: "K", IntegerX: true, EventsName: fmt.Sprintf("chosen: K = %d", r.K), About: r.clarity() + " Larger is better.",
 	}
-	table := sheet{caption: chart.Title, heads: []string{"K", r.Criterion, "converged"}}
-	for i, one := range r.ByK {
-		table.add(one.K, nats(one.Value), one.Converged)
+	table := sheet{caption: chart.Title, heads: []string{"K", r.Criterion, "below the best", "converged"}}
+	best := math.Inf(-1)
+	for _, one := range list {
+		if one.Value == one.Value {
+			best = max(best, float64(one.Value))
+		}
+	}
+	for i, one := range list {
+		table.add(one.K, nats(one.Value), nats(best-float64(one.Value)), one.Converged)
 		if one.K == r.K {
 			chart.Events = append(chart.Events, i)
 		}
@@ -113,13 +197,13 @@ func (r *report) prunedSection() []htmlreport.Section {
 	if len(r.Pruned) == 0 {
 		return nil
 	}
-	table := sheet{caption: "pruned" + leftIn(len(r.Pruned)-mostIterations, "later step"), heads: []string{"iteration", "K left", "rule", "relevance of those dropped", r.Criterion + " before", "after"}, open: true}
+	table := sheet{caption: "pruned (" + r.Criterion + " before and after)" + leftIn(len(r.Pruned)-mostIterations, "later step"), heads: []string{"iteration", "K left", "rule", "relevance", "before", "after"}, open: true}
 	for _, p := range r.Pruned[:min(len(r.Pruned), mostIterations)] {
 		table.add(p.Iteration, p.K, p.Rule, abridgedNumbers(p.Relevance), nats(p.Before), nats(p.After))
 	}
 	list := section(fmt.Sprintf("What was pruned from K = %d", r.KMax), nil, &table)
 	reasons := strings.Join(r.pruningReasons(), "; ")
-	list[0].Text = strings.ToUpper(reasons[:1]) + reasons[1:] + "."
+	list[0].Text = capital(reasons) + ". Relevance is that of what went."
 	return list
 }
 

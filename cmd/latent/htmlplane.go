@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -27,11 +28,19 @@ type plane struct {
 // mostDirected is the most columns that directions are made of: the most characteristic.
 const mostDirected = 200
 
-// gaussians are the places of the columns with a mean and a variance, the most characteristic first.
+// numeric are the places of the columns of numbers, those that separate most first.
+func (f *components) numeric() []int {
+	return slices.DeleteFunc(slices.Clone(f.order), func(j int) bool {
+		return len(f.columns[j].levelNames()) > 0 || familyNamed(strings.TrimSuffix(f.columns[j].Family, noiseSuffix)).moments == nil
+	})
+}
+
+// gaussians are the places of the columns that are normal or Student distributed, those that separate most first.
 func (f *components) gaussians() []int {
 	var list []int
 	for _, j := range f.order {
-		if familyNamed(f.columns[j].Family).normal {
+		name := strings.TrimSuffix(f.columns[j].Family, noiseSuffix)
+		if familyNamed(name).normal || name == familyStudent {
 			list = append(list, j)
 		}
 	}
@@ -112,54 +121,145 @@ func (p plane) spread(cov *mat.SymDense) *mat.Dense {
 // mostPoints bounds the rows that a page holds.
 const mostPoints = 2000
 
-// planeSection shows rows and Gaussian components, where a column is Gaussian.
-func (f *components) planeSection(in *input, shown []component) ([]htmlreport.Section, error) {
-	columns := f.gaussians()
-	switch len(columns) {
-	case 0:
-		return nil, nil
-	case 1:
+// planeSections show rows and components, where columns are Gaussian: the only one, the two that separate the components most, and, of
+// more, the plane of the leading directions.
+func (f *components) planeSections(in *input, shown []component) ([]htmlreport.Section, error) {
+	columns, numeric := f.gaussians(), f.numeric()
+	if len(columns) == 1 && len(numeric) == 1 {
 		return f.histogramSection(in, shown, columns[0])
+	}
+	if len(numeric) < 2 {
+		return nil, nil
+	}
+	pair, err := f.bestPair(numeric)
+	if err != nil {
+		return nil, err
+	}
+	first, err := f.planeSection(in, shown, pair, 0)
+	if len(columns) <= 2 || err != nil {
+		return first, err
 	}
 	cut := len(columns) - mostDirected
 	columns = columns[:min(len(columns), mostDirected)]
 	slices.Sort(columns)
+	further, err := f.planeSection(in, shown, columns, cut)
+	return append(first, further...), err
+}
+
+// bestPair are the two columns, in the order of the table, that together keep the components furthest apart, of those that separate most by themselves.
+func (f *components) bestPair(columns []int) ([]int, error) {
+	const few = 40
+	columns = slices.Clone(columns[:min(len(columns), few)])
+	slices.Sort(columns)
+	var means [][]float64
+	var covs []*mat.SymDense
+	for k := range f.params.K {
+		mean, cov, err := f.moments(k, columns)
+		if err != nil {
+			return nil, err
+		}
+		means, covs = append(means, mean), append(covs, cov)
+	}
+	best, pair := math.Inf(-1), []int{0, 1}
+	for j := range columns {
+		for i := range j {
+			sum := 0.0
+			for k, w := range f.params.Weights {
+				for l := range k {
+					overlap := overlap(means[k], means[l], covs[k], covs[l], i, j)
+					sum += w * f.params.Weights[l] * (1 - overlap)
+				}
+			}
+			if sum > best {
+				best, pair = sum, []int{i, j}
+			}
+		}
+	}
+	return []int{columns[pair[0]], columns[pair[1]]}, nil
+}
+
+// moments are the mean and the covariance of component k in some columns of numbers; those of other families than Gaussian ones are
+// independent.
+func (f *components) moments(k int, columns []int) (mean []float64, cov *mat.SymDense, err error) {
+	normal := f.gaussians()
+	if mean, cov, err = f.normal(k, columns); err != nil {
+		return nil, nil, err
+	}
+	for i, j := range columns {
+		if !slices.Contains(normal, j) {
+			own := f.spreadOf(f.list[k].Columns[j], j)
+			mean[i] = float64(own.mean)
+			cov.SetSym(i, i, float64(own.sd*own.sd))
+		}
+	}
+	return mean, cov, nil
+}
+
+// overlap is the Bhattacharyya coefficient of two normal distributions in columns i and j: 1 of the same, 0 far apart.
+// With S the mean of the covariances, it is exp(−(m₁−m₂)ᵀ S⁻¹ (m₁−m₂)/8) (|S₁||S₂|)^(1/4)/|S|^(1/2).
+func overlap(m1, m2 []float64, s1, s2 *mat.SymDense, i, j int) float64 {
+	det := func(a, b, c float64) float64 { return a*c - b*b }
+	of := func(s *mat.SymDense) (a, b, c float64) { return s.At(i, i), s.At(i, j), s.At(j, j) }
+	a1, b1, c1 := of(s1)
+	a2, b2, c2 := of(s2)
+	a, b, c := (a1+a2)/2, (b1+b2)/2, (c1+c2)/2
+	u, v, size := m1[i]-m2[i], m1[j]-m2[j], det(a, b, c)
+	coefficient := math.Exp(-(c*u*u-2*b*u*v+a*v*v)/size/8) * math.Pow(det(a1, b1, c1)*det(a2, b2, c2), 0.25) / math.Sqrt(size)
+	if coefficient != coefficient { // of a component without extent
+		return 1
+	}
+	return min(1, coefficient)
+}
+
+// planeSection shows rows and Gaussian components in the plane of two columns, or of the leading directions of more.
+func (f *components) planeSection(in *input, shown []component, columns []int, cut int) ([]htmlreport.Section, error) {
 	p, ok, err := f.newPlane(columns)
 	if !ok || err != nil {
 		return nil, err
 	}
 	chart := htmlreport.Chart{XName: p.names[0], Title: capital(f.noun) + "s over two columns"}
-	panel := htmlreport.Panel{Name: p.names[1], Height: 340}
-	about := "Ellipses hold half and 95 % of a " + f.noun + "; numbers are " + f.noun + "s."
-	if p.directions != nil {
-		chart.Title = capital(f.noun) + "s over the two leading directions"
-		about = "Directions are the two leading eigenvectors of the correlations of the Gaussian columns under the mixture. " + about + leftOut(cut, "column", "less characteristic")
+	panel := htmlreport.Panel{Name: p.names[1], Height: 340, EllipsesName: "half and 95 % of a " + f.noun}
+	about, places, rows, axes := "", f.noun+"s in the plane", "rows shown", (*sheet)(nil)
+	switch {
+	case p.directions != nil:
+		chart.Title, places, rows = capital(f.noun)+"s over the two leading directions", f.noun+"s in the plane of directions", "rows in the plane of directions"
+		about = "Directions are the two leading eigenvectors of the correlations of the Gaussian columns under the mixture." + leftOut(cut, "column", "which separate less") + " "
+		axes = &sheet{caption: "directions, per standard deviation of a column", heads: []string{"column", "direction 1", "direction 2"}}
+		for i, j := range columns {
+			axes.add(f.columns[j].Name, p.directions[0][i], p.directions[1][i])
+		}
+	case len(f.numeric()) > 2:
+		chart.Title = capital(f.noun) + "s over the two columns that separate them most"
 	}
-	places := sheet{caption: f.noun + "s in the plane", heads: []string{f.noun, "weight", "rows", "x", "y", "sd of x", "sd of y", "correlation"}}
+	drawn := !slices.ContainsFunc(columns, func(j int) bool { return !slices.Contains(f.gaussians(), j) })
+	if !drawn {
+		panel.EllipsesName = ""
+	}
+	ovals := sheet{caption: places, heads: []string{f.noun, "weight", "rows", "x", "y", "sd of x", "sd of y", "correlation"}}
 	for k, c := range shown {
-		mean, cov, err := f.normal(k, columns)
+		mean, cov, err := f.moments(k, columns)
 		if err != nil {
 			return nil, err
 		}
 		x, y := p.point(mean)
 		s := p.spread(cov)
 		xx, xy, yy := s.At(0, 0), s.At(0, 1), s.At(1, 1)
-		places.add(k+1, c.Weight, c.Rows, x, y, math.Sqrt(xx), math.Sqrt(yy), xy/math.Sqrt(xx*yy))
+		ovals.add(k+1, c.Weight, c.Rows, x, y, math.Sqrt(xx), math.Sqrt(yy), xy/math.Sqrt(xx*yy))
+		panel.Groups = append(panel.Groups, fmt.Sprintf("%d (%s)", k+1, percentage(float64(c.Weight))))
+		if !drawn { // whose distributions are no ellipses: the means alone
+			xx, xy, yy = 0, 0, 0
+		}
 		panel.Ellipses = append(panel.Ellipses, htmlreport.Ellipse{X: x, Y: y, XX: xx, XY: xy, YY: yy, Group: k, Name: strconv.Itoa(k + 1),
 			Tip: fmt.Sprintf(f.noun+" %d\nweight %.4g, %.1f rows\nmean %.6g, %.6g", k+1, float64(c.Weight), float64(c.Rows), x, y)})
 	}
-	rows := sheet{caption: "rows shown", heads: []string{"row", "x", "y", f.noun}}
+	table := sheet{caption: rows, heads: []string{"row", "x", "y", f.noun}}
 	remark := ""
-	if panel.Points, remark, err = f.points(in, p, &rows); err != nil {
+	if panel.Points, remark, err = f.points(in, p, &table); err != nil {
 		return nil, err
 	}
-	chart.About, chart.Panels = about+" "+remark, []htmlreport.Panel{panel}
-	sheets := []*sheet{&places, &rows}
-	if p.directions != nil {
-		axes := &sheet{caption: "directions, per standard deviation of a column", heads: []string{"column", "direction 1", "direction 2"}}
-		for i, j := range columns {
-			axes.add(f.columns[j].Name, p.directions[0][i], p.directions[1][i])
-		}
+	chart.About, chart.Panels = about+remark, []htmlreport.Panel{panel}
+	sheets := []*sheet{&ovals, &table}
+	if axes != nil {
 		sheets = append(sheets, axes)
 	}
 	return section(chart.Title, chart.Figure(), sheets...), nil
@@ -186,9 +286,12 @@ func (f *components) points(in *input, p plane, table *sheet) (list []htmlreport
 		table.add(name, u, v, labels[i]+1)
 		list = append(list, htmlreport.Point{X: u, Y: v, Group: labels[i], Tip: fmt.Sprintf("row %d\n%.6g, %.6g\n%s %d", name, u, v, f.noun, labels[i]+1)})
 	}
-	remark = fmt.Sprintf("Points are the %s, coloured by %s.", counted(len(list), "row"), f.noun)
+	remark = fmt.Sprintf("Points are the %s, coloured by their most probable %s.", counted(len(list), "row"), f.noun)
 	if len(list) < in.Rows() {
-		remark = fmt.Sprintf("Points are %d of the %s, coloured by %s.", len(list), counted(in.Rows(), "row"), f.noun)
+		remark = fmt.Sprintf("Points are %d of the %s, coloured by their most probable %s.", len(list), counted(in.Rows(), "row"), f.noun)
+		if len(at) < in.Rows() {
+			remark += " They are at equal distances in the table."
+		}
 	}
 	return list, remark, nil
 }
@@ -204,8 +307,8 @@ func (f *components) histogramSection(in *input, shown []component, j int) ([]ht
 		return nil, nil
 	}
 	name, total := printable(f.columns[j].Name), floats.Sum(counts)
-	chart := htmlreport.Chart{Title: capital(f.noun) + "s over " + name, XName: name, About: "Bars are all rows, lines the " + f.noun + "s by their weight."}
-	panel := htmlreport.Panel{Name: "density", Height: 240}
+	chart := htmlreport.Chart{Title: capital(f.noun) + "s over " + name, XName: name, About: fmt.Sprintf("How the rows lie over %s, and how the %ss, each by its weight, describe them.", name, f.noun)}
+	panel := htmlreport.Panel{Name: "density", Height: 240, BinsName: "rows"}
 	table := sheet{caption: "rows in bins", heads: []string{"from", "to", "rows", "density"}}
 	for i, n := range counts {
 		bin := htmlreport.Bin{From: edges[i], To: edges[i+1], Height: n / total / (edges[i+1] - edges[i])}
@@ -217,7 +320,7 @@ func (f *components) histogramSection(in *input, shown []component, j int) ([]ht
 	curves := sheet{caption: f.noun + "s", heads: []string{f.noun, "weight", "mean", "sd"}}
 	for k, c := range shown {
 		mean, sd := float64(c.Columns[j].Values["mean"]), float64(c.Columns[j].Values["sd"])
-		curve := htmlreport.Series{Tip: fmt.Sprintf(f.noun+" %d\nweight %.4g\nmean %.6g\nsd %.6g", k+1, float64(c.Weight), mean, sd)}
+		curve := htmlreport.Series{Name: fmt.Sprintf("%s %d (%s)", f.noun, k+1, percentage(float64(c.Weight))), Tip: fmt.Sprintf(f.noun+" %d\nweight %.4g\nmean %.6g\nsd %.6g", k+1, float64(c.Weight), mean, sd)}
 		for _, x := range chart.X {
 			curve.Y = append(curve.Y, float64(c.Weight)*distuv.Normal{Mu: mean, Sigma: sd}.Prob(x))
 		}

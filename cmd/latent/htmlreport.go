@@ -38,6 +38,12 @@ type nats float64
 // A share is a probability or a part of a whole, read in percent.
 type share float64
 
+// percents is a share of which the sign is in the head of its column.
+type percents float64
+
+// decimals is a number near 1 of which two decimals are read, such as a correlation.
+type decimals float64
+
 // A spread is a mean and its standard deviation.
 type spread struct{ mean, sd number }
 
@@ -68,6 +74,10 @@ func float(cell any) (v float64, ok bool) {
 	case nats:
 		return float64(v), true
 	case share:
+		return float64(v), true
+	case decimals:
+		return float64(v), true
+	case percents:
 		return float64(v), true
 	case shaded:
 		return float(v.value)
@@ -126,6 +136,10 @@ func cellText(cell any) string {
 	switch v := cell.(type) {
 	case nats:
 		return htmlreport.Fixed(float64(v), 2)
+	case decimals:
+		return htmlreport.Fixed(float64(v), 2)
+	case percents:
+		return htmlreport.Fixed(100*float64(v), 1)
 	case share:
 		return percentage(float64(v))
 	case number:
@@ -136,28 +150,31 @@ func cellText(cell any) string {
 	return fmt.Sprint(cell)
 }
 
+// noBreak is a space at which no line ends.
+const noBreak = "\u00a0"
+
 // percentage is a share as a person reads it: 0 % and 100 % mean exactly that.
 func percentage(p float64) string {
 	switch {
 	case p > 0 && p < 0.001:
-		return "< 0.1 %"
+		return "<" + noBreak + "0.1" + noBreak + "%"
 	case p < 1 && p > 0.999:
-		return "> 99.9 %"
+		return ">" + noBreak + "99.9" + noBreak + "%"
 	case p > 0.0995 && p < 0.9005 || p == 0 || p == 1:
-		return htmlreport.Fixed(100*p, 0) + " %"
+		return htmlreport.Fixed(100*p, 0) + noBreak + "%"
 	case p != p:
 		return htmlreport.Missing
 	}
-	return htmlreport.Fixed(100*p, 1) + " %"
+	return htmlreport.Fixed(100*p, 1) + noBreak + "%"
 }
 
-// meanAndSD writes both with the decimals that the standard deviation needs for two digits.
+// meanAndSD writes both with the decimals that the standard deviation needs for two digits, or three of which the first is 1.
 func meanAndSD(mean, sd float64) string {
 	if !(sd > 0) || math.IsInf(sd, 0) || sd < 1e-4 || math.Abs(mean) >= 1e7 || sd >= 1e7 {
-		return htmlreport.Readable(mean) + " ± " + htmlreport.Readable(sd)
+		return htmlreport.Readable(mean) + noBreak + "±" + noBreak + htmlreport.Readable(sd)
 	}
-	decimals := max(0, 1-int(math.Floor(math.Log10(sd))))
-	return htmlreport.Fixed(mean, decimals) + " ± " + htmlreport.Fixed(sd, decimals)
+	decimals := max(0, 1-int(math.Floor(math.Log10(sd/2))))
+	return htmlreport.Fixed(mean, decimals) + noBreak + "±" + noBreak + htmlreport.Fixed(sd, decimals)
 }
 
 // writePage writes the page of the fit, completely or not at all.
@@ -222,15 +239,16 @@ func (r *report) findingSection(in *input) ([]htmlreport.Section, error) {
 		}
 	}
 	list.Title, list.Wide = "What was found", true
+	list.Text = strings.TrimSpace(list.Text + " " + r.clarity())
 	for _, warning := range r.Warnings {
-		list.Warnings = append(list.Warnings, printable(warning))
+		list.Warnings = append(list.Warnings, printable(strings.ReplaceAll(warning, in.name, filepath.Base(in.name))))
 	}
 	return []htmlreport.Section{list}, nil
 }
 
 // factsSection has what there is in the text of the command.
 func (r *report) factsSection() []htmlreport.Section {
-	return []htmlreport.Section{{Title: "The fit", Facts: joined(r.facts()), Wide: true}}
+	return []htmlreport.Section{{Title: "The fit", Facts: joined(r.facts())}}
 }
 
 // settingsSection has what it takes to make the fit again, in the digits of JSON.

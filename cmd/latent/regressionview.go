@@ -27,9 +27,10 @@ func regressionEngine(g *regression, model mixture.Model, table *framework.Table
 			return nil, err
 		}
 		c := curves{found, g, table}
-		found.assign = c.likeliest
+		found.probabilities = c.responsibilities
 		r := found.result()
 		r.params, r.facts, r.print, r.sections = regressionFile{estimates{found.params, found.errors}, g}, c.facts(), c.print, c.sections
+		r.finding = nil // of tables that have the columns of the components
 		r.bootstrap = func(ctx context.Context, o bootstrap.Options) (bootstrap.Outcome, error) {
 			return found.bootstrap(ctx, model, table, o)
 		}
@@ -38,17 +39,9 @@ func regressionEngine(g *regression, model mixture.Model, table *framework.Table
 	return made
 }
 
-// likeliest are the most probable components of rows, of the table that was fitted.
-func (c curves) likeliest(_ *input, rows []int) (list []int, err error) {
-	all := c.table.All()
-	for _, row := range rows {
-		q, err := c.model.Responsibilities(framework.Rows{First: row, N: 1, D: all.D, Stride: all.D, X: all.Row(row)}, c.params, nil)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, mixture.Labels(q, c.params.K)...)
-	}
-	return list, nil
+// responsibilities are the probabilities of the components of rows, of the table that was fitted.
+func (c curves) responsibilities(_ *input, rows []int) ([]float64, error) {
+	return c.model.Responsibilities(some(c.table.All(), rows), c.params, nil)
 }
 
 // facts say what the terms are, where names do not.

@@ -128,15 +128,15 @@ func (t Table) Group(column int) int {
 	return t.Groups[column]
 }
 
-// Tables are laid out by how wide they are, in steps of a few rem up to the width of a page.
+// Tables are laid out by how wide they are, in rem: those that fit a phone as they are, others in steps up to the width of a page.
 const (
-	narrowest, widestTable, widthStep = 12, 72, 4
+	narrowest, widestTable, widthStep = 22, 72, 2
 
 	widthOfLetter  = 0.52 // rem, of the size that tables have
 	widthOfPadding = 1.2
 )
 
-// Width is the class for about how many rem the table takes.
+// Width is the class for about how many rem the table takes; empty of one that fits a phone.
 func (t Table) Width() string {
 	rem := 0.0
 	for j, head := range t.Head {
@@ -149,8 +149,12 @@ func (t Table) Width() string {
 		}
 		rem += widthOfLetter*float64(longest) + widthOfPadding
 	}
+	const phone = 20
 	step := narrowest + widthStep*int(math.Ceil(max(0, rem-narrowest)/widthStep))
-	if step > widestTable {
+	switch {
+	case rem <= phone:
+		return ""
+	case step > widestTable:
 		return "stack"
 	}
 	return "w" + strconv.Itoa(step)
@@ -174,31 +178,16 @@ func letters(text string) (longest int) {
 	return longest
 }
 
-// stackedRules make paragraphs of the rows of tables that are wider than their section. A container query cannot compare with the
-// table, and so there is one for each width.
+// stackedRules make paragraphs of the rows of tables that are wider than their section, by the variables of the style sheet that say how
+// tables are laid out. A container query cannot compare with the table, and so there is one for each width.
 func stackedRules() string {
-	rules := [][2]string{
-		{"", "display:block"},
-		{" thead", "position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)"},
-		{" tbody", "display:block"},
-		{" tr", "display:flex;flex-wrap:wrap;gap:.2rem .4rem;padding:.4rem 0;border-bottom:1px solid var(--rule)"},
-		{" th,{} td", "border:0;white-space:normal;padding:.1rem .3rem"},
-		{" tbody th", "flex-basis:100%"},
-		{" td::before,{} tbody th::before", "content:attr(data-label) \"\\a0\";color:var(--soft);font-weight:400"},
-		{" caption", "display:block"},
-	}
-	block := func(class string) string {
-		var text strings.Builder
-		for _, r := range rules {
-			text.WriteString("table." + class + strings.ReplaceAll(r[0], "{}", "table."+class) + "{" + r[1] + "}")
-		}
-		return text.String()
-	}
+	const stack = "--block:block;--none:none;--flex:flex;--inline:inline;--wrap:normal"
 	var text strings.Builder
 	for w := narrowest; w <= widestTable; w += widthStep {
-		fmt.Fprintf(&text, "@container (max-width: %drem){%s}\n", w, block("w"+strconv.Itoa(w)))
+		fmt.Fprintf(&text, "@container (max-width: %drem){.w%d{%s}}\n", w, w, stack)
 	}
-	return text.String() + block("stack") + "\n"
+	fmt.Fprintf(&text, ".stack{%s}\n", stack)
+	return text.String()
 }
 
 // check panics where rows and heads differ in length.
