@@ -141,6 +141,9 @@ func (r *report) clarity() string {
 	if lead < 0 {
 		return fmt.Sprintf("K = %d is %s nats higher by %s, and was not taken for what is said under notes.", next.K, cellText(nats(-lead)), r.Criterion)
 	}
+	if len(r.ByK) == 0 {
+		return fmt.Sprintf("The best start that ended with another K has K = %d, and %s is %s nats lower: latent select fits every K.", next.K, r.Criterion, cellText(nats(lead))) + most
+	}
 	word := "hardly better than"
 	for _, step := range []struct {
 		from float64
@@ -150,11 +153,7 @@ func (r *report) clarity() string {
 			word = step.word
 		}
 	}
-	text := fmt.Sprintf("By %s, K = %d is %s the next best, K = %d, which is %s nats lower", r.Criterion, r.K, word, next.K, cellText(nats(lead)))
-	if len(r.ByK) == 0 {
-		text += " (of the K that the starts ended with; latent select fits every K)"
-	}
-	return text + "." + most
+	return fmt.Sprintf("By %s, K = %d is %s the next best, K = %d, which is %s nats lower.", r.Criterion, r.K, word, next.K, cellText(nats(lead))) + most
 }
 
 // starts names those that ended with a value.

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"math"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/latent-go/latent/internal/htmlreport"
 )
 
 // Each fall of the trace is counted under the reason that its iteration shows.
@@ -33,7 +36,7 @@ func TestMissingValuesAreCounted(t *testing.T) {
 func TestCellsHaveTheDigitsThatAPersonReads(t *testing.T) {
 	for want, cell := range map[string]any{
 		"−1166.42": nats(-1166.4229916), "64 %": share(0.6439891), "5.3 %": share(0.053), "97.1 %": share(0.971), "< 0.1 %": share(1e-9), "> 99.9 %": share(0.99999),
-		"0 %": share(0), "100 %": share(1), "4.29 ± 0.41": spread{4.2896385, 0.412308}, "80.0 ± 6.0": spread{79.96783, 6.004202}, "1200 ± 140": spread{1200.4, 140.1},
+		"0 %": share(0), "100 %": share(1), "4.29 ± 0.41": spread{4.2896385, 0.412308}, "80.0 ± 6.0": spread{79.96783, 6.004202}, "1200 ± 140": spread{1200.4, 140.1}, "50900 ± 15800": spread{50937, 15784},
 		"3 ± 0": spread{3, 0}, "7": 7, "0.4123": number(0.412308), "a": "a", "true": true,
 	} {
 		assert.Equal(t, want, strings.ReplaceAll(cellOf(cell).Text, noBreak, " "))
@@ -44,4 +47,26 @@ func TestCellsHaveTheDigitsThatAPersonReads(t *testing.T) {
 	assert.Equal(t, "\u2068"+name+"\u2069", isolated(name))
 	assert.Equal(t, "plain", isolated("plain"))
 	assert.True(t, strings.HasPrefix(capital("mixture"), "M"))
+}
+
+// The words about K follow how far it is ahead, of all K that were fitted; of those that starts ended with there is no verdict.
+func TestClarityOfK(t *testing.T) {
+	r := &report{}
+	r.Criterion, r.Value, r.K, r.KMax = "bic", -100, 2, 4
+	for next, want := range map[number]string{-100.5: "hardly better than", -102: "somewhat better than", -104: "clearly better than", -106: "far better than"} {
+		r.ByK = []sizeScore{{1, -300, true}, {2, -100, true}, {3, next, true}, {4, number(math.NaN()), false}}
+		assert.Contains(t, r.clarity(), "By bic, K = 2 is "+want+" the next best, K = 3, which is "+htmlreport.Fixed(float64(-100-next), 2)+" nats lower.")
+	}
+	r.ByK[2].Value = -99
+	assert.Contains(t, r.clarity(), "K = 3 is 1.00 nats higher by bic")
+	r.ByK = nil
+	r.Restarts = []restart{{K: 2, Value: -100}, {K: 3, Value: -109}, {K: 3, Value: -107.25}, {K: 1, Value: number(math.NaN())}}
+	assert.Contains(t, r.clarity(), "has K = 3, and bic is 7.25 nats lower")
+	assert.Equal(t, []sizeScore{{2, -100, false}, {3, -107.25, false}}, r.sizes())
+	r.Restarts = []restart{{K: 2, Value: -100}, {K: 2, Value: -101}, {K: 2, Value: number(math.NaN())}}
+	assert.Equal(t, "All 2 starts of 3 that did not fail came to K = 2, from at most 4.", r.clarity())
+	r.KMax = 2
+	assert.Contains(t, r.clarity(), "more may be better")
+	r.Settings.FixedK = true
+	assert.Contains(t, r.clarity(), "K was given")
 }

@@ -273,13 +273,17 @@ func (f *components) points(in *input, p plane, table *sheet) (list []htmlreport
 	if err != nil {
 		return nil, "", err
 	}
-	values := make([]float64, len(p.columns))
+	values, lacking := make([]float64, len(p.columns)), 0
 	for i, row := range at {
 		for c, j := range p.columns {
 			values[c] = in.Number(row, j)
 		}
 		u, v := p.point(values)
-		if math.IsNaN(u) || math.IsNaN(v) || in.frequency(row) == 0 {
+		if in.frequency(row) == 0 {
+			continue
+		}
+		if math.IsNaN(u) || math.IsNaN(v) {
+			lacking++
 			continue
 		}
 		name := in.Origin(row) + 1
@@ -291,6 +295,9 @@ func (f *components) points(in *input, p plane, table *sheet) (list []htmlreport
 		remark = fmt.Sprintf("Points are %d of the %s, coloured by their most probable %s.", len(list), counted(in.Rows(), "row"), f.noun)
 		if len(at) < in.Rows() {
 			remark += " They are at equal distances in the table."
+		}
+		if lacking > 0 {
+			remark += fmt.Sprintf(" %s missing in the figure, for lack of a value.", are(lacking, "row"))
 		}
 	}
 	return list, remark, nil

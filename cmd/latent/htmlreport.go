@@ -173,7 +173,7 @@ func meanAndSD(mean, sd float64) string {
 	if !(sd > 0) || math.IsInf(sd, 0) || sd < 1e-4 || math.Abs(mean) >= 1e7 || sd >= 1e7 {
 		return htmlreport.Readable(mean) + noBreak + "±" + noBreak + htmlreport.Readable(sd)
 	}
-	decimals := max(0, 1-int(math.Floor(math.Log10(sd/2))))
+	decimals := 1 - int(math.Floor(math.Log10(sd/2)))
 	return htmlreport.Fixed(mean, decimals) + noBreak + "±" + noBreak + htmlreport.Fixed(sd, decimals)
 }
 

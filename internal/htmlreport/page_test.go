@@ -218,6 +218,7 @@ func TestReadableNumbersAreCloseToTheirs(t *testing.T) {
 	}
 	assert.Equal(t, "0.00", Fixed(-0.001, 2))
 	assert.Equal(t, "−0.01", Fixed(-0.01, 2))
+	assert.Equal(t, "15800", Fixed(15784, -2))
 	assert.Equal(t, Missing, Fixed(math.NaN(), 2))
 }
 

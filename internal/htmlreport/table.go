@@ -68,10 +68,14 @@ func Readable(v float64) string {
 	return text
 }
 
-// Fixed writes v with so many decimals; what is not finite is [Missing].
+// Fixed writes v with so many decimals, or, of a negative number, rounded to tens, hundreds and so on; what is not finite is [Missing].
 func Fixed(v float64, decimals int) string {
 	if !finite(v) {
 		return Missing
+	}
+	if decimals < 0 {
+		unit := math.Pow10(-decimals)
+		v, decimals = math.Round(v/unit)*unit, 0
 	}
 	text := strconv.FormatFloat(v, 'f', decimals, 64)
 	if strings.Trim(text, "-0.") == "" {
