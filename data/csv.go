@@ -76,20 +76,23 @@ func fullPace() fastcsv.Pace {
 
 // readCSV reads what open returns, which it calls once or twice. Without workers it reads row by row.
 func readCSV(open func() (io.Reader, error), o CSVOptions, p fastcsv.Pace) (*Table, error) {
-	b := newCSVBuilder(o.NA, o.Store)
-	err := b.read(open, o, p)
+	b, err := newCSVBuilder(o.NA, o.Store).readTwice(open, o, p)
 	if err != nil {
 		return nil, err
 	}
-	if b.KindsOnly {
-		if b, err = b.successor(); err != nil {
-			return nil, err
-		}
-		if err = b.read(open, o, p); err != nil {
-			return nil, err
-		}
-	}
 	return b.table(), nil
+}
+
+// readTwice reads what open returns, once more if that is how the kinds of the columns came out.
+func (b *csvBuilder) readTwice(open func() (io.Reader, error), o CSVOptions, p fastcsv.Pace) (*csvBuilder, error) {
+	err := b.read(open, o, p)
+	if err != nil || !b.KindsOnly {
+		return b, err
+	}
+	if b, err = b.successor(); err != nil {
+		return nil, err
+	}
+	return b, b.read(open, o, p)
 }
 
 // csvBuilder collects a table row by row. A column counts as numeric until a cell says otherwise. When one becomes
@@ -97,8 +100,11 @@ func readCSV(open func() (io.Reader, error), o CSVOptions, p fastcsv.Pace) (*Tab
 type csvBuilder struct {
 	fastcsv.Table
 	store      *Store
+	before     *blocksBefore // nil: the text is read from its beginning
 	names      []string
-	unnamed    bool    // the names are made up
+	unnamed    bool // the names are made up, and the first row is among these
+	comma      rune
+	firstLine  int     // where the first row of the text is
 	outOfRange []error // by column, its first number too large for a float64: an error if the column is numeric
 	kindsKnown bool    // second reading
 }
@@ -110,7 +116,7 @@ func newCSVBuilder(na []string, store *Store) *csvBuilder {
 // successor is the builder for the second reading: kinds and sizes are known, so it grows no slice.
 func (b *csvBuilder) successor() (next *csvBuilder, err error) {
 	next = newCSVBuilder(b.Missing, b.store)
-	next.kindsKnown, next.Columns = true, make([]fastcsv.Column, len(b.Columns))
+	next.before, next.kindsKnown, next.Columns = b.before, true, make([]fastcsv.Column, len(b.Columns))
 	numeric := 0
 	for j, c := range b.Columns {
 		if next.Columns[j].Categorical = c.Categorical; c.Categorical {
@@ -129,42 +135,77 @@ func (b *csvBuilder) read(open func() (io.Reader, error), o CSVOptions, p fastcs
 	if err != nil {
 		return err
 	}
-	records, err := newRecords(r, o)
+	var records *records
+	if b.before == nil {
+		records, err = b.begin(r, o)
+	} else {
+		records, err = b.goOn(r, o)
+	}
 	if err != nil {
 		return err
+	}
+	if err := b.readRows(records, p); err != nil {
+		return err
+	}
+	b.findCodes()
+	return b.check()
+}
+
+// begin reads the first row, which says what the columns are.
+func (b *csvBuilder) begin(r io.Reader, o CSVOptions) (*records, error) {
+	records, err := newRecords(r, o)
+	if err != nil {
+		return nil, err
 	}
 	first, err := records.Read()
 	if err == io.EOF {
-		return errors.New("the input is empty; a table needs at least one row")
+		return nil, errEmpty
 	}
 	if err != nil {
-		return explain(err, records.Comma, first, 0, 0)
+		return nil, explain(err, records.Comma, first, 0, 0)
 	}
 	b.Decimal = records.decimal
-	width := len(first)
-	firstLine := records.line(0)
+	b.firstLine = records.line(0)
 	header := o.Header == HeaderYes || o.Header == HeaderAuto && !slices.ContainsFunc(first, records.hasDigits)
 	if header {
 		if err := validNames(first, records); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if b.names, err = columnNames(first, header); err != nil {
-		return err
+		return nil, err
 	}
-	b.unnamed = !header
+	b.comma, b.unnamed = records.Comma, !header
+	if err := b.setColumns(o); err != nil {
+		return nil, err
+	}
+	if !header {
+		return records, b.add(first, records)
+	}
+	return records, nil
+}
+
+// goOn is begin behind the rows of another block.
+func (b *csvBuilder) goOn(r io.Reader, o CSVOptions) (*records, error) {
+	b.names, b.comma, b.Decimal, b.firstLine = b.before.names, b.before.comma, b.before.decimal, b.before.firstLine
+	records := recordsOf(r, b.comma, b.Decimal, o.Limits)
+	records.lines, records.FieldsPerRecord = b.before.lines, len(b.names)
+	return records, b.setColumns(o)
+}
+
+func (b *csvBuilder) setColumns(o CSVOptions) error {
 	if b.Columns == nil {
 		b.Columns = newColumns(b.names, o.Reading)
 	}
-	if len(b.Columns) != width {
+	if len(b.Columns) != len(b.names) {
 		return errChanged
 	}
-	b.outOfRange = make([]error, width)
-	if !header {
-		if err := b.add(first, records); err != nil {
-			return err
-		}
-	}
+	b.outOfRange = make([]error, len(b.names))
+	return nil
+}
+
+// readRows reads the rest.
+func (b *csvBuilder) readRows(records *records, p fastcsv.Pace) error {
 	fast := p.Workers > 0 && fastcsv.CanSeparate(records.Comma, records.decimal)
 	tryAt, pause := int64(0), int64(1<<12) // a text that is not for the fast path has few attempts
 	for {
@@ -176,10 +217,10 @@ func (b *csvBuilder) read(open func() (io.Reader, error), o CSVOptions, p fastcs
 		}
 		record, err := records.Read()
 		if err == io.EOF {
-			break
+			return nil
 		}
 		if err != nil {
-			return explain(err, records.Comma, record, width, firstLine)
+			return explain(err, records.Comma, record, len(b.names), b.firstLine)
 		}
 		if err := b.makeRoom(float64(records.offset()) / float64(records.source.Size)); err != nil {
 			return err
@@ -188,8 +229,6 @@ func (b *csvBuilder) read(open func() (io.Reader, error), o CSVOptions, p fastcs
 			return err
 		}
 	}
-	b.findCodes()
-	return b.check()
 }
 
 func newColumns(names []string, reading func(name string) Reading) []fastcsv.Column {
@@ -215,7 +254,7 @@ func (b *csvBuilder) findCodes() {
 
 // check looks for what only the end of the input shows to be wrong.
 func (b *csvBuilder) check() error {
-	if b.Rows == 0 {
+	if b.Rows == 0 && b.before == nil {
 		return errOnlyHeader
 	}
 	for j, c := range b.Columns {
@@ -225,6 +264,19 @@ func (b *csvBuilder) check() error {
 	}
 	return nil
 }
+
+// row is the number of the last row, from 1.
+func (b *csvBuilder) row() int { return b.first() + b.Rows }
+
+// first is the number of rows in the blocks before.
+func (b *csvBuilder) first() int {
+	if b.before == nil {
+		return 0
+	}
+	return b.before.rows
+}
+
+var errEmpty = errors.New("the input is empty; a table needs at least one row")
 
 var errOnlyHeader = fmt.Errorf("there are names but no rows; %w", ErrNoHeader)
 
@@ -267,7 +319,7 @@ func (b *csvBuilder) add(record []string, records *records) error {
 		}
 		if kind == fastcsv.OutOfRange && b.outOfRange[j] == nil {
 			b.outOfRange[j] = fmt.Errorf("line %d: row %d of column %q is %.60q, beyond the range of a 64-bit float; rescale the column",
-				records.line(j), b.Rows, b.names[j], cell)
+				records.line(j), b.row(), b.names[j], cell)
 		}
 		if c.DigitsOnly && kind != fastcsv.Missing {
 			c.NoteDigits(strings.TrimSpace(cell))
@@ -284,7 +336,7 @@ func (b *csvBuilder) addText(records *records, j int, cell string) error {
 	if b.KindsOnly || b.Columns[j].AddText(cell, b.Missing) {
 		return nil
 	}
-	return fmt.Errorf("line %d: row %d of column %q is %w", records.line(j), b.Rows, b.names[j], notUTF8(cell))
+	return fmt.Errorf("line %d: row %d of column %q is %w", records.line(j), b.row(), b.names[j], notUTF8(cell))
 }
 
 // forget drops the values read so far: from here on only the kinds of the columns matter.
@@ -314,7 +366,7 @@ func validNames(first []string, records *records) error {
 }
 
 func (b *csvBuilder) table() *Table {
-	t := &Table{Names: b.names, decimal: b.Decimal, unnamed: b.unnamed, rows: b.Rows, flat: b.Numbers, store: b.store, columns: make([]column, len(b.Columns)), index: new(index)}
+	t := &Table{Names: b.names, decimal: b.Decimal, unnamed: b.unnamed, first: b.first(), rows: b.Rows, flat: b.Numbers, store: b.store, columns: make([]column, len(b.Columns)), index: new(index)}
 	for j, c := range b.Columns {
 		t.columns[j].marked = c.MarkedMissing
 		if c.Categorical {

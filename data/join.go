@@ -77,7 +77,7 @@ func (t *Table) appendRows(part *Table) error {
 	for j, name := range t.Names {
 		at := part.place(name)
 		if at < 0 {
-			return fmt.Errorf("no column %q, which the parts before have: those here are %s", name, quotedList(part.Names))
+			return part.lacks(name)
 		}
 		c, own := part.columns[at], &t.columns[j]
 		switch {

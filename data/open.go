@@ -65,10 +65,12 @@ func Read(r io.Reader, o CSVOptions) (*Table, error) {
 	case bytes.HasPrefix(head, []byte(npyMagic)):
 		return readNPY(plain, o.Store)
 	case bytes.HasPrefix(head, []byte(gzipMagic)):
-		return nil, errors.New("compressed twice; decompress it once")
+		return nil, errTwice
 	}
 	return readCSV(inflate, o, fullPace())
 }
+
+var errTwice = errors.New("compressed twice; decompress it once")
 
 // peek returns the first bytes of r, and a reader that still stands before them. That is r itself where r
 // can seek.

@@ -29,9 +29,8 @@ type records struct {
 // newRecords strips a byte order mark, refuses what is not text, and guesses the separator and the decimal point unless they
 // are given.
 func newRecords(r io.Reader, o CSVOptions) (*records, error) {
-	size, _ := remaining(r)
-	source := fastcsv.NewSource(r, size)
-	br := bufio.NewReaderSize(source, 1<<16)
+	c := recordsOf(r, o.Comma, o.Decimal, o.Limits)
+	br := c.buffered
 	if bom, _ := br.Peek(3); string(bom) == "\ufeff" {
 		_, _ = br.Discard(3)
 	}
@@ -45,17 +44,24 @@ func newRecords(r io.Reader, o CSVOptions) (*records, error) {
 	if onlyReturns(head) {
 		return nil, errors.New("the lines end in carriage returns alone, as on old Macs; save the table with line feeds")
 	}
-	comma, decimal := o.Comma, o.Decimal
-	if comma == 0 {
-		comma = separator(head, decimal)
+	if o.Comma == 0 {
+		c.Comma = separator(head, o.Decimal)
 	}
-	if decimal == 0 {
-		decimal = decimalOf(head, err == io.EOF, comma, o.NA)
+	if o.Decimal == 0 {
+		c.decimal = decimalOf(head, err == io.EOF, c.Comma, o.NA)
 	}
+	return c, nil
+}
+
+// recordsOf reads a text that has begun already.
+func recordsOf(r io.Reader, comma rune, decimal byte, limits Limits) *records {
+	size, _ := remaining(r)
+	source := fastcsv.NewSource(r, size)
+	br := bufio.NewReaderSize(source, 1<<16)
 	c := csv.NewReader(br) // which takes br for its own buffer, as it is no smaller
 	c.Comma = comma
 	c.ReuseRecord = true
-	return &records{Reader: c, source: source, buffered: br, limits: o.Limits, decimal: decimal}, nil
+	return &records{Reader: c, source: source, buffered: br, limits: limits, decimal: decimal}
 }
 
 // Read reads a row as the csv.Reader does, within the limits, and counts all lines in its errors.

@@ -23,6 +23,7 @@ import (
 type Table struct {
 	Names []string // one a column, all different
 
+	first   int // rows in the blocks before: see Blocks
 	rows    int
 	flat    []float64 // rows × stride, row-major; NaN is a missing value
 	stride  int
@@ -229,10 +230,10 @@ func (t *Table) dropRows(drop func(row int) bool) (complete *Table, dropped int,
 }
 
 // Origin is the place, from 0, that a row had when it was read, before [Table.DropMissing] left out others. Errors
-// count rows by it.
+// count rows by it. A table of [Blocks] counts the rows of those before it, too.
 func (t *Table) Origin(row int) int {
 	if t.origin == nil {
-		return row
+		return t.first + row
 	}
 	return t.origin[row]
 }

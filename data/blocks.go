@@ -1,0 +1,221 @@
+package data
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+)
+
+// Blocks reads inputs of any format that [Open] knows as [ReadParts] does, but for one table after another, each with some of the rows:
+// memory does not grow with their number. [Table.Origin] counts the rows of all. An array, which is mapped where it is or
+// decoded into the store, is one table.
+//
+// Which columns have numbers is found in each table for itself, where [CSVOptions].Reading does not say it. A table may have no row
+// where lines are empty. The text is read once, and need not seek. Errors are those of [ReadParts], as far as one table shows them;
+// they name the part where there are several, and end the sequence.
+func Blocks(parts []Part, o CSVOptions) iter.Seq2[*Table, error] {
+	return func(yield func(*Table, error) bool) {
+		rows, names := 0, []string(nil)
+		for i, part := range parts {
+			failed := func(err error) {
+				if len(parts) > 1 {
+					err = fmt.Errorf("%s: %w", part.Name, err)
+				}
+				yield(nil, err)
+			}
+			before := rows
+			for t, err := range part.blocks(o) {
+				if err == nil && i > 0 {
+					t, err = t.inOrder(names)
+				}
+				if err != nil {
+					failed(err)
+					return
+				}
+				if t.first += before; i > 0 {
+					t.unnamed = false
+				}
+				names, rows = t.Names, t.first+t.rows
+				if !yield(t, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// inOrder is the table with the columns of parts before.
+func (t *Table) inOrder(names []string) (*Table, error) {
+	if len(names) != len(t.Names) {
+		return nil, fmt.Errorf("%d columns, and the parts before have %d", len(t.Names), len(names))
+	}
+	for _, name := range names {
+		if t.place(name) < 0 {
+			return nil, t.lacks(name)
+		}
+	}
+	return t.Select(names...)
+}
+
+// lacks is the error about a column that a part of a table has not.
+func (t *Table) lacks(name string) error {
+	return fmt.Errorf("no column %q, which the parts before have: those here are %s", name, quotedList(t.Names))
+}
+
+func (p Part) blocks(o CSVOptions) iter.Seq2[*Table, error] {
+	return func(yield func(*Table, error) bool) {
+		r, err := p.Open()
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer r.Close() //nolint:errcheck // nothing was written
+		text, array, err := plain(r, o)
+		if text == nil || err != nil {
+			yield(array, err)
+			return
+		}
+		pieces := &pieces{r: text, most: o.Limits.row(), size: pieceSize}
+		for t, err := range pieces.tables(o) {
+			if !yield(t, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// plain is the text of an input, decompressed, or the array.
+func plain(r io.Reader, o CSVOptions) (text io.Reader, array *Table, err error) {
+	head, r, err := peek(r)
+	if err == nil && bytes.HasPrefix(head, []byte(gzipMagic)) {
+		if r, err = newInflater(r, o.Limits); err == nil {
+			head, r, err = peek(r)
+		}
+	}
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case bytes.HasPrefix(head, []byte(npyMagic)):
+		array, err = readNPY(r, o.Store)
+		return nil, array, err
+	case bytes.HasPrefix(head, []byte(gzipMagic)):
+		return nil, nil, errTwice
+	}
+	return r, nil, nil
+}
+
+// blocksBefore is what a block of a CSV text has to know of those before it.
+type blocksBefore struct {
+	names       []string
+	comma       rune
+	decimal     byte
+	firstLine   int // where the first row of the text is
+	rows, lines int
+}
+
+const (
+	pieceSize = 1 << 22 // bytes of text that become one table
+	pieceRows = 64      // that a piece has at least, as far as the first tells
+)
+
+// pieces cut a text at ends of rows.
+type pieces struct {
+	r     io.Reader
+	most  int64  // bytes of a row
+	text  []byte // read, and not given
+	size  int    // of a piece
+	ended bool
+}
+
+// tables are those of one piece after another.
+func (p *pieces) tables(o CSVOptions) iter.Seq2[*Table, error] {
+	return func(yield func(*Table, error) bool) {
+		var before *blocksBefore
+		o.Store = nil // a piece is in memory, and so are its numbers
+		for more := true; more; {
+			piece, err := p.next()
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			more = !p.ended || len(p.text) > 0
+			open := func() (io.Reader, error) { return bytes.NewReader(piece), nil }
+			b := newCSVBuilder(o.NA, nil)
+			b.before = before
+			b, err = b.readTwice(open, o, fullPace())
+			if more && (errors.Is(err, errEmpty) || errors.Is(err, ErrNoHeader)) { // nothing but a long line of names
+				p.text = append(piece, p.text...)
+				p.size = 2 * len(p.text)
+				continue
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if before == nil {
+				before = &blocksBefore{names: b.names, comma: b.comma, decimal: b.Decimal, firstLine: b.firstLine}
+				p.size = max(p.size, pieceRows*(len(piece)/(b.Rows+1)))
+			}
+			if !yield(b.table(), nil) {
+				return
+			}
+			before.rows, before.lines = b.row(), before.lines+bytes.Count(piece, []byte{'\n'})
+		}
+	}
+}
+
+// next is the next piece: whole rows, of about the size; all that is left, where there is no more.
+func (p *pieces) next() (piece []byte, err error) {
+	for {
+		if err := p.fill(); err != nil {
+			return nil, err
+		}
+		if p.ended {
+			piece, p.text = p.text, nil
+			return piece, nil
+		}
+		if end := endOfRows(p.text); end > 0 || int64(len(p.text)) > p.most { // beyond it, reading says what is wrong
+			if end == 0 {
+				end = len(p.text)
+			}
+			piece, rest := p.text[:end:end], p.text[end:]
+			p.text = bytes.Clone(rest)
+			return piece, nil
+		}
+		p.size *= 2
+	}
+}
+
+// fill reads until there is a piece, or no more.
+func (p *pieces) fill() error {
+	if have := len(p.text); have < p.size {
+		p.text = append(p.text, make([]byte, p.size-have)...)
+		n, err := io.ReadFull(p.r, p.text[have:])
+		p.text = p.text[:have+n]
+		if p.ended = err == io.EOF || err == io.ErrUnexpectedEOF; !p.ended {
+			return err
+		}
+	}
+	return nil
+}
+
+// endOfRows is the place behind the last line feed that ends a row; 0 if there is none. Quotes before such a one come in pairs, as
+// what is within a cell is doubled.
+func endOfRows(text []byte) int {
+	odd := bytes.Count(text, []byte{'"'})%2 == 1
+	for end := len(text); ; {
+		at := bytes.LastIndexByte(text[:end], '\n')
+		if at < 0 {
+			return 0
+		}
+		if bytes.Count(text[at:end], []byte{'"'})%2 == 1 {
+			odd = !odd
+		}
+		if !odd {
+			return at + 1
+		}
+		end = at
+	}
+}
