@@ -53,8 +53,9 @@ type Suggestion struct {
 //	every column
 //	  L = 1                                                        Unvarying
 //	texts
-//	  decimals with commas, mostly numbers, or "?" and the like    Categorical, to be doubted
+//	  decimals with commas, or mostly numbers                      Categorical, to be doubted
 //	  dates or times, L > 7                                        Date
+//	  "?" and the like                                             Categorical, to be doubted
 //	  L > half the rows, and 8 or more                             Identifier
 //	  digits of one length, L > 7, fewer than 5 rows each          Identifier
 //	  others                                                       Categorical
@@ -236,6 +237,7 @@ func (t *Table) suggestLevels(name string) Suggestion {
 	texts, cells, numbers := t.Texts(name)
 	rows := cells + numbers
 	gaps := slices.DeleteFunc(slices.Clone(levels), func(level string) bool { return !standsForMissing(level) })
+	known := slices.DeleteFunc(slices.Clone(levels), standsForMissing)
 	_, err = t.Column(name)
 	detail := fmt.Sprintf("(%s in %d rows)", plural(len(levels), "level"), rows)
 	scarce := rows < rowsPerLevel*len(levels)
@@ -249,10 +251,10 @@ func (t *Table) suggestLevels(name string) Suggestion {
 	case cells > 0 && numbers > cells:
 		detail := fmt.Sprintf("(%s in %s, among %s)", firstQuoted(texts), plural(cells, "cell"), plural(numbers, "number"))
 		return Suggestion{Categorical, TextsInNumbers, detail, texts}
+	case len(known) > mostCodes && areDates(known):
+		return Suggestion{Kind: Date, Cause: Dates, Detail: "(such as " + firstQuoted(known[:1]) + ")"}
 	case len(gaps) > 0:
 		return Suggestion{Categorical, MissingTexts, "(" + firstQuoted(gaps) + ")", gaps}
-	case len(levels) > mostCodes && areDates(levels):
-		return Suggestion{Kind: Date, Cause: Dates, Detail: "(such as " + firstQuoted(levels[:1]) + ")"}
 	case len(levels) >= fewestRows && 2*len(levels) > rows:
 		return Suggestion{Kind: Identifier, Cause: DifferentTexts, Detail: detail}
 	case len(levels) > mostCodes && scarce && areDigitCodes(levels):
@@ -261,21 +263,6 @@ func (t *Table) suggestLevels(name string) Suggestion {
 		return Suggestion{Kind: Categorical, Cause: ManyLevels, Detail: detail}
 	}
 	return Suggestion{Kind: Categorical, Cause: Levels}
-}
-
-// layouts of days and times, as tables have them.
-var layouts = []string{"2006-1-2", "2006/1/2", "2006.1.2", "2.1.2006", "2/1/2006", "1/2/2006", "2-1-2006", "2.1.06", "1/2/06", "2-Jan-2006", "2-Jan-06", "2 Jan 2006", "2 January 2006",
-	"Jan 2, 2006", "January 2, 2006", "2006-01", "2006-1-2 15:4", "2006-1-2 15:4:5", "2006-1-2T15:4:5", time.RFC3339, "2006/1/2 15:4", "2006/1/2 15:4:5",
-	"1/2/2006 15:4", "1/2/2006 15:4:5", "2/1/2006 15:4", "2/1/2006 15:4:5", "2.1.2006 15:4", "2.1.2006 15:4:5", "15:4", "15:4:5"}
-
-// areDates says whether one layout reads all texts.
-func areDates(texts []string) bool {
-	return slices.ContainsFunc(layouts, func(layout string) bool {
-		return !slices.ContainsFunc(texts, func(text string) bool {
-			_, err := time.Parse(layout, strings.TrimSpace(text))
-			return err != nil
-		})
-	})
 }
 
 // areDigitCodes says whether all texts are digits, and as many.

@@ -1,0 +1,177 @@
+package data
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// layouts of days and times, as tables have them.
+var layouts = []string{"2006-1-2", "2006/1/2", "2006.1.2", "2.1.2006", "2/1/2006", "1/2/2006", "2-1-2006", "1-2-2006", "2.1.06", "1/2/06", "2/1/06", "2-Jan-2006", "2-Jan-06", "2 Jan 2006", "2 January 2006",
+	"Jan 2, 2006", "January 2, 2006", "2006-01", "20060102", "2006-1-2 15:4", "2006-1-2 15:4:5", "2006-1-2T15:4", "2006-1-2T15:4:5", time.RFC3339, "2006/1/2 15:4", "2006/1/2 15:4:5",
+	"1/2/2006 15:4", "1/2/2006 15:4:5", "2/1/2006 15:4", "2/1/2006 15:4:5", "2.1.2006 15:4", "2.1.2006 15:4:5", "15:4", "15:4:5"}
+
+// forms are layouts as people write them.
+var forms = strings.NewReplacer("2006", "YYYY", "January", "MONTH", "Jan", "MON", "Z07:00", "ZONE", "01", "MM", "02", "DD", "06", "YY", "15", "h", "04", "m", "05", "s", "1", "M", "2", "D", "4", "m", "5", "s")
+
+// readAs says whether a layout reads a text.
+func readAs(layout, text string) bool {
+	_, err := time.Parse(layout, text)
+	return err == nil
+}
+
+// areDates says whether one layout reads all texts but a twentieth, of the first, the last and some between.
+func areDates(texts []string) bool {
+	const looked = 100
+	step := max(1, len(texts)/looked)
+	return slices.ContainsFunc(layouts, func(layout string) bool {
+		misread, n := 0, (len(texts)+step-1)/step
+		for i := 0; i < len(texts) && 20*misread <= n; i += step {
+			if !readAs(layout, strings.TrimSpace(texts[i])) {
+				misread++
+			}
+		}
+		return 20*misread <= n
+	})
+}
+
+// ErrDate is part of the error about cells that are no dates, or dates of which a form is to be chosen: see [Table.Dates].
+var ErrDate = errors.New("a form of dates")
+
+// Dates has columns of dates become numeric: days since 1 January 1970, times being fractions of a day; those of a time zone by UTC,
+// and times without a day as the part of the day that has passed. A missing cell stays missing. Columns are texts such as
+// 2024-01-31, 31.1.2024, 1/31/24 or 31 Jan 2024, or whole numbers such as 20240131, in the same form throughout. That form is
+// looked for where none is given, and returned: YYYY-M-D and so on. It is an error if there is no such column or form, if it does
+// not read a cell, or if days and months could be either way round.
+func (t *Table) Dates(names, asked []string) (dated *Table, found []string, err error) {
+	places, err := t.places(names)
+	if err != nil {
+		return nil, nil, err
+	}
+	made := *t
+	made.Names, made.columns, made.index = slices.Clone(t.Names), slices.Clone(t.columns), new(index)
+	days := make([][]float64, len(names))
+	for i, j := range places {
+		form := ""
+		if i < len(asked) {
+			form = asked[i]
+		}
+		if days[i], form, err = t.daysOf(j, form); err != nil {
+			return nil, nil, fmt.Errorf("column %q: %w", t.Names[j], err)
+		}
+		found = append(found, form)
+		made.columns[j] = column{at: t.stride + i, marked: t.columns[j].marked}
+	}
+	made.stride += len(names)
+	if made.flat, err = t.store.numbers(t.rows * made.stride); err != nil {
+		return nil, nil, err
+	}
+	for row := range t.rows {
+		made.flat = append(made.flat, t.flat[row*t.stride:(row+1)*t.stride]...)
+		for _, list := range days {
+			made.flat = append(made.flat, list[row])
+		}
+	}
+	return &made, found, nil
+}
+
+// daysOf are the dates of column j.
+func (t *Table) daysOf(j int, asked string) (days []float64, form string, err error) {
+	f := t.columns[j].factor
+	if f == nil {
+		f = dayFactor(t.column(j))
+	}
+	texts := make([]string, len(f.levels))
+	for code, level := range f.levels {
+		texts[code] = strings.TrimSpace(level)
+	}
+	layout, err := layoutOf(texts, asked)
+	if err != nil {
+		return nil, "", err
+	}
+	form = forms.Replace(layout)
+	values := make([]float64, len(texts))
+	for code, text := range texts {
+		at, err := time.Parse(layout, text)
+		if row := slices.Index(f.codes, int32(code)); err != nil && row >= 0 {
+			return nil, "", fmt.Errorf("row %d is %.60q, which does not have %w like the others, %s; correct it, or take it for a missing value", t.Origin(row)+1, text, ErrDate, form)
+		}
+		values[code] = (float64(at.Unix()) + float64(at.Nanosecond())/1e9) / (24 * 60 * 60)
+		if at.Year() == 0 {
+			values[code] = at.Sub(time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)).Hours() / 24
+		}
+	}
+	days = make([]float64, t.rows)
+	for row, code := range f.codes {
+		days[row] = math.NaN()
+		if code != missingCode {
+			days[row] = values[code]
+		}
+	}
+	return days, form, nil
+}
+
+// dayFactor is [numberFactor] with all digits of whole numbers.
+func dayFactor(x []float64) *factor {
+	f := numberFactor(x)
+	for i, level := range f.levels {
+		if v, err := strconv.ParseFloat(level, 64); err == nil {
+			f.levels[i] = strconv.FormatFloat(v, 'f', -1, 64)
+		}
+	}
+	return f
+}
+
+// layoutOf finds the layout that reads most texts, or that of a form.
+func layoutOf(texts []string, asked string) (string, error) {
+	if asked != "" {
+		i := slices.IndexFunc(layouts, func(layout string) bool { return strings.EqualFold(forms.Replace(layout), asked) })
+		if i < 0 {
+			var names []string
+			for _, layout := range layouts {
+				names = append(names, forms.Replace(layout))
+			}
+			return "", fmt.Errorf("%.60q is not %w: those are %s", asked, ErrDate, strings.Join(names, ", "))
+		}
+		return layouts[i], nil
+	}
+	reads := make([]int, len(layouts))
+	for i, layout := range layouts {
+		for _, text := range texts {
+			if readAs(layout, text) {
+				reads[i]++
+			}
+		}
+	}
+	best := 0
+	for i, n := range reads {
+		if n > reads[best] {
+			best = i
+		}
+	}
+	if reads[best] == 0 {
+		return "", fmt.Errorf("it does not have %w, such as 2024-01-31 or 31.1.2024", ErrDate)
+	}
+	for i, layout := range layouts {
+		if text := differ(texts, layout, layouts[best]); i != best && reads[i] == reads[best] && text != "" {
+			return "", fmt.Errorf("%.60q can be %s and %s: choose %w", text, forms.Replace(layouts[best]), forms.Replace(layout), ErrDate)
+		}
+	}
+	return layouts[best], nil
+}
+
+// differ is the first text that two layouts read differently; empty where there is none.
+func differ(texts []string, one, other string) string {
+	for _, text := range texts {
+		a, errA := time.Parse(one, text)
+		b, errB := time.Parse(other, text)
+		if errA == nil && errB == nil && !a.Equal(b) {
+			return text
+		}
+	}
+	return ""
+}
