@@ -25,7 +25,12 @@ var familyOf = map[data.Kind]string{data.Continuous: familyGaussian, data.Count:
 func (in *input) auto(s *session, given *columnFamilies) ([]suspect, error) {
 	list := make([]suspect, in.Cols())
 	if err := parallel.Do(in.Cols(), 0, func(j int) error {
-		if name := in.Names[j]; given.family[name] == "" {
+		name := in.Names[j]
+		switch {
+		case given.family[name] != "":
+		case slices.Contains(in.dates.names, name):
+			list[j] = suspect{name, data.Suggestion{Kind: data.Continuous, Cause: data.Dates}}
+		default:
 			list[j] = suspect{name, in.Suggest(name, in.frequencies)}
 		}
 		return nil

@@ -31,17 +31,20 @@ func (f *inputFlags) noteDecimal(s *session, in *input) {
 	}
 }
 
-// asFitted has a table read as that of a fit was: with its texts for missing values, and its decimals unless others are given.
+// asFitted has a table read as that of a fit was: with its texts for missing values and its dates, and its decimals unless others are
+// given.
 func (f *inputFlags) asFitted(m *modelFile) {
 	f.fitted = m.Settings.NA
+	_ = f.fittedDates.UnmarshalText([]byte(m.Settings.Dates)) // which MarshalText wrote
 	if f.Decimal == 0 && m.Settings.Decimal != "" {
 		f.Decimal = decimalFlag(m.Settings.Decimal[0])
 	}
 }
 
 // settings are what a model file keeps of the flags.
-func (f *fittingFlags) settings() settings {
+func (f *fittingFlags) settings(in *input) settings {
 	kept := f.modelFlags.settings()
-	kept.NA, kept.Decimal = f.NA, f.Decimal.String()
+	dates, _ := in.dates.MarshalText()
+	kept.NA, kept.Decimal, kept.Dates, kept.ID = f.NA, f.Decimal.String(), string(dates), f.ID
 	return kept
 }

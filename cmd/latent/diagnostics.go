@@ -30,7 +30,7 @@ var diagnostics = []diagnostic{
 	{data.NamedIdentifier, "", "left out, many numbers under the name of an identifier", keep(familyGaussian)},
 	{data.DifferentTexts, "", "left out, hardly a text in two rows, as names have", keep(familyCategorical)},
 	{data.DigitCodes, "", "left out, digits of one length with few rows each, as postcodes", keep(familyCategorical)},
-	{data.Dates, "", "left out, dates or times", keep(familyCategorical)},
+	{data.Dates, "days since 1970", "left out, dates or times", datesAsNumbers},
 	{data.SingleValue, "", "left out, with a single value, which distinguishes no rows", nil},
 	{data.ManyLevels, "texts", "taken for categorical, with few rows a level", dropThem},
 	{data.DecimalCommas, "texts", "taken for categorical because of commas in decimals", say("write points or commas throughout (--decimal)")},
@@ -101,6 +101,10 @@ func keep(family string) func([]suspect, *columnFamilies) string {
 	}
 }
 
+func datesAsNumbers(list []suspect, _ *columnFamilies) string {
+	return "--dates " + abridged(list, ",", func(c suspect) string { return item(c.name) }) + " takes " + them(list) + " as days since 1970"
+}
+
 func inOrder(list []suspect, given *columnFamilies) string {
 	return as(familyOrdinal, list, given) + " where their order counts"
 }
@@ -109,7 +113,9 @@ func inOrder(list []suspect, given *columnFamilies) string {
 func notesOn(list []suspect, given *columnFamilies) (notes []string) {
 	found := map[data.Cause][]suspect{}
 	for _, c := range list {
-		found[c.Cause] = append(found[c.Cause], c)
+		if c.Cause != data.Dates || c.Kind == data.Date { // else they are numbers, as was asked
+			found[c.Cause] = append(found[c.Cause], c)
+		}
 	}
 	for _, why := range diagnostics {
 		list := found[why.cause]

@@ -73,7 +73,7 @@ func TestNotesOnColumnsCanBeFollowed(t *testing.T) {
 		{cells(30, func(i int) any { return 170 + i*7%20 }), "", ""},
 		{cells(30, func(i int) any { return 1 + i%2 }), "", ""},
 		{cells(30, func(i int) any { return 1000 + i*i }), `left out, different in every row and in order, as identifiers are: "x" (1000 to 1841): --columns x=gaussian keeps it`, "--columns x=gaussian"},
-		{cells(30, func(i int) any { return fmt.Sprintf("2024-01-%02d", 1+i) }), `left out, dates or times: "x" (such as "2024-01-01"): --columns x=categorical keeps it`, "--columns x=categorical"},
+		{cells(30, func(i int) any { return fmt.Sprintf("2024-01-%02d", 1+i) }), `left out, dates or times: "x" (such as "2024-01-01"): --dates x takes it as days since 1970`, "--dates x"},
 		{cells(60, func(i int) any { return fmt.Sprintf("L%d", i*7%20) }), `few rows a level: "x" (20 levels in 60 rows): --drop x leaves it out`, "--drop x"},
 		{cells(30, func(i int) any { return []string{"a", "b", "-", "N/A"}[i%4] }), `levels that often stand for missing values: "x" ("-", "N/A"): --na='-' --na=N/A reads`, "--na=- --na=N/A"},
 		{cells(30, func(i int) any { return fmt.Sprintf("1,%d", i%9) }), `commas in decimals: "x": write points or commas throughout (--decimal)`, "--drop x"},

@@ -13,13 +13,14 @@ import (
 type fitCommand struct {
 	fittingFlags
 	checkpointFlags
-	Criterion string `placeholder:"NAME" help:"Score that fits are compared by: gfic, fic, bicem, elbo, bic, aic or icl; of mixtures also collapsed (the parameters integrated out), exacticl and dnml (discrete columns). Default: the method's own."`
-	K         *int   `name:"k" xor:"size" placeholder:"K" help:"Fit with this number of components, or of latent dimensions."`
-	Kmax      *int   `name:"kmax" xor:"size" placeholder:"K" help:"Largest number. Default: 10 components, twice as many while more than half of them are found, fewer where the rows are few; of features 8; of bpca and ppca columns − 1 (no more than rows − 2); of factor what the covariance matrix identifies; of vbmf the smaller side of the matrix."`
-	Label     string `placeholder:"COL" help:"Known classes of the rows (mixtures, hmm): leave this column out of the fit, and compare components to it by the adjusted Rand index and a cross-table."`
-	Bootstrap *int   `placeholder:"B" help:"Standard errors and 95 % intervals of the numbers of mixtures and hmm, and standard errors of the loadings of factor, from B tables drawn from the fit and fitted anew. 200 are usual."`
-	Out       string `placeholder:"MODEL.json" help:"Save the model for latent predict and latent sample."`
-	Report    string `placeholder:"DIR" help:"Write DIR/index.html: the fit in figures and their numbers, one page that needs no network. The folder is made where it is missing."`
+	Criterion   string `placeholder:"NAME" help:"Score that fits are compared by: gfic, fic, bicem, elbo, bic, aic or icl; of mixtures also collapsed (the parameters integrated out), exacticl and dnml (discrete columns). Default: the method's own."`
+	K           *int   `name:"k" xor:"size" placeholder:"K" help:"Fit with this number of components, or of latent dimensions."`
+	Kmax        *int   `name:"kmax" xor:"size" placeholder:"K" help:"Largest number. Default: 10 components, twice as many while more than half of them are found, fewer where the rows are few; of features 8; of bpca and ppca columns − 1 (no more than rows − 2); of factor what the covariance matrix identifies; of vbmf the smaller side of the matrix."`
+	Label       string `placeholder:"COL" help:"Known classes of the rows (mixtures, hmm): leave this column out of the fit, and compare components to it by the adjusted Rand index and a cross-table."`
+	Bootstrap   *int   `placeholder:"B" help:"Standard errors and 95 % intervals of the numbers of mixtures and hmm, and standard errors of the loadings of factor, from B tables drawn from the fit and fitted anew. 200 are usual."`
+	Out         string `placeholder:"MODEL.json" help:"Save the model for latent predict and latent sample."`
+	Assignments string `placeholder:"FILE" help:"Write what the model says of each row, as latent predict does: component, probabilities and log-likelihood, or latent means. CSV, or Parquet where the name ends in .parquet."`
+	Report      string `placeholder:"DIR" help:"Write DIR/index.html: the fit in figures and their numbers, one page that needs no network. The folder is made where it is missing."`
 }
 
 // Help ends the output of latent fit --help.
@@ -34,6 +35,9 @@ func (c *fitCommand) Run(s *session) error {
 	}
 	source := c.source()
 	if err := s.checkOut(c.Out, source); err != nil {
+		return err
+	}
+	if err := c.checkAssignments(s, source); err != nil {
 		return err
 	}
 	if err := s.checkReport(c.Report, c.Out, source); err != nil {
@@ -57,6 +61,7 @@ func (c *fitCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
+	read := *in
 	r, err := c.fit(s, in, progress)
 	if err != nil {
 		return explain(progress.left(err), in)
@@ -66,6 +71,11 @@ func (c *fitCommand) Run(s *session) error {
 	}
 	if c.Out != "" {
 		if err := saveModel(c.Out, r.summary); err != nil {
+			return err
+		}
+	}
+	if c.Assignments != "" {
+		if err := c.assign(s, r, read); err != nil {
 			return err
 		}
 	}
@@ -191,7 +201,7 @@ func (c *fitCommand) fit(s *session, in *input, progress *keeper) (*report, erro
 		r.ByK = best.Parameters.byK
 	}
 	r.KMax = max(o.K, r.KMax)
-	r.Columns, r.Settings, r.what, r.why = t.columns, c.settings(), t.what, t.why
+	r.Columns, r.Settings, r.what, r.why = t.columns, c.settings(in), t.what, t.why
 	r.Settings.FixedK, r.listStarts, r.advice = c.K != nil, asked, advice(best.Status, o.Tolerance, best.Value, best.N)
 	if in.known != nil {
 		assigned, err := best.Parameters.classify(in)

@@ -19,6 +19,7 @@ import (
 type fittingFlags struct {
 	Data string `placeholder:"FILE|NAME" help:"CSV, NPY (also gzipped), Parquet or Arrow file, or a pattern such as 'part-*.csv' of files that are one table; - for standard input; or an embedded data set, see latent datasets. Default: one that shows the model, such as faithful for mixture."`
 	inputFlags
+	idFlags
 	modelFlags
 }
 
@@ -45,9 +46,11 @@ type inputFlags struct {
 	NA      []string    `name:"na" sep:"none" placeholder:"TEXT" help:"Cells of this text are missing values, as empty ones, NA and NaN are. Repeatable. latent predict takes those of the fit too."`
 	Decimal decimalFlag `placeholder:".|," help:"What decimals follow in a CSV file: a point or a comma. Thousands are not separated. Default: what the numbers at its beginning show; of latent predict, what the fit was given."`
 	Limit   limitsFlag  `placeholder:"KEY=VALUE,…" help:"Limits of what is read, against damaged and hostile files: cell and row of a CSV file (16MiB, 256MiB), and ratio, of what a gzipped file holds to its own size (200, beyond 1GB)."`
+	Dates   dateColumns `placeholder:"COL[=FORM],…" help:"Columns of dates that are taken as numbers, days since 1 January 1970, with times as fractions: 2024-01-31, 31.1.2024, 1/31/24, 31 Jan 2024, 20240131 and the like. FORM, such as D/M/YYYY, is needed where days and months could be either way round. latent predict takes the form of the fit."`
 	Missing *string     `enum:"error,drop,keep,empty" placeholder:"HOW" help:"Missing values: error refuses them, drop leaves their rows out, empty leaves out rows without any value, and like keep integrates the others out, which spherical and other structured covariances without a matrix, multinomial, bpca, ppca and vbmf cannot. Default: keep where that can be, else error."`
 
-	fitted []string // further texts that are missing values, those of the fit of a saved model
+	fitted      []string    // further texts that are missing values, those of the fit of a saved model
+	fittedDates dateColumns // those of its fit
 }
 
 // An input is a table as it was read.
@@ -58,6 +61,8 @@ type input struct {
 	known       *labels     // of --label
 	ends        []int       // of --sequence: the row after the last of each; nil: all rows are one sequence
 	sequences   []string    // of --sequence: what they are called
+	ids         ids         // of --id
+	dates       dateColumns // columns that were dates, with their forms
 	left        []string    // columns that were not read, as --drop names them
 	unnamed     bool        // as they were read, the columns were called V1, V2, …
 	gaps        string      // what becomes of missing values
@@ -88,6 +93,7 @@ func (f *inputFlags) open(s *session, source string, reading func(name string) d
 	case a := <-done:
 		if a.err == nil {
 			f.noteDecimal(s, a.in)
+			a.err = f.takeDates(s, a.in)
 		}
 		return a.in, a.err
 	case <-s.Done():
@@ -300,6 +306,9 @@ func (in *input) reportGaps(s *session, x []float64, needsAll bool) error {
 // load reads the table: it takes out known classes, chooses columns, leaves out rows and takes out the weights.
 func (f *fittingFlags) load(s *session, label string) (*input, error) {
 	if f.model().pairs {
+		if len(f.ID) > 0 {
+			return nil, misused("--id cannot be used with --model %s, whose rows are pairs of names", f.Model)
+		}
 		in, err := f.openTriples(s, f.source(), f.Weights)
 		if err == nil {
 			in.flags = &f.modelFlags
@@ -310,13 +319,20 @@ func (f *fittingFlags) load(s *session, label string) (*input, error) {
 	if err != nil {
 		return nil, err
 	}
-	in, err := f.open(s, f.source(), asText(f.reading, label, f.Sequence))
+	in, err := f.open(s, f.source(), asText(f.reading, append(slices.Clone(f.ID), label, f.Sequence)...))
 	if err != nil {
 		return nil, err
 	}
 	in.flags = &f.modelFlags
 	weights := f.Weights
-	for _, taken := range [][2]string{{"--weights", weights}, {"--label", label}, {"--sequence", f.Sequence}} {
+	aside := [][2]string{{"--weights", weights}, {"--label", label}, {"--sequence", f.Sequence}}
+	for _, id := range f.ID {
+		if slices.Contains(append(slices.Clone(f.Gate), weights, label, f.Sequence), id) {
+			return nil, misused("column %q is named by --id and by another flag: it cannot be both", id)
+		}
+		aside = append(aside, [2]string{"--id", id})
+	}
+	for _, taken := range aside {
 		if taken[1] != "" && (slices.Contains(f.Select, taken[1]) || slices.Contains(f.Drop, taken[1])) {
 			return nil, misused("column %q is named by %s: it cannot be selected or dropped", taken[1], taken[0])
 		}
@@ -333,6 +349,9 @@ func (f *fittingFlags) load(s *session, label string) (*input, error) {
 		return nil, misused("column %q is named by --sequence and by another flag: it cannot be both", f.Sequence)
 	case f.model().sequences && (gaps == missingDrop || gaps == missingEmpty):
 		return nil, errJoins
+	}
+	if err := in.takeIDs(f.ID); err != nil {
+		return nil, err
 	}
 	if err := in.takeLabels(label); err != nil {
 		return nil, err

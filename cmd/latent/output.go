@@ -27,12 +27,17 @@ func (s *session) checkOut(out string, inputs ...string) error {
 	if out == "" || out == "-" {
 		return nil
 	}
+	return s.checkFile("--out", out, inputs...)
+}
+
+// checkFile is checkOut of the file of a flag.
+func (s *session) checkFile(flag, out string, inputs ...string) error {
 	target, err := atomicfile.Locate(out)
 	if err != nil {
-		return fmt.Errorf("--out: %w", err)
+		return fmt.Errorf("%s: %w", flag, err)
 	}
 	if in, ok := s.replaced(target, inputs); ok {
-		return misused("--out is the input, %s: name another file", in)
+		return misused("%s is the input, %s: name another file", flag, in)
 	}
 	return target.Try()
 }

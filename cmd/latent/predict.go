@@ -20,7 +20,7 @@ type predictCommand struct {
 	inputFlags
 	Unseen   string   `default:"error" enum:"error,missing" help:"Levels of categorical columns that the model has not seen: error refuses them, missing takes them for missing values."`
 	Saved    string   `arg:"" name:"model" placeholder:"MODEL.json" help:"Model saved by latent fit --out."`
-	ID       []string `name:"id" placeholder:"COL" help:"Pass these columns through, as texts and before the predictions: names and numbers of rows, say. They need not be in the model."`
+	ID       []string `name:"id" placeholder:"COL" help:"Pass these columns through, as texts and before the predictions: names and numbers of rows, say. They need not be in the model. Default: those of the fit, where the data have them."`
 	Sequence string   `placeholder:"COL" help:"hmm: the column that says which sequence a row belongs to. Default: the one of the fit, where the data have it; else the table is one sequence."`
 	Forecast *int     `placeholder:"STEPS" help:"hmm: predict the so many steps that follow each sequence in place of those that are there: probabilities of the states, means and standard deviations of the columns, and probabilities of the levels of categorical ones."`
 	Label    string   `placeholder:"COL" help:"Known classes of the rows (mixtures, hmm): compare components to this column by the adjusted Rand index and a cross-table, in JSON, on standard output where --out names a file, or else on standard error."`
@@ -191,10 +191,13 @@ func (c *predictCommand) read(s *session, m *modelFile) (*input, ids, error) {
 		return nil, ids{}, err
 	}
 	sequence := cmp.Or(c.Sequence, m.Settings.Sequence)
-	own := without(append(slices.Clone(c.ID), c.Label, sequence), setOf(names)) // no columns of the model
+	own := without(append(slices.Concat(c.ID, m.Settings.ID), c.Label, sequence), setOf(names)) // no columns of the model
 	in, err := c.open(s, c.Data, asText(m.reading(), own...))
 	if err != nil {
 		return nil, ids{}, err
+	}
+	if len(c.ID) == 0 { // those of the fit
+		c.ID = slices.DeleteFunc(slices.Clone(m.Settings.ID), func(name string) bool { return !slices.Contains(in.Names, name) })
 	}
 	passed, err := in.passThrough(c.ID)
 	if err != nil {

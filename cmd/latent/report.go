@@ -166,6 +166,8 @@ type settings struct {
 	SizePrior     string   `json:"size_prior,omitempty"`
 	NA            []string `json:"na,omitempty"`      // how the table was read
 	Decimal       string   `json:"decimal,omitempty"` // likewise
+	Dates         string   `json:"dates,omitempty"`   // columns with their forms, likewise
+	ID            []string `json:"id,omitempty"`      // columns that name the rows
 }
 
 type size struct {
