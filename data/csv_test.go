@@ -210,7 +210,7 @@ func TestReadCSVRefusesInOneLine(t *testing.T) {
 		{"quote", "a,b\n1,\"2\"x\n", "line 2, byte 5: quotes do not match; double the quotes within a quoted field", CSVOptions{}},
 		{"too large", "a,b\n1,2\n\n3,-1e999\n", `line 4: row 2 of column "b" is "-1e999", beyond the range of a 64-bit float; rescale the column`, CSVOptions{}},
 		{"old Mac", "a,b\r1,2\r3,\"4\r\"\r", "the lines end in carriage returns alone, as on old Macs; save the table with line feeds", CSVOptions{}},
-		{"UTF-16", "\xff\xfea\x00,\x00b\x00\n\x00", "not a text in UTF-8: byte 4 is zero; save the table as CSV in UTF-8, or as NPY", CSVOptions{}},
+		{"UTF-16", "\xff\xfea\x00,\x00b\x00\n\x00", "this is a text in UTF-16, and no table of text; save the table as CSV in UTF-8, or as NPY", CSVOptions{}},
 		{"name in Latin-1", "a,b\xe9\n1,2\n", `line 1: the name of column 2 is "b\xe9", which is not UTF-8; save the table as CSV in UTF-8, or as NPY`, CSVOptions{}},
 		{"level in Latin-1", "a,b\nx,2\n\nMalm\xf6,3\n", `line 4: row 2 of column "a" is "Malm\xf6", which is not UTF-8; save the table as CSV in UTF-8, or as NPY`, CSVOptions{}},
 		{"level late", "a,b\n1,2\nMalm\xf6,3\n", `line 3: row 2 of column "a" is "Malm\xf6", which is not UTF-8; save the table as CSV in UTF-8, or as NPY`, CSVOptions{}},

@@ -38,6 +38,9 @@ func newRecords(r io.Reader, o CSVOptions) (*records, error) {
 	if err != nil && err != io.EOF {
 		return nil, err
 	}
+	if err := isStrange(head); err != nil {
+		return nil, err
+	}
 	if i := bytes.IndexByte(head, 0); i >= 0 {
 		return nil, fmt.Errorf("not a text in UTF-8: byte %d is zero; %s", i+1, saveAsUTF8)
 	}

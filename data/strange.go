@@ -1,0 +1,44 @@
+package data
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+)
+
+// strange are files that are taken for tables by mistake, by how they begin, and what to do instead.
+var strange = []struct {
+	begins *regexp.Regexp
+	is, do string
+}{
+	{regexp.MustCompile(`^\x89PNG|^GIF8|^\xff\xd8\xff|^RIFF....WEBP|^BM.{4}\0\0\0\0`), "an image", saveAsUTF8},
+	{regexp.MustCompile(`^%PDF-`), "a PDF document", saveAsUTF8},
+	{regexp.MustCompile(`(?s)^PK\x03\x04.*(xl/|spreadsheet)|^\xd0\xcf\x11\xe0`), "a workbook of a spreadsheet program", "save one sheet as CSV in UTF-8"},
+	{regexp.MustCompile(`^PK\x03\x04|^7z\xbc\xaf|^Rar!`), "an archive", "unpack it, and name a file within"},
+	{regexp.MustCompile(`^BZh|^\xfd7zXZ|^\x28\xb5\x2f\xfd`), "compressed by another program than gzip", "decompress it"},
+	{regexp.MustCompile(`^SQLite format 3`), "a database", "export one table of it as CSV in UTF-8"},
+	{regexp.MustCompile(`^PAR1|^ARROW1`), "a Parquet or Arrow file", "name it as a file that ends there, and not as standard input or a part of another"},
+	{regexp.MustCompile(`^\x89HDF|^RDX[23]\n|^[XA]\n\x00\x00\x00|^\x80[\x02-\x05]`), "a file of objects, of R or Python perhaps", saveAsUTF8},
+	{regexp.MustCompile(`^(\xff\xfe|\xfe\xff)`), "a text in UTF-16", saveAsUTF8},
+	{regexp.MustCompile(`(?i)^\s*<(!doctype|html|\?xml|svg|head|body)`), "a page of the web, or XML", "if it was downloaded, what came is no table: look at it; else " + saveAsUTF8},
+	{regexp.MustCompile(`^\s*(\{\s*"|\[\s*[\[{])`), "JSON", saveAsUTF8},
+}
+
+// isStrange is the error about the beginning of a file that is no table; nil for others.
+func isStrange(head []byte) error {
+	for _, one := range strange {
+		if one.begins.Match(runesOf(head[:min(len(head), 4096)])) {
+			return fmt.Errorf("this is %s, and no table of text; %s", one.is, one.do)
+		}
+	}
+	return nil
+}
+
+// runesOf has every byte as the rune of its number, as regular expressions see texts.
+func runesOf(head []byte) []byte {
+	var b bytes.Buffer
+	for _, c := range head {
+		b.WriteRune(rune(c))
+	}
+	return b.Bytes()
+}
