@@ -136,7 +136,7 @@ func (a *agreementTable) print(p *page) {
 		return g
 	})
 	p.line("")
-	p.line("Rows by component and %s:", printable(a.Column))
+	p.prose(0, "Rows by component and %s:", isolated(printable(a.Column)))
 	p.grid(g)
 	if more := len(a.Labels) - shown; more > 0 {
 		p.prose(0, "%s left out (--format json has all).", are(more, "label"))

@@ -315,7 +315,7 @@ func inventory(columns []column) [][2]string {
 		if names[kind] == nil {
 			kinds = append(kinds, kind)
 		}
-		names[kind] = append(names[kind], printable(c.Name))
+		names[kind] = append(names[kind], isolated(printable(c.Name)))
 	}
 	var list [][2]string
 	for _, kind := range kinds {

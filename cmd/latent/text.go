@@ -10,7 +10,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 	"golang.org/x/term"
 )
@@ -27,7 +26,7 @@ type page struct {
 // widthOfFiles is that of a page which no terminal shows.
 const widthOfFiles = 80
 
-// page is an empty page as wide as the terminal.
+// page is an empty page as wide as COLUMNS says, or else the terminal.
 func (s *session) page() *page {
 	p := &page{width: widthOfFiles}
 	if f, ok := s.stdout.(*os.File); ok {
@@ -35,8 +34,14 @@ func (s *session) page() *page {
 			p.width = width
 		}
 	}
+	if width, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && width > 0 {
+		p.width = width
+	}
 	return p
 }
+
+// narrow pages have no room for tables: they list the cells of each row.
+func (p *page) narrow() bool { return p.width > 0 && p.width < widthOfFiles/2 }
 
 func (p *page) line(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
 
@@ -44,6 +49,9 @@ func (p *page) line(format string, args ...any) { fmt.Fprintf(p, format+"\n", ar
 // indented.
 func (p *page) prose(indent int, format string, args ...any) {
 	used := 0
+	if p.narrow() {
+		indent = min(indent, 2)
+	}
 	for i, word := range strings.Split(fmt.Sprintf(format, args...), " ") {
 		wide := text.StringWidth(word)
 		switch {
@@ -90,8 +98,6 @@ func short(name string) string {
 	return name
 }
 
-func (p *page) grid(g *grid) { p.line("%s", g.Render()) }
-
 // dimensions is a table with a row for each of n latent dimensions: the first of them, and the last.
 func (p *page) dimensions(heads []string, n int, cells func(k int) []string) {
 	p.line("")
@@ -106,66 +112,9 @@ func (p *page) dimensions(heads []string, n int, cells func(k int) []string) {
 	p.grid(g)
 }
 
-// widest is the grid with as many of n columns as the page has room for, one at least.
-func (p *page) widest(n int, grid func(n int) *grid) (shown int, g *grid) {
-	shown, g = 1, grid(1)
-	for shown < n {
-		wider := grid(shown + 1)
-		if !p.fits(wider) {
-			break
-		}
-		shown, g = shown+1, wider
-	}
-	return shown, g
-}
-
-// fits says whether the page is wide enough for a grid.
-func (p *page) fits(g *grid) bool { return p.width == 0 || text.LongestLineLen(g.Render()) <= p.width }
-
 func (p *page) write(s *session) error {
 	_, err := s.stdout.Write(p.Bytes())
 	return err
-}
-
-// A grid is a table of strings, numbers to the right.
-type grid struct {
-	table.Writer
-	names   []string
-	configs []table.ColumnConfig
-}
-
-func newGrid(names ...string) *grid {
-	g := &grid{Writer: table.NewWriter(), names: names}
-	g.SetStyle(table.StyleLight)
-	g.Style().Options = table.Options{SeparateHeader: true}
-	g.Style().Format.Header = text.FormatDefault
-	header := table.Row{}
-	for i, name := range names {
-		header = append(header, name)
-		g.configs = append(g.configs, table.ColumnConfig{Number: i + 1, AlignHeader: text.AlignRight, Align: text.AlignRight})
-	}
-	g.AppendHeader(header)
-	g.SetColumnConfigs(g.configs)
-	return g
-}
-
-// prose sets columns to the left and breaks them into lines.
-func (g *grid) prose(names ...string) {
-	for i := range g.configs {
-		if c := &g.configs[i]; slices.Contains(names, g.names[i]) {
-			c.Align, c.AlignHeader = text.AlignLeft, text.AlignLeft
-			c.WidthMax, c.WidthMaxEnforcer = 30, text.WrapSoft
-		}
-	}
-	g.SetColumnConfigs(g.configs)
-}
-
-func (g *grid) row(cells ...string) {
-	row := table.Row{}
-	for _, cell := range cells {
-		row = append(row, cell)
-	}
-	g.AppendRow(row)
 }
 
 // print shows a fit to a person.
@@ -174,7 +123,14 @@ func (r *report) print(s *session, in *input, out string) error {
 	p.prose(0, "%s", in.describe(float64(r.N)))
 	p.line("")
 	for _, f := range r.facts() {
-		p.prose(16, "%-15s %s", f[0], f[1])
+		switch {
+		case !p.narrow():
+			p.prose(16, "%-15s %s", f[0], f[1])
+		case f[0] == "":
+			p.prose(2, "  %s", f[1])
+		default:
+			p.prose(2, "%s: %s", f[0], f[1])
+		}
 	}
 	r.found.print(p)
 	if r.Agreement != nil {

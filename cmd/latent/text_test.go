@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,6 +38,52 @@ func TestTextIsNoWiderThanThePage(t *testing.T) {
 	}
 }
 
+func init() { os.Unsetenv("COLUMNS") } // pages of tests are as wide as those of files
+
+// TestNarrowTerminalsStayReadable: on 20 columns no line is cut but within a word, and nothing is lost that wider ones show.
+func TestNarrowTerminalsStayReadable(t *testing.T) {
+	for _, args := range [][]string{
+		{"fit", "--model", "bernmix"},
+		{"fit", "--data", "iris", "--label", "Species", "--restarts", "3"},
+		{"fit", "--model", "bpca"},
+		{"fit", "--model", "hmm", "--kmax", "2"},
+		{"fit", "--model", "factor", "--data", holzinger},
+		{"fit", "--model", "blockmodel"},
+		{"fit", "--model", "features", "--data", "ruspini", "--restarts", "1"},
+		{"fit", "--model", "regression", "--data", "NOdata", "--response", "NO", "--kmax", "2"},
+		{"select", "--kmax", "3"},
+		{"datasets"},
+	} {
+		t.Setenv("COLUMNS", "20")
+		narrow, _ := done(t, args...)
+		for line := range strings.Lines(narrow) {
+			if words := strings.Fields(line); text.StringWidth(strings.TrimRight(line, "\n")) > 20 {
+				assert.Len(t, words, 1, "%v: %s", args, line)
+			}
+		}
+		t.Setenv("COLUMNS", "200")
+		wide, _ := done(t, args...)
+		number := regexp.MustCompile(`-?[0-9]+\.[0-9]{3}\b`)
+		for _, value := range number.FindAllString(strings.Split(wide, "time")[0], -1) {
+			assert.Contains(t, narrow, value, args)
+		}
+	}
+}
+
+// TestNamesFromRightToLeft are isolated, so that columns keep their places, and their widths do not count what nobody sees.
+func TestNamesFromRightToLeft(t *testing.T) {
+	stdout, _ := done(t, "fit", "--data", file(t, "d.csv", "שם,גיל,x\n1,2,3\n2,5,1\n7,1,1\n8,3,4\n"), "--k", "1", "--family", "gaussian-diagonal")
+	assert.Contains(t, stdout, "\u2068שם\u2069")
+	assert.Contains(t, stdout, "\u2068גיל\u2069")
+	plain := strings.NewReplacer("\u2068", "", "\u2069", "").Replace(stdout)
+	lines := strings.Split(plain, "\n")
+	at := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, "component  weight") })
+	for _, line := range lines[at+1 : at+4] {
+		assert.Equal(t, text.StringWidth(lines[at]), text.StringWidth(line), line)
+	}
+	assert.Equal(t, "x", isolated("x"))
+}
+
 func TestATableHasTheMostCharacteristicColumnsThatFit(t *testing.T) {
 	f := &components{noun: "component", list: []component{{Weight: 1, Rows: 10}}}
 	for j := range 5 {
@@ -50,7 +98,6 @@ func TestATableHasTheMostCharacteristicColumnsThatFit(t *testing.T) {
 		{0, "column0 column1 column2 column3 column4"},
 		{80, "column0 column1 column2 column3 column4"},
 		{50, "column4 column3"},
-		{10, "column4"},
 	} {
 		p := &page{width: c.width}
 		f.print(p)
