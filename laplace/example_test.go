@@ -47,3 +47,10 @@ func ExampleLogEvidence() {
 	// Output:
 	// Laplace -7.210, exact -7.185
 }
+
+// A block without structure, with its determinant and a trace of its inverse.
+func ExampleNewDense() {
+	block := laplace.NewDense(mat.NewSymDense(2, []float64{2, 1, 1, 2}))
+	fmt.Printf("ln|F| = %.4f, tr F⁻¹ = %.4f\n", block.LogDet(), block.InverseTrace(mat.NewDiagDense(2, []float64{1, 1})))
+	// Output: ln|F| = 1.0986, tr F⁻¹ = 1.3333
+}

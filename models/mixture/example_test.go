@@ -3,11 +3,125 @@ package mixture_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat/distmv"
+
+	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/evidence"
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/mixture"
 )
+
+// faithful is a table of eruptions and waiting times of a geyser.
+func faithful() *framework.Table {
+	geyser, err := data.Load("faithful")
+	if err != nil {
+		panic(err)
+	}
+	x, rows, cols, err := geyser.Matrix()
+	if err != nil {
+		panic(err)
+	}
+	table, err := framework.FromSlice(x, rows, cols)
+	if err != nil {
+		panic(err)
+	}
+	return table
+}
+
+// From at most ten components gFAB keeps the two that the data need.
+func Example() {
+	m, table := mixture.Model{Family: family.Gaussian{}}, faithful()
+	res, err := framework.Fit(context.Background(), m, table, framework.Options{K: 10})
+	if err != nil {
+		panic(err)
+	}
+	p, err := m.Canonical(res.Parameters)
+	if err != nil {
+		panic(err)
+	}
+	numbers, err := m.Numbers(p)
+	if err != nil {
+		panic(err)
+	}
+	for k, weight := range p.Weights {
+		fmt.Printf("%.2f of the rows:", weight)
+		for i, v := range p.Component(k)[:2] {
+			fmt.Printf(" %s of column %d %.2f", numbers[i].Name, numbers[i].From, v)
+		}
+		fmt.Println()
+	}
+	// Output:
+	// 0.64 of the rows: mean of column 0 4.29 mean of column 1 79.97
+	// 0.36 of the rows: mean of column 0 2.04 mean of column 1 54.48
+}
+
+// A fitted mixture is a distribution of package distmv, and so are its components; responsibilities are a matrix.
+func ExampleModel_Distribution() {
+	m, table := mixture.Model{Family: family.Gaussian{}}, faithful()
+	res, err := framework.Fit(context.Background(), m, table, framework.Options{K: 2, Method: framework.EM})
+	if err != nil {
+		panic(err)
+	}
+	p, err := m.Canonical(res.Parameters)
+	if err != nil {
+		panic(err)
+	}
+	law, err := m.Distribution(p, rand.NewPCG(1, 2))
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("ln p(4 minutes, 80 minutes) = %.2f\n", law.LogProb([]float64{4, 80}))
+	fmt.Println(len(law.Rand(nil)), "numbers drawn")
+
+	var of [2]*distmv.Normal
+	for k := range of {
+		component, err := law.Component(k)
+		if err != nil {
+			panic(err)
+		}
+		of[k] = component.(*distmv.Normal)
+	}
+	fmt.Printf("divergence %.1f nats\n", distmv.KullbackLeibler{}.DistNormal(of[0], of[1]))
+
+	q, err := law.Responsibilities(mat.NewDense(2, 2, []float64{4, 80, 2, 50}))
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("%.3f\n", mat.Formatted(q))
+	// Output:
+	// ln p(4 minutes, 80 minutes) = -3.40
+	// 2 numbers drawn
+	// divergence 39.1 nats
+	// ⎡1.000  0.000⎤
+	// ⎣0.000  1.000⎦
+}
+
+// The evidence of two components by annealed importance sampling, with a standard error.
+func ExampleNewAnnealer() {
+	ctx := context.Background()
+	table, err := framework.FromSlice([]float64{2, 3, 1, 2, 2, 14, 15, 11, 17, 13}, 10, 1)
+	if err != nil {
+		panic(err)
+	}
+	for k := 1; k <= 2; k++ {
+		target, err := mixture.NewAnnealer(ctx, mixture.Variational{Family: family.Poisson{}}, table, k)
+		if err != nil {
+			panic(err)
+		}
+		estimate, err := evidence.AIS(ctx, target, evidence.AISOptions{Seed: 1})
+		if err != nil {
+			panic(err)
+		}
+		fmt.Printf("K = %d: ln p(X|K) = %.1f ± %.1f nats\n", k, estimate.LogEvidence, estimate.StandardError)
+	}
+	// Output:
+	// K = 1: ln p(X|K) = -46.5 ± 0.0 nats
+	// K = 2: ln p(X|K) = -30.5 ± 0.2 nats
+}
 
 // A table of mixed types: a measurement, a count and a yes/no answer.
 func ExampleProduct() {

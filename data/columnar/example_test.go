@@ -1,0 +1,56 @@
+package columnar_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/apache/arrow-go/v18/parquet/pqarrow"
+
+	"github.com/latent-go/latent/data/columnar"
+)
+
+// A Parquet file, as pandas or R's arrow write it: only the columns that are wanted are read.
+func ExampleRead() {
+	folder, err := os.MkdirTemp("", "")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(folder)
+	path := filepath.Join(folder, "eruptions.parquet")
+	writeEruptions(path)
+
+	table, err := columnar.Read([]string{path}, columnar.Options{Keep: func(name string) bool { return name != "observer" }})
+	if err != nil {
+		panic(err)
+	}
+	x, rows, cols, err := table.Matrix()
+	fmt.Println(table.Names, x, rows, cols, err)
+	// Output: [eruptions waiting] [3.6 79 1.8 54] 2 2 <nil>
+}
+
+func writeEruptions(path string) {
+	schema := arrow.NewSchema([]arrow.Field{{Name: "eruptions", Type: arrow.PrimitiveTypes.Float64},
+		{Name: "waiting", Type: arrow.PrimitiveTypes.Int32}, {Name: "observer", Type: arrow.BinaryTypes.String}}, nil)
+	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+	b.Field(0).(*array.Float64Builder).AppendValues([]float64{3.6, 1.8}, nil)
+	b.Field(1).(*array.Int32Builder).AppendValues([]int32{79, 54}, nil)
+	b.Field(2).(*array.StringBuilder).AppendValues([]string{"ada", "bo"}, nil)
+	file, err := os.Create(path)
+	if err != nil {
+		panic(err)
+	}
+	w, err := pqarrow.NewFileWriter(schema, file, nil, pqarrow.DefaultWriterProps())
+	if err == nil {
+		err = w.Write(b.NewRecordBatch())
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		panic(err)
+	}
+}

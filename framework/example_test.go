@@ -1,0 +1,130 @@
+package framework_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/models/hmm"
+	"github.com/latent-go/latent/models/mixture"
+)
+
+// must ends an example at an error, which a program would handle.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// Ten rows in two groups: the fit begins with four components and keeps those that the data need.
+func Example() {
+	x := []float64{1.2, 3.1, 0.8, 2.7, 1.0, 3.3, 1.5, 2.9, 0.9, 3.0, 6.1, 7.9, 5.8, 8.4, 6.3, 8.0, 5.9, 8.2, 6.2, 7.7}
+	table := must(framework.FromSlice(x, 10, 2))
+	m := mixture.Model{Family: family.Gaussian{Covariance: family.Spherical}}
+	res := must(framework.Fit(context.Background(), m, table, framework.Options{K: 4, Also: []framework.Criterion{framework.BIC}}))
+	fmt.Println("components:", res.Shape.K, "weights:", res.Parameters.Weights, res.Status)
+	// Output: components: 2 weights: [0.5 0.5] converged
+}
+
+// A matrix of gonum is a table; its rows are not copied.
+func ExampleFromMatrix() {
+	x := mat.NewDense(3, 2, []float64{1, 2, 3, 4, 5, 6})
+	table := must(framework.FromMatrix(x))
+	fmt.Println(table.Dims())
+	// Output: 3 2
+}
+
+func ExampleFromSlice() {
+	table := must(framework.FromSlice([]float32{1, 2, 3, 4, 5, 6}, 3, 2)) // float32 is converted once
+	fmt.Println(table.Dims())
+	_, err := framework.FromSlice([]float64{1, 2, math.NaN(), 4}, 2, 2)
+	fmt.Println(err)
+	// Output:
+	// 3 2
+	// framework: row 2, column 1 is NaN: remove the row or the column, or fill the entry in
+}
+
+// NaN is a missing entry, which models integrate out where they can.
+func ExampleFromIncomplete() {
+	table := must(framework.FromIncomplete([]float64{1, 2, 1, 3, math.NaN(), 2, 11, 9, 12, math.NaN(), 10, 9}, 6, 2))
+	m := mixture.Model{Family: family.Poisson{}}
+	res := must(framework.Fit(context.Background(), m, table, framework.Options{K: 3}))
+	q := must(m.Responsibilities(table.All(), res.Parameters, nil))
+	fmt.Println(mixture.Labels(q, res.Shape.K))
+	// Output: [1 1 1 0 0 0]
+}
+
+// Three documents over a vocabulary of 1000 words: what is 0 takes no memory.
+func ExampleFromSparse() {
+	table := must(framework.FromSparse([]int{0, 2, 3, 5}, []int{7, 999, 3, 7, 8}, []float64{2, 1, 4, 1, 1}, 1000))
+	fmt.Println(table.Rows(), "rows")
+	// Output: 3 rows
+}
+
+// Baskets of goods are lists of what is in them.
+func ExampleFromOnes() {
+	table := must(framework.FromOnes([][]int{{0, 3}, {1}, {0, 3}, {}}, 4))
+	fmt.Println(table.Rows(), "rows, of which", table.Distinct().Rows(), "differ")
+	// Output: 4 rows, of which 3 differ
+}
+
+// Two sequences, of three and of two steps, in one table; as independent rows they are its steps.
+func ExampleNewSequences() {
+	table := must(framework.FromSlice([]float64{1, 2, 9, 8, 1}, 5, 1))
+	src := must(framework.NewSequences(table, []int{3, 5}))
+	steps := must(framework.StepsOf(context.Background(), src))
+	m := hmm.Model{Family: family.Poisson{}}
+	res := must(framework.Fit(context.Background(), m, src, framework.Options{K: 1, Method: framework.EM}))
+	fmt.Println(src.Rows(), "sequences of", steps.Rows(), "steps, of mean", res.Parameters.Component(0)[0])
+	// Output: 2 sequences of 5 steps, of mean 4.2
+}
+
+// A fit from known parameters: those of another fit, or of somebody's judgement.
+func ExampleFitFrom() {
+	ctx := context.Background()
+	table := must(framework.FromSlice([]float64{2, 3, 1, 2, 2, 14, 15, 11, 17, 13}, 10, 1))
+	m := mixture.Model{Family: family.Poisson{}}
+	start := func(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*mixture.Parameters, error) {
+		p, err := m.Init(ctx, src, k, rng)
+		if err == nil {
+			copy(p.Components, []float64{1, 20})
+		}
+		return p, err
+	}
+	res := must(framework.FitFrom(ctx, m, table, start, framework.Options{K: 2, Method: framework.EM}))
+	again := must(framework.Evaluate(ctx, m, table, res.Parameters, 1))
+	fmt.Printf("means %.2f, log-likelihood %.3f nats\n", res.Parameters.Components, again.LogLikelihood)
+	// Output: means [2.00 13.99], log-likelihood -25.784 nats
+}
+
+// Every criterion by its name, as options and the command know it.
+func ExampleCriteria() {
+	for _, c := range framework.Criteria() {
+		fmt.Print(c.Name, " ")
+	}
+	// Output: gFIC FIC BICEM BIC AIC ICL ELBO Collapsed ExactICL DNML sBIC Slope
+}
+
+// Some columns of a table, of which those that repeat are counted once.
+func ExampleColumnsOf() {
+	ctx := context.Background()
+	table := must(framework.FromSlice([]float64{1, 0, 2, 0, 3, 1, 4, 0, 5, 1}, 5, 2))
+	codes := framework.Condense(ctx, framework.ColumnsOf(table, []int{1}))
+	for b, err := range codes.Blocks(ctx) {
+		if err != nil {
+			panic(err)
+		}
+		for i := range b.N {
+			fmt.Println(b.Row(i), "times", b.Weight(i))
+		}
+	}
+	// Output:
+	// [0] times 3
+	// [1] times 2
+}

@@ -1,0 +1,31 @@
+package lvmtest_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/framework/lvmtest"
+	"github.com/latent-go/latent/models/mixture"
+)
+
+// A model is checked on a matrix, and on the same rows in other units and in other axes.
+func ExampleMatrix() {
+	rng, x := rand.New(rand.NewPCG(1, 2)), mat.NewDense(100, 3, nil)
+	for i := range 100 {
+		group := float64(i % 2 * 10)
+		x.SetRow(i, []float64{group + rng.NormFloat64(), group + rng.NormFloat64(), rng.NormFloat64()})
+	}
+	turned := mat.NewDense(3, 3, []float64{0, 1, 0, 1, 0, 0, 0, 0, -1})
+	err := lvmtest.Check(lvmtest.Case[framework.Rows, *mixture.Parameters, *mixture.Statistics]{
+		Model: mixture.Model{Family: family.Gaussian{}},
+		Data:  lvmtest.Matrix(x),
+		K:     []int{1, 2},
+		Units: []lvmtest.Units[framework.Rows]{lvmtest.Rescaled("centimetres", x, []float64{100, 100, 100}), lvmtest.Affine("turned", x, turned)},
+	})
+	fmt.Println(err)
+	// Output: <nil>
+}
