@@ -40,15 +40,26 @@ func (b *Builder) Numbers(j int) (values []float64, stride int) {
 	return b.table.flat[b.table.columns[j].at:], b.table.stride
 }
 
-// Codes are those of categorical column j, to be filled by the places of its levels; −1 is a missing value.
-func (b *Builder) Codes(j int) []int32 { return b.table.columns[j].factor.codes }
-
-// Level adds a level to categorical column j, and returns its code. Levels differ.
-func (b *Builder) Level(j int, text string) int32 {
-	f := b.table.columns[j].factor
-	f.levels = append(f.levels, text)
-	return int32(len(f.levels) - 1)
+// Codes are those of categorical column j, one a row, to be filled by the places of its levels; −1 is a missing value. It is nil if the
+// column is numeric.
+func (b *Builder) Codes(j int) []int32 {
+	if f := b.table.columns[j].factor; f != nil {
+		return f.codes
+	}
+	return nil
 }
 
-// Table is the table.
-func (b *Builder) Table() *Table { return b.table }
+// Finish says which levels, all different, the codes of column j are of, nil for one of numbers, and how many of its cells are missing
+// by each text of [CSVOptions].NA, nil: none is.
+func (b *Builder) Finish(j int, levels []string, marked []int) {
+	if f := b.table.columns[j].factor; f != nil {
+		f.levels = levels
+	}
+	b.table.columns[j].marked = marked
+}
+
+// Table is the table, which follows so many rows of others: see [Table.Origin].
+func (b *Builder) Table(first int) *Table {
+	b.table.first = first
+	return b.table
+}

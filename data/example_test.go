@@ -149,10 +149,9 @@ func ExampleNewBuilder() {
 	for i, v := range []float64{1.7, 1.8, 1.6} {
 		heights[i*stride] = v
 	}
-	towns := b.Codes(1)
-	riga, lima := b.Level(1, "Riga"), b.Level(1, "Lima")
-	copy(towns, []int32{riga, lima, riga})
-	t := b.Table()
+	copy(b.Codes(1), []int32{0, 1, 0})
+	b.Finish(1, []string{"Riga", "Lima"}, nil)
+	t := b.Table(0)
 	fmt.Println(t.Kinds(), t.Levels("town"))
 	// Output: [continuous categorical] [Riga Lima]
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"github.com/latent-go/latent/internal/fastcsv"
 )
 
 // ReadParts reads inputs of any format that [Open] knows, one below the other, as one table. Their columns are those of the
@@ -87,15 +89,8 @@ func (t *Table) appendRows(part *Table) error {
 			return fmt.Errorf("%s; in the parts before it has numbers alone", part.describeText(at))
 		case c.factor == nil && !part.empty(c):
 			return fmt.Errorf("column %q has numbers alone, and texts in the parts before; read it as text", name)
-		default:
-			own.factor = own.factor.with(c.factor, part.rows)
 		}
-		if c.marked != nil {
-			own.marked = slices.Grow(own.marked, len(c.marked))[:len(c.marked)]
-			for i, n := range c.marked {
-				own.marked[i] += n
-			}
-		}
+		own.join(c, part.rows)
 	}
 	var err error
 	if t.flat, err = t.store.reserve(t.flat, part.rows*t.stride, 0); err != nil {
@@ -106,33 +101,19 @@ func (t *Table) appendRows(part *Table) error {
 	return nil
 }
 
-// with is the column with the rows of another behind its own; nil stands for missing cells.
-func (f *factor) with(other *factor, rows int) *factor {
-	joined := &factor{slices.Clip(f.levels), f.codes, f.decimal}
-	if other == nil {
-		for range rows {
-			joined.codes = append(joined.codes, missingCode)
+// join adds the cells of so many later rows, but for numbers.
+func (c *column) join(later column, rows int) {
+	whole, more := fastcsv.Column{MarkedMissing: c.marked}, fastcsv.Column{MarkedMissing: later.marked}
+	if c.factor != nil {
+		whole.Levels, whole.Codes = slices.Clip(c.factor.levels), c.factor.codes
+		if later.factor != nil {
+			more.Levels, more.Codes = later.factor.levels, later.factor.codes
+		} else { // no cell has a value
+			more.Codes = slices.Repeat([]int32{missingCode}, rows)
 		}
-		return joined
 	}
-	place := make(map[string]int32, len(f.levels))
-	for code, level := range f.levels {
-		place[level] = int32(code)
+	whole.Join(&more)
+	if c.marked = whole.MarkedMissing; c.factor != nil {
+		c.factor = &factor{whole.Levels, whole.Codes, c.factor.decimal}
 	}
-	codes := make([]int32, len(other.levels))
-	for i, level := range other.levels {
-		code, known := place[level]
-		if !known {
-			code = int32(len(joined.levels))
-			joined.levels = append(joined.levels, level)
-		}
-		codes[i] = code
-	}
-	for _, code := range other.codes {
-		if code != missingCode {
-			code = codes[code]
-		}
-		joined.codes = append(joined.codes, code)
-	}
-	return joined
 }

@@ -5,13 +5,16 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 )
 
 type arrowFile struct {
 	*ipc.FileReader
-	file *os.File
-	rows int
+	file  *os.File
+	rows  int
+	next  int               // record batch
+	batch arrow.RecordBatch // the one before it
 }
 
 func openArrow(f *os.File) (source, error) {
@@ -19,7 +22,7 @@ func openArrow(f *os.File) (source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("no whole Arrow file: %w", err)
 	}
-	a := &arrowFile{r, f, 0}
+	a := &arrowFile{FileReader: r, file: f}
 	for i := range r.NumRecords() {
 		batch, err := r.RecordBatchAt(i)
 		if err != nil {
@@ -31,8 +34,11 @@ func openArrow(f *os.File) (source, error) {
 	return a, nil
 }
 
-func (f *arrowFile) Rows() int    { return f.rows }
-func (f *arrowFile) Close() error { return errors.Join(f.FileReader.Close(), f.file.Close()) }
+func (f *arrowFile) Rows() int { return f.rows }
+func (f *arrowFile) Close() error {
+	f.release()
+	return errors.Join(f.FileReader.Close(), f.file.Close())
+}
 
 func (f *arrowFile) Fields() (list []field) {
 	for j, column := range f.Schema().Fields() {
@@ -46,23 +52,33 @@ func (f *arrowFile) Fields() (list []field) {
 	return list
 }
 
-func (f *arrowFile) Fill(t *table, columns []field, from int) error {
-	for i := range f.NumRecords() {
-		batch, err := f.RecordBatchAt(i)
-		if err != nil {
-			return err
+func (f *arrowFile) Next([]field, int) (rows int, err error) {
+	for rows == 0 {
+		f.release()
+		if f.next == f.NumRecords() {
+			return 0, nil
 		}
-		n := int(batch.NumRows())
-		if from+n > t.rows {
-			return errRows
+		if f.batch, err = f.RecordBatchAt(f.next); err != nil {
+			return 0, err
 		}
-		for j, c := range columns {
-			if err := t.put(j, from, batch.Column(c.place)); err != nil {
-				return fmt.Errorf("column %q: %w", c.name, err)
-			}
+		f.next++
+		rows = int(f.batch.NumRows())
+	}
+	return rows, nil
+}
+
+func (f *arrowFile) release() {
+	if f.batch != nil {
+		f.batch.Release()
+		f.batch = nil
+	}
+}
+
+func (f *arrowFile) Put(t *table, columns []field, from int) error {
+	for j, c := range columns {
+		if err := t.put(j, from, f.batch.Column(c.place)); err != nil {
+			return fmt.Errorf("column %q: %w", c.name, err)
 		}
-		from += n
-		batch.Release()
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package columnar
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -35,42 +36,39 @@ func kind(t arrow.DataType) (categorical, ok bool) {
 // A table is one that is being read.
 type table struct {
 	*data.Builder
-	rows    int
 	columns []field
+	cells   []fastcsv.Column // what categorical columns hold so far; of numeric ones, what was marked missing
 	missing []string
-	numbers []float64          // those of missing
-	codes   []map[string]int32 // of the levels of a categorical column
+	numbers map[float64]int // those of missing, and their places there
 }
 
 func newTable(columns []field, rows int, o Options) (*table, error) {
 	names, categorical := make([]string, len(columns)), make([]bool, len(columns))
-	t := &table{rows: rows, columns: columns, codes: make([]map[string]int32, len(columns))}
+	t := &table{columns: columns, cells: make([]fastcsv.Column, len(columns)), missing: o.NA, numbers: map[float64]int{}}
 	for j, f := range columns {
 		names[j], categorical[j] = f.name, f.categorical
-		if f.categorical {
-			t.codes[j] = map[string]int32{}
-		}
 	}
-	for _, text := range o.NA {
-		text = strings.TrimSpace(text)
-		t.missing = append(t.missing, text)
-		if v, err := strconv.ParseFloat(text, 64); err == nil {
-			t.numbers = append(t.numbers, v)
+	for i, text := range slices.Backward(o.NA) {
+		if v, err := strconv.ParseFloat(strings.TrimSpace(text), 64); err == nil {
+			t.numbers[v] = i
 		}
 	}
 	var err error
-	t.Builder, err = data.NewBuilder(names, categorical, rows, o.Store)
-	return t, err
+	if t.Builder, err = data.NewBuilder(names, categorical, rows, o.Store); err != nil {
+		return nil, err
+	}
+	for j := range columns {
+		t.cells[j].Codes = t.Codes(j)[:0]
+	}
+	return t, nil
 }
 
-// add reads the columns of a file into the rows from one on.
-func (t *table) add(f source, columns []field, from int) (err error) {
-	defer func() {
-		if e := damage(recover()); e != nil {
-			err = e
-		}
-	}()
-	return f.Fill(t, columns, from)
+// done is the table, which is whole and follows so many rows of others.
+func (t *table) done(first int) *data.Table {
+	for j, c := range t.cells {
+		t.Finish(j, c.Levels, c.MarkedMissing)
+	}
+	return t.Table(first)
 }
 
 // put fills column j from a row on.
@@ -78,38 +76,20 @@ func (t *table) put(j, from int, values arrow.Array) error {
 	if !t.columns[j].categorical {
 		return t.putNumbers(j, from, values)
 	}
-	codes := t.Codes(j)[from:]
-	if d, ok := values.(*array.Dictionary); ok {
-		levels := make([]int32, d.Dictionary().Len())
-		for i := range levels {
-			levels[i] = t.code(j, textAt(d.Dictionary(), i))
-		}
-		for i := range d.Len() {
-			if d.IsValid(i) {
-				codes[i] = levels[d.GetValueIndex(i)]
-			}
-		}
-		return nil
-	}
 	for i := range values.Len() {
-		codes[i] = t.code(j, textAt(values, i))
+		if err := t.addText(j, textAt(values, i)); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// code is that of a text in column j.
-func (t *table) code(j int, text string) int32 {
-	code, known := t.codes[j][text]
-	if known {
-		return code
+// addText adds the next cell of a categorical column; an empty one is missing.
+func (t *table) addText(j int, text string) error {
+	if t.cells[j].AddText(text, t.missing) {
+		return nil
 	}
-	if trimmed := strings.TrimSpace(text); trimmed == "" || fastcsv.IsMissing(trimmed) || slices.Contains(t.missing, trimmed) {
-		code = fastcsv.MissingCode
-	} else {
-		code = t.Level(j, strings.Clone(text))
-	}
-	t.codes[j][strings.Clone(text)] = code
-	return code
+	return fmt.Errorf("row %d of it is %.60q, which is not UTF-8", len(t.cells[j].Codes)+1, text)
 }
 
 // textAt is the text of a category; empty where it is null.
@@ -118,6 +98,8 @@ func textAt(values arrow.Array, i int) string {
 		return ""
 	}
 	switch a := values.(type) {
+	case *array.Dictionary:
+		return textAt(a.Dictionary(), a.GetValueIndex(i))
 	case interface{ Value(int) string }:
 		return a.Value(i)
 	case *array.Date32:
@@ -162,18 +144,19 @@ func (t *table) putNumbers(j, from int, values arrow.Array) error {
 			dst[i*stride] = v
 		}
 	}
-	t.mark(dst, stride, values.Len())
+	t.mark(j, dst, stride, values.Len())
 	return nil
 }
 
-// mark makes those of n numbers missing that stand for it.
-func (t *table) mark(dst []float64, stride, n int) {
+// mark makes those of n numbers of a column missing that stand for it.
+func (t *table) mark(j int, dst []float64, stride, n int) {
 	if len(t.numbers) == 0 {
 		return
 	}
 	for i := range n {
-		if slices.Contains(t.numbers, dst[i*stride]) {
+		if at, marks := t.numbers[dst[i*stride]]; marks {
 			dst[i*stride] = math.NaN()
+			t.cells[j].CountMissing(at, len(t.missing))
 		}
 	}
 }

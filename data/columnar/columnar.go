@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"slices"
 
@@ -18,6 +19,8 @@ import (
 type Options struct {
 	// Keep says whether the column of a name is read, nil: all are. What is not read costs nothing.
 	Keep func(name string) bool
+	// Text says whether the cells of a column are texts also where the file has numbers, nil: none is. Integers keep all their digits.
+	Text func(name string) bool
 	// NA lists texts, and numbers, that are missing values as well.
 	NA []string
 	// Store is where the numbers lie; nil: in memory.
@@ -42,56 +45,151 @@ func Is(f *os.File) bool {
 // that would be missing in a CSV file (empty, NA, NaN) are missing. It is an error if a column that is kept has another
 // type, if files have other columns or kinds of columns, or if there are no rows. Errors name the file.
 func Read(paths []string, o Options) (*data.Table, error) {
-	rows, parts := 0, make([][]field, len(paths))
-	files := make([]source, len(paths))
-	defer func() {
-		for _, f := range files {
-			if f != nil {
-				f.Close() //nolint:errcheck // nothing was written
-			}
-		}
-	}()
-	for i, path := range paths {
-		f, err := open(path)
-		if err != nil {
-			return nil, err
-		}
-		files[i] = f
-		if parts[i], err = kept(f, o.Keep); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		if err := alike(parts[0], parts[i]); err != nil {
-			return nil, fmt.Errorf("%s and %s are no parts of one table: %w", paths[0], path, err)
-		}
-		rows += f.Rows()
+	all, err := openAll(paths, o)
+	defer all.close()
+	if err != nil {
+		return nil, err
 	}
-	if len(parts[0]) == 0 {
-		return nil, fmt.Errorf("%s: no column is left; keep at least one", paths[0])
-	}
-	if rows == 0 {
-		return nil, fmt.Errorf("%s: the file has no rows", paths[0])
-	}
-	t, err := newTable(parts[0], rows, o)
+	t, err := newTable(all.columns[0], all.rows, o)
 	if err != nil {
 		return nil, err
 	}
 	at := 0
-	for i, f := range files {
-		if err := t.add(f, parts[i], at); err != nil {
-			return nil, fmt.Errorf("%s: %w", paths[i], err)
+	err = all.each(all.rows, func(f source, columns []field, rows int) error {
+		if at += rows; at > all.rows {
+			return errRows
 		}
-		at += f.Rows()
+		return guarded(func() error { return f.Put(t, columns, at-rows) })
+	})
+	if err != nil {
+		return nil, err
 	}
-	return t.Table(), nil
+	return t.done(0), nil
 }
 
-// A source is an open file.
+// Blocks is [Read] of one table after another, each of some of the rows, so that memory does not grow with their number: it holds a
+// row group of Parquet as it is in the file, or a record batch of Arrow, and 8 MB of numbers. [data.Table.Origin] counts all rows.
+func Blocks(paths []string, o Options) iter.Seq2[*data.Table, error] {
+	return func(yield func(*data.Table, error) bool) {
+		all, err := openAll(paths, o)
+		defer all.close()
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		const most = 1 << 20 // cells
+		o.Store = nil
+		at := 0
+		err = all.each(max(most/len(all.columns[0]), 1<<10), func(f source, columns []field, rows int) error {
+			t, err := newTable(columns, rows, o)
+			if err == nil {
+				err = guarded(func() error { return f.Put(t, columns, 0) })
+			}
+			if err != nil {
+				return err
+			}
+			at += rows
+			if !yield(t.done(at-rows), nil) {
+				return errEnough
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errEnough) {
+			yield(nil, err)
+		}
+	}
+}
+
+var errEnough = errors.New("no more tables are wanted")
+
+// files are those that are read, as one table.
+type files struct {
+	paths   []string
+	sources []source
+	columns [][]field // of each, in the order of the first
+	rows    int
+}
+
+func openAll(paths []string, o Options) (*files, error) {
+	all := &files{paths: paths}
+	for i, path := range paths {
+		f, err := open(path)
+		if err != nil {
+			return all, err
+		}
+		all.sources = append(all.sources, f)
+		columns, err := kept(f, o)
+		if err != nil {
+			return all, fmt.Errorf("%s: %w", path, err)
+		}
+		all.columns = append(all.columns, columns)
+		if err := alike(all.columns[0], columns); err != nil {
+			return all, fmt.Errorf("%s and %s are no parts of one table: %w", paths[0], path, err)
+		}
+		all.rows += f.Rows()
+		if i == 0 && len(columns) == 0 {
+			return all, fmt.Errorf("%s: no column is left; keep at least one", path)
+		}
+	}
+	if all.rows == 0 {
+		return all, fmt.Errorf("%s: the file has no rows", paths[0])
+	}
+	return all, nil
+}
+
+func (all *files) close() {
+	for _, f := range all.sources {
+		f.Close() //nolint:errcheck // nothing was written
+	}
+}
+
+// each calls use for so many rows at most, one file after another.
+func (all *files) each(most int, use func(f source, columns []field, rows int) error) error {
+	for i, f := range all.sources {
+		read := 0
+		for {
+			rows := 0
+			err := guarded(func() (err error) {
+				rows, err = f.Next(all.columns[i], most)
+				return err
+			})
+			if err == nil && rows == 0 && read != f.Rows() {
+				err = errRows
+			}
+			if err == nil && rows > 0 {
+				err = use(f, all.columns[i], rows)
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %w", all.paths[i], err)
+			}
+			if rows == 0 {
+				break
+			}
+			read += rows
+		}
+	}
+	return nil
+}
+
+// guarded makes an error of a panic of Arrow's code.
+func guarded(read func() error) (err error) {
+	defer func() {
+		if e := damage(recover()); e != nil {
+			err = e
+		}
+	}()
+	return read()
+}
+
+// A source is an open file, which is read once.
 type source interface {
 	io.Closer
 	Fields() []field
 	Rows() int
-	// Fill puts columns into rows of the table from one on, in the table's order of columns.
-	Fill(t *table, columns []field, from int) error
+	// Next goes on to the next rows, and returns how many they are: so many at most, as far as the format lets it, and 0 at the end.
+	Next(columns []field, most int) (rows int, err error)
+	// Put puts columns of those rows into rows of a table from one on, in the table's order of columns.
+	Put(t *table, columns []field, from int) error
 }
 
 func open(path string) (_ source, err error) {
@@ -136,14 +234,15 @@ type field struct {
 }
 
 // kept are the columns that are read.
-func kept(f source, keep func(name string) bool) (list []field, err error) {
+func kept(f source, o Options) (list []field, err error) {
 	for _, one := range f.Fields() {
-		if keep != nil && !keep(one.name) {
+		if o.Keep != nil && !o.Keep(one.name) {
 			continue
 		}
 		if one.strange != "" {
 			return nil, fmt.Errorf("column %q is %s: neither numbers nor categories; leave it out", one.name, one.strange)
 		}
+		one.categorical = one.categorical || o.Text != nil && o.Text(one.name)
 		list = append(list, one)
 	}
 	return list, nil

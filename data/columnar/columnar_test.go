@@ -237,6 +237,17 @@ func TestDamagedFiles(t *testing.T) {
 			require.NoError(t, os.WriteFile(path, text, 0o600))
 			table, err := columnar.Read([]string{path}, columnar.Options{Keep: flat})
 			require.True(t, (err == nil) == (table != nil), fmt.Sprint(err))
+			rows := 0
+			for block, e := range columnar.Blocks([]string{path}, columnar.Options{Keep: flat}) {
+				if e != nil {
+					require.EqualError(t, e, err.Error())
+					break
+				}
+				rows += block.Rows()
+			}
+			if err == nil {
+				require.Equal(t, table.Rows(), rows)
+			}
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/big"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -14,24 +15,29 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/apache/arrow-go/v18/parquet/schema"
 
-	"github.com/latent-go/latent/internal/fastcsv"
 	"github.com/latent-go/latent/internal/parallel"
 )
 
 // parquetFile is read chunk by chunk, without Arrow's own reader of Parquet files, which allocates what the schemas in them claim.
-type parquetFile struct{ *file.Reader }
+type parquetFile struct {
+	*file.Reader
+	next   int                      // row group
+	chunks []file.ColumnChunkReader // of the one before it, by column
+	left   int                      // its rows that are not read
+	rows   int                      // that are read next
+}
 
 func openParquet(f *os.File) (source, error) {
 	r, err := file.NewParquetReader(f)
 	if err != nil {
 		return nil, fmt.Errorf("no whole Parquet file: %w", err)
 	}
-	return parquetFile{r}, nil
+	return &parquetFile{Reader: r}, nil
 }
 
-func (f parquetFile) Rows() int { return int(f.NumRows()) }
+func (f *parquetFile) Rows() int { return int(f.NumRows()) }
 
-func (f parquetFile) Fields() (list []field) {
+func (f *parquetFile) Fields() (list []field) {
 	s := f.MetaData().Schema
 	seen := map[string]bool{}
 	for j := range s.NumColumns() {
@@ -78,35 +84,37 @@ func isTime(c *schema.Column) bool {
 	return false
 }
 
-// Fill reads the columns, several at a time: each is one that nobody else writes to.
-func (f parquetFile) Fill(t *table, columns []field, from int) error {
-	for group := range f.NumRowGroups() {
-		rows := int(f.MetaData().RowGroup(group).NumRows())
-		if rows < 0 || from+rows > t.rows {
-			return errRows
+func (f *parquetFile) Next(columns []field, most int) (int, error) {
+	for f.left == 0 {
+		if f.next == f.NumRowGroups() {
+			return 0, nil
 		}
-		r := f.RowGroup(group)
-		err := parallel.Do(len(columns), 0, func(j int) (err error) {
-			defer func() {
-				if e := damage(recover()); e != nil {
-					err = e
-				}
-				if err != nil {
-					err = fmt.Errorf("column %q: %w", columns[j].name, err)
-				}
-			}()
-			chunk, err := r.Column(columns[j].place)
-			if err != nil {
-				return err
+		r := f.RowGroup(f.next)
+		f.next++
+		if f.left = int(r.NumRows()); f.left < 0 {
+			return 0, errRows
+		}
+		f.chunks = make([]file.ColumnChunkReader, len(columns))
+		for j, c := range columns {
+			var err error
+			if f.chunks[j], err = r.Column(c.place); err != nil {
+				return 0, fmt.Errorf("column %q: %w", c.name, err)
 			}
-			return t.chunk(j, from, rows, chunk)
-		})
-		if err != nil {
-			return err
 		}
-		from += rows
 	}
-	return nil
+	f.rows = min(f.left, most)
+	f.left -= f.rows
+	return f.rows, nil
+}
+
+// Put reads the columns, several at a time: each is one that nobody else writes to.
+func (f *parquetFile) Put(t *table, columns []field, from int) error {
+	return parallel.Do(len(columns), 0, func(j int) (err error) {
+		if err = guarded(func() error { return t.chunk(j, from, f.rows, f.chunks[j]) }); err != nil {
+			err = fmt.Errorf("column %q: %w", columns[j].name, err)
+		}
+		return err
+	})
 }
 
 // chunk reads column j of a row group.
@@ -203,20 +211,33 @@ type chunkReader[T any] interface {
 }
 
 func numbers[T any](to cells, r chunkReader[T], number func(T) float64) error {
+	if to.columns[to.j].categorical {
+		return texts(to, r, func(v T) string { return digits(v, number(v)) })
+	}
 	dst, stride := to.Numbers(to.j)
 	dst = dst[to.from*stride:]
-	err := each(to, r, func(i int, v T) { dst[i*stride] = number(v) }, func(i int) { dst[i*stride] = math.NaN() })
-	to.mark(dst, stride, to.rows)
+	err := each(to, r, func(i int, v T) error { dst[i*stride] = number(v); return nil }, func(i int) { dst[i*stride] = math.NaN() })
+	to.mark(to.j, dst, stride, to.rows)
 	return err
 }
 
+// digits is the text of a number as it is in the file. Integers that are what the file says have all their digits.
+func digits(stored any, number float64) string {
+	if v, ok := stored.(int64); ok && float64(v) == number {
+		return strconv.FormatInt(v, 10)
+	}
+	if number == math.Trunc(number) && math.Abs(number) < 1<<53 {
+		return strconv.FormatFloat(number, 'f', -1, 64)
+	}
+	return strconv.FormatFloat(number, 'g', -1, 64)
+}
+
 func texts[T any](to cells, r chunkReader[T], text func(T) string) error {
-	codes := to.Codes(to.j)[to.from:]
-	return each(to, r, func(i int, v T) { codes[i] = to.code(to.j, text(v)) }, func(i int) { codes[i] = fastcsv.MissingCode })
+	return each(to, r, func(_ int, v T) error { return to.addText(to.j, text(v)) }, func(int) { _ = to.addText(to.j, "") })
 }
 
 // each visits every row of a chunk.
-func each[T any](to cells, r chunkReader[T], value func(row int, v T), null func(row int)) error {
+func each[T any](to cells, r chunkReader[T], value func(row int, v T) error, null func(row int)) error {
 	const batch = 1 << 12
 	values := make([]T, min(batch, to.rows))
 	var defined []int16
@@ -237,7 +258,9 @@ func each[T any](to cells, r chunkReader[T], value func(row int, v T), null func
 				null(row + i)
 				continue
 			}
-			value(row+i, values[next])
+			if err := value(row+i, values[next]); err != nil {
+				return err
+			}
 			next++
 		}
 		row += int(total)

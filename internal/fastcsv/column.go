@@ -64,11 +64,16 @@ func (c *Column) MarksMissing(cell string, missing []string) bool {
 	if i < 0 {
 		return false
 	}
+	c.CountMissing(i, len(missing))
+	return true
+}
+
+// CountMissing counts a cell that is missing by text i of n.
+func (c *Column) CountMissing(i, n int) {
 	if c.MarkedMissing == nil {
-		c.MarkedMissing = make([]int, len(missing))
+		c.MarkedMissing = make([]int, n)
 	}
 	c.MarkedMissing[i]++
-	return true
 }
 
 // NoteDigits updates DigitsOnly and LeadingZero by a number without blanks around it.
@@ -80,8 +85,8 @@ func (c *Column) NoteDigits(number string) {
 // Forget drops the levels and codes.
 func (c *Column) Forget() { c.Levels, c.Codes, c.index = nil, nil, nil }
 
-// join adds what was found in later rows.
-func (c *Column) join(later *Column) {
+// Join adds what was found in later rows.
+func (c *Column) Join(later *Column) {
 	if c.DigitsOnly = c.DigitsOnly && later.DigitsOnly; c.DigitsOnly {
 		c.LeadingZero = c.LeadingZero || later.LeadingZero
 	}
@@ -91,6 +96,12 @@ func (c *Column) join(later *Column) {
 		}
 		for i, n := range later.MarkedMissing {
 			c.MarkedMissing[i] += n
+		}
+	}
+	if c.index == nil && len(later.Levels) > 0 { // those that there are were given
+		c.index = make(map[string]int32, len(c.Levels))
+		for code, level := range c.Levels {
+			c.index[level] = int32(code)
 		}
 	}
 	codes := make([]int32, len(later.Levels))

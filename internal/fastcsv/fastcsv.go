@@ -209,7 +209,7 @@ func (r *run) join() {
 		copy(r.Numbers[at:], s.numbers[:n]) // they are there already, but for empty lines before
 	}
 	for j := range s.columns {
-		r.Columns[j].join(&s.columns[j])
+		r.Columns[j].Join(&s.columns[j])
 	}
 	if s.read < len(s.text) {
 		r.stopped = true
