@@ -228,7 +228,7 @@ func TestTablesAreAsWideAsTheirTexts(t *testing.T) {
 	assert.Empty(t, narrow.Width(), "it fits a phone")
 	wide := narrow
 	wide.Rows = [][]Cell{{{Text: "1"}, {Text: strings.Repeat("x", 60)}}}
-	assert.Equal(t, "w36", wide.Width())
+	assert.Equal(t, "w40", wide.Width())
 	wide.Rows = [][]Cell{{{Text: "1"}, {Text: strings.Repeat("x", 600)}}}
 	assert.Equal(t, "stack", wide.Width())
 	assert.Equal(t, 8, broken("standard error"))

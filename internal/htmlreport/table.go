@@ -136,7 +136,7 @@ func (t Table) Group(column int) int {
 const (
 	narrowest, widestTable, widthStep = 22, 72, 2
 
-	widthOfLetter  = 0.52 // rem, of the size that tables have
+	widthOfLetter  = 0.56 // rem, of the size that tables have
 	widthOfPadding = 1.2
 )
 
