@@ -223,7 +223,7 @@ func (p *tab) names(t *testing.T) {
 			assert.NotEmpty(t, text(n.Description), "the description of the figure %q", text(n.Name))
 		}
 	}
-	assert.Equal(t, ask[int](t, p, `document.querySelectorAll("svg").length`), found["image"], "figures that are announced")
+	assert.Equal(t, ask[int](t, p, `document.querySelectorAll("figure > svg").length`), found["image"], "figures that are announced")
 	assert.Equal(t, ask[int](t, p, `document.querySelectorAll("table").length`), found["table"], "tables that are announced")
 	assert.Positive(t, found["heading"])
 }

@@ -5,7 +5,7 @@
 	if (root.scrollWidth > root.clientWidth) wrong.push(`the page scrolls: it is ${root.scrollWidth} px wide`);
 
 	// Labels of figures lie within them, and not on each other. Those of a group of marks may.
-	for (const svg of document.querySelectorAll("svg")) {
+	for (const svg of document.querySelectorAll("figure > svg")) {
 		const frame = svg.getBoundingClientRect();
 		if (frame.width === 0) continue;
 		const name = svg.getAttribute("aria-label");
@@ -20,6 +20,11 @@
 			const tall = Math.min(a.box.bottom, b.box.bottom) - Math.max(a.box.top, b.box.top);
 			if (!a.free && !b.free && wide > 1 && tall > 4) wrong.push(`"${a.text}" and "${b.text}" lie on each other in the figure "${name}"`);
 		}));
+	}
+
+	// Tables show all of their columns.
+	for (const region of document.querySelectorAll(".scroll")) {
+		if (region.checkVisibility() && region.scrollWidth > region.clientWidth) wrong.push(`columns of the table "${region.getAttribute("aria-label")}" are hidden`);
 	}
 
 	// Texts are not cut off by what they stand in. Regions that scroll show all of theirs.

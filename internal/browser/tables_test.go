@@ -15,7 +15,7 @@ import (
 // tables compares those of the page, as the browser has them, with the JSON of the same run.
 func (p *tab) tables(t *testing.T, report map[string]any) {
 	all := ask[map[string][][]string](t, p, `Object.fromEntries([...document.querySelectorAll("table")].map((table) =>
-		[table.caption.textContent.replace(/ \(.*/, ""), [...table.rows].map((row) => [...row.cells].map((cell) => cell.textContent))]))`)
+		[table.caption.textContent.replace(/ \(.*/, ""), [...table.rows].map((row) => [...row.cells].map((cell) => cell.textContent.trim()))]))`)
 	settings := all["Results and settings"]
 	require.NotEmpty(t, settings)
 	for _, row := range settings[1:] {
@@ -72,7 +72,7 @@ func same(t *testing.T, value any, cell, what string) {
 
 // readNumber reads a number as a page writes it, and half a unit of its last digit.
 func readNumber(cell string) (v, half float64, err error) {
-	text := strings.NewReplacer("−", "-", "\u202f", "", ",", "").Replace(cell)
+	text := strings.NewReplacer("−", "-", "×10", "e", "⁻", "-", "⁰", "0", "¹", "1", "²", "2", "³", "3", "⁴", "4", "⁵", "5", "⁶", "6", "⁷", "7", "⁸", "8", "⁹", "9").Replace(cell)
 	if v, err = strconv.ParseFloat(text, 64); err != nil {
 		return 0, 0, err
 	}
