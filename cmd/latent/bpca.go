@@ -100,8 +100,9 @@ func principal(p *bpca.Parameters, posterior *bpca.Posterior) *result {
 		})
 	}
 	r.sections = func(in *input) ([]htmlreport.Section, error) {
-		return append(explainedSection(p), loadingsSection(p, in.Names)...), nil
+		return append(loadingsSection(p, in.Names), spectrumSection(p)...), nil
 	}
+	r.finding = func(in *input) (htmlreport.Section, error) { return pcaAxes(p, in.Names).finding(p.Noise), nil }
 	return r
 }
 

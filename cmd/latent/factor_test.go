@@ -142,7 +142,7 @@ func TestFactorPageAndErrors(t *testing.T) {
 	stdout, _ := done(t, "fit", "--model", "factor", "--data", holzinger, "--report", dir, "--bootstrap", "5")
 	assert.Contains(t, stdout, " ± ")
 	page := contents(t, filepath.Join(dir, "index.html"))
-	for _, title := range []string{"Loadings", "Scree", "Communalities"} {
+	for _, title := range []string{"Loadings", "Scree"} {
 		assert.True(t, strings.Contains(page, ">"+title+"</h2>"), title)
 	}
 	r := fitFactors(t, "--data", holzinger, "--k", "4")

