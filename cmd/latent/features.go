@@ -107,7 +107,7 @@ type featuresView struct {
 }
 
 func (v featuresView) result() *result {
-	r := &result{k: v.K, params: v.featuresFile, print: v.print, sections: v.sections}
+	r := &result{k: v.K, params: v.featuresFile, print: v.print, sections: v.sections, finding: v.finding}
 	if v.Isotropic {
 		r.facts = append(r.facts, noiseFact(v.Noise[0]))
 	}

@@ -2,33 +2,47 @@ package main
 
 import (
 	"fmt"
-
-	"gonum.org/v1/gonum/floats"
+	"strings"
 
 	"github.com/latent-go/latent/internal/htmlreport"
 )
 
-// mostTopics bounds the topics whose words the page draws.
+// mostTopics bounds the topics whose words the page lists.
 const mostTopics = 30
 
-// sections show the sizes of the topics, and the words of each.
-func (v *topicsView) sections() []htmlreport.Section {
-	list := v.sizes()
+// finding says how many topics there are, and of each how much is about it and in which words.
+func (v *topicsView) finding(*input) (list htmlreport.Section, err error) {
+	shown := v.topics[:min(len(v.topics), mostTopics)]
+	list.Text = fmt.Sprintf("%s, the largest with %s of the tokens. The words named are probable in a topic, and more probable there than elsewhere (relevance with λ = %v): the lift is how many times as often.",
+		capital(counted(len(v.topics), "topic")), percentage(float64(v.topics[0].Share)), relevanceOfWords) + leftOut(len(v.topics)-len(shown), "smaller topic", "")
+	for k, t := range shown {
+		var words []string
+		for _, w := range t.Typical {
+			words = append(words, isolated(printable(w.Word)))
+		}
+		list.Items = append(list.Items, htmlreport.Item{Group: k, Name: fmt.Sprintf("Topic %d", k+1), Share: float64(t.Share),
+			Size: fmt.Sprintf("%s of the tokens, the largest of %s", percentage(float64(t.Share)), counted(t.Documents, "document")), Text: strings.Join(words, ", ")})
+	}
+	return list, nil
+}
+
+// sections show the words of each topic, and the sizes of the topics.
+func (v *topicsView) sections() (list []htmlreport.Section) {
 	for k := range v.topics[:min(len(v.topics), mostTopics)] {
 		list = append(list, v.wordsOf(k)...)
 	}
-	return list
+	return append(list, v.sizes()...)
 }
 
 // sizes are the shares of the topics, and the documents by their largest topic.
 func (v *topicsView) sizes() []htmlreport.Section {
-	table := sheet{caption: "topics", heads: []string{"topic", "share of the tokens", "documents of which it is the largest", "typical words"}, open: true}
+	table := sheet{caption: "topics", heads: []string{"topic", "share of the tokens", "documents of which it is the largest"}}
 	for k, t := range v.topics {
-		table.add(k+1, t.Share, t.Documents, t.typical())
+		table.add(k+1, share(t.Share), t.Documents)
 	}
 	chart := htmlreport.Chart{
 		Title: "Sizes of the topics", XName: "topic", Names: numbered("", len(v.topics)),
-		About: fmt.Sprintf("The %s, the largest first. Typical words are probable in the topic, and more probable than elsewhere (relevance with λ = %v).", counted(len(v.topics), "topic"), relevanceOfWords),
+		About: fmt.Sprintf("The %s, the largest first.", counted(len(v.topics), "topic")),
 		Panels: []htmlreport.Panel{
 			{Name: "share of the tokens", Bars: true, Height: 160, Series: table.series("share", 1)},
 			{Name: "documents, by their largest topic", Bars: true, Integer: true, Height: 120, Series: table.series("documents", 2)},
@@ -37,20 +51,20 @@ func (v *topicsView) sizes() []htmlreport.Section {
 	return section(chart.Title, chart.Figure(), &table)
 }
 
-// wordsOf are the typical words of a topic: their probabilities in it, and in all documents.
+// wordsOf are the typical words of a topic: their probabilities in it, and in all documents. A probability's colour is relative to the
+// largest.
 func (v *topicsView) wordsOf(k int) []htmlreport.Section {
 	t := v.topics[k]
-	table := sheet{caption: "typical words", heads: []string{"word", "probability in the topic", "in all documents", "lift"}}
-	names := make([]string, len(t.Typical))
-	for i, w := range t.Typical {
-		names[i] = printable(w.Word)
-		table.add(w.Word, w.Probability, w.Probability/w.Lift, w.Lift)
+	table := sheet{caption: fmt.Sprintf("typical words of topic %d", k+1), heads: []string{"word", "in the topic", "in all documents", "lift"}, open: true}
+	most, all := 0.0, 0.0
+	for _, w := range t.Typical {
+		most, all = max(most, float64(w.Probability)), all+float64(w.Probability)
 	}
-	chart := htmlreport.Chart{
-		Title: fmt.Sprintf("Topic %d", k+1), XName: "word", Names: names,
-		About: fmt.Sprintf("%s of the tokens. The words are %s of the topic, beside their shares of all documents.", percent(float64(t.Share)), percent(floats.Sum(table.column(1)))),
-		Panels: []htmlreport.Panel{{Name: "probability", Bars: true, Height: 200,
-			Series: append(table.series("in the topic", 1), table.series("in all documents", 2)...)}},
+	for _, w := range t.Typical {
+		p := float64(w.Probability)
+		table.add(isolated(printable(w.Word)), shaded{share(p), p / most}, shaded{share(w.Probability / w.Lift), p / float64(w.Lift) / most}, float64(w.Lift))
 	}
-	return section(chart.Title, chart.Figure(), &table)
+	list := section(fmt.Sprintf("Topic %d", k+1), nil, &table)
+	list[0].Text = fmt.Sprintf("%s of the tokens; these words are %s of them.", percentage(float64(t.Share)), percentage(all))
+	return list
 }
