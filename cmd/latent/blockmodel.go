@@ -304,6 +304,7 @@ func (e *graphEngine) result(p *blockmodel.Parameters, labels []int, own string,
 	r := &result{k: p.K, params: graphFile{kept, e.names, labels}, graph: v}
 	r.facts = v.facts(p.Family, own)
 	r.print = func(out *page) { v.print(out, p.Family) }
+	r.finding = func(*input) (htmlreport.Section, error) { return v.finding(p.Family), nil }
 	r.sections = func(*input) ([]htmlreport.Section, error) { return v.sections(e, p.Family), nil }
 	return r
 }

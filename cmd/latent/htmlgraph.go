@@ -12,45 +12,141 @@ import (
 // mostBins bounds the cells of the picture of a graph on each side: what lies in a cell is its density.
 const mostBins = 120
 
-// sections draw the graph with its nodes sorted by their blocks, and the matrix of the blocks.
+// sections draw the matrix of the blocks, and the graph with its nodes sorted by their blocks.
 func (v *graphView) sections(e *graphEngine, f blockmodel.Family) []htmlreport.Section {
-	blocks := sheet{caption: "blocks", heads: []string{"block", "set", "nodes", "share", "such as"}, open: true}
-	for k, b := range v.Blocks[:min(len(v.Blocks), mostIterations)] {
-		blocks.add(k+1, b.Set, b.Size, b.Share, someOf(b.Nodes))
+	return append(v.matrixSection(f), v.graphSection(e)...)
+}
+
+// list are the blocks with some of their nodes.
+func (v *graphView) list() *sheet {
+	table := &sheet{caption: "blocks", heads: []string{"block", "nodes", "expected share", "such as"}}
+	if len(v.Nodes) > 1 {
+		table.heads = append(table.heads, "column")
 	}
-	list := section("Blocks", nil, &blocks)
-	return slices.Concat(v.matrixSection(f), v.graphSection(e), list)
+	for k, b := range v.Blocks[:min(len(v.Blocks), mostIterations)] {
+		table.add(k+1, b.Size, share(b.Share), someOf(b.Nodes))
+		if len(v.Nodes) > 1 {
+			table.rows[k] = append(table.rows[k], b.Set)
+		}
+	}
+	return table
+}
+
+// between is an entry of the matrix as a person reads it.
+func between(f blockmodel.Family, v number) any {
+	if f == blockmodel.Poisson {
+		return v
+	}
+	return share(v)
+}
+
+// finding says how many blocks there are, and of each which nodes it has and to which blocks their edges go.
+func (v *graphView) finding(f blockmodel.Family) htmlreport.Section {
+	nodes, among := counted(v.Nodes[0], "node"), "of the pairs have an edge"
+	if len(v.Nodes) > 1 {
+		n := v.sets()
+		nodes = fmt.Sprintf("%s of the first column, in %d of them, and %s of the second, in %d", counted(v.Nodes[0], "node"), n[0], counted(v.Nodes[1], "node"), n[1])
+	}
+	if f == blockmodel.Poisson {
+		among = "is the mean weight of a pair"
+	}
+	list := htmlreport.Section{Text: fmt.Sprintf("%s of %s. %s %s.", capital(counted(len(v.Blocks), "block")), nodes, cellText(between(f, v.Density)), among)}
+	list.Text += leftOut(len(v.Blocks)-mostRows, "block", "")
+	all := float64(len(v.NodeNames))
+	for k, b := range v.Blocks[:min(len(v.Blocks), mostRows)] {
+		list.Items = append(list.Items, htmlreport.Item{Group: k, Name: fmt.Sprintf("Block %d", k+1), Share: float64(b.Size) / all,
+			Size: fmt.Sprintf("%s (%s)", counted(b.Size, "node"), percentage(float64(b.Size)/all)), Text: v.about(f, k)})
+	}
+	return list
+}
+
+// about says which nodes block k has, and between which blocks there are more edges than between all.
+func (v *graphView) about(f blockmodel.Family, k int) string {
+	const most, more = 3, 1.25
+	b := v.Blocks[k]
+	var names []string
+	for _, name := range b.Nodes[:min(most, len(b.Nodes))] {
+		names = append(names, isolated(printable(name)))
+	}
+	text := enumerated(names) + ". "
+	if b.Size > most {
+		text = "Such as " + text
+	}
+	to := make([]float64, len(v.Blocks))
+	for l, other := range v.Blocks {
+		switch {
+		case len(v.Nodes) > 1 && other.Set == b.Set, l == k && b.Size == 1: // no pairs
+		case len(v.Nodes) > 1 && b.Set == 2:
+			to[l] = float64(v.Matrix[l][k])
+		default:
+			to[l] = float64(v.Matrix[k][l])
+		}
+	}
+	var said []string
+	for _, l := range byValue(to, upTo(0, len(to)-1)) {
+		if to[l] < more*float64(v.Density) || len(said) == most {
+			break
+		}
+		with := fmt.Sprintf("block %d", l+1)
+		if l == k {
+			with = "each other"
+		}
+		said = append(said, fmt.Sprintf("%s (%s)", with, cellText(between(f, number(to[l])))))
+	}
+	switch {
+	case len(said) == 0:
+		return text + "Few edges, with all blocks alike."
+	case v.Kind == blockmodel.Directed.String():
+		return text + "More edges than elsewhere to " + enumerated(said) + "."
+	}
+	return text + "More edges than elsewhere with " + enumerated(said) + "."
 }
 
 // matrixSection shows what is between blocks.
 func (v *graphView) matrixSection(f blockmodel.Family) []htmlreport.Section {
 	rows, columns := v.axes()
-	heat := htmlreport.Heat{Title: "Edges between blocks", ColumnsName: "block", High: "most", Root: true,
-		About: "The probability of an edge between a node of the row's block and one of the column's; the colour is relative to the largest."}
+	about := "The probability of an edge between a node of the row's block and one of the column's; the colour is relative to the largest."
 	if f == blockmodel.Poisson {
-		heat.About = "The mean weight of the edge between a node of the row's block and one of the column's; the colour is relative to the largest."
+		about = "The mean weight of the edge between a node of the row's block and one of the column's; the colour is relative to the largest."
 	}
 	if v.Kind == blockmodel.Directed.String() {
-		heat.About += " Edges lead from the row's block to the column's."
+		about += " Edges lead from the row's block to the column's."
 	}
-	about := leftOut(len(rows)-mostProfiles, "smaller block", "")
+	about += leftOut(len(rows)-mostProfiles, "smaller block", "")
 	rows, columns = rows[:min(len(rows), mostProfiles)], columns[:min(len(columns), mostRows)]
+	heat := htmlreport.Heat{Title: "Edges between blocks", ColumnsName: "block", High: "most", Root: true, About: about}
 	for _, l := range columns {
 		heat.Columns = append(heat.Columns, v.blockName(l))
 	}
-	heat.About += about
-	table := sheet{caption: "matrix of the blocks", heads: append([]string{"block"}, heat.Columns...)}
+	var named []string
+	for _, name := range heat.Columns {
+		named = append(named, "block "+name)
+	}
 	var values [][]float64
 	for _, k := range rows {
-		row, cells, texts := []any{v.blockName(k)}, []float64{}, []string{}
+		var cells []float64
 		for _, l := range columns {
-			row, cells, texts = append(row, v.Matrix[k][l]), append(cells, float64(v.Matrix[k][l])), append(texts, htmlreport.Number(float64(v.Matrix[k][l])))
+			cells = append(cells, float64(v.Matrix[k][l]))
 		}
-		table.add(row...)
-		heat.Rows, values, heat.Texts = append(heat.Rows, fmt.Sprintf("%s (%d)", v.blockName(k), v.Blocks[k].Size)), append(values, cells), append(heat.Texts, texts)
+		values = append(values, cells)
 	}
 	heat.Shade = htmlreport.Relative(values)
-	return section(heat.Title, heat.Figure(), &table)
+	table := sheet{caption: "matrix of the blocks", heads: append([]string{"block", "nodes"}, named...), groups: append([]int{-1, -1}, columns...), open: len(columns) <= mostShaded, high: "most"}
+	for i, k := range rows {
+		row, texts := []any{v.blockName(k), v.Blocks[k].Size}, []string{}
+		for j, l := range columns {
+			cell := between(f, v.Matrix[k][l])
+			row, texts = append(row, shaded{cell, heat.Shade[i][j]}), append(texts, cellText(cell))
+		}
+		table.add(row...)
+		heat.Rows, heat.Texts = append(heat.Rows, fmt.Sprintf("%s (%d)", v.blockName(k), v.Blocks[k].Size)), append(heat.Texts, texts)
+	}
+	if len(columns) > mostShaded {
+		return section(heat.Title, heat.Figure(), &table, v.list())
+	}
+	list := section(heat.Title, nil, &table, v.list())
+	list[0].Text, list[0].Wide = about, len(columns) > 4
+	return list
 }
 
 // graphSection shows the matrix of the edges, nodes in the order of their blocks. Where there are many nodes, a cell is several, and its
