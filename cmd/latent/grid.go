@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -89,20 +88,7 @@ func (p *page) widest(n int, grid func(n int) *grid) (shown int, g *grid) {
 // fits says whether the page is wide enough for a grid.
 func (p *page) fits(g *grid) bool { return p.width == 0 || text.LongestLineLen(g.Render()) <= p.width }
 
-// isolated keeps a text that is written from right to left from changing the order of what stands around it, where the terminal
-// knows of directions: between the isolates of Unicode, which are seen nowhere.
-func isolated(text string) string {
-	if !strings.ContainsFunc(text, isRightToLeft) {
-		return text
-	}
-	return "\u2068" + text + "\u2069"
-}
-
-func isRightToLeft(r rune) bool {
-	return unicode.In(r, unicode.Hebrew, unicode.Arabic, unicode.Syriac, unicode.Thaana, unicode.Nko)
-}
-
-// isolated has every such text of the grid isolated; the columns are set before, as isolates have no width.
+// isolated has every text of the grid that is written from right to left isolated; the columns are set before, as isolates have no width.
 func (g *grid) isolated(rendered string) string {
 	var texts []string
 	for _, cell := range slices.Concat(append([][]string{g.names}, g.rows...)...) {

@@ -43,14 +43,14 @@ func init() { os.Unsetenv("COLUMNS") } // pages of tests are as wide as those of
 // TestNarrowTerminalsStayReadable: on 20 columns no line is cut but within a word, and nothing is lost that wider ones show.
 func TestNarrowTerminalsStayReadable(t *testing.T) {
 	for _, args := range [][]string{
-		{"fit", "--model", "bernmix"},
-		{"fit", "--data", "iris", "--label", "Species", "--restarts", "3"},
-		{"fit", "--model", "bpca"},
-		{"fit", "--model", "hmm", "--kmax", "2"},
+		{"fit", "--model", "bernmix", "--kmax", "3"},
+		{"fit", "--data", "iris", "--label", "Species", "--restarts", "3", "--kmax", "3"},
+		{"fit", "--model", "bpca", "--data", "iris"},
+		{"fit", "--model", "hmm", "--k", "2", "--restarts", "1"},
 		{"fit", "--model", "factor", "--data", holzinger},
-		{"fit", "--model", "blockmodel"},
+		{"fit", "--model", "blockmodel", "--restarts", "1"},
 		{"fit", "--model", "features", "--data", "ruspini", "--restarts", "1"},
-		{"fit", "--model", "regression", "--data", "NOdata", "--response", "NO", "--kmax", "2"},
+		{"fit", "--model", "regression", "--data", "NOdata", "--response", "NO", "--k", "2"},
 		{"select", "--kmax", "3"},
 		{"datasets"},
 	} {
