@@ -167,3 +167,21 @@ func ExampleNewStore() {
 	fmt.Println(t.Names, store.Mapped(), "bytes in files")
 	// Output: [x y] 0 bytes in files
 }
+
+// Rows are written as they come.
+func ExampleNewCSVWriter() {
+	heads := append(data.Heads([]string{"height"}), data.Head{Name: "town", Cells: data.Texts})
+	w, err := data.NewCSVWriter(os.Stdout, heads)
+	if err != nil {
+		panic(err)
+	}
+	if err := w.Write([]string{"Riga", "Lima"}, []float64{7, 154.5}); err != nil {
+		panic(err)
+	}
+	fmt.Println(w.Close())
+	// Output:
+	// height,town
+	// 7,Riga
+	// 154.5,Lima
+	// <nil>
+}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/latent-go/latent/internal/atomicfile"
 	"github.com/latent-go/latent/internal/htmlreport"
@@ -215,6 +216,17 @@ func (in *input) title() string { return printable(filepath.Base(in.name)) }
 // contents are the rows and columns, without the name of the table.
 func (in *input) contents(n float64) string {
 	return strings.TrimPrefix(in.describe(n), printable(in.name)+": ")
+}
+
+// isolated keeps the direction in which a name is written from what stands beside it.
+func isolated(name string) string {
+	const first, last = "\u2068", "\u2069" // first strong isolate, pop directional isolate
+	if strings.IndexFunc(name, func(r rune) bool {
+		return unicode.In(r, unicode.Hebrew, unicode.Arabic, unicode.Syriac, unicode.Thaana, unicode.Nko, unicode.Adlam)
+	}) < 0 {
+		return name
+	}
+	return first + name + last
 }
 
 // findingSection says first what was found: what the model says of it, or its size, and the warnings of the fit.

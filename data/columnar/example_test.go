@@ -10,8 +10,39 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 
+	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/data/columnar"
 )
+
+// Rows are written as they come, and read again.
+func ExampleNewParquetWriter() {
+	folder, err := os.MkdirTemp("", "")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(folder)
+	path := filepath.Join(folder, "towns.parquet")
+	file, err := os.Create(path)
+	if err != nil {
+		panic(err)
+	}
+	w, err := columnar.NewParquetWriter(file, []data.Head{{Name: "town", Cells: data.Texts}, {Name: "height"}})
+	if err == nil {
+		err = w.Write([]string{"Riga", "Lima"}, []float64{7, 154.5})
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		panic(err)
+	}
+	table, err := columnar.Read([]string{path}, columnar.Options{})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(table.Names, table.Levels("town"))
+	// Output: [town height] [Riga Lima]
+}
 
 // A Parquet file, as pandas or R's arrow write it: only the columns that are wanted are read.
 func ExampleRead() {
