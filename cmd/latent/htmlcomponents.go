@@ -168,10 +168,10 @@ func (f *components) probabilitiesSection(shown []component, pooled []columnSumm
 	for _, p := range list {
 		all := pooled[p.column].Values[p.key]
 		if len(shown) == 1 {
-			table.add(isolated(p.name), share(shown[0].Columns[p.column].Values[p.key]))
+			table.add(p.name, share(shown[0].Columns[p.column].Values[p.key]))
 			continue
 		}
-		row := []any{isolated(p.name), decimals(f.separation[p.column]), share(all)}
+		row := []any{p.name, decimals(f.separation[p.column]), share(all)}
 		for _, c := range shown {
 			v := c.Columns[p.column].Values[p.key]
 			row = append(row, shaded{share(v), float64(v-all) / max(largest, math.SmallestNonzeroFloat64)})
@@ -225,10 +225,10 @@ func (f *components) numbersSection(in *input, shown []component, pooled []colum
 	}
 	for i, p := range list {
 		if len(shown) == 1 {
-			table.add(isolated(p.name), f.spreadOf(shown[0].Columns[p.column], p.column))
+			table.add(p.name, f.spreadOf(shown[0].Columns[p.column], p.column))
 			continue
 		}
-		row := []any{isolated(p.name), decimals(f.separation[p.column]), f.wholeOf(in, p.column, pooled)}
+		row := []any{p.name, decimals(f.separation[p.column]), f.wholeOf(in, p.column, pooled)}
 		for k, c := range shown {
 			row = append(row, shaded{f.spreadOf(c.Columns[p.column], p.column), scores[i][k] / max(largest, math.SmallestNonzeroFloat64)})
 		}
@@ -256,7 +256,7 @@ func (f *components) parametersSheet(shown []component, list []profile) *sheet {
 	table := &sheet{caption: "parameters of the columns", heads: append([]string{"column", "number"}, numbered("", len(shown))...), groups: groupsAfter(2, len(shown))}
 	for _, p := range list {
 		for _, key := range shown[0].Columns[p.column].keys {
-			row := []any{isolated(p.name), key}
+			row := []any{p.name, key}
 			for _, c := range shown {
 				row = append(row, c.Columns[p.column].Values[key])
 			}

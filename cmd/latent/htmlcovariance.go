@@ -37,7 +37,7 @@ func (f *components) correlationsSection(shown []component) []htmlreport.Section
 	table := sheet{caption: "correlations " + text, heads: heads, groups: groups, open: true, low: "−1", high: "1"}
 	for _, at := range byValue(sizes, upTo(0, len(pairs)-1))[:min(len(pairs), mostPairs)] {
 		i, j := pairs[at][0], pairs[at][1]
-		cells := []any{f.columns[i].called() + ", " + f.columns[j].called()}
+		cells := []any{shortened(printable(f.columns[i].Name)) + ", " + shortened(printable(f.columns[j].Name))}
 		for _, m := range matrices {
 			r := m.correlation(i, j)
 			cells = append(cells, shaded{decimals(r), r})

@@ -39,7 +39,7 @@ func (r *report) gapsSection(in *input) []htmlreport.Section {
 			whole++
 			continue
 		}
-		table.add(isolated(printable(in.Names[j])), missing[j], shaded{share(missing[j] / all), missing[j] / all})
+		table.add(in.Names[j], missing[j], shaded{share(missing[j] / all), missing[j] / all})
 	}
 	list := section("Missing values", nil, &table)
 	list[0].Text = fmt.Sprintf("%s of the cells are missing, in %s of the rows. The fit integrates them out: a row counts by the values that it has.", percentage(gaps/all/float64(in.Cols())), percentage(incomplete/all))

@@ -228,10 +228,14 @@ func TestTablesAreAsWideAsTheirTexts(t *testing.T) {
 	assert.Empty(t, narrow.Width(), "it fits a phone")
 	wide := narrow
 	wide.Rows = [][]Cell{{{Text: "1"}, {Text: strings.Repeat("x", 60)}}}
-	assert.Equal(t, "w40", wide.Width())
+	assert.Equal(t, "w38", wide.Width())
 	wide.Rows = [][]Cell{{{Text: "1"}, {Text: strings.Repeat("x", 600)}}}
 	assert.Equal(t, "stack", wide.Width())
 	assert.Equal(t, 8, broken("standard error"))
+	long := Table{Head: []string{"a", "b"}, Rows: [][]Cell{{{Text: strings.Repeat("word ", 100)}, {Text: "1"}}}}
+	assert.Empty(t, long.Width(), "names are broken between words")
+	long.Rows[0][0].Text = strings.Repeat("x", 100)
+	assert.Equal(t, "w60", long.Width())
 	for w := narrowest; w <= widestTable; w += widthStep {
 		assert.Contains(t, style, fmt.Sprintf("(max-width: %drem){.w%d{--block:block;", w, w))
 	}

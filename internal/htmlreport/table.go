@@ -138,6 +138,8 @@ const (
 
 	widthOfLetter  = 0.56 // rem, of the size that tables have
 	widthOfPadding = 1.2
+
+	widthOfNames = 24 // letters, from which on names are broken between words
 )
 
 // Width is the class for about how many rem the table takes; empty of one that fits a phone.
@@ -149,7 +151,11 @@ func (t Table) Width() string {
 			longest += 2
 		}
 		for _, row := range t.Rows {
-			longest = max(longest, letters(row[j].Text))
+			n := letters(row[j].Text)
+			if j == 0 { // names are broken between words
+				n = min(n, max(widthOfNames, longestWord(row[j].Text)))
+			}
+			longest = max(longest, n)
 		}
 		rem += widthOfLetter*float64(longest) + widthOfPadding
 	}
@@ -172,6 +178,13 @@ func broken(head string) int {
 		least = min(least, max(letters(strings.Join(words[:i], " ")), letters(strings.Join(words[i:], " "))))
 	}
 	return least
+}
+
+func longestWord(text string) (longest int) {
+	for word := range strings.FieldsSeq(text) {
+		longest = max(longest, letters(word))
+	}
+	return longest
 }
 
 // letters is the length of the longest line of a text.
