@@ -91,7 +91,7 @@ func (c Chart) Figure() *Figure {
 	for i := 0; i < len(c.Names); i += every(c.Names, x.at(1)-x.at(0)) {
 		f.text("m soft", x.at(c.X[i]), bottom+16, shortened(c.Names[i], longestName))
 	}
-	f.text("m", (x.a+x.b)/2, bottom+34, shortened(c.XName, longestTitle))
+	f.text("m", (x.a+x.b)/2, bottom+34, fitting(c.XName, x.b-x.a))
 	f.Height = bottom + axisRoom
 	if !slices.ContainsFunc(c.Panels, func(p Panel) bool { return len(p.Bins) > 0 }) { // which have tooltips
 		c.bands(f, x, bottom)
@@ -172,7 +172,7 @@ func (c Chart) panel(f *Figure, p Panel, x scale, top, bottom float64) {
 	if p.Late && ok && slices.ContainsFunc(p.Series, func(s Series) bool { return len(s.Y) > 0 && s.Y[0] < y.lo }) {
 		name += " (its start lies below)"
 	}
-	f.text("", 8, top-9, shortened(name, longestTitle))
+	f.text("", 8, top-9, fitting(name, width-right-8))
 	if !ok {
 		f.text("m soft", width/2, (top+bottom)/2, unreadable)
 		return
@@ -346,8 +346,7 @@ func (c Chart) tip(i int) string {
 }
 
 const (
-	longestName  = 12 // letters of a name on an axis
-	longestTitle = 44 // letters of the name of an axis
+	longestName = 12 // letters of a name on an axis
 )
 
 // every leaves out names for which a place, of that width, has no room.

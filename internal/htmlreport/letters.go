@@ -30,3 +30,17 @@ func letter(r rune) float64 {
 	}
 	return usual
 }
+
+// fitting is a text as far as there is room for it.
+func fitting(text string, room float64) string {
+	if wide(text) <= room {
+		return text
+	}
+	sum := letter('…')
+	for i, r := range text {
+		if sum += letter(r); sum > room {
+			return text[:i] + "…"
+		}
+	}
+	return text
+}

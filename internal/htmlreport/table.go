@@ -138,6 +138,7 @@ const (
 
 	widthOfLetter  = 0.56 // rem, of the size that tables have
 	widthOfPadding = 1.2
+	bolder         = 1.15 // letters of heads
 
 	widthOfNames = 24 // letters, from which on names are broken between words
 )
@@ -146,7 +147,7 @@ const (
 func (t Table) Width() string {
 	rem := 0.0
 	for j, head := range t.Head {
-		longest := broken(head)
+		longest := bolder * float64(broken(head))
 		if t.Group(j) >= 0 {
 			longest += 2
 		}
@@ -155,9 +156,9 @@ func (t Table) Width() string {
 			if j == 0 { // names are broken between words
 				n = min(n, max(widthOfNames, longestWord(row[j].Text)))
 			}
-			longest = max(longest, n)
+			longest = max(longest, float64(n))
 		}
-		rem += widthOfLetter*float64(longest) + widthOfPadding
+		rem += widthOfLetter*longest + widthOfPadding
 	}
 	const phone = 20
 	step := narrowest + widthStep*int(math.Ceil(max(0, rem-narrowest)/widthStep))
