@@ -87,7 +87,7 @@ func (g *gatedClasses) regressions(design *regression, table *framework.Table) *
 		c.print(p)
 		g.printGate(p)
 	}
-	r.finding = nil
+	r.finding = c.finding
 	r.sections = func(in *input) ([]htmlreport.Section, error) {
 		first, err := c.sections(in)
 		if err != nil {

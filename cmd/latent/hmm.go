@@ -256,7 +256,7 @@ func newChain(m hmm.Model, name string, columns []column, p *hmm.Parameters, s *
 
 func (c *chain) result() *result {
 	r := c.components.result()
-	r.params, r.print, r.sections = c.estimates(), c.print, c.sections
+	r.params, r.print, r.sections, r.finding = c.estimates(), c.print, c.sections, c.finding
 	return r
 }
 

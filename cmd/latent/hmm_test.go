@@ -190,7 +190,7 @@ func TestReportOfAChain(t *testing.T) {
 	dir := t.TempDir()
 	done(t, "fit", "--model", "hmm", "--data", file(t, "s.csv", series(5)), "--drop", "truth", "--sequence", "id", "--family", "auto", "--k", "3", "--report", dir)
 	page := contents(t, filepath.Join(dir, pageName))
-	for _, title := range []string{"The series, coloured by state", "Transitions", "How long states are stayed in", "States over x", "Pseudo-residuals", "Means by state", "Probabilities by state"} {
+	for _, title := range []string{"The series, coloured by state", "Transitions", "How long states are stayed in", "States over x", "Pseudo-residuals", "It lasts", "Means by state", "Probabilities by state"} {
 		require.Contains(t, page, title)
 	}
 	require.NotContains(t, page, "NaN")

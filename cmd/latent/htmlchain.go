@@ -36,7 +36,50 @@ func (c *chain) sections(in *input) ([]htmlreport.Section, error) {
 		return nil, err
 	}
 	own, err := c.components.sections(in)
-	return slices.Concat(series, c.transitionsSection(), durations, densities, own, residuals), err
+	return slices.Concat(c.transitionsSection(), series, durations, own, densities, residuals), err
+}
+
+// finding says of each state, beside what is seen in it, how long it is stayed in and what follows.
+func (c *chain) finding(in *input) (htmlreport.Section, error) {
+	list, err := c.components.finding(in)
+	if err != nil || len(list.Items) == 0 {
+		return list, err
+	}
+	same := 0.0
+	for k, state := range c.list {
+		same += float64(state.Weight) * c.params.Move(k, k)
+	}
+	list.Text += fmt.Sprintf(" A row is in the same state as the row before it with a probability of %s.", percentage(same))
+	durations := c.model.Durations(c.params)
+	for k := range list.Items {
+		list.Items[k].Text += " " + c.follows(k, durations[k])
+	}
+	return list, nil
+}
+
+// follows says how long state k is stayed in, and which states come after it.
+func (c *chain) follows(k int, duration float64) string {
+	const most, least = 3, 0.1
+	next := make([]float64, c.params.K)
+	for l := range next {
+		if l != k {
+			next[l] = c.params.Move(k, l)
+		}
+	}
+	left := floats.Sum(next)
+	if !(left > 0) {
+		return "It is never left."
+	}
+	var said []string
+	for _, l := range byValue(next, chosen(next, most)) {
+		if next[l] >= least*left {
+			said = append(said, fmt.Sprintf("%d (%s)", l+1, percentage(next[l]/left)))
+		}
+	}
+	if len(said) == 0 {
+		return fmt.Sprintf("It lasts %s rows on average, and many states follow.", htmlreport.Readable(duration))
+	}
+	return fmt.Sprintf("It lasts %s rows on average; then comes state %s.", htmlreport.Readable(duration), enumerated(said))
 }
 
 // seriesSection draws the first steps of the columns that tell the states apart best, coloured by state.
@@ -52,12 +95,9 @@ func (c *chain) seriesSection(in *input) ([]htmlreport.Section, error) {
 		return nil, nil
 	}
 	chart := htmlreport.Chart{Title: "The series, coloured by state", XName: "row", IntegerX: true,
-		About: "The colour, and the number in the tooltip, is the state on the most probable path."}
+		EventsName: "a sequence ends", About: "Above is the most probable path through the states, whose colours the rows below have."}
 	if n < in.Rows() {
 		chart.About += fmt.Sprintf(" The first %d of %s are shown.", n, counted(in.Rows(), "row"))
-	}
-	if in.ends != nil {
-		chart.About += " Dotted lines: a sequence ends."
 	}
 	table := sheet{caption: "rows shown", heads: []string{"row", "state"}}
 	for _, j := range columns {
@@ -76,8 +116,9 @@ func (c *chain) seriesSection(in *input) ([]htmlreport.Section, error) {
 			chart.Events = append(chart.Events, end-1)
 		}
 	}
+	chart.Panels = []htmlreport.Panel{{Name: "state", Integer: true, Steps: true, Height: 90, Series: table.series("path", 1)}}
 	for i, j := range columns {
-		panel := htmlreport.Panel{Name: printable(c.columns[j].Name), Height: 160}
+		panel := htmlreport.Panel{Name: printable(c.columns[j].Name), Height: 160, Groups: numbered("state ", min(c.params.K, mostRows))}
 		for row, y := range table.column(i + 2) {
 			if y == y {
 				panel.Points = append(panel.Points, htmlreport.Point{X: float64(row + 1), Y: y, Group: states[row],
@@ -94,23 +135,28 @@ func (c *chain) seriesSection(in *input) ([]htmlreport.Section, error) {
 // transitionsSection shows how states follow one another.
 func (c *chain) transitionsSection() []htmlreport.Section {
 	k := min(c.params.K, mostRows)
-	heat := htmlreport.Heat{Title: "Transitions", ColumnsName: "to state", Columns: numbered("", k), High: "1",
-		About: "How likely each state, a row, is followed by each state, a column: the stronger the colour, the likelier." + leftOut(c.params.K-k, "state", "with fewer steps")}
-	table := sheet{caption: "probabilities of the next state, to four decimals", heads: append([]string{"from state", "begins", "steps stayed"}, numbered("to ", k)...), open: true}
+	about := "How likely each state, a row, is followed by each state, a column. Beside it is how likely a sequence begins there, and how many rows a state lasts on average." + leftOut(c.params.K-k, "state", "with fewer rows")
+	heat := htmlreport.Heat{Title: "Transitions", ColumnsName: "to state", Columns: numbered("", k), High: "1", About: about}
+	table := sheet{caption: "transition probabilities", heads: append([]string{"from state", "begins", "rows it lasts"}, numbered("to ", k)...), groups: groupsAfter(3, k), open: k <= mostShaded, high: "100 %"}
 	durations := c.model.Durations(c.params)
 	for i := range k {
-		cells := []any{i + 1, fmt.Sprintf("%.4f", c.params.Start[i]), stayed(durations[i])}
+		cells := []any{i + 1, share(c.params.Start[i]), stayed(durations[i])}
 		var shades []float64
 		var texts []string
 		for j := range k {
 			p := c.params.Move(i, j)
-			shades, texts = append(shades, p), append(texts, fmt.Sprintf("%.4g", p))
-			cells = append(cells, fmt.Sprintf("%.4f", p))
+			shades, texts = append(shades, p), append(texts, percentage(p))
+			cells = append(cells, shaded{share(p), p})
 		}
 		heat.Rows, heat.Shade, heat.Texts = append(heat.Rows, strconv.Itoa(i+1)), append(heat.Shade, shades), append(heat.Texts, texts)
 		table.add(cells...)
 	}
-	return section(heat.Title, heat.Figure(), &table)
+	if k > mostShaded {
+		return section(heat.Title, heat.Figure(), &table)
+	}
+	list := section(heat.Title, nil, &table)
+	list[0].Text, list[0].Wide = about, true
+	return list
 }
 
 // durationsSection compares how long states are stayed in with what the chain expects.
@@ -174,8 +220,8 @@ func (c *chain) densitySection(in *input, j int) ([]htmlreport.Section, error) {
 	}
 	low, high := edges[0], edges[len(edges)-1]
 	chart := htmlreport.Chart{Title: "Seen in the states: " + printable(c.columns[j].Name), XName: printable(c.columns[j].Name),
-		About: "Bars are all steps, lines the states by their share of the steps."}
-	panel := htmlreport.Panel{Name: "density", Height: 200}
+		About: "All rows, and the states by their share of the rows."}
+	panel := htmlreport.Panel{Name: "density", Height: 200, BinsName: "all rows"}
 	if c.columns[j].Family == familyPoisson && high-low < mostCurve {
 		edges, counts = []float64{low - 0.5}, make([]float64, int(high-low)+1)
 		for i := range counts {
@@ -214,7 +260,7 @@ func (c *chain) densitySection(in *input, j int) ([]htmlreport.Section, error) {
 			return nil, nil // a family of complete rows
 		}
 		share := float64(c.list[k].Weight)
-		curve := htmlreport.Series{Tip: fmt.Sprintf("state %d\n%.4g of the steps", k+1, share)}
+		curve := htmlreport.Series{Name: fmt.Sprintf("state %d", k+1), Tip: fmt.Sprintf("state %d\n%.4g of the steps", k+1, share)}
 		for _, l := range logs {
 			curve.Y = append(curve.Y, share*math.Exp(l))
 		}
@@ -272,7 +318,7 @@ func (c *chain) residualsSection(in *input) ([]htmlreport.Section, error) {
 		n := float64(len(values))
 		mean := floats.Sum(values) / n
 		table.add(printable(c.columns[j].Name), len(values), mean, math.Sqrt(sum/n-mean*mean), lagged/sum)
-		panel := htmlreport.Panel{Name: printable(c.columns[j].Name), Height: 160, Series: []htmlreport.Series{normal}}
+		panel := htmlreport.Panel{Name: printable(c.columns[j].Name), Height: 160, BinsName: "pseudo-residuals", Series: []htmlreport.Series{normal}}
 		edges, counts := bins(values, nil)
 		for i, count := range counts {
 			width := edges[i+1] - edges[i]

@@ -35,18 +35,13 @@ func (f *components) heaviest() []component {
 	return f.list[:min(n, mostRows)]
 }
 
-// weightsSection shows the sizes of the components.
-func (f *components) weightsSection(shown []component) []htmlreport.Section {
+// weights are the sizes of the components as a table.
+func (f *components) weights(shown []component) htmlreport.Table {
 	table := sheet{caption: "weights", heads: []string{f.noun, "weight", "standard error (complete data)", "rows"}}
 	for k, c := range shown {
 		table.add(k+1, c.Weight, c.WeightError, c.Rows)
 	}
-	chart := htmlreport.Chart{
-		Title: "Weights of the " + f.noun + "s", XName: f.noun, Names: numbered("", len(shown)),
-		About:  fmt.Sprintf("%s, the heaviest first.", counted(len(shown), f.noun)) + leftOut(len(f.list)-len(shown), f.noun, "of less weight"),
-		Panels: []htmlreport.Panel{{Name: "weight", Height: 220, Bars: true, Series: table.series("weight", 1)}},
-	}
-	return section(chart.Title, chart.Figure(), &table)
+	return table.table()
 }
 
 // pooled summarises the table as one component.

@@ -18,11 +18,7 @@ const mostSaid = 3
 // finding says how many classes there are, how sure rows are of theirs, and of each class what sets it apart.
 func (f *components) finding(in *input) (list htmlreport.Section, err error) {
 	shown := f.heaviest()
-	table := sheet{caption: "weights", heads: []string{f.noun, "weight", "standard error (complete data)", "rows"}}
-	for k, c := range shown {
-		table.add(k+1, c.Weight, c.WeightError, c.Rows)
-	}
-	list.Tables = []htmlreport.Table{table.table()}
+	list.Tables = []htmlreport.Table{f.weights(shown)}
 	list.Text = f.headline(shown)
 	if noise, ok := f.list[0].Columns[0].Values["noise"]; ok {
 		list.Text += fmt.Sprintf(" Outliers (noise) are %s of the rows.", percentage(float64(noise)))

@@ -68,7 +68,7 @@ func (g *gatedClasses) gateSection(in *input, c gateColumn, first int) ([]htmlre
 	for i, place := range places {
 		cells := []any{place}
 		for _, v := range prior[i*k : (i+1)*k] {
-			cells = append(cells, v)
+			cells = append(cells, share(v))
 		}
 		table.add(cells...)
 	}
@@ -113,6 +113,15 @@ func (g *gatedClasses) oddsSection() []htmlreport.Section {
 		return nil
 	}
 	list := section("The gate", nil, &table)
-	list[0].Text = "Log odds of a " + g.noun + " against the first: what a unit of a column adds, and, by the intercept, where all columns are 0. Standard errors take what is said of the " + g.noun + "s as it is."
+	list[0].Text = "Log odds of a " + g.noun + " against the first: what a unit of a column adds, and, by the intercept, where all columns are 0. The odds ratio is what a unit multiplies the odds by. Standard errors take what is said of the " + g.noun + "s as it is."
+	var against []string
+	for _, c := range g.design.gate {
+		if len(c.Levels) > 0 {
+			against = append(against, isolated(printable(c.Name+" = "+c.Levels[0])))
+		}
+	}
+	if len(against) > 0 {
+		list[0].Text += " Levels are against " + enumerated(against) + "."
+	}
 	return list
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -18,7 +19,71 @@ func (c curves) sections(in *input) ([]htmlreport.Section, error) {
 		fit = c.curvesSection
 	}
 	first, err := fit(in)
-	return slices.Concat(first, c.coefficientsSection(), c.weightsSection(c.heaviest())), err
+	if err != nil {
+		return nil, err
+	}
+	certainty, err := c.certaintySection(in, c.heaviest())
+	return slices.Concat(c.coefficientsSection(), first, certainty), err
+}
+
+// finding says how many components there are, and of each how the response depends on the regressors.
+func (c curves) finding(in *input) (htmlreport.Section, error) {
+	shown := c.heaviest()
+	list := htmlreport.Section{Text: c.headline(shown), Tables: []htmlreport.Table{c.weights(shown)}}
+	if judged, err := c.judge(in); err != nil {
+		return list, err
+	} else if judged != nil {
+		list.Text += " " + judged.sentence(c.noun)
+	}
+	for k, one := range shown {
+		list.Items = append(list.Items, htmlreport.Item{Group: k, Name: fmt.Sprintf("Component %d", k+1), Size: c.size(one), Share: float64(one.Weight), Text: c.equation(one)})
+	}
+	return list, nil
+}
+
+// scale is what the linear predictor is.
+func (c curves) scale() string {
+	name := isolated(c.responseName())
+	switch c.design.Distribution {
+	case familyPoisson:
+		return "ln of the mean of " + name
+	case familyBinomial:
+		return "log odds of " + name
+	}
+	return name
+}
+
+// equation writes a component's regression with its numbers, of many terms the first ones.
+func (c curves) equation(one component) string {
+	const most = 6
+	text, sd, terms := "", "", 0
+	for _, coefficient := range c.coefficients() {
+		value := float64(one.Columns[coefficient.column].Values[coefficient.key])
+		switch {
+		case coefficient.key == "sd":
+			sd = fmt.Sprintf(", give or take %s (standard deviation)", htmlreport.Readable(value))
+			continue
+		case coefficient.column > 0:
+			if terms++; terms > most {
+				continue
+			}
+		}
+		number, sign := htmlreport.Readable(math.Abs(value)), " + "
+		if value < 0 {
+			sign = " − "
+		}
+		if text == "" {
+			sign = strings.TrimPrefix(strings.TrimSpace(sign), "+")
+		}
+		text += sign + number
+		if coefficient.column > 0 {
+			text += " · " + isolated(printable(coefficient.name))
+		}
+	}
+	if terms > most {
+		text += fmt.Sprintf(" + … (%s)", counted(terms-most, "more term"))
+	}
+	return c.scale() + " = " + text + sd + "."
 }
 
 // oneRegressor says whether all terms are powers of one column.
@@ -139,31 +204,50 @@ func (c curves) fittedSection(in *input) ([]htmlreport.Section, error) {
 		return nil, err
 	}
 	chart.X = []float64{low, high}
+	panel.Groups = numbered("component ", min(len(c.list), mostRows))
 	panel.Series = []htmlreport.Series{{Name: "observed = fitted", Y: chart.X}}
 	chart.About = "Points are rows, coloured by their most probable component, at its mean. " + remark
 	chart.Panels = []htmlreport.Panel{panel}
 	return section(chart.Title, chart.Figure(), &rows), nil
 }
 
-// coefficientsSection lists the coefficients with their standard errors.
+// coefficientsSection compares the coefficients of the components, with their standard errors.
 func (c curves) coefficientsSection() []htmlreport.Section {
 	shown := c.heaviest()
-	table := sheet{caption: "coefficients", heads: []string{"component", "number", "estimate", "standard error (complete data)"}, open: true}
-	drawn := c.drawn
-	if drawn {
+	beside := sheet{caption: "coefficients ± standard errors", heads: append([]string{"coefficient"}, numbered("component ", len(shown))...), groups: append([]int{-1}, upTo(0, len(shown)-1)...), open: true}
+	table := sheet{caption: "coefficients", heads: []string{"component", "coefficient", "estimate", "standard error (complete data)"}}
+	if c.drawn {
 		table.heads = append(table.heads, "standard error (bootstrap)")
 	}
-	for k, one := range shown {
-		for _, coefficient := range c.coefficients() {
+	for _, coefficient := range c.coefficients() {
+		row := []any{coefficient.name}
+		for k, one := range shown {
 			s := one.Columns[coefficient.column]
-			cells := []any{k + 1, coefficient.name, s.Values[coefficient.key], s.Errors[coefficient.key]}
-			if drawn {
-				cells = append(cells, s.Drawn[coefficient.key])
+			value, e := s.Values[coefficient.key], s.Errors[coefficient.key]
+			cells := []any{k + 1, coefficient.name, value, e}
+			if c.drawn {
+				e = s.Drawn[coefficient.key]
+				cells = append(cells, e)
 			}
 			table.add(cells...)
+			if e == e {
+				row = append(row, spread{value, e})
+			} else {
+				row = append(row, value)
+			}
 		}
+		beside.add(row...)
 	}
-	list := section("Coefficients", nil, &table)
-	list[0].Text = "Of " + c.responseName() + ", in the units of the table" + map[string]string{familyPoisson: ", on the scale of ln of the mean", familyBinomial: ", on the scale of the log odds"}[c.design.Distribution] + "."
+	list := section("Coefficients", nil, &beside, &table)
+	list[0].Text = "Of " + c.scale() + ", in the units of the table. "
+	if against := c.references(); len(against) > 0 {
+		list[0].Text += "Levels are against " + enumerated(against) + ". "
+	}
+	if c.drawn {
+		list[0].Text += "Beside ± are standard errors by bootstrap."
+	} else {
+		list[0].Text += "Beside ± are standard errors that take the components of the rows for known."
+	}
+	list[0].Wide = len(shown) > 3
 	return list
 }

@@ -158,6 +158,8 @@ type regressor struct {
 	Column int    `json:"column"`          // place among the model's columns
 	Power  int    `json:"power,omitempty"` // 0 of an indicator
 	Level  int    `json:"level,omitempty"` // of an indicator, 1 or above: the first is the reference
+
+	against string // the name of that one, where the table is at hand
 }
 
 // A regression is the design of a table: its columns are the response, what it counts over, and the sources of the terms.
@@ -264,7 +266,7 @@ func (in *input) design(f *modelFlags) (*regression, []column, error) {
 				return nil, nil, refusal([]string{name}, len(in.Names), "", fmt.Sprintf("has 1 level (%.60q), and two are the least", c.Levels[0]), "")
 			}
 			for l := 1; l < len(c.Levels); l++ {
-				g.Terms = append(g.Terms, regressor{Name: name + "=" + c.Levels[l], Column: j, Level: l})
+				g.Terms = append(g.Terms, regressor{Name: name + " = " + c.Levels[l], Column: j, Level: l, against: c.Levels[0]})
 			}
 		default:
 			c.Family = "regressor"

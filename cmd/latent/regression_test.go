@@ -110,7 +110,7 @@ func TestRegressionOfSuccesses(t *testing.T) {
 	weighted := fitRegression(t, append(args, "--data", curvesOf(t, true), "--weights", "w", "--out", model, "--report", t.TempDir())...)
 	require.Equal(t, 2, weighted.K)
 	assert.Equal(t, []string{"left", "right"}, weighted.Columns[3].Levels)
-	assert.Equal(t, "side=right", weighted.Params.Regression.Terms[1].Name)
+	assert.Equal(t, "side = right", weighted.Params.Regression.Terms[1].Name)
 	assert.InDelta(t, 2, float64(weighted.Components[1].Columns[2].Values["coefficient"]), 0.3)
 	// Weights repeat rows, and the number of workers changes no bit.
 	repeated := fitRegression(t, append(args, "--data", curvesOf(t, false))...)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/latent-go/latent/bootstrap"
 	"github.com/latent-go/latent/framework"
@@ -30,7 +31,7 @@ func regressionEngine(g *regression, model mixture.Model, table *framework.Table
 		found.probabilities = c.responsibilities
 		r := found.result()
 		r.params, r.facts, r.print, r.sections = regressionFile{estimates{found.params, found.errors}, g}, c.facts(), c.print, c.sections
-		r.finding = nil // of tables that have the columns of the components
+		r.finding = c.finding
 		r.bootstrap = func(ctx context.Context, o bootstrap.Options) (bootstrap.Outcome, error) {
 			return found.bootstrap(ctx, model, table, o)
 		}
@@ -57,9 +58,19 @@ func (c curves) facts() [][2]string {
 		}
 		list = append(list, [2]string{"in common", listed(names, 8)})
 	}
-	indicators := slices.DeleteFunc(slices.Clone(c.design.Terms), func(t regressor) bool { return t.Level == 0 })
-	if len(indicators) > 0 {
-		list = append(list, [2]string{"indicators", fmt.Sprintf("%s, each against the first level of its column", counted(len(indicators), "level"))})
+	if against := c.references(); len(against) > 0 {
+		list = append(list, [2]string{"levels are", "against " + listed(against, 8)})
+	}
+	return list
+}
+
+// references are the levels that indicators are against.
+func (c curves) references() (list []string) {
+	for _, t := range c.design.Terms {
+		if t.Level == 1 {
+			name, _, _ := strings.Cut(t.Name, " = ")
+			list = append(list, printable(name+" = "+t.against))
+		}
 	}
 	return list
 }
