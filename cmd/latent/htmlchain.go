@@ -36,7 +36,7 @@ func (c *chain) sections(in *input) ([]htmlreport.Section, error) {
 		return nil, err
 	}
 	own, err := c.components.sections(in)
-	return slices.Concat(c.transitionsSection(), series, durations, own, densities, residuals), err
+	return slices.Concat(c.transitionsSection(), series, own, durations, densities, residuals), err
 }
 
 // finding says of each state, beside what is seen in it, how long it is stayed in and what follows.

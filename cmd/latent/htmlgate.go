@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -103,16 +104,26 @@ func (g *gatedClasses) priorAt(first int, values [][]float64) ([]float64, error)
 
 // oddsSection has the coefficients of the gate.
 func (g *gatedClasses) oddsSection() []htmlreport.Section {
-	table := sheet{caption: "log odds against " + g.noun + " 1", open: true, heads: []string{g.noun, "column", "log odds", "standard error", "odds ratio"}}
+	if len(g.gate.LogOdds) == 0 {
+		return nil
+	}
+	beside := sheet{caption: "log odds ± standard errors", open: true, heads: []string{"column"}, groups: []int{-1}}
+	table := sheet{caption: "log odds against " + g.noun + " 1", heads: []string{g.noun, "column", "log odds", "standard error", "odds ratio"}}
+	for j, name := range g.gate.Columns {
+		beside.add(name)
+		for k, values := range g.gate.LogOdds {
+			beside.rows[j] = append(beside.rows[j], spread{values[j], g.gate.Errors[k][j]}, g.gate.Ratios[k][j])
+		}
+	}
 	for k, values := range g.gate.LogOdds {
+		beside.heads = append(beside.heads, fmt.Sprintf("%s %d", g.noun, k+2), "odds ratio")
+		beside.groups = append(beside.groups, k+1, -1)
 		for j, v := range values {
 			table.add(k+2, g.gate.Columns[j], v, g.gate.Errors[k][j], g.gate.Ratios[k][j])
 		}
 	}
-	if len(table.rows) == 0 {
-		return nil
-	}
-	list := section("The gate", nil, &table)
+	list := section("The gate", nil, &beside, &table)
+	list[0].Wide = len(g.gate.LogOdds) > 1
 	list[0].Text = "Log odds of a " + g.noun + " against the first: what a unit of a column adds, and, by the intercept, where all columns are 0. The odds ratio is what a unit multiplies the odds by. Standard errors take what is said of the " + g.noun + "s as it is."
 	var against []string
 	for _, c := range g.design.gate {
