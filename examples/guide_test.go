@@ -12,11 +12,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestGuideIsCompiled: every block of Go in the guide stands, line for line, in a program
+// TestGuideIsCompiled: every block of Go in the README, the tutorials and the guide stands, line for line, in a program
 // of this folder.
 func TestGuideIsCompiled(t *testing.T) {
-	guide, err := os.ReadFile("../docs/guides/new-model.md")
+	pages, err := filepath.Glob("../docs/tutorials/*.md")
 	require.NoError(t, err)
+	var guide []byte
+	for _, page := range append(pages, "../README.md", "../docs/guides/new-model.md") {
+		text, err := os.ReadFile(page)
+		require.NoError(t, err)
+		guide = append(guide, text...)
+	}
 	var sources []string
 	files, err := filepath.Glob("*/*.go")
 	require.NoError(t, err)
