@@ -28,10 +28,11 @@ func keysOf(value any, open []string, visit func(key string)) {
 	}
 }
 
-// Every field that the command writes is in docs/guides/json.md.
+// Every field that the command writes is in docs/guides/json.md, and in the schemas of docs/schema with its type.
 func TestEveryFieldOfJSONIsDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/guides/json.md")
 	require.NoError(t, err)
+	shapes := schemas(t)
 	model := filepath.Join(t.TempDir(), "m.json")
 	weighted := file(t, "w.csv", "w,a,b,c\n1,1,2,x\n2,4,3,y\n1,9,5,x\n2,8,1,y\n3,1,3,x\n")
 	for _, args := range [][]string{
@@ -70,12 +71,19 @@ func TestEveryFieldOfJSONIsDocumented(t *testing.T) {
 		{"fit", "--model", "blockmodel", "--bipartite", "--kmax", "4", "--out", model},
 		{"predict", model, "--data", "karate"},
 		{"fit", "--model", "blockmodel", "--method", "gfab", "--directed", "--loops", "drop", "--kmax", "2"},
+		{"fit", "--model", "ppca", "--data", "iris", "--k", "2", "--out", model},
+		{"fit", "--model", "bernmix", "--data", "zoo", "--select", "hair,eggs,milk", "--kmax", "3", "--out", model},
+		{"fit", "--model", "hmm", "--data", "geyser", "--method", "vb", "--k", "2", "--restarts", "1", "--out", model},
+		{"fit", "--model", "factor", "--data", holzinger, "--noise", "isotropic", "--k", "1"},
+		{"select", "--data", "ruspini", "--cov", "all", "--kmax", "2", "--restarts", "1"},
 		{"datasets"},
 	} {
 		stdout, _ := done(t, append(args, "--format", "json")...)
 		texts := []string{stdout}
+		conforms(t, shapes[args[0]], stdout, args)
 		if slices.Contains(args, "--out") {
 			texts = append(texts, contents(t, model))
+			conforms(t, shapes["model"], texts[1], args)
 		}
 		for _, text := range texts {
 			var value any
