@@ -173,6 +173,9 @@ func (r *report) sizesSection() []htmlreport.Section {
 	chart := htmlreport.Chart{
 		Title: r.Criterion + " over K", XName: "K", IntegerX: true, EventsName: fmt.Sprintf("chosen: K = %d", r.K), About: r.clarity() + " Larger is better.",
 	}
+	if len(r.ByK) == 0 {
+		chart.Title = r.Criterion + " over the K of the starts"
+	}
 	table := sheet{caption: chart.Title, heads: []string{"K", r.Criterion, "below the best", "converged"}}
 	best := math.Inf(-1)
 	for _, one := range list {
