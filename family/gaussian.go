@@ -374,11 +374,11 @@ func (g gaussian) undetermined(cov []float64) (column int, ok bool) {
 var ErrDependent = errors.New("is a linear combination of other columns: drop it, or take a diagonal covariance")
 
 func collapsed(column int) error {
-	return framework.FaultyColumn(column, fmt.Errorf("has no variance left in it: it has collapsed: %w; lower K, allow pruning, or take MAP", framework.ErrDegenerate))
+	return framework.FaultyColumn(column, fmt.Errorf("has no variance left in it: it has collapsed onto one value: %w; lower K, allow pruning, or take MAP", framework.ErrDegenerate))
 }
 
 func singular() error {
-	return fmt.Errorf("its covariance is singular: %w; lower K, allow pruning, or take MAP", framework.ErrDegenerate)
+	return fmt.Errorf("its rows are too few, or in line, for a covariance matrix: %w; lower K, allow pruning, or take MAP", framework.ErrDegenerate)
 }
 
 func (g gaussian) Score(xi, score []float64) error {

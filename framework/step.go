@@ -33,7 +33,7 @@ func (r *run[B, P, S]) step(ctx context.Context, from, to *point[P, S]) error {
 	entropy = temper(r.options.Temper, to.S, entropy)
 	if to.P, err = r.model.Maximize(to.S, from.P, to.P); err != nil {
 		at := &point[P, S]{K: from.K, P: from.P, S: to.S, Q: to.Q}
-		return r.stepWithout(ctx, at, to, fmt.Errorf("global step at K = %d: %w", from.K, err))
+		return r.stepWithout(ctx, at, to, fmt.Errorf("at K = %d: %w", from.K, err))
 	}
 	if err := r.can.given("Maximize", to.P); err != nil {
 		return err

@@ -372,7 +372,7 @@ func (v *graphView) print(out *page, f blockmodel.Family) {
 		for _, k := range rows[:min(len(rows), mostRows)] {
 			cells := []string{v.blockName(k)}
 			for _, l := range columns[:n] {
-				cells = append(cells, fmt.Sprintf("%.4g", float64(v.Matrix[k][l])))
+				cells = append(cells, readable(float64(v.Matrix[k][l])))
 			}
 			g.row(cells...)
 		}

@@ -173,7 +173,7 @@ func (f *components) drawnGrid(rows []component, columns []int) *grid {
 	}
 	g := newGrid(heads...)
 	for k, c := range rows {
-		cells := []string{strconv.Itoa(k + 1), fmt.Sprintf("%.4g", float64(c.Weight))}
+		cells := []string{strconv.Itoa(k + 1), readable(float64(c.Weight))}
 		if c.Drawn != nil {
 			cells[1] += fmt.Sprintf(" ± %.2g", float64(*c.Drawn))
 		}

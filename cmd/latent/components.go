@@ -196,10 +196,10 @@ func (s columnSummary) shown(c column) (legend, cell string) {
 	case c.Family == familyMultinomial:
 		return s.keys[0], fmt.Sprintf("%.3f", v(0))
 	case len(s.keys) == 1:
-		return s.keys[0], fmt.Sprintf("%.4g", v(0))
+		return s.keys[0], readable(v(0))
 	}
 	mean, sd := familyNamed(c.Family).moments(s.Values)
-	return "mean ± sd", fmt.Sprintf("%.4g ± %.3g", float64(mean), float64(sd))
+	return "mean ± sd", ascii(meanAndSD(float64(mean), float64(sd)))
 }
 
 // probabilities are those of the levels of a column, in their order.
@@ -313,7 +313,7 @@ func (f *components) grid(rows []component, columns []int) *grid {
 	}
 	g := newGrid(heads...)
 	for k, c := range rows {
-		row := []string{strconv.Itoa(k + 1), fmt.Sprintf("%.4g", float64(c.Weight)), fmt.Sprintf("%.1f", float64(c.Rows))}
+		row := []string{strconv.Itoa(k + 1), readable(float64(c.Weight)), fmt.Sprintf("%.1f", float64(c.Rows))}
 		if c.Factors != nil {
 			row = append(row, strconv.Itoa(*c.Factors))
 		}

@@ -129,7 +129,7 @@ func (m namedMatrix) grid() *grid {
 	for i, values := range m.Values {
 		cells := []string{heads[i+1]}
 		for _, v := range values {
-			cells = append(cells, fmt.Sprintf("%.4g", float64(v)))
+			cells = append(cells, readable(float64(v)))
 		}
 		g.row(cells...)
 	}

@@ -25,7 +25,7 @@ func TestCovariancesAreMatricesWithNames(t *testing.T) {
 	stdout, _ := done(t, "fit", "--k", "2")
 	text := strings.Join(strings.Fields(stdout), " ")
 	assert.Contains(t, text, "covariance 1 eruptions waiting ")
-	assert.Contains(t, text, " eruptions 0.17 0.941 waiting 0.941 36.05")
+	assert.Contains(t, text, " eruptions 0.1700 0.9410 waiting 0.9410 36.05")
 
 	r = fitJSON(t, "--k", "2", "--family", "gaussian-tied")
 	require.Len(t, r.Covariances, 1, "one for all")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -36,6 +37,7 @@ type renderer struct {
 	origin  func(row int) int      // nil: rows are where they were read
 	prior   *hyperparameters       // nil: none was given
 	advise  func(err error) string // nil: there is nothing to advise
+	part    string                 // what a latent dimension is called; empty: that
 }
 
 // oneLine is the message of an error about no data.
@@ -68,10 +70,19 @@ func (t renderer) text(err error) string {
 		if e.Of < len(t.columns) {
 			return fmt.Sprintf("repeats column %.60q, up to scale: drop one of the two", t.columns[e.Of])
 		}
+	case *framework.DegenerateError:
+		text := fmt.Sprintf("%s %d: %s", cmp.Or(t.part, "latent dimension"), e.Dimension+1, t.text(e.Reason))
+		if !errors.Is(e.Reason, framework.ErrDegenerate) {
+			text += ": " + t.text(framework.ErrDegenerate)
+		}
+		return text
 	case *prior.ParameterError:
 		if t.prior != nil && t.prior.text != "" {
 			return t.prior.flag(e) + ": " + e.Reason
 		}
+	}
+	if err == framework.ErrDegenerate && t.part != "" {
+		return "too many " + t.part + "s"
 	}
 	parts := wrapped(err)
 	if err.Error() == joinedTexts(parts) {
@@ -206,7 +217,7 @@ func (in *input) renderer() renderer {
 		t.columns = in.shown
 	}
 	if in.flags != nil {
-		t.prior = &in.flags.Prior
+		t.prior, t.part = &in.flags.Prior, in.flags.model().part()
 	}
 	return t
 }

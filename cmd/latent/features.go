@@ -139,11 +139,11 @@ func (v featuresView) print(out *page) {
 		}
 		g.row(append(row, "")...)
 		for j := range min(v.D, mostRows) {
-			row := []string{short(v.names[j]), fmt.Sprintf("%.4g", v.Offset[j])}
+			row := []string{short(v.names[j]), readable(v.Offset[j])}
 			for k := range n {
 				row = append(row, fmt.Sprintf("%+.4g", v.Loadings[j*v.K+k]))
 			}
-			g.row(append(row, fmt.Sprintf("%.4g", math.Sqrt(v.NoiseOf(j))))...)
+			g.row(append(row, readable(math.Sqrt(v.NoiseOf(j))))...)
 		}
 		return g
 	})

@@ -245,7 +245,7 @@ func (g *gatedClasses) printGate(p *page) {
 			if rows++; rows > mostRows {
 				continue
 			}
-			cells := []string{strconv.Itoa(k + 2), short(g.gate.Columns[j]), fmt.Sprintf("%.4g", float64(v)), fmt.Sprintf("%.3g", float64(g.gate.Errors[k][j])), fmt.Sprintf("%.4g", float64(g.gate.Ratios[k][j]))}
+			cells := []string{strconv.Itoa(k + 2), short(g.gate.Columns[j]), readable(float64(v)), fmt.Sprintf("%.3g", float64(g.gate.Errors[k][j])), readable(float64(g.gate.Ratios[k][j]))}
 			if g.gate.Drawn != nil {
 				cells = append(cells, fmt.Sprintf("± %.3g", float64(g.gate.Drawn[k][j])))
 			}

@@ -137,6 +137,21 @@ func (m model) checkLabel(name, label string) error {
 	return nil
 }
 
+// part is what one latent dimension is called.
+func (m model) part() string {
+	switch {
+	case m.sequences:
+		return "state"
+	case m.classes:
+		return "component"
+	case m.labels:
+		return "feature"
+	case m.several:
+		return "block"
+	}
+	return "latent dimension"
+}
+
 // finds says whether a method finds K in one fit; the others fit every K separately.
 func (m model) finds(method string) bool {
 	return m.ranks || prunes(method) || method == methodGreedy

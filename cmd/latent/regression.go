@@ -463,6 +463,9 @@ func savedRegression(g *regression, model mixture.Model, p *mixture.Parameters, 
 		var table []float64
 		labels := mixture.Labels(r, p.K)
 		for i, l := range logProb {
+			if math.IsNaN(b.Row(i)[0]) { // without a response the probabilities sum to 1, up to rounding
+				l = 0
+			}
 			q, each, mean := r[i*p.K:(i+1)*p.K], means[i*p.K:(i+1)*p.K], 0.0
 			for k, w := range prior[i*p.K : (i+1)*p.K] {
 				mean += w * each[k]

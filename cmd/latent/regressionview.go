@@ -117,7 +117,7 @@ func (c curves) print(p *page) {
 			}
 			g.row(row...)
 		}
-		cells("weight", func(k component) string { return fmt.Sprintf("%.4g", float64(k.Weight)) })
+		cells("weight", func(k component) string { return readable(float64(k.Weight)) })
 		cells("rows", func(k component) string { return fmt.Sprintf("%.1f", float64(k.Rows)) })
 		for _, one := range rows {
 			cells(short(one.name), func(k component) string { return one.in(k) })
@@ -147,7 +147,7 @@ func (one coefficient) in(k component) string {
 		e = s.Drawn[one.key]
 	}
 	if e != e {
-		return fmt.Sprintf("%.4g", float64(s.Values[one.key]))
+		return readable(float64(s.Values[one.key]))
 	}
 	return fmt.Sprintf("%.4g ± %.2g", float64(s.Values[one.key]), float64(e))
 }

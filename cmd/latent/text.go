@@ -12,6 +12,8 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/text"
 	"golang.org/x/term"
+
+	"github.com/latent-go/latent/internal/htmlreport"
 )
 
 // mostRows is the longest table that a person is shown of a fit.
@@ -50,7 +52,7 @@ func (p *page) line(format string, args ...any) { fmt.Fprintf(p, format+"\n", ar
 func (p *page) prose(indent int, format string, args ...any) {
 	used := 0
 	if p.narrow() {
-		indent = min(indent, 2)
+		indent = min(indent, 4)
 	}
 	for i, word := range strings.Split(fmt.Sprintf(format, args...), " ") {
 		wide := text.StringWidth(word)
@@ -157,21 +159,28 @@ func (r *report) facts() [][2]string {
 		{"model", fmt.Sprintf("%s, %s, by %s", r.Model, r.what, r.Method)},
 		{"method", r.why},
 		{"chosen K", r.choice()},
-		{r.Criterion, digits(float64(r.Value)) + " nats"},
+		{r.Criterion, digits(float64(r.Value)) + " nats: larger is better"},
 		{"status", r.ending()},
+	}
+	if r.Criterion == "bic" {
+		facts[3][1] += r.elsewhere()
 	}
 	if r.why == "" {
 		facts = slices.Delete(facts, 1, 2)
 	}
-	fact := func(name string, value number) {
+	fact := func(name string, value number, remark string) {
 		if value == value && name != r.Criterion {
-			facts = append(facts, [2]string{name, digits(float64(value)) + " nats"})
+			facts = append(facts, [2]string{name, digits(float64(value)) + " nats" + remark})
 		}
 	}
-	fact("log-likelihood", r.LogLik)
+	fact("log-likelihood", r.LogLik, "")
 	facts = append(facts, [2]string{"free parameters", strconv.Itoa(int(r.Df))})
-	fact("bic", r.BIC)
-	fact("entropy", r.Entropy)
+	fact("bic", r.BIC, r.elsewhere())
+	doubt := ""
+	if r.ICL != nil {
+		doubt = fmt.Sprintf(" (0: no doubt which %s a row is of)", models[r.Model].part())
+	}
+	fact("entropy", r.Entropy, doubt)
 	collapsed := slices.ContainsFunc(r.Pruned, func(s pruned) bool { return s.Rule == "degenerate" })
 	if all := len(r.Restarts); all > 1 && !collapsed { // which starts agree on, whatever the table
 		apart := r.apart()
@@ -186,6 +195,12 @@ func (r *report) facts() [][2]string {
 	}
 	facts = append(facts, r.found.facts...)
 	return append(facts, [2]string{"time", fmt.Sprintf("%.3g s", float64(r.Seconds))})
+}
+
+// elsewhere is BIC as other programs have it.
+func (r *report) elsewhere() string {
+	bic := float64(r.BIC)
+	return fmt.Sprintf(" (mclust: %s; R, scikit-learn: %s)", digits(2*bic), digits(-2*bic))
 }
 
 // describe names the data in one line.
@@ -233,7 +248,7 @@ var pruningRules = [][2]string{
 	{"objective", "the smaller model scored higher"},
 	{"eigenvalue", "it held at most one row's worth of data"},
 	{"merge", "another one that was split took its place"},
-	{"degenerate", "a step did not exist with it"},
+	{"degenerate", "it had collapsed: its rows were equal, or in line, to working precision"},
 }
 
 // pruningReasons explains the rules that pruned something.
@@ -354,6 +369,12 @@ func (t *selection) grid(criteria []string) *grid {
 
 // unfinished says whether a fit has values but did not converge; one that failed has none.
 func (row selectionRow) unfinished() bool { return !row.Converged && row.Status != statusNone }
+
+// readable writes a number in digits that a person reads: four that mean something, or a whole number.
+func readable(v float64) string { return ascii(htmlreport.Readable(v)) }
+
+// ascii has the minus sign that can be copied from a terminal into a program.
+func ascii(number string) string { return strings.ReplaceAll(number, "−", "-") }
 
 // digits writes a criterion: two decimals as long as they mean something.
 func digits(v float64) string {

@@ -117,7 +117,7 @@ func TestProseIsBrokenBetweenWords(t *testing.T) {
 func TestColumnsAreToldInTheTermsOfPeople(t *testing.T) {
 	stdout, _ := done(t, "fit", "--family", "gamma")
 	assert.Contains(t, stdout, "mean ± sd")
-	assert.Contains(t, stdout, "4.292 ± 0.418")
+	assert.Contains(t, stdout, "4.29 ± 0.42")
 	stdout, _ = done(t, "fit", "--data", "zoo", "--family", "auto", "--drop", "legs", "--k", "2")
 	assert.Contains(t, stdout, "P(TRUE)")
 	assert.NotContains(t, stdout, "most likely")

@@ -750,7 +750,7 @@ func TestFaultsOfAProductNameTheColumnOfTheTable(t *testing.T) {
 		var fault *framework.DataError
 		require.ErrorAs(t, err, &fault, second.Name())
 		require.Equal(t, 2, fault.Column)
-		require.ErrorContains(t, err, "column 3 has no variance left in it: it has collapsed: ")
+		require.ErrorContains(t, err, "column 3 has no variance left in it: it has collapsed onto one value: ")
 		require.ErrorIs(t, err, framework.ErrDegenerate)
 	}
 }
