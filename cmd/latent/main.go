@@ -106,6 +106,9 @@ type commands struct {
 	Datasets  datasetsCommand  `cmd:"" help:"List the embedded data sets."`
 	Reproduce reproduceCommand `cmd:"" help:"Run experiments of the papers and compare the results with what the papers state."`
 	Version   versionCommand   `cmd:"" help:"Print the version."`
+
+	Completion completionCommand `cmd:"" help:"Write the script that has a shell complete commands, flags and values."`
+	Man        manCommand        `cmd:"" hidden:"" help:"Write the manual page."`
 }
 
 // A session is one run of the command with its surroundings.
