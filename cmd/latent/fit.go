@@ -80,7 +80,11 @@ func (c *fitCommand) Run(s *session) error {
 		}
 	}
 	if c.Report != "" {
-		if err := r.writePage(c.Report, in); err != nil {
+		page, err := r.html(in)
+		if err != nil {
+			return err
+		}
+		if err := writePage(c.Report, page); err != nil {
 			return err
 		}
 	}

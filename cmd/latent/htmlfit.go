@@ -144,16 +144,20 @@ func (r *report) clarity() string {
 	if len(r.ByK) == 0 {
 		return fmt.Sprintf("The best start that ended with another K has K = %d, and %s is %s nats lower: latent select fits every K.", next.K, r.Criterion, cellText(nats(lead))) + most
 	}
-	word := "hardly better than"
-	for _, step := range []struct {
-		from float64
-		word string
-	}{{1, "somewhat better than"}, {3, "clearly better than"}, {5, "far better than"}} {
-		if lead >= step.from {
-			word = step.word
-		}
+	return fmt.Sprintf("By %s, K = %d is %s the next best, K = %d, which is %s nats lower.", r.Criterion, r.K, ahead(lead), next.K, cellText(nats(lead))) + most
+}
+
+// ahead says how clear a lead of so many nats is.
+func ahead(lead float64) string {
+	switch {
+	case lead >= much:
+		return "far better than"
+	case lead >= 3:
+		return "clearly better than"
+	case lead >= 1:
+		return "somewhat better than"
 	}
-	return fmt.Sprintf("By %s, K = %d is %s the next best, K = %d, which is %s nats lower.", r.Criterion, r.K, word, next.K, cellText(nats(lead))) + most
+	return "hardly better than"
 }
 
 // starts names those that ended with a value.

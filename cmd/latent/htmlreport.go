@@ -177,12 +177,8 @@ func meanAndSD(mean, sd float64) string {
 	return htmlreport.Fixed(mean, decimals) + noBreak + "±" + noBreak + htmlreport.Fixed(sd, decimals)
 }
 
-// writePage writes the page of the fit, completely or not at all.
-func (r *report) writePage(dir string, in *input) error {
-	page, err := r.html(in)
-	if err != nil {
-		return err
-	}
+// writePage writes a page into a folder, completely or not at all.
+func writePage(dir string, page *htmlreport.Page) error {
 	if err := atomicfile.MkdirAll(dir); err != nil {
 		return atomicfile.CannotWrite(dir, err)
 	}
@@ -204,7 +200,7 @@ func (r *report) html(in *input) (*htmlreport.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	settings, err := r.settingsSection()
+	settings, err := settingsSection(r)
 	page.Sections = slices.Concat(finding, own, r.agreementSection(), r.sizesSection(), r.gapsSection(in),
 		r.factsSection(), r.iterationsSection(), r.prunedSection(), r.startsSection(), settings)
 	return page, err
@@ -251,9 +247,9 @@ func (r *report) factsSection() []htmlreport.Section {
 	return []htmlreport.Section{{Title: "The fit", Facts: joined(r.facts())}}
 }
 
-// settingsSection has what it takes to make the fit again, in the digits of JSON.
-func (r *report) settingsSection() ([]htmlreport.Section, error) {
-	text, err := encode(r)
+// settingsSection has the numbers and texts of the object that --format json writes, in its digits: what it takes to make it again.
+func settingsSection(object any) ([]htmlreport.Section, error) {
+	text, err := encode(object)
 	if err != nil {
 		return nil, err
 	}
@@ -266,7 +262,7 @@ func (r *report) settingsSection() ([]htmlreport.Section, error) {
 		table.add(row[0], row[1])
 	}
 	list := section("Results and settings", nil, &table)
-	list[0].Wide, list[0].Text = true, "What it takes to make the fit again, by the names of --format json."
+	list[0].Wide, list[0].Text = true, "What it takes to make this again, by the names of --format json."
 	return list, nil
 }
 

@@ -2,11 +2,13 @@ package main
 
 import (
 	"errors"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/htmlreport"
 )
 
 type selectCommand struct {
@@ -17,6 +19,7 @@ type selectCommand struct {
 	Kmin      int      `name:"kmin" default:"1" help:"Smallest number of components, or of latent dimensions."`
 	Kmax      *int     `name:"kmax" placeholder:"K" help:"Largest. Default: 10, as where latent fit begins, or fewer. It does not double: a warning names the criteria that choose the largest."`
 	Bootstrap *int     `placeholder:"B" help:"Test K against K + 1 components by the likelihood ratio of B tables drawn from the fit of K, from kmin up to the first K that is not rejected at 5 % (mixtures, --method em). 99 or 999 are usual."`
+	Report    string   `placeholder:"DIR" help:"Write DIR/index.html: which K the criteria choose and how clear that is, in figures and their numbers, one page that needs no network."`
 }
 
 // Run scores every K and prints the table.
@@ -24,7 +27,14 @@ func (c *selectCommand) Run(s *session) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	if err := c.checkCheckpoint(s, c.Method, c.source()); err != nil {
+	if err := s.checkReport(c.Report, "", c.source()); err != nil {
+		return err
+	}
+	named := []string{c.source()}
+	if c.Report != "" {
+		named = append(named, c.Report, filepath.Join(c.Report, pageName))
+	}
+	if err := c.checkCheckpoint(s, c.Method, named...); err != nil {
 		return err
 	}
 	in, err := c.load(s, "")
@@ -37,6 +47,7 @@ func (c *selectCommand) Run(s *session) error {
 	}
 	var t interface {
 		print(s *session, in *input) error
+		html(in *input) (*htmlreport.Page, error)
 	}
 	if c.compares != "" {
 		t, err = c.compare(s, in, progress)
@@ -48,6 +59,15 @@ func (c *selectCommand) Run(s *session) error {
 	}
 	if err := s.store.Check(); err != nil {
 		return err
+	}
+	if c.Report != "" {
+		page, err := t.html(in)
+		if err != nil {
+			return err
+		}
+		if err := writePage(c.Report, page); err != nil {
+			return err
+		}
 	}
 	if c.Format == "json" {
 		err = writeJSON(s.stdout, t)

@@ -39,6 +39,8 @@ var pages = []pageCase{
 	{"gate", []string{"fit", "--method", "em", "--k", "3", "--data", "FILE", "--gate", "age,region"}, gated},
 	{"topics", []string{"fit", "--model", "topics", "--data", "bars", "--restarts", "1"}, nil},
 	{"blocks", []string{"fit", "--model", "blockmodel", "--data", "karate"}, nil},
+	{"select", []string{"select", "--kmax", "5", "--restarts", "2"}, nil},
+	{"families", []string{"select", "--family", "all", "--kmax", "2", "--restarts", "1"}, nil},
 }
 
 // build makes the command of the module around this one.
