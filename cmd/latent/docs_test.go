@@ -1,10 +1,14 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"flag"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -22,9 +26,9 @@ var pages = []string{"../../README.md", "../../docs/tutorials/*.md", "../../docs
 
 // TestCommandsOfTheDocs runs every command in a block of the language console and compares what the page shows with what
 // the command writes: standard error first, then standard output. Words must be the same, numbers agree in the digits
-// shown; times and numbers of iterations are the machine's. What follows the prompt is run in this process, through the
-// filters head, tail, sed -n and grep, and > FILE. A comment <!-- file NAME --> before a block writes it to a file first,
-// and <!-- slow --> leaves the rest of a page out with -short.
+// shown; times and numbers of iterations are the machine's. What follows the prompt is run in this process, or is a script
+// that its interpreter runs, through the filters head, tail, sed -n and grep, and > FILE. A comment <!-- file NAME -->
+// before a block writes it to a file first, and <!-- slow --> leaves the rest of a page out with -short.
 //
 //	go test ./cmd/latent -run TestCommandsOfTheDocs -update
 //
@@ -42,16 +46,84 @@ func TestCommandsOfTheDocs(t *testing.T) {
 			require.NoError(t, err)
 			text, err := os.ReadFile(path)
 			require.NoError(t, err)
-			models, err := filepath.Abs("../../models") // whose test data pages may name, as in a clone
+			clone, err := filepath.Abs("../..")
 			require.NoError(t, err)
 			t.Chdir(t.TempDir())
-			require.NoError(t, os.Symlink(models, "models"))
+			for _, folder := range []string{"docs", "models"} { // whose files pages may name, as in a clone
+				require.NoError(t, os.Symlink(filepath.Join(clone, folder), folder))
+			}
+			installed(t)
 			now := runPage(t, string(text))
 			if *updateDocs && now != string(text) {
 				require.NoError(t, os.WriteFile(path, []byte(now), 0o644))
 			}
 		})
 	}
+}
+
+// Every page links to files that there are.
+func TestLinksOfTheDocs(t *testing.T) {
+	links := regexp.MustCompile(`\]\(([^)#:\s]+)(?:#[^)]*)?\)`)
+	for _, root := range []string{"../../README.md", "../../CONTRIBUTING.md", "../../docs"} {
+		require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || filepath.Ext(path) != ".md" {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			require.NoError(t, err)
+			for _, link := range links.FindAllStringSubmatch(string(text), -1) {
+				_, err := os.Stat(filepath.Join(filepath.Dir(path), link[1]))
+				assert.NoError(t, err, path)
+			}
+			return nil
+		}))
+	}
+}
+
+// asCommand makes the binary of these tests the command, for scripts that start it.
+const asCommand = "LATENT_TESTS_RUN_THE_COMMAND"
+
+func init() {
+	if os.Getenv(asCommand) != "" {
+		os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	}
+}
+
+// installed puts the command on the path of the processes that a test starts.
+func installed(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	bin := t.TempDir()
+	require.NoError(t, os.Symlink(self, filepath.Join(bin, "latent")))
+	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	t.Setenv(asCommand, "yes")
+}
+
+// Scripts of the pages, by how a line begins that runs one, and what the interpreter has to have; a line is left out where it
+// has not. LATENT_PYTHON names another python3.
+var scripts = map[string][]string{
+	"python3 docs/guides/scripts/with_pandas.py":     {"-c", "import pandas, pyarrow"},
+	"python3 docs/guides/scripts/fit_and_predict.py": {"-c", ""},
+	"Rscript docs/guides/scripts/fit_and_predict.R":  {"-e", "library(jsonlite)"},
+}
+
+// script runs a script; ok is false where its interpreter is not at hand.
+func script(t *testing.T, line string) (stdout, stderr string, ok bool) {
+	needs, known := scripts[line]
+	require.True(t, known, "a page has a command that is not run here: %s", line)
+	words := words(line)
+	if other := os.Getenv("LATENT_PYTHON"); other != "" && words[0] == "python3" {
+		words[0] = other
+	}
+	if err := exec.CommandContext(t.Context(), words[0], needs...).Run(); err != nil {
+		t.Logf("left out: %s: %v", line, err)
+		return "", "", false
+	}
+	var out, errs bytes.Buffer
+	command := exec.CommandContext(t.Context(), words[0], words[1:]...)
+	command.Stdout, command.Stderr = &out, &errs
+	require.NoError(t, command.Run(), "%s: %s", line, &errs)
+	return out.String(), errs.String(), true
 }
 
 var (
@@ -95,8 +167,8 @@ func runBlock(t *testing.T, block string) string {
 			next, shown, _ = strings.Cut(shown, "\n")
 			command += "\n" + next
 		}
-		wrote := shell(t, strings.ReplaceAll(command, "\\\n", " "))
-		if difference := differ(shown, wrote); difference != "" {
+		wrote, ok := shell(t, strings.ReplaceAll(command, "\\\n", " "))
+		if difference := differ(shown, wrote); ok && difference != "" {
 			assert.True(t, *updateDocs, "$ %s\nshows otherwise on the page: %s\nand writes\n%s", command, difference, wrote)
 			shown = wrote
 		}
@@ -105,8 +177,9 @@ func runBlock(t *testing.T, block string) string {
 	return now.String()
 }
 
-// shell runs a command line and returns what a terminal would show, without spaces at the ends of lines.
-func shell(t *testing.T, line string) string {
+// shell runs a command line and returns what a terminal would show, without spaces at the ends of lines; ok is false where a
+// script cannot be run here.
+func shell(t *testing.T, line string) (shown string, ok bool) {
 	line, to, redirected := strings.Cut(line, " > ")
 	stages := strings.Split(line, " | ")
 	words := words(stages[0])
@@ -122,7 +195,9 @@ func shell(t *testing.T, line string) string {
 		require.NoError(t, err)
 		stdout = string(text)
 	default:
-		require.Fail(t, "a page has a command that is not run here", line)
+		if stdout, stderr, ok = script(t, stages[0]); !ok {
+			return "", false
+		}
 	}
 	for _, stage := range stages[1:] {
 		stdout = filter(t, stdout, stage)
@@ -131,7 +206,7 @@ func shell(t *testing.T, line string) string {
 		require.NoError(t, os.WriteFile(strings.TrimSpace(to), []byte(stdout), 0o600))
 		stdout = ""
 	}
-	return regexp.MustCompile(`(?m) +$`).ReplaceAllString(stderr+stdout, "")
+	return regexp.MustCompile(`(?m) +$`).ReplaceAllString(stderr+stdout, ""), true
 }
 
 // words are those of a command line, without its quotes.
