@@ -20,6 +20,8 @@ type certainty struct {
 const (
 	// clearly is the probability from which a row is said to belong to its class clearly.
 	clearly = 0.9
+	// mostly is the share of such rows from which the classes are said to be mostly apart.
+	mostly = 0.8
 	// mostJudged bounds the probabilities that are found for it, times columns.
 	mostJudged = 10_000_000
 	// widthOfBins is that of probabilities.
@@ -91,7 +93,7 @@ func (c *certainty) sentence(noun string) string {
 	switch {
 	case c.clear >= 0.95:
 		apart = "They are well apart"
-	case c.clear >= 0.8:
+	case c.clear >= mostly:
 		apart = "They are mostly apart"
 	case c.clear >= 0.5:
 		apart = "They overlap"

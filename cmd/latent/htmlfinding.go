@@ -37,7 +37,12 @@ func (f *components) finding(in *input) (list htmlreport.Section, err error) {
 	for _, j := range f.order[:min(len(f.order), mostSaid)] {
 		names = append(names, f.columns[j].called())
 	}
-	if len(f.order) > 1 && f.family != familyMultinomial {
+	alone := f.separation[f.order[0]] >= weak
+	switch {
+	case len(f.order) < 2 || f.family == familyMultinomial:
+	case !alone && judged != nil && judged.clear >= mostly:
+		list.Text += fmt.Sprintf(" No column separates the %ss by itself: together they do (see the directions, and the correlations).", f.noun)
+	default:
 		list.Text += fmt.Sprintf(" Columns that set the %ss apart most: %s.", f.noun, strings.Join(names, ", "))
 	}
 	pooled, err := f.pooled()
@@ -87,6 +92,9 @@ func (f *components) size(c component) string {
 	return fmt.Sprintf("%s of the rows (%s)", percentage(float64(c.Weight)), rows)
 }
 
+// weak is the separation, in nats a row, up to which a column says little by itself: that of a difference of 0.7 standard deviations.
+const weak = 0.25
+
 // A contrast is a column that sets a class apart, in words, and by how much.
 type contrast struct {
 	said string
@@ -101,6 +109,10 @@ func (f *components) setApart(in *input, k int, pooled []columnSummary) (string,
 		return "", err
 	}
 	var said []string
+	begin := "Set apart by"
+	if list[0].nats < weak {
+		begin = "By single columns it differs little:"
+	}
 	for _, c := range list {
 		if c.said != "" && c.nats >= max(least, share*list[0].nats) && len(said) < mostSaid {
 			said = append(said, c.said)
@@ -109,7 +121,7 @@ func (f *components) setApart(in *input, k int, pooled []columnSummary) (string,
 	if len(said) == 0 {
 		return "No single column sets it apart from all rows.", nil
 	}
-	return "Set apart by " + enumerated(said) + ".", nil
+	return begin + " " + enumerated(said) + ".", nil
 }
 
 // contrasts are the columns by how far class k is from all rows in them, the farthest first; as many as may be said.

@@ -95,6 +95,9 @@ func (s scale) at(v float64) float64 {
 
 // ticks are the labelled ones, integers alone where only those mean something.
 func (s scale) ticks(integers bool) []plot.Tick {
+	if integers && !s.log {
+		return s.wholeTicks()
+	}
 	var ticker plot.Ticker = plot.DefaultTicks{}
 	if s.log && s.hi/s.lo > 100 {
 		ticker = plot.LogTicks{Prec: -1}
@@ -102,12 +105,29 @@ func (s scale) ticks(integers bool) []plot.Tick {
 	var list []plot.Tick
 	var values []float64
 	for _, t := range ticker.Ticks(s.lo, s.hi) {
-		if !t.IsMinor() && (!integers || t.Value == math.Trunc(t.Value)) && t.Value >= s.lo && t.Value <= s.hi {
+		if !t.IsMinor() && t.Value >= s.lo && t.Value <= s.hi {
 			list, values = append(list, t), append(values, t.Value)
 		}
 	}
 	for i, label := range ticks.Labels(values) {
 		list[i].Label = strings.Replace(label, "-", "−", 1)
+	}
+	return list
+}
+
+// wholeTicks are up to six integers, in steps of 1, 2 or 5 and ten times as much.
+func (s scale) wholeTicks() (list []plot.Tick) {
+	const most = 6
+	step := 1.0
+	for i := 0; (s.hi-s.lo)/step > most; i++ {
+		step *= []float64{2, 2.5, 2}[i%3]
+	}
+	var values []float64
+	for v := math.Ceil(s.lo/step) * step; v <= s.hi; v += step {
+		values = append(values, v)
+	}
+	for i, label := range ticks.Labels(values) {
+		list = append(list, plot.Tick{Value: values[i], Label: strings.Replace(label, "-", "−", 1)})
 	}
 	return list
 }

@@ -376,6 +376,18 @@ func TestTicksHaveAMinusSign(t *testing.T) {
 	assert.Equal(t, "−1.2", list[0].Label)
 }
 
+func TestWholeTicksAreWhole(t *testing.T) {
+	for _, c := range [][2]float64{{0.5, 13.5}, {1, 2}, {-3, 40}, {0.6, 1234567}, {1, 1.5}, {0.96, 1.04}} {
+		list := scale{lo: c[0], hi: c[1]}.ticks(true)
+		require.NotEmpty(t, list)
+		require.LessOrEqual(t, len(list), 7)
+		for _, tick := range list {
+			assert.Equal(t, math.Trunc(tick.Value), tick.Value)
+			assert.True(t, tick.Value >= c[0] && tick.Value <= c[1])
+		}
+	}
+}
+
 func TestRowsMustFitTheirHeads(t *testing.T) {
 	page := &Page{Sections: []Section{{Tables: []Table{{Caption: "c", Head: []string{"a", "b"}, Rows: [][]Cell{{{Text: "1"}}}}}}}}
 	assert.Panics(t, func() { _ = page.Write(io.Discard) })
