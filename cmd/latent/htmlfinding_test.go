@@ -213,3 +213,33 @@ func TestPagesOfSmallAndHostileTables(t *testing.T) {
 		})
 	}
 }
+
+// Two columns with the groups in them are found among others that vary more, and so is a sum of columns that separates where none does alone.
+func TestThePlaneIsThatOfWhatSeparates(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 6))
+	var corners, sums strings.Builder
+	corners.WriteString("a,b,c,d\n")
+	sums.WriteString("a,b,c\n")
+	for i := range 400 {
+		u, v := float64(i%2), float64(i/2%2)
+		fmt.Fprintf(&corners, "%.3f,%.3f,%.3f,%.3f\n", 20*rng.NormFloat64(), 6*u+rng.NormFloat64(), 20*rng.NormFloat64(), 6*v+rng.NormFloat64())
+		size := 10 * rng.NormFloat64()
+		fmt.Fprintf(&sums, "%.3f,%.3f,%.3f\n", size+4*u+rng.NormFloat64()/2, size-4*u+rng.NormFloat64()/2, rng.NormFloat64())
+	}
+	p := pageOf(t, "--data", file(t, "corners.csv", corners.String()), "--k", "4", "--restarts", "5")
+	_, figure, _ := strings.Cut(p.text, ">Components over the two columns that separate them most</title>")
+	figure, _, _ = strings.Cut(figure, "</svg>")
+	assert.Contains(t, figure, ">b</text>")
+	assert.Contains(t, figure, ">d</text>")
+	assert.NotContains(t, figure, ">a</text>")
+
+	p = pageOf(t, "--data", file(t, "sums.csv", sums.String()), "--k", "2")
+	assert.Contains(t, p.text, "No column separates the components by itself: together they do")
+	assert.Regexp(t, `direction 1 \(9\d(\.\d)? % between components\)`, p.text)
+	axes := p.tables["directions, per standard deviation of a column"]
+	require.Len(t, axes, 3+1)
+	a, b, c := number64(t, axes[1][1]), number64(t, axes[2][1]), number64(t, axes[3][1])
+	assert.Negative(t, a*b, "the difference of a and b")
+	assert.InDelta(t, -1, a/b, 0.1)
+	assert.Less(t, math.Abs(c), 0.1*math.Abs(a))
+}

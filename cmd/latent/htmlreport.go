@@ -8,6 +8,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -44,6 +45,9 @@ type percents float64
 // decimals is a number near 1 of which two decimals are read, such as a correlation.
 type decimals float64
 
+// precise is a number of any kind, such as a criterion or a tolerance: three decimals of a large one.
+type precise float64
+
 // A spread is a mean and its standard deviation.
 type spread struct{ mean, sd number }
 
@@ -78,6 +82,8 @@ func float(cell any) (v float64, ok bool) {
 	case decimals:
 		return float64(v), true
 	case percents:
+		return float64(v), true
+	case precise:
 		return float64(v), true
 	case shaded:
 		return float(v.value)
@@ -140,6 +146,11 @@ func cellText(cell any) string {
 		return htmlreport.Fixed(float64(v), 2)
 	case percents:
 		return htmlreport.Fixed(100*float64(v), 1)
+	case precise:
+		if size := math.Abs(float64(v)); size >= 1 && size < 1e9 {
+			return htmlreport.Fixed(float64(v), 3)
+		}
+		return htmlreport.Readable(float64(v))
 	case share:
 		return percentage(float64(v))
 	case number:
@@ -189,7 +200,7 @@ func writePage(dir string, page *htmlreport.Page) error {
 func (r *report) html(in *input) (*htmlreport.Page, error) {
 	page := &htmlreport.Page{
 		Title: isolated(in.title()),
-		Lead:  fmt.Sprintf("%s. %s, %s, fitted by latent with method %s.", in.contents(float64(r.N)), capital(r.Model), r.what, r.Method),
+		Lead:  fmt.Sprintf("%s. %s, %s, fitted by latent with method %s.", in.contents(float64(r.N)), r.modelName(), r.what, r.Method),
 		Foot:  "Made by latent fit --report. The numbers in the tables are those of --format json, rounded: it has all digits. Coordinates in the plane, cumulative shares and bins are computed from them.",
 	}
 	finding, err := r.findingSection(in)
@@ -204,6 +215,31 @@ func (r *report) html(in *input) (*htmlreport.Page, error) {
 	page.Sections = slices.Concat(finding, own, r.agreementSection(), r.sizesSection(), r.gapsSection(in),
 		r.factsSection(), r.iterationsSection(), r.prunedSection(), r.startsSection(), settings)
 	return page, err
+}
+
+// modelName is what the model is called in the field.
+func (r *report) modelName() string {
+	switch r.Model {
+	case "bernmix":
+		return "Bernoulli mixture"
+	case "hmm":
+		return "Hidden Markov model"
+	case "bpca":
+		return "Bayesian PCA"
+	case "ppca":
+		return "Probabilistic PCA"
+	case "factor":
+		return "Factor analysis"
+	case "features":
+		return "Binary features"
+	case "vbmf":
+		return "Variational Bayesian matrix factorisation"
+	case "blockmodel":
+		return "Stochastic block model"
+	case modelOfCurves:
+		return "Mixture of regressions"
+	}
+	return capital(r.Model)
 }
 
 // title is the name of the file, without its folders.
@@ -247,7 +283,7 @@ func (r *report) factsSection() []htmlreport.Section {
 	return []htmlreport.Section{{Title: "The fit", Facts: joined(r.facts())}}
 }
 
-// settingsSection has the numbers and texts of the object that --format json writes, in its digits: what it takes to make it again.
+// settingsSection has the numbers and texts of the object that --format json writes: what it takes to make it again.
 func settingsSection(object any) ([]htmlreport.Section, error) {
 	text, err := encode(object)
 	if err != nil {
@@ -259,7 +295,11 @@ func settingsSection(object any) ([]htmlreport.Section, error) {
 	}
 	table := sheet{caption: "Results and settings", heads: []string{"name", "value"}}
 	for _, row := range settings {
-		table.add(row[0], row[1])
+		if v, err := strconv.ParseFloat(row[1], 64); err == nil && strings.ContainsAny(row[1], ".e") {
+			table.add(row[0], precise(v))
+		} else {
+			table.add(row[0], row[1])
+		}
 	}
 	list := section("Results and settings", nil, &table)
 	list[0].Wide, list[0].Text = true, "What it takes to make this again, by the names of --format json."
