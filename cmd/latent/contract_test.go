@@ -76,6 +76,7 @@ func TestEveryFieldOfJSONIsDocumented(t *testing.T) {
 		{"fit", "--model", "hmm", "--data", "geyser", "--method", "vb", "--k", "2", "--restarts", "1", "--out", model},
 		{"fit", "--model", "factor", "--data", holzinger, "--noise", "isotropic", "--k", "1"},
 		{"select", "--data", "ruspini", "--cov", "all", "--kmax", "2", "--restarts", "1"},
+		{"fit", "--data", file(t, "d.csv", customers(30)), "--id", "Kunde", "--dates", "Datum", "--na", "k.A.", "--decimal", ",", "--k", "1", "--family", "gaussian-diagonal", "--out", model},
 		{"datasets"},
 	} {
 		stdout, _ := done(t, append(args, "--format", "json")...)
