@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/latent-go/latent/bootstrap"
 	"github.com/latent-go/latent/family"
@@ -64,8 +65,11 @@ func newRefits(s *session, in *input, o bootstrap.Options, outcome bootstrap.Out
 
 // watch shows the draws that are made.
 func (l *statusLine) watch(o *bootstrap.Options, what string) {
+	began := time.Now()
 	o.Progress = func(done int) {
-		l.show(false, func() string { return fmt.Sprintf("%s  draw %d of %d", what, done, o.Draws) })
+		l.show(false, func() string {
+			return fmt.Sprintf("%s  draw %d of %d  %s", what, done, o.Draws, left(time.Since(began), float64(done)/float64(o.Draws)))
+		})
 	}
 	o.Fit.Recorder = nil
 }

@@ -156,6 +156,17 @@ func (c *fitCommand) takes(method string) bool {
 		(c.Criterion == "" || slices.ContainsFunc(append(m.criteria(method), m.further(method, false)...), scores))
 }
 
+// sizes are those of the fits that are to be made up to K; nil where one fit finds its size.
+func (c *fitCommand) sizes(k int) []int {
+	switch {
+	case c.K != nil:
+		return []int{k}
+	case c.model().finds(c.Method):
+		return nil
+	}
+	return upTo(1, k)
+}
+
 // fit makes one fit, or as many as there are sizes where the method does not prune.
 func (c *fitCommand) fit(s *session, in *input, progress *keeper) (*report, error) {
 	began := time.Now()
@@ -168,9 +179,9 @@ func (c *fitCommand) fit(s *session, in *input, progress *keeper) (*report, erro
 	if err != nil {
 		return nil, err
 	}
-	status := newStatusLine(s.stderr)
+	status := s.status()
 	defer status.close()
-	o.Criterion, o.Also, o.FixedK, o.Recorder = crit, c.also([]framework.Criterion{crit}), c.K != nil, status.recorder(crit.Name)
+	o.Criterion, o.Also, o.FixedK, o.Recorder = crit, c.also([]framework.Criterion{crit}), c.K != nil, status.recorder(crit.Name, c.sizes(o.K), o)
 	progress.attach("fit", &o)
 	pieces := c.LeftRight != nil // each state, passed once, takes a piece of the series: gFIC finds pieces without end
 	if c.model().classes && !pieces && c.Kmax == nil && o.K == mostByDefault {

@@ -11,7 +11,7 @@
 //
 // Results go to standard output, as text or as JSON (--format json). Standard error
 // has one line for an error, one for each remark on data and fits once the result is
-// written and, on a terminal, the progress of the fit. The exit status is 0 when done, 1 when data or fit failed and
+// written and, on a terminal, the progress of the fit; --quiet has errors alone, and --log has lines for programs. The exit status is 0 when done, 1 when data or fit failed and
 // 2 when the command was used wrongly.
 package main
 
@@ -20,6 +20,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math"
 	"os"
 	"os/signal"
@@ -98,6 +99,8 @@ var errLeft = fmt.Errorf("%w before the command was complete; no file is half-wr
 
 type commands struct {
 	Memory sizeFlag `placeholder:"SIZE" help:"Take at most so much memory, such as 4GB. Default: what the system has left."`
+	Quiet  bool     `xor:"log" help:"No remarks and no progress on standard error: nothing but an error."`
+	Log    *string  `xor:"log" enum:"text,json" placeholder:"text|json" help:"Standard error as a log, a line each with its time: errors, remarks, and every ten seconds the progress of long work."`
 
 	Fit       fitCommand       `cmd:"" help:"Fit a model and choose its size. Without flags: gFAB with a Gaussian mixture on the embedded Old Faithful data."`
 	Select    selectCommand    `cmd:"" help:"Score every number of components, or of latent dimensions, in a range by several criteria."`
@@ -117,7 +120,9 @@ type session struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	notes          []string
-	store          *data.Store // of the tables that are read
+	quiet          bool         // of standard error: nothing but an error
+	log            *slog.Logger // of --log; nil: lines for people
+	store          *data.Store  // of the tables that are read
 }
 
 // note keeps a remark for standard error. It is written after the result: an
@@ -128,6 +133,13 @@ func (s *session) note(format string, args ...any) {
 
 func (s *session) writeNotes() {
 	for _, note := range s.notes {
+		if s.quiet {
+			continue
+		}
+		if s.log != nil {
+			s.log.Warn(note)
+			continue
+		}
 		_, _ = fmt.Fprintln(s.stderr, "latent: "+printable(note))
 	}
 }
@@ -167,6 +179,13 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	if err != nil {
 		return s.fail(usageError{withChoices(err)})
+	}
+	s.quiet = all.Quiet
+	switch valueOr(all.Log, "") {
+	case "json":
+		s.log = slog.New(slog.NewJSONHandler(stderr, nil))
+	case "text":
+		s.log = slog.New(slog.NewTextHandler(stderr, nil))
 	}
 	if err := nothingEmpty(command); err != nil {
 		return s.fail(err)
@@ -257,7 +276,11 @@ func (s *session) fail(err error) int {
 	if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
 		return statusFailed // the reader of the output has gone, and knows it
 	}
-	_, _ = fmt.Fprintln(s.stderr, "latent: "+printable(oneLine(withCause(s, err))))
+	if text := oneLine(withCause(s, err)); s.log != nil {
+		s.log.Error(text)
+	} else {
+		_, _ = fmt.Fprintln(s.stderr, "latent: "+printable(text))
+	}
 	var usage usageError
 	if errors.As(err, &usage) {
 		return statusUsage

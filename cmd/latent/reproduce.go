@@ -41,7 +41,7 @@ func (c *reproduceCommand) Run(s *session) error {
 	if err != nil {
 		return usageError{err}
 	}
-	status := newStatusLine(s.stderr)
+	status := s.status()
 	show := func(p reproduce.Progress) { status.show(p.Done >= p.Total, func() string { return bar(p) }) }
 	reports, err := reproduce.Run(s, experiments, reproduce.Options{Out: c.Out, Quick: c.Quick, Data: c.Data, Workers: c.Workers, Progress: show, Command: c.command(), Date: time.Now()})
 	status.close()

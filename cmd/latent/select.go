@@ -189,9 +189,9 @@ func (c *selectCommand) scores(s *session, in *input, progress *keeper) (*select
 	if err != nil {
 		return nil, err
 	}
-	status := newStatusLine(s.stderr)
+	status := s.status()
 	defer status.close()
-	o.Recorder = status.recorder(criteria[0].Name)
+	o.Recorder = status.recorder(criteria[0].Name, upTo(c.Kmin, o.K), o)
 	progress.attach("select", &o)
 	all, err := task.score(s, upTo(c.Kmin, o.K), o, append(criteria, c.also(criteria)...))
 	if err != nil {

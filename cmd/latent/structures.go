@@ -273,9 +273,9 @@ func (c *selectCommand) candidate(s *session, in *input, t *comparison, name str
 	if err != nil {
 		return comparisonRow{}, err
 	}
-	status := newStatusLine(s.stderr)
+	status := s.status()
 	defer status.close()
-	o.Recorder = status.recorder(criterion.Name)
+	o.Recorder = status.recorder(name+"  "+criterion.Name, upTo(one.Kmin, o.K), o)
 	progress.attach(name, &o)
 	all, err := task.score(s, upTo(one.Kmin, o.K), o, []framework.Criterion{criterion})
 	if err != nil {
