@@ -62,7 +62,7 @@ func (v *topicsView) wordsOf(k int) []htmlreport.Section {
 	}
 	for _, w := range t.Typical {
 		p := float64(w.Probability)
-		table.add(isolated(printable(w.Word)), shaded{share(p), p / most}, shaded{share(w.Probability / w.Lift), p / float64(w.Lift) / most}, float64(w.Lift))
+		table.add(w.Word, shaded{share(p), p / most}, shaded{share(w.Probability / w.Lift), p / float64(w.Lift) / most}, float64(w.Lift))
 	}
 	list := section(fmt.Sprintf("Topic %d", k+1), nil, &table)
 	list[0].Text = fmt.Sprintf("%s of the tokens; these words are %s of them.", percentage(float64(t.Share)), percentage(all))

@@ -27,6 +27,9 @@ type predictCommand struct {
 	Fill     bool     `help:"Write the rows themselves, with their missing entries filled in by their means given the others (factor, features), in place of what the model says of them."`
 	Out      string   `placeholder:"FILE" help:"File to write: Parquet where its name ends in .parquet. Default, and -: standard output."`
 	Format   string   `default:"csv" enum:"csv,json" help:"Output: csv or json."`
+	Report   string   `placeholder:"DIR" help:"Write DIR/index.html: how the rows lie beside those of the fit: components then and now, how likely the rows are, which columns moved, rows unlike all that the model expects."`
+
+	drift *drift // of --report
 }
 
 // rowHead heads the column of row numbers.
@@ -45,6 +48,9 @@ func (c *predictCommand) Run(s *session) error {
 	}
 	if c.Fill && m.saved.fill == nil {
 		return misused("--fill requires a model that has missing entries filled in, such as factor: %s is a %s model", c.Saved, m.Model)
+	}
+	if err := c.compare(s, m); err != nil {
+		return err
 	}
 	if m.saved.applied != nil {
 		if err := cmp.Or(models[m.Model].checkLabel(m.Model, c.Label), s.checkOut(c.Out, c.Data, c.Saved)); err != nil {
@@ -82,6 +88,9 @@ func (c *predictCommand) Run(s *session) error {
 		columns, score = m.present(in)
 	}
 	names := namesOf(columns)
+	if c.drift != nil && len(names) < len(m.Columns) {
+		return in.wrap(misused("--report compares rows with those of the fit, and needs all columns of the model: %s", quoted(without(namesOf(m.Columns), setOf(names)))))
+	}
 	order, err := in.match(s, names)
 	if err != nil {
 		return in.wrap(err)
@@ -93,7 +102,7 @@ func (c *predictCommand) Run(s *session) error {
 	if err := in.complete(s, gaps); err != nil {
 		return err
 	}
-	p := &prediction{score: score, layout: m.saved.layout, in: in, ids: ids, columns: names, errors: in.renderer()}
+	p := &prediction{drift: c.drift, score: score, layout: m.saved.layout, in: in, ids: ids, columns: names, errors: in.renderer()}
 	if p.x, p.rows, _, err = in.numbers(s, models[m.Model].classes, m.saved.needsAll); err != nil {
 		return in.wrap(err)
 	}
@@ -123,10 +132,32 @@ func (c *predictCommand) Run(s *session) error {
 	if err := c.emit(s, p); err != nil {
 		return err
 	}
+	if c.drift != nil {
+		if err := writePage(c.Report, c.drift.html(p.in, c.Saved, s.notes)); err != nil {
+			return err
+		}
+	}
 	if a := p.agreement(); a != nil && c.Format == "csv" {
 		return c.printAgreement(s, a)
 	}
 	return nil
+}
+
+// compare readies the page of --report.
+func (c *predictCommand) compare(s *session, m *modelFile) (err error) {
+	switch {
+	case c.Report == "":
+		return nil
+	case m.saved.applied != nil || m.saved.pairs != nil:
+		return misused("--report compares rows with those of the fit: %s is a %s model, which is not about rows", c.Saved, m.Model)
+	case c.Forecast != nil || c.Fill:
+		return misused("--report cannot be used with --forecast or --fill: it is about the rows that are there")
+	}
+	if err := s.checkReport(c.Report, c.Out, c.Data, c.Saved); err != nil {
+		return err
+	}
+	c.drift, err = newDrift(m)
+	return err
 }
 
 // checkFormat refuses what a Parquet file cannot hold.
@@ -383,6 +414,7 @@ func listed(names []string, most int) string {
 
 // A prediction is a model applied to rows, block by block.
 type prediction struct {
+	drift   *drift // gathers what the page of --report says; nil: nothing
 	score   func(rows framework.Rows) ([]float64, error)
 	layout  layout
 	in      *input
@@ -463,7 +495,8 @@ func (p *prediction) blocks(s *session, use func(table []float64, n int) error) 
 			return fmt.Errorf("interrupted after %d of %d rows", first, p.rows)
 		}
 		n = p.after(first) - first
-		table, err := p.score(p.block(first, n))
+		b := p.block(first, n)
+		table, err := p.score(b)
 		if err != nil {
 			return rendered(p.in.name + ": " + p.errors.render(err))
 		}
@@ -471,6 +504,9 @@ func (p *prediction) blocks(s *session, use func(table []float64, n int) error) 
 			width := len(table) / n
 			err := framework.FaultyRow(first+at/width, "has the %s %v: its numbers are out of the range of the model's", p.layout.names()[at%width], table[at])
 			return rendered(p.in.name + ": " + p.errors.render(err))
+		}
+		if p.drift != nil {
+			p.drift.add(b, table, func(i int) int { return p.in.Origin(first + i) })
 		}
 		table = p.withNumbers(table, first, n)
 		if p.in.known != nil {

@@ -19,28 +19,30 @@ type pageCase struct {
 	name string
 	args []string
 	file func() string // of the argument FILE; nil: an embedded data set
+	fit  []string      // flags of the fit of mixedTable that the argument MODEL names
 }
 
 // pages are the reports that the tests look at: a table of each kind, and a fit of each model.
 var pages = []pageCase{
-	{"mixture", []string{"fit"}, nil},
-	{"mixed columns", []string{"fit", "--family", "auto", "--data", "FILE"}, mixedTable},
-	{"latent classes", []string{"fit", "--family", "auto", "--data", "FILE"}, answers},
-	{"fourteen components", []string{"fit", "--method", "em", "--k", "14", "--data", "FILE"}, fourteen},
-	{"one component", []string{"fit", "--k", "1", "--data", "iris"}, nil},
-	{"unusual names", []string{"fit", "--method", "em", "--kmax", "3", "--data", "FILE"}, unusualNames},
-	{"bpca", []string{"fit", "--model", "bpca", "--data", "satellite"}, nil},
-	{"ppca", []string{"fit", "--model", "ppca", "--data", "iris"}, nil},
-	{"vbmf", []string{"fit", "--model", "vbmf", "--data", "iris"}, nil},
-	{"factor", []string{"fit", "--model", "factor", "--data", "crabs"}, nil},
-	{"features", []string{"fit", "--model", "features", "--data", "iris"}, nil},
-	{"hmm", []string{"fit", "--model", "hmm", "--data", "geyser"}, nil},
-	{"regression", []string{"fit", "--model", "regression", "--data", "NOdata", "--response", "NO"}, nil},
-	{"gate", []string{"fit", "--method", "em", "--k", "3", "--data", "FILE", "--gate", "age,region"}, gated},
-	{"topics", []string{"fit", "--model", "topics", "--data", "bars", "--restarts", "1"}, nil},
-	{"blocks", []string{"fit", "--model", "blockmodel", "--data", "karate"}, nil},
-	{"select", []string{"select", "--kmax", "5", "--restarts", "2"}, nil},
-	{"families", []string{"select", "--family", "all", "--kmax", "2", "--restarts", "1"}, nil},
+	{"mixture", []string{"fit"}, nil, nil},
+	{"mixed columns", []string{"fit", "--family", "auto", "--data", "FILE"}, mixedTable, nil},
+	{"latent classes", []string{"fit", "--family", "auto", "--data", "FILE"}, answers, nil},
+	{"fourteen components", []string{"fit", "--method", "em", "--k", "14", "--data", "FILE"}, fourteen, nil},
+	{"one component", []string{"fit", "--k", "1", "--data", "iris"}, nil, nil},
+	{"unusual names", []string{"fit", "--method", "em", "--kmax", "3", "--data", "FILE"}, unusualNames, nil},
+	{"bpca", []string{"fit", "--model", "bpca", "--data", "satellite"}, nil, nil},
+	{"ppca", []string{"fit", "--model", "ppca", "--data", "iris"}, nil, nil},
+	{"vbmf", []string{"fit", "--model", "vbmf", "--data", "iris"}, nil, nil},
+	{"factor", []string{"fit", "--model", "factor", "--data", "crabs"}, nil, nil},
+	{"features", []string{"fit", "--model", "features", "--data", "iris"}, nil, nil},
+	{"hmm", []string{"fit", "--model", "hmm", "--data", "geyser"}, nil, nil},
+	{"regression", []string{"fit", "--model", "regression", "--data", "NOdata", "--response", "NO"}, nil, nil},
+	{"gate", []string{"fit", "--method", "em", "--k", "3", "--data", "FILE", "--gate", "age,region"}, gated, nil},
+	{"topics", []string{"fit", "--model", "topics", "--data", "bars", "--restarts", "1"}, nil, nil},
+	{"blocks", []string{"fit", "--model", "blockmodel", "--data", "karate"}, nil, nil},
+	{"select", []string{"select", "--kmax", "5", "--restarts", "2"}, nil, nil},
+	{"predict", []string{"predict", "MODEL", "--data", "FILE"}, movedTable, []string{"--family", "auto"}},
+	{"families", []string{"select", "--family", "all", "--kmax", "2", "--restarts", "1"}, nil, nil},
 }
 
 // build makes the command of the module around this one.
@@ -60,9 +62,16 @@ func (c pageCase) write(t *testing.T, command string) (page string, report map[s
 	dir := t.TempDir()
 	args := append(append([]string{}, c.args...), "--format", "json", "--report", dir)
 	for i, a := range args {
-		if a == "FILE" {
+		switch a {
+		case "FILE":
 			args[i] = filepath.Join(dir, "table.csv")
 			require.NoError(t, os.WriteFile(args[i], []byte(c.file()), 0o600))
+		case "MODEL":
+			args[i] = filepath.Join(dir, "model.json")
+			table := filepath.Join(dir, "old.csv")
+			require.NoError(t, os.WriteFile(table, []byte(mixedTable()), 0o600))
+			output, err := exec.Command(command, append([]string{"fit", "--data", table, "--out", args[i]}, c.fit...)...).CombinedOutput()
+			require.NoError(t, err, "%s", output)
 		}
 	}
 	run := exec.Command(command, args...)
@@ -101,6 +110,12 @@ func mixedTable() string {
 		text.WriteString(strings.Join(cells, ",") + "\n")
 	}
 	return text.String()
+}
+
+// movedTable is mixedTable in other units.
+func movedTable() string {
+	head, rows, _ := strings.Cut(mixedTable(), "\n")
+	return head + "\n" + strings.ReplaceAll(rows, "18", "38")
 }
 
 // answers are those to thirty questions, of two classes of people, some not given.

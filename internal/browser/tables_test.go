@@ -16,9 +16,7 @@ import (
 func (p *tab) tables(t *testing.T, report map[string]any) {
 	all := ask[map[string][][]string](t, p, `Object.fromEntries([...document.querySelectorAll("table")].map((table) =>
 		[table.caption.textContent.replace(/ \(.*/, ""), [...table.rows].map((row) => [...row.cells].map((cell) => cell.textContent.trim()))]))`)
-	settings := all["Results and settings"]
-	require.NotEmpty(t, settings)
-	for _, row := range settings[1:] {
+	for _, row := range rowsOf(all["Results and settings"]) {
 		value := any(report)
 		for _, key := range strings.Split(row[0], ".") {
 			value = value.(map[string]any)[key]
