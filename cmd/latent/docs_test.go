@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/alecthomas/kong"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -22,7 +23,7 @@ import (
 var updateDocs = flag.Bool("update", false, "write the outputs of their commands into the pages of docs and into README.md")
 
 // The pages whose commands are run, in order, each in a folder of its own.
-var pages = []string{"../../README.md", "../../docs/tutorials/*.md", "../../docs/guides/from-*.md"}
+var pages = []string{"../../README.md", "../../docs/tutorials/*.md", "../../docs/guides/*.md"}
 
 // TestCommandsOfTheDocs runs every command in a block of the language console and compares what the page shows with what
 // the command writes: standard error first, then standard output. Words must be the same, numbers agree in the digits
@@ -64,19 +65,11 @@ func TestCommandsOfTheDocs(t *testing.T) {
 // Every page links to files that there are.
 func TestLinksOfTheDocs(t *testing.T) {
 	links := regexp.MustCompile(`\]\(([^)#:\s]+)(?:#[^)]*)?\)`)
-	for _, root := range []string{"../../README.md", "../../CONTRIBUTING.md", "../../docs"} {
-		require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-			if err != nil || filepath.Ext(path) != ".md" {
-				return err
-			}
-			text, err := os.ReadFile(path)
-			require.NoError(t, err)
-			for _, link := range links.FindAllStringSubmatch(string(text), -1) {
-				_, err := os.Stat(filepath.Join(filepath.Dir(path), link[1]))
-				assert.NoError(t, err, path)
-			}
-			return nil
-		}))
+	for path, text := range markdown(t) {
+		for _, link := range links.FindAllStringSubmatch(text, -1) {
+			_, err := os.Stat(filepath.Join(filepath.Dir(path), link[1]))
+			assert.NoError(t, err, path)
+		}
 	}
 }
 
@@ -332,4 +325,41 @@ func TestNumbersOfTheDocsAreComparedInTheDigitsShown(t *testing.T) {
 	} {
 		assert.Equal(t, c.same, differ(c.shown, c.wrote) == "", "%q, %q", c.shown, c.wrote)
 	}
+}
+
+// Every command that a page names, in a block or within a sentence, has a subcommand and flags that there are. What a page
+// leaves out, such as the name of a file, is no error.
+func TestCommandsThatDocsNameHaveTheirFlags(t *testing.T) {
+	named := regexp.MustCompile("(?m)(?:^(?:\\$ |    )?|`)(?:go run \\./cmd/)?latent ((?:fit|select|predict|sample|datasets|reproduce) [^`\n]*)")
+	end := regexp.MustCompile(`\s+(#|>|\||\\|…|·|;).*$`)
+	count := 0
+	for path, text := range markdown(t) {
+		for _, found := range named.FindAllStringSubmatch(text, -1) {
+			var all commands
+			parser, err := kong.New(&all, kong.WithHyphenPrefixedParameters(true), kong.Exit(func(int) {}))
+			require.NoError(t, err)
+			line := strings.NewReplacer("[", "", "]", "").Replace(end.ReplaceAllString(found[1], ""))
+			if _, err = parser.Parse(words(line)); err != nil {
+				assert.NotContains(t, err.Error(), "unknown flag", "%s: latent %s", path, found[1])
+			}
+			count++
+		}
+	}
+	assert.Greater(t, count, 100)
+}
+
+// markdown are the texts of all pages, by their paths.
+func markdown(t *testing.T) map[string]string {
+	texts := map[string]string{}
+	for _, root := range []string{"../../README.md", "../../CONTRIBUTING.md", "../../docs"} {
+		require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || filepath.Ext(path) != ".md" {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			texts[path] = string(text)
+			return err
+		}))
+	}
+	return texts
 }
