@@ -49,8 +49,9 @@ type inputFlags struct {
 	Dates   dateColumns `placeholder:"COL[=FORM],…" help:"Columns of dates that are taken as numbers, days since 1 January 1970, with times as fractions: 2024-01-31, 31.1.2024, 1/31/24, 31 Jan 2024, 20240131 and the like. FORM, such as D/M/YYYY, is needed where days and months could be either way round. latent predict takes the form of the fit."`
 	Missing *string     `enum:"error,drop,keep,empty" placeholder:"HOW" help:"Missing values: error refuses them, drop leaves their rows out, empty leaves out rows without any value, and like keep integrates the others out, which spherical and other structured covariances without a matrix, multinomial, bpca, ppca and vbmf cannot. Default: keep where that can be, else error."`
 
-	fitted      []string    // further texts that are missing values, those of the fit of a saved model
-	fittedDates dateColumns // those of its fit
+	fitted      []string               // further texts that are missing values, those of the fit of a saved model
+	fittedDates dateColumns            // those of its fit
+	wanted      func(name string) bool // of the columns of Parquet and Arrow files, those that are read; nil: all are
 }
 
 // An input is a table as it was read.
@@ -64,10 +65,12 @@ type input struct {
 	ids         ids         // of --id
 	dates       dateColumns // columns that were dates, with their forms
 	left        []string    // columns that were not read, as --drop names them
+	unread      []string    // other columns that were not read, as nothing asks for them
 	unnamed     bool        // as they were read, the columns were called V1, V2, …
 	gaps        string      // what becomes of missing values
 	flags       *modelFlags // of a fit; nil where a saved model is applied
 	shown       []string    // what the columns of the model are called in messages, where there are others than Names
+	tally       *rowTally   // of the tables of some rows each that are read one after another; nil: this is all
 	asked       bool        // its columns are those that a model asks for
 	weights     string      // column of the row weights, which is not in the table any more
 	frequencies []float64
@@ -109,20 +112,12 @@ func (f *inputFlags) read(source string, stdin io.Reader, store *data.Store, rea
 		t, err := data.Load(source)
 		return &input{Table: t, name: set.Name, label: set.Label}, err
 	}
-	header := map[string]data.HeaderMode{"auto": data.HeaderAuto, "yes": data.HeaderYes, "no": data.HeaderNo}[f.Header]
-	options := data.CSVOptions{Header: header, NA: slices.Concat(f.NA, f.fitted), Decimal: byte(f.Decimal), Reading: reading, Limits: f.Limit.Limits, Store: store}
-	if source == "-" {
-		in := &input{name: "standard input"}
-		var err error
-		in.Table, err = data.Read(stdin, options)
-		return in, in.wrap(err)
-	}
-	paths, err := filesOf(source)
+	in, r, err := f.reader(source, stdin, store, reading)
 	if err != nil {
 		return nil, err
 	}
-	in := &input{name: source}
-	return in, f.readFiles(in, paths, options)
+	in.Table, err = r.whole()
+	return in, r.explain(in, err)
 }
 
 // choose applies --select and --drop. Where no column was selected, the class labels
@@ -173,31 +168,38 @@ func (in *input) complete(s *session, gaps string) error {
 	in.gaps = gaps
 	var complete *data.Table
 	var err error
-	dropped, what := 0, "which have missing values"
+	dropped := 0
 	switch gaps {
 	case missingDrop:
 		complete, dropped, err = in.DropMissing()
 	case missingEmpty:
 		complete, dropped, err = in.DropEmpty(in.weights)
-		what = "which have no value"
 	default:
 		return nil
 	}
 	if err != nil {
 		return in.wrap(err)
 	}
+	if in.tally != nil {
+		in.tally.dropped += dropped
+		in.Table = complete
+		return nil
+	}
 	if complete.Rows() == 0 {
-		advice := ""
-		if !in.asked {
-			advice = fmt.Sprintf("; --drop %s, which lacks most", item(in.emptiest()))
-		}
-		return in.wrap(fmt.Errorf("no rows left by --missing drop: every row has a missing value%s", advice))
+		return in.noneLeft()
 	}
-	if dropped > 0 {
-		s.note("left out %d of the %d rows of %s, %s", dropped, in.Rows(), in.name, what)
-	}
+	(&rowTally{rows: in.Rows(), dropped: dropped}).noteDropped(s, in)
 	in.Table = complete
 	return nil
+}
+
+// noneLeft is the error about a table of whose rows --missing leaves none.
+func (in *input) noneLeft() error {
+	advice := ""
+	if !in.asked {
+		advice = fmt.Sprintf("; --drop %s, which lacks most", item(in.emptiest()))
+	}
+	return in.wrap(fmt.Errorf("no rows left by --missing drop: every row has a missing value%s", advice))
 }
 
 // emptiest is the column with the most missing values.
@@ -257,27 +259,23 @@ func dropping(names []string) string {
 
 // noteNA notes what the texts of --na did to the columns that are used.
 func (f *inputFlags) noteNA(s *session, in *input) {
-	for i, text := range f.NA {
-		cells, names := 0, []string(nil)
-		for _, name := range in.Names {
-			if marked := in.MarkedMissing(name); marked != nil && marked[i] > 0 {
-				cells += marked[i]
-				names = append(names, name)
-			}
-		}
-		if cells == 0 {
-			s.note("--na %s makes no cell of %s missing: none of those used is %q", word(text), in.name, text)
-			continue
-		}
-		s.note("--na %s makes %s of %s missing, in %s", word(text), counted(cells, "cell"), in.name, quoted(names))
+	if in.tally != nil {
+		in.tally.mark(in)
+		return
 	}
+	t := new(rowTally)
+	t.mark(in)
+	t.noteNA(s, in, f.NA)
 }
 
 // reportGaps refuses missing values among the numbers of the table, or notes that they are
 // integrated out.
 func (in *input) reportGaps(s *session, x []float64, needsAll bool) error {
 	d := in.Cols()
-	values, rows, last := 0, 0, -1
+	t, last := in.tally, -1
+	if t == nil {
+		t = &rowTally{rows: in.Rows()}
+	}
 	for i, v := range x {
 		if v == v {
 			continue
@@ -292,13 +290,13 @@ func (in *input) reportGaps(s *session, x []float64, needsAll bool) error {
 			}
 			return &framework.DataError{Row: i / d, Column: i % d, Value: v, Reason: errors.New(advice)}
 		}
-		values++
+		t.values++
 		if i/d != last {
-			rows, last = rows+1, i/d
+			t.gaps, last = t.gaps+1, i/d
 		}
 	}
-	if values > 0 {
-		s.note("%s in %d of the %d rows of %s integrated out (--missing drop leaves the rows out)", counted(values, "missing value"), rows, in.Rows(), in.name)
+	if in.tally == nil {
+		t.noteGaps(s, in)
 	}
 	return nil
 }

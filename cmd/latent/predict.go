@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -16,7 +14,7 @@ import (
 )
 
 type predictCommand struct {
-	Data string `required:"" placeholder:"FILE|NAME" help:"CSV or NPY file, also gzipped; - for standard input; or an embedded data set, see latent datasets."`
+	Data string `required:"" placeholder:"FILE|NAME" help:"CSV, NPY (also gzipped), Parquet or Arrow file, or a pattern such as 'part-*.csv' of files that are one table; - for standard input; or an embedded data set, see latent datasets."`
 	inputFlags
 	Unseen   string   `default:"error" enum:"error,missing" help:"Levels of categorical columns that the model has not seen: error refuses them, missing takes them for missing values."`
 	Saved    string   `arg:"" name:"model" placeholder:"MODEL.json" help:"Model saved by latent fit --out."`
@@ -75,59 +73,22 @@ func (c *predictCommand) Run(s *session) error {
 		}
 		return c.emit(s, p)
 	}
-	in, ids, err := c.read(s, m)
-	if err != nil {
+	if err := c.checkColumns(m, namesOf(m.Columns)); err != nil {
 		return err
 	}
-	columns, score := m.Columns, m.saved.score
-	if m.saved.prior != nil && in.lacks(m.Columns[:len(m.Columns)-len(m.saved.gate)]) {
-		s.note("%s has no column of the components: their probabilities are what the gate says", in.name)
-		columns, score = m.saved.gate, m.saved.prior
-	}
-	if len(m.saved.optional) > 0 && !in.unnamed {
-		columns, score = m.present(in)
-	}
-	names := namesOf(columns)
-	if c.drift != nil && len(names) < len(m.Columns) {
-		return in.wrap(misused("--report compares rows with those of the fit, and needs all columns of the model: %s", quoted(without(namesOf(m.Columns), setOf(names)))))
-	}
-	order, err := in.match(s, names)
+	next, stop := c.inputs(s, m)
+	defer stop()
+	p, err := c.next(s, m, gaps, next)
 	if err != nil {
-		return in.wrap(err)
-	}
-	if err := in.recode(columns, order, c.Unseen == "missing"); err != nil {
-		return in.wrap(err)
-	}
-	c.noteNA(s, in)
-	if err := in.complete(s, gaps); err != nil {
 		return err
-	}
-	p := &prediction{drift: c.drift, score: score, layout: m.saved.layout, in: in, ids: ids, columns: names, errors: in.renderer()}
-	if p.x, p.rows, _, err = in.numbers(s, models[m.Model].classes, m.saved.needsAll); err != nil {
-		return in.wrap(err)
-	}
-	p.errors.columns = namesOf(columns)
-	if len(m.saved.optional) > 0 { // whose errors are about all columns
-		p.errors.columns = namesOf(m.Columns)
-	}
-	for j, place := range order {
-		p.errors.columns[slices.Index(p.errors.columns, columns[j].Name)] = in.Names[place]
-	}
-	if c.Fill {
-		p.score, p.layout = m.saved.fill, layout{list: "filled", entries: names}
-	}
-	if !slices.IsSorted(order) {
-		p.order = order
-	}
-	if m.saved.sequences != nil {
-		p.ends = in.endsOf(p.rows)
-		p.score = func(b framework.Rows) ([]float64, error) { return m.saved.sequences(p.series(b)) }
 	}
 	if c.Forecast != nil {
 		return c.forecast(s, m, p)
 	}
-	if p.numbers = gaps == missingDrop || gaps == missingEmpty; p.numbers {
-		p.layout.first = append([]string{rowHead}, p.layout.first...)
+	total := p.in.tally
+	if total != nil {
+		quiet := *s // what is to be noted of the columns, the first rows have shown
+		p.following = func() (*prediction, error) { return c.next(&quiet, m, gaps, next) }
 	}
 	if err := c.emit(s, p); err != nil {
 		return err
@@ -137,10 +98,130 @@ func (c *predictCommand) Run(s *session) error {
 			return err
 		}
 	}
+	if total != nil {
+		total.noteNA(s, p.in, c.NA)
+		total.noteDropped(s, p.in)
+		total.noteGaps(s, p.in)
+	}
 	if a := p.agreement(); a != nil && c.Format == "csv" {
 		return c.printAgreement(s, a)
 	}
 	return nil
+}
+
+// inputs are the table: some rows after others, or all rows at once where what is written is not one row after another. Numbers of
+// those lie in the store.
+func (c *predictCommand) inputs(s *session, m *modelFile) (next func() (*input, error), stop func()) {
+	reading := asText(m.reading(), c.own(m)...)
+	c.wanted = c.columnsOf(m)
+	if m.saved.sequences == nil && c.Label == "" && c.Format == "csv" {
+		return c.openBlocks(s, c.Data, reading)
+	}
+	read := false
+	return func() (*input, error) {
+		if read {
+			return nil, nil
+		}
+		read = true
+		return c.open(s, c.Data, reading)
+	}, func() {}
+}
+
+// columnsOf says which columns have to be read, where the model's are found by their names; nil: all.
+func (c *predictCommand) columnsOf(m *modelFile) func(name string) bool {
+	if names := namesOf(m.Columns); !generated(names) {
+		asked := setOf(slices.Concat(names, c.own(m), c.Select))
+		return func(name string) bool { return asked[name] }
+	}
+	return nil
+}
+
+// own are columns that are asked for, and are none of the model's.
+func (c *predictCommand) own(m *modelFile) []string {
+	return without(append(slices.Concat(c.ID, m.Settings.ID), c.Label, c.sequence(m)), setOf(namesOf(m.Columns)))
+}
+
+func (c *predictCommand) sequence(m *modelFile) string {
+	return cmp.Or(c.Sequence, m.Settings.Sequence)
+}
+
+// next readies the model for the next rows, nil after the last. It is an error if no row at all is left.
+func (c *predictCommand) next(s *session, m *modelFile, gaps string, next func() (*input, error)) (*prediction, error) {
+	var last *input
+	for {
+		in, err := next()
+		if err != nil {
+			return nil, err
+		}
+		if in == nil {
+			if last != nil && last.tally.dropped == last.tally.rows {
+				err = last.noneLeft()
+			}
+			return nil, err
+		}
+		if p, err := c.prediction(s, m, gaps, in); err != nil || p.rows > 0 {
+			return p, err
+		}
+		last = in
+	}
+}
+
+// prediction readies the model for rows.
+func (c *predictCommand) prediction(s *session, m *modelFile, gaps string, in *input) (p *prediction, err error) {
+	p = &prediction{drift: c.drift, in: in, first: in.Origin(0), layout: m.saved.layout, score: m.saved.score}
+	if p.ids, err = c.read(s, m, in); err != nil {
+		return nil, err
+	}
+	columns := m.Columns
+	if m.saved.prior != nil && in.lacks(m.Columns[:len(m.Columns)-len(m.saved.gate)]) {
+		s.note("%s has no column of the components: their probabilities are what the gate says", in.name)
+		columns, p.score = m.saved.gate, m.saved.prior
+	}
+	if len(m.saved.optional) > 0 && !in.unnamed {
+		columns, p.score = m.present(in)
+	}
+	p.columns = namesOf(columns)
+	if c.drift != nil && len(p.columns) < len(m.Columns) {
+		return nil, in.wrap(misused("--report compares rows with those of the fit, and needs all columns of the model: %s", quoted(without(namesOf(m.Columns), setOf(p.columns)))))
+	}
+	order, err := in.match(s, p.columns)
+	if err != nil {
+		return nil, in.wrap(err)
+	}
+	if err := in.recode(columns, order, c.Unseen == "missing"); err != nil {
+		return nil, in.wrap(err)
+	}
+	c.noteNA(s, in)
+	if err := in.complete(s, gaps); err != nil {
+		return nil, err
+	}
+	if p.errors = in.renderer(); in.Rows() == 0 {
+		return p, nil
+	}
+	if p.x, p.rows, _, err = in.numbers(s, models[m.Model].classes, m.saved.needsAll); err != nil {
+		return nil, in.wrap(err)
+	}
+	p.errors.columns, p.errors.origin = namesOf(columns), p.origin
+	if len(m.saved.optional) > 0 { // whose errors are about all columns
+		p.errors.columns = namesOf(m.Columns)
+	}
+	for j, place := range order {
+		p.errors.columns[slices.Index(p.errors.columns, columns[j].Name)] = in.Names[place]
+	}
+	if c.Fill {
+		p.score, p.layout = m.saved.fill, layout{list: "filled", entries: p.columns}
+	}
+	if !slices.IsSorted(order) {
+		p.order = order
+	}
+	if m.saved.sequences != nil {
+		p.ends = in.endsOf(p.rows)
+		p.score = func(b framework.Rows) ([]float64, error) { return m.saved.sequences(p.series(b)) }
+	}
+	if p.numbers = c.Forecast == nil && (gaps == missingDrop || gaps == missingEmpty); p.numbers {
+		p.layout.first = append([]string{rowHead}, p.layout.first...)
+	}
+	return p, nil
 }
 
 // compare readies the page of --report.
@@ -215,57 +296,47 @@ func (c *predictCommand) emit(s *session, p *prediction) error {
 	})
 }
 
-// read reads the table, takes out the columns that are passed through or compared, and chooses others.
-func (c *predictCommand) read(s *session, m *modelFile) (*input, ids, error) {
-	names := namesOf(m.Columns)
-	if err := c.checkColumns(m, names); err != nil {
-		return nil, ids{}, err
-	}
-	sequence := cmp.Or(c.Sequence, m.Settings.Sequence)
-	own := without(append(slices.Concat(c.ID, m.Settings.ID), c.Label, sequence), setOf(names)) // no columns of the model
-	in, err := c.open(s, c.Data, asText(m.reading(), own...))
-	if err != nil {
-		return nil, ids{}, err
-	}
+// read takes out of the table the columns that are passed through or compared, and chooses others.
+func (c *predictCommand) read(s *session, m *modelFile, in *input) (passed ids, err error) {
+	sequence, own := c.sequence(m), c.own(m)
 	if len(c.ID) == 0 { // those of the fit
 		c.ID = slices.DeleteFunc(slices.Clone(m.Settings.ID), func(name string) bool { return !slices.Contains(in.Names, name) })
 	}
-	passed, err := in.passThrough(c.ID)
-	if err != nil {
-		return nil, ids{}, err
+	if passed, err = in.passThrough(c.ID); err != nil {
+		return passed, err
 	}
 	if err := in.takeLabels(c.Label); err != nil {
-		return nil, ids{}, err
+		return passed, err
 	}
 	switch {
 	case sequence != "" && (slices.Contains(c.Drop, sequence) || slices.Contains(c.Select, sequence)):
-		return nil, ids{}, misused("column %q says which sequence a row belongs to: it cannot be selected or dropped", sequence)
+		return passed, misused("column %q says which sequence a row belongs to: it cannot be selected or dropped", sequence)
 	case c.Sequence == "" && sequence != "" && !slices.Contains(in.Names, sequence):
 		s.note("%s has no column %.60q, by which the model was fitted to sequences: its rows are taken for one sequence", in.name, sequence)
 	default:
 		if err := in.takeSequences(sequence); err != nil {
-			return nil, ids{}, err
+			return passed, err
 		}
 	}
 	if own = slices.DeleteFunc(own, func(name string) bool { return !slices.Contains(in.Names, name) }); len(own) > 0 {
 		if in.Table, err = in.Table.Drop(own...); err != nil {
-			return nil, ids{}, in.wrap(err)
+			return passed, in.wrap(err)
 		}
 		if slices.Contains(own, in.label) {
 			in.label = ""
 		}
 	}
-	if slices.Contains(names, in.label) {
+	if slices.Contains(namesOf(m.Columns), in.label) {
 		in.label = "" // to the model, a column like others
 	}
 	unlabelled, err := c.choose(in)
 	if err != nil {
-		return nil, ids{}, err
+		return passed, err
 	}
 	if unlabelled {
 		s.note("1 column of %s left out, as not in the model (--id passes columns through): %q", in.name, in.label)
 	}
-	return in, passed, nil
+	return passed, nil
 }
 
 // checkColumns refuses --id and --label that cannot be.
@@ -300,7 +371,7 @@ func (c *predictCommand) printAgreement(s *session, a *agreementTable) error {
 // ids are columns that are passed through, as texts.
 type ids struct {
 	names []string
-	cells []func(row int) string // of every row that was read
+	cells []func(row int) string // of every row of the table
 }
 
 // passThrough keeps columns of the table, which stays as it is.
@@ -309,9 +380,11 @@ func (in *input) passThrough(names []string) (list ids, err error) {
 	for _, name := range names {
 		cell := func(int) string { return "" }
 		if !in.Empty(name) || !slices.Contains(in.Names, name) {
-			t, err := in.Factor(name, nil, false)
-			if err != nil {
-				return list, in.wrap(fmt.Errorf("--id: %w", err))
+			t := in.Table
+			if t.Codes(name) == nil {
+				if t, err = t.Factor(name, nil, false); err != nil {
+					return list, in.wrap(fmt.Errorf("--id: %w", err))
+				}
 			}
 			levels, codes := t.Levels(name), t.Codes(name)
 			cell = func(row int) string {
@@ -332,10 +405,11 @@ func (in *input) passThrough(names []string) (list ids, err error) {
 // have, there must be as many.
 func (in *input) match(s *session, names []string) (order []int, err error) {
 	missing := without(names, setOf(in.Names))
+	all := slices.Concat(in.Names, in.unread)
 	made, differ := generated(names), in.Cols() != len(names)
 	switch {
 	case len(missing) > 0 && !made && !in.unnamed:
-		return nil, fmt.Errorf("columns of the model are missing in the data: %s; the data have %s", quoted(missing), quoted(in.Names))
+		return nil, fmt.Errorf("columns of the model are missing in the data: %s; the data have %s", quoted(missing), quoted(all))
 	case len(missing) > 0 && differ:
 		return nil, fmt.Errorf("the data have %d columns and the model %d; by name, these are missing: %s (--select or --drop leaves as many)", in.Cols(), len(names), quoted(missing))
 	case made && in.unnamed && differ:
@@ -345,7 +419,7 @@ func (in *input) match(s *session, names []string) (order []int, err error) {
 		names = in.Names
 	}
 	asked := setOf(names)
-	extra := without(in.Names, asked)
+	extra := without(all, asked)
 	if len(extra) > 0 {
 		s.note("%s of %s left out, as not in the model (--id passes columns through): %s", counted(len(extra), "column"), in.name, quoted(extra))
 	}
@@ -410,203 +484,4 @@ func listed(names []string, most int) string {
 		return fmt.Sprintf("%s, … (%d in all)", strings.Join(names[:most], ", "), len(names))
 	}
 	return strings.Join(names, ", ")
-}
-
-// A prediction is a model applied to rows, block by block.
-type prediction struct {
-	drift   *drift // gathers what the page of --report says; nil: nothing
-	score   func(rows framework.Rows) ([]float64, error)
-	layout  layout
-	in      *input
-	errors  renderer  // knows the columns of the model by their names in the data
-	x       []float64 // rows×D, columns as the table has them
-	rows    int
-	order   []int // place of each column of the model; nil: they are in place
-	columns []string
-	ids     ids
-	ends    []int // of sequences; nil where rows are independent
-	numbers bool  // rows are written with their numbers
-
-	assigned  []int     // components of the rows so far, from 0, where known classes are to be compared
-	reordered []float64 // one block
-}
-
-const blockRows = 4096
-
-// block is rows first to first+n−1 as the model has its columns. The next call
-// overwrites it.
-func (p *prediction) block(first, n int) framework.Rows {
-	d := len(p.columns)
-	b := framework.Rows{First: first, N: n, D: d, Stride: d, X: p.x[first*d : (first+n)*d]}
-	if p.order == nil {
-		return b
-	}
-	p.reordered = p.reordered[:0]
-	for i := range n {
-		for _, place := range p.order {
-			p.reordered = append(p.reordered, b.X[i*d+place])
-		}
-	}
-	b.X = p.reordered
-	return b
-}
-
-// after is the row after the last of the block that begins with row first: whole sequences where there are such.
-func (p *prediction) after(first int) int {
-	end := min(first+blockRows, p.rows)
-	if p.ends == nil {
-		return end
-	}
-	at, _ := slices.BinarySearch(p.ends, end)
-	return p.ends[at]
-}
-
-// series are the sequences of a block.
-func (p *prediction) series(b framework.Rows) framework.Sequences {
-	from, _ := slices.BinarySearch(p.ends, b.First+1)
-	var ends []int
-	for _, end := range p.ends[from:] {
-		if end > b.First+b.N {
-			break
-		}
-		ends = append(ends, end-b.First)
-	}
-	return framework.Sequences{First: from, Steps: b, Ends: ends}
-}
-
-// withNumbers puts the numbers of n rows from first on before what the model says of them.
-func (p *prediction) withNumbers(table []float64, first, n int) []float64 {
-	if !p.numbers {
-		return table
-	}
-	width := len(table) / n
-	list := make([]float64, 0, len(table)+n)
-	for i := range n {
-		list = append(append(list, float64(p.in.Origin(first+i)+1)), table[i*width:(i+1)*width]...)
-	}
-	return list
-}
-
-// blocks calls use with what the model says of one block of rows after another: as many
-// numbers a row as the layout has names.
-func (p *prediction) blocks(s *session, use func(table []float64, n int) error) error {
-	for first, n := 0, 0; first < p.rows; first += n {
-		if s.Err() != nil {
-			return fmt.Errorf("interrupted after %d of %d rows", first, p.rows)
-		}
-		n = p.after(first) - first
-		b := p.block(first, n)
-		table, err := p.score(b)
-		if err != nil {
-			return rendered(p.in.name + ": " + p.errors.render(err))
-		}
-		if at := slices.IndexFunc(table, func(v float64) bool { return v-v != 0 }); at >= 0 {
-			width := len(table) / n
-			err := framework.FaultyRow(first+at/width, "has the %s %v: its numbers are out of the range of the model's", p.layout.names()[at%width], table[at])
-			return rendered(p.in.name + ": " + p.errors.render(err))
-		}
-		if p.drift != nil {
-			p.drift.add(b, table, func(i int) int { return p.in.Origin(first + i) })
-		}
-		table = p.withNumbers(table, first, n)
-		if p.in.known != nil {
-			names := p.layout.names()
-			for at := slices.IndexFunc(names, func(name string) bool { return name == labelHead || name == stateHead }); at < len(table); at += len(names) {
-				p.assigned = append(p.assigned, int(table[at])-1)
-			}
-		}
-		if err := use(table, n); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// agreement compares the components of all rows with known classes; nil where there are none.
-func (p *prediction) agreement() *agreementTable {
-	return p.in.agreement(p.assigned, len(p.layout.entries))
-}
-
-// heads are those of the table that is written: what is passed through, and the numbers of the layout.
-func (p *prediction) heads() (heads []data.Head) {
-	for _, name := range p.ids.names {
-		heads = append(heads, data.Head{Name: name, Cells: data.Texts})
-	}
-	for _, name := range p.layout.names() {
-		cells := data.Floats
-		if slices.Contains([]string{rowHead, labelHead, stateHead}, name) {
-			cells = data.Integers
-		}
-		heads = append(heads, data.Head{Name: name, Cells: cells})
-	}
-	return heads
-}
-
-// writeTable writes one row after another.
-func (p *prediction) writeTable(s *session, to data.Writer) error {
-	rows, texts := 0, []string(nil)
-	return p.blocks(s, func(table []float64, n int) error {
-		texts = texts[:0]
-		for i := range n {
-			for _, cell := range p.ids.cells {
-				texts = append(texts, cell(p.in.Origin(rows+i)))
-			}
-		}
-		rows += n
-		return to.Write(texts, table)
-	})
-}
-
-// writeJSON writes one object as it comes: the names of the columns, the list of each row, and then what was kept
-// meanwhile, one list for each of the other numbers, the constants, the columns passed through, the agreement with known
-// classes and the warnings.
-func (p *prediction) writeJSON(s *session, w io.Writer) error {
-	o := &objectWriter{Writer: bufio.NewWriter(w)}
-	o.open("", "{")
-	o.field("columns", p.columns)
-	from, to, names := len(p.layout.first), len(p.layout.first)+len(p.layout.entries), p.layout.names()
-	kept := make([][]float64, len(names)) // those outside the list
-	if from < to {
-		o.open(p.layout.list, "[")
-	}
-	err := p.blocks(s, func(table []float64, n int) error {
-		for row := range slices.Chunk(table, len(names)) {
-			if from < to {
-				o.field("", numbers(row[from:to]))
-			}
-			for j, v := range row {
-				if j < from || j >= to {
-					kept[j] = append(kept[j], v)
-				}
-			}
-		}
-		return o.err
-	})
-	if err != nil {
-		return err
-	}
-	if from < to {
-		o.close("]")
-	}
-	for j, list := range kept {
-		if j < from || j >= to {
-			o.list(names[j], len(list), func(i int) any { return number(list[i]) })
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(p.layout.constants)) {
-		o.field(name, p.layout.constants[name])
-	}
-	if len(p.ids.names) > 0 {
-		o.open("ids", "{")
-		for j, name := range p.ids.names {
-			o.list(name, p.rows, func(row int) any { return p.ids.cells[j](p.in.Origin(row)) })
-		}
-		o.close("}")
-	}
-	if a := p.agreement(); a != nil {
-		o.field("agreement", a)
-	}
-	o.field("warnings", append([]string{}, s.notes...))
-	o.close("}\n")
-	return cmp.Or(o.err, o.Flush())
 }

@@ -102,6 +102,11 @@ func textAt(values arrow.Array, i int) string {
 		return textAt(a.Dictionary(), a.GetValueIndex(i))
 	case interface{ Value(int) string }:
 		return a.Value(i)
+	case *array.Boolean:
+		if a.Value(i) {
+			return "1"
+		}
+		return "0"
 	case *array.Date32:
 		return a.Value(i).ToTime().Format(time.DateOnly)
 	case *array.Date64:

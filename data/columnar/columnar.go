@@ -102,6 +102,9 @@ func Blocks(paths []string, o Options) iter.Seq2[*data.Table, error] {
 
 var errEnough = errors.New("no more tables are wanted")
 
+// ErrNoColumn reports that no column of a file is to be kept.
+var ErrNoColumn = errors.New("no column is left; keep at least one")
+
 // files are those that are read, as one table.
 type files struct {
 	paths   []string
@@ -128,7 +131,7 @@ func openAll(paths []string, o Options) (*files, error) {
 		}
 		all.rows += f.Rows()
 		if i == 0 && len(columns) == 0 {
-			return all, fmt.Errorf("%s: no column is left; keep at least one", path)
+			return all, fmt.Errorf("%s: %w", path, ErrNoColumn)
 		}
 	}
 	if all.rows == 0 {
