@@ -81,18 +81,20 @@ func (r *run[B, P, S]) sweep(ctx context.Context, p P, tilt *laplace.Tilt, now, 
 		}
 		return err
 	}
-	for b, err := range r.condensed.Blocks(ctx) {
-		if err == nil {
-			err = ctx.Err()
+	return withoutFaults(func() error {
+		for b, err := range r.condensed.Blocks(ctx) {
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err != nil {
+				return &sourceError{err}
+			}
+			if err := r.can.coupled.Update(b, p, tilt, next, next); err != nil {
+				return err
+			}
 		}
-		if err != nil {
-			return &sourceError{err}
-		}
-		if err := r.can.coupled.Update(b, p, tilt, next, next); err != nil {
-			return err
-		}
-	}
-	return ctx.Err()
+		return ctx.Err()
+	})
 }
 
 // posteriorSweeps bounds the updates that a coupled q gets to become the posterior that criteria

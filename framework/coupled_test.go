@@ -1,16 +1,22 @@
 package framework_test
 
 import (
+	"bytes"
 	"context"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"reflect"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/panics"
 	"github.com/latent-go/latent/laplace"
 )
 
@@ -138,4 +144,37 @@ func TestMissingLocalStepIsNamed(t *testing.T) {
 	_, err := framework.Fit(background, stubborn{}, table(mixed(100, 1)), framework.Options{K: 2})
 	assert.ErrorIs(t, err, framework.ErrContract)
 	assert.ErrorContains(t, err, "NewLocal of framework_test.stubborn")
+}
+
+// TestAMappedFileThatShrinksIsAnErrorToo: in a sweep that updates blocks in order, as in any pass.
+func TestAMappedFileThatShrinksIsAnErrorToo(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("which lets nobody shorten a mapped file")
+	}
+	const n = 20_000
+	var text bytes.Buffer
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = float64(i % 7)
+	}
+	require.NoError(t, data.WriteNPY(&text, x, n, 1))
+	for _, model := range []framework.Model[framework.Rows, *rates, *counts]{remembered{}, inOrder{}} {
+		path := filepath.Join(t.TempDir(), "x.npy")
+		require.NoError(t, os.WriteFile(path, text.Bytes(), 0o600))
+		file, err := os.Open(path)
+		require.NoError(t, err)
+		store := data.NewStore(0)
+		mapped, err := data.Read(file, data.CSVOptions{Store: store})
+		require.NoError(t, err)
+		values, _, _, err := mapped.Values()
+		require.NoError(t, err)
+		src, err := framework.FromSlice(values, n, 1)
+		require.NoError(t, err)
+		_, err = framework.Fit(background, model, src, framework.Options{K: 2, Workers: 1, Recorder: framework.RecorderFunc(func(framework.Event) error {
+			return os.Truncate(path, 4096)
+		})})
+		require.ErrorIs(t, err, panics.ErrFault)
+		require.NoError(t, store.Close())
+		require.NoError(t, file.Close())
+	}
 }

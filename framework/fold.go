@@ -72,6 +72,7 @@ type folder[B any] struct {
 	visit  func(shard int, first bool, b B) error
 
 	yield func(B, error) bool // f.serial or f.parallel, made once
+	all   func() error        // f.pass, likewise
 	jobs  []chan job[B]       // one queue a worker; nil when serial
 	done  sync.WaitGroup
 
@@ -92,6 +93,7 @@ type job[B any] struct {
 
 func newFolder[B any](blocks iter.Seq2[B, error], of span, workers int, visit func(shard int, first bool, b B) error) *folder[B] {
 	f := &folder[B]{blocks: blocks, span: of, visit: visit, failed: -1}
+	f.all = f.pass
 	if workers = min(workers, of.len()); workers <= 1 {
 		f.yield = f.serial
 		return f
@@ -118,14 +120,9 @@ func (f *folder[B]) run(ctx context.Context) (used int, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		if p := panics.Error(recover()); p != nil {
-			used, err = 0, parallel.Reraise(ofSource(p))
-		}
-	}()
-	f.blocks(f.yield)
-	f.done.Wait()
+	if err := withoutFaults(f.all); err != nil {
+		return 0, err
+	}
 	// Blocks are handed out in order and every one handed out is finished, so the
 	// failure with the lowest index does not depend on the workers' timing.
 	if f.failed >= 0 {
@@ -135,6 +132,23 @@ func (f *folder[B]) run(ctx context.Context) (used int, err error) {
 		f.err = ctx.Err() // a source may stop quietly when it is cancelled
 	}
 	return min(f.seen, f.span.len()), f.err
+}
+
+func (f *folder[B]) pass() error {
+	f.blocks(f.yield)
+	f.done.Wait()
+	return nil
+}
+
+// withoutFaults makes a fault of mapped memory, which a source may hand out, an error of the source.
+func withoutFaults(read func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if p := panics.Error(recover()); p != nil {
+			err = parallel.Reraise(ofSource(p))
+		}
+	}()
+	return read()
 }
 
 // at is the block at which the last pass failed.
