@@ -31,8 +31,6 @@ func featureCells() (cells []featureCell) {
 	return cells
 }
 
-var featureMethods = []string{"gFAB, one run", "FAB, one run", "gFIC", "FIC", "BIC", "AIC", "ICL"}
-
 // featureTables is how many tables are drawn of a cell.
 const featureTables = 10
 
@@ -74,20 +72,8 @@ func (c featureCell) choose(ctx context.Context, seed uint64) (chosen []int, err
 			chosen = append(chosen, fit.Shape.K)
 		}
 	}
-	var ks []int
-	for k := 1; k <= c.k+3; k++ {
-		ks = append(ks, k)
-	}
-	criteria := []framework.Criterion{framework.GFIC, framework.FIC, framework.BIC, framework.AIC, framework.ICL}
-	o.Method, o.Restarts = framework.EM, 3
-	sweep, err := framework.Select(ctx, c.model, src, ks, o, criteria...)
-	if err != nil {
-		return nil, err
-	}
-	for j := range criteria {
-		chosen = append(chosen, ks[sweep.Best(j)])
-	}
-	return chosen, nil
+	byCriteria, err := chooseByCriteria(ctx, c.model, src, c.k+3, 3, o)
+	return append(chosen, byCriteria...), err
 }
 
 func latentFeatures() *Experiment {
@@ -112,39 +98,33 @@ start, with split moves; the criteria choose among EM fits of every K up to ther
 
 func featuresConclude(s *Settings, results [][]int) (*Outcome, error) {
 	n, all := s.seeds(featureTables, 1), featureCells()
-	cells := Table{Name: "cells", About: "Of the tables, how many each finds the right number in, and the mean number that it finds.", Header: append([]string{"loadings", "noise", "features", "rows"}, featureMethods...), Shown: true}
-	found, worst, excess := make([]float64, len(featureMethods)), 1.0, make([]float64, len(featureMethods))
+	cells := Table{Name: "cells", About: "Of the tables, how many each finds the right number in, and the mean number that it finds.", Header: append([]string{"loadings", "noise", "features", "rows"}, howMany...), Shown: true}
+	found, worst, excess := make([]float64, len(howMany)), 1.0, make([]float64, len(howMany))
 	for _, c := range all {
 		noise := "each its own"
 		if c.model.Isotropic {
 			noise = "one variance"
 		}
 		row := []any{c.scale, noise, c.k, c.n}
-		for m := range featureMethods {
-			right, sum := 0, 0
-			for _, chosen := range results[:n] {
-				if sum += chosen[m]; chosen[m] == c.k {
-					right++
-				}
-			}
+		for m := range howMany {
+			right, mean := countRight(results[:n], m, c.k)
 			share := float64(right) / float64(n)
 			found[m] += share / float64(len(all))
 			if c.scale == 1.5 { // a third of the cells
-				excess[m] += 3 * (float64(sum)/float64(n) - float64(c.k)) / float64(len(all))
+				excess[m] += 3 * (mean - float64(c.k)) / float64(len(all))
 				if m == 0 {
 					worst = min(worst, share)
 				}
 			}
-			row = append(row, fmt.Sprintf("%d (%.1f)", right, float64(sum)/float64(n)))
+			row = append(row, fmt.Sprintf("%d (%.1f)", right, mean))
 		}
 		results = results[n:]
 		cells.Add(row...)
 	}
-	share := func(m int) string { return fmt.Sprintf("%s %.0f %%", featureMethods[m], 100*found[m]) }
 	return &Outcome{Tables: []Table{cells}, Statements: []Statement{
 		{Paper: "gFAB finds the number of features in 8 of 10 tables, where loadings are 1.5 times the noise.", Agrees: worst >= 0.8, Measured: fmt.Sprintf("%.0f of 10 in the worst cell", 10*worst)},
 		{Paper: "There FAB, whose criterion has no term of the noise, keeps more features than there are, and gFAB does not.", Agrees: excess[1] > 0.1 && excess[0] < 0.1,
 			Measured: fmt.Sprintf("FAB %+.2f on average, gFAB %+.2f", excess[1], excess[0])},
-		{Paper: "One run of gFAB finds it as often as BIC does by comparing every K, to 5 points.", Agrees: found[0] >= found[4]-0.05, Measured: share(0) + ", " + share(4)},
+		{Paper: "One run of gFAB finds it as often as BIC does by comparing every K, to 5 points.", Agrees: found[0] >= found[4]-0.05, Measured: foundBy(0, found) + ", " + foundBy(4, found)},
 	}}, nil
 }

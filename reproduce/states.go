@@ -21,8 +21,6 @@ const (
 	statesTrue = 3
 )
 
-var stateMethods = []string{"gFAB, one run", "FAB, one run", "gFIC", "FIC", "BIC", "AIC", "ICL"}
-
 // draw makes sequences of three Gaussian states with means −2, 0 and 2 and standard deviation 0.7, of which two stay for 10 steps and one
 // for 5, on average.
 func (c stateCell) draw(seed uint64) (*framework.SequenceTable, error) {
@@ -58,20 +56,8 @@ func (c stateCell) choose(ctx context.Context, seed uint64) (chosen []int, err e
 		}
 		chosen = append(chosen, fit.Shape.K)
 	}
-	var ks []int
-	for k := 1; k <= stateMost; k++ {
-		ks = append(ks, k)
-	}
-	criteria := []framework.Criterion{framework.GFIC, framework.FIC, framework.BIC, framework.AIC, framework.ICL}
-	o.Method, o.Restarts = framework.EM, 5
-	sweep, err := framework.Select(ctx, m, src, ks, o, criteria...)
-	if err != nil {
-		return nil, err
-	}
-	for j := range criteria {
-		chosen = append(chosen, ks[sweep.Best(j)])
-	}
-	return chosen, nil
+	byCriteria, err := chooseByCriteria(ctx, m, src, stateMost, 5, o)
+	return append(chosen, byCriteria...), err
 }
 
 func states() *Experiment {
@@ -96,27 +82,21 @@ among EM fits of K = 1 to 7, five starts each. The tables of Fujimaki & Hayashi 
 
 func statesConclude(s *Settings, results [][]int) (*Outcome, error) {
 	n := s.seeds(20, 1)
-	cells := Table{Name: "cells", About: "Per cent of the tables in which each finds the three states, and the mean K that it finds.", Header: append([]string{"sequences", "steps each"}, stateMethods...), Shown: true}
-	found := make([]float64, len(stateMethods))
+	cells := Table{Name: "cells", About: "Per cent of the tables in which each finds the three states, and the mean K that it finds.", Header: append([]string{"sequences", "steps each"}, howMany...), Shown: true}
+	found := make([]float64, len(howMany))
 	for _, c := range stateCells {
 		row := []any{c.sequences, c.steps}
-		for m := range stateMethods {
-			right, sum := 0, 0
-			for _, chosen := range results[:n] {
-				if sum += chosen[m]; chosen[m] == statesTrue {
-					right++
-				}
-			}
+		for m := range howMany {
+			right, mean := countRight(results[:n], m, statesTrue)
 			found[m] += float64(right) / float64(len(stateCells)*n)
-			row = append(row, fmt.Sprintf("%.0f (%.2f)", 100*float64(right)/float64(n), float64(sum)/float64(n)))
+			row = append(row, fmt.Sprintf("%.0f (%.2f)", 100*float64(right)/float64(n), mean))
 		}
 		results = results[n:]
 		cells.Add(row...)
 	}
-	share := func(m int) string { return fmt.Sprintf("%s %.0f %%", stateMethods[m], 100*found[m]) }
 	return &Outcome{Tables: []Table{cells}, Statements: []Statement{
-		{Paper: "FAB finds the number of states in one run as well as BIC does by comparing every K, to 5 points.", Agrees: found[1] >= found[4]-0.05, Measured: share(1) + ", " + share(4)},
-		{Paper: "gFAB does too.", Agrees: found[0] >= found[4]-0.05, Measured: share(0) + ", " + share(4)},
-		{Paper: "AIC finds too many.", Agrees: found[5] < found[4], Measured: share(5) + ", " + share(4)},
+		{Paper: "FAB finds the number of states in one run as well as BIC does by comparing every K, to 5 points.", Agrees: found[1] >= found[4]-0.05, Measured: foundBy(1, found) + ", " + foundBy(4, found)},
+		{Paper: "gFAB does too.", Agrees: found[0] >= found[4]-0.05, Measured: foundBy(0, found) + ", " + foundBy(4, found)},
+		{Paper: "AIC finds too many.", Agrees: found[5] < found[4], Measured: foundBy(5, found) + ", " + foundBy(4, found)},
 	}}, nil
 }

@@ -12,15 +12,15 @@ import (
 // injected is what a test has put in the way of operations on files.
 var injected atomic.Pointer[func(operation string) error]
 
-// Inject has the operations of this package, and those that ask [Attempt], fail with the errors that a test returns for them:
+// Inject has the operations of this package fail with the errors that a test returns for them:
 // "open", "create", "chmod", "write", "sync", "close", "rename", "remove", "mkdir", "read". A write that fails has written half.
 func Inject(fault func(operation string) error) (restore func()) {
 	injected.Store(&fault)
 	return func() { injected.Store(nil) }
 }
 
-// Attempt is asked before an operation, and returns its error where a test wants one.
-func Attempt(operation string) error {
+// attempt is asked before an operation, and returns its error where a test wants one.
+func attempt(operation string) error {
 	if fault := injected.Load(); fault != nil {
 		return (*fault)(operation)
 	}
@@ -29,14 +29,14 @@ func Attempt(operation string) error {
 
 // Remove is that of package os.
 func Remove(name string) error {
-	if err := Attempt("remove"); err != nil {
+	if err := attempt("remove"); err != nil {
 		return err
 	}
 	return os.Remove(name)
 }
 
 func rename(from, to string) error {
-	if err := Attempt("rename"); err != nil {
+	if err := attempt("rename"); err != nil {
 		return err
 	}
 	return os.Rename(from, to)
@@ -46,7 +46,7 @@ func rename(from, to string) error {
 type file struct{ *os.File }
 
 func (f file) Write(p []byte) (n int, err error) {
-	if err := Attempt("write"); err != nil {
+	if err := attempt("write"); err != nil {
 		n, _ = f.File.Write(p[:len(p)/2])
 		return n, err
 	}
@@ -54,21 +54,21 @@ func (f file) Write(p []byte) (n int, err error) {
 }
 
 func (f file) Read(p []byte) (int, error) {
-	if err := Attempt("read"); err != nil {
+	if err := attempt("read"); err != nil {
 		return 0, err
 	}
 	return f.File.Read(p)
 }
 
 func (f file) Sync() error {
-	if err := Attempt("sync"); err != nil {
+	if err := attempt("sync"); err != nil {
 		return err
 	}
 	return f.File.Sync()
 }
 
 func (f file) chmod(mode os.FileMode) error {
-	if err := Attempt("chmod"); err != nil {
+	if err := attempt("chmod"); err != nil {
 		return err
 	}
 	return f.Chmod(mode)
@@ -76,7 +76,7 @@ func (f file) chmod(mode os.FileMode) error {
 
 // Close closes in any case.
 func (f file) Close() error {
-	err := Attempt("close")
+	err := attempt("close")
 	if closed := f.File.Close(); err == nil {
 		err = closed
 	}
@@ -110,7 +110,7 @@ func ReadFile(name string, most int64) ([]byte, error) {
 
 // MkdirAll is that of package os.
 func MkdirAll(dir string) error {
-	if err := Attempt("mkdir"); err != nil {
+	if err := attempt("mkdir"); err != nil {
 		return &os.PathError{Op: "mkdir", Path: dir, Err: err}
 	}
 	return os.MkdirAll(dir, 0o777)
@@ -122,7 +122,7 @@ func openFile(name string, flag int, mode os.FileMode) (file, error) {
 	if flag&os.O_CREATE != 0 {
 		operation = "create"
 	}
-	if err := Attempt(operation); err != nil {
+	if err := attempt(operation); err != nil {
 		return file{}, &os.PathError{Op: operation, Path: name, Err: err}
 	}
 	f, err := os.OpenFile(name, flag, mode)
