@@ -34,6 +34,7 @@ type manifest struct {
 	Accelerate bool
 	NoMoves    bool
 	DoubleTo   int
+	Sample     int
 	Tolerance  float64
 	Restarts   int
 	Seed       uint64
@@ -53,7 +54,7 @@ func (f *fit[B, P, S]) manifest() (manifest, error) {
 	for _, c := range o.Also {
 		also = append(also, c.Name)
 	}
-	return manifest{identity(f.model), o.Method.String(), o.Criterion.Name, strings.Join(also, ","), o.Temper, o.K, o.FixedK, o.Accelerate, o.NoMoves, o.DoubleTo, o.Tolerance,
+	return manifest{identity(f.model), o.Method.String(), o.Criterion.Name, strings.Join(also, ","), o.Temper, o.K, o.FixedK, o.Accelerate, o.NoMoves, o.DoubleTo, o.Sample, o.Tolerance,
 		o.Restarts, o.Seed, o.Shards, f.src.Rows(), o.Prune, data}, nil
 }
 

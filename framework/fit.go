@@ -74,6 +74,12 @@ func newFit[B, P any, S Statistics[S]](m Model[B, P, S], from origin[B], start S
 	if from.src.Rows() < 1 {
 		return nil, errNoRows
 	}
+	if o.Sample > 0 {
+		if _, ok := from.src.(Source[Rows]); !ok {
+			return nil, fmt.Errorf("framework: Sample is %d, and the source has no blocks of Rows to draw from: leave it out", o.Sample)
+		}
+		start = sampled(m, start, o)
+	}
 	f := &fit[B, P, S]{origin: from, model: m, can: can, options: o, init: start}
 	return f, f.start()
 }

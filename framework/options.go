@@ -106,6 +106,12 @@ type Options struct {
 	// none: the highest maxima of a likelihood are spurious.
 	NoMoves bool
 
+	// Sample has every run begin with a fit to about so many of the rows, drawn at random, from the start that it would have and at the
+	// same K: it ends close to where passes over all rows would, which then take over and decide. Few of those are left where the
+	// components are distinct (docs/guides/larger-than-memory.md), and another local maximum may be found where they are not. It needs
+	// a [Source] of [Rows], and does nothing where it has less than twice as many, or where they are given by their entries. 0: none.
+	Sample int
+
 	Restarts int    // independent starts, of which the best is returned; default 1
 	Seed     uint64 // start r draws from the PCG stream (Seed, r)
 
@@ -133,8 +139,8 @@ func resolved[B, P any, S Statistics[S]](o Options, can *capabilities[B, P, S]) 
 	if o.K < 1 {
 		return o, fmt.Errorf("framework: K is %d: a model has at least 1 latent dimension", o.K)
 	}
-	if math.IsNaN(o.Tolerance) || o.Tolerance < 0 || o.MaxIterations < 0 || o.Restarts < 0 || o.DoubleTo < 0 || o.Workers < 0 || o.Shards < 0 {
-		return o, fmt.Errorf("framework: tolerance %v, iterations %d, restarts %d, DoubleTo %d, workers %d and shards %d must not be negative", o.Tolerance, o.MaxIterations, o.Restarts, o.DoubleTo, o.Workers, o.Shards)
+	if math.IsNaN(o.Tolerance) || o.Tolerance < 0 || o.MaxIterations < 0 || o.Restarts < 0 || o.DoubleTo < 0 || o.Workers < 0 || o.Shards < 0 || o.Sample < 0 {
+		return o, fmt.Errorf("framework: tolerance %v, iterations %d, restarts %d, DoubleTo %d, workers %d, shards %d and sample %d must not be negative", o.Tolerance, o.MaxIterations, o.Restarts, o.DoubleTo, o.Workers, o.Shards, o.Sample)
 	}
 	if o.Tolerance == 0 {
 		o.Tolerance = DefaultTolerance

@@ -148,9 +148,9 @@ func (c *fitCommand) usual() string {
 // one that estimates them.
 func (c *fitCommand) takes(method string) bool {
 	m := c.model()
-	estimates := c.K != nil || c.Accelerate || c.Bootstrap != nil || c.Temper != nil
+	estimates := c.K != nil || c.Accelerate || c.Sample != 0 || c.Bootstrap != nil || c.Temper != nil
 	iterates := c.iterates() || c.Checkpoint != ""
-	stepped := c.Tol != nil || c.MaxIter != nil || c.Accelerate || c.Checkpoint != ""
+	stepped := c.Tol != nil || c.MaxIter != nil || c.Accelerate || c.Sample != 0 || c.Checkpoint != ""
 	scores := func(one framework.Criterion) bool { return strings.EqualFold(one.Name, c.Criterion) }
 	return slices.Contains(m.methods, method) && !(method == methodCVB0 && estimates) && !(method == methodClosedForm && !m.ranks && iterates) && !(method == methodGreedy && stepped) &&
 		(c.Criterion == "" || slices.ContainsFunc(append(m.criteria(method), m.further(method, false)...), scores))

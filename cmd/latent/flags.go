@@ -42,6 +42,7 @@ type modelFlags struct {
 	Tol        *float64        `placeholder:"NATS" help:"Stop when an iteration changes the criterion by less than this, in nats per row. Default: 1e-9."`
 	MaxIter    *int            `placeholder:"N" help:"Largest number of iterations. Default: 10000."`
 	Accelerate bool            `help:"Extrapolate iterations of a fit that converges slowly: fewer passes over the data, and perhaps another local maximum, or K."`
+	Sample     int             `placeholder:"ROWS" help:"Begin with a fit to about so many of the rows, drawn at random, which fewer passes over all rows then follow. For large tables; 30000 is a good number."`
 	Workers    int             `default:"0" help:"Goroutines; 0: one per processor. Results do not depend on it."`
 	Format     string          `default:"text" enum:"text,json" help:"Output: text or json."`
 
@@ -92,7 +93,7 @@ func (f *modelFlags) oneOf(what, value string, choices, all []string) error {
 
 // iterates says whether flags are about iterations.
 func (f *modelFlags) iterates() bool {
-	return f.Restarts != nil || f.Tol != nil || f.MaxIter != nil || f.Accelerate
+	return f.Restarts != nil || f.Tol != nil || f.MaxIter != nil || f.Accelerate || f.Sample != 0
 }
 
 // check fills in what the model decides and refuses flags that do not go together. The
@@ -153,6 +154,9 @@ func (f *modelFlags) check(method string) error {
 	}
 	if (f.Directed || f.Bipartite || f.Loops != nil) && f.Model != "blockmodel" {
 		return misused("--directed, --bipartite and --loops require --model blockmodel, and the model is %s", f.Model)
+	}
+	if f.Sample < 0 || f.Sample > 0 && (m.pairs || m.sequences || f.Method == methodCVB0) {
+		return misused("--sample %d: it is a positive number of rows, of a table whose rows are independent and not of --method %s", f.Sample, methodCVB0)
 	}
 	if f.Method == methodGreedy && (f.Tol != nil || f.MaxIter != nil || f.Accelerate) {
 		return misused("--tol, --max-iter and --accelerate cannot be used with --method %s, which has no iterations", f.Method)
@@ -222,7 +226,7 @@ func valueOr[T any](flag *T, otherwise T) T {
 
 // settings are what a model file keeps of the flags.
 func (f *modelFlags) settings() settings {
-	kept := settings{Weights: f.Weights, Prior: f.Prior.text, Columns: f.Columns.text, Start: valueOr(f.Start, ""), Response: f.Response, Regress: f.Regress, Trials: f.Trials, Exposure: f.Exposure, Power: f.Power.text, Fixed: f.regressionFlags.Fixed, NoIntercept: f.NoIntercept, Sequence: f.Sequence, Gate: f.Gate, LeftRight: valueOr(f.LeftRight, 0), Floor: f.Floor, Noise: f.Noise.kept(), Blocks: f.Blocks, Rotate: valueOr(f.Rotate, ""), Center: f.Center, Directed: f.Directed, Bipartite: f.Bipartite, Loops: valueOr(f.Loops, ""), Temper: valueOr(f.Temper, 0), Accelerate: f.Accelerate}
+	kept := settings{Weights: f.Weights, Prior: f.Prior.text, Columns: f.Columns.text, Start: valueOr(f.Start, ""), Response: f.Response, Regress: f.Regress, Trials: f.Trials, Exposure: f.Exposure, Power: f.Power.text, Fixed: f.regressionFlags.Fixed, NoIntercept: f.NoIntercept, Sequence: f.Sequence, Gate: f.Gate, LeftRight: valueOr(f.LeftRight, 0), Floor: f.Floor, Noise: f.Noise.kept(), Blocks: f.Blocks, Rotate: valueOr(f.Rotate, ""), Center: f.Center, Directed: f.Directed, Bipartite: f.Bipartite, Loops: valueOr(f.Loops, ""), Temper: valueOr(f.Temper, 0), Accelerate: f.Accelerate, Sample: f.Sample}
 	if f.SizePrior != sizePriors[0] {
 		kept.SizePrior = f.SizePrior
 	}
@@ -238,7 +242,7 @@ func (f *modelFlags) settings() settings {
 
 // options are the engine's for K to begin with.
 func (f *modelFlags) options(k int) framework.Options {
-	o := framework.Options{K: k, Method: framework.EM, Tolerance: f.tolerance(), MaxIterations: f.maxIterations(), Restarts: f.restarts(), Seed: f.Seed, Workers: f.Workers, Temper: valueOr(f.Temper, 0), Accelerate: f.Accelerate}
+	o := framework.Options{K: k, Method: framework.EM, Tolerance: f.tolerance(), MaxIterations: f.maxIterations(), Restarts: f.restarts(), Seed: f.Seed, Workers: f.Workers, Temper: valueOr(f.Temper, 0), Accelerate: f.Accelerate, Sample: f.Sample}
 	switch {
 	case f.Method == methodCVB0:
 		o.Method = framework.PrunedEM

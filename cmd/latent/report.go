@@ -163,6 +163,7 @@ type settings struct {
 	Loops         string   `json:"loops,omitempty"` // of blockmodel, likewise
 	Temper        float64  `json:"temper,omitempty"`
 	Accelerate    bool     `json:"accelerate,omitempty"`
+	Sample        int      `json:"sample,omitempty"`
 	SizePrior     string   `json:"size_prior,omitempty"`
 	NA            []string `json:"na,omitempty"`      // how the table was read
 	Decimal       string   `json:"decimal,omitempty"` // likewise

@@ -1,0 +1,70 @@
+package mixture_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/models/mixture"
+)
+
+// TestAFitToASampleStartsAFit: all rows have the last word, in fewer passes, with the same bits for any number of workers and over an
+// interruption.
+func TestAFitToASampleStartsAFit(t *testing.T) {
+	const n, d, k = 40_000, 10, 5
+	rng := rand.New(rand.NewPCG(1, 1))
+	centers := make([]float64, k*d)
+	for i := range centers {
+		centers[i] = 1.5 * rng.NormFloat64()
+	}
+	x, weights := make([]float64, 0, n*d), make([]float64, n)
+	for i := range n {
+		weights[i] = float64(1 + i%2)
+		z := rng.IntN(k)
+		for _, c := range centers[z*d : (z+1)*d] {
+			x = append(x, c+rng.NormFloat64())
+		}
+	}
+	table, err := framework.FromSlice(x, n, d)
+	require.NoError(t, err)
+	table, err = table.WithWeights(weights)
+	require.NoError(t, err)
+	ctx, m := context.Background(), mixture.Model{Family: family.Gaussian{}}
+	for _, method := range []framework.Method{framework.EM, framework.GFAB} {
+		o := framework.Options{K: k, Method: method, Seed: 1, NoMoves: true, FixedK: true}
+		without, err := framework.Fit(ctx, m, table, o)
+		require.NoError(t, err)
+		o.Sample = 2500
+		with, err := framework.Fit(ctx, m, table, o)
+		require.NoError(t, err)
+		require.InEpsilon(t, without.Value, with.Value, 1e-8)
+		require.Less(t, 4*with.Passes, 3*without.Passes, "%v", method)
+
+		o.Workers = 1
+		again, err := framework.Fit(ctx, m, table, o)
+		require.NoError(t, err)
+		require.Equal(t, with.Trace, again.Trace)
+		o.MaxIterations = 2
+		part, err := framework.Fit(ctx, m, table, o)
+		require.NoError(t, err)
+		o.MaxIterations = 0
+		o.Resume, err = part.Checkpoint()
+		require.NoError(t, err)
+		again, err = framework.Fit(ctx, m, table, o)
+		require.NoError(t, err)
+		require.Equal(t, with.Trace, again.Trace)
+		o.Sample = 3000
+		_, err = framework.Fit(ctx, m, table, o)
+		require.ErrorContains(t, err, "Sample")
+	}
+
+	// A sample of a component's few rows may be none of them: the fit then begins where it would without.
+	_, err = framework.Fit(ctx, m, table, framework.Options{K: 2, Sample: 5, Method: framework.EM})
+	require.NoError(t, err)
+	_, err = framework.Fit(ctx, m, table, framework.Options{K: 2, Sample: -1})
+	require.ErrorContains(t, err, "sample -1")
+}
