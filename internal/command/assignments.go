@@ -1,0 +1,104 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/framework"
+)
+
+// idFlags name columns that tell rows apart.
+type idFlags struct {
+	ID []string `name:"id" placeholder:"COL" help:"Columns that name the rows: they are left out of the fit, and come first in --assignments and in what latent predict writes."`
+}
+
+// takeIDs takes the columns of --id out of the table, and keeps their texts.
+func (in *input) takeIDs(names []string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	for i, name := range names {
+		switch {
+		case slices.Contains(names[:i], name):
+			return misused("--id names column %q twice", name)
+		case isHead(name):
+			return misused("--id: column %q is called as a column of the predictions is: rename it", name)
+		}
+	}
+	var err error
+	if in.ids, err = in.passThrough(names); err != nil {
+		return err
+	}
+	if slices.Contains(names, in.label) {
+		in.label = ""
+	}
+	in.Table, err = in.Table.Drop(names...)
+	return in.wrap(err)
+}
+
+// isHead says whether a column of predictions may have a name: p1, p2, … for one.
+func isHead(name string) bool {
+	n, rest := 0, ""
+	if got, _ := fmt.Sscanf(name+" ", "p%d%s", &n, &rest); got == 1 {
+		return true
+	}
+	return slices.Contains([]string{rowHead, labelHead, stateHead, "probability", "log_likelihood", "log_predictive", "noise", "mean"}, name)
+}
+
+// checkAssignments refuses --assignments where it cannot be, before long work.
+func (c *fitCommand) checkAssignments(s *session, source string) error {
+	switch {
+	case c.Assignments == "":
+		return nil
+	case c.Assignments == "-":
+		return misused("--assignments is -, but standard output has the report: name a file")
+	case c.model().pairs:
+		return misused("--assignments cannot be used with --model %s: save the model by --out, and see latent predict", c.Model)
+	}
+	for _, other := range []string{c.Out, c.Checkpoint} {
+		if other != "" && other == c.Assignments {
+			return misused("--assignments and another flag both name %s: name two files", other)
+		}
+	}
+	return s.checkFile("--assignments", c.Assignments, source)
+}
+
+// assign writes what the model says of each row that was read, as latent predict does.
+func (c *fitCommand) assign(s *session, r *report, in input) error {
+	text, err := encode(modelFile{modelHead: modelHead{modelFormat, modelVersion}, summary: r.summary})
+	if err != nil {
+		return err
+	}
+	m, err := parseModel(withChecksum(bytes.TrimSuffix(text, []byte("}"))))
+	if err != nil {
+		return err
+	}
+	quiet := &session{Context: context.WithoutCancel(s), stdin: s.stdin, stdout: io.Discard, stderr: io.Discard, store: s.store} // what there is to note, the fit has
+	names := namesOf(m.Columns)
+	order, err := in.match(quiet, names)
+	if err != nil {
+		return in.wrap(err)
+	}
+	if err := in.recode(m.Columns, order, false); err != nil {
+		return in.wrap(err)
+	}
+	p := &prediction{score: m.saved.score, layout: m.saved.layout, in: &in, ids: in.ids, columns: names, errors: in.renderer()}
+	if p.x, p.rows, _, err = in.numbers(quiet, models[m.Model].classes, m.saved.needsAll); err != nil {
+		return in.wrap(err)
+	}
+	if !slices.IsSorted(order) {
+		p.order = order
+	}
+	if m.saved.sequences != nil {
+		p.ends = in.endsOf(p.rows)
+		p.score = func(b framework.Rows) ([]float64, error) { return m.saved.sequences(p.series(b)) }
+	}
+	if p.numbers = in.gaps == missingDrop || in.gaps == missingEmpty; p.numbers {
+		p.layout.first = append([]string{rowHead}, p.layout.first...)
+	}
+	return s.emitTable(c.Assignments, p.heads(), func(to data.Writer) error { return p.writeTable(s, to) })
+}

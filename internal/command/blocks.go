@@ -1,0 +1,142 @@
+package command
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/latent-go/latent/data"
+)
+
+// A rowTally is what is noted of a table, counted in tables of some of its rows, one after another.
+type rowTally struct {
+	rows, dropped int              // those read, and those that --missing leaves out
+	values, gaps  int              // missing values that are integrated out, and the rows that have some
+	marked        map[string][]int // cells that each text of --na makes missing, by column
+	names         []string         // the columns that are used
+}
+
+// mark counts the cells that --na makes missing.
+func (t *rowTally) mark(in *input) {
+	t.names = in.Names
+	for _, name := range in.Names {
+		for i, n := range in.MarkedMissing(name) {
+			if t.marked == nil {
+				t.marked = map[string][]int{}
+			}
+			if t.marked[name] == nil {
+				t.marked[name] = make([]int, len(in.MarkedMissing(name)))
+			}
+			t.marked[name][i] += n
+		}
+	}
+}
+
+func (t *rowTally) noteNA(s *session, in *input, texts []string) {
+	for i, text := range texts {
+		cells, names := 0, []string(nil)
+		for _, name := range t.names {
+			if marked := t.marked[name]; marked != nil && marked[i] > 0 {
+				cells += marked[i]
+				names = append(names, name)
+			}
+		}
+		if cells == 0 {
+			s.note("--na %s makes no cell of %s missing: none of those used is %q", word(text), in.name, text)
+			continue
+		}
+		s.note("--na %s makes %s of %s missing, in %s", word(text), counted(cells, "cell"), in.name, quoted(names))
+	}
+}
+
+func (t *rowTally) noteDropped(s *session, in *input) {
+	what := "which have missing values"
+	if in.gaps == missingEmpty {
+		what = "which have no value"
+	}
+	if t.dropped > 0 {
+		s.note("left out %d of the %d rows of %s, %s", t.dropped, t.rows, in.name, what)
+	}
+}
+
+func (t *rowTally) noteGaps(s *session, in *input) {
+	if t.values > 0 {
+		s.note("%s in %d of the %d rows of %s integrated out (--missing drop leaves the rows out)", counted(t.values, "missing value"), t.gaps, t.rows-t.dropped, in.name)
+	}
+}
+
+// blocks reads the table as inputs of some rows each, one after another; an embedded data set is one.
+func (f *inputFlags) blocks(s *session, source string, reading func(name string) data.Reading) iter.Seq2[*input, error] {
+	return func(yield func(*input, error) bool) {
+		if _, embedded := data.Lookup(source); embedded {
+			yield(f.read(source, s.stdin, s.store, reading))
+			return
+		}
+		in, r, err := f.reader(source, s.stdin, s.store, reading)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for t, err := range r.blocks() {
+			one := *in
+			one.Table = t
+			if !yield(&one, r.explain(in, err)) {
+				return
+			}
+		}
+	}
+}
+
+// openBlocks begins to read the table as inputs of some rows each: next is the next one, nil after the last. One is read while another
+// is worked on. Like open, it gives up waiting when the session is interrupted. stop ends it.
+func (f *inputFlags) openBlocks(s *session, source string, reading func(name string) data.Reading) (next func() (*input, error), stop func()) {
+	type answer struct {
+		in  *input
+		err error
+	}
+	answers, stopped := make(chan answer), make(chan struct{})
+	go func() {
+		defer close(answers)
+		for in, err := range f.blocks(s, source, reading) {
+			select {
+			case answers <- answer{in, err}:
+			case <-stopped:
+				return
+			}
+		}
+	}()
+	total := new(rowTally)
+	return func() (*input, error) {
+		select {
+		case a, more := <-answers:
+			if !more || a.err != nil {
+				return nil, a.err
+			}
+			a.in.tally = total
+			a.in.unnamed = generated(a.in.Names)
+			if err := f.begun(s, a.in, total.rows == 0); err != nil {
+				return nil, err
+			}
+			total.rows += a.in.Rows()
+			return a.in, nil
+		case <-s.Done():
+			return nil, fmt.Errorf("interrupted while reading %s", source)
+		}
+	}, func() { close(stopped) }
+}
+
+// begun has the dates of some rows become numbers; the first ones decide on their forms.
+func (f *inputFlags) begun(s *session, in *input, first bool) error {
+	quiet := *s
+	if first {
+		f.noteDecimal(s, in)
+		if err := f.takeDates(s, in); err != nil {
+			return err
+		}
+		for i, name := range f.Dates.names {
+			f.Dates.forms[i] = in.dates.forms[slices.Index(in.dates.names, name)]
+		}
+		return nil
+	}
+	return f.takeDates(&quiet, in)
+}

@@ -1,0 +1,146 @@
+package command
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/latent-go/latent/framework"
+)
+
+// completionCommand writes what a shell needs to complete commands, flags and their values.
+type completionCommand struct {
+	Shell string `arg:"" enum:"bash,zsh,fish" placeholder:"SHELL" help:"bash, zsh or fish."`
+}
+
+// Help ends the output of latent completion --help.
+func (*completionCommand) Help() string {
+	return `In ~/.bashrc or ~/.zshrc: source <(latent completion bash), or zsh. Of fish: latent completion fish > ~/.config/fish/completions/latent.fish`
+}
+
+// Run writes the script.
+func (c *completionCommand) Run(s *session, k *kong.Context) error {
+	script := ""
+	switch c.Shell {
+	case "zsh":
+		script = "autoload -U +X compinit && compinit\nautoload -U +X bashcompinit && bashcompinit\n" + bashCompletion(k.Model)
+	case "bash":
+		script = bashCompletion(k.Model)
+	default:
+		script = fishCompletion(k.Model)
+	}
+	_, err := s.stdout.Write([]byte(script))
+	return err
+}
+
+// valuesOf are those that a flag can have; nil where they are anything, such as a file.
+func valuesOf(flag *kong.Flag) []string {
+	switch flag.Name {
+	case "family":
+		return familyNames(false)
+	case "method":
+		return methodNames
+	case "criterion":
+		var names []string
+		for _, c := range framework.Criteria() {
+			names = append(names, strings.ToLower(c.Name))
+		}
+		return names
+	case "decimal":
+		return []string{",", "."}
+	case "data", "given":
+		return datasetNames()
+	}
+	if flag.Enum == "" {
+		return nil
+	}
+	return strings.Split(flag.Enum, ",")
+}
+
+// flagsOf are the flags of a command, with those of every command.
+func flagsOf(app *kong.Application, command *kong.Node) []*kong.Flag {
+	return slices.DeleteFunc(slices.Concat(command.Flags, app.Flags), func(f *kong.Flag) bool { return f.Hidden })
+}
+
+// bashCompletion has cases of each command and each flag with known values; where there are none, names of files are completed.
+func bashCompletion(app *kong.Application) string {
+	var names []string
+	var flags, values strings.Builder
+	for _, command := range visible(app.Children) {
+		names = append(names, command.Name)
+		var list []string
+		for _, flag := range flagsOf(app, command) {
+			list = append(list, "--"+flag.Name)
+			if of := valuesOf(flag); of != nil {
+				fmt.Fprintf(&values, "\t'%s --%s') words='%s' ;;\n", command.Name, flag.Name, strings.Join(of, " "))
+			}
+		}
+		for _, arg := range command.Positional {
+			fmt.Fprintf(&values, "\t'%s %s') words='%s' ;;\n", command.Name, command.Name, strings.ReplaceAll(arg.Enum, ",", " "))
+		}
+		fmt.Fprintf(&flags, "\t%s) flags='%s' ;;\n", command.Name, strings.Join(list, " "))
+	}
+	return `_latent() {
+	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} words= flags=
+	if [ "$word" = = ]; then # --flag=
+		word=
+	elif [ "$before" = = ]; then
+		before=${COMP_WORDS[COMP_CWORD-2]}
+	fi
+	COMPREPLY=()
+	case $command in
+` + flags.String() + `	esac
+	case "$command $before" in
+` + values.String() + `	esac
+	if [ "$COMP_CWORD" -eq 1 ]; then
+		words='` + strings.Join(names, " ") + `'
+	elif [ "${word#-}" != "$word" ]; then
+		words=$flags
+	fi
+	local IFS=$' \t\n'
+	COMPREPLY=($(compgen -W "$words" -- "$word"))
+	case $before in
+	--data | --given) words= ;;
+	esac
+	if [ -z "$words" ]; then
+		IFS=$'\n'
+		COMPREPLY+=($(compgen -f -- "$word"))
+	fi
+}
+complete -o filenames -F _latent latent
+`
+}
+
+// fishCompletion has a line for each command, flag and list of values.
+func fishCompletion(app *kong.Application) string {
+	var b strings.Builder
+	for _, command := range visible(app.Children) {
+		fmt.Fprintf(&b, "complete -c latent -n __fish_use_subcommand -f -a %s -d %s\n", command.Name, fishQuoted(command.Help))
+		for _, flag := range flagsOf(app, command) {
+			line := fmt.Sprintf("complete -c latent -n '__fish_seen_subcommand_from %s' -l %s -d %s", command.Name, flag.Name, fishQuoted(flag.Help))
+			switch of := valuesOf(flag); {
+			case flag.Name == "data" || flag.Name == "given":
+				line += " -ra " + fishQuoted(strings.Join(of, " "))
+			case of != nil:
+				line += " -xa " + fishQuoted(strings.Join(of, " "))
+			case !flag.IsBool():
+				line += " -r"
+			}
+			b.WriteString(line + "\n")
+		}
+		for _, arg := range command.Positional {
+			if arg.Enum != "" {
+				fmt.Fprintf(&b, "complete -c latent -n '__fish_seen_subcommand_from %s' -f -a %s\n", command.Name, fishQuoted(strings.ReplaceAll(arg.Enum, ",", " ")))
+			}
+		}
+	}
+	return b.String()
+}
+
+// fishQuoted is the first sentence of a text, as fish takes it for one word.
+func fishQuoted(text string) string {
+	first, _, _ := strings.Cut(text, ". ")
+	return "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(strings.TrimSuffix(first, ".")) + "'"
+}

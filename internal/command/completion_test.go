@@ -1,0 +1,75 @@
+package command
+
+import (
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func grammar(t *testing.T) *kong.Application {
+	parser, err := kong.New(new(commands), kong.Name("latent"), kong.Description("Latent variable models that choose their own size."))
+	require.NoError(t, err)
+	return parser.Model
+}
+
+// TestManualAndCompletionsHaveEveryFlag that --help shows.
+func TestManualAndCompletionsHaveEveryFlag(t *testing.T) {
+	page, _ := done(t, "man")
+	for line := range strings.Lines(page) {
+		assert.Regexp(t, `^(\.(TH|SH|SS|TP|PP|B|I)\b|[^.'])`, line)
+	}
+	scripts := map[string]string{}
+	for _, shell := range []string{"bash", "zsh", "fish"} {
+		scripts[shell], _ = done(t, "completion", shell)
+	}
+	app := grammar(t)
+	for _, command := range visible(app.Children) {
+		assert.Contains(t, page, ".SS "+command.Name+" ")
+		for _, flag := range flagsOf(app, command) {
+			assert.Contains(t, page, `\fB`+roff("--"+flag.Name)+`\fR`)
+			assert.Regexp(t, `(?m)^\t`+command.Name+`\) flags='[^']*--`+flag.Name+`( |')`, scripts["bash"])
+			assert.Contains(t, scripts["fish"], "'__fish_seen_subcommand_from "+command.Name+"' -l "+flag.Name+" ")
+		}
+	}
+	assert.Contains(t, scripts["zsh"], scripts["bash"])
+	fails(t, 2, "must be one of", "", "completion", "csh")
+	stdout, _ := done(t, "--help")
+	assert.NotContains(t, stdout, "manual page", "it is for packages")
+}
+
+// TestHelpNamesListsOnce: what is repeated is said by one ellipsis.
+func TestHelpNamesListsOnce(t *testing.T) {
+	for _, command := range []string{"fit", "select", "predict", "sample"} {
+		stdout, _ := done(t, command, "--help")
+		assert.NotRegexp(t, `…,?\.\.\.`, stdout)
+	}
+}
+
+func TestBashCompletes(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("no bash")
+	}
+	script, _ := done(t, "completion", "bash")
+	for _, c := range []struct{ typed, want string }{
+		{"latent f", "^fit$"},
+		{"latent fit --fam", "^--family$"},
+		{"latent fit --family gam", "^gamma$"},
+		{"latent fit --family = gam", "^gamma$"},
+		{"latent fit --data faith", "^faithful$"},
+		{"latent select --criter", "^--criteria$"},
+		{"latent completion z", "^zsh$"},
+		{"latent predict completion.g", "^completion.go$"},
+		{"latent sample m.json --gi", "^--given$"},
+	} {
+		complete := script + `COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _latent; printf '%s\n' "${COMPREPLY[@]}"`
+		out, err := exec.Command(bash, append([]string{"--norc", "-c", complete, "bash"}, strings.Fields(c.typed)...)...).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		assert.Regexp(t, regexp.MustCompile(c.want), strings.TrimSpace(string(out)), c.typed)
+	}
+}

@@ -1,0 +1,327 @@
+package command
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/models/mixture"
+)
+
+// components are the result of a mixture, the heaviest first.
+type components struct {
+	noun       string // what a class is called: component, or state
+	family     string // as --family has it
+	columns    []column
+	model      mixture.Model
+	params     *mixture.Parameters
+	posterior  *mixture.Posterior // of vb
+	errors     standardErrors
+	list       []component
+	matrices   []namedMatrix // covariances
+	order      []int         // columns, those that separate most first
+	doubts     []error       // about the fit
+	separation []float64     // of the columns, in nats: how far they set the components apart
+	// assign finds the class of some rows of the table that was fitted, ascending, from 0.
+	assign func(in *input, rows []int) ([]int, error)
+	// probabilities are those of the classes of some such rows, K a row; nil where rows are not judged one by one.
+	probabilities func(in *input, rows []int) ([]float64, error)
+	drawn         bool // the list has standard errors by bootstrap
+
+	judged *certainty     // what the page says of probabilities; nil until it is asked for
+	wholes map[int]spread // of columns over all rows, likewise
+}
+
+// standardErrors are those of the parameters, in their places.
+type standardErrors struct {
+	Weights    []number `json:"weights"`
+	Components []number `json:"components"`
+}
+
+// estimates are parameters as a report has them.
+type estimates struct {
+	*mixture.Parameters
+	Errors standardErrors `json:"complete_data_standard_errors"`
+}
+
+// A component as the report has it. Standard errors are those of the complete data: they
+// take the components of the rows for known, and so are too small where components overlap.
+type component struct {
+	Weight      number          `json:"weight"`
+	WeightError number          `json:"weight_complete_data_standard_error"`
+	Rows        number          `json:"rows"` // sum of the weights of the rows that are expected to be its own
+	Drawn       *number         `json:"weight_bootstrap_standard_error,omitempty"`
+	Interval    []number        `json:"weight_bootstrap_interval,omitempty"` // two ends
+	Factors     *int            `json:"factors,omitempty"`                   // of factor analysers
+	Columns     []columnSummary `json:"columns"`
+}
+
+// A columnSummary is a component's distribution of one column in numbers with names,
+// such as mean and sd, or the probability of each level.
+type columnSummary struct {
+	Name   string            `json:"name"`
+	Values map[string]number `json:"values"`
+	Errors map[string]number `json:"complete_data_standard_errors"` // null where there is none
+
+	Drawn     map[string]number   `json:"bootstrap_standard_errors,omitempty"`
+	Intervals map[string][]number `json:"bootstrap_intervals,omitempty"`
+
+	keys []string // of the values, in order
+}
+
+// newComponents orders the components by weight and summarises them.
+func newComponents(m mixture.Model, family string, columns []column, p *mixture.Parameters, q *mixture.Posterior, s *mixture.Statistics) (*components, error) {
+	order := upTo(0, p.K-1)
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(p.Weights[j], p.Weights[i]) })
+	sums, params, err := m.Keep(s, p, order)
+	if err != nil {
+		return nil, err
+	}
+	f, err := describeComponents(m, family, columns, params, sums)
+	if err == nil && q != nil {
+		f.posterior = &mixture.Posterior{K: q.K, D: q.D, Weights: arranged(q.Weights, order), Components: arranged(q.Components, order), Pooled: q.Pooled}
+	}
+	return f, err
+}
+
+// describeComponents summarises components in their order.
+func describeComponents(m mixture.Model, family string, columns []column, p *mixture.Parameters, sums *mixture.Statistics) (*components, error) {
+	f := &components{noun: "component", family: family, columns: columns, model: m, params: p}
+	f.assign, f.probabilities = f.likeliest, f.responsibilities
+	own, shares, err := m.StandardErrors(sums, f.params)
+	if err != nil {
+		return nil, err
+	}
+	f.errors = standardErrors{Weights: numbers(shares), Components: numbers(own)}
+	summaries, err := m.Summarize(sums, f.params)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range summaries {
+		c := component{Weight: number(s.Weight), WeightError: number(s.WeightError), Rows: number(s.Rows)}
+		for j, column := range columns {
+			c.Factors, s.Columns[j] = factorsOf(s.Columns[j])
+			c.Columns = append(c.Columns, summarise(column, s.Columns[j]))
+			if c.Factors != nil {
+				c.Columns[j].addDeviation()
+			}
+		}
+		f.list = append(f.list, c)
+	}
+	if f.separation, err = separation(m, f.params); err != nil {
+		return nil, err
+	}
+	f.order = byValue(f.separation, upTo(0, f.params.D-1))
+	if f.matrices, err = f.covariances(); err != nil {
+		return nil, err
+	}
+	f.doubts, err = m.Doubts(p)
+	return f, err
+}
+
+func (f *components) result() *result {
+	r := &result{k: f.params.K, doubts: f.doubts, params: estimates{f.params, f.errors}, components: f.list, covariances: f.matrices, facts: f.facts(), print: f.print, classify: f.classify, sections: f.sections, finding: f.finding}
+	if f.posterior != nil {
+		r.posterior = f.posterior
+	}
+	return r
+}
+
+// arranged puts K equal pieces of a list into another order.
+func arranged(v []float64, order []int) []float64 {
+	size := len(v) / len(order)
+	list := make([]float64, 0, len(v))
+	for _, k := range order {
+		list = append(list, v[k*size:(k+1)*size]...)
+	}
+	return list
+}
+
+// separation is how far each column sets the components apart: the divergence of a component from the table, averaged over
+// the components.
+func separation(m mixture.Model, p *mixture.Parameters) ([]float64, error) {
+	sum := make([]float64, p.D)
+	for k, w := range p.Weights {
+		list, err := m.Characteristic(p, k)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range list {
+			sum[c.Column] += w * c.Divergence
+		}
+	}
+	return sum, nil
+}
+
+// summarise names the numbers of a column. A variance becomes a standard deviation, and
+// levels have their own names.
+func summarise(c column, values []mixture.Value) columnSummary {
+	s := columnSummary{Name: c.Name, Values: map[string]number{}, Errors: map[string]number{}}
+	for l, one := range values {
+		name, v, e := one.Name, one.Value, one.Error
+		switch {
+		case isVariance(name):
+			name, v = strings.TrimSuffix(name, "variance")+"sd", math.Sqrt(v)
+			e /= 2 * v
+		case c.Family == familyCategorical:
+			name = c.Levels[l]
+		case c.Family == familyMultinomial:
+			name = "probability"
+		}
+		s.keys = append(s.keys, name)
+		s.Values[name], s.Errors[name] = number(v), number(e)
+	}
+	return s
+}
+
+// shown is a summary for people: the head of its table column, and the cell.
+func (s columnSummary) shown(c column) (legend, cell string) {
+	v := func(i int) float64 { return float64(s.Values[s.keys[i]]) }
+	switch truth := c.truth(); {
+	case c.Family == familyCategorical && truth >= 0:
+		return fmt.Sprintf("P(%s)", c.Levels[truth]), fmt.Sprintf("%.3f", v(truth))
+	case c.Family == familyCategorical:
+		return mostLikely(c.Levels, v)
+	case c.Family == familyOrdinal:
+		p := s.probabilities(c)
+		return mostLikely(c.Levels, func(l int) float64 { return p[l] })
+	case c.Family == familyBernoulli && len(c.Levels) > 0:
+		return fmt.Sprintf("P(%s)", short(c.Levels[1])), fmt.Sprintf("%.3f", v(0))
+	case c.Family == familyBernoulli:
+		return "P(1)", fmt.Sprintf("%.3f", v(0))
+	case c.Family == familyMultinomial:
+		return s.keys[0], fmt.Sprintf("%.3f", v(0))
+	case len(s.keys) == 1:
+		return s.keys[0], readable(v(0))
+	}
+	mean, sd := familyNamed(c.Family).moments(s.Values)
+	return "mean ± sd", ascii(meanAndSD(float64(mean), float64(sd)))
+}
+
+// probabilities are those of the levels of a column, in their order.
+func (s columnSummary) probabilities(c column) []float64 {
+	p := make([]float64, len(c.levelNames()))
+	v := func(i int) float64 { return float64(s.Values[s.keys[i]]) }
+	switch c.Family {
+	case familyBernoulli:
+		p[0], p[1] = 1-v(0), v(0)
+	case familyOrdinal:
+		family.Ordinal{Levels: len(p)}.Expect([]float64{v(0), v(1)}, p)
+	default:
+		for l := range p {
+			p[l] = v(l)
+		}
+	}
+	return p
+}
+
+// mostLikely shows the level of the largest probability.
+func mostLikely(levels []string, p func(l int) float64) (legend, cell string) {
+	best := 0
+	for l := range levels {
+		if p(l) > p(best) {
+			best = l
+		}
+	}
+	return "most likely", fmt.Sprintf("%s %.2f", short(levels[best]), p(best))
+}
+
+// truth is the place of TRUE among the levels of a column of TRUE and FALSE; −1 in others.
+func (c column) truth() int {
+	is := func(word string) func(string) bool {
+		return func(level string) bool { return strings.EqualFold(level, word) }
+	}
+	if len(c.Levels) != 2 || !slices.ContainsFunc(c.Levels, is("false")) {
+		return -1
+	}
+	return slices.IndexFunc(c.Levels, is("true"))
+}
+
+// facts say what is not seen in the name of the family, which columns are what, and of vb,
+// which does not prune, how many components it needs.
+func (f *components) facts() [][2]string {
+	var list [][2]string
+	for i, kind := range columnFacts(f.family, f.columns) {
+		head := ""
+		if i == 0 {
+			head = "columns"
+		}
+		list = append(list, [2]string{head, kind[0] + ": " + kind[1]})
+	}
+	used := 0
+	for _, c := range f.list {
+		if c.Rows >= 0.5 {
+			used++
+		}
+	}
+	if used < len(f.list) {
+		list = append(list, [2]string{"in use", fmt.Sprintf("%d of the %d %ss hold rows", used, len(f.list), f.noun)})
+	}
+	return list
+}
+
+// print shows the components that hold rows, and as many columns as the page is wide.
+func (f *components) print(p *page) {
+	list := slices.DeleteFunc(slices.Clone(f.list), func(c component) bool { return c.Rows < 0.5 })
+	if len(list) == 0 {
+		list = f.list // of a table whose weights are small
+	}
+	empty := len(f.list) - len(list)
+	rows := list[:min(len(list), mostRows)]
+	shown, g := f.fitting(p, rows)
+	p.line("")
+	p.grid(g)
+	if left := len(f.columns) - len(shown); left > 0 {
+		p.prose(0, "The most characteristic columns come first; %s left out (--format json has all).", are(left, "more column"))
+	}
+	if more := len(list) - len(rows); more > 0 {
+		p.prose(0, "%s of less weight left out (--format json has all).", counted(more, f.noun))
+	}
+	if empty > 0 {
+		p.prose(0, "%s left out, with less than half a row each (--format json has all).", are(empty, f.noun))
+	}
+	if f.drawn {
+		f.printDrawn(p, rows)
+	}
+	p.printMatrices(slices.DeleteFunc(slices.Clone(f.matrices), func(m namedMatrix) bool { return m.Component > len(rows) }))
+}
+
+// fitting are all columns in their order where the page is wide enough, else the most
+// characteristic that it has room for, one at least.
+func (f *components) fitting(p *page, rows []component) (shown []int, g *grid) {
+	n, g := p.widest(len(f.order), func(n int) *grid { return f.grid(rows, f.order[:n]) })
+	if n < len(f.order) {
+		return f.order[:n], g
+	}
+	all := upTo(0, n-1)
+	return all, f.grid(rows, all)
+}
+
+// grid shows some components and columns.
+func (f *components) grid(rows []component, columns []int) *grid {
+	heads := []string{f.noun, "weight", "rows"}
+	if rows[0].Factors != nil {
+		heads = append(heads, numberOfFactors)
+	}
+	for _, j := range columns {
+		legend, _ := rows[0].Columns[j].shown(f.columns[j])
+		heads = append(heads, short(f.columns[j].Name)+"\n"+legend)
+	}
+	g := newGrid(heads...)
+	for k, c := range rows {
+		row := []string{strconv.Itoa(k + 1), readable(float64(c.Weight)), fmt.Sprintf("%.1f", float64(c.Rows))}
+		if c.Factors != nil {
+			row = append(row, strconv.Itoa(*c.Factors))
+		}
+		for _, j := range columns {
+			_, cell := c.Columns[j].shown(f.columns[j])
+			row = append(row, cell)
+		}
+		g.row(row...)
+	}
+	return g
+}

@@ -1,0 +1,72 @@
+package command
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// dateColumns are the value of --dates.
+type dateColumns struct {
+	names, forms []string // of each column its form, empty where it is to be found
+}
+
+// MarshalText is COL=FORM,….
+func (d dateColumns) MarshalText() ([]byte, error) {
+	var items []string
+	for i, name := range d.names {
+		item := strings.ReplaceAll(name, ",", `\,`)
+		if d.forms[i] != "" {
+			item += "=" + strings.ReplaceAll(d.forms[i], ",", `\,`)
+		}
+		items = append(items, item)
+	}
+	return []byte(strings.Join(items, ",")), nil
+}
+
+// UnmarshalText reads COL[=FORM],…; a comma in a name has a backslash before it.
+func (d *dateColumns) UnmarshalText(text []byte) error {
+	*d = dateColumns{}
+	for _, item := range kong.SplitEscaped(string(text), ',') {
+		name, form, _ := strings.Cut(item, "=")
+		if name = strings.TrimSpace(name); name == "" || slices.Contains(d.names, name) {
+			return fmt.Errorf("%q: write COL,… or COL=FORM,…, each column once", text)
+		}
+		d.names, d.forms = append(d.names, name), append(d.forms, strings.TrimSpace(form))
+	}
+	return nil
+}
+
+// formOfDigits is the form of dates that are read as numbers.
+const formOfDigits = "YYYYMMDD"
+
+// takeDates has columns of dates become numbers: those of --dates, and those of the fit of a saved model where the table has them as
+// dates and not as numbers already.
+func (f *inputFlags) takeDates(s *session, in *input) error {
+	asked := f.Dates
+	for i, name := range f.fittedDates.names {
+		form := f.fittedDates.forms[i]
+		isDate := in.Levels(name) != nil || form == formOfDigits && slices.Contains(in.Names, name)
+		if isDate && !slices.Contains(f.Dates.names, name) {
+			asked.names, asked.forms = append(slices.Clone(asked.names), name), append(slices.Clone(asked.forms), form)
+		}
+	}
+	if len(asked.names) == 0 {
+		return nil
+	}
+	table, found, err := in.Table.Dates(asked.names, asked.forms)
+	if err != nil {
+		return in.wrap(fmt.Errorf("--dates: %w", err))
+	}
+	in.Table, in.dates = table, dateColumns{asked.names, found}
+	if n := len(f.Dates.names); n > 0 {
+		var list []string
+		for i, name := range f.Dates.names {
+			list = append(list, fmt.Sprintf("%.60q (%s)", name, found[i]))
+		}
+		s.note("%s: dates are numbers, days since 1 January 1970: %s", in.name, listed(list, 20))
+	}
+	return nil
+}

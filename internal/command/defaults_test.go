@@ -1,0 +1,86 @@
+package command
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// latentClasses are codes 1 and 2 of six items: rows of three classes, which show their own code with probability 0.8.
+func latentClasses(rows int, seed uint64) string {
+	rng := rand.New(rand.NewPCG(seed, 6))
+	profiles := [][]int{{1, 1, 1, 1, 1, 1}, {2, 2, 2, 2, 2, 2}, {1, 1, 1, 2, 2, 2}}
+	var text strings.Builder
+	text.WriteString("q1,q2,q3,q4,q5,q6\n")
+	for range rows {
+		var cells []string
+		for _, code := range profiles[rng.IntN(3)] {
+			if rng.Float64() > 0.8 {
+				code = 3 - code
+			}
+			cells = append(cells, fmt.Sprint(code))
+		}
+		text.WriteString(strings.Join(cells, ",") + "\n")
+	}
+	return text.String()
+}
+
+// TestFamilyAutoFindsThreeLatentClasses in 9 of 10 tables at least.
+func TestFamilyAutoFindsThreeLatentClasses(t *testing.T) {
+	found := 0
+	for seed := range uint64(10) {
+		r := fitJSON(t, "--family", "auto", "--data", file(t, "codes.csv", latentClasses(600, seed)))
+		require.Equal(t, "cvb0", r.Method)
+		if r.K == 3 {
+			found++
+		}
+	}
+	t.Logf("%d of 10", found)
+	assert.GreaterOrEqual(t, found, 9)
+}
+
+// TestCodesAndCountsAreIntegratedOutByDefault: what the other flags ask for goes first, and tables of more than 10,000 cells
+// and of other columns have gFAB.
+func TestCodesAndCountsAreIntegratedOutByDefault(t *testing.T) {
+	codes, counts := file(t, "codes.csv", latentClasses(60, 1)), file(t, "counts.csv", "a,b\n0,3\n2,9\n1,7\n0,4\n12,2\n9,1\n8,0\n")
+	many := file(t, "many.csv", "a\n9950\n20080\n10010\n19900\n10100\n20010\n")
+	large := file(t, "large.csv", "a\n"+strings.Repeat("0\n1\n1\n", 4000))
+	for want, list := range map[string][][]string{
+		"cvb0": {{"--data", codes, "--family", "auto"}, {"--data", codes, "--family", "bernoulli"}, {"--data", codes, "--columns", "q1=categorical"},
+			{"--data", counts, "--family", "poisson"}, {"--data", counts, "--columns", "a=poisson,b=poisson"}, {"--model", "bernmix", "--data", codes},
+			{"--data", codes, "--family", "auto", "--prior", "a=2,b=2"}, {"--data", codes, "--family", "auto", "--criterion", "exacticl"}},
+		"gfab": {{"--data", codes, "--family", "auto", "--method", "gfab"}, {"--data", codes, "--family", "auto", "--k", "2"}, {"--data", codes, "--family", "auto", "--criterion", "gfic"},
+			{"--data", codes, "--family", "auto", "--accelerate"}, {"--data", codes, "--columns", "q1=gaussian"}, {"--data", counts, "--family", "multinomial"},
+			{"--data", large, "--family", "auto"}, {"--data", large, "--model", "bernmix"}, {"--data", counts}, {"--data", many, "--family", "poisson"}},
+	} {
+		for _, args := range list {
+			assert.Equal(t, want, fitJSON(t, args...).Method, args)
+		}
+	}
+	stdout, _ := done(t, "fit", "--data", codes, "--family", "auto")
+	assert.Contains(t, stdout, "method          cvb0, as the columns are codes (default elsewhere: gfab)")
+	assert.Contains(t, stdout, "3 of 3 reached this value")
+	stdout, _ = done(t, "fit", "--data", counts, "--family", "poisson")
+	assert.Contains(t, stdout, "cvb0, as the columns are codes or counts")
+	stdout, _ = done(t, "fit", "--data", codes, "--family", "auto", "--method", "cvb0")
+	assert.NotContains(t, stdout, "default elsewhere")
+	fails(t, 2, "--prior requires --method map or vb or cvb0, and the method is gfab", "", "fit", "--data", large, "--family", "auto", "--prior", "a=2,b=2")
+	fails(t, 2, "--prior requires --method map or vb or cvb0, and the method is gfab", "", "fit", "--prior", "weights=1")
+}
+
+// TestSelectWarnsOfTheLargestK where the table bears larger ones, and only there.
+func TestSelectWarnsOfTheLargestK(t *testing.T) {
+	_, stderr := done(t, "select", "--data", "iris", "--kmax", "4", "--restarts", "1")
+	assert.Contains(t, stderr, "latent: K = 4 is the largest compared, and best by fic, aic: larger K may be better (--kmax)\n")
+	stdout, stderr := done(t, "select", "--data", "ruspini", "--cov", "all", "--kmax", "3", "--restarts", "1", "--format", "json")
+	assert.Contains(t, stderr, "K = 3 is the largest compared, and best by gaussian-vve")
+	assert.Contains(t, stdout, `"warnings":["K = 3 is the largest`)
+	for _, args := range [][]string{{"--data", "faithful", "--kmax", "4", "--criteria", "gfic"}, {"--data", "iris", "--kmin", "4", "--kmax", "4"}, {"--model", "bpca", "--data", "iris"}} {
+		_, stderr = done(t, append([]string{"select"}, args...)...)
+		assert.NotContains(t, stderr, "largest compared", args)
+	}
+}

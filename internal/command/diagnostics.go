@@ -1,0 +1,170 @@
+package command
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/latent-go/latent/data"
+)
+
+// A diagnostic puts what --family auto saw in a column into words. Columns with the same one share a note.
+type diagnostic struct {
+	cause  data.Cause
+	reason string // of the family, for the list of columns
+	claim  string // of a note about the columns, whose names and details follow; empty: there is nothing to note
+	advice func(list []suspect, given *columnFamilies) string
+}
+
+// A suspect is a column that a diagnostic applies to.
+type suspect struct {
+	name string
+	data.Suggestion
+}
+
+// diagnostics are in the order of their notes.
+var diagnostics = []diagnostic{
+	{data.RowNumbers, "", "left out, numbered as rows are", keep(familyGaussian)},
+	{data.InOrder, "", "left out, different in every row and in order, as identifiers are", keep(familyGaussian)},
+	{data.NamedIdentifier, "", "left out, many numbers under the name of an identifier", keep(familyGaussian)},
+	{data.DifferentTexts, "", "left out, hardly a text in two rows, as names have", keep(familyCategorical)},
+	{data.DigitCodes, "", "left out, digits of one length with few rows each, as postcodes", keep(familyCategorical)},
+	{data.Dates, "days since 1970", "left out, dates or times", datesAsNumbers},
+	{data.SingleValue, "", "left out, with a single value, which distinguishes no rows", nil},
+	{data.ManyLevels, "texts", "taken for categorical, with few rows a level", dropThem},
+	{data.DecimalCommas, "texts", "taken for categorical because of commas in decimals", say("write points or commas throughout (--decimal)")},
+	{data.DecimalPoints, "texts", "taken for categorical because of points in decimals", say("write points or commas throughout (--decimal)")},
+	{data.SeparatedThousands, "texts", "taken for categorical because of separators of thousands", say("write digits without them, or --decimal , where these are decimals")},
+	{data.TextsInNumbers, "texts", "taken for categorical because some cells are no numbers", markThem},
+	{data.MissingTexts, "texts", "with levels that often stand for missing values", markThem},
+	{data.FewValues, "few values", "taken for categorical, with few different numbers", inOrder},
+	{cause: data.TwoValues, reason: "two values"},
+	{cause: data.VaryAsCounts, reason: "counts"},
+	{cause: data.VaryUnlikeCounts, reason: "unlike counts"},
+	{cause: data.Skewed, reason: "long tail"},
+	{cause: data.Numbers, reason: "numbers"},
+	{cause: data.Levels, reason: "texts"},
+}
+
+// most is how many columns of one diagnostic a note has room for.
+const most = 3
+
+func say(advice string) func([]suspect, *columnFamilies) string {
+	return func([]suspect, *columnFamilies) string { return advice }
+}
+
+func dropThem(list []suspect, _ *columnFamilies) string {
+	return "--drop " + abridged(list, ",", func(c suspect) string { return item(c.name) }) + " leaves " + them(list) + " out"
+}
+
+func them(list []suspect) string {
+	if len(list) > 1 {
+		return "them"
+	}
+	return "it"
+}
+
+// markThem advises to read texts as missing.
+func markThem(list []suspect, _ *columnFamilies) string {
+	var texts []string
+	for _, c := range list {
+		for _, text := range c.Texts {
+			if len(texts) <= most && !slices.Contains(texts, text) { // more are not shown
+				texts = append(texts, text)
+			}
+		}
+	}
+	return abridged(texts, " ", func(text string) string { return "--na=" + word(strings.TrimSpace(text)) }) + " reads such cells as missing"
+}
+
+// as is the flag that gives the columns of a note a family.
+func as(family string, list []suspect, given *columnFamilies) string {
+	var names []string
+	for _, c := range list[:min(len(list), most)] {
+		names = append(names, c.name)
+	}
+	flag := given.with(names, family)
+	if len(list) > most {
+		flag += " and so on"
+	}
+	return flag
+}
+
+func keep(family string) func([]suspect, *columnFamilies) string {
+	return func(list []suspect, given *columnFamilies) string {
+		verb := " keeps "
+		if len(list) > most {
+			verb = " keep "
+		}
+		return as(family, list, given) + verb + them(list)
+	}
+}
+
+func datesAsNumbers(list []suspect, _ *columnFamilies) string {
+	return "--dates " + abridged(list, ",", func(c suspect) string { return item(c.name) }) + " takes " + them(list) + " as days since 1970"
+}
+
+func inOrder(list []suspect, given *columnFamilies) string {
+	return as(familyOrdinal, list, given) + " where their order counts"
+}
+
+// notesOn puts what is left out or in doubt into words.
+func notesOn(list []suspect, given *columnFamilies) (notes []string) {
+	found := map[data.Cause][]suspect{}
+	for _, c := range list {
+		if c.Cause != data.Dates || c.Kind == data.Date { // else they are numbers, as was asked
+			found[c.Cause] = append(found[c.Cause], c)
+		}
+	}
+	for _, why := range diagnostics {
+		list := found[why.cause]
+		if len(list) == 0 || why.claim == "" {
+			continue
+		}
+		note := why.claim + ": " + abridged(list, ", ", func(c suspect) string { return strings.TrimSpace(fmt.Sprintf("%.60q %s", c.name, c.Detail)) })
+		if len(list) > most {
+			note += fmt.Sprintf(" (%d columns)", len(list))
+		}
+		if why.advice != nil {
+			note += ": " + why.advice(list, given)
+		}
+		notes = append(notes, note)
+	}
+	return notes
+}
+
+var plainWord = regexp.MustCompile(`^[\pL\pN_.][\pL\pN_.,:=/@%+-]*$`)
+
+// word is a text as a shell takes it for one argument.
+func word(text string) string {
+	if plainWord.MatchString(text) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
+// item is the name of a column as a flag with a list of names takes it.
+func item(name string) string { return word(strings.ReplaceAll(name, ",", `\,`)) }
+
+// abridged joins the texts of the first things.
+func abridged[T any](things []T, separator string, write func(T) string) string {
+	var list []string
+	for _, one := range things[:min(len(things), most)] {
+		list = append(list, write(one))
+	}
+	if len(things) > most {
+		list = append(list, "…")
+	}
+	return strings.Join(list, separator)
+}
+
+func quotedCell(text string) string { return fmt.Sprintf("%.60q", text) }
+
+// are is a number of things with its verb: "1 cell is", "2 cells are".
+func are(n int, thing string) string {
+	if n == 1 {
+		return counted(n, thing) + " is"
+	}
+	return counted(n, thing) + " are"
+}

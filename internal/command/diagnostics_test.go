@@ -1,0 +1,206 @@
+package command
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func notes(stderr, path string) []string {
+	return strings.Split(strings.TrimSpace(strings.ReplaceAll(stderr, path, "PATH")), "\n")
+}
+
+func TestColumnsThatMayMisleadAutoAreNoted(t *testing.T) {
+	text := "id,name,age,income,visits\n"
+	for i := range 20 {
+		age := fmt.Sprint(30 + i%10*7)
+		switch i {
+		case 4, 9:
+			age = "?"
+		case 11:
+			age = "not known"
+		}
+		text += fmt.Sprintf("%d,n%d,%s,%d,%d\n", 20-i, i, age, 100+i%7*900, i%4)
+	}
+	path := file(t, "d.csv", text)
+	args := []string{"fit", "--data", path, "--family", "auto", "--k", "1"}
+	_, stderr := done(t, args...)
+	assert.Equal(t, []string{
+		`latent: PATH: left out, numbered as rows are: "id" (1 to 20): --columns id=gaussian keeps it`,
+		`latent: PATH: left out, hardly a text in two rows, as names have: "name" (20 levels in 20 rows): --columns name=categorical keeps it`,
+		`latent: PATH: taken for categorical because some cells are no numbers: "age" ("?", "not known" in 3 cells, among 17 numbers): --na='?' --na='not known' reads such cells as missing`,
+	}, notes(stderr, path))
+
+	_, stderr = done(t, append(args, "--na=?", "--na=not known", "--na=-1", "--drop", "id,name", "--columns", "income=gaussian")...)
+	assert.Equal(t, []string{
+		`latent: --na '?' makes 2 cells of PATH missing, in "age"`,
+		`latent: --na 'not known' makes 1 cell of PATH missing, in "age"`,
+		`latent: --na '-1' makes no cell of PATH missing: none of those used is "-1"`,
+		`latent: 3 missing values in 3 of the 20 rows of PATH integrated out (--missing drop leaves the rows out)`,
+	}, notes(stderr, path))
+
+	// What is in doubt or left out is in JSON too.
+	r := fitJSON(t, args[1:]...)
+	assert.Len(t, r.Warnings, 3)
+	assert.Equal(t, []string{"texts (\"?\", \"not known\" in 3 cells, among 17 numbers)", "unlike counts (variance 3.02e+06, mean 2.66e+03)", "counts (variance 1.25, mean 1.5)"},
+		[]string{r.Columns[0].Reason, r.Columns[1].Reason, r.Columns[2].Reason})
+
+	// Columns whose family is given are no business of auto.
+	_, stderr = done(t, append(args, "--columns", "id=gaussian,name=categorical,age=categorical,income=poisson")...)
+	assert.Empty(t, stderr)
+	fails(t, 2, "zoo is an embedded data set", "", "fit", "--data", "zoo", "--family", "auto", "--na", "x")
+}
+
+// The advice of a note makes a fit in which the columns are no longer noted.
+func TestNotesOnColumnsCanBeFollowed(t *testing.T) {
+	cells := func(rows int, cell func(i int) any) string {
+		text := "x;y\n"
+		for i := range rows {
+			text += fmt.Sprintf("%v;%.3f\n", cell(i), math.Sin(float64(i)))
+		}
+		return text
+	}
+	for _, c := range []struct{ text, note, follow string }{
+		{cells(30, func(i int) any { return 1 + i%5 }), `categorical, with few different numbers: "x" (5 values, 1 to 5): --columns x=ordinal where their order counts`, "--columns x=ordinal"},
+		{cells(30, func(i int) any { return i % 3 * 2 }), `"x" (3 values, 0 to 4): --columns x=ordinal`, "--columns x=categorical"},
+		{cells(60, func(i int) any { return i % 3 }), `"x" (3 values, 0 to 2): --columns x=ordinal`, "--columns x=ordinal"},
+		{cells(30, func(i int) any { return i%3 - 1 }), `"x" (3 values, -1 to 1): --columns x=ordinal`, "--columns x=categorical"},
+		{cells(30, func(i int) any { return 170 + i*7%20 }), "", ""},
+		{cells(30, func(i int) any { return 1 + i%2 }), "", ""},
+		{cells(30, func(i int) any { return 1000 + i*i }), `left out, different in every row and in order, as identifiers are: "x" (1000 to 1841): --columns x=gaussian keeps it`, "--columns x=gaussian"},
+		{cells(30, func(i int) any { return fmt.Sprintf("2024-01-%02d", 1+i) }), `left out, dates or times: "x" (such as "2024-01-01"): --dates x takes it as days since 1970`, "--dates x"},
+		{cells(60, func(i int) any { return fmt.Sprintf("L%d", i*7%20) }), `few rows a level: "x" (20 levels in 60 rows): --drop x leaves it out`, "--drop x"},
+		{cells(30, func(i int) any { return []string{"a", "b", "-", "N/A"}[i%4] }), `levels that often stand for missing values: "x" ("-", "N/A"): --na='-' --na=N/A reads`, "--na=- --na=N/A"},
+		{cells(30, func(i int) any { return fmt.Sprintf("1,%d", i%9) }), `commas in decimals: "x": write points or commas throughout (--decimal)`, "--drop x"},
+		{cells(30, func(int) any { return 3 }), `left out, with a single value, which distinguishes no rows: "x"`, "--drop x"},
+		{cells(30, func(int) any { return "a" }), `left out, with a single value, which distinguishes no rows: "x"`, "--drop x"},
+		{cells(30, func(i int) any { return i % 2 }), "", ""},
+		{cells(30, func(i int) any { return "no yes"[i%2*3:][:2] }), "", ""},
+	} {
+		path := file(t, "d.csv", c.text)
+		args := []string{"fit", "--data", path, "--family", "auto", "--k", "1"}
+		_, stderr := done(t, args...)
+		if c.note == "" {
+			assert.Empty(t, stderr, c.text)
+			continue
+		}
+		assert.Contains(t, stderr, c.note)
+		_, stderr = done(t, append(args, strings.Fields(c.follow)...)...)
+		assert.NotRegexp(t, `(left out|taken for|with levels).*"x"`, stderr, c.follow)
+	}
+}
+
+func TestManyDoubtfulColumnsShareANote(t *testing.T) {
+	text := "a,b,\"c,d\",e\n" + strings.Repeat("1,1,1,1\n2,2,2,2\n3,3,3,3\n", 20)
+	path := file(t, "d.csv", text)
+	_, stderr := done(t, "fit", "--data", path, "--family", "auto", "--k", "1")
+	assert.Equal(t, []string{`latent: PATH: taken for categorical, with few different numbers: "a" (3 values, 1 to 3), "b" (3 values, 1 to 3), "c,d" (3 values, 1 to 3), … (4 columns): --columns 'a=ordinal,b=ordinal,c\,d=ordinal' and so on where their order counts`}, notes(stderr, path))
+	r := fitJSON(t, "--data", path, "--columns", `c\,d=categorical`, "--k", "1")
+	assert.Equal(t, familyCategorical, r.Columns[2].Family)
+	_, stderr = done(t, "fit", "--data", path, "--columns", "b=gaussian,e=poisson,c\\,d=poisson", "--k", "1")
+	assert.Contains(t, stderr, `--columns 'b=gaussian,e=poisson,c\,d=poisson,a=ordinal' where their order counts`, "those given stay")
+}
+
+// skewedTable has a lognormal column and one of waiting times.
+func skewedTable() string {
+	rng, text := rand.New(rand.NewPCG(4, 4)), "a,b\n"
+	for range 300 {
+		text += fmt.Sprintf("%.5f,%.5f\n", math.Exp(rng.NormFloat64()), rng.ExpFloat64()+rng.ExpFloat64())
+	}
+	return text
+}
+
+func TestAutoTellsTheFamilyOfEachColumn(t *testing.T) {
+	for _, c := range []struct{ data, want string }{
+		{"zoo", "categorical of 2 levels (texts): hair, feathers, eggs, milk, airborne, aquatic, predator, toothed, backbone, breathes, venomous, fins, tail, domestic, catsize categorical of 6 levels (few values): legs"},
+		{"faithful", "gaussian (numbers): eruptions gaussian (unlike counts): waiting"},
+		{file(t, "d.csv", "a,b\n1.5,2.5\n2.5,3.5\n7.5,1.5\n2.5,4.5\n"), "gaussian (numbers): a, b"},
+		{file(t, "skew.csv", skewedTable()), "lognormal (long tail): a gamma (long tail): b"},
+	} {
+		for _, command := range []string{"fit", "select"} {
+			stdout, _ := done(t, command, "--data", c.data, "--family", "auto", "--kmax", "2")
+			assert.Contains(t, strings.Join(strings.Fields(stdout), " "), c.want)
+		}
+	}
+}
+
+// codes are texts that numbers would not tell apart, in two kinds of rows.
+func codes(rows int) string {
+	text := "zip,id,x\n"
+	for i := range rows {
+		text += fmt.Sprintf("%s,%s,%d\n", []string{"01234", "02139"}[i%2], []string{"1.0", "01", "9007199254740993", "1"}[i%4], i%2*20+i%5)
+	}
+	return text
+}
+
+func TestTextsThatLookLikeNumbersAreKept(t *testing.T) {
+	ids := []string{"01", "1", "1.0", "9007199254740993"}
+	zips := []string{"01234", "02139"}
+	path, model := file(t, "d.csv", codes(40)), t.TempDir()+"/m.json"
+	for _, args := range [][]string{
+		{"--columns", "zip=categorical,id=categorical,x=poisson", "--k", "2"},
+		{"--family", "auto", "--columns", "id=categorical,x=poisson", "--k", "2"},
+		{"--family", "categorical", "--columns", "x=poisson", "--k", "2"},
+	} {
+		r := fitJSON(t, append([]string{"--data", path, "--out", model}, args...)...)
+		assert.Equal(t, []column{{"zip", "categorical", zips, ""}, {"id", "categorical", ids, ""}, {"x", "poisson", nil, ""}}, withoutReasons(r.Columns), "%v", args)
+
+		want, _ := done(t, "predict", model, "--data", path)
+		_, rest, _ := strings.Cut(codes(40), "\n")
+		got, _ := done(t, "predict", model, "--data", file(t, "unnamed.csv", rest))
+		assert.Equal(t, want, got, "columns by their places")
+		fails(t, 1, `row 1 of column "id" is "9007199254740992", which is none of the levels`, "", "predict", model, "--data", file(t, "o.csv", "zip,id,x\n01234,9007199254740992,1\n"))
+	}
+	stdout, _ := done(t, "sample", model, "-n", "50")
+	for _, row := range records(t, stdout)[1:] {
+		assert.Contains(t, zips, row[0])
+		assert.Contains(t, ids, row[1])
+	}
+
+	// Where the column is said to be one of numbers, it is.
+	r := fitJSON(t, "--data", path, "--family", "auto", "--columns", "zip=gaussian", "--drop", "id", "--k", "1")
+	require.Equal(t, familyGaussian, r.Columns[0].Family)
+	assert.InDelta(t, (1234+2139)/2., float64(r.Components[0].Columns[0].Values["mean"]), 1e-9)
+	r = fitJSON(t, "--data", path, "--family", "poisson", "--weights", "x", "--select", "zip", "--k", "1")
+	assert.Equal(t, familyPoisson, r.Columns[0].Family)
+}
+
+func withoutReasons(columns []column) (list []column) {
+	for _, c := range columns {
+		c.Reason = ""
+		list = append(list, c)
+	}
+	return list
+}
+
+// Where nothing would be left, it is an error that names every column.
+func TestTablesOfNothingButIdentifiersAreRefused(t *testing.T) {
+	text := "id,name,one\n"
+	for i := range 12 {
+		text += fmt.Sprintf("%d,n%d,1\n", i+1, i)
+	}
+	fails(t, 1, `no column is left to fit: left out, numbered as rows are: "id" (1 to 12): --columns id=gaussian keeps it; left out, hardly a text in two rows, as names have: "name" (12 levels in 12 rows): --columns name=categorical keeps it; left out, with a single value, which distinguishes no rows: "one"`,
+		"", "fit", "--data", file(t, "d.csv", text), "--family", "auto")
+}
+
+// Columns of two values make the Gaussian default suggest auto, which fits them as codes of two levels.
+func TestTwoValuesSuggestAuto(t *testing.T) {
+	text := "a,b,promo,sex\n"
+	for i := range 60 {
+		text += fmt.Sprintf("%.3f,%.3f,%d,%d\n", math.Sin(float64(i)), math.Cos(float64(3*i)), i%3/2, 1+i%2)
+	}
+	path := file(t, "d.csv", text)
+	_, stderr := done(t, "fit", "--data", path, "--k", "1")
+	assert.Equal(t, []string{`latent: PATH: 2 columns have 2 values ("promo", "sex"): --family auto would treat them as Bernoulli`}, notes(stderr, path))
+	_, stderr = done(t, "fit", "--data", path, "--k", "1", "--drop", "sex")
+	assert.Equal(t, []string{`latent: PATH: "promo" has 2 values: --family auto would treat it as Bernoulli`}, notes(stderr, path))
+	r := fitJSON(t, "--data", path, "--k", "1", "--family", "auto")
+	assert.Equal(t, []column{{"promo", "bernoulli", nil, "two values (0 and 1)"}, {"sex", "bernoulli", []string{"1", "2"}, "two values (1 and 2)"}}, r.Columns[2:])
+	assert.Empty(t, r.Warnings)
+	assert.InDelta(t, 0.5, float64(r.Components[0].Columns[3].Values["probability"]), 1e-9)
+}

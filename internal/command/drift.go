@@ -1,0 +1,231 @@
+package command
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/latent-go/latent/framework"
+)
+
+const (
+	// mostDrawn bounds the rows that are drawn from a model, and the log-likelihoods of rows that are kept for their quantiles.
+	mostDrawn = 10_000
+	// mostUnlike is how many of the least likely rows are kept.
+	mostUnlike = 20
+	// unlikely is the part of the rows drawn from the model that are less likely than a row which is called unlike them.
+	unlikely = 0.001
+)
+
+// A drift gathers how rows lie beside what a model expects, block by block: its size does not grow with them.
+type drift struct {
+	m             *modelFile
+	at            int // of the log-likelihood among the numbers of a row
+	first         int // of the probabilities of the components among them; negative: there are none
+	now, expected gathering
+	unlike        []unlikeRow // the least likely first
+	rng           *rand.Rand
+	fault         error // why the model drew no rows
+}
+
+// A gathering is what is kept of rows.
+type gathering struct {
+	rows    float64
+	logs    reservoir
+	sum     float64   // of the log-likelihoods
+	shares  []float64 // sums of the probabilities of the components
+	columns []gatheredColumn
+}
+
+// A gatheredColumn has mean and squared deviations of a column of numbers, and how often there is each level of another.
+type gatheredColumn struct {
+	n, mean, squares, missing float64
+	levels                    []float64
+}
+
+func (c *gatheredColumn) sd() float64 { return math.Sqrt(c.squares / c.n) }
+
+// An unlikeRow is a row of low likelihood.
+type unlikeRow struct {
+	row   int // as the table was read, from 0
+	log   float64
+	label int // of the component, from 1; 0: there is none
+	x     []float64
+}
+
+// A reservoir keeps each of some values with the same probability.
+type reservoir struct {
+	kept []float64
+	seen int
+}
+
+func (r *reservoir) add(v float64, rng *rand.Rand) {
+	r.seen++
+	if len(r.kept) < mostDrawn {
+		r.kept = append(r.kept, v)
+	} else if i := rng.IntN(r.seen); i < mostDrawn {
+		r.kept[i] = v
+	}
+}
+
+// newDrift is that of a model, which draws the rows that it expects; where it takes columns as given, it does so with the rows that come.
+func newDrift(m *modelFile) (*drift, error) {
+	names := m.saved.layout.names()
+	d := &drift{m: m, first: -1, rng: rand.New(rand.NewPCG(1, 1))}
+	d.at = slices.IndexFunc(names, func(name string) bool { return strings.HasPrefix(name, "log_") })
+	if d.at < 0 {
+		return nil, misused("--report is about the likelihood of rows, which a %s model does not have", m.Model)
+	}
+	if m.saved.layout.list == "responsibilities" {
+		d.first = len(m.saved.layout.first)
+	}
+	d.now, d.expected = d.gathering(), d.gathering()
+	if m.saved.given != nil {
+		return d, nil
+	}
+	n, width := mostDrawn, len(m.Columns)
+	const cells, few = 20_000_000, 200
+	n = min(n, max(few, cells/width))
+	x, _, err := m.saved.sample(n, d.rng)
+	if err != nil {
+		d.fault = err
+		return d, nil
+	}
+	d.expect(framework.Rows{N: n, D: width, Stride: width, X: x})
+	return d, nil
+}
+
+func (d *drift) gathering() gathering {
+	g := gathering{columns: make([]gatheredColumn, len(d.m.Columns))}
+	if d.first >= 0 {
+		g.shares = make([]float64, len(d.m.saved.layout.entries))
+	}
+	for j, c := range d.m.Columns {
+		if len(c.Levels) > 0 {
+			g.columns[j].levels = make([]float64, len(c.Levels))
+		}
+	}
+	return g
+}
+
+// expect gathers rows that the model drew.
+func (d *drift) expect(b framework.Rows) {
+	var table []float64
+	var err error
+	if d.m.saved.sequences != nil {
+		table, err = d.m.saved.sequences(framework.Sequences{Steps: b, Ends: []int{b.N}})
+	} else {
+		table, err = d.m.saved.score(b)
+	}
+	if err != nil {
+		d.fault = cmp.Or(d.fault, err)
+		return
+	}
+	d.gather(&d.expected, b, table)
+}
+
+// add gathers a block of rows, of which the model says the numbers of the table. origin is the number of a row of the block, from 0.
+func (d *drift) add(b framework.Rows, table []float64, origin func(i int) int) {
+	d.gather(&d.now, b, table)
+	width := len(table) / b.N
+	for i := range b.N {
+		if log := table[i*width+d.at]; len(d.unlike) < mostUnlike || log < d.unlike[len(d.unlike)-1].log {
+			one := unlikeRow{row: origin(i), log: log, x: slices.Clone(b.Row(i))}
+			if d.first >= 0 {
+				one.label = int(table[i*width])
+			}
+			at, _ := slices.BinarySearchFunc(d.unlike, log, func(r unlikeRow, v float64) int { return cmp.Compare(r.log, v) })
+			d.unlike = slices.Insert(d.unlike, at, one)
+			d.unlike = d.unlike[:min(len(d.unlike), mostUnlike)]
+		}
+	}
+	if d.m.saved.given == nil || d.expected.rows >= mostDrawn || d.fault != nil {
+		return
+	}
+	b.X = slices.Clone(b.X)
+	x, _, err := d.m.saved.given(b, d.rng)
+	if err != nil {
+		d.fault = err
+		return
+	}
+	b.X, b.Stride = x, b.D
+	d.expect(b)
+}
+
+func (d *drift) gather(g *gathering, b framework.Rows, table []float64) {
+	width := len(table) / b.N
+	for i := range b.N {
+		said := table[i*width : (i+1)*width]
+		g.rows++
+		g.sum += said[d.at]
+		g.logs.add(said[d.at], d.rng)
+		for k := range g.shares {
+			g.shares[k] += said[d.first+k]
+		}
+		for j, v := range b.Row(i) {
+			g.columns[j].add(v)
+		}
+	}
+}
+
+func (c *gatheredColumn) add(v float64) {
+	switch {
+	case v != v:
+		c.missing++
+		return
+	case c.levels != nil:
+		c.levels[int(v)]++
+	}
+	c.n++
+	step := v - c.mean
+	c.mean += step / c.n
+	c.squares += step * (v - c.mean)
+}
+
+// A movement is how far a column has moved from what the model expects.
+type movement struct {
+	column int
+	by     float64 // standard deviations of the model; of levels the part of the rows that would have to change theirs
+}
+
+// movements are those of all columns that the model describes, the farthest first. A regression describes none: what it expects of a
+// response is not the mean of all rows.
+func (d *drift) movements() (list []movement) {
+	if len(d.m.saved.optional) > 0 {
+		return nil
+	}
+	given := setOf(d.m.taken())
+	for j, c := range d.m.Columns {
+		now, then := d.now.columns[j], d.expected.columns[j]
+		if given[c.Name] || now.n == 0 || then.n == 0 {
+			continue
+		}
+		by := (now.mean - then.mean) / then.sd()
+		if now.levels != nil {
+			by = 0
+			for l := range now.levels {
+				by += math.Abs(now.levels[l]/now.n-then.levels[l]/then.n) / 2
+			}
+		}
+		if by-by == 0 {
+			list = append(list, movement{j, by})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b movement) int { return cmp.Compare(math.Abs(b.by), math.Abs(a.by)) })
+	return list
+}
+
+// farthest is the column of numbers in which a row is farthest from what the model expects, and how many of its standard deviations;
+// negative where there is none.
+func (d *drift) farthest(x []float64) (column int, by float64) {
+	column = -1
+	for j, v := range x {
+		then := d.expected.columns[j]
+		if z := (v - then.mean) / then.sd(); then.levels == nil && math.Abs(z) > math.Abs(by) && z-z == 0 {
+			column, by = j, z
+		}
+	}
+	return column, by
+}

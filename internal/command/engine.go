@@ -1,0 +1,209 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/latent-go/latent/framework"
+)
+
+// An engine fits one model to one table.
+type engine interface {
+	fit(ctx context.Context, o framework.Options) (*fitted, error)
+	score(ctx context.Context, ks []int, o framework.Options, criteria []framework.Criterion) (*scores, error)
+}
+
+// fitted is the outcome of a fit, whatever the model's parameters are.
+type fitted struct {
+	framework.Result[*result, struct{}]
+	status string
+}
+
+// solved is the outcome of a closed form.
+func solved(r *result, c framework.Criterion, value float64, e framework.Evaluation) *fitted {
+	f := &fitted{status: statusClosedForm}
+	f.Parameters, f.Shape, f.N, f.Value, f.Criterion, f.Status, f.Evaluation = r, e.Shape, e.N, value, c.Name, framework.Converged, e
+	for _, one := range []framework.Criterion{framework.BIC, framework.AIC} { // NaN where the closed form is of no likelihood
+		f.Scores = append(f.Scores, framework.Score{Criterion: one.Name, Value: one.Value(&e)})
+	}
+	return f
+}
+
+const statusClosedForm = "closed form"
+
+// scores are the criteria over K, and the fits behind them.
+type scores struct {
+	framework.Selection[*result, struct{}]
+	ends    []ending // of the fits
+	bounded bool     // the likelihood is a lower bound
+	fit     func(i int) (*fitted, error)
+}
+
+// statistics are those of the fit at K[i], NaN where it failed.
+func (all *scores) statistics(i int) fitStatistics {
+	values := map[string]float64{}
+	for j, c := range all.Criteria {
+		values[c.Name] = all.Values[i][j]
+	}
+	s := statistics(all.ends[i].evaluation, values)
+	if all.ends[i].status == statusNone {
+		s.Df, s.Entropy, s.LogLik = number(math.NaN()), number(math.NaN()), number(math.NaN())
+	}
+	return s
+}
+
+// An ending says how a fit ended.
+type ending struct {
+	status     string
+	converged  bool
+	advice     string // where it did not converge
+	err        error  // why it has no values, or lacks one of them
+	evaluation framework.Evaluation
+}
+
+// advice is what flags can do about a fit that did not converge, if anything: more iterations are of no use where the
+// tolerance, in nats a row, is within the rounding error of the criterion, or where the objective falls.
+func advice(status framework.Status, tolerance, value, n float64) string {
+	const rounding = 4 * 0x1p-52
+	switch {
+	case status == framework.IterationLimit && tolerance <= rounding*math.Abs(value)/n:
+		return fmt.Sprintf("--tol %g is within the rounding error of the criterion: raise --tol", tolerance)
+	case status == framework.IterationLimit:
+		return "raise --max-iter"
+	case status == framework.Falling:
+		return "the objective fell: try another --seed, or more --restarts"
+	}
+	return ""
+}
+
+// add is one more closed form, or why there is none.
+func (all *scores) add(values []float64, e framework.Evaluation, err error) {
+	end := ending{status: statusClosedForm, converged: true, evaluation: e}
+	if err != nil {
+		end = ending{status: statusNone, err: err}
+	}
+	all.Values, all.ends, all.Errs = append(all.Values, values), append(all.ends, end), append(all.Errs, err)
+}
+
+const statusNone = "failed"
+
+// remark notes which of the fits compared did not get to their end.
+func (all *scores) remark(s *session, in *input) {
+	var failed []string
+	var reason error
+	open, remedies := map[string][]string{}, []string(nil) // K by what to do about it
+	for i, end := range all.ends {
+		k := strconv.Itoa(all.K[i])
+		switch {
+		case end.status == statusNone:
+			failed = append(failed, k)
+			if reason == nil {
+				reason = end.err
+			}
+		case !end.converged:
+			remedy := cmp.Or(end.advice, end.status)
+			if open[remedy] == nil {
+				remedies = append(remedies, remedy)
+			}
+			open[remedy] = append(open[remedy], k)
+		}
+	}
+	for _, remedy := range remedies {
+		s.note("%d of the %d fits did not converge: %s (K = %s)", len(open[remedy]), len(all.K), remedy, strings.Join(open[remedy], ", "))
+	}
+	if len(failed) > 0 {
+		s.note("%d of the %d fits failed (K = %s): %s", len(failed), len(all.K), strings.Join(failed, ", "), in.render(reason))
+	}
+}
+
+// iterated runs the engine of package framework.
+type iterated[B, P any, S framework.Statistics[S]] struct {
+	model  framework.Model[B, P, S]
+	source framework.Source[B]
+	find   func(p P, s S) (*result, error)
+}
+
+func (e *iterated[B, P, S]) fit(ctx context.Context, o framework.Options) (*fitted, error) {
+	res, err := framework.Fit(ctx, e.model, e.source, o)
+	if res == nil {
+		return nil, err
+	}
+	f, fault := e.convert(res)
+	if err == nil {
+		err = fault
+	}
+	return f, err
+}
+
+func (e *iterated[B, P, S]) score(ctx context.Context, ks []int, o framework.Options, criteria []framework.Criterion) (*scores, error) {
+	sel, err := framework.Select(ctx, e.model, e.source, ks, o, criteria...)
+	if err != nil {
+		return nil, err
+	}
+	return selected(sel, o, e.convert), nil
+}
+
+// selected are the scores of a selection.
+func selected[P, S any](sel *framework.Selection[P, S], o framework.Options, convert func(res *framework.Result[P, S]) (*fitted, error)) *scores {
+	s := &scores{fit: func(i int) (*fitted, error) { return convert(sel.Fits[i]) }}
+	s.K, s.Criteria, s.Values, s.Errs = sel.K, sel.Criteria, sel.Values, sel.Errs
+	for i, fit := range sel.Fits {
+		if fit == nil {
+			s.ends = append(s.ends, ending{status: statusNone, err: sel.Errs[i]})
+			continue
+		}
+		end := ending{status: fit.Status.String(), converged: fit.Status == framework.Converged, evaluation: fit.Evaluation,
+			advice: advice(fit.Status, cmp.Or(o.Tolerance, framework.DefaultTolerance), fit.Value, fit.N)}
+		for _, score := range fit.Scores {
+			s.bounded = s.bounded || score.Bound
+			end.err = errors.Join(end.err, score.Err)
+		}
+		s.ends = append(s.ends, end)
+	}
+	return s
+}
+
+// convert describes what was found.
+func (e *iterated[B, P, S]) convert(res *framework.Result[P, S]) (*fitted, error) {
+	found, err := e.find(res.Parameters, res.Statistics)
+	return converted(res, found), err
+}
+
+// converted is the outcome of a fit with what it found.
+func converted[P, S any](res *framework.Result[P, S], found *result) *fitted {
+	f := &fitted{status: res.Status.String()}
+	f.Shape, f.N, f.Value, f.Status, f.Iterations, f.Evaluation, f.Scores = res.Shape, res.N, res.Value, res.Status, res.Iterations, res.Evaluation, res.Scores
+	f.Trace, f.Objective, f.KTrace, f.Pruned, f.Split, f.Restarts, f.Criterion = res.Trace, res.Objective, res.KTrace, res.Pruned, res.Split, res.Restarts, res.Criterion
+	f.Parameters = found
+	return f
+}
+
+// noteBound is said of models whose q is an approximation even at its best.
+const noteBound = "log-likelihood, bic, aic and icl are of a lower bound of the likelihood (mean field)"
+
+// upTo lists the integers from first to last.
+func upTo(first, last int) []int {
+	var ks []int
+	for k := first; k <= last; k++ {
+		ks = append(ks, k)
+	}
+	return ks
+}
+
+var errInterrupted = errors.New("interrupted")
+
+// interrupted says how far a cancelled fit had come; other errors stay.
+func interrupted(err error, f *fitted) error {
+	switch {
+	case !errors.Is(err, context.Canceled):
+		return err
+	case f == nil:
+		return fmt.Errorf("%w before the fit was complete", errInterrupted)
+	}
+	return fmt.Errorf("%w after %d iterations at K = %d, %s %s", errInterrupted, f.Iterations, f.Shape.K, strings.ToLower(f.Criterion), digits(f.Value))
+}

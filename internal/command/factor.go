@@ -1,0 +1,385 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/models/bpca"
+	"github.com/latent-go/latent/models/factor"
+)
+
+// noiseFlag is the value of --noise: of mixtures it has none, of factor analysis it is a word.
+type noiseFlag string
+
+const (
+	noiseComponent noiseFlag = "component"
+	noiseDiagonal  noiseFlag = "diagonal"
+	noiseIsotropic noiseFlag = "isotropic"
+)
+
+// IsBool says that the flag may stand alone.
+func (noiseFlag) IsBool() bool { return true }
+
+// Decode takes the next word where it is a value.
+func (n *noiseFlag) Decode(ctx *kong.DecodeContext) error {
+	token := ctx.Scan.Peek()
+	word := noiseFlag(fmt.Sprint(token.Value))
+	switch {
+	case word == noiseDiagonal || word == noiseIsotropic:
+		ctx.Scan.Pop()
+		*n = word
+	case token.Type == kong.FlagValueToken:
+		return fmt.Errorf("no noise %q: --noise alone adds a component to a mixture; of --model factor it is diagonal or isotropic", word)
+	default:
+		*n = noiseComponent
+	}
+	return nil
+}
+
+// kept is what a model file keeps.
+func (n noiseFlag) kept() string {
+	if n == noiseComponent {
+		return "" // the family says so
+	}
+	return string(n)
+}
+
+func checkFactor(f *modelFlags) error {
+	if f.Blocks != "" && f.Noise != "" {
+		return misused("--blocks cannot be used with --noise %s: within a block the noise correlates", f.Noise)
+	}
+	return nil
+}
+
+// structure is that of the noise, for a table with these columns.
+func (f *modelFlags) structure(names []string) (st factor.Structure, err error) {
+	st.Isotropic = f.Noise == noiseIsotropic
+	if f.Blocks == "" {
+		return st, nil
+	}
+	for i, block := range kong.SplitEscaped(f.Blocks, ';') {
+		var columns []int
+		for _, name := range kong.SplitEscaped(block, ',') {
+			j := slices.Index(names, strings.TrimSpace(name))
+			switch {
+			case j < 0:
+				return st, fmt.Errorf("--blocks names %q, and the columns are %s", strings.TrimSpace(name), quoted(names))
+			case slices.Contains(columns, j):
+				return st, fmt.Errorf("--blocks: block %d names column %q twice", i+1, names[j])
+			case slices.ContainsFunc(st.Blocks, func(b []int) bool { return slices.Contains(b, j) }):
+				return st, fmt.Errorf("--blocks: column %q is in two blocks: each column belongs to one", names[j])
+			}
+			columns = append(columns, j)
+		}
+		st.Blocks = append(st.Blocks, columns)
+	}
+	for j, name := range names {
+		if !slices.ContainsFunc(st.Blocks, func(b []int) bool { return slices.Contains(b, j) }) {
+			return st, fmt.Errorf("--blocks: column %q is in no block: name it, or leave it out by --drop %s", name, item(name))
+		}
+	}
+	return st, st.Check(len(names))
+}
+
+func bindFactor(s *session, f *modelFlags, in *input) (*task, error) {
+	x, n, d, err := in.numbers(s, false, false)
+	if err != nil {
+		return nil, err
+	}
+	gaps := slices.ContainsFunc(x, math.IsNaN)
+	table, err := in.source(x, n, d)
+	if err != nil {
+		return nil, err
+	}
+	st, err := f.structure(in.Names)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.iterate(st, gaps); err != nil {
+		return nil, err
+	}
+	least := counts(x, d)
+	t := &task{what: noiseText(st), columns: named(in.Names), largest: max(1, st.Identified(d))}
+	t.checkSize = func(k int) error {
+		if most := st.Identified(d); f.Method == methodClosedForm && k > most {
+			return fmt.Errorf("the covariance matrix of %s identifies %s at most, and K is %d", counted(d, "column"), counted(most, "factor"), k)
+		}
+		if k >= d {
+			return fmt.Errorf("no noise is left over at K = %d with D = %s: choose K from 1 to %d", k, counted(d, "column"), max(1, d-1))
+		}
+		return nil
+	}
+	t.informative = func(c framework.Criterion) bool { // gFIC and FIC do not exist where a column has no more entries than there are columns
+		return compares(c, f.Method) && (c.Needs&framework.NeedsCurvature == 0 || least > d)
+	}
+	t.engine, err = factorEngine(s, f, in, table, st, gaps)
+	return t, err
+}
+
+// counts is the smallest number of entries of a column.
+func counts(x []float64, d int) int {
+	shown := make([]int, d)
+	for i, v := range x {
+		if v == v {
+			shown[i%d]++
+		}
+	}
+	return slices.Min(shown)
+}
+
+// iterate takes another method than the closed form where there is none: gFAB, accelerated, since a column whose noise
+// creeps to the floor would take thousands of iterations.
+func (f *modelFlags) iterate(st factor.Structure, gaps bool) error {
+	if f.Method != methodClosedForm || !gaps && len(st.Blocks) <= 2 {
+		return nil
+	}
+	reason := "missing entries"
+	if !gaps {
+		reason = "more than two blocks"
+	}
+	if !f.byDefault {
+		return misused("--method closed-form cannot be used with %s: take --method gfab or em", reason)
+	}
+	f.Method, f.Accelerate = methodGFAB, true
+	return nil
+}
+
+func noiseText(st factor.Structure) string {
+	switch {
+	case st.Isotropic:
+		return "one variance of the noise"
+	case st.Blocks == nil:
+		return "a variance of the noise for each column"
+	}
+	return counted(len(st.Blocks), "block")
+}
+
+// factorEngine is the closed form, or iterations on moments where no entry is missing and on rows where some are.
+func factorEngine(s *session, f *modelFlags, in *input, table *framework.Table, st factor.Structure, gaps bool) (engine, error) {
+	show := factorView{st: st, names: in.Names, rotate: valueOr(f.Rotate, ""), table: table}
+	found := func(p *factor.Parameters, stat *factor.Statistics) (*result, error) {
+		p, err := p.Rescaled(stat)
+		if err != nil {
+			return nil, err
+		}
+		return show.result(p.Canonical())
+	}
+	model := factor.Model{Structure: st}
+	if gaps {
+		return &iterated[framework.Rows, *factor.Parameters, *factor.Statistics]{model, table, found}, nil
+	}
+	moments, err := bpca.Summarize(s, table, f.Workers)
+	if err != nil {
+		return nil, err
+	}
+	if f.Method == methodClosedForm {
+		return factorSolved{moments, show}, nil
+	}
+	return &iterated[*bpca.Moments, *factor.Parameters, *factor.Statistics]{factor.Compressed{Model: model}, moments.Source(), found}, nil
+}
+
+// factorSolved reads all K off one covariance matrix.
+type factorSolved struct {
+	moments *bpca.Moments
+	show    factorView
+}
+
+func (e factorSolved) fit(ctx context.Context, o framework.Options) (*fitted, error) {
+	s, err := e.score(ctx, []int{o.K}, o, []framework.Criterion{o.Criterion})
+	if err != nil {
+		return nil, err
+	}
+	return s.fit(0)
+}
+
+func (e factorSolved) score(_ context.Context, ks []int, _ framework.Options, criteria []framework.Criterion) (*scores, error) {
+	solutions, err := factor.Solve(e.moments, e.show.st, ks[len(ks)-1])
+	if err != nil {
+		return nil, err
+	}
+	s := &scores{}
+	s.K, s.Criteria = ks, criteria
+	columns := make([][]float64, len(criteria))
+	for j, c := range criteria {
+		if columns[j], err = solutions.Values(c); err != nil {
+			return nil, err
+		}
+	}
+	for _, k := range ks {
+		row, failed := make([]float64, len(criteria)), error(nil)
+		for j := range criteria {
+			if row[j] = math.NaN(); k <= solutions.Max() {
+				row[j] = columns[j][k]
+			}
+		}
+		if k > solutions.Max() {
+			failed = fmt.Errorf("no solution at K = %d: no noise is left beyond K = %d", k, solutions.Max())
+		}
+		evaluation, _ := solutions.Evaluation(min(k, solutions.Max()), framework.EM)
+		s.add(row, evaluation, failed)
+	}
+	s.fit = func(i int) (*fitted, error) {
+		p, err := solutions.Parameters(ks[i])
+		if err != nil {
+			return nil, err
+		}
+		show := e.show
+		show.solutions, show.none = solutions, columns[0][0]-s.Values[i][0]
+		show.criterion = strings.ToLower(criteria[0].Name)
+		if len(ks) > 1 {
+			show.others = otherChoices(solutions, criteria[0])
+		}
+		r, err := show.result(p)
+		if err != nil {
+			return nil, err
+		}
+		evaluation, err := solutions.Evaluation(ks[i], bpca.MethodFor(criteria[0]))
+		return solved(r, criteria[0], s.Values[i][0], evaluation), err
+	}
+	return s, nil
+}
+
+// otherChoices are the K that further criteria choose, which cost nothing here.
+func otherChoices(solutions *factor.Solutions, own framework.Criterion) string {
+	var list []string
+	for _, c := range []framework.Criterion{framework.GFIC, framework.BIC, framework.SBIC, framework.AIC} {
+		if values, err := solutions.Values(c); err == nil && c.Name != own.Name && len(values) > 1 {
+			list = append(list, fmt.Sprintf("%s %d", strings.ToLower(c.Name), 1+floats.MaxIdx(values[1:])))
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// factorFile is what JSON and a model file have of the parameters. Where the rotation is oblique, so that the factors
+// correlate, the loadings are what a column gains for each standard deviation of a factor.
+type factorFile struct {
+	*factor.Parameters
+	Uniquenesses []float64   `json:"uniquenesses"` // shares of the columns' variances
+	Rotation     *axesOfFile `json:"rotation,omitempty"`
+}
+
+// oblique says that the factors correlate.
+func (f factorFile) oblique() bool { return f.Rotation != nil && f.Rotation.Name != "varimax" }
+
+// axesOfFile are a rotation: the loadings are those of maximum likelihood, times Basis.
+type axesOfFile struct {
+	Name         string      `json:"name"`
+	Basis        []float64   `json:"basis"`        // K×K
+	Correlations [][]float64 `json:"correlations"` // of the factors
+}
+
+// rotated applies --rotate.
+func rotated(p *factor.Parameters, name string) (factorFile, error) {
+	file := factorFile{Parameters: p, Uniquenesses: p.Uniquenesses()}
+	if name == "" || name == "none" || p.K < 2 {
+		return file, nil
+	}
+	var r *factor.Rotated
+	var err error
+	switch standard := p.Standardized(); name {
+	case "varimax":
+		r, err = factor.Varimax(standard)
+	case "promax":
+		r, err = factor.Promax(standard, 0)
+	default:
+		r, err = factor.Oblimin(standard, 0)
+	}
+	if err != nil {
+		return file, err
+	}
+	q := *p
+	q.Loadings = make([]float64, len(p.Loadings))
+	q.W().Mul(p.W(), r.Basis)
+	file.Parameters = &q
+	file.Rotation = &axesOfFile{Name: name, Basis: mat.DenseCopyOf(r.Basis).RawMatrix().Data}
+	for k := range p.K {
+		file.Rotation.Correlations = append(file.Rotation.Correlations, mat.Row(nil, k, r.Correlations))
+	}
+	return file, nil
+}
+
+func loadFactor(m *modelFile) (*savedModel, error) {
+	var file factorFile
+	if err := json.Unmarshal(m.Params, &file); err != nil {
+		return nil, err
+	}
+	p := file.Parameters
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	inverse, err := file.straighten()
+	if err != nil {
+		return nil, err
+	}
+	saved, err := savedFactors(p, inverse)
+	if err != nil {
+		return nil, err
+	}
+	return saved, m.matches(p.K, p.D)
+}
+
+// straighten gives the parameters the loadings of uncorrelated factors, and returns the matrix that takes their
+// scores to those of the file.
+func (file *factorFile) straighten() (*mat.Dense, error) {
+	p := file.Parameters
+	inverse := mat.NewDense(p.K, p.K, nil)
+	if file.Rotation == nil {
+		for k := range p.K {
+			inverse.Set(k, k, 1)
+		}
+		return inverse, nil
+	}
+	if len(file.Rotation.Basis) != p.K*p.K || slices.ContainsFunc(file.Rotation.Basis, func(v float64) bool { return v-v != 0 }) {
+		return nil, fmt.Errorf("its rotation has no basis of %d×%d numbers", p.K, p.K)
+	}
+	if err := inverse.Inverse(mat.NewDense(p.K, p.K, file.Rotation.Basis)); err != nil {
+		return nil, fmt.Errorf("its rotation cannot be inverted: %w", err)
+	}
+	p.W().Mul(mat.DenseCopyOf(p.W()), inverse)
+	return inverse, nil
+}
+
+// savedFactors returns the regression scores and the log-likelihood of each row.
+func savedFactors(p *factor.Parameters, axes *mat.Dense) (*savedModel, error) {
+	names := numbered("z", p.K)
+	cov, err := p.Covariance()
+	if err != nil {
+		return nil, err
+	}
+	var own mat.Dense
+	own.Product(axes, cov, axes.T())
+	symmetric := mat.NewSymDense(p.K, own.RawMatrix().Data)
+	m := &savedModel{layout: layout{list: "mean", entries: names, last: []string{"log_likelihood"}, constants: map[string]any{"covariance": newNamedMatrix(symmetric, names)}}}
+	m.score = func(b framework.Rows) ([]float64, error) {
+		z, err := p.Transform(b)
+		if err != nil {
+			return nil, err
+		}
+		var scores mat.Dense
+		scores.Mul(z, axes.T())
+		logProb, err := p.LogProb(b)
+		var table []float64
+		for i, l := range logProb {
+			table = append(append(table, scores.RawRowView(i)...), l)
+		}
+		return table, err
+	}
+	m.fill = func(b framework.Rows) ([]float64, error) {
+		x, err := p.Fill(b)
+		if err != nil {
+			return nil, err
+		}
+		return x.RawMatrix().Data, nil
+	}
+	m.sample = unlabelled(p.Sample)
+	return m, nil
+}

@@ -1,0 +1,335 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/prior"
+)
+
+// The families of --family. Those of one column can be given by --columns, too.
+const (
+	familyAuto        = "auto"
+	familyGaussian    = "gaussian"
+	familyTied        = "gaussian-tied"
+	familyDiagonal    = "gaussian-diagonal"
+	familySpherical   = "gaussian-spherical"
+	familyPoisson     = "poisson"
+	familyExponential = "exponential"
+	familyGamma       = "gamma"
+	familyLognormal   = "lognormal"
+	familyBernoulli   = "bernoulli"
+	familyCategorical = "categorical"
+	familyOrdinal     = "ordinal"
+	familyMultinomial = "multinomial"
+)
+
+// A distribution is what the command knows of a family of package family.
+type distribution struct {
+	name   string
+	joint  func(d int) family.Family      // of all columns together; nil: there is none
+	single func(levels int) family.Family // of one column; nil: there is none
+	normal bool                           // of one column, it has a mean and a variance
+	shares bool                           // its numbers are probabilities
+	levels int                            // the least number of levels that it takes, where it describes codes of levels; 0 of numbers
+	varies bool                           // it measures how values vary, of which a constant column has nothing
+	keys   []string                       // of --prior
+	prior  func(v map[string]float64) prior.Prior
+	// moments are mean and standard deviation of a column, of its numbers by name.
+	moments func(v map[string]number) (mean, sd number)
+}
+
+func gaussian(c family.Covariance) func(int) family.Family {
+	return func(int) family.Family { return family.Gaussian{Covariance: c} }
+}
+
+func sqrt(v number) number { return number(math.Sqrt(float64(v))) }
+
+// families are those of --family, the default first.
+var families = func() []distribution {
+	normal := distribution{keys: []string{"kappa", "nu"}, prior: func(v map[string]float64) prior.Prior { return prior.DataScaled{Kappa: v["kappa"], Nu: v["nu"]} },
+		moments: func(v map[string]number) (mean, sd number) { return v["mean"], v["sd"] }}
+	full, tied, diagonal, spherical := normal, normal, normal, normal
+	full.name, full.joint, full.normal, full.varies = familyGaussian, gaussian(family.Full), true, true
+	full.single = func(int) family.Family {
+		return family.Of{Family: family.Gaussian{Covariance: family.Diagonal}, Width: 1}
+	}
+	tied.name, tied.joint, tied.normal, tied.varies = familyTied, gaussian(family.Tied), true, true
+	diagonal.name = familyDiagonal // gaussian of each column
+	spherical.name, spherical.joint, spherical.normal = familySpherical, gaussian(family.Spherical), true
+	logs := normal // prior and its keys
+	logs.name, logs.varies, logs.single = familyLognormal, true, func(int) family.Family { return family.Lognormal{} }
+	logs.moments = func(v map[string]number) (mean, sd number) {
+		variance := float64(v["log sd"] * v["log sd"])
+		mean = number(math.Exp(float64(v["log mean"]) + variance/2))
+		return mean, mean * number(math.Sqrt(math.Expm1(variance)))
+	}
+	rates := func(v map[string]float64) prior.Prior { return prior.Gamma{Shape: v["shape"], Rate: v["rate"]} }
+	shares := func(v map[string]float64) prior.Prior { return prior.Dirichlet{Alpha: v["alpha"]} }
+	return append([]distribution{full, tied, diagonal, spherical,
+		{name: familyPoisson, single: func(int) family.Family { return family.Poisson{} }, keys: []string{"shape", "rate"}, prior: rates,
+			moments: func(v map[string]number) (mean, sd number) { return v["rate"], sqrt(v["rate"]) }},
+		{name: familyExponential, single: func(int) family.Family { return family.Exponential{} }, keys: []string{"shape", "rate"}, prior: rates,
+			moments: func(v map[string]number) (mean, sd number) { return 1 / v["rate"], 1 / v["rate"] }},
+		{name: familyGamma, single: func(int) family.Family { return family.Gamma{} }, varies: true,
+			moments: func(v map[string]number) (mean, sd number) {
+				return v["shape"] / v["rate"], sqrt(v["shape"]) / v["rate"]
+			}},
+		logs,
+		{name: familyBernoulli, single: func(int) family.Family { return family.Bernoulli{} }, shares: true, keys: []string{"a", "b"},
+			prior: func(v map[string]float64) prior.Prior { return prior.Beta{A: v["a"], B: v["b"]} }},
+		{name: familyCategorical, single: func(levels int) family.Family { return family.Categorical{Levels: levels} }, shares: true, levels: 2, keys: []string{"alpha"}, prior: shares},
+		{name: familyOrdinal, single: func(levels int) family.Family { return family.Ordinal{Levels: levels} }, levels: 3,
+			moments: func(v map[string]number) (mean, sd number) {
+				return v["location"], v["scale"] * number(math.Pi/math.Sqrt(3))
+			}},
+		{name: familyMultinomial, joint: func(d int) family.Family { return family.Multinomial{Categories: d} }, shares: true, keys: []string{"alpha"}, prior: shares},
+		{name: familyAuto},
+	}, append(structured(tied), analysers(0))...)
+}()
+
+// familyNamed finds a family, of which nothing but the name is known where there is no such.
+func familyNamed(name string) distribution {
+	if without, ok := strings.CutSuffix(name, noiseSuffix); ok {
+		return noisy(familyNamed(without))
+	}
+	if d, ok := analysersNamed(name); ok {
+		return d
+	}
+	if i := slices.IndexFunc(families, func(f distribution) bool { return f.name == name }); i >= 0 {
+		return families[i]
+	}
+	return distribution{name: name}
+}
+
+// familyNames are those of all families, or of those that can describe a single column.
+func familyNames(single bool) (names []string) {
+	for _, f := range families {
+		if !single || f.single != nil {
+			names = append(names, f.name)
+		}
+	}
+	return names
+}
+
+// joint families describe all columns together.
+func joint(name string) bool { return familyNamed(name).joint != nil }
+
+// familyOfRows makes the family of a whole row out of those of its columns.
+func familyOfRows(name string, columns []column) family.Family {
+	if f := familyNamed(name); f.joint != nil {
+		return f.joint(len(columns))
+	}
+	var product family.Product
+	for _, c := range columns {
+		product = append(product, familyNamed(c.Family).single(len(c.Levels)))
+	}
+	return product
+}
+
+// A column of a model: its name and, in mixtures, its family, one of those of single columns or the joint one of all
+// columns.
+type column struct {
+	Name   string   `json:"name"`
+	Family string   `json:"family,omitempty"`
+	Levels []string `json:"levels,omitempty"` // of codes 0, 1, …: of categorical and ordinal columns, and of bernoulli ones not of 0 and 1
+	Reason string   `json:"reason,omitempty"` // why --family auto chose the family
+}
+
+func namesOf(columns []column) []string {
+	names := make([]string, len(columns))
+	for j, c := range columns {
+		names[j] = c.Name
+	}
+	return names
+}
+
+// described are the columns of a table with their families: those that --columns names,
+// those that --family gives to all, or those that their values look like.
+func described(s *session, in *input, family string, given *columnFamilies) ([]column, error) {
+	known := setOf(in.Names)
+	for _, name := range given.names {
+		if !known[name] {
+			return nil, fmt.Errorf("--columns: no column %q to describe; the columns are %s", name, quoted(in.Names))
+		}
+	}
+	var found []suspect
+	switch {
+	case family == familyAuto:
+		var err error
+		if found, err = in.auto(s, given); err != nil {
+			return nil, err
+		}
+	case familyNamed(family).normal:
+		in.suggestAuto(s, given)
+	}
+	columns := make([]column, len(in.Names))
+	for j, name := range in.Names {
+		c := column{Name: name, Family: family}
+		switch {
+		case given.family[name] != "":
+			c.Family = given.family[name]
+		case family == familyDiagonal:
+			c.Family = familyGaussian
+		case family == familyAuto:
+			c.Family, c.Reason = in.choose(found[j])
+		}
+		var err error
+		if c.Levels, err = levels(in, j, c, given); err != nil {
+			return nil, err
+		}
+		columns[j] = c
+	}
+	return columns, refuseSingle(columns)
+}
+
+// levels are those of column j that is described by codes, sorted; nil for one that is
+// described by its numbers.
+func levels(in *input, j int, c column, given *columnFamilies) ([]string, error) {
+	text := in.Levels(c.Name) != nil
+	if text {
+		if _, err := in.Column(c.Name); errors.Is(err, data.ErrHeader) || isMisspelt(err) && c.Family != familyCategorical {
+			return nil, err
+		}
+	}
+	switch {
+	case c.Family == familyCategorical, c.Family == familyGate && text:
+		return in.Occurring(c.Name)
+	case c.Family == familyOrdinal && text:
+		return nil, fmt.Errorf("column %.60q holds texts, whose order is unknown: ordinal takes numbers: number the levels in their order, or take it as categorical", c.Name)
+	case c.Family == familyOrdinal:
+		list, err := in.Occurring(c.Name)
+		if err == nil && len(list) < familyNamed(familyOrdinal).levels {
+			err = fmt.Errorf("column %.60q has %s: ordinal takes three or more: take it as bernoulli", c.Name, counted(len(list), "level"))
+		}
+		return list, err
+	case c.Family == familyBernoulli && (text || in.hasTwoCodes(j)):
+		list, err := in.Occurring(c.Name)
+		if err == nil && len(list) > 2 {
+			err = fmt.Errorf("column %.60q has %d levels (%s): bernoulli takes columns of 0 and 1, or texts with two levels: %s, or --model mixture %s",
+				c.Name, len(list), abridged(list, ", ", quotedCell), dropping([]string{c.Name}), given.with([]string{c.Name}, familyCategorical))
+		}
+		return list, err
+	case text:
+		if _, err := in.Column(c.Name); err != nil {
+			return nil, fmt.Errorf("%w (%s)", err, numbersNeeded(in, c, given))
+		}
+	}
+	return nil, nil
+}
+
+// isMisspelt says whether an error is about numbers that were taken for texts by the way they are written.
+func isMisspelt(err error) bool {
+	return errors.Is(err, data.ErrDecimalComma) || errors.Is(err, data.ErrDecimalPoint) || errors.Is(err, data.ErrGrouped)
+}
+
+// refuseSingle refuses columns of texts that are all the same, all at once.
+func refuseSingle(columns []column) error {
+	var single []string
+	level := ""
+	for _, c := range columns {
+		if len(c.Levels) == 1 {
+			single, level = append(single, c.Name), c.Levels[0]
+		}
+	}
+	return refusal(single, len(columns), "every column has a single level", fmt.Sprintf("has 1 level (%.60q), and two are the least", level), "have 1 level each, and two are the least")
+}
+
+// numbersNeeded says what to do with a text where a family describes numbers.
+func numbersNeeded(in *input, c column, given *columnFamilies) string {
+	if given.family[c.Name] != "" {
+		return fmt.Sprintf("--columns %s=%s describes numbers: say categorical, or --na TEXT if the text stands for a missing value", item(c.Name), c.Family)
+	}
+	if in.Cols() == 1 {
+		return "fields are separated by commas, semicolons or tabs; --family auto describes a single column of texts"
+	}
+	texts := slices.DeleteFunc(in.texts(), func(name string) bool { return given.family[name] != "" })
+	described := "--family auto"
+	if given.text != "" {
+		described = given.with(texts[:min(len(texts), most)], familyCategorical)
+	}
+	if len(texts) == in.Cols() {
+		return described
+	}
+	return dropping(texts) + ", or " + described
+}
+
+// texts are the columns with cells that are no numbers.
+func (in *input) texts() []string {
+	return slices.DeleteFunc(slices.Clone(in.Names), func(name string) bool { return in.Levels(name) == nil })
+}
+
+// counted is a number of things: "1 level", "2 levels".
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// recode gives the columns of a table the codes of a model's levels. places has the place
+// in the table of each column.
+func (in *input) recode(columns []column, places []int, unseenMissing bool) error {
+	var names []string
+	var levels [][]string
+	for j, c := range columns {
+		name := in.Names[places[j]]
+		if len(c.Levels) > 0 {
+			names, levels = append(names, name), append(levels, c.Levels)
+		} else if in.Levels(name) != nil {
+			_, err := in.Column(name)
+			return err
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	t, err := in.Factors(names, levels, unseenMissing)
+	if err != nil {
+		return fmt.Errorf("%w (--unseen missing takes it for a missing value)", err)
+	}
+	in.Table = t
+	return nil
+}
+
+// inventory lists what the columns are, alike ones together: {"gaussian", "a, b"}, ….
+func inventory(columns []column) [][2]string {
+	var kinds []string
+	names := map[string][]string{}
+	for _, c := range columns {
+		kind := c.Family
+		switch {
+		case kind == familyBernoulli && len(c.Levels) > 0:
+			kind += fmt.Sprintf(", %.20q is 1 and %.20q is 0", c.Levels[1], c.Levels[0])
+		case familyNamed(kind).levels > 0:
+			kind += fmt.Sprintf(" of %d levels", len(c.Levels))
+		}
+		if reason, _, _ := strings.Cut(c.Reason, " ("); reason != "" {
+			kind += " (" + reason + ")"
+		}
+		if names[kind] == nil {
+			kinds = append(kinds, kind)
+		}
+		names[kind] = append(names[kind], isolated(printable(c.Name)))
+	}
+	var list [][2]string
+	for _, kind := range kinds {
+		list = append(list, [2]string{kind, listed(names[kind], 40)})
+	}
+	return list
+}
+
+// columnFacts is the inventory of columns where the name of the model's family does not say it,
+// or was not given.
+func columnFacts(family string, columns []column) [][2]string {
+	kinds := inventory(columns)
+	if family == familyAuto || len(kinds) > 1 || slices.ContainsFunc(columns, func(c column) bool { return len(c.Levels) > 0 }) {
+		return kinds
+	}
+	return nil
+}

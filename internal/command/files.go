@@ -1,0 +1,140 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/data/columnar"
+	"github.com/latent-go/latent/internal/atomicfile"
+)
+
+// filesOf are the files that a --data names: one, or those that match a pattern, in the order of their names. It is the name itself
+// where there is no such file.
+func filesOf(source string) ([]string, error) {
+	if _, err := os.Lstat(source); err == nil || !strings.ContainsAny(source, "*?[") {
+		return []string{source}, nil
+	}
+	matches, err := filepath.Glob(source)
+	if err != nil {
+		return nil, misused("--data %s: the pattern has a [ without its ]", source)
+	}
+	if len(matches) == 0 {
+		return nil, fmt.Errorf("--data %s: no file has a name of this pattern", source)
+	}
+	return matches, nil
+}
+
+// A reader reads a table: whole, or as tables of some rows each.
+type reader struct {
+	whole  func() (*data.Table, error)
+	blocks func() iter.Seq2[*data.Table, error]
+	names  bool // errors name the file
+}
+
+// reader finds out what a source is, which is no embedded data set, and how it is read.
+func (f *inputFlags) reader(source string, stdin io.Reader, store *data.Store, reading func(name string) data.Reading) (*input, *reader, error) {
+	header := map[string]data.HeaderMode{"auto": data.HeaderAuto, "yes": data.HeaderYes, "no": data.HeaderNo}[f.Header]
+	o := data.CSVOptions{Header: header, NA: slices.Concat(f.NA, f.fitted), Decimal: byte(f.Decimal), Reading: reading, Limits: f.Limit.Limits, Store: store}
+	if source == "-" {
+		parts := []data.Part{{Open: func() (io.ReadCloser, error) { return io.NopCloser(stdin), nil }}}
+		return &input{name: "standard input"}, &reader{
+			whole:  func() (*data.Table, error) { return data.Read(stdin, o) },
+			blocks: func() iter.Seq2[*data.Table, error] { return data.Blocks(parts, o) }}, nil
+	}
+	paths, err := filesOf(source)
+	if err != nil {
+		return nil, nil, err
+	}
+	in := &input{name: source}
+	columns, err := inColumns(paths)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case columns > 0 && columns < len(paths):
+		return nil, nil, in.wrap(errors.New("some of the files are Parquet or Arrow and others are not: a table has one format"))
+	case columns > 0:
+		own := f.columnarOptions(in, o)
+		return in, &reader{names: true,
+			whole:  func() (*data.Table, error) { return columnar.Read(paths, own) },
+			blocks: func() iter.Seq2[*data.Table, error] { return columnar.Blocks(paths, own) }}, nil
+	}
+	parts := make([]data.Part, len(paths))
+	for i, path := range paths {
+		parts[i] = data.Part{Name: path, Open: func() (io.ReadCloser, error) { return atomicfile.Open(path) }}
+	}
+	r := &reader{names: len(paths) > 1,
+		whole:  func() (*data.Table, error) { return data.ReadParts(parts, o) },
+		blocks: func() iter.Seq2[*data.Table, error] { return data.Blocks(parts, o) }}
+	if len(paths) == 1 {
+		r.whole = func() (*data.Table, error) {
+			file, err := atomicfile.Open(paths[0])
+			if err != nil {
+				return nil, err
+			}
+			defer file.Close() //nolint:errcheck // nothing was written
+			return data.Read(file, o)
+		}
+	}
+	return in, r, nil
+}
+
+// explain names the file in an error about it.
+func (r *reader) explain(in *input, err error) error {
+	switch {
+	case errors.Is(err, columnar.ErrNoColumn) && len(in.unread) > 0:
+		return in.wrap(fmt.Errorf("it has none of the columns that are asked for: the data have %s", quoted(in.unread)))
+	case r.names:
+		return err
+	}
+	return in.wrap(err)
+}
+
+// inColumns counts the files in columnar formats.
+func inColumns(paths []string) (n int, err error) {
+	for _, path := range paths {
+		file, err := atomicfile.Open(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return 0, fmt.Errorf("--data %s: no such file, nor an embedded data set: those are %s", path, strings.Join(datasetNames(), ", "))
+		case err != nil:
+			return 0, err
+		}
+		info, err := file.Stat()
+		if err == nil && info.Mode().IsRegular() && columnar.Is(file) {
+			n++
+		}
+		if err := file.Close(); err != nil {
+			return 0, err
+		}
+		if err == nil && info.IsDir() {
+			return 0, fmt.Errorf("--data %s is a directory: name a file, or a pattern of files", path)
+		}
+	}
+	return n, nil
+}
+
+// columnarOptions read the columns that are wanted alone: others cost nothing, and may be lists.
+func (f *inputFlags) columnarOptions(in *input, o data.CSVOptions) columnar.Options {
+	return columnar.Options{NA: o.NA, Store: o.Store, Text: func(name string) bool { return o.Reading(name) == data.ReadAsText },
+		Keep: func(name string) bool {
+			if slices.Contains(f.Drop, name) {
+				in.left = append(in.left, name)
+				return false
+			}
+			if f.wanted != nil && !f.wanted(name) {
+				if !slices.Contains(in.unread, name) {
+					in.unread = append(in.unread, name)
+				}
+				return false
+			}
+			return true
+		}}
+}

@@ -1,0 +1,262 @@
+package command
+
+import (
+	"cmp"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/latent-go/latent/framework"
+)
+
+type fitCommand struct {
+	fittingFlags
+	checkpointFlags
+	Criterion   string `placeholder:"NAME" help:"Score that fits are compared by: gfic, fic, bicem, elbo, bic, aic or icl; of mixtures also collapsed (the parameters integrated out), exacticl and dnml (discrete columns). Default: the method's own."`
+	K           *int   `name:"k" xor:"size" placeholder:"K" help:"Fit with this number of components, or of latent dimensions."`
+	Kmax        *int   `name:"kmax" xor:"size" placeholder:"K" help:"Largest number. Default: 10 components, twice as many while more than half of them are found, fewer where the rows are few; of features 8; of bpca and ppca columns − 1 (no more than rows − 2); of factor what the covariance matrix identifies; of vbmf the smaller side of the matrix."`
+	Label       string `placeholder:"COL" help:"Known classes of the rows (mixtures, hmm): leave this column out of the fit, and compare components to it by the adjusted Rand index and a cross-table."`
+	Bootstrap   *int   `placeholder:"B" help:"Standard errors and 95 % intervals of the numbers of mixtures and hmm, and standard errors of the loadings of factor, from B tables drawn from the fit and fitted anew. 200 are usual."`
+	Out         string `placeholder:"MODEL.json" help:"Save the model for latent predict and latent sample."`
+	Assignments string `placeholder:"FILE" help:"Write what the model says of each row, as latent predict does: component, probabilities and log-likelihood, or latent means. CSV, or Parquet where the name ends in .parquet."`
+	Report      string `placeholder:"DIR" help:"Write DIR/index.html: the fit in figures and their numbers, one page that needs no network. The folder is made where it is missing."`
+}
+
+// Help ends the output of latent fit --help.
+func (*fitCommand) Help() string {
+	return "The complete_data_standard_errors of mixtures (--format json) are those of a table whose rows came with their labels: they ignore the uncertainty about labels, and are too small where components overlap. Those of --bootstrap are not."
+}
+
+// Run fits, saves and prints.
+func (c *fitCommand) Run(s *session) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	source := c.source()
+	if err := s.checkOut(c.Out, source); err != nil {
+		return err
+	}
+	if err := c.checkAssignments(s, source); err != nil {
+		return err
+	}
+	if err := s.checkReport(c.Report, c.Out, source); err != nil {
+		return err
+	}
+	named := []string{source, c.Out}
+	if c.Report != "" {
+		named = append(named, c.Report, filepath.Join(c.Report, pageName))
+	}
+	if err := c.checkCheckpoint(s, c.Method, named...); err != nil {
+		return err
+	}
+	plain := *c
+	plain.Checkpoint = ""
+	c.noteMethod(s, plain.usual())
+	in, err := c.load(s, c.Label)
+	if err != nil {
+		return err
+	}
+	progress, err := c.keep(s, c, in)
+	if err != nil {
+		return err
+	}
+	read := *in
+	r, err := c.fit(s, in, progress)
+	if err != nil {
+		return explain(progress.left(err), in)
+	}
+	if err := s.store.Check(); err != nil {
+		return err
+	}
+	if c.Out != "" {
+		if err := saveModel(c.Out, r.summary); err != nil {
+			return err
+		}
+	}
+	if c.Assignments != "" {
+		if err := c.assign(s, r, read); err != nil {
+			return err
+		}
+	}
+	if c.Report != "" {
+		page, err := r.html(in)
+		if err != nil {
+			return err
+		}
+		if err := writePage(c.Report, page); err != nil {
+			return err
+		}
+	}
+	if c.Format == "json" {
+		err = writeJSON(s.stdout, r)
+	} else {
+		err = r.print(s, in, c.Out)
+	}
+	if err == nil {
+		progress.done(s)
+	}
+	return err
+}
+
+func (c *fitCommand) check() error {
+	if c.K != nil && *c.K < 1 {
+		return misused("--k is %d: it must be at least 1", *c.K)
+	}
+	if c.Out == "-" {
+		return misused("--out is -, but standard output has the report: name a file for the model")
+	}
+	if c.Kmax != nil && *c.Kmax < 1 {
+		return misused("--kmax is %d: it must be at least 1", *c.Kmax)
+	}
+	usual := c.usual()
+	c.byColumns = c.Method == "" && c.takes(methodCVB0)
+	if err := c.modelFlags.check(usual); err != nil {
+		return err
+	}
+	if c.SizePrior != sizePriors[0] && (c.K != nil || c.model().finds(c.Method)) {
+		return misused("--size-prior requires a method that fits every K and compares, and cannot be used with --method %s or --k", c.Method)
+	}
+	if err := c.model().checkLabel(c.Model, c.Label); err != nil {
+		return err
+	}
+	if err := c.checkBootstrap(c.Bootstrap, 2); err != nil {
+		return err
+	}
+	_, err := c.criterion("--criterion", c.Criterion)
+	return err
+}
+
+// noteMethod says that --checkpoint has led to another method than the one that would be the default without it. The closed form
+// of a model that takes gaps is gFAB, which it takes then.
+func (f *modelFlags) noteMethod(s *session, plain string) {
+	if f.byDefault && !f.byColumns && !f.model().gaps && f.Method != plain {
+		s.note("--checkpoint has the method be %s: %s, the default without it, has no iterations", f.Method, plain)
+	}
+}
+
+// usual is the default method before the table is known: the first of the model that has a place for the other flags.
+func (c *fitCommand) usual() string {
+	m := c.model()
+	if i := slices.IndexFunc(m.methods, c.takes); i >= 0 {
+		return m.methods[i]
+	}
+	return m.methods[0]
+}
+
+// takes says whether a method of the model has a place for the other flags: where --k gives the number of components, that is
+// one that estimates them.
+func (c *fitCommand) takes(method string) bool {
+	m := c.model()
+	estimates := c.K != nil || c.Accelerate || c.Sample != 0 || c.Bootstrap != nil || c.Temper != nil
+	iterates := c.iterates() || c.Checkpoint != ""
+	stepped := c.Tol != nil || c.MaxIter != nil || c.Accelerate || c.Sample != 0 || c.Checkpoint != ""
+	scores := func(one framework.Criterion) bool { return strings.EqualFold(one.Name, c.Criterion) }
+	return slices.Contains(m.methods, method) && !(method == methodCVB0 && estimates) && !(method == methodClosedForm && !m.ranks && iterates) && !(method == methodGreedy && stepped) &&
+		(c.Criterion == "" || slices.ContainsFunc(append(m.criteria(method), m.further(method, false)...), scores))
+}
+
+// sizes are those of the fits that are to be made up to K; nil where one fit finds its size.
+func (c *fitCommand) sizes(k int) []int {
+	switch {
+	case c.K != nil:
+		return []int{k}
+	case c.model().finds(c.Method):
+		return nil
+	}
+	return upTo(1, k)
+}
+
+// fit makes one fit, or as many as there are sizes where the method does not prune.
+func (c *fitCommand) fit(s *session, in *input, progress *keeper) (*report, error) {
+	began := time.Now()
+	asked := c.Restarts != nil
+	t, o, err := c.setup(s, in, cmp.Or(c.K, c.Kmax), 1)
+	if err != nil {
+		return nil, interrupted(err, nil)
+	}
+	crit, err := c.criterion("--criterion", c.Criterion) // of the method that suits the table
+	if err != nil {
+		return nil, err
+	}
+	status := s.status()
+	defer status.close()
+	o.Criterion, o.Also, o.FixedK, o.Recorder = crit, c.also([]framework.Criterion{crit}), c.K != nil, status.recorder(crit.Name, c.sizes(o.K), o)
+	progress.attach("fit", &o)
+	pieces := c.LeftRight != nil // each state, passed once, takes a piece of the series: gFIC finds pieces without end
+	if c.model().classes && !pieces && c.Kmax == nil && o.K == mostByDefault {
+		o.DoubleTo = in.Rows() / max(2, in.Cols()+1) // a full covariance takes so many rows
+	}
+
+	if c.K == nil && c.Kmax == nil && t.doubleTo > 0 {
+		o.DoubleTo = t.doubleTo
+	}
+
+	var best *fitted
+	var table []sizeScore
+	if c.model().finds(c.Method) || o.FixedK {
+		best, err = t.fit(s, o)
+	} else {
+		var all *scores
+		if all, err = t.score(s, upTo(1, o.K), o, append([]framework.Criterion{crit}, o.Also...)); err == nil {
+			table = all.column(0)
+			all.remark(s, in)
+			best, err = all.fit(all.BestUnder(0, c.sizePrior()))
+		}
+	}
+	if err != nil {
+		return nil, interrupted(err, best)
+	}
+	r, err := newReport(best, in, crit)
+	if err != nil {
+		return nil, err
+	}
+	r.Model, r.Family, r.Method, r.Seed, r.ByK = c.Model, c.Family, c.Method, c.Seed, table
+	if table == nil {
+		r.ByK = best.Parameters.byK
+	}
+	r.KMax = max(o.K, r.KMax)
+	r.Columns, r.Settings, r.what, r.why = t.columns, c.settings(in), t.what, t.why
+	r.Settings.FixedK, r.listStarts, r.advice = c.K != nil, asked, advice(best.Status, o.Tolerance, best.Value, best.N)
+	if in.known != nil {
+		assigned, err := best.Parameters.classify(in)
+		if err != nil {
+			return nil, err
+		}
+		r.Agreement = in.agreement(assigned, r.K)
+	}
+	for _, doubt := range best.Parameters.doubts {
+		s.note("%s: %s", in.name, in.render(doubt))
+	}
+	if best.Parameters.without != nil {
+		s.noteNone(in, best, crit)
+	}
+	if slices.ContainsFunc(best.Scores, func(one framework.Score) bool { return one.Bound }) {
+		s.note(noteBound)
+	}
+	if c.Bootstrap != nil {
+		if err := r.bootstrap(s, status, in, c.drawing(*c.Bootstrap, o)); err != nil {
+			return nil, interrupted(err, best)
+		}
+	}
+	r.Warnings = append(r.Warnings, s.notes...)
+	if !r.Converged {
+		r.Warnings = append(r.Warnings, r.ending())
+	}
+	r.Seconds = number(time.Since(began).Seconds())
+	return r, nil
+}
+
+// noteNone notes where a fit scores lower than one without latent dimensions does: by its criterion, or else by BIC.
+func (s *session) noteNone(in *input, f *fitted, c framework.Criterion) {
+	for _, one := range []framework.Criterion{c, framework.BIC} {
+		at := slices.IndexFunc(f.Scores, func(score framework.Score) bool { return score.Criterion == one.Name && score.Err == nil })
+		if at < 0 {
+			continue
+		}
+		if doubt := f.Parameters.without(one, f.Scores[at].Value, f.N); doubt != nil {
+			s.note("%s: %v", in.name, doubt)
+			return
+		}
+	}
+}

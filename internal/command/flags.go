@@ -1,0 +1,393 @@
+package command
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/prior"
+)
+
+// modelFlags say what is fitted and how.
+type modelFlags struct {
+	Model     string    `default:"mixture" enum:"bpca,ppca,factor,mixture,bernmix,hmm,regression,vbmf,features,topics,blockmodel" help:"Model: mixture, bernmix (a mixture with Bernoulli columns only), hmm (a hidden Markov model: rows that follow one another), regression (a mixture of regressions of one column on others), bpca, ppca (probabilistic PCA, by maximum likelihood), factor (factor analysis, canonical correlation), vbmf (variational matrix factorisation), features (binary latent features), topics (latent Dirichlet allocation, of a list of documents, words and counts), or blockmodel (blocks of the nodes of a graph: the rows are edges, two names and perhaps a weight)."`
+	Family    string    `placeholder:"NAME" help:"Family of the components of a mixture, or of the states of hmm: gaussian (full covariance), gaussian-tied, gaussian-diagonal, gaussian-spherical, poisson, exponential, gamma, lognormal, bernoulli, categorical, ordinal (numbers as ordered levels), multinomial, student-t (of all columns), factor-analysers (a factor analysis of all columns in each component), or auto: each column by itself, by how its values vary; identifiers, dates and constant columns are left out. Default: gaussian, with --columns auto."`
+	Cov       string    `placeholder:"NAME" help:"Covariance of --family gaussian: full, tied, diag, spherical, or a structure by its name in mclust, EII to VVV. latent select --cov all compares them, and --family all further families too."`
+	Factors   *int      `placeholder:"Q" help:"With --family factor-analysers: a component has at most Q factors, and gfab and fab find how many. Default: 5, fewer of few columns."`
+	Sequence  string    `placeholder:"COL" help:"hmm: the column that says which sequence a row belongs to; rows of one sequence follow one another. Default: the table is one sequence."`
+	LeftRight *int      `placeholder:"STATES" help:"hmm: moves lead to the same state or up to so many states further, and never back. Such chains are cheap, and gfic takes many states: compare by bic, or give --k."`
+	Noise     noiseFlag `help:"Add noise to a mixture of Gaussians or t distributions: one more component, of the same density everywhere in the box that holds the table, for outliers. Of --model factor and features: --noise diagonal, a variance of the noise for each column (the default), or --noise isotropic, one for all."`
+	Blocks    string    `placeholder:"A,B;C,D" help:"factor: blocks of columns, in which the noise correlates as it will, so that factors are what blocks have in common. Two blocks: canonical correlation. Backslashes before commas and semicolons in names."`
+	Rotate    *string   `placeholder:"NAME" enum:"none,varimax,promax,oblimin" help:"factor: rotation of the loadings: none (the factors of maximum likelihood), varimax, promax or oblimin. Default: none."`
+	Gate      []string  `placeholder:"COL" help:"Mixtures and regression: columns that the probabilities of the components depend on, by a multinomial logistic regression (latent class regression, mixtures of experts). The components describe the other columns; --regress may name columns of the gate too. Texts, and columns that --columns has as categorical, become indicators of their levels but the first. With --method gfab, fab or em; iterations are extrapolated, as by --accelerate."`
+	regressionFlags
+	graphFlags
+	Columns    columnFamilies  `placeholder:"COL=FAMILY,…" help:"Families of single columns of a mixture or hmm, where they differ from --family. A comma in a name has a backslash before it."`
+	Method     string          `placeholder:"NAME" help:"Inference: gfab, fab, em, map, vb, cvb0, closed-form (bpca, ppca, factor and vbmf; map: mixtures and hmm, cvb0: mixtures and topics) or greedy (blockmodel: the labels of the highest exact ICL by moves of nodes and merges of blocks, which is its default). gfab, fab and cvb0 prune from kmax down; the others fit every K separately. Default of latent select for mixtures and hmm: em. Of latent fit for mixtures: cvb0 where it finds K in a table of codes and counts (to 1,000) of at most 10,000 cells, else gfab; of bpca, features and hmm gfab, of vbmf closed-form; of factor closed-form, which is gfab without iterations, where no entry is missing."`
+	Weights    string          `placeholder:"COL" help:"Frequency weights: leave this column out of the fit and weight the rows by it. blockmodel: the column of the weights of edges, by default the third; 0 is no edge, and such a row names nodes that may have none."`
+	Prior      hyperparameters `placeholder:"KEY=VALUE,…" help:"Prior of --method vb, map, cvb0 or greedy. hmm: start and transitions (Dirichlet, of the first state and of each row), stay (added for the same state), and of what is seen as in mixtures. Mixtures: weights (Dirichlet), kappa and nu (gaussian and lognormal, scaled by the data), a and b (bernoulli, beta), shape and rate (poisson and exponential, gamma), alpha (categorical and multinomial, Dirichlet). bernmix: a (weights), b (beta(b, b)). blockmodel: weights (Dirichlet), a and b (beta of the probability of an edge, gamma shape and rate of a mean weight). bpca: a_alpha, b_alpha, a_lambda, b_lambda (gamma shapes and rates), alpha (fixed; 1 is VB1), unit (standard deviation taken for 1). topics: alpha (of each topic in a document) and beta (of each word in a topic), 0.1 and 0.01 where one is not given; without --prior both are estimated. vbmf, also with closed-form: noise (variance), a and b (variances of the entries of the factors of columns and rows); what is not given is estimated."`
+	Floor      *float64        `placeholder:"FACTOR" help:"Variances of gaussian, student-t, lognormal and gamma columns are at least this times step²/12, step the least gap between the column's values, so that no component collapses onto equal values. 0: no floor. Default: 1."`
+	Center     bool            `help:"Centre the columns first (vbmf only; bpca always does)."`
+	Temper     *float64        `placeholder:"ALPHA" help:"Power of the likelihood, positive and at most 1, in the tempered posterior of --method vb. Default: 1."`
+	SizePrior  string          `name:"size-prior" default:"uniform" enum:"uniform,geometric" help:"Prior of K where fits of every K are compared: uniform, or geometric (2^-K)."`
+	Start      *string         `placeholder:"NAME" help:"Initialisation of mixtures and of the states of hmm: kmeans, random (responsibilities), rows, or varied: every second start kmeans, the others random, or rows where values repeat. Default: varied. Of hmm also, or after a comma, what is assumed of the first state: free, uniform, stationary, or first (with --left-right). Default: free."`
+	Restarts   *int            `placeholder:"N" help:"Independent starts, of which the best is kept. Default: 10 for mixtures and hmm of at most 5000 rows and 1,000,000 cells (3 with cvb0), 5 for features, else 1."`
+	Seed       uint64          `default:"1" help:"Seed of the starts."`
+	Tol        *float64        `placeholder:"NATS" help:"Stop when an iteration changes the criterion by less than this, in nats per row. Default: 1e-9."`
+	MaxIter    *int            `placeholder:"N" help:"Largest number of iterations. Default: 10000."`
+	Accelerate bool            `help:"Extrapolate iterations of a fit that converges slowly: fewer passes over the data, and perhaps another local maximum, or K."`
+	Sample     int             `placeholder:"ROWS" help:"Begin with a fit to about so many of the rows, drawn at random, which fewer passes over all rows then follow. For large tables; 30000 is a good number."`
+	Workers    int             `default:"0" help:"Goroutines; 0: one per processor. Results do not depend on it."`
+	Format     string          `default:"text" enum:"text,json" help:"Output: text or json."`
+
+	byColumns bool // no method was given, and cvb0 would do: the table decides
+	byDefault bool // Method was not given
+}
+
+const (
+	methodGFAB       = "gfab"
+	methodFAB        = "fab"
+	methodEM         = "em"
+	methodMAP        = "map"
+	methodVB         = "vb"
+	methodCVB0       = "cvb0"
+	methodClosedForm = "closed-form"
+	methodGreedy     = "greedy"
+)
+
+var methodNames = []string{methodGFAB, methodFAB, methodEM, methodMAP, methodVB, methodCVB0, methodClosedForm, methodGreedy}
+
+func prunes(method string) bool {
+	return method == methodGFAB || method == methodFAB || method == methodCVB0
+}
+
+// model is that of --model, with --gate.
+func (f *modelFlags) model() model {
+	if m := models[f.Model]; len(f.Gate) == 0 || !m.gates {
+		return m
+	}
+	return models[f.Model].gated()
+}
+
+// oneOf refuses a value that is not among the choices of the model; all are those of any.
+func (f *modelFlags) oneOf(what, value string, choices, all []string) error {
+	switch {
+	case slices.Contains(choices, value):
+		return nil
+	case slices.Contains(all, value):
+		choose := "choose one of "
+		if len(choices) == 1 {
+			choose = "its only one is "
+		}
+		return misused("--%s %s cannot be used with --model %s: %s%s", what, value, f.Model, choose, strings.Join(choices, ", "))
+	}
+	plural := map[string]string{"family": "families", "method": "methods"}[what]
+	return misused("unknown %s %q: the %s are %s", what, value, plural, strings.Join(choices, ", "))
+}
+
+// iterates says whether flags are about iterations.
+func (f *modelFlags) iterates() bool {
+	return f.Restarts != nil || f.Tol != nil || f.MaxIter != nil || f.Accelerate || f.Sample != 0
+}
+
+// check fills in what the model decides and refuses flags that do not go together. The
+// method is the default one.
+func (f *modelFlags) check(method string) error {
+	if err := f.checkGate(); err != nil {
+		return err
+	}
+	m := f.model()
+	if f.byDefault = f.Method == ""; f.byDefault {
+		f.Method = method
+	}
+	if err := f.oneOf("method", f.Method, m.methods, methodNames); err != nil {
+		return err
+	}
+	if err := f.covariance(); err != nil {
+		return err
+	}
+	if f.Family == "" {
+		f.Family = m.families[0]
+		if f.Columns.text != "" && slices.Contains(m.families, familyAuto) {
+			f.Family = familyAuto
+		}
+	}
+	if err := f.oneOf("family", f.Family, m.families, familyNames(false)); err != nil {
+		return err
+	}
+	switch restarts, tol, limit := f.restarts(), f.tolerance(), f.maxIterations(); {
+	case f.Floor != nil && !(*f.Floor >= 0 && !math.IsInf(*f.Floor, 1)):
+		return misused("--floor is %v: it must be finite and not negative", *f.Floor)
+	case f.Floor != nil && (!slices.Contains(m.families, familyGaussian) || !m.classes || f.Method == methodVB):
+		return misused("--floor requires --model mixture or hmm and cannot be used with --method vb, whose prior keeps variances from 0")
+	case f.Method == methodClosedForm && f.iterates():
+		return misused("--tol, --max-iter, --accelerate and --restarts cannot be used with --method %s: closed-form has no iterations", f.Method)
+	case restarts < 1:
+		return misused("--restarts is %d: it must be at least 1", restarts)
+	case restarts > mostRestarts:
+		return misused("--restarts is %d: it must be at most %d", restarts, mostRestarts)
+	case limit < 1:
+		return misused("--max-iter is %d: it must be at least 1", limit)
+	case f.Workers < 0:
+		return misused("--workers is %d: it must not be negative", f.Workers)
+	case !(tol > 0) || math.IsInf(tol, 0):
+		return misused("--tol is %v: it must be positive and finite", tol)
+	}
+	if !f.byColumns {
+		if err := f.checkPrior(); err != nil {
+			return err
+		}
+	}
+	if f.Temper != nil {
+		switch alpha := *f.Temper; {
+		case f.Method != methodVB:
+			return misused("--temper requires --method vb, and the method is %s", f.Method)
+		case !(alpha > 0 && alpha <= 1):
+			return misused("--temper is %v: it must be positive and at most 1", alpha)
+		}
+	}
+	if (f.Directed || f.Bipartite || f.Loops != nil) && f.Model != "blockmodel" {
+		return misused("--directed, --bipartite and --loops require --model blockmodel, and the model is %s", f.Model)
+	}
+	if f.Sample < 0 || f.Sample > 0 && (m.pairs || m.sequences || f.Method == methodCVB0) {
+		return misused("--sample %d: it is a positive number of rows, of a table whose rows are independent and not of --method %s", f.Sample, methodCVB0)
+	}
+	if f.Method == methodGreedy && (f.Tol != nil || f.MaxIter != nil || f.Accelerate) {
+		return misused("--tol, --max-iter and --accelerate cannot be used with --method %s, which has no iterations", f.Method)
+	}
+	if (f.Blocks != "" || f.Rotate != nil) && f.Model != "factor" {
+		return misused("--blocks and --rotate require --model factor, and the model is %s", f.Model)
+	}
+	if f.Center && !m.ranks {
+		return misused("--center requires --model vbmf, and the model is %s", f.Model)
+	}
+	return m.checkFlags(f)
+}
+
+// checkPrior refuses --prior where the method has no place for it.
+func (f *modelFlags) checkPrior() error {
+	m := f.model()
+	if f.Prior.text == "" || m.informed(f.Method) {
+		return nil
+	}
+	if !slices.ContainsFunc(m.methods, m.informed) {
+		return misused("--prior cannot be used with --model %s, which has no prior", f.Model)
+	}
+	taking := slices.DeleteFunc(slices.Clone(m.methods), func(method string) bool { return !m.informed(method) })
+	return misused("--prior requires --method %s, and the method is %s", strings.Join(taking, " or "), f.Method)
+}
+
+// The flags of iterations are pointers, so that those left out are nil.
+
+// mostRestarts bounds the memory that a slip of the finger takes.
+const mostRestarts = 1_000_000
+
+// reading says how a column is read: as text where it is categorical, so that 01 and 1
+// differ, and with an eye on codes where its values decide.
+func (f *modelFlags) reading(name string) data.Reading {
+	family := f.Columns.family[name]
+	if family == "" && name != f.Weights && !slices.Contains(f.Gate, name) {
+		family = f.Family
+	}
+	switch family {
+	case familyCategorical:
+		return data.ReadAsText
+	case familyAuto:
+		return data.ReadAsCodes
+	}
+	return data.ReadByForm
+}
+
+// settle fills in what the size of the table decides.
+func (f *modelFlags) settle(rows, cols int) {
+	if starts := f.model().starts(f.Method, rows, cols); f.Restarts == nil && f.Method != methodClosedForm {
+		f.Restarts = &starts
+	}
+}
+
+func (f *modelFlags) restarts() int { return valueOr(f.Restarts, 1) }
+
+func (f *modelFlags) tolerance() float64 { return valueOr(f.Tol, framework.DefaultTolerance) }
+
+func (f *modelFlags) maxIterations() int { return valueOr(f.MaxIter, framework.DefaultMaxIterations) }
+
+func valueOr[T any](flag *T, otherwise T) T {
+	if flag == nil {
+		return otherwise
+	}
+	return *flag
+}
+
+// settings are what a model file keeps of the flags.
+func (f *modelFlags) settings() settings {
+	kept := settings{Weights: f.Weights, Prior: f.Prior.text, Columns: f.Columns.text, Start: valueOr(f.Start, ""), Response: f.Response, Regress: f.Regress, Trials: f.Trials, Exposure: f.Exposure, Power: f.Power.text, Fixed: f.regressionFlags.Fixed, NoIntercept: f.NoIntercept, Sequence: f.Sequence, Gate: f.Gate, LeftRight: valueOr(f.LeftRight, 0), Floor: f.Floor, Noise: f.Noise.kept(), Blocks: f.Blocks, Rotate: valueOr(f.Rotate, ""), Center: f.Center, Directed: f.Directed, Bipartite: f.Bipartite, Loops: valueOr(f.Loops, ""), Temper: valueOr(f.Temper, 0), Accelerate: f.Accelerate, Sample: f.Sample}
+	if f.SizePrior != sizePriors[0] {
+		kept.SizePrior = f.SizePrior
+	}
+	switch f.Method {
+	case methodClosedForm:
+	case methodGreedy:
+		kept.Restarts = f.restarts()
+	default:
+		kept.Tolerance, kept.MaxIterations, kept.Restarts = f.tolerance(), f.maxIterations(), f.restarts()
+	}
+	return kept
+}
+
+// options are the engine's for K to begin with.
+func (f *modelFlags) options(k int) framework.Options {
+	o := framework.Options{K: k, Method: framework.EM, Tolerance: f.tolerance(), MaxIterations: f.maxIterations(), Restarts: f.restarts(), Seed: f.Seed, Workers: f.Workers, Temper: valueOr(f.Temper, 0), Accelerate: f.Accelerate, Sample: f.Sample}
+	switch {
+	case f.Method == methodCVB0:
+		o.Method = framework.PrunedEM
+	case prunes(f.Method):
+		o.Method, _ = framework.MethodByName(f.Method)
+	}
+	return o
+}
+
+// sizePriors are the values of --size-prior, the default first.
+var sizePriors = []string{"uniform", "geometric"}
+
+func (f *modelFlags) sizePrior() framework.SizePrior {
+	if f.SizePrior == sizePriors[1] {
+		return framework.GeometricSize
+	}
+	return framework.UniformSize
+}
+
+// criterion finds the criterion of that name for the method; the empty name is the
+// method's own.
+func (f *modelFlags) criterion(flag, name string) (framework.Criterion, error) {
+	fitting := f.model().criteria(f.Method)
+	if name == "" {
+		return fitting[0], nil
+	}
+	if _, err := framework.CriterionByName(name); err != nil {
+		return framework.Criterion{}, misused("%s: %w", flag, err)
+	}
+	var names []string
+	for _, c := range append(fitting, f.model().further(f.Method, flag == "--criteria")...) {
+		if strings.EqualFold(c.Name, name) {
+			return c, nil
+		}
+		names = append(names, strings.ToLower(c.Name))
+	}
+	return framework.Criterion{}, misused("%s %s cannot be used with --model %s --method %s; choose one of %s", flag, name, f.Model, f.Method, strings.Join(names, ", "))
+}
+
+// also are the criteria of every JSON, where the method has them, beside those asked for.
+func (f *modelFlags) also(asked []framework.Criterion) (list []framework.Criterion) {
+	for _, one := range f.model().criteria(f.Method) {
+		same := func(c framework.Criterion) bool { return c.Name == one.Name }
+		if slices.ContainsFunc([]framework.Criterion{framework.BIC, framework.AIC, framework.ICL}, same) && !slices.ContainsFunc(asked, same) {
+			list = append(list, one)
+		}
+	}
+	return list
+}
+
+// hyperparameters are the value of --prior. Which keys there are, the model knows.
+type hyperparameters struct {
+	keys   []string // as they were given
+	values map[string]float64
+	text   string
+}
+
+// MarshalText is the text as it was given.
+func (h hyperparameters) MarshalText() ([]byte, error) { return []byte(h.text), nil }
+
+// UnmarshalText reads KEY=VALUE,….
+func (h *hyperparameters) UnmarshalText(text []byte) error {
+	*h = hyperparameters{values: map[string]float64{}, text: string(text)}
+	for item := range strings.SplitSeq(h.text, ",") {
+		key, value, ok := strings.Cut(item, "=")
+		if key = strings.TrimSpace(key); !ok || key == "" {
+			return fmt.Errorf("%q: write KEY=VALUE,…", item)
+		}
+		v, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+		if err != nil || !(v > 0) || math.IsInf(v, 0) {
+			return fmt.Errorf("%s=%s: the value must be a positive number", key, value)
+		}
+		if _, twice := h.values[key]; twice {
+			return fmt.Errorf("%s is given twice", key)
+		}
+		h.keys, h.values[key] = append(h.keys, key), v
+	}
+	return nil
+}
+
+// among refuses keys that are not known.
+func (h *hyperparameters) among(known ...string) error {
+	for _, key := range h.keys {
+		if !slices.Contains(known, key) {
+			last := len(known) - 1
+			return misused("--prior: no key %q: the keys are %s and %s", key, strings.Join(known[:last], ", "), known[last])
+		}
+	}
+	return nil
+}
+
+// flag is a parameter of a prior as it was given.
+func (h *hyperparameters) flag(e *prior.ParameterError) string {
+	key := strings.ToLower(e.Name[strings.LastIndex(e.Name, ".")+1:])
+	if sum := strings.Contains(e.Name, " + "); sum || !h.has(key) {
+		return "--prior " + h.text
+	}
+	return fmt.Sprintf("--prior %s=%v", key, h.values[key])
+}
+
+func (h *hyperparameters) has(key string) bool { return h.values[key] != 0 }
+
+// columnFamilies are the value of --columns.
+type columnFamilies struct {
+	names  []string // as they were given
+	family map[string]string
+	text   string
+}
+
+// MarshalText is the text as it was given.
+func (c columnFamilies) MarshalText() ([]byte, error) { return []byte(c.text), nil }
+
+// UnmarshalText reads COL=FAMILY,…; the last = of an item is the one that counts, and a
+// comma of a name has a backslash before it.
+func (c *columnFamilies) UnmarshalText(text []byte) error {
+	*c = columnFamilies{family: map[string]string{}, text: string(text)}
+	items := kong.SplitEscaped(c.text, ',')
+	if len(items) == 0 {
+		items = []string{""}
+	}
+	for _, item := range items {
+		at := strings.LastIndex(item, "=")
+		if at < 0 {
+			return fmt.Errorf("%q: write COL=FAMILY,…", item)
+		}
+		name, family := strings.TrimSpace(item[:at]), strings.TrimSpace(item[at+1:])
+		if familyNamed(family).single == nil {
+			return fmt.Errorf("no family %q of one column: choose one of %s", family, strings.Join(familyNames(true), ", "))
+		}
+		if c.family[name] != "" {
+			return fmt.Errorf("column %q is given twice", name)
+		}
+		c.names, c.family[name] = append(c.names, name), family
+	}
+	return nil
+}
+
+// with is the flag that gives further columns a family too.
+func (c *columnFamilies) with(names []string, family string) string {
+	var items []string
+	if c.text != "" {
+		items = append(items, c.text)
+	}
+	for _, name := range names {
+		items = append(items, strings.ReplaceAll(name, ",", `\,`)+"="+family)
+	}
+	return "--columns " + word(strings.Join(items, ","))
+}

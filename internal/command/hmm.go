@@ -1,0 +1,479 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/latent-go/latent/bootstrap"
+	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/models/hmm"
+	"github.com/latent-go/latent/models/mixture"
+	"github.com/latent-go/latent/prior"
+)
+
+// stateHead heads the column of states, from 1.
+const stateHead = "state"
+
+// beginnings are what --start says: how a fit is initialised, and for chains what is assumed of the first state.
+type beginnings struct {
+	fit   family.Start
+	chain hmm.Initial
+}
+
+// starting takes --start apart.
+func (f *modelFlags) starting() (b beginnings, err error) {
+	b.fit = family.Varied
+	fits, chains := 0, 0
+	for name := range strings.SplitSeq(valueOr(f.Start, family.Varied.String()), ",") {
+		start, unknown := family.StartByName(name)
+		if unknown == nil {
+			if fits++; fits > 1 {
+				return b, misused("--start %s: a fit begins in one way", *f.Start)
+			}
+			b.fit = start
+			continue
+		}
+		chain, err := hmm.InitialByName(name)
+		switch {
+		case !f.model().sequences:
+			return b, misused("--start %s: choose one of varied, kmeans, random, rows", name)
+		case err != nil:
+			return b, misused("--start %s: choose one of varied, kmeans, random, rows for the fit, and of free, uniform, stationary, first for the first state", name)
+		}
+		if chains++; chains > 1 {
+			return b, misused("--start %s: one thing is assumed of the first state", *f.Start)
+		}
+		b.chain = chain
+	}
+	return b, nil
+}
+
+func checkHMM(f *modelFlags) error {
+	b, err := f.starting()
+	switch {
+	case err != nil:
+		return err
+	case f.LeftRight != nil && *f.LeftRight < 1:
+		return misused("--left-right is %d: it must be at least 1", *f.LeftRight)
+	case f.LeftRight != nil && b.chain == hmm.Stationary:
+		return misused("--start stationary cannot be used with --left-right: a chain that never goes back ends in its last state")
+	case f.LeftRight == nil && b.chain == hmm.FirstState:
+		return misused("--start first requires --left-right: states have no order without it")
+	case b.chain == hmm.Stationary && f.model().informed(f.Method):
+		return misused("--start stationary cannot be used with --method %s: it has no conjugate prior", f.Method)
+	}
+	return checkMixture(f)
+}
+
+// chainKeys are those of --prior that are about a chain.
+var chainKeys = []string{"start", "transitions", "stay"}
+
+// chainPrior is what --prior says of the chain.
+func (f *modelFlags) chainPrior() hmm.ChainPrior {
+	v := f.Prior.values
+	return hmm.ChainPrior{Start: prior.Dirichlet{Alpha: v["start"]}, Rows: prior.Dirichlet{Alpha: v["transitions"]}, Stay: v["stay"]}
+}
+
+// takeSequences takes the column of --sequence out of the table: rows with one value of it, one after the other, are a sequence.
+func (in *input) takeSequences(column string) error {
+	if column == "" {
+		return nil
+	}
+	t, err := in.Factor(column, nil, false)
+	if err != nil {
+		return in.wrap(fmt.Errorf("--sequence: %w", err))
+	}
+	levels, codes := t.Levels(column), t.Codes(column)
+	ids := make([]string, len(codes))
+	for row, code := range codes {
+		if code < 0 {
+			return in.wrap(fmt.Errorf("--sequence: row %d has no value of column %.60q: every row belongs to a sequence", row+1, column))
+		}
+		ids[row] = levels[code]
+	}
+	if in.ends, err = framework.EndsOf(ids); err != nil {
+		return in.wrap(fmt.Errorf("--sequence: %w", err))
+	}
+	for _, end := range in.ends {
+		in.sequences = append(in.sequences, ids[end-1])
+	}
+	if in.label == column {
+		in.label = ""
+	}
+	in.Table, err = in.Table.Drop(column)
+	return in.wrap(err)
+}
+
+// series are the rows as sequences, each with the weight that its rows have.
+func (in *input) series(rows *framework.Table) (*framework.SequenceTable, error) {
+	x := rows.All()
+	table, err := framework.FromIncomplete(x.X, x.N, x.D)
+	if err != nil {
+		return nil, err
+	}
+	s, err := framework.NewSequences(table, in.ends)
+	if err != nil || in.frequencies == nil {
+		return s, err
+	}
+	var weights []float64
+	first := 0
+	for _, end := range in.endsOf(x.N) {
+		for row := first; row < end; row++ {
+			if in.frequencies[row] != in.frequencies[first] {
+				return nil, fmt.Errorf("the weights of rows %d and %d, column %q, differ: a weight belongs to a whole sequence", first+1, row+1, in.weights)
+			}
+		}
+		weights = append(weights, in.frequencies[first])
+		first = end
+	}
+	return s.WithWeights(weights)
+}
+
+// endsOf are the ends of the sequences of n rows: one where none are known.
+func (in *input) endsOf(n int) []int {
+	if in.ends == nil {
+		return []int{n}
+	}
+	return in.ends
+}
+
+func bindHMM(s *session, f *modelFlags, in *input) (*task, error) {
+	rows, err := in.rows(s, f)
+	if err != nil {
+		return nil, err
+	}
+	src, err := in.series(rows.Table)
+	if err != nil {
+		return nil, err
+	}
+	b, err := f.starting()
+	if err != nil {
+		return nil, err
+	}
+	t := rows.task(f, "state")
+	t.largest = mostByRows(rows.Table, rows.family) // steps that look alike may be in states that others follow
+	base := hmm.Model{Family: rows.family, Structure: hmm.Structure{Initial: b.chain, LeftRight: valueOr(f.LeftRight, 0)}, Start: b.fit, Workers: f.Workers}
+	t.engine, err = hmmEngine(f, src, rows, base)
+	return t, err
+}
+
+// hmmEngine makes the model of the method.
+func hmmEngine(f *modelFlags, src *framework.SequenceTable, rows *describedRows, base hmm.Model) (engine, error) {
+	_, of, err := f.mixturePriors(rows.family)
+	if err != nil {
+		return nil, err
+	}
+	if f.Method == methodVB {
+		variational := hmm.Variational{Family: rows.family, Structure: base.Structure, Start: base.Start, Workers: base.Workers, Prior: of, Chain: f.chainPrior()}
+		return &iterated[framework.Sequences, *hmm.Posterior, *hmm.Statistics]{variational, src, func(q *hmm.Posterior, s *hmm.Statistics) (*result, error) {
+			p, err := variational.Point(q)
+			if err != nil {
+				return nil, err
+			}
+			found, err := newChain(base, f.Family, rows.columns, p, s)
+			if err != nil {
+				return nil, err
+			}
+			r := found.result()
+			_, q, err = variational.Keep(s, q, found.places)
+			r.posterior = q
+			return r, err
+		}}, nil
+	}
+	made := &iterated[framework.Sequences, *hmm.Parameters, *hmm.Statistics]{model: base, source: src}
+	if f.Method == methodMAP {
+		made.model = hmm.MAP{Model: base, Prior: of, Chain: f.chainPrior()}
+	}
+	made.find = func(p *hmm.Parameters, s *hmm.Statistics) (*result, error) {
+		found, err := newChain(base, f.Family, rows.columns, p, s)
+		if err != nil {
+			return nil, err
+		}
+		r := found.result()
+		r.bootstrap = func(ctx context.Context, o bootstrap.Options) (bootstrap.Outcome, error) {
+			e, err := drawnComponents(ctx, found.components, made.model, src, found.params, (*hmm.Parameters).Vector, o)
+			if err != nil {
+				return bootstrap.Outcome{}, err
+			}
+			moves := e.Numbers[found.params.K:][:found.params.K*found.params.K]
+			for i := range moves {
+				e, interval := drawn(moves[i])
+				found.moveErrors, found.moveIntervals = append(found.moveErrors, e), append(found.moveIntervals, interval)
+			}
+			r.params = found.estimates()
+			return e.Outcome, nil
+		}
+		return r, nil
+	}
+	return made, nil
+}
+
+// A chain is the result of a hidden Markov model: what is seen in its states, as components of the mixture that the
+// steps make if their order is forgotten, and how states follow one another. The states are ordered by their steps, the most first, but
+// for those of a chain from left to right.
+type chain struct {
+	*components
+	model  hmm.Model
+	params *hmm.Parameters
+	errors []float64 // standard errors of the transitions given the states
+	places []int     // where the states were in what the engine found
+	path   []int     // of the rows that were fitted; nil until it is asked for
+
+	moveErrors    []number // of the transitions, by bootstrap
+	moveIntervals [][]number
+}
+
+func newChain(m hmm.Model, name string, columns []column, p *hmm.Parameters, s *hmm.Statistics) (*chain, error) {
+	c := &chain{model: m, places: upTo(0, p.K-1)}
+	if m.Structure.LeftRight == 0 {
+		slices.SortStableFunc(c.places, func(i, j int) int { return cmp.Compare(s.Nk[j], s.Nk[i]) })
+	}
+	sums, params, err := m.Keep(s, p, c.places)
+	if err != nil {
+		return nil, err
+	}
+	c.params, c.errors = params, m.TransitionErrors(sums, params)
+	stepSums, steps := m.Steps(sums, params)
+	c.components, err = describeComponents(mixture.Model{Family: m.Family}, name, columns, steps, stepSums)
+	if err != nil {
+		return nil, err
+	}
+	c.noun, c.assign, c.probabilities = "state", c.visited, nil
+	for k := range c.list { // steps are not independent
+		c.list[k].WeightError = number(math.NaN())
+	}
+	return c, nil
+}
+
+func (c *chain) result() *result {
+	r := c.components.result()
+	r.params, r.print, r.sections, r.finding = c.estimates(), c.print, c.sections, c.finding
+	return r
+}
+
+func (c *chain) estimates() chainEstimates {
+	k := c.params.K
+	return chainEstimates{Parameters: c.params, Transitions: nested(numbers(c.params.Transitions), k),
+		Durations: numbers(c.model.Durations(c.params)), Stationary: c.stationary(),
+		Errors: chainErrors{Transitions: nested(numbers(c.errors), k), Components: c.components.errors.Components},
+		Drawn:  nested(c.moveErrors, k), Intervals: nested(c.moveIntervals, k)}
+}
+
+// chainEstimates are parameters as a report has them: with a list for each row of the transitions.
+type chainEstimates struct {
+	*hmm.Parameters
+	Transitions [][]number  `json:"transitions"`
+	Durations   []number    `json:"durations"`  // expected steps in a state, once it is entered; null of one that is never left
+	Stationary  []number    `json:"stationary"` // share of steps in each state in the long run; null where it depends on the beginning
+	Errors      chainErrors `json:"complete_data_standard_errors"`
+
+	Drawn     [][]number   `json:"transitions_bootstrap_standard_errors,omitempty"`
+	Intervals [][][]number `json:"transitions_bootstrap_intervals,omitempty"` // two ends each
+}
+
+type chainErrors struct {
+	Transitions [][]number `json:"transitions"`
+	Components  []number   `json:"components"`
+}
+
+// nested cuts a list into rows.
+func nested[T any](list []T, width int) [][]T { return slices.Collect(slices.Chunk(list, width)) }
+
+func (c *chain) stationary() []number {
+	share, err := c.model.Stationary(c.params)
+	if err != nil {
+		return nil
+	}
+	return numbers(share)
+}
+
+// visited are the states of rows on the most probable path.
+func (c *chain) visited(in *input, rows []int) ([]int, error) {
+	if c.path == nil {
+		b, err := in.steps()
+		if err != nil {
+			return nil, err
+		}
+		if c.path, _, err = c.model.Viterbi(b, c.params); err != nil {
+			return nil, err
+		}
+	}
+	list := make([]int, len(rows))
+	for i, row := range rows {
+		list[i] = c.path[row]
+	}
+	return list, nil
+}
+
+// steps are the rows of the table as one block of sequences.
+func (in *input) steps() (framework.Sequences, error) {
+	x, n, d, err := in.Values()
+	return framework.Sequences{Steps: framework.Rows{N: n, D: d, Stride: d, X: x}, Ends: in.endsOf(n)}, err
+}
+
+// print shows what is seen in the states, and how they follow one another.
+func (c *chain) print(p *page) {
+	c.components.print(p)
+	used := 0 // states that hold steps: those that hold none come last, but for chains from left to right
+	for i, state := range c.list {
+		if state.Rows >= 0.5 {
+			used = i + 1
+		}
+	}
+	k := min(max(used, 1), mostRows)
+	durations := c.model.Durations(c.params)
+	shown, g := p.widest(k, func(n int) *grid {
+		heads := append([]string{"from state", "begins", "stays, steps"}, numbered("to ", n)...)
+		g := newGrid(heads...)
+		for i := range k {
+			row := []string{strconv.Itoa(i + 1), fmt.Sprintf("%.3f", c.params.Start[i]), stayed(durations[i])}
+			for j := range n {
+				cell := fmt.Sprintf("%.3f", c.params.Move(i, j))
+				if c.moveErrors != nil {
+					cell += fmt.Sprintf(" ± %.3f", float64(c.moveErrors[i*c.params.K+j]))
+				}
+				row = append(row, cell)
+			}
+			g.row(row...)
+		}
+		return g
+	})
+	p.line("")
+	text := "Probabilities of the first state, steps that a state is stayed in once it is entered, and probabilities of the state that comes next"
+	if c.moveErrors != nil {
+		text += ", ± standard errors by bootstrap"
+	}
+	p.prose(0, "%s:", text)
+	p.grid(g)
+	if left := max(used, 1) - shown; left > 0 {
+		p.prose(0, "%s left out (--format json has all).", are(left, "more state"))
+	}
+}
+
+// stayed is the number of steps in a state, for readers.
+func stayed(steps float64) string {
+	if math.IsInf(steps, 1) {
+		return "for good"
+	}
+	return fmt.Sprintf("%.4g", steps)
+}
+
+// ---- Saved models
+
+// loadHMM takes the parameters out of a model file, and the families of its columns.
+func loadHMM(file *modelFile) (*savedModel, error) {
+	var read struct {
+		*hmm.Parameters
+		Transitions [][]float64 `json:"transitions"`
+	}
+	if err := json.Unmarshal(file.Params, &read); err != nil {
+		return nil, err
+	}
+	p := read.Parameters
+	if p == nil {
+		return nil, errors.New("no parameters")
+	}
+	p.Transitions = slices.Concat(read.Transitions...)
+	if err := file.matches(p.K, p.D); err != nil {
+		return nil, err
+	}
+	if err := file.checkFamilies(); err != nil {
+		return nil, err
+	}
+	m := hmm.Model{Family: familyOfRows(file.Family, file.Columns)}
+	if err := m.Check(p); err != nil {
+		return nil, err
+	}
+	saved := &savedModel{needsAll: needsComplete(file.Family), layout: layout{first: []string{stateHead, "probability"}, list: "responsibilities", entries: numbered("p", p.K), last: []string{"log_predictive"}}}
+	saved.sequences = func(b framework.Sequences) ([]float64, error) { return scoreSteps(m, p, b) }
+	saved.forecast = func(b framework.Sequences, h int) ([]float64, error) { return m.Forecast(b, p, h) }
+	saved.expect = func(states []float64) (forecastStep, error) {
+		return expectation(m, p, file.Columns, states)
+	}
+	var last []float64 // what the state of the next step is drawn from
+	saved.sample = func(n int, rng *rand.Rand) ([]float64, []int, error) {
+		one := *p
+		if last != nil {
+			one.Start = last
+		}
+		x, states, err := m.Sample(&one, []int{n}, rng)
+		if err == nil {
+			from := states[n-1]
+			last = p.Transitions[from*p.K : (from+1)*p.K]
+		}
+		return x, states, err
+	}
+	return saved, nil
+}
+
+// scoreSteps returns of each step its state on the most probable path and the probability of that, given all of the sequence; the
+// probability of each state; and ln p(x_t|x_1…x_t−1).
+func scoreSteps(m hmm.Model, p *hmm.Parameters, b framework.Sequences) ([]float64, error) {
+	path, _, err := m.Viterbi(b, p)
+	if err != nil {
+		return nil, err
+	}
+	smoothed, err := m.Responsibilities(b, p, nil)
+	if err != nil {
+		return nil, err
+	}
+	course, err := m.Filter(b, p)
+	if err != nil {
+		return nil, err
+	}
+	table := make([]float64, 0, len(path)*(p.K+3))
+	for t, z := range path {
+		own := smoothed[t*p.K : (t+1)*p.K]
+		table = append(table, float64(z+1), own[z])
+		table = append(append(table, own...), course.LogDensity[t])
+	}
+	return table, nil
+}
+
+// moments are mean and standard deviation of a column of numbers, where its family has them.
+func (s columnSummary) moments(name string) (mean, sd number, ok bool) {
+	if name == familyBernoulli {
+		p := s.Values[s.keys[0]]
+		return p, sqrt(p * (1 - p)), true
+	}
+	of := familyNamed(name).moments
+	if of == nil {
+		return 0, 0, false
+	}
+	mean, sd = of(s.Values)
+	return mean, sd, true
+}
+
+// expectation is what the columns are where the states have given probabilities: mean and standard deviation of
+// numbers, and the probabilities of levels.
+func expectation(m hmm.Model, p *hmm.Parameters, columns []column, states []float64) (forecastStep, error) {
+	step := forecastStep{States: numbers(states), Mean: map[string]number{}, SD: map[string]number{}}
+	names, err := m.Numbers(p)
+	if err != nil {
+		return step, err
+	}
+	squares := map[string]number{}
+	for k, weight := range states {
+		for j, s := range summaries(columns, names, p.Component(k)) {
+			if len(columns[j].Levels) > 0 {
+				step.addLevels(columns[j], weight, s.probabilities(columns[j]))
+			} else if mean, sd, ok := s.moments(columns[j].Family); ok {
+				step.Mean[s.Name] += number(weight) * mean
+				squares[s.Name] += number(weight) * (sd*sd + mean*mean)
+			}
+		}
+	}
+	for name, mean := range step.Mean {
+		step.SD[name] = sqrt(max(0, squares[name]-mean*mean))
+	}
+	return step, nil
+}

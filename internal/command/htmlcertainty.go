@@ -1,0 +1,150 @@
+package command
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/latent-go/latent/internal/htmlreport"
+)
+
+// certainty is how probable the classes of rows are, summed over rows.
+type certainty struct {
+	looked, rows  int // rows looked at, of how many
+	weight        float64
+	edges, counts []float64   // the most probable class's probability, in bins
+	assigned      []float64   // rows by their most probable class
+	mean          [][]float64 // of such rows: the probabilities of all classes
+	clear         float64     // share of the rows whose probability is at least clearly
+}
+
+const (
+	// clearly is the probability from which a row is said to belong to its class clearly.
+	clearly = 0.9
+	// mostly is the share of such rows from which the classes are said to be mostly apart.
+	mostly = 0.8
+	// mostJudged bounds the probabilities that are found for it, times columns.
+	mostJudged = 10_000_000
+	// widthOfBins is that of probabilities.
+	widthOfBins = 0.05
+)
+
+// judge finds the probabilities of the classes: of all rows, or, of large tables, of so many at equal distances. It is nil where there
+// is one class, and where rows are not judged one by one.
+func (f *components) judge(in *input) (*certainty, error) {
+	k := f.params.K
+	if f.judged != nil || f.probabilities == nil || k < 2 {
+		return f.judged, nil
+	}
+	rows := thinned(in.Rows(), max(mostPoints, mostJudged/k/in.Cols()), nil)
+	c := &certainty{looked: len(rows), rows: in.Rows(), assigned: make([]float64, k), mean: make([][]float64, k)}
+	for l := range c.mean {
+		c.mean[l] = make([]float64, k)
+	}
+	first := int(1 / float64(k) / widthOfBins) // of the bins that can hold a row
+	for i := first; i <= int(1/widthOfBins); i++ {
+		c.edges = append(c.edges, float64(i)*widthOfBins)
+	}
+	c.counts = make([]float64, len(c.edges)-1)
+	for block := range slices.Chunk(rows, blockRows) {
+		q, err := f.probabilities(in, block)
+		if err != nil {
+			return nil, err
+		}
+		for i, row := range block {
+			c.add(q[i*k:(i+1)*k], in.frequency(row))
+		}
+	}
+	for l, n := range c.assigned {
+		for m := range c.mean[l] {
+			c.mean[l][m] /= max(n, 1e-300)
+		}
+	}
+	c.clear /= c.weight
+	f.judged = c
+	return c, nil
+}
+
+// add counts a row of some weight.
+func (c *certainty) add(q []float64, weight float64) {
+	best := 0
+	for l, p := range q {
+		if p > q[best] {
+			best = l
+		}
+	}
+	c.weight += weight
+	c.assigned[best] += weight
+	for l, p := range q {
+		c.mean[best][l] += weight * p
+	}
+	if q[best] >= clearly {
+		c.clear += weight
+	}
+	bin := 0
+	for bin < len(c.counts)-1 && q[best] >= c.edges[bin+1] {
+		bin++
+	}
+	c.counts[bin] += weight
+}
+
+// sentence says how far the classes are apart.
+func (c *certainty) sentence(noun string) string {
+	apart := "They overlap so much that few rows clearly belong to one"
+	switch {
+	case c.clear >= 0.95:
+		apart = "They are well apart"
+	case c.clear >= mostly:
+		apart = "They are mostly apart"
+	case c.clear >= 0.5:
+		apart = "They overlap"
+	}
+	return fmt.Sprintf("%s: %s of the rows belong to their %s with a probability of %v or more.", apart, percentage(c.clear), noun, clearly)
+}
+
+// certaintySection shows how sure rows are of their classes, and which classes are mistaken for which.
+func (f *components) certaintySection(in *input, shown []component) ([]htmlreport.Section, error) {
+	c, err := f.judge(in)
+	if c == nil || err != nil {
+		return nil, err
+	}
+	chart := htmlreport.Chart{Title: "How certain the assignment is", XName: "probability of the most probable " + f.noun,
+		About: fmt.Sprintf("Rows by the probability of their most probable %s. %s", f.noun, c.sentence(f.noun))}
+	if c.looked < c.rows {
+		chart.About += fmt.Sprintf(" %d of the %d rows were looked at, at equal distances in the table.", c.looked, c.rows)
+	}
+	panel := htmlreport.Panel{Name: "percent of the rows", Height: 180}
+	bins := sheet{caption: "rows by their largest probability", heads: []string{"from", "to", "rows", "share of the rows"}}
+	for i, n := range c.counts {
+		bins.add(share(c.edges[i]), share(c.edges[i+1]), n, share(n/c.weight))
+		panel.Bins = append(panel.Bins, htmlreport.Bin{From: c.edges[i], To: c.edges[i+1], Height: 100 * n / c.weight,
+			Tip: fmt.Sprintf("probability %.2f to %.2f\n%s of the rows", c.edges[i], c.edges[i+1], percentage(n/c.weight))})
+	}
+	chart.Panels = []htmlreport.Panel{panel}
+	confusion := sheet{caption: "mean probabilities, in percent, of the rows that are assigned to a " + f.noun, heads: append([]string{"assigned to", "rows"}, numbered("", len(shown))...),
+		groups: groupsAfter(2, len(shown)), open: true, high: "100 %"}
+	for k := range shown {
+		cells := []any{fmt.Sprintf("%s %d", f.noun, k+1), c.assigned[k]}
+		for l := range shown {
+			if c.assigned[k] == 0 {
+				cells = append(cells, htmlreport.Missing)
+			} else {
+				cells = append(cells, shaded{percents(c.mean[k][l]), c.mean[k][l]})
+			}
+		}
+		confusion.add(cells...)
+	}
+	list := section(chart.Title, chart.Figure(), &bins, &confusion)
+	list[0].Wide = len(shown) > mostBeside
+	return list, nil
+}
+
+// mostBeside is how many classes a table has room for in half a page.
+const mostBeside = 5
+
+// groupsAfter are the groups of n columns of classes after some others.
+func groupsAfter(others, n int) (groups []int) {
+	for range others {
+		groups = append(groups, -1)
+	}
+	return append(groups, upTo(0, n-1)...)
+}

@@ -1,0 +1,338 @@
+package command
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/htmlreport"
+	"github.com/latent-go/latent/models/mixture"
+)
+
+// mostSteps bounds those of a series that is drawn.
+const mostSteps = 1000
+
+// sections are those of the components, for what is seen in the states, with those of the chain before.
+func (c *chain) sections(in *input) ([]htmlreport.Section, error) {
+	series, err := c.seriesSection(in)
+	if err != nil {
+		return nil, err
+	}
+	durations, err := c.durationsSection(in)
+	if err != nil {
+		return nil, err
+	}
+	residuals, err := c.residualsSection(in)
+	if err != nil {
+		return nil, err
+	}
+	densities, err := c.densitiesSection(in)
+	if err != nil {
+		return nil, err
+	}
+	own, err := c.components.sections(in)
+	return slices.Concat(c.transitionsSection(), series, own, durations, densities, residuals), err
+}
+
+// finding says of each state, beside what is seen in it, how long it is stayed in and what follows.
+func (c *chain) finding(in *input) (htmlreport.Section, error) {
+	list, err := c.components.finding(in)
+	if err != nil || len(list.Items) == 0 {
+		return list, err
+	}
+	same := 0.0
+	for k, state := range c.list {
+		same += float64(state.Weight) * c.params.Move(k, k)
+	}
+	list.Text += fmt.Sprintf(" A row is in the same state as the row before it with a probability of %s.", percentage(same))
+	durations := c.model.Durations(c.params)
+	for k := range list.Items {
+		list.Items[k].Text += " " + c.follows(k, durations[k])
+	}
+	return list, nil
+}
+
+// follows says how long state k is stayed in, and which states come after it.
+func (c *chain) follows(k int, duration float64) string {
+	const most, least = 3, 0.1
+	next := make([]float64, c.params.K)
+	for l := range next {
+		if l != k {
+			next[l] = c.params.Move(k, l)
+		}
+	}
+	left := floats.Sum(next)
+	if !(left > 0) {
+		return "It is never left."
+	}
+	var said []string
+	for _, l := range byValue(next, chosen(next, most)) {
+		if next[l] >= least*left {
+			said = append(said, fmt.Sprintf("%d (%s)", l+1, percentage(next[l]/left)))
+		}
+	}
+	if len(said) == 0 {
+		return fmt.Sprintf("It lasts %s rows on average, and many states follow.", htmlreport.Readable(duration))
+	}
+	return fmt.Sprintf("It lasts %s rows on average; then comes state %s.", htmlreport.Readable(duration), enumerated(said))
+}
+
+// seriesSection draws the first steps of the columns that tell the states apart best, coloured by state.
+func (c *chain) seriesSection(in *input) ([]htmlreport.Section, error) {
+	n := min(in.Rows(), mostSteps)
+	states, err := c.visited(in, upTo(0, n-1))
+	if err != nil {
+		return nil, err
+	}
+	columns := slices.DeleteFunc(slices.Clone(c.order), func(j int) bool { return len(c.columns[j].Levels) > 0 })
+	columns = columns[:min(len(columns), 3)]
+	if len(columns) == 0 {
+		return nil, nil
+	}
+	chart := htmlreport.Chart{Title: "The series, coloured by state", XName: "row", IntegerX: true,
+		EventsName: "a sequence ends", About: "Above is the most probable path through the states, whose colours the rows below have."}
+	if n < in.Rows() {
+		chart.About += fmt.Sprintf(" The first %d of %s are shown.", n, counted(in.Rows(), "row"))
+	}
+	table := sheet{caption: "rows shown", heads: []string{"row", "state"}}
+	for _, j := range columns {
+		table.heads = append(table.heads, printable(c.columns[j].Name))
+	}
+	for row, z := range states {
+		cells := []any{row + 1, z + 1}
+		for _, j := range columns {
+			cells = append(cells, in.Number(row, j))
+		}
+		table.add(cells...)
+	}
+	chart.X = table.column(0)
+	for _, end := range in.ends {
+		if end < n {
+			chart.Events = append(chart.Events, end-1)
+		}
+	}
+	chart.Panels = []htmlreport.Panel{{Name: "state", Integer: true, Steps: true, Height: 90, Series: table.series("path", 1)}}
+	for i, j := range columns {
+		panel := htmlreport.Panel{Name: printable(c.columns[j].Name), Height: 160, Groups: numbered("state ", min(c.params.K, mostRows))}
+		for row, y := range table.column(i + 2) {
+			if y == y {
+				panel.Points = append(panel.Points, htmlreport.Point{X: float64(row + 1), Y: y, Group: states[row],
+					Tip: fmt.Sprintf("row %d\n%.6g\nstate %d", row+1, y, states[row]+1)})
+			}
+		}
+		chart.Panels = append(chart.Panels, panel)
+	}
+	list := section(chart.Title, chart.Figure(), &table)
+	list[0].Wide = true
+	return list, nil
+}
+
+// transitionsSection shows how states follow one another.
+func (c *chain) transitionsSection() []htmlreport.Section {
+	k := min(c.params.K, mostRows)
+	about := "How likely each state, a row, is followed by each state, a column. Beside it is how likely a sequence begins there, and how many rows a state lasts on average." + leftOut(c.params.K-k, "state", "with fewer rows")
+	heat := htmlreport.Heat{Title: "Transitions", ColumnsName: "to state", Columns: numbered("", k), High: "1", About: about}
+	table := sheet{caption: "transition probabilities", heads: append([]string{"from state", "begins", "rows it lasts"}, numbered("to ", k)...), groups: groupsAfter(3, k), open: k <= mostShaded, high: "100 %"}
+	durations := c.model.Durations(c.params)
+	for i := range k {
+		cells := []any{i + 1, share(c.params.Start[i]), stayed(durations[i])}
+		var shades []float64
+		var texts []string
+		for j := range k {
+			p := c.params.Move(i, j)
+			shades, texts = append(shades, p), append(texts, percentage(p))
+			cells = append(cells, shaded{share(p), p})
+		}
+		heat.Rows, heat.Shade, heat.Texts = append(heat.Rows, strconv.Itoa(i+1)), append(heat.Shade, shades), append(heat.Texts, texts)
+		table.add(cells...)
+	}
+	if k > mostShaded {
+		return section(heat.Title, heat.Figure(), &table)
+	}
+	list := section(heat.Title, nil, &table)
+	list[0].Text, list[0].Wide = about, true
+	return list
+}
+
+// durationsSection compares how long states are stayed in with what the chain expects.
+func (c *chain) durationsSection(in *input) ([]htmlreport.Section, error) {
+	path, err := c.visited(in, upTo(0, in.Rows()-1))
+	if err != nil {
+		return nil, err
+	}
+	k := min(c.params.K, mostRows)
+	visits, steps := make([]float64, c.params.K), make([]float64, c.params.K)
+	first := 0
+	for _, end := range in.endsOf(in.Rows()) {
+		for row := first; row < end; row++ {
+			if row == first || path[row] != path[row-1] {
+				visits[path[row]]++
+			}
+			steps[path[row]]++
+		}
+		first = end
+	}
+	chart := htmlreport.Chart{Title: "How long states are stayed in", XName: "state", Names: numbered("", k),
+		About: "Mean lengths of the visits on the most probable path beside those that the chain expects. Visits that are longer than expected, all over, speak for durations that are not geometric; the path has fewer short visits than there are."}
+	table := sheet{caption: "visits", heads: []string{"state", "visits on the path", "mean length", "expected"}}
+	durations := c.model.Durations(c.params)
+	for i := range k {
+		table.add(i+1, visits[i], steps[i]/visits[i], durations[i])
+	}
+	chart.Panels = []htmlreport.Panel{{Name: "steps", Bars: true, Height: 200, Series: append(table.series("on the path", 2), table.series("expected", 3)...)}}
+	return section(chart.Title, chart.Figure(), &table), nil
+}
+
+// mostCurve bounds the points of a density.
+const mostCurve = 161
+
+// densitiesSection shows what is seen in the states: of the columns of numbers that tell them apart best, all values and the density, or
+// the probabilities, of each state by its share of the steps.
+func (c *chain) densitiesSection(in *input) ([]htmlreport.Section, error) {
+	var list []htmlreport.Section
+	normal := c.gaussians()
+	for _, j := range c.order {
+		if len(c.columns[j].Levels) > 0 || len(list) == 3 || len(normal) == 1 && normal[0] == j { // whose densities the plane has
+			continue
+		}
+		one, err := c.densitySection(in, j)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, one...)
+	}
+	return list, nil
+}
+
+func (c *chain) densitySection(in *input, j int) ([]htmlreport.Section, error) {
+	values, err := in.Column(c.columns[j].Name)
+	if err != nil {
+		return nil, err
+	}
+	edges, counts := bins(values, in.frequencies)
+	if edges == nil {
+		return nil, nil
+	}
+	low, high := edges[0], edges[len(edges)-1]
+	chart := htmlreport.Chart{Title: "Seen in the states: " + printable(c.columns[j].Name), XName: printable(c.columns[j].Name),
+		About: "All rows, and the states by their share of the rows."}
+	panel := htmlreport.Panel{Name: "density", Height: 200, BinsName: "all rows"}
+	if c.columns[j].Family == familyPoisson && high-low < mostCurve {
+		edges, counts = []float64{low - 0.5}, make([]float64, int(high-low)+1)
+		for i := range counts {
+			chart.X = append(chart.X, low+float64(i))
+			edges = append(edges, low+float64(i)+0.5)
+		}
+		for row, v := range values {
+			if v == v {
+				counts[int(v-low)] += in.frequency(row)
+			}
+		}
+		panel.Name, panel.Dots, chart.IntegerX = "probability", true, true
+	} else {
+		chart.X = floats.Span(make([]float64, mostCurve), low, high)
+	}
+	total := floats.Sum(counts)
+	table := sheet{caption: "densities", heads: []string{printable(c.columns[j].Name)}}
+	for i, n := range counts {
+		panel.Bins = append(panel.Bins, htmlreport.Bin{From: edges[i], To: edges[i+1], Height: n / total / (edges[i+1] - edges[i]),
+			Tip: fmt.Sprintf("%.6g to %.6g\n%.6g steps", edges[i], edges[i+1], n)})
+	}
+	rows := framework.Rows{N: len(chart.X), D: len(c.columns), Stride: len(c.columns)}
+	for _, x := range chart.X { // the other columns are missing
+		for other := range c.columns {
+			if other != j {
+				rows.X = append(rows.X, math.NaN())
+			} else {
+				rows.X = append(rows.X, x)
+			}
+		}
+	}
+	for k := range min(c.params.K, mostRows) {
+		one := &mixture.Parameters{K: 1, D: c.params.D, Weights: []float64{1}, Components: c.params.Component(k), Pooled: c.params.Pooled}
+		logs, err := c.components.model.LogProb(rows, one, nil)
+		if err != nil {
+			return nil, nil // a family of complete rows
+		}
+		share := float64(c.list[k].Weight)
+		curve := htmlreport.Series{Name: fmt.Sprintf("state %d", k+1), Tip: fmt.Sprintf("state %d\n%.4g of the steps", k+1, share)}
+		for _, l := range logs {
+			curve.Y = append(curve.Y, share*math.Exp(l))
+		}
+		panel.Series = append(panel.Series, curve)
+		table.heads = append(table.heads, fmt.Sprintf("state %d", k+1))
+	}
+	for i, x := range chart.X {
+		cells := []any{x}
+		for _, curve := range panel.Series {
+			cells = append(cells, curve.Y[i])
+		}
+		table.add(cells...)
+	}
+	chart.Panels = []htmlreport.Panel{panel}
+	return section(chart.Title, chart.Figure(), &table), nil
+}
+
+// residualsSection shows whether the steps are what the model expects after those before them, where the families have distribution
+// functions.
+func (c *chain) residualsSection(in *input) ([]htmlreport.Section, error) {
+	b, err := in.steps()
+	if err != nil {
+		return nil, err
+	}
+	all, err := c.model.PseudoResiduals(b, c.params)
+	if err != nil {
+		return nil, nil // a family without
+	}
+	d := len(c.columns)
+	chart := htmlreport.Chart{Title: "Pseudo-residuals", XName: "normal quantile",
+		About: "Where the model is right, the probability of at most what was seen, given the steps before, has a uniform distribution: taken to normal quantiles, bars follow the line. Tails that are heavier are steps that the model does not expect."}
+	table := sheet{caption: "pseudo-residuals", heads: []string{"column", "values", "mean", "sd", "correlation with the step before"}}
+	chart.X = floats.Span(make([]float64, 161), -4, 4)
+	normal := htmlreport.Series{Name: "standard normal"}
+	for _, x := range chart.X {
+		normal.Y = append(normal.Y, distuv.UnitNormal.Prob(x))
+	}
+	for _, j := range c.order[:min(d, 3)] {
+		var values []float64
+		sum, lagged, last := 0.0, 0.0, math.NaN()
+		for t := range b.Steps.N {
+			v := all[t*d+j]
+			if v == v {
+				values = append(values, max(-4, min(4, v)))
+				sum += v * v
+				if last == last {
+					lagged += v * last
+				}
+			}
+			last = v
+		}
+		if len(values) == 0 {
+			continue
+		}
+		n := float64(len(values))
+		mean := floats.Sum(values) / n
+		table.add(printable(c.columns[j].Name), len(values), mean, math.Sqrt(sum/n-mean*mean), lagged/sum)
+		panel := htmlreport.Panel{Name: printable(c.columns[j].Name), Height: 160, BinsName: "pseudo-residuals", Series: []htmlreport.Series{normal}}
+		edges, counts := bins(values, nil)
+		for i, count := range counts {
+			width := edges[i+1] - edges[i]
+			panel.Bins = append(panel.Bins, htmlreport.Bin{From: edges[i], To: edges[i+1], Height: count / n / width, Tip: fmt.Sprintf("%.3g to %.3g\n%.6g values", edges[i], edges[i+1], count)})
+		}
+		chart.Panels = append(chart.Panels, panel)
+	}
+	if len(chart.Panels) == 0 {
+		return nil, nil
+	}
+	if slices.ContainsFunc(c.columns, func(c column) bool {
+		return len(c.Levels) > 0 || c.Family == familyPoisson || c.Family == familyBernoulli
+	}) {
+		chart.About += " Counts and codes have few values, each of which gets one place for all of its probability: their bars stand apart, and only the tails say something."
+	}
+	return section(chart.Title, chart.Figure(), &table), nil
+}

@@ -1,0 +1,281 @@
+package command
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/internal/htmlreport"
+	"github.com/latent-go/latent/models/mixture"
+)
+
+// sections show the profiles of the columns, those that separate most first, the rows in a plane, how sure rows are of their components,
+// and the correlations within.
+func (f *components) sections(in *input) ([]htmlreport.Section, error) {
+	shown := f.heaviest()
+	pooled, err := f.pooled()
+	if err != nil {
+		return nil, err
+	}
+	plane, err := f.planeSections(in, shown)
+	if err != nil {
+		return nil, err
+	}
+	certainty, err := f.certaintySection(in, shown)
+	return slices.Concat(f.numbersSection(in, shown, pooled), f.probabilitiesSection(shown, pooled), plane, certainty, f.correlationsSection(shown)), err
+}
+
+// heaviest are the components that hold rows, as many as there is room for.
+func (f *components) heaviest() []component {
+	n := len(f.list)
+	for n > 1 && f.list[n-1].Rows < 0.5 { // they are ordered by weight, and so by rows
+		n--
+	}
+	return f.list[:min(n, mostRows)]
+}
+
+// weights are the sizes of the components as a table.
+func (f *components) weights(shown []component) htmlreport.Table {
+	table := sheet{caption: "weights", heads: []string{f.noun, "weight", "standard error (complete data)", "rows"}}
+	for k, c := range shown {
+		table.add(k+1, c.Weight, c.WeightError, c.Rows)
+	}
+	return table.table()
+}
+
+// pooled summarises the table as one component.
+func (f *components) pooled() ([]columnSummary, error) {
+	numbers, err := f.model.Numbers(f.params)
+	if err != nil {
+		return nil, err
+	}
+	return summaries(f.columns, numbers, f.params.Pooled.Parameters), nil
+}
+
+// summaries are those of the columns under the numbers of one class.
+func summaries(columns []column, names []family.Number, class []float64) []columnSummary {
+	values := make([][]mixture.Value, len(columns))
+	for i, n := range names {
+		if isCovariance(n.Name) {
+			continue
+		}
+		for j := n.From; j <= n.To; j++ {
+			values[j] = append(values[j], mixture.Value{Name: n.Name, Value: class[i]})
+		}
+	}
+	list := make([]columnSummary, len(columns))
+	for j, c := range columns {
+		list[j] = summarise(c, values[j])
+	}
+	return list
+}
+
+// A profile is one row of a heat map: a column, or one level of it.
+type profile struct {
+	name   string // of the row
+	column int
+	key    string // of the value
+}
+
+// profiles lists those of the columns of a kind that separate most, in that order; cut counts the columns left out.
+func (f *components) profiles(of func(column int) []profile) (list []profile, cut int) {
+	for _, j := range f.order {
+		own := of(j)
+		switch {
+		case len(own) == 0:
+		case len(list) > 0 && len(list)+len(own) > mostProfiles:
+			cut++
+		default:
+			list = append(list, own...)
+		}
+	}
+	return list, cut
+}
+
+// mostLevels bounds those of one column.
+const mostLevels = 20
+
+// levels are the profiles of a column of probabilities. Of many levels, those are kept that are
+// likeliest in some component.
+func (f *components) levels(shown []component, j int) []profile {
+	c := f.columns[j]
+	keys := shown[0].Columns[j].keys
+	switch {
+	case !familyNamed(c.Family).shares:
+		return nil
+	case c.Family == familyBernoulli && len(c.Levels) > 0:
+		return []profile{{printable(c.Name) + " = " + printable(c.Levels[1]), j, keys[0]}}
+	case c.Family != familyCategorical:
+		return []profile{{printable(c.Name), j, keys[0]}}
+	}
+	if len(keys) == 2 { // one says both
+		l := c.truth()
+		if l < 0 {
+			l = 1
+		}
+		return []profile{{printable(c.Name) + " = " + printable(keys[l]), j, keys[l]}}
+	}
+	peaks := make([]float64, len(keys))
+	for l, key := range keys {
+		for _, one := range shown {
+			peaks[l] = max(peaks[l], float64(one.Columns[j].Values[key]))
+		}
+	}
+	var list []profile
+	for _, l := range chosen(peaks, mostLevels) {
+		list = append(list, profile{printable(c.Name) + " = " + printable(keys[l]), j, keys[l]})
+	}
+	return list
+}
+
+// profileHeads are the heads of a table of profiles, and their groups.
+func (f *components) profileHeads(shown []component) (heads []string, groups []int) {
+	if len(shown) == 1 {
+		return []string{"column", "all rows"}, nil
+	}
+	return append([]string{"column", "separation", "all rows"}, numbered("", len(shown))...), groupsAfter(3, len(shown))
+}
+
+// aboutSeparation explains a column of profiles.
+func (f *components) aboutSeparation(shown []component) string {
+	if len(shown) == 1 {
+		return ""
+	}
+	return fmt.Sprintf(" Separation is how far the %ss' distributions of the column are from that of all rows, in nats a row: columns are in its order.", f.noun)
+}
+
+// probabilitiesSection shows the columns of zeros and ones, of levels and of counts in categories.
+func (f *components) probabilitiesSection(shown []component, pooled []columnSummary) []htmlreport.Section {
+	list, cut := f.profiles(func(j int) []profile { return f.levels(shown, j) })
+	if len(list) == 0 {
+		return nil
+	}
+	table := sheet{caption: "probabilities", open: true}
+	table.heads, table.groups = f.profileHeads(shown)
+	largest := 0.0
+	for _, p := range list {
+		all := pooled[p.column].Values[p.key]
+		for _, c := range shown {
+			largest = max(largest, math.Abs(float64(c.Columns[p.column].Values[p.key]-all)))
+		}
+	}
+	for _, p := range list {
+		all := pooled[p.column].Values[p.key]
+		if len(shown) == 1 {
+			table.add(p.name, share(shown[0].Columns[p.column].Values[p.key]))
+			continue
+		}
+		row := []any{p.name, decimals(f.separation[p.column]), share(all)}
+		for _, c := range shown {
+			v := c.Columns[p.column].Values[p.key]
+			row = append(row, shaded{share(v), float64(v-all) / max(largest, math.SmallestNonzeroFloat64)})
+		}
+		table.add(row...)
+	}
+	text := fmt.Sprintf("How likely each %s makes a value of a column.", f.noun)
+	if len(shown) > 1 {
+		table.low, table.high = fmt.Sprintf("%.2g points less than in all rows", 100*largest), fmt.Sprintf("%.2g points more", 100*largest)
+	}
+	result := section("Probabilities by "+f.noun, nil, table.turned(f.noun))
+	result[0].Text = text + f.aboutSeparation(shown) + leftOut(cut, "column", "which separate less") + f.levelsLeftOut()
+	result[0].Wide = true
+	return result
+}
+
+// levelsLeftOut is a sentence about columns with more levels than are shown.
+func (f *components) levelsLeftOut() string {
+	for _, c := range f.columns {
+		if c.Family == familyCategorical && len(c.Levels) > mostLevels {
+			return fmt.Sprintf(" Of columns with more than %d levels, the likeliest are shown (--format json has all).", mostLevels)
+		}
+	}
+	return ""
+}
+
+// numbersSection shows the columns of numbers: the mean of each component, its standard deviation, and how far that is from the mean of
+// the table, in standard deviations of the table.
+func (f *components) numbersSection(in *input, shown []component, pooled []columnSummary) []htmlreport.Section {
+	list, cut := f.profiles(func(j int) []profile {
+		if familyNamed(f.columns[j].Family).shares {
+			return nil
+		}
+		return []profile{{name: printable(f.columns[j].Name), column: j}}
+	})
+	if len(list) == 0 {
+		return nil
+	}
+	table := sheet{caption: "means ± standard deviations", open: true}
+	table.heads, table.groups = f.profileHeads(shown)
+	scores, largest := make([][]float64, len(list)), 0.0
+	for i, p := range list {
+		all := f.wholeOf(in, p.column, pooled)
+		for _, c := range shown {
+			score := float64((f.spreadOf(c.Columns[p.column], p.column).mean - all.mean) / all.sd)
+			scores[i] = append(scores[i], score)
+			if !math.IsNaN(score) && !math.IsInf(score, 0) {
+				largest = max(largest, math.Abs(score))
+			}
+		}
+	}
+	for i, p := range list {
+		if len(shown) == 1 {
+			table.add(p.name, f.spreadOf(shown[0].Columns[p.column], p.column))
+			continue
+		}
+		row := []any{p.name, decimals(f.separation[p.column]), f.wholeOf(in, p.column, pooled)}
+		for k, c := range shown {
+			row = append(row, shaded{f.spreadOf(c.Columns[p.column], p.column), scores[i][k] / max(largest, math.SmallestNonzeroFloat64)})
+		}
+		table.add(row...)
+	}
+	if len(shown) > 1 {
+		table.low, table.high = fmt.Sprintf("lower by %.2g sd of all rows", largest), fmt.Sprintf("higher by %.2g sd", largest)
+	}
+	result := section("Means by "+f.noun, nil, table.turned(f.noun), f.parametersSheet(shown, list))
+	result[0].Text = fmt.Sprintf("Mean ± standard deviation of each column in each %s.", f.noun) + f.aboutSeparation(shown) + leftOut(cut, "column", "which separate less")
+	result[0].Wide = true
+	return result
+}
+
+// wholeOf are mean and standard deviation of a column over all rows: of the rows, or, of levels in an order, of their distribution.
+func (f *components) wholeOf(in *input, j int, pooled []columnSummary) spread {
+	if f.columns[j].Family == familyOrdinal {
+		return f.spreadOf(pooled[j], j)
+	}
+	return f.whole(in, j)
+}
+
+// parametersSheet has all numbers of the columns by their names.
+func (f *components) parametersSheet(shown []component, list []profile) *sheet {
+	table := &sheet{caption: "parameters of the columns", heads: append([]string{"column", "number"}, numbered("", len(shown))...), groups: groupsAfter(2, len(shown))}
+	for _, p := range list {
+		for _, key := range shown[0].Columns[p.column].keys {
+			row := []any{p.name, key}
+			for _, c := range shown {
+				row = append(row, c.Columns[p.column].Values[key])
+			}
+			table.add(row...)
+		}
+	}
+	return table
+}
+
+// turned is a table of profiles with a row for each class where that is narrower.
+func (t *sheet) turned(noun string) *sheet {
+	if len(t.heads) <= mostBeside+3 || len(t.rows) > mostBeside+3 {
+		return t
+	}
+	turned := &sheet{caption: t.caption, heads: []string{noun}, open: t.open, low: t.low, high: t.high}
+	for _, row := range t.rows {
+		turned.heads = append(turned.heads, fmt.Sprint(row[0]))
+	}
+	for j, head := range t.heads[1:] {
+		cells := []any{head}
+		for _, row := range t.rows {
+			cells = append(cells, row[j+1])
+		}
+		turned.add(cells...)
+	}
+	return turned
+}

@@ -1,0 +1,266 @@
+package command
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/latent-go/latent/internal/htmlreport"
+)
+
+// html says how the rows of a table lie beside those of the fit.
+func (d *drift) html(in *input, model string, warnings []string) *htmlreport.Page {
+	finding := htmlreport.Section{Title: "What was found", Wide: true, Text: d.verdict()}
+	for _, warning := range warnings {
+		finding.Warnings = append(finding.Warnings, printable(warning))
+	}
+	if d.fault != nil {
+		finding.Warnings = append(finding.Warnings, printable("the model could draw no rows to compare these with: "+d.fault.Error()))
+	}
+	return &htmlreport.Page{
+		Title: isolated(in.title()),
+		Lead: fmt.Sprintf("%s beside the %s of %s rows that %s holds, by latent predict.", counted(int(d.now.rows), "new row"), d.m.Model, htmlreport.Readable(float64(d.m.N)),
+			isolated(printable(filepath.Base(model)))),
+		Foot:     "Made by latent predict --report.",
+		Sections: slices.Concat([]htmlreport.Section{finding}, d.sharesSection(), d.likelihoodSection(), d.columnsSection(), d.unlikeSection()),
+	}
+}
+
+// then is the mean log-likelihood of a row of the fit; of fits that have none, of a row drawn from the model.
+func (d *drift) then() (mean float64, fitted bool) {
+	if then := float64(d.m.LogLik / d.m.N); then != 0 && then-then == 0 { // a model file has 0 for none
+		return then, true
+	}
+	return d.expected.sum / d.expected.rows, false
+}
+
+// threshold is the log-likelihood below which a row is called unlike those that the model expects.
+func (d *drift) threshold() float64 { return d.expected.logs.quantile(unlikely) }
+
+func (r *reservoir) quantile(p float64) float64 {
+	if len(r.kept) == 0 {
+		return math.NaN()
+	}
+	if !slices.IsSorted(r.kept) {
+		slices.Sort(r.kept)
+	}
+	return stat.Quantile(p, stat.Empirical, r.kept, nil)
+}
+
+// below is the part of the values that are below a bound.
+func (r *reservoir) below(v float64) float64 {
+	n := 0
+	for _, one := range r.kept {
+		if one < v {
+			n++
+		}
+	}
+	return float64(n) / float64(len(r.kept))
+}
+
+// verdict says in words whether the rows are like those of the fit.
+func (d *drift) verdict() string {
+	const some, clear, few, many = 0.1, 0.5, 0.01, 0.05 // standard deviations of the log-likelihood, and parts of the rows
+	now := d.now.sum / d.now.rows
+	then, fitted := d.then()
+	text := fmt.Sprintf("The log-likelihood of a row is %s nats on average, and was %s in the fit.", cellText(nats(now)), cellText(nats(then)))
+	if !fitted {
+		text = fmt.Sprintf("The log-likelihood of a row is %s nats on average, and the model expects %s.", cellText(nats(now)), cellText(nats(then)))
+	}
+	if d.expected.rows == 0 {
+		return text
+	}
+	shift, strange := (now-then)/stat.StdDev(d.expected.logs.kept, nil), d.now.logs.below(d.threshold())
+	said := "The new rows are like those of the fit."
+	switch {
+	case shift < -clear || strange > many:
+		said = "The new rows are unlike those of the fit."
+	case shift < -some:
+		said = "The new rows are somewhat less likely than those of the fit."
+	case strange > few:
+		said = "Most of the new rows are like those of the fit, and some are not."
+	case shift > clear:
+		said = "The new rows are likelier than those of the fit: they lie closer to what is typical of it."
+	}
+	text = fmt.Sprintf("%s %s %s of them are among the least likely %s of what the model expects.", said, text, percentage(strange), percentage(unlikely))
+	var moved []string
+	for _, m := range d.movements() {
+		if math.Abs(m.by) >= 2*some && len(moved) < mostSaid {
+			moved = append(moved, d.moved(m))
+		}
+	}
+	if len(moved) > 0 {
+		text += " Moved most: " + enumerated(moved) + "."
+	}
+	if gaps := d.gaps(); gaps > 0 {
+		text += fmt.Sprintf(" %s of the cells are missing: a row that says less is likelier.", percentage(gaps))
+	}
+	return text
+}
+
+// gaps is the part of the cells that are missing.
+func (d *drift) gaps() float64 {
+	sum := 0.0
+	for _, c := range d.now.columns {
+		sum += c.missing
+	}
+	return sum / d.now.rows / float64(len(d.now.columns))
+}
+
+// moved is a movement in words.
+func (d *drift) moved(m movement) string {
+	c := d.m.Columns[m.column]
+	if len(c.Levels) > 0 {
+		return fmt.Sprintf("%s (%s of the rows have another level)", c.called(), percentage(m.by))
+	}
+	way := "higher"
+	if m.by < 0 {
+		way = "lower"
+	}
+	return fmt.Sprintf("%s (%s by %s standard deviations)", c.called(), way, htmlreport.Fixed(math.Abs(m.by), 2))
+}
+
+// withSign writes a change.
+func withSign(v float64, decimals int) string {
+	text := htmlreport.Fixed(v, decimals)
+	if v > 0 {
+		return "+" + text
+	}
+	return text
+}
+
+// sharesSection compares the shares of the components.
+func (d *drift) sharesSection() []htmlreport.Section {
+	if d.first < 0 || len(d.m.Components) != len(d.now.shares) || len(d.now.shares) < 2 {
+		return nil
+	}
+	noun := "component"
+	if d.m.saved.sequences != nil {
+		noun = "state"
+	}
+	table := sheet{caption: "shares", heads: []string{noun, "in the fit", "now", "change"}, open: true, low: "smaller", high: "larger"}
+	for k, c := range d.m.Components[:min(len(d.m.Components), mostRows)] {
+		now := d.now.shares[k] / d.now.rows
+		change := now - float64(c.Weight)
+		table.add(k+1, share(c.Weight), share(now), shaded{withSign(100*change, 1) + " points", max(-1, min(1, 5*change))})
+	}
+	chart := htmlreport.Chart{Title: capital(noun) + "s then and now", XName: noun, Names: numbered("", len(table.rows)),
+		About:  fmt.Sprintf("The share of the rows in each %s, by their probabilities.", noun) + leftOut(len(d.m.Components)-mostRows, noun, ""),
+		Panels: []htmlreport.Panel{{Name: "share of the rows", Bars: true, Height: 200, Series: slices.Concat(table.series("in the fit", 1), table.series("now", 2))}}}
+	return section(chart.Title, chart.Figure(), &table)
+}
+
+// likelihoodSection compares the log-likelihoods of rows.
+func (d *drift) likelihoodSection() []htmlreport.Section {
+	table := sheet{caption: "quantiles of the log-likelihood", heads: []string{"of the rows", "expected", "now"}, open: true}
+	for _, p := range []float64{unlikely, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99} {
+		table.add(fmt.Sprintf("%v %% are below", 100*p), nats(d.expected.logs.quantile(p)), nats(d.now.logs.quantile(p)))
+	}
+	table.add("mean", nats(d.expected.sum/d.expected.rows), nats(d.now.sum/d.now.rows))
+	chart := htmlreport.Chart{Title: "How likely the rows are", XName: "log-likelihood of a row, nats",
+		About: fmt.Sprintf("The new rows beside %s drawn from the model, which are what it expects. What is far to the left is unlike them.", counted(int(d.expected.rows), "row"))}
+	low, high := d.now.logs.quantile(0.005), max(d.now.logs.quantile(1), finiteOr(d.expected.logs.quantile(1), math.Inf(-1)))
+	low = min(low, finiteOr(d.threshold(), math.Inf(1)))
+	if !(high > low) {
+		return section(chart.Title, nil, &table)
+	}
+	const steps = 40
+	edges := floats.Span(make([]float64, steps+1), low, high)
+	now, expected := densities(d.now.logs.kept, edges), densities(d.expected.logs.kept, edges)
+	panel := htmlreport.Panel{Name: "density", Height: 200, BinsName: "the new rows", Series: []htmlreport.Series{{Name: "expected by the model"}}}
+	for i := range steps {
+		chart.X = append(chart.X, (edges[i]+edges[i+1])/2)
+		panel.Bins = append(panel.Bins, htmlreport.Bin{From: edges[i], To: edges[i+1], Height: now[i],
+			Tip: fmt.Sprintf("%s to %s\n%s of the rows", htmlreport.Readable(edges[i]), htmlreport.Readable(edges[i+1]), percentage(now[i]*(edges[i+1]-edges[i])))})
+	}
+	panel.Series[0].Y = expected
+	if len(d.expected.logs.kept) == 0 {
+		panel.Series = nil
+	}
+	chart.Panels = []htmlreport.Panel{panel}
+	return section(chart.Title, chart.Figure(), &table)
+}
+
+// densities are those of values in bins; what is outside counts, and is in none.
+func densities(values, edges []float64) []float64 {
+	list := make([]float64, len(edges)-1)
+	for _, v := range values {
+		if i, found := slices.BinarySearch(edges, v); i > 0 || found {
+			if !found || i == len(list) { // the last bin holds the largest value
+				i--
+			}
+			if i < len(list) {
+				list[i] += 1 / float64(len(values)) / (edges[i+1] - edges[i])
+			}
+		}
+	}
+	return list
+}
+
+// columnsSection lists the columns, those that moved most first.
+func (d *drift) columnsSection() []htmlreport.Section {
+	moves := d.movements()
+	measured := sheet{caption: "means ± standard deviations", heads: []string{"column", "expected", "now", "moved, in sd", "missing"}, open: true, low: "lower by 1 sd", high: "higher by 1 sd"}
+	levels := sheet{caption: "levels", heads: []string{"column", "level that changed most", "expected", "now", "rows with another level", "missing"}, open: true, high: "all rows"}
+	for _, m := range moves[:min(len(moves), mostProfiles)] {
+		c, now, then := d.m.Columns[m.column], d.now.columns[m.column], d.expected.columns[m.column]
+		missing := share(now.missing / d.now.rows)
+		if now.levels == nil {
+			measured.add(c.Name, spread{number(then.mean), number(then.sd())}, spread{number(now.mean), number(now.sd())}, shaded{withSign(m.by, 2), max(-1, min(1, m.by))}, missing)
+			continue
+		}
+		change := make([]float64, len(now.levels))
+		for l := range change {
+			change[l] = math.Abs(now.levels[l]/now.n - then.levels[l]/then.n)
+		}
+		most := floats.MaxIdx(change)
+		levels.add(c.Name, c.Levels[most], share(then.levels[most]/then.n), share(now.levels[most]/now.n), shaded{share(m.by), m.by}, missing)
+	}
+	var sheets []*sheet
+	for _, t := range []*sheet{&measured, &levels} {
+		if len(t.rows) > 0 {
+			sheets = append(sheets, t)
+		}
+	}
+	if len(sheets) == 0 {
+		return nil
+	}
+	list := section("Columns then and now", nil, sheets...)
+	list[0].Wide = true
+	list[0].Text = fmt.Sprintf("What the model expects, from %s drawn from it, beside the new rows: the columns that moved most come first.", counted(int(d.expected.rows), "row")) +
+		leftOut(len(moves)-mostProfiles, "column", "which moved less")
+	return list
+}
+
+// unlikeSection lists the rows that are least like what the model expects.
+func (d *drift) unlikeSection() []htmlreport.Section {
+	table := sheet{caption: "least likely rows", heads: []string{"row", "log-likelihood", "farthest in", "value", "from the mean"}, open: true}
+	for _, one := range d.unlike {
+		if !(one.log < cmp.Or(d.threshold(), math.Inf(-1))) {
+			continue
+		}
+		cells := []any{one.row + 1, nats(one.log)}
+		if j, by := d.farthest(one.x); j >= 0 {
+			cells = append(cells, d.m.Columns[j].Name, one.x[j], withSign(by, 1)+" sd")
+		} else {
+			cells = append(cells, htmlreport.Missing, htmlreport.Missing, htmlreport.Missing)
+		}
+		table.add(cells...)
+	}
+	list := htmlreport.Section{Title: "Rows unlike those of the fit", Wide: true}
+	if len(table.rows) == 0 {
+		list.Text = "There are none."
+		return []htmlreport.Section{list}
+	}
+	list.Tables = []htmlreport.Table{table.table()}
+	list.Text = fmt.Sprintf("Rows whose log-likelihood is below %s nats, which is that of the least likely %s of the rows that the model expects; the least likely first.", cellText(nats(d.threshold())), percentage(unlikely))
+	if len(table.rows) == mostUnlike {
+		list.Text += fmt.Sprintf(" The first %d are listed.", mostUnlike)
+	}
+	return []htmlreport.Section{list}
+}

@@ -1,0 +1,83 @@
+package command
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Rows that the model was fitted to are like those of the fit, and rows that have moved are not, by as much as they have.
+func TestDriftIsByHowMuchRowsHaveMoved(t *testing.T) {
+	model := filepath.Join(t.TempDir(), "m.json")
+	done(t, "fit", "--out", model)
+	same := pageBeside(t, "predict", model, "--data", "faithful")
+	assert.Contains(t, same.text, "The new rows are like those of the fit.")
+	assert.Contains(t, same.text, "There are none.")
+	var now [2]float64
+	n := same.length(t, "label")
+	for i := range n {
+		for k := range now {
+			now[k] += number64(t, same.at(t, "responsibilities", i, k)) / float64(n)
+		}
+	}
+	for k, row := range same.tables["shares"][1:] {
+		assert.InDelta(t, now[k], number64(t, row[2]), 1e-12)
+		assert.InDelta(t, now[k], number64(t, row[1]), 1e-3, "EM ends where the weights are the means")
+	}
+	for _, row := range same.tables["means ± standard deviations"][1:] {
+		assert.Regexp(t, `^[+−]?0\.0\d$`, row[3])
+	}
+
+	r := rand.New(rand.NewPCG(3, 3))
+	text := "eruptions,waiting\n"
+	for range 500 {
+		text += fmt.Sprintf("%.3f,%.1f\n", 4.29+0.41*r.NormFloat64(), 80+3*13.57+6*r.NormFloat64())
+	}
+	moved := pageBeside(t, "predict", model, "--data", file(t, "moved.csv", text+"2,500\n,\n"))
+	for _, part := range []string{"The new rows are unlike those of the fit.", "Moved most: waiting (higher by 3.", "of the cells are missing", "The first 20 are listed."} {
+		assert.Contains(t, moved.text, part)
+	}
+	rows := moved.tables["least likely rows"]
+	require.Len(t, rows, 1+mostUnlike)
+	assert.Equal(t, []string{"501", "waiting"}, []string{rows[1][0], rows[1][2]})
+	low := number64(t, rows[1][1])
+	for _, row := range rows[1:] {
+		assert.GreaterOrEqual(t, number64(t, row[1]), low)
+		low = number64(t, row[1])
+	}
+}
+
+func TestDriftOfEveryModelOfRows(t *testing.T) {
+	polls := file(t, "polled.csv", polled(200))
+	for _, c := range []struct{ fit, data string }{
+		{"--family auto --data zoo", "zoo"},
+		{"--model hmm --data geyser --k 3 --restarts 1", "geyser"},
+		{"--model bpca --data iris", "iris"},
+		{"--model factor --data crabs --k 1", "crabs"},
+		{"--model features --data iris --k 2", "iris"},
+		{"--model regression --data NOdata --response NO --k 2", "NOdata"},
+		{"--gate age,region --family bernoulli --drop class --k 2 --restarts 1 --data " + polls, polls},
+	} {
+		model, dir := filepath.Join(t.TempDir(), "m.json"), t.TempDir()
+		done(t, append([]string{"fit", "--out", model}, strings.Fields(c.fit)...)...)
+		done(t, "predict", model, "--data", c.data, "--report", dir)
+		page := contents(t, filepath.Join(dir, pageName))
+		assert.NotContains(t, page, "The new rows are unlike", c.fit)
+		assert.Equal(t, !strings.Contains(c.fit, "regression"), strings.Contains(page, "Columns then and now"), c.fit)
+		assert.NotContains(t, page, "NaN")
+	}
+}
+
+func TestDriftOfWhatIsNotARow(t *testing.T) {
+	dir, model := t.TempDir(), filepath.Join(t.TempDir(), "m.json")
+	done(t, "fit", "--model", "blockmodel", "--data", "karate", "--out", model)
+	fails(t, 2, "which is not about rows", "", "predict", model, "--data", "karate", "--report", dir)
+	done(t, "fit", "--model", "regression", "--data", "NOdata", "--response", "NO", "--k", "1", "--out", model)
+	fails(t, 2, "needs all columns of the model", "", "predict", model, "--data", file(t, "x.csv", "Equivalence\n0.9\n1\n"), "--report", dir)
+	fails(t, 2, "--report is -: name a folder", "", "predict", model, "--data", "NOdata", "--report", "-")
+}

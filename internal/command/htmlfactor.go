@@ -1,0 +1,97 @@
+package command
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/latent-go/latent/internal/htmlreport"
+)
+
+// axes are the factors, whose strength is that of standardised loadings.
+func (v factorView) axes(file factorFile) axes {
+	return axes{noun: "factor", names: v.names, k: file.K, loadings: file.Loadings, strength: file.Standardized().RawMatrix().Data, shares: v.explained(file)}
+}
+
+// finding says how much of the variance the factors explain, and what each of them moves.
+func (v factorView) finding(file factorFile) htmlreport.Section {
+	a := v.axes(file)
+	text := fmt.Sprintf("%s: %s of the variance of %s, each counted alike, is along %s; the rest is noise of each column.", capital(counted(file.K, "factor")),
+		percentage(floats.Sum(a.shares)), counted(file.D, "column"), plural(file.K, "it", "them"))
+	return htmlreport.Section{Text: text + leftOut(a.k-mostItems, "factor", "of less variance"), Items: a.items()}
+}
+
+// loadingsSection shows the standardised loadings, with their standard errors where there are some, the columns that belong to one factor
+// together.
+func (v factorView) loadingsSection(file factorFile, errs []float64) []htmlreport.Section {
+	a, communalities := v.axes(file), file.Communalities()
+	columns := a.sorted(chosen(communalities, mostProfiles))
+	k := min(file.K, mostRows)
+	about := "Loadings of columns divided by their standard deviations; their colours grow with their size. Columns stand by the factor that they are most about. The communality is the share of a column's variance that the factors explain; the rest is noise."
+	if errs != nil {
+		about += " Beside ± are standard errors by bootstrap."
+	}
+	about += leftOut(file.D-len(columns), "column", "which the factors explain least") + leftOut(file.K-k, "factor", "")
+	table := a.cells("loadings", columns, k, func(j, l int) any {
+		if errs != nil {
+			return spread{number(a.strength[j*a.k+l]), number(errs[j*a.k+l])}
+		}
+		return a.strength[j*a.k+l]
+	})
+	table.heads, table.groups = append(table.heads, "communality"), append(table.groups, -1)
+	for i, j := range columns {
+		table.rows[i] = append(table.rows[i], share(communalities[j]))
+	}
+	sum := []any{"variance explained"}
+	for _, part := range a.shares[:k] {
+		sum = append(sum, share(part))
+	}
+	table.add(append(sum, share(floats.Sum(a.shares)))...)
+	heat := a.heat("Loadings", about, columns, k, func(j, l int) string { return fmt.Sprintf("%.4f", a.strength[j*a.k+l]) })
+	sheets := []*sheet{table}
+	if file.oblique() {
+		sheets = append(sheets, file.correlations(k))
+	}
+	list := section("Loadings", heat, sheets...)
+	a.place(&list[0], about)
+	return list
+}
+
+// correlations is a table of those of the first k factors.
+func (f factorFile) correlations(k int) *sheet {
+	table := &sheet{caption: "correlations of the factors", heads: append([]string{"factor"}, numbered("factor ", k)...), open: true, low: "−1", high: "1"}
+	for i, list := range f.Rotation.Correlations[:k] {
+		row := []any{i + 1}
+		for _, c := range list[:k] {
+			row = append(row, shaded{c, c})
+		}
+		table.add(row...)
+	}
+	return table
+}
+
+// screeSection shows by how much each factor raises the log-likelihood, beside what gFIC charges for it.
+func (v factorView) screeSection(file factorFile) []htmlreport.Section {
+	if v.solutions == nil {
+		return nil
+	}
+	n, d := v.solutions.N, float64(file.D)
+	cost := d / 2 * math.Log(n)
+	charged := "FIC, without the terms that need more rows than columns,"
+	if n > d {
+		cost -= (d + (n-d)*math.Log1p(-d/n)) / 2
+		charged = "gFIC"
+	}
+	table := sheet{caption: "gain and cost of a factor, in nats", heads: []string{"factor", "gain", "cost", "log-likelihood"}}
+	for k := 1; k <= v.solutions.Max(); k++ {
+		table.add(k, v.solutions.LogLikelihood(k)-v.solutions.LogLikelihood(k-1), cost, v.solutions.LogLikelihood(k))
+	}
+	chart := htmlreport.Chart{
+		Title: "Scree", XName: "factor", Names: numbered("", len(table.rows)),
+		About: fmt.Sprintf("By how many nats each further factor raises the highest log-likelihood, and what %s charges for it, %s nats: a factor is worth its cost while its bar is above the line.", charged, digits(cost)),
+		Panels: []htmlreport.Panel{{Name: "nats, log scale", Height: 220, Bars: true, Log: true, Series: table.series("gain", 1),
+			Levels: []htmlreport.Level{{Name: "cost", Value: cost}}}},
+	}
+	return section(chart.Title, chart.Figure(), &table)
+}

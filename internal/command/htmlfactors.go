@@ -1,0 +1,243 @@
+package command
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/latent-go/latent/internal/htmlreport"
+	"github.com/latent-go/latent/models/bpca"
+)
+
+const (
+	// mostProfiles bounds the rows of heat maps and of tables like them.
+	mostProfiles = 80
+	// mostShaded is how many classes or dimensions a table shows in shaded columns; of more there is a heat map, with the numbers below.
+	mostShaded = 8
+	// mostItems bounds the dimensions of which the page says something first.
+	mostItems = 12
+)
+
+// axes are latent dimensions that columns load on.
+type axes struct {
+	noun     string // what one is called: dimension, or factor
+	names    []string
+	k        int
+	loadings []float64 // D×K, in the units of the columns
+	strength []float64 // likewise, on a scale from −1 to 1
+	shares   []float64 // of the variance, of each dimension
+}
+
+// pcaAxes are those of BPCA. The strength is the correlation of column and dimension under the model, w_jk/√(Σ_k w_jk² + σ²), which does
+// not depend on the units of the columns.
+func pcaAxes(p *bpca.Parameters, names []string) axes {
+	a := axes{noun: "dimension", names: names, k: p.K, loadings: p.Loadings, shares: p.Explained()}
+	for j := range p.D {
+		w := p.Loadings[j*p.K : (j+1)*p.K]
+		spread := math.Sqrt(floats.Dot(w, w) + p.Noise)
+		for _, v := range w {
+			a.strength = append(a.strength, v/spread)
+		}
+	}
+	return a
+}
+
+// items say of each dimension how much of the variance is along it, and which columns it moves.
+func (a axes) items() (list []htmlreport.Item) {
+	for k := range min(a.k, mostItems) {
+		list = append(list, htmlreport.Item{Group: k, Name: fmt.Sprintf("%s %d", capital(a.noun), k+1),
+			Size: percentage(a.shares[k]) + " of the variance", Share: a.shares[k], Text: a.about(k, "One standard deviation more of it")})
+	}
+	return list
+}
+
+// about says what dimension k does to the columns that it is most about.
+func (a axes) about(k int, does string) string {
+	const most, share = 4, 0.5
+	size := make([]float64, len(a.names))
+	for j := range size {
+		size[j] = math.Abs(a.strength[j*a.k+k])
+	}
+	var said []string
+	for _, j := range byValue(size, chosen(size, most)) {
+		if size[j] >= share*floats.Max(size) {
+			said = append(said, fmt.Sprintf("%s %s", isolated(printable(a.names[j])), signed(a.loadings[j*a.k+k])))
+		}
+	}
+	return does + ": " + enumerated(said) + "."
+}
+
+// signed is a number with its sign, as a person reads it.
+func signed(v float64) string {
+	text := htmlreport.Readable(v)
+	if v > 0 {
+		text = "+" + text
+	}
+	return text
+}
+
+// sorted are some columns in the order of the dimension that each is most about, and within it the strongest first.
+func (a axes) sorted(columns []int) []int {
+	best := func(j int) (k int, size float64) {
+		for l := range a.k {
+			if v := math.Abs(a.strength[j*a.k+l]); v > size {
+				k, size = l, v
+			}
+		}
+		return k, size
+	}
+	list := slices.Clone(columns)
+	slices.SortStableFunc(list, func(i, j int) int {
+		k, u := best(i)
+		l, v := best(j)
+		return cmp.Or(cmp.Compare(k, l), cmp.Compare(v, u))
+	})
+	return list
+}
+
+// cells is a table of some columns with their loadings on the first k dimensions, shaded by strength.
+func (a axes) cells(caption string, columns []int, k int, value func(j, l int) any) *sheet {
+	table := &sheet{caption: caption, heads: append([]string{"column"}, numbered(a.noun+" ", k)...), open: k <= mostShaded, low: "−1", high: "1"}
+	table.groups = append([]int{-1}, upTo(0, k-1)...)
+	for _, j := range columns {
+		row := []any{a.names[j]}
+		for l := range k {
+			row = append(row, shaded{value(j, l), a.strength[j*a.k+l]})
+		}
+		table.add(row...)
+	}
+	return table
+}
+
+// heat draws the strengths of those columns, where a table has no room for them.
+func (a axes) heat(title, about string, columns []int, k int, text func(j, l int) string) *htmlreport.Figure {
+	if k <= mostShaded {
+		return nil
+	}
+	heat := htmlreport.Heat{Title: title, Columns: numbered("", k), ColumnsName: a.noun, Low: "−1", High: "1", Root: true, About: about}
+	for _, j := range columns {
+		var shades []float64
+		var texts []string
+		for l := range k {
+			shades, texts = append(shades, a.strength[j*a.k+l]), append(texts, text(j, l))
+		}
+		heat.Rows, heat.Shade, heat.Texts = append(heat.Rows, printable(a.names[j])), append(heat.Shade, shades), append(heat.Texts, texts)
+	}
+	return heat.Figure()
+}
+
+// finding says how much of the variance the dimensions hold, and what each of them moves.
+func (a axes) finding(noise float64) htmlreport.Section {
+	all := floats.Sum(a.shares)
+	text := fmt.Sprintf("%s: %s of the variance of %s is along %s; the rest is noise, of standard deviation %s in every column.", capital(counted(a.k, a.noun)),
+		percentage(all), counted(len(a.names), "column"), plural(a.k, "it", "them"), htmlreport.Readable(math.Sqrt(noise)))
+	return htmlreport.Section{Text: text + leftOut(a.k-mostItems, a.noun, "of less variance"), Items: a.items()}
+}
+
+// spectrumSection shows the share of the variance along each latent dimension, beside that of the noise along any direction.
+func spectrumSection(p *bpca.Parameters) []htmlreport.Section {
+	shares := p.Explained()
+	all := floats.Sum(shares)
+	noise := (1 - all) / float64(p.D)
+	table := sheet{caption: "variance explained", heads: []string{"dimension", "share", "cumulative"}}
+	for k, sum := range floats.CumSum(make([]float64, p.K), shares)[:min(p.K, mostIterations)] {
+		table.add(k+1, share(shares[k]), share(sum))
+	}
+	chart := htmlreport.Chart{
+		Title: "Spectrum", XName: "dimension", Names: numbered("", len(table.rows)),
+		About: fmt.Sprintf("%s of the variance is along %s; the rest is noise, %s along each of the %s, the dashed line.", percentage(all), counted(p.K, "dimension"), percentage(noise), counted(p.D, "direction")),
+		Panels: []htmlreport.Panel{{Name: "share of the variance, log scale", Height: 220, Bars: true, Log: true, Series: table.series("share", 1),
+			Levels: []htmlreport.Level{{Name: "noise along a direction", Value: noise}}}},
+	}
+	return section(chart.Title, chart.Figure(), &table)
+}
+
+// loadingsSection shows W, the columns that belong to one dimension together.
+func loadingsSection(p *bpca.Parameters, names []string) []htmlreport.Section {
+	a := pcaAxes(p, names)
+	explained := make([]float64, p.D)
+	for j := range explained {
+		w := a.strength[j*p.K : (j+1)*p.K]
+		explained[j] = floats.Dot(w, w)
+	}
+	columns := a.sorted(chosen(explained, mostProfiles))
+	k := min(p.K, mostRows)
+	loading := func(j, l int) float64 { return p.Loadings[j*p.K+l] }
+	about := "What one standard deviation of a dimension adds to each column, in its units. The colour is the correlation of the two under the model. Columns stand by the dimension that they are most about." +
+		leftOut(p.D-len(columns), "column", "which the dimensions explain least") + leftOut(p.K-k, "weaker dimension", "")
+	heat := a.heat("Loadings", about, columns, k, func(j, l int) string {
+		return fmt.Sprintf("%s (correlation %.3f)", htmlreport.Readable(loading(j, l)), a.strength[j*a.k+l])
+	})
+	list := section("Loadings", heat, a.cells("loadings", columns, k, func(j, l int) any { return loading(j, l) }))
+	a.place(&list[0], about)
+	return list
+}
+
+// place says what a table without a figure shows, and gives it the width that its columns take.
+func (a axes) place(s *htmlreport.Section, about string) {
+	const most = 3 // columns of dimensions that half a page has room for
+	if s.Figure == nil {
+		s.Text, s.Wide = about, a.k > most
+	}
+}
+
+// leftOut is a sentence about what a figure has no room for, or nothing.
+func leftOut(n int, thing, which string) string {
+	switch {
+	case n <= 0:
+		return ""
+	case which == "":
+		return fmt.Sprintf(" %s left out (--format json has all).", are(n, thing))
+	case n == 1:
+		return fmt.Sprintf(" %s, %s, is left out (--format json has all).", counted(n, thing), which)
+	}
+	return fmt.Sprintf(" %s, %s, are left out (--format json has all).", counted(n, thing), which)
+}
+
+// finding says the rank, the noise and what each factor moves; p is nil at rank 0.
+func (file factorsFile) finding(in *input, p *bpca.Parameters) (list htmlreport.Section) {
+	if p == nil {
+		return htmlreport.Section{Text: "Nothing stands out from the noise. The rank is 0."}
+	}
+	a := pcaAxes(p, in.Names)
+	a.noun = "factor"
+	return a.finding(file.Noise)
+}
+
+// sections draw the loadings, and the singular values before and after shrinkage.
+func (file factorsFile) sections(in *input, p *bpca.Parameters) []htmlreport.Section {
+	edge := math.Sqrt(file.Noise) * (math.Sqrt(float64(in.Rows())) + math.Sqrt(float64(in.Cols())))
+	text := fmt.Sprintf("Rank %d. Noise variance %s, standard deviation %s: the largest singular value of a matrix of such noise alone is about %s.",
+		file.K, htmlreport.Readable(file.Noise), htmlreport.Readable(math.Sqrt(file.Noise)), htmlreport.Readable(edge))
+	rank := sheet{caption: "rank and noise", heads: []string{"number", "value"}, rows: [][]any{{"rank", file.K}, {"noise variance", file.Noise}}}
+	if file.K == 0 {
+		list := section("Rank and noise", nil, &rank)
+		list[0].Text = text
+		return list
+	}
+	about := fmt.Sprintf("Singular values of the matrix and what shrinkage leaves of them, for the %s kept; beside them the edge of the noise, about σ(√rows + √columns).", counted(file.K, "factor"))
+	table := sheet{caption: "singular values", heads: []string{"factor", "before", "after shrinkage"}}
+	for k, shrunk := range file.Shrunk[:min(len(file.Shrunk), mostIterations)] {
+		before := math.NaN()
+		if k < len(file.Singular) {
+			before = file.Singular[k]
+		}
+		table.add(k+1, before, shrunk)
+	}
+	series := slices.Concat(table.series("before", 1), table.series("after", 2))
+	if len(file.Singular) == 0 {
+		about = fmt.Sprintf("Singular values of E[BAᵀ], after shrinkage, for the %s kept; iterations do not know those of the matrix.", counted(file.K, "factor"))
+		series = series[1:]
+	}
+	chart := htmlreport.Chart{
+		Title: "Singular values", About: about, XName: "factor", Names: numbered("", len(table.rows)),
+		Panels: []htmlreport.Panel{{Name: "singular value, log scale", Height: 220, Bars: true, Log: true, Series: series,
+			Levels: []htmlreport.Level{{Name: "edge of the noise", Value: edge}}}},
+	}
+	list := section("Rank and noise", chart.Figure(), &rank, &table)
+	list[0].Text = text
+	return append(loadingsSection(p, in.Names), list...)
+}

@@ -1,0 +1,107 @@
+package command
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/latent-go/latent/internal/htmlreport"
+)
+
+// sections draw what each feature adds, and which features rows have together.
+func (v featuresView) sections(*input) ([]htmlreport.Section, error) {
+	return slices.Concat(v.additions(), v.together()), nil
+}
+
+// axes are the features, whose strength is what each adds in standard deviations of the column under the model, ±2 at the ends.
+func (v featuresView) axes() axes {
+	a := axes{noun: "feature", names: v.names, k: v.K, loadings: v.Loadings, shares: v.On}
+	for j := range v.D {
+		for _, w := range v.Loadings[j*v.K : (j+1)*v.K] {
+			a.strength = append(a.strength, max(-1, min(1, w/v.spread(j)/2)))
+		}
+	}
+	return a
+}
+
+// signal is the variance that features give column j.
+func (v featuresView) signal(j int) (sum float64) {
+	for k, on := range v.On {
+		w := v.Loadings[j*v.K+k]
+		sum += on * (1 - on) * w * w
+	}
+	return sum
+}
+
+// spread is the standard deviation of column j under the model.
+func (v featuresView) spread(j int) float64 { return math.Sqrt(v.signal(j) + v.NoiseOf(j)) }
+
+// finding says how many features there are, and of each how many rows have it and what it adds to them.
+func (v featuresView) finding(in *input) (htmlreport.Section, error) {
+	a := v.axes()
+	list := htmlreport.Section{Text: fmt.Sprintf("%s: a row has any of them, and is the sum of what each that it has adds to a row without.", capital(counted(v.K, "feature"))) +
+		leftOut(v.K-mostItems, "feature", "of less variance")}
+	for k := range min(v.K, mostItems) {
+		list.Items = append(list.Items, htmlreport.Item{Group: k, Name: fmt.Sprintf("Feature %d", k+1), Share: v.On[k],
+			Size: percentage(v.On[k]) + " of the rows", Text: a.about(k, "Rows that have it")})
+	}
+	return list, nil
+}
+
+// additions is W: a cell's colour is what a feature adds in standard deviations of the column under the model.
+func (v featuresView) additions() []htmlreport.Section {
+	a := v.axes()
+	explained := make([]float64, v.D)
+	for j := range explained {
+		explained[j] = v.signal(j) / (v.signal(j) + v.NoiseOf(j))
+	}
+	columns, k := a.sorted(chosen(explained, mostProfiles)), min(v.K, mostRows)
+	about := "What a feature adds to each column, in its units; the colour is the same in standard deviations of the column under the model. Columns stand by the feature that changes them most." +
+		leftOut(v.D-len(columns), "column", "which the features explain least") + leftOut(v.K-k, "weaker feature", "")
+	heat := a.heat("What features add", about, columns, k, func(j, l int) string {
+		w := v.Loadings[j*v.K+l]
+		return fmt.Sprintf("%s (%+.2f sd)", signed(w), w/v.spread(j))
+	})
+	table := a.cells("what each feature adds to each column", columns, k, func(j, l int) any { return v.Loadings[j*v.K+l] })
+	table.low, table.high = "−2 sd", "2 sd"
+	table.heads, table.groups = append(table.heads, "without any", "noise sd"), append(table.groups, -1, -1)
+	for i, j := range columns {
+		table.rows[i] = append(table.rows[i], v.Offset[j], math.Sqrt(v.NoiseOf(j)))
+	}
+	rows := []any{"share of the rows"}
+	for _, on := range v.On[:k] {
+		rows = append(rows, share(on))
+	}
+	table.add(append(rows, "", "")...)
+	list := section("What features add", heat, table)
+	a.place(&list[0], about)
+	return list
+}
+
+// together shows which features rows have together more or less often than by chance.
+func (v featuresView) together() []htmlreport.Section {
+	k := min(v.K, mostRows)
+	about := "The share of the rows that have two features, and on the diagonal each. The colour is the correlation of the two over the rows: the model takes them for independent." + leftOut(v.K-k, "weaker feature", "")
+	heat := htmlreport.Heat{Title: "Features together", Rows: numbered("", k), Columns: numbered("", k), ColumnsName: "feature", Low: "−1", High: "1", About: about}
+	table := sheet{caption: "shares of rows that have two features", heads: append([]string{"feature"}, numbered("feature ", k)...), open: k <= mostShaded, low: "−1", high: "1", groups: append([]int{-1}, upTo(0, k-1)...)}
+	for i := range k {
+		row, shades, texts := []any{i + 1}, []float64{}, []string{}
+		for j := range k {
+			part, shade := v.Together[i][j], 0.0
+			text := percentage(part) + " of the rows"
+			if i != j {
+				shade = v.correlation(i, j)
+				text = fmt.Sprintf("%s, correlation %.3f", text, shade)
+			}
+			row, shades, texts = append(row, shaded{share(part), shade}), append(shades, shade), append(texts, text)
+		}
+		heat.Shade, heat.Texts = append(heat.Shade, shades), append(heat.Texts, texts)
+		table.add(row...)
+	}
+	if k > mostShaded {
+		return section(heat.Title, heat.Figure(), &table)
+	}
+	list := section(heat.Title, nil, &table)
+	list[0].Text = about
+	return list
+}

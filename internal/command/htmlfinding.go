@@ -1,0 +1,260 @@
+package command
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/latent-go/latent/internal/htmlreport"
+	"github.com/latent-go/latent/models/mixture"
+)
+
+// mostSaid bounds the columns that are said to set a class apart, and those of the headline.
+const mostSaid = 3
+
+// finding says how many classes there are, how sure rows are of theirs, and of each class what sets it apart.
+func (f *components) finding(in *input) (list htmlreport.Section, err error) {
+	shown := f.heaviest()
+	list.Tables = []htmlreport.Table{f.weights(shown)}
+	list.Text = f.headline(shown)
+	if noise, ok := f.list[0].Columns[0].Values["noise"]; ok {
+		list.Text += fmt.Sprintf(" Outliers (noise) are %s of the rows.", percentage(float64(noise)))
+	}
+	if len(shown) == 1 {
+		return list, nil
+	}
+	judged, err := f.judge(in)
+	if err != nil {
+		return list, err
+	}
+	if judged != nil {
+		list.Text += " " + judged.sentence(f.noun)
+	}
+	var names []string
+	for _, j := range f.order[:min(len(f.order), mostSaid)] {
+		names = append(names, f.columns[j].called())
+	}
+	alone := f.separation[f.order[0]] >= weak
+	switch {
+	case len(f.order) < 2 || f.family == familyMultinomial:
+	case !alone && judged != nil && judged.clear >= mostly:
+		list.Text += fmt.Sprintf(" No column separates the %ss by itself: together they do (see the directions, and the correlations).", f.noun)
+	default:
+		list.Text += fmt.Sprintf(" Columns that set the %ss apart most: %s.", f.noun, strings.Join(names, ", "))
+	}
+	pooled, err := f.pooled()
+	if err != nil {
+		return list, err
+	}
+	for k, c := range shown {
+		text, err := f.setApart(in, k, pooled)
+		if err != nil {
+			return list, err
+		}
+		list.Items = append(list.Items, htmlreport.Item{Group: k, Name: fmt.Sprintf("%s %d", capital(f.noun), k+1), Size: f.size(c), Share: float64(c.Weight), Text: text})
+	}
+	return list, nil
+}
+
+// headline is how many classes there are and how large they are.
+func (f *components) headline(shown []component) string {
+	const few = 5
+	used := 0
+	for _, c := range f.list {
+		if c.Rows >= 0.5 {
+			used++
+		}
+	}
+	used = max(used, len(shown))
+	if used == 1 {
+		return fmt.Sprintf("One %s: it describes the table as a whole, and there are no groups.", f.noun)
+	}
+	var shares []string
+	for _, c := range shown[:min(len(shown), few)] {
+		shares = append(shares, percentage(float64(c.Weight)))
+	}
+	text := fmt.Sprintf("%s, with %s of the rows", capital(counted(used, f.noun)), enumerated(shares))
+	if used > few {
+		text = fmt.Sprintf("%s, from %s to %s of the rows", capital(counted(used, f.noun)), shares[0], percentage(float64(shown[len(shown)-1].Weight)))
+	}
+	return text + "." + leftOut(used-len(shown), f.noun, "of less weight")
+}
+
+// size is a class in percent and in rows.
+func (f *components) size(c component) string {
+	rows := htmlreport.Readable(float64(c.Rows))
+	if c.Rows >= 10 {
+		rows = htmlreport.Fixed(float64(c.Rows), 0)
+	}
+	return fmt.Sprintf("%s of the rows (%s)", percentage(float64(c.Weight)), rows)
+}
+
+// weak is the separation, in nats a row, up to which a column says little by itself: that of a difference of 0.7 standard deviations.
+const weak = 0.25
+
+// A contrast is a column that sets a class apart, in words, and by how much.
+type contrast struct {
+	said string
+	nats float64
+}
+
+// setApart is the sentence about class k.
+func (f *components) setApart(in *input, k int, pooled []columnSummary) (string, error) {
+	const least, share = 0.02, 0.1 // nats, and of the largest
+	list, err := f.contrasts(in, k, pooled)
+	if err != nil {
+		return "", err
+	}
+	var said []string
+	begin := "Set apart by"
+	if list[0].nats < weak {
+		begin = "By single columns it differs little:"
+	}
+	for _, c := range list {
+		if c.said != "" && c.nats >= max(least, share*list[0].nats) && len(said) < mostSaid {
+			said = append(said, c.said)
+		}
+	}
+	if len(said) == 0 {
+		return "No single column sets it apart from all rows.", nil
+	}
+	return begin + " " + enumerated(said) + ".", nil
+}
+
+// contrasts are the columns by how far class k is from all rows in them, the farthest first; as many as may be said.
+func (f *components) contrasts(in *input, k int, pooled []columnSummary) (list []contrast, err error) {
+	ranked, err := f.model.Characteristic(f.params, k)
+	if err != nil {
+		return nil, err
+	}
+	if f.family == familyMultinomial { // whose columns have a divergence together: these are their parts
+		for i, c := range ranked {
+			own, all := f.list[k].Columns[c.Column].number(0), pooled[c.Column].number(0)
+			ranked[i].Divergence = math.Abs(own * math.Log(own/all))
+		}
+		slices.SortStableFunc(ranked, func(a, b mixture.Contrast) int { return cmp.Compare(b.Divergence, a.Divergence) })
+	}
+	for _, c := range ranked[:min(len(ranked), 4*mostSaid)] {
+		list = append(list, contrast{f.say(in, c.Column, f.list[k].Columns[c.Column], pooled[c.Column]), c.Divergence})
+	}
+	return list, nil
+}
+
+// say is how a class differs from all rows in a column; empty where the difference is too small for words.
+func (f *components) say(in *input, j int, own, pooled columnSummary) string {
+	const little, other, points = 0.2, 1.25, 0.02 // standard deviations, ratio of standard deviations, difference of probabilities
+	c := f.columns[j]
+	name := c.called()
+	if c.Family == familyMultinomial {
+		p, all := own.number(0), pooled.number(0)
+		return fmt.Sprintf("%s %s (%s of the counts, in all rows %s)", moreOr(p > all, "more", "fewer"), name, percentage(p), percentage(all))
+	}
+	if levels := c.levelNames(); levels != nil {
+		p, all := own.probabilities(c), pooled.probabilities(c)
+		best := 0
+		for l := range p {
+			if p[l]-all[l] > p[best]-all[best] {
+				best = l
+			}
+		}
+		if p[best]-all[best] < points {
+			return ""
+		}
+		return fmt.Sprintf("%s = %s (%s, in all rows %s)", name, isolated(printable(shortened(levels[best]))), percentage(p[best]), percentage(all[best]))
+	}
+	here, all := f.spreadOf(own, j), f.whole(in, j)
+	numbers := fmt.Sprintf("(%s, in all rows %s)", meanAndSD(float64(here.mean), float64(here.sd)), meanAndSD(float64(all.mean), float64(all.sd)))
+	switch shift, ratio := float64((here.mean-all.mean)/all.sd), float64(here.sd/all.sd); {
+	case shift >= little:
+		return "higher " + name + " " + numbers
+	case shift <= -little:
+		return "lower " + name + " " + numbers
+	case ratio <= 1/other:
+		return "less varied " + name + " " + numbers
+	case ratio >= other:
+		return "more varied " + name + " " + numbers
+	}
+	return ""
+}
+
+func moreOr(yes bool, more, less string) string {
+	if yes {
+		return more
+	}
+	return less
+}
+
+// spreadOf are mean and standard deviation of column j under the numbers of a class; of levels in an order, those of their numbers.
+func (f *components) spreadOf(s columnSummary, j int) spread {
+	if c := f.columns[j]; c.Family == familyOrdinal {
+		mean, square := 0.0, 0.0
+		for l, p := range s.probabilities(c) {
+			v, err := strconv.ParseFloat(c.Levels[l], 64)
+			if err != nil {
+				v = float64(l + 1)
+			}
+			mean, square = mean+p*v, square+p*v*v
+		}
+		return spread{number(mean), number(math.Sqrt(max(0, square-mean*mean)))}
+	}
+	mean, sd := familyNamed(strings.TrimSuffix(f.columns[j].Family, noiseSuffix)).moments(s.Values)
+	return spread{mean, sd}
+}
+
+// whole are mean and standard deviation of column j over all rows, without those that lack it.
+func (f *components) whole(in *input, j int) spread {
+	if s, ok := f.wholes[j]; ok {
+		return s
+	}
+	n, mean, squares := 0.0, 0.0, 0.0
+	for row := range in.Rows() {
+		v, w := in.Number(row, j), in.frequency(row)
+		if v == v && w > 0 {
+			n += w
+			step := v - mean
+			mean += step * w / n
+			squares += w * step * (v - mean)
+		}
+	}
+	s := spread{number(mean), number(math.Sqrt(squares / n))}
+	if f.wholes == nil {
+		f.wholes = map[int]spread{}
+	}
+	f.wholes[j] = s
+	return s
+}
+
+// number is the number at a place of the summary.
+func (s columnSummary) number(i int) float64 { return float64(s.Values[s.keys[i]]) }
+
+// levelNames are those of a column that has probabilities of levels; nil of one of numbers.
+func (c column) levelNames() []string {
+	if c.Family == familyBernoulli && len(c.Levels) == 0 {
+		return []string{"0", "1"}
+	}
+	return c.Levels
+}
+
+// called is the column's name in a sentence.
+func (c column) called() string { return isolated(shortened(printable(c.Name))) }
+
+// shortened is a name that a sentence has room for.
+func shortened(name string) string {
+	const most = 40
+	if letters := []rune(name); len(letters) > most {
+		return string(letters[:most-1]) + "…"
+	}
+	return name
+}
+
+// enumerated joins things as a sentence does.
+func enumerated(list []string) string {
+	if len(list) < 2 {
+		return strings.Join(list, "")
+	}
+	last := len(list) - 1
+	return strings.Join(list[:last], ", ") + " and " + list[last]
+}

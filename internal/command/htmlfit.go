@@ -1,0 +1,231 @@
+package command
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/htmlreport"
+)
+
+// mostIterations bounds the figure and the table of the iterations.
+const mostIterations = 600
+
+// iterationsSection shows criterion and K after each iteration, where there were any.
+func (r *report) iterationsSection() []htmlreport.Section {
+	if len(r.Trace) == 0 {
+		return nil
+	}
+	var at []int // of prunings
+	notes := map[int]string{}
+	for _, p := range r.Pruned {
+		if i := p.Iteration - 1; i >= 0 && i < len(r.Trace) {
+			at = append(at, i)
+			notes[i] = strings.TrimPrefix(notes[i]+"\n"+fmt.Sprintf("pruned to %d by the rule %s", p.K, p.Rule), "\n")
+		}
+	}
+	shown := thinned(len(r.Trace), mostIterations, at)
+	table := sheet{caption: "iterations" + leftIn(len(r.Trace)-len(shown), "of them"), heads: []string{"iteration", r.Criterion, "objective", "K"}}
+	chart := htmlreport.Chart{Title: r.Criterion + " and K over the iterations", XName: "iteration", IntegerX: true, EventsName: "something was pruned"}
+	for place, i := range shown {
+		table.add(i+1, nats(r.Trace[i]), nats(r.Objective[i]), r.KTrace[i])
+		chart.Notes = append(chart.Notes, notes[i])
+		if notes[i] != "" {
+			chart.Events = append(chart.Events, place)
+		}
+	}
+	chart.X = table.column(0)
+	chart.Panels = []htmlreport.Panel{
+		{Name: r.Criterion + ", nats", Late: true, Dots: len(shown) == 1, Series: table.series(r.Criterion, 1)},
+		{Name: "K", Integer: true, Steps: true, Height: 90, Dots: len(shown) == 1, Series: table.series("K", 3)},
+	}
+	last := len(r.Trace) - 1
+	sizes := fmt.Sprintf("K stayed %d", r.KTrace[last])
+	if r.KTrace[0] != r.KTrace[last] {
+		sizes = fmt.Sprintf("K went from %d to %d", r.KTrace[0], r.KTrace[last])
+	}
+	chart.About = fmt.Sprintf("%s went from %s after the first of %s to %s after the last; %s.", r.Criterion, digits(float64(r.Trace[0])), counted(len(r.Trace), "iteration"), digits(float64(r.Trace[last])), sizes)
+	chart.About += r.falls()
+	if len(r.Restarts) > 1 {
+		chart.About += " The best of the starts is shown."
+	}
+	return section(chart.Title, chart.Figure(), &table)
+}
+
+// falls explains where the criterion fell from one iteration to the next. It is not what the iterations ascend: docs/theory/gfab.md,
+// section 4.
+func (r *report) falls() string {
+	const rounding = 1e-9
+	var fewer, dips, down int
+	worst := 0.0
+	for i := 1; i < len(r.Trace); i++ {
+		fall := float64(r.Trace[i-1] - r.Trace[i])
+		switch {
+		case !(fall > rounding*math.Abs(float64(r.Trace[i]))):
+			continue
+		case r.KTrace[i] != r.KTrace[i-1]:
+			fewer++
+		case r.Objective[i] >= r.Objective[i-1]:
+			dips++
+		default:
+			down++
+		}
+		worst = max(worst, fall)
+	}
+	var why []string
+	say := func(n int, because string) {
+		if n > 0 {
+			why = append(why, fmt.Sprintf("%s, %s", counted(n, "time"), because))
+		}
+	}
+	say(dips, "while the objective that the iterations ascend rose: the criterion is not that objective, and only compares different K")
+	say(fewer, "where K changed, and the fit went on from there")
+	say(down, "with the objective itself: the iterations solve equations and follow no slope")
+	if len(why) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" Falls, none of more than %s nats: %s.", cellText(worst), strings.Join(why, "; "))
+}
+
+// sizes are the best values of the criterion by K: of all K that were fitted, or of those that the starts ended with.
+func (r *report) sizes() (list []sizeScore) {
+	if len(r.ByK) > 0 || r.Settings.FixedK {
+		return r.ByK
+	}
+	for _, one := range r.Restarts {
+		at := slices.IndexFunc(list, func(s sizeScore) bool { return s.K == one.K })
+		switch {
+		case one.Value != one.Value:
+		case at < 0:
+			list = append(list, sizeScore{one.K, one.Value, one.Status == framework.Converged.String()})
+		case one.Value > list[at].Value:
+			list[at] = sizeScore{one.K, one.Value, one.Status == framework.Converged.String()}
+		}
+	}
+	slices.SortFunc(list, func(a, b sizeScore) int { return cmp.Compare(a.K, b.K) })
+	return list
+}
+
+// clarity says how far the K that was chosen is ahead of the next best one. The words are those of Kass & Raftery (1995), J. Am. Stat.
+// Assoc. 90, p. 777, for the logarithm of a ratio of evidences.
+func (r *report) clarity() string {
+	if r.Settings.FixedK {
+		return "K was given (--k), and not compared to others."
+	}
+	most := ""
+	if r.K == r.KMax && r.K > 1 {
+		most = " It is the most that was allowed (--kmax): more may be better."
+	}
+	var next *sizeScore
+	ended := 0
+	for _, one := range r.Restarts {
+		if one.Value == one.Value {
+			ended++
+		}
+	}
+	for _, one := range r.sizes() {
+		if one.K != r.K && one.Value-one.Value == 0 && (next == nil || one.Value > next.Value) {
+			next = &one
+		}
+	}
+	switch {
+	case next == nil && ended > 1 && r.KMax > 1:
+		return fmt.Sprintf("%s came to K = %d, from at most %d.", capital(starts(ended, len(r.Restarts))), r.K, r.KMax) + most
+	case next == nil:
+		return strings.TrimSpace(most)
+	}
+	lead := float64(r.Value - next.Value)
+	if lead < 0 {
+		return fmt.Sprintf("K = %d is %s nats higher by %s, and was not taken for what is said under notes.", next.K, cellText(nats(-lead)), r.Criterion)
+	}
+	if len(r.ByK) == 0 {
+		return fmt.Sprintf("The best start that ended with another K has K = %d, and %s is %s nats lower: latent select fits every K.", next.K, r.Criterion, cellText(nats(lead))) + most
+	}
+	return fmt.Sprintf("By %s, K = %d is %s the next best, K = %d, which is %s nats lower.", r.Criterion, r.K, ahead(lead), next.K, cellText(nats(lead))) + most
+}
+
+// ahead says how clear a lead of so many nats is.
+func ahead(lead float64) string {
+	switch {
+	case lead >= much:
+		return "far better than"
+	case lead >= 3:
+		return "clearly better than"
+	case lead >= 1:
+		return "somewhat better than"
+	}
+	return "hardly better than"
+}
+
+// starts names those that ended with a value.
+func starts(ended, all int) string {
+	if ended < all {
+		return fmt.Sprintf("all %d starts of %d that did not fail", ended, all)
+	}
+	return fmt.Sprintf("all %d starts", all)
+}
+
+// sizesSection shows the criterion over K, where several K were fitted.
+func (r *report) sizesSection() []htmlreport.Section {
+	list := r.sizes()
+	if len(list) < 2 {
+		return nil
+	}
+	chart := htmlreport.Chart{
+		Title: r.Criterion + " over K", XName: "K", IntegerX: true, EventsName: fmt.Sprintf("chosen: K = %d", r.K), About: r.clarity() + " Larger is better.",
+	}
+	if len(r.ByK) == 0 {
+		chart.Title = r.Criterion + " over the K of the starts"
+	}
+	table := sheet{caption: chart.Title, heads: []string{"K", r.Criterion, "below the best", "converged"}}
+	best := math.Inf(-1)
+	for _, one := range list {
+		if one.Value == one.Value {
+			best = max(best, float64(one.Value))
+		}
+	}
+	for i, one := range list {
+		table.add(one.K, nats(one.Value), nats(best-float64(one.Value)), one.Converged)
+		if one.K == r.K {
+			chart.Events = append(chart.Events, i)
+		}
+	}
+	chart.X = table.column(0)
+	chart.Panels = []htmlreport.Panel{{Name: r.Criterion + ", nats", Dots: true, Late: true, Series: table.series(r.Criterion, 1)}}
+	return section(chart.Title, chart.Figure(), &table)
+}
+
+// prunedSection says what went when, and why.
+func (r *report) prunedSection() []htmlreport.Section {
+	if len(r.Pruned) == 0 {
+		return nil
+	}
+	table := sheet{caption: "pruned (" + r.Criterion + " before and after)" + leftIn(len(r.Pruned)-mostIterations, "later step"), heads: []string{"iteration", "K left", "rule", "relevance", "before", "after"}, open: true}
+	for _, p := range r.Pruned[:min(len(r.Pruned), mostIterations)] {
+		table.add(p.Iteration, p.K, p.Rule, abridgedNumbers(p.Relevance), nats(p.Before), nats(p.After))
+	}
+	list := section(fmt.Sprintf("What was pruned from K = %d", r.KMax), nil, &table)
+	reasons := strings.Join(r.pruningReasons(), "; ")
+	list[0].Text = capital(reasons) + ". Relevance is that of what went."
+	return list
+}
+
+// mostOpen is how many starts are listed without being asked for.
+const mostOpen = 20
+
+// startsSection says how the starts ended, where there were several.
+func (r *report) startsSection() []htmlreport.Section {
+	if len(r.Restarts) < 2 {
+		return nil
+	}
+	table := sheet{caption: "starts" + leftIn(len(r.Restarts)-mostIterations, "more start"), heads: []string{"start", "K", r.Criterion, "iterations", "status"}, open: len(r.Restarts) <= mostOpen}
+	for i, one := range r.Restarts[:min(len(r.Restarts), mostIterations)] {
+		table.add(i+1, one.K, nats(one.Value), one.Iterations, one.ending())
+	}
+	list := section("Starts", nil, &table)
+	list[0].Text = fmt.Sprintf("%d of %d reached the best value (to %v nats).", r.reached(), r.apart(), closeBy)
+	return list
+}

@@ -1,0 +1,51 @@
+package command
+
+import (
+	"fmt"
+
+	"github.com/latent-go/latent/internal/htmlreport"
+)
+
+// gapsSection shows which columns have missing values, where there are any.
+func (r *report) gapsSection(in *input) []htmlreport.Section {
+	if in.list != nil { // pairs of names, all of which have a number
+		return nil
+	}
+	missing, all := make([]float64, in.Cols()), 0.0
+	gaps, incomplete := 0.0, 0.0
+	for row := range in.Rows() {
+		some := false
+		n := in.frequency(row)
+		for j := range missing {
+			if v := in.Number(row, j); v != v {
+				missing[j] += n
+				gaps += n
+				some = true
+			}
+		}
+		all += n
+		if some {
+			incomplete += n
+		}
+	}
+	if gaps == 0 {
+		return nil
+	}
+	shown := chosen(missing, mostProfiles)
+	table := sheet{caption: "missing values by column", heads: []string{"column", "missing", "share of the rows"}, open: true, high: "missing"}
+	whole := 0
+	for _, j := range byValue(missing, shown) {
+		if missing[j] == 0 {
+			whole++
+			continue
+		}
+		table.add(in.Names[j], missing[j], shaded{share(missing[j] / all), missing[j] / all})
+	}
+	list := section("Missing values", nil, &table)
+	list[0].Text = fmt.Sprintf("%s of the cells are missing, in %s of the rows. The fit integrates them out: a row counts by the values that it has.", percentage(gaps/all/float64(in.Cols())), percentage(incomplete/all))
+	if whole > 0 {
+		list[0].Text += fmt.Sprintf(" %s complete.", are(whole, "column"))
+	}
+	list[0].Text += leftOut(in.Cols()-len(shown), "column", "with fewer missing values")
+	return list
+}

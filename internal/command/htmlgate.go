@@ -1,0 +1,138 @@
+package command
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/htmlreport"
+)
+
+const (
+	// mostGates bounds the columns of a gate that are drawn.
+	mostGates = 8
+	// mostGatePoints bounds the values of a column of numbers that are drawn.
+	mostGatePoints = 81
+)
+
+// gateSections show how likely the components are by each column of the gate, and its coefficients.
+func (g *gatedClasses) gateSections(in *input) (list []htmlreport.Section, err error) {
+	first := 0 // of the numbers that the gate sees
+	for _, c := range g.design.gate[:min(len(g.design.gate), mostGates)] {
+		one, err := g.gateSection(in, c, first)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, one...)
+		first += len(c.names())
+	}
+	return append(list, g.oddsSection()...), nil
+}
+
+// gateSection shows the probabilities of the components over one column, whose first number is number first of the design, where
+// the other columns are at their means.
+func (g *gatedClasses) gateSection(in *input, c gateColumn, first int) ([]htmlreport.Section, error) {
+	chart := htmlreport.Chart{Title: g.noun + " probabilities by " + printable(c.Name), XName: printable(c.Name),
+		About: "What the gate expects before it sees the columns of the " + g.noun + "s"}
+	chart.Title = capital(chart.Title)
+	if len(g.design.gate) > 1 {
+		chart.About += ", with its other columns at their means over the rows"
+	}
+	chart.About += "." + leftOut(len(g.design.gate)-mostGates, "column", "of the gate")
+	var values [][]float64 // what the gate sees of the column, at each place
+	table := sheet{caption: "probabilities by " + printable(c.Name), heads: append([]string{printable(c.Name)}, numbered(g.noun+" ", g.params.K())...)}
+	var places []any
+	if len(c.Levels) > 0 {
+		for l, level := range c.Levels {
+			values = append(values, c.numbers(nil, float64(l)))
+			chart.Names, places = append(chart.Names, printable(level)), append(places, level)
+		}
+	} else {
+		all, err := in.Column(c.Name)
+		if err != nil {
+			return nil, err
+		}
+		grid := floats.Span(make([]float64, mostGatePoints), floats.Min(all), floats.Max(all))
+		for _, v := range grid {
+			values, places = append(values, []float64{v}), append(places, v)
+		}
+		chart.X = grid
+	}
+	prior, err := g.priorAt(first, values)
+	if err != nil {
+		return nil, err
+	}
+	k := g.params.K()
+	for i, place := range places {
+		cells := []any{place}
+		for _, v := range prior[i*k : (i+1)*k] {
+			cells = append(cells, share(v))
+		}
+		table.add(cells...)
+	}
+	panel := htmlreport.Panel{Name: "probability", Height: 220, Bars: len(c.Levels) > 0}
+	for j := range min(k, mostRows) {
+		panel.Series = append(panel.Series, table.series(g.noun+" "+strconv.Itoa(j+1), j+1)...)
+	}
+	chart.Panels = []htmlreport.Panel{panel}
+	return section(chart.Title, chart.Figure(), &table), nil
+}
+
+// priorAt are the probabilities of the components where the numbers of the design from first on have some values, and the others
+// are at their means.
+func (g *gatedClasses) priorAt(first int, values [][]float64) ([]float64, error) {
+	rows, own := g.table.All(), g.design.width
+	mean, n := make([]float64, rows.D), 0.0
+	for i := range rows.N {
+		n += rows.Weight(i)
+		for j := own; j < rows.D; j++ {
+			mean[j] += rows.Weight(i) * rows.Row(i)[j]
+		}
+	}
+	floats.Scale(1/n, mean)
+	at := framework.Rows{N: len(values), D: rows.D, Stride: rows.D}
+	for _, v := range values {
+		row := slices.Clone(mean)
+		copy(row[own+first:], v)
+		at.X = append(at.X, row...)
+	}
+	return g.model.Prior(at, g.params, nil)
+}
+
+// oddsSection has the coefficients of the gate.
+func (g *gatedClasses) oddsSection() []htmlreport.Section {
+	if len(g.gate.LogOdds) == 0 {
+		return nil
+	}
+	beside := sheet{caption: "log odds ± standard errors", open: true, heads: []string{"column"}, groups: []int{-1}}
+	table := sheet{caption: "log odds against " + g.noun + " 1", heads: []string{g.noun, "column", "log odds", "standard error", "odds ratio"}}
+	for j, name := range g.gate.Columns {
+		beside.add(name)
+		for k, values := range g.gate.LogOdds {
+			beside.rows[j] = append(beside.rows[j], spread{values[j], g.gate.Errors[k][j]}, g.gate.Ratios[k][j])
+		}
+	}
+	for k, values := range g.gate.LogOdds {
+		beside.heads = append(beside.heads, fmt.Sprintf("%s %d", g.noun, k+2), "odds ratio")
+		beside.groups = append(beside.groups, k+1, -1)
+		for j, v := range values {
+			table.add(k+2, g.gate.Columns[j], v, g.gate.Errors[k][j], g.gate.Ratios[k][j])
+		}
+	}
+	list := section("The gate", nil, &beside, &table)
+	list[0].Wide = len(g.gate.LogOdds) > 1
+	list[0].Text = "Log odds of a " + g.noun + " against the first: what a unit of a column adds, and, by the intercept, where all columns are 0. The odds ratio is what a unit multiplies the odds by. Standard errors take what is said of the " + g.noun + "s as it is."
+	var against []string
+	for _, c := range g.design.gate {
+		if len(c.Levels) > 0 {
+			against = append(against, isolated(printable(c.Name+" = "+c.Levels[0])))
+		}
+	}
+	if len(against) > 0 {
+		list[0].Text += " Levels are against " + enumerated(against) + "."
+	}
+	return list
+}

@@ -1,0 +1,309 @@
+package command
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distmv"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/latent-go/latent/internal/htmlreport"
+)
+
+// A plane is where the Gaussian columns are looked at: two columns as they are, or the two directions that separate the components most.
+type plane struct {
+	columns    []int       // of the table
+	centre     []float64   // taken off
+	axes       *mat.Dense  // columns×2
+	directions [][]float64 // the axes, per standard deviation of a column; nil of two columns as they are
+	names      [2]string
+}
+
+// mostDirected is the most columns that directions are made of: the most characteristic.
+const mostDirected = 200
+
+// numeric are the places of the columns of numbers, those that separate most first.
+func (f *components) numeric() []int {
+	return slices.DeleteFunc(slices.Clone(f.order), func(j int) bool {
+		return len(f.columns[j].levelNames()) > 0 || familyNamed(strings.TrimSuffix(f.columns[j].Family, noiseSuffix)).moments == nil
+	})
+}
+
+// gaussians are the places of the columns that are normal or Student distributed, those that separate most first.
+func (f *components) gaussians() []int {
+	var list []int
+	for _, j := range f.order {
+		name := strings.TrimSuffix(f.columns[j].Family, noiseSuffix)
+		if familyNamed(name).normal || name == familyStudent {
+			list = append(list, j)
+		}
+	}
+	return list
+}
+
+// point is a row of values in the plane.
+func (p plane) point(x []float64) (u, v float64) {
+	for i, value := range x {
+		u, v = u+(value-p.centre[i])*p.axes.At(i, 0), v+(value-p.centre[i])*p.axes.At(i, 1)
+	}
+	return u, v
+}
+
+// spread is a covariance in the plane.
+func (p plane) spread(cov *mat.SymDense) *mat.Dense {
+	var half, out mat.Dense
+	half.Mul(cov, p.axes)
+	out.Mul(p.axes.T(), &half)
+	return &out
+}
+
+// mostPoints bounds the rows that a page holds.
+const mostPoints = 2000
+
+// planeSections show rows and components, where columns are Gaussian: the only one, the two that separate the components most, and, of
+// more, the plane of the leading directions.
+func (f *components) planeSections(in *input, shown []component) ([]htmlreport.Section, error) {
+	columns, numeric := f.gaussians(), f.numeric()
+	if len(columns) == 1 && len(numeric) == 1 {
+		return f.histogramSection(in, shown, columns[0])
+	}
+	if len(numeric) < 2 {
+		return nil, nil
+	}
+	pair, err := f.bestPair(numeric)
+	if err != nil {
+		return nil, err
+	}
+	first, err := f.planeSection(in, shown, pair, 0)
+	if len(columns) <= 2 || err != nil {
+		return first, err
+	}
+	cut := len(columns) - mostDirected
+	columns = columns[:min(len(columns), mostDirected)]
+	slices.Sort(columns)
+	further, err := f.planeSection(in, shown, columns, cut)
+	return append(first, further...), err
+}
+
+// bestPair are the two columns, in the order of the table, that together keep the components furthest apart, of those that separate most by themselves.
+func (f *components) bestPair(columns []int) ([]int, error) {
+	const few = 20
+	columns = slices.Clone(columns[:min(len(columns), few)])
+	slices.Sort(columns)
+	var means [][]float64
+	var covs []*mat.SymDense
+	for k := range f.params.K {
+		mean, cov, err := f.moments(k, columns)
+		if err != nil {
+			return nil, err
+		}
+		means, covs = append(means, mean), append(covs, cov)
+	}
+	best, pair := math.Inf(-1), [2]int{0, 1}
+	for j := range columns {
+		for i := range j {
+			if apart := f.apart(means, covs, i, j); apart > best {
+				best, pair = apart, [2]int{i, j}
+			}
+		}
+	}
+	return []int{columns[pair[0]], columns[pair[1]]}, nil
+}
+
+// moments are the mean and the covariance of component k in some columns of numbers; those of other families than Gaussian ones are
+// independent.
+func (f *components) moments(k int, columns []int) (mean []float64, cov *mat.SymDense, err error) {
+	normal := f.gaussians()
+	if mean, cov, err = f.normal(k, columns); err != nil {
+		return nil, nil, err
+	}
+	for i, j := range columns {
+		if !slices.Contains(normal, j) {
+			own := f.spreadOf(f.list[k].Columns[j], j)
+			mean[i] = float64(own.mean)
+			cov.SetSym(i, i, float64(own.sd*own.sd))
+		}
+	}
+	return mean, cov, nil
+}
+
+// apart is how far apart the components are in columns i and j: 1 − the Bhattacharyya coefficient of two, by their weights. A component
+// without extent in them counts as one with all.
+func (f *components) apart(means [][]float64, covs []*mat.SymDense, i, j int) (sum float64) {
+	var normals []*distmv.Normal
+	for k, mean := range means {
+		cov := mat.NewSymDense(2, []float64{covs[k].At(i, i), covs[k].At(i, j), 0, covs[k].At(j, j)})
+		normal, ok := distmv.NewNormal([]float64{mean[i], mean[j]}, cov, nil)
+		if !ok {
+			normal = nil
+		}
+		normals = append(normals, normal)
+		for l := range k {
+			if normal != nil && normals[l] != nil {
+				sum += f.params.Weights[k] * f.params.Weights[l] * -math.Expm1(-distmv.Bhattacharyya{}.DistNormal(normal, normals[l]))
+			}
+		}
+	}
+	return sum
+}
+
+// planeSection shows rows and Gaussian components in the plane of two columns, or of the leading directions of more.
+func (f *components) planeSection(in *input, shown []component, columns []int, cut int) ([]htmlreport.Section, error) {
+	p, ok, err := f.newPlane(columns)
+	if !ok || err != nil {
+		return nil, err
+	}
+	chart := htmlreport.Chart{XName: p.names[0], Title: capital(f.noun) + "s over two columns"}
+	panel := htmlreport.Panel{Name: p.names[1], Height: 340, EllipsesName: "half and 95 % of a " + f.noun}
+	about, places, rows, axes := "", f.noun+"s in the plane", "rows shown", (*sheet)(nil)
+	switch {
+	case p.directions != nil:
+		chart.Title, places, rows = capital(f.noun)+"s over the two directions that separate them most", f.noun+"s in the plane of directions", "rows in the plane of directions"
+		about = fmt.Sprintf("Directions are weighted sums of columns, chosen so that most of their variance is between the %ss. %s%s ", f.noun, f.weighed(p), leftOut(cut, "column", "which separate less"))
+		if f.params.K == 1 {
+			chart.Title = "The rows over the two leading directions"
+			about = "Directions are the two leading eigenvectors of the correlations. "
+		}
+		axes = &sheet{caption: "directions, per standard deviation of a column", heads: []string{"column", "direction 1", "direction 2"}}
+		for i, j := range columns {
+			axes.add(f.columns[j].Name, p.directions[0][i], p.directions[1][i])
+		}
+	case len(f.numeric()) > 2:
+		chart.Title = capital(f.noun) + "s over the two columns that separate them most"
+	}
+	drawn := !slices.ContainsFunc(columns, func(j int) bool { return !slices.Contains(f.gaussians(), j) })
+	if !drawn {
+		panel.EllipsesName = ""
+	}
+	ovals := sheet{caption: places, heads: []string{f.noun, "weight", "rows", "x", "y", "sd of x", "sd of y", "correlation"}}
+	for k, c := range shown {
+		mean, cov, err := f.moments(k, columns)
+		if err != nil {
+			return nil, err
+		}
+		x, y := p.point(mean)
+		s := p.spread(cov)
+		xx, xy, yy := s.At(0, 0), s.At(0, 1), s.At(1, 1)
+		ovals.add(k+1, c.Weight, c.Rows, x, y, math.Sqrt(xx), math.Sqrt(yy), xy/math.Sqrt(xx*yy))
+		panel.Groups = append(panel.Groups, fmt.Sprintf("%d (%s)", k+1, percentage(float64(c.Weight))))
+		if !drawn { // whose distributions are no ellipses: the means alone
+			xx, xy, yy = 0, 0, 0
+		}
+		panel.Ellipses = append(panel.Ellipses, htmlreport.Ellipse{X: x, Y: y, XX: xx, XY: xy, YY: yy, Group: k, Name: strconv.Itoa(k + 1),
+			Tip: fmt.Sprintf(f.noun+" %d\nweight %.4g, %.1f rows\nmean %.6g, %.6g", k+1, float64(c.Weight), float64(c.Rows), x, y)})
+	}
+	table := sheet{caption: rows, heads: []string{"row", "x", "y", f.noun}}
+	remark := ""
+	if panel.Points, remark, err = f.points(in, p, &table); err != nil {
+		return nil, err
+	}
+	chart.About, chart.Panels = about+remark, []htmlreport.Panel{panel}
+	sheets := []*sheet{&ovals, &table}
+	if axes != nil {
+		sheets = append(sheets, axes)
+	}
+	return section(chart.Title, chart.Figure(), sheets...), nil
+}
+
+// points are rows in the plane, each with its most probable component: all of them, or so many at equal
+// distances.
+func (f *components) points(in *input, p plane, table *sheet) (list []htmlreport.Point, remark string, err error) {
+	at := thinned(in.Rows(), mostPoints, nil)
+	labels, err := f.assign(in, at)
+	if err != nil {
+		return nil, "", err
+	}
+	values, lacking := make([]float64, len(p.columns)), 0
+	for i, row := range at {
+		for c, j := range p.columns {
+			values[c] = in.Number(row, j)
+		}
+		u, v := p.point(values)
+		if in.frequency(row) == 0 {
+			continue
+		}
+		if math.IsNaN(u) || math.IsNaN(v) {
+			lacking++
+			continue
+		}
+		name := in.Origin(row) + 1
+		table.add(name, u, v, labels[i]+1)
+		list = append(list, htmlreport.Point{X: u, Y: v, Group: labels[i], Tip: fmt.Sprintf("row %d\n%.6g, %.6g\n%s %d", name, u, v, f.noun, labels[i]+1)})
+	}
+	remark = fmt.Sprintf("Points are the %s, coloured by their most probable %s.", counted(len(list), "row"), f.noun)
+	if len(list) < in.Rows() {
+		remark = fmt.Sprintf("Points are %d of the %s, coloured by their most probable %s.", len(list), counted(in.Rows(), "row"), f.noun)
+		if len(at) < in.Rows() {
+			remark += " They are at equal distances in the table."
+		}
+		if lacking > 0 {
+			remark += fmt.Sprintf(" %s missing in the figure, for lack of a value.", are(lacking, "row"))
+		}
+	}
+	return list, remark, nil
+}
+
+// histogramSection shows the only Gaussian column: all its values, and the densities of the components.
+func (f *components) histogramSection(in *input, shown []component, j int) ([]htmlreport.Section, error) {
+	values, err := in.Column(f.columns[j].Name)
+	if err != nil {
+		return nil, err
+	}
+	edges, counts := bins(values, in.frequencies)
+	if edges == nil {
+		return nil, nil
+	}
+	name, total := printable(f.columns[j].Name), floats.Sum(counts)
+	chart := htmlreport.Chart{Title: capital(f.noun) + "s over " + name, XName: name, About: fmt.Sprintf("How the rows lie over %s, and how the %ss, each by its weight, describe them.", name, f.noun)}
+	panel := htmlreport.Panel{Name: "density", Height: 240, BinsName: "rows"}
+	table := sheet{caption: "rows in bins", heads: []string{"from", "to", "rows", "density"}}
+	for i, n := range counts {
+		bin := htmlreport.Bin{From: edges[i], To: edges[i+1], Height: n / total / (edges[i+1] - edges[i])}
+		bin.Tip = fmt.Sprintf("%.6g to %.6g\n%.6g rows", bin.From, bin.To, n)
+		table.add(bin.From, bin.To, n, bin.Height)
+		panel.Bins = append(panel.Bins, bin)
+	}
+	chart.X = floats.Span(make([]float64, 241), edges[0], edges[len(edges)-1])
+	curves := sheet{caption: f.noun + "s", heads: []string{f.noun, "weight", "mean", "sd"}}
+	for k, c := range shown {
+		mean, sd := float64(c.Columns[j].Values["mean"]), float64(c.Columns[j].Values["sd"])
+		curve := htmlreport.Series{Name: fmt.Sprintf("%s %d (%s)", f.noun, k+1, percentage(float64(c.Weight))), Tip: fmt.Sprintf(f.noun+" %d\nweight %.4g\nmean %.6g\nsd %.6g", k+1, float64(c.Weight), mean, sd)}
+		for _, x := range chart.X {
+			curve.Y = append(curve.Y, float64(c.Weight)*distuv.Normal{Mu: mean, Sigma: sd}.Prob(x))
+		}
+		panel.Series = append(panel.Series, curve)
+		curves.add(k+1, c.Weight, mean, sd)
+	}
+	chart.Panels = []htmlreport.Panel{panel}
+	return section(chart.Title, chart.Figure(), &curves, &table), nil
+}
+
+// bins share out values, missing ones left out, by the weights of their rows: about 2 n^(1/3) bins of one width
+// (Rice's rule), 60 at most. The edges are nil where no bin has a width.
+func bins(values, weights []float64) (edges, counts []float64) {
+	var x, w []float64
+	for row, v := range values {
+		if math.IsNaN(v) {
+			continue
+		}
+		x = append(x, v)
+		if weights != nil {
+			w = append(w, weights[row])
+		}
+	}
+	if len(x) == 0 || !(floats.Max(x) > floats.Min(x)) || math.IsInf(floats.Max(x)-floats.Min(x), 0) {
+		return nil, nil
+	}
+	const most = 60
+	edges = floats.Span(make([]float64, 1+int(min(most, math.Ceil(2*math.Cbrt(float64(len(x))))))), floats.Min(x), floats.Max(x))
+	dividers := slices.Clone(edges)
+	dividers[len(edges)-1] = math.Nextafter(floats.Max(x), math.Inf(1)) // the last bin holds the largest value
+	stat.SortWeighted(x, w)
+	return edges, stat.Histogram(nil, dividers, x, w)
+}

@@ -1,0 +1,199 @@
+package command
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/latent-go/latent/internal/htmlreport"
+)
+
+// html is the selection as a page: what each criterion chooses and how clear that is, the criteria over K, and the fits behind them.
+func (t *selection) html(in *input) (*htmlreport.Page, error) {
+	settings, err := settingsSection(t)
+	return &htmlreport.Page{
+		Title:    isolated(in.title()),
+		Lead:     fmt.Sprintf("%s. %s, %s: K from %d to %d, each fitted by latent with method %s.", in.contents(float64(t.N)), capital(t.Model), t.what, t.KMin, t.KMax, t.Method),
+		Foot:     "Made by latent select --report. The numbers in the tables are those of --format json, rounded: it has all digits.",
+		Sections: slices.Concat(t.findingSection(), t.criteriaSection(), t.fitsSection(), t.testsSection(), settings),
+	}, err
+}
+
+// A choice is what a criterion says of K.
+type choice struct {
+	criterion string
+	k, next   int // next is the second best; 0: there is none
+	lead      float64
+}
+
+// choices are those of all criteria.
+func (t *selection) choices() (list []choice) {
+	for _, name := range t.Criteria {
+		c := choice{criterion: name, k: t.Chosen[name], lead: math.NaN()}
+		own, best := math.NaN(), math.Inf(-1)
+		for _, row := range t.Table {
+			v := float64(row.Values[name])
+			switch {
+			case row.K == c.k:
+				own = v
+			case v > best:
+				c.next, best = row.K, v
+			}
+		}
+		if c.next > 0 {
+			c.lead = own - best
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// findingSection says which K the criteria choose, and how clear that is.
+func (t *selection) findingSection() []htmlreport.Section {
+	choices := t.choices()
+	table := sheet{caption: "choices", heads: []string{"criterion", "chooses K", "next best K", "nats lower", "the choice is"}, open: true}
+	by := map[int][]string{}
+	var ks []int
+	for _, c := range choices {
+		if by[c.k] == nil {
+			ks = append(ks, c.k)
+		}
+		by[c.k] = append(by[c.k], c.criterion)
+		switch {
+		case c.next == 0:
+			table.add(c.criterion, c.k, htmlreport.Missing, htmlreport.Missing, "the only K")
+		case c.lead < 0: // by a prior of the sizes
+			table.add(c.criterion, c.k, c.next, nats(c.lead), "that of --size-prior")
+		default:
+			table.add(c.criterion, c.k, c.next, nats(c.lead), strings.TrimSuffix(ahead(c.lead), " than"))
+		}
+	}
+	list := section("What was found", nil, &table)
+	switch {
+	case len(choices) == 1:
+		list[0].Text = fmt.Sprintf("K = %d by %s.", ks[0], choices[0].criterion)
+	case len(ks) == 1:
+		list[0].Text = fmt.Sprintf("K = %d by all %d criteria.", ks[0], len(choices))
+	default:
+		slices.Sort(ks)
+		var said []string
+		for _, k := range ks {
+			said = append(said, fmt.Sprintf("K = %d by %s", k, enumerated(by[k])))
+		}
+		list[0].Text = "The criteria differ: " + strings.Join(said, "; ") + "."
+	}
+	list[0].Text += " Larger is better; a difference of less than 1 nat says little, and one of more than 5 much."
+	list[0].Wide = true
+	for _, warning := range t.Warnings {
+		list[0].Warnings = append(list[0].Warnings, printable(warning))
+	}
+	return list
+}
+
+// criteriaSection shows how far each K is below the best of each criterion.
+func (t *selection) criteriaSection() []htmlreport.Section {
+	chart := htmlreport.Chart{Title: "Criteria over K", XName: "K", IntegerX: true, About: "How far each K is below the best one by each criterion: 0 is the best."}
+	table := sheet{caption: "criteria", heads: append([]string{"K"}, t.Criteria...), open: true, high: "chosen"}
+	panel := htmlreport.Panel{Name: "nats below the best", Dots: true, Height: 280}
+	for _, name := range t.Criteria {
+		best := math.Inf(-1)
+		for _, row := range t.Table {
+			best = max(best, finiteOr(float64(row.Values[name]), math.Inf(-1)))
+		}
+		series := htmlreport.Series{Name: name}
+		for _, row := range t.Table {
+			series.Y = append(series.Y, float64(row.Values[name])-best)
+		}
+		panel.Series = append(panel.Series, series)
+	}
+	for _, row := range t.Table {
+		cells := []any{row.K}
+		for _, name := range t.Criteria {
+			mark := 0.0
+			if t.Chosen[name] == row.K {
+				mark = 1
+			}
+			cells = append(cells, shaded{nats(row.Values[name]), mark})
+		}
+		table.add(cells...)
+		chart.X = append(chart.X, float64(row.K))
+	}
+	chart.Panels = []htmlreport.Panel{panel}
+	values := section("The values of the criteria", nil, &table)
+	values[0].Wide = len(t.Criteria) > 3
+	return append(values, section(chart.Title, chart.Figure())...)
+}
+
+// finiteOr is v, or another number where it is not finite.
+func finiteOr(v, other float64) float64 {
+	if v-v != 0 {
+		return other
+	}
+	return v
+}
+
+// fitsSection shows the fits behind the criteria.
+func (t *selection) fitsSection() []htmlreport.Section {
+	chart := htmlreport.Chart{Title: "Log-likelihood and free parameters", XName: "K", IntegerX: true, About: "A larger K fits more closely and takes more parameters: criteria weigh the two."}
+	table := sheet{caption: "fits", heads: []string{"K", "log-likelihood", "free parameters", "entropy", "status"}, open: true}
+	for _, row := range t.Table {
+		status := row.Status
+		if row.Error != "" {
+			status += ": " + row.Error
+		}
+		table.add(row.K, nats(row.LogLik), row.Df, nats(row.Entropy), status)
+	}
+	chart.X = table.column(0)
+	chart.Panels = []htmlreport.Panel{
+		{Name: "log-likelihood, nats", Dots: true, Series: table.series("log-likelihood", 1)},
+		{Name: "free parameters", Dots: true, Integer: true, Height: 90, Series: table.series("free parameters", 2)},
+	}
+	return section(chart.Title, chart.Figure(), &table)
+}
+
+// testsSection shows the tests of --bootstrap.
+func (t *selection) testsSection() []htmlreport.Section {
+	if len(t.Tests) == 0 {
+		return nil
+	}
+	table := sheet{caption: "likelihood ratio tests", heads: []string{"K", "against", "statistic", "p-value", "draws"}, open: true}
+	for _, one := range t.Tests {
+		table.add(one.K, one.K+1, one.Statistic, one.PValue, one.Draws-one.Failed)
+	}
+	list := section("Tests of K against K + 1", nil, &table)
+	list[0].Text = fmt.Sprintf("Likelihood ratio tests by bootstrap, up to the first p-value above %.2g: a small one says that K components are too few.", 1-level)
+	return list
+}
+
+// much is a lead, in nats, that says much.
+const much = 5
+
+// html is the comparison of families as a page.
+func (t *comparison) html(in *input) (*htmlreport.Page, error) {
+	settings, err := settingsSection(t)
+	table := sheet{caption: "families", heads: []string{"family", "K", t.Criterion, "below the best", "log-likelihood", "free parameters", "converged"}, open: true, high: "the best"}
+	for _, row := range t.Table {
+		if row.Error != "" {
+			table.add(row.Family, htmlreport.Missing, htmlreport.Missing, htmlreport.Missing, htmlreport.Missing, htmlreport.Missing, row.Error)
+			continue
+		}
+		table.add(row.Family, row.K, nats(row.Value), shaded{nats(row.Behind), math.Exp(-float64(row.Behind) / much)}, nats(row.LogLikelihood), row.Free, strconv.FormatBool(row.Converged))
+	}
+	list := section("What was found", nil, &table)
+	list[0].Wide, list[0].Text = true, fmt.Sprintf("By %s, %s with K = %d is the best.", t.Criterion, t.Best, t.K)
+	if t.Second != "" {
+		list[0].Text = fmt.Sprintf("By %s, %s with K = %d is %s the next best, %s, which is %s nats lower.", t.Criterion, t.Best, t.K, ahead(float64(t.Margin)), t.Second, cellText(nats(t.Margin)))
+	}
+	list[0].Text += " Each family stands at its best K; larger is better."
+	for _, warning := range t.Warnings {
+		list[0].Warnings = append(list[0].Warnings, printable(warning))
+	}
+	return &htmlreport.Page{
+		Title:    isolated(in.title()),
+		Lead:     fmt.Sprintf("%s. Families of %s, each at K from %d, fitted by latent with method %s.", in.contents(float64(t.N)), t.Model, t.KMin, t.Method),
+		Foot:     "Made by latent select --report. The numbers in the tables are those of --format json, rounded: it has all digits.",
+		Sections: append(list, settings...),
+	}, err
+}

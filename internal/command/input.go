@@ -1,0 +1,467 @@
+package command
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/framework"
+)
+
+// fittingFlags say what is fitted to which rows.
+type fittingFlags struct {
+	Data string `placeholder:"FILE|NAME" help:"CSV, NPY (also gzipped), Parquet or Arrow file, or a pattern such as 'part-*.csv' of files that are one table; - for standard input; or an embedded data set, see latent datasets. Default: one that shows the model, such as faithful for mixture."`
+	inputFlags
+	idFlags
+	modelFlags
+}
+
+// source is what --data names, or the data set that shows the model.
+func (f *fittingFlags) source() string { return cmp.Or(f.Data, f.model().data) }
+
+// setup readies the model for the data, and the options of fits with up to kmax, or so many
+// as there is room for.
+func (f *fittingFlags) setup(s *session, in *input, kmax *int, least int) (*task, framework.Options, error) {
+	t, err := f.model().bind(s, &f.modelFlags, in)
+	if err != nil {
+		return nil, framework.Options{}, err
+	}
+	f.settle(in.Rows(), in.Cols())
+	o := f.options(valueOr(kmax, max(least, t.largest)))
+	return t, o, t.checkSize(o.K)
+}
+
+// inputFlags say how the rows are read and which columns are used.
+type inputFlags struct {
+	Select  []string    `placeholder:"COL" help:"Use these columns only, in this order."`
+	Drop    []string    `placeholder:"COL" help:"Leave these columns out."`
+	Header  string      `default:"auto" enum:"auto,yes,no" help:"Whether the first row of a CSV file names the columns: auto, yes or no."`
+	NA      []string    `name:"na" sep:"none" placeholder:"TEXT" help:"Cells of this text are missing values, as empty ones, NA and NaN are. Repeatable. latent predict takes those of the fit too."`
+	Decimal decimalFlag `placeholder:".|," help:"What decimals follow in a CSV file: a point or a comma. Thousands are not separated. Default: what the numbers at its beginning show; of latent predict, what the fit was given."`
+	Limit   limitsFlag  `placeholder:"KEY=VALUE,…" help:"Limits of what is read, against damaged and hostile files: cell and row of a CSV file (16MiB, 256MiB), and ratio, of what a gzipped file holds to its own size (200, beyond 1GB)."`
+	Dates   dateColumns `placeholder:"COL[=FORM],…" help:"Columns of dates that are taken as numbers, days since 1 January 1970, with times as fractions: 2024-01-31, 31.1.2024, 1/31/24, 31 Jan 2024, 20240131 and the like. FORM, such as D/M/YYYY, is needed where days and months could be either way round. latent predict takes the form of the fit."`
+	Missing *string     `enum:"error,drop,keep,empty" placeholder:"HOW" help:"Missing values: error refuses them, drop leaves their rows out, empty leaves out rows without any value, and like keep integrates the others out, which spherical and other structured covariances without a matrix, multinomial, bpca, ppca and vbmf cannot. Default: keep where that can be, else error."`
+
+	fitted      []string               // further texts that are missing values, those of the fit of a saved model
+	fittedDates dateColumns            // those of its fit
+	wanted      func(name string) bool // of the columns of Parquet and Arrow files, those that are read; nil: all are
+}
+
+// An input is a table as it was read.
+type input struct {
+	*data.Table
+	name        string      // for messages
+	label       string      // column of known classes, of embedded data sets only
+	known       *labels     // of --label
+	ends        []int       // of --sequence: the row after the last of each; nil: all rows are one sequence
+	sequences   []string    // of --sequence: what they are called
+	ids         ids         // of --id
+	dates       dateColumns // columns that were dates, with their forms
+	left        []string    // columns that were not read, as --drop names them
+	unread      []string    // other columns that were not read, as nothing asks for them
+	unnamed     bool        // as they were read, the columns were called V1, V2, …
+	gaps        string      // what becomes of missing values
+	flags       *modelFlags // of a fit; nil where a saved model is applied
+	shown       []string    // what the columns of the model are called in messages, where there are others than Names
+	tally       *rowTally   // of the tables of some rows each that are read one after another; nil: this is all
+	asked       bool        // its columns are those that a model asks for
+	weights     string      // column of the row weights, which is not in the table any more
+	frequencies []float64
+	list        *triples // of models of pairs; nil: the rows are a table
+	what        string   // what the pairs amount to, such as documents and words
+}
+
+// open reads the table. It gives up waiting when the session is interrupted.
+func (f *inputFlags) open(s *session, source string, reading func(name string) data.Reading) (*input, error) {
+	type answer struct {
+		in  *input
+		err error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		in, err := f.read(source, s.stdin, s.store, reading)
+		if err == nil {
+			in.unnamed = generated(in.Names)
+		}
+		done <- answer{in, err}
+	}()
+	select {
+	case a := <-done:
+		if a.err == nil {
+			f.noteDecimal(s, a.in)
+			a.err = f.takeDates(s, a.in)
+		}
+		return a.in, a.err
+	case <-s.Done():
+		return nil, fmt.Errorf("interrupted while reading %s", source)
+	}
+}
+
+func (f *inputFlags) read(source string, stdin io.Reader, store *data.Store, reading func(name string) data.Reading) (*input, error) {
+	if set, ok := data.Lookup(source); ok {
+		if len(f.NA) > 0 {
+			return nil, misused("--na requires a file: %s is an embedded data set, whose missing values are known", source)
+		}
+		t, err := data.Load(source)
+		return &input{Table: t, name: set.Name, label: set.Label}, err
+	}
+	in, r, err := f.reader(source, stdin, store, reading)
+	if err != nil {
+		return nil, err
+	}
+	in.Table, err = r.whole()
+	return in, r.explain(in, err)
+}
+
+// choose applies --select and --drop. Where no column was selected, the class labels
+// of an embedded data set go too; it returns whether they did.
+func (f *inputFlags) choose(in *input) (unlabelled bool, err error) {
+	drop := slices.DeleteFunc(slices.Clone(f.Drop), func(name string) bool { return slices.Contains(in.left, name) })
+	if len(f.Select) > 0 {
+		if in.Table, err = in.Table.Select(f.Select...); err != nil {
+			return false, in.wrap(err)
+		}
+	} else if in.label != "" && !slices.Contains(drop, in.label) {
+		unlabelled = true
+		drop = append([]string{in.label}, drop...)
+	}
+	if len(drop) > 0 {
+		if in.Table, err = in.Table.Drop(drop...); err != nil {
+			return false, in.wrap(err)
+		}
+	}
+	return unlabelled, nil
+}
+
+// What --missing can say.
+const (
+	missingError = "error"
+	missingDrop  = "drop"
+	missingKeep  = "keep"
+	missingEmpty = "empty"
+)
+
+// gaps resolves --missing for a model that needs all values or does not.
+func (f *inputFlags) gaps(needsAll bool) (string, error) {
+	switch {
+	case f.Missing == nil && needsAll:
+		return missingError, nil
+	case f.Missing == nil:
+		return missingKeep, nil
+	case (*f.Missing == missingKeep || *f.Missing == missingEmpty) && needsAll:
+		return "", misused("--missing %s cannot be used with this model, which needs complete rows (--missing drop)", *f.Missing)
+	}
+	return *f.Missing, nil
+}
+
+var errJoins = misused("--missing drop and empty would join the steps before and after a gap: --missing keep integrates missing values of sequences out")
+
+// complete leaves out rows with missing values, if --missing says so.
+func (in *input) complete(s *session, gaps string) error {
+	in.gaps = gaps
+	var complete *data.Table
+	var err error
+	dropped := 0
+	switch gaps {
+	case missingDrop:
+		complete, dropped, err = in.DropMissing()
+	case missingEmpty:
+		complete, dropped, err = in.DropEmpty(in.weights)
+	default:
+		return nil
+	}
+	if err != nil {
+		return in.wrap(err)
+	}
+	if in.tally != nil {
+		in.tally.dropped += dropped
+		in.Table = complete
+		return nil
+	}
+	if complete.Rows() == 0 {
+		return in.noneLeft()
+	}
+	(&rowTally{rows: in.Rows(), dropped: dropped}).noteDropped(s, in)
+	in.Table = complete
+	return nil
+}
+
+// noneLeft is the error about a table of whose rows --missing leaves none.
+func (in *input) noneLeft() error {
+	advice := ""
+	if !in.asked {
+		advice = fmt.Sprintf("; --drop %s, which lacks most", item(in.emptiest()))
+	}
+	return in.wrap(fmt.Errorf("no rows left by --missing drop: every row has a missing value%s", advice))
+}
+
+// emptiest is the column with the most missing values.
+func (in *input) emptiest() string {
+	missing := make(map[string]int, in.Cols())
+	for j, name := range in.Names {
+		for row := range in.Rows() {
+			if v := in.Number(row, j); v != v {
+				missing[name]++
+			}
+		}
+	}
+	return slices.MaxFunc(in.Names, func(a, b string) int { return cmp.Compare(missing[a], missing[b]) })
+}
+
+// refuseEmpty refuses columns without any value, all at once.
+func (in *input) refuseEmpty() error {
+	var empty []string
+	for _, name := range in.Names {
+		if in.flags != nil && name == in.flags.Response && in.Empty(name) {
+			return in.wrap(fmt.Errorf("the response, column %q, has no value at all", name))
+		}
+		if in.Empty(name) {
+			empty = append(empty, name)
+		}
+	}
+	return in.wrap(refusal(empty, len(in.Names), "no column has a value", "has no value at all", "have no value at all"))
+}
+
+// refusal is the error about columns that no fit can use, all at once, or about all that
+// there are; nil where there is none.
+func refusal(names []string, all int, every, is, are string) error {
+	switch len(names) {
+	case 0:
+		return nil
+	case all:
+		return errors.New(every + ": there is nothing to fit")
+	case 1:
+		return fmt.Errorf("column %.60q %s: %s", names[0], is, dropping(names))
+	}
+	return fmt.Errorf("columns %s %s: %s", quoted(names), are, dropping(names))
+}
+
+// dropping is the flag that leaves columns out.
+func dropping(names []string) string {
+	const most = 20
+	var list []string
+	for _, name := range names[:min(len(names), most)] {
+		list = append(list, item(name))
+	}
+	flag := "--drop " + strings.Join(list, ",")
+	if len(names) > most {
+		flag += ",…"
+	}
+	return flag
+}
+
+// noteNA notes what the texts of --na did to the columns that are used.
+func (f *inputFlags) noteNA(s *session, in *input) {
+	if in.tally != nil {
+		in.tally.mark(in)
+		return
+	}
+	t := new(rowTally)
+	t.mark(in)
+	t.noteNA(s, in, f.NA)
+}
+
+// reportGaps refuses missing values among the numbers of the table, or notes that they are
+// integrated out.
+func (in *input) reportGaps(s *session, x []float64, needsAll bool) error {
+	d := in.Cols()
+	t, last := in.tally, -1
+	if t == nil {
+		t = &rowTally{rows: in.Rows()}
+	}
+	for i, v := range x {
+		if v == v {
+			continue
+		}
+		if in.gaps == missingError {
+			advice := "--missing keep integrates it out, --missing drop leaves the row out"
+			if needsAll {
+				advice = "this family needs complete rows; --missing drop leaves such rows out"
+				if in.flags != nil && !in.flags.model().responds {
+					advice += ", and full, tied and diagonal covariances, and --family auto, do without"
+				}
+			}
+			return &framework.DataError{Row: i / d, Column: i % d, Value: v, Reason: errors.New(advice)}
+		}
+		t.values++
+		if i/d != last {
+			t.gaps, last = t.gaps+1, i/d
+		}
+	}
+	if in.tally == nil {
+		t.noteGaps(s, in)
+	}
+	return nil
+}
+
+// load reads the table: it takes out known classes, chooses columns, leaves out rows and takes out the weights.
+func (f *fittingFlags) load(s *session, label string) (*input, error) {
+	if f.model().pairs {
+		if len(f.ID) > 0 {
+			return nil, misused("--id cannot be used with --model %s, whose rows are pairs of names", f.Model)
+		}
+		in, err := f.openTriples(s, f.source(), f.Weights)
+		if err == nil {
+			in.flags = &f.modelFlags
+		}
+		return in, err
+	}
+	gaps, err := f.gaps(f.model().needsAll(f.Family))
+	if err != nil {
+		return nil, err
+	}
+	in, err := f.open(s, f.source(), asText(f.reading, append(slices.Clone(f.ID), label, f.Sequence)...))
+	if err != nil {
+		return nil, err
+	}
+	in.flags = &f.modelFlags
+	weights := f.Weights
+	aside := [][2]string{{"--weights", weights}, {"--label", label}, {"--sequence", f.Sequence}}
+	for _, id := range f.ID {
+		if slices.Contains(append(slices.Clone(f.Gate), weights, label, f.Sequence), id) {
+			return nil, misused("column %q is named by --id and by another flag: it cannot be both", id)
+		}
+		aside = append(aside, [2]string{"--id", id})
+	}
+	for _, taken := range aside {
+		if taken[1] != "" && (slices.Contains(f.Select, taken[1]) || slices.Contains(f.Drop, taken[1])) {
+			return nil, misused("column %q is named by %s: it cannot be selected or dropped", taken[1], taken[0])
+		}
+	}
+	for _, name := range f.Gate {
+		if name == label || slices.Contains(f.Drop, name) {
+			return nil, misused("column %q is named by --gate and by another flag: it cannot be both", name)
+		}
+	}
+	switch {
+	case label != "" && label == weights:
+		return nil, misused("column %q is named by --weights and by --label: it cannot be both", label)
+	case f.Sequence != "" && (f.Sequence == weights || f.Sequence == label):
+		return nil, misused("column %q is named by --sequence and by another flag: it cannot be both", f.Sequence)
+	case f.model().sequences && (gaps == missingDrop || gaps == missingEmpty):
+		return nil, errJoins
+	}
+	if err := in.takeIDs(f.ID); err != nil {
+		return nil, err
+	}
+	if err := in.takeLabels(label); err != nil {
+		return nil, err
+	}
+	if err := in.takeSequences(f.Sequence); err != nil {
+		return nil, err
+	}
+	all := in.Table
+	if weights != "" {
+		if _, err := all.Column(weights); err != nil {
+			return nil, in.wrap(fmt.Errorf("--weights: %w", err))
+		}
+	}
+	if slices.Contains(slices.Concat(f.Regress, f.Gate, []string{f.Response}), in.label) { // asked for
+		in.label = ""
+	}
+	unlabelled, err := f.choose(in)
+	if err != nil {
+		return nil, err
+	}
+	if unlabelled {
+		s.note("left out the class labels of %s, column %q (--select chooses columns)", in.name, in.label)
+	}
+	if f.model().responds {
+		if err := in.arrange(&f.regressionFlags, weights, f.Gate); err != nil {
+			return nil, err
+		}
+	}
+	if len(f.Gate) > 0 {
+		own := in.Names
+		if !f.model().responds { // a regression names its columns
+			own = without(own, setOf(append([]string{weights}, f.Gate...)))
+		}
+		if in.Table, err = all.Select(append(slices.Clone(own), without(f.Gate, setOf(own))...)...); err != nil {
+			return nil, in.wrap(fmt.Errorf("--gate: %w", err))
+		}
+		if len(own) == 0 {
+			return nil, misused("--gate has every column, and the components describe none")
+		}
+	}
+	if err := in.refuseEmpty(); err != nil {
+		return nil, err
+	}
+	f.noteNA(s, in)
+	if weights == "" {
+		return in, in.complete(s, gaps)
+	}
+	// The weights come last, so that rows can be left out by them too.
+	names := slices.DeleteFunc(slices.Clone(in.Names), func(name string) bool { return name == weights })
+	if in.Table, err = all.Select(append(names, weights)...); err != nil {
+		return nil, in.wrap(err)
+	}
+	in.weights = weights
+	if err := in.complete(s, gaps); err != nil {
+		return nil, err
+	}
+	if in.frequencies, err = in.Column(weights); err != nil {
+		return nil, in.wrap(err)
+	}
+	if row := slices.IndexFunc(in.frequencies, math.IsNaN); row >= 0 {
+		return nil, in.wrap(fmt.Errorf("the weight of row %d is missing, column %q: --missing drop leaves such rows out", in.Origin(row)+1, weights))
+	}
+	if sum := floats.Sum(in.frequencies); math.IsInf(sum, 0) {
+		return nil, in.wrap(fmt.Errorf("the weights sum to more than a 64-bit float holds, column %q: divide them by a large number", weights))
+	}
+	in.Table, err = in.Table.Drop(weights)
+	return in, in.wrap(err)
+}
+
+// numbers are those of the table, n×d: codes where it has levels that models of classes know, NaN where an entry is missing,
+// and complete where the model needs all.
+func (in *input) numbers(s *session, classes, needsAll bool) (x []float64, n, d int, err error) {
+	if !classes && (needsAll || len(in.texts()) > 0) {
+		return in.Matrix()
+	}
+	if x, n, d, err = in.Values(); err != nil {
+		return nil, n, d, err
+	}
+	return x, n, d, in.reportGaps(s, x, needsAll)
+}
+
+// matrix is a table of numbers alone.
+func (in *input) matrix() (table *framework.Table, n, d int, err error) {
+	x, n, d, err := in.Matrix()
+	if err != nil {
+		return nil, n, d, err
+	}
+	table, err = in.source(x, n, d)
+	return table, n, d, err
+}
+
+// frequency is the weight of a row.
+func (in *input) frequency(row int) float64 {
+	if in.frequencies == nil {
+		return 1
+	}
+	return in.frequencies[row]
+}
+
+// source gives the numbers x of the table the weights of its rows.
+func (in *input) source(x []float64, rows, cols int) (*framework.Table, error) {
+	t, err := framework.FromIncomplete(x, rows, cols)
+	if err == nil && in.frequencies != nil {
+		t, err = t.WithWeights(in.frequencies)
+	}
+	return t, err
+}
+
+func datasetNames() []string {
+	var names []string
+	for _, d := range data.Datasets() {
+		names = append(names, d.Name)
+	}
+	return names
+}

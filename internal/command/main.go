@@ -1,0 +1,276 @@
+// Package command is the command latent, for the programs that run it: cmd/latent says what it does.
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"os"
+	"os/signal"
+	"reflect"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/internal/atomicfile"
+	"github.com/latent-go/latent/internal/memory"
+	"github.com/latent-go/latent/internal/panics"
+)
+
+const (
+	statusDone   = 0
+	statusFailed = 1
+	statusUsage  = 2
+)
+
+// Main runs the command with the arguments of the process, and ends the process.
+func Main() {
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as under nohup
+		signals = append(signals, syscall.SIGHUP)
+	}
+	ctx, leave := context.WithCancelCause(context.Background())
+	around := &surroundings{now: time.Now, leave: leave}
+	ctx, stop := signal.NotifyContext(context.WithValue(ctx, surroundingsKey{}, around), signals...)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	os.Exit(answer(ctx, os.Stderr,
+		func() int { return run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr) },
+		func() {
+			<-time.After(patience)
+			if !around.writing.TryLock() { // a checkpoint is being written, and the command has a word to say afterwards
+				around.writing.Lock()
+				<-time.After(patience)
+			}
+		},
+		func() { atomicfile.Abandon() }))
+}
+
+// patience is how long a command that was interrupted has to say itself how far it had come.
+const patience = time.Second / 4
+
+// answer runs a command. Where it is interrupted in a step that does not look for that, such as one decomposition of a
+// large matrix, the command is left after some patience, and what it was writing is abandoned.
+func answer(ctx context.Context, stderr io.Writer, run func() int, wait, abandon func()) (status int) {
+	ended := make(chan int, 1)
+	go func() { ended <- run() }()
+	select {
+	case status := <-ended:
+		return status
+	case <-ctx.Done():
+	}
+	waited := make(chan struct{})
+	go func() {
+		wait()
+		close(waited)
+	}()
+	select {
+	case status := <-ended:
+		return status
+	case <-waited:
+	}
+	abandon()
+	newStatusLine(stderr).erase()
+	_, _ = fmt.Fprintln(stderr, "latent: "+withCause(ctx, errLeft).Error())
+	return statusFailed
+}
+
+var errLeft = fmt.Errorf("%w before the command was complete; no file is half-written", errInterrupted)
+
+type commands struct {
+	Memory sizeFlag `placeholder:"SIZE" help:"Take at most so much memory, such as 4GB. Default: what the system has left."`
+	Quiet  bool     `xor:"log" help:"No remarks and no progress on standard error: nothing but an error."`
+	Log    *string  `xor:"log" enum:"text,json" placeholder:"text|json" help:"Standard error as a log, a line each with its time: errors, remarks, and every ten seconds the progress of long work."`
+
+	Fit       fitCommand       `cmd:"" help:"Fit a model and choose its size. Without flags: gFAB with a Gaussian mixture on the embedded Old Faithful data."`
+	Select    selectCommand    `cmd:"" help:"Score every number of components, or of latent dimensions, in a range by several criteria."`
+	Predict   predictCommand   `cmd:"" help:"Components, or latent means, and log-likelihood of each row under a saved model."`
+	Sample    sampleCommand    `cmd:"" help:"Draw rows from a saved model."`
+	Datasets  datasetsCommand  `cmd:"" help:"List the embedded data sets."`
+	Reproduce reproduceCommand `cmd:"" help:"Run experiments of the papers and compare the results with what the papers state."`
+	Version   versionCommand   `cmd:"" help:"Print the version."`
+
+	Completion completionCommand `cmd:"" help:"Write the script that has a shell complete commands, flags and values."`
+	Man        manCommand        `cmd:"" hidden:"" help:"Write the manual page."`
+}
+
+// A session is one run of the command with its surroundings.
+type session struct {
+	context.Context
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	notes          []string
+	quiet          bool         // of standard error: nothing but an error
+	log            *slog.Logger // of --log; nil: lines for people
+	store          *data.Store  // of the tables that are read
+}
+
+// note keeps a remark for standard error. It is written after the result: an
+// error comes alone.
+func (s *session) note(format string, args ...any) {
+	s.notes = append(s.notes, fmt.Sprintf(format, args...))
+}
+
+func (s *session) writeNotes() {
+	for _, note := range s.notes {
+		if s.quiet {
+			continue
+		}
+		if s.log != nil {
+			s.log.Warn(note)
+			continue
+		}
+		_, _ = fmt.Fprintln(s.stderr, "latent: "+printable(note))
+	}
+}
+
+// run is the command as a function: it returns the exit status.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (status int) {
+	s := &session{Context: ctx, stdin: stdin, stdout: stdout, stderr: stderr}
+	debug.SetPanicOnFault(true)
+	defer func() {
+		if p := recover(); p != nil {
+			err := fmt.Errorf("internal error, please report it: %v", p)
+			if fault := panics.Error(p); errors.Is(fault, panics.ErrFault) {
+				err = fault
+			}
+			status = s.fail(err)
+		}
+	}()
+	answered := false // by kong: --help
+	help := &watched{Writer: stdout}
+	var all commands
+	parser, err := kong.New(&all,
+		kong.Name("latent"),
+		kong.Description("Latent variable models that choose their own size."),
+		kong.Writers(help, stderr),
+		kong.WithHyphenPrefixedParameters(true), // --k -1 is about -1, and --na - about a dash
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Exit(func(int) { answered = true }))
+	if err != nil {
+		return s.fail(err)
+	}
+	command, err := parser.Parse(args)
+	if help.err != nil {
+		return s.fail(help.err)
+	}
+	if answered {
+		return statusDone
+	}
+	if err != nil {
+		return s.fail(usageError{withChoices(err)})
+	}
+	s.quiet = all.Quiet
+	switch valueOr(all.Log, "") {
+	case "json":
+		s.log = slog.New(slog.NewJSONHandler(stderr, nil))
+	case "text":
+		s.log = slog.New(slog.NewTextHandler(stderr, nil))
+	}
+	if err := nothingEmpty(command); err != nil {
+		return s.fail(err)
+	}
+	boundMemory(ctx, all.Memory)
+	s.store = data.NewStore(int64(min(memory.Available()/2, math.MaxInt64/2))) // a fit takes some too
+	defer func() {
+		if ctx.Err() == nil { // else somebody may still read
+			s.store.Close() //nolint:errcheck // what is mapped is not needed any more
+		}
+	}()
+	if err := command.Run(s); err != nil {
+		return s.fail(err)
+	}
+	s.writeNotes()
+	return statusDone
+}
+
+// watched remembers the first error of a writer. The parser would take it for an error in
+// the arguments.
+type watched struct {
+	io.Writer
+	err error
+}
+
+func (w *watched) Write(p []byte) (int, error) {
+	n, err := w.Writer.Write(p)
+	if w.err == nil {
+		w.err = err
+	}
+	return n, err
+}
+
+// nothingEmpty refuses an empty text where a flag names something, as shells make of a
+// variable that is not set: the default in its place would be a surprise.
+func nothingEmpty(c *kong.Context) error {
+	for _, part := range c.Path {
+		if flag := part.Flag; flag != nil && slices.Contains([]reflect.Kind{reflect.String, reflect.Slice}, flag.Target.Kind()) && flag.Target.Len() == 0 {
+			return misused("--%s is empty: give it a value, or leave it out", flag.Name)
+		}
+	}
+	return nil
+}
+
+// withChoices adds to an error of the parser what would be right: the commands where one
+// was expected, the flags where one is unknown, and what stands in for an argument that is
+// missing or too many.
+func withChoices(err error) error {
+	var parse *kong.ParseError
+	if !errors.As(err, &parse) {
+		return err
+	}
+	var names []string
+	at := parse.Context
+	command := at.Selected()
+	extra, unexpected := strings.CutPrefix(err.Error(), "unexpected argument ")
+	switch {
+	case strings.HasPrefix(err.Error(), "unknown flag") && command != nil:
+		for _, flag := range at.Flags() {
+			names = append(names, "--"+flag.Name)
+		}
+		return fmt.Errorf("%w: the flags are %s", err, strings.Join(names, ", "))
+	case unexpected && command != nil && takes(command, "data"):
+		return fmt.Errorf("%w: data are named by --data %s", err, word(extra))
+	case unexpected && command != nil:
+		return fmt.Errorf("%w: see latent %s --help", err, command.Name)
+	case command != nil && strings.HasPrefix(err.Error(), `expected "<model>"`):
+		return fmt.Errorf("no model is named: latent %s MODEL.json takes a file that latent fit --out saved", command.Name)
+	case command == nil:
+		for _, command := range at.Model.Children {
+			names = append(names, command.Name)
+		}
+		problem, _, _ := strings.Cut(err.Error(), ", did you mean")
+		if strings.HasPrefix(problem, "expected") {
+			problem = "no command"
+		}
+		return fmt.Errorf("%s: choose one of %s, or see latent --help", problem, strings.Join(names, ", "))
+	}
+	return err
+}
+
+func takes(command *kong.Node, name string) bool {
+	return slices.ContainsFunc(command.Flags, func(f *kong.Flag) bool { return f.Name == name })
+}
+
+// fail reports an error in one line and returns the exit status that belongs to it.
+func (s *session) fail(err error) int {
+	if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
+		return statusFailed // the reader of the output has gone, and knows it
+	}
+	if text := oneLine(withCause(s, err)); s.log != nil {
+		s.log.Error(text)
+	} else {
+		_, _ = fmt.Fprintln(s.stderr, "latent: "+printable(text))
+	}
+	var usage usageError
+	if errors.As(err, &usage) {
+		return statusUsage
+	}
+	return statusFailed
+}

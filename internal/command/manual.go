@@ -1,0 +1,110 @@
+package command
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/alecthomas/kong"
+)
+
+// manCommand writes the manual page, for packages and releases.
+type manCommand struct{}
+
+// Run writes the page latent(1), of the help that latent --help has.
+func (*manCommand) Run(s *session, c *kong.Context) error {
+	_, err := s.stdout.Write([]byte(manual(c.Model)))
+	return err
+}
+
+// manual is the page in roff, of the macros of man.
+func manual(app *kong.Application) string {
+	var p strings.Builder
+	put := func(format string, args ...any) { fmt.Fprintf(&p, format+"\n", args...) }
+	put(".TH LATENT 1")
+	put(".SH NAME\nlatent \\- %s", roff(strings.TrimSuffix(strings.ToLower(app.Help[:1])+app.Help[1:], ".")))
+	put(".SH SYNOPSIS\n.B latent\n.I command\n[\\fIflags\\fR]")
+	put(".SH DESCRIPTION\n%s Results go to standard output, as text or as JSON (\\-\\-format json). Standard error has one line for an error, one for each remark on data and fits and, on a terminal, the progress.", roff(app.Help))
+	put(".SH COMMANDS")
+	for _, command := range visible(app.Children) {
+		put(".SS %s", roff(usageOf(command)))
+		put("%s", roff(command.Help))
+		if command.Detail != "" {
+			put(".PP\n%s", roff(command.Detail))
+		}
+		for _, arg := range command.Positional {
+			put(".TP\n\\fI%s\\fR\n%s", roff(arg.Tag.PlaceHolder), roff(arg.Help))
+		}
+		for _, flag := range command.Flags {
+			putFlag(put, flag)
+		}
+	}
+	put(".SH FLAGS OF EVERY COMMAND")
+	for _, flag := range app.Flags {
+		putFlag(put, flag)
+	}
+	put(".SH ENVIRONMENT\n.TP\nCOLUMNS\nHow wide text is. Default: the terminal; 80 where there is none.")
+	put(".SH EXIT STATUS\n0 when done, 1 when data or fit failed, 2 when the command was used wrongly.")
+	return p.String()
+}
+
+func putFlag(put func(format string, args ...any), flag *kong.Flag) {
+	if flag.Hidden {
+		return
+	}
+	name := `\fB` + roff("--"+flag.Name) + `\fR`
+	if flag.Short != 0 {
+		name = `\fB` + roff("-"+string(flag.Short)) + `\fR, ` + name
+	}
+	if !flag.IsBool() {
+		name += "=" + `\fI` + roff(placeholder(flag)) + `\fR`
+	}
+	put(".TP\n%s\n%s", name, roff(flag.Help))
+}
+
+// placeholder stands for the value of a flag.
+func placeholder(flag *kong.Flag) string {
+	switch {
+	case flag.PlaceHolder != "":
+		return flag.PlaceHolder
+	case flag.HasDefault && flag.Default != "":
+		return flag.Default
+	}
+	return strings.ToUpper(flag.Name)
+}
+
+// usageOf is a command with its arguments.
+func usageOf(command *kong.Node) string {
+	words := []string{command.Name}
+	for _, arg := range command.Positional {
+		words = append(words, arg.Tag.PlaceHolder)
+	}
+	return strings.Join(append(words, "[flags]"), " ")
+}
+
+// visible are the commands that help shows.
+func visible(nodes []*kong.Node) (list []*kong.Node) {
+	for _, node := range nodes {
+		if !node.Hidden {
+			list = append(list, node)
+		}
+	}
+	return list
+}
+
+// roff is a text that has no meaning to the formatter.
+func roff(text string) string {
+	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(strings.Join(strings.Fields(text), " "))
+	var b strings.Builder
+	for i, r := range text {
+		switch {
+		case i == 0 && (r == '.' || r == '\''):
+			b.WriteString(`\&` + string(r))
+		case r > unicode.MaxASCII: // whatever encoding the formatter reads
+			fmt.Fprintf(&b, `\[u%04X]`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}

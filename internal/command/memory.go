@@ -1,0 +1,104 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/internal/memory"
+)
+
+// A sizeFlag is a number of bytes, 0 where it was not given.
+type sizeFlag float64
+
+// UnmarshalText reads 4GB and the like.
+func (f *sizeFlag) UnmarshalText(text []byte) error {
+	bytes, err := memory.ParseSize(string(text))
+	*f = sizeFlag(bytes)
+	return err
+}
+
+// errOutOfMemory is why a command was ended by boundMemory.
+var errOutOfMemory = errors.New("out of memory")
+
+// boundMemory has the command end with a message where it takes more memory than it was given, or than there was when it began:
+// what the Go runtime and the kernel do then is no message. What is known to be too large beforehand, package memory refuses. A step
+// that takes all at once is met too, as the system hands memory out when it is first used.
+func boundMemory(ctx context.Context, given sizeFlag) {
+	memory.SetLimit(float64(given))
+	around, ok := ctx.Value(surroundingsKey{}).(*surroundings)
+	if !ok || around.leave == nil {
+		return
+	}
+	const share = 0.95 // of what there is: other programs take some too
+	most, why := float64(given), "--memory allows"
+	if there := share * (memory.Available() + memory.Used()); given == 0 {
+		most, why = there, "there were"
+	}
+	if most > math.MaxInt64/2 { // not known
+		return
+	}
+	const collected = 0.9 // from here on the collector works harder
+	debug.SetMemoryLimit(min(debug.SetMemoryLimit(-1), int64(collected*most)))
+	go watchMemory(ctx, time.Tick(time.Second/50), memory.Used, most, why, around.leave)
+}
+
+// watchMemory looks at each tick.
+func watchMemory(ctx context.Context, ticks <-chan time.Time, used func() float64, most float64, why string, leave context.CancelCauseFunc) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticks:
+		}
+		if now := used(); now > most {
+			leave(fmt.Errorf("%w: %s are in use, and %s %s", errOutOfMemory, memory.Size(now), why, memory.Size(most)))
+			return
+		}
+	}
+}
+
+// withCause puts before an error why the command was ended, where that was no signal.
+func withCause(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); errors.Is(cause, errOutOfMemory) {
+		return fmt.Errorf("%w: %w", cause, err)
+	}
+	return err
+}
+
+// limitsFlag are the values of --limit.
+type limitsFlag struct {
+	data.Limits
+	text string
+}
+
+// MarshalText is the text as it was given.
+func (f limitsFlag) MarshalText() ([]byte, error) { return []byte(f.text), nil }
+
+// UnmarshalText reads KEY=VALUE,….
+func (f *limitsFlag) UnmarshalText(text []byte) error {
+	*f = limitsFlag{text: string(text)}
+	for item := range strings.SplitSeq(f.text, ",") {
+		key, value, _ := strings.Cut(item, "=")
+		bytes, err := memory.ParseSize(value)
+		switch strings.TrimSpace(key) {
+		case "cell":
+			f.Cell = int64(bytes)
+		case "row":
+			f.Row = int64(bytes)
+		case "ratio":
+			f.Ratio = bytes
+		default:
+			return fmt.Errorf("no limit %q: write cell=SIZE, row=SIZE or ratio=NUMBER", item)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

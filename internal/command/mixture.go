@@ -1,0 +1,381 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/latent-go/latent/bootstrap"
+	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/models/mixture"
+	"github.com/latent-go/latent/prior"
+)
+
+// bernoulliOnly says whether the model is bernmix, whose columns are all of one family.
+func (f *modelFlags) bernoulliOnly() bool { return f.Model == "bernmix" }
+
+func checkMixture(f *modelFlags) error {
+	if _, err := f.starting(); err != nil {
+		return err
+	}
+	if err := f.addFactors(); err != nil {
+		return err
+	}
+	if err := f.addNoise(); err != nil {
+		return err
+	}
+	h, keys := &f.Prior, []string{"weights", "kappa", "nu", "a", "b", "shape", "rate", "alpha"}
+	pairs := [][2]string{{"a", "b"}, {"shape", "rate"}}
+	switch {
+	case f.bernoulliOnly():
+		keys, pairs = []string{"a", "b"}, nil
+	case f.model().sequences:
+		keys = append(chainKeys, keys[1:]...)
+	}
+	switch {
+	case f.Columns.text != "" && f.bernoulliOnly():
+		return misused("--columns cannot be used with --model bernmix, all of whose columns are bernoulli: take --model mixture")
+	case f.Columns.text != "" && joint(f.Family):
+		return misused("--columns cannot be used with --family %s, which describes all columns together: take auto or gaussian-diagonal", f.Family)
+	}
+	if err := h.among(keys...); err != nil {
+		return err
+	}
+	for _, pair := range pairs {
+		if h.has(pair[0]) != h.has(pair[1]) {
+			return misused("--prior: %s and %s are one distribution: give both or neither", pair[0], pair[1])
+		}
+	}
+	if f.Method == methodCVB0 && f.Accelerate {
+		return misused("--accelerate cannot be used with --method %s, which solves an equation for the labels and climbs nothing", f.Method)
+	}
+	if f.Method != methodMAP {
+		return nil
+	}
+	distributions := map[string]string{"weights": "Dirichlet", "start": "Dirichlet", "transitions": "Dirichlet", "alpha": "Dirichlet", "a": "beta", "b": "beta", "shape": "gamma"}
+	if f.bernoulliOnly() {
+		distributions["a"] = "Dirichlet"
+	}
+	for _, key := range h.keys { // densities that MAP could climb without end, at the edge of their range
+		if name := distributions[key]; name != "" && h.values[key] < 1 {
+			return misused("--prior: %s=%v: with less than 1 a %s distribution has no most probable value: give 1 or more, or --method vb", key, h.values[key], name)
+		}
+	}
+	return nil
+}
+
+// mixturePriors makes of --prior those of the weights and of the families that the model
+// has; nil stands for their defaults.
+func (f *modelFlags) mixturePriors(rows family.Family) (weights prior.Dirichlet, of prior.Prior, err error) {
+	h := &f.Prior
+	if f.bernoulliOnly() {
+		if b := h.values["b"]; b != 0 {
+			of = prior.Beta{A: b, B: b}
+		}
+		return prior.Dirichlet{Alpha: h.values["a"]}, of, nil
+	}
+	own, names, taken := family.Priors{}, parts(rows), []string{"weights"}
+	if f.model().sequences {
+		taken = slices.Clone(chainKeys)
+	}
+	for _, f := range families {
+		if !slices.Contains(names, f.name) {
+			continue
+		}
+		taken = append(taken, f.keys...)
+		if slices.ContainsFunc(f.keys, h.has) {
+			own[f.name] = f.prior(h.values)
+		}
+	}
+	for _, key := range h.keys {
+		if !slices.Contains(taken, key) {
+			return weights, nil, misused("--prior: no family of the model takes %s: %s takes %s", key, strings.Join(slices.Sorted(slices.Values(names)), ", "), strings.Join(taken, ", "))
+		}
+	}
+	if len(own) > 0 {
+		of = own
+	}
+	return prior.Dirichlet{Alpha: h.values["weights"]}, of, nil
+}
+
+// parts are the names of the families that a family is made of.
+func parts(of family.Family) (names []string) {
+	product, ok := of.(family.Product)
+	if !ok {
+		return []string{of.Name()}
+	}
+	for _, f := range product {
+		if !slices.Contains(names, f.Name()) {
+			names = append(names, f.Name())
+		}
+	}
+	return names
+}
+
+// describedRows are a table of numbers, and the family of its rows.
+type describedRows struct {
+	*framework.Table                // the columns that the classes describe
+	whole            framework.Rows // with those of the gate, which come last: codes of levels
+	columns          []column       // likewise
+	family           family.Family
+	why              string // the method, where the columns decide; else empty
+}
+
+// rows finds out what the columns are and makes numbers of them.
+func (in *input) rows(s *session, f *modelFlags) (*describedRows, error) {
+	if err := in.checkGate(f.Gate); err != nil {
+		return nil, err
+	}
+	all, err := described(s, in, f.Family, f.described())
+	if err != nil {
+		return nil, err
+	}
+	d := len(all) - len(f.Gate)
+	for j := range f.Gate {
+		all[d+j].Family = familyGate
+	}
+	columns := all[:d]
+	why := ""
+	if f.byColumns {
+		if why = suitsCVB0(columns, in.Rows()); why != "" && in.largeCounts(columns) {
+			why = ""
+		}
+		if why != "" {
+			f.Method = methodCVB0
+		}
+		if err := f.checkPrior(); err != nil {
+			return nil, err
+		}
+	}
+	if ordinal := slices.IndexFunc(columns, func(c column) bool { return c.Family == familyOrdinal }); ordinal >= 0 && f.model().informed(f.Method) {
+		return nil, fmt.Errorf("column %.60q is ordinal, which has no conjugate prior: take it as categorical, or another method than %s", columns[ordinal].Name, f.Method)
+	}
+	if f.Family == familyMultinomial && len(columns) < 2 {
+		return nil, errors.New("1 column: multinomial counts in two categories at least")
+	}
+	if err := in.recode(all, upTo(0, len(all)-1), false); err != nil {
+		return nil, err
+	}
+	x, n, _, err := in.numbers(s, true, needsComplete(f.Family))
+	if err != nil {
+		return nil, err
+	}
+	whole := framework.Rows{N: n, D: len(all), Stride: len(all), X: x}
+	if d < len(all) {
+		x = packed(whole, d)
+	}
+	if f.Family == familyMultinomial && floats.Norm(x, 1) == 0 {
+		return nil, errors.New("every count is 0: there is nothing to fit")
+	}
+	if err := in.refuseConstant(columns, f.floor() > 0); err != nil {
+		return nil, err
+	}
+	if wholeMatrix(f.Family) && n <= d { // said before D² numbers are made
+		return nil, fmt.Errorf("%s and %s: a covariance matrix needs more rows than columns: --family gaussian-diagonal or gaussian-spherical, or --model bpca --method vb", counted(n, "row"), counted(d, "column"))
+	}
+	table, err := in.source(x, n, d)
+	if err != nil {
+		return nil, err
+	}
+	return &describedRows{table, whole, all, overTable(family.WithFloor(familyOfRows(f.Family, columns), f.floor()), x, d), why}, nil
+}
+
+// task is one of a model whose rows belong to classes.
+func (r *describedRows) task(f *modelFlags, class string) *task {
+	t := &task{what: strings.Join(parts(r.family), ", ") + " " + class + "s", why: r.why, columns: r.columns, largest: mostComponents(r.Table, r.family)}
+	t.checkSize = func(k int) error { // that the model needs rows that differ, it finds out itself
+		if n := r.Rows(); k > n {
+			return fmt.Errorf("%s for %s: choose K up to %d", counted(k, class), counted(n, "row"), n)
+		}
+		return nil
+	}
+	t.informative = func(c framework.Criterion) bool { return compares(c, f.Method) }
+	return t
+}
+
+func bindMixture(s *session, f *modelFlags, in *input) (*task, error) {
+	rows, err := in.rows(s, f)
+	if err != nil {
+		return nil, err
+	}
+	t := rows.task(f, "component")
+	if len(f.Gate) > 0 {
+		b, err := f.starting()
+		if err != nil {
+			return nil, err
+		}
+		gate := gateOf(rows.columns, f.Gate)
+		base, own := mixture.Model{Family: rows.family, Start: b.fit}, rows.columns[:gate.own]
+		t.engine, err = gatedEngine(f, in, gate, rows.whole, own, base, (*gatedClasses).result)
+		return t, err
+	}
+	t.engine, err = mixtureEngine(f, rows.Table, rows.columns, rows.family)
+	return t, err
+}
+
+// mostCells is the size of table up to which codes and counts have their parameters integrated out by default: it takes
+// seconds there, and of larger ones gFAB finds K nearly as often in a fortieth of the time (docs/guides/criteria-and-priors.md).
+const mostCells = 10_000
+
+// suitsCVB0 says why cvb0 is the default method for a table, empty where it is not.
+func suitsCVB0(columns []column, rows int) string {
+	counts := false
+	for _, c := range columns {
+		switch c.Family {
+		case familyBernoulli, familyCategorical:
+		case familyPoisson:
+			counts = true
+		default:
+			return ""
+		}
+	}
+	switch {
+	case rows*len(columns) > mostCells:
+		return ""
+	case counts:
+		return "cvb0, as the columns are codes or counts (default elsewhere: gfab)"
+	}
+	return "cvb0, as the columns are codes (default elsewhere: gfab)"
+}
+
+// largestCount is the count up to which cvb0 is the default: from about 10,000 on, the predictive probabilities of rows left out lose
+// their digits, and its fits do not converge.
+const largestCount = 1000
+
+// largeCounts says whether a column of counts has larger ones.
+func (in *input) largeCounts(columns []column) bool {
+	return slices.ContainsFunc(columns, func(c column) bool {
+		if c.Family != familyPoisson {
+			return false
+		}
+		values, err := in.Column(c.Name) // that it has none is found out when they are fitted
+		return err == nil && slices.ContainsFunc(values, func(v float64) bool { return v > largestCount })
+	})
+}
+
+// compares leaves out the ELBO of estimated parameters, which never falls as K grows.
+func compares(c framework.Criterion, method string) bool {
+	return c.Name != framework.ELBO.Name || method == methodVB
+}
+
+// floor is the factor of the least variances of Gaussian columns, or that there are none.
+func (f *modelFlags) floor() float64 {
+	if floor := valueOr(f.Floor, 1); floor > 0 && f.Method != methodVB {
+		return floor
+	}
+	return family.NoFloor
+}
+
+// refuseConstant refuses columns of one value, all at once, where a family has to measure how
+// the values of each column vary: not normal ones with a floor, unless all are constant.
+func (in *input) refuseConstant(columns []column, floor bool) error {
+	var constant []string
+	bounded := 0 // of the constant ones
+	for j, c := range columns {
+		if familyNamed(c.Family).varies && in.Constant(j, in.frequencies) {
+			constant = append(constant, c.Name)
+			if floor && familyNamed(c.Family).normal {
+				bounded++
+			}
+		}
+	}
+	if bounded == len(constant) && bounded < len(columns) {
+		return nil
+	}
+	return refusal(constant, len(columns), "every column is constant", "is constant", "are constant")
+}
+
+// mixtureEngine makes the model of the method.
+func mixtureEngine(f *modelFlags, table *framework.Table, columns []column, rows family.Family) (engine, error) {
+	weights, of, err := f.mixturePriors(rows)
+	if err != nil {
+		return nil, err
+	}
+	b, err := f.starting()
+	if err != nil {
+		return nil, err
+	}
+	start := b.fit
+	base := mixture.Model{Family: rows, Start: start}
+	if f.Method == methodVB || f.Method == methodCVB0 {
+		variational := mixture.Variational{Family: rows, Start: start, Prior: of, Weights: weights}
+		var model framework.Model[framework.Rows, *mixture.Posterior, *mixture.Statistics] = variational
+		if f.Method == methodCVB0 {
+			model = mixture.CVB0{Variational: variational}
+		}
+		return &iterated[framework.Rows, *mixture.Posterior, *mixture.Statistics]{model, table, func(q *mixture.Posterior, s *mixture.Statistics) (*result, error) {
+			p, err := variational.Point(q)
+			if err != nil {
+				return nil, err
+			}
+			found, err := newComponents(base, f.Family, columns, p, q, s)
+			if err != nil {
+				return nil, err
+			}
+			return found.result(), nil
+		}}, nil
+	}
+	made := &iterated[framework.Rows, *mixture.Parameters, *mixture.Statistics]{model: base, source: table}
+	if f.Method == methodMAP {
+		made.model = mixture.MAP{Model: base, Prior: of, Weights: weights}
+	}
+	made.find = func(p *mixture.Parameters, s *mixture.Statistics) (*result, error) {
+		found, err := newComponents(base, f.Family, columns, p, nil, s)
+		if err != nil {
+			return nil, err
+		}
+		r := found.result()
+		r.bootstrap = func(ctx context.Context, o bootstrap.Options) (bootstrap.Outcome, error) {
+			return found.bootstrap(ctx, made.model, table, o)
+		}
+		return r, nil
+	}
+	return made, nil
+}
+
+// mostByDefault is where kmax begins.
+const mostByDefault = 10
+
+// mostComponents is the default of kmax: 10, but two rows to a component, or one more than
+// columns where its covariance is full or has factors, and no more components than there are different rows
+// of positive weight. To a multinomial family, rows are the same that are proportional.
+func mostComponents(table *framework.Table, of family.Family) int {
+	most := mostByRows(table, of)
+	_, shares := of.(family.Multinomial)
+	same := func(a, b []float64) bool {
+		one, other := 1., 1.
+		if shares {
+			one, other = floats.Sum(b), floats.Sum(a) // counts have exact products
+		}
+		return slices.EqualFunc(a, b, func(x, y float64) bool { return x*one == y*other || x != x && y != y })
+	}
+	var seen [][]float64
+	rows := table.All()
+	for i := 0; i < rows.N && len(seen) < most; i++ {
+		row := rows.Row(i)
+		if rows.Weight(i) > 0 && !slices.ContainsFunc(seen, func(other []float64) bool { return same(row, other) }) {
+			seen = append(seen, row)
+		}
+	}
+	return max(1, len(seen))
+}
+
+// mostByRows is the default of kmax where rows may be alike.
+func mostByRows(table *framework.Table, of family.Family) int {
+	n, d := table.Dims()
+	each := 2
+	switch g := of.(type) {
+	case family.Gaussian:
+		if g.Covariance == family.Full {
+			each = d + 1
+		}
+	case family.FactorAnalysers:
+		each = d + 1
+	}
+	return max(1, min(n/each, mostByDefault))
+}

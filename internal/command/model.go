@@ -1,0 +1,294 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/latent-go/latent/bootstrap"
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/htmlreport"
+	"github.com/latent-go/latent/models/blockmodel"
+)
+
+// A model is a value of --model: all that the command has to know of it before it sees data.
+type model struct {
+	data string // the embedded data set that is the default of --data
+	// families are the values of --family, methods those of --method: the first is the
+	// default, except that selecting is the default method of latent select.
+	families, methods []string
+	selecting         string
+	classes           bool // z is a class: --columns, --start and ICL make sense, and several starts by default
+	mixes             bool // the rows are independent: criteria that integrate the parameters out or count labels are theirs
+	sequences         bool // rows follow one another: --sequence
+	pairs             bool // rows are pairs of names with a number, such as edges: see triples
+	gaps              bool // entries may be missing, without classes
+	responds          bool // a column is explained by others: --response; rows are complete
+	gates             bool // probabilities of classes may depend on columns: --gate
+	singular          bool // sBIC has learning coefficients of it, without classes
+	labels            bool // a row has several labels: ICL makes sense, and several starts by default
+	noises            bool // --noise diagonal and --noise isotropic
+	likelihood        bool // estimates are those of maximum likelihood, which BIC and AIC compare
+	several           bool // local maxima are many: several starts by default, without classes
+	ranks             bool // every method finds K in one fit, by the ELBO, and has a place for --prior
+	// check refuses flags that do not go together, before any data are read.
+	check func(f *modelFlags) error
+	// bind readies the model for the rows of a table.
+	bind func(s *session, f *modelFlags, in *input) (*task, error)
+	// load makes a saved model ready for use.
+	load func(m *modelFile) (*savedModel, error)
+}
+
+// models are the values of --model.
+var models map[string]model
+
+func init() { // their functions use the list
+	mixtures := model{data: "faithful", families: familyNames(false), methods: []string{methodGFAB, methodFAB, methodEM, methodMAP, methodVB, methodCVB0},
+		selecting: methodEM, classes: true, mixes: true, gates: true, check: checkMixture, bind: bindMixture, load: loadMixture}
+	bernmix := mixtures
+	bernmix.data, bernmix.families = "housevotes84", []string{familyBernoulli}
+	models = map[string]model{
+		"mixture": mixtures,
+		"bernmix": bernmix,
+		"hmm": {data: "geyser", families: familyNames(false), methods: []string{methodGFAB, methodFAB, methodEM, methodMAP, methodVB},
+			selecting: methodEM, classes: true, sequences: true, check: checkHMM, bind: bindHMM, load: loadHMM},
+		"bpca": {data: "satellite", families: []string{familyGaussian}, methods: []string{methodGFAB, methodFAB, methodEM, methodVB, methodClosedForm},
+			selecting: methodClosedForm, check: checkBPCA, bind: bindBPCA, load: loadBPCA},
+		"ppca": {data: "satellite", families: []string{familyGaussian}, methods: []string{methodClosedForm, methodEM},
+			selecting: methodClosedForm, likelihood: true, check: checkBPCA, bind: bindBPCA, load: loadBPCA},
+		"factor": {data: "satellite", families: []string{familyGaussian}, methods: []string{methodClosedForm, methodGFAB, methodFAB, methodEM},
+			selecting: methodClosedForm, gaps: true, singular: true, noises: true, check: checkFactor, bind: bindFactor, load: loadFactor},
+		"features": {data: "iris", families: []string{familyGaussian}, methods: []string{methodGFAB, methodFAB, methodEM},
+			selecting: methodEM, labels: true, noises: true, check: checkFeatures, bind: bindFeatures, load: loadFeatures},
+		"topics": {data: "bars", families: []string{familyCategorical}, methods: []string{methodCVB0}, selecting: methodCVB0, pairs: true,
+			check: checkTopics, bind: bindTopics, load: loadTopics},
+		"blockmodel": {data: "karate", families: []string{familyBernoulli, familyPoisson}, methods: []string{methodGreedy, methodGFAB, methodFAB, methodEM},
+			selecting: methodGreedy, pairs: true, several: true, check: checkBlockmodel, bind: bindBlockmodel, load: loadBlockmodel},
+		"vbmf": {data: "satellite", families: []string{familyGaussian}, methods: []string{methodClosedForm, methodVB},
+			selecting: methodClosedForm, ranks: true, check: checkVBMF, bind: bindVBMF, load: loadVBMF},
+		modelOfCurves: {data: "NPreg", families: []string{familyGaussian, familyPoisson, familyBinomial}, methods: []string{methodGFAB, methodFAB, methodEM},
+			selecting: methodEM, classes: true, responds: true, gates: true, check: checkRegression, bind: bindRegression, load: loadRegression},
+	}
+}
+
+// criteria score a method's fits, its own first.
+func (m model) criteria(method string) []framework.Criterion {
+	own := map[string][]framework.Criterion{methodFAB: {framework.FIC, framework.GFIC, framework.BICEM},
+		methodEM: {framework.BICEM, framework.GFIC, framework.FIC}, methodMAP: {framework.BICEM, framework.GFIC, framework.FIC}}
+	list, ok := own[method]
+	switch {
+	case m.likelihood:
+		return []framework.Criterion{framework.BIC, framework.AIC}
+	case m.ranks || method == methodVB:
+		return []framework.Criterion{framework.ELBO}
+	case method == methodCVB0:
+		return []framework.Criterion{framework.Collapsed}
+	case method == methodGreedy:
+		return []framework.Criterion{framework.ExactICL, framework.BIC, framework.AIC}
+	case !ok:
+		list = []framework.Criterion{framework.GFIC, framework.FIC, framework.BICEM}
+	}
+	if m.sequences && method == methodMAP { // a prior lets states without steps be, for which BICEM hardly charges
+		list = append([]framework.Criterion{framework.BIC}, append(list, framework.AIC)...)
+	} else {
+		list = append(list, framework.BIC, framework.AIC)
+	}
+	if m.classes || m.labels {
+		list = append(list, framework.ICL)
+	}
+	return append(list, framework.ELBO)
+}
+
+// further criteria score a method's fits where they are asked for: they take more passes over the rows, or conjugate priors, or,
+// where fits of every K are compared, the sweep.
+func (m model) further(method string, sweep bool) (list []framework.Criterion) {
+	if method == methodGreedy && sweep {
+		return []framework.Criterion{framework.GFIC, framework.FIC, framework.BICEM}
+	}
+	if m.singular && sweep && (method == methodClosedForm || method == methodEM) {
+		return []framework.Criterion{framework.SBIC}
+	}
+	if m.mixes && method != methodCVB0 {
+		list = append(list, framework.Collapsed)
+	}
+	if m.mixes {
+		list = append(list, framework.ExactICL, framework.DNML)
+	}
+	if sweep && m.classes && method != methodVB && method != methodCVB0 {
+		if m.mixes {
+			list = append(list, framework.SBIC)
+		}
+		list = append(list, framework.Slope)
+	}
+	return list
+}
+
+// needsAll says whether the model has no place for missing values.
+func (m model) needsAll(family string) bool {
+	return !m.classes && !m.gaps || m.responds || needsComplete(family)
+}
+
+// checkLabel refuses labels where there are no components to compare them with.
+func (m model) checkLabel(name, label string) error {
+	if label != "" && !m.classes {
+		return misused("--label requires a mixture: a %s model has no components", name)
+	}
+	return nil
+}
+
+// part is what one latent dimension is called.
+func (m model) part() string {
+	switch {
+	case m.sequences:
+		return "state"
+	case m.classes:
+		return "component"
+	case m.labels:
+		return "feature"
+	case m.several:
+		return "block"
+	}
+	return "latent dimension"
+}
+
+// finds says whether a method finds K in one fit; the others fit every K separately.
+func (m model) finds(method string) bool {
+	return m.ranks || prunes(method) || method == methodGreedy
+}
+
+// informed says whether a method has a place for --prior.
+func (m model) informed(method string) bool {
+	return m.ranks || method == methodVB || method == methodMAP || method == methodCVB0 || method == methodGreedy
+}
+
+// starts is the default of --restarts: several make up for local maxima where they cost little. Those of cvb0, which integrates
+// the parameters out, agree, and three show it.
+func (m model) starts(method string, rows, cols int) int {
+	switch {
+	case method == methodGreedy:
+		return blockmodel.DefaultStarts(rows)
+	case !m.classes && !m.labels && !m.several || rows > 5000 || cols > 1_000_000/max(1, rows) || method == methodClosedForm:
+		return 1
+	case m.labels:
+		return 5
+	case method == methodCVB0:
+		return 3
+	}
+	return 10
+}
+
+// checkFlags refuses flags that only models of classes have a place for, and then those that
+// the model itself refuses.
+func (m model) checkFlags(f *modelFlags) error {
+	switch {
+	case !m.sequences && f.Sequence != "":
+		return misused("--sequence cannot be used with --model %s, whose rows are independent", f.Model)
+	case !m.sequences && f.LeftRight != nil:
+		return misused("--left-right cannot be used with --model %s, whose rows are independent", f.Model)
+	case !m.responds && f.regressionFlags.given() != "":
+		return misused("%s requires --model regression, and the model is %s", f.regressionFlags.given(), f.Model)
+	case !m.classes && f.Columns.text != "":
+		return misused("--columns cannot be used with --model %s: it gives columns of mixtures their families", f.Model)
+	case !m.classes && f.Start != nil:
+		return misused("--start cannot be used with --model %s: it initialises mixtures", f.Model)
+	}
+	return m.check(f)
+}
+
+// A task is a model ready for one table.
+type task struct {
+	engine
+	what        string                           // the model's parts for people, such as "gaussian noise"
+	why         string                           // the method, where the table decided; else empty
+	columns     []column                         //
+	largest     int                              // the default of kmax
+	doubleTo    int                              // how far K may double by itself where --kmax is not given; 0: not at all
+	checkSize   func(k int) error                // refuses K beyond what the columns allow
+	informative func(c framework.Criterion) bool // whether a criterion compares fits to this table; nil: all do
+}
+
+// A result is what a fit found, of whatever model, as JSON, text and page show it.
+type result struct {
+	k                 int
+	params, posterior any         // in JSON and in a model file; posterior is nil where Π is estimated
+	explained         []float64   // share of the variance, a latent dimension
+	components        []component // of mixtures
+	topics            []topicSummary
+	graph             *graphView  // of block models
+	byK               []sizeScore // of a method that meets every K on its way
+	covariances       []namedMatrix
+	gate              *gateReport // of --gate
+	doubts            []error     // about columns, to be warned of
+	// without warns where a criterion is higher of no latent dimensions at all; nil where that is not known.
+	without       func(c framework.Criterion, value, n float64) error
+	facts         [][2]string // lines of the text, by name
+	print         func(p *page)
+	classify      func(in *input) ([]int, error) // the components of rows, from 0; nil where z is no class
+	loadingErrors []float64                      // standard errors of standardised loadings, D×K, by bootstrap
+	// bootstrap adds standard errors to the components or the loadings; nil where there is none.
+	bootstrap func(ctx context.Context, o bootstrap.Options) (bootstrap.Outcome, error)
+	sections  func(in *input) ([]htmlreport.Section, error)
+	// finding says on the page what was found, before all else: the text, and an item for each class; nil where the model says
+	// no more than K.
+	finding func(in *input) (htmlreport.Section, error)
+}
+
+// A savedModel is applied to rows, and draws some.
+type savedModel struct {
+	needsAll bool // has no place for missing values
+	// sequences is score for rows that follow one another; nil where they do not. forecast has the probabilities of the states of the h
+	// steps after each sequence, and expect says what the columns are under such probabilities.
+	sequences func(b framework.Sequences) ([]float64, error)
+	forecast  func(b framework.Sequences, h int) ([]float64, error)
+	expect    func(states []float64) (forecastStep, error)
+	// prior is score for rows that have the columns of the gate alone; nil where there is none.
+	gate  []column
+	prior func(rows framework.Rows) ([]float64, error)
+	// given is sample for rows whose columns of the gate, or regressors, are taken as they are; nil where sample needs none.
+	given    func(rows framework.Rows, rng *rand.Rand) (x []float64, labels []int, err error)
+	optional []string // columns that rows need not have: the response and what it counts over
+	layout   layout
+	doubt    string // of the scores; empty: none
+	// pairs takes the names of a list of pairs to the numbers of rows that score is about; nil where rows are those of a table.
+	pairs func(t *triples) ([]float64, error)
+	// score returns the numbers of each row that the layout names.
+	score func(rows framework.Rows) ([]float64, error)
+	// sample draws n rows, and the component of each where z is a class.
+	sample func(n int, rng *rand.Rand) (x []float64, labels []int, err error)
+	// fill returns the numbers of each row, with those that are missing filled in; nil where that cannot be.
+	fill func(rows framework.Rows) ([]float64, error)
+	// applied and drawn take the place of score and sample where rows are pairs of names with a number. What is drawn begins with its
+	// head, and has the components where they are asked for, which only models have that are labelled.
+	applied  func(c *predictCommand, s *session, m *modelFile) error
+	drawn    func(s *session, n int, labels bool, rng *rand.Rand, write func(record ...string) error) error
+	labelled bool
+}
+
+// A layout names the numbers that a saved model returns of a row: those of CSV, the ones
+// between single and last in JSON as one list.
+type layout struct {
+	first     []string       // names of numbers before the list
+	list      string         // the list's name in JSON
+	entries   []string       // its names in CSV
+	last      []string       // names of numbers after it
+	constants map[string]any // further values that JSON has, the same for all rows
+}
+
+func (l layout) names() []string { return slices.Concat(l.first, l.entries, l.last) }
+
+// named are columns known by their names alone.
+func named(names []string) (columns []column) {
+	for _, name := range names {
+		columns = append(columns, column{Name: name})
+	}
+	return columns
+}
+
+// numbered are names with the numbers from 1 to n.
+func numbered(prefix string, n int) (names []string) {
+	for i := range n {
+		names = append(names, fmt.Sprint(prefix, i+1))
+	}
+	return names
+}

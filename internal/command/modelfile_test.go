@@ -1,0 +1,75 @@
+package command
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestAModelFileIsRefusedUnlessItIsWhole(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "m.json")
+	done(t, "fit", "--model", "bpca", "--data", "iris", "--method", "vb", "--k", "2", "--out", path)
+	raw, err := os.ReadFile(path)
+	require.NoError(t, err)
+	_, err = parseModel(raw)
+	require.NoError(t, err)
+	for n := range raw {
+		_, err := parseModel(raw[:n])
+		require.ErrorContains(t, err, "truncated or damaged", "%d bytes", n)
+		require.NotContains(t, err.Error(), "\n")
+	}
+	text := string(raw)
+	for _, c := range []struct{ text, part string }{
+		{"a,b\n1,2\n", "not a model file"},
+		{"\x93NUMPY", "not a model file"},
+		{"[1,2]", "not a model file"},
+		{"{}", "not a model file"},
+		{`{"format":7}`, "not a model file"},
+		{text + "x", "after top-level value"},
+		{text + text, "after top-level value"},
+		{strings.Replace(text, `"latent-model"`, `"other"`, 1), "not a model file"},
+		{strings.Replace(text, `"version":3`, `"version":4`, 1), "version is 4, and this version of latent reads 3 alone: a file of another version needs"},
+		{strings.Replace(text, `"version":3`, `"version":0`, 1), "version is 0, and"},
+		{strings.Replace(text, `"version":3`, `"version":1.5`, 1), "version is 1.5, and"},
+		{strings.Replace(text, `"version":3`, `"version":"1"`, 1), `version is "1", and`},
+		{strings.Replace(text, `"version":3,`, ``, 1), "version is missing"},
+		{strings.Replace(text, `"family":"gaussian"`, `"family":"poisson"`, 1), `family "poisson" is unknown to this version of latent, which knows gaussian`},
+		{strings.Replace(text, `"family":"gaussian",`, ``, 1), "it has no family"},
+		{strings.Replace(text, `"family":"gaussian"`, `"family":7`, 1), "family 7 is unknown"},
+		{strings.Replace(text, `"model":"bpca"`, `"model":"kmeans"`, 1), "knows " + strings.Join(slices.Sorted(maps.Keys(models)), ", ")},
+		{strings.Replace(text, `"model":"bpca"`, `"model":"bernmix"`, 1), "knows bernoulli"},
+		{strings.Replace(text, `"model":"bpca"`, `"model":"mixture"`, 1), `the family of column "Sepal.Length" is ""`},
+
+		{strings.Replace(text, `"noise":`, `"noise":-`, 1), "not positive"},
+		{strings.Replace(text, `"noise":`, `"nose":`, 1), "not positive"},
+		{strings.Replace(text, `"params":`, `"other":`, 1), "no parameters"},
+		{strings.Replace(text, `"params":{"k":2`, `"params":{"k":3`, 1), "do not go with"},
+		{strings.Replace(text, `"params":{"k":2`, `"params":{"k":"2"`, 1), "damaged"},
+		{strings.Replace(text, `{"name":"Sepal.Length"},`, ``, 1), "column names"},
+		{strings.Replace(text, `"Sepal.Length"`, `"Sepal.Width"`, 1), "two columns"},
+	} {
+		broken := file(t, "broken.json", resealed(c.text))
+		fails(t, 1, c.part, "", "predict", broken, "--data", "iris")
+		fails(t, 1, c.part, "", "sample", broken, "-n", "2")
+	}
+	for i := range 28 {
+		flipped := []byte(text)
+		flipped[i*len(text)/28+7] ^= 1 << (i % 8)
+		fails(t, 1, "", "", "predict", file(t, "flipped.json", string(flipped)), "--data", "iris")
+	}
+	fails(t, 1, "no such file", "", "sample", filepath.Join(t.TempDir(), "none.json"), "-n", "2")
+}
+
+// resealed is a model file with the right checksum for its text.
+func resealed(text string) string {
+	at := strings.LastIndex(text, checksumField)
+	if at < 0 || !strings.HasSuffix(text, `"}`) {
+		return text
+	}
+	return string(withChecksum([]byte(text[:at])))
+}

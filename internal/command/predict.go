@@ -1,0 +1,487 @@
+package command
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/framework"
+)
+
+type predictCommand struct {
+	Data string `required:"" placeholder:"FILE|NAME" help:"CSV, NPY (also gzipped), Parquet or Arrow file, or a pattern such as 'part-*.csv' of files that are one table; - for standard input; or an embedded data set, see latent datasets."`
+	inputFlags
+	Unseen   string   `default:"error" enum:"error,missing" help:"Levels of categorical columns that the model has not seen: error refuses them, missing takes them for missing values."`
+	Saved    string   `arg:"" name:"model" placeholder:"MODEL.json" help:"Model saved by latent fit --out."`
+	ID       []string `name:"id" placeholder:"COL" help:"Pass these columns through, as texts and before the predictions: names and numbers of rows, say. They need not be in the model. Default: those of the fit, where the data have them."`
+	Sequence string   `placeholder:"COL" help:"hmm: the column that says which sequence a row belongs to. Default: the one of the fit, where the data have it; else the table is one sequence."`
+	Forecast *int     `placeholder:"STEPS" help:"hmm: predict the so many steps that follow each sequence in place of those that are there: probabilities of the states, means and standard deviations of the columns, and probabilities of the levels of categorical ones."`
+	Label    string   `placeholder:"COL" help:"Known classes of the rows (mixtures, hmm): compare components to this column by the adjusted Rand index and a cross-table, in JSON, on standard output where --out names a file, or else on standard error."`
+	Fill     bool     `help:"Write the rows themselves, with their missing entries filled in by their means given the others (factor, features), in place of what the model says of them."`
+	Out      string   `placeholder:"FILE" help:"File to write: Parquet where its name ends in .parquet. Default, and -: standard output."`
+	Format   string   `default:"csv" enum:"csv,json" help:"Output: csv or json."`
+	Report   string   `placeholder:"DIR" help:"Write DIR/index.html: how the rows lie beside those of the fit: components then and now, how likely the rows are, which columns moved, rows unlike all that the model expects."`
+
+	drift *drift // of --report
+}
+
+// rowHead heads the column of row numbers.
+const rowHead = "row"
+
+// Run writes what the model says of each row: components and their probabilities or latent means, and the
+// log-likelihood; of rows among which some are left out, also their numbers.
+func (c *predictCommand) Run(s *session) error {
+	m, err := readModel(c.Saved)
+	if err != nil {
+		return err
+	}
+	c.asFitted(m)
+	if err := cmp.Or(c.checkSequences(m), c.checkFormat()); err != nil {
+		return err
+	}
+	if c.Fill && m.saved.fill == nil {
+		return misused("--fill requires a model that has missing entries filled in, such as factor: %s is a %s model", c.Saved, m.Model)
+	}
+	if err := c.compare(s, m); err != nil {
+		return err
+	}
+	if m.saved.applied != nil {
+		if err := cmp.Or(models[m.Model].checkLabel(m.Model, c.Label), s.checkOut(c.Out, c.Data, c.Saved)); err != nil {
+			return err
+		}
+		return m.saved.applied(c, s, m)
+	}
+	if m.saved.doubt != "" {
+		s.note("%s: %s", c.Saved, m.saved.doubt)
+	}
+	gaps, err := c.gaps(m.saved.needsAll)
+	if err != nil {
+		return err
+	}
+	if err := s.checkOut(c.Out, c.Data, c.Saved); err != nil {
+		return err
+	}
+	if m.saved.pairs != nil {
+		p, err := c.readPairs(s, m)
+		if err != nil {
+			return err
+		}
+		return c.emit(s, p)
+	}
+	if err := c.checkColumns(m, namesOf(m.Columns)); err != nil {
+		return err
+	}
+	next, stop := c.inputs(s, m)
+	defer stop()
+	p, err := c.next(s, m, gaps, next)
+	if err != nil {
+		return err
+	}
+	if c.Forecast != nil {
+		return c.forecast(s, m, p)
+	}
+	total := p.in.tally
+	if total != nil {
+		quiet := *s // what is to be noted of the columns, the first rows have shown
+		p.following = func() (*prediction, error) { return c.next(&quiet, m, gaps, next) }
+	}
+	if err := c.emit(s, p); err != nil {
+		return err
+	}
+	if c.drift != nil {
+		if err := writePage(c.Report, c.drift.html(p.in, c.Saved, s.notes)); err != nil {
+			return err
+		}
+	}
+	if total != nil {
+		total.noteNA(s, p.in, c.NA)
+		total.noteDropped(s, p.in)
+		total.noteGaps(s, p.in)
+	}
+	if a := p.agreement(); a != nil && c.Format == "csv" {
+		return c.printAgreement(s, a)
+	}
+	return nil
+}
+
+// inputs are the table: some rows after others, or all rows at once where what is written is not one row after another. Numbers of
+// those lie in the store.
+func (c *predictCommand) inputs(s *session, m *modelFile) (next func() (*input, error), stop func()) {
+	reading := asText(m.reading(), c.own(m)...)
+	c.wanted = c.columnsOf(m)
+	if m.saved.sequences == nil && c.Label == "" && c.Format == "csv" {
+		return c.openBlocks(s, c.Data, reading)
+	}
+	read := false
+	return func() (*input, error) {
+		if read {
+			return nil, nil
+		}
+		read = true
+		return c.open(s, c.Data, reading)
+	}, func() {}
+}
+
+// columnsOf says which columns have to be read, where the model's are found by their names; nil: all.
+func (c *predictCommand) columnsOf(m *modelFile) func(name string) bool {
+	if names := namesOf(m.Columns); !generated(names) {
+		asked := setOf(slices.Concat(names, c.own(m), c.Select))
+		return func(name string) bool { return asked[name] }
+	}
+	return nil
+}
+
+// own are columns that are asked for, and are none of the model's.
+func (c *predictCommand) own(m *modelFile) []string {
+	return without(append(slices.Concat(c.ID, m.Settings.ID), c.Label, c.sequence(m)), setOf(namesOf(m.Columns)))
+}
+
+func (c *predictCommand) sequence(m *modelFile) string {
+	return cmp.Or(c.Sequence, m.Settings.Sequence)
+}
+
+// next readies the model for the next rows, nil after the last. It is an error if no row at all is left.
+func (c *predictCommand) next(s *session, m *modelFile, gaps string, next func() (*input, error)) (*prediction, error) {
+	var last *input
+	for {
+		in, err := next()
+		if err != nil {
+			return nil, err
+		}
+		if in == nil {
+			if last != nil && last.tally.dropped == last.tally.rows {
+				err = last.noneLeft()
+			}
+			return nil, err
+		}
+		if p, err := c.prediction(s, m, gaps, in); err != nil || p.rows > 0 {
+			return p, err
+		}
+		last = in
+	}
+}
+
+// prediction readies the model for rows.
+func (c *predictCommand) prediction(s *session, m *modelFile, gaps string, in *input) (p *prediction, err error) {
+	p = &prediction{drift: c.drift, in: in, first: in.Origin(0), layout: m.saved.layout, score: m.saved.score}
+	if p.ids, err = c.read(s, m, in); err != nil {
+		return nil, err
+	}
+	columns := m.Columns
+	if m.saved.prior != nil && in.lacks(m.Columns[:len(m.Columns)-len(m.saved.gate)]) {
+		s.note("%s has no column of the components: their probabilities are what the gate says", in.name)
+		columns, p.score = m.saved.gate, m.saved.prior
+	}
+	if len(m.saved.optional) > 0 && !in.unnamed {
+		columns, p.score = m.present(in)
+	}
+	p.columns = namesOf(columns)
+	if c.drift != nil && len(p.columns) < len(m.Columns) {
+		return nil, in.wrap(misused("--report compares rows with those of the fit, and needs all columns of the model: %s", quoted(without(namesOf(m.Columns), setOf(p.columns)))))
+	}
+	order, err := in.match(s, p.columns)
+	if err != nil {
+		return nil, in.wrap(err)
+	}
+	if err := in.recode(columns, order, c.Unseen == "missing"); err != nil {
+		return nil, in.wrap(err)
+	}
+	c.noteNA(s, in)
+	if err := in.complete(s, gaps); err != nil {
+		return nil, err
+	}
+	if p.errors = in.renderer(); in.Rows() == 0 {
+		return p, nil
+	}
+	if p.x, p.rows, _, err = in.numbers(s, models[m.Model].classes, m.saved.needsAll); err != nil {
+		return nil, in.wrap(err)
+	}
+	p.errors.columns, p.errors.origin = namesOf(columns), p.origin
+	if len(m.saved.optional) > 0 { // whose errors are about all columns
+		p.errors.columns = namesOf(m.Columns)
+	}
+	for j, place := range order {
+		p.errors.columns[slices.Index(p.errors.columns, columns[j].Name)] = in.Names[place]
+	}
+	if c.Fill {
+		p.score, p.layout = m.saved.fill, layout{list: "filled", entries: p.columns}
+	}
+	if !slices.IsSorted(order) {
+		p.order = order
+	}
+	if m.saved.sequences != nil {
+		p.ends = in.endsOf(p.rows)
+		p.score = func(b framework.Rows) ([]float64, error) { return m.saved.sequences(p.series(b)) }
+	}
+	if p.numbers = c.Forecast == nil && (gaps == missingDrop || gaps == missingEmpty); p.numbers {
+		p.layout.first = append([]string{rowHead}, p.layout.first...)
+	}
+	return p, nil
+}
+
+// compare readies the page of --report.
+func (c *predictCommand) compare(s *session, m *modelFile) (err error) {
+	switch {
+	case c.Report == "":
+		return nil
+	case m.saved.applied != nil || m.saved.pairs != nil:
+		return misused("--report compares rows with those of the fit: %s is a %s model, which is not about rows", c.Saved, m.Model)
+	case c.Forecast != nil || c.Fill:
+		return misused("--report cannot be used with --forecast or --fill: it is about the rows that are there")
+	}
+	if err := s.checkReport(c.Report, c.Out, c.Data, c.Saved); err != nil {
+		return err
+	}
+	c.drift, err = newDrift(m)
+	return err
+}
+
+// checkFormat refuses what a Parquet file cannot hold.
+func (c *predictCommand) checkFormat() error {
+	switch {
+	case isParquet(c.Out) && c.Format == "json":
+		return misused("--out %s is to be Parquet, and --format json is not: leave one of them out", word(c.Out))
+	case isParquet(c.Out) && c.Forecast != nil:
+		return misused("--out %s: forecasts are written as CSV or JSON: name another file", word(c.Out))
+	}
+	return nil
+}
+
+// present are the model's columns less those that it does without where the data lack them, and the score of rows of
+// the others.
+func (m *modelFile) present(in *input) (columns []column, score func(rows framework.Rows) ([]float64, error)) {
+	places := make([]int, len(m.Columns))
+	for j, c := range m.Columns {
+		if places[j] = -1; slices.Contains(in.Names, c.Name) || !slices.Contains(m.saved.optional, c.Name) {
+			places[j] = len(columns)
+			columns = append(columns, c)
+		}
+	}
+	return columns, func(b framework.Rows) ([]float64, error) {
+		wide := framework.Rows{First: b.First, N: b.N, D: len(places), Stride: len(places)}
+		for i := range b.N {
+			row := b.Row(i)
+			for _, j := range places {
+				v := math.NaN()
+				if j >= 0 {
+					v = row[j]
+				}
+				wide.X = append(wide.X, v)
+			}
+		}
+		return m.saved.score(wide)
+	}
+}
+
+// emit writes the predictions.
+func (c *predictCommand) emit(s *session, p *prediction) error {
+	if c.Format == "json" {
+		return s.emit(c.Out, func(w io.Writer) error {
+			if err := p.writeJSON(s, w); err != nil {
+				return err
+			}
+			return s.store.Check()
+		})
+	}
+	return s.emitTable(c.Out, p.heads(), func(to data.Writer) error {
+		if err := p.writeTable(s, to); err != nil {
+			return err
+		}
+		return s.store.Check()
+	})
+}
+
+// read takes out of the table the columns that are passed through or compared, and chooses others.
+func (c *predictCommand) read(s *session, m *modelFile, in *input) (passed ids, err error) {
+	sequence, own := c.sequence(m), c.own(m)
+	if len(c.ID) == 0 { // those of the fit
+		c.ID = slices.DeleteFunc(slices.Clone(m.Settings.ID), func(name string) bool { return !slices.Contains(in.Names, name) })
+	}
+	if passed, err = in.passThrough(c.ID); err != nil {
+		return passed, err
+	}
+	if err := in.takeLabels(c.Label); err != nil {
+		return passed, err
+	}
+	switch {
+	case sequence != "" && (slices.Contains(c.Drop, sequence) || slices.Contains(c.Select, sequence)):
+		return passed, misused("column %q says which sequence a row belongs to: it cannot be selected or dropped", sequence)
+	case c.Sequence == "" && sequence != "" && !slices.Contains(in.Names, sequence):
+		s.note("%s has no column %.60q, by which the model was fitted to sequences: its rows are taken for one sequence", in.name, sequence)
+	default:
+		if err := in.takeSequences(sequence); err != nil {
+			return passed, err
+		}
+	}
+	if own = slices.DeleteFunc(own, func(name string) bool { return !slices.Contains(in.Names, name) }); len(own) > 0 {
+		if in.Table, err = in.Table.Drop(own...); err != nil {
+			return passed, in.wrap(err)
+		}
+		if slices.Contains(own, in.label) {
+			in.label = ""
+		}
+	}
+	if slices.Contains(namesOf(m.Columns), in.label) {
+		in.label = "" // to the model, a column like others
+	}
+	unlabelled, err := c.choose(in)
+	if err != nil {
+		return passed, err
+	}
+	if unlabelled {
+		s.note("1 column of %s left out, as not in the model (--id passes columns through): %q", in.name, in.label)
+	}
+	return passed, nil
+}
+
+// checkColumns refuses --id and --label that cannot be.
+func (c *predictCommand) checkColumns(m *modelFile, names []string) error {
+	for i, id := range c.ID {
+		switch {
+		case slices.Contains(c.ID[:i], id):
+			return misused("--id names column %q twice", id)
+		case id == rowHead || slices.Contains(m.saved.layout.names(), id):
+			return misused("--id would add a second column named %q to the predictions", id)
+		}
+	}
+	if slices.Contains(names, c.Label) {
+		return misused("--label: column %q is one of the model's", c.Label)
+	}
+	return models[m.Model].checkLabel(m.Model, c.Label)
+}
+
+// printAgreement keeps out of the way of the predictions.
+func (c *predictCommand) printAgreement(s *session, a *agreementTable) error {
+	p := s.page()
+	p.line("%s: %s", a.fact()[0], a.fact()[1])
+	a.print(p)
+	w := s.stderr
+	if c.Out != "" && c.Out != "-" {
+		w = s.stdout
+	}
+	_, err := w.Write(p.Bytes())
+	return err
+}
+
+// ids are columns that are passed through, as texts.
+type ids struct {
+	names []string
+	cells []func(row int) string // of every row of the table
+}
+
+// passThrough keeps columns of the table, which stays as it is.
+func (in *input) passThrough(names []string) (list ids, err error) {
+	list.names = names
+	for _, name := range names {
+		cell := func(int) string { return "" }
+		if !in.Empty(name) || !slices.Contains(in.Names, name) {
+			t := in.Table
+			if t.Codes(name) == nil {
+				if t, err = t.Factor(name, nil, false); err != nil {
+					return list, in.wrap(fmt.Errorf("--id: %w", err))
+				}
+			}
+			levels, codes := t.Levels(name), t.Codes(name)
+			cell = func(row int) string {
+				if codes[row] < 0 {
+					return ""
+				}
+				return levels[codes[row]]
+			}
+		}
+		list.cells = append(list.cells, cell)
+	}
+	return list, nil
+}
+
+// match keeps the model's columns, in the order in which the table has them, and returns
+// where each column of the model is. Names decide when the table has all of the
+// model's. Otherwise, where either side has made-up names, the places do; and where both
+// have, there must be as many.
+func (in *input) match(s *session, names []string) (order []int, err error) {
+	missing := without(names, setOf(in.Names))
+	all := slices.Concat(in.Names, in.unread)
+	made, differ := generated(names), in.Cols() != len(names)
+	switch {
+	case len(missing) > 0 && !made && !in.unnamed:
+		return nil, fmt.Errorf("columns of the model are missing in the data: %s; the data have %s", quoted(missing), quoted(all))
+	case len(missing) > 0 && differ:
+		return nil, fmt.Errorf("the data have %d columns and the model %d; by name, these are missing: %s (--select or --drop leaves as many)", in.Cols(), len(names), quoted(missing))
+	case made && in.unnamed && differ:
+		return nil, fmt.Errorf("the data have %d columns and the model %d; neither has names to go by: choose columns with --select or --drop", in.Cols(), len(names))
+	case len(missing) > 0:
+		s.note("the columns of %s are taken by their places: %s are %s of the model", in.name, quoted(in.Names), quoted(names))
+		names = in.Names
+	}
+	asked := setOf(names)
+	extra := without(all, asked)
+	if len(extra) > 0 {
+		s.note("%s of %s left out, as not in the model (--id passes columns through): %s", counted(len(extra), "column"), in.name, quoted(extra))
+	}
+	kept := without(in.Names, setOf(extra))
+	at := make(map[string]int, len(kept))
+	for j, name := range kept {
+		at[name] = j
+	}
+	for _, name := range names {
+		order = append(order, at[name])
+	}
+	in.asked = true
+	in.Table, err = in.Table.Select(kept...)
+	return order, err
+}
+
+// lacks says whether the table has names, and none of those of the columns.
+func (in *input) lacks(columns []column) bool {
+	return !in.unnamed && len(without(in.Names, setOf(namesOf(columns)))) == in.Cols()
+}
+
+func setOf(names []string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
+}
+
+// without are the names that are not in the set.
+func without(names []string, set map[string]bool) (rest []string) {
+	for _, name := range names {
+		if !set[name] {
+			rest = append(rest, name)
+		}
+	}
+	return rest
+}
+
+// generated says whether names are V1, V2, …, which package data gives to columns
+// without one.
+func generated(names []string) bool {
+	for j, name := range names {
+		if name != "V"+strconv.Itoa(j+1) {
+			return false
+		}
+	}
+	return true
+}
+
+func quoted(names []string) string {
+	var list []string
+	for _, name := range names {
+		list = append(list, fmt.Sprintf("%.60q", name))
+	}
+	return listed(list, 20)
+}
+
+// listed joins the first names; the count stands for those that there is no room for.
+func listed(names []string, most int) string {
+	if len(names) > most {
+		return fmt.Sprintf("%s, … (%d in all)", strings.Join(names[:most], ", "), len(names))
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,286 @@
+package command
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/framework"
+)
+
+// A prediction is a model applied to rows, block by block.
+type prediction struct {
+	following func() (*prediction, error) // those after these, nil where these are the last; nil: these are all
+	first     int                         // rows of the table before those of in
+	carry     carry                       // rows before those of in
+
+	drift   *drift // gathers what the page of --report says; nil: nothing
+	score   func(rows framework.Rows) ([]float64, error)
+	layout  layout
+	in      *input
+	errors  renderer  // knows the columns of the model by their names in the data
+	x       []float64 // rows×D, columns as the table has them
+	rows    int
+	order   []int // place of each column of the model; nil: they are in place
+	columns []string
+	ids     ids
+	ends    []int // of sequences; nil where rows are independent
+	numbers bool  // rows are written with their numbers
+
+	assigned  []int     // components of the rows so far, from 0, where known classes are to be compared
+	reordered []float64 // one block
+}
+
+const blockRows = 4096
+
+// block is rows first to first+n−1 as the model has its columns. The next call
+// overwrites it.
+func (p *prediction) block(first, n int) framework.Rows {
+	d := len(p.columns)
+	b := framework.Rows{First: first, N: n, D: d, Stride: d, X: p.x[first*d : (first+n)*d]}
+	if p.order == nil {
+		return b
+	}
+	p.reordered = p.reordered[:0]
+	for i := range n {
+		for _, place := range p.order {
+			p.reordered = append(p.reordered, b.X[i*d+place])
+		}
+	}
+	b.X = p.reordered
+	return b
+}
+
+// after is the row after the last of the block that begins with row first: whole sequences where there are such.
+func (p *prediction) after(first int) int {
+	end := min(first+blockRows, p.rows)
+	if p.ends == nil {
+		return end
+	}
+	at, _ := slices.BinarySearch(p.ends, end)
+	return p.ends[at]
+}
+
+// series are the sequences of a block.
+func (p *prediction) series(b framework.Rows) framework.Sequences {
+	from, _ := slices.BinarySearch(p.ends, b.First+1)
+	var ends []int
+	for _, end := range p.ends[from:] {
+		if end > b.First+b.N {
+			break
+		}
+		ends = append(ends, end-b.First)
+	}
+	return framework.Sequences{First: from, Steps: b, Ends: ends}
+}
+
+// withNumbers puts the numbers of n rows from first on before what the model says of them.
+func (p *prediction) withNumbers(table []float64, first, n int) []float64 {
+	if !p.numbers {
+		return table
+	}
+	width := len(table) / n
+	list := make([]float64, 0, len(table)+n)
+	for i := range n {
+		list = append(append(list, float64(p.origin(first+i)+1)), table[i*width:(i+1)*width]...)
+	}
+	return list
+}
+
+// blocks calls use with what the model says of one block of rows after another, of these and those that follow: as many numbers a row
+// as the layout has names.
+func (p *prediction) blocks(s *session, use func(part *prediction, first, n int, table []float64) error) error {
+	for part := p; ; {
+		whole := part.rows
+		if p.following != nil {
+			whole -= part.rows % blockRows
+		}
+		err := part.between(s, 0, whole, use)
+		if err != nil || p.following == nil {
+			return err
+		}
+		next, err := p.following()
+		switch {
+		case err != nil:
+			return err
+		case next == nil:
+			return part.between(s, whole, part.rows, use)
+		}
+		next.prepend(part, whole)
+		part = next
+	}
+}
+
+// A carry is rows that come before those of a table, so that blocks are the same wherever a table was cut: the last bits of what a
+// model says of a row depend on the rows beside it.
+type carry struct {
+	rows    int
+	origins []int
+	texts   []string // of the columns passed through
+}
+
+// prepend puts the rows of another prediction from one on before the own.
+func (p *prediction) prepend(other *prediction, from int) {
+	d := len(p.columns)
+	p.x = slices.Concat(other.x[from*d:], p.x)
+	var c carry
+	for row := from; row < other.rows; row++ {
+		c.origins = append(c.origins, other.origin(row))
+		c.texts = other.appendIDs(c.texts, row)
+	}
+	c.rows = other.rows - from
+	p.rows += c.rows
+	p.carry = c
+}
+
+// origin is the place of a row in the table as it was read.
+func (p *prediction) origin(row int) int {
+	if row < p.carry.rows {
+		return p.carry.origins[row]
+	}
+	return p.in.Origin(row - p.carry.rows)
+}
+
+// appendIDs adds the cells of a row that are passed through.
+func (p *prediction) appendIDs(texts []string, row int) []string {
+	if row < p.carry.rows {
+		wide := len(p.ids.cells)
+		return append(texts, p.carry.texts[row*wide:(row+1)*wide]...)
+	}
+	for _, cell := range p.ids.cells {
+		texts = append(texts, cell(p.in.Origin(row-p.carry.rows)-p.first))
+	}
+	return texts
+}
+
+// between is blocks of some of the own rows.
+func (p *prediction) between(s *session, first, end int, use func(part *prediction, first, n int, table []float64) error) error {
+	for n := 0; first < end; first += n {
+		if s.Err() != nil {
+			return p.interrupted(first)
+		}
+		n = p.after(first) - first
+		b := p.block(first, n)
+		table, err := p.score(b)
+		if err != nil {
+			return rendered(p.in.name + ": " + p.errors.render(err))
+		}
+		if at := slices.IndexFunc(table, func(v float64) bool { return v-v != 0 }); at >= 0 {
+			width := len(table) / n
+			err := framework.FaultyRow(first+at/width, "has the %s %v: its numbers are out of the range of the model's", p.layout.names()[at%width], table[at])
+			return rendered(p.in.name + ": " + p.errors.render(err))
+		}
+		if p.drift != nil {
+			p.drift.add(b, table, func(i int) int { return p.origin(first + i) })
+		}
+		table = p.withNumbers(table, first, n)
+		if p.in.known != nil {
+			names := p.layout.names()
+			for at := slices.IndexFunc(names, func(name string) bool { return name == labelHead || name == stateHead }); at < len(table); at += len(names) {
+				p.assigned = append(p.assigned, int(table[at])-1)
+			}
+		}
+		if err := use(p, first, n, table); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// interrupted is the error about rows from one on that are not done.
+func (p *prediction) interrupted(first int) error {
+	if p.in.tally != nil {
+		return fmt.Errorf("interrupted after %d rows", p.origin(first))
+	}
+	return fmt.Errorf("interrupted after %d of %d rows", first, p.rows)
+}
+
+// agreement compares the components of all rows with known classes; nil where there are none.
+func (p *prediction) agreement() *agreementTable {
+	return p.in.agreement(p.assigned, len(p.layout.entries))
+}
+
+// heads are those of the table that is written: what is passed through, and the numbers of the layout.
+func (p *prediction) heads() (heads []data.Head) {
+	for _, name := range p.ids.names {
+		heads = append(heads, data.Head{Name: name, Cells: data.Texts})
+	}
+	for _, name := range p.layout.names() {
+		cells := data.Floats
+		if slices.Contains([]string{rowHead, labelHead, stateHead}, name) {
+			cells = data.Integers
+		}
+		heads = append(heads, data.Head{Name: name, Cells: cells})
+	}
+	return heads
+}
+
+// writeTable writes one row after another.
+func (p *prediction) writeTable(s *session, to data.Writer) error {
+	var texts []string
+	return p.blocks(s, func(part *prediction, first, n int, table []float64) error {
+		texts = texts[:0]
+		for row := first; row < first+n; row++ {
+			texts = part.appendIDs(texts, row)
+		}
+		return to.Write(texts, table)
+	})
+}
+
+// writeJSON writes one object as it comes: the names of the columns, the list of each row, and then what was kept
+// meanwhile, one list for each of the other numbers, the constants, the columns passed through, the agreement with known
+// classes and the warnings.
+func (p *prediction) writeJSON(s *session, w io.Writer) error {
+	o := &objectWriter{Writer: bufio.NewWriter(w)}
+	o.open("", "{")
+	o.field("columns", p.columns)
+	from, to, names := len(p.layout.first), len(p.layout.first)+len(p.layout.entries), p.layout.names()
+	kept := make([][]float64, len(names)) // those outside the list
+	if from < to {
+		o.open(p.layout.list, "[")
+	}
+	err := p.blocks(s, func(_ *prediction, _, _ int, table []float64) error {
+		for row := range slices.Chunk(table, len(names)) {
+			if from < to {
+				o.field("", numbers(row[from:to]))
+			}
+			for j, v := range row {
+				if j < from || j >= to {
+					kept[j] = append(kept[j], v)
+				}
+			}
+		}
+		return o.err
+	})
+	if err != nil {
+		return err
+	}
+	if from < to {
+		o.close("]")
+	}
+	for j, list := range kept {
+		if j < from || j >= to {
+			o.list(names[j], len(list), func(i int) any { return number(list[i]) })
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.layout.constants)) {
+		o.field(name, p.layout.constants[name])
+	}
+	if len(p.ids.names) > 0 {
+		o.open("ids", "{")
+		for j, name := range p.ids.names {
+			o.list(name, p.rows, func(row int) any { return p.ids.cells[j](p.in.Origin(row)) })
+		}
+		o.close("}")
+	}
+	if a := p.agreement(); a != nil {
+		o.field("agreement", a)
+	}
+	o.field("warnings", append([]string{}, s.notes...))
+	o.close("}\n")
+	return cmp.Or(o.err, o.Flush())
+}

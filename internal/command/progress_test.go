@@ -1,0 +1,110 @@
+package command
+
+import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/latent-go/latent/framework"
+)
+
+// TestTimeLeftIsThatOfFitsLikeThoseBefore: where the time of a fit is proportional to its K, the estimate is what is left, to what the
+// fits under way have done; it is there neither before fits have ended nor after the last has begun.
+func TestTimeLeftIsThatOfFitsLikeThoseBefore(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		most, starts := rapid.IntRange(2, 12).Draw(rt, "K"), rapid.IntRange(1, 5).Draw(rt, "starts")
+		sizes := upTo(1, most)
+		clock := time.Unix(0, 0)
+		c := newTally(sizes, framework.Options{Restarts: starts, Workers: 1})
+		c.now, c.began = func() time.Time { return clock }, clock
+		whole := starts * most * (most + 1) / 2
+		passed, begun := 0, 0
+		for _, k := range sizes {
+			for start := range starts {
+				c.see(k, start)
+				c.see(k, start)
+				begun++
+				text := c.String()
+				require.Contains(rt, text, "fit ")
+				switch {
+				case begun == 1, begun == most*starts:
+					require.NotContains(rt, text, "left", text)
+				default:
+					require.Regexp(rt, `about \d+ (s|min|h) left`, text)
+					done := c.weight * float64(begun-1) / float64(begun)
+					require.Contains(rt, text, left(time.Duration(passed)*time.Minute, done/float64(whole)))
+				}
+				passed += k
+				clock = clock.Add(time.Duration(k) * time.Minute)
+			}
+		}
+		require.Equal(rt, whole, passed)
+	})
+	one := newTally(nil, framework.Options{Restarts: 1, Workers: 1})
+	one.see(7, 0)
+	assert.Empty(t, one.String(), "how long convergence takes, nobody knows")
+	found := newTally(nil, framework.Options{Restarts: 10, Workers: 2})
+	for k := 10; k > 3; k-- { // one start that prunes is one fit
+		found.see(k, 0)
+	}
+	assert.Equal(t, "fit 1 of 10  ", found.String())
+}
+
+func TestTimesLeftAreRound(t *testing.T) {
+	for _, c := range []struct {
+		passed time.Duration
+		share  float64
+		want   string
+	}{
+		{time.Second, 0.5, "about 1 s left"}, {31 * time.Second, 0.5, "about 30 s left"}, {time.Minute, 0.1, "about 9 min left"},
+		{time.Hour, 0.1, "about 9 h left"}, {time.Hour, 1, "about 0 s left"},
+	} {
+		assert.Equal(t, c.want, left(c.passed, c.share))
+	}
+}
+
+// TestLogsHaveALineEverySoOften of long work, and none of short work.
+func TestLogsHaveALineEverySoOften(t *testing.T) {
+	var out bytes.Buffer
+	s := &session{log: slog.New(slog.NewTextHandler(&out, nil))}
+	line := s.status()
+	line.show(true, func() string { return "soon" })
+	assert.Empty(t, out.String())
+	line.shown = time.Now().Add(-logged)
+	line.show(false, func() string { return "later" })
+	line.show(false, func() string { return "again" })
+	assert.Contains(t, out.String(), "msg=later")
+	assert.Equal(t, 1, strings.Count(out.String(), "\n"))
+	line.close()
+}
+
+func TestQuietAndLogAreForScripts(t *testing.T) {
+	table := file(t, "d.csv", customers(30))
+	plain, remarks := done(t, "fit", "--data", table, "--family", "auto", "--k", "1")
+	require.Contains(t, remarks, "left out")
+	quiet, stderr := done(t, "fit", "--quiet", "--data", table, "--family", "auto", "--k", "1")
+	assert.Empty(t, stderr)
+	assert.Equal(t, strings.Split(plain, "time")[0], strings.Split(quiet, "time")[0])
+	fails(t, 1, "no such file", "", "fit", "--quiet", "--data", "nothing.csv")
+
+	_, stderr = done(t, "fit", "--log", "json", "--data", table, "--family", "auto", "--k", "1")
+	assert.Equal(t, strings.Count(remarks, "\n"), strings.Count(stderr, "\n"))
+	status, _, failure := latent("", "fit", "--log", "json", "--data", "nothing.csv")
+	assert.Equal(t, statusFailed, status)
+	for line := range strings.Lines(stderr + failure) {
+		var entry struct{ Time, Level, Msg string }
+		require.NoError(t, json.Unmarshal([]byte(line), &entry), line)
+		assert.Contains(t, []string{"WARN", "ERROR"}, entry.Level)
+		assert.NotEmpty(t, entry.Msg)
+	}
+	_, stderr = done(t, "fit", "--log", "text", "--data", table, "--family", "auto", "--k", "1")
+	assert.Contains(t, stderr, "level=WARN msg=")
+	fails(t, 2, "can't be used together", "", "fit", "--quiet", "--log", "json")
+}

@@ -1,0 +1,294 @@
+package command
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/latent-go/latent/framework"
+)
+
+// number is a float64 that JSON writes as null where it is not finite.
+type number float64
+
+func (n number) MarshalJSON() ([]byte, error) {
+	if v := float64(n); math.IsNaN(v) || math.IsInf(v, 0) {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(n))
+}
+
+func numbers(values []float64) []number {
+	list := make([]number, len(values))
+	for i, v := range values {
+		list[i] = number(v)
+	}
+	return list
+}
+
+// fitStatistics are what every fit has beside its criterion, in nats; NaN where the method has none.
+type fitStatistics struct {
+	LogLik  number  `json:"loglik"` // ln p(X|Π)
+	Df      number  `json:"df"`     // free parameters, as BIC and AIC charge for them
+	BIC     number  `json:"bic"`
+	AIC     number  `json:"aic"`
+	ICL     *number `json:"icl,omitempty"` // of classes
+	Entropy number  `json:"entropy"`       // of z given X, of the labels where z is one
+}
+
+// statistics takes them from a fit's evaluation and the values of its criteria.
+func statistics(e framework.Evaluation, values map[string]float64) fitStatistics {
+	value := func(c framework.Criterion) number {
+		if v, ok := values[c.Name]; ok {
+			return number(v)
+		}
+		return number(math.NaN())
+	}
+	s := fitStatistics{Df: number(e.Shape.Identifiable()), BIC: value(framework.BIC), AIC: value(framework.AIC), Entropy: number(e.Entropy)}
+	s.LogLik = s.AIC + s.Df
+	if icl, classes := values[framework.ICL.Name]; classes {
+		value := number(icl)
+		s.ICL, s.Entropy = &value, s.BIC-value // as ICL takes it
+	}
+	return s
+}
+
+// summary is what a fit found, how and by which settings: the part of a report that a
+// model file keeps.
+type summary struct {
+	Model     string `json:"model"`
+	Family    string `json:"family"`
+	Method    string `json:"method"`
+	Criterion string `json:"criterion"`
+	Value     number `json:"value"`
+	K         int    `json:"k"`
+	KMax      int    `json:"kmax"`
+	N         number `json:"n"` // sum of the row weights
+	fitStatistics
+	Warnings      []string        `json:"warnings"`
+	D             int             `json:"d"`
+	Rows          int             `json:"rows"`
+	Columns       []column        `json:"columns"`
+	Iterations    int             `json:"iterations"`
+	Converged     bool            `json:"converged"`
+	Status        string          `json:"status"`
+	Seed          uint64          `json:"seed"`
+	Seconds       number          `json:"seconds"`
+	Shape         size            `json:"shape"`
+	Explained     []number        `json:"explained,omitempty"`               // bpca and factor: share of the variance, a latent dimension
+	Components    []component     `json:"components,omitempty"`              // mixtures
+	Gate          *gateReport     `json:"gate,omitempty"`                    // with --gate
+	Topics        []topicSummary  `json:"topics,omitempty"`                  // topics
+	Bootstrap     *refits         `json:"bootstrap,omitempty"`               // with --bootstrap
+	LoadingErrors []number        `json:"loading_standard_errors,omitempty"` // factor with --bootstrap
+	ByK           []sizeScore     `json:"by_k,omitempty"`
+	Pruned        []pruned        `json:"pruned"`
+	Split         []split         `json:"split"`
+	Restarts      []restart       `json:"restarts"`
+	Settings      settings        `json:"settings"`
+	Objective     []number        `json:"objective_trace"` // what the method ascends, after each iteration
+	Params        json.RawMessage `json:"params"`
+	Posterior     json.RawMessage `json:"posterior,omitempty"` // of vb
+}
+
+// closeBy is how far from the best value a start has reached it too, in nats: starts end
+// where the criterion hardly changes any more, and not in the same number.
+const closeBy = 0.01
+
+// apart counts the starts that began at different points.
+func (s *summary) apart() int {
+	n := 0
+	for _, one := range s.Restarts {
+		if one.Same == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// reached counts those that came to the best value.
+func (s *summary) reached() int {
+	n := 0
+	for _, one := range s.Restarts {
+		if one.Same == 0 && math.Abs(float64(one.Value-s.Value)) <= max(closeBy, 1e-9*math.Abs(float64(s.Value))) {
+			n++
+		}
+	}
+	return n
+}
+
+// A report is the object that --format json writes.
+type report struct {
+	summary
+	found       *result
+	what, why   string          // the model's parts, and the method where the table decided
+	listStarts  bool            // their number was asked for
+	advice      string          // for a fit that did not converge
+	Covariances []namedMatrix   `json:"covariances,omitempty"` // of mixtures of Gaussians with correlated columns
+	Agreement   *agreementTable `json:"agreement,omitempty"`   // with --label
+	Graph       *graphView      `json:"graph,omitempty"`       // of block models
+	Trace       []number        `json:"trace"`                 // the criterion after each iteration; it may dip a little on the way, see docs/theory/gfab.md, section 4
+	KTrace      []int           `json:"k_trace"`
+}
+
+// settings are what it takes, with method, criterion, kmax and seed, to make the fit again.
+type settings struct {
+	Tolerance     float64  `json:"tol,omitempty"` // of iterations, which the closed form has not
+	MaxIterations int      `json:"max_iter,omitempty"`
+	Restarts      int      `json:"restarts,omitempty"` // asked for
+	FixedK        bool     `json:"fixed_k,omitempty"`  // by --k
+	Weights       string   `json:"weights,omitempty"`  // their column
+	Prior         string   `json:"prior,omitempty"`    // as it was given
+	Columns       string   `json:"columns,omitempty"`  // likewise
+	Start         string   `json:"start,omitempty"`    // likewise
+	Response      string   `json:"response,omitempty"` // of regression, as the six below
+	Regress       []string `json:"regress,omitempty"`
+	Trials        string   `json:"trials,omitempty"`
+	Exposure      string   `json:"exposure,omitempty"`
+	Power         string   `json:"power,omitempty"`
+	Fixed         []string `json:"fixed,omitempty"`
+	NoIntercept   bool     `json:"no_intercept,omitempty"`
+	Sequence      string   `json:"sequence,omitempty"` // the column of --sequence
+	Gate          []string `json:"gate,omitempty"`     // the columns of --gate
+	LeftRight     int      `json:"left_right,omitempty"`
+	Floor         *float64 `json:"floor,omitempty"`  // likewise
+	Noise         string   `json:"noise,omitempty"`  // of factor
+	Blocks        string   `json:"blocks,omitempty"` // likewise
+	Rotate        string   `json:"rotate,omitempty"` // likewise
+	Center        bool     `json:"center,omitempty"` // likewise
+	Directed      bool     `json:"directed,omitempty"`
+	Bipartite     bool     `json:"bipartite,omitempty"`
+	Loops         string   `json:"loops,omitempty"` // of blockmodel, likewise
+	Temper        float64  `json:"temper,omitempty"`
+	Accelerate    bool     `json:"accelerate,omitempty"`
+	Sample        int      `json:"sample,omitempty"`
+	SizePrior     string   `json:"size_prior,omitempty"`
+	NA            []string `json:"na,omitempty"`      // how the table was read
+	Decimal       string   `json:"decimal,omitempty"` // likewise
+	Dates         string   `json:"dates,omitempty"`   // columns with their forms, likewise
+	ID            []string `json:"id,omitempty"`      // columns that name the rows
+}
+
+type size struct {
+	K         int `json:"k"`
+	Component int `json:"component"`
+	Shared    int `json:"shared"`
+}
+
+type sizeScore struct {
+	K         int    `json:"k"`
+	Value     number `json:"value"`
+	Converged bool   `json:"converged"`
+}
+
+type pruned struct {
+	Iteration int      `json:"iteration"`
+	K         int      `json:"k"` // latent dimensions left
+	Rule      string   `json:"rule"`
+	Dropped   []int    `json:"dropped"`   // from 1, as they were numbered; null where directions were dropped
+	Relevance []number `json:"relevance"` // of those dropped; units of data by the rule eigenvalue
+	Before    number   `json:"before"`    // the criterion
+	After     number   `json:"after"`
+}
+
+// split is a move that divided a latent dimension and led higher; what it then left out is pruned in the same iteration.
+type split struct {
+	Iteration int    `json:"iteration"`
+	K         int    `json:"k"`       // latent dimensions with it
+	Divided   int    `json:"divided"` // from 1, as they were numbered
+	Before    number `json:"before"`  // the criterion
+	After     number `json:"after"`
+}
+
+type restart struct {
+	KMax       int    `json:"kmax"`           // that it began with
+	Same       int    `json:"same,omitempty"` // the start, from 1, that began at the same point before it
+	K          int    `json:"k"`
+	Value      number `json:"value"`
+	Iterations int    `json:"iterations"`
+	Status     string `json:"status"`
+	Error      string `json:"error,omitempty"`
+}
+
+// newReport makes the summary of a fit.
+func newReport(f *fitted, in *input, c framework.Criterion) (*report, error) {
+	found := f.Parameters
+	r := &report{summary: summary{
+		Criterion: strings.ToLower(c.Name), Value: number(f.Value),
+		K: found.k, N: number(f.N), D: in.Cols(), Rows: in.Rows(),
+		Iterations: f.Iterations, Converged: f.Status == framework.Converged, Status: f.status,
+		Shape:  size{f.Shape.K, f.Shape.Component, f.Shape.Shared},
+		Pruned: []pruned{}, Split: []split{}, Restarts: []restart{},
+		Explained: numbers(found.explained), Components: found.components, Gate: found.gate, Topics: found.topics,
+		Objective: numbers(f.Objective),
+	}, Covariances: found.covariances, Graph: found.graph, Trace: numbers(f.Trace), KTrace: append([]int{}, f.KTrace...), found: found}
+	r.setScores(f)
+	for _, p := range f.Pruned {
+		one := pruned{Iteration: p.Iteration, K: p.K, Rule: p.Rule, Relevance: numbers(p.Relevance), Before: number(p.Before), After: number(p.After)}
+		for _, k := range p.Dimensions {
+			one.Dropped = append(one.Dropped, k+1)
+		}
+		r.Pruned = append(r.Pruned, one)
+	}
+	for _, one := range f.Split {
+		r.Split = append(r.Split, split{one.Iteration, one.K, one.Dimension + 1, number(one.Before), number(one.After)})
+	}
+	for _, one := range f.Restarts {
+		entry := restart{KMax: one.From, K: one.K, Value: number(one.Value), Iterations: one.Iterations, Status: one.Status.String()}
+		if one.Same != len(r.Restarts) {
+			entry.Same = one.Same + 1
+		}
+		r.KMax = max(r.KMax, one.From)
+		if one.Err != nil {
+			entry.Error, entry.Value = in.render(one.Err), number(math.NaN())
+		}
+		r.Restarts = append(r.Restarts, entry)
+	}
+	var err error
+	if r.Params, err = encode(found.params); err == nil && found.posterior != nil {
+		r.Posterior, err = encode(found.posterior)
+	}
+	return r, err
+}
+
+// setScores takes the statistics from a fit, and why one of its criteria has no value.
+func (r *report) setScores(f *fitted) {
+	r.Warnings = []string{}
+	values := map[string]float64{}
+	for _, score := range f.Scores {
+		if values[score.Criterion] = score.Value; score.Err != nil {
+			values[score.Criterion] = math.NaN()
+			r.Warnings = append(r.Warnings, oneLine(score.Err))
+		}
+	}
+	r.fitStatistics = statistics(f.Evaluation, values)
+}
+
+// column lists criterion j over K.
+func (s *scores) column(j int) []sizeScore {
+	list := make([]sizeScore, len(s.K))
+	for i, k := range s.K {
+		list[i] = sizeScore{k, number(s.Values[i][j]), s.ends[i].converged}
+	}
+	return list
+}
+
+// encode writes compact JSON without an end of line.
+func encode(v any) ([]byte, error) {
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimRight(text.Bytes(), "\n"), err
+}
+
+func writeJSON(w io.Writer, v any) error {
+	text, err := encode(v)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(text, '\n'))
+	return err
+}

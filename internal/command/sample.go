@@ -1,0 +1,184 @@
+package command
+
+import (
+	"cmp"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+
+	"github.com/latent-go/latent/framework"
+)
+
+type sampleCommand struct {
+	Saved  string `arg:"" name:"model" placeholder:"MODEL.json" help:"Model saved by latent fit --out."`
+	Rows   int    `name:"rows" short:"n" required:"" placeholder:"N" help:"Rows to draw; of topics, documents; of blockmodel the nodes of a graph, those of both sets where it is bipartite."`
+	Labels bool   `help:"Add the component, or state of hmm, that each row was drawn from, as a last column named component, or state; of blockmodel the blocks of both nodes."`
+	Given  string `placeholder:"FILE" help:"Models with a gate, and regression: rows are drawn for those of this file, or embedded data set, one after the other and from the beginning again; columns of the gate, or regressors, are taken as given."`
+	Seed   uint64 `default:"1" help:"Seed."`
+	Out    string `placeholder:"FILE" help:"File to write. Default, and -: standard output."`
+}
+
+// drawnHead heads the column of what rows were drawn from.
+func drawnHead(m *modelFile) string {
+	if m.saved.sequences != nil {
+		return stateHead
+	}
+	return "component"
+}
+
+// Run writes rows drawn from the model as CSV, under the names of its columns.
+func (c *sampleCommand) Run(s *session) error {
+	if c.Rows < 1 {
+		return misused("-n is %d: it must be at least 1", c.Rows)
+	}
+	m, err := readModel(c.Saved)
+	if err != nil {
+		return err
+	}
+	if err := c.checkLabels(m); err != nil {
+		return err
+	}
+	if m.Family == familyMultinomial {
+		s.note("each row has a single trial: how many trials a row has, a multinomial model does not describe")
+	}
+	if err := s.checkOut(c.Out, c.Saved, c.Given); err != nil {
+		return err
+	}
+	if err := c.take(s, m); err != nil {
+		return err
+	}
+	return s.emit(c.Out, func(w io.Writer) error {
+		if m.saved.drawn != nil {
+			return c.drawPairs(s, m, w)
+		}
+		return c.draw(s, m, w)
+	})
+}
+
+// drawPairs writes a list of pairs.
+func (c *sampleCommand) drawPairs(s *session, m *modelFile, w io.Writer) error {
+	out := csv.NewWriter(w)
+	err := m.saved.drawn(s, c.Rows, c.Labels, rand.New(rand.NewPCG(c.Seed, 0)), func(record ...string) error { return out.Write(record) })
+	out.Flush()
+	return cmp.Or(err, out.Error())
+}
+
+func (c *sampleCommand) checkLabels(m *modelFile) error {
+	switch {
+	case c.Labels && m.saved.labelled:
+		return nil
+	case c.Labels && !models[m.Model].classes:
+		return misused("--labels requires a mixture or hmm: %s is a %s model, which has no components", c.Saved, m.Model)
+	case c.Labels && slices.Contains(namesOf(m.Columns), drawnHead(m)):
+		return misused("--labels would add a second column named %q", drawnHead(m))
+	}
+	return nil
+}
+
+// taken are the columns that rows are drawn given.
+func (m *modelFile) taken() []string {
+	if len(m.saved.optional) > 0 {
+		return without(namesOf(m.Columns), setOf(m.saved.optional))
+	}
+	return namesOf(m.saved.gate)
+}
+
+// take reads the rows of --given, and has the model draw for them.
+func (c *sampleCommand) take(s *session, m *modelFile) error {
+	switch {
+	case m.saved.given == nil && c.Given == "":
+		return nil
+	case m.saved.given == nil:
+		return misused("--given requires a model with a gate, or a regression: %s takes no column as given", c.Saved)
+	case c.Given == "":
+		return misused("%s says nothing of its columns %s: latent sample needs rows that have them (--given FILE)", c.Saved, quoted(m.taken()))
+	}
+	reading := inputFlags{Header: "auto"}
+	reading.asFitted(m)
+	in, err := reading.open(s, c.Given, m.reading())
+	if err != nil {
+		return err
+	}
+	columns := slices.DeleteFunc(slices.Clone(m.Columns), func(one column) bool {
+		return !slices.Contains(in.Names, one.Name) && !slices.Contains(m.taken(), one.Name)
+	})
+	if in.Table, err = in.Table.Select(namesOf(columns)...); err != nil {
+		return in.wrap(err)
+	}
+	if err := in.recode(columns, upTo(0, len(columns)-1), false); err != nil {
+		return in.wrap(err)
+	}
+	rows := make([]float64, 0, in.Rows()*len(m.Columns))
+	for row := range in.Rows() {
+		for j, one := range m.Columns {
+			v := 0.0
+			if at := slices.Index(in.Names, one.Name); at >= 0 {
+				v = in.Number(row, at)
+			} else if j < max(1, len(m.saved.optional)) {
+				v = 1 // the trial of a multinomial row, or of a response
+			}
+			rows = append(rows, v)
+		}
+	}
+	in.shown = namesOf(m.Columns)
+	next, d := 0, len(m.Columns)
+	m.saved.sample = func(n int, rng *rand.Rand) (x []float64, labels []int, err error) {
+		b := framework.Rows{N: n, D: d, Stride: d}
+		for range n {
+			b.X = append(b.X, rows[next*d:(next+1)*d]...)
+			next = (next + 1) % in.Rows()
+		}
+		x, labels, err = m.saved.given(b, rng)
+		return x, labels, in.wrap(err)
+	}
+	return nil
+}
+
+func (c *sampleCommand) draw(s *session, m *modelFile, w io.Writer) error {
+	rng := rand.New(rand.NewPCG(c.Seed, 0))
+	out := csv.NewWriter(w)
+	names := namesOf(m.Columns)
+	if c.Labels {
+		names = append(names, drawnHead(m))
+	}
+	if err := out.Write(names); err != nil {
+		return err
+	}
+	record := make([]string, len(names))
+	d := len(m.Columns)
+	for first := 0; first < c.Rows; first += blockRows {
+		if s.Err() != nil {
+			return fmt.Errorf("interrupted after %d of %d rows", first, c.Rows)
+		}
+		n := min(blockRows, c.Rows-first)
+		x, labels, err := m.saved.sample(n, rng)
+		if err != nil {
+			return err
+		}
+		for i := range n {
+			for j, column := range m.Columns {
+				record[j] = column.text(x[i*d+j])
+			}
+			if c.Labels {
+				record[d] = strconv.Itoa(labels[i] + 1)
+			}
+			if err := out.Write(record); err != nil {
+				return err
+			}
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// text writes a number as the column's cells have it: the level of a code, or the shortest
+// decimal that reads back as the same number.
+func (c column) text(v float64) string {
+	if len(c.Levels) > 0 {
+		return c.Levels[int(v)]
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}

@@ -1,0 +1,257 @@
+package command
+
+import (
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/htmlreport"
+)
+
+type selectCommand struct {
+	fittingFlags
+	checkpointFlags
+	compares  string   // what --family all or --cov all compares: all families, or covariances; empty: nothing
+	Criteria  []string `placeholder:"NAME,…" sep:"none" help:"Criteria: of gfic, fic, bicem, elbo, bic, aic and icl; of mixtures also collapsed (the parameters integrated out), exacticl, dnml (discrete columns), sbic and slope; of factor sbic, with --method em where entries are missing. Default: those that fit the method."`
+	Kmin      int      `name:"kmin" default:"1" help:"Smallest number of components, or of latent dimensions."`
+	Kmax      *int     `name:"kmax" placeholder:"K" help:"Largest. Default: 10, as where latent fit begins, or fewer. It does not double: a warning names the criteria that choose the largest."`
+	Bootstrap *int     `placeholder:"B" help:"Test K against K + 1 components by the likelihood ratio of B tables drawn from the fit of K, from kmin up to the first K that is not rejected at 5 % (mixtures, --method em). 99 or 999 are usual."`
+	Report    string   `placeholder:"DIR" help:"Write DIR/index.html: which K the criteria choose and how clear that is, in figures and their numbers, one page that needs no network."`
+}
+
+// Run scores every K and prints the table.
+func (c *selectCommand) Run(s *session) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	if err := s.checkReport(c.Report, "", c.source()); err != nil {
+		return err
+	}
+	named := []string{c.source()}
+	if c.Report != "" {
+		named = append(named, c.Report, filepath.Join(c.Report, pageName))
+	}
+	if err := c.checkCheckpoint(s, c.Method, named...); err != nil {
+		return err
+	}
+	in, err := c.load(s, "")
+	if err != nil {
+		return err
+	}
+	progress, err := c.keep(s, c, in)
+	if err != nil {
+		return err
+	}
+	var t interface {
+		print(s *session, in *input) error
+		html(in *input) (*htmlreport.Page, error)
+	}
+	if c.compares != "" {
+		t, err = c.compare(s, in, progress)
+	} else {
+		t, err = c.scores(s, in, progress)
+	}
+	if err != nil {
+		return explain(progress.left(interrupted(err, nil)), in)
+	}
+	if err := s.store.Check(); err != nil {
+		return err
+	}
+	if c.Report != "" {
+		page, err := t.html(in)
+		if err != nil {
+			return err
+		}
+		if err := writePage(c.Report, page); err != nil {
+			return err
+		}
+	}
+	if c.Format == "json" {
+		err = writeJSON(s.stdout, t)
+	} else {
+		err = t.print(s, in)
+	}
+	if err == nil {
+		progress.done(s)
+	}
+	return err
+}
+
+func (c *selectCommand) check() error {
+	if c.Kmin < 1 {
+		return misused("--kmin is %d: it must be at least 1", c.Kmin)
+	}
+	if c.Kmax != nil && *c.Kmax < c.Kmin {
+		return misused("--kmax is %d: it must be at least --kmin, %d", *c.Kmax, c.Kmin)
+	}
+	if err := c.expand(); err != nil {
+		return err
+	}
+	usual := c.model().selecting
+	if c.model().gaps && usual == methodClosedForm && (c.iterates() || c.Checkpoint != "") { // there may be missing entries
+		usual = methodGFAB
+	}
+	if err := c.modelFlags.check(usual); err != nil {
+		return err
+	}
+	if err := c.checkBootstrap(c.Bootstrap, leastTests); err != nil {
+		return err
+	}
+	switch {
+	case c.Bootstrap != nil && c.compares != "":
+		return misused("--bootstrap tests numbers of components of one family, and cannot be used with --family all or --cov all")
+	case c.Bootstrap != nil && c.Method != methodEM:
+		return misused("--bootstrap requires --method em, whose fits have the largest likelihood, and the method is %s", c.Method)
+	}
+	_, err := c.criteria(nil)
+	return err
+}
+
+// criteria are those asked for, or those that compare the method's fits.
+func (c *selectCommand) criteria(t *task) ([]framework.Criterion, error) {
+	list, err := c.named()
+	if err != nil || len(list) > 0 || t == nil {
+		return list, err
+	}
+	for _, one := range c.model().criteria(c.Method) {
+		if t.informative == nil || t.informative(one) {
+			list = append(list, one)
+		}
+	}
+	return list, nil
+}
+
+// named are the criteria of --criteria. The parser would let an empty last name pass, so
+// the list is taken apart here.
+func (c *selectCommand) named() ([]framework.Criterion, error) {
+	if c.Criteria == nil {
+		return nil, nil
+	}
+	var list []framework.Criterion
+	for name := range strings.SplitSeq(strings.Join(c.Criteria, ","), ",") {
+		if name = strings.TrimSpace(name); name == "" {
+			return nil, misused("--criteria has an empty name: name criteria with one comma between two")
+		}
+		one, err := c.criterion("--criteria", name)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(list, func(c framework.Criterion) bool { return c.Name == one.Name }) {
+			return nil, misused("--criteria names %s twice: name each criterion once", name)
+		}
+		list = append(list, one)
+	}
+	return list, nil
+}
+
+// A selection is the object that --format json writes.
+type selection struct {
+	Model    string         `json:"model"`
+	Family   string         `json:"family"`
+	Method   string         `json:"method"`
+	N        number         `json:"n"`
+	D        int            `json:"d"`
+	Rows     int            `json:"rows"`
+	Columns  []column       `json:"columns"`
+	KMin     int            `json:"kmin"`
+	KMax     int            `json:"kmax"`
+	Seed     uint64         `json:"seed"`
+	Seconds  number         `json:"seconds"`
+	Criteria []string       `json:"criteria"`
+	Prior    string         `json:"size_prior"`
+	Chosen   map[string]int `json:"chosen"` // K by criterion
+	Table    []selectionRow `json:"table"`
+	Tests    []ratioTest    `json:"tests,omitempty"` // with --bootstrap
+	Warnings []string       `json:"warnings"`
+
+	what string
+}
+
+type selectionRow struct {
+	K      int               `json:"k"`
+	Values map[string]number `json:"values"` // by criterion; null where there is none
+	fitStatistics
+	Converged bool   `json:"converged"`
+	Status    string `json:"status"`
+	Error     string `json:"error,omitempty"` // why a value is null
+}
+
+func (c *selectCommand) scores(s *session, in *input, progress *keeper) (*selection, error) {
+	began := time.Now()
+	task, o, err := c.setup(s, in, c.Kmax, c.Kmin)
+	if err != nil {
+		return nil, err
+	}
+	criteria, err := c.criteria(task)
+	if err != nil {
+		return nil, err
+	}
+	status := s.status()
+	defer status.close()
+	o.Recorder = status.recorder(criteria[0].Name, upTo(c.Kmin, o.K), o)
+	progress.attach("select", &o)
+	all, err := task.score(s, upTo(c.Kmin, o.K), o, append(criteria, c.also(criteria)...))
+	if err != nil {
+		return nil, err
+	}
+	t := &selection{Model: c.Model, Family: c.Family, Method: c.Method, D: in.Cols(), Rows: in.Rows(), Columns: task.columns,
+		KMin: c.Kmin, KMax: o.K, Prior: c.SizePrior, Seed: c.Seed, Chosen: map[string]int{}, what: task.what}
+	if err := t.fill(all, criteria, in, c.sizePrior()); err != nil {
+		return nil, err
+	}
+	all.remark(s, in)
+	if all.bounded {
+		s.note(noteBound)
+	}
+	s.noteEnd(task, t.KMin, t.KMax, slices.DeleteFunc(slices.Clone(t.Criteria), func(name string) bool { return t.Chosen[name] < t.KMax }))
+	if c.Bootstrap != nil {
+		if err := t.test(s, status, in, task, c.drawing(*c.Bootstrap, o)); err != nil {
+			return nil, err
+		}
+	}
+	t.Warnings = append([]string{}, s.notes...)
+	t.Seconds = number(time.Since(began).Seconds())
+	return t, nil
+}
+
+// noteEnd notes who chooses the largest K compared, where the table bears larger ones.
+func (s *session) noteEnd(t *task, kmin, kmax int, who []string) {
+	if len(who) == 0 || kmin == kmax || t.checkSize(kmax+1) != nil {
+		return
+	}
+	s.note("K = %d is the largest compared, and best by %s: larger K may be better (--kmax)", kmax, strings.Join(who, ", "))
+}
+
+func (t *selection) fill(all *scores, asked []framework.Criterion, in *input, prior framework.SizePrior) error {
+	for j, one := range asked {
+		name := strings.ToLower(one.Name)
+		t.Criteria = append(t.Criteria, name)
+		best := all.BestUnder(j, prior)
+		if best < 0 {
+			return errors.New("no fit succeeded")
+		}
+		t.Chosen[name] = all.K[best]
+		if j == 0 {
+			f, err := all.fit(best)
+			if err != nil {
+				return err
+			}
+			t.N = number(f.N)
+		}
+	}
+	for i, k := range all.K {
+		end := all.ends[i]
+		row := selectionRow{K: k, Values: map[string]number{}, fitStatistics: all.statistics(i), Converged: end.converged, Status: end.status}
+		for j, name := range t.Criteria {
+			row.Values[name] = number(all.Values[i][j])
+		}
+		if end.err != nil {
+			row.Error = in.render(end.err)
+		}
+		t.Table = append(t.Table, row)
+	}
+	return nil
+}

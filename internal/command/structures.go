@@ -1,0 +1,333 @@
+package command
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/framework"
+)
+
+// familyAll is --family all, and --cov all, of latent select.
+const familyAll = "all"
+
+// familyStudent is the multivariate t distribution with degrees of freedom of each component's own.
+const familyStudent = "student-t"
+
+// structured are the families of covariance structures that have no name but that of mclust, like tied but for the name,
+// and that of heavy tails.
+func structured(tied distribution) (list []distribution) {
+	_, forms := family.Structures()
+	for _, form := range forms {
+		if form >= family.EII { // the others have names of their own
+			one := tied
+			one.name, one.joint = family.Gaussian{Covariance: form}.Name(), gaussian(form)
+			list = append(list, one)
+		}
+	}
+	student := distribution{name: familyStudent, joint: func(int) family.Family { return family.StudentT{} }, varies: true}
+	student.moments = func(v map[string]number) (mean, sd number) {
+		nu := max(2, v["degrees of freedom"]) // the variance of 2 is infinite
+		return v["mean"], v["scale sd"] * sqrt(nu/(nu-2))
+	}
+	return append(list, student)
+}
+
+// noiseSuffix is what --noise adds to the name of a family.
+const noiseSuffix = "+noise"
+
+// noisy is a family of all columns with noise, which has the box of the table yet to get.
+func noisy(d distribution) distribution {
+	without := d.joint
+	if without == nil {
+		return distribution{name: d.name + noiseSuffix}
+	}
+	d.name, d.single, d.keys = d.name+noiseSuffix, nil, nil
+	d.joint = func(columns int) family.Family { return family.Noise{Family: without(columns)} }
+	return d
+}
+
+// addNoise makes --noise a family.
+func (f *modelFlags) addNoise() error {
+	switch {
+	case f.Noise == "":
+		return nil
+	case !joint(f.Family) || f.Family == familyMultinomial || strings.HasPrefix(f.Family, familyAnalysers):
+		return misused("--noise cannot be used with --family %s: it requires a family of all columns together: gaussian with any --cov but diag, and student-t", f.Family)
+	case f.Method == methodVB || f.Method == methodMAP:
+		return misused("--noise cannot be used with --method %s: it has no prior", f.Method)
+	}
+	f.Family += noiseSuffix
+	return nil
+}
+
+// overTable gives noise the box of a table.
+func overTable(f family.Family, x []float64, d int) family.Family {
+	if n, ok := f.(family.Noise); ok {
+		n.Low, n.High = family.Ranges(x, d)
+		return n
+	}
+	return f
+}
+
+// covariances are the values of --cov and the families that they stand for.
+func covariances() (names []string, families map[string]string) {
+	names = []string{"full", "tied", "diag", "spherical"}
+	families = map[string]string{"full": familyGaussian, "tied": familyTied, "diag": familyDiagonal, "diagonal": familyDiagonal, "spherical": familySpherical}
+	all, forms := family.Structures()
+	for i, name := range all {
+		names = append(names, name)
+		families[strings.ToLower(name)] = family.Gaussian{Covariance: forms[i]}.Name()
+	}
+	return names, families
+}
+
+// covariance makes --cov a family.
+func (f *modelFlags) covariance() error {
+	switch {
+	case f.Family == familyAll:
+		return misused("--family all requires latent select, which compares")
+	case f.Noise == noiseComponent && f.model().noises:
+		return misused("--noise of --model %s takes a value: --noise diagonal or --noise isotropic", f.Model)
+	case f.Noise != "" && f.Noise != noiseComponent && !f.model().noises:
+		return misused("--noise %s requires --model factor or features, and the model is %s", f.Noise, f.Model)
+	case f.Noise == noiseComponent && f.Model != "mixture":
+		return misused("--noise cannot be used with --model %s: it is a component of mixtures", f.Model)
+	case f.Cov == "":
+		return nil
+	}
+	names, known := covariances()
+	name, ok := known[strings.ToLower(f.Cov)]
+	switch {
+	case !f.model().classes || f.bernoulliOnly():
+		return misused("--cov cannot be used with --model %s: it is the covariance of components that are Gaussians", f.Model)
+	case f.Family != "" && f.Family != familyGaussian && f.Family != name:
+		return misused("--cov is the covariance of --family gaussian, and the family is %s", f.Family)
+	case strings.EqualFold(f.Cov, familyAll):
+		return misused("--cov all requires latent select, which compares")
+	case !ok:
+		return misused("unknown covariance %q: choose one of %s", f.Cov, strings.Join(names, ", "))
+	}
+	f.Family = name
+	return nil
+}
+
+// wholeMatrix says whether a family has a D×D covariance.
+func wholeMatrix(name string) bool {
+	names, forms := family.Structures()
+	for i, form := range forms {
+		if (family.Gaussian{Covariance: form}).Name() == name {
+			return names[i][2] != 'I'
+		}
+	}
+	return false
+}
+
+// needsComplete says whether a family has no place for missing values.
+func needsComplete(name string) bool {
+	return joint(name) && !wholeMatrix(name) && !strings.HasPrefix(name, familyAnalysers)
+}
+
+// expand takes --family all and --cov all, which compare families, out of the flags.
+func (c *selectCommand) expand() error {
+	all := strings.EqualFold(c.Cov, familyAll)
+	switch {
+	case all && c.Family != "" && c.Family != familyGaussian:
+		return misused("--cov all compares covariances of --family gaussian, and the family is %s: --family all compares families", c.Family)
+	case !all && c.Family != familyAll:
+		return nil
+	case c.Model != "mixture":
+		return misused("--family all and --cov all require --model mixture, not %s", c.Model)
+	case c.Noise != "":
+		return misused("--noise cannot be used with --family all or --cov all: compare with latent select --noise --cov NAME")
+	case c.Columns.text != "":
+		return misused("--columns cannot be used with --family all, which describes all columns alike")
+	case c.Family == familyAll && c.Cov != "" && !all:
+		return misused("--cov %s is one covariance, and --family all compares them all", c.Cov)
+	}
+	c.compares, c.Family, c.Cov = familyAll, familyGaussian, ""
+	if all && c.Family != familyAll {
+		c.compares = "cov"
+	}
+	return nil
+}
+
+// A comparison is the object that --format json writes of families side by side.
+type comparison struct {
+	Model     string          `json:"model"`
+	Method    string          `json:"method"`
+	Criterion string          `json:"criterion"`
+	N         number          `json:"n"`
+	D         int             `json:"d"`
+	Rows      int             `json:"rows"`
+	KMin      int             `json:"kmin"`
+	KMax      int             `json:"kmax"` // of the family with the most
+	Seed      uint64          `json:"seed"`
+	Seconds   number          `json:"seconds"`
+	Best      string          `json:"best"`
+	K         int             `json:"k"`
+	Second    string          `json:"second,omitempty"`
+	Margin    number          `json:"margin"` // of the best over the second, in nats; null where there is none
+	Table     []comparisonRow `json:"table"`  // the best first
+	Warnings  []string        `json:"warnings"`
+}
+
+// A comparisonRow is a family at its best K.
+type comparisonRow struct {
+	Family        string `json:"family"`
+	K             int    `json:"k"`
+	Value         number `json:"value"`
+	Behind        number `json:"behind"` // the best, in nats
+	LogLikelihood number `json:"loglik"`
+	Free          int    `json:"df"`
+	Converged     bool   `json:"converged"`
+	Error         string `json:"error,omitempty"`
+
+	task *task
+	kmax int
+}
+
+// candidates are the families that --family all or --cov all compares on a table: Gaussians of every
+// structure, and those of positive numbers and of counts where all columns are such.
+func (c *selectCommand) candidates(in *input) (list []string) {
+	_, forms := family.Structures()
+	for _, form := range forms {
+		list = append(list, family.Gaussian{Covariance: form}.Name())
+	}
+	if c.compares != familyAll {
+		return list
+	}
+	list = append(list, familyStudent)
+	x, _, _, err := in.Values()
+	if err != nil {
+		return list // each family says what is wrong
+	}
+	if !slices.ContainsFunc(x, func(v float64) bool { return v <= 0 }) {
+		list = append(list, familyExponential, familyGamma, familyLognormal)
+	}
+	if !slices.ContainsFunc(in.Kinds(), func(k data.Kind) bool { return k != data.Count }) {
+		list = append(list, familyPoisson)
+	}
+	return list
+}
+
+// compare fits every family at every K.
+func (c *selectCommand) compare(s *session, in *input, progress *keeper) (*comparison, error) {
+	began := time.Now()
+	named, err := c.named()
+	if err != nil {
+		return nil, err
+	}
+	criterion := framework.BIC
+	if len(named) > 0 {
+		criterion = named[0]
+	}
+	t := &comparison{Model: c.Model, Method: c.Method, Criterion: strings.ToLower(criterion.Name), D: in.Cols(), Rows: in.Rows(), KMin: c.Kmin, Seed: c.Seed, Margin: number(math.NaN())}
+	var first error
+	for _, name := range c.candidates(in) {
+		row, err := c.candidate(s, in, t, name, criterion, progress)
+		if s.Err() != nil {
+			return nil, s.Err()
+		}
+		if err != nil {
+			row = comparisonRow{Family: name, Value: number(math.NaN()), LogLikelihood: number(math.NaN()), Error: in.render(err)}
+			first = cmp.Or(first, err)
+		}
+		t.Table = append(t.Table, row)
+	}
+	slices.SortStableFunc(t.Table, func(a, b comparisonRow) int { return cmp.Compare(b.Value, a.Value) }) // NaN is the least
+	best := t.Table[0]
+	if math.IsNaN(float64(best.Value)) {
+		return nil, first
+	}
+	for i := range t.Table {
+		t.Table[i].Behind = best.Value - t.Table[i].Value
+	}
+	t.Best, t.K, t.Seconds = best.Family, best.K, number(time.Since(began).Seconds())
+	if second := t.Table[1]; !math.IsNaN(float64(second.Value)) {
+		t.Second, t.Margin = second.Family, second.Behind
+	}
+	if best.K == best.kmax {
+		s.noteEnd(best.task, t.KMin, best.kmax, []string{best.Family})
+	}
+	t.Warnings = append([]string{}, s.notes...)
+	return t, nil
+}
+
+// candidate fits one family at every K, and takes the best.
+func (c *selectCommand) candidate(s *session, in *input, t *comparison, name string, criterion framework.Criterion, progress *keeper) (comparisonRow, error) {
+	one := *c
+	one.Family = name
+	notes, table := len(s.notes), in.Table
+	defer func() { in.Table, in.flags = table, &c.modelFlags }()
+	in.flags = &one.modelFlags
+	task, o, err := one.setup(s, in, one.Kmax, one.Kmin)
+	s.notes = s.notes[:notes]
+	if err != nil {
+		return comparisonRow{}, err
+	}
+	status := s.status()
+	defer status.close()
+	o.Recorder = status.recorder(name+"  "+criterion.Name, upTo(one.Kmin, o.K), o)
+	progress.attach(name, &o)
+	all, err := task.score(s, upTo(one.Kmin, o.K), o, []framework.Criterion{criterion})
+	if err != nil {
+		return comparisonRow{}, err
+	}
+	best := all.BestUnder(0, one.sizePrior())
+	if best < 0 {
+		return comparisonRow{}, cmp.Or(all.Errs[0], errors.New("no fit succeeded"))
+	}
+	f, err := all.fit(best)
+	if err != nil {
+		return comparisonRow{}, err
+	}
+	t.N, t.KMax = number(f.N), max(t.KMax, o.K)
+	return comparisonRow{task: task, kmax: o.K, Family: name, K: all.K[best], Value: number(all.Values[best][0]), LogLikelihood: number(f.Evaluation.LogLikelihood),
+		Free: f.Shape.Identifiable(), Converged: all.ends[best].converged}, nil
+}
+
+// print writes the comparison for people.
+func (t *comparison) print(s *session, in *input) error {
+	p := s.page()
+	p.prose(0, "%s", in.describe(float64(t.N)))
+	p.prose(0, "%s, each family at its best K from %d to %d, by %s; nats, larger is better", t.Model, t.KMin, t.KMax, t.Method)
+	p.line("")
+	g := newGrid("family", "K", t.Criterion, "behind", "log-likelihood", "parameters")
+	g.prose("family")
+	for _, r := range t.Table {
+		if r.Error != "" {
+			g.row(r.Family, "failed", "", "", "", "")
+			continue
+		}
+		k := strconv.Itoa(r.K)
+		if !r.Converged {
+			k = "! " + k
+		}
+		g.row(r.Family, k, digits(float64(r.Value)), fmt.Sprintf("%.3f", float64(r.Behind)), digits(float64(r.LogLikelihood)), strconv.Itoa(r.Free))
+	}
+	p.grid(g)
+	p.line("")
+	for _, r := range t.Table {
+		if r.Error != "" {
+			p.prose(2, "%s: %s", r.Family, r.Error)
+		}
+	}
+	if t.Second == "" {
+		p.prose(0, "%s chooses %s with K = %d: no other family could be fitted", t.Criterion, t.Best, t.K)
+	} else {
+		p.prose(0, "%s chooses %s with K = %d, %.3f nats ahead of %s with K = %d", t.Criterion, t.Best, t.K, float64(t.Margin), t.Second, t.Table[1].K)
+	}
+	if slices.ContainsFunc(t.Table, func(r comparisonRow) bool { return r.Family == familyPoisson }) {
+		p.prose(0, "poisson has probabilities of counts, and the others densities: the two compare as far as a density is that of a step of 1")
+	}
+	p.line("time   %.3g s", float64(t.Seconds))
+	return p.write(s)
+}

@@ -1,0 +1,413 @@
+package command
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+	"golang.org/x/term"
+
+	"github.com/latent-go/latent/internal/htmlreport"
+)
+
+// mostRows is the longest table that a person is shown of a fit.
+const mostRows = 40
+
+// A page is text that is written at once.
+type page struct {
+	bytes.Buffer
+	width int // of a line; 0: no limit
+}
+
+// widthOfFiles is that of a page which no terminal shows.
+const widthOfFiles = 80
+
+// page is an empty page as wide as COLUMNS says, or else the terminal.
+func (s *session) page() *page {
+	p := &page{width: widthOfFiles}
+	if f, ok := s.stdout.(*os.File); ok {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+			p.width = width
+		}
+	}
+	if width, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && width > 0 {
+		p.width = width
+	}
+	return p
+}
+
+// narrow pages have no room for tables: they list the cells of each row.
+func (p *page) narrow() bool { return p.width > 0 && p.width < widthOfFiles/2 }
+
+func (p *page) line(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
+
+// prose is a line that is broken between words where the page ends. Its further lines are
+// indented.
+func (p *page) prose(indent int, format string, args ...any) {
+	used := 0
+	if p.narrow() {
+		indent = min(indent, 4)
+	}
+	for i, word := range strings.Split(fmt.Sprintf(format, args...), " ") {
+		wide := text.StringWidth(word)
+		switch {
+		case i == 0:
+		case p.width > 0 && used > indent && used+1+wide > p.width:
+			p.WriteString("\n" + strings.Repeat(" ", indent))
+			used = indent
+		default:
+			p.WriteString(" ")
+			used++
+		}
+		p.WriteString(word)
+		used += wide
+	}
+	p.WriteString("\n")
+}
+
+// widthOfNames is that of the names of columns and levels in tables.
+const widthOfNames = 24
+
+// printable shows what a terminal would obey instead of printing it, such as the end of a
+// line or an escape.
+func printable(name string) string {
+	if strings.IndexFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) < 0 {
+		return name
+	}
+	var text strings.Builder
+	for _, r := range name {
+		if quoted := strconv.QuoteRune(r); !unicode.IsPrint(r) {
+			text.WriteString(quoted[1 : len(quoted)-1])
+		} else {
+			text.WriteRune(r)
+		}
+	}
+	return text.String()
+}
+
+// short is a name as tables have it.
+func short(name string) string {
+	name = printable(name)
+	if text.StringWidth(name) > widthOfNames {
+		name = text.Trim(name, widthOfNames-1) + "…"
+	}
+	return name
+}
+
+// dimensions is a table with a row for each of n latent dimensions: the first of them, and the last.
+func (p *page) dimensions(heads []string, n int, cells func(k int) []string) {
+	p.line("")
+	g := newGrid(heads...)
+	for k := range n {
+		if k < mostRows || k == n-1 {
+			g.row(append([]string{strconv.Itoa(k + 1)}, cells(k)...)...)
+		} else if k == mostRows {
+			g.row(append([]string{"…"}, make([]string, len(heads)-1)...)...)
+		}
+	}
+	p.grid(g)
+}
+
+func (p *page) write(s *session) error {
+	_, err := s.stdout.Write(p.Bytes())
+	return err
+}
+
+// print shows a fit to a person.
+func (r *report) print(s *session, in *input, out string) error {
+	p := s.page()
+	p.prose(0, "%s", in.describe(float64(r.N)))
+	p.line("")
+	for _, f := range r.facts() {
+		switch {
+		case !p.narrow():
+			p.prose(16, "%-15s %s", f[0], f[1])
+		case f[0] == "":
+			p.prose(2, "  %s", f[1])
+		default:
+			p.prose(2, "%s: %s", f[0], f[1])
+		}
+	}
+	r.found.print(p)
+	if r.Agreement != nil {
+		r.Agreement.print(p)
+	}
+	r.printPruned(p)
+	r.printRestarts(p)
+	p.line("")
+	if out == "" {
+		p.prose(6, "Next: save the model with --out MODEL.json for latent predict and latent sample; latent select compares criteria over K.")
+	} else {
+		drawing := "-n 100"
+		if models[r.Model].responds || r.Settings.Gate != nil {
+			drawing = "-n 100 --given FILE"
+		}
+		p.prose(6, "Next: latent predict %s --data FILE, or latent sample %s %s.", printable(out), printable(out), drawing)
+	}
+	return p.write(s)
+}
+
+// facts are what a person wants to know first, by name.
+func (r *report) facts() [][2]string {
+	facts := [][2]string{
+		{"model", fmt.Sprintf("%s, %s, by %s", r.Model, r.what, r.Method)},
+		{"method", r.why},
+		{"chosen K", r.choice()},
+		{r.Criterion, digits(float64(r.Value)) + " nats: larger is better"},
+		{"status", r.ending()},
+	}
+	if r.Criterion == "bic" {
+		facts[3][1] += r.elsewhere()
+	}
+	if r.why == "" {
+		facts = slices.Delete(facts, 1, 2)
+	}
+	fact := func(name string, value number, remark string) {
+		if value == value && name != r.Criterion {
+			facts = append(facts, [2]string{name, digits(float64(value)) + " nats" + remark})
+		}
+	}
+	fact("log-likelihood", r.LogLik, "")
+	facts = append(facts, [2]string{"free parameters", strconv.Itoa(int(r.Df))})
+	fact("bic", r.BIC, r.elsewhere())
+	doubt := ""
+	if r.ICL != nil {
+		doubt = fmt.Sprintf(" (0: no doubt which %s a row is of)", models[r.Model].part())
+	}
+	fact("entropy", r.Entropy, doubt)
+	collapsed := slices.ContainsFunc(r.Pruned, func(s pruned) bool { return s.Rule == "degenerate" })
+	if all := len(r.Restarts); all > 1 && !collapsed { // which starts agree on, whatever the table
+		apart := r.apart()
+		line := fmt.Sprintf("%d of %d reached this value (to %v nats)", r.reached(), apart, closeBy)
+		if apart < all {
+			line += fmt.Sprintf("; %d more began where one of them did", all-apart)
+		}
+		facts = append(facts, [2]string{"starts", line})
+	}
+	if r.Agreement != nil {
+		facts = append(facts, r.Agreement.fact())
+	}
+	facts = append(facts, r.found.facts...)
+	return append(facts, [2]string{"time", fmt.Sprintf("%.3g s", float64(r.Seconds))})
+}
+
+// elsewhere is BIC as other programs have it.
+func (r *report) elsewhere() string {
+	bic := float64(r.BIC)
+	return fmt.Sprintf(" (mclust: %s; R, scikit-learn: %s)", digits(2*bic), digits(-2*bic))
+}
+
+// describe names the data in one line.
+func (in *input) describe(n float64) string {
+	if in.what != "" {
+		return printable(in.name) + ": " + in.what
+	}
+	line := fmt.Sprintf("%s: %s × %s", printable(in.name), counted(in.Rows(), "row"), counted(in.Cols(), "column"))
+	if in.weights != "" {
+		line += fmt.Sprintf(", weighted by column %q: N = %.10g", in.weights, n)
+	}
+	return line
+}
+
+func (r *report) choice() string {
+	switch {
+	case r.Settings.FixedK:
+		return strconv.Itoa(r.K)
+	case r.K == r.KMax:
+		return fmt.Sprintf("%d, the most that was allowed (--kmax)", r.K)
+	}
+	if len(r.Restarts) > 0 && r.Restarts[0].KMax < r.KMax && r.ByK == nil {
+		first := r.Restarts[0].KMax
+		return fmt.Sprintf("%d of at most %d (at most %d first, doubled while more than half were found; --kmax fixes it)", r.K, r.KMax, first)
+	}
+	return fmt.Sprintf("%d of at most %d", r.K, r.KMax)
+}
+
+func (r *report) ending() string {
+	switch {
+	case r.Method == methodClosedForm, r.Method == methodGreedy:
+		return r.Status
+	case r.Converged:
+		return fmt.Sprintf("%s after %d iterations", r.Status, r.Iterations)
+	}
+	text := fmt.Sprintf("NOT converged: %s after %d iterations", r.Status, r.Iterations)
+	if r.advice != "" {
+		text += ": " + r.advice
+	}
+	return text
+}
+
+// pruningRules says why components go.
+var pruningRules = [][2]string{
+	{"objective", "the smaller model scored higher"},
+	{"eigenvalue", "it held at most one row's worth of data"},
+	{"merge", "another one that was split took its place"},
+	{"degenerate", "it had collapsed: its rows were equal, or in line, to working precision"},
+}
+
+// pruningReasons explains the rules that pruned something.
+func (r *report) pruningReasons() []string {
+	var why []string
+	for _, rule := range pruningRules {
+		if slices.ContainsFunc(r.Pruned, func(s pruned) bool { return s.Rule == rule[0] }) {
+			why = append(why, rule[0]+": "+rule[1])
+		}
+	}
+	return why
+}
+
+// printPruned lists what was dropped when. Many steps are shown in groups.
+func (r *report) printPruned(p *page) {
+	steps := r.Pruned
+	if len(steps) == 0 {
+		return
+	}
+	p.line("")
+	p.prose(0, "Pruned from K = %d (%s):", r.KMax, strings.Join(r.pruningReasons(), "; "))
+	g := newGrid("iteration", "K left", "rule", "relevance", r.Criterion+" before", "after")
+	each := (len(steps) + mostRows - 1) / mostRows
+	for first := 0; first < len(steps); first += each {
+		group := steps[first:min(first+each, len(steps))]
+		last := group[len(group)-1]
+		when := strconv.Itoa(last.Iteration)
+		if group[0].Iteration != last.Iteration {
+			when = fmt.Sprintf("%d–%d", group[0].Iteration, last.Iteration)
+		}
+		var relevance []number
+		var rules []string
+		for _, s := range group {
+			relevance = append(relevance, s.Relevance...)
+			if !slices.Contains(rules, s.Rule) {
+				rules = append(rules, s.Rule)
+			}
+		}
+		g.row(when, strconv.Itoa(last.K), strings.Join(rules, ", "), abridgedNumbers(relevance), dashed(group[0].Before), dashed(last.After))
+	}
+	p.grid(g)
+}
+
+// dashed is a value of the criterion, or a dash where there was none.
+func dashed(v number) string {
+	if v-v != 0 {
+		return "–"
+	}
+	return digits(float64(v))
+}
+
+func (r *report) printRestarts(p *page) {
+	if len(r.Restarts) < 2 || !r.listStarts {
+		return
+	}
+	p.line("")
+	g := newGrid("start", "K", r.Criterion, "iterations", "status")
+	g.prose("status")
+	for i, one := range r.Restarts {
+		g.row(strconv.Itoa(i+1), strconv.Itoa(one.K), digits(float64(one.Value)), strconv.Itoa(one.Iterations), one.ending())
+	}
+	p.grid(g)
+}
+
+// ending is how a start ended.
+func (one restart) ending() string {
+	if one.Error != "" {
+		return one.Status + ": " + one.Error
+	}
+	return one.Status
+}
+
+// print shows criteria over K, each one's choice marked.
+func (t *selection) print(s *session, in *input) error {
+	p := s.page()
+	p.prose(0, "%s", in.describe(float64(t.N)))
+	p.prose(0, "%s, %s, by %s; nats, larger is better, * marks each criterion's choice", t.Model, t.what, t.Method)
+	for _, kind := range columnFacts(t.Family, t.Columns) {
+		p.prose(2, "%s: %s", kind[0], kind[1])
+	}
+	if slices.ContainsFunc(t.Table, selectionRow.unfinished) {
+		p.line("! marks fits that did not converge: their values could still change")
+	}
+	for left := t.Criteria; len(left) > 0; {
+		n, g := p.widest(len(left), func(n int) *grid { return t.grid(left[:n]) })
+		p.line("")
+		p.grid(g)
+		left = left[n:]
+	}
+	p.line("")
+	for _, name := range t.Criteria {
+		p.line("%-6s chooses K = %d", name, t.Chosen[name])
+	}
+	t.printTests(p)
+	p.line("time   %.3g s", float64(t.Seconds))
+	return p.write(s)
+}
+
+// grid has some of the criteria.
+func (t *selection) grid(criteria []string) *grid {
+	g := newGrid(append([]string{"K"}, criteria...)...)
+	for _, row := range t.Table {
+		cells := []string{strconv.Itoa(row.K)}
+		if row.unfinished() {
+			cells[0] = "! " + cells[0]
+		}
+		for _, name := range criteria {
+			mark := "  "
+			if t.Chosen[name] == row.K {
+				mark = " *"
+			}
+			cells = append(cells, digits(float64(row.Values[name]))+mark)
+		}
+		g.row(cells...)
+	}
+	return g
+}
+
+// unfinished says whether a fit has values but did not converge; one that failed has none.
+func (row selectionRow) unfinished() bool { return !row.Converged && row.Status != statusNone }
+
+// readable writes a number in digits that a person reads: four that mean something, or a whole number.
+func readable(v float64) string { return ascii(htmlreport.Readable(v)) }
+
+// ascii has the minus sign that can be copied from a terminal into a program.
+func ascii(number string) string { return strings.ReplaceAll(number, "−", "-") }
+
+// digits writes a criterion: two decimals as long as they mean something.
+func digits(v float64) string {
+	switch {
+	case math.IsNaN(v):
+		return "failed"
+	case math.Abs(v) >= 1e9:
+		return strconv.FormatFloat(v, 'g', 12, 64)
+	}
+	return strconv.FormatFloat(v, 'f', 3, 64)
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.2f %%", 100*share) }
+
+// abridgedNumbers lists some numbers, or their range. What has no relevance has a dash.
+func abridgedNumbers(values []number) string {
+	values = slices.DeleteFunc(slices.Clone(values), func(v number) bool { return math.IsInf(float64(v), 0) || v != v })
+	if len(values) == 0 {
+		return "–"
+	}
+	if len(values) <= 4 {
+		var list []string
+		for _, v := range values {
+			list = append(list, fmt.Sprintf("%.4g", float64(v)))
+		}
+		return strings.Join(list, ", ")
+	}
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, v := range values {
+		low, high = min(low, float64(v)), max(high, float64(v))
+	}
+	return fmt.Sprintf("%d between %.4g and %.4g", len(values), low, high)
+}
+
+// capital begins a sentence with a word.
+func capital(word string) string { return strings.ToUpper(word[:1]) + word[1:] }

@@ -1,0 +1,89 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/models/topics"
+)
+
+// topicPrediction is what a topic model says of documents, as --format json writes it.
+type topicPrediction struct {
+	Documents   []string   `json:"documents"`
+	Topic       []int      `json:"topic"`
+	Probability []number   `json:"probability"`
+	Proportions [][]number `json:"proportions"`
+	Tokens      []number   `json:"tokens"`
+	Unknown     []number   `json:"unknown_tokens"`
+	Perplexity  number     `json:"perplexity"`
+	Warnings    []string   `json:"warnings"`
+}
+
+// halvesSeed is the seed of the halves that the perplexity is taken of: the same documents have the same.
+const halvesSeed = 1
+
+// apply writes the topics of the documents of a list.
+func (file topicsFile) apply(c *predictCommand, s *session, m *modelFile) error {
+	if len(c.ID) > 0 {
+		return misused("--id cannot be used with a topics model: its predictions begin with the names of the documents")
+	}
+	numbersOf := m.Settings.Weights
+	in, err := c.openTriples(s, c.Data, numbersOf)
+	if err != nil {
+		return err
+	}
+	docs, err := corpusOf(s, in, file.Vocabulary)
+	if err != nil {
+		return in.wrap(err)
+	}
+	p := file.Parameters
+	theta, err := topics.Model{}.Proportions(docs.table.All(), p, nil)
+	if err != nil {
+		return in.wrap(err)
+	}
+	said := topicPrediction{Documents: docs.documents, Unknown: numbers(docs.unknown), Perplexity: number(math.NaN()), Warnings: append([]string{}, s.notes...)}
+	if v, err := (topics.Model{}).Perplexity(s, docs.table, p, halvesSeed); err == nil {
+		said.Perplexity = number(v)
+	}
+	for d := range docs.documents {
+		row := theta[d*p.K : (d+1)*p.K]
+		best := floats.MaxIdx(row)
+		_, counts := docs.table.All().Entries.Row(d)
+		said.Topic, said.Probability = append(said.Topic, best+1), append(said.Probability, number(row[best]))
+		said.Proportions, said.Tokens = append(said.Proportions, numbers(row)), append(said.Tokens, number(floats.Sum(counts)))
+	}
+	if c.Format == "json" {
+		return s.emit(c.Out, func(w io.Writer) error { return writeJSON(w, said) })
+	}
+	if err := s.emitTable(c.Out, topicHeads(p.K), said.write); err != nil {
+		return err
+	}
+	w := s.stderr
+	if c.Out != "" && c.Out != "-" {
+		w = s.stdout
+	}
+	_, err = fmt.Fprintf(w, "perplexity: %s (of half of each document's tokens, given the other half)\n", digits(float64(said.Perplexity)))
+	return err
+}
+
+func topicHeads(k int) []data.Head {
+	heads := []data.Head{{Name: "document", Cells: data.Texts}, {Name: "topic", Cells: data.Integers}}
+	return append(heads, data.Heads(slices.Concat([]string{"probability"}, numbered("topic ", k), []string{"tokens", "unknown_tokens"}))...)
+}
+
+func (said *topicPrediction) write(to data.Writer) error {
+	var numbers []float64
+	for d, proportions := range said.Proportions {
+		numbers = append(numbers, float64(said.Topic[d]), float64(said.Probability[d]))
+		for _, v := range proportions {
+			numbers = append(numbers, float64(v))
+		}
+		numbers = append(numbers, float64(said.Tokens[d]), float64(said.Unknown[d]))
+	}
+	return to.Write(said.Documents, numbers)
+}

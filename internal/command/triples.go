@@ -1,0 +1,188 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/framework"
+)
+
+// triples are the rows of a list of pairs: two names and perhaps a number, such as the edges of a graph, or documents, words
+// and counts.
+type triples struct {
+	names   [2][]string // the different names of each column, in order of appearance
+	index   [2][]int    // of each row, the places of its names
+	amounts []float64   // the number of each row, finite and not negative; nil: the list has no numbers
+}
+
+// amount is the number of a row, 1 where the list has none.
+func (t *triples) amount(row int) float64 {
+	if t.amounts == nil {
+		return 1
+	}
+	return t.amounts[row]
+}
+
+// openTriples reads a list of pairs. Of the columns that --select and --drop leave, the first two have the names, whose cells are
+// texts but for the blanks around them, and the third, or the one that is called numbers, has the numbers.
+func (f *inputFlags) openTriples(s *session, source, numbers string) (*input, error) {
+	gaps, err := f.gaps(true)
+	if err != nil {
+		return nil, err
+	}
+	in, err := f.open(s, source, func(string) data.Reading { return data.ReadAsText })
+	if err != nil {
+		return nil, err
+	}
+	if _, err := f.choose(in); err != nil {
+		return nil, err
+	}
+	f.noteNA(s, in)
+	if err := in.complete(s, gaps); err != nil {
+		return nil, err
+	}
+	t, err := in.triples(numbers)
+	if err != nil {
+		return nil, in.wrap(err)
+	}
+	in.list = t
+	if first := in.Names[0]; f.Header == "auto" && !in.unnamed && slices.Contains(slices.Concat(t.names[0], t.names[1]), first) {
+		s.note("the first row of %s names the columns, %s; %.60q is among the names of other rows, too: --header no takes the row for one of the list", in.name, quoted(in.Names), first)
+	}
+	return in, nil
+}
+
+// triples are the table as a list of pairs.
+func (in *input) triples(numbers string) (t *triples, err error) {
+	columns := slices.Clone(in.Names)
+	if numbers != "" {
+		if !slices.Contains(columns, numbers) {
+			_, err := in.Column(numbers)
+			return nil, fmt.Errorf("--weights: %w", err)
+		}
+		columns = append(slices.DeleteFunc(columns, func(name string) bool { return name == numbers }), numbers)
+	}
+	switch n := len(columns); {
+	case n < 2 || n < 3 && numbers != "":
+		return nil, fmt.Errorf("a list of pairs has two columns of names, and this one has %s alone", quoted(in.Names))
+	case n > 3:
+		return nil, fmt.Errorf("a list of pairs has two columns of names and perhaps one of numbers, and this one has %s: --select chooses them, in that order", quoted(in.Names))
+	case n == 3:
+		if t, err = in.pairs(columns[:2]); err == nil {
+			t.amounts, err = in.amounts(columns[2])
+		}
+		return t, err
+	}
+	return in.pairs(columns)
+}
+
+// pairs are two columns of names.
+func (in *input) pairs(columns []string) (*triples, error) {
+	t := new(triples)
+	for side, column := range columns {
+		var err error
+		if t.names[side], t.index[side], err = in.dictionary(column); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// cells are the texts of a column: the different ones, and the place of each row's among them, negative where it is missing.
+func (in *input) cells(column string) (texts []string, places []int32, err error) {
+	if places = in.Codes(column); places != nil {
+		return in.Levels(column), places, nil
+	}
+	t, err := in.Factor(column, nil, false) // numbers of an embedded data set
+	if err != nil {
+		return nil, nil, err
+	}
+	return t.Levels(column), t.Codes(column), nil
+}
+
+// dictionary lists the different names of a column in order of appearance, and the place of each row's.
+func (in *input) dictionary(column string) (names []string, index []int, err error) {
+	texts, cells, err := in.cells(column)
+	if err != nil {
+		return nil, nil, err
+	}
+	at, index := make(map[string]int, len(texts)), make([]int, len(cells))
+	for row, cell := range cells {
+		name := ""
+		if cell >= 0 {
+			name = strings.TrimSpace(texts[cell])
+		}
+		if name == "" {
+			return nil, nil, in.missing(row, column, "a name is needed")
+		}
+		place, known := at[name]
+		if !known {
+			place = len(names)
+			at[name], names = place, append(names, name)
+		}
+		index[row] = place
+	}
+	return names, index, nil
+}
+
+// amounts are the numbers of a column.
+func (in *input) amounts(column string) ([]float64, error) {
+	texts, cells, err := in.cells(column)
+	if err != nil {
+		return nil, err
+	}
+	parsed, faults := make([]float64, len(texts)), make([]error, len(texts))
+	for i, text := range texts {
+		if in.DecimalComma() {
+			text = strings.Replace(text, ",", ".", 1)
+		}
+		parsed[i], faults[i] = strconv.ParseFloat(strings.TrimSpace(text), 64)
+	}
+	x, place := make([]float64, len(cells)), slices.Index(in.Names, column)
+	for row, cell := range cells {
+		if cell < 0 {
+			return nil, in.missing(row, column, "a number is needed")
+		}
+		v := parsed[cell]
+		switch {
+		case errors.Is(faults[cell], strconv.ErrSyntax):
+			return nil, fmt.Errorf("row %d of column %.60q is %.60q: a non-negative number is needed", in.Origin(row)+1, column, texts[cell])
+		case !(v >= 0) || math.IsInf(v, 1):
+			return nil, &framework.DataError{Row: row, Column: place, Value: v, Reason: errors.New("a non-negative finite number is needed")}
+		}
+		x[row] = v
+	}
+	return x, nil
+}
+
+// missing is the error about an empty cell.
+func (in *input) missing(row int, column, need string) error {
+	return &framework.DataError{Row: row, Column: slices.Index(in.Names, column), Value: math.NaN(),
+		Reason: errors.New(need + " (--missing drop leaves such rows out)")}
+}
+
+// readPairs reads a list of pairs of names, which come before what the model says of them.
+func (c *predictCommand) readPairs(s *session, m *modelFile) (*prediction, error) {
+	if len(c.ID) > 0 || c.Label != "" {
+		return nil, misused("--id and --label cannot be used with %s, a %s model: the predictions begin with the names of each pair", c.Saved, m.Model)
+	}
+	in, err := c.openTriples(s, c.Data, "")
+	if err != nil {
+		return nil, err
+	}
+	x, err := m.saved.pairs(in.list)
+	if err != nil {
+		return nil, in.wrap(err)
+	}
+	p := &prediction{score: m.saved.score, layout: m.saved.layout, in: in, x: x, rows: in.Rows(), columns: []string{"from", "to"}, errors: in.renderer()}
+	p.ids.names = p.columns
+	for side, names := range in.list.names {
+		p.ids.cells = append(p.ids.cells, func(row int) string { return names[in.list.index[side][row]] })
+	}
+	return p, nil
+}

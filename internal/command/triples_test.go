@@ -1,0 +1,84 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// readTriples reads a list from standard input.
+func readTriples(text, numbers string, flags inputFlags) (*triples, []string, error) {
+	if flags.Header == "" {
+		flags.Header = "auto"
+	}
+	s := &session{Context: context.Background(), stdin: strings.NewReader(text), stdout: new(bytes.Buffer), stderr: new(bytes.Buffer)}
+	in, err := flags.openTriples(s, "-", numbers)
+	if err != nil {
+		return nil, s.notes, err
+	}
+	return in.list, s.notes, nil
+}
+
+func TestTriplesAreNamesInOrderOfAppearance(t *testing.T) {
+	got, notes, err := readTriples("from,to,weight\nbo, 01,2\n 01,1,0.5\nbo,1.0,0\n", "", inputFlags{})
+	require.NoError(t, err)
+	assert.Empty(t, notes)
+	assert.Equal(t, [2][]string{{"bo", "01"}, {"01", "1", "1.0"}}, got.names)
+	assert.Equal(t, [2][]int{{0, 1, 0}, {0, 1, 2}}, got.index)
+	assert.Equal(t, []float64{2, 0.5, 0}, got.amounts)
+
+	got, _, err = readTriples("1,2\n2,3\n", "", inputFlags{})
+	require.NoError(t, err)
+	assert.Equal(t, [2][]string{{"1", "2"}, {"2", "3"}}, got.names)
+	assert.Nil(t, got.amounts)
+	assert.Equal(t, 1.0, got.amount(1))
+
+	for _, flags := range []inputFlags{{Select: []string{"doc", "word", "n"}}, {Drop: []string{"year"}}} {
+		got, _, err = readTriples("n,doc,year,word\n3,a,1999,x\n4,,2001,x\n5,b,2000,y\n", "n", inputFlags{Select: flags.Select, Drop: flags.Drop, Missing: new("drop")})
+		require.NoError(t, err)
+		assert.Equal(t, [2][]string{{"a", "b"}, {"x", "y"}}, got.names)
+		assert.Equal(t, []float64{3, 5}, got.amounts)
+	}
+}
+
+func TestAHeaderThatLooksLikeAPairIsRemarked(t *testing.T) {
+	const text = "ann,bob\nbob,cy\ncy,ann\n"
+	got, notes, err := readTriples(text, "", inputFlags{})
+	require.NoError(t, err)
+	require.Len(t, notes, 1)
+	assert.Contains(t, notes[0], `"ann", "bob"; "ann" is among the names of other rows, too: --header no`)
+	assert.Len(t, got.index[0], 2)
+	got, notes, err = readTriples(text, "", inputFlags{Header: "no"})
+	require.NoError(t, err)
+	assert.Empty(t, notes)
+	assert.Len(t, got.index[0], 3)
+}
+
+func TestBadTriplesNameTheRow(t *testing.T) {
+	for _, c := range []struct{ text, numbers, problem string }{
+		{"from,to\na,b\n,c\n", "", `row 2 of column "from" is missing: a name is needed (--missing drop leaves such rows out)`},
+		{"from,to\na,\" \"\n", "", `row 1 of column "to" is missing: a name is needed`},
+		{"from,to,w\na,b,1\nb,c,-2\n", "", `row 2 of column "w" is -2: a non-negative finite number is needed`},
+		{"from,to,w\na,b,NaN\n", "", `row 1 of column "w" is missing: a number is needed`},
+		{"from,to,w\na,b,Inf\n", "", `row 1 of column "w" is +Inf: a non-negative finite number is needed`},
+		{"from,to,w\na,b,1\na,c,1e999\n", "", `row 2 of column "w" is +Inf: a non-negative finite number is needed`},
+		{"from,to,w\na,b,1\na,b,many\n", "", `row 2 of column "w" is "many": a non-negative number is needed`},
+		{"from\na\n", "", `has two columns of names, and this one has "from" alone`},
+		{"from,w\na,1\n", "w", `has two columns of names, and this one has "from", "w" alone`},
+		{"a,b,c,d\nu,v,1,2\n", "", `perhaps one of numbers, and this one has "a", "b", "c", "d": --select chooses them`},
+		{"from,to\na,b\n", "w", `--weights: no column "w"`},
+		{"from,to\n", "", "no rows"},
+		{"", "", "empty"},
+	} {
+		_, _, err := readTriples(c.text, c.numbers, inputFlags{})
+		require.Error(t, err, c.text)
+		assert.Contains(t, oneLine(err), c.problem)
+		assert.NotContains(t, oneLine(err), "\n")
+	}
+	_, _, err := readTriples("from,to\na,b\n", "", inputFlags{Select: []string{"from", "too"}})
+	assert.ErrorContains(t, err, `"too"`)
+}
