@@ -15,6 +15,10 @@
 // 2 when the command was used wrongly.
 package main
 
-import "github.com/latent-go/latent/internal/command"
+import (
+	"os"
 
-func main() { command.Main() }
+	"github.com/latent-go/latent/internal/command"
+)
+
+func main() { os.Exit(command.Main(command.Host{})) }

@@ -33,7 +33,10 @@ type checkpointFlags struct {
 type keeper struct {
 	path  string
 	leave bool
-	state kept
+	// silent is that of a process which is not the first of its group: it follows the progress, for its fits to go on from there, and
+	// leaves the file alone.
+	silent bool
+	state  kept
 	*surroundings
 
 	saved  time.Time
@@ -60,6 +63,7 @@ const (
 
 // surroundings are what keepers share with the process.
 type surroundings struct {
+	host    Host       // what the program has set
 	writing sync.Mutex // held while the file is written, so that the process does not end then
 	now     func() time.Time
 	leave   context.CancelCauseFunc // ends the command; nil in tests
@@ -73,14 +77,21 @@ func (f *checkpointFlags) keep(s *session, command any, in *input) (*keeper, err
 	if f.Checkpoint == "" {
 		return nil, nil
 	}
-	k := &keeper{path: f.Checkpoint, leave: f.KeepCheckpoint, surroundings: &surroundings{now: time.Now}}
+	k := &keeper{path: f.Checkpoint, leave: f.KeepCheckpoint, silent: !s.crew.writes(), surroundings: &surroundings{now: time.Now}}
 	if shared, ok := s.Value(surroundingsKey{}).(*surroundings); ok {
 		k.surroundings = shared
 	}
 	k.state = kept{Version: version(), Plan: plan(command), Parts: map[string][]byte{}}
 	k.state.Plan["columns"] = strings.Join(in.Names, ", ")
 	k.saved = k.now()
-	return k, k.open()
+	parts, err := fromFirst(s, s.crew, func() (map[string][]byte, error) {
+		err := k.open()
+		return k.state.Parts, err
+	})
+	if err == nil && k.silent {
+		maps.Copy(k.state.Parts, parts)
+	}
+	return k, err
 }
 
 // checkCheckpoint refuses a file that could not be written, or is one of the others that the command names.
@@ -94,6 +105,8 @@ func (f *checkpointFlags) checkCheckpoint(s *session, method string, others ...s
 		return misused("--checkpoint is -: name a file")
 	case method == methodClosedForm, method == methodGreedy:
 		return misused("--checkpoint cannot be used with --method %s: %s has no iterations", method, method)
+	case !s.crew.writes():
+		return nil
 	}
 	target, err := atomicfile.Locate(f.Checkpoint)
 	if err != nil {
@@ -230,6 +243,9 @@ func (k *keeper) attach(part string, o *framework.Options) {
 
 // save writes the file. A fit goes on where that fails: there is more to lose.
 func (k *keeper) save() {
+	if k.silent {
+		return
+	}
 	k.writing.Lock()
 	defer k.writing.Unlock()
 	began := k.now()

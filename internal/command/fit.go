@@ -33,6 +33,9 @@ func (c *fitCommand) Run(s *session) error {
 	if err := c.check(); err != nil {
 		return err
 	}
+	if err := s.shares(c.source(), c.Bootstrap); err != nil {
+		return err
+	}
 	source := c.source()
 	if err := s.checkOut(c.Out, source); err != nil {
 		return err
@@ -66,7 +69,7 @@ func (c *fitCommand) Run(s *session) error {
 	if err != nil {
 		return explain(progress.left(err), in)
 	}
-	if err := s.store.Check(); err != nil {
+	if err := s.complete(); err != nil || !s.crew.writes() {
 		return err
 	}
 	if c.Out != "" {

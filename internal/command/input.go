@@ -35,6 +35,7 @@ func (f *fittingFlags) setup(s *session, in *input, kmax *int, least int) (*task
 	}
 	f.settle(in.Rows(), in.Cols())
 	o := f.options(valueOr(kmax, max(least, t.largest)))
+	o.Group = s.group()
 	return t, o, t.checkSize(o.K)
 }
 

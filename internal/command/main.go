@@ -31,30 +31,37 @@ const (
 	statusUsage  = 2
 )
 
-// Main runs the command with the arguments of the process, and ends the process.
-func Main() {
+// Main runs the command with the arguments of the process, until it is done or the process is told to end, and returns the exit
+// status. It is called once.
+func Main(h Host) (status int) {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) { // as under nohup
 		signals = append(signals, syscall.SIGHUP)
 	}
 	ctx, leave := context.WithCancelCause(context.Background())
-	around := &surroundings{now: time.Now, leave: leave}
+	around := &surroundings{host: h, now: time.Now, leave: leave}
 	ctx, stop := signal.NotifyContext(context.WithValue(ctx, surroundingsKey{}, around), signals...)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	os.Exit(answer(ctx, os.Stderr,
+	return answer(ctx, os.Stderr,
 		func() int { return run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr) },
 		func() {
 			<-time.After(patience)
+			if !crewOf(h).writes() { // the first process keeps its progress, and would be ended with this one
+				<-time.After(keeping)
+			}
 			if !around.writing.TryLock() { // a checkpoint is being written, and the command has a word to say afterwards
 				around.writing.Lock()
 				<-time.After(patience)
 			}
 		},
-		func() { atomicfile.Abandon() }))
+		func() { atomicfile.Abandon() })
 }
 
 // patience is how long a command that was interrupted has to say itself how far it had come.
 const patience = time.Second / 4
+
+// keeping is how long the other processes of a group wait for the first one, beyond that.
+const keeping = 2 * time.Second
 
 // answer runs a command. Where it is interrupted in a step that does not look for that, such as one decomposition of a
 // large matrix, the command is left after some patience, and what it was writing is abandoned.
@@ -78,7 +85,7 @@ func answer(ctx context.Context, stderr io.Writer, run func() int, wait, abandon
 	}
 	abandon()
 	newStatusLine(stderr).erase()
-	_, _ = fmt.Fprintln(stderr, "latent: "+withCause(ctx, errLeft).Error())
+	_, _ = fmt.Fprintln(stderr, hostOf(ctx).name()+": "+withCause(ctx, errLeft).Error())
 	return statusFailed
 }
 
@@ -110,6 +117,9 @@ type session struct {
 	quiet          bool         // of standard error: nothing but an error
 	log            *slog.Logger // of --log; nil: lines for people
 	store          *data.Store  // of the tables that are read
+	complains      io.Writer    // standard error, for an error
+	name           string       // of the program
+	crew           *crew        // the processes that run the command together
 }
 
 // note keeps a remark for standard error. It is written after the result: an
@@ -127,13 +137,13 @@ func (s *session) writeNotes() {
 			s.log.Warn(note)
 			continue
 		}
-		_, _ = fmt.Fprintln(s.stderr, "latent: "+printable(note))
+		_, _ = fmt.Fprintln(s.stderr, s.name+": "+printable(note))
 	}
 }
 
 // run is the command as a function: it returns the exit status.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (status int) {
-	s := &session{Context: ctx, stdin: stdin, stdout: stdout, stderr: stderr}
+	s := sessionOf(ctx, stdin, stdout, stderr)
 	debug.SetPanicOnFault(true)
 	defer func() {
 		if p := recover(); p != nil {
@@ -145,12 +155,15 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		}
 	}()
 	answered := false // by kong: --help
-	help := &watched{Writer: stdout}
+	if err := s.crew.meet(ctx, args); err != nil {
+		return s.fail(err)
+	}
+	help := &watched{Writer: s.stdout}
 	var all commands
 	parser, err := kong.New(&all,
-		kong.Name("latent"),
+		kong.Name(s.name),
 		kong.Description("Latent variable models that choose their own size."),
-		kong.Writers(help, stderr),
+		kong.Writers(help, s.stderr),
 		kong.WithHyphenPrefixedParameters(true), // --k -1 is about -1, and --na - about a dash
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Exit(func(int) { answered = true }))
@@ -170,21 +183,27 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	s.quiet = all.Quiet
 	switch valueOr(all.Log, "") {
 	case "json":
-		s.log = slog.New(slog.NewJSONHandler(stderr, nil))
+		s.log = slog.New(slog.NewJSONHandler(s.stderr, nil))
 	case "text":
-		s.log = slog.New(slog.NewTextHandler(stderr, nil))
+		s.log = slog.New(slog.NewTextHandler(s.stderr, nil))
 	}
 	if err := nothingEmpty(command); err != nil {
 		return s.fail(err)
 	}
-	boundMemory(ctx, all.Memory)
+	boundMemory(ctx, all.Memory, s.crew.neighbours())
 	s.store = data.NewStore(int64(min(memory.Available()/2, math.MaxInt64/2))) // a fit takes some too
 	defer func() {
 		if ctx.Err() == nil { // else somebody may still read
 			s.store.Close() //nolint:errcheck // what is mapped is not needed any more
 		}
 	}()
-	if err := command.Run(s); err != nil {
+	if s.crew.takesPart(command.Selected().Name) {
+		err = command.Run(s)
+	}
+	if err == nil {
+		err = s.crew.end(s, nil)
+	}
+	if err != nil {
 		return s.fail(err)
 	}
 	s.writeNotes()
@@ -258,19 +277,35 @@ func takes(command *kong.Node, name string) bool {
 	return slices.ContainsFunc(command.Flags, func(f *kong.Flag) bool { return f.Name == name })
 }
 
-// fail reports an error in one line and returns the exit status that belongs to it.
+// fail reports an error in one line and returns the exit status that belongs to it. Of several processes, the first one reports what
+// all of them have been told.
 func (s *session) fail(err error) int {
+	err = withCause(s, err)
+	if err = s.crew.end(s, err); !s.crew.speaks() {
+		return statusOf(err)
+	}
 	if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
 		return statusFailed // the reader of the output has gone, and knows it
 	}
-	if text := oneLine(withCause(s, err)); s.log != nil {
+	if text := oneLine(err); s.log != nil && s.crew.writes() {
 		s.log.Error(text)
 	} else {
-		_, _ = fmt.Fprintln(s.stderr, "latent: "+printable(text))
+		_, _ = fmt.Fprintln(s.complains, s.name+": "+printable(text))
 	}
+	return statusOf(err)
+}
+
+// statusOf is the exit status of an error.
+func statusOf(err error) int {
 	var usage usageError
-	if errors.As(err, &usage) {
+	told, isTold := errors.AsType[toldError](err)
+	switch {
+	case err == nil:
+		return statusDone
+	case errors.As(err, &usage):
 		return statusUsage
+	case isTold:
+		return told.status
 	}
 	return statusFailed
 }

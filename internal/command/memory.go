@@ -28,15 +28,21 @@ var errOutOfMemory = errors.New("out of memory")
 
 // boundMemory has the command end with a message where it takes more memory than it was given, or than there was when it began:
 // what the Go runtime and the kernel do then is no message. What is known to be too large beforehand, package memory refuses. A step
-// that takes all at once is met too, as the system hands memory out when it is first used.
-func boundMemory(ctx context.Context, given sizeFlag) {
-	memory.SetLimit(float64(given))
+// that takes all at once is met too, as the system hands memory out when it is first used. Processes that share the machine have
+// equal parts.
+func boundMemory(ctx context.Context, all sizeFlag, neighbours int) {
+	given := float64(all) / float64(neighbours)
+	memory.SetLimit(given)
+	memory.SetNeighbours(neighbours)
 	around, ok := ctx.Value(surroundingsKey{}).(*surroundings)
 	if !ok || around.leave == nil {
 		return
 	}
 	const share = 0.95 // of what there is: other programs take some too
-	most, why := float64(given), "--memory allows"
+	most, why := given, "--memory allows"
+	if neighbours > 1 {
+		why = fmt.Sprintf("--memory allows each of %d processes", neighbours)
+	}
 	if there := share * (memory.Available() + memory.Used()); given == 0 {
 		most, why = there, "there were"
 	}

@@ -24,7 +24,7 @@ func (s *session) emit(out string, write func(io.Writer) error) error {
 // checkOut finds out before long work that its result could not be saved, or would take
 // the place of one of the inputs.
 func (s *session) checkOut(out string, inputs ...string) error {
-	if out == "" || out == "-" {
+	if out == "" || out == "-" || !s.crew.writes() {
 		return nil
 	}
 	return s.checkFile("--out", out, inputs...)
@@ -84,6 +84,8 @@ func (s *session) checkReport(dir, out string, inputs ...string) error {
 		return nil
 	case dir == "-":
 		return misused("--report is -: name a folder")
+	case !s.crew.writes():
+		return nil
 	}
 	exists, err := atomicfile.TryFolder(dir)
 	if err != nil {

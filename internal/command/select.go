@@ -27,6 +27,9 @@ func (c *selectCommand) Run(s *session) error {
 	if err := c.check(); err != nil {
 		return err
 	}
+	if err := s.shares(c.source(), c.Bootstrap); err != nil {
+		return err
+	}
 	if err := s.checkReport(c.Report, "", c.source()); err != nil {
 		return err
 	}
@@ -57,7 +60,7 @@ func (c *selectCommand) Run(s *session) error {
 	if err != nil {
 		return explain(progress.left(interrupted(err, nil)), in)
 	}
-	if err := s.store.Check(); err != nil {
+	if err := s.complete(); err != nil || !s.crew.writes() {
 		return err
 	}
 	if c.Report != "" {
