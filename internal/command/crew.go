@@ -207,7 +207,13 @@ func fromFirst[T any](ctx context.Context, c *crew, find func() (T, error)) (T, 
 
 // end tells the others how the command ends, and returns the error that it ends with for all of them.
 func (c *crew) end(ctx context.Context, err error) error {
-	if c == nil || c.over != nil {
+	if c == nil {
+		return err
+	}
+	if c.over != nil {
+		if told, isTold := errors.AsType[toldError](c.over); isTold && told.kind == endsInError { // err, if any, came of it
+			return told
+		}
 		return err
 	}
 	message := []byte{byte(statusOf(err)), endOf(err)}
