@@ -4,7 +4,10 @@ go 1.26.0
 
 replace github.com/latent-go/latent => ../
 
-require github.com/latent-go/latent v0.0.0
+require (
+	github.com/latent-go/latent v0.0.0
+	github.com/stretchr/testify v1.12.1
+)
 
 require (
 	codeberg.org/go-fonts/liberation v0.5.0 // indirect
@@ -29,6 +32,7 @@ require (
 	github.com/mattn/go-runewidth v0.0.20 // indirect
 	github.com/pierrec/lz4/v4 v4.1.29 // indirect
 	github.com/zeebo/xxh3 v1.1.0 // indirect
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/exp v0.0.0-20260908205506-85c1c2202aba // indirect
 	golang.org/x/image v0.30.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect
