@@ -1,0 +1,131 @@
+package beam
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/log"
+	"github.com/stretchr/testify/require"
+
+	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/models/mixture"
+)
+
+// workerEnv makes the test's program a worker.
+const workerEnv = "LATENT_BEAM_TEST_WORKER"
+
+func TestMain(m *testing.M) {
+	log.SetLogger(&log.Standard{Level: log.SevWarn})
+	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError + 1})))
+	if os.Getenv(workerEnv) != "" {
+		if err := serve(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// serve is a worker that ends with its parent.
+func serve() error {
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		cancel()
+	}()
+	return Serve(ctx, 0, func(address string) { fmt.Println(address) })
+}
+
+// worker starts a process that makes tasks.
+func worker(t testing.TB) (address string, process *os.Process) {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), workerEnv+"=1")
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = in.Close()
+		_ = cmd.Wait()
+	})
+	_, err = fmt.Fscanln(out, &address)
+	require.NoError(t, err)
+	return address, cmd.Process
+}
+
+type (
+	rows       = framework.Rows
+	parameters = *mixture.Parameters
+	statistics = *mixture.Statistics
+	work       = Work[rows, parameters, statistics]
+)
+
+// A fileSpec is a mixture over an NPY file.
+type fileSpec struct {
+	Path string
+	Fail string // what the worker does: see open
+}
+
+var ofFile = Register("file", func(_ context.Context, s fileSpec) (*work, error) {
+	if s.Fail != "" && os.Getenv(workerEnv) != "" {
+		return nil, fmt.Errorf("the disk of %s is not mounted", s.Fail)
+	}
+	store := data.NewStore(1 << 20) // larger ones are mapped
+	f, err := os.Open(s.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	table, err := data.Read(f, data.CSVOptions{Store: store})
+	if err != nil {
+		return nil, err
+	}
+	x, n, d, err := table.Values()
+	if err != nil {
+		return nil, err
+	}
+	src, err := framework.FromSlice(x, n, d)
+	if err != nil {
+		return nil, err
+	}
+	return &work{Model: mixture.Model{Family: family.Gaussian{}}, Source: src, Files: []string{s.Path}, Close: store.Close}, nil
+})
+
+// table writes n rows of three clusters.
+func table(t testing.TB, n, d int) (path string) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	x := make([]float64, n*d)
+	for i := range x {
+		x[i] = rng.NormFloat64() + 6*float64(i/d%3)
+	}
+	path = filepath.Join(t.TempDir(), "rows.npy")
+	writeNPY(t, path, x, n, d)
+	return path
+}
+
+func writeNPY(t testing.TB, path string, x []float64, n, d int) {
+	head := fmt.Sprintf("{'descr': '<f8', 'fortran_order': False, 'shape': (%d, %d), }", n, d)
+	for (10+len(head)+1)%64 != 0 {
+		head += " "
+	}
+	text := append([]byte("\x93NUMPY\x01\x00"), byte(len(head)+1), byte((len(head)+1)>>8))
+	text = append(append(text, head...), '\n')
+	for _, v := range x {
+		text = binary.LittleEndian.AppendUint64(text, math.Float64bits(v))
+	}
+	require.NoError(t, os.WriteFile(path, text, 0o666))
+}

@@ -1,0 +1,191 @@
+package beam
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	sdk "github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/runtime/graphx"
+	jobpb "github.com/apache/beam/sdks/v2/go/pkg/beam/model/jobmanagement_v1"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/universal/extworker"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/universal/runnerlib"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/util/grpcx"
+	"google.golang.org/grpc"
+)
+
+// Serve is a worker: it makes tasks for the drivers of one machine, as Beam's external worker pool at a port of localhost, until the
+// context ends. On a cluster each host of the runner's workers has one at the same port. ready, where not nil, is told the address.
+func Serve(ctx context.Context, port int, ready func(address string)) error {
+	sdk.Init()
+	pool, err := extworker.StartLoopback(ctx, port)
+	if err != nil {
+		return fmt.Errorf("beam: no worker pool at port %d: %w", port, err)
+	}
+	if ready != nil {
+		ready(pool.EnvironmentConfig(ctx))
+	}
+	<-ctx.Done()
+	return pool.Stop(ctx)
+}
+
+// A portable is a [Runner] behind Beam's job service.
+type portable struct {
+	client  jobpb.JobServiceClient
+	conn    *grpc.ClientConn    // nil: of Prism in this process
+	pool    *extworker.Loopback // nil: the workers are elsewhere
+	workers string              // address of a worker pool
+	near    bool                // it is asked from here, and not from other hosts
+}
+
+// Prism returns Beam's own runner for one machine, in this process. workers is the address of a worker pool (see [Serve]), such as
+// localhost:50000; empty: a worker in this process.
+func Prism(ctx context.Context, workers string) (Runner, error) {
+	client, err := prism.CreateJobServer(context.WithoutCancel(ctx), prism.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("beam: Prism does not start: %w", err)
+	}
+	return (&portable{client: client, workers: workers, near: true}).withPool(ctx)
+}
+
+// Portable returns the runner behind a job service, such as that of Flink, at an address. workers is where each host of the cluster finds
+// its worker pool (see [Serve]), such as localhost:50000; empty: a worker in this process, for a cluster on this machine.
+func Portable(ctx context.Context, endpoint, workers string) (Runner, error) {
+	conn, err := grpcx.Dial(ctx, endpoint, patience)
+	if err != nil {
+		return nil, fmt.Errorf("beam: no job service at %s: %w", endpoint, err)
+	}
+	return (&portable{client: jobpb.NewJobServiceClient(conn), conn: conn, workers: workers}).withPool(ctx)
+}
+
+// patience is how long an answer may take that needs no computing.
+const patience = 20 * time.Second
+
+func (r *portable) withPool(ctx context.Context) (Runner, error) {
+	sdk.Init()
+	if r.workers != "" {
+		return r, nil
+	}
+	var err error
+	if r.pool, err = extworker.StartLoopback(context.WithoutCancel(ctx), 0); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	r.workers = r.pool.EnvironmentConfig(ctx)
+	return r, nil
+}
+
+// Close leaves the job service, and stops the worker in this process.
+func (r *portable) Close() (err error) {
+	if r.pool != nil {
+		err = r.pool.Stop(context.Background())
+	}
+	if r.conn != nil {
+		err = errors.Join(err, r.conn.Close())
+	}
+	return err
+}
+
+// Run submits a pipeline and waits for its end. A cancelled one is cancelled there too.
+func (r *portable) Run(ctx context.Context, p *sdk.Pipeline) error {
+	if r.near {
+		if err := answers(r.workers); err != nil {
+			return err
+		}
+	}
+	job, err := r.submit(ctx, p)
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	if r.near && r.pool == nil {
+		go watch(ctx, r.workers, stop)
+	}
+	err = r.wait(ctx, job)
+	if ctx.Err() != nil {
+		cancelled, done := context.WithTimeout(context.WithoutCancel(ctx), patience)
+		defer done()
+		_, _ = r.client.Cancel(cancelled, &jobpb.CancelJobRequest{JobId: job})
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// submit starts a pipeline. Workers have the program, so that no files are staged.
+func (r *portable) submit(ctx context.Context, p *sdk.Pipeline) (job string, err error) {
+	environment, err := graphx.CreateEnvironment(ctx, graphx.URNEnvExternal, func(context.Context) string { return r.workers })
+	if err != nil {
+		return "", err
+	}
+	environment.Dependencies = nil
+	edges, _, err := p.Build()
+	if err != nil {
+		return "", err
+	}
+	graph, err := graphx.Marshal(edges, &graphx.Options{Environment: environment})
+	if err != nil {
+		return "", err
+	}
+	id, staging, token, err := runnerlib.Prepare(ctx, r.client, graph, &runnerlib.JobOptions{Name: "latent", Parallelism: -1})
+	if err != nil {
+		return "", err
+	}
+	if r.conn != nil {
+		if token, err = runnerlib.Stage(ctx, id, staging, "", token); err != nil {
+			return "", err
+		}
+	}
+	return runnerlib.Submit(ctx, r.client, id, token)
+}
+
+// wait follows a job to its end.
+func (r *portable) wait(ctx context.Context, job string) error {
+	stream, err := r.client.GetMessageStream(ctx, &jobpb.JobMessagesRequest{JobId: job})
+	if err != nil {
+		return err
+	}
+	failed, said := false, ""
+	for {
+		msg, err := stream.Recv()
+		if failed && (err != nil || said != "") {
+			return fmt.Errorf("the runner's job %s failed: %s", job, said)
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if m := msg.GetMessageResponse(); m.GetImportance() >= jobpb.JobMessage_JOB_MESSAGE_ERROR {
+			said = m.GetMessageText()
+		}
+		switch msg.GetStateResponse().GetState() {
+		case jobpb.JobState_DONE, jobpb.JobState_CANCELLED:
+			return nil
+		case jobpb.JobState_FAILED:
+			failed = true
+		}
+	}
+}
+
+// answers is an error where there is no worker pool at an address.
+func answers(workers string) error {
+	conn, err := net.DialTimeout("tcp", workers, patience)
+	if err != nil {
+		return fmt.Errorf("no worker at %s: %w", workers, err)
+	}
+	return conn.Close()
+}
+
+// watch stops waiting for a worker that is gone.
+func watch(ctx context.Context, workers string, stop context.CancelCauseFunc) {
+	for pause(ctx, time.Second) == nil {
+		if err := answers(workers); err != nil {
+			stop(err)
+		}
+	}
+}
