@@ -2,6 +2,9 @@ package beam
 
 import (
 	"context"
+	"fmt"
+	"math/rand/v2"
+	"syscall"
 	"testing"
 	"time"
 
@@ -41,4 +44,39 @@ func TestFitHasTheBitsOfOneProcess(t *testing.T) {
 			require.Equal(t, want.Trace, got.Trace)
 		})
 	}
+}
+
+// BenchmarkPass is what a pass costs beyond the computing: there are 30 rows.
+func BenchmarkPass(b *testing.B) {
+	address, _ := worker(b)
+	for _, c := range []struct {
+		name, workers string
+		rows          int
+	}{{"in process", "", 30}, {"worker process", address, 30}, {"worker process", address, 300_000}} {
+		b.Run(fmt.Sprintf("%s, %d rows", c.name, c.rows), func(b *testing.B) {
+			path := table(b, c.rows, 2)
+			r, err := Prism(b.Context(), c.workers)
+			require.NoError(b, err)
+			defer r.Close()
+			require.NoError(b, ofFile.With(b.Context(), fileSpec{Path: path}, Options{Runner: r}, func(w *work) error {
+				p, err := w.Model.Init(b.Context(), w.Source, 2, rand.New(rand.NewPCG(1, 1)))
+				require.NoError(b, err)
+				e := w.Source.(framework.Executor[parameters])
+				before := cpu()
+				for b.Loop() {
+					_, err := e.Step(b.Context(), framework.State[parameters]{Parameters: p}, 16)
+					require.NoError(b, err)
+				}
+				b.ReportMetric(float64((cpu()-before).Microseconds())/1000/float64(b.N), "driver-ms/op")
+				return nil
+			}))
+		})
+	}
+}
+
+// cpu is what this process has computed.
+func cpu() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

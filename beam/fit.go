@@ -109,7 +109,7 @@ type driver struct {
 }
 
 func (d *driver) start(ctx context.Context) (err error) {
-	sdk.Init()
+	initialise()
 	if d.options.Dir == "" {
 		d.options.Dir = os.TempDir()
 	}

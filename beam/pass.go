@@ -12,7 +12,8 @@ import (
 )
 
 func init() {
-	register.DoFn2x1[context.Context, Task, error](&passFn{})
+	register.DoFn3x1[context.Context, Task, func(Task), error](&passFn{})
+	register.Emitter1[Task]()
 	sdk.RegisterType(reflect.TypeFor[Task]())
 }
 
@@ -36,7 +37,8 @@ func pipelineOf(dir, orderHash string, todo []Task) *sdk.Pipeline {
 	if len(todo) > 1 {
 		elements = sdk.Reshuffle(root, elements)
 	}
-	sdk.ParDo0(root, &passFn{Dir: dir, Order: orderHash}, elements)
+	made := sdk.ParDo(root, &passFn{Dir: dir, Order: orderHash}, elements)
+	sdk.Reshuffle(root, made) // Prism spins while it waits for a stage that no other follows
 	return p
 }
 
@@ -55,7 +57,7 @@ type part struct {
 
 // ProcessElement makes a task and leaves the outcome in the folder. Whatever is wrong with rows or model is an outcome too: another
 // attempt would end as this one did. An error is of the folder alone.
-func (f *passFn) ProcessElement(ctx context.Context, t Task) error {
+func (f *passFn) ProcessElement(ctx context.Context, t Task, made func(Task)) error {
 	text, err := unseal(filepath.Join(f.Dir, orderName))
 	if err != nil {
 		return err
@@ -74,7 +76,11 @@ func (f *passFn) ProcessElement(ctx context.Context, t Task) error {
 	if text, err = encode(p); err != nil {
 		return err
 	}
-	return seal(t.path(f.Dir), text)
+	if err := seal(t.path(f.Dir), text); err != nil {
+		return err
+	}
+	made(t)
+	return nil
 }
 
 func (f *passFn) answer(ctx context.Context, text []byte, t Task) ([]byte, error) {

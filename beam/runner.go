@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
+	"sync"
 	"time"
 
 	sdk "github.com/apache/beam/sdks/v2/go/pkg/beam"
@@ -18,10 +20,17 @@ import (
 	"google.golang.org/grpc"
 )
 
+// initialise readies Beam, which would take over the program's log.
+var initialise = sync.OnceFunc(func() {
+	logger := slog.Default()
+	sdk.Init()
+	slog.SetDefault(logger)
+})
+
 // Serve is a worker: it makes tasks for the drivers of one machine, as Beam's external worker pool at a port of localhost, until the
 // context ends. On a cluster each host of the runner's workers has one at the same port. ready, where not nil, is told the address.
 func Serve(ctx context.Context, port int, ready func(address string)) error {
-	sdk.Init()
+	initialise()
 	pool, err := extworker.StartLoopback(ctx, port)
 	if err != nil {
 		return fmt.Errorf("beam: no worker pool at port %d: %w", port, err)
@@ -66,7 +75,7 @@ func Portable(ctx context.Context, endpoint, workers string) (Runner, error) {
 const patience = 20 * time.Second
 
 func (r *portable) withPool(ctx context.Context) (Runner, error) {
-	sdk.Init()
+	initialise()
 	if r.workers != "" {
 		return r, nil
 	}
