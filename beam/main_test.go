@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"iter"
 	"log/slog"
 	"math"
 	"math/rand/v2"
@@ -12,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/log"
 	"github.com/stretchr/testify/require"
@@ -77,7 +79,8 @@ type (
 // A fileSpec is a mixture over an NPY file.
 type fileSpec struct {
 	Path string
-	Fail string // what the worker does: see open
+	Fail string        // what a worker process says
+	Slow time.Duration // what a pass takes in a worker process
 }
 
 var ofFile = Register("file", func(_ context.Context, s fileSpec) (*work, error) {
@@ -102,8 +105,26 @@ var ofFile = Register("file", func(_ context.Context, s fileSpec) (*work, error)
 	if err != nil {
 		return nil, err
 	}
-	return &work{Model: mixture.Model{Family: family.Gaussian{}}, Source: src, Files: []string{s.Path}, Close: store.Close}, nil
+	return &work{Model: mixture.Model{Family: family.Gaussian{}}, Source: slow{src, s.Slow}, Files: []string{s.Path}, Close: store.Close}, nil
 })
+
+// A slow source has passes take their time in a worker process.
+type slow struct {
+	*framework.Table
+	pass time.Duration
+}
+
+func (s slow) Blocks(ctx context.Context) iter.Seq2[rows, error] {
+	blocks := s.Table.Blocks(ctx)
+	if s.pass == 0 || os.Getenv(workerEnv) == "" {
+		return blocks
+	}
+	return func(yield func(rows, error) bool) {
+		if pause(ctx, s.pass) == nil {
+			blocks(yield)
+		}
+	}
+}
 
 // table writes n rows of three clusters.
 func table(t testing.TB, n, d int) (path string) {
