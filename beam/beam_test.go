@@ -54,24 +54,33 @@ func BenchmarkPass(b *testing.B) {
 		rows          int
 	}{{"in process", "", 30}, {"worker process", address, 30}, {"worker process", address, 300_000}} {
 		b.Run(fmt.Sprintf("%s, %d rows", c.name, c.rows), func(b *testing.B) {
-			path := table(b, c.rows, 2)
 			r, err := Prism(b.Context(), c.workers)
 			require.NoError(b, err)
 			defer r.Close()
-			require.NoError(b, ofFile.With(b.Context(), fileSpec{Path: path}, Options{Runner: r}, func(w *work) error {
-				p, err := w.Model.Init(b.Context(), w.Source, 2, rand.New(rand.NewPCG(1, 1)))
-				require.NoError(b, err)
-				e := w.Source.(framework.Executor[parameters])
-				before := cpu()
-				for b.Loop() {
-					_, err := e.Step(b.Context(), framework.State[parameters]{Parameters: p}, 16)
-					require.NoError(b, err)
-				}
-				b.ReportMetric(float64((cpu()-before).Microseconds())/1000/float64(b.N), "driver-ms/op")
-				return nil
-			}))
+			benchmarkPasses(b, r, c.rows)
 		})
 	}
+}
+
+func benchmarkPasses(b *testing.B, r Runner, rows int) {
+	path := table(b, rows, 2)
+	require.NoError(b, ofFile.With(b.Context(), fileSpec{Path: path}, Options{Runner: r}, func(w *work) error {
+		p, err := w.Model.Init(b.Context(), w.Source, 2, rand.New(rand.NewPCG(1, 1)))
+		require.NoError(b, err)
+		pass := func() {
+			began := time.Now()
+			_, err := w.Source.(framework.Executor[parameters]).Step(b.Context(), framework.State[parameters]{Parameters: p}, 16)
+			require.NoError(b, err)
+			b.Log(time.Since(began))
+		}
+		pass()
+		before := cpu()
+		for b.Loop() {
+			pass()
+		}
+		b.ReportMetric(float64((cpu()-before).Microseconds())/1000/float64(b.N), "driver-ms/op")
+		return nil
+	}))
 }
 
 // cpu is what this process has computed.

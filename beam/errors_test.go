@@ -95,6 +95,7 @@ func TestAWorkerThatIsKilledIsReplaced(t *testing.T) {
 		defer r.Close()
 		runners = append(runners, r)
 	}
+	s := fileSpec{Path: path, Mark: filepath.Join(t.TempDir(), "mark")}
 	passes := 0
 	r := RunnerFunc(func(ctx context.Context, p *sdk.Pipeline) error {
 		passes++
@@ -102,12 +103,12 @@ func TestAWorkerThatIsKilledIsReplaced(t *testing.T) {
 		case passes < 3:
 			return runners[0].Run(ctx, p)
 		case passes == 3:
-			time.AfterFunc(300*time.Millisecond, func() { _ = process.Kill() })
+			killAt(t, s.Mark, process)
 			return runners[0].Run(ctx, p)
 		}
 		return runners[1].Run(ctx, p)
 	})
-	got, err := on(t, "", fileSpec{Path: path, Slow: 600 * time.Millisecond}, o, Options{Runner: r, Parts: 2})
+	got, err := on(t, "", s, o, Options{Runner: r, Parts: 2})
 	require.NoError(t, err)
 	require.Greater(t, passes, 4)
 	require.Equal(t, want.Parameters, got.Parameters)

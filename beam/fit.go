@@ -63,31 +63,27 @@ func Fit[A, B, P any, S framework.Statistics[S]](ctx context.Context, j *Job[A, 
 // With opens the work of a job for [framework.Fit], [framework.Select] and the like: the passes over its Source, which is good until do
 // returns, are made by the runner. Several may be under way at a time.
 func (j *Job[A, B, P, S]) With(ctx context.Context, spec A, opts Options, do func(w *Work[B, P, S]) error) (err error) {
-	w, files, err := j.begin(ctx, spec)
+	w, err := j.open(ctx, spec)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if w.Close != nil {
-			err = errors.Join(err, w.Close())
-		}
-	}()
+	defer func() { err = errors.Join(err, shares[B, P, S]{w}.Close()) }()
 	text, err := encode(spec)
 	if err != nil {
 		return fmt.Errorf("beam: the spec of job %q cannot be written: %w", j.name, err)
 	}
-	d := &driver{options: opts, order: order{Job: j.name, Build: build(), Spec: text, Files: files, Rows: w.Source.Rows(), Threads: opts.Threads}}
-	if err := d.start(ctx); err != nil {
+	passes, err := Begin(ctx, j.name, text, w.Source.Rows(), w.Files, opts)
+	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, d.stop()) }()
-	return do(&Work[B, P, S]{Model: w.Model, Source: &source[B, P]{w.Source, d}, Files: w.Files})
+	defer func() { err = errors.Join(err, passes.Close()) }()
+	return do(&Work[B, P, S]{Model: w.Model, Source: &source[B, P]{w.Source, passes}, Files: w.Files})
 }
 
 // A source reads rows as another does; passes over it are made by workers.
 type source[B, P any] struct {
 	framework.Source[B]
-	driver *driver
+	passes *Passes
 }
 
 // Step makes a pass (see [framework.Executor]).
@@ -96,11 +92,11 @@ func (s *source[B, P]) Step(ctx context.Context, at framework.State[P], shards i
 	if err != nil {
 		return nil, fmt.Errorf("beam: the parameters cannot be written: %w", err)
 	}
-	return s.driver.pass(ctx, state, shards)
+	return s.passes.Make(ctx, state, shards)
 }
 
-// A driver makes the passes of a run.
-type driver struct {
+// Passes makes the passes of a run, for the driver.
+type Passes struct {
 	options Options
 	order   order // what all passes have in common
 	dir     string
@@ -108,36 +104,44 @@ type driver struct {
 	passes  atomic.Int64
 }
 
-func (d *driver) start(ctx context.Context) (err error) {
+// Begin readies the passes of a job, with the rows and the files that the driver sees. [Fit] does so by itself.
+func Begin(ctx context.Context, job string, spec []byte, rows int, files []string, opts Options) (*Passes, error) {
 	initialise()
-	if d.options.Dir == "" {
-		d.options.Dir = os.TempDir()
+	list, err := filesOf(files)
+	if err != nil {
+		return nil, err
 	}
-	if d.options.Attempts < 1 {
-		d.options.Attempts = 5
+	if opts.Dir == "" {
+		opts.Dir = os.TempDir()
 	}
-	d.dir = filepath.Join(d.options.Dir, fmt.Sprintf("latent-beam-%016x", rand.Uint64()))
+	if opts.Attempts < 1 {
+		opts.Attempts = 5
+	}
+	d := &Passes{options: opts, order: order{Job: job, Build: build(), Spec: spec, Files: list, Rows: rows, Threads: opts.Threads}}
+	d.dir = filepath.Join(opts.Dir, fmt.Sprintf("latent-beam-%016x", rand.Uint64()))
 	if err := os.Mkdir(d.dir, 0o777); err != nil {
-		return fmt.Errorf("beam: no folder for the run: %w", err)
+		return nil, fmt.Errorf("beam: no folder for the run: %w", err)
 	}
-	if d.options.Runner == nil {
+	if opts.Runner == nil {
 		d.own = true
 		if d.options.Runner, err = Prism(ctx, ""); err != nil {
-			return errors.Join(err, os.RemoveAll(d.dir))
+			return nil, errors.Join(err, os.RemoveAll(d.dir))
 		}
 	}
-	return nil
+	return d, nil
 }
 
-func (d *driver) stop() (err error) {
+// Close removes the folder of the run.
+func (d *Passes) Close() (err error) {
 	if d.own {
 		err = d.options.Runner.Close()
 	}
 	return errors.Join(err, os.RemoveAll(d.dir))
 }
 
-// pass makes all tasks of a pass and returns their sums.
-func (d *driver) pass(ctx context.Context, state []byte, shards int) ([][]byte, error) {
+// Make makes a pass, of the state as encoding/gob writes it, and returns what [framework.Share] gave for each part (see
+// [framework.Executor]).
+func (d *Passes) Make(ctx context.Context, state []byte, shards int) ([][]byte, error) {
 	dir := filepath.Join(d.dir, fmt.Sprintf("pass-%d", d.passes.Add(1)))
 	if err := os.Mkdir(dir, 0o777); err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/gob"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync"
@@ -28,44 +29,60 @@ type Job[A, B, P any, S framework.Statistics[S]] struct {
 	open func(ctx context.Context, spec A) (*Work[B, P, S], error)
 }
 
-// A sharer makes the share of a worker in a pass, for a job of whatever types.
-type sharer interface {
-	share(ctx context.Context, o *order, t Task) ([]byte, error)
-}
-
-var jobs = map[string]sharer{}
-
 // Register makes a job known under a name, which must be new. It is called as the program begins, in a variable of a package or in init,
 // so that every process knows the same jobs. open makes the model and opens the rows that spec, which encoding/gob writes, describes:
 // the same for the same spec in every process.
 func Register[A, B, P any, S framework.Statistics[S]](name string, open func(ctx context.Context, spec A) (*Work[B, P, S], error)) *Job[A, B, P, S] {
+	RegisterShares(name, func(ctx context.Context, text []byte) (Shares, error) {
+		var spec A
+		if err := decode(text, &spec); err != nil {
+			return nil, err
+		}
+		w, err := open(ctx, spec)
+		if err != nil {
+			return nil, err
+		}
+		return shares[B, P, S]{w}, nil
+	})
+	return &Job[A, B, P, S]{name, open}
+}
+
+// Shares is what a worker of a job of any type has opened (see [RegisterShares]).
+type Shares interface {
+	Rows() int
+	// Share is [framework.Share], with the state as encoding/gob writes it.
+	Share(ctx context.Context, state []byte, first, last, shards, threads int) ([]byte, error)
+	Close() error
+}
+
+var jobs = map[string]func(ctx context.Context, spec []byte) (Shares, error){}
+
+// RegisterShares is [Register] for a program that learns the types of its model from the spec. It makes passes by [Begin].
+func RegisterShares(name string, open func(ctx context.Context, spec []byte) (Shares, error)) {
 	if _, taken := jobs[name]; taken {
 		panic(fmt.Sprintf("beam: two jobs of the name %q", name))
 	}
-	j := &Job[A, B, P, S]{name, open}
-	jobs[name] = j
-	return j
+	jobs[name] = open
 }
 
-// begin opens the work of a job, and takes down the files that it reads.
-func (j *Job[A, B, P, S]) begin(ctx context.Context, spec A) (*Work[B, P, S], []file, error) {
-	w, err := j.open(ctx, spec)
-	if err != nil {
-		return nil, nil, err
+// shares are those of a job whose types are known.
+type shares[B, P any, S framework.Statistics[S]] struct{ *Work[B, P, S] }
+
+func (w shares[B, P, S]) Rows() int { return w.Source.Rows() }
+
+func (w shares[B, P, S]) Share(ctx context.Context, state []byte, first, last, shards, threads int) ([]byte, error) {
+	var at framework.State[P]
+	if err := decode(state, &at); err != nil {
+		return nil, err
 	}
-	files, err := filesOf(w.Files)
-	if err != nil {
-		return nil, nil, w.closedAfter(err)
-	}
-	return w, files, nil
+	return framework.Share(ctx, w.Model, w.Source, at, first, last, shards, threads)
 }
 
-// closedAfter closes the work after an error.
-func (w *Work[B, P, S]) closedAfter(err error) error {
-	if w.Close != nil {
-		_ = w.Close()
+func (w shares[B, P, S]) Close() error {
+	if w.Work.Close == nil {
+		return nil
 	}
-	return err
+	return w.Work.Close()
 }
 
 // An order is what the driver asks of the workers in a pass.
@@ -89,37 +106,27 @@ var build = sync.OnceValue(func() string {
 	return info.String()
 })
 
-// share answers an order with the bytes of [framework.Share].
-func (j *Job[A, B, P, S]) share(ctx context.Context, o *order, t Task) ([]byte, error) {
+// answer makes a task of an order.
+func (o *order) answer(ctx context.Context, t Task) ([]byte, error) {
 	if o.Build != build() {
-		return nil, fmt.Errorf("the driver is another build of the program than this worker: start the same binary on all")
+		return nil, errors.New("the driver is another build of the program than this worker: start the same binary on all")
 	}
-	var at framework.State[P]
-	if err := decode(o.State, &at); err != nil {
-		return nil, err
+	open := jobs[o.Job]
+	if open == nil {
+		return nil, fmt.Errorf("no job %q is registered", o.Job)
 	}
 	if err := unchanged(o.Files); err != nil {
 		return nil, err
 	}
-	w, release, err := opened(o, func() (*Work[B, P, S], func() error, error) {
-		var spec A
-		if err := decode(o.Spec, &spec); err != nil {
-			return nil, nil, err
-		}
-		w, err := j.open(ctx, spec)
-		if err != nil {
-			return nil, nil, err
-		}
-		if rows := w.Source.Rows(); rows != o.Rows {
-			return nil, nil, w.closedAfter(fmt.Errorf("the worker sees %d rows, and the driver %d: they read other data", rows, o.Rows))
-		}
-		return w, w.Close, nil
-	})
+	w, release, err := opened(o, func() (Shares, error) { return open(ctx, o.Spec) })
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	text, err := framework.Share(ctx, w.Model, w.Source, at, t.First, t.Last, o.Shards, o.Threads)
+	if rows := w.Rows(); rows != o.Rows {
+		return nil, fmt.Errorf("the worker sees %d rows, and the driver %d: they read other data", rows, o.Rows)
+	}
+	text, err := w.Share(ctx, o.State, t.First, t.Last, o.Shards, o.Threads)
 	if err != nil {
 		return nil, err
 	}

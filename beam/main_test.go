@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
@@ -42,18 +43,24 @@ func TestMain(m *testing.M) {
 
 // serve is a worker that ends with its parent.
 func serve() error {
+	port, err := strconv.Atoi(os.Getenv(workerEnv))
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		cancel()
 	}()
-	return Serve(ctx, 0, func(address string) { fmt.Println(address) })
+	return Serve(ctx, port, func(address string) { fmt.Println(address) })
 }
 
 // worker starts a process that makes tasks.
-func worker(t testing.TB) (address string, process *os.Process) {
+func worker(t testing.TB) (address string, process *os.Process) { return workerAt(t, 0) }
+
+func workerAt(t testing.TB, port int) (address string, process *os.Process) {
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), workerEnv+"=1")
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", workerEnv, port))
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	require.NoError(t, err)
@@ -81,6 +88,7 @@ type fileSpec struct {
 	Path string
 	Fail string        // what a worker process says
 	Slow time.Duration // what a pass takes in a worker process
+	Mark string        // while this file is there, passes in a worker process take a minute, and it becomes empty (see killAt)
 }
 
 var ofFile = Register("file", func(_ context.Context, s fileSpec) (*work, error) {
@@ -105,25 +113,48 @@ var ofFile = Register("file", func(_ context.Context, s fileSpec) (*work, error)
 	if err != nil {
 		return nil, err
 	}
-	return &work{Model: mixture.Model{Family: family.Gaussian{}}, Source: slow{src, s.Slow}, Files: []string{s.Path}, Close: store.Close}, nil
+	return &work{Model: mixture.Model{Family: family.Gaussian{}}, Source: slow{src, s}, Files: []string{s.Path}, Close: store.Close}, nil
 })
 
 // A slow source has passes take their time in a worker process.
 type slow struct {
 	*framework.Table
-	pass time.Duration
+	spec fileSpec
 }
 
 func (s slow) Blocks(ctx context.Context) iter.Seq2[rows, error] {
 	blocks := s.Table.Blocks(ctx)
-	if s.pass == 0 || os.Getenv(workerEnv) == "" {
+	if os.Getenv(workerEnv) == "" {
 		return blocks
 	}
 	return func(yield func(rows, error) bool) {
-		if pause(ctx, s.pass) == nil {
+		takes := s.spec.Slow
+		if _, err := os.Stat(s.spec.Mark); s.spec.Mark != "" && err == nil {
+			takes = time.Minute
+			_ = os.Truncate(s.spec.Mark, 0)
+		}
+		if pause(ctx, takes) == nil {
 			blocks(yield)
 		}
 	}
+}
+
+// killAt kills a worker once it is in the middle of a pass over a source with this mark.
+func killAt(t testing.TB, mark string, process *os.Process) (killed <-chan struct{}) {
+	require.NoError(t, os.WriteFile(mark, []byte("not yet"), 0o666))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			if info, err := os.Stat(mark); err != nil || info.Size() == 0 {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		_ = process.Kill()
+		_ = os.Remove(mark)
+	}()
+	return done
 }
 
 // table writes n rows of three clusters.

@@ -2,6 +2,7 @@ package beam
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"sync"
 )
@@ -13,9 +14,8 @@ const mostOpen = 4
 
 type openWork struct {
 	once  sync.Once
-	work  any
+	work  Shares
 	err   error
-	close func() error
 	users int
 	used  uint64 // when last
 }
@@ -26,28 +26,29 @@ var works = struct {
 	clock uint64
 }{of: map[[sha256.Size]byte]*openWork{}}
 
+var errNotOpen = errors.New("what the job reads could not be opened") // where that panics
+
 // opened is what open has made for this job, its spec and its files as they are, now or earlier. An error is not kept.
-func opened[W any](o *order, open func() (W, func() error, error)) (w W, release func(), err error) {
+func opened(o *order, open func() (Shares, error)) (w Shares, release func(), err error) {
 	key := sha256.Sum256(fmt.Appendf(nil, "%q %q %v", o.Job, o.Spec, o.Files))
 	works.Lock()
 	e := works.of[key]
 	if e == nil {
-		e = new(openWork)
+		e = &openWork{err: errNotOpen}
 		works.of[key] = e
 	}
 	e.users++
 	works.Unlock()
-	release = func() { e.released() }
-	e.once.Do(func() { e.work, e.close, e.err = open() })
+	e.once.Do(func() { e.work, e.err = open() })
 	if e.err != nil {
 		works.Lock()
 		if works.of[key] == e {
 			delete(works.of, key)
 		}
 		works.Unlock()
-		return w, nil, e.err
+		return nil, nil, e.err
 	}
-	return e.work.(W), release, nil
+	return e.work, e.released, nil
 }
 
 // released ends a use, and closes works that have not been used for longest.
@@ -69,8 +70,6 @@ func (e *openWork) released() {
 			return
 		}
 		delete(works.of, oldest)
-		if found.close != nil {
-			_ = found.close()
-		}
+		_ = found.work.Close()
 	}
 }

@@ -66,7 +66,11 @@ func (f *passFn) ProcessElement(ctx context.Context, t Task, made func(Task)) er
 		return fmt.Errorf("%s has another order than the pipeline was made for", f.Dir)
 	}
 	p := part{Order: f.Order}
-	if p.Text, err = f.answer(ctx, text, t); err != nil {
+	var o order
+	if err := decode(text, &o); err != nil {
+		return err
+	}
+	if p.Text, err = o.answer(ctx, t); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -81,16 +85,4 @@ func (f *passFn) ProcessElement(ctx context.Context, t Task, made func(Task)) er
 	}
 	made(t)
 	return nil
-}
-
-func (f *passFn) answer(ctx context.Context, text []byte, t Task) ([]byte, error) {
-	var o order
-	if err := decode(text, &o); err != nil {
-		return nil, err
-	}
-	j := jobs[o.Job]
-	if j == nil {
-		return nil, fmt.Errorf("no job %q is registered: start the same program as the driver is", o.Job)
-	}
-	return j.share(ctx, &o, t)
 }
