@@ -100,9 +100,11 @@ func principal(p *bpca.Parameters, posterior *bpca.Posterior) *result {
 		})
 	}
 	r.sections = func(in *input) ([]htmlreport.Section, error) {
-		return append(loadingsSection(p, in.Names), spectrumSection(p)...), nil
+		return append(loadingsSection("dimension", p, in.Names), spectrumSection(p)...), nil
 	}
-	r.finding = func(in *input) (htmlreport.Section, error) { return pcaAxes(p, in.Names).finding(p.Noise), nil }
+	r.finding = func(in *input) (htmlreport.Section, error) {
+		return pcaAxes("dimension", p, in.Names).finding(p.Noise), nil
+	}
 	return r
 }
 

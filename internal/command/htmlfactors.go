@@ -31,10 +31,10 @@ type axes struct {
 	shares   []float64 // of the variance, of each dimension
 }
 
-// pcaAxes are those of BPCA. The strength is the correlation of column and dimension under the model, w_jk/√(Σ_k w_jk² + σ²), which does
+// pcaAxes are those of BPCA, or the factors of a matrix. The strength is the correlation of column and dimension under the model, w_jk/√(Σ_k w_jk² + σ²), which does
 // not depend on the units of the columns.
-func pcaAxes(p *bpca.Parameters, names []string) axes {
-	a := axes{noun: "dimension", names: names, k: p.K, loadings: p.Loadings, shares: p.Explained()}
+func pcaAxes(noun string, p *bpca.Parameters, names []string) axes {
+	a := axes{noun: noun, names: names, k: p.K, loadings: p.Loadings, shares: p.Explained()}
 	for j := range p.D {
 		w := p.Loadings[j*p.K : (j+1)*p.K]
 		spread := math.Sqrt(floats.Dot(w, w) + p.Noise)
@@ -156,8 +156,8 @@ func spectrumSection(p *bpca.Parameters) []htmlreport.Section {
 }
 
 // loadingsSection shows W, the columns that belong to one dimension together.
-func loadingsSection(p *bpca.Parameters, names []string) []htmlreport.Section {
-	a := pcaAxes(p, names)
+func loadingsSection(noun string, p *bpca.Parameters, names []string) []htmlreport.Section {
+	a := pcaAxes(noun, p, names)
 	explained := make([]float64, p.D)
 	for j := range explained {
 		w := a.strength[j*p.K : (j+1)*p.K]
@@ -166,8 +166,8 @@ func loadingsSection(p *bpca.Parameters, names []string) []htmlreport.Section {
 	columns := a.sorted(chosen(explained, mostProfiles))
 	k := min(p.K, mostRows)
 	loading := func(j, l int) float64 { return p.Loadings[j*p.K+l] }
-	about := "What one standard deviation of a dimension adds to each column, in its units. The colour is the correlation of the two under the model. Columns stand by the dimension that they are most about." +
-		leftOut(p.D-len(columns), "column", "which the dimensions explain least") + leftOut(p.K-k, "weaker dimension", "")
+	about := fmt.Sprintf("What one standard deviation of a %s adds to each column, in its units. The colour is the correlation of the two under the model. Columns stand by the %[1]s that they are most about.", noun) +
+		leftOut(p.D-len(columns), "column", "which the "+noun+"s explain least") + leftOut(p.K-k, "weaker "+noun, "")
 	heat := a.heat("Loadings", about, columns, k, func(j, l int) string {
 		return fmt.Sprintf("%s (correlation %.3f)", htmlreport.Readable(loading(j, l)), a.strength[j*a.k+l])
 	})
@@ -178,7 +178,7 @@ func loadingsSection(p *bpca.Parameters, names []string) []htmlreport.Section {
 
 // place says what a table without a figure shows, and gives it the width that its columns take.
 func (a axes) place(s *htmlreport.Section, about string) {
-	const most = 3 // columns of dimensions that half a page has room for
+	const most = 2 // columns of dimensions that half a page has room for
 	if s.Figure == nil {
 		s.Text, s.Wide = about, a.k > most
 	}
@@ -202,9 +202,7 @@ func (file factorsFile) finding(in *input, p *bpca.Parameters) (list htmlreport.
 	if p == nil {
 		return htmlreport.Section{Text: "Nothing stands out from the noise. The rank is 0."}
 	}
-	a := pcaAxes(p, in.Names)
-	a.noun = "factor"
-	return a.finding(file.Noise)
+	return pcaAxes("factor", p, in.Names).finding(file.Noise)
 }
 
 // sections draw the loadings, and the singular values before and after shrinkage.
@@ -239,5 +237,5 @@ func (file factorsFile) sections(in *input, p *bpca.Parameters) []htmlreport.Sec
 	}
 	list := section("Rank and noise", chart.Figure(), &rank, &table)
 	list[0].Text = text
-	return append(loadingsSection(p, in.Names), list...)
+	return append(loadingsSection("factor", p, in.Names), list...)
 }

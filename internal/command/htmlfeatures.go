@@ -102,6 +102,6 @@ func (v featuresView) together() []htmlreport.Section {
 		return section(heat.Title, heat.Figure(), &table)
 	}
 	list := section(heat.Title, nil, &table)
-	list[0].Text = about
+	v.axes().place(&list[0], about)
 	return list
 }

@@ -68,10 +68,10 @@ func (v *graphView) about(f blockmodel.Family, k int) string {
 	for _, name := range b.Nodes[:min(most, len(b.Nodes))] {
 		names = append(names, isolated(printable(name)))
 	}
-	text := enumerated(names) + ". "
-	if b.Size > most {
-		text = "Such as " + text
+	if more := b.Size - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
 	}
+	text := plural(b.Size, "Node ", "Nodes ") + enumerated(names) + ". "
 	to := make([]float64, len(v.Blocks))
 	for l, other := range v.Blocks {
 		switch {
