@@ -199,8 +199,12 @@ func (p *tab) keyboard(t *testing.T) {
 	assert.True(t, ask[bool](t, p, `document.querySelector("summary").parentElement.open`), "Enter unfolds")
 }
 
+// thin takes away all but some of what a page repeats, such as the rows of a long table, of each of which the same can be said.
+const thin = `document.querySelectorAll("tbody tr:nth-child(n+12), circle:nth-of-type(n+12), rect:nth-of-type(n+12)").forEach((e) => e.remove())`
+
 // names reads the page as a screen reader does: everything that it announces has a name, and figures a description.
 func (p *tab) names(t *testing.T) {
+	ask[chromedp.Void](t, p, thin)
 	ask[chromedp.Void](t, p, unfold)
 	tree, err := chromedp.Call(p, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
 	require.NoError(t, err)
@@ -241,15 +245,12 @@ func rules(t *testing.T) string {
 	return string(text)
 }
 
-// thin takes away all but some of what a page repeats, such as the rows of a long table, about each of which the rules say the same.
-const thin = `document.querySelectorAll("tbody tr:nth-child(n+12), circle:nth-of-type(n+12), rect:nth-of-type(n+12)").forEach((e) => e.remove())`
-
 // accessible holds the page to the rules of axe-core, unfolded, in each mode.
 func (p *tab) accessible(t *testing.T, axe string) {
 	if axe == "" {
 		t.Skip("axe-core is not at hand: run npm ci")
 	}
-	for _, script := range []string{axe, unfold, thin} {
+	for _, script := range []string{thin, unfold, axe} {
 		ask[chromedp.Void](t, p, script)
 	}
 	for i, mode := range modes {
