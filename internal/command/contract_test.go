@@ -77,6 +77,7 @@ func TestEveryFieldOfJSONIsDocumented(t *testing.T) {
 		{"fit", "--model", "factor", "--data", holzinger, "--noise", "isotropic", "--k", "1"},
 		{"select", "--data", "ruspini", "--cov", "all", "--kmax", "2", "--restarts", "1"},
 		{"fit", "--data", file(t, "d.csv", customers(30)), "--id", "Kunde", "--dates", "Datum", "--na", "k.A.", "--decimal", ",", "--k", "1", "--family", "gaussian-diagonal", "--out", model},
+		{"sample", model, "-n", "2"},
 		{"datasets"},
 	} {
 		stdout, _ := done(t, append(args, "--format", "json")...)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
 )
 
@@ -18,7 +19,8 @@ type sampleCommand struct {
 	Labels bool   `help:"Add the component, or state of hmm, that each row was drawn from, as a last column named component, or state; of blockmodel the blocks of both nodes."`
 	Given  string `placeholder:"FILE" help:"Models with a gate, and regression: rows are drawn for those of this file, or embedded data set, one after the other and from the beginning again; columns of the gate, or regressors, are taken as given."`
 	Seed   uint64 `default:"1" help:"Seed."`
-	Out    string `placeholder:"FILE" help:"File to write. Default, and -: standard output."`
+	Out    string `placeholder:"FILE" help:"File to write: Parquet where its name ends in .parquet. Default, and -: standard output."`
+	Format string `default:"csv" enum:"csv,json" help:"Output: csv, or json: an object with the names of the columns and a list of rows, numbers as numbers."`
 }
 
 // drawnHead heads the column of what rows were drawn from.
@@ -44,26 +46,57 @@ func (c *sampleCommand) Run(s *session) error {
 	if m.Family == familyMultinomial {
 		s.note("each row has a single trial: how many trials a row has, a multinomial model does not describe")
 	}
+	if isParquet(c.Out) && c.Format == "json" {
+		return misused("--out %s is to be Parquet, and --format json is not: leave one of them out", word(c.Out))
+	}
 	if err := s.checkOut(c.Out, c.Saved, c.Given); err != nil {
 		return err
 	}
 	if err := c.take(s, m); err != nil {
 		return err
 	}
-	return s.emit(c.Out, func(w io.Writer) error {
-		if m.saved.drawn != nil {
-			return c.drawPairs(s, m, w)
-		}
-		return c.draw(s, m, w)
-	})
+	if m.saved.drawn != nil {
+		return c.drawPairs(s, m)
+	}
+	return c.draw(s, m)
 }
 
-// drawPairs writes a list of pairs.
-func (c *sampleCommand) drawPairs(s *session, m *modelFile, w io.Writer) error {
-	out := csv.NewWriter(w)
-	err := m.saved.drawn(s, c.Rows, c.Labels, rand.New(rand.NewPCG(c.Seed, 0)), func(record ...string) error { return out.Write(record) })
-	out.Flush()
-	return cmp.Or(err, out.Error())
+// drawPairs writes a list of pairs: two names, and numbers.
+func (c *sampleCommand) drawPairs(s *session, m *modelFile) error {
+	draw := func(write func(record ...string) error) error {
+		return m.saved.drawn(s, c.Rows, c.Labels, rand.New(rand.NewPCG(c.Seed, 0)), write)
+	}
+	if c.Format != "json" && !isParquet(c.Out) { // in the memory of one pair
+		return s.emit(c.Out, func(w io.Writer) error {
+			out := csv.NewWriter(w)
+			err := draw(func(record ...string) error { return out.Write(record) })
+			out.Flush()
+			return cmp.Or(err, out.Error())
+		})
+	}
+	const names = 2
+	var list savedTable
+	if err := draw(func(record ...string) error {
+		if list.heads == nil {
+			list.heads = data.Heads(record)
+			for j := range names {
+				list.heads[j].Cells = data.Texts
+			}
+			return nil
+		}
+		list.texts = append(list.texts, record[:names]...)
+		for _, cell := range record[names:] {
+			v, err := strconv.ParseFloat(cell, 64)
+			if err != nil {
+				return err
+			}
+			list.numbers = append(list.numbers, v)
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	return s.emitAs(c.Format, c.Out, list.heads, func(to data.Writer) error { return to.Write(list.texts, list.numbers) })
 }
 
 func (c *sampleCommand) checkLabels(m *modelFile) error {
@@ -137,48 +170,48 @@ func (c *sampleCommand) take(s *session, m *modelFile) error {
 	return nil
 }
 
-func (c *sampleCommand) draw(s *session, m *modelFile, w io.Writer) error {
+// draw writes rows, some after others.
+func (c *sampleCommand) draw(s *session, m *modelFile) error {
 	rng := rand.New(rand.NewPCG(c.Seed, 0))
-	out := csv.NewWriter(w)
-	names := namesOf(m.Columns)
+	heads, d := []data.Head(nil), len(m.Columns)
+	for _, column := range m.Columns {
+		head := data.Head{Name: column.Name}
+		if len(column.Levels) > 0 {
+			head.Cells = data.Texts
+		}
+		heads = append(heads, head)
+	}
 	if c.Labels {
-		names = append(names, drawnHead(m))
+		heads = append(heads, data.Head{Name: drawnHead(m), Cells: data.Integers})
 	}
-	if err := out.Write(names); err != nil {
-		return err
-	}
-	record := make([]string, len(names))
-	d := len(m.Columns)
-	for first := 0; first < c.Rows; first += blockRows {
-		if s.Err() != nil {
-			return fmt.Errorf("interrupted after %d of %d rows", first, c.Rows)
-		}
-		n := min(blockRows, c.Rows-first)
-		x, labels, err := m.saved.sample(n, rng)
-		if err != nil {
-			return err
-		}
-		for i := range n {
-			for j, column := range m.Columns {
-				record[j] = column.text(x[i*d+j])
+	return s.emitAs(c.Format, c.Out, heads, func(to data.Writer) error {
+		for first := 0; first < c.Rows; first += blockRows {
+			if s.Err() != nil {
+				return fmt.Errorf("interrupted after %d of %d rows", first, c.Rows)
 			}
-			if c.Labels {
-				record[d] = strconv.Itoa(labels[i] + 1)
+			n := min(blockRows, c.Rows-first)
+			x, labels, err := m.saved.sample(n, rng)
+			if err != nil {
+				return err
 			}
-			if err := out.Write(record); err != nil {
+			var texts []string
+			var numbers []float64
+			for i := range n {
+				for j, v := range x[i*d : (i+1)*d] {
+					if levels := m.Columns[j].Levels; len(levels) > 0 {
+						texts = append(texts, levels[int(v)])
+					} else {
+						numbers = append(numbers, v)
+					}
+				}
+				if c.Labels {
+					numbers = append(numbers, float64(labels[i]+1))
+				}
+			}
+			if err := to.Write(texts, numbers); err != nil {
 				return err
 			}
 		}
-	}
-	out.Flush()
-	return out.Error()
-}
-
-// text writes a number as the column's cells have it: the level of a code, or the shortest
-// decimal that reads back as the same number.
-func (c column) text(v float64) string {
-	if len(c.Levels) > 0 {
-		return c.Levels[int(v)]
-	}
-	return strconv.FormatFloat(v, 'g', -1, 64)
+		return nil
+	})
 }

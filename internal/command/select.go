@@ -19,6 +19,7 @@ type selectCommand struct {
 	Kmin      int      `name:"kmin" default:"1" help:"Smallest number of components, or of latent dimensions."`
 	Kmax      *int     `name:"kmax" placeholder:"K" help:"Largest. Default: 10, as where latent fit begins, or fewer. It does not double: a warning names the criteria that choose the largest."`
 	Bootstrap *int     `placeholder:"B" help:"Test K against K + 1 components by the likelihood ratio of B tables drawn from the fit of K, from kmin up to the first K that is not rejected at 5 % (mixtures, --method em). 99 or 999 are usual."`
+	Out       string   `placeholder:"FILE" help:"Save the table: a line for each K, or family, with its criteria. CSV, or Parquet where the name ends in .parquet."`
 	Report    string   `placeholder:"DIR" help:"Write DIR/index.html: which K the criteria choose and how clear that is, in figures and their numbers, one page that needs no network."`
 }
 
@@ -30,10 +31,16 @@ func (c *selectCommand) Run(s *session) error {
 	if err := s.shares(c.source(), c.Bootstrap); err != nil {
 		return err
 	}
-	if err := s.checkReport(c.Report, "", c.source()); err != nil {
+	if c.Out == "-" {
+		return misused("--out is -, but standard output has the report: name a file for the table, or see --format json")
+	}
+	if err := s.checkOut(c.Out, c.source()); err != nil {
 		return err
 	}
-	named := []string{c.source()}
+	if err := s.checkReport(c.Report, c.Out, c.source()); err != nil {
+		return err
+	}
+	named := []string{c.source(), c.Out}
 	if c.Report != "" {
 		named = append(named, c.Report, filepath.Join(c.Report, pageName))
 	}
@@ -51,6 +58,7 @@ func (c *selectCommand) Run(s *session) error {
 	var t interface {
 		print(s *session, in *input) error
 		html(in *input) (*htmlreport.Page, error)
+		table() savedTable
 	}
 	if c.compares != "" {
 		t, err = c.compare(s, in, progress)
@@ -62,6 +70,11 @@ func (c *selectCommand) Run(s *session) error {
 	}
 	if err := s.complete(); err != nil || !s.crew.writes() {
 		return err
+	}
+	if c.Out != "" {
+		if err := t.table().save(s, c.Out); err != nil {
+			return err
+		}
 	}
 	if c.Report != "" {
 		page, err := t.html(in)
