@@ -66,8 +66,8 @@ func (l *statusLine) show(atOnce bool, line func() string) {
 	}
 }
 
-// A tally says which fits of several have begun, and from that how long the others may take.
-type tally struct {
+// A schedule knows which fits of several have begun, and from that how long the others may take.
+type schedule struct {
 	sizes   []int // K of the fits that are to be made; nil: it is not known beforehand, as one fit finds it
 	starts  int   // of each
 	workers int   // fits at a time, at most
@@ -77,9 +77,9 @@ type tally struct {
 	weight  float64         // of those: the time of an iteration grows as K does
 }
 
-// newTally begins to count fits of so many starts of each K.
-func newTally(sizes []int, o framework.Options) *tally {
-	t := &tally{sizes: sizes, starts: o.Restarts, workers: o.Workers, now: time.Now, begun: map[[2]int]bool{}}
+// newSchedule begins to count fits of so many starts of each K.
+func newSchedule(sizes []int, o framework.Options) *schedule {
+	t := &schedule{sizes: sizes, starts: o.Restarts, workers: o.Workers, now: time.Now, begun: map[[2]int]bool{}}
 	if t.workers < 1 {
 		t.workers = runtime.GOMAXPROCS(0)
 	}
@@ -88,7 +88,7 @@ func newTally(sizes []int, o framework.Options) *tally {
 }
 
 // see takes a start of the fit of K for begun.
-func (t *tally) see(k, start int) {
+func (t *schedule) see(k, start int) {
 	one := [2]int{k, start}
 	if t.sizes == nil {
 		one[0] = 0
@@ -101,7 +101,7 @@ func (t *tally) see(k, start int) {
 
 // String is how many fits have begun, and the time that is left if those to come take as long as those before, each by its K: what
 // convergence takes, nobody knows. There is no such time before fits have ended, nor after the last has begun.
-func (t *tally) String() string {
+func (t *schedule) String() string {
 	all, whole := t.starts, float64(t.starts)
 	if t.sizes != nil {
 		all, whole = t.starts*len(t.sizes), 0
@@ -141,7 +141,7 @@ func left(passed time.Duration, share float64) string {
 // recorder shows iterations of fits of the sizes, or of one that finds its size. It never ends a fit: progress that cannot be shown
 // is no error.
 func (l *statusLine) recorder(criterion string, sizes []int, o framework.Options) framework.Recorder {
-	t := newTally(sizes, o)
+	t := newSchedule(sizes, o)
 	return framework.RecorderFunc(func(e framework.Event) error {
 		t.see(e.K, e.Restart)
 		l.show(false, func() string {

@@ -22,7 +22,7 @@ func TestTimeLeftIsThatOfFitsLikeThoseBefore(t *testing.T) {
 		most, starts := rapid.IntRange(2, 12).Draw(rt, "K"), rapid.IntRange(1, 5).Draw(rt, "starts")
 		sizes := upTo(1, most)
 		clock := time.Unix(0, 0)
-		c := newTally(sizes, framework.Options{Restarts: starts, Workers: 1})
+		c := newSchedule(sizes, framework.Options{Restarts: starts, Workers: 1})
 		c.now, c.began = func() time.Time { return clock }, clock
 		whole := starts * most * (most + 1) / 2
 		passed, begun := 0, 0
@@ -47,10 +47,10 @@ func TestTimeLeftIsThatOfFitsLikeThoseBefore(t *testing.T) {
 		}
 		require.Equal(rt, whole, passed)
 	})
-	one := newTally(nil, framework.Options{Restarts: 1, Workers: 1})
+	one := newSchedule(nil, framework.Options{Restarts: 1, Workers: 1})
 	one.see(7, 0)
 	assert.Empty(t, one.String(), "how long convergence takes, nobody knows")
-	found := newTally(nil, framework.Options{Restarts: 10, Workers: 2})
+	found := newSchedule(nil, framework.Options{Restarts: 10, Workers: 2})
 	for k := 10; k > 3; k-- { // one start that prunes is one fit
 		found.see(k, 0)
 	}
