@@ -217,7 +217,7 @@ func (in *input) renderer() renderer {
 		t.columns = in.shown
 	}
 	if in.flags != nil {
-		t.prior, t.part = &in.flags.Prior, in.flags.model().part()
+		t.prior, t.part = &in.flags.Prior, in.flags.model().part
 	}
 	return t
 }

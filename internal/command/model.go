@@ -19,19 +19,20 @@ type model struct {
 	// default, except that selecting is the default method of latent select.
 	families, methods []string
 	selecting         string
-	classes           bool // z is a class: --columns, --start and ICL make sense, and several starts by default
-	mixes             bool // the rows are independent: criteria that integrate the parameters out or count labels are theirs
-	sequences         bool // rows follow one another: --sequence
-	pairs             bool // rows are pairs of names with a number, such as edges: see triples
-	gaps              bool // entries may be missing, without classes
-	responds          bool // a column is explained by others: --response; rows are complete
-	gates             bool // probabilities of classes may depend on columns: --gate
-	singular          bool // sBIC has learning coefficients of it, without classes
-	labels            bool // a row has several labels: ICL makes sense, and several starts by default
-	noises            bool // --noise diagonal and --noise isotropic
-	likelihood        bool // estimates are those of maximum likelihood, which BIC and AIC compare
-	several           bool // local maxima are many: several starts by default, without classes
-	ranks             bool // every method finds K in one fit, by the ELBO, and has a place for --prior
+	classes           bool   // z is a class: --columns, --start and ICL make sense
+	mixes             bool   // the rows are independent: criteria that integrate the parameters out or count labels are theirs
+	sequences         bool   // rows follow one another: --sequence
+	pairs             bool   // rows are pairs of names with a number, such as edges: see triples
+	gaps              bool   // entries may be missing, without classes
+	responds          bool   // a column is explained by others: --response; rows are complete
+	gates             bool   // probabilities of classes may depend on columns: --gate
+	singular          bool   // sBIC has learning coefficients of it, without classes
+	labels            bool   // a row has several labels: ICL makes sense
+	noises            bool   // --noise diagonal and --noise isotropic
+	likelihood        bool   // estimates are those of maximum likelihood, which BIC and AIC compare
+	ranks             bool   // every method finds K in one fit, by the ELBO, and has a place for --prior
+	part              string // what one latent dimension is called
+	most              int    // starts by default, where they cost little and local maxima are many; 0: one
 	// check refuses flags that do not go together, before any data are read.
 	check func(f *modelFlags) error
 	// bind readies the model for the rows of a table.
@@ -45,14 +46,14 @@ var models map[string]model
 
 func init() { // their functions use the list
 	mixtures := model{data: "faithful", families: familyNames(false), methods: []string{methodGFAB, methodFAB, methodEM, methodMAP, methodVB, methodCVB0},
-		selecting: methodEM, classes: true, mixes: true, gates: true, check: checkMixture, bind: bindMixture, load: loadMixture}
+		part: "component", most: 10, selecting: methodEM, classes: true, mixes: true, gates: true, check: checkMixture, bind: bindMixture, load: loadMixture}
 	bernmix := mixtures
 	bernmix.data, bernmix.families = "housevotes84", []string{familyBernoulli}
 	models = map[string]model{
 		"mixture": mixtures,
 		"bernmix": bernmix,
 		"hmm": {data: "geyser", families: familyNames(false), methods: []string{methodGFAB, methodFAB, methodEM, methodMAP, methodVB},
-			selecting: methodEM, classes: true, sequences: true, check: checkHMM, bind: bindHMM, load: loadHMM},
+			part: "state", most: 10, selecting: methodEM, classes: true, sequences: true, check: checkHMM, bind: bindHMM, load: loadHMM},
 		"bpca": {data: "satellite", families: []string{familyGaussian}, methods: []string{methodGFAB, methodFAB, methodEM, methodVB, methodClosedForm},
 			selecting: methodClosedForm, check: checkBPCA, bind: bindBPCA, load: loadBPCA},
 		"ppca": {data: "satellite", families: []string{familyGaussian}, methods: []string{methodClosedForm, methodEM},
@@ -60,15 +61,15 @@ func init() { // their functions use the list
 		"factor": {data: "satellite", families: []string{familyGaussian}, methods: []string{methodClosedForm, methodGFAB, methodFAB, methodEM},
 			selecting: methodClosedForm, gaps: true, singular: true, noises: true, check: checkFactor, bind: bindFactor, load: loadFactor},
 		"features": {data: "iris", families: []string{familyGaussian}, methods: []string{methodGFAB, methodFAB, methodEM},
-			selecting: methodEM, labels: true, noises: true, check: checkFeatures, bind: bindFeatures, load: loadFeatures},
-		"topics": {data: "bars", families: []string{familyCategorical}, methods: []string{methodCVB0}, selecting: methodCVB0, pairs: true,
+			part: "feature", most: 5, selecting: methodEM, labels: true, noises: true, check: checkFeatures, bind: bindFeatures, load: loadFeatures},
+		"topics": {data: "bars", families: []string{familyCategorical}, methods: []string{methodCVB0}, part: "topic", selecting: methodCVB0, pairs: true,
 			check: checkTopics, bind: bindTopics, load: loadTopics},
 		"blockmodel": {data: "karate", families: []string{familyBernoulli, familyPoisson}, methods: []string{methodGreedy, methodGFAB, methodFAB, methodEM},
-			selecting: methodGreedy, pairs: true, several: true, check: checkBlockmodel, bind: bindBlockmodel, load: loadBlockmodel},
+			part: "block", most: 10, selecting: methodGreedy, pairs: true, check: checkBlockmodel, bind: bindBlockmodel, load: loadBlockmodel},
 		"vbmf": {data: "satellite", families: []string{familyGaussian}, methods: []string{methodClosedForm, methodVB},
 			selecting: methodClosedForm, ranks: true, check: checkVBMF, bind: bindVBMF, load: loadVBMF},
 		modelOfCurves: {data: "NPreg", families: []string{familyGaussian, familyPoisson, familyBinomial}, methods: []string{methodGFAB, methodFAB, methodEM},
-			selecting: methodEM, classes: true, responds: true, gates: true, check: checkRegression, bind: bindRegression, load: loadRegression},
+			part: "component", most: 10, selecting: methodEM, classes: true, responds: true, gates: true, check: checkRegression, bind: bindRegression, load: loadRegression},
 	}
 }
 
@@ -137,21 +138,6 @@ func (m model) checkLabel(name, label string) error {
 	return nil
 }
 
-// part is what one latent dimension is called.
-func (m model) part() string {
-	switch {
-	case m.sequences:
-		return "state"
-	case m.classes:
-		return "component"
-	case m.labels:
-		return "feature"
-	case m.several:
-		return "block"
-	}
-	return "latent dimension"
-}
-
 // finds says whether a method finds K in one fit; the others fit every K separately.
 func (m model) finds(method string) bool {
 	return m.ranks || prunes(method) || method == methodGreedy
@@ -168,14 +154,12 @@ func (m model) starts(method string, rows, cols int) int {
 	switch {
 	case method == methodGreedy:
 		return blockmodel.DefaultStarts(rows)
-	case !m.classes && !m.labels && !m.several || rows > 5000 || cols > 1_000_000/max(1, rows) || method == methodClosedForm:
+	case m.most == 0 || rows > 5000 || cols > 1_000_000/max(1, rows) || method == methodClosedForm:
 		return 1
-	case m.labels:
-		return 5
 	case method == methodCVB0:
 		return 3
 	}
-	return 10
+	return m.most
 }
 
 // checkFlags refuses flags that only models of classes have a place for, and then those that

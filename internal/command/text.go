@@ -178,7 +178,7 @@ func (r *report) facts() [][2]string {
 	fact("bic", r.BIC, r.elsewhere())
 	doubt := ""
 	if r.ICL != nil {
-		doubt = fmt.Sprintf(" (0: no doubt which %s a row is of)", models[r.Model].part())
+		doubt = fmt.Sprintf(" (0: no doubt which %s a row is of)", models[r.Model].part)
 	}
 	fact("entropy", r.Entropy, doubt)
 	collapsed := slices.ContainsFunc(r.Pruned, func(s pruned) bool { return s.Rule == "degenerate" })
