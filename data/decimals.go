@@ -11,15 +11,15 @@ import (
 	"github.com/latent-go/latent/internal/fastcsv"
 )
 
-// decimalOf guesses what decimals follow, from the first lines of a text. It is a comma if the numbers of a column have one and
-// no cell has a point in its number. Commas with three digits behind them may be thousands separators, and show nothing.
+// decimalOf guesses what decimals follow, from the first lines of a text. It is a comma if a column has more numbers
+// with one than texts, and no cell has a point in its number. Commas with three digits behind them may be thousands separators, and show nothing.
 func decimalOf(head []byte, whole bool, comma rune, na []string) byte {
 	if !whole {
 		head = head[:bytes.LastIndexByte(head, '\n')+1]
 	}
 	rows := csv.NewReader(bytes.NewReader(head))
 	rows.Comma, rows.ReuseRecord, rows.FieldsPerRecord = comma, true, -1
-	var commas []int // by column; −1: it has texts
+	var commas, texts []int // cells, by column
 	for first := true; ; first = false {
 		record, err := rows.Read()
 		if err != nil { // the end, or what the reader of rows will report
@@ -28,7 +28,7 @@ func decimalOf(head []byte, whole bool, comma rune, na []string) byte {
 		for j, cell := range record {
 			cell = strings.TrimSpace(cell)
 			if j == len(commas) {
-				commas = append(commas, 0)
+				commas, texts = append(commas, 0), append(texts, 0)
 			}
 			_, kind := fastcsv.ParseCell(cell)
 			_, otherwise := fastcsv.ParseDecimal(cell, ',')
@@ -38,15 +38,17 @@ func decimalOf(head []byte, whole bool, comma rune, na []string) byte {
 			case kind != fastcsv.Text || slices.Contains(na, cell):
 			case otherwise != fastcsv.Number:
 				if !first { // else a name
-					commas[j] = -1
+					texts[j]++
 				}
-			case commas[j] >= 0 && !grouped.MatchString(cell):
+			case !grouped.MatchString(cell):
 				commas[j]++
 			}
 		}
 	}
-	if slices.ContainsFunc(commas, func(n int) bool { return n > 0 }) {
-		return ','
+	for j, n := range commas {
+		if n > texts[j] {
+			return ','
+		}
 	}
 	return '.'
 }
