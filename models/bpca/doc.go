@@ -15,6 +15,7 @@
 //	res, err := framework.Fit(ctx, bpca.Compressed{}, m.Source(), framework.Options{K: m.D - 1})
 //	p := res.Parameters.Canonical()  // orthogonal loadings, strongest first
 //	z, cov, err := p.Transform(x)    // posterior of the latent variables
+//	law, err := p.Distribution(nil)  // of x, a *distmv.Normal
 //
 // model.go reads like the paper: start, local step, global step, curvature,
 // projection. The closed form is derived in docs/theory/bpca.md.

@@ -16,6 +16,7 @@
 //	k, value, err := all.Best(framework.GFIC)
 //	p, err := all.Parameters(k)
 //	z, err := p.Transform(rows)      // regression scores
+//	law, err := p.Distribution(nil)  // of a row, a *distmv.Normal
 //
 // Package bpca has the statistics that all of these models share.
 package factor

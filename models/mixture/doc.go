@@ -6,7 +6,8 @@
 //	res.Shape.K, res.Parameters.Weights // components left, and how large they are
 //	q, err := mixture.Model{Family: family.Gaussian{}}.Responsibilities(rows, res.Parameters, nil)
 //
-// finds the number of components in one pass by gFAB. Other methods are options
+// finds the number of components in one pass by gFAB. [Model.Distribution] makes what was found a distribution of package
+// distmv, its components normal distributions of gonum and the like, and takes and returns matrices. Other methods are options
 // (framework.FAB, framework.EM) or other models over the same local step: [MAP] adds a prior
 // to the estimates, [Variational] gives the parameters a posterior. Priors are package
 // prior's, and swapping one is swapping a field.
