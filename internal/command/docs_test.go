@@ -173,8 +173,8 @@ func runBlock(t *testing.T, block string) string {
 	return now.String()
 }
 
-// shell runs a command line and returns what a terminal would show, without spaces at the ends of lines; ok is false where a
-// script cannot be run here.
+// shell runs a command line and returns what a terminal would show, with plain spaces, and none at the ends of lines; ok is
+// false where a script cannot be run here.
 func shell(t *testing.T, line string) (shown string, ok bool) {
 	line, to, redirected := strings.Cut(line, " > ")
 	stages := strings.Split(line, " | ")
@@ -202,7 +202,8 @@ func shell(t *testing.T, line string) (shown string, ok bool) {
 		require.NoError(t, os.WriteFile(strings.TrimSpace(to), []byte(stdout), 0o600))
 		stdout = ""
 	}
-	return regexp.MustCompile(`(?m) +$`).ReplaceAllString(stderr+stdout, ""), true
+	text := strings.ReplaceAll(stderr+stdout, "\u00a0", " ") // which a terminal shows likewise
+	return regexp.MustCompile(`(?m) +$`).ReplaceAllString(text, ""), true
 }
 
 // words are those of a command line, without its quotes.
