@@ -11,6 +11,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/float16"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/apache/arrow-go/v18/parquet/schema"
@@ -28,7 +29,9 @@ type parquetFile struct {
 }
 
 func openParquet(f *os.File) (source, error) {
-	r, err := file.NewParquetReader(f)
+	properties := parquet.NewReaderProperties(memory.DefaultAllocator)
+	properties.BufferedStreamEnabled = true // page by page: chunks of a row group may be large
+	r, err := file.NewParquetReader(f, file.WithReadProps(properties))
 	if err != nil {
 		return nil, fmt.Errorf("no whole Parquet file: %w", err)
 	}
