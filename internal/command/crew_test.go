@@ -82,14 +82,15 @@ func TestACrewWritesWhatOneProcessWrites(t *testing.T) {
 
 func TestACrewWritesEachFileOnce(t *testing.T) {
 	dir := t.TempDir()
-	model, page := filepath.Join(dir, "m.json"), filepath.Join(dir, "page")
-	line := "fit --out " + model + " --report " + page + " --checkpoint " + filepath.Join(dir, "c") + " --restarts 1"
+	model, page, assigned := filepath.Join(dir, "m.json"), filepath.Join(dir, "page"), filepath.Join(dir, "a.csv")
+	line := "fit --out " + model + " --report " + page + " --assignments " + assigned + " --checkpoint " + filepath.Join(dir, "c") + " --restarts 1"
 	all := crewed(t, 3, func(int) string { return line })
 	require.Equal(t, statusDone, all[0].status, all[0].errors)
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)
-	require.Len(t, entries, 2, "the checkpoint is removed")
+	require.Len(t, entries, 3, "the checkpoint is removed")
 	require.FileExists(t, filepath.Join(page, pageName))
+	require.FileExists(t, assigned)
 
 	both, err := os.ReadFile(model)
 	require.NoError(t, err)

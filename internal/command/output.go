@@ -24,7 +24,7 @@ func (s *session) emit(out string, write func(io.Writer) error) error {
 // checkOut finds out before long work that its result could not be saved, or would take
 // the place of one of the inputs.
 func (s *session) checkOut(out string, inputs ...string) error {
-	if out == "" || out == "-" || !s.crew.writes() {
+	if out == "" || out == "-" {
 		return nil
 	}
 	return s.checkFile("--out", out, inputs...)
@@ -32,6 +32,9 @@ func (s *session) checkOut(out string, inputs ...string) error {
 
 // checkFile is checkOut of the file of a flag.
 func (s *session) checkFile(flag, out string, inputs ...string) error {
+	if !s.crew.writes() {
+		return nil
+	}
 	target, err := atomicfile.Locate(out)
 	if err != nil {
 		return fmt.Errorf("%s: %w", flag, err)
