@@ -277,6 +277,13 @@ func (s *session) shares(source string, draws *int) error {
 	return nil
 }
 
+// noteIdle notes that processes have no part in the passes of a fit.
+func (c *crew) noteIdle(s *session, shards int) {
+	if c != nil && c.size > shards {
+		s.note("%d of %d processes have no part in the fit: --shards %d gives all of them one", c.size-shards, c.size, c.size)
+	}
+}
+
 // group is what fits share their passes with, nil for nothing.
 func (s *session) group() framework.Group {
 	if s.crew == nil {

@@ -60,7 +60,7 @@ func TestACrewWritesWhatOneProcessWrites(t *testing.T) {
 	for i, line := range []string{
 		"fit --format json --restarts 1", "fit --format json --method em --k 3 --restarts 2 --max-iter 30", "fit --format json --model bpca --method closed-form",
 		"fit --format json --model topics --restarts 1 --max-iter 9", "fit --format json --method em --kmax 3 --restarts 1 --max-iter 30",
-		"select --format json --kmax 2 --restarts 2 --max-iter 30", "select --format json --data iris --cov all --kmax 2 --restarts 1 --max-iter 9", "datasets", "reproduce --list", "fit --help",
+		"select --format json --kmax 2 --restarts 2 --max-iter 30 --shards 40", "select --format json --data iris --cov all --kmax 2 --restarts 1 --max-iter 9", "datasets", "reproduce --list", "fit --help",
 	} {
 		status, alone, errs := latent("", strings.Fields(line)...)
 		require.Equal(t, statusDone, status, errs)
@@ -100,6 +100,11 @@ func TestACrewWritesEachFileOnce(t *testing.T) {
 	require.Equal(t, timeless(t, string(alone)), timeless(t, string(both)))
 }
 
+func TestACrewSaysThatSomeHaveNothingToDo(t *testing.T) {
+	all := crewed(t, 3, func(int) string { return "fit --k 1 --shards 2" })
+	require.Equal(t, "latent-x: 1 of 3 processes have no part in the fit: --shards 3 gives all of them one\n", all[0].errors)
+}
+
 // A process that fails by itself ends the others, which write nothing, and the first one says what happened.
 func TestACrewHearsOfTheErrorOfOne(t *testing.T) {
 	dir := t.TempDir()
@@ -113,6 +118,7 @@ func TestACrewHearsOfTheErrorOfOne(t *testing.T) {
 		"select --bootstrap 20":                {status: statusUsage, errors: "--bootstrap is not shared"},
 		"fit --out " + taken + "/m":            {status: statusFailed, errors: "--out"},
 		"fit --checkpoint " + taken:            {status: statusFailed, errors: "is no checkpoint"},
+		"fit --shards 0":                       {status: statusUsage, errors: "--shards is 0: it must be from 1 to 65536"},
 		"predict nowhere.json --data faithful": {status: statusFailed, errors: "nowhere.json"},
 	} {
 		all := crewed(t, 2, func(int) string { return line })

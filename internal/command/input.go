@@ -21,7 +21,11 @@ type fittingFlags struct {
 	inputFlags
 	idFlags
 	modelFlags
+	Shards int `default:"16" placeholder:"N" help:"Partial sums of an iteration: so many goroutines, of all processes together, can have a part in it. Another number rounds otherwise."`
 }
+
+// mostShards bounds the memory that a slip of the finger takes.
+const mostShards = 1 << 16
 
 // source is what --data names, or the data set that shows the model.
 func (f *fittingFlags) source() string { return cmp.Or(f.Data, f.model().data) }
@@ -35,7 +39,11 @@ func (f *fittingFlags) setup(s *session, in *input, kmax *int, least int) (*task
 	}
 	f.settle(in.Rows(), in.Cols())
 	o := f.options(valueOr(kmax, max(least, t.largest)))
+	if o.Shards = f.Shards; o.Shards < 1 || o.Shards > mostShards {
+		return nil, o, misused("--shards is %d: it must be from 1 to %d", o.Shards, mostShards)
+	}
 	o.Group = s.group()
+	s.crew.noteIdle(s, o.Shards)
 	return t, o, t.checkSize(o.K)
 }
 
