@@ -297,13 +297,26 @@ func TestAnExecutorGivesTheBitsOfOneProcess(t *testing.T) {
 		require.NoError(t, err)
 		steps := 0
 		o.Workers = 1
-		res, err := framework.Fit(background, poisson{}, cluster{src, &steps}, o)
+		res, err := framework.Fit(background, poisson{}, framework.Elsewhere[framework.Rows](src, cluster{src, &steps}), o)
 		require.NoError(t, err)
 		requireBits(t, one, res)
 		assert.GreaterOrEqual(t, steps, one.Passes)
 	}
 	_, err := framework.Fit(background, explosive{}, faultyCluster{cluster{src, new(int)}}, framework.Options{K: 2})
 	require.ErrorContains(t, err, "boom")
+}
+
+// A source stays what it is where its passes are made elsewhere.
+func TestElsewhereKeepsWhatASourceMeasures(t *testing.T) {
+	tab := table(mixed(40, 1))
+	seq, err := framework.NewSequences(tab, []int{10, 40})
+	require.NoError(t, err)
+	plain := framework.Elsewhere[framework.Rows, *rates](tab, cluster{})
+	_, is := plain.(framework.Measured)
+	assert.False(t, is)
+	measured, is := framework.Elsewhere[framework.Sequences, *rates](seq, cluster{}).(framework.Measured)
+	require.True(t, is)
+	assert.Equal(t, 40, measured.Units())
 }
 
 // faultyCluster runs another model.

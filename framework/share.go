@@ -18,6 +18,25 @@ type Executor[P any] interface {
 	Step(ctx context.Context, at State[P], shards int) ([][]byte, error)
 }
 
+// Elsewhere is src with the passes that by makes. It is [Measured] where src is.
+func Elsewhere[B, P any](src Source[B], by Executor[P]) Source[B] {
+	s := elsewhere[B, P]{src, by}
+	if m, ok := src.(Measured); ok {
+		return measuredElsewhere[B, P]{s, m}
+	}
+	return s
+}
+
+type elsewhere[B, P any] struct {
+	Source[B]
+	Executor[P]
+}
+
+type measuredElsewhere[B, P any] struct {
+	elsewhere[B, P]
+	Measured
+}
+
 // A State is what a local step needs besides rows: plain data, which encoding/gob writes.
 type State[P any] struct {
 	Parameters P
