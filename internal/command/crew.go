@@ -18,7 +18,9 @@ import (
 type Host struct {
 	Name  string          // of the program in its messages; empty: latent
 	Group framework.Group // processes that run the command together, with the same arguments; nil: one process alone
-	Local int             // how many of them, with this one, share the memory of this machine; at least 1 with a Group
+	// Passes readies passes that are made elsewhere, such as by a cluster; nil: here. Not with a Group.
+	Passes func(ctx context.Context, j Job) (Passes, error)
+	Local  int // how many of them, with this one, share the memory of this machine; at least 1 with a Group
 }
 
 // Run runs the command with its arguments, and returns the exit status.

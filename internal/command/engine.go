@@ -129,7 +129,7 @@ type iterated[B, P any, S framework.Statistics[S]] struct {
 }
 
 func (e *iterated[B, P, S]) fit(ctx context.Context, o framework.Options) (*fitted, error) {
-	res, err := framework.Fit(ctx, e.model, e.source, o)
+	res, err := framework.Fit(ctx, e.model, e.passing(ctx), o)
 	if res == nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func (e *iterated[B, P, S]) fit(ctx context.Context, o framework.Options) (*fitt
 }
 
 func (e *iterated[B, P, S]) score(ctx context.Context, ks []int, o framework.Options, criteria []framework.Criterion) (*scores, error) {
-	sel, err := framework.Select(ctx, e.model, e.source, ks, o, criteria...)
+	sel, err := framework.Select(ctx, e.model, e.passing(ctx), ks, o, criteria...)
 	if err != nil {
 		return nil, err
 	}

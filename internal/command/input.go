@@ -43,8 +43,11 @@ func (f *fittingFlags) setup(s *session, in *input, kmax *int, least int) (*task
 		return nil, o, misused("--shards is %d: it must be from 1 to %d", o.Shards, mostShards)
 	}
 	o.Group = s.group()
+	if err := t.checkSize(o.K); err != nil {
+		return nil, framework.Options{}, err
+	}
 	s.crew.noteIdle(s, o.Shards)
-	return t, o, t.checkSize(o.K)
+	return t, o, s.sendAway(f, t)
 }
 
 // inputFlags say how the rows are read and which columns are used.

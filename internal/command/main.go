@@ -120,6 +120,8 @@ type session struct {
 	complains      io.Writer    // standard error, for an error
 	name           string       // of the program
 	crew           *crew        // the processes that run the command together
+	args           []string     // of the command
+	passes         []Passes     // that are made elsewhere
 }
 
 // note keeps a remark for standard error. It is written after the result: an
@@ -144,6 +146,8 @@ func (s *session) writeNotes() {
 // run is the command as a function: it returns the exit status.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (status int) {
 	s := sessionOf(ctx, stdin, stdout, stderr)
+	s.args = args
+	defer s.closePasses()
 	debug.SetPanicOnFault(true)
 	defer func() {
 		if p := recover(); p != nil {

@@ -31,6 +31,9 @@ func (c *selectCommand) Run(s *session) error {
 	if err := s.shares(c.source(), c.Bootstrap); err != nil {
 		return err
 	}
+	if c.compares != "" && hostOf(s).Passes != nil {
+		return misused("--family all and --cov all fit several models, and the workers of a cluster have one: select each family by itself")
+	}
 	if c.Out == "-" {
 		return misused("--out is -, but standard output has the report: name a file for the table, or see --format json")
 	}

@@ -1,0 +1,191 @@
+package command
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/memory"
+)
+
+// A Job is what processes elsewhere open to make the passes of a command: see [Open].
+type Job struct {
+	Args  []string // of the command
+	Data  string   // in place of --data, whatever folder a process is in
+	Files []string // that the rows are read from
+	Rows  int
+}
+
+// Passes makes passes elsewhere.
+type Passes interface {
+	// Make makes a pass, as Step of a [framework.Executor] does, of the state as encoding/gob writes it.
+	Make(ctx context.Context, state []byte, shards int) ([][]byte, error)
+	Close() error
+}
+
+// A shareable is an engine whose passes can be made elsewhere.
+type shareable interface {
+	rows() int
+	share(ctx context.Context, state []byte, first, last, shards, workers int) ([]byte, error)
+}
+
+func (e *iterated[B, P, S]) rows() int { return e.source.Rows() }
+
+func (e *iterated[B, P, S]) share(ctx context.Context, state []byte, first, last, shards, workers int) ([]byte, error) {
+	var at framework.State[P]
+	if err := gob.NewDecoder(bytes.NewReader(state)).Decode(&at); err != nil {
+		return nil, err
+	}
+	return framework.Share(ctx, e.model, e.source, at, first, last, shards, workers)
+}
+
+// passesKey is the key of Passes in the context of a fit.
+type passesKey struct{}
+
+// passing is the source with its passes where the context has them made.
+func (e *iterated[B, P, S]) passing(ctx context.Context) framework.Source[B] {
+	passes, elsewhere := ctx.Value(passesKey{}).(Passes)
+	if _, single := e.source.(framework.Single[B]); single || !elsewhere {
+		return e.source
+	}
+	return framework.Elsewhere[B, P](e.source, remote[P]{passes})
+}
+
+// A remote makes passes of parameters of some type.
+type remote[P any] struct{ Passes }
+
+// Step makes a pass.
+func (r remote[P]) Step(ctx context.Context, at framework.State[P], shards int) ([][]byte, error) {
+	var state bytes.Buffer
+	if err := gob.NewEncoder(&state).Encode(at); err != nil {
+		return nil, fmt.Errorf("the parameters cannot be sent: %w", err)
+	}
+	return r.Make(ctx, state.Bytes(), shards)
+}
+
+// sendAway has the passes of a task made elsewhere where the host says so.
+func (s *session) sendAway(f *fittingFlags, t *task) error {
+	begin := hostOf(s).Passes
+	if begin == nil {
+		return nil
+	}
+	e, can := t.engine.(shareable)
+	if !can {
+		s.note("--model %s by %s is computed by this process: it makes no passes over shards", f.Model, f.Method)
+		return nil
+	}
+	j := Job{Args: s.args, Data: f.source(), Rows: e.rows()}
+	if _, embedded := data.Lookup(j.Data); !embedded {
+		var err error
+		if j.Data, err = filepath.Abs(j.Data); err != nil {
+			return err
+		}
+		if j.Files, err = filesOf(j.Data); err != nil {
+			return err
+		}
+	}
+	passes, err := begin(s, j)
+	if err != nil {
+		return err
+	}
+	s.passes = append(s.passes, passes)
+	s.Context = context.WithValue(s.Context, passesKey{}, passes)
+	return nil
+}
+
+// closePasses gives back what passes elsewhere hold.
+func (s *session) closePasses() {
+	for _, p := range s.passes {
+		_ = p.Close() // the result is written
+	}
+}
+
+// An Opened is what a process elsewhere has opened.
+type Opened struct {
+	engine shareable
+	store  *data.Store
+}
+
+// Open opens the rows of a job and readies its model, for shares of its passes.
+func Open(ctx context.Context, j Job) (*Opened, error) {
+	s := &session{Context: context.WithValue(ctx, surroundingsKey{}, &surroundings{now: time.Now}), stdin: nil, stdout: io.Discard, stderr: io.Discard, name: Host{}.name()}
+	var all commands
+	parser, err := kong.New(&all, kong.Name(s.name), kong.WithHyphenPrefixedParameters(true), kong.Writers(io.Discard, io.Discard))
+	if err != nil {
+		return nil, err
+	}
+	command, err := parser.Parse(j.Args)
+	if err != nil {
+		return nil, err
+	}
+	s.store = data.NewStore(int64(min(cmp.Or(float64(all.Memory), memory.Available())/2, math.MaxInt64/2)))
+	var t *task
+	var in *input
+	switch command.Selected().Name {
+	case "fit":
+		t, in, err = all.Fit.opened(s, j.Data)
+	case "select":
+		t, in, err = all.Select.opened(s, j.Data)
+	default:
+		err = fmt.Errorf("latent %s makes no passes", command.Selected().Name)
+	}
+	if err != nil && in != nil {
+		err = explain(err, in)
+	}
+	if err == nil {
+		if e, can := t.engine.(shareable); can {
+			return &Opened{e, s.store}, nil
+		}
+		err = errors.New("the model makes no passes over shards")
+	}
+	s.store.Close() //nolint:errcheck // nothing is used of it
+	return nil, err
+}
+
+func (c *fitCommand) opened(s *session, source string) (*task, *input, error) {
+	c.Data = source
+	if err := c.check(); err != nil {
+		return nil, nil, err
+	}
+	in, err := c.load(s, c.Label)
+	if err != nil {
+		return nil, nil, err
+	}
+	t, _, err := c.setup(s, in, cmp.Or(c.K, c.Kmax), 1)
+	return t, in, err
+}
+
+func (c *selectCommand) opened(s *session, source string) (*task, *input, error) {
+	c.Data = source
+	if err := c.check(); err != nil {
+		return nil, nil, err
+	}
+	in, err := c.load(s, "")
+	if err != nil {
+		return nil, nil, err
+	}
+	t, _, err := c.setup(s, in, c.Kmax, c.Kmin)
+	return t, in, err
+}
+
+// Rows is the number of rows.
+func (o *Opened) Rows() int { return o.engine.rows() }
+
+// Share is [framework.Share], of the state as encoding/gob writes it.
+func (o *Opened) Share(ctx context.Context, state []byte, first, last, shards, workers int) ([]byte, error) {
+	return o.engine.share(ctx, state, first, last, shards, workers)
+}
+
+// Close gives back what was opened.
+func (o *Opened) Close() error { return o.store.Close() }

@@ -1,0 +1,117 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// workers are three processes, in this one, that have opened a job.
+type workers struct {
+	opened [3]*Opened
+	made   *int
+	lost   error
+}
+
+func (w *workers) Make(ctx context.Context, state []byte, shards int) (parts [][]byte, err error) {
+	if w.lost != nil {
+		return nil, w.lost
+	}
+	*w.made++
+	for i, o := range w.opened {
+		part, err := o.Share(ctx, state, shards*i/3, shards*(i+1)/3, shards, 1)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, part)
+	}
+	return parts, nil
+}
+
+func (w *workers) Close() error {
+	for _, o := range w.opened {
+		if err := o.Close(); err != nil {
+			return err
+		}
+	}
+	*w.made = -*w.made // closed
+	return nil
+}
+
+// passing runs a command whose passes workers make, and returns how many of them.
+func passing(t *testing.T, lost error, line string) (s said, made int) {
+	t.Helper()
+	begin := func(ctx context.Context, j Job) (Passes, error) {
+		w := &workers{made: &made, lost: lost}
+		for i := range w.opened {
+			o, err := Open(ctx, j)
+			if err != nil {
+				return nil, err
+			}
+			if o.Rows() != j.Rows {
+				return nil, errors.New("other rows")
+			}
+			w.opened[i] = o
+		}
+		return w, nil
+	}
+	var out, errs bytes.Buffer
+	status := Run(t.Context(), Host{Passes: begin, Name: "latent-x"}, strings.Fields(line), strings.NewReader(""), &out, &errs)
+	return said{status, out.String(), errs.String()}, -made
+}
+
+func TestPassesMadeElsewhereHaveTheBitsOfTheCommand(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "rows.csv")
+	require.NoError(t, os.WriteFile(missing, []byte("a,b,c,d,w\n1,2,3,4,1\n2,,1,9,2\n3,1,4,1,1\n5,9,2,,1\n6,5,3,5,3\n8,9,7,9,1\n3,2,3,8,1\n4,6,2,6,2\n4,3,3,8,1\n"), 0o666))
+	for line, elsewhere := range map[string]bool{
+		"fit --format json --restarts 1":                                                                                true,
+		"fit --format json --method em --k 3 --restarts 2 --max-iter 30":                                                true,
+		"fit --format json --model bernmix --method vb --restarts 1":                                                    true,
+		"fit --format json --model hmm --restarts 1 --max-iter 20":                                                      true,
+		"fit --format json --model bpca --method closed-form":                                                           false,
+		"fit --format json --model topics --restarts 1 --max-iter 9":                                                    false,
+		"fit --format json --model regression --restarts 1 --response yn --drop yp,yb":                                  true,
+		"fit --format json --missing keep --restarts 1 --kmax 2 --max-iter 30 --weights w --data " + missing:            true,
+		"fit --format json --model factor --method em --k 1 --missing keep --max-iter 30 --weights w --data " + missing: false,
+		"fit --format json --data iris --drop Species --gate Petal.Width --kmax 2 --restarts 1":                         true,
+		"select --format json --kmax 2 --restarts 2 --max-iter 30":                                                      true,
+	} {
+		t.Run(line, func(t *testing.T) {
+			status, alone, errs := latent("", strings.Fields(line)...)
+			require.Equal(t, statusDone, status, errs)
+			s, made := passing(t, nil, line)
+			require.Equal(t, statusDone, s.status, s.errors)
+			want, got := timeless(t, alone), timeless(t, s.out)
+			if !elsewhere { // which a warning may say
+				delete(want, "warnings")
+				delete(got, "warnings")
+			}
+			for name := range want {
+				assert.True(t, reflect.DeepEqual(want[name], got[name]), name)
+			}
+			assert.Equal(t, elsewhere, made > 0, "%d passes", made)
+		})
+	}
+}
+
+func TestPassesMadeElsewhereEndInWords(t *testing.T) {
+	s, _ := passing(t, errors.New("the cluster is gone"), "fit --restarts 1")
+	assert.Equal(t, statusFailed, s.status)
+	assert.Equal(t, "latent-x: faithful: the cluster is gone\n", s.errors)
+	assert.Empty(t, s.out)
+	s, _ = passing(t, nil, "select --data iris --cov all")
+	assert.Equal(t, statusUsage, s.status)
+	assert.Contains(t, s.errors, "select each family by itself")
+	_, err := Open(t.Context(), Job{Args: []string{"datasets"}})
+	assert.ErrorContains(t, err, "makes no passes")
+	_, err = Open(t.Context(), Job{Args: []string{"fit"}, Data: "/nowhere/rows.csv"})
+	assert.ErrorContains(t, err, "/nowhere/rows.csv: no such file")
+}
