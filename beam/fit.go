@@ -77,22 +77,19 @@ func (j *Job[A, B, P, S]) With(ctx context.Context, spec A, opts Options, do fun
 		return err
 	}
 	defer func() { err = errors.Join(err, passes.Close()) }()
-	return do(&Work[B, P, S]{Model: w.Model, Source: &source[B, P]{w.Source, passes}, Files: w.Files})
+	return do(&Work[B, P, S]{Model: w.Model, Source: framework.Elsewhere[B, P](w.Source, steps[P]{passes}), Files: w.Files})
 }
 
-// A source reads rows as another does; passes over it are made by workers.
-type source[B, P any] struct {
-	framework.Source[B]
-	passes *Passes
-}
+// steps makes passes of parameters of some type.
+type steps[P any] struct{ *Passes }
 
 // Step makes a pass (see [framework.Executor]).
-func (s *source[B, P]) Step(ctx context.Context, at framework.State[P], shards int) ([][]byte, error) {
+func (s steps[P]) Step(ctx context.Context, at framework.State[P], shards int) ([][]byte, error) {
 	state, err := encode(at)
 	if err != nil {
 		return nil, fmt.Errorf("beam: the parameters cannot be written: %w", err)
 	}
-	return s.passes.Make(ctx, state, shards)
+	return s.Make(ctx, state, shards)
 }
 
 // Passes makes the passes of a run, for the driver.
