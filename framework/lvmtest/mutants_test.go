@@ -498,9 +498,9 @@ func (m rounding) Init(ctx context.Context, src framework.Source[framework.Rows]
 // unexported keeps in an unexported field what its curvature needs.
 type unexported struct{ toy }
 
-func (m unexported) Maximize(s *sums, p, dst *rates) (*rates, error) {
+func (m unexported) Prepare(p *rates, tilt *laplace.Tilt, s *sums) error {
 	s.whole = true
-	return m.toy.Maximize(s, p, dst)
+	return m.toy.Prepare(p, tilt, s)
 }
 
 func (m unexported) Curvature(s *sums, p *rates, f *laplace.Curvature) error {
