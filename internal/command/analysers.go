@@ -72,8 +72,8 @@ func factorsOf(values []mixture.Value) (factors *int, others []mixture.Value) {
 // addDeviation adds the standard deviation of a column, which noise and loadings make up, to its numbers.
 func (s *columnSummary) addDeviation() {
 	variance := float64(s.Values[noiseSD] * s.Values[noiseSD])
-	for name, w := range s.Values {
-		if strings.HasPrefix(name, loadingPrefix) {
+	for _, name := range s.keys { // in order: another one rounds otherwise
+		if w := s.Values[name]; strings.HasPrefix(name, loadingPrefix) {
 			variance += float64(w * w)
 		}
 	}
