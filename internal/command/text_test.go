@@ -111,7 +111,7 @@ func TestATableHasTheMostCharacteristicColumnsThatFit(t *testing.T) {
 func TestProseIsBrokenBetweenWords(t *testing.T) {
 	p := &page{width: 20}
 	p.prose(4, "one two three four five unbreakable-and-longer-than-a-line six")
-	assert.Equal(t, "one two three four\n  five\n  unbreakable-and-longer-than-a-line\n  six\n", p.String(), "a narrow page indents less")
+	assert.Equal(t, "one two three four\n    five\n    unbreakable-and-longer-than-a-line\n    six\n", p.String())
 }
 
 func TestColumnsAreToldInTheTermsOfPeople(t *testing.T) {
