@@ -373,10 +373,8 @@ func (row selectionRow) unfinished() bool { return !row.Converged && row.Status 
 // readable writes a number in digits that a person reads: four that mean something, or a whole number.
 func readable(v float64) string { return ascii(htmlreport.Readable(v)) }
 
-// ascii has the minus sign that can be copied from a terminal into a program, and blanks that are found by a search.
-func ascii(number string) string {
-	return strings.NewReplacer("−", "-", noBreak, " ").Replace(number)
-}
+// ascii has the minus sign that can be copied from a terminal into a program.
+func ascii(number string) string { return strings.NewReplacer("−", "-", noBreak, " ").Replace(number) }
 
 // digits writes a criterion: two decimals as long as they mean something.
 func digits(v float64) string {
