@@ -128,3 +128,29 @@ func ExampleColumnsOf() {
 	// [0] times 3
 	// [1] times 2
 }
+
+// halves makes each pass in two halves, as two other machines would.
+type halves struct {
+	model mixture.Model
+	rows  framework.Source[framework.Rows]
+}
+
+func (h halves) Step(ctx context.Context, at framework.State[*mixture.Parameters], shards int) ([][]byte, error) {
+	first, err := framework.Share(ctx, h.model, h.rows, at, 0, shards/2, shards, 1)
+	if err != nil {
+		return nil, err
+	}
+	second, err := framework.Share(ctx, h.model, h.rows, at, shards/2, shards, shards, 1)
+	return [][]byte{second, first}, err
+}
+
+// The passes of a fit may be made anywhere: the result has the bits of one process.
+func ExampleElsewhere() {
+	x := []float64{1.2, 3.1, 0.8, 2.7, 1.0, 3.3, 1.5, 2.9, 0.9, 3.0, 6.1, 7.9, 5.8, 8.4, 6.3, 8.0, 5.9, 8.2, 6.2, 7.7}
+	table := must(framework.FromSlice(x, 10, 2))
+	m := mixture.Model{Family: family.Gaussian{Covariance: family.Spherical}}
+	here := must(framework.Fit(context.Background(), m, table, framework.Options{K: 4}))
+	there := must(framework.Fit(context.Background(), m, framework.Elsewhere(table, halves{m, table}), framework.Options{K: 4}))
+	fmt.Println(here.Value == there.Value, there.Shape.K)
+	// Output: true 2
+}

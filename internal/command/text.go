@@ -374,7 +374,9 @@ func (row selectionRow) unfinished() bool { return !row.Converged && row.Status 
 func readable(v float64) string { return ascii(htmlreport.Readable(v)) }
 
 // ascii has the minus sign that can be copied from a terminal into a program.
-func ascii(number string) string { return strings.NewReplacer("−", "-", noBreak, " ").Replace(number) }
+func ascii(number string) string {
+	return strings.NewReplacer("−", "-", noBreak, " ").Replace(number)
+}
 
 // digits writes a criterion: two decimals as long as they mean something.
 func digits(v float64) string {
