@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"runtime"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -325,6 +327,22 @@ type faultyCluster struct{ cluster }
 func (c faultyCluster) Step(ctx context.Context, at framework.State[*rates], shards int) ([][]byte, error) {
 	share, err := framework.Share(ctx, explosive{}, c.chopped, at, 0, shards, shards, 1)
 	return [][]byte{share}, err
+}
+
+// otherCluster says that it is another machine.
+type otherCluster struct{ cluster }
+
+func (c otherCluster) Step(ctx context.Context, at framework.State[*rates], shards int) ([][]byte, error) {
+	all, err := c.cluster.Step(ctx, at, shards)
+	for i, text := range all {
+		all[i] = bytes.Replace(text, []byte(runtime.GOARCH), []byte(strings.Repeat("x", len(runtime.GOARCH))), 1)
+	}
+	return all, err
+}
+
+func TestWorkersThatRoundOtherwiseAreRefused(t *testing.T) {
+	_, err := framework.Fit(background, poisson{}, otherCluster{cluster{chopped{table(mixed(2000, 1))}, new(int)}}, framework.Options{K: 2})
+	require.ErrorContains(t, err, "a worker rounds otherwise than this process: it is "+runtime.GOOS+"/xxx")
 }
 
 // resent is a state as another process gets it.

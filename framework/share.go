@@ -55,6 +55,7 @@ func Share[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src
 	defer r.folder.close()
 	r.p, r.tilt, r.sums, r.checkRows = at.Parameters, at.Tilt, newShardStats[S](shards), at.Check
 	part, encode := r.part(ctx)
+	part.Credential.Machine = machine()
 	return part.encoded(encode)
 }
 
@@ -102,6 +103,11 @@ func (r *run[B, P, S]) execution(ctx context.Context, by Executor[P]) (float64, 
 	parts, err := read(texts)
 	if err != nil {
 		return 0, &sourceError{err}
+	}
+	for _, p := range parts {
+		if here, there := machine(), p.Credential.Machine; there != here {
+			return 0, &sourceError{fmt.Errorf("framework: a worker rounds otherwise than this process: it is %s, and this is %s", there, here)}
+		}
 	}
 	if _, f := earliest(parts); f != nil {
 		return 0, f
