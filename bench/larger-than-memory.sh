@@ -2,9 +2,9 @@
 # Fits and predicts a table four times as large as the memory that it may take, and says how much it took.
 #
 #     bench/larger-than-memory.sh DIR           # DIR keeps the table, 1.1 GB, and what is made of it
-#     ROWS=1000000 DATA=65536 bench/larger-than-memory.sh DIR
+#     ROWS=4000000 bench/larger-than-memory.sh DIR
 #
-# It needs Go, Python 3 with NumPy, and Linux. DATA is the limit of ulimit -d in kB, of which the Go runtime takes about 100 MB for itself.
+# It needs Go, Python 3 with NumPy, and Linux. DATA is the limit of ulimit -d in kB, 262144 by default, of which the Go runtime takes about 100 MB for itself.
 set -euo pipefail
 
 [ $# = 1 ] || { sed -n '2,8s/^# \{0,1\}//p' "$0"; exit 2; }
@@ -30,7 +30,7 @@ cd "$out"
 
 # measure WORDS: the anonymous memory of the command at its highest, looked at ten times a second.
 measure() {
-	./latent --memory 250MB "$@" >/dev/null &
+	./latent --memory 100MB "$@" >/dev/null &
 	local process=$! now peak=0
 	while now=$(awk '/^RssAnon/ { print $2 }' "/proc/$process/status" 2>/dev/null) && [ -n "$now" ]; do
 		[ "$now" -le "$peak" ] || peak=$now

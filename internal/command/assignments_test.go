@@ -42,7 +42,7 @@ func TestAssignmentsAreThePredictions(t *testing.T) {
 	gaps := file(t, "gaps.csv", "id,x,y\na,1,2\nb,1.5,2.5\nc,,3\nd,9,8\ne,9.5,\nf,8,9\ng,8.5,7\n")
 	for _, c := range []struct{ fit, predict []string }{
 		{[]string{"--data", "iris", "--kmax", "4"}, []string{"--data", "iris"}},
-		{[]string{"--data", gaps, "--id", "id", "--family", "gaussian-diagonal", "--kmax", "2"}, []string{"--data", gaps}},
+		{[]string{"--data", gaps, "--id", "id", "--family", "gaussian-diagonal", "--kmax", "2"}, []string{"--data", gaps, "--id", "id"}},
 		{[]string{"--data", gaps, "--id", "id", "--missing", "drop", "--k", "1"}, []string{"--data", gaps, "--missing", "drop"}},
 		{[]string{"--model", "bernmix", "--data", "housevotes84", "--kmax", "3"}, []string{"--data", "housevotes84"}},
 		{[]string{"--model", "bpca", "--data", "iris", "--k", "2"}, []string{"--data", "iris"}},

@@ -138,7 +138,8 @@ func (c *predictCommand) columnsOf(m *modelFile) func(name string) bool {
 
 // own are columns that are asked for, and are none of the model's.
 func (c *predictCommand) own(m *modelFile) []string {
-	return without(append(slices.Concat(c.ID, m.Settings.ID), c.Label, c.sequence(m)), setOf(namesOf(m.Columns)))
+	asked := append(slices.Concat(c.ID, m.Settings.ID), c.Label, c.sequence(m))
+	return without(slices.Compact(slices.Sorted(slices.Values(asked))), setOf(namesOf(m.Columns)))
 }
 
 func (c *predictCommand) sequence(m *modelFile) string {
