@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/data/columnar"
 	"github.com/latent-go/latent/framework"
 )
 
@@ -64,6 +65,7 @@ type inputFlags struct {
 	fitted      []string               // further texts that are missing values, those of the fit of a saved model
 	fittedDates dateColumns            // those of its fit
 	wanted      func(name string) bool // of the columns of Parquet and Arrow files, those that are read; nil: all are
+	required    []string               // of those, the ones that a table without them lacks
 }
 
 // An input is a table as it was read.
@@ -128,8 +130,22 @@ func (f *inputFlags) read(source string, stdin io.Reader, store *data.Store, rea
 	if err != nil {
 		return nil, err
 	}
-	in.Table, err = r.whole()
-	return in, r.explain(in, err)
+	if in.Table, err = r.whole(); err != nil && !errors.Is(err, columnar.ErrNoColumn) {
+		return in, r.explain(in, err)
+	}
+	return in, cmp.Or(f.checkRequired(in), r.explain(in, err))
+}
+
+// checkRequired is the error about a required column, where others are not read: those that the table has, the error lists.
+func (f *inputFlags) checkRequired(in *input) error {
+	var names []string
+	if in.Table != nil {
+		names = in.Names
+	}
+	if lacking := without(f.required, setOf(slices.Concat(names, in.left))); len(lacking) > 0 && len(in.unread) > 0 {
+		return in.wrap(fmt.Errorf("no column %.60q; the columns are %s", lacking[0], quoted(slices.Concat(names, in.unread))))
+	}
+	return nil
 }
 
 // choose applies --select and --drop. Where no column was selected, the class labels
@@ -137,7 +153,7 @@ func (f *inputFlags) read(source string, stdin io.Reader, store *data.Store, rea
 func (f *inputFlags) choose(in *input) (unlabelled bool, err error) {
 	drop := slices.DeleteFunc(slices.Clone(f.Drop), func(name string) bool { return slices.Contains(in.left, name) })
 	if len(f.Select) > 0 {
-		if in.Table, err = in.Table.Select(f.Select...); err != nil {
+		if in.Table, err = in.Table.Select(without(f.Select, setOf(in.left))...); err != nil {
 			return false, in.wrap(err)
 		}
 	} else if in.label != "" && !slices.Contains(drop, in.label) {
@@ -313,8 +329,20 @@ func (in *input) reportGaps(s *session, x []float64, needsAll bool) error {
 	return nil
 }
 
+// narrow has --select say which columns are read where the format lets it, with those that flags name which take theirs from elsewhere
+// than what is selected.
+func (f *fittingFlags) narrow(label string) {
+	if len(f.Select) == 0 {
+		return
+	}
+	f.required = without(slices.Concat(f.Select, f.ID, f.Gate, f.Dates.names, []string{label, f.Weights, f.Sequence}), setOf([]string{""}))
+	asked := setOf(f.required)
+	f.wanted = func(name string) bool { return asked[name] }
+}
+
 // load reads the table: it takes out known classes, chooses columns, leaves out rows and takes out the weights.
 func (f *fittingFlags) load(s *session, label string) (*input, error) {
+	f.narrow(label)
 	if f.model().pairs {
 		if len(f.ID) > 0 {
 			return nil, misused("--id cannot be used with --model %s, whose rows are pairs of names", f.Model)
