@@ -49,22 +49,31 @@ func isHead(name string) bool {
 	return slices.Contains([]string{rowHead, labelHead, stateHead, "probability", "log_likelihood", "log_predictive", "noise", "mean"}, name)
 }
 
-// checkAssignments refuses --assignments where it cannot be, before long work.
-func (c *fitCommand) checkAssignments(s *session, source string) error {
+// checkTables refuses --assignments and --components where they cannot be, before long work.
+func (c *fitCommand) checkTables(s *session, source string) error {
 	switch {
-	case c.Assignments == "":
-		return nil
-	case c.Assignments == "-":
-		return misused("--assignments is -, but standard output has the report: name a file")
-	case c.model().pairs:
+	case c.Assignments != "" && c.model().pairs:
 		return misused("--assignments cannot be used with --model %s: save the model by --out, and see latent predict", c.Model)
+	case c.Components != "" && !c.model().classes:
+		return misused("--components requires a mixture or hmm: a %s model has no components, and --format json has its numbers", c.Model)
 	}
-	for _, other := range []string{c.Out, c.Checkpoint} {
-		if other != "" && other == c.Assignments {
-			return misused("--assignments and another flag both name %s: name two files", other)
+	taken := []string{c.Out, c.Checkpoint}
+	for _, table := range [][2]string{{"--assignments", c.Assignments}, {"--components", c.Components}} {
+		flag, path := table[0], table[1]
+		switch {
+		case path == "":
+			continue
+		case path == "-":
+			return misused("%s is -, but standard output has the report: name a file", flag)
+		case slices.Contains(taken, path):
+			return misused("%s and another flag both name %s: name two files", flag, path)
 		}
+		if err := s.checkFile(flag, path, source); err != nil {
+			return err
+		}
+		taken = append(taken, path)
 	}
-	return s.checkFile("--assignments", c.Assignments, source)
+	return nil
 }
 
 // assign writes what the model says of each row that was read, as latent predict does.

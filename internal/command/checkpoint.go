@@ -136,7 +136,7 @@ func samePath(other string, target atomicfile.Target) bool {
 }
 
 // undecisive flags change how a command runs and what it writes, but not what it finds.
-var undecisive = []string{"data", "limit", "workers", "format", "max-iter", "out", "report", "assignments", "id", "label", "bootstrap", "checkpoint", "keep-checkpoint"}
+var undecisive = []string{"data", "limit", "workers", "format", "max-iter", "out", "report", "assignments", "components", "id", "label", "bootstrap", "checkpoint", "keep-checkpoint"}
 
 // plan lists the flags of a command that decide its result, as they are given.
 func plan(command any) map[string]string {

@@ -124,7 +124,7 @@ func describeComponents(m mixture.Model, family string, columns []column, p *mix
 }
 
 func (f *components) result() *result {
-	r := &result{k: f.params.K, doubts: f.doubts, params: estimates{f.params, f.errors}, components: f.list, covariances: f.matrices, facts: f.facts(), print: f.print, classify: f.classify, sections: f.sections, finding: f.finding}
+	r := &result{k: f.params.K, doubts: f.doubts, params: estimates{f.params, f.errors}, components: f.list, table: f.table, covariances: f.matrices, facts: f.facts(), print: f.print, classify: f.classify, sections: f.sections, finding: f.finding}
 	if f.posterior != nil {
 		r.posterior = f.posterior
 	}

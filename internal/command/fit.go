@@ -20,6 +20,7 @@ type fitCommand struct {
 	Bootstrap   *int   `placeholder:"B" help:"Standard errors and 95 % intervals of the numbers of mixtures and hmm, and standard errors of the loadings of factor, from B tables drawn from the fit and fitted anew. 200 are usual."`
 	Out         string `placeholder:"MODEL.json" help:"Save the model for latent predict and latent sample."`
 	Assignments string `placeholder:"FILE" help:"Write what the model says of each row, as latent predict does: component, probabilities and log-likelihood, or latent means. CSV, or Parquet where the name ends in .parquet."`
+	Components  string `placeholder:"FILE" help:"Write the numbers of the components of mixtures and hmm (means, standard deviations, probabilities of levels), one a row: component, weight, column, quantity, value. CSV, or Parquet where the name ends in .parquet."`
 	Report      string `placeholder:"DIR" help:"Write DIR/index.html: the fit in figures and their numbers, one page that needs no network. The folder is made where it is missing."`
 }
 
@@ -40,7 +41,7 @@ func (c *fitCommand) Run(s *session) error {
 	if err := s.checkOut(c.Out, source); err != nil {
 		return err
 	}
-	if err := c.checkAssignments(s, source); err != nil {
+	if err := c.checkTables(s, source); err != nil {
 		return err
 	}
 	if err := s.checkReport(c.Report, c.Out, source); err != nil {
@@ -79,6 +80,11 @@ func (c *fitCommand) Run(s *session) error {
 	}
 	if c.Assignments != "" {
 		if err := c.assign(s, r, read); err != nil {
+			return err
+		}
+	}
+	if c.Components != "" {
+		if err := r.found.table().save(s, c.Components); err != nil {
 			return err
 		}
 	}

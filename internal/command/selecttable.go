@@ -8,7 +8,7 @@ import (
 	"github.com/latent-go/latent/data"
 )
 
-// A savedTable is what latent select --out writes, row by row.
+// A savedTable is what latent select --out and latent fit --components write, row by row.
 type savedTable struct {
 	heads   []data.Head
 	texts   []string
