@@ -47,7 +47,7 @@ func (r *report) iterationsSection() []htmlreport.Section {
 	if r.KTrace[0] != r.KTrace[last] {
 		sizes = fmt.Sprintf("K went from %d to %d", r.KTrace[0], r.KTrace[last])
 	}
-	chart.About = fmt.Sprintf("%s went from %s after the first of %s to %s after the last; %s.", r.Criterion, digits(float64(r.Trace[0])), counted(len(r.Trace), "iteration"), digits(float64(r.Trace[last])), sizes)
+	chart.About = fmt.Sprintf("In %s, %s went from %s after the first to %s after the last; %s.", counted(len(r.Trace), "iteration"), criterionCalled(r.Criterion), digits(float64(r.Trace[0])), digits(float64(r.Trace[last])), sizes)
 	chart.About += r.falls()
 	if len(r.Restarts) > 1 {
 		chart.About += " The best of the starts is shown."
@@ -139,12 +139,29 @@ func (r *report) clarity() string {
 	}
 	lead := float64(r.Value - next.Value)
 	if lead < 0 {
-		return fmt.Sprintf("K = %d is %s nats higher by %s, and was not taken for what is said under notes.", next.K, cellText(nats(-lead)), r.Criterion)
+		return fmt.Sprintf("K = %d is %s nats higher by %s, and was not taken for what is said under notes.", next.K, cellText(nats(-lead)), criterionCalled(r.Criterion))
 	}
 	if len(r.ByK) == 0 {
-		return fmt.Sprintf("The best start that ended with another K has K = %d, and %s is %s nats lower: latent select fits every K.", next.K, r.Criterion, cellText(nats(lead))) + most
+		return fmt.Sprintf("The best start that ended with another K has K = %d, and %s is %s nats lower: latent select fits every K.", next.K, criterionCalled(r.Criterion), cellText(nats(lead))) + most
 	}
-	return fmt.Sprintf("By %s, K = %d is %s the next best, K = %d, which is %s nats lower.", r.Criterion, r.K, ahead(lead), next.K, cellText(nats(lead))) + most
+	return fmt.Sprintf("By %s, K = %d is %s the next best, K = %d, which is %s nats lower.", criterionCalled(r.Criterion), r.K, ahead(lead), next.K, cellText(nats(lead))) + most
+}
+
+// criterionCalled is what a criterion is called in a sentence; flags, JSON and the heads of tables have its code.
+func criterionCalled(code string) string {
+	c, err := framework.CriterionByName(code)
+	if err != nil {
+		return code
+	}
+	switch c.Name {
+	case framework.Collapsed.Name:
+		return "the collapsed evidence"
+	case framework.ExactICL.Name:
+		return "exact ICL"
+	case framework.Slope.Name:
+		return "the slope heuristic"
+	}
+	return c.Name
 }
 
 // ahead says how clear a lead of so many nats is.

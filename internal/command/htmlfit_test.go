@@ -49,19 +49,25 @@ func TestCellsHaveTheDigitsThatAPersonReads(t *testing.T) {
 	assert.True(t, strings.HasPrefix(capital("mixture"), "M"))
 }
 
+func TestSentencesNameCriteriaAsTheFieldDoes(t *testing.T) {
+	for code, want := range map[string]string{"gfic": "gFIC", "bic": "BIC", "sbic": "sBIC", "exacticl": "exact ICL", "collapsed": "the collapsed evidence"} {
+		assert.Equal(t, want, criterionCalled(code))
+	}
+}
+
 // The words about K follow how far it is ahead, of all K that were fitted; of those that starts ended with there is no verdict.
 func TestClarityOfK(t *testing.T) {
 	r := &report{}
 	r.Criterion, r.Value, r.K, r.KMax = "bic", -100, 2, 4
 	for next, want := range map[number]string{-100.5: "hardly better than", -102: "somewhat better than", -104: "clearly better than", -106: "far better than"} {
 		r.ByK = []sizeScore{{1, -300, true}, {2, -100, true}, {3, next, true}, {4, number(math.NaN()), false}}
-		assert.Contains(t, r.clarity(), "By bic, K = 2 is "+want+" the next best, K = 3, which is "+htmlreport.Fixed(float64(-100-next), 2)+" nats lower.")
+		assert.Contains(t, r.clarity(), "By BIC, K = 2 is "+want+" the next best, K = 3, which is "+htmlreport.Fixed(float64(-100-next), 2)+" nats lower.")
 	}
 	r.ByK[2].Value = -99
-	assert.Contains(t, r.clarity(), "K = 3 is 1.00 nats higher by bic")
+	assert.Contains(t, r.clarity(), "K = 3 is 1.00 nats higher by BIC")
 	r.ByK = nil
 	r.Restarts = []restart{{K: 2, Value: -100}, {K: 3, Value: -109}, {K: 3, Value: -107.25}, {K: 1, Value: number(math.NaN())}}
-	assert.Contains(t, r.clarity(), "has K = 3, and bic is 7.25 nats lower")
+	assert.Contains(t, r.clarity(), "has K = 3, and BIC is 7.25 nats lower")
 	assert.Equal(t, []sizeScore{{2, -100, false}, {3, -107.25, false}}, r.sizes())
 	r.Restarts = []restart{{K: 2, Value: -100}, {K: 2, Value: -101}, {K: 2, Value: number(math.NaN())}}
 	assert.Equal(t, "All 2 starts of 3 that did not fail came to K = 2, from at most 4.", r.clarity())

@@ -60,7 +60,7 @@ func (t *selection) findingSection() []htmlreport.Section {
 		if by[c.k] == nil {
 			ks = append(ks, c.k)
 		}
-		by[c.k] = append(by[c.k], c.criterion)
+		by[c.k] = append(by[c.k], criterionCalled(c.criterion))
 		switch {
 		case c.next == 0:
 			table.add(c.criterion, c.k, htmlreport.Missing, htmlreport.Missing, "the only K")
@@ -73,7 +73,7 @@ func (t *selection) findingSection() []htmlreport.Section {
 	list := section("What was found", nil, &table)
 	switch {
 	case len(choices) == 1:
-		list[0].Text = fmt.Sprintf("K = %d by %s.", ks[0], choices[0].criterion)
+		list[0].Text = fmt.Sprintf("K = %d by %s.", ks[0], criterionCalled(choices[0].criterion))
 	case len(ks) == 1:
 		list[0].Text = fmt.Sprintf("K = %d by all %d criteria.", ks[0], len(choices))
 	default:
@@ -182,9 +182,9 @@ func (t *comparison) html(in *input) (*htmlreport.Page, error) {
 		table.add(row.Family, row.K, nats(row.Value), shaded{nats(row.Behind), math.Exp(-float64(row.Behind) / much)}, nats(row.LogLikelihood), row.Free, strconv.FormatBool(row.Converged))
 	}
 	list := section("What was found", nil, &table)
-	list[0].Wide, list[0].Text = true, fmt.Sprintf("By %s, %s with K = %d is the best.", t.Criterion, t.Best, t.K)
+	list[0].Wide, list[0].Text = true, fmt.Sprintf("By %s, %s with K = %d is the best.", criterionCalled(t.Criterion), t.Best, t.K)
 	if t.Second != "" {
-		list[0].Text = fmt.Sprintf("By %s, %s with K = %d is %s the next best, %s, which is %s nats lower.", t.Criterion, t.Best, t.K, ahead(float64(t.Margin)), t.Second, cellText(nats(t.Margin)))
+		list[0].Text = fmt.Sprintf("By %s, %s with K = %d is %s the next best, %s, which is %s nats lower.", criterionCalled(t.Criterion), t.Best, t.K, ahead(float64(t.Margin)), t.Second, cellText(nats(t.Margin)))
 	}
 	list[0].Text += " Each family stands at its best K; larger is better."
 	for _, warning := range t.Warnings {

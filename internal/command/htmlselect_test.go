@@ -26,7 +26,7 @@ func pageBeside(t *testing.T, args ...string) readPage {
 
 func TestReportOfASelectionHasTheNumbersOfItsJSON(t *testing.T) {
 	p := pageBeside(t, "select", "--kmax", "4", "--restarts", "2", "--criteria", "bic,icl,aic", "--bootstrap", "19")
-	assert.Contains(t, p.text, "K = 2 by bic and icl")
+	assert.Contains(t, p.text, "K = 2 by BIC and ICL")
 	for i, row := range p.tables["criteria"][1:] {
 		assert.Equal(t, []string{p.at(t, "table", i, "k"), p.at(t, "table", i, "values", "bic"), p.at(t, "table", i, "values", "icl"), p.at(t, "table", i, "values", "aic")}, row)
 	}
