@@ -27,14 +27,21 @@ type Store struct {
 	mu      sync.Mutex
 	used    int64 // bytes in memory
 	regions []*region
+	watched []sighting
+}
+
+// A sighting is how a file was that belongs to somebody else.
+type sighting struct {
+	path string
+	info fs.FileInfo
 }
 
 // A region is a mapped file.
 type region struct {
 	file  *os.File
 	pages mmap.MMap
-	info  fs.FileInfo // of a file that belongs to somebody else, when it was mapped; nil: temporary
-	named bool        // a temporary file that is still there
+	own   bool // a temporary file
+	named bool // one that is still there
 }
 
 // NewStore makes a Store that holds so many bytes in memory. Close it when its tables are not used any more.
@@ -50,32 +57,50 @@ func (s *Store) Close() error {
 	var errs []error
 	for _, r := range s.regions {
 		errs = append(errs, r.unmap())
-		if r.info == nil {
+		if r.own {
 			errs = append(errs, r.file.Close())
 		}
 		if r.named {
 			errs = append(errs, os.Remove(r.file.Name()))
 		}
 	}
-	s.regions, s.used = nil, 0
+	s.regions, s.watched, s.used = nil, nil, 0
 	return errors.Join(errs...)
 }
 
-// Check returns an error about a mapped file that has changed since it was mapped.
+// Watch has [Store.Check] look at a file from now on, as at those that are mapped: one that is read once, piece by
+// piece, all of which shall be of the same time. Pipes and devices, which have no such time, are let be.
+func (s *Store) Watch(path string) error {
+	info, err := os.Stat(path)
+	if err != nil || s == nil || !info.Mode().IsRegular() {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.watched = append(s.watched, sighting{path, info})
+	return nil
+}
+
+// Check returns an error about a file that has changed, by its size and time, since it was mapped or [Store.Watch]
+// saw it.
 func (s *Store) Check() error {
 	if s == nil {
 		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, r := range s.regions {
-		if r.info == nil {
-			continue
+	for _, seen := range s.watched {
+		if err := seen.check(); err != nil {
+			return err
 		}
-		now, err := os.Stat(r.file.Name())
-		if err != nil || !os.SameFile(r.info, now) || r.info.Size() != now.Size() || !r.info.ModTime().Equal(now.ModTime()) {
-			return fmt.Errorf("%s: %w", r.file.Name(), errChanged)
-		}
+	}
+	return nil
+}
+
+func (f sighting) check() error {
+	now, err := os.Stat(f.path)
+	if err != nil || !os.SameFile(f.info, now) || f.info.Size() != now.Size() || !f.info.ModTime().Equal(now.ModTime()) {
+		return fmt.Errorf("%s: %w", f.path, errChanged)
 	}
 	return nil
 }
@@ -152,7 +177,7 @@ func (s *Store) regionOf(x []float64) *region {
 	defer s.mu.Unlock()
 	at := unsafe.Pointer(unsafe.SliceData(x[:1]))
 	for _, r := range s.regions {
-		if unsafe.Pointer(unsafe.SliceData(r.pages)) == at && r.info == nil {
+		if unsafe.Pointer(unsafe.SliceData(r.pages)) == at && r.own {
 			return r
 		}
 	}
@@ -165,7 +190,7 @@ func (s *Store) scratch(n int) ([]float64, error) {
 	if err != nil {
 		return nil, fmt.Errorf("no temporary file for %s of numbers, which are more than the memory that may be used: %w", memory.Size(8*float64(n)), err)
 	}
-	r := &region{file: file, named: os.Remove(file.Name()) != nil}
+	r := &region{file: file, own: true, named: os.Remove(file.Name()) != nil}
 	s.mu.Lock()
 	s.regions = append(s.regions, r)
 	s.mu.Unlock()
@@ -207,7 +232,8 @@ func (s *Store) mapped(file *os.File, from int64, n int) []float64 {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.regions = append(s.regions, &region{file: file, pages: pages, info: info})
+	s.regions = append(s.regions, &region{file: file, pages: pages})
+	s.watched = append(s.watched, sighting{file.Name(), info})
 	return floatsOf(pages[from:])
 }
 

@@ -136,3 +136,19 @@ func TestAnArrayOfFloatsIsMappedItself(t *testing.T) {
 		require.NoError(t, store.Close())
 	}
 }
+
+func TestAStoreWatchesFilesThatAreReadOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "t.csv")
+	store := NewStore(0)
+	require.ErrorIs(t, store.Watch(path), os.ErrNotExist)
+	require.NoError(t, os.WriteFile(path, []byte("a\n1\n"), 0o600))
+	require.NoError(t, store.Watch(filepath.Dir(path)), "no file to look at")
+	require.NoError(t, store.Watch(path))
+	require.NoError(t, store.Check())
+	require.NoError(t, os.Chtimes(path, t0, t0))
+	require.ErrorContains(t, store.Check(), path+": the input changed while it was read")
+	require.NoError(t, store.Close())
+	require.NoError(t, store.Check(), "they are forgotten")
+	var none *Store
+	require.NoError(t, none.Watch(path))
+}

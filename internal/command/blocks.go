@@ -65,7 +65,8 @@ func (t *rowTally) noteGaps(s *session, in *input) {
 	}
 }
 
-// blocks reads the table as inputs of some rows each, one after another; an embedded data set is one.
+// blocks reads the table as inputs of some rows each, one after another; an embedded data set is one. The store's
+// Check tells whether the files have stayed what they were.
 func (f *inputFlags) blocks(s *session, source string, reading func(name string) data.Reading) iter.Seq2[*input, error] {
 	return func(yield func(*input, error) bool) {
 		if _, embedded := data.Lookup(source); embedded {
@@ -77,7 +78,17 @@ func (f *inputFlags) blocks(s *session, source string, reading func(name string)
 			yield(nil, err)
 			return
 		}
+		for _, path := range r.paths {
+			if err := s.store.Watch(path); err != nil {
+				yield(nil, err)
+				return
+			}
+		}
 		for t, err := range r.blocks() {
+			if changed := s.store.Check(); err != nil && changed != nil { // which is why it makes no sense
+				yield(nil, changed)
+				return
+			}
 			one := *in
 			one.Table = t
 			if !yield(&one, r.explain(in, err)) {

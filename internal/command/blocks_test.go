@@ -1,11 +1,14 @@
 package command
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -71,6 +74,59 @@ func TestPredictStreams(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, hidden)
 	fails(t, 1, "every row has a missing value", "x,y\n,1\n2,\n", "predict", model, "--data", "-", "--missing", "drop")
+}
+
+// TestAFileThatChangesWhilePredictReadsIt: nothing is written, and the error names the file.
+func TestAFileThatChangesWhilePredictReadsIt(t *testing.T) {
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	done(t, "fit", "--data", "faithful", "--k", "2", "--out", in("m.json"))
+	m, err := readModel(in("m.json"))
+	require.NoError(t, err)
+	text := "waiting,eruptions\n" + strings.Repeat("50.25,2.125\n80.5,4.0625\n", 300_000) // two pieces
+	changes := map[string]func(path string) error{
+		"not at all": func(string) error { return nil },
+		"appended": func(path string) error {
+			file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+			require.NoError(t, err)
+			_, err = file.WriteString("1,2\n")
+			return errors.Join(err, file.Close())
+		},
+		"touched":  func(path string) error { return os.Chtimes(path, time.Unix(1, 0), time.Unix(1, 0)) },
+		"cut":      func(path string) error { return os.Truncate(path, 1000) },
+		"replaced": func(path string) error { return os.Rename(in("t.csv"), path) },
+		"removed":  os.Remove,
+	}
+	for name, change := range changes {
+		for _, format := range []string{"csv", "parquet"} {
+			require.NoError(t, os.WriteFile(in("t.csv"), []byte(text), 0o600))
+			path, out := in("read."+format), in(name+"."+format)
+			if format == "csv" {
+				require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+			} else {
+				toParquet(t, in("t.csv"), path)
+			}
+			s := sessionOf(t.Context(), nil, io.Discard, io.Discard)
+			s.store = data.NewStore(1 << 30)
+			c := &predictCommand{Data: path, Saved: in("m.json"), Out: out, Format: "csv"}
+			c.Header, c.Unseen = "auto", "error"
+			next, stop := c.inputs(s, m)
+			p, err := c.next(s, m, missingKeep, next)
+			require.NoError(t, err)
+			p.following = func() (*prediction, error) { return c.next(s, m, missingKeep, next) }
+			require.NoError(t, change(path))
+			err = c.emit(s, p)
+			stop()
+			require.NoError(t, s.store.Close())
+			if name == "not at all" {
+				require.NoError(t, err)
+				require.FileExists(t, out)
+				continue
+			}
+			require.ErrorContains(t, err, path+": the input changed while it was read; read it again", "%s %s", name, format)
+			require.NoFileExists(t, out, "%s %s", name, format)
+		}
+	}
 }
 
 // TestPredictReadsTheModelsColumnsAlone: those that it has no use for may be of any type in a Parquet file, and are noted as others are.

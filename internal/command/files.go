@@ -36,7 +36,8 @@ func filesOf(source string) ([]string, error) {
 type reader struct {
 	whole  func() (*data.Table, error)
 	blocks func() iter.Seq2[*data.Table, error]
-	names  bool // errors name the file
+	paths  []string // of the files
+	names  bool     // errors name the file
 }
 
 // reader finds out what a source is, which is no embedded data set, and how it is read.
@@ -62,7 +63,7 @@ func (f *inputFlags) reader(source string, stdin io.Reader, store *data.Store, r
 		return nil, nil, in.wrap(errors.New("some of the files are Parquet or Arrow and others are not: a table has one format"))
 	case columns > 0:
 		own := f.columnarOptions(in, o)
-		return in, &reader{names: true,
+		return in, &reader{paths: paths, names: true,
 			whole:  func() (*data.Table, error) { return columnar.Read(paths, own) },
 			blocks: func() iter.Seq2[*data.Table, error] { return columnar.Blocks(paths, own) }}, nil
 	}
@@ -70,7 +71,7 @@ func (f *inputFlags) reader(source string, stdin io.Reader, store *data.Store, r
 	for i, path := range paths {
 		parts[i] = data.Part{Name: path, Open: func() (io.ReadCloser, error) { return atomicfile.Open(path) }}
 	}
-	r := &reader{names: len(paths) > 1,
+	r := &reader{paths: paths, names: len(paths) > 1,
 		whole:  func() (*data.Table, error) { return data.ReadParts(parts, o) },
 		blocks: func() iter.Seq2[*data.Table, error] { return data.Blocks(parts, o) }}
 	if len(paths) == 1 {

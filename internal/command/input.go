@@ -136,7 +136,7 @@ func (f *inputFlags) read(source string, stdin io.Reader, store *data.Store, rea
 	return in, cmp.Or(f.checkRequired(in), r.explain(in, err))
 }
 
-// checkRequired is the error about a required column, where others are not read: those that the table has, the error lists.
+// checkRequired is the error about a required column that is not there, where others are not read: it lists all.
 func (f *inputFlags) checkRequired(in *input) error {
 	var names []string
 	if in.Table != nil {
@@ -329,8 +329,8 @@ func (in *input) reportGaps(s *session, x []float64, needsAll bool) error {
 	return nil
 }
 
-// narrow has --select say which columns are read where the format lets it, with those that flags name which take theirs from elsewhere
-// than what is selected.
+// narrow has --select say which columns are read where the format lets it, with those of the flags that name columns
+// which need not be selected.
 func (f *fittingFlags) narrow(label string) {
 	if len(f.Select) == 0 {
 		return
