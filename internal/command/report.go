@@ -79,6 +79,7 @@ type summary struct {
 	Shape         size            `json:"shape"`
 	Explained     []number        `json:"explained,omitempty"`               // bpca and factor: share of the variance, a latent dimension
 	Components    []component     `json:"components,omitempty"`              // mixtures
+	Relative      *number         `json:"relative_entropy,omitempty"`        // likewise
 	Gate          *gateReport     `json:"gate,omitempty"`                    // with --gate
 	Topics        []topicSummary  `json:"topics,omitempty"`                  // topics
 	Bootstrap     *refits         `json:"bootstrap,omitempty"`               // with --bootstrap
@@ -225,6 +226,10 @@ func newReport(f *fitted, in *input, c framework.Criterion) (*report, error) {
 		Objective: numbers(f.Objective),
 	}, Covariances: found.covariances, Graph: found.graph, Trace: numbers(f.Trace), KTrace: append([]int{}, f.KTrace...), found: found}
 	r.setScores(f)
+	if found.components != nil {
+		relative := relativeEntropy(r.Entropy, found.components)
+		r.Relative = &relative
+	}
 	for _, p := range f.Pruned {
 		one := pruned{Iteration: p.Iteration, K: p.K, Rule: p.Rule, Relevance: numbers(p.Relevance), Before: number(p.Before), After: number(p.After)}
 		for _, k := range p.Dimensions {
@@ -251,6 +256,19 @@ func newReport(f *fitted, in *input, c framework.Criterion) (*report, error) {
 		r.Posterior, err = encode(found.posterior)
 	}
 	return r, err
+}
+
+// relativeEntropy is 1 − H/(N ln K) of the labels, by Ramaswamy, DeSarbo, Reibstein & Robinson (1993), Marketing Sci. 12, p. 103: 1 where
+// every row is sure of its component, 0 where all are as probable. It does not exist for one component.
+func relativeEntropy(entropy number, list []component) number {
+	var n number
+	for _, c := range list {
+		n += c.Rows
+	}
+	if len(list) == 1 {
+		return number(math.NaN())
+	}
+	return min(1, 1-entropy/(n*number(math.Log(float64(len(list)))))) // rounded, the entropy of sure rows may be below 0
 }
 
 // setScores takes the statistics from a fit, and why one of its criteria has no value.

@@ -177,7 +177,7 @@ func TestEveryFitHasLikelihoodAndCriteria(t *testing.T) {
 	r := fitJSON(t, "--max-iter", "2", "--data", "iris")
 	assert.Equal(t, []string{`left out the class labels of iris, column "Species" (--select chooses columns)`, "NOT converged: iteration limit reached after 2 iterations: raise --max-iter"}, r.Warnings)
 	stdout, _ := done(t, "fit")
-	for _, part := range []string{"log-likelihood  -1130.264 nats", "free parameters 11", "gfic            -1166.423 nats: larger is better", "bic             -1161.096 nats (mclust: -2322.192; R, scikit-learn: 2322.192)", "entropy         0.696 nats (0: no doubt which component a row is of)"} {
+	for _, part := range []string{"log-likelihood  -1130.264 nats", "free parameters 11", "gfic            -1166.423 nats: larger is better", "bic             -1161.096 nats (mclust: -2322.192; R, scikit-learn: 2322.192)", "entropy         0.696 nats, relative entropy 0.9963 (1: no row is in doubt)"} {
 		assert.Contains(t, stdout, part)
 	}
 }
@@ -228,6 +228,23 @@ func TestAdviceForFitsThatDidNotConverge(t *testing.T) {
 	stdout, _ := done(t, "fit", "--k", "5", "--restarts", "1", "--tol", "1e-300", "--max-iter", "200")
 	assert.NotContains(t, stdout, "--max-iter")
 	assert.Contains(t, strings.Join(strings.Fields(stdout), " "), "--tol 1e-300 is within the rounding error of the criterion: raise --tol")
+}
+
+// The relative entropy is 1 − H/(N ln K), N the sum of the weights of rows or steps; of one component there is none.
+func TestRelativeEntropyIsThatOfTheLabels(t *testing.T) {
+	for _, args := range [][]string{{"--k", "2"}, {"--model", "hmm", "--k", "3"}, {"--data", "housevotes84", "--family", "auto", "--k", "2", "--method", "cvb0"}} {
+		text, _ := done(t, append([]string{"fit", "--format", "json"}, args...)...)
+		var r report
+		require.NoError(t, json.Unmarshal([]byte(text), &r))
+		require.NotNil(t, r.Relative, args)
+		assert.InDelta(t, 1-float64(r.Entropy)/(float64(r.Rows)*math.Log(float64(r.K))), float64(*r.Relative), 1e-9, args)
+	}
+	one, _ := done(t, "fit", "--format", "json", "--k", "1")
+	assert.Contains(t, one, `"relative_entropy":null`)
+	text, _ := done(t, "fit", "--k", "1")
+	assert.NotContains(t, text, "relative")
+	other, _ := done(t, "fit", "--format", "json", "--model", "factor", "--k", "1")
+	assert.NotContains(t, other, "relative_entropy")
 }
 
 // TestMovesAreReported: each raises the criterion, and what it leaves out goes in the same iteration.

@@ -177,7 +177,10 @@ func (r *report) facts() [][2]string {
 	facts = append(facts, [2]string{"free parameters", strconv.Itoa(int(r.Df))})
 	fact("bic", r.BIC, r.elsewhere())
 	doubt := ""
-	if r.ICL != nil {
+	switch {
+	case r.Relative != nil && *r.Relative == *r.Relative:
+		doubt = fmt.Sprintf(", relative entropy %.4f (1: no row is in doubt)", float64(*r.Relative))
+	case r.ICL != nil:
 		doubt = fmt.Sprintf(" (0: no doubt which %s a row is of)", models[r.Model].part)
 	}
 	fact("entropy", r.Entropy, doubt)
