@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/latent-go/latent/framework"
 )
 
@@ -26,6 +28,7 @@ type drift struct {
 	first         int // of the probabilities of the components among them; negative: there are none
 	now, expected gathering
 	unlike        []unlikeRow // the least likely first
+	gaps          [][]int     // the missing columns of some rows, each of which is kept with the same probability
 	rng           *rand.Rand
 	fault         error // why the model drew no rows
 }
@@ -36,6 +39,7 @@ type gathering struct {
 	logs    reservoir
 	sum     float64   // of the log-likelihoods
 	shares  []float64 // sums of the probabilities of the components
+	clear   float64   // rows whose component is clear
 	columns []gatheredColumn
 }
 
@@ -70,7 +74,7 @@ func (r *reservoir) add(v float64, rng *rand.Rand) {
 	}
 }
 
-// newDrift is that of a model, which draws the rows that it expects; where it takes columns as given, it does so with the rows that come.
+// newDrift is that of a model.
 func newDrift(m *modelFile) (*drift, error) {
 	names := m.saved.layout.names()
 	d := &drift{m: m, first: -1, rng: rand.New(rand.NewPCG(1, 1))}
@@ -82,19 +86,28 @@ func newDrift(m *modelFile) (*drift, error) {
 		d.first = len(m.saved.layout.first)
 	}
 	d.now, d.expected = d.gathering(), d.gathering()
-	if m.saved.given != nil {
-		return d, nil
+	return d, nil
+}
+
+// draw gathers rows that the model draws, with the gaps of those that came. Where it takes columns as given, add has done it.
+func (d *drift) draw() {
+	if d.m.saved.given != nil {
+		return
 	}
-	n, width := mostDrawn, len(m.Columns)
+	n, width := mostDrawn, len(d.m.Columns)
 	const cells, few = 20_000_000, 200
 	n = min(n, max(few, cells/width))
-	x, _, err := m.saved.sample(n, d.rng)
+	x, _, err := d.m.saved.sample(n, d.rng)
 	if err != nil {
 		d.fault = err
-		return d, nil
+		return
+	}
+	for i := range n {
+		for _, j := range d.gaps[i%len(d.gaps)] {
+			x[i*width+j] = math.NaN()
+		}
 	}
 	d.expect(framework.Rows{N: n, D: width, Stride: width, X: x})
-	return d, nil
 }
 
 func (d *drift) gathering() gathering {
@@ -140,18 +153,39 @@ func (d *drift) add(b framework.Rows, table []float64, origin func(i int) int) {
 			d.unlike = slices.Insert(d.unlike, at, one)
 			d.unlike = d.unlike[:min(len(d.unlike), mostUnlike)]
 		}
+		if seen := int(d.now.rows) - b.N + i; seen < mostDrawn {
+			d.gaps = append(d.gaps, missingOf(b.Row(i)))
+		} else if at := d.rng.IntN(seen + 1); at < mostDrawn {
+			d.gaps[at] = missingOf(b.Row(i))
+		}
 	}
 	if d.m.saved.given == nil || d.expected.rows >= mostDrawn || d.fault != nil {
 		return
 	}
-	b.X = slices.Clone(b.X)
-	x, _, err := d.m.saved.given(b, d.rng)
+	own := b
+	own.X = slices.Clone(b.X)
+	x, _, err := d.m.saved.given(own, d.rng)
 	if err != nil {
 		d.fault = err
 		return
 	}
+	for i := range b.N {
+		for _, j := range missingOf(b.Row(i)) {
+			x[i*b.D+j] = math.NaN()
+		}
+	}
 	b.X, b.Stride = x, b.D
 	d.expect(b)
+}
+
+// missingOf are the columns that a row lacks.
+func missingOf(row []float64) (columns []int) {
+	for j, v := range row {
+		if v != v {
+			columns = append(columns, j)
+		}
+	}
+	return columns
 }
 
 func (d *drift) gather(g *gathering, b framework.Rows, table []float64) {
@@ -163,6 +197,9 @@ func (d *drift) gather(g *gathering, b framework.Rows, table []float64) {
 		g.logs.add(said[d.at], d.rng)
 		for k := range g.shares {
 			g.shares[k] += said[d.first+k]
+		}
+		if d.first >= 0 && floats.Max(said[d.first:d.first+len(g.shares)]) >= clearly {
+			g.clear++
 		}
 		for j, v := range b.Row(i) {
 			g.columns[j].add(v)

@@ -15,6 +15,7 @@ import (
 
 // html says how the rows of a table lie beside those of the fit.
 func (d *drift) html(in *input, model string, warnings []string) *htmlreport.Page {
+	d.draw()
 	finding := htmlreport.Section{Title: "What was found", Wide: true, Text: d.verdict()}
 	for _, warning := range warnings {
 		finding.Warnings = append(finding.Warnings, printable(warning))
@@ -31,8 +32,12 @@ func (d *drift) html(in *input, model string, warnings []string) *htmlreport.Pag
 	}
 }
 
-// then is the mean log-likelihood of a row of the fit; of fits that have none, of a row drawn from the model.
+// then is the mean log-likelihood of a row of the fit; of fits that have none, and beside rows with gaps, whose
+// log-likelihood is that of fewer cells, of a row drawn from the model.
 func (d *drift) then() (mean float64, fitted bool) {
+	if d.missing() > 0 && d.expected.rows > 0 {
+		return d.expected.sum / d.expected.rows, false
+	}
 	if then := float64(d.m.LogLik / d.m.N); then != 0 && then-then == 0 { // a model file has 0 for none
 		return then, true
 	}
@@ -75,36 +80,48 @@ func (d *drift) verdict() string {
 	if d.expected.rows == 0 {
 		return text
 	}
-	shift, strange := (now-then)/stat.StdDev(d.expected.logs.kept, nil), d.now.logs.below(d.threshold())
+	sd, strange := stat.StdDev(d.expected.logs.kept, nil), d.now.logs.below(d.threshold())
+	shift, sure := (now-then)/sd, 2/math.Sqrt(d.now.rows) // sure is two standard errors of a mean, in standard deviations
 	said := "The new rows are like those of the fit."
 	switch {
-	case shift < -clear || strange > many:
+	case shift < -max(clear, sure) || strange > many && strange-2*math.Sqrt(strange*(1-strange)/d.now.rows) > few:
 		said = "The new rows are unlike those of the fit."
-	case shift < -some:
+	case shift < -max(some, sure):
 		said = "The new rows are somewhat less likely than those of the fit."
 	case strange > few:
 		said = "Most of the new rows are like those of the fit, and some are not."
-	case shift > clear:
+	case shift > max(clear, sure):
 		said = "The new rows are likelier than those of the fit: they lie closer to what is typical of it."
+	case math.Abs(shift) > some:
+		said = fmt.Sprintf("The new rows do not differ clearly from those of the fit: the mean log-likelihood of %s is uncertain by ± %s nats (2 standard errors).",
+			counted(int(d.now.rows), "row"), cellText(nats(sure*sd)))
 	}
 	text = fmt.Sprintf("%s %s %s of them are among the least likely %s of what the model expects.", said, text, percentage(strange), percentage(unlikely))
+	if d.first >= 0 && len(d.now.shares) > 1 {
+		text += fmt.Sprintf(" %s of them belong to their %s with a probability of %v or more; the model expects %s.", percentage(d.now.clear/d.now.rows), d.noun(), clearly,
+			percentage(d.expected.clear/d.expected.rows))
+	}
 	var moved []string
 	for _, m := range d.movements() {
-		if math.Abs(m.by) >= 2*some && len(moved) < mostSaid {
+		chance := sure
+		if levels := d.m.Columns[m.column].Levels; len(levels) > 0 {
+			chance = math.Sqrt(float64(len(levels)) / d.now.rows)
+		}
+		if math.Abs(m.by) >= max(2*some, chance) && len(moved) < mostSaid {
 			moved = append(moved, d.moved(m))
 		}
 	}
 	if len(moved) > 0 {
 		text += " Moved most: " + enumerated(moved) + "."
 	}
-	if gaps := d.gaps(); gaps > 0 {
-		text += fmt.Sprintf(" %s of the cells are missing: a row that says less is likelier.", percentage(gaps))
+	if gaps := d.missing(); gaps > 0 {
+		text += fmt.Sprintf(" %s of the cells are missing: the rows that the model draws for comparison have the same gaps.", percentage(gaps))
 	}
 	return text
 }
 
-// gaps is the part of the cells that are missing.
-func (d *drift) gaps() float64 {
+// missing is the part of the cells that are missing.
+func (d *drift) missing() float64 {
 	sum := 0.0
 	for _, c := range d.now.columns {
 		sum += c.missing
@@ -134,15 +151,20 @@ func withSign(v float64, decimals int) string {
 	return text
 }
 
+// noun is what a component is called.
+func (d *drift) noun() string {
+	if d.m.saved.sequences != nil {
+		return "state"
+	}
+	return "component"
+}
+
 // sharesSection compares the shares of the components.
 func (d *drift) sharesSection() []htmlreport.Section {
 	if d.first < 0 || len(d.m.Components) != len(d.now.shares) || len(d.now.shares) < 2 {
 		return nil
 	}
-	noun := "component"
-	if d.m.saved.sequences != nil {
-		noun = "state"
-	}
+	noun := d.noun()
 	table := sheet{caption: "shares", heads: []string{noun, "in the fit", "now", "change"}, open: true, low: "smaller", high: "larger"}
 	for k, c := range d.m.Components[:min(len(d.m.Components), mostRows)] {
 		now := d.now.shares[k] / d.now.rows

@@ -52,6 +52,30 @@ func TestDriftIsByHowMuchRowsHaveMoved(t *testing.T) {
 	}
 }
 
+// Few rows differ by chance, and a row with gaps is compared to rows with the same gaps, which are likelier.
+func TestDriftSaysWhatIsClear(t *testing.T) {
+	model := filepath.Join(t.TempDir(), "m.json")
+	done(t, "fit", "--out", model)
+	few := pageBeside(t, "predict", model, "--data", file(t, "few.csv", "eruptions,waiting\n4.3,80\n4.2,79\n4.4,81\n"))
+	assert.Contains(t, few.text, "The new rows do not differ clearly from those of the fit: the mean log-likelihood of 3 rows is uncertain by ± 1.")
+	assert.NotContains(t, few.text, "Moved most")
+	assert.Contains(t, few.text, "100\u00a0% of them belong to their component with a probability of 0.9 or more; the model expects")
+
+	text := "eruptions,waiting\n"
+	r := rand.New(rand.NewPCG(5, 5))
+	for i := range 400 {
+		if i%25 < 9 {
+			text += fmt.Sprintf("%.3f,\n", 2.04+0.26*r.NormFloat64())
+		} else {
+			text += fmt.Sprintf("%.3f,\n", 4.29+0.41*r.NormFloat64())
+		}
+	}
+	gaps := pageBeside(t, "predict", model, "--data", file(t, "gaps.csv", text))
+	for _, part := range []string{"The new rows are like those of the fit.", "50\u00a0% of the cells are missing: the rows that the model draws for comparison have the same gaps.", "integrated out"} {
+		assert.Contains(t, gaps.text, part)
+	}
+}
+
 func TestDriftOfEveryModelOfRows(t *testing.T) {
 	polls := file(t, "polled.csv", polled(200))
 	for _, c := range []struct{ fit, data string }{

@@ -93,15 +93,15 @@ func (c *predictCommand) Run(s *session) error {
 	if err := c.emit(s, p); err != nil {
 		return err
 	}
-	if c.drift != nil {
-		if err := writePage(c.Report, c.drift.html(p.in, c.Saved, s.notes)); err != nil {
-			return err
-		}
-	}
 	if total != nil {
 		total.noteNA(s, p.in, c.NA)
 		total.noteDropped(s, p.in)
 		total.noteGaps(s, p.in)
+	}
+	if c.drift != nil {
+		if err := writePage(c.Report, c.drift.html(p.in, c.Saved, s.notes)); err != nil {
+			return err
+		}
 	}
 	if a := p.agreement(); a != nil && c.Format == "csv" {
 		return c.printAgreement(s, a)
