@@ -14,6 +14,7 @@ import (
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/panics"
 	"github.com/latent-go/latent/internal/simd"
+	"github.com/latent-go/latent/laplace"
 )
 
 // A Group is several processes that make one fit together (see [Options].Group): each calls [Fit] or [Select] with the
@@ -247,6 +248,7 @@ type failure struct {
 	Text       string
 	Block      int // that failed
 	Degenerate bool
+	Singular   bool
 	Dimension  int // of a [DegenerateError], else −1
 	Contract   bool
 	Source     bool
@@ -272,6 +274,7 @@ func failureOf(err error, block int) *failure {
 		f.Dimension = named.Dimension
 	}
 	f.Degenerate = errors.Is(err, ErrDegenerate)
+	f.Singular = errors.Is(err, laplace.ErrSingular)
 	f.Contract = errors.Is(err, ErrContract)
 	f.Source = errors.As(err, &source)
 	f.Cancelled = errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
@@ -290,6 +293,9 @@ func (f *failure) Unwrap() (list []error) {
 		list = append(list, &DegenerateError{f.Dimension, ErrDegenerate})
 	} else if f.Degenerate {
 		list = append(list, ErrDegenerate)
+	}
+	if f.Singular {
+		list = append(list, laplace.ErrSingular)
 	}
 	if f.Contract {
 		list = append(list, ErrContract)
