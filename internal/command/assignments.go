@@ -42,9 +42,11 @@ func (in *input) takeIDs(names []string) error {
 
 // isHead says whether a column of predictions may have a name: p1, p2, … for one.
 func isHead(name string) bool {
-	n, rest := 0, ""
-	if got, _ := fmt.Sscanf(name+" ", "p%d%s", &n, &rest); got == 1 {
-		return true
+	for _, stem := range []string{"p", "z", "mean", "feature"} {
+		n, rest := 0, ""
+		if got, _ := fmt.Sscanf(name+" ", stem+"%d%s", &n, &rest); got == 1 {
+			return true
+		}
 	}
 	return slices.Contains([]string{rowHead, labelHead, stateHead, "probability", "log_likelihood", "log_predictive", "noise", "mean"}, name)
 }
