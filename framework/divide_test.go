@@ -1,11 +1,16 @@
 package framework
 
 import (
+	"bytes"
+	"context"
+	"encoding/gob"
 	"fmt"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/latent-go/latent/laplace"
 )
 
 // TestAnyDivisionMergesAsOneProcessDoes: the order of merges, written down, is the same for any number of processes.
@@ -65,5 +70,21 @@ func TestSpansCountTheirBlocks(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestFailuresKeepWhatTheEngineAsks, on their way to other processes.
+func TestFailuresKeepWhatTheEngineAsks(t *testing.T) {
+	for _, err := range []error{ErrDegenerate, laplace.ErrSingular, ErrContract, context.Canceled, ErrConstant} {
+		var travelled failure
+		var buf bytes.Buffer
+		sent := fmt.Errorf("a step: %w", err)
+		if err == ErrConstant {
+			sent = fmt.Errorf("a step: %w", FaultyColumn(3, err))
+		}
+		require.NoError(t, gob.NewEncoder(&buf).Encode(failureOf(sent, 7)))
+		require.NoError(t, gob.NewDecoder(&buf).Decode(&travelled))
+		require.ErrorIs(t, &travelled, err)
+		require.EqualError(t, &travelled, sent.Error())
 	}
 }
