@@ -92,6 +92,10 @@ func TestEqualNeighboursOfAProductAreOneFactor(t *testing.T) {
 		{family.Product{family.Categorical{Levels: 2}, family.Categorical{Levels: 3}, family.Categorical{Levels: 3}}, 2},
 		{family.Product{family.Of{Family: family.Gaussian{}, Width: 2}, family.Of{Family: family.Gaussian{}, Width: 2}}, 2},
 		{family.Product{family.Multinomial{Categories: 2}, family.Multinomial{Categories: 2}}, 2},
+		{family.Product{family.Lognormal{}, family.Of{Family: family.Lognormal{}, Width: 2}}, 1},
+		{family.Product{family.Lognormal{}, diagonal}, 2},
+		{family.Product{diagonal, family.Lognormal{}}, 2},
+		{family.Product{family.Of{Family: family.Gaussian{Covariance: family.EEI}, Width: 2}, diagonal}, 2},
 	} {
 		list, err := c.family.On(c.family.Columns())
 		require.NoError(t, err)

@@ -45,6 +45,19 @@ type lognormal struct{ isotropic }
 
 func (lognormal) Name() string { return Lognormal{}.Name() }
 
+// Join takes other columns of logarithms; those of the numbers themselves are no neighbours for it.
+func (g lognormal) Join(next Factor) (Factor, bool) {
+	other, ok := next.(lognormal)
+	if !ok {
+		return nil, false
+	}
+	joined, ok := g.isotropic.Join(other.isotropic)
+	if !ok {
+		return nil, false
+	}
+	return lognormal{joined.(isotropic)}, true
+}
+
 func (g lognormal) Observe(b framework.Rows, at, first, n int, o *Observed) error {
 	base, d := o.Base, g.columns()
 	if err := g.isotropic.Observe(b, at, first, n, o); err != nil {
