@@ -5,10 +5,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/atomicfile"
 )
 
 // idFlags name columns that tell rows apart.
@@ -60,6 +62,9 @@ func (c *fitCommand) checkTables(s *session, source string) error {
 		return misused("--components requires a mixture or hmm: a %s model has no components, and --format json has its numbers", c.Model)
 	}
 	taken := []string{c.Out, c.Checkpoint}
+	if c.Report != "" {
+		taken = append(taken, filepath.Join(c.Report, pageName))
+	}
 	for _, table := range [][2]string{{"--assignments", c.Assignments}, {"--components", c.Components}} {
 		flag, path := table[0], table[1]
 		switch {
@@ -67,7 +72,9 @@ func (c *fitCommand) checkTables(s *session, source string) error {
 			continue
 		case path == "-":
 			return misused("%s is -, but standard output has the report: name a file", flag)
-		case slices.Contains(taken, path):
+		}
+		target, err := atomicfile.Locate(path)
+		if err == nil && slices.ContainsFunc(taken, func(other string) bool { return samePath(other, target) }) {
 			return misused("%s and another flag both name %s: name two files", flag, path)
 		}
 		if err := s.checkFile(flag, path, source); err != nil {

@@ -74,6 +74,7 @@ func TestAssignmentsInParquetAndWhatIsRefused(t *testing.T) {
 		{"--assignments " + named, "--assignments is the input"},
 		{"--assignments " + filepath.Join(dir, "none", "a.csv"), "--assignments: "},
 		{"--assignments a.csv --out a.csv", "both name a.csv"},
+		{"--assignments ./a.csv --out a.csv", "both name ./a.csv"},
 		{"--assignments a.csv --model topics", "cannot be used with --model topics"},
 		{"--id id --model blockmodel", "--id cannot be used with --model blockmodel"},
 		{"--id nobody", `no column "nobody"`},
