@@ -174,6 +174,8 @@ func (f *components) planeSection(in *input, shown []component, columns []int, c
 		for i, j := range columns {
 			axes.add(f.columns[j].Name, p.directions[0][i], p.directions[1][i])
 		}
+	case f.params.K == 1:
+		chart.Title = "The rows over two columns"
 	case len(f.numeric()) > 2:
 		chart.Title = capital(f.noun) + "s over the two columns that separate them most"
 	}

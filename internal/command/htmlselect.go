@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -84,6 +85,7 @@ func (t *selection) findingSection() []htmlreport.Section {
 		}
 		list[0].Text = "The criteria differ: " + strings.Join(said, "; ") + "."
 	}
+	list[0].Text += atTheEnd(choices, t.KMin, t.KMax) + trusted(t.Criteria)
 	list[0].Text += " Larger is better; a difference of less than 1 nat says little, and one of more than 5 much."
 	list[0].Wide = true
 	for _, warning := range t.Warnings {
@@ -92,9 +94,49 @@ func (t *selection) findingSection() []htmlreport.Section {
 	return list
 }
 
+// atTheEnd says which criteria choose the largest K compared.
+func atTheEnd(choices []choice, least, most int) string {
+	var by []string
+	for _, c := range choices {
+		if c.k == most && most > least {
+			by = append(by, criterionCalled(c.criterion))
+		}
+	}
+	if by == nil {
+		return ""
+	}
+	return fmt.Sprintf(" K = %d, the choice of %s, is the largest that was compared (--kmax).", most, enumerated(by))
+}
+
+// trusted says which criterion is for what, where there are several.
+func trusted(criteria []string) string {
+	var said []string
+	for _, use := range []struct {
+		of   []string
+		what string
+	}{
+		{[]string{"gfic", "bic"}, "the number of groups"},
+		{[]string{"icl"}, "clusters that are apart"},
+		{[]string{"aic"}, "prediction"},
+	} {
+		own := without(use.of, setOf(without(use.of, setOf(criteria))))
+		for i, name := range own {
+			own[i] = criterionCalled(name)
+		}
+		if len(own) > 0 {
+			said = append(said, fmt.Sprintf("%s for %s", enumerated(own), use.what))
+		}
+	}
+	if len(said) < 2 {
+		return ""
+	}
+	return " Which to trust: " + enumerated(said) + "."
+}
+
 // criteriaSection shows how far each K is below the best of each criterion.
 func (t *selection) criteriaSection() []htmlreport.Section {
 	chart := htmlreport.Chart{Title: "Criteria over K", XName: "K", IntegerX: true, About: "How far each K is below the best one by each criterion: 0 is the best."}
+	floor := t.floor()
 	table := sheet{caption: "criteria", heads: append([]string{"K"}, t.Criteria...), open: true, high: "chosen"}
 	panel := htmlreport.Panel{Name: "nats below the best", Dots: true, Height: 280}
 	for _, name := range t.Criteria {
@@ -104,7 +146,11 @@ func (t *selection) criteriaSection() []htmlreport.Section {
 		}
 		series := htmlreport.Series{Name: name}
 		for _, row := range t.Table {
-			series.Y = append(series.Y, float64(row.Values[name])-best)
+			v := float64(row.Values[name]) - best
+			if v < floor {
+				v = math.NaN()
+			}
+			series.Y = append(series.Y, v)
 		}
 		panel.Series = append(panel.Series, series)
 	}
@@ -120,10 +166,46 @@ func (t *selection) criteriaSection() []htmlreport.Section {
 		table.add(cells...)
 		chart.X = append(chart.X, float64(row.K))
 	}
+	if floor > math.Inf(-1) {
+		panel.Name += fmt.Sprintf(", cut at %s", htmlreport.Readable(floor))
+		chart.About += fmt.Sprintf(" What is more than %s nats below is left out; the table has it.", htmlreport.Readable(-floor))
+	}
 	chart.Panels = []htmlreport.Panel{panel}
 	values := section("The values of the criteria", nil, &table)
 	values[0].Wide = len(t.Criteria) > 3
 	return append(values, section(chart.Title, chart.Figure())...)
+}
+
+// floor is how far below the best value the chart of the criteria ends, so that those near the best can be told apart; −Inf: nowhere. It
+// keeps the best K of each criterion with both of its neighbours, and half of all values.
+func (t *selection) floor() float64 {
+	const room, far = 1.25, 3
+	var below []float64
+	kept := 10.0 // nats
+	for _, name := range t.Criteria {
+		best := slices.MaxFunc(t.Table, func(a, b selectionRow) int {
+			return cmp.Compare(finiteOr(float64(a.Values[name]), math.Inf(-1)), finiteOr(float64(b.Values[name]), math.Inf(-1)))
+		})
+		for _, row := range t.Table {
+			v := float64(best.Values[name] - row.Values[name])
+			if v-v != 0 {
+				continue
+			}
+			below = append(below, v)
+			if row.K > best.K-2 && row.K < best.K+2 && row.K > t.KMin {
+				kept = max(kept, v)
+			}
+		}
+	}
+	if len(below) == 0 {
+		return math.Inf(-1)
+	}
+	slices.Sort(below)
+	kept = room * max(kept, below[len(below)/2])
+	if below[len(below)-1] < far*kept {
+		return math.Inf(-1)
+	}
+	return -math.Ceil(kept)
 }
 
 // finiteOr is v, or another number where it is not finite.
@@ -186,13 +268,16 @@ func (t *comparison) html(in *input) (*htmlreport.Page, error) {
 	if t.Second != "" {
 		list[0].Text = fmt.Sprintf("By %s, %s with K = %d is %s the next best, %s, which is %s nats lower.", criterionCalled(t.Criterion), t.Best, t.K, ahead(float64(t.Margin)), t.Second, cellText(nats(t.Margin)))
 	}
+	if t.K == t.KMax && t.KMax > t.KMin {
+		list[0].Text += fmt.Sprintf(" K = %d is the largest that was compared (--kmax).", t.K)
+	}
 	list[0].Text += " Each family stands at its best K; larger is better."
 	for _, warning := range t.Warnings {
 		list[0].Warnings = append(list[0].Warnings, printable(warning))
 	}
 	return &htmlreport.Page{
 		Title:    isolated(in.title()),
-		Lead:     fmt.Sprintf("%s. Families of %s, each at K from %d, fitted by latent with method %s.", in.contents(float64(t.N)), t.Model, t.KMin, t.Method),
+		Lead:     fmt.Sprintf("%s. Families of %s, each at K from %d to %d, fitted by latent with method %s.", in.contents(float64(t.N)), t.Model, t.KMin, t.KMax, t.Method),
 		Foot:     "Made by latent select --report. The numbers in the tables are those of --format json, rounded: it has all digits.",
 		Sections: append(list, settings...),
 	}, err

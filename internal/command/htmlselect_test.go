@@ -27,6 +27,9 @@ func pageBeside(t *testing.T, args ...string) readPage {
 func TestReportOfASelectionHasTheNumbersOfItsJSON(t *testing.T) {
 	p := pageBeside(t, "select", "--kmax", "4", "--restarts", "2", "--criteria", "bic,icl,aic", "--bootstrap", "19")
 	assert.Contains(t, p.text, "K = 2 by BIC and ICL")
+	assert.Contains(t, p.text, "Which to trust: BIC for the number of groups, ICL for clusters that are apart and AIC for prediction.")
+	assert.Contains(t, p.text, "K = 4, the choice of AIC, is the largest that was compared (--kmax).")
+	assert.Contains(t, p.text, "nats below the best, cut at −")
 	for i, row := range p.tables["criteria"][1:] {
 		assert.Equal(t, []string{p.at(t, "table", i, "k"), p.at(t, "table", i, "values", "bic"), p.at(t, "table", i, "values", "icl"), p.at(t, "table", i, "values", "aic")}, row)
 	}
@@ -46,6 +49,7 @@ func TestReportOfASelectionHasTheNumbersOfItsJSON(t *testing.T) {
 	assert.Len(t, p.titles, 2)
 
 	p = pageBeside(t, "select", "--family", "all", "--kmax", "2", "--restarts", "1")
+	assert.Contains(t, p.text, "each at K from 1 to 2, fitted by")
 	for i, row := range p.tables["families"][1:] {
 		assert.Equal(t, []string{p.at(t, "table", i, "family"), p.at(t, "table", i, "k"), p.at(t, "table", i, "value"), p.at(t, "table", i, "behind"), p.at(t, "table", i, "loglik")}, row[:5])
 	}
