@@ -68,6 +68,14 @@ func TestCodesAndCountsAreIntegratedOutByDefault(t *testing.T) {
 	assert.Contains(t, stdout, "cvb0, as the columns are codes or counts")
 	stdout, _ = done(t, "fit", "--data", codes, "--family", "auto", "--method", "cvb0")
 	assert.NotContains(t, stdout, "default elsewhere")
+	for method, said := range map[string]bool{"": true, "gfab": false} {
+		args := []string{"fit", "--data", large, "--family", "auto", "--kmax", "2"}
+		if method != "" {
+			args = append(args, "--method", method)
+		}
+		_, stderr := done(t, args...)
+		assert.Equal(t, said, strings.Contains(stderr, "more than 10000 cells") && strings.Contains(stderr, "components of a few rows; --method cvb0"), stderr)
+	}
 	fails(t, 2, "--prior requires --method map or vb or cvb0, and the method is gfab", "", "fit", "--data", large, "--family", "auto", "--prior", "a=2,b=2")
 	fails(t, 2, "--prior requires --method map or vb or cvb0, and the method is gfab", "", "fit", "--prior", "weights=1")
 }

@@ -142,6 +142,9 @@ func (in *input) rows(s *session, f *modelFlags) (*describedRows, error) {
 	columns := all[:d]
 	why := ""
 	if f.byColumns {
+		if in.Rows()*d > mostCells && integrable(columns) && !in.largeCounts(columns) {
+			s.note("%s: method gfab, as a table of more than %d cells takes cvb0 long: gfab may keep components of a few rows; --method cvb0 integrates the parameters out", in.name, mostCells)
+		}
 		if why = suitsCVB0(columns, in.Rows()); why != "" && in.largeCounts(columns) {
 			why = ""
 		}
@@ -222,22 +225,19 @@ func bindMixture(s *session, f *modelFlags, in *input) (*task, error) {
 // seconds there, and of larger ones gFAB finds K nearly as often in a fortieth of the time (docs/guides/criteria-and-priors.md).
 const mostCells = 10_000
 
+// integrable says whether all columns are codes or counts.
+func integrable(columns []column) bool {
+	return !slices.ContainsFunc(columns, func(c column) bool {
+		return c.Family != familyBernoulli && c.Family != familyCategorical && c.Family != familyPoisson
+	})
+}
+
 // suitsCVB0 says why cvb0 is the default method for a table, empty where it is not.
 func suitsCVB0(columns []column, rows int) string {
-	counts := false
-	for _, c := range columns {
-		switch c.Family {
-		case familyBernoulli, familyCategorical:
-		case familyPoisson:
-			counts = true
-		default:
-			return ""
-		}
-	}
 	switch {
-	case rows*len(columns) > mostCells:
+	case rows*len(columns) > mostCells || !integrable(columns):
 		return ""
-	case counts:
+	case slices.ContainsFunc(columns, func(c column) bool { return c.Family == familyPoisson }):
 		return "cvb0, as the columns are codes or counts (default elsewhere: gfab)"
 	}
 	return "cvb0, as the columns are codes (default elsewhere: gfab)"
