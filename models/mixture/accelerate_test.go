@@ -153,5 +153,6 @@ func TestAcceleratedIterationsAllocateNothing(t *testing.T) {
 		}
 		return least
 	}
-	assert.LessOrEqual(t, count(60, true)-count(40, true), count(60, false)-count(40, false)+10)
+	plain := max(0, count(60, false)-count(40, false)) // fewer for more iterations is what others allocated
+	assert.LessOrEqual(t, count(60, true)-count(40, true), plain+10)
 }
