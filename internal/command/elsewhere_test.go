@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -17,7 +18,7 @@ import (
 // workers are three processes, in this one, that have opened a job.
 type workers struct {
 	opened [3]*Opened
-	made   *int
+	made   *atomic.Int64 // by fits at the same time
 	lost   error
 }
 
@@ -25,7 +26,7 @@ func (w *workers) Make(ctx context.Context, state []byte, shards int) (parts [][
 	if w.lost != nil {
 		return nil, w.lost
 	}
-	*w.made++
+	w.made.Add(1)
 	for i, o := range w.opened {
 		part, err := o.Share(ctx, state, shards*i/3, shards*(i+1)/3, shards, 1)
 		if err != nil {
@@ -42,15 +43,16 @@ func (w *workers) Close() error {
 			return err
 		}
 	}
-	*w.made = -*w.made // closed
+	w.made.Store(-w.made.Load()) // closed
 	return nil
 }
 
 // passing runs a command whose passes workers make, and returns how many of them.
 func passing(t *testing.T, lost error, line string) (s said, made int) {
 	t.Helper()
+	var count atomic.Int64
 	begin := func(ctx context.Context, j Job) (Passes, error) {
-		w := &workers{made: &made, lost: lost}
+		w := &workers{made: &count, lost: lost}
 		for i := range w.opened {
 			o, err := Open(ctx, j)
 			if err != nil {
@@ -65,7 +67,7 @@ func passing(t *testing.T, lost error, line string) (s said, made int) {
 	}
 	var out, errs bytes.Buffer
 	status := Run(t.Context(), Host{Passes: begin, Name: "latent-x"}, strings.Fields(line), strings.NewReader(""), &out, &errs)
-	return said{status, out.String(), errs.String()}, -made
+	return said{status, out.String(), errs.String()}, -int(count.Load())
 }
 
 func TestPassesMadeElsewhereHaveTheBitsOfTheCommand(t *testing.T) {
