@@ -3,6 +3,7 @@ package beam
 import (
 	"context"
 	"math/rand/v2"
+	"net"
 	"os"
 	"path/filepath"
 	"testing"
@@ -123,6 +124,21 @@ func TestNobodyWaitsForWorkersThatAreGone(t *testing.T) {
 
 	_, err = Portable(t.Context(), "localhost:1", "localhost:2")
 	require.ErrorContains(t, err, "no job service at localhost:1")
+}
+
+// A worker that dies between two questions, or whose pool refuses, is no reason to panic, as Prism would.
+func TestPoolsThatHangUpEndTheFit(t *testing.T) {
+	listener, err := net.Listen("tcp", "localhost:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	go func() {
+		for conn, err := listener.Accept(); err == nil; conn, err = listener.Accept() {
+			_ = conn.Close()
+		}
+	}()
+	address := listener.Addr().String()
+	_, err = on(t, address, fileSpec{Path: table(t, 300, 2)}, framework.Options{}, Options{Attempts: 2})
+	require.ErrorContains(t, err, "have no outcome after 2 attempts: no worker at "+address)
 }
 
 func TestWorkersElsewhereMustShareTheFolder(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"sync"
 	"time"
 
@@ -48,7 +47,7 @@ type portable struct {
 	conn    *grpc.ClientConn    // nil: of Prism in this process
 	pool    *extworker.Loopback // nil: the workers are elsewhere
 	workers string              // address of a worker pool
-	near    bool                // it is asked from here, and not from other hosts
+	relay   *relay              // to it, of Prism; nil: other hosts ask the pool
 }
 
 // Prism returns Beam's own runner for one machine, in this process. workers is the address of a worker pool (see [Serve]), such as
@@ -58,7 +57,15 @@ func Prism(ctx context.Context, workers string) (Runner, error) {
 	if err != nil {
 		return nil, fmt.Errorf("beam: Prism does not start: %w", err)
 	}
-	return (&portable{client: client, workers: workers, near: true}).withPool(ctx)
+	r := &portable{client: client, workers: workers}
+	if err := r.withPool(ctx); err != nil {
+		return nil, err
+	}
+	if r.relay, err = newRelay(r.workers); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	r.workers = r.relay.address
+	return r, nil
 }
 
 // Portable returns the runner behind a job service, such as that of Flink, at an address. workers is where each host of the cluster finds
@@ -68,23 +75,27 @@ func Portable(ctx context.Context, endpoint, workers string) (Runner, error) {
 	if err != nil {
 		return nil, fmt.Errorf("beam: no job service at %s: %w", endpoint, err)
 	}
-	return (&portable{client: jobpb.NewJobServiceClient(conn), conn: conn, workers: workers}).withPool(ctx)
+	r := &portable{client: jobpb.NewJobServiceClient(conn), conn: conn, workers: workers}
+	if err := r.withPool(ctx); err != nil {
+		return nil, err
+	}
+	return r, nil
 }
 
 // patience is how long an answer may take that needs no computing.
 const patience = 20 * time.Second
 
-func (r *portable) withPool(ctx context.Context) (Runner, error) {
+// withPool starts a worker in this process where none is named.
+func (r *portable) withPool(ctx context.Context) (err error) {
 	initialise()
 	if r.workers != "" {
-		return r, nil
+		return nil
 	}
-	var err error
 	if r.pool, err = extworker.StartLoopback(context.WithoutCancel(ctx), 0); err != nil {
-		return nil, errors.Join(err, r.Close())
+		return errors.Join(err, r.Close())
 	}
 	r.workers = r.pool.EnvironmentConfig(ctx)
-	return r, nil
+	return nil
 }
 
 // Close leaves the job service, and stops the worker in this process.
@@ -100,19 +111,17 @@ func (r *portable) Close() (err error) {
 
 // Run submits a pipeline and waits for its end. A cancelled one is cancelled there too.
 func (r *portable) Run(ctx context.Context, p *sdk.Pipeline) error {
-	if r.near {
-		if err := answers(r.workers); err != nil {
+	if r.relay != nil {
+		run, end, err := r.relay.run(ctx)
+		if err != nil {
 			return err
 		}
+		defer end()
+		ctx = run
 	}
 	job, err := r.submit(ctx, p)
 	if err != nil {
 		return err
-	}
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	if r.near && r.pool == nil {
-		go watch(ctx, r.workers, stop)
 	}
 	err = r.wait(ctx, job)
 	if ctx.Err() != nil {
@@ -177,24 +186,6 @@ func (r *portable) wait(ctx context.Context, job string) error {
 			return nil
 		case jobpb.JobState_FAILED:
 			failed = true
-		}
-	}
-}
-
-// answers is an error where there is no worker pool at an address.
-func answers(workers string) error {
-	conn, err := net.DialTimeout("tcp", workers, patience)
-	if err != nil {
-		return fmt.Errorf("no worker at %s: %w", workers, err)
-	}
-	return conn.Close()
-}
-
-// watch stops waiting for a worker that is gone.
-func watch(ctx context.Context, workers string, stop context.CancelCauseFunc) {
-	for pause(ctx, time.Second) == nil {
-		if err := answers(workers); err != nil {
-			stop(err)
 		}
 	}
 }
