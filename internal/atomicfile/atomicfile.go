@@ -100,20 +100,23 @@ func (t Target) Try() error {
 	return nil
 }
 
-// underWay are the temporary files that there are. The lock is held where one of them is made, put in place or removed.
+// underWay are the temporary files that there are, and the folders that were made for files which are not written yet. The lock is
+// held where one of them is made, put in place or removed.
 var underWay = struct {
 	sync.Mutex
-	names map[string]bool
+	names   map[string]bool
+	folders []string // each after the one that it is in
 }{names: map[string]bool{}}
 
-// Abandon removes the temporary files of all writes under way, for a process that ends in the middle of them. A path has
-// its new file, whole, or never will: until resume is called, nobody can begin a file or put one in place. Writes that
-// were abandoned fail afterwards.
+// Abandon removes the temporary files of all writes under way, and folders that were made for them, for a process that ends in the
+// middle of them. A path has its new file, whole, or never will: until resume is called, nobody can begin a file or put one in place.
+// Writes that were abandoned fail afterwards.
 func Abandon() (resume func()) {
 	underWay.Lock()
 	for name := range underWay.names {
 		_ = os.Remove(name)
 	}
+	removeEmpty(underWay.folders)
 	return underWay.Unlock
 }
 
@@ -153,12 +156,11 @@ func (t Target) temporary() (file, error) {
 
 // CannotWrite gives the reason without the path that the system was asked for.
 func CannotWrite(path string, err error) error {
-	var reason *os.PathError
-	if errors.As(err, &reason) {
-		err = reason.Err
-	}
-	return fmt.Errorf("cannot write %s: %w", path, err)
+	return fmt.Errorf("cannot write %s: %w", path, reason(err))
 }
+
+// plain has no other method of a file, past which nothing is written.
+type plain struct{ io.Writer }
 
 func (t Target) write(write func(io.Writer) error) error {
 	if t.direct {
@@ -166,7 +168,7 @@ func (t Target) write(write func(io.Writer) error) error {
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(write(f), f.Close()); err != nil {
+		if err := errors.Join(write(plain{f}), f.Close()); err != nil {
 			return CannotWrite(t.Path, err)
 		}
 		return nil
@@ -175,7 +177,7 @@ func (t Target) write(write func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	err = write(f)
+	err = write(plain{f})
 	if err == nil {
 		err = f.Sync()
 	}

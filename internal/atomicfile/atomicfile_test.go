@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -144,4 +145,72 @@ func TestEveryOperationFailsOnce(t *testing.T) {
 		require.NotContains(t, err.Error(), ".tmp")
 		require.Equal(t, "old", string(text), failed)
 	}
+}
+
+// TestAFolderIsMadeWithItsFileOrNotAtAll: whichever operation fails, and where the process ends meanwhile, folders that were made go, and
+// those that were there stay.
+func TestAFolderIsMadeWithItsFileOrNotAtAll(t *testing.T) {
+	root := t.TempDir()
+	there, page := filepath.Join(root, "there"), "index.html"
+	require.NoError(t, os.Mkdir(there, 0o700))
+	missing := filepath.Join(there, "outer", "inner")
+	write := func(w io.Writer) error { _, err := io.WriteString(w, "whole"); return err }
+	requireNothing := func(what string) {
+		left, err := os.ReadDir(there)
+		require.NoError(t, err)
+		require.Empty(t, left, what)
+	}
+	for at := 0; ; at++ {
+		asked, failed := 0, ""
+		restore := atomicfile.Inject(func(operation string) error {
+			if asked++; asked == at+1 {
+				failed = operation
+				return syscall.ENOSPC
+			}
+			return nil
+		})
+		err := atomicfile.WriteIn(missing, page, write)
+		restore()
+		if failed == "" {
+			require.NoError(t, err)
+			require.Greater(t, at, 4)
+			break
+		}
+		require.ErrorIs(t, err, syscall.ENOSPC, failed)
+		require.ErrorContains(t, err, missing)
+		requireNothing(failed)
+	}
+	text, err := os.ReadFile(filepath.Join(missing, page))
+	require.NoError(t, err)
+	require.Equal(t, "whole", string(text))
+	require.NoError(t, os.RemoveAll(filepath.Join(there, "outer")))
+
+	broken := errors.New("broken")
+	require.ErrorIs(t, atomicfile.WriteIn(there, page, func(io.Writer) error { return broken }), broken)
+	requireNothing("a folder that was there stays")
+	err = atomicfile.WriteIn(missing, page, func(w io.Writer) error {
+		resume := atomicfile.Abandon()
+		requireNothing("abandoned")
+		resume()
+		return write(w)
+	})
+	require.Error(t, err)
+	requireNothing("abandoned")
+	file := filepath.Join(root, "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	require.ErrorContains(t, atomicfile.WriteIn(filepath.Join(file, "inner"), page, write), "file is a file: name a folder")
+}
+
+// TestAReasonDoesNotNameTheTemporaryFile, as errors of the system do.
+func TestAReasonDoesNotNameTheTemporaryFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	err := atomicfile.Write(path, func(io.Writer) error { return os.Mkdir(path, 0o700) }) // which no file can replace
+	require.ErrorContains(t, err, path+" was not written: ")
+	require.NotContains(t, err.Error(), ".tmp")
+	err = atomicfile.Write(os.DevNull, func(w io.Writer) error {
+		_, is := w.(io.StringWriter)
+		require.False(t, is, "which would go by what looks at errors")
+		return nil
+	})
+	require.NoError(t, err)
 }

@@ -1,6 +1,7 @@
 package atomicfile
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -39,18 +40,31 @@ func rename(from, to string) error {
 	if err := attempt("rename"); err != nil {
 		return err
 	}
-	return os.Rename(from, to)
+	err := os.Rename(from, to)
+	if link, ok := errors.AsType[*os.LinkError](err); ok { // which names the temporary file
+		return link.Err
+	}
+	return err
 }
 
-// A file is one that is written.
+// A file is one that is written. Its errors have reasons without its name, which may be a temporary one.
 type file struct{ *os.File }
+
+// reason is an error without the path that the system was asked for.
+func reason(err error) error {
+	if path, ok := errors.AsType[*os.PathError](err); ok {
+		return path.Err
+	}
+	return err
+}
 
 func (f file) Write(p []byte) (n int, err error) {
 	if err := attempt("write"); err != nil {
 		n, _ = f.File.Write(p[:len(p)/2])
 		return n, err
 	}
-	return f.File.Write(p)
+	n, err = f.File.Write(p)
+	return n, reason(err)
 }
 
 func (f file) Read(p []byte) (int, error) {
@@ -64,21 +78,21 @@ func (f file) Sync() error {
 	if err := attempt("sync"); err != nil {
 		return err
 	}
-	return f.File.Sync()
+	return reason(f.File.Sync())
 }
 
 func (f file) chmod(mode os.FileMode) error {
 	if err := attempt("chmod"); err != nil {
 		return err
 	}
-	return f.Chmod(mode)
+	return reason(f.Chmod(mode))
 }
 
 // Close closes in any case.
 func (f file) Close() error {
 	err := attempt("close")
 	if closed := f.File.Close(); err == nil {
-		err = closed
+		err = reason(closed)
 	}
 	return err
 }
@@ -108,8 +122,7 @@ func ReadFile(name string, most int64) ([]byte, error) {
 	return text, err
 }
 
-// MkdirAll is that of package os.
-func MkdirAll(dir string) error {
+func mkdirAll(dir string) error {
 	if err := attempt("mkdir"); err != nil {
 		return &os.PathError{Op: "mkdir", Path: dir, Err: err}
 	}

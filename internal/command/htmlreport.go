@@ -188,12 +188,9 @@ func meanAndSD(mean, sd float64) string {
 	return htmlreport.Fixed(mean, decimals) + noBreak + "±" + noBreak + htmlreport.Fixed(sd, decimals)
 }
 
-// writePage writes a page into a folder, completely or not at all.
+// writePage writes a page into a folder, which is made where it is missing: all of it, or nothing.
 func writePage(dir string, page *htmlreport.Page) error {
-	if err := atomicfile.MkdirAll(dir); err != nil {
-		return atomicfile.CannotWrite(dir, err)
-	}
-	return atomicfile.Write(filepath.Join(dir, pageName), page.Write)
+	return atomicfile.WriteIn(dir, pageName, page.Write)
 }
 
 // html is the report as a page: what was found, the model itself, how sure that is, and last how it was fitted.
