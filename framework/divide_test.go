@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/gob"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -75,7 +76,7 @@ func TestSpansCountTheirBlocks(t *testing.T) {
 
 // TestFailuresKeepWhatTheEngineAsks, on their way to other processes.
 func TestFailuresKeepWhatTheEngineAsks(t *testing.T) {
-	for _, err := range []error{ErrDegenerate, laplace.ErrSingular, ErrContract, context.Canceled, ErrConstant} {
+	for _, err := range []error{ErrDegenerate, laplace.ErrSingular, ErrContract, context.Canceled, context.DeadlineExceeded, ErrConstant} {
 		var travelled failure
 		var buf bytes.Buffer
 		sent := fmt.Errorf("a step: %w", err)
@@ -85,6 +86,7 @@ func TestFailuresKeepWhatTheEngineAsks(t *testing.T) {
 		require.NoError(t, gob.NewEncoder(&buf).Encode(failureOf(sent, 7)))
 		require.NoError(t, gob.NewDecoder(&buf).Decode(&travelled))
 		require.ErrorIs(t, &travelled, err)
+		require.Equal(t, errors.Is(sent, context.Canceled), errors.Is(&travelled, context.Canceled))
 		require.EqualError(t, &travelled, sent.Error())
 	}
 }

@@ -286,7 +286,11 @@ func joined(errs []error) error {
 func (f *fit[B, P, S]) stopped(ctx context.Context, res *Result[P, S]) (*Result[P, S], error) {
 	err := f.recorderErr
 	if err == nil {
-		err = fmt.Errorf("framework: cancelled: %w", ctx.Err())
+		err = ctx.Err()
+		if cause := context.Cause(ctx); errors.Is(cause, context.DeadlineExceeded) { // that of another process
+			err = cause
+		}
+		err = fmt.Errorf("framework: cancelled: %w", err)
 	}
 	if res.Best < 0 {
 		return nil, fmt.Errorf("%w (before the first iteration ended)", err)

@@ -196,7 +196,7 @@ func (e *ensemble) judge(replies []reply) error {
 			continue
 		}
 		if f.Cancelled {
-			defer e.cancel(context.Canceled)
+			defer e.cancel(f.ending())
 		}
 		return e.breaks(e.from(rank, f))
 	}
@@ -253,6 +253,7 @@ type failure struct {
 	Contract   bool
 	Source     bool
 	Cancelled  bool
+	Expired    bool // cancelled by a deadline
 	Data       *entryFault
 
 	err error // in the process where it occurred
@@ -277,7 +278,8 @@ func failureOf(err error, block int) *failure {
 	f.Singular = errors.Is(err, laplace.ErrSingular)
 	f.Contract = errors.Is(err, ErrContract)
 	f.Source = errors.As(err, &source)
-	f.Cancelled = errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	f.Expired = errors.Is(err, context.DeadlineExceeded)
+	f.Cancelled = f.Expired || errors.Is(err, context.Canceled)
 	if errors.As(err, &data) {
 		f.Data = &entryFault{data.Row, data.Column, data.Value, data.Reason.Error()}
 	}
@@ -304,7 +306,7 @@ func (f *failure) Unwrap() (list []error) {
 		list = append(list, &sourceError{errors.New(f.Text)})
 	}
 	if f.Cancelled {
-		list = append(list, context.Canceled)
+		list = append(list, f.ending())
 	}
 	if d := f.Data; d != nil {
 		reason := errors.New(d.Reason)
@@ -316,6 +318,14 @@ func (f *failure) Unwrap() (list []error) {
 		list = append(list, &DataError{d.Row, d.Column, d.Value, reason})
 	}
 	return list
+}
+
+// ending is how the context of a process that was cancelled has ended.
+func (f *failure) ending() error {
+	if f.Expired {
+		return context.DeadlineExceeded
+	}
+	return context.Canceled
 }
 
 // taskOf describes what a fit is asked for, as far as it can be written down: what decides its bits, except for MaxIterations.

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -185,6 +186,17 @@ func TestWhatHappensToOneProcessHappensToAll(t *testing.T) {
 			})
 			return ctx, poisson{}
 		}, "cancelled", context.Canceled},
+		"a deadline": {func(_ ranks.Rank, o *framework.Options, _ *framework.Source[framework.Rows]) (context.Context, framework.Model[framework.Rows, *rates, *counts]) {
+			ctx := &expiring{Context: background, over: make(chan struct{})}
+			expire := sync.OnceFunc(func() { close(ctx.over) })
+			o.Recorder = framework.RecorderFunc(func(e framework.Event) error {
+				if e.Iteration == 3 {
+					expire()
+				}
+				return nil
+			})
+			return ctx, poisson{}
+		}, "cancelled", context.DeadlineExceeded},
 		"a panic": {func(ranks.Rank, *framework.Options, *framework.Source[framework.Rows]) (context.Context, framework.Model[framework.Rows, *rates, *counts]) {
 			return background, explosive{}
 		}, "the task", nil},
@@ -225,6 +237,23 @@ func TestWhatHappensToOneProcessHappensToAll(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// expiring is a context whose deadline passes when the test says so.
+type expiring struct {
+	context.Context
+	over chan struct{}
+}
+
+func (e *expiring) Done() <-chan struct{} { return e.over }
+
+func (e *expiring) Err() error {
+	select {
+	case <-e.over:
+		return context.DeadlineExceeded
+	default:
+		return nil
 	}
 }
 
