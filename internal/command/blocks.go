@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strconv"
 
 	"github.com/latent-go/latent/data"
 )
@@ -14,6 +15,13 @@ type rowTally struct {
 	values, gaps  int              // missing values that are integrated out, and the rows that have some
 	marked        map[string][]int // cells that each text of --na makes missing, by column
 	names         []string         // the columns that are used
+	unseen        []unseenCells    // that --unseen makes missing, one for each column that has some
+}
+
+// unseenCells are those of a column whose levels a model has not seen.
+type unseenCells struct {
+	column, text string // the text of the first
+	row, n       int    // its place in the table, and how many there are
 }
 
 // mark counts the cells that --na makes missing.
@@ -46,6 +54,46 @@ func (t *rowTally) noteNA(s *session, in *input, texts []string) {
 			continue
 		}
 		s.note("--na %s makes %s of %s missing, in %s", word(text), counted(cells, "cell"), in.name, quoted(names))
+	}
+}
+
+// addUnseen counts the cells that have a value before, in a table of the same columns, and none any more.
+func (t *rowTally) addUnseen(in *input, before *data.Table) {
+	for j, name := range in.Names {
+		if in.Levels(name) == nil {
+			continue
+		}
+		at := slices.IndexFunc(t.unseen, func(c unseenCells) bool { return c.column == name })
+		for row := range in.Rows() {
+			v := before.Number(row, j)
+			if v != v || in.Number(row, j) >= 0 {
+				continue
+			}
+			if at < 0 {
+				text := strconv.FormatFloat(v, 'g', -1, 64)
+				if levels := before.Levels(name); levels != nil {
+					text = levels[int(v)]
+				}
+				at = len(t.unseen)
+				t.unseen = append(t.unseen, unseenCells{column: name, text: text, row: in.Origin(row)})
+			}
+			t.unseen[at].n++
+		}
+	}
+}
+
+func (t *rowTally) noteUnseen(s *session, in *input) {
+	cells, list := 0, []string(nil)
+	for _, c := range t.unseen {
+		cells += c.n
+		such := ""
+		if c.n > 1 {
+			such = counted(c.n, "cell") + ", such as "
+		}
+		list = append(list, fmt.Sprintf("%.60q (%s%.60q in row %d)", c.column, such, c.text, c.row+1))
+	}
+	if cells > 0 {
+		s.note("--unseen missing makes %s of %s missing, as the model has not seen their levels: %s", counted(cells, "cell"), in.name, listed(list, 20))
 	}
 }
 

@@ -367,6 +367,14 @@ func TestUnseenLevelsAreRefusedOrMissing(t *testing.T) {
 	got, stderr := done(t, "predict", model, "--data", unseen, "--unseen", "missing")
 	assert.Equal(t, want, got)
 	assert.Contains(t, stderr, "1 missing value in 1 of the 2 rows")
+	assert.Contains(t, stderr, `--unseen missing makes 1 cell of `+unseen+` missing, as the model has not seen their levels: "colour" ("pink" in row 2)`)
+	several := file(t, "s.csv", head+"65,10,1,pink,maybe\n31,2,0,teal,n\n31,2,0,,no\n")
+	for _, format := range []string{"csv", "json"} {
+		_, stderr = done(t, "predict", model, "--data", several, "--unseen", "missing", "--format", format)
+		assert.Contains(t, stderr, `makes 4 cells of `+several+` missing, as the model has not seen their levels: "colour" (2 cells, such as "pink" in row 2), "answer" (2 cells, such as "maybe" in row 2)`)
+	}
+	_, stderr = done(t, "predict", model, "--data", file(t, "seen.csv", head), "--unseen", "missing")
+	assert.Empty(t, stderr)
 	got, stderr = done(t, "predict", model, "--data", unseen, "--unseen", "missing", "--missing", "drop")
 	lines := strings.Split(want, "\n")
 	assert.Equal(t, "row,"+lines[0]+"\n1,"+lines[1]+"\n", got)

@@ -95,6 +95,7 @@ func (c *predictCommand) Run(s *session) error {
 	}
 	if total != nil {
 		total.noteNA(s, p.in, c.NA)
+		total.noteUnseen(s, p.in)
 		total.noteDropped(s, p.in)
 		total.noteGaps(s, p.in)
 	}
@@ -189,10 +190,12 @@ func (c *predictCommand) prediction(s *session, m *modelFile, gaps string, in *i
 	if err != nil {
 		return nil, in.wrap(err)
 	}
+	before := in.Table
 	if err := in.recode(columns, order, c.Unseen == "missing"); err != nil {
 		return nil, in.wrap(err)
 	}
 	c.noteNA(s, in)
+	c.noteUnseen(s, in, before)
 	if err := in.complete(s, gaps); err != nil {
 		return nil, err
 	}
@@ -223,6 +226,19 @@ func (c *predictCommand) prediction(s *session, m *modelFile, gaps string, in *i
 		p.layout.first = append([]string{rowHead}, p.layout.first...)
 	}
 	return p, nil
+}
+
+// noteUnseen notes the cells that --unseen makes missing, which had a level before.
+func (c *predictCommand) noteUnseen(s *session, in *input, before *data.Table) {
+	switch {
+	case c.Unseen != "missing":
+	case in.tally != nil:
+		in.tally.addUnseen(in, before)
+	default:
+		t := new(rowTally)
+		t.addUnseen(in, before)
+		t.noteUnseen(s, in)
+	}
 }
 
 // compare readies the page of --report.
