@@ -68,7 +68,7 @@ func flagsOf(app *kong.Application, command *kong.Node) []*kong.Flag {
 func bashCompletion(app *kong.Application) string {
 	var names []string
 	var flags, values strings.Builder
-	for _, command := range visible(app.Children) {
+	for _, command := range app.Children {
 		names = append(names, command.Name)
 		var list []string
 		for _, flag := range flagsOf(app, command) {
@@ -116,7 +116,7 @@ complete -o filenames -F _latent latent
 // fishCompletion has a line for each command, flag and list of values.
 func fishCompletion(app *kong.Application) string {
 	var b strings.Builder
-	for _, command := range visible(app.Children) {
+	for _, command := range app.Children {
 		fmt.Fprintf(&b, "complete -c latent -n __fish_use_subcommand -f -a %s -d %s\n", command.Name, fishQuoted(command.Help))
 		for _, flag := range flagsOf(app, command) {
 			line := fmt.Sprintf("complete -c latent -n '__fish_seen_subcommand_from %s' -l %s -d %s", command.Name, flag.Name, fishQuoted(flag.Help))

@@ -105,7 +105,7 @@ type commands struct {
 	Version   versionCommand   `cmd:"" help:"Print the version."`
 
 	Completion completionCommand `cmd:"" help:"Write the script that has a shell complete commands, flags and values."`
-	Man        manCommand        `cmd:"" hidden:"" help:"Write the manual page."`
+	Man        manCommand        `cmd:"" help:"Write the manual page, for man."`
 }
 
 // A session is one run of the command with its surroundings.

@@ -26,7 +26,7 @@ func manual(app *kong.Application) string {
 	put(".SH SYNOPSIS\n.B latent\n.I command\n[\\fIflags\\fR]")
 	put(".SH DESCRIPTION\n%s Results go to standard output, as text or as JSON (\\-\\-format json). Standard error has one line for an error, one for each remark on data and fits and, on a terminal, the progress.", roff(app.Help))
 	put(".SH COMMANDS")
-	for _, command := range visible(app.Children) {
+	for _, command := range app.Children {
 		put(".SS %s", roff(usageOf(command)))
 		put("%s", roff(command.Help))
 		if command.Detail != "" {
@@ -80,16 +80,6 @@ func usageOf(command *kong.Node) string {
 		words = append(words, arg.Tag.PlaceHolder)
 	}
 	return strings.Join(append(words, "[flags]"), " ")
-}
-
-// visible are the commands that help shows.
-func visible(nodes []*kong.Node) (list []*kong.Node) {
-	for _, node := range nodes {
-		if !node.Hidden {
-			list = append(list, node)
-		}
-	}
-	return list
 }
 
 // roff is a text that has no meaning to the formatter.

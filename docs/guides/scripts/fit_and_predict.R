@@ -16,13 +16,15 @@ latent <- function(...) {
   paste(readLines(out, encoding = "UTF-8"), collapse = "\n")
 }
 
-# Fit: the report as JSON on standard output, the model in a file. The frame goes as CSV.
-write.csv(faithful, "faithful.csv", row.names = FALSE)
-fit <- fromJSON(latent("fit", "--data", "faithful.csv", "--out", "geyser.json", "--format", "json"))
+# Fit: the report as JSON on standard output, the model in a file. The frame goes as CSV. R removes its temporary files when it ends.
+table <- tempfile(fileext = ".csv")
+geyser <- tempfile(fileext = ".json")
+write.csv(faithful, table, row.names = FALSE)
+fit <- fromJSON(latent("fit", "--data", table, "--out", geyser, "--format", "json"))
 cat(fit$k, "components, BIC as R has it:", format(-2 * fit$bic, nsmall = 1), "smaller is better\n")
 
 # Read: pro, mean and sigma as mclust has them, of full covariances.
-params <- fromJSON("geyser.json")$params
+params <- fromJSON(geyser)$params
 d <- params$d
 numbers <- matrix(params$components, nrow = d + d * d) # a column for each component
 pro <- params$weights
@@ -34,8 +36,8 @@ for (k in seq_len(params$k)) {
 
 # Predict: a data frame.
 new <- data.frame(eruptions = c(1.9, 4.4, 3.1), waiting = c(52, 81, 68))
-write.csv(new, "new.csv", row.names = FALSE)
-answer <- read.csv(text = latent("predict", "geyser.json", "--data", "new.csv"))
+write.csv(new, table, row.names = FALSE)
+answer <- read.csv(text = latent("predict", geyser, "--data", table))
 for (i in seq_len(nrow(new))) {
   cat(new$eruptions[i], new$waiting[i], "component", answer$label[i], sprintf("%.4f %.3f\n", answer$probability[i], answer$log_likelihood[i]))
 }

@@ -4,8 +4,10 @@
 """
 import json
 import math
+import os
 import subprocess
 import sys
+import tempfile
 
 LATENT = sys.argv[1] if len(sys.argv) > 1 else "latent"
 
@@ -38,12 +40,15 @@ def gaussians(params):
     return params["weights"], means, covariances
 
 
+folder = tempfile.TemporaryDirectory()  # it goes when the script ends
+geyser = os.path.join(folder.name, "geyser.json")
+
 # Fit: the report as JSON on standard output, the model in a file.
-fit = json.loads(latent("fit", "--data", "faithful", "--out", "geyser.json", "--format", "json"))
+fit = json.loads(latent("fit", "--data", "faithful", "--out", geyser, "--format", "json"))
 print(fit["k"], "components,", "converged" if fit["converged"] else fit["status"])
 
 # Read: the model file is JSON with the same fields.
-with open("geyser.json", encoding="utf-8") as file:
+with open(geyser, encoding="utf-8") as file:
     model = json.load(file)
 weights, means, covariances = gaussians(model["params"])
 for k in range(model["k"]):
@@ -51,7 +56,7 @@ for k in range(model["k"]):
 
 # Predict: lists with one entry a row.
 new = [{"eruptions": 1.9, "waiting": 52}, {"eruptions": 4.4, "waiting": 81}, {"eruptions": 3.1, "waiting": 68}]
-answer = json.loads(latent("predict", "geyser.json", "--data", "-", "--format", "json", rows=new))
+answer = json.loads(latent("predict", geyser, "--data", "-", "--format", "json", rows=new))
 for row, label, q, log_likelihood in zip(new, answer["label"], answer["responsibilities"], answer["log_likelihood"]):
     print(row["eruptions"], row["waiting"], "component", label, f"{q[label - 1]:.4f}", f"{log_likelihood:.3f}")
 

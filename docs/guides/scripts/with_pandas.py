@@ -3,8 +3,10 @@
     python3 with_pandas.py [latent]
 """
 import io
+import os
 import subprocess
 import sys
+import tempfile
 
 import pandas as pd
 
@@ -26,8 +28,10 @@ frame = pd.DataFrame(
         "minutes": [None if i % 9 == 4 else 20.0 + 30 * (i % 2) + i % 5 for i in range(40)],
     }
 )
-frame.to_parquet("people.parquet")
-latent("fit", "--data", "people.parquet", "--family", "auto", "--drop", "person", "--out", "people.json")
-found = pd.read_csv(io.StringIO(latent("predict", "people.json", "--data", "people.parquet", "--id", "person")))
+with tempfile.TemporaryDirectory() as folder:
+    table, model = os.path.join(folder, "people.parquet"), os.path.join(folder, "people.json")
+    frame.to_parquet(table)
+    latent("fit", "--data", table, "--family", "auto", "--drop", "person", "--out", model)
+    found = pd.read_csv(io.StringIO(latent("predict", model, "--data", table, "--id", "person")))
 frame = frame.merge(found[["person", "label", "probability"]], on="person")
 print(frame.groupby("label").agg(people=("person", "size"), visits=("visits", "mean"), minutes=("minutes", "mean")).round(2))
