@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,11 +13,29 @@ import (
 
 // layouts of days and times, as tables have them.
 var layouts = []string{"2006-1-2", "2006/1/2", "2006.1.2", "2.1.2006", "2/1/2006", "1/2/2006", "2-1-2006", "1-2-2006", "2.1.06", "1/2/06", "2/1/06", "2-Jan-2006", "2-Jan-06", "2 Jan 2006", "2 January 2006",
-	"Jan 2, 2006", "January 2, 2006", "2006-01", "20060102", "2006-1-2 15:4", "2006-1-2 15:4:5", "2006-1-2T15:4", "2006-1-2T15:4:5", time.RFC3339, "2006/1/2 15:4", "2006/1/2 15:4:5",
+	"Jan 2, 2006", "January 2, 2006", "2006-01", "20060102", "2006-1-2 15:4", "2006-1-2 15:4:5", "2006-1-2T15:4", "2006-1-2T15:4:5", time.RFC3339, "2006-1-2 15:4:5Z07:00",
+	"2006-1-2 15:4:5 Z07:00", "2006-1-2 15:4:5Z07", "2006-1-2T15:4:5Z0700", "2006-1-2 15:4:5 -0700", "2006-1-2 15:4:5 UTC", "2006/1/2 15:4", "2006/1/2 15:4:5",
 	"1/2/2006 15:4", "1/2/2006 15:4:5", "2/1/2006 15:4", "2/1/2006 15:4:5", "2.1.2006 15:4", "2.1.2006 15:4:5", "15:4", "15:4:5"}
 
 // forms are layouts as people write them.
-var forms = strings.NewReplacer("2006", "YYYY", "January", "MONTH", "Jan", "MON", "Z07:00", "ZONE", "01", "MM", "02", "DD", "06", "YY", "15", "h", "04", "m", "05", "s", "1", "M", "2", "D", "4", "m", "5", "s")
+var forms = strings.NewReplacer("2006", "YYYY", "January", "MONTH", "Jan", "MON", "Z07:00", zone, "Z0700", "+hhmm", "-0700", "+hhmm", "Z07", "+hh", "01", "MM", "02", "DD", "06", "YY", "15", "h", "04", "m", "05", "s", "1", "M", "2", "D", "4", "m", "5", "s")
+
+// zone stands for an offset from UTC, such as +01:00, or Z.
+const zone = "ZONE"
+
+// written are forms as others write them: by the letters of Java and of strftime.
+var written = strings.NewReplacer("MMMM", "MONTH", "MMM", "MON", "%Y", "YYYY", "%y", "YY", "%m", "M", "%d", "D", "%H", "h", "%M", "m", "%S", "s", "%b", "MON", "%B", "MONTH", "%z", "+hhmm", "XXX", zone)
+
+// repeated are letters of which one says that digits follow, one or two.
+var repeated = regexp.MustCompile(`(?i)(M)M|(D)D|(h)h|(s)s`)
+
+// Zoned says whether times of a form have an offset from UTC. They are taken by UTC.
+func Zoned(form string) bool { return strings.Contains(form, zone) || strings.Contains(form, "+hh") }
+
+// formKey is the same for forms that mean the same: YYYY-MM-DD, yyyy-mm-dd, %Y-%m-%d and YYYY-M-D.
+func formKey(form string) string {
+	return strings.ToLower(repeated.ReplaceAllString(written.Replace(form), "$1$2$3$4"))
+}
 
 // readAs says whether a layout reads a text.
 func readAs(layout, text string) bool {
@@ -42,10 +61,13 @@ func areDates(texts []string) bool {
 // ErrDate is part of the error about cells that are no dates, or dates of which a form is to be chosen: see [Table.Dates].
 var ErrDate = errors.New("a form of dates")
 
+// ErrEitherWay is part of the error about dates that two forms read differently, such as 03/04/2024. It is an [ErrDate], too.
+var ErrEitherWay = fmt.Errorf("choose %w", ErrDate)
+
 // Dates has columns of dates become numeric: days since 1 January 1970, times being fractions of a day; those of a time zone by UTC,
 // and times without a day as the part of the day that has passed. A missing cell stays missing. Columns are texts such as
 // 2024-01-31, 31.1.2024, 1/31/24 or 31 Jan 2024, or whole numbers such as 20240131, in the same form throughout. That form is
-// looked for where none is given, and returned: YYYY-M-D and so on. It is an error if there is no such column or form, if it does
+// looked for where none is given, and returned: YYYY-M-D and so on; one that is given may also be written YYYY-MM-DD or %Y-%m-%d. It is an error if there is no such column or form, if it does
 // not read a cell, or if days and months could be either way round.
 func (t *Table) Dates(names, asked []string) (dated *Table, found []string, err error) {
 	places, err := t.places(names)
@@ -129,13 +151,13 @@ func dayFactor(x []float64) *factor {
 // layoutOf finds the layout that reads most texts, or that of a form.
 func layoutOf(texts []string, asked string) (string, error) {
 	if asked != "" {
-		i := slices.IndexFunc(layouts, func(layout string) bool { return strings.EqualFold(forms.Replace(layout), asked) })
+		i := slices.IndexFunc(layouts, func(layout string) bool { return formKey(forms.Replace(layout)) == formKey(asked) })
 		if i < 0 {
 			var names []string
 			for _, layout := range layouts {
 				names = append(names, forms.Replace(layout))
 			}
-			return "", fmt.Errorf("%.60q is not %w: those are %s", asked, ErrDate, strings.Join(names, ", "))
+			return "", fmt.Errorf("%.60q is not %w: those are %s; MM means M, DD means D, and so on", asked, ErrDate, strings.Join(names, ", "))
 		}
 		return layouts[i], nil
 	}
@@ -158,7 +180,7 @@ func layoutOf(texts []string, asked string) (string, error) {
 	}
 	for i, layout := range layouts {
 		if text := differ(texts, layout, layouts[best]); i != best && reads[i] == reads[best] && text != "" {
-			return "", fmt.Errorf("%.60q can be %s and %s: choose %w", text, forms.Replace(layouts[best]), forms.Replace(layout), ErrDate)
+			return "", fmt.Errorf("%.60q can be %s and %s: %w", text, forms.Replace(layouts[best]), forms.Replace(layout), ErrEitherWay)
 		}
 	}
 	return layouts[best], nil

@@ -73,7 +73,9 @@ func TestFormsOfDates(t *testing.T) {
 	for text, want := range map[string]string{
 		"2024-01-31\n2023-11-02\n": "YYYY-M-D", "31.01.2024\n2.11.2023\n": "D.M.YYYY", "01/31/2024\n11/02/2023\n": "M/D/YYYY",
 		"31/01/2024\n02/11/2023\n": "D/M/YYYY", "20240131\n20231102\n": "YYYYMMDD", "2024-01-31T10:30:00Z\n2024-01-31T12:30:00+02:00\n": "YYYY-MM-DDTh:m:sZONE",
-		"01/01/2024\n02/02/2023\n": "D/M/YYYY", // either way round
+		"01/01/2024\n02/02/2023\n":                                 "D/M/YYYY", // either way round
+		"2024-01-31 10:30:00+01:00\n2024-07-31 10:30:00.5+02:00\n": "YYYY-M-D h:m:sZONE", "2024-01-31 10:30:00+01\n2024-07-31 10:30:00+02\n": "YYYY-M-D h:m:s+hh",
+		"2024-01-31T10:30:00+0100\n": "YYYY-M-DTh:m:s+hhmm", "2024-01-31 10:30:00 UTC\n": "YYYY-M-D h:m:s UTC",
 	} {
 		table, err := ReadCSV(strings.NewReader("when\n"+text), CSVOptions{Comma: ';'})
 		require.NoError(t, err)
@@ -81,6 +83,38 @@ func TestFormsOfDates(t *testing.T) {
 		require.NoError(t, err, text)
 		assert.Equal(t, []string{want}, found)
 	}
+}
+
+// TestFormsMayBeWrittenAsOthersDo: by one letter or two, of either case, and by those of Java and of strftime.
+func TestFormsMayBeWrittenAsOthersDo(t *testing.T) {
+	keys := map[string]string{}
+	for _, layout := range layouts {
+		form := forms.Replace(layout)
+		key := formKey(form)
+		assert.Empty(t, keys[key], "%s is another form, too", form)
+		keys[key] = form
+	}
+	for asked, cell := range map[string]string{
+		"YYYY-MM-DD": "2024-03-01", "yyyy-mm-dd": "2024-03-01", "%Y-%m-%d": "2024-03-01", "YYYY-M-D": "2024-3-1", "DD/MM/YYYY": "01/03/2024", "%m/%d/%y": "03/01/24",
+		"dd-MMM-yyyy": "01-Mar-2024", "%d %B %Y": "1 March 2024", "yyyymmdd": "20240301", "%d.%m.%Y": "1.3.2024", "mm/dd/yyyy": "03/01/2024",
+	} {
+		table, err := ReadCSV(strings.NewReader("when\n"+cell+"\n"), CSVOptions{Comma: ';'})
+		require.NoError(t, err)
+		dated, _, err := table.Dates([]string{"when"}, []string{asked})
+		require.NoError(t, err, asked)
+		days, err := dated.Column("when")
+		require.NoError(t, err)
+		assert.Equal(t, []float64{19783}, days, asked)
+	}
+	table, err := ReadCSV(strings.NewReader("when\n2024-03-01 13:30:00+01:30\n"), CSVOptions{})
+	require.NoError(t, err)
+	for _, asked := range []string{"YYYY-MM-DD HH:mm:ssZONE", "yyyy-MM-dd HH:mm:ssXXX", "%Y-%m-%d %H:%M:%SZONE"} {
+		dated, _, err := table.Dates([]string{"when"}, []string{asked})
+		require.NoError(t, err, asked)
+		days, _ := dated.Column("when")
+		assert.Equal(t, []float64{19783.5}, days, "by UTC")
+	}
+	assert.True(t, Zoned("YYYY-M-D h:m:sZONE") && Zoned("YYYY-M-DTh:m:s+hhmm") && !Zoned("YYYY-M-D h:m:s"))
 }
 
 func TestWhatIsNoDateIsSaid(t *testing.T) {

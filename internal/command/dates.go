@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/latent-go/latent/data"
 )
 
 // dateColumns are the value of --dates.
@@ -64,7 +66,11 @@ func (f *inputFlags) takeDates(s *session, in *input) error {
 	if n := len(f.Dates.names); n > 0 {
 		var list []string
 		for i, name := range f.Dates.names {
-			list = append(list, fmt.Sprintf("%.60q (%s)", name, found[i]))
+			utc := ""
+			if data.Zoned(found[i]) {
+				utc = ", by UTC"
+			}
+			list = append(list, fmt.Sprintf("%.60q (%s%s)", name, found[i], utc))
 		}
 		s.note("%s: dates are numbers, days since 1 January 1970: %s", in.name, listed(list, 20))
 	}

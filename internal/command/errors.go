@@ -264,6 +264,8 @@ func (in *input) flagsAbout(err error) string {
 		return "--decimal ."
 	case errors.Is(err, data.ErrGrouped):
 		return "--decimal . or --decimal , where they are decimals"
+	case errors.Is(err, data.ErrEitherWay):
+		return "--dates COL=FORM"
 	case errors.Is(err, data.ErrMissing):
 		return "--missing drop"
 	case errors.Is(err, data.ErrLimit):
