@@ -329,13 +329,17 @@ func (in *input) reportGaps(s *session, x []float64, needsAll bool) error {
 	return nil
 }
 
-// narrow has --select say which columns are read where the format lets it, with those of the flags that name columns
-// which need not be selected.
+// narrow has --select, or the flags that name all columns of a regression, say which columns are read where the format lets it, with
+// those of the flags that name columns which need not be selected.
 func (f *fittingFlags) narrow(label string) {
-	if len(f.Select) == 0 {
+	chosen := f.Select
+	if len(chosen) == 0 && f.model().responds && f.Regress != nil {
+		chosen = append(slices.Concat(f.Regress, f.Power.names), f.Response, f.size())
+	}
+	if len(chosen) == 0 {
 		return
 	}
-	f.required = without(slices.Concat(f.Select, f.ID, f.Gate, f.Dates.names, []string{label, f.Weights, f.Sequence}), setOf([]string{""}))
+	f.required = without(slices.Concat(chosen, f.ID, f.Gate, f.Dates.names, []string{label, f.Weights, f.Sequence}), setOf([]string{""}))
 	asked := setOf(f.required)
 	f.wanted = func(name string) bool { return asked[name] }
 }

@@ -31,6 +31,9 @@ func TestSelectedColumnsAloneAreRead(t *testing.T) {
 		"fit --select x --k 2 --dates day",
 		"fit --select y --k 2 --gate x,kind",
 		"fit --model regression --select x,w,id --response w --exposure id --family poisson --k 1",
+		"fit --model regression --response y --regress x --k 1",
+		"fit --model regression --response w --regress x,kind --exposure id --family poisson --k 2 --gate y",
+		"select --model regression --response y --regress x,day --dates day --weights w --id id --power x=2 --kmax 2",
 		"fit --model hmm --select x,y --k 2 --sequence day",
 		"fit --model topics --select kind,words --k 2",
 		"select --select x,y --kmax 3",
@@ -52,6 +55,7 @@ func TestSelectedColumnsAloneAreRead(t *testing.T) {
 	}
 	fails(t, statusFailed, `no column "z"; the columns are "x", "id", "unread"`, "", "fit", "--data", in("t.parquet"), "--select", "x,z")
 	fails(t, statusFailed, `no column "z"; the columns are "id", "x"`, "", "fit", "--data", in("t.parquet"), "--select", "z")
+	fails(t, statusFailed, `no column "z"; the columns are "x", "y", "id", "unread"`, "", "fit", "--data", in("t.parquet"), "--model", "regression", "--response", "y", "--regress", "x,z")
 	fails(t, statusFailed, `no column "z"; the columns are "x", "id"`, "", "fit", "--data", in("t.parquet"), "--select", "x", "--label", "z")
 
 	writeBlobs(t, in("t.arrow"), 0, 200)
