@@ -25,6 +25,14 @@ type Options struct {
 	NA []string
 	// Store is where the numbers lie; nil: in memory.
 	Store *data.Store
+	// Progress hears how many rows of how many are read, from time to time; nil: nobody does.
+	Progress func(rows, of int)
+}
+
+func (o Options) progress(rows, of int) {
+	if o.Progress != nil {
+		o.Progress(rows, of)
+	}
 }
 
 const (
@@ -59,7 +67,9 @@ func Read(paths []string, o Options) (*data.Table, error) {
 		if at += rows; at > all.rows {
 			return errRows
 		}
-		return guarded(func() error { return f.Put(t, columns, at-rows) })
+		err := guarded(func() error { return f.Put(t, columns, at-rows) })
+		o.progress(at, all.rows)
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -89,6 +99,7 @@ func Blocks(paths []string, o Options) iter.Seq2[*data.Table, error] {
 				return err
 			}
 			at += rows
+			o.progress(at, all.rows)
 			if !yield(t.done(at-rows), nil) {
 				return errEnough
 			}

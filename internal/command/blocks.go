@@ -115,13 +115,13 @@ func (t *rowTally) noteGaps(s *session, in *input) {
 
 // blocks reads the table as inputs of some rows each, one after another; an embedded data set is one. The store's
 // Check tells whether the files have stayed what they were.
-func (f *inputFlags) blocks(s *session, source string, reading func(name string) data.Reading) iter.Seq2[*input, error] {
+func (f *inputFlags) blocks(s *session, source string, reading func(name string) data.Reading, progress *readProgress) iter.Seq2[*input, error] {
 	return func(yield func(*input, error) bool) {
 		if _, embedded := data.Lookup(source); embedded {
-			yield(f.read(source, s.stdin, s.store, reading))
+			yield(f.read(s, source, reading, progress))
 			return
 		}
-		in, r, err := f.reader(source, s.stdin, s.store, reading)
+		in, r, err := f.reader(s, source, reading, progress)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -147,16 +147,17 @@ func (f *inputFlags) blocks(s *session, source string, reading func(name string)
 }
 
 // openBlocks begins to read the table as inputs of some rows each: next is the next one, nil after the last. One is read while another
-// is worked on. Like open, it gives up waiting when the session is interrupted. stop ends it.
-func (f *inputFlags) openBlocks(s *session, source string, reading func(name string) data.Reading) (next func() (*input, error), stop func()) {
+// is worked on. Like open, it says how far it is and gives up waiting when the session is interrupted. stop ends it.
+func (f *inputFlags) openBlocks(s *session, source string, reading func(name string) data.Reading, status *statusLine) (next func() (*input, error), stop func()) {
 	type answer struct {
 		in  *input
 		err error
 	}
 	answers, stopped := make(chan answer), make(chan struct{})
+	progress := newReadProgress(source)
 	go func() {
 		defer close(answers)
-		for in, err := range f.blocks(s, source, reading) {
+		for in, err := range f.blocks(s, source, reading, progress) {
 			select {
 			case answers <- answer{in, err}:
 			case <-stopped:
@@ -165,23 +166,27 @@ func (f *inputFlags) openBlocks(s *session, source string, reading func(name str
 		}
 	}()
 	total := new(rowTally)
-	return func() (*input, error) {
-		select {
-		case a, more := <-answers:
-			if !more || a.err != nil {
-				return nil, a.err
-			}
-			a.in.tally = total
-			a.in.unnamed = generated(a.in.Names)
-			if err := f.begun(s, a.in, total.rows == 0); err != nil {
-				return nil, err
-			}
-			total.rows += a.in.Rows()
-			return a.in, nil
-		case <-s.Done():
+	next = func() (*input, error) {
+		a, here := receive(s, answers, status, progress)
+		switch {
+		case !here:
 			return nil, fmt.Errorf("interrupted while reading %s", source)
+		case a.err != nil || a.in == nil: // or the last one has been
+			return nil, a.err
 		}
-	}, func() { close(stopped) }
+		a.in.tally = total
+		a.in.unnamed = generated(a.in.Names)
+		if err := f.begun(s, a.in, total.rows == 0); err != nil {
+			return nil, err
+		}
+		total.rows += a.in.Rows()
+		return a.in, nil
+	}
+	stop = func() {
+		close(stopped)
+		status.close()
+	}
+	return next, stop
 }
 
 // begun has the dates of some rows become numbers; the first ones decide on their forms.

@@ -41,10 +41,11 @@ type reader struct {
 }
 
 // reader finds out what a source is, which is no embedded data set, and how it is read.
-func (f *inputFlags) reader(source string, stdin io.Reader, store *data.Store, reading func(name string) data.Reading) (*input, *reader, error) {
+func (f *inputFlags) reader(s *session, source string, reading func(name string) data.Reading, progress *readProgress) (*input, *reader, error) {
 	header := map[string]data.HeaderMode{"auto": data.HeaderAuto, "yes": data.HeaderYes, "no": data.HeaderNo}[f.Header]
-	o := data.CSVOptions{Header: header, NA: slices.Concat(f.NA, f.fitted), Decimal: byte(f.Decimal), Reading: reading, Limits: f.Limit.Limits, Store: store}
+	o := data.CSVOptions{Header: header, NA: slices.Concat(f.NA, f.fitted), Decimal: byte(f.Decimal), Reading: reading, Limits: f.Limit.Limits, Store: s.store}
 	if source == "-" {
+		stdin := progress.reads(s.stdin)
 		parts := []data.Part{{Open: func() (io.ReadCloser, error) { return io.NopCloser(stdin), nil }}}
 		return &input{name: "standard input"}, &reader{
 			whole:  func() (*data.Table, error) { return data.Read(stdin, o) },
@@ -63,20 +64,29 @@ func (f *inputFlags) reader(source string, stdin io.Reader, store *data.Store, r
 		return nil, nil, in.wrap(errors.New("some of the files are Parquet or Arrow and others are not: a table has one format"))
 	case columns > 0:
 		own := f.columnarOptions(in, o)
+		own.Progress = progress.counts
 		return in, &reader{paths: paths, names: true,
 			whole:  func() (*data.Table, error) { return columnar.Read(paths, own) },
 			blocks: func() iter.Seq2[*data.Table, error] { return columnar.Blocks(paths, own) }}, nil
 	}
+	progress.follows(paths)
+	open := func(path string) (*os.File, error) {
+		file, err := atomicfile.Open(path)
+		if err == nil {
+			progress.opened(file)
+		}
+		return file, err
+	}
 	parts := make([]data.Part, len(paths))
 	for i, path := range paths {
-		parts[i] = data.Part{Name: path, Open: func() (io.ReadCloser, error) { return atomicfile.Open(path) }}
+		parts[i] = data.Part{Name: path, Open: func() (io.ReadCloser, error) { return open(path) }}
 	}
 	r := &reader{paths: paths, names: len(paths) > 1,
 		whole:  func() (*data.Table, error) { return data.ReadParts(parts, o) },
 		blocks: func() iter.Seq2[*data.Table, error] { return data.Blocks(parts, o) }}
 	if len(paths) == 1 {
 		r.whole = func() (*data.Table, error) {
-			file, err := atomicfile.Open(paths[0])
+			file, err := open(paths[0])
 			if err != nil {
 				return nil, err
 			}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
@@ -92,33 +91,35 @@ type input struct {
 	what        string   // what the pairs amount to, such as documents and words
 }
 
-// open reads the table. It gives up waiting when the session is interrupted.
+// open reads the table, and says how far it is. It gives up waiting when the session is interrupted.
 func (f *inputFlags) open(s *session, source string, reading func(name string) data.Reading) (*input, error) {
 	type answer struct {
 		in  *input
 		err error
 	}
 	done := make(chan answer, 1)
+	progress := newReadProgress(source)
 	go func() {
-		in, err := f.read(source, s.stdin, s.store, reading)
+		in, err := f.read(s, source, reading, progress)
 		if err == nil {
 			in.unnamed = generated(in.Names)
 		}
 		done <- answer{in, err}
 	}()
-	select {
-	case a := <-done:
-		if a.err == nil {
-			f.noteDecimal(s, a.in)
-			a.err = f.takeDates(s, a.in)
-		}
-		return a.in, a.err
-	case <-s.Done():
+	status := s.status()
+	defer status.close()
+	a, here := receive(s, done, status, progress)
+	if !here {
 		return nil, fmt.Errorf("interrupted while reading %s", source)
 	}
+	if a.err == nil {
+		f.noteDecimal(s, a.in)
+		a.err = f.takeDates(s, a.in)
+	}
+	return a.in, a.err
 }
 
-func (f *inputFlags) read(source string, stdin io.Reader, store *data.Store, reading func(name string) data.Reading) (*input, error) {
+func (f *inputFlags) read(s *session, source string, reading func(name string) data.Reading, progress *readProgress) (*input, error) {
 	if set, ok := data.Lookup(source); ok {
 		if len(f.NA) > 0 {
 			return nil, misused("--na requires a file: %s is an embedded data set, whose missing values are known", source)
@@ -126,7 +127,7 @@ func (f *inputFlags) read(source string, stdin io.Reader, store *data.Store, rea
 		t, err := data.Load(source)
 		return &input{Table: t, name: set.Name, label: set.Label}, err
 	}
-	in, r, err := f.reader(source, stdin, store, reading)
+	in, r, err := f.reader(s, source, reading, progress)
 	if err != nil {
 		return nil, err
 	}

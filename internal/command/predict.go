@@ -116,7 +116,11 @@ func (c *predictCommand) inputs(s *session, m *modelFile) (next func() (*input, 
 	reading := asText(m.reading(), c.own(m)...)
 	c.wanted = c.columnsOf(m)
 	if m.saved.sequences == nil && c.Label == "" && c.Format == "csv" {
-		return c.openBlocks(s, c.Data, reading)
+		status := s.status()
+		if c.Out == "" || c.Out == "-" { // the terminal may have the rows
+			status.terminal = nil
+		}
+		return c.openBlocks(s, c.Data, reading, status)
 	}
 	read := false
 	return func() (*input, error) {

@@ -32,18 +32,20 @@ func newStatusLine(w io.Writer) *statusLine {
 	return &statusLine{}
 }
 
-// logged is how often a log has a line about long work.
-const logged = 10 * time.Second
+// logged is how often a log has a line about long work, and shownEvery how often a terminal has another one.
+const logged, shownEvery = 10 * time.Second, time.Second / 10
 
-// status is a line for work that begins now.
+// status is a line for work that begins now. Short work needs none.
 func (s *session) status() *statusLine {
+	line := newStatusLine(s.stderr)
 	switch {
 	case s.log != nil:
-		return &statusLine{log: s.log, shown: time.Now()} // short work needs no line
+		line = &statusLine{log: s.log}
 	case s.quiet:
-		return &statusLine{}
+		line = &statusLine{}
 	}
-	return newStatusLine(s.stderr)
+	line.shown = time.Now()
+	return line
 }
 
 const eraseLine = "\r\x1b[K"
@@ -60,7 +62,7 @@ func (l *statusLine) show(atOnce bool, line func() string) {
 	case l.log != nil && since >= logged:
 		l.shown = now
 		l.log.Info(line())
-	case l.terminal != nil && (atOnce || since >= time.Second/10):
+	case l.terminal != nil && (atOnce || since >= shownEvery):
 		l.shown, l.written = now, true
 		_, _ = l.terminal.WriteString(eraseLine + line())
 	}
