@@ -104,11 +104,9 @@ func describeComponents(m mixture.Model, family string, columns []column, p *mix
 	for _, s := range summaries {
 		c := component{Weight: number(s.Weight), WeightError: number(s.WeightError), Rows: number(s.Rows)}
 		for j, column := range columns {
-			c.Factors, s.Columns[j] = factorsOf(s.Columns[j])
-			c.Columns = append(c.Columns, summarise(column, s.Columns[j]))
-			if c.Factors != nil {
-				c.Columns[j].addDeviation()
-			}
+			var own columnSummary
+			own, c.Factors = summarise(column, s.Columns[j])
+			c.Columns = append(c.Columns, own)
 		}
 		f.list = append(f.list, c)
 	}
@@ -157,10 +155,11 @@ func separation(m mixture.Model, p *mixture.Parameters) ([]float64, error) {
 	return sum, nil
 }
 
-// summarise names the numbers of a column. A variance becomes a standard deviation, and
-// levels have their own names.
-func summarise(c column, values []mixture.Value) columnSummary {
-	s := columnSummary{Name: c.Name, Values: map[string]number{}, Errors: map[string]number{}}
+// summarise names the numbers of a column. A variance becomes a standard deviation, levels have their own names, and a column of
+// factor analysers has its standard deviation beside noise and loadings; factors are their number, nil of other families.
+func summarise(c column, values []mixture.Value) (s columnSummary, factors *int) {
+	factors, values = factorsOf(values)
+	s = columnSummary{Name: c.Name, Values: map[string]number{}, Errors: map[string]number{}}
 	for l, one := range values {
 		name, v, e := one.Name, one.Value, one.Error
 		switch {
@@ -175,7 +174,10 @@ func summarise(c column, values []mixture.Value) columnSummary {
 		s.keys = append(s.keys, name)
 		s.Values[name], s.Errors[name] = number(v), number(e)
 	}
-	return s
+	if factors != nil {
+		s.addDeviation()
+	}
+	return s, factors
 }
 
 // shown is a summary for people: the head of its table column, and the cell.

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
 )
 
 // seriesTable are two sequences of a table.
@@ -245,4 +246,25 @@ func TestWrongSequences(t *testing.T) {
 	require.False(t, math.IsNaN(float64(r.Value)))
 	// A step that misses everything.
 	done(t, "fit", "--model", "hmm", "--data", file(t, "m.csv", "a,b\n1,2\n,\n2,1\n7,8\n8,8.5\n9,7\n"), "--family", "gaussian-diagonal", "--k", "2")
+}
+
+// With one state a forecast is the table as one class: mean and standard deviation of each column, whatever the family describes beside
+// them.
+func TestForecastsOfOneStateHaveTheMomentsOfTheTable(t *testing.T) {
+	table := mustLoad(t, "iris")
+	for _, family := range []string{familyGaussian, familyTied, familyDiagonal, familyAnalysers} {
+		model := filepath.Join(t.TempDir(), "m.json")
+		done(t, "fit", "--model", "hmm", "--data", "iris", "--family", family, "--k", "1", "--method", "em", "--out", model)
+		stdout, _ := done(t, "predict", model, "--data", "iris", "--forecast", "2", "--format", "json")
+		var answer struct{ Forecast []forecastStep }
+		require.NoError(t, json.Unmarshal([]byte(stdout), &answer))
+		require.Len(t, answer.Forecast, 2)
+		require.Len(t, answer.Forecast[1].Mean, 4)
+		for name, mean := range answer.Forecast[1].Mean {
+			x, err := table.Column(name)
+			require.NoError(t, err)
+			assert.InEpsilon(t, stat.Mean(x, nil), float64(mean), 1e-9, family)
+			assert.InEpsilon(t, stat.PopStdDev(x, nil), float64(answer.Forecast[1].SD[name]), 1e-6, family)
+		}
+	}
 }

@@ -66,7 +66,7 @@ func summaries(columns []column, names []family.Number, class []float64) []colum
 	}
 	list := make([]columnSummary, len(columns))
 	for j, c := range columns {
-		list[j] = summarise(c, values[j])
+		list[j], _ = summarise(c, values[j])
 	}
 	return list
 }
