@@ -2,7 +2,7 @@ package family
 
 import (
 	"fmt"
-	"slices"
+	"math"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -157,21 +157,43 @@ func (q *exponentialPrior) AddPredictive(o *Observed, hyper, _ Table, out, r []f
 			law, hc := closed(of), q.pseudoCounts(h, c)
 			all, ok := law.(ByLabels)
 			if !ok || labels == nil || !all.Factors(hc, at(labels, c, o.N), share, products) {
-				for i := range products {
-					e := q.exposure(o, i, c)
-					if e == 0 {
-						continue
-					}
-					factor, log := law.Predictive(hc, q.cell(t[i*stride:], c), e, leftOut(share, i))
-					products[i] *= factor
-					to[i] += log
-				}
+				q.factors(o, t, stride, c, law, hc, share, products, to)
 			}
 			if c%manyFactors == manyFactors-1 || c == q.cells-1 {
 				simd.Log(products, products)
 				floats.Add(to[:o.N], products)
 				linalg.Fill(products, 1)
 			}
+		}
+	}
+}
+
+// factors multiplies products by the factors of a cell of each row, and adds the logs to r. Rows of nothing left out that count
+// the same have the same.
+func (q *exponentialPrior) factors(o *Observed, t []float64, stride, c int, law Predictive, hc, share, products, r []float64) {
+	var known [64]struct {
+		factor, log float64
+		is          bool
+	}
+	for i := range products {
+		e := q.exposure(o, i, c)
+		if e == 0 {
+			continue
+		}
+		cell, out, count := q.cell(t[i*stride:], c), leftOut(share, i), -1
+		if q.s == 1 && e == 1 && out == 0 && cell[0] >= 0 && cell[0] < float64(len(known)) && cell[0] == math.Trunc(cell[0]) {
+			count = int(cell[0])
+		}
+		if count >= 0 && known[count].is {
+			products[i] *= known[count].factor
+			r[i] += known[count].log
+			continue
+		}
+		factor, log := law.Predictive(hc, cell, e, out)
+		products[i] *= factor
+		r[i] += log
+		if count >= 0 {
+			known[count].factor, known[count].log, known[count].is = factor, log, true
 		}
 	}
 }
@@ -221,37 +243,72 @@ func labelOf(t []float64) float64 {
 	return label
 }
 
-// AddSpread computes the second derivative of each cell once for equal statistics, where these are few.
+// AddSpread takes the rows of each class that weigh something, of which there are few where classes are clear.
 func (q *exponentialPrior) AddSpread(o *Observed, hyper, _ Table, weights, dst []float64) {
 	t, stride := q.statistics(o)
 	padded, width := o.Padded(), q.cells*(1+q.s)
-	var known [8]struct {
-		e, value float64
-		t        []float64
-	}
+	labels := q.labels(o, t, stride)
+	some := make([]int, 0, o.N)
 	for k := range hyper.K {
 		h, own := hyper.Row(k, width), at(weights, k, padded)
+		some = some[:0]
+		for i, w := range own[:o.N] {
+			if w != 0 {
+				some = append(some, i)
+			}
+		}
 		for c, of := range q.of {
-			law, hc, n := closed(of), q.pseudoCounts(h, c), 0
-			for i, w := range own[:o.N] {
-				e := q.exposure(o, i, c)
-				if w == 0 || e == 0 {
-					continue
+			law, hc := closed(of), q.pseudoCounts(h, c)
+			switch {
+			case q.s == 1:
+				dst[k] += q.quadratic(o, t, stride, c, some, own, law, hc) / 2
+			case labels != nil:
+				dst[k] += q.byLabel(at(labels, c, o.N), some, own, law, hc) / 2
+			default:
+				for _, i := range some {
+					if e := q.exposure(o, i, c); e != 0 {
+						dst[k] += own[i] / 2 * law.Curvature(hc, q.cell(t[i*stride:], c), e)
+					}
 				}
-				cell := q.cell(t[i*stride:], c)
-				place := 0
-				for place < n && (known[place].e != e || !slices.Equal(known[place].t, cell)) {
-					place++
-				}
-				if place == n {
-					n = min(n+1, len(known))
-					place = n - 1
-					known[place].e, known[place].t, known[place].value = e, cell, law.Curvature(hc, cell, e)
-				}
-				dst[k] += w / 2 * known[place].value
 			}
 		}
 	}
+}
+
+// quadratic is Σ_i w_i times the second derivative along (e_i, t_i) of a cell of one statistic, which is a quadratic form in them: its
+// three coefficients come from three directions.
+func (q *exponentialPrior) quadratic(o *Observed, t []float64, stride, c int, some []int, w []float64, law Predictive, hc []float64) float64 {
+	var ee, et, tt float64
+	for _, i := range some {
+		e, x := q.exposure(o, i, c), t[i*stride+c]
+		if e != 0 {
+			ee, et, tt = ee+w[i]*e*e, et+w[i]*e*x, tt+w[i]*x*x
+		}
+	}
+	if ee == 0 {
+		return 0
+	}
+	of := [3]float64{law.Curvature(hc, []float64{0}, 1), law.Curvature(hc, []float64{1}, 0), law.Curvature(hc, []float64{1}, 1)}
+	return ee*of[0] + tt*of[1] + et*(of[2]-of[0]-of[1])
+}
+
+// byLabel is Σ_i w_i times the second derivative along the label of row i.
+func (q *exponentialPrior) byLabel(labels []float64, some []int, w []float64, law Predictive, hc []float64) (sum float64) {
+	total := make([]float64, q.s)
+	for _, i := range some {
+		if l := labels[i]; l == l {
+			total[int(l)] += w[i]
+		}
+	}
+	label := make([]float64, q.s)
+	for l, weight := range total {
+		if weight != 0 {
+			label[l] = 1
+			sum += weight * law.Curvature(hc, label, 1)
+			label[l] = 0
+		}
+	}
+	return sum
 }
 
 // exposure is that of a cell of a row, 0 where it is missing.

@@ -48,11 +48,21 @@ func labelFactors(counts, least, labels, out, factors []float64) {
 		}
 		return
 	}
+	lowAll := min(all, leastAll)
 	for i, l := range labels {
-		if l == l {
-			c, b := counts[int(l)], least[int(l)]
-			factors[i] *= left(c, out[i], b) / left(all, out[i], leastAll)
+		if l != l {
+			continue
 		}
+		taken, at := out[i], int(l)
+		c, b := counts[at], least[at]
+		one, of := c-taken, all-taken // as left does, whose max and min cost more than the division
+		if one < b && one < c {
+			one = min(c, b)
+		}
+		if of < lowAll {
+			of = lowAll
+		}
+		factors[i] *= one / of
 	}
 }
 
@@ -68,11 +78,35 @@ func curvatureBeta(b Beta, e, x float64) float64 {
 	return x*x*special.Trigamma(b.A) + (e-x)*(e-x)*special.Trigamma(b.B) - e*e*special.Trigamma(b.A+b.B)
 }
 
+// fewFactors is the shape up to which Γ(s + shape)/Γ(s) is a product: of counts it is, and most are small.
+const fewFactors = 32
+
 // predictiveGamma is of a row that adds to shape and rate.
 func predictiveGamma(before, g Gamma, shape, rate, out float64) (factor, log float64) {
-	factor, log = rising(g.Shape, before.Shape, shape, out)
 	s, r := left(g.Shape, out*shape, before.Shape), left(g.Rate, out*rate, before.Rate)
-	return factor, log - s*math.Log1p(rate/r) - shape*math.Log(r+rate)
+	log = -s * logOnePlus(rate, r)
+	if shape <= fewFactors && shape == math.Trunc(shape) {
+		inverse := 1 / (r + rate)
+		factor = 1
+		for j := 0.; j < shape; j++ {
+			factor *= (s + j) * inverse
+		}
+		if factor >= 1e-30 && factor <= 1e30 {
+			return factor, log
+		}
+	}
+	factor, gammas := rising(g.Shape, before.Shape, shape, out)
+	return factor, gammas + log - shape*math.Log(r+rate)
+}
+
+// logOnePlus is ln(1 + a/b) of a ≥ 0 and b > 0: where a is little beside b, by 2 artanh(a/(2b + a)), whose next term is below 1e-16.
+func logOnePlus(a, b float64) float64 {
+	if a > b/16 {
+		return math.Log1p(a / b)
+	}
+	y := a / (2*b + a)
+	z := y * y
+	return 2 * y * (1 + z*(1./3+z*(1./5+z*(1./7+z*(1./9+z/11)))))
 }
 
 func curvatureGamma(g Gamma, shape, rate float64) float64 {
