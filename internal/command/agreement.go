@@ -93,8 +93,20 @@ func (f *components) likeliest(in *input, rows []int) (list []int, err error) {
 	return list, nil
 }
 
+// scorer is that of latent predict: of a posterior, the predictive distribution where there is one.
+func (f *components) scorer() (scorer, error) {
+	if bayes := (mixture.Variational{Family: f.model.Family}); f.posterior != nil && bayes.Collapses(f.posterior) == nil {
+		return bayes.Predictor(f.posterior)
+	}
+	return f.model.Scorer(f.params)
+}
+
 // responsibilities are the probabilities of the components of rows that are like those of the table.
 func (f *components) responsibilities(in *input, rows []int) ([]float64, error) {
+	score, err := f.scorer()
+	if err != nil {
+		return nil, err
+	}
 	d := in.Cols()
 	x := make([]float64, 0, len(rows)*d)
 	for _, row := range rows {
@@ -102,7 +114,8 @@ func (f *components) responsibilities(in *input, rows []int) ([]float64, error) 
 			x = append(x, in.Number(row, j))
 		}
 	}
-	return f.model.Responsibilities(framework.Rows{First: rows[0], N: len(rows), D: d, Stride: d, X: x}, f.params, nil)
+	_, r, err := score(framework.Rows{First: rows[0], N: len(rows), D: d, Stride: d, X: x}, nil, nil)
+	return r, err
 }
 
 // some are the chosen ones of all rows.

@@ -53,7 +53,8 @@ type estimates struct {
 type component struct {
 	Weight      number          `json:"weight"`
 	WeightError number          `json:"weight_complete_data_standard_error"`
-	Rows        number          `json:"rows"` // sum of the weights of the rows that are expected to be its own
+	Rows        number          `json:"rows"`     // sum of the weights of the rows that are expected to be its own
+	Assigned    number          `json:"assigned"` // of those whose most probable component it is
 	Drawn       *number         `json:"weight_bootstrap_standard_error,omitempty"`
 	Interval    []number        `json:"weight_bootstrap_interval,omitempty"` // two ends
 	Factors     *int            `json:"factors,omitempty"`                   // of factor analysers
@@ -315,7 +316,7 @@ func (f *components) grid(rows []component, columns []int) *grid {
 	}
 	g := newGrid(heads...)
 	for k, c := range rows {
-		row := []string{strconv.Itoa(k + 1), readable(float64(c.Weight)), fmt.Sprintf("%.1f", float64(c.Rows))}
+		row := []string{strconv.Itoa(k + 1), readable(float64(c.Weight)), fmt.Sprintf("%.10g", float64(c.Assigned))}
 		if c.Factors != nil {
 			row = append(row, strconv.Itoa(*c.Factors))
 		}

@@ -234,6 +234,9 @@ func (c *fitCommand) fit(s *session, in *input, progress *keeper) (*report, erro
 		}
 		r.Agreement = in.agreement(assigned, r.K)
 	}
+	if err := r.assign(s, c.Workers); err != nil {
+		return nil, interrupted(err, best)
+	}
 	for _, doubt := range best.Parameters.doubts {
 		s.note("%s: %s", in.name, in.render(doubt))
 	}

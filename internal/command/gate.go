@@ -181,6 +181,7 @@ func newGated(d gateDesign, m experts.Model, name string, columns []column, tabl
 func (g *gatedClasses) result() *result {
 	r := g.components.result()
 	r.params, r.gate = gatedEstimates{g.params, g.errors}, g.gate
+	r.count = likeliestOf(g.table, g.params.K(), func() (scorer, error) { return g.model.Scorer(g.params) })
 	r.print = func(p *page) {
 		g.components.print(p)
 		g.printGate(p)

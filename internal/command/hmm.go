@@ -183,7 +183,7 @@ func hmmEngine(f *modelFlags, src *framework.SequenceTable, rows *describedRows,
 			if err != nil {
 				return nil, err
 			}
-			r := found.result()
+			r := found.result(src)
 			_, q, err = variational.Keep(s, q, found.places)
 			r.posterior = q
 			return r, err
@@ -198,7 +198,7 @@ func hmmEngine(f *modelFlags, src *framework.SequenceTable, rows *describedRows,
 		if err != nil {
 			return nil, err
 		}
-		r := found.result()
+		r := found.result(src)
 		r.bootstrap = func(ctx context.Context, o bootstrap.Options) (bootstrap.Outcome, error) {
 			e, err := drawnComponents(ctx, found.components, made.model, src, found.params, (*hmm.Parameters).Vector, o)
 			if err != nil {
@@ -254,9 +254,10 @@ func newChain(m hmm.Model, name string, columns []column, p *hmm.Parameters, s *
 	return c, nil
 }
 
-func (c *chain) result() *result {
+func (c *chain) result(src framework.Source[framework.Sequences]) *result {
 	r := c.components.result()
 	r.params, r.print, r.sections, r.finding = c.estimates(), c.print, c.sections, c.finding
+	r.count = onPaths(src, c.model, c.params)
 	return r
 }
 

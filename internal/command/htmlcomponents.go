@@ -37,9 +37,9 @@ func (f *components) heaviest() []component {
 
 // weights are the sizes of the components as a table.
 func (f *components) weights(shown []component) htmlreport.Table {
-	table := sheet{caption: "weights", heads: []string{f.noun, "weight", "standard error (complete data)", "rows"}}
+	table := sheet{caption: "weights", heads: []string{f.noun, "weight", "standard error (complete data)", "rows, expected", "rows, assigned"}}
 	for k, c := range shown {
-		table.add(k+1, c.Weight, c.WeightError, c.Rows)
+		table.add(k+1, c.Weight, c.WeightError, c.Rows, c.Assigned)
 	}
 	return table.table()
 }

@@ -220,7 +220,7 @@ func (p *readPage) loadings(t *testing.T) {
 func (p *readPage) weights(t *testing.T) {
 	t.Helper()
 	for i, row := range p.tables["weights"][1:] {
-		assert.Equal(t, []string{strconv.Itoa(i + 1), p.at(t, "components", i, "weight"), p.at(t, "components", i, "weight_complete_data_standard_error"), p.at(t, "components", i, "rows")}, row)
+		assert.Equal(t, []string{strconv.Itoa(i + 1), p.at(t, "components", i, "weight"), p.at(t, "components", i, "weight_complete_data_standard_error"), p.at(t, "components", i, "rows"), p.at(t, "components", i, "assigned")}, row)
 	}
 }
 

@@ -317,7 +317,9 @@ func mixtureEngine(f *modelFlags, table *framework.Table, columns []column, rows
 			if err != nil {
 				return nil, err
 			}
-			return found.result(), nil
+			r := found.result()
+			r.count = likeliestOf(table, p.K, found.scorer)
+			return r, nil
 		}}, nil
 	}
 	made := &iterated[framework.Rows, *mixture.Parameters, *mixture.Statistics]{model: base, source: table}
@@ -330,6 +332,7 @@ func mixtureEngine(f *modelFlags, table *framework.Table, columns []column, rows
 			return nil, err
 		}
 		r := found.result()
+		r.count = likeliestOf(table, p.K, found.scorer)
 		r.bootstrap = func(ctx context.Context, o bootstrap.Options) (bootstrap.Outcome, error) {
 			return found.bootstrap(ctx, made.model, table, o)
 		}

@@ -210,6 +210,7 @@ type result struct {
 	print         func(p *page)
 	table         func() savedTable              // of --components; nil of models without
 	classify      func(in *input) ([]int, error) // the components of rows, from 0; nil where z is no class
+	count         counter                        // of the rows that are assigned to each component; nil where z is no class
 	loadingErrors []float64                      // standard errors of standardised loadings, D×K, by bootstrap
 	// bootstrap adds standard errors to the components or the loadings; nil where there is none.
 	bootstrap func(ctx context.Context, o bootstrap.Options) (bootstrap.Outcome, error)

@@ -31,7 +31,7 @@ func regressionEngine(g *regression, model mixture.Model, table *framework.Table
 		found.probabilities = c.responsibilities
 		r := found.result()
 		r.params, r.facts, r.print, r.sections = regressionFile{estimates{found.params, found.errors}, g}, c.facts(), c.print, c.sections
-		r.finding = c.finding
+		r.finding, r.count = c.finding, likeliestOf(table, found.params.K, found.scorer)
 		r.bootstrap = func(ctx context.Context, o bootstrap.Options) (bootstrap.Outcome, error) {
 			return found.bootstrap(ctx, model, table, o)
 		}
@@ -118,7 +118,7 @@ func (c curves) print(p *page) {
 			g.row(row...)
 		}
 		cells("weight", func(k component) string { return readable(float64(k.Weight)) })
-		cells("rows", func(k component) string { return fmt.Sprintf("%.1f", float64(k.Rows)) })
+		cells("rows", func(k component) string { return fmt.Sprintf("%.10g", float64(k.Assigned)) })
 		for _, one := range rows {
 			cells(short(one.name), func(k component) string { return one.in(k) })
 		}

@@ -258,6 +258,18 @@ func newReport(f *fitted, in *input, c framework.Criterion) (*report, error) {
 	return r, err
 }
 
+// assign counts the rows that are assigned to each component, in the process that writes.
+func (r *report) assign(s *session, workers int) error {
+	if r.found.count == nil || !s.crew.writes() {
+		return nil
+	}
+	counts, err := r.found.count(s, workers)
+	for k, n := range counts {
+		r.Components[k].Assigned = number(n)
+	}
+	return err
+}
+
 // relativeEntropy is 1 − H/(N ln K) of the labels, by Ramaswamy, DeSarbo, Reibstein & Robinson (1993), Marketing Sci. 12, p. 103: 1 where
 // every row is sure of its component, 0 where all are as probable. It does not exist for one component.
 func relativeEntropy(entropy number, list []component) number {

@@ -168,16 +168,24 @@ func (m Model) Responsibilities(b framework.Rows, p *Parameters, dst []float64) 
 // Score gives both at the cost of one; the slices are overwritten from their beginnings, and grow where they are too
 // short.
 func (m Model) Score(b framework.Rows, p *Parameters, logProb, r []float64) ([]float64, []float64, error) {
-	s := m.NewStatistics(p)
-	if err := m.Prepare(p, nil, s); err != nil {
-		return nil, nil, err
-	}
-	of, err := s.rows.of(b)
+	score, err := m.Scorer(p)
 	if err != nil {
 		return nil, nil, err
 	}
-	logProb, r, err = s.Mixture.ScoreGiven(of, &s.rows, logProb, r)
-	return logProb, r, shift(err, s.rows.family)
+	return score(b, logProb, r)
+}
+
+// Scorer is Score of one block after another, readied once, for one goroutine.
+func (m Model) Scorer(p *Parameters) (func(b framework.Rows, logProb, r []float64) ([]float64, []float64, error), error) {
+	s := m.NewStatistics(p)
+	return func(b framework.Rows, logProb, r []float64) ([]float64, []float64, error) {
+		of, err := s.rows.of(b)
+		if err != nil {
+			return nil, nil, err
+		}
+		logProb, r, err = s.Mixture.ScoreGiven(of, &s.rows, logProb, r)
+		return logProb, r, shift(err, s.rows.family)
+	}, m.Prepare(p, nil, s)
 }
 
 // LabelEntropy leaves out the entropy of the families' latent variables.

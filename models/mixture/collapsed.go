@@ -113,14 +113,22 @@ func (m Variational) Collapses(p *Posterior) error {
 // ones, for durations of Lomax ones. The prior has no part in it beyond q(Π). The slices are overwritten from
 // their beginnings, and grow where they are too short. It errs as Collapses does.
 func (m Variational) Predictive(rows framework.Rows, p *Posterior, logProb, r []float64) ([]float64, []float64, error) {
-	if err := m.Collapses(p); err != nil {
+	predict, err := m.Predictor(p)
+	if err != nil {
 		return nil, nil, err
+	}
+	return predict(rows, logProb, r)
+}
+
+// Predictor is Predictive of one block after another, readied once, for one goroutine.
+func (m Variational) Predictor(p *Posterior) (func(b framework.Rows, logProb, r []float64) ([]float64, []float64, error), error) {
+	if err := m.Collapses(p); err != nil {
+		return nil, err
 	}
 	s := m.NewStatistics(p)
-	if err := m.Prepare(p, nil, s); err != nil {
-		return nil, nil, err
-	}
-	return m.mustBayes(p).scoreRows(rows, p, s, 1, logProb, r)
+	return func(b framework.Rows, logProb, r []float64) ([]float64, []float64, error) {
+		return m.mustBayes(p).scoreRows(b, p, s, 1, logProb, r)
+	}, m.Prepare(p, nil, s)
 }
 
 func (b *bayes) logEvidence(s *Statistics) (float64, error) {

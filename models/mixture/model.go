@@ -208,11 +208,17 @@ func (Model) LabelEntropy(s *Statistics) float64 { return s.Labels }
 // Score gives both at the cost of one; the slices are overwritten from their beginnings, and
 // grow where they are too short.
 func (m Model) Score(b framework.Rows, p *Parameters, logProb, r []float64) ([]float64, []float64, error) {
-	s := m.NewStatistics(p)
-	if err := m.Prepare(p, nil, s); err != nil {
+	score, err := m.Scorer(p)
+	if err != nil {
 		return nil, nil, err
 	}
-	return s.score(b, logProb, r)
+	return score(b, logProb, r)
+}
+
+// Scorer is Score of one block after another, readied once, for one goroutine.
+func (m Model) Scorer(p *Parameters) (func(b framework.Rows, logProb, r []float64) ([]float64, []float64, error), error) {
+	s := m.NewStatistics(p)
+	return s.score, m.Prepare(p, nil, s)
 }
 
 // NoiseProbability is the probability that each row is noise, of the rows' log densities (LogProb); nil where the family is no
