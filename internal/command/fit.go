@@ -2,6 +2,7 @@ package command
 
 import (
 	"cmp"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -254,6 +255,9 @@ func (c *fitCommand) fit(s *session, in *input, progress *keeper) (*report, erro
 	r.Warnings = append(r.Warnings, s.notes...)
 	if !r.Converged {
 		r.Warnings = append(r.Warnings, r.ending())
+	}
+	if r.agreeing() != "" && r.alone() {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("1 of %d starts reached the best value (to %v nats): %s", r.apart(), closeBy, r.moreStarts()))
 	}
 	r.Seconds = number(time.Since(began).Seconds())
 	return r, nil

@@ -260,3 +260,15 @@ func TestMovesAreReported(t *testing.T) {
 	require.GreaterOrEqual(t, merged, 0)
 	assert.Contains(t, r.Split, split{r.Pruned[merged].Iteration, r.Pruned[merged].K + 1, r.Split[0].Divided, r.Pruned[merged].Before, r.Pruned[merged].After})
 }
+
+// TestABestValueOfOneStartIsSaid: where the others end lower, more starts may end higher, which text, page and JSON say.
+func TestABestValueOfOneStartIsSaid(t *testing.T) {
+	alone := []string{"--data", "iris", "--method", "em", "--k", "7", "--restarts", "8"}
+	want := "1 of 8 starts reached the best value (to 0.01 nats): more starts may find a better one (--restarts 32)"
+	assert.Contains(t, fitJSON(t, alone...).Warnings, want)
+	stdout, _ := done(t, append([]string{"fit"}, alone...)...)
+	assert.Contains(t, strings.Join(strings.Fields(stdout), " "), "starts 1 of 8 reached this value (to 0.01 nats); more starts may find a better one (--restarts 32)")
+	assert.Contains(t, pageOf(t, alone...).text, want)
+	stdout, _ = done(t, "fit")
+	assert.NotContains(t, stdout, "more starts")
+}

@@ -184,13 +184,7 @@ func (r *report) facts() [][2]string {
 		doubt = fmt.Sprintf(" (0: no doubt which %s a row is of)", models[r.Model].part)
 	}
 	fact("entropy", r.Entropy, doubt)
-	collapsed := slices.ContainsFunc(r.Pruned, func(s pruned) bool { return s.Rule == "degenerate" })
-	if all := len(r.Restarts); all > 1 && !collapsed { // which starts agree on, whatever the table
-		apart := r.apart()
-		line := fmt.Sprintf("%d of %d reached this value (to %v nats)", r.reached(), apart, closeBy)
-		if apart < all {
-			line += fmt.Sprintf("; %d more began where one of them did", all-apart)
-		}
+	if line := r.agreeing(); line != "" {
 		facts = append(facts, [2]string{"starts", line})
 	}
 	if r.Agreement != nil {
@@ -198,6 +192,34 @@ func (r *report) facts() [][2]string {
 	}
 	facts = append(facts, r.found.facts...)
 	return append(facts, [2]string{"time", fmt.Sprintf("%.3g s", float64(r.Seconds))})
+}
+
+// agreeing says how many starts came to the best value; empty of a single one, and of fits that collapsed, which starts agree on
+// whatever the table.
+func (r *report) agreeing() string {
+	all, apart := len(r.Restarts), r.apart()
+	if all < 2 || slices.ContainsFunc(r.Pruned, func(s pruned) bool { return s.Rule == "degenerate" }) {
+		return ""
+	}
+	line := fmt.Sprintf("%d of %d reached this value (to %v nats)", r.reached(), apart, closeBy)
+	if apart < all {
+		line += fmt.Sprintf("; %d more began where one of them did", all-apart)
+	}
+	if r.alone() {
+		line += "; " + r.moreStarts()
+	}
+	return line
+}
+
+// alone says whether one start came to the best value, and so many did not that there may be better ones.
+func (r *report) alone() bool {
+	const many = 5
+	return r.apart() >= many && r.reached() == 1
+}
+
+// moreStarts is what to do about that.
+func (r *report) moreStarts() string {
+	return fmt.Sprintf("more starts may find a better one (--restarts %d)", 4*len(r.Restarts))
 }
 
 // elsewhere is BIC as other programs have it.
