@@ -77,9 +77,15 @@ func (c *chain) follows(k int, duration float64) string {
 		}
 	}
 	if len(said) == 0 {
-		return fmt.Sprintf("It lasts %s rows on average, and many states follow.", htmlreport.Readable(duration))
+		return fmt.Sprintf("It lasts %s on average, and many states follow.", rowsOf(duration))
 	}
-	return fmt.Sprintf("It lasts %s rows on average; then comes state %s.", htmlreport.Readable(duration), enumerated(said))
+	return fmt.Sprintf("It lasts %s on average; then comes state %s.", rowsOf(duration), enumerated(said))
+}
+
+// rowsOf is a mean number of rows.
+func rowsOf(duration float64) string {
+	text := htmlreport.Readable(duration)
+	return text + " " + moreOr(text == "1", "row", "rows")
 }
 
 // seriesSection draws the first steps of the columns that tell the states apart best, coloured by state.
@@ -274,6 +280,7 @@ func (c *chain) densitySection(in *input, j int) ([]htmlreport.Section, error) {
 		}
 		table.add(cells...)
 	}
+	chart.About += cutCurves(panel) // the table has them
 	chart.Panels = []htmlreport.Panel{panel}
 	return section(chart.Title, chart.Figure(), &table), nil
 }

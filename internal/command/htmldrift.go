@@ -18,7 +18,7 @@ func (d *drift) html(in *input, model string, warnings []string) *htmlreport.Pag
 	d.draw()
 	finding := htmlreport.Section{Title: "What was found", Wide: true, Text: d.verdict()}
 	for _, warning := range warnings {
-		finding.Warnings = append(finding.Warnings, printable(warning))
+		finding.Warnings = append(finding.Warnings, in.shortly(warning))
 	}
 	if d.fault != nil {
 		finding.Warnings = append(finding.Warnings, printable("the model could draw no rows to compare these with: "+d.fault.Error()))

@@ -190,11 +190,11 @@ func leftOut(n int, thing, which string) string {
 	case n <= 0:
 		return ""
 	case which == "":
-		return fmt.Sprintf(" %s left out (--format json has all).", are(n, thing))
+		return fmt.Sprintf(" %s not listed (--format json has all).", are(n, thing))
 	case n == 1:
-		return fmt.Sprintf(" %s, %s, is left out (--format json has all).", counted(n, thing), which)
+		return fmt.Sprintf(" %s, %s, is not listed (--format json has all).", counted(n, thing), which)
 	}
-	return fmt.Sprintf(" %s, %s, are left out (--format json has all).", counted(n, thing), which)
+	return fmt.Sprintf(" %s, %s, are not listed (--format json has all).", counted(n, thing), which)
 }
 
 // finding says the rank, the noise and what each factor moves; p is nil at rank 0.

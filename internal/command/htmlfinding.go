@@ -79,17 +79,16 @@ func (f *components) headline(shown []component) string {
 	text := fmt.Sprintf("%s, with %s of the rows", capital(counted(used, f.noun)), enumerated(shares))
 	if used > few {
 		text = fmt.Sprintf("%s, from %s to %s of the rows", capital(counted(used, f.noun)), shares[0], percentage(float64(shown[len(shown)-1].Weight)))
+		if least := percentage(float64(shown[len(shown)-1].Weight)); least == shares[0] {
+			text = fmt.Sprintf("%s, each with %s of the rows", capital(counted(used, f.noun)), least)
+		}
 	}
 	return text + "." + leftOut(used-len(shown), f.noun, "of less weight")
 }
 
-// size is a class in percent and in rows.
+// size is a class in percent of the rows, as they are expected, and in those that are assigned to it.
 func (f *components) size(c component) string {
-	rows := htmlreport.Readable(float64(c.Rows))
-	if c.Rows >= 10 {
-		rows = htmlreport.Fixed(float64(c.Rows), 0)
-	}
-	return fmt.Sprintf("%s of the rows (%s)", percentage(float64(c.Weight)), rows)
+	return fmt.Sprintf("%s of the rows, %s assigned", percentage(float64(c.Weight)), htmlreport.Readable(float64(c.Assigned)))
 }
 
 // weak is the separation, in nats a row, up to which a column says little by itself: that of a difference of 0.7 standard deviations.

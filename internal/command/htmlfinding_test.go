@@ -6,6 +6,7 @@ import (
 	"html"
 	"math"
 	"math/rand/v2"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -242,4 +243,15 @@ func TestThePlaneIsThatOfWhatSeparates(t *testing.T) {
 	assert.Negative(t, a*b, "the difference of a and b")
 	assert.InDelta(t, -1, a/b, 0.1)
 	assert.Less(t, math.Abs(c), 0.1*math.Abs(a))
+}
+
+// TestFindingsOfStates: a state that lasts one row is said in the singular, and of a narrow one the density does not hide the others.
+func TestFindingsOfStates(t *testing.T) {
+	dir := t.TempDir()
+	done(t, "fit", "--model", "hmm", "--data", "geyser", "--report", dir)
+	page := contents(t, filepath.Join(dir, pageName))
+	for _, said := range []string{"It lasts 1 row on average", " of the rows, 78 assigned", " are cut off."} {
+		assert.True(t, strings.Contains(page, said), said)
+	}
+	assert.False(t, strings.Contains(page, " 1 rows"))
 }

@@ -226,7 +226,7 @@ func (r *report) prunedSection() []htmlreport.Section {
 	}
 	list := section(fmt.Sprintf("What was pruned from K = %d", r.KMax), nil, &table)
 	reasons := strings.Join(r.pruningReasons(), "; ")
-	list[0].Text = capital(reasons) + ". Relevance is that of what went."
+	list[0].Text, list[0].Wide = capital(reasons)+". Relevance is that of what went.", true
 	return list
 }
 

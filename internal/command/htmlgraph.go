@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/latent-go/latent/internal/htmlreport"
 	"github.com/latent-go/latent/models/blockmodel"
@@ -184,13 +185,13 @@ func (v *graphView) graphSection(e *graphEngine) []htmlreport.Section {
 			row[j] /= max(most, math.SmallestNonzeroFloat64)
 		}
 	}
-	picture := htmlreport.Matrix{Title: "The graph, sorted by blocks", Cells: cells, Rows: down.borders(), Columns: across.borders(), ColumnsName: "to",
-		About: "Rows and columns are nodes in the order of their blocks, which the lines divide; a cell is coloured where there is an edge."}
+	picture := htmlreport.Matrix{Title: "The graph, sorted by blocks", Cells: cells, Rows: down.borders(), Columns: across.borders(), RowNames: down.names(), ColumnNames: across.names(), ColumnsName: "to",
+		About: "Rows and columns are nodes in the order of their blocks, which the lines divide and whose numbers stand beside them; a cell is coloured where there is an edge."}
 	if !directed {
 		picture.ColumnsName = ""
 	}
 	if down.bins < len(down.order) || across.bins < len(across.order) {
-		picture.About = fmt.Sprintf("Rows and columns are nodes in the order of their blocks, which the lines divide. A cell stands for about %d × %d nodes, and its colour for the share of pairs with an edge, of which the largest is %.3g.",
+		picture.About = fmt.Sprintf("Rows and columns are nodes in the order of their blocks, which the lines divide and whose numbers stand beside them. A cell stands for about %d × %d nodes, and its colour for the share of pairs with an edge, of which the largest is %.3g.",
 			(len(down.order)+down.bins-1)/down.bins, (len(across.order)+across.bins-1)/across.bins, min(1, most))
 	}
 	return section(picture.Title, picture.Figure())
@@ -221,6 +222,14 @@ func (o ordering) bin(node int) int { return o.place[node] * o.bins / len(o.plac
 func (o ordering) size(bin int) int {
 	n := len(o.place)
 	return ((bin+1)*n+o.bins-1)/o.bins - (bin*n+o.bins-1)/o.bins
+}
+
+// names are the numbers of the blocks, in their order.
+func (o ordering) names() (list []string) {
+	for _, label := range slices.Compact(slices.Clone(o.labels)) {
+		list = append(list, strconv.Itoa(label))
+	}
+	return list
 }
 
 // borders are the places where another block begins, as shares.

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -282,8 +283,24 @@ func (f *components) histogramSection(in *input, shown []component, j int) ([]ht
 		panel.Series = append(panel.Series, curve)
 		curves.add(k+1, c.Weight, mean, sd)
 	}
+	chart.About += cutCurves(panel)
 	chart.Panels = []htmlreport.Panel{panel}
 	return section(chart.Title, chart.Figure(), &curves, &table), nil
+}
+
+// cutCurves cuts densities off far above the bars, which could not be read beside those of a narrow class. It returns a sentence about it.
+func cutCurves(p htmlreport.Panel) string {
+	const times = 2 // the highest bar
+	highest := slices.MaxFunc(p.Bins, func(a, b htmlreport.Bin) int { return cmp.Compare(a.Height, b.Height) }).Height
+	cut := ""
+	for _, s := range p.Series {
+		for i, v := range s.Y {
+			if v > times*highest {
+				s.Y[i], cut = times*highest, fmt.Sprintf(" Densities above %s are cut off.", htmlreport.Readable(times*highest))
+			}
+		}
+	}
+	return cut
 }
 
 // bins share out values, missing ones left out, by the weights of their rows: about 2 n^(1/3) bins of one width

@@ -197,8 +197,9 @@ func writePage(dir string, page *htmlreport.Page) error {
 func (r *report) html(in *input) (*htmlreport.Page, error) {
 	page := &htmlreport.Page{
 		Title: isolated(in.title()),
-		Lead:  fmt.Sprintf("%s. %s, %s, fitted by latent with method %s.", in.contents(float64(r.N)), r.modelName(), r.what, r.Method),
-		Foot:  "Made by latent fit --report. The numbers in the tables are those of --format json, rounded: it has all digits. Coordinates in the plane, cumulative shares and bins are computed from them.",
+		Lead: fmt.Sprintf("%s. %s, %s, fitted by latent with method %s.", in.contents(float64(r.N)), r.modelName(),
+			strings.TrimPrefix(r.what, strings.ToLower(r.modelName())+", "), r.Method),
+		Foot: "Made by latent fit --report. The numbers in the tables are those of --format json, rounded: it has all digits. Coordinates in the plane, cumulative shares and bins are computed from them.",
 	}
 	finding, err := r.findingSection(in)
 	if err != nil {
@@ -239,6 +240,11 @@ func (r *report) modelName() string {
 	return capital(r.Model)
 }
 
+// shortly is a warning that names the file without its folders.
+func (in *input) shortly(warning string) string {
+	return printable(strings.ReplaceAll(warning, in.name, filepath.Base(in.name)))
+}
+
 // title is the name of the file, without its folders.
 func (in *input) title() string { return printable(filepath.Base(in.name)) }
 
@@ -270,7 +276,7 @@ func (r *report) findingSection(in *input) ([]htmlreport.Section, error) {
 	list.Title, list.Wide = "What was found", true
 	list.Text = strings.TrimSpace(list.Text + " " + r.clarity())
 	for _, warning := range r.Warnings {
-		list.Warnings = append(list.Warnings, printable(strings.ReplaceAll(warning, in.name, filepath.Base(in.name))))
+		list.Warnings = append(list.Warnings, in.shortly(warning))
 	}
 	return []htmlreport.Section{list}, nil
 }
@@ -320,7 +326,7 @@ func leftIn(n int, thing string) string {
 	if n <= 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (%s left out; --format json has all)", are(n, thing))
+	return fmt.Sprintf(" (%s not listed; --format json has all)", are(n, thing))
 }
 
 // thinned are the places 0 to n − 1, or about so many of them as there should be at most: first, last,

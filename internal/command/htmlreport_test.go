@@ -464,8 +464,8 @@ func TestReportOfLargeDataIsSmall(t *testing.T) {
 	p := pageOf(t, "--data", npy(t, wide, 400, 300), "--model", "bpca", "--method", "closed-form", "--k", "200")
 	assert.Less(t, len(p.text), bound)
 	assert.Len(t, p.tables["loadings"], mostProfiles+1)
-	assert.Contains(t, p.text, "220 columns, which the dimensions explain least, are left out (--format json has all).")
-	assert.Contains(t, p.text, "160 weaker dimensions are left out (--format json has all).")
+	assert.Contains(t, p.text, "220 columns, which the dimensions explain least, are not listed (--format json has all).")
+	assert.Contains(t, p.text, "160 weaker dimensions are not listed (--format json has all).")
 
 	rows := 1_000_000
 	if testing.Short() {

@@ -182,6 +182,9 @@ func (r *report) facts() [][2]string {
 		doubt = fmt.Sprintf(", relative entropy %.4f (1: no row is in doubt)", float64(*r.Relative))
 	case r.ICL != nil:
 		doubt = fmt.Sprintf(" (0: no doubt which %s a row is of)", models[r.Model].part)
+		if models[r.Model].labels {
+			doubt = fmt.Sprintf(" (0: no doubt which %ss a row has)", models[r.Model].part)
+		}
 	}
 	fact("entropy", r.Entropy, doubt)
 	if line := r.agreeing(); line != "" {
@@ -219,7 +222,7 @@ func (r *report) alone() bool {
 
 // moreStarts is what to do about that.
 func (r *report) moreStarts() string {
-	return fmt.Sprintf("more starts may find a better one (--restarts %d)", 4*len(r.Restarts))
+	return fmt.Sprintf("more starts may find a better one (--restarts %d)", 4*r.Settings.Restarts)
 }
 
 // elsewhere is BIC as other programs have it.

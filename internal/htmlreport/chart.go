@@ -194,7 +194,6 @@ func (c Chart) panel(f *Figure, p Panel, x scale, top, bottom float64) {
 	for i, l := range p.Levels {
 		if at := y.at(l.Value); finite(l.Value, at) {
 			f.line("line thin dash s"+tint(len(p.Series)+i), x.a, at, x.b, at)
-			f.text("e halo", x.b, at-5, l.Name)
 		}
 	}
 }
@@ -240,7 +239,7 @@ func (p Panel) dashed(i int) bool {
 
 // legend lists what a panel draws, where a reader could not know. What is alike in several panels is listed once.
 func (c Chart) legend(f *Figure, p Panel) {
-	f.key(Key{"bar", tints - 1, p.BinsName})
+	f.key(Key{"bin", tints - 1, p.BinsName})
 	for k, name := range p.Groups {
 		f.key(Key{"", k, name})
 	}
@@ -256,6 +255,9 @@ func (c Chart) legend(f *Figure, p Panel) {
 		if len(p.Series)+len(p.Bins)+len(p.Points) > 1 {
 			f.key(Key{kind, i, s.Name})
 		}
+	}
+	for i, l := range p.Levels {
+		f.key(Key{"dashes", len(p.Series) + i, l.Name})
 	}
 	if len(c.Events) > 0 {
 		f.key(Key{"event", -1, c.EventsName})

@@ -20,7 +20,7 @@ type Figure struct {
 
 // A Key is an entry of a figure's legend.
 type Key struct {
-	Kind  string // line, dashes, bar, event, oval; empty: the point of a group
+	Kind  string // line, dashes, bar, bin, event, oval; empty: the point of a group
 	Group int    // of its colour; negative: none
 	Text  string
 }

@@ -10,7 +10,9 @@ type Matrix struct {
 	Title, About  string
 	Cells         [][]float64 // of each row from the top, from 0, which is left blank, to 1
 	Rows, Columns []float64   // where lines divide the picture, as shares of its height and width
-	ColumnsName   string      // above the picture
+	// RowNames and ColumnNames are those of the parts that these divide it into, one more each.
+	RowNames, ColumnNames []string
+	ColumnsName           string // above the picture
 }
 
 // shades is the number of different colours of a matrix: cells of one colour are one path, so that a picture of 10,000
@@ -19,7 +21,11 @@ const shades = 12
 
 // Figure draws the cells. Those that are not blank have some colour, however small they are.
 func (m Matrix) Figure() *Figure {
-	const left, top = 24.0, 24.0
+	const left = 24.0
+	top := 24.0
+	if m.ColumnsName != "" {
+		top += 14
+	}
 	rows := len(m.Cells)
 	if rows == 0 || len(m.Cells[0]) == 0 {
 		return empty(m.Title, m.About)
@@ -28,7 +34,7 @@ func (m Matrix) Figure() *Figure {
 	w := (width - left - 6) / float64(columns)
 	h := min(w*float64(columns)/float64(rows), max(w, 2*width/float64(rows))) // no narrower than it is, no taller than two widths
 	f := &Figure{Title: m.Title, About: m.About, Width: width, Height: top + h*float64(rows) + 8}
-	f.text("", left, 15, m.ColumnsName)
+	f.text("", left, 14, m.ColumnsName)
 	paths := make([]path, shades+1)
 	for i, row := range m.Cells {
 		for j := 0; j < columns; {
@@ -55,6 +61,24 @@ func (m Matrix) Figure() *Figure {
 	for _, at := range m.Columns {
 		f.line("rule", left+at*wide, top, left+at*wide, top+tall)
 	}
+	eachPart(m.Rows, m.RowNames, tall, func(at float64, name string) { f.text("e soft", left-5, top+at+4, name) })
+	eachPart(m.Columns, m.ColumnNames, wide, func(at float64, name string) { f.text("m soft", left+at, top-6, name) })
 	f.add(mark{Kind: "rect", Class: "frame", X: left, Y: top, W: wide, H: tall})
 	return f
+}
+
+// eachPart visits the middle of each part that is long enough for its name, of a side of some length.
+func eachPart(borders []float64, names []string, length float64, visit func(at float64, name string)) {
+	const room = 14
+	from := 0.0
+	for i, name := range names {
+		to := 1.0
+		if i < len(borders) {
+			to = borders[i]
+		}
+		if length*(to-from) >= room {
+			visit(length*(from+to)/2, name)
+		}
+		from = to
+	}
 }

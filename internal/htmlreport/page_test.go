@@ -392,3 +392,28 @@ func TestRowsMustFitTheirHeads(t *testing.T) {
 	page := &Page{Sections: []Section{{Tables: []Table{{Caption: "c", Head: []string{"a", "b"}, Rows: [][]Cell{{{Text: "1"}}}}}}}}
 	assert.Panics(t, func() { _ = page.Write(io.Discard) })
 }
+
+// TestLevelsAreNamedInTheLegend: a name in the picture would lie over bars.
+func TestLevelsAreNamedInTheLegend(t *testing.T) {
+	f := Chart{Names: []string{"1", "2"}, Panels: []Panel{{Bars: true, Series: []Series{{"y", []float64{3, 2}, ""}}, Levels: []Level{{"edge", 1}}}}}.Figure()
+	assert.Equal(t, []Key{{"dashes", 1, "edge"}}, f.Keys)
+	for _, m := range f.Marks {
+		assert.NotEqual(t, "edge", m.Text)
+	}
+}
+
+// TestPartsOfAMatrixHaveNames where there is room for them.
+func TestPartsOfAMatrixHaveNames(t *testing.T) {
+	cells := make([][]float64, 100)
+	for i := range cells {
+		cells[i] = make([]float64, 100)
+	}
+	f := Matrix{Cells: cells, Rows: []float64{0.5, 0.51}, RowNames: []string{"first", "thin", "last"}}.Figure()
+	var texts []string
+	for _, m := range f.Marks {
+		if m.Kind == "text" && m.Text != "" {
+			texts = append(texts, m.Text)
+		}
+	}
+	assert.Equal(t, []string{"first", "last"}, texts)
+}
