@@ -202,7 +202,7 @@ func (s columnSummary) shown(c column) (legend, cell string) {
 		return s.keys[0], readable(v(0))
 	}
 	mean, sd := familyNamed(c.Family).moments(s.Values)
-	return "mean ± sd", ascii(meanAndSD(float64(mean), float64(sd)))
+	return "mean ± sd", ascii(c.spreadText(spread{mean, sd}))
 }
 
 // probabilities are those of the levels of a column, in their order.

@@ -2,6 +2,17 @@ package command
 
 import "github.com/latent-go/latent/data"
 
+// quantity is the name of a number of the column, with the unit of the means and deviations of dates.
+func (c column) quantity(name string) string {
+	switch {
+	case c.Unit != "" && name == "mean":
+		return name + " (" + c.Unit + ")"
+	case c.Unit != "" && name == "sd":
+		return name + " (days)"
+	}
+	return name
+}
+
 // table has a row for each number of each component: of columns with levels the probability of every level, of others the
 // numbers that JSON has of them.
 func (f *components) table() savedTable {
@@ -16,7 +27,7 @@ func (f *components) table() savedTable {
 			levels := f.columns[j].levelNames()
 			if levels == nil {
 				for _, name := range s.keys {
-					add(s.Name, name, float64(s.Values[name]))
+					add(s.Name, f.columns[j].quantity(name), float64(s.Values[name]))
 				}
 				continue
 			}

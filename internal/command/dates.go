@@ -2,8 +2,10 @@ package command
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -41,6 +43,56 @@ func (d *dateColumns) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// Units of columns that were dates, or times of a day without a date.
+const (
+	unitOfDates = "days since 1970-01-01"
+	unitOfTimes = "days since midnight"
+)
+
+// unit is that of a column; empty where it was no date.
+func (d dateColumns) unit(name string) string {
+	i := slices.Index(d.names, name)
+	switch {
+	case i < 0:
+		return ""
+	case strings.Contains(d.forms[i], "Y"):
+		return unitOfDates
+	}
+	return unitOfTimes
+}
+
+// dateOf is the date of a number of days, with the time where a standard deviation of less than a day makes that matter.
+func dateOf(days, sd float64) string {
+	layout := time.DateOnly
+	if sd < 1 {
+		layout += " 15:04"
+	}
+	whole := math.Floor(days)
+	return time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, int(whole)).Add(time.Duration((days - whole) * float64(24*time.Hour))).Format(layout)
+}
+
+// spread is mean and standard deviation of the column for readers: of dates, the mean is a date.
+func (c column) spread(s spread) any {
+	const year10000 = 2932896 // beyond which dates have no form
+	mean, sd := float64(s.mean), float64(s.sd)
+	if c.Unit != unitOfDates || !(math.Abs(mean) < year10000) {
+		return s
+	}
+	_, deviation, _ := strings.Cut(meanAndSD(mean, sd), "±"+noBreak)
+	return dateOf(mean, sd) + " ± " + deviation + " days"
+}
+
+// spreadText is spread in a text.
+func (c column) spreadText(s spread) string { return cellOf(c.spread(s)).Text }
+
+// axis names the column and its unit.
+func (c column) axis() string {
+	if c.Unit == "" {
+		return printable(c.Name)
+	}
+	return printable(c.Name) + ", " + c.Unit
+}
+
 // formOfDigits is the form of dates that are read as numbers.
 const formOfDigits = "YYYYMMDD"
 
@@ -61,6 +113,9 @@ func (f *inputFlags) takeDates(s *session, in *input) error {
 	table, found, err := in.Table.Dates(asked.names, asked.forms)
 	if err != nil {
 		return in.wrap(fmt.Errorf("--dates: %w", err))
+	}
+	if in.written, err = in.Table.Select(asked.names...); err != nil {
+		return in.wrap(err)
 	}
 	in.Table, in.dates = table, dateColumns{asked.names, found}
 	if n := len(f.Dates.names); n > 0 {

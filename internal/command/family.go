@@ -139,6 +139,7 @@ type column struct {
 	Family string   `json:"family,omitempty"`
 	Levels []string `json:"levels,omitempty"` // of codes 0, 1, …: of categorical and ordinal columns, and of bernoulli ones not of 0 and 1
 	Reason string   `json:"reason,omitempty"` // why --family auto chose the family
+	Unit   string   `json:"unit,omitempty"`   // of columns that were dates
 }
 
 func namesOf(columns []column) []string {
@@ -182,6 +183,9 @@ func described(s *session, in *input, family string, given *columnFamilies) ([]c
 		var err error
 		if c.Levels, err = levels(in, j, c, given); err != nil {
 			return nil, err
+		}
+		if c.Levels == nil {
+			c.Unit = in.dates.unit(name)
 		}
 		columns[j] = c
 	}

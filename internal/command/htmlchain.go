@@ -124,7 +124,7 @@ func (c *chain) seriesSection(in *input) ([]htmlreport.Section, error) {
 	}
 	chart.Panels = []htmlreport.Panel{{Name: "state", Integer: true, Steps: true, Height: 90, Series: table.series("path", 1)}}
 	for i, j := range columns {
-		panel := htmlreport.Panel{Name: printable(c.columns[j].Name), Height: 160, Groups: numbered("state ", min(c.params.K, mostRows))}
+		panel := htmlreport.Panel{Name: c.columns[j].axis(), Height: 160, Groups: numbered("state ", min(c.params.K, mostRows))}
 		for row, y := range table.column(i + 2) {
 			if y == y {
 				panel.Points = append(panel.Points, htmlreport.Point{X: float64(row + 1), Y: y, Group: states[row],
@@ -225,7 +225,7 @@ func (c *chain) densitySection(in *input, j int) ([]htmlreport.Section, error) {
 		return nil, nil
 	}
 	low, high := edges[0], edges[len(edges)-1]
-	chart := htmlreport.Chart{Title: "Seen in the states: " + printable(c.columns[j].Name), XName: printable(c.columns[j].Name),
+	chart := htmlreport.Chart{Title: "Seen in the states: " + printable(c.columns[j].Name), XName: c.columns[j].axis(),
 		About: "All rows, and the states by their share of the rows."}
 	panel := htmlreport.Panel{Name: "density", Height: 200, BinsName: "all rows"}
 	if c.columns[j].Family == familyPoisson && high-low < mostCurve {

@@ -220,12 +220,12 @@ func (f *components) numbersSection(in *input, shown []component, pooled []colum
 	}
 	for i, p := range list {
 		if len(shown) == 1 {
-			table.add(p.name, f.spreadOf(shown[0].Columns[p.column], p.column))
+			table.add(p.name, f.columns[p.column].spread(f.spreadOf(shown[0].Columns[p.column], p.column)))
 			continue
 		}
-		row := []any{p.name, decimals(f.separation[p.column]), f.wholeOf(in, p.column, pooled)}
+		row := []any{p.name, decimals(f.separation[p.column]), f.columns[p.column].spread(f.wholeOf(in, p.column, pooled))}
 		for k, c := range shown {
-			row = append(row, shaded{f.spreadOf(c.Columns[p.column], p.column), scores[i][k] / max(largest, math.SmallestNonzeroFloat64)})
+			row = append(row, shaded{f.columns[p.column].spread(f.spreadOf(c.Columns[p.column], p.column)), scores[i][k] / max(largest, math.SmallestNonzeroFloat64)})
 		}
 		table.add(row...)
 	}
@@ -251,7 +251,7 @@ func (f *components) parametersSheet(shown []component, list []profile) *sheet {
 	table := &sheet{caption: "parameters of the columns", heads: append([]string{"column", "number"}, numbered("", len(shown))...), groups: groupsAfter(2, len(shown))}
 	for _, p := range list {
 		for _, key := range shown[0].Columns[p.column].keys {
-			row := []any{p.name, key}
+			row := []any{p.name, f.columns[p.column].quantity(key)}
 			for _, c := range shown {
 				row = append(row, c.Columns[p.column].Values[key])
 			}

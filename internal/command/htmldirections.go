@@ -18,7 +18,7 @@ func (f *components) newPlane(columns []int) (p plane, ok bool, err error) {
 	if d == 2 {
 		for a, j := range columns {
 			p.axes.Set(a, a, 1)
-			p.names[a] = isolated(printable(f.columns[j].Name))
+			p.names[a] = isolated(f.columns[j].axis())
 		}
 		return p, true, nil
 	}

@@ -233,7 +233,7 @@ func (d *drift) columnsSection() []htmlreport.Section {
 		c, now, then := d.m.Columns[m.column], d.now.columns[m.column], d.expected.columns[m.column]
 		missing := share(now.missing / d.now.rows)
 		if now.levels == nil {
-			measured.add(c.Name, spread{number(then.mean), number(then.sd())}, spread{number(now.mean), number(now.sd())}, shaded{withSign(m.by, 2), max(-1, min(1, m.by))}, missing)
+			measured.add(c.Name, c.spread(spread{number(then.mean), number(then.sd())}), c.spread(spread{number(now.mean), number(now.sd())}), shaded{withSign(m.by, 2), max(-1, min(1, m.by))}, missing)
 			continue
 		}
 		change := make([]float64, len(now.levels))

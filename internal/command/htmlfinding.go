@@ -165,7 +165,7 @@ func (f *components) say(in *input, j int, own, pooled columnSummary) string {
 		return fmt.Sprintf("%s = %s (%s, in all rows %s)", name, isolated(printable(shortened(levels[best]))), percentage(p[best]), percentage(all[best]))
 	}
 	here, all := f.spreadOf(own, j), f.whole(in, j)
-	numbers := fmt.Sprintf("(%s, in all rows %s)", meanAndSD(float64(here.mean), float64(here.sd)), meanAndSD(float64(all.mean), float64(all.sd)))
+	numbers := fmt.Sprintf("(%s, in all rows %s)", c.spreadText(here), c.spreadText(all))
 	switch shift, ratio := float64((here.mean-all.mean)/all.sd), float64(here.sd/all.sd); {
 	case shift >= little:
 		return "higher " + name + " " + numbers

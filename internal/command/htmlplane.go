@@ -263,7 +263,7 @@ func (f *components) histogramSection(in *input, shown []component, j int) ([]ht
 		return nil, nil
 	}
 	name, total := printable(f.columns[j].Name), floats.Sum(counts)
-	chart := htmlreport.Chart{Title: capital(f.noun) + "s over " + name, XName: name, About: fmt.Sprintf("How the rows lie over %s, and how the %ss, each by its weight, describe them.", name, f.noun)}
+	chart := htmlreport.Chart{Title: capital(f.noun) + "s over " + name, XName: f.columns[j].axis(), About: fmt.Sprintf("How the rows lie over %s, and how the %ss, each by its weight, describe them.", name, f.noun)}
 	panel := htmlreport.Panel{Name: "density", Height: 240, BinsName: "rows"}
 	table := sheet{caption: "rows in bins", heads: []string{"from", "to", "rows", "density"}}
 	for i, n := range counts {

@@ -77,6 +77,7 @@ type input struct {
 	sequences   []string    // of --sequence: what they are called
 	ids         ids         // of --id
 	dates       dateColumns // columns that were dates, with their forms
+	written     *data.Table // these columns as they were read
 	left        []string    // columns that were not read, as --drop names them
 	unread      []string    // other columns that were not read, as nothing asks for them
 	unnamed     bool        // as they were read, the columns were called V1, V2, …

@@ -402,10 +402,15 @@ func (in *input) passThrough(names []string) (list ids, err error) {
 		cell := func(int) string { return "" }
 		if !in.Empty(name) || !slices.Contains(in.Names, name) {
 			t := in.Table
+			if slices.Contains(in.dates.names, name) {
+				t = in.written
+			}
+			if _, err := t.Select(name); err != nil {
+				return list, in.wrap(fmt.Errorf("--id: %w", err))
+			}
 			if t.Codes(name) == nil {
-				if t, err = t.Factor(name, nil, false); err != nil {
-					return list, in.wrap(fmt.Errorf("--id: %w", err))
-				}
+				list.cells = append(list.cells, digitsOf(t, slices.Index(t.Names, name)))
+				continue
 			}
 			levels, codes := t.Levels(name), t.Codes(name)
 			cell = func(row int) string {
@@ -418,6 +423,20 @@ func (in *input) passThrough(names []string) (list ids, err error) {
 		list.cells = append(list.cells, cell)
 	}
 	return list, nil
+}
+
+// digitsOf are the numbers of a column as texts, whole ones in all their digits.
+func digitsOf(t *data.Table, column int) func(row int) string {
+	return func(row int) string {
+		switch v := t.Number(row, column); {
+		case v != v:
+			return ""
+		case v == math.Trunc(v) && math.Abs(v) < 1e15:
+			return strconv.FormatFloat(v, 'f', -1, 64)
+		default:
+			return strconv.FormatFloat(v, 'g', -1, 64)
+		}
+	}
 }
 
 // match keeps the model's columns, in the order in which the table has them, and returns

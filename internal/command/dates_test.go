@@ -1,0 +1,73 @@
+package command
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// trips are journeys of two seasons, with their days and hours as a table has them.
+func trips() string {
+	text := "trip,day,at,km\n"
+	for i := range 60 {
+		day := time.Date(2024, 3, 1+i%7+150*(i%2), 0, 0, 0, 0, time.UTC)
+		text += fmt.Sprintf("t%d,%s,%02d:30,%v\n", i, day.Format("02.01.2006"), 8+i%5, float64(20-15*(i%2))+float64(i%8)/8)
+	}
+	return text
+}
+
+// TestMeansOfDatesAreDates in the text and on pages; JSON and --components have numbers and their unit.
+func TestMeansOfDatesAreDates(t *testing.T) {
+	table, model, list, dir := file(t, "trips.csv", trips()), filepath.Join(t.TempDir(), "m.json"), filepath.Join(t.TempDir(), "c.csv"), t.TempDir()
+	args := []string{"--data", table, "--id", "trip", "--dates", "day,at", "--family", "auto", "--k", "2"}
+	stdout, _ := done(t, append([]string{"fit", "--out", model, "--components", list, "--report", dir}, args...)...)
+	assert.Contains(t, stdout, "2024-03-03 ± 2.0 days")
+	assert.Contains(t, stdout, "2024-07-31 ± 1.97 days")
+	page := contents(t, filepath.Join(dir, pageName))
+	for _, said := range []string{"lower day (2024-03-03 ± 2.0 days, in all rows 2024-05-17 ± 75 days)", "day, days since 1970-01-01"} {
+		assert.True(t, strings.Contains(page, said), said)
+	}
+	assert.Contains(t, contents(t, list), ",day,mean (days since 1970-01-01),19785.8666666")
+
+	r := fitJSON(t, args...)
+	units := map[string]string{}
+	for _, c := range r.Columns {
+		units[c.Name] = c.Unit
+	}
+	assert.Equal(t, map[string]string{"day": "days since 1970-01-01", "at": "days since midnight", "km": ""}, units)
+	assert.InDelta(t, 19785.8667, float64(r.Components[1].Columns[0].Values["mean"]), 1e-3)
+
+	done(t, "predict", model, "--data", table, "--report", dir, "--out", filepath.Join(t.TempDir(), "p.csv"))
+	assert.Contains(t, contents(t, filepath.Join(dir, pageName)), "2024-05-17 ± 75 days")
+}
+
+// TestDatesThatNameRowsStayAsTheyAre in what latent predict and latent fit --assignments pass through.
+func TestDatesThatNameRowsStayAsTheyAre(t *testing.T) {
+	table, model, rows := file(t, "trips.csv", trips()), filepath.Join(t.TempDir(), "m.json"), filepath.Join(t.TempDir(), "r.csv")
+	done(t, "fit", "--data", table, "--drop", "at,trip", "--dates", "day", "--k", "2", "--out", model)
+	for _, format := range []string{"csv", "json"} {
+		stdout, _ := done(t, "predict", model, "--data", table, "--id", "trip,day", "--format", format)
+		assert.Contains(t, stdout, "02.03.2024")
+	}
+	done(t, "fit", "--data", table, "--drop", "at", "--dates", "day", "--id", "day,trip", "--k", "1", "--assignments", rows)
+	assert.Equal(t, []string{"01.03.2024", "t0", "1"}, records(t, contents(t, rows))[1][:3])
+
+	digits := file(t, "digits.csv", "day,x\n20240131,1\n20240201,2\n20240203,4\n20240207,3\n")
+	done(t, "fit", "--data", digits, "--dates", "day", "--family", "gaussian-diagonal", "--k", "1", "--out", model)
+	stdout, _ := done(t, "predict", model, "--data", digits, "--id", "day")
+	assert.Contains(t, stdout, "\n20240131,1,")
+}
+
+// TestDatesHaveTheirTimes where these matter.
+func TestDatesHaveTheirTimes(t *testing.T) {
+	assert.Equal(t, "2024-01-31", dateOf(19753.4, 12))
+	assert.Equal(t, "2024-01-31 09:36", dateOf(19753.4, 0.2))
+	assert.Equal(t, "1969-12-30 12:00", dateOf(-1.5, 0.2))
+	c := column{Unit: unitOfDates}
+	assert.Equal(t, "2024-01-31 ± 12.0 days", c.spreadText(spread{19753.4, 12}))
+	assert.Equal(t, meanAndSD(1e8, 2), c.spreadText(spread{1e8, 2}), "beyond the years that have four digits")
+}
