@@ -20,15 +20,20 @@ func NewBuilder(names []string, categorical []bool, rows int, store *Store) (*Bu
 		if !categorical[j] {
 			t.columns[j].at = t.stride
 			t.stride++
-			continue
 		}
-		codes := make([]int32, rows)
-		for row := range codes {
-			codes[row] = missingCode
-		}
-		t.columns[j].factor = &factor{codes: codes}
 	}
-	var err error
+	codes, err := store.codes(len(names)-t.stride, rows)
+	if err != nil {
+		return nil, err
+	}
+	for j := range names {
+		if categorical[j] {
+			t.columns[j].factor, codes = &factor{codes: codes[0]}, codes[1:]
+			for row := range t.columns[j].factor.codes {
+				t.columns[j].factor.codes[row] = missingCode
+			}
+		}
+	}
 	if t.flat, err = store.filled(rows * t.stride); err != nil {
 		return nil, err
 	}

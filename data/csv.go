@@ -118,11 +118,18 @@ func (b *csvBuilder) successor() (next *csvBuilder, err error) {
 	next = newCSVBuilder(b.Missing, b.store)
 	next.before, next.kindsKnown, next.Columns = b.before, true, make([]fastcsv.Column, len(b.Columns))
 	numeric := 0
+	for _, c := range b.Columns {
+		if !c.Categorical {
+			numeric++
+		}
+	}
+	codes, err := b.store.codes(len(b.Columns)-numeric, b.Rows)
+	if err != nil {
+		return nil, err
+	}
 	for j, c := range b.Columns {
 		if next.Columns[j].Categorical = c.Categorical; c.Categorical {
-			next.Columns[j].Codes = make([]int32, 0, b.Rows)
-		} else {
-			numeric++
+			next.Columns[j].Codes, codes = codes[0][:0], codes[1:]
 		}
 	}
 	next.Numbers, err = b.store.numbers(b.Rows * numeric)
@@ -215,6 +222,7 @@ func (b *csvBuilder) readRows(records *records, p fastcsv.Pace) error {
 			}
 			tryAt, pause = records.offset()+pause, 2*pause
 		}
+		began := records.offset()
 		record, err := records.Read()
 		if err == io.EOF {
 			return nil
@@ -228,7 +236,21 @@ func (b *csvBuilder) readRows(records *records, p fastcsv.Pace) error {
 		if err := b.add(record, records); err != nil {
 			return err
 		}
+		if b.Rows == 1 && !b.kindsKnown && !b.store.holds(b.codeBytes(float64(records.source.Size)/float64(records.offset()-began))) {
+			b.forget() // the second reading knows how many codes there are, and the store has a place for them
+		}
 	}
+}
+
+// codeBytes are those of the codes of so many rows like the first.
+func (b *csvBuilder) codeBytes(rows float64) float64 {
+	bytes := 0.
+	for _, c := range b.Columns {
+		if c.Categorical {
+			bytes += 4 * rows
+		}
+	}
+	return bytes
 }
 
 func newColumns(names []string, reading func(name string) Reading) []fastcsv.Column {

@@ -53,8 +53,12 @@ func (t *Table) Factors(names []string, levels [][]string, unseenMissing bool) (
 	}
 	made := *t
 	made.Names, made.columns, made.index = slices.Clone(t.Names), slices.Clone(t.columns), new(index)
+	codes, err := t.store.codes(len(places), t.rows)
+	if err != nil {
+		return nil, err
+	}
 	for i, j := range places {
-		f, err := t.recoded(j, levels[i], unseenMissing)
+		f, err := t.recoded(j, levels[i], unseenMissing, codes[i])
 		if err != nil {
 			return nil, err
 		}
@@ -63,8 +67,8 @@ func (t *Table) Factors(names []string, levels [][]string, unseenMissing bool) (
 	return &made, nil
 }
 
-// recoded is column j with these levels.
-func (t *Table) recoded(j int, levels []string, unseenMissing bool) (*factor, error) {
+// recoded is column j with these levels, whose codes it puts into a list.
+func (t *Table) recoded(j int, levels []string, unseenMissing bool, codes []int32) (*factor, error) {
 	name := t.Names[j]
 	own, err := t.ownFactor(j, levels == nil)
 	if err != nil {
@@ -76,7 +80,7 @@ func (t *Table) recoded(j int, levels []string, unseenMissing bool) (*factor, er
 		return nil, fmt.Errorf("column %q: %w", name, err)
 	}
 
-	recoded := own.recode(levels)
+	recoded := own.recode(levels, codes)
 	if !unseenMissing {
 		for row, code := range own.codes {
 			if code != missingCode && recoded.codes[row] == missingCode {
@@ -169,8 +173,8 @@ func checkLevels(levels []string) error {
 	return nil
 }
 
-// recode gives the same cells other levels; those that have none of them are missing.
-func (f *factor) recode(levels []string) *factor {
+// recode gives the same cells other levels, and puts their codes into a list; those that have none of the levels are missing.
+func (f *factor) recode(levels []string, codes []int32) *factor {
 	byText := make(map[string]int32, len(levels))
 	byNumber := make(map[float64]int32) // missingCode where several levels are one number
 	for i, level := range levels {
@@ -195,14 +199,13 @@ func (f *factor) recode(levels []string) *factor {
 		to[i] = code
 	}
 
-	recoded := &factor{levels: slices.Clone(levels), codes: make([]int32, len(f.codes))}
 	for row, code := range f.codes {
 		if code != missingCode {
 			code = to[code]
 		}
-		recoded.codes[row] = code
+		codes[row] = code
 	}
-	return recoded
+	return &factor{levels: slices.Clone(levels), codes: codes}
 }
 
 // longDigits says whether other digits may be the same number.

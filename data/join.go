@@ -61,7 +61,12 @@ func (t *Table) root(store *Store, more bool) (*Table, error) {
 		return t, nil
 	}
 	own := *t
-	own.store = store
+	own.store, own.columns = store, slices.Clone(t.columns)
+	for j, c := range own.columns {
+		if c.factor != nil { // later parts follow, in memory
+			own.columns[j].factor = &factor{c.factor.levels, slices.Clone(c.factor.codes), c.factor.decimal}
+		}
+	}
 	var err error
 	if own.flat, err = store.numbers(len(t.flat)); err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 	"github.com/latent-go/latent/internal/memory"
 )
 
-// A Store holds the numbers of tables: in memory up to a limit, and beyond it in files that are mapped, whose pages the
+// A Store holds the numbers of tables, and the codes of their categories: in memory up to a limit, and beyond it in files that are mapped, whose pages the
 // system reads and drops as it sees fit. A table larger than memory is read, fitted and classified through it as any other,
 // since its numbers are one slice of float64 wherever they lie. An NPY file of float64 in row-major order is mapped itself;
 // what has to be decoded (CSV, other types) lies in a temporary file, which has no name where the system lets it go
@@ -132,6 +132,16 @@ func (s *Store) fits(bytes int64) bool {
 	return true
 }
 
+// holds says whether there is so much room in memory.
+func (s *Store) holds(bytes float64) bool {
+	if s == nil {
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return float64(s.used)+bytes <= float64(s.limit)
+}
+
 // numbers makes a slice of capacity n and no length.
 func (s *Store) numbers(n int) ([]float64, error) {
 	if s == nil {
@@ -149,6 +159,24 @@ func (s *Store) numbers(n int) ([]float64, error) {
 func (s *Store) filled(n int) ([]float64, error) {
 	x, err := s.numbers(n)
 	return x[:min(n, cap(x))], err
+}
+
+// codes makes lists of n codes each, to be overwritten: in one piece, as a store may hold many columns but not many files.
+func (s *Store) codes(lists, n int) ([][]int32, error) {
+	x, err := s.filled((lists*n + 1) / 2)
+	if err != nil {
+		return nil, err
+	}
+	all, list := codesOf(x), make([][]int32, lists)
+	for j := range list {
+		list[j] = all[j*n : (j+1)*n : (j+1)*n]
+	}
+	return list, nil
+}
+
+// codesOf are the codes that lie in the memory of numbers, two in each.
+func codesOf(x []float64) []int32 {
+	return unsafe.Slice((*int32)(unsafe.Pointer(unsafe.SliceData(x))), 2*len(x))
 }
 
 // resized is x with a capacity of n.

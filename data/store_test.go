@@ -79,6 +79,59 @@ func TestTablesBeyondTheLimitLieInFiles(t *testing.T) {
 	require.Empty(t, left, "temporary files")
 }
 
+// TestCodesBeyondTheLimitLieInFiles: those of categories, as they are read, given other levels, and where rows are left out.
+func TestCodesBeyondTheLimitLieInFiles(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("a,b,c,d\n")
+	for i := range 20_000 {
+		d := []string{"x", "y", "", "z"}[i*i%4]
+		fmt.Fprintf(&text, "l%d,%s,m%d,%d\n", i%7, d, i%300, i)
+	}
+	for name, read := range map[string]func(o CSVOptions) (*Table, error){
+		"one file": func(o CSVOptions) (*Table, error) { return ReadCSV(strings.NewReader(text.String()), o) },
+		"parts":    func(o CSVOptions) (*Table, error) { return ReadParts(parts(text.String(), text.String()), o) },
+		"a builder": func(o CSVOptions) (*Table, error) {
+			b, err := NewBuilder([]string{"a", "b", "c", "d"}, []bool{true, false, true, true}, 9000, o.Store)
+			if err != nil {
+				return nil, err
+			}
+			numbers, stride := b.Numbers(1)
+			for i := range 9000 {
+				b.Codes(0)[i], b.Codes(2)[i], numbers[i*stride] = int32(i%3), int32(i%2), float64(i)
+				if i%4 > 0 { // else it is missing
+					b.Codes(3)[i] = int32(i % 3)
+				}
+			}
+			for _, j := range []int{0, 2, 3} {
+				b.Finish(j, []string{"x", "y", "z"}, nil)
+			}
+			return b.Table(0), nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			want, err := read(CSVOptions{})
+			require.NoError(t, err)
+			for _, limit := range []int64{0, 100_000, 1 << 30} {
+				store := NewStore(limit)
+				got, err := read(CSVOptions{Store: store})
+				require.NoError(t, err)
+				require.Equal(t, limit < 1<<30, store.Mapped() > 0)
+				requireAlike(t, want, got)
+				levels := [][]string{{"z", "y", "x"}, {"l1", "l0"}}
+				before := store.Mapped()
+				wanted, err := want.Factors([]string{"c", "a"}, levels, true)
+				require.NoError(t, err)
+				recoded, err := got.Factors([]string{"c", "a"}, levels, true)
+				require.NoError(t, err)
+				require.Equal(t, limit < 1<<30, store.Mapped() > before)
+				requireSame(t, wanted, recoded)
+				requireSame(t, want, got)
+				require.NoError(t, store.Close())
+			}
+		})
+	}
+}
+
 func TestAnArrayOfFloatsIsMappedItself(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", filepath.Join(dir, "none")) // what makes a temporary file fails

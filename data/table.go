@@ -211,17 +211,25 @@ func (t *Table) dropRows(drop func(row int) bool) (complete *Table, dropped int,
 		if c.factor == nil {
 			kept.columns[j].at = len(numeric)
 			numeric = append(numeric, c)
+		}
+	}
+	kept.stride = len(numeric)
+	lists, err := t.store.codes(kept.Cols()-kept.stride, kept.rows)
+	if err != nil {
+		return nil, 0, err
+	}
+	for j, c := range t.columns {
+		if c.factor == nil {
 			continue
 		}
-		codes := make([]int32, 0, kept.rows)
+		codes := lists[0][:0]
 		for row, code := range c.factor.codes {
 			if !missing[row] {
 				codes = append(codes, code)
 			}
 		}
-		kept.columns[j].factor = &factor{levels: c.factor.levels, codes: codes}
+		kept.columns[j].factor, lists = &factor{levels: c.factor.levels, codes: codes}, lists[1:]
 	}
-	kept.stride = len(numeric)
 	if kept.flat, err = t.store.numbers(kept.rows * kept.stride); err != nil {
 		return nil, 0, err
 	}
