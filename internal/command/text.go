@@ -214,10 +214,11 @@ func (r *report) agreeing() string {
 	return line
 }
 
-// alone says whether one start came to the best value, and so many did not that there may be better ones.
+// alone says whether one start came to the best value, and so many did not that there may be better ones. Of a fit that was cut short
+// that says nothing.
 func (r *report) alone() bool {
 	const many = 5
-	return r.apart() >= many && r.reached() == 1
+	return r.Converged && r.apart() >= many && r.reached() == 1
 }
 
 // moreStarts is what to do about that.
