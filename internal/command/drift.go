@@ -19,6 +19,10 @@ const (
 	mostUnlike = 20
 	// unlikely is the part of the rows drawn from the model that are less likely than a row which is called unlike them.
 	unlikely = 0.001
+	// mostTables bounds the tables of sequences that are drawn, each of so many rows as came, but of no more than mostSteps.
+	mostTables = 200
+	// mostCellsDrawn bounds the cells of what is drawn, where rows are wide.
+	mostCellsDrawn = 20_000_000
 )
 
 // A drift gathers how rows lie beside what a model expects, block by block: its size does not grow with them.
@@ -30,7 +34,9 @@ type drift struct {
 	unlike        []unlikeRow // the least likely first
 	gaps          [][]int     // the missing columns of some rows, each of which is kept with the same probability
 	rng           *rand.Rand
-	fault         error // why the model drew no rows
+	fault         error       // why the model drew no rows
+	lengths       []int       // of the sequences that came, as many as tables drawn have; nil where rows are independent
+	drawn         []gathering // of tables of sequences that the model drew
 }
 
 // A gathering is what is kept of rows.
@@ -91,23 +97,91 @@ func newDrift(m *modelFile) (*drift, error) {
 
 // draw gathers rows that the model draws, with the gaps of those that came. Where it takes columns as given, add has done it.
 func (d *drift) draw() {
-	if d.m.saved.given != nil {
+	switch {
+	case d.m.saved.given != nil:
+		return
+	case d.lengths != nil:
+		d.drawTables()
 		return
 	}
 	n, width := mostDrawn, len(d.m.Columns)
-	const cells, few = 20_000_000, 200
-	n = min(n, max(few, cells/width))
+	const few = 200
+	n = min(n, max(few, mostCellsDrawn/width))
 	x, _, err := d.m.saved.sample(n, d.rng)
 	if err != nil {
 		d.fault = err
 		return
 	}
+	d.expect(d.withGaps(x))
+}
+
+// withGaps are rows that the model drew, with gaps as those that came have.
+func (d *drift) withGaps(x []float64) framework.Rows {
+	width := len(d.m.Columns)
+	n := len(x) / width
 	for i := range n {
 		for _, j := range d.gaps[i%len(d.gaps)] {
 			x[i*width+j] = math.NaN()
 		}
 	}
-	d.expect(framework.Rows{N: n, D: width, Stride: width, X: x})
+	return framework.Rows{N: n, D: width, Stride: width, X: x}
+}
+
+// follow notes the lengths of sequences that came, up to the size of a table that is drawn.
+func (d *drift) follow(ends []int) {
+	first, sum := 0, 0
+	for _, n := range d.lengths {
+		sum += n
+	}
+	for _, end := range ends {
+		if n := min(end-first, mostSteps-sum); n > 0 {
+			d.lengths, sum = append(d.lengths, n), sum+n
+		}
+		first = end
+	}
+}
+
+// drawTables gathers tables of sequences as long as those that came: their steps are not independent, so that by how much one table
+// differs from another says what chance does.
+func (d *drift) drawTables() {
+	var ends []int
+	sum := 0
+	for _, n := range d.lengths {
+		sum += n
+		ends = append(ends, sum)
+	}
+	const few = 20
+	for range min(mostTables, max(few, min(4*mostDrawn, mostCellsDrawn/len(d.m.Columns))/sum)) {
+		x, err := d.m.saved.series(d.lengths, d.rng)
+		var table []float64
+		var b framework.Rows
+		if err == nil {
+			b = d.withGaps(x)
+			table, err = d.m.saved.sequences(framework.Sequences{Steps: b, Ends: ends})
+		}
+		if err != nil {
+			d.fault = err
+			return
+		}
+		one := d.gathering()
+		d.gather(&one, b, table)
+		d.gather(&d.expected, b, table)
+		d.drawn = append(d.drawn, one)
+	}
+}
+
+// chance is how far a number of the rows that came may be from what the model expects: two standard errors of a mean of standardised
+// rows, or, of sequences, twice the deviation of the tables drawn, of which so is away from what is expected.
+func (d *drift) chance(away func(g *gathering) float64) float64 {
+	if len(d.drawn) == 0 {
+		return 2 / math.Sqrt(d.now.rows)
+	}
+	sum := 0.0
+	for i := range d.drawn {
+		v := away(&d.drawn[i])
+		sum += v * v
+	}
+	return 2 * math.Sqrt(sum/float64(len(d.drawn))*d.drawn[0].rows/d.now.rows)
 }
 
 func (d *drift) gathering() gathering {
@@ -127,12 +201,7 @@ func (d *drift) gathering() gathering {
 func (d *drift) expect(b framework.Rows) {
 	var table []float64
 	var err error
-	if d.m.saved.sequences != nil {
-		table, err = d.m.saved.sequences(framework.Sequences{Steps: b, Ends: []int{b.N}})
-	} else {
-		table, err = d.m.saved.score(b)
-	}
-	if err != nil {
+	if table, err = d.m.saved.score(b); err != nil {
 		d.fault = cmp.Or(d.fault, err)
 		return
 	}
@@ -235,23 +304,24 @@ func (d *drift) movements() (list []movement) {
 	}
 	given := setOf(d.m.taken())
 	for j, c := range d.m.Columns {
-		now, then := d.now.columns[j], d.expected.columns[j]
-		if given[c.Name] || now.n == 0 || then.n == 0 {
-			continue
-		}
-		by := (now.mean - then.mean) / then.sd()
-		if now.levels != nil {
-			by = 0
-			for l := range now.levels {
-				by += math.Abs(now.levels[l]/now.n-then.levels[l]/then.n) / 2
-			}
-		}
-		if by-by == 0 {
+		if by := d.moves(&d.now, j); !given[c.Name] && by-by == 0 {
 			list = append(list, movement{j, by})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b movement) int { return cmp.Compare(math.Abs(b.by), math.Abs(a.by)) })
 	return list
+}
+
+// moves is how far column j of some rows is from what the model expects; NaN where there is no value.
+func (d *drift) moves(g *gathering, j int) (by float64) {
+	now, then := &g.columns[j], &d.expected.columns[j]
+	if now.levels == nil {
+		return (now.mean - then.mean) / then.sd()
+	}
+	for l := range now.levels {
+		by += math.Abs(now.levels[l]/now.n-then.levels[l]/then.n) / 2
+	}
+	return by
 }
 
 // farthest is the column of numbers in which a row is farthest from what the model expects, and how many of its standard deviations;

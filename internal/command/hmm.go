@@ -400,6 +400,10 @@ func loadHMM(file *modelFile) (*savedModel, error) {
 	saved.expect = func(states []float64) (forecastStep, error) {
 		return expectation(m, p, file.Columns, states)
 	}
+	saved.series = func(lengths []int, rng *rand.Rand) ([]float64, error) {
+		x, _, err := m.Sample(p, lengths, rng)
+		return x, err
+	}
 	var last []float64 // what the state of the next step is drawn from
 	saved.sample = func(n int, rng *rand.Rand) ([]float64, []int, error) {
 		one := *p

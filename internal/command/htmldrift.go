@@ -32,10 +32,10 @@ func (d *drift) html(in *input, model string, warnings []string) *htmlreport.Pag
 	}
 }
 
-// then is the mean log-likelihood of a row of the fit; of fits that have none, and beside rows with gaps, whose
-// log-likelihood is that of fewer cells, of a row drawn from the model.
+// then is the mean log-likelihood of a row of the fit; of fits that have none, beside rows with gaps, whose
+// log-likelihood is that of fewer cells, and of sequences, of a row drawn from the model.
 func (d *drift) then() (mean float64, fitted bool) {
-	if d.missing() > 0 && d.expected.rows > 0 {
+	if (d.missing() > 0 || len(d.drawn) > 0) && d.expected.rows > 0 {
 		return d.expected.sum / d.expected.rows, false
 	}
 	if then := float64(d.m.LogLik / d.m.N); then != 0 && then-then == 0 { // a model file has 0 for none
@@ -81,7 +81,8 @@ func (d *drift) verdict() string {
 		return text
 	}
 	sd, strange := stat.StdDev(d.expected.logs.kept, nil), d.now.logs.below(d.threshold())
-	shift, sure := (now-then)/sd, 2/math.Sqrt(d.now.rows) // sure is two standard errors of a mean, in standard deviations
+	shift := (now - then) / sd
+	sure := d.chance(func(g *gathering) float64 { return (g.sum/g.rows - d.expected.sum/d.expected.rows) / sd })
 	said := "The new rows are like those of the fit."
 	switch {
 	case shift < -max(clear, sure) || strange > many && strange-2*math.Sqrt(strange*(1-strange)/d.now.rows) > few:
@@ -103,8 +104,8 @@ func (d *drift) verdict() string {
 	}
 	var moved []string
 	for _, m := range d.movements() {
-		chance := sure
-		if levels := d.m.Columns[m.column].Levels; len(levels) > 0 {
+		chance := d.chance(func(g *gathering) float64 { return d.moves(g, m.column) })
+		if levels := d.m.Columns[m.column].Levels; len(levels) > 0 && len(d.drawn) == 0 {
 			chance = math.Sqrt(float64(len(levels)) / d.now.rows)
 		}
 		if math.Abs(m.by) >= max(2*some, chance) && len(moved) < mostSaid {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -105,4 +106,39 @@ func TestDriftOfWhatIsNotARow(t *testing.T) {
 	done(t, "fit", "--model", "regression", "--data", "NOdata", "--response", "NO", "--k", "1", "--out", model)
 	fails(t, 2, "needs all columns of the model", "", "predict", model, "--data", file(t, "x.csv", "Equivalence\n0.9\n1\n"), "--report", dir)
 	fails(t, 2, "--report is -: name a folder", "", "predict", model, "--data", "NOdata", "--report", "-")
+}
+
+// TestDriftOfSequencesKnowsThatStepsDepend: tables that the model draws are hardly ever said to differ from it, although means of steps that
+// depend on each other vary more than those of independent rows; another series is.
+func TestDriftOfSequencesKnowsThatStepsDepend(t *testing.T) {
+	model, dir := filepath.Join(t.TempDir(), "m.json"), t.TempDir()
+	done(t, "fit", "--model", "hmm", "--data", "earthquakes", "--drop", "year", "--family", "poisson", "--k", "3", "--restarts", "1", "--out", model)
+	verdict := func(table string) string {
+		done(t, "predict", model, "--data", table, "--report", dir, "--out", filepath.Join(dir, "p.csv"))
+		page := contents(t, filepath.Join(dir, pageName))
+		_, said, _ := strings.Cut(page, "What was found")
+		said, _, _ = strings.Cut(said, "</section>")
+		return said
+	}
+	var differ, moved int
+	for seed := range 20 {
+		table := filepath.Join(dir, "s.csv")
+		done(t, "sample", model, "-n", "107", "--seed", strconv.Itoa(seed+1), "--out", table)
+		said := verdict(table)
+		if strings.Contains(said, "unlike") || strings.Contains(said, "less likely") {
+			differ++
+		}
+		if strings.Contains(said, "Moved most") {
+			moved++
+		}
+	}
+	assert.LessOrEqual(t, differ, 1)
+	assert.LessOrEqual(t, moved, 4, "3 here; of 50 tables 4, and 30 where steps were taken for independent rows")
+	busy := "count\n"
+	for i := range 107 {
+		busy += fmt.Sprintln(60 + i%9)
+	}
+	said := verdict(file(t, "other.csv", busy))
+	assert.Contains(t, said, "unlike those of the fit")
+	assert.Contains(t, said, "Moved most")
 }

@@ -227,6 +227,7 @@ type savedModel struct {
 	// steps after each sequence, and expect says what the columns are under such probabilities.
 	sequences func(b framework.Sequences) ([]float64, error)
 	forecast  func(b framework.Sequences, h int) ([]float64, error)
+	series    func(lengths []int, rng *rand.Rand) (x []float64, err error) // draws sequences; nil likewise
 	expect    func(states []float64) (forecastStep, error)
 	// prior is score for rows that have the columns of the gate alone; nil where there is none.
 	gate  []column

@@ -176,6 +176,9 @@ func (p *prediction) between(s *session, first, end int, use func(part *predicti
 		}
 		if p.drift != nil {
 			p.drift.add(b, table, func(i int) int { return p.origin(first + i) })
+			if p.ends != nil {
+				p.drift.follow(p.series(b).Ends)
+			}
 		}
 		table = p.withNumbers(table, first, n)
 		if p.in.known != nil {
