@@ -331,12 +331,19 @@ func (c *chain) print(p *page) {
 		}
 	}
 	k := min(max(used, 1), mostRows)
-	durations := c.model.Durations(c.params)
+	durations, share := c.model.Durations(c.params), c.stationary()
 	shown, g := p.widest(k, func(n int) *grid {
-		heads := append([]string{"from state", "begins", "stays, steps"}, numbered("to ", n)...)
+		heads := []string{"from state", "begins", "stays, steps"}
+		if share != nil {
+			heads = append(heads, "long run")
+		}
+		heads = append(heads, numbered("to ", n)...)
 		g := newGrid(heads...)
 		for i := range k {
 			row := []string{strconv.Itoa(i + 1), fmt.Sprintf("%.3f", c.params.Start[i]), stayed(durations[i])}
+			if share != nil {
+				row = append(row, fmt.Sprintf("%.3f", float64(share[i])))
+			}
 			for j := range n {
 				cell := fmt.Sprintf("%.3f", c.params.Move(i, j))
 				if c.moveErrors != nil {
@@ -350,6 +357,9 @@ func (c *chain) print(p *page) {
 	})
 	p.line("")
 	text := "Probabilities of the first state, steps that a state is stayed in once it is entered, and probabilities of the state that comes next"
+	if share != nil {
+		text = strings.Replace(text, "entered, and", "entered, the share of the steps in it in the long run, and", 1)
+	}
 	if c.moveErrors != nil {
 		text += ", ± standard errors by bootstrap"
 	}

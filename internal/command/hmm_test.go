@@ -268,3 +268,12 @@ func TestForecastsOfOneStateHaveTheMomentsOfTheTable(t *testing.T) {
 		}
 	}
 }
+
+// TestTheLongRunIsBesideTheTransitions, as JSON has it.
+func TestTheLongRunIsBesideTheTransitions(t *testing.T) {
+	args := []string{"--data", "earthquakes", "--drop", "year", "--family", "poisson", "--k", "2"}
+	_, p := fitChain(t, args...)
+	stdout, _ := done(t, append([]string{"fit", "--model", "hmm"}, args...)...)
+	assert.Contains(t, stdout, "long run")
+	assert.Contains(t, stdout, fmt.Sprintf(" %.3f ", p.Stationary[0]))
+}
