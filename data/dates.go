@@ -74,8 +74,6 @@ func (t *Table) Dates(names, asked []string) (dated *Table, found []string, err 
 	if err != nil {
 		return nil, nil, err
 	}
-	made := *t
-	made.Names, made.columns, made.index = slices.Clone(t.Names), slices.Clone(t.columns), new(index)
 	days := make([][]float64, len(names))
 	for i, j := range places {
 		form := ""
@@ -86,19 +84,9 @@ func (t *Table) Dates(names, asked []string) (dated *Table, found []string, err 
 			return nil, nil, fmt.Errorf("column %q: %w", t.Names[j], err)
 		}
 		found = append(found, form)
-		made.columns[j] = column{at: t.stride + i, marked: t.columns[j].marked}
 	}
-	made.stride += len(names)
-	if made.flat, err = t.store.numbers(t.rows * made.stride); err != nil {
-		return nil, nil, err
-	}
-	for row := range t.rows {
-		made.flat = append(made.flat, t.flat[row*t.stride:(row+1)*t.stride]...)
-		for _, list := range days {
-			made.flat = append(made.flat, list[row])
-		}
-	}
-	return &made, found, nil
+	dated, err = t.withNumbers(places, days)
+	return dated, found, err
 }
 
 // daysOf are the dates of column j.

@@ -67,6 +67,63 @@ func (t *Table) Factors(names []string, levels [][]string, unseenMissing bool) (
 	return &made, nil
 }
 
+// Numbers returns the table with categorical columns made numeric, all different: texts are those of each name that stand for missing
+// values, in its place. It is an error if there is no such column, or if another of its levels is no number.
+func (t *Table) Numbers(names []string, texts [][]string) (*Table, error) {
+	places, err := t.places(names)
+	if err != nil {
+		return nil, err
+	}
+	columns := make([][]float64, len(places))
+	for i, j := range places {
+		f := t.columns[j].factor
+		if f == nil {
+			columns[i] = t.column(j)
+			continue
+		}
+		values := make([]float64, len(f.levels))
+		for code, level := range f.levels {
+			var kind fastcsv.Kind
+			values[code], kind = fastcsv.ParseDecimal(level, f.decimal)
+			if kind != fastcsv.Number {
+				values[code] = math.NaN()
+			}
+			if kind != fastcsv.Number && !slices.Contains(texts[i], level) && slices.Contains(f.codes, int32(code)) {
+				return nil, fmt.Errorf("%s; a numeric column is needed here", t.describeText(j))
+			}
+		}
+		columns[i] = make([]float64, t.rows)
+		for row, code := range f.codes {
+			columns[i][row] = math.NaN()
+			if code != missingCode {
+				columns[i][row] = values[code]
+			}
+		}
+	}
+	return t.withNumbers(places, columns)
+}
+
+// withNumbers is the table with numbers in place of some columns.
+func (t *Table) withNumbers(places []int, columns [][]float64) (made *Table, err error) {
+	made = new(Table)
+	*made = *t
+	made.Names, made.columns, made.index = slices.Clone(t.Names), slices.Clone(t.columns), new(index)
+	for i, j := range places {
+		made.columns[j] = column{at: t.stride + i, marked: t.columns[j].marked}
+	}
+	made.stride += len(places)
+	if made.flat, err = t.store.numbers(t.rows * made.stride); err != nil {
+		return nil, err
+	}
+	for row := range t.rows {
+		made.flat = append(made.flat, t.flat[row*t.stride:(row+1)*t.stride]...)
+		for _, list := range columns {
+			made.flat = append(made.flat, list[row])
+		}
+	}
+	return made, nil
+}
+
 // recoded is column j with these levels, whose codes it puts into a list.
 func (t *Table) recoded(j int, levels []string, unseenMissing bool, codes []int32) (*factor, error) {
 	name := t.Names[j]

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/latent-go/latent/internal/fastcsv"
 )
@@ -44,6 +45,9 @@ type Suggestion struct {
 	Cause  Cause
 	Detail string   // the numbers or texts in question, for a message; may be empty
 	Texts  []string // of TextsInNumbers and MissingTexts: the levels in question
+	// Gaps, of TextsInNumbers, says that the texts are likely to stand for missing values: at most three, without a digit, in a tenth
+	// of the cells or known for it, among more different numbers than codes have.
+	Gaps bool
 }
 
 // Suggest looks for what a column is. [Table.Kinds] goes by the form of single values; this is the second look, at
@@ -249,12 +253,11 @@ func (t *Table) suggestLevels(name string) Suggestion {
 	case errors.Is(err, ErrGrouped):
 		return Suggestion{Kind: Categorical, Cause: SeparatedThousands}
 	case cells > 0 && numbers > cells:
-		detail := fmt.Sprintf("(%s in %s, among %s)", firstQuoted(texts), plural(cells, "cell"), plural(numbers, "number"))
-		return Suggestion{Categorical, TextsInNumbers, detail, texts}
+		return t.suggestMixed(name, texts, cells, numbers, len(levels))
 	case len(known) > mostCodes && areDates(known):
 		return Suggestion{Kind: Date, Cause: Dates, Detail: "(such as " + firstQuoted(known[:1]) + ")"}
 	case len(gaps) > 0:
-		return Suggestion{Categorical, MissingTexts, "(" + firstQuoted(gaps) + ")", gaps}
+		return Suggestion{Kind: Categorical, Cause: MissingTexts, Detail: "(" + firstQuoted(gaps) + ")", Texts: gaps}
 	case len(levels) >= fewestRows && 2*len(levels) > rows:
 		return Suggestion{Kind: Identifier, Cause: DifferentTexts, Detail: detail}
 	case len(levels) > mostCodes && scarce && areDigitCodes(levels):
@@ -263,6 +266,20 @@ func (t *Table) suggestLevels(name string) Suggestion {
 		return Suggestion{Kind: Categorical, Cause: ManyLevels, Detail: detail}
 	}
 	return Suggestion{Kind: Categorical, Cause: Levels}
+}
+
+// suggestMixed is suggestLevels of texts in so many cells among more numbers.
+func (t *Table) suggestMixed(name string, texts []string, cells, numbers, levels int) Suggestion {
+	f := t.factor(name)
+	where := fmt.Sprintf("in row %d", t.Origin(slices.IndexFunc(f.codes, f.isText))+1)
+	if cells > 1 {
+		where = fmt.Sprintf("in %d cells, the first %s", cells, where)
+	}
+	known := !slices.ContainsFunc(texts, func(text string) bool { return !standsForMissing(text) })
+	return Suggestion{Kind: Categorical, Cause: TextsInNumbers, Texts: texts,
+		Detail: fmt.Sprintf("(%s %s, among %s)", firstQuoted(texts), where, plural(numbers, "number")),
+		Gaps: len(texts) <= 3 && levels-len(texts) > mostCodes && (known || 10*cells <= numbers+cells) &&
+			!slices.ContainsFunc(texts, func(text string) bool { return strings.ContainsFunc(text, unicode.IsDigit) })}
 }
 
 // areDigitCodes says whether all texts are digits, and as many.

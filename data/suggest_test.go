@@ -53,7 +53,7 @@ func TestSuggestionsForColumns(t *testing.T) {
 		// Texts.
 		{"x", 60, func(i int) any { return fmt.Sprintf("L%d", i*7%20) }, Categorical, ManyLevels, "(20 levels in 60 rows)"},
 		{"x", 30, func(i int) any { return fmt.Sprintf("\"1,%d\"", i%9) }, Categorical, DecimalCommas, ""},
-		{"x", 30, func(i int) any { return []any{i, "x"}[i/29] }, Categorical, TextsInNumbers, `("x" in 1 cell, among 29 numbers)`},
+		{"x", 30, func(i int) any { return []any{i, "x"}[i/29] }, Categorical, TextsInNumbers, `("x" in row 30, among 29 numbers)`},
 		{"x", 30, func(i int) any { return []string{"a", "b", "-", "N/A"}[i%4] }, Categorical, MissingTexts, `("-", "N/A")`},
 		{"x", 30, func(i int) any { return []string{"yes", "no"}[i%2] }, Categorical, Levels, ""},
 
@@ -136,4 +136,39 @@ func TestConstantLooksAtRowsOfPositiveWeight(t *testing.T) {
 	}
 	assert.Equal(t, []bool{true, false, false, false}, constant(nil))
 	assert.Equal(t, []bool{true, true, false, true}, constant([]float64{1, 1, 0, 2}))
+}
+
+// TestTextsThatMayBeGaps: few, without a digit, and among numbers that are no codes; they are what Numbers makes missing.
+func TestTextsThatMayBeGaps(t *testing.T) {
+	for _, c := range []struct {
+		texts  []string
+		values int // different numbers
+		every  int // row that has a text
+		want   bool
+	}{
+		{[]string{"k.A."}, 20, 60, true}, {[]string{"k.A."}, 5, 60, false}, {[]string{"k.A."}, 20, 5, false}, {[]string{"n/a"}, 20, 5, true}, {[]string{"n/a", "low"}, 20, 5, false},
+		{[]string{"<3"}, 20, 60, false}, {[]string{"a", "b", "c"}, 20, 12, true}, {[]string{"a", "b", "c", "d"}, 20, 12, false},
+	} {
+		text, want := "x;y\n", []float64(nil)
+		for i := range 240 {
+			v := float64(i*7%c.values) + 0.5
+			cell := fmt.Sprint(v)
+			if i%c.every == 0 {
+				cell, v = c.texts[i/c.every%len(c.texts)], math.NaN()
+			}
+			text, want = text+cell+";u\n", append(want, v)
+		}
+		table := csvTable(t, text)
+		s := table.Suggest("x", nil)
+		require.Equal(t, TextsInNumbers, s.Cause)
+		assert.Equal(t, c.want, s.Gaps, "%v", c)
+		numeric, err := table.Numbers([]string{"x"}, [][]string{s.Texts})
+		require.NoError(t, err)
+		got, err := numeric.Column("x")
+		require.NoError(t, err)
+		assert.Equal(t, bitsOf(want), bitsOf(got))
+		assert.Equal(t, table.Codes("y"), numeric.Codes("y"))
+		_, err = table.Numbers([]string{"x"}, [][]string{nil})
+		assert.ErrorContains(t, err, `column "x" is categorical: row 1 is "`)
+	}
 }

@@ -101,6 +101,7 @@ func (c *fitCommand) assign(s *session, r *report, in input) error {
 	if err != nil {
 		return in.wrap(err)
 	}
+	in.marks = m.Settings.NA
 	if err := in.recode(m.Columns, order, false); err != nil {
 		return in.wrap(err)
 	}

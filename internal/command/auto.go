@@ -37,7 +37,11 @@ func (in *input) auto(s *session, given *columnFamilies) ([]suspect, error) {
 	}); err != nil {
 		return nil, err
 	}
-	notes := notesOn(list, given)
+	noted, err := in.takeGaps(list, given)
+	if err != nil {
+		return nil, err
+	}
+	notes := append(noted, notesOn(list, given)...)
 	var out []string
 	list = slices.DeleteFunc(list, func(c suspect) bool {
 		useless := c.name != "" && familyOf[c.Kind] == ""
@@ -55,9 +59,82 @@ func (in *input) auto(s *session, given *columnFamilies) ([]suspect, error) {
 	if len(out) == 0 {
 		return list, nil
 	}
-	var err error
 	in.Table, err = in.Table.Drop(out...)
 	return list, err
+}
+
+// takeGaps has columns of numbers with a few texts among them be numeric, the texts standing for missing values as those of --na do, and
+// looks at such columns once more. A text that is a level of another column stays one, and so do all where missing values are not to be
+// integrated out.
+func (in *input) takeGaps(list []suspect, given *columnFamilies) (notes []string, err error) {
+	var names []string
+	taken := slices.DeleteFunc(slices.Clone(list), func(c suspect) bool { return !c.Gaps || in.gaps != missingKeep })
+	for before := -1; before != len(taken); {
+		before = len(taken)
+		names = nil
+		for _, c := range taken {
+			names = append(names, c.name)
+		}
+		others := without(in.Names, setOf(names))
+		taken = slices.DeleteFunc(taken, func(c suspect) bool {
+			return slices.ContainsFunc(others, func(name string) bool { return len(without(c.Texts, setOf(in.Levels(name)))) < len(c.Texts) })
+		})
+	}
+	if len(taken) == 0 {
+		return nil, nil
+	}
+	for _, c := range taken {
+		in.marks = append(in.marks, without(c.Texts, setOf(in.marks))...)
+	}
+	if err := in.takeNumbers(names); err != nil {
+		return nil, err
+	}
+	for i, c := range list {
+		if slices.Contains(names, c.name) {
+			list[i] = suspect{c.name, in.Suggest(c.name, in.frequencies)}
+		}
+	}
+	note := "taken for missing values, as texts among numbers: " + detailed(taken)
+	return []string{note + ": " + as(familyCategorical, taken, given) + " takes all for texts"}, nil
+}
+
+// marking is the flag that reads the texts among the numbers of columns as missing, with a comma behind it; empty where there are none.
+func (in *input) marking(names []string) string {
+	var flags []string
+	for _, name := range names {
+		list, cells, numbers := in.Texts(name)
+		if numbers <= cells || len(list) > most {
+			continue
+		}
+		for _, text := range list {
+			if flag := "--na=" + word(strings.TrimSpace(text)); !slices.Contains(flags, flag) {
+				flags = append(flags, flag)
+			}
+		}
+	}
+	if len(flags) == 0 || len(flags) > most {
+		return ""
+	}
+	return strings.Join(flags, " ") + " for a missing value, "
+}
+
+// takeNumbers has columns of texts be numeric, those of marks being missing values.
+func (in *input) takeNumbers(names []string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	for _, name := range names {
+		texts, _, _ := in.Texts(name)
+		if len(without(texts, setOf(in.marks))) > 0 {
+			_, err := in.Column(name)
+			return err
+		}
+	}
+	t, err := in.Table.Numbers(names, slices.Repeat([][]string{in.marks}, len(names)))
+	if err == nil {
+		in.Table = t
+	}
+	return err
 }
 
 // choose returns the family of a column by what was found, and the reason.

@@ -1,6 +1,9 @@
 package command
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // A decimalFlag is what decimals follow in CSV files: a point, a comma, or 0 where the file shows it.
 type decimalFlag byte
@@ -45,6 +48,6 @@ func (f *inputFlags) asFitted(m *modelFile) {
 func (f *fittingFlags) settings(in *input) settings {
 	kept := f.modelFlags.settings()
 	dates, _ := in.dates.MarshalText()
-	kept.NA, kept.Decimal, kept.Dates, kept.ID = f.NA, f.Decimal.String(), string(dates), f.ID
+	kept.NA, kept.Decimal, kept.Dates, kept.ID = slices.Concat(f.NA, in.marks), f.Decimal.String(), string(dates), f.ID
 	return kept
 }

@@ -122,16 +122,22 @@ func notesOn(list []suspect, given *columnFamilies) (notes []string) {
 		if len(list) == 0 || why.claim == "" {
 			continue
 		}
-		note := why.claim + ": " + abridged(list, ", ", func(c suspect) string { return strings.TrimSpace(fmt.Sprintf("%.60q %s", c.name, c.Detail)) })
-		if len(list) > most {
-			note += fmt.Sprintf(" (%d columns)", len(list))
-		}
+		note := why.claim + ": " + detailed(list)
 		if why.advice != nil {
 			note += ": " + why.advice(list, given)
 		}
 		notes = append(notes, note)
 	}
 	return notes
+}
+
+// detailed lists columns with what they were seen by.
+func detailed(list []suspect) string {
+	text := abridged(list, ", ", func(c suspect) string { return strings.TrimSpace(fmt.Sprintf("%.60q %s", c.name, c.Detail)) })
+	if len(list) > most {
+		text += fmt.Sprintf(" (%d columns)", len(list))
+	}
+	return text
 }
 
 var plainWord = regexp.MustCompile(`^[\pL\pN_.][\pL\pN_.,:=/@%+-]*$`)

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -33,7 +34,7 @@ func TestColumnsThatMayMisleadAutoAreNoted(t *testing.T) {
 	assert.Equal(t, []string{
 		`latent: PATH: left out, numbered as rows are: "id" (1 to 20): --columns id=gaussian keeps it`,
 		`latent: PATH: left out, hardly a text in two rows, as names have: "name" (20 levels in 20 rows): --columns name=categorical keeps it`,
-		`latent: PATH: taken for categorical because some cells are no numbers: "age" ("?", "not known" in 3 cells, among 17 numbers): --na='?' --na='not known' reads such cells as missing`,
+		`latent: PATH: taken for categorical because some cells are no numbers: "age" ("?", "not known" in 3 cells, the first in row 5, among 17 numbers): --na='?' --na='not known' reads such cells as missing`,
 	}, notes(stderr, path))
 
 	_, stderr = done(t, append(args, "--na=?", "--na=not known", "--na=-1", "--drop", "id,name", "--columns", "income=gaussian")...)
@@ -47,13 +48,61 @@ func TestColumnsThatMayMisleadAutoAreNoted(t *testing.T) {
 	// What is in doubt or left out is in JSON too.
 	r := fitJSON(t, args[1:]...)
 	assert.Len(t, r.Warnings, 3)
-	assert.Equal(t, []string{"texts (\"?\", \"not known\" in 3 cells, among 17 numbers)", "unlike counts (variance 3.02e+06, mean 2.66e+03)", "counts (variance 1.25, mean 1.5)"},
+	assert.Equal(t, []string{"texts (\"?\", \"not known\" in 3 cells, the first in row 5, among 17 numbers)", "unlike counts (variance 3.02e+06, mean 2.66e+03)", "counts (variance 1.25, mean 1.5)"},
 		[]string{r.Columns[0].Reason, r.Columns[1].Reason, r.Columns[2].Reason})
 
 	// Columns whose family is given are no business of auto.
 	_, stderr = done(t, append(args, "--columns", "id=gaussian,name=categorical,age=categorical,income=poisson")...)
 	assert.Empty(t, stderr)
 	fails(t, 2, "zoo is an embedded data set", "", "fit", "--data", "zoo", "--family", "auto", "--na", "x")
+}
+
+// TestFewTextsAmongNumbersAreMissing to auto, which says so: the fit is that of --na, and so are its predictions and assignments.
+func TestFewTextsAmongNumbersAreMissing(t *testing.T) {
+	table := func(mark, kind string) string {
+		text := "x,y,kind\n"
+		for i := range 120 {
+			x := fmt.Sprintf("%.2f", math.Sin(float64(i))+float64(i%2*9))
+			if i == 16 || i == 60 {
+				x = mark
+			}
+			text += fmt.Sprintf("%s,%.2f,%s\n", x, math.Cos(1.3*float64(i)), []string{"a", kind}[i%2])
+		}
+		return text
+	}
+	dir := t.TempDir()
+	path := file(t, "d.csv", table("k.A.", "b"))
+	model, rows := dir+"/m.json", dir+"/rows.csv"
+	args := []string{"fit", "--data", path, "--family", "auto", "--k", "2", "--format", "json", "--out", model, "--assignments", rows}
+	got, stderr := done(t, args...)
+	assert.Equal(t, []string{
+		`latent: PATH: taken for missing values, as texts among numbers: "x" ("k.A." in 2 cells, the first in row 17, among 118 numbers): --columns x=categorical takes all for texts`,
+		`latent: 2 missing values in 2 of the 120 rows of PATH integrated out (--missing drop leaves the rows out)`,
+	}, notes(stderr, path))
+	assigned := contents(t, rows)
+	predicted, _ := done(t, "predict", model, "--data", path)
+	assert.Equal(t, assigned, predicted)
+	want, _ := done(t, append(args, "--na=k.A.")...)
+	assert.Equal(t, assigned, contents(t, rows))
+	r, s := new(report), new(report)
+	require.NoError(t, json.Unmarshal([]byte(got), r))
+	require.NoError(t, json.Unmarshal([]byte(want), s))
+	assert.Equal(t, s.Value, r.Value)
+	assert.Equal(t, s.Columns, r.Columns)
+	assert.Equal(t, []string{"k.A."}, r.Settings.NA)
+
+	for _, c := range []struct{ text, flags, note string }{
+		{table("-", "-"), "", `taken for categorical because some cells are no numbers: "x" ("-" in 2 cells`},       // which another column has as a level
+		{table("<0.1", "b"), "", `taken for categorical because some cells are no numbers: "x" ("<0.1" in 2 cells`}, // which says more
+		{table("n/a", "b"), "--missing drop", `taken for categorical because some cells are no numbers`},
+		{table("n/a", "b"), "--columns x=categorical", ""},
+	} {
+		_, stderr := done(t, append([]string{"fit", "--data", file(t, "e.csv", c.text), "--family", "auto", "--k", "1"}, strings.Fields(c.flags)...)...)
+		assert.Contains(t, stderr, c.note)
+		assert.NotContains(t, stderr, "taken for missing values")
+	}
+	fails(t, 1, `column "x" is categorical: row 17 is "k.A."; a numeric column is needed here (--na=k.A. for a missing value, --drop x,kind, or --family auto)`, "", "fit", "--data", path, "--k", "1")
+	fails(t, 1, `column "x" is categorical: row 17 is "k.A."; drop it (--na=k.A. for a missing value, --drop x)`, "", "fit", "--data", path, "--drop", "kind", "--model", "ppca", "--k", "1")
 }
 
 // The advice of a note makes a fit in which the columns are no longer noted.

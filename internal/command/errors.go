@@ -271,7 +271,7 @@ func (in *input) flagsAbout(err error) string {
 	case errors.Is(err, data.ErrLimit):
 		return "where that is right, raise it by --limit"
 	case errors.Is(err, data.ErrText):
-		return dropping(in.texts())
+		return in.marking(in.texts()) + dropping(in.texts())
 	case in.flags == nil: // no fit
 		return ""
 	case errors.Is(err, framework.ErrNoValue) && len(in.faulty(err)) == 0:

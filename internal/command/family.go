@@ -260,7 +260,7 @@ func numbersNeeded(in *input, c column, given *columnFamilies) string {
 	if len(texts) == in.Cols() {
 		return described
 	}
-	return dropping(texts) + ", or " + described
+	return in.marking(texts) + dropping(texts) + ", or " + described
 }
 
 // texts are the columns with cells that are no numbers.
@@ -279,16 +279,18 @@ func counted(n int, thing string) string {
 // recode gives the columns of a table the codes of a model's levels. places has the place
 // in the table of each column.
 func (in *input) recode(columns []column, places []int, unseenMissing bool) error {
-	var names []string
+	var names, numeric []string
 	var levels [][]string
 	for j, c := range columns {
 		name := in.Names[places[j]]
 		if len(c.Levels) > 0 {
 			names, levels = append(names, name), append(levels, c.Levels)
 		} else if in.Levels(name) != nil {
-			_, err := in.Column(name)
-			return err
+			numeric = append(numeric, name)
 		}
+	}
+	if err := in.takeNumbers(numeric); err != nil {
+		return err
 	}
 	if len(names) == 0 {
 		return nil

@@ -82,6 +82,7 @@ type input struct {
 	unread      []string    // other columns that were not read, as nothing asks for them
 	unnamed     bool        // as they were read, the columns were called V1, V2, …
 	gaps        string      // what becomes of missing values
+	marks       []string    // texts among numbers that are taken for missing values, as --na does
 	flags       *modelFlags // of a fit; nil where a saved model is applied
 	shown       []string    // what the columns of the model are called in messages, where there are others than Names
 	tally       *rowTally   // of the tables of some rows each that are read one after another; nil: this is all
