@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -279,4 +280,36 @@ func FuzzParquet(f *testing.F) {
 		table, err := columnar.Read([]string{path}, columnar.Options{Keep: flat})
 		require.True(t, (err == nil) == (table != nil))
 	})
+}
+
+// TestChecksumsOfPages: with one wrong byte in a page that has a checksum, a file is refused, or the byte is one of a header that says
+// nothing of the values. The files are those of pyarrow.parquet.write_table with write_page_checksum, of both versions of pages.
+func TestChecksumsOfPages(t *testing.T) {
+	for _, name := range []string{"v1", "v2"} {
+		path := filepath.Join("testdata", "checksums-"+name+".parquet")
+		whole, err := columnar.Read([]string{path}, columnar.Options{})
+		require.NoError(t, err)
+		want, rows, _, err := whole.Values()
+		require.NoError(t, err)
+		require.Equal(t, 600, rows)
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		copied, summed := filepath.Join(t.TempDir(), "d.parquet"), 0
+		for at := 4; at < len(text)-1000; at += 7 { // before what is at the end
+			damaged := bytes.Clone(text)
+			damaged[at] ^= 4
+			require.NoError(t, os.WriteFile(copied, damaged, 0o600))
+			table, err := columnar.Read([]string{copied}, columnar.Options{})
+			if err != nil {
+				if strings.Contains(err.Error(), "another checksum") {
+					summed++
+				}
+				continue
+			}
+			got, _, _, err := table.Values()
+			require.NoError(t, err)
+			require.Equal(t, fmt.Sprint(want), fmt.Sprint(got), "%s, byte %d", name, at)
+		}
+		require.Greater(t, summed, 300, name)
+	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/apache/arrow-go/v18/parquet/metadata"
 	"github.com/apache/arrow-go/v18/parquet/schema"
 
 	"github.com/latent-go/latent/internal/parallel"
@@ -22,6 +23,7 @@ import (
 // parquetFile is read chunk by chunk, without Arrow's own reader of Parquet files, which allocates what the schemas in them claim.
 type parquetFile struct {
 	*file.Reader
+	file   *os.File
 	next   int                      // row group
 	chunks []file.ColumnChunkReader // of the one before it, by column
 	left   int                      // its rows that are not read
@@ -35,7 +37,7 @@ func openParquet(f *os.File) (source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("no whole Parquet file: %w", err)
 	}
-	return &parquetFile{Reader: r}, nil
+	return &parquetFile{Reader: r, file: f}, nil
 }
 
 func (f *parquetFile) Rows() int { return int(f.NumRows()) }
@@ -97,17 +99,34 @@ func (f *parquetFile) Next(columns []field, most int) (int, error) {
 		if f.left = int(r.NumRows()); f.left < 0 {
 			return 0, errRows
 		}
-		f.chunks = make([]file.ColumnChunkReader, len(columns))
-		for j, c := range columns {
-			var err error
-			if f.chunks[j], err = r.Column(c.place); err != nil {
-				return 0, fmt.Errorf("column %q: %w", c.name, err)
-			}
+		if err := f.open(r, columns); err != nil {
+			return 0, err
 		}
 	}
 	f.rows = min(f.left, most)
 	f.left -= f.rows
 	return f.rows, nil
+}
+
+// open begins the columns of a row group, whose pages are what their writer has summed.
+func (f *parquetFile) open(r *file.RowGroupReader, columns []field) error {
+	f.chunks = make([]file.ColumnChunkReader, len(columns))
+	places := make([]*metadata.ColumnChunkMetaData, len(columns))
+	for j, c := range columns {
+		var err error
+		if places[j], err = r.MetaData().ColumnChunk(c.place); err == nil {
+			f.chunks[j], err = r.Column(c.place)
+		}
+		if err != nil {
+			return fmt.Errorf("column %q: %w", c.name, err)
+		}
+	}
+	return parallel.Do(len(columns), 0, func(j int) error {
+		if err := checkPages(f.file, places[j]); err != nil {
+			return fmt.Errorf("column %q: %w", columns[j].name, err)
+		}
+		return nil
+	})
 }
 
 // Put reads the columns, several at a time: each is one that nobody else writes to.
