@@ -1,6 +1,7 @@
 package factor
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -252,7 +253,7 @@ var ErrTooFewRows = errors.New("gFIC and FIC of factor analysis do not exist wit
 var errFewEntries = errors.New("has no more entries than the table has columns")
 
 // Charges are ½ ln N for each number; of those that belong to a part with missing entries, ½ ln of the rows that show
-// it. What a rotation takes off the free ones comes off those of the first parts.
+// it. What a rotation takes off the free ones comes off those of the parts that most rows show, whatever the order of the columns.
 func (Model) Charges(s *Statistics, p *Parameters) []framework.Charge {
 	all := p.shape(p.K, p.D)
 	if !s.incomplete() {
@@ -260,8 +261,14 @@ func (Model) Charges(s *Statistics, p *Parameters) []framework.Charge {
 	}
 	var list []framework.Charge
 	fixed := p.D*p.K + all.Shared + p.D - all.Free // by the choice of a rotation
-	for g, part := range p.parts(p.D) {
-		m, n := len(part), s.Seen[g]
+	parts := p.parts(p.D)
+	order := make([]int, len(parts))
+	for g := range order {
+		order[g] = g
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(s.Seen[b], s.Seen[a]) })
+	for _, g := range order {
+		m, n := len(parts[g]), s.Seen[g]
 		off := min(fixed, m*p.K)
 		fixed -= off
 		list = append(list, framework.Charge{Parameters: m * p.K, Free: m*(p.K+1) - off, Latent: true, N: n})
