@@ -26,7 +26,8 @@ func Fit[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src S
 	return FitFrom(ctx, m, src, m.Init, o)
 }
 
-// A Start gives the parameters, with k latent dimensions, that a fit to src begins with. The fit overwrites them.
+// A Start gives the parameters, with k latent dimensions, that a fit to src begins with; where K is free, with fewer if it knows that they are
+// enough. The fit overwrites them.
 type Start[B, P any] func(ctx context.Context, src Source[B], k int, rng *rand.Rand) (P, error)
 
 // FitFrom is [Fit] with another start than the model's Init.
@@ -161,8 +162,12 @@ func (f *fit[B, P, S]) infer(ctx context.Context) []error {
 // moves reports whether the best run may move. EM of the likelihood alone stays at the maximum that its starts found: the
 // highest ones of a likelihood are those of components with a few close rows (docs/reproductions/calibration).
 func (f *fit[B, P, S]) moves() bool {
-	bare := f.options.Method == EM && !f.can.variational && f.can.penalized == nil
-	return f.can.splitter != nil && !f.options.NoMoves && !bare
+	return f.can.splitter != nil && !f.options.NoMoves && !f.bare()
+}
+
+// bare reports whether the fit ascends the likelihood alone.
+func (f *fit[B, P, S]) bare() bool {
+	return f.options.Method == EM && !f.can.variational && f.can.penalized == nil
 }
 
 // best is the index of the run with the highest criterion, -1 where there is none.

@@ -175,7 +175,11 @@ func (r *run[B, P, S]) loop(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		start := &point[P, S]{K: r.options.K, P: p, Value: math.Inf(-1), Objective: math.Inf(-1)}
+		k := r.options.K
+		if !r.options.FixedK {
+			k = r.model.Shape(p).K // a start may know that fewer are enough
+		}
+		start := &point[P, S]{K: k, P: p, Value: math.Inf(-1), Objective: math.Inf(-1)}
 		r.mu.Lock()
 		r.at.Current, r.at.NextTrial = start, r.options.Prune.Objective.TrialToleranceOr()
 		r.mu.Unlock()

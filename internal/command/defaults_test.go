@@ -43,12 +43,12 @@ func TestFamilyAutoFindsThreeLatentClasses(t *testing.T) {
 	assert.GreaterOrEqual(t, found, 9)
 }
 
-// TestCodesAndCountsAreIntegratedOutByDefault: what the other flags ask for goes first, and tables of more than 10,000 cells
+// TestCodesAndCountsAreIntegratedOutByDefault: what the other flags ask for goes first, and tables of more than 1,000,000 cells
 // and of other columns have gFAB.
 func TestCodesAndCountsAreIntegratedOutByDefault(t *testing.T) {
 	codes, counts := file(t, "codes.csv", latentClasses(60, 1)), file(t, "counts.csv", "a,b\n0,3\n2,9\n1,7\n0,4\n12,2\n9,1\n8,0\n")
 	many := file(t, "many.csv", "a\n9950\n20080\n10010\n19900\n10100\n20010\n")
-	large := file(t, "large.csv", "a\n"+strings.Repeat("0\n1\n1\n", 4000))
+	large := file(t, "large.csv", "a\n"+strings.Repeat("0\n1\n1\n", 333_334))
 	for want, list := range map[string][][]string{
 		"cvb0": {{"--data", codes, "--family", "auto"}, {"--data", codes, "--family", "bernoulli"}, {"--data", codes, "--columns", "q1=categorical"},
 			{"--data", counts, "--family", "poisson"}, {"--data", counts, "--columns", "a=poisson,b=poisson"}, {"--model", "bernmix", "--data", codes},
@@ -74,7 +74,7 @@ func TestCodesAndCountsAreIntegratedOutByDefault(t *testing.T) {
 			args = append(args, "--method", method)
 		}
 		_, stderr := done(t, args...)
-		assert.Equal(t, said, strings.Contains(stderr, "more than 10000 cells") && strings.Contains(stderr, "components of a few rows; --method cvb0"), stderr)
+		assert.Equal(t, said, strings.Contains(stderr, "more than 1000000 cells") && strings.Contains(stderr, "components of a few rows; --method cvb0"), stderr)
 	}
 	fails(t, 2, "--prior requires --method map or vb or cvb0, and the method is gfab", "", "fit", "--data", large, "--family", "auto", "--prior", "a=2,b=2")
 	fails(t, 2, "--prior requires --method map or vb or cvb0, and the method is gfab", "", "fit", "--prior", "weights=1")

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"strconv"
 	"strings"
 
@@ -128,8 +129,17 @@ type iterated[B, P any, S framework.Statistics[S]] struct {
 	find   func(p P, s S) (*result, error)
 }
 
+// A thinner is a model that has another start where K is free, with fewer latent dimensions than are asked for.
+type thinner[B, P any] interface {
+	Thinned(ctx context.Context, src framework.Source[B], k int, rng *rand.Rand) (P, error)
+}
+
 func (e *iterated[B, P, S]) fit(ctx context.Context, o framework.Options) (*fitted, error) {
-	res, err := framework.Fit(ctx, e.model, e.passing(ctx), o)
+	start := e.model.Init
+	if m, ok := e.model.(thinner[B, P]); ok && !o.FixedK {
+		start = m.Thinned
+	}
+	res, err := framework.FitFrom(ctx, e.model, e.passing(ctx), start, o)
 	if res == nil {
 		return nil, err
 	}

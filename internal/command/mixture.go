@@ -222,8 +222,8 @@ func bindMixture(s *session, f *modelFlags, in *input) (*task, error) {
 }
 
 // mostCells is the size of table up to which codes and counts have their parameters integrated out by default: it takes
-// seconds there, and of larger ones gFAB finds K nearly as often in a fortieth of the time (docs/guides/criteria-and-priors.md).
-const mostCells = 10_000
+// seconds there (docs/guides/criteria-and-priors.md).
+const mostCells = 1_000_000
 
 // integrable says whether all columns are codes or counts.
 func integrable(columns []column) bool {

@@ -386,8 +386,7 @@ func TestPredictiveDistributionsSumToOne(t *testing.T) {
 	}
 }
 
-// House Votes: one K and one value from every start, and none of them at an end of its steps.
-func TestHouseVotesHaveOneAnswer(t *testing.T) {
+func houseVotes(t *testing.T) *framework.Table {
 	votes, err := data.Load("housevotes84")
 	require.NoError(t, err)
 	votes, err = votes.Drop("Class")
@@ -396,6 +395,12 @@ func TestHouseVotesHaveOneAnswer(t *testing.T) {
 	require.NoError(t, err)
 	table, err := framework.FromIncomplete(x, n, d)
 	require.NoError(t, err)
+	return table
+}
+
+// House Votes: one K and one value from every start, and none of them at an end of its steps.
+func TestHouseVotesHaveOneAnswer(t *testing.T) {
+	table := houseVotes(t)
 	m := CVB0{Variational{Family: family.Bernoulli{}, Prior: prior.Jeffreys{}, Weights: prior.Dirichlet{Alpha: 0.5}}}
 	starts, from := 5, 12
 	if testing.Short() {
@@ -410,6 +415,31 @@ func TestHouseVotesHaveOneAnswer(t *testing.T) {
 		require.Equal(t, framework.Converged, r.Status)
 		require.InDelta(t, -3023.115, r.Value, 2e-3)
 	}
+}
+
+// TestThinnedStartsEndWhereOthersDo, from fewer components and in fewer passes, and take what gFAB cannot fit.
+func TestThinnedStartsEndWhereOthersDo(t *testing.T) {
+	table, ctx := houseVotes(t), context.Background()
+	m := CVB0{Variational{Family: family.Bernoulli{}}}
+	o := framework.Options{K: 10, Method: framework.PrunedEM, Tolerance: 1e-7, NoMoves: true}
+	whole, err := framework.Fit(ctx, m, table, o)
+	require.NoError(t, err)
+	thinned, err := framework.FitFrom(ctx, m, table, m.Thinned, o)
+	require.NoError(t, err)
+	assert.Equal(t, whole.Shape.K, thinned.Shape.K)
+	assert.InDelta(t, whole.Value, thinned.Value, 0.01)
+	t.Logf("K = %d: %d passes from %v, %d from %v components", whole.Shape.K, whole.Passes, whole.KTrace[0], thinned.Passes, thinned.KTrace[0])
+	assert.Less(t, thinned.Passes, whole.Passes)
+
+	cancelled, cancel := context.WithCancel(ctx)
+	cancel()
+	_, err = m.Thinned(cancelled, table, 10, rand.New(rand.NewPCG(1, 1)))
+	require.ErrorIs(t, err, context.Canceled)
+	tied := CVB0{Variational{Family: family.Gaussian{Covariance: family.Tied}}}
+	complete, err := framework.FromSlice([]float64{1, 2, 4, 7, 11, 16}, 6, 1)
+	require.NoError(t, err)
+	_, err = tied.Thinned(ctx, complete, 2, rand.New(rand.NewPCG(1, 1)))
+	require.ErrorContains(t, err, "parameters that the classes share")
 }
 
 // Rows that repeat are counted once, and nothing else changes.

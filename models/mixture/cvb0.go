@@ -24,7 +24,9 @@ import (
 // ([framework.FixedPoint]). Fit it with framework.PrunedEM, which lowers K where that raises the estimate:
 //
 //	m := mixture.CVB0{Variational: mixture.Variational{Family: family.Bernoulli{}, Prior: prior.Jeffreys{}}}
-//	res, err := framework.Fit(ctx, m, table, framework.Options{K: 12, Method: framework.PrunedEM})
+//	res, err := framework.FitFrom(ctx, m, table, m.Thinned, framework.Options{K: 12, Method: framework.PrunedEM})
+//
+// [CVB0.Thinned] begins where gFAB ends, which takes a fraction of the time and finds the same components.
 //
 // The parameters, start, priors and predictive distribution are those of [Variational]
 // (docs/theory/mixtures.md, section 9).
@@ -40,6 +42,37 @@ func (m CVB0) Init(ctx context.Context, src framework.Source[framework.Rows], k 
 		return nil, err
 	}
 	return p, p.bayes.Collapses()
+}
+
+// thinTolerance is the change, in nats per row, at which gFAB ends for a start: its iterations only have to find the classes.
+const thinTolerance = 1e-6
+
+// Thinned starts from the components that gFAB keeps of k, by the start that Init would have: at most k of them, and rather too many of
+// codes and counts, for CVB0 to prune. It is a [framework.Start] where K is free; where gFAB fails, it is Init.
+func (m CVB0) Thinned(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*Posterior, error) {
+	of := Model{Family: family.WithFloor(m.Family, family.NoFloor), Start: m.Start}
+	first, err := of.Init(ctx, src, k, rng)
+	if err != nil {
+		return nil, err
+	}
+	given := func(context.Context, framework.Source[framework.Rows], int, *rand.Rand) (*Parameters, error) {
+		return first, nil
+	}
+	kept, err := framework.FitFrom(ctx, of, src, given, framework.Options{K: k, Tolerance: thinTolerance, NoMoves: true})
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		return m.Init(ctx, src, k, rng)
+	}
+	p := &Posterior{K: kept.Shape.K, D: kept.Parameters.D, Pooled: kept.Parameters.Pooled}
+	if p.bayes, err = m.bayes(p); err != nil {
+		return nil, err
+	}
+	if err := p.bayes.Collapses(); err != nil {
+		return nil, err
+	}
+	return m.Maximize(kept.Statistics, p, nil)
 }
 
 // NewStatistics makes statistics for p.K components.
