@@ -119,7 +119,8 @@ func ModelPosterior(values, logPrior []float64) ([]float64, error) {
 // Select fits the model at each number of latent dimensions in ks, held fixed, and
 // scores every fit by the criteria (those of o.Criterion and o.Also when none are
 // given). The fits run concurrently on the same source, o.Workers at a time. A fit that
-// fails leaves its row empty; Select fails when all do. The recorder sees the fits' events interleaved, one at
+// fails leaves its row empty; Select fails when all do. Fits by EM of a [Splitter] without a prior whose likelihood falls as K grows are
+// given further runs, at most three, which divide a latent dimension of the smaller fit. The recorder sees the fits' events interleaved, one at
 // a time, and their checkpoints are those of the whole selection. A cancelled context or an error of the recorder
 // ends all fits: the selection is returned without values, together with the error, for its Checkpoint.
 func Select[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src Source[B], ks []int, o Options, criteria ...Criterion) (s *Selection[P, S], err error) {
@@ -172,11 +173,21 @@ func Select[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], sr
 			fits.fits[i] = nil
 		}
 	}
+	errs := make([][]error, len(ks))
 	_ = parallel.Do(len(ks), concurrent, func(i int) error {
 		if f := fits.fits[i]; f != nil {
-			s.Fits[i], s.Errs[i] = f.result(ctx, f.infer(ctx))
+			errs[i] = f.infer(ctx)
 		}
 		return nil // the other fits go on
+	})
+	if err := fits.raise(ctx, ks, errs); err != nil && ctx.Err() == nil {
+		return s, err
+	}
+	_ = parallel.Do(len(ks), concurrent, func(i int) error {
+		if f := fits.fits[i]; f != nil {
+			s.Fits[i], s.Errs[i] = f.result(ctx, errs[i])
+		}
+		return nil
 	})
 	if err := ctx.Err(); err != nil {
 		return s, fmt.Errorf("framework: cancelled: %w", err)
