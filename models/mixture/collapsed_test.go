@@ -419,8 +419,25 @@ func TestHouseVotesHaveOneAnswer(t *testing.T) {
 
 // TestThinnedStartsEndWhereOthersDo, from fewer components and in fewer passes, and take what gFAB cannot fit.
 func TestThinnedStartsEndWhereOthersDo(t *testing.T) {
-	table, ctx := houseVotes(t), context.Background()
+	votes, ctx := houseVotes(t), context.Background()
 	m := CVB0{Variational{Family: family.Bernoulli{}}}
+	own, err := m.Init(ctx, votes, 10, rand.New(rand.NewPCG(1, 1)))
+	require.NoError(t, err)
+	small, err := m.Thinned(ctx, votes, 10, rand.New(rand.NewPCG(1, 1)))
+	require.NoError(t, err)
+	assert.Equal(t, own.Components, small.Components, "tables of few cells")
+	rng, x := rand.New(rand.NewPCG(3, 3)), []float64(nil)
+	for i := range 1000 { // of four classes, which show their own 12 bits with probability 0.85
+		for j := range 12 {
+			bit := float64(i % 4 * (j + 1) / 3 % 2)
+			if rng.Float64() > 0.85 {
+				bit = 1 - bit
+			}
+			x = append(x, bit)
+		}
+	}
+	table, err := framework.FromSlice(x, 1000, 12)
+	require.NoError(t, err)
 	o := framework.Options{K: 10, Method: framework.PrunedEM, Tolerance: 1e-7, NoMoves: true}
 	whole, err := framework.Fit(ctx, m, table, o)
 	require.NoError(t, err)
