@@ -117,6 +117,27 @@ func (p *Plan) Doubts() (list []error) {
 	return list
 }
 
+// OnFloor are the columns whose variance in a class of parameters xi is the least that is allowed, though the table has more.
+func (p *Plan) OnFloor(xi []float64) (columns []int) {
+	for i := range p.parts {
+		f := &p.parts[i]
+		b, ok := f.Factor.(Bounder)
+		if !ok || !f.bounded() {
+			continue
+		}
+		all := b.Spread(f.pooled.Parameters)
+		for j, v := range b.Spread(f.ofParams(xi)) {
+			if least := (1 + atFloor) * f.pooled.Floor[j]; v <= least && all[j] > least {
+				columns = append(columns, f.at.Columns+j)
+			}
+		}
+	}
+	return columns
+}
+
+// atFloor is by what share a variance on its floor may be above it.
+const atFloor = 1e-3
+
 // readSteps looks at the values of each column until its resolution is known. Rows of weight 0
 // and missing values do not count.
 func readSteps(ctx context.Context, src framework.Source[framework.Rows], columns []resolution) error {

@@ -25,6 +25,7 @@ type components struct {
 	matrices   []namedMatrix // covariances
 	order      []int         // columns, those that separate most first
 	doubts     []error       // about the fit
+	onFloor    [][]int       // of each component: columns that vary no more than they are rounded
 	separation []float64     // of the columns, in nats: how far they set the components apart
 	// assign finds the class of some rows of the table that was fitted, ascending, from 0.
 	assign func(in *input, rows []int) ([]int, error)
@@ -118,12 +119,38 @@ func describeComponents(m mixture.Model, family string, columns []column, p *mix
 	if f.matrices, err = f.covariances(); err != nil {
 		return nil, err
 	}
+	if f.onFloor, err = m.OnFloor(p); err != nil {
+		return nil, err
+	}
 	f.doubts, err = m.Doubts(p)
 	return f, err
 }
 
+// repeated is the doubt, if there is one, whether components are groups or values that were noted alike.
+func (f *components) repeated() (doubts []error) {
+	var constant []string
+	for j, c := range f.columns {
+		var there []string
+		for k, on := range f.onFloor {
+			if slices.Contains(on, j) {
+				there = append(there, strconv.Itoa(k+1))
+			}
+		}
+		switch {
+		case len(there) == 1:
+			constant = append(constant, fmt.Sprintf("%.60q in %s %s", c.Name, f.noun, there[0]))
+		case len(there) > 1:
+			constant = append(constant, fmt.Sprintf("%.60q in %ss %s", c.Name, f.noun, enumerated(there)))
+		}
+	}
+	if len(constant) == 0 {
+		return nil
+	}
+	return []error{fmt.Errorf("as good as constant: %s. A group, or values that were noted alike?", listed(constant, 5))}
+}
+
 func (f *components) result() *result {
-	r := &result{k: f.params.K, doubts: f.doubts, params: estimates{f.params, f.errors}, components: f.list, table: f.table, covariances: f.matrices, facts: f.facts(), print: f.print, classify: f.classify, sections: f.sections, finding: f.finding}
+	r := &result{k: f.params.K, doubts: append(f.repeated(), f.doubts...), params: estimates{f.params, f.errors}, components: f.list, table: f.table, covariances: f.matrices, facts: f.facts(), print: f.print, classify: f.classify, sections: f.sections, finding: f.finding}
 	if f.posterior != nil {
 		r.posterior = f.posterior
 	}

@@ -277,3 +277,11 @@ func TestTheLongRunIsBesideTheTransitions(t *testing.T) {
 	assert.Contains(t, stdout, "long run")
 	assert.Contains(t, stdout, fmt.Sprintf(" %.3f ", p.Stationary[0]))
 }
+
+// Durations of Old Faithful that were noted at night are 2 and 4 minutes alone.
+func TestRepeatedValuesAreSaid(t *testing.T) {
+	r := fitJSON(t, "--model", "hmm", "--data", "geyser")
+	require.Len(t, r.Warnings, 2)
+	assert.Equal(t, `geyser: as good as constant: "duration" in states 4 and 5. A group, or values that were noted alike?`, r.Warnings[0])
+	assert.Empty(t, fitJSON(t, "--data", "faithful").Warnings)
+}

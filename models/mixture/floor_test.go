@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
@@ -106,6 +107,43 @@ func TestStepsOntoTheFloorNeverLowerTheObjective(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestConstantComponentsAreKnown: columns on their floor are those whose rows vary less, and no others.
+func TestConstantComponentsAreKnown(t *testing.T) {
+	const n, d = 900, 3
+	x, _ := promotions(5, n)
+	src := source(t, x, n, d)
+	constant := 0
+	for _, c := range []family.Covariance{family.Full, family.Diagonal} {
+		for k := range 5 {
+			m := mixture.Model{Family: family.Gaussian{Covariance: c}}
+			res, err := framework.Fit(t.Context(), m, src, framework.Options{K: k + 1, Method: framework.EM})
+			require.NoError(t, err)
+			p := res.Parameters
+			onFloor, err := m.OnFloor(p)
+			require.NoError(t, err)
+			q, err := m.Responsibilities(src.All(), p, nil)
+			require.NoError(t, err)
+			for a := range p.K {
+				for j := range d {
+					values, weights := make([]float64, n), make([]float64, n)
+					for i := range n {
+						values[i], weights[i] = x[i*d+j], q[i*p.K+a]
+					}
+					mean := stat.Mean(values, weights)
+					switch v := stat.MomentAbout(2, values, mean, weights); {
+					case v < p.Pooled.Floor[j]/2:
+						assert.Contains(t, onFloor[a], j)
+						constant++
+					case v > 2*p.Pooled.Floor[j]:
+						assert.NotContains(t, onFloor[a], j)
+					}
+				}
+			}
+		}
+	}
+	assert.Positive(t, constant)
 }
 
 // TestFloorHasNoUnits: columns in other units end at the same K and differ by the Jacobian.

@@ -82,6 +82,20 @@ func (m Model) Doubts(p *Parameters) ([]error, error) {
 	return pl.Doubts(), nil
 }
 
+// OnFloor are, of each component, the columns whose variance there is the least that is allowed (see [family.Gaussian]), though the table
+// has more: the component may stand for repeated values rather than for a group.
+func (m Model) OnFloor(p *Parameters) ([][]int, error) {
+	pl, err := m.plan(p)
+	if err != nil {
+		return nil, err
+	}
+	list := make([][]int, p.K)
+	for k := range list {
+		list[k] = pl.OnFloor(p.Component(k))
+	}
+	return list, nil
+}
+
 // StandardErrors are those of the numbers of [Parameters].Components, K×P, and of the
 // weights, K. They come from F, the Hessian of the complete data averaged under q (paper G,
 // Proposition 9: the posterior of Π tends to N(Π̄, F⁻¹/N)): the square roots of the
