@@ -33,7 +33,8 @@ const (
 // Estimates of a normal response are weighted least squares, and its variance has a floor, Δ²/12 with Δ the resolution
 // of the response, and 1e-10 of its variance in the table if that is more (see [Gaussian]). The others are estimated by
 // Newton's method from the rows, and η in a class differs from that of the table as one class by no more than 10 in the
-// root of the mean square over the table: so there is a maximum where a class's responses are all 0, or separated.
+// root of the mean square over the table: so there is a maximum where a class's responses are all 0, or separated. Of
+// what Fixed coefficients could make up for, nothing counts.
 type Regression struct {
 	Response Response
 	// Exposure says that the second column holds what a response counts over: trials of Successes, which are 1

@@ -11,131 +11,154 @@ import (
 	"github.com/latent-go/latent/internal/parallel"
 )
 
-// An arrow is Newton's step of classes whose coefficients are their own, b_k, but for some, c, that all share: the
-// information is zero between the own ones of two classes.
+// An arrow is the quadratic approximation Σ gᵀs − ½sᵀHs, over all classes, of what steps s of their lines gain. The
+// coefficients of a class are its own, b, but for some, c, that all share, so that H is zero between the own ones of two
+// classes.
 type arrow struct {
 	design
-	value     float64 // of the likelihood
-	gradients [][]float64
-	follow    []*mat.Dense    // H_bb⁻¹ H_bc of each class
-	alone     []*mat.VecDense // H_bb⁻¹ g_b
-	schur     *mat.SymDense   // Σ H_cc − H_cb H_bb⁻¹ H_bc
-	pull      *mat.VecDense   // Σ g_c − H_cb H_bb⁻¹ g_b
+	value        float64 // of the likelihood, where the steps begin
+	gradients    [][]float64
+	informations []*mat.SymDense
+	balls        []*ball // of b
 }
 
-// arrowAt sums up the derivatives of all classes. ok is false where there is no step.
-func (f generalised) arrowAt(rows []Weighted, w *Pooled, lines [][]float64) (a *arrow, ok bool) {
-	n, m := len(f.fixed), len(rows)
-	a = &arrow{design: f.design, gradients: make([][]float64, m), follow: make([]*mat.Dense, m), alone: make([]*mat.VecDense, m),
-		schur: mat.NewSymDense(n, nil), pull: mat.NewVecDense(n, nil)}
-	values, informations := make([]float64, m), make([]*mat.SymDense, m)
+// arrowAt sums up the derivatives of all classes. ok is false where they are not finite.
+func (f generalised) arrowAt(rows []Weighted, w *Pooled, unit *mat.TriDense, lines [][]float64, middle []float64) (a *arrow, ok bool) {
+	m := len(rows)
+	a = &arrow{design: f.design, gradients: make([][]float64, m), informations: make([]*mat.SymDense, m), balls: make([]*ball, m)}
+	values := make([]float64, m)
 	_ = parallel.Do(m, 0, func(k int) error {
-		values[k], a.gradients[k], informations[k] = f.derivatives(rows[k], w.Anchor, lines[k])
+		values[k], a.gradients[k], a.informations[k] = f.derivatives(rows[k], w.Anchor, lines[k])
 		return nil
 	})
 	a.value, ok = floats.Sum(values), true
-	for k, h := range informations {
-		ok = a.add(k, h) && ok
+	for k, h := range a.informations {
+		from := make([]float64, len(f.own))
+		for i, b := range f.own {
+			from[i] = lines[k][b] - middle[b]
+		}
+		var finite bool
+		a.balls[k], finite = ballOf(unit, from, submatrix(h, f.own), farthest)
+		ok = ok && finite
 	}
 	return a, ok
 }
 
-// add eliminates the own coefficients of class k. Those about which nothing is known, but for rounding, stay where they are.
-func (a *arrow) add(k int, h *mat.SymDense) (ok bool) {
-	own, cross, right := submatrix(h, a.own), mat.NewDense(len(a.own), len(a.fixed), nil), mat.NewVecDense(len(a.own), nil)
-	ridge := 1e-14 * mat.Trace(h)
-	for i, b := range a.own {
-		own.SetSym(i, i, own.At(i, i)+ridge)
-		right.SetVec(i, a.gradients[k][b])
-		for j, c := range a.fixed {
-			cross.Set(i, j, h.At(b, c))
-		}
-	}
-	var chol mat.Cholesky
-	if !chol.Factorize(own) {
-		return false
-	}
-	a.follow[k], a.alone[k] = new(mat.Dense), new(mat.VecDense)
-	_, _ = chol.SolveTo(a.follow[k], cross), chol.SolveVecTo(a.alone[k], right)
-	for i, c := range a.fixed {
-		a.pull.SetVec(i, a.pull.AtVec(i)+a.gradients[k][c]-mat.Dot(cross.ColView(i), a.alone[k]))
-		for j := i; j < len(a.fixed); j++ {
-			a.schur.SetSym(i, j, a.schur.At(i, j)+h.At(c, a.fixed[j])-mat.Dot(cross.ColView(i), a.follow[k].ColView(j)))
-		}
-	}
-	return true
+// A ridge is the maximum of an arrow over all b in their balls, as a function of the step of c.
+type ridge struct {
+	value       float64
+	steps       [][]float64   // of the lines
+	gradient    *mat.VecDense // Σ g_c − H_cc s_c − H_cb s_b: as b is at its maximum, its own change adds nothing
+	information *mat.SymDense // Σ H_cc − H_cb F, with F by which b follows c: the negative of the second derivatives
 }
 
-// steps are those of the lines of all classes, and what they promise to gain.
-func (a *arrow) steps() (steps [][]float64, gain float64, ok bool) {
-	var chol mat.Cholesky
-	var shared mat.VecDense
-	if !chol.Factorize(a.schur) {
-		return nil, 0, false
-	}
-	_ = chol.SolveVecTo(&shared, a.pull)
-	for k, g := range a.gradients {
-		step := make([]float64, len(g))
-		var move mat.VecDense
-		move.MulVec(a.follow[k], &shared)
+// ridgeAt is the ridge at a step of c.
+func (a *arrow) ridgeAt(shared *mat.VecDense) *ridge {
+	n := len(a.fixed)
+	r := &ridge{gradient: mat.NewVecDense(n, nil), information: mat.NewSymDense(n, nil)}
+	for k, h := range a.informations {
+		cross, pull := mat.NewDense(len(a.own), n, nil), mat.NewVecDense(len(a.own), nil)
 		for i, b := range a.own {
-			step[b] = a.alone[k].AtVec(i) - move.AtVec(i)
+			for j, c := range a.fixed {
+				cross.Set(i, j, h.At(b, c))
+			}
+			pull.SetVec(i, a.gradients[k][b]-mat.Dot(cross.RowView(i), shared))
+		}
+		own := a.balls[k].maximum(pull)
+		step, follow := make([]float64, a.size()), a.balls[k].follow(own, cross)
+		for i, b := range a.own {
+			step[b] = own.step.AtVec(i)
 		}
 		for i, c := range a.fixed {
 			step[c] = shared.AtVec(i)
 		}
-		steps, gain = append(steps, step), gain+linalg.Dot(step, g)
+		var curve mat.VecDense
+		at := mat.NewVecDense(len(step), step)
+		curve.MulVec(h, at)
+		for i, c := range a.fixed {
+			r.gradient.SetVec(i, r.gradient.AtVec(i)+a.gradients[k][c]-curve.AtVec(c))
+			for j := i; j < n; j++ {
+				r.information.SetSym(i, j, r.information.At(i, j)+h.At(c, a.fixed[j])-mat.Dot(cross.ColView(i), follow.ColView(j)))
+			}
+		}
+		r.steps, r.value = append(r.steps, step), r.value+linalg.Dot(step, a.gradients[k])-mat.Dot(at, &curve)/2
 	}
-	return steps, gain, true
+	return r
 }
 
-// climbTogether moves the lines of all classes to the maximum of their likelihood, as climb does. A class whose own
-// coefficients are on their way out of the ball stays there.
-func (f generalised) climbTogether(rows []Weighted, w *Pooled, unit *mat.TriDense, lines [][]float64, middle []float64) {
-	total := 0.0
+// steps are those to the maximum of the approximation, by Newton's method on the ridge: one step, but where the b of a class
+// comes to its sphere, or leaves it.
+func (a *arrow) steps() [][]float64 {
+	shared := mat.NewVecDense(len(a.fixed), nil)
+	best := a.ridgeAt(shared)
+	for range mostSteps {
+		var chol mat.Cholesky
+		var move mat.VecDense
+		if !chol.Factorize(best.information) {
+			break
+		}
+		_ = chol.SolveVecTo(&move, best.gradient) // badly conditioned at worst
+		promise, better := mat.Dot(&move, best.gradient), false
+		for i := 0; i < mostHalvings && promise > 1e-9*best.value && !better; i++ {
+			var next mat.VecDense
+			next.AddVec(shared, &move)
+			there := a.ridgeAt(&next)
+			if better = there.value > best.value; better {
+				shared, best = &next, there
+			}
+			move.ScaleVec(0.5, &move)
+			promise /= 2
+		}
+		if !better {
+			break
+		}
+	}
+	return best.steps
+}
+
+// unitBesides is the [design.unit] V of the own regressors less their projections on those of c, with the matrix
+// G_bb − G_bc G_cc⁻¹ G_cb: what a Cholesky decomposition that begins with c ends with.
+func (f generalised) unitBesides(w *Pooled) *mat.TriDense {
+	unit := f.unit(w, w.Sums[1:], f.size(), slices.Concat(f.fixed, f.own))
+	return unit.SliceTri(len(f.fixed), f.size()).(*mat.TriDense)
+}
+
+// climbTogether moves the lines of all classes to the maximum of their likelihood among those whose own coefficients are
+// in the ball ‖V(b − b_table)‖ ≤ farthest: where c could make up for a difference, it does not count. c itself has a finite
+// maximum, as the table is not separated. The likelihood never falls.
+func (f generalised) climbTogether(rows []Weighted, w *Pooled, lines [][]float64, middle []float64) {
+	total, unit := 0.0, f.unitBesides(w)
 	for _, one := range rows {
 		total += one.N
 	}
-	at, ok := f.arrowAt(rows, w, lines)
-	for range mostSteps {
-		if !ok {
+	at, ok := f.arrowAt(rows, w, unit, lines, middle)
+	next := make([][]float64, len(lines))
+	for k, line := range lines {
+		next[k] = make([]float64, len(line))
+	}
+	for n := 0; n < mostSteps && ok; n++ {
+		steps, gain := at.steps(), 0.0
+		for k, step := range steps {
+			gain += linalg.Dot(step, at.gradients[k])
+		}
+		if !(gain > 1e-16*max(1, total)) {
 			return
 		}
-		steps, gain, determined := at.steps()
-		if !determined || !(gain > 1e-16*max(1, total)) {
-			return
-		}
-		better := false
+		last, better := at.value, false
 		for length, i := 1.0, 0; i < mostHalvings && !better; length, i = length/2, i+1 {
-			next := make([][]float64, len(lines))
 			for k, line := range lines {
-				next[k] = f.moved(unit, line, steps[k], middle, length)
+				floats.AddScaledTo(next[k], line, length, steps[k])
 			}
-			there, known := f.arrowAt(rows, w, next)
-			if better = there.value >= at.value || gain < 1e-9*(1+math.Abs(at.value)); better { // as in climb
+			there, known := f.arrowAt(rows, w, unit, next, middle)
+			if better = there.value >= last || gain < 1e-9*(1+math.Abs(last)); better { // as in climb
 				at, ok = there, known
 				for k := range lines {
 					copy(lines[k], next[k])
 				}
 			}
 		}
-		if !better {
+		if !(at.value > last) { // but for rounding, this is the maximum
 			return
 		}
 	}
-}
-
-// moved is a line after a step, without that of the class's own coefficients where it leads out of the ball.
-func (f generalised) moved(unit *mat.TriDense, line, step, middle []float64, length float64) []float64 {
-	next := floats.AddScaledTo(make([]float64, len(line)), line, length, step)
-	gap := mat.NewVecDense(len(line), floats.SubTo(make([]float64, len(line)), next, middle))
-	gap.MulVec(unit, gap)
-	if mat.Norm(gap, 2) > farthest {
-		for j := range next {
-			if !slices.Contains(f.fixed, j) {
-				next[j] = line[j]
-			}
-		}
-	}
-	return next
 }

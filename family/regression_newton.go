@@ -70,7 +70,8 @@ const separation = 1e-8
 
 var errSeparated = errors.New("is separated by the regressors: rows with some of their values have no other response, and coefficients have no finite estimate; leave such a regressor out")
 
-// farthest is the root of the mean square over the table by which η of a class may differ from that of the table.
+// farthest is the root of the mean square over the table by which η of a class may differ from that of the table, but for
+// what coefficients in common could make up for.
 const farthest = 10
 
 // EstimateRows is Newton's method in each class.
@@ -87,7 +88,7 @@ func (f generalised) EstimateRows(rows []Weighted, w *Pooled, params Table) erro
 		f.toLine(params.Row(k, p), w.Anchor, lines[k])
 	}
 	if len(f.fixed) > 0 {
-		f.climbTogether(rows, w, unit, lines, middle)
+		f.climbTogether(rows, w, lines, middle)
 	} else if err := parallel.Do(len(rows), 0, func(k int) error {
 		f.climb(rows[k], w, unit, lines[k], middle, farthest)
 		return nil
@@ -132,50 +133,13 @@ func (f generalised) climb(rows Weighted, w *Pooled, unit *mat.TriDense, line, m
 	return information
 }
 
-// newton is the step s to the maximum of gᵀs − ½sᵀHs within ‖U(from + s)‖ ≤ radius: U(from + s) = (H̃ + μI)⁻¹(g̃ + H̃ U from)
-// with H̃ = U⁻ᵀHU⁻¹, g̃ = U⁻ᵀg, and μ = 0, or such that it is on the sphere.
+// newton is the step s to the maximum of gᵀs − ½sᵀHs within ‖U(from + s)‖ ≤ radius.
 func newton(unit *mat.TriDense, gradient, from []float64, information mat.Symmetric, radius float64) []float64 {
-	p := len(from)
-	var eigen mat.EigenSym
-	if !eigen.Factorize(sandwich(unit.T(), information), true) {
-		return make([]float64, p) // an entry is not finite: there is no way on
+	b, ok := ballOf(unit, from, information, radius)
+	if !ok {
+		return make([]float64, len(from)) // an entry is not finite: there is no way on
 	}
-	var vectors mat.Dense
-	var at, pull, step mat.VecDense
-	eigen.VectorsTo(&vectors)
-	values := eigen.Values(nil)
-	_ = pull.SolveVec(unit.T(), mat.NewVecDense(p, gradient)) // U is not singular
-	at.MulVec(unit, mat.NewVecDense(p, from))
-	pull.MulVec(vectors.T(), &pull)
-	at.MulVec(vectors.T(), &at)
-	to := make([]float64, p)
-	solve := func(mu float64) float64 {
-		for i, v := range values {
-			to[i] = 0
-			if c := pull.AtVec(i) + max(0, v)*at.AtVec(i); c != 0 {
-				to[i] = c / (max(0, v) + mu)
-			}
-		}
-		return floats.Norm(to, 2)
-	}
-	if solve(0) > radius {
-		low, high := 0.0, solve(1)/radius+floats.Max(values)+1
-		for solve(high) > radius {
-			high *= 2
-		}
-		for range 200 {
-			if middle := (low + high) / 2; solve(middle) > radius {
-				low = middle
-			} else {
-				high = middle
-			}
-		}
-		solve(high)
-	}
-	floats.Sub(to, at.RawVector().Data)
-	step.MulVec(&vectors, mat.NewVecDense(p, to))
-	_ = step.SolveVec(unit, &step)
-	return step.RawVector().Data
+	return b.maximum(mat.NewVecDense(len(gradient), gradient)).step.RawVector().Data
 }
 
 // derivatives are Σ w(yη − eA(η)), its gradient and the negative of its second derivatives in the line.
