@@ -1,5 +1,5 @@
-// Package columnar reads tables from files in columnar formats: Parquet, and Arrow's file format (Feather version 2). It stands apart
-// from package data, whose users need not compile Arrow's code.
+// Package columnar reads tables from files in columnar formats: Parquet, and Arrow's file format (Feather version 2) and
+// stream format. It stands apart from package data, whose users need not compile Arrow's code.
 package columnar
 
 import (
@@ -38,13 +38,14 @@ func (o Options) progress(rows, of int) {
 const (
 	parquetMagic = "PAR1"
 	arrowMagic   = "ARROW1"
+	streamMagic  = "\xff\xff\xff\xff" // before the length of every message, since Arrow 0.15
 )
 
 // Is reports whether a file begins as one of the formats does.
 func Is(f *os.File) bool {
 	head := make([]byte, len(arrowMagic))
 	n, _ := f.ReadAt(head, 0)
-	return bytes.HasPrefix(head[:n], []byte(parquetMagic)) || string(head[:n]) == arrowMagic
+	return bytes.HasPrefix(head[:n], []byte(parquetMagic)) || string(head[:n]) == arrowMagic || bytes.HasPrefix(head[:n], []byte(streamMagic))
 }
 
 // Read reads files, one below the other, as one table. Their columns are those of the first, in its order; another file may have them
@@ -222,8 +223,11 @@ func open(path string) (_ source, err error) {
 	if _, err := f.ReadAt(head, 0); err != nil && err != io.EOF {
 		return nil, err
 	}
-	if string(head) == arrowMagic {
-		return openArrow(f)
+	switch {
+	case string(head) == arrowMagic:
+		return openArrow(f, beginFile)
+	case bytes.HasPrefix(head, []byte(streamMagic)):
+		return openArrow(f, beginStream)
 	}
 	return openParquet(f)
 }
