@@ -282,16 +282,30 @@ func (f *components) facts() [][2]string {
 		}
 		list = append(list, [2]string{head, kind[0] + ": " + kind[1]})
 	}
-	used := 0
-	for _, c := range f.list {
-		if c.Rows >= 0.5 {
-			used++
-		}
-	}
-	if used < len(f.list) {
+	if used := f.used(); used < len(f.list) {
 		list = append(list, [2]string{"in use", fmt.Sprintf("%d of the %d %ss hold rows", used, len(f.list), f.noun)})
 	}
 	return list
+}
+
+// used is the number of components that hold rows.
+func (f *components) used() (n int) {
+	for _, c := range f.list {
+		if c.Rows >= 0.5 {
+			n++
+		}
+	}
+	return n
+}
+
+// emptied doubts a mode of the posterior at which components hold no rows. Such modes are true ones: where weights are as likely near 0
+// as elsewhere, an empty component costs nothing, and gains the density at the mode of its own prior. That of the weights has the key prior.
+func (f *components) emptied(prior string) []error {
+	used := f.used()
+	if used == 0 || used == len(f.list) { // 0 of a table whose weights are small
+		return nil
+	}
+	return []error{fmt.Errorf("%d of the %d components hold rows, and the others are as the prior has them: --k %d fits as many, --prior %s=2 empties fewer", used, len(f.list), used, prior)}
 }
 
 // print shows the components that hold rows, and as many columns as the page is wide.

@@ -58,15 +58,21 @@ func checkMixture(f *modelFlags) error {
 		return nil
 	}
 	distributions := map[string]string{"weights": "Dirichlet", "start": "Dirichlet", "transitions": "Dirichlet", "alpha": "Dirichlet", "a": "beta", "b": "beta", "shape": "gamma"}
-	if f.bernoulliOnly() {
-		distributions["a"] = "Dirichlet"
-	}
+	distributions[f.weightsKey()] = "Dirichlet"
 	for _, key := range h.keys { // densities that MAP could climb without end, at the edge of their range
 		if name := distributions[key]; name != "" && h.values[key] < 1 {
 			return misused("--prior: %s=%v: with less than 1 a %s distribution has no most probable value: give 1 or more, or --method vb", key, h.values[key], name)
 		}
 	}
 	return nil
+}
+
+// weightsKey is the key of --prior for the weights.
+func (f *modelFlags) weightsKey() string {
+	if f.bernoulliOnly() {
+		return "a"
+	}
+	return "weights"
 }
 
 // mixturePriors makes of --prior those of the weights and of the families that the model
@@ -330,6 +336,9 @@ func mixtureEngine(f *modelFlags, table *framework.Table, columns []column, rows
 		found, err := newComponents(base, f.Family, columns, p, nil, s)
 		if err != nil {
 			return nil, err
+		}
+		if f.Method == methodMAP {
+			found.doubts = append(found.doubts, found.emptied(f.weightsKey())...)
 		}
 		r := found.result()
 		r.count = likeliestOf(table, p.K, found.scorer)

@@ -554,6 +554,20 @@ func TestComponentsThatVariationalBayesEmptiesAreTold(t *testing.T) {
 	assert.Len(t, fitJSON(t, "--method", "vb", "--k", "6", "--prior", "weights=0.001").Components, 6)
 }
 
+// A flat prior of the weights lets MAP empty components: that is a mode, and is warned of.
+func TestComponentsThatMAPEmptiesAreWarnedOf(t *testing.T) {
+	text := "x\n"
+	for i := range 60 {
+		text += fmt.Sprintln(-math.Log((float64(i) + 0.5) / 60))
+	}
+	args := []string{"--data", file(t, "x.csv", text), "--family", "exponential", "--method", "map", "--k", "3", "--restarts", "2"}
+	r := fitJSON(t, args...)
+	require.Less(t, float64(r.Components[1].Weight), 1e-6)
+	require.Len(t, r.Warnings, 1)
+	assert.Contains(t, r.Warnings[0], "1 of the 3 components hold rows, and the others are as the prior has them: --k 1 fits as many, --prior weights=2 empties fewer")
+	assert.Empty(t, fitJSON(t, append(args, "--prior", "weights=2")...).Warnings)
+}
+
 func TestMixturesOfFewRowsHaveTenStarts(t *testing.T) {
 	r := fitJSON(t, "--k", "5", "--method", "em")
 	assert.Len(t, r.Restarts, 10)
