@@ -113,6 +113,7 @@ type blocksBefore struct {
 	decimal     byte
 	firstLine   int // where the first row of the text is
 	rows, lines int
+	after       int // lines of nothing after the last row
 }
 
 const (
@@ -161,9 +162,17 @@ func (p *pieces) tables(o CSVOptions) iter.Seq2[*Table, error] {
 			if !yield(b.table(), nil) {
 				return
 			}
-			before.rows, before.lines = b.row(), before.lines+bytes.Count(piece, []byte{'\n'})
+			before.rows, before.lines, before.after = b.row(), before.lines+bytes.Count(piece, []byte{'\n'}), emptyAtEnd(piece)
 		}
 	}
+}
+
+// emptyAtEnd is the number of empty lines after the last row of a text that ends with a line.
+func emptyAtEnd(text []byte) (n int) {
+	for rest, ok := bytes.CutSuffix(text, []byte{'\n'}); ok; n++ {
+		rest, ok = bytes.CutSuffix(bytes.TrimSuffix(rest, []byte{'\r'}), []byte{'\n'})
+	}
+	return max(n-1, 0)
 }
 
 // next is the next piece: whole rows, of about the size; all that is left, where there is no more.

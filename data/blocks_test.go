@@ -40,10 +40,11 @@ func TestBlocksAreTheTable(t *testing.T) {
 			p := &pieces{r: strings.NewReader(text), most: o.Limits.row(), size: size}
 			var got []*Table
 			var err error
-			marked := 0
+			marked, skipped := 0, 0
 			for table, e := range p.tables(o) {
 				if err = e; err == nil {
 					got = append(got, table)
+					skipped += table.EmptyLines()
 					for _, n := range table.MarkedMissing(table.Names[0]) {
 						marked += n
 					}
@@ -60,6 +61,7 @@ func TestBlocksAreTheTable(t *testing.T) {
 			gotCells, gotRows := cellsOf(rt, got...)
 			require.Equal(rt, cells, gotCells, "%q %d", text, size)
 			require.Equal(rt, rows, gotRows)
+			require.Equal(rt, want.EmptyLines(), skipped, "%q %d", text, size)
 			for _, n := range want.MarkedMissing(want.Names[0]) {
 				marked -= n
 			}

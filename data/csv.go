@@ -197,6 +197,7 @@ func (b *csvBuilder) goOn(r io.Reader, o CSVOptions) (*records, error) {
 	b.names, b.comma, b.Decimal, b.firstLine = b.before.names, b.before.comma, b.before.decimal, b.before.firstLine
 	records := recordsOf(r, b.comma, b.Decimal, o.Limits)
 	records.lines, records.FieldsPerRecord = b.before.lines, len(b.names)
+	b.After = b.before.after
 	return records, b.setColumns(o)
 }
 
@@ -315,6 +316,7 @@ var errChanged = errors.New("the input changed while it was read; read it again"
 // add takes one row. It allocates for new levels only, beyond the growth of its slices.
 func (b *csvBuilder) add(record []string, records *records) error {
 	b.Rows++
+	b.Empty, b.After = b.Empty+b.After+records.empty, 0
 	for j, cell := range record {
 		c := &b.Columns[j]
 		if c.Categorical {
@@ -388,7 +390,7 @@ func validNames(first []string, records *records) error {
 }
 
 func (b *csvBuilder) table() *Table {
-	t := &Table{Names: b.names, decimal: b.Decimal, unnamed: b.unnamed, first: b.first(), rows: b.Rows, flat: b.Numbers, store: b.store, columns: make([]column, len(b.Columns)), index: new(index)}
+	t := &Table{Names: b.names, decimal: b.Decimal, unnamed: b.unnamed, first: b.first(), rows: b.Rows, skipped: b.Empty, flat: b.Numbers, store: b.store, columns: make([]column, len(b.Columns)), index: new(index)}
 	for j, c := range b.Columns {
 		t.columns[j].marked = c.MarkedMissing
 		if c.Categorical {

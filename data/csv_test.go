@@ -88,6 +88,19 @@ func plainTable(t require.TestingT, text string) *Table {
 
 // TestReadCSVAgreesWithColumnByColumnReading: whenever a text cell comes, early or late, and whether or not
 // the input can seek, the table is that of a reader that sees whole columns at once.
+// Empty lines are no rows, and are counted but for those above the header and below the last row.
+func TestEmptyLinesAreCounted(t *testing.T) {
+	for text, want := range map[string]int{"x\n1\n2\n": 0, "\nx\n1\n\n\n": 0, "x\n\n1\n\r\n\n2\n\n": 3, "1\n\n2": 1, "\n1\n2": 1,
+		"x\n\"a\n\nb\"\n\nc\n\n\"\"\n": 2, "x,y\n1,2\n\n3,4\n": 1} {
+		table, err := requireFastPathAgrees(t, text, CSVOptions{})
+		require.NoError(t, err)
+		require.Equal(t, want, table.EmptyLines(), "%q", text)
+		whole, err := ReadParts(parts(text, text), CSVOptions{})
+		require.NoError(t, err)
+		require.Equal(t, 2*want, whole.EmptyLines(), "%q", text)
+	}
+}
+
 func TestReadCSVAgreesWithColumnByColumnReading(t *testing.T) {
 	cells := []string{"1", "01", " 2.5 ", "-3e2", "", "NA", "nan", "NaN", "Inf", "-inf", "0x1p-2", "1_0", "yes", " yes", "a,b", "a\nb", "\"q\"", "TRUE"}
 	rapid.Check(t, func(rt *rapid.T) {

@@ -42,6 +42,7 @@ func requireFastPathAgrees(t require.TestingT, text string, o CSVOptions) (*Tabl
 			require.NoError(t, err, "%q %v", text, p)
 			require.Equal(t, want.Names, got.Names)
 			require.Equal(t, want.unnamed, got.unnamed)
+			require.Equal(t, want.skipped, got.skipped, "%q %v", text, p)
 			require.Equal(t, []int{want.rows, want.stride}, []int{got.rows, got.stride})
 			require.Equal(t, bitsOf(want.flat), bitsOf(got.flat))
 			for j, c := range want.columns {

@@ -103,6 +103,7 @@ func (t *Table) appendRows(part *Table) error {
 	}
 	t.flat = part.gather(t.flat, numeric, nil)
 	t.rows += part.rows
+	t.skipped += part.skipped
 	return nil
 }
 

@@ -24,6 +24,7 @@ type records struct {
 	decimal  byte // what decimals follow
 	lines    int  // that the fast path has read
 	done     int  // lines of the rows that the csv.Reader has
+	empty    int  // lines of nothing above the last row
 }
 
 // newRecords strips a byte order mark, refuses what is not text, and guesses the separator and the decimal point unless they
@@ -85,6 +86,8 @@ func (r *records) Read() ([]string, error) {
 		}
 	}
 	if last := len(record) - 1; last >= 0 {
+		first, _ := r.FieldPos(0)
+		r.empty = first - r.done - 1
 		line, _ := r.FieldPos(last)
 		r.done = line + strings.Count(record[last], "\n")
 	}

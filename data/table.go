@@ -25,6 +25,7 @@ type Table struct {
 
 	first   int // rows in the blocks before: see Blocks
 	rows    int
+	skipped int       // lines of nothing above rows of a CSV file
 	flat    []float64 // rows × stride, row-major; NaN is a missing value
 	stride  int
 	store   *Store // where copies of the numbers lie, too
@@ -63,6 +64,10 @@ func defaultName(j int) string { return "V" + strconv.Itoa(j+1) }
 
 // Rows is the number of rows, N.
 func (t *Table) Rows() int { return t.rows }
+
+// EmptyLines is the number of lines of a CSV file above its last row that have nothing, and were skipped. In a file of one column they
+// may stand for missing values.
+func (t *Table) EmptyLines() int { return t.skipped }
 
 // Cols is the number of columns, numeric and categorical.
 func (t *Table) Cols() int { return len(t.columns) }

@@ -15,6 +15,7 @@ type rowTally struct {
 	values, gaps  int              // missing values that are integrated out, and the rows that have some
 	marked        map[string][]int // cells that each text of --na makes missing, by column
 	names         []string         // the columns that are used
+	skipped       int              // lines without a value between the rows
 	unseen        []unseenCells    // that --unseen makes missing, one for each column that has some
 }
 
@@ -94,6 +95,20 @@ func (t *rowTally) noteUnseen(s *session, in *input) {
 	}
 	if cells > 0 {
 		s.note("--unseen missing makes %s of %s missing, as the model has not seen their levels: %s", counted(cells, "cell"), in.name, listed(list, 20))
+	}
+}
+
+// skipped are the empty lines of a file that has a single column, whose missing values they may be.
+func (in *input) skipped() int {
+	if in.Cols() > 1 {
+		return 0
+	}
+	return in.EmptyLines()
+}
+
+func (t *rowTally) noteSkipped(s *session, in *input) {
+	if t.skipped > 0 {
+		s.note("skipped %s of %s, which are no rows: write NA where a value is missing", counted(t.skipped, "empty line"), in.name)
 	}
 }
 
@@ -180,6 +195,7 @@ func (f *inputFlags) openBlocks(s *session, source string, reading func(name str
 			return nil, err
 		}
 		total.rows += a.in.Rows()
+		total.skipped += a.in.skipped()
 		return a.in, nil
 	}
 	stop = func() {

@@ -19,6 +19,19 @@ import (
 
 // TestPredictStreams: a table that is read in parts has the predictions, notes and errors of one that is read as a whole, as --label
 // has it, from CSV and Parquet, one file or several.
+func TestEmptyLinesOfOneColumnAreNoted(t *testing.T) {
+	path := file(t, "x.csv", "x\n1\n\n2\n3.5\n\n\n7\n5\n\n")
+	out := filepath.Join(t.TempDir(), "m.json")
+	const note = "skipped 3 empty lines of PATH, which are no rows: write NA where a value is missing"
+	_, stderr := done(t, "fit", "--data", path, "--k", "1", "--out", out)
+	assert.Contains(t, notes(stderr, path), "latent: "+note)
+	_, stderr = done(t, "predict", out, "--data", path)
+	assert.Equal(t, []string{"latent: " + note}, notes(stderr, path))
+	two := file(t, "xy.csv", "x,y\n1,2\n\n2,3\n5,1\n4,4\n6,2\n")
+	_, stderr = done(t, "fit", "--data", two, "--k", "1")
+	assert.NotContains(t, stderr, "skipped")
+}
+
 func TestPredictStreams(t *testing.T) {
 	const n = 20_000 // three parts
 	dir := t.TempDir()

@@ -115,6 +115,7 @@ func (f *inputFlags) open(s *session, source string, reading func(name string) d
 		return nil, fmt.Errorf("interrupted while reading %s", source)
 	}
 	if a.err == nil {
+		(&rowTally{skipped: a.in.skipped()}).noteSkipped(s, a.in)
 		f.noteDecimal(s, a.in)
 		a.err = f.takeDates(s, a.in)
 	}

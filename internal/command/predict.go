@@ -94,6 +94,7 @@ func (c *predictCommand) Run(s *session) error {
 		return err
 	}
 	if total != nil {
+		total.noteSkipped(s, p.in)
 		total.noteNA(s, p.in, c.NA)
 		total.noteUnseen(s, p.in)
 		total.noteDropped(s, p.in)

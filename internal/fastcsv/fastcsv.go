@@ -17,6 +17,8 @@ import (
 type Table struct {
 	Columns []Column
 	Rows    int
+	Empty   int       // lines of nothing above rows
+	After   int       // lines of nothing after the last row
 	Numbers []float64 // Rows × columns that are not categorical, row-major; NaN is a missing value
 	Missing []string  // cells of these texts are missing, as empty ones, NA and NaN are
 	Decimal byte      // what decimals follow: a comma, or else a point
@@ -202,6 +204,10 @@ func (r *run) join() {
 		return
 	}
 	r.Rows += s.rows
+	if s.rows > 0 {
+		r.Empty, r.After = r.Empty+r.After+s.empty, 0
+	}
+	r.After += s.after
 	r.lines += s.lines
 	if !r.kindsOnly {
 		n, at := s.rows*r.stride, len(r.Numbers)

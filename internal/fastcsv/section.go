@@ -51,6 +51,8 @@ type section struct {
 	columns     []Column // what they keep besides numbers; nil: nothing
 	read        int      // bytes of the rows that are done
 	lines, rows int
+	empty       int // lines of nothing above rows
+	after       int // lines of nothing after the last row
 	done        chan struct{}
 }
 
@@ -64,7 +66,7 @@ func (s *section) parse(l *layout) {
 }
 
 func (s *section) parseRows(l *layout, text []byte) bool {
-	s.read, s.lines, s.rows = 0, 0, 0
+	s.read, s.lines, s.rows, s.empty, s.after = 0, 0, 0, 0, 0
 	if s.columns == nil && !l.numbersOnly {
 		s.columns = make([]Column, len(l.columns))
 	}
@@ -81,10 +83,12 @@ func (s *section) parseRows(l *layout, text []byte) bool {
 		s.lines++
 		if text[s.read] == '\n' {
 			s.read++
+			s.after++
 			continue
 		}
 		if text[s.read] == '\r' && text[s.read+1] == '\n' {
 			s.read += 2
+			s.after++
 			continue
 		}
 		row := dropped
@@ -97,6 +101,7 @@ func (s *section) parseRows(l *layout, text []byte) bool {
 		}
 		s.read = end
 		s.rows++
+		s.empty, s.after = s.empty+s.after, 0
 	}
 	return true
 }
