@@ -121,3 +121,22 @@ func TestLevelsOfDecimalCommas(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []int32{1, 0, 0}, known.Codes("a"))
 }
+
+// TestDecimalCommasOutliveLeftOutRows: what is read as text is still a number where rows have been left out.
+func TestDecimalCommasOutliveLeftOutRows(t *testing.T) {
+	table, err := Read(strings.NewReader("a;b\n1,5;1\n2,5;\n3,5;3\n"), CSVOptions{Comma: ';', Decimal: ',', Reading: func(name string) Reading {
+		if name == "a" {
+			return ReadAsText
+		}
+		return ReadByForm
+	}})
+	require.NoError(t, err)
+	complete, left, err := table.DropMissing()
+	require.NoError(t, err)
+	require.Equal(t, 1, left)
+	numbers, err := complete.Numbers([]string{"a"}, [][]string{nil})
+	require.NoError(t, err)
+	x, err := numbers.Column("a")
+	require.NoError(t, err)
+	require.Equal(t, []float64{1.5, 3.5}, x)
+}

@@ -230,6 +230,11 @@ func checkLevels(levels []string) error {
 	return nil
 }
 
+// with has the same levels in other cells.
+func (f *factor) with(codes []int32) *factor {
+	return &factor{levels: f.levels, codes: codes, decimal: f.decimal}
+}
+
 // recode gives the same cells other levels, and puts their codes into a list; those that have none of the levels are missing.
 func (f *factor) recode(levels []string, codes []int32) *factor {
 	byText := make(map[string]int32, len(levels))

@@ -64,7 +64,7 @@ func (t *Table) root(store *Store, more bool) (*Table, error) {
 	own.store, own.columns = store, slices.Clone(t.columns)
 	for j, c := range own.columns {
 		if c.factor != nil { // later parts follow, in memory
-			own.columns[j].factor = &factor{c.factor.levels, slices.Clone(c.factor.codes), c.factor.decimal}
+			own.columns[j].factor = c.factor.with(slices.Clone(c.factor.codes))
 		}
 	}
 	var err error

@@ -233,7 +233,7 @@ func (t *Table) dropRows(drop func(row int) bool) (complete *Table, dropped int,
 				codes = append(codes, code)
 			}
 		}
-		kept.columns[j].factor, lists = &factor{levels: c.factor.levels, codes: codes}, lists[1:]
+		kept.columns[j].factor, lists = c.factor.with(codes), lists[1:]
 	}
 	if kept.flat, err = t.store.numbers(kept.rows * kept.stride); err != nil {
 		return nil, 0, err
