@@ -29,9 +29,7 @@ func countOver[B any](src framework.Source[B], k int, ready func() (func(b B, ad
 				return s.visit(b, func(class int, weight float64) { s.counts[class] += weight })
 			},
 			func(into, from *shard) error {
-				for class, n := range from.counts {
-					into.counts[class] += n
-				}
+				floats.Add(into.counts, from.counts)
 				return nil
 			})
 		if err != nil {

@@ -136,11 +136,8 @@ func (f *components) repeated() (doubts []error) {
 				there = append(there, strconv.Itoa(k+1))
 			}
 		}
-		switch {
-		case len(there) == 1:
-			constant = append(constant, fmt.Sprintf("%.60q in %s %s", c.Name, f.noun, there[0]))
-		case len(there) > 1:
-			constant = append(constant, fmt.Sprintf("%.60q in %ss %s", c.Name, f.noun, enumerated(there)))
+		if len(there) > 0 {
+			constant = append(constant, fmt.Sprintf("%.60q in %s %s", c.Name, moreOr(len(there) == 1, f.noun, f.noun+"s"), enumerated(there)))
 		}
 	}
 	if len(constant) == 0 {

@@ -78,8 +78,9 @@ func (f *components) headline(shown []component) string {
 	}
 	text := fmt.Sprintf("%s, with %s of the rows", capital(counted(used, f.noun)), enumerated(shares))
 	if used > few {
-		text = fmt.Sprintf("%s, from %s to %s of the rows", capital(counted(used, f.noun)), shares[0], percentage(float64(shown[len(shown)-1].Weight)))
-		if least := percentage(float64(shown[len(shown)-1].Weight)); least == shares[0] {
+		least := percentage(float64(shown[len(shown)-1].Weight))
+		text = fmt.Sprintf("%s, from %s to %s of the rows", capital(counted(used, f.noun)), shares[0], least)
+		if least == shares[0] {
 			text = fmt.Sprintf("%s, each with %s of the rows", capital(counted(used, f.noun)), least)
 		}
 	}
