@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/latent-go/latent/bootstrap"
+	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/mixture"
@@ -191,12 +192,12 @@ func (f *components) drawnGrid(rows []component, columns []int) *grid {
 }
 
 // shownDrawn is the number that stands for a column with its standard error: the head of its table column, and a cell.
-func (s columnSummary) shownDrawn(c column) (legend, cell string) {
+func (s columnSummary) shownDrawn(c data.Column) (legend, cell string) {
 	legend, _ = s.shown(c)
 	key, level := s.keys[0], ""
-	switch truth := c.truth(); {
-	case c.Family == familyCategorical && truth >= 0:
-		key = c.Levels[truth]
+	switch at := truth(c); {
+	case c.Family == familyCategorical && at >= 0:
+		key = c.Levels[at]
 	case c.Family == familyCategorical:
 		for _, other := range s.keys {
 			if s.Values[other] > s.Values[key] {

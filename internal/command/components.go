@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -16,7 +17,7 @@ import (
 type components struct {
 	noun       string // what a class is called: component, or state
 	family     string // as --family has it
-	columns    []column
+	columns    []data.Column
 	model      mixture.Model
 	params     *mixture.Parameters
 	posterior  *mixture.Posterior // of vb
@@ -76,7 +77,7 @@ type columnSummary struct {
 }
 
 // newComponents orders the components by weight and summarises them.
-func newComponents(m mixture.Model, family string, columns []column, p *mixture.Parameters, q *mixture.Posterior, s *mixture.Statistics) (*components, error) {
+func newComponents(m mixture.Model, family string, columns []data.Column, p *mixture.Parameters, q *mixture.Posterior, s *mixture.Statistics) (*components, error) {
 	order := upTo(0, p.K-1)
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(p.Weights[j], p.Weights[i]) })
 	sums, params, err := m.Keep(s, p, order)
@@ -91,7 +92,7 @@ func newComponents(m mixture.Model, family string, columns []column, p *mixture.
 }
 
 // describeComponents summarises components in their order.
-func describeComponents(m mixture.Model, family string, columns []column, p *mixture.Parameters, sums *mixture.Statistics) (*components, error) {
+func describeComponents(m mixture.Model, family string, columns []data.Column, p *mixture.Parameters, sums *mixture.Statistics) (*components, error) {
 	f := &components{noun: "component", family: family, columns: columns, model: m, params: p}
 	f.assign, f.probabilities = f.likeliest, f.responsibilities
 	own, shares, err := m.StandardErrors(sums, f.params)
@@ -182,7 +183,7 @@ func separation(m mixture.Model, p *mixture.Parameters) ([]float64, error) {
 
 // summarise names the numbers of a column. A variance becomes a standard deviation, levels have their own names, and a column of
 // factor analysers has its standard deviation beside noise and loadings; factors are their number, nil of other families.
-func summarise(c column, values []mixture.Value) (s columnSummary, factors *int) {
+func summarise(c data.Column, values []mixture.Value) (s columnSummary, factors *int) {
 	factors, values = factorsOf(values)
 	s = columnSummary{Name: c.Name, Values: map[string]number{}, Errors: map[string]number{}}
 	for l, one := range values {
@@ -206,11 +207,11 @@ func summarise(c column, values []mixture.Value) (s columnSummary, factors *int)
 }
 
 // shown is a summary for people: the head of its table column, and the cell.
-func (s columnSummary) shown(c column) (legend, cell string) {
+func (s columnSummary) shown(c data.Column) (legend, cell string) {
 	v := func(i int) float64 { return float64(s.Values[s.keys[i]]) }
-	switch truth := c.truth(); {
-	case c.Family == familyCategorical && truth >= 0:
-		return fmt.Sprintf("P(%s)", c.Levels[truth]), fmt.Sprintf("%.3f", v(truth))
+	switch at := truth(c); {
+	case c.Family == familyCategorical && at >= 0:
+		return fmt.Sprintf("P(%s)", c.Levels[at]), fmt.Sprintf("%.3f", v(at))
 	case c.Family == familyCategorical:
 		return mostLikely(c.Levels, v)
 	case c.Family == familyOrdinal:
@@ -226,12 +227,12 @@ func (s columnSummary) shown(c column) (legend, cell string) {
 		return s.keys[0], readable(v(0))
 	}
 	mean, sd := familyNamed(c.Family).moments(s.Values)
-	return "mean ± sd", ascii(c.spreadText(spread{mean, sd}))
+	return "mean ± sd", ascii(spreadText(c, spread{mean, sd}))
 }
 
 // probabilities are those of the levels of a column, in their order.
-func (s columnSummary) probabilities(c column) []float64 {
-	p := make([]float64, len(c.levelNames()))
+func (s columnSummary) probabilities(c data.Column) []float64 {
+	p := make([]float64, len(levelNames(c)))
 	v := func(i int) float64 { return float64(s.Values[s.keys[i]]) }
 	switch c.Family {
 	case familyBernoulli:
@@ -258,7 +259,7 @@ func mostLikely(levels []string, p func(l int) float64) (legend, cell string) {
 }
 
 // truth is the place of TRUE among the levels of a column of TRUE and FALSE; −1 in others.
-func (c column) truth() int {
+func truth(c data.Column) int {
 	is := func(word string) func(string) bool {
 		return func(level string) bool { return strings.EqualFold(level, word) }
 	}

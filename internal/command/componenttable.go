@@ -3,7 +3,7 @@ package command
 import "github.com/latent-go/latent/data"
 
 // quantity is the name of a number of the column, with the unit of the means and deviations of dates.
-func (c column) quantity(name string) string {
+func quantity(c data.Column, name string) string {
 	switch {
 	case c.Unit != "" && name == "mean":
 		return name + " (" + c.Unit + ")"
@@ -24,10 +24,10 @@ func (f *components) table() savedTable {
 			list.numbers = append(list.numbers, float64(k+1), float64(c.Weight), value)
 		}
 		for j, s := range c.Columns {
-			levels := f.columns[j].levelNames()
+			levels := levelNames(f.columns[j])
 			if levels == nil {
 				for _, name := range s.keys {
-					add(s.Name, f.columns[j].quantity(name), float64(s.Values[name]))
+					add(s.Name, quantity(f.columns[j], name), float64(s.Values[name]))
 				}
 				continue
 			}

@@ -72,7 +72,7 @@ func dateOf(days, sd float64) string {
 }
 
 // spread is mean and standard deviation of the column for readers: of dates, the mean is a date.
-func (c column) spread(s spread) any {
+func spreadCell(c data.Column, s spread) any {
 	const year10000 = 2932896 // beyond which dates have no form
 	mean, sd := float64(s.mean), float64(s.sd)
 	if c.Unit != unitOfDates || !(math.Abs(mean) < year10000) {
@@ -83,10 +83,10 @@ func (c column) spread(s spread) any {
 }
 
 // spreadText is spread in a text.
-func (c column) spreadText(s spread) string { return cellOf(c.spread(s)).Text }
+func spreadText(c data.Column, s spread) string { return cellOf(spreadCell(c, s)).Text }
 
 // axis names the column and its unit.
-func (c column) axis() string {
+func axis(c data.Column) string {
 	if c.Unit == "" {
 		return printable(c.Name)
 	}

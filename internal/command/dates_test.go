@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/latent-go/latent/data"
 	"github.com/stretchr/testify/assert"
 )
 
@@ -67,7 +68,7 @@ func TestDatesHaveTheirTimes(t *testing.T) {
 	assert.Equal(t, "2024-01-31", dateOf(19753.4, 12))
 	assert.Equal(t, "2024-01-31 09:36", dateOf(19753.4, 0.2))
 	assert.Equal(t, "1969-12-30 12:00", dateOf(-1.5, 0.2))
-	c := column{Unit: unitOfDates}
-	assert.Equal(t, "2024-01-31 ± 12.0 days", c.spreadText(spread{19753.4, 12}))
-	assert.Equal(t, meanAndSD(1e8, 2), c.spreadText(spread{1e8, 2}), "beyond the years that have four digits")
+	c := data.Column{Unit: unitOfDates}
+	assert.Equal(t, "2024-01-31 ± 12.0 days", spreadText(c, spread{19753.4, 12}))
+	assert.Equal(t, meanAndSD(1e8, 2), spreadText(c, spread{1e8, 2}), "beyond the years that have four digits")
 }

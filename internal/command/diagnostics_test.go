@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/latent-go/latent/data"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -197,7 +198,7 @@ func TestTextsThatLookLikeNumbersAreKept(t *testing.T) {
 		{"--family", "categorical", "--columns", "x=poisson", "--k", "2"},
 	} {
 		r := fitJSON(t, append([]string{"--data", path, "--out", model}, args...)...)
-		assert.Equal(t, []column{{Name: "zip", Family: "categorical", Levels: zips}, {Name: "id", Family: "categorical", Levels: ids}, {Name: "x", Family: "poisson"}}, withoutReasons(r.Columns), "%v", args)
+		assert.Equal(t, []data.Column{{Name: "zip", Family: "categorical", Levels: zips}, {Name: "id", Family: "categorical", Levels: ids}, {Name: "x", Family: "poisson"}}, withoutReasons(r.Columns), "%v", args)
 
 		want, _ := done(t, "predict", model, "--data", path)
 		_, rest, _ := strings.Cut(codes(40), "\n")
@@ -219,7 +220,7 @@ func TestTextsThatLookLikeNumbersAreKept(t *testing.T) {
 	assert.Equal(t, familyPoisson, r.Columns[0].Family)
 }
 
-func withoutReasons(columns []column) (list []column) {
+func withoutReasons(columns []data.Column) (list []data.Column) {
 	for _, c := range columns {
 		c.Reason = ""
 		list = append(list, c)
@@ -249,7 +250,7 @@ func TestTwoValuesSuggestAuto(t *testing.T) {
 	_, stderr = done(t, "fit", "--data", path, "--k", "1", "--drop", "sex")
 	assert.Equal(t, []string{`latent: PATH: "promo" has 2 values: --family auto would treat it as Bernoulli`}, notes(stderr, path))
 	r := fitJSON(t, "--data", path, "--k", "1", "--family", "auto")
-	assert.Equal(t, []column{{Name: "promo", Family: "bernoulli", Reason: "two values (0 and 1)"}, {Name: "sex", Family: "bernoulli", Levels: []string{"1", "2"}, Reason: "two values (1 and 2)"}}, r.Columns[2:])
+	assert.Equal(t, []data.Column{{Name: "promo", Family: "bernoulli", Reason: "two values (0 and 1)"}, {Name: "sex", Family: "bernoulli", Levels: []string{"1", "2"}, Reason: "two values (1 and 2)"}}, r.Columns[2:])
 	assert.Empty(t, r.Warnings)
 	assert.InDelta(t, 0.5, float64(r.Components[0].Columns[3].Values["probability"]), 1e-9)
 }

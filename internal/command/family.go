@@ -121,7 +121,7 @@ func familyNames(single bool) (names []string) {
 func joint(name string) bool { return familyNamed(name).joint != nil }
 
 // familyOfRows makes the family of a whole row out of those of its columns.
-func familyOfRows(name string, columns []column) family.Family {
+func familyOfRows(name string, columns []data.Column) family.Family {
 	if f := familyNamed(name); f.joint != nil {
 		return f.joint(len(columns))
 	}
@@ -132,17 +132,7 @@ func familyOfRows(name string, columns []column) family.Family {
 	return product
 }
 
-// A column of a model: its name and, in mixtures, its family, one of those of single columns or the joint one of all
-// columns.
-type column struct {
-	Name   string   `json:"name"`
-	Family string   `json:"family,omitempty"`
-	Levels []string `json:"levels,omitempty"` // of codes 0, 1, …: of categorical and ordinal columns, and of bernoulli ones not of 0 and 1
-	Reason string   `json:"reason,omitempty"` // why --family auto chose the family
-	Unit   string   `json:"unit,omitempty"`   // of columns that were dates
-}
-
-func namesOf(columns []column) []string {
+func namesOf(columns []data.Column) []string {
 	names := make([]string, len(columns))
 	for j, c := range columns {
 		names[j] = c.Name
@@ -152,7 +142,7 @@ func namesOf(columns []column) []string {
 
 // described are the columns of a table with their families: those that --columns names,
 // those that --family gives to all, or those that their values look like.
-func described(s *session, in *input, family string, given *columnFamilies) ([]column, error) {
+func described(s *session, in *input, family string, given *columnFamilies) ([]data.Column, error) {
 	known := setOf(in.Names)
 	for _, name := range given.names {
 		if !known[name] {
@@ -169,9 +159,9 @@ func described(s *session, in *input, family string, given *columnFamilies) ([]c
 	case familyNamed(family).normal:
 		in.suggestAuto(s, given)
 	}
-	columns := make([]column, len(in.Names))
+	columns := make([]data.Column, len(in.Names))
 	for j, name := range in.Names {
-		c := column{Name: name, Family: family}
+		c := data.Column{Name: name, Family: family}
 		switch {
 		case given.family[name] != "":
 			c.Family = given.family[name]
@@ -194,7 +184,7 @@ func described(s *session, in *input, family string, given *columnFamilies) ([]c
 
 // levels are those of column j that is described by codes, sorted; nil for one that is
 // described by its numbers.
-func levels(in *input, j int, c column, given *columnFamilies) ([]string, error) {
+func levels(in *input, j int, c data.Column, given *columnFamilies) ([]string, error) {
 	text := in.Levels(c.Name) != nil
 	if text {
 		if _, err := in.Column(c.Name); errors.Is(err, data.ErrHeader) || isMisspelt(err) && c.Family != familyCategorical {
@@ -233,7 +223,7 @@ func isMisspelt(err error) bool {
 }
 
 // refuseSingle refuses columns of texts that are all the same, all at once.
-func refuseSingle(columns []column) error {
+func refuseSingle(columns []data.Column) error {
 	var single []string
 	level := ""
 	for _, c := range columns {
@@ -245,7 +235,7 @@ func refuseSingle(columns []column) error {
 }
 
 // numbersNeeded says what to do with a text where a family describes numbers.
-func numbersNeeded(in *input, c column, given *columnFamilies) string {
+func numbersNeeded(in *input, c data.Column, given *columnFamilies) string {
 	if given.family[c.Name] != "" {
 		return fmt.Sprintf("--columns %s=%s describes numbers: say categorical, or --na TEXT if the text stands for a missing value", item(c.Name), c.Family)
 	}
@@ -278,7 +268,7 @@ func counted(n int, thing string) string {
 
 // recode gives the columns of a table the codes of a model's levels. places has the place
 // in the table of each column.
-func (in *input) recode(columns []column, places []int, unseenMissing bool) error {
+func (in *input) recode(columns []data.Column, places []int, unseenMissing bool) error {
 	var names, numeric []string
 	var levels [][]string
 	for j, c := range columns {
@@ -304,7 +294,7 @@ func (in *input) recode(columns []column, places []int, unseenMissing bool) erro
 }
 
 // inventory lists what the columns are, alike ones together: {"gaussian", "a, b"}, ….
-func inventory(columns []column) [][2]string {
+func inventory(columns []data.Column) [][2]string {
 	var kinds []string
 	names := map[string][]string{}
 	for _, c := range columns {
@@ -332,9 +322,9 @@ func inventory(columns []column) [][2]string {
 
 // columnFacts is the inventory of columns where the name of the model's family does not say it,
 // or was not given.
-func columnFacts(family string, columns []column) [][2]string {
+func columnFacts(family string, columns []data.Column) [][2]string {
 	kinds := inventory(columns)
-	if family == familyAuto || len(kinds) > 1 || slices.ContainsFunc(columns, func(c column) bool { return len(c.Levels) > 0 }) {
+	if family == familyAuto || len(kinds) > 1 || slices.ContainsFunc(columns, func(c data.Column) bool { return len(c.Levels) > 0 }) {
 		return kinds
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/latent-go/latent/data"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/floats"
@@ -34,7 +35,7 @@ func TestLognormalAndOrdinalColumnsGoAllTheWay(t *testing.T) {
 	}
 	r := fitJSON(t, args...)
 	levels := []string{"1", "2", "3", "4", "5"}
-	assert.Equal(t, []column{{"price", "lognormal", nil, "", ""}, {"school", "ordinal", levels, "", ""}, {"gym", "ordinal", levels, "", ""}}, r.Columns)
+	assert.Equal(t, []data.Column{{Name: "price", Family: "lognormal"}, {Name: "school", Family: "ordinal", Levels: levels}, {Name: "gym", Family: "ordinal", Levels: levels}}, r.Columns)
 	means := []float64{float64(r.Components[0].Columns[0].Values["log mean"]), float64(r.Components[1].Columns[0].Values["log mean"])}
 	assert.ElementsMatch(t, []float64{1, 3}, []float64{math.Round(means[0]), math.Round(means[1])})
 	assert.InDelta(t, 0.5, float64(r.Components[0].Columns[0].Values["log sd"]), 0.1)

@@ -4,6 +4,8 @@ import (
 	"encoding/csv"
 	"io"
 	"strconv"
+
+	"github.com/latent-go/latent/data"
 )
 
 // checkSequences refuses flags about sequences where rows are independent, and what cannot be done with sequences.
@@ -37,7 +39,7 @@ type forecastStep struct {
 }
 
 // addLevels adds the probabilities that a state, which has itself the probability weight, gives the levels of a column.
-func (s *forecastStep) addLevels(c column, weight float64, probabilities []float64) {
+func (s *forecastStep) addLevels(c data.Column, weight float64, probabilities []float64) {
 	if s.Levels == nil {
 		s.Levels = map[string]map[string]number{}
 	}

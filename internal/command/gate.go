@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/latent-go/latent/bootstrap"
+	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/htmlreport"
@@ -95,7 +96,7 @@ func (in *input) checkGate(gate []string) error {
 
 // gatedEngine makes the model of classes, those of base, whose probabilities depend on columns. seen are the numbers that the classes
 // see, and report makes the result of what was found.
-func gatedEngine(f *modelFlags, in *input, d gateDesign, whole framework.Rows, seen []column, base mixture.Model, report func(g *gatedClasses) *result) (engine, error) {
+func gatedEngine(f *modelFlags, in *input, d gateDesign, whole framework.Rows, seen []data.Column, base mixture.Model, report func(g *gatedClasses) *result) (engine, error) {
 	b := d.rows(whole)
 	table, err := in.source(b.X, b.N, b.D)
 	if err != nil {
@@ -149,7 +150,7 @@ type gateReport struct {
 	Intervals [][][]number `json:"bootstrap_intervals,omitempty"`
 }
 
-func newGated(d gateDesign, m experts.Model, name string, columns []column, table *framework.Table, p *experts.Parameters, s *experts.Statistics) (*gatedClasses, error) {
+func newGated(d gateDesign, m experts.Model, name string, columns []data.Column, table *framework.Table, p *experts.Parameters, s *experts.Statistics) (*gatedClasses, error) {
 	sums, params, err := m.Keep(s, p, p.Mixture.Order())
 	if err != nil {
 		return nil, err

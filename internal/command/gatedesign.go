@@ -3,6 +3,7 @@ package command
 import (
 	"slices"
 
+	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/experts"
 	"github.com/latent-go/latent/models/mixture"
@@ -10,7 +11,7 @@ import (
 
 // A gateColumn is a column of a gate, and its place among those of the model.
 type gateColumn struct {
-	column
+	data.Column
 	place int
 }
 
@@ -23,12 +24,12 @@ type gateDesign struct {
 }
 
 // gateOf is the design of a gate that has the named columns, the last of which no class describes.
-func gateOf(columns []column, names []string) (d gateDesign) {
+func gateOf(columns []data.Column, names []string) (d gateDesign) {
 	for _, name := range names {
-		j := slices.IndexFunc(columns, func(c column) bool { return c.Name == name })
+		j := slices.IndexFunc(columns, func(c data.Column) bool { return c.Name == name })
 		d.gate = append(d.gate, gateColumn{columns[j], j})
 	}
-	d.own = slices.IndexFunc(columns, func(c column) bool { return c.Family == familyGate })
+	d.own = slices.IndexFunc(columns, func(c data.Column) bool { return c.Family == familyGate })
 	if d.own < 0 {
 		d.own = len(columns)
 	}
@@ -37,9 +38,9 @@ func gateOf(columns []column, names []string) (d gateDesign) {
 }
 
 // columns are those of the gate.
-func (d *gateDesign) columns() (list []column) {
+func (d *gateDesign) columns() (list []data.Column) {
 	for _, c := range d.gate {
-		list = append(list, c.column)
+		list = append(list, c.Column)
 	}
 	return list
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/htmlreport"
 	"github.com/latent-go/latent/models/experts"
@@ -65,7 +66,7 @@ func (m *modelFile) gated(gate gateDesign, base mixture.Model) (experts.Model, *
 // ---- Regressions
 
 // gated is the design of a gate before regressions, which has the named columns.
-func (g *regression) gated(columns []column, names []string) gateDesign {
+func (g *regression) gated(columns []data.Column, names []string) gateDesign {
 	d := gateOf(columns, names)
 	d.width, d.expand = g.width(), g.expand
 	return d

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/latent-go/latent/bootstrap"
+	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/hmm"
@@ -232,7 +233,7 @@ type chain struct {
 	moveIntervals [][]number
 }
 
-func newChain(m hmm.Model, name string, columns []column, p *hmm.Parameters, s *hmm.Statistics) (*chain, error) {
+func newChain(m hmm.Model, name string, columns []data.Column, p *hmm.Parameters, s *hmm.Statistics) (*chain, error) {
 	c := &chain{model: m, places: upTo(0, p.K-1)}
 	if m.Structure.LeftRight == 0 {
 		slices.SortStableFunc(c.places, func(i, j int) int { return cmp.Compare(s.Nk[j], s.Nk[i]) })
@@ -470,7 +471,7 @@ func (s columnSummary) moments(name string) (mean, sd number, ok bool) {
 
 // expectation is what the columns are where the states have given probabilities: mean and standard deviation of
 // numbers, and the probabilities of levels.
-func expectation(m hmm.Model, p *hmm.Parameters, columns []column, states []float64) (forecastStep, error) {
+func expectation(m hmm.Model, p *hmm.Parameters, columns []data.Column, states []float64) (forecastStep, error) {
 	step := forecastStep{States: numbers(states), Mean: map[string]number{}, SD: map[string]number{}}
 	names, err := m.Numbers(p)
 	if err != nil {

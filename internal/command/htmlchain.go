@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/htmlreport"
 	"github.com/latent-go/latent/models/mixture"
@@ -124,7 +125,7 @@ func (c *chain) seriesSection(in *input) ([]htmlreport.Section, error) {
 	}
 	chart.Panels = []htmlreport.Panel{{Name: "state", Integer: true, Steps: true, Height: 90, Series: table.series("path", 1)}}
 	for i, j := range columns {
-		panel := htmlreport.Panel{Name: c.columns[j].axis(), Height: 160, Groups: numbered("state ", min(c.params.K, mostRows))}
+		panel := htmlreport.Panel{Name: axis(c.columns[j]), Height: 160, Groups: numbered("state ", min(c.params.K, mostRows))}
 		for row, y := range table.column(i + 2) {
 			if y == y {
 				panel.Points = append(panel.Points, htmlreport.Point{X: float64(row + 1), Y: y, Group: states[row],
@@ -225,7 +226,7 @@ func (c *chain) densitySection(in *input, j int) ([]htmlreport.Section, error) {
 		return nil, nil
 	}
 	low, high := edges[0], edges[len(edges)-1]
-	chart := htmlreport.Chart{Title: "Seen in the states: " + printable(c.columns[j].Name), XName: c.columns[j].axis(),
+	chart := htmlreport.Chart{Title: "Seen in the states: " + printable(c.columns[j].Name), XName: axis(c.columns[j]),
 		About: "All rows, and the states by their share of the rows."}
 	panel := htmlreport.Panel{Name: "density", Height: 200, BinsName: "all rows"}
 	if c.columns[j].Family == familyPoisson && high-low < mostCurve {
@@ -336,7 +337,7 @@ func (c *chain) residualsSection(in *input) ([]htmlreport.Section, error) {
 	if len(chart.Panels) == 0 {
 		return nil, nil
 	}
-	if slices.ContainsFunc(c.columns, func(c column) bool {
+	if slices.ContainsFunc(c.columns, func(c data.Column) bool {
 		return len(c.Levels) > 0 || c.Family == familyPoisson || c.Family == familyBernoulli
 	}) {
 		chart.About += " Counts and codes have few values, each of which gets one place for all of its probability: their bars stand apart, and only the tails say something."

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/internal/htmlreport"
 	"github.com/latent-go/latent/models/mixture"
@@ -54,7 +55,7 @@ func (f *components) pooled() ([]columnSummary, error) {
 }
 
 // summaries are those of the columns under the numbers of one class.
-func summaries(columns []column, names []family.Number, class []float64) []columnSummary {
+func summaries(columns []data.Column, names []family.Number, class []float64) []columnSummary {
 	values := make([][]mixture.Value, len(columns))
 	for i, n := range names {
 		if isCovariance(n.Name) {
@@ -110,7 +111,7 @@ func (f *components) levels(shown []component, j int) []profile {
 		return []profile{{printable(c.Name), j, keys[0]}}
 	}
 	if len(keys) == 2 { // one says both
-		l := c.truth()
+		l := truth(c)
 		if l < 0 {
 			l = 1
 		}
@@ -220,12 +221,12 @@ func (f *components) numbersSection(in *input, shown []component, pooled []colum
 	}
 	for i, p := range list {
 		if len(shown) == 1 {
-			table.add(p.name, f.columns[p.column].spread(f.spreadOf(shown[0].Columns[p.column], p.column)))
+			table.add(p.name, spreadCell(f.columns[p.column], f.spreadOf(shown[0].Columns[p.column], p.column)))
 			continue
 		}
-		row := []any{p.name, decimals(f.separation[p.column]), f.columns[p.column].spread(f.wholeOf(in, p.column, pooled))}
+		row := []any{p.name, decimals(f.separation[p.column]), spreadCell(f.columns[p.column], f.wholeOf(in, p.column, pooled))}
 		for k, c := range shown {
-			row = append(row, shaded{f.columns[p.column].spread(f.spreadOf(c.Columns[p.column], p.column)), scores[i][k] / max(largest, math.SmallestNonzeroFloat64)})
+			row = append(row, shaded{spreadCell(f.columns[p.column], f.spreadOf(c.Columns[p.column], p.column)), scores[i][k] / max(largest, math.SmallestNonzeroFloat64)})
 		}
 		table.add(row...)
 	}
@@ -251,7 +252,7 @@ func (f *components) parametersSheet(shown []component, list []profile) *sheet {
 	table := &sheet{caption: "parameters of the columns", heads: append([]string{"column", "number"}, numbered("", len(shown))...), groups: groupsAfter(2, len(shown))}
 	for _, p := range list {
 		for _, key := range shown[0].Columns[p.column].keys {
-			row := []any{p.name, f.columns[p.column].quantity(key)}
+			row := []any{p.name, quantity(f.columns[p.column], key)}
 			for _, c := range shown {
 				row = append(row, c.Columns[p.column].Values[key])
 			}

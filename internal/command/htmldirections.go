@@ -18,7 +18,7 @@ func (f *components) newPlane(columns []int) (p plane, ok bool, err error) {
 	if d == 2 {
 		for a, j := range columns {
 			p.axes.Set(a, a, 1)
-			p.names[a] = isolated(f.columns[j].axis())
+			p.names[a] = isolated(axis(f.columns[j]))
 		}
 		return p, true, nil
 	}
@@ -185,7 +185,7 @@ func (f *components) weighed(p plane) string {
 		}
 		var parts []string
 		for _, i := range byValue(sizes, upTo(0, len(v)-1))[:min(len(v), mostSaid)] {
-			parts = append(parts, f.columns[p.columns[i]].called()+" "+htmlreport.Fixed(v[i], 2))
+			parts = append(parts, called(f.columns[p.columns[i]])+" "+htmlreport.Fixed(v[i], 2))
 		}
 		texts = append(texts, fmt.Sprintf("direction %d %s", a+1, enumerated(parts)))
 	}

@@ -134,13 +134,13 @@ func (d *drift) missing() float64 {
 func (d *drift) moved(m movement) string {
 	c := d.m.Columns[m.column]
 	if len(c.Levels) > 0 {
-		return fmt.Sprintf("%s (%s of the rows have another level)", c.called(), percentage(m.by))
+		return fmt.Sprintf("%s (%s of the rows have another level)", called(c), percentage(m.by))
 	}
 	way := "higher"
 	if m.by < 0 {
 		way = "lower"
 	}
-	return fmt.Sprintf("%s (%s by %s standard deviations)", c.called(), way, htmlreport.Fixed(math.Abs(m.by), 2))
+	return fmt.Sprintf("%s (%s by %s standard deviations)", called(c), way, htmlreport.Fixed(math.Abs(m.by), 2))
 }
 
 // withSign writes a change.
@@ -234,7 +234,7 @@ func (d *drift) columnsSection() []htmlreport.Section {
 		c, now, then := d.m.Columns[m.column], d.now.columns[m.column], d.expected.columns[m.column]
 		missing := share(now.missing / d.now.rows)
 		if now.levels == nil {
-			measured.add(c.Name, c.spread(spread{number(then.mean), number(then.sd())}), c.spread(spread{number(now.mean), number(now.sd())}), shaded{withSign(m.by, 2), max(-1, min(1, m.by))}, missing)
+			measured.add(c.Name, spreadCell(c, spread{number(then.mean), number(then.sd())}), spreadCell(c, spread{number(now.mean), number(now.sd())}), shaded{withSign(m.by, 2), max(-1, min(1, m.by))}, missing)
 			continue
 		}
 		change := make([]float64, len(now.levels))

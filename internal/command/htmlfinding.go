@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/internal/htmlreport"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -35,7 +36,7 @@ func (f *components) finding(in *input) (list htmlreport.Section, err error) {
 	}
 	var names []string
 	for _, j := range f.order[:min(len(f.order), mostSaid)] {
-		names = append(names, f.columns[j].called())
+		names = append(names, called(f.columns[j]))
 	}
 	alone := f.separation[f.order[0]] >= weak
 	switch {
@@ -147,12 +148,12 @@ func (f *components) contrasts(in *input, k int, pooled []columnSummary) (list [
 func (f *components) say(in *input, j int, own, pooled columnSummary) string {
 	const little, other, points = 0.2, 1.25, 0.02 // standard deviations, ratio of standard deviations, difference of probabilities
 	c := f.columns[j]
-	name := c.called()
+	name := called(c)
 	if c.Family == familyMultinomial {
 		p, all := own.number(0), pooled.number(0)
 		return fmt.Sprintf("%s %s (%s of the counts, in all rows %s)", moreOr(p > all, "more", "fewer"), name, percentage(p), percentage(all))
 	}
-	if levels := c.levelNames(); levels != nil {
+	if levels := levelNames(c); levels != nil {
 		p, all := own.probabilities(c), pooled.probabilities(c)
 		best := 0
 		for l := range p {
@@ -166,7 +167,7 @@ func (f *components) say(in *input, j int, own, pooled columnSummary) string {
 		return fmt.Sprintf("%s = %s (%s, in all rows %s)", name, isolated(printable(shortened(levels[best]))), percentage(p[best]), percentage(all[best]))
 	}
 	here, all := f.spreadOf(own, j), f.whole(in, j)
-	numbers := fmt.Sprintf("(%s, in all rows %s)", c.spreadText(here), c.spreadText(all))
+	numbers := fmt.Sprintf("(%s, in all rows %s)", spreadText(c, here), spreadText(c, all))
 	switch shift, ratio := float64((here.mean-all.mean)/all.sd), float64(here.sd/all.sd); {
 	case shift >= little:
 		return "higher " + name + " " + numbers
@@ -231,7 +232,7 @@ func (f *components) whole(in *input, j int) spread {
 func (s columnSummary) number(i int) float64 { return float64(s.Values[s.keys[i]]) }
 
 // levelNames are those of a column that has probabilities of levels; nil of one of numbers.
-func (c column) levelNames() []string {
+func levelNames(c data.Column) []string {
 	if c.Family == familyBernoulli && len(c.Levels) == 0 {
 		return []string{"0", "1"}
 	}
@@ -239,7 +240,7 @@ func (c column) levelNames() []string {
 }
 
 // called is the column's name in a sentence.
-func (c column) called() string { return isolated(shortened(printable(c.Name))) }
+func called(c data.Column) string { return isolated(shortened(printable(c.Name))) }
 
 // shortened is a name that a sentence has room for.
 func shortened(name string) string {

@@ -32,7 +32,7 @@ const mostDirected = 200
 // numeric are the places of the columns of numbers, those that separate most first.
 func (f *components) numeric() []int {
 	return slices.DeleteFunc(slices.Clone(f.order), func(j int) bool {
-		return len(f.columns[j].levelNames()) > 0 || familyNamed(strings.TrimSuffix(f.columns[j].Family, noiseSuffix)).moments == nil
+		return len(levelNames(f.columns[j])) > 0 || familyNamed(strings.TrimSuffix(f.columns[j].Family, noiseSuffix)).moments == nil
 	})
 }
 
@@ -263,7 +263,7 @@ func (f *components) histogramSection(in *input, shown []component, j int) ([]ht
 		return nil, nil
 	}
 	name, total := printable(f.columns[j].Name), floats.Sum(counts)
-	chart := htmlreport.Chart{Title: capital(f.noun) + "s over " + name, XName: f.columns[j].axis(), About: fmt.Sprintf("How the rows lie over %s, and how the %ss, each by its weight, describe them.", name, f.noun)}
+	chart := htmlreport.Chart{Title: capital(f.noun) + "s over " + name, XName: axis(f.columns[j]), About: fmt.Sprintf("How the rows lie over %s, and how the %ss, each by its weight, describe them.", name, f.noun)}
 	panel := htmlreport.Panel{Name: "density", Height: 240, BinsName: "rows"}
 	table := sheet{caption: "rows in bins", heads: []string{"from", "to", "rows", "density"}}
 	for i, n := range counts {

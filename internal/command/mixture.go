@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/bootstrap"
+	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/mixture"
@@ -127,7 +128,7 @@ func parts(of family.Family) (names []string) {
 type describedRows struct {
 	*framework.Table                // the columns that the classes describe
 	whole            framework.Rows // with those of the gate, which come last: codes of levels
-	columns          []column       // likewise
+	columns          []data.Column  // likewise
 	family           family.Family
 	why              string // the method, where the columns decide; else empty
 }
@@ -161,7 +162,7 @@ func (in *input) rows(s *session, f *modelFlags) (*describedRows, error) {
 			return nil, err
 		}
 	}
-	if ordinal := slices.IndexFunc(columns, func(c column) bool { return c.Family == familyOrdinal }); ordinal >= 0 && f.model().informed(f.Method) {
+	if ordinal := slices.IndexFunc(columns, func(c data.Column) bool { return c.Family == familyOrdinal }); ordinal >= 0 && f.model().informed(f.Method) {
 		return nil, fmt.Errorf("column %.60q is ordinal, which has no conjugate prior: take it as categorical, or another method than %s", columns[ordinal].Name, f.Method)
 	}
 	if f.Family == familyMultinomial && len(columns) < 2 {
@@ -232,18 +233,18 @@ func bindMixture(s *session, f *modelFlags, in *input) (*task, error) {
 const mostCells = 1_000_000
 
 // integrable says whether all columns are codes or counts.
-func integrable(columns []column) bool {
-	return !slices.ContainsFunc(columns, func(c column) bool {
+func integrable(columns []data.Column) bool {
+	return !slices.ContainsFunc(columns, func(c data.Column) bool {
 		return c.Family != familyBernoulli && c.Family != familyCategorical && c.Family != familyPoisson
 	})
 }
 
 // suitsCVB0 says why cvb0 is the default method for a table, empty where it is not.
-func suitsCVB0(columns []column, rows int) string {
+func suitsCVB0(columns []data.Column, rows int) string {
 	switch {
 	case rows*len(columns) > mostCells || !integrable(columns):
 		return ""
-	case slices.ContainsFunc(columns, func(c column) bool { return c.Family == familyPoisson }):
+	case slices.ContainsFunc(columns, func(c data.Column) bool { return c.Family == familyPoisson }):
 		return "cvb0, as the columns are codes or counts (default elsewhere: gfab)"
 	}
 	return "cvb0, as the columns are codes (default elsewhere: gfab)"
@@ -254,8 +255,8 @@ func suitsCVB0(columns []column, rows int) string {
 const largestCount = 1000
 
 // largeCounts says whether a column of counts has larger ones.
-func (in *input) largeCounts(columns []column) bool {
-	return slices.ContainsFunc(columns, func(c column) bool {
+func (in *input) largeCounts(columns []data.Column) bool {
+	return slices.ContainsFunc(columns, func(c data.Column) bool {
 		if c.Family != familyPoisson {
 			return false
 		}
@@ -279,7 +280,7 @@ func (f *modelFlags) floor() float64 {
 
 // refuseConstant refuses columns of one value, all at once, where a family has to measure how
 // the values of each column vary: not normal ones with a floor, unless all are constant.
-func (in *input) refuseConstant(columns []column, floor bool) error {
+func (in *input) refuseConstant(columns []data.Column, floor bool) error {
 	var constant []string
 	bounded := 0 // of the constant ones
 	for j, c := range columns {
@@ -297,7 +298,7 @@ func (in *input) refuseConstant(columns []column, floor bool) error {
 }
 
 // mixtureEngine makes the model of the method.
-func mixtureEngine(f *modelFlags, table *framework.Table, columns []column, rows family.Family) (engine, error) {
+func mixtureEngine(f *modelFlags, table *framework.Table, columns []data.Column, rows family.Family) (engine, error) {
 	weights, of, err := f.mixturePriors(rows)
 	if err != nil {
 		return nil, err

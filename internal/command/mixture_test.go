@@ -220,8 +220,8 @@ func TestATableOfMixedTypesGoesAllTheWay(t *testing.T) {
 	assert.Contains(t, stderr, "integrated out")
 	saved, err := readModel(model)
 	require.NoError(t, err)
-	assert.Equal(t, []column{{"age", "gaussian", nil, "", ""}, {"visits", "poisson", nil, "", ""}, {"smokes", "bernoulli", nil, "", ""},
-		{"colour", "categorical", []string{"blue", "green", "red, dark"}, "", ""}, {"answer", "bernoulli", []string{"n", "y"}, "", ""}}, withoutReasons(saved.Columns))
+	assert.Equal(t, []data.Column{{Name: "age", Family: "gaussian"}, {Name: "visits", Family: "poisson"}, {Name: "smokes", Family: "bernoulli"},
+		{Name: "colour", Family: "categorical", Levels: []string{"blue", "green", "red, dark"}}, {Name: "answer", Family: "bernoulli", Levels: []string{"n", "y"}}}, withoutReasons(saved.Columns))
 	assert.Equal(t, "answer=bernoulli", saved.Settings.Columns)
 
 	stdout, _ = done(t, "predict", model, "--data", table)
@@ -511,7 +511,7 @@ func TestSelectOfMixturesHasICL(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(stdout), &s))
 	assert.Equal(t, "em", s.Method)
 	assert.Equal(t, []string{"bicem", "gfic", "fic", "bic", "aic", "icl"}, s.Criteria)
-	assert.Equal(t, []column{{"eruptions", "gaussian", nil, "", ""}, {"waiting", "gaussian", nil, "", ""}}, s.Columns)
+	assert.Equal(t, []data.Column{{Name: "eruptions", Family: "gaussian"}, {Name: "waiting", Family: "gaussian"}}, s.Columns)
 	assert.Equal(t, 2, s.Chosen["icl"])
 	assert.Equal(t, 2, s.Chosen["gfic"])
 	assert.Len(t, s.Table, 4)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/mixture"
@@ -70,7 +71,7 @@ func (m *modelFile) checkFamilies() error {
 		families = append(families, familyGate)
 	}
 	for _, c := range m.Columns {
-		if err := c.check(families); err != nil {
+		if err := checkColumn(c, families); err != nil {
 			return err
 		}
 	}
@@ -128,7 +129,7 @@ func withNoise(model mixture.Model, p *mixture.Parameters, score func(framework.
 }
 
 // check says what is wrong with a column of a model file.
-func (c column) check(families []string) error {
+func checkColumn(c data.Column, families []string) error {
 	levels := len(c.Levels)
 	wrong := levels > 0
 	switch c.Family {

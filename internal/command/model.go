@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/latent-go/latent/bootstrap"
+	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/htmlreport"
 	"github.com/latent-go/latent/models/blockmodel"
@@ -185,7 +186,7 @@ type task struct {
 	engine
 	what        string                           // the model's parts for people, such as "gaussian noise"
 	why         string                           // the method, where the table decided; else empty
-	columns     []column                         //
+	columns     []data.Column                    //
 	largest     int                              // the default of kmax
 	doubleTo    int                              // how far K may double by itself where --kmax is not given; 0: not at all
 	checkSize   func(k int) error                // refuses K beyond what the columns allow
@@ -230,7 +231,7 @@ type savedModel struct {
 	series    func(lengths []int, rng *rand.Rand) (x []float64, err error) // draws sequences; nil likewise
 	expect    func(states []float64) (forecastStep, error)
 	// prior is score for rows that have the columns of the gate alone; nil where there is none.
-	gate  []column
+	gate  []data.Column
 	prior func(rows framework.Rows) ([]float64, error)
 	// given is sample for rows whose columns of the gate, or regressors, are taken as they are; nil where sample needs none.
 	given    func(rows framework.Rows, rng *rand.Rand) (x []float64, labels []int, err error)
@@ -265,9 +266,9 @@ type layout struct {
 func (l layout) names() []string { return slices.Concat(l.first, l.entries, l.last) }
 
 // named are columns known by their names alone.
-func named(names []string) (columns []column) {
+func named(names []string) (columns []data.Column) {
 	for _, name := range names {
-		columns = append(columns, column{Name: name})
+		columns = append(columns, data.Column{Name: name})
 	}
 	return columns
 }

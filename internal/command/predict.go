@@ -276,7 +276,7 @@ func (c *predictCommand) checkFormat() error {
 
 // present are the model's columns less those that it does without where the data lack them, and the score of rows of
 // the others.
-func (m *modelFile) present(in *input) (columns []column, score func(rows framework.Rows) ([]float64, error)) {
+func (m *modelFile) present(in *input) (columns []data.Column, score func(rows framework.Rows) ([]float64, error)) {
 	places := make([]int, len(m.Columns))
 	for j, c := range m.Columns {
 		if places[j] = -1; slices.Contains(in.Names, c.Name) || !slices.Contains(m.saved.optional, c.Name) {
@@ -478,7 +478,7 @@ func (in *input) match(s *session, names []string) (order []int, err error) {
 }
 
 // lacks says whether the table has names, and none of those of the columns.
-func (in *input) lacks(columns []column) bool {
+func (in *input) lacks(columns []data.Column) bool {
 	return !in.unnamed && len(without(in.Names, setOf(namesOf(columns)))) == in.Cols()
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/categorical"
@@ -186,10 +187,10 @@ func (g *regression) family(floor float64) family.Regression {
 }
 
 // columns are those of the design: names for messages and summaries.
-func (g *regression) columns() []column {
+func (g *regression) columns() []data.Column {
 	list := named([]string{g.Response, g.Size}[:g.first()])
 	for _, t := range g.Terms {
-		list = append(list, column{Name: t.Name})
+		list = append(list, data.Column{Name: t.Name})
 	}
 	return list
 }
@@ -225,11 +226,11 @@ func (t regressor) of(v float64) float64 {
 }
 
 // design finds the terms of the table's columns, which become numbers.
-func (in *input) design(f *modelFlags) (*regression, []column, error) {
+func (in *input) design(f *modelFlags) (*regression, []data.Column, error) {
 	g := &regression{Distribution: f.Family, Response: f.Response, Size: f.size(), Intercept: !f.NoIntercept}
-	columns := make([]column, len(in.Names))
+	columns := make([]data.Column, len(in.Names))
 	for j, name := range in.Names {
-		c := column{Name: name}
+		c := data.Column{Name: name}
 		text := in.Levels(name) != nil
 		switch {
 		case slices.Contains(f.Gate, name) && !slices.Contains(f.Regress, name):
@@ -427,7 +428,7 @@ func (u ungated) prior(b framework.Rows) ([]float64, error) {
 }
 
 // check holds a design from a file to the columns of the model.
-func (g *regression) check(columns []column, width int) error {
+func (g *regression) check(columns []data.Column, width int) error {
 	if _, ok := responses[g.Distribution]; !ok || width != g.width() || len(columns) < g.first() || columns[0].Name != g.Response || g.Size != "" && columns[1].Name != g.Size {
 		return errors.New("its regression does not match its columns")
 	}

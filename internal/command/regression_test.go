@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/latent-go/latent/data"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -19,7 +20,7 @@ type regressionJSON struct {
 	K          int
 	Value      float64
 	LogLik     float64
-	Columns    []column
+	Columns    []data.Column
 	Components []component
 	Params     struct{ Regression regression }
 }

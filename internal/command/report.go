@@ -7,6 +7,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
 )
 
@@ -70,7 +71,7 @@ type summary struct {
 	Warnings      []string        `json:"warnings"`
 	D             int             `json:"d"`
 	Rows          int             `json:"rows"`
-	Columns       []column        `json:"columns"`
+	Columns       []data.Column   `json:"columns"`
 	Iterations    int             `json:"iterations"`
 	Converged     bool            `json:"converged"`
 	Status        string          `json:"status"`

@@ -135,7 +135,7 @@ func (c *sampleCommand) take(s *session, m *modelFile) error {
 	if err != nil {
 		return err
 	}
-	columns := slices.DeleteFunc(slices.Clone(m.Columns), func(one column) bool {
+	columns := slices.DeleteFunc(slices.Clone(m.Columns), func(one data.Column) bool {
 		return !slices.Contains(in.Names, one.Name) && !slices.Contains(m.taken(), one.Name)
 	})
 	if in.Table, err = in.Table.Select(namesOf(columns)...); err != nil {

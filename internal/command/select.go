@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/htmlreport"
 )
@@ -174,7 +175,7 @@ type selection struct {
 	N        number         `json:"n"`
 	D        int            `json:"d"`
 	Rows     int            `json:"rows"`
-	Columns  []column       `json:"columns"`
+	Columns  []data.Column  `json:"columns"`
 	KMin     int            `json:"kmin"`
 	KMax     int            `json:"kmax"`
 	Seed     uint64         `json:"seed"`

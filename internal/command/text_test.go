@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/latent-go/latent/data"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -87,7 +88,7 @@ func TestNamesFromRightToLeft(t *testing.T) {
 func TestATableHasTheMostCharacteristicColumnsThatFit(t *testing.T) {
 	f := &components{noun: "component", list: []component{{Weight: 1, Rows: 10}}}
 	for j := range 5 {
-		f.columns = append(f.columns, column{Name: fmt.Sprintf("column%d", j), Family: familyPoisson})
+		f.columns = append(f.columns, data.Column{Name: fmt.Sprintf("column%d", j), Family: familyPoisson})
 		f.list[0].Columns = append(f.list[0].Columns, columnSummary{Values: map[string]number{"rate": 1}, keys: []string{"rate"}})
 		f.order = append(f.order, 4-j)
 	}
@@ -125,7 +126,7 @@ func TestColumnsAreToldInTheTermsOfPeople(t *testing.T) {
 		levels []string
 		want   int
 	}{{[]string{"FALSE", "TRUE"}, 1}, {[]string{"TRUE", "false"}, 0}, {[]string{"F", "TRUE"}, -1}, {[]string{"a", "false", "true"}, -1}, {[]string{"false", "maybe"}, -1}, {nil, -1}} {
-		assert.Equal(t, c.want, column{Levels: c.levels}.truth(), "%v", c.levels)
+		assert.Equal(t, c.want, truth(data.Column{Levels: c.levels}), "%v", c.levels)
 	}
 }
 
