@@ -186,7 +186,7 @@ func complete(b framework.Rows, at, first, n, d int, form Covariance, o *Observe
 func (g gaussian) AddScores(o *Observed, scores Table, r []float64) {
 	switch {
 	case !o.Complete:
-		g.addScoresByPattern(o, scores, r)
+		g.addIncompleteScores(o, scores, r)
 		return
 	case g.tied && scores.K > 1 && g.d >= minColumns:
 		g.addTied(o, scores, r)
@@ -201,7 +201,7 @@ func (g gaussian) AddScores(o *Observed, scores Table, r []float64) {
 
 func (g gaussian) AddSums(o *Observed, r []float64, scores, anchors, sums Table) (entropy float64) {
 	if !o.Complete {
-		return g.addSumsByPattern(o, r, scores, anchors, sums)
+		return g.addIncompleteSums(o, r, scores, anchors, sums)
 	}
 	if g.tied && sums.K > 1 && g.d >= minColumns {
 		g.addTiedSums(o, r, anchors, sums)
@@ -271,7 +271,7 @@ func (g gaussian) Estimate(sums, anchor []float64, w *Pooled, xi []float64) erro
 	}
 	for a, seen := range values { // of a table with missing values, whose squares are sums over those that are there
 		if seen != n {
-			cov[a*d+a] = second[a*d+a]/seen - first[a]/seen*(first[a]/seen)
+			cov[a*d+a] = max(cov[a*d+a], second[a*d+a]/seen-first[a]/seen*(first[a]/seen)) // less would be no covariance
 		}
 	}
 	linalg.Mirror(d, cov)

@@ -4,237 +4,293 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/floats"
+	lapack "gonum.org/v1/gonum/lapack/gonum"
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
 )
 
-// Missing values of a covariance matrix are latent variables of the family's own: rows are grouped by the pattern of
-// columns that they have. With P the precision of a class, m and o the columns missing and present,
+// Missing values of a covariance matrix are latent variables of the family's own. With P = RᵀR the precision of a class,
+// m and o the columns missing and present, and y_o = x_o − μ_o,
 //
-//	x_m | x_o ~ N(μ_m + B(x_o−μ_o), C),  C = P_mm⁻¹,  B = −C P_mo,  and x_o has the precision P_oo + P_om B.
+//	x_m | x_o ~ N(μ_m + v, C),  v = −C P_mo y_o,  C = P_mm⁻¹.
 //
-// The conditional mean completes the sums of a row, and C those of its squares (Little & Rubin, Statistical Analysis with
-// Missing Data, section 11.2).
+// The sums of a row are completed by the conditional mean, those of its squares by C too (Little & Rubin, Statistical
+// Analysis with Missing Data, section 11.2). And the density of what is present is that of the completed row x̂ without what
+// the missing columns add to it at their conditional mean,
+//
+//	ln p(x_o) = ln p(x̂) + ½(|m| ln 2π + ln|C|):
+//
+// a sum of squares from which nothing is subtracted, an error of v enters it squared, and completed rows have the kernels of
+// complete ones. C comes from a Cholesky factor LLᵀ = P_mm or, where that would lose digits, from the QR factorisation of
+// the missing columns of R, R_m = QLᵀ.
 
-// gaps are the rows of a chunk by pattern, and what patterns need of classes, from one chunk to the next.
+// gaps are the rows of a chunk with missing values, those with the same columns missing together, and what their
+// completion needs. The memory is reused from one chunk to the next.
 type gaps struct {
-	patterns []*pattern // of the chunk
-	known    map[string]*pattern
-	key      []byte
-	x, r     []float64 // rows of a pattern, column-major, and their log densities or weights
-	part     []float64 // locations
+	patterns []pattern
+	rows     []int32
+	gone     []int
+	bits     []uint64 // of each row, which columns are missing
+
+	classes []precision
+	l       []float64 // L, |m|×|m|, the lower triangle counts
+	inverse []float64 // 1/L_aa
+	w       []float64 // L⁻ᵀ
+	y, v    []float64 // of a row
+	qr      []float64 // R_m, and its QR factorisation
+	tau     []float64
+	work    []float64
+	narrow  bool // that L is of QR
 }
 
-// A pattern is a set of columns that rows have.
+// A pattern is a set of missing columns, ascending, and the rows that miss them.
 type pattern struct {
-	seen, gone []int
-	rows       []int32
-	classes    []conditional
+	gone []int
+	rows []int32
 }
 
-// conditional is what a class says of the missing columns given the others.
-type conditional struct {
-	of     []float64 // R of the class, RᵀR = P
-	root   []float64 // upper triangular, rootᵀroot the precision of the columns present
-	slope  []float64 // B, missing×present
-	cov    []float64 // C
-	logDet float64   // ln|C|
-}
+// precision is P of a class, and the root that it belongs to.
+type precision struct{ root, matrix []float64 }
 
-// mostPatterns bounds the patterns that are kept.
-const mostPatterns = 512
+// cholesky is the share of a conditional precision that the other missing columns have to leave. Below, L by Cholesky's
+// factorisation would have fewer than nine digits.
+const choleskyShare = 1e-6
 
 // observeGaps groups the rows by their patterns.
 func (o *Observed) observeGaps(b framework.Rows, at, first, n, d int) error {
 	if err := o.numbers(b, at, first, n, d); err != nil || o.Complete {
 		return err
 	}
-	if o.gaps == nil || len(o.gaps.known) > mostPatterns {
-		o.gaps = &gaps{known: map[string]*pattern{}}
+	if o.gaps == nil {
+		o.gaps = &gaps{}
 	}
-	g := o.gaps
-	g.patterns = g.patterns[:0]
-	for _, p := range g.known {
-		p.rows = p.rows[:0]
-	}
+	g, words := o.gaps, (d+63)/64
+	g.rows, g.gone, g.patterns = g.rows[:0], g.gone[:0], g.patterns[:0]
+	g.bits = slices.Grow(g.bits[:0], n*words)[:n*words]
+	clear(g.bits)
+	total := 0
 	for i := range n {
-		g.key = g.key[:0]
-		for _, v := range o.Row(i, d) {
-			missing := byte(0)
+		before := total
+		for j, v := range o.Row(i, d) {
 			if v != v {
-				missing = 1
+				g.bits[i*words+j/64] |= 1 << (j % 64)
+				total++
 			}
-			g.key = append(g.key, missing)
 		}
-		p := g.known[string(g.key)]
-		if p == nil {
-			p = &pattern{}
-			for j, missing := range g.key {
-				if missing == 0 {
-					p.seen = append(p.seen, j)
-				} else {
-					p.gone = append(p.gone, j)
-				}
-			}
-			g.known[string(g.key)] = p
+		if total > before {
+			g.rows = append(g.rows, int32(i))
 		}
-		if len(p.rows) == 0 {
-			g.patterns = append(g.patterns, p)
-		}
-		p.rows = append(p.rows, int32(i))
 	}
+	of := func(row int32) []uint64 { return g.bits[int(row)*words:][:words] }
+	slices.SortStableFunc(g.rows, func(a, b int32) int { return slices.Compare(of(a), of(b)) })
+	g.gone = slices.Grow(g.gone, total) // so that patterns keep their part of it
+	for from, to := 0, 0; from < len(g.rows); from = to {
+		row := g.rows[from]
+		for to = from; to < len(g.rows) && slices.Equal(of(g.rows[to]), of(row)); {
+			to++
+		}
+		begin := len(g.gone)
+		for j, v := range o.Row(int(row), d) {
+			if v != v {
+				g.gone = append(g.gone, j)
+			}
+		}
+		g.patterns = append(g.patterns, pattern{g.gone[begin:], g.rows[from:to]})
+	}
+	g.y = linalg.Resize(g.y, d)
 	return nil
 }
 
-// gather puts the rows of a pattern, from the columns that it has, into x, and says how many they are with those that fill up.
-func (g *gaps) gather(o *Observed, p *pattern) (x []float64, padded int) {
-	padded = simd.Padded(len(p.rows))
-	g.x = linalg.Resize(g.x, max(1, len(p.seen))*padded)
-	for i, j := range p.seen {
-		simd.Gather(at(g.x, i, padded), at(o.X, j, o.Padded()), 1, o.Padded(), p.rows)
+// of is the precision of class k with root R, computed where it is not known.
+func (g *gaps) of(k, d int, root []float64) *precision {
+	for len(g.classes) <= k {
+		g.classes = append(g.classes, precision{})
 	}
-	return g.x, padded
-}
-
-// given is the conditional of a class with root R, computed where it is not known.
-func (p *pattern) given(k, d int, root []float64) *conditional {
-	for len(p.classes) <= k {
-		p.classes = append(p.classes, conditional{})
-	}
-	c := &p.classes[k]
-	if slices.Equal(c.of, root) {
+	c := &g.classes[k]
+	if slices.Equal(c.root, root) {
 		return c
 	}
-	c.of = append(c.of[:0], root...)
-	precision := make([]float64, d*d)
-	linalg.MulSerial(true, false, 1, linalg.General(d, d, root), linalg.General(d, d, root), 0, linalg.General(d, d, precision))
-	part := func(rows, columns []int) []float64 {
-		m := make([]float64, len(rows)*len(columns))
-		for a, i := range rows {
-			for b, j := range columns {
-				m[a*len(columns)+b] = precision[i*d+j]
-			}
-		}
-		return m
-	}
-	missing, present := len(p.gone), len(p.seen)
-	c.cov, c.slope, c.root, c.logDet = part(p.gone, p.gone), make([]float64, missing*present), part(p.seen, p.seen), 0
-	if missing > 0 {
-		chol, ok := linalg.NewCholesky(missing, c.cov)
-		if !ok {
-			c.logDet = nan
-			return c
-		}
-		c.logDet = -chol.LogDet()
-		chol.Invert()
-	}
-	if missing > 0 && present > 0 {
-		cross := part(p.gone, p.seen)
-		linalg.MulSerial(false, false, -1, linalg.General(missing, missing, c.cov), linalg.General(missing, present, cross), 0, linalg.General(missing, present, c.slope))
-		linalg.MulSerial(true, false, 1, linalg.General(missing, present, cross), linalg.General(missing, present, c.slope), 1, linalg.General(present, present, c.root))
-	}
-	if present > 0 {
-		if _, ok := linalg.NewCholesky(present, c.root); !ok {
-			c.logDet = nan
-		}
-	}
+	c.root, c.matrix = append(c.root[:0], root...), linalg.Resize(c.matrix, d*d)
+	r := linalg.General(d, d, c.root)
+	linalg.MulSerial(true, false, 1, r, r, 0, linalg.General(d, d, c.matrix))
 	return c
 }
 
-// addScoresByPattern is AddScores for rows with missing values.
-func (g gaussian) addScoresByPattern(o *Observed, scores Table, r []float64) {
-	d, n, gaps := g.d, o.Padded(), o.gaps
-	o.Work = linalg.Resize(o.Work, simd.ScoresWork(d))
-	for _, p := range gaps.patterns {
-		x, padded := gaps.gather(o, p)
-		gaps.r, gaps.part = linalg.Resize(gaps.r, padded), linalg.Resize(gaps.part, d)
-		for j := range scores.K {
-			score := scores.Row(j, 1+d+d*d)
-			m, root := g.split(score, 1)
-			c := p.given(j, d, root)
-			constant := score[0] + (float64(len(p.gone))*math.Log(2*math.Pi)+c.logDet)/2
-			linalg.Fill(gaps.r, 0)
-			if len(p.seen) == 0 {
-				linalg.Fill(gaps.r, constant)
-			} else {
-				for i, a := range p.seen {
-					gaps.part[i] = m[a]
-				}
-				simd.GaussianScores(gaps.r, x, len(p.seen), padded, constant, gaps.part[:len(p.seen)], c.root, o.Work)
-			}
-			to := at(r, j, n)
-			for i, row := range p.rows {
-				to[row] += gaps.r[i]
-			}
+// factorise computes L of a class for the columns gone, and returns ln|C|.
+func (g *gaps) factorise(c *precision, gone []int, d int) (logDet float64) {
+	m := len(gone)
+	g.l, g.inverse, g.v = linalg.Resize(g.l, m*m), linalg.Resize(g.inverse, m), linalg.Resize(g.v, m)
+	if g.narrow = !g.cholesky(c.matrix, gone, d); g.narrow {
+		g.triangularise(c.root, gone, d)
+	}
+	for a := range m {
+		g.inverse[a] = 1 / g.l[a*m+a]
+		logDet -= 2 * math.Log(math.Abs(g.l[a*m+a])) // Householder's may be negative
+	}
+	return logDet
+}
+
+// cholesky factorises P_mm; ok is false where L would be inexact.
+func (g *gaps) cholesky(matrix []float64, gone []int, d int) (ok bool) {
+	m := len(gone)
+	for a, i := range gone {
+		row, of := g.l[a*m:a*m+a], matrix[i*d:(i+1)*d]
+		for b := range row {
+			row[b] = (of[gone[b]] - linalg.Dot(row[:b], g.l[b*m:b*m+b])) * g.inverse[b]
+		}
+		rest := of[i] - linalg.Dot(row, row)
+		if !(rest > choleskyShare*of[i]) {
+			return false
+		}
+		g.l[a*m+a] = math.Sqrt(rest)
+		g.inverse[a] = 1 / g.l[a*m+a]
+	}
+	return true
+}
+
+// triangularise factorises R_m = QLᵀ by Householder's reflections. R is upper triangular: R_m ends with the row of its last
+// column.
+func (g *gaps) triangularise(root []float64, gone []int, d int) {
+	m, rows := len(gone), gone[len(gone)-1]+1
+	g.qr, g.tau, g.work = linalg.Resize(g.qr, rows*m), linalg.Resize(g.tau, m), linalg.Resize(g.work, max(m, d))
+	for i := range rows {
+		for b, j := range gone {
+			g.qr[i*m+b] = root[i*d+j]
+		}
+	}
+	lapack.Implementation{}.Dgeqr2(rows, m, g.qr, m, g.tau, g.work)
+	for a := range m {
+		for b := range a + 1 {
+			g.l[a*m+b] = g.qr[b*m+a]
 		}
 	}
 }
 
-// addSumsByPattern is AddSums for rows with missing values. Before there are scores, which is when the table is summed up as
-// one class, a missing value says nothing of its column's mean, and lies at the anchor.
-func (g gaussian) addSumsByPattern(o *Observed, r []float64, scores, anchors, sums Table) (entropy float64) {
-	d, n, gaps := g.d, o.Padded(), o.gaps
-	for _, p := range gaps.patterns {
-		x, padded := gaps.gather(o, p)
-		gaps.r = linalg.Resize(gaps.r, padded)
-		o.Work = linalg.Resize(o.Work, d*padded+simd.MomentsWork(d, padded))
-		whole, work := o.Work[:d*padded], o.Work[d*padded:]
-		for j := range sums.K {
-			to, anchor := sums.Row(j, 1+2*d+d*d), anchors.Row(j, d)
-			m, root := g.split(scores.Row(j, 1+d+d*d), 1)
-			weights, total := gaps.r, 0.0
-			clear(weights)
-			for i, row := range p.rows {
-				weights[i] = at(r, j, n)[row]
-				total += weights[i]
-			}
-			if total == 0 {
-				continue
-			}
-			for i, a := range p.seen {
-				copy(at(whole, a, padded), at(x, i, padded))
-			}
-			first, second := g.split(to, 1)
-			values := to[1+d+d*d:]
-			say := p.seen
-			if root[0] == 0 { // no scores yet
-				for _, a := range p.gone {
-					linalg.Fill(at(whole, a, padded), anchor[a])
-				}
-			} else {
-				entropy += total * p.complete(p.given(j, d, root), m, x, whole, total, second, d, padded)
-				say = nil
-				floats.AddConst(total, values)
-			}
-			for _, a := range say {
-				values[a] += total
-			}
-			simd.GaussianMoments(first, second, whole, d, padded, anchor, weights, work)
-			to[0] += total
+// complete puts the conditional means of row i, of a class at location, into x, column-major with n rows.
+func (g *gaps) complete(o *Observed, c *precision, gone []int, i int, location, x []float64, d, n int) {
+	for j, value := range o.Row(i, d) {
+		if g.y[j] = value - location[j]; value != value {
+			g.y[j] = 0
 		}
+	}
+	m, v := len(gone), g.v
+	if g.narrow { // v = −L⁻ᵀQᵀRy
+		rows := len(g.qr) / m
+		for a := range rows {
+			g.work[a] = linalg.Dot(c.root[a*d+a:(a+1)*d], g.y[a:])
+		}
+		copy(g.y, g.work[:rows])
+		lapack.Implementation{}.Dorm2r(blas.Left, blas.Trans, rows, 1, m, g.qr, m, g.tau, g.y, 1, g.work)
+		copy(v, g.y)
+	} else { // v = −L⁻ᵀL⁻¹P_mo y
+		for a, j := range gone {
+			v[a] = (linalg.Dot(c.matrix[j*d:(j+1)*d], g.y) - linalg.Dot(g.l[a*m:a*m+a], v[:a])) * g.inverse[a]
+		}
+	}
+	for a := m - 1; a >= 0; a-- {
+		v[a] *= g.inverse[a]
+		linalg.Axpy(-v[a], g.l[a*m:a*m+a], v[:a])
+		x[gone[a]*n+i] = location[gone[a]] - v[a]
+	}
+}
+
+// addCovariance adds weight·C to the upper triangle of second, d×d.
+func (g *gaps) addCovariance(second []float64, gone []int, weight float64, d int) {
+	m := len(gone)
+	g.w = linalg.Resize(g.w, m*m)
+	for a := range m { // row a of L⁻ᵀ
+		w := g.w[a*m : (a+1)*m]
+		w[a] = g.inverse[a]
+		for c := a + 1; c < m; c++ {
+			w[c] = -linalg.Dot(w[a:c], g.l[c*m+a:c*m+c]) * g.inverse[c]
+		}
+	}
+	for a, i := range gone {
+		for b := a; b < m; b++ {
+			second[i*d+gone[b]] += weight * linalg.Dot(g.w[a*m+b:(a+1)*m], g.w[b*m+b:(b+1)*m])
+		}
+	}
+}
+
+// addIncompleteScores is AddScores for rows with missing values.
+func (g gaussian) addIncompleteScores(o *Observed, scores Table, r []float64) {
+	d, n, gaps := g.d, o.Padded(), o.gaps
+	o.Work = linalg.Resize(o.Work, simd.ScoresWork(d))
+	for k := range scores.K {
+		location, root := g.split(scores.Row(k, 1+d+d*d), 1)
+		c, to := gaps.of(k, d, root), at(r, k, n)
+		for _, p := range gaps.patterns {
+			rest := (float64(len(p.gone))*math.Log(2*math.Pi) + gaps.factorise(c, p.gone, d)) / 2
+			for _, i := range p.rows {
+				gaps.complete(o, c, p.gone, int(i), location, o.X, d, n)
+				to[i] += rest
+			}
+		}
+		g.scoreAll(o, scores, k, to)
+	}
+}
+
+// addIncompleteSums is AddSums for rows with missing values. Before there are scores, which is when the table is summed up
+// as one class and classes begin, a missing value says nothing of its column's mean, and lies at the anchor.
+func (g gaussian) addIncompleteSums(o *Observed, r []float64, scores, anchors, sums Table) (entropy float64) {
+	d, n := g.d, o.Padded()
+	o.Work = linalg.Resize(o.Work, simd.MomentsWork(d, n))
+	for k := range sums.K {
+		to, anchor, weights := sums.Row(k, 1+2*d+d*d), anchors.Row(k, d), at(r, k, n)
+		first, second := g.split(to, 1)
+		values := to[1+d+d*d:]
+		if location, root := g.split(scores.Row(k, 1+d+d*d), 1); root[0] == 0 {
+			o.atAnchor(anchor, weights, values, d, n)
+		} else {
+			floats.AddConst(floats.Sum(weights), values)
+			entropy += o.gaps.addConditionals(o, o.gaps.of(k, d, root), location, anchor, weights, second, d, n)
+		}
+		x, w := g.weighed(o, weights)
+		to[0] += simd.GaussianMoments(first, second, x, d, len(w), anchor, w, o.Work)
 	}
 	return entropy
 }
 
-// complete puts the conditional means of the missing columns into whole, d×padded, adds their covariance, total times, to
-// second, and returns the entropy of a row's.
-func (p *pattern) complete(c *conditional, m, x, whole []float64, total float64, second []float64, d, padded int) float64 {
-	present, missing := len(p.seen), len(p.gone)
-	for a, to := range p.gone {
-		column := at(whole, to, padded)
-		linalg.Fill(column, m[to])
-		for i, from := range p.seen {
-			slope := c.slope[a*present+i]
-			for row, v := range at(x, i, padded) {
-				column[row] += slope * (v - m[from])
+// atAnchor puts missing values at the anchor, and adds the weights of the others to values.
+func (o *Observed) atAnchor(anchor, weights, values []float64, d, n int) {
+	for i := range o.N {
+		for j, v := range o.Row(i, d) {
+			if v == v {
+				values[j] += weights[i]
+			} else {
+				o.X[j*n+i] = anchor[j]
 			}
 		}
-		for b := a; b < missing; b++ {
-			second[to*d+p.gone[b]] += total * c.cov[a*missing+b]
+	}
+}
+
+// addConditionals completes the rows that have weights, adds their conditional covariances to second, and returns the
+// entropy of their missing values. The others' lie at the anchor.
+func (g *gaps) addConditionals(o *Observed, c *precision, location, anchor, weights, second []float64, d, n int) (entropy float64) {
+	for _, p := range g.patterns {
+		total := 0.0
+		for _, i := range p.rows {
+			total += weights[i]
+		}
+		logDet := 0.0
+		if total > 0 {
+			logDet = g.factorise(c, p.gone, d)
+			g.addCovariance(second, p.gone, total, d)
+			entropy += total * (float64(len(p.gone))*(1+math.Log(2*math.Pi)) + logDet) / 2
+		}
+		for _, i := range p.rows {
+			if weights[i] > 0 {
+				g.complete(o, c, p.gone, int(i), location, o.X, d, n)
+				continue
+			}
+			for _, j := range p.gone {
+				o.X[j*n+int(i)] = anchor[j]
+			}
 		}
 	}
-	return (float64(missing)*(1+math.Log(2*math.Pi)) + c.logDet) / 2
+	return entropy
 }

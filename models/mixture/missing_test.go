@@ -149,3 +149,40 @@ func TestMissingValuesDoNotHideClusters(t *testing.T) {
 		}
 	}
 }
+
+// TestMissingValuesDoNotEndAFit: five components of full covariances in tables with values missing at random,
+// whose surplus components shrink until columns of theirs are nearly dependent, and begin far from the table's mean.
+func TestMissingValuesDoNotEndAFit(t *testing.T) {
+	const d, k = 5, 5
+	for _, c := range []struct {
+		n     int
+		seed  uint64
+		share float64
+	}{{1000, 1, 0.1}, {4000, 4, 0.05}} {
+		rng := rand.New(rand.NewPCG(c.seed, 29))
+		means, roots := mat.NewDense(k, d, nil), make([]*mat.TriDense, k)
+		means.Apply(func(int, int, float64) float64 { return 5 * rng.NormFloat64() }, means)
+		for j := range roots {
+			roots[j] = mat.NewTriDense(d, mat.Lower, nil)
+			for a := range d {
+				for b := range a {
+					roots[j].SetTri(a, b, 0.5*rng.NormFloat64())
+				}
+				roots[j].SetTri(a, a, 0.5+rng.Float64())
+			}
+		}
+		x := mat.NewDense(c.n, d, nil)
+		for i := range c.n {
+			row, z := x.RowView(i).(*mat.VecDense), mat.NewVecDense(d, nil)
+			for a := range d {
+				z.SetVec(a, rng.NormFloat64())
+			}
+			row.MulVec(roots[i%k], z)
+			row.AddVec(row, means.RowView(i%k))
+		}
+		m := mixture.Model{Family: family.Gaussian{}}
+		res, err := framework.Fit(context.Background(), m, incompleteTable(t, holed(x, c.share)), framework.Options{K: 10, Restarts: 3, Seed: c.seed})
+		require.NoError(t, err)
+		require.Equal(t, k, res.Shape.K)
+	}
+}
