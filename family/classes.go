@@ -27,6 +27,8 @@ type Classes struct {
 	Rows   KeptRows  // where the family keeps them (see [RowFactor])
 	// Charged says that the local step had a tilt: the global step charges for dimensions of [Latent] factors.
 	Charged bool
+	// Proper says that the tilt was that of the evidence.
+	Proper bool
 
 	plan  *Plan
 	score []float64 // K×C
@@ -105,7 +107,7 @@ func (c *Classes) Scale(factor float64) {
 // Keep keeps some classes.
 func (c *Classes) Keep(dims []int) *Classes {
 	t := c.plan.Classes(len(dims))
-	t.Base, t.Charged, t.Rows = c.Base, c.Charged, c.Rows.keep(c.K, dims)
+	t.Base, t.Charged, t.Proper, t.Rows = c.Base, c.Charged, c.Proper, c.Rows.keep(c.K, dims)
 	for j, k := range dims {
 		copy(t.sums(j), c.sums(k))
 		copy(t.anchor(j), c.anchor(k))
@@ -117,24 +119,32 @@ func (c *Classes) Keep(dims []int) *Classes {
 
 // Prepare empties the sums and computes the scores of the classes with parameters params, K×P. A tilt, nil for none, is
 // subtracted from them, but for constant (K), which is to be subtracted from every row's score besides: it is not 0
-// where values are missing.
-func (c *Classes) Prepare(params []float64, tilt *laplace.Tilt, constant []float64) error {
+// where values are missing. hyper are the hyperparameters of conjugate posteriors, K×H, for a tilt of the evidence; nil without.
+func (c *Classes) Prepare(params, hyper []float64, tilt *laplace.Tilt, constant []float64) error {
 	c.Clear()
 	if err := c.scoreAll(params); err != nil {
 		return err
+	}
+	if tilt.Prior() {
+		if err := c.expect(hyper); err != nil {
+			return err
+		}
 	}
 	return c.settle(tilt, constant)
 }
 
 // settle sets the anchors of the scores and subtracts the tilt.
 func (c *Classes) settle(tilt *laplace.Tilt, constant []float64) error {
-	c.Charged = tilt != nil
+	c.Charged, c.Proper = tilt != nil, tilt.Prior()
 	empty := c.Charged
 	for k := range c.K {
 		empty = empty && !(tilt.Count(k*c.plan.Blocks()) > 0)
 		score := c.scoreOf(k)
 		c.plan.locate(score, c.anchor(k))
-		if constant[k] = 0; tilt != nil {
+		switch constant[k] = 0; {
+		case tilt.Prior():
+			c.plan.lower(tilt, k, score)
+		case tilt != nil:
 			var err error
 			if constant[k], err = c.plan.tilt(tilt, k, score); err != nil {
 				return ofTilt(k, err)

@@ -59,7 +59,7 @@ func prepared(t require.TestingT, f Family, d, k int, components []float64) *mix
 	require.NoError(t, err)
 	s := &mixing{Classes: p.Classes(k), log: make([]float64, k)}
 	linalg.Fill(s.log, math.Log(1/float64(k)))
-	require.NoError(t, s.Prepare(components, nil, make([]float64, k)))
+	require.NoError(t, s.Prepare(components, nil, nil, make([]float64, k)))
 	return s
 }
 

@@ -51,7 +51,7 @@ func TestLognormalIsGaussianOnTheLogarithms(t *testing.T) {
 	require.Equal(t, start0, start)
 
 	c := plan.Classes(1)
-	require.NoError(t, c.Prepare(w.Parameters, nil, []float64{0}))
+	require.NoError(t, c.Prepare(w.Parameters, nil, nil, []float64{0}))
 	require.NoError(t, c.Observe(rows(x), 0, 40))
 	scores := make([]float64, family.Padded(40))
 	c.AddScores(scores)

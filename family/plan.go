@@ -25,6 +25,7 @@ type Plan struct {
 	designed            int     // Designed factors
 	repeats             bool    // see Repeats
 	pooled              *Pooled // the table as one class; nil until that is known
+	priors              *proper // of the evidence
 }
 
 // part is a factor with the places where its numbers begin. Either sums or rows is the factor, the other nil.
@@ -48,7 +49,7 @@ func NewPlan(f Family, columns int) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{repeats: Repeats(f)}
+	p := &Plan{repeats: Repeats(f), priors: new(proper)}
 	for _, one := range list {
 		l := one.Layout()
 		sums, closed := one.(SumFactor)

@@ -79,7 +79,7 @@ func (p *Plan) likeliest(rows framework.Rows, seed int, best []float64) error {
 	} else if err != nil {
 		return err
 	}
-	if err := c.Prepare(xi, nil, make([]float64, 1)); err != nil {
+	if err := c.Prepare(xi, nil, nil, make([]float64, 1)); err != nil {
 		return err
 	}
 	return c.Chunks(rows, func(first, n int, _ []float64) error {

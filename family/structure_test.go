@@ -40,7 +40,7 @@ func estimated(t testing.TB, form family.Covariance, table *framework.Table, r [
 	for range k {
 		params = append(params, pooled.Parameters...)
 	}
-	require.NoError(t, c.Prepare(params, nil, make([]float64, k)))
+	require.NoError(t, c.Prepare(params, nil, nil, make([]float64, k)))
 	require.NoError(t, c.Chunks(table.All(), func(first, n int, w []float64) error {
 		q := make([]float64, k*family.Padded(n))
 		for i := range n {

@@ -264,7 +264,7 @@ func (r *run[B, P, S]) combine(e *extrapolation, to *point[P, S]) bool {
 	}
 	scaler.Scale(last)
 	to.K, to.pruned = current.K, nil
-	if to.P, err = r.model.Maximize(to.S, current.P, to.P); err != nil {
+	if to.P, err = r.maximize(to.S, current.P, to.P); err != nil {
 		return false
 	}
 	return r.curvature(to) == nil

@@ -24,6 +24,7 @@ type Evaluation struct {
 	Collapsed     float64  // the estimate of ln p(X) with Π integrated out (see [Collapsible]), only where Needs asks; before convergence its first order
 	Labelled      float64  // ln p(X,Ẑ) with Π integrated out, Ẑ the most probable labels, likewise
 	CodeLength    float64  // of [Coded], likewise
+	Evidence      float64  // the bound of ln p(X|K) under the prior (see [Proper]), likewise
 	Charges       []Charge // parameters and the N that they are charged by (see [Sized]); nil where N is that of all
 }
 
@@ -89,6 +90,7 @@ const (
 	NeedsLabelled                      // the model is Collapsible and a Labeller; one more pass
 	NeedsCode                          // the data are discrete: the model is Coded and a Labeller; likewise
 	NeedsLearning                      // the model is Singular
+	NeedsPrior                         // the model is Proper
 
 	needsPasses = NeedsCollapsed | NeedsLabelled | NeedsCode
 )
@@ -153,7 +155,7 @@ var (
 
 // Criteria lists all criteria.
 func Criteria() []Criterion {
-	return []Criterion{GFIC, FIC, BICEM, BIC, AIC, ICL, ELBO, Collapsed, ExactICL, DNML, SBIC, Slope}
+	return []Criterion{Evidence, GFIC, FIC, BICEM, BIC, AIC, ICL, ELBO, Collapsed, ExactICL, DNML, SBIC, Slope}
 }
 
 // CriterionByName finds a criterion whatever the case of its name; the error for an
@@ -173,6 +175,7 @@ func CriterionByName(name string) (Criterion, error) {
 type capabilities[B, P any, S Statistics[S]] struct {
 	name        string
 	curved      Curved[P, S]
+	proper      Proper[P, S]
 	projector   Projector[P, S]
 	rotator     Rotator[P, S]
 	splitter    Splitter[B, P, S] // nil where dimensions mix
@@ -199,6 +202,7 @@ type capabilities[B, P any, S Statistics[S]] struct {
 func capabilitiesOf[B, P any, S Statistics[S]](m Model[B, P, S]) *capabilities[B, P, S] {
 	c := &capabilities[B, P, S]{name: fmt.Sprintf("%T", m)}
 	c.curved, _ = m.(Curved[P, S])
+	c.proper, _ = m.(Proper[P, S])
 	c.projector, _ = m.(Projector[P, S])
 	c.rotator, _ = m.(Rotator[P, S])
 	if c.rotator == nil && c.projector != nil {
@@ -230,6 +234,8 @@ func (a *capabilities[B, P, S]) supports(c Criterion) error {
 	switch {
 	case c.Needs&NeedsEstimates != 0 && a.variational:
 		return fmt.Errorf("framework: %s charges for estimated parameters, and %s integrates them out: use ELBO", c.Name, a.name)
+	case c.Needs&NeedsPrior != 0:
+		return a.supportsPrior(c.Name)
 	case c.Needs&NeedsCurvature != 0 && a.curved == nil:
 		return a.missing(c.Name, "Curved", "a Curvature method")
 	case c.Needs&NeedsAssigner != 0 && !a.assigner && a.labelled == nil:

@@ -108,7 +108,7 @@ func ExampleCriteria() {
 	for _, c := range framework.Criteria() {
 		fmt.Print(c.Name, " ")
 	}
-	// Output: gFIC FIC BICEM BIC AIC ICL ELBO Collapsed ExactICL DNML sBIC Slope
+	// Output: evidence gFIC FIC BICEM BIC AIC ICL ELBO Collapsed ExactICL DNML sBIC Slope
 }
 
 // Some columns of a table, of which those that repeat are counted once.

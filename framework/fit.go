@@ -343,6 +343,11 @@ func (f *fit[B, P, S]) score(ctx context.Context, res *Result[P, S]) (err error)
 		curvatureErr = f.can.curvature(res.Statistics, res.Parameters, needs&NeedsInformation == 0, &curvature)
 		res.Evaluation.charge(&curvature)
 	}
+	var evidenceErr error
+	if needs&NeedsPrior != 0 && !f.options.climbs() {
+		e := &res.Evaluation
+		e.Evidence, evidenceErr = f.can.evidenceOf(f.model, res.Statistics, res.Parameters, e.Entropy)
+	}
 	for _, c := range criteria {
 		e, s := res.Evaluation, Score{Criterion: c.Name}
 		if c.Needs&NeedsLikelihood != 0 {
@@ -358,6 +363,8 @@ func (f *fit[B, P, S]) score(ctx context.Context, res *Result[P, S]) (err error)
 			s.Err = labelledErr
 		case c.Needs&NeedsCode != 0:
 			s.Err = codeErr
+		case c.Needs&NeedsPrior != 0:
+			s.Err = evidenceErr
 		}
 		if s.Err == nil {
 			if s.Value = c.Value(&e); s.Value-s.Value != 0 {

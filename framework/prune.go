@@ -17,7 +17,7 @@ import (
 // degenerate applies the eigenvalue rule to a point whose curvature is known. It
 // returns the projection onto the dimensions that stay, or nil when all do.
 func (r *run[B, P, S]) degenerate(p *point[P, S]) (*point[P, S], error) {
-	if r.options.FixedK || p.K == 1 || p.f == nil {
+	if r.options.FixedK || p.K == 1 || p.f == nil || r.options.climbs() {
 		return nil, nil
 	}
 	rule := r.options.Prune.Eigenvalue

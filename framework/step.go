@@ -31,14 +31,14 @@ func (r *run[B, P, S]) step(ctx context.Context, from, to *point[P, S]) error {
 		return err
 	}
 	entropy = temper(r.options.Temper, to.S, entropy)
-	if to.P, err = r.model.Maximize(to.S, from.P, to.P); err != nil {
+	if to.P, err = r.maximize(to.S, from.P, to.P); err != nil {
 		at := &point[P, S]{K: from.K, P: from.P, S: to.S, Q: to.Q}
 		return r.stepWithout(ctx, at, to, fmt.Errorf("at K = %d: %w", from.K, err))
 	}
 	if err := r.can.given("Maximize", to.P); err != nil {
 		return err
 	}
-	if r.can.expander != nil && r.at.Expanding {
+	if r.can.expander != nil && r.at.Expanding && !r.options.climbs() {
 		var gain float64
 		if to.P, gain, err = r.can.expander.Expand(to.S, to.P, r.options.Method.tilts()); err != nil {
 			return fmt.Errorf("parameter expansion at K = %d: %w", from.K, err)
@@ -181,6 +181,9 @@ func (r *run[B, P, S]) curvature(p *point[P, S]) (err error) {
 	if p.f == nil {
 		p.f = new(laplace.Curvature)
 	}
+	if r.options.climbs() {
+		return r.can.integrals(p.S, p.P, p.f)
+	}
 	return r.can.curvature(p.S, p.P, needs&NeedsInformation == 0, p.f)
 }
 
@@ -191,7 +194,15 @@ func (r *run[B, P, S]) evaluate(p *point[P, S], entropy float64) (err error) {
 	if *e, err = r.can.evaluation(r.model, p.S, p.P, entropy); err != nil {
 		return err
 	}
-	if p.f != nil {
+	switch {
+	case r.options.climbs():
+		followed, information := p.f.Integral()
+		e.Evidence = e.Bound() + followed + information
+	case r.options.Criterion.Needs&NeedsPrior != 0:
+		if e.Evidence, err = r.can.evidenceOf(r.model, p.S, p.P, entropy); err != nil {
+			return err
+		}
+	case p.f != nil:
 		e.charge(p.f)
 	}
 	if err := r.can.integrate(r.options.Criterion.Needs, p.S, p.P, e); err != nil {
@@ -199,7 +210,11 @@ func (r *run[B, P, S]) evaluate(p *point[P, S], entropy float64) (err error) {
 	}
 	p.Value = r.options.Criterion.Value(e)
 	p.Objective = e.Bound()
-	if r.options.Method.tilts() {
+	switch {
+	case r.options.climbs():
+		followed, _ := p.f.Integral()
+		p.Objective += followed
+	case r.options.Method.tilts():
 		p.Objective -= (p.f.LogDetCounts() + float64(p.f.Dim())*math.Log(p.f.N())) / 2 // of D_ξ that may change at one K
 	}
 	if bad := firstNonFinite(p.Value, p.Objective); bad != 0 {

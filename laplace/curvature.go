@@ -28,6 +28,7 @@ type Curvature struct {
 	unfactored bool // some block does not factor
 	mixed      int  // blocks in which the dimensions mix
 	dim        int
+	integral   *integral // nil without a prior
 }
 
 // factored is one block.
@@ -38,6 +39,7 @@ type factored struct {
 	matrix      *Dense  // count of the others; the block itself where unfactored is set
 	information Block
 	unfactored  bool
+	tilt        float64 // of a class with a prior: what a unit of data loses
 }
 
 // tally sums up ln|Count| of a dimension's blocks and the number of its eigenvalues.
@@ -49,6 +51,7 @@ func (f *Curvature) Reset(n float64, countOnly bool) {
 	f.n, f.countOnly = n, countOnly
 	f.blocks, f.units = f.blocks[:0], f.units[:0]
 	f.logDet, f.logCounts, f.dim, f.mixed, f.unfactored = 0, 0, 0, 0, false
+	f.integral = nil
 }
 
 // CountOnly reports that the information will not be read, so that a model may give [Identity] of
@@ -61,6 +64,13 @@ func (f *Curvature) CountOnly() bool { return f.countOnly }
 func (f *Curvature) Class(k int, count float64, information Block) {
 	b := f.add(k, information)
 	b.class, b.count = true, max(0, count)
+	if f.integral != nil {
+		t := Term{Size: information.SymmetricDim(), Count: b.count}
+		if t.Size > 0 {
+			t.Information = information.LogDet() / 2
+		}
+		f.integrate(b, t)
+	}
 	f.record(k, 1, math.Log(b.count), information)
 }
 
@@ -68,7 +78,7 @@ func (f *Curvature) Class(k int, count float64, information Block) {
 // as the design of a regression: p×p, copied.
 func (f *Curvature) Matrix(k int, count mat.Symmetric, information Block) {
 	b := f.add(k, information)
-	b.fill(count)
+	f.fill(b, count, 1, 0)
 	f.record(k, float64(b.matrix.n), b.matrix.LogDet(), information)
 }
 
@@ -77,7 +87,7 @@ func (f *Curvature) Matrix(k int, count mat.Symmetric, information Block) {
 // beside z of an intercept.
 func (f *Curvature) Mixed(count mat.Symmetric, information Block) {
 	b := f.add(-1, information)
-	b.fill(count)
+	f.fill(b, count, 1, 0)
 	f.mixed++
 	f.record(-1, float64(b.matrix.n), b.matrix.LogDet(), information)
 }
@@ -86,7 +96,7 @@ func (f *Curvature) Mixed(count mat.Symmetric, information Block) {
 // the units of data. There is no FIC then; the tilt is [Tilt.Row].
 func (f *Curvature) Unfactored(k int, block mat.Symmetric) {
 	b := f.add(k, Identity(1))
-	b.fill(block)
+	f.fill(b, block, 1/f.n, float64(block.SymmetricDim())/2*math.Log(f.n))
 	b.unfactored, f.unfactored = true, true
 	n := float64(b.matrix.n)
 	f.record(k, n, b.matrix.LogDet()+n*math.Log(f.n), b.information)
@@ -103,14 +113,6 @@ func (f *Curvature) add(k int, information Block) *factored {
 	b := &f.blocks[n]
 	*b = factored{k: k, matrix: b.matrix, information: information}
 	return b
-}
-
-// fill copies a matrix, into the memory that the block had before.
-func (b *factored) fill(m mat.Symmetric) {
-	if b.matrix == nil {
-		b.matrix = new(Dense)
-	}
-	b.matrix.Set(m)
 }
 
 // record adds up what a block with a p×p count of log-determinant logCount adds.
@@ -322,7 +324,10 @@ func (t *Tilt) Block(i int) float64 {
 	}
 	b := &t.f.blocks[i]
 	m := b.information.SymmetricDim()
-	if m == 0 {
+	switch {
+	case t.f.integral != nil:
+		return b.tilt
+	case m == 0:
 		return 0
 	}
 	return float64(m) / (2 * b.count)

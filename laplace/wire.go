@@ -10,6 +10,7 @@ import (
 // A tiltWire is what a [Tilt] is made of.
 type tiltWire struct {
 	N      float64
+	Prior  bool
 	Blocks []blockWire
 }
 
@@ -18,6 +19,7 @@ type blockWire struct {
 	Class      bool
 	Unfactored bool
 	Count      float64
+	Tilt       float64   // of a class with a prior
 	Size       int       // numbers of the information
 	Dim        int       // of Matrix
 	Matrix     []float64 // row-major, upper triangle
@@ -25,9 +27,10 @@ type blockWire struct {
 
 // GobEncode encodes a tilt for another process.
 func (t *Tilt) GobEncode() ([]byte, error) {
-	w := tiltWire{N: t.f.n, Blocks: make([]blockWire, len(t.f.blocks))}
+	w := tiltWire{N: t.f.n, Prior: t.f.Prior(), Blocks: make([]blockWire, len(t.f.blocks))}
 	for i, b := range t.f.blocks {
-		w.Blocks[i] = blockWire{K: b.k, Class: b.class, Unfactored: b.unfactored, Count: b.count, Size: b.information.SymmetricDim()}
+		w.Blocks[i] = blockWire{K: b.k, Class: b.class, Unfactored: b.unfactored, Count: b.count, Tilt: b.tilt,
+			Size: b.information.SymmetricDim()}
 		if !b.class {
 			w.Blocks[i].Dim, w.Blocks[i].Matrix = b.matrix.n, b.matrix.entries
 		}
@@ -44,10 +47,14 @@ func (t *Tilt) GobDecode(text []byte) error {
 		return err
 	}
 	f := &Curvature{n: w.N, blocks: make([]factored, len(w.Blocks))}
+	if w.Prior {
+		f.integral = new(integral)
+	}
 	for i, b := range w.Blocks {
-		f.blocks[i] = factored{k: b.K, class: b.Class, unfactored: b.Unfactored, count: b.Count, information: Identity(b.Size)}
+		f.blocks[i] = factored{k: b.K, class: b.Class, unfactored: b.Unfactored, count: b.Count,
+			tilt: b.Tilt, information: Identity(b.Size)}
 		if !b.Class {
-			f.blocks[i].fill(mat.NewSymDense(b.Dim, b.Matrix))
+			f.blocks[i].matrix = NewDense(mat.NewSymDense(b.Dim, b.Matrix))
 		}
 	}
 	t.class = nil

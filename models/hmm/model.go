@@ -139,7 +139,7 @@ func (m Model) Prepare(p *Parameters, tilt *laplace.Tilt, s *Statistics) error {
 	s.reset(m.mustPlan(p), m.workers(), tilt)
 	logOf(s.chain.logStart, p.Start)
 	logOf(s.chain.logMove, p.Transitions)
-	if err := s.Classes.Prepare(p.Components, tilt, s.tilt); err != nil {
+	if err := s.Classes.Prepare(p.Components, nil, tilt, s.tilt); err != nil {
 		return err
 	}
 	m.Structure.tilt(tilt, s)

@@ -91,7 +91,7 @@ func (a *Annealer) drawParameters(st *State, rng *rand.Rand) error {
 	st.Weights = c.Rand(rng, st.Weights)
 	a.with.Draw(st.h, rng, st.Components)
 	clear(st.s.log)
-	return st.s.Classes.Prepare(st.Components, nil, st.s.tilt)
+	return st.s.Classes.Prepare(st.Components, nil, nil, st.s.tilt)
 }
 
 // assign draws the labels of the rows, of each copy of a weighted one, in proportion to

@@ -99,6 +99,14 @@ func (m Model) LogConditional(s *Statistics, p *Parameters) float64 {
 func (m Model) Worth(s *Statistics, p *Parameters) []float64 {
 	s.restore(m.mustPlan(p))
 	values, known := slices.Clone(s.Loss), p.observed
+	if s.Classes.Proper {
+		costs, err := s.Classes.Costs(s.Nk, p.Components, p.Hyper)
+		if err != nil {
+			return slices.Repeat([]float64{math.Inf(-1)}, s.K)
+		}
+		floats.Sub(values, costs)
+		return values
+	}
 	for k, n := range s.Nk {
 		charge, err := s.Classes.Charge(k, n, p.Components, known)
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/laplace"
+	"github.com/latent-go/latent/prior"
 )
 
 // Model is a mixture Σ_k β_k p(x|ξ_k) whose parameters are estimated (paper G, section
@@ -21,6 +22,8 @@ import (
 type Model struct {
 	Family family.Family
 	Start  family.Start // how a fit begins
+	// Prior is that of the evidence (see [framework.Evidence]): prior.UnitInformation, or conjugate priors of the families, nil for the default.
+	Prior prior.Prior
 }
 
 func (m Model) plan(p *Parameters) (*family.Plan, error) {
@@ -31,7 +34,7 @@ func (m Model) plan(p *Parameters) (*family.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return pl.Attach(p.Pooled), nil
+	return pl.Attach(p.Pooled).WithPrior(m.Prior), nil
 }
 
 // mustPlan is plan where the parameters come from Init, which has made one.
@@ -52,6 +55,7 @@ func (m Model) Init(ctx context.Context, src framework.Source[framework.Rows], k
 	if err != nil {
 		return nil, err
 	}
+	pl.WithPrior(m.Prior)
 	return m.Maximize(s, &Parameters{K: k, D: pl.Size().Columns, Components: slices.Repeat(w.Parameters, k), Pooled: w, plan: pl}, nil)
 }
 
@@ -84,7 +88,10 @@ func (m Model) Prepare(p *Parameters, tilt *laplace.Tilt, s *Statistics) error {
 	for k, w := range p.Weights {
 		s.log[k] = logOf(w)
 	}
-	err := s.Classes.Prepare(p.Components, tilt, s.tilt)
+	if tilt.Prior() {
+		s.log = p.concentrations().ExpectedLog(s.log)
+	}
+	err := s.Classes.Prepare(p.Components, p.Hyper, tilt, s.tilt)
 	s.lowered()
 	return err
 }
@@ -164,6 +171,10 @@ func (m Model) LearningCoefficient(p *Parameters, truth int) float64 {
 // (paper G, eq. 1).
 func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error {
 	s.restore(m.mustPlan(p))
+	if f.Prior() {
+		f.Exact(s.weights(p))
+		return s.Classes.Integrals(f, s.Nk, p.Components, p.Hyper)
+	}
 	return s.Classes.Curvature(f, s.Nk, p.Components, p.observed)
 }
 
@@ -174,6 +185,9 @@ func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) err
 // penalty. Negative values say that its removal is a gain; −Inf, a component whose estimate does not exist.
 func (m Model) Relevance(s *Statistics, p *Parameters) ([]float64, error) {
 	values := m.Worth(s, p)
+	if s.Classes.Proper {
+		return values, nil
+	}
 	for k, n := range s.Nk {
 		values[k] += s.N*math.Log1p(-min(n/s.N, 1-0x1p-53)) - math.Log(s.N)/2
 	}

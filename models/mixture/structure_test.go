@@ -380,7 +380,7 @@ func (m near) Init(ctx context.Context, src framework.Source[framework.Rows], k 
 	}
 	s := m.NewStatistics(p)
 	s.Classes = plan.Classes(k)
-	if err := s.Classes.Prepare(p.Components, nil, make([]float64, k)); err != nil {
+	if err := s.Classes.Prepare(p.Components, nil, nil, make([]float64, k)); err != nil {
 		return nil, err
 	}
 	for b, err := range src.Blocks(ctx) {

@@ -1,0 +1,260 @@
+package family
+
+import (
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/latent-go/latent/laplace"
+	"github.com/latent-go/latent/prior"
+)
+
+// What the evidence needs of classes whose parameters have a proper prior (docs/theory/evidence.md, section 2). Exponential families
+// have conjugate priors, and integrals that are exact; other factors are [Proper].
+
+// A Proper factor has a prior that is worth a unit of data or so, and integrals under it by Laplace's method. A [RowFactor] has
+// them by its rows.
+type Proper interface {
+	SumFactor
+	// MaximizePosterior moves the parameters of all classes to, or towards, the maximum of E_q[ln p(x|ξ)] + ln p(ξ). They begin where they
+	// were in the last iteration, at first anywhere in their range. A class without exposure has the mode of the prior.
+	MaximizePosterior(sums, anchors, params Table, of *Reference) error
+	// Integrals passes the terms of each class and cell to add, and those of parameters that the classes share with class −1.
+	Integrals(sums, params Table, of *Reference, add func(class, cell int, t laplace.Term)) error
+}
+
+// A Reference is what a unit-information prior is about.
+type Reference struct {
+	Pooled *Pooled // the factor's part of the table as one class
+	// Share is K^(−2/D), with D the columns of the table: the part of its variance that one of K classes has which divide it
+	// (Fraley & Raftery 2007).
+	Share float64
+	Prior prior.UnitInformation
+}
+
+// proper are the priors of a plan's factors, made when they are first needed.
+type proper struct {
+	of   prior.Prior
+	once sync.Once
+	err  error
+
+	unit  prior.UnitInformation
+	exact []FactorPrior // one a factor; nil of a factor that is [Proper]
+}
+
+// WithPrior has the evidence be taken under p: [prior.UnitInformation] or conjugate priors, nil for unit information.
+func (p *Plan) WithPrior(pr prior.Prior) *Plan {
+	p.priors = &proper{of: pr}
+	return p
+}
+
+// proper returns the priors; an error where a factor has none.
+func (p *Plan) proper() (*proper, error) {
+	p.priors.once.Do(func() { p.priors.err = p.priors.make(p) })
+	return p.priors, p.priors.err
+}
+
+func (r *proper) make(p *Plan) error {
+	if p.pooled == nil {
+		return errUnpooled
+	}
+	own := make([]prior.Prior, len(p.parts))
+	if r.of != nil {
+		if err := r.of.Check(); err != nil {
+			return err
+		}
+		var unit bool
+		if r.unit, unit = r.of.(prior.UnitInformation); !unit {
+			var err error
+			if own, err = p.split(r.of); err != nil {
+				return err
+			}
+		}
+	}
+	r.exact = make([]FactorPrior, len(p.parts))
+	for i := range p.parts {
+		f := &p.parts[i]
+		exponential, conjugate := f.Factor.(interface{ exponential() exponentialKernel })
+		_, proper := f.Factor.(Proper)
+		switch {
+		case conjugate && !proper:
+			var err error
+			if r.exact[i], err = exponential.exponential().unitInformation(own[i], f.pooled); err != nil {
+				return shift(err, f.at.Columns)
+			}
+		case !proper:
+			return fmt.Errorf("family: %s has no proper prior, which the evidence needs: take another criterion, such as gFIC", f.Name())
+		case own[i] != nil:
+			return fmt.Errorf("family: the prior of %s is %T: its evidence is of prior.UnitInformation", f.Name(), own[i])
+		}
+	}
+	return nil
+}
+
+// unitInformation is the conjugate prior of the kernel's cells, by default Jeffreys' where that is proper, else that of one unit of data at the
+// table's mean.
+func (l exponentialKernel) unitInformation(p prior.Prior, w *Pooled) (FactorPrior, error) {
+	if p == nil {
+		if jeffreys, err := l.Conjugate(prior.Jeffreys{}, w); err == nil {
+			return jeffreys, nil
+		}
+	}
+	return l.Conjugate(p, w)
+}
+
+// reference is what the prior of a factor of k classes is about.
+func (p *Plan) reference(f *part, k int) *Reference {
+	return &Reference{Pooled: f.pooled, Share: math.Pow(float64(k), -2/float64(p.size.Columns)), Prior: p.priors.unit}
+}
+
+// MaximizePosterior moves the parameters of every class, params, K×P, to, or towards, the maximum of E_q[ln p(X|Z,ξ)] + ln p(ξ), and puts the
+// hyperparameters of conjugate posteriors into hyper, K×H.
+func (c *Classes) MaximizePosterior(params, hyper []float64) error {
+	p := c.plan
+	priors, err := p.proper()
+	if err != nil {
+		return err
+	}
+	for i := range p.parts {
+		f := &p.parts[i]
+		to := Table{c.K, p.size.Params, params[f.at.Params:]}
+		if exact := priors.exact[i]; exact != nil {
+			for k := range c.K {
+				h := f.ofHyper(at(hyper, k, p.size.Hyper))
+				exact.Update(f.ofSums(c.sums(k)), f.ofAnchor(c.anchor(k)), h)
+				exact.Mean(h, to.Row(k, f.size.Params))
+			}
+			continue
+		}
+		_, anchors, sums := c.tables(f)
+		if err := f.Factor.(Proper).MaximizePosterior(sums, anchors, to, p.reference(f, c.K)); err != nil {
+			return shift(err, f.at.Columns)
+		}
+		if err := p.bound(f, Table{c.K, p.size.Params, params}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Integrals adds every class, of counts nk, to a curvature with a prior, each as 1 + Cells blocks; params and hyper are those of
+// MaximizePosterior.
+func (c *Classes) Integrals(f *laplace.Curvature, nk, params, hyper []float64) error {
+	terms, err := c.terms(params, f.Shared)
+	if err != nil {
+		return err
+	}
+	for k, n := range nk {
+		f.Integrate(k, n)
+		for i := range c.plan.parts {
+			part := &c.plan.parts[i]
+			for cell, n := range part.ofSums(c.sums(k))[:part.size.Cells] {
+				f.Integrate(k, n, terms[k*c.plan.size.Cells+part.at.Cells+cell]...)
+			}
+		}
+		f.Exact(c.exactly(k, params, hyper))
+	}
+	return nil
+}
+
+// terms are those of each class and cell; shared gets the others.
+func (c *Classes) terms(params []float64, shared func(laplace.Term)) ([][]laplace.Term, error) {
+	p := c.plan
+	priors, err := p.proper()
+	if err != nil {
+		return nil, err
+	}
+	terms := make([][]laplace.Term, c.K*p.size.Cells)
+	for i := range p.parts {
+		f := &p.parts[i]
+		if priors.exact[i] != nil {
+			continue
+		}
+		_, _, sums := c.tables(f)
+		to := Table{c.K, p.size.Params, params[f.at.Params:]}
+		err := f.Factor.(Proper).Integrals(sums, to, p.reference(f, c.K), func(class, cell int, t laplace.Term) {
+			if class < 0 {
+				shared(t)
+				return
+			}
+			own := &terms[class*p.size.Cells+f.at.Cells+cell]
+			*own = append(*own, t)
+		})
+		if err != nil {
+			return nil, shift(err, f.at.Columns)
+		}
+	}
+	return terms, nil
+}
+
+// exactly is ln ∫ p(ξ) exp E_q[ln p(X|Z,ξ)] dξ − E_q[ln p(X|Z,ξ̃)] of class k, of the factors where it is known exactly.
+func (c *Classes) exactly(k int, params, hyper []float64) (sum float64) {
+	p := c.plan
+	for i, exact := range p.priors.exact {
+		f := &p.parts[i]
+		if exact == nil {
+			continue
+		}
+		score := make([]float64, f.size.Score)
+		if f.Score(f.ofParams(at(params, k, p.size.Params)), score) != nil {
+			return nan // the engine reports it
+		}
+		sum += exact.(Collapsible).LogEvidence(f.ofHyper(at(hyper, k, p.size.Hyper)))
+		sum -= f.sums.Total(score, f.ofSums(c.sums(k)), f.ofAnchor(c.anchor(k)))
+	}
+	return sum
+}
+
+// Costs is what the evidence of each class alone, which nk rows are in, is below E_q[ln p(X|Z,ξ̃)], in nats; without parameters that the classes
+// share.
+func (c *Classes) Costs(nk, params, hyper []float64) ([]float64, error) {
+	terms, err := c.terms(params, func(laplace.Term) {})
+	if err != nil {
+		return nil, err
+	}
+	costs, cells := make([]float64, c.K), c.plan.size.Cells
+	for k, n := range nk {
+		var f laplace.Curvature
+		f.ResetPrior(1)
+		for cell := range cells {
+			f.Integrate(0, n, terms[k*cells+cell]...)
+		}
+		f.Exact(c.exactly(k, params, hyper))
+		followed, information := f.Integral()
+		costs[k] = -followed - information
+	}
+	return costs, nil
+}
+
+// expect replaces the scores of factors with conjugate posteriors by E[ln p(x|ξ)], whose sum with the evidence never falls.
+func (c *Classes) expect(hyper []float64) error {
+	p := c.plan
+	priors, err := p.proper()
+	if err != nil {
+		return err
+	}
+	for i, exact := range priors.exact {
+		f := &p.parts[i]
+		if exact == nil {
+			continue
+		}
+		for k := range c.K {
+			if err := exact.Expected(f.ofHyper(at(hyper, k, p.size.Hyper)), f.ofScore(c.scoreOf(k))); err != nil {
+				return ofClass(k, err)
+			}
+		}
+	}
+	return nil
+}
+
+// lower takes the tilt of class k off the scores of its cells.
+func (p *Plan) lower(t *laplace.Tilt, k int, score []float64) {
+	first := k * p.Blocks()
+	for i := range p.parts {
+		f := &p.parts[i]
+		cells := f.ofScore(score)[:f.size.Cells]
+		for c := range cells {
+			cells[c] -= t.Block(first + 1 + f.at.Cells + c)
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package framework
+
+import (
+	"fmt"
+
+	"github.com/latent-go/latent/laplace"
+)
+
+// Proper adds [Evidence] to a [Curved] model: its parameters have a proper prior p(Π), by default one that is worth one unit of data
+// (Kass & Wasserman 1995). Its Curvature adds integrals under that prior where [laplace.Curvature.Prior] asks for them.
+type Proper[P, S any] interface {
+	// MaximizePosterior is [Model].Maximize of E_q[ln p(X,Z|Π)] + ln p(Π). It has a maximum where a latent dimension has no rows.
+	MaximizePosterior(s S, p, dst P) (P, error)
+}
+
+// Evidence is the bound that a q(Z) gives of ln p(X|K) under the prior,
+//
+//	E(q) = ln ∫ p(Π) exp{E_q[ln p(X,Z|Π)]} dΠ + H(q) ≤ ln p(X|K),
+//
+// exact where the prior is conjugate, else by Laplace's method (docs/theory/evidence.md). It holds for every q: gFAB climbs it, and of any
+// other fit it is taken at the posterior mode of Π given the fit's q. It needs no rule about components without data, which
+// always cost more than they are worth, and its values compare between structures, families and models.
+var Evidence = Criterion{Name: "evidence", Source: "docs/theory/evidence.md; Kass & Wasserman 1995; Hayashi, Maeda & Fujimaki 2015",
+	Needs: NeedsPrior | NeedsEstimates, Value: func(e *Evaluation) float64 { return e.Evidence }}
+
+// supportsPrior says why the model has no evidence, or nil.
+func (a *capabilities[B, P, S]) supportsPrior(of string) error {
+	switch {
+	case a.curved == nil:
+		return a.missing(of, "Curved", "a Curvature method")
+	case a.proper == nil:
+		return a.missing(of, "Proper", "a MaximizePosterior method")
+	case a.penalized != nil:
+		return fmt.Errorf("framework: %s has a prior of its own beside that of %s: take the model without it", of, a.name)
+	}
+	return nil
+}
+
+// climbs says whether the local and global steps follow the evidence.
+func (o *Options) climbs() bool { return o.Method.tilts() && o.Criterion.Needs&NeedsPrior != 0 }
+
+// maximize is the global step.
+func (r *run[B, P, S]) maximize(s S, p, dst P) (P, error) {
+	if r.options.climbs() {
+		return r.can.proper.MaximizePosterior(s, p, dst)
+	}
+	return r.model.Maximize(s, p, dst)
+}
+
+// integrals fills in f, memory reused, by integrals under the prior.
+func (a *capabilities[B, P, S]) integrals(s S, p P, f *laplace.Curvature) error {
+	f.ResetPrior(s.Weight())
+	if err := a.curved.Curvature(s, p, f); err != nil {
+		return err
+	}
+	followed, information := f.Integral()
+	return a.number("Curvature", followed+information)
+}
+
+// modeRounds bounds the steps to the mode of Π given q: they are conditional maxima where the parts of Π depend on one another.
+const modeRounds = 100
+
+// evidenceOf is the evidence of the q behind the statistics of a fit by another criterion, whose parameters are p.
+func (a *capabilities[B, P, S]) evidenceOf(m Model[B, P, S], s S, p P, entropy float64) (float64, error) {
+	var none P
+	var f laplace.Curvature
+	best := 0.0
+	for i := range modeRounds {
+		next, err := a.proper.MaximizePosterior(s, p, none)
+		if err == nil {
+			err = a.given("MaximizePosterior", next)
+		}
+		if err == nil {
+			err = a.integrals(s, next, &f)
+		}
+		if err != nil {
+			return 0, err
+		}
+		p = next
+		followed, information := f.Integral()
+		value := m.LogJoint(s, p) + entropy + followed + information
+		if err := a.number("LogJoint", value); err != nil {
+			return 0, err
+		}
+		if i > 0 && !(value > best+DefaultTolerance*s.Weight()) {
+			return max(best, value), nil
+		}
+		best = value
+	}
+	return best, nil
+}

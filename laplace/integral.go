@@ -1,0 +1,120 @@
+package laplace
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// A Term is the integral over some parameters φ of a latent dimension by Laplace's method, under a normal prior about φ₀ whose
+// precision is Worth times I₀, the information of a unit of data at φ₀. The normaliser of the prior cancels every 2π:
+//
+//	ln ∫ p(φ) exp E_q[ln p(X,Z|φ)] dφ ≈ E_q[ln p(X,Z|φ̃)] − Distance − (Size/2) ln((Count + Worth)/Worth) − Information
+//
+// (docs/theory/evidence.md, section 1). Both are in nats, and depend on no coordinates.
+type Term struct {
+	Size        int     // parameters
+	Count       float64 // units of data behind them, which q decides
+	Worth       float64 // units of data that the prior is worth; 0 stands for 1
+	Distance    float64 // Worth · ½(φ̃ − φ₀)ᵀI₀(φ̃ − φ₀)
+	Information float64 // ½ ln|I₀⁻¹I|, I the information of a unit of data at φ̃
+}
+
+// worth is Worth or its default.
+func (t Term) worth() float64 {
+	if t.Worth == 0 {
+		return 1
+	}
+	return t.Worth
+}
+
+// charge is (Size/2) ln((Count + Worth)/Worth).
+func (t Term) charge() float64 { return times(float64(t.Size)/2, math.Log1p(t.Count/t.worth())) }
+
+// tilt is the derivative of charge in the count.
+func (t Term) tilt() float64 { return times(float64(t.Size), 1/(2*(t.Count+t.worth()))) }
+
+// integral adds up what the integral over the parameters differs by from E_q[ln p(X,Z|Π̃)].
+type integral struct {
+	followed    float64 // distances, counts, and what is exact
+	information float64 // −Σ Information
+}
+
+// ResetPrior empties the curvature for n units of data of parameters that have a proper prior: the blocks that follow are
+// integrals under it.
+func (f *Curvature) ResetPrior(n float64) {
+	f.Reset(n, false)
+	f.integral = new(integral)
+}
+
+// Prior reports that the parameters have a proper prior. A model may then add its blocks by Integrate and Exact. [Curvature.Class],
+// Matrix, Mixed and Unfactored stand for a prior that is worth one unit of data, whose information is I: the coordinates are those in which that
+// of the table as one class is. About corrects it.
+func (f *Curvature) Prior() bool { return f.integral != nil }
+
+// Prior reports that the tilt is that of integrals under a prior; false of nil.
+func (t *Tilt) Prior() bool { return t != nil && t.f.Prior() }
+
+// Integrate adds a block of latent dimension k whose parameters have a prior: count units of data, and the terms that depend on them.
+func (f *Curvature) Integrate(k int, count float64, terms ...Term) {
+	b := f.add(k, Identity(0))
+	b.class, b.count = true, max(0, count)
+	for _, t := range terms {
+		f.integrate(b, t)
+	}
+}
+
+// Shared adds a term of parameters that all latent dimensions share: a constant to the rows, and no block.
+func (f *Curvature) Shared(t Term) { f.integrate(new(factored), t) }
+
+// Exact adds a part of the integral that is known exactly: so many nats beside E_q[ln p(X,Z|Π̃)].
+func (f *Curvature) Exact(nats float64) { f.integral.followed += nats }
+
+// About says of the block added last that I₀ has so many nats of ½ ln|I₀| in all and that the parameters are at a distance, in nats.
+func (f *Curvature) About(information, distance float64) {
+	f.integral.information += information
+	f.integral.followed -= distance
+}
+
+// integrate adds a term of a block.
+func (f *Curvature) integrate(b *factored, t Term) {
+	b.tilt += t.tilt()
+	f.integral.followed -= t.Distance + t.charge()
+	f.integral.information -= t.Information
+}
+
+// Integral is ln ∫ p(Π) exp E_q[ln p(X,Z|Π)] dΠ − E_q[ln p(X,Z|Π̃)] in two parts, in nats: what the steps of gFAB follow, and
+// −½ ln|I₀⁻¹I|, which Π decides.
+func (f *Curvature) Integral() (followed, information float64) {
+	return f.integral.followed, f.integral.information
+}
+
+// fill copies a matrix that q decides, with unit times the identity added where there is a prior, which is charged then for its logarithm
+// and constant nats.
+func (f *Curvature) fill(b *factored, m mat.Symmetric, unit, constant float64) {
+	if b.matrix == nil {
+		b.matrix = new(Dense)
+	}
+	if f.integral == nil {
+		b.matrix.Set(m)
+		return
+	}
+	b.matrix.Set(raised{m, unit})
+	p, size := float64(b.matrix.n), float64(b.information.SymmetricDim())
+	f.integral.followed -= times(size, b.matrix.LogDet())/2 + constant
+	f.integral.information -= times(p, b.information.LogDet()) / 2
+}
+
+// raised is a symmetric matrix plus unit times the identity.
+type raised struct {
+	mat.Symmetric
+	unit float64
+}
+
+func (r raised) At(i, j int) float64 {
+	v := r.Symmetric.At(i, j)
+	if i == j {
+		v += r.unit
+	}
+	return v
+}

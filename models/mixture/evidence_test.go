@@ -1,0 +1,167 @@
+package mixture_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/laplace"
+	"github.com/latent-go/latent/models/mixture"
+	"github.com/latent-go/latent/prior"
+)
+
+// evident fits by the evidence, from K = 10 where k is 0.
+func evident(t testing.TB, m mixture.Model, src *framework.Table, k int, also ...framework.Criterion) *framework.Result[*mixture.Parameters, *mixture.Statistics] {
+	t.Helper()
+	o := framework.Options{K: 10, Criterion: framework.Evidence, Also: also, Restarts: 10, Seed: 1}
+	if k > 0 {
+		o.K, o.FixedK = k, true
+	}
+	res := fit(t, m, src, o)
+	require.Zero(t, res.Fall, "the objective fell")
+	return res
+}
+
+// Of one class with a full covariance the evidence is that of BIC with one row more; the values are those of a derivation by hand in another
+// program (docs/theory/evidence.md, section 5).
+func TestEvidenceOfTheGeyser(t *testing.T) {
+	m, src := mixture.Model{Family: family.Gaussian{}, Prior: prior.UnitInformation{Covariance: 1}}, embedded(t, "faithful", 2)
+	one := evident(t, m, src, 1, framework.BIC)
+	n := one.N
+	assert.InDelta(t, one.Evaluation.LogLikelihood-5./2*math.Log(n+1), one.Value, 1e-3)
+	assert.InDelta(t, -1303.82, one.Value, 0.01)
+	assert.InDelta(t, -1163.52, evident(t, m, src, 2).Value, 0.01)
+	assert.Equal(t, 2, evident(t, m, src, 0).Shape.K)
+	assert.Equal(t, 2, evident(t, mixture.Model{Family: family.Gaussian{}}, src, 0).Shape.K, "at √2 rows")
+}
+
+// The groups stay where one cell is wrong, and its row is a component of its own.
+func TestEvidenceKeepsAWrongCellApart(t *testing.T) {
+	for _, row := range []int{0, 100, 271} {
+		src := embedded(t, "faithful", 2)
+		x := slices.Clone(src.All().X)
+		x[2*row] = 999
+		res := evident(t, mixture.Model{Family: family.Gaussian{}}, source(t, x, 272, 2), 0)
+		sizes := slices.Clone(res.Statistics.Nk)
+		slices.Sort(sizes)
+		require.Len(t, sizes, 3)
+		assert.InDelta(t, 1, sizes[0], 0.01)
+		assert.InDelta(t, 96.5, sizes[1], 1.5)
+	}
+}
+
+// Components of a few rows are not free in many columns: two spherical clusters are two.
+func TestEvidenceOfManyColumns(t *testing.T) {
+	const n, d = 1000, 32
+	rng := rand.New(rand.NewPCG(3, 1))
+	x := make([]float64, 0, n*d)
+	for i := range n {
+		for range d {
+			x = append(x, rng.NormFloat64()+3*float64(i%2))
+		}
+	}
+	src := source(t, x, n, d)
+	assert.Equal(t, 2, evident(t, mixture.Model{Family: family.Gaussian{Covariance: family.EII}}, src, 0).Shape.K)
+}
+
+// Every structure: the objective never falls, and its mode is a fixed point of the global step, beyond which it is lower.
+func TestEvidenceOfStructures(t *testing.T) {
+	src := embedded(t, "iris", 4)
+	names, forms := family.Structures()
+	for i, form := range forms {
+		t.Run(names[i], func(t *testing.T) {
+			m := mixture.Model{Family: family.Gaussian{Covariance: form}}
+			res := evident(t, m, src, 3)
+			assert.Less(t, res.Value, res.Evaluation.Bound())
+			next, err := m.MaximizePosterior(res.Statistics, res.Parameters, nil)
+			require.NoError(t, err)
+			for j, v := range res.Parameters.Components {
+				assert.InDelta(t, v, next.Components[j], 1e-4*math.Max(1, math.Abs(v)))
+			}
+		})
+	}
+}
+
+// Of conjugate families the evidence is the bound of variational Bayes with the same prior, by other code.
+func TestEvidenceIsTheBoundOfVariationalBayes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 1))
+	for _, c := range []struct {
+		of    family.Family
+		prior prior.Prior
+		draw  func(class int) float64
+	}{
+		{family.Bernoulli{}, prior.Jeffreys{}, func(class int) float64 { return float64((rng.IntN(8)/6 + class) % 2) }},
+		{family.Categorical{Levels: 3}, prior.Jeffreys{}, func(class int) float64 { return float64((rng.IntN(8)/6 + 2*class) % 3) }},
+		{family.Poisson{}, nil, func(class int) float64 { return float64(rng.IntN(3 + 9*class)) }},
+		{family.Exponential{}, nil, func(class int) float64 { return rng.ExpFloat64() * math.Pow(20, float64(class)) }},
+	} {
+		t.Run(c.of.Name(), func(t *testing.T) {
+			const n, d = 60, 4
+			x := make([]float64, n*d)
+			for i := range x {
+				if x[i] = c.draw(i / d % 2); i%17 == 3 {
+					x[i] = math.NaN()
+				}
+			}
+			src := source(t, x, n, d)
+			res := evident(t, mixture.Model{Family: c.of}, src, 2)
+			vb := fit(t, mixture.Variational{Family: c.of, Prior: c.prior}, src, framework.Options{K: 2, Method: framework.EM, Restarts: 10, Seed: 1})
+			assert.InDelta(t, vb.Value, res.Value, 1e-5)
+		})
+	}
+}
+
+// The order of rows and of columns, and units, change nothing but ln |det A|.
+func TestEvidenceIsInvariant(t *testing.T) {
+	src := embedded(t, "iris", 4)
+	n, x := src.Rows(), src.All().X
+	moved, logDet := make([]float64, len(x)), 0.0
+	scale := []float64{1e-6, 30, 1, 1e8}
+	for _, s := range scale {
+		logDet += math.Log(s)
+	}
+	for i := range n {
+		for j := range 4 {
+			to := (j + 1) % 4
+			moved[(n-1-i)*4+to] = scale[to]*x[i*4+j] + 3*scale[to]
+		}
+	}
+	for _, form := range []family.Covariance{family.VVV, family.EEE, family.VEE, family.EVV, family.VVI, family.EEI, family.VEI, family.EVI} {
+		m := mixture.Model{Family: family.Gaussian{Covariance: form, Floor: family.NoFloor}}
+		of := evident(t, m, src, 2)
+		there := evident(t, m, source(t, moved, n, 4), 2)
+		assert.InDelta(t, of.Value, there.Value+float64(n)*logDet, 1e-5, fmt.Sprint(form))
+	}
+}
+
+// A component without rows has the prior's mode, and lowers the evidence by what its weight costs: ln((N + K − 1)/(K − 1)).
+func TestEvidenceOfAnEmptyComponent(t *testing.T) {
+	const n = 50
+	rng, x := rand.New(rand.NewPCG(7, 1)), make([]float64, n)
+	for i := range x {
+		x[i] = float64(rng.IntN(9))
+	}
+	src, m := source(t, x, n, 1), mixture.Model{Family: family.Poisson{}}
+	one := evident(t, m, src, 1)
+	p := &mixture.Parameters{K: 2, D: 1, Weights: []float64{0.5, 0.5}, Components: []float64{one.Parameters.Components[0], 1e6}, Pooled: one.Parameters.Pooled}
+	s := m.NewStatistics(p)
+	require.NoError(t, m.Prepare(p, nil, s))
+	entropy, err := m.Infer(src.All(), p, s)
+	require.NoError(t, err)
+	require.Zero(t, s.Nk[1])
+	p, err = m.MaximizePosterior(s, p, nil)
+	require.NoError(t, err)
+	assert.InDelta(t, one.Parameters.Pooled.Parameters[0], p.Components[1], 1e-12)
+	var f laplace.Curvature
+	f.ResetPrior(n)
+	require.NoError(t, m.Curvature(s, p, &f))
+	followed, information := f.Integral()
+	assert.InDelta(t, one.Value-math.Log(n+1), m.LogJoint(s, p)+entropy+followed+information, 1e-9)
+}

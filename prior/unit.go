@@ -1,0 +1,44 @@
+package prior
+
+import (
+	"fmt"
+	"math"
+)
+
+// UnitInformation is the prior of the evidence (docs/theory/evidence.md, section 2): about the table as one class, with the information of one row
+// of it (Kass & Wasserman 1995). Its zero value is the usual choice.
+type UnitInformation struct {
+	// Rows is what the prior is worth, in rows of the table; 0 means 1.
+	Rows float64 `json:"rows,omitempty"`
+	// Covariance is what that of a covariance with axes in any direction is worth, in rows; 0 means √D in D columns.
+	Covariance float64 `json:"covariance,omitempty"`
+}
+
+// Check says whether both numbers are finite and not negative.
+func (u UnitInformation) Check() error {
+	for _, field := range []struct {
+		name  string
+		value float64
+	}{{"Rows", u.Rows}, {"Covariance", u.Covariance}} {
+		if !(field.value >= 0) || math.IsInf(field.value, 1) {
+			return fmt.Errorf("prior: UnitInformation.%s is %v: give a positive finite number, or 0 for the default", field.name, field.value)
+		}
+	}
+	return nil
+}
+
+// RowsOr is Rows or its default.
+func (u UnitInformation) RowsOr() float64 {
+	if u.Rows == 0 {
+		return 1
+	}
+	return u.Rows
+}
+
+// CovarianceOr is Covariance or its default in so many columns.
+func (u UnitInformation) CovarianceOr(columns int) float64 {
+	if u.Covariance == 0 {
+		return math.Sqrt(float64(columns))
+	}
+	return u.Covariance
+}
