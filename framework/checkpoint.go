@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 
 	"github.com/latent-go/latent/internal/sealed"
 	"github.com/latent-go/latent/pruning"
@@ -87,6 +88,7 @@ func identity(model any) string {
 const (
 	ofFit       = "a fit"
 	ofSelection = "a selection"
+	ofSearch    = "a search"
 )
 
 // checkpointMagic begins a checkpoint, and what it is of goes on; the number is that of its format.
@@ -174,4 +176,45 @@ func (f *fit[B, P, S]) decode(checkpoint []byte) (saved []progress[P, S], err er
 		return nil
 	})
 	return saved, errors.Join(err, other)
+}
+
+// A Search is work that is no fit of the engine, such as one over labels, and whose progress is kept in checkpoints all the same.
+type Search struct{ manifest func() (manifest, error) }
+
+// NewSearch identifies a search by its settings, a struct whose exported fields decide the outcome, and by what it reads, in a pass
+// once there is a checkpoint.
+func NewSearch[B any](settings any, src Source[B]) Search {
+	return Search{sync.OnceValues(func() (manifest, error) {
+		data, err := fingerprint(src)
+		return manifest{Model: identity(settings), Rows: src.Rows(), Data: data}, err
+	})}
+}
+
+// Checkpoint encodes the progress of the search, a value for encoding/gob.
+func (s Search) Checkpoint(progress any) ([]byte, error) {
+	m, err := s.manifest()
+	if err != nil {
+		return nil, fmt.Errorf("framework: checkpoint: %w", err)
+	}
+	return seal(ofSearch, func(enc *gob.Encoder) error { return errors.Join(enc.Encode(m), enc.Encode(progress)) })
+}
+
+// Resume decodes the progress of a checkpoint into what a pointer points to; a *CheckpointError where it is that of another search.
+func (s Search) Resume(checkpoint []byte, progress any) error {
+	here, err := s.manifest()
+	if err != nil {
+		return err
+	}
+	var other error
+	err = unseal(ofSearch, checkpoint, func(dec *gob.Decoder) error {
+		var there manifest
+		if err := dec.Decode(&there); err != nil {
+			return err
+		}
+		if other = here.differs(there); other != nil {
+			return nil
+		}
+		return dec.Decode(progress)
+	})
+	return errors.Join(err, other)
 }

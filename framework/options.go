@@ -250,6 +250,12 @@ type Event struct {
 // Call it from Record, or once the fit has ended.
 func (e Event) Checkpoint() ([]byte, error) { return e.snapshot() }
 
+// With is the event with another checkpoint, for searches that are no fits of the engine and for several fits that are one work.
+func (e Event) With(checkpoint func() ([]byte, error)) Event {
+	e.snapshot = checkpoint
+	return e
+}
+
 // A Recorder watches a fit. Calls never overlap, but those of different restarts
 // come interleaved. An error ends the fit.
 type Recorder interface{ Record(Event) error }

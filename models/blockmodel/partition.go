@@ -24,9 +24,26 @@ type partition struct {
 	work            Work
 }
 
+func emptyPartition(g *Graph, p Prior) *partition {
+	return &partition{g: g, prior: p, evidence: newEvidence(g.family, p), label: make([]int, g.nodes)}
+}
+
+// resumedPartition counts the edges between k blocks whose numbers stay as they are, none of them without nodes.
+func resumedPartition(g *Graph, p Prior, label []int, k int) *partition {
+	a := emptyPartition(g, p)
+	a.k, a.size, a.side = k, make([]int, k), make([]int, k)
+	copy(a.label, label)
+	for i, l := range label {
+		a.size[l]++
+		a.side[l] = g.side(i)
+	}
+	a.count()
+	return a
+}
+
 // newPartition counts the edges between the blocks, numbered from 0. Blocks without nodes are left out.
 func newPartition(g *Graph, p Prior, label []int) *partition {
-	a := &partition{g: g, prior: p, evidence: newEvidence(g.family, p), label: make([]int, g.nodes)}
+	a := emptyPartition(g, p)
 	number := map[[2]int]int{} // by side and label
 	for i, l := range label {
 		side := g.side(i)

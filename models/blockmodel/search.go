@@ -4,41 +4,61 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"sync"
 
+	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/parallel"
 )
 
-// swap moves single nodes to the blocks where the likelihood is highest until no move gains. After the first pass only nodes are
-// looked at whose neighbours have moved, until none is left; the end is a pass over all in which none moves. No block becomes empty
-// where there are no more than least.
-func (a *partition) swap(ctx context.Context, rng *rand.Rand, least int) error {
-	due := make([]bool, a.g.nodes)
-	for all := true; ; {
-		for i := range due {
-			due[i] = due[i] || all
+// A descent is one start of a search, as far as it is. Single nodes move to the blocks where the likelihood is highest until no move
+// gains: after the first pass only nodes are looked at whose neighbours have moved, until none is left, and the end is a pass over all
+// in which none moves. Then two blocks become one, and so on down to the least number.
+type descent struct {
+	Label  []int // the block of each node after the last pass; nil before the first
+	K      int
+	Due    []bool // the nodes that the next pass looks at
+	All    bool   // it looks at all
+	Random []byte // the state of the generator
+	Passes int
+	Path   map[int]*Partition // those that nodes have settled at, by the number of blocks
+	Work   Work
+	Ended  bool
+}
+
+// pass looks at the nodes that are due and moves them. No block becomes empty where there are no more than least.
+func (d *descent) pass(a *partition, rng *rand.Rand, least int) {
+	for i := range d.Due {
+		d.Due[i] = d.Due[i] || d.All
+	}
+	moves := 0
+	for _, i := range rng.Perm(a.g.nodes) {
+		if !d.Due[i] {
+			continue
 		}
-		moves := 0
-		for _, i := range rng.Perm(a.g.nodes) {
-			if !due[i] {
-				continue
-			}
-			due[i] = false
-			if a.reconsider(i, a.k > least) {
-				moves++
-				a.mark(i, due)
-			}
+		d.Due[i] = false
+		if a.reconsider(i, a.k > least) {
+			moves++
+			a.mark(i, d.Due)
 		}
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if moves == 0 && all {
-			return nil
-		}
-		all = moves == 0
+	}
+	d.Passes++
+	settled := moves == 0 && d.All
+	d.All = moves == 0
+	if !settled {
+		return
+	}
+	d.Path[a.k] = a.partition()
+	if d.Ended = a.k <= least; d.Ended {
+		return
+	}
+	k, l, ok := a.closest()
+	if d.Ended = !ok; ok {
+		a.merge(k, l)
 	}
 }
 
@@ -72,25 +92,6 @@ func (a *partition) closest() (k, l int, ok bool) {
 	return k, l, ok
 }
 
-// descend merges blocks down to the least number, and nodes settle after each merge. It passes every partition that it settles at to
-// visit.
-func (a *partition) descend(ctx context.Context, rng *rand.Rand, least int, visit func(a *partition)) error {
-	for {
-		if err := a.swap(ctx, rng, least); err != nil {
-			return err
-		}
-		visit(a)
-		if a.k <= least {
-			return nil
-		}
-		k, l, ok := a.closest()
-		if !ok {
-			return nil
-		}
-		a.merge(k, l)
-	}
-}
-
 // SearchOptions say how to search. The zero value of every field is its default.
 type SearchOptions struct {
 	Prior Prior
@@ -103,6 +104,11 @@ type SearchOptions struct {
 	Starts  int
 	Seed    uint64 // start r draws from the PCG stream (Seed, r)
 	Workers int    // goroutines, one a processor by default; any number gives the same bits
+
+	// Recorder sees the end of every pass over the nodes, an event whose iterations are passes and whose value is the exact integrated
+	// likelihood; may be nil.
+	Recorder framework.Recorder
+	Resume   []byte // a checkpoint of an event to resume; graph and options must be those of its search, else a *framework.CheckpointError
 }
 
 // BlocksEach is the number of blocks of a set of nodes that starts begin with by default.
@@ -161,65 +167,177 @@ func Find(ctx context.Context, g *Graph, o SearchOptions) (*Search, error) {
 	case o.K > most:
 		return nil, fmt.Errorf("blockmodel: K is %d: a graph of %d nodes has no more blocks than these", o.K, most)
 	}
-	k, double := o.K, o.DoubleTo
-	if k == 0 {
-		k, double = min(most, BlocksEach*least), most/2
+	s := &search{g: g, prior: p, o: o, least: least, double: o.DoubleTo, at: searchProgress{Kmax: o.K, Path: map[int]*Partition{}}}
+	if o.K == 0 {
+		s.at.Kmax, s.double = min(most, BlocksEach*least), most/2
 	}
 	if o.FixedK {
-		least, k, double = o.K, min(most, 2*o.K), 0
+		s.least, s.at.Kmax, s.double = o.K, min(most, 2*o.K), 0
 	}
-	s := new(Search)
-	for {
-		if err := s.search(ctx, g, p, o, k, least); err != nil {
+	if err := s.identify(); err != nil {
+		return nil, err
+	}
+	for !s.at.Ended {
+		if err := s.round(ctx); err != nil {
 			return nil, err
 		}
-		if s.Partition == nil {
-			return nil, fmt.Errorf("blockmodel: no start leads to %d blocks: choose a smaller K", o.K)
+		if err := s.fold(); err != nil {
+			return nil, err
 		}
-		if 2*s.K <= k || k >= double {
-			return s, nil
-		}
-		k = min(2*k, double)
 	}
+	return s.found(), nil
 }
 
-// search makes the starts from kmax blocks down to the least number.
-func (s *Search) search(ctx context.Context, g *Graph, p Prior, o SearchOptions, kmax, least int) error {
-	starts := cmp.Or(o.Starts, DefaultStarts(g.Edges()))
-	paths, works := make([][]*Partition, starts), make([]Work, starts)
-	err := parallel.Do(starts, cmp.Or(o.Workers, runtime.GOMAXPROCS(0)), func(i int) error {
-		rng := rand.New(rand.NewPCG(o.Seed, uint64(i)))
-		a := newPartition(g, p, g.begin(i, kmax, rng))
-		paths[i] = make([]*Partition, kmax+1)
-		err := a.descend(ctx, rng, least, func(a *partition) { paths[i][a.k] = a.partition() })
-		works[i] = a.work
-		return err
-	})
-	if err != nil {
-		return err
+// A search is one under way.
+type search struct {
+	g             *Graph
+	prior         Prior
+	o             SearchOptions
+	least, double int
+	id            framework.Search
+
+	mu sync.Mutex // of at, which checkpoints keep
+	at searchProgress
+
+	recording sync.Mutex
+	stopped   error // of the recorder
+}
+
+// searchProgress is how far a search has come.
+type searchProgress struct {
+	Kmax  int       // blocks that the starts under way began with
+	Runs  []descent // these
+	Ended bool
+	// Of the starts before:
+	Path   map[int]*Partition
+	Starts []Start
+	Work   Work
+}
+
+// identify makes checkpoints possible, and goes on from the one of the options.
+func (s *search) identify() error {
+	settings := s.o
+	settings.Recorder, settings.Resume, settings.Workers, settings.Prior = nil, nil, 0, s.prior
+	if s.id = framework.NewSearch(settings, s.g); s.o.Resume == nil {
+		return nil
 	}
-	s.Path = append(s.Path, make([]*Partition, kmax+1-len(s.Path))...)
-	for i, path := range paths {
-		s.Work.Nodes += works[i].Nodes
-		s.Work.Neighbours += works[i].Neighbours
-		start := Start{Kmax: kmax, Value: math.Inf(-1)}
-		for k, at := range path {
-			if at == nil || o.FixedK && k != o.K {
-				continue
-			}
-			if at.Value > start.Value {
-				start.K, start.Value = k, at.Value
-			}
-			if s.Path[k] == nil || at.Value > s.Path[k].Value {
-				s.Path[k] = at
-			}
-			if s.Partition == nil || at.Value > s.Value {
-				s.Partition = at
-			}
+	return s.id.Resume(s.o.Resume, &s.at)
+}
+
+// round makes the starts from Kmax blocks down to the least number.
+func (s *search) round(ctx context.Context) error {
+	if s.at.Runs == nil {
+		s.at.Runs = make([]descent, cmp.Or(s.o.Starts, DefaultStarts(s.g.Edges())))
+	}
+	return parallel.Do(len(s.at.Runs), cmp.Or(s.o.Workers, runtime.GOMAXPROCS(0)), func(i int) error { return s.descend(ctx, i) })
+}
+
+// descend makes a start from where it is to its end.
+func (s *search) descend(ctx context.Context, i int) error {
+	source := rand.NewPCG(s.o.Seed, uint64(i))
+	rng := rand.New(source)
+	d := s.at.Runs[i]
+	var a *partition
+	if d.Label == nil {
+		a = newPartition(s.g, s.prior, s.g.begin(i, s.at.Kmax, rng))
+		d.Due, d.All, d.Path = make([]bool, s.g.nodes), true, map[int]*Partition{}
+	} else {
+		if err := source.UnmarshalBinary(d.Random); err != nil {
+			return err
 		}
-		s.Starts = append(s.Starts, start)
+		a = resumedPartition(s.g, s.prior, d.Label, d.K)
+		a.work = d.Work
+	}
+	for !d.Ended {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		d.pass(a, rng, s.least)
+		d.Work = a.work
+		if s.o.Recorder == nil && !d.Ended {
+			continue
+		}
+		if err := s.keep(i, d, a, source); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// keep takes over how far a start has come, and tells the recorder.
+func (s *search) keep(i int, d descent, a *partition, source *rand.PCG) (err error) {
+	d.K, d.Label, d.Due, d.Path = a.k, slices.Clone(a.label), slices.Clone(d.Due), maps.Clone(d.Path)
+	if d.Random, err = source.MarshalBinary(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.at.Runs[i] = d
+	s.mu.Unlock()
+	if s.o.Recorder == nil {
+		return nil
+	}
+	value := a.value()
+	event := framework.Event{Restart: i, Iteration: d.Passes, K: a.k, Value: value, Objective: value, Change: math.NaN()}
+	s.recording.Lock()
+	defer s.recording.Unlock()
+	if s.stopped == nil {
+		s.stopped = s.o.Recorder.Record(event.With(s.encode))
+	}
+	return s.stopped
+}
+
+// encode makes a checkpoint.
+func (s *search) encode() ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.id.Checkpoint(s.at)
+}
+
+// fold adds the starts that have ended to those before, and doubles K where more than half of it is found.
+func (s *search) fold() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := &s.at
+	for _, d := range at.Runs {
+		at.Work.Nodes += d.Work.Nodes
+		at.Work.Neighbours += d.Work.Neighbours
+		start := Start{Kmax: at.Kmax, Value: math.Inf(-1)}
+		for k := range at.Kmax + 1 {
+			p := d.Path[k]
+			if p == nil || s.o.FixedK && k != s.o.K {
+				continue
+			}
+			if p.Value > start.Value {
+				start.K, start.Value = k, p.Value
+			}
+			if at.Path[k] == nil || p.Value > at.Path[k].Value {
+				at.Path[k] = p
+			}
+		}
+		at.Starts = append(at.Starts, start)
+	}
+	best := s.found()
+	if best.Partition == nil {
+		return fmt.Errorf("blockmodel: no start leads to %d blocks: choose a smaller K", s.o.K)
+	}
+	at.Runs = nil
+	if at.Ended = 2*best.K <= at.Kmax || at.Kmax >= s.double; !at.Ended {
+		at.Kmax = min(2*at.Kmax, s.double)
+	}
+	return nil
+}
+
+// found is what the starts that have ended have found.
+func (s *search) found() *Search {
+	found := &Search{Path: make([]*Partition, s.at.Kmax+1), Starts: s.at.Starts, Work: s.at.Work}
+	for k := range found.Path {
+		p := s.at.Path[k]
+		found.Path[k] = p
+		if p != nil && (found.Partition == nil || p.Value > found.Value) {
+			found.Partition = p
+		}
+	}
+	return found
 }
 
 // partition is what there is to see from outside, with the blocks in order.

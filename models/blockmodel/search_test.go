@@ -2,6 +2,7 @@ package blockmodel
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -223,5 +224,62 @@ func TestGFABFromTheLabelsFound(t *testing.T) {
 		labels := res.Local.(*Posterior).Labels()
 		assert.Greater(t, agreement.AdjustedRand(agreement.CrossTable(s.Labels, labels, nil, s.K, s.K)), 0.95, c.name)
 		t.Log(c.name, s.Value, res.Scores)
+	}
+}
+
+// TestASearchGoesOnToTheSameBits from the end of any pass, of graphs whose starts double, and refuses what is another search's.
+func TestASearchGoesOnToTheSameBits(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for kind := Undirected; kind <= Bipartite; kind++ {
+		list := EdgeList{Kind: kind, Nodes: 30}
+		if kind == Bipartite {
+			list.Second = 30
+		}
+		for range 150 {
+			if i, j := rng.IntN(30), rng.IntN(30); i != j && (i%3 == j%3 || rng.IntN(4) == 0) {
+				list.Edges = append(list.Edges, Edge{From: i, To: j, Weight: 1})
+			}
+		}
+		g, err := list.Graph()
+		require.NoError(t, err)
+		var saved [][]byte
+		o := SearchOptions{K: 4, DoubleTo: 16, Starts: 3, Seed: 5, Workers: 2}
+		whole, err := Find(context.Background(), g, o)
+		require.NoError(t, err)
+		o.Recorder = framework.RecorderFunc(func(e framework.Event) error {
+			checkpoint, err := e.Checkpoint()
+			saved = append(saved, checkpoint)
+			return err
+		})
+		watched, err := Find(context.Background(), g, o)
+		require.NoError(t, err)
+		require.Equal(t, whole, watched)
+		require.Greater(t, len(saved), 10)
+		o.Recorder = nil
+		for i := 0; i < len(saved); i += 7 {
+			o.Resume = saved[i]
+			again, err := Find(context.Background(), g, o)
+			require.NoError(t, err)
+			require.Equal(t, whole, again, "checkpoint %d", i)
+		}
+		o.Seed = 6
+		var refused *framework.CheckpointError
+		_, err = Find(context.Background(), g, o)
+		require.ErrorAs(t, err, &refused)
+		require.ErrorContains(t, err, "belongs to another fit")
+		o.Seed, o.Resume = 5, slices.Clone(saved[3])
+		o.Resume[len(o.Resume)/2] ^= 1
+		_, err = Find(context.Background(), g, o)
+		require.ErrorAs(t, err, &refused)
+		list.Edges = list.Edges[1:]
+		g, err = list.Graph()
+		require.NoError(t, err)
+		o.Resume = saved[3]
+		_, err = Find(context.Background(), g, o)
+		require.ErrorContains(t, err, "belongs to a fit to other rows")
+		stop := errors.New("stop")
+		o.Resume, o.Recorder = nil, framework.RecorderFunc(func(framework.Event) error { return stop })
+		_, err = Find(context.Background(), g, o)
+		require.ErrorIs(t, err, stop)
 	}
 }
