@@ -16,5 +16,5 @@ func TestAccelerateThroughTheCommand(t *testing.T) {
 	assert.Equal(t, "converged", after["status"])
 	assert.Equal(t, true, after["settings"].(map[string]any)["accelerate"])
 	assert.NotContains(t, before["settings"], "accelerate")
-	fails(t, 2, "--accelerate and --restarts cannot be used with --method closed-form", "", "fit", "--model", "bpca", "--method", "closed-form", "--accelerate", "--data", "iris")
+	fails(t, 2, "--accelerate cannot be used with --method closed-form, which has no iterations: leave it out, or take --method gfab or fab or em or vb", "", "fit", "--model", "bpca", "--method", "closed-form", "--accelerate", "--data", "iris")
 }

@@ -1,8 +1,10 @@
 package command
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/gob"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -144,7 +146,8 @@ const searched = "no move or merge gains"
 
 // search looks for the labels of the largest exact integrated likelihood.
 func (e *graphEngine) search(ctx context.Context, o framework.Options) (*blockmodel.Search, error) {
-	return blockmodel.Find(ctx, e.g, blockmodel.SearchOptions{Prior: e.prior, K: o.K, DoubleTo: o.DoubleTo, FixedK: o.FixedK, Starts: o.Restarts, Seed: o.Seed, Workers: o.Workers})
+	return blockmodel.Find(ctx, e.g, blockmodel.SearchOptions{Prior: e.prior, K: o.K, DoubleTo: o.DoubleTo, FixedK: o.FixedK, Starts: o.Restarts, Seed: o.Seed, Workers: o.Workers,
+		Recorder: o.Recorder, Resume: o.Resume})
 }
 
 func (e *graphEngine) fit(ctx context.Context, o framework.Options) (*fitted, error) {
@@ -181,7 +184,7 @@ func (e *graphEngine) fit(ctx context.Context, o framework.Options) (*fitted, er
 // found describes a partition. gFIC and the criteria about the likelihood are those of gFAB from its labels, K fixed.
 func (e *graphEngine) found(ctx context.Context, p *blockmodel.Partition, o framework.Options) (*fitted, error) {
 	tilted := o
-	tilted.K, tilted.FixedK, tilted.DoubleTo, tilted.Method, tilted.Restarts, tilted.Criterion, tilted.Recorder = p.K, true, 0, framework.GFAB, 1, framework.GFIC, nil
+	tilted.K, tilted.FixedK, tilted.DoubleTo, tilted.Method, tilted.Restarts, tilted.Criterion, tilted.Recorder, tilted.Resume = p.K, true, 0, framework.GFAB, 1, framework.GFIC, nil, nil
 	tilted.Also = []framework.Criterion{framework.FIC, framework.BICEM, framework.BIC, framework.AIC}
 	tilted.Tolerance = max(o.Tolerance, 1e-7)
 	res, err := framework.Fit(ctx, blockmodel.Model{Labels: p.Labels}, e.g, tilted)
@@ -221,10 +224,12 @@ func (e *graphEngine) score(ctx context.Context, ks []int, o framework.Options, 
 	}
 	all := &scores{}
 	all.K, all.Criteria = ks, criteria
-	fits := make([]*fitted, len(ks))
+	fits, progress := make([]*fitted, len(ks)), sweptGraphs{}
+	if err := progress.resume(o.Resume); err != nil {
+		return nil, err
+	}
 	for i, k := range ks {
-		o := o
-		o.K, o.FixedK = k, true
+		o := progress.of(k, o)
 		f, err := e.fit(ctx, o)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -245,6 +250,51 @@ func (e *graphEngine) score(ctx context.Context, ks []int, o framework.Options, 
 	}
 	all.fit = func(i int) (*fitted, error) { return fits[i], nil }
 	return all, nil
+}
+
+// sweptGraphs are the checkpoints of searches of one K each, by K.
+type sweptGraphs map[int]func() ([]byte, error)
+
+// of are the options of the search of k.
+func (w sweptGraphs) of(k int, o framework.Options) framework.Options {
+	o.K, o.FixedK, o.Resume = k, true, nil
+	if saved := w[k]; saved != nil {
+		o.Resume, _ = saved() // bytes that are there
+	}
+	inner := o.Recorder
+	o.Recorder = framework.RecorderFunc(func(e framework.Event) error {
+		w[k], e.K = e.Checkpoint, k
+		return inner.Record(e.With(w.encode))
+	})
+	return o
+}
+
+func (w sweptGraphs) encode() ([]byte, error) {
+	parts := map[int][]byte{}
+	for k, checkpoint := range w {
+		part, err := checkpoint()
+		if err != nil {
+			return nil, err
+		}
+		parts[k] = part
+	}
+	var text bytes.Buffer
+	err := gob.NewEncoder(&text).Encode(parts)
+	return text.Bytes(), err
+}
+
+func (w sweptGraphs) resume(text []byte) error {
+	if text == nil {
+		return nil
+	}
+	parts := map[int][]byte{}
+	if err := gob.NewDecoder(bytes.NewReader(text)).Decode(&parts); err != nil {
+		return &framework.CheckpointError{Reason: fmt.Sprintf("cannot be read: %v", err)}
+	}
+	for k, part := range parts {
+		w[k] = func() ([]byte, error) { return part, nil }
+	}
+	return nil
 }
 
 // graphFile is what a model file keeps.

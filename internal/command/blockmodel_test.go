@@ -58,8 +58,6 @@ func TestKarateHasFiveBlocks(t *testing.T) {
 	assert.Equal(t, 2, gfab.K)
 	assert.Equal(t, gfab.Value, gfab.Graph.Criteria["gfic"])
 	assert.Contains(t, gfab.Graph.Criteria, "exacticl")
-	assert.Equal(t, "gfab", graphJSON(t, "--criterion", "gfic").Method)
-	assert.Equal(t, "gfab", graphJSON(t, "--tol", "1e-7").Method)
 	assert.Equal(t, 4, graphJSON(t, "--k", "4").K)
 	assert.InDelta(t, -199.765, float64(graphJSON(t, "--prior", "weights=1,a=1,b=1").Value), 1e-3)
 
@@ -177,8 +175,11 @@ func TestBadGraphsAreOneLine(t *testing.T) {
 		{1, "1 block for a bipartite graph", "from,to\na,b\n", []string{"--k", "1", "--bipartite"}},
 		{2, "--directed and --bipartite exclude each other", "", []string{"--directed", "--bipartite"}},
 		{2, "--loops cannot be used with --bipartite", "", []string{"--loops", "drop", "--bipartite"}},
-		{2, "greedy has no iterations", "", []string{"--method", "greedy", "--checkpoint", "x"}},
-		{2, "--tol, --max-iter and --accelerate cannot be used with --method greedy", "", []string{"--method", "greedy", "--tol", "1"}},
+		{2, "--tol cannot be used with --method greedy, which has no iterations: leave it out, or take --method gfab or fab or em", "", []string{"--method", "greedy", "--tol", "1"}},
+		{2, "--tol cannot be used with --method greedy (the default of --model blockmodel)", "", []string{"--tol", "1e-7"}},
+		{2, "--max-iter cannot be used with --method greedy (the default of --model blockmodel)", "", []string{"--max-iter", "9"}},
+		{2, "and --method greedy (the default of --model blockmodel); choose exacticl, or --method gfab or fab or em", "", []string{"--criterion", "gfic"}},
+		{2, "choose exacticl, or --method gfab or fab or em", "", []string{"--criterion", "bic"}},
 		{2, "--accelerate cannot be used with --model blockmodel", "", []string{"--accelerate"}},
 		{2, "--prior: give both a and b", "", []string{"--prior", "a=1"}},
 		{2, "choose one of greedy, gfab, fab, em", "", []string{"--method", "vb"}},

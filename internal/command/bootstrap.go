@@ -35,7 +35,7 @@ func (f *modelFlags) checkBootstrap(draws *int, least int) error {
 	case !f.model().classes && (f.Model != "factor" || least > 2):
 		return misused("--bootstrap requires a mixture: a %s model has no components", f.Model)
 	case f.Method == methodVB || f.Method == methodCVB0:
-		return misused("--bootstrap cannot be used with --method %s, which has a posterior of the parameters", f.Method)
+		return misused("--bootstrap cannot be used with %s, which has a posterior of the parameters: leave it out, or take --method gfab or em", f.by())
 	}
 	return nil
 }

@@ -95,7 +95,7 @@ func (f *checkpointFlags) keep(s *session, command any, in *input) (*keeper, err
 }
 
 // checkCheckpoint refuses a file that could not be written, or is one of the others that the command names.
-func (f *checkpointFlags) checkCheckpoint(s *session, method string, others ...string) error {
+func (f *checkpointFlags) checkCheckpoint(s *session, others ...string) error {
 	switch {
 	case f.Checkpoint == "" && f.KeepCheckpoint:
 		return misused("--keep-checkpoint requires --checkpoint")
@@ -103,8 +103,6 @@ func (f *checkpointFlags) checkCheckpoint(s *session, method string, others ...s
 		return nil
 	case f.Checkpoint == "-":
 		return misused("--checkpoint is -: name a file")
-	case method == methodClosedForm, method == methodGreedy:
-		return misused("--checkpoint cannot be used with --method %s: %s has no iterations", method, method)
 	case !s.crew.writes():
 		return nil
 	}
@@ -289,6 +287,8 @@ func (k *keeper) done(s *session) {
 		return
 	case k.leave:
 		k.save()
+	case k.latest == nil && !k.exists:
+		s.note("--checkpoint %s: there were no iterations to keep", k.path)
 	case k.exists:
 		k.fault = atomicfile.Remove(k.path)
 	}

@@ -43,7 +43,7 @@ func TestFamilyAutoFindsThreeLatentClasses(t *testing.T) {
 	assert.GreaterOrEqual(t, found, 9)
 }
 
-// TestCodesAndCountsAreIntegratedOutByDefault: what the other flags ask for goes first, and tables of more than 1,000,000 cells
+// TestCodesAndCountsAreIntegratedOutByDefault: --k and --method go first, and tables of more than 1,000,000 cells
 // and of other columns have gFAB.
 func TestCodesAndCountsAreIntegratedOutByDefault(t *testing.T) {
 	codes, counts := file(t, "codes.csv", latentClasses(60, 1)), file(t, "counts.csv", "a,b\n0,3\n2,9\n1,7\n0,4\n12,2\n9,1\n8,0\n")
@@ -53,8 +53,7 @@ func TestCodesAndCountsAreIntegratedOutByDefault(t *testing.T) {
 		"cvb0": {{"--data", codes, "--family", "auto"}, {"--data", codes, "--family", "bernoulli"}, {"--data", codes, "--columns", "q1=categorical"},
 			{"--data", counts, "--family", "poisson"}, {"--data", counts, "--columns", "a=poisson,b=poisson"}, {"--model", "bernmix", "--data", codes},
 			{"--data", codes, "--family", "auto", "--prior", "a=2,b=2"}, {"--data", codes, "--family", "auto", "--criterion", "exacticl"}},
-		"gfab": {{"--data", codes, "--family", "auto", "--method", "gfab"}, {"--data", codes, "--family", "auto", "--k", "2"}, {"--data", codes, "--family", "auto", "--criterion", "gfic"},
-			{"--data", codes, "--family", "auto", "--accelerate"}, {"--data", codes, "--columns", "q1=gaussian"}, {"--data", counts, "--family", "multinomial"},
+		"gfab": {{"--data", codes, "--family", "auto", "--method", "gfab"}, {"--data", codes, "--family", "auto", "--k", "2"}, {"--data", codes, "--columns", "q1=gaussian"}, {"--data", counts, "--family", "multinomial"},
 			{"--data", large, "--family", "auto"}, {"--data", large, "--model", "bernmix"}, {"--data", counts}, {"--data", many, "--family", "poisson"}},
 	} {
 		for _, args := range list {
@@ -76,7 +75,16 @@ func TestCodesAndCountsAreIntegratedOutByDefault(t *testing.T) {
 		_, stderr := done(t, args...)
 		assert.Equal(t, said, strings.Contains(stderr, "more than 1000000 cells") && strings.Contains(stderr, "components of a few rows; --method cvb0"), stderr)
 	}
-	fails(t, 2, "--prior requires --method map or vb or cvb0, and the method is gfab", "", "fit", "--data", large, "--family", "auto", "--prior", "a=2,b=2")
+	for _, list := range [][]string{{"--data", many, "--family", "poisson"}, {"--data", codes, "--family", "auto", "--k", "2"}} {
+		assert.Contains(t, strings.Join(fitJSON(t, list...).Warnings, "\n"), ": method gfab, as ")
+	}
+	for flag, want := range map[string]string{"--accelerate": "climbs nothing: leave it out, or take --method gfab or fab or em or map or vb", "--sample=20": "counts that hold all rows",
+		"--bootstrap=20": "posterior of the parameters: leave it out, or take --method gfab or em", "--criterion=bic": "choose one of collapsed, exacticl, dnml, or --method gfab or fab or em or map"} {
+		_, _, stderr := latent("", "fit", "--data", codes, "--family", "auto", flag)
+		assert.Contains(t, stderr, "--method cvb0 (the default here, as the columns are codes)")
+		fails(t, 2, want, "", "fit", "--data", codes, "--family", "auto", flag)
+	}
+	fails(t, 2, "--prior requires --method map or vb or cvb0, and the method is gfab (the default here, as a table of more", "", "fit", "--data", large, "--family", "auto", "--prior", "a=2,b=2")
 	fails(t, 2, "--prior requires --method map or vb or cvb0, and the method is gfab", "", "fit", "--prior", "weights=1")
 }
 

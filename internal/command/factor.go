@@ -104,7 +104,7 @@ func bindFactor(s *session, f *modelFlags, in *input) (*task, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := f.iterate(st, gaps); err != nil {
+	if err := f.iterate(s, in, st, gaps); err != nil {
 		return nil, err
 	}
 	least := counts(x, d)
@@ -138,9 +138,9 @@ func counts(x []float64, d int) int {
 
 // iterate takes another method than the closed form where there is none: gFAB, accelerated, since a column whose noise
 // creeps to the floor would take thousands of iterations.
-func (f *modelFlags) iterate(st factor.Structure, gaps bool) error {
+func (f *modelFlags) iterate(s *session, in *input, st factor.Structure, gaps bool) error {
 	if f.Method != methodClosedForm || !gaps && len(st.Blocks) <= 2 {
-		return nil
+		return f.checkMethod()
 	}
 	reason := "missing entries"
 	if !gaps {
@@ -149,8 +149,9 @@ func (f *modelFlags) iterate(st factor.Structure, gaps bool) error {
 	if !f.byDefault {
 		return misused("--method closed-form cannot be used with %s: take --method gfab or em", reason)
 	}
-	f.Method, f.Accelerate = methodGFAB, true
-	return nil
+	f.decide(s, in, methodGFAB, "there are "+reason, "default elsewhere: "+methodClosedForm)
+	f.Accelerate = true
+	return f.checkPrior()
 }
 
 func noiseText(st factor.Structure) string {

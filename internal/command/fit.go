@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/latent-go/latent/framework"
@@ -52,12 +51,9 @@ func (c *fitCommand) Run(s *session) error {
 	if c.Report != "" {
 		named = append(named, c.Report, filepath.Join(c.Report, pageName))
 	}
-	if err := c.checkCheckpoint(s, c.Method, named...); err != nil {
+	if err := c.checkCheckpoint(s, named...); err != nil {
 		return err
 	}
-	plain := *c
-	plain.Checkpoint = ""
-	c.noteMethod(s, plain.usual())
 	in, err := c.load(s, c.Label)
 	if err != nil {
 		return err
@@ -119,9 +115,10 @@ func (c *fitCommand) check() error {
 	if c.Kmax != nil && *c.Kmax < 1 {
 		return misused("--kmax is %d: it must be at least 1", *c.Kmax)
 	}
-	usual := c.usual()
-	c.byColumns = c.Method == "" && c.takes(methodCVB0)
-	if err := c.modelFlags.check(usual); err != nil {
+	c.fixesK = c.K != nil
+	m := c.model()
+	c.byTable = c.Method == "" && (m.gaps || m.mixes)
+	if err := c.modelFlags.check(m.methods[0]); err != nil {
 		return err
 	}
 	if c.SizePrior != sizePriors[0] && (c.K != nil || c.model().finds(c.Method)) {
@@ -135,35 +132,6 @@ func (c *fitCommand) check() error {
 	}
 	_, err := c.criterion("--criterion", c.Criterion)
 	return err
-}
-
-// noteMethod says that --checkpoint has led to another method than the one that would be the default without it. The closed form
-// of a model that takes gaps is gFAB, which it takes then.
-func (f *modelFlags) noteMethod(s *session, plain string) {
-	if f.byDefault && !f.byColumns && !f.model().gaps && f.Method != plain {
-		s.note("--checkpoint has the method be %s: %s, the default without it, has no iterations", f.Method, plain)
-	}
-}
-
-// usual is the default method before the table is known: the first of the model that has a place for the other flags.
-func (c *fitCommand) usual() string {
-	m := c.model()
-	if i := slices.IndexFunc(m.methods, c.takes); i >= 0 {
-		return m.methods[i]
-	}
-	return m.methods[0]
-}
-
-// takes says whether a method of the model has a place for the other flags: where --k gives the number of components, that is
-// one that estimates them.
-func (c *fitCommand) takes(method string) bool {
-	m := c.model()
-	estimates := c.K != nil || c.Accelerate || c.Sample != 0 || c.Bootstrap != nil || c.Temper != nil
-	iterates := c.iterates() || c.Checkpoint != ""
-	stepped := c.Tol != nil || c.MaxIter != nil || c.Accelerate || c.Sample != 0 || c.Checkpoint != ""
-	scores := func(one framework.Criterion) bool { return strings.EqualFold(one.Name, c.Criterion) }
-	return slices.Contains(m.methods, method) && !(method == methodCVB0 && estimates) && !(method == methodClosedForm && !m.ranks && iterates) && !(method == methodGreedy && stepped) &&
-		(c.Criterion == "" || slices.ContainsFunc(append(m.criteria(method), m.further(method, false)...), scores))
 }
 
 // sizes are those of the fits that are to be made up to K; nil where one fit finds its size.
@@ -185,7 +153,10 @@ func (c *fitCommand) fit(s *session, in *input, progress *keeper) (*report, erro
 	if err != nil {
 		return nil, interrupted(err, nil)
 	}
-	crit, err := c.criterion("--criterion", c.Criterion) // of the method that suits the table
+	if err := c.checkBootstrap(c.Bootstrap, 2); err != nil { // with the method that suits the table
+		return nil, err
+	}
+	crit, err := c.criterion("--criterion", c.Criterion)
 	if err != nil {
 		return nil, err
 	}
@@ -226,7 +197,7 @@ func (c *fitCommand) fit(s *session, in *input, progress *keeper) (*report, erro
 		r.ByK = best.Parameters.byK
 	}
 	r.KMax = max(o.K, r.KMax)
-	r.Columns, r.Settings, r.what, r.why = t.columns, c.settings(in), t.what, t.why
+	r.Columns, r.Settings, r.what, r.why = t.columns, c.settings(in), t.what, c.why
 	r.Settings.FixedK, r.listStarts, r.advice = c.K != nil, asked, advice(best.Status, o.Tolerance, best.Value, best.N)
 	if in.known != nil {
 		assigned, err := best.Parameters.classify(in)

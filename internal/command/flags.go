@@ -29,7 +29,7 @@ type modelFlags struct {
 	regressionFlags
 	graphFlags
 	Columns    columnFamilies  `placeholder:"COL=FAMILY,…" help:"Families of single columns of a mixture or hmm, where they differ from --family. A comma in a name has a backslash before it."`
-	Method     string          `placeholder:"NAME" help:"Inference: gfab, fab, em, map, vb, cvb0, closed-form (bpca, ppca, factor and vbmf; map: mixtures and hmm, cvb0: mixtures and topics) or greedy (blockmodel: the labels of the highest exact ICL by moves of nodes and merges of blocks, which is its default). gfab, fab and cvb0 prune from kmax down; the others fit every K separately. Default of latent select for mixtures and hmm: em. Of latent fit for mixtures: cvb0 where it finds K in a table of codes and counts (to 1,000) of at most 1,000,000 cells, else gfab; of bpca, features and hmm gfab, of vbmf closed-form; of factor closed-form, which is gfab without iterations, where no entry is missing."`
+	Method     string          `placeholder:"NAME" help:"Inference: gfab, fab, em, map, vb, cvb0, closed-form (bpca, ppca, factor and vbmf; map: mixtures and hmm, cvb0: mixtures and topics) or greedy (blockmodel: the labels of the highest exact ICL by moves of nodes and merges of blocks, which is its default). gfab, fab and cvb0 prune from kmax down; the others fit every K separately. Default of latent select for mixtures and hmm: em. Of latent fit for mixtures: cvb0 where it finds K in a table of codes and counts (to 1,000) of at most 1,000,000 cells, else gfab; of bpca, features and hmm gfab, of vbmf closed-form; of factor closed-form, which is gfab without iterations, where no entry is missing. No other flag but --k changes it; flags that it has no use for are refused."`
 	Weights    string          `placeholder:"COL" help:"Frequency weights: leave this column out of the fit and weight the rows by it. blockmodel: the column of the weights of edges, by default the third; 0 is no edge, and such a row names nodes that may have none."`
 	Prior      hyperparameters `placeholder:"KEY=VALUE,…" help:"Prior of --method vb, map, cvb0 or greedy. hmm: start and transitions (Dirichlet, of the first state and of each row), stay (added for the same state), and of what is seen as in mixtures. Mixtures: weights (Dirichlet), kappa and nu (gaussian and lognormal, scaled by the data), a and b (bernoulli, beta), shape and rate (poisson and exponential, gamma), alpha (categorical and multinomial, Dirichlet). bernmix: a (weights), b (beta(b, b)). blockmodel: weights (Dirichlet), a and b (beta of the probability of an edge, gamma shape and rate of a mean weight). bpca: a_alpha, b_alpha, a_lambda, b_lambda (gamma shapes and rates), alpha (fixed; 1 is VB1), unit (standard deviation taken for 1). topics: alpha (of each topic in a document) and beta (of each word in a topic), 0.1 and 0.01 where one is not given; without --prior both are estimated. vbmf, also with closed-form: noise (variance), a and b (variances of the entries of the factors of columns and rows); what is not given is estimated."`
 	Floor      *float64        `placeholder:"FACTOR" help:"Variances of gaussian, student-t, lognormal and gamma columns are at least this times step²/12, step the least gap between the column's values, so that no component collapses onto equal values. 0: no floor. Default: 1."`
@@ -46,8 +46,10 @@ type modelFlags struct {
 	Workers    int             `default:"0" help:"Goroutines; 0: one per processor. Results do not depend on it."`
 	Format     string          `default:"text" enum:"text,json" help:"Output: text or json."`
 
-	byColumns bool // no method was given, and cvb0 would do: the table decides
-	byDefault bool // Method was not given
+	fixesK    bool   // --k is given
+	byDefault bool   // --method was not given
+	byTable   bool   // and the table decides which it is
+	why       string // why the table led to Method, and the default elsewhere; empty where it did not
 }
 
 const (
@@ -91,13 +93,8 @@ func (f *modelFlags) oneOf(what, value string, choices, all []string) error {
 	return misused("unknown %s %q: the %s are %s", what, value, plural, strings.Join(choices, ", "))
 }
 
-// iterates says whether flags are about iterations.
-func (f *modelFlags) iterates() bool {
-	return f.Restarts != nil || f.Tol != nil || f.MaxIter != nil || f.Accelerate || f.Sample != 0
-}
-
 // check fills in what the model decides and refuses flags that do not go together. The
-// method is the default one.
+// method is the default one, which other flags do not change.
 func (f *modelFlags) check(method string) error {
 	if err := f.checkGate(); err != nil {
 		return err
@@ -126,8 +123,6 @@ func (f *modelFlags) check(method string) error {
 		return misused("--floor is %v: it must be finite and not negative", *f.Floor)
 	case f.Floor != nil && (!slices.Contains(m.families, familyGaussian) || !m.classes || f.Method == methodVB):
 		return misused("--floor requires --model mixture or hmm and cannot be used with --method vb, whose prior keeps variances from 0")
-	case f.Method == methodClosedForm && f.iterates():
-		return misused("--tol, --max-iter, --accelerate and --restarts cannot be used with --method %s: closed-form has no iterations", f.Method)
 	case restarts < 1:
 		return misused("--restarts is %d: it must be at least 1", restarts)
 	case restarts > mostRestarts:
@@ -138,11 +133,6 @@ func (f *modelFlags) check(method string) error {
 		return misused("--workers is %d: it must not be negative", f.Workers)
 	case !(tol > 0) || math.IsInf(tol, 0):
 		return misused("--tol is %v: it must be positive and finite", tol)
-	}
-	if !f.byColumns {
-		if err := f.checkPrior(); err != nil {
-			return err
-		}
 	}
 	if f.Temper != nil {
 		switch alpha := *f.Temper; {
@@ -155,11 +145,8 @@ func (f *modelFlags) check(method string) error {
 	if (f.Directed || f.Bipartite || f.Loops != nil) && f.Model != "blockmodel" {
 		return misused("--directed, --bipartite and --loops require --model blockmodel, and the model is %s", f.Model)
 	}
-	if f.Sample < 0 || f.Sample > 0 && (m.pairs || m.sequences || f.Method == methodCVB0) {
-		return misused("--sample %d: it is a positive number of rows, of a table whose rows are independent and not of --method %s", f.Sample, methodCVB0)
-	}
-	if f.Method == methodGreedy && (f.Tol != nil || f.MaxIter != nil || f.Accelerate) {
-		return misused("--tol, --max-iter and --accelerate cannot be used with --method %s, which has no iterations", f.Method)
+	if f.Sample < 0 || f.Sample > 0 && (m.pairs || m.sequences) {
+		return misused("--sample %d: it is a positive number of rows, of a table whose rows are independent", f.Sample)
 	}
 	if (f.Blocks != "" || f.Rotate != nil) && f.Model != "factor" {
 		return misused("--blocks and --rotate require --model factor, and the model is %s", f.Model)
@@ -167,7 +154,56 @@ func (f *modelFlags) check(method string) error {
 	if f.Center && !m.ranks {
 		return misused("--center requires --model vbmf, and the model is %s", f.Model)
 	}
-	return m.checkFlags(f)
+	if err := m.checkFlags(f); err != nil || f.byTable {
+		return err
+	}
+	return f.checkMethod()
+}
+
+// decide takes the method that suits the table, and says why, and where another one is the default.
+func (f *modelFlags) decide(s *session, in *input, method, why, elsewhere string) {
+	f.Method, f.why = method, fmt.Sprintf("%s (%s)", why, elsewhere)
+	s.note("%s: method %s, as %s", in.name, method, f.why)
+}
+
+// by names the method in an error, and says where it comes from.
+func (f *modelFlags) by() string {
+	switch {
+	case f.why != "":
+		why, _, _ := strings.Cut(f.why, " (")
+		return fmt.Sprintf("--method %s (the default here, as %s)", f.Method, why)
+	case f.byDefault:
+		return fmt.Sprintf("--method %s (the default of --model %s)", f.Method, f.Model)
+	}
+	return "--method " + f.Method
+}
+
+// checkMethod refuses the flags that the method has no use for.
+func (f *modelFlags) checkMethod() error {
+	const noSteps, noAscent = "has no iterations", "solves an equation for the labels and climbs nothing"
+	for _, one := range []struct {
+		flag    string
+		given   bool
+		reason  string
+		methods []string
+	}{
+		{"--tol", f.Tol != nil, noSteps, []string{methodClosedForm, methodGreedy}},
+		{"--max-iter", f.MaxIter != nil, noSteps, []string{methodClosedForm, methodGreedy}},
+		{"--accelerate", f.Accelerate, noSteps, []string{methodClosedForm, methodGreedy}},
+		{"--accelerate", f.Accelerate, noAscent, []string{methodCVB0}},
+		{"--sample", f.Sample != 0, noSteps, []string{methodClosedForm, methodGreedy}},
+		{"--sample", f.Sample != 0, "takes each row out of counts that hold all rows", []string{methodCVB0}},
+		{"--restarts", f.Restarts != nil, "has no starts", []string{methodClosedForm}},
+	} {
+		if !one.given || !slices.Contains(one.methods, f.Method) {
+			continue
+		}
+		others := slices.DeleteFunc(slices.Clone(f.model().methods), func(method string) bool {
+			return slices.Contains(one.methods, method) || method == methodCVB0 && one.flag == "--accelerate"
+		})
+		return misused("%s cannot be used with %s, which %s: leave it out, or take --method %s", one.flag, f.by(), one.reason, strings.Join(others, " or "))
+	}
+	return f.checkPrior()
 }
 
 // checkPrior refuses --prior where the method has no place for it.
@@ -180,7 +216,7 @@ func (f *modelFlags) checkPrior() error {
 		return misused("--prior cannot be used with --model %s, which has no prior", f.Model)
 	}
 	taking := slices.DeleteFunc(slices.Clone(m.methods), func(method string) bool { return !m.informed(method) })
-	return misused("--prior requires --method %s, and the method is %s", strings.Join(taking, " or "), f.Method)
+	return misused("--prior requires --method %s, and the method is %s", strings.Join(taking, " or "), strings.TrimPrefix(f.by(), "--method "))
 }
 
 // The flags of iterations are pointers, so that those left out are nil.
@@ -265,21 +301,36 @@ func (f *modelFlags) sizePrior() framework.SizePrior {
 // criterion finds the criterion of that name for the method; the empty name is the
 // method's own.
 func (f *modelFlags) criterion(flag, name string) (framework.Criterion, error) {
-	fitting := f.model().criteria(f.Method)
 	if name == "" {
-		return fitting[0], nil
+		return f.model().criteria(f.Method)[0], nil
 	}
 	if _, err := framework.CriterionByName(name); err != nil {
 		return framework.Criterion{}, misused("%s: %w", flag, err)
 	}
+	scoring := func(method string) []framework.Criterion {
+		own := f.model().criteria(method)
+		if method == methodGreedy && flag == "--criterion" {
+			return own[:1] // what it searches by
+		}
+		return append(own, f.model().further(method, flag == "--criteria")...)
+	}
+	named := func(c framework.Criterion) bool { return strings.EqualFold(c.Name, name) }
 	var names []string
-	for _, c := range append(fitting, f.model().further(f.Method, flag == "--criteria")...) {
-		if strings.EqualFold(c.Name, name) {
+	for _, c := range scoring(f.Method) {
+		if named(c) {
 			return c, nil
 		}
 		names = append(names, strings.ToLower(c.Name))
 	}
-	return framework.Criterion{}, misused("%s %s cannot be used with --model %s --method %s; choose one of %s", flag, name, f.Model, f.Method, strings.Join(names, ", "))
+	others := slices.DeleteFunc(slices.Clone(f.model().methods), func(method string) bool { return !slices.ContainsFunc(scoring(method), named) })
+	choose, elsewhere := "choose one of ", ""
+	if len(names) == 1 {
+		choose = "choose "
+	}
+	if len(others) > 0 {
+		elsewhere = ", or --method " + strings.Join(others, " or ")
+	}
+	return framework.Criterion{}, misused("%s %s cannot be used with --model %s and %s; %s%s%s", flag, name, f.Model, f.by(), choose, strings.Join(names, ", "), elsewhere)
 }
 
 // also are the criteria of every JSON, where the method has them, beside those asked for.

@@ -52,9 +52,6 @@ func checkMixture(f *modelFlags) error {
 			return misused("--prior: %s and %s are one distribution: give both or neither", pair[0], pair[1])
 		}
 	}
-	if f.Method == methodCVB0 && f.Accelerate {
-		return misused("--accelerate cannot be used with --method %s, which solves an equation for the labels and climbs nothing", f.Method)
-	}
 	if f.Method != methodMAP {
 		return nil
 	}
@@ -130,7 +127,6 @@ type describedRows struct {
 	whole            framework.Rows // with those of the gate, which come last: codes of levels
 	columns          []data.Column  // likewise
 	family           family.Family
-	why              string // the method, where the columns decide; else empty
 }
 
 // rows finds out what the columns are and makes numbers of them.
@@ -147,18 +143,9 @@ func (in *input) rows(s *session, f *modelFlags) (*describedRows, error) {
 		all[d+j].Family = familyGate
 	}
 	columns := all[:d]
-	why := ""
-	if f.byColumns {
-		if in.Rows()*d > mostCells && integrable(columns) && !in.largeCounts(columns) {
-			s.note("%s: method gfab, as a table of more than %d cells takes cvb0 long: gfab may keep components of a few rows; --method cvb0 integrates the parameters out", in.name, mostCells)
-		}
-		if why = suitsCVB0(columns, in.Rows()); why != "" && in.largeCounts(columns) {
-			why = ""
-		}
-		if why != "" {
-			f.Method = methodCVB0
-		}
-		if err := f.checkPrior(); err != nil {
+	if f.byTable {
+		f.suit(s, in, columns)
+		if err := f.checkMethod(); err != nil {
 			return nil, err
 		}
 	}
@@ -192,12 +179,12 @@ func (in *input) rows(s *session, f *modelFlags) (*describedRows, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &describedRows{table, whole, all, overTable(family.WithFloor(familyOfRows(f.Family, columns), f.floor()), x, d), why}, nil
+	return &describedRows{table, whole, all, overTable(family.WithFloor(familyOfRows(f.Family, columns), f.floor()), x, d)}, nil
 }
 
 // task is one of a model whose rows belong to classes.
 func (r *describedRows) task(f *modelFlags, class string) *task {
-	t := &task{what: strings.Join(parts(r.family), ", ") + " " + class + "s", why: r.why, columns: r.columns, largest: mostComponents(r.Table, r.family)}
+	t := &task{what: strings.Join(parts(r.family), ", ") + " " + class + "s", columns: r.columns, largest: mostComponents(r.Table, r.family)}
 	t.checkSize = func(k int) error { // that the model needs rows that differ, it finds out itself
 		if n := r.Rows(); k > n {
 			return fmt.Errorf("%s for %s: choose K up to %d", counted(k, class), counted(n, "row"), n)
@@ -239,15 +226,25 @@ func integrable(columns []data.Column) bool {
 	})
 }
 
-// suitsCVB0 says why cvb0 is the default method for a table, empty where it is not.
-func suitsCVB0(columns []data.Column, rows int) string {
-	switch {
-	case rows*len(columns) > mostCells || !integrable(columns):
-		return ""
-	case slices.ContainsFunc(columns, func(c data.Column) bool { return c.Family == familyPoisson }):
-		return "cvb0, as the columns are codes or counts (default elsewhere: gfab)"
+// suit takes cvb0 for a table of codes and counts, or says what keeps it from that.
+func (f *modelFlags) suit(s *session, in *input, columns []data.Column) {
+	if !integrable(columns) {
+		return
 	}
-	return "cvb0, as the columns are codes (default elsewhere: gfab)"
+	what := "codes"
+	if slices.ContainsFunc(columns, func(c data.Column) bool { return c.Family == familyPoisson }) {
+		what = "codes or counts"
+	}
+	switch {
+	case in.largeCounts(columns):
+		f.decide(s, in, methodGFAB, fmt.Sprintf("there are counts above %d", largestCount), "default of smaller ones: "+methodCVB0)
+	case in.Rows()*len(columns) > mostCells:
+		f.decide(s, in, methodGFAB, fmt.Sprintf("a table of more than %d cells takes cvb0 long", mostCells), "gfab may keep components of a few rows; --method cvb0 integrates the parameters out")
+	case f.fixesK:
+		f.decide(s, in, methodGFAB, "--k gives K", "default where K of "+what+" is found: "+methodCVB0)
+	default:
+		f.decide(s, in, methodCVB0, "the columns are "+what, "default elsewhere: "+methodGFAB)
+	}
 }
 
 // largestCount is the count up to which cvb0 is the default: from about 10,000 on, the predictive probabilities of rows left out lose

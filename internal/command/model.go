@@ -188,7 +188,6 @@ func (m model) checkFlags(f *modelFlags) error {
 type task struct {
 	engine
 	what        string                           // the model's parts for people, such as "gaussian noise"
-	why         string                           // the method, where the table decided; else empty
 	columns     []data.Column                    //
 	largest     int                              // the default of kmax
 	doubleTo    int                              // how far K may double by itself where --kmax is not given; 0: not at all

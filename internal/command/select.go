@@ -48,7 +48,7 @@ func (c *selectCommand) Run(s *session) error {
 	if c.Report != "" {
 		named = append(named, c.Report, filepath.Join(c.Report, pageName))
 	}
-	if err := c.checkCheckpoint(s, c.Method, named...); err != nil {
+	if err := c.checkCheckpoint(s, named...); err != nil {
 		return err
 	}
 	in, err := c.load(s, "")
@@ -110,11 +110,8 @@ func (c *selectCommand) check() error {
 	if err := c.expand(); err != nil {
 		return err
 	}
-	usual := c.model().selecting
-	if c.model().gaps && usual == methodClosedForm && (c.iterates() || c.Checkpoint != "") { // there may be missing entries
-		usual = methodGFAB
-	}
-	if err := c.modelFlags.check(usual); err != nil {
+	c.byTable = c.Method == "" && c.model().gaps
+	if err := c.modelFlags.check(c.model().selecting); err != nil {
 		return err
 	}
 	if err := c.checkBootstrap(c.Bootstrap, leastTests); err != nil {

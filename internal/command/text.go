@@ -157,7 +157,7 @@ func (r *report) print(s *session, in *input, out string) error {
 func (r *report) facts() [][2]string {
 	facts := [][2]string{
 		{"model", fmt.Sprintf("%s, %s, by %s", r.Model, r.what, r.Method)},
-		{"method", r.why},
+		{"method", r.Method + ", as " + r.why},
 		{"chosen K", r.choice()},
 		{r.Criterion, digits(float64(r.Value)) + " nats: larger is better"},
 		{"status", r.ending()},

@@ -80,7 +80,7 @@ func TestMisuseOfFactorisation(t *testing.T) {
 		{`no key "c"`, "--prior c=1"},
 		{"--method gfab cannot be used with --model vbmf: choose one of closed-form, vb", "--method gfab"},
 		{"--criterion gfic cannot be used with --model vbmf", "--criterion gfic"},
-		{"closed-form has no iterations", "--tol 1e-3"},
+		{"--tol cannot be used with --method closed-form (the default of --model vbmf), which has no iterations", "--tol 1e-3"},
 	} {
 		fails(t, 2, c.part, "", append([]string{"fit", "--model", "vbmf", "--data", "iris"}, strings.Fields(c.args)...)...)
 	}
