@@ -8,8 +8,8 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/agreement"
-	"github.com/latent-go/latent/internal/htmlreport"
 	"github.com/latent-go/latent/models/mixture"
+	"github.com/latent-go/latent/report"
 )
 
 // labels are the known classes of --label.
@@ -128,7 +128,7 @@ func some(all framework.Rows, rows []int) framework.Rows {
 }
 
 func (a *agreementTable) fact() [2]string {
-	return [2]string{"adjusted Rand", fmt.Sprintf("%.4f, of components and column %q", float64(a.AdjustedRand), printable(a.Column))}
+	return [2]string{"adjusted Rand", fmt.Sprintf("%.4f, of components and column %q", float64(a.AdjustedRand), report.Printable(a.Column))}
 }
 
 // print shows the cross-table, as far as there is room.
@@ -149,7 +149,7 @@ func (a *agreementTable) print(p *page) {
 		return g
 	})
 	p.line("")
-	p.prose(0, "Rows by component and %s:", isolated(printable(a.Column)))
+	p.prose(0, "Rows by component and %s:", isolated(report.Printable(a.Column)))
 	p.grid(g)
 	if more := len(a.Labels) - shown; more > 0 {
 		p.prose(0, "%s left out (--format json has all).", are(more, "label"))
@@ -157,19 +157,19 @@ func (a *agreementTable) print(p *page) {
 }
 
 // agreementSection is the cross-table of the page.
-func (r *report) agreementSection() []htmlreport.Section {
+func (r *fitReport) agreementSection() []report.Section {
 	if r.Agreement == nil {
 		return nil
 	}
-	table := sheet{caption: "rows by component and label", heads: append([]string{"component"}, r.Agreement.Labels...), open: true}
+	table := report.Table{Caption: "rows by component and label", Columns: report.Columns(append([]string{"component"}, r.Agreement.Labels...)...), Open: true}
 	for k, row := range r.Agreement.Table {
 		cells := []any{k + 1}
 		for _, v := range row {
 			cells = append(cells, v)
 		}
-		table.add(cells...)
+		table.Add(cells...)
 	}
-	list := section("Components and "+printable(r.Agreement.Column), nil, &table)
+	list := section("Components and "+report.Printable(r.Agreement.Column), nil, table)
 	list[0].Text = fmt.Sprintf("The adjusted Rand index is %.4f.", float64(r.Agreement.AdjustedRand))
 	return list
 }

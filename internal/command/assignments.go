@@ -86,7 +86,7 @@ func (c *fitCommand) checkTables(s *session, source string) error {
 }
 
 // assign writes what the model says of each row that was read, as latent predict does.
-func (c *fitCommand) assign(s *session, r *report, in input) error {
+func (c *fitCommand) assign(s *session, r *fitReport, in input) error {
 	text, err := encode(modelFile{modelHead: modelHead{modelFormat, modelVersion}, summary: r.summary})
 	if err != nil {
 		return err

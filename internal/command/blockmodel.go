@@ -15,8 +15,8 @@ import (
 	"strings"
 
 	"github.com/latent-go/latent/framework"
-	"github.com/latent-go/latent/internal/htmlreport"
 	"github.com/latent-go/latent/models/blockmodel"
+	"github.com/latent-go/latent/report"
 )
 
 // graphFlags are those of graphs.
@@ -354,8 +354,8 @@ func (e *graphEngine) result(p *blockmodel.Parameters, labels []int, own string,
 	r := &result{k: p.K, params: graphFile{kept, e.names, labels}, graph: v}
 	r.facts = v.facts(p.Family, own)
 	r.print = func(out *page) { v.print(out, p.Family) }
-	r.finding = func(*input) (htmlreport.Section, error) { return v.finding(p.Family), nil }
-	r.sections = func(*input) ([]htmlreport.Section, error) { return v.sections(e, p.Family), nil }
+	r.finding = func(*input) (report.Section, error) { return v.finding(p.Family), nil }
+	r.sections = func(*input) ([]report.Section, error) { return v.sections(e, p.Family), nil }
 	return r
 }
 

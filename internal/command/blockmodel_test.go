@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func graphJSON(t *testing.T, args ...string) report {
+func graphJSON(t *testing.T, args ...string) fitReport {
 	t.Helper()
 	return fitJSON(t, append([]string{"--model", "blockmodel"}, args...)...)
 }
@@ -106,7 +106,7 @@ func TestBipartiteCounts(t *testing.T) {
 }
 
 // lone counts blocks of a single node, such as one without edges.
-func lone(r report) (n int) {
+func lone(r fitReport) (n int) {
 	for _, b := range r.Graph.Blocks {
 		if b.Size == 1 {
 			n++
@@ -138,7 +138,7 @@ func TestSampledGraphHasTheBlocks(t *testing.T) {
 // The names of nodes and the order of the rows do not matter.
 func TestNamesAndOrderOfEdgesDoNotMatter(t *testing.T) {
 	stdout, _ := done(t, "fit", "--model", "blockmodel", "--format", "json")
-	var plain report
+	var plain fitReport
 	require.NoError(t, json.Unmarshal([]byte(stdout), &plain))
 	rows := strings.Split(strings.TrimSpace(csvOf(t, "karate", same)), "\n")
 	text, err := os.ReadFile(rows[0])

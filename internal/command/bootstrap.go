@@ -83,7 +83,7 @@ func drawn(n bootstrap.Number) (e number, interval []number) {
 }
 
 // bootstrap adds standard errors to the components or the loadings.
-func (r *report) bootstrap(s *session, status *statusLine, in *input, o bootstrap.Options) error {
+func (r *fitReport) bootstrap(s *session, status *statusLine, in *input, o bootstrap.Options) error {
 	status.watch(&o, "standard errors")
 	outcome, err := r.found.bootstrap(s, o)
 	if err != nil {

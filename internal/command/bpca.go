@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
-	"github.com/latent-go/latent/internal/htmlreport"
 	"github.com/latent-go/latent/models/bpca"
+	"github.com/latent-go/latent/report"
 )
 
 func checkBPCA(f *modelFlags) error {
@@ -99,10 +99,10 @@ func principal(p *bpca.Parameters, posterior *bpca.Posterior) *result {
 			return []string{percent(r.explained[k]), percent(cumulative[k])}
 		})
 	}
-	r.sections = func(in *input) ([]htmlreport.Section, error) {
+	r.sections = func(in *input) ([]report.Section, error) {
 		return append(loadingsSection("dimension", p, in.Names), spectrumSection(p)...), nil
 	}
-	r.finding = func(in *input) (htmlreport.Section, error) {
+	r.finding = func(in *input) (report.Section, error) {
 		return pcaAxes("dimension", p, in.Names).finding(p.Noise), nil
 	}
 	return r

@@ -11,6 +11,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/models/mixture"
+	"github.com/latent-go/latent/report"
 )
 
 // components are the result of a mixture, the heaviest first.
@@ -34,8 +35,8 @@ type components struct {
 	probabilities func(in *input, rows []int) ([]float64, error)
 	drawn         bool // the list has standard errors by bootstrap
 
-	judged *certainty     // what the page says of probabilities; nil until it is asked for
-	wholes map[int]spread // of columns over all rows, likewise
+	judged *certainty          // what the page says of probabilities; nil until it is asked for
+	wholes map[int]report.Cell // of columns over all rows, likewise
 }
 
 // standardErrors are those of the parameters, in their places.
@@ -227,7 +228,7 @@ func (s columnSummary) shown(c data.Column) (legend, cell string) {
 		return s.keys[0], readable(v(0))
 	}
 	mean, sd := familyNamed(c.Family).moments(s.Values)
-	return "mean ± sd", ascii(spreadText(c, spread{mean, sd}))
+	return "mean ± sd", ascii(spread(c, mean, sd).String())
 }
 
 // probabilities are those of the levels of a column, in their order.

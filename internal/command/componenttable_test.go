@@ -25,7 +25,7 @@ func TestComponentsAsATableAreThoseOfJSON(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), "components.csv")
 		text, _ := done(t, append([]string{"fit", "--format", "json", "--components", path}, args...)...)
-		var r report
+		var r fitReport
 		require.NoError(t, json.Unmarshal([]byte(text), &r))
 		records, err := csv.NewReader(strings.NewReader(contents(t, path))).ReadAll()
 		require.NoError(t, err)

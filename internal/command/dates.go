@@ -2,14 +2,13 @@ package command
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/report"
 )
 
 // dateColumns are the value of --dates.
@@ -61,36 +60,21 @@ func (d dateColumns) unit(name string) string {
 	return unitOfTimes
 }
 
-// dateOf is the date of a number of days, with the time where a standard deviation of less than a day makes that matter.
-func dateOf(days, sd float64) string {
-	layout := time.DateOnly
-	if sd < 1 {
-		layout += " 15:04"
-	}
-	whole := math.Floor(days)
-	return time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, int(whole)).Add(time.Duration((days - whole) * float64(24*time.Hour))).Format(layout)
-}
-
 // spread is mean and standard deviation of the column for readers: of dates, the mean is a date.
-func spreadCell(c data.Column, s spread) any {
-	const year10000 = 2932896 // beyond which dates have no form
-	mean, sd := float64(s.mean), float64(s.sd)
-	if c.Unit != unitOfDates || !(math.Abs(mean) < year10000) {
-		return s
+func spread[F ~float64](c data.Column, mean, sd F) report.Cell {
+	cell := report.Spread(mean, sd)
+	if c.Unit == unitOfDates {
+		cell.As = report.Dates
 	}
-	_, deviation, _ := strings.Cut(meanAndSD(mean, sd), "±"+noBreak)
-	return dateOf(mean, sd) + " ± " + deviation + " days"
+	return cell
 }
-
-// spreadText is spread in a text.
-func spreadText(c data.Column, s spread) string { return cellOf(spreadCell(c, s)).Text }
 
 // axis names the column and its unit.
 func axis(c data.Column) string {
 	if c.Unit == "" {
-		return printable(c.Name)
+		return report.Printable(c.Name)
 	}
-	return printable(c.Name) + ", " + c.Unit
+	return report.Printable(c.Name) + ", " + c.Unit
 }
 
 // formOfDigits is the form of dates that are read as numbers.

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/latent-go/latent/data"
 	"github.com/stretchr/testify/assert"
 )
 
@@ -61,14 +60,4 @@ func TestDatesThatNameRowsStayAsTheyAre(t *testing.T) {
 	done(t, "fit", "--data", digits, "--dates", "day", "--family", "gaussian-diagonal", "--k", "1", "--out", model)
 	stdout, _ := done(t, "predict", model, "--data", digits, "--id", "day")
 	assert.Contains(t, stdout, "\n20240131,1,")
-}
-
-// TestDatesHaveTheirTimes where these matter.
-func TestDatesHaveTheirTimes(t *testing.T) {
-	assert.Equal(t, "2024-01-31", dateOf(19753.4, 12))
-	assert.Equal(t, "2024-01-31 09:36", dateOf(19753.4, 0.2))
-	assert.Equal(t, "1969-12-30 12:00", dateOf(-1.5, 0.2))
-	c := data.Column{Unit: unitOfDates}
-	assert.Equal(t, "2024-01-31 ± 12.0 days", spreadText(c, spread{19753.4, 12}))
-	assert.Equal(t, meanAndSD(1e8, 2), spreadText(c, spread{1e8, 2}), "beyond the years that have four digits")
 }

@@ -8,9 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/latent-go/latent/data"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/latent-go/latent/data"
 )
 
 func notes(stderr, path string) []string {
@@ -85,7 +86,7 @@ func TestFewTextsAmongNumbersAreMissing(t *testing.T) {
 	assert.Equal(t, assigned, predicted)
 	want, _ := done(t, append(args, "--na=k.A.")...)
 	assert.Equal(t, assigned, contents(t, rows))
-	r, s := new(report), new(report)
+	r, s := new(fitReport), new(fitReport)
 	require.NoError(t, json.Unmarshal([]byte(got), r))
 	require.NoError(t, json.Unmarshal([]byte(want), s))
 	assert.Equal(t, s.Value, r.Value)

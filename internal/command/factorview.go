@@ -10,8 +10,8 @@ import (
 
 	"github.com/latent-go/latent/bootstrap"
 	"github.com/latent-go/latent/framework"
-	"github.com/latent-go/latent/internal/htmlreport"
 	"github.com/latent-go/latent/models/factor"
+	"github.com/latent-go/latent/report"
 )
 
 // factorView shows a fit of factor analysis in text and on the page.
@@ -65,8 +65,8 @@ func (v factorView) result(p *factor.Parameters) (*result, error) {
 		return outcome, err
 	}
 	r.print = func(out *page) { v.print(out, file, r.loadingErrors) }
-	r.finding = func(*input) (htmlreport.Section, error) { return v.finding(file), nil }
-	r.sections = func(*input) ([]htmlreport.Section, error) {
+	r.finding = func(*input) (report.Section, error) { return v.finding(file), nil }
+	r.sections = func(*input) ([]report.Section, error) {
 		return append(v.loadingsSection(file, r.loadingErrors), v.screeSection(file)...), nil
 	}
 	return r, nil

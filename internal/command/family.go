@@ -10,6 +10,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/prior"
+	"github.com/latent-go/latent/report"
 )
 
 // The families of --family. Those of one column can be given by --columns, too.
@@ -311,7 +312,7 @@ func inventory(columns []data.Column) [][2]string {
 		if names[kind] == nil {
 			kinds = append(kinds, kind)
 		}
-		names[kind] = append(names[kind], isolated(printable(c.Name)))
+		names[kind] = append(names[kind], isolated(report.Printable(c.Name)))
 	}
 	var list [][2]string
 	for _, kind := range kinds {

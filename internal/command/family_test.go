@@ -9,10 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/latent-go/latent/data"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/floats"
+
+	"github.com/latent-go/latent/data"
 )
 
 // gradedTable has a positive column and two of grades 1 to 5 in two classes.

@@ -146,7 +146,7 @@ func (c *fitCommand) sizes(k int) []int {
 }
 
 // fit makes one fit, or as many as there are sizes where the method does not prune.
-func (c *fitCommand) fit(s *session, in *input, progress *keeper) (*report, error) {
+func (c *fitCommand) fit(s *session, in *input, progress *keeper) (*fitReport, error) {
 	began := time.Now()
 	asked := c.Restarts != nil
 	t, o, err := c.setup(s, in, cmp.Or(c.K, c.Kmax), 1)

@@ -14,9 +14,9 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
-	"github.com/latent-go/latent/internal/htmlreport"
 	"github.com/latent-go/latent/models/experts"
 	"github.com/latent-go/latent/models/mixture"
+	"github.com/latent-go/latent/report"
 )
 
 // familyGate is what a column of --gate has for a family: class probabilities depend on it, and no class describes it. Such
@@ -187,7 +187,7 @@ func (g *gatedClasses) result() *result {
 		g.components.print(p)
 		g.printGate(p)
 	}
-	r.sections = func(in *input) ([]htmlreport.Section, error) {
+	r.sections = func(in *input) ([]report.Section, error) {
 		first, err := g.gateSections(in)
 		if err != nil {
 			return nil, err
@@ -197,7 +197,7 @@ func (g *gatedClasses) result() *result {
 	}
 	var names []string
 	for _, c := range g.design.gate {
-		names = append(names, printable(c.Name))
+		names = append(names, report.Printable(c.Name))
 	}
 	r.facts = append(r.facts, [2]string{"gate", listed(names, 40)})
 	return r

@@ -8,9 +8,9 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
-	"github.com/latent-go/latent/internal/htmlreport"
 	"github.com/latent-go/latent/models/experts"
 	"github.com/latent-go/latent/models/mixture"
+	"github.com/latent-go/latent/report"
 )
 
 // loadGated takes the parameters of a mixture with a gate out of a model file.
@@ -89,7 +89,7 @@ func (g *gatedClasses) regressions(design *regression, table *framework.Table) *
 		g.printGate(p)
 	}
 	r.finding = c.finding
-	r.sections = func(in *input) ([]htmlreport.Section, error) {
+	r.sections = func(in *input) ([]report.Section, error) {
 		first, err := c.sections(in)
 		if err != nil {
 			return nil, err

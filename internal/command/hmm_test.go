@@ -29,7 +29,7 @@ type chainParams struct {
 	Stationary  []float64
 }
 
-func fitChain(t *testing.T, args ...string) (report, chainParams) {
+func fitChain(t *testing.T, args ...string) (fitReport, chainParams) {
 	t.Helper()
 	r := fitJSON(t, append([]string{"--model", "hmm"}, args...)...)
 	var p chainParams

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/latent-go/latent/internal/htmlreport"
+	"github.com/latent-go/latent/report"
 )
 
 // certainty is how probable the classes of rows are, summed over rows.
@@ -98,53 +98,44 @@ func (c *certainty) sentence(noun string) string {
 	case c.clear >= 0.5:
 		apart = "They overlap"
 	}
-	return fmt.Sprintf("%s: %s of the rows belong to their %s with a probability of %v or more.", apart, percentage(c.clear), noun, clearly)
+	return fmt.Sprintf("%s: %s of the rows belong to their %s with a probability of %v or more.", apart, report.Percentage(c.clear), noun, clearly)
 }
 
 // certaintySection shows how sure rows are of their classes, and which classes are mistaken for which.
-func (f *components) certaintySection(in *input, shown []component) ([]htmlreport.Section, error) {
+func (f *components) certaintySection(in *input, shown []component) ([]report.Section, error) {
 	c, err := f.judge(in)
 	if c == nil || err != nil {
 		return nil, err
 	}
-	chart := htmlreport.Chart{Title: "How certain the assignment is", XName: "probability of the most probable " + f.noun,
+	chart := report.Chart{Title: "How certain the assignment is", XName: "probability of the most probable " + f.noun,
 		About: fmt.Sprintf("Rows by the probability of their most probable %s. %s", f.noun, c.sentence(f.noun))}
 	if c.looked < c.rows {
 		chart.About += fmt.Sprintf(" %d of the %d rows were looked at, at equal distances in the table.", c.looked, c.rows)
 	}
-	panel := htmlreport.Panel{Name: "percent of the rows", Height: 180}
-	bins := sheet{caption: "rows by their largest probability", heads: []string{"from", "to", "rows", "share of the rows"}}
+	panel := report.Panel{Name: "percent of the rows", Height: 180}
+	bins := report.Table{Caption: "rows by their largest probability", Columns: report.Columns("from", "to", "rows", "share of the rows")}
 	for i, n := range c.counts {
-		bins.add(share(c.edges[i]), share(c.edges[i+1]), n, share(n/c.weight))
-		panel.Bins = append(panel.Bins, htmlreport.Bin{From: c.edges[i], To: c.edges[i+1], Height: 100 * n / c.weight,
-			Tip: fmt.Sprintf("probability %.2f to %.2f\n%s of the rows", c.edges[i], c.edges[i+1], percentage(n/c.weight))})
+		bins.Add(report.Share(c.edges[i]), report.Share(c.edges[i+1]), n, report.Share(n/c.weight))
+		panel.Bins = append(panel.Bins, report.Bin{From: c.edges[i], To: c.edges[i+1], Height: 100 * n / c.weight,
+			Tip: fmt.Sprintf("probability %.2f to %.2f\n%s of the rows", c.edges[i], c.edges[i+1], report.Percentage(n/c.weight))})
 	}
-	chart.Panels = []htmlreport.Panel{panel}
-	confusion := sheet{caption: "mean probabilities, in percent, of the rows that are assigned to a " + f.noun, heads: append([]string{"assigned to", "rows"}, numbered("", len(shown))...),
-		groups: groupsAfter(2, len(shown)), open: true, high: "100 %"}
+	chart.Panels = []report.Panel{panel}
+	confusion := report.Table{Caption: "mean probabilities, in percent, of the rows that are assigned to a " + f.noun, Columns: append(report.Columns("assigned to", "rows"), report.Classes(numbered("", len(shown))...)...), Open: true, High: "100 %"}
 	for k := range shown {
 		cells := []any{fmt.Sprintf("%s %d", f.noun, k+1), c.assigned[k]}
 		for l := range shown {
 			if c.assigned[k] == 0 {
-				cells = append(cells, htmlreport.Missing)
+				cells = append(cells, report.Missing)
 			} else {
-				cells = append(cells, shaded{percents(c.mean[k][l]), c.mean[k][l]})
+				cells = append(cells, report.Shaded(report.Percent(c.mean[k][l]), c.mean[k][l]))
 			}
 		}
-		confusion.add(cells...)
+		confusion.Add(cells...)
 	}
-	list := section(chart.Title, chart.Figure(), &bins, &confusion)
+	list := section(chart.Title, chart, bins, confusion)
 	list[0].Wide = len(shown) > mostBeside
 	return list, nil
 }
 
 // mostBeside is how many classes a table has room for in half a page.
 const mostBeside = 5
-
-// groupsAfter are the groups of n columns of classes after some others.
-func groupsAfter(others, n int) (groups []int) {
-	for range others {
-		groups = append(groups, -1)
-	}
-	return append(groups, upTo(0, n-1)...)
-}

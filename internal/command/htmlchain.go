@@ -11,15 +11,15 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
-	"github.com/latent-go/latent/internal/htmlreport"
 	"github.com/latent-go/latent/models/mixture"
+	"github.com/latent-go/latent/report"
 )
 
 // mostSteps bounds those of a series that is drawn.
 const mostSteps = 1000
 
 // sections are those of the components, for what is seen in the states, with those of the chain before.
-func (c *chain) sections(in *input) ([]htmlreport.Section, error) {
+func (c *chain) sections(in *input) ([]report.Section, error) {
 	series, err := c.seriesSection(in)
 	if err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func (c *chain) sections(in *input) ([]htmlreport.Section, error) {
 }
 
 // finding says of each state, beside what is seen in it, how long it is stayed in and what follows.
-func (c *chain) finding(in *input) (htmlreport.Section, error) {
+func (c *chain) finding(in *input) (report.Section, error) {
 	list, err := c.components.finding(in)
 	if err != nil || len(list.Items) == 0 {
 		return list, err
@@ -50,7 +50,7 @@ func (c *chain) finding(in *input) (htmlreport.Section, error) {
 	for k, state := range c.list {
 		same += float64(state.Weight) * c.params.Move(k, k)
 	}
-	list.Text += fmt.Sprintf(" A row is in the same state as the row before it with a probability of %s.", percentage(same))
+	list.Text += fmt.Sprintf(" A row is in the same state as the row before it with a probability of %s.", report.Percentage(same))
 	durations := c.model.Durations(c.params)
 	for k := range list.Items {
 		list.Items[k].Text += " " + c.follows(k, durations[k])
@@ -74,7 +74,7 @@ func (c *chain) follows(k int, duration float64) string {
 	var said []string
 	for _, l := range byValue(next, chosen(next, most)) {
 		if next[l] >= least*left {
-			said = append(said, fmt.Sprintf("%d (%s)", l+1, percentage(next[l]/left)))
+			said = append(said, fmt.Sprintf("%d (%s)", l+1, report.Percentage(next[l]/left)))
 		}
 	}
 	if len(said) == 0 {
@@ -85,12 +85,12 @@ func (c *chain) follows(k int, duration float64) string {
 
 // rowsOf is a mean number of rows.
 func rowsOf(duration float64) string {
-	text := htmlreport.Readable(duration)
+	text := report.Readable(duration)
 	return text + " " + moreOr(text == "1", "row", "rows")
 }
 
 // seriesSection draws the first steps of the columns that tell the states apart best, coloured by state.
-func (c *chain) seriesSection(in *input) ([]htmlreport.Section, error) {
+func (c *chain) seriesSection(in *input) ([]report.Section, error) {
 	n := min(in.Rows(), mostSteps)
 	states, err := c.visited(in, upTo(0, n-1))
 	if err != nil {
@@ -101,73 +101,73 @@ func (c *chain) seriesSection(in *input) ([]htmlreport.Section, error) {
 	if len(columns) == 0 {
 		return nil, nil
 	}
-	chart := htmlreport.Chart{Title: "The series, coloured by state", XName: "row", IntegerX: true,
+	chart := report.Chart{Title: "The series, coloured by state", XName: "row", IntegerX: true,
 		EventsName: "a sequence ends", About: "Above is the most probable path through the states, whose colours the rows below have."}
 	if n < in.Rows() {
 		chart.About += fmt.Sprintf(" The first %d of %s are shown.", n, counted(in.Rows(), "row"))
 	}
-	table := sheet{caption: "rows shown", heads: []string{"row", "state"}}
+	table := report.Table{Caption: "rows shown", Columns: report.Columns("row", "state")}
 	for _, j := range columns {
-		table.heads = append(table.heads, printable(c.columns[j].Name))
+		table.Columns = append(table.Columns, report.Column{Name: report.Printable(c.columns[j].Name)})
 	}
 	for row, z := range states {
 		cells := []any{row + 1, z + 1}
 		for _, j := range columns {
 			cells = append(cells, in.Number(row, j))
 		}
-		table.add(cells...)
+		table.Add(cells...)
 	}
-	chart.X = table.column(0)
+	chart.X = table.Values(0)
 	for _, end := range in.ends {
 		if end < n {
 			chart.Events = append(chart.Events, end-1)
 		}
 	}
-	chart.Panels = []htmlreport.Panel{{Name: "state", Integer: true, Steps: true, Height: 90, Series: table.series("path", 1)}}
+	chart.Panels = []report.Panel{{Name: "state", Integer: true, Steps: true, Height: 90, Series: table.Series("path", 1)}}
 	for i, j := range columns {
-		panel := htmlreport.Panel{Name: axis(c.columns[j]), Height: 160, Groups: numbered("state ", min(c.params.K, mostRows))}
-		for row, y := range table.column(i + 2) {
+		panel := report.Panel{Name: axis(c.columns[j]), Height: 160, Groups: numbered("state ", min(c.params.K, mostRows))}
+		for row, y := range table.Values(i + 2) {
 			if y == y {
-				panel.Points = append(panel.Points, htmlreport.Point{X: float64(row + 1), Y: y, Group: states[row],
+				panel.Points = append(panel.Points, report.Point{X: float64(row + 1), Y: y, Group: states[row],
 					Tip: fmt.Sprintf("row %d\n%.6g\nstate %d", row+1, y, states[row]+1)})
 			}
 		}
 		chart.Panels = append(chart.Panels, panel)
 	}
-	list := section(chart.Title, chart.Figure(), &table)
+	list := section(chart.Title, chart, table)
 	list[0].Wide = true
 	return list, nil
 }
 
 // transitionsSection shows how states follow one another.
-func (c *chain) transitionsSection() []htmlreport.Section {
+func (c *chain) transitionsSection() []report.Section {
 	k := min(c.params.K, mostRows)
 	about := "How likely each state, a row, is followed by each state, a column. Beside it is how likely a sequence begins there, and how many rows a state lasts on average." + leftOut(c.params.K-k, "state", "with fewer rows")
-	heat := htmlreport.Heat{Title: "Transitions", ColumnsName: "to state", Columns: numbered("", k), High: "1", About: about}
-	table := sheet{caption: "transition probabilities", heads: append([]string{"from state", "begins", "rows it lasts"}, numbered("to ", k)...), groups: groupsAfter(3, k), open: k <= mostShaded, high: "100 %"}
+	heat := report.Heat{Title: "Transitions", ColumnsName: "to state", Columns: numbered("", k), High: "1", About: about}
+	table := report.Table{Caption: "transition probabilities", Columns: append(report.Columns("from state", "begins", "rows it lasts"), report.Classes(numbered("to ", k)...)...), Open: k <= mostShaded, High: "100 %"}
 	durations := c.model.Durations(c.params)
 	for i := range k {
-		cells := []any{i + 1, share(c.params.Start[i]), stayed(durations[i])}
+		cells := []any{i + 1, report.Share(c.params.Start[i]), stayed(durations[i])}
 		var shades []float64
 		var texts []string
 		for j := range k {
 			p := c.params.Move(i, j)
-			shades, texts = append(shades, p), append(texts, percentage(p))
-			cells = append(cells, shaded{share(p), p})
+			shades, texts = append(shades, p), append(texts, report.Percentage(p))
+			cells = append(cells, report.Shaded(report.Share(p), p))
 		}
 		heat.Rows, heat.Shade, heat.Texts = append(heat.Rows, strconv.Itoa(i+1)), append(heat.Shade, shades), append(heat.Texts, texts)
-		table.add(cells...)
+		table.Add(cells...)
 	}
 	if k > mostShaded {
-		return section(heat.Title, heat.Figure(), &table)
+		return section(heat.Title, heat, table)
 	}
-	list := section(heat.Title, nil, &table)
+	list := section(heat.Title, nil, table)
 	list[0].Text, list[0].Wide = about, true
 	return list
 }
 
 // durationsSection compares how long states are stayed in with what the chain expects.
-func (c *chain) durationsSection(in *input) ([]htmlreport.Section, error) {
+func (c *chain) durationsSection(in *input) ([]report.Section, error) {
 	path, err := c.visited(in, upTo(0, in.Rows()-1))
 	if err != nil {
 		return nil, err
@@ -184,15 +184,15 @@ func (c *chain) durationsSection(in *input) ([]htmlreport.Section, error) {
 		}
 		first = end
 	}
-	chart := htmlreport.Chart{Title: "How long states are stayed in", XName: "state", Names: numbered("", k),
+	chart := report.Chart{Title: "How long states are stayed in", XName: "state", Names: numbered("", k),
 		About: "Mean lengths of the visits on the most probable path beside those that the chain expects. Visits that are longer than expected, all over, speak for durations that are not geometric; the path has fewer short visits than there are."}
-	table := sheet{caption: "visits", heads: []string{"state", "visits on the path", "mean length", "expected"}}
+	table := report.Table{Caption: "visits", Columns: report.Columns("state", "visits on the path", "mean length", "expected")}
 	durations := c.model.Durations(c.params)
 	for i := range k {
-		table.add(i+1, visits[i], steps[i]/visits[i], durations[i])
+		table.Add(i+1, visits[i], steps[i]/visits[i], durations[i])
 	}
-	chart.Panels = []htmlreport.Panel{{Name: "steps", Bars: true, Height: 200, Series: append(table.series("on the path", 2), table.series("expected", 3)...)}}
-	return section(chart.Title, chart.Figure(), &table), nil
+	chart.Panels = []report.Panel{{Name: "steps", Bars: true, Height: 200, Series: append(table.Series("on the path", 2), table.Series("expected", 3)...)}}
+	return section(chart.Title, chart, table), nil
 }
 
 // mostCurve bounds the points of a density.
@@ -200,8 +200,8 @@ const mostCurve = 161
 
 // densitiesSection shows what is seen in the states: of the columns of numbers that tell them apart best, all values and the density, or
 // the probabilities, of each state by its share of the steps.
-func (c *chain) densitiesSection(in *input) ([]htmlreport.Section, error) {
-	var list []htmlreport.Section
+func (c *chain) densitiesSection(in *input) ([]report.Section, error) {
+	var list []report.Section
 	normal := c.gaussians()
 	for _, j := range c.order {
 		if len(c.columns[j].Levels) > 0 || len(list) == 3 || len(normal) == 1 && normal[0] == j { // whose densities the plane has
@@ -216,7 +216,7 @@ func (c *chain) densitiesSection(in *input) ([]htmlreport.Section, error) {
 	return list, nil
 }
 
-func (c *chain) densitySection(in *input, j int) ([]htmlreport.Section, error) {
+func (c *chain) densitySection(in *input, j int) ([]report.Section, error) {
 	values, err := in.Column(c.columns[j].Name)
 	if err != nil {
 		return nil, err
@@ -226,9 +226,9 @@ func (c *chain) densitySection(in *input, j int) ([]htmlreport.Section, error) {
 		return nil, nil
 	}
 	low, high := edges[0], edges[len(edges)-1]
-	chart := htmlreport.Chart{Title: "Seen in the states: " + printable(c.columns[j].Name), XName: axis(c.columns[j]),
+	chart := report.Chart{Title: "Seen in the states: " + report.Printable(c.columns[j].Name), XName: axis(c.columns[j]),
 		About: "All rows, and the states by their share of the rows."}
-	panel := htmlreport.Panel{Name: "density", Height: 200, BinsName: "all rows"}
+	panel := report.Panel{Name: "density", Height: 200, BinsName: "all rows"}
 	if c.columns[j].Family == familyPoisson && high-low < mostCurve {
 		edges, counts = []float64{low - 0.5}, make([]float64, int(high-low)+1)
 		for i := range counts {
@@ -245,9 +245,9 @@ func (c *chain) densitySection(in *input, j int) ([]htmlreport.Section, error) {
 		chart.X = floats.Span(make([]float64, mostCurve), low, high)
 	}
 	total := floats.Sum(counts)
-	table := sheet{caption: "densities", heads: []string{printable(c.columns[j].Name)}}
+	table := report.Table{Caption: "densities", Columns: report.Columns(report.Printable(c.columns[j].Name))}
 	for i, n := range counts {
-		panel.Bins = append(panel.Bins, htmlreport.Bin{From: edges[i], To: edges[i+1], Height: n / total / (edges[i+1] - edges[i]),
+		panel.Bins = append(panel.Bins, report.Bin{From: edges[i], To: edges[i+1], Height: n / total / (edges[i+1] - edges[i]),
 			Tip: fmt.Sprintf("%.6g to %.6g\n%.6g steps", edges[i], edges[i+1], n)})
 	}
 	rows := framework.Rows{N: len(chart.X), D: len(c.columns), Stride: len(c.columns)}
@@ -267,28 +267,28 @@ func (c *chain) densitySection(in *input, j int) ([]htmlreport.Section, error) {
 			return nil, nil // a family of complete rows
 		}
 		share := float64(c.list[k].Weight)
-		curve := htmlreport.Series{Name: fmt.Sprintf("state %d", k+1), Tip: fmt.Sprintf("state %d\n%.4g of the steps", k+1, share)}
+		curve := report.Series{Name: fmt.Sprintf("state %d", k+1), Tip: fmt.Sprintf("state %d\n%.4g of the steps", k+1, share)}
 		for _, l := range logs {
 			curve.Y = append(curve.Y, share*math.Exp(l))
 		}
 		panel.Series = append(panel.Series, curve)
-		table.heads = append(table.heads, fmt.Sprintf("state %d", k+1))
+		table.Columns = append(table.Columns, report.Column{Name: fmt.Sprintf("state %d", k+1)})
 	}
 	for i, x := range chart.X {
 		cells := []any{x}
 		for _, curve := range panel.Series {
 			cells = append(cells, curve.Y[i])
 		}
-		table.add(cells...)
+		table.Add(cells...)
 	}
 	chart.About += cutCurves(panel) // the table has them
-	chart.Panels = []htmlreport.Panel{panel}
-	return section(chart.Title, chart.Figure(), &table), nil
+	chart.Panels = []report.Panel{panel}
+	return section(chart.Title, chart, table), nil
 }
 
 // residualsSection shows whether the steps are what the model expects after those before them, where the families have distribution
 // functions.
-func (c *chain) residualsSection(in *input) ([]htmlreport.Section, error) {
+func (c *chain) residualsSection(in *input) ([]report.Section, error) {
 	b, err := in.steps()
 	if err != nil {
 		return nil, err
@@ -298,11 +298,11 @@ func (c *chain) residualsSection(in *input) ([]htmlreport.Section, error) {
 		return nil, nil // a family without
 	}
 	d := len(c.columns)
-	chart := htmlreport.Chart{Title: "Pseudo-residuals", XName: "normal quantile",
+	chart := report.Chart{Title: "Pseudo-residuals", XName: "normal quantile",
 		About: "Where the model is right, the probability of at most what was seen, given the steps before, has a uniform distribution: taken to normal quantiles, bars follow the line. Tails that are heavier are steps that the model does not expect."}
-	table := sheet{caption: "pseudo-residuals", heads: []string{"column", "values", "mean", "sd", "correlation with the step before"}}
+	table := report.Table{Caption: "pseudo-residuals", Columns: report.Columns("column", "values", "mean", "sd", "correlation with the step before")}
 	chart.X = floats.Span(make([]float64, 161), -4, 4)
-	normal := htmlreport.Series{Name: "standard normal"}
+	normal := report.Series{Name: "standard normal"}
 	for _, x := range chart.X {
 		normal.Y = append(normal.Y, distuv.UnitNormal.Prob(x))
 	}
@@ -325,12 +325,12 @@ func (c *chain) residualsSection(in *input) ([]htmlreport.Section, error) {
 		}
 		n := float64(len(values))
 		mean := floats.Sum(values) / n
-		table.add(printable(c.columns[j].Name), len(values), mean, math.Sqrt(sum/n-mean*mean), lagged/sum)
-		panel := htmlreport.Panel{Name: printable(c.columns[j].Name), Height: 160, BinsName: "pseudo-residuals", Series: []htmlreport.Series{normal}}
+		table.Add(report.Printable(c.columns[j].Name), len(values), mean, math.Sqrt(sum/n-mean*mean), lagged/sum)
+		panel := report.Panel{Name: report.Printable(c.columns[j].Name), Height: 160, BinsName: "pseudo-residuals", Series: []report.Series{normal}}
 		edges, counts := bins(values, nil)
 		for i, count := range counts {
 			width := edges[i+1] - edges[i]
-			panel.Bins = append(panel.Bins, htmlreport.Bin{From: edges[i], To: edges[i+1], Height: count / n / width, Tip: fmt.Sprintf("%.3g to %.3g\n%.6g values", edges[i], edges[i+1], count)})
+			panel.Bins = append(panel.Bins, report.Bin{From: edges[i], To: edges[i+1], Height: count / n / width, Tip: fmt.Sprintf("%.3g to %.3g\n%.6g values", edges[i], edges[i+1], count)})
 		}
 		chart.Panels = append(chart.Panels, panel)
 	}
@@ -342,5 +342,5 @@ func (c *chain) residualsSection(in *input) ([]htmlreport.Section, error) {
 	}) {
 		chart.About += " Counts and codes have few values, each of which gets one place for all of its probability: their bars stand apart, and only the tails say something."
 	}
-	return section(chart.Title, chart.Figure(), &table), nil
+	return section(chart.Title, chart, table), nil
 }

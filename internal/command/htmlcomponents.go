@@ -7,13 +7,13 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
-	"github.com/latent-go/latent/internal/htmlreport"
 	"github.com/latent-go/latent/models/mixture"
+	"github.com/latent-go/latent/report"
 )
 
 // sections show the profiles of the columns, those that separate most first, the rows in a plane, how sure rows are of their components,
 // and the correlations within.
-func (f *components) sections(in *input) ([]htmlreport.Section, error) {
+func (f *components) sections(in *input) ([]report.Section, error) {
 	shown := f.heaviest()
 	pooled, err := f.pooled()
 	if err != nil {
@@ -37,12 +37,12 @@ func (f *components) heaviest() []component {
 }
 
 // weights are the sizes of the components as a table.
-func (f *components) weights(shown []component) htmlreport.Table {
-	table := sheet{caption: "weights", heads: []string{f.noun, "weight", "standard error (complete data)", "rows, expected", "rows, assigned"}}
+func (f *components) weights(shown []component) report.Table {
+	table := report.Table{Caption: "weights", Columns: report.Columns(f.noun, "weight", "standard error (complete data)", "rows, expected", "rows, assigned")}
 	for k, c := range shown {
-		table.add(k+1, c.Weight, c.WeightError, c.Rows, c.Assigned)
+		table.Add(k+1, c.Weight, c.WeightError, c.Rows, c.Assigned)
 	}
-	return table.table()
+	return table
 }
 
 // pooled summarises the table as one component.
@@ -106,16 +106,16 @@ func (f *components) levels(shown []component, j int) []profile {
 	case !familyNamed(c.Family).shares:
 		return nil
 	case c.Family == familyBernoulli && len(c.Levels) > 0:
-		return []profile{{printable(c.Name) + " = " + printable(c.Levels[1]), j, keys[0]}}
+		return []profile{{report.Printable(c.Name) + " = " + report.Printable(c.Levels[1]), j, keys[0]}}
 	case c.Family != familyCategorical:
-		return []profile{{printable(c.Name), j, keys[0]}}
+		return []profile{{report.Printable(c.Name), j, keys[0]}}
 	}
 	if len(keys) == 2 { // one says both
 		l := truth(c)
 		if l < 0 {
 			l = 1
 		}
-		return []profile{{printable(c.Name) + " = " + printable(keys[l]), j, keys[l]}}
+		return []profile{{report.Printable(c.Name) + " = " + report.Printable(keys[l]), j, keys[l]}}
 	}
 	peaks := make([]float64, len(keys))
 	for l, key := range keys {
@@ -125,17 +125,17 @@ func (f *components) levels(shown []component, j int) []profile {
 	}
 	var list []profile
 	for _, l := range chosen(peaks, mostLevels) {
-		list = append(list, profile{printable(c.Name) + " = " + printable(keys[l]), j, keys[l]})
+		list = append(list, profile{report.Printable(c.Name) + " = " + report.Printable(keys[l]), j, keys[l]})
 	}
 	return list
 }
 
-// profileHeads are the heads of a table of profiles, and their groups.
-func (f *components) profileHeads(shown []component) (heads []string, groups []int) {
+// profileColumns are those of a table of profiles.
+func (f *components) profileColumns(shown []component) []report.Column {
 	if len(shown) == 1 {
-		return []string{"column", "all rows"}, nil
+		return report.Columns("column", "all rows")
 	}
-	return append([]string{"column", "separation", "all rows"}, numbered("", len(shown))...), groupsAfter(3, len(shown))
+	return append(report.Columns("column", "separation", "all rows"), report.Classes(numbered("", len(shown))...)...)
 }
 
 // aboutSeparation explains a column of profiles.
@@ -147,13 +147,13 @@ func (f *components) aboutSeparation(shown []component) string {
 }
 
 // probabilitiesSection shows the columns of zeros and ones, of levels and of counts in categories.
-func (f *components) probabilitiesSection(shown []component, pooled []columnSummary) []htmlreport.Section {
+func (f *components) probabilitiesSection(shown []component, pooled []columnSummary) []report.Section {
 	list, cut := f.profiles(func(j int) []profile { return f.levels(shown, j) })
 	if len(list) == 0 {
 		return nil
 	}
-	table := sheet{caption: "probabilities", open: true}
-	table.heads, table.groups = f.profileHeads(shown)
+	table := report.Table{Caption: "probabilities", Open: true}
+	table.Columns = f.profileColumns(shown)
 	largest := 0.0
 	for _, p := range list {
 		all := pooled[p.column].Values[p.key]
@@ -164,21 +164,21 @@ func (f *components) probabilitiesSection(shown []component, pooled []columnSumm
 	for _, p := range list {
 		all := pooled[p.column].Values[p.key]
 		if len(shown) == 1 {
-			table.add(p.name, share(shown[0].Columns[p.column].Values[p.key]))
+			table.Add(p.name, report.Share(shown[0].Columns[p.column].Values[p.key]))
 			continue
 		}
-		row := []any{p.name, decimals(f.separation[p.column]), share(all)}
+		row := []any{p.name, report.Decimals(f.separation[p.column]), report.Share(all)}
 		for _, c := range shown {
 			v := c.Columns[p.column].Values[p.key]
-			row = append(row, shaded{share(v), float64(v-all) / max(largest, math.SmallestNonzeroFloat64)})
+			row = append(row, report.Shaded(report.Share(v), float64(v-all)/max(largest, math.SmallestNonzeroFloat64)))
 		}
-		table.add(row...)
+		table.Add(row...)
 	}
 	text := fmt.Sprintf("How likely each %s makes a value of a column.", f.noun)
 	if len(shown) > 1 {
-		table.low, table.high = fmt.Sprintf("%.2g points less than in all rows", 100*largest), fmt.Sprintf("%.2g points more", 100*largest)
+		table.Low, table.High = fmt.Sprintf("%.2g points less than in all rows", 100*largest), fmt.Sprintf("%.2g points more", 100*largest)
 	}
-	result := section("Probabilities by "+f.noun, nil, table.turned(f.noun))
+	result := section("Probabilities by "+f.noun, nil, turned(table, f.noun))
 	result[0].Text = text + f.aboutSeparation(shown) + leftOut(cut, "column", "which separate less") + f.levelsLeftOut()
 	result[0].Wide = true
 	return result
@@ -196,23 +196,23 @@ func (f *components) levelsLeftOut() string {
 
 // numbersSection shows the columns of numbers: the mean of each component, its standard deviation, and how far that is from the mean of
 // the table, in standard deviations of the table.
-func (f *components) numbersSection(in *input, shown []component, pooled []columnSummary) []htmlreport.Section {
+func (f *components) numbersSection(in *input, shown []component, pooled []columnSummary) []report.Section {
 	list, cut := f.profiles(func(j int) []profile {
 		if familyNamed(f.columns[j].Family).shares {
 			return nil
 		}
-		return []profile{{name: printable(f.columns[j].Name), column: j}}
+		return []profile{{name: report.Printable(f.columns[j].Name), column: j}}
 	})
 	if len(list) == 0 {
 		return nil
 	}
-	table := sheet{caption: "means ± standard deviations", open: true}
-	table.heads, table.groups = f.profileHeads(shown)
+	table := report.Table{Caption: "means ± standard deviations", Open: true}
+	table.Columns = f.profileColumns(shown)
 	scores, largest := make([][]float64, len(list)), 0.0
 	for i, p := range list {
 		all := f.wholeOf(in, p.column, pooled)
 		for _, c := range shown {
-			score := float64((f.spreadOf(c.Columns[p.column], p.column).mean - all.mean) / all.sd)
+			score := (f.spreadOf(c.Columns[p.column], p.column).Value - all.Value) / all.SD
 			scores[i] = append(scores[i], score)
 			if !math.IsNaN(score) && !math.IsInf(score, 0) {
 				largest = max(largest, math.Abs(score))
@@ -221,26 +221,26 @@ func (f *components) numbersSection(in *input, shown []component, pooled []colum
 	}
 	for i, p := range list {
 		if len(shown) == 1 {
-			table.add(p.name, spreadCell(f.columns[p.column], f.spreadOf(shown[0].Columns[p.column], p.column)))
+			table.Add(p.name, f.spreadOf(shown[0].Columns[p.column], p.column))
 			continue
 		}
-		row := []any{p.name, decimals(f.separation[p.column]), spreadCell(f.columns[p.column], f.wholeOf(in, p.column, pooled))}
+		row := []any{p.name, report.Decimals(f.separation[p.column]), f.wholeOf(in, p.column, pooled)}
 		for k, c := range shown {
-			row = append(row, shaded{spreadCell(f.columns[p.column], f.spreadOf(c.Columns[p.column], p.column)), scores[i][k] / max(largest, math.SmallestNonzeroFloat64)})
+			row = append(row, report.Shaded(f.spreadOf(c.Columns[p.column], p.column), scores[i][k]/max(largest, math.SmallestNonzeroFloat64)))
 		}
-		table.add(row...)
+		table.Add(row...)
 	}
 	if len(shown) > 1 {
-		table.low, table.high = fmt.Sprintf("lower by %.2g sd of all rows", largest), fmt.Sprintf("higher by %.2g sd", largest)
+		table.Low, table.High = fmt.Sprintf("lower by %.2g sd of all rows", largest), fmt.Sprintf("higher by %.2g sd", largest)
 	}
-	result := section("Means by "+f.noun, nil, table.turned(f.noun), f.parametersSheet(shown, list))
+	result := section("Means by "+f.noun, nil, turned(table, f.noun), f.parametersSheet(shown, list))
 	result[0].Text = fmt.Sprintf("Mean ± standard deviation of each column in each %s.", f.noun) + f.aboutSeparation(shown) + leftOut(cut, "column", "which separate less")
 	result[0].Wide = true
 	return result
 }
 
 // wholeOf are mean and standard deviation of a column over all rows: of the rows, or, of levels in an order, of their distribution.
-func (f *components) wholeOf(in *input, j int, pooled []columnSummary) spread {
+func (f *components) wholeOf(in *input, j int, pooled []columnSummary) report.Cell {
 	if f.columns[j].Family == familyOrdinal {
 		return f.spreadOf(pooled[j], j)
 	}
@@ -248,35 +248,35 @@ func (f *components) wholeOf(in *input, j int, pooled []columnSummary) spread {
 }
 
 // parametersSheet has all numbers of the columns by their names.
-func (f *components) parametersSheet(shown []component, list []profile) *sheet {
-	table := &sheet{caption: "parameters of the columns", heads: append([]string{"column", "number"}, numbered("", len(shown))...), groups: groupsAfter(2, len(shown))}
+func (f *components) parametersSheet(shown []component, list []profile) report.Table {
+	table := report.Table{Caption: "parameters of the columns", Columns: append(report.Columns("column", "number"), report.Classes(numbered("", len(shown))...)...)}
 	for _, p := range list {
 		for _, key := range shown[0].Columns[p.column].keys {
 			row := []any{p.name, quantity(f.columns[p.column], key)}
 			for _, c := range shown {
 				row = append(row, c.Columns[p.column].Values[key])
 			}
-			table.add(row...)
+			table.Add(row...)
 		}
 	}
 	return table
 }
 
 // turned is a table of profiles with a row for each class where that is narrower.
-func (t *sheet) turned(noun string) *sheet {
-	if len(t.heads) <= mostBeside+3 || len(t.rows) > mostBeside+3 {
+func turned(t report.Table, noun string) report.Table {
+	if len(t.Columns) <= mostBeside+3 || len(t.Rows) > mostBeside+3 {
 		return t
 	}
-	turned := &sheet{caption: t.caption, heads: []string{noun}, open: t.open, low: t.low, high: t.high}
-	for _, row := range t.rows {
-		turned.heads = append(turned.heads, fmt.Sprint(row[0]))
+	across := report.Table{Caption: t.Caption, Columns: report.Columns(noun), Open: t.Open, Low: t.Low, High: t.High}
+	for _, row := range t.Rows {
+		across.Columns = append(across.Columns, report.Column{Name: row[0].String()})
 	}
-	for j, head := range t.heads[1:] {
-		cells := []any{head}
-		for _, row := range t.rows {
+	for j, head := range t.Columns[1:] {
+		cells := []any{head.Name}
+		for _, row := range t.Rows {
 			cells = append(cells, row[j+1])
 		}
-		turned.add(cells...)
+		across.Add(cells...)
 	}
-	return turned
+	return across
 }

@@ -4,24 +4,24 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/latent-go/latent/internal/htmlreport"
+	"github.com/latent-go/latent/report"
 )
 
 // mostPairs bounds the pairs of columns whose correlations are shown.
 const mostPairs = 20
 
 // correlationsSection shows how columns go together within the components, where their covariances are matrices.
-func (f *components) correlationsSection(shown []component) []htmlreport.Section {
+func (f *components) correlationsSection(shown []component) []report.Section {
 	if len(f.matrices) == 0 || len(f.columns) < 2 {
 		return nil
 	}
 	matrices := f.matrices[:min(len(f.matrices), len(shown))]
-	heads, groups := []string{"columns"}, []int(nil)
+	columns := report.Columns("columns")
 	text := "within a " + f.noun
 	if matrices[0].Component == 0 {
-		heads, text = append(heads, "all "+f.noun+"s"), "within the "+f.noun+"s, all of which share one covariance"
+		columns, text = append(columns, report.Columns("all "+f.noun+"s")...), "within the "+f.noun+"s, all of which share one covariance"
 	} else {
-		heads, groups = append(heads, numbered("", len(matrices))...), groupsAfter(1, len(matrices))
+		columns = append(columns, report.Classes(numbered("", len(matrices))...)...)
 	}
 	var pairs [][2]int
 	var sizes []float64
@@ -34,19 +34,19 @@ func (f *components) correlationsSection(shown []component) []htmlreport.Section
 			pairs, sizes = append(pairs, [2]int{j, i}), append(sizes, largest)
 		}
 	}
-	table := sheet{caption: "correlations " + text, heads: heads, groups: groups, open: true, low: "−1", high: "1"}
+	table := report.Table{Caption: "correlations " + text, Columns: columns, Open: true, Low: "−1", High: "1"}
 	for _, at := range byValue(sizes, upTo(0, len(pairs)-1))[:min(len(pairs), mostPairs)] {
 		i, j := pairs[at][0], pairs[at][1]
-		cells := []any{shortened(printable(f.columns[i].Name)) + ", " + shortened(printable(f.columns[j].Name))}
+		cells := []any{shortened(report.Printable(f.columns[i].Name)) + ", " + shortened(report.Printable(f.columns[j].Name))}
 		for _, m := range matrices {
 			r := m.correlation(i, j)
-			cells = append(cells, shaded{decimals(r), r})
+			cells = append(cells, report.Shaded(report.Decimals(r), r))
 		}
-		table.add(cells...)
+		table.Add(cells...)
 	}
-	list := section("Correlations within the "+f.noun+"s", nil, &table)
+	list := section("Correlations within the "+f.noun+"s", nil, table)
 	list[0].Text = fmt.Sprintf("How two columns go together among the rows of one %s, from −1 to 1; the standard deviations are in the profiles, the covariances in --format json.", f.noun) +
-		leftOut(len(pairs)-len(table.rows), "pair", "with weaker correlations")
+		leftOut(len(pairs)-len(table.Rows), "pair", "with weaker correlations")
 	list[0].Wide = len(matrices) > mostBeside
 	return list
 }

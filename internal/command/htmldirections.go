@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/latent-go/latent/internal/htmlreport"
+	"github.com/latent-go/latent/report"
 )
 
 // newPlane takes two columns as they are, and finds directions of more. ok is false where the numbers allow none.
@@ -37,7 +37,7 @@ func (f *components) newPlane(columns []int) (p plane, ok bool, err error) {
 		if -floats.Min(v) > floats.Max(v) {
 			floats.Scale(-1, v)
 		}
-		p.names[a] = fmt.Sprintf("direction %d (%s %s)", a+1, percentage(shares[a]), what)
+		p.names[a] = fmt.Sprintf("direction %d (%s %s)", a+1, report.Percentage(shares[a]), what)
 		p.directions = append(p.directions, v)
 		p.axes.SetCol(a, floats.DivTo(make([]float64, d), v, s.unit))
 	}
@@ -185,7 +185,7 @@ func (f *components) weighed(p plane) string {
 		}
 		var parts []string
 		for _, i := range byValue(sizes, upTo(0, len(v)-1))[:min(len(v), mostSaid)] {
-			parts = append(parts, called(f.columns[p.columns[i]])+" "+htmlreport.Fixed(v[i], 2))
+			parts = append(parts, called(f.columns[p.columns[i]])+" "+report.Fixed(v[i], 2))
 		}
 		texts = append(texts, fmt.Sprintf("direction %d %s", a+1, enumerated(parts)))
 	}

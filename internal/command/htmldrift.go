@@ -10,25 +10,25 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
-	"github.com/latent-go/latent/internal/htmlreport"
+	"github.com/latent-go/latent/report"
 )
 
 // html says how the rows of a table lie beside those of the fit.
-func (d *drift) html(in *input, model string, warnings []string) *htmlreport.Page {
+func (d *drift) html(in *input, model string, warnings []string) *report.Document {
 	d.draw()
-	finding := htmlreport.Section{Title: "What was found", Wide: true, Text: d.verdict()}
+	finding := report.Section{Title: "What was found", Wide: true, Text: d.verdict()}
 	for _, warning := range warnings {
 		finding.Warnings = append(finding.Warnings, in.shortly(warning))
 	}
 	if d.fault != nil {
-		finding.Warnings = append(finding.Warnings, printable("the model could draw no rows to compare these with: "+d.fault.Error()))
+		finding.Warnings = append(finding.Warnings, report.Printable("the model could draw no rows to compare these with: "+d.fault.Error()))
 	}
-	return &htmlreport.Page{
+	return &report.Document{
 		Title: isolated(in.title()),
-		Lead: fmt.Sprintf("%s beside the %s of %s rows that %s holds, by latent predict.", counted(int(d.now.rows), "new row"), d.m.Model, htmlreport.Readable(float64(d.m.N)),
-			isolated(printable(filepath.Base(model)))),
+		Lead: fmt.Sprintf("%s beside the %s of %s rows that %s holds, by latent predict.", counted(int(d.now.rows), "new row"), d.m.Model, report.Readable(float64(d.m.N)),
+			isolated(report.Printable(filepath.Base(model)))),
 		Foot:     "Made by latent predict --report.",
-		Sections: slices.Concat([]htmlreport.Section{finding}, d.sharesSection(), d.likelihoodSection(), d.columnsSection(), d.unlikeSection()),
+		Sections: slices.Concat([]report.Section{finding}, d.sharesSection(), d.likelihoodSection(), d.columnsSection(), d.unlikeSection()),
 	}
 }
 
@@ -73,9 +73,9 @@ func (d *drift) verdict() string {
 	const some, clear, few, many = 0.1, 0.5, 0.01, 0.05 // standard deviations of the log-likelihood, and parts of the rows
 	now := d.now.sum / d.now.rows
 	then, fitted := d.then()
-	text := fmt.Sprintf("The log-likelihood of a row is %s nats on average, and was %s in the fit.", cellText(nats(now)), cellText(nats(then)))
+	text := fmt.Sprintf("The log-likelihood of a row is %s nats on average, and was %s in the fit.", report.Nats(now).String(), report.Nats(then).String())
 	if !fitted {
-		text = fmt.Sprintf("The log-likelihood of a row is %s nats on average, and the model expects %s.", cellText(nats(now)), cellText(nats(then)))
+		text = fmt.Sprintf("The log-likelihood of a row is %s nats on average, and the model expects %s.", report.Nats(now).String(), report.Nats(then).String())
 	}
 	if d.expected.rows == 0 {
 		return text
@@ -95,12 +95,12 @@ func (d *drift) verdict() string {
 		said = "The new rows are likelier than those of the fit: they lie closer to what is typical of it."
 	case math.Abs(shift) > some:
 		said = fmt.Sprintf("The new rows do not differ clearly from those of the fit: the mean log-likelihood of %s is uncertain by ± %s nats (2 standard errors).",
-			counted(int(d.now.rows), "row"), cellText(nats(sure*sd)))
+			counted(int(d.now.rows), "row"), report.Nats(sure*sd).String())
 	}
-	text = fmt.Sprintf("%s %s %s of them are among the least likely %s of what the model expects.", said, text, percentage(strange), percentage(unlikely))
+	text = fmt.Sprintf("%s %s %s of them are among the least likely %s of what the model expects.", said, text, report.Percentage(strange), report.Percentage(unlikely))
 	if d.first >= 0 && len(d.now.shares) > 1 {
-		text += fmt.Sprintf(" %s of them belong to their %s with a probability of %v or more; the model expects %s.", percentage(d.now.clear/d.now.rows), d.noun(), clearly,
-			percentage(d.expected.clear/d.expected.rows))
+		text += fmt.Sprintf(" %s of them belong to their %s with a probability of %v or more; the model expects %s.", report.Percentage(d.now.clear/d.now.rows), d.noun(), clearly,
+			report.Percentage(d.expected.clear/d.expected.rows))
 	}
 	var moved []string
 	for _, m := range d.movements() {
@@ -116,7 +116,7 @@ func (d *drift) verdict() string {
 		text += " Moved most: " + enumerated(moved) + "."
 	}
 	if gaps := d.missing(); gaps > 0 {
-		text += fmt.Sprintf(" %s of the cells are missing: the rows that the model draws for comparison have the same gaps.", percentage(gaps))
+		text += fmt.Sprintf(" %s of the cells are missing: the rows that the model draws for comparison have the same gaps.", report.Percentage(gaps))
 	}
 	return text
 }
@@ -134,18 +134,18 @@ func (d *drift) missing() float64 {
 func (d *drift) moved(m movement) string {
 	c := d.m.Columns[m.column]
 	if len(c.Levels) > 0 {
-		return fmt.Sprintf("%s (%s of the rows have another level)", called(c), percentage(m.by))
+		return fmt.Sprintf("%s (%s of the rows have another level)", called(c), report.Percentage(m.by))
 	}
 	way := "higher"
 	if m.by < 0 {
 		way = "lower"
 	}
-	return fmt.Sprintf("%s (%s by %s standard deviations)", called(c), way, htmlreport.Fixed(math.Abs(m.by), 2))
+	return fmt.Sprintf("%s (%s by %s standard deviations)", called(c), way, report.Fixed(math.Abs(m.by), 2))
 }
 
 // withSign writes a change.
 func withSign(v float64, decimals int) string {
-	text := htmlreport.Fixed(v, decimals)
+	text := report.Fixed(v, decimals)
 	if v > 0 {
 		return "+" + text
 	}
@@ -161,52 +161,52 @@ func (d *drift) noun() string {
 }
 
 // sharesSection compares the shares of the components.
-func (d *drift) sharesSection() []htmlreport.Section {
+func (d *drift) sharesSection() []report.Section {
 	if d.first < 0 || len(d.m.Components) != len(d.now.shares) || len(d.now.shares) < 2 {
 		return nil
 	}
 	noun := d.noun()
-	table := sheet{caption: "shares", heads: []string{noun, "in the fit", "now", "change"}, open: true, low: "smaller", high: "larger"}
+	table := report.Table{Caption: "shares", Columns: report.Columns(noun, "in the fit", "now", "change"), Open: true, Low: "smaller", High: "larger"}
 	for k, c := range d.m.Components[:min(len(d.m.Components), mostRows)] {
 		now := d.now.shares[k] / d.now.rows
 		change := now - float64(c.Weight)
-		table.add(k+1, share(c.Weight), share(now), shaded{withSign(100*change, 1) + " points", max(-1, min(1, 5*change))})
+		table.Add(k+1, report.Share(c.Weight), report.Share(now), report.Shaded(withSign(100*change, 1)+" points", max(-1, min(1, 5*change))))
 	}
-	chart := htmlreport.Chart{Title: capital(noun) + "s then and now", XName: noun, Names: numbered("", len(table.rows)),
+	chart := report.Chart{Title: capital(noun) + "s then and now", XName: noun, Names: numbered("", len(table.Rows)),
 		About:  fmt.Sprintf("The share of the rows in each %s, by their probabilities.", noun) + leftOut(len(d.m.Components)-mostRows, noun, ""),
-		Panels: []htmlreport.Panel{{Name: "share of the rows", Bars: true, Height: 200, Series: slices.Concat(table.series("in the fit", 1), table.series("now", 2))}}}
-	return section(chart.Title, chart.Figure(), &table)
+		Panels: []report.Panel{{Name: "share of the rows", Bars: true, Height: 200, Series: slices.Concat(table.Series("in the fit", 1), table.Series("now", 2))}}}
+	return section(chart.Title, chart, table)
 }
 
 // likelihoodSection compares the log-likelihoods of rows.
-func (d *drift) likelihoodSection() []htmlreport.Section {
-	table := sheet{caption: "quantiles of the log-likelihood", heads: []string{"of the rows", "expected", "now"}, open: true}
+func (d *drift) likelihoodSection() []report.Section {
+	table := report.Table{Caption: "quantiles of the log-likelihood", Columns: report.Columns("of the rows", "expected", "now"), Open: true}
 	for _, p := range []float64{unlikely, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99} {
-		table.add(fmt.Sprintf("%v %% are below", 100*p), nats(d.expected.logs.quantile(p)), nats(d.now.logs.quantile(p)))
+		table.Add(fmt.Sprintf("%v %% are below", 100*p), report.Nats(d.expected.logs.quantile(p)), report.Nats(d.now.logs.quantile(p)))
 	}
-	table.add("mean", nats(d.expected.sum/d.expected.rows), nats(d.now.sum/d.now.rows))
-	chart := htmlreport.Chart{Title: "How likely the rows are", XName: "log-likelihood of a row, nats",
+	table.Add("mean", report.Nats(d.expected.sum/d.expected.rows), report.Nats(d.now.sum/d.now.rows))
+	chart := report.Chart{Title: "How likely the rows are", XName: "log-likelihood of a row, nats",
 		About: fmt.Sprintf("The new rows beside %s drawn from the model, which are what it expects. What is far to the left is unlike them.", counted(int(d.expected.rows), "row"))}
 	low, high := d.now.logs.quantile(0.005), max(d.now.logs.quantile(1), finiteOr(d.expected.logs.quantile(1), math.Inf(-1)))
 	low = min(low, finiteOr(d.threshold(), math.Inf(1)))
 	if !(high > low) {
-		return section(chart.Title, nil, &table)
+		return section(chart.Title, nil, table)
 	}
 	const steps = 40
 	edges := floats.Span(make([]float64, steps+1), low, high)
 	now, expected := densities(d.now.logs.kept, edges), densities(d.expected.logs.kept, edges)
-	panel := htmlreport.Panel{Name: "density", Height: 200, BinsName: "the new rows", Series: []htmlreport.Series{{Name: "expected by the model"}}}
+	panel := report.Panel{Name: "density", Height: 200, BinsName: "the new rows", Series: []report.Series{{Name: "expected by the model"}}}
 	for i := range steps {
 		chart.X = append(chart.X, (edges[i]+edges[i+1])/2)
-		panel.Bins = append(panel.Bins, htmlreport.Bin{From: edges[i], To: edges[i+1], Height: now[i],
-			Tip: fmt.Sprintf("%s to %s\n%s of the rows", htmlreport.Readable(edges[i]), htmlreport.Readable(edges[i+1]), percentage(now[i]*(edges[i+1]-edges[i])))})
+		panel.Bins = append(panel.Bins, report.Bin{From: edges[i], To: edges[i+1], Height: now[i],
+			Tip: fmt.Sprintf("%s to %s\n%s of the rows", report.Readable(edges[i]), report.Readable(edges[i+1]), report.Percentage(now[i]*(edges[i+1]-edges[i])))})
 	}
 	panel.Series[0].Y = expected
 	if len(d.expected.logs.kept) == 0 {
 		panel.Series = nil
 	}
-	chart.Panels = []htmlreport.Panel{panel}
-	return section(chart.Title, chart.Figure(), &table)
+	chart.Panels = []report.Panel{panel}
+	return section(chart.Title, chart, table)
 }
 
 // densities are those of values in bins; what is outside counts, and is in none.
@@ -226,15 +226,15 @@ func densities(values, edges []float64) []float64 {
 }
 
 // columnsSection lists the columns, those that moved most first.
-func (d *drift) columnsSection() []htmlreport.Section {
+func (d *drift) columnsSection() []report.Section {
 	moves := d.movements()
-	measured := sheet{caption: "means ± standard deviations", heads: []string{"column", "expected", "now", "moved, in sd", "missing"}, open: true, low: "lower by 1 sd", high: "higher by 1 sd"}
-	levels := sheet{caption: "levels", heads: []string{"column", "level that changed most", "expected", "now", "rows with another level", "missing"}, open: true, high: "all rows"}
+	measured := report.Table{Caption: "means ± standard deviations", Columns: report.Columns("column", "expected", "now", "moved, in sd", "missing"), Open: true, Low: "lower by 1 sd", High: "higher by 1 sd"}
+	levels := report.Table{Caption: "levels", Columns: report.Columns("column", "level that changed most", "expected", "now", "rows with another level", "missing"), Open: true, High: "all rows"}
 	for _, m := range moves[:min(len(moves), mostProfiles)] {
 		c, now, then := d.m.Columns[m.column], d.now.columns[m.column], d.expected.columns[m.column]
-		missing := share(now.missing / d.now.rows)
+		missing := report.Share(now.missing / d.now.rows)
 		if now.levels == nil {
-			measured.add(c.Name, spreadCell(c, spread{number(then.mean), number(then.sd())}), spreadCell(c, spread{number(now.mean), number(now.sd())}), shaded{withSign(m.by, 2), max(-1, min(1, m.by))}, missing)
+			measured.Add(c.Name, spread(c, then.mean, then.sd()), spread(c, now.mean, now.sd()), report.Shaded(withSign(m.by, 2), max(-1, min(1, m.by))), missing)
 			continue
 		}
 		change := make([]float64, len(now.levels))
@@ -242,18 +242,13 @@ func (d *drift) columnsSection() []htmlreport.Section {
 			change[l] = math.Abs(now.levels[l]/now.n - then.levels[l]/then.n)
 		}
 		most := floats.MaxIdx(change)
-		levels.add(c.Name, c.Levels[most], share(then.levels[most]/then.n), share(now.levels[most]/now.n), shaded{share(m.by), m.by}, missing)
+		levels.Add(c.Name, c.Levels[most], report.Share(then.levels[most]/then.n), report.Share(now.levels[most]/now.n), report.Shaded(report.Share(m.by), m.by), missing)
 	}
-	var sheets []*sheet
-	for _, t := range []*sheet{&measured, &levels} {
-		if len(t.rows) > 0 {
-			sheets = append(sheets, t)
-		}
-	}
-	if len(sheets) == 0 {
+	tables := slices.DeleteFunc([]report.Table{measured, levels}, func(t report.Table) bool { return len(t.Rows) == 0 })
+	if len(tables) == 0 {
 		return nil
 	}
-	list := section("Columns then and now", nil, sheets...)
+	list := section("Columns then and now", nil, tables...)
 	list[0].Wide = true
 	list[0].Text = fmt.Sprintf("What the model expects, from %s drawn from it, beside the new rows: the columns that moved most come first.", counted(int(d.expected.rows), "row")) +
 		leftOut(len(moves)-mostProfiles, "column", "which moved less")
@@ -261,29 +256,29 @@ func (d *drift) columnsSection() []htmlreport.Section {
 }
 
 // unlikeSection lists the rows that are least like what the model expects.
-func (d *drift) unlikeSection() []htmlreport.Section {
-	table := sheet{caption: "least likely rows", heads: []string{"row", "log-likelihood", "farthest in", "value", "from the mean"}, open: true}
+func (d *drift) unlikeSection() []report.Section {
+	table := report.Table{Caption: "least likely rows", Columns: report.Columns("row", "log-likelihood", "farthest in", "value", "from the mean"), Open: true}
 	for _, one := range d.unlike {
 		if !(one.log < cmp.Or(d.threshold(), math.Inf(-1))) {
 			continue
 		}
-		cells := []any{one.row + 1, nats(one.log)}
+		cells := []any{one.row + 1, report.Nats(one.log)}
 		if j, by := d.farthest(one.x); j >= 0 {
 			cells = append(cells, d.m.Columns[j].Name, one.x[j], withSign(by, 1)+" sd")
 		} else {
-			cells = append(cells, htmlreport.Missing, htmlreport.Missing, htmlreport.Missing)
+			cells = append(cells, report.Missing, report.Missing, report.Missing)
 		}
-		table.add(cells...)
+		table.Add(cells...)
 	}
-	list := htmlreport.Section{Title: "Rows unlike those of the fit", Wide: true}
-	if len(table.rows) == 0 {
+	list := report.Section{Title: "Rows unlike those of the fit", Wide: true}
+	if len(table.Rows) == 0 {
 		list.Text = "There are none."
-		return []htmlreport.Section{list}
+		return []report.Section{list}
 	}
-	list.Tables = []htmlreport.Table{table.table()}
-	list.Text = fmt.Sprintf("Rows whose log-likelihood is below %s nats, which is that of the least likely %s of the rows that the model expects; the least likely first.", cellText(nats(d.threshold())), percentage(unlikely))
-	if len(table.rows) == mostUnlike {
+	list.Tables = []report.Table{table}
+	list.Text = fmt.Sprintf("Rows whose log-likelihood is below %s nats, which is that of the least likely %s of the rows that the model expects; the least likely first.", report.Nats(d.threshold()).String(), report.Percentage(unlikely))
+	if len(table.Rows) == mostUnlike {
 		list.Text += fmt.Sprintf(" The first %d are listed.", mostUnlike)
 	}
-	return []htmlreport.Section{list}
+	return []report.Section{list}
 }

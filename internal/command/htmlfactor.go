@@ -6,7 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
-	"github.com/latent-go/latent/internal/htmlreport"
+	"github.com/latent-go/latent/report"
 )
 
 // axes are the factors, whose strength is that of standardised loadings.
@@ -15,16 +15,16 @@ func (v factorView) axes(file factorFile) axes {
 }
 
 // finding says how much of the variance the factors explain, and what each of them moves.
-func (v factorView) finding(file factorFile) htmlreport.Section {
+func (v factorView) finding(file factorFile) report.Section {
 	a := v.axes(file)
 	text := fmt.Sprintf("%s: %s of the variance of %s, each counted alike, is along %s; the rest is noise of each column.", capital(counted(file.K, "factor")),
-		percentage(floats.Sum(a.shares)), counted(file.D, "column"), plural(file.K, "it", "them"))
-	return htmlreport.Section{Text: text + leftOut(a.k-mostItems, "factor", "of less variance"), Items: a.items()}
+		report.Percentage(floats.Sum(a.shares)), counted(file.D, "column"), plural(file.K, "it", "them"))
+	return report.Section{Text: text + leftOut(a.k-mostItems, "factor", "of less variance"), Items: a.items()}
 }
 
 // loadingsSection shows the standardised loadings, with their standard errors where there are some, the columns that belong to one factor
 // together.
-func (v factorView) loadingsSection(file factorFile, errs []float64) []htmlreport.Section {
+func (v factorView) loadingsSection(file factorFile, errs []float64) []report.Section {
 	a, communalities := v.axes(file), file.Communalities()
 	columns := a.sorted(chosen(communalities, mostProfiles))
 	k := min(file.K, mostRows)
@@ -35,44 +35,44 @@ func (v factorView) loadingsSection(file factorFile, errs []float64) []htmlrepor
 	about += leftOut(file.D-len(columns), "column", "which the factors explain least") + leftOut(file.K-k, "factor", "")
 	table := a.cells("loadings", columns, k, func(j, l int) any {
 		if errs != nil {
-			return spread{number(a.strength[j*a.k+l]), number(errs[j*a.k+l])}
+			return report.Spread(number(a.strength[j*a.k+l]), number(errs[j*a.k+l]))
 		}
 		return a.strength[j*a.k+l]
 	})
-	table.heads, table.groups = append(table.heads, "communality"), append(table.groups, -1)
+	table.Columns = append(table.Columns, report.Columns("communality")...)
 	for i, j := range columns {
-		table.rows[i] = append(table.rows[i], share(communalities[j]))
+		table.Rows[i] = append(table.Rows[i], report.Share(communalities[j]))
 	}
 	sum := []any{"variance explained"}
 	for _, part := range a.shares[:k] {
-		sum = append(sum, share(part))
+		sum = append(sum, report.Share(part))
 	}
-	table.add(append(sum, share(floats.Sum(a.shares)))...)
+	table.Add(append(sum, report.Share(floats.Sum(a.shares)))...)
 	heat := a.heat("Loadings", about, columns, k, func(j, l int) string { return fmt.Sprintf("%.4f", a.strength[j*a.k+l]) })
-	sheets := []*sheet{table}
+	tables := []report.Table{table}
 	if file.oblique() {
-		sheets = append(sheets, file.correlations(k))
+		tables = append(tables, file.correlations(k))
 	}
-	list := section("Loadings", heat, sheets...)
+	list := section("Loadings", heat, tables...)
 	a.place(&list[0], about)
 	return list
 }
 
 // correlations is a table of those of the first k factors.
-func (f factorFile) correlations(k int) *sheet {
-	table := &sheet{caption: "correlations of the factors", heads: append([]string{"factor"}, numbered("factor ", k)...), open: true, low: "−1", high: "1"}
+func (f factorFile) correlations(k int) report.Table {
+	table := report.Table{Caption: "correlations of the factors", Columns: report.Columns(append([]string{"factor"}, numbered("factor ", k)...)...), Open: true, Low: "−1", High: "1"}
 	for i, list := range f.Rotation.Correlations[:k] {
 		row := []any{i + 1}
 		for _, c := range list[:k] {
-			row = append(row, shaded{c, c})
+			row = append(row, report.Shaded(c, c))
 		}
-		table.add(row...)
+		table.Add(row...)
 	}
 	return table
 }
 
 // screeSection shows by how much each factor raises the log-likelihood, beside what gFIC charges for it.
-func (v factorView) screeSection(file factorFile) []htmlreport.Section {
+func (v factorView) screeSection(file factorFile) []report.Section {
 	if v.solutions == nil {
 		return nil
 	}
@@ -83,15 +83,15 @@ func (v factorView) screeSection(file factorFile) []htmlreport.Section {
 		cost -= (d + (n-d)*math.Log1p(-d/n)) / 2
 		charged = "gFIC"
 	}
-	table := sheet{caption: "gain and cost of a factor, in nats", heads: []string{"factor", "gain", "cost", "log-likelihood"}}
+	table := report.Table{Caption: "gain and cost of a factor, in nats", Columns: report.Columns("factor", "gain", "cost", "log-likelihood")}
 	for k := 1; k <= v.solutions.Max(); k++ {
-		table.add(k, v.solutions.LogLikelihood(k)-v.solutions.LogLikelihood(k-1), cost, v.solutions.LogLikelihood(k))
+		table.Add(k, v.solutions.LogLikelihood(k)-v.solutions.LogLikelihood(k-1), cost, v.solutions.LogLikelihood(k))
 	}
-	chart := htmlreport.Chart{
-		Title: "Scree", XName: "factor", Names: numbered("", len(table.rows)),
+	chart := report.Chart{
+		Title: "Scree", XName: "factor", Names: numbered("", len(table.Rows)),
 		About: fmt.Sprintf("By how many nats each further factor raises the highest log-likelihood, and what %s charges for it, %s nats: a factor is worth its cost while its bar is above the line.", charged, digits(cost)),
-		Panels: []htmlreport.Panel{{Name: "nats, log scale", Height: 220, Bars: true, Log: true, Series: table.series("gain", 1),
-			Levels: []htmlreport.Level{{Name: "cost", Value: cost}}}},
+		Panels: []report.Panel{{Name: "nats, log scale", Height: 220, Bars: true, Log: true, Series: table.Series("gain", 1),
+			Levels: []report.Level{{Name: "cost", Value: cost}}}},
 	}
-	return section(chart.Title, chart.Figure(), &table)
+	return section(chart.Title, chart, table)
 }

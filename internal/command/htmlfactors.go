@@ -8,8 +8,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
-	"github.com/latent-go/latent/internal/htmlreport"
 	"github.com/latent-go/latent/models/bpca"
+	"github.com/latent-go/latent/report"
 )
 
 const (
@@ -46,10 +46,10 @@ func pcaAxes(noun string, p *bpca.Parameters, names []string) axes {
 }
 
 // items say of each dimension how much of the variance is along it, and which columns it moves.
-func (a axes) items() (list []htmlreport.Item) {
+func (a axes) items() (list []report.Item) {
 	for k := range min(a.k, mostItems) {
-		list = append(list, htmlreport.Item{Group: k, Name: fmt.Sprintf("%s %d", capital(a.noun), k+1),
-			Size: percentage(a.shares[k]) + " of the variance", Share: a.shares[k], Text: a.about(k, "One standard deviation more of it")})
+		list = append(list, report.Item{Group: k, Name: fmt.Sprintf("%s %d", capital(a.noun), k+1),
+			Size: report.Percentage(a.shares[k]) + " of the variance", Share: a.shares[k], Text: a.about(k, "One standard deviation more of it")})
 	}
 	return list
 }
@@ -64,7 +64,7 @@ func (a axes) about(k int, does string) string {
 	var said []string
 	for _, j := range byValue(size, chosen(size, most)) {
 		if size[j] >= share*floats.Max(size) {
-			said = append(said, fmt.Sprintf("%s %s", isolated(printable(a.names[j])), signed(a.loadings[j*a.k+k])))
+			said = append(said, fmt.Sprintf("%s %s", isolated(report.Printable(a.names[j])), signed(a.loadings[j*a.k+k])))
 		}
 	}
 	return does + ": " + enumerated(said) + "."
@@ -72,7 +72,7 @@ func (a axes) about(k int, does string) string {
 
 // signed is a number with its sign, as a person reads it.
 func signed(v float64) string {
-	text := htmlreport.Readable(v)
+	text := report.Readable(v)
 	if v > 0 {
 		text = "+" + text
 	}
@@ -99,64 +99,63 @@ func (a axes) sorted(columns []int) []int {
 }
 
 // cells is a table of some columns with their loadings on the first k dimensions, shaded by strength.
-func (a axes) cells(caption string, columns []int, k int, value func(j, l int) any) *sheet {
-	table := &sheet{caption: caption, heads: append([]string{"column"}, numbered(a.noun+" ", k)...), open: k <= mostShaded, low: "−1", high: "1"}
-	table.groups = append([]int{-1}, upTo(0, k-1)...)
+func (a axes) cells(caption string, columns []int, k int, value func(j, l int) any) report.Table {
+	table := report.Table{Caption: caption, Columns: append(report.Columns("column"), report.Classes(numbered(a.noun+" ", k)...)...), Open: k <= mostShaded, Low: "−1", High: "1"}
 	for _, j := range columns {
 		row := []any{a.names[j]}
 		for l := range k {
-			row = append(row, shaded{value(j, l), a.strength[j*a.k+l]})
+			row = append(row, report.Shaded(value(j, l), a.strength[j*a.k+l]))
 		}
-		table.add(row...)
+		table.Add(row...)
 	}
 	return table
 }
 
 // heat draws the strengths of those columns, where a table has no room for them.
-func (a axes) heat(title, about string, columns []int, k int, text func(j, l int) string) *htmlreport.Figure {
+func (a axes) heat(title, about string, columns []int, k int, text func(j, l int) string) report.Figure {
 	if k <= mostShaded {
 		return nil
 	}
-	heat := htmlreport.Heat{Title: title, Columns: numbered("", k), ColumnsName: a.noun, Low: "−1", High: "1", Root: true, About: about}
+	heat := report.Heat{Title: title, Columns: numbered("", k), ColumnsName: a.noun, Low: "−1", High: "1", Root: true, About: about}
 	for _, j := range columns {
 		var shades []float64
 		var texts []string
 		for l := range k {
 			shades, texts = append(shades, a.strength[j*a.k+l]), append(texts, text(j, l))
 		}
-		heat.Rows, heat.Shade, heat.Texts = append(heat.Rows, printable(a.names[j])), append(heat.Shade, shades), append(heat.Texts, texts)
+		heat.Rows, heat.Shade, heat.Texts = append(heat.Rows, report.Printable(a.names[j])), append(heat.Shade, shades), append(heat.Texts, texts)
 	}
-	return heat.Figure()
+	return heat
 }
 
 // finding says how much of the variance the dimensions hold, and what each of them moves.
-func (a axes) finding(noise float64) htmlreport.Section {
+func (a axes) finding(noise float64) report.Section {
 	all := floats.Sum(a.shares)
 	text := fmt.Sprintf("%s: %s of the variance of %s is along %s; the rest is noise, of standard deviation %s in every column.", capital(counted(a.k, a.noun)),
-		percentage(all), counted(len(a.names), "column"), plural(a.k, "it", "them"), htmlreport.Readable(math.Sqrt(noise)))
-	return htmlreport.Section{Text: text + leftOut(a.k-mostItems, a.noun, "of less variance"), Items: a.items()}
+		report.Percentage(all), counted(len(a.names), "column"), plural(a.k, "it", "them"), report.Readable(math.Sqrt(noise)))
+	return report.Section{Text: text + leftOut(a.k-mostItems, a.noun, "of less variance"), Items: a.items()}
 }
 
 // spectrumSection shows the share of the variance along each latent dimension, beside that of the noise along any direction.
-func spectrumSection(p *bpca.Parameters) []htmlreport.Section {
+func spectrumSection(p *bpca.Parameters) []report.Section {
 	shares := p.Explained()
 	all := floats.Sum(shares)
 	noise := (1 - all) / float64(p.D)
-	table := sheet{caption: "variance explained", heads: []string{"dimension", "share", "cumulative"}}
+	table := report.Table{Caption: "variance explained", Columns: report.Columns("dimension", "share", "cumulative")}
 	for k, sum := range floats.CumSum(make([]float64, p.K), shares)[:min(p.K, mostIterations)] {
-		table.add(k+1, share(shares[k]), share(sum))
+		table.Add(k+1, report.Share(shares[k]), report.Share(sum))
 	}
-	chart := htmlreport.Chart{
-		Title: "Spectrum", XName: "dimension", Names: numbered("", len(table.rows)),
-		About: fmt.Sprintf("%s of the variance is along %s; the rest is noise, %s along each of the %s, the dashed line.", percentage(all), counted(p.K, "dimension"), percentage(noise), counted(p.D, "direction")),
-		Panels: []htmlreport.Panel{{Name: "share of the variance, log scale", Height: 220, Bars: true, Log: true, Series: table.series("share", 1),
-			Levels: []htmlreport.Level{{Name: "noise along a direction", Value: noise}}}},
+	chart := report.Chart{
+		Title: "Spectrum", XName: "dimension", Names: numbered("", len(table.Rows)),
+		About: fmt.Sprintf("%s of the variance is along %s; the rest is noise, %s along each of the %s, the dashed line.", report.Percentage(all), counted(p.K, "dimension"), report.Percentage(noise), counted(p.D, "direction")),
+		Panels: []report.Panel{{Name: "share of the variance, log scale", Height: 220, Bars: true, Log: true, Series: table.Series("share", 1),
+			Levels: []report.Level{{Name: "noise along a direction", Value: noise}}}},
 	}
-	return section(chart.Title, chart.Figure(), &table)
+	return section(chart.Title, chart, table)
 }
 
 // loadingsSection shows W, the columns that belong to one dimension together.
-func loadingsSection(noun string, p *bpca.Parameters, names []string) []htmlreport.Section {
+func loadingsSection(noun string, p *bpca.Parameters, names []string) []report.Section {
 	a := pcaAxes(noun, p, names)
 	explained := make([]float64, p.D)
 	for j := range explained {
@@ -169,7 +168,7 @@ func loadingsSection(noun string, p *bpca.Parameters, names []string) []htmlrepo
 	about := fmt.Sprintf("What one standard deviation of a %s adds to each column, in its units. The colour is the correlation of the two under the model. Columns stand by the %[1]s that they are most about.", noun) +
 		leftOut(p.D-len(columns), "column", "which the "+noun+"s explain least") + leftOut(p.K-k, "weaker "+noun, "")
 	heat := a.heat("Loadings", about, columns, k, func(j, l int) string {
-		return fmt.Sprintf("%s (correlation %.3f)", htmlreport.Readable(loading(j, l)), a.strength[j*a.k+l])
+		return fmt.Sprintf("%s (correlation %.3f)", report.Readable(loading(j, l)), a.strength[j*a.k+l])
 	})
 	list := section("Loadings", heat, a.cells("loadings", columns, k, func(j, l int) any { return loading(j, l) }))
 	a.place(&list[0], about)
@@ -177,7 +176,7 @@ func loadingsSection(noun string, p *bpca.Parameters, names []string) []htmlrepo
 }
 
 // place says what a table without a figure shows, and gives it the width that its columns take.
-func (a axes) place(s *htmlreport.Section, about string) {
+func (a axes) place(s *report.Section, about string) {
 	const most = 2 // columns of dimensions that half a page has room for
 	if s.Figure == nil {
 		s.Text, s.Wide = about, a.k > most
@@ -198,44 +197,46 @@ func leftOut(n int, thing, which string) string {
 }
 
 // finding says the rank, the noise and what each factor moves; p is nil at rank 0.
-func (file factorsFile) finding(in *input, p *bpca.Parameters) (list htmlreport.Section) {
+func (file factorsFile) finding(in *input, p *bpca.Parameters) (list report.Section) {
 	if p == nil {
-		return htmlreport.Section{Text: "Nothing stands out from the noise. The rank is 0."}
+		return report.Section{Text: "Nothing stands out from the noise. The rank is 0."}
 	}
 	return pcaAxes("factor", p, in.Names).finding(file.Noise)
 }
 
 // sections draw the loadings, and the singular values before and after shrinkage.
-func (file factorsFile) sections(in *input, p *bpca.Parameters) []htmlreport.Section {
+func (file factorsFile) sections(in *input, p *bpca.Parameters) []report.Section {
 	edge := math.Sqrt(file.Noise) * (math.Sqrt(float64(in.Rows())) + math.Sqrt(float64(in.Cols())))
 	text := fmt.Sprintf("Rank %d. Noise variance %s, standard deviation %s: the largest singular value of a matrix of such noise alone is about %s.",
-		file.K, htmlreport.Readable(file.Noise), htmlreport.Readable(math.Sqrt(file.Noise)), htmlreport.Readable(edge))
-	rank := sheet{caption: "rank and noise", heads: []string{"number", "value"}, rows: [][]any{{"rank", file.K}, {"noise variance", file.Noise}}}
+		file.K, report.Readable(file.Noise), report.Readable(math.Sqrt(file.Noise)), report.Readable(edge))
+	rank := report.Table{Caption: "rank and noise", Columns: report.Columns("number", "value")}
+	rank.Add("rank", file.K)
+	rank.Add("noise variance", file.Noise)
 	if file.K == 0 {
-		list := section("Rank and noise", nil, &rank)
+		list := section("Rank and noise", nil, rank)
 		list[0].Text = text
 		return list
 	}
 	about := fmt.Sprintf("Singular values of the matrix and what shrinkage leaves of them, for the %s kept; beside them the edge of the noise, about σ(√rows + √columns).", counted(file.K, "factor"))
-	table := sheet{caption: "singular values", heads: []string{"factor", "before", "after shrinkage"}}
+	table := report.Table{Caption: "singular values", Columns: report.Columns("factor", "before", "after shrinkage")}
 	for k, shrunk := range file.Shrunk[:min(len(file.Shrunk), mostIterations)] {
 		before := math.NaN()
 		if k < len(file.Singular) {
 			before = file.Singular[k]
 		}
-		table.add(k+1, before, shrunk)
+		table.Add(k+1, before, shrunk)
 	}
-	series := slices.Concat(table.series("before", 1), table.series("after", 2))
+	series := slices.Concat(table.Series("before", 1), table.Series("after", 2))
 	if len(file.Singular) == 0 {
 		about = fmt.Sprintf("Singular values of E[BAᵀ], after shrinkage, for the %s kept; iterations do not know those of the matrix.", counted(file.K, "factor"))
 		series = series[1:]
 	}
-	chart := htmlreport.Chart{
-		Title: "Singular values", About: about, XName: "factor", Names: numbered("", len(table.rows)),
-		Panels: []htmlreport.Panel{{Name: "singular value, log scale", Height: 220, Bars: true, Log: true, Series: series,
-			Levels: []htmlreport.Level{{Name: "edge of the noise", Value: edge}}}},
+	chart := report.Chart{
+		Title: "Singular values", About: about, XName: "factor", Names: numbered("", len(table.Rows)),
+		Panels: []report.Panel{{Name: "singular value, log scale", Height: 220, Bars: true, Log: true, Series: series,
+			Levels: []report.Level{{Name: "edge of the noise", Value: edge}}}},
 	}
-	list := section("Rank and noise", chart.Figure(), &rank, &table)
+	list := section("Rank and noise", chart, rank, table)
 	list[0].Text = text
 	return append(loadingsSection("factor", p, in.Names), list...)
 }

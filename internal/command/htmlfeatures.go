@@ -5,11 +5,11 @@ import (
 	"math"
 	"slices"
 
-	"github.com/latent-go/latent/internal/htmlreport"
+	"github.com/latent-go/latent/report"
 )
 
 // sections draw what each feature adds, and which features rows have together.
-func (v featuresView) sections(*input) ([]htmlreport.Section, error) {
+func (v featuresView) sections(*input) ([]report.Section, error) {
 	return slices.Concat(v.additions(), v.together()), nil
 }
 
@@ -37,19 +37,19 @@ func (v featuresView) signal(j int) (sum float64) {
 func (v featuresView) spread(j int) float64 { return math.Sqrt(v.signal(j) + v.NoiseOf(j)) }
 
 // finding says how many features there are, and of each how many rows have it and what it adds to them.
-func (v featuresView) finding(in *input) (htmlreport.Section, error) {
+func (v featuresView) finding(in *input) (report.Section, error) {
 	a := v.axes()
-	list := htmlreport.Section{Text: fmt.Sprintf("%s: a row has any of them, and is the sum of what each that it has adds to a row without.", capital(counted(v.K, "feature"))) +
+	list := report.Section{Text: fmt.Sprintf("%s: a row has any of them, and is the sum of what each that it has adds to a row without.", capital(counted(v.K, "feature"))) +
 		leftOut(v.K-mostItems, "feature", "of less variance")}
 	for k := range min(v.K, mostItems) {
-		list.Items = append(list.Items, htmlreport.Item{Group: k, Name: fmt.Sprintf("Feature %d", k+1), Share: v.On[k],
-			Size: percentage(v.On[k]) + " of the rows", Text: a.about(k, "Rows that have it")})
+		list.Items = append(list.Items, report.Item{Group: k, Name: fmt.Sprintf("Feature %d", k+1), Share: v.On[k],
+			Size: report.Percentage(v.On[k]) + " of the rows", Text: a.about(k, "Rows that have it")})
 	}
 	return list, nil
 }
 
 // additions is W: a cell's colour is what a feature adds in standard deviations of the column under the model.
-func (v featuresView) additions() []htmlreport.Section {
+func (v featuresView) additions() []report.Section {
 	a := v.axes()
 	explained := make([]float64, v.D)
 	for j := range explained {
@@ -63,45 +63,45 @@ func (v featuresView) additions() []htmlreport.Section {
 		return fmt.Sprintf("%s (%+.2f sd)", signed(w), w/v.spread(j))
 	})
 	table := a.cells("what each feature adds to each column", columns, k, func(j, l int) any { return v.Loadings[j*v.K+l] })
-	table.low, table.high = "−2 sd", "2 sd"
-	table.heads, table.groups = append(table.heads, "without any", "noise sd"), append(table.groups, -1, -1)
+	table.Low, table.High = "−2 sd", "2 sd"
+	table.Columns = append(table.Columns, report.Columns("without any", "noise sd")...)
 	for i, j := range columns {
-		table.rows[i] = append(table.rows[i], v.Offset[j], math.Sqrt(v.NoiseOf(j)))
+		table.Rows[i] = append(table.Rows[i], report.Of(v.Offset[j]), report.Of(math.Sqrt(v.NoiseOf(j))))
 	}
 	rows := []any{"share of the rows"}
 	for _, on := range v.On[:k] {
-		rows = append(rows, share(on))
+		rows = append(rows, report.Share(on))
 	}
-	table.add(append(rows, "", "")...)
+	table.Add(append(rows, "", "")...)
 	list := section("What features add", heat, table)
 	a.place(&list[0], about)
 	return list
 }
 
 // together shows which features rows have together more or less often than by chance.
-func (v featuresView) together() []htmlreport.Section {
+func (v featuresView) together() []report.Section {
 	k := min(v.K, mostRows)
 	about := "The share of the rows that have two features, and on the diagonal each. The colour is the correlation of the two over the rows: the model takes them for independent." + leftOut(v.K-k, "weaker feature", "")
-	heat := htmlreport.Heat{Title: "Features together", Rows: numbered("", k), Columns: numbered("", k), ColumnsName: "feature", Low: "−1", High: "1", About: about}
-	table := sheet{caption: "shares of rows that have two features", heads: append([]string{"feature"}, numbered("feature ", k)...), open: k <= mostShaded, low: "−1", high: "1", groups: append([]int{-1}, upTo(0, k-1)...)}
+	heat := report.Heat{Title: "Features together", Rows: numbered("", k), Columns: numbered("", k), ColumnsName: "feature", Low: "−1", High: "1", About: about}
+	table := report.Table{Caption: "shares of rows that have two features", Columns: append(report.Columns("feature"), report.Classes(numbered("feature ", k)...)...), Open: k <= mostShaded, Low: "−1", High: "1"}
 	for i := range k {
 		row, shades, texts := []any{i + 1}, []float64{}, []string{}
 		for j := range k {
 			part, shade := v.Together[i][j], 0.0
-			text := percentage(part) + " of the rows"
+			text := report.Percentage(part) + " of the rows"
 			if i != j {
 				shade = v.correlation(i, j)
 				text = fmt.Sprintf("%s, correlation %.3f", text, shade)
 			}
-			row, shades, texts = append(row, shaded{share(part), shade}), append(shades, shade), append(texts, text)
+			row, shades, texts = append(row, report.Shaded(report.Share(part), shade)), append(shades, shade), append(texts, text)
 		}
 		heat.Shade, heat.Texts = append(heat.Shade, shades), append(heat.Texts, texts)
-		table.add(row...)
+		table.Add(row...)
 	}
 	if k > mostShaded {
-		return section(heat.Title, heat.Figure(), &table)
+		return section(heat.Title, heat, table)
 	}
-	list := section(heat.Title, nil, &table)
+	list := section(heat.Title, nil, table)
 	v.axes().place(&list[0], about)
 	return list
 }

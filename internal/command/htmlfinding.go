@@ -9,20 +9,20 @@ import (
 	"strings"
 
 	"github.com/latent-go/latent/data"
-	"github.com/latent-go/latent/internal/htmlreport"
 	"github.com/latent-go/latent/models/mixture"
+	"github.com/latent-go/latent/report"
 )
 
 // mostSaid bounds the columns that are said to set a class apart, and those of the headline.
 const mostSaid = 3
 
 // finding says how many classes there are, how sure rows are of theirs, and of each class what sets it apart.
-func (f *components) finding(in *input) (list htmlreport.Section, err error) {
+func (f *components) finding(in *input) (list report.Section, err error) {
 	shown := f.heaviest()
-	list.Tables = []htmlreport.Table{f.weights(shown)}
+	list.Tables = []report.Table{f.weights(shown)}
 	list.Text = f.headline(shown)
 	if noise, ok := f.list[0].Columns[0].Values["noise"]; ok {
-		list.Text += fmt.Sprintf(" Outliers (noise) are %s of the rows.", percentage(float64(noise)))
+		list.Text += fmt.Sprintf(" Outliers (noise) are %s of the rows.", report.Percentage(float64(noise)))
 	}
 	if len(shown) == 1 {
 		return list, nil
@@ -55,7 +55,7 @@ func (f *components) finding(in *input) (list htmlreport.Section, err error) {
 		if err != nil {
 			return list, err
 		}
-		list.Items = append(list.Items, htmlreport.Item{Group: k, Name: fmt.Sprintf("%s %d", capital(f.noun), k+1), Size: f.size(c), Share: float64(c.Weight), Text: text})
+		list.Items = append(list.Items, report.Item{Group: k, Name: fmt.Sprintf("%s %d", capital(f.noun), k+1), Size: f.size(c), Share: float64(c.Weight), Text: text})
 	}
 	return list, nil
 }
@@ -75,11 +75,11 @@ func (f *components) headline(shown []component) string {
 	}
 	var shares []string
 	for _, c := range shown[:min(len(shown), few)] {
-		shares = append(shares, percentage(float64(c.Weight)))
+		shares = append(shares, report.Percentage(float64(c.Weight)))
 	}
 	text := fmt.Sprintf("%s, with %s of the rows", capital(counted(used, f.noun)), enumerated(shares))
 	if used > few {
-		least := percentage(float64(shown[len(shown)-1].Weight))
+		least := report.Percentage(float64(shown[len(shown)-1].Weight))
 		text = fmt.Sprintf("%s, from %s to %s of the rows", capital(counted(used, f.noun)), shares[0], least)
 		if least == shares[0] {
 			text = fmt.Sprintf("%s, each with %s of the rows", capital(counted(used, f.noun)), least)
@@ -90,7 +90,7 @@ func (f *components) headline(shown []component) string {
 
 // size is a class in percent of the rows, as they are expected, and in those that are assigned to it.
 func (f *components) size(c component) string {
-	return fmt.Sprintf("%s of the rows, %s assigned", percentage(float64(c.Weight)), htmlreport.Readable(float64(c.Assigned)))
+	return fmt.Sprintf("%s of the rows, %s assigned", report.Percentage(float64(c.Weight)), report.Readable(float64(c.Assigned)))
 }
 
 // weak is the separation, in nats a row, up to which a column says little by itself: that of a difference of 0.7 standard deviations.
@@ -151,7 +151,7 @@ func (f *components) say(in *input, j int, own, pooled columnSummary) string {
 	name := called(c)
 	if c.Family == familyMultinomial {
 		p, all := own.number(0), pooled.number(0)
-		return fmt.Sprintf("%s %s (%s of the counts, in all rows %s)", moreOr(p > all, "more", "fewer"), name, percentage(p), percentage(all))
+		return fmt.Sprintf("%s %s (%s of the counts, in all rows %s)", moreOr(p > all, "more", "fewer"), name, report.Percentage(p), report.Percentage(all))
 	}
 	if levels := levelNames(c); levels != nil {
 		p, all := own.probabilities(c), pooled.probabilities(c)
@@ -164,11 +164,11 @@ func (f *components) say(in *input, j int, own, pooled columnSummary) string {
 		if p[best]-all[best] < points {
 			return ""
 		}
-		return fmt.Sprintf("%s = %s (%s, in all rows %s)", name, isolated(printable(shortened(levels[best]))), percentage(p[best]), percentage(all[best]))
+		return fmt.Sprintf("%s = %s (%s, in all rows %s)", name, isolated(report.Printable(shortened(levels[best]))), report.Percentage(p[best]), report.Percentage(all[best]))
 	}
 	here, all := f.spreadOf(own, j), f.whole(in, j)
-	numbers := fmt.Sprintf("(%s, in all rows %s)", spreadText(c, here), spreadText(c, all))
-	switch shift, ratio := float64((here.mean-all.mean)/all.sd), float64(here.sd/all.sd); {
+	numbers := fmt.Sprintf("(%s, in all rows %s)", here, all)
+	switch shift, ratio := (here.Value-all.Value)/all.SD, here.SD/all.SD; {
 	case shift >= little:
 		return "higher " + name + " " + numbers
 	case shift <= -little:
@@ -189,8 +189,9 @@ func moreOr(yes bool, more, less string) string {
 }
 
 // spreadOf are mean and standard deviation of column j under the numbers of a class; of levels in an order, those of their numbers.
-func (f *components) spreadOf(s columnSummary, j int) spread {
-	if c := f.columns[j]; c.Family == familyOrdinal {
+func (f *components) spreadOf(s columnSummary, j int) report.Cell {
+	c := f.columns[j]
+	if c.Family == familyOrdinal {
 		mean, square := 0.0, 0.0
 		for l, p := range s.probabilities(c) {
 			v, err := strconv.ParseFloat(c.Levels[l], 64)
@@ -199,14 +200,14 @@ func (f *components) spreadOf(s columnSummary, j int) spread {
 			}
 			mean, square = mean+p*v, square+p*v*v
 		}
-		return spread{number(mean), number(math.Sqrt(max(0, square-mean*mean)))}
+		return spread(c, mean, math.Sqrt(max(0, square-mean*mean)))
 	}
-	mean, sd := familyNamed(strings.TrimSuffix(f.columns[j].Family, noiseSuffix)).moments(s.Values)
-	return spread{mean, sd}
+	mean, sd := familyNamed(strings.TrimSuffix(c.Family, noiseSuffix)).moments(s.Values)
+	return spread(c, mean, sd)
 }
 
 // whole are mean and standard deviation of column j over all rows, without those that lack it.
-func (f *components) whole(in *input, j int) spread {
+func (f *components) whole(in *input, j int) report.Cell {
 	if s, ok := f.wholes[j]; ok {
 		return s
 	}
@@ -220,9 +221,9 @@ func (f *components) whole(in *input, j int) spread {
 			squares += w * step * (v - mean)
 		}
 	}
-	s := spread{number(mean), number(math.Sqrt(squares / n))}
+	s := spread(f.columns[j], mean, math.Sqrt(squares/n))
 	if f.wholes == nil {
-		f.wholes = map[int]spread{}
+		f.wholes = map[int]report.Cell{}
 	}
 	f.wholes[j] = s
 	return s
@@ -240,7 +241,7 @@ func levelNames(c data.Column) []string {
 }
 
 // called is the column's name in a sentence.
-func called(c data.Column) string { return isolated(shortened(printable(c.Name))) }
+func called(c data.Column) string { return isolated(shortened(report.Printable(c.Name))) }
 
 // shortened is a name that a sentence has room for.
 func shortened(name string) string {

@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/latent-go/latent/report"
 )
 
 // said are the sentences about the classes, without tags.
@@ -44,7 +46,7 @@ func TestSentencesSayWhatSetsComponentsApart(t *testing.T) {
 		}
 		found := 0
 		for k, sentence := range sentences {
-			share := strings.ReplaceAll(percentage(number64(t, p.at(t, "components", k, "weight"))), noBreak, " ")
+			share := strings.ReplaceAll(report.Percentage(number64(t, p.at(t, "components", k, "weight"))), report.NoBreak, " ")
 			assert.True(t, strings.HasPrefix(sizes[k], share+" of the rows"), sizes[k])
 			for _, m := range saidOfNumbers.FindAllStringSubmatch(sentence, -1) {
 				found++

@@ -8,14 +8,14 @@ import (
 	"strings"
 
 	"github.com/latent-go/latent/framework"
-	"github.com/latent-go/latent/internal/htmlreport"
+	"github.com/latent-go/latent/report"
 )
 
 // mostIterations bounds the figure and the table of the iterations.
 const mostIterations = 600
 
 // iterationsSection shows criterion and K after each iteration, where there were any.
-func (r *report) iterationsSection() []htmlreport.Section {
+func (r *fitReport) iterationsSection() []report.Section {
 	if len(r.Trace) == 0 {
 		return nil
 	}
@@ -28,19 +28,19 @@ func (r *report) iterationsSection() []htmlreport.Section {
 		}
 	}
 	shown := thinned(len(r.Trace), mostIterations, at)
-	table := sheet{caption: "iterations" + leftIn(len(r.Trace)-len(shown), "of them"), heads: []string{"iteration", r.Criterion, "objective", "K"}}
-	chart := htmlreport.Chart{Title: r.Criterion + " and K over the iterations", XName: "iteration", IntegerX: true, EventsName: "something was pruned"}
+	table := report.Table{Caption: "iterations" + leftIn(len(r.Trace)-len(shown), "of them"), Columns: report.Columns("iteration", r.Criterion, "objective", "K")}
+	chart := report.Chart{Title: r.Criterion + " and K over the iterations", XName: "iteration", IntegerX: true, EventsName: "something was pruned"}
 	for place, i := range shown {
-		table.add(i+1, nats(r.Trace[i]), nats(r.Objective[i]), r.KTrace[i])
+		table.Add(i+1, report.Nats(r.Trace[i]), report.Nats(r.Objective[i]), r.KTrace[i])
 		chart.Notes = append(chart.Notes, notes[i])
 		if notes[i] != "" {
 			chart.Events = append(chart.Events, place)
 		}
 	}
-	chart.X = table.column(0)
-	chart.Panels = []htmlreport.Panel{
-		{Name: r.Criterion + ", nats", Late: true, Dots: len(shown) == 1, Series: table.series(r.Criterion, 1)},
-		{Name: "K", Integer: true, Steps: true, Height: 90, Dots: len(shown) == 1, Series: table.series("K", 3)},
+	chart.X = table.Values(0)
+	chart.Panels = []report.Panel{
+		{Name: r.Criterion + ", nats", Late: true, Dots: len(shown) == 1, Series: table.Series(r.Criterion, 1)},
+		{Name: "K", Integer: true, Steps: true, Height: 90, Dots: len(shown) == 1, Series: table.Series("K", 3)},
 	}
 	last := len(r.Trace) - 1
 	sizes := fmt.Sprintf("K stayed %d", r.KTrace[last])
@@ -52,12 +52,12 @@ func (r *report) iterationsSection() []htmlreport.Section {
 	if len(r.Restarts) > 1 {
 		chart.About += " The best of the starts is shown."
 	}
-	return section(chart.Title, chart.Figure(), &table)
+	return section(chart.Title, chart, table)
 }
 
 // falls explains where the criterion fell from one iteration to the next. It is not what the iterations ascend: docs/theory/gfab.md,
 // section 4.
-func (r *report) falls() string {
+func (r *fitReport) falls() string {
 	const rounding = 1e-9
 	var fewer, dips, down int
 	worst := 0.0
@@ -87,11 +87,11 @@ func (r *report) falls() string {
 	if len(why) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" Falls, none of more than %s nats: %s.", cellText(worst), strings.Join(why, "; "))
+	return fmt.Sprintf(" Falls, none of more than %s nats: %s.", report.Of(worst), strings.Join(why, "; "))
 }
 
 // sizes are the best values of the criterion by K: of all K that were fitted, or of those that the starts ended with.
-func (r *report) sizes() (list []sizeScore) {
+func (r *fitReport) sizes() (list []sizeScore) {
 	if len(r.ByK) > 0 || r.Settings.FixedK {
 		return r.ByK
 	}
@@ -111,7 +111,7 @@ func (r *report) sizes() (list []sizeScore) {
 
 // clarity says how far the K that was chosen is ahead of the next best one. The words are those of Kass & Raftery (1995), J. Am. Stat.
 // Assoc. 90, p. 777, for the logarithm of a ratio of evidences.
-func (r *report) clarity() string {
+func (r *fitReport) clarity() string {
 	if r.Settings.FixedK {
 		return "K was given (--k), and not compared to others."
 	}
@@ -139,12 +139,12 @@ func (r *report) clarity() string {
 	}
 	lead := float64(r.Value - next.Value)
 	if lead < 0 {
-		return fmt.Sprintf("K = %d is %s nats higher by %s, and was not taken for what is said under notes.", next.K, cellText(nats(-lead)), criterionCalled(r.Criterion))
+		return fmt.Sprintf("K = %d is %s nats higher by %s, and was not taken for what is said under notes.", next.K, report.Nats(-lead).String(), criterionCalled(r.Criterion))
 	}
 	if len(r.ByK) == 0 {
-		return fmt.Sprintf("The best start that ended with another K has K = %d, and %s is %s nats lower: latent select fits every K.", next.K, criterionCalled(r.Criterion), cellText(nats(lead))) + most
+		return fmt.Sprintf("The best start that ended with another K has K = %d, and %s is %s nats lower: latent select fits every K.", next.K, criterionCalled(r.Criterion), report.Nats(lead).String()) + most
 	}
-	return fmt.Sprintf("By %s, K = %d is %s the next best, K = %d, which is %s nats lower.", criterionCalled(r.Criterion), r.K, ahead(lead), next.K, cellText(nats(lead))) + most
+	return fmt.Sprintf("By %s, K = %d is %s the next best, K = %d, which is %s nats lower.", criterionCalled(r.Criterion), r.K, ahead(lead), next.K, report.Nats(lead).String()) + most
 }
 
 // criterionCalled is what a criterion is called in a sentence; flags, JSON and the heads of tables have its code.
@@ -186,18 +186,18 @@ func starts(ended, all int) string {
 }
 
 // sizesSection shows the criterion over K, where several K were fitted.
-func (r *report) sizesSection() []htmlreport.Section {
+func (r *fitReport) sizesSection() []report.Section {
 	list := r.sizes()
 	if len(list) < 2 {
 		return nil
 	}
-	chart := htmlreport.Chart{
+	chart := report.Chart{
 		Title: r.Criterion + " over K", XName: "K", IntegerX: true, EventsName: fmt.Sprintf("chosen: K = %d", r.K), About: r.clarity() + " Larger is better.",
 	}
 	if len(r.ByK) == 0 {
 		chart.Title = r.Criterion + " over the K of the starts"
 	}
-	table := sheet{caption: chart.Title, heads: []string{"K", r.Criterion, "below the best", "converged"}}
+	table := report.Table{Caption: chart.Title, Columns: report.Columns("K", r.Criterion, "below the best", "converged")}
 	best := math.Inf(-1)
 	for _, one := range list {
 		if one.Value == one.Value {
@@ -205,26 +205,26 @@ func (r *report) sizesSection() []htmlreport.Section {
 		}
 	}
 	for i, one := range list {
-		table.add(one.K, nats(one.Value), nats(best-float64(one.Value)), one.Converged)
+		table.Add(one.K, report.Nats(one.Value), report.Nats(best-float64(one.Value)), one.Converged)
 		if one.K == r.K {
 			chart.Events = append(chart.Events, i)
 		}
 	}
-	chart.X = table.column(0)
-	chart.Panels = []htmlreport.Panel{{Name: r.Criterion + ", nats", Dots: true, Late: true, Series: table.series(r.Criterion, 1)}}
-	return section(chart.Title, chart.Figure(), &table)
+	chart.X = table.Values(0)
+	chart.Panels = []report.Panel{{Name: r.Criterion + ", nats", Dots: true, Late: true, Series: table.Series(r.Criterion, 1)}}
+	return section(chart.Title, chart, table)
 }
 
 // prunedSection says what went when, and why.
-func (r *report) prunedSection() []htmlreport.Section {
+func (r *fitReport) prunedSection() []report.Section {
 	if len(r.Pruned) == 0 {
 		return nil
 	}
-	table := sheet{caption: "pruned (" + r.Criterion + " before and after)" + leftIn(len(r.Pruned)-mostIterations, "later step"), heads: []string{"iteration", "K left", "rule", "relevance", "before", "after"}, open: true}
+	table := report.Table{Caption: "pruned (" + r.Criterion + " before and after)" + leftIn(len(r.Pruned)-mostIterations, "later step"), Columns: report.Columns("iteration", "K left", "rule", "relevance", "before", "after"), Open: true}
 	for _, p := range r.Pruned[:min(len(r.Pruned), mostIterations)] {
-		table.add(p.Iteration, p.K, p.Rule, abridgedNumbers(p.Relevance), nats(p.Before), nats(p.After))
+		table.Add(p.Iteration, p.K, p.Rule, abridgedNumbers(p.Relevance), report.Nats(p.Before), report.Nats(p.After))
 	}
-	list := section(fmt.Sprintf("What was pruned from K = %d", r.KMax), nil, &table)
+	list := section(fmt.Sprintf("What was pruned from K = %d", r.KMax), nil, table)
 	reasons := strings.Join(r.pruningReasons(), "; ")
 	list[0].Text, list[0].Wide = capital(reasons)+". Relevance is that of what went.", true
 	return list
@@ -234,15 +234,15 @@ func (r *report) prunedSection() []htmlreport.Section {
 const mostOpen = 20
 
 // startsSection says how the starts ended, where there were several.
-func (r *report) startsSection() []htmlreport.Section {
+func (r *fitReport) startsSection() []report.Section {
 	if len(r.Restarts) < 2 {
 		return nil
 	}
-	table := sheet{caption: "starts" + leftIn(len(r.Restarts)-mostIterations, "more start"), heads: []string{"start", "K", r.Criterion, "iterations", "status"}, open: len(r.Restarts) <= mostOpen}
+	table := report.Table{Caption: "starts" + leftIn(len(r.Restarts)-mostIterations, "more start"), Columns: report.Columns("start", "K", r.Criterion, "iterations", "status"), Open: len(r.Restarts) <= mostOpen}
 	for i, one := range r.Restarts[:min(len(r.Restarts), mostIterations)] {
-		table.add(i+1, one.K, nats(one.Value), one.Iterations, one.ending())
+		table.Add(i+1, one.K, report.Nats(one.Value), one.Iterations, one.ending())
 	}
-	list := section("Starts", nil, &table)
+	list := section("Starts", nil, table)
 	list[0].Text = fmt.Sprintf("%d of %d reached the best value (to %v nats).", r.reached(), r.apart(), closeBy)
 	return list
 }

@@ -3,11 +3,11 @@ package command
 import (
 	"fmt"
 
-	"github.com/latent-go/latent/internal/htmlreport"
+	"github.com/latent-go/latent/report"
 )
 
 // gapsSection shows which columns have missing values, where there are any.
-func (r *report) gapsSection(in *input) []htmlreport.Section {
+func (r *fitReport) gapsSection(in *input) []report.Section {
 	if in.list != nil { // pairs of names, all of which have a number
 		return nil
 	}
@@ -32,17 +32,17 @@ func (r *report) gapsSection(in *input) []htmlreport.Section {
 		return nil
 	}
 	shown := chosen(missing, mostProfiles)
-	table := sheet{caption: "missing values by column", heads: []string{"column", "missing", "share of the rows"}, open: true, high: "missing"}
+	table := report.Table{Caption: "missing values by column", Columns: report.Columns("column", "missing", "share of the rows"), Open: true, High: "missing"}
 	whole := 0
 	for _, j := range byValue(missing, shown) {
 		if missing[j] == 0 {
 			whole++
 			continue
 		}
-		table.add(in.Names[j], missing[j], shaded{share(missing[j] / all), missing[j] / all})
+		table.Add(in.Names[j], missing[j], report.Shaded(report.Share(missing[j]/all), missing[j]/all))
 	}
-	list := section("Missing values", nil, &table)
-	list[0].Text = fmt.Sprintf("%s of the cells are missing, in %s of the rows. The fit integrates them out: a row counts by the values that it has.", percentage(gaps/all/float64(in.Cols())), percentage(incomplete/all))
+	list := section("Missing values", nil, table)
+	list[0].Text = fmt.Sprintf("%s of the cells are missing, in %s of the rows. The fit integrates them out: a row counts by the values that it has.", report.Percentage(gaps/all/float64(in.Cols())), report.Percentage(incomplete/all))
 	if whole > 0 {
 		list[0].Text += fmt.Sprintf(" %s complete.", are(whole, "column"))
 	}

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/framework"
-	"github.com/latent-go/latent/internal/htmlreport"
+	"github.com/latent-go/latent/report"
 )
 
 const (
@@ -19,7 +19,7 @@ const (
 )
 
 // gateSections show how likely the components are by each column of the gate, and its coefficients.
-func (g *gatedClasses) gateSections(in *input) (list []htmlreport.Section, err error) {
+func (g *gatedClasses) gateSections(in *input) (list []report.Section, err error) {
 	first := 0 // of the numbers that the gate sees
 	for _, c := range g.design.gate[:min(len(g.design.gate), mostGates)] {
 		one, err := g.gateSection(in, c, first)
@@ -34,8 +34,8 @@ func (g *gatedClasses) gateSections(in *input) (list []htmlreport.Section, err e
 
 // gateSection shows the probabilities of the components over one column, whose first number is number first of the design, where
 // the other columns are at their means.
-func (g *gatedClasses) gateSection(in *input, c gateColumn, first int) ([]htmlreport.Section, error) {
-	chart := htmlreport.Chart{Title: g.noun + " probabilities by " + printable(c.Name), XName: printable(c.Name),
+func (g *gatedClasses) gateSection(in *input, c gateColumn, first int) ([]report.Section, error) {
+	chart := report.Chart{Title: g.noun + " probabilities by " + report.Printable(c.Name), XName: report.Printable(c.Name),
 		About: "What the gate expects before it sees the columns of the " + g.noun + "s"}
 	chart.Title = capital(chart.Title)
 	if len(g.design.gate) > 1 {
@@ -43,12 +43,12 @@ func (g *gatedClasses) gateSection(in *input, c gateColumn, first int) ([]htmlre
 	}
 	chart.About += "." + leftOut(len(g.design.gate)-mostGates, "column", "of the gate")
 	var values [][]float64 // what the gate sees of the column, at each place
-	table := sheet{caption: "probabilities by " + printable(c.Name), heads: append([]string{printable(c.Name)}, numbered(g.noun+" ", g.params.K())...)}
+	table := report.Table{Caption: "probabilities by " + report.Printable(c.Name), Columns: report.Columns(append([]string{report.Printable(c.Name)}, numbered(g.noun+" ", g.params.K())...)...)}
 	var places []any
 	if len(c.Levels) > 0 {
 		for l, level := range c.Levels {
 			values = append(values, c.numbers(nil, float64(l)))
-			chart.Names, places = append(chart.Names, printable(level)), append(places, level)
+			chart.Names, places = append(chart.Names, report.Printable(level)), append(places, level)
 		}
 	} else {
 		all, err := in.Column(c.Name)
@@ -69,16 +69,16 @@ func (g *gatedClasses) gateSection(in *input, c gateColumn, first int) ([]htmlre
 	for i, place := range places {
 		cells := []any{place}
 		for _, v := range prior[i*k : (i+1)*k] {
-			cells = append(cells, share(v))
+			cells = append(cells, report.Share(v))
 		}
-		table.add(cells...)
+		table.Add(cells...)
 	}
-	panel := htmlreport.Panel{Name: "probability", Height: 220, Bars: len(c.Levels) > 0}
+	panel := report.Panel{Name: "probability", Height: 220, Bars: len(c.Levels) > 0}
 	for j := range min(k, mostRows) {
-		panel.Series = append(panel.Series, table.series(g.noun+" "+strconv.Itoa(j+1), j+1)...)
+		panel.Series = append(panel.Series, table.Series(g.noun+" "+strconv.Itoa(j+1), j+1)...)
 	}
-	chart.Panels = []htmlreport.Panel{panel}
-	return section(chart.Title, chart.Figure(), &table), nil
+	chart.Panels = []report.Panel{panel}
+	return section(chart.Title, chart, table), nil
 }
 
 // priorAt are the probabilities of the components where the numbers of the design from first on have some values, and the others
@@ -103,32 +103,31 @@ func (g *gatedClasses) priorAt(first int, values [][]float64) ([]float64, error)
 }
 
 // oddsSection has the coefficients of the gate.
-func (g *gatedClasses) oddsSection() []htmlreport.Section {
+func (g *gatedClasses) oddsSection() []report.Section {
 	if len(g.gate.LogOdds) == 0 {
 		return nil
 	}
-	beside := sheet{caption: "log odds ± standard errors", open: true, heads: []string{"column"}, groups: []int{-1}}
-	table := sheet{caption: "log odds against " + g.noun + " 1", heads: []string{g.noun, "column", "log odds", "standard error", "odds ratio"}}
+	beside := report.Table{Caption: "log odds ± standard errors", Open: true, Columns: report.Columns("column")}
+	table := report.Table{Caption: "log odds against " + g.noun + " 1", Columns: report.Columns(g.noun, "column", "log odds", "standard error", "odds ratio")}
 	for j, name := range g.gate.Columns {
-		beside.add(name)
+		beside.Add(name)
 		for k, values := range g.gate.LogOdds {
-			beside.rows[j] = append(beside.rows[j], spread{values[j], g.gate.Errors[k][j]}, g.gate.Ratios[k][j])
+			beside.Rows[j] = append(beside.Rows[j], report.Spread(values[j], g.gate.Errors[k][j]), report.Of(g.gate.Ratios[k][j]))
 		}
 	}
 	for k, values := range g.gate.LogOdds {
-		beside.heads = append(beside.heads, fmt.Sprintf("%s %d", g.noun, k+2), "odds ratio")
-		beside.groups = append(beside.groups, k+1, -1)
+		beside.Columns = append(beside.Columns, report.Column{Name: fmt.Sprintf("%s %d", g.noun, k+2), Class: k + 2}, report.Column{Name: "odds ratio"})
 		for j, v := range values {
-			table.add(k+2, g.gate.Columns[j], v, g.gate.Errors[k][j], g.gate.Ratios[k][j])
+			table.Add(k+2, g.gate.Columns[j], v, g.gate.Errors[k][j], g.gate.Ratios[k][j])
 		}
 	}
-	list := section("The gate", nil, &beside, &table)
+	list := section("The gate", nil, beside, table)
 	list[0].Wide = len(g.gate.LogOdds) > 1
 	list[0].Text = "Log odds of a " + g.noun + " against the first: what a unit of a column adds, and, by the intercept, where all columns are 0. The odds ratio is what a unit multiplies the odds by. Standard errors take what is said of the " + g.noun + "s as it is."
 	var against []string
 	for _, c := range g.design.gate {
 		if len(c.Levels) > 0 {
-			against = append(against, isolated(printable(c.Name+" = "+c.Levels[0])))
+			against = append(against, isolated(report.Printable(c.Name+" = "+c.Levels[0])))
 		}
 	}
 	if len(against) > 0 {

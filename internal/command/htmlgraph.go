@@ -6,43 +6,43 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/latent-go/latent/internal/htmlreport"
 	"github.com/latent-go/latent/models/blockmodel"
+	"github.com/latent-go/latent/report"
 )
 
 // mostBins bounds the cells of the picture of a graph on each side: what lies in a cell is its density.
 const mostBins = 120
 
 // sections draw the matrix of the blocks, and the graph with its nodes sorted by their blocks.
-func (v *graphView) sections(e *graphEngine, f blockmodel.Family) []htmlreport.Section {
+func (v *graphView) sections(e *graphEngine, f blockmodel.Family) []report.Section {
 	return append(v.matrixSection(f), v.graphSection(e)...)
 }
 
 // list are the blocks with some of their nodes.
-func (v *graphView) list() *sheet {
-	table := &sheet{caption: "blocks", heads: []string{"block", "nodes", "expected share", "such as"}}
+func (v *graphView) list() report.Table {
+	table := report.Table{Caption: "blocks", Columns: report.Columns("block", "nodes", "expected share", "such as")}
 	if len(v.Nodes) > 1 {
-		table.heads = append(table.heads, "column")
+		table.Columns = append(table.Columns, report.Columns("column")...)
 	}
 	for k, b := range v.Blocks[:min(len(v.Blocks), mostIterations)] {
-		table.add(k+1, b.Size, share(b.Share), someOf(b.Nodes))
+		table.Add(k+1, b.Size, report.Share(b.Share), someOf(b.Nodes))
 		if len(v.Nodes) > 1 {
-			table.rows[k] = append(table.rows[k], b.Set)
+			table.Rows[k] = append(table.Rows[k], report.Of(b.Set))
 		}
 	}
 	return table
 }
 
 // between is an entry of the matrix as a person reads it.
-func between(f blockmodel.Family, v number) any {
+func between(f blockmodel.Family, v number) report.Cell {
 	if f == blockmodel.Poisson {
-		return v
+		return report.Of(v)
 	}
-	return share(v)
+	return report.Share(v)
 }
 
 // finding says how many blocks there are, and of each which nodes it has and to which blocks their edges go.
-func (v *graphView) finding(f blockmodel.Family) htmlreport.Section {
+func (v *graphView) finding(f blockmodel.Family) report.Section {
 	nodes, among := counted(v.Nodes[0], "node"), "of the pairs have an edge"
 	if len(v.Nodes) > 1 {
 		n := v.sets()
@@ -51,12 +51,12 @@ func (v *graphView) finding(f blockmodel.Family) htmlreport.Section {
 	if f == blockmodel.Poisson {
 		among = "is the mean weight of a pair"
 	}
-	list := htmlreport.Section{Text: fmt.Sprintf("%s of %s. %s %s.", capital(counted(len(v.Blocks), "block")), nodes, cellText(between(f, v.Density)), among)}
+	list := report.Section{Text: fmt.Sprintf("%s of %s. %s %s.", capital(counted(len(v.Blocks), "block")), nodes, between(f, v.Density).String(), among)}
 	list.Text += leftOut(len(v.Blocks)-mostRows, "block", "")
 	all := float64(len(v.NodeNames))
 	for k, b := range v.Blocks[:min(len(v.Blocks), mostRows)] {
-		list.Items = append(list.Items, htmlreport.Item{Group: k, Name: fmt.Sprintf("Block %d", k+1), Share: float64(b.Size) / all,
-			Size: fmt.Sprintf("%s (%s)", counted(b.Size, "node"), percentage(float64(b.Size)/all)), Text: v.about(f, k)})
+		list.Items = append(list.Items, report.Item{Group: k, Name: fmt.Sprintf("Block %d", k+1), Share: float64(b.Size) / all,
+			Size: fmt.Sprintf("%s (%s)", counted(b.Size, "node"), report.Percentage(float64(b.Size)/all)), Text: v.about(f, k)})
 	}
 	return list
 }
@@ -67,7 +67,7 @@ func (v *graphView) about(f blockmodel.Family, k int) string {
 	b := v.Blocks[k]
 	var names []string
 	for _, name := range b.Nodes[:min(most, len(b.Nodes))] {
-		names = append(names, isolated(printable(name)))
+		names = append(names, isolated(report.Printable(name)))
 	}
 	if more := b.Size - len(names); more > 0 {
 		names = append(names, fmt.Sprintf("%d more", more))
@@ -92,7 +92,7 @@ func (v *graphView) about(f blockmodel.Family, k int) string {
 		if l == k {
 			with = "each other"
 		}
-		said = append(said, fmt.Sprintf("%s (%s)", with, cellText(between(f, number(to[l])))))
+		said = append(said, fmt.Sprintf("%s (%s)", with, between(f, number(to[l])).String()))
 	}
 	switch {
 	case len(said) == 0:
@@ -104,7 +104,7 @@ func (v *graphView) about(f blockmodel.Family, k int) string {
 }
 
 // matrixSection shows what is between blocks.
-func (v *graphView) matrixSection(f blockmodel.Family) []htmlreport.Section {
+func (v *graphView) matrixSection(f blockmodel.Family) []report.Section {
 	rows, columns := v.axes()
 	about := "The probability of an edge between a node of the row's block and one of the column's; the colour is relative to the largest."
 	if f == blockmodel.Poisson {
@@ -115,13 +115,13 @@ func (v *graphView) matrixSection(f blockmodel.Family) []htmlreport.Section {
 	}
 	about += leftOut(len(rows)-mostProfiles, "smaller block", "")
 	rows, columns = rows[:min(len(rows), mostProfiles)], columns[:min(len(columns), mostRows)]
-	heat := htmlreport.Heat{Title: "Edges between blocks", ColumnsName: "block", High: "most", Root: true, About: about}
+	heat := report.Heat{Title: "Edges between blocks", ColumnsName: "block", High: "most", Root: true, About: about}
 	for _, l := range columns {
 		heat.Columns = append(heat.Columns, v.blockName(l))
 	}
-	var named []string
-	for _, name := range heat.Columns {
-		named = append(named, "block "+name)
+	heads := report.Columns("block", "nodes")
+	for i, l := range columns {
+		heads = append(heads, report.Column{Name: "block " + heat.Columns[i], Class: l + 1})
 	}
 	var values [][]float64
 	for _, k := range rows {
@@ -131,28 +131,28 @@ func (v *graphView) matrixSection(f blockmodel.Family) []htmlreport.Section {
 		}
 		values = append(values, cells)
 	}
-	heat.Shade = htmlreport.Relative(values)
-	table := sheet{caption: "matrix of the blocks", heads: append([]string{"block", "nodes"}, named...), groups: append([]int{-1, -1}, columns...), open: len(columns) <= mostShaded, high: "most"}
+	heat.Shade = report.Relative(values)
+	table := report.Table{Caption: "matrix of the blocks", Columns: heads, Open: len(columns) <= mostShaded, High: "most"}
 	for i, k := range rows {
 		row, texts := []any{v.blockName(k), v.Blocks[k].Size}, []string{}
 		for j, l := range columns {
 			cell := between(f, v.Matrix[k][l])
-			row, texts = append(row, shaded{cell, heat.Shade[i][j]}), append(texts, cellText(cell))
+			row, texts = append(row, report.Shaded(cell, heat.Shade[i][j])), append(texts, cell.String())
 		}
-		table.add(row...)
+		table.Add(row...)
 		heat.Rows, heat.Texts = append(heat.Rows, fmt.Sprintf("%s (%d)", v.blockName(k), v.Blocks[k].Size)), append(heat.Texts, texts)
 	}
 	if len(columns) > mostShaded {
-		return section(heat.Title, heat.Figure(), &table, v.list())
+		return section(heat.Title, heat, table, v.list())
 	}
-	list := section(heat.Title, nil, &table, v.list())
+	list := section(heat.Title, nil, table, v.list())
 	list[0].Text, list[0].Wide = about, len(columns) > 4
 	return list
 }
 
 // graphSection shows the matrix of the edges, nodes in the order of their blocks. Where there are many nodes, a cell is several, and its
 // colour the share of the pairs in it that have an edge.
-func (v *graphView) graphSection(e *graphEngine) []htmlreport.Section {
+func (v *graphView) graphSection(e *graphEngine) []report.Section {
 	first := v.Nodes[0]
 	down, across := v.ordered(0, first), v.ordered(0, first)
 	if len(v.Nodes) > 1 {
@@ -185,7 +185,7 @@ func (v *graphView) graphSection(e *graphEngine) []htmlreport.Section {
 			row[j] /= max(most, math.SmallestNonzeroFloat64)
 		}
 	}
-	picture := htmlreport.Matrix{Title: "The graph, sorted by blocks", Cells: cells, Rows: down.borders(), Columns: across.borders(), RowNames: down.names(), ColumnNames: across.names(), ColumnsName: "to",
+	picture := report.Matrix{Title: "The graph, sorted by blocks", Cells: cells, Rows: down.borders(), Columns: across.borders(), RowNames: down.names(), ColumnNames: across.names(), ColumnsName: "to",
 		About: "Rows and columns are nodes in the order of their blocks, which the lines divide and whose numbers stand beside them; a cell is coloured where there is an edge."}
 	if !directed {
 		picture.ColumnsName = ""
@@ -194,7 +194,7 @@ func (v *graphView) graphSection(e *graphEngine) []htmlreport.Section {
 		picture.About = fmt.Sprintf("Rows and columns are nodes in the order of their blocks, which the lines divide and whose numbers stand beside them. A cell stands for about %d × %d nodes, and its colour for the share of pairs with an edge, of which the largest is %.3g.",
 			(len(down.order)+down.bins-1)/down.bins, (len(across.order)+across.bins-1)/across.bins, min(1, most))
 	}
-	return section(picture.Title, picture.Figure())
+	return section(picture.Title, picture)
 }
 
 // An ordering puts the nodes of a set in the order of their blocks, and in bins.

@@ -14,7 +14,7 @@ import (
 	"gonum.org/v1/gonum/stat/distmv"
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/latent-go/latent/internal/htmlreport"
+	"github.com/latent-go/latent/report"
 )
 
 // A plane is where the Gaussian columns are looked at: two columns as they are, or the two directions that separate the components most.
@@ -69,7 +69,7 @@ const mostPoints = 2000
 
 // planeSections show rows and components, where columns are Gaussian: the only one, the two that separate the components most, and, of
 // more, the plane of the leading directions.
-func (f *components) planeSections(in *input, shown []component) ([]htmlreport.Section, error) {
+func (f *components) planeSections(in *input, shown []component) ([]report.Section, error) {
 	columns, numeric := f.gaussians(), f.numeric()
 	if len(columns) == 1 && len(numeric) == 1 {
 		return f.histogramSection(in, shown, columns[0])
@@ -127,8 +127,8 @@ func (f *components) moments(k int, columns []int) (mean []float64, cov *mat.Sym
 	for i, j := range columns {
 		if !slices.Contains(normal, j) {
 			own := f.spreadOf(f.list[k].Columns[j], j)
-			mean[i] = float64(own.mean)
-			cov.SetSym(i, i, float64(own.sd*own.sd))
+			mean[i] = own.Value
+			cov.SetSym(i, i, own.SD*own.SD)
 		}
 	}
 	return mean, cov, nil
@@ -155,14 +155,14 @@ func (f *components) apart(means [][]float64, covs []*mat.SymDense, i, j int) (s
 }
 
 // planeSection shows rows and Gaussian components in the plane of two columns, or of the leading directions of more.
-func (f *components) planeSection(in *input, shown []component, columns []int, cut int) ([]htmlreport.Section, error) {
+func (f *components) planeSection(in *input, shown []component, columns []int, cut int) ([]report.Section, error) {
 	p, ok, err := f.newPlane(columns)
 	if !ok || err != nil {
 		return nil, err
 	}
-	chart := htmlreport.Chart{XName: p.names[0], Title: capital(f.noun) + "s over two columns"}
-	panel := htmlreport.Panel{Name: p.names[1], Height: 340, EllipsesName: "half and 95 % of a " + f.noun}
-	about, places, rows, axes := "", f.noun+"s in the plane", "rows shown", (*sheet)(nil)
+	chart := report.Chart{XName: p.names[0], Title: capital(f.noun) + "s over two columns"}
+	panel := report.Panel{Name: p.names[1], Height: 340, EllipsesName: "half and 95 % of a " + f.noun}
+	about, places, rows, axes := "", f.noun+"s in the plane", "rows shown", []report.Table(nil)
 	switch {
 	case p.directions != nil:
 		chart.Title, places, rows = capital(f.noun)+"s over the two directions that separate them most", f.noun+"s in the plane of directions", "rows in the plane of directions"
@@ -171,10 +171,11 @@ func (f *components) planeSection(in *input, shown []component, columns []int, c
 			chart.Title = "The rows over the two leading directions"
 			about = "Directions are the two leading eigenvectors of the correlations. "
 		}
-		axes = &sheet{caption: "directions, per standard deviation of a column", heads: []string{"column", "direction 1", "direction 2"}}
+		weights := report.Table{Caption: "directions, per standard deviation of a column", Columns: report.Columns("column", "direction 1", "direction 2")}
 		for i, j := range columns {
-			axes.add(f.columns[j].Name, p.directions[0][i], p.directions[1][i])
+			weights.Add(f.columns[j].Name, p.directions[0][i], p.directions[1][i])
 		}
+		axes = []report.Table{weights}
 	case f.params.K == 1:
 		chart.Title = "The rows over two columns"
 	case len(f.numeric()) > 2:
@@ -184,7 +185,7 @@ func (f *components) planeSection(in *input, shown []component, columns []int, c
 	if !drawn {
 		panel.EllipsesName = ""
 	}
-	ovals := sheet{caption: places, heads: []string{f.noun, "weight", "rows", "x", "y", "sd of x", "sd of y", "correlation"}}
+	ovals := report.Table{Caption: places, Columns: report.Columns(f.noun, "weight", "rows", "x", "y", "sd of x", "sd of y", "correlation")}
 	for k, c := range shown {
 		mean, cov, err := f.moments(k, columns)
 		if err != nil {
@@ -193,30 +194,26 @@ func (f *components) planeSection(in *input, shown []component, columns []int, c
 		x, y := p.point(mean)
 		s := p.spread(cov)
 		xx, xy, yy := s.At(0, 0), s.At(0, 1), s.At(1, 1)
-		ovals.add(k+1, c.Weight, c.Rows, x, y, math.Sqrt(xx), math.Sqrt(yy), xy/math.Sqrt(xx*yy))
-		panel.Groups = append(panel.Groups, fmt.Sprintf("%d (%s)", k+1, percentage(float64(c.Weight))))
+		ovals.Add(k+1, c.Weight, c.Rows, x, y, math.Sqrt(xx), math.Sqrt(yy), xy/math.Sqrt(xx*yy))
+		panel.Groups = append(panel.Groups, fmt.Sprintf("%d (%s)", k+1, report.Percentage(float64(c.Weight))))
 		if !drawn { // whose distributions are no ellipses: the means alone
 			xx, xy, yy = 0, 0, 0
 		}
-		panel.Ellipses = append(panel.Ellipses, htmlreport.Ellipse{X: x, Y: y, XX: xx, XY: xy, YY: yy, Group: k, Name: strconv.Itoa(k + 1),
+		panel.Ellipses = append(panel.Ellipses, report.Ellipse{X: x, Y: y, XX: xx, XY: xy, YY: yy, Group: k, Name: strconv.Itoa(k + 1),
 			Tip: fmt.Sprintf(f.noun+" %d\nweight %.4g, %.1f rows\nmean %.6g, %.6g", k+1, float64(c.Weight), float64(c.Rows), x, y)})
 	}
-	table := sheet{caption: rows, heads: []string{"row", "x", "y", f.noun}}
+	table := report.Table{Caption: rows, Columns: report.Columns("row", "x", "y", f.noun)}
 	remark := ""
 	if panel.Points, remark, err = f.points(in, p, &table); err != nil {
 		return nil, err
 	}
-	chart.About, chart.Panels = about+remark, []htmlreport.Panel{panel}
-	sheets := []*sheet{&ovals, &table}
-	if axes != nil {
-		sheets = append(sheets, axes)
-	}
-	return section(chart.Title, chart.Figure(), sheets...), nil
+	chart.About, chart.Panels = about+remark, []report.Panel{panel}
+	return section(chart.Title, chart, append([]report.Table{ovals, table}, axes...)...), nil
 }
 
 // points are rows in the plane, each with its most probable component: all of them, or so many at equal
 // distances.
-func (f *components) points(in *input, p plane, table *sheet) (list []htmlreport.Point, remark string, err error) {
+func (f *components) points(in *input, p plane, table *report.Table) (list []report.Point, remark string, err error) {
 	at := thinned(in.Rows(), mostPoints, nil)
 	labels, err := f.assign(in, at)
 	if err != nil {
@@ -236,8 +233,8 @@ func (f *components) points(in *input, p plane, table *sheet) (list []htmlreport
 			continue
 		}
 		name := in.Origin(row) + 1
-		table.add(name, u, v, labels[i]+1)
-		list = append(list, htmlreport.Point{X: u, Y: v, Group: labels[i], Tip: fmt.Sprintf("row %d\n%.6g, %.6g\n%s %d", name, u, v, f.noun, labels[i]+1)})
+		table.Add(name, u, v, labels[i]+1)
+		list = append(list, report.Point{X: u, Y: v, Group: labels[i], Tip: fmt.Sprintf("row %d\n%.6g, %.6g\n%s %d", name, u, v, f.noun, labels[i]+1)})
 	}
 	remark = fmt.Sprintf("Points are the %s, coloured by their most probable %s.", counted(len(list), "row"), f.noun)
 	if len(list) < in.Rows() {
@@ -253,7 +250,7 @@ func (f *components) points(in *input, p plane, table *sheet) (list []htmlreport
 }
 
 // histogramSection shows the only Gaussian column: all its values, and the densities of the components.
-func (f *components) histogramSection(in *input, shown []component, j int) ([]htmlreport.Section, error) {
+func (f *components) histogramSection(in *input, shown []component, j int) ([]report.Section, error) {
 	values, err := in.Column(f.columns[j].Name)
 	if err != nil {
 		return nil, err
@@ -262,41 +259,41 @@ func (f *components) histogramSection(in *input, shown []component, j int) ([]ht
 	if edges == nil {
 		return nil, nil
 	}
-	name, total := printable(f.columns[j].Name), floats.Sum(counts)
-	chart := htmlreport.Chart{Title: capital(f.noun) + "s over " + name, XName: axis(f.columns[j]), About: fmt.Sprintf("How the rows lie over %s, and how the %ss, each by its weight, describe them.", name, f.noun)}
-	panel := htmlreport.Panel{Name: "density", Height: 240, BinsName: "rows"}
-	table := sheet{caption: "rows in bins", heads: []string{"from", "to", "rows", "density"}}
+	name, total := report.Printable(f.columns[j].Name), floats.Sum(counts)
+	chart := report.Chart{Title: capital(f.noun) + "s over " + name, XName: axis(f.columns[j]), About: fmt.Sprintf("How the rows lie over %s, and how the %ss, each by its weight, describe them.", name, f.noun)}
+	panel := report.Panel{Name: "density", Height: 240, BinsName: "rows"}
+	table := report.Table{Caption: "rows in bins", Columns: report.Columns("from", "to", "rows", "density")}
 	for i, n := range counts {
-		bin := htmlreport.Bin{From: edges[i], To: edges[i+1], Height: n / total / (edges[i+1] - edges[i])}
+		bin := report.Bin{From: edges[i], To: edges[i+1], Height: n / total / (edges[i+1] - edges[i])}
 		bin.Tip = fmt.Sprintf("%.6g to %.6g\n%.6g rows", bin.From, bin.To, n)
-		table.add(bin.From, bin.To, n, bin.Height)
+		table.Add(bin.From, bin.To, n, bin.Height)
 		panel.Bins = append(panel.Bins, bin)
 	}
 	chart.X = floats.Span(make([]float64, 241), edges[0], edges[len(edges)-1])
-	curves := sheet{caption: f.noun + "s", heads: []string{f.noun, "weight", "mean", "sd"}}
+	curves := report.Table{Caption: f.noun + "s", Columns: report.Columns(f.noun, "weight", "mean", "sd")}
 	for k, c := range shown {
 		mean, sd := float64(c.Columns[j].Values["mean"]), float64(c.Columns[j].Values["sd"])
-		curve := htmlreport.Series{Name: fmt.Sprintf("%s %d (%s)", f.noun, k+1, percentage(float64(c.Weight))), Tip: fmt.Sprintf(f.noun+" %d\nweight %.4g\nmean %.6g\nsd %.6g", k+1, float64(c.Weight), mean, sd)}
+		curve := report.Series{Name: fmt.Sprintf("%s %d (%s)", f.noun, k+1, report.Percentage(float64(c.Weight))), Tip: fmt.Sprintf(f.noun+" %d\nweight %.4g\nmean %.6g\nsd %.6g", k+1, float64(c.Weight), mean, sd)}
 		for _, x := range chart.X {
 			curve.Y = append(curve.Y, float64(c.Weight)*distuv.Normal{Mu: mean, Sigma: sd}.Prob(x))
 		}
 		panel.Series = append(panel.Series, curve)
-		curves.add(k+1, c.Weight, mean, sd)
+		curves.Add(k+1, c.Weight, mean, sd)
 	}
 	chart.About += cutCurves(panel)
-	chart.Panels = []htmlreport.Panel{panel}
-	return section(chart.Title, chart.Figure(), &curves, &table), nil
+	chart.Panels = []report.Panel{panel}
+	return section(chart.Title, chart, curves, table), nil
 }
 
 // cutCurves cuts densities off far above the bars, which could not be read beside those of a narrow class. It returns a sentence about it.
-func cutCurves(p htmlreport.Panel) string {
+func cutCurves(p report.Panel) string {
 	const times = 2 // the highest bar
-	highest := slices.MaxFunc(p.Bins, func(a, b htmlreport.Bin) int { return cmp.Compare(a.Height, b.Height) }).Height
+	highest := slices.MaxFunc(p.Bins, func(a, b report.Bin) int { return cmp.Compare(a.Height, b.Height) }).Height
 	cut := ""
 	for _, s := range p.Series {
 		for i, v := range s.Y {
 			if v > times*highest {
-				s.Y[i], cut = times*highest, fmt.Sprintf(" Densities above %s are cut off.", htmlreport.Readable(times*highest))
+				s.Y[i], cut = times*highest, fmt.Sprintf(" Densities above %s are cut off.", report.Readable(times*highest))
 			}
 		}
 	}

@@ -9,11 +9,11 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/framework"
-	"github.com/latent-go/latent/internal/htmlreport"
+	"github.com/latent-go/latent/report"
 )
 
 // sections draw the curves, or what is fitted against what is observed, the coefficients, and the weights.
-func (c curves) sections(in *input) ([]htmlreport.Section, error) {
+func (c curves) sections(in *input) ([]report.Section, error) {
 	fit := c.fittedSection
 	if c.oneRegressor() {
 		fit = c.curvesSection
@@ -27,16 +27,16 @@ func (c curves) sections(in *input) ([]htmlreport.Section, error) {
 }
 
 // finding says how many components there are, and of each how the response depends on the regressors.
-func (c curves) finding(in *input) (htmlreport.Section, error) {
+func (c curves) finding(in *input) (report.Section, error) {
 	shown := c.heaviest()
-	list := htmlreport.Section{Text: c.headline(shown), Tables: []htmlreport.Table{c.weights(shown)}}
+	list := report.Section{Text: c.headline(shown), Tables: []report.Table{c.weights(shown)}}
 	if judged, err := c.judge(in); err != nil {
 		return list, err
 	} else if judged != nil {
 		list.Text += " " + judged.sentence(c.noun)
 	}
 	for k, one := range shown {
-		list.Items = append(list.Items, htmlreport.Item{Group: k, Name: fmt.Sprintf("Component %d", k+1), Size: c.size(one), Share: float64(one.Weight), Text: c.equation(one)})
+		list.Items = append(list.Items, report.Item{Group: k, Name: fmt.Sprintf("Component %d", k+1), Size: c.size(one), Share: float64(one.Weight), Text: c.equation(one)})
 	}
 	return list, nil
 }
@@ -61,14 +61,14 @@ func (c curves) equation(one component) string {
 		value := float64(one.Columns[coefficient.column].Values[coefficient.key])
 		switch {
 		case coefficient.key == "sd":
-			sd = fmt.Sprintf(", give or take %s (standard deviation)", htmlreport.Readable(value))
+			sd = fmt.Sprintf(", give or take %s (standard deviation)", report.Readable(value))
 			continue
 		case coefficient.column > 0:
 			if terms++; terms > most {
 				continue
 			}
 		}
-		number, sign := htmlreport.Readable(math.Abs(value)), " + "
+		number, sign := report.Readable(math.Abs(value)), " + "
 		if value < 0 {
 			sign = " − "
 		}
@@ -77,7 +77,7 @@ func (c curves) equation(one component) string {
 		}
 		text += sign + number
 		if coefficient.column > 0 {
-			text += " · " + isolated(printable(coefficient.name))
+			text += " · " + isolated(report.Printable(coefficient.name))
 		}
 	}
 	if terms > most {
@@ -103,9 +103,9 @@ func (c curves) perUnit(row []float64) float64 {
 // responseName is that of the axis.
 func (c curves) responseName() string {
 	if c.design.Size != "" {
-		return printable(c.design.Response) + " / " + printable(c.design.Size)
+		return report.Printable(c.design.Response) + " / " + report.Printable(c.design.Size)
 	}
-	return printable(c.design.Response)
+	return report.Printable(c.design.Response)
 }
 
 // shownRows calls visit with the place of each row that a page has room for, its numbers in the design, and its component.
@@ -128,25 +128,25 @@ func (c curves) shownRows(in *input, visit func(place int, row []float64, label 
 }
 
 // curvesSection shows the rows over the only regressor, and the mean of each component.
-func (c curves) curvesSection(in *input) ([]htmlreport.Section, error) {
+func (c curves) curvesSection(in *input) ([]report.Section, error) {
 	shown := c.heaviest()
 	x := c.design.first() // the first power, if it is there
-	name := printable(in.Names[c.design.Terms[0].Column])
-	chart := htmlreport.Chart{Title: "Fitted curves", XName: name}
-	panel := htmlreport.Panel{Name: c.responseName(), Height: 340}
-	rows := sheet{caption: "rows shown", heads: []string{"row", name, c.responseName(), "component"}}
+	name := report.Printable(in.Names[c.design.Terms[0].Column])
+	chart := report.Chart{Title: "Fitted curves", XName: name}
+	panel := report.Panel{Name: c.responseName(), Height: 340}
+	rows := report.Table{Caption: "rows shown", Columns: report.Columns("row", name, c.responseName(), "component")}
 	low, high := math.Inf(1), math.Inf(-1)
 	remark, err := c.shownRows(in, func(place int, row []float64, label int) {
 		low, high = min(low, row[x]), max(high, row[x])
 		origin := in.Origin(place) + 1
-		rows.add(origin, row[x], c.perUnit(row), label+1)
-		panel.Points = append(panel.Points, htmlreport.Point{X: row[x], Y: c.perUnit(row), Group: label, Tip: fmt.Sprintf("row %d\n%.6g, %.6g\ncomponent %d", origin, row[x], c.perUnit(row), label+1)})
+		rows.Add(origin, row[x], c.perUnit(row), label+1)
+		panel.Points = append(panel.Points, report.Point{X: row[x], Y: c.perUnit(row), Group: label, Tip: fmt.Sprintf("row %d\n%.6g, %.6g\ncomponent %d", origin, row[x], c.perUnit(row), label+1)})
 	})
 	if err != nil || !(high > low) {
 		return nil, err
 	}
 	chart.X = floats.Span(make([]float64, 121), low, high)
-	curve := sheet{caption: "curves", heads: append([]string{name}, numbered("component ", len(shown))...)}
+	curve := report.Table{Caption: "curves", Columns: report.Columns(append([]string{name}, numbered("component ", len(shown))...)...)}
 	block := framework.Rows{D: c.design.width(), Stride: c.design.width(), N: len(chart.X)}
 	for _, v := range chart.X {
 		block.X = append(block.X, math.NaN())
@@ -166,21 +166,21 @@ func (c curves) curvesSection(in *input) ([]htmlreport.Section, error) {
 		for k := range shown {
 			cells = append(cells, means[i*c.params.K+k])
 		}
-		curve.add(cells...)
+		curve.Add(cells...)
 	}
 	for k, one := range shown {
-		panel.Series = append(panel.Series, htmlreport.Series{Name: fmt.Sprintf("component %d", k+1), Y: curve.column(k + 1), Tip: fmt.Sprintf("component %d\nweight %.4g", k+1, float64(one.Weight))})
+		panel.Series = append(panel.Series, report.Series{Name: fmt.Sprintf("component %d", k+1), Y: curve.Values(k + 1), Tip: fmt.Sprintf("component %d\nweight %.4g", k+1, float64(one.Weight))})
 	}
 	chart.About = "Points are rows, coloured by their most probable component; lines are the means of the components. " + remark + leftOut(len(c.list)-len(shown), "component", "of less weight")
-	chart.Panels = []htmlreport.Panel{panel}
-	return section(chart.Title, chart.Figure(), &curve, &rows), nil
+	chart.Panels = []report.Panel{panel}
+	return section(chart.Title, chart, curve, rows), nil
 }
 
 // fittedSection shows the mean of each row's most probable component beside its response.
-func (c curves) fittedSection(in *input) ([]htmlreport.Section, error) {
-	chart := htmlreport.Chart{Title: "Fitted and observed", XName: "mean of the component"}
-	panel := htmlreport.Panel{Name: c.responseName(), Height: 340}
-	rows := sheet{caption: "rows shown", heads: []string{"row", "mean of the component", c.responseName(), "component"}}
+func (c curves) fittedSection(in *input) ([]report.Section, error) {
+	chart := report.Chart{Title: "Fitted and observed", XName: "mean of the component"}
+	panel := report.Panel{Name: c.responseName(), Height: 340}
+	rows := report.Table{Caption: "rows shown", Columns: report.Columns("row", "mean of the component", c.responseName(), "component")}
 	low, high := math.Inf(1), math.Inf(-1)
 	var fault error
 	remark, err := c.shownRows(in, func(place int, row []float64, label int) {
@@ -194,8 +194,8 @@ func (c curves) fittedSection(in *input) ([]htmlreport.Section, error) {
 			mean /= row[1]
 		}
 		low, high = min(low, mean), max(high, mean)
-		rows.add(origin, mean, c.perUnit(row), label+1)
-		panel.Points = append(panel.Points, htmlreport.Point{X: mean, Y: c.perUnit(row), Group: label, Tip: fmt.Sprintf("row %d\nmean %.6g, observed %.6g\ncomponent %d", origin, mean, c.perUnit(row), label+1)})
+		rows.Add(origin, mean, c.perUnit(row), label+1)
+		panel.Points = append(panel.Points, report.Point{X: mean, Y: c.perUnit(row), Group: label, Tip: fmt.Sprintf("row %d\nmean %.6g, observed %.6g\ncomponent %d", origin, mean, c.perUnit(row), label+1)})
 	})
 	if err == nil {
 		err = fault
@@ -205,19 +205,19 @@ func (c curves) fittedSection(in *input) ([]htmlreport.Section, error) {
 	}
 	chart.X = []float64{low, high}
 	panel.Groups = numbered("component ", min(len(c.list), mostRows))
-	panel.Series = []htmlreport.Series{{Name: "observed = fitted", Y: chart.X}}
+	panel.Series = []report.Series{{Name: "observed = fitted", Y: chart.X}}
 	chart.About = "Points are rows, coloured by their most probable component, at its mean. " + remark
-	chart.Panels = []htmlreport.Panel{panel}
-	return section(chart.Title, chart.Figure(), &rows), nil
+	chart.Panels = []report.Panel{panel}
+	return section(chart.Title, chart, rows), nil
 }
 
 // coefficientsSection compares the coefficients of the components, with their standard errors.
-func (c curves) coefficientsSection() []htmlreport.Section {
+func (c curves) coefficientsSection() []report.Section {
 	shown := c.heaviest()
-	beside := sheet{caption: "coefficients ± standard errors", heads: append([]string{"coefficient"}, numbered("component ", len(shown))...), groups: append([]int{-1}, upTo(0, len(shown)-1)...), open: true}
-	table := sheet{caption: "coefficients", heads: []string{"component", "coefficient", "estimate", "standard error (complete data)"}}
+	beside := report.Table{Caption: "coefficients ± standard errors", Columns: append(report.Columns("coefficient"), report.Classes(numbered("component ", len(shown))...)...), Open: true}
+	table := report.Table{Caption: "coefficients", Columns: report.Columns("component", "coefficient", "estimate", "standard error (complete data)")}
 	if c.drawn {
-		table.heads = append(table.heads, "standard error (bootstrap)")
+		table.Columns = append(table.Columns, report.Columns("standard error (bootstrap)")...)
 	}
 	for _, coefficient := range c.coefficients() {
 		row := []any{coefficient.name}
@@ -229,16 +229,16 @@ func (c curves) coefficientsSection() []htmlreport.Section {
 				e = s.Drawn[coefficient.key]
 				cells = append(cells, e)
 			}
-			table.add(cells...)
+			table.Add(cells...)
 			if e == e {
-				row = append(row, spread{value, e})
+				row = append(row, report.Spread(value, e))
 			} else {
 				row = append(row, value)
 			}
 		}
-		beside.add(row...)
+		beside.Add(row...)
 	}
-	list := section("Coefficients", nil, &beside, &table)
+	list := section("Coefficients", nil, beside, table)
 	list[0].Text = "Of " + c.scale() + ", in the units of the table. "
 	if against := c.references(); len(against) > 0 {
 		list[0].Text += "Levels are against " + enumerated(against) + ". "

@@ -1,11 +1,14 @@
 package command
 
 import (
+	"io"
+
+	"github.com/latent-go/latent/report/html"
+
 	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -13,189 +16,22 @@ import (
 	"unicode"
 
 	"github.com/latent-go/latent/internal/atomicfile"
-	"github.com/latent-go/latent/internal/htmlreport"
+	"github.com/latent-go/latent/report"
 )
 
-// A sheet is a table of a page. Figures take their values from its columns, so that each
-// number that is drawn can be read.
-type sheet struct {
-	caption   string
-	heads     []string
-	groups    []int   // of the columns, for their colours; negative: none. nil: none has a group
-	rows      [][]any // int, bool, string, or what cellOf takes for a number
-	open      bool    // shown at once
-	low, high string  // what the strongest shades mean
-}
-
-// A shaded cell has a colour, from −1 to 1.
-type shaded struct {
-	value any
-	shade float64
-}
-
-// A nats is a number in nats, of which two decimals are read.
-type nats float64
-
-// A share is a probability or a part of a whole, read in percent.
-type share float64
-
-// percents is a share of which the sign is in the head of its column.
-type percents float64
-
-// decimals is a number near 1 of which two decimals are read, such as a correlation.
-type decimals float64
-
-// precise is a number of any kind, such as a criterion or a tolerance: three decimals of a large one.
-type precise float64
-
-// A spread is a mean and its standard deviation.
-type spread struct{ mean, sd number }
-
-func (t *sheet) add(cells ...any) { t.rows = append(t.rows, cells) }
-
-// series draws column j.
-func (t *sheet) series(name string, j int) []htmlreport.Series {
-	return []htmlreport.Series{{Name: name, Y: t.column(j)}}
-}
-
-// column is a column of numbers.
-func (t *sheet) column(j int) (values []float64) {
-	for _, row := range t.rows {
-		if v, ok := float(row[j]); ok {
-			values = append(values, v)
-		}
-	}
-	return values
-}
-
-// float is the number of a cell.
-func float(cell any) (v float64, ok bool) {
-	switch v := cell.(type) {
-	case int:
-		return float64(v), true
-	case number:
-		return float64(v), true
-	case nats:
-		return float64(v), true
-	case share:
-		return float64(v), true
-	case decimals:
-		return float64(v), true
-	case percents:
-		return float64(v), true
-	case precise:
-		return float64(v), true
-	case shaded:
-		return float(v.value)
-	case float64:
-		return v, true
-	}
-	return 0, false
-}
-
 // section shows a figure, if any, above its tables.
-func section(title string, figure *htmlreport.Figure, sheets ...*sheet) []htmlreport.Section {
-	list := htmlreport.Section{Title: title, Figure: figure}
-	for _, t := range sheets {
-		list.Tables = append(list.Tables, t.table())
-	}
-	return []htmlreport.Section{list}
-}
-
-func (t *sheet) table() htmlreport.Table {
-	table := htmlreport.Table{Caption: t.caption, Head: t.heads, Groups: t.groups, Open: t.open, Low: t.low, High: t.high}
-	for _, row := range t.rows {
-		var cells []htmlreport.Cell
-		for _, cell := range row {
-			cells = append(cells, cellOf(cell))
-		}
-		table.Rows = append(table.Rows, cells)
-	}
-	return table
-}
-
-// cellOf writes a value as a person reads it, with the digits of JSON beside it where those are more.
-func cellOf(cell any) htmlreport.Cell {
-	switch v := cell.(type) {
-	case shaded:
-		c := cellOf(v.value)
-		c.Shade = v.shade
-		return c
-	case spread:
-		return htmlreport.Cell{Text: meanAndSD(float64(v.mean), float64(v.sd))}
-	case string:
-		return htmlreport.Cell{Text: printable(v)}
-	}
-	v, ok := float(cell)
-	if !ok {
-		return htmlreport.Cell{Text: fmt.Sprint(cell)}
-	}
-	c := htmlreport.Cell{Text: cellText(cell), Value: htmlreport.Number(v)}
-	if c.Text == c.Value {
-		c.Value = ""
-	}
-	return c
-}
-
-// cellText is a number as a person reads it.
-func cellText(cell any) string {
-	switch v := cell.(type) {
-	case nats:
-		return htmlreport.Fixed(float64(v), 2)
-	case decimals:
-		return htmlreport.Fixed(float64(v), 2)
-	case percents:
-		return htmlreport.Fixed(100*float64(v), 1)
-	case precise:
-		if size := math.Abs(float64(v)); size >= 1 && size < 1e9 {
-			return htmlreport.Fixed(float64(v), 3)
-		}
-		return htmlreport.Readable(float64(v))
-	case share:
-		return percentage(float64(v))
-	case number:
-		return htmlreport.Readable(float64(v))
-	case float64:
-		return htmlreport.Readable(v)
-	}
-	return fmt.Sprint(cell)
-}
-
-// noBreak is a space at which no line ends.
-const noBreak = "\u00a0"
-
-// percentage is a share as a person reads it: 0 % and 100 % mean exactly that.
-func percentage(p float64) string {
-	switch {
-	case p > 0 && p < 0.001:
-		return "<" + noBreak + "0.1" + noBreak + "%"
-	case p < 1 && p > 0.999:
-		return ">" + noBreak + "99.9" + noBreak + "%"
-	case p > 0.0995 && p < 0.9005 || p == 0 || p == 1:
-		return htmlreport.Fixed(100*p, 0) + noBreak + "%"
-	case p != p:
-		return htmlreport.Missing
-	}
-	return htmlreport.Fixed(100*p, 1) + noBreak + "%"
-}
-
-// meanAndSD writes both with the decimals that the standard deviation needs for two digits, or three of which the first is 1.
-func meanAndSD(mean, sd float64) string {
-	if !(sd > 0) || math.IsInf(sd, 0) || sd < 1e-4 || math.Abs(mean) >= 1e7 || sd >= 1e7 {
-		return htmlreport.Readable(mean) + noBreak + "±" + noBreak + htmlreport.Readable(sd)
-	}
-	decimals := 1 - int(math.Floor(math.Log10(sd/2)))
-	return htmlreport.Fixed(mean, decimals) + noBreak + "±" + noBreak + htmlreport.Fixed(sd, decimals)
+func section(title string, figure report.Figure, tables ...report.Table) []report.Section {
+	return []report.Section{{Title: title, Figure: figure, Tables: tables}}
 }
 
 // writePage writes a page into a folder, which is made where it is missing: all of it, or nothing.
-func writePage(dir string, page *htmlreport.Page) error {
-	return atomicfile.WriteIn(dir, pageName, page.Write)
+func writePage(dir string, page *report.Document) error {
+	return atomicfile.WriteIn(dir, pageName, func(w io.Writer) error { return html.Write(w, page) })
 }
 
 // html is the report as a page: what was found, the model itself, how sure that is, and last how it was fitted.
-func (r *report) html(in *input) (*htmlreport.Page, error) {
-	page := &htmlreport.Page{
+func (r *fitReport) html(in *input) (*report.Document, error) {
+	page := &report.Document{
 		Title: isolated(in.title()),
 		Lead: fmt.Sprintf("%s. %s, %s, fitted by latent with method %s.", in.contents(float64(r.N)), r.modelName(),
 			strings.TrimPrefix(r.what, strings.ToLower(r.modelName())+", "), r.Method),
@@ -216,7 +52,7 @@ func (r *report) html(in *input) (*htmlreport.Page, error) {
 }
 
 // modelName is what the model is called in the field.
-func (r *report) modelName() string {
+func (r *fitReport) modelName() string {
 	switch r.Model {
 	case "bernmix":
 		return "Bernoulli mixture"
@@ -242,15 +78,15 @@ func (r *report) modelName() string {
 
 // shortly is a warning that names the file without its folders.
 func (in *input) shortly(warning string) string {
-	return printable(strings.ReplaceAll(warning, in.name, filepath.Base(in.name)))
+	return report.Printable(strings.ReplaceAll(warning, in.name, filepath.Base(in.name)))
 }
 
 // title is the name of the file, without its folders.
-func (in *input) title() string { return printable(filepath.Base(in.name)) }
+func (in *input) title() string { return report.Printable(filepath.Base(in.name)) }
 
 // contents are the rows and columns, without the name of the table.
 func (in *input) contents(n float64) string {
-	return strings.TrimPrefix(in.describe(n), printable(in.name)+": ")
+	return strings.TrimPrefix(in.describe(n), report.Printable(in.name)+": ")
 }
 
 // isolated keeps the direction in which a name is written from what stands beside it.
@@ -265,8 +101,8 @@ func isolated(name string) string {
 }
 
 // findingSection says first what was found: what the model says of it, or its size, and the warnings of the fit.
-func (r *report) findingSection(in *input) ([]htmlreport.Section, error) {
-	list := htmlreport.Section{Text: fmt.Sprintf("K = %s.", r.choice())}
+func (r *fitReport) findingSection(in *input) ([]report.Section, error) {
+	list := report.Section{Text: fmt.Sprintf("K = %s.", r.choice())}
 	if r.found.finding != nil {
 		var err error
 		if list, err = r.found.finding(in); err != nil {
@@ -278,16 +114,16 @@ func (r *report) findingSection(in *input) ([]htmlreport.Section, error) {
 	for _, warning := range r.Warnings {
 		list.Warnings = append(list.Warnings, in.shortly(warning))
 	}
-	return []htmlreport.Section{list}, nil
+	return []report.Section{list}, nil
 }
 
 // factsSection has what there is in the text of the command.
-func (r *report) factsSection() []htmlreport.Section {
-	return []htmlreport.Section{{Title: "The fit", Facts: joined(r.facts())}}
+func (r *fitReport) factsSection() []report.Section {
+	return []report.Section{{Title: "The fit", Facts: joined(r.facts())}}
 }
 
 // settingsSection has the numbers and texts of the object that --format json writes: what it takes to make it again.
-func settingsSection(object any) ([]htmlreport.Section, error) {
+func settingsSection(object any) ([]report.Section, error) {
 	text, err := encode(object)
 	if err != nil {
 		return nil, err
@@ -296,15 +132,15 @@ func settingsSection(object any) ([]htmlreport.Section, error) {
 	if err != nil {
 		return nil, err
 	}
-	table := sheet{caption: "Results and settings", heads: []string{"name", "value"}}
+	table := report.Table{Caption: "Results and settings", Columns: report.Columns("name", "value")}
 	for _, row := range settings {
 		if v, err := strconv.ParseFloat(row[1], 64); err == nil && strings.ContainsAny(row[1], ".e") {
-			table.add(row[0], precise(v))
+			table.Add(row[0], report.Setting(v))
 		} else {
-			table.add(row[0], row[1])
+			table.Add(row[0], row[1])
 		}
 	}
-	list := section("Results and settings", nil, &table)
+	list := section("Results and settings", nil, table)
 	list[0].Wide, list[0].Text = true, "What it takes to make this again, by the names of --format json."
 	return list, nil
 }
@@ -373,9 +209,9 @@ func scalars(prefix string, object json.RawMessage) (rows [][]string, err error)
 			if err := json.Unmarshal(value, &text); err != nil {
 				return nil, err
 			}
-			rows = append(rows, []string{name, printable(text)})
+			rows = append(rows, []string{name, report.Printable(text)})
 		case string(value) == "null":
-			rows = append(rows, []string{name, htmlreport.Missing})
+			rows = append(rows, []string{name, report.Missing})
 		default:
 			rows = append(rows, []string{name, string(value)})
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/report"
 )
 
 // A readPage is the page of --report as a strict XML reader finds it, beside the JSON of the same fit.
@@ -38,7 +39,7 @@ func pageOf(t *testing.T, args ...string) readPage {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "deep", "er")
 	stdout, _ := done(t, append([]string{"fit", "--format", "json", "--report", dir}, args...)...)
-	p := readPage{text: strings.ReplaceAll(contents(t, filepath.Join(dir, pageName)), noBreak, " ")}
+	p := readPage{text: strings.ReplaceAll(contents(t, filepath.Join(dir, pageName)), report.NoBreak, " ")}
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Len(t, left, 1)

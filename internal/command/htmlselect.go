@@ -8,13 +8,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/latent-go/latent/internal/htmlreport"
+	"github.com/latent-go/latent/report"
 )
 
 // html is the selection as a page: what each criterion chooses and how clear that is, the criteria over K, and the fits behind them.
-func (t *selection) html(in *input) (*htmlreport.Page, error) {
+func (t *selection) html(in *input) (*report.Document, error) {
 	settings, err := settingsSection(t)
-	return &htmlreport.Page{
+	return &report.Document{
 		Title:    isolated(in.title()),
 		Lead:     fmt.Sprintf("%s. %s, %s: K from %d to %d, each fitted by latent with method %s.", in.contents(float64(t.N)), capital(t.Model), t.what, t.KMin, t.KMax, t.Method),
 		Foot:     "Made by latent select --report. The numbers in the tables are those of --format json, rounded: it has all digits.",
@@ -52,9 +52,9 @@ func (t *selection) choices() (list []choice) {
 }
 
 // findingSection says which K the criteria choose, and how clear that is.
-func (t *selection) findingSection() []htmlreport.Section {
+func (t *selection) findingSection() []report.Section {
 	choices := t.choices()
-	table := sheet{caption: "choices", heads: []string{"criterion", "chooses K", "next best K", "nats lower", "the choice is"}, open: true}
+	table := report.Table{Caption: "choices", Columns: report.Columns("criterion", "chooses K", "next best K", "nats lower", "the choice is"), Open: true}
 	by := map[int][]string{}
 	var ks []int
 	for _, c := range choices {
@@ -64,14 +64,14 @@ func (t *selection) findingSection() []htmlreport.Section {
 		by[c.k] = append(by[c.k], criterionCalled(c.criterion))
 		switch {
 		case c.next == 0:
-			table.add(c.criterion, c.k, htmlreport.Missing, htmlreport.Missing, "the only K")
+			table.Add(c.criterion, c.k, report.Missing, report.Missing, "the only K")
 		case c.lead < 0: // by a prior of the sizes
-			table.add(c.criterion, c.k, c.next, nats(c.lead), "that of --size-prior")
+			table.Add(c.criterion, c.k, c.next, report.Nats(c.lead), "that of --size-prior")
 		default:
-			table.add(c.criterion, c.k, c.next, nats(c.lead), strings.TrimSuffix(ahead(c.lead), " than"))
+			table.Add(c.criterion, c.k, c.next, report.Nats(c.lead), strings.TrimSuffix(ahead(c.lead), " than"))
 		}
 	}
-	list := section("What was found", nil, &table)
+	list := section("What was found", nil, table)
 	switch {
 	case len(choices) == 1:
 		list[0].Text = fmt.Sprintf("K = %d by %s.", ks[0], criterionCalled(choices[0].criterion))
@@ -89,7 +89,7 @@ func (t *selection) findingSection() []htmlreport.Section {
 	list[0].Text += " Larger is better; a difference of less than 1 nat says little, and one of more than 5 much."
 	list[0].Wide = true
 	for _, warning := range t.Warnings {
-		list[0].Warnings = append(list[0].Warnings, printable(warning))
+		list[0].Warnings = append(list[0].Warnings, report.Printable(warning))
 	}
 	return list
 }
@@ -134,17 +134,17 @@ func trusted(criteria []string) string {
 }
 
 // criteriaSection shows how far each K is below the best of each criterion.
-func (t *selection) criteriaSection() []htmlreport.Section {
-	chart := htmlreport.Chart{Title: "Criteria over K", XName: "K", IntegerX: true, About: "How far each K is below the best one by each criterion: 0 is the best."}
+func (t *selection) criteriaSection() []report.Section {
+	chart := report.Chart{Title: "Criteria over K", XName: "K", IntegerX: true, About: "How far each K is below the best one by each criterion: 0 is the best."}
 	floor := t.floor()
-	table := sheet{caption: "criteria", heads: append([]string{"K"}, t.Criteria...), open: true, high: "chosen"}
-	panel := htmlreport.Panel{Name: "nats below the best", Dots: true, Height: 280}
+	table := report.Table{Caption: "criteria", Columns: report.Columns(append([]string{"K"}, t.Criteria...)...), Open: true, High: "chosen"}
+	panel := report.Panel{Name: "nats below the best", Dots: true, Height: 280}
 	for _, name := range t.Criteria {
 		best := math.Inf(-1)
 		for _, row := range t.Table {
 			best = max(best, finiteOr(float64(row.Values[name]), math.Inf(-1)))
 		}
-		series := htmlreport.Series{Name: name}
+		series := report.Series{Name: name}
 		for _, row := range t.Table {
 			v := float64(row.Values[name]) - best
 			if v < floor {
@@ -161,19 +161,19 @@ func (t *selection) criteriaSection() []htmlreport.Section {
 			if t.Chosen[name] == row.K {
 				mark = 1
 			}
-			cells = append(cells, shaded{nats(row.Values[name]), mark})
+			cells = append(cells, report.Shaded(report.Nats(row.Values[name]), mark))
 		}
-		table.add(cells...)
+		table.Add(cells...)
 		chart.X = append(chart.X, float64(row.K))
 	}
 	if floor > math.Inf(-1) {
-		panel.Name += fmt.Sprintf(", cut at %s", htmlreport.Readable(floor))
-		chart.About += fmt.Sprintf(" What is more than %s nats below is left out; the table has it.", htmlreport.Readable(-floor))
+		panel.Name += fmt.Sprintf(", cut at %s", report.Readable(floor))
+		chart.About += fmt.Sprintf(" What is more than %s nats below is left out; the table has it.", report.Readable(-floor))
 	}
-	chart.Panels = []htmlreport.Panel{panel}
-	values := section("The values of the criteria", nil, &table)
+	chart.Panels = []report.Panel{panel}
+	values := section("The values of the criteria", nil, table)
 	values[0].Wide = len(t.Criteria) > 3
-	return append(values, section(chart.Title, chart.Figure())...)
+	return append(values, section(chart.Title, chart)...)
 }
 
 // floor is how far below the best value the chart of the criteria ends, so that those near the best can be told apart; −Inf: nowhere. It
@@ -217,34 +217,34 @@ func finiteOr(v, other float64) float64 {
 }
 
 // fitsSection shows the fits behind the criteria.
-func (t *selection) fitsSection() []htmlreport.Section {
-	chart := htmlreport.Chart{Title: "Log-likelihood and free parameters", XName: "K", IntegerX: true, About: "A larger K fits more closely and takes more parameters: criteria weigh the two."}
-	table := sheet{caption: "fits", heads: []string{"K", "log-likelihood", "free parameters", "entropy", "status"}, open: true}
+func (t *selection) fitsSection() []report.Section {
+	chart := report.Chart{Title: "Log-likelihood and free parameters", XName: "K", IntegerX: true, About: "A larger K fits more closely and takes more parameters: criteria weigh the two."}
+	table := report.Table{Caption: "fits", Columns: report.Columns("K", "log-likelihood", "free parameters", "entropy", "status"), Open: true}
 	for _, row := range t.Table {
 		status := row.Status
 		if row.Error != "" {
 			status += ": " + row.Error
 		}
-		table.add(row.K, nats(row.LogLik), row.Df, nats(row.Entropy), status)
+		table.Add(row.K, report.Nats(row.LogLik), row.Df, report.Nats(row.Entropy), status)
 	}
-	chart.X = table.column(0)
-	chart.Panels = []htmlreport.Panel{
-		{Name: "log-likelihood, nats", Dots: true, Series: table.series("log-likelihood", 1)},
-		{Name: "free parameters", Dots: true, Integer: true, Height: 90, Series: table.series("free parameters", 2)},
+	chart.X = table.Values(0)
+	chart.Panels = []report.Panel{
+		{Name: "log-likelihood, nats", Dots: true, Series: table.Series("log-likelihood", 1)},
+		{Name: "free parameters", Dots: true, Integer: true, Height: 90, Series: table.Series("free parameters", 2)},
 	}
-	return section(chart.Title, chart.Figure(), &table)
+	return section(chart.Title, chart, table)
 }
 
 // testsSection shows the tests of --bootstrap.
-func (t *selection) testsSection() []htmlreport.Section {
+func (t *selection) testsSection() []report.Section {
 	if len(t.Tests) == 0 {
 		return nil
 	}
-	table := sheet{caption: "likelihood ratio tests", heads: []string{"K", "against", "statistic", "p-value", "draws"}, open: true}
+	table := report.Table{Caption: "likelihood ratio tests", Columns: report.Columns("K", "against", "statistic", "p-value", "draws"), Open: true}
 	for _, one := range t.Tests {
-		table.add(one.K, one.K+1, one.Statistic, one.PValue, one.Draws-one.Failed)
+		table.Add(one.K, one.K+1, one.Statistic, one.PValue, one.Draws-one.Failed)
 	}
-	list := section("Tests of K against K + 1", nil, &table)
+	list := section("Tests of K against K + 1", nil, table)
 	list[0].Text = fmt.Sprintf("Likelihood ratio tests by bootstrap, up to the first p-value above %.2g: a small one says that K components are too few.", 1-level)
 	return list
 }
@@ -253,29 +253,29 @@ func (t *selection) testsSection() []htmlreport.Section {
 const much = 5
 
 // html is the comparison of families as a page.
-func (t *comparison) html(in *input) (*htmlreport.Page, error) {
+func (t *comparison) html(in *input) (*report.Document, error) {
 	settings, err := settingsSection(t)
-	table := sheet{caption: "families", heads: []string{"family", "K", t.Criterion, "below the best", "log-likelihood", "free parameters", "converged"}, open: true, high: "the best"}
+	table := report.Table{Caption: "families", Columns: report.Columns("family", "K", t.Criterion, "below the best", "log-likelihood", "free parameters", "converged"), Open: true, High: "the best"}
 	for _, row := range t.Table {
 		if row.Error != "" {
-			table.add(row.Family, htmlreport.Missing, htmlreport.Missing, htmlreport.Missing, htmlreport.Missing, htmlreport.Missing, row.Error)
+			table.Add(row.Family, report.Missing, report.Missing, report.Missing, report.Missing, report.Missing, row.Error)
 			continue
 		}
-		table.add(row.Family, row.K, nats(row.Value), shaded{nats(row.Behind), math.Exp(-float64(row.Behind) / much)}, nats(row.LogLikelihood), row.Free, strconv.FormatBool(row.Converged))
+		table.Add(row.Family, row.K, report.Nats(row.Value), report.Shaded(report.Nats(row.Behind), math.Exp(-float64(row.Behind)/much)), report.Nats(row.LogLikelihood), row.Free, strconv.FormatBool(row.Converged))
 	}
-	list := section("What was found", nil, &table)
+	list := section("What was found", nil, table)
 	list[0].Wide, list[0].Text = true, fmt.Sprintf("By %s, %s with K = %d is the best.", criterionCalled(t.Criterion), t.Best, t.K)
 	if t.Second != "" {
-		list[0].Text = fmt.Sprintf("By %s, %s with K = %d is %s the next best, %s, which is %s nats lower.", criterionCalled(t.Criterion), t.Best, t.K, ahead(float64(t.Margin)), t.Second, cellText(nats(t.Margin)))
+		list[0].Text = fmt.Sprintf("By %s, %s with K = %d is %s the next best, %s, which is %s nats lower.", criterionCalled(t.Criterion), t.Best, t.K, ahead(float64(t.Margin)), t.Second, report.Nats(t.Margin).String())
 	}
 	if t.K == t.KMax && t.KMax > t.KMin {
 		list[0].Text += fmt.Sprintf(" K = %d is the largest that was compared (--kmax).", t.K)
 	}
 	list[0].Text += " Each family stands at its best K; larger is better."
 	for _, warning := range t.Warnings {
-		list[0].Warnings = append(list[0].Warnings, printable(warning))
+		list[0].Warnings = append(list[0].Warnings, report.Printable(warning))
 	}
-	return &htmlreport.Page{
+	return &report.Document{
 		Title:    isolated(in.title()),
 		Lead:     fmt.Sprintf("%s. Families of %s, each at K from %d to %d, fitted by latent with method %s.", in.contents(float64(t.N)), t.Model, t.KMin, t.KMax, t.Method),
 		Foot:     "Made by latent select --report. The numbers in the tables are those of --format json, rounded: it has all digits.",

@@ -23,6 +23,7 @@ import (
 	"github.com/latent-go/latent/internal/atomicfile"
 	"github.com/latent-go/latent/internal/memory"
 	"github.com/latent-go/latent/internal/panics"
+	"github.com/latent-go/latent/report"
 )
 
 const (
@@ -139,7 +140,7 @@ func (s *session) writeNotes() {
 			s.log.Warn(note)
 			continue
 		}
-		_, _ = fmt.Fprintln(s.stderr, s.name+": "+printable(note))
+		_, _ = fmt.Fprintln(s.stderr, s.name+": "+report.Printable(note))
 	}
 }
 
@@ -294,7 +295,7 @@ func (s *session) fail(err error) int {
 	if text := oneLine(err); s.log != nil && s.crew.writes() {
 		s.log.Error(text)
 	} else {
-		_, _ = fmt.Fprintln(s.complains, s.name+": "+printable(text))
+		_, _ = fmt.Fprintln(s.complains, s.name+": "+report.Printable(text))
 	}
 	return statusOf(err)
 }

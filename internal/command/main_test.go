@@ -42,16 +42,16 @@ func done(t *testing.T, args ...string) (stdout, stderr string) {
 }
 
 // fitJSON is the report of a fit.
-func fitJSON(t *testing.T, args ...string) report {
+func fitJSON(t *testing.T, args ...string) fitReport {
 	t.Helper()
 	stdout, _ := done(t, append([]string{"fit", "--format", "json"}, args...)...)
-	var r report
+	var r fitReport
 	require.NoError(t, json.Unmarshal([]byte(stdout), &r))
 	return r
 }
 
 // bpcaJSON is the report of a fit of BPCA.
-func bpcaJSON(t *testing.T, args ...string) report {
+func bpcaJSON(t *testing.T, args ...string) fitReport {
 	t.Helper()
 	return fitJSON(t, append([]string{"--model", "bpca"}, args...)...)
 }
@@ -349,7 +349,7 @@ func TestFewDimensionsOfManyColumns(t *testing.T) {
 		text.WriteString("\n")
 	}
 	path := file(t, "wide.csv", text.String())
-	solve := func(kmax string) report {
+	solve := func(kmax string) fitReport {
 		return bpcaJSON(t, "--data", path, "--method", "closed-form", "--criterion", "bicem", "--kmax", kmax)
 	}
 	all := solve("30")

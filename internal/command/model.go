@@ -9,8 +9,8 @@ import (
 	"github.com/latent-go/latent/bootstrap"
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
-	"github.com/latent-go/latent/internal/htmlreport"
 	"github.com/latent-go/latent/models/blockmodel"
+	"github.com/latent-go/latent/report"
 )
 
 // A model is a value of --model: all that the command has to know of it before it sees data.
@@ -217,10 +217,10 @@ type result struct {
 	loadingErrors []float64                      // standard errors of standardised loadings, D×K, by bootstrap
 	// bootstrap adds standard errors to the components or the loadings; nil where there is none.
 	bootstrap func(ctx context.Context, o bootstrap.Options) (bootstrap.Outcome, error)
-	sections  func(in *input) ([]htmlreport.Section, error)
+	sections  func(in *input) ([]report.Section, error)
 	// finding says on the page what was found, before all else: the text, and an item for each class; nil where the model says
 	// no more than K.
-	finding func(in *input) (htmlreport.Section, error)
+	finding func(in *input) (report.Section, error)
 }
 
 // A savedModel is applied to rows, and draws some.

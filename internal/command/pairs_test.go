@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/latent-go/latent/report"
 )
 
 // A kind of column draws the cells of two classes.
@@ -69,7 +71,7 @@ func TestColumnsOfEveryPairOfKindsShowTheirMoments(t *testing.T) {
 					assert.InEpsilon(t, sd, float64(s), 0.15, pair)
 					both := readable(float64(c.Columns[j].Values["rate"]))
 					if len(c.Columns[j].Values) > 1 { // that of a rate the page's sentences have where it sets the components apart
-						both = ascii(meanAndSD(float64(m), float64(s)))
+						both = ascii(report.Spread(m, s).String())
 						assert.Contains(t, ascii(p.text), "("+both+", in all rows", pair)
 					}
 					assert.Contains(t, shown, both, pair)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/latent-go/latent/internal/memory"
+	"github.com/latent-go/latent/report"
 )
 
 // A readProgress knows how far a table has been read: bytes of files that are read from one end to the other, or rows of files in
@@ -31,7 +32,7 @@ type readProgress struct {
 
 // newReadProgress is that of what --data names.
 func newReadProgress(source string) *readProgress {
-	name := printable(filepath.Base(source))
+	name := report.Printable(filepath.Base(source))
 	if source == "-" {
 		name = "standard input"
 	}

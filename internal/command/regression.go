@@ -18,6 +18,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/models/mixture"
+	"github.com/latent-go/latent/report"
 )
 
 // regressionFlags say what is explained by what.
@@ -352,7 +353,7 @@ func bindRegression(s *session, f *modelFlags, in *input) (*task, error) {
 	model := mixture.Model{Family: g.family(f.floor()), Start: b.fit}
 	described := describedRows{Table: table, columns: columns, family: model.Family}
 	t := described.task(f, "component")
-	t.what = fmt.Sprintf("%s regressions of %s on %s", g.Distribution, printable(g.Response), listed(printables(g.Terms), 8))
+	t.what = fmt.Sprintf("%s regressions of %s on %s", g.Distribution, report.Printable(g.Response), listed(printables(g.Terms), 8))
 	t.largest = max(1, min(n/(g.width()+2), mostByDefault))
 	if len(f.Gate) == 0 {
 		t.engine = regressionEngine(g, model, table)
@@ -365,7 +366,7 @@ func bindRegression(s *session, f *modelFlags, in *input) (*task, error) {
 // printables are the names of terms.
 func printables(terms []regressor) (names []string) {
 	for _, t := range terms {
-		names = append(names, printable(t.Name))
+		names = append(names, report.Printable(t.Name))
 	}
 	return names
 }

@@ -10,10 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/latent-go/latent/data"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/latent-go/latent/data"
 )
 
 type regressionJSON struct {

@@ -10,6 +10,7 @@ import (
 	"github.com/latent-go/latent/bootstrap"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/mixture"
+	"github.com/latent-go/latent/report"
 )
 
 // curves are the result of a mixture of regressions, the heaviest component first.
@@ -49,12 +50,12 @@ func (c curves) responsibilities(_ *input, rows []int) ([]float64, error) {
 func (c curves) facts() [][2]string {
 	var list [][2]string
 	if c.design.Size != "" {
-		list = append(list, [2]string{"counts over", printable(c.design.Size)})
+		list = append(list, [2]string{"counts over", report.Printable(c.design.Size)})
 	}
 	if len(c.design.Fixed) > 0 {
 		var names []string
 		for _, place := range c.design.Fixed {
-			names = append(names, printable(c.design.coefficients()[place]))
+			names = append(names, report.Printable(c.design.coefficients()[place]))
 		}
 		list = append(list, [2]string{"in common", listed(names, 8)})
 	}
@@ -69,7 +70,7 @@ func (c curves) references() (list []string) {
 	for _, t := range c.design.Terms {
 		if t.Level == 1 {
 			name, _, _ := strings.Cut(t.Name, " = ")
-			list = append(list, printable(name+" = "+t.against))
+			list = append(list, report.Printable(name+" = "+t.against))
 		}
 	}
 	return list

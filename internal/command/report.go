@@ -122,7 +122,7 @@ func (s *summary) reached() int {
 }
 
 // A report is the object that --format json writes.
-type report struct {
+type fitReport struct {
 	summary
 	found       *result
 	what, why   string          // the model's parts, and the method where the table decided
@@ -215,9 +215,9 @@ type restart struct {
 }
 
 // newReport makes the summary of a fit.
-func newReport(f *fitted, in *input, c framework.Criterion) (*report, error) {
+func newReport(f *fitted, in *input, c framework.Criterion) (*fitReport, error) {
 	found := f.Parameters
-	r := &report{summary: summary{
+	r := &fitReport{summary: summary{
 		Criterion: strings.ToLower(c.Name), Value: number(f.Value),
 		K: found.k, N: number(f.N), D: in.Cols(), Rows: in.Rows(),
 		Iterations: f.Iterations, Converged: f.Status == framework.Converged, Status: f.status,
@@ -260,7 +260,7 @@ func newReport(f *fitted, in *input, c framework.Criterion) (*report, error) {
 }
 
 // assign counts the rows that are assigned to each component, in the process that writes.
-func (r *report) assign(s *session, workers int) error {
+func (r *fitReport) assign(s *session, workers int) error {
 	if r.found.count == nil || !s.crew.writes() {
 		return nil
 	}
@@ -285,7 +285,7 @@ func relativeEntropy(entropy number, list []component) number {
 }
 
 // setScores takes the statistics from a fit, and why one of its criteria has no value.
-func (r *report) setScores(f *fitted) {
+func (r *fitReport) setScores(f *fitted) {
 	r.Warnings = []string{}
 	values := map[string]float64{}
 	for _, score := range f.Scores {

@@ -123,7 +123,7 @@ func TestTheObjectiveNeverFallsWhileKStays(t *testing.T) {
 }
 
 func TestEveryPruningRuleIsExplained(t *testing.T) {
-	r := &report{}
+	r := &fitReport{}
 	r.KMax = 5
 	for i, rule := range []string{"objective", "eigenvalue", "degenerate"} {
 		r.Pruned = append(r.Pruned, pruned{Iteration: i + 1, K: 4 - i, Rule: rule, Relevance: []number{0.5}})
@@ -234,7 +234,7 @@ func TestAdviceForFitsThatDidNotConverge(t *testing.T) {
 func TestRelativeEntropyIsThatOfTheLabels(t *testing.T) {
 	for _, args := range [][]string{{"--k", "2"}, {"--model", "hmm", "--k", "3"}, {"--data", "housevotes84", "--family", "auto", "--k", "2", "--method", "cvb0"}} {
 		text, _ := done(t, append([]string{"fit", "--format", "json"}, args...)...)
-		var r report
+		var r fitReport
 		require.NoError(t, json.Unmarshal([]byte(text), &r))
 		require.NotNil(t, r.Relative, args)
 		assert.InDelta(t, 1-float64(r.Entropy)/(float64(r.Rows)*math.Log(float64(r.K))), float64(*r.Relative), 1e-9, args)

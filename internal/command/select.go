@@ -9,7 +9,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
-	"github.com/latent-go/latent/internal/htmlreport"
+	"github.com/latent-go/latent/report"
 )
 
 type selectCommand struct {
@@ -61,7 +61,7 @@ func (c *selectCommand) Run(s *session) error {
 	}
 	var t interface {
 		print(s *session, in *input) error
-		html(in *input) (*htmlreport.Page, error)
+		html(in *input) (*report.Document, error)
 		table() savedTable
 	}
 	if c.compares != "" {

@@ -8,12 +8,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/jedib0t/go-pretty/v6/text"
 	"golang.org/x/term"
 
-	"github.com/latent-go/latent/internal/htmlreport"
+	"github.com/latent-go/latent/report"
 )
 
 // mostRows is the longest table that a person is shown of a fit.
@@ -74,26 +73,9 @@ func (p *page) prose(indent int, format string, args ...any) {
 // widthOfNames is that of the names of columns and levels in tables.
 const widthOfNames = 24
 
-// printable shows what a terminal would obey instead of printing it, such as the end of a
-// line or an escape.
-func printable(name string) string {
-	if strings.IndexFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) < 0 {
-		return name
-	}
-	var text strings.Builder
-	for _, r := range name {
-		if quoted := strconv.QuoteRune(r); !unicode.IsPrint(r) {
-			text.WriteString(quoted[1 : len(quoted)-1])
-		} else {
-			text.WriteRune(r)
-		}
-	}
-	return text.String()
-}
-
 // short is a name as tables have it.
 func short(name string) string {
-	name = printable(name)
+	name = report.Printable(name)
 	if text.StringWidth(name) > widthOfNames {
 		name = text.Trim(name, widthOfNames-1) + "…"
 	}
@@ -120,7 +102,7 @@ func (p *page) write(s *session) error {
 }
 
 // print shows a fit to a person.
-func (r *report) print(s *session, in *input, out string) error {
+func (r *fitReport) print(s *session, in *input, out string) error {
 	p := s.page()
 	p.prose(0, "%s", in.describe(float64(r.N)))
 	p.line("")
@@ -148,13 +130,13 @@ func (r *report) print(s *session, in *input, out string) error {
 		if models[r.Model].responds || r.Settings.Gate != nil {
 			drawing = "-n 100 --given FILE"
 		}
-		p.prose(6, "Next: latent predict %s --data FILE, or latent sample %s %s.", printable(out), printable(out), drawing)
+		p.prose(6, "Next: latent predict %s --data FILE, or latent sample %s %s.", report.Printable(out), report.Printable(out), drawing)
 	}
 	return p.write(s)
 }
 
 // facts are what a person wants to know first, by name.
-func (r *report) facts() [][2]string {
+func (r *fitReport) facts() [][2]string {
 	facts := [][2]string{
 		{"model", fmt.Sprintf("%s, %s, by %s", r.Model, r.what, r.Method)},
 		{"method", r.Method + ", as " + r.why},
@@ -199,7 +181,7 @@ func (r *report) facts() [][2]string {
 
 // agreeing says how many starts came to the best value; empty of a single one, and of fits that collapsed, which starts agree on
 // whatever the table.
-func (r *report) agreeing() string {
+func (r *fitReport) agreeing() string {
 	all, apart := len(r.Restarts), r.apart()
 	if all < 2 || slices.ContainsFunc(r.Pruned, func(s pruned) bool { return s.Rule == "degenerate" }) {
 		return ""
@@ -216,18 +198,18 @@ func (r *report) agreeing() string {
 
 // alone says whether one start came to the best value, and so many did not that there may be better ones. Of a fit that was cut short
 // that says nothing.
-func (r *report) alone() bool {
+func (r *fitReport) alone() bool {
 	const many = 5
 	return r.Converged && r.apart() >= many && r.reached() == 1
 }
 
 // moreStarts is what to do about that.
-func (r *report) moreStarts() string {
+func (r *fitReport) moreStarts() string {
 	return fmt.Sprintf("more starts may find a better one (--restarts %d)", 4*r.Settings.Restarts)
 }
 
 // elsewhere is BIC as other programs have it.
-func (r *report) elsewhere() string {
+func (r *fitReport) elsewhere() string {
 	bic := float64(r.BIC)
 	return fmt.Sprintf(" (mclust: %s; R, scikit-learn: %s)", digits(2*bic), digits(-2*bic))
 }
@@ -235,16 +217,16 @@ func (r *report) elsewhere() string {
 // describe names the data in one line.
 func (in *input) describe(n float64) string {
 	if in.what != "" {
-		return printable(in.name) + ": " + in.what
+		return report.Printable(in.name) + ": " + in.what
 	}
-	line := fmt.Sprintf("%s: %s × %s", printable(in.name), counted(in.Rows(), "row"), counted(in.Cols(), "column"))
+	line := fmt.Sprintf("%s: %s × %s", report.Printable(in.name), counted(in.Rows(), "row"), counted(in.Cols(), "column"))
 	if in.weights != "" {
 		line += fmt.Sprintf(", weighted by column %q: N = %.10g", in.weights, n)
 	}
 	return line
 }
 
-func (r *report) choice() string {
+func (r *fitReport) choice() string {
 	switch {
 	case r.Settings.FixedK:
 		return strconv.Itoa(r.K)
@@ -258,7 +240,7 @@ func (r *report) choice() string {
 	return fmt.Sprintf("%d of at most %d", r.K, r.KMax)
 }
 
-func (r *report) ending() string {
+func (r *fitReport) ending() string {
 	switch {
 	case r.Method == methodClosedForm, r.Method == methodGreedy:
 		return r.Status
@@ -281,7 +263,7 @@ var pruningRules = [][2]string{
 }
 
 // pruningReasons explains the rules that pruned something.
-func (r *report) pruningReasons() []string {
+func (r *fitReport) pruningReasons() []string {
 	var why []string
 	for _, rule := range pruningRules {
 		if slices.ContainsFunc(r.Pruned, func(s pruned) bool { return s.Rule == rule[0] }) {
@@ -292,7 +274,7 @@ func (r *report) pruningReasons() []string {
 }
 
 // printPruned lists what was dropped when. Many steps are shown in groups.
-func (r *report) printPruned(p *page) {
+func (r *fitReport) printPruned(p *page) {
 	steps := r.Pruned
 	if len(steps) == 0 {
 		return
@@ -329,7 +311,7 @@ func dashed(v number) string {
 	return digits(float64(v))
 }
 
-func (r *report) printRestarts(p *page) {
+func (r *fitReport) printRestarts(p *page) {
 	if len(r.Restarts) < 2 || !r.listStarts {
 		return
 	}
@@ -400,11 +382,11 @@ func (t *selection) grid(criteria []string) *grid {
 func (row selectionRow) unfinished() bool { return !row.Converged && row.Status != statusNone }
 
 // readable writes a number in digits that a person reads: four that mean something, or a whole number.
-func readable(v float64) string { return ascii(htmlreport.Readable(v)) }
+func readable(v float64) string { return ascii(report.Readable(v)) }
 
 // ascii has the minus sign that can be copied from a terminal into a program.
 func ascii(number string) string {
-	return strings.NewReplacer("−", "-", noBreak, " ").Replace(number)
+	return strings.NewReplacer("−", "-", report.NoBreak, " ").Replace(number)
 }
 
 // digits writes a criterion: two decimals as long as they mean something.

@@ -14,9 +14,10 @@ import (
 	"testing"
 
 	"github.com/jedib0t/go-pretty/v6/text"
-	"github.com/latent-go/latent/data"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/latent-go/latent/data"
 )
 
 func TestTextIsNoWiderThanThePage(t *testing.T) {

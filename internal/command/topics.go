@@ -15,8 +15,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/latent-go/latent/framework"
-	"github.com/latent-go/latent/internal/htmlreport"
 	"github.com/latent-go/latent/models/topics"
+	"github.com/latent-go/latent/report"
 )
 
 // topicsByDefault is where a fit begins, which doubles while more than half of them are found.
@@ -238,7 +238,7 @@ func (c *corpus) result(m topics.Model, p *topics.Parameters) (*result, error) {
 	}
 	r := &result{k: p.K, params: topicsFile{p, c.words, c.tokens / float64(len(c.documents))}, topics: v.topics, print: v.print}
 	r.facts = [][2]string{{"concentrations", fmt.Sprintf("%.4g of each topic in a document, %.4g of each word in a topic (%s)", p.Alpha, p.Beta, how)}}
-	r.finding, r.sections = v.finding, func(*input) ([]htmlreport.Section, error) { return v.sections(), nil }
+	r.finding, r.sections = v.finding, func(*input) ([]report.Section, error) { return v.sections(), nil }
 	r.doubts = v.twins()
 	return r, nil
 }

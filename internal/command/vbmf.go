@@ -9,9 +9,9 @@ import (
 	"strconv"
 
 	"github.com/latent-go/latent/framework"
-	"github.com/latent-go/latent/internal/htmlreport"
 	"github.com/latent-go/latent/models/bpca"
 	"github.com/latent-go/latent/models/vbmf"
+	"github.com/latent-go/latent/report"
 )
 
 func checkVBMF(f *modelFlags) error {
@@ -154,8 +154,8 @@ func (f factorsFile) result(p *bpca.Parameters) *result {
 		r.doubts = []error{errors.New("no noise is left over, and the ELBO is infinite: it compares nothing")}
 	}
 	r.print = f.print
-	r.sections = func(in *input) ([]htmlreport.Section, error) { return f.sections(in, p), nil }
-	r.finding = func(in *input) (htmlreport.Section, error) { return f.finding(in, p), nil }
+	r.sections = func(in *input) ([]report.Section, error) { return f.sections(in, p), nil }
+	r.finding = func(in *input) (report.Section, error) { return f.finding(in, p), nil }
 	return r
 }
 

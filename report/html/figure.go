@@ -1,6 +1,8 @@
-package htmlreport
+package html
 
 import (
+	"github.com/latent-go/latent/report"
+
 	"math"
 	"slices"
 	"strings"
@@ -10,23 +12,36 @@ import (
 	"github.com/latent-go/latent/internal/ticks"
 )
 
-// A Figure is a drawing with its title and a description of what it shows.
-type Figure struct {
+// A figure is a drawing with its title and a description of what it shows.
+type figure struct {
 	Title, About  string
 	Width, Height float64 // of the viewBox; on a phone the width is that of the screen
 	Marks         []mark
-	Keys          []Key
+	Keys          []key
 }
 
-// A Key is an entry of a figure's legend.
-type Key struct {
+// A key is an entry of a figure's legend.
+type key struct {
 	Kind  string // line, dashes, bar, bin, event, oval; empty: the point of a group
 	Group int    // of its colour; negative: none
 	Text  string
 }
 
-// key adds an entry to the legend, once.
-func (f *Figure) key(k Key) {
+// drawn is a figure of a report; nil of nil.
+func drawn(of report.Figure) *figure {
+	switch of := of.(type) {
+	case report.Chart:
+		return chart{of}.figure()
+	case report.Heat:
+		return heat{of}.figure()
+	case report.Matrix:
+		return matrixFigure(of)
+	}
+	return nil
+}
+
+// explain adds an entry to the legend, once.
+func (f *figure) explain(k key) {
 	if k.Text != "" && !slices.Contains(f.Keys, k) {
 		f.Keys = append(f.Keys, k)
 	}
@@ -47,13 +62,13 @@ type mark struct {
 	Tip     string // on hover
 }
 
-func (f *Figure) add(m mark) { f.Marks = append(f.Marks, m) }
+func (f *figure) add(m mark) { f.Marks = append(f.Marks, m) }
 
-func (f *Figure) text(class string, x, y float64, text string) {
+func (f *figure) text(class string, x, y float64, text string) {
 	f.add(mark{Kind: "text", Class: class, X: x, Y: y, Text: text})
 }
 
-func (f *Figure) line(class string, x0, y0, x1, y1 float64) {
+func (f *figure) line(class string, x0, y0, x1, y1 float64) {
 	var p path
 	p.to(x0, y0)
 	p.to(x1, y1)
@@ -140,7 +155,7 @@ const (
 )
 
 // grid draws the axes of a panel and its y labels.
-func (f *Figure) grid(x, y scale, integers bool) {
+func (f *figure) grid(x, y scale, integers bool) {
 	for _, t := range y.ticks(integers) {
 		f.line("rule", x.a, y.at(t.Value), x.b, y.at(t.Value))
 		f.text("e soft", x.a-6, y.at(t.Value)+4, t.Label)
@@ -187,8 +202,8 @@ func extent(lists ...[]float64) (s scale, ok bool) {
 }
 
 // empty is a figure of something that cannot be drawn.
-func empty(title, about string) *Figure {
-	f := &Figure{Title: title, About: about, Width: width, Height: 60}
+func empty(title, about string) *figure {
+	f := &figure{Title: title, About: about, Width: width, Height: 60}
 	f.text("m soft", width/2, 34, unreadable)
 	return f
 }

@@ -1,26 +1,18 @@
-package htmlreport
+package html
 
 import (
+	"github.com/latent-go/latent/report"
+
 	"fmt"
 	"math"
 )
-
-// Matrix is a square or rectangular picture of many small cells, such as an adjacency matrix.
-type Matrix struct {
-	Title, About  string
-	Cells         [][]float64 // of each row from the top, from 0, which is left blank, to 1
-	Rows, Columns []float64   // where lines divide the picture, as shares of its height and width
-	// RowNames and ColumnNames are those of the parts that these divide it into, one more each.
-	RowNames, ColumnNames []string
-	ColumnsName           string // above the picture
-}
 
 // shades is the number of different colours of a matrix: cells of one colour are one path, so that a picture of 10,000
 // cells stays light.
 const shades = 12
 
-// Figure draws the cells. Those that are not blank have some colour, however small they are.
-func (m Matrix) Figure() *Figure {
+// matrixFigure draws the cells. Those that are not blank have some colour, however small they are.
+func matrixFigure(m report.Matrix) *figure {
 	const left = 24.0
 	top := 24.0
 	if m.ColumnsName != "" {
@@ -33,7 +25,7 @@ func (m Matrix) Figure() *Figure {
 	columns := len(m.Cells[0])
 	w := (width - left - 6) / float64(columns)
 	h := min(w*float64(columns)/float64(rows), max(w, 2*width/float64(rows))) // no narrower than it is, no taller than two widths
-	f := &Figure{Title: m.Title, About: m.About, Width: width, Height: top + h*float64(rows) + 8}
+	f := &figure{Title: m.Title, About: m.About, Width: width, Height: top + h*float64(rows) + 8}
 	f.text("", left, 14, m.ColumnsName)
 	paths := make([]path, shades+1)
 	for i, row := range m.Cells {

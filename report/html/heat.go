@@ -1,23 +1,17 @@
-package htmlreport
+package html
 
 import (
+	"github.com/latent-go/latent/report"
+
 	"fmt"
 	"math"
 )
 
-// Heat is a table of coloured cells.
-type Heat struct {
-	Title, About  string
-	Rows, Columns []string    // their names
-	ColumnsName   string      // what the columns are
-	Shade         [][]float64 // a cell's value on a scale from −1 over 0, which has no colour, to 1; NaN: an empty cell
-	Texts         [][]string  // of the cells' tooltips
-	Low, High     string      // what −1 and 1 mean; with Low empty the scale begins at 0
-	Root          bool        // colours grow with the root of a shade, so that small ones are seen too
-}
+// A heat is a report.Heat to be drawn.
+type heat struct{ report.Heat }
 
-// Figure draws the cells.
-func (h Heat) Figure() *Figure {
+// figure draws the cells.
+func (h heat) figure() *figure {
 	const most, top = 21, 46
 	longest := 0.0
 	for _, name := range h.Rows {
@@ -26,7 +20,7 @@ func (h Heat) Figure() *Figure {
 	from := 10 + longest
 	w := min(46, (width-6-from)/float64(len(h.Columns)))
 	tall := 17.0
-	f := &Figure{Title: h.Title, About: h.About, Width: width, Height: top + tall*float64(len(h.Rows)) + 8}
+	f := &figure{Title: h.Title, About: h.About, Width: width, Height: top + tall*float64(len(h.Rows)) + 8}
 	h.scale(f)
 	every := 1
 	for float64(every)*w < 24 {
@@ -55,7 +49,7 @@ func (h Heat) Figure() *Figure {
 }
 
 // colour is the class and the opacity of a cell.
-func (h Heat) colour(v float64) (class string, opacity float64) {
+func (h heat) colour(v float64) (class string, opacity float64) {
 	if !finite(v) {
 		return "cell none", 0
 	}
@@ -71,7 +65,7 @@ func (h Heat) colour(v float64) (class string, opacity float64) {
 }
 
 // scale shows what the colours mean, above the cells, to the right.
-func (h Heat) scale(f *Figure) {
+func (h heat) scale(f *figure) {
 	const step, tall, y, cells = 10.0, 10.0, 6.0, 5
 	x := width - 6 - wide(h.High) - 6
 	f.text("e", width-6, y+tall, h.High)
@@ -91,26 +85,4 @@ func (h Heat) scale(f *Figure) {
 		low = "0"
 	}
 	f.text("e", x-6, y+tall, low)
-}
-
-// Relative takes values to shades by the largest magnitude among them.
-func Relative(values [][]float64) [][]float64 {
-	largest := 0.0
-	for _, row := range values {
-		for _, v := range row {
-			if finite(v) {
-				largest = max(largest, math.Abs(v))
-			}
-		}
-	}
-	shades := make([][]float64, len(values))
-	for i, row := range values {
-		for _, v := range row {
-			if largest > 0 {
-				v /= largest
-			}
-			shades[i] = append(shades[i], v)
-		}
-	}
-	return shades
 }

@@ -1,6 +1,8 @@
-package htmlreport
+package html
 
 import (
+	"github.com/latent-go/latent/report"
+
 	"bytes"
 	"crypto/sha256"
 	_ "embed" // of the page's template, style and script
@@ -12,35 +14,6 @@ import (
 	"strings"
 	"unicode"
 )
-
-// A Page is what is written.
-type Page struct {
-	Title    string
-	Lead     string // a sentence beneath the title
-	Sections []Section
-	Foot     string
-}
-
-// A Section has a title and, each optional, a text, warnings, items, a figure, facts and tables, in this order.
-type Section struct {
-	Title    string
-	Text     string
-	Warnings []string
-	Items    []Item
-	Figure   *Figure     // nil: none
-	Facts    [][2]string // names and values, which may have several lines
-	Tables   []Table
-	Wide     bool // takes the full width of a large screen
-}
-
-// An Item is what is said of one class, such as a component.
-type Item struct {
-	Group int // of its colour, as points have it
-	Name  string
-	Size  string  // in words
-	Share float64 // from 0 to 1, drawn as a bar
-	Text  string
-}
 
 var (
 	//go:embed page.tmpl
@@ -63,6 +36,11 @@ var parsed = template.Must(template.New("page").Funcs(template.FuncMap{
 	"style":   func() template.CSS { return template.CSS(style) },
 	"script":  func() template.JS { return template.JS(script) },
 	"policy":  policy,
+	"before":  func(i int) int { return i - 1 },
+	"drawn":   drawn,
+	"keyOf":   shadesOf,
+	"widthOf": widthOf,
+	"classOf": classOf,
 }).Parse(pageTemplate))
 
 // policy allows the page's own style and script, by their hashes, and nothing else.
@@ -84,16 +62,16 @@ func px(v float64) string {
 	return text
 }
 
-// Write writes the page. Tables whose rows and heads differ in length are misuse, at which
-// it panics. What HTML has no place for, such as control characters, becomes U+FFFD.
-func (p *Page) Write(w io.Writer) error {
-	for _, s := range p.Sections {
+// Write writes the document as a page. Tables whose rows and columns differ in number are misuse, at which it panics. What HTML has no
+// place for, such as control characters, becomes U+FFFD.
+func Write(w io.Writer, d *report.Document) error {
+	for _, s := range d.Sections {
 		for _, t := range s.Tables {
-			t.check()
+			t.Check()
 		}
 	}
 	var text bytes.Buffer
-	if err := parsed.Execute(&text, p); err != nil {
+	if err := parsed.Execute(&text, d); err != nil {
 		return err
 	}
 	_, err := w.Write(bytes.Map(allowed, text.Bytes()))

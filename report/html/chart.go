@@ -1,62 +1,22 @@
-package htmlreport
+package html
 
 import (
+	"github.com/latent-go/latent/report"
+
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 )
 
-// A Chart is panels over one x axis.
-type Chart struct {
-	Title, About string
-	XName        string
-	X            []float64 // of the series, ascending
-	Names        []string  // of the places 0, 1, … on an axis of names, which are X then; nil: an axis of numbers
-	IntegerX     bool      // ticks of x at integers alone
-	Panels       []Panel
-	Events       []int    // places in X to mark by a vertical line
-	EventsName   string   // what they are, for the legend
-	Notes        []string // for each x, what its tooltip adds; nil: nothing
-}
+// A chart is a report.Chart to be drawn.
+type chart struct{ report.Chart }
 
-// A Panel has a y axis of its own. What it holds is drawn in the order of the fields.
-type Panel struct {
-	Name     string
-	Bins     []Bin
-	Ellipses []Ellipse
-	Points   []Point
-	Series   []Series
-	Levels   []Level
+// A panel is one of its panels.
+type panel struct{ report.Panel }
 
-	BinsName, EllipsesName string   // what they are, for the legend
-	Groups                 []string // of points and ellipses, likewise
-
-	Bars    bool // series are bars beside each other, not curves
-	Steps   bool // curves keep their value until the next x
-	Dots    bool // on curves, at each x
-	Log     bool // y has a log scale: what is not positive is left out
-	Integer bool // ticks of y at integers alone
-	// Late lets the scale leave out low values of the first tenth of many x, which would compress the rest.
-	Late   bool
-	Height float64 // 0: a usual one
-}
-
-// A Series has a value for each x, NaN where there is none.
-type Series struct {
-	Name string
-	Y    []float64
-	Tip  string // on hover; may be empty
-}
-
-// A Level is a horizontal line.
-type Level struct {
-	Name  string
-	Value float64
-}
-
-// Figure draws the panels on top of each other.
-func (c Chart) Figure() *Figure {
+// figure draws the panels on top of each other.
+func (c chart) figure() *figure {
 	if c.Names != nil {
 		c.X = make([]float64, len(c.Names))
 		for i := range c.X {
@@ -67,10 +27,10 @@ func (c Chart) Figure() *Figure {
 	if !ok {
 		return empty(c.Title, c.About)
 	}
-	f := &Figure{Title: c.Title, About: c.About, Width: width}
+	f := &figure{Title: c.Title, About: c.About, Width: width}
 	var scales []scale
 	for _, p := range c.Panels {
-		if y, ok := p.extent(); ok {
+		if y, ok := (panel{p}).extent(); ok {
 			scales = append(scales, y)
 		}
 	}
@@ -81,7 +41,7 @@ func (c Chart) Figure() *Figure {
 		if bottom = top + p.Height; p.Height == 0 {
 			bottom = top + 190
 		}
-		c.panel(f, p, x, top, bottom)
+		c.draw(f, panel{p}, x, top, bottom)
 	}
 	if c.Names == nil {
 		for _, t := range x.ticks(c.IntegerX) {
@@ -93,14 +53,14 @@ func (c Chart) Figure() *Figure {
 	}
 	f.text("m", (x.a+x.b)/2, bottom+34, fitting(c.XName, x.b-x.a))
 	f.Height = bottom + axisRoom
-	if !slices.ContainsFunc(c.Panels, func(p Panel) bool { return len(p.Bins) > 0 }) { // which have tooltips
+	if !slices.ContainsFunc(c.Panels, func(p report.Panel) bool { return len(p.Bins) > 0 }) { // which have tooltips
 		c.bands(f, x, bottom)
 	}
 	return f
 }
 
 // extent is the range of the x axis, yet without its place.
-func (c Chart) extent() (x scale, ok bool) {
+func (c chart) extent() (x scale, ok bool) {
 	if c.Names != nil {
 		return scale{lo: -0.5, hi: float64(len(c.Names)) - 0.5}, len(c.Names) > 0
 	}
@@ -122,7 +82,7 @@ func (c Chart) extent() (x scale, ok bool) {
 }
 
 // extent is the range of the y axis. Bars and bins stand on it where no value is negative.
-func (p Panel) extent() (y scale, ok bool) {
+func (p panel) extent() (y scale, ok bool) {
 	var lists [][]float64
 	for _, s := range p.Series {
 		lists = append(lists, s.Y)
@@ -164,12 +124,12 @@ func (p Panel) extent() (y scale, ok bool) {
 	return y, ok
 }
 
-// panel draws one panel.
-func (c Chart) panel(f *Figure, p Panel, x scale, top, bottom float64) {
+// draw draws one panel.
+func (c chart) draw(f *figure, p panel, x scale, top, bottom float64) {
 	y, ok := p.extent()
 	y.a, y.b = bottom, top
 	name := p.Name
-	if p.Late && ok && slices.ContainsFunc(p.Series, func(s Series) bool { return len(s.Y) > 0 && s.Y[0] < y.lo }) {
+	if p.Late && ok && slices.ContainsFunc(p.Series, func(s report.Series) bool { return len(s.Y) > 0 && s.Y[0] < y.lo }) {
 		name += " (its start lies below)"
 	}
 	f.text("", 8, top-9, fitting(name, width-right-8))
@@ -183,7 +143,7 @@ func (c Chart) panel(f *Figure, p Panel, x scale, top, bottom float64) {
 		f.line("event", x.at(c.X[at]), top, x.at(c.X[at]), bottom)
 	}
 	for _, b := range p.Bins {
-		b.draw(f, x, y)
+		drawBin(f, b, x, y)
 	}
 	drawPlane(f, p, x, y)
 	if p.Bars {
@@ -199,7 +159,7 @@ func (c Chart) panel(f *Figure, p Panel, x scale, top, bottom float64) {
 }
 
 // bars draws the series of a panel beside each other.
-func (c Chart) bars(f *Figure, p Panel, x, y scale) {
+func (c chart) bars(f *figure, p panel, x, y scale) {
 	slot, base := x.at(1)-x.at(0), max(y.lo, 0)
 	thick := min(40, slot*0.8) / float64(len(p.Series))
 	for j, s := range p.Series {
@@ -215,7 +175,7 @@ func (c Chart) bars(f *Figure, p Panel, x, y scale) {
 }
 
 // curves draws the series of a panel, the first on top.
-func (c Chart) curves(f *Figure, p Panel, x, y scale) {
+func (c chart) curves(f *figure, p panel, x, y scale) {
 	class := func(i int) string {
 		if p.dashed(i) {
 			return "line s" + tint(i) + " dash"
@@ -233,17 +193,17 @@ func (c Chart) curves(f *Figure, p Panel, x, y scale) {
 }
 
 // dashed says whether a curve is drawn so: the second of two, and those whose colour another one has.
-func (p Panel) dashed(i int) bool {
+func (p panel) dashed(i int) bool {
 	return i >= tints || i > 0 && len(p.Bins) == 0 && len(p.Series) == 2
 }
 
 // legend lists what a panel draws, where a reader could not know. What is alike in several panels is listed once.
-func (c Chart) legend(f *Figure, p Panel) {
-	f.key(Key{"bin", tints - 1, p.BinsName})
+func (c chart) legend(f *figure, p panel) {
+	f.explain(key{"bin", tints - 1, p.BinsName})
 	for k, name := range p.Groups {
-		f.key(Key{"", k, name})
+		f.explain(key{"", k, name})
 	}
-	f.key(Key{"oval", -1, p.EllipsesName})
+	f.explain(key{"oval", -1, p.EllipsesName})
 	for i, s := range p.Series {
 		kind := "line"
 		switch {
@@ -253,14 +213,14 @@ func (c Chart) legend(f *Figure, p Panel) {
 			kind = "dashes"
 		}
 		if len(p.Series)+len(p.Bins)+len(p.Points) > 1 {
-			f.key(Key{kind, i, s.Name})
+			f.explain(key{kind, i, s.Name})
 		}
 	}
 	for i, l := range p.Levels {
-		f.key(Key{"dashes", len(p.Series) + i, l.Name})
+		f.explain(key{"dashes", len(p.Series) + i, l.Name})
 	}
 	if len(c.Events) > 0 {
-		f.key(Key{"event", -1, c.EventsName})
+		f.explain(key{"event", -1, c.EventsName})
 	}
 }
 
@@ -317,7 +277,7 @@ func curve(xs, ys []float64, x, y scale, steps bool) string {
 }
 
 // bands put a tooltip over each x.
-func (c Chart) bands(f *Figure, x scale, bottom float64) {
+func (c chart) bands(f *figure, x scale, bottom float64) {
 	for i, v := range c.X {
 		from, to := x.a, x.b
 		if i > 0 {
@@ -330,15 +290,15 @@ func (c Chart) bands(f *Figure, x scale, bottom float64) {
 	}
 }
 
-func (c Chart) tip(i int) string {
-	name := Number(c.X[i])
+func (c chart) tip(i int) string {
+	name := report.Digits(c.X[i])
 	if c.Names != nil {
 		name = c.Names[i]
 	}
 	lines := []string{c.XName + " " + name}
 	for _, p := range c.Panels {
 		for _, s := range p.Series {
-			lines = append(lines, fmt.Sprintf("%s %s", s.Name, Number(s.Y[i])))
+			lines = append(lines, fmt.Sprintf("%s %s", s.Name, report.Digits(s.Y[i])))
 		}
 	}
 	if c.Notes != nil && c.Notes[i] != "" {

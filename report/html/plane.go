@@ -1,37 +1,18 @@
-package htmlreport
+package html
 
 import (
+	"github.com/latent-go/latent/report"
+
 	"fmt"
 	"math"
 )
 
-// A Point is one row. Points of one group, from 0, share a colour.
-type Point struct {
-	X, Y  float64
-	Group int
-	Tip   string
-}
-
-// A Bin is a bar of a histogram; its height is a density.
-type Bin struct {
-	From, To, Height float64
-	Tip              string
-}
-
-func (b Bin) draw(f *Figure, x, y scale) {
+// drawBin draws a bar of a histogram.
+func drawBin(f *figure, b report.Bin, x, y scale) {
 	if finite(b.Height) {
 		from, to := x.at(b.From), x.at(b.To)
 		f.add(mark{Kind: "rect", Class: "bar f7", X: from, Y: y.at(b.Height), W: max(0, to-from-0.5), H: y.a - y.at(b.Height), Opacity: 0.45, Tip: b.Tip})
 	}
-}
-
-// An Ellipse is a normal distribution: its contours around half and around 95 % of its
-// mass are drawn.
-type Ellipse struct {
-	X, Y       float64 // mean
-	XX, XY, YY float64 // covariance
-	Group      int
-	Name, Tip  string
 }
 
 // The contours around a share s of a plane normal distribution have the radius √(−2 ln(1−s)).
@@ -44,7 +25,7 @@ func around(mean, variance float64) []float64 {
 }
 
 // drawPlane draws ellipses, points on top of them, and names on top of those.
-func drawPlane(f *Figure, p Panel, x, y scale) {
+func drawPlane(f *figure, p panel, x, y scale) {
 	if len(p.Ellipses)+len(p.Points) == 0 {
 		return
 	}
@@ -52,7 +33,7 @@ func drawPlane(f *Figure, p Panel, x, y scale) {
 		f.line("rule", x.at(t.Value), y.a, x.at(t.Value), y.b)
 	}
 	for _, e := range p.Ellipses {
-		e.draw(f, x, y)
+		drawEllipse(f, e, x, y)
 	}
 	const many = 500
 	radius := 2.2
@@ -71,8 +52,8 @@ func drawPlane(f *Figure, p Panel, x, y scale) {
 	}
 }
 
-// draw goes around the contours: with LLᵀ the covariance, mean + r L (cos t, sin t)ᵀ.
-func (e Ellipse) draw(f *Figure, x, y scale) {
+// drawEllipse goes around the contours: with LLᵀ the covariance, mean + r L (cos t, sin t)ᵀ.
+func drawEllipse(f *figure, e report.Ellipse, x, y scale) {
 	l11 := math.Sqrt(max(0, e.XX))
 	l21 := 0.0
 	if l11 > 0 {
@@ -95,7 +76,7 @@ func (e Ellipse) draw(f *Figure, x, y scale) {
 }
 
 // point draws a row in the colour and the shape of its group.
-func (f *Figure) point(one Point, x, y, radius float64) {
+func (f *figure) point(one report.Point, x, y, radius float64) {
 	m := mark{Kind: "circle", Class: "row f" + tint(one.Group), X: x, Y: y, W: radius, Tip: one.Tip}
 	var corners path
 	switch shape(one.Group) {

@@ -1,4 +1,4 @@
-package htmlreport
+package html
 
 import (
 	"bytes"
@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -19,6 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	_ "github.com/latent-go/latent/internal/fixedseed" // rapid draws the same in every run
+	"github.com/latent-go/latent/report"
 )
 
 // hostile are texts that would do harm where they are not escaped.
@@ -63,47 +63,49 @@ func elements(t require.TestingT, page []byte, visit func(path []string, attribu
 	}
 }
 
-func written(t require.TestingT, p *Page) []byte {
+func written(t require.TestingT, d *report.Document) []byte {
 	var b bytes.Buffer
-	require.NoError(t, p.Write(&b))
+	require.NoError(t, Write(&b, d))
 	return b.Bytes()
 }
 
 // hostilePage has hostile texts wherever there is place for a text.
-func hostilePage() *Page {
+func hostilePage() *report.Document {
 	values := make([]float64, len(hostile))
 	cells := make([][]float64, len(hostile))
 	texts := make([][]string, len(hostile))
-	var rows [][]Cell
-	var points []Point
+	var rows [][]report.Cell
+	var points []report.Point
 	for i, name := range hostile {
 		values[i] = float64(i)
 		cells[i], texts[i] = values, hostile
-		row := []Cell{{Text: name}}
+		row := []report.Cell{{Text: name}}
 		for _, text := range hostile[1:] {
-			row = append(row, Cell{Text: text, Value: text, Shade: float64(i) - 3})
+			row = append(row, report.Cell{Text: text, Shade: float64(i) - 3})
 		}
 		rows = append(rows, row)
-		points = append(points, Point{float64(i), -float64(i), i, name})
+		points = append(points, report.Point{X: float64(i), Y: -float64(i), Group: i, Tip: name})
 	}
+	columns := report.Columns(hostile...)
+	columns[0].Class, columns[2].Class = 1, 10
 	all := strings.Join(hostile, " ")
-	page := &Page{Title: all, Lead: all, Foot: all}
+	page := &report.Document{Title: all, Lead: all, Foot: all}
 	var facts [][2]string
-	var items []Item
+	var items []report.Item
 	for i, name := range hostile {
 		facts = append(facts, [2]string{name, name})
-		items = append(items, Item{i, name, name, 0.5, name})
+		items = append(items, report.Item{Group: i, Name: name, Size: name, Share: 0.5, Text: name})
 	}
-	page.Sections = []Section{{Title: all, Text: all, Warnings: hostile, Items: items, Facts: facts}}
-	series := []Series{{all, values, all}, {"b", values, ""}}
-	for _, f := range []*Figure{
-		Chart{Title: all, About: all, XName: all, X: values, Panels: []Panel{{Name: all, Series: series}}, Notes: hostile, Events: []int{2}, EventsName: all}.Figure(),
-		Chart{Title: all, About: all, XName: all, Names: hostile, Panels: []Panel{{Name: all, Bars: true, Series: series, Levels: []Level{{all, 1}}}}}.Figure(),
-		Heat{Title: all, About: all, Rows: hostile, Columns: hostile, ColumnsName: all, Shade: Relative(cells), Texts: texts, Low: all, High: all}.Figure(),
-		Chart{Title: all, About: all, XName: all, Panels: []Panel{{Name: all, Points: points, Groups: hostile, EllipsesName: all, Ellipses: []Ellipse{{0, 0, 1, 0, 1, 0, all, all}}}}}.Figure(),
-		Chart{Title: all, About: all, XName: all, X: values, Panels: []Panel{{Name: all, BinsName: all, Bins: []Bin{{0, 1, 1, all}}, Series: series}}}.Figure(),
+	page.Sections = []report.Section{{Title: all, Text: all, Warnings: hostile, Items: items, Facts: facts}}
+	series := []report.Series{{Name: all, Y: values, Tip: all}, {Name: "b", Y: values, Tip: ""}}
+	for _, f := range []report.Figure{
+		report.Chart{Title: all, About: all, XName: all, X: values, Panels: []report.Panel{{Name: all, Series: series}}, Notes: hostile, Events: []int{2}, EventsName: all},
+		report.Chart{Title: all, About: all, XName: all, Names: hostile, Panels: []report.Panel{{Name: all, Bars: true, Series: series, Levels: []report.Level{{Name: all, Value: 1}}}}},
+		report.Heat{Title: all, About: all, Rows: hostile, Columns: hostile, ColumnsName: all, Shade: report.Relative(cells), Texts: texts, Low: all, High: all},
+		report.Chart{Title: all, About: all, XName: all, Panels: []report.Panel{{Name: all, Points: points, Groups: hostile, EllipsesName: all, Ellipses: []report.Ellipse{{X: 0, Y: 0, XX: 1, XY: 0, YY: 1, Group: 0, Name: all, Tip: all}}}}},
+		report.Chart{Title: all, About: all, XName: all, X: values, Panels: []report.Panel{{Name: all, BinsName: all, Bins: []report.Bin{{From: 0, To: 1, Height: 1, Tip: all}}, Series: series}}},
 	} {
-		page.Sections = append(page.Sections, Section{Title: all, Text: all, Figure: f, Tables: []Table{{Caption: all, Head: hostile, Groups: []int{0, -1, 9}, Rows: rows, Low: all, High: all}}})
+		page.Sections = append(page.Sections, report.Section{Title: all, Text: all, Figure: f, Tables: []report.Table{{Caption: all, Columns: columns, Rows: rows, Low: all, High: all}}})
 	}
 	return page
 }
@@ -171,7 +173,7 @@ func TestEveryFigureIsNamedAndHasItsTable(t *testing.T) {
 
 // The hash is computed here from the bytes of the page, and there from what was embedded.
 func TestThePolicyAllowsWhatThePageHolds(t *testing.T) {
-	page := string(written(t, &Page{Title: "t"}))
+	page := string(written(t, &report.Document{Title: "t"}))
 	_, policy, _ := strings.Cut(page, `content="default-src &#39;none&#39;`)
 	policy, _, _ = strings.Cut(policy, `" />`)
 	policy = strings.NewReplacer("&#39;", "'", "&#43;", "+").Replace(policy)
@@ -188,58 +190,25 @@ func TestThePolicyAllowsWhatThePageHolds(t *testing.T) {
 	assert.NotContains(t, page, "https:")
 }
 
-func TestNumbersHaveTheDigitsOfJSON(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		v := rapid.Float64().Draw(t, "v")
-		want, err := json.Marshal(v)
-		if err != nil {
-			require.Equal(t, Missing, Number(v))
-			return
-		}
-		require.Equal(t, string(want), Number(v))
-	})
-	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-		assert.Equal(t, Missing, Number(v))
-	}
-}
-
-// Four digits lie within half a unit of the fourth, and whole numbers are all there.
-func TestReadableNumbersAreCloseToTheirs(t *testing.T) {
-	plain := strings.NewReplacer("−", "-", "×10", "e", "⁻", "-", "⁰", "0", "¹", "1", "²", "2", "³", "3", "⁴", "4", "⁵", "5", "⁶", "6", "⁷", "7", "⁸", "8", "⁹", "9")
-	rapid.Check(t, func(t *rapid.T) {
-		v := rapid.OneOf(rapid.Float64(), rapid.Float64Range(-2000, 2000), rapid.Float64Range(-1, 1)).Draw(t, "v")
-		read, err := strconv.ParseFloat(plain.Replace(Readable(v)), 64)
-		require.NoError(t, err, Readable(v))
-		require.InDelta(t, v, read, 0.005*math.Abs(v)+1e-322)
-		require.Less(t, len([]rune(Readable(v))), 13)
-	})
-	for v, want := range map[float64]string{0: "0", 3: "3", -9_999_999: "−9999999", 1e7: "1.00×10⁷", 0.1: "0.1", 0.12344: "0.1234", -1234.5: "−1234", 79.967: "79.97", 0.00001234: "1.23×10⁻⁵", math.Inf(1): Missing} {
-		assert.Equal(t, want, Readable(v))
-	}
-	assert.Equal(t, "0.00", Fixed(-0.001, 2))
-	assert.Equal(t, "−0.01", Fixed(-0.01, 2))
-	assert.Equal(t, "15800", Fixed(15784, -2))
-	assert.Equal(t, Missing, Fixed(math.NaN(), 2))
-}
-
 // A table becomes paragraphs below the width that its class stands for, and cells have the names of their columns then.
 func TestTablesAreAsWideAsTheirTexts(t *testing.T) {
-	narrow := Table{Head: []string{"a", "b"}, Rows: [][]Cell{{{Text: "1"}, {Text: "2"}}}}
-	assert.Empty(t, narrow.Width(), "it fits a phone")
-	wide := narrow
-	wide.Rows = [][]Cell{{{Text: "1"}, {Text: strings.Repeat("x", 60)}}}
-	assert.Equal(t, "w38", wide.Width())
-	wide.Rows = [][]Cell{{{Text: "1"}, {Text: strings.Repeat("x", 600)}}}
-	assert.Equal(t, "stack", wide.Width())
+	of := func(cells ...string) report.Table {
+		t := report.Table{Columns: report.Columns("a", "b")}
+		t.Add(cells[0], cells[1])
+		return t
+	}
+	assert.Empty(t, widthOf(of("1", "2")), "it fits a phone")
+	assert.Equal(t, "w38", widthOf(of("1", strings.Repeat("x", 60))))
+	wide := of("1", strings.Repeat("x", 600))
+	assert.Equal(t, "stack", widthOf(wide))
 	assert.Equal(t, 8, broken("standard error"))
-	long := Table{Head: []string{"a", "b"}, Rows: [][]Cell{{{Text: strings.Repeat("word ", 100)}, {Text: "1"}}}}
-	assert.Empty(t, long.Width(), "names are broken between words")
-	long.Rows[0][0].Text = strings.Repeat("x", 100)
-	assert.Equal(t, "w60", long.Width())
+	assert.Empty(t, widthOf(of(strings.Repeat("word ", 100), "1")), "names are broken between words")
+	assert.Equal(t, "w60", widthOf(of(strings.Repeat("x", 100), "1")))
 	for w := narrowest; w <= widestTable; w += widthStep {
 		assert.Contains(t, style, fmt.Sprintf("(max-width: %drem){.w%d{--block:block;", w, w))
 	}
-	elements(t, written(t, &Page{Sections: []Section{{Tables: []Table{wide}}}}), func(path []string, attributes map[string]string, _ string) {
+	page := written(t, &report.Document{Sections: []report.Section{{Tables: []report.Table{wide}}}})
+	elements(t, page, func(path []string, attributes map[string]string, _ string) {
 		if path[len(path)-1] == "td" {
 			assert.Equal(t, "b", attributes["data-label"])
 		}
@@ -248,13 +217,13 @@ func TestTablesAreAsWideAsTheirTexts(t *testing.T) {
 
 func TestShadesAreClassesOfTheStyle(t *testing.T) {
 	for shade, want := range map[float64]string{0: "", 0.03: "", 0.04: "p1", -0.04: "n1", 0.99: "p6", 1: "p6", -7: "n6", math.NaN(): "", math.Inf(-1): ""} {
-		assert.Equal(t, want, Cell{Shade: shade}.Class())
+		assert.Equal(t, want, classOf(report.Cell{Shade: shade}))
 	}
-	for _, class := range (Table{Low: "low", High: "high"}).Key() {
+	for _, class := range shadesOf(report.Table{Low: "low", High: "high"}) {
 		assert.Contains(t, style, "."+class+" {")
 	}
-	assert.Len(t, Table{High: "high"}.Key(), shadeSteps)
-	assert.Empty(t, Table{}.Key())
+	assert.Len(t, shadesOf(report.Table{High: "high"}), shadeSteps)
+	assert.Empty(t, shadesOf(report.Table{}))
 }
 
 // wild draws numbers of all sizes, not all of them finite.
@@ -270,27 +239,28 @@ func TestFiguresLeaveOutWhatCannotBeDrawn(t *testing.T) {
 		integers := make([]float64, n)
 		names := make([]string, n)
 		for i := range integers {
-			integers[i], names[i] = float64(i+1), Number(float64(i+1))
+			integers[i], names[i] = float64(i+1), report.Digits(float64(i+1))
 		}
 		x, y, z := list("x"), list("y"), list("z")
-		var points []Point
+		var points []report.Point
 		for i := range x {
-			points = append(points, Point{x[i], y[i], i, names[i]})
+			points = append(points, report.Point{X: x[i], Y: y[i], Group: i, Tip: names[i]})
 		}
-		var bins []Bin
+		var bins []report.Bin
 		for i, v := range absolute(y) {
-			bins = append(bins, Bin{float64(i), float64(i + 1), v, names[i]})
+			bins = append(bins, report.Bin{From: float64(i), To: float64(i + 1), Height: v, Tip: names[i]})
 		}
 		flags := rapid.Bool()
-		for _, f := range []*Figure{
-			Chart{X: integers, IntegerX: true, Panels: []Panel{{Late: true, Dots: flags.Draw(t, "dots"), Steps: flags.Draw(t, "steps"), Series: []Series{{"y", y, ""}, {"z", z, ""}}}, {Height: 90, Integer: true, Series: []Series{{"z", z, ""}}}}, Events: []int{0, n - 1}}.Figure(),
-			Chart{Names: names, Panels: []Panel{{Bars: true, Series: []Series{{"y", y, ""}, {"z", z, ""}}, Levels: []Level{{"l", x[0]}}, Log: flags.Draw(t, "log")}}}.Figure(),
-			Heat{Rows: names[:1], Columns: names, Shade: Relative([][]float64{y}), Texts: [][]string{names}, Root: flags.Draw(t, "root")}.Figure(),
-			Chart{Panels: []Panel{{Points: points, Ellipses: []Ellipse{{x[0], y[0], math.Abs(z[0]), 0, math.Abs(x[0]), 0, "1", "1"}}}}}.Figure(),
-			Chart{X: integers, Panels: []Panel{{Bins: bins, Series: []Series{{"z", absolute(z), ""}}}}}.Figure(),
+		for _, of := range []report.Figure{
+			report.Chart{X: integers, IntegerX: true, Panels: []report.Panel{{Late: true, Dots: flags.Draw(t, "dots"), Steps: flags.Draw(t, "steps"), Series: []report.Series{{Name: "y", Y: y, Tip: ""}, {Name: "z", Y: z, Tip: ""}}}, {Height: 90, Integer: true, Series: []report.Series{{Name: "z", Y: z, Tip: ""}}}}, Events: []int{0, n - 1}},
+			report.Chart{Names: names, Panels: []report.Panel{{Bars: true, Series: []report.Series{{Name: "y", Y: y, Tip: ""}, {Name: "z", Y: z, Tip: ""}}, Levels: []report.Level{{Name: "l", Value: x[0]}}, Log: flags.Draw(t, "log")}}},
+			report.Heat{Rows: names[:1], Columns: names, Shade: report.Relative([][]float64{y}), Texts: [][]string{names}, Root: flags.Draw(t, "root")},
+			report.Chart{Panels: []report.Panel{{Points: points, Ellipses: []report.Ellipse{{X: x[0], Y: y[0], XX: math.Abs(z[0]), XY: 0, YY: math.Abs(x[0]), Group: 0, Name: "1", Tip: "1"}}}}},
+			report.Chart{X: integers, Panels: []report.Panel{{Bins: bins, Series: []report.Series{{Name: "z", Y: absolute(z), Tip: ""}}}}},
 		} {
+			f := drawn(of)
 			require.NotEmpty(t, f.Marks)
-			page := string(written(t, &Page{Sections: []Section{{Figure: f}}}))
+			page := string(written(t, &report.Document{Sections: []report.Section{{Figure: of}}}))
 			_, page, _ = strings.Cut(page, "<body>")
 			page, _, _ = strings.Cut(page, "<script>")
 			require.NotContains(t, page, "NaN")
@@ -326,11 +296,11 @@ func TestEllipsesAreContours(t *testing.T) {
 	for i, share := range []float64{0.5, 0.95} {
 		assert.InEpsilon(t, -2*math.Log(1-share), radii[i]*radii[i], 1e-14)
 	}
-	e := Ellipse{X: 3, Y: -2, XX: 4, XY: -1.5, YY: 2}
-	f := &Figure{}
+	e := report.Ellipse{X: 3, Y: -2, XX: 4, XY: -1.5, YY: 2}
+	f := &figure{}
 	const size = 1e6 // so that two decimals are many digits
 	x, y := scale{lo: -20, hi: 20, a: 0, b: size}, scale{lo: -20, hi: 20, a: size, b: 0}
-	e.draw(f, x, y)
+	drawEllipse(f, e, x, y)
 	require.Len(t, f.Marks, 2)
 	for i, m := range f.Marks {
 		corners := 0
@@ -389,14 +359,14 @@ func TestWholeTicksAreWhole(t *testing.T) {
 }
 
 func TestRowsMustFitTheirHeads(t *testing.T) {
-	page := &Page{Sections: []Section{{Tables: []Table{{Caption: "c", Head: []string{"a", "b"}, Rows: [][]Cell{{{Text: "1"}}}}}}}}
-	assert.Panics(t, func() { _ = page.Write(io.Discard) })
+	page := &report.Document{Sections: []report.Section{{Tables: []report.Table{{Caption: "c", Columns: report.Columns("a", "b"), Rows: [][]report.Cell{{{Text: "1"}}}}}}}}
+	assert.Panics(t, func() { _ = Write(io.Discard, page) })
 }
 
 // TestLevelsAreNamedInTheLegend: a name in the picture would lie over bars.
 func TestLevelsAreNamedInTheLegend(t *testing.T) {
-	f := Chart{Names: []string{"1", "2"}, Panels: []Panel{{Bars: true, Series: []Series{{"y", []float64{3, 2}, ""}}, Levels: []Level{{"edge", 1}}}}}.Figure()
-	assert.Equal(t, []Key{{"dashes", 1, "edge"}}, f.Keys)
+	f := drawn(report.Chart{Names: []string{"1", "2"}, Panels: []report.Panel{{Bars: true, Series: []report.Series{{Name: "y", Y: []float64{3, 2}, Tip: ""}}, Levels: []report.Level{{Name: "edge", Value: 1}}}}})
+	assert.Equal(t, []key{{"dashes", 1, "edge"}}, f.Keys)
 	for _, m := range f.Marks {
 		assert.NotEqual(t, "edge", m.Text)
 	}
@@ -408,7 +378,7 @@ func TestPartsOfAMatrixHaveNames(t *testing.T) {
 	for i := range cells {
 		cells[i] = make([]float64, 100)
 	}
-	f := Matrix{Cells: cells, Rows: []float64{0.5, 0.51}, RowNames: []string{"first", "thin", "last"}}.Figure()
+	f := drawn(report.Matrix{Cells: cells, Rows: []float64{0.5, 0.51}, RowNames: []string{"first", "thin", "last"}})
 	var texts []string
 	for _, m := range f.Marks {
 		if m.Kind == "text" && m.Text != "" {

@@ -1,0 +1,123 @@
+package report
+
+import "math"
+
+// A Figure is a [Chart], a [Heat] or a [Matrix].
+type Figure interface{ isFigure() }
+
+func (Chart) isFigure()  {}
+func (Heat) isFigure()   {}
+func (Matrix) isFigure() {}
+
+// A Chart is panels over one x axis.
+type Chart struct {
+	Title, About string
+	XName        string
+	X            []float64 // of the series, ascending
+	Names        []string  // of the places 0, 1, … on an axis of names, which are X then; nil: an axis of numbers
+	IntegerX     bool      // ticks of x at integers alone
+	Panels       []Panel
+	Events       []int    // places in X to mark by a vertical line
+	EventsName   string   // what they are, for the legend
+	Notes        []string // for each x, what its tooltip adds; nil: nothing
+}
+
+// A Panel has a y axis of its own. What it holds is drawn in the order of the fields.
+type Panel struct {
+	Name     string
+	Bins     []Bin
+	Ellipses []Ellipse
+	Points   []Point
+	Series   []Series
+	Levels   []Level
+
+	BinsName, EllipsesName string   // what they are, for the legend
+	Groups                 []string // of points and ellipses, likewise
+
+	Bars    bool // series are bars beside each other, not curves
+	Steps   bool // curves keep their value until the next x
+	Dots    bool // on curves, at each x
+	Log     bool // y has a log scale: what is not positive is left out
+	Integer bool // ticks of y at integers alone
+	// Late lets the scale leave out low values of the first tenth of many x, which would compress the rest.
+	Late   bool
+	Height float64 // 0: a usual one
+}
+
+// A Series has a value for each x, NaN where there is none.
+type Series struct {
+	Name string
+	Y    []float64
+	Tip  string // on hover; may be empty
+}
+
+// A Level is a horizontal line.
+type Level struct {
+	Name  string
+	Value float64
+}
+
+// A Point is one row. Points of one group, from 0, share a colour.
+type Point struct {
+	X, Y  float64
+	Group int
+	Tip   string
+}
+
+// A Bin is a bar of a histogram; its height is a density.
+type Bin struct {
+	From, To, Height float64
+	Tip              string
+}
+
+// An Ellipse is a normal distribution: its contours around half and around 95 % of its
+// mass are drawn.
+type Ellipse struct {
+	X, Y       float64 // mean
+	XX, XY, YY float64 // covariance
+	Group      int
+	Name, Tip  string
+}
+
+// Heat is a table of coloured cells.
+type Heat struct {
+	Title, About  string
+	Rows, Columns []string    // their names
+	ColumnsName   string      // what the columns are
+	Shade         [][]float64 // a cell's value on a scale from −1 over 0, which has no colour, to 1; NaN: an empty cell
+	Texts         [][]string  // of the cells' tooltips
+	Low, High     string      // what −1 and 1 mean; with Low empty the scale begins at 0
+	Root          bool        // colours grow with the root of a shade, so that small ones are seen too
+}
+
+// Matrix is a square or rectangular picture of many small cells, such as an adjacency matrix.
+type Matrix struct {
+	Title, About  string
+	Cells         [][]float64 // of each row from the top, from 0, which is left blank, to 1
+	Rows, Columns []float64   // where lines divide the picture, as shares of its height and width
+	// RowNames and ColumnNames are those of the parts that these divide it into, one more each.
+	RowNames, ColumnNames []string
+	ColumnsName           string // above the picture
+}
+
+// Relative takes values to shades by the largest magnitude among them.
+func Relative(values [][]float64) [][]float64 {
+	largest := 0.0
+	for _, row := range values {
+		for _, v := range row {
+			if v-v == 0 {
+				largest = max(largest, math.Abs(v))
+			}
+		}
+	}
+	shades := make([][]float64, len(values))
+	for i, row := range values {
+		for _, v := range row {
+			if largest > 0 {
+				v /= largest
+			}
+			shades[i] = append(shades[i], v)
+		}
+	}
+	return shades
+}

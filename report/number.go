@@ -1,0 +1,156 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Missing stands for a number that is not there or not finite.
+const Missing = "–"
+
+// NoBreak is a space at which no line ends.
+const NoBreak = "\u00a0"
+
+// String is the value as people read it.
+func (c Cell) String() string {
+	switch c.As {
+	case Words:
+		return Printable(c.Text)
+	case Counts:
+		return strconv.FormatFloat(c.Value, 'f', 0, 64)
+	case Scores, Hundredths:
+		return Fixed(c.Value, 2)
+	case Percents:
+		return Fixed(100*c.Value, 1)
+	case Shares:
+		return Percentage(c.Value)
+	case Settings:
+		if size := math.Abs(c.Value); size >= 1 && size < 1e9 {
+			return Fixed(c.Value, 3)
+		}
+	case Dates:
+		return dates(c.Value, c.SD)
+	case Spreads:
+		return spread(c.Value, c.SD)
+	}
+	return Readable(c.Value)
+}
+
+// Digits is the value in the digits of JSON, where String has fewer; else, and of texts and spreads, it is empty.
+func (c Cell) Digits() string {
+	if c.As == Words || c.As == Spreads || c.As == Dates {
+		return ""
+	}
+	if digits := Digits(c.Value); digits != c.String() {
+		return digits
+	}
+	return ""
+}
+
+// Digits writes v in the digits of encoding/json; what JSON has no number for is [Missing].
+func Digits(v float64) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return Missing
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // finite numbers have a form
+	}
+	return string(text)
+}
+
+// Readable writes v in four significant digits, whole numbers below ten million in all of theirs, and other large and small ones in
+// three with a power of ten; what is not finite is [Missing].
+func Readable(v float64) string {
+	const digits, most, least = 4, 1e7, 1e-4
+	size := math.Abs(v)
+	switch {
+	case math.IsNaN(v) || math.IsInf(v, 0):
+		return Missing
+	case v == math.Trunc(v) && size < most:
+		return minus(strconv.FormatFloat(v, 'f', 0, 64))
+	case size >= most || size < least:
+		mantissa, power, _ := strings.Cut(strconv.FormatFloat(v, 'e', digits-2, 64), "e")
+		n, err := strconv.Atoi(power)
+		if err != nil {
+			panic(err) // FormatFloat writes one
+		}
+		return minus(fmt.Sprintf("%s×10%s", mantissa, superscript(n)))
+	}
+	text := Fixed(v, max(0, digits-1-int(math.Floor(math.Log10(size)))))
+	if short := minus(strconv.FormatFloat(v, 'f', -1, 64)); len(short) < len(text) { // 0.1 is exact
+		return short
+	}
+	return text
+}
+
+// Fixed writes v with so many decimals, or, of a negative number, rounded to tens, hundreds and so on; what is not finite is [Missing].
+func Fixed(v float64, decimals int) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return Missing
+	}
+	if decimals < 0 {
+		unit := math.Pow10(-decimals)
+		v, decimals = math.Round(v/unit)*unit, 0
+	}
+	text := strconv.FormatFloat(v, 'f', decimals, 64)
+	if strings.Trim(text, "-0.") == "" {
+		text = strings.TrimPrefix(text, "-")
+	}
+	return minus(text)
+}
+
+// minus has the sign that digits are as wide as.
+func minus(text string) string { return strings.Replace(text, "-", "−", 1) }
+
+func superscript(n int) string {
+	return strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹").Replace(strconv.Itoa(n))
+}
+
+// Percentage writes a share as people read it: 0 % and 100 % mean exactly that.
+func Percentage(p float64) string {
+	const sign = NoBreak + "%"
+	switch {
+	case p > 0 && p < 0.001:
+		return "<" + NoBreak + "0.1" + sign
+	case p < 1 && p > 0.999:
+		return ">" + NoBreak + "99.9" + sign
+	case p > 0.0995 && p < 0.9005 || p == 0 || p == 1:
+		return Fixed(100*p, 0) + sign
+	case p != p:
+		return Missing
+	}
+	return Fixed(100*p, 1) + sign
+}
+
+const plusMinus = NoBreak + "±" + NoBreak
+
+// spread writes both with the decimals that the standard deviation needs for two digits, or three of which the first is 1.
+func spread(mean, sd float64) string {
+	if !(sd > 0) || math.IsInf(sd, 0) || sd < 1e-4 || math.Abs(mean) >= 1e7 || sd >= 1e7 {
+		return Readable(mean) + plusMinus + Readable(sd)
+	}
+	decimals := 1 - int(math.Floor(math.Log10(sd/2)))
+	return Fixed(mean, decimals) + plusMinus + Fixed(sd, decimals)
+}
+
+// dates writes the mean as a date, with the time where a standard deviation of less than a day makes that matter.
+func dates(mean, sd float64) string {
+	const year10000 = 2932896 // beyond which dates have no form
+	if !(math.Abs(mean) < year10000) {
+		return spread(mean, sd)
+	}
+	layout := time.DateOnly
+	if sd < 1 {
+		layout += " 15:04"
+	}
+	whole := math.Floor(mean)
+	date := time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, int(whole)).
+		Add(time.Duration((mean - whole) * float64(24*time.Hour)))
+	_, deviation, _ := strings.Cut(spread(mean, sd), plusMinus)
+	return date.Format(layout) + " ± " + deviation + " days"
+}

@@ -1,0 +1,61 @@
+// Package report is a document of typed values: what was found, in sentences, tables and figures, before anybody has decided how it is
+// written. Package report/html writes it as a page.
+//
+//	table := report.Table{Caption: "weights", Columns: report.Columns("component", "weight")}
+//	table.Add(1, report.Share(0.64))
+//	table.Add(2, report.Share(0.36))
+//	d := &report.Document{Title: "A fit", Sections: []report.Section{{Title: "Components", Tables: []report.Table{table}}}}
+//
+// A cell has its value and how people read it, so that a page can round and a file need not. Figures draw columns of the tables in
+// their section: every number that is drawn can be read.
+package report
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// A Document is a title, a sentence beneath it, sections, and a sentence at the end.
+type Document struct {
+	Title, Lead string
+	Sections    []Section
+	Foot        string
+}
+
+// A Section has a title and, each optional, a text, warnings, items, a figure, facts and tables, in this order.
+type Section struct {
+	Title    string
+	Text     string
+	Warnings []string
+	Items    []Item
+	Figure   Figure      // a Chart, Heat or Matrix; nil: none
+	Facts    [][2]string // names and values, which may have several lines
+	Tables   []Table
+	Wide     bool // takes the full width of a large screen
+}
+
+// An Item is what is said of one class, such as a component.
+type Item struct {
+	Group int // of its colour, from 0, as points have it
+	Name  string
+	Size  string  // in words
+	Share float64 // from 0 to 1, drawn as a bar
+	Text  string
+}
+
+// Printable shows what a terminal would obey instead of printing it, such as the end of a line or an escape.
+func Printable(name string) string {
+	if strings.IndexFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) < 0 {
+		return name
+	}
+	var text strings.Builder
+	for _, r := range name {
+		if quoted := strconv.QuoteRune(r); !unicode.IsPrint(r) {
+			text.WriteString(quoted[1 : len(quoted)-1])
+		} else {
+			text.WriteRune(r)
+		}
+	}
+	return text.String()
+}
