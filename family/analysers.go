@@ -362,7 +362,7 @@ func (f analyser) SetFloor(steps []float64, w *Pooled) error {
 		if shift := first[a] / n; constant(mean[a], second[a*f.d+a]/n-shift*shift) {
 			v = 0
 		}
-		floor, all, err := floorOf(a, f.floor, steps[a], mean[a], v)
+		floor, all, err := floorOf(a, f.floor, steps[a], mean[a], v, v)
 		if err != nil {
 			return err
 		}

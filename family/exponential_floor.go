@@ -62,7 +62,7 @@ func (l exponentialKernel) SetFloor(steps []float64, w *Pooled) error {
 	for c := range l.cells {
 		xi := l.params(w.Parameters, c)
 		mean, variance := law.moments(xi)
-		if w.Floor[c], _, err = floorOf(c, factor, steps[c], mean, variance); err != nil {
+		if w.Floor[c], _, err = floorOf(c, factor, steps[c], mean, variance, variance); err != nil {
 			return err
 		}
 		law.bound(w.Floor[c], xi)

@@ -244,6 +244,16 @@ type Pooled struct {
 	// Floor is, of each column, the least variance that a class may have, in squared units of the data, or of ln x at the
 	// table's mean of it for [Lognormal] (see [Bounder]); 0 of columns without one, and empty where there is none at all.
 	Floor []float64 `json:"floor,omitempty"`
+	// Reference is ξ of what a unit-information prior is about, where rows lie so far out that it is not Parameters: without their weight.
+	Reference []float64 `json:"reference,omitempty"`
+}
+
+// reference is Reference, or Parameters.
+func (w *Pooled) reference() []float64 {
+	if len(w.Reference) > 0 {
+		return w.Reference
+	}
+	return w.Parameters
 }
 
 // A Table is a K×n matrix inside a larger one.

@@ -13,16 +13,16 @@ import (
 	"github.com/latent-go/latent/internal/linalg"
 )
 
-// floorOf returns the floor of a column, and its variance in the table. A constant column has no
+// floorOf returns the floor of a column, and its variance in the table; scale is that variance without wild rows. A constant column has no
 // resolution: its value, which has its units, is the standard deviation.
-func floorOf(column int, factor, step, mean, variance float64) (floor, all float64, err error) {
+func floorOf(column int, factor, step, mean, variance, scale float64) (floor, all float64, err error) {
 	if math.IsInf(step, 1) || constant(mean, variance) {
 		if variance = mean * mean; mean == 0 {
 			variance = 1
 		}
 		return variance, variance, measurable(column, mean, variance)
 	}
-	floor = max(factor*step*step/12, finest*variance)
+	floor = max(factor*step*step/12, finest*scale)
 	if floor > variance && step*step/12 <= variance {
 		return 0, 0, framework.FaultyColumn(column, fmt.Errorf("has the variance %.3g, below %v times its floor, %.3g: lower that factor", variance, factor, floor))
 	}
@@ -61,8 +61,9 @@ func (g gaussian) SetFloor(steps []float64, w *Pooled) error {
 		return nil
 	}
 	mean, cov := g.split(w.Parameters, 0)
+	_, scale := g.split(w.reference(), 0)
 	for a := range g.d {
-		floor, v, err := floorOf(a, g.floor, steps[a], mean[a], cov[a*g.d+a])
+		floor, v, err := floorOf(a, g.floor, steps[a], mean[a], cov[a*g.d+a], scale[a*g.d+a])
 		if err != nil {
 			return err
 		}
@@ -76,7 +77,7 @@ func (g gaussian) SetFloor(steps []float64, w *Pooled) error {
 	for _, err := range g.Doubts(w) {
 		var fault *framework.DataError
 		if errors.As(err, &fault) && errors.Is(err, errRecordedDependent) {
-			w.Floor[fault.Column] = max(w.Floor[fault.Column], dependentFloor*cov[fault.Column*(g.d+1)])
+			w.Floor[fault.Column] = max(w.Floor[fault.Column], dependentFloor*scale[fault.Column*(g.d+1)])
 		}
 	}
 	return g.Bound(w, Table{1, 0, w.Parameters})
@@ -317,6 +318,7 @@ func (g isotropic) SetFloor(steps []float64, w *Pooled) error {
 		return nil
 	}
 	mean, variance := g.moments(w.Parameters)
+	_, scale := g.moments(w.reference())
 	for i := range variance {
 		steps, shared := g.of(steps, i), g.width > 1
 		if shared && !slices.ContainsFunc(steps, func(step float64) bool { return !math.IsInf(step, 1) }) {
@@ -327,7 +329,7 @@ func (g isotropic) SetFloor(steps []float64, w *Pooled) error {
 			if shared && math.IsInf(step, 1) {
 				continue
 			}
-			floor, v, err := floorOf(column, g.floor, step, mean[column], variance[i])
+			floor, v, err := floorOf(column, g.floor, step, mean[column], variance[i], scale[i])
 			if err != nil {
 				return err
 			}

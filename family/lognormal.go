@@ -104,7 +104,7 @@ func (g lognormal) SetFloor(steps []float64, w *Pooled) error {
 			w.Floor[j], variance[j] = 1, 1
 			continue
 		}
-		floor, v, err := floorOf(j, g.floor, step, mean[j], variance[j])
+		floor, v, err := floorOf(j, g.floor, step, mean[j], variance[j], variance[j])
 		if err != nil {
 			return err
 		}

@@ -142,7 +142,10 @@ func (p *Plan) Attach(w *Pooled) *Plan {
 	p.pooled = w
 	for i := range p.parts {
 		f := &p.parts[i]
-		f.pooled = &Pooled{w.N, f.ofParams(w.Parameters), f.ofSums(w.Sums), f.ofAnchor(w.Anchor), f.ofUnits(w.Units), nil}
+		f.pooled = &Pooled{w.N, f.ofParams(w.Parameters), f.ofSums(w.Sums), f.ofAnchor(w.Anchor), f.ofUnits(w.Units), nil, nil}
+		if len(w.Reference) > 0 {
+			f.pooled.Reference = f.ofParams(w.Reference)
+		}
 		if len(w.Floor) > 0 {
 			floor := w.Floor[f.at.Columns:][:f.size.Columns]
 			if floats.Max(floor) > 0 {
@@ -156,7 +159,8 @@ func (p *Plan) Attach(w *Pooled) *Plan {
 var errUnpooled = errors.New("family: the parameters do not hold the table as one component")
 
 func (p *Plan) fits(w *Pooled) bool {
-	return w != nil && w.N > 0 && len(w.Parameters) == p.size.Params && len(w.Sums) == p.size.Sums && len(w.Anchor) == p.size.Anchor && len(w.Units) == p.size.Units && (len(w.Floor) == 0 || len(w.Floor) == p.size.Columns)
+	return w != nil && w.N > 0 && len(w.Parameters) == p.size.Params && len(w.Sums) == p.size.Sums && len(w.Anchor) == p.size.Anchor && len(w.Units) == p.size.Units && (len(w.Floor) == 0 || len(w.Floor) == p.size.Columns) &&
+		(len(w.Reference) == 0 || len(w.Reference) == p.size.Params)
 }
 
 // Check says whether the parameters of k classes, k×P, and the pooled table, which may come from

@@ -1,7 +1,9 @@
 package family
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -188,7 +190,7 @@ func shrunk(n, worth, variance, scale, anchor, first, prior float64) float64 {
 
 // scaleOf is the variance of column j in the table, in the structure's form.
 func (g isotropic) scaleOf(of *Reference, j int) float64 {
-	_, all := g.moments(of.Pooled.Parameters)
+	_, all := g.moments(of.Pooled.reference())
 	return all[j/g.width]
 }
 
@@ -196,7 +198,7 @@ func (g isotropic) scaleOf(of *Reference, j int) float64 {
 func (g isotropic) moveMeans(sums, anchor, xi []float64, of *Reference, scatter []float64) {
 	n, first, second := g.split(sums)
 	mean, variance := g.moments(xi)
-	before, _ := g.moments(of.Pooled.Parameters)
+	before, _ := g.moments(of.Pooled.reference())
 	copy(scatter, second)
 	for j, a := range anchor {
 		i := j / g.width
@@ -226,7 +228,7 @@ func (g isotropic) MaximizePosterior(sums, anchors, params Table, of *Reference)
 
 // Integrals are those of the mean and of the variance of each group.
 func (g isotropic) Integrals(sums, params Table, of *Reference, add func(class, cell int, t laplace.Term)) error {
-	before, _ := g.moments(of.Pooled.Parameters)
+	before, _ := g.moments(of.Pooled.reference())
 	worth := of.Prior.RowsOr()
 	for k := range params.K {
 		mean, variance := g.moments(params.Row(k, g.columns()+g.groups))
@@ -281,7 +283,7 @@ func (g axial) MaximizePosterior(sums, anchors, params Table, of *Reference) err
 // Integrals are those of the means, and of volume and shape.
 func (g axial) Integrals(sums, params Table, of *Reference, add func(class, cell int, t laplace.Term)) error {
 	d, counts := g.columns(), make([]float64, params.K)
-	before, _ := g.moments(of.Pooled.Parameters)
+	before, _ := g.moments(of.Pooled.reference())
 	l := newLogScales(g.form, d, of)
 	for k := range params.K {
 		counts[k] = sums.Row(k, 1)[0]
@@ -299,33 +301,39 @@ func (g axial) Integrals(sums, params Table, of *Reference, add func(class, cell
 
 // whitening is the table's covariance S = UᵀU.
 type whitening struct {
-	d          int
-	mean, all  []float64
-	root       linalg.Cholesky
-	upper      []float64 // U, with zeros below
-	share      float64
-	rows, rank float64
+	d         int
+	mean, all []float64
+	root      linalg.Cholesky
+	upper     []float64 // U, with zeros below
+	share     float64   // S₀ is so much of S
+	rows      float64   // that the prior of a mean is worth
 }
 
 func newWhitening(g gaussian, of *Reference) (*whitening, error) {
-	d := g.d
-	w := &whitening{d: d, share: of.Share, rows: of.Prior.RowsOr()}
-	w.mean, w.all = g.split(of.Pooled.Parameters, 0)
-	w.upper = append([]float64(nil), w.all...)
-	var ok bool
-	if w.root, ok = linalg.NewCholesky(d, w.upper); !ok {
+	w := &whitening{d: g.d, share: of.Share, rows: of.Prior.RowsOr()}
+	w.mean, w.all = g.split(of.Pooled.reference(), 0)
+	if !w.factorize() {
 		return nil, singular()
 	}
-	for a := range d {
-		clear(w.upper[a*d : a*d+a])
-	}
 	return w, nil
+}
+
+func (w *whitening) factorize() (ok bool) {
+	w.upper = append([]float64(nil), w.all...)
+	w.root, ok = linalg.NewCholesky(w.d, w.upper)
+	for a := range w.d {
+		clear(w.upper[a*w.d : a*w.d+a])
+	}
+	return ok
 }
 
 // axes are the eigenvalues of S₀^−½ΣS₀^−½, and the columns of S₀^½ times its eigenvectors, whose squares, with the
 // eigenvalues as weights, sum to Σ.
 func (w *whitening) axes(cov []float64) (values, columns []float64, err error) {
 	d := w.d
+	if order, graded := w.grading(cov); graded {
+		return w.gradedAxes(cov, order)
+	}
 	a := linalg.General(d, d, append([]float64(nil), cov...))
 	w.root.HalfSolveRight(a)
 	transpose(d, a.Data)
@@ -339,6 +347,43 @@ func (w *whitening) axes(cov []float64) (values, columns []float64, err error) {
 	linalg.MulSerial(true, false, math.Sqrt(w.share), linalg.General(d, d, w.upper),
 		linalg.General(d, d, e.Vectors(d).RawMatrix().Data), 0, linalg.General(d, d, columns))
 	return e.Values, columns, nil
+}
+
+// grading orders the columns by how much wider the class is than the table. graded says that a wild cell has made one of them so much
+// wider that the others' digits would be lost if it came before them: U⁻ᵀΣU⁻¹ subtracts columns from those after them.
+func (w *whitening) grading(cov []float64) (order []int, graded bool) {
+	order = make([]int, w.d)
+	for j := range order {
+		order[j] = j
+	}
+	wider := func(j int) float64 { return cov[j*(w.d+1)] / w.all[j*(w.d+1)] }
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(wider(i), wider(j)) })
+	const most = 1e8
+	return order, wider(order[w.d-1]) > most*wider(order[0]) && !slices.IsSorted(order)
+}
+
+// gradedAxes is axes with the columns in an order.
+func (w *whitening) gradedAxes(cov []float64, order []int) (values, columns []float64, err error) {
+	d := w.d
+	ordered := &whitening{d: d, all: make([]float64, d*d), share: w.share}
+	there := make([]float64, d*d)
+	for a, i := range order {
+		for b, j := range order {
+			there[a*d+b], ordered.all[a*d+b] = cov[i*d+j], w.all[i*d+j]
+		}
+	}
+	if !ordered.factorize() {
+		return nil, nil, singular()
+	}
+	values, turned, err := ordered.axes(there)
+	if err != nil {
+		return nil, nil, err
+	}
+	columns = make([]float64, d*d)
+	for a, i := range order {
+		copy(columns[i*d:(i+1)*d], turned[a*d:(a+1)*d])
+	}
+	return values, columns, nil
 }
 
 func transpose(d int, a []float64) {

@@ -54,7 +54,7 @@ func (p *Plan) setFloors(ctx context.Context, src framework.Source[framework.Row
 	for i := range p.parts {
 		f := &p.parts[i]
 		if b, ok := f.Factor.(Bounder); ok {
-			for j, v := range b.Spread(f.ofParams(w.Parameters)) {
+			for j, v := range b.Spread(f.ofParams(w.reference())) {
 				bounded = true
 				steps[f.at.Columns+j] = resolution{most: most, enough: math.Sqrt(12 * finest * max(0, v))}
 			}
@@ -81,6 +81,11 @@ func (p *Plan) setFloors(ctx context.Context, src framework.Source[framework.Row
 			f.pooled.Floor = floor[f.at.Columns:][:f.size.Columns]
 			if err := b.SetFloor(found[f.at.Columns:][:f.size.Columns], f.pooled); err != nil {
 				return shift(err, f.at.Columns)
+			}
+			if of, ok := f.Factor.(scattered); ok && len(w.Reference) > 0 {
+				if err := of.(Bounder).Bound(f.pooled, Table{1, 0, f.pooled.Reference}); err != nil {
+					return shift(err, f.at.Columns)
+				}
 			}
 		}
 	}

@@ -102,6 +102,9 @@ func Pool(ctx context.Context, src framework.Source[framework.Rows], f Family) (
 	if err := p.estimate(false, w.Sums, w.Anchor, w.Parameters); err != nil {
 		return nil, nil, err
 	}
+	if err := p.refer(ctx, src, w); err != nil {
+		return nil, nil, err
+	}
 	if err := p.setFloors(ctx, src, w); err != nil {
 		return nil, nil, err
 	}

@@ -162,7 +162,7 @@ func (g axial) SetFloor(steps []float64, w *Pooled) error {
 		return g.isotropic.SetFloor(steps, w)
 	}
 	one := *w
-	one.Parameters = w.Parameters[:g.columns()+1]
+	one.Parameters, one.Reference = w.Parameters[:g.columns()+1], w.reference()[:g.columns()+1]
 	err := g.sphere().SetFloor(steps, &one)
 	_, variance := g.moments(w.Parameters)
 	linalg.Fill(variance, variance[0])

@@ -1,0 +1,275 @@
+package family
+
+import (
+	"context"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
+)
+
+// What a unit-information prior is about must not be what one wrong cell makes of it: a value of 10⁶ among ones has a share of
+// 10¹²/N of the variance. Location m and scatter S of the table are those of Huber's (1964) M-estimator,
+//
+//	m = Σ u_n x_n/Σ u_n,   S = Σ u_n (x_n−m)(x_n−m)ᵀ/N,   u_n = min(1, c/d_n²),   d_n² = (x_n−m)ᵀS⁻¹(x_n−m),
+//
+// which is equivariant as the structure of the covariance is: to affine maps where S is a matrix, to units of columns, to
+// rotations. c is far beyond what rows of one or of several groups have, so that both are mean and covariance wherever no row is that far; and r
+// wild rows add less than a share r·c/(N − r·c) to the scatter, whatever they hold.
+
+// A scattered factor has a location and a scatter of the table that its prior is about.
+type scattered interface {
+	// scatterForm is the number of groups of neighbouring columns that are measured together, each of so many columns, and whether by a
+	// matrix or by one variance; 0 groups where it has none.
+	scatterForm() (groups, width int, matrix bool)
+}
+
+func (g gaussian) scatterForm() (groups, width int, matrix bool) { return 1, g.d, true }
+
+func (g isotropic) scatterForm() (groups, width int, matrix bool) { return g.groups, g.width, false }
+
+func (g axial) scatterForm() (groups, width int, matrix bool) {
+	if g.form == EII {
+		return 1, g.columns(), false
+	}
+	return g.columns(), 1, false
+}
+
+// Those below are Gaussian in something else than the columns, or heed far rows less by themselves.
+func (lognormal) scatterForm() (groups, width int, matrix bool) { return 0, 0, false }
+
+func (studentT) scatterForm() (groups, width int, matrix bool) { return 0, 0, false }
+
+func (analyser) scatterForm() (groups, width int, matrix bool) { return 0, 0, false }
+
+// furthest is c of n rows in so many columns: about 7 standard deviations of √χ², and less where the rows are so few that one of them
+// cannot be that far.
+func furthest(columns int, n float64) float64 {
+	root := math.Sqrt(float64(columns))
+	return min((root+5)*(root+5), max(n/4, (root+2.5)*(root+2.5)))
+}
+
+// A scatterOf is location and scatter of one group of columns, and the sums over rows that lead to the next.
+type scatterOf struct {
+	first, width int // columns of the table
+	matrix       bool
+	mean, cov    []float64 // width; width² or 1
+	root         linalg.Cholesky
+	far          float64 // c
+}
+
+// ready factorises the scatter; false where there is none. Directions without scatter are given some, as no row lies far out in them.
+func (s *scatterOf) ready() (ok bool) {
+	if !s.matrix {
+		return s.cov[0] > 0
+	}
+	some := append([]float64(nil), s.cov...)
+	if s.root, ok = linalg.NewCholesky(s.width, some); ok {
+		return true
+	}
+	const least = 1e-9
+	copy(some, s.cov)
+	for a := range s.width {
+		if v := &some[a*(s.width+1)]; *v > 0 {
+			ok, *v = true, *v*(1+least)
+		} else {
+			*v = 1
+		}
+	}
+	if ok {
+		s.root, ok = linalg.NewCholesky(s.width, some)
+	}
+	return ok
+}
+
+// scatterSums are the sums over rows of one group.
+type scatterSums struct {
+	n, weight    float64 // Σ w_n, Σ w_n u_n
+	beyond       float64 // Σ w_n of rows beyond c
+	first, cross []float64
+	row, half    []float64
+}
+
+func (s *scatterOf) sums() *scatterSums {
+	return &scatterSums{first: make([]float64, s.width), cross: make([]float64, len(s.cov)), row: make([]float64, s.width), half: make([]float64, s.width)}
+}
+
+// add adds a row that has all columns of the group.
+func (t *scatterSums) add(s *scatterOf, x []float64, w float64) {
+	floats.SubTo(t.row, x, s.mean)
+	square := floats.Dot(t.row, t.row)
+	if square-square != 0 || w == 0 {
+		return
+	}
+	distance := square / s.cov[0]
+	if s.matrix {
+		copy(t.half, t.row)
+		s.root.HalfSolveRight(linalg.General(1, s.width, t.half))
+		distance = floats.Dot(t.half, t.half)
+	}
+	t.n += w
+	if distance > s.far {
+		t.beyond += w
+		w *= s.far / distance
+	}
+	t.weight += w
+	floats.AddScaled(t.first, w, t.row)
+	if !s.matrix {
+		t.cross[0] += w * square / float64(s.width)
+		return
+	}
+	for a, v := range t.row {
+		floats.AddScaled(t.cross[a*s.width+a:(a+1)*s.width], w*v, t.row[a:])
+	}
+}
+
+func (t *scatterSums) merge(o *scatterSums) {
+	t.n += o.n
+	t.weight += o.weight
+	t.beyond += o.beyond
+	floats.Add(t.first, o.first)
+	floats.Add(t.cross, o.cross)
+}
+
+// move takes location and scatter of the sums, and returns the largest relative change of a variance.
+func (s *scatterOf) move(t *scatterSums) (change float64) {
+	shift := make([]float64, s.width)
+	floats.ScaleTo(shift, 1/t.weight, t.first)
+	floats.Add(s.mean, shift)
+	size := 1
+	if s.matrix {
+		size = s.width
+	}
+	for a := range size {
+		for b := a; b < size; b++ {
+			square := shift[a] * shift[b]
+			if !s.matrix {
+				square = floats.Dot(shift, shift) / float64(s.width)
+			}
+			next := (t.cross[a*size+b] - t.weight*square) / t.n
+			if a == b {
+				change = max(change, math.Abs(next/s.cov[a*size+a]-1))
+			}
+			s.cov[a*size+b], s.cov[b*size+a] = next, next
+		}
+	}
+	return change
+}
+
+// referenceRounds bounds the passes of the estimate, whose variances fall by a factor of about c/N in each until they settle.
+const referenceRounds = 200
+
+// refer puts location and scatter that wild rows do not move into w.Reference, where there are such rows: parameters as those of the
+// pooled table. It reads the source once, and again only where there are.
+func (p *Plan) refer(ctx context.Context, src framework.Source[framework.Rows], w *Pooled) error {
+	groups := p.scatters(w)
+	if len(groups) == 0 {
+		return nil
+	}
+	moved := false
+	for range referenceRounds {
+		sums, err := p.scatterSums(ctx, src, groups)
+		if err != nil {
+			return err
+		}
+		change := 0.0
+		for i, s := range groups {
+			if t := sums[i]; t.beyond > 0 || moved && t.n > 0 {
+				moved = true
+				change = max(change, s.move(t))
+			}
+			if !s.ready() {
+				return nil // what is left has no scatter: the prior stays that of all rows
+			}
+		}
+		if !(change > 1e-12) {
+			break
+		}
+	}
+	if moved {
+		w.Reference = p.referenceOf(w, groups)
+	}
+	return nil
+}
+
+// scatters are the groups of columns of the plan's factors, as they are in the pooled table.
+func (p *Plan) scatters(w *Pooled) (list []*scatterOf) {
+	for i := range p.parts {
+		f := &p.parts[i]
+		of, ok := f.Factor.(scattered)
+		if !ok {
+			continue
+		}
+		groups, width, matrix := of.scatterForm()
+		if groups == 0 {
+			continue
+		}
+		mean, rest := f.ofParams(w.Parameters)[:groups*width], f.ofParams(w.Parameters)[groups*width:]
+		for g := range groups {
+			s := &scatterOf{first: f.at.Columns + g*width, width: width, matrix: matrix, far: furthest(width, w.N)}
+			s.mean = append(s.mean, mean[g*width:(g+1)*width]...)
+			if s.cov = append(s.cov, rest[g]); matrix {
+				s.cov = append([]float64(nil), rest...)
+			}
+			if s.ready() {
+				list = append(list, s)
+			}
+		}
+	}
+	return list
+}
+
+// scatterSums sums up the rows.
+func (p *Plan) scatterSums(ctx context.Context, src framework.Source[framework.Rows], groups []*scatterOf) ([]*scatterSums, error) {
+	return framework.Fold(ctx, src, 0,
+		func() ([]*scatterSums, error) {
+			list := make([]*scatterSums, len(groups))
+			for i, s := range groups {
+				list[i] = s.sums()
+			}
+			return list, nil
+		},
+		func(list []*scatterSums, b framework.Rows) error {
+			for i := range b.N {
+				x, w := b.Row(i), b.Weight(i)
+				for j, s := range groups {
+					list[j].add(s, x[s.first:s.first+s.width], w)
+				}
+			}
+			return nil
+		},
+		func(into, from []*scatterSums) error {
+			for i, t := range into {
+				t.merge(from[i])
+			}
+			return nil
+		})
+}
+
+// referenceOf are the parameters with the locations and scatters of the groups.
+func (p *Plan) referenceOf(w *Pooled, groups []*scatterOf) []float64 {
+	reference := append([]float64(nil), w.Parameters...)
+	for _, s := range groups {
+		for i := range p.parts {
+			f := &p.parts[i]
+			of, ok := f.Factor.(scattered)
+			if !ok || s.first < f.at.Columns || s.first >= f.at.Columns+f.size.Columns {
+				continue
+			}
+			n, width, _ := of.scatterForm()
+			params, g := f.ofParams(reference), (s.first-f.at.Columns)/width
+			copy(params[g*width:], s.mean)
+			switch rest := params[n*width:]; {
+			case s.matrix:
+				copy(rest, s.cov)
+			case n == 1: // one variance, which may be repeated
+				linalg.Fill(rest, s.cov[0])
+			default:
+				rest[g] = s.cov[0]
+			}
+		}
+	}
+	return reference
+}
