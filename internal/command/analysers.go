@@ -46,16 +46,16 @@ func analysersNamed(name string) (d distribution, ok bool) {
 }
 
 // addFactors makes --factors a family.
-func (f *modelFlags) addFactors() error {
+func (c *covarianceSettings) addFactors(f *modelFlags) error {
 	switch {
-	case f.Factors == nil:
+	case c.Factors == nil:
 		return nil
 	case f.Family != familyAnalysers:
 		return misused("--factors requires --family %s, and the family is %s", familyAnalysers, f.Family)
-	case *f.Factors < 0:
-		return misused("--factors is %d: it must not be negative", *f.Factors)
+	case *c.Factors < 0:
+		return misused("--factors is %d: it must not be negative", *c.Factors)
 	}
-	f.Family = fmt.Sprintf("%s-%d", familyAnalysers, *f.Factors)
+	f.Family = fmt.Sprintf("%s-%d", familyAnalysers, *c.Factors)
 	return nil
 }
 

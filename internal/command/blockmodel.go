@@ -19,31 +19,31 @@ import (
 	"github.com/latent-go/latent/report"
 )
 
-// graphFlags are those of graphs.
-type graphFlags struct {
-	Directed  bool    `help:"blockmodel: edges lead from the node of the first column to that of the second. Default: they have no direction."`
-	Bipartite bool    `help:"blockmodel: the nodes of the first column and those of the second are two sets, each with blocks of its own; K counts those of both."`
-	Loops     *string `placeholder:"HOW" enum:"error,drop" help:"blockmodel: edges from a node to itself: error refuses them, drop leaves them out. Default: error."`
+// blockmodelSettings are those of graphs.
+type blockmodelSettings struct {
+	Directed  bool    `json:"directed,omitempty" help:"Edges lead from the node of the first column to that of the second. Default: they have no direction."`
+	Bipartite bool    `json:"bipartite,omitempty" help:"The nodes of the first column and those of the second are two sets, each with blocks of its own; K counts those of both."`
+	Loops     *string `json:"loops,omitempty" placeholder:"HOW" enum:"error,drop" help:"Edges from a node to itself: error refuses them, drop leaves them out. Default: error."`
 }
 
 // loopsDrop is the value of --loops that leaves edges from a node to itself out.
 const loopsDrop = "drop"
 
-func (f *modelFlags) kind() blockmodel.Kind {
+func (m *blockmodelSettings) kind() blockmodel.Kind {
 	switch {
-	case f.Directed:
+	case m.Directed:
 		return blockmodel.Directed
-	case f.Bipartite:
+	case m.Bipartite:
 		return blockmodel.Bipartite
 	}
 	return blockmodel.Undirected
 }
 
-func checkBlockmodel(f *modelFlags) error {
+func (m *blockmodelSettings) check(f *modelFlags) error {
 	switch {
-	case f.Directed && f.Bipartite:
+	case m.Directed && m.Bipartite:
 		return misused("--directed and --bipartite exclude each other: edges of a bipartite graph lead from the nodes of one column to those of the other")
-	case f.Bipartite && f.Loops != nil:
+	case m.Bipartite && m.Loops != nil:
 		return misused("--loops cannot be used with --bipartite: a name in both columns is that of two nodes")
 	case f.Accelerate:
 		return misused("--accelerate cannot be used with --model blockmodel: the q of a node depends on those of others, and cannot be extrapolated")
@@ -54,9 +54,9 @@ func checkBlockmodel(f *modelFlags) error {
 }
 
 // bindBlockmodel makes a graph of a list of edges.
-func bindBlockmodel(s *session, f *modelFlags, in *input) (*task, error) {
-	list, names := edgesOf(in.list, f.kind() == blockmodel.Bipartite)
-	list.Kind, list.DropLoops = f.kind(), valueOr(f.Loops, "") == loopsDrop
+func (m *blockmodelSettings) bind(s *session, f *modelFlags, in *input) (*task, error) {
+	list, names := edgesOf(in.list, m.kind() == blockmodel.Bipartite)
+	list.Kind, list.DropLoops = m.kind(), valueOr(m.Loops, "") == loopsDrop
 	if f.Family == familyPoisson {
 		list.Family = blockmodel.Poisson
 	}

@@ -187,7 +187,7 @@ func TestBadGraphsAreOneLine(t *testing.T) {
 	} {
 		fails(t, c.status, c.problem, c.data, fit(append([]string{"--data", "-"}, c.args...)...)...)
 	}
-	fails(t, 2, "require --model blockmodel", "", "fit", "--directed")
+	fails(t, 2, "--directed is a flag of --model blockmodel, and the model is mixture", "", "fit", "--directed")
 
 	_, stderr := done(t, fit("--data", file(t, "d.csv", "from,to\na,b\nb,a\nb,c\n"))...)
 	assert.Contains(t, stderr, "edges are listed again in 1 row")

@@ -14,7 +14,10 @@ import (
 	"github.com/latent-go/latent/report"
 )
 
-func checkBPCA(f *modelFlags) error {
+// bpcaSettings are none.
+type bpcaSettings struct{}
+
+func (*bpcaSettings) check(f *modelFlags) error {
 	_, err := bpcaPrior(&f.Prior)
 	return err
 }
@@ -30,7 +33,7 @@ func bpcaPrior(h *hyperparameters) (p bpca.Prior, err error) {
 	return bpca.Prior{AlphaShape: v["a_alpha"], AlphaRate: v["b_alpha"], LambdaShape: v["a_lambda"], LambdaRate: v["b_lambda"], FixedAlpha: v["alpha"], Unit: v["unit"]}, nil
 }
 
-func bindBPCA(s *session, f *modelFlags, in *input) (*task, error) {
+func (*bpcaSettings) bind(s *session, f *modelFlags, in *input) (*task, error) {
 	table, n, d, err := in.matrix()
 	if err != nil {
 		return nil, err

@@ -18,6 +18,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/atomicfile"
 	"github.com/latent-go/latent/internal/sealed"
@@ -144,6 +146,10 @@ func plan(command any) map[string]string {
 		for i := range v.NumField() {
 			field := v.Type().Field(i)
 			switch {
+			case field.Type == reflect.TypeFor[kong.Plugins]():
+				for _, own := range v.Field(i).Interface().(kong.Plugins) {
+					walk(reflect.ValueOf(own).Elem())
+				}
 			case field.Anonymous:
 				walk(v.Field(i))
 			case field.IsExported():

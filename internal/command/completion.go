@@ -59,9 +59,28 @@ func valuesOf(flag *kong.Flag) []string {
 	return strings.Split(flag.Enum, ",")
 }
 
-// flagsOf are the flags of a command, with those of every command.
-func flagsOf(app *kong.Application, command *kong.Node) []*kong.Flag {
-	return slices.DeleteFunc(slices.Concat(command.Flags, app.Flags), func(f *kong.Flag) bool { return f.Hidden })
+// flagsOf are the flags of a command, with those of every command and, of each model, those that it alone has.
+func flagsOf(app *kong.Application, command *kong.Node) (list []*kong.Flag) {
+	at := map[string]int{}
+	add := func(flags []*kong.Flag) {
+		for _, flag := range flags {
+			place, there := at[flag.Name]
+			switch {
+			case flag.Hidden:
+			case !there:
+				at[flag.Name], list = len(list), append(list, flag)
+			case valuesOf(list[place]) == nil: // perhaps this one has some
+				list[place] = flag
+			}
+		}
+	}
+	add(slices.Concat(command.Flags, app.Flags))
+	for _, name := range modelNames() {
+		if fits(command) {
+			add(flagsOfModel(name))
+		}
+	}
+	return list
 }
 
 // bashCompletion has cases of each command and each flag with known values; where there are none, names of files are completed.

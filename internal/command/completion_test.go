@@ -3,6 +3,7 @@ package command
 import (
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func grammar(t *testing.T) *kong.Application {
-	parser, err := kong.New(new(commands), kong.Name("latent"), kong.Description("Latent variable models that choose their own size."))
+func grammar(t *testing.T, args ...string) *kong.Application {
+	parser, err := newParser(new(commands), "latent", args)
 	require.NoError(t, err)
 	return parser.Model
 }
@@ -30,7 +31,15 @@ func TestManualAndCompletionsHaveEveryFlag(t *testing.T) {
 	app := grammar(t)
 	for _, command := range app.Children {
 		assert.Contains(t, page, ".SS "+command.Name+" ")
-		for _, flag := range flagsOf(app, command) {
+		flags := slices.Concat(command.Flags, app.Flags)
+		for _, name := range modelNames() {
+			for _, other := range grammar(t, "--model", name).Children {
+				if other.Name == command.Name {
+					flags = append(flags, other.Flags...)
+				}
+			}
+		}
+		for _, flag := range flags {
 			assert.Contains(t, page, `\fB`+roff("--"+flag.Name)+`\fR`)
 			assert.Regexp(t, `(?m)^\t`+command.Name+`\) flags='[^']*--`+flag.Name+`( |')`, scripts["bash"])
 			assert.Contains(t, scripts["fish"], "'__fish_seen_subcommand_from "+command.Name+"' -l "+flag.Name+" ")
@@ -50,6 +59,23 @@ func TestHelpNamesListsOnce(t *testing.T) {
 		stdout, _ := done(t, command, "--help")
 		assert.NotRegexp(t, `…,?\.\.\.`, stdout)
 	}
+}
+
+// TestHelpHasTheFlagsOfTheModel, and not those of others; flags of one name may differ.
+func TestHelpHasTheFlagsOfTheModel(t *testing.T) {
+	for model, flags := range map[string][3]string{"hmm": {"--sequence=COL", "--left-right=STATES", "--rotate"}, "factor": {"--rotate=NAME", "--noise=NAME", "--gate"},
+		"mixture": {"--noise  ", "--gate=COL", "--loops"}, "vbmf": {"--center", "Centre the columns first.", "--start"}} {
+		for _, command := range []string{"fit", "select"} {
+			stdout, _ := done(t, command, "--help", "--model", model)
+			_, own, found := strings.Cut(stdout, "Flags of --model "+model+":")
+			require.True(t, found, stdout)
+			assert.Contains(t, own, flags[0])
+			assert.Contains(t, own, flags[1])
+			assert.NotContains(t, stdout, flags[2])
+		}
+	}
+	stdout, _ := done(t, "fit", "--help", "--model", "bpca")
+	assert.NotContains(t, stdout, "Flags of --model")
 }
 
 func TestBashCompletes(t *testing.T) {

@@ -340,9 +340,9 @@ func TestCommandsThatDocsNameHaveTheirFlags(t *testing.T) {
 	for path, text := range markdown(t) {
 		for _, found := range named.FindAllStringSubmatch(text, -1) {
 			var all commands
-			parser, err := kong.New(&all, kong.WithHyphenPrefixedParameters(true), kong.Exit(func(int) {}))
-			require.NoError(t, err)
 			line := strings.NewReplacer("[", "", "]", "").Replace(end.ReplaceAllString(found[1], ""))
+			parser, err := newParser(&all, "latent", words(line), kong.Exit(func(int) {}))
+			require.NoError(t, err)
 			if _, err = parser.Parse(words(line)); err != nil {
 				assert.NotContains(t, err.Error(), "unknown flag", "%s: latent %s", path, found[1])
 			}

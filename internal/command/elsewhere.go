@@ -121,7 +121,7 @@ type Opened struct {
 func Open(ctx context.Context, j Job) (*Opened, error) {
 	s := &session{Context: context.WithValue(ctx, surroundingsKey{}, &surroundings{now: time.Now}), stdin: nil, stdout: io.Discard, stderr: io.Discard, name: Host{}.name()}
 	var all commands
-	parser, err := kong.New(&all, kong.Name(s.name), kong.WithHyphenPrefixedParameters(true), kong.Writers(io.Discard, io.Discard))
+	parser, err := newParser(&all, s.name, j.Args, kong.Writers(io.Discard, io.Discard))
 	if err != nil {
 		return nil, err
 	}

@@ -17,56 +17,34 @@ import (
 	"github.com/latent-go/latent/models/factor"
 )
 
-// noiseFlag is the value of --noise: of mixtures it has none, of factor analysis it is a word.
-type noiseFlag string
-
-const (
-	noiseComponent noiseFlag = "component"
-	noiseDiagonal  noiseFlag = "diagonal"
-	noiseIsotropic noiseFlag = "isotropic"
-)
-
-// IsBool says that the flag may stand alone.
-func (noiseFlag) IsBool() bool { return true }
-
-// Decode takes the next word where it is a value.
-func (n *noiseFlag) Decode(ctx *kong.DecodeContext) error {
-	token := ctx.Scan.Peek()
-	word := noiseFlag(fmt.Sprint(token.Value))
-	switch {
-	case word == noiseDiagonal || word == noiseIsotropic:
-		ctx.Scan.Pop()
-		*n = word
-	case token.Type == kong.FlagValueToken:
-		return fmt.Errorf("no noise %q: --noise alone adds a component to a mixture; of --model factor it is diagonal or isotropic", word)
-	default:
-		*n = noiseComponent
-	}
-	return nil
+// factorSettings are those of factor analysis.
+type factorSettings struct {
+	noiseSettings
+	Blocks string  `json:"blocks,omitempty" placeholder:"A,B;C,D" help:"Blocks of columns, in which the noise correlates as it will, so that factors are what blocks have in common. Two blocks: canonical correlation. Backslashes before commas and semicolons in names."`
+	Rotate *string `json:"rotate,omitempty" placeholder:"NAME" enum:"none,varimax,promax,oblimin" help:"Rotation of the loadings: none (the factors of maximum likelihood), varimax, promax or oblimin. Default: none."`
 }
 
-// kept is what a model file keeps.
-func (n noiseFlag) kept() string {
-	if n == noiseComponent {
-		return "" // the family says so
-	}
-	return string(n)
+// noiseSettings are about the noise that latent dimensions leave over.
+type noiseSettings struct {
+	Noise *string `json:"noise,omitempty" placeholder:"NAME" enum:"diagonal,isotropic" help:"Variances of the noise: diagonal, one for each column, or isotropic, one for all. Default: diagonal."`
 }
 
-func checkFactor(f *modelFlags) error {
-	if f.Blocks != "" && f.Noise != "" {
-		return misused("--blocks cannot be used with --noise %s: within a block the noise correlates", f.Noise)
+func (n noiseSettings) isotropic() bool { return valueOr(n.Noise, "") == "isotropic" }
+
+func (m *factorSettings) check(*modelFlags) error {
+	if m.Blocks != "" && m.Noise != nil {
+		return misused("--blocks cannot be used with --noise %s: within a block the noise correlates", *m.Noise)
 	}
 	return nil
 }
 
 // structure is that of the noise, for a table with these columns.
-func (f *modelFlags) structure(names []string) (st factor.Structure, err error) {
-	st.Isotropic = f.Noise == noiseIsotropic
-	if f.Blocks == "" {
+func (m *factorSettings) structure(names []string) (st factor.Structure, err error) {
+	st.Isotropic = m.isotropic()
+	if m.Blocks == "" {
 		return st, nil
 	}
-	for i, block := range kong.SplitEscaped(f.Blocks, ';') {
+	for i, block := range kong.SplitEscaped(m.Blocks, ';') {
 		var columns []int
 		for _, name := range kong.SplitEscaped(block, ',') {
 			j := slices.Index(names, strings.TrimSpace(name))
@@ -90,7 +68,7 @@ func (f *modelFlags) structure(names []string) (st factor.Structure, err error) 
 	return st, st.Check(len(names))
 }
 
-func bindFactor(s *session, f *modelFlags, in *input) (*task, error) {
+func (m *factorSettings) bind(s *session, f *modelFlags, in *input) (*task, error) {
 	x, n, d, err := in.numbers(s, false, false)
 	if err != nil {
 		return nil, err
@@ -100,7 +78,7 @@ func bindFactor(s *session, f *modelFlags, in *input) (*task, error) {
 	if err != nil {
 		return nil, err
 	}
-	st, err := f.structure(in.Names)
+	st, err := m.structure(in.Names)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +99,7 @@ func bindFactor(s *session, f *modelFlags, in *input) (*task, error) {
 	t.informative = func(c framework.Criterion) bool { // gFIC and FIC do not exist where a column has no more entries than there are columns
 		return compares(c, f.Method) && (c.Needs&framework.NeedsCurvature == 0 || least > d)
 	}
-	t.engine, err = factorEngine(s, f, in, table, st, gaps)
+	t.engine, err = factorEngine(s, f, factorView{st: st, names: in.Names, rotate: valueOr(m.Rotate, ""), table: table}, gaps)
 	return t, err
 }
 
@@ -165,8 +143,7 @@ func noiseText(st factor.Structure) string {
 }
 
 // factorEngine is the closed form, or iterations on moments where no entry is missing and on rows where some are.
-func factorEngine(s *session, f *modelFlags, in *input, table *framework.Table, st factor.Structure, gaps bool) (engine, error) {
-	show := factorView{st: st, names: in.Names, rotate: valueOr(f.Rotate, ""), table: table}
+func factorEngine(s *session, f *modelFlags, show factorView, gaps bool) (engine, error) {
 	found := func(p *factor.Parameters, stat *factor.Statistics) (*result, error) {
 		p, err := p.Rescaled(stat)
 		if err != nil {
@@ -174,11 +151,11 @@ func factorEngine(s *session, f *modelFlags, in *input, table *framework.Table, 
 		}
 		return show.result(p.Canonical())
 	}
-	model := factor.Model{Structure: st}
+	model := factor.Model{Structure: show.st}
 	if gaps {
-		return &iterated[framework.Rows, *factor.Parameters, *factor.Statistics]{model, table, found}, nil
+		return &iterated[framework.Rows, *factor.Parameters, *factor.Statistics]{model, show.table, found}, nil
 	}
-	moments, err := bpca.Summarize(s, table, f.Workers)
+	moments, err := bpca.Summarize(s, show.table, f.Workers)
 	if err != nil {
 		return nil, err
 	}

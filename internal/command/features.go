@@ -17,15 +17,18 @@ import (
 // mostFeatures is the default of kmax: 2^8 states a row are cheap.
 const mostFeatures = 8
 
-func checkFeatures(*modelFlags) error { return nil }
+// featuresSettings are those of binary features.
+type featuresSettings struct{ noiseSettings }
 
-func bindFeatures(_ *session, f *modelFlags, in *input) (*task, error) {
+func (*featuresSettings) check(*modelFlags) error { return nil }
+
+func (m *featuresSettings) bind(_ *session, f *modelFlags, in *input) (*task, error) {
 	table, n, _, err := in.matrix()
 	if err != nil {
 		return nil, err
 	}
 	t := &task{what: "binary features, a variance of the noise for each column", columns: named(in.Names), largest: max(1, min(mostFeatures, n-1))}
-	model := features.Model{Isotropic: f.Noise == noiseIsotropic}
+	model := features.Model{Isotropic: m.isotropic()}
 	if model.Isotropic {
 		t.what = "binary features, one variance of the noise"
 	}

@@ -164,7 +164,8 @@ func (c *fitCommand) fit(s *session, in *input, progress *keeper) (*fitReport, e
 	defer status.close()
 	o.Criterion, o.Also, o.FixedK, o.Recorder = crit, c.also([]framework.Criterion{crit}), c.K != nil, status.recorder(crit.Name, c.sizes(o.K), o)
 	progress.attach("fit", &o)
-	pieces := c.LeftRight != nil // each state, passed once, takes a piece of the series: gFIC finds pieces without end
+	chain, _ := c.own.(*hmmSettings)
+	pieces := chain != nil && chain.LeftRight != nil // each state, passed once, takes a piece of the series: gFIC finds pieces without end
 	if c.model().classes && !pieces && c.Kmax == nil && o.K == mostByDefault {
 		o.DoubleTo = in.Rows() / max(2, in.Cols()+1) // a full covariance takes so many rows
 	}

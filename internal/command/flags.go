@@ -3,6 +3,7 @@ package command
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,27 +17,13 @@ import (
 
 // modelFlags say what is fitted and how.
 type modelFlags struct {
-	Model     string    `default:"mixture" enum:"bpca,ppca,factor,mixture,bernmix,hmm,regression,vbmf,features,topics,blockmodel" help:"Model: mixture, bernmix (a mixture with Bernoulli columns only), hmm (a hidden Markov model: rows that follow one another), regression (a mixture of regressions of one column on others), bpca, ppca (probabilistic PCA, by maximum likelihood), factor (factor analysis, canonical correlation), vbmf (variational matrix factorisation), features (binary latent features), topics (latent Dirichlet allocation, of a list of documents, words and counts), or blockmodel (blocks of the nodes of a graph: the rows are edges, two names and perhaps a weight)."`
-	Family    string    `placeholder:"NAME" help:"Family of the components of a mixture, or of the states of hmm: gaussian (full covariance), gaussian-tied, gaussian-diagonal, gaussian-spherical, poisson, exponential, gamma, lognormal, bernoulli, categorical, ordinal (numbers as ordered levels), multinomial, student-t (of all columns), factor-analysers (a factor analysis of all columns in each component), or auto: each column by itself, by how its values vary; identifiers, dates and constant columns are left out. Default: gaussian, with --columns auto."`
-	Cov       string    `placeholder:"NAME" help:"Covariance of --family gaussian: full, tied, diag, spherical, or a structure by its name in mclust, EII to VVV. latent select --cov all compares them, and --family all further families too."`
-	Factors   *int      `placeholder:"Q" help:"With --family factor-analysers: a component has at most Q factors, and gfab and fab find how many. Default: 5, fewer of few columns."`
-	Sequence  string    `placeholder:"COL" help:"hmm: the column that says which sequence a row belongs to; rows of one sequence follow one another. Default: the table is one sequence."`
-	LeftRight *int      `placeholder:"STATES" help:"hmm: moves lead to the same state or up to so many states further, and never back. Such chains are cheap, and gfic takes many states: compare by bic, or give --k."`
-	Noise     noiseFlag `help:"Add noise to a mixture of Gaussians or t distributions: one more component, of the same density everywhere in the box that holds the table, for outliers. Of --model factor and features: --noise diagonal, a variance of the noise for each column (the default), or --noise isotropic, one for all."`
-	Blocks    string    `placeholder:"A,B;C,D" help:"factor: blocks of columns, in which the noise correlates as it will, so that factors are what blocks have in common. Two blocks: canonical correlation. Backslashes before commas and semicolons in names."`
-	Rotate    *string   `placeholder:"NAME" enum:"none,varimax,promax,oblimin" help:"factor: rotation of the loadings: none (the factors of maximum likelihood), varimax, promax or oblimin. Default: none."`
-	Gate      []string  `placeholder:"COL" help:"Mixtures and regression: columns that the probabilities of the components depend on, by a multinomial logistic regression (latent class regression, mixtures of experts). The components describe the other columns; --regress may name columns of the gate too. Texts, and columns that --columns has as categorical, become indicators of their levels but the first. With --method gfab, fab or em; iterations are extrapolated, as by --accelerate."`
-	regressionFlags
-	graphFlags
-	Columns    columnFamilies  `placeholder:"COL=FAMILY,…" help:"Families of single columns of a mixture or hmm, where they differ from --family. A comma in a name has a backslash before it."`
+	Model      string          `default:"mixture" enum:"bpca,ppca,factor,mixture,bernmix,hmm,regression,vbmf,features,topics,blockmodel" help:"Model: mixture, bernmix (a mixture with Bernoulli columns only), hmm (a hidden Markov model: rows that follow one another), regression (a mixture of regressions of one column on others), bpca, ppca (probabilistic PCA, by maximum likelihood), factor (factor analysis, canonical correlation), vbmf (variational matrix factorisation), features (binary latent features), topics (latent Dirichlet allocation, of a list of documents, words and counts), or blockmodel (blocks of the nodes of a graph: the rows are edges, two names and perhaps a weight). With --help, the flags of that model."`
+	Family     string          `placeholder:"NAME" help:"Family of the components of a mixture, or of the states of hmm: gaussian (full covariance), gaussian-tied, gaussian-diagonal, gaussian-spherical, poisson, exponential, gamma, lognormal, bernoulli, categorical, ordinal (numbers as ordered levels), multinomial, student-t (of all columns), factor-analysers (a factor analysis of all columns in each component), or auto: each column by itself, by how its values vary; identifiers, dates and constant columns are left out. Default: gaussian, with --columns auto."`
 	Method     string          `placeholder:"NAME" help:"Inference: gfab, fab, em, map, vb, cvb0, closed-form (bpca, ppca, factor and vbmf; map: mixtures and hmm, cvb0: mixtures and topics) or greedy (blockmodel: the labels of the highest exact ICL by moves of nodes and merges of blocks, which is its default). gfab, fab and cvb0 prune from kmax down; the others fit every K separately. Default of latent select for mixtures and hmm: em. Of latent fit for mixtures: cvb0 where it finds K in a table of codes and counts (to 1,000) of at most 1,000,000 cells, else gfab; of bpca, features and hmm gfab, of vbmf closed-form; of factor closed-form, which is gfab without iterations, where no entry is missing. No other flag but --k changes it; flags that it has no use for are refused."`
 	Weights    string          `placeholder:"COL" help:"Frequency weights: leave this column out of the fit and weight the rows by it. blockmodel: the column of the weights of edges, by default the third; 0 is no edge, and such a row names nodes that may have none."`
 	Prior      hyperparameters `placeholder:"KEY=VALUE,…" help:"Prior of --method vb, map, cvb0 or greedy. hmm: start and transitions (Dirichlet, of the first state and of each row), stay (added for the same state), and of what is seen as in mixtures. Mixtures: weights (Dirichlet), kappa and nu (gaussian and lognormal, scaled by the data), a and b (bernoulli, beta), shape and rate (poisson and exponential, gamma), alpha (categorical and multinomial, Dirichlet). bernmix: a (weights), b (beta(b, b)). blockmodel: weights (Dirichlet), a and b (beta of the probability of an edge, gamma shape and rate of a mean weight). bpca: a_alpha, b_alpha, a_lambda, b_lambda (gamma shapes and rates), alpha (fixed; 1 is VB1), unit (standard deviation taken for 1). topics: alpha (of each topic in a document) and beta (of each word in a topic), 0.1 and 0.01 where one is not given; without --prior both are estimated. vbmf, also with closed-form: noise (variance), a and b (variances of the entries of the factors of columns and rows); what is not given is estimated."`
-	Floor      *float64        `placeholder:"FACTOR" help:"Variances of gaussian, student-t, lognormal and gamma columns are at least this times step²/12, step the least gap between the column's values, so that no component collapses onto equal values. 0: no floor. Default: 1."`
-	Center     bool            `help:"Centre the columns first (vbmf only; bpca always does)."`
 	Temper     *float64        `placeholder:"ALPHA" help:"Power of the likelihood, positive and at most 1, in the tempered posterior of --method vb. Default: 1."`
 	SizePrior  string          `name:"size-prior" default:"uniform" enum:"uniform,geometric" help:"Prior of K where fits of every K are compared: uniform, or geometric (2^-K)."`
-	Start      *string         `placeholder:"NAME" help:"Initialisation of mixtures and of the states of hmm: kmeans, random (responsibilities), rows, or varied: every second start kmeans, the others random, or rows where values repeat. Default: varied. Of hmm also, or after a comma, what is assumed of the first state: free, uniform, stationary, or first (with --left-right). Default: free."`
 	Restarts   *int            `placeholder:"N" help:"Independent starts, of which the best is kept. Default: 10 for mixtures and hmm of at most 5000 rows and 1,000,000 cells (3 with cvb0), 5 for features, else 1."`
 	Seed       uint64          `default:"1" help:"Seed of the starts."`
 	Tol        *float64        `placeholder:"NATS" help:"Stop when an iteration changes the criterion by less than this, in nats per row. Default: 1e-9."`
@@ -45,6 +32,9 @@ type modelFlags struct {
 	Sample     int             `placeholder:"ROWS" help:"Begin with a fit to about so many of the rows, drawn at random, which fewer passes over all rows then follow. For large tables; 30000 is a good number."`
 	Workers    int             `default:"0" help:"Goroutines; 0: one per processor. Results do not depend on it."`
 	Format     string          `default:"text" enum:"text,json" help:"Output: text or json."`
+
+	ownSettings  // the flags of that model alone
+	kong.Plugins // likewise, for the parser
 
 	fixesK    bool   // --k is given
 	byDefault bool   // --method was not given
@@ -71,7 +61,7 @@ func prunes(method string) bool {
 
 // model is that of --model, with --gate.
 func (f *modelFlags) model() model {
-	if m := models[f.Model]; len(f.Gate) == 0 || !m.gates {
+	if m := models[f.Model]; len(f.gate()) == 0 {
 		return m
 	}
 	return models[f.Model].gated()
@@ -96,6 +86,9 @@ func (f *modelFlags) oneOf(what, value string, choices, all []string) error {
 // check fills in what the model decides and refuses flags that do not go together. The
 // method is the default one, which other flags do not change.
 func (f *modelFlags) check(method string) error {
+	if reflect.TypeOf(f.own) != reflect.TypeOf(models[f.Model].settings()) { // another flag has --model for its value
+		return misused("--model is %s, and a value of another flag begins with --model: write that as --FLAG=VALUE", f.Model)
+	}
 	if err := f.checkGate(); err != nil {
 		return err
 	}
@@ -106,12 +99,17 @@ func (f *modelFlags) check(method string) error {
 	if err := f.oneOf("method", f.Method, m.methods, methodNames); err != nil {
 		return err
 	}
-	if err := f.covariance(); err != nil {
-		return err
+	if f.Family == familyAll {
+		return misused("--family all requires latent select, which compares")
+	}
+	if c, has := f.own.(interface{ covariance(f *modelFlags) error }); has {
+		if err := c.covariance(f); err != nil {
+			return err
+		}
 	}
 	if f.Family == "" {
 		f.Family = m.families[0]
-		if f.Columns.text != "" && slices.Contains(m.families, familyAuto) {
+		if f.columns().text != "" && slices.Contains(m.families, familyAuto) {
 			f.Family = familyAuto
 		}
 	}
@@ -119,10 +117,6 @@ func (f *modelFlags) check(method string) error {
 		return err
 	}
 	switch restarts, tol, limit := f.restarts(), f.tolerance(), f.maxIterations(); {
-	case f.Floor != nil && !(*f.Floor >= 0 && !math.IsInf(*f.Floor, 1)):
-		return misused("--floor is %v: it must be finite and not negative", *f.Floor)
-	case f.Floor != nil && (!slices.Contains(m.families, familyGaussian) || !m.classes || f.Method == methodVB):
-		return misused("--floor requires --model mixture or hmm and cannot be used with --method vb, whose prior keeps variances from 0")
 	case restarts < 1:
 		return misused("--restarts is %d: it must be at least 1", restarts)
 	case restarts > mostRestarts:
@@ -142,19 +136,10 @@ func (f *modelFlags) check(method string) error {
 			return misused("--temper is %v: it must be positive and at most 1", alpha)
 		}
 	}
-	if (f.Directed || f.Bipartite || f.Loops != nil) && f.Model != "blockmodel" {
-		return misused("--directed, --bipartite and --loops require --model blockmodel, and the model is %s", f.Model)
-	}
 	if f.Sample < 0 || f.Sample > 0 && (m.pairs || m.sequences) {
 		return misused("--sample %d: it is a positive number of rows, of a table whose rows are independent", f.Sample)
 	}
-	if (f.Blocks != "" || f.Rotate != nil) && f.Model != "factor" {
-		return misused("--blocks and --rotate require --model factor, and the model is %s", f.Model)
-	}
-	if f.Center && !m.ranks {
-		return misused("--center requires --model vbmf, and the model is %s", f.Model)
-	}
-	if err := m.checkFlags(f); err != nil || f.byTable {
+	if err := f.own.check(f); err != nil || f.byTable {
 		return err
 	}
 	return f.checkMethod()
@@ -227,8 +212,8 @@ const mostRestarts = 1_000_000
 // reading says how a column is read: as text where it is categorical, so that 01 and 1
 // differ, and with an eye on codes where its values decide.
 func (f *modelFlags) reading(name string) data.Reading {
-	family := f.Columns.family[name]
-	if family == "" && name != f.Weights && !slices.Contains(f.Gate, name) {
+	family := f.columns().family[name]
+	if family == "" && name != f.Weights && !slices.Contains(f.gate(), name) {
 		family = f.Family
 	}
 	switch family {
@@ -262,7 +247,9 @@ func valueOr[T any](flag *T, otherwise T) T {
 
 // settings are what a model file keeps of the flags.
 func (f *modelFlags) settings() settings {
-	kept := settings{Weights: f.Weights, Prior: f.Prior.text, Columns: f.Columns.text, Start: valueOr(f.Start, ""), Response: f.Response, Regress: f.Regress, Trials: f.Trials, Exposure: f.Exposure, Power: f.Power.text, Fixed: f.regressionFlags.Fixed, NoIntercept: f.NoIntercept, Sequence: f.Sequence, Gate: f.Gate, LeftRight: valueOr(f.LeftRight, 0), Floor: f.Floor, Noise: f.Noise.kept(), Blocks: f.Blocks, Rotate: valueOr(f.Rotate, ""), Center: f.Center, Directed: f.Directed, Bipartite: f.Bipartite, Loops: valueOr(f.Loops, ""), Temper: valueOr(f.Temper, 0), Accelerate: f.Accelerate, Sample: f.Sample}
+	kept := settings{ownSettings: f.ownSettings}
+	kept.Weights, kept.Prior = f.Weights, f.Prior.text
+	kept.Temper, kept.Accelerate, kept.Sample = valueOr(f.Temper, 0), f.Accelerate, f.Sample
 	if f.SizePrior != sizePriors[0] {
 		kept.SizePrior = f.SizePrior
 	}

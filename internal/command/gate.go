@@ -26,6 +26,13 @@ const familyGate = "gate"
 // gateMethods are those that a gate has.
 var gateMethods = []string{methodGFAB, methodFAB, methodEM}
 
+// gateSettings name the columns of a gate.
+type gateSettings struct {
+	Gate []string `json:"gate,omitempty" placeholder:"COL" help:"Columns that the probabilities of the components depend on, by a multinomial logistic regression (latent class regression, mixtures of experts). The components describe the other columns; --regress may name columns of the gate too. Texts, and columns that --columns has as categorical, become indicators of their levels but the first. With --method gfab, fab or em; iterations are extrapolated, as by --accelerate."`
+}
+
+func (g *gateSettings) gated() []string { return g.Gate }
+
 // gated is the model with a gate, which has no conjugate prior.
 func (m model) gated() model {
 	m.mixes = false
@@ -35,24 +42,23 @@ func (m model) gated() model {
 
 // checkGate refuses what does not go with --gate.
 func (f *modelFlags) checkGate() error {
-	if len(f.Gate) == 0 {
+	gate := f.gate()
+	if len(gate) == 0 {
 		return nil
 	}
-	m := models[f.Model]
-	switch {
-	case !m.gates:
-		return misused("--gate cannot be used with --model %s: it is about the components of a mixture, or of --model regression", f.Model)
-	case f.Method != "" && slices.Contains(m.methods, f.Method) && !slices.Contains(gateMethods, f.Method):
+	if m := models[f.Model]; f.Method != "" && slices.Contains(m.methods, f.Method) && !slices.Contains(gateMethods, f.Method) {
 		return misused("--gate cannot be used with --method %s: choose one of %s", f.Method, strings.Join(gateMethods, ", "))
-	case f.Noise != "":
-		return misused("--gate cannot be used with --noise")
 	}
-	for i, name := range f.Gate {
-		given := f.Columns.family[name]
+	others := []string{f.Weights}
+	if r := f.regression(); r != nil {
+		others = append(others, r.Response, r.size())
+	}
+	for i, name := range gate {
+		given := f.columns().family[name]
 		switch {
-		case slices.Contains(f.Gate[:i], name):
+		case slices.Contains(gate[:i], name):
 			return misused("--gate names column %q twice", name)
-		case name == f.Weights || name == f.Sequence || name == f.Response || name == f.size():
+		case slices.Contains(others, name):
 			return misused("column %q is named by --gate and by another flag: it cannot be both", name)
 		case given != "" && given != familyCategorical:
 			return misused("--columns %s=%s: a column of --gate is taken as a number, or as %s", name, given, familyCategorical)
@@ -63,14 +69,14 @@ func (f *modelFlags) checkGate() error {
 
 // described are the families of --columns, with those of the gate.
 func (f *modelFlags) described() *columnFamilies {
-	if len(f.Gate) == 0 {
-		return &f.Columns
+	if len(f.gate()) == 0 {
+		return f.columns()
 	}
-	given := f.Columns
+	given := *f.columns()
 	if given.family = maps.Clone(given.family); given.family == nil {
 		given.family = map[string]string{}
 	}
-	for _, name := range f.Gate {
+	for _, name := range f.gate() {
 		if given.family[name] == "" {
 			given.family[name] = familyGate
 		}

@@ -211,7 +211,7 @@ func TestWrongGates(t *testing.T) {
 		{1, `row 2 of column "a" is missing: a gate needs every value of its columns; --missing drop leaves such rows out`, "--data " + gap + " --gate a --family bernoulli"},
 		{1, `column "b" is a linear combination of other columns of the gate: leave it out of the gate`, "--data " + twice + " --gate a,b --family bernoulli --k 2"},
 		{2, `names column "age" twice`, "--data " + path + " --gate age,age"},
-		{2, "--gate cannot be used with --model bpca", "--model bpca --data iris --gate Species"},
+		{2, "--gate is a flag of --model bernmix, mixture, regression, and the model is bpca", "--model bpca --data iris --gate Species"},
 		{2, "--gate cannot be used with --method vb", "--data " + path + " --gate age --method vb"},
 		{2, "--gate cannot be used with --noise", "--data iris --gate Species --noise"},
 		{2, `column "class" is named by --gate and by another flag`, "--data " + path + " --gate class --label class"},

@@ -42,12 +42,12 @@ func loadGated(file *modelFile) (*savedModel, error) {
 
 // gate is that of the settings.
 func (m *modelFile) gate() (gateDesign, error) {
-	for _, name := range m.Settings.Gate {
+	for _, name := range m.Settings.gate() {
 		if !slices.Contains(namesOf(m.Columns), name) {
 			return gateDesign{}, fmt.Errorf("no column %q, which its gate has", name)
 		}
 	}
-	return gateOf(m.Columns, m.Settings.Gate), nil
+	return gateOf(m.Columns, m.Settings.gate()), nil
 }
 
 // gated are the parameters of classes, those of base, behind a gate.
@@ -105,11 +105,11 @@ func loadGatedRegression(file *modelFile, g *regression) (*savedModel, error) {
 	if _, err := file.gate(); err != nil {
 		return nil, err
 	}
-	d := g.gated(file.Columns, file.Settings.Gate)
+	d := g.gated(file.Columns, file.Settings.gate())
 	if err := g.check(file.Columns, d.width); err != nil {
 		return nil, err
 	}
-	m, p, err := file.gated(d, mixture.Model{Family: g.family(valueOr(file.Settings.Floor, 1))})
+	m, p, err := file.gated(d, mixture.Model{Family: g.family(file.Settings.floor())})
 	if err != nil {
 		return nil, err
 	}

@@ -30,49 +30,68 @@ type beginnings struct {
 	chain hmm.Initial
 }
 
+// hmmSettings are those of hidden Markov models.
+type hmmSettings struct {
+	columnSettings
+	Start *string `json:"start,omitempty" placeholder:"NAME" help:"Initialisation of the states: kmeans, random (responsibilities), rows, or varied: every second start kmeans, the others random, or rows where values repeat. Default: varied. Also, or after a comma, what is assumed of the first state: free, uniform, stationary, or first (with --left-right). Default: free."`
+	covarianceSettings
+	Sequence  string `json:"sequence,omitempty" placeholder:"COL" help:"The column that says which sequence a row belongs to; rows of one sequence follow one another. Default: the table is one sequence."`
+	LeftRight *int   `json:"left_right,omitempty" placeholder:"STATES" help:"Moves lead to the same state or up to so many states further, and never back. Such chains are cheap, and gfic takes many states: compare by bic, or give --k."`
+}
+
 // starting takes --start apart.
-func (f *modelFlags) starting() (b beginnings, err error) {
+func (start *startSettings) starting(chain bool) (b beginnings, err error) {
 	b.fit = family.Varied
 	fits, chains := 0, 0
-	for name := range strings.SplitSeq(valueOr(f.Start, family.Varied.String()), ",") {
-		start, unknown := family.StartByName(name)
+	for name := range strings.SplitSeq(valueOr(start.Start, family.Varied.String()), ",") {
+		way, unknown := family.StartByName(name)
 		if unknown == nil {
 			if fits++; fits > 1 {
-				return b, misused("--start %s: a fit begins in one way", *f.Start)
+				return b, misused("--start %s: a fit begins in one way", *start.Start)
 			}
-			b.fit = start
+			b.fit = way
 			continue
 		}
-		chain, err := hmm.InitialByName(name)
+		first, err := hmm.InitialByName(name)
 		switch {
-		case !f.model().sequences:
+		case !chain:
 			return b, misused("--start %s: choose one of varied, kmeans, random, rows", name)
 		case err != nil:
 			return b, misused("--start %s: choose one of varied, kmeans, random, rows for the fit, and of free, uniform, stationary, first for the first state", name)
 		}
 		if chains++; chains > 1 {
-			return b, misused("--start %s: one thing is assumed of the first state", *f.Start)
+			return b, misused("--start %s: one thing is assumed of the first state", *start.Start)
 		}
-		b.chain = chain
+		b.chain = first
 	}
 	return b, nil
 }
 
-func checkHMM(f *modelFlags) error {
-	b, err := f.starting()
+func (m *hmmSettings) check(f *modelFlags) error {
+	if err := m.checkFloor(f); err != nil {
+		return err
+	}
+	b, err := m.starting()
 	switch {
 	case err != nil:
 		return err
-	case f.LeftRight != nil && *f.LeftRight < 1:
-		return misused("--left-right is %d: it must be at least 1", *f.LeftRight)
-	case f.LeftRight != nil && b.chain == hmm.Stationary:
+	case m.LeftRight != nil && *m.LeftRight < 1:
+		return misused("--left-right is %d: it must be at least 1", *m.LeftRight)
+	case m.LeftRight != nil && b.chain == hmm.Stationary:
 		return misused("--start stationary cannot be used with --left-right: a chain that never goes back ends in its last state")
-	case f.LeftRight == nil && b.chain == hmm.FirstState:
+	case m.LeftRight == nil && b.chain == hmm.FirstState:
 		return misused("--start first requires --left-right: states have no order without it")
 	case b.chain == hmm.Stationary && f.model().informed(f.Method):
 		return misused("--start stationary cannot be used with --method %s: it has no conjugate prior", f.Method)
 	}
-	return checkMixture(f)
+	if err := m.addFactors(f); err != nil {
+		return err
+	}
+	return f.checkClasses()
+}
+
+func (m *hmmSettings) starting() (beginnings, error) {
+	return (&startSettings{m.Start}).starting(true)
 }
 
 // chainKeys are those of --prior that are about a chain.
@@ -147,7 +166,7 @@ func (in *input) endsOf(n int) []int {
 	return in.ends
 }
 
-func bindHMM(s *session, f *modelFlags, in *input) (*task, error) {
+func (m *hmmSettings) bind(s *session, f *modelFlags, in *input) (*task, error) {
 	rows, err := in.rows(s, f)
 	if err != nil {
 		return nil, err
@@ -156,13 +175,13 @@ func bindHMM(s *session, f *modelFlags, in *input) (*task, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := f.starting()
+	b, err := m.starting()
 	if err != nil {
 		return nil, err
 	}
 	t := rows.task(f, "state")
 	t.largest = mostByRows(rows.Table, rows.family) // steps that look alike may be in states that others follow
-	base := hmm.Model{Family: rows.family, Structure: hmm.Structure{Initial: b.chain, LeftRight: valueOr(f.LeftRight, 0)}, Start: b.fit, Workers: f.Workers}
+	base := hmm.Model{Family: rows.family, Structure: hmm.Structure{Initial: b.chain, LeftRight: valueOr(m.LeftRight, 0)}, Start: b.fit, Workers: f.Workers}
 	t.engine, err = hmmEngine(f, src, rows, base)
 	return t, err
 }

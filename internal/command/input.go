@@ -33,7 +33,7 @@ func (f *fittingFlags) source() string { return cmp.Or(f.Data, f.model().data) }
 // setup readies the model for the data, and the options of fits with up to kmax, or so many
 // as there is room for.
 func (f *fittingFlags) setup(s *session, in *input, kmax *int, least int) (*task, framework.Options, error) {
-	t, err := f.model().bind(s, &f.modelFlags, in)
+	t, err := f.own.bind(s, &f.modelFlags, in)
 	if err != nil {
 		return nil, framework.Options{}, err
 	}
@@ -251,7 +251,7 @@ func (in *input) emptiest() string {
 func (in *input) refuseEmpty() error {
 	var empty []string
 	for _, name := range in.Names {
-		if in.flags != nil && name == in.flags.Response && in.Empty(name) {
+		if in.flags != nil && in.flags.regression() != nil && name == in.flags.regression().Response && in.Empty(name) {
 			return in.wrap(fmt.Errorf("the response, column %q, has no value at all", name))
 		}
 		if in.Empty(name) {
@@ -337,13 +337,13 @@ func (in *input) reportGaps(s *session, x []float64, needsAll bool) error {
 // those of the flags that name columns which need not be selected.
 func (f *fittingFlags) narrow(label string) {
 	chosen := f.Select
-	if len(chosen) == 0 && f.model().responds && f.Regress != nil {
-		chosen = append(slices.Concat(f.Regress, f.Power.names), f.Response, f.size())
+	if r := f.regression(); len(chosen) == 0 && r != nil && r.Regress != nil {
+		chosen = append(slices.Concat(r.Regress, r.Power.names), r.Response, r.size())
 	}
 	if len(chosen) == 0 {
 		return
 	}
-	f.required = without(slices.Concat(chosen, f.ID, f.Gate, f.Dates.names, []string{label, f.Weights, f.Sequence}), setOf([]string{""}))
+	f.required = without(slices.Concat(chosen, f.ID, f.gate(), f.Dates.names, []string{label, f.Weights, f.sequence()}), setOf([]string{""}))
 	asked := setOf(f.required)
 	f.wanted = func(name string) bool { return asked[name] }
 }
@@ -365,15 +365,15 @@ func (f *fittingFlags) load(s *session, label string) (*input, error) {
 	if err != nil {
 		return nil, err
 	}
-	in, err := f.open(s, f.source(), asText(f.reading, append(slices.Clone(f.ID), label, f.Sequence)...))
+	in, err := f.open(s, f.source(), asText(f.reading, append(slices.Clone(f.ID), label, f.sequence())...))
 	if err != nil {
 		return nil, err
 	}
 	in.flags = &f.modelFlags
-	weights := f.Weights
-	aside := [][2]string{{"--weights", weights}, {"--label", label}, {"--sequence", f.Sequence}}
+	weights, sequence, gate := f.Weights, f.sequence(), f.gate()
+	aside := [][2]string{{"--weights", weights}, {"--label", label}, {"--sequence", sequence}}
 	for _, id := range f.ID {
-		if slices.Contains(append(slices.Clone(f.Gate), weights, label, f.Sequence), id) {
+		if slices.Contains(append(slices.Clone(gate), weights, label, sequence), id) {
 			return nil, misused("column %q is named by --id and by another flag: it cannot be both", id)
 		}
 		aside = append(aside, [2]string{"--id", id})
@@ -383,7 +383,7 @@ func (f *fittingFlags) load(s *session, label string) (*input, error) {
 			return nil, misused("column %q is named by %s: it cannot be selected or dropped", taken[1], taken[0])
 		}
 	}
-	for _, name := range f.Gate {
+	for _, name := range gate {
 		if name == label || slices.Contains(f.Drop, name) {
 			return nil, misused("column %q is named by --gate and by another flag: it cannot be both", name)
 		}
@@ -391,8 +391,8 @@ func (f *fittingFlags) load(s *session, label string) (*input, error) {
 	switch {
 	case label != "" && label == weights:
 		return nil, misused("column %q is named by --weights and by --label: it cannot be both", label)
-	case f.Sequence != "" && (f.Sequence == weights || f.Sequence == label):
-		return nil, misused("column %q is named by --sequence and by another flag: it cannot be both", f.Sequence)
+	case sequence != "" && (sequence == weights || sequence == label):
+		return nil, misused("column %q is named by --sequence and by another flag: it cannot be both", sequence)
 	case f.model().sequences && (gaps == missingDrop || gaps == missingEmpty):
 		return nil, errJoins
 	}
@@ -402,7 +402,7 @@ func (f *fittingFlags) load(s *session, label string) (*input, error) {
 	if err := in.takeLabels(label); err != nil {
 		return nil, err
 	}
-	if err := in.takeSequences(f.Sequence); err != nil {
+	if err := in.takeSequences(sequence); err != nil {
 		return nil, err
 	}
 	all := in.Table
@@ -411,7 +411,11 @@ func (f *fittingFlags) load(s *session, label string) (*input, error) {
 			return nil, in.wrap(fmt.Errorf("--weights: %w", err))
 		}
 	}
-	if slices.Contains(slices.Concat(f.Regress, f.Gate, []string{f.Response}), in.label) { // asked for
+	asked := gate
+	if r := f.regression(); r != nil {
+		asked = append(slices.Concat(r.Regress, gate), r.Response)
+	}
+	if slices.Contains(asked, in.label) {
 		in.label = ""
 	}
 	unlabelled, err := f.choose(in)
@@ -421,17 +425,17 @@ func (f *fittingFlags) load(s *session, label string) (*input, error) {
 	if unlabelled {
 		s.note("left out the class labels of %s, column %q (--select chooses columns)", in.name, in.label)
 	}
-	if f.model().responds {
-		if err := in.arrange(&f.regressionFlags, weights, f.Gate); err != nil {
+	if r := f.regression(); r != nil {
+		if err := in.arrange(r, weights, gate); err != nil {
 			return nil, err
 		}
 	}
-	if len(f.Gate) > 0 {
+	if len(gate) > 0 {
 		own := in.Names
 		if !f.model().responds { // a regression names its columns
-			own = without(own, setOf(append([]string{weights}, f.Gate...)))
+			own = without(own, setOf(append([]string{weights}, gate...)))
 		}
-		if in.Table, err = all.Select(append(slices.Clone(own), without(f.Gate, setOf(own))...)...); err != nil {
+		if in.Table, err = all.Select(append(slices.Clone(own), without(gate, setOf(own))...)...); err != nil {
 			return nil, in.wrap(fmt.Errorf("--gate: %w", err))
 		}
 		if len(own) == 0 {

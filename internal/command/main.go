@@ -165,13 +165,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	help := &watched{Writer: s.stdout}
 	var all commands
-	parser, err := kong.New(&all,
-		kong.Name(s.name),
-		kong.Description("Latent variable models that choose their own size."),
-		kong.Writers(help, s.stderr),
-		kong.WithHyphenPrefixedParameters(true), // --k -1 is about -1, and --na - about a dash
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-		kong.Exit(func(int) { answered = true }))
+	parser, err := newParser(&all, s.name, args, kong.Writers(help, s.stderr), kong.Exit(func(int) { answered = true }))
 	if err != nil {
 		return s.fail(err)
 	}
@@ -183,7 +177,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return statusDone
 	}
 	if err != nil {
-		return s.fail(usageError{withChoices(err)})
+		return s.fail(usageError{withChoices(err, args)})
 	}
 	s.quiet = all.Quiet
 	switch valueOr(all.Log, "") {
@@ -244,7 +238,7 @@ func nothingEmpty(c *kong.Context) error {
 // withChoices adds to an error of the parser what would be right: the commands where one
 // was expected, the flags where one is unknown, and what stands in for an argument that is
 // missing or too many.
-func withChoices(err error) error {
+func withChoices(err error, args []string) error {
 	var parse *kong.ParseError
 	if !errors.As(err, &parse) {
 		return err
@@ -253,6 +247,11 @@ func withChoices(err error) error {
 	at := parse.Context
 	command := at.Selected()
 	extra, unexpected := strings.CutPrefix(err.Error(), "unexpected argument ")
+	if command != nil && fits(command) {
+		if others := ofOtherModels(err.Error(), args); others != nil {
+			return others
+		}
+	}
 	switch {
 	case strings.HasPrefix(err.Error(), "unknown flag") && command != nil:
 		for _, flag := range at.Flags() {
@@ -276,6 +275,24 @@ func withChoices(err error) error {
 		return fmt.Errorf("%s: choose one of %s, or see latent --help", problem, strings.Join(names, ", "))
 	}
 	return err
+}
+
+// ofOtherModels says which models have a flag, or a value of one, that the model has not; nil where none has.
+func ofOtherModels(problem string, args []string) error {
+	flag, value := "", ""
+	if name, unknown := strings.CutPrefix(problem, "unknown flag --"); unknown {
+		flag, _, _ = strings.Cut(name, ",")
+	} else if extra, unexpected := strings.CutPrefix(problem, "unexpected argument "); unexpected {
+		if at := slices.Index(args, extra); at > 0 {
+			flag, value = strings.TrimPrefix(args[at-1], "--"), extra
+		}
+	}
+	names := modelsWith(flag, value)
+	if len(names) == 0 {
+		return nil
+	}
+	what := strings.TrimSpace("--" + flag + " " + value)
+	return fmt.Errorf("%s is a flag of --model %s, and the model is %s", what, strings.Join(names, ", "), modelNamed(args))
 }
 
 func takes(command *kong.Node, name string) bool {

@@ -46,6 +46,7 @@ func fitJSON(t *testing.T, args ...string) fitReport {
 	t.Helper()
 	stdout, _ := done(t, append([]string{"fit", "--format", "json"}, args...)...)
 	var r fitReport
+	r.Settings.own = models[modelNamed(args)].settings()
 	require.NoError(t, json.Unmarshal([]byte(stdout), &r))
 	return r
 }
@@ -468,9 +469,13 @@ func TestWrongUseIsOneLineWithTheValidChoices(t *testing.T) {
 		{"fit --family multinomial --missing keep", "--missing drop"},
 		{"fit --model bpca --missing keep", "--missing drop"},
 		{"fit --start x", "choose one of varied, kmeans, random, rows"},
-		{"fit --model bpca --start rows", "cannot be used with --model bpca"},
-		{"fit --model bpca --columns a=poisson", "cannot be used with --model bpca"},
-		{"fit --model bernmix --columns a=poisson", "cannot be used with --model bernmix"},
+		{"fit --model bpca --start rows", "--start is a flag of --model bernmix, hmm, mixture, regression, and the model is bpca"},
+		{"select --model=bpca --columns a=poisson", "--columns is a flag of --model hmm, mixture, regression, and the model is bpca"},
+		{"fit --model bernmix --columns a=poisson", "and the model is bernmix"},
+		{"fit --noise diagonal", "--noise diagonal is a flag of --model factor, features, and the model is mixture"},
+		{"fit --noise grand", "unexpected argument grand"},
+		{"fit --model hmm --family --model=mixture", "a value of another flag begins with --model"},
+		{"fit --model factor --noise", `must be one of "diagonal","isotropic"`},
 		{"fit --family gaussian --columns a=poisson", "take auto or gaussian-diagonal"},
 		{"fit --columns a", "COL=FAMILY"},
 		{"fit --columns a=x", "gaussian, poisson, exponential, gamma, lognormal, bernoulli, categorical, ordinal"},

@@ -36,7 +36,17 @@ func manual(app *kong.Application) string {
 			put(".TP\n\\fI%s\\fR\n%s", roff(arg.Tag.PlaceHolder), roff(arg.Help))
 		}
 		for _, flag := range command.Flags {
-			putFlag(put, flag)
+			if flag.Group == nil {
+				putFlag(put, flag)
+			}
+		}
+	}
+	for _, name := range modelNames() {
+		if flags := flagsOfModel(name); len(flags) > 0 {
+			put(".SH FLAGS OF LATENT FIT AND SELECT \\-\\-MODEL %s", roff(strings.ToUpper(name)))
+			for _, flag := range flags {
+				putFlag(put, flag)
+			}
 		}
 	}
 	put(".SH FLAGS OF EVERY COMMAND")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -20,16 +21,77 @@ import (
 // bernoulliOnly says whether the model is bernmix, whose columns are all of one family.
 func (f *modelFlags) bernoulliOnly() bool { return f.Model == "bernmix" }
 
-func checkMixture(f *modelFlags) error {
-	if _, err := f.starting(); err != nil {
+// mixtureSettings are those of mixtures.
+type mixtureSettings struct {
+	columnSettings
+	startSettings
+	covarianceSettings
+	Noise bool `json:"-" help:"Add noise to a mixture of Gaussians or t distributions: one more component, of the same density everywhere in the box that holds the table, for outliers."`
+	gateSettings
+}
+
+// bernmixSettings are those of mixtures of Bernoulli columns.
+type bernmixSettings struct {
+	startSettings
+	gateSettings
+}
+
+// startSettings say how a fit begins.
+type startSettings struct {
+	Start *string `json:"start,omitempty" placeholder:"NAME" help:"Initialisation: kmeans, random (responsibilities), rows, or varied: every second start kmeans, the others random, or rows where values repeat. Default: varied."`
+}
+
+// columnSettings are about the columns that classes describe.
+type columnSettings struct {
+	Columns columnFamilies `json:"columns,omitzero" placeholder:"COL=FAMILY,…" help:"Families of single columns, where they differ from --family. A comma in a name has a backslash before it."`
+	Floor   *float64       `json:"floor,omitempty" placeholder:"FACTOR" help:"Variances of gaussian, student-t, lognormal and gamma columns are at least this times step²/12, step the least gap between the column's values, so that no component collapses onto equal values. 0: no floor. Default: 1."`
+}
+
+func (c *columnSettings) described() *columnFamilies { return &c.Columns }
+
+func (c *columnSettings) least() *float64 { return c.Floor }
+
+// checkFloor refuses what is no factor, and methods that have no use for one.
+func (c *columnSettings) checkFloor(f *modelFlags) error {
+	switch {
+	case c.Floor == nil:
+		return nil
+	case !(*c.Floor >= 0 && !math.IsInf(*c.Floor, 1)):
+		return misused("--floor is %v: it must be finite and not negative", *c.Floor)
+	case f.Method == methodVB:
+		return misused("--floor cannot be used with %s, whose prior keeps variances from 0", f.by())
+	}
+	return nil
+}
+
+func (m *mixtureSettings) check(f *modelFlags) error {
+	if m.Noise && len(m.Gate) > 0 {
+		return misused("--gate cannot be used with --noise")
+	}
+	if err := m.checkFloor(f); err != nil {
 		return err
 	}
-	if err := f.addFactors(); err != nil {
+	if _, err := m.starting(false); err != nil {
 		return err
 	}
-	if err := f.addNoise(); err != nil {
+	if err := m.addFactors(f); err != nil {
 		return err
 	}
+	if err := m.addNoise(f); err != nil {
+		return err
+	}
+	return f.checkClasses()
+}
+
+func (m *bernmixSettings) check(f *modelFlags) error {
+	if _, err := m.starting(false); err != nil {
+		return err
+	}
+	return f.checkClasses()
+}
+
+// checkClasses refuses priors and families that do not go together.
+func (f *modelFlags) checkClasses() error {
 	h, keys := &f.Prior, []string{"weights", "kappa", "nu", "a", "b", "shape", "rate", "alpha"}
 	pairs := [][2]string{{"a", "b"}, {"shape", "rate"}}
 	switch {
@@ -38,10 +100,7 @@ func checkMixture(f *modelFlags) error {
 	case f.model().sequences:
 		keys = append(chainKeys, keys[1:]...)
 	}
-	switch {
-	case f.Columns.text != "" && f.bernoulliOnly():
-		return misused("--columns cannot be used with --model bernmix, all of whose columns are bernoulli: take --model mixture")
-	case f.Columns.text != "" && joint(f.Family):
+	if f.columns().text != "" && joint(f.Family) {
 		return misused("--columns cannot be used with --family %s, which describes all columns together: take auto or gaussian-diagonal", f.Family)
 	}
 	if err := h.among(keys...); err != nil {
@@ -131,15 +190,15 @@ type describedRows struct {
 
 // rows finds out what the columns are and makes numbers of them.
 func (in *input) rows(s *session, f *modelFlags) (*describedRows, error) {
-	if err := in.checkGate(f.Gate); err != nil {
+	if err := in.checkGate(f.gate()); err != nil {
 		return nil, err
 	}
 	all, err := described(s, in, f.Family, f.described())
 	if err != nil {
 		return nil, err
 	}
-	d := len(all) - len(f.Gate)
-	for j := range f.Gate {
+	d := len(all) - len(f.gate())
+	for j := range f.gate() {
 		all[d+j].Family = familyGate
 	}
 	columns := all[:d]
@@ -195,23 +254,32 @@ func (r *describedRows) task(f *modelFlags, class string) *task {
 	return t
 }
 
-func bindMixture(s *session, f *modelFlags, in *input) (*task, error) {
+func (m *mixtureSettings) bind(s *session, f *modelFlags, in *input) (*task, error) {
+	return m.mixture(s, f, in)
+}
+
+func (m *bernmixSettings) bind(s *session, f *modelFlags, in *input) (*task, error) {
+	return m.mixture(s, f, in)
+}
+
+// mixture readies a mixture that begins so.
+func (start *startSettings) mixture(s *session, f *modelFlags, in *input) (*task, error) {
+	b, err := start.starting(false)
+	if err != nil {
+		return nil, err
+	}
 	rows, err := in.rows(s, f)
 	if err != nil {
 		return nil, err
 	}
 	t := rows.task(f, "component")
-	if len(f.Gate) > 0 {
-		b, err := f.starting()
-		if err != nil {
-			return nil, err
-		}
-		gate := gateOf(rows.columns, f.Gate)
+	if len(f.gate()) > 0 {
+		gate := gateOf(rows.columns, f.gate())
 		base, own := mixture.Model{Family: rows.family, Start: b.fit}, rows.columns[:gate.own]
 		t.engine, err = gatedEngine(f, in, gate, rows.whole, own, base, (*gatedClasses).result)
 		return t, err
 	}
-	t.engine, err = mixtureEngine(f, rows.Table, rows.columns, rows.family)
+	t.engine, err = mixtureEngine(f, b.fit, rows.Table, rows.columns, rows.family)
 	return t, err
 }
 
@@ -269,7 +337,7 @@ func compares(c framework.Criterion, method string) bool {
 
 // floor is the factor of the least variances of Gaussian columns, or that there are none.
 func (f *modelFlags) floor() float64 {
-	if floor := valueOr(f.Floor, 1); floor > 0 && f.Method != methodVB {
+	if floor := f.ownSettings.floor(); floor > 0 && f.Method != methodVB {
 		return floor
 	}
 	return family.NoFloor
@@ -295,16 +363,11 @@ func (in *input) refuseConstant(columns []data.Column, floor bool) error {
 }
 
 // mixtureEngine makes the model of the method.
-func mixtureEngine(f *modelFlags, table *framework.Table, columns []data.Column, rows family.Family) (engine, error) {
+func mixtureEngine(f *modelFlags, start family.Start, table *framework.Table, columns []data.Column, rows family.Family) (engine, error) {
 	weights, of, err := f.mixturePriors(rows)
 	if err != nil {
 		return nil, err
 	}
-	b, err := f.starting()
-	if err != nil {
-		return nil, err
-	}
-	start := b.fit
 	base := mixture.Model{Family: rows, Start: start}
 	if f.Method == methodVB || f.Method == methodCVB0 {
 		variational := mixture.Variational{Family: rows, Start: start, Prior: of, Weights: weights}

@@ -222,7 +222,7 @@ func TestATableOfMixedTypesGoesAllTheWay(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []data.Column{{Name: "age", Family: "gaussian"}, {Name: "visits", Family: "poisson"}, {Name: "smokes", Family: "bernoulli"},
 		{Name: "colour", Family: "categorical", Levels: []string{"blue", "green", "red, dark"}}, {Name: "answer", Family: "bernoulli", Levels: []string{"n", "y"}}}, withoutReasons(saved.Columns))
-	assert.Equal(t, "answer=bernoulli", saved.Settings.Columns)
+	assert.Equal(t, "answer=bernoulli", saved.Settings.columns().text)
 
 	stdout, _ = done(t, "predict", model, "--data", table)
 	rows := records(t, stdout)
@@ -637,7 +637,7 @@ func TestStartsAndRestarts(t *testing.T) {
 	for _, start := range []string{"kmeans", "random", "rows"} {
 		r := fitJSON(t, "--k", "2", "--start", start, "--restarts", "2")
 		assert.Len(t, r.Restarts, 2)
-		assert.Equal(t, start, r.Settings.Start)
+		assert.Equal(t, start, *r.Settings.own.(*mixtureSettings).Start)
 	}
 }
 

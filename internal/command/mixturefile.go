@@ -19,7 +19,7 @@ func loadMixture(file *modelFile) (*savedModel, error) {
 	if err := file.checkFamilies(); err != nil {
 		return nil, err
 	}
-	if len(file.Settings.Gate) > 0 {
+	if len(file.Settings.gate()) > 0 {
 		return loadGated(file)
 	}
 	var p *mixture.Parameters
@@ -67,7 +67,7 @@ func (m *modelFile) checkFamilies() error {
 	if m.Model == "bernmix" || joint(m.Family) {
 		families = []string{m.Family}
 	}
-	if len(m.Settings.Gate) > 0 {
+	if len(m.Settings.gate()) > 0 {
 		families = append(families, familyGate)
 	}
 	for _, c := range m.Columns {

@@ -20,57 +20,56 @@ type model struct {
 	// default, except that selecting is the default method of latent select.
 	families, methods []string
 	selecting         string
-	classes           bool   // z is a class: --columns, --start and ICL make sense
-	mixes             bool   // the rows are independent: criteria that integrate the parameters out or count labels are theirs
-	sequences         bool   // rows follow one another: --sequence
-	pairs             bool   // rows are pairs of names with a number, such as edges: see triples
-	gaps              bool   // entries may be missing, without classes
-	responds          bool   // a column is explained by others: --response; rows are complete
-	gates             bool   // probabilities of classes may depend on columns: --gate
-	singular          bool   // sBIC has learning coefficients of it, without classes
-	labels            bool   // a row has several labels: ICL makes sense
-	noises            bool   // --noise diagonal and --noise isotropic
-	likelihood        bool   // estimates are those of maximum likelihood, which BIC and AIC compare
-	ranks             bool   // every method finds K in one fit, by the ELBO, and has a place for --prior
-	part              string // what one latent dimension is called
-	most              int    // starts by default, where they cost little and local maxima are many; 0: one
-	// check refuses flags that do not go together, before any data are read.
-	check func(f *modelFlags) error
-	// bind readies the model for the rows of a table.
-	bind func(s *session, f *modelFlags, in *input) (*task, error)
+	classes           bool                 // z is a class: --columns, --start and ICL make sense
+	mixes             bool                 // the rows are independent: criteria that integrate the parameters out or count labels are theirs
+	sequences         bool                 // rows follow one another: --sequence
+	pairs             bool                 // rows are pairs of names with a number, such as edges: see triples
+	gaps              bool                 // entries may be missing, without classes
+	responds          bool                 // a column is explained by others: --response; rows are complete
+	singular          bool                 // sBIC has learning coefficients of it, without classes
+	labels            bool                 // a row has several labels: ICL makes sense
+	likelihood        bool                 // estimates are those of maximum likelihood, which BIC and AIC compare
+	ranks             bool                 // every method finds K in one fit, by the ELBO, and has a place for --prior
+	part              string               // what one latent dimension is called
+	most              int                  // starts by default, where they cost little and local maxima are many; 0: one
+	settings          func() modelSettings // those that it alone has
 	// load makes a saved model ready for use.
 	load func(m *modelFile) (*savedModel, error)
 }
+
+// defaultModel is that of commands that name none.
+const defaultModel = "mixture"
 
 // models are the values of --model.
 var models map[string]model
 
 func init() { // their functions use the list
 	mixtures := model{data: "faithful", families: familyNames(false), methods: []string{methodGFAB, methodFAB, methodEM, methodMAP, methodVB, methodCVB0},
-		part: "component", most: 10, selecting: methodEM, classes: true, mixes: true, gates: true, check: checkMixture, bind: bindMixture, load: loadMixture}
+		part: "component", most: 10, selecting: methodEM, classes: true, mixes: true, settings: func() modelSettings { return new(mixtureSettings) }, load: loadMixture}
 	bernmix := mixtures
+	bernmix.settings = func() modelSettings { return new(bernmixSettings) }
 	bernmix.data, bernmix.families = "housevotes84", []string{familyBernoulli}
 	models = map[string]model{
 		"mixture": mixtures,
 		"bernmix": bernmix,
 		"hmm": {data: "geyser", families: familyNames(false), methods: []string{methodGFAB, methodFAB, methodEM, methodMAP, methodVB},
-			part: "state", most: 10, selecting: methodEM, classes: true, sequences: true, check: checkHMM, bind: bindHMM, load: loadHMM},
+			part: "state", most: 10, selecting: methodEM, classes: true, sequences: true, settings: func() modelSettings { return new(hmmSettings) }, load: loadHMM},
 		"bpca": {data: "satellite", families: []string{familyGaussian}, methods: []string{methodGFAB, methodFAB, methodEM, methodVB, methodClosedForm},
-			selecting: methodClosedForm, check: checkBPCA, bind: bindBPCA, load: loadBPCA},
+			selecting: methodClosedForm, settings: func() modelSettings { return new(bpcaSettings) }, load: loadBPCA},
 		"ppca": {data: "satellite", families: []string{familyGaussian}, methods: []string{methodClosedForm, methodEM},
-			selecting: methodClosedForm, likelihood: true, check: checkBPCA, bind: bindBPCA, load: loadBPCA},
+			selecting: methodClosedForm, likelihood: true, settings: func() modelSettings { return new(bpcaSettings) }, load: loadBPCA},
 		"factor": {data: "satellite", families: []string{familyGaussian}, methods: []string{methodClosedForm, methodGFAB, methodFAB, methodEM},
-			selecting: methodClosedForm, gaps: true, singular: true, noises: true, check: checkFactor, bind: bindFactor, load: loadFactor},
+			selecting: methodClosedForm, gaps: true, singular: true, settings: func() modelSettings { return new(factorSettings) }, load: loadFactor},
 		"features": {data: "iris", families: []string{familyGaussian}, methods: []string{methodGFAB, methodFAB, methodEM},
-			part: "feature", most: 5, selecting: methodEM, labels: true, noises: true, check: checkFeatures, bind: bindFeatures, load: loadFeatures},
+			part: "feature", most: 5, selecting: methodEM, labels: true, settings: func() modelSettings { return new(featuresSettings) }, load: loadFeatures},
 		"topics": {data: "bars", families: []string{familyCategorical}, methods: []string{methodCVB0}, part: "topic", selecting: methodCVB0, pairs: true,
-			check: checkTopics, bind: bindTopics, load: loadTopics},
+			settings: func() modelSettings { return new(topicsSettings) }, load: loadTopics},
 		"blockmodel": {data: "karate", families: []string{familyBernoulli, familyPoisson}, methods: []string{methodGreedy, methodGFAB, methodFAB, methodEM},
-			part: "block", most: 10, selecting: methodGreedy, pairs: true, check: checkBlockmodel, bind: bindBlockmodel, load: loadBlockmodel},
+			part: "block", most: 10, selecting: methodGreedy, pairs: true, settings: func() modelSettings { return new(blockmodelSettings) }, load: loadBlockmodel},
 		"vbmf": {data: "satellite", families: []string{familyGaussian}, methods: []string{methodClosedForm, methodVB},
-			selecting: methodClosedForm, ranks: true, check: checkVBMF, bind: bindVBMF, load: loadVBMF},
+			selecting: methodClosedForm, ranks: true, settings: func() modelSettings { return new(vbmfSettings) }, load: loadVBMF},
 		modelOfCurves: {data: "NPreg", families: []string{familyGaussian, familyPoisson, familyBinomial}, methods: []string{methodGFAB, methodFAB, methodEM},
-			part: "component", most: 10, selecting: methodEM, classes: true, responds: true, gates: true, check: checkRegression, bind: bindRegression, load: loadRegression},
+			part: "component", most: 10, selecting: methodEM, classes: true, responds: true, settings: func() modelSettings { return new(regressionSettings) }, load: loadRegression},
 	}
 }
 
@@ -164,24 +163,6 @@ func (m model) starts(method string, rows, cols int) int {
 		return 3
 	}
 	return m.most
-}
-
-// checkFlags refuses flags that only models of classes have a place for, and then those that
-// the model itself refuses.
-func (m model) checkFlags(f *modelFlags) error {
-	switch {
-	case !m.sequences && f.Sequence != "":
-		return misused("--sequence cannot be used with --model %s, whose rows are independent", f.Model)
-	case !m.sequences && f.LeftRight != nil:
-		return misused("--left-right cannot be used with --model %s, whose rows are independent", f.Model)
-	case !m.responds && f.regressionFlags.given() != "":
-		return misused("%s requires --model regression, and the model is %s", f.regressionFlags.given(), f.Model)
-	case !m.classes && f.Columns.text != "":
-		return misused("--columns cannot be used with --model %s: it gives columns of mixtures their families", f.Model)
-	case !m.classes && f.Start != nil:
-		return misused("--start cannot be used with --model %s: it initialises mixtures", f.Model)
-	}
-	return m.check(f)
 }
 
 // A task is a model ready for one table.

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -109,13 +108,14 @@ func parseModel(text []byte) (*modelFile, error) {
 		return nil, errors.New("damaged, or changed after it was saved: its checksum is that of another text")
 	}
 	var name string
-	if err := known("model", head.Model, &name, slices.Sorted(maps.Keys(models))); err != nil {
+	if err := known("model", head.Model, &name, modelNames()); err != nil {
 		return nil, err
 	}
 	if err := known("family", head.Family, new(string), models[name].families); err != nil {
 		return nil, err
 	}
 	m := new(modelFile)
+	m.Settings.own = models[name].settings()
 	if err := json.Unmarshal(text, m); err != nil {
 		return nil, fmt.Errorf("damaged: %w", err)
 	}

@@ -21,15 +21,18 @@ import (
 	"github.com/latent-go/latent/report"
 )
 
-// regressionFlags say what is explained by what.
-type regressionFlags struct {
-	Response    string   `placeholder:"COL" help:"regression: the column to explain by the others, in each component by a regression of its own. Of --family binomial: 0 and 1, a text of two levels, or with --trials a number of successes."`
-	Regress     []string `placeholder:"COL" help:"regression: explain it by these columns. Default: all others. Texts become indicators of their levels but the first."`
-	Trials      string   `placeholder:"COL" help:"regression: the column with the numbers of trials of --family binomial. Default: 1 each."`
-	Exposure    string   `placeholder:"COL" help:"regression: the column with the exposures of --family poisson, such as the time that events are counted over. Default: 1 each."`
-	Power       powers   `placeholder:"COL=DEGREE,…" help:"regression: polynomials: x=2 adds the square of column x to the regressors."`
-	Fixed       []string `placeholder:"NAME" help:"regression: coefficients that all components share, by the names that the text has: intercept, or a regressor. Default: none."`
-	NoIntercept bool     `name:"no-intercept" help:"regression: lines through the origin."`
+// regressionSettings say what is explained by what.
+type regressionSettings struct {
+	columnSettings
+	startSettings
+	Response    string   `json:"response,omitempty" placeholder:"COL" help:"The column to explain by the others, in each component by a regression of its own. Of --family binomial: 0 and 1, a text of two levels, or with --trials a number of successes."`
+	Regress     []string `json:"regress,omitempty" placeholder:"COL" help:"Explain it by these columns. Default: all others. Texts become indicators of their levels but the first."`
+	Trials      string   `json:"trials,omitempty" placeholder:"COL" help:"The column with the numbers of trials of --family binomial. Default: 1 each."`
+	Exposure    string   `json:"exposure,omitempty" placeholder:"COL" help:"The column with the exposures of --family poisson, such as the time that events are counted over. Default: 1 each."`
+	Power       powers   `json:"power,omitzero" placeholder:"COL=DEGREE,…" help:"Polynomials: x=2 adds the square of column x to the regressors."`
+	Fixed       []string `json:"fixed,omitempty" placeholder:"NAME" help:"Coefficients that all components share, by the names that the text has: intercept, or a regressor. Default: none."`
+	NoIntercept bool     `json:"no_intercept,omitempty" name:"no-intercept" help:"Lines through the origin."`
+	gateSettings
 }
 
 const (
@@ -74,49 +77,39 @@ func (p *powers) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// given names the first of the flags that was given; empty: none.
-func (f *regressionFlags) given() string {
-	for _, one := range []struct {
-		name string
-		set  bool
-	}{{"--response", f.Response != ""}, {"--regress", f.Regress != nil}, {"--trials", f.Trials != ""}, {"--exposure", f.Exposure != ""}, {"--power", f.Power.text != ""}, {"--fixed", f.Fixed != nil}, {"--no-intercept", f.NoIntercept}} {
-		if one.set {
-			return one.name
-		}
-	}
-	return ""
-}
-
 // size is the column that a response counts over; empty: none.
-func (f *regressionFlags) size() string { return cmp.Or(f.Trials, f.Exposure) }
+func (m *regressionSettings) size() string { return cmp.Or(m.Trials, m.Exposure) }
 
-func checkRegression(f *modelFlags) error {
-	if _, err := f.starting(); err != nil {
+func (m *regressionSettings) check(f *modelFlags) error {
+	if err := m.checkFloor(f); err != nil {
 		return err
 	}
-	for _, name := range f.Columns.names {
-		if f.Columns.family[name] != familyCategorical {
-			return misused("--columns %s=%s cannot be used with --model regression: regressors are numbers, or categorical", item(name), f.Columns.family[name])
+	if _, err := m.starting(false); err != nil {
+		return err
+	}
+	for _, name := range m.Columns.names {
+		if m.Columns.family[name] != familyCategorical {
+			return misused("--columns %s=%s cannot be used with --model regression: regressors are numbers, or categorical", item(name), m.Columns.family[name])
 		}
 	}
 	switch {
-	case f.Response == "":
+	case m.Response == "":
 		return misused("--model regression requires --response, the column to explain by the others")
-	case f.Trials != "" && f.Family != familyBinomial:
+	case m.Trials != "" && f.Family != familyBinomial:
 		return misused("--trials requires --family binomial, and the family is %s", f.Family)
-	case f.Exposure != "" && f.Family != familyPoisson:
+	case m.Exposure != "" && f.Family != familyPoisson:
 		return misused("--exposure requires --family poisson, and the family is %s", f.Family)
-	case f.Floor != nil && f.Family != familyGaussian:
+	case m.Floor != nil && f.Family != familyGaussian:
 		return misused("--floor requires --family gaussian, and the family is %s", f.Family)
-	case f.size() == f.Response:
-		return misused("column %q is the response: it cannot be named by --trials or --exposure", f.Response)
-	case f.Columns.family[f.Response] != "":
-		return misused("--columns cannot name the response, %q: --family is its distribution", f.Response)
-	case slices.Contains(f.Regress, f.Response) || f.size() != "" && slices.Contains(f.Regress, f.size()):
+	case m.size() == m.Response:
+		return misused("column %q is the response: it cannot be named by --trials or --exposure", m.Response)
+	case m.Columns.family[m.Response] != "":
+		return misused("--columns cannot name the response, %q: --family is its distribution", m.Response)
+	case slices.Contains(m.Regress, m.Response) || m.size() != "" && slices.Contains(m.Regress, m.size()):
 		return misused("--regress cannot name the response or what it counts over")
 	}
-	for i, name := range f.Regress {
-		if slices.Contains(f.Regress[:i], name) {
+	for i, name := range m.Regress {
+		if slices.Contains(m.Regress[:i], name) {
 			return misused("--regress names column %q twice", name)
 		}
 	}
@@ -125,7 +118,7 @@ func checkRegression(f *modelFlags) error {
 
 // arrange keeps the columns of a regression: the response, what it counts over, and the regressors. weights are none of them, and
 // the columns of a gate only those that --regress names.
-func (in *input) arrange(f *regressionFlags, weights string, gate []string) error {
+func (in *input) arrange(f *regressionSettings, weights string, gate []string) error {
 	own := []string{f.Response}
 	if f.size() != "" {
 		own = append(own, f.size())
@@ -227,16 +220,16 @@ func (t regressor) of(v float64) float64 {
 }
 
 // design finds the terms of the table's columns, which become numbers.
-func (in *input) design(f *modelFlags) (*regression, []data.Column, error) {
-	g := &regression{Distribution: f.Family, Response: f.Response, Size: f.size(), Intercept: !f.NoIntercept}
+func (m *regressionSettings) design(f *modelFlags, in *input) (*regression, []data.Column, error) {
+	g := &regression{Distribution: f.Family, Response: m.Response, Size: m.size(), Intercept: !m.NoIntercept}
 	columns := make([]data.Column, len(in.Names))
 	for j, name := range in.Names {
 		c := data.Column{Name: name}
 		text := in.Levels(name) != nil
 		switch {
-		case slices.Contains(f.Gate, name) && !slices.Contains(f.Regress, name):
+		case slices.Contains(m.Gate, name) && !slices.Contains(m.Regress, name):
 			c.Family = familyGate
-			if text || f.Columns.family[name] == familyCategorical {
+			if text || m.Columns.family[name] == familyCategorical {
 				var err error
 				if c.Levels, err = in.Occurring(name); err != nil {
 					return nil, nil, err
@@ -244,7 +237,7 @@ func (in *input) design(f *modelFlags) (*regression, []data.Column, error) {
 			}
 		case j == 0:
 			c.Family = f.Family
-			if text && f.Family == familyBinomial && f.Trials == "" {
+			if text && f.Family == familyBinomial && m.Trials == "" {
 				levels, err := in.Occurring(name)
 				if err != nil {
 					return nil, nil, err
@@ -255,10 +248,10 @@ func (in *input) design(f *modelFlags) (*regression, []data.Column, error) {
 				c.Levels = levels
 			}
 		case j < g.first():
-			c.Family = map[bool]string{true: "trials", false: "exposure"}[f.Trials != ""]
-		case text || f.Columns.family[name] == familyCategorical:
+			c.Family = map[bool]string{true: "trials", false: "exposure"}[m.Trials != ""]
+		case text || m.Columns.family[name] == familyCategorical:
 			var err error
-			if c.Family = familyCategorical; f.Power.degree[name] > 0 {
+			if c.Family = familyCategorical; m.Power.degree[name] > 0 {
 				return nil, nil, fmt.Errorf("--power: column %.60q is categorical", name)
 			}
 			if c.Levels, err = in.Occurring(name); err != nil {
@@ -272,7 +265,7 @@ func (in *input) design(f *modelFlags) (*regression, []data.Column, error) {
 			}
 		default:
 			c.Family = "regressor"
-			for power := 1; power <= max(1, f.Power.degree[name]); power++ {
+			for power := 1; power <= max(1, m.Power.degree[name]); power++ {
 				t := regressor{Name: name, Column: j, Power: power}
 				if power > 1 {
 					t.Name = fmt.Sprintf("%s^%d", name, power)
@@ -282,7 +275,7 @@ func (in *input) design(f *modelFlags) (*regression, []data.Column, error) {
 		}
 		columns[j] = c
 	}
-	if len(g.Terms) == 0 && len(f.Gate) > 0 {
+	if len(g.Terms) == 0 && len(m.Gate) > 0 {
 		return nil, nil, errors.New("there is no column beside the response and the gate to explain it by: --regress names some, which may be the gate's too")
 	}
 	if len(g.Terms) == 0 {
@@ -324,15 +317,15 @@ func (g *regression) fix(names []string) error {
 	return nil
 }
 
-func bindRegression(s *session, f *modelFlags, in *input) (*task, error) {
-	if err := in.checkGate(f.Gate); err != nil {
+func (m *regressionSettings) bind(s *session, f *modelFlags, in *input) (*task, error) {
+	if err := in.checkGate(m.Gate); err != nil {
 		return nil, err
 	}
-	g, columns, err := in.design(f)
+	g, columns, err := m.design(f, in)
 	if err != nil {
 		return nil, err
 	}
-	if err := g.fix(f.Fixed); err != nil {
+	if err := g.fix(m.Fixed); err != nil {
 		return nil, err
 	}
 	x, n, d, err := in.numbers(s, true, true)
@@ -346,7 +339,7 @@ func bindRegression(s *session, f *modelFlags, in *input) (*task, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := f.starting()
+	b, err := m.starting(false)
 	if err != nil {
 		return nil, err
 	}
@@ -355,11 +348,11 @@ func bindRegression(s *session, f *modelFlags, in *input) (*task, error) {
 	t := described.task(f, "component")
 	t.what = fmt.Sprintf("%s regressions of %s on %s", g.Distribution, report.Printable(g.Response), listed(printables(g.Terms), 8))
 	t.largest = max(1, min(n/(g.width()+2), mostByDefault))
-	if len(f.Gate) == 0 {
+	if len(m.Gate) == 0 {
 		t.engine = regressionEngine(g, model, table)
 		return t, nil
 	}
-	t.engine, err = gatedEngine(f, in, g.gated(columns, f.Gate), whole, g.columns(), model, func(c *gatedClasses) *result { return c.regressions(g, table) })
+	t.engine, err = gatedEngine(f, in, g.gated(columns, m.Gate), whole, g.columns(), model, func(c *gatedClasses) *result { return c.regressions(g, table) })
 	return t, err
 }
 
@@ -386,7 +379,7 @@ func loadRegression(file *modelFile) (*savedModel, error) {
 		return nil, err
 	}
 	p, g := params.Parameters, params.Regression
-	if g != nil && len(file.Settings.Gate) > 0 {
+	if g != nil && len(file.Settings.gate()) > 0 {
 		return loadGatedRegression(file, g)
 	}
 	if p == nil || g == nil {
@@ -398,7 +391,7 @@ func loadRegression(file *modelFile) (*savedModel, error) {
 	if err := g.check(file.Columns, p.D); err != nil {
 		return nil, err
 	}
-	model := mixture.Model{Family: g.family(valueOr(file.Settings.Floor, 1))}
+	model := mixture.Model{Family: g.family(file.Settings.floor())}
 	if err := model.Check(p); err != nil {
 		return nil, err
 	}

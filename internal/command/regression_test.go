@@ -194,7 +194,7 @@ func TestRegressionIsRefused(t *testing.T) {
 	}
 	fails(t, 1, `row 2 of column "y" is 2.5: a count is a whole number`, "", "fit", "--model", "regression", "--data", file(t, "h.csv", "y,x\n1,1\n2.5,2\n4,4\n"), "--response", "y", "--family", "poisson")
 	fails(t, 1, `row 2 of column "x" is missing`, "", "fit", "--model", "regression", "--data", file(t, "h.csv", "y,x\n1,1\n2,\n4,4\n"), "--response", "y")
-	fails(t, 2, "--response requires --model regression", "", "fit", "--response", "waiting")
+	fails(t, 2, "--response is a flag of --model regression, and the model is mixture", "", "fit", "--response", "waiting")
 	model := filepath.Join(t.TempDir(), "m.json")
 	done(t, "fit", "--out", model)
 	fails(t, 2, "--given requires a model with a gate, or a regression", "", "sample", model, "-n", "3", "--given", table)

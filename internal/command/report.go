@@ -137,40 +137,31 @@ type fitReport struct {
 
 // settings are what it takes, with method, criterion, kmax and seed, to make the fit again.
 type settings struct {
-	Tolerance     float64  `json:"tol,omitempty"` // of iterations, which the closed form has not
-	MaxIterations int      `json:"max_iter,omitempty"`
-	Restarts      int      `json:"restarts,omitempty"` // asked for
-	FixedK        bool     `json:"fixed_k,omitempty"`  // by --k
-	Weights       string   `json:"weights,omitempty"`  // their column
-	Prior         string   `json:"prior,omitempty"`    // as it was given
-	Columns       string   `json:"columns,omitempty"`  // likewise
-	Start         string   `json:"start,omitempty"`    // likewise
-	Response      string   `json:"response,omitempty"` // of regression, as the six below
-	Regress       []string `json:"regress,omitempty"`
-	Trials        string   `json:"trials,omitempty"`
-	Exposure      string   `json:"exposure,omitempty"`
-	Power         string   `json:"power,omitempty"`
-	Fixed         []string `json:"fixed,omitempty"`
-	NoIntercept   bool     `json:"no_intercept,omitempty"`
-	Sequence      string   `json:"sequence,omitempty"` // the column of --sequence
-	Gate          []string `json:"gate,omitempty"`     // the columns of --gate
-	LeftRight     int      `json:"left_right,omitempty"`
-	Floor         *float64 `json:"floor,omitempty"`  // likewise
-	Noise         string   `json:"noise,omitempty"`  // of factor
-	Blocks        string   `json:"blocks,omitempty"` // likewise
-	Rotate        string   `json:"rotate,omitempty"` // likewise
-	Center        bool     `json:"center,omitempty"` // likewise
-	Directed      bool     `json:"directed,omitempty"`
-	Bipartite     bool     `json:"bipartite,omitempty"`
-	Loops         string   `json:"loops,omitempty"` // of blockmodel, likewise
-	Temper        float64  `json:"temper,omitempty"`
-	Accelerate    bool     `json:"accelerate,omitempty"`
-	Sample        int      `json:"sample,omitempty"`
-	SizePrior     string   `json:"size_prior,omitempty"`
-	NA            []string `json:"na,omitempty"`      // how the table was read
-	Decimal       string   `json:"decimal,omitempty"` // likewise
-	Dates         string   `json:"dates,omitempty"`   // columns with their forms, likewise
-	ID            []string `json:"id,omitempty"`      // columns that name the rows
+	generalSettings
+	ownSettings
+	readingSettings
+}
+
+// generalSettings are those of all models.
+type generalSettings struct {
+	Tolerance     float64 `json:"tol,omitempty"` // of iterations, which the closed form has not
+	MaxIterations int     `json:"max_iter,omitempty"`
+	Restarts      int     `json:"restarts,omitempty"` // asked for
+	FixedK        bool    `json:"fixed_k,omitempty"`  // by --k
+	Weights       string  `json:"weights,omitempty"`  // their column
+	Prior         string  `json:"prior,omitempty"`    // as it was given
+}
+
+// readingSettings are further ones of all models, and say how the table was read.
+type readingSettings struct {
+	Temper     float64  `json:"temper,omitempty"`
+	Accelerate bool     `json:"accelerate,omitempty"`
+	Sample     int      `json:"sample,omitempty"`
+	SizePrior  string   `json:"size_prior,omitempty"`
+	NA         []string `json:"na,omitempty"`
+	Decimal    string   `json:"decimal,omitempty"`
+	Dates      string   `json:"dates,omitempty"` // columns with their forms
+	ID         []string `json:"id,omitempty"`    // columns that name the rows
 }
 
 type size struct {

@@ -90,20 +90,21 @@ func TestTheModelKeepsWhatARefitNeeds(t *testing.T) {
 	model := filepath.Join(t.TempDir(), "m.json")
 	for _, c := range []struct {
 		flags []string
-		want  settings
+		want  generalSettings
 	}{
-		{[]string{"--method", "gfab"}, settings{Tolerance: 1e-9, MaxIterations: 10000, Restarts: 1}},
+		{[]string{"--method", "gfab"}, generalSettings{Tolerance: 1e-9, MaxIterations: 10000, Restarts: 1}},
 		{[]string{"--method", "em", "--k", "1", "--tol", "1e-6", "--max-iter", "500", "--restarts", "3"},
-			settings{Tolerance: 1e-6, MaxIterations: 500, Restarts: 3, FixedK: true}},
+			generalSettings{Tolerance: 1e-6, MaxIterations: 500, Restarts: 3, FixedK: true}},
 		{[]string{"--method", "vb", "--prior", "alpha=1, unit=2.50", "--weights", "w"},
-			settings{Tolerance: 1e-9, MaxIterations: 10000, Restarts: 1, Weights: "w", Prior: "alpha=1, unit=2.50"}},
-		{[]string{"--method", "closed-form"}, settings{}},
+			generalSettings{Tolerance: 1e-9, MaxIterations: 10000, Restarts: 1, Weights: "w", Prior: "alpha=1, unit=2.50"}},
+		{[]string{"--method", "closed-form"}, generalSettings{}},
 	} {
 		r := bpcaJSON(t, append([]string{"--data", table, "--out", model}, c.flags...)...)
-		assert.Equal(t, c.want, r.Settings)
+		want := settings{generalSettings: c.want, ownSettings: ownSettings{new(bpcaSettings)}}
+		assert.Equal(t, want, r.Settings)
 		saved, err := readModel(model)
 		require.NoError(t, err)
-		assert.Equal(t, c.want, saved.Settings)
+		assert.Equal(t, want, saved.Settings)
 		assert.Equal(t, r.Objective, saved.Objective)
 		assert.Len(t, r.Objective, len(r.Trace))
 	}

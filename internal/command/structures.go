@@ -55,9 +55,9 @@ func noisy(d distribution) distribution {
 }
 
 // addNoise makes --noise a family.
-func (f *modelFlags) addNoise() error {
+func (m *mixtureSettings) addNoise(f *modelFlags) error {
 	switch {
-	case f.Noise == "":
+	case !m.Noise:
 		return nil
 	case !joint(f.Family) || f.Family == familyMultinomial || strings.HasPrefix(f.Family, familyAnalysers):
 		return misused("--noise cannot be used with --family %s: it requires a family of all columns together: gaussian with any --cov but diag, and student-t", f.Family)
@@ -89,31 +89,26 @@ func covariances() (names []string, families map[string]string) {
 	return names, families
 }
 
+// covarianceSettings are about covariances of Gaussian classes.
+type covarianceSettings struct {
+	Cov     string `json:"-" placeholder:"NAME" help:"Covariance of --family gaussian: full, tied, diag, spherical, or a structure by its name in mclust, EII to VVV. latent select --cov all compares them, and --family all further families too."`
+	Factors *int   `json:"-" placeholder:"Q" help:"With --family factor-analysers: a component has at most Q factors, and gfab and fab find how many. Default: 5, fewer of few columns."`
+}
+
 // covariance makes --cov a family.
-func (f *modelFlags) covariance() error {
-	switch {
-	case f.Family == familyAll:
-		return misused("--family all requires latent select, which compares")
-	case f.Noise == noiseComponent && f.model().noises:
-		return misused("--noise of --model %s takes a value: --noise diagonal or --noise isotropic", f.Model)
-	case f.Noise != "" && f.Noise != noiseComponent && !f.model().noises:
-		return misused("--noise %s requires --model factor or features, and the model is %s", f.Noise, f.Model)
-	case f.Noise == noiseComponent && f.Model != "mixture":
-		return misused("--noise cannot be used with --model %s: it is a component of mixtures", f.Model)
-	case f.Cov == "":
+func (c *covarianceSettings) covariance(f *modelFlags) error {
+	if c.Cov == "" {
 		return nil
 	}
 	names, known := covariances()
-	name, ok := known[strings.ToLower(f.Cov)]
+	name, ok := known[strings.ToLower(c.Cov)]
 	switch {
-	case !f.model().classes || f.bernoulliOnly():
-		return misused("--cov cannot be used with --model %s: it is the covariance of components that are Gaussians", f.Model)
 	case f.Family != "" && f.Family != familyGaussian && f.Family != name:
 		return misused("--cov is the covariance of --family gaussian, and the family is %s", f.Family)
-	case strings.EqualFold(f.Cov, familyAll):
+	case strings.EqualFold(c.Cov, familyAll):
 		return misused("--cov all requires latent select, which compares")
 	case !ok:
-		return misused("unknown covariance %q: choose one of %s", f.Cov, strings.Join(names, ", "))
+		return misused("unknown covariance %q: choose one of %s", c.Cov, strings.Join(names, ", "))
 	}
 	f.Family = name
 	return nil
@@ -137,22 +132,29 @@ func needsComplete(name string) bool {
 
 // expand takes --family all and --cov all, which compare families, out of the flags.
 func (c *selectCommand) expand() error {
-	all := strings.EqualFold(c.Cov, familyAll)
+	m, isMixture := c.own.(*mixtureSettings)
+	cov := ""
+	if isMixture {
+		cov = m.Cov
+	} else if h, ok := c.own.(*hmmSettings); ok {
+		cov = h.Cov
+	}
+	all := strings.EqualFold(cov, familyAll)
 	switch {
 	case all && c.Family != "" && c.Family != familyGaussian:
 		return misused("--cov all compares covariances of --family gaussian, and the family is %s: --family all compares families", c.Family)
 	case !all && c.Family != familyAll:
 		return nil
-	case c.Model != "mixture":
+	case !isMixture:
 		return misused("--family all and --cov all require --model mixture, not %s", c.Model)
-	case c.Noise != "":
+	case m.Noise:
 		return misused("--noise cannot be used with --family all or --cov all: compare with latent select --noise --cov NAME")
-	case c.Columns.text != "":
+	case m.Columns.text != "":
 		return misused("--columns cannot be used with --family all, which describes all columns alike")
-	case c.Family == familyAll && c.Cov != "" && !all:
-		return misused("--cov %s is one covariance, and --family all compares them all", c.Cov)
+	case c.Family == familyAll && cov != "" && !all:
+		return misused("--cov %s is one covariance, and --family all compares them all", cov)
 	}
-	c.compares, c.Family, c.Cov = familyAll, familyGaussian, ""
+	c.compares, c.Family, m.Cov = familyAll, familyGaussian, ""
 	if all && c.Family != familyAll {
 		c.compares = "cov"
 	}

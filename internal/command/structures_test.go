@@ -55,12 +55,12 @@ func TestCovarianceFlags(t *testing.T) {
 		"--cov all requires latent select":             {"fit", "--cov", "all"},
 		"unknown covariance":                           {"fit", "--cov", "full-tied"},
 		"the family is poisson":                        {"fit", "--cov", "eev", "--family", "poisson"},
-		"cannot be used with --model bpca":             {"fit", "--cov", "eev", "--model", "bpca"},
+		"--cov is a flag of --model hmm, mixture, and": {"fit", "--cov", "eev", "--model", "bpca"},
 		"require --model mixture":                      {"select", "--family", "all", "--model", "bernmix"},
 		"--columns cannot be used with --family all":   {"select", "--family", "all", "--columns", "waiting=poisson"},
 		"--cov eev is one covariance":                  {"select", "--family", "all", "--cov", "eev"},
 		"--cov all compares covariances of --family":   {"select", "--family", "poisson", "--cov", "all"},
-		"--family all and --cov all require --model m": {"select", "--cov", "all", "--model", "bpca"},
+		"--family all and --cov all require --model m": {"select", "--cov", "all", "--model", "hmm"},
 	} {
 		fails(t, 2, want, "", args...)
 	}
@@ -91,7 +91,7 @@ func TestNoise(t *testing.T) {
 	for want, args := range map[string][]string{
 		"--noise cannot be used with --family poisson": {"fit", "--noise", "--family", "poisson"},
 		"--noise cannot be used with --method vb":      {"fit", "--noise", "--method", "vb"},
-		"--noise cannot be used with --model bpca":     {"fit", "--noise", "--model", "bpca"},
+		"--noise is a flag of --model factor, feat":    {"fit", "--noise", "--model", "bpca"},
 		"--noise cannot be used with --family all":     {"select", "--noise", "--family", "all"},
 		"gaussian with any --cov but diag, and stud":   {"fit", "--noise", "--cov", "diag"},
 	} {

@@ -127,7 +127,7 @@ func (r *fitReport) print(s *session, in *input, out string) error {
 		p.prose(6, "Next: save the model with --out MODEL.json for latent predict and latent sample; latent select compares criteria over K.")
 	} else {
 		drawing := "-n 100"
-		if models[r.Model].responds || r.Settings.Gate != nil {
+		if models[r.Model].responds || r.Settings.gate() != nil {
 			drawing = "-n 100 --given FILE"
 		}
 		p.prose(6, "Next: latent predict %s --data FILE, or latent sample %s %s.", report.Printable(out), report.Printable(out), drawing)

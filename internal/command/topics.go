@@ -22,7 +22,10 @@ import (
 // topicsByDefault is where a fit begins, which doubles while more than half of them are found.
 const topicsByDefault = 20
 
-func checkTopics(f *modelFlags) error {
+// topicsSettings are none.
+type topicsSettings struct{}
+
+func (*topicsSettings) check(f *modelFlags) error {
 	if f.Accelerate {
 		return misused("--accelerate cannot be used with --model topics, which solves an equation for the tokens and climbs nothing")
 	}
@@ -35,7 +38,7 @@ func (f *modelFlags) topicsModel() topics.Model {
 }
 
 // bindTopics makes documents of a list of documents, words and counts.
-func bindTopics(s *session, f *modelFlags, in *input) (*task, error) {
+func (*topicsSettings) bind(s *session, f *modelFlags, in *input) (*task, error) {
 	c, err := corpusOf(s, in, nil)
 	if err != nil {
 		return nil, err

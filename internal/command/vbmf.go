@@ -14,7 +14,12 @@ import (
 	"github.com/latent-go/latent/report"
 )
 
-func checkVBMF(f *modelFlags) error {
+// vbmfSettings are those of matrix factorisations.
+type vbmfSettings struct {
+	Center bool `json:"center,omitempty" help:"Centre the columns first."`
+}
+
+func (*vbmfSettings) check(f *modelFlags) error {
 	if f.Weights != "" {
 		return misused("--weights cannot be used with --model vbmf: rows of a matrix have no weights; repeat them")
 	}
@@ -28,13 +33,13 @@ func checkVBMF(f *modelFlags) error {
 }
 
 // bindVBMF takes the table as a matrix, uncentred unless --center.
-func bindVBMF(s *session, f *modelFlags, in *input) (*task, error) {
+func (m *vbmfSettings) bind(s *session, f *modelFlags, in *input) (*task, error) {
 	table, n, d, err := in.matrix()
 	if err != nil {
 		return nil, err
 	}
 	e := factorization{prior: &f.Prior, mean: make([]float64, d), table: table}
-	if f.Center {
+	if m.Center {
 		if e.table, e.mean, err = vbmf.Centre(table); err != nil {
 			return nil, err
 		}

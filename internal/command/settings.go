@@ -1,0 +1,179 @@
+package command
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// modelSettings are what one model can be told beyond what all can: a pointer to a struct whose fields are flags, by the tags of
+// kong, and fields of "settings" in JSON and in model files, by those of encoding/json.
+type modelSettings interface {
+	// check refuses flags that do not go together, before any data are read.
+	check(f *modelFlags) error
+	// bind readies the model for the rows of a table.
+	bind(s *session, f *modelFlags, in *input) (*task, error)
+}
+
+// ownSettings are the settings of the model of a fit.
+type ownSettings struct{ own modelSettings }
+
+// gate are the columns that probabilities of classes depend on.
+func (c ownSettings) gate() []string {
+	if g, has := c.own.(interface{ gated() []string }); has {
+		return g.gated()
+	}
+	return nil
+}
+
+// columns are the families of single columns.
+func (c ownSettings) columns() *columnFamilies {
+	if d, has := c.own.(interface{ described() *columnFamilies }); has {
+		return d.described()
+	}
+	return &columnFamilies{}
+}
+
+// floor is the factor of --floor.
+func (c ownSettings) floor() float64 {
+	if d, has := c.own.(interface{ least() *float64 }); has {
+		return valueOr(d.least(), 1)
+	}
+	return 1
+}
+
+// sequence is the column that says which sequence a row belongs to.
+func (c ownSettings) sequence() string {
+	if h, ok := c.own.(*hmmSettings); ok {
+		return h.Sequence
+	}
+	return ""
+}
+
+// regression says what is explained by what; nil of other models.
+func (c ownSettings) regression() *regressionSettings {
+	r, _ := c.own.(*regressionSettings)
+	return r
+}
+
+// MarshalJSON has the settings of the model among those of all models.
+func (s settings) MarshalJSON() ([]byte, error) {
+	var fields [][]byte
+	for _, part := range []any{s.generalSettings, s.own, s.readingSettings} {
+		if part == nil {
+			continue
+		}
+		text, err := encode(part)
+		if err != nil {
+			return nil, err
+		}
+		if len(text) > len("{}") { // of the braces, one pair is left
+			fields = append(fields, text[1:len(text)-1])
+		}
+	}
+	return slices.Concat([]byte("{"), bytes.Join(fields, []byte(",")), []byte("}")), nil
+}
+
+// UnmarshalJSON reads those of a model where it is known which.
+func (s *settings) UnmarshalJSON(text []byte) error {
+	for _, part := range []any{&s.generalSettings, s.own, &s.readingSettings} {
+		if part == nil {
+			continue
+		}
+		if err := json.Unmarshal(text, part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// modelNamed is the value of --model in the arguments of a command, which decides what further flags there are.
+func modelNamed(args []string) string {
+	name := defaultModel
+	for i, arg := range args {
+		if value, ok := strings.CutPrefix(arg, "--model="); ok {
+			name = value
+		} else if arg == "--model" && i+1 < len(args) {
+			name = args[i+1]
+		}
+	}
+	return name
+}
+
+// newParser makes the parser of all commands. Those that fit have the flags of the model that the arguments name.
+func newParser(c *commands, program string, args []string, options ...kong.Option) (*kong.Kong, error) {
+	name := modelNamed(args)
+	m, known := models[name]
+	if !known { // which the parser refuses
+		name, m = defaultModel, models[defaultModel]
+	}
+	for _, f := range []*modelFlags{&c.Fit.modelFlags, &c.Select.modelFlags} {
+		f.own = m.settings()
+		f.Plugins = kong.Plugins{f.own}
+	}
+	parser, err := kong.New(c, append(options, kong.Name(program),
+		kong.Description("Latent variable models that choose their own size."),
+		kong.WithHyphenPrefixedParameters(true), // --k -1 is about -1, and --na - about a dash
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}))...)
+	if err != nil {
+		return nil, err
+	}
+	own := flagFields(m)
+	group := &kong.Group{Key: name, Title: "Flags of --model " + name + ":"}
+	for _, command := range parser.Model.Children {
+		for _, flag := range command.Flags {
+			if _, is := own[flag.Name]; is && fits(command) {
+				flag.Group = group
+			}
+		}
+	}
+	return parser, nil
+}
+
+// fits says whether a command has the flags of models.
+func fits(command *kong.Node) bool { return command.Name == "fit" || command.Name == "select" }
+
+// flagFields are the fields of the settings of a model by their flags.
+func flagFields(m model) map[string]reflect.StructField {
+	list := map[string]reflect.StructField{}
+	for _, field := range reflect.VisibleFields(reflect.TypeOf(m.settings()).Elem()) {
+		if !field.Anonymous {
+			list[flagName(field)] = field
+		}
+	}
+	return list
+}
+
+// modelsWith are the models that have a flag which not all have, and that take a value for it where one is given.
+func modelsWith(flag, value string) (names []string) {
+	for name, m := range models {
+		field, has := flagFields(m)[flag]
+		if has && (value == "" || slices.Contains(strings.Split(field.Tag.Get("enum"), ","), value)) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// flagsOfModel are the flags that a model has beyond those of all.
+func flagsOfModel(name string) (list []*kong.Flag) {
+	parser, err := newParser(new(commands), "", []string{"--model=" + name})
+	if err != nil {
+		panic(err) // which a test would have seen
+	}
+	for _, flag := range parser.Model.Children[0].Flags {
+		if flag.Group != nil {
+			list = append(list, flag)
+		}
+	}
+	return list
+}
+
+// modelNames are the values of --model, in order.
+func modelNames() []string { return slices.Sorted(maps.Keys(models)) }
