@@ -9,6 +9,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/special"
+	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/prior"
 )
 
@@ -165,6 +166,83 @@ func (f Gamma) Conjugate(p prior.Prior, pooled []float64) (Conjugate, error) {
 type gammaPrior struct{ prior.NaturalShapeRate }
 
 func (gammaPrior) Mode(h, xi []float64) error { return Gamma{}.Estimate(h[0], h[1:], xi) }
+
+// ---- Evidence
+
+// gammaMode is the objective of the evidence in m = ln(α/β) and y = −ln α,
+//
+//	n(α ln α − ln Γ(α) − α(1 + s(m))) − (ν/2)[α₀(m−m₀)² + J₀(y−y₀)²],  s(m) = s + (e^δ − 1 − δ), δ = ln x̄ − m,
+//
+// with s = ln x̄ less the mean of ln x, J(α) = α²ψ′(α) − α the information about y, and e^−y₀ the table's shape α₀ over share.
+type gammaMode struct {
+	n, log, gap                       float64 // ln x̄, s
+	location, scale                   float64 // m₀, y₀
+	locationPrecision, scalePrecision float64 // να₀, νJ₀
+}
+
+func newGammaMode(n float64, t []float64, of cellReference) gammaMode {
+	shape := of.xi[0]
+	centre := shape / of.share
+	g := gammaMode{n: n, location: math.Log(shape / of.xi[1]), scale: -math.Log(centre),
+		locationPrecision: of.worth * shape, scalePrecision: of.worth * special.TrigammaGap(centre)}
+	if n > 0 {
+		mean, gap := logGap(n, t)
+		g.log, g.gap = math.Log(mean), max(gap, roundingOf(mean))
+	}
+	return g
+}
+
+// gapAt is s(m).
+func (g gammaMode) gapAt(m float64) float64 {
+	delta := g.log - m
+	return g.gap + max(0, math.Expm1(delta)-delta)
+}
+
+func (g gammaMode) value(m, y float64) float64 {
+	shape := math.Exp(-y)
+	lgamma, _ := math.Lgamma(shape)
+	dm, dy := m-g.location, y-g.scale
+	return g.n*(-y*shape-lgamma-shape*(1+g.gapAt(m))) - (g.locationPrecision*dm*dm+g.scalePrecision*dy*dy)/2
+}
+
+// posteriorMode is a conditional maximum: the mean, then the shape, and both where they are on the floor of the variance.
+func (f Gamma) posteriorMode(n float64, t, xi []float64, of cellReference, floor float64) {
+	g := newGammaMode(n, t, of)
+	from := [2]float64{math.Log(xi[0] / xi[1]), -math.Log(xi[0])}
+	to := [2]float64{g.location, g.scale}
+	if n > 0 {
+		shape := xi[0]
+		to[0] = crossing(func(m float64) float64 {
+			return n*shape*math.Expm1(g.log-m) - g.locationPrecision*(m-g.location)
+		}, min(g.log, g.location), max(g.log, g.location))
+		gap := g.gapAt(to[0])
+		to[1] = crossing(func(y float64) float64 {
+			shape := math.Exp(-y)
+			return n*(shape*gap-special.DigammaGap(shape)) - g.scalePrecision*(y-g.scale)
+		}, max(g.scale-n/g.scalePrecision, min(g.scale, math.Log(gap))), max(g.scale, math.Log(2*gap)))
+	}
+	if floor > 0 {
+		least := math.Log(floor)
+		raise(g.value, func(m float64) float64 { return least - 2*m }, &from, &to)
+	}
+	xi[0] = math.Exp(-to[1])
+	xi[1] = xi[0] / math.Exp(to[0])
+}
+
+// unitTerms are those of m and y, which are independent.
+func (Gamma) unitTerms(n float64, t, xi []float64, of cellReference, add func(laplace.Term)) {
+	g := newGammaMode(n, t, of)
+	m, y := math.Log(xi[0]/xi[1]), -math.Log(xi[0])
+	location, scale := xi[0], special.TrigammaGap(xi[0])
+	if n > 0 {
+		location *= math.Exp(g.log - m) // observed: the prior moves m away from ln x̄
+	}
+	for _, p := range []struct{ shift, precision, information float64 }{
+		{m - g.location, g.locationPrecision, location}, {y - g.scale, g.scalePrecision, scale}} {
+		add(laplace.Term{Size: 1, Count: n, Worth: of.worth, Distance: p.precision / 2 * p.shift * p.shift,
+			Information: gained(n, of.worth, of.worth*p.information/p.precision)})
+	}
+}
 
 // WithFloor is the family with another Floor.
 func (Gamma) WithFloor(floor float64) Family { return Gamma{floor} }

@@ -203,6 +203,37 @@ func (q *lognormalPrior) Mode(h, xi []float64) error {
 	return err
 }
 
+// MaximizePosterior is that of a Gaussian column of logarithms, and above the floor that of mean and variance together.
+func (g lognormal) MaximizePosterior(sums, anchors, params Table, of *Reference) error {
+	d := g.columns()
+	from := make([]float64, 0, params.K*2*d)
+	for k := range params.K {
+		from = append(from, params.Row(k, 2*d)...)
+	}
+	if err := g.isotropic.MaximizePosterior(sums, anchors, params, of); err != nil || g.floor == 0 || len(of.Pooled.Floor) == 0 {
+		return err
+	}
+	before, _ := g.moments(of.Pooled.reference())
+	for k := range params.K {
+		mean, variance := g.moments(params.Row(k, 2*d))
+		n, first, second := g.split(sums.Row(k, 3*d))
+		for j, anchor := range anchors.Row(k, d) {
+			scale, worth := g.scaleOf(of, j), of.Prior.RowsOr()
+			centre := math.Log(of.Share * scale)
+			value := func(m, y float64) float64 {
+				shift, dm, dy := m-anchor, m-before[j], y-centre
+				scatter := second[j] + shift*(n[j]*shift-2*first[j])
+				return -(n[j]*y + scatter*math.Exp(-y) + worth*(dm*dm/scale+dy*dy/2)) / 2
+			}
+			least := func(m float64) float64 { return math.Log(g.least(of.Pooled, j, m)) }
+			start, to := [2]float64{from[k*2*d+j], math.Log(from[k*2*d+d+j])}, [2]float64{mean[j], math.Log(variance[j])}
+			raise(value, least, &start, &to)
+			mean[j], variance[j] = to[0], max(math.Exp(to[1]), g.least(of.Pooled, j, to[0]))
+		}
+	}
+	return nil
+}
+
 // Features are the logarithms.
 func (g lognormal) Features(o *Observed, _ *Pooled, dst []float64, width, at int) {
 	for j := range g.columns() {

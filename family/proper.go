@@ -12,8 +12,7 @@ import (
 // What the evidence needs of classes whose parameters have a proper prior (docs/theory/evidence.md, section 2). Exponential families
 // have conjugate priors, and integrals that are exact; other factors are [Proper].
 
-// A Proper factor has a prior that is worth a unit of data or so, and integrals under it by Laplace's method. A [RowFactor] has
-// them by its rows.
+// A Proper factor has a prior that is worth a unit of data or so, and integrals under it by Laplace's method.
 type Proper interface {
 	SumFactor
 	// MaximizePosterior moves the parameters of all classes to, or towards, the maximum of E_q[ln p(x|ξ)] + ln p(ξ). They begin where they
@@ -21,6 +20,15 @@ type Proper interface {
 	MaximizePosterior(sums, anchors, params Table, of *Reference) error
 	// Integrals passes the terms of each class and cell to add, and those of parameters that the classes share with class −1.
 	Integrals(sums, params Table, of *Reference, add func(class, cell int, t laplace.Term)) error
+}
+
+// ProperRows is [Proper] for a [RowFactor].
+type ProperRows interface {
+	RowFactor
+	// MaximizePosteriorRows is EstimateRows of the likelihood and the prior.
+	MaximizePosteriorRows(rows []Weighted, params Table, of *Reference) error
+	// IntegralsRows is [Proper].Integrals.
+	IntegralsRows(rows []Weighted, params Table, of *Reference, add func(class, cell int, t laplace.Term)) error
 }
 
 // A Reference is what a unit-information prior is about.
@@ -74,15 +82,16 @@ func (r *proper) make(p *Plan) error {
 	r.exact = make([]FactorPrior, len(p.parts))
 	for i := range p.parts {
 		f := &p.parts[i]
-		exponential, conjugate := f.Factor.(interface{ exponential() exponentialKernel })
-		_, proper := f.Factor.(Proper)
+		kernel, exponential := f.Factor.(interface{ exponential() exponentialKernel })
+		_, bySums := f.Factor.(Proper)
+		_, byRows := f.Factor.(ProperRows)
 		switch {
-		case conjugate && !proper:
+		case exponential && kernel.exponential().integrates(own[i]):
 			var err error
-			if r.exact[i], err = exponential.exponential().unitInformation(own[i], f.pooled); err != nil {
+			if r.exact[i], err = kernel.exponential().unitInformation(own[i], f.pooled); err != nil {
 				return shift(err, f.at.Columns)
 			}
-		case !proper:
+		case !bySums && !byRows:
 			return fmt.Errorf("family: %s has no proper prior, which the evidence needs: take another criterion, such as gFIC", f.Name())
 		case own[i] != nil:
 			return fmt.Errorf("family: the prior of %s is %T: its evidence is of prior.UnitInformation", f.Name(), own[i])
@@ -124,10 +133,7 @@ func (c *Classes) MaximizePosterior(params, hyper []float64) error {
 				exact.Update(f.ofSums(c.sums(k)), f.ofAnchor(c.anchor(k)), h)
 				exact.Mean(h, to.Row(k, f.size.Params))
 			}
-			continue
-		}
-		_, anchors, sums := c.tables(f)
-		if err := f.Factor.(Proper).MaximizePosterior(sums, anchors, to, p.reference(f, c.K)); err != nil {
+		} else if err := c.maximizePosterior(f, to); err != nil {
 			return shift(err, f.at.Columns)
 		}
 		if err := p.bound(f, Table{c.K, p.size.Params, params}); err != nil {
@@ -135,6 +141,19 @@ func (c *Classes) MaximizePosterior(params, hyper []float64) error {
 		}
 	}
 	return nil
+}
+
+func (c *Classes) maximizePosterior(f *part, to Table) error {
+	of := c.plan.reference(f, c.K)
+	if f.rows != nil {
+		rows, err := c.allWeighted(f)
+		if err != nil {
+			return err
+		}
+		return f.Factor.(ProperRows).MaximizePosteriorRows(rows, to, of)
+	}
+	_, anchors, sums := c.tables(f)
+	return f.Factor.(Proper).MaximizePosterior(sums, anchors, to, of)
 }
 
 // Integrals adds every class, of counts nk, to a curvature with a prior, each as 1 + Cells blocks; params and hyper are those of
@@ -151,6 +170,9 @@ func (c *Classes) Integrals(f *laplace.Curvature, nk, params, hyper []float64) e
 			for cell, n := range part.ofSums(c.sums(k))[:part.size.Cells] {
 				f.Integrate(k, n, terms[k*c.plan.size.Cells+part.at.Cells+cell]...)
 			}
+		}
+		for range c.plan.latent + c.plan.designed {
+			f.Integrate(k, n) // their terms are those of cells
 		}
 		f.Exact(c.exactly(k, params, hyper))
 	}
@@ -170,16 +192,24 @@ func (c *Classes) terms(params []float64, shared func(laplace.Term)) ([][]laplac
 		if priors.exact[i] != nil {
 			continue
 		}
-		_, _, sums := c.tables(f)
-		to := Table{c.K, p.size.Params, params[f.at.Params:]}
-		err := f.Factor.(Proper).Integrals(sums, to, p.reference(f, c.K), func(class, cell int, t laplace.Term) {
+		to, of := Table{c.K, p.size.Params, params[f.at.Params:]}, p.reference(f, c.K)
+		add := func(class, cell int, t laplace.Term) {
 			if class < 0 {
 				shared(t)
 				return
 			}
 			own := &terms[class*p.size.Cells+f.at.Cells+cell]
 			*own = append(*own, t)
-		})
+		}
+		if f.rows != nil {
+			var rows []Weighted
+			if rows, err = c.allWeighted(f); err == nil {
+				err = f.Factor.(ProperRows).IntegralsRows(rows, to, of, add)
+			}
+		} else {
+			_, _, sums := c.tables(f)
+			err = f.Factor.(Proper).Integrals(sums, to, of, add)
+		}
 		if err != nil {
 			return nil, shift(err, f.at.Columns)
 		}
