@@ -110,7 +110,7 @@ func (m model) further(method string, sweep bool) (list []framework.Criterion) {
 	if m.singular && sweep && (method == methodClosedForm || method == methodEM) {
 		return []framework.Criterion{framework.SBIC}
 	}
-	if m.mixes && (method == methodGFAB || method == methodFAB || method == methodEM) {
+	if m.classes && (method == methodGFAB || method == methodFAB || method == methodEM) {
 		list = append(list, framework.Evidence)
 	}
 	if m.mixes && method != methodCVB0 {

@@ -14,6 +14,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
+	"github.com/latent-go/latent/prior"
 )
 
 // Model is a hidden Markov model whose parameters are estimated: the state z_t of a step depends on that of the step
@@ -24,6 +25,9 @@ type Model struct {
 	Family    family.Family
 	Structure Structure
 	Start     family.Start // how a fit begins; chains from left to right begin with segments of the sequences
+	// Prior is that of what is seen in a state for the evidence (see [framework.Evidence]): prior.UnitInformation, or conjugate priors of the
+	// families, nil for the default.
+	Prior prior.Prior
 	// Workers is the number of goroutines inside a long sequence; 0: one a processor. Any number gives the same bits.
 	Workers int
 }
@@ -36,7 +40,7 @@ func (m Model) plan(p *Parameters) (*family.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return pl.Attach(p.Pooled), nil
+	return pl.Attach(p.Pooled).WithPrior(m.Prior), nil
 }
 
 // mustPlan is plan where the parameters come from Init, which has made one.
@@ -57,7 +61,7 @@ func (m Model) Init(ctx context.Context, src framework.Source[framework.Sequence
 	if err != nil {
 		return nil, err
 	}
-	p := &Parameters{K: k, D: pl.Size().Columns, Pooled: w, plan: pl}
+	p := &Parameters{K: k, D: pl.Size().Columns, Pooled: w, plan: pl.WithPrior(m.Prior)}
 	q := p.like(nil, pl)
 	m.Structure.equalRows(q.Start, q.Transitions, counts)
 	if err := m.Structure.begin(q.Start, q.Transitions); err != nil {
@@ -139,10 +143,14 @@ func (m Model) Prepare(p *Parameters, tilt *laplace.Tilt, s *Statistics) error {
 	s.reset(m.mustPlan(p), m.workers(), tilt)
 	logOf(s.chain.logStart, p.Start)
 	logOf(s.chain.logMove, p.Transitions)
-	if err := s.Classes.Prepare(p.Components, nil, tilt, s.tilt); err != nil {
+	if err := s.Classes.Prepare(p.Components, p.Hyper, tilt, s.tilt); err != nil {
 		return err
 	}
-	m.Structure.tilt(tilt, s)
+	if tilt.Prior() {
+		m.Structure.expect(p, tilt, s)
+	} else {
+		m.Structure.tilt(tilt, s)
+	}
 	s.chain.set(s.leaving)
 	return nil
 }
@@ -210,7 +218,7 @@ func (c Structure) estimate(s *Statistics, p, dst *Parameters) error {
 		complete(dst.Start, 0)
 		return nil
 	case Stationary:
-		return estimateStationary(s, p, dst)
+		return estimateStationary(s, s.Moves, p, dst)
 	}
 	return c.begin(dst.Start, nil)
 }
@@ -218,16 +226,18 @@ func (c Structure) estimate(s *Statistics, p, dst *Parameters) error {
 // LogJoint is E_q[ln p(X,Z|π,A,ξ)].
 func (m Model) LogJoint(s *Statistics, p *Parameters) float64 {
 	s.restore(m.mustPlan(p))
-	return s.Classes.LogJoint(p.Components) + s.logChain(p.Start, p.Transitions)
+	return s.Classes.LogJoint(p.Components) + s.logChain(s.Moves, p.Start, p.Transitions)
 }
 
-// logChain is E_q[ln p(Z|π,A)].
-func (s *Statistics) logChain(start, transitions []float64) (sum float64) {
-	for k, n := range s.Starts {
-		sum += times(n, math.Log(max(start[k], leastProbability)))
-	}
-	for i, n := range s.Moves {
-		sum += times(n, math.Log(max(transitions[i], leastProbability)))
+// logChain is E_q[ln p(Z|π,A)] for ξ = moves.
+func (s *Statistics) logChain(moves, start, transitions []float64) float64 {
+	return multinomial(multinomial(0, s.Starts, start), moves, transitions)
+}
+
+// multinomial is sum + Σ n ln p.
+func multinomial(sum float64, n, p []float64) float64 {
+	for i, v := range n {
+		sum += times(v, math.Log(max(p[i], leastProbability)))
 	}
 	return sum
 }
@@ -283,6 +293,11 @@ func (c Structure) charges(s *Statistics, numbers, free, shared int) []framework
 // in the coordinates 2√a, in which the information about probabilities is constant (docs/theory/hmm.md, section 2).
 func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error {
 	s.restore(m.mustPlan(p))
+	if f.Prior() {
+		err := s.Classes.Integrals(f, s.Nk, p.Components, p.Hyper)
+		m.Structure.integrals(s, p, f)
+		return err
+	}
 	if err := s.Classes.Curvature(f, s.Nk, p.Components, p.observed); err != nil {
 		return err
 	}
@@ -300,6 +315,16 @@ func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) err
 func (m Model) Relevance(s *Statistics, p *Parameters) ([]float64, error) {
 	s.restore(m.mustPlan(p))
 	values := slices.Clone(s.Loss)
+	if s.Classes.Proper {
+		costs, err := s.Classes.Costs(s.Nk, p.Components, p.Hyper)
+		if err != nil {
+			return slices.Repeat([]float64{math.Inf(-1)}, s.K), nil
+		}
+		for k, cost := range costs {
+			values[k] += s.redirected(p, k) - cost - m.Structure.worth(s, k)
+		}
+		return values, nil
+	}
 	for k, n := range s.Nk {
 		charge, err := s.Classes.Charge(k, n, p.Components, p.observed)
 		if err != nil {
@@ -393,6 +418,7 @@ func (s *Statistics) score(b framework.Sequences, logProb, smoothed []float64, p
 var (
 	_ framework.Model[framework.Sequences, *Parameters, *Statistics] = Model{}
 	_ framework.Curved[*Parameters, *Statistics]                     = Model{}
+	_ framework.Proper[*Parameters, *Statistics]                     = Model{}
 	_ framework.Projector[*Parameters, *Statistics]                  = Model{}
 	_ framework.Sized[*Parameters, *Statistics]                      = Model{}
 	_ framework.Labelled[*Statistics]                                = Model{}

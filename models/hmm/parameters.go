@@ -22,6 +22,8 @@ type Parameters struct {
 	Transitions []float64      `json:"transitions" keep:"both"` // K×K row-major: row k is what follows state k
 	Components  []float64      `json:"components" keep:"rows"`  // K×P: what [Model.Numbers] describes, in the user's units
 	Pooled      *family.Pooled `json:"pooled"`                  // all steps as one class
+	// Hyper are the hyperparameters of conjugate posteriors, K×H, of a global step under the priors of the evidence; empty of others.
+	Hyper []float64 `json:"-" keep:"rows"`
 
 	plan     *family.Plan
 	bayes    *bayes              // of MAP

@@ -22,15 +22,15 @@ const (
 // stationary distribution of A, f the starts and ξ the moves. The gradient of the first sum is π_k y_l with y = (I − A
 // + 1π)⁻¹(f/π), so that starts count as moves ξ_kl + a_kl π_k y_l, but for a constant in each row: the steps of the
 // past that is not seen (docs/theory/hmm.md, section 5).
-func estimateStationary(s *Statistics, p, dst *Parameters) error {
+func estimateStationary(s *Statistics, moves []float64, p, dst *Parameters) error {
 	k := s.K
 	value := func(a, start []float64) float64 {
 		if stationary(start, a) != nil {
 			return math.Inf(-1)
 		}
-		return s.logChain(start, a)
+		return s.logChain(moves, start, a)
 	}
-	if err := estimateTransitions(dst.Transitions, s.Moves, p.Transitions, k); err != nil {
+	if err := estimateTransitions(dst.Transitions, moves, p.Transitions, k); err != nil {
 		return err
 	}
 	best := value(dst.Transitions, dst.Start)
@@ -43,7 +43,7 @@ func estimateStationary(s *Statistics, p, dst *Parameters) error {
 	}
 	trial, start := make([]float64, k*k), make([]float64, k)
 	for range stationarySteps {
-		toward := seenAndUnseen(s, dst)
+		toward := seenAndUnseen(s, moves, dst)
 		if floats.Distance(toward, dst.Transitions, math.Inf(1)) <= stationaryTolerance {
 			break
 		}
@@ -69,7 +69,7 @@ func estimateStationary(s *Statistics, p, dst *Parameters) error {
 }
 
 // seenAndUnseen are the rows that the moves and those of the past make.
-func seenAndUnseen(s *Statistics, p *Parameters) []float64 {
+func seenAndUnseen(s *Statistics, moves []float64, p *Parameters) []float64 {
 	k := s.K
 	m, h := mat.NewDense(k, k, nil), mat.NewVecDense(k, nil)
 	for i := range k {
@@ -84,7 +84,7 @@ func seenAndUnseen(s *Statistics, p *Parameters) []float64 {
 			m.Set(i, j, v)
 		}
 	}
-	rows := slices.Clone(s.Moves)
+	rows := slices.Clone(moves)
 	y := mat.NewVecDense(k, nil)
 	if y.SolveVec(m, h) == nil {
 		least := floats.Min(y.RawVector().Data)

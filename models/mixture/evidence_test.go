@@ -30,7 +30,7 @@ func evident(t testing.TB, m mixture.Model, src *framework.Table, k int, also ..
 }
 
 // Of one class with a full covariance the evidence is that of BIC with one row more; the values are those of a derivation by hand in another
-// program (docs/theory/evidence.md, section 5).
+// program (docs/theory/evidence.md, "Held by tests").
 func TestEvidenceOfTheGeyser(t *testing.T) {
 	m, src := mixture.Model{Family: family.Gaussian{}, Prior: prior.UnitInformation{Covariance: 1}}, embedded(t, "faithful", 2)
 	one := evident(t, m, src, 1, framework.BIC)
