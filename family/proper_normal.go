@@ -334,12 +334,7 @@ func (w *whitening) axes(cov []float64) (values, columns []float64, err error) {
 	if order, graded := w.grading(cov); graded {
 		return w.gradedAxes(cov, order)
 	}
-	a := linalg.General(d, d, append([]float64(nil), cov...))
-	w.root.HalfSolveRight(a)
-	transpose(d, a.Data)
-	w.root.HalfSolveRight(a)
-	linalg.Scale(1/w.share, a.Data)
-	e, ok := linalg.NewSymmetricEigen(d, a.Data)
+	e, ok := linalg.NewSymmetricEigen(d, w.whitened(cov))
 	if !ok {
 		return nil, nil, singular()
 	}
@@ -347,6 +342,29 @@ func (w *whitening) axes(cov []float64) (values, columns []float64, err error) {
 	linalg.MulSerial(true, false, math.Sqrt(w.share), linalg.General(d, d, w.upper),
 		linalg.General(d, d, e.Vectors(d).RawMatrix().Data), 0, linalg.General(d, d, columns))
 	return e.Values, columns, nil
+}
+
+// whitened is U⁻ᵀΣU⁻¹/share, which has the eigenvalues of S₀^−½ΣS₀^−½.
+func (w *whitening) whitened(cov []float64) []float64 {
+	a := linalg.General(w.d, w.d, append([]float64(nil), cov...))
+	w.root.HalfSolveRight(a)
+	transpose(w.d, a.Data)
+	w.root.HalfSolveRight(a)
+	linalg.Scale(1/w.share, a.Data)
+	return a.Data
+}
+
+// values are the eigenvalues alone.
+func (w *whitening) values(cov []float64) ([]float64, error) {
+	if order, graded := w.grading(cov); graded {
+		values, _, err := w.gradedAxes(cov, order)
+		return values, err
+	}
+	values, ok := linalg.SymmetricValues(w.d, w.whitened(cov))
+	if !ok {
+		return nil, singular()
+	}
+	return values, nil
 }
 
 // grading orders the columns by how much wider the class is than the table. graded says that a wild cell has made one of them so much
@@ -516,7 +534,7 @@ func (g gaussian) integrals(l *logScales, sums, params Table, of *Reference, add
 		}
 		add(k, 0, term)
 		_, cov := g.split(xi, 0)
-		values, _, err := w.axes(cov)
+		values, err := w.values(cov)
 		if err != nil {
 			return ofClass(k, err)
 		}

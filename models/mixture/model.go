@@ -184,12 +184,12 @@ func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) err
 // rows went to the others: the rows' log-likelihood less the component's share of the
 // penalty. Negative values say that its removal is a gain; −Inf, a component whose estimate does not exist.
 func (m Model) Relevance(s *Statistics, p *Parameters) ([]float64, error) {
-	values := m.Worth(s, p)
+	values, weight := m.Worth(s, p), math.Log(s.N)/2
 	if s.Classes.Proper {
-		return values, nil
+		weight = math.Log((s.N + float64(s.K) - 1) / max(1, float64(s.K)-1)) // what one without rows costs
 	}
 	for k, n := range s.Nk {
-		values[k] += s.N*math.Log1p(-min(n/s.N, 1-0x1p-53)) - math.Log(s.N)/2
+		values[k] += s.N*math.Log1p(-min(n/s.N, 1-0x1p-53)) - weight
 	}
 	return values, nil
 }
