@@ -42,6 +42,8 @@ type Settings struct {
 	Quick bool
 	// Data is the folder of files that are not shipped, or "".
 	Data string
+	// Tables is how many tables an experiment draws that may draw any number; 0: its own.
+	Tables int
 }
 
 // Table reads one of the data files of an experiment.
@@ -73,6 +75,14 @@ func (s *Settings) seeds(full, quick int) int {
 		return quick
 	}
 	return full
+}
+
+// tables is [Settings].seeds where [Settings].Tables may have another number.
+func (s *Settings) tables(full, quick int) int {
+	if s.Tables > 0 {
+		return s.Tables
+	}
+	return s.seeds(full, quick)
 }
 
 // An Experiment is made by [Define].

@@ -21,6 +21,7 @@ type Options struct {
 	Out      string // folder of the results, made when it is not there
 	Quick    bool
 	Data     string // folder of data that are not shipped
+	Tables   int    // how many tables are drawn by experiments that may draw any number; 0: their own
 	Workers  int    // jobs at the same time, 0: one a processor
 	Progress func(Progress)
 	// Command is the command that the page names; "" leaves it out, as the zero Date does.
@@ -77,7 +78,7 @@ func Run(ctx context.Context, experiments []*Experiment, o Options) ([]Report, e
 }
 
 func (e *Experiment) run(ctx context.Context, o Options) (*Outcome, string, error) {
-	s := &Settings{Quick: o.Quick, Data: o.Data}
+	s := &Settings{Quick: o.Quick, Data: o.Data, Tables: o.Tables}
 	for _, f := range e.Needs {
 		if _, err := s.Table(f); err != nil {
 			return nil, "", err

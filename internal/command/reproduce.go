@@ -14,6 +14,7 @@ type reproduceCommand struct {
 	List    bool     `help:"Name the experiments."`
 	Out     string   `placeholder:"DIR" help:"Folder of the results: figures, numbers and a page for each experiment, in a folder of its name. What an interrupted run has finished is not done again."`
 	Quick   bool     `help:"The same code on fewer seeds and smaller data, less than 20 s an experiment."`
+	Tables  int      `default:"0" help:"How many tables experiments draw that may draw any number: the first are those of a shorter run. 0: their own number."`
 	Data    string   `placeholder:"DIR" help:"Folder of the data sets that are not shipped (zebo.csv, spectf.csv)."`
 	Workers int      `default:"0" help:"Concurrent runs; 0: one per processor. Results do not depend on it."`
 }
@@ -37,13 +38,16 @@ func (c *reproduceCommand) Run(s *session) error {
 	if c.Workers < 0 {
 		return misused("--workers is %d: it must not be negative", c.Workers)
 	}
+	if c.Tables < 0 {
+		return misused("--tables is %d: it must not be negative", c.Tables)
+	}
 	experiments, err := reproduce.Find(c.Names...)
 	if err != nil {
 		return usageError{err}
 	}
 	status := s.status()
 	show := func(p reproduce.Progress) { status.show(p.Done >= p.Total, func() string { return bar(p) }) }
-	reports, err := reproduce.Run(s, experiments, reproduce.Options{Out: c.Out, Quick: c.Quick, Data: c.Data, Workers: c.Workers, Progress: show, Command: c.command(), Date: time.Now()})
+	reports, err := reproduce.Run(s, experiments, reproduce.Options{Out: c.Out, Quick: c.Quick, Data: c.Data, Tables: c.Tables, Workers: c.Workers, Progress: show, Command: c.command(), Date: time.Now()})
 	status.close()
 	p := s.page()
 	g := newGrid("experiment", "verdict", "seconds", "page")
@@ -77,6 +81,9 @@ func (c *reproduceCommand) command() string {
 	words := append([]string{"latent reproduce"}, c.Names...)
 	if c.Quick {
 		words = append(words, "--quick")
+	}
+	if c.Tables > 0 {
+		words = append(words, fmt.Sprintf("--tables %d", c.Tables))
 	}
 	if c.Data != "" {
 		words = append(words, "--data DIR")

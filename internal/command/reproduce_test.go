@@ -31,6 +31,7 @@ func TestReproduceThroughTheCommand(t *testing.T) {
 	fails(t, 2, "name an experiment, or all: ", "", "reproduce")
 	fails(t, 2, "--out DIR is missing", "", "reproduce", "vbmf-fig1")
 	fails(t, 2, "--workers is -1", "", "reproduce", "vbmf-fig1", "--out", dir, "--workers", "-1")
+	fails(t, 2, "--tables is -1", "", "reproduce", "evidence", "--out", dir, "--tables", "-1")
 	fails(t, 1, "spectf.csv is missing (give its folder with --data)", "", "reproduce", "vbmf-fig4", "--out", dir)
 	fails(t, 1, "spectf.csv is missing (it is not in "+dir+")", "", "reproduce", "vbmf-fig4", "--out", dir, "--data", dir)
 	blocked := file(t, "blocked", "")
