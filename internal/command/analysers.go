@@ -52,8 +52,6 @@ func (c *covarianceSettings) addFactors(f *modelFlags) error {
 		return nil
 	case f.Family != familyAnalysers:
 		return misused("--factors requires --family %s, and the family is %s", familyAnalysers, f.Family)
-	case *c.Factors < 0:
-		return misused("--factors is %d: it must not be negative", *c.Factors)
 	}
 	f.Family = fmt.Sprintf("%s-%d", familyAnalysers, *c.Factors)
 	return nil

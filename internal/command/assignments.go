@@ -23,13 +23,8 @@ func (in *input) takeIDs(names []string) error {
 	if len(names) == 0 {
 		return nil
 	}
-	for i, name := range names {
-		switch {
-		case slices.Contains(names[:i], name):
-			return misused("--id names column %q twice", name)
-		case isHead(name):
-			return misused("--id: column %q is called as a column of the predictions is: rename it", name)
-		}
+	if at := slices.IndexFunc(names, isHead); at >= 0 {
+		return misused("--id: column %q is called as a column of the predictions is: rename it", names[at])
 	}
 	var err error
 	if in.ids, err = in.passThrough(names); err != nil {

@@ -82,7 +82,7 @@ func TestAssignmentsInParquetAndWhatIsRefused(t *testing.T) {
 		{"--id label", `column "label" is called as a column of the predictions is`},
 		{"--id p12", `column "p12" is called as`},
 		{"--id id --drop id", `column "id" is named by --id: it cannot be selected or dropped`},
-		{"--id id --weights id", `column "id" is named by --id and by another flag`},
+		{"--id id --weights id", `column "id" is named by --weights and by --id: it cannot be both`},
 		{"--dates x", `--dates: column "x": it does not have a form of dates`},
 		{"--dates nobody", `no column "nobody"`},
 		{"--dates x,x", "each column once"},

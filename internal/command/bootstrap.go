@@ -20,19 +20,12 @@ import (
 // level is that of the intervals and, from above, of the tests: 1 − level.
 const level = 0.95
 
-// leastTests is the number of draws below which no p-value, at least 1/(1 + B), rejects.
-const leastTests = 19
-
 // checkBootstrap refuses --bootstrap where it makes no sense.
-func (f *modelFlags) checkBootstrap(draws *int, least int) error {
+func (f *modelFlags) checkBootstrap(draws *int, testing bool) error {
 	switch {
 	case draws == nil:
 		return nil
-	case *draws < least:
-		return misused("--bootstrap is %d: it must be at least %d", *draws, least)
-	case *draws > mostRestarts:
-		return misused("--bootstrap is %d: it must be at most %d", *draws, mostRestarts)
-	case !f.model().classes && (f.Model != "factor" || least > 2):
+	case !f.model().classes && (f.Model != "factor" || testing):
 		return misused("--bootstrap requires a mixture: a %s model has no components", f.Model)
 	case f.Method == methodVB || f.Method == methodCVB0:
 		return misused("--bootstrap cannot be used with %s, which has a posterior of the parameters: leave it out, or take --method gfab or em", f.by())

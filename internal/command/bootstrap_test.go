@@ -86,10 +86,10 @@ func TestBootstrapTestsEndWhereNothingIsRejected(t *testing.T) {
 
 func TestBootstrapFlagsThatMakeNoSense(t *testing.T) {
 	for want, args := range map[string][]string{
-		"--bootstrap is 1: it must be at least 2":                        {"fit", "--bootstrap", "1"},
-		"--bootstrap is 9: it must be at least 19":                       {"select", "--bootstrap", "9"},
-		"--bootstrap is 2000000: it must be at most 1000000":             {"fit", "--bootstrap", "2000000"},
-		"--bootstrap requires a mixture: a bpca model has no components": {"fit", "--model", "bpca", "--bootstrap", "9"},
+		"--bootstrap is 1: it must be at least 2 and at most 1000000":                                                                       {"fit", "--bootstrap", "1"},
+		"--bootstrap is 9: it must be at least 19 and at most 1000000":                                                                      {"select", "--bootstrap", "9"},
+		"--bootstrap is 2000000: it must be at least 2 and at most 1000000":                                                                 {"fit", "--bootstrap", "2000000"},
+		"--bootstrap requires a mixture: a bpca model has no components":                                                                    {"fit", "--model", "bpca", "--bootstrap", "9"},
 		"--bootstrap cannot be used with --method vb, which has a posterior of the parameters: leave it out, or take --method gfab or em":   {"fit", "--method", "vb", "--bootstrap", "9"},
 		"--bootstrap cannot be used with --method cvb0, which has a posterior of the parameters: leave it out, or take --method gfab or em": {"fit", "--method", "cvb0", "--bootstrap", "9"},
 		"--bootstrap tests numbers of components of one family, and cannot be used with --family all or --cov all":                          {"select", "--family", "all", "--bootstrap", "19"},

@@ -118,7 +118,7 @@ func TestACrewHearsOfTheErrorOfOne(t *testing.T) {
 		"select --bootstrap 20":                {status: statusUsage, errors: "--bootstrap is not shared"},
 		"fit --out " + taken + "/m":            {status: statusFailed, errors: "--out"},
 		"fit --checkpoint " + taken:            {status: statusFailed, errors: "is no checkpoint"},
-		"fit --shards 0":                       {status: statusUsage, errors: "--shards is 0: it must be from 1 to 65536"},
+		"fit --shards 0":                       {status: statusUsage, errors: "--shards is 0: it must be at least 1 and at most 65536"},
 		"predict nowhere.json --data faithful": {status: statusFailed, errors: "nowhere.json"},
 	} {
 		all := crewed(t, 2, func(int) string { return line })

@@ -132,7 +132,7 @@ func TestSmallFaultsAreNamed(t *testing.T) {
 		"fit --model factor --rotate foo":               `--rotate must be one of "none","varimax","promax","oblimin" but got "foo"`,
 		"fit --model hmm --missing empty":               "would join the steps",
 		"fit --model bpca --missing empty --data zoo":   "--missing empty cannot be used with this model",
-		"fit --model factor --rotate varimax --start x": "--start cannot be used",
+		"fit --model factor --rotate varimax --start x": "--start is a flag of --model bernmix, hmm, mixture, regression, and the model is factor",
 	} {
 		fails(t, 2, part, "", strings.Fields(line)...)
 	}

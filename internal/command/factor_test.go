@@ -170,19 +170,19 @@ func TestFactorPageAndErrors(t *testing.T) {
 		"identifies 5 factors at most":                                                {"--data", holzinger, "--kmax", "6"},
 		"choose K from 1 to 8":                                                        {"--data", holzinger, "--k", "9", "--method", "em"},
 		"--blocks cannot be used with --noise isotropic":                              {"--data", holzinger, "--noise", "isotropic", "--blocks", "x1;x2"},
-		"--noise of --model factor takes a value":                                     {"--data", holzinger, "--noise"},
-		`no noise "loud"`:                                                             {"--data", holzinger, "--noise=loud"},
+		`--noise must be one of "diagonal","isotropic" but got ""`:                    {"--data", holzinger, "--noise"},
+		`--noise must be one of "diagonal","isotropic" but got "loud"`:                {"--data", holzinger, "--noise=loud"},
 		"--method closed-form cannot be used with missing entries":                    {"--data", gappy(t), "--method", "closed-form"},
 		"columns of block":                                                            {"--data", gappy(t), "--blocks", "x1,x2,x3,x4;x5,x6,x7,x8,x9"},
 	} {
 		status := 1
-		if strings.HasPrefix(want, "-") && !strings.HasPrefix(want, "--blocks names") || strings.HasPrefix(want, "no noise") {
+		if strings.HasPrefix(want, "-") && !strings.HasPrefix(want, "--blocks names") {
 			status = 2 // misuse of flags
 		}
 		fails(t, status, want, "", append([]string{"fit", "--model", "factor"}, args...)...)
 	}
 	_, model := smallModel(t)
 	fails(t, 2, "--fill requires a model", "", "predict", model, "--data", "faithful", "--fill")
-	fails(t, 2, "--noise isotropic requires --model factor", "", "fit", "--noise", "isotropic")
-	fails(t, 2, "--blocks and --rotate require --model factor", "", "fit", "--rotate", "varimax")
+	fails(t, 2, "--noise isotropic is a flag of --model factor, features, and the model is mixture", "", "fit", "--noise", "isotropic")
+	fails(t, 2, "--rotate is a flag of --model factor, and the model is mixture", "", "fit", "--rotate", "varimax")
 }

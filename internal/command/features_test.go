@@ -121,18 +121,18 @@ func TestFeaturesPageAndErrors(t *testing.T) {
 	assert.Contains(t, r.Warnings[0], "gfic of no features at all is")
 
 	for want, args := range map[string][]string{
-		`column "a" is constant, to working precision`:  {"--data", file(t, "c.csv", "a,b\n1,2\n1,3\n1,5\n")},
-		`row 2 of column "b" is missing`:                {"--data", file(t, "m.csv", "a,b\n1,2\n3,\n1,5\n")},
-		`column "b" is categorical`:                     {"--data", file(t, "t.csv", "a,b\n1,x\n2,y\n3,x\n")},
-		"1 row: features are what tells rows apart":     {"--data", file(t, "one.csv", "a,b\n1,2\n")},
-		"150 features of 150 rows":                      {"--data", "iris", "--k", "150"},
-		"--accelerate cannot be used with more than 12": {"--data", "iris", "--kmax", "13", "--accelerate"},
-		"--noise of --model features takes a value":     {"--data", "iris", "--noise"},
-		"--prior cannot be used with --model features":  {"--data", "iris", "--prior", "a=1"},
-		"--method vb cannot be used":                    {"--data", "iris", "--method", "vb"},
-		"--label requires a mixture":                    {"--data", "iris", "--label", "Species"},
-		"--bootstrap requires a mixture":                {"--data", "iris", "--bootstrap", "10"},
-		"--blocks and --rotate require --model factor":  {"--data", "iris", "--rotate", "varimax"},
+		`column "a" is constant, to working precision`:                    {"--data", file(t, "c.csv", "a,b\n1,2\n1,3\n1,5\n")},
+		`row 2 of column "b" is missing`:                                  {"--data", file(t, "m.csv", "a,b\n1,2\n3,\n1,5\n")},
+		`column "b" is categorical`:                                       {"--data", file(t, "t.csv", "a,b\n1,x\n2,y\n3,x\n")},
+		"1 row: features are what tells rows apart":                       {"--data", file(t, "one.csv", "a,b\n1,2\n")},
+		"150 features of 150 rows":                                        {"--data", "iris", "--k", "150"},
+		"--accelerate cannot be used with more than 12":                   {"--data", "iris", "--kmax", "13", "--accelerate"},
+		`--noise must be one of "diagonal","isotropic" but got ""`:        {"--data", "iris", "--noise"},
+		"--prior cannot be used with --model features":                    {"--data", "iris", "--prior", "a=1"},
+		"--method vb cannot be used":                                      {"--data", "iris", "--method", "vb"},
+		"--label requires a mixture":                                      {"--data", "iris", "--label", "Species"},
+		"--bootstrap requires a mixture":                                  {"--data", "iris", "--bootstrap", "10"},
+		"--rotate is a flag of --model factor, and the model is features": {"--data", "iris", "--rotate", "varimax"},
 	} {
 		status := 1
 		if strings.HasPrefix(want, "-") {

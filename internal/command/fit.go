@@ -14,10 +14,10 @@ type fitCommand struct {
 	fittingFlags
 	checkpointFlags
 	Criterion   string `placeholder:"NAME" help:"Score that fits are compared by: gfic, fic, bicem, elbo, bic, aic or icl; of mixtures also collapsed (the parameters integrated out), exacticl and dnml (discrete columns). Default: the method's own."`
-	K           *int   `name:"k" xor:"size" placeholder:"K" help:"Fit with this number of components, or of latent dimensions."`
-	Kmax        *int   `name:"kmax" xor:"size" placeholder:"K" help:"Largest number. Default: 10 components, twice as many while more than half of them are found, fewer where the rows are few; of features 8; of bpca and ppca columns − 1 (no more than rows − 2); of factor what the covariance matrix identifies; of vbmf the smaller side of the matrix."`
+	K           *int   `name:"k" xor:"size" placeholder:"K" range:"[1,inf)" help:"Fit with this number of components, or of latent dimensions."`
+	Kmax        *int   `name:"kmax" xor:"size" placeholder:"K" range:"[1,inf)" help:"Largest number. Default: 10 components, twice as many while more than half of them are found, fewer where the rows are few; of features 8; of bpca and ppca columns − 1 (no more than rows − 2); of factor what the covariance matrix identifies; of vbmf the smaller side of the matrix."`
 	Label       string `placeholder:"COL" help:"Known classes of the rows (mixtures, hmm): leave this column out of the fit, and compare components to it by the adjusted Rand index and a cross-table."`
-	Bootstrap   *int   `placeholder:"B" help:"Standard errors and 95 % intervals of the numbers of mixtures and hmm, and standard errors of the loadings of factor, from B tables drawn from the fit and fitted anew. 200 are usual."`
+	Bootstrap   *int   `placeholder:"B" range:"[2,1000000]" help:"Standard errors and 95 % intervals of the numbers of mixtures and hmm, and standard errors of the loadings of factor, from B tables drawn from the fit and fitted anew. 200 are usual."`
 	Out         string `placeholder:"MODEL.json" help:"Save the model for latent predict and latent sample."`
 	Assignments string `placeholder:"FILE" help:"Write what the model says of each row, as latent predict does: component, probabilities and log-likelihood, or latent means. CSV, or Parquet where the name ends in .parquet."`
 	Components  string `placeholder:"FILE" help:"Write the numbers of the components of mixtures and hmm (means, standard deviations, probabilities of levels), one a row: component, weight, column, quantity, value. CSV, or Parquet where the name ends in .parquet."`
@@ -106,14 +106,8 @@ func (c *fitCommand) Run(s *session) error {
 }
 
 func (c *fitCommand) check() error {
-	if c.K != nil && *c.K < 1 {
-		return misused("--k is %d: it must be at least 1", *c.K)
-	}
 	if c.Out == "-" {
 		return misused("--out is -, but standard output has the report: name a file for the model")
-	}
-	if c.Kmax != nil && *c.Kmax < 1 {
-		return misused("--kmax is %d: it must be at least 1", *c.Kmax)
 	}
 	c.fixesK = c.K != nil
 	m := c.model()
@@ -127,7 +121,7 @@ func (c *fitCommand) check() error {
 	if err := c.model().checkLabel(c.Model, c.Label); err != nil {
 		return err
 	}
-	if err := c.checkBootstrap(c.Bootstrap, 2); err != nil {
+	if err := c.checkBootstrap(c.Bootstrap, false); err != nil {
 		return err
 	}
 	_, err := c.criterion("--criterion", c.Criterion)
@@ -153,7 +147,7 @@ func (c *fitCommand) fit(s *session, in *input, progress *keeper) (*fitReport, e
 	if err != nil {
 		return nil, interrupted(err, nil)
 	}
-	if err := c.checkBootstrap(c.Bootstrap, 2); err != nil { // with the method that suits the table
+	if err := c.checkBootstrap(c.Bootstrap, false); err != nil { // with the method that suits the table
 		return nil, err
 	}
 	crit, err := c.criterion("--criterion", c.Criterion)

@@ -19,8 +19,6 @@ func (c *predictCommand) checkSequences(m *modelFile) error {
 		return errJoins
 	case c.Forecast == nil:
 		return nil
-	case *c.Forecast < 0:
-		return misused("--forecast is %d: it must not be negative", *c.Forecast)
 	case c.Label != "" || len(c.ID) > 0:
 		return misused("--forecast is of rows that are not there yet: --label and --id cannot be used with it")
 	}

@@ -49,18 +49,8 @@ func (f *modelFlags) checkGate() error {
 	if m := models[f.Model]; f.Method != "" && slices.Contains(m.methods, f.Method) && !slices.Contains(gateMethods, f.Method) {
 		return misused("--gate cannot be used with --method %s: choose one of %s", f.Method, strings.Join(gateMethods, ", "))
 	}
-	others := []string{f.Weights}
-	if r := f.regression(); r != nil {
-		others = append(others, r.Response, r.size())
-	}
-	for i, name := range gate {
-		given := f.columns().family[name]
-		switch {
-		case slices.Contains(gate[:i], name):
-			return misused("--gate names column %q twice", name)
-		case slices.Contains(others, name):
-			return misused("column %q is named by --gate and by another flag: it cannot be both", name)
-		case given != "" && given != familyCategorical:
+	for _, name := range gate {
+		if given := f.columns().family[name]; given != "" && given != familyCategorical {
 			return misused("--columns %s=%s: a column of --gate is taken as a number, or as %s", name, given, familyCategorical)
 		}
 	}

@@ -179,7 +179,7 @@ func TestMixtureOfExperts(t *testing.T) {
 	counts := fitJSON(t, "--model", "regression", "--data", "NPreg", "--response", "yp", "--regress", "x", "--gate", "x", "--family", "poisson", "--k", "2", "--restarts", "1", "--tol", "1e-6")
 	assert.Equal(t, 2, counts.K)
 	fails(t, 1, "--regress names some", "", "fit", "--model", "regression", "--data", path, "--response", "y", "--gate", "x")
-	fails(t, 2, `column "y" is named by --gate and by another flag`, "", "fit", "--model", "regression", "--data", path, "--response", "y", "--gate", "y")
+	fails(t, 2, `column "y" is named by --gate and by --response: it cannot be both`, "", "fit", "--model", "regression", "--data", path, "--response", "y", "--gate", "y")
 }
 
 func TestReportOfAGate(t *testing.T) {
@@ -214,8 +214,8 @@ func TestWrongGates(t *testing.T) {
 		{2, "--gate is a flag of --model bernmix, mixture, regression, and the model is bpca", "--model bpca --data iris --gate Species"},
 		{2, "--gate cannot be used with --method vb", "--data " + path + " --gate age --method vb"},
 		{2, "--gate cannot be used with --noise", "--data iris --gate Species --noise"},
-		{2, `column "class" is named by --gate and by another flag`, "--data " + path + " --gate class --label class"},
-		{2, `column "age" is named by --gate and by another flag`, "--data " + path + " --gate age --drop age"},
+		{2, `column "class" is named by --label and by --gate: it cannot be both`, "--data " + path + " --gate class --label class"},
+		{2, `column "age" is named by --gate: it cannot be selected or dropped`, "--data " + path + " --gate age --drop age"},
 		{2, "a column of --gate is taken as a number, or as categorical", "--data " + path + " --gate age --columns age=poisson"},
 		{2, "the components describe none", "--data " + path + " --select age --gate age"},
 		{2, "collapsed", "--data " + path + " --gate age --criterion collapsed"},

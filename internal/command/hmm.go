@@ -36,7 +36,7 @@ type hmmSettings struct {
 	Start *string `json:"start,omitempty" placeholder:"NAME" help:"Initialisation of the states: kmeans, random (responsibilities), rows, or varied: every second start kmeans, the others random, or rows where values repeat. Default: varied. Also, or after a comma, what is assumed of the first state: free, uniform, stationary, or first (with --left-right). Default: free."`
 	covarianceSettings
 	Sequence  string `json:"sequence,omitempty" placeholder:"COL" help:"The column that says which sequence a row belongs to; rows of one sequence follow one another. Default: the table is one sequence."`
-	LeftRight *int   `json:"left_right,omitempty" placeholder:"STATES" help:"Moves lead to the same state or up to so many states further, and never back. Such chains are cheap, and gfic takes many states: compare by bic, or give --k."`
+	LeftRight *int   `json:"left_right,omitempty" placeholder:"STATES" range:"[1,inf)" help:"Moves lead to the same state or up to so many states further, and never back. Such chains are cheap, and gfic takes many states: compare by bic, or give --k."`
 }
 
 // starting takes --start apart.
@@ -75,8 +75,6 @@ func (m *hmmSettings) check(f *modelFlags) error {
 	switch {
 	case err != nil:
 		return err
-	case m.LeftRight != nil && *m.LeftRight < 1:
-		return misused("--left-right is %d: it must be at least 1", *m.LeftRight)
 	case m.LeftRight != nil && b.chain == hmm.Stationary:
 		return misused("--start stationary cannot be used with --left-right: a chain that never goes back ends in its last state")
 	case m.LeftRight == nil && b.chain == hmm.FirstState:

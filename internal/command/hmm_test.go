@@ -227,7 +227,7 @@ func TestWrongSequences(t *testing.T) {
 		"has no conjugate prior":                                                       {"fit", "--model", "hmm", "--method", "vb", "--start", "stationary"},
 		"would join the steps":                                                         {"fit", "--model", "hmm", "--missing", "drop"},
 		"named by --sequence":                                                          {"fit", "--model", "hmm", "--data", path, "--sequence", "id", "--drop", "id"},
-		`"id" is named by --sequence and by another flag`:                              {"fit", "--model", "hmm", "--data", path, "--sequence", "id", "--label", "id"},
+		`"id" is named by --label and by --sequence: it cannot be both`:                {"fit", "--model", "hmm", "--data", path, "--sequence", "id", "--label", "id"},
 		"--forecast is -1":                                                             {"predict", model, "--data", path, "--forecast", "-1"},
 		"--forecast requires a model of sequences":                                     {"predict", plain, "--data", "faithful", "--forecast", "1"},
 		"--sequence requires a model of sequences":                                     {"predict", plain, "--data", "faithful", "--sequence", "x"},

@@ -21,11 +21,8 @@ type fittingFlags struct {
 	inputFlags
 	idFlags
 	modelFlags
-	Shards int `default:"16" placeholder:"N" help:"Partial sums of an iteration: so many goroutines, of all processes together, can have a part in it. Another number rounds otherwise."`
+	Shards int `default:"16" placeholder:"N" range:"[1,65536]" help:"Partial sums of an iteration: so many goroutines, of all processes together, can have a part in it. Another number rounds otherwise."`
 }
-
-// mostShards bounds the memory that a slip of the finger takes.
-const mostShards = 1 << 16
 
 // source is what --data names, or the data set that shows the model.
 func (f *fittingFlags) source() string { return cmp.Or(f.Data, f.model().data) }
@@ -39,9 +36,7 @@ func (f *fittingFlags) setup(s *session, in *input, kmax *int, least int) (*task
 	}
 	f.settle(in.Rows(), in.Cols())
 	o := f.options(valueOr(kmax, max(least, t.largest)))
-	if o.Shards = f.Shards; o.Shards < 1 || o.Shards > mostShards {
-		return nil, o, misused("--shards is %d: it must be from 1 to %d", o.Shards, mostShards)
-	}
+	o.Shards = f.Shards
 	o.Group = s.group()
 	if err := t.checkSize(o.K); err != nil {
 		return nil, framework.Options{}, err
@@ -361,6 +356,9 @@ func (f *fittingFlags) load(s *session, label string) (*input, error) {
 		}
 		return in, err
 	}
+	if err := f.checkRoles(label); err != nil {
+		return nil, err
+	}
 	gaps, err := f.gaps(f.model().needsAll(f.Family))
 	if err != nil {
 		return nil, err
@@ -371,29 +369,7 @@ func (f *fittingFlags) load(s *session, label string) (*input, error) {
 	}
 	in.flags = &f.modelFlags
 	weights, sequence, gate := f.Weights, f.sequence(), f.gate()
-	aside := [][2]string{{"--weights", weights}, {"--label", label}, {"--sequence", sequence}}
-	for _, id := range f.ID {
-		if slices.Contains(append(slices.Clone(gate), weights, label, sequence), id) {
-			return nil, misused("column %q is named by --id and by another flag: it cannot be both", id)
-		}
-		aside = append(aside, [2]string{"--id", id})
-	}
-	for _, taken := range aside {
-		if taken[1] != "" && (slices.Contains(f.Select, taken[1]) || slices.Contains(f.Drop, taken[1])) {
-			return nil, misused("column %q is named by %s: it cannot be selected or dropped", taken[1], taken[0])
-		}
-	}
-	for _, name := range gate {
-		if name == label || slices.Contains(f.Drop, name) {
-			return nil, misused("column %q is named by --gate and by another flag: it cannot be both", name)
-		}
-	}
-	switch {
-	case label != "" && label == weights:
-		return nil, misused("column %q is named by --weights and by --label: it cannot be both", label)
-	case sequence != "" && (sequence == weights || sequence == label):
-		return nil, misused("column %q is named by --sequence and by another flag: it cannot be both", sequence)
-	case f.model().sequences && (gaps == missingDrop || gaps == missingEmpty):
+	if f.model().sequences && (gaps == missingDrop || gaps == missingEmpty) {
 		return nil, errJoins
 	}
 	if err := in.takeIDs(f.ID); err != nil {

@@ -10,7 +10,6 @@ import (
 	"math"
 	"os"
 	"os/signal"
-	"reflect"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -186,7 +185,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	case "text":
 		s.log = slog.New(slog.NewTextHandler(s.stderr, nil))
 	}
-	if err := nothingEmpty(command); err != nil {
+	if err := checkGiven(command); err != nil {
 		return s.fail(err)
 	}
 	boundMemory(ctx, all.Memory, s.crew.neighbours())
@@ -222,17 +221,6 @@ func (w *watched) Write(p []byte) (int, error) {
 		w.err = err
 	}
 	return n, err
-}
-
-// nothingEmpty refuses an empty text where a flag names something, as shells make of a
-// variable that is not set: the default in its place would be a surprise.
-func nothingEmpty(c *kong.Context) error {
-	for _, part := range c.Path {
-		if flag := part.Flag; flag != nil && slices.Contains([]reflect.Kind{reflect.String, reflect.Slice}, flag.Target.Kind()) && flag.Target.Len() == 0 {
-			return misused("--%s is empty: give it a value, or leave it out", flag.Name)
-		}
-	}
-	return nil
 }
 
 // withChoices adds to an error of the parser what would be right: the commands where one

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -44,21 +43,16 @@ type startSettings struct {
 // columnSettings are about the columns that classes describe.
 type columnSettings struct {
 	Columns columnFamilies `json:"columns,omitzero" placeholder:"COL=FAMILY,…" help:"Families of single columns, where they differ from --family. A comma in a name has a backslash before it."`
-	Floor   *float64       `json:"floor,omitempty" placeholder:"FACTOR" help:"Variances of gaussian, student-t, lognormal and gamma columns are at least this times step²/12, step the least gap between the column's values, so that no component collapses onto equal values. 0: no floor. Default: 1."`
+	Floor   *float64       `json:"floor,omitempty" placeholder:"FACTOR" range:"[0,inf)" help:"Variances of gaussian, student-t, lognormal and gamma columns are at least this times step²/12, step the least gap between the column's values, so that no component collapses onto equal values. 0: no floor. Default: 1."`
 }
 
 func (c *columnSettings) described() *columnFamilies { return &c.Columns }
 
 func (c *columnSettings) least() *float64 { return c.Floor }
 
-// checkFloor refuses what is no factor, and methods that have no use for one.
+// checkFloor refuses the method that has no use for one.
 func (c *columnSettings) checkFloor(f *modelFlags) error {
-	switch {
-	case c.Floor == nil:
-		return nil
-	case !(*c.Floor >= 0 && !math.IsInf(*c.Floor, 1)):
-		return misused("--floor is %v: it must be finite and not negative", *c.Floor)
-	case f.Method == methodVB:
+	if c.Floor != nil && f.Method == methodVB {
 		return misused("--floor cannot be used with %s, whose prior keeps variances from 0", f.by())
 	}
 	return nil

@@ -101,17 +101,8 @@ func (m *regressionSettings) check(f *modelFlags) error {
 		return misused("--exposure requires --family poisson, and the family is %s", f.Family)
 	case m.Floor != nil && f.Family != familyGaussian:
 		return misused("--floor requires --family gaussian, and the family is %s", f.Family)
-	case m.size() == m.Response:
-		return misused("column %q is the response: it cannot be named by --trials or --exposure", m.Response)
 	case m.Columns.family[m.Response] != "":
 		return misused("--columns cannot name the response, %q: --family is its distribution", m.Response)
-	case slices.Contains(m.Regress, m.Response) || m.size() != "" && slices.Contains(m.Regress, m.size()):
-		return misused("--regress cannot name the response or what it counts over")
-	}
-	for i, name := range m.Regress {
-		if slices.Contains(m.Regress[:i], name) {
-			return misused("--regress names column %q twice", name)
-		}
 	}
 	return nil
 }

@@ -177,7 +177,7 @@ func TestRegressionIsRefused(t *testing.T) {
 		{1, `--response: no column "zz"`, "--response zz"},
 		{1, `--regress: no column "zz"`, "--response y --regress zz"},
 		{2, "--trials requires --family binomial", "--response y --trials c"},
-		{2, "--regress cannot name the response", "--response y --regress x,y"},
+		{2, `column "y" is named by --response and by --regress`, "--response y --regress x,y"},
 		{1, `column "c" is the response, and constant`, "--response c --regress x"},
 		{1, `column "c" is constant`, "--response y --regress c,x"},
 		{1, `column "u" is a linear combination`, "--response y --regress x,u"},

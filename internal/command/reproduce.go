@@ -14,9 +14,9 @@ type reproduceCommand struct {
 	List    bool     `help:"Name the experiments."`
 	Out     string   `placeholder:"DIR" help:"Folder of the results: figures, numbers and a page for each experiment, in a folder of its name. What an interrupted run has finished is not done again."`
 	Quick   bool     `help:"The same code on fewer seeds and smaller data, less than 20 s an experiment."`
-	Tables  int      `default:"0" help:"How many tables experiments draw that may draw any number: the first are those of a shorter run. 0: their own number."`
+	Tables  int      `default:"0" range:"[0,inf)" help:"How many tables experiments draw that may draw any number: the first are those of a shorter run. 0: their own number."`
 	Data    string   `placeholder:"DIR" help:"Folder of the data sets that are not shipped (zebo.csv, spectf.csv)."`
-	Workers int      `default:"0" help:"Concurrent runs; 0: one per processor. Results do not depend on it."`
+	Workers int      `default:"0" range:"[0,inf)" help:"Concurrent runs; 0: one per processor. Results do not depend on it."`
 }
 
 // Help ends the output of latent reproduce --help.
@@ -34,12 +34,6 @@ func (c *reproduceCommand) Run(s *session) error {
 	}
 	if c.Out == "" {
 		return misused("--out DIR is missing: where the results go")
-	}
-	if c.Workers < 0 {
-		return misused("--workers is %d: it must not be negative", c.Workers)
-	}
-	if c.Tables < 0 {
-		return misused("--tables is %d: it must not be negative", c.Tables)
 	}
 	experiments, err := reproduce.Find(c.Names...)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 
 type sampleCommand struct {
 	Saved  string `arg:"" name:"model" placeholder:"MODEL.json" help:"Model saved by latent fit --out."`
-	Rows   int    `name:"rows" short:"n" required:"" placeholder:"N" help:"Rows to draw; of topics, documents; of blockmodel the nodes of a graph, those of both sets where it is bipartite."`
+	Rows   int    `name:"rows" short:"n" required:"" placeholder:"N" range:"[1,inf)" help:"Rows to draw; of topics, documents; of blockmodel the nodes of a graph, those of both sets where it is bipartite."`
 	Labels bool   `help:"Add the component, or state of hmm, that each row was drawn from, as a last column named component, or state; of blockmodel the blocks of both nodes."`
 	Given  string `placeholder:"FILE" help:"Models with a gate, and regression: rows are drawn for those of this file, or embedded data set, one after the other and from the beginning again; columns of the gate, or regressors, are taken as given."`
 	Seed   uint64 `default:"1" help:"Seed."`
@@ -33,9 +33,6 @@ func drawnHead(m *modelFile) string {
 
 // Run writes rows drawn from the model as CSV, under the names of its columns.
 func (c *sampleCommand) Run(s *session) error {
-	if c.Rows < 1 {
-		return misused("-n is %d: it must be at least 1", c.Rows)
-	}
 	m, err := readModel(c.Saved)
 	if err != nil {
 		return err

@@ -92,7 +92,7 @@ func covariances() (names []string, families map[string]string) {
 // covarianceSettings are about covariances of Gaussian classes.
 type covarianceSettings struct {
 	Cov     string `json:"-" placeholder:"NAME" help:"Covariance of --family gaussian: full, tied, diag, spherical, or a structure by its name in mclust, EII to VVV. latent select --cov all compares them, and --family all further families too."`
-	Factors *int   `json:"-" placeholder:"Q" help:"With --family factor-analysers: a component has at most Q factors, and gfab and fab find how many. Default: 5, fewer of few columns."`
+	Factors *int   `json:"-" placeholder:"Q" range:"[0,inf)" help:"With --family factor-analysers: a component has at most Q factors, and gfab and fab find how many. Default: 5, fewer of few columns."`
 }
 
 // covariance makes --cov a family.

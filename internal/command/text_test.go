@@ -178,8 +178,8 @@ func TestColumnsOnTheirFloorAreNamed(t *testing.T) {
 	assert.Contains(t, stderr, `column "sum" is a linear combination of other columns, as exactly as it is recorded`)
 	stdout, _ = done(t, "fit", "--data", path, "--restarts", "2", "--format", "json")
 	assert.Contains(t, stdout, `column \"same\" is constant`)
-	fails(t, 2, "--floor is -1: it must be finite and not negative", "", "fit", "--floor", "-1")
-	fails(t, 2, "--floor requires --model mixture", "", "fit", "--model", "bpca", "--floor", "1")
+	fails(t, 2, "--floor is -1: it must be non-negative and finite", "", "fit", "--floor", "-1")
+	fails(t, 2, "--floor is a flag of --model hmm, mixture, regression", "", "fit", "--model", "bpca", "--floor", "1")
 	fails(t, 2, "cannot be used with --method vb", "", "fit", "--method", "vb", "--floor", "1")
 }
 

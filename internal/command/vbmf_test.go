@@ -74,8 +74,8 @@ func TestFactorisationOfNothing(t *testing.T) {
 func TestMisuseOfFactorisation(t *testing.T) {
 	for _, c := range []struct{ part, args string }{
 		{"--weights cannot be used with --model vbmf", "--weights Species"},
-		{"--start cannot be used with --model vbmf", "--start rows"},
-		{"--columns cannot be used with --model vbmf", "--columns a=poisson"},
+		{"--start is a flag of --model bernmix, hmm, mixture, regression, and the model is vbmf", "--start rows"},
+		{"--columns is a flag of --model hmm, mixture, regression, and the model is vbmf", "--columns a=poisson"},
 		{"give both a and b", "--prior a=1"},
 		{`no key "c"`, "--prior c=1"},
 		{"--method gfab cannot be used with --model vbmf: choose one of closed-form, vb", "--method gfab"},
@@ -85,7 +85,7 @@ func TestMisuseOfFactorisation(t *testing.T) {
 		fails(t, 2, c.part, "", append([]string{"fit", "--model", "vbmf", "--data", "iris"}, strings.Fields(c.args)...)...)
 	}
 	fails(t, 1, "5 factors of a 150×4 matrix: choose K up to 4", "", "fit", "--model", "vbmf", "--data", "iris", "--k", "5")
-	fails(t, 2, "--center requires --model vbmf, and the model is bpca", "", "fit", "--model", "bpca", "--center")
+	fails(t, 2, "--center is a flag of --model vbmf, and the model is bpca", "", "fit", "--model", "bpca", "--center")
 }
 
 // TestFactorisationOfNumbersInRange: no NaN or half-written JSON for tables of one row, of
