@@ -7,7 +7,9 @@ import (
 )
 
 // Proper adds [Evidence] to a [Curved] model: its parameters have a proper prior p(Π), by default one that is worth one unit of data
-// (Kass & Wasserman 1995). Its Curvature adds integrals under that prior where [laplace.Curvature.Prior] asks for them.
+// (Kass & Wasserman 1995). Its Curvature adds integrals under that prior where [laplace.Curvature.Prior] asks for them. Of an [Expander], whose
+// expansion knows of no prior, the steps follow the likelihood: the maximum is that of E_q[ln p(X,Z|Π)], and its integrals lower nothing that
+// the steps follow.
 type Proper[P, S any] interface {
 	// MaximizePosterior is [Model].Maximize of E_q[ln p(X,Z|Π)] + ln p(Π). It has a maximum where a latent dimension has no rows.
 	MaximizePosterior(s S, p, dst P) (P, error)

@@ -38,9 +38,9 @@ func (r *run[B, P, S]) step(ctx context.Context, from, to *point[P, S]) error {
 	if err := r.can.given("Maximize", to.P); err != nil {
 		return err
 	}
-	if r.can.expander != nil && r.at.Expanding && !r.options.climbs() {
+	if r.can.expander != nil && r.at.Expanding {
 		var gain float64
-		if to.P, gain, err = r.can.expander.Expand(to.S, to.P, r.options.Method.tilts()); err != nil {
+		if to.P, gain, err = r.can.expander.Expand(to.S, to.P, r.options.Method.tilts() && !r.options.climbs()); err != nil {
 			return fmt.Errorf("parameter expansion at K = %d: %w", from.K, err)
 		}
 		entropy += gain

@@ -67,7 +67,11 @@ func bpcaEngine(s *session, f *modelFlags, table *framework.Table) (engine, erro
 	if err != nil {
 		return nil, err
 	}
-	estimated := func(p *bpca.Parameters, _ *bpca.Statistics) (*result, error) {
+	estimated := func(p *bpca.Parameters, stat *bpca.Statistics) (*result, error) {
+		p, err := bpca.Model{}.Estimates(stat, p)
+		if err != nil {
+			return nil, err
+		}
 		return principal(p.Canonical(), nil), nil
 	}
 	inferred := func(p *bpca.Posterior, _ *bpca.Statistics) (*result, error) {

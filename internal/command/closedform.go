@@ -70,12 +70,11 @@ func (e closedForm) score(_ context.Context, ks []int, _ framework.Options, crit
 		s.add(row, e, failed)
 	}
 	s.fit = func(i int) (*fitted, error) {
-		method := bpca.MethodFor(criteria[0])
-		p, err := solutions.Parameters(ks[i], method)
+		p, err := solutions.Parameters(ks[i], framework.EM)
 		if err != nil {
 			return nil, err
 		}
-		e, err := solutions.Evaluation(ks[i], method)
+		e, err := solutions.Evaluation(ks[i], bpca.MethodFor(criteria[0]))
 		return solved(principal(p, nil), criteria[0], s.Values[i][0], e), err
 	}
 	return s, nil

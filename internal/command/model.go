@@ -29,6 +29,7 @@ type model struct {
 	singular          bool                 // sBIC has learning coefficients of it, without classes
 	labels            bool                 // a row has several labels: ICL makes sense
 	likelihood        bool                 // estimates are those of maximum likelihood, which BIC and AIC compare
+	proper            bool                 // without classes too, parameters have a proper prior: --criterion evidence
 	ranks             bool                 // every method finds K in one fit, by the ELBO, and has a place for --prior
 	part              string               // what one latent dimension is called
 	most              int                  // starts by default, where they cost little and local maxima are many; 0: one
@@ -55,9 +56,9 @@ func init() { // their functions use the list
 		"hmm": {data: "geyser", families: familyNames(false), methods: []string{methodGFAB, methodFAB, methodEM, methodMAP, methodVB},
 			part: "state", most: 10, selecting: methodEM, classes: true, sequences: true, settings: func() modelSettings { return new(hmmSettings) }, load: loadHMM},
 		"bpca": {data: "satellite", families: []string{familyGaussian}, methods: []string{methodGFAB, methodFAB, methodEM, methodVB, methodClosedForm},
-			selecting: methodClosedForm, settings: func() modelSettings { return new(bpcaSettings) }, load: loadBPCA},
+			selecting: methodClosedForm, proper: true, settings: func() modelSettings { return new(bpcaSettings) }, load: loadBPCA},
 		"ppca": {data: "satellite", families: []string{familyGaussian}, methods: []string{methodClosedForm, methodEM},
-			selecting: methodClosedForm, likelihood: true, settings: func() modelSettings { return new(bpcaSettings) }, load: loadBPCA},
+			selecting: methodClosedForm, likelihood: true, proper: true, settings: func() modelSettings { return new(bpcaSettings) }, load: loadBPCA},
 		"factor": {data: "satellite", families: []string{familyGaussian}, methods: []string{methodClosedForm, methodGFAB, methodFAB, methodEM},
 			selecting: methodClosedForm, gaps: true, singular: true, settings: func() modelSettings { return new(factorSettings) }, load: loadFactor},
 		"features": {data: "iris", families: []string{familyGaussian}, methods: []string{methodGFAB, methodFAB, methodEM},
@@ -110,7 +111,7 @@ func (m model) further(method string, sweep bool) (list []framework.Criterion) {
 	if m.singular && sweep && (method == methodClosedForm || method == methodEM) {
 		return []framework.Criterion{framework.SBIC}
 	}
-	if m.classes && (method == methodGFAB || method == methodFAB || method == methodEM) {
+	if (m.classes || m.proper) && slices.Contains([]string{methodGFAB, methodFAB, methodEM, methodClosedForm}, method) {
 		list = append(list, framework.Evidence)
 	}
 	if m.mixes && method != methodCVB0 {

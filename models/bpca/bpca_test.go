@@ -184,7 +184,7 @@ func TestClosedFormEvaluationIsThatOfItsParameters(t *testing.T) {
 		for _, method := range []framework.Method{framework.EM, framework.GFAB} {
 			e, err := sol.Evaluation(k, method)
 			require.NoError(t, err)
-			p, err := sol.Parameters(k, method)
+			p, err := sol.Parameters(k, framework.EM)
 			require.NoError(t, err)
 			s, entropy, err := framework.LocalStep(background, bpca.Compressed{}, m.Source(), p, 1)
 			require.NoError(t, err)

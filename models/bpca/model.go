@@ -98,12 +98,26 @@ func shape(k, d int) framework.Shape {
 	return framework.Shape{K: k, Component: d * k, Shared: 1, Free: d*k - k*(k-1)/2 + 1 + d}
 }
 
+// Estimates are the loadings of [Statistics.Rescaled]: those of gFAB and FAB are longer than the maximum likelihood estimates.
+func (Model) Estimates(s *Statistics, p *Parameters) (*Parameters, error) {
+	w, err := s.Rescaled(p.Loadings)
+	if err != nil {
+		return nil, err
+	}
+	q := *p
+	q.Loadings = w
+	return &q, nil
+}
+
 // ---- Curvature
 
 // Curvature is F_W = (λ/N)·S ⊗ I_D (paper G, eq. 5; the left factor is that of the
 // latent dimensions), for data scaled to a mean column variance of 1. It does not
-// exist for N ≤ D, see [ErrTooFewRows].
+// exist for N ≤ D, see [ErrTooFewRows]. The evidence does.
 func (Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error {
+	if f.Prior() {
+		return s.integrate(p, f)
+	}
 	if s.N <= float64(s.D) {
 		return tooFewRows(s.N, s.D)
 	}

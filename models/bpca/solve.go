@@ -147,7 +147,7 @@ func (s *Spectrum) find(k int) {
 }
 
 // Solutions are the fixed points of EM and of gFAB at every K at once, in closed form
-// (docs/theory/bpca.md; for EM: Tipping & Bishop 1999). K runs from 1 to Max.
+// (docs/theory/bpca.md; for EM: Tipping & Bishop 1999). K runs from 0, noise alone, to Max.
 type Solutions struct {
 	spectrum *Spectrum
 	unit     float64   // mean column variance
@@ -213,10 +213,10 @@ func (s *Solutions) inflation(m framework.Method) (float64, error) {
 }
 
 // Evaluation is what criteria score, at the fixed point with k latent dimensions of EM,
-// or of gFAB (FAB's is the same). With N ≤ D gFAB has none: [ErrTooFewRows].
+// or of gFAB (FAB's is the same), but for LogLikelihood, which is the highest. With N ≤ D gFAB has none: [ErrTooFewRows].
 func (s *Solutions) Evaluation(k int, m framework.Method) (framework.Evaluation, error) {
-	if k < 1 || k > s.Max() {
-		return framework.Evaluation{}, fmt.Errorf("bpca: no solution at K = %d: they run from 1 to %d", k, s.Max())
+	if k < 0 || k > s.Max() {
+		return framework.Evaluation{}, fmt.Errorf("bpca: no solution at K = %d: they run from 0 to %d", k, s.Max())
 	}
 	g, err := s.inflation(m)
 	if err != nil {
@@ -233,15 +233,8 @@ func (s *Solutions) Evaluation(k int, m framework.Method) (framework.Evaluation,
 		Shape:        shape(k, s.spectrum.D),
 		N:            n,
 	}
-	// ln p(X|Π̂): the covariance has eigenvalues g(c − σ²) + σ² and σ².
-	quadratic := d - kk
-	logDet := (d - kk) * math.Log(sigma2)
-	for _, c := range s.spectrum.Values[:k] {
-		v := g*(c-sigma2) + sigma2
-		quadratic += c / v
-		logDet += math.Log(v)
-	}
-	e.LogLikelihood = -n / 2 * (d*math.Log(2*math.Pi) + logDet + quadratic)
+	e.LogLikelihood = -n / 2 * (s.logs[k] + (d-kk)*math.Log(sigma2) + d + d*math.Log(2*math.Pi))
+	e.Evidence = e.LogLikelihood + Occam(n, s.unit, s.spectrum.D, s.spectrum.Values[:k], sigma2)
 	return e, nil
 }
 
@@ -267,7 +260,7 @@ func MethodFor(c framework.Criterion) framework.Method {
 	return framework.EM
 }
 
-// Best returns the K with the largest value of c, and that value.
+// Best returns the K ≥ 1 with the largest value of c, and that value.
 func (s *Solutions) Best(c framework.Criterion) (k int, value float64, err error) {
 	value = math.Inf(-1)
 	for i := 1; i <= s.Max(); i++ {
@@ -282,17 +275,20 @@ func (s *Solutions) Best(c framework.Criterion) (k int, value float64, err error
 	return k, value, nil
 }
 
-// Parameters are W = V_K (g(Λ_K − σ²I))^½ and σ² at k latent dimensions, in canonical
+// Parameters are W = V_K (g(Λ_K − σ²I))^½ and σ² at k ≥ 1 latent dimensions, in canonical
 // rotation; g = 1 for EM and 1/(1 − D/N) for gFAB.
 func (s *Solutions) Parameters(k int, m framework.Method) (*Parameters, error) {
-	if _, err := s.Evaluation(k, m); err != nil {
+	if k < 1 || k > s.Max() {
+		return nil, fmt.Errorf("bpca: no parameters at K = %d: they run from 1 to %d", k, s.Max())
+	}
+	g, err := s.inflation(m)
+	if err != nil {
 		return nil, err
 	}
 	vectors, err := s.spectrum.Vectors(k)
 	if err != nil {
 		return nil, err
 	}
-	g, _ := s.inflation(m)
 	d := s.spectrum.D
 	p := &Parameters{K: k, D: d, Mean: s.spectrum.Mean, Loadings: make([]float64, d*k), Noise: s.noise[k]}
 	for j := range k {

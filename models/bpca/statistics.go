@@ -309,6 +309,19 @@ func (s *Statistics) Expand(w []float64, charged bool) (entropy float64, err err
 	return -s.N / 2 * (chol.LogDet() - float64(k)*math.Log(m)), nil
 }
 
+// Rescaled are the loadings WL of w (D×K), in memory of their own, where LLᵀ = S/N is the average of E[zzᵀ]. At the fixed points of gFAB,
+// whose loadings are too long by (1 − D/N)^−½, these are the maximum likelihood estimates (docs/theory/factor.md, section 2); those of EM do
+// not change.
+func (s *Statistics) Rescaled(w []float64) ([]float64, error) {
+	chol, err := s.factor()
+	if err != nil {
+		return nil, err
+	}
+	w = slices.Clone(w)
+	chol.MulTransRight(1/math.Sqrt(s.N), linalg.General(s.D, s.K, w))
+	return w, nil
+}
+
 // Rotated are the statistics of Vᵀz for the orthonormal basis V, K×K.
 func (s *Statistics) Rotated(basis *mat.Dense) *Statistics {
 	t := NewStatistics(s.K, s.D)

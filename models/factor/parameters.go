@@ -12,7 +12,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat/distmv"
 
-	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/models/bpca"
 )
@@ -175,21 +174,14 @@ func (p *Parameters) orient() {
 	}
 }
 
-// Rescaled returns parameters with loadings WL, where LLᵀ = S/N is the average of E[zzᵀ] over the rows that s sums
-// up. At the fixed points of gFAB, whose loadings are too long by (1 − D/N)^−½, these are the maximum likelihood
-// estimates (docs/theory/factor.md); those of EM do not change.
+// Rescaled returns parameters with the loadings of [bpca.Statistics.Rescaled]: after FAB and gFAB the maximum likelihood estimates.
 func (p *Parameters) Rescaled(s *Statistics) (*Parameters, error) {
-	zz := mat.NewSymDense(p.K, slices.Clone(s.ZZ))
-	zz.ScaleSym(1/s.N, zz)
-	var chol mat.Cholesky
-	if !chol.Factorize(zz) {
-		return nil, fmt.Errorf("factor: E[ZᵀZ] is singular: %w", framework.ErrDegenerate)
+	w, err := s.Statistics.Rescaled(p.Loadings)
+	if err != nil {
+		return nil, err
 	}
-	var lower mat.TriDense
-	chol.LTo(&lower)
 	q := *p
-	q.Loadings = make([]float64, len(p.Loadings))
-	q.W().Mul(p.W(), &lower)
+	q.Loadings = w
 	return &q, nil
 }
 

@@ -1,0 +1,98 @@
+package bpca
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/latent-go/latent/laplace"
+)
+
+// The evidence of PCA (docs/theory/evidence.md, section 6): z integrates out in closed form, and Laplace's method takes
+// the integral over mean, axes and variances at the maximum of the likelihood, which the steps of EM lead to. They
+// follow the likelihood, without a tilt.
+
+// MaximizePosterior is Maximize: the estimate is that of maximum likelihood, and the integral about it has the prior.
+func (m Model) MaximizePosterior(s *Statistics, p, dst *Parameters) (*Parameters, error) {
+	return m.Maximize(s, p, dst)
+}
+
+// integrate adds what the evidence differs by from E_q[ln p(X,Z|Π)] + H(q), at the best of all changes of the scale of
+// z.
+func (s *Statistics) integrate(p *Parameters, f *laplace.Curvature) error {
+	gain, err := s.Released()
+	if err != nil {
+		return err
+	}
+	q := Parameters{K: p.K, D: p.D, Noise: p.Noise}
+	if q.Loadings, err = s.Rescaled(p.Loadings); err != nil {
+		return err
+	}
+	var eigen mat.EigenSym
+	if !eigen.Factorize(q.gram(math.Sqrt(p.Noise)), false) {
+		return errOverflow
+	}
+	values := eigen.Values(nil)
+	for i, v := range values {
+		values[i] = p.Noise * (1 + max(0, v))
+	}
+	f.About(gain+Occam(s.N, s.SumSq/(s.N*float64(s.D)), s.D, values, p.Noise), 0)
+	return nil
+}
+
+// Released is what E_q[ln p(X,Z|Π)] + H(q) gains by the change of z to the loadings of [Statistics.Rescaled], the best
+// one without a penalty. It is 0 at the fixed points of EM.
+func (s *Statistics) Released() (gain float64, err error) {
+	chol, err := s.factor()
+	if err != nil {
+		return 0, err
+	}
+	trace := 0.0
+	for k := range s.K {
+		trace += s.ZZ[k*(s.K+1)]
+	}
+	kk := float64(s.K)
+	return (trace - s.N*kk - s.N*(chol.LogDet()-kk*math.Log(s.N))) / 2, nil
+}
+
+// Occam is by how much the evidence of PCA with k axes is above the highest log-likelihood, in nats: what n rows of d
+// columns leave of the prior. values are the k leading eigenvalues of the covariance, noise is the mean of the others,
+// unit the mean of all.
+//
+// The mean has the prior N(x̄, Σ); the k axes any direction alike; and ln of each variance about ln unit the
+// information of a row, ½ and (d−k)/2 of the noise. An angle counts for no more than 0 when the constant of all is
+// shared among them, so that nearly equal eigenvalues are not paid for. Minka 2000 has the same integral under an
+// improper prior.
+func Occam(n, unit float64, d int, values []float64, noise float64) float64 {
+	k, dd := len(values), float64(d)
+	kk := float64(k)
+	x := math.Log(noise / unit)
+	square := (dd - kk) * x * x
+	angles := dd*kk - kk*(kk+1)/2
+	constant := angles / 2 * math.Log(2*math.Pi) // of the angles
+	for i, v := range values {
+		x := math.Log(v / unit)
+		square += x * x
+		half := (dd - float64(i)) / 2
+		constant += logGamma(half) - half*math.Log(math.Pi)
+	}
+	share := constant / angles
+	nats := logGamma(kk+1) - square/4 - (dd+kk+1)/2*math.Log1p(n)
+	for i, v := range values {
+		nats += (dd - kk) * angle(share, n, v/noise)
+		for _, u := range values[:i] {
+			nats += angle(share, n, u/v)
+		}
+	}
+	return nats
+}
+
+// angle is the integral over an angle between two axes whose variances have this ratio.
+func angle(share, n, ratio float64) float64 {
+	return min(0, share-(math.Log(n)+2*math.Log(math.Abs(ratio-1))-math.Log(ratio))/2)
+}
+
+func logGamma(x float64) float64 {
+	v, _ := math.Lgamma(x)
+	return v
+}
