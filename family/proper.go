@@ -1,6 +1,7 @@
 package family
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"sync"
@@ -85,6 +86,10 @@ func (r *proper) make(p *Plan) error {
 		kernel, exponential := f.Factor.(interface{ exponential() exponentialKernel })
 		_, bySums := f.Factor.(Proper)
 		_, byRows := f.Factor.(ProperRows)
+		switch f.Factor.(type) {
+		case studentT, analyser: // their methods are those of the Gaussian in them
+			bySums = false
+		}
 		switch {
 		case exponential && kernel.exponential().integrates(own[i]):
 			var err error
@@ -92,12 +97,17 @@ func (r *proper) make(p *Plan) error {
 				return shift(err, f.at.Columns)
 			}
 		case !bySums && !byRows:
-			return fmt.Errorf("family: %s has no proper prior, which the evidence needs: take another criterion, such as gFIC", f.Name())
+			return unprior(f.Factor)
 		case own[i] != nil:
 			return fmt.Errorf("family: the prior of %s is %T: its evidence is of prior.UnitInformation", f.Name(), own[i])
 		}
 	}
 	return nil
+}
+
+// unprior says that a factor has no prior.
+func unprior(f Factor) error {
+	return fmt.Errorf("family: %s has no proper prior, which the evidence needs: take another criterion, such as gFIC (%w)", f.Name(), errors.ErrUnsupported)
 }
 
 // unitInformation is the conjugate prior of the kernel's cells, by default Jeffreys' where that is proper, else that of one unit of data at the

@@ -113,6 +113,9 @@ func (r *run[B, P, S]) update() {
 			if r.curved() {
 				r.raises(where+", tilted", before, r.curvatureOf(where, before.s, next, false), src)
 			}
+			if _, why := r.proper(); why == nil {
+				r.raisesEvidence(where, before, src)
+			}
 			if r.seen(r.under(where, next, nil, l.q, src)) != seen {
 				r.errorf("%s: Update changes the q that it starts from", where)
 			}

@@ -109,7 +109,11 @@ func updating(b framework.Rows) bool { return b.N == 15 || b.N == 30 }
 type lowering struct{ coupled }
 
 func (m lowering) Update(b framework.Rows, p *rates, tilt *laplace.Tilt, now, next framework.Local) error {
-	err := m.coupled.Update(b, p, tilt, now, next)
+	return m.flatten(b, next, m.coupled.Update(b, p, tilt, now, next))
+}
+
+// flatten changes what an Update led to, which err is of.
+func (lowering) flatten(b framework.Rows, next framework.Local, err error) error {
 	for i := range b.N {
 		if row := next.(*kept).row(b.First + i); updating(b) {
 			for k := range row {

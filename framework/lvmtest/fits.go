@@ -29,9 +29,10 @@ const some = 12
 func (r *run[B, P, S]) units() {
 	r.given(r.Units != nil, "Units")
 	for _, u := range r.Units {
-		for _, method := range r.methods() {
-			for _, k := range r.ks() {
-				r.inUnits(fmt.Sprintf("K = %d by %v", k, method), u, framework.Options{K: k, Method: method, FixedK: true, MaxIterations: some, Tolerance: 1e-300})
+		for _, o := range r.ways() {
+			o.FixedK, o.MaxIterations, o.Tolerance = true, some, 1e-300
+			for _, o.K = range r.ks() {
+				r.inUnits(wayOf(o), u, o)
 			}
 		}
 		if r.prunes() {
@@ -70,15 +71,17 @@ func (r *run[B, P, S]) orInit(u Units[B], k int) string {
 }
 
 // climbs reports where the objective of a fit falls.
-func (r *run[B, P, S]) climbs(method framework.Method) {
-	for _, k := range r.ks() {
+func (r *run[B, P, S]) climbs(o framework.Options) {
+	o.FixedK, o.NoMoves, o.Workers, o.MaxIterations = true, true, 1, 200
+	for _, o.K = range r.ks() {
 		for seed := range uint64(2) {
-			where := fmt.Sprintf("K = %d, start %d", k, seed)
-			res, err := framework.Fit(context.Background(), r.Model, r.Data.all(0), framework.Options{K: k, Method: method, FixedK: true, NoMoves: true, Seed: r.Seed + seed, Workers: 1, MaxIterations: 200})
-			r.must(err, "Fit by "+method.String(), where)
+			o.Seed = r.Seed + seed
+			where := fmt.Sprintf("%s, start %d", wayOf(o), seed)
+			res, err := framework.Fit(context.Background(), r.Model, r.Data.all(0), o)
+			r.must(err, "Fit", where)
 			for i := 1; i < len(res.Objective); i++ {
 				if last, v := res.Objective[i-1], res.Objective[i]; !(v >= last-r.slack(last)) {
-					r.errorf("%s: iteration %d of %v lowers the objective from %v by %.3g", where, i+1, method, last, last-v)
+					r.errorf("%s: iteration %d lowers the objective from %v by %.3g", where, i+1, last, last-v)
 				}
 			}
 		}
@@ -88,17 +91,17 @@ func (r *run[B, P, S]) climbs(method framework.Method) {
 func (r *run[B, P, S]) em() {
 	r.deterministic()
 	r.ascends()
-	r.climbs(framework.EM)
+	r.climbs(framework.Options{Method: framework.EM})
 }
 
 func (r *run[B, P, S]) fab() {
 	_ = able[framework.Curved[P, S]](r, "Curved")
-	r.climbs(framework.FAB)
+	r.climbs(framework.Options{Method: framework.FAB})
 }
 
 func (r *run[B, P, S]) gfab() {
 	_ = able[framework.Curved[P, S]](r, "Curved")
-	r.climbs(framework.GFAB)
+	r.climbs(framework.Options{Method: framework.GFAB})
 }
 
 func (r *run[B, P, S]) json() {
@@ -141,10 +144,9 @@ var errStop = errors.New("stopped by the suite")
 // checkpoint stops fits at several iterations and resumes them.
 func (r *run[B, P, S]) checkpoint() {
 	src := r.Data.all(max(1, r.Data.Rows/3))
-	k := slices.Max(r.ks())
-	for _, method := range r.methods() {
-		o := framework.Options{K: k, Method: method, FixedK: method == framework.FAB || !r.prunes(), MaxIterations: 2 * some, Tolerance: 1e-300}
-		where := fmt.Sprintf("K = %d by %v", k, method)
+	for _, o := range r.ways() {
+		o.K, o.FixedK, o.MaxIterations, o.Tolerance = slices.Max(r.ks()), o.Method == framework.FAB || !r.prunes(), 2*some, 1e-300
+		where := wayOf(o)
 		uninterrupted := r.fit(where, src, o)
 		for _, at := range []int{1, 3, some} {
 			if at >= uninterrupted.Iterations {
@@ -187,10 +189,9 @@ func (r *run[B, P, S]) bits(where string, want, got *framework.Result[P, S]) {
 // workers uses blocks so small that shards hold several.
 func (r *run[B, P, S]) workers() {
 	src := r.Data.all(max(1, r.Data.Rows/(3*framework.DefaultShards)))
-	for _, method := range r.methods() {
-		k := slices.Max(r.ks())
-		where := fmt.Sprintf("K = %d by %v", k, method)
-		o := framework.Options{K: k, Method: method, FixedK: true, MaxIterations: some, Tolerance: 1e-300}
+	for _, o := range r.ways() {
+		o.K, o.FixedK, o.MaxIterations, o.Tolerance = slices.Max(r.ks()), true, some, 1e-300
+		where := wayOf(o)
 		one := r.fit(where, src, o)
 		for _, workers := range []int{2, 5} {
 			o.Workers = workers

@@ -72,13 +72,13 @@ func TestWhatIsMissingIsSkippedWithAReason(t *testing.T) {
 		}
 		return names
 	}
-	assert.Equal(t, []string{"charges", "curvature", "counts", "tilted local step", "q-step", "update", "kept q", "likelihood", "responsibilities", "expansion",
-		"relevance", "rotation", "projection", "idempotence", "split", "symmetry", "units", "FAB", "gFAB", "allocations", "sample"},
+	assert.Equal(t, []string{"charges", "posterior step", "curvature", "counts", "tilted local step", "step under the prior", "q-step", "update", "kept q", "likelihood",
+		"responsibilities", "expansion", "relevance", "rotation", "projection", "idempotence", "split", "symmetry", "units", "FAB", "gFAB", "evidence", "allocations", "sample"},
 		skipped(toyCase{Model: bare{toy{}}, Data: full.Data}))
-	assert.Equal(t, []string{"curvature", "update", "kept q", "rotation", "projection", "symmetry", "units", "allocations", "sample"},
+	assert.Equal(t, []string{"posterior step", "curvature", "step under the prior", "update", "kept q", "rotation", "projection", "symmetry", "units", "evidence", "allocations", "sample"},
 		skipped(toyCase{Model: toy{}, Data: full.Data}))
 	full.Stochastic = true
-	assert.Equal(t, []string{"global step", "update", "kept q", "rotation", "EM"}, skipped(full))
+	assert.Equal(t, []string{"global step", "posterior step", "step under the prior", "update", "kept q", "rotation", "EM", "evidence"}, skipped(full))
 	for _, o := range lvmtest.Run(toyCase{Model: toy{}, Data: full.Data}) {
 		if o.Check == "shape" || o.Check == "global step" {
 			assert.Contains(t, strings.Join(o.Notes, "\n"), "Case.Free is not given")

@@ -564,6 +564,10 @@ func breeds() []breed {
 	return []breed{
 		{"mixture", running(right(toy{})), mixtures()},
 		{"under a prior", running(penalizedCase(1)), []mutant{{"steep", "curvature", running(penalizedCase(1.01))}}},
+		{"under a proper prior", running(right(proper{})), properMutants()},
+		{"coupled under a proper prior", running(right(properCoupled{})), []mutant{
+			{"lowering", "update", running(right(loweringPrior{}))},
+		}},
 		{"coupled", running(right(coupled{})), coupledMutants()},
 		{"in order", running(right(inOrder{})), []mutant{
 			{"more than each", "responsibilities", running(right(mislabelledInOrder{factor: 1.001}))},

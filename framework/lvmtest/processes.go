@@ -14,15 +14,14 @@ import (
 // processes shares passes among goroutines that know of each other what processes do: bytes. In the second source some of them have
 // no rows.
 func (r *run[B, P, S]) processes() {
-	k := slices.Max(r.ks())
 	many, few := r.Data.all(max(1, r.Data.Rows/(3*framework.DefaultShards))), r.Data.all((r.Data.Rows+4)/5)
-	for _, method := range r.methods() {
-		o := framework.Options{K: k, Method: method, FixedK: true, MaxIterations: some, Tolerance: 1e-300}
+	for _, o := range r.ways() {
+		o.K, o.FixedK, o.MaxIterations, o.Tolerance = slices.Max(r.ks()), true, some, 1e-300
 		for _, c := range []struct {
 			n   int
 			src *source[B]
 		}{{2, many}, {3, few}} {
-			where := fmt.Sprintf("K = %d by %v, %d processes", k, method, c.n)
+			where := fmt.Sprintf("%s, %d processes", wayOf(o), c.n)
 			one := r.fit(where, c.src, o)
 			fits := make([]*framework.Result[P, S], c.n)
 			for rank, err := range ranks.Each(c.n, func(g ranks.Rank) (err error) {
@@ -33,7 +32,7 @@ func (r *run[B, P, S]) processes() {
 				return err
 			}) {
 				if err != nil {
-					r.fatalf("%s: process %d: Fit by %v: %v", where, rank, method, err)
+					r.fatalf("%s: process %d: Fit: %v", where, rank, err)
 				}
 			}
 			for rank, res := range fits {

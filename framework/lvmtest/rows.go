@@ -211,6 +211,7 @@ func (r *run[B, P, S]) usedResults(at state[P, S]) {
 	if string(r.text("parameters", at.p)) != before {
 		r.errorf("%s: Maximize changes p", at.where)
 	}
+	r.usedPosterior(at, other)
 	if !r.curved() {
 		return
 	}

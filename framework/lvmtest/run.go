@@ -77,6 +77,10 @@ type run[B, P any, S framework.Statistics[S]] struct {
 	*Case[B, P, S]
 	out  *Outcome
 	more int // failures that are not reported
+
+	asked bool                   // whether the model has a prior
+	prior framework.Proper[P, S] // see proper
+	why   error
 }
 
 // ended ends a check from wherever it is.

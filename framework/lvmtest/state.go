@@ -149,12 +149,17 @@ func (r *run[B, P, S]) rivals(at state[P, S]) []rival[P] {
 		return list
 	}
 	x, point := r.Free(at.s, at.p)
-	scale := r.scales(func(x []float64) float64 { return r.Model.LogJoint(at.s, point(x)) }, x)
+	return append(list, r.nearby(func(x []float64) float64 { return r.Model.LogJoint(at.s, point(x)) }, x, point, rng)...)
+}
+
+// nearby are parameters at random steps from coordinates x, by the distances over which h bends by about a nat.
+func (r *run[B, P, S]) nearby(h func([]float64) float64, x []float64, point func([]float64) P, rng *rand.Rand) (list []rival[P]) {
+	scale := r.scales(h, x)
 	for _, by := range []float64{1e-3, 0.03, 0.3, 1} {
 		for range 4 {
-			p := point(moved(x, scale, by, rng))
-			if v := r.Model.LogJoint(at.s, p); v-v == 0 {
-				list = append(list, rival[P]{fmt.Sprintf("a random step of %v in each free coordinate", by), p})
+			to := moved(x, scale, by, rng)
+			if v := h(to); v-v == 0 {
+				list = append(list, rival[P]{fmt.Sprintf("a random step of %v in each free coordinate", by), point(to)})
 			}
 		}
 	}
@@ -196,6 +201,7 @@ func (r *run[B, P, S]) scales(h func([]float64) float64, x []float64) []float64 
 // digest is all that is observable of statistics: log joints at some parameters, the
 // parameters that they lead to, curvatures and relevances.
 func (r *run[B, P, S]) digest(where string, s S, entropy float64, at P, others []rival[P]) []number {
+	var none P
 	list := []number{{"Weight", s.Weight(), 1}, {"entropy", entropy, s.Weight()}}
 	add := func(name string, v float64) { list = append(list, number{name, v, s.Weight()}) }
 	add("LogJoint", r.Model.LogJoint(s, at))
@@ -211,6 +217,13 @@ func (r *run[B, P, S]) digest(where string, s S, entropy float64, at P, others [
 	}
 	for j, v := range r.relevances(where, s, next) {
 		add(fmt.Sprintf("relevance %d", j+1), v)
+	}
+	if _, why := r.proper(); why == nil {
+		mode := r.maximizePosterior(where, s, at, none)
+		followed, information := r.followed(where, s, mode)
+		list = append(list, r.numbers("MaximizePosterior", mode)...)
+		add("what follows the prior", followed)
+		add("the information under the prior", information)
 	}
 	add("LabelEntropy", r.labelEntropy(where, s, entropy))
 	for i, c := range r.charged(where, s, next) {

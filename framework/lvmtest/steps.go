@@ -22,10 +22,12 @@ func checks[B, P any, S framework.Statistics[S]]() []check[B, P, S] {
 		one("shape", "K, D_Ξ and D_Π are what they are counted to be", (*run[B, P, S]).shape),
 		one("charges", "the charges add up to the numbers of Shape, and their N to units of data", (*run[B, P, S]).charges),
 		one("global step", "∇E_q[ln p(X,Z|Π)] = 0, and no Π′ has a higher E_q[ln p(X,Z|Π′)]", (*run[B, P, S]).globalStep),
+		one("posterior step", "∇(E_q[ln p(X,Z|Π)] + ln p(Π)) = 0 where MaximizePosterior leads, and it never lowers it", (*run[B, P, S]).posteriorStep),
 		one("curvature", "F = −∇²_Ξ E_q[ln p(X,Z|Π)]÷N", (*run[B, P, S]).curvature),
 		one("counts", "F is what q decides, the count, times what Π decides, the information", (*run[B, P, S]).counts),
 		one("local step", "E_q′[ln p(X,Z|Π)] + H(q′) ≤ E_q[ln p(X,Z|Π)] + H(q)", (*run[B, P, S]).localStep),
 		one("tilted local step", "q maximises E_q[ln p(X,Z|Π)] + H(q) − ½ tr(F₀⁻¹F(q))", (*run[B, P, S]).tiltedStep),
+		one("step under the prior", "q maximises E_q[ln p(X,Z|Π)] + H(q) + the tangent of the integrals in E_q[S]", (*run[B, P, S]).priorStep),
 		one("q-step", "E_q[ln p(X,Z|Π)] + H(q) − ½ ln|F(q)| never falls", (*run[B, P, S]).qStep),
 		one("update", "an Update of q never lowers E_q[ln p(X,Z|Π)] + H(q) − ½ tr(F₀⁻¹F(q))", (*run[B, P, S]).update),
 		one("kept q", "Keep of all latent dimensions copies q, and encoding/gob brings it back", (*run[B, P, S]).keptLocals),
@@ -49,6 +51,7 @@ func checks[B, P any, S framework.Statistics[S]]() []check[B, P, S] {
 		one("EM", "E_q[ln p(X,Z|Π)] + H(q) never falls", (*run[B, P, S]).em),
 		one("FAB", "E_q[ln p(X,Z|Π)] + H(q) − ½ ln|Count| never falls, with the counts alone", (*run[B, P, S]).fab),
 		one("gFAB", "E_q[ln p(X,Z|Π)] + H(q) − ½ ln|Count| never falls, with all of F", (*run[B, P, S]).gfab),
+		one("evidence", "ln ∫ p(Π) exp E_q[ln p(X,Z|Π)] dΠ + H(q) never falls, but for the information", (*run[B, P, S]).evidence),
 		one("JSON", "Π is the same after a round trip", (*run[B, P, S]).json),
 		one("checkpoint", "a resumed fit has the same bits", (*run[B, P, S]).checkpoint),
 		one("workers", "any number of workers gives the same bits", (*run[B, P, S]).workers),
@@ -157,7 +160,8 @@ func (r *run[B, P, S]) globalStep() {
 			}
 		}
 		if r.Free != nil {
-			worst = max(worst, r.slope(at, best))
+			x, point := r.Free(at.s, at.p)
+			worst = max(worst, r.slope(at.where, func(x []float64) float64 { return r.Model.LogJoint(at.s, point(x)) }, x, best))
 		}
 	}
 	if r.Free == nil {
@@ -167,14 +171,12 @@ func (r *run[B, P, S]) globalStep() {
 	}
 }
 
-// slope is the largest of the gradient of E_q[ln p], which is best at the state's
-// parameters, along free coordinates in which a distance of 1 matters a nat.
-func (r *run[B, P, S]) slope(at state[P, S], best float64) (largest float64) {
-	x, point := r.Free(at.s, at.p)
+// slope is the largest of the gradient of h, which is best at x, along free coordinates in which a distance of 1 matters
+// a nat.
+func (r *run[B, P, S]) slope(where string, h func([]float64) float64, x []float64, best float64) (largest float64) {
 	if len(x) == 0 {
 		return 0
 	}
-	h := func(x []float64) float64 { return r.Model.LogJoint(at.s, point(x)) }
 	scale := r.scales(h, x)
 	gradient := fd.Gradient(nil, func(t []float64) float64 {
 		y := append([]float64(nil), x...)
@@ -186,7 +188,7 @@ func (r *run[B, P, S]) slope(at state[P, S], best float64) (largest float64) {
 	for i, g := range gradient {
 		largest = max(largest, math.Abs(g))
 		if !(math.Abs(g) <= r.numeric()*(1+1e-4*math.Abs(best))) {
-			r.errorf("%s: ∂E_q[ln p]÷∂Π is %.3g along free coordinate %d, where %.3g is a change of a nat", at.where, g/scale[i], i+1, scale[i])
+			r.errorf("%s: ∂E_q[ln p]÷∂Π is %.3g along free coordinate %d, where %.3g is a change of a nat", where, g/scale[i], i+1, scale[i])
 		}
 	}
 	return largest
