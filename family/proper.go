@@ -87,7 +87,7 @@ func (r *proper) make(p *Plan) error {
 		_, bySums := f.Factor.(Proper)
 		_, byRows := f.Factor.(ProperRows)
 		switch f.Factor.(type) {
-		case studentT, analyser: // their methods are those of the Gaussian in them
+		case analyser: // its methods are those of the Gaussian in them
 			bySums = false
 		}
 		switch {

@@ -1,0 +1,179 @@
+package family
+
+import (
+	"math"
+
+	"github.com/latent-go/latent/internal/special"
+	"github.com/latent-go/latent/laplace"
+)
+
+// Student-t classes and classes with noise under a unit-information prior (docs/theory/evidence.md, section 3).
+
+// degreesPrior is the normal prior of φ = ln(1 + 1/ν), about the table's degrees of freedom and with the information of a row about them where
+// the scale is not known.
+type degreesPrior struct{ centre, precision float64 }
+
+func logDegrees(nu float64) float64 { return math.Log1p(1 / nu) }
+
+// degreesInformation is the information of a row about φ where the scale is not known: the Schur complement in [studentInformation].
+func (f studentT) degreesInformation(nu float64) float64 {
+	a, _, cross, own := (&studentInformation{normalInformation: normalInformation{d: f.d}, nu: nu}).terms()
+	return max(own-cross*cross*2*float64(f.d)/a*(nu+float64(f.d))/nu, tiny)
+}
+
+func (f studentT) degreesPrior(of *Reference) degreesPrior {
+	all := of.Pooled.Parameters
+	nu := all[len(all)-1]
+	return degreesPrior{logDegrees(nu), of.Prior.RowsOr() * f.degreesInformation(nu)}
+}
+
+func (p degreesPrior) distance(nu float64) float64 {
+	shift := logDegrees(nu) - p.centre
+	return p.precision / 2 * shift * shift
+}
+
+// mode is the best degrees of freedom for n rows with gap Σ E[u − ln u], of nu and others.
+func (p degreesPrior) mode(n, gap, nu float64) float64 {
+	value := func(nu float64) float64 {
+		half := nu / 2
+		lgamma, _ := math.Lgamma(half)
+		return n*(half*math.Log(half)-lgamma) - half*gap - p.distance(nu)
+	}
+	slope := func(phi float64) float64 {
+		nu := 1 / math.Expm1(phi)
+		half := nu / 2
+		return nu*(nu+1)/2*(gap-n*(1+special.DigammaGap(half)/half)) - p.precision*(phi-p.centre)
+	}
+	phi := crossing(slope, logDegrees(mostDegrees), logDegrees(fewestDegrees))
+	next := min(mostDegrees, max(fewestDegrees, 1/math.Expm1(phi)))
+	if worst := value(next); value(nu) > worst+1e-9*(1+math.Abs(worst)) { // there are two maxima
+		return nu
+	}
+	return next
+}
+
+// ofNormal is the reference of the location and the scale matrix.
+func (f studentT) ofNormal(of *Reference) *Reference {
+	normal := *of
+	normal.Pooled = f.asNormal(of.Pooled)
+	return &normal
+}
+
+// MaximizePosterior is a conditional maximum: the location, the scale matrix, then the degrees of freedom. Of the u's weights the location has
+// Σ E[u] rows and the scale n.
+func (f studentT) MaximizePosterior(sums, anchors, params Table, of *Reference) error {
+	w, err := newWhitening(f.gaussian, f.ofNormal(of))
+	if err != nil {
+		return err
+	}
+	l, scatter, prior := f.Layout(), make([]float64, f.d*f.d), f.degreesPrior(of)
+	worth := newLogScales(Full, f.d, of).worth
+	for k := range params.K {
+		n, normal, logs := f.parts(sums.Row(k, l.Sums))
+		xi := params.Row(k, l.Params)
+		_, cov := f.split(xi[:l.Params-1], 0)
+		if err := w.moveMean(f.gaussian, normal, anchors.Row(k, f.d), xi[:l.Params-1], scatter); err != nil {
+			return ofClass(k, err)
+		}
+		if err := w.mode(n, worth, scatter, cov); err != nil {
+			return ofClass(k, err)
+		}
+		if f.of.Nu == 0 {
+			xi[l.Params-1] = prior.mode(n, normal[0]-logs, xi[l.Params-1])
+		}
+	}
+	return nil
+}
+
+// Integrals are those of a full covariance with the information of t rows, u integrated out: (ν+D)/(ν+D+2) of that of normal ones, about the
+// volume ν/(ν+D+2); and of the degrees of freedom.
+func (f studentT) Integrals(sums, params Table, of *Reference, add func(class, cell int, t laplace.Term)) error {
+	w, err := newWhitening(f.gaussian, f.ofNormal(of))
+	if err != nil {
+		return err
+	}
+	l, d, prior := f.Layout(), float64(f.d), f.degreesPrior(of)
+	scales, rows := newLogScales(Full, f.d, of), of.Prior.RowsOr()
+	counts, normal := make([]float64, params.K), make([]float64, l.Params-1)
+	for k := range params.K {
+		xi := params.Row(k, l.Params)
+		n, nu := sums.Row(k, l.Sums)[0], xi[l.Params-1]
+		counts[k] = n
+		part := (nu + d) / (nu + d + 2)
+		copy(normal, xi)
+		_, cov := f.split(normal, 0)
+		values, _, err := w.axes(cov)
+		if err != nil {
+			return ofClass(k, err)
+		}
+		scales.add(values)
+		for i := range cov {
+			cov[i] /= part
+		}
+		term, err := w.meanTerm(f.gaussian, n, normal)
+		if err != nil {
+			return ofClass(k, err)
+		}
+		add(k, 0, term)
+		add(k, 0, laplace.Term{Information: gained(n, scales.worth, nu/(nu+d+2)) + (d*(d+1)/2-1)*gained(n, scales.worth, part)})
+		if f.of.Nu == 0 {
+			add(k, 0, laplace.Term{Size: 1, Count: n, Worth: rows, Distance: prior.distance(nu),
+				Information: gained(n, rows, f.degreesInformation(nu)*rows/prior.precision)})
+		}
+	}
+	scales.terms(counts, func(class int, t laplace.Term) { add(class, 0, t) })
+	return nil
+}
+
+// ---- Noise
+
+// within is the family's part of a reference.
+func (f noisy) within(of *Reference) (Proper, *Reference, error) {
+	inner, ok := f.inner.(Proper)
+	if !ok {
+		return nil, nil, unprior(f.inner)
+	}
+	r := *of
+	r.Pooled = f.pooled(of.Pooled)
+	return inner, &r, nil
+}
+
+// MaximizePosterior is that of the family, from its share of the rows; the share of noise has the prior of one row of the table as a fit begins
+// with it.
+func (f noisy) MaximizePosterior(sums, anchors, params Table, of *Reference) error {
+	inner, within, err := f.within(of)
+	if err != nil {
+		return err
+	}
+	worth, noise, n := of.Prior.RowsOr(), 0.0, 0.0
+	for k := range params.K {
+		row := sums.Row(k, 2)
+		noise, n = noise+row[1], n+row[0]
+	}
+	for k := range params.K {
+		params.Row(k, f.l.Params+1)[f.l.Params] = (noise + worth*firstNoise) / (n + worth)
+	}
+	return inner.MaximizePosterior(sums.from(2), anchors, params, within)
+}
+
+// Integrals are those of the family with the count of all rows: none can hide in the noise at no charge. In the coordinate 2 arcsin √ε
+// the information about the share of noise is 1.
+func (f noisy) Integrals(sums, params Table, of *Reference, add func(class, cell int, t laplace.Term)) error {
+	inner, within, err := f.within(of)
+	if err != nil {
+		return err
+	}
+	n := 0.0
+	for k := range params.K {
+		n += sums.Row(k, 1)[0]
+	}
+	share, worth := params.Row(0, f.l.Params+1)[f.l.Params], of.Prior.RowsOr()
+	distance := firstNoise*math.Log(firstNoise/share) + (1-firstNoise)*(math.Log1p(-firstNoise)-math.Log1p(-share))
+	add(-1, 0, laplace.Term{Size: 1, Count: n, Worth: worth, Distance: worth * distance})
+	return inner.Integrals(sums.from(2), params, within, func(class, _ int, t laplace.Term) {
+		if t.Count = n; class >= 0 {
+			t.Count = sums.Row(class, 1)[0]
+		}
+		add(class, 0, t)
+	})
+}
