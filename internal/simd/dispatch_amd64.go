@@ -115,6 +115,17 @@ func raise(dst, v []float64) {
 	}
 }
 
+func subtractProducts(y []float64, strideY int, x []float64, strideX int, f []float64, count, n int) {
+	switch level {
+	case avx512:
+		subtractProductsAVX512(&y[0], strideY, &x[0], strideX, &f[0], count, n)
+	case avx2:
+		subtractProductsAVX2(&y[0], strideY, &x[0], strideX, &f[0], count, n)
+	default:
+		subtractProductsPortable(y, strideY, x, strideX, f, count, n)
+	}
+}
+
 func logComplement(q []float64) float64 {
 	var mantissas [Lanes]float64
 	var exponents [Lanes]int

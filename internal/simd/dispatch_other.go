@@ -26,6 +26,10 @@ func gather(_, _ []float64, _, _, _ int, _ []int32) int { return 0 }
 
 func raise(dst, v []float64) { raisePortable(dst, v) }
 
+func subtractProducts(y []float64, strideY int, x []float64, strideX int, f []float64, count, n int) {
+	subtractProductsPortable(y, strideY, x, strideX, f, count, n)
+}
+
 func logComplement(q []float64) float64 { return logComplementPortable(q) }
 
 func gaussianScores(dst, x []float64, d, n int, c float64, m, root []float64, width int, work []float64) {

@@ -66,6 +66,7 @@ func TestNothingOutsideIsTouched(t *testing.T) {
 				Within(places(n+WithinSpace), take(n), take(n), 0) // all places
 				Within(places(n+WithinSpace), take(n), take(n), -1)
 				Raise(take(n), take(n))
+				SubtractProducts(take(3*n), n, take(2*(n+1)+n), n+1, take(n), 3, n)
 			}
 			for count := range 20 {
 				next = 0

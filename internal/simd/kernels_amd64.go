@@ -49,6 +49,11 @@ func gatherAVX2(dst *float64, x *float64, d int, n int, padded int, list *int32,
 //go:noescape
 func raiseAVX2(dst *float64, v *float64, n int)
 
+// subtractProductsAVX2 is SubtractProducts for count > 0 and n a multiple of 8.
+//
+//go:noescape
+func subtractProductsAVX2(y *float64, strideY int, x *float64, strideX int, f *float64, count int, n int)
+
 // gaussianScoresAVX2 is GaussianScores for d > 0 and n a multiple of 8, with a root in a matrix of that width.
 //
 //go:noescape
@@ -158,6 +163,11 @@ func gatherAVX512(dst *float64, x *float64, d int, n int, padded int, list *int3
 //
 //go:noescape
 func raiseAVX512(dst *float64, v *float64, n int)
+
+// subtractProductsAVX512 is SubtractProducts for count > 0 and n a multiple of 8.
+//
+//go:noescape
+func subtractProductsAVX512(y *float64, strideY int, x *float64, strideX int, f *float64, count int, n int)
 
 // gaussianScoresAVX512 is GaussianScores for d > 0 and n a multiple of 8, with a root in a matrix of that width.
 //

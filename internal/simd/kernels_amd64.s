@@ -926,6 +926,44 @@ end28:
 	VZEROUPPER
 	RET
 
+// func subtractProductsAVX2(y *float64, strideY int, x *float64, strideX int, f *float64, count int, n int)
+// Requires: AVX, FMA3
+TEXT ·subtractProductsAVX2(SB), NOSPLIT, $0-56
+	MOVQ y+0(FP), AX
+	MOVQ x+16(FP), CX
+	MOVQ f+32(FP), DX
+	MOVQ n+48(FP), BX
+	MOVQ strideY+8(FP), SI
+	SHLQ $0x03, SI
+	MOVQ strideX+24(FP), DI
+	SHLQ $0x03, DI
+
+loop29:
+	CMPQ    BX, $0x04
+	JL      end30
+	VMOVUPD (DX), Y0
+	MOVQ    AX, R8
+	MOVQ    CX, R9
+	MOVQ    count+40(FP), R10
+
+loop31:
+	VMOVUPD      (R8), Y1
+	VFNMADD231PD (R9), Y0, Y1
+	VMOVUPD      Y1, (R8)
+	ADDQ         SI, R8
+	ADDQ         DI, R9
+	DECQ         R10
+	JNZ          loop31
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, CX
+	SUBQ         $0x04, BX
+	JMP          loop29
+
+end30:
+	VZEROUPPER
+	RET
+
 // func gaussianScoresAVX2(dst *float64, x *float64, d int, n int, c float64, m *float64, root *float64, width int, work *float64)
 // Requires: AVX, FMA3
 TEXT ·gaussianScoresAVX2(SB), NOSPLIT, $0-72
@@ -938,15 +976,15 @@ TEXT ·gaussianScoresAVX2(SB), NOSPLIT, $0-72
 	SHLQ $0x03, SI
 	LEAQ (SI)(SI*2), DI
 
-loop29:
+loop32:
 	CMPQ DX, $0x08
-	JL   end30
+	JL   end33
 	MOVQ CX, R8
 	MOVQ work+64(FP), R9
 	MOVQ m+40(FP), R10
 	MOVQ d+16(FP), R11
 
-loop31:
+loop34:
 	VBROADCASTSD (R10), Y0
 	VMOVUPD      (R8), Y1
 	VSUBPD       Y0, Y1, Y1
@@ -958,228 +996,16 @@ loop31:
 	ADDQ         $0x00000040, R9
 	ADDQ         $0x00000008, R10
 	DECQ         R11
-	JNZ          loop31
+	JNZ          loop34
 	VXORPD       Y0, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 	MOVQ         work+64(FP), R8
 	MOVQ         root+48(FP), R9
 	MOVQ         d+16(FP), R10
-
-loop32:
-	CMPQ         R10, $0x04
-	JL           end33
-	VXORPD       Y2, Y2, Y2
-	VXORPD       Y3, Y3, Y3
-	VMOVUPD      (R8), Y4
-	VMOVUPD      32(R8), Y5
-	VBROADCASTSD (R9), Y6
-	VFMADD231PD  Y4, Y6, Y2
-	VFMADD231PD  Y5, Y6, Y3
-	VXORPD       Y4, Y4, Y4
-	VXORPD       Y5, Y5, Y5
-	VMOVUPD      64(R8), Y6
-	VMOVUPD      96(R8), Y7
-	VBROADCASTSD 8(R9), Y8
-	VFMADD231PD  Y6, Y8, Y2
-	VFMADD231PD  Y7, Y8, Y3
-	VBROADCASTSD 8(R9)(SI*1), Y8
-	VFMADD231PD  Y6, Y8, Y4
-	VFMADD231PD  Y7, Y8, Y5
-	VXORPD       Y6, Y6, Y6
-	VXORPD       Y7, Y7, Y7
-	VMOVUPD      128(R8), Y8
-	VMOVUPD      160(R8), Y9
-	VBROADCASTSD 16(R9), Y10
-	VFMADD231PD  Y8, Y10, Y2
-	VFMADD231PD  Y9, Y10, Y3
-	VBROADCASTSD 16(R9)(SI*1), Y10
-	VFMADD231PD  Y8, Y10, Y4
-	VFMADD231PD  Y9, Y10, Y5
-	VBROADCASTSD 16(R9)(SI*2), Y10
-	VFMADD231PD  Y8, Y10, Y6
-	VFMADD231PD  Y9, Y10, Y7
-	VXORPD       Y8, Y8, Y8
-	VXORPD       Y9, Y9, Y9
-	VMOVUPD      192(R8), Y10
-	VMOVUPD      224(R8), Y11
-	VBROADCASTSD 24(R9), Y12
-	VFMADD231PD  Y10, Y12, Y2
-	VFMADD231PD  Y11, Y12, Y3
-	VBROADCASTSD 24(R9)(SI*1), Y12
-	VFMADD231PD  Y10, Y12, Y4
-	VFMADD231PD  Y11, Y12, Y5
-	VBROADCASTSD 24(R9)(SI*2), Y12
-	VFMADD231PD  Y10, Y12, Y6
-	VFMADD231PD  Y11, Y12, Y7
-	VBROADCASTSD 24(R9)(DI*1), Y12
-	VFMADD231PD  Y10, Y12, Y8
-	VFMADD231PD  Y11, Y12, Y9
-	ADDQ         $0x00000100, R8
-	MOVQ         R8, R11
-	MOVQ         R9, R12
-	MOVQ         R10, R13
-	SUBQ         $0x04, R13
-	JZ           none34
 
 loop35:
-	VMOVUPD      (R11), Y10
-	VMOVUPD      32(R11), Y11
-	VBROADCASTSD 32(R12), Y12
-	VFMADD231PD  Y10, Y12, Y2
-	VFMADD231PD  Y11, Y12, Y3
-	VBROADCASTSD 32(R12)(SI*1), Y12
-	VFMADD231PD  Y10, Y12, Y4
-	VFMADD231PD  Y11, Y12, Y5
-	VBROADCASTSD 32(R12)(SI*2), Y12
-	VFMADD231PD  Y10, Y12, Y6
-	VFMADD231PD  Y11, Y12, Y7
-	VBROADCASTSD 32(R12)(DI*1), Y12
-	VFMADD231PD  Y10, Y12, Y8
-	VFMADD231PD  Y11, Y12, Y9
-	ADDQ         $0x00000040, R11
-	ADDQ         $0x00000008, R12
-	DECQ         R13
-	JNZ          loop35
-
-none34:
-	VFMADD231PD Y2, Y2, Y0
-	VFMADD231PD Y3, Y3, Y1
-	VFMADD231PD Y4, Y4, Y0
-	VFMADD231PD Y5, Y5, Y1
-	VFMADD231PD Y6, Y6, Y0
-	VFMADD231PD Y7, Y7, Y1
-	VFMADD231PD Y8, Y8, Y0
-	VFMADD231PD Y9, Y9, Y1
-	LEAQ        32(R9)(SI*4), R9
-	SUBQ        $0x04, R10
-	JMP         loop32
-
-end33:
-	CMPQ         R10, $0x03
-	JNE          next37
-	VXORPD       Y2, Y2, Y2
-	VXORPD       Y3, Y3, Y3
-	VMOVUPD      (R8), Y4
-	VMOVUPD      32(R8), Y5
-	VBROADCASTSD (R9), Y6
-	VFMADD231PD  Y4, Y6, Y2
-	VFMADD231PD  Y5, Y6, Y3
-	VXORPD       Y4, Y4, Y4
-	VXORPD       Y5, Y5, Y5
-	VMOVUPD      64(R8), Y6
-	VMOVUPD      96(R8), Y7
-	VBROADCASTSD 8(R9), Y8
-	VFMADD231PD  Y6, Y8, Y2
-	VFMADD231PD  Y7, Y8, Y3
-	VBROADCASTSD 8(R9)(SI*1), Y8
-	VFMADD231PD  Y6, Y8, Y4
-	VFMADD231PD  Y7, Y8, Y5
-	VXORPD       Y6, Y6, Y6
-	VXORPD       Y7, Y7, Y7
-	VMOVUPD      128(R8), Y8
-	VMOVUPD      160(R8), Y9
-	VBROADCASTSD 16(R9), Y10
-	VFMADD231PD  Y8, Y10, Y2
-	VFMADD231PD  Y9, Y10, Y3
-	VBROADCASTSD 16(R9)(SI*1), Y10
-	VFMADD231PD  Y8, Y10, Y4
-	VFMADD231PD  Y9, Y10, Y5
-	VBROADCASTSD 16(R9)(SI*2), Y10
-	VFMADD231PD  Y8, Y10, Y6
-	VFMADD231PD  Y9, Y10, Y7
-	VFMADD231PD  Y2, Y2, Y0
-	VFMADD231PD  Y3, Y3, Y1
-	VFMADD231PD  Y4, Y4, Y0
-	VFMADD231PD  Y5, Y5, Y1
-	VFMADD231PD  Y6, Y6, Y0
-	VFMADD231PD  Y7, Y7, Y1
-	JMP          end36
-
-next37:
-	CMPQ         R10, $0x02
-	JNE          next38
-	VXORPD       Y2, Y2, Y2
-	VXORPD       Y3, Y3, Y3
-	VMOVUPD      (R8), Y4
-	VMOVUPD      32(R8), Y5
-	VBROADCASTSD (R9), Y6
-	VFMADD231PD  Y4, Y6, Y2
-	VFMADD231PD  Y5, Y6, Y3
-	VXORPD       Y4, Y4, Y4
-	VXORPD       Y5, Y5, Y5
-	VMOVUPD      64(R8), Y6
-	VMOVUPD      96(R8), Y7
-	VBROADCASTSD 8(R9), Y8
-	VFMADD231PD  Y6, Y8, Y2
-	VFMADD231PD  Y7, Y8, Y3
-	VBROADCASTSD 8(R9)(SI*1), Y8
-	VFMADD231PD  Y6, Y8, Y4
-	VFMADD231PD  Y7, Y8, Y5
-	VFMADD231PD  Y2, Y2, Y0
-	VFMADD231PD  Y3, Y3, Y1
-	VFMADD231PD  Y4, Y4, Y0
-	VFMADD231PD  Y5, Y5, Y1
-	JMP          end36
-
-next38:
-	CMPQ         R10, $0x01
-	JNE          next39
-	VXORPD       Y2, Y2, Y2
-	VXORPD       Y3, Y3, Y3
-	VMOVUPD      (R8), Y4
-	VMOVUPD      32(R8), Y5
-	VBROADCASTSD (R9), Y6
-	VFMADD231PD  Y4, Y6, Y2
-	VFMADD231PD  Y5, Y6, Y3
-	VFMADD231PD  Y2, Y2, Y0
-	VFMADD231PD  Y3, Y3, Y1
-	JMP          end36
-
-next39:
-end36:
-	VBROADCASTSD c+32(FP), Y2
-	VADDPD       (AX), Y2, Y3
-	VFNMADD231PD constant15<>+0(SB), Y0, Y3
-	VMOVUPD      Y3, (AX)
-	VADDPD       32(AX), Y2, Y0
-	VFNMADD231PD constant15<>+0(SB), Y1, Y0
-	VMOVUPD      Y0, 32(AX)
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000040, AX
-	SUBQ         $0x08, DX
-	JMP          loop29
-
-end30:
-loop40:
-	CMPQ DX, $0x08
-	JL   end41
-	MOVQ CX, R8
-	MOVQ work+64(FP), R9
-	MOVQ m+40(FP), R10
-	MOVQ d+16(FP), R11
-
-loop42:
-	VBROADCASTSD (R10), Y0
-	VMOVUPD      (R8), Y1
-	VSUBPD       Y0, Y1, Y1
-	VMOVUPD      Y1, (R9)
-	VMOVUPD      32(R8), Y1
-	VSUBPD       Y0, Y1, Y1
-	VMOVUPD      Y1, 32(R9)
-	ADDQ         BX, R8
-	ADDQ         $0x00000040, R9
-	ADDQ         $0x00000008, R10
-	DECQ         R11
-	JNZ          loop42
-	VXORPD       Y0, Y0, Y0
-	VXORPD       Y1, Y1, Y1
-	MOVQ         work+64(FP), R8
-	MOVQ         root+48(FP), R9
-	MOVQ         d+16(FP), R10
-
-loop43:
 	CMPQ         R10, $0x04
-	JL           end44
+	JL           end36
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VMOVUPD      (R8), Y4
@@ -1231,9 +1057,9 @@ loop43:
 	MOVQ         R9, R12
 	MOVQ         R10, R13
 	SUBQ         $0x04, R13
-	JZ           none45
+	JZ           none37
 
-loop46:
+loop38:
 	VMOVUPD      (R11), Y10
 	VMOVUPD      32(R11), Y11
 	VBROADCASTSD 32(R12), Y12
@@ -1251,9 +1077,9 @@ loop46:
 	ADDQ         $0x00000040, R11
 	ADDQ         $0x00000008, R12
 	DECQ         R13
-	JNZ          loop46
+	JNZ          loop38
 
-none45:
+none37:
 	VFMADD231PD Y2, Y2, Y0
 	VFMADD231PD Y3, Y3, Y1
 	VFMADD231PD Y4, Y4, Y0
@@ -1264,11 +1090,11 @@ none45:
 	VFMADD231PD Y9, Y9, Y1
 	LEAQ        32(R9)(SI*4), R9
 	SUBQ        $0x04, R10
-	JMP         loop43
+	JMP         loop35
 
-end44:
+end36:
 	CMPQ         R10, $0x03
-	JNE          next48
+	JNE          next40
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VMOVUPD      (R8), Y4
@@ -1305,11 +1131,11 @@ end44:
 	VFMADD231PD  Y5, Y5, Y1
 	VFMADD231PD  Y6, Y6, Y0
 	VFMADD231PD  Y7, Y7, Y1
-	JMP          end47
+	JMP          end39
 
-next48:
+next40:
 	CMPQ         R10, $0x02
-	JNE          next49
+	JNE          next41
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VMOVUPD      (R8), Y4
@@ -1331,11 +1157,11 @@ next48:
 	VFMADD231PD  Y3, Y3, Y1
 	VFMADD231PD  Y4, Y4, Y0
 	VFMADD231PD  Y5, Y5, Y1
-	JMP          end47
+	JMP          end39
 
-next49:
+next41:
 	CMPQ         R10, $0x01
-	JNE          next50
+	JNE          next42
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VMOVUPD      (R8), Y4
@@ -1345,10 +1171,10 @@ next49:
 	VFMADD231PD  Y5, Y6, Y3
 	VFMADD231PD  Y2, Y2, Y0
 	VFMADD231PD  Y3, Y3, Y1
-	JMP          end47
+	JMP          end39
 
-next50:
-end47:
+next42:
+end39:
 	VBROADCASTSD c+32(FP), Y2
 	VADDPD       (AX), Y2, Y3
 	VFNMADD231PD constant15<>+0(SB), Y0, Y3
@@ -1359,9 +1185,221 @@ end47:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, AX
 	SUBQ         $0x08, DX
-	JMP          loop40
+	JMP          loop32
 
-end41:
+end33:
+loop43:
+	CMPQ DX, $0x08
+	JL   end44
+	MOVQ CX, R8
+	MOVQ work+64(FP), R9
+	MOVQ m+40(FP), R10
+	MOVQ d+16(FP), R11
+
+loop45:
+	VBROADCASTSD (R10), Y0
+	VMOVUPD      (R8), Y1
+	VSUBPD       Y0, Y1, Y1
+	VMOVUPD      Y1, (R9)
+	VMOVUPD      32(R8), Y1
+	VSUBPD       Y0, Y1, Y1
+	VMOVUPD      Y1, 32(R9)
+	ADDQ         BX, R8
+	ADDQ         $0x00000040, R9
+	ADDQ         $0x00000008, R10
+	DECQ         R11
+	JNZ          loop45
+	VXORPD       Y0, Y0, Y0
+	VXORPD       Y1, Y1, Y1
+	MOVQ         work+64(FP), R8
+	MOVQ         root+48(FP), R9
+	MOVQ         d+16(FP), R10
+
+loop46:
+	CMPQ         R10, $0x04
+	JL           end47
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	VMOVUPD      (R8), Y4
+	VMOVUPD      32(R8), Y5
+	VBROADCASTSD (R9), Y6
+	VFMADD231PD  Y4, Y6, Y2
+	VFMADD231PD  Y5, Y6, Y3
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	VMOVUPD      64(R8), Y6
+	VMOVUPD      96(R8), Y7
+	VBROADCASTSD 8(R9), Y8
+	VFMADD231PD  Y6, Y8, Y2
+	VFMADD231PD  Y7, Y8, Y3
+	VBROADCASTSD 8(R9)(SI*1), Y8
+	VFMADD231PD  Y6, Y8, Y4
+	VFMADD231PD  Y7, Y8, Y5
+	VXORPD       Y6, Y6, Y6
+	VXORPD       Y7, Y7, Y7
+	VMOVUPD      128(R8), Y8
+	VMOVUPD      160(R8), Y9
+	VBROADCASTSD 16(R9), Y10
+	VFMADD231PD  Y8, Y10, Y2
+	VFMADD231PD  Y9, Y10, Y3
+	VBROADCASTSD 16(R9)(SI*1), Y10
+	VFMADD231PD  Y8, Y10, Y4
+	VFMADD231PD  Y9, Y10, Y5
+	VBROADCASTSD 16(R9)(SI*2), Y10
+	VFMADD231PD  Y8, Y10, Y6
+	VFMADD231PD  Y9, Y10, Y7
+	VXORPD       Y8, Y8, Y8
+	VXORPD       Y9, Y9, Y9
+	VMOVUPD      192(R8), Y10
+	VMOVUPD      224(R8), Y11
+	VBROADCASTSD 24(R9), Y12
+	VFMADD231PD  Y10, Y12, Y2
+	VFMADD231PD  Y11, Y12, Y3
+	VBROADCASTSD 24(R9)(SI*1), Y12
+	VFMADD231PD  Y10, Y12, Y4
+	VFMADD231PD  Y11, Y12, Y5
+	VBROADCASTSD 24(R9)(SI*2), Y12
+	VFMADD231PD  Y10, Y12, Y6
+	VFMADD231PD  Y11, Y12, Y7
+	VBROADCASTSD 24(R9)(DI*1), Y12
+	VFMADD231PD  Y10, Y12, Y8
+	VFMADD231PD  Y11, Y12, Y9
+	ADDQ         $0x00000100, R8
+	MOVQ         R8, R11
+	MOVQ         R9, R12
+	MOVQ         R10, R13
+	SUBQ         $0x04, R13
+	JZ           none48
+
+loop49:
+	VMOVUPD      (R11), Y10
+	VMOVUPD      32(R11), Y11
+	VBROADCASTSD 32(R12), Y12
+	VFMADD231PD  Y10, Y12, Y2
+	VFMADD231PD  Y11, Y12, Y3
+	VBROADCASTSD 32(R12)(SI*1), Y12
+	VFMADD231PD  Y10, Y12, Y4
+	VFMADD231PD  Y11, Y12, Y5
+	VBROADCASTSD 32(R12)(SI*2), Y12
+	VFMADD231PD  Y10, Y12, Y6
+	VFMADD231PD  Y11, Y12, Y7
+	VBROADCASTSD 32(R12)(DI*1), Y12
+	VFMADD231PD  Y10, Y12, Y8
+	VFMADD231PD  Y11, Y12, Y9
+	ADDQ         $0x00000040, R11
+	ADDQ         $0x00000008, R12
+	DECQ         R13
+	JNZ          loop49
+
+none48:
+	VFMADD231PD Y2, Y2, Y0
+	VFMADD231PD Y3, Y3, Y1
+	VFMADD231PD Y4, Y4, Y0
+	VFMADD231PD Y5, Y5, Y1
+	VFMADD231PD Y6, Y6, Y0
+	VFMADD231PD Y7, Y7, Y1
+	VFMADD231PD Y8, Y8, Y0
+	VFMADD231PD Y9, Y9, Y1
+	LEAQ        32(R9)(SI*4), R9
+	SUBQ        $0x04, R10
+	JMP         loop46
+
+end47:
+	CMPQ         R10, $0x03
+	JNE          next51
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	VMOVUPD      (R8), Y4
+	VMOVUPD      32(R8), Y5
+	VBROADCASTSD (R9), Y6
+	VFMADD231PD  Y4, Y6, Y2
+	VFMADD231PD  Y5, Y6, Y3
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	VMOVUPD      64(R8), Y6
+	VMOVUPD      96(R8), Y7
+	VBROADCASTSD 8(R9), Y8
+	VFMADD231PD  Y6, Y8, Y2
+	VFMADD231PD  Y7, Y8, Y3
+	VBROADCASTSD 8(R9)(SI*1), Y8
+	VFMADD231PD  Y6, Y8, Y4
+	VFMADD231PD  Y7, Y8, Y5
+	VXORPD       Y6, Y6, Y6
+	VXORPD       Y7, Y7, Y7
+	VMOVUPD      128(R8), Y8
+	VMOVUPD      160(R8), Y9
+	VBROADCASTSD 16(R9), Y10
+	VFMADD231PD  Y8, Y10, Y2
+	VFMADD231PD  Y9, Y10, Y3
+	VBROADCASTSD 16(R9)(SI*1), Y10
+	VFMADD231PD  Y8, Y10, Y4
+	VFMADD231PD  Y9, Y10, Y5
+	VBROADCASTSD 16(R9)(SI*2), Y10
+	VFMADD231PD  Y8, Y10, Y6
+	VFMADD231PD  Y9, Y10, Y7
+	VFMADD231PD  Y2, Y2, Y0
+	VFMADD231PD  Y3, Y3, Y1
+	VFMADD231PD  Y4, Y4, Y0
+	VFMADD231PD  Y5, Y5, Y1
+	VFMADD231PD  Y6, Y6, Y0
+	VFMADD231PD  Y7, Y7, Y1
+	JMP          end50
+
+next51:
+	CMPQ         R10, $0x02
+	JNE          next52
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	VMOVUPD      (R8), Y4
+	VMOVUPD      32(R8), Y5
+	VBROADCASTSD (R9), Y6
+	VFMADD231PD  Y4, Y6, Y2
+	VFMADD231PD  Y5, Y6, Y3
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	VMOVUPD      64(R8), Y6
+	VMOVUPD      96(R8), Y7
+	VBROADCASTSD 8(R9), Y8
+	VFMADD231PD  Y6, Y8, Y2
+	VFMADD231PD  Y7, Y8, Y3
+	VBROADCASTSD 8(R9)(SI*1), Y8
+	VFMADD231PD  Y6, Y8, Y4
+	VFMADD231PD  Y7, Y8, Y5
+	VFMADD231PD  Y2, Y2, Y0
+	VFMADD231PD  Y3, Y3, Y1
+	VFMADD231PD  Y4, Y4, Y0
+	VFMADD231PD  Y5, Y5, Y1
+	JMP          end50
+
+next52:
+	CMPQ         R10, $0x01
+	JNE          next53
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	VMOVUPD      (R8), Y4
+	VMOVUPD      32(R8), Y5
+	VBROADCASTSD (R9), Y6
+	VFMADD231PD  Y4, Y6, Y2
+	VFMADD231PD  Y5, Y6, Y3
+	VFMADD231PD  Y2, Y2, Y0
+	VFMADD231PD  Y3, Y3, Y1
+	JMP          end50
+
+next53:
+end50:
+	VBROADCASTSD c+32(FP), Y2
+	VADDPD       (AX), Y2, Y3
+	VFNMADD231PD constant15<>+0(SB), Y0, Y3
+	VMOVUPD      Y3, (AX)
+	VADDPD       32(AX), Y2, Y0
+	VFNMADD231PD constant15<>+0(SB), Y1, Y0
+	VMOVUPD      Y0, 32(AX)
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, AX
+	SUBQ         $0x08, DX
+	JMP          loop43
+
+end44:
 	VZEROUPPER
 	RET
 
@@ -1374,9 +1412,9 @@ TEXT ·diagonalScoresAVX2(SB), NOSPLIT, $0-56
 	MOVQ DX, BX
 	SHLQ $0x03, BX
 
-loop51:
+loop54:
 	CMPQ   DX, $0x10
-	JL     end52
+	JL     end55
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1386,7 +1424,7 @@ loop51:
 	MOVQ   h+48(FP), R8
 	MOVQ   d+16(FP), R9
 
-loop53:
+loop56:
 	VBROADCASTSD (DI), Y4
 	VBROADCASTSD (R8), Y5
 	VMOVUPD      (SI), Y6
@@ -1409,7 +1447,7 @@ loop53:
 	ADDQ         $0x00000008, DI
 	ADDQ         $0x00000008, R8
 	DECQ         R9
-	JNZ          loop53
+	JNZ          loop56
 	VBROADCASTSD c+32(FP), Y4
 	VADDPD       (AX), Y4, Y5
 	VSUBPD       Y0, Y5, Y5
@@ -1426,12 +1464,12 @@ loop53:
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x00000080, AX
 	SUBQ         $0x10, DX
-	JMP          loop51
+	JMP          loop54
 
-end52:
-loop54:
+end55:
+loop57:
 	CMPQ   DX, $0x08
-	JL     end55
+	JL     end58
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   CX, SI
@@ -1439,7 +1477,7 @@ loop54:
 	MOVQ   h+48(FP), R8
 	MOVQ   d+16(FP), R9
 
-loop56:
+loop59:
 	VBROADCASTSD (DI), Y2
 	VBROADCASTSD (R8), Y3
 	VMOVUPD      (SI), Y4
@@ -1454,7 +1492,7 @@ loop56:
 	ADDQ         $0x00000008, DI
 	ADDQ         $0x00000008, R8
 	DECQ         R9
-	JNZ          loop56
+	JNZ          loop59
 	VBROADCASTSD c+32(FP), Y2
 	VADDPD       (AX), Y2, Y3
 	VSUBPD       Y0, Y3, Y3
@@ -1465,9 +1503,9 @@ loop56:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, AX
 	SUBQ         $0x08, DX
-	JMP          loop54
+	JMP          loop57
 
-end55:
+end58:
 	VZEROUPPER
 	RET
 
@@ -1483,9 +1521,9 @@ TEXT ·diagonalMomentsAVX2(SB), NOSPLIT, $0-56
 	SHLQ $0x03, DI
 	LEAQ (DI)(DI*2), R8
 
-loop57:
+loop60:
 	CMPQ         BX, $0x04
-	JL           end58
+	JL           end61
 	VXORPD       Y0, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 	VXORPD       Y2, Y2, Y2
@@ -1502,9 +1540,9 @@ loop57:
 	MOVQ         w+48(FP), R10
 	MOVQ         n+32(FP), R11
 
-loop59:
+loop62:
 	CMPQ        R11, $0x04
-	JL          end60
+	JL          end63
 	VMOVUPD     (R10), Y12
 	VMOVUPD     (R9), Y13
 	VSUBPD      Y8, Y13, Y13
@@ -1529,9 +1567,9 @@ loop59:
 	ADDQ        $0x00000020, R9
 	ADDQ        $0x00000020, R10
 	SUBQ        $0x04, R11
-	JMP         loop59
+	JMP         loop62
 
-end60:
+end63:
 	VHADDPD    Y1, Y0, Y0
 	VHADDPD    Y3, Y2, Y1
 	VPERM2F128 $0x20, Y1, Y0, Y2
@@ -1553,11 +1591,11 @@ end60:
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000020, SI
 	SUBQ       $0x04, BX
-	JMP        loop57
+	JMP        loop60
 
-end58:
+end61:
 	CMPQ         BX, $0x03
-	JNE          next62
+	JNE          next65
 	VXORPD       Y0, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 	VXORPD       Y2, Y2, Y2
@@ -1570,9 +1608,9 @@ end58:
 	MOVQ         w+48(FP), BX
 	MOVQ         n+32(FP), SI
 
-loop63:
+loop66:
 	CMPQ        SI, $0x04
-	JL          end64
+	JL          end67
 	VMOVUPD     (BX), Y9
 	VMOVUPD     (DX), Y10
 	VSUBPD      Y6, Y10, Y10
@@ -1592,9 +1630,9 @@ loop63:
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	SUBQ        $0x04, SI
-	JMP         loop63
+	JMP         loop66
 
-end64:
+end67:
 	VEXTRACTF128 $0x01, Y0, X6
 	VADDPD       X6, X0, X6
 	VUNPCKHPD    X6, X6, X0
@@ -1631,11 +1669,11 @@ end64:
 	VADDSD       X1, X0, X0
 	VADDSD       16(CX), X0, X0
 	VMOVSD       X0, 16(CX)
-	JMP          end61
+	JMP          end64
 
-next62:
+next65:
 	CMPQ         BX, $0x02
-	JNE          next65
+	JNE          next68
 	VXORPD       Y0, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 	VXORPD       Y2, Y2, Y2
@@ -1645,9 +1683,9 @@ next62:
 	MOVQ         w+48(FP), BX
 	MOVQ         n+32(FP), SI
 
-loop66:
+loop69:
 	CMPQ        SI, $0x04
-	JL          end67
+	JL          end70
 	VMOVUPD     (BX), Y6
 	VMOVUPD     (DX), Y7
 	VSUBPD      Y4, Y7, Y7
@@ -1662,9 +1700,9 @@ loop66:
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	SUBQ        $0x04, SI
-	JMP         loop66
+	JMP         loop69
 
-end67:
+end70:
 	VEXTRACTF128 $0x01, Y0, X4
 	VADDPD       X4, X0, X4
 	VUNPCKHPD    X4, X4, X0
@@ -1689,20 +1727,20 @@ end67:
 	VADDSD       X1, X0, X0
 	VADDSD       8(CX), X0, X0
 	VMOVSD       X0, 8(CX)
-	JMP          end61
+	JMP          end64
 
-next65:
+next68:
 	CMPQ         BX, $0x01
-	JNE          next68
+	JNE          next71
 	VXORPD       Y0, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 	VBROADCASTSD (SI), Y2
 	MOVQ         w+48(FP), BX
 	MOVQ         n+32(FP), SI
 
-loop69:
+loop72:
 	CMPQ        SI, $0x04
-	JL          end70
+	JL          end73
 	VMOVUPD     (BX), Y3
 	VMOVUPD     (DX), Y4
 	VSUBPD      Y2, Y4, Y4
@@ -1712,9 +1750,9 @@ loop69:
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	SUBQ        $0x04, SI
-	JMP         loop69
+	JMP         loop72
 
-end70:
+end73:
 	VEXTRACTF128 $0x01, Y0, X2
 	VADDPD       X2, X0, X2
 	VUNPCKHPD    X2, X2, X0
@@ -1727,10 +1765,10 @@ end70:
 	VADDSD       X1, X0, X0
 	VADDSD       (CX), X0, X0
 	VMOVSD       X0, (CX)
-	JMP          end61
+	JMP          end64
 
-next68:
-end61:
+next71:
+end64:
 	VZEROUPPER
 	RET
 
@@ -1742,37 +1780,37 @@ TEXT ·deviationsAVX2(SB), NOSPLIT, $0-40
 	MOVQ d+16(FP), DX
 	MOVQ anchor+32(FP), BX
 
-loop71:
+loop74:
 	MOVQ         n+24(FP), SI
 	VBROADCASTSD (BX), Y0
 
-loop72:
+loop75:
 	CMPQ    SI, $0x04
-	JL      end73
+	JL      end76
 	VMOVUPD (CX), Y1
 	VSUBPD  Y0, Y1, Y1
 	VMOVUPD Y1, (AX)
 	ADDQ    $0x00000020, CX
 	ADDQ    $0x00000020, AX
 	SUBQ    $0x04, SI
-	JMP     loop72
+	JMP     loop75
 
-end73:
+end76:
 	ADDQ         $0x00000008, BX
 	DECQ         DX
-	JNZ          loop71
+	JNZ          loop74
 	MOVQ         n+24(FP), CX
 	VBROADCASTSD constant16<>+0(SB), Y0
 
-loop74:
+loop77:
 	CMPQ    CX, $0x04
-	JL      end75
+	JL      end78
 	VMOVUPD Y0, (AX)
 	ADDQ    $0x00000020, AX
 	SUBQ    $0x04, CX
-	JMP     loop74
+	JMP     loop77
 
-end75:
+end78:
 	VZEROUPPER
 	RET
 
@@ -1782,9 +1820,9 @@ TEXT ·productsAVX2(SB), NOSPLIT, $0-56
 	MOVQ   columns+48(FP), AX
 	MOVQ   w+24(FP), CX
 	TESTQ  CX, CX
-	JNZ    triangular76
+	JNZ    triangular79
 	CMPQ   AX, $0x04
-	JNE    next78
+	JNE    next81
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1800,9 +1838,9 @@ TEXT ·productsAVX2(SB), NOSPLIT, $0-56
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop79:
+loop82:
 	CMPQ        DX, $0x04
-	JL          end80
+	JL          end83
 	VMOVUPD     (CX), Y8
 	VMOVUPD     (CX)(BX*1), Y9
 	VMOVUPD     (CX)(BX*2), Y10
@@ -1820,9 +1858,9 @@ loop79:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop79
+	JMP         loop82
 
-end80:
+end83:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -1839,11 +1877,11 @@ end80:
 	VPERM2F128 $0x31, Y1, Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done77
+	JMP        done80
 
-next78:
+next81:
 	CMPQ   AX, $0x03
-	JNE    next81
+	JNE    next84
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1857,9 +1895,9 @@ next78:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop82:
+loop85:
 	CMPQ        DX, $0x04
-	JL          end83
+	JL          end86
 	VMOVUPD     (CX), Y6
 	VMOVUPD     (CX)(BX*1), Y7
 	VMOVUPD     (CX)(BX*2), Y8
@@ -1874,9 +1912,9 @@ loop82:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop82
+	JMP         loop85
 
-end83:
+end86:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -1893,11 +1931,11 @@ end83:
 	VPERM2F128 $0x31, Y1, Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done77
+	JMP        done80
 
-next81:
+next84:
 	CMPQ   AX, $0x02
-	JNE    next84
+	JNE    next87
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1909,9 +1947,9 @@ next81:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop85:
+loop88:
 	CMPQ        DX, $0x04
-	JL          end86
+	JL          end89
 	VMOVUPD     (CX), Y4
 	VMOVUPD     (CX)(BX*1), Y5
 	VMOVUPD     (AX), Y6
@@ -1923,9 +1961,9 @@ loop85:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop85
+	JMP         loop88
 
-end86:
+end89:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -1942,11 +1980,11 @@ end86:
 	VPERM2F128 $0x31, Y1, Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done77
+	JMP        done80
 
-next84:
+next87:
 	CMPQ   AX, $0x01
-	JNE    next87
+	JNE    next90
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   wy+8(FP), AX
@@ -1956,9 +1994,9 @@ next84:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop88:
+loop91:
 	CMPQ        DX, $0x04
-	JL          end89
+	JL          end92
 	VMOVUPD     (CX), Y2
 	VMOVUPD     (AX), Y3
 	VFMADD231PD Y2, Y3, Y0
@@ -1967,9 +2005,9 @@ loop88:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop88
+	JMP         loop91
 
-end89:
+end92:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -1986,12 +2024,12 @@ end89:
 	VPERM2F128 $0x31, Y1, Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done77
+	JMP        done80
 
-next87:
-triangular76:
+next90:
+triangular79:
 	CMPQ   AX, $0x02
-	JNE    next90
+	JNE    next93
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -2003,9 +2041,9 @@ triangular76:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), SI
 
-loop91:
+loop94:
 	CMPQ        DX, $0x04
-	JL          end92
+	JL          end95
 	VMOVUPD     (CX), Y3
 	VMOVUPD     (CX)(BX*1), Y4
 	VMOVUPD     (SI), Y5
@@ -2020,9 +2058,9 @@ loop91:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop91
+	JMP         loop94
 
-end92:
+end95:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -2039,11 +2077,11 @@ end92:
 	VPERM2F128 $0x31, Y1, Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done77
+	JMP        done80
 
-next90:
+next93:
 	CMPQ   AX, $0x01
-	JNE    next93
+	JNE    next96
 	VXORPD Y0, Y0, Y0
 	MOVQ   wy+8(FP), AX
 	MOVQ   y+16(FP), CX
@@ -2053,9 +2091,9 @@ next90:
 	LEAQ   (BX)(BX*2), BX
 	MOVQ   w+24(FP), BX
 
-loop94:
+loop97:
 	CMPQ        DX, $0x04
-	JL          end95
+	JL          end98
 	VMOVUPD     (CX), Y1
 	VMOVUPD     (BX), Y2
 	ADDQ        $0x00000020, BX
@@ -2065,9 +2103,9 @@ loop94:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop94
+	JMP         loop97
 
-end95:
+end98:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -2077,10 +2115,10 @@ end95:
 	VPERM2F128 $0x31, Y0, Y1, Y0
 	VADDPD     Y0, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done77
+	JMP        done80
 
-next93:
-done77:
+next96:
+done80:
 	VZEROUPPER
 	RET
 
@@ -2090,9 +2128,9 @@ TEXT ·tileAVX2(SB), NOSPLIT, $0-88
 	MOVQ   rows+56(FP), AX
 	MOVQ   columns+64(FP), CX
 	CMPQ   CX, $0x0c
-	JNE    other97
+	JNE    other100
 	CMPQ   AX, $0x04
-	JNE    next98
+	JNE    next101
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2116,7 +2154,7 @@ TEXT ·tileAVX2(SB), NOSPLIT, $0-88
 	VXORPD Y10, Y10, Y10
 	VXORPD Y11, Y11, Y11
 
-loop99:
+loop102:
 	VMOVUPD      (CX), Y12
 	VMOVUPD      32(CX), Y13
 	VMOVUPD      64(CX), Y14
@@ -2139,7 +2177,7 @@ loop99:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop99
+	JNZ          loop102
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2183,11 +2221,11 @@ loop99:
 	VMOVUPD      64(AX), Y0
 	VFMADD213PD  Y0, Y12, Y11
 	VMOVUPD      Y11, 64(AX)
-	JMP          done96
+	JMP          done99
 
-next98:
+next101:
 	CMPQ   AX, $0x03
-	JNE    next100
+	JNE    next103
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2207,7 +2245,7 @@ next98:
 	VXORPD Y7, Y7, Y7
 	VXORPD Y8, Y8, Y8
 
-loop101:
+loop104:
 	VMOVUPD      (CX), Y9
 	VMOVUPD      32(CX), Y10
 	VMOVUPD      64(CX), Y11
@@ -2226,7 +2264,7 @@ loop101:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop101
+	JNZ          loop104
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2260,11 +2298,11 @@ loop101:
 	VMOVUPD      64(AX), Y0
 	VFMADD213PD  Y0, Y9, Y8
 	VMOVUPD      Y8, 64(AX)
-	JMP          done96
+	JMP          done99
 
-next100:
+next103:
 	CMPQ   AX, $0x02
-	JNE    next102
+	JNE    next105
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2281,7 +2319,7 @@ next100:
 	VXORPD Y4, Y4, Y4
 	VXORPD Y5, Y5, Y5
 
-loop103:
+loop106:
 	VMOVUPD      (CX), Y6
 	VMOVUPD      32(CX), Y7
 	VMOVUPD      64(CX), Y8
@@ -2296,7 +2334,7 @@ loop103:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop103
+	JNZ          loop106
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2320,11 +2358,11 @@ loop103:
 	VMOVUPD      64(AX), Y0
 	VFMADD213PD  Y0, Y6, Y5
 	VMOVUPD      Y5, 64(AX)
-	JMP          done96
+	JMP          done99
 
-next102:
+next105:
 	CMPQ   AX, $0x01
-	JNE    next104
+	JNE    next107
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2338,7 +2376,7 @@ next102:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 
-loop105:
+loop108:
 	VMOVUPD      (CX), Y3
 	VMOVUPD      32(CX), Y4
 	VMOVUPD      64(CX), Y5
@@ -2349,7 +2387,7 @@ loop105:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop105
+	JNZ          loop108
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2363,14 +2401,14 @@ loop105:
 	VMOVUPD      64(AX), Y0
 	VFMADD213PD  Y0, Y3, Y2
 	VMOVUPD      Y2, 64(AX)
-	JMP          done96
+	JMP          done99
 
-next104:
-other97:
+next107:
+other100:
 	CMPQ   CX, $0x08
-	JNE    other106
+	JNE    other109
 	CMPQ   AX, $0x04
-	JNE    next107
+	JNE    next110
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2390,7 +2428,7 @@ other97:
 	VXORPD Y6, Y6, Y6
 	VXORPD Y7, Y7, Y7
 
-loop108:
+loop111:
 	VMOVUPD      (CX), Y8
 	VMOVUPD      32(CX), Y9
 	VBROADCASTSD (AX), Y10
@@ -2408,7 +2446,7 @@ loop108:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop108
+	JNZ          loop111
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2440,11 +2478,11 @@ loop108:
 	VMOVUPD      32(AX), Y0
 	VFMADD213PD  Y0, Y8, Y7
 	VMOVUPD      Y7, 32(AX)
-	JMP          done96
+	JMP          done99
 
-next107:
+next110:
 	CMPQ   AX, $0x03
-	JNE    next109
+	JNE    next112
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2461,7 +2499,7 @@ next107:
 	VXORPD Y4, Y4, Y4
 	VXORPD Y5, Y5, Y5
 
-loop110:
+loop113:
 	VMOVUPD      (CX), Y6
 	VMOVUPD      32(CX), Y7
 	VBROADCASTSD (AX), Y8
@@ -2476,7 +2514,7 @@ loop110:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop110
+	JNZ          loop113
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2501,11 +2539,11 @@ loop110:
 	VMOVUPD      32(AX), Y0
 	VFMADD213PD  Y0, Y6, Y5
 	VMOVUPD      Y5, 32(AX)
-	JMP          done96
+	JMP          done99
 
-next109:
+next112:
 	CMPQ   AX, $0x02
-	JNE    next111
+	JNE    next114
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2520,7 +2558,7 @@ next109:
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 
-loop112:
+loop115:
 	VMOVUPD      (CX), Y4
 	VMOVUPD      32(CX), Y5
 	VBROADCASTSD (AX), Y6
@@ -2532,7 +2570,7 @@ loop112:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop112
+	JNZ          loop115
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2550,11 +2588,11 @@ loop112:
 	VMOVUPD      32(AX), Y0
 	VFMADD213PD  Y0, Y4, Y3
 	VMOVUPD      Y3, 32(AX)
-	JMP          done96
+	JMP          done99
 
-next111:
+next114:
 	CMPQ   AX, $0x01
-	JNE    next113
+	JNE    next116
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2567,7 +2605,7 @@ next111:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 
-loop114:
+loop117:
 	VMOVUPD      (CX), Y2
 	VMOVUPD      32(CX), Y3
 	VBROADCASTSD (AX), Y4
@@ -2576,7 +2614,7 @@ loop114:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop114
+	JNZ          loop117
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2587,14 +2625,14 @@ loop114:
 	VMOVUPD      32(AX), Y0
 	VFMADD213PD  Y0, Y2, Y1
 	VMOVUPD      Y1, 32(AX)
-	JMP          done96
+	JMP          done99
 
-next113:
-other106:
+next116:
+other109:
 	CMPQ    CX, $0x04
-	JLE     other115
+	JLE     other118
 	CMPQ    AX, $0x04
-	JNE     next116
+	JNE     next119
 	MOVQ    CX, AX
 	SUBQ    $0x04, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2620,7 +2658,7 @@ other106:
 	VXORPD  Y7, Y7, Y7
 	VXORPD  Y8, Y8, Y8
 
-loop117:
+loop120:
 	VMOVUPD      (CX), Y9
 	VMASKMOVPD   32(CX), Y0, Y10
 	VBROADCASTSD (AX), Y11
@@ -2638,7 +2676,7 @@ loop117:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop117
+	JNZ          loop120
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2670,11 +2708,11 @@ loop117:
 	VMASKMOVPD   32(AX), Y0, Y1
 	VFMADD213PD  Y1, Y9, Y8
 	VMASKMOVPD   Y8, Y0, 32(AX)
-	JMP          done96
+	JMP          done99
 
-next116:
+next119:
 	CMPQ    AX, $0x03
-	JNE     next118
+	JNE     next121
 	MOVQ    CX, AX
 	SUBQ    $0x04, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2697,7 +2735,7 @@ next116:
 	VXORPD  Y5, Y5, Y5
 	VXORPD  Y6, Y6, Y6
 
-loop119:
+loop122:
 	VMOVUPD      (CX), Y7
 	VMASKMOVPD   32(CX), Y0, Y8
 	VBROADCASTSD (AX), Y9
@@ -2712,7 +2750,7 @@ loop119:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop119
+	JNZ          loop122
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2737,11 +2775,11 @@ loop119:
 	VMASKMOVPD   32(AX), Y0, Y1
 	VFMADD213PD  Y1, Y7, Y6
 	VMASKMOVPD   Y6, Y0, 32(AX)
-	JMP          done96
+	JMP          done99
 
-next118:
+next121:
 	CMPQ    AX, $0x02
-	JNE     next120
+	JNE     next123
 	MOVQ    CX, AX
 	SUBQ    $0x04, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2762,7 +2800,7 @@ next118:
 	VXORPD  Y3, Y3, Y3
 	VXORPD  Y4, Y4, Y4
 
-loop121:
+loop124:
 	VMOVUPD      (CX), Y5
 	VMASKMOVPD   32(CX), Y0, Y6
 	VBROADCASTSD (AX), Y7
@@ -2774,7 +2812,7 @@ loop121:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop121
+	JNZ          loop124
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2792,11 +2830,11 @@ loop121:
 	VMASKMOVPD   32(AX), Y0, Y1
 	VFMADD213PD  Y1, Y5, Y4
 	VMASKMOVPD   Y4, Y0, 32(AX)
-	JMP          done96
+	JMP          done99
 
-next120:
+next123:
 	CMPQ    AX, $0x01
-	JNE     next122
+	JNE     next125
 	MOVQ    CX, AX
 	SUBQ    $0x04, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2815,7 +2853,7 @@ next120:
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
 
-loop123:
+loop126:
 	VMOVUPD      (CX), Y3
 	VMASKMOVPD   32(CX), Y0, Y4
 	VBROADCASTSD (AX), Y5
@@ -2824,7 +2862,7 @@ loop123:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop123
+	JNZ          loop126
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2835,14 +2873,14 @@ loop123:
 	VMASKMOVPD   32(AX), Y0, Y1
 	VFMADD213PD  Y1, Y3, Y2
 	VMASKMOVPD   Y2, Y0, 32(AX)
-	JMP          done96
+	JMP          done99
 
-next122:
-other115:
+next125:
+other118:
 	CMPQ   CX, $0x04
-	JNE    other124
+	JNE    other127
 	CMPQ   AX, $0x04
-	JNE    next125
+	JNE    next128
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2858,7 +2896,7 @@ other115:
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 
-loop126:
+loop129:
 	VMOVUPD      (CX), Y4
 	VBROADCASTSD (AX), Y5
 	VFMADD231PD  Y4, Y5, Y0
@@ -2871,7 +2909,7 @@ loop126:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop126
+	JNZ          loop129
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2891,11 +2929,11 @@ loop126:
 	VMOVUPD      (AX), Y0
 	VFMADD213PD  Y0, Y4, Y3
 	VMOVUPD      Y3, (AX)
-	JMP          done96
+	JMP          done99
 
-next125:
+next128:
 	CMPQ   AX, $0x03
-	JNE    next127
+	JNE    next130
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2909,7 +2947,7 @@ next125:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 
-loop128:
+loop131:
 	VMOVUPD      (CX), Y3
 	VBROADCASTSD (AX), Y4
 	VFMADD231PD  Y3, Y4, Y0
@@ -2920,7 +2958,7 @@ loop128:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop128
+	JNZ          loop131
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2936,11 +2974,11 @@ loop128:
 	VMOVUPD      (AX), Y0
 	VFMADD213PD  Y0, Y3, Y2
 	VMOVUPD      Y2, (AX)
-	JMP          done96
+	JMP          done99
 
-next127:
+next130:
 	CMPQ   AX, $0x02
-	JNE    next129
+	JNE    next132
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2953,7 +2991,7 @@ next127:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 
-loop130:
+loop133:
 	VMOVUPD      (CX), Y2
 	VBROADCASTSD (AX), Y3
 	VFMADD231PD  Y2, Y3, Y0
@@ -2962,7 +3000,7 @@ loop130:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop130
+	JNZ          loop133
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2974,11 +3012,11 @@ loop130:
 	VMOVUPD      (AX), Y0
 	VFMADD213PD  Y0, Y2, Y1
 	VMOVUPD      Y1, (AX)
-	JMP          done96
+	JMP          done99
 
-next129:
+next132:
 	CMPQ   AX, $0x01
-	JNE    next131
+	JNE    next134
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2990,14 +3028,14 @@ next129:
 	SHLQ   $0x03, SI
 	VXORPD Y0, Y0, Y0
 
-loop132:
+loop135:
 	VMOVUPD      (CX), Y1
 	VBROADCASTSD (AX), Y2
 	VFMADD231PD  Y1, Y2, Y0
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop132
+	JNZ          loop135
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -3005,14 +3043,14 @@ loop132:
 	VMOVUPD      (AX), Y2
 	VFMADD213PD  Y2, Y1, Y0
 	VMOVUPD      Y0, (AX)
-	JMP          done96
+	JMP          done99
 
-next131:
-other124:
+next134:
+other127:
 	CMPQ    CX, $0x00
-	JLE     other133
+	JLE     other136
 	CMPQ    AX, $0x04
-	JNE     next134
+	JNE     next137
 	MOVQ    CX, AX
 	SUBQ    $0x00, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -3034,7 +3072,7 @@ other124:
 	VXORPD  Y3, Y3, Y3
 	VXORPD  Y4, Y4, Y4
 
-loop135:
+loop138:
 	VMASKMOVPD   (CX), Y0, Y5
 	VBROADCASTSD (AX), Y6
 	VFMADD231PD  Y5, Y6, Y1
@@ -3047,7 +3085,7 @@ loop135:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop135
+	JNZ          loop138
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -3067,11 +3105,11 @@ loop135:
 	VMASKMOVPD   (AX), Y0, Y1
 	VFMADD213PD  Y1, Y5, Y4
 	VMASKMOVPD   Y4, Y0, (AX)
-	JMP          done96
+	JMP          done99
 
-next134:
+next137:
 	CMPQ    AX, $0x03
-	JNE     next136
+	JNE     next139
 	MOVQ    CX, AX
 	SUBQ    $0x00, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -3091,7 +3129,7 @@ next134:
 	VXORPD  Y2, Y2, Y2
 	VXORPD  Y3, Y3, Y3
 
-loop137:
+loop140:
 	VMASKMOVPD   (CX), Y0, Y4
 	VBROADCASTSD (AX), Y5
 	VFMADD231PD  Y4, Y5, Y1
@@ -3102,7 +3140,7 @@ loop137:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop137
+	JNZ          loop140
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -3118,11 +3156,11 @@ loop137:
 	VMASKMOVPD   (AX), Y0, Y1
 	VFMADD213PD  Y1, Y4, Y3
 	VMASKMOVPD   Y3, Y0, (AX)
-	JMP          done96
+	JMP          done99
 
-next136:
+next139:
 	CMPQ    AX, $0x02
-	JNE     next138
+	JNE     next141
 	MOVQ    CX, AX
 	SUBQ    $0x00, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -3141,7 +3179,7 @@ next136:
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
 
-loop139:
+loop142:
 	VMASKMOVPD   (CX), Y0, Y3
 	VBROADCASTSD (AX), Y4
 	VFMADD231PD  Y3, Y4, Y1
@@ -3150,7 +3188,7 @@ loop139:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop139
+	JNZ          loop142
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -3162,11 +3200,11 @@ loop139:
 	VMASKMOVPD   (AX), Y0, Y1
 	VFMADD213PD  Y1, Y3, Y2
 	VMASKMOVPD   Y2, Y0, (AX)
-	JMP          done96
+	JMP          done99
 
-next138:
+next141:
 	CMPQ    AX, $0x01
-	JNE     next140
+	JNE     next143
 	MOVQ    CX, AX
 	SUBQ    $0x00, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -3184,14 +3222,14 @@ next138:
 	SHLQ    $0x03, SI
 	VXORPD  Y1, Y1, Y1
 
-loop141:
+loop144:
 	VMASKMOVPD   (CX), Y0, Y2
 	VBROADCASTSD (AX), Y3
 	VFMADD231PD  Y2, Y3, Y1
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop141
+	JNZ          loop144
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -3199,11 +3237,11 @@ loop141:
 	VMASKMOVPD   (AX), Y0, Y3
 	VFMADD213PD  Y3, Y2, Y1
 	VMASKMOVPD   Y1, Y0, (AX)
-	JMP          done96
+	JMP          done99
 
-next140:
-other133:
-done96:
+next143:
+other136:
+done99:
 	VZEROUPPER
 	RET
 
@@ -3216,24 +3254,24 @@ TEXT ·bitsAVX2(SB), NOSPLIT, $0-40
 	SHLQ   $0x03, CX
 	VXORPD Y0, Y0, Y0
 
-loop142:
+loop145:
 	MOVQ AX, BX
 	MOVQ d+24(FP), SI
 
-loop143:
+loop146:
 	CMPQ        SI, $0x04
-	JL          end144
+	JL          end147
 	VMOVUPD     (BX), Y1
 	VMOVAPD     Y1, Y2
 	VFMSUB213PD Y1, Y1, Y2
 	VORPD       Y2, Y0, Y0
 	ADDQ        $0x00000020, BX
 	SUBQ        $0x04, SI
-	JMP         loop143
+	JMP         loop146
 
-end144:
+end147:
 	TESTQ       SI, SI
-	JZ          done145
+	JZ          done148
 	LEAQ        tailMasks<>+0(SB), DI
 	MOVQ        $0x00000004, R8
 	SUBQ        SI, R8
@@ -3243,10 +3281,10 @@ end144:
 	VFMSUB213PD Y1, Y1, Y2
 	VORPD       Y2, Y0, Y0
 
-done145:
+done148:
 	ADDQ         CX, AX
 	DECQ         DX
-	JNZ          loop142
+	JNZ          loop145
 	VPAND        constant41<>+0(SB), Y0, Y0
 	MOVQ         sum+32(FP), AX
 	VEXTRACTF128 $0x01, Y0, X1
@@ -3277,22 +3315,22 @@ TEXT ·rowScoresAVX2(SB), NOSPLIT, $0-72
 	MOVQ rows+32(FP), DX
 	MOVQ AX, BX
 	CMPQ DX, $0x01
-	JLE  beyond146
+	JLE  beyond149
 	ADDQ CX, BX
 
-beyond146:
+beyond149:
 	MOVQ BX, SI
 	CMPQ DX, $0x02
-	JLE  beyond147
+	JLE  beyond150
 	ADDQ CX, SI
 
-beyond147:
+beyond150:
 	MOVQ SI, DI
 	CMPQ DX, $0x03
-	JLE  beyond148
+	JLE  beyond151
 	ADDQ CX, DI
 
-beyond148:
+beyond151:
 	MOVQ dst+0(FP), CX
 	MOVQ eta+48(FP), DX
 	MOVQ k+64(FP), R8
@@ -3301,9 +3339,9 @@ beyond148:
 	SHLQ $0x03, R9
 	ADDQ R9, DX
 
-loop149:
+loop152:
 	CMPQ   R8, $0x02
-	JL     end150
+	JL     end153
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -3320,9 +3358,9 @@ loop149:
 	ANDQ   $-4, R10
 	SHLQ   $0x03, R10
 	NEGQ   R10
-	JZ     short151
+	JZ     short154
 
-loop152:
+loop155:
 	VMOVUPD     (DX)(R10*1), Y8
 	VMOVUPD     (R9)(R10*1), Y9
 	VMOVUPD     (AX)(R10*1), Y10
@@ -3338,12 +3376,12 @@ loop152:
 	VFMADD231PD Y8, Y10, Y3
 	VFMADD231PD Y9, Y10, Y7
 	ADDQ        $0x20, R10
-	JNZ         loop152
+	JNZ         loop155
 
-short151:
+short154:
 	MOVQ        d+40(FP), R10
 	ANDQ        $0x03, R10
-	JZ          even153
+	JZ          even156
 	LEAQ        tailMasks<>+0(SB), R11
 	MOVQ        $0x00000004, R12
 	SUBQ        R10, R12
@@ -3363,7 +3401,7 @@ short151:
 	VFMADD231PD Y9, Y8, Y3
 	VFMADD231PD Y10, Y8, Y7
 
-even153:
+even156:
 	VUNPCKHPD  Y1, Y0, Y8
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y8, Y0, Y0
@@ -3399,11 +3437,11 @@ even153:
 	SHLQ       $0x03, R9
 	ADDQ       R9, DX
 	SUBQ       $0x02, R8
-	JMP        loop149
+	JMP        loop152
 
-end150:
+end153:
 	TESTQ  R8, R8
-	JZ     done154
+	JZ     done157
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -3413,9 +3451,9 @@ end150:
 	ANDQ   $-4, R8
 	SHLQ   $0x03, R8
 	NEGQ   R8
-	JZ     short155
+	JZ     short158
 
-loop156:
+loop159:
 	VMOVUPD     (DX)(R8*1), Y4
 	VMOVUPD     (AX)(R8*1), Y5
 	VFMADD231PD Y4, Y5, Y0
@@ -3426,12 +3464,12 @@ loop156:
 	VMOVUPD     (DI)(R8*1), Y5
 	VFMADD231PD Y4, Y5, Y3
 	ADDQ        $0x20, R8
-	JNZ         loop156
+	JNZ         loop159
 
-short155:
+short158:
 	MOVQ        d+40(FP), R8
 	ANDQ        $0x03, R8
-	JZ          even157
+	JZ          even160
 	LEAQ        tailMasks<>+0(SB), R9
 	MOVQ        $0x00000004, R10
 	SUBQ        R8, R10
@@ -3446,7 +3484,7 @@ short155:
 	VMASKMOVPD  (DI), Y4, Y4
 	VFMADD231PD Y5, Y4, Y3
 
-even157:
+even160:
 	VUNPCKHPD  Y1, Y0, Y4
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y4, Y0, Y0
@@ -3462,7 +3500,7 @@ even157:
 	SHLQ       $0x03, AX
 	ADDQ       AX, CX
 
-done154:
+done157:
 	VZEROUPPER
 	RET
 
@@ -3478,9 +3516,9 @@ TEXT ·nearerAVX2(SB), NOSPLIT, $0-64
 	SHLQ   $0x03, DI
 	VXORPD Y0, Y0, Y0
 
-loop158:
+loop161:
 	CMPQ   BX, $0x10
-	JL     end159
+	JL     end162
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -3489,7 +3527,7 @@ loop158:
 	MOVQ   m+40(FP), R9
 	MOVQ   d+24(FP), R10
 
-loop160:
+loop163:
 	VBROADCASTSD (R9), Y5
 	VMOVUPD      (R8), Y6
 	VSUBPD       Y5, Y6, Y6
@@ -3506,7 +3544,7 @@ loop160:
 	ADDQ         DI, R8
 	ADDQ         $0x00000008, R9
 	DECQ         R10
-	JNZ          loop160
+	JNZ          loop163
 	VMINPD       (CX), Y1, Y1
 	VMOVUPD      Y1, (AX)
 	VFMADD231PD  (SI), Y1, Y0
@@ -3524,19 +3562,19 @@ loop160:
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x00000080, SI
 	SUBQ         $0x10, BX
-	JMP          loop158
+	JMP          loop161
 
-end159:
-loop161:
+end162:
+loop164:
 	CMPQ   BX, $0x08
-	JL     end162
+	JL     end165
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   DX, R8
 	MOVQ   m+40(FP), R9
 	MOVQ   d+24(FP), R10
 
-loop163:
+loop166:
 	VBROADCASTSD (R9), Y3
 	VMOVUPD      (R8), Y4
 	VSUBPD       Y3, Y4, Y4
@@ -3547,7 +3585,7 @@ loop163:
 	ADDQ         DI, R8
 	ADDQ         $0x00000008, R9
 	DECQ         R10
-	JNZ          loop163
+	JNZ          loop166
 	VMINPD       (CX), Y1, Y1
 	VMOVUPD      Y1, (AX)
 	VFMADD231PD  (SI), Y1, Y0
@@ -3559,9 +3597,9 @@ loop163:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, SI
 	SUBQ         $0x08, BX
-	JMP          loop161
+	JMP          loop164
 
-end162:
+end165:
 	MOVQ         total+56(FP), AX
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X1, X0, X1
@@ -3586,7 +3624,7 @@ TEXT ·forward8AVX2(SB), NOSPLIT, $0-72
 	VMOVSD  least+56(FP), X3
 	XORQ    BX, BX
 
-loop164:
+loop167:
 	VMULPD       (CX), Y0, Y4
 	VMOVUPD      Y4, (AX)
 	VMULPD       32(CX), Y1, Y5
@@ -3598,7 +3636,7 @@ loop164:
 	VADDSD       X0, X1, X1
 	VMOVSD       X1, (DX)
 	VUCOMISD     X3, X1
-	JBE          end165
+	JBE          end168
 	VDIVSD       X1, X2, X0
 	VBROADCASTSD X0, Y6
 	MOVQ         move+32(FP), DI
@@ -3609,7 +3647,7 @@ loop164:
 	MOVQ         AX, R8
 	MOVQ         pairs+40(FP), R9
 
-loop166:
+loop169:
 	VBROADCASTSD (R8), Y9
 	VFMADD231PD  (DI), Y9, Y0
 	VFMADD231PD  32(DI), Y9, Y1
@@ -3619,7 +3657,7 @@ loop166:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000080, DI
 	DECQ         R9
-	JNZ          loop166
+	JNZ          loop169
 	VADDPD       Y7, Y0, Y0
 	VADDPD       Y8, Y1, Y1
 	VMULPD       Y6, Y0, Y0
@@ -3633,9 +3671,9 @@ loop166:
 	ADDQ         $0x00000008, DX
 	INCQ         BX
 	CMPQ         BX, SI
-	JL           loop164
+	JL           loop167
 
-end165:
+end168:
 	MOVQ done+64(FP), AX
 	MOVQ BX, (AX)
 	VZEROUPPER
@@ -3661,7 +3699,7 @@ TEXT ·backward8AVX2(SB), NOSPLIT, $0-64
 	VMOVUPD 32(DI), Y1
 	VMOVSD  constant16<>+0(SB), X2
 
-loop167:
+loop170:
 	VDIVSD       (BX), X2, X3
 	VBROADCASTSD X3, Y3
 	VMULPD       (CX), Y0, Y4
@@ -3682,7 +3720,7 @@ loop167:
 	MOVQ         AX, R8
 	MOVQ         pairs+48(FP), R9
 
-loop168:
+loop171:
 	VBROADCASTSD (R8), Y5
 	VFMADD231PD  (DI), Y5, Y0
 	VFMADD231PD  32(DI), Y5, Y1
@@ -3692,7 +3730,7 @@ loop168:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000080, DI
 	DECQ         R9
-	JNZ          loop168
+	JNZ          loop171
 	VADDPD       Y3, Y0, Y0
 	VADDPD       Y4, Y1, Y1
 	VMOVAPD      Y0, Y0
@@ -3702,7 +3740,7 @@ loop168:
 	SUBQ         $0x00000040, DX
 	SUBQ         $0x08, BX
 	DECQ         SI
-	JNZ          loop167
+	JNZ          loop170
 	MOVQ         beta+32(FP), AX
 	VMOVUPD      Y0, (AX)
 	VMOVUPD      Y1, 32(AX)
@@ -3725,7 +3763,7 @@ TEXT ·forward16AVX2(SB), NOSPLIT, $0-72
 	VMOVSD  least+56(FP), X5
 	XORQ    BX, BX
 
-loop169:
+loop172:
 	VMULPD       (CX), Y0, Y6
 	VMOVUPD      Y6, (AX)
 	VMULPD       32(CX), Y1, Y7
@@ -3743,7 +3781,7 @@ loop169:
 	VADDSD       X0, X1, X1
 	VMOVSD       X1, (DX)
 	VUCOMISD     X5, X1
-	JBE          end170
+	JBE          end173
 	VDIVSD       X1, X4, X0
 	VBROADCASTSD X0, Y10
 	MOVQ         move+32(FP), DI
@@ -3758,7 +3796,7 @@ loop169:
 	MOVQ         AX, R8
 	MOVQ         pairs+40(FP), R9
 
-loop171:
+loop174:
 	VBROADCASTSD (R8), Y15
 	VFMADD231PD  (DI), Y15, Y0
 	VFMADD231PD  32(DI), Y15, Y1
@@ -3772,7 +3810,7 @@ loop171:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000100, DI
 	DECQ         R9
-	JNZ          loop171
+	JNZ          loop174
 	VADDPD       Y11, Y0, Y0
 	VADDPD       Y12, Y1, Y1
 	VADDPD       Y13, Y2, Y2
@@ -3794,9 +3832,9 @@ loop171:
 	ADDQ         $0x00000008, DX
 	INCQ         BX
 	CMPQ         BX, SI
-	JL           loop169
+	JL           loop172
 
-end170:
+end173:
 	MOVQ done+64(FP), AX
 	MOVQ BX, (AX)
 	VZEROUPPER
@@ -3824,7 +3862,7 @@ TEXT ·backward16AVX2(SB), NOSPLIT, $0-64
 	VMOVUPD 96(DI), Y3
 	VMOVSD  constant16<>+0(SB), X4
 
-loop172:
+loop175:
 	VDIVSD       (BX), X4, X5
 	VBROADCASTSD X5, Y5
 	VMULPD       (CX), Y0, Y6
@@ -3859,7 +3897,7 @@ loop172:
 	MOVQ         AX, R8
 	MOVQ         pairs+48(FP), R9
 
-loop173:
+loop176:
 	VBROADCASTSD (R8), Y9
 	VFMADD231PD  (DI), Y9, Y0
 	VFMADD231PD  32(DI), Y9, Y1
@@ -3873,7 +3911,7 @@ loop173:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000100, DI
 	DECQ         R9
-	JNZ          loop173
+	JNZ          loop176
 	VADDPD       Y5, Y0, Y0
 	VADDPD       Y6, Y1, Y1
 	VADDPD       Y7, Y2, Y2
@@ -3887,7 +3925,7 @@ loop173:
 	SUBQ         $0x00000080, DX
 	SUBQ         $0x08, BX
 	DECQ         SI
-	JNZ          loop172
+	JNZ          loop175
 	MOVQ         beta+32(FP), AX
 	VMOVUPD      Y0, (AX)
 	VMOVUPD      Y1, 32(AX)
@@ -3903,9 +3941,9 @@ TEXT ·expAVX512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop174:
+loop177:
 	CMPQ              DX, $0x08
-	JL                end175
+	JL                end178
 	VMOVUPD           (CX), Z0
 	VBROADCASTSD      constant00<>+0(SB), Z1
 	VMAXPD            Z0, Z1, Z0
@@ -3934,11 +3972,11 @@ loop174:
 	ADDQ              $0x40, CX
 	ADDQ              $0x40, AX
 	SUBQ              $0x08, DX
-	JMP               loop174
+	JMP               loop177
 
-end175:
+end178:
 	TESTQ             DX, DX
-	JZ                done176
+	JZ                done179
 	MOVQ              $0x000000ff, BX
 	BZHIQ             DX, BX, BX
 	KMOVW             BX, K1
@@ -3968,7 +4006,7 @@ end175:
 	VSCALEFPD         Z1, Z2, Z0
 	VMOVUPD           Z0, K1, (AX)
 
-done176:
+done179:
 	VZEROUPPER
 	RET
 
@@ -3979,9 +4017,9 @@ TEXT ·logAVX512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop177:
+loop180:
 	CMPQ             DX, $0x08
-	JL               end178
+	JL               end181
 	VMOVUPD          (CX), Z0
 	VGETEXPPD        Z0, Z1
 	VGETMANTPD       $0x00, Z0, Z2
@@ -4019,11 +4057,11 @@ loop177:
 	ADDQ             $0x40, CX
 	ADDQ             $0x40, AX
 	SUBQ             $0x08, DX
-	JMP              loop177
+	JMP              loop180
 
-end178:
+end181:
 	TESTQ            DX, DX
-	JZ               done179
+	JZ               done182
 	MOVQ             $0x000000ff, BX
 	BZHIQ            DX, BX, BX
 	KMOVW            BX, K1
@@ -4062,7 +4100,7 @@ end178:
 	VBROADCASTSD     constant38<>+0(SB), K2, Z5
 	VMOVUPD          Z5, K1, (AX)
 
-done179:
+done182:
 	VZEROUPPER
 	RET
 
@@ -4077,24 +4115,24 @@ TEXT ·softmaxAVX512(SB), NOSPLIT, $0-40
 	SHLQ         $0x03, SI
 	VBROADCASTSD constant39<>+0(SB), Z0
 
-loop180:
+loop183:
 	CMPQ         CX, $0x08
-	JL           end181
+	JL           end184
 	VBROADCASTSD constant36<>+0(SB), Z1
 	MOVQ         k+8(FP), R8
 	MOVQ         AX, DI
 
-loop182:
+loop185:
 	VMAXPD (DI), Z1, Z1
 	ADDQ   SI, DI
 	DECQ   R8
-	JNZ    loop182
+	JNZ    loop185
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 	MOVQ   k+8(FP), R8
 	MOVQ   AX, DI
 
-loop183:
+loop186:
 	VMOVUPD           (DI), Z4
 	VSUBPD            Z1, Z4, Z4
 	VMAXPD            Z4, Z0, Z4
@@ -4125,18 +4163,18 @@ loop183:
 	VFMADD231PD       Z4, Z5, Z3
 	ADDQ              SI, DI
 	DECQ              R8
-	JNZ               loop183
+	JNZ               loop186
 	VBROADCASTSD      constant16<>+0(SB), Z4
 	VDIVPD            Z2, Z4, Z4
 	MOVQ              k+8(FP), R8
 	MOVQ              AX, DI
 
-loop184:
+loop187:
 	VMULPD           (DI), Z4, Z5
 	VMOVUPD          Z5, (DI)
 	ADDQ             SI, DI
 	DECQ             R8
-	JNZ              loop184
+	JNZ              loop187
 	VGETEXPPD        Z2, Z5
 	VGETMANTPD       $0x00, Z2, Z6
 	VCMPPD.BCST      $0x1e, constant24<>+0(SB), Z6, K1
@@ -4175,9 +4213,9 @@ loop184:
 	ADDQ             $0x40, DX
 	ADDQ             $0x40, BX
 	SUBQ             $0x08, CX
-	JMP              loop180
+	JMP              loop183
 
-end181:
+end184:
 	VZEROUPPER
 	RET
 
@@ -4190,9 +4228,9 @@ TEXT ·complementAVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSD constant16<>+0(SB), Z1
 	VPXORQ       Z2, Z2, Z2
 
-loop185:
+loop188:
 	CMPQ         CX, $0x08
-	JL           end186
+	JL           end189
 	VBROADCASTSD constant16<>+0(SB), Z4
 	VMOVUPD      (AX), Z3
 	VMINPD       Z3, Z0, Z3
@@ -4204,9 +4242,9 @@ loop185:
 	VPORQ.BCST   constant16<>+0(SB), Z1, Z1
 	ADDQ         $0x40, AX
 	SUBQ         $0x08, CX
-	JMP          loop185
+	JMP          loop188
 
-end186:
+end189:
 	MOVQ    mantissas+16(FP), AX
 	VMOVUPD Z1, (AX)
 	MOVQ    exponents+24(FP), AX
@@ -4221,19 +4259,19 @@ TEXT ·finiteAVX512(SB), NOSPLIT, $0-24
 	MOVQ   n+8(FP), CX
 	VPXORQ Z0, Z0, Z0
 
-loop187:
+loop190:
 	CMPQ    CX, $0x08
-	JL      end188
+	JL      end191
 	VMOVUPD (AX), Z1
 	VSUBPD  Z1, Z1, Z1
 	VADDPD  Z1, Z0, Z0
 	ADDQ    $0x40, AX
 	SUBQ    $0x08, CX
-	JMP     loop187
+	JMP     loop190
 
-end188:
+end191:
 	TESTQ     CX, CX
-	JZ        done189
+	JZ        done192
 	MOVQ      $0x000000ff, DX
 	BZHIQ     CX, DX, DX
 	KMOVW     DX, K1
@@ -4241,7 +4279,7 @@ end188:
 	VSUBPD    Z1, Z1, Z1
 	VADDPD    Z1, Z0, Z0
 
-done189:
+done192:
 	MOVQ          sum+16(FP), AX
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y1, Y0, Y1
@@ -4272,18 +4310,18 @@ TEXT ·columnsAVX512(SB), NOSPLIT, $0-56
 	VPXORQ Z3, Z3, Z3
 	VPXORQ Z4, Z4, Z4
 
-loop190:
+loop193:
 	CMPQ DX, $0x08
-	JL   end191
+	JL   end194
 	MOVQ CX, R9
 	MOVQ AX, R10
 	MOVQ d+24(FP), R11
 	LEAQ (CX)(BX*8), R12
 	LEAQ (R12)(BX*8), R12
 
-loop193:
+loop196:
 	CMPQ            R11, $0x04
-	JL              end194
+	JL              end197
 	PREFETCHT0      (R12)
 	PREFETCHT0      64(R12)
 	PREFETCHT0      128(R12)
@@ -4317,12 +4355,12 @@ loop193:
 	ADDQ            $0x00000020, R9
 	LEAQ            (R10)(DI*4), R10
 	SUBQ            $0x04, R11
-	JMP             loop193
+	JMP             loop196
 
-end194:
-loop195:
+end197:
+loop198:
 	CMPQ            R11, $0x02
-	JL              end196
+	JL              end199
 	PREFETCHT0      (R12)
 	PREFETCHT0      64(R12)
 	ADDQ            $0x00000080, R12
@@ -4344,11 +4382,11 @@ loop195:
 	ADDQ            $0x00000010, R9
 	LEAQ            (R10)(DI*2), R10
 	SUBQ            $0x02, R11
-	JMP             loop195
+	JMP             loop198
 
-end196:
+end199:
 	TESTQ           R11, R11
-	JZ              even192
+	JZ              even195
 	SUBQ            $0x08, R9
 	SUBQ            DI, R10
 	LEAQ            (R9)(BX*4), R11
@@ -4367,13 +4405,13 @@ end196:
 	VMOVUPD         Z7, (R10)
 	VMOVUPD         Z5, (R10)(DI*1)
 
-even192:
+even195:
 	LEAQ (CX)(BX*8), CX
 	ADDQ $0x00000040, AX
 	SUBQ $0x08, DX
-	JMP  loop190
+	JMP  loop193
 
-end191:
+end194:
 	VADDPD        Z2, Z1, Z1
 	VADDPD        Z3, Z1, Z1
 	VADDPD        Z4, Z1, Z1
@@ -4402,9 +4440,9 @@ TEXT ·withinAVX512(SB), NOSPLIT, $0-48
 	VPBROADCASTD SI, Z2
 	VMOVDQU32    lanePlaces<>+0(SB), Z1
 
-loop197:
+loop200:
 	CMPQ          BX, $0x08
-	JL            end198
+	JL            end201
 	VMOVUPD       (CX), Z3
 	VSUBPD        (DX), Z3, Z3
 	VCMPPD        $0x16, Z0, Z3, K1
@@ -4417,9 +4455,9 @@ loop197:
 	ADDQ          $0x00000040, CX
 	ADDQ          $0x00000040, DX
 	SUBQ          $0x08, BX
-	JMP           loop197
+	JMP           loop200
 
-end198:
+end201:
 	SUBQ AX, DI
 	SHRQ $0x02, DI
 	MOVQ DI, ret+40(FP)
@@ -4455,14 +4493,14 @@ TEXT ·gatherAVX512(SB), NOSPLIT, $0-56
 	SHLQ $0x03, BX
 	SHLQ $0x03, SI
 
-loop199:
+loop202:
 	MOVQ list+40(FP), DI
 	MOVQ count+48(FP), R8
 	MOVQ CX, R9
 
-loop200:
+loop203:
 	CMPQ        R8, $0x04
-	JL          end201
+	JL          end204
 	MOVLQSX     (DI), R10
 	MOVLQSX     4(DI), R11
 	MOVLQSX     8(DI), R12
@@ -4476,13 +4514,13 @@ loop200:
 	ADDQ        $0x00000020, R9
 	ADDQ        $0x00000010, DI
 	SUBQ        $0x04, R8
-	JMP         loop200
+	JMP         loop203
 
-end201:
+end204:
 	ADDQ BX, AX
 	ADDQ SI, CX
 	DECQ DX
-	JNZ  loop199
+	JNZ  loop202
 	VZEROUPPER
 	RET
 
@@ -4493,18 +4531,56 @@ TEXT ·raiseAVX512(SB), NOSPLIT, $0-24
 	MOVQ v+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop202:
+loop205:
 	CMPQ    DX, $0x08
-	JL      end203
+	JL      end206
 	VMOVUPD (CX), Z0
 	VMAXPD  (AX), Z0, Z0
 	VMOVUPD Z0, (AX)
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x08, DX
-	JMP     loop202
+	JMP     loop205
 
-end203:
+end206:
+	VZEROUPPER
+	RET
+
+// func subtractProductsAVX512(y *float64, strideY int, x *float64, strideX int, f *float64, count int, n int)
+// Requires: AVX, AVX512F
+TEXT ·subtractProductsAVX512(SB), NOSPLIT, $0-56
+	MOVQ y+0(FP), AX
+	MOVQ x+16(FP), CX
+	MOVQ f+32(FP), DX
+	MOVQ n+48(FP), BX
+	MOVQ strideY+8(FP), SI
+	SHLQ $0x03, SI
+	MOVQ strideX+24(FP), DI
+	SHLQ $0x03, DI
+
+loop207:
+	CMPQ    BX, $0x08
+	JL      end208
+	VMOVUPD (DX), Z0
+	MOVQ    AX, R8
+	MOVQ    CX, R9
+	MOVQ    count+40(FP), R10
+
+loop209:
+	VMOVUPD      (R8), Z1
+	VFNMADD231PD (R9), Z0, Z1
+	VMOVUPD      Z1, (R8)
+	ADDQ         SI, R8
+	ADDQ         DI, R9
+	DECQ         R10
+	JNZ          loop209
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	SUBQ         $0x08, BX
+	JMP          loop207
+
+end208:
 	VZEROUPPER
 	RET
 
@@ -4520,15 +4596,15 @@ TEXT ·gaussianScoresAVX512(SB), NOSPLIT, $0-72
 	SHLQ $0x03, SI
 	LEAQ (SI)(SI*2), DI
 
-loop204:
+loop210:
 	CMPQ DX, $0x20
-	JL   end205
+	JL   end211
 	MOVQ CX, R8
 	MOVQ work+64(FP), R9
 	MOVQ m+40(FP), R10
 	MOVQ d+16(FP), R11
 
-loop206:
+loop212:
 	VBROADCASTSD (R10), Z0
 	VMOVUPD      (R8), Z1
 	VSUBPD       Z0, Z1, Z1
@@ -4546,7 +4622,7 @@ loop206:
 	ADDQ         $0x00000100, R9
 	ADDQ         $0x00000008, R10
 	DECQ         R11
-	JNZ          loop206
+	JNZ          loop212
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VPXORQ       Z2, Z2, Z2
@@ -4555,9 +4631,9 @@ loop206:
 	MOVQ         root+48(FP), R9
 	MOVQ         d+16(FP), R10
 
-loop207:
+loop213:
 	CMPQ         R10, $0x04
-	JL           end208
+	JL           end214
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -4645,9 +4721,9 @@ loop207:
 	MOVQ         R9, R12
 	MOVQ         R10, R13
 	SUBQ         $0x04, R13
-	JZ           none209
+	JZ           none215
 
-loop210:
+loop216:
 	VMOVUPD      (R11), Z20
 	VMOVUPD      64(R11), Z21
 	VMOVUPD      128(R11), Z22
@@ -4675,9 +4751,9 @@ loop210:
 	ADDQ         $0x00000100, R11
 	ADDQ         $0x00000008, R12
 	DECQ         R13
-	JNZ          loop210
+	JNZ          loop216
 
-none209:
+none215:
 	VFMADD231PD Z4, Z4, Z0
 	VFMADD231PD Z5, Z5, Z1
 	VFMADD231PD Z6, Z6, Z2
@@ -4696,11 +4772,11 @@ none209:
 	VFMADD231PD Z19, Z19, Z3
 	LEAQ        32(R9)(SI*4), R9
 	SUBQ        $0x04, R10
-	JMP         loop207
+	JMP         loop213
 
-end208:
+end214:
 	CMPQ         R10, $0x03
-	JNE          next212
+	JNE          next218
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -4767,11 +4843,11 @@ end208:
 	VFMADD231PD  Z13, Z13, Z1
 	VFMADD231PD  Z14, Z14, Z2
 	VFMADD231PD  Z15, Z15, Z3
-	JMP          end211
+	JMP          end217
 
-next212:
+next218:
 	CMPQ         R10, $0x02
-	JNE          next213
+	JNE          next219
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -4811,11 +4887,11 @@ next212:
 	VFMADD231PD  Z9, Z9, Z1
 	VFMADD231PD  Z10, Z10, Z2
 	VFMADD231PD  Z11, Z11, Z3
-	JMP          end211
+	JMP          end217
 
-next213:
+next219:
 	CMPQ         R10, $0x01
-	JNE          next214
+	JNE          next220
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -4833,10 +4909,10 @@ next213:
 	VFMADD231PD  Z5, Z5, Z1
 	VFMADD231PD  Z6, Z6, Z2
 	VFMADD231PD  Z7, Z7, Z3
-	JMP          end211
+	JMP          end217
 
-next214:
-end211:
+next220:
+end217:
 	VBROADCASTSD      c+32(FP), Z4
 	VADDPD            (AX), Z4, Z5
 	VFNMADD231PD.BCST constant15<>+0(SB), Z0, Z5
@@ -4853,18 +4929,18 @@ end211:
 	ADDQ              $0x00000100, CX
 	ADDQ              $0x00000100, AX
 	SUBQ              $0x20, DX
-	JMP               loop204
+	JMP               loop210
 
-end205:
-loop215:
+end211:
+loop221:
 	CMPQ DX, $0x08
-	JL   end216
+	JL   end222
 	MOVQ CX, R8
 	MOVQ work+64(FP), R9
 	MOVQ m+40(FP), R10
 	MOVQ d+16(FP), R11
 
-loop217:
+loop223:
 	VBROADCASTSD (R10), Z0
 	VMOVUPD      (R8), Z1
 	VSUBPD       Z0, Z1, Z1
@@ -4873,15 +4949,15 @@ loop217:
 	ADDQ         $0x00000040, R9
 	ADDQ         $0x00000008, R10
 	DECQ         R11
-	JNZ          loop217
+	JNZ          loop223
 	VPXORQ       Z0, Z0, Z0
 	MOVQ         work+64(FP), R8
 	MOVQ         root+48(FP), R9
 	MOVQ         d+16(FP), R10
 
-loop218:
+loop224:
 	CMPQ         R10, $0x04
-	JL           end219
+	JL           end225
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
@@ -4915,9 +4991,9 @@ loop218:
 	MOVQ         R9, R12
 	MOVQ         R10, R13
 	SUBQ         $0x04, R13
-	JZ           none220
+	JZ           none226
 
-loop221:
+loop227:
 	VMOVUPD      (R11), Z5
 	VBROADCASTSD 32(R12), Z6
 	VFMADD231PD  Z5, Z6, Z1
@@ -4930,20 +5006,20 @@ loop221:
 	ADDQ         $0x00000040, R11
 	ADDQ         $0x00000008, R12
 	DECQ         R13
-	JNZ          loop221
+	JNZ          loop227
 
-none220:
+none226:
 	VFMADD231PD Z1, Z1, Z0
 	VFMADD231PD Z2, Z2, Z0
 	VFMADD231PD Z3, Z3, Z0
 	VFMADD231PD Z4, Z4, Z0
 	LEAQ        32(R9)(SI*4), R9
 	SUBQ        $0x04, R10
-	JMP         loop218
+	JMP         loop224
 
-end219:
+end225:
 	CMPQ         R10, $0x03
-	JNE          next223
+	JNE          next229
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
@@ -4965,11 +5041,11 @@ end219:
 	VFMADD231PD  Z1, Z1, Z0
 	VFMADD231PD  Z2, Z2, Z0
 	VFMADD231PD  Z3, Z3, Z0
-	JMP          end222
+	JMP          end228
 
-next223:
+next229:
 	CMPQ         R10, $0x02
-	JNE          next224
+	JNE          next230
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
@@ -4982,20 +5058,20 @@ next223:
 	VFMADD231PD  Z3, Z4, Z2
 	VFMADD231PD  Z1, Z1, Z0
 	VFMADD231PD  Z2, Z2, Z0
-	JMP          end222
+	JMP          end228
 
-next224:
+next230:
 	CMPQ         R10, $0x01
-	JNE          next225
+	JNE          next231
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
 	VFMADD231PD  Z2, Z3, Z1
 	VFMADD231PD  Z1, Z1, Z0
-	JMP          end222
+	JMP          end228
 
-next225:
-end222:
+next231:
+end228:
 	VBROADCASTSD      c+32(FP), Z1
 	VADDPD            (AX), Z1, Z1
 	VFNMADD231PD.BCST constant15<>+0(SB), Z0, Z1
@@ -5003,9 +5079,9 @@ end222:
 	ADDQ              $0x00000040, CX
 	ADDQ              $0x00000040, AX
 	SUBQ              $0x08, DX
-	JMP               loop215
+	JMP               loop221
 
-end216:
+end222:
 	VZEROUPPER
 	RET
 
@@ -5018,9 +5094,9 @@ TEXT ·diagonalScoresAVX512(SB), NOSPLIT, $0-56
 	MOVQ DX, BX
 	SHLQ $0x03, BX
 
-loop226:
+loop232:
 	CMPQ   DX, $0x20
-	JL     end227
+	JL     end233
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -5030,7 +5106,7 @@ loop226:
 	MOVQ   h+48(FP), R8
 	MOVQ   d+16(FP), R9
 
-loop228:
+loop234:
 	VBROADCASTSD (DI), Z4
 	VBROADCASTSD (R8), Z5
 	VMOVUPD      (SI), Z6
@@ -5053,7 +5129,7 @@ loop228:
 	ADDQ         $0x00000008, DI
 	ADDQ         $0x00000008, R8
 	DECQ         R9
-	JNZ          loop228
+	JNZ          loop234
 	VBROADCASTSD c+32(FP), Z4
 	VADDPD       (AX), Z4, Z5
 	VSUBPD       Z0, Z5, Z5
@@ -5070,19 +5146,19 @@ loop228:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000100, AX
 	SUBQ         $0x20, DX
-	JMP          loop226
+	JMP          loop232
 
-end227:
-loop229:
+end233:
+loop235:
 	CMPQ   DX, $0x08
-	JL     end230
+	JL     end236
 	VPXORQ Z0, Z0, Z0
 	MOVQ   CX, SI
 	MOVQ   m+40(FP), DI
 	MOVQ   h+48(FP), R8
 	MOVQ   d+16(FP), R9
 
-loop231:
+loop237:
 	VBROADCASTSD (DI), Z1
 	VBROADCASTSD (R8), Z2
 	VMOVUPD      (SI), Z3
@@ -5093,7 +5169,7 @@ loop231:
 	ADDQ         $0x00000008, DI
 	ADDQ         $0x00000008, R8
 	DECQ         R9
-	JNZ          loop231
+	JNZ          loop237
 	VBROADCASTSD c+32(FP), Z1
 	VADDPD       (AX), Z1, Z1
 	VSUBPD       Z0, Z1, Z1
@@ -5101,9 +5177,9 @@ loop231:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, AX
 	SUBQ         $0x08, DX
-	JMP          loop229
+	JMP          loop235
 
-end230:
+end236:
 	VZEROUPPER
 	RET
 
@@ -5119,9 +5195,9 @@ TEXT ·diagonalMomentsAVX512(SB), NOSPLIT, $0-56
 	SHLQ $0x03, DI
 	LEAQ (DI)(DI*2), R8
 
-loop232:
+loop238:
 	CMPQ         BX, $0x04
-	JL           end233
+	JL           end239
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VPXORQ       Z2, Z2, Z2
@@ -5138,9 +5214,9 @@ loop232:
 	MOVQ         w+48(FP), R10
 	MOVQ         n+32(FP), R11
 
-loop234:
+loop240:
 	CMPQ        R11, $0x08
-	JL          end235
+	JL          end241
 	VMOVUPD     (R10), Z12
 	VMOVUPD     (R9), Z13
 	VSUBPD      Z8, Z13, Z13
@@ -5165,9 +5241,9 @@ loop234:
 	ADDQ        $0x00000040, R9
 	ADDQ        $0x00000040, R10
 	SUBQ        $0x08, R11
-	JMP         loop234
+	JMP         loop240
 
-end235:
+end241:
 	VUNPCKLPD       Z1, Z0, Z8
 	VUNPCKHPD       Z1, Z0, Z0
 	VADDPD          Z0, Z8, Z8
@@ -5203,11 +5279,11 @@ end235:
 	ADDQ            $0x00000020, CX
 	ADDQ            $0x00000020, SI
 	SUBQ            $0x04, BX
-	JMP             loop232
+	JMP             loop238
 
-end233:
+end239:
 	CMPQ         BX, $0x03
-	JNE          next237
+	JNE          next243
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VPXORQ       Z2, Z2, Z2
@@ -5220,9 +5296,9 @@ end233:
 	MOVQ         w+48(FP), BX
 	MOVQ         n+32(FP), SI
 
-loop238:
+loop244:
 	CMPQ        SI, $0x08
-	JL          end239
+	JL          end245
 	VMOVUPD     (BX), Z9
 	VMOVUPD     (DX), Z10
 	VSUBPD      Z6, Z10, Z10
@@ -5242,9 +5318,9 @@ loop238:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x08, SI
-	JMP         loop238
+	JMP         loop244
 
-end239:
+end245:
 	VEXTRACTF64X4 $0x01, Z0, Y6
 	VADDPD        Y6, Y0, Y6
 	VEXTRACTF128  $0x01, Y6, X0
@@ -5293,11 +5369,11 @@ end239:
 	VADDSD        X0, X1, X1
 	VADDSD        16(CX), X1, X1
 	VMOVSD        X1, 16(CX)
-	JMP           end236
+	JMP           end242
 
-next237:
+next243:
 	CMPQ         BX, $0x02
-	JNE          next240
+	JNE          next246
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VPXORQ       Z2, Z2, Z2
@@ -5307,9 +5383,9 @@ next237:
 	MOVQ         w+48(FP), BX
 	MOVQ         n+32(FP), SI
 
-loop241:
+loop247:
 	CMPQ        SI, $0x08
-	JL          end242
+	JL          end248
 	VMOVUPD     (BX), Z6
 	VMOVUPD     (DX), Z7
 	VSUBPD      Z4, Z7, Z7
@@ -5324,9 +5400,9 @@ loop241:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x08, SI
-	JMP         loop241
+	JMP         loop247
 
-end242:
+end248:
 	VEXTRACTF64X4 $0x01, Z0, Y4
 	VADDPD        Y4, Y0, Y4
 	VEXTRACTF128  $0x01, Y4, X0
@@ -5359,20 +5435,20 @@ end242:
 	VADDSD        X0, X1, X1
 	VADDSD        8(CX), X1, X1
 	VMOVSD        X1, 8(CX)
-	JMP           end236
+	JMP           end242
 
-next240:
+next246:
 	CMPQ         BX, $0x01
-	JNE          next243
+	JNE          next249
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VBROADCASTSD (SI), Z2
 	MOVQ         w+48(FP), BX
 	MOVQ         n+32(FP), SI
 
-loop244:
+loop250:
 	CMPQ        SI, $0x08
-	JL          end245
+	JL          end251
 	VMOVUPD     (BX), Z3
 	VMOVUPD     (DX), Z4
 	VSUBPD      Z2, Z4, Z4
@@ -5382,9 +5458,9 @@ loop244:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x08, SI
-	JMP         loop244
+	JMP         loop250
 
-end245:
+end251:
 	VEXTRACTF64X4 $0x01, Z0, Y2
 	VADDPD        Y2, Y0, Y2
 	VEXTRACTF128  $0x01, Y2, X0
@@ -5401,10 +5477,10 @@ end245:
 	VADDSD        X0, X1, X1
 	VADDSD        (CX), X1, X1
 	VMOVSD        X1, (CX)
-	JMP           end236
+	JMP           end242
 
-next243:
-end236:
+next249:
+end242:
 	VZEROUPPER
 	RET
 
@@ -5416,37 +5492,37 @@ TEXT ·deviationsAVX512(SB), NOSPLIT, $0-40
 	MOVQ d+16(FP), DX
 	MOVQ anchor+32(FP), BX
 
-loop246:
+loop252:
 	MOVQ         n+24(FP), SI
 	VBROADCASTSD (BX), Z0
 
-loop247:
+loop253:
 	CMPQ    SI, $0x08
-	JL      end248
+	JL      end254
 	VMOVUPD (CX), Z1
 	VSUBPD  Z0, Z1, Z1
 	VMOVUPD Z1, (AX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, AX
 	SUBQ    $0x08, SI
-	JMP     loop247
+	JMP     loop253
 
-end248:
+end254:
 	ADDQ         $0x00000008, BX
 	DECQ         DX
-	JNZ          loop246
+	JNZ          loop252
 	MOVQ         n+24(FP), CX
 	VBROADCASTSD constant16<>+0(SB), Z0
 
-loop249:
+loop255:
 	CMPQ    CX, $0x08
-	JL      end250
+	JL      end256
 	VMOVUPD Z0, (AX)
 	ADDQ    $0x00000040, AX
 	SUBQ    $0x08, CX
-	JMP     loop249
+	JMP     loop255
 
-end250:
+end256:
 	VZEROUPPER
 	RET
 
@@ -5456,9 +5532,9 @@ TEXT ·productsAVX512(SB), NOSPLIT, $0-56
 	MOVQ   columns+48(FP), AX
 	MOVQ   w+24(FP), CX
 	TESTQ  CX, CX
-	JNZ    triangular251
+	JNZ    triangular257
 	CMPQ   AX, $0x04
-	JNE    next253
+	JNE    next259
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -5482,9 +5558,9 @@ TEXT ·productsAVX512(SB), NOSPLIT, $0-56
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop254:
+loop260:
 	CMPQ        DX, $0x08
-	JL          end255
+	JL          end261
 	VMOVUPD     (CX), Z16
 	VMOVUPD     (CX)(BX*1), Z17
 	VMOVUPD     (CX)(BX*2), Z18
@@ -5512,9 +5588,9 @@ loop254:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop254
+	JMP         loop260
 
-end255:
+end261:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -5573,11 +5649,11 @@ end255:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done252
+	JMP           done258
 
-next253:
+next259:
 	CMPQ   AX, $0x03
-	JNE    next256
+	JNE    next262
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -5597,9 +5673,9 @@ next253:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop257:
+loop263:
 	CMPQ        DX, $0x08
-	JL          end258
+	JL          end264
 	VMOVUPD     (CX), Z12
 	VMOVUPD     (CX)(BX*1), Z13
 	VMOVUPD     (CX)(BX*2), Z14
@@ -5622,9 +5698,9 @@ loop257:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop257
+	JMP         loop263
 
-end258:
+end264:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -5683,11 +5759,11 @@ end258:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done252
+	JMP           done258
 
-next256:
+next262:
 	CMPQ   AX, $0x02
-	JNE    next259
+	JNE    next265
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -5703,9 +5779,9 @@ next256:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop260:
+loop266:
 	CMPQ        DX, $0x08
-	JL          end261
+	JL          end267
 	VMOVUPD     (CX), Z8
 	VMOVUPD     (CX)(BX*1), Z9
 	VMOVUPD     (AX), Z10
@@ -5723,9 +5799,9 @@ loop260:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop260
+	JMP         loop266
 
-end261:
+end267:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -5784,11 +5860,11 @@ end261:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done252
+	JMP           done258
 
-next259:
+next265:
 	CMPQ   AX, $0x01
-	JNE    next262
+	JNE    next268
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -5800,9 +5876,9 @@ next259:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop263:
+loop269:
 	CMPQ        DX, $0x08
-	JL          end264
+	JL          end270
 	VMOVUPD     (CX), Z4
 	VMOVUPD     (AX), Z5
 	VFMADD231PD Z4, Z5, Z0
@@ -5815,9 +5891,9 @@ loop263:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop263
+	JMP         loop269
 
-end264:
+end270:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -5876,12 +5952,12 @@ end264:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done252
+	JMP           done258
 
-next262:
-triangular251:
+next268:
+triangular257:
 	CMPQ   AX, $0x04
-	JNE    next265
+	JNE    next271
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -5900,9 +5976,9 @@ triangular251:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), DI
 
-loop266:
+loop272:
 	CMPQ        DX, $0x08
-	JL          end267
+	JL          end273
 	VMOVUPD     (CX), Z10
 	VMOVUPD     (CX)(BX*1), Z11
 	VMOVUPD     (CX)(BX*2), Z12
@@ -5930,9 +6006,9 @@ loop266:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop266
+	JMP         loop272
 
-end267:
+end273:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -5991,11 +6067,11 @@ end267:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done252
+	JMP           done258
 
-next265:
+next271:
 	CMPQ   AX, $0x03
-	JNE    next268
+	JNE    next274
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -6010,9 +6086,9 @@ next265:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), SI
 
-loop269:
+loop275:
 	CMPQ        DX, $0x08
-	JL          end270
+	JL          end276
 	VMOVUPD     (CX), Z6
 	VMOVUPD     (CX)(BX*1), Z7
 	VMOVUPD     (CX)(BX*2), Z8
@@ -6033,9 +6109,9 @@ loop269:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop269
+	JMP         loop275
 
-end270:
+end276:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -6080,11 +6156,11 @@ end270:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done252
+	JMP           done258
 
-next268:
+next274:
 	CMPQ   AX, $0x02
-	JNE    next271
+	JNE    next277
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -6096,9 +6172,9 @@ next268:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), SI
 
-loop272:
+loop278:
 	CMPQ        DX, $0x08
-	JL          end273
+	JL          end279
 	VMOVUPD     (CX), Z3
 	VMOVUPD     (CX)(BX*1), Z4
 	VMOVUPD     (SI), Z5
@@ -6113,9 +6189,9 @@ loop272:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop272
+	JMP         loop278
 
-end273:
+end279:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -6146,11 +6222,11 @@ end273:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done252
+	JMP           done258
 
-next271:
+next277:
 	CMPQ   AX, $0x01
-	JNE    next274
+	JNE    next280
 	VPXORQ Z0, Z0, Z0
 	MOVQ   wy+8(FP), AX
 	MOVQ   y+16(FP), CX
@@ -6160,9 +6236,9 @@ next271:
 	LEAQ   (BX)(BX*2), BX
 	MOVQ   w+24(FP), BX
 
-loop275:
+loop281:
 	CMPQ        DX, $0x08
-	JL          end276
+	JL          end282
 	VMOVUPD     (CX), Z1
 	VMOVUPD     (BX), Z2
 	ADDQ        $0x00000040, BX
@@ -6172,9 +6248,9 @@ loop275:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop275
+	JMP         loop281
 
-end276:
+end282:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -6191,10 +6267,10 @@ end276:
 	VSHUFF64X2    $0xdd, Z0, Z0, Z0
 	VADDPD        Z0, Z1, Z1
 	VEXTRACTF64X4 $0x00, Z1, (AX)
-	JMP           done252
+	JMP           done258
 
-next274:
-done252:
+next280:
+done258:
 	VZEROUPPER
 	RET
 
@@ -6204,9 +6280,9 @@ TEXT ·tileAVX512(SB), NOSPLIT, $0-88
 	MOVQ   rows+56(FP), AX
 	MOVQ   columns+64(FP), CX
 	CMPQ   CX, $0x10
-	JLE    other278
+	JLE    other284
 	CMPQ   AX, $0x08
-	JNE    next279
+	JNE    next285
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -6249,7 +6325,7 @@ TEXT ·tileAVX512(SB), NOSPLIT, $0-88
 	VPXORQ Z22, Z22, Z22
 	VPXORQ Z23, Z23, Z23
 
-loop280:
+loop286:
 	VMOVUPD      (CX), Z24
 	VMOVUPD      64(CX), Z25
 	VMOVUPD.Z    128(CX), K1, Z26
@@ -6288,7 +6364,7 @@ loop280:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop280
+	JNZ          loop286
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6372,11 +6448,11 @@ loop280:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z24, Z23
 	VMOVUPD      Z23, K1, 128(AX)
-	JMP          done277
+	JMP          done283
 
-next279:
+next285:
 	CMPQ   AX, $0x07
-	JNE    next281
+	JNE    next287
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -6415,7 +6491,7 @@ next279:
 	VPXORQ Z19, Z19, Z19
 	VPXORQ Z20, Z20, Z20
 
-loop282:
+loop288:
 	VMOVUPD      (CX), Z21
 	VMOVUPD      64(CX), Z22
 	VMOVUPD.Z    128(CX), K1, Z23
@@ -6450,7 +6526,7 @@ loop282:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop282
+	JNZ          loop288
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6524,11 +6600,11 @@ loop282:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z21, Z20
 	VMOVUPD      Z20, K1, 128(AX)
-	JMP          done277
+	JMP          done283
 
-next281:
+next287:
 	CMPQ   AX, $0x06
-	JNE    next283
+	JNE    next289
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -6564,7 +6640,7 @@ next281:
 	VPXORQ Z16, Z16, Z16
 	VPXORQ Z17, Z17, Z17
 
-loop284:
+loop290:
 	VMOVUPD      (CX), Z18
 	VMOVUPD      64(CX), Z19
 	VMOVUPD.Z    128(CX), K1, Z20
@@ -6595,7 +6671,7 @@ loop284:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop284
+	JNZ          loop290
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6659,11 +6735,11 @@ loop284:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z18, Z17
 	VMOVUPD      Z17, K1, 128(AX)
-	JMP          done277
+	JMP          done283
 
-next283:
+next289:
 	CMPQ   AX, $0x05
-	JNE    next285
+	JNE    next291
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -6695,7 +6771,7 @@ next283:
 	VPXORQ Z13, Z13, Z13
 	VPXORQ Z14, Z14, Z14
 
-loop286:
+loop292:
 	VMOVUPD      (CX), Z15
 	VMOVUPD      64(CX), Z16
 	VMOVUPD.Z    128(CX), K1, Z17
@@ -6722,7 +6798,7 @@ loop286:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop286
+	JNZ          loop292
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6776,11 +6852,11 @@ loop286:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z15, Z14
 	VMOVUPD      Z14, K1, 128(AX)
-	JMP          done277
+	JMP          done283
 
-next285:
+next291:
 	CMPQ   AX, $0x04
-	JNE    next287
+	JNE    next293
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -6809,7 +6885,7 @@ next285:
 	VPXORQ Z10, Z10, Z10
 	VPXORQ Z11, Z11, Z11
 
-loop288:
+loop294:
 	VMOVUPD      (CX), Z12
 	VMOVUPD      64(CX), Z13
 	VMOVUPD.Z    128(CX), K1, Z14
@@ -6832,7 +6908,7 @@ loop288:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop288
+	JNZ          loop294
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6876,11 +6952,11 @@ loop288:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z12, Z11
 	VMOVUPD      Z11, K1, 128(AX)
-	JMP          done277
+	JMP          done283
 
-next287:
+next293:
 	CMPQ   AX, $0x03
-	JNE    next289
+	JNE    next295
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -6905,7 +6981,7 @@ next287:
 	VPXORQ Z7, Z7, Z7
 	VPXORQ Z8, Z8, Z8
 
-loop290:
+loop296:
 	VMOVUPD      (CX), Z9
 	VMOVUPD      64(CX), Z10
 	VMOVUPD.Z    128(CX), K1, Z11
@@ -6924,7 +7000,7 @@ loop290:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop290
+	JNZ          loop296
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6958,11 +7034,11 @@ loop290:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z9, Z8
 	VMOVUPD      Z8, K1, 128(AX)
-	JMP          done277
+	JMP          done283
 
-next289:
+next295:
 	CMPQ   AX, $0x02
-	JNE    next291
+	JNE    next297
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -6984,7 +7060,7 @@ next289:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 
-loop292:
+loop298:
 	VMOVUPD      (CX), Z6
 	VMOVUPD      64(CX), Z7
 	VMOVUPD.Z    128(CX), K1, Z8
@@ -6999,7 +7075,7 @@ loop292:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop292
+	JNZ          loop298
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7023,11 +7099,11 @@ loop292:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z6, Z5
 	VMOVUPD      Z5, K1, 128(AX)
-	JMP          done277
+	JMP          done283
 
-next291:
+next297:
 	CMPQ   AX, $0x01
-	JNE    next293
+	JNE    next299
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -7046,7 +7122,7 @@ next291:
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
 
-loop294:
+loop300:
 	VMOVUPD      (CX), Z3
 	VMOVUPD      64(CX), Z4
 	VMOVUPD.Z    128(CX), K1, Z5
@@ -7057,7 +7133,7 @@ loop294:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop294
+	JNZ          loop300
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7071,14 +7147,14 @@ loop294:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z3, Z2
 	VMOVUPD      Z2, K1, 128(AX)
-	JMP          done277
+	JMP          done283
 
-next293:
-other278:
+next299:
+other284:
 	CMPQ   CX, $0x08
-	JLE    other295
+	JLE    other301
 	CMPQ   AX, $0x08
-	JNE    next296
+	JNE    next302
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -7113,7 +7189,7 @@ other278:
 	VPXORQ Z14, Z14, Z14
 	VPXORQ Z15, Z15, Z15
 
-loop297:
+loop303:
 	VMOVUPD      (CX), Z16
 	VMOVUPD.Z    64(CX), K1, Z17
 	VBROADCASTSD (AX), Z18
@@ -7143,7 +7219,7 @@ loop297:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop297
+	JNZ          loop303
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7203,11 +7279,11 @@ loop297:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z16, Z15
 	VMOVUPD      Z15, K1, 64(AX)
-	JMP          done277
+	JMP          done283
 
-next296:
+next302:
 	CMPQ   AX, $0x07
-	JNE    next298
+	JNE    next304
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -7239,7 +7315,7 @@ next296:
 	VPXORQ Z12, Z12, Z12
 	VPXORQ Z13, Z13, Z13
 
-loop299:
+loop305:
 	VMOVUPD      (CX), Z14
 	VMOVUPD.Z    64(CX), K1, Z15
 	VBROADCASTSD (AX), Z16
@@ -7266,7 +7342,7 @@ loop299:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop299
+	JNZ          loop305
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7319,11 +7395,11 @@ loop299:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z14, Z13
 	VMOVUPD      Z13, K1, 64(AX)
-	JMP          done277
+	JMP          done283
 
-next298:
+next304:
 	CMPQ   AX, $0x06
-	JNE    next300
+	JNE    next306
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -7353,7 +7429,7 @@ next298:
 	VPXORQ Z10, Z10, Z10
 	VPXORQ Z11, Z11, Z11
 
-loop301:
+loop307:
 	VMOVUPD      (CX), Z12
 	VMOVUPD.Z    64(CX), K1, Z13
 	VBROADCASTSD (AX), Z14
@@ -7377,7 +7453,7 @@ loop301:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop301
+	JNZ          loop307
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7423,11 +7499,11 @@ loop301:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z12, Z11
 	VMOVUPD      Z11, K1, 64(AX)
-	JMP          done277
+	JMP          done283
 
-next300:
+next306:
 	CMPQ   AX, $0x05
-	JNE    next302
+	JNE    next308
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -7454,7 +7530,7 @@ next300:
 	VPXORQ Z8, Z8, Z8
 	VPXORQ Z9, Z9, Z9
 
-loop303:
+loop309:
 	VMOVUPD      (CX), Z10
 	VMOVUPD.Z    64(CX), K1, Z11
 	VBROADCASTSD (AX), Z12
@@ -7475,7 +7551,7 @@ loop303:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop303
+	JNZ          loop309
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7514,11 +7590,11 @@ loop303:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z10, Z9
 	VMOVUPD      Z9, K1, 64(AX)
-	JMP          done277
+	JMP          done283
 
-next302:
+next308:
 	CMPQ   AX, $0x04
-	JNE    next304
+	JNE    next310
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -7543,7 +7619,7 @@ next302:
 	VPXORQ Z6, Z6, Z6
 	VPXORQ Z7, Z7, Z7
 
-loop305:
+loop311:
 	VMOVUPD      (CX), Z8
 	VMOVUPD.Z    64(CX), K1, Z9
 	VBROADCASTSD (AX), Z10
@@ -7561,7 +7637,7 @@ loop305:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop305
+	JNZ          loop311
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7593,11 +7669,11 @@ loop305:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z8, Z7
 	VMOVUPD      Z7, K1, 64(AX)
-	JMP          done277
+	JMP          done283
 
-next304:
+next310:
 	CMPQ   AX, $0x03
-	JNE    next306
+	JNE    next312
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -7619,7 +7695,7 @@ next304:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 
-loop307:
+loop313:
 	VMOVUPD      (CX), Z6
 	VMOVUPD.Z    64(CX), K1, Z7
 	VBROADCASTSD (AX), Z8
@@ -7634,7 +7710,7 @@ loop307:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop307
+	JNZ          loop313
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7659,11 +7735,11 @@ loop307:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z6, Z5
 	VMOVUPD      Z5, K1, 64(AX)
-	JMP          done277
+	JMP          done283
 
-next306:
+next312:
 	CMPQ   AX, $0x02
-	JNE    next308
+	JNE    next314
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -7683,7 +7759,7 @@ next306:
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 
-loop309:
+loop315:
 	VMOVUPD      (CX), Z4
 	VMOVUPD.Z    64(CX), K1, Z5
 	VBROADCASTSD (AX), Z6
@@ -7695,7 +7771,7 @@ loop309:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop309
+	JNZ          loop315
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7713,11 +7789,11 @@ loop309:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z4, Z3
 	VMOVUPD      Z3, K1, 64(AX)
-	JMP          done277
+	JMP          done283
 
-next308:
+next314:
 	CMPQ   AX, $0x01
-	JNE    next310
+	JNE    next316
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -7735,7 +7811,7 @@ next308:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 
-loop311:
+loop317:
 	VMOVUPD      (CX), Z2
 	VMOVUPD.Z    64(CX), K1, Z3
 	VBROADCASTSD (AX), Z4
@@ -7744,7 +7820,7 @@ loop311:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop311
+	JNZ          loop317
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7755,14 +7831,14 @@ loop311:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z2, Z1
 	VMOVUPD      Z1, K1, 64(AX)
-	JMP          done277
+	JMP          done283
 
-next310:
-other295:
+next316:
+other301:
 	CMPQ   CX, $0x00
-	JLE    other312
+	JLE    other318
 	CMPQ   AX, $0x08
-	JNE    next313
+	JNE    next319
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -7789,7 +7865,7 @@ other295:
 	VPXORQ Z6, Z6, Z6
 	VPXORQ Z7, Z7, Z7
 
-loop314:
+loop320:
 	VMOVUPD.Z    (CX), K1, Z8
 	VBROADCASTSD (AX), Z9
 	VFMADD231PD  Z8, Z9, Z0
@@ -7810,7 +7886,7 @@ loop314:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop314
+	JNZ          loop320
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7846,11 +7922,11 @@ loop314:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z8, Z7
 	VMOVUPD      Z7, K1, (AX)
-	JMP          done277
+	JMP          done283
 
-next313:
+next319:
 	CMPQ   AX, $0x07
-	JNE    next315
+	JNE    next321
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -7875,7 +7951,7 @@ next313:
 	VPXORQ Z5, Z5, Z5
 	VPXORQ Z6, Z6, Z6
 
-loop316:
+loop322:
 	VMOVUPD.Z    (CX), K1, Z7
 	VBROADCASTSD (AX), Z8
 	VFMADD231PD  Z7, Z8, Z0
@@ -7894,7 +7970,7 @@ loop316:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop316
+	JNZ          loop322
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7926,11 +8002,11 @@ loop316:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z7, Z6
 	VMOVUPD      Z6, K1, (AX)
-	JMP          done277
+	JMP          done283
 
-next315:
+next321:
 	CMPQ   AX, $0x06
-	JNE    next317
+	JNE    next323
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -7954,7 +8030,7 @@ next315:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 
-loop318:
+loop324:
 	VMOVUPD.Z    (CX), K1, Z6
 	VBROADCASTSD (AX), Z7
 	VFMADD231PD  Z6, Z7, Z0
@@ -7971,7 +8047,7 @@ loop318:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop318
+	JNZ          loop324
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7999,11 +8075,11 @@ loop318:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z6, Z5
 	VMOVUPD      Z5, K1, (AX)
-	JMP          done277
+	JMP          done283
 
-next317:
+next323:
 	CMPQ   AX, $0x05
-	JNE    next319
+	JNE    next325
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -8025,7 +8101,7 @@ next317:
 	VPXORQ Z3, Z3, Z3
 	VPXORQ Z4, Z4, Z4
 
-loop320:
+loop326:
 	VMOVUPD.Z    (CX), K1, Z5
 	VBROADCASTSD (AX), Z6
 	VFMADD231PD  Z5, Z6, Z0
@@ -8040,7 +8116,7 @@ loop320:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop320
+	JNZ          loop326
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8064,11 +8140,11 @@ loop320:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z5, Z4
 	VMOVUPD      Z4, K1, (AX)
-	JMP          done277
+	JMP          done283
 
-next319:
+next325:
 	CMPQ   AX, $0x04
-	JNE    next321
+	JNE    next327
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -8089,7 +8165,7 @@ next319:
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 
-loop322:
+loop328:
 	VMOVUPD.Z    (CX), K1, Z4
 	VBROADCASTSD (AX), Z5
 	VFMADD231PD  Z4, Z5, Z0
@@ -8102,7 +8178,7 @@ loop322:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop322
+	JNZ          loop328
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8122,11 +8198,11 @@ loop322:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z4, Z3
 	VMOVUPD      Z3, K1, (AX)
-	JMP          done277
+	JMP          done283
 
-next321:
+next327:
 	CMPQ   AX, $0x03
-	JNE    next323
+	JNE    next329
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -8145,7 +8221,7 @@ next321:
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
 
-loop324:
+loop330:
 	VMOVUPD.Z    (CX), K1, Z3
 	VBROADCASTSD (AX), Z4
 	VFMADD231PD  Z3, Z4, Z0
@@ -8156,7 +8232,7 @@ loop324:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop324
+	JNZ          loop330
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8172,11 +8248,11 @@ loop324:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z3, Z2
 	VMOVUPD      Z2, K1, (AX)
-	JMP          done277
+	JMP          done283
 
-next323:
+next329:
 	CMPQ   AX, $0x02
-	JNE    next325
+	JNE    next331
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -8194,7 +8270,7 @@ next323:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 
-loop326:
+loop332:
 	VMOVUPD.Z    (CX), K1, Z2
 	VBROADCASTSD (AX), Z3
 	VFMADD231PD  Z2, Z3, Z0
@@ -8203,7 +8279,7 @@ loop326:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop326
+	JNZ          loop332
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8215,11 +8291,11 @@ loop326:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z2, Z1
 	VMOVUPD      Z1, K1, (AX)
-	JMP          done277
+	JMP          done283
 
-next325:
+next331:
 	CMPQ   AX, $0x01
-	JNE    next327
+	JNE    next333
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -8236,14 +8312,14 @@ next325:
 	SHLQ   $0x03, SI
 	VPXORQ Z0, Z0, Z0
 
-loop328:
+loop334:
 	VMOVUPD.Z    (CX), K1, Z1
 	VBROADCASTSD (AX), Z2
 	VFMADD231PD  Z1, Z2, Z0
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop328
+	JNZ          loop334
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8251,11 +8327,11 @@ loop328:
 	VMOVUPD.Z    (AX), K1, Z2
 	VFMADD213PD  Z2, Z1, Z0
 	VMOVUPD      Z0, K1, (AX)
-	JMP          done277
+	JMP          done283
 
-next327:
-other312:
-done277:
+next333:
+other318:
+done283:
 	VZEROUPPER
 	RET
 
@@ -8268,24 +8344,24 @@ TEXT ·bitsAVX512(SB), NOSPLIT, $0-40
 	SHLQ   $0x03, CX
 	VPXORQ Z0, Z0, Z0
 
-loop329:
+loop335:
 	MOVQ AX, BX
 	MOVQ d+24(FP), SI
 
-loop330:
+loop336:
 	CMPQ        SI, $0x08
-	JL          end331
+	JL          end337
 	VMOVUPD     (BX), Z1
 	VMOVAPD     Z1, Z2
 	VFMSUB213PD Z1, Z1, Z2
 	VPORQ       Z2, Z0, Z0
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x08, SI
-	JMP         loop330
+	JMP         loop336
 
-end331:
+end337:
 	TESTQ       SI, SI
-	JZ          done332
+	JZ          done338
 	MOVQ        $0x000000ff, DI
 	BZHIQ       SI, DI, DI
 	KMOVW       DI, K1
@@ -8294,10 +8370,10 @@ end331:
 	VFMSUB213PD Z1, Z1, Z2
 	VPORQ       Z2, Z0, Z0
 
-done332:
+done338:
 	ADDQ          CX, AX
 	DECQ          DX
-	JNZ           loop329
+	JNZ           loop335
 	VPANDQ.BCST   constant41<>+0(SB), Z0, Z0
 	MOVQ          sum+32(FP), AX
 	VEXTRACTF64X4 $0x01, Z0, Y1
@@ -8324,46 +8400,46 @@ TEXT ·rowScoresAVX512(SB), NOSPLIT, $0-72
 	MOVQ rows+32(FP), DX
 	MOVQ AX, BX
 	CMPQ DX, $0x01
-	JLE  beyond333
+	JLE  beyond339
 	ADDQ CX, BX
 
-beyond333:
+beyond339:
 	MOVQ BX, SI
 	CMPQ DX, $0x02
-	JLE  beyond334
+	JLE  beyond340
 	ADDQ CX, SI
 
-beyond334:
+beyond340:
 	MOVQ SI, DI
 	CMPQ DX, $0x03
-	JLE  beyond335
+	JLE  beyond341
 	ADDQ CX, DI
 
-beyond335:
+beyond341:
 	MOVQ DI, R8
 	CMPQ DX, $0x04
-	JLE  beyond336
+	JLE  beyond342
 	ADDQ CX, R8
 
-beyond336:
+beyond342:
 	MOVQ R8, R9
 	CMPQ DX, $0x05
-	JLE  beyond337
+	JLE  beyond343
 	ADDQ CX, R9
 
-beyond337:
+beyond343:
 	MOVQ R9, R10
 	CMPQ DX, $0x06
-	JLE  beyond338
+	JLE  beyond344
 	ADDQ CX, R10
 
-beyond338:
+beyond344:
 	MOVQ R10, R11
 	CMPQ DX, $0x07
-	JLE  beyond339
+	JLE  beyond345
 	ADDQ CX, R11
 
-beyond339:
+beyond345:
 	MOVQ dst+0(FP), CX
 	MOVQ eta+48(FP), DX
 	MOVQ k+64(FP), R12
@@ -8372,9 +8448,9 @@ beyond339:
 	SHLQ $0x03, R13
 	ADDQ R13, DX
 
-loop340:
+loop346:
 	CMPQ   R12, $0x02
-	JL     end341
+	JL     end347
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -8399,9 +8475,9 @@ loop340:
 	ANDQ   $-8, R14
 	SHLQ   $0x03, R14
 	NEGQ   R14
-	JZ     short342
+	JZ     short348
 
-loop343:
+loop349:
 	VMOVUPD     (DX)(R14*1), Z16
 	VMOVUPD     (R13)(R14*1), Z17
 	VMOVUPD     (AX)(R14*1), Z18
@@ -8429,12 +8505,12 @@ loop343:
 	VFMADD231PD Z16, Z18, Z7
 	VFMADD231PD Z17, Z18, Z15
 	ADDQ        $0x40, R14
-	JNZ         loop343
+	JNZ         loop349
 
-short342:
+short348:
 	MOVQ        d+40(FP), R14
 	ANDQ        $0x07, R14
-	JZ          even344
+	JZ          even350
 	MOVQ        $0x000000ff, R15
 	BZHIQ       R14, R15, R15
 	KMOVW       R15, K1
@@ -8465,7 +8541,7 @@ short342:
 	VFMADD231PD Z16, Z18, Z7
 	VFMADD231PD Z17, Z18, Z15
 
-even344:
+even350:
 	VUNPCKHPD  Z1, Z0, Z16
 	VUNPCKLPD  Z1, Z0, Z0
 	VADDPD     Z16, Z0, Z0
@@ -8525,11 +8601,11 @@ even344:
 	SHLQ       $0x03, R13
 	ADDQ       R13, DX
 	SUBQ       $0x02, R12
-	JMP        loop340
+	JMP        loop346
 
-end341:
+end347:
 	TESTQ  R12, R12
-	JZ     done345
+	JZ     done351
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -8543,9 +8619,9 @@ end341:
 	ANDQ   $-8, R12
 	SHLQ   $0x03, R12
 	NEGQ   R12
-	JZ     short346
+	JZ     short352
 
-loop347:
+loop353:
 	VMOVUPD     (DX)(R12*1), Z8
 	VMOVUPD     (AX)(R12*1), Z9
 	VFMADD231PD Z8, Z9, Z0
@@ -8564,12 +8640,12 @@ loop347:
 	VMOVUPD     (R11)(R12*1), Z9
 	VFMADD231PD Z8, Z9, Z7
 	ADDQ        $0x40, R12
-	JNZ         loop347
+	JNZ         loop353
 
-short346:
+short352:
 	MOVQ        d+40(FP), R12
 	ANDQ        $0x07, R12
-	JZ          even348
+	JZ          even354
 	MOVQ        $0x000000ff, R13
 	BZHIQ       R12, R13, R13
 	KMOVW       R13, K1
@@ -8591,7 +8667,7 @@ short346:
 	VMOVUPD.Z   (R11), K1, Z9
 	VFMADD231PD Z8, Z9, Z7
 
-even348:
+even354:
 	VUNPCKHPD  Z1, Z0, Z8
 	VUNPCKLPD  Z1, Z0, Z0
 	VADDPD     Z8, Z0, Z0
@@ -8619,7 +8695,7 @@ even348:
 	SHLQ       $0x03, AX
 	ADDQ       AX, CX
 
-done345:
+done351:
 	VZEROUPPER
 	RET
 
@@ -8635,9 +8711,9 @@ TEXT ·nearerAVX512(SB), NOSPLIT, $0-64
 	SHLQ   $0x03, DI
 	VPXORQ Z0, Z0, Z0
 
-loop349:
+loop355:
 	CMPQ   BX, $0x20
-	JL     end350
+	JL     end356
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
@@ -8646,7 +8722,7 @@ loop349:
 	MOVQ   m+40(FP), R9
 	MOVQ   d+24(FP), R10
 
-loop351:
+loop357:
 	VBROADCASTSD (R9), Z5
 	VMOVUPD      (R8), Z6
 	VSUBPD       Z5, Z6, Z6
@@ -8663,7 +8739,7 @@ loop351:
 	ADDQ         DI, R8
 	ADDQ         $0x00000008, R9
 	DECQ         R10
-	JNZ          loop351
+	JNZ          loop357
 	VMINPD       (CX), Z1, Z1
 	VMOVUPD      Z1, (AX)
 	VFMADD231PD  (SI), Z1, Z0
@@ -8681,18 +8757,18 @@ loop351:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000100, SI
 	SUBQ         $0x20, BX
-	JMP          loop349
+	JMP          loop355
 
-end350:
-loop352:
+end356:
+loop358:
 	CMPQ   BX, $0x08
-	JL     end353
+	JL     end359
 	VPXORQ Z1, Z1, Z1
 	MOVQ   DX, R8
 	MOVQ   m+40(FP), R9
 	MOVQ   d+24(FP), R10
 
-loop354:
+loop360:
 	VBROADCASTSD (R9), Z2
 	VMOVUPD      (R8), Z3
 	VSUBPD       Z2, Z3, Z3
@@ -8700,7 +8776,7 @@ loop354:
 	ADDQ         DI, R8
 	ADDQ         $0x00000008, R9
 	DECQ         R10
-	JNZ          loop354
+	JNZ          loop360
 	VMINPD       (CX), Z1, Z1
 	VMOVUPD      Z1, (AX)
 	VFMADD231PD  (SI), Z1, Z0
@@ -8709,9 +8785,9 @@ loop354:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, SI
 	SUBQ         $0x08, BX
-	JMP          loop352
+	JMP          loop358
 
-end353:
+end359:
 	MOVQ          total+56(FP), AX
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y1, Y0, Y1
@@ -8737,7 +8813,7 @@ TEXT ·forward8AVX512(SB), NOSPLIT, $0-72
 	VMOVSD  least+56(FP), X2
 	XORQ    BX, BX
 
-loop355:
+loop361:
 	VMULPD        (CX), Z0, Z3
 	VMOVUPD       Z3, (AX)
 	VEXTRACTF64X4 $0x01, Z3, Y0
@@ -8748,7 +8824,7 @@ loop355:
 	VADDSD        X0, X4, X4
 	VMOVSD        X4, (DX)
 	VUCOMISD      X2, X4
-	JBE           end356
+	JBE           end362
 	VDIVSD        X4, X1, X0
 	VBROADCASTSD  X0, Z4
 	MOVQ          move+32(FP), DI
@@ -8757,7 +8833,7 @@ loop355:
 	MOVQ          AX, R8
 	MOVQ          pairs+40(FP), R9
 
-loop357:
+loop363:
 	VBROADCASTSD (R8), Z6
 	VFMADD231PD  (DI), Z6, Z0
 	VBROADCASTSD 8(R8), Z6
@@ -8765,7 +8841,7 @@ loop357:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000080, DI
 	DECQ         R9
-	JNZ          loop357
+	JNZ          loop363
 	VADDPD       Z5, Z0, Z0
 	VMULPD       Z4, Z0, Z0
 	VMULPD       Z4, Z3, Z3
@@ -8775,9 +8851,9 @@ loop357:
 	ADDQ         $0x00000008, DX
 	INCQ         BX
 	CMPQ         BX, SI
-	JL           loop355
+	JL           loop361
 
-end356:
+end362:
 	MOVQ done+64(FP), AX
 	MOVQ BX, (AX)
 	VZEROUPPER
@@ -8802,7 +8878,7 @@ TEXT ·backward8AVX512(SB), NOSPLIT, $0-64
 	VMOVUPD (DI), Z0
 	VMOVSD  constant16<>+0(SB), X1
 
-loop358:
+loop364:
 	VDIVSD       (BX), X1, X2
 	VBROADCASTSD X2, Z2
 	VMULPD       (CX), Z0, Z3
@@ -8816,7 +8892,7 @@ loop358:
 	MOVQ         AX, R8
 	MOVQ         pairs+48(FP), R9
 
-loop359:
+loop365:
 	VBROADCASTSD (R8), Z3
 	VFMADD231PD  (DI), Z3, Z0
 	VBROADCASTSD 8(R8), Z3
@@ -8824,7 +8900,7 @@ loop359:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000080, DI
 	DECQ         R9
-	JNZ          loop359
+	JNZ          loop365
 	VADDPD       Z2, Z0, Z0
 	VMOVAPD      Z0, Z0
 	SUBQ         $0x00000040, AX
@@ -8832,7 +8908,7 @@ loop359:
 	SUBQ         $0x00000040, DX
 	SUBQ         $0x08, BX
 	DECQ         SI
-	JNZ          loop358
+	JNZ          loop364
 	MOVQ         beta+32(FP), AX
 	VMOVUPD      Z0, (AX)
 	VZEROUPPER
@@ -8852,7 +8928,7 @@ TEXT ·forward16AVX512(SB), NOSPLIT, $0-72
 	VMOVSD  least+56(FP), X3
 	XORQ    BX, BX
 
-loop360:
+loop366:
 	VMULPD        (CX), Z0, Z4
 	VMOVUPD       Z4, (AX)
 	VMULPD        64(CX), Z1, Z5
@@ -8866,7 +8942,7 @@ loop360:
 	VADDSD        X1, X0, X0
 	VMOVSD        X0, (DX)
 	VUCOMISD      X3, X0
-	JBE           end361
+	JBE           end367
 	VDIVSD        X0, X2, X0
 	VBROADCASTSD  X0, Z6
 	MOVQ          move+32(FP), DI
@@ -8877,7 +8953,7 @@ loop360:
 	MOVQ          AX, R8
 	MOVQ          pairs+40(FP), R9
 
-loop362:
+loop368:
 	VBROADCASTSD (R8), Z9
 	VFMADD231PD  (DI), Z9, Z0
 	VFMADD231PD  64(DI), Z9, Z1
@@ -8887,7 +8963,7 @@ loop362:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000100, DI
 	DECQ         R9
-	JNZ          loop362
+	JNZ          loop368
 	VADDPD       Z7, Z0, Z0
 	VADDPD       Z8, Z1, Z1
 	VMULPD       Z6, Z0, Z0
@@ -8901,9 +8977,9 @@ loop362:
 	ADDQ         $0x00000008, DX
 	INCQ         BX
 	CMPQ         BX, SI
-	JL           loop360
+	JL           loop366
 
-end361:
+end367:
 	MOVQ done+64(FP), AX
 	MOVQ BX, (AX)
 	VZEROUPPER
@@ -8929,7 +9005,7 @@ TEXT ·backward16AVX512(SB), NOSPLIT, $0-64
 	VMOVUPD 64(DI), Z1
 	VMOVSD  constant16<>+0(SB), X2
 
-loop363:
+loop369:
 	VDIVSD       (BX), X2, X3
 	VBROADCASTSD X3, Z3
 	VMULPD       (CX), Z0, Z4
@@ -8950,7 +9026,7 @@ loop363:
 	MOVQ         AX, R8
 	MOVQ         pairs+48(FP), R9
 
-loop364:
+loop370:
 	VBROADCASTSD (R8), Z5
 	VFMADD231PD  (DI), Z5, Z0
 	VFMADD231PD  64(DI), Z5, Z1
@@ -8960,7 +9036,7 @@ loop364:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000100, DI
 	DECQ         R9
-	JNZ          loop364
+	JNZ          loop370
 	VADDPD       Z3, Z0, Z0
 	VADDPD       Z4, Z1, Z1
 	VMOVAPD      Z0, Z0
@@ -8970,7 +9046,7 @@ loop364:
 	SUBQ         $0x00000080, DX
 	SUBQ         $0x08, BX
 	DECQ         SI
-	JNZ          loop363
+	JNZ          loop369
 	MOVQ         beta+32(FP), AX
 	VMOVUPD      Z0, (AX)
 	VMOVUPD      Z1, 64(AX)

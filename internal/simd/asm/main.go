@@ -21,6 +21,7 @@ func main() {
 		g.withinKernel()
 		g.gatherKernel()
 		g.raiseKernel()
+		g.subtractProductsKernel()
 		g.scoresKernel()
 		g.diagonalScoresKernel()
 		g.diagonalMomentsKernel()
