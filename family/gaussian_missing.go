@@ -175,7 +175,8 @@ func (e *lanes) set(list []pattern) (rest []pattern) {
 // factorise computes U and ln|C| of a class.
 func (e *lanes) factorise(c *precision, d int) {
 	m, side := e.m, e.side
-	e.u, e.inverse, e.work = linalg.Resize(e.u, m*m*side), linalg.Resize(e.inverse, m*side), linalg.Resize(e.work, (m+1)*side)
+	e.u, e.inverse = linalg.Resize(e.u, m*m*side), linalg.Resize(e.inverse, m*side)
+	e.work = linalg.Resize(e.work, (m+1)*side)
 	e.narrow, e.some = slices.Grow(e.narrow[:0], side)[:side], false
 	clear(e.narrow)
 	for l := range side {
