@@ -60,7 +60,7 @@ func init() { // their functions use the list
 		"ppca": {data: "satellite", families: []string{familyGaussian}, methods: []string{methodClosedForm, methodEM},
 			selecting: methodClosedForm, likelihood: true, proper: true, settings: func() modelSettings { return new(bpcaSettings) }, load: loadBPCA},
 		"factor": {data: "satellite", families: []string{familyGaussian}, methods: []string{methodClosedForm, methodGFAB, methodFAB, methodEM},
-			selecting: methodClosedForm, gaps: true, singular: true, settings: func() modelSettings { return new(factorSettings) }, load: loadFactor},
+			selecting: methodClosedForm, gaps: true, proper: true, singular: true, settings: func() modelSettings { return new(factorSettings) }, load: loadFactor},
 		"features": {data: "iris", families: []string{familyGaussian}, methods: []string{methodGFAB, methodFAB, methodEM},
 			part: "feature", most: 5, selecting: methodEM, labels: true, settings: func() modelSettings { return new(featuresSettings) }, load: loadFeatures},
 		"topics": {data: "bars", families: []string{familyCategorical}, methods: []string{methodCVB0}, part: "topic", selecting: methodCVB0, pairs: true,
@@ -109,7 +109,7 @@ func (m model) further(method string, sweep bool) (list []framework.Criterion) {
 		return []framework.Criterion{framework.GFIC, framework.FIC, framework.BICEM}
 	}
 	if m.singular && sweep && (method == methodClosedForm || method == methodEM) {
-		return []framework.Criterion{framework.SBIC}
+		list = append(list, framework.SBIC)
 	}
 	if (m.classes || m.proper) && slices.Contains([]string{methodGFAB, methodFAB, methodEM, methodClosedForm}, method) {
 		list = append(list, framework.Evidence)

@@ -39,7 +39,10 @@ func (q *localStep) prepare(p *Parameters, weighted []float64, tilt *laplace.Til
 				}
 			}
 		}
-		if err := tilt.Precision(add, g); err != nil && tilt != nil {
+		if tilt.Prior() { // which is none: see integrate
+			continue
+		}
+		if err := tilt.Precision(add, g); err != nil {
 			return fmt.Errorf("factor: E[zzᵀ] of the rows that show column %d is singular at K = %d: %w; allow pruning, or lower K", part[0]+1, k, err)
 		}
 	}

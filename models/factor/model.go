@@ -227,8 +227,11 @@ func (Model) Estimates(s *Statistics, p *Parameters) (*Parameters, error) { retu
 
 // Curvature is S ⊗ I_D: of loadings in units of the noise, Ψ^−½W, the information of a row is constant, so that gFIC
 // is FIC; in units of the columns it would be infinite in a Heywood case. Where entries are missing it has a block
-// for each part, of the S of its rows. It does not exist for N ≤ D, see [ErrTooFewRows].
+// for each part, of the S of its rows. It does not exist for N ≤ D, see [ErrTooFewRows]; the evidence does.
 func (Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error {
+	if f.Prior() {
+		return s.integrate(p, f)
+	}
 	if !s.incomplete() {
 		if s.N <= float64(s.D) {
 			return fmt.Errorf("factor: %w (N = %v, D = %d): use EM with BIC, or drop columns", ErrTooFewRows, s.N, s.D)

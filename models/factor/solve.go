@@ -239,6 +239,9 @@ func (s *Solutions) Values(c framework.Criterion) ([]float64, error) {
 	var values []float64
 	for k := range s.points {
 		e, err := s.Evaluation(k, bpca.MethodFor(c))
+		if err == nil && c.Needs&framework.NeedsPrior != 0 {
+			e.Evidence, err = s.evidence(k)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -265,6 +268,14 @@ func (s *Solutions) Best(c framework.Criterion) (k int, value float64, err error
 		}
 	}
 	return k, values[k], nil
+}
+
+// evidence is that of k factors, with the volume of their rotations.
+func (s *Solutions) evidence(k int) (float64, error) {
+	at := s.points[k]
+	p := &Parameters{K: k, D: s.D, Loadings: at.loadings, Noise: at.noise, Structure: s.Structure, Unit: s.unit}
+	nats, err := p.occam(s.N)
+	return at.logLikelihood + nats, err
 }
 
 // Parameters are the maximum likelihood estimates of k ≥ 1 factors, in canonical rotation. The loadings of gFAB's

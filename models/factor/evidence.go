@@ -1,0 +1,291 @@
+package factor
+
+import (
+	"errors"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/laplace"
+	"github.com/latent-go/latent/models/bpca"
+)
+
+// The evidence of factor analysis (docs/theory/evidence.md, section 7). Where rows are complete, z integrates out in
+// closed form, and Laplace's method takes the integral over mean, loadings and noise at the maximum of the likelihood,
+// to which the steps of EM lead. They follow the likelihood, without a tilt. Where entries are missing it is the bound
+// of q.
+
+// MaximizePosterior is Maximize: the estimate is that of maximum likelihood, and the integral about it has the prior.
+func (m Model) MaximizePosterior(s *Statistics, p, dst *Parameters) (*Parameters, error) {
+	return m.Maximize(s, p, dst)
+}
+
+// integrate adds what the evidence differs by from E_q[ln p(X,Z|Π)] + H(q).
+func (s *Statistics) integrate(p *Parameters, f *laplace.Curvature) error {
+	if s.incomplete() {
+		nats, err := s.bound(p)
+		f.About(nats, 0)
+		return err
+	}
+	gain, err := s.Released() // at the best of all changes of the scale of z
+	if err != nil {
+		return err
+	}
+	if p, err = p.Rescaled(s); err != nil {
+		return err
+	}
+	nats, err := p.occam(s.N)
+	f.About(gain+nats, 0)
+	return err
+}
+
+var errNoEvidence = errors.New("factor: the evidence of noise with blocks is not known: take another criterion, such as gFIC or BIC")
+
+// signals are l_k, the eigenvalues of Ψ^−½WWᵀΨ^−½, descending, and their vectors u_k as columns, D×K.
+func (p *Parameters) signals() (l []float64, u *mat.Dense, err error) {
+	q, _, err := p.whitened()
+	if err != nil || p.K == 0 {
+		return nil, nil, err
+	}
+	products := make([]float64, p.D*p.D)
+	w := linalg.General(p.D, p.K, q.Loadings)
+	linalg.Mul(false, true, 1, w, w, 0, linalg.General(p.D, p.D, products))
+	eigen, ok := linalg.NewSymmetricEigen(p.D, products)
+	if !ok || p.K > p.D {
+		return nil, nil, errEigen
+	}
+	l = make([]float64, p.K)
+	for k := range l {
+		l[k] = max(0, eigen.Values[k])
+	}
+	return l, eigen.Vectors(p.K), nil
+}
+
+// occam is by how much the evidence is above the highest log-likelihood, in nats, of n complete rows.
+func (p *Parameters) occam(n float64) (float64, error) {
+	if p.Blocks != nil {
+		return 0, errNoEvidence
+	}
+	l, u, err := p.signals()
+	if err != nil {
+		return 0, err
+	}
+	if p.Isotropic {
+		noise := p.Noise[0]
+		for k, v := range l {
+			l[k] = noise * (1 + v)
+		}
+		return bpca.Occam(n, mean(p.Unit), p.D, l, noise), nil
+	}
+	psi := p.Uniquenesses()
+	d := float64(p.D)
+	nats := -d / 2 * (math.Log1p(n) + math.Ln2)
+	for j, v := range psi {
+		x := math.Log(v)
+		nats -= x * x / 4
+		for k := range l {
+			nats -= l[k] * u.At(j, k) * u.At(j, k) * v / 2 // of the loadings' squares, in standard deviations of the columns
+		}
+	}
+	v, err := newInformation(n, l, u, psi)
+	if err != nil {
+		return 0, err
+	}
+	return nats + logVolume(p.K) + v.rotations - v.logDet/2, nil
+}
+
+// logVolume is ln Vol O(k), with rotations in a plane at unit speed.
+func logVolume(k int) (sum float64) {
+	if k > 0 {
+		sum = math.Ln2
+	}
+	for j := 2; j <= k; j++ {
+		half := float64(j) / 2
+		lgamma, _ := math.Lgamma(half)
+		sum += math.Ln2 + half*math.Log(math.Pi) - lgamma
+	}
+	return sum
+}
+
+// information is ln|N·I(W, ln Ψ) + P| of loadings and noise of n rows, in columns of variance 1: I is that of a
+// covariance matrix, ½ tr(Σ⁻¹dΣ Σ⁻¹dΣ′), and P the precision of the prior, 1 of a loading and ½ of ln ψ.
+//
+// In noise units, with X = Ψ^−½dW, I is a sum over k of directions of x_k that are orthogonal to all u, each by itself,
+// over k of that of x_k along u_k, and over pairs k, l of a form of rank one of x_k along u_l and x_l along u_k, whose
+// other direction is a rotation, which the data do not tell. P is Ψ there, of which the mean of the first directions
+// and the diagonal of the others are taken. What is left of ln Ψ is a Schur complement.
+type information struct {
+	logDet    float64
+	rotations float64 // ½ ln|RᵀR| − (r/2) ln 2π of the r generators R of rotations
+
+	n     float64
+	d     int
+	l     []float64
+	along []float64      // uᵀΨu
+	u     []mat.VecDense // columns
+	left  []float64      // of ln Ψ, D×D
+}
+
+// newInformation takes no l for less than √(D/N), the length at which loadings that are noise end: at 0 they would have
+// no information, though the likelihood bounds them by its fourth order.
+func newInformation(n float64, l []float64, u *mat.Dense, psi []float64) (*information, error) {
+	k, d := len(l), len(psi)
+	v := &information{n: n, d: d, l: make([]float64, k), along: make([]float64, k), u: make([]mat.VecDense, k), left: make([]float64, d*d)}
+	rest := floats.Sum(psi)
+	for i := range k {
+		v.l[i] = max(l[i], math.Sqrt(float64(d)/n))
+		v.u[i].CloneFromVec(u.ColView(i))
+		for j, x := range v.u[i].RawVector().Data {
+			v.along[i] += x * x * psi[j]
+		}
+		rest -= v.along[i]
+	}
+	v.across(rest / float64(max(1, d-k)))
+	v.pairs()
+	chol, ok := linalg.NewCholesky(d, v.left)
+	if !ok {
+		return nil, errEigen
+	}
+	v.logDet += chol.LogDet()
+	for _, x := range psi {
+		v.logDet -= float64(k) * math.Log(x)
+	}
+	return v, nil
+}
+
+// across adds directions orthogonal to all u, where the prior has the precision rest, and what ln Ψ has by itself.
+func (v *information) across(rest float64) {
+	d, k := v.d, len(v.l)
+	inverse, spent, outer := mat.NewDense(d, d, nil), mat.NewDense(d, d, nil), mat.NewDense(d, d, nil)
+	for j := range d {
+		inverse.Set(j, j, 1)
+		outer.Set(j, j, 1)
+	}
+	for i, l := range v.l {
+		x := &v.u[i]
+		outer.RankOne(outer, -1, x, x)
+		inverse.RankOne(inverse, -l/(1+l), x, x) // Σ⁻¹ in noise units
+		with := v.n*l/(1+l) + rest
+		v.logDet += float64(d-k) * math.Log(with)
+		spent.RankOne(spent, v.n*v.n*l/((1+l)*(1+l))/with, x, x)
+	}
+	for a := range d {
+		for b := range d {
+			g := inverse.At(a, b)
+			v.left[a*d+b] = v.n/2*g*g - spent.At(a, b)*outer.At(a, b)
+		}
+		v.left[a*d+a] += 0.5
+	}
+}
+
+// pairs adds directions in the space of the u.
+func (v *information) pairs() {
+	d := v.d
+	gram := make([]float64, d*d)
+	for i, a := range v.l {
+		rows := make([]float64, (i+1)*d)
+		for j, b := range v.l[:i+1] {
+			s := v.n / ((1 + a) * (1 + b))
+			square, with := a*v.along[i]+b*v.along[j], 0.0
+			var q float64
+			if i == j {
+				with = 2*s*a + v.along[i]
+				q = s * s * a / with
+			} else {
+				with = v.along[i]*v.along[j] + s*square
+				q = s * s * square / with
+				v.rotations += (math.Log(square) - math.Log(2*math.Pi)) / 2
+			}
+			v.logDet += math.Log(with)
+			row := rows[j*d : (j+1)*d]
+			floats.MulTo(row, v.u[i].RawVector().Data, v.u[j].RawVector().Data)
+			linalg.Scale(math.Sqrt(q), row)
+		}
+		m := linalg.General(i+1, d, rows)
+		linalg.Mul(true, false, 1, m, m, 1, linalg.General(d, d, gram))
+	}
+	floats.Sub(v.left, gram)
+}
+
+// bound is by how much the bound that q gives of the evidence is above E_q[ln p(X,Z|Π)] + H(q), in nats, where entries
+// are missing: means and loadings have the prior N(·, 1) in standard deviations of their columns, about that of the
+// column and 0, and are integrated out, exactly given the noise. Of two scales of z, that of the likelihood and that of
+// gFAB, it takes the better one.
+func (s *Statistics) bound(p *Parameters) (float64, error) {
+	if p.Blocks != nil {
+		return 0, errNoEvidence
+	}
+	unit := p.Unit
+	nats, of := 0.0, 1.0 // of the noise
+	if d := float64(p.D); p.Isotropic {
+		unit = []float64{mean(unit)}
+		of = d
+	}
+	for j, v := range p.Noise {
+		x, count := math.Log(v/unit[j]), s.Seen[j]
+		if p.Isotropic {
+			count = floats.Sum(s.Seen) / of
+		}
+		nats -= of*x*x/4 + math.Log1p(count)/2
+	}
+	best := math.Inf(-1)
+	for _, scale := range []float64{1, 1 - float64(p.D)/max(s.N, 2*float64(p.D))} {
+		v, err := s.loadings(p, unit, scale)
+		if err != nil {
+			return 0, err
+		}
+		best = max(best, v)
+	}
+	l, _, err := p.signals()
+	if err != nil {
+		return 0, err
+	}
+	share := logVolume(p.K) / max(1, float64(p.K*(p.K-1)/2))
+	if p.K == 1 {
+		best += share
+	}
+	for i, a := range l {
+		for _, b := range l[:i] {
+			best += max(0, share+math.Log(s.N*(a+b)/(math.Pi*math.E))/2)
+		}
+	}
+	return nats + best, nil
+}
+
+// loadings is the part of bound that is means' and loadings', where q is that of √scale·z.
+func (s *Statistics) loadings(p *Parameters, unit []float64, scale float64) (float64, error) {
+	trace, k := mat.Trace(mat.NewSymDense(s.K, s.ZZ)), float64(s.K)
+	nats := (s.N*k*math.Log(scale) - (scale-1)*trace) / 2
+	for j := range p.D {
+		variance := unit[min(j, len(unit)-1)]
+		ratio := variance / p.Noise[min(j, len(p.Noise)-1)]
+		a, theta := s.design(j), mat.NewVecDense(s.K+1, p.coefficients(j))
+		for i := range s.K + 1 {
+			for l := i; l <= s.K; l++ {
+				v := a.At(i, l) * ratio
+				if i > 0 {
+					v *= math.Sqrt(scale)
+				}
+				if l > 0 {
+					v *= math.Sqrt(scale)
+				}
+				if i == l {
+					v++
+				}
+				a.SetSym(i, l, v)
+			}
+			if i > 0 {
+				theta.SetVec(i, theta.AtVec(i)/math.Sqrt(scale))
+			}
+		}
+		var chol mat.Cholesky
+		var solved mat.VecDense
+		if !chol.Factorize(a) || chol.SolveVecTo(&solved, theta) != nil {
+			return 0, errEigen
+		}
+		nats -= (chol.LogDet() + (mat.Dot(theta, theta)-mat.Dot(theta, &solved))/variance) / 2
+	}
+	return nats, nil
+}
