@@ -81,7 +81,7 @@ func (c *fitCommand) Run(s *session) error {
 		}
 	}
 	if c.Components != "" {
-		if err := r.found.table().save(s, c.Components); err != nil {
+		if err := s.save(c.Components, r.found.table()); err != nil {
 			return err
 		}
 	}

@@ -193,7 +193,7 @@ type result struct {
 	without       func(c framework.Criterion, value, n float64) error
 	facts         [][2]string // lines of the text, by name
 	print         func(p *page)
-	table         func() savedTable              // of --components; nil of models without
+	table         func() report.Table            // of --components; nil of models without
 	classify      func(in *input) ([]int, error) // the components of rows, from 0; nil where z is no class
 	count         counter                        // of the rows that are assigned to each component; nil where z is no class
 	loadingErrors []float64                      // standard errors of standardised loadings, D×K, by bootstrap

@@ -11,6 +11,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/report"
 )
 
 type sampleCommand struct {
@@ -72,28 +73,27 @@ func (c *sampleCommand) drawPairs(s *session, m *modelFile) error {
 		})
 	}
 	const names = 2
-	var list savedTable
+	var list report.Table
 	if err := draw(func(record ...string) error {
-		if list.heads == nil {
-			list.heads = data.Heads(record)
-			for j := range names {
-				list.heads[j].Cells = data.Texts
-			}
+		if list.Columns == nil {
+			list.Columns = report.Columns(record...)
 			return nil
 		}
-		list.texts = append(list.texts, record[:names]...)
+		cells := []any{record[0], record[1]}
 		for _, cell := range record[names:] {
 			v, err := strconv.ParseFloat(cell, 64)
 			if err != nil {
 				return err
 			}
-			list.numbers = append(list.numbers, v)
+			cells = append(cells, v)
 		}
+		list.Add(cells...)
 		return nil
 	}); err != nil {
 		return err
 	}
-	return s.emitAs(c.Format, c.Out, list.heads, func(to data.Writer) error { return to.Write(list.texts, list.numbers) })
+	heads, texts, numbers := cellsOf(list)
+	return s.emitAs(c.Format, c.Out, heads, func(to data.Writer) error { return to.Write(texts, numbers) })
 }
 
 func (c *sampleCommand) checkLabels(m *modelFile) error {

@@ -62,7 +62,7 @@ func (c *selectCommand) Run(s *session) error {
 	var t interface {
 		print(s *session, in *input) error
 		html(in *input) (*report.Document, error)
-		table() savedTable
+		table() report.Table
 	}
 	if c.compares != "" {
 		t, err = c.compare(s, in, progress)
@@ -76,7 +76,7 @@ func (c *selectCommand) Run(s *session) error {
 		return err
 	}
 	if c.Out != "" {
-		if err := t.table().save(s, c.Out); err != nil {
+		if err := s.save(c.Out, t.table()); err != nil {
 			return err
 		}
 	}

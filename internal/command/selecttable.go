@@ -2,56 +2,64 @@ package command
 
 import (
 	"math"
-	"slices"
-	"strconv"
 
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/report"
 )
 
-// A savedTable is what latent select --out and latent fit --components write, row by row.
-type savedTable struct {
-	heads   []data.Head
-	texts   []string
-	numbers []float64
+// save writes a table as CSV, or as Parquet by the name of the file, with all digits.
+func (s *session) save(path string, t report.Table) error {
+	heads, texts, numbers := cellsOf(t)
+	return s.emitTable(path, heads, func(to data.Writer) error { return to.Write(texts, numbers) })
 }
 
-// save writes the table as CSV, or as Parquet by the name of the file.
-func (t savedTable) save(s *session, path string) error {
-	return s.emitTable(path, t.heads, func(to data.Writer) error { return to.Write(t.texts, t.numbers) })
+// cellsOf are the columns of a table and its cells, row by row, as files have them.
+func cellsOf(t report.Table) (heads []data.Head, texts []string, numbers []float64) {
+	for _, column := range t.Columns {
+		heads = append(heads, data.Head{Name: column.Name})
+	}
+	for _, row := range t.Rows {
+		for j, cell := range row {
+			switch cell.As {
+			case report.Words:
+				heads[j].Cells, texts = data.Texts, append(texts, cell.Text)
+				continue
+			case report.Counts:
+				heads[j].Cells = data.Integers
+			}
+			numbers = append(numbers, cell.Value)
+		}
+	}
+	return heads, texts, numbers
 }
 
 // table has a row for each K: the criteria in their order, and what else every fit has.
-func (t *selection) table() savedTable {
-	list := savedTable{heads: []data.Head{{Name: "k", Cells: data.Integers}}}
-	list.heads = append(list.heads, data.Heads(t.Criteria)...)
+func (t *selection) table() report.Table {
 	further := without([]string{"loglik", "bic", "aic"}, setOf(t.Criteria))
-	list.heads = append(list.heads, data.Heads(further)...)
-	list.heads = append(list.heads, data.Head{Name: "df"}, data.Head{Name: "entropy"}, data.Head{Name: "converged", Cells: data.Texts}, data.Head{Name: "status", Cells: data.Texts})
+	names := append([]string{"k"}, t.Criteria...)
+	list := report.Table{Columns: report.Columns(append(append(names, further...), "df", "entropy", "converged", "status")...)}
 	for _, row := range t.Table {
-		list.numbers = append(list.numbers, float64(row.K))
+		cells := []any{row.K}
 		for _, name := range t.Criteria {
-			list.numbers = append(list.numbers, float64(row.Values[name]))
+			cells = append(cells, row.Values[name])
 		}
 		for _, name := range further {
-			list.numbers = append(list.numbers, float64(map[string]number{"loglik": row.LogLik, "bic": row.BIC, "aic": row.AIC}[name]))
+			cells = append(cells, map[string]number{"loglik": row.LogLik, "bic": row.BIC, "aic": row.AIC}[name])
 		}
-		list.numbers = append(list.numbers, float64(row.Df), float64(row.Entropy))
-		list.texts = append(list.texts, strconv.FormatBool(row.Converged), row.Status)
+		list.Add(append(cells, row.Df, row.Entropy, row.Converged, row.Status)...)
 	}
 	return list
 }
 
 // table has a row for each family, the best first.
-func (t *comparison) table() savedTable {
-	list := savedTable{heads: slices.Concat([]data.Head{{Name: "family", Cells: data.Texts}, {Name: "k", Cells: data.Integers}}, data.Heads([]string{t.Criterion, "loglik", "df"}),
-		[]data.Head{{Name: "converged", Cells: data.Texts}, {Name: "error", Cells: data.Texts}})}
+func (t *comparison) table() report.Table {
+	list := report.Table{Columns: report.Columns("family", "k", t.Criterion, "loglik", "df", "converged", "error")}
 	for _, row := range t.Table {
-		list.texts = append(list.texts, row.Family, strconv.FormatBool(row.Converged), row.Error)
+		free := float64(row.Free)
 		if row.Error != "" {
-			list.numbers = append(list.numbers, 0, math.NaN(), math.NaN(), math.NaN())
-			continue
+			row.K, row.Value, row.LogLikelihood, free = 0, number(math.NaN()), number(math.NaN()), math.NaN()
 		}
-		list.numbers = append(list.numbers, float64(row.K), float64(row.Value), float64(row.LogLikelihood), float64(row.Free))
+		list.Add(row.Family, row.K, row.Value, row.LogLikelihood, free, row.Converged, row.Error)
 	}
 	return list
 }
