@@ -5,12 +5,10 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
-	"github.com/latent-go/latent/internal/atomicfile"
 )
 
 // idFlags name columns that tell rows apart.
@@ -48,34 +46,13 @@ func isHead(name string) bool {
 	return slices.Contains([]string{rowHead, labelHead, stateHead, "probability", "log_likelihood", "log_predictive", "noise", "mean"}, name)
 }
 
-// checkTables refuses --assignments and --components where they cannot be, before long work.
-func (c *fitCommand) checkTables(s *session, source string) error {
+// checkTables refuses --assignments and --components where they cannot be.
+func (c *fitCommand) checkTables() error {
 	switch {
 	case c.Assignments != "" && c.model().pairs:
 		return misused("--assignments cannot be used with --model %s: save the model by --out, and see latent predict", c.Model)
 	case c.Components != "" && !c.model().classes:
 		return misused("--components requires a mixture or hmm: a %s model has no components, and --format json has its numbers", c.Model)
-	}
-	taken := []string{c.Out, c.Checkpoint}
-	if c.Report != "" {
-		taken = append(taken, filepath.Join(c.Report, pageName))
-	}
-	for _, table := range [][2]string{{"--assignments", c.Assignments}, {"--components", c.Components}} {
-		flag, path := table[0], table[1]
-		switch {
-		case path == "":
-			continue
-		case path == "-":
-			return misused("%s is -, but standard output has the report: name a file", flag)
-		}
-		target, err := atomicfile.Locate(path)
-		if err == nil && slices.ContainsFunc(taken, func(other string) bool { return samePath(other, target) }) {
-			return misused("%s and another flag both name %s: name two files", flag, path)
-		}
-		if err := s.checkFile(flag, path, source); err != nil {
-			return err
-		}
-		taken = append(taken, path)
 	}
 	return nil
 }

@@ -96,29 +96,17 @@ func (f *checkpointFlags) keep(s *session, command any, in *input) (*keeper, err
 	return k, err
 }
 
-// checkCheckpoint refuses a file that could not be written, or is one of the others that the command names.
-func (f *checkpointFlags) checkCheckpoint(s *session, others ...string) error {
-	switch {
-	case f.Checkpoint == "" && f.KeepCheckpoint:
+// checkKept refuses --keep-checkpoint alone.
+func (f *checkpointFlags) checkKept() error {
+	if f.Checkpoint == "" && f.KeepCheckpoint {
 		return misused("--keep-checkpoint requires --checkpoint")
-	case f.Checkpoint == "":
-		return nil
-	case f.Checkpoint == "-":
-		return misused("--checkpoint is -: name a file")
-	case !s.crew.writes():
-		return nil
 	}
-	target, err := atomicfile.Locate(f.Checkpoint)
-	if err != nil {
-		return fmt.Errorf("--checkpoint: %w", err)
-	}
-	if in, ok := s.replaced(target, others); ok || slices.ContainsFunc(others, func(other string) bool { return samePath(other, target) }) {
-		return misused("--checkpoint is %s, which the command reads or writes: name another file", cmp.Or(in, f.Checkpoint))
-	}
-	if info := s.stat(f.Checkpoint); info != nil && !info.Mode().IsRegular() { // it may never end
-		return misused("--checkpoint is %s, which is no regular file: name another file", f.Checkpoint)
-	}
-	return target.Try()
+	return nil
+}
+
+// checkpoint is the file of --checkpoint, as [session.checkWritten] takes it.
+func (f *checkpointFlags) checkpoint() written {
+	return written{flag: "--checkpoint", path: f.Checkpoint, read: true}
 }
 
 // samePath reports whether a file, which need not be there yet, will be that of a target.

@@ -188,14 +188,14 @@ func TestForeignAndDamagedCheckpointFilesAreRefused(t *testing.T) {
 	require.Equal(t, whole["k"], found(t, context.Background(), args)["k"])
 
 	for want, line := range map[string]string{
-		"requires --checkpoint":       "fit --keep-checkpoint",
-		"--checkpoint is -":           "fit --checkpoint -",
-		"which the command reads":     "fit --data " + table + " --checkpoint " + table,
-		"reads or writes":             "fit --out m.json --checkpoint m.json",
-		"./m.json, which the command": "fit --out m.json --checkpoint ./m.json",
-		dir + "/new, which":           "fit --report " + dir + "/new --checkpoint " + dir + "/new",
-		"index.html, which":           "fit --report " + dir + " --checkpoint " + dir + "/index.html",
-		"is no regular file":          "fit --checkpoint " + os.DevNull,
+		"requires --checkpoint":                                     "fit --keep-checkpoint",
+		"--checkpoint is -":                                         "fit --checkpoint -",
+		"--checkpoint is the input":                                 "fit --data " + table + " --checkpoint " + table,
+		"--out and --checkpoint both are m.json":                    "fit --out m.json --checkpoint m.json",
+		"--out and --checkpoint both are ./m.json":                  "fit --out m.json --checkpoint ./m.json",
+		"--report and --checkpoint both are " + dir + "/new":        "fit --report " + dir + "/new --checkpoint " + dir + "/new",
+		"--report and --checkpoint both are " + dir + "/index.html": "fit --report " + dir + " --checkpoint " + dir + "/index.html",
+		"is no regular file":                                        "fit --checkpoint " + os.DevNull,
 	} {
 		var out, errs bytes.Buffer
 		require.Equal(t, 2, run(context.Background(), strings.Fields(line), strings.NewReader(""), &out, &errs), line)

@@ -3,7 +3,6 @@ package command
 import (
 	"cmp"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -38,20 +37,8 @@ func (c *fitCommand) Run(s *session) error {
 		return err
 	}
 	source := c.source()
-	if err := s.checkOut(c.Out, source); err != nil {
-		return err
-	}
-	if err := c.checkTables(s, source); err != nil {
-		return err
-	}
-	if err := s.checkReport(c.Report, c.Out, source); err != nil {
-		return err
-	}
-	named := []string{source, c.Out}
-	if c.Report != "" {
-		named = append(named, c.Report, filepath.Join(c.Report, pageName))
-	}
-	if err := c.checkCheckpoint(s, named...); err != nil {
+	if err := s.checkWritten([]string{source}, written{flag: "--out", path: c.Out}, written{flag: "--assignments", path: c.Assignments},
+		written{flag: "--components", path: c.Components}, written{flag: "--report", path: c.Report, page: true}, c.checkpoint()); err != nil {
 		return err
 	}
 	in, err := c.load(s, c.Label)
@@ -106,8 +93,8 @@ func (c *fitCommand) Run(s *session) error {
 }
 
 func (c *fitCommand) check() error {
-	if c.Out == "-" {
-		return misused("--out is -, but standard output has the report: name a file for the model")
+	if err := cmp.Or(c.checkTables(), c.checkKept()); err != nil {
+		return err
 	}
 	c.fixesK = c.K != nil
 	m := c.model()

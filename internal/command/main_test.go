@@ -533,7 +533,7 @@ func TestWrongUseIsOneLineWithTheValidChoices(t *testing.T) {
 		{"fit --model ppca --max-iter 9", "--max-iter cannot be used with --method closed-form (the default of --model ppca), which has no iterations: leave it out, or take --method em"},
 		{"fit --model factor --data iris --tol 1e-5", "--tol cannot be used with --method closed-form (the default of --model factor)"},
 		{"fit --model bpca --method closed-form --restarts 1", "--restarts cannot be used with --method closed-form, which has no starts"},
-		{"fit --out -", "name a file for the model"},
+		{"fit --out -", "--out is -, but standard output has the report: name a file"},
 		{"sample m.json -n 0", "at least 1"},
 		{"sample m.json -n -5", "--rows is -5: it must be at least 1"},
 		{"sample m.json --rows -5", "--rows is -5: it must be at least 1"},

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/internal/atomicfile"
@@ -21,28 +22,71 @@ func (s *session) emit(out string, write func(io.Writer) error) error {
 	return atomicfile.Write(out, write)
 }
 
-// checkOut finds out before long work that its result could not be saved, or would take
-// the place of one of the inputs.
-func (s *session) checkOut(out string, inputs ...string) error {
-	if out == "" || out == "-" {
-		return nil
-	}
-	return s.checkFile("--out", out, inputs...)
+// A written file is one that a command is to write.
+type written struct {
+	flag, path string
+	page       bool // the folder of one, which is made where it is missing
+	stdout     bool // - is standard output
+	read       bool // it is read, too
 }
 
-// checkFile is checkOut of the file of a flag.
-func (s *session) checkFile(flag, out string, inputs ...string) error {
-	if !s.crew.writes() {
-		return nil
+// checkWritten finds out before long work that a file could not be written, would take the place of one of the inputs, or is another one
+// that the command writes.
+func (s *session) checkWritten(inputs []string, files ...written) error {
+	for i, f := range files {
+		what, taken := "file", ", but standard output has the report"
+		if f.page {
+			what = "folder"
+		}
+		if f.page || f.read {
+			taken = ""
+		}
+		switch {
+		case f.path == "" || f.path == "-" && f.stdout:
+			continue
+		case f.path == "-":
+			return misused("%s is -%s: name a %s", f.flag, taken, what)
+		case !s.crew.writes():
+			continue
+		}
+		if f.page {
+			exists, err := atomicfile.TryFolder(f.path)
+			if err != nil {
+				return fmt.Errorf("%s %s: %w", f.flag, f.path, err)
+			}
+			if !exists {
+				continue
+			}
+		}
+		path := f.paths()[0]
+		target, err := atomicfile.Locate(path)
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.flag, err)
+		}
+		if in, ok := s.replaced(target, inputs); ok {
+			return misused("%s is the input, %s: name another %s", f.flag, in, what)
+		}
+		for _, other := range files[:i] {
+			if slices.ContainsFunc(other.paths(), func(one string) bool { return samePath(one, target) }) {
+				return misused("%s and %s both are %s: name two files", other.flag, f.flag, path)
+			}
+		}
+		if info := s.stat(path); f.read && info != nil && !info.Mode().IsRegular() { // it may never end
+			return misused("%s is %s, which is no regular file: name another file", f.flag, path)
+		}
+		if err := target.Try(); err != nil {
+			return err
+		}
 	}
-	target, err := atomicfile.Locate(out)
-	if err != nil {
-		return fmt.Errorf("%s: %w", flag, err)
+	return nil
+}
+
+// paths are what a file takes: of a page itself and its folder.
+func (f written) paths() []string {
+	if f.page && f.path != "" {
+		return []string{filepath.Join(f.path, pageName), f.path}
 	}
-	if in, ok := s.replaced(target, inputs); ok {
-		return misused("%s is the input, %s: name another file", flag, in)
-	}
-	return target.Try()
+	return []string{f.path}
 }
 
 // replaced finds the input that writing would destroy.
@@ -78,40 +122,6 @@ func (s *session) stat(in string) os.FileInfo {
 
 // pageName is the file that --report writes.
 const pageName = "index.html"
-
-// checkReport finds out before long work that the page could not be written, or would take
-// the place of something else.
-func (s *session) checkReport(dir, out string, inputs ...string) error {
-	switch {
-	case dir == "":
-		return nil
-	case dir == "-":
-		return misused("--report is -: name a folder")
-	case !s.crew.writes():
-		return nil
-	}
-	exists, err := atomicfile.TryFolder(dir)
-	if err != nil {
-		return fmt.Errorf("--report %s: %w", dir, err)
-	}
-	if !exists { // it will be made
-		return nil
-	}
-	page := filepath.Join(dir, pageName)
-	target, err := atomicfile.Locate(page)
-	if err != nil {
-		return fmt.Errorf("--report %s: %w", dir, err)
-	}
-	if in, ok := s.replaced(target, inputs); ok {
-		return misused("--report would replace the input, %s: name another folder", in)
-	}
-	if out != "" {
-		if model, err := atomicfile.Locate(out); err == nil && model.Path == target.Path {
-			return misused("--report and --out both are %s: name another file for the model", page)
-		}
-	}
-	return target.Try()
-}
 
 // An objectWriter writes JSON piece by piece, and remembers the first error.
 type objectWriter struct {

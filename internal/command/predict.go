@@ -51,7 +51,7 @@ func (c *predictCommand) Run(s *session) error {
 		return err
 	}
 	if m.saved.applied != nil {
-		if err := cmp.Or(models[m.Model].checkLabel(m.Model, c.Label), s.checkOut(c.Out, c.Data, c.Saved)); err != nil {
+		if err := cmp.Or(models[m.Model].checkLabel(m.Model, c.Label), s.checkWritten(c.inputFiles(), c.out())); err != nil {
 			return err
 		}
 		return m.saved.applied(c, s, m)
@@ -63,7 +63,7 @@ func (c *predictCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	if err := s.checkOut(c.Out, c.Data, c.Saved); err != nil {
+	if err := s.checkWritten(c.inputFiles(), c.out()); err != nil {
 		return err
 	}
 	if m.saved.pairs != nil {
@@ -246,6 +246,11 @@ func (c *predictCommand) noteUnseen(s *session, in *input, before *data.Table) {
 	}
 }
 
+// inputFiles are the files that are read.
+func (c *predictCommand) inputFiles() []string { return []string{c.Data, c.Saved} }
+
+func (c *predictCommand) out() written { return written{flag: "--out", path: c.Out, stdout: true} }
+
 // compare readies the page of --report.
 func (c *predictCommand) compare(s *session, m *modelFile) (err error) {
 	switch {
@@ -256,7 +261,7 @@ func (c *predictCommand) compare(s *session, m *modelFile) (err error) {
 	case c.Forecast != nil || c.Fill:
 		return misused("--report cannot be used with --forecast or --fill: it is about the rows that are there")
 	}
-	if err := s.checkReport(c.Report, c.Out, c.Data, c.Saved); err != nil {
+	if err := s.checkWritten(c.inputFiles(), c.out(), written{flag: "--report", path: c.Report, page: true}); err != nil {
 		return err
 	}
 	c.drift, err = newDrift(m)

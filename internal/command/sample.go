@@ -47,7 +47,7 @@ func (c *sampleCommand) Run(s *session) error {
 	if isParquet(c.Out) && c.Format == "json" {
 		return misused("--out %s is to be Parquet, and --format json is not: leave one of them out", word(c.Out))
 	}
-	if err := s.checkOut(c.Out, c.Saved, c.Given); err != nil {
+	if err := s.checkWritten([]string{c.Saved, c.Given}, written{flag: "--out", path: c.Out, stdout: true}); err != nil {
 		return err
 	}
 	if err := c.take(s, m); err != nil {

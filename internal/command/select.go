@@ -2,7 +2,6 @@ package command
 
 import (
 	"errors"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -35,20 +34,8 @@ func (c *selectCommand) Run(s *session) error {
 	if c.compares != "" && hostOf(s).Passes != nil {
 		return misused("--family all and --cov all fit several models, and the workers of a cluster have one: select each family by itself")
 	}
-	if c.Out == "-" {
-		return misused("--out is -, but standard output has the report: name a file for the table, or see --format json")
-	}
-	if err := s.checkOut(c.Out, c.source()); err != nil {
-		return err
-	}
-	if err := s.checkReport(c.Report, c.Out, c.source()); err != nil {
-		return err
-	}
-	named := []string{c.source(), c.Out}
-	if c.Report != "" {
-		named = append(named, c.Report, filepath.Join(c.Report, pageName))
-	}
-	if err := c.checkCheckpoint(s, named...); err != nil {
+	if err := s.checkWritten([]string{c.source()}, written{flag: "--out", path: c.Out}, written{flag: "--report", path: c.Report, page: true},
+		c.checkpoint()); err != nil {
 		return err
 	}
 	in, err := c.load(s, "")
@@ -101,6 +88,9 @@ func (c *selectCommand) Run(s *session) error {
 }
 
 func (c *selectCommand) check() error {
+	if err := c.checkKept(); err != nil {
+		return err
+	}
 	if c.Kmax != nil && *c.Kmax < c.Kmin {
 		return misused("--kmax is %d: it must be at least --kmin, %d", *c.Kmax, c.Kmin)
 	}
