@@ -195,6 +195,7 @@ type capabilities[B, P any, S Statistics[S]] struct {
 	assigner    bool
 	bounded     bool // its likelihood
 	inOrder     bool
+	replacing   bool // the prior of penalized
 	scaler      bool // of S
 	nilable     bool // P may be nil
 }
@@ -224,6 +225,7 @@ func capabilitiesOf[B, P any, S Statistics[S]](m Model[B, P, S]) *capabilities[B
 	_, c.assigner = m.(Assigner[B, P])
 	_, c.bounded = m.(BoundedLikelihood)
 	_, c.inOrder = m.(InOrder)
+	_, c.replacing = m.(ReplacesPrior)
 	c.scaler = reflect.TypeFor[S]().Implements(reflect.TypeFor[Scaler]())
 	c.nilable = nilable(reflect.TypeFor[P]())
 	return c

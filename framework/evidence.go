@@ -15,6 +15,9 @@ type Proper[P, S any] interface {
 	MaximizePosterior(s S, p, dst P) (P, error)
 }
 
+// ReplacesPrior marks a [Penalized] model that is [Proper]: integrals under the prior take the place of LogPrior, which LogJoint holds, too.
+type ReplacesPrior interface{ ReplacesPrior() }
+
 // Evidence is the bound that a q(Z) gives of ln p(X|K) under the prior,
 //
 //	E(q) = ln ∫ p(Π) exp{E_q[ln p(X,Z|Π)]} dΠ + H(q) ≤ ln p(X|K),
@@ -32,7 +35,7 @@ func (a *capabilities[B, P, S]) supportsPrior(of string) error {
 		return a.missing(of, "Curved", "a Curvature method")
 	case a.proper == nil:
 		return a.missing(of, "Proper", "a MaximizePosterior method")
-	case a.penalized != nil:
+	case a.penalized != nil && !a.replacing:
 		return fmt.Errorf("framework: %s has a prior of its own beside that of %s: take the model without it", of, a.name)
 	}
 	return nil

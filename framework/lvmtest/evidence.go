@@ -24,10 +24,11 @@ func (r *run[B, P, S]) proper() (framework.Proper[P, S], error) {
 func (r *run[B, P, S]) asProper() (framework.Proper[P, S], error) {
 	m, ok := r.Model.(framework.Proper[P, S])
 	_, penalized := r.Model.(framework.Penalized[P])
+	_, replaced := r.Model.(framework.ReplacesPrior)
 	switch {
 	case !ok || !r.curved():
 		return nil, fmt.Errorf("%T is not framework.Proper", r.Model)
-	case penalized:
+	case penalized && !replaced:
 		return nil, fmt.Errorf("%T is framework.Penalized: it has a prior of its own", r.Model)
 	}
 	src := r.Data.all(0)

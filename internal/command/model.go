@@ -66,7 +66,7 @@ func init() { // their functions use the list
 		"topics": {data: "bars", families: []string{familyCategorical}, methods: []string{methodCVB0}, part: "topic", selecting: methodCVB0, pairs: true,
 			settings: func() modelSettings { return new(topicsSettings) }, load: loadTopics},
 		"blockmodel": {data: "karate", families: []string{familyBernoulli, familyPoisson}, methods: []string{methodGreedy, methodGFAB, methodFAB, methodEM},
-			part: "block", most: 10, selecting: methodGreedy, pairs: true, settings: func() modelSettings { return new(blockmodelSettings) }, load: loadBlockmodel},
+			part: "block", most: 10, selecting: methodGreedy, pairs: true, proper: true, settings: func() modelSettings { return new(blockmodelSettings) }, load: loadBlockmodel},
 		"vbmf": {data: "satellite", families: []string{familyGaussian}, methods: []string{methodClosedForm, methodVB},
 			selecting: methodClosedForm, ranks: true, settings: func() modelSettings { return new(vbmfSettings) }, load: loadVBMF},
 		modelOfCurves: {data: "NPreg", families: []string{familyGaussian, familyPoisson, familyBinomial}, methods: []string{methodGFAB, methodFAB, methodEM},

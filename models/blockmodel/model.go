@@ -169,20 +169,31 @@ func (Model) Prepare(_ *Parameters, _ *laplace.Tilt, s *Statistics) error {
 // scores are what the logarithm of q_ik grows by with an edge to block l, and with every other node of l: K×K each.
 type scores struct{ edge, pair []float64 }
 
-// scores are those of parameters: every pair of nodes loses the tilt of its blocks.
-func (p *Parameters) scores(tilt *laplace.Tilt) scores {
-	n, block := p.K*p.K, 0
-	s := scores{make([]float64, n), make([]float64, n)}
+func newScores(k int) scores { return scores{make([]float64, k*k), make([]float64, k*k)} }
+
+// set is that of a cell.
+func (s scores) set(p *Parameters, k, l int, edge, pair float64) {
+	s.edge[k*p.K+l], s.pair[k*p.K+l] = edge, pair
+	if p.Kind != Directed {
+		s.edge[l*p.K+k], s.pair[l*p.K+k] = edge, pair
+	}
+}
+
+// scores are ln π and those of parameters: every pair of nodes loses the tilt of its blocks.
+func (p *Parameters) scores(tilt *laplace.Tilt) (logWeights []float64, s scores) {
+	if tilt.Prior() {
+		return p.expectations(tilt)
+	}
+	s, block := newScores(p.K), 0
 	for k, l := range p.cells {
 		slope, pair := p.Family.natural(p.Theta[k*p.K+l])
-		pair -= tilt.Block(block) / p.Unit
+		s.set(p, k, l, slope, pair-tilt.Block(block)/p.Unit)
 		block++
-		s.edge[k*p.K+l], s.pair[k*p.K+l] = slope, pair
-		if p.Kind != Directed {
-			s.edge[l*p.K+k], s.pair[l*p.K+k] = slope, pair
-		}
 	}
-	return s
+	for _, w := range p.Weights {
+		logWeights = append(logWeights, math.Log(w))
+	}
+	return logWeights, s
 }
 
 // around adds up q of the neighbours of a node, times the weights of the edges.
@@ -202,11 +213,8 @@ func (Model) Update(b Nodes, p *Parameters, tilt *laplace.Tilt, _, next framewor
 	if b.First == 0 {
 		q.sum() // so that rounding errors do not add up
 	}
-	s := p.scores(tilt)
-	logWeights, out, in, others := make([]float64, k), make([]float64, k), make([]float64, k), make([]float64, k)
-	for l, w := range p.Weights {
-		logWeights[l] = math.Log(w)
-	}
+	logWeights, s := p.scores(tilt)
+	out, in, others := make([]float64, k), make([]float64, k), make([]float64, k)
 	for i := range b.N {
 		row := q.Row(b.First + i)
 		q.around(b.Out, i, out)
@@ -267,7 +275,11 @@ func (Model) Infer(Nodes, *Parameters, *Statistics) (float64, error) {
 
 // Curvature adds the pairs behind each θ in units of data, and one for the prior, as data of the smaller of the two blocks. The
 // information of a unit is 1. So the penalty of a block is never negative, however few nodes it has.
-func (Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error {
+func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error {
+	if f.Prior() {
+		m.integrals(s, p, f)
+		return nil
+	}
 	for k, l := range p.cells {
 		smaller := k
 		if s.Nodes[l] < s.Nodes[k] {
