@@ -49,10 +49,6 @@ func (s evidenceSetting) bias(ctx context.Context, seed uint64) ([]float64, erro
 	if err != nil {
 		return nil, err
 	}
-	exact, err := s.exact(ctx, src.All().X)
-	if err != nil {
-		return nil, err
-	}
 	begin := labelStart{model: mixture.Model{Family: s.family(s.form)}, labels: labels}
 	fit, err := framework.FitFrom(ctx, begin.model, src, begin.andOthers(), framework.Options{K: 2, FixedK: true,
 		Criterion: framework.Evidence, Also: []framework.Criterion{framework.GFIC, framework.BIC}, Restarts: 20, Seed: seed, Workers: 1})
@@ -63,8 +59,14 @@ func (s evidenceSetting) bias(ctx context.Context, seed uint64) ([]float64, erro
 	for _, score := range fit.Scores[1:] {
 		values = append(values, score.Value)
 	}
+	w := fit.Parameters.Pooled
+	about := w.Parameters
+	if len(w.Reference) > 0 {
+		about = w.Reference
+	}
+	exact, err := s.exact(ctx, src.All().X, about)
 	floats.AddConst(-exact, values)
-	return values, nil
+	return values, err
 }
 
 // tinyTable draws a table without columns of zeros, whose counts would have no prior.
@@ -84,13 +86,13 @@ func (s evidenceSetting) tinyTable(rng *rand.Rand) (*framework.Table, []int, err
 	}
 }
 
-// exact is ln p(X|K = 2) under the priors of the evidence.
-func (s evidenceSetting) exact(ctx context.Context, x []float64) (float64, error) {
+// exact is ln p(X|K = 2) under the priors of the evidence, which are about these parameters.
+func (s evidenceSetting) exact(ctx context.Context, x, about []float64) (float64, error) {
 	switch s.columns {
 	case "poisson":
-		return overLabellings(s.n, s.countsOf(x)), nil
+		return overLabellings(s.n, s.countsOf(x, about)), nil
 	case "gaussian":
-		return overLabellings(s.n, s.gaussianOf(x)), nil
+		return overLabellings(s.n, s.gaussianOf(x, about)), nil
 	}
 	codes := make([]int, len(x))
 	for i, v := range x {
@@ -124,12 +126,8 @@ func each(rows uint, visit func(i int)) {
 	}
 }
 
-// countsOf is ln p of rows of counts, whose rates are gamma(1, 1/x̄) in a column.
-func (s evidenceSetting) countsOf(x []float64) func(rows uint) float64 {
-	mean := make([]float64, s.d)
-	for i, v := range x {
-		mean[i%s.d] += v / float64(s.n)
-	}
+// countsOf is ln p of rows of counts, whose rates are gamma(1, 1/mean) in a column.
+func (s evidenceSetting) countsOf(x, mean []float64) func(rows uint) float64 {
 	return func(rows uint) (sum float64) {
 		total, n := make([]float64, s.d), float64(bits.OnesCount(rows))
 		each(rows, func(i int) {
@@ -169,8 +167,8 @@ func along(y []float64, d int, direction []float64, rows uint) (a axisSum) {
 
 // gaussianOf is ln p of rows of Gaussian columns, one or two. Log variances, relative to S/K^(2/D), are N(0, 2) where
 // axes lie along the columns; a full covariance is that of docs/theory/evidence.md, section 3, worth √2 rows.
-func (s evidenceSetting) gaussianOf(x []float64) func(rows uint) float64 {
-	y, logDet := standardized(x, s.n, s.d, s.form == "VVV")
+func (s evidenceSetting) gaussianOf(x, about []float64) func(rows uint) float64 {
+	y, logDet := standardized(x, about[:s.d], about[s.d:])
 	share := math.Pow(2, -2/float64(s.d))
 	unit := func(rows uint) float64 { return float64(bits.OnesCount(rows)) * logDet }
 	if s.form == "VVV" {
@@ -186,35 +184,27 @@ func (s evidenceSetting) gaussianOf(x []float64) func(rows uint) float64 {
 	}
 }
 
-// standardized centres columns and divides by their standard deviations, or makes their covariance the unit matrix;
-// logDet is what the log density of a row loses.
-func standardized(x []float64, n, d int, full bool) (y []float64, logDet float64) {
+// standardized centres columns at m, and makes unit matrices of variances, or of a covariance of two columns; logDet is what the log
+// density of a row loses.
+func standardized(x, m, variances []float64) (y []float64, logDet float64) {
+	d := len(m)
 	y = slices.Clone(x)
-	column := func(j int) (c []float64) {
-		for i := range n {
-			c = append(c, y[i*d+j])
-		}
-		return c
+	scale, slope := slices.Clone(variances), 0.0
+	if len(variances) > d {
+		slope = variances[1] / variances[0]
+		scale = []float64{variances[0], variances[3] - slope*variances[1]}
 	}
-	for j := range d {
-		of := column(j)
-		mean := floats.Sum(of) / float64(n)
-		for i := range n {
-			y[i*d+j] -= mean
+	for j := range scale {
+		scale[j] = math.Sqrt(scale[j])
+		logDet += math.Log(scale[j])
+	}
+	for i := range len(x) / d {
+		row := y[i*d : (i+1)*d]
+		floats.Sub(row, m)
+		if d == 2 {
+			row[1] -= slope * row[0]
 		}
-		if full && j == 1 { // Gram–Schmidt
-			first := column(0)
-			slope := floats.Dot(first, column(1)) / floats.Dot(first, first)
-			for i := range n {
-				y[i*d+1] -= slope * y[i*d]
-			}
-		}
-		of = column(j)
-		scale := math.Sqrt(floats.Dot(of, of) / float64(n))
-		logDet += math.Log(scale)
-		for i := range n {
-			y[i*d+j] /= scale
-		}
+		floats.Div(row, scale)
 	}
 	return y, logDet
 }

@@ -94,7 +94,7 @@ func (l labelStart) start(ctx context.Context, src mixtureRows, k int, _ *rand.R
 func (l labelStart) about(p *mixture.Parameters) *mixture.Parameters {
 	w := *p.Pooled
 	if l.fixed != nil {
-		w.Parameters = l.fixed
+		w.Parameters, w.Reference = l.fixed, l.fixed
 	}
 	return &mixture.Parameters{K: p.K, D: p.D, Pooled: &w,
 		Weights: slices.Clone(p.Weights), Components: slices.Clone(p.Components)}
@@ -250,9 +250,9 @@ func (t *evidenceTable) fit(ctx context.Context, form string) ([][]float64, erro
 	return values, nil
 }
 
-// newEvidenceTable draws table i.
-func newEvidenceTable(i int) (*evidenceTable, error) {
-	s, rng := drawSetting(i), rand.New(rand.NewPCG(uint64(i), 0x7ab1e))
+// newEvidenceTable draws the table of a setting.
+func newEvidenceTable(s evidenceSetting) (*evidenceTable, error) {
+	rng := rand.New(rand.NewPCG(uint64(s.index), 0x7ab1e))
 	src, labels, err := s.newTruth(rng).table(rng)
 	return &evidenceTable{s, src, labels}, err
 }

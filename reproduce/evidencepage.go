@@ -226,10 +226,18 @@ func evidenceConclude(s *Settings, runs []evidenceRun) (*Outcome, error) {
 		for _, name := range append(of.groups(), "all/all") {
 			all.at(name).add(of, runs[0].Values)
 		}
-		for _, r := range runs[1:3] {
+		runs = runs[1:]
+		if i%wideEvery == 0 {
+			wide := wideSetting(i / wideEvery)
+			for _, name := range []string{"worth/wide", "worth/wide" + wide.oneGroup(), "wide/all", "wide/D = " + within(wide.d, 10, 20)} {
+				all.at(name).add(wide, runs[0].Values)
+			}
+			runs = runs[1:]
+		}
+		for _, r := range runs[:2] {
 			drawn.add(r.K, r.Posterior)
 		}
-		runs = runs[3:]
+		runs = runs[2:]
 	}
 	out := &Outcome{Statements: all.statements(worst, &drawn)}
 	out.Tables = append(out.Tables,
@@ -241,6 +249,7 @@ func evidenceConclude(s *Settings, runs []evidenceRun) (*Outcome, error) {
 		all.rates("one", "one", "The same for one class and for more"),
 		all.rates("axes", "axes", "The same for Gaussian tables of two columns and more, by the truth's axes"),
 		all.rates("structure", "form", "The same by the true structure of Gaussian classes"),
+		all.rates("wide", "wide", "The same for wide tables, which are not among the others"),
 		all.worths(), bias, drawn.tenths(), drawn.coverage())
 	out.Figures = []Figure{all.figure(&drawn)}
 	return out, nil

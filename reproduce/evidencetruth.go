@@ -75,6 +75,16 @@ func drawSetting(i int) evidenceSetting {
 	return s
 }
 
+// wideSetting draws the setting of table i of those where priors of covariances matter most: Gaussian classes in eight columns and more,
+// at most ten rows a column, and nothing besides.
+func wideSetting(i int) evidenceSetting {
+	for at := (i + 1) << 20; ; at++ {
+		if s := drawSetting(at); s.columns == "gaussian" && s.variant == "base" && s.d >= 8 && s.n <= 10*s.d {
+			return s
+		}
+	}
+}
+
 // An evidenceTruth is a mixture; classes move apart with the separation.
 type evidenceTruth struct {
 	evidenceSetting

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -121,10 +120,12 @@ func Define[R any](info Info, jobs func(*Settings) ([]Job[R], error), conclude f
 				return nil, err
 			}
 			var parts []part
+			seen := map[string]bool{}
 			for _, j := range list {
-				if !validKey(j.Key) || slices.ContainsFunc(parts, func(p part) bool { return p.key == j.Key }) {
+				if !validKey(j.Key) || seen[j.Key] {
 					panic(fmt.Sprintf("reproduce: %s: bad or repeated job key %q", info.Name, j.Key))
 				}
+				seen[j.Key] = true
 				cost := j.Cost
 				if cost == 0 {
 					cost = 1
