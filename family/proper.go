@@ -26,7 +26,7 @@ type Proper interface {
 // ProperRows is [Proper] for a [RowFactor].
 type ProperRows interface {
 	RowFactor
-	// MaximizePosteriorRows is EstimateRows of the likelihood and the prior.
+	// MaximizePosteriorRows is EstimateRows of the likelihood and the prior. Weights may be negative where those of a class have a positive sum.
 	MaximizePosteriorRows(rows []Weighted, params Table, of *Reference) error
 	// IntegralsRows is [Proper].Integrals.
 	IntegralsRows(rows []Weighted, params Table, of *Reference, add func(class, cell int, t laplace.Term)) error
@@ -156,11 +156,7 @@ func (c *Classes) MaximizePosterior(params, hyper []float64) error {
 func (c *Classes) maximizePosterior(f *part, to Table) error {
 	of := c.plan.reference(f, c.K)
 	if f.rows != nil {
-		rows, err := c.allWeighted(f)
-		if err != nil {
-			return err
-		}
-		return f.Factor.(ProperRows).MaximizePosteriorRows(rows, to, of)
+		return f.Factor.(ProperRows).MaximizePosteriorRows(c.allWeighted(f), to, of)
 	}
 	_, anchors, sums := c.tables(f)
 	return f.Factor.(Proper).MaximizePosterior(sums, anchors, to, of)
@@ -212,10 +208,7 @@ func (c *Classes) terms(params []float64, shared func(laplace.Term)) ([][]laplac
 			*own = append(*own, t)
 		}
 		if f.rows != nil {
-			var rows []Weighted
-			if rows, err = c.allWeighted(f); err == nil {
-				err = f.Factor.(ProperRows).IntegralsRows(rows, to, of, add)
-			}
+			err = f.Factor.(ProperRows).IntegralsRows(c.allWeighted(f), to, of, add)
 		} else {
 			_, _, sums := c.tables(f)
 			err = f.Factor.(Proper).Integrals(sums, to, of, add)

@@ -136,29 +136,25 @@ func (c *Classes) weighted(f *part, k int) Weighted {
 var errSigned = errors.New("family: rows have negative weights: a family without closed-form estimates takes non-negative ones only")
 
 // allWeighted are the rows of every class.
-func (c *Classes) allWeighted(f *part) ([]Weighted, error) {
-	if slices.ContainsFunc(c.Rows.Q, func(q float64) bool { return q < 0 }) {
-		return nil, errSigned
-	}
+func (c *Classes) allWeighted(f *part) []Weighted {
 	rows := make([]Weighted, c.K)
 	for k := range rows {
 		rows[k] = c.weighted(f, k)
 	}
-	return rows, nil
+	return rows
 }
 
 // search moves the parameters that are searched for, params, K×P.
 func (c *Classes) search(params []float64) error {
+	if slices.ContainsFunc(c.Rows.Q, func(q float64) bool { return q < 0 }) {
+		return errSigned
+	}
 	for i := range c.plan.parts {
 		f := &c.plan.parts[i]
 		if f.rows == nil {
 			continue
 		}
-		rows, err := c.allWeighted(f)
-		if err != nil {
-			return err
-		}
-		if err := f.rows.EstimateRows(rows, f.pooled, Table{c.K, c.plan.size.Params, params[f.at.Params:]}); err != nil {
+		if err := f.rows.EstimateRows(c.allWeighted(f), f.pooled, Table{c.K, c.plan.size.Params, params[f.at.Params:]}); err != nil {
 			return shift(err, f.at.Columns)
 		}
 	}

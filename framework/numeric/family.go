@@ -59,7 +59,8 @@ func (f factor) Name() string { return f.name }
 func (f factor) Layout() family.Layout {
 	numbers, reals := f.component.numbers+f.shared.numbers, len(f.component.reals())
 	return family.Layout{Columns: f.columns, Cells: 1, Free: f.component.free, Shared: f.shared.free, Sums: 1 + f.statistics,
-		Score: 1 + numbers, Params: numbers, Units: reals * reals}
+		Score: 1 + numbers, Params: numbers,
+		Units: reals*reals + f.component.free*f.component.free + f.shared.free*f.shared.free}
 }
 
 // split gives ξ and Θ.
@@ -70,7 +71,8 @@ func (c *compiled) split(params []float64) (xi, theta []float64) {
 // pooled is the table as one component, with what belongs to the factor of it.
 func (c *compiled) pooled(pooled *family.Pooled) *Pooled {
 	xi, theta := c.split(pooled.Parameters)
-	return &Pooled{N: pooled.N, Component: xi, Shared: theta, Root: pooled.Units}
+	reals := len(c.component.reals())
+	return &Pooled{N: pooled.N, Component: xi, Shared: theta, Root: pooled.Units[:reals*reals]}
 }
 
 // ---- Local step
@@ -214,8 +216,13 @@ func (f factor) AddPooled(weight float64, pooled *family.Pooled, _, sums []float
 
 func (f factor) KeepsRows() bool { return f.additive == nil }
 
-func (f factor) EstimateRows(rows []Weighted, pooled *family.Pooled, params family.Table) (err error) {
-	t := &task{machine: f.machine(), params: params, pooled: f.pooled(pooled)}
+func (f factor) EstimateRows(rows []Weighted, pooled *family.Pooled, params family.Table) error {
+	return f.estimateRows(rows, pooled, params, nil, nil)
+}
+
+// estimateRows maximises the likelihood, or where there are priors the posterior.
+func (f factor) estimateRows(rows []Weighted, pooled *family.Pooled, params family.Table, prior, sharedPrior *unitPrior) (err error) {
+	t := &task{machine: f.machine(), params: params, pooled: f.pooled(pooled), prior: prior, sharedPrior: sharedPrior}
 	defer t.recover(&err)
 	numbers := f.component.numbers + f.shared.numbers
 	_, theta := f.split(params.Row(0, numbers))
@@ -224,7 +231,7 @@ func (f factor) EstimateRows(rows []Weighted, pooled *family.Pooled, params fami
 		switch xi := t.of(k); {
 		case w.N < 0:
 			return errors.New("numeric: rows of negative weight have no estimate")
-		case w.N > 0:
+		case w.N > 0 && (prior == nil || w.N > fewest):
 			t.rows = append(t.rows, w)
 		default: // nothing is known of the component: the table's estimate is as good as any
 			copy(xi, t.pooled.Component)

@@ -86,6 +86,8 @@ type kind interface {
 	distance(v []float64, i int) float64
 	// slope puts dφ/dt at v into j, free×free and zero, for the values unit of the whole table.
 	slope(v, unit []float64, j *window)
+	// about puts the coordinates of v about unit into dst (see [plan.coordinates]).
+	about(v, unit, dst []float64)
 }
 
 // window is a square diagonal part of a matrix.

@@ -21,6 +21,13 @@ type task struct {
 	params family.Table // the numbers of all components, moved in place
 	shared []float64    // Θ, moved in place
 	pooled *Pooled      // for the widths of coordinates; nil where not known yet
+
+	prior, sharedPrior *unitPrior // of ξ and Θ; nil for the likelihood alone
+}
+
+// objective is what is maximised over the rows of one component: the prior of ξ with it, and not that of Θ.
+func (t *task) objective(w Weighted, xi, theta []float64) float64 {
+	return t.total(w, xi, theta) - t.prior.distance(xi)
 }
 
 // of are the numbers of component k.
@@ -38,7 +45,7 @@ func (t *task) do() error {
 		if err != nil {
 			return err
 		}
-	case t.estimator != nil:
+	case t.estimator != nil && t.prior == nil:
 		if err := t.profile(); err != nil {
 			return err
 		}
@@ -69,7 +76,7 @@ func (t *task) one(w Weighted) error {
 	if t.component.free == 0 {
 		return nil
 	}
-	if t.estimator != nil {
+	if t.estimator != nil && t.prior == nil {
 		return t.estimate(w)
 	}
 	starts := t.starts(w)
@@ -187,12 +194,15 @@ func (t *task) alone(w Weighted) objective {
 	xi := t.of(w.Class)
 	value := func(step []float64) float64 {
 		t.component.move(xi, step, t.xi)
-		return t.total(w, t.xi, t.shared)
+		return t.objective(w, t.xi, t.shared)
 	}
 	g := objective{hill: hill{dim: t.component.free, most: t.component.reach(), value: value, curvature: func(dst *mat.SymDense) { t.curve(w, dst) }}, n: w.N}
+	if t.prior != nil {
+		g.n++
+	}
 	g.boundarySteps = func(near float64) [][]float64 { return t.component.boundarySteps(xi, near, 0, t.component.free) }
 	g.snap = func(near float64) {
-		t.snap(t.component, xi, near, func() float64 { return t.total(w, xi, t.shared) })
+		t.snap(t.component, xi, near, func() float64 { return t.objective(w, xi, t.shared) })
 	}
 	if t.differentiable != nil && t.additive == nil {
 		dxi, dtheta := make([]float64, len(xi)), make([]float64, len(t.shared))
@@ -202,6 +212,7 @@ func (t *task) alone(w Weighted) objective {
 			t.component.move(xi, step, t.xi)
 			t.gradient(w, t.xi, t.shared, dxi, dtheta)
 			t.component.chain(xi, step, dxi, dst, widths)
+			t.prior.descend(xi, step, widths, dst)
 		}
 	}
 	g.move = func(step []float64) { t.land(t.component, xi, step) }
@@ -233,6 +244,7 @@ func (t *task) land(p *plan, v, step []float64) {
 func (t *task) curve(w Weighted, dst *mat.SymDense) {
 	t.information(w, t.of(w.Class), t.shared, t.pooled, false, dst)
 	dst.ScaleSym(w.N, dst)
+	t.prior.curve(t.of(w.Class), dst, 0)
 }
 
 // information puts the observed information of a row, the average over the rows of a component, into dst: −∇²_t at
@@ -311,11 +323,11 @@ func (t *task) everything() objective {
 	dim := len(t.rows)*c + s
 	part := func(step []float64, i int) float64 {
 		t.component.move(t.of(t.rows[i].Class), step[i*c:(i+1)*c], t.xi)
-		return t.total(t.rows[i], t.xi, t.theta)
+		return t.objective(t.rows[i], t.xi, t.theta)
 	}
 	value := func(step []float64) float64 {
 		shared.move(t.shared, step[dim-s:], t.theta)
-		sum := 0.0
+		sum := -t.sharedPrior.distance(t.theta)
 		for i := range t.rows {
 			sum += part(step, i)
 		}
@@ -335,7 +347,7 @@ func (t *task) everything() objective {
 	}
 	g.snap = func(near float64) {
 		for _, w := range t.rows {
-			t.snap(t.component, t.of(w.Class), near, func() float64 { return t.total(w, t.of(w.Class), t.shared) })
+			t.snap(t.component, t.of(w.Class), near, func() float64 { return t.objective(w, t.of(w.Class), t.shared) })
 		}
 		t.snap(shared, t.shared, near, func() float64 { return value(make([]float64, dim)) })
 	}
@@ -379,8 +391,10 @@ func (t *task) everything() objective {
 				t.component.move(xi, own, t.xi)
 				t.gradient(w, t.xi, t.theta, dxi, dtheta)
 				t.component.chain(xi, own, dxi, dst[i*c:(i+1)*c], widths[i*c:])
+				t.prior.descend(xi, own, widths[i*c:], dst[i*c:(i+1)*c])
 			}
 			shared.chain(t.shared, step[dim-s:], dtheta, dst[dim-s:], widths[dim-s:])
+			t.sharedPrior.descend(t.shared, step[dim-s:], widths[dim-s:], dst[dim-s:])
 		}
 	}
 	g.move = func(step []float64) {

@@ -35,7 +35,12 @@ func (f factor) PoolRows(rows Weighted, pooled *family.Pooled) (err error) {
 	if err := t.do(); err != nil {
 		return fmt.Errorf("the whole table as one component: %w", err)
 	}
-	return m.units(rows, xi, theta, pooled.Units)
+	reals := len(f.component.reals())
+	if err := m.units(rows, xi, theta, pooled.Units[:reals*reals]); err != nil {
+		return err
+	}
+	m.unitInformation(rows, xi, theta, pooled.Units[reals*reals:])
+	return nil
 }
 
 // begins holds every row to have a density where the fit begins.
