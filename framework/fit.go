@@ -99,7 +99,7 @@ type fit[B, P any, S Statistics[S]] struct {
 }
 
 func (f *fit[B, P, S]) start() error {
-	saved := make([]progress[P, S], f.options.Restarts)
+	saved := begun[P, S](f.options.Restarts, f.options.K)
 	if f.options.Resume != nil {
 		var err error
 		if saved, err = f.decode(f.options.Resume); err != nil {
@@ -115,20 +115,50 @@ func (f *fit[B, P, S]) start() error {
 	return nil
 }
 
-// add adds runs; each Restarts of them begin with twice as many latent dimensions as those before.
+// add adds runs from where they are.
 func (f *fit[B, P, S]) add(saved []progress[P, S]) {
 	for _, at := range saved {
-		i, o := len(f.runs), f.options
-		for range i / o.Restarts {
-			o.K = f.twice(o.K)
-		}
-		f.runs = append(f.runs, &run[B, P, S]{model: f.model, can: f.can, options: o, index: i, src: f.src, condensed: f.condensed(), init: f.init, report: f.record, at: at})
+		o := f.options
+		o.K = at.From
+		f.runs = append(f.runs, &run[B, P, S]{model: f.model, can: f.can, options: o, index: len(f.runs), start: len(f.beginning(at.From)), src: f.src, condensed: f.condensed(), init: f.init, report: f.record, at: at})
 	}
+}
+
+// begun are n runs that begin with k latent dimensions.
+func begun[P, S any](n, k int) []progress[P, S] {
+	return slices.Repeat([]progress[P, S]{{From: k}}, n)
+}
+
+// beginning are the runs that began with k latent dimensions.
+func (f *fit[B, P, S]) beginning(k int) (list []*run[B, P, S]) {
+	for _, r := range f.runs {
+		if r.options.K == k {
+			list = append(list, r)
+		}
+	}
+	return list
 }
 
 // twice is how many latent dimensions come after k, k itself where the options or the data do not bear more.
 func (f *fit[B, P, S]) twice(k int) int {
 	return max(k, min(2*k, f.options.DoubleTo, unitsOf(f.src)/2))
+}
+
+// leastStarts is the number of starts that a doubling of K has where all of fewer end below the best fit before it.
+const leastStarts = 3
+
+// fallsBack reports whether the runs from k latent dimensions all end below those from fewer, which as good a fit as theirs with empty
+// dimensions does not, and are so few that another start may do better.
+func (f *fit[B, P, S]) fallsBack(k int) bool {
+	here := f.beginning(k)
+	if len(here) == len(f.runs) || len(here) >= leastStarts {
+		return false
+	}
+	best := f.runs[f.best()].best()
+	least := f.options.Tolerance*best.Evaluation.N + leastGain
+	return !slices.ContainsFunc(here, func(r *run[B, P, S]) bool {
+		return r.at.Iteration > 0 && r.at.Status != Failed && r.best().Value >= best.Value-least
+	})
 }
 
 // infer makes the runs, more of them with twice as many latent dimensions while most of those allowed are found, and the
@@ -144,7 +174,10 @@ func (f *fit[B, P, S]) infer(ctx context.Context) []error {
 		k := f.runs[n-1].options.K
 		switch r := f.runs[best]; {
 		case !f.options.FixedK && 2*r.best().K > k && f.twice(k) > k:
-			f.add(make([]progress[P, S], f.options.Restarts))
+			f.add(begun[P, S](f.options.Restarts, f.twice(k)))
+			errs = append(errs, f.execute(ctx, f.runs[n:])...)
+		case !f.options.FixedK && f.fallsBack(k):
+			f.add(begun[P, S](1, k))
 			errs = append(errs, f.execute(ctx, f.runs[n:])...)
 		case f.moves() && r.at.Status == Converged && !r.at.Moving:
 			r.mu.Lock()
@@ -208,7 +241,7 @@ var errRecorder = errors.New("recorder")
 
 type startKey struct{}
 
-// StartOf is the number of the start, from 0, that Init is asked for by a fit with so many Restarts; 0 outside of fits. Starts of
+// StartOf is the number of the start, from 0, that Init is asked for by a fit, among those from as many latent dimensions; 0 outside of fits. Starts of
 // different kinds find what several of one kind miss.
 func StartOf(ctx context.Context) int {
 	n, _ := ctx.Value(startKey{}).(int)

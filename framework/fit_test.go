@@ -563,3 +563,43 @@ func ExampleSelect() {
 	fmt.Println("components:", sel.K[sel.Best(0)])
 	// Output: components: 3
 }
+
+// TestADoublingHasStartsOfItsOwn: they are numbered from 0 at each K, and a doubled run that ends below those before it does not settle
+// K: others are made.
+func TestADoublingHasStartsOfItsOwn(t *testing.T) {
+	src := table(mixed(400, 5))
+	var asked [][2]int
+	spoil := 0 // the first so many starts from 4 latent dimensions begin at a single point
+	start := func(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*rates, error) {
+		number := framework.StartOf(ctx)
+		asked = append(asked, [2]int{k, number})
+		p, err := poisson{}.Init(ctx, src, k, rng)
+		if err == nil && k == 4 && number < spoil {
+			for i := range p.Rates {
+				p.Rates[i] = 1
+			}
+		}
+		return p, err
+	}
+	o := framework.Options{K: 2, DoubleTo: 4, Workers: 1, NoMoves: true}
+	fit := func() *framework.Result[*rates, *counts] {
+		asked = nil
+		res, err := framework.FitFrom(background, poisson{}, src, start, o)
+		require.NoError(t, err)
+		return res
+	}
+	fit()
+	require.Equal(t, [][2]int{{2, 0}, {4, 0}}, asked)
+	spoil = 1
+	res := fit()
+	require.Equal(t, [][2]int{{2, 0}, {4, 0}, {4, 1}}, asked)
+	require.Less(t, res.Restarts[1].Value, res.Restarts[0].Value)
+	require.Equal(t, 4, res.Restarts[2].From)
+	spoil = 9
+	require.Len(t, fit().Restarts, 4, "three starts at most")
+	saved, err := fit().Checkpoint()
+	require.NoError(t, err)
+	o.Resume = saved
+	require.Len(t, fit().Restarts, 4)
+	require.Empty(t, asked)
+}

@@ -48,6 +48,7 @@ func (f *fit[B, P, S]) raise(ctx context.Context, smaller *fit[B, P, S], errs *[
 	}
 	for n := len(f.runs) - f.options.Restarts; n < min(mostRaises, len(divisions)) && f.fallsShort(smaller); n++ {
 		f.add([]progress[P, S]{{
+			From:      f.options.K,
 			Current:   &point[P, S]{K: f.options.K, P: divisions[n].p, Value: math.Inf(-1), Objective: math.Inf(-1)},
 			NextTrial: f.options.Prune.Objective.TrialToleranceOr(),
 		}})

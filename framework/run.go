@@ -33,6 +33,7 @@ type point[P, S any] struct {
 // progress is all that a run must remember between two iterations; a checkpoint
 // holds it and nothing else.
 type progress[P, S any] struct {
+	From       int // latent dimensions that the run began with
 	Status     Status
 	Err        string
 	Iteration  int
@@ -73,6 +74,7 @@ type run[B, P any, S Statistics[S]] struct {
 	can     *capabilities[B, P, S]
 	options Options
 	index   int // of the restart
+	start   int // its number among those from as many latent dimensions
 	workers int
 	report  func(Event) error
 
@@ -168,7 +170,7 @@ func (r *run[B, P, S]) openSpan(ctx context.Context, of span) {
 func (r *run[B, P, S]) loop(ctx context.Context) error {
 	if r.at.Current == nil {
 		rng := rand.New(rand.NewPCG(r.options.Seed, uint64(r.index)))
-		p, err := r.init(context.WithValue(ctx, startKey{}, r.index), r.src, r.options.K, rng)
+		p, err := r.init(context.WithValue(ctx, startKey{}, r.start), r.src, r.options.K, rng)
 		if err == nil {
 			err = r.can.given("Init", p)
 		}
