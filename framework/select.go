@@ -1,6 +1,7 @@
 package framework
 
 import (
+	"cmp"
 	"context"
 	"encoding/gob"
 	"errors"
@@ -114,6 +115,22 @@ func ModelPosterior(values, logPrior []float64) ([]float64, error) {
 	}
 	floats.Scale(1/floats.Sum(q), q)
 	return q, nil
+}
+
+// CredibleSet is the smallest set of models whose posterior probabilities, as [ModelPosterior] gives them, sum to at least mass in (0, 1]:
+// their indices, ascending. Of equally probable ones the first are taken.
+func CredibleSet(posterior []float64, mass float64) []int {
+	order := dimensions(len(posterior))
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(posterior[b], posterior[a]) })
+	sum := 0.0
+	for n, i := range order {
+		if sum += posterior[i]; sum >= mass {
+			order = order[:n+1]
+			break
+		}
+	}
+	slices.Sort(order)
+	return order
 }
 
 // Select fits the model at each number of latent dimensions in ks, held fixed, and

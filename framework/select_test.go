@@ -145,3 +145,12 @@ func ExampleSelection_BestUnder() {
 	// K = 4: 0.04
 	// K = 5: 0.00
 }
+
+func TestCredibleSetIsTheSmallest(t *testing.T) {
+	posterior := []float64{0.05, 0.6, 0.04, 0.31}
+	assert.Equal(t, []int{1, 3}, framework.CredibleSet(posterior, 0.9))
+	assert.Equal(t, []int{1}, framework.CredibleSet(posterior, 0.6))
+	assert.Equal(t, []int{0, 1, 3}, framework.CredibleSet(posterior, 0.92))
+	assert.Equal(t, []int{0}, framework.CredibleSet([]float64{0.5, 0.5}, 0.4), "the first of equal ones")
+	assert.Equal(t, []int{0, 1}, framework.CredibleSet([]float64{0.5, 0.499}, 1), "rounding leaves less than all")
+}

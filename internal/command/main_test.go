@@ -235,6 +235,25 @@ func TestSelectMarksEachCriterionsChoice(t *testing.T) {
 	}
 }
 
+// With the evidence, p(K|X) says how sure the choice is.
+func TestSelectSaysHowSure(t *testing.T) {
+	args := []string{"select", "--model", "blockmodel", "--data", "karate", "--method", "gfab", "--criteria", "gfic,evidence", "--kmax", "5", "--size-prior", "uniform"}
+	stdout, _ := done(t, args...)
+	assert.Contains(t, stdout, "p(K|data)  K = 4: 0.8")
+	assert.Contains(t, stdout, "at least 90 %: K = 4, 5")
+	stdout, _ = done(t, append(args, "--format", "json")...)
+	var s selection
+	require.NoError(t, json.Unmarshal([]byte(stdout), &s))
+	assert.Equal(t, []int{4, 5}, s.Credible)
+	sum := 0.0
+	for i, p := range s.Posterior {
+		assert.Equal(t, i+1, p.K)
+		assert.InDelta(t, float64(s.Table[i].Values["evidence"]-s.Table[3].Values["evidence"]), math.Log(float64(p.Probability/s.Posterior[3].Probability)), 1e-9)
+		sum += float64(p.Probability)
+	}
+	assert.InDelta(t, 1, sum, 1e-12)
+}
+
 func TestPredictFromTheSavedModelIsBitExact(t *testing.T) {
 	dir := t.TempDir()
 	for _, method := range []string{"gfab", "vb", "closed-form"} {

@@ -1,8 +1,11 @@
 package command
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -167,11 +170,37 @@ type selection struct {
 	Criteria []string       `json:"criteria"`
 	Prior    string         `json:"size_prior"`
 	Chosen   map[string]int `json:"chosen"` // K by criterion
-	Table    []selectionRow `json:"table"`
-	Tests    []ratioTest    `json:"tests,omitempty"` // with --bootstrap
-	Warnings []string       `json:"warnings"`
+	// Posterior is p(K|X) among the K compared, and Credible the smallest set of 90 %: with the criterion evidence.
+	Posterior []sizeProbability `json:"posterior,omitempty"`
+	Credible  []int             `json:"credible,omitempty"`
+	Table     []selectionRow    `json:"table"`
+	Tests     []ratioTest       `json:"tests,omitempty"` // with --bootstrap
+	Warnings  []string          `json:"warnings"`
 
 	what string
+}
+
+// mass is the posterior probability of the set of K that is reported.
+const mass = 0.9
+
+type sizeProbability struct {
+	K           int    `json:"k"`
+	Probability number `json:"probability"`
+}
+
+// posterior fills in p(K|X) by criterion j.
+func (t *selection) posterior(all *scores, j int, prior framework.SizePrior) error {
+	probabilities, err := all.SizePosterior(j, prior)
+	if err != nil {
+		return err
+	}
+	for i, v := range probabilities {
+		t.Posterior = append(t.Posterior, sizeProbability{all.K[i], number(v)})
+	}
+	for _, i := range framework.CredibleSet(probabilities, mass) {
+		t.Credible = append(t.Credible, all.K[i])
+	}
+	return nil
 }
 
 type selectionRow struct {
@@ -238,6 +267,11 @@ func (t *selection) fill(all *scores, asked []framework.Criterion, in *input, pr
 			return errors.New("no fit succeeded")
 		}
 		t.Chosen[name] = all.K[best]
+		if one.Name == framework.Evidence.Name {
+			if err := t.posterior(all, j, prior); err != nil {
+				return err
+			}
+		}
 		if j == 0 {
 			f, err := all.fit(best)
 			if err != nil {
@@ -258,4 +292,21 @@ func (t *selection) fill(all *scores, asked []framework.Criterion, in *input, pr
 		t.Table = append(t.Table, row)
 	}
 	return nil
+}
+
+// howSure has the probabilities of 0.5 % and more, the largest first, and the set.
+func (t *selection) howSure() string {
+	list := slices.Clone(t.Posterior)
+	slices.SortStableFunc(list, func(a, b sizeProbability) int { return cmp.Compare(b.Probability, a.Probability) })
+	var parts []string
+	for i, p := range list {
+		if i == 0 || p.Probability >= 0.005 {
+			parts = append(parts, fmt.Sprintf("K = %d: %.2f", p.K, p.Probability))
+		}
+	}
+	sizes := make([]string, len(t.Credible))
+	for i, k := range t.Credible {
+		sizes[i] = strconv.Itoa(k)
+	}
+	return fmt.Sprintf("p(K|data)  %s; at least %.0f %%: K = %s", strings.Join(parts, ", "), 100*mass, strings.Join(sizes, ", "))
 }

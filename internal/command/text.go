@@ -353,6 +353,9 @@ func (t *selection) print(s *session, in *input) error {
 	for _, name := range t.Criteria {
 		p.line("%-6s chooses K = %d", name, t.Chosen[name])
 	}
+	if t.Posterior != nil {
+		p.line("%s", t.howSure())
+	}
 	t.printTests(p)
 	p.line("time   %.3g s", float64(t.Seconds))
 	return p.write(s)

@@ -1,6 +1,7 @@
 package mixture_test
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -164,4 +165,28 @@ func TestEvidenceOfAnEmptyComponent(t *testing.T) {
 	require.NoError(t, m.Curvature(s, p, &f))
 	followed, information := f.Integral()
 	assert.InDelta(t, one.Value-math.Log(n+1), m.LogJoint(s, p)+entropy+followed+information, 1e-9)
+}
+
+// At one q the evidence and the collapsed evidence, to first order, are one number: ln ∫ p(Π) exp E_q[ln p(X,Z|Π)] dΠ + H(q). What is reported
+// as collapsed has the second order besides, and is no bound.
+func TestEvidenceIsTheCollapsedEvidenceToFirstOrder(t *testing.T) {
+	rng := rand.New(rand.NewPCG(11, 1))
+	const n, d = 200, 6
+	x := make([]float64, n*d)
+	for i := range x {
+		if class := i / d % 2; rng.Float64() < 0.2+0.6*float64(class) {
+			x[i] = 1
+		}
+	}
+	src, m := source(t, x, n, d), mixture.Model{Family: family.Bernoulli{}}
+	of := mixture.MAP{Model: m, Prior: prior.Jeffreys{}, Weights: prior.Dirichlet{Alpha: 1}}
+	for k := 1; k <= 3; k++ {
+		res := evident(t, m, src, k)
+		first, err := of.LogEvidence(res.Statistics, res.Parameters)
+		require.NoError(t, err)
+		assert.InDelta(t, res.Value, first+res.Evaluation.Entropy, 1e-9*n)
+		second, err := framework.CollapsedEvidence(context.Background(), of, src, res.Parameters, 1)
+		require.NoError(t, err)
+		assert.InDelta(t, []float64{0, 0.93, 2.59}[k-1], second-res.Value, 0.1, "K = %d", k)
+	}
 }
