@@ -1,10 +1,12 @@
 package bpca
 
 import (
+	"errors"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/laplace"
 )
 
@@ -12,22 +14,32 @@ import (
 // the integral over mean, axes and variances at the maximum of the likelihood, which the steps of EM lead to. They
 // follow the likelihood, without a tilt.
 
-// MaximizePosterior is Maximize: the estimate is that of maximum likelihood, and the integral about it has the prior.
+// MaximizePosterior is Maximize: the estimate is that of maximum likelihood, and the integral about it has the prior. Of
+// directions of z without variance, loadings are 0.
 func (m Model) MaximizePosterior(s *Statistics, p, dst *Parameters) (*Parameters, error) {
-	return m.Maximize(s, p, dst)
+	q, err := m.Maximize(s, p, dst)
+	if !errors.Is(err, framework.ErrDegenerate) {
+		return q, err
+	}
+	t := NewStatistics(s.K, s.D)
+	t.Merge(s)
+	t.Fill(t.ZZ)
+	return m.Maximize(t, p, dst)
 }
 
-// integrate adds what the evidence differs by from E_q[ln p(X,Z|Π)] + H(q), at the best of all changes of the scale of
-// z.
+// Fill adds next to nothing to the diagonals of K×K matrices, so that they are no longer singular.
+func (s *Statistics) Fill(matrices []float64) {
+	for i := range matrices {
+		if i%(s.K*s.K)%(s.K+1) == 0 {
+			matrices[i] += 1e-10 * s.N
+		}
+	}
+}
+
+// integrate adds what the evidence differs by from E_q[ln p(X,Z|Π)] + H(q), at the best of all changes of the scale of z.
 func (s *Statistics) integrate(p *Parameters, f *laplace.Curvature) error {
-	gain, err := s.Released()
-	if err != nil {
-		return err
-	}
-	q := Parameters{K: p.K, D: p.D, Noise: p.Noise}
-	if q.Loadings, err = s.Rescaled(p.Loadings); err != nil {
-		return err
-	}
+	gain, w := s.Released(p.Loadings)
+	q := Parameters{K: p.K, D: p.D, Loadings: w, Noise: p.Noise}
 	var eigen mat.EigenSym
 	if !eigen.Factorize(q.gram(math.Sqrt(p.Noise)), false) {
 		return errOverflow
@@ -40,19 +52,23 @@ func (s *Statistics) integrate(p *Parameters, f *laplace.Curvature) error {
 	return nil
 }
 
-// Released is what E_q[ln p(X,Z|Π)] + H(q) gains by the change of z to the loadings of [Statistics.Rescaled], the best
-// one without a penalty. It is 0 at the fixed points of EM.
-func (s *Statistics) Released() (gain float64, err error) {
+// Released are the loadings of [Statistics.Rescaled], and what E_q[ln p(X,Z|Π)] + H(q) gains by the change of z that goes
+// with them, the best one without a penalty. It is none at the fixed points of EM, and where a direction of z has no variance.
+func (s *Statistics) Released(w []float64) (gain float64, loadings []float64) {
 	chol, err := s.factor()
 	if err != nil {
-		return 0, err
+		return 0, w
 	}
 	trace := 0.0
 	for k := range s.K {
 		trace += s.ZZ[k*(s.K+1)]
 	}
 	kk := float64(s.K)
-	return (trace - s.N*kk - s.N*(chol.LogDet()-kk*math.Log(s.N))) / 2, nil
+	gain = (trace - s.N*kk - s.N*(chol.LogDet()-kk*math.Log(s.N))) / 2
+	if loadings, err = s.Rescaled(w); err != nil {
+		return 0, w
+	}
+	return gain, loadings
 }
 
 // Occam is by how much the evidence of PCA with k axes is above the highest log-likelihood, in nats: what n rows of d

@@ -2,11 +2,13 @@ package factor
 
 import (
 	"errors"
+	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/models/bpca"
@@ -17,10 +19,24 @@ import (
 // to which the steps of EM lead. They follow the likelihood, without a tilt. Where entries are missing it is the bound
 // of q.
 
-// MaximizePosterior is Maximize: the estimate is that of maximum likelihood, and the integral about it has the prior.
+// MaximizePosterior is Maximize: the estimate is that of maximum likelihood, and the integral about it has the prior. Of
+// directions of z without variance, loadings are 0. Noise with blocks has no prior yet.
 func (m Model) MaximizePosterior(s *Statistics, p, dst *Parameters) (*Parameters, error) {
-	return m.Maximize(s, p, dst)
+	if p.Blocks != nil {
+		return nil, errNoEvidence
+	}
+	q, err := m.Maximize(s, p, dst)
+	if !errors.Is(err, framework.ErrDegenerate) {
+		return q, err
+	}
+	t := m.NewStatistics(p)
+	t.Merge(s)
+	t.Fill(t.ZZ)
+	t.Fill(t.PartZZ)
+	return m.Maximize(t, p, dst)
 }
+
+var errNoEvidence = fmt.Errorf("factor: noise with blocks has no proper prior, which the evidence needs: take another criterion, such as gFIC or BIC (%w)", errors.ErrUnsupported)
 
 // integrate adds what the evidence differs by from E_q[ln p(X,Z|Π)] + H(q).
 func (s *Statistics) integrate(p *Parameters, f *laplace.Curvature) error {
@@ -29,19 +45,13 @@ func (s *Statistics) integrate(p *Parameters, f *laplace.Curvature) error {
 		f.About(nats, 0)
 		return err
 	}
-	gain, err := s.Released() // at the best of all changes of the scale of z
-	if err != nil {
-		return err
-	}
-	if p, err = p.Rescaled(s); err != nil {
-		return err
-	}
-	nats, err := p.occam(s.N)
+	q := *p
+	var gain float64
+	gain, q.Loadings = s.Released(p.Loadings) // at the best of all changes of the scale of z
+	nats, err := q.occam(s.N)
 	f.About(gain+nats, 0)
 	return err
 }
-
-var errNoEvidence = errors.New("factor: the evidence of noise with blocks is not known: take another criterion, such as gFIC or BIC")
 
 // signals are l_k, the eigenvalues of Ψ^−½WWᵀΨ^−½, descending, and their vectors u_k as columns, D×K.
 func (p *Parameters) signals() (l []float64, u *mat.Dense, err error) {
