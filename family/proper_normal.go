@@ -130,28 +130,6 @@ func (l *logScales) terms(counts []float64, add func(class int, t laplace.Term))
 	}
 }
 
-// mode solves n(1 − w e^−x) + νx = 0: the mode of a log variance of which n rows have the variance w, relative to S₀. The left side is concave and
-// rises, so that Newton's steps ascend to the root from the second on.
-func mode(n, w, worth float64) (x float64) {
-	const least = -600 // far below every floor
-	if !(n > 0) {
-		return 0
-	}
-	if !(w > math.Exp(least)) {
-		return max(least, -n/worth)
-	}
-	x = math.Log(w)
-	for range 100 {
-		e := n * w * math.Exp(-x)
-		step := (n - e + worth*x) / (e + worth)
-		x -= step
-		if math.Abs(step) <= 1e-15*max(1, math.Abs(x)) {
-			break
-		}
-	}
-	return max(least, x)
-}
-
 // prior rows: n_k and scatter that pull variances as the prior does at x, for global steps that iterate. With count c the
 // pseudo-scatter along an axis is (c − ν·pull) e^x, relative to S₀; where c ≥ ν(1 + pull) it bounds the density from below near x, and a fixed
 // point of such steps is the mode.
@@ -220,7 +198,7 @@ func (g isotropic) MaximizePosterior(sums, anchors, params Table, of *Reference)
 		_, variance := g.moments(xi)
 		for i, n := range row[:g.groups] {
 			scale := of.Share * g.scaleOf(of, i*g.width)
-			variance[i] = scale * math.Exp(mode(n, scatter[i]/(n*float64(g.width)*scale), worth))
+			variance[i] = scale * math.Exp(laplace.LogVarianceMode(n, scatter[i]/(n*float64(g.width)*scale), worth))
 		}
 	}
 	return nil
@@ -508,7 +486,7 @@ func (w *whitening) mode(n, worth float64, scatter, cov []float64) error {
 		return err
 	}
 	for j, v := range values {
-		values[j] = math.Exp(mode(n, v/n, worth))
+		values[j] = math.Exp(laplace.LogVarianceMode(n, v/n, worth))
 	}
 	assemble(columns, values, cov)
 	return nil

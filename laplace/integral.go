@@ -55,6 +55,14 @@ func (f *Curvature) Prior() bool { return f.integral != nil }
 // Prior reports that the tilt is that of integrals under a prior; false of nil.
 func (t *Tilt) Prior() bool { return t != nil && t.f.Prior() }
 
+// N is the number of units of data; 0 of nil.
+func (t *Tilt) N() float64 {
+	if t == nil {
+		return 0
+	}
+	return t.f.n
+}
+
 // Integrate adds a block of latent dimension k whose parameters have a prior: count units of data, and the terms that depend on them.
 func (f *Curvature) Integrate(k int, count float64, terms ...Term) {
 	b := f.add(k, Identity(0))
@@ -117,4 +125,26 @@ func (r raised) At(i, j int) float64 {
 		v += r.unit
 	}
 	return v
+}
+
+// LogVarianceMode solves n(1 − w e^−x) + νx = 0: the mode of a log variance of which n rows have the variance w, relative to S₀. The left side is concave and
+// rises, so that Newton's steps ascend to the root from the second on.
+func LogVarianceMode(n, w, worth float64) (x float64) {
+	const least = -600 // far below every floor
+	if !(n > 0) {
+		return 0
+	}
+	if !(w > math.Exp(least)) {
+		return max(least, -n/worth)
+	}
+	x = math.Log(w)
+	for range 100 {
+		e := n * w * math.Exp(-x)
+		step := (n - e + worth*x) / (e + worth)
+		x -= step
+		if math.Abs(step) <= 1e-15*max(1, math.Abs(x)) {
+			break
+		}
+	}
+	return max(least, x)
 }

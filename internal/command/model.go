@@ -62,7 +62,7 @@ func init() { // their functions use the list
 		"factor": {data: "satellite", families: []string{familyGaussian}, methods: []string{methodClosedForm, methodGFAB, methodFAB, methodEM},
 			selecting: methodClosedForm, gaps: true, proper: true, singular: true, settings: func() modelSettings { return new(factorSettings) }, load: loadFactor},
 		"features": {data: "iris", families: []string{familyGaussian}, methods: []string{methodGFAB, methodFAB, methodEM},
-			part: "feature", most: 5, selecting: methodEM, labels: true, settings: func() modelSettings { return new(featuresSettings) }, load: loadFeatures},
+			part: "feature", most: 5, selecting: methodEM, proper: true, labels: true, settings: func() modelSettings { return new(featuresSettings) }, load: loadFeatures},
 		"topics": {data: "bars", families: []string{familyCategorical}, methods: []string{methodCVB0}, part: "topic", selecting: methodCVB0, pairs: true,
 			settings: func() modelSettings { return new(topicsSettings) }, load: loadTopics},
 		"blockmodel": {data: "karate", families: []string{familyBernoulli, familyPoisson}, methods: []string{methodGreedy, methodGFAB, methodFAB, methodEM},

@@ -164,19 +164,29 @@ var ErrNone = errors.New("features: the last feature holds at most one row's wor
 // Curvature is F = S/N ⊗ Ψ⁻¹ in units of the columns, S = Σ E[z̃ z̃ᵀ], z̃ = (1, z). Of a single feature without data it is
 // [ErrNone].
 func (Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error {
+	if f.Prior() {
+		s.integrate(p, f)
+		return nil
+	}
 	if on := s.ZZ[1]; p.K == 1 && !(on-on*on/s.N > 1) {
 		return ErrNone
 	}
+	n := p.K + 1
+	s.count.SetRawSymmetric(blas64.Symmetric{N: n, Stride: n, Data: s.ZZ, Uplo: blas.Upper})
+	f.Mixed(&s.count, p.ratios())
+	return nil
+}
+
+// ratios are the columns' variances in units of the noise, in memory of p.
+func (p *Parameters) ratios() laplace.Block {
 	if p.information == nil {
 		p.information = laplace.Diagonal(make([]float64, p.D))
 	}
-	for j, information := 0, p.information.(laplace.Diagonal); j < p.D; j++ {
-		information[j] = p.Unit[min(j, len(p.Unit)-1)] / p.NoiseOf(j)
+	information := p.information.(laplace.Diagonal)
+	for j := range information {
+		information[j] = p.UnitOf(j) / p.NoiseOf(j)
 	}
-	n := p.K + 1
-	s.count.SetRawSymmetric(blas64.Symmetric{N: n, Stride: n, Data: s.ZZ, Uplo: blas.Upper})
-	f.Mixed(&s.count, p.information)
-	return nil
+	return p.information
 }
 
 // ---- Projection
@@ -206,7 +216,7 @@ func (m Model) Relevance(s *Statistics, p *Parameters) ([]float64, error) {
 // logNoise is ln|Ψ| in units of the columns.
 func (p *Parameters) logNoise() (sum float64) {
 	for j := range p.D {
-		sum += math.Log(p.NoiseOf(j) / p.Unit[min(j, len(p.Unit)-1)])
+		sum += math.Log(p.NoiseOf(j) / p.UnitOf(j))
 	}
 	return sum
 }

@@ -73,6 +73,9 @@ func (p *Parameters) W() *mat.Dense { return mat.NewDense(p.D, p.K, p.Loadings) 
 // NoiseOf is the variance of the noise in column j.
 func (p *Parameters) NoiseOf(j int) float64 { return p.Noise[min(j, len(p.Noise)-1)] }
 
+// UnitOf is the variance of column j, or their mean where the noise is isotropic.
+func (p *Parameters) UnitOf(j int) float64 { return p.Unit[min(j, len(p.Unit)-1)] }
+
 // AtFloor are the columns, from 0, to which the features leave no more noise than their resolution: estimates are at the
 // edge of what the data can say. Of isotropic noise it is all columns or none.
 func (p *Parameters) AtFloor() (columns []int) {

@@ -180,5 +180,6 @@ func (p *Parameters) Featureless(n float64) framework.Evaluation {
 		e.LogDet -= math.Log(noise / p.Unit[at])
 	}
 	e.LogLikelihood = e.LogJoint
+	e.Evidence = e.LogJoint - float64(e.Shape.Total())/2*math.Log1p(n)
 	return e
 }

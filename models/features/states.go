@@ -10,6 +10,7 @@ import (
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
 	"github.com/latent-go/latent/laplace"
+	"github.com/latent-go/latent/prior"
 )
 
 // MaxExact is the number of features up to which the 2^K states of a row are enumerated.
@@ -19,7 +20,7 @@ const MaxExact = 12
 //
 //	Σ_k z_k (linear_k + g_k) − Σ_{k<l} pair_kl z_k z_l,  g = WᵀΨ⁻¹(x − center).
 //
-// With a tilt of precision P = D·S₀⁻¹ it is lowered by ½ z̃ᵀPz̃, z̃ = (1, z).
+// With a tilt of precision P = D·S₀⁻¹ it is lowered by ½ z̃ᵀPz̃, z̃ = (1, z), and with that of the evidence logit π is expected.
 type field struct {
 	weighted []float64 // Ψ⁻¹W, D×K
 	linear   []float64 // K
@@ -40,8 +41,16 @@ func (f *field) prepare(p *Parameters, tilt *laplace.Tilt) error {
 	if err := tilt.Precision(&f.tilt); err != nil {
 		return err
 	}
+	if tilt.Prior() {
+		uncenter(&f.tilt)
+	}
 	for l, on := range p.On {
 		f.linear[l] = logOf(on) - logOf(1-on) - f.tilt.At(0, l+1)
+		if tilt.Prior() {
+			n := tilt.N() + jeffreys.A + jeffreys.B
+			with, without := prior.Beta{A: on * n, B: (1 - on) * n}.ExpectedLog()
+			f.linear[l] = with - without - f.tilt.At(0, l+1)
+		}
 	}
 	for j := range p.D {
 		w, shift := f.weighted[j*k:(j+1)*k], p.Offset[j]-p.Center[j]

@@ -19,6 +19,7 @@ type Statistics struct {
 	states states
 	fit    regression
 	count  mat.SymDense
+	about  mat.SymDense // see centered
 }
 
 // Weight is N.
