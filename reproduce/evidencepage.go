@@ -449,25 +449,24 @@ func (f *findings) statements(worst float64, drawn *calibrated) (list []Statemen
 
 // figure shows K right by the worth of the prior, and p(K|X) against frequencies.
 func (f *findings) figure(drawn *calibrated) Figure {
-	worth := chart("structure of five", "rows that a full covariance's prior is worth", "K right, per cent")
+	worth := chart("wide tables", "rows that a full covariance's prior is worth", "K right, per cent")
 	var places []plot.Tick
 	for i, w := range evidenceWorths {
 		places = append(places, plot.Tick{Value: float64(i), Label: w.name})
 	}
-	worth.X.Tick.Marker = plot.ConstantTicks(places)
-	place := 0
-	for _, group := range f.within("worth") {
-		if of := f.of[group]; strings.HasPrefix(group, "worth/D = ") && of.tables[formFew] > 0 {
-			s := series{Name: strings.TrimPrefix(group, "worth/"), Points: true}
+	worth.X.Tick.Marker, worth.Legend.Top, worth.Legend.Left = plot.ConstantTicks(places), false, true
+	for way, name := range formNames {
+		if of := f.of["worth/wide"]; of != nil && of.tables[way] > 0 {
+			s := series{Name: "structure " + name, Points: true}
 			for i := range evidenceWorths {
-				r := &of.right[formFew][evidenceE+i]
+				r := &of.right[way][evidenceE+i]
 				s.X, s.Y, s.Spread = append(s.X, float64(i)), append(s.Y, 100*r.mean()), append(s.Spread, 100*r.error())
 			}
-			s.draw(worth, place)
-			place++
+			s.draw(worth, way)
 		}
 	}
 	reliable := chart("tables from the prior", "p(K|X)", "frequency of K")
+	reliable.Legend.Left = true
 	s := series{Name: "by tenths", Points: true}
 	for i := range drawn.predicted {
 		if p, q := &drawn.predicted[i], &drawn.frequency[i]; p.n > 0 {
@@ -477,6 +476,6 @@ func (f *findings) figure(drawn *calibrated) Figure {
 	s.draw(reliable, 0)
 	series{Name: "equal", X: []float64{0, 1}, Y: []float64{0, 1}, Dashed: true}.draw(reliable, 7)
 	return Figure{Name: "figure", Width: 20 * vg.Centimeter, Height: 9 * vg.Centimeter, Plots: [][]*plot.Plot{{worth, reliable}},
-		Caption: "Left: how often K is right, with standard errors, where one of five structures is chosen too, by what the prior" +
-			" of a full covariance is worth. Right: on tables from the prior, how often K is the truth against p(K|X)."}
+		Caption: "Left: how often K is right in wide tables, with standard errors, by what the prior of a full covariance is worth." +
+			" Right: on tables from the prior, how often K is the truth against p(K|X)."}
 }
