@@ -143,7 +143,9 @@ func (c *Classes) settle(tilt *laplace.Tilt, constant []float64) error {
 		c.plan.locate(score, c.anchor(k))
 		switch constant[k] = 0; {
 		case tilt.Prior():
-			c.plan.lower(tilt, k, score)
+			if err := c.plan.lower(tilt, k, score); err != nil {
+				return ofTilt(k, err)
+			}
 		case tilt != nil:
 			var err error
 			if constant[k], err = c.plan.tilt(tilt, k, score); err != nil {

@@ -6,6 +6,8 @@ import (
 	"math"
 	"sync"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/prior"
 )
@@ -20,7 +22,7 @@ type Proper interface {
 	// were in the last iteration, at first anywhere in their range. A class without exposure has the mode of the prior.
 	MaximizePosterior(sums, anchors, params Table, of *Reference) error
 	// Integrals passes the terms of each class and cell to add, and those of parameters that the classes share with class −1.
-	Integrals(sums, params Table, of *Reference, add func(class, cell int, t laplace.Term)) error
+	Integrals(sums, anchors, params Table, of *Reference, add func(class, cell int, t laplace.Term)) error
 }
 
 // ProperRows is [Proper] for a [RowFactor].
@@ -177,12 +179,25 @@ func (c *Classes) Integrals(f *laplace.Curvature, nk, params, hyper []float64) e
 				f.Integrate(k, n, terms[k*c.plan.size.Cells+part.at.Cells+cell]...)
 			}
 		}
-		for range c.plan.latent + c.plan.designed {
+		for range c.plan.latent {
 			f.Integrate(k, n) // their terms are those of cells
 		}
+		c.designs(f, k, k)
 		f.Exact(c.exactly(k, params, hyper))
 	}
 	return nil
+}
+
+// designs adds the counts of class k's coefficients as dimension dim: the rest of their integrals are terms of cells.
+func (c *Classes) designs(f *laplace.Curvature, dim, k int) {
+	for i := range c.plan.parts {
+		if part := &c.plan.parts[i]; part.design != nil {
+			count := mat.NewSymDense(part.size.Design, nil)
+			part.design.Count(part.ofSums(c.sums(k)), part.pooled, count)
+			count.ScaleSym(1/c.plan.priors.unit.RowsOr(), count)
+			f.Matrix(dim, count, laplace.Identity(1))
+		}
+	}
 }
 
 // terms are those of each class and cell; shared gets the others.
@@ -210,8 +225,8 @@ func (c *Classes) terms(params []float64, shared func(laplace.Term)) ([][]laplac
 		if f.rows != nil {
 			err = f.Factor.(ProperRows).IntegralsRows(c.allWeighted(f), to, of, add)
 		} else {
-			_, _, sums := c.tables(f)
-			err = f.Factor.(Proper).Integrals(sums, to, of, add)
+			_, anchors, sums := c.tables(f)
+			err = f.Factor.(Proper).Integrals(sums, anchors, to, of, add)
 		}
 		if err != nil {
 			return nil, shift(err, f.at.Columns)
@@ -252,6 +267,7 @@ func (c *Classes) Costs(nk, params, hyper []float64) ([]float64, error) {
 		for cell := range cells {
 			f.Integrate(0, n, terms[k*cells+cell]...)
 		}
+		c.designs(&f, 0, k)
 		f.Exact(c.exactly(k, params, hyper))
 		followed, information := f.Integral()
 		costs[k] = -followed - information
@@ -280,14 +296,28 @@ func (c *Classes) expect(hyper []float64) error {
 	return nil
 }
 
-// lower takes the tilt of class k off the scores of its cells.
-func (p *Plan) lower(t *laplace.Tilt, k int, score []float64) {
+// lower takes the tilt of class k off the scores of its cells and designs.
+func (p *Plan) lower(t *laplace.Tilt, k int, score []float64) error {
 	first := k * p.Blocks()
+	design := first + 1 + p.size.Cells + p.latent
 	for i := range p.parts {
 		f := &p.parts[i]
 		cells := f.ofScore(score)[:f.size.Cells]
 		for c := range cells {
 			cells[c] -= t.Block(first + 1 + f.at.Cells + c)
 		}
+		if f.design == nil {
+			continue
+		}
+		precision := mat.NewSymDense(f.size.Design, nil)
+		if err := t.Precision(precision, design); err != nil {
+			return err
+		}
+		precision.ScaleSym(1/p.priors.unit.RowsOr(), precision)
+		if err := f.design.Lower(precision, f.pooled, f.ofScore(score)); err != nil {
+			return err
+		}
+		design++
 	}
+	return nil
 }

@@ -77,7 +77,7 @@ func (l exponentialKernel) MaximizePosterior(sums, _, params Table, of *Referenc
 }
 
 // Integrals are of each cell. The distance is what an average row of the table loses under the class's parameters.
-func (l exponentialKernel) Integrals(sums, params Table, of *Reference, add func(class, cell int, t laplace.Term)) error {
+func (l exponentialKernel) Integrals(sums, _, params Table, of *Reference, add func(class, cell int, t laplace.Term)) error {
 	unit, own := l.law.(unitLaw)
 	worth, free := of.Prior.RowsOr(), l.law.Free()
 	exposures, totals := l.split(of.Pooled.Sums)

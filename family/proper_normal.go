@@ -205,7 +205,7 @@ func (g isotropic) MaximizePosterior(sums, anchors, params Table, of *Reference)
 }
 
 // Integrals are those of the mean and of the variance of each group.
-func (g isotropic) Integrals(sums, params Table, of *Reference, add func(class, cell int, t laplace.Term)) error {
+func (g isotropic) Integrals(sums, _, params Table, of *Reference, add func(class, cell int, t laplace.Term)) error {
 	before, _ := g.moments(of.Pooled.reference())
 	worth := of.Prior.RowsOr()
 	for k := range params.K {
@@ -259,7 +259,7 @@ func (g axial) MaximizePosterior(sums, anchors, params Table, of *Reference) err
 }
 
 // Integrals are those of the means, and of volume and shape.
-func (g axial) Integrals(sums, params Table, of *Reference, add func(class, cell int, t laplace.Term)) error {
+func (g axial) Integrals(sums, _, params Table, of *Reference, add func(class, cell int, t laplace.Term)) error {
 	d, counts := g.columns(), make([]float64, params.K)
 	before, _ := g.moments(of.Pooled.reference())
 	l := newLogScales(g.form, d, of)
@@ -493,7 +493,7 @@ func (w *whitening) mode(n, worth float64, scatter, cov []float64) error {
 }
 
 // Integrals are those of the means, and of volume, shape and orientation.
-func (g gaussian) Integrals(sums, params Table, of *Reference, add func(class, cell int, t laplace.Term)) error {
+func (g gaussian) Integrals(sums, _, params Table, of *Reference, add func(class, cell int, t laplace.Term)) error {
 	return g.integrals(newLogScales(g.form(), g.d, of), sums, params, of, add)
 }
 
@@ -554,6 +554,6 @@ func (g ellipsoidal) MaximizePosterior(sums, anchors, params Table, of *Referenc
 }
 
 // Integrals are those of the means, and of volume, shape and orientation.
-func (g ellipsoidal) Integrals(sums, params Table, of *Reference, add func(class, cell int, t laplace.Term)) error {
+func (g ellipsoidal) Integrals(sums, _, params Table, of *Reference, add func(class, cell int, t laplace.Term)) error {
 	return g.gaussian.integrals(newLogScales(g.structure.form, g.d, of), sums, params, of, add)
 }

@@ -87,7 +87,7 @@ func (f studentT) MaximizePosterior(sums, anchors, params Table, of *Reference) 
 
 // Integrals are those of a full covariance with the information of t rows, u integrated out: (ν+D)/(ν+D+2) of that of normal ones, about the
 // volume ν/(ν+D+2); and of the degrees of freedom.
-func (f studentT) Integrals(sums, params Table, of *Reference, add func(class, cell int, t laplace.Term)) error {
+func (f studentT) Integrals(sums, _, params Table, of *Reference, add func(class, cell int, t laplace.Term)) error {
 	w, err := newWhitening(f.gaussian, f.ofNormal(of))
 	if err != nil {
 		return err
@@ -158,7 +158,7 @@ func (f noisy) MaximizePosterior(sums, anchors, params Table, of *Reference) err
 
 // Integrals are those of the family with the count of all rows: none can hide in the noise at no charge. In the coordinate 2 arcsin √ε
 // the information about the share of noise is 1.
-func (f noisy) Integrals(sums, params Table, of *Reference, add func(class, cell int, t laplace.Term)) error {
+func (f noisy) Integrals(sums, anchors, params Table, of *Reference, add func(class, cell int, t laplace.Term)) error {
 	inner, within, err := f.within(of)
 	if err != nil {
 		return err
@@ -170,7 +170,7 @@ func (f noisy) Integrals(sums, params Table, of *Reference, add func(class, cell
 	share, worth := params.Row(0, f.l.Params+1)[f.l.Params], of.Prior.RowsOr()
 	distance := firstNoise*math.Log(firstNoise/share) + (1-firstNoise)*(math.Log1p(-firstNoise)-math.Log1p(-share))
 	add(-1, 0, laplace.Term{Size: 1, Count: n, Worth: worth, Distance: worth * distance})
-	return inner.Integrals(sums.from(2), params, within, func(class, _ int, t laplace.Term) {
+	return inner.Integrals(sums.from(2), anchors, params, within, func(class, _ int, t laplace.Term) {
 		if t.Count = n; class >= 0 {
 			t.Count = sums.Row(class, 1)[0]
 		}

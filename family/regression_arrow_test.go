@@ -56,7 +56,7 @@ func (f generalised) weightedRows(t *testing.T, b framework.Rows, q []float64, k
 		return w
 	}
 	all := of(0, 1, every)
-	pooled := &Pooled{N: all.N, Parameters: make([]float64, p), Sums: append([]float64{all.N}, all.Sums...), Anchor: anchor}
+	pooled := &Pooled{N: all.N, Parameters: make([]float64, p), Sums: append([]float64{all.N}, all.Sums...), Anchor: anchor, Units: make([]float64, 1+p*p)}
 	require.NoError(t, f.PoolRows(all, pooled))
 	rows := make([]Weighted, k)
 	for class := range rows {

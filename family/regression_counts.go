@@ -22,6 +22,7 @@ import (
 //	anchor  a
 //	score   c; line; a; m and R with −½‖R(x−m)‖² the leverage
 //	params  coefficients
+//	units   η₀ of the intercept alone, 0 without; the information of a row there, p×p
 type generalised struct {
 	design
 	of Regression
@@ -31,7 +32,7 @@ func (f generalised) Name() string { return f.of.Name() }
 
 func (f generalised) Layout() Layout {
 	p, x := f.size(), f.columns
-	return Layout{Columns: f.first + x, Cells: 1, Design: len(f.own), Shared: len(f.fixed), Sums: 1 + p*p, Anchor: x, Score: 1 + p + 2*x + x*x, Params: p}
+	return Layout{Columns: f.first + x, Cells: 1, Design: len(f.own), Shared: len(f.fixed), Sums: 1 + p*p, Anchor: x, Score: 1 + p + 2*x + x*x, Params: p, Units: 1 + p*p}
 }
 
 // split gives the parts of a score.

@@ -47,6 +47,12 @@ func (f generalised) PoolRows(rows Weighted, w *Pooled) error {
 	}
 	unit := f.unit(w, w.Sums[1:], f.size(), f.every())
 	_, _, before := f.derivatives(rows, w.Anchor, line)
+	w.Units[0] = line[0]
+	for i := range f.size() {
+		for j := range f.size() {
+			w.Units[1+i*f.size()+j] = before.At(i, j) / w.Sums[0]
+		}
+	}
 	after := f.climb(rows, w, unit, line, slices.Clone(line), 100*farthest)
 	if !(extreme(unit, after, 0) > separation*extreme(unit, before, f.size()-1)) {
 		return framework.FaultyColumn(0, errSeparated)

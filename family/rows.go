@@ -133,7 +133,17 @@ func (c *Classes) weighted(f *part, k int) Weighted {
 	return w
 }
 
-var errSigned = errors.New("family: rows have negative weights: a family without closed-form estimates takes non-negative ones only")
+// errSigned is [errors.ErrUnsupported].
+var errSigned error = signedError{}
+
+type signedError struct{}
+
+func (signedError) Error() string {
+	return "family: rows have negative weights: a family without closed-form estimates takes non-negative ones only"
+}
+
+// Is says so.
+func (signedError) Is(target error) bool { return target == errors.ErrUnsupported }
 
 // allWeighted are the rows of every class.
 func (c *Classes) allWeighted(f *part) []Weighted {

@@ -163,8 +163,15 @@ func (r *run[B, P, S]) priorStep() {
 	r.properly()
 	const h = 5e-3
 	src := r.Data.all(0)
-	for _, at := range r.early() {
+	for i, at := range r.early() {
 		next, _, _ := r.mode(at.where, at.s, at.p)
+		if i == 0 {
+			m, _ := r.proper()
+			var none P
+			if _, err := m.MaximizePosterior(r.between(at, at, -h), next, none); errors.Is(err, errors.ErrUnsupported) {
+				r.skipf("%v", err)
+			}
+		}
 		tilt := tilted(r.integralsOf(at.where, at.s, next))
 		under := func(t state[P, S]) float64 {
 			value := func(by float64) float64 {
