@@ -1,7 +1,6 @@
 package numeric_test
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -123,7 +122,7 @@ func TestEvidenceOfDensitiesIsBelowTheExactOne(t *testing.T) {
 		exact = append(exact, floats.LogSumExp(total))
 		for k, value := range exact {
 			off := evident(t, poisson{}, x, 1, k+1).Value + math.Log(float64(k+1)) - value
-			t.Log(fmt.Sprintf("table %d, K = %d: E + ln K! − ln p(X) = %.3f", i, k+1, off))
+			t.Logf("table %d, K = %d: E + ln K! − ln p(X) = %.3f", i, k+1, off)
 			assert.LessOrEqual(t, off, 0.15, "Laplace's method errs at the boundary of a rate of 0")
 			assert.GreaterOrEqual(t, off, -2.5)
 		}
