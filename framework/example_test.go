@@ -154,3 +154,18 @@ func ExampleElsewhere() {
 	fmt.Println(here.Value == there.Value, there.Shape.K)
 	// Output: true 2
 }
+
+// A search that is no fit of the engine keeps its progress in a checkpoint, which only the same search of the same rows goes on from.
+func ExampleNewSearch() {
+	type settings struct{ Seed uint64 }
+	table := must(framework.FromSlice([]float64{1, 2, 3, 4}, 4, 1))
+	saved := must(framework.NewSearch(settings{Seed: 1}, table).Checkpoint([]int{0, 0, 1}))
+	var labels []int
+	err := framework.NewSearch(settings{Seed: 1}, table).Resume(saved, &labels)
+	fmt.Println(labels, err)
+	err = framework.NewSearch(settings{Seed: 2}, table).Resume(saved, &labels)
+	fmt.Println(err != nil)
+	// Output:
+	// [0 0 1] <nil>
+	// true
+}

@@ -32,6 +32,9 @@ func TestReadableNumbersAreCloseToTheirs(t *testing.T) {
 	plain := strings.NewReplacer("−", "-", "×10", "e", "⁻", "-", "⁰", "0", "¹", "1", "²", "2", "³", "3", "⁴", "4", "⁵", "5", "⁶", "6", "⁷", "7", "⁸", "8", "⁹", "9")
 	rapid.Check(t, func(t *rapid.T) {
 		v := rapid.OneOf(rapid.Float64(), rapid.Float64Range(-2000, 2000), rapid.Float64Range(-1, 1)).Draw(t, "v")
+		if math.Abs(v) > 1.79e308 {
+			return // in three digits there is none as large
+		}
 		read, err := strconv.ParseFloat(plain.Replace(Readable(v)), 64)
 		require.NoError(t, err, Readable(v))
 		require.InDelta(t, v, read, 0.005*math.Abs(v)+1e-322)

@@ -42,7 +42,7 @@ func (p *plan) newUnitPrior(unit, information []float64, worth float64) (*unitPr
 		most = max(most, precision.At(i, i))
 	}
 	precision.ScaleSym(worth, precision)
-	precision = floored(precision, 1e-9*worth*most) // where the table does not say anything, the prior is wide
+	precision = informed(precision, worth*most)
 	var chol mat.Cholesky
 	if !chol.Factorize(precision) {
 		return nil, fmt.Errorf("numeric: the information that the table has about the parameters is not positive definite: take another criterion, such as gFIC")
@@ -50,6 +50,33 @@ func (p *plan) newUnitPrior(unit, information []float64, worth float64) (*unitPr
 	u := &unitPrior{plan: p, unit: unit, root: new(mat.TriDense)}
 	chol.UTo(u.root)
 	return u, nil
+}
+
+// informed is a precision with at least 1e-9 of each number's own in every direction, and of the largest, most, where the table says nothing of a number:
+// there the prior is wide.
+func informed(precision *mat.SymDense, most float64) *mat.SymDense {
+	const least = 1e-9
+	n := precision.SymmetricDim()
+	units := make([]float64, n)
+	for i := range units {
+		if v := precision.At(i, i); v > 0 {
+			units[i] = math.Sqrt(v)
+		} else {
+			units[i] = math.Sqrt(least * most)
+			precision.SetSym(i, i, least*most)
+		}
+	}
+	scale := func(power float64) {
+		for i := range n {
+			for j := i; j < n; j++ {
+				precision.SetSym(i, j, precision.At(i, j)*math.Pow(units[i]*units[j], power))
+			}
+		}
+	}
+	scale(-1)
+	precision = floored(precision, least)
+	scale(1)
+	return precision
 }
 
 // distance is ½ φᵀRᵀRφ at v; 0 of no prior.
@@ -212,11 +239,11 @@ func (m *machine) sharedCurvature(rows []Weighted, params family.Table, theta []
 }
 
 // unitInformation puts the information of a row of the table about ξ and about Θ into dst.
-func (m *machine) unitInformation(rows Weighted, xi, theta, dst []float64) {
+func (m *machine) unitInformation(rows Weighted, xi, theta []float64, pooled *Pooled, dst []float64) {
 	free, shared := m.component.free, m.shared.free
 	if free > 0 {
 		info := mat.NewSymDense(free, nil)
-		m.information(rows, xi, theta, nil, true, info)
+		m.information(rows, xi, theta, pooled, true, info)
 		full(info, dst[:free*free])
 	}
 	if shared > 0 {

@@ -39,7 +39,7 @@ func (f factor) PoolRows(rows Weighted, pooled *family.Pooled) (err error) {
 	if err := m.units(rows, xi, theta, pooled.Units[:reals*reals]); err != nil {
 		return err
 	}
-	m.unitInformation(rows, xi, theta, pooled.Units[reals*reals:])
+	m.unitInformation(rows, xi, theta, f.pooled(pooled), pooled.Units[reals*reals:])
 	return nil
 }
 
