@@ -49,13 +49,19 @@ func (r *run[B, P, S]) properly() {
 
 // integralsOf is the curvature with integrals under the prior.
 func (r *run[B, P, S]) integralsOf(where string, s S, p P) *laplace.Curvature {
-	f := new(laplace.Curvature)
-	f.ResetPrior(s.Weight())
-	r.must(r.Model.(framework.Curved[P, S]).Curvature(s, p, f), "Curvature under the prior", where)
+	f, err := r.curvedProperly(s, p)
+	r.must(err, "Curvature under the prior", where)
 	followed, information := f.Integral()
 	r.number(followed, "an integral of Curvature under the prior", where)
 	r.number(information, "the information of Curvature under the prior", where)
 	return f
+}
+
+// curvedProperly is the curvature under the prior.
+func (r *run[B, P, S]) curvedProperly(s S, p P) (*laplace.Curvature, error) {
+	f := new(laplace.Curvature)
+	f.ResetPrior(s.Weight())
+	return f, r.Model.(framework.Curved[P, S]).Curvature(s, p, f)
 }
 
 // followed is what the steps follow: E_q[ln p(X,Z|Π)], and the integrals less the information, which is returned beside it.
@@ -108,15 +114,20 @@ func (r *run[B, P, S]) posteriorStep() {
 		}
 		mode, best, _ := r.mode(at.where, at.s, at.p)
 		x, point := r.Free(at.s, mode)
-		joint := func(x []float64) float64 { return r.Model.LogJoint(at.s, point(x)) }
 		h := func(x []float64) float64 {
-			v := joint(x)
-			if v-v == 0 {
-				v, _ = r.followed(at.where, at.s, point(x))
+			p := point(x)
+			v := r.Model.LogJoint(at.s, p)
+			if v-v != 0 {
+				return v
 			}
+			// A point next to the boundary may be degenerate for a model that scores it still.
+			if _, err := r.curvedProperly(at.s, p); errors.Is(err, framework.ErrDegenerate) {
+				return math.Inf(-1)
+			}
+			v, _ = r.followed(at.where, at.s, p)
 			return v
 		}
-		for _, near := range r.nearby(joint, x, point, r.rng(12)) {
+		for _, near := range r.nearby(h, x, point, r.rng(12)) {
 			v, _ := r.followed(at.where, at.s, near.p)
 			if size := max(math.Abs(best), math.Abs(r.Model.LogJoint(at.s, near.p))); !(v <= best+r.slack(size)) {
 				r.errorf("%s: E_q[ln p] and the integrals are %v, and %.3g higher at %s", at.where, best, v-best, near.what)
