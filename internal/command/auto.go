@@ -11,13 +11,14 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/internal/parallel"
 )
 
 // familyOf says what --family auto takes columns for. Kinds without a family are left out. Of positive numbers with
 // a long tail, the likelihood chooses.
-var familyOf = map[data.Kind]string{data.Continuous: familyGaussian, data.Count: familyPoisson, data.Binary: familyBernoulli,
-	data.Categorical: familyCategorical, data.Positive: familyLognormal}
+var familyOf = map[data.Kind]string{data.Continuous: families.Gaussian, data.Count: families.Poisson, data.Binary: families.Bernoulli,
+	data.Categorical: families.Categorical, data.Positive: families.Lognormal}
 
 // auto asks the values of all columns that are not given a family what they are, notes what is left out or in
 // doubt, and leaves columns without a family out of the table. What it found is in the order of the columns that
@@ -95,7 +96,7 @@ func (in *input) takeGaps(list []suspect, given *columnFamilies) (notes []string
 		}
 	}
 	note := "taken for missing values, as texts among numbers: " + detailed(taken)
-	return []string{note + ": " + as(familyCategorical, taken, given) + " takes all for texts"}, nil
+	return []string{note + ": " + as(families.Categorical, taken, given) + " takes all for texts"}, nil
 }
 
 // marking is the flag that reads the texts among the numbers of columns as missing, with a comma behind it; empty where there are none.
@@ -143,7 +144,7 @@ func (in *input) choose(c suspect) (name, reason string) {
 	reason = strings.TrimSpace(diagnostics[i].reason + " " + c.Detail)
 	if name = familyOf[c.Kind]; c.Kind == data.Positive {
 		if x, err := in.Column(c.name); err == nil && gammaIsLikelier(x) {
-			name = familyGamma
+			name = families.Gamma
 		}
 	}
 	return name, reason

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/models/blockmodel"
 	"github.com/latent-go/latent/report"
 )
@@ -57,7 +58,7 @@ func (m *blockmodelSettings) check(f *modelFlags) error {
 func (m *blockmodelSettings) bind(s *session, f *modelFlags, in *input) (*task, error) {
 	list, names := edgesOf(in.list, m.kind() == blockmodel.Bipartite)
 	list.Kind, list.DropLoops = m.kind(), valueOr(m.Loops, "") == loopsDrop
-	if f.Family == familyPoisson {
+	if f.Family == families.Poisson {
 		list.Family = blockmodel.Poisson
 	}
 	g, err := list.Graph()

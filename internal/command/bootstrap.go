@@ -14,6 +14,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/models/mixture"
 )
 
@@ -189,9 +190,9 @@ func (s columnSummary) shownDrawn(c data.Column) (legend, cell string) {
 	legend, _ = s.shown(c)
 	key, level := s.keys[0], ""
 	switch at := truth(c); {
-	case c.Family == familyCategorical && at >= 0:
+	case c.Family == families.Categorical && at >= 0:
 		key = c.Levels[at]
-	case c.Family == familyCategorical:
+	case c.Family == families.Categorical:
 		for _, other := range s.keys {
 			if s.Values[other] > s.Values[key] {
 				key = other
@@ -202,7 +203,7 @@ func (s columnSummary) shownDrawn(c data.Column) (legend, cell string) {
 		legend = key
 	}
 	v, e := float64(s.Values[key]), float64(s.Drawn[key])
-	if slices.Contains([]string{familyBernoulli, familyCategorical, familyMultinomial}, c.Family) {
+	if slices.Contains([]string{families.Bernoulli, families.Categorical, families.Multinomial}, c.Family) {
 		return legend, fmt.Sprintf("%s%.3f ± %.3f", level, v, e)
 	}
 	return legend, fmt.Sprintf("%.4g ± %.2g", v, e)

@@ -8,6 +8,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/families"
 )
 
 // completionCommand writes what a shell needs to complete commands, flags and their values.
@@ -39,7 +40,7 @@ func (c *completionCommand) Run(s *session, k *kong.Context) error {
 func valuesOf(flag *kong.Flag) []string {
 	switch flag.Name {
 	case "family":
-		return familyNames(false)
+		return families.Names(false)
 	case "method":
 		return methodNames
 	case "criterion":

@@ -10,6 +10,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/report"
 )
@@ -193,9 +194,9 @@ func summarise(c data.Column, values []mixture.Value) (s columnSummary, factors 
 		case isVariance(name):
 			name, v = strings.TrimSuffix(name, "variance")+"sd", math.Sqrt(v)
 			e /= 2 * v
-		case c.Family == familyCategorical:
+		case c.Family == families.Categorical:
 			name = c.Levels[l]
-		case c.Family == familyMultinomial:
+		case c.Family == families.Multinomial:
 			name = "probability"
 		}
 		s.keys = append(s.keys, name)
@@ -211,23 +212,23 @@ func summarise(c data.Column, values []mixture.Value) (s columnSummary, factors 
 func (s columnSummary) shown(c data.Column) (legend, cell string) {
 	v := func(i int) float64 { return float64(s.Values[s.keys[i]]) }
 	switch at := truth(c); {
-	case c.Family == familyCategorical && at >= 0:
+	case c.Family == families.Categorical && at >= 0:
 		return fmt.Sprintf("P(%s)", c.Levels[at]), fmt.Sprintf("%.3f", v(at))
-	case c.Family == familyCategorical:
+	case c.Family == families.Categorical:
 		return mostLikely(c.Levels, v)
-	case c.Family == familyOrdinal:
+	case c.Family == families.Ordinal:
 		p := s.probabilities(c)
 		return mostLikely(c.Levels, func(l int) float64 { return p[l] })
-	case c.Family == familyBernoulli && len(c.Levels) > 0:
+	case c.Family == families.Bernoulli && len(c.Levels) > 0:
 		return fmt.Sprintf("P(%s)", short(c.Levels[1])), fmt.Sprintf("%.3f", v(0))
-	case c.Family == familyBernoulli:
+	case c.Family == families.Bernoulli:
 		return "P(1)", fmt.Sprintf("%.3f", v(0))
-	case c.Family == familyMultinomial:
+	case c.Family == families.Multinomial:
 		return s.keys[0], fmt.Sprintf("%.3f", v(0))
 	case len(s.keys) == 1:
 		return s.keys[0], readable(v(0))
 	}
-	mean, sd := familyNamed(c.Family).moments(s.Values)
+	mean, sd, _ := s.moments(c.Family)
 	return "mean ± sd", ascii(spread(c, mean, sd).String())
 }
 
@@ -236,9 +237,9 @@ func (s columnSummary) probabilities(c data.Column) []float64 {
 	p := make([]float64, len(levelNames(c)))
 	v := func(i int) float64 { return float64(s.Values[s.keys[i]]) }
 	switch c.Family {
-	case familyBernoulli:
+	case families.Bernoulli:
 		p[0], p[1] = 1-v(0), v(0)
-	case familyOrdinal:
+	case families.Ordinal:
 		family.Ordinal{Levels: len(p)}.Expect([]float64{v(0), v(1)}, p)
 	default:
 		for l := range p {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/internal/families"
 )
 
 // A diagnostic puts what --family auto saw in a column into words. Columns with the same one share a note.
@@ -25,11 +26,11 @@ type suspect struct {
 
 // diagnostics are in the order of their notes.
 var diagnostics = []diagnostic{
-	{data.RowNumbers, "", "left out, numbered as rows are", keep(familyGaussian)},
-	{data.InOrder, "", "left out, different in every row and in order, as identifiers are", keep(familyGaussian)},
-	{data.NamedIdentifier, "", "left out, many numbers under the name of an identifier", keep(familyGaussian)},
-	{data.DifferentTexts, "", "left out, hardly a text in two rows, as names have", keep(familyCategorical)},
-	{data.DigitCodes, "", "left out, digits of one length with few rows each, as postcodes", keep(familyCategorical)},
+	{data.RowNumbers, "", "left out, numbered as rows are", keep(families.Gaussian)},
+	{data.InOrder, "", "left out, different in every row and in order, as identifiers are", keep(families.Gaussian)},
+	{data.NamedIdentifier, "", "left out, many numbers under the name of an identifier", keep(families.Gaussian)},
+	{data.DifferentTexts, "", "left out, hardly a text in two rows, as names have", keep(families.Categorical)},
+	{data.DigitCodes, "", "left out, digits of one length with few rows each, as postcodes", keep(families.Categorical)},
 	{data.Dates, "days since 1970", "left out, dates or times", datesAsNumbers},
 	{data.SingleValue, "", "left out, with a single value, which distinguishes no rows", nil},
 	{data.ManyLevels, "texts", "taken for categorical, with few rows a level", dropThem},
@@ -106,7 +107,7 @@ func datesAsNumbers(list []suspect, _ *columnFamilies) string {
 }
 
 func inOrder(list []suspect, given *columnFamilies) string {
-	return as(familyOrdinal, list, given) + " where their order counts"
+	return as(families.Ordinal, list, given) + " where their order counts"
 }
 
 // notesOn puts what is left out or in doubt into words.

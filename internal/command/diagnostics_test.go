@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/internal/families"
 )
 
 func notes(stderr, path string) []string {
@@ -152,7 +153,7 @@ func TestManyDoubtfulColumnsShareANote(t *testing.T) {
 	_, stderr := done(t, "fit", "--data", path, "--family", "auto", "--method", "gfab", "--k", "1")
 	assert.Equal(t, []string{`latent: PATH: taken for categorical, with few different numbers: "a" (3 values, 1 to 3), "b" (3 values, 1 to 3), "c,d" (3 values, 1 to 3), … (4 columns): --columns 'a=ordinal,b=ordinal,c\,d=ordinal' and so on where their order counts`}, notes(stderr, path))
 	r := fitJSON(t, "--data", path, "--columns", `c\,d=categorical`, "--k", "1")
-	assert.Equal(t, familyCategorical, r.Columns[2].Family)
+	assert.Equal(t, families.Categorical, r.Columns[2].Family)
 	_, stderr = done(t, "fit", "--data", path, "--columns", "b=gaussian,e=poisson,c\\,d=poisson", "--k", "1")
 	assert.Contains(t, stderr, `--columns 'b=gaussian,e=poisson,c\,d=poisson,a=ordinal' where their order counts`, "those given stay")
 }
@@ -215,10 +216,10 @@ func TestTextsThatLookLikeNumbersAreKept(t *testing.T) {
 
 	// Where the column is said to be one of numbers, it is.
 	r := fitJSON(t, "--data", path, "--family", "auto", "--columns", "zip=gaussian", "--drop", "id", "--k", "1")
-	require.Equal(t, familyGaussian, r.Columns[0].Family)
+	require.Equal(t, families.Gaussian, r.Columns[0].Family)
 	assert.InDelta(t, (1234+2139)/2., float64(r.Components[0].Columns[0].Values["mean"]), 1e-9)
 	r = fitJSON(t, "--data", path, "--family", "poisson", "--weights", "x", "--select", "zip", "--k", "1")
-	assert.Equal(t, familyPoisson, r.Columns[0].Family)
+	assert.Equal(t, families.Poisson, r.Columns[0].Family)
 }
 
 func withoutReasons(columns []data.Column) (list []data.Column) {

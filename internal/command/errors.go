@@ -12,6 +12,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/models/bpca"
 	"github.com/latent-go/latent/models/factor"
 	"github.com/latent-go/latent/models/vbmf"
@@ -280,7 +281,7 @@ func (in *input) flagsAbout(err error) string {
 		return dropping(in.faulty(err))
 	case errors.Is(err, family.ErrDependent):
 		return dropping(in.faulty(err)) + ", or --family gaussian-diagonal"
-	case errors.Is(err, family.ErrSupport) && (in.flags.bernoulliOnly() || joint(in.flags.Family)):
+	case errors.Is(err, family.ErrSupport) && (in.flags.bernoulliOnly() || families.Joint(in.flags.Family)):
 		return "correct it, " + dropping(in.faulty(err)) + ", or take --model mixture --family auto"
 	case errors.Is(err, family.ErrSupport):
 		return "correct it, " + dropping(in.faulty(err)) + ", or give it another family by --columns"

@@ -3,135 +3,13 @@ package command
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"github.com/latent-go/latent/data"
-	"github.com/latent-go/latent/family"
-	"github.com/latent-go/latent/prior"
+	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/report"
 )
-
-// The families of --family. Those of one column can be given by --columns, too.
-const (
-	familyAuto        = "auto"
-	familyGaussian    = "gaussian"
-	familyTied        = "gaussian-tied"
-	familyDiagonal    = "gaussian-diagonal"
-	familySpherical   = "gaussian-spherical"
-	familyPoisson     = "poisson"
-	familyExponential = "exponential"
-	familyGamma       = "gamma"
-	familyLognormal   = "lognormal"
-	familyBernoulli   = "bernoulli"
-	familyCategorical = "categorical"
-	familyOrdinal     = "ordinal"
-	familyMultinomial = "multinomial"
-)
-
-// A distribution is what the command knows of a family of package family.
-type distribution struct {
-	name   string
-	joint  func(d int) family.Family      // of all columns together; nil: there is none
-	single func(levels int) family.Family // of one column; nil: there is none
-	normal bool                           // of one column, it has a mean and a variance
-	shares bool                           // its numbers are probabilities
-	levels int                            // the least number of levels that it takes, where it describes codes of levels; 0 of numbers
-	varies bool                           // it measures how values vary, of which a constant column has nothing
-	keys   []string                       // of --prior
-	prior  func(v map[string]float64) prior.Prior
-	// moments are mean and standard deviation of a column, of its numbers by name.
-	moments func(v map[string]number) (mean, sd number)
-}
-
-func gaussian(c family.Covariance) func(int) family.Family {
-	return func(int) family.Family { return family.Gaussian{Covariance: c} }
-}
-
-func sqrt(v number) number { return number(math.Sqrt(float64(v))) }
-
-// families are those of --family, the default first.
-var families = func() []distribution {
-	normal := distribution{keys: []string{"kappa", "nu"}, prior: func(v map[string]float64) prior.Prior { return prior.DataScaled{Kappa: v["kappa"], Nu: v["nu"]} },
-		moments: func(v map[string]number) (mean, sd number) { return v["mean"], v["sd"] }}
-	full, tied, diagonal, spherical := normal, normal, normal, normal
-	full.name, full.joint, full.normal, full.varies = familyGaussian, gaussian(family.Full), true, true
-	full.single = func(int) family.Family {
-		return family.Of{Family: family.Gaussian{Covariance: family.Diagonal}, Width: 1}
-	}
-	tied.name, tied.joint, tied.normal, tied.varies = familyTied, gaussian(family.Tied), true, true
-	diagonal.name = familyDiagonal // gaussian of each column
-	spherical.name, spherical.joint, spherical.normal = familySpherical, gaussian(family.Spherical), true
-	logs := normal // prior and its keys
-	logs.name, logs.varies, logs.single = familyLognormal, true, func(int) family.Family { return family.Lognormal{} }
-	logs.moments = func(v map[string]number) (mean, sd number) {
-		variance := float64(v["log sd"] * v["log sd"])
-		mean = number(math.Exp(float64(v["log mean"]) + variance/2))
-		return mean, mean * number(math.Sqrt(math.Expm1(variance)))
-	}
-	rates := func(v map[string]float64) prior.Prior { return prior.Gamma{Shape: v["shape"], Rate: v["rate"]} }
-	shares := func(v map[string]float64) prior.Prior { return prior.Dirichlet{Alpha: v["alpha"]} }
-	return append([]distribution{full, tied, diagonal, spherical,
-		{name: familyPoisson, single: func(int) family.Family { return family.Poisson{} }, keys: []string{"shape", "rate"}, prior: rates,
-			moments: func(v map[string]number) (mean, sd number) { return v["rate"], sqrt(v["rate"]) }},
-		{name: familyExponential, single: func(int) family.Family { return family.Exponential{} }, keys: []string{"shape", "rate"}, prior: rates,
-			moments: func(v map[string]number) (mean, sd number) { return 1 / v["rate"], 1 / v["rate"] }},
-		{name: familyGamma, single: func(int) family.Family { return family.Gamma{} }, varies: true,
-			moments: func(v map[string]number) (mean, sd number) {
-				return v["shape"] / v["rate"], sqrt(v["shape"]) / v["rate"]
-			}},
-		logs,
-		{name: familyBernoulli, single: func(int) family.Family { return family.Bernoulli{} }, shares: true, keys: []string{"a", "b"},
-			prior: func(v map[string]float64) prior.Prior { return prior.Beta{A: v["a"], B: v["b"]} }},
-		{name: familyCategorical, single: func(levels int) family.Family { return family.Categorical{Levels: levels} }, shares: true, levels: 2, keys: []string{"alpha"}, prior: shares},
-		{name: familyOrdinal, single: func(levels int) family.Family { return family.Ordinal{Levels: levels} }, levels: 3,
-			moments: func(v map[string]number) (mean, sd number) {
-				return v["location"], v["scale"] * number(math.Pi/math.Sqrt(3))
-			}},
-		{name: familyMultinomial, joint: func(d int) family.Family { return family.Multinomial{Categories: d} }, shares: true, keys: []string{"alpha"}, prior: shares},
-		{name: familyAuto},
-	}, append(structured(tied), analysers(0))...)
-}()
-
-// familyNamed finds a family, of which nothing but the name is known where there is no such.
-func familyNamed(name string) distribution {
-	if without, ok := strings.CutSuffix(name, noiseSuffix); ok {
-		return noisy(familyNamed(without))
-	}
-	if d, ok := analysersNamed(name); ok {
-		return d
-	}
-	if i := slices.IndexFunc(families, func(f distribution) bool { return f.name == name }); i >= 0 {
-		return families[i]
-	}
-	return distribution{name: name}
-}
-
-// familyNames are those of all families, or of those that can describe a single column.
-func familyNames(single bool) (names []string) {
-	for _, f := range families {
-		if !single || f.single != nil {
-			names = append(names, f.name)
-		}
-	}
-	return names
-}
-
-// joint families describe all columns together.
-func joint(name string) bool { return familyNamed(name).joint != nil }
-
-// familyOfRows makes the family of a whole row out of those of its columns.
-func familyOfRows(name string, columns []data.Column) family.Family {
-	if f := familyNamed(name); f.joint != nil {
-		return f.joint(len(columns))
-	}
-	var product family.Product
-	for _, c := range columns {
-		product = append(product, familyNamed(c.Family).single(len(c.Levels)))
-	}
-	return product
-}
 
 func namesOf(columns []data.Column) []string {
 	names := make([]string, len(columns))
@@ -152,12 +30,12 @@ func described(s *session, in *input, family string, given *columnFamilies) ([]d
 	}
 	var found []suspect
 	switch {
-	case family == familyAuto:
+	case family == families.Auto:
 		var err error
 		if found, err = in.auto(s, given); err != nil {
 			return nil, err
 		}
-	case familyNamed(family).normal:
+	case families.Named(family).Normal:
 		in.suggestAuto(s, given)
 	}
 	columns := make([]data.Column, len(in.Names))
@@ -166,9 +44,9 @@ func described(s *session, in *input, family string, given *columnFamilies) ([]d
 		switch {
 		case given.family[name] != "":
 			c.Family = given.family[name]
-		case family == familyDiagonal:
-			c.Family = familyGaussian
-		case family == familyAuto:
+		case family == families.Diagonal:
+			c.Family = families.Gaussian
+		case family == families.Auto:
 			c.Family, c.Reason = in.choose(found[j])
 		}
 		var err error
@@ -188,26 +66,26 @@ func described(s *session, in *input, family string, given *columnFamilies) ([]d
 func levels(in *input, j int, c data.Column, given *columnFamilies) ([]string, error) {
 	text := in.Levels(c.Name) != nil
 	if text {
-		if _, err := in.Column(c.Name); errors.Is(err, data.ErrHeader) || isMisspelt(err) && c.Family != familyCategorical {
+		if _, err := in.Column(c.Name); errors.Is(err, data.ErrHeader) || isMisspelt(err) && c.Family != families.Categorical {
 			return nil, err
 		}
 	}
 	switch {
-	case c.Family == familyCategorical, c.Family == familyGate && text:
+	case c.Family == families.Categorical, c.Family == families.Gate && text:
 		return in.Occurring(c.Name)
-	case c.Family == familyOrdinal && text:
+	case c.Family == families.Ordinal && text:
 		return nil, fmt.Errorf("column %.60q holds texts, whose order is unknown: ordinal takes numbers: number the levels in their order, or take it as categorical", c.Name)
-	case c.Family == familyOrdinal:
+	case c.Family == families.Ordinal:
 		list, err := in.Occurring(c.Name)
-		if err == nil && len(list) < familyNamed(familyOrdinal).levels {
+		if err == nil && len(list) < families.Named(families.Ordinal).Levels {
 			err = fmt.Errorf("column %.60q has %s: ordinal takes three or more: take it as bernoulli", c.Name, counted(len(list), "level"))
 		}
 		return list, err
-	case c.Family == familyBernoulli && (text || in.hasTwoCodes(j)):
+	case c.Family == families.Bernoulli && (text || in.hasTwoCodes(j)):
 		list, err := in.Occurring(c.Name)
 		if err == nil && len(list) > 2 {
 			err = fmt.Errorf("column %.60q has %d levels (%s): bernoulli takes columns of 0 and 1, or texts with two levels: %s, or --model mixture %s",
-				c.Name, len(list), abridged(list, ", ", quotedCell), dropping([]string{c.Name}), given.with([]string{c.Name}, familyCategorical))
+				c.Name, len(list), abridged(list, ", ", quotedCell), dropping([]string{c.Name}), given.with([]string{c.Name}, families.Categorical))
 		}
 		return list, err
 	case text:
@@ -246,7 +124,7 @@ func numbersNeeded(in *input, c data.Column, given *columnFamilies) string {
 	texts := slices.DeleteFunc(in.texts(), func(name string) bool { return given.family[name] != "" })
 	described := "--family auto"
 	if given.text != "" {
-		described = given.with(texts[:min(len(texts), most)], familyCategorical)
+		described = given.with(texts[:min(len(texts), most)], families.Categorical)
 	}
 	if len(texts) == in.Cols() {
 		return described
@@ -301,9 +179,9 @@ func inventory(columns []data.Column) [][2]string {
 	for _, c := range columns {
 		kind := c.Family
 		switch {
-		case kind == familyBernoulli && len(c.Levels) > 0:
+		case kind == families.Bernoulli && len(c.Levels) > 0:
 			kind += fmt.Sprintf(", %.20q is 1 and %.20q is 0", c.Levels[1], c.Levels[0])
-		case familyNamed(kind).levels > 0:
+		case families.Named(kind).Levels > 0:
 			kind += fmt.Sprintf(" of %d levels", len(c.Levels))
 		}
 		if reason, _, _ := strings.Cut(c.Reason, " ("); reason != "" {
@@ -325,7 +203,7 @@ func inventory(columns []data.Column) [][2]string {
 // or was not given.
 func columnFacts(family string, columns []data.Column) [][2]string {
 	kinds := inventory(columns)
-	if family == familyAuto || len(kinds) > 1 || slices.ContainsFunc(columns, func(c data.Column) bool { return len(c.Levels) > 0 }) {
+	if family == families.Auto || len(kinds) > 1 || slices.ContainsFunc(columns, func(c data.Column) bool { return len(c.Levels) > 0 }) {
 		return kinds
 	}
 	return nil

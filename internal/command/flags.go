@@ -12,6 +12,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/prior"
 )
 
@@ -109,11 +110,11 @@ func (f *modelFlags) check(method string) error {
 	}
 	if f.Family == "" {
 		f.Family = m.families[0]
-		if f.columns().text != "" && slices.Contains(m.families, familyAuto) {
-			f.Family = familyAuto
+		if f.columns().text != "" && slices.Contains(m.families, families.Auto) {
+			f.Family = families.Auto
 		}
 	}
-	if err := f.oneOf("family", f.Family, m.families, familyNames(false)); err != nil {
+	if err := f.oneOf("family", f.Family, m.families, families.Names(false)); err != nil {
 		return err
 	}
 	if f.Temper != nil && f.Method != methodVB {
@@ -197,9 +198,9 @@ func (f *modelFlags) reading(name string) data.Reading {
 		family = f.Family
 	}
 	switch family {
-	case familyCategorical:
+	case families.Categorical:
 		return data.ReadAsText
-	case familyAuto:
+	case families.Auto:
 		return data.ReadAsCodes
 	}
 	return data.ReadByForm
@@ -387,8 +388,8 @@ func (c *columnFamilies) UnmarshalText(text []byte) error {
 			return fmt.Errorf("%q: write COL=FAMILY,…", item)
 		}
 		name, family := strings.TrimSpace(item[:at]), strings.TrimSpace(item[at+1:])
-		if familyNamed(family).single == nil {
-			return fmt.Errorf("no family %q of one column: choose one of %s", family, strings.Join(familyNames(true), ", "))
+		if families.Named(family).Single == nil {
+			return fmt.Errorf("no family %q of one column: choose one of %s", family, strings.Join(families.Names(true), ", "))
 		}
 		if c.family[name] != "" {
 			return fmt.Errorf("column %q is given twice", name)

@@ -14,14 +14,11 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/models/experts"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/report"
 )
-
-// familyGate is what a column of --gate has for a family: class probabilities depend on it, and no class describes it. Such
-// columns come last.
-const familyGate = "gate"
 
 // gateMethods are those that a gate has.
 var gateMethods = []string{methodGFAB, methodFAB, methodEM}
@@ -50,8 +47,8 @@ func (f *modelFlags) checkGate() error {
 		return misused("--gate cannot be used with --method %s: choose one of %s", f.Method, strings.Join(gateMethods, ", "))
 	}
 	for _, name := range gate {
-		if given := f.columns().family[name]; given != "" && given != familyCategorical {
-			return misused("--columns %s=%s: a column of --gate is taken as a number, or as %s", name, given, familyCategorical)
+		if given := f.columns().family[name]; given != "" && given != families.Categorical {
+			return misused("--columns %s=%s: a column of --gate is taken as a number, or as %s", name, given, families.Categorical)
 		}
 	}
 	return nil
@@ -68,7 +65,7 @@ func (f *modelFlags) described() *columnFamilies {
 	}
 	for _, name := range f.gate() {
 		if given.family[name] == "" {
-			given.family[name] = familyGate
+			given.family[name] = families.Gate
 		}
 	}
 	return &given

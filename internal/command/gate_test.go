@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/latent-go/latent/internal/families"
 )
 
 // polled writes a table of answers of two classes: the log odds of the second are −4 + 0.08 age, and 1.5 more in the north.
@@ -101,8 +103,8 @@ func TestGatesOfOtherFits(t *testing.T) {
 	text := strings.Replace(polled(300), ",yes,", ",,", 5)
 	path := file(t, "p.csv", text)
 	auto := fitJSON(t, "--data", path, "--gate", "age,region", "--drop", "class", "--kmax", "4", "--restarts", "2", "--columns", "region=categorical", "--bootstrap", "3")
-	assert.Equal(t, familyCategorical, auto.Columns[0].Family)
-	assert.Equal(t, familyGate, auto.Columns[5].Family)
+	assert.Equal(t, families.Categorical, auto.Columns[0].Family)
+	assert.Equal(t, families.Gate, auto.Columns[5].Family)
 	assert.Len(t, auto.Gate.Drawn, auto.K-1)
 	stdout, _ := done(t, "select", "--data", path, "--gate", "age", "--drop", "class,region", "--family", "bernoulli", "--kmax", "3", "--restarts", "2", "--bootstrap", "19")
 	assert.Contains(t, stdout, "bic    chooses K = 2")
@@ -175,7 +177,7 @@ func TestMixtureOfExperts(t *testing.T) {
 	assert.Contains(t, page.titles, "Fitted curves")
 	assert.Contains(t, page.titles, "Component probabilities by x")
 	other := fitJSON(t, "--model", "regression", "--data", "iris", "--response", "Petal.Width", "--regress", "Petal.Length", "--gate", "Sepal.Width", "--k", "2", "--restarts", "2", "--bootstrap", "2")
-	assert.Equal(t, familyGate, other.Columns[2].Family)
+	assert.Equal(t, families.Gate, other.Columns[2].Family)
 	counts := fitJSON(t, "--model", "regression", "--data", "NPreg", "--response", "yp", "--regress", "x", "--gate", "x", "--family", "poisson", "--k", "2", "--restarts", "1", "--tol", "1e-6")
 	assert.Equal(t, 2, counts.K)
 	fails(t, 1, "--regress names some", "", "fit", "--model", "regression", "--data", path, "--response", "y", "--gate", "x")

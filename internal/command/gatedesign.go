@@ -5,6 +5,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/models/experts"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -29,7 +30,7 @@ func gateOf(columns []data.Column, names []string) (d gateDesign) {
 		j := slices.IndexFunc(columns, func(c data.Column) bool { return c.Name == name })
 		d.gate = append(d.gate, gateColumn{columns[j], j})
 	}
-	d.own = slices.IndexFunc(columns, func(c data.Column) bool { return c.Family == familyGate })
+	d.own = slices.IndexFunc(columns, func(c data.Column) bool { return c.Family == families.Gate })
 	if d.own < 0 {
 		d.own = len(columns)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/models/experts"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/report"
@@ -19,11 +20,11 @@ func loadGated(file *modelFile) (*savedModel, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, p, err := file.gated(gate, mixture.Model{Family: familyOfRows(file.Family, file.Columns[:gate.own])})
+	m, p, err := file.gated(gate, mixture.Model{Family: families.OfRows(file.Family, file.Columns[:gate.own])})
 	if err != nil {
 		return nil, err
 	}
-	saved := savedMixture(mixture.Model{Family: m.Family}, p.Mixture, needsComplete(file.Family))
+	saved := savedMixture(mixture.Model{Family: m.Family}, p.Mixture, families.NeedsComplete(file.Family))
 	saved.score = scoreTable(p.K(), func(b framework.Rows) (logProb, r []float64, err error) { return m.Score(gate.rows(b), p, nil, nil) })
 	saved.gate = gate.columns()
 	saved.prior = scoreTable(p.K(), func(b framework.Rows) (logProb, r []float64, err error) {

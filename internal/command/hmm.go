@@ -16,6 +16,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/models/hmm"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/prior"
@@ -418,11 +419,11 @@ func loadHMM(file *modelFile) (*savedModel, error) {
 	if err := file.checkFamilies(); err != nil {
 		return nil, err
 	}
-	m := hmm.Model{Family: familyOfRows(file.Family, file.Columns)}
+	m := hmm.Model{Family: families.OfRows(file.Family, file.Columns)}
 	if err := m.Check(p); err != nil {
 		return nil, err
 	}
-	saved := &savedModel{needsAll: needsComplete(file.Family), layout: layout{first: []string{stateHead, "probability"}, list: "responsibilities", entries: numbered("p", p.K), last: []string{"log_predictive"}}}
+	saved := &savedModel{needsAll: families.NeedsComplete(file.Family), layout: layout{first: []string{stateHead, "probability"}, list: "responsibilities", entries: numbered("p", p.K), last: []string{"log_predictive"}}}
 	saved.sequences = func(b framework.Sequences) ([]float64, error) { return scoreSteps(m, p, b) }
 	saved.forecast = func(b framework.Sequences, h int) ([]float64, error) { return m.Forecast(b, p, h) }
 	saved.expect = func(states []float64) (forecastStep, error) {
@@ -474,16 +475,16 @@ func scoreSteps(m hmm.Model, p *hmm.Parameters, b framework.Sequences) ([]float6
 
 // moments are mean and standard deviation of a column of numbers, where its family has them.
 func (s columnSummary) moments(name string) (mean, sd number, ok bool) {
-	if name == familyBernoulli {
-		p := s.Values[s.keys[0]]
-		return p, sqrt(p * (1 - p)), true
+	if name == families.Bernoulli {
+		p := float64(s.Values[s.keys[0]])
+		return number(p), number(math.Sqrt(p * (1 - p))), true
 	}
-	of := familyNamed(name).moments
+	of := families.Named(name).Moments
 	if of == nil {
 		return 0, 0, false
 	}
-	mean, sd = of(s.Values)
-	return mean, sd, true
+	m, v := of(func(name string) float64 { return float64(s.Values[name]) })
+	return number(m), number(v), true
 }
 
 // expectation is what the columns are where the states have given probabilities: mean and standard deviation of
@@ -506,7 +507,7 @@ func expectation(m hmm.Model, p *hmm.Parameters, columns []data.Column, states [
 		}
 	}
 	for name, mean := range step.Mean {
-		step.SD[name] = sqrt(max(0, squares[name]-mean*mean))
+		step.SD[name] = number(math.Sqrt(float64(max(0, squares[name]-mean*mean))))
 	}
 	return step, nil
 }

@@ -15,6 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
+
+	"github.com/latent-go/latent/internal/families"
 )
 
 // seriesTable are two sequences of a table.
@@ -252,7 +254,7 @@ func TestWrongSequences(t *testing.T) {
 // them.
 func TestForecastsOfOneStateHaveTheMomentsOfTheTable(t *testing.T) {
 	table := mustLoad(t, "iris")
-	for _, family := range []string{familyGaussian, familyTied, familyDiagonal, familyAnalysers} {
+	for _, family := range []string{families.Gaussian, families.Tied, families.Diagonal, families.Analysers} {
 		model := filepath.Join(t.TempDir(), "m.json")
 		done(t, "fit", "--model", "hmm", "--data", "iris", "--family", family, "--k", "1", "--method", "em", "--out", model)
 		stdout, _ := done(t, "predict", model, "--data", "iris", "--forecast", "2", "--format", "json")

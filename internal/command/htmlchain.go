@@ -11,6 +11,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/report"
 )
@@ -229,7 +230,7 @@ func (c *chain) densitySection(in *input, j int) ([]report.Section, error) {
 	chart := report.Chart{Title: "Seen in the states: " + report.Printable(c.columns[j].Name), XName: axis(c.columns[j]),
 		About: "All rows, and the states by their share of the rows."}
 	panel := report.Panel{Name: "density", Height: 200, BinsName: "all rows"}
-	if c.columns[j].Family == familyPoisson && high-low < mostCurve {
+	if c.columns[j].Family == families.Poisson && high-low < mostCurve {
 		edges, counts = []float64{low - 0.5}, make([]float64, int(high-low)+1)
 		for i := range counts {
 			chart.X = append(chart.X, low+float64(i))
@@ -338,7 +339,7 @@ func (c *chain) residualsSection(in *input) ([]report.Section, error) {
 		return nil, nil
 	}
 	if slices.ContainsFunc(c.columns, func(c data.Column) bool {
-		return len(c.Levels) > 0 || c.Family == familyPoisson || c.Family == familyBernoulli
+		return len(c.Levels) > 0 || c.Family == families.Poisson || c.Family == families.Bernoulli
 	}) {
 		chart.About += " Counts and codes have few values, each of which gets one place for all of its probability: their bars stand apart, and only the tails say something."
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/report"
 )
@@ -103,11 +104,11 @@ func (f *components) levels(shown []component, j int) []profile {
 	c := f.columns[j]
 	keys := shown[0].Columns[j].keys
 	switch {
-	case !familyNamed(c.Family).shares:
+	case !families.Named(c.Family).Shares:
 		return nil
-	case c.Family == familyBernoulli && len(c.Levels) > 0:
+	case c.Family == families.Bernoulli && len(c.Levels) > 0:
 		return []profile{{report.Printable(c.Name) + " = " + report.Printable(c.Levels[1]), j, keys[0]}}
-	case c.Family != familyCategorical:
+	case c.Family != families.Categorical:
 		return []profile{{report.Printable(c.Name), j, keys[0]}}
 	}
 	if len(keys) == 2 { // one says both
@@ -187,7 +188,7 @@ func (f *components) probabilitiesSection(shown []component, pooled []columnSumm
 // levelsLeftOut is a sentence about columns with more levels than are shown.
 func (f *components) levelsLeftOut() string {
 	for _, c := range f.columns {
-		if c.Family == familyCategorical && len(c.Levels) > mostLevels {
+		if c.Family == families.Categorical && len(c.Levels) > mostLevels {
 			return fmt.Sprintf(" Of columns with more than %d levels, the likeliest are shown (--format json has all).", mostLevels)
 		}
 	}
@@ -198,7 +199,7 @@ func (f *components) levelsLeftOut() string {
 // the table, in standard deviations of the table.
 func (f *components) numbersSection(in *input, shown []component, pooled []columnSummary) []report.Section {
 	list, cut := f.profiles(func(j int) []profile {
-		if familyNamed(f.columns[j].Family).shares {
+		if families.Named(f.columns[j].Family).Shares {
 			return nil
 		}
 		return []profile{{name: report.Printable(f.columns[j].Name), column: j}}
@@ -241,7 +242,7 @@ func (f *components) numbersSection(in *input, shown []component, pooled []colum
 
 // wholeOf are mean and standard deviation of a column over all rows: of the rows, or, of levels in an order, of their distribution.
 func (f *components) wholeOf(in *input, j int, pooled []columnSummary) report.Cell {
-	if f.columns[j].Family == familyOrdinal {
+	if f.columns[j].Family == families.Ordinal {
 		return f.spreadOf(pooled[j], j)
 	}
 	return f.whole(in, j)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/report"
 )
@@ -40,7 +41,7 @@ func (f *components) finding(in *input) (list report.Section, err error) {
 	}
 	alone := f.separation[f.order[0]] >= weak
 	switch {
-	case len(f.order) < 2 || f.family == familyMultinomial:
+	case len(f.order) < 2 || f.family == families.Multinomial:
 	case !alone && judged != nil && judged.clear >= mostly:
 		list.Text += fmt.Sprintf(" No column separates the %ss by itself: together they do (see the directions, and the correlations).", f.noun)
 	default:
@@ -131,7 +132,7 @@ func (f *components) contrasts(in *input, k int, pooled []columnSummary) (list [
 	if err != nil {
 		return nil, err
 	}
-	if f.family == familyMultinomial { // whose columns have a divergence together: these are their parts
+	if f.family == families.Multinomial { // whose columns have a divergence together: these are their parts
 		for i, c := range ranked {
 			own, all := f.list[k].Columns[c.Column].number(0), pooled[c.Column].number(0)
 			ranked[i].Divergence = math.Abs(own * math.Log(own/all))
@@ -149,7 +150,7 @@ func (f *components) say(in *input, j int, own, pooled columnSummary) string {
 	const little, other, points = 0.2, 1.25, 0.02 // standard deviations, ratio of standard deviations, difference of probabilities
 	c := f.columns[j]
 	name := called(c)
-	if c.Family == familyMultinomial {
+	if c.Family == families.Multinomial {
 		p, all := own.number(0), pooled.number(0)
 		return fmt.Sprintf("%s %s (%s of the counts, in all rows %s)", moreOr(p > all, "more", "fewer"), name, report.Percentage(p), report.Percentage(all))
 	}
@@ -191,7 +192,7 @@ func moreOr(yes bool, more, less string) string {
 // spreadOf are mean and standard deviation of column j under the numbers of a class; of levels in an order, those of their numbers.
 func (f *components) spreadOf(s columnSummary, j int) report.Cell {
 	c := f.columns[j]
-	if c.Family == familyOrdinal {
+	if c.Family == families.Ordinal {
 		mean, square := 0.0, 0.0
 		for l, p := range s.probabilities(c) {
 			v, err := strconv.ParseFloat(c.Levels[l], 64)
@@ -202,7 +203,7 @@ func (f *components) spreadOf(s columnSummary, j int) report.Cell {
 		}
 		return spread(c, mean, math.Sqrt(max(0, square-mean*mean)))
 	}
-	mean, sd := familyNamed(strings.TrimSuffix(c.Family, noiseSuffix)).moments(s.Values)
+	mean, sd, _ := s.moments(c.Family)
 	return spread(c, mean, sd)
 }
 
@@ -234,7 +235,7 @@ func (s columnSummary) number(i int) float64 { return float64(s.Values[s.keys[i]
 
 // levelNames are those of a column that has probabilities of levels; nil of one of numbers.
 func levelNames(c data.Column) []string {
-	if c.Family == familyBernoulli && len(c.Levels) == 0 {
+	if c.Family == families.Bernoulli && len(c.Levels) == 0 {
 		return []string{"0", "1"}
 	}
 	return c.Levels

@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/gonum/stat/distmv"
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/report"
 )
 
@@ -32,7 +33,7 @@ const mostDirected = 200
 // numeric are the places of the columns of numbers, those that separate most first.
 func (f *components) numeric() []int {
 	return slices.DeleteFunc(slices.Clone(f.order), func(j int) bool {
-		return len(levelNames(f.columns[j])) > 0 || familyNamed(strings.TrimSuffix(f.columns[j].Family, noiseSuffix)).moments == nil
+		return len(levelNames(f.columns[j])) > 0 || families.Named(f.columns[j].Family).Moments == nil
 	})
 }
 
@@ -40,8 +41,8 @@ func (f *components) numeric() []int {
 func (f *components) gaussians() []int {
 	var list []int
 	for _, j := range f.order {
-		name := strings.TrimSuffix(f.columns[j].Family, noiseSuffix)
-		if familyNamed(name).normal || name == familyStudent {
+		name := strings.TrimSuffix(f.columns[j].Family, families.NoiseSuffix)
+		if families.Named(name).Normal || name == families.StudentT {
 			list = append(list, j)
 		}
 	}

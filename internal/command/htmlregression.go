@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/report"
 )
 
@@ -45,7 +46,7 @@ func (c curves) finding(in *input) (report.Section, error) {
 func (c curves) scale() string {
 	name := isolated(c.responseName())
 	switch c.design.Distribution {
-	case familyPoisson:
+	case families.Poisson:
 		return "ln of the mean of " + name
 	case familyBinomial:
 		return "log odds of " + name

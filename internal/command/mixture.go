@@ -13,6 +13,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/prior"
 )
@@ -94,7 +95,7 @@ func (f *modelFlags) checkClasses() error {
 	case f.model().sequences:
 		keys = append(chainKeys, keys[1:]...)
 	}
-	if f.columns().text != "" && joint(f.Family) {
+	if f.columns().text != "" && families.Joint(f.Family) {
 		return misused("--columns cannot be used with --family %s, which describes all columns together: take auto or gaussian-diagonal", f.Family)
 	}
 	if err := h.among(keys...); err != nil {
@@ -140,13 +141,13 @@ func (f *modelFlags) mixturePriors(rows family.Family) (weights prior.Dirichlet,
 	if f.model().sequences {
 		taken = slices.Clone(chainKeys)
 	}
-	for _, f := range families {
-		if !slices.Contains(names, f.name) {
+	for _, f := range families.All {
+		if !slices.Contains(names, f.Name) {
 			continue
 		}
-		taken = append(taken, f.keys...)
-		if slices.ContainsFunc(f.keys, h.has) {
-			own[f.name] = f.prior(h.values)
+		taken = append(taken, f.Keys...)
+		if slices.ContainsFunc(f.Keys, h.has) {
+			own[f.Name] = f.Prior(h.values)
 		}
 	}
 	for _, key := range h.keys {
@@ -193,7 +194,7 @@ func (in *input) rows(s *session, f *modelFlags) (*describedRows, error) {
 	}
 	d := len(all) - len(f.gate())
 	for j := range f.gate() {
-		all[d+j].Family = familyGate
+		all[d+j].Family = families.Gate
 	}
 	columns := all[:d]
 	if f.byTable {
@@ -202,16 +203,16 @@ func (in *input) rows(s *session, f *modelFlags) (*describedRows, error) {
 			return nil, err
 		}
 	}
-	if ordinal := slices.IndexFunc(columns, func(c data.Column) bool { return c.Family == familyOrdinal }); ordinal >= 0 && f.model().informed(f.Method) {
+	if ordinal := slices.IndexFunc(columns, func(c data.Column) bool { return c.Family == families.Ordinal }); ordinal >= 0 && f.model().informed(f.Method) {
 		return nil, fmt.Errorf("column %.60q is ordinal, which has no conjugate prior: take it as categorical, or another method than %s", columns[ordinal].Name, f.Method)
 	}
-	if f.Family == familyMultinomial && len(columns) < 2 {
+	if f.Family == families.Multinomial && len(columns) < 2 {
 		return nil, errors.New("1 column: multinomial counts in two categories at least")
 	}
 	if err := in.recode(all, upTo(0, len(all)-1), false); err != nil {
 		return nil, err
 	}
-	x, n, _, err := in.numbers(s, true, needsComplete(f.Family))
+	x, n, _, err := in.numbers(s, true, families.NeedsComplete(f.Family))
 	if err != nil {
 		return nil, err
 	}
@@ -219,20 +220,20 @@ func (in *input) rows(s *session, f *modelFlags) (*describedRows, error) {
 	if d < len(all) {
 		x = packed(whole, d)
 	}
-	if f.Family == familyMultinomial && floats.Norm(x, 1) == 0 {
+	if f.Family == families.Multinomial && floats.Norm(x, 1) == 0 {
 		return nil, errors.New("every count is 0: there is nothing to fit")
 	}
 	if err := in.refuseConstant(columns, f.floor() > 0); err != nil {
 		return nil, err
 	}
-	if wholeMatrix(f.Family) && n <= d { // said before D² numbers are made
+	if families.WholeMatrix(f.Family) && n <= d { // said before D² numbers are made
 		return nil, fmt.Errorf("%s and %s: a covariance matrix needs more rows than columns: --family gaussian-diagonal or gaussian-spherical, or --model bpca --method vb", counted(n, "row"), counted(d, "column"))
 	}
 	table, err := in.source(x, n, d)
 	if err != nil {
 		return nil, err
 	}
-	return &describedRows{table, whole, all, overTable(family.WithFloor(familyOfRows(f.Family, columns), f.floor()), x, d)}, nil
+	return &describedRows{table, whole, all, overTable(family.WithFloor(families.OfRows(f.Family, columns), f.floor()), x, d)}, nil
 }
 
 // task is one of a model whose rows belong to classes.
@@ -284,7 +285,7 @@ const mostCells = 1_000_000
 // integrable says whether all columns are codes or counts.
 func integrable(columns []data.Column) bool {
 	return !slices.ContainsFunc(columns, func(c data.Column) bool {
-		return c.Family != familyBernoulli && c.Family != familyCategorical && c.Family != familyPoisson
+		return c.Family != families.Bernoulli && c.Family != families.Categorical && c.Family != families.Poisson
 	})
 }
 
@@ -294,7 +295,7 @@ func (f *modelFlags) suit(s *session, in *input, columns []data.Column) {
 		return
 	}
 	what := "codes"
-	if slices.ContainsFunc(columns, func(c data.Column) bool { return c.Family == familyPoisson }) {
+	if slices.ContainsFunc(columns, func(c data.Column) bool { return c.Family == families.Poisson }) {
 		what = "codes or counts"
 	}
 	switch {
@@ -316,7 +317,7 @@ const largestCount = 1000
 // largeCounts says whether a column of counts has larger ones.
 func (in *input) largeCounts(columns []data.Column) bool {
 	return slices.ContainsFunc(columns, func(c data.Column) bool {
-		if c.Family != familyPoisson {
+		if c.Family != families.Poisson {
 			return false
 		}
 		values, err := in.Column(c.Name) // that it has none is found out when they are fitted
@@ -343,9 +344,9 @@ func (in *input) refuseConstant(columns []data.Column, floor bool) error {
 	var constant []string
 	bounded := 0 // of the constant ones
 	for j, c := range columns {
-		if familyNamed(c.Family).varies && in.Constant(j, in.frequencies) {
+		if families.Named(c.Family).Varies && in.Constant(j, in.frequencies) {
 			constant = append(constant, c.Name)
-			if floor && familyNamed(c.Family).normal {
+			if floor && families.Named(c.Family).Normal {
 				bounded++
 			}
 		}

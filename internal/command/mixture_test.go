@@ -18,6 +18,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/models/mixture"
 )
 
@@ -287,7 +288,7 @@ func TestPredictionsOfASavedMixtureAreBitExact(t *testing.T) {
 		assert.Equal(t, namesOf(r.Columns), p.Columns)
 		var params *mixture.Parameters
 		require.NoError(t, json.Unmarshal(saved.Params, &params))
-		m := mixture.Model{Family: familyOfRows(saved.Family, saved.Columns)}
+		m := mixture.Model{Family: families.OfRows(saved.Family, saved.Columns)}
 		in := &input{Table: mustLoad(t, c[1])}
 		require.NoError(t, in.recode(saved.Columns, upTo(0, len(saved.Columns)-1), false))
 		x, n, d, err := in.Values()

@@ -3,14 +3,12 @@ package command
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 
-	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/models/mixture"
 )
 
@@ -32,11 +30,11 @@ func loadMixture(file *modelFile) (*savedModel, error) {
 	if err := file.matches(p.K, p.D); err != nil {
 		return nil, err
 	}
-	model := mixture.Model{Family: familyOfRows(file.Family, file.Columns)}
+	model := mixture.Model{Family: families.OfRows(file.Family, file.Columns)}
 	if err := model.Check(p); err != nil {
 		return nil, err
 	}
-	m := savedMixture(model, p, needsComplete(file.Family))
+	m := savedMixture(model, p, families.NeedsComplete(file.Family))
 	if file.Posterior == nil {
 		return m, nil
 	}
@@ -63,15 +61,15 @@ func loadMixture(file *modelFile) (*savedModel, error) {
 
 // checkFamilies says what is wrong with the families of the columns.
 func (m *modelFile) checkFamilies() error {
-	families := familyNames(true)
-	if m.Model == "bernmix" || joint(m.Family) {
-		families = []string{m.Family}
+	names := families.Names(true)
+	if m.Model == "bernmix" || families.Joint(m.Family) {
+		names = []string{m.Family}
 	}
 	if len(m.Settings.gate()) > 0 {
-		families = append(families, familyGate)
+		names = append(names, families.Gate)
 	}
 	for _, c := range m.Columns {
-		if err := checkColumn(c, families); err != nil {
+		if err := families.Check(c, names); err != nil {
 			return err
 		}
 	}
@@ -126,27 +124,4 @@ func withNoise(model mixture.Model, p *mixture.Parameters, score func(framework.
 		}
 		return list, nil
 	}
-}
-
-// check says what is wrong with a column of a model file.
-func checkColumn(c data.Column, families []string) error {
-	levels := len(c.Levels)
-	wrong := levels > 0
-	switch c.Family {
-	case familyCategorical, familyOrdinal:
-		wrong = levels < familyNamed(c.Family).levels
-	case familyBernoulli:
-		wrong = levels != 0 && levels != 2
-	case familyGate:
-		wrong = levels == 1
-	}
-	switch {
-	case !slices.Contains(families, c.Family):
-		return fmt.Errorf("the family of column %q is %q, and this model has %s", c.Name, c.Family, strings.Join(families, ", "))
-	case wrong:
-		return fmt.Errorf("column %q is %s and has %s", c.Name, c.Family, counted(levels, "level"))
-	case len(slices.Compact(slices.Sorted(slices.Values(c.Levels)))) < levels:
-		return fmt.Errorf("column %q has a level twice", c.Name)
-	}
-	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/latent-go/latent/bootstrap"
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/models/blockmodel"
 	"github.com/latent-go/latent/report"
 )
@@ -45,31 +46,31 @@ const defaultModel = "mixture"
 var models map[string]model
 
 func init() { // their functions use the list
-	mixtures := model{data: "faithful", families: familyNames(false), methods: []string{methodGFAB, methodFAB, methodEM, methodMAP, methodVB, methodCVB0},
+	mixtures := model{data: "faithful", families: families.Names(false), methods: []string{methodGFAB, methodFAB, methodEM, methodMAP, methodVB, methodCVB0},
 		part: "component", most: 10, selecting: methodEM, classes: true, mixes: true, settings: func() modelSettings { return new(mixtureSettings) }, load: loadMixture}
 	bernmix := mixtures
 	bernmix.settings = func() modelSettings { return new(bernmixSettings) }
-	bernmix.data, bernmix.families = "housevotes84", []string{familyBernoulli}
+	bernmix.data, bernmix.families = "housevotes84", []string{families.Bernoulli}
 	models = map[string]model{
 		"mixture": mixtures,
 		"bernmix": bernmix,
-		"hmm": {data: "geyser", families: familyNames(false), methods: []string{methodGFAB, methodFAB, methodEM, methodMAP, methodVB},
+		"hmm": {data: "geyser", families: families.Names(false), methods: []string{methodGFAB, methodFAB, methodEM, methodMAP, methodVB},
 			part: "state", most: 10, selecting: methodEM, classes: true, sequences: true, settings: func() modelSettings { return new(hmmSettings) }, load: loadHMM},
-		"bpca": {data: "satellite", families: []string{familyGaussian}, methods: []string{methodGFAB, methodFAB, methodEM, methodVB, methodClosedForm},
+		"bpca": {data: "satellite", families: []string{families.Gaussian}, methods: []string{methodGFAB, methodFAB, methodEM, methodVB, methodClosedForm},
 			selecting: methodClosedForm, proper: true, settings: func() modelSettings { return new(bpcaSettings) }, load: loadBPCA},
-		"ppca": {data: "satellite", families: []string{familyGaussian}, methods: []string{methodClosedForm, methodEM},
+		"ppca": {data: "satellite", families: []string{families.Gaussian}, methods: []string{methodClosedForm, methodEM},
 			selecting: methodClosedForm, likelihood: true, proper: true, settings: func() modelSettings { return new(bpcaSettings) }, load: loadBPCA},
-		"factor": {data: "satellite", families: []string{familyGaussian}, methods: []string{methodClosedForm, methodGFAB, methodFAB, methodEM},
+		"factor": {data: "satellite", families: []string{families.Gaussian}, methods: []string{methodClosedForm, methodGFAB, methodFAB, methodEM},
 			selecting: methodClosedForm, gaps: true, proper: true, singular: true, settings: func() modelSettings { return new(factorSettings) }, load: loadFactor},
-		"features": {data: "iris", families: []string{familyGaussian}, methods: []string{methodGFAB, methodFAB, methodEM},
+		"features": {data: "iris", families: []string{families.Gaussian}, methods: []string{methodGFAB, methodFAB, methodEM},
 			part: "feature", most: 5, selecting: methodEM, proper: true, labels: true, settings: func() modelSettings { return new(featuresSettings) }, load: loadFeatures},
-		"topics": {data: "bars", families: []string{familyCategorical}, methods: []string{methodCVB0}, part: "topic", selecting: methodCVB0, pairs: true,
+		"topics": {data: "bars", families: []string{families.Categorical}, methods: []string{methodCVB0}, part: "topic", selecting: methodCVB0, pairs: true,
 			settings: func() modelSettings { return new(topicsSettings) }, load: loadTopics},
-		"blockmodel": {data: "karate", families: []string{familyBernoulli, familyPoisson}, methods: []string{methodGreedy, methodGFAB, methodFAB, methodEM},
+		"blockmodel": {data: "karate", families: []string{families.Bernoulli, families.Poisson}, methods: []string{methodGreedy, methodGFAB, methodFAB, methodEM},
 			part: "block", most: 10, selecting: methodGreedy, pairs: true, proper: true, settings: func() modelSettings { return new(blockmodelSettings) }, load: loadBlockmodel},
-		"vbmf": {data: "satellite", families: []string{familyGaussian}, methods: []string{methodClosedForm, methodVB},
+		"vbmf": {data: "satellite", families: []string{families.Gaussian}, methods: []string{methodClosedForm, methodVB},
 			selecting: methodClosedForm, ranks: true, settings: func() modelSettings { return new(vbmfSettings) }, load: loadVBMF},
-		modelOfCurves: {data: "NPreg", families: []string{familyGaussian, familyPoisson, familyBinomial}, methods: []string{methodGFAB, methodFAB, methodEM},
+		modelOfCurves: {data: "NPreg", families: []string{families.Gaussian, families.Poisson, familyBinomial}, methods: []string{methodGFAB, methodFAB, methodEM},
 			part: "component", most: 10, selecting: methodEM, classes: true, responds: true, settings: func() modelSettings { return new(regressionSettings) }, load: loadRegression},
 	}
 }
@@ -131,7 +132,7 @@ func (m model) further(method string, sweep bool) (list []framework.Criterion) {
 
 // needsAll says whether the model has no place for missing values.
 func (m model) needsAll(family string) bool {
-	return !m.classes && !m.gaps || m.responds || needsComplete(family)
+	return !m.classes && !m.gaps || m.responds || families.NeedsComplete(family)
 }
 
 // checkLabel refuses labels where there are no components to compare them with.

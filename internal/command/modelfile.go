@@ -16,6 +16,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/internal/atomicfile"
+	"github.com/latent-go/latent/internal/families"
 )
 
 // A model file is one JSON object and nothing after it, not even an end of line: so
@@ -128,7 +129,7 @@ func known(what string, value json.RawMessage, name *string, names []string) err
 		return fmt.Errorf("damaged: it has no %s", what)
 	}
 	err := json.Unmarshal(value, name)
-	made := slices.Contains(names, familyAuto) && joint(*name) // with noise, or a number of factors
+	made := slices.Contains(names, families.Auto) && families.Joint(*name) // with noise, or a number of factors
 	if err != nil || !made && !slices.Contains(names, *name) {
 		return fmt.Errorf("the %s %.40s is unknown to this version of latent, which knows %s", what, value, strings.Join(names, ", "))
 	}

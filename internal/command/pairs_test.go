@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/report"
 )
 
@@ -23,18 +24,18 @@ type kindOfColumn struct {
 func kindsOfColumns() []kindOfColumn {
 	cell := func(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) }
 	return []kindOfColumn{
-		{familyGaussian, func(k int, rng *rand.Rand) string { return cell(30 + 30*float64(k) + 4*rng.NormFloat64()) }},
-		{familyLognormal, func(k int, rng *rand.Rand) string { return cell(math.Exp(2 + 2*float64(k) + 0.3*rng.NormFloat64())) }},
-		{familyGamma, func(k int, rng *rand.Rand) string {
+		{families.Gaussian, func(k int, rng *rand.Rand) string { return cell(30 + 30*float64(k) + 4*rng.NormFloat64()) }},
+		{families.Lognormal, func(k int, rng *rand.Rand) string { return cell(math.Exp(2 + 2*float64(k) + 0.3*rng.NormFloat64())) }},
+		{families.Gamma, func(k int, rng *rand.Rand) string {
 			return cell(distuv.Gamma{Alpha: 9 + 40*float64(k), Beta: 2, Src: rng}.Rand())
 		}},
-		{familyExponential, func(k int, rng *rand.Rand) string { return cell((0.1 + 9*float64(k)) * rng.ExpFloat64()) }},
-		{familyPoisson, func(k int, rng *rand.Rand) string {
+		{families.Exponential, func(k int, rng *rand.Rand) string { return cell((0.1 + 9*float64(k)) * rng.ExpFloat64()) }},
+		{families.Poisson, func(k int, rng *rand.Rand) string {
 			return strconv.Itoa(int(distuv.Poisson{Lambda: 2 + 28*float64(k), Src: rng}.Rand()))
 		}},
-		{familyBernoulli, func(k int, rng *rand.Rand) string { return strconv.Itoa((k + rng.IntN(20)/19) % 2) }},
-		{familyCategorical, func(k int, rng *rand.Rand) string { return []string{"red", "red", "blue", "green"}[k+rng.IntN(3)] }},
-		{familyOrdinal, func(k int, rng *rand.Rand) string { return strconv.Itoa(1 + 2*k + rng.IntN(3)) }},
+		{families.Bernoulli, func(k int, rng *rand.Rand) string { return strconv.Itoa((k + rng.IntN(20)/19) % 2) }},
+		{families.Categorical, func(k int, rng *rand.Rand) string { return []string{"red", "red", "blue", "green"}[k+rng.IntN(3)] }},
+		{families.Ordinal, func(k int, rng *rand.Rand) string { return strconv.Itoa(1 + 2*k + rng.IntN(3)) }},
 	}
 }
 
@@ -55,7 +56,7 @@ func TestColumnsOfEveryPairOfKindsShowTheirMoments(t *testing.T) {
 			drawn, _ := done(t, "sample", model, "-n", "4000", "--labels", "--seed", "3")
 			rows := records(t, drawn)[1:]
 			for j, family := range []string{left.family, right.family} {
-				if familyNamed(family).moments == nil || family == familyOrdinal {
+				if families.Named(family).Moments == nil || family == families.Ordinal {
 					continue // has levels
 				}
 				for k, c := range r.Components {
@@ -66,7 +67,7 @@ func TestColumnsOfEveryPairOfKindsShowTheirMoments(t *testing.T) {
 						}
 					}
 					mean, sd := stat.MeanStdDev(x, nil)
-					m, s := familyNamed(family).moments(c.Columns[j].Values)
+					m, s, _ := columnSummary{Values: c.Columns[j].Values}.moments(family)
 					assert.InDelta(t, mean, float64(m), 0.1*sd, pair)
 					assert.InEpsilon(t, sd, float64(s), 0.15, pair)
 					both := readable(float64(c.Columns[j].Values["rate"]))

@@ -17,6 +17,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/categorical"
+	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/report"
 )
@@ -41,7 +42,7 @@ const (
 )
 
 // responses are the values of --family of regressions.
-var responses = map[string]family.Response{familyGaussian: family.Normal, familyPoisson: family.Counts, familyBinomial: family.Successes}
+var responses = map[string]family.Response{families.Gaussian: family.Normal, families.Poisson: family.Counts, familyBinomial: family.Successes}
 
 // powers are the value of --power.
 type powers struct {
@@ -88,7 +89,7 @@ func (m *regressionSettings) check(f *modelFlags) error {
 		return err
 	}
 	for _, name := range m.Columns.names {
-		if m.Columns.family[name] != familyCategorical {
+		if m.Columns.family[name] != families.Categorical {
 			return misused("--columns %s=%s cannot be used with --model regression: regressors are numbers, or categorical", item(name), m.Columns.family[name])
 		}
 	}
@@ -97,9 +98,9 @@ func (m *regressionSettings) check(f *modelFlags) error {
 		return misused("--model regression requires --response, the column to explain by the others")
 	case m.Trials != "" && f.Family != familyBinomial:
 		return misused("--trials requires --family binomial, and the family is %s", f.Family)
-	case m.Exposure != "" && f.Family != familyPoisson:
+	case m.Exposure != "" && f.Family != families.Poisson:
 		return misused("--exposure requires --family poisson, and the family is %s", f.Family)
-	case m.Floor != nil && f.Family != familyGaussian:
+	case m.Floor != nil && f.Family != families.Gaussian:
 		return misused("--floor requires --family gaussian, and the family is %s", f.Family)
 	case m.Columns.family[m.Response] != "":
 		return misused("--columns cannot name the response, %q: --family is its distribution", m.Response)
@@ -219,8 +220,8 @@ func (m *regressionSettings) design(f *modelFlags, in *input) (*regression, []da
 		text := in.Levels(name) != nil
 		switch {
 		case slices.Contains(m.Gate, name) && !slices.Contains(m.Regress, name):
-			c.Family = familyGate
-			if text || m.Columns.family[name] == familyCategorical {
+			c.Family = families.Gate
+			if text || m.Columns.family[name] == families.Categorical {
 				var err error
 				if c.Levels, err = in.Occurring(name); err != nil {
 					return nil, nil, err
@@ -240,9 +241,9 @@ func (m *regressionSettings) design(f *modelFlags, in *input) (*regression, []da
 			}
 		case j < g.first():
 			c.Family = map[bool]string{true: "trials", false: "exposure"}[m.Trials != ""]
-		case text || m.Columns.family[name] == familyCategorical:
+		case text || m.Columns.family[name] == families.Categorical:
 			var err error
-			if c.Family = familyCategorical; m.Power.degree[name] > 0 {
+			if c.Family = families.Categorical; m.Power.degree[name] > 0 {
 				return nil, nil, fmt.Errorf("--power: column %.60q is categorical", name)
 			}
 			if c.Levels, err = in.Occurring(name); err != nil {

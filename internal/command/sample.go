@@ -11,6 +11,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/report"
 )
 
@@ -41,7 +42,7 @@ func (c *sampleCommand) Run(s *session) error {
 	if err := c.checkLabels(m); err != nil {
 		return err
 	}
-	if m.Family == familyMultinomial {
+	if m.Family == families.Multinomial {
 		s.note("each row has a single trial: how many trials a row has, a multinomial model does not describe")
 	}
 	if isParquet(c.Out) && c.Format == "json" {

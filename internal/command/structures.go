@@ -13,58 +13,23 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/families"
 )
 
 // familyAll is --family all, and --cov all, of latent select.
 const familyAll = "all"
-
-// familyStudent is the multivariate t distribution with degrees of freedom of each component's own.
-const familyStudent = "student-t"
-
-// structured are the families of covariance structures that have no name but that of mclust, like tied but for the name,
-// and that of heavy tails.
-func structured(tied distribution) (list []distribution) {
-	_, forms := family.Structures()
-	for _, form := range forms {
-		if form >= family.EII { // the others have names of their own
-			one := tied
-			one.name, one.joint = family.Gaussian{Covariance: form}.Name(), gaussian(form)
-			list = append(list, one)
-		}
-	}
-	student := distribution{name: familyStudent, joint: func(int) family.Family { return family.StudentT{} }, varies: true}
-	student.moments = func(v map[string]number) (mean, sd number) {
-		nu := max(2, v["degrees of freedom"]) // the variance of 2 is infinite
-		return v["mean"], v["scale sd"] * sqrt(nu/(nu-2))
-	}
-	return append(list, student)
-}
-
-// noiseSuffix is what --noise adds to the name of a family.
-const noiseSuffix = "+noise"
-
-// noisy is a family of all columns with noise, which has the box of the table yet to get.
-func noisy(d distribution) distribution {
-	without := d.joint
-	if without == nil {
-		return distribution{name: d.name + noiseSuffix}
-	}
-	d.name, d.single, d.keys = d.name+noiseSuffix, nil, nil
-	d.joint = func(columns int) family.Family { return family.Noise{Family: without(columns)} }
-	return d
-}
 
 // addNoise makes --noise a family.
 func (m *mixtureSettings) addNoise(f *modelFlags) error {
 	switch {
 	case !m.Noise:
 		return nil
-	case !joint(f.Family) || f.Family == familyMultinomial || strings.HasPrefix(f.Family, familyAnalysers):
+	case !families.Joint(f.Family) || f.Family == families.Multinomial || strings.HasPrefix(f.Family, families.Analysers):
 		return misused("--noise cannot be used with --family %s: it requires a family of all columns together: gaussian with any --cov but diag, and student-t", f.Family)
 	case f.Method == methodVB || f.Method == methodMAP:
 		return misused("--noise cannot be used with --method %s: it has no prior", f.Method)
 	}
-	f.Family += noiseSuffix
+	f.Family += families.NoiseSuffix
 	return nil
 }
 
@@ -78,15 +43,15 @@ func overTable(f family.Family, x []float64, d int) family.Family {
 }
 
 // covariances are the values of --cov and the families that they stand for.
-func covariances() (names []string, families map[string]string) {
+func covariances() (names []string, named map[string]string) {
 	names = []string{"full", "tied", "diag", "spherical"}
-	families = map[string]string{"full": familyGaussian, "tied": familyTied, "diag": familyDiagonal, "diagonal": familyDiagonal, "spherical": familySpherical}
+	named = map[string]string{"full": families.Gaussian, "tied": families.Tied, "diag": families.Diagonal, "diagonal": families.Diagonal, "spherical": families.Spherical}
 	all, forms := family.Structures()
 	for i, name := range all {
 		names = append(names, name)
-		families[strings.ToLower(name)] = family.Gaussian{Covariance: forms[i]}.Name()
+		named[strings.ToLower(name)] = family.Gaussian{Covariance: forms[i]}.Name()
 	}
-	return names, families
+	return names, named
 }
 
 // covarianceSettings are about covariances of Gaussian classes.
@@ -103,7 +68,7 @@ func (c *covarianceSettings) covariance(f *modelFlags) error {
 	names, known := covariances()
 	name, ok := known[strings.ToLower(c.Cov)]
 	switch {
-	case f.Family != "" && f.Family != familyGaussian && f.Family != name:
+	case f.Family != "" && f.Family != families.Gaussian && f.Family != name:
 		return misused("--cov is the covariance of --family gaussian, and the family is %s", f.Family)
 	case strings.EqualFold(c.Cov, familyAll):
 		return misused("--cov all requires latent select, which compares")
@@ -112,22 +77,6 @@ func (c *covarianceSettings) covariance(f *modelFlags) error {
 	}
 	f.Family = name
 	return nil
-}
-
-// wholeMatrix says whether a family has a D×D covariance.
-func wholeMatrix(name string) bool {
-	names, forms := family.Structures()
-	for i, form := range forms {
-		if (family.Gaussian{Covariance: form}).Name() == name {
-			return names[i][2] != 'I'
-		}
-	}
-	return false
-}
-
-// needsComplete says whether a family has no place for missing values.
-func needsComplete(name string) bool {
-	return joint(name) && !wholeMatrix(name) && !strings.HasPrefix(name, familyAnalysers)
 }
 
 // expand takes --family all and --cov all, which compare families, out of the flags.
@@ -141,7 +90,7 @@ func (c *selectCommand) expand() error {
 	}
 	all := strings.EqualFold(cov, familyAll)
 	switch {
-	case all && c.Family != "" && c.Family != familyGaussian:
+	case all && c.Family != "" && c.Family != families.Gaussian:
 		return misused("--cov all compares covariances of --family gaussian, and the family is %s: --family all compares families", c.Family)
 	case !all && c.Family != familyAll:
 		return nil
@@ -154,7 +103,7 @@ func (c *selectCommand) expand() error {
 	case c.Family == familyAll && cov != "" && !all:
 		return misused("--cov %s is one covariance, and --family all compares them all", cov)
 	}
-	c.compares, c.Family, m.Cov = familyAll, familyGaussian, ""
+	c.compares, c.Family, m.Cov = familyAll, families.Gaussian, ""
 	if all && c.Family != familyAll {
 		c.compares = "cov"
 	}
@@ -206,16 +155,16 @@ func (c *selectCommand) candidates(in *input) (list []string) {
 	if c.compares != familyAll {
 		return list
 	}
-	list = append(list, familyStudent)
+	list = append(list, families.StudentT)
 	x, _, _, err := in.Values()
 	if err != nil {
 		return list // each family says what is wrong
 	}
 	if !slices.ContainsFunc(x, func(v float64) bool { return v <= 0 }) {
-		list = append(list, familyExponential, familyGamma, familyLognormal)
+		list = append(list, families.Exponential, families.Gamma, families.Lognormal)
 	}
 	if !slices.ContainsFunc(in.Kinds(), func(k data.Kind) bool { return k != data.Count }) {
-		list = append(list, familyPoisson)
+		list = append(list, families.Poisson)
 	}
 	return list
 }
@@ -327,7 +276,7 @@ func (t *comparison) print(s *session, in *input) error {
 	} else {
 		p.prose(0, "%s chooses %s with K = %d, %.3f nats ahead of %s with K = %d", t.Criterion, t.Best, t.K, float64(t.Margin), t.Second, t.Table[1].K)
 	}
-	if slices.ContainsFunc(t.Table, func(r comparisonRow) bool { return r.Family == familyPoisson }) {
+	if slices.ContainsFunc(t.Table, func(r comparisonRow) bool { return r.Family == families.Poisson }) {
 		p.prose(0, "poisson has probabilities of counts, and the others densities: the two compare as far as a density is that of a step of 1")
 	}
 	p.line("time   %.3g s", float64(t.Seconds))

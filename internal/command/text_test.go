@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/internal/families"
 )
 
 func TestTextIsNoWiderThanThePage(t *testing.T) {
@@ -89,7 +90,7 @@ func TestNamesFromRightToLeft(t *testing.T) {
 func TestATableHasTheMostCharacteristicColumnsThatFit(t *testing.T) {
 	f := &components{noun: "component", list: []component{{Weight: 1, Rows: 10}}}
 	for j := range 5 {
-		f.columns = append(f.columns, data.Column{Name: fmt.Sprintf("column%d", j), Family: familyPoisson})
+		f.columns = append(f.columns, data.Column{Name: fmt.Sprintf("column%d", j), Family: families.Poisson})
 		f.list[0].Columns = append(f.list[0].Columns, columnSummary{Values: map[string]number{"rate": 1}, keys: []string{"rate"}})
 		f.order = append(f.order, 4-j)
 	}

@@ -1,0 +1,238 @@
+// Package families has the families of package family by the names that flags and model files have for them.
+package families
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/prior"
+)
+
+// Names of families.
+const (
+	Auto        = "auto" // each column has the family that its values look like
+	Gaussian    = "gaussian"
+	Tied        = "gaussian-tied"
+	Diagonal    = "gaussian-diagonal"
+	Spherical   = "gaussian-spherical"
+	StudentT    = "student-t" // multivariate, with degrees of freedom of each component's own
+	Poisson     = "poisson"
+	Exponential = "exponential"
+	Gamma       = "gamma"
+	Lognormal   = "lognormal"
+	Bernoulli   = "bernoulli"
+	Categorical = "categorical"
+	Ordinal     = "ordinal"
+	Multinomial = "multinomial"
+	Analysers   = "factor-analysers" // a factor analysis of each component; where the most factors are given, the name ends with them
+	// Gate is what a column has for a family that probabilities of components depend on, and that no component describes. Such columns
+	// come last.
+	Gate = "gate"
+	// NoiseSuffix is what noise adds to the name of a family.
+	NoiseSuffix = "+noise"
+)
+
+// A Distribution is what there is to know of a family beside what package family does.
+type Distribution struct {
+	Name   string
+	Joint  func(d int) family.Family      // of all columns together; nil: there is none
+	Single func(levels int) family.Family // of one column; nil: there is none
+	Normal bool                           // of one column, it has a mean and a variance
+	Shares bool                           // its numbers are probabilities
+	Levels int                            // the least number of levels that it takes, where it describes codes of levels; 0 of numbers
+	Varies bool                           // it measures how values vary, of which a constant column has nothing
+	Keys   []string                       // of --prior
+	Prior  func(v map[string]float64) prior.Prior
+	// Moments are mean and standard deviation of a column, of its numbers by name; nil where there are none.
+	Moments func(v func(name string) float64) (mean, sd float64)
+}
+
+func gaussian(c family.Covariance) func(int) family.Family {
+	return func(int) family.Family { return family.Gaussian{Covariance: c} }
+}
+
+// All are the families, the default first.
+var All = func() []Distribution {
+	normal := Distribution{Keys: []string{"kappa", "nu"}, Prior: func(v map[string]float64) prior.Prior { return prior.DataScaled{Kappa: v["kappa"], Nu: v["nu"]} },
+		Moments: func(v func(string) float64) (mean, sd float64) { return v("mean"), v("sd") }}
+	full, tied, diagonal, spherical := normal, normal, normal, normal
+	full.Name, full.Joint, full.Normal, full.Varies = Gaussian, gaussian(family.Full), true, true
+	full.Single = func(int) family.Family {
+		return family.Of{Family: family.Gaussian{Covariance: family.Diagonal}, Width: 1}
+	}
+	tied.Name, tied.Joint, tied.Normal, tied.Varies = Tied, gaussian(family.Tied), true, true
+	diagonal.Name = Diagonal // gaussian of each column
+	spherical.Name, spherical.Joint, spherical.Normal = Spherical, gaussian(family.Spherical), true
+	logs := normal // prior and its keys
+	logs.Name, logs.Varies, logs.Single = Lognormal, true, func(int) family.Family { return family.Lognormal{} }
+	logs.Moments = func(v func(string) float64) (mean, sd float64) {
+		variance := v("log sd") * v("log sd")
+		mean = math.Exp(v("log mean") + variance/2)
+		return mean, mean * math.Sqrt(math.Expm1(variance))
+	}
+	rates := func(v map[string]float64) prior.Prior { return prior.Gamma{Shape: v["shape"], Rate: v["rate"]} }
+	shares := func(v map[string]float64) prior.Prior { return prior.Dirichlet{Alpha: v["alpha"]} }
+	return append([]Distribution{full, tied, diagonal, spherical,
+		{Name: Poisson, Single: func(int) family.Family { return family.Poisson{} }, Keys: []string{"shape", "rate"}, Prior: rates,
+			Moments: func(v func(string) float64) (mean, sd float64) { return v("rate"), math.Sqrt(v("rate")) }},
+		{Name: Exponential, Single: func(int) family.Family { return family.Exponential{} }, Keys: []string{"shape", "rate"}, Prior: rates,
+			Moments: func(v func(string) float64) (mean, sd float64) { return 1 / v("rate"), 1 / v("rate") }},
+		{Name: Gamma, Single: func(int) family.Family { return family.Gamma{} }, Varies: true,
+			Moments: func(v func(string) float64) (mean, sd float64) {
+				return v("shape") / v("rate"), math.Sqrt(v("shape")) / v("rate")
+			}},
+		logs,
+		{Name: Bernoulli, Single: func(int) family.Family { return family.Bernoulli{} }, Shares: true, Keys: []string{"a", "b"},
+			Prior: func(v map[string]float64) prior.Prior { return prior.Beta{A: v["a"], B: v["b"]} }},
+		{Name: Categorical, Single: func(levels int) family.Family { return family.Categorical{Levels: levels} }, Shares: true, Levels: 2,
+			Keys: []string{"alpha"}, Prior: shares},
+		{Name: Ordinal, Single: func(levels int) family.Family { return family.Ordinal{Levels: levels} }, Levels: 3,
+			Moments: func(v func(string) float64) (mean, sd float64) {
+				return v("location"), v("scale") * (math.Pi / math.Sqrt(3))
+			}},
+		{Name: Multinomial, Joint: func(d int) family.Family { return family.Multinomial{Categories: d} }, Shares: true,
+			Keys: []string{"alpha"}, Prior: shares},
+		{Name: Auto},
+	}, append(structured(tied), analysers(0))...)
+}()
+
+// structured are the families of covariance structures that have no name but that of mclust, like tied but for the name,
+// and that of heavy tails.
+func structured(tied Distribution) (list []Distribution) {
+	_, forms := family.Structures()
+	for _, form := range forms {
+		if form >= family.EII { // the others have names of their own
+			one := tied
+			one.Name, one.Joint = family.Gaussian{Covariance: form}.Name(), gaussian(form)
+			list = append(list, one)
+		}
+	}
+	student := Distribution{Name: StudentT, Joint: func(int) family.Family { return family.StudentT{} }, Varies: true}
+	student.Moments = func(v func(string) float64) (mean, sd float64) {
+		nu := max(2, v("degrees of freedom")) // the variance of 2 is infinite
+		return v("mean"), v("scale sd") * math.Sqrt(nu/(nu-2))
+	}
+	return append(list, student)
+}
+
+// analysers are the distribution of at most so many factors: 0 stands for the default of the library.
+func analysers(factors int) Distribution {
+	f := family.FactorAnalysers{Factors: factors}
+	return Distribution{Name: f.Name(), Joint: func(int) family.Family { return f }, Normal: true, Varies: true,
+		Moments: func(v func(string) float64) (mean, sd float64) { return v("mean"), v("sd") }}
+}
+
+// analysersNamed is that of a name with a number.
+func analysersNamed(name string) (d Distribution, ok bool) {
+	digits, ok := strings.CutPrefix(name, Analysers+"-")
+	if !ok {
+		return d, false
+	}
+	factors, err := strconv.Atoi(digits)
+	if err != nil || factors < 0 {
+		return d, false
+	}
+	if factors == 0 {
+		factors = family.NoFactors
+	}
+	d = analysers(factors)
+	return d, d.Name == name
+}
+
+// noisy is a family of all columns with noise, which has the box of the table yet to get.
+func noisy(d Distribution) Distribution {
+	without := d.Joint
+	if without == nil {
+		return Distribution{Name: d.Name + NoiseSuffix}
+	}
+	d.Name, d.Single, d.Keys = d.Name+NoiseSuffix, nil, nil
+	d.Joint = func(columns int) family.Family { return family.Noise{Family: without(columns)} }
+	return d
+}
+
+// Named finds a family, of which nothing but the name is known where there is no such.
+func Named(name string) Distribution {
+	if without, ok := strings.CutSuffix(name, NoiseSuffix); ok {
+		return noisy(Named(without))
+	}
+	if d, ok := analysersNamed(name); ok {
+		return d
+	}
+	if i := slices.IndexFunc(All, func(f Distribution) bool { return f.Name == name }); i >= 0 {
+		return All[i]
+	}
+	return Distribution{Name: name}
+}
+
+// Names are those of all families, or of those that can describe a single column.
+func Names(single bool) (names []string) {
+	for _, f := range All {
+		if !single || f.Single != nil {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
+// Joint families describe all columns together.
+func Joint(name string) bool { return Named(name).Joint != nil }
+
+// WholeMatrix says whether a family has a D×D covariance.
+func WholeMatrix(name string) bool {
+	names, forms := family.Structures()
+	for i, form := range forms {
+		if (family.Gaussian{Covariance: form}).Name() == name {
+			return names[i][2] != 'I'
+		}
+	}
+	return false
+}
+
+// NeedsComplete says whether a family has no place for missing values.
+func NeedsComplete(name string) bool {
+	return Joint(name) && !WholeMatrix(name) && !strings.HasPrefix(name, Analysers)
+}
+
+// OfRows makes the family of a whole row out of those of its columns, which [Check] has let through.
+func OfRows(name string, columns []data.Column) family.Family {
+	if f := Named(name); f.Joint != nil {
+		return f.Joint(len(columns))
+	}
+	var product family.Product
+	for _, c := range columns {
+		product = append(product, Named(c.Family).Single(len(c.Levels)))
+	}
+	return product
+}
+
+// Check says what is wrong with a column whose family is to be one of some.
+func Check(c data.Column, names []string) error {
+	levels := len(c.Levels)
+	wrong := levels > 0
+	switch c.Family {
+	case Categorical, Ordinal:
+		wrong = levels < Named(c.Family).Levels
+	case Bernoulli:
+		wrong = levels != 0 && levels != 2
+	case Gate:
+		wrong = levels == 1
+	}
+	switch {
+	case !slices.Contains(names, c.Family):
+		return fmt.Errorf("the family of column %q is %q, and this model has %s", c.Name, c.Family, strings.Join(names, ", "))
+	case wrong:
+		many := "s"
+		if levels == 1 {
+			many = ""
+		}
+		return fmt.Errorf("column %q is %s and has %d level%s", c.Name, c.Family, levels, many)
+	case len(slices.Compact(slices.Sorted(slices.Values(c.Levels)))) < levels:
+		return fmt.Errorf("column %q has a level twice", c.Name)
+	}
+	return nil
+}
