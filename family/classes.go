@@ -34,6 +34,8 @@ type Classes struct {
 	score []float64 // K×C
 	seen  []Observed
 	units [][]laplace.Block // unit information of each class's cells
+	about []Reference       // of the priors of the evidence
+	spare []float64         // scores of one class
 }
 
 // Classes makes sums of k classes.

@@ -82,7 +82,7 @@ type Layout struct {
 	Anchor   int // what sums are taken about
 	Score    int // constants of the cells first
 	Params   int // ξ
-	Hyper    int // hyperparameters of a conjugate prior
+	Hyper    int // hyperparameters of a conjugate prior, or what integrals under another one need besides ξ
 	Units    int // of Pooled.Units
 	Features int
 }

@@ -89,7 +89,7 @@ func (f noisy) Name() string { return f.of.Name() }
 func (f noisy) Layout() Layout {
 	l := f.l
 	l.Free, l.Cells = l.Cells*l.Free, 1
-	l.Shared, l.Sums, l.Score, l.Hyper = l.Shared+1, l.Sums+2, l.Score+3, 0
+	l.Shared, l.Sums, l.Score = l.Shared+1, l.Sums+2, l.Score+3
 	l.Params += 1 + 2*l.Columns
 	return l
 }

@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/prior"
 )
@@ -41,6 +42,10 @@ type Reference struct {
 	// (Fraley & Raftery 2007).
 	Share float64
 	Prior prior.UnitInformation
+
+	kept   Table          // K×H: what a global step has found that integrals need, too
+	white  *whiteningOnce // of the plan
+	memory *normalMemory
 }
 
 // proper are the priors of a plan's factors, made when they are first needed.
@@ -50,7 +55,8 @@ type proper struct {
 	err  error
 
 	unit  prior.UnitInformation
-	exact []FactorPrior // one a factor; nil of a factor that is [Proper]
+	exact []FactorPrior   // one a factor; nil of a factor that is [Proper]
+	white []whiteningOnce // one a factor
 }
 
 // WithPrior has the evidence be taken under p: [prior.UnitInformation] or conjugate priors, nil for unit information.
@@ -82,7 +88,7 @@ func (r *proper) make(p *Plan) error {
 			}
 		}
 	}
-	r.exact = make([]FactorPrior, len(p.parts))
+	r.exact, r.white = make([]FactorPrior, len(p.parts)), make([]whiteningOnce, len(p.parts))
 	for i := range p.parts {
 		f := &p.parts[i]
 		kernel, exponential := f.Factor.(interface{ exponential() exponentialKernel })
@@ -123,9 +129,23 @@ func (l exponentialKernel) unitInformation(p prior.Prior, w *Pooled) (FactorPrio
 	return l.Conjugate(p, w)
 }
 
-// reference is what the prior of a factor of k classes is about.
-func (p *Plan) reference(f *part, k int) *Reference {
-	return &Reference{Pooled: f.pooled, Share: math.Pow(float64(k), -2/float64(p.size.Columns)), Prior: p.priors.unit}
+// references are what the priors of the factors of the classes are about; hyper is K×H.
+func (c *Classes) references(hyper []float64) []Reference {
+	p := c.plan
+	if c.about == nil {
+		share := math.Pow(float64(c.K), -2/float64(p.size.Columns))
+		c.about = make([]Reference, len(p.parts))
+		for i := range p.parts {
+			c.about[i] = Reference{Pooled: p.parts[i].pooled, Share: share, Prior: p.priors.unit,
+				white: &p.priors.white[i], memory: new(normalMemory)}
+		}
+	}
+	for i := range p.parts {
+		if c.about[i].kept = (Table{}); p.parts[i].size.Hyper > 0 && len(hyper) == c.K*p.size.Hyper {
+			c.about[i].kept = Table{c.K, p.size.Hyper, hyper[p.parts[i].at.Hyper:]}
+		}
+	}
+	return c.about
 }
 
 // MaximizePosterior moves the parameters of every class, params, K×P, to, or towards, the maximum of E_q[ln p(X|Z,ξ)] + ln p(ξ), and puts the
@@ -136,6 +156,7 @@ func (c *Classes) MaximizePosterior(params, hyper []float64) error {
 	if err != nil {
 		return err
 	}
+	about := c.references(hyper)
 	for i := range p.parts {
 		f := &p.parts[i]
 		to := Table{c.K, p.size.Params, params[f.at.Params:]}
@@ -145,7 +166,7 @@ func (c *Classes) MaximizePosterior(params, hyper []float64) error {
 				exact.Update(f.ofSums(c.sums(k)), f.ofAnchor(c.anchor(k)), h)
 				exact.Mean(h, to.Row(k, f.size.Params))
 			}
-		} else if err := c.maximizePosterior(f, to); err != nil {
+		} else if err := c.maximizePosterior(f, to, &about[i]); err != nil {
 			return shift(err, f.at.Columns)
 		}
 		if err := p.bound(f, Table{c.K, p.size.Params, params}); err != nil {
@@ -155,8 +176,7 @@ func (c *Classes) MaximizePosterior(params, hyper []float64) error {
 	return nil
 }
 
-func (c *Classes) maximizePosterior(f *part, to Table) error {
-	of := c.plan.reference(f, c.K)
+func (c *Classes) maximizePosterior(f *part, to Table, of *Reference) error {
 	if f.rows != nil {
 		return f.Factor.(ProperRows).MaximizePosteriorRows(c.allWeighted(f), to, of)
 	}
@@ -167,25 +187,35 @@ func (c *Classes) maximizePosterior(f *part, to Table) error {
 // Integrals adds every class, of counts nk, to a curvature with a prior, each as 1 + Cells blocks; params and hyper are those of
 // MaximizePosterior.
 func (c *Classes) Integrals(f *laplace.Curvature, nk, params, hyper []float64) error {
-	terms, err := c.terms(params, f.Shared)
-	if err != nil {
+	if _, err := c.plan.proper(); err != nil {
 		return err
 	}
 	for k, n := range nk {
-		f.Integrate(k, n)
-		for i := range c.plan.parts {
-			part := &c.plan.parts[i]
-			for cell, n := range part.ofSums(c.sums(k))[:part.size.Cells] {
-				f.Integrate(k, n, terms[k*c.plan.size.Cells+part.at.Cells+cell]...)
-			}
-		}
-		for range c.plan.latent {
-			f.Integrate(k, n) // their terms are those of cells
-		}
-		c.designs(f, k, k)
+		c.blocks(f, k, k, n)
 		f.Exact(c.exactly(k, params, hyper))
 	}
-	return nil
+	return c.terms(params, hyper, func(class, cell int, t laplace.Term) {
+		if class < 0 {
+			f.Shared(t)
+			return
+		}
+		f.Charge(class*c.plan.Blocks()+1+cell, t)
+	})
+}
+
+// blocks adds the blocks of class k, which nk rows are in, as dimension dim.
+func (c *Classes) blocks(f *laplace.Curvature, dim, k int, nk float64) {
+	f.Integrate(dim, nk)
+	for i := range c.plan.parts {
+		part := &c.plan.parts[i]
+		for _, n := range part.ofSums(c.sums(k))[:part.size.Cells] {
+			f.Integrate(dim, n)
+		}
+	}
+	for range c.plan.latent {
+		f.Integrate(dim, nk) // their terms are those of cells
+	}
+	c.designs(f, dim, k)
 }
 
 // designs adds the counts of class k's coefficients as dimension dim: the rest of their integrals are terms of cells.
@@ -200,39 +230,29 @@ func (c *Classes) designs(f *laplace.Curvature, dim, k int) {
 	}
 }
 
-// terms are those of each class and cell; shared gets the others.
-func (c *Classes) terms(params []float64, shared func(laplace.Term)) ([][]laplace.Term, error) {
+// terms passes those of each class and cell to add, and those of parameters that the classes share with class −1.
+func (c *Classes) terms(params, hyper []float64, add func(class, cell int, t laplace.Term)) error {
 	p := c.plan
-	priors, err := p.proper()
-	if err != nil {
-		return nil, err
-	}
-	terms := make([][]laplace.Term, c.K*p.size.Cells)
+	about := c.references(hyper)
 	for i := range p.parts {
 		f := &p.parts[i]
-		if priors.exact[i] != nil {
+		if p.priors.exact[i] != nil {
 			continue
 		}
-		to, of := Table{c.K, p.size.Params, params[f.at.Params:]}, p.reference(f, c.K)
-		add := func(class, cell int, t laplace.Term) {
-			if class < 0 {
-				shared(t)
-				return
-			}
-			own := &terms[class*p.size.Cells+f.at.Cells+cell]
-			*own = append(*own, t)
-		}
+		var err error
+		to, of := Table{c.K, p.size.Params, params[f.at.Params:]}, &about[i]
+		here := func(class, cell int, t laplace.Term) { add(class, f.at.Cells+cell, t) }
 		if f.rows != nil {
-			err = f.Factor.(ProperRows).IntegralsRows(c.allWeighted(f), to, of, add)
+			err = f.Factor.(ProperRows).IntegralsRows(c.allWeighted(f), to, of, here)
 		} else {
 			_, anchors, sums := c.tables(f)
-			err = f.Factor.(Proper).Integrals(sums, anchors, to, of, add)
+			err = f.Factor.(Proper).Integrals(sums, anchors, to, of, here)
 		}
 		if err != nil {
-			return nil, shift(err, f.at.Columns)
+			return shift(err, f.at.Columns)
 		}
 	}
-	return terms, nil
+	return nil
 }
 
 // exactly is ln ∫ p(ξ) exp E_q[ln p(X|Z,ξ)] dξ − E_q[ln p(X|Z,ξ̃)] of class k, of the factors where it is known exactly.
@@ -243,7 +263,9 @@ func (c *Classes) exactly(k int, params, hyper []float64) (sum float64) {
 		if exact == nil {
 			continue
 		}
-		score := make([]float64, f.size.Score)
+		c.spare = linalg.Resize(c.spare, f.size.Score)
+		score := c.spare
+		clear(score)
 		if f.Score(f.ofParams(at(params, k, p.size.Params)), score) != nil {
 			return nan // the engine reports it
 		}
@@ -256,23 +278,25 @@ func (c *Classes) exactly(k int, params, hyper []float64) (sum float64) {
 // Costs is what the evidence of each class alone, which nk rows are in, is below E_q[ln p(X|Z,ξ̃)], in nats; without parameters that the classes
 // share.
 func (c *Classes) Costs(nk, params, hyper []float64) ([]float64, error) {
-	terms, err := c.terms(params, func(laplace.Term) {})
-	if err != nil {
+	if _, err := c.plan.proper(); err != nil {
 		return nil, err
 	}
-	costs, cells := make([]float64, c.K), c.plan.size.Cells
+	each, costs := make([]laplace.Curvature, c.K), make([]float64, c.K)
 	for k, n := range nk {
-		var f laplace.Curvature
-		f.ResetPrior(1)
-		for cell := range cells {
-			f.Integrate(0, n, terms[k*cells+cell]...)
+		each[k].ResetPrior(1)
+		c.blocks(&each[k], 0, k, n)
+		each[k].Exact(c.exactly(k, params, hyper))
+	}
+	err := c.terms(params, hyper, func(class, cell int, t laplace.Term) {
+		if class >= 0 {
+			each[class].Charge(1+cell, t)
 		}
-		c.designs(&f, 0, k)
-		f.Exact(c.exactly(k, params, hyper))
-		followed, information := f.Integral()
+	})
+	for k := range each {
+		followed, information := each[k].Integral()
 		costs[k] = -followed - information
 	}
-	return costs, nil
+	return costs, err
 }
 
 // expect replaces the scores of factors with conjugate posteriors by E[ln p(x|ξ)], whose sum with the evidence never falls.

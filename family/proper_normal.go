@@ -4,8 +4,12 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sync"
 
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/lapack/lapack64"
 
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
@@ -20,8 +24,10 @@ import (
 type logScales struct {
 	letters string // of volume, shape and orientation (see [EII])
 	d       int
-	worth   float64     // ν
-	x       [][]float64 // of each class, D, or one number where all are the same
+	worth   float64   // ν
+	share   float64   // S₀ is so much of S
+	x       []float64 // K×D
+	halves  []float64 // e^(x/2) of a class
 }
 
 // letters are volume, shape and orientation of any covariance.
@@ -40,24 +46,30 @@ func (c Covariance) allLetters() string {
 }
 
 func newLogScales(form Covariance, columns int, of *Reference) *logScales {
-	l := &logScales{letters: form.allLetters(), d: columns, worth: of.Prior.RowsOr()}
+	l := &of.memory.scales
+	*l = logScales{letters: form.allLetters(), d: columns, worth: of.Prior.RowsOr(), share: of.Share,
+		x: l.x[:0], halves: l.halves}
 	if l.letters[2] != 'I' {
 		l.worth = of.Prior.CovarianceOr(columns)
 	}
 	return l
 }
 
-// add appends a class's numbers, of variances relative to S₀.
+// add appends a class's numbers, of variances relative to S.
 func (l *logScales) add(variances []float64) {
-	x := make([]float64, len(variances))
-	for j, v := range variances {
-		x[j] = math.Log(max(v, math.SmallestNonzeroFloat64))
+	for _, v := range variances {
+		l.x = append(l.x, math.Log(max(v/l.share, math.SmallestNonzeroFloat64)))
 	}
-	l.x = append(l.x, x)
 }
 
+// classes is K.
+func (l *logScales) classes() float64 { return float64(len(l.x) / l.d) }
+
+// of is x_k.
+func (l *logScales) of(k int) []float64 { return at(l.x, k, l.d) }
+
 // volume is v_k.
-func (l *logScales) volume(k int) float64 { return floats.Sum(l.x[k]) / float64(len(l.x[k])) }
+func (l *logScales) volume(k int) float64 { return floats.Sum(l.of(k)) / float64(l.d) }
 
 // shapeOfEach says that the distance of the shape is charged for every class: of what all share it is the mean's.
 func (l *logScales) shapeOfEach() bool { return l.letters[1] == 'V' || l.letters[2] == 'V' }
@@ -66,36 +78,51 @@ func (l *logScales) shapeOfEach() bool { return l.letters[1] == 'V' || l.letters
 func (l *logScales) pull(k, j int) float64 {
 	volume, volumes, shapes := l.volume(k), 1.0, 1.0
 	if l.letters[0] == 'E' {
-		volumes = 1 / float64(len(l.x))
+		volumes = 1 / l.classes()
 	}
 	if !l.shapeOfEach() {
-		shapes = 1 / float64(len(l.x))
+		shapes = 1 / l.classes()
 	}
-	return volumes*volume + shapes*(l.x[k][j]-volume)
+	return volumes*volume + shapes*(l.x[k*l.d+j]-volume)
 }
 
 // parts are distance and information of volume, shape and orientation of class k.
 func (l *logScales) parts(k int) (distance, information [3]float64) {
 	v := l.volume(k)
 	distance[0] = l.worth / 4 * float64(l.d) * v * v
-	for i, x := range l.x[k] {
+	for _, x := range l.of(k) {
 		distance[1] += l.worth / 4 * (x - v) * (x - v)
-		if l.letters[2] == 'I' {
-			continue
-		}
-		for _, y := range l.x[k][:i] {
-			information[2] += logSinhc((x - y) / 2)
-		}
+	}
+	if l.letters[2] != 'I' {
+		information[2] = l.logSinhcs(l.of(k))
 	}
 	return distance, information
 }
 
-// logSinhc is ln(sinh t/t).
-func logSinhc(t float64) float64 {
-	if t = math.Abs(t); t < 1e-2 {
-		return t * t / 6 * (1 - t*t/30)
+// logSinhcs is Σ_{i<j} ln(sinh t/t), t = (x_i − x_j)/2: from e^(x/2), which pairs share, as the logarithm of products.
+func (l *logScales) logSinhcs(x []float64) (sum float64) {
+	const far, most = 30, 1e100
+	l.halves = l.halves[:0]
+	product := 1.0
+	for i, v := range x {
+		e := math.Exp(v / 2)
+		inverse := 1 / e
+		for j, w := range x[:i] {
+			switch t := math.Abs(v-w) / 2; {
+			case t < 0.2:
+				s := t * t
+				sum += s * (1./6 - s*(1./180-s*(1./2835-s*(1./37800-s*(1./467775-s*(691./3831077250))))))
+			case t > far:
+				sum += t - math.Log(2*t)
+			default:
+				if product *= (e/l.halves[j] - inverse*l.halves[j]) / (v - w); product > most {
+					sum, product = sum+math.Log(product), 1
+				}
+			}
+		}
+		l.halves = append(l.halves, e)
 	}
-	return t + math.Log(-math.Expm1(-2*t)/(2*t))
+	return sum + math.Log(product)
 }
 
 // terms passes the terms of the covariances of classes with so many rows to add: of volume, shape and orientation each one a class where it varies,
@@ -130,20 +157,20 @@ func (l *logScales) terms(counts []float64, add func(class int, t laplace.Term))
 	}
 }
 
-// prior rows: n_k and scatter that pull variances as the prior does at x, for global steps that iterate. With count c the
-// pseudo-scatter along an axis is (c − ν·pull) e^x, relative to S₀; where c ≥ ν(1 + pull) it bounds the density from below near x, and a fixed
-// point of such steps is the mode.
+// prior rows: n_k and scatter that pull variances as the prior does at x, for global steps that iterate. With count c
+// the pseudo-scatter along an axis, relative to S, is (c − ν·pull) e^x of S₀; where c ≥ ν(1 + pull) it bounds the
+// density from below near x, and a fixed point of such steps is the mode.
 func (l *logScales) pseudo(k int) (count float64, along []float64) {
 	most := 0.0
-	for j := range l.x[k] {
+	for j := range l.d {
 		most = max(most, l.pull(k, j))
 	}
 	count = l.worth * (1 + most)
-	along = make([]float64, len(l.x[k]))
-	for j, x := range l.x[k] {
-		along[j] = (count - l.worth*l.pull(k, j)) * math.Exp(x)
+	l.halves = linalg.Resize(l.halves, l.d)
+	for j, x := range l.of(k) {
+		l.halves[j] = (count - l.worth*l.pull(k, j)) * math.Exp(x) * l.share
 	}
-	return count, along
+	return count, l.halves
 }
 
 // ---- Axes along the columns
@@ -220,12 +247,12 @@ func (g isotropic) Integrals(sums, _, params Table, of *Reference, add func(clas
 	return nil
 }
 
-// relative are the variances of class k relative to S₀.
+// relative are the variances of class k relative to S.
 func (g axial) relative(params Table, k int, of *Reference) []float64 {
 	_, variance := g.moments(params.Row(k, 2*g.columns()))
 	list := make([]float64, len(variance))
 	for j, v := range variance {
-		list[j] = v / (of.Share * g.scaleOf(of, j))
+		list[j] = v / g.scaleOf(of, j)
 	}
 	return list
 }
@@ -245,7 +272,7 @@ func (g axial) MaximizePosterior(sums, anchors, params Table, of *Reference) err
 		count, along := l.pseudo(k)
 		m.n[k] = row[0] + count
 		for j, v := range along {
-			scatter[j] += of.Share * g.scaleOf(of, j) * v
+			scatter[j] += g.scaleOf(of, j) * v
 		}
 		copy(at(m.variance, k, d), variance)
 		copy(at(m.least, k, d), m.floor)
@@ -279,89 +306,104 @@ func (g axial) Integrals(sums, _, params Table, of *Reference, add func(class, c
 
 // whitening is the table's covariance S = UᵀU.
 type whitening struct {
-	d         int
-	mean, all []float64
-	root      linalg.Cholesky
-	upper     []float64 // U, with zeros below
-	share     float64   // S₀ is so much of S
-	rows      float64   // that the prior of a mean is worth
+	d              int
+	mean, all      []float64
+	root           linalg.Cholesky
+	upper, inverse []float64 // U and U⁻¹, with zeros below
 }
 
-func newWhitening(g gaussian, of *Reference) (*whitening, error) {
-	w := &whitening{d: g.d, share: of.Share, rows: of.Prior.RowsOr()}
-	w.mean, w.all = g.split(of.Pooled.reference(), 0)
-	if !w.factorize() {
-		return nil, singular()
-	}
-	return w, nil
+// whiteningOnce is a factor's whitening, made when it is first needed.
+type whiteningOnce struct {
+	once sync.Once
+	w    *whitening
+	err  error
+}
+
+// whitening is that of the table.
+func (of *Reference) whitening(g gaussian) (*whitening, error) {
+	o := of.white
+	o.once.Do(func() {
+		o.w = &whitening{d: g.d}
+		o.w.mean, o.w.all = g.split(of.Pooled.reference(), 0)
+		if !o.w.factorize() {
+			o.err = singular()
+		}
+	})
+	return o.w, o.err
 }
 
 func (w *whitening) factorize() (ok bool) {
 	w.upper = append([]float64(nil), w.all...)
-	w.root, ok = linalg.NewCholesky(w.d, w.upper)
+	if w.root, ok = linalg.NewCholesky(w.d, w.upper); !ok {
+		return false
+	}
 	for a := range w.d {
 		clear(w.upper[a*w.d : a*w.d+a])
 	}
-	return ok
+	w.inverse = append([]float64(nil), w.upper...)
+	return lapack64.Trtri(blas64.Triangular{N: w.d, Stride: w.d, Data: w.inverse, Uplo: blas.Upper, Diag: blas.NonUnit})
 }
 
-// axes are the eigenvalues of S₀^−½ΣS₀^−½, and the columns of S₀^½ times its eigenvectors, whose squares, with the
-// eigenvalues as weights, sum to Σ.
-func (w *whitening) axes(cov []float64) (values, columns []float64, err error) {
+// normalMemory is what global steps and integrals of normal classes work in.
+type normalMemory struct {
+	scales                 logScales
+	axes                   linalg.Axes
+	vectors, columns, half []float64 // D×D
+	scatter, with, all     []float64 // D×D
+	shift, values          []float64 // D
+	counts                 []float64 // K
+}
+
+// axes are the eigenvalues of S^−½ΣS^−½, and where columns are wanted, the columns of S^½ times its eigenvectors,
+// whose squares, with the eigenvalues as weights, sum to Σ. Both are the memory's.
+func (w *whitening) axes(cov []float64, m *normalMemory, wanted bool) (values, columns []float64, err error) {
 	d := w.d
 	if order, graded := w.grading(cov); graded {
-		return w.gradedAxes(cov, order)
+		return w.gradedAxes(cov, order, m)
 	}
-	e, ok := linalg.NewSymmetricEigen(d, w.whitened(cov))
-	if !ok {
+	m.vectors, m.half = linalg.Resize(m.vectors, d*d), linalg.Resize(m.half, d*d)
+	w.whiten(cov, m.vectors, m.half)
+	if !m.axes.Find(d, m.vectors, wanted) {
 		return nil, nil, singular()
 	}
-	columns = make([]float64, d*d)
-	linalg.MulSerial(true, false, math.Sqrt(w.share), linalg.General(d, d, w.upper),
-		linalg.General(d, d, e.Vectors(d).RawMatrix().Data), 0, linalg.General(d, d, columns))
-	return e.Values, columns, nil
+	if wanted {
+		m.columns = linalg.Resize(m.columns, d*d)
+		rows := linalg.General(d, d, m.vectors)
+		linalg.MulSerial(true, true, 1, linalg.General(d, d, w.upper), rows, 0, linalg.General(d, d, m.columns))
+	}
+	return m.axes.Values, m.columns, nil
 }
 
-// whitened is U⁻ᵀΣU⁻¹/share, which has the eigenvalues of S₀^−½ΣS₀^−½.
-func (w *whitening) whitened(cov []float64) []float64 {
-	a := linalg.General(w.d, w.d, append([]float64(nil), cov...))
-	w.root.HalfSolveRight(a)
-	transpose(w.d, a.Data)
-	w.root.HalfSolveRight(a)
-	linalg.Scale(1/w.share, a.Data)
-	return a.Data
-}
-
-// values are the eigenvalues alone.
-func (w *whitening) values(cov []float64) ([]float64, error) {
-	if order, graded := w.grading(cov); graded {
-		values, _, err := w.gradedAxes(cov, order)
-		return values, err
-	}
-	values, ok := linalg.SymmetricValues(w.d, w.whitened(cov))
-	if !ok {
-		return nil, singular()
-	}
-	return values, nil
+// whiten puts U⁻ᵀΣU⁻¹, which has the eigenvalues of S^−½ΣS^−½, into dst.
+func (w *whitening) whiten(cov, dst, half []float64) {
+	d, inverse := w.d, linalg.General(w.d, w.d, w.inverse)
+	linalg.MulSerial(false, false, 1, linalg.General(d, d, cov), inverse, 0, linalg.General(d, d, half))
+	linalg.MulSerial(true, false, 1, inverse, linalg.General(d, d, half), 0, linalg.General(d, d, dst))
 }
 
 // grading orders the columns by how much wider the class is than the table. graded says that a wild cell has made one of them so much
 // wider that the others' digits would be lost if it came before them: U⁻ᵀΣU⁻¹ subtracts columns from those after them.
 func (w *whitening) grading(cov []float64) (order []int, graded bool) {
-	order = make([]int, w.d)
-	for j := range order {
-		order[j] = j
-	}
-	wider := func(j int) float64 { return cov[j*(w.d+1)] / w.all[j*(w.d+1)] }
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(wider(i), wider(j)) })
 	const most = 1e8
-	return order, wider(order[w.d-1]) > most*wider(order[0]) && !slices.IsSorted(order)
+	wider := func(j int) float64 { return cov[j*(w.d+1)] / w.all[j*(w.d+1)] }
+	least, widest := wider(0), wider(0)
+	for j := 1; j < w.d; j++ {
+		least, widest = min(least, wider(j)), max(widest, wider(j))
+	}
+	if !(widest > most*least) {
+		return nil, false
+	}
+	for j := range w.d {
+		order = append(order, j)
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(wider(i), wider(j)) })
+	return order, !slices.IsSorted(order)
 }
 
 // gradedAxes is axes with the columns in an order.
-func (w *whitening) gradedAxes(cov []float64, order []int) (values, columns []float64, err error) {
+func (w *whitening) gradedAxes(cov []float64, order []int, m *normalMemory) (values, columns []float64, err error) {
 	d := w.d
-	ordered := &whitening{d: d, all: make([]float64, d*d), share: w.share}
+	ordered := &whitening{d: d, all: make([]float64, d*d)}
 	there := make([]float64, d*d)
 	for a, i := range order {
 		for b, j := range order {
@@ -371,7 +413,7 @@ func (w *whitening) gradedAxes(cov []float64, order []int) (values, columns []fl
 	if !ordered.factorize() {
 		return nil, nil, singular()
 	}
-	values, turned, err := ordered.axes(there)
+	values, turned, err := ordered.axes(there, m, true)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -382,114 +424,152 @@ func (w *whitening) gradedAxes(cov []float64, order []int) (values, columns []fl
 	return values, columns, nil
 }
 
-func transpose(d int, a []float64) {
-	for i := range d {
-		for j := range i {
-			a[i*d+j], a[j*d+i] = a[j*d+i], a[i*d+j]
-		}
-	}
-}
-
-// moveMean moves a mean to its mode given the covariance, and puts the scatter about it into scatter.
-func (w *whitening) moveMean(g gaussian, sums, anchor, xi, scatter []float64) error {
+// moveMean moves a mean to its mode given the covariance, under a prior that is worth so many rows, and puts the
+// scatter about it into scatter.
+func (w *whitening) moveMean(g gaussian, rows float64, sums, anchor, xi, scatter []float64, m *normalMemory) error {
 	d, n := w.d, sums[0]
 	first, second := g.split(sums, 1)
 	mean, cov := g.split(xi, 0)
 	copy(mean, w.mean)
+	m.shift = linalg.Resize(m.shift, d)
 	if n > 0 {
-		with := make([]float64, d*d) // nS + rows·Σ
-		floats.AddScaledTo(with, floats.ScaleTo(with, n, w.all), w.rows, cov)
-		chol, ok := linalg.NewCholesky(d, with)
+		m.with = linalg.Resize(m.with, d*d) // nS + rows·Σ
+		for i, v := range w.all {
+			m.with[i] = n*v + rows*cov[i]
+		}
+		chol, ok := linalg.NewCholesky(d, m.with)
 		if !ok {
 			return singular()
 		}
-		shift := make([]float64, d)
 		for j, a := range anchor {
-			shift[j] = a - w.mean[j] + first[j]/n
+			m.shift[j] = a - w.mean[j] + first[j]/n
 		}
-		chol.SolveRight(linalg.General(1, d, shift))
-		linalg.MulSerial(false, false, n, linalg.General(1, d, shift), linalg.General(d, d, w.all), 1, linalg.General(1, d, mean))
+		chol.SolveRight(linalg.General(1, d, m.shift))
+		for a, v := range m.shift {
+			linalg.Axpy(n*v, w.all[a*d:(a+1)*d], mean)
+		}
 	}
-	for a := range d {
-		s := mean[a] - anchor[a]
-		for c := a; c < d; c++ {
-			t := mean[c] - anchor[c]
+	floats.SubTo(m.shift, mean, anchor)
+	for a, s := range m.shift {
+		for c, t := range m.shift[a:] {
+			c += a
 			scatter[a*d+c] = second[a*d+c] - first[a]*t - s*first[c] + n*s*t
+			scatter[c*d+a] = scatter[a*d+c]
 		}
 	}
-	linalg.Mirror(d, scatter)
 	return nil
 }
 
-// meanTerm is the integral over a mean under N(m, S/rows): exact given the covariance.
-func (w *whitening) meanTerm(g gaussian, n float64, xi []float64) (laplace.Term, error) {
-	d := w.d
-	mean, cov := g.split(xi, 0)
-	term := laplace.Term{Size: d, Count: n, Worth: w.rows}
-	shift := make([]float64, d)
-	floats.SubTo(shift, mean, w.mean)
-	w.root.HalfSolveRight(linalg.General(1, d, shift))
-	term.Distance = w.rows / 2 * floats.Dot(shift, shift)
-	own, with := append([]float64(nil), cov...), make([]float64, d*d)
-	floats.AddScaledTo(with, cov, n/w.rows, w.all)
-	of, ok := linalg.NewCholesky(d, own)
-	sum, okSum := linalg.NewCholesky(d, with)
-	if !ok || !okSum {
-		return term, singular()
+// meanTerm is the integral over a mean under N(m, S/rows), of n rows whose covariance has these eigenvalues relative
+// to S: exact given these.
+func (w *whitening) meanTerm(n, rows float64, mean, values []float64, m *normalMemory) laplace.Term {
+	term := laplace.Term{Size: w.d, Count: n, Worth: rows}
+	m.shift = linalg.Resize(m.shift, w.d)
+	floats.SubTo(m.shift, mean, w.mean)
+	w.root.HalfSolveRight(linalg.General(1, w.d, m.shift))
+	term.Distance = rows / 2 * floats.Dot(m.shift, m.shift)
+	all := math.Log1p(n / rows)
+	for _, v := range values {
+		term.Information += (math.Log1p(n/rows/v) - all) / 2
 	}
-	term.Information = (sum.LogDet() - of.LogDet() - float64(d)*math.Log1p(n/w.rows)) / 2
-	return term, nil
+	return term
 }
 
 // MaximizePosterior is exact given the covariances before.
 func (g gaussian) MaximizePosterior(sums, anchors, params Table, of *Reference) error {
-	w, err := newWhitening(g, of)
+	w, err := of.whitening(g)
 	if err != nil {
 		return err
 	}
-	d := g.d
-	scatter, all, total := make([]float64, d*d), make([]float64, d*d), 0.0
-	l := newLogScales(g.form(), d, of)
+	d, m, total := g.d, of.memory, 0.0
+	m.scatter, m.all = linalg.Resize(m.scatter, d*d), linalg.Resize(m.all, d*d)
+	clear(m.all)
+	worth := newLogScales(g.form(), d, of).worth
 	for k := range params.K {
 		row, xi := sums.Row(k, 1+2*d+d*d), params.Row(k, d+d*d)
-		if err := w.moveMean(g, row, anchors.Row(k, d), xi, scatter); err != nil {
+		if err := w.moveMean(g, of.Prior.RowsOr(), row, anchors.Row(k, d), xi, m.scatter, m); err != nil {
 			return ofClass(k, err)
 		}
 		if g.tied {
-			floats.Add(all, scatter)
+			floats.Add(m.all, m.scatter)
 			total += row[0]
 			continue
 		}
 		_, cov := g.split(xi, 0)
-		if err := w.mode(row[0], l.worth, scatter, cov); err != nil {
+		values, err := w.mode(row[0], worth, of.Share, m.scatter, cov, m)
+		if err != nil {
 			return ofClass(k, err)
 		}
+		of.keep(k, cov, values)
 	}
 	if !g.tied {
 		return nil
 	}
 	_, shared := g.split(params.Row(0, d+d*d), 0)
-	if err := w.mode(total, l.worth, all, shared); err != nil {
-		return err
-	}
-	for k := range params.K {
+	values, err := w.mode(total, worth, of.Share, m.all, shared, m)
+	for k := 0; err == nil && k < params.K; k++ {
 		_, cov := g.split(params.Row(k, d+d*d), 0)
 		copy(cov, shared)
+		of.keep(k, cov, values)
 	}
-	return nil
+	return err
 }
 
-// mode puts the mode of the covariance of n rows into cov: its axes are those of the scatter, whitened.
-func (w *whitening) mode(n, worth float64, scatter, cov []float64) error {
-	values, columns, err := w.axes(scatter)
+// mode puts the mode of the covariance of n rows into cov: its axes are those of the scatter, whitened. It returns
+// its eigenvalues relative to S.
+func (w *whitening) mode(n, worth, share float64, scatter, cov []float64, m *normalMemory) ([]float64, error) {
+	values, columns, err := w.axes(scatter, m, true)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	d := w.d
+	m.half = linalg.Resize(m.half, d*d)
 	for j, v := range values {
-		values[j] = math.Exp(laplace.LogVarianceMode(n, v/n, worth))
+		values[j] = share * math.Exp(laplace.LogVarianceMode(n, v/(n*share), worth))
 	}
-	assemble(columns, values, cov)
-	return nil
+	for a := range d {
+		for j, v := range values {
+			m.half[a*d+j] = columns[a*d+j] * v
+		}
+	}
+	halves, to := linalg.General(d, d, m.half), linalg.General(d, d, cov)
+	linalg.MulSerial(false, true, 1, halves, linalg.General(d, d, columns), 0, to)
+	linalg.Mirror(d, cov)
+	return values, nil
+}
+
+// keep keeps the eigenvalues of the covariance of class k relative to S, and its hash, by which they are known again.
+func (of *Reference) keep(k int, cov, values []float64) {
+	if of.kept.Data == nil {
+		return
+	}
+	d := len(values)
+	row := of.kept.Row(k, d+1)
+	row[0] = hash(d, cov)
+	copy(row[1:], values)
+}
+
+// hash is an integer of 53 bits for the upper triangle of a matrix (FNV-1a, of numbers in place of bytes).
+func hash(d int, cov []float64) float64 {
+	h := uint64(14695981039346656037)
+	for a := range d {
+		for _, v := range cov[a*d+a : (a+1)*d] {
+			h = (h ^ math.Float64bits(v)) * 1099511628211
+			h ^= h >> 32
+		}
+	}
+	return float64(h >> 11)
+}
+
+// spectrum has the eigenvalues of the covariance of class k relative to S: those kept, where they are its own.
+func (of *Reference) spectrum(w *whitening, k int, cov []float64) ([]float64, error) {
+	if d := w.d; of.kept.Data != nil {
+		if row := of.kept.Row(k, d+1); row[0] == hash(d, cov) {
+			return row[1:], nil
+		}
+	}
+	values, _, err := w.axes(cov, of.memory, false)
+	return values, err
 }
 
 // Integrals are those of the means, and of volume, shape and orientation.
@@ -498,56 +578,55 @@ func (g gaussian) Integrals(sums, _, params Table, of *Reference, add func(class
 }
 
 func (g gaussian) integrals(l *logScales, sums, params Table, of *Reference, add func(class, cell int, t laplace.Term)) error {
-	w, err := newWhitening(g, of)
+	w, err := of.whitening(g)
 	if err != nil {
 		return err
 	}
-	counts := make([]float64, params.K)
+	m := of.memory
+	m.counts = m.counts[:0]
 	for k := range params.K {
-		xi := params.Row(k, g.d+g.d*g.d)
-		counts[k] = sums.Row(k, 1)[0]
-		term, err := w.meanTerm(g, counts[k], xi)
+		mean, cov := g.split(params.Row(k, g.d+g.d*g.d), 0)
+		n := sums.Row(k, 1)[0]
+		m.counts = append(m.counts, n)
+		values, err := of.spectrum(w, k, cov)
 		if err != nil {
 			return ofClass(k, err)
 		}
-		add(k, 0, term)
-		_, cov := g.split(xi, 0)
-		values, err := w.values(cov)
-		if err != nil {
-			return ofClass(k, err)
-		}
+		add(k, 0, w.meanTerm(n, of.Prior.RowsOr(), mean, values, m))
 		l.add(values)
 	}
-	l.terms(counts, func(class int, t laplace.Term) { add(class, 0, t) })
+	l.terms(m.counts, func(class int, t laplace.Term) { add(class, 0, t) })
 	return nil
 }
 
 // MaximizePosterior is a conditional maximum: means, then covariances with pseudo-counts.
 func (g ellipsoidal) MaximizePosterior(sums, anchors, params Table, of *Reference) error {
-	w, err := newWhitening(g.gaussian, of)
+	w, err := of.whitening(g.gaussian)
 	if err != nil {
 		return err
 	}
-	d := g.d
-	l, columns := newLogScales(g.structure.form, d, of), make([][]float64, params.K)
-	scatters, covs := make([]float64, params.K*d*d), make([][]float64, params.K)
+	d, memory := g.d, of.memory
+	l := newLogScales(g.structure.form, d, of)
+	columns, scatters, covs := make([]float64, params.K*d*d), make([]float64, params.K*d*d), make([][]float64, params.K)
 	for k := range params.K {
 		xi := params.Row(k, d+d*d)
 		_, covs[k] = g.split(xi, 0)
-		var values []float64
-		if values, columns[k], err = w.axes(covs[k]); err == nil {
-			err = w.moveMean(g.gaussian, sums.Row(k, 1+2*d+d*d), anchors.Row(k, d), xi, at(scatters, k, d*d))
+		values, own, err := w.axes(covs[k], memory, true)
+		if err == nil {
+			l.add(values)
+			copy(at(columns, k, d*d), own)
+			row, scatter := sums.Row(k, 1+2*d+d*d), at(scatters, k, d*d)
+			err = w.moveMean(g.gaussian, of.Prior.RowsOr(), row, anchors.Row(k, d), xi, scatter, memory)
 		}
 		if err != nil {
 			return ofClass(k, err)
 		}
-		l.add(values)
 	}
 	m, pulled := newMaximum(g.structure, params.K, of.Pooled), make([]float64, d*d)
 	for k := range params.K {
 		count, along := l.pseudo(k)
 		m.n[k] = sums.Row(k, 1)[0] + count
-		assemble(columns[k], along, pulled)
+		assemble(at(columns, k, d*d), along, pulled)
 		floats.Add(at(scatters, k, d*d), pulled)
 	}
 	return m.covariances(scatters, covs)

@@ -3,6 +3,9 @@ package family
 import (
 	"math"
 
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/special"
 	"github.com/latent-go/latent/laplace"
 )
@@ -62,22 +65,26 @@ func (f studentT) ofNormal(of *Reference) *Reference {
 // MaximizePosterior is a conditional maximum: the location, the scale matrix, then the degrees of freedom. Of the u's weights the location has
 // Σ E[u] rows and the scale n.
 func (f studentT) MaximizePosterior(sums, anchors, params Table, of *Reference) error {
-	w, err := newWhitening(f.gaussian, f.ofNormal(of))
+	w, err := f.ofNormal(of).whitening(f.gaussian)
 	if err != nil {
 		return err
 	}
-	l, scatter, prior := f.Layout(), make([]float64, f.d*f.d), f.degreesPrior(of)
+	l, m, prior := f.Layout(), of.memory, f.degreesPrior(of)
+	m.scatter = linalg.Resize(m.scatter, f.d*f.d)
 	worth := newLogScales(Full, f.d, of).worth
 	for k := range params.K {
 		n, normal, logs := f.parts(sums.Row(k, l.Sums))
 		xi := params.Row(k, l.Params)
 		_, cov := f.split(xi[:l.Params-1], 0)
-		if err := w.moveMean(f.gaussian, normal, anchors.Row(k, f.d), xi[:l.Params-1], scatter); err != nil {
+		err := w.moveMean(f.gaussian, of.Prior.RowsOr(), normal, anchors.Row(k, f.d), xi[:l.Params-1], m.scatter, m)
+		if err != nil {
 			return ofClass(k, err)
 		}
-		if err := w.mode(n, worth, scatter, cov); err != nil {
+		values, err := w.mode(n, worth, of.Share, m.scatter, cov, m)
+		if err != nil {
 			return ofClass(k, err)
 		}
+		of.keep(k, cov, values)
 		if f.of.Nu == 0 {
 			xi[l.Params-1] = prior.mode(n, normal[0]-logs, xi[l.Params-1])
 		}
@@ -88,40 +95,35 @@ func (f studentT) MaximizePosterior(sums, anchors, params Table, of *Reference) 
 // Integrals are those of a full covariance with the information of t rows, u integrated out: (ν+D)/(ν+D+2) of that of normal ones, about the
 // volume ν/(ν+D+2); and of the degrees of freedom.
 func (f studentT) Integrals(sums, _, params Table, of *Reference, add func(class, cell int, t laplace.Term)) error {
-	w, err := newWhitening(f.gaussian, f.ofNormal(of))
+	w, err := f.ofNormal(of).whitening(f.gaussian)
 	if err != nil {
 		return err
 	}
 	l, d, prior := f.Layout(), float64(f.d), f.degreesPrior(of)
 	scales, rows := newLogScales(Full, f.d, of), of.Prior.RowsOr()
-	counts, normal := make([]float64, params.K), make([]float64, l.Params-1)
+	m := of.memory
+	m.counts = m.counts[:0]
 	for k := range params.K {
 		xi := params.Row(k, l.Params)
 		n, nu := sums.Row(k, l.Sums)[0], xi[l.Params-1]
-		counts[k] = n
+		m.counts = append(m.counts, n)
 		part := (nu + d) / (nu + d + 2)
-		copy(normal, xi)
-		_, cov := f.split(normal, 0)
-		values, _, err := w.axes(cov)
+		mean, cov := f.split(xi[:l.Params-1], 0)
+		values, err := of.spectrum(w, k, cov)
 		if err != nil {
 			return ofClass(k, err)
 		}
 		scales.add(values)
-		for i := range cov {
-			cov[i] /= part
-		}
-		term, err := w.meanTerm(f.gaussian, n, normal)
-		if err != nil {
-			return ofClass(k, err)
-		}
-		add(k, 0, term)
+		m.values = linalg.Resize(m.values, f.d)
+		floats.ScaleTo(m.values, 1/part, values)
+		add(k, 0, w.meanTerm(n, rows, mean, m.values, m))
 		add(k, 0, laplace.Term{Information: gained(n, scales.worth, nu/(nu+d+2)) + (d*(d+1)/2-1)*gained(n, scales.worth, part)})
 		if f.of.Nu == 0 {
 			add(k, 0, laplace.Term{Size: 1, Count: n, Worth: rows, Distance: prior.distance(nu),
 				Information: gained(n, rows, f.degreesInformation(nu)*rows/prior.precision)})
 		}
 	}
-	scales.terms(counts, func(class int, t laplace.Term) { add(class, 0, t) })
+	scales.terms(m.counts, func(class int, t laplace.Term) { add(class, 0, t) })
 	return nil
 }
 

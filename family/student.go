@@ -77,7 +77,7 @@ func (f studentT) Name() string { return f.of.Name() }
 
 func (f studentT) Layout() Layout {
 	l := f.gaussian.Layout()
-	l.Sums, l.Score, l.Params, l.Hyper = l.Sums+2, l.Score+3, l.Params+1, 0
+	l.Sums, l.Score, l.Params, l.Hyper = l.Sums+2, l.Score+3, l.Params+1, l.Columns+1
 	if f.of.Nu == 0 {
 		l.Free++
 	}

@@ -72,6 +72,9 @@ func (f *Curvature) Integrate(k int, count float64, terms ...Term) {
 	}
 }
 
+// Charge adds a term to block i, one that Integrate has added.
+func (f *Curvature) Charge(i int, t Term) { f.integrate(&f.blocks[i], t) }
+
 // Shared adds a term of parameters that all latent dimensions share: a constant to the rows, and no block.
 func (f *Curvature) Shared(t Term) { f.integrate(new(factored), t) }
 
@@ -137,12 +140,12 @@ func LogVarianceMode(n, w, worth float64) (x float64) {
 	if !(w > math.Exp(least)) {
 		return max(least, -n/worth)
 	}
-	x = math.Log(w)
+	x = math.Log(w) * (n / (n + worth)) // the first step from ln w
 	for range 100 {
 		e := n * w * math.Exp(-x)
 		step := (n - e + worth*x) / (e + worth)
 		x -= step
-		if math.Abs(step) <= 1e-15*max(1, math.Abs(x)) {
+		if math.Abs(step) <= 1e-9 { // what is left is less than its square
 			break
 		}
 	}

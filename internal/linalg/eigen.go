@@ -59,33 +59,6 @@ func NewSymmetricEigen(n int, a []float64) (e *SymmetricEigen, ok bool) {
 	return e, true
 }
 
-// SymmetricValues are the eigenvalues of the n×n matrix in a, whose upper triangle counts, descending: those of NewSymmetricEigen, in a fraction of
-// the time of a small matrix. It keeps a as work space; ok is as there.
-func SymmetricValues(n int, a []float64) (values []float64, ok bool) {
-	if n >= small {
-		e, ok := NewSymmetricEigen(n, a)
-		if !ok {
-			return nil, false
-		}
-		return e.Values, true
-	}
-	e := &SymmetricEigen{n: n, scale: 1}
-	if !e.normalize(a) {
-		return nil, false
-	}
-	work := make([]float64, 3*n)
-	values, beside, tau := work[:n:n], work[n:2*n-1], work[2*n:3*n-1]
-	gonum.Implementation{}.Dsytd2(blas.Upper, n, a, n, values, beside, tau)
-	underflow(values)
-	underflow(beside)
-	if !(gonum.Implementation{}).Dsterf(n, values, beside) {
-		return nil, false
-	}
-	slices.Reverse(values)
-	Scale(e.scale, values)
-	return values, true
-}
-
 // normalize divides the upper triangle by about its largest entry.
 func (e *SymmetricEigen) normalize(a []float64) bool {
 	n, largest := e.n, 0.0

@@ -66,9 +66,9 @@ func spectra(n int) map[string]*mat.SymDense {
 // TestSymmetricEigenAgreesWithMat: the values of gonum's method, and vectors of any number of
 // them that are orthonormal and satisfy Av = λv.
 func TestSymmetricEigenAgreesWithMat(t *testing.T) {
-	orders := []int{1, 2, 40, 128, 131, 193}
+	orders := []int{1, 2, 3, 40, 128, 131, 193}
 	if testing.Short() {
-		orders = []int{2, 40, 131}
+		orders = []int{2, 3, 40, 131}
 	}
 	for _, n := range orders {
 		for name, a := range spectra(n) {
@@ -81,11 +81,7 @@ func TestSymmetricEigenAgreesWithMat(t *testing.T) {
 			for i, v := range e.Values {
 				assert.InDelta(t, want.Values(nil)[n-1-i]/max(norm, 1e-320), v/max(norm, 1e-320), 1e-14*float64(n), "value %d of %s", i, name)
 			}
-			values, ok := linalg.SymmetricValues(n, mat.DenseCopyOf(a).RawMatrix().Data)
-			require.True(t, ok, name)
-			for i, v := range values {
-				assert.InDelta(t, want.Values(nil)[n-1-i]/max(norm, 1e-320), v/max(norm, 1e-320), 1e-14*float64(n), "value %d of %s alone", i, name)
-			}
+			checkAxes(t, a, want.Values(nil), name)
 			for _, k := range []int{1, 7, n / 2, n} {
 				if k < 1 || k > n {
 					continue
@@ -93,6 +89,26 @@ func TestSymmetricEigenAgreesWithMat(t *testing.T) {
 				v := e.Vectors(k)
 				checkVectors(t, a, e.Values[:k], v, fmt.Sprintf("%d vectors of %s", k, name))
 			}
+		}
+	}
+}
+
+// checkAxes holds linalg.Axes, with memory of another order, to the ascending values, and its vectors to a.
+func checkAxes(t *testing.T, a *mat.SymDense, ascending []float64, name string) {
+	t.Helper()
+	n := a.SymmetricDim()
+	norm := max(mat.Norm(a, 1), 1e-320)
+	var axes linalg.Axes
+	require.True(t, axes.Find(5, random(5, 5).RawMatrix().Data, true))
+	for _, vectors := range []bool{false, true} {
+		rows := mat.DenseCopyOf(a)
+		require.True(t, axes.Find(n, rows.RawMatrix().Data, vectors), name)
+		require.Len(t, axes.Values, n)
+		for i, v := range axes.Values {
+			assert.InDelta(t, ascending[n-1-i]/norm, v/norm, 1e-14*float64(n), "axes of %s: value %d", name, i)
+		}
+		if vectors {
+			checkVectors(t, a, axes.Values, mat.DenseCopyOf(rows.T()), "axes of "+name)
 		}
 	}
 }
