@@ -126,6 +126,9 @@ func (r *run[B, P, S]) trials(ctx context.Context) (pruned bool, err error) {
 	}
 	ahead, ok := r.ahead()
 	stand := current.Value + r.options.Tolerance*current.Evaluation.N
+	if pruned, err := r.together(ctx, canonical, relevance, order, stand); pruned || err != nil {
+		return pruned, err
+	}
 	short := math.Inf(1)
 	for _, drop := range candidates(order, converged) {
 		goal := stand
@@ -137,7 +140,7 @@ func (r *run[B, P, S]) trials(ctx context.Context) (pruned bool, err error) {
 		default:
 			goal += ahead
 		}
-		smaller, reach, err := r.trial(ctx, canonical, drop, relevance, goal)
+		smaller, reach, err := r.trial(ctx, canonical, drop, relevance, goal, r.trialSteps())
 		if err != nil {
 			return false, err
 		}
@@ -154,6 +157,33 @@ func (r *run[B, P, S]) trials(ctx context.Context) (pruned bool, err error) {
 	at.TrialsDue, at.NextTrial = false, at.Change/2
 	at.Tried, at.Short = current.Value, short
 	return false, nil
+}
+
+// independent is the part of what dimensions promise to gain by leaving, each alone, that they must gain together.
+const independent = 0.5
+
+// together drops at once the weaker half of the dimensions whose relevance promises a gain, where one step gains about
+// what they promise: so it is where they are empty, and not where they stand in for one another. The evidence, which
+// has no eigenvalue rule, would else lose them one after the other.
+func (r *run[B, P, S]) together(ctx context.Context, p *point[P, S], relevance []float64, order []int, stand float64) (
+	pruned bool, err error) {
+	promising := 0
+	for promising < p.K && relevance[order[p.K-1-promising]] < 0 {
+		promising++
+	}
+	if promising < 3 || !r.options.climbs() {
+		return false, nil
+	}
+	drop := slices.Clone(order[p.K-(promising+1)/2:])
+	slices.Reverse(drop)
+	for _, k := range drop {
+		stand -= independent * relevance[k]
+	}
+	smaller, _, err := r.trial(ctx, p, drop, relevance, stand, 1)
+	if smaller == nil {
+		return false, err
+	}
+	return true, r.commit(smaller)
 }
 
 // maxTrials is the number of dimensions tried before convergence.
@@ -254,8 +284,18 @@ func (r *run[B, P, S]) ahead() (float64, bool) {
 	return remaining(o[n-2]-o[n-3], o[n-1]-o[n-2])
 }
 
-// trial drops dimensions of current and makes steps in the smaller model (see climb).
-func (r *run[B, P, S]) trial(ctx context.Context, current *point[P, S], drop []int, relevance []float64, goal float64) (smaller *point[P, S], reach float64, err error) {
+// trialSteps bounds the steps of a trial.
+func (r *run[B, P, S]) trialSteps() int {
+	most := r.options.Prune.Objective.StepsOr()
+	if !r.settled() {
+		most = min(most, enRoute)
+	}
+	return most
+}
+
+// trial drops dimensions of current and makes so many steps in the smaller model at most (see climb).
+func (r *run[B, P, S]) trial(ctx context.Context, current *point[P, S], drop []int, relevance []float64, goal float64, most int) (
+	smaller *point[P, S], reach float64, err error) {
 	of := make([]float64, len(drop))
 	for i, k := range drop {
 		of[i] = relevance[k]
@@ -263,10 +303,6 @@ func (r *run[B, P, S]) trial(ctx context.Context, current *point[P, S], drop []i
 	from, err := r.project(current, drop, "objective", of)
 	if err != nil {
 		return nil, math.Inf(1), fatal(ctx, err)
-	}
-	most := r.options.Prune.Objective.StepsOr()
-	if !r.settled() {
-		most = min(most, enRoute)
 	}
 	defer r.discard(func(k int) bool { return k < current.K })
 	smaller, _, reach, err = r.climb(ctx, from, summit{k: current.K, value: goal, most: most})

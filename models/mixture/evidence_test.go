@@ -43,6 +43,15 @@ func TestEvidenceOfTheGeyser(t *testing.T) {
 	assert.Equal(t, 2, evident(t, mixture.Model{Family: family.Gaussian{}}, src, 0).Shape.K, "at √2 rows")
 }
 
+// Components that the evidence has emptied leave several at once; the fit is that of two components.
+func TestEmptyComponentsLeaveTogether(t *testing.T) {
+	m, src := mixture.Model{Family: family.Gaussian{}}, embedded(t, "faithful", 2)
+	res := evident(t, m, src, 0)
+	several := func(p framework.Pruned) bool { return len(p.Dimensions) > 1 && p.Rule == "objective" && p.After > p.Before }
+	assert.True(t, slices.ContainsFunc(res.Pruned, several), "%+v", res.Pruned)
+	assert.InDelta(t, evident(t, m, src, 2).Value, res.Value, 1e-9*res.N)
+}
+
 // The groups stay where one cell is wrong, and its row is a component of its own.
 func TestEvidenceKeepsAWrongCellApart(t *testing.T) {
 	for _, row := range []int{0, 100, 271} {
