@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/latent-go/latent/laplace"
@@ -254,6 +255,17 @@ func (a *capabilities[B, P, S]) supports(c Criterion) error {
 		return a.missing(c.Name, "Coded", "discrete data and a CodeLength method")
 	}
 	return nil
+}
+
+// others are the criteria that fits of the model can be scored by, at no pass but that of the likelihood, beside those asked for.
+func (a *capabilities[B, P, S]) others(asked []Criterion) (list []Criterion) {
+	for _, c := range Criteria() {
+		same := func(other Criterion) bool { return other.Name == c.Name }
+		if c.Sweep == nil && c.Needs&needsPasses == 0 && a.supports(c) == nil && !slices.ContainsFunc(asked, same) {
+			list = append(list, c)
+		}
+	}
+	return list
 }
 
 // tempers returns why the posterior of the model's parameters cannot be tempered by alpha, or

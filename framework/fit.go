@@ -354,6 +354,10 @@ func (f *fit[B, P, S]) fill(res *Result[P, S]) {
 // of a model that keeps it.
 func (f *fit[B, P, S]) score(ctx context.Context, res *Result[P, S]) (err error) {
 	criteria := append([]Criterion{f.options.Criterion}, f.options.Also...)
+	asked := len(criteria)
+	if f.options.AlsoAll {
+		criteria = append(criteria, f.can.others(criteria)...)
+	}
 	var needs Needs
 	for _, c := range criteria {
 		needs |= c.Needs
@@ -381,7 +385,7 @@ func (f *fit[B, P, S]) score(ctx context.Context, res *Result[P, S]) (err error)
 		e := &res.Evaluation
 		e.Evidence, evidenceErr = f.can.evidenceOf(f.model, res.Statistics, res.Parameters, e.Entropy)
 	}
-	for _, c := range criteria {
+	for i, c := range criteria {
 		e, s := res.Evaluation, Score{Criterion: c.Name}
 		if c.Needs&NeedsLikelihood != 0 {
 			e, s.Bound = posterior, f.can.bounded
@@ -404,7 +408,9 @@ func (f *fit[B, P, S]) score(ctx context.Context, res *Result[P, S]) (err error)
 				s.Err = fmt.Errorf("framework: %s is %v at K = %d: a latent dimension has lost its data, or F does not factor; lower K, or take gFIC", c.Name, s.Value, e.Shape.K)
 			}
 		}
-		res.Scores = append(res.Scores, s)
+		if i < asked || s.Err == nil {
+			res.Scores = append(res.Scores, s)
+		}
 	}
 	res.Value = res.Scores[0].Value
 	return res.Scores[0].Err

@@ -254,6 +254,11 @@ func TestScoresFollowTheirFormulas(t *testing.T) {
 	for _, s := range res.Scores {
 		assert.InEpsilon(t, want[s.Criterion], s.Value, 1e-9, s.Criterion)
 	}
+
+	all, err := framework.Fit(background, poisson{}, src, framework.Options{K: 3, Method: framework.EM, Tolerance: 1e-14, AlsoAll: true})
+	require.NoError(t, err)
+	assert.Len(t, all.Scores, len(want), "each once")
+	assert.Equal(t, res.Values(), all.Values())
 }
 
 // TestWhatParametersCost: symmetries leave BIC, AIC and ICL alone, which charge for the identifiable

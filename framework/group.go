@@ -334,6 +334,6 @@ func taskOf[B, P any, S Statistics[S]](m Model[B, P, S], o Options, criteria ...
 	for _, c := range append(o.Also, criteria...) {
 		names = append(names, c.Name)
 	}
-	return fmt.Sprintf("%s, K = %d (fixed: %v, doubling to %d) by %v, criteria %v, temper %v, prune %v, tolerance %v, %d iterations, accelerate %v, moves %v, %d restarts, seed %d, %d shards, sample %d, resumed %x",
-		identity(m), o.K, o.FixedK, o.DoubleTo, o.Method, names, o.Temper, o.Prune, o.Tolerance, o.MaxIterations, o.Accelerate, !o.NoMoves, o.Restarts, o.Seed, o.Shards, o.Sample, hashOf(o.Resume))
+	return fmt.Sprintf("%s, K = %d (fixed: %v, doubling to %d) by %v, criteria %v (all: %v), temper %v, prune %v, tolerance %v, %d iterations, accelerate %v, moves %v, %d restarts, seed %d, %d shards, sample %d, resumed %x",
+		identity(m), o.K, o.FixedK, o.DoubleTo, o.Method, names, o.AlsoAll, o.Temper, o.Prune, o.Tolerance, o.MaxIterations, o.Accelerate, !o.NoMoves, o.Restarts, o.Seed, o.Shards, o.Sample, hashOf(o.Resume))
 }

@@ -74,6 +74,9 @@ type Options struct {
 	// Also lists further criteria to report of the final state. They score the
 	// method's own estimates: BIC after gFAB is not that of maximum likelihood.
 	Also []Criterion
+	// AlsoAll reports every other criterion that the model has at no more than one further pass, those without a value
+	// left out.
+	AlsoAll bool
 
 	// DoubleTo lets K double by itself, up to so many, half the rows at most, while more than half of it is found: new runs, as
 	// many as Restarts, then begin with twice as many. 0: K stays the most.
@@ -319,7 +322,7 @@ type Result[P, S any] struct {
 	Criterion  string
 	Value      float64 // of the criterion
 	Evaluation Evaluation
-	Scores     []Score // Criterion, then Options.Also; of a cancelled fit, Criterion alone
+	Scores     []Score // Criterion, then Options.Also and those of AlsoAll; of a cancelled fit, Criterion alone
 
 	Status     Status
 	Iterations int
@@ -337,6 +340,17 @@ type Result[P, S any] struct {
 	Restarts []Restart // all runs
 
 	checkpoint func() ([]byte, error)
+}
+
+// Values are the values of the criteria, in nats, by their names; those without one are left out (see [Options].AlsoAll).
+func (r *Result[P, S]) Values() map[string]float64 {
+	values := make(map[string]float64, len(r.Scores))
+	for _, one := range r.Scores {
+		if one.Err == nil && one.Value-one.Value == 0 {
+			values[one.Criterion] = one.Value
+		}
+	}
+	return values
 }
 
 // Checkpoint encodes the fit for [Options].Resume: one that was interrupted resumes to the

@@ -75,7 +75,8 @@ func (e closedForm) score(_ context.Context, ks []int, _ framework.Options, crit
 			return nil, err
 		}
 		e, err := solutions.Evaluation(ks[i], bpca.MethodFor(criteria[0]))
-		return solved(principal(p, nil), criteria[0], s.Values[i][0], e), err
+		others := further(func(c framework.Criterion) (float64, error) { return solutions.Value(ks[i], c) })
+		return solved(principal(p, nil), criteria[0], s.Values[i][0], e, others...), err
 	}
 	return s, nil
 }

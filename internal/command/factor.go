@@ -221,7 +221,14 @@ func (e factorSolved) score(_ context.Context, ks []int, _ framework.Options, cr
 			return nil, err
 		}
 		evaluation, err := solutions.Evaluation(ks[i], bpca.MethodFor(criteria[0]))
-		return solved(r, criteria[0], s.Values[i][0], evaluation), err
+		others := further(func(c framework.Criterion) (float64, error) {
+			values, err := solutions.Values(c)
+			if err != nil {
+				return 0, err
+			}
+			return values[ks[i]], nil
+		})
+		return solved(r, criteria[0], s.Values[i][0], evaluation, others...), err
 	}
 	return s, nil
 }

@@ -144,6 +144,7 @@ func (c *fitCommand) fit(s *session, in *input, progress *keeper) (*fitReport, e
 	status := s.status()
 	defer status.close()
 	o.Criterion, o.Also, o.FixedK, o.Recorder = crit, c.also([]framework.Criterion{crit}), c.K != nil, status.recorder(crit.Name, c.sizes(o.K), o)
+	o.AlsoAll = true
 	progress.attach("fit", &o)
 	chain, _ := c.own.(*hmmSettings)
 	pieces := chain != nil && chain.LeftRight != nil // each state, passed once, takes a piece of the series: gFIC finds pieces without end

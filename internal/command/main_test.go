@@ -111,7 +111,7 @@ func TestBPCAFindsTheSizeOfSatellite(t *testing.T) {
 }
 
 func TestFitKeepsTheContractOfItsJSON(t *testing.T) {
-	keys := []string{"model", "family", "method", "criterion", "value", "k", "kmax", "n", "d", "iterations", "converged", "status", "seed", "seconds", "trace", "objective_trace", "k_trace", "shape", "settings", "params", "loglik", "df", "bic", "aic", "entropy", "warnings"}
+	keys := []string{"model", "family", "method", "criterion", "value", "k", "kmax", "n", "d", "iterations", "converged", "status", "seed", "seconds", "trace", "objective_trace", "k_trace", "shape", "settings", "params", "loglik", "df", "bic", "aic", "entropy", "criteria", "warnings"}
 	allowed := []string{"by_k", "rows", "columns", "pruned", "split", "restarts", "explained", "posterior"}
 	for _, method := range []string{"gfab", "fab", "em", "vb", "closed-form"} {
 		for _, size := range [][]string{nil, {"--k", "2"}, {"--kmax", "2"}} {

@@ -68,31 +68,32 @@ type summary struct {
 	KMax      int    `json:"kmax"`
 	N         number `json:"n"` // sum of the row weights
 	fitStatistics
-	Warnings      []string        `json:"warnings"`
-	D             int             `json:"d"`
-	Rows          int             `json:"rows"`
-	Columns       []data.Column   `json:"columns"`
-	Iterations    int             `json:"iterations"`
-	Converged     bool            `json:"converged"`
-	Status        string          `json:"status"`
-	Seed          uint64          `json:"seed"`
-	Seconds       number          `json:"seconds"`
-	Shape         size            `json:"shape"`
-	Explained     []number        `json:"explained,omitempty"`               // bpca and factor: share of the variance, a latent dimension
-	Components    []component     `json:"components,omitempty"`              // mixtures
-	Relative      *number         `json:"relative_entropy,omitempty"`        // likewise
-	Gate          *gateReport     `json:"gate,omitempty"`                    // with --gate
-	Topics        []topicSummary  `json:"topics,omitempty"`                  // topics
-	Bootstrap     *refits         `json:"bootstrap,omitempty"`               // with --bootstrap
-	LoadingErrors []number        `json:"loading_standard_errors,omitempty"` // factor with --bootstrap
-	ByK           []sizeScore     `json:"by_k,omitempty"`
-	Pruned        []pruned        `json:"pruned"`
-	Split         []split         `json:"split"`
-	Restarts      []restart       `json:"restarts"`
-	Settings      settings        `json:"settings"`
-	Objective     []number        `json:"objective_trace"` // what the method ascends, after each iteration
-	Params        json.RawMessage `json:"params"`
-	Posterior     json.RawMessage `json:"posterior,omitempty"` // of vb
+	Criteria      map[string]number `json:"criteria"` // those that have a value, by name
+	Warnings      []string          `json:"warnings"`
+	D             int               `json:"d"`
+	Rows          int               `json:"rows"`
+	Columns       []data.Column     `json:"columns"`
+	Iterations    int               `json:"iterations"`
+	Converged     bool              `json:"converged"`
+	Status        string            `json:"status"`
+	Seed          uint64            `json:"seed"`
+	Seconds       number            `json:"seconds"`
+	Shape         size              `json:"shape"`
+	Explained     []number          `json:"explained,omitempty"`               // bpca and factor: share of the variance, a latent dimension
+	Components    []component       `json:"components,omitempty"`              // mixtures
+	Relative      *number           `json:"relative_entropy,omitempty"`        // likewise
+	Gate          *gateReport       `json:"gate,omitempty"`                    // with --gate
+	Topics        []topicSummary    `json:"topics,omitempty"`                  // topics
+	Bootstrap     *refits           `json:"bootstrap,omitempty"`               // with --bootstrap
+	LoadingErrors []number          `json:"loading_standard_errors,omitempty"` // factor with --bootstrap
+	ByK           []sizeScore       `json:"by_k,omitempty"`
+	Pruned        []pruned          `json:"pruned"`
+	Split         []split           `json:"split"`
+	Restarts      []restart         `json:"restarts"`
+	Settings      settings          `json:"settings"`
+	Objective     []number          `json:"objective_trace"` // what the method ascends, after each iteration
+	Params        json.RawMessage   `json:"params"`
+	Posterior     json.RawMessage   `json:"posterior,omitempty"` // of vb
 }
 
 // closeBy is how far from the best value a start has reached it too, in nats: starts end
@@ -277,8 +278,11 @@ func relativeEntropy(entropy number, list []component) number {
 
 // setScores takes the statistics from a fit, and why one of its criteria has no value.
 func (r *fitReport) setScores(f *fitted) {
-	r.Warnings = []string{}
+	r.Warnings, r.Criteria = []string{}, map[string]number{strings.ToLower(f.Criterion): number(f.Value)}
 	values := map[string]float64{}
+	for name, value := range f.Values() {
+		r.Criteria[strings.ToLower(name)] = number(value)
+	}
 	for _, score := range f.Scores {
 		if values[score.Criterion] = score.Value; score.Err != nil {
 			values[score.Criterion] = math.NaN()
