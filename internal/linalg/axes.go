@@ -1,6 +1,10 @@
 package linalg
 
-import "math"
+import (
+	"math"
+
+	"github.com/latent-go/latent/internal/simd"
+)
 
 // An Axes is memory for decompositions of symmetric matrices, one after another: for small matrices, of which
 // [NewSymmetricEigen] would mostly allocate.
@@ -53,13 +57,9 @@ func (x *Axes) reflect(a []float64) {
 		}
 		clear(y)
 		for r, f := range v {
-			row, rest := a[(j+1+r)*n+j+1+r:(j+2+r)*n], v[r:]
-			sum := row[0] * f
-			for c := 1; c < len(row); c++ {
-				sum += row[c] * rest[c]
-				y[r+c] += f * row[c]
-			}
-			y[r] += sum
+			row := a[(j+1+r)*n+j+1+r : (j+2+r)*n]
+			y[r] += row[0]*f + dot(row[1:], v[r+1:])
+			axpy(f, row[1:], y[r+1:])
 		}
 		along := 0.0
 		for r, f := range v {
@@ -71,11 +71,9 @@ func (x *Axes) reflect(a []float64) {
 			y[r] -= along * f
 		}
 		for r, f := range v {
-			row, g := a[(j+1+r)*n+j+1+r:(j+2+r)*n], y[r]
-			others, with := y[r:], v[r:]
-			for c := range row {
-				row[c] -= f*others[c] + g*with[c]
-			}
+			row := a[(j+1+r)*n+j+1+r : (j+2+r)*n]
+			axpy(-f, y[r:], row)
+			axpy(-y[r], v[r:], row)
 		}
 	}
 	if n > 1 {
@@ -115,14 +113,8 @@ func (x *Axes) accumulate(a []float64) {
 	for j := n - 3; j >= 0; j-- {
 		v, tau := a[j*n+j+1:(j+1)*n], x.e.tau[j]
 		for r := j + 1; r < n && tau != 0; r++ {
-			row, sum := a[r*n+j+1:(r+1)*n], 0.0
-			for c, f := range v {
-				sum += f * row[c]
-			}
-			sum *= tau
-			for c, f := range v {
-				row[c] -= sum * f
-			}
+			row := a[r*n+j+1 : (r+1)*n]
+			axpy(-tau*dot(v, row), v, row)
 		}
 		clear(v)
 		a[j*n+j] = 1
@@ -176,7 +168,7 @@ func (x *Axes) rotate(a []float64) (ok bool) {
 				d[i+1] = g + p
 				g = c*r - b
 				if a != nil {
-					rotateRows(a[i*n:(i+1)*n], a[(i+1)*n:(i+2)*n], c, s)
+					turn(a[i*n:(i+1)*n], a[(i+1)*n:(i+2)*n], c, s)
 				}
 			}
 			if i < l {
@@ -191,8 +183,35 @@ func (x *Axes) rotate(a []float64) (ok bool) {
 	return true
 }
 
-// rotateRows turns two vectors.
-func rotateRows(v, w []float64, c, s float64) {
+// dot, axpy and turn are Dot, Axpy and simd.Rotate, which take longer than a loop for short vectors.
+
+func dot(x, y []float64) (sum float64) {
+	if len(x) >= simd.Lanes {
+		return Dot(x, y)
+	}
+	y = y[:len(x)]
+	for i, v := range x {
+		sum += v * y[i]
+	}
+	return sum
+}
+
+func axpy(alpha float64, x, y []float64) {
+	if len(x) >= simd.Lanes {
+		Axpy(alpha, x, y)
+		return
+	}
+	y = y[:len(x)]
+	for i, v := range x {
+		y[i] += alpha * v
+	}
+}
+
+func turn(v, w []float64, c, s float64) {
+	if len(v) >= simd.Lanes {
+		simd.Rotate(v, w, c, s)
+		return
+	}
 	w = w[:len(v)]
 	for i, x := range v {
 		y := w[i]

@@ -126,6 +126,17 @@ func subtractProducts(y []float64, strideY int, x []float64, strideX int, f []fl
 	}
 }
 
+func rotate(v, w []float64, c, s float64) {
+	switch level {
+	case avx512:
+		rotateAVX512(&v[0], &w[0], len(v), c, s)
+	case avx2:
+		rotateAVX2(&v[0], &w[0], len(v), c, s)
+	default:
+		rotatePortable(v, w, c, s)
+	}
+}
+
 func logComplement(q []float64) float64 {
 	var mantissas [Lanes]float64
 	var exponents [Lanes]int

@@ -30,6 +30,8 @@ func subtractProducts(y []float64, strideY int, x []float64, strideX int, f []fl
 	subtractProductsPortable(y, strideY, x, strideX, f, count, n)
 }
 
+func rotate(v, w []float64, c, s float64) { rotatePortable(v, w, c, s) }
+
 func logComplement(q []float64) float64 { return logComplementPortable(q) }
 
 func gaussianScores(dst, x []float64, d, n int, c float64, m, root []float64, width int, work []float64) {

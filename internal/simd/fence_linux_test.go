@@ -54,6 +54,7 @@ func TestNothingOutsideIsTouched(t *testing.T) {
 				Exp(take(n), take(n))
 				Log(take(n), take(n))
 				LogComplement(take(Padded(n)))
+				Rotate(take(n), take(n), 0.6, 0.8)
 				Finite(take(n))
 			}
 			places := func(n int) []int32 {

@@ -54,6 +54,11 @@ func raiseAVX2(dst *float64, v *float64, n int)
 //go:noescape
 func subtractProductsAVX2(y *float64, strideY int, x *float64, strideX int, f *float64, count int, n int)
 
+// rotateAVX2 is Rotate.
+//
+//go:noescape
+func rotateAVX2(v *float64, w *float64, n int, c float64, s float64)
+
 // gaussianScoresAVX2 is GaussianScores for d > 0 and n a multiple of 8, with a root in a matrix of that width.
 //
 //go:noescape
@@ -168,6 +173,11 @@ func raiseAVX512(dst *float64, v *float64, n int)
 //
 //go:noescape
 func subtractProductsAVX512(y *float64, strideY int, x *float64, strideX int, f *float64, count int, n int)
+
+// rotateAVX512 is Rotate.
+//
+//go:noescape
+func rotateAVX512(v *float64, w *float64, n int, c float64, s float64)
 
 // gaussianScoresAVX512 is GaussianScores for d > 0 and n a multiple of 8, with a root in a matrix of that width.
 //

@@ -964,6 +964,51 @@ end30:
 	VZEROUPPER
 	RET
 
+// func rotateAVX2(v *float64, w *float64, n int, c float64, s float64)
+// Requires: AVX
+TEXT ·rotateAVX2(SB), NOSPLIT, $0-40
+	MOVQ         v+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         n+16(FP), DX
+	VBROADCASTSD c+24(FP), Y0
+	VBROADCASTSD s+32(FP), Y1
+
+loop32:
+	CMPQ    DX, $0x04
+	JL      end33
+	VMOVUPD (AX), Y2
+	VMOVUPD (CX), Y3
+	VMULPD  Y0, Y2, Y4
+	VMULPD  Y1, Y2, Y5
+	VMULPD  Y1, Y3, Y2
+	VMULPD  Y0, Y3, Y3
+	VSUBPD  Y2, Y4, Y4
+	VADDPD  Y3, Y5, Y5
+	VMOVUPD Y4, (AX)
+	VMOVUPD Y5, (CX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	SUBQ    $0x04, DX
+	JMP     loop32
+
+end33:
+	LEAQ       tailMasks<>+0(SB), BX
+	MOVQ       $0x00000004, SI
+	SUBQ       DX, SI
+	VMOVDQU    (BX)(SI*8), Y2
+	VMASKMOVPD (AX), Y2, Y3
+	VMASKMOVPD (CX), Y2, Y4
+	VMULPD     Y0, Y3, Y5
+	VMULPD     Y1, Y3, Y6
+	VMULPD     Y1, Y4, Y3
+	VMULPD     Y0, Y4, Y4
+	VSUBPD     Y3, Y5, Y5
+	VADDPD     Y4, Y6, Y6
+	VMASKMOVPD Y5, Y2, (AX)
+	VMASKMOVPD Y6, Y2, (CX)
+	VZEROUPPER
+	RET
+
 // func gaussianScoresAVX2(dst *float64, x *float64, d int, n int, c float64, m *float64, root *float64, width int, work *float64)
 // Requires: AVX, FMA3
 TEXT ·gaussianScoresAVX2(SB), NOSPLIT, $0-72
@@ -976,15 +1021,15 @@ TEXT ·gaussianScoresAVX2(SB), NOSPLIT, $0-72
 	SHLQ $0x03, SI
 	LEAQ (SI)(SI*2), DI
 
-loop32:
+loop34:
 	CMPQ DX, $0x08
-	JL   end33
+	JL   end35
 	MOVQ CX, R8
 	MOVQ work+64(FP), R9
 	MOVQ m+40(FP), R10
 	MOVQ d+16(FP), R11
 
-loop34:
+loop36:
 	VBROADCASTSD (R10), Y0
 	VMOVUPD      (R8), Y1
 	VSUBPD       Y0, Y1, Y1
@@ -996,16 +1041,16 @@ loop34:
 	ADDQ         $0x00000040, R9
 	ADDQ         $0x00000008, R10
 	DECQ         R11
-	JNZ          loop34
+	JNZ          loop36
 	VXORPD       Y0, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 	MOVQ         work+64(FP), R8
 	MOVQ         root+48(FP), R9
 	MOVQ         d+16(FP), R10
 
-loop35:
+loop37:
 	CMPQ         R10, $0x04
-	JL           end36
+	JL           end38
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VMOVUPD      (R8), Y4
@@ -1057,9 +1102,9 @@ loop35:
 	MOVQ         R9, R12
 	MOVQ         R10, R13
 	SUBQ         $0x04, R13
-	JZ           none37
+	JZ           none39
 
-loop38:
+loop40:
 	VMOVUPD      (R11), Y10
 	VMOVUPD      32(R11), Y11
 	VBROADCASTSD 32(R12), Y12
@@ -1077,9 +1122,9 @@ loop38:
 	ADDQ         $0x00000040, R11
 	ADDQ         $0x00000008, R12
 	DECQ         R13
-	JNZ          loop38
+	JNZ          loop40
 
-none37:
+none39:
 	VFMADD231PD Y2, Y2, Y0
 	VFMADD231PD Y3, Y3, Y1
 	VFMADD231PD Y4, Y4, Y0
@@ -1090,77 +1135,10 @@ none37:
 	VFMADD231PD Y9, Y9, Y1
 	LEAQ        32(R9)(SI*4), R9
 	SUBQ        $0x04, R10
-	JMP         loop35
+	JMP         loop37
 
-end36:
+end38:
 	CMPQ         R10, $0x03
-	JNE          next40
-	VXORPD       Y2, Y2, Y2
-	VXORPD       Y3, Y3, Y3
-	VMOVUPD      (R8), Y4
-	VMOVUPD      32(R8), Y5
-	VBROADCASTSD (R9), Y6
-	VFMADD231PD  Y4, Y6, Y2
-	VFMADD231PD  Y5, Y6, Y3
-	VXORPD       Y4, Y4, Y4
-	VXORPD       Y5, Y5, Y5
-	VMOVUPD      64(R8), Y6
-	VMOVUPD      96(R8), Y7
-	VBROADCASTSD 8(R9), Y8
-	VFMADD231PD  Y6, Y8, Y2
-	VFMADD231PD  Y7, Y8, Y3
-	VBROADCASTSD 8(R9)(SI*1), Y8
-	VFMADD231PD  Y6, Y8, Y4
-	VFMADD231PD  Y7, Y8, Y5
-	VXORPD       Y6, Y6, Y6
-	VXORPD       Y7, Y7, Y7
-	VMOVUPD      128(R8), Y8
-	VMOVUPD      160(R8), Y9
-	VBROADCASTSD 16(R9), Y10
-	VFMADD231PD  Y8, Y10, Y2
-	VFMADD231PD  Y9, Y10, Y3
-	VBROADCASTSD 16(R9)(SI*1), Y10
-	VFMADD231PD  Y8, Y10, Y4
-	VFMADD231PD  Y9, Y10, Y5
-	VBROADCASTSD 16(R9)(SI*2), Y10
-	VFMADD231PD  Y8, Y10, Y6
-	VFMADD231PD  Y9, Y10, Y7
-	VFMADD231PD  Y2, Y2, Y0
-	VFMADD231PD  Y3, Y3, Y1
-	VFMADD231PD  Y4, Y4, Y0
-	VFMADD231PD  Y5, Y5, Y1
-	VFMADD231PD  Y6, Y6, Y0
-	VFMADD231PD  Y7, Y7, Y1
-	JMP          end39
-
-next40:
-	CMPQ         R10, $0x02
-	JNE          next41
-	VXORPD       Y2, Y2, Y2
-	VXORPD       Y3, Y3, Y3
-	VMOVUPD      (R8), Y4
-	VMOVUPD      32(R8), Y5
-	VBROADCASTSD (R9), Y6
-	VFMADD231PD  Y4, Y6, Y2
-	VFMADD231PD  Y5, Y6, Y3
-	VXORPD       Y4, Y4, Y4
-	VXORPD       Y5, Y5, Y5
-	VMOVUPD      64(R8), Y6
-	VMOVUPD      96(R8), Y7
-	VBROADCASTSD 8(R9), Y8
-	VFMADD231PD  Y6, Y8, Y2
-	VFMADD231PD  Y7, Y8, Y3
-	VBROADCASTSD 8(R9)(SI*1), Y8
-	VFMADD231PD  Y6, Y8, Y4
-	VFMADD231PD  Y7, Y8, Y5
-	VFMADD231PD  Y2, Y2, Y0
-	VFMADD231PD  Y3, Y3, Y1
-	VFMADD231PD  Y4, Y4, Y0
-	VFMADD231PD  Y5, Y5, Y1
-	JMP          end39
-
-next41:
-	CMPQ         R10, $0x01
 	JNE          next42
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
@@ -1169,12 +1147,79 @@ next41:
 	VBROADCASTSD (R9), Y6
 	VFMADD231PD  Y4, Y6, Y2
 	VFMADD231PD  Y5, Y6, Y3
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	VMOVUPD      64(R8), Y6
+	VMOVUPD      96(R8), Y7
+	VBROADCASTSD 8(R9), Y8
+	VFMADD231PD  Y6, Y8, Y2
+	VFMADD231PD  Y7, Y8, Y3
+	VBROADCASTSD 8(R9)(SI*1), Y8
+	VFMADD231PD  Y6, Y8, Y4
+	VFMADD231PD  Y7, Y8, Y5
+	VXORPD       Y6, Y6, Y6
+	VXORPD       Y7, Y7, Y7
+	VMOVUPD      128(R8), Y8
+	VMOVUPD      160(R8), Y9
+	VBROADCASTSD 16(R9), Y10
+	VFMADD231PD  Y8, Y10, Y2
+	VFMADD231PD  Y9, Y10, Y3
+	VBROADCASTSD 16(R9)(SI*1), Y10
+	VFMADD231PD  Y8, Y10, Y4
+	VFMADD231PD  Y9, Y10, Y5
+	VBROADCASTSD 16(R9)(SI*2), Y10
+	VFMADD231PD  Y8, Y10, Y6
+	VFMADD231PD  Y9, Y10, Y7
 	VFMADD231PD  Y2, Y2, Y0
 	VFMADD231PD  Y3, Y3, Y1
-	JMP          end39
+	VFMADD231PD  Y4, Y4, Y0
+	VFMADD231PD  Y5, Y5, Y1
+	VFMADD231PD  Y6, Y6, Y0
+	VFMADD231PD  Y7, Y7, Y1
+	JMP          end41
 
 next42:
-end39:
+	CMPQ         R10, $0x02
+	JNE          next43
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	VMOVUPD      (R8), Y4
+	VMOVUPD      32(R8), Y5
+	VBROADCASTSD (R9), Y6
+	VFMADD231PD  Y4, Y6, Y2
+	VFMADD231PD  Y5, Y6, Y3
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	VMOVUPD      64(R8), Y6
+	VMOVUPD      96(R8), Y7
+	VBROADCASTSD 8(R9), Y8
+	VFMADD231PD  Y6, Y8, Y2
+	VFMADD231PD  Y7, Y8, Y3
+	VBROADCASTSD 8(R9)(SI*1), Y8
+	VFMADD231PD  Y6, Y8, Y4
+	VFMADD231PD  Y7, Y8, Y5
+	VFMADD231PD  Y2, Y2, Y0
+	VFMADD231PD  Y3, Y3, Y1
+	VFMADD231PD  Y4, Y4, Y0
+	VFMADD231PD  Y5, Y5, Y1
+	JMP          end41
+
+next43:
+	CMPQ         R10, $0x01
+	JNE          next44
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	VMOVUPD      (R8), Y4
+	VMOVUPD      32(R8), Y5
+	VBROADCASTSD (R9), Y6
+	VFMADD231PD  Y4, Y6, Y2
+	VFMADD231PD  Y5, Y6, Y3
+	VFMADD231PD  Y2, Y2, Y0
+	VFMADD231PD  Y3, Y3, Y1
+	JMP          end41
+
+next44:
+end41:
 	VBROADCASTSD c+32(FP), Y2
 	VADDPD       (AX), Y2, Y3
 	VFNMADD231PD constant15<>+0(SB), Y0, Y3
@@ -1185,18 +1230,18 @@ end39:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, AX
 	SUBQ         $0x08, DX
-	JMP          loop32
+	JMP          loop34
 
-end33:
-loop43:
+end35:
+loop45:
 	CMPQ DX, $0x08
-	JL   end44
+	JL   end46
 	MOVQ CX, R8
 	MOVQ work+64(FP), R9
 	MOVQ m+40(FP), R10
 	MOVQ d+16(FP), R11
 
-loop45:
+loop47:
 	VBROADCASTSD (R10), Y0
 	VMOVUPD      (R8), Y1
 	VSUBPD       Y0, Y1, Y1
@@ -1208,16 +1253,16 @@ loop45:
 	ADDQ         $0x00000040, R9
 	ADDQ         $0x00000008, R10
 	DECQ         R11
-	JNZ          loop45
+	JNZ          loop47
 	VXORPD       Y0, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 	MOVQ         work+64(FP), R8
 	MOVQ         root+48(FP), R9
 	MOVQ         d+16(FP), R10
 
-loop46:
+loop48:
 	CMPQ         R10, $0x04
-	JL           end47
+	JL           end49
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VMOVUPD      (R8), Y4
@@ -1269,9 +1314,9 @@ loop46:
 	MOVQ         R9, R12
 	MOVQ         R10, R13
 	SUBQ         $0x04, R13
-	JZ           none48
+	JZ           none50
 
-loop49:
+loop51:
 	VMOVUPD      (R11), Y10
 	VMOVUPD      32(R11), Y11
 	VBROADCASTSD 32(R12), Y12
@@ -1289,9 +1334,9 @@ loop49:
 	ADDQ         $0x00000040, R11
 	ADDQ         $0x00000008, R12
 	DECQ         R13
-	JNZ          loop49
+	JNZ          loop51
 
-none48:
+none50:
 	VFMADD231PD Y2, Y2, Y0
 	VFMADD231PD Y3, Y3, Y1
 	VFMADD231PD Y4, Y4, Y0
@@ -1302,11 +1347,11 @@ none48:
 	VFMADD231PD Y9, Y9, Y1
 	LEAQ        32(R9)(SI*4), R9
 	SUBQ        $0x04, R10
-	JMP         loop46
+	JMP         loop48
 
-end47:
+end49:
 	CMPQ         R10, $0x03
-	JNE          next51
+	JNE          next53
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VMOVUPD      (R8), Y4
@@ -1343,11 +1388,11 @@ end47:
 	VFMADD231PD  Y5, Y5, Y1
 	VFMADD231PD  Y6, Y6, Y0
 	VFMADD231PD  Y7, Y7, Y1
-	JMP          end50
+	JMP          end52
 
-next51:
+next53:
 	CMPQ         R10, $0x02
-	JNE          next52
+	JNE          next54
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VMOVUPD      (R8), Y4
@@ -1369,11 +1414,11 @@ next51:
 	VFMADD231PD  Y3, Y3, Y1
 	VFMADD231PD  Y4, Y4, Y0
 	VFMADD231PD  Y5, Y5, Y1
-	JMP          end50
+	JMP          end52
 
-next52:
+next54:
 	CMPQ         R10, $0x01
-	JNE          next53
+	JNE          next55
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VMOVUPD      (R8), Y4
@@ -1383,10 +1428,10 @@ next52:
 	VFMADD231PD  Y5, Y6, Y3
 	VFMADD231PD  Y2, Y2, Y0
 	VFMADD231PD  Y3, Y3, Y1
-	JMP          end50
+	JMP          end52
 
-next53:
-end50:
+next55:
+end52:
 	VBROADCASTSD c+32(FP), Y2
 	VADDPD       (AX), Y2, Y3
 	VFNMADD231PD constant15<>+0(SB), Y0, Y3
@@ -1397,9 +1442,9 @@ end50:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, AX
 	SUBQ         $0x08, DX
-	JMP          loop43
+	JMP          loop45
 
-end44:
+end46:
 	VZEROUPPER
 	RET
 
@@ -1412,9 +1457,9 @@ TEXT ·diagonalScoresAVX2(SB), NOSPLIT, $0-56
 	MOVQ DX, BX
 	SHLQ $0x03, BX
 
-loop54:
+loop56:
 	CMPQ   DX, $0x10
-	JL     end55
+	JL     end57
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1424,7 +1469,7 @@ loop54:
 	MOVQ   h+48(FP), R8
 	MOVQ   d+16(FP), R9
 
-loop56:
+loop58:
 	VBROADCASTSD (DI), Y4
 	VBROADCASTSD (R8), Y5
 	VMOVUPD      (SI), Y6
@@ -1447,7 +1492,7 @@ loop56:
 	ADDQ         $0x00000008, DI
 	ADDQ         $0x00000008, R8
 	DECQ         R9
-	JNZ          loop56
+	JNZ          loop58
 	VBROADCASTSD c+32(FP), Y4
 	VADDPD       (AX), Y4, Y5
 	VSUBPD       Y0, Y5, Y5
@@ -1464,12 +1509,12 @@ loop56:
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x00000080, AX
 	SUBQ         $0x10, DX
-	JMP          loop54
+	JMP          loop56
 
-end55:
-loop57:
+end57:
+loop59:
 	CMPQ   DX, $0x08
-	JL     end58
+	JL     end60
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   CX, SI
@@ -1477,7 +1522,7 @@ loop57:
 	MOVQ   h+48(FP), R8
 	MOVQ   d+16(FP), R9
 
-loop59:
+loop61:
 	VBROADCASTSD (DI), Y2
 	VBROADCASTSD (R8), Y3
 	VMOVUPD      (SI), Y4
@@ -1492,7 +1537,7 @@ loop59:
 	ADDQ         $0x00000008, DI
 	ADDQ         $0x00000008, R8
 	DECQ         R9
-	JNZ          loop59
+	JNZ          loop61
 	VBROADCASTSD c+32(FP), Y2
 	VADDPD       (AX), Y2, Y3
 	VSUBPD       Y0, Y3, Y3
@@ -1503,9 +1548,9 @@ loop59:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, AX
 	SUBQ         $0x08, DX
-	JMP          loop57
+	JMP          loop59
 
-end58:
+end60:
 	VZEROUPPER
 	RET
 
@@ -1521,9 +1566,9 @@ TEXT ·diagonalMomentsAVX2(SB), NOSPLIT, $0-56
 	SHLQ $0x03, DI
 	LEAQ (DI)(DI*2), R8
 
-loop60:
+loop62:
 	CMPQ         BX, $0x04
-	JL           end61
+	JL           end63
 	VXORPD       Y0, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 	VXORPD       Y2, Y2, Y2
@@ -1540,9 +1585,9 @@ loop60:
 	MOVQ         w+48(FP), R10
 	MOVQ         n+32(FP), R11
 
-loop62:
+loop64:
 	CMPQ        R11, $0x04
-	JL          end63
+	JL          end65
 	VMOVUPD     (R10), Y12
 	VMOVUPD     (R9), Y13
 	VSUBPD      Y8, Y13, Y13
@@ -1567,9 +1612,9 @@ loop62:
 	ADDQ        $0x00000020, R9
 	ADDQ        $0x00000020, R10
 	SUBQ        $0x04, R11
-	JMP         loop62
+	JMP         loop64
 
-end63:
+end65:
 	VHADDPD    Y1, Y0, Y0
 	VHADDPD    Y3, Y2, Y1
 	VPERM2F128 $0x20, Y1, Y0, Y2
@@ -1591,11 +1636,11 @@ end63:
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000020, SI
 	SUBQ       $0x04, BX
-	JMP        loop60
+	JMP        loop62
 
-end61:
+end63:
 	CMPQ         BX, $0x03
-	JNE          next65
+	JNE          next67
 	VXORPD       Y0, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 	VXORPD       Y2, Y2, Y2
@@ -1608,9 +1653,9 @@ end61:
 	MOVQ         w+48(FP), BX
 	MOVQ         n+32(FP), SI
 
-loop66:
+loop68:
 	CMPQ        SI, $0x04
-	JL          end67
+	JL          end69
 	VMOVUPD     (BX), Y9
 	VMOVUPD     (DX), Y10
 	VSUBPD      Y6, Y10, Y10
@@ -1630,9 +1675,9 @@ loop66:
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	SUBQ        $0x04, SI
-	JMP         loop66
+	JMP         loop68
 
-end67:
+end69:
 	VEXTRACTF128 $0x01, Y0, X6
 	VADDPD       X6, X0, X6
 	VUNPCKHPD    X6, X6, X0
@@ -1669,11 +1714,11 @@ end67:
 	VADDSD       X1, X0, X0
 	VADDSD       16(CX), X0, X0
 	VMOVSD       X0, 16(CX)
-	JMP          end64
+	JMP          end66
 
-next65:
+next67:
 	CMPQ         BX, $0x02
-	JNE          next68
+	JNE          next70
 	VXORPD       Y0, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 	VXORPD       Y2, Y2, Y2
@@ -1683,9 +1728,9 @@ next65:
 	MOVQ         w+48(FP), BX
 	MOVQ         n+32(FP), SI
 
-loop69:
+loop71:
 	CMPQ        SI, $0x04
-	JL          end70
+	JL          end72
 	VMOVUPD     (BX), Y6
 	VMOVUPD     (DX), Y7
 	VSUBPD      Y4, Y7, Y7
@@ -1700,9 +1745,9 @@ loop69:
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	SUBQ        $0x04, SI
-	JMP         loop69
+	JMP         loop71
 
-end70:
+end72:
 	VEXTRACTF128 $0x01, Y0, X4
 	VADDPD       X4, X0, X4
 	VUNPCKHPD    X4, X4, X0
@@ -1727,20 +1772,20 @@ end70:
 	VADDSD       X1, X0, X0
 	VADDSD       8(CX), X0, X0
 	VMOVSD       X0, 8(CX)
-	JMP          end64
+	JMP          end66
 
-next68:
+next70:
 	CMPQ         BX, $0x01
-	JNE          next71
+	JNE          next73
 	VXORPD       Y0, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 	VBROADCASTSD (SI), Y2
 	MOVQ         w+48(FP), BX
 	MOVQ         n+32(FP), SI
 
-loop72:
+loop74:
 	CMPQ        SI, $0x04
-	JL          end73
+	JL          end75
 	VMOVUPD     (BX), Y3
 	VMOVUPD     (DX), Y4
 	VSUBPD      Y2, Y4, Y4
@@ -1750,9 +1795,9 @@ loop72:
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	SUBQ        $0x04, SI
-	JMP         loop72
+	JMP         loop74
 
-end73:
+end75:
 	VEXTRACTF128 $0x01, Y0, X2
 	VADDPD       X2, X0, X2
 	VUNPCKHPD    X2, X2, X0
@@ -1765,10 +1810,10 @@ end73:
 	VADDSD       X1, X0, X0
 	VADDSD       (CX), X0, X0
 	VMOVSD       X0, (CX)
-	JMP          end64
+	JMP          end66
 
-next71:
-end64:
+next73:
+end66:
 	VZEROUPPER
 	RET
 
@@ -1780,37 +1825,37 @@ TEXT ·deviationsAVX2(SB), NOSPLIT, $0-40
 	MOVQ d+16(FP), DX
 	MOVQ anchor+32(FP), BX
 
-loop74:
+loop76:
 	MOVQ         n+24(FP), SI
 	VBROADCASTSD (BX), Y0
 
-loop75:
+loop77:
 	CMPQ    SI, $0x04
-	JL      end76
+	JL      end78
 	VMOVUPD (CX), Y1
 	VSUBPD  Y0, Y1, Y1
 	VMOVUPD Y1, (AX)
 	ADDQ    $0x00000020, CX
 	ADDQ    $0x00000020, AX
 	SUBQ    $0x04, SI
-	JMP     loop75
-
-end76:
-	ADDQ         $0x00000008, BX
-	DECQ         DX
-	JNZ          loop74
-	MOVQ         n+24(FP), CX
-	VBROADCASTSD constant16<>+0(SB), Y0
-
-loop77:
-	CMPQ    CX, $0x04
-	JL      end78
-	VMOVUPD Y0, (AX)
-	ADDQ    $0x00000020, AX
-	SUBQ    $0x04, CX
 	JMP     loop77
 
 end78:
+	ADDQ         $0x00000008, BX
+	DECQ         DX
+	JNZ          loop76
+	MOVQ         n+24(FP), CX
+	VBROADCASTSD constant16<>+0(SB), Y0
+
+loop79:
+	CMPQ    CX, $0x04
+	JL      end80
+	VMOVUPD Y0, (AX)
+	ADDQ    $0x00000020, AX
+	SUBQ    $0x04, CX
+	JMP     loop79
+
+end80:
 	VZEROUPPER
 	RET
 
@@ -1820,9 +1865,9 @@ TEXT ·productsAVX2(SB), NOSPLIT, $0-56
 	MOVQ   columns+48(FP), AX
 	MOVQ   w+24(FP), CX
 	TESTQ  CX, CX
-	JNZ    triangular79
+	JNZ    triangular81
 	CMPQ   AX, $0x04
-	JNE    next81
+	JNE    next83
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1838,9 +1883,9 @@ TEXT ·productsAVX2(SB), NOSPLIT, $0-56
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop82:
+loop84:
 	CMPQ        DX, $0x04
-	JL          end83
+	JL          end85
 	VMOVUPD     (CX), Y8
 	VMOVUPD     (CX)(BX*1), Y9
 	VMOVUPD     (CX)(BX*2), Y10
@@ -1858,9 +1903,9 @@ loop82:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop82
+	JMP         loop84
 
-end83:
+end85:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -1877,11 +1922,11 @@ end83:
 	VPERM2F128 $0x31, Y1, Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done80
+	JMP        done82
 
-next81:
+next83:
 	CMPQ   AX, $0x03
-	JNE    next84
+	JNE    next86
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1895,9 +1940,9 @@ next81:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop85:
+loop87:
 	CMPQ        DX, $0x04
-	JL          end86
+	JL          end88
 	VMOVUPD     (CX), Y6
 	VMOVUPD     (CX)(BX*1), Y7
 	VMOVUPD     (CX)(BX*2), Y8
@@ -1912,9 +1957,9 @@ loop85:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop85
+	JMP         loop87
 
-end86:
+end88:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -1931,11 +1976,11 @@ end86:
 	VPERM2F128 $0x31, Y1, Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done80
+	JMP        done82
 
-next84:
+next86:
 	CMPQ   AX, $0x02
-	JNE    next87
+	JNE    next89
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1947,9 +1992,9 @@ next84:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop88:
+loop90:
 	CMPQ        DX, $0x04
-	JL          end89
+	JL          end91
 	VMOVUPD     (CX), Y4
 	VMOVUPD     (CX)(BX*1), Y5
 	VMOVUPD     (AX), Y6
@@ -1961,9 +2006,9 @@ loop88:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop88
+	JMP         loop90
 
-end89:
+end91:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -1980,11 +2025,11 @@ end89:
 	VPERM2F128 $0x31, Y1, Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done80
+	JMP        done82
 
-next87:
+next89:
 	CMPQ   AX, $0x01
-	JNE    next90
+	JNE    next92
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   wy+8(FP), AX
@@ -1994,9 +2039,9 @@ next87:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop91:
+loop93:
 	CMPQ        DX, $0x04
-	JL          end92
+	JL          end94
 	VMOVUPD     (CX), Y2
 	VMOVUPD     (AX), Y3
 	VFMADD231PD Y2, Y3, Y0
@@ -2005,9 +2050,9 @@ loop91:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop91
+	JMP         loop93
 
-end92:
+end94:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -2024,12 +2069,12 @@ end92:
 	VPERM2F128 $0x31, Y1, Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done80
+	JMP        done82
 
-next90:
-triangular79:
+next92:
+triangular81:
 	CMPQ   AX, $0x02
-	JNE    next93
+	JNE    next95
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -2041,9 +2086,9 @@ triangular79:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), SI
 
-loop94:
+loop96:
 	CMPQ        DX, $0x04
-	JL          end95
+	JL          end97
 	VMOVUPD     (CX), Y3
 	VMOVUPD     (CX)(BX*1), Y4
 	VMOVUPD     (SI), Y5
@@ -2058,9 +2103,9 @@ loop94:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop94
+	JMP         loop96
 
-end95:
+end97:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -2077,11 +2122,11 @@ end95:
 	VPERM2F128 $0x31, Y1, Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done80
+	JMP        done82
 
-next93:
+next95:
 	CMPQ   AX, $0x01
-	JNE    next96
+	JNE    next98
 	VXORPD Y0, Y0, Y0
 	MOVQ   wy+8(FP), AX
 	MOVQ   y+16(FP), CX
@@ -2091,9 +2136,9 @@ next93:
 	LEAQ   (BX)(BX*2), BX
 	MOVQ   w+24(FP), BX
 
-loop97:
+loop99:
 	CMPQ        DX, $0x04
-	JL          end98
+	JL          end100
 	VMOVUPD     (CX), Y1
 	VMOVUPD     (BX), Y2
 	ADDQ        $0x00000020, BX
@@ -2103,9 +2148,9 @@ loop97:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, DX
-	JMP         loop97
+	JMP         loop99
 
-end98:
+end100:
 	MOVQ       dst+0(FP), AX
 	MOVQ       stride+40(FP), CX
 	SHLQ       $0x03, CX
@@ -2115,10 +2160,10 @@ end98:
 	VPERM2F128 $0x31, Y0, Y1, Y0
 	VADDPD     Y0, Y2, Y2
 	VMOVUPD    Y2, (AX)
-	JMP        done80
+	JMP        done82
 
-next96:
-done80:
+next98:
+done82:
 	VZEROUPPER
 	RET
 
@@ -2128,9 +2173,9 @@ TEXT ·tileAVX2(SB), NOSPLIT, $0-88
 	MOVQ   rows+56(FP), AX
 	MOVQ   columns+64(FP), CX
 	CMPQ   CX, $0x0c
-	JNE    other100
+	JNE    other102
 	CMPQ   AX, $0x04
-	JNE    next101
+	JNE    next103
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2154,7 +2199,7 @@ TEXT ·tileAVX2(SB), NOSPLIT, $0-88
 	VXORPD Y10, Y10, Y10
 	VXORPD Y11, Y11, Y11
 
-loop102:
+loop104:
 	VMOVUPD      (CX), Y12
 	VMOVUPD      32(CX), Y13
 	VMOVUPD      64(CX), Y14
@@ -2177,7 +2222,7 @@ loop102:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop102
+	JNZ          loop104
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2221,11 +2266,11 @@ loop102:
 	VMOVUPD      64(AX), Y0
 	VFMADD213PD  Y0, Y12, Y11
 	VMOVUPD      Y11, 64(AX)
-	JMP          done99
+	JMP          done101
 
-next101:
+next103:
 	CMPQ   AX, $0x03
-	JNE    next103
+	JNE    next105
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2245,7 +2290,7 @@ next101:
 	VXORPD Y7, Y7, Y7
 	VXORPD Y8, Y8, Y8
 
-loop104:
+loop106:
 	VMOVUPD      (CX), Y9
 	VMOVUPD      32(CX), Y10
 	VMOVUPD      64(CX), Y11
@@ -2264,7 +2309,7 @@ loop104:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop104
+	JNZ          loop106
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2298,11 +2343,11 @@ loop104:
 	VMOVUPD      64(AX), Y0
 	VFMADD213PD  Y0, Y9, Y8
 	VMOVUPD      Y8, 64(AX)
-	JMP          done99
+	JMP          done101
 
-next103:
+next105:
 	CMPQ   AX, $0x02
-	JNE    next105
+	JNE    next107
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2319,7 +2364,7 @@ next103:
 	VXORPD Y4, Y4, Y4
 	VXORPD Y5, Y5, Y5
 
-loop106:
+loop108:
 	VMOVUPD      (CX), Y6
 	VMOVUPD      32(CX), Y7
 	VMOVUPD      64(CX), Y8
@@ -2334,7 +2379,7 @@ loop106:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop106
+	JNZ          loop108
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2358,11 +2403,11 @@ loop106:
 	VMOVUPD      64(AX), Y0
 	VFMADD213PD  Y0, Y6, Y5
 	VMOVUPD      Y5, 64(AX)
-	JMP          done99
+	JMP          done101
 
-next105:
+next107:
 	CMPQ   AX, $0x01
-	JNE    next107
+	JNE    next109
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2376,7 +2421,7 @@ next105:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 
-loop108:
+loop110:
 	VMOVUPD      (CX), Y3
 	VMOVUPD      32(CX), Y4
 	VMOVUPD      64(CX), Y5
@@ -2387,7 +2432,7 @@ loop108:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop108
+	JNZ          loop110
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2401,14 +2446,14 @@ loop108:
 	VMOVUPD      64(AX), Y0
 	VFMADD213PD  Y0, Y3, Y2
 	VMOVUPD      Y2, 64(AX)
-	JMP          done99
+	JMP          done101
 
-next107:
-other100:
+next109:
+other102:
 	CMPQ   CX, $0x08
-	JNE    other109
+	JNE    other111
 	CMPQ   AX, $0x04
-	JNE    next110
+	JNE    next112
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2428,7 +2473,7 @@ other100:
 	VXORPD Y6, Y6, Y6
 	VXORPD Y7, Y7, Y7
 
-loop111:
+loop113:
 	VMOVUPD      (CX), Y8
 	VMOVUPD      32(CX), Y9
 	VBROADCASTSD (AX), Y10
@@ -2446,7 +2491,7 @@ loop111:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop111
+	JNZ          loop113
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2478,11 +2523,11 @@ loop111:
 	VMOVUPD      32(AX), Y0
 	VFMADD213PD  Y0, Y8, Y7
 	VMOVUPD      Y7, 32(AX)
-	JMP          done99
+	JMP          done101
 
-next110:
+next112:
 	CMPQ   AX, $0x03
-	JNE    next112
+	JNE    next114
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2499,7 +2544,7 @@ next110:
 	VXORPD Y4, Y4, Y4
 	VXORPD Y5, Y5, Y5
 
-loop113:
+loop115:
 	VMOVUPD      (CX), Y6
 	VMOVUPD      32(CX), Y7
 	VBROADCASTSD (AX), Y8
@@ -2514,7 +2559,7 @@ loop113:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop113
+	JNZ          loop115
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2539,11 +2584,11 @@ loop113:
 	VMOVUPD      32(AX), Y0
 	VFMADD213PD  Y0, Y6, Y5
 	VMOVUPD      Y5, 32(AX)
-	JMP          done99
+	JMP          done101
 
-next112:
+next114:
 	CMPQ   AX, $0x02
-	JNE    next114
+	JNE    next116
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2558,7 +2603,7 @@ next112:
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 
-loop115:
+loop117:
 	VMOVUPD      (CX), Y4
 	VMOVUPD      32(CX), Y5
 	VBROADCASTSD (AX), Y6
@@ -2570,7 +2615,7 @@ loop115:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop115
+	JNZ          loop117
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2588,11 +2633,11 @@ loop115:
 	VMOVUPD      32(AX), Y0
 	VFMADD213PD  Y0, Y4, Y3
 	VMOVUPD      Y3, 32(AX)
-	JMP          done99
+	JMP          done101
 
-next114:
+next116:
 	CMPQ   AX, $0x01
-	JNE    next116
+	JNE    next118
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2605,7 +2650,7 @@ next114:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 
-loop117:
+loop119:
 	VMOVUPD      (CX), Y2
 	VMOVUPD      32(CX), Y3
 	VBROADCASTSD (AX), Y4
@@ -2614,7 +2659,7 @@ loop117:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop117
+	JNZ          loop119
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2625,14 +2670,14 @@ loop117:
 	VMOVUPD      32(AX), Y0
 	VFMADD213PD  Y0, Y2, Y1
 	VMOVUPD      Y1, 32(AX)
-	JMP          done99
+	JMP          done101
 
-next116:
-other109:
+next118:
+other111:
 	CMPQ    CX, $0x04
-	JLE     other118
+	JLE     other120
 	CMPQ    AX, $0x04
-	JNE     next119
+	JNE     next121
 	MOVQ    CX, AX
 	SUBQ    $0x04, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2658,7 +2703,7 @@ other109:
 	VXORPD  Y7, Y7, Y7
 	VXORPD  Y8, Y8, Y8
 
-loop120:
+loop122:
 	VMOVUPD      (CX), Y9
 	VMASKMOVPD   32(CX), Y0, Y10
 	VBROADCASTSD (AX), Y11
@@ -2676,7 +2721,7 @@ loop120:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop120
+	JNZ          loop122
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2708,11 +2753,11 @@ loop120:
 	VMASKMOVPD   32(AX), Y0, Y1
 	VFMADD213PD  Y1, Y9, Y8
 	VMASKMOVPD   Y8, Y0, 32(AX)
-	JMP          done99
+	JMP          done101
 
-next119:
+next121:
 	CMPQ    AX, $0x03
-	JNE     next121
+	JNE     next123
 	MOVQ    CX, AX
 	SUBQ    $0x04, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2735,7 +2780,7 @@ next119:
 	VXORPD  Y5, Y5, Y5
 	VXORPD  Y6, Y6, Y6
 
-loop122:
+loop124:
 	VMOVUPD      (CX), Y7
 	VMASKMOVPD   32(CX), Y0, Y8
 	VBROADCASTSD (AX), Y9
@@ -2750,7 +2795,7 @@ loop122:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop122
+	JNZ          loop124
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2775,11 +2820,11 @@ loop122:
 	VMASKMOVPD   32(AX), Y0, Y1
 	VFMADD213PD  Y1, Y7, Y6
 	VMASKMOVPD   Y6, Y0, 32(AX)
-	JMP          done99
+	JMP          done101
 
-next121:
+next123:
 	CMPQ    AX, $0x02
-	JNE     next123
+	JNE     next125
 	MOVQ    CX, AX
 	SUBQ    $0x04, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2800,7 +2845,7 @@ next121:
 	VXORPD  Y3, Y3, Y3
 	VXORPD  Y4, Y4, Y4
 
-loop124:
+loop126:
 	VMOVUPD      (CX), Y5
 	VMASKMOVPD   32(CX), Y0, Y6
 	VBROADCASTSD (AX), Y7
@@ -2812,7 +2857,7 @@ loop124:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop124
+	JNZ          loop126
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2830,11 +2875,11 @@ loop124:
 	VMASKMOVPD   32(AX), Y0, Y1
 	VFMADD213PD  Y1, Y5, Y4
 	VMASKMOVPD   Y4, Y0, 32(AX)
-	JMP          done99
+	JMP          done101
 
-next123:
+next125:
 	CMPQ    AX, $0x01
-	JNE     next125
+	JNE     next127
 	MOVQ    CX, AX
 	SUBQ    $0x04, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -2853,7 +2898,7 @@ next123:
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
 
-loop126:
+loop128:
 	VMOVUPD      (CX), Y3
 	VMASKMOVPD   32(CX), Y0, Y4
 	VBROADCASTSD (AX), Y5
@@ -2862,7 +2907,7 @@ loop126:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop126
+	JNZ          loop128
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2873,14 +2918,14 @@ loop126:
 	VMASKMOVPD   32(AX), Y0, Y1
 	VFMADD213PD  Y1, Y3, Y2
 	VMASKMOVPD   Y2, Y0, 32(AX)
-	JMP          done99
+	JMP          done101
 
-next125:
-other118:
+next127:
+other120:
 	CMPQ   CX, $0x04
-	JNE    other127
+	JNE    other129
 	CMPQ   AX, $0x04
-	JNE    next128
+	JNE    next130
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2896,7 +2941,7 @@ other118:
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 
-loop129:
+loop131:
 	VMOVUPD      (CX), Y4
 	VBROADCASTSD (AX), Y5
 	VFMADD231PD  Y4, Y5, Y0
@@ -2909,7 +2954,7 @@ loop129:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop129
+	JNZ          loop131
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2929,11 +2974,11 @@ loop129:
 	VMOVUPD      (AX), Y0
 	VFMADD213PD  Y0, Y4, Y3
 	VMOVUPD      Y3, (AX)
-	JMP          done99
+	JMP          done101
 
-next128:
+next130:
 	CMPQ   AX, $0x03
-	JNE    next130
+	JNE    next132
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2947,7 +2992,7 @@ next128:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 
-loop131:
+loop133:
 	VMOVUPD      (CX), Y3
 	VBROADCASTSD (AX), Y4
 	VFMADD231PD  Y3, Y4, Y0
@@ -2958,7 +3003,7 @@ loop131:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop131
+	JNZ          loop133
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -2974,11 +3019,11 @@ loop131:
 	VMOVUPD      (AX), Y0
 	VFMADD213PD  Y0, Y3, Y2
 	VMOVUPD      Y2, (AX)
-	JMP          done99
+	JMP          done101
 
-next130:
+next132:
 	CMPQ   AX, $0x02
-	JNE    next132
+	JNE    next134
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -2991,7 +3036,7 @@ next130:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 
-loop133:
+loop135:
 	VMOVUPD      (CX), Y2
 	VBROADCASTSD (AX), Y3
 	VFMADD231PD  Y2, Y3, Y0
@@ -3000,7 +3045,7 @@ loop133:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop133
+	JNZ          loop135
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -3012,11 +3057,11 @@ loop133:
 	VMOVUPD      (AX), Y0
 	VFMADD213PD  Y0, Y2, Y1
 	VMOVUPD      Y1, (AX)
-	JMP          done99
+	JMP          done101
 
-next132:
+next134:
 	CMPQ   AX, $0x01
-	JNE    next134
+	JNE    next136
 	MOVQ   a+16(FP), AX
 	MOVQ   b+40(FP), CX
 	MOVQ   k+72(FP), DX
@@ -3028,14 +3073,14 @@ next132:
 	SHLQ   $0x03, SI
 	VXORPD Y0, Y0, Y0
 
-loop135:
+loop137:
 	VMOVUPD      (CX), Y1
 	VBROADCASTSD (AX), Y2
 	VFMADD231PD  Y1, Y2, Y0
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop135
+	JNZ          loop137
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -3043,14 +3088,14 @@ loop135:
 	VMOVUPD      (AX), Y2
 	VFMADD213PD  Y2, Y1, Y0
 	VMOVUPD      Y0, (AX)
-	JMP          done99
+	JMP          done101
 
-next134:
-other127:
+next136:
+other129:
 	CMPQ    CX, $0x00
-	JLE     other136
+	JLE     other138
 	CMPQ    AX, $0x04
-	JNE     next137
+	JNE     next139
 	MOVQ    CX, AX
 	SUBQ    $0x00, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -3072,7 +3117,7 @@ other127:
 	VXORPD  Y3, Y3, Y3
 	VXORPD  Y4, Y4, Y4
 
-loop138:
+loop140:
 	VMASKMOVPD   (CX), Y0, Y5
 	VBROADCASTSD (AX), Y6
 	VFMADD231PD  Y5, Y6, Y1
@@ -3085,7 +3130,7 @@ loop138:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop138
+	JNZ          loop140
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -3105,11 +3150,11 @@ loop138:
 	VMASKMOVPD   (AX), Y0, Y1
 	VFMADD213PD  Y1, Y5, Y4
 	VMASKMOVPD   Y4, Y0, (AX)
-	JMP          done99
+	JMP          done101
 
-next137:
+next139:
 	CMPQ    AX, $0x03
-	JNE     next139
+	JNE     next141
 	MOVQ    CX, AX
 	SUBQ    $0x00, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -3129,7 +3174,7 @@ next137:
 	VXORPD  Y2, Y2, Y2
 	VXORPD  Y3, Y3, Y3
 
-loop140:
+loop142:
 	VMASKMOVPD   (CX), Y0, Y4
 	VBROADCASTSD (AX), Y5
 	VFMADD231PD  Y4, Y5, Y1
@@ -3140,7 +3185,7 @@ loop140:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop140
+	JNZ          loop142
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -3156,11 +3201,11 @@ loop140:
 	VMASKMOVPD   (AX), Y0, Y1
 	VFMADD213PD  Y1, Y4, Y3
 	VMASKMOVPD   Y3, Y0, (AX)
-	JMP          done99
+	JMP          done101
 
-next139:
+next141:
 	CMPQ    AX, $0x02
-	JNE     next141
+	JNE     next143
 	MOVQ    CX, AX
 	SUBQ    $0x00, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -3179,7 +3224,7 @@ next139:
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
 
-loop142:
+loop144:
 	VMASKMOVPD   (CX), Y0, Y3
 	VBROADCASTSD (AX), Y4
 	VFMADD231PD  Y3, Y4, Y1
@@ -3188,7 +3233,7 @@ loop142:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop142
+	JNZ          loop144
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -3200,11 +3245,11 @@ loop142:
 	VMASKMOVPD   (AX), Y0, Y1
 	VFMADD213PD  Y1, Y3, Y2
 	VMASKMOVPD   Y2, Y0, (AX)
-	JMP          done99
+	JMP          done101
 
-next141:
+next143:
 	CMPQ    AX, $0x01
-	JNE     next143
+	JNE     next145
 	MOVQ    CX, AX
 	SUBQ    $0x00, AX
 	LEAQ    tailMasks<>+0(SB), CX
@@ -3222,14 +3267,14 @@ next141:
 	SHLQ    $0x03, SI
 	VXORPD  Y1, Y1, Y1
 
-loop144:
+loop146:
 	VMASKMOVPD   (CX), Y0, Y2
 	VBROADCASTSD (AX), Y3
 	VFMADD231PD  Y2, Y3, Y1
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop144
+	JNZ          loop146
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -3237,11 +3282,11 @@ loop144:
 	VMASKMOVPD   (AX), Y0, Y3
 	VFMADD213PD  Y3, Y2, Y1
 	VMASKMOVPD   Y1, Y0, (AX)
-	JMP          done99
+	JMP          done101
 
-next143:
-other136:
-done99:
+next145:
+other138:
+done101:
 	VZEROUPPER
 	RET
 
@@ -3254,24 +3299,24 @@ TEXT ·bitsAVX2(SB), NOSPLIT, $0-40
 	SHLQ   $0x03, CX
 	VXORPD Y0, Y0, Y0
 
-loop145:
+loop147:
 	MOVQ AX, BX
 	MOVQ d+24(FP), SI
 
-loop146:
+loop148:
 	CMPQ        SI, $0x04
-	JL          end147
+	JL          end149
 	VMOVUPD     (BX), Y1
 	VMOVAPD     Y1, Y2
 	VFMSUB213PD Y1, Y1, Y2
 	VORPD       Y2, Y0, Y0
 	ADDQ        $0x00000020, BX
 	SUBQ        $0x04, SI
-	JMP         loop146
+	JMP         loop148
 
-end147:
+end149:
 	TESTQ       SI, SI
-	JZ          done148
+	JZ          done150
 	LEAQ        tailMasks<>+0(SB), DI
 	MOVQ        $0x00000004, R8
 	SUBQ        SI, R8
@@ -3281,10 +3326,10 @@ end147:
 	VFMSUB213PD Y1, Y1, Y2
 	VORPD       Y2, Y0, Y0
 
-done148:
+done150:
 	ADDQ         CX, AX
 	DECQ         DX
-	JNZ          loop145
+	JNZ          loop147
 	VPAND        constant41<>+0(SB), Y0, Y0
 	MOVQ         sum+32(FP), AX
 	VEXTRACTF128 $0x01, Y0, X1
@@ -3315,22 +3360,22 @@ TEXT ·rowScoresAVX2(SB), NOSPLIT, $0-72
 	MOVQ rows+32(FP), DX
 	MOVQ AX, BX
 	CMPQ DX, $0x01
-	JLE  beyond149
+	JLE  beyond151
 	ADDQ CX, BX
 
-beyond149:
+beyond151:
 	MOVQ BX, SI
 	CMPQ DX, $0x02
-	JLE  beyond150
+	JLE  beyond152
 	ADDQ CX, SI
 
-beyond150:
+beyond152:
 	MOVQ SI, DI
 	CMPQ DX, $0x03
-	JLE  beyond151
+	JLE  beyond153
 	ADDQ CX, DI
 
-beyond151:
+beyond153:
 	MOVQ dst+0(FP), CX
 	MOVQ eta+48(FP), DX
 	MOVQ k+64(FP), R8
@@ -3339,9 +3384,9 @@ beyond151:
 	SHLQ $0x03, R9
 	ADDQ R9, DX
 
-loop152:
+loop154:
 	CMPQ   R8, $0x02
-	JL     end153
+	JL     end155
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -3358,9 +3403,9 @@ loop152:
 	ANDQ   $-4, R10
 	SHLQ   $0x03, R10
 	NEGQ   R10
-	JZ     short154
+	JZ     short156
 
-loop155:
+loop157:
 	VMOVUPD     (DX)(R10*1), Y8
 	VMOVUPD     (R9)(R10*1), Y9
 	VMOVUPD     (AX)(R10*1), Y10
@@ -3376,12 +3421,12 @@ loop155:
 	VFMADD231PD Y8, Y10, Y3
 	VFMADD231PD Y9, Y10, Y7
 	ADDQ        $0x20, R10
-	JNZ         loop155
+	JNZ         loop157
 
-short154:
+short156:
 	MOVQ        d+40(FP), R10
 	ANDQ        $0x03, R10
-	JZ          even156
+	JZ          even158
 	LEAQ        tailMasks<>+0(SB), R11
 	MOVQ        $0x00000004, R12
 	SUBQ        R10, R12
@@ -3401,7 +3446,7 @@ short154:
 	VFMADD231PD Y9, Y8, Y3
 	VFMADD231PD Y10, Y8, Y7
 
-even156:
+even158:
 	VUNPCKHPD  Y1, Y0, Y8
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y8, Y0, Y0
@@ -3437,11 +3482,11 @@ even156:
 	SHLQ       $0x03, R9
 	ADDQ       R9, DX
 	SUBQ       $0x02, R8
-	JMP        loop152
+	JMP        loop154
 
-end153:
+end155:
 	TESTQ  R8, R8
-	JZ     done157
+	JZ     done159
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -3451,9 +3496,9 @@ end153:
 	ANDQ   $-4, R8
 	SHLQ   $0x03, R8
 	NEGQ   R8
-	JZ     short158
+	JZ     short160
 
-loop159:
+loop161:
 	VMOVUPD     (DX)(R8*1), Y4
 	VMOVUPD     (AX)(R8*1), Y5
 	VFMADD231PD Y4, Y5, Y0
@@ -3464,12 +3509,12 @@ loop159:
 	VMOVUPD     (DI)(R8*1), Y5
 	VFMADD231PD Y4, Y5, Y3
 	ADDQ        $0x20, R8
-	JNZ         loop159
+	JNZ         loop161
 
-short158:
+short160:
 	MOVQ        d+40(FP), R8
 	ANDQ        $0x03, R8
-	JZ          even160
+	JZ          even162
 	LEAQ        tailMasks<>+0(SB), R9
 	MOVQ        $0x00000004, R10
 	SUBQ        R8, R10
@@ -3484,7 +3529,7 @@ short158:
 	VMASKMOVPD  (DI), Y4, Y4
 	VFMADD231PD Y5, Y4, Y3
 
-even160:
+even162:
 	VUNPCKHPD  Y1, Y0, Y4
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y4, Y0, Y0
@@ -3500,7 +3545,7 @@ even160:
 	SHLQ       $0x03, AX
 	ADDQ       AX, CX
 
-done157:
+done159:
 	VZEROUPPER
 	RET
 
@@ -3516,9 +3561,9 @@ TEXT ·nearerAVX2(SB), NOSPLIT, $0-64
 	SHLQ   $0x03, DI
 	VXORPD Y0, Y0, Y0
 
-loop161:
+loop163:
 	CMPQ   BX, $0x10
-	JL     end162
+	JL     end164
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -3527,7 +3572,7 @@ loop161:
 	MOVQ   m+40(FP), R9
 	MOVQ   d+24(FP), R10
 
-loop163:
+loop165:
 	VBROADCASTSD (R9), Y5
 	VMOVUPD      (R8), Y6
 	VSUBPD       Y5, Y6, Y6
@@ -3544,7 +3589,7 @@ loop163:
 	ADDQ         DI, R8
 	ADDQ         $0x00000008, R9
 	DECQ         R10
-	JNZ          loop163
+	JNZ          loop165
 	VMINPD       (CX), Y1, Y1
 	VMOVUPD      Y1, (AX)
 	VFMADD231PD  (SI), Y1, Y0
@@ -3562,19 +3607,19 @@ loop163:
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x00000080, SI
 	SUBQ         $0x10, BX
-	JMP          loop161
+	JMP          loop163
 
-end162:
-loop164:
+end164:
+loop166:
 	CMPQ   BX, $0x08
-	JL     end165
+	JL     end167
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   DX, R8
 	MOVQ   m+40(FP), R9
 	MOVQ   d+24(FP), R10
 
-loop166:
+loop168:
 	VBROADCASTSD (R9), Y3
 	VMOVUPD      (R8), Y4
 	VSUBPD       Y3, Y4, Y4
@@ -3585,7 +3630,7 @@ loop166:
 	ADDQ         DI, R8
 	ADDQ         $0x00000008, R9
 	DECQ         R10
-	JNZ          loop166
+	JNZ          loop168
 	VMINPD       (CX), Y1, Y1
 	VMOVUPD      Y1, (AX)
 	VFMADD231PD  (SI), Y1, Y0
@@ -3597,9 +3642,9 @@ loop166:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, SI
 	SUBQ         $0x08, BX
-	JMP          loop164
+	JMP          loop166
 
-end165:
+end167:
 	MOVQ         total+56(FP), AX
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X1, X0, X1
@@ -3624,7 +3669,7 @@ TEXT ·forward8AVX2(SB), NOSPLIT, $0-72
 	VMOVSD  least+56(FP), X3
 	XORQ    BX, BX
 
-loop167:
+loop169:
 	VMULPD       (CX), Y0, Y4
 	VMOVUPD      Y4, (AX)
 	VMULPD       32(CX), Y1, Y5
@@ -3636,7 +3681,7 @@ loop167:
 	VADDSD       X0, X1, X1
 	VMOVSD       X1, (DX)
 	VUCOMISD     X3, X1
-	JBE          end168
+	JBE          end170
 	VDIVSD       X1, X2, X0
 	VBROADCASTSD X0, Y6
 	MOVQ         move+32(FP), DI
@@ -3647,7 +3692,7 @@ loop167:
 	MOVQ         AX, R8
 	MOVQ         pairs+40(FP), R9
 
-loop169:
+loop171:
 	VBROADCASTSD (R8), Y9
 	VFMADD231PD  (DI), Y9, Y0
 	VFMADD231PD  32(DI), Y9, Y1
@@ -3657,7 +3702,7 @@ loop169:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000080, DI
 	DECQ         R9
-	JNZ          loop169
+	JNZ          loop171
 	VADDPD       Y7, Y0, Y0
 	VADDPD       Y8, Y1, Y1
 	VMULPD       Y6, Y0, Y0
@@ -3671,9 +3716,9 @@ loop169:
 	ADDQ         $0x00000008, DX
 	INCQ         BX
 	CMPQ         BX, SI
-	JL           loop167
+	JL           loop169
 
-end168:
+end170:
 	MOVQ done+64(FP), AX
 	MOVQ BX, (AX)
 	VZEROUPPER
@@ -3699,7 +3744,7 @@ TEXT ·backward8AVX2(SB), NOSPLIT, $0-64
 	VMOVUPD 32(DI), Y1
 	VMOVSD  constant16<>+0(SB), X2
 
-loop170:
+loop172:
 	VDIVSD       (BX), X2, X3
 	VBROADCASTSD X3, Y3
 	VMULPD       (CX), Y0, Y4
@@ -3720,7 +3765,7 @@ loop170:
 	MOVQ         AX, R8
 	MOVQ         pairs+48(FP), R9
 
-loop171:
+loop173:
 	VBROADCASTSD (R8), Y5
 	VFMADD231PD  (DI), Y5, Y0
 	VFMADD231PD  32(DI), Y5, Y1
@@ -3730,7 +3775,7 @@ loop171:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000080, DI
 	DECQ         R9
-	JNZ          loop171
+	JNZ          loop173
 	VADDPD       Y3, Y0, Y0
 	VADDPD       Y4, Y1, Y1
 	VMOVAPD      Y0, Y0
@@ -3740,7 +3785,7 @@ loop171:
 	SUBQ         $0x00000040, DX
 	SUBQ         $0x08, BX
 	DECQ         SI
-	JNZ          loop170
+	JNZ          loop172
 	MOVQ         beta+32(FP), AX
 	VMOVUPD      Y0, (AX)
 	VMOVUPD      Y1, 32(AX)
@@ -3763,7 +3808,7 @@ TEXT ·forward16AVX2(SB), NOSPLIT, $0-72
 	VMOVSD  least+56(FP), X5
 	XORQ    BX, BX
 
-loop172:
+loop174:
 	VMULPD       (CX), Y0, Y6
 	VMOVUPD      Y6, (AX)
 	VMULPD       32(CX), Y1, Y7
@@ -3781,7 +3826,7 @@ loop172:
 	VADDSD       X0, X1, X1
 	VMOVSD       X1, (DX)
 	VUCOMISD     X5, X1
-	JBE          end173
+	JBE          end175
 	VDIVSD       X1, X4, X0
 	VBROADCASTSD X0, Y10
 	MOVQ         move+32(FP), DI
@@ -3796,7 +3841,7 @@ loop172:
 	MOVQ         AX, R8
 	MOVQ         pairs+40(FP), R9
 
-loop174:
+loop176:
 	VBROADCASTSD (R8), Y15
 	VFMADD231PD  (DI), Y15, Y0
 	VFMADD231PD  32(DI), Y15, Y1
@@ -3810,7 +3855,7 @@ loop174:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000100, DI
 	DECQ         R9
-	JNZ          loop174
+	JNZ          loop176
 	VADDPD       Y11, Y0, Y0
 	VADDPD       Y12, Y1, Y1
 	VADDPD       Y13, Y2, Y2
@@ -3832,9 +3877,9 @@ loop174:
 	ADDQ         $0x00000008, DX
 	INCQ         BX
 	CMPQ         BX, SI
-	JL           loop172
+	JL           loop174
 
-end173:
+end175:
 	MOVQ done+64(FP), AX
 	MOVQ BX, (AX)
 	VZEROUPPER
@@ -3862,7 +3907,7 @@ TEXT ·backward16AVX2(SB), NOSPLIT, $0-64
 	VMOVUPD 96(DI), Y3
 	VMOVSD  constant16<>+0(SB), X4
 
-loop175:
+loop177:
 	VDIVSD       (BX), X4, X5
 	VBROADCASTSD X5, Y5
 	VMULPD       (CX), Y0, Y6
@@ -3897,7 +3942,7 @@ loop175:
 	MOVQ         AX, R8
 	MOVQ         pairs+48(FP), R9
 
-loop176:
+loop178:
 	VBROADCASTSD (R8), Y9
 	VFMADD231PD  (DI), Y9, Y0
 	VFMADD231PD  32(DI), Y9, Y1
@@ -3911,7 +3956,7 @@ loop176:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000100, DI
 	DECQ         R9
-	JNZ          loop176
+	JNZ          loop178
 	VADDPD       Y5, Y0, Y0
 	VADDPD       Y6, Y1, Y1
 	VADDPD       Y7, Y2, Y2
@@ -3925,7 +3970,7 @@ loop176:
 	SUBQ         $0x00000080, DX
 	SUBQ         $0x08, BX
 	DECQ         SI
-	JNZ          loop175
+	JNZ          loop177
 	MOVQ         beta+32(FP), AX
 	VMOVUPD      Y0, (AX)
 	VMOVUPD      Y1, 32(AX)
@@ -3941,9 +3986,9 @@ TEXT ·expAVX512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop177:
+loop179:
 	CMPQ              DX, $0x08
-	JL                end178
+	JL                end180
 	VMOVUPD           (CX), Z0
 	VBROADCASTSD      constant00<>+0(SB), Z1
 	VMAXPD            Z0, Z1, Z0
@@ -3972,11 +4017,11 @@ loop177:
 	ADDQ              $0x40, CX
 	ADDQ              $0x40, AX
 	SUBQ              $0x08, DX
-	JMP               loop177
+	JMP               loop179
 
-end178:
+end180:
 	TESTQ             DX, DX
-	JZ                done179
+	JZ                done181
 	MOVQ              $0x000000ff, BX
 	BZHIQ             DX, BX, BX
 	KMOVW             BX, K1
@@ -4006,7 +4051,7 @@ end178:
 	VSCALEFPD         Z1, Z2, Z0
 	VMOVUPD           Z0, K1, (AX)
 
-done179:
+done181:
 	VZEROUPPER
 	RET
 
@@ -4017,9 +4062,9 @@ TEXT ·logAVX512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop180:
+loop182:
 	CMPQ             DX, $0x08
-	JL               end181
+	JL               end183
 	VMOVUPD          (CX), Z0
 	VGETEXPPD        Z0, Z1
 	VGETMANTPD       $0x00, Z0, Z2
@@ -4057,11 +4102,11 @@ loop180:
 	ADDQ             $0x40, CX
 	ADDQ             $0x40, AX
 	SUBQ             $0x08, DX
-	JMP              loop180
+	JMP              loop182
 
-end181:
+end183:
 	TESTQ            DX, DX
-	JZ               done182
+	JZ               done184
 	MOVQ             $0x000000ff, BX
 	BZHIQ            DX, BX, BX
 	KMOVW            BX, K1
@@ -4100,7 +4145,7 @@ end181:
 	VBROADCASTSD     constant38<>+0(SB), K2, Z5
 	VMOVUPD          Z5, K1, (AX)
 
-done182:
+done184:
 	VZEROUPPER
 	RET
 
@@ -4115,24 +4160,24 @@ TEXT ·softmaxAVX512(SB), NOSPLIT, $0-40
 	SHLQ         $0x03, SI
 	VBROADCASTSD constant39<>+0(SB), Z0
 
-loop183:
+loop185:
 	CMPQ         CX, $0x08
-	JL           end184
+	JL           end186
 	VBROADCASTSD constant36<>+0(SB), Z1
 	MOVQ         k+8(FP), R8
 	MOVQ         AX, DI
 
-loop185:
+loop187:
 	VMAXPD (DI), Z1, Z1
 	ADDQ   SI, DI
 	DECQ   R8
-	JNZ    loop185
+	JNZ    loop187
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 	MOVQ   k+8(FP), R8
 	MOVQ   AX, DI
 
-loop186:
+loop188:
 	VMOVUPD           (DI), Z4
 	VSUBPD            Z1, Z4, Z4
 	VMAXPD            Z4, Z0, Z4
@@ -4163,18 +4208,18 @@ loop186:
 	VFMADD231PD       Z4, Z5, Z3
 	ADDQ              SI, DI
 	DECQ              R8
-	JNZ               loop186
+	JNZ               loop188
 	VBROADCASTSD      constant16<>+0(SB), Z4
 	VDIVPD            Z2, Z4, Z4
 	MOVQ              k+8(FP), R8
 	MOVQ              AX, DI
 
-loop187:
+loop189:
 	VMULPD           (DI), Z4, Z5
 	VMOVUPD          Z5, (DI)
 	ADDQ             SI, DI
 	DECQ             R8
-	JNZ              loop187
+	JNZ              loop189
 	VGETEXPPD        Z2, Z5
 	VGETMANTPD       $0x00, Z2, Z6
 	VCMPPD.BCST      $0x1e, constant24<>+0(SB), Z6, K1
@@ -4213,9 +4258,9 @@ loop187:
 	ADDQ             $0x40, DX
 	ADDQ             $0x40, BX
 	SUBQ             $0x08, CX
-	JMP              loop183
+	JMP              loop185
 
-end184:
+end186:
 	VZEROUPPER
 	RET
 
@@ -4228,9 +4273,9 @@ TEXT ·complementAVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSD constant16<>+0(SB), Z1
 	VPXORQ       Z2, Z2, Z2
 
-loop188:
+loop190:
 	CMPQ         CX, $0x08
-	JL           end189
+	JL           end191
 	VBROADCASTSD constant16<>+0(SB), Z4
 	VMOVUPD      (AX), Z3
 	VMINPD       Z3, Z0, Z3
@@ -4242,9 +4287,9 @@ loop188:
 	VPORQ.BCST   constant16<>+0(SB), Z1, Z1
 	ADDQ         $0x40, AX
 	SUBQ         $0x08, CX
-	JMP          loop188
+	JMP          loop190
 
-end189:
+end191:
 	MOVQ    mantissas+16(FP), AX
 	VMOVUPD Z1, (AX)
 	MOVQ    exponents+24(FP), AX
@@ -4259,19 +4304,19 @@ TEXT ·finiteAVX512(SB), NOSPLIT, $0-24
 	MOVQ   n+8(FP), CX
 	VPXORQ Z0, Z0, Z0
 
-loop190:
+loop192:
 	CMPQ    CX, $0x08
-	JL      end191
+	JL      end193
 	VMOVUPD (AX), Z1
 	VSUBPD  Z1, Z1, Z1
 	VADDPD  Z1, Z0, Z0
 	ADDQ    $0x40, AX
 	SUBQ    $0x08, CX
-	JMP     loop190
+	JMP     loop192
 
-end191:
+end193:
 	TESTQ     CX, CX
-	JZ        done192
+	JZ        done194
 	MOVQ      $0x000000ff, DX
 	BZHIQ     CX, DX, DX
 	KMOVW     DX, K1
@@ -4279,7 +4324,7 @@ end191:
 	VSUBPD    Z1, Z1, Z1
 	VADDPD    Z1, Z0, Z0
 
-done192:
+done194:
 	MOVQ          sum+16(FP), AX
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y1, Y0, Y1
@@ -4310,18 +4355,18 @@ TEXT ·columnsAVX512(SB), NOSPLIT, $0-56
 	VPXORQ Z3, Z3, Z3
 	VPXORQ Z4, Z4, Z4
 
-loop193:
+loop195:
 	CMPQ DX, $0x08
-	JL   end194
+	JL   end196
 	MOVQ CX, R9
 	MOVQ AX, R10
 	MOVQ d+24(FP), R11
 	LEAQ (CX)(BX*8), R12
 	LEAQ (R12)(BX*8), R12
 
-loop196:
+loop198:
 	CMPQ            R11, $0x04
-	JL              end197
+	JL              end199
 	PREFETCHT0      (R12)
 	PREFETCHT0      64(R12)
 	PREFETCHT0      128(R12)
@@ -4355,12 +4400,12 @@ loop196:
 	ADDQ            $0x00000020, R9
 	LEAQ            (R10)(DI*4), R10
 	SUBQ            $0x04, R11
-	JMP             loop196
+	JMP             loop198
 
-end197:
-loop198:
+end199:
+loop200:
 	CMPQ            R11, $0x02
-	JL              end199
+	JL              end201
 	PREFETCHT0      (R12)
 	PREFETCHT0      64(R12)
 	ADDQ            $0x00000080, R12
@@ -4382,11 +4427,11 @@ loop198:
 	ADDQ            $0x00000010, R9
 	LEAQ            (R10)(DI*2), R10
 	SUBQ            $0x02, R11
-	JMP             loop198
+	JMP             loop200
 
-end199:
+end201:
 	TESTQ           R11, R11
-	JZ              even195
+	JZ              even197
 	SUBQ            $0x08, R9
 	SUBQ            DI, R10
 	LEAQ            (R9)(BX*4), R11
@@ -4405,13 +4450,13 @@ end199:
 	VMOVUPD         Z7, (R10)
 	VMOVUPD         Z5, (R10)(DI*1)
 
-even195:
+even197:
 	LEAQ (CX)(BX*8), CX
 	ADDQ $0x00000040, AX
 	SUBQ $0x08, DX
-	JMP  loop193
+	JMP  loop195
 
-end194:
+end196:
 	VADDPD        Z2, Z1, Z1
 	VADDPD        Z3, Z1, Z1
 	VADDPD        Z4, Z1, Z1
@@ -4440,9 +4485,9 @@ TEXT ·withinAVX512(SB), NOSPLIT, $0-48
 	VPBROADCASTD SI, Z2
 	VMOVDQU32    lanePlaces<>+0(SB), Z1
 
-loop200:
+loop202:
 	CMPQ          BX, $0x08
-	JL            end201
+	JL            end203
 	VMOVUPD       (CX), Z3
 	VSUBPD        (DX), Z3, Z3
 	VCMPPD        $0x16, Z0, Z3, K1
@@ -4455,9 +4500,9 @@ loop200:
 	ADDQ          $0x00000040, CX
 	ADDQ          $0x00000040, DX
 	SUBQ          $0x08, BX
-	JMP           loop200
+	JMP           loop202
 
-end201:
+end203:
 	SUBQ AX, DI
 	SHRQ $0x02, DI
 	MOVQ DI, ret+40(FP)
@@ -4493,14 +4538,14 @@ TEXT ·gatherAVX512(SB), NOSPLIT, $0-56
 	SHLQ $0x03, BX
 	SHLQ $0x03, SI
 
-loop202:
+loop204:
 	MOVQ list+40(FP), DI
 	MOVQ count+48(FP), R8
 	MOVQ CX, R9
 
-loop203:
+loop205:
 	CMPQ        R8, $0x04
-	JL          end204
+	JL          end206
 	MOVLQSX     (DI), R10
 	MOVLQSX     4(DI), R11
 	MOVLQSX     8(DI), R12
@@ -4514,13 +4559,13 @@ loop203:
 	ADDQ        $0x00000020, R9
 	ADDQ        $0x00000010, DI
 	SUBQ        $0x04, R8
-	JMP         loop203
+	JMP         loop205
 
-end204:
+end206:
 	ADDQ BX, AX
 	ADDQ SI, CX
 	DECQ DX
-	JNZ  loop202
+	JNZ  loop204
 	VZEROUPPER
 	RET
 
@@ -4531,18 +4576,18 @@ TEXT ·raiseAVX512(SB), NOSPLIT, $0-24
 	MOVQ v+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop205:
+loop207:
 	CMPQ    DX, $0x08
-	JL      end206
+	JL      end208
 	VMOVUPD (CX), Z0
 	VMAXPD  (AX), Z0, Z0
 	VMOVUPD Z0, (AX)
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x08, DX
-	JMP     loop205
+	JMP     loop207
 
-end206:
+end208:
 	VZEROUPPER
 	RET
 
@@ -4558,29 +4603,73 @@ TEXT ·subtractProductsAVX512(SB), NOSPLIT, $0-56
 	MOVQ strideX+24(FP), DI
 	SHLQ $0x03, DI
 
-loop207:
+loop209:
 	CMPQ    BX, $0x08
-	JL      end208
+	JL      end210
 	VMOVUPD (DX), Z0
 	MOVQ    AX, R8
 	MOVQ    CX, R9
 	MOVQ    count+40(FP), R10
 
-loop209:
+loop211:
 	VMOVUPD      (R8), Z1
 	VFNMADD231PD (R9), Z0, Z1
 	VMOVUPD      Z1, (R8)
 	ADDQ         SI, R8
 	ADDQ         DI, R9
 	DECQ         R10
-	JNZ          loop209
+	JNZ          loop211
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x08, BX
-	JMP          loop207
+	JMP          loop209
 
-end208:
+end210:
+	VZEROUPPER
+	RET
+
+// func rotateAVX512(v *float64, w *float64, n int, c float64, s float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·rotateAVX512(SB), NOSPLIT, $0-40
+	MOVQ         v+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         n+16(FP), DX
+	VBROADCASTSD c+24(FP), Z0
+	VBROADCASTSD s+32(FP), Z1
+
+loop212:
+	CMPQ    DX, $0x08
+	JL      end213
+	VMOVUPD (AX), Z2
+	VMOVUPD (CX), Z3
+	VMULPD  Z0, Z2, Z4
+	VMULPD  Z1, Z2, Z5
+	VMULPD  Z1, Z3, Z2
+	VMULPD  Z0, Z3, Z3
+	VSUBPD  Z2, Z4, Z4
+	VADDPD  Z3, Z5, Z5
+	VMOVUPD Z4, (AX)
+	VMOVUPD Z5, (CX)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x08, DX
+	JMP     loop212
+
+end213:
+	MOVQ      $0x000000ff, BX
+	BZHIQ     DX, BX, BX
+	KMOVW     BX, K1
+	VMOVUPD.Z (AX), K1, Z2
+	VMOVUPD.Z (CX), K1, Z3
+	VMULPD    Z0, Z2, Z4
+	VMULPD    Z1, Z2, Z5
+	VMULPD    Z1, Z3, Z2
+	VMULPD    Z0, Z3, Z3
+	VSUBPD    Z2, Z4, Z4
+	VADDPD    Z3, Z5, Z5
+	VMOVUPD   Z4, K1, (AX)
+	VMOVUPD   Z5, K1, (CX)
 	VZEROUPPER
 	RET
 
@@ -4596,15 +4685,15 @@ TEXT ·gaussianScoresAVX512(SB), NOSPLIT, $0-72
 	SHLQ $0x03, SI
 	LEAQ (SI)(SI*2), DI
 
-loop210:
+loop214:
 	CMPQ DX, $0x20
-	JL   end211
+	JL   end215
 	MOVQ CX, R8
 	MOVQ work+64(FP), R9
 	MOVQ m+40(FP), R10
 	MOVQ d+16(FP), R11
 
-loop212:
+loop216:
 	VBROADCASTSD (R10), Z0
 	VMOVUPD      (R8), Z1
 	VSUBPD       Z0, Z1, Z1
@@ -4622,7 +4711,7 @@ loop212:
 	ADDQ         $0x00000100, R9
 	ADDQ         $0x00000008, R10
 	DECQ         R11
-	JNZ          loop212
+	JNZ          loop216
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VPXORQ       Z2, Z2, Z2
@@ -4631,9 +4720,9 @@ loop212:
 	MOVQ         root+48(FP), R9
 	MOVQ         d+16(FP), R10
 
-loop213:
+loop217:
 	CMPQ         R10, $0x04
-	JL           end214
+	JL           end218
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -4721,9 +4810,9 @@ loop213:
 	MOVQ         R9, R12
 	MOVQ         R10, R13
 	SUBQ         $0x04, R13
-	JZ           none215
+	JZ           none219
 
-loop216:
+loop220:
 	VMOVUPD      (R11), Z20
 	VMOVUPD      64(R11), Z21
 	VMOVUPD      128(R11), Z22
@@ -4751,9 +4840,9 @@ loop216:
 	ADDQ         $0x00000100, R11
 	ADDQ         $0x00000008, R12
 	DECQ         R13
-	JNZ          loop216
+	JNZ          loop220
 
-none215:
+none219:
 	VFMADD231PD Z4, Z4, Z0
 	VFMADD231PD Z5, Z5, Z1
 	VFMADD231PD Z6, Z6, Z2
@@ -4772,11 +4861,11 @@ none215:
 	VFMADD231PD Z19, Z19, Z3
 	LEAQ        32(R9)(SI*4), R9
 	SUBQ        $0x04, R10
-	JMP         loop213
+	JMP         loop217
 
-end214:
+end218:
 	CMPQ         R10, $0x03
-	JNE          next218
+	JNE          next222
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -4843,11 +4932,11 @@ end214:
 	VFMADD231PD  Z13, Z13, Z1
 	VFMADD231PD  Z14, Z14, Z2
 	VFMADD231PD  Z15, Z15, Z3
-	JMP          end217
+	JMP          end221
 
-next218:
+next222:
 	CMPQ         R10, $0x02
-	JNE          next219
+	JNE          next223
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -4887,11 +4976,11 @@ next218:
 	VFMADD231PD  Z9, Z9, Z1
 	VFMADD231PD  Z10, Z10, Z2
 	VFMADD231PD  Z11, Z11, Z3
-	JMP          end217
+	JMP          end221
 
-next219:
+next223:
 	CMPQ         R10, $0x01
-	JNE          next220
+	JNE          next224
 	VPXORQ       Z4, Z4, Z4
 	VPXORQ       Z5, Z5, Z5
 	VPXORQ       Z6, Z6, Z6
@@ -4909,10 +4998,10 @@ next219:
 	VFMADD231PD  Z5, Z5, Z1
 	VFMADD231PD  Z6, Z6, Z2
 	VFMADD231PD  Z7, Z7, Z3
-	JMP          end217
+	JMP          end221
 
-next220:
-end217:
+next224:
+end221:
 	VBROADCASTSD      c+32(FP), Z4
 	VADDPD            (AX), Z4, Z5
 	VFNMADD231PD.BCST constant15<>+0(SB), Z0, Z5
@@ -4929,18 +5018,18 @@ end217:
 	ADDQ              $0x00000100, CX
 	ADDQ              $0x00000100, AX
 	SUBQ              $0x20, DX
-	JMP               loop210
+	JMP               loop214
 
-end211:
-loop221:
+end215:
+loop225:
 	CMPQ DX, $0x08
-	JL   end222
+	JL   end226
 	MOVQ CX, R8
 	MOVQ work+64(FP), R9
 	MOVQ m+40(FP), R10
 	MOVQ d+16(FP), R11
 
-loop223:
+loop227:
 	VBROADCASTSD (R10), Z0
 	VMOVUPD      (R8), Z1
 	VSUBPD       Z0, Z1, Z1
@@ -4949,15 +5038,15 @@ loop223:
 	ADDQ         $0x00000040, R9
 	ADDQ         $0x00000008, R10
 	DECQ         R11
-	JNZ          loop223
+	JNZ          loop227
 	VPXORQ       Z0, Z0, Z0
 	MOVQ         work+64(FP), R8
 	MOVQ         root+48(FP), R9
 	MOVQ         d+16(FP), R10
 
-loop224:
+loop228:
 	CMPQ         R10, $0x04
-	JL           end225
+	JL           end229
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
@@ -4991,9 +5080,9 @@ loop224:
 	MOVQ         R9, R12
 	MOVQ         R10, R13
 	SUBQ         $0x04, R13
-	JZ           none226
+	JZ           none230
 
-loop227:
+loop231:
 	VMOVUPD      (R11), Z5
 	VBROADCASTSD 32(R12), Z6
 	VFMADD231PD  Z5, Z6, Z1
@@ -5006,20 +5095,20 @@ loop227:
 	ADDQ         $0x00000040, R11
 	ADDQ         $0x00000008, R12
 	DECQ         R13
-	JNZ          loop227
+	JNZ          loop231
 
-none226:
+none230:
 	VFMADD231PD Z1, Z1, Z0
 	VFMADD231PD Z2, Z2, Z0
 	VFMADD231PD Z3, Z3, Z0
 	VFMADD231PD Z4, Z4, Z0
 	LEAQ        32(R9)(SI*4), R9
 	SUBQ        $0x04, R10
-	JMP         loop224
+	JMP         loop228
 
-end225:
+end229:
 	CMPQ         R10, $0x03
-	JNE          next229
+	JNE          next233
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
@@ -5041,11 +5130,11 @@ end225:
 	VFMADD231PD  Z1, Z1, Z0
 	VFMADD231PD  Z2, Z2, Z0
 	VFMADD231PD  Z3, Z3, Z0
-	JMP          end228
+	JMP          end232
 
-next229:
+next233:
 	CMPQ         R10, $0x02
-	JNE          next230
+	JNE          next234
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
@@ -5058,20 +5147,20 @@ next229:
 	VFMADD231PD  Z3, Z4, Z2
 	VFMADD231PD  Z1, Z1, Z0
 	VFMADD231PD  Z2, Z2, Z0
-	JMP          end228
+	JMP          end232
 
-next230:
+next234:
 	CMPQ         R10, $0x01
-	JNE          next231
+	JNE          next235
 	VPXORQ       Z1, Z1, Z1
 	VMOVUPD      (R8), Z2
 	VBROADCASTSD (R9), Z3
 	VFMADD231PD  Z2, Z3, Z1
 	VFMADD231PD  Z1, Z1, Z0
-	JMP          end228
+	JMP          end232
 
-next231:
-end228:
+next235:
+end232:
 	VBROADCASTSD      c+32(FP), Z1
 	VADDPD            (AX), Z1, Z1
 	VFNMADD231PD.BCST constant15<>+0(SB), Z0, Z1
@@ -5079,9 +5168,9 @@ end228:
 	ADDQ              $0x00000040, CX
 	ADDQ              $0x00000040, AX
 	SUBQ              $0x08, DX
-	JMP               loop221
+	JMP               loop225
 
-end222:
+end226:
 	VZEROUPPER
 	RET
 
@@ -5094,9 +5183,9 @@ TEXT ·diagonalScoresAVX512(SB), NOSPLIT, $0-56
 	MOVQ DX, BX
 	SHLQ $0x03, BX
 
-loop232:
+loop236:
 	CMPQ   DX, $0x20
-	JL     end233
+	JL     end237
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -5106,7 +5195,7 @@ loop232:
 	MOVQ   h+48(FP), R8
 	MOVQ   d+16(FP), R9
 
-loop234:
+loop238:
 	VBROADCASTSD (DI), Z4
 	VBROADCASTSD (R8), Z5
 	VMOVUPD      (SI), Z6
@@ -5129,7 +5218,7 @@ loop234:
 	ADDQ         $0x00000008, DI
 	ADDQ         $0x00000008, R8
 	DECQ         R9
-	JNZ          loop234
+	JNZ          loop238
 	VBROADCASTSD c+32(FP), Z4
 	VADDPD       (AX), Z4, Z5
 	VSUBPD       Z0, Z5, Z5
@@ -5146,19 +5235,19 @@ loop234:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000100, AX
 	SUBQ         $0x20, DX
-	JMP          loop232
+	JMP          loop236
 
-end233:
-loop235:
+end237:
+loop239:
 	CMPQ   DX, $0x08
-	JL     end236
+	JL     end240
 	VPXORQ Z0, Z0, Z0
 	MOVQ   CX, SI
 	MOVQ   m+40(FP), DI
 	MOVQ   h+48(FP), R8
 	MOVQ   d+16(FP), R9
 
-loop237:
+loop241:
 	VBROADCASTSD (DI), Z1
 	VBROADCASTSD (R8), Z2
 	VMOVUPD      (SI), Z3
@@ -5169,7 +5258,7 @@ loop237:
 	ADDQ         $0x00000008, DI
 	ADDQ         $0x00000008, R8
 	DECQ         R9
-	JNZ          loop237
+	JNZ          loop241
 	VBROADCASTSD c+32(FP), Z1
 	VADDPD       (AX), Z1, Z1
 	VSUBPD       Z0, Z1, Z1
@@ -5177,9 +5266,9 @@ loop237:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, AX
 	SUBQ         $0x08, DX
-	JMP          loop235
+	JMP          loop239
 
-end236:
+end240:
 	VZEROUPPER
 	RET
 
@@ -5195,9 +5284,9 @@ TEXT ·diagonalMomentsAVX512(SB), NOSPLIT, $0-56
 	SHLQ $0x03, DI
 	LEAQ (DI)(DI*2), R8
 
-loop238:
+loop242:
 	CMPQ         BX, $0x04
-	JL           end239
+	JL           end243
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VPXORQ       Z2, Z2, Z2
@@ -5214,9 +5303,9 @@ loop238:
 	MOVQ         w+48(FP), R10
 	MOVQ         n+32(FP), R11
 
-loop240:
+loop244:
 	CMPQ        R11, $0x08
-	JL          end241
+	JL          end245
 	VMOVUPD     (R10), Z12
 	VMOVUPD     (R9), Z13
 	VSUBPD      Z8, Z13, Z13
@@ -5241,9 +5330,9 @@ loop240:
 	ADDQ        $0x00000040, R9
 	ADDQ        $0x00000040, R10
 	SUBQ        $0x08, R11
-	JMP         loop240
+	JMP         loop244
 
-end241:
+end245:
 	VUNPCKLPD       Z1, Z0, Z8
 	VUNPCKHPD       Z1, Z0, Z0
 	VADDPD          Z0, Z8, Z8
@@ -5279,11 +5368,11 @@ end241:
 	ADDQ            $0x00000020, CX
 	ADDQ            $0x00000020, SI
 	SUBQ            $0x04, BX
-	JMP             loop238
+	JMP             loop242
 
-end239:
+end243:
 	CMPQ         BX, $0x03
-	JNE          next243
+	JNE          next247
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VPXORQ       Z2, Z2, Z2
@@ -5296,9 +5385,9 @@ end239:
 	MOVQ         w+48(FP), BX
 	MOVQ         n+32(FP), SI
 
-loop244:
+loop248:
 	CMPQ        SI, $0x08
-	JL          end245
+	JL          end249
 	VMOVUPD     (BX), Z9
 	VMOVUPD     (DX), Z10
 	VSUBPD      Z6, Z10, Z10
@@ -5318,9 +5407,9 @@ loop244:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x08, SI
-	JMP         loop244
+	JMP         loop248
 
-end245:
+end249:
 	VEXTRACTF64X4 $0x01, Z0, Y6
 	VADDPD        Y6, Y0, Y6
 	VEXTRACTF128  $0x01, Y6, X0
@@ -5369,11 +5458,11 @@ end245:
 	VADDSD        X0, X1, X1
 	VADDSD        16(CX), X1, X1
 	VMOVSD        X1, 16(CX)
-	JMP           end242
+	JMP           end246
 
-next243:
+next247:
 	CMPQ         BX, $0x02
-	JNE          next246
+	JNE          next250
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VPXORQ       Z2, Z2, Z2
@@ -5383,9 +5472,9 @@ next243:
 	MOVQ         w+48(FP), BX
 	MOVQ         n+32(FP), SI
 
-loop247:
+loop251:
 	CMPQ        SI, $0x08
-	JL          end248
+	JL          end252
 	VMOVUPD     (BX), Z6
 	VMOVUPD     (DX), Z7
 	VSUBPD      Z4, Z7, Z7
@@ -5400,9 +5489,9 @@ loop247:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x08, SI
-	JMP         loop247
+	JMP         loop251
 
-end248:
+end252:
 	VEXTRACTF64X4 $0x01, Z0, Y4
 	VADDPD        Y4, Y0, Y4
 	VEXTRACTF128  $0x01, Y4, X0
@@ -5435,20 +5524,20 @@ end248:
 	VADDSD        X0, X1, X1
 	VADDSD        8(CX), X1, X1
 	VMOVSD        X1, 8(CX)
-	JMP           end242
+	JMP           end246
 
-next246:
+next250:
 	CMPQ         BX, $0x01
-	JNE          next249
+	JNE          next253
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VBROADCASTSD (SI), Z2
 	MOVQ         w+48(FP), BX
 	MOVQ         n+32(FP), SI
 
-loop250:
+loop254:
 	CMPQ        SI, $0x08
-	JL          end251
+	JL          end255
 	VMOVUPD     (BX), Z3
 	VMOVUPD     (DX), Z4
 	VSUBPD      Z2, Z4, Z4
@@ -5458,9 +5547,9 @@ loop250:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x08, SI
-	JMP         loop250
+	JMP         loop254
 
-end251:
+end255:
 	VEXTRACTF64X4 $0x01, Z0, Y2
 	VADDPD        Y2, Y0, Y2
 	VEXTRACTF128  $0x01, Y2, X0
@@ -5477,10 +5566,10 @@ end251:
 	VADDSD        X0, X1, X1
 	VADDSD        (CX), X1, X1
 	VMOVSD        X1, (CX)
-	JMP           end242
+	JMP           end246
 
-next249:
-end242:
+next253:
+end246:
 	VZEROUPPER
 	RET
 
@@ -5492,37 +5581,37 @@ TEXT ·deviationsAVX512(SB), NOSPLIT, $0-40
 	MOVQ d+16(FP), DX
 	MOVQ anchor+32(FP), BX
 
-loop252:
+loop256:
 	MOVQ         n+24(FP), SI
 	VBROADCASTSD (BX), Z0
 
-loop253:
+loop257:
 	CMPQ    SI, $0x08
-	JL      end254
+	JL      end258
 	VMOVUPD (CX), Z1
 	VSUBPD  Z0, Z1, Z1
 	VMOVUPD Z1, (AX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, AX
 	SUBQ    $0x08, SI
-	JMP     loop253
+	JMP     loop257
 
-end254:
+end258:
 	ADDQ         $0x00000008, BX
 	DECQ         DX
-	JNZ          loop252
+	JNZ          loop256
 	MOVQ         n+24(FP), CX
 	VBROADCASTSD constant16<>+0(SB), Z0
 
-loop255:
+loop259:
 	CMPQ    CX, $0x08
-	JL      end256
+	JL      end260
 	VMOVUPD Z0, (AX)
 	ADDQ    $0x00000040, AX
 	SUBQ    $0x08, CX
-	JMP     loop255
+	JMP     loop259
 
-end256:
+end260:
 	VZEROUPPER
 	RET
 
@@ -5532,9 +5621,9 @@ TEXT ·productsAVX512(SB), NOSPLIT, $0-56
 	MOVQ   columns+48(FP), AX
 	MOVQ   w+24(FP), CX
 	TESTQ  CX, CX
-	JNZ    triangular257
+	JNZ    triangular261
 	CMPQ   AX, $0x04
-	JNE    next259
+	JNE    next263
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -5558,9 +5647,9 @@ TEXT ·productsAVX512(SB), NOSPLIT, $0-56
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop260:
+loop264:
 	CMPQ        DX, $0x08
-	JL          end261
+	JL          end265
 	VMOVUPD     (CX), Z16
 	VMOVUPD     (CX)(BX*1), Z17
 	VMOVUPD     (CX)(BX*2), Z18
@@ -5588,9 +5677,9 @@ loop260:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop260
+	JMP         loop264
 
-end261:
+end265:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -5649,11 +5738,11 @@ end261:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done258
+	JMP           done262
 
-next259:
+next263:
 	CMPQ   AX, $0x03
-	JNE    next262
+	JNE    next266
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -5673,9 +5762,9 @@ next259:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop263:
+loop267:
 	CMPQ        DX, $0x08
-	JL          end264
+	JL          end268
 	VMOVUPD     (CX), Z12
 	VMOVUPD     (CX)(BX*1), Z13
 	VMOVUPD     (CX)(BX*2), Z14
@@ -5698,9 +5787,9 @@ loop263:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop263
+	JMP         loop267
 
-end264:
+end268:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -5759,11 +5848,11 @@ end264:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done258
+	JMP           done262
 
-next262:
+next266:
 	CMPQ   AX, $0x02
-	JNE    next265
+	JNE    next269
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -5779,9 +5868,9 @@ next262:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop266:
+loop270:
 	CMPQ        DX, $0x08
-	JL          end267
+	JL          end271
 	VMOVUPD     (CX), Z8
 	VMOVUPD     (CX)(BX*1), Z9
 	VMOVUPD     (AX), Z10
@@ -5799,9 +5888,9 @@ loop266:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop266
+	JMP         loop270
 
-end267:
+end271:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -5860,11 +5949,11 @@ end267:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done258
+	JMP           done262
 
-next265:
+next269:
 	CMPQ   AX, $0x01
-	JNE    next268
+	JNE    next272
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -5876,9 +5965,9 @@ next265:
 	SHLQ   $0x03, BX
 	LEAQ   (BX)(BX*2), SI
 
-loop269:
+loop273:
 	CMPQ        DX, $0x08
-	JL          end270
+	JL          end274
 	VMOVUPD     (CX), Z4
 	VMOVUPD     (AX), Z5
 	VFMADD231PD Z4, Z5, Z0
@@ -5891,9 +5980,9 @@ loop269:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop269
+	JMP         loop273
 
-end270:
+end274:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -5952,12 +6041,12 @@ end270:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done258
+	JMP           done262
 
-next268:
-triangular257:
+next272:
+triangular261:
 	CMPQ   AX, $0x04
-	JNE    next271
+	JNE    next275
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -5976,9 +6065,9 @@ triangular257:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), DI
 
-loop272:
+loop276:
 	CMPQ        DX, $0x08
-	JL          end273
+	JL          end277
 	VMOVUPD     (CX), Z10
 	VMOVUPD     (CX)(BX*1), Z11
 	VMOVUPD     (CX)(BX*2), Z12
@@ -6006,9 +6095,9 @@ loop272:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop272
+	JMP         loop276
 
-end273:
+end277:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -6067,11 +6156,11 @@ end273:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done258
+	JMP           done262
 
-next271:
+next275:
 	CMPQ   AX, $0x03
-	JNE    next274
+	JNE    next278
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -6086,9 +6175,9 @@ next271:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), SI
 
-loop275:
+loop279:
 	CMPQ        DX, $0x08
-	JL          end276
+	JL          end280
 	VMOVUPD     (CX), Z6
 	VMOVUPD     (CX)(BX*1), Z7
 	VMOVUPD     (CX)(BX*2), Z8
@@ -6109,9 +6198,9 @@ loop275:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop275
+	JMP         loop279
 
-end276:
+end280:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -6156,11 +6245,11 @@ end276:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done258
+	JMP           done262
 
-next274:
+next278:
 	CMPQ   AX, $0x02
-	JNE    next277
+	JNE    next281
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -6172,9 +6261,9 @@ next274:
 	LEAQ   (BX)(BX*2), SI
 	MOVQ   w+24(FP), SI
 
-loop278:
+loop282:
 	CMPQ        DX, $0x08
-	JL          end279
+	JL          end283
 	VMOVUPD     (CX), Z3
 	VMOVUPD     (CX)(BX*1), Z4
 	VMOVUPD     (SI), Z5
@@ -6189,9 +6278,9 @@ loop278:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop278
+	JMP         loop282
 
-end279:
+end283:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -6222,11 +6311,11 @@ end279:
 	VSHUFF64X2    $0xdd, Z2, Z2, Z1
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x00, Z0, (AX)
-	JMP           done258
+	JMP           done262
 
-next277:
+next281:
 	CMPQ   AX, $0x01
-	JNE    next280
+	JNE    next284
 	VPXORQ Z0, Z0, Z0
 	MOVQ   wy+8(FP), AX
 	MOVQ   y+16(FP), CX
@@ -6236,9 +6325,9 @@ next277:
 	LEAQ   (BX)(BX*2), BX
 	MOVQ   w+24(FP), BX
 
-loop281:
+loop285:
 	CMPQ        DX, $0x08
-	JL          end282
+	JL          end286
 	VMOVUPD     (CX), Z1
 	VMOVUPD     (BX), Z2
 	ADDQ        $0x00000040, BX
@@ -6248,9 +6337,9 @@ loop281:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, DX
-	JMP         loop281
+	JMP         loop285
 
-end282:
+end286:
 	MOVQ          dst+0(FP), AX
 	MOVQ          stride+40(FP), CX
 	SHLQ          $0x03, CX
@@ -6267,10 +6356,10 @@ end282:
 	VSHUFF64X2    $0xdd, Z0, Z0, Z0
 	VADDPD        Z0, Z1, Z1
 	VEXTRACTF64X4 $0x00, Z1, (AX)
-	JMP           done258
+	JMP           done262
 
-next280:
-done258:
+next284:
+done262:
 	VZEROUPPER
 	RET
 
@@ -6280,9 +6369,9 @@ TEXT ·tileAVX512(SB), NOSPLIT, $0-88
 	MOVQ   rows+56(FP), AX
 	MOVQ   columns+64(FP), CX
 	CMPQ   CX, $0x10
-	JLE    other284
+	JLE    other288
 	CMPQ   AX, $0x08
-	JNE    next285
+	JNE    next289
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -6325,7 +6414,7 @@ TEXT ·tileAVX512(SB), NOSPLIT, $0-88
 	VPXORQ Z22, Z22, Z22
 	VPXORQ Z23, Z23, Z23
 
-loop286:
+loop290:
 	VMOVUPD      (CX), Z24
 	VMOVUPD      64(CX), Z25
 	VMOVUPD.Z    128(CX), K1, Z26
@@ -6364,7 +6453,7 @@ loop286:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop286
+	JNZ          loop290
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6448,11 +6537,11 @@ loop286:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z24, Z23
 	VMOVUPD      Z23, K1, 128(AX)
-	JMP          done283
+	JMP          done287
 
-next285:
+next289:
 	CMPQ   AX, $0x07
-	JNE    next287
+	JNE    next291
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -6491,7 +6580,7 @@ next285:
 	VPXORQ Z19, Z19, Z19
 	VPXORQ Z20, Z20, Z20
 
-loop288:
+loop292:
 	VMOVUPD      (CX), Z21
 	VMOVUPD      64(CX), Z22
 	VMOVUPD.Z    128(CX), K1, Z23
@@ -6526,7 +6615,7 @@ loop288:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop288
+	JNZ          loop292
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6600,11 +6689,11 @@ loop288:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z21, Z20
 	VMOVUPD      Z20, K1, 128(AX)
-	JMP          done283
+	JMP          done287
 
-next287:
+next291:
 	CMPQ   AX, $0x06
-	JNE    next289
+	JNE    next293
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -6640,7 +6729,7 @@ next287:
 	VPXORQ Z16, Z16, Z16
 	VPXORQ Z17, Z17, Z17
 
-loop290:
+loop294:
 	VMOVUPD      (CX), Z18
 	VMOVUPD      64(CX), Z19
 	VMOVUPD.Z    128(CX), K1, Z20
@@ -6671,7 +6760,7 @@ loop290:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop290
+	JNZ          loop294
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6735,11 +6824,11 @@ loop290:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z18, Z17
 	VMOVUPD      Z17, K1, 128(AX)
-	JMP          done283
+	JMP          done287
 
-next289:
+next293:
 	CMPQ   AX, $0x05
-	JNE    next291
+	JNE    next295
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -6771,7 +6860,7 @@ next289:
 	VPXORQ Z13, Z13, Z13
 	VPXORQ Z14, Z14, Z14
 
-loop292:
+loop296:
 	VMOVUPD      (CX), Z15
 	VMOVUPD      64(CX), Z16
 	VMOVUPD.Z    128(CX), K1, Z17
@@ -6798,7 +6887,7 @@ loop292:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop292
+	JNZ          loop296
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6852,11 +6941,11 @@ loop292:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z15, Z14
 	VMOVUPD      Z14, K1, 128(AX)
-	JMP          done283
+	JMP          done287
 
-next291:
+next295:
 	CMPQ   AX, $0x04
-	JNE    next293
+	JNE    next297
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -6885,7 +6974,7 @@ next291:
 	VPXORQ Z10, Z10, Z10
 	VPXORQ Z11, Z11, Z11
 
-loop294:
+loop298:
 	VMOVUPD      (CX), Z12
 	VMOVUPD      64(CX), Z13
 	VMOVUPD.Z    128(CX), K1, Z14
@@ -6908,7 +6997,7 @@ loop294:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop294
+	JNZ          loop298
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -6952,11 +7041,11 @@ loop294:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z12, Z11
 	VMOVUPD      Z11, K1, 128(AX)
-	JMP          done283
+	JMP          done287
 
-next293:
+next297:
 	CMPQ   AX, $0x03
-	JNE    next295
+	JNE    next299
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -6981,7 +7070,7 @@ next293:
 	VPXORQ Z7, Z7, Z7
 	VPXORQ Z8, Z8, Z8
 
-loop296:
+loop300:
 	VMOVUPD      (CX), Z9
 	VMOVUPD      64(CX), Z10
 	VMOVUPD.Z    128(CX), K1, Z11
@@ -7000,7 +7089,7 @@ loop296:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop296
+	JNZ          loop300
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7034,11 +7123,11 @@ loop296:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z9, Z8
 	VMOVUPD      Z8, K1, 128(AX)
-	JMP          done283
+	JMP          done287
 
-next295:
+next299:
 	CMPQ   AX, $0x02
-	JNE    next297
+	JNE    next301
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -7060,7 +7149,7 @@ next295:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 
-loop298:
+loop302:
 	VMOVUPD      (CX), Z6
 	VMOVUPD      64(CX), Z7
 	VMOVUPD.Z    128(CX), K1, Z8
@@ -7075,7 +7164,7 @@ loop298:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop298
+	JNZ          loop302
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7099,11 +7188,11 @@ loop298:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z6, Z5
 	VMOVUPD      Z5, K1, 128(AX)
-	JMP          done283
+	JMP          done287
 
-next297:
+next301:
 	CMPQ   AX, $0x01
-	JNE    next299
+	JNE    next303
 	MOVQ   CX, AX
 	SUBQ   $0x10, AX
 	MOVQ   $0x000000ff, CX
@@ -7122,7 +7211,7 @@ next297:
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
 
-loop300:
+loop304:
 	VMOVUPD      (CX), Z3
 	VMOVUPD      64(CX), Z4
 	VMOVUPD.Z    128(CX), K1, Z5
@@ -7133,7 +7222,7 @@ loop300:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop300
+	JNZ          loop304
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7147,14 +7236,14 @@ loop300:
 	VMOVUPD.Z    128(AX), K1, Z0
 	VFMADD213PD  Z0, Z3, Z2
 	VMOVUPD      Z2, K1, 128(AX)
-	JMP          done283
+	JMP          done287
 
-next299:
-other284:
+next303:
+other288:
 	CMPQ   CX, $0x08
-	JLE    other301
+	JLE    other305
 	CMPQ   AX, $0x08
-	JNE    next302
+	JNE    next306
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -7189,7 +7278,7 @@ other284:
 	VPXORQ Z14, Z14, Z14
 	VPXORQ Z15, Z15, Z15
 
-loop303:
+loop307:
 	VMOVUPD      (CX), Z16
 	VMOVUPD.Z    64(CX), K1, Z17
 	VBROADCASTSD (AX), Z18
@@ -7219,7 +7308,7 @@ loop303:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop303
+	JNZ          loop307
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7279,11 +7368,11 @@ loop303:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z16, Z15
 	VMOVUPD      Z15, K1, 64(AX)
-	JMP          done283
+	JMP          done287
 
-next302:
+next306:
 	CMPQ   AX, $0x07
-	JNE    next304
+	JNE    next308
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -7315,7 +7404,7 @@ next302:
 	VPXORQ Z12, Z12, Z12
 	VPXORQ Z13, Z13, Z13
 
-loop305:
+loop309:
 	VMOVUPD      (CX), Z14
 	VMOVUPD.Z    64(CX), K1, Z15
 	VBROADCASTSD (AX), Z16
@@ -7342,7 +7431,7 @@ loop305:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop305
+	JNZ          loop309
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7395,11 +7484,11 @@ loop305:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z14, Z13
 	VMOVUPD      Z13, K1, 64(AX)
-	JMP          done283
+	JMP          done287
 
-next304:
+next308:
 	CMPQ   AX, $0x06
-	JNE    next306
+	JNE    next310
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -7429,7 +7518,7 @@ next304:
 	VPXORQ Z10, Z10, Z10
 	VPXORQ Z11, Z11, Z11
 
-loop307:
+loop311:
 	VMOVUPD      (CX), Z12
 	VMOVUPD.Z    64(CX), K1, Z13
 	VBROADCASTSD (AX), Z14
@@ -7453,7 +7542,7 @@ loop307:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop307
+	JNZ          loop311
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7499,11 +7588,11 @@ loop307:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z12, Z11
 	VMOVUPD      Z11, K1, 64(AX)
-	JMP          done283
+	JMP          done287
 
-next306:
+next310:
 	CMPQ   AX, $0x05
-	JNE    next308
+	JNE    next312
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -7530,7 +7619,7 @@ next306:
 	VPXORQ Z8, Z8, Z8
 	VPXORQ Z9, Z9, Z9
 
-loop309:
+loop313:
 	VMOVUPD      (CX), Z10
 	VMOVUPD.Z    64(CX), K1, Z11
 	VBROADCASTSD (AX), Z12
@@ -7551,7 +7640,7 @@ loop309:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop309
+	JNZ          loop313
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7590,11 +7679,11 @@ loop309:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z10, Z9
 	VMOVUPD      Z9, K1, 64(AX)
-	JMP          done283
+	JMP          done287
 
-next308:
+next312:
 	CMPQ   AX, $0x04
-	JNE    next310
+	JNE    next314
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -7619,7 +7708,7 @@ next308:
 	VPXORQ Z6, Z6, Z6
 	VPXORQ Z7, Z7, Z7
 
-loop311:
+loop315:
 	VMOVUPD      (CX), Z8
 	VMOVUPD.Z    64(CX), K1, Z9
 	VBROADCASTSD (AX), Z10
@@ -7637,7 +7726,7 @@ loop311:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop311
+	JNZ          loop315
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7669,11 +7758,11 @@ loop311:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z8, Z7
 	VMOVUPD      Z7, K1, 64(AX)
-	JMP          done283
+	JMP          done287
 
-next310:
+next314:
 	CMPQ   AX, $0x03
-	JNE    next312
+	JNE    next316
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -7695,7 +7784,7 @@ next310:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 
-loop313:
+loop317:
 	VMOVUPD      (CX), Z6
 	VMOVUPD.Z    64(CX), K1, Z7
 	VBROADCASTSD (AX), Z8
@@ -7710,7 +7799,7 @@ loop313:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop313
+	JNZ          loop317
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7735,11 +7824,11 @@ loop313:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z6, Z5
 	VMOVUPD      Z5, K1, 64(AX)
-	JMP          done283
+	JMP          done287
 
-next312:
+next316:
 	CMPQ   AX, $0x02
-	JNE    next314
+	JNE    next318
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -7759,7 +7848,7 @@ next312:
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 
-loop315:
+loop319:
 	VMOVUPD      (CX), Z4
 	VMOVUPD.Z    64(CX), K1, Z5
 	VBROADCASTSD (AX), Z6
@@ -7771,7 +7860,7 @@ loop315:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop315
+	JNZ          loop319
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7789,11 +7878,11 @@ loop315:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z4, Z3
 	VMOVUPD      Z3, K1, 64(AX)
-	JMP          done283
+	JMP          done287
 
-next314:
+next318:
 	CMPQ   AX, $0x01
-	JNE    next316
+	JNE    next320
 	MOVQ   CX, AX
 	SUBQ   $0x08, AX
 	MOVQ   $0x000000ff, CX
@@ -7811,7 +7900,7 @@ next314:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 
-loop317:
+loop321:
 	VMOVUPD      (CX), Z2
 	VMOVUPD.Z    64(CX), K1, Z3
 	VBROADCASTSD (AX), Z4
@@ -7820,7 +7909,7 @@ loop317:
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop317
+	JNZ          loop321
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7831,14 +7920,14 @@ loop317:
 	VMOVUPD.Z    64(AX), K1, Z0
 	VFMADD213PD  Z0, Z2, Z1
 	VMOVUPD      Z1, K1, 64(AX)
-	JMP          done283
+	JMP          done287
 
-next316:
-other301:
+next320:
+other305:
 	CMPQ   CX, $0x00
-	JLE    other318
+	JLE    other322
 	CMPQ   AX, $0x08
-	JNE    next319
+	JNE    next323
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -7865,7 +7954,7 @@ other301:
 	VPXORQ Z6, Z6, Z6
 	VPXORQ Z7, Z7, Z7
 
-loop320:
+loop324:
 	VMOVUPD.Z    (CX), K1, Z8
 	VBROADCASTSD (AX), Z9
 	VFMADD231PD  Z8, Z9, Z0
@@ -7886,7 +7975,7 @@ loop320:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop320
+	JNZ          loop324
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -7922,11 +8011,11 @@ loop320:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z8, Z7
 	VMOVUPD      Z7, K1, (AX)
-	JMP          done283
+	JMP          done287
 
-next319:
+next323:
 	CMPQ   AX, $0x07
-	JNE    next321
+	JNE    next325
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -7951,7 +8040,7 @@ next319:
 	VPXORQ Z5, Z5, Z5
 	VPXORQ Z6, Z6, Z6
 
-loop322:
+loop326:
 	VMOVUPD.Z    (CX), K1, Z7
 	VBROADCASTSD (AX), Z8
 	VFMADD231PD  Z7, Z8, Z0
@@ -7970,7 +8059,7 @@ loop322:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop322
+	JNZ          loop326
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8002,11 +8091,11 @@ loop322:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z7, Z6
 	VMOVUPD      Z6, K1, (AX)
-	JMP          done283
+	JMP          done287
 
-next321:
+next325:
 	CMPQ   AX, $0x06
-	JNE    next323
+	JNE    next327
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -8030,7 +8119,7 @@ next321:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 
-loop324:
+loop328:
 	VMOVUPD.Z    (CX), K1, Z6
 	VBROADCASTSD (AX), Z7
 	VFMADD231PD  Z6, Z7, Z0
@@ -8047,7 +8136,7 @@ loop324:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop324
+	JNZ          loop328
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8075,11 +8164,11 @@ loop324:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z6, Z5
 	VMOVUPD      Z5, K1, (AX)
-	JMP          done283
+	JMP          done287
 
-next323:
+next327:
 	CMPQ   AX, $0x05
-	JNE    next325
+	JNE    next329
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -8101,7 +8190,7 @@ next323:
 	VPXORQ Z3, Z3, Z3
 	VPXORQ Z4, Z4, Z4
 
-loop326:
+loop330:
 	VMOVUPD.Z    (CX), K1, Z5
 	VBROADCASTSD (AX), Z6
 	VFMADD231PD  Z5, Z6, Z0
@@ -8116,7 +8205,7 @@ loop326:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop326
+	JNZ          loop330
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8140,11 +8229,11 @@ loop326:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z5, Z4
 	VMOVUPD      Z4, K1, (AX)
-	JMP          done283
+	JMP          done287
 
-next325:
+next329:
 	CMPQ   AX, $0x04
-	JNE    next327
+	JNE    next331
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -8165,7 +8254,7 @@ next325:
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 
-loop328:
+loop332:
 	VMOVUPD.Z    (CX), K1, Z4
 	VBROADCASTSD (AX), Z5
 	VFMADD231PD  Z4, Z5, Z0
@@ -8178,7 +8267,7 @@ loop328:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop328
+	JNZ          loop332
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8198,11 +8287,11 @@ loop328:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z4, Z3
 	VMOVUPD      Z3, K1, (AX)
-	JMP          done283
+	JMP          done287
 
-next327:
+next331:
 	CMPQ   AX, $0x03
-	JNE    next329
+	JNE    next333
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -8221,7 +8310,7 @@ next327:
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
 
-loop330:
+loop334:
 	VMOVUPD.Z    (CX), K1, Z3
 	VBROADCASTSD (AX), Z4
 	VFMADD231PD  Z3, Z4, Z0
@@ -8232,7 +8321,7 @@ loop330:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop330
+	JNZ          loop334
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8248,11 +8337,11 @@ loop330:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z3, Z2
 	VMOVUPD      Z2, K1, (AX)
-	JMP          done283
+	JMP          done287
 
-next329:
+next333:
 	CMPQ   AX, $0x02
-	JNE    next331
+	JNE    next335
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -8270,7 +8359,7 @@ next329:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 
-loop332:
+loop336:
 	VMOVUPD.Z    (CX), K1, Z2
 	VBROADCASTSD (AX), Z3
 	VFMADD231PD  Z2, Z3, Z0
@@ -8279,7 +8368,7 @@ loop332:
 	ADDQ         SI, AX
 	ADDQ         DI, CX
 	DECQ         DX
-	JNZ          loop332
+	JNZ          loop336
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8291,11 +8380,11 @@ loop332:
 	VMOVUPD.Z    (AX), K1, Z0
 	VFMADD213PD  Z0, Z2, Z1
 	VMOVUPD      Z1, K1, (AX)
-	JMP          done283
+	JMP          done287
 
-next331:
+next335:
 	CMPQ   AX, $0x01
-	JNE    next333
+	JNE    next337
 	MOVQ   CX, AX
 	SUBQ   $0x00, AX
 	MOVQ   $0x000000ff, CX
@@ -8312,14 +8401,14 @@ next331:
 	SHLQ   $0x03, SI
 	VPXORQ Z0, Z0, Z0
 
-loop334:
+loop338:
 	VMOVUPD.Z    (CX), K1, Z1
 	VBROADCASTSD (AX), Z2
 	VFMADD231PD  Z1, Z2, Z0
 	ADDQ         BX, AX
 	ADDQ         SI, CX
 	DECQ         DX
-	JNZ          loop334
+	JNZ          loop338
 	MOVQ         c+0(FP), AX
 	MOVQ         cRow+8(FP), CX
 	SHLQ         $0x03, CX
@@ -8327,11 +8416,11 @@ loop334:
 	VMOVUPD.Z    (AX), K1, Z2
 	VFMADD213PD  Z2, Z1, Z0
 	VMOVUPD      Z0, K1, (AX)
-	JMP          done283
+	JMP          done287
 
-next333:
-other318:
-done283:
+next337:
+other322:
+done287:
 	VZEROUPPER
 	RET
 
@@ -8344,24 +8433,24 @@ TEXT ·bitsAVX512(SB), NOSPLIT, $0-40
 	SHLQ   $0x03, CX
 	VPXORQ Z0, Z0, Z0
 
-loop335:
+loop339:
 	MOVQ AX, BX
 	MOVQ d+24(FP), SI
 
-loop336:
+loop340:
 	CMPQ        SI, $0x08
-	JL          end337
+	JL          end341
 	VMOVUPD     (BX), Z1
 	VMOVAPD     Z1, Z2
 	VFMSUB213PD Z1, Z1, Z2
 	VPORQ       Z2, Z0, Z0
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x08, SI
-	JMP         loop336
+	JMP         loop340
 
-end337:
+end341:
 	TESTQ       SI, SI
-	JZ          done338
+	JZ          done342
 	MOVQ        $0x000000ff, DI
 	BZHIQ       SI, DI, DI
 	KMOVW       DI, K1
@@ -8370,10 +8459,10 @@ end337:
 	VFMSUB213PD Z1, Z1, Z2
 	VPORQ       Z2, Z0, Z0
 
-done338:
+done342:
 	ADDQ          CX, AX
 	DECQ          DX
-	JNZ           loop335
+	JNZ           loop339
 	VPANDQ.BCST   constant41<>+0(SB), Z0, Z0
 	MOVQ          sum+32(FP), AX
 	VEXTRACTF64X4 $0x01, Z0, Y1
@@ -8400,46 +8489,46 @@ TEXT ·rowScoresAVX512(SB), NOSPLIT, $0-72
 	MOVQ rows+32(FP), DX
 	MOVQ AX, BX
 	CMPQ DX, $0x01
-	JLE  beyond339
+	JLE  beyond343
 	ADDQ CX, BX
 
-beyond339:
+beyond343:
 	MOVQ BX, SI
 	CMPQ DX, $0x02
-	JLE  beyond340
+	JLE  beyond344
 	ADDQ CX, SI
 
-beyond340:
+beyond344:
 	MOVQ SI, DI
 	CMPQ DX, $0x03
-	JLE  beyond341
+	JLE  beyond345
 	ADDQ CX, DI
 
-beyond341:
+beyond345:
 	MOVQ DI, R8
 	CMPQ DX, $0x04
-	JLE  beyond342
+	JLE  beyond346
 	ADDQ CX, R8
 
-beyond342:
+beyond346:
 	MOVQ R8, R9
 	CMPQ DX, $0x05
-	JLE  beyond343
+	JLE  beyond347
 	ADDQ CX, R9
 
-beyond343:
+beyond347:
 	MOVQ R9, R10
 	CMPQ DX, $0x06
-	JLE  beyond344
+	JLE  beyond348
 	ADDQ CX, R10
 
-beyond344:
+beyond348:
 	MOVQ R10, R11
 	CMPQ DX, $0x07
-	JLE  beyond345
+	JLE  beyond349
 	ADDQ CX, R11
 
-beyond345:
+beyond349:
 	MOVQ dst+0(FP), CX
 	MOVQ eta+48(FP), DX
 	MOVQ k+64(FP), R12
@@ -8448,9 +8537,9 @@ beyond345:
 	SHLQ $0x03, R13
 	ADDQ R13, DX
 
-loop346:
+loop350:
 	CMPQ   R12, $0x02
-	JL     end347
+	JL     end351
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -8475,9 +8564,9 @@ loop346:
 	ANDQ   $-8, R14
 	SHLQ   $0x03, R14
 	NEGQ   R14
-	JZ     short348
+	JZ     short352
 
-loop349:
+loop353:
 	VMOVUPD     (DX)(R14*1), Z16
 	VMOVUPD     (R13)(R14*1), Z17
 	VMOVUPD     (AX)(R14*1), Z18
@@ -8505,12 +8594,12 @@ loop349:
 	VFMADD231PD Z16, Z18, Z7
 	VFMADD231PD Z17, Z18, Z15
 	ADDQ        $0x40, R14
-	JNZ         loop349
+	JNZ         loop353
 
-short348:
+short352:
 	MOVQ        d+40(FP), R14
 	ANDQ        $0x07, R14
-	JZ          even350
+	JZ          even354
 	MOVQ        $0x000000ff, R15
 	BZHIQ       R14, R15, R15
 	KMOVW       R15, K1
@@ -8541,7 +8630,7 @@ short348:
 	VFMADD231PD Z16, Z18, Z7
 	VFMADD231PD Z17, Z18, Z15
 
-even350:
+even354:
 	VUNPCKHPD  Z1, Z0, Z16
 	VUNPCKLPD  Z1, Z0, Z0
 	VADDPD     Z16, Z0, Z0
@@ -8601,11 +8690,11 @@ even350:
 	SHLQ       $0x03, R13
 	ADDQ       R13, DX
 	SUBQ       $0x02, R12
-	JMP        loop346
+	JMP        loop350
 
-end347:
+end351:
 	TESTQ  R12, R12
-	JZ     done351
+	JZ     done355
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -8619,9 +8708,9 @@ end347:
 	ANDQ   $-8, R12
 	SHLQ   $0x03, R12
 	NEGQ   R12
-	JZ     short352
+	JZ     short356
 
-loop353:
+loop357:
 	VMOVUPD     (DX)(R12*1), Z8
 	VMOVUPD     (AX)(R12*1), Z9
 	VFMADD231PD Z8, Z9, Z0
@@ -8640,12 +8729,12 @@ loop353:
 	VMOVUPD     (R11)(R12*1), Z9
 	VFMADD231PD Z8, Z9, Z7
 	ADDQ        $0x40, R12
-	JNZ         loop353
+	JNZ         loop357
 
-short352:
+short356:
 	MOVQ        d+40(FP), R12
 	ANDQ        $0x07, R12
-	JZ          even354
+	JZ          even358
 	MOVQ        $0x000000ff, R13
 	BZHIQ       R12, R13, R13
 	KMOVW       R13, K1
@@ -8667,7 +8756,7 @@ short352:
 	VMOVUPD.Z   (R11), K1, Z9
 	VFMADD231PD Z8, Z9, Z7
 
-even354:
+even358:
 	VUNPCKHPD  Z1, Z0, Z8
 	VUNPCKLPD  Z1, Z0, Z0
 	VADDPD     Z8, Z0, Z0
@@ -8695,7 +8784,7 @@ even354:
 	SHLQ       $0x03, AX
 	ADDQ       AX, CX
 
-done351:
+done355:
 	VZEROUPPER
 	RET
 
@@ -8711,9 +8800,9 @@ TEXT ·nearerAVX512(SB), NOSPLIT, $0-64
 	SHLQ   $0x03, DI
 	VPXORQ Z0, Z0, Z0
 
-loop355:
+loop359:
 	CMPQ   BX, $0x20
-	JL     end356
+	JL     end360
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
@@ -8722,7 +8811,7 @@ loop355:
 	MOVQ   m+40(FP), R9
 	MOVQ   d+24(FP), R10
 
-loop357:
+loop361:
 	VBROADCASTSD (R9), Z5
 	VMOVUPD      (R8), Z6
 	VSUBPD       Z5, Z6, Z6
@@ -8739,7 +8828,7 @@ loop357:
 	ADDQ         DI, R8
 	ADDQ         $0x00000008, R9
 	DECQ         R10
-	JNZ          loop357
+	JNZ          loop361
 	VMINPD       (CX), Z1, Z1
 	VMOVUPD      Z1, (AX)
 	VFMADD231PD  (SI), Z1, Z0
@@ -8757,18 +8846,18 @@ loop357:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000100, SI
 	SUBQ         $0x20, BX
-	JMP          loop355
+	JMP          loop359
 
-end356:
-loop358:
+end360:
+loop362:
 	CMPQ   BX, $0x08
-	JL     end359
+	JL     end363
 	VPXORQ Z1, Z1, Z1
 	MOVQ   DX, R8
 	MOVQ   m+40(FP), R9
 	MOVQ   d+24(FP), R10
 
-loop360:
+loop364:
 	VBROADCASTSD (R9), Z2
 	VMOVUPD      (R8), Z3
 	VSUBPD       Z2, Z3, Z3
@@ -8776,7 +8865,7 @@ loop360:
 	ADDQ         DI, R8
 	ADDQ         $0x00000008, R9
 	DECQ         R10
-	JNZ          loop360
+	JNZ          loop364
 	VMINPD       (CX), Z1, Z1
 	VMOVUPD      Z1, (AX)
 	VFMADD231PD  (SI), Z1, Z0
@@ -8785,9 +8874,9 @@ loop360:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, SI
 	SUBQ         $0x08, BX
-	JMP          loop358
+	JMP          loop362
 
-end359:
+end363:
 	MOVQ          total+56(FP), AX
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y1, Y0, Y1
@@ -8813,7 +8902,7 @@ TEXT ·forward8AVX512(SB), NOSPLIT, $0-72
 	VMOVSD  least+56(FP), X2
 	XORQ    BX, BX
 
-loop361:
+loop365:
 	VMULPD        (CX), Z0, Z3
 	VMOVUPD       Z3, (AX)
 	VEXTRACTF64X4 $0x01, Z3, Y0
@@ -8824,7 +8913,7 @@ loop361:
 	VADDSD        X0, X4, X4
 	VMOVSD        X4, (DX)
 	VUCOMISD      X2, X4
-	JBE           end362
+	JBE           end366
 	VDIVSD        X4, X1, X0
 	VBROADCASTSD  X0, Z4
 	MOVQ          move+32(FP), DI
@@ -8833,7 +8922,7 @@ loop361:
 	MOVQ          AX, R8
 	MOVQ          pairs+40(FP), R9
 
-loop363:
+loop367:
 	VBROADCASTSD (R8), Z6
 	VFMADD231PD  (DI), Z6, Z0
 	VBROADCASTSD 8(R8), Z6
@@ -8841,7 +8930,7 @@ loop363:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000080, DI
 	DECQ         R9
-	JNZ          loop363
+	JNZ          loop367
 	VADDPD       Z5, Z0, Z0
 	VMULPD       Z4, Z0, Z0
 	VMULPD       Z4, Z3, Z3
@@ -8851,9 +8940,9 @@ loop363:
 	ADDQ         $0x00000008, DX
 	INCQ         BX
 	CMPQ         BX, SI
-	JL           loop361
+	JL           loop365
 
-end362:
+end366:
 	MOVQ done+64(FP), AX
 	MOVQ BX, (AX)
 	VZEROUPPER
@@ -8878,7 +8967,7 @@ TEXT ·backward8AVX512(SB), NOSPLIT, $0-64
 	VMOVUPD (DI), Z0
 	VMOVSD  constant16<>+0(SB), X1
 
-loop364:
+loop368:
 	VDIVSD       (BX), X1, X2
 	VBROADCASTSD X2, Z2
 	VMULPD       (CX), Z0, Z3
@@ -8892,7 +8981,7 @@ loop364:
 	MOVQ         AX, R8
 	MOVQ         pairs+48(FP), R9
 
-loop365:
+loop369:
 	VBROADCASTSD (R8), Z3
 	VFMADD231PD  (DI), Z3, Z0
 	VBROADCASTSD 8(R8), Z3
@@ -8900,7 +8989,7 @@ loop365:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000080, DI
 	DECQ         R9
-	JNZ          loop365
+	JNZ          loop369
 	VADDPD       Z2, Z0, Z0
 	VMOVAPD      Z0, Z0
 	SUBQ         $0x00000040, AX
@@ -8908,7 +8997,7 @@ loop365:
 	SUBQ         $0x00000040, DX
 	SUBQ         $0x08, BX
 	DECQ         SI
-	JNZ          loop364
+	JNZ          loop368
 	MOVQ         beta+32(FP), AX
 	VMOVUPD      Z0, (AX)
 	VZEROUPPER
@@ -8928,7 +9017,7 @@ TEXT ·forward16AVX512(SB), NOSPLIT, $0-72
 	VMOVSD  least+56(FP), X3
 	XORQ    BX, BX
 
-loop366:
+loop370:
 	VMULPD        (CX), Z0, Z4
 	VMOVUPD       Z4, (AX)
 	VMULPD        64(CX), Z1, Z5
@@ -8942,7 +9031,7 @@ loop366:
 	VADDSD        X1, X0, X0
 	VMOVSD        X0, (DX)
 	VUCOMISD      X3, X0
-	JBE           end367
+	JBE           end371
 	VDIVSD        X0, X2, X0
 	VBROADCASTSD  X0, Z6
 	MOVQ          move+32(FP), DI
@@ -8953,7 +9042,7 @@ loop366:
 	MOVQ          AX, R8
 	MOVQ          pairs+40(FP), R9
 
-loop368:
+loop372:
 	VBROADCASTSD (R8), Z9
 	VFMADD231PD  (DI), Z9, Z0
 	VFMADD231PD  64(DI), Z9, Z1
@@ -8963,7 +9052,7 @@ loop368:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000100, DI
 	DECQ         R9
-	JNZ          loop368
+	JNZ          loop372
 	VADDPD       Z7, Z0, Z0
 	VADDPD       Z8, Z1, Z1
 	VMULPD       Z6, Z0, Z0
@@ -8977,9 +9066,9 @@ loop368:
 	ADDQ         $0x00000008, DX
 	INCQ         BX
 	CMPQ         BX, SI
-	JL           loop366
+	JL           loop370
 
-end367:
+end371:
 	MOVQ done+64(FP), AX
 	MOVQ BX, (AX)
 	VZEROUPPER
@@ -9005,7 +9094,7 @@ TEXT ·backward16AVX512(SB), NOSPLIT, $0-64
 	VMOVUPD 64(DI), Z1
 	VMOVSD  constant16<>+0(SB), X2
 
-loop369:
+loop373:
 	VDIVSD       (BX), X2, X3
 	VBROADCASTSD X3, Z3
 	VMULPD       (CX), Z0, Z4
@@ -9026,7 +9115,7 @@ loop369:
 	MOVQ         AX, R8
 	MOVQ         pairs+48(FP), R9
 
-loop370:
+loop374:
 	VBROADCASTSD (R8), Z5
 	VFMADD231PD  (DI), Z5, Z0
 	VFMADD231PD  64(DI), Z5, Z1
@@ -9036,7 +9125,7 @@ loop370:
 	ADDQ         $0x00000010, R8
 	ADDQ         $0x00000100, DI
 	DECQ         R9
-	JNZ          loop370
+	JNZ          loop374
 	VADDPD       Z3, Z0, Z0
 	VADDPD       Z4, Z1, Z1
 	VMOVAPD      Z0, Z0
@@ -9046,7 +9135,7 @@ loop370:
 	SUBQ         $0x00000080, DX
 	SUBQ         $0x08, BX
 	DECQ         SI
-	JNZ          loop369
+	JNZ          loop373
 	MOVQ         beta+32(FP), AX
 	VMOVUPD      Z0, (AX)
 	VMOVUPD      Z1, 64(AX)

@@ -65,6 +65,14 @@ func SubtractProducts(y []float64, strideY int, x []float64, strideX int, f []fl
 	subtractProducts(y, strideY, x, strideX, f, count, n)
 }
 
+// Rotate turns two vectors of one length in their plane: v becomes c·v − s·w, and w s·v + c·w.
+func Rotate(v, w []float64, c, s float64) {
+	need("w", w, len(v))
+	if len(v) > 0 {
+		rotate(v, w[:len(v)], c, s)
+	}
+}
+
 // ---- The reference
 
 func withinPortable(list []int32, a, b []float64, gap float64) int {
@@ -81,6 +89,13 @@ func withinPortable(list []int32, a, b []float64, gap float64) int {
 func raisePortable(dst, v []float64) {
 	for i, x := range v {
 		dst[i] = max(dst[i], x)
+	}
+}
+
+func rotatePortable(v, w []float64, c, s float64) {
+	for i, x := range v {
+		y := w[i]
+		v[i], w[i] = c*x-s*y, s*x+c*y
 	}
 }
 

@@ -165,6 +165,24 @@ func TestSoftmaxUnderflowsToNothing(t *testing.T) {
 	})
 }
 
+func TestRotateTurnsToTheLastBit(t *testing.T) {
+	onEach(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(9, 8))
+		for n := range 40 {
+			before, other := normals(rng, n, 1, 0), normals(rng, n, 1, 0)
+			v, insideV := guarded(t, before, 3)
+			w, insideW := guarded(t, other, 3)
+			Rotate(v, w, 0.6, 0.8)
+			insideV()
+			insideW()
+			for i, x := range before {
+				require.Equal(t, float64(0.6*x)-float64(0.8*other[i]), v[i])
+				require.Equal(t, float64(0.8*x)+float64(0.6*other[i]), w[i])
+			}
+		}
+	})
+}
+
 func TestSubtractProductsTakesOffEveryRow(t *testing.T) {
 	onEach(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(8, 8))

@@ -250,6 +250,17 @@ func param(name string) reg.GPVirtual {
 	return r
 }
 
+// argument loads a number into all lanes.
+func (g isa) argument(name string) reg.VecVirtual {
+	m, err := Param(name).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	r := g.reg()
+	VBROADCASTSD(m.Addr, r)
+	return r
+}
+
 // inBytes loads an argument that is in numbers.
 func inBytes(name string) reg.GPVirtual {
 	r := param(name)

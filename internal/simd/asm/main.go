@@ -22,6 +22,7 @@ func main() {
 		g.gatherKernel()
 		g.raiseKernel()
 		g.subtractProductsKernel()
+		g.rotateKernel()
 		g.scoresKernel()
 		g.diagonalScoresKernel()
 		g.diagonalMomentsKernel()

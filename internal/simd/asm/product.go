@@ -92,12 +92,7 @@ func (g isa) tile(rows, vectors int, selected bool, columns reg.GPVirtual) {
 		ADDQ(aColumn, a)
 		ADDQ(bRow, b)
 	})
-	c, cRow, alpha := param("c"), inBytes("cRow"), g.reg()
-	m, err := Param("alpha").Resolve()
-	if err != nil {
-		panic(err)
-	}
-	VBROADCASTSD(m.Addr, alpha)
+	c, cRow, alpha := param("c"), inBytes("cRow"), g.argument("alpha")
 	for r, row := range sum {
 		for v, s := range row {
 			old := g.reg()

@@ -4,6 +4,7 @@ import (
 	"github.com/mmcloughlin/avo/attr"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
 )
 
 // withinKernel writes the places of all lanes at once, those that count first, and goes on
@@ -12,12 +13,7 @@ func (g isa) withinKernel() {
 	g.text("within", "func(list *int32, a, b *float64, n int, gap float64) int", "is Within for n a multiple of 8.")
 	start, a, b, n, count := param("list"), param("a"), param("b"), param("n"), GP64()
 	list := copyOf(start)
-	gap := g.reg()
-	m, err := Param("gap").Resolve()
-	if err != nil {
-		panic(err)
-	}
-	VBROADCASTSD(m.Addr, gap)
+	gap := g.argument("gap")
 	step := GP32()
 	MOVL(U32(uint32(g.lanes)), step)
 	if g.wide() {
@@ -156,5 +152,38 @@ func (g isa) subtractProductsKernel() {
 		})
 		add(g.bytes(), f, y, x)
 	})
+	g.ret()
+}
+
+// rotateKernel rounds as the reference does.
+func (g isa) rotateKernel() {
+	g.text("rotate", "func(v, w *float64, n int, c, s float64)", "is Rotate.")
+	v, w, n := param("v"), param("w"), param("n")
+	c, s := g.argument("c"), g.argument("s")
+	turn := func(x, y reg.VecVirtual) (turned, other reg.VecVirtual) {
+		turned, other = g.reg(), g.reg()
+		VMULPD(c, x, turned)
+		VMULPD(s, x, other)
+		VMULPD(s, y, x)
+		VMULPD(c, y, y)
+		VSUBPD(x, turned, turned)
+		VADDPD(y, other, other)
+		return turned, other
+	}
+	while(n, g.lanes, func() {
+		x, y := g.reg(), g.reg()
+		VMOVUPD(at(v, 0), x)
+		VMOVUPD(at(w, 0), y)
+		x, y = turn(x, y)
+		VMOVUPD(x, at(v, 0))
+		VMOVUPD(y, at(w, 0))
+		add(g.bytes(), v, w)
+	})
+	rest, x, y := g.tail(n), g.reg(), g.reg()
+	g.read(at(v, 0), rest, x)
+	g.read(at(w, 0), rest, y)
+	x, y = turn(x, y)
+	g.write(x, rest, at(v, 0))
+	g.write(y, rest, at(w, 0))
 	g.ret()
 }
