@@ -45,6 +45,7 @@ type Reference struct {
 
 	kept   Table          // K×H: what a global step has found that integrals need, too
 	white  *whiteningOnce // of the plan
+	line   *zellner       // of regressions, when it has been needed
 	memory *normalMemory
 }
 

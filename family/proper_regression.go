@@ -19,6 +19,8 @@ type zellner struct {
 	middle    []float64     // the intercept alone
 	precision *mat.SymDense // without products of own coefficients and those in common
 	worth     float64       // rows
+	variance  float64       // of a normal response about its mean, or about 0 without an intercept
+	root      *mat.TriDense // lower, of the precision of own coefficients; nil where it has none
 }
 
 // zellner is the prior with the information of a row, p×p.
@@ -29,6 +31,11 @@ func (d design) zellner(middle []float64, row *mat.SymDense, worth float64) *zel
 		for _, j := range d.fixed {
 			z.precision.SetSym(i, j, 0)
 		}
+	}
+	var chol mat.Cholesky
+	if chol.Factorize(submatrix(z.precision, z.own)) {
+		z.root = new(mat.TriDense)
+		chol.LTo(z.root)
 	}
 	return z
 }
@@ -164,12 +171,16 @@ func (z *zellner) distance(line []float64, places []int) float64 {
 	return mat.Inner(gap, submatrix(z.precision, places), gap) / 2
 }
 
-// integrals are those over the coefficients: where Σ q uuᵀ = count in the coordinates of unit, of the class's own, ½ ln|count/worth + I| is charged
-// by [Classes.Integrals], and here what ½ ln|P⁻¹H + I| is more.
-func (z *zellner) integrals(n float64, lines [][]float64, informations, counts []*mat.SymDense, add func(class, cell int, t laplace.Term)) error {
-	before, ok := logDetOf(submatrix(z.precision, z.own))
-	if !ok {
+// integrals are those over the coefficients: where Σ q uuᵀ = count in the coordinates of unit, of the class's own,
+// ½ ln|count/worth + I| is charged, without the half, by [Classes.Integrals], and here what ½ ln|P⁻¹H + I| is more.
+func (z *zellner) integrals(n float64, lines [][]float64, informations []*mat.SymDense, charged []float64,
+	add func(class, cell int, t laplace.Term)) error {
+	if z.root == nil {
 		return dependent()
+	}
+	before := 0.0
+	for i := range z.own {
+		before += 2 * math.Log(z.root.At(i, i))
 	}
 	var sum *mat.SymDense
 	if len(z.fixed) > 0 {
@@ -180,15 +191,7 @@ func (z *zellner) integrals(n float64, lines [][]float64, informations, counts [
 		if !ok {
 			return ofClass(k, dependent())
 		}
-		counts[k].ScaleSym(1/z.worth, counts[k])
-		for i := range z.own {
-			counts[k].SetSym(i, i, counts[k].At(i, i)+1)
-		}
-		charged, ok := logDetOf(counts[k])
-		if !ok {
-			return ofClass(k, dependent())
-		}
-		add(k, 0, laplace.Term{Distance: z.distance(line, z.own), Information: (a.own.LogDet() - before - charged) / 2})
+		add(k, 0, laplace.Term{Distance: z.distance(line, z.own), Information: (a.own.LogDet() - before - charged[k]) / 2})
 		if sum != nil {
 			z.addSchur(a, informations[k], sum)
 		}
@@ -217,11 +220,14 @@ func logDetOf(m mat.Symmetric) (v float64, ok bool) {
 
 // ---- Normal responses
 
-// prior is that of lines, and the variance of y about its mean, or about 0 without an intercept.
-func (f linear) prior(of *Reference) (z *zellner, variance float64) {
+// prior is that of lines.
+func (f linear) prior(of *Reference) *zellner {
+	if of.line != nil {
+		return of.line
+	}
 	w, p := of.Pooled, f.size()
 	n, middle := w.Sums[0], make([]float64, p)
-	variance = w.Sums[len(w.Sums)-1] / n
+	variance := w.Sums[len(w.Sums)-1] / n
 	if f.intercept {
 		line, _ := f.parts(w.Anchor)
 		shift := w.Sums[1+p] / n
@@ -229,13 +235,15 @@ func (f linear) prior(of *Reference) (z *zellner, variance float64) {
 	}
 	row := f.gram(w.Sums[1:], p+1)
 	row.ScaleSym(1/(n*variance), row)
-	return f.zellner(middle, row, of.Prior.RowsOr()), variance
+	of.line = f.zellner(middle, row, of.Prior.RowsOr())
+	of.line.variance = variance
+	return of.line
 }
 
 // MaximizePosterior is the maximum in the coefficients given the variances before, and then in the variances.
 func (f linear) MaximizePosterior(sums, anchors, params Table, of *Reference) error {
 	p, l := f.size(), f.Layout()
-	z, variance := f.prior(of)
+	z := f.prior(of)
 	lines, gradients, informations := make([][]float64, params.K), make([][]float64, params.K), make([]*mat.SymDense, params.K)
 	for k := range params.K {
 		products, s := sums.Row(k, l.Sums)[1:], params.Row(k, p+1)[p]
@@ -258,7 +266,7 @@ func (f linear) MaximizePosterior(sums, anchors, params Table, of *Reference) er
 		squares += xi[p] * (mat.Inner(at, informations[k], at) - 2*floats.Dot(step, gradients[k]))
 		floats.Add(step, lines[k])
 		f.fromLine(step, centre, xi)
-		xi[p] = variance * math.Exp(laplace.LogVarianceMode(row[0], max(0, squares)/(row[0]*variance), z.worth))
+		xi[p] = z.variance * math.Exp(laplace.LogVarianceMode(row[0], max(0, squares)/(row[0]*z.variance), z.worth))
 	}
 	return nil
 }
@@ -266,23 +274,26 @@ func (f linear) MaximizePosterior(sums, anchors, params Table, of *Reference) er
 // Integrals are exact in the coefficients given the variances, and Laplace's in these at the mode that they then have.
 func (f linear) Integrals(sums, anchors, params Table, of *Reference, add func(class, cell int, t laplace.Term)) error {
 	p, l := f.size(), f.Layout()
-	z, variance := f.prior(of)
+	z := f.prior(of)
 	_, centre := f.parts(of.Pooled.Anchor)
-	lines, informations, counts, n := make([][]float64, params.K), make([]*mat.SymDense, params.K), make([]*mat.SymDense, params.K), 0.0
+	lines, informations, charged, n := make([][]float64, params.K), make([]*mat.SymDense, params.K), make([]float64, params.K), 0.0
 	for k := range params.K {
 		row, xi := sums.Row(k, l.Sums), params.Row(k, p+1)
 		n += row[0]
-		lines[k], counts[k] = make([]float64, p), mat.NewSymDense(len(f.own), nil)
+		lines[k] = make([]float64, p)
 		f.toLine(xi, centre, lines[k])
 		informations[k] = f.gram(row[1:], p+1)
 		informations[k].ScaleSym(1/xi[p], informations[k])
-		f.Count(row, of.Pooled, counts[k])
-		x := math.Log(xi[p] / variance)
+		x := math.Log(xi[p] / z.variance)
 		line, _ := f.parts(anchors.Row(k, l.Anchor))
-		above := z.profile(row, line, lines[k]).above(xi[p], variance)
+		m := z.profile(row, line, lines[k])
+		for _, v := range m.values {
+			charged[k] += math.Log1p(max(0, v) / z.variance) // P is worth/variance times the unit of counts
+		}
+		above := m.above(xi[p], z.variance)
 		add(k, 0, laplace.Term{Size: 1, Count: row[0], Worth: z.worth, Distance: z.worth / 4 * x * x, Information: -above})
 	}
-	return z.integrals(n, lines, informations, counts, add)
+	return z.integrals(n, lines, informations, charged, add)
 }
 
 // marginal is the integral over the own coefficients b of a class as a function of its variance, in coordinates in which P = I and Σ q uuᵀ is
@@ -307,56 +318,63 @@ func (z *zellner) profile(sums, anchor, line []float64) *marginal {
 	m := &marginal{n: sums[0], worth: z.worth}
 	m.squares = max(0, products[len(products)-1]-2*mat.Dot(delta, right)+mat.Dot(delta, moved))
 	right.SubVec(right, moved)
-	var chol mat.Cholesky
-	var root mat.TriDense
 	var eigen mat.EigenSym
 	var vectors mat.Dense
-	chol.Factorize(submatrix(z.precision, z.own)) // it is that of the table, which is regular
-	chol.LTo(&root)
-	if !eigen.Factorize(sandwich(&root, submatrix(gram, z.own)), true) {
+	if z.root == nil || !eigen.Factorize(sandwich(z.root, submatrix(gram, z.own)), true) {
 		return &marginal{n: nan}
 	}
 	eigen.VectorsTo(&vectors)
 	var pulls, gaps mat.VecDense
-	_ = pulls.SolveVec(&root, z.at(right.RawVector().Data, z.own))
+	_ = pulls.SolveVec(z.root, z.at(right.RawVector().Data, z.own))
 	pulls.MulVec(vectors.T(), &pulls)
-	gaps.MulVec(root.T(), z.gap(line, z.own))
+	gaps.MulVec(z.root.T(), z.gap(line, z.own))
 	gaps.MulVec(vectors.T(), &gaps)
 	m.values, m.pulls, m.gaps = eigen.Values(nil), pulls.RawVector().Data, gaps.RawVector().Data
 	return m
 }
 
-// at is the marginal at the variance s = v eˣ, and its derivative by x.
-func (m *marginal) at(x, v float64) (value, slope float64) {
+// at is the marginal at the variance s = v eˣ.
+func (m *marginal) at(x, v float64) float64 {
 	t := math.Exp(-x) / v
-	value, slope = -m.n/2*x-m.squares*t/2-m.worth/4*x*x, m.squares*t/2-m.n/2-m.worth/2*x
+	value := -m.n/2*x - m.squares*t/2 - m.worth/4*x*x
 	for i, l := range m.values {
 		a, h := max(0, l)*t+1, m.pulls[i]*t-m.gaps[i]
 		value += h*h/a/2 - math.Log(a)/2
+	}
+	return value
+}
+
+// slope is its derivative by x.
+func (m *marginal) slope(x, v float64) float64 {
+	t := math.Exp(-x) / v
+	slope := m.squares*t/2 - m.n/2 - m.worth/2*x
+	for i, l := range m.values {
+		a, h := max(0, l)*t+1, m.pulls[i]*t-m.gaps[i]
 		slope -= t * (2*h*m.pulls[i]*a - h*h*l - l*a) / (2 * a * a)
 	}
-	return value, slope
+	return slope
 }
 
 // above is by how much the marginal is higher at its mode than at s, the mode given the coefficients, which is not above it.
 func (m *marginal) above(s, v float64) float64 {
 	low := math.Log(s / v)
-	from, slope := m.at(low, v)
-	if !(slope > 0) || !(m.n > 0) {
+	from := m.at(low, v)
+	if !(m.slope(low, v) > 0) || !(m.n > 0) {
 		return 0
 	}
 	high := low + 1
-	for _, slope = m.at(high, v); slope > 0; _, slope = m.at(high, v) {
+	for m.slope(high, v) > 0 {
 		low, high = high, 2*high-low
 	}
-	for middle := (low + high) / 2; low < middle && middle < high; middle = (low + high) / 2 {
-		if _, slope = m.at(middle, v); slope > 0 {
+	const close = 1e-9 // the marginal changes by its square
+	for high-low > close {
+		if middle := (low + high) / 2; m.slope(middle, v) > 0 {
 			low = middle
 		} else {
 			high = middle
 		}
 	}
-	to, _ := m.at(low, v)
+	to := m.at(low, v)
 	return max(0, to-from)
 }
 
@@ -436,14 +454,22 @@ func (f generalised) MaximizePosteriorRows(rows []Weighted, params Table, of *Re
 
 // IntegralsRows are by Laplace's method.
 func (f generalised) IntegralsRows(rows []Weighted, params Table, of *Reference, add func(class, cell int, t laplace.Term)) error {
-	lines, counts, n := f.linesOf(params, of.Pooled), make([]*mat.SymDense, params.K), 0.0
+	lines, charged, n := f.linesOf(params, of.Pooled), make([]float64, params.K), 0.0
 	_, _, informations := f.slopes(rows, of.Pooled, lines)
+	z, count := f.prior(of), mat.NewSymDense(len(f.own), nil)
 	for k, one := range rows {
 		n += one.N
-		counts[k] = mat.NewSymDense(len(f.own), nil)
-		f.count(one.Sums, f.size(), of.Pooled, of.Pooled.Sums[1:], counts[k])
+		f.count(one.Sums, f.size(), of.Pooled, of.Pooled.Sums[1:], count)
+		count.ScaleSym(1/z.worth, count)
+		for i := range f.own {
+			count.SetSym(i, i, count.At(i, i)+1)
+		}
+		var ok bool
+		if charged[k], ok = logDetOf(count); !ok {
+			return ofClass(k, dependent())
+		}
 	}
-	return f.prior(of).integrals(n, lines, informations, counts, add)
+	return z.integrals(n, lines, informations, charged, add)
 }
 
 var (
