@@ -26,6 +26,7 @@ type Evaluation struct {
 	Labelled      float64  // ln p(X,Ẑ) with Π integrated out, Ẑ the most probable labels, likewise
 	CodeLength    float64  // of [Coded], likewise
 	Evidence      float64  // the bound of ln p(X|K) under the prior (see [Proper]), likewise
+	LogModes      float64  // ln M of equivalent modes, likewise, of the final state (see [LogModes]); NaN where it is not known
 	Charges       []Charge // parameters and the N that they are charged by (see [Sized]); nil where N is that of all
 }
 

@@ -267,6 +267,12 @@ func (f *fit[B, P, S]) result(ctx context.Context, errs []error) (*Result[P, S],
 	res := &Result[P, S]{Method: f.options.Method, Temper: f.options.Temper, Criterion: f.options.Criterion.Name, Best: f.best(), checkpoint: f.encode}
 	stopped := false
 	for i, r := range f.runs {
+		for k, v := range r.at.Met {
+			for len(res.Met) <= k {
+				res.Met = append(res.Met, math.Inf(-1))
+			}
+			res.Met[k] = max(res.Met[k], v)
+		}
 		report := Restart{From: r.options.K, Status: r.at.Status, Iterations: r.at.Iteration, Err: errs[i]}
 		if report.Status == Running {
 			report.Status, stopped = Cancelled, true
@@ -347,6 +353,7 @@ func (f *fit[B, P, S]) fill(res *Result[P, S]) {
 	res.Status, res.Iterations, res.Passes = res.Restarts[res.Best].Status, r.at.Iteration, r.at.Passes
 	res.Trace, res.Objective, res.KTrace, res.Pruned, res.Fall = r.at.Trace, r.at.Objective, r.at.KTrace, r.at.Pruned, r.at.Fall
 	res.Split = r.at.Split
+	res.Met[best.K] = best.Value // which others at this K, lower by what the steps follow, may exceed by little
 }
 
 // score evaluates all criteria asked for. Those about the likelihood are
@@ -384,6 +391,11 @@ func (f *fit[B, P, S]) score(ctx context.Context, res *Result[P, S]) (err error)
 	if needs&NeedsPrior != 0 && !f.options.climbs() {
 		e := &res.Evaluation
 		e.Evidence, evidenceErr = f.can.evidenceOf(f.model, res.Statistics, res.Parameters, e.Entropy)
+	}
+	if f.options.Criterion.Needs&NeedsPrior != 0 {
+		if res.Evaluation.LogModes, err = LogModes(ctx, f.model, f.condensed(), res.Parameters, f.options.Workers); err != nil {
+			return err
+		}
 	}
 	for i, c := range criteria {
 		e, s := res.Evaluation, Score{Criterion: c.Name}

@@ -329,9 +329,12 @@ type Result[P, S any] struct {
 	Passes     int       // local passes over the data, trials and interrupted ones included
 	Trace      []float64 // criterion after each iteration
 	Objective  []float64 // objective after each iteration: never falls while K stays, where F factors
-	KTrace     []int     // latent dimensions after each iteration
-	Pruned     []Pruned
-	Split      []Split
+	// Met has the highest criterion of the states that runs, trials and moves led to at each K, from 0; −Inf where there
+	// was none. At other K than that of the result they need not have converged: lower bounds, by [Evidence].
+	Met    []float64
+	KTrace []int // latent dimensions after each iteration
+	Pruned []Pruned
+	Split  []Split
 	// Fall is the largest fall of the objective in one iteration, in nats; 0 when it
 	// never fell by more than rounding.
 	Fall float64

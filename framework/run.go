@@ -60,6 +60,7 @@ type progress[P, S any] struct {
 	UnmovedAt  int          // its iteration
 	Followed   int          // divisions of it that have been followed up
 	Settled    bool         // nothing changes any more, and no trial succeeds
+	Met        []float64    // [Result].Met of this run
 	Leapt      int          // the last iteration that began at an extrapolation, 0 for none
 	Path       path[P, S]   // what extrapolations are made from
 }
@@ -410,6 +411,16 @@ func (r *run[B, P, S]) best() *point[P, S] {
 		return r.at.BestBehind
 	}
 	return r.at.Current
+}
+
+// meet remembers the value of a state, of a trial or a move too.
+func (r *run[B, P, S]) meet(k int, value float64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for len(r.at.Met) <= k {
+		r.at.Met = append(r.at.Met, math.Inf(-1))
+	}
+	r.at.Met[k] = max(r.at.Met[k], value)
 }
 
 // free returns a point whose memory may be overwritten.

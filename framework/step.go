@@ -221,6 +221,7 @@ func (r *run[B, P, S]) evaluate(p *point[P, S], entropy float64) (err error) {
 		return fmt.Errorf("%s is %v at K = %d (log joint %v, entropy %v, ln|F| %v): a latent dimension has lost its data; lower K, allow pruning, or rescale the data",
 			r.options.Criterion.Name, bad, p.K, e.LogJoint, e.Entropy, e.LogDet)
 	}
+	r.meet(p.K, p.Value)
 	return nil
 }
 

@@ -199,7 +199,7 @@ func (e *iterated[B, P, S]) convert(res *framework.Result[P, S]) (*fitted, error
 func converted[P, S any](res *framework.Result[P, S], found *result) *fitted {
 	f := &fitted{status: res.Status.String()}
 	f.Shape, f.N, f.Value, f.Status, f.Iterations, f.Evaluation, f.Scores = res.Shape, res.N, res.Value, res.Status, res.Iterations, res.Evaluation, res.Scores
-	f.Trace, f.Objective, f.KTrace, f.Pruned, f.Split, f.Restarts, f.Criterion = res.Trace, res.Objective, res.KTrace, res.Pruned, res.Split, res.Restarts, res.Criterion
+	f.Met, f.Trace, f.Objective, f.KTrace, f.Pruned, f.Split, f.Restarts, f.Criterion = res.Met, res.Trace, res.Objective, res.KTrace, res.Pruned, res.Split, res.Restarts, res.Criterion
 	f.Parameters = found
 	return f
 }

@@ -182,6 +182,9 @@ func (c *fitCommand) fit(s *session, in *input, progress *keeper) (*fitReport, e
 	r.KMax = max(o.K, r.KMax)
 	r.Columns, r.Settings, r.what, r.why = t.columns, c.settings(in), t.what, c.why
 	r.Settings.FixedK, r.listStarts, r.advice = c.K != nil, asked, advice(best.Status, o.Tolerance, best.Value, best.N)
+	if err := r.certainty(best, c.sizePrior()); err != nil {
+		return nil, err
+	}
 	if in.known != nil {
 		assigned, err := best.Parameters.classify(in)
 		if err != nil {

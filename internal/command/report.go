@@ -125,15 +125,16 @@ func (s *summary) reached() int {
 // A report is the object that --format json writes.
 type fitReport struct {
 	summary
-	found       *result
-	what, why   string          // the model's parts, and the method where the table decided
-	listStarts  bool            // their number was asked for
-	advice      string          // for a fit that did not converge
-	Covariances []namedMatrix   `json:"covariances,omitempty"` // of mixtures of Gaussians with correlated columns
-	Agreement   *agreementTable `json:"agreement,omitempty"`   // with --label
-	Graph       *graphView      `json:"graph,omitempty"`       // of block models
-	Trace       []number        `json:"trace"`                 // the criterion after each iteration; it may dip a little on the way, see docs/theory/gfab.md, section 4
-	KTrace      []int           `json:"k_trace"`
+	*evidenceView // with criterion evidence
+	found         *result
+	what, why     string          // the model's parts, and the method where the table decided
+	listStarts    bool            // their number was asked for
+	advice        string          // for a fit that did not converge
+	Covariances   []namedMatrix   `json:"covariances,omitempty"` // of mixtures of Gaussians with correlated columns
+	Agreement     *agreementTable `json:"agreement,omitempty"`   // with --label
+	Graph         *graphView      `json:"graph,omitempty"`       // of block models
+	Trace         []number        `json:"trace"`                 // the criterion after each iteration; it may dip a little on the way, see docs/theory/gfab.md, section 4
+	KTrace        []int           `json:"k_trace"`
 }
 
 // settings are what it takes, with method, criterion, kmax and seed, to make the fit again.

@@ -1,11 +1,8 @@
 package command
 
 import (
-	"cmp"
 	"errors"
-	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -180,26 +177,13 @@ type selection struct {
 	what string
 }
 
-// mass is the posterior probability of the set of K that is reported.
-const mass = 0.9
-
-type sizeProbability struct {
-	K           int    `json:"k"`
-	Probability number `json:"probability"`
-}
-
 // posterior fills in p(K|X) by criterion j.
 func (t *selection) posterior(all *scores, j int, prior framework.SizePrior) error {
 	probabilities, err := all.SizePosterior(j, prior)
 	if err != nil {
 		return err
 	}
-	for i, v := range probabilities {
-		t.Posterior = append(t.Posterior, sizeProbability{all.K[i], number(v)})
-	}
-	for _, i := range framework.CredibleSet(probabilities, mass) {
-		t.Credible = append(t.Credible, all.K[i])
-	}
+	t.Posterior, t.Credible = sizePosterior(all.K, probabilities)
 	return nil
 }
 
@@ -292,21 +276,4 @@ func (t *selection) fill(all *scores, asked []framework.Criterion, in *input, pr
 		t.Table = append(t.Table, row)
 	}
 	return nil
-}
-
-// howSure has the probabilities of 0.5 % and more, the largest first, and the set.
-func (t *selection) howSure() string {
-	list := slices.Clone(t.Posterior)
-	slices.SortStableFunc(list, func(a, b sizeProbability) int { return cmp.Compare(b.Probability, a.Probability) })
-	var parts []string
-	for i, p := range list {
-		if i == 0 || p.Probability >= 0.005 {
-			parts = append(parts, fmt.Sprintf("K = %d: %.2f", p.K, p.Probability))
-		}
-	}
-	sizes := make([]string, len(t.Credible))
-	for i, k := range t.Credible {
-		sizes[i] = strconv.Itoa(k)
-	}
-	return fmt.Sprintf("p(K|data)  %s; at least %.0f %%: K = %s", strings.Join(parts, ", "), 100*mass, strings.Join(sizes, ", "))
 }

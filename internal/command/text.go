@@ -144,6 +144,7 @@ func (r *fitReport) facts() [][2]string {
 		{r.Criterion, digits(float64(r.Value)) + " nats: larger is better"},
 		{"status", r.ending()},
 	}
+	facts = append(facts, r.certaintyFacts()...)
 	if r.Criterion == "bic" {
 		facts[3][1] += r.elsewhere()
 	}
@@ -354,7 +355,7 @@ func (t *selection) print(s *session, in *input) error {
 		p.line("%-6s chooses K = %d", name, t.Chosen[name])
 	}
 	if t.Posterior != nil {
-		p.line("%s", t.howSure())
+		p.line("p(K|data)  %s", howSure(t.Posterior, t.Credible))
 	}
 	t.printTests(p)
 	p.line("time   %.3g s", float64(t.Seconds))

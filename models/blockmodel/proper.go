@@ -1,6 +1,8 @@
 package blockmodel
 
 import (
+	"math"
+
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/prior"
 )
@@ -36,6 +38,15 @@ func (m Model) MaximizePosterior(s *Statistics, p, dst *Parameters) (*Parameters
 		dst.set(k, l, flat.mean(p.Family, weight, pairs))
 	}
 	return dst, nil
+}
+
+// LogModes is ln K!, of the blocks of each set.
+func (Model) LogModes(p *Parameters) (nats float64) {
+	for _, k := range p.blocks() {
+		orders, _ := math.Lgamma(float64(k) + 1)
+		nats += orders
+	}
+	return nats
 }
 
 // integrals adds a count for each θ, in the order of cells, and for each weight, and what is known exactly: all of them, in place of what

@@ -27,6 +27,9 @@ func (m Model) MaximizePosterior(s *Statistics, p, dst *Parameters) (*Parameters
 	return m.Maximize(t, p, dst)
 }
 
+// LogModes is 0: the evidence has the volume of rotations and the signs of the axes.
+func (Model) LogModes(*Parameters) float64 { return 0 }
+
 // Fill adds next to nothing to the diagonals of K×K matrices, so that they are no longer singular.
 func (s *Statistics) Fill(matrices []float64) {
 	for i := range matrices {

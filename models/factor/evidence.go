@@ -36,6 +36,9 @@ func (m Model) MaximizePosterior(s *Statistics, p, dst *Parameters) (*Parameters
 	return m.Maximize(t, p, dst)
 }
 
+// LogModes is 0: the evidence has the volume of rotations.
+func (Model) LogModes(*Parameters) float64 { return 0 }
+
 var errNoEvidence = fmt.Errorf("factor: noise with blocks has no proper prior, which the evidence needs: take another criterion, such as gFIC or BIC (%w)", errors.ErrUnsupported)
 
 // integrate adds what the evidence differs by from E_q[ln p(X,Z|Π)] + H(q).

@@ -107,6 +107,12 @@ func (m Model) MaximizePosterior(s *Statistics, p, dst *Parameters) (*Parameters
 	return dst, nil
 }
 
+// LogModes is ln(K! 2^K): of orders, and of features with their opposites.
+func (Model) LogModes(p *Parameters) float64 {
+	orders, _ := math.Lgamma(float64(p.K) + 1)
+	return orders + float64(p.K)*math.Ln2
+}
+
 // integrate adds the integrals under the prior.
 func (s *Statistics) integrate(p *Parameters, f *laplace.Curvature) {
 	count, eigen := s.centered()

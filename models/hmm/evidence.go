@@ -29,6 +29,15 @@ func (m Model) MaximizePosterior(s *Statistics, p, dst *Parameters) (*Parameters
 	return dst, s.Classes.MaximizePosterior(dst.Components, dst.Hyper)
 }
 
+// LogModes is ln K!, and 0 where the states have an order.
+func (m Model) LogModes(p *Parameters) float64 {
+	if m.Structure.LeftRight > 0 {
+		return 0
+	}
+	orders, _ := math.Lgamma(float64(p.K) + 1)
+	return orders
+}
+
 // mean puts the posterior means of start and transitions into dst.
 func (c Structure) mean(s *Statistics, p, dst *Parameters) error {
 	s.counts = append(s.counts[:0], s.Moves...)

@@ -1,0 +1,106 @@
+package framework
+
+import (
+	"context"
+	"math"
+)
+
+// Symmetric is a model that says how many modes of Π are equivalent, such as by the order of labels. An [Assigner]
+// that is none has K! orders.
+type Symmetric[P any] interface {
+	// LogModes is the logarithm of their number in nats: 0 of states that have an order, and where the evidence has
+	// counted them already.
+	LogModes(p P) float64
+}
+
+// LogModes is ln M at p(Z|X,p), in nats: a q sits at one of M equivalent modes, and spread evenly over all of them
+// [Evidence] would gain ln M, to estimate ln p(X|K) (docs/theory/evidence.md, section 1). Labels that are hardly told
+// apart count for less: with ρ_kl = Π_n (1 − (√q_nk − √q_nl)²), the Bhattacharyya coefficient of q and of q with k and
+// l exchanged,
+//
+//	ln M = max(0, ln K! − Σ_{k<l} ln(1 + ρ_kl)).
+//
+// It makes one pass over the source where labels are compared, and is NaN of a model that is neither an [Assigner] nor
+// [Symmetric].
+func LogModes[B, P any, S Statistics[S]](
+	ctx context.Context, m Model[B, P, S], src Source[B], p P, workers int,
+) (float64, error) {
+	k := m.Shape(p).K
+	most, _ := math.Lgamma(float64(k) + 1)
+	symmetric, ok := m.(Symmetric[P])
+	if ok {
+		most = symmetric.LogModes(p)
+	}
+	of, assigns := m.(Assigner[B, P])
+	switch _, coupled := m.(Coupled[B, P, S]); {
+	case ok && (most == 0 || !assigns || coupled):
+		return most, nil
+	case !assigns || coupled:
+		return math.NaN(), nil
+	}
+	sums, err := Fold(ctx, src, workers,
+		func() (*overlaps, error) { return &overlaps{k: k, logs: make([]float64, k*(k-1)/2)}, nil },
+		func(o *overlaps, b B) (err error) {
+			if o.q, err = of.Responsibilities(b, p, o.q); err == nil {
+				o.add(weightsOf(b))
+			}
+			return err
+		},
+		func(into, from *overlaps) error {
+			for i, v := range from.logs {
+				into.logs[i] += v
+			}
+			return nil
+		})
+	if err != nil {
+		return 0, err
+	}
+	for _, v := range sums.logs {
+		most -= math.Log1p(math.Exp(v))
+	}
+	return max(0, most), nil
+}
+
+// overlaps are ln ρ_kl of the pairs k < l, over the rows seen.
+type overlaps struct {
+	k    int
+	logs []float64
+	q    []float64 // of the rows of a block, N×K
+}
+
+func (o *overlaps) add(weight func(row int) float64) {
+	roots := make([]float64, o.k)
+	for row := range len(o.q) / o.k {
+		w := weight(row)
+		if w == 0 {
+			continue
+		}
+		for i, q := range o.q[row*o.k : (row+1)*o.k] {
+			roots[i] = math.Sqrt(q)
+		}
+		pair := 0
+		for i, a := range roots {
+			for _, b := range roots[:i] {
+				o.logs[pair] += w * math.Log1p(-min(1, (a-b)*(a-b)))
+				pair++
+			}
+		}
+	}
+}
+
+// weightsOf are the weights of the rows of a block, of steps those of their sequences.
+func weightsOf(block any) func(row int) float64 {
+	switch b := block.(type) {
+	case Sequences:
+		i := 0
+		return func(row int) float64 { // rows come in order
+			for row >= b.Ends[i] {
+				i++
+			}
+			return b.Weight(i)
+		}
+	case interface{ Weight(row int) float64 }:
+		return b.Weight
+	}
+	return func(int) float64 { return 1 }
+}

@@ -1,0 +1,70 @@
+package command
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// What a fit by the evidence says of K adds up: the bound, the modes and the estimate; probabilities that sum to 1, the
+// largest of them that of the K found; and it is that of latent select where it met the same values.
+func TestFitByTheEvidenceSaysHowSureItIs(t *testing.T) {
+	shape := schemas(t)["fit"]
+	for _, args := range [][]string{
+		{"--data", "faithful"},
+		{"--data", "faithful", "--method", "em", "--kmax", "4"},
+		{"--model", "bernmix", "--data", "zoo", "--select", "hair,eggs,milk,feathers", "--method", "gfab", "--kmax", "4"},
+		{"--model", "hmm", "--data", "geyser", "--kmax", "4", "--restarts", "3"},
+		{"--model", "ppca", "--data", "iris", "--drop", "Species"},
+		{"--model", "features", "--data", "ruspini", "--kmax", "4", "--restarts", "2"},
+		{"--model", "blockmodel", "--method", "gfab", "--kmax", "5"},
+		{"--model", "regression", "--data", "NPreg", "--response", "yn", "--regress", "x", "--kmax", "4", "--restarts", "2"},
+	} {
+		args = append([]string{"fit", "--criterion", "evidence", "--format", "json"}, args...)
+		text, _ := done(t, args...)
+		conforms(t, shape, text, args)
+		var r struct {
+			K           int
+			Value       float64
+			Bound       float64            `json:"evidence_bound"`
+			LogModes    float64            `json:"ln_modes"`
+			LogEvidence float64            `json:"log_evidence"`
+			Posterior   []sizeProbability  `json:"size_posterior"`
+			Credible    []int              `json:"credible"`
+			Criteria    map[string]float64 `json:"criteria"`
+		}
+		require.NoError(t, json.Unmarshal([]byte(text), &r))
+		assert.Equal(t, r.Value, r.Bound, args)
+		assert.Equal(t, r.Value, r.Criteria["evidence"], args)
+		assert.InDelta(t, r.Bound+r.LogModes, r.LogEvidence, 1e-9, args)
+		most, _ := math.Lgamma(float64(r.K) + 1)
+		assert.LessOrEqual(t, r.LogModes, most+float64(r.K)*math.Ln2, args)
+		sum, best := 0.0, sizeProbability{}
+		for _, one := range r.Posterior {
+			sum += float64(one.Probability)
+			if one.Probability > best.Probability {
+				best = one
+			}
+		}
+		assert.InDelta(t, 1, sum, 1e-12, args)
+		assert.Equal(t, r.K, best.K, args)
+		assert.True(t, slices.Contains(r.Credible, r.K), args)
+	}
+}
+
+// One K is not compared, and other criteria say nothing of probabilities.
+func TestFitSaysNothingOfKThatWereNotCompared(t *testing.T) {
+	text, _ := done(t, "fit", "--data", "ruspini", "--criterion", "evidence", "--k", "4", "--format", "json")
+	assert.NotContains(t, text, `"size_posterior"`)
+	assert.Contains(t, text, `"ln_modes":3.17`)
+	text, _ = done(t, "fit", "--data", "ruspini", "--criterion", "evidence", "--k", "4")
+	assert.Contains(t, text, "K was not compared to others")
+	text, _ = done(t, "fit", "--data", "ruspini", "--criterion", "gfic", "--format", "json")
+	for _, field := range []string{"size_posterior", "evidence_bound", "ln_modes", "credible"} {
+		assert.NotContains(t, text, `"`+field+`"`)
+	}
+}
