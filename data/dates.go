@@ -106,14 +106,11 @@ func (t *Table) daysOf(j int, asked string) (days []float64, form string, err er
 	form = forms.Replace(layout)
 	values := make([]float64, len(texts))
 	for code, text := range texts {
-		at, err := time.Parse(layout, text)
+		at, err := daysAt(layout, text)
 		if row := slices.Index(f.codes, int32(code)); err != nil && row >= 0 {
 			return nil, "", fmt.Errorf("row %d is %.60q, which does not have %w like the others, %s; correct it, or take it for a missing value", t.Origin(row)+1, text, ErrDate, form)
 		}
-		values[code] = (float64(at.Unix()) + float64(at.Nanosecond())/1e9) / (24 * 60 * 60)
-		if at.Year() == 0 {
-			values[code] = at.Sub(time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)).Hours() / 24
-		}
+		values[code] = at
 	}
 	days = make([]float64, t.rows)
 	for row, code := range f.codes {
@@ -123,6 +120,30 @@ func (t *Table) daysOf(j int, asked string) (days []float64, form string, err er
 		}
 	}
 	return days, form, nil
+}
+
+// daysAt are those of one text.
+func daysAt(layout, text string) (float64, error) {
+	at, err := time.Parse(layout, text)
+	if at.Year() == 0 {
+		return at.Sub(time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)).Hours() / 24, err
+	}
+	return (float64(at.Unix()) + float64(at.Nanosecond())/1e9) / (24 * 60 * 60), err
+}
+
+// Days returns what takes the text of one date of a form to its number, as [Table.Dates] does. It is an error if there is no such form.
+func Days(form string) (func(text string) (float64, error), error) {
+	layout, err := layoutOf(nil, form)
+	if err != nil {
+		return nil, err
+	}
+	return func(text string) (float64, error) {
+		at, err := daysAt(layout, strings.TrimSpace(text))
+		if err != nil {
+			return 0, fmt.Errorf("%.60q does not have %w %s", text, ErrDate, form)
+		}
+		return at, nil
+	}, nil
 }
 
 // dayFactor is [numberFactor] with all digits of whole numbers.

@@ -237,30 +237,11 @@ func (f *factor) with(codes []int32) *factor {
 
 // recode gives the same cells other levels, and puts their codes into a list; those that have none of the levels are missing.
 func (f *factor) recode(levels []string, codes []int32) *factor {
-	byText := make(map[string]int32, len(levels))
-	byNumber := make(map[float64]int32) // missingCode where several levels are one number
-	for i, level := range levels {
-		byText[level] = int32(i)
-		if v, kind := fastcsv.ParseCell(level); kind == fastcsv.Number && !longDigits(level, v) {
-			if _, several := byNumber[v]; several {
-				byNumber[v] = missingCode
-			} else {
-				byNumber[v] = int32(i)
-			}
-		}
-	}
+	coder := NewCoder(levels)
 	to := make([]int32, len(f.levels))
 	for i, level := range f.levels {
-		code, ok := byText[level]
-		if v, kind := fastcsv.ParseDecimal(level, f.decimal); !ok && kind == fastcsv.Number && !longDigits(level, v) {
-			code, ok = byNumber[v]
-		}
-		if !ok {
-			code = missingCode
-		}
-		to[i] = code
+		to[i] = coder.code(level, f.decimal)
 	}
-
 	for row, code := range f.codes {
 		if code != missingCode {
 			code = to[code]
@@ -268,6 +249,45 @@ func (f *factor) recode(levels []string, codes []int32) *factor {
 		codes[row] = code
 	}
 	return &factor{levels: slices.Clone(levels), codes: codes}
+}
+
+// A Coder finds the codes of the levels of a column as [Table.Factor] does. Goroutines may use it at the same time.
+type Coder struct {
+	byText   map[string]int32
+	byNumber map[float64]int32 // missingCode where several levels are one number
+}
+
+// NewCoder is that of levels with the codes 0, 1, ….
+func NewCoder(levels []string) *Coder {
+	c := &Coder{make(map[string]int32, len(levels)), make(map[float64]int32)}
+	for i, level := range levels {
+		c.byText[level] = int32(i)
+		if v, kind := fastcsv.ParseCell(level); kind == fastcsv.Number && !longDigits(level, v) {
+			if _, several := c.byNumber[v]; several {
+				c.byNumber[v] = missingCode
+			} else {
+				c.byNumber[v] = int32(i)
+			}
+		}
+	}
+	return c
+}
+
+// Code is that of the level that a cell is, by its text or else as the only one of the same number; negative where it is none.
+// Decimals of the cell follow a comma where decimal is one.
+func (c *Coder) Code(cell string, decimal byte) int { return int(c.code(cell, decimal)) }
+
+func (c *Coder) code(cell string, decimal byte) int32 {
+	code, ok := c.byText[cell]
+	if ok {
+		return code
+	}
+	if v, kind := fastcsv.ParseDecimal(cell, decimal); kind == fastcsv.Number && !longDigits(cell, v) {
+		if code, ok = c.byNumber[v]; ok {
+			return code
+		}
+	}
+	return missingCode
 }
 
 // longDigits says whether other digits may be the same number.

@@ -1,13 +1,13 @@
 package command
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"slices"
 
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 )
 
@@ -59,11 +59,14 @@ func (c *fitCommand) checkTables() error {
 
 // assign writes what the model says of each row that was read, as latent predict does.
 func (c *fitCommand) assign(s *session, r *fitReport, in input) error {
-	text, err := encode(modelFile{modelHead: modelHead{modelFormat, modelVersion}, summary: r.summary})
+	text, err := encode(r.summary)
 	if err != nil {
 		return err
 	}
-	m, err := parseModel(withChecksum(bytes.TrimSuffix(text, []byte("}"))))
+	if text, err = fitted.Seal(text); err != nil {
+		return err
+	}
+	m, err := parseModel(text)
 	if err != nil {
 		return err
 	}
@@ -89,7 +92,7 @@ func (c *fitCommand) assign(s *session, r *fitReport, in input) error {
 		p.score = func(b framework.Rows) ([]float64, error) { return m.saved.sequences(p.series(b)) }
 	}
 	if p.numbers = in.gaps == missingDrop || in.gaps == missingEmpty; p.numbers {
-		p.layout.first = append([]string{rowHead}, p.layout.first...)
+		p.layout.First = append([]string{rowHead}, p.layout.First...)
 	}
 	return s.emitTable(c.Assignments, p.heads(), func(to data.Writer) error { return p.writeTable(s, to) })
 }

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/models/blockmodel"
@@ -151,7 +152,7 @@ func (e *graphEngine) search(ctx context.Context, o framework.Options) (*blockmo
 		Recorder: o.Recorder, Resume: o.Resume})
 }
 
-func (e *graphEngine) fit(ctx context.Context, o framework.Options) (*fitted, error) {
+func (e *graphEngine) fit(ctx context.Context, o framework.Options) (*outcome, error) {
 	if e.method != methodGreedy {
 		res, err := framework.Fit(ctx, blockmodel.Model{}, e.g, o)
 		if res == nil {
@@ -183,7 +184,7 @@ func (e *graphEngine) fit(ctx context.Context, o framework.Options) (*fitted, er
 }
 
 // found describes a partition. gFIC and the criteria about the likelihood are those of gFAB from its labels, K fixed.
-func (e *graphEngine) found(ctx context.Context, p *blockmodel.Partition, o framework.Options) (*fitted, error) {
+func (e *graphEngine) found(ctx context.Context, p *blockmodel.Partition, o framework.Options) (*outcome, error) {
 	tilted := o
 	tilted.K, tilted.FixedK, tilted.DoubleTo, tilted.Method, tilted.Restarts, tilted.Criterion, tilted.Recorder, tilted.Resume = p.K, true, 0, framework.GFAB, 1, framework.GFIC, nil, nil
 	tilted.Also = []framework.Criterion{framework.FIC, framework.BICEM, framework.BIC, framework.AIC}
@@ -196,7 +197,7 @@ func (e *graphEngine) found(ctx context.Context, p *blockmodel.Partition, o fram
 	if err != nil {
 		return nil, err
 	}
-	f := &fitted{status: searched}
+	f := &outcome{status: searched}
 	f.Shape, f.N, f.Value, f.Criterion, f.Status, f.Evaluation = res.Shape, res.N, p.Value, framework.ExactICL.Name, framework.Converged, res.Evaluation
 	f.Scores = append([]framework.Score{{Criterion: framework.ExactICL.Name, Value: p.Value}}, res.Scores...)
 	f.Parameters = e.result(parameters, p.Labels, framework.ExactICL.Name, f.Scores)
@@ -204,7 +205,7 @@ func (e *graphEngine) found(ctx context.Context, p *blockmodel.Partition, o fram
 }
 
 // convert describes a fit of the engine; labels are the most probable ones.
-func (e *graphEngine) convert(res *framework.Result[*blockmodel.Parameters, *blockmodel.Statistics]) (*fitted, error) {
+func (e *graphEngine) convert(res *framework.Result[*blockmodel.Parameters, *blockmodel.Statistics]) (*outcome, error) {
 	labels := res.Local.(*blockmodel.Posterior).Labels()
 	a, err := blockmodel.Label(e.g, labels, e.prior)
 	if err != nil {
@@ -225,7 +226,7 @@ func (e *graphEngine) score(ctx context.Context, ks []int, o framework.Options, 
 	}
 	all := &scores{}
 	all.K, all.Criteria = ks, criteria
-	fits, progress := make([]*fitted, len(ks)), sweptGraphs{}
+	fits, progress := make([]*outcome, len(ks)), sweptGraphs{}
 	if err := progress.resume(o.Resume); err != nil {
 		return nil, err
 	}
@@ -249,7 +250,7 @@ func (e *graphEngine) score(ctx context.Context, ks []int, o framework.Options, 
 		}
 		all.add(row, f.Evaluation, nil)
 	}
-	all.fit = func(i int) (*fitted, error) { return fits[i], nil }
+	all.fit = func(i int) (*outcome, error) { return fits[i], nil }
 	return all, nil
 }
 
@@ -467,7 +468,7 @@ func (v *graphView) axes() (rows, columns []int) {
 var errGraphFile = errors.New("its nodes, labels and blocks do not go together")
 
 // loadBlockmodel makes a saved graph ready for pairs of its nodes.
-func loadBlockmodel(m *modelFile) (*savedModel, error) {
+func loadBlockmodel(m *fitted.File) (fitted.Model, error) {
 	var file graphFile
 	if err := json.Unmarshal(m.Params, &file); err != nil {
 		return nil, err
@@ -475,9 +476,9 @@ func loadBlockmodel(m *modelFile) (*savedModel, error) {
 	if err := file.check(m); err != nil {
 		return nil, err
 	}
-	saved := &savedModel{needsAll: true, layout: layout{first: []string{"block_from", "block_to"}, last: []string{"expected"}}}
+	saved := &savedModel{needsAll: true, layout: fitted.Layout{First: []string{"block_from", "block_to"}, Last: []string{"expected"}}}
 	if file.Family == blockmodel.Bernoulli {
-		saved.layout.last = []string{"probability"}
+		saved.layout.Last = []string{"probability"}
 	}
 	saved.pairs = file.places
 	saved.score = func(rows framework.Rows) ([]float64, error) {
@@ -494,8 +495,8 @@ func loadBlockmodel(m *modelFile) (*savedModel, error) {
 }
 
 // check refuses a file whose parts do not go together.
-func (file *graphFile) check(m *modelFile) error {
-	if err := m.matches(file.K, len(m.Columns)); err != nil {
+func (file *graphFile) check(m *fitted.File) error {
+	if err := m.Matches(file.K, len(m.Columns)); err != nil {
 		return err
 	}
 	if err := file.Parameters.Check(); err != nil {

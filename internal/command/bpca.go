@@ -1,13 +1,10 @@
 package command
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
-	"math/rand/v2"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/bpca"
@@ -117,56 +114,4 @@ func principal(p *bpca.Parameters, posterior *bpca.Posterior) *result {
 
 func noiseFact(variance float64) [2]string {
 	return [2]string{"noise variance", fmt.Sprintf("%.6g, standard deviation %.6g", variance, math.Sqrt(variance))}
-}
-
-func loadBPCA(m *modelFile) (*savedModel, error) {
-	var p *bpca.Parameters
-	if err := json.Unmarshal(m.Params, &p); err != nil {
-		return nil, err
-	}
-	if err := p.Check(); err != nil {
-		return nil, err
-	}
-	saved, err := savedPCA(p)
-	if err != nil {
-		return nil, err
-	}
-	return saved, m.matches(p.K, p.D)
-}
-
-// savedPCA returns the mean of z and the log-likelihood of each row; the covariance of z is
-// that of all rows.
-func savedPCA(p *bpca.Parameters) (*savedModel, error) {
-	_, cov, err := p.Transform(mat.NewDense(1, p.D, nil))
-	if err != nil {
-		return nil, err
-	}
-	names := numbered("z", p.K)
-	m := &savedModel{needsAll: true, layout: layout{list: "mean", entries: names, last: []string{"log_likelihood"}, constants: map[string]any{"covariance": newNamedMatrix(cov, names)}}}
-	m.score = func(b framework.Rows) ([]float64, error) {
-		x := mat.NewDense(b.N, b.D, b.X)
-		mean, _, err := p.Transform(x)
-		if err != nil {
-			return nil, err
-		}
-		logProb, err := p.LogProb(x)
-		var table []float64
-		for i, l := range logProb {
-			table = append(append(table, mean.RawRowView(i)...), l)
-		}
-		return table, err
-	}
-	m.sample = unlabelled(p.Sample)
-	return m, nil
-}
-
-// unlabelled draws rows of a model whose z is no class.
-func unlabelled(draw func(n int, rng *rand.Rand) (*mat.Dense, error)) func(n int, rng *rand.Rand) ([]float64, []int, error) {
-	return func(n int, rng *rand.Rand) (x []float64, labels []int, err error) {
-		rows, err := draw(n, rng)
-		if err != nil {
-			return nil, nil, err
-		}
-		return rows.RawMatrix().Data, nil, nil
-	}
 }

@@ -81,7 +81,7 @@ func (m model) evidencePrior(family string, columns int) priorView {
 
 // certainty adds what the evidence says of the fit, and of the K that were compared: those that were fitted, or that the
 // search met.
-func (r *fitReport) certainty(f *fitted, size framework.SizePrior) error {
+func (r *fitReport) certainty(f *outcome, size framework.SizePrior) error {
 	if !r.byEvidence() {
 		return nil
 	}

@@ -31,7 +31,7 @@ func newClosedForm(ctx context.Context, table *framework.Table, workers int) (cl
 	return closedForm{func(int) (*bpca.Spectrum, error) { return spectrum, nil }}, err
 }
 
-func (e closedForm) fit(ctx context.Context, o framework.Options) (*fitted, error) {
+func (e closedForm) fit(ctx context.Context, o framework.Options) (*outcome, error) {
 	s, err := e.score(ctx, []int{o.K}, o, []framework.Criterion{o.Criterion})
 	if err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func (e closedForm) score(_ context.Context, ks []int, _ framework.Options, crit
 		}
 		s.add(row, e, failed)
 	}
-	s.fit = func(i int) (*fitted, error) {
+	s.fit = func(i int) (*outcome, error) {
 		p, err := solutions.Parameters(ks[i], framework.EM)
 		if err != nil {
 			return nil, err

@@ -82,14 +82,14 @@ func (r *reservoir) add(v float64, rng *rand.Rand) {
 
 // newDrift is that of a model.
 func newDrift(m *modelFile) (*drift, error) {
-	names := m.saved.layout.names()
+	names := m.saved.layout.Names()
 	d := &drift{m: m, first: -1, rng: rand.New(rand.NewPCG(1, 1))}
 	d.at = slices.IndexFunc(names, func(name string) bool { return strings.HasPrefix(name, "log_") })
 	if d.at < 0 {
 		return nil, misused("--report is about the likelihood of rows, which a %s model does not have", m.Model)
 	}
-	if m.saved.layout.list == "responsibilities" {
-		d.first = len(m.saved.layout.first)
+	if m.saved.layout.List == "responsibilities" {
+		d.first = len(m.saved.layout.First)
 	}
 	d.now, d.expected = d.gathering(), d.gathering()
 	return d, nil
@@ -187,7 +187,7 @@ func (d *drift) chance(away func(g *gathering) float64) float64 {
 func (d *drift) gathering() gathering {
 	g := gathering{columns: make([]gatheredColumn, len(d.m.Columns))}
 	if d.first >= 0 {
-		g.shares = make([]float64, len(d.m.saved.layout.entries))
+		g.shares = make([]float64, len(d.m.saved.layout.Items))
 	}
 	for j, c := range d.m.Columns {
 		if len(c.Levels) > 0 {

@@ -15,19 +15,19 @@ import (
 
 // An engine fits one model to one table.
 type engine interface {
-	fit(ctx context.Context, o framework.Options) (*fitted, error)
+	fit(ctx context.Context, o framework.Options) (*outcome, error)
 	score(ctx context.Context, ks []int, o framework.Options, criteria []framework.Criterion) (*scores, error)
 }
 
-// fitted is the outcome of a fit, whatever the model's parameters are.
-type fitted struct {
+// An outcome is that of a fit, whatever the model's parameters are.
+type outcome struct {
 	framework.Result[*result, struct{}]
 	status string
 }
 
 // solved is the outcome of a closed form, with the further criteria that it has.
-func solved(r *result, c framework.Criterion, value float64, e framework.Evaluation, further ...framework.Score) *fitted {
-	f := &fitted{status: statusClosedForm}
+func solved(r *result, c framework.Criterion, value float64, e framework.Evaluation, further ...framework.Score) *outcome {
+	f := &outcome{status: statusClosedForm}
 	f.Parameters, f.Shape, f.N, f.Value, f.Criterion, f.Status, f.Evaluation = r, e.Shape, e.N, value, c.Name, framework.Converged, e
 	for _, one := range []framework.Criterion{framework.BIC, framework.AIC} { // NaN where the closed form is of no likelihood
 		f.Scores = append(f.Scores, framework.Score{Criterion: one.Name, Value: one.Value(&e)})
@@ -53,7 +53,7 @@ type scores struct {
 	framework.Selection[*result, struct{}]
 	ends    []ending // of the fits
 	bounded bool     // the likelihood is a lower bound
-	fit     func(i int) (*fitted, error)
+	fit     func(i int) (*outcome, error)
 }
 
 // statistics are those of the fit at K[i], NaN where it failed.
@@ -145,7 +145,7 @@ type thinner[B, P any] interface {
 	Thinned(ctx context.Context, src framework.Source[B], k int, rng *rand.Rand) (P, error)
 }
 
-func (e *iterated[B, P, S]) fit(ctx context.Context, o framework.Options) (*fitted, error) {
+func (e *iterated[B, P, S]) fit(ctx context.Context, o framework.Options) (*outcome, error) {
 	start := e.model.Init
 	if m, ok := e.model.(thinner[B, P]); ok && !o.FixedK {
 		start = m.Thinned
@@ -170,8 +170,8 @@ func (e *iterated[B, P, S]) score(ctx context.Context, ks []int, o framework.Opt
 }
 
 // selected are the scores of a selection.
-func selected[P, S any](sel *framework.Selection[P, S], o framework.Options, convert func(res *framework.Result[P, S]) (*fitted, error)) *scores {
-	s := &scores{fit: func(i int) (*fitted, error) { return convert(sel.Fits[i]) }}
+func selected[P, S any](sel *framework.Selection[P, S], o framework.Options, convert func(res *framework.Result[P, S]) (*outcome, error)) *scores {
+	s := &scores{fit: func(i int) (*outcome, error) { return convert(sel.Fits[i]) }}
 	s.K, s.Criteria, s.Values, s.Errs = sel.K, sel.Criteria, sel.Values, sel.Errs
 	for i, fit := range sel.Fits {
 		if fit == nil {
@@ -190,14 +190,14 @@ func selected[P, S any](sel *framework.Selection[P, S], o framework.Options, con
 }
 
 // convert describes what was found.
-func (e *iterated[B, P, S]) convert(res *framework.Result[P, S]) (*fitted, error) {
+func (e *iterated[B, P, S]) convert(res *framework.Result[P, S]) (*outcome, error) {
 	found, err := e.find(res.Parameters, res.Statistics)
 	return converted(res, found), err
 }
 
 // converted is the outcome of a fit with what it found.
-func converted[P, S any](res *framework.Result[P, S], found *result) *fitted {
-	f := &fitted{status: res.Status.String()}
+func converted[P, S any](res *framework.Result[P, S], found *result) *outcome {
+	f := &outcome{status: res.Status.String()}
 	f.Shape, f.N, f.Value, f.Status, f.Iterations, f.Evaluation, f.Scores = res.Shape, res.N, res.Value, res.Status, res.Iterations, res.Evaluation, res.Scores
 	f.Met, f.Trace, f.Objective, f.KTrace, f.Pruned, f.Split, f.Restarts, f.Criterion = res.Met, res.Trace, res.Objective, res.KTrace, res.Pruned, res.Split, res.Restarts, res.Criterion
 	f.Parameters = found
@@ -219,7 +219,7 @@ func upTo(first, last int) []int {
 var errInterrupted = errors.New("interrupted")
 
 // interrupted says how far a cancelled fit had come; other errors stay.
-func interrupted(err error, f *fitted) error {
+func interrupted(err error, f *outcome) error {
 	switch {
 	case !errors.Is(err, context.Canceled):
 		return err

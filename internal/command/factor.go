@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -171,7 +170,7 @@ type factorSolved struct {
 	show    factorView
 }
 
-func (e factorSolved) fit(ctx context.Context, o framework.Options) (*fitted, error) {
+func (e factorSolved) fit(ctx context.Context, o framework.Options) (*outcome, error) {
 	s, err := e.score(ctx, []int{o.K}, o, []framework.Criterion{o.Criterion})
 	if err != nil {
 		return nil, err
@@ -205,7 +204,7 @@ func (e factorSolved) score(_ context.Context, ks []int, _ framework.Options, cr
 		evaluation, _ := solutions.Evaluation(min(k, solutions.Max()), framework.EM)
 		s.add(row, evaluation, failed)
 	}
-	s.fit = func(i int) (*fitted, error) {
+	s.fit = func(i int) (*outcome, error) {
 		p, err := solutions.Parameters(ks[i])
 		if err != nil {
 			return nil, err
@@ -290,81 +289,4 @@ func rotated(p *factor.Parameters, name string) (factorFile, error) {
 		file.Rotation.Correlations = append(file.Rotation.Correlations, mat.Row(nil, k, r.Correlations))
 	}
 	return file, nil
-}
-
-func loadFactor(m *modelFile) (*savedModel, error) {
-	var file factorFile
-	if err := json.Unmarshal(m.Params, &file); err != nil {
-		return nil, err
-	}
-	p := file.Parameters
-	if err := p.Check(); err != nil {
-		return nil, err
-	}
-	inverse, err := file.straighten()
-	if err != nil {
-		return nil, err
-	}
-	saved, err := savedFactors(p, inverse)
-	if err != nil {
-		return nil, err
-	}
-	return saved, m.matches(p.K, p.D)
-}
-
-// straighten gives the parameters the loadings of uncorrelated factors, and returns the matrix that takes their
-// scores to those of the file.
-func (file *factorFile) straighten() (*mat.Dense, error) {
-	p := file.Parameters
-	inverse := mat.NewDense(p.K, p.K, nil)
-	if file.Rotation == nil {
-		for k := range p.K {
-			inverse.Set(k, k, 1)
-		}
-		return inverse, nil
-	}
-	if len(file.Rotation.Basis) != p.K*p.K || slices.ContainsFunc(file.Rotation.Basis, func(v float64) bool { return v-v != 0 }) {
-		return nil, fmt.Errorf("its rotation has no basis of %d×%d numbers", p.K, p.K)
-	}
-	if err := inverse.Inverse(mat.NewDense(p.K, p.K, file.Rotation.Basis)); err != nil {
-		return nil, fmt.Errorf("its rotation cannot be inverted: %w", err)
-	}
-	p.W().Mul(mat.DenseCopyOf(p.W()), inverse)
-	return inverse, nil
-}
-
-// savedFactors returns the regression scores and the log-likelihood of each row.
-func savedFactors(p *factor.Parameters, axes *mat.Dense) (*savedModel, error) {
-	names := numbered("z", p.K)
-	cov, err := p.Covariance()
-	if err != nil {
-		return nil, err
-	}
-	var own mat.Dense
-	own.Product(axes, cov, axes.T())
-	symmetric := mat.NewSymDense(p.K, own.RawMatrix().Data)
-	m := &savedModel{layout: layout{list: "mean", entries: names, last: []string{"log_likelihood"}, constants: map[string]any{"covariance": newNamedMatrix(symmetric, names)}}}
-	m.score = func(b framework.Rows) ([]float64, error) {
-		z, err := p.Transform(b)
-		if err != nil {
-			return nil, err
-		}
-		var scores mat.Dense
-		scores.Mul(z, axes.T())
-		logProb, err := p.LogProb(b)
-		var table []float64
-		for i, l := range logProb {
-			table = append(append(table, scores.RawRowView(i)...), l)
-		}
-		return table, err
-	}
-	m.fill = func(b framework.Rows) ([]float64, error) {
-		x, err := p.Fill(b)
-		if err != nil {
-			return nil, err
-		}
-		return x.RawMatrix().Data, nil
-	}
-	m.sample = unlabelled(p.Sample)
-	return m, nil
 }

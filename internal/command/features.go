@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -54,7 +53,7 @@ type featuresEngine struct {
 	names []string
 }
 
-func (e featuresEngine) fit(ctx context.Context, o framework.Options) (*fitted, error) {
+func (e featuresEngine) fit(ctx context.Context, o framework.Options) (*outcome, error) {
 	return e.of(ctx, o.K, o.Workers).fit(ctx, o)
 }
 
@@ -158,35 +157,4 @@ func (v featuresView) print(out *page) {
 		out.line("(%s left out: --format json has all)", are(left, "column"))
 	}
 	out.prose(0, "A row is the sum of what it has without features and what those that it has add to it, in the units of the columns, and noise.")
-}
-
-func loadFeatures(m *modelFile) (*savedModel, error) {
-	var file featuresFile
-	if err := json.Unmarshal(m.Params, &file); err != nil {
-		return nil, err
-	}
-	p := file.Parameters
-	if err := p.Check(); err != nil {
-		return nil, err
-	}
-	saved := &savedModel{layout: layout{list: "probabilities", entries: numbered("feature", p.K), last: []string{"log_likelihood"}}, sample: unlabelled(p.Sample)}
-	if p.K > features.MaxExact {
-		saved.layout.last[0] = "log_likelihood_bound"
-	}
-	saved.score = func(b framework.Rows) ([]float64, error) {
-		logProb, on, err := p.Score(b)
-		var table []float64
-		for i, l := range logProb {
-			table = append(append(table, on[i*p.K:(i+1)*p.K]...), l)
-		}
-		return table, err
-	}
-	saved.fill = func(b framework.Rows) ([]float64, error) {
-		x, err := p.Fill(b)
-		if err != nil {
-			return nil, err
-		}
-		return x.RawMatrix().Data, nil
-	}
-	return saved, m.matches(p.K, p.D)
 }

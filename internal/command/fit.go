@@ -156,7 +156,7 @@ func (c *fitCommand) fit(s *session, in *input, progress *keeper) (*fitReport, e
 		o.DoubleTo = t.doubleTo
 	}
 
-	var best *fitted
+	var best *outcome
 	var table []sizeScore
 	if c.model().finds(c.Method) || o.FixedK {
 		best, err = t.fit(s, o)
@@ -221,7 +221,7 @@ func (c *fitCommand) fit(s *session, in *input, progress *keeper) (*fitReport, e
 }
 
 // noteNone notes where a fit scores lower than one without latent dimensions does: by its criterion, or else by BIC.
-func (s *session) noteNone(in *input, f *fitted, c framework.Criterion) {
+func (s *session) noteNone(in *input, f *outcome, c framework.Criterion) {
 	for _, one := range []framework.Criterion{c, framework.BIC} {
 		at := slices.IndexFunc(f.Scores, func(score framework.Score) bool { return score.Criterion == one.Name && score.Err == nil })
 		if at < 0 {

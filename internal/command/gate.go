@@ -14,6 +14,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/design"
 	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/models/experts"
 	"github.com/latent-go/latent/models/mixture"
@@ -89,22 +90,22 @@ func (in *input) checkGate(gate []string) error {
 
 // gatedEngine makes the model of classes, those of base, whose probabilities depend on columns. seen are the numbers that the classes
 // see, and report makes the result of what was found.
-func gatedEngine(f *modelFlags, in *input, d gateDesign, whole framework.Rows, seen []data.Column, base mixture.Model, report func(g *gatedClasses) *result) (engine, error) {
-	b := d.rows(whole)
+func gatedEngine(f *modelFlags, in *input, d design.Gate, whole framework.Rows, seen []data.Column, base mixture.Model, report func(g *gatedClasses) *result) (engine, error) {
+	b := d.Rows(whole, nil)
 	table, err := in.source(b.X, b.N, b.D)
 	if err != nil {
 		return nil, err
 	}
-	plan, err := family.NewPlan(base.Family, d.width)
+	plan, err := family.NewPlan(base.Family, d.Width)
 	if err != nil {
 		return nil, err
 	}
 	// A steep gate makes EM slow (docs/theory/experts.md, section 3). Searched estimates cannot be extrapolated.
 	f.Accelerate = f.Accelerate || !plan.Searches()
-	in.shown = append(namesOf(seen), d.names()...)
-	made := &iterated[framework.Rows, *experts.Parameters, *experts.Statistics]{model: d.model(base), source: table}
+	in.shown = append(namesOf(seen), d.Names()...)
+	made := &iterated[framework.Rows, *experts.Parameters, *experts.Statistics]{model: d.Model(base), source: table}
 	made.find = func(p *experts.Parameters, s *experts.Statistics) (*result, error) {
-		found, err := newGated(d, d.model(base), f.Family, seen, table, p, s)
+		found, err := newGated(d, d.Model(base), f.Family, seen, table, p, s)
 		if err != nil {
 			return nil, err
 		}
@@ -127,7 +128,7 @@ type gatedClasses struct {
 	*components
 	model  experts.Model
 	params *experts.Parameters
-	design gateDesign
+	design design.Gate
 	table  *framework.Table // as the model sees it
 	gate   *gateReport
 }
@@ -143,7 +144,7 @@ type gateReport struct {
 	Intervals [][][]number `json:"bootstrap_intervals,omitempty"`
 }
 
-func newGated(d gateDesign, m experts.Model, name string, columns []data.Column, table *framework.Table, p *experts.Parameters, s *experts.Statistics) (*gatedClasses, error) {
+func newGated(d design.Gate, m experts.Model, name string, columns []data.Column, table *framework.Table, p *experts.Parameters, s *experts.Statistics) (*gatedClasses, error) {
 	sums, params, err := m.Keep(s, p, p.Mixture.Order())
 	if err != nil {
 		return nil, err
@@ -160,7 +161,7 @@ func newGated(d gateDesign, m experts.Model, name string, columns []data.Column,
 	if err != nil {
 		return nil, err
 	}
-	g.gate = &gateReport{Columns: append([]string{"intercept"}, d.names()...), Reference: 1, LogOdds: [][]number{}, Errors: [][]number{}, Ratios: [][]number{}}
+	g.gate = &gateReport{Columns: append([]string{"intercept"}, d.Names()...), Reference: 1, LogOdds: [][]number{}, Errors: [][]number{}, Ratios: [][]number{}}
 	for _, of := range list {
 		var values, errs, ratios []number
 		for _, c := range of {
@@ -189,7 +190,7 @@ func (g *gatedClasses) result() *result {
 		return append(first, own...), err
 	}
 	var names []string
-	for _, c := range g.design.gate {
+	for _, c := range g.design.Columns {
 		names = append(names, report.Printable(c.Name))
 	}
 	r.facts = append(r.facts, [2]string{"gate", listed(names, 40)})

@@ -3,11 +3,8 @@ package command
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -395,82 +392,6 @@ func stayed(steps float64) string {
 		return "for good"
 	}
 	return fmt.Sprintf("%.4g", steps)
-}
-
-// ---- Saved models
-
-// loadHMM takes the parameters out of a model file, and the families of its columns.
-func loadHMM(file *modelFile) (*savedModel, error) {
-	var read struct {
-		*hmm.Parameters
-		Transitions [][]float64 `json:"transitions"`
-	}
-	if err := json.Unmarshal(file.Params, &read); err != nil {
-		return nil, err
-	}
-	p := read.Parameters
-	if p == nil {
-		return nil, errors.New("no parameters")
-	}
-	p.Transitions = slices.Concat(read.Transitions...)
-	if err := file.matches(p.K, p.D); err != nil {
-		return nil, err
-	}
-	if err := file.checkFamilies(); err != nil {
-		return nil, err
-	}
-	m := hmm.Model{Family: families.OfRows(file.Family, file.Columns)}
-	if err := m.Check(p); err != nil {
-		return nil, err
-	}
-	saved := &savedModel{needsAll: families.NeedsComplete(file.Family), layout: layout{first: []string{stateHead, "probability"}, list: "responsibilities", entries: numbered("p", p.K), last: []string{"log_predictive"}}}
-	saved.sequences = func(b framework.Sequences) ([]float64, error) { return scoreSteps(m, p, b) }
-	saved.forecast = func(b framework.Sequences, h int) ([]float64, error) { return m.Forecast(b, p, h) }
-	saved.expect = func(states []float64) (forecastStep, error) {
-		return expectation(m, p, file.Columns, states)
-	}
-	saved.series = func(lengths []int, rng *rand.Rand) ([]float64, error) {
-		x, _, err := m.Sample(p, lengths, rng)
-		return x, err
-	}
-	var last []float64 // what the state of the next step is drawn from
-	saved.sample = func(n int, rng *rand.Rand) ([]float64, []int, error) {
-		one := *p
-		if last != nil {
-			one.Start = last
-		}
-		x, states, err := m.Sample(&one, []int{n}, rng)
-		if err == nil {
-			from := states[n-1]
-			last = p.Transitions[from*p.K : (from+1)*p.K]
-		}
-		return x, states, err
-	}
-	return saved, nil
-}
-
-// scoreSteps returns of each step its state on the most probable path and the probability of that, given all of the sequence; the
-// probability of each state; and ln p(x_t|x_1…x_t−1).
-func scoreSteps(m hmm.Model, p *hmm.Parameters, b framework.Sequences) ([]float64, error) {
-	path, _, err := m.Viterbi(b, p)
-	if err != nil {
-		return nil, err
-	}
-	smoothed, err := m.Responsibilities(b, p, nil)
-	if err != nil {
-		return nil, err
-	}
-	course, err := m.Filter(b, p)
-	if err != nil {
-		return nil, err
-	}
-	table := make([]float64, 0, len(path)*(p.K+3))
-	for t, z := range path {
-		own := smoothed[t*p.K : (t+1)*p.K]
-		table = append(table, float64(z+1), own[z])
-		table = append(append(table, own...), course.LogDensity[t])
-	}
-	return table, nil
 }
 
 // moments are mean and standard deviation of a column of numbers, where its family has them.

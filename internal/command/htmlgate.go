@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/design"
 	"github.com/latent-go/latent/report"
 )
 
@@ -21,33 +22,33 @@ const (
 // gateSections show how likely the components are by each column of the gate, and its coefficients.
 func (g *gatedClasses) gateSections(in *input) (list []report.Section, err error) {
 	first := 0 // of the numbers that the gate sees
-	for _, c := range g.design.gate[:min(len(g.design.gate), mostGates)] {
+	for _, c := range g.design.Columns[:min(len(g.design.Columns), mostGates)] {
 		one, err := g.gateSection(in, c, first)
 		if err != nil {
 			return nil, err
 		}
 		list = append(list, one...)
-		first += len(c.names())
+		first += len(c.Names())
 	}
 	return append(list, g.oddsSection()...), nil
 }
 
 // gateSection shows the probabilities of the components over one column, whose first number is number first of the design, where
 // the other columns are at their means.
-func (g *gatedClasses) gateSection(in *input, c gateColumn, first int) ([]report.Section, error) {
+func (g *gatedClasses) gateSection(in *input, c design.GateColumn, first int) ([]report.Section, error) {
 	chart := report.Chart{Title: g.noun + " probabilities by " + report.Printable(c.Name), XName: report.Printable(c.Name),
 		About: "What the gate expects before it sees the columns of the " + g.noun + "s"}
 	chart.Title = capital(chart.Title)
-	if len(g.design.gate) > 1 {
+	if len(g.design.Columns) > 1 {
 		chart.About += ", with its other columns at their means over the rows"
 	}
-	chart.About += "." + leftOut(len(g.design.gate)-mostGates, "column", "of the gate")
+	chart.About += "." + leftOut(len(g.design.Columns)-mostGates, "column", "of the gate")
 	var values [][]float64 // what the gate sees of the column, at each place
 	table := report.Table{Caption: "probabilities by " + report.Printable(c.Name), Columns: report.Columns(append([]string{report.Printable(c.Name)}, numbered(g.noun+" ", g.params.K())...)...)}
 	var places []any
 	if len(c.Levels) > 0 {
 		for l, level := range c.Levels {
-			values = append(values, c.numbers(nil, float64(l)))
+			values = append(values, c.Numbers(nil, float64(l)))
 			chart.Names, places = append(chart.Names, report.Printable(level)), append(places, level)
 		}
 	} else {
@@ -84,7 +85,7 @@ func (g *gatedClasses) gateSection(in *input, c gateColumn, first int) ([]report
 // priorAt are the probabilities of the components where the numbers of the design from first on have some values, and the others
 // are at their means.
 func (g *gatedClasses) priorAt(first int, values [][]float64) ([]float64, error) {
-	rows, own := g.table.All(), g.design.width
+	rows, own := g.table.All(), g.design.Width
 	mean, n := make([]float64, rows.D), 0.0
 	for i := range rows.N {
 		n += rows.Weight(i)
@@ -125,7 +126,7 @@ func (g *gatedClasses) oddsSection() []report.Section {
 	list[0].Wide = len(g.gate.LogOdds) > 1
 	list[0].Text = "Log odds of a " + g.noun + " against the first: what a unit of a column adds, and, by the intercept, where all columns are 0. The odds ratio is what a unit multiplies the odds by. Standard errors take what is said of the " + g.noun + "s as it is."
 	var against []string
-	for _, c := range g.design.gate {
+	for _, c := range g.design.Columns {
 		if len(c.Levels) > 0 {
 			against = append(against, isolated(report.Printable(c.Name+" = "+c.Levels[0])))
 		}

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/design"
 	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/report"
 )
@@ -48,7 +49,7 @@ func (c curves) scale() string {
 	switch c.design.Distribution {
 	case families.Poisson:
 		return "ln of the mean of " + name
-	case familyBinomial:
+	case design.Binomial:
 		return "log odds of " + name
 	}
 	return name
@@ -90,7 +91,7 @@ func (c curves) equation(one component) string {
 // oneRegressor says whether all terms are powers of one column.
 func (c curves) oneRegressor() bool {
 	first := c.design.Terms[0].Column
-	return !slices.ContainsFunc(c.design.Terms, func(t regressor) bool { return t.Power == 0 || t.Column != first })
+	return !slices.ContainsFunc(c.design.Terms, func(t design.Term) bool { return t.Power == 0 || t.Column != first })
 }
 
 // perUnit is what a response is drawn as: of one unit of what it counts over.
@@ -131,7 +132,7 @@ func (c curves) shownRows(in *input, visit func(place int, row []float64, label 
 // curvesSection shows the rows over the only regressor, and the mean of each component.
 func (c curves) curvesSection(in *input) ([]report.Section, error) {
 	shown := c.heaviest()
-	x := c.design.first() // the first power, if it is there
+	x := c.design.First() // the first power, if it is there
 	name := report.Printable(in.Names[c.design.Terms[0].Column])
 	chart := report.Chart{Title: "Fitted curves", XName: name}
 	panel := report.Panel{Name: c.responseName(), Height: 340}
@@ -148,14 +149,14 @@ func (c curves) curvesSection(in *input) ([]report.Section, error) {
 	}
 	chart.X = floats.Span(make([]float64, 121), low, high)
 	curve := report.Table{Caption: "curves", Columns: report.Columns(append([]string{name}, numbered("component ", len(shown))...)...)}
-	block := framework.Rows{D: c.design.width(), Stride: c.design.width(), N: len(chart.X)}
+	block := framework.Rows{D: c.design.Width(), Stride: c.design.Width(), N: len(chart.X)}
 	for _, v := range chart.X {
 		block.X = append(block.X, math.NaN())
 		if c.design.Size != "" {
 			block.X = append(block.X, 1)
 		}
 		for _, t := range c.design.Terms {
-			block.X = append(block.X, t.of(v))
+			block.X = append(block.X, t.Of(v))
 		}
 	}
 	means, err := c.model.Means(block, c.params)

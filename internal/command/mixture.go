@@ -13,6 +13,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/design"
 	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/prior"
@@ -218,7 +219,10 @@ func (in *input) rows(s *session, f *modelFlags) (*describedRows, error) {
 	}
 	whole := framework.Rows{N: n, D: len(all), Stride: len(all), X: x}
 	if d < len(all) {
-		x = packed(whole, d)
+		x = make([]float64, 0, n*d)
+		for i := range n {
+			x = append(x, whole.Row(i)[:d]...)
+		}
 	}
 	if f.Family == families.Multinomial && floats.Norm(x, 1) == 0 {
 		return nil, errors.New("every count is 0: there is nothing to fit")
@@ -269,8 +273,8 @@ func (start *startSettings) mixture(s *session, f *modelFlags, in *input) (*task
 	}
 	t := rows.task(f, "component")
 	if len(f.gate()) > 0 {
-		gate := gateOf(rows.columns, f.gate())
-		base, own := mixture.Model{Family: rows.family, Start: b.fit}, rows.columns[:gate.own]
+		gate := design.GateOf(rows.columns, f.gate())
+		base, own := mixture.Model{Family: rows.family, Start: b.fit}, rows.columns[:gate.Own]
 		t.engine, err = gatedEngine(f, in, gate, rows.whole, own, base, (*gatedClasses).result)
 		return t, err
 	}

@@ -8,7 +8,9 @@ import (
 
 	"github.com/latent-go/latent/bootstrap"
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/design"
 	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/models/blockmodel"
 	"github.com/latent-go/latent/report"
@@ -35,8 +37,8 @@ type model struct {
 	part              string               // what one latent dimension is called
 	most              int                  // starts by default, where they cost little and local maxima are many; 0: one
 	settings          func() modelSettings // those that it alone has
-	// load makes a saved model ready for use.
-	load func(m *modelFile) (*savedModel, error)
+	// load makes a saved model ready for use; nil of models of package builtin.
+	load func(m *fitted.File) (fitted.Model, error)
 }
 
 // defaultModel is that of commands that name none.
@@ -47,7 +49,7 @@ var models map[string]model
 
 func init() { // their functions use the list
 	mixtures := model{data: "faithful", families: families.Names(false), methods: []string{methodGFAB, methodFAB, methodEM, methodMAP, methodVB, methodCVB0},
-		part: "component", most: 10, selecting: methodEM, classes: true, mixes: true, settings: func() modelSettings { return new(mixtureSettings) }, load: loadMixture}
+		part: "component", most: 10, selecting: methodEM, classes: true, mixes: true, settings: func() modelSettings { return new(mixtureSettings) }}
 	bernmix := mixtures
 	bernmix.settings = func() modelSettings { return new(bernmixSettings) }
 	bernmix.data, bernmix.families = "housevotes84", []string{families.Bernoulli}
@@ -55,23 +57,23 @@ func init() { // their functions use the list
 		"mixture": mixtures,
 		"bernmix": bernmix,
 		"hmm": {data: "geyser", families: families.Names(false), methods: []string{methodGFAB, methodFAB, methodEM, methodMAP, methodVB},
-			part: "state", most: 10, selecting: methodEM, classes: true, sequences: true, settings: func() modelSettings { return new(hmmSettings) }, load: loadHMM},
+			part: "state", most: 10, selecting: methodEM, classes: true, sequences: true, settings: func() modelSettings { return new(hmmSettings) }},
 		"bpca": {data: "satellite", families: []string{families.Gaussian}, methods: []string{methodGFAB, methodFAB, methodEM, methodVB, methodClosedForm},
-			selecting: methodClosedForm, proper: true, settings: func() modelSettings { return new(bpcaSettings) }, load: loadBPCA},
+			selecting: methodClosedForm, proper: true, settings: func() modelSettings { return new(bpcaSettings) }},
 		"ppca": {data: "satellite", families: []string{families.Gaussian}, methods: []string{methodClosedForm, methodEM},
-			selecting: methodClosedForm, likelihood: true, proper: true, settings: func() modelSettings { return new(bpcaSettings) }, load: loadBPCA},
+			selecting: methodClosedForm, likelihood: true, proper: true, settings: func() modelSettings { return new(bpcaSettings) }},
 		"factor": {data: "satellite", families: []string{families.Gaussian}, methods: []string{methodClosedForm, methodGFAB, methodFAB, methodEM},
-			selecting: methodClosedForm, gaps: true, proper: true, singular: true, settings: func() modelSettings { return new(factorSettings) }, load: loadFactor},
+			selecting: methodClosedForm, gaps: true, proper: true, singular: true, settings: func() modelSettings { return new(factorSettings) }},
 		"features": {data: "iris", families: []string{families.Gaussian}, methods: []string{methodGFAB, methodFAB, methodEM},
-			part: "feature", most: 5, selecting: methodEM, proper: true, labels: true, settings: func() modelSettings { return new(featuresSettings) }, load: loadFeatures},
+			part: "feature", most: 5, selecting: methodEM, proper: true, labels: true, settings: func() modelSettings { return new(featuresSettings) }},
 		"topics": {data: "bars", families: []string{families.Categorical}, methods: []string{methodCVB0}, part: "topic", selecting: methodCVB0, pairs: true,
 			settings: func() modelSettings { return new(topicsSettings) }, load: loadTopics},
 		"blockmodel": {data: "karate", families: []string{families.Bernoulli, families.Poisson}, methods: []string{methodGreedy, methodGFAB, methodFAB, methodEM},
 			part: "block", most: 10, selecting: methodGreedy, pairs: true, proper: true, settings: func() modelSettings { return new(blockmodelSettings) }, load: loadBlockmodel},
 		"vbmf": {data: "satellite", families: []string{families.Gaussian}, methods: []string{methodClosedForm, methodVB},
-			selecting: methodClosedForm, ranks: true, settings: func() modelSettings { return new(vbmfSettings) }, load: loadVBMF},
-		modelOfCurves: {data: "NPreg", families: []string{families.Gaussian, families.Poisson, familyBinomial}, methods: []string{methodGFAB, methodFAB, methodEM},
-			part: "component", most: 10, selecting: methodEM, classes: true, responds: true, settings: func() modelSettings { return new(regressionSettings) }, load: loadRegression},
+			selecting: methodClosedForm, ranks: true, settings: func() modelSettings { return new(vbmfSettings) }},
+		modelOfCurves: {data: "NPreg", families: []string{families.Gaussian, families.Poisson, design.Binomial}, methods: []string{methodGFAB, methodFAB, methodEM},
+			part: "component", most: 10, selecting: methodEM, classes: true, responds: true, settings: func() modelSettings { return new(regressionSettings) }},
 	}
 }
 
@@ -221,7 +223,7 @@ type savedModel struct {
 	// given is sample for rows whose columns of the gate, or regressors, are taken as they are; nil where sample needs none.
 	given    func(rows framework.Rows, rng *rand.Rand) (x []float64, labels []int, err error)
 	optional []string // columns that rows need not have: the response and what it counts over
-	layout   layout
+	layout   fitted.Layout
 	doubt    string // of the scores; empty: none
 	// pairs takes the names of a list of pairs to the numbers of rows that score is about; nil where rows are those of a table.
 	pairs func(t *triples) ([]float64, error)
@@ -237,18 +239,6 @@ type savedModel struct {
 	drawn    func(s *session, n int, labels bool, rng *rand.Rand, write func(record ...string) error) error
 	labelled bool
 }
-
-// A layout names the numbers that a saved model returns of a row: those of CSV, the ones
-// between single and last in JSON as one list.
-type layout struct {
-	first     []string       // names of numbers before the list
-	list      string         // the list's name in JSON
-	entries   []string       // its names in CSV
-	last      []string       // names of numbers after it
-	constants map[string]any // further values that JSON has, the same for all rows
-}
-
-func (l layout) names() []string { return slices.Concat(l.first, l.entries, l.last) }
 
 // named are columns known by their names alone.
 func named(names []string) (columns []data.Column) {

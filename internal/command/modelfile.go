@@ -1,159 +1,134 @@
 package command
 
 import (
-	"bytes"
-	"cmp"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
-	"slices"
+	"math/rand/v2"
 	"strconv"
-	"strings"
 
+	"github.com/latent-go/latent/builtin"
 	"github.com/latent-go/latent/data"
-	"github.com/latent-go/latent/internal/atomicfile"
-	"github.com/latent-go/latent/internal/families"
+	"github.com/latent-go/latent/fitted"
+	"github.com/latent-go/latent/framework"
 )
-
-// A model file is one JSON object and nothing after it, not even an end of line: so
-// every file that was cut short is invalid. Its last field is the checksum of all before it.
-const (
-	modelFormat   = "latent-model"
-	modelVersion  = 3
-	checksumField = `,"checksum":"`
-)
-
-// withChecksum ends the text of an object, up to its last brace, by the checksum: the SHA-256 of that text.
-func withChecksum(body []byte) []byte {
-	return fmt.Appendf(bytes.Clone(body), `%s%x"}`, checksumField, sha256.Sum256(body))
-}
-
-// whole says whether a text is as it was sealed.
-func whole(text []byte) bool {
-	at := bytes.LastIndex(text, []byte(checksumField))
-	return at >= 0 && bytes.Equal(text, withChecksum(text[:at]))
-}
-
-type modelHead struct {
-	Format  string `json:"format"`
-	Version int    `json:"version"`
-}
 
 type modelFile struct {
-	modelHead
 	summary
 	saved *savedModel
 }
 
 // saveModel writes a model file, completely or not at all.
 func saveModel(path string, s summary) error {
-	text, err := encode(modelFile{modelHead: modelHead{modelFormat, modelVersion}, summary: s})
+	text, err := encode(s)
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(path, func(w io.Writer) error {
-		_, err := w.Write(withChecksum(bytes.TrimSuffix(text, []byte("}"))))
-		return err
-	})
+	return fitted.Save(path, text)
 }
 
 // readModel reads a model file and checks that it makes sense.
 func readModel(path string) (*modelFile, error) {
-	text, err := atomicfile.ReadFile(path, largestModel)
-	switch info, _ := os.Stat(path); {
-	case info != nil && info.IsDir():
-		return nil, fmt.Errorf("%s is a directory and not a model file: %s", path, remedy)
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%s: no such file: %s", path, remedy)
-	case err != nil:
+	text, err := fitted.ReadFile(path)
+	if err != nil {
 		return nil, err
 	}
 	m, err := parseModel(text)
-	if err != nil && !errors.Is(err, errNoFactors) {
-		err = fmt.Errorf("%w; %s", err, remedy)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return m, nil
+	return m, fitted.About(path, err)
 }
 
-const remedy = "make one with latent fit --out"
-
-// largestModel bounds the memory that a file takes before it is known to be a model's.
-const largestModel = 1 << 31
+// registry are the models whose files the command reads: those of package builtin, and those of lists of pairs.
+func registry() fitted.Registry {
+	list := builtin.Models()
+	for name, m := range models {
+		if m.load != nil {
+			list = append(list, fitted.Definition{Name: name, Families: m.families, Load: m.load})
+		}
+	}
+	return list
+}
 
 func parseModel(text []byte) (*modelFile, error) {
-	var head struct {
-		Format                 string
-		Version, Model, Family json.RawMessage // as they are written, to show those of the wrong type
-	}
-	err := json.Unmarshal(text, &head)
-	object := bytes.TrimLeft(text, " \t\r\n")
-	switch syntax, damaged := errors.AsType[*json.SyntaxError](err); {
-	case len(object) > 0 && object[0] != '{':
-		return nil, errors.New("not a model file of latent: no JSON object")
-	case damaged:
-		return nil, fmt.Errorf("truncated or damaged at byte %d of %d: %w", syntax.Offset, len(text), err)
-	case err != nil || head.Format != modelFormat:
-		return nil, fmt.Errorf("not a model file of latent: its format is not %q", modelFormat)
-	case string(head.Version) != strconv.Itoa(modelVersion):
-		version := cmp.Or(string(head.Version), "missing")
-		return nil, fmt.Errorf("its model file version is %.40s, and this version of latent reads %d alone: a file of another version needs the latent that wrote it", version, modelVersion)
-	}
-	if !whole(text) {
-		return nil, errors.New("damaged, or changed after it was saved: its checksum is that of another text")
-	}
-	var name string
-	if err := known("model", head.Model, &name, modelNames()); err != nil {
-		return nil, err
-	}
-	if err := known("family", head.Family, new(string), models[name].families); err != nil {
+	f, err := registry().Parse(text)
+	if err != nil {
 		return nil, err
 	}
 	m := new(modelFile)
-	m.Settings.own = models[name].settings()
+	m.Settings.own = models[f.File.Model].settings()
 	if err := json.Unmarshal(text, m); err != nil {
 		return nil, fmt.Errorf("damaged: %w", err)
 	}
-	return m, m.check()
+	m.saved, err = newSaved(f)
+	return m, err
 }
 
-// known reads the name of a model or a family, and refuses one that there is not.
-func known(what string, value json.RawMessage, name *string, names []string) error {
-	if value == nil {
-		return fmt.Errorf("damaged: it has no %s", what)
+// newSaved is what a model of rows is to commands.
+func newSaved(f *fitted.Fitted) (*savedModel, error) {
+	if own, is := f.Model.(*savedModel); is {
+		return own, nil
 	}
-	err := json.Unmarshal(value, name)
-	made := slices.Contains(names, families.Auto) && families.Joint(*name) // with noise, or a number of factors
-	if err != nil || !made && !slices.Contains(names, *name) {
-		return fmt.Errorf("the %s %.40s is unknown to this version of latent, which knows %s", what, value, strings.Join(names, ", "))
+	scorer, err := f.Model.NewScorer()
+	if err != nil {
+		return nil, err
 	}
-	return nil
-}
-
-// check makes the model ready for use.
-func (m *modelFile) check() (err error) {
-	seen := map[string]bool{}
-	for _, c := range m.Columns {
-		if seen[c.Name] {
-			return fmt.Errorf("damaged: two columns are named %q", c.Name)
+	input, columns := f.Model.Input(), f.Columns()
+	s := &savedModel{layout: f.Model.Layout(), needsAll: !input.Gaps, optional: namesOf(columns[:input.Optional])}
+	s.doubt, s.score = s.layout.Note, s.tables(scorer)
+	if m, is := f.Model.(fitted.Prior); is {
+		prior, err := m.NewPriorScorer()
+		if err != nil {
+			return nil, err
 		}
-		seen[c.Name] = true
+		s.gate, s.prior = columns[len(columns)-input.Given:], s.tables(prior)
 	}
-	if m.Params == nil {
-		return errors.New("damaged: it has no parameters")
+	if m, is := scorer.(fitted.SequenceScorer); is {
+		s.sequences = func(b framework.Sequences) ([]float64, error) {
+			table := make([]float64, b.Steps.N*s.layout.Width())
+			return table, m.ScoreSequences(b, table)
+		}
 	}
-	if m.saved, err = models[m.Model].load(m); errors.Is(err, errNoFactors) {
-		return err
-	} else if err != nil {
-		return fmt.Errorf("damaged: %w", err)
+	if m, is := f.Model.(*builtin.Chain); is {
+		s.forecast = func(b framework.Sequences, h int) ([]float64, error) { return m.Of.Forecast(b, m.Parameters, h) }
+		s.expect = func(states []float64) (forecastStep, error) { return expectation(m.Of, m.Parameters, columns, states) }
 	}
-	return nil
+	if m, is := f.Model.(fitted.Sampler); is {
+		var draw func(n int) ([]float64, []int, error)
+		s.sample = func(n int, rng *rand.Rand) ([]float64, []int, error) {
+			if draw == nil {
+				draw = m.NewSampler(rng)
+			}
+			return draw(n)
+		}
+	}
+	if m, is := f.Model.(fitted.SequenceSampler); is {
+		s.series = m.SampleSequences
+	}
+	if m, is := f.Model.(fitted.ConditionalSampler); is {
+		s.given = m.SampleGiven
+	}
+	if m, is := f.Model.(fitted.Filler); is {
+		s.fill = m.Fill
+	}
+	return s, nil
+}
+
+// tables has what a scorer says of the rows of a block.
+func (s *savedModel) tables(scorer fitted.Scorer) func(b framework.Rows) ([]float64, error) {
+	return func(b framework.Rows) ([]float64, error) {
+		table := make([]float64, b.N*s.layout.Width())
+		return table, scorer.Score(b, table)
+	}
+}
+
+// Input is that of the rows of a list of pairs, which are no rows of a table.
+func (s *savedModel) Input() fitted.Input { return fitted.Input{} }
+
+// Layout names what is said of a pair.
+func (s *savedModel) Layout() fitted.Layout { return s.layout }
+
+// NewScorer has none.
+func (s *savedModel) NewScorer() (fitted.Scorer, error) {
+	return nil, errors.New("a model of lists of pairs says nothing of rows")
 }
 
 // reading keeps the texts of columns whose levels the model knows. A table without names
@@ -170,12 +145,4 @@ func (m *modelFile) reading() func(name string) data.Reading {
 		}
 		return data.ReadByForm
 	}
-}
-
-// matches compares the counts and names of a model file with those of its parameters.
-func (m *modelFile) matches(k, d int) error {
-	if len(m.Columns) != d || m.D != d || m.K != k {
-		return fmt.Errorf("its K = %d, D = %d and %d column names do not match parameters for K = %d and D = %d", m.K, m.D, len(m.Columns), k, d)
-	}
-	return nil
 }

@@ -1,6 +1,9 @@
 package command
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -38,7 +41,7 @@ func TestAModelFileIsRefusedUnlessItIsWhole(t *testing.T) {
 		{strings.Replace(text, `"version":3`, `"version":1.5`, 1), "version is 1.5, and"},
 		{strings.Replace(text, `"version":3`, `"version":"1"`, 1), `version is "1", and`},
 		{strings.Replace(text, `"version":3,`, ``, 1), "version is missing"},
-		{strings.Replace(text, `"family":"gaussian"`, `"family":"poisson"`, 1), `family "poisson" is unknown to this version of latent, which knows gaussian`},
+		{strings.Replace(text, `"family":"gaussian"`, `"family":"poisson"`, 1), `family "poisson" is unknown to this program, which knows gaussian`},
 		{strings.Replace(text, `"family":"gaussian",`, ``, 1), "it has no family"},
 		{strings.Replace(text, `"family":"gaussian"`, `"family":7`, 1), "family 7 is unknown"},
 		{strings.Replace(text, `"model":"bpca"`, `"model":"kmeans"`, 1), "knows " + strings.Join(slices.Sorted(maps.Keys(models)), ", ")},
@@ -71,5 +74,12 @@ func resealed(text string) string {
 	if at < 0 || !strings.HasSuffix(text, `"}`) {
 		return text
 	}
-	return string(withChecksum([]byte(text[:at])))
+	return fmt.Sprintf(`%s%s%x"}`, text[:at], checksumField, sha256.Sum256([]byte(text[:at])))
+}
+
+const checksumField = `,"checksum":"`
+
+// whole says whether a model file is as it was written.
+func whole(text []byte) bool {
+	return bytes.Contains(text, []byte(checksumField)) && resealed(string(text)) == string(text)
 }

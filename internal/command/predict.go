@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 )
 
@@ -218,7 +219,7 @@ func (c *predictCommand) prediction(s *session, m *modelFile, gaps string, in *i
 		p.errors.columns[slices.Index(p.errors.columns, columns[j].Name)] = in.Names[place]
 	}
 	if c.Fill {
-		p.score, p.layout = m.saved.fill, layout{list: "filled", entries: p.columns}
+		p.score, p.layout = m.saved.fill, fitted.Layout{List: "filled", Items: p.columns}
 	}
 	if !slices.IsSorted(order) {
 		p.order = order
@@ -228,7 +229,7 @@ func (c *predictCommand) prediction(s *session, m *modelFile, gaps string, in *i
 		p.score = func(b framework.Rows) ([]float64, error) { return m.saved.sequences(p.series(b)) }
 	}
 	if p.numbers = c.Forecast == nil && (gaps == missingDrop || gaps == missingEmpty); p.numbers {
-		p.layout.first = append([]string{rowHead}, p.layout.first...)
+		p.layout.First = append([]string{rowHead}, p.layout.First...)
 	}
 	return p, nil
 }
@@ -372,7 +373,7 @@ func (c *predictCommand) checkColumns(m *modelFile, names []string) error {
 		switch {
 		case slices.Contains(c.ID[:i], id):
 			return misused("--id names column %q twice", id)
-		case id == rowHead || slices.Contains(m.saved.layout.names(), id):
+		case id == rowHead || slices.Contains(m.saved.layout.Names(), id):
 			return misused("--id would add a second column named %q to the predictions", id)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/data/columnar"
-	"github.com/latent-go/latent/models/bpca"
+	"github.com/latent-go/latent/fitted"
 )
 
 func TestPlacesMatchOnlyAsManyColumns(t *testing.T) {
@@ -38,10 +38,16 @@ func TestPlacesMatchOnlyAsManyColumns(t *testing.T) {
 // ones makes a prediction of n rows of 3 columns, with every column of the model in another
 // place.
 func ones(n int) *prediction {
-	saved, err := savedPCA(&bpca.Parameters{K: 1, D: 3, Mean: []float64{0, 0, 0}, Loadings: []float64{1, 2, 3}, Noise: 1})
+	text, err := fitted.Seal([]byte(`{"model":"bpca","family":"gaussian","k":1,"d":3,"columns":[{"name":"a"},{"name":"b"},{"name":"c"}],
+		"params":{"k":1,"d":3,"mean":[0,0,0],"loadings":[1,2,3],"noise":1}}`))
 	if err != nil {
 		panic(err)
 	}
+	m, err := parseModel(text)
+	if err != nil {
+		panic(err)
+	}
+	saved := m.saved
 	p := &prediction{score: saved.score, layout: saved.layout, in: &input{},
 		x: make([]float64, 3*n), rows: n, order: []int{2, 0, 1}, columns: []string{"a", "b", "c"}}
 	for i := range p.x {

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 )
 
@@ -20,7 +21,7 @@ type prediction struct {
 
 	drift   *drift // gathers what the page of --report says; nil: nothing
 	score   func(rows framework.Rows) ([]float64, error)
-	layout  layout
+	layout  fitted.Layout
 	in      *input
 	errors  renderer  // knows the columns of the model by their names in the data
 	x       []float64 // rows×D, columns as the table has them
@@ -34,6 +35,9 @@ type prediction struct {
 	assigned  []int     // components of the rows so far, from 0, where known classes are to be compared
 	reordered []float64 // one block
 }
+
+// labelHead heads the column of components, from 1.
+const labelHead = "label"
 
 const blockRows = 4096
 
@@ -171,7 +175,7 @@ func (p *prediction) between(s *session, first, end int, use func(part *predicti
 		}
 		if at := slices.IndexFunc(table, func(v float64) bool { return v-v != 0 }); at >= 0 {
 			width := len(table) / n
-			err := framework.FaultyRow(first+at/width, "has the %s %v: its numbers are out of the range of the model's", p.layout.names()[at%width], table[at])
+			err := framework.FaultyRow(first+at/width, "%s", fitted.OutOfRange(p.layout, at, table[at]))
 			return rendered(p.in.name + ": " + p.errors.render(err))
 		}
 		if p.drift != nil {
@@ -182,7 +186,7 @@ func (p *prediction) between(s *session, first, end int, use func(part *predicti
 		}
 		table = p.withNumbers(table, first, n)
 		if p.in.known != nil {
-			names := p.layout.names()
+			names := p.layout.Names()
 			for at := slices.IndexFunc(names, func(name string) bool { return name == labelHead || name == stateHead }); at < len(table); at += len(names) {
 				p.assigned = append(p.assigned, int(table[at])-1)
 			}
@@ -204,7 +208,7 @@ func (p *prediction) interrupted(first int) error {
 
 // agreement compares the components of all rows with known classes; nil where there are none.
 func (p *prediction) agreement() *agreementTable {
-	return p.in.agreement(p.assigned, len(p.layout.entries))
+	return p.in.agreement(p.assigned, len(p.layout.Items))
 }
 
 // heads are those of the table that is written: what is passed through, and the numbers of the layout.
@@ -212,7 +216,7 @@ func (p *prediction) heads() (heads []data.Head) {
 	for _, name := range p.ids.names {
 		heads = append(heads, data.Head{Name: name, Cells: data.Texts})
 	}
-	for _, name := range p.layout.names() {
+	for _, name := range p.layout.Names() {
 		cells := data.Floats
 		if slices.Contains([]string{rowHead, labelHead, stateHead}, name) {
 			cells = data.Integers
@@ -241,10 +245,10 @@ func (p *prediction) writeJSON(s *session, w io.Writer) error {
 	o := &objectWriter{Writer: bufio.NewWriter(w)}
 	o.open("", "{")
 	o.field("columns", p.columns)
-	from, to, names := len(p.layout.first), len(p.layout.first)+len(p.layout.entries), p.layout.names()
+	from, to, names := len(p.layout.First), len(p.layout.First)+len(p.layout.Items), p.layout.Names()
 	kept := make([][]float64, len(names)) // those outside the list
 	if from < to {
-		o.open(p.layout.list, "[")
+		o.open(p.layout.List, "[")
 	}
 	err := p.blocks(s, func(_ *prediction, _, _ int, table []float64) error {
 		for row := range slices.Chunk(table, len(names)) {
@@ -270,8 +274,8 @@ func (p *prediction) writeJSON(s *session, w io.Writer) error {
 			o.list(names[j], len(list), func(i int) any { return number(list[i]) })
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(p.layout.constants)) {
-		o.field(name, p.layout.constants[name])
+	for _, name := range slices.Sorted(maps.Keys(p.layout.Constants)) {
+		o.field(name, p.layout.Constants[name])
 	}
 	if len(p.ids.names) > 0 {
 		o.open("ids", "{")

@@ -15,6 +15,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/internal/design"
 )
 
 type regressionJSON struct {
@@ -23,7 +24,7 @@ type regressionJSON struct {
 	LogLik     float64
 	Columns    []data.Column
 	Components []component
-	Params     struct{ Regression regression }
+	Params     struct{ Regression design.Regression }
 }
 
 func fitRegression(t *testing.T, args ...string) (r regressionJSON) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/latent-go/latent/bootstrap"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/design"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/report"
 )
@@ -16,15 +17,15 @@ import (
 // curves are the result of a mixture of regressions, the heaviest component first.
 type curves struct {
 	*components
-	design *regression
+	design *design.Regression
 	table  *framework.Table // of the design
 }
 
 // regressionEngine fits a mixture of regressions.
-func regressionEngine(g *regression, model mixture.Model, table *framework.Table) engine {
+func regressionEngine(g *design.Regression, model mixture.Model, table *framework.Table) engine {
 	made := &iterated[framework.Rows, *mixture.Parameters, *mixture.Statistics]{model: model, source: table}
 	made.find = func(p *mixture.Parameters, s *mixture.Statistics) (*result, error) {
-		found, err := newComponents(model, g.Distribution, g.columns(), p, nil, s)
+		found, err := newComponents(model, g.Distribution, g.Columns(), p, nil, s)
 		if err != nil {
 			return nil, err
 		}
@@ -55,7 +56,7 @@ func (c curves) facts() [][2]string {
 	if len(c.design.Fixed) > 0 {
 		var names []string
 		for _, place := range c.design.Fixed {
-			names = append(names, report.Printable(c.design.coefficients()[place]))
+			names = append(names, report.Printable(c.design.Coefficients()[place]))
 		}
 		list = append(list, [2]string{"in common", listed(names, 8)})
 	}
@@ -70,7 +71,7 @@ func (c curves) references() (list []string) {
 	for _, t := range c.design.Terms {
 		if t.Level == 1 {
 			name, _, _ := strings.Cut(t.Name, " = ")
-			list = append(list, report.Printable(name+" = "+t.against))
+			list = append(list, report.Printable(name+" = "+t.Against))
 		}
 	}
 	return list
@@ -151,4 +152,32 @@ func (one coefficient) in(k component) string {
 		return readable(float64(s.Values[one.key]))
 	}
 	return fmt.Sprintf("%.4g ± %.2g", float64(s.Values[one.key]), float64(e))
+}
+
+// gatedRegressionFile is what JSON and a model file have of the parameters.
+type gatedRegressionFile struct {
+	gatedEstimates
+	Regression *design.Regression `json:"regression"`
+}
+
+// regressions are the result of regressions behind a gate; table is the regressions' design.
+func (g *gatedClasses) regressions(design *design.Regression, table *framework.Table) *result {
+	c := curves{g.components, design, table}
+	r := g.result()
+	whole := r.facts[len(r.facts)-1] // of the gate
+	r.params, r.facts = gatedRegressionFile{gatedEstimates{g.params, g.errors}, design}, append(c.facts(), whole)
+	r.print = func(p *page) {
+		c.print(p)
+		g.printGate(p)
+	}
+	r.finding = c.finding
+	r.sections = func(in *input) ([]report.Section, error) {
+		first, err := c.sections(in)
+		if err != nil {
+			return nil, err
+		}
+		gate, err := g.gateSections(in)
+		return append(first, gate...), err
+	}
+	return r
 }

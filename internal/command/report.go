@@ -208,7 +208,7 @@ type restart struct {
 }
 
 // newReport makes the summary of a fit.
-func newReport(f *fitted, in *input, c framework.Criterion) (*fitReport, error) {
+func newReport(f *outcome, in *input, c framework.Criterion) (*fitReport, error) {
 	found := f.Parameters
 	r := &fitReport{summary: summary{
 		Criterion: strings.ToLower(c.Name), Value: number(f.Value),
@@ -278,7 +278,7 @@ func relativeEntropy(entropy number, list []component) number {
 }
 
 // setScores takes the statistics from a fit, and why one of its criteria has no value.
-func (r *fitReport) setScores(f *fitted) {
+func (r *fitReport) setScores(f *outcome) {
 	r.Warnings, r.Criteria = []string{}, map[string]number{strings.ToLower(f.Criterion): number(f.Value)}
 	values := map[string]float64{}
 	for name, value := range f.Values() {

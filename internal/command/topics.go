@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/topics"
 	"github.com/latent-go/latent/report"
@@ -292,7 +293,7 @@ func (v *topicsView) print(out *page) {
 	}
 }
 
-func loadTopics(m *modelFile) (*savedModel, error) {
+func loadTopics(m *fitted.File) (fitted.Model, error) {
 	var file topicsFile
 	if err := json.Unmarshal(m.Params, &file); err != nil {
 		return nil, err

@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -74,7 +73,7 @@ func (e factorization) known(k int) (noise float64, priors []vbmf.Prior) {
 	return e.prior.values["noise"], priors
 }
 
-func (e factorization) fit(ctx context.Context, o framework.Options) (*fitted, error) {
+func (e factorization) fit(ctx context.Context, o framework.Options) (*outcome, error) {
 	if e.spectrum == nil {
 		return e.iterated(o.K).fit(ctx, o)
 	}
@@ -112,7 +111,7 @@ func (e factorization) score(ctx context.Context, ks []int, o framework.Options,
 	}
 	s := &scores{}
 	s.K, s.Criteria = ks, criteria
-	fits := make([]*fitted, len(ks))
+	fits := make([]*outcome, len(ks))
 	_, priors := e.known(1)
 	for i := len(ks) - 1; i >= 0; i-- {
 		if i+1 < len(ks) && priors == nil && fits[i+1].Shape.K <= ks[i] {
@@ -127,7 +126,7 @@ func (e factorization) score(ctx context.Context, ks []int, o framework.Options,
 	for _, f := range fits {
 		s.add([]float64{f.Value}, f.Evaluation, nil)
 	}
-	s.fit = func(i int) (*fitted, error) { return fits[i], nil }
+	s.fit = func(i int) (*outcome, error) { return fits[i], nil }
 	return s, nil
 }
 
@@ -177,15 +176,4 @@ func (f factorsFile) print(out *page) {
 		}
 		return []string{before, fmt.Sprintf("%.6g", f.Shrunk[k])}
 	})
-}
-
-// errNoFactors is no damage to a file.
-var errNoFactors = errors.New("a matrix factorisation of rank 0, in which nothing stands out from the noise: there is nothing to predict or to sample")
-
-func loadVBMF(m *modelFile) (*savedModel, error) {
-	var size *struct{ K int }
-	if err := json.Unmarshal(m.Params, &size); err == nil && size != nil && size.K == 0 && m.K == 0 {
-		return nil, errNoFactors
-	}
-	return loadBPCA(m)
 }

@@ -125,9 +125,9 @@ func (m Variational) Predictor(p *Posterior) (func(b framework.Rows, logProb, r 
 	if err := m.Collapses(p); err != nil {
 		return nil, err
 	}
-	s := m.NewStatistics(p)
+	s, of := m.NewStatistics(p), m.mustBayes(p)
 	return func(b framework.Rows, logProb, r []float64) ([]float64, []float64, error) {
-		return m.mustBayes(p).scoreRows(b, p, s, 1, logProb, r)
+		return of.scoreRows(b, p, s, 1, logProb, r)
 	}, m.Prepare(p, nil, s)
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/prior"
 )
@@ -235,18 +236,18 @@ func (m Model) Scorer(p *Parameters) (func(b framework.Rows, logProb, r []float6
 	return s.score, m.Prepare(p, nil, s)
 }
 
-// NoiseProbability is the probability that each row is noise, of the rows' log densities (LogProb); nil where the family is no
-// [family.Noise].
-func (m Model) NoiseProbability(logProb []float64, p *Parameters) []float64 {
+// NoiseProbability is the probability that each row is noise, of the rows' log densities (LogProb), in dst, which grows where it is
+// too short; nil where the family is no [family.Noise].
+func (m Model) NoiseProbability(logProb []float64, p *Parameters, dst []float64) []float64 {
 	noise, ok := m.Family.(family.Noise)
 	if !ok {
 		return nil
 	}
-	list, joint := make([]float64, len(logProb)), noise.LogJoint(p.Component(0), p.D)
+	dst, joint := linalg.Resize(dst, len(logProb)), noise.LogJoint(p.Component(0), p.D)
 	for i, l := range logProb {
-		list[i] = min(1, math.Exp(joint-l))
+		dst[i] = min(1, math.Exp(joint-l))
 	}
-	return list
+	return dst
 }
 
 // Condense counts equal rows once, as a [framework.Condenser] does, where no column has

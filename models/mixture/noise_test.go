@@ -110,9 +110,9 @@ func TestNoiseIsOneComponentOfAConstantDensity(t *testing.T) {
 			joint = append(joint, math.Log((1-share)*p.Weights[k])+normal.LogProb(x.RawRowView(i)))
 		}
 		require.InDelta(t, floats.LogSumExp(joint), v, 1e-10)
-		require.InDelta(t, math.Exp(joint[0]-v), m.NoiseProbability(got, p)[i], 1e-10)
+		require.InDelta(t, math.Exp(joint[0]-v), m.NoiseProbability(got, p, nil)[i], 1e-10)
 	}
-	require.Nil(t, mixture.Model{Family: family.Gaussian{}}.NoiseProbability(got, p))
+	require.Nil(t, mixture.Model{Family: family.Gaussian{}}.NoiseProbability(got, p, nil))
 	scaled := mat.DenseCopyOf(x)
 	scaled.Apply(func(_, j int, v float64) float64 { return v * []float64{1000, 0.1, 7}[j] }, scaled)
 	other := fit(scaled)

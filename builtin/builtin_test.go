@@ -1,0 +1,212 @@
+package builtin_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/latent-go/latent/builtin"
+	"github.com/latent-go/latent/fitted"
+	"github.com/latent-go/latent/internal/command"
+)
+
+// latent runs the command, which wrote the files that programs load.
+func latent(t testing.TB, line string) string {
+	t.Helper()
+	var out, errs bytes.Buffer
+	require.Zero(t, command.Run(context.Background(), command.Host{}, strings.Fields(line), strings.NewReader(""), &out, &errs), "%s: %s", line, &errs)
+	return out.String()
+}
+
+// saved is the file of a fit, its table and what latent predict says of it.
+func saved(t *testing.T, fit, table string) (m *fitted.Fitted, cells, said [][]string) {
+	t.Helper()
+	dir := t.TempDir()
+	path, data := filepath.Join(dir, "m.json"), filepath.Join(dir, "t.csv")
+	require.NoError(t, os.WriteFile(data, []byte(table), 0o600))
+	latent(t, "fit --out "+path+" --data "+data+" "+fit)
+	m, err := builtin.Load(path)
+	require.NoError(t, err)
+	said, err = csv.NewReader(strings.NewReader(latent(t, "predict "+path+" --data "+data))).ReadAll()
+	require.NoError(t, err)
+	cells, err = csv.NewReader(strings.NewReader(table)).ReadAll()
+	require.NoError(t, err)
+	require.Equal(t, m.Model.Layout().Names(), said[0])
+	return m, cells[1:], said[1:]
+}
+
+// mixed is a table of numbers, counts, levels and dates.
+func mixed() string {
+	var b strings.Builder
+	b.WriteString("x,n,kind,day\n")
+	for i := range 60 {
+		g := i % 2
+		b.WriteString(strconv.FormatFloat(float64(10*g)+math.Sin(float64(i)), 'g', -1, 64) + "," + strconv.Itoa(1+7*g+i%3) + "," +
+			[]string{"red", "blue", "green"}[(i*i+g)%3] + ",2024-0" + strconv.Itoa(1+5*g) + "-" + strconv.Itoa(10+i%17) + "\n")
+	}
+	return b.String()
+}
+
+// numbers is a table of three columns that two factors explain.
+func numbers() string {
+	var b strings.Builder
+	b.WriteString("a,b,c,d,e\n")
+	for i := range 80 {
+		u, v := math.Sin(float64(3*i)), math.Cos(float64(7*i*i%97))
+		e := func(j int) float64 { return math.Sin(float64(i*(j+11)*(i+j)%1009)) / 3 }
+		for j, x := range []float64{u + e(0), u - v + e(1), 2*v + e(2), u + v + e(3), v - 2*u + e(4)} {
+			if j > 0 {
+				b.WriteByte(',')
+			}
+			b.WriteString(strconv.FormatFloat(x, 'g', -1, 64))
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// models are fits of the models of rows, and tables for them.
+var models = map[string]struct{ fit, table string }{
+	"gaussian":   {"--k 2 --method em", numbers()},
+	"noise":      {"--k 2 --method em --noise", numbers()},
+	"bayes":      {"--k 2 --method vb --family gaussian-diagonal", numbers()},
+	"mixed":      {"--k 2 --method em --family auto --dates day", mixed()},
+	"gate":       {"--k 2 --method em --family auto --dates day --gate n", mixed()},
+	"regression": {"--model regression --response x --regress n --k 2 --method em", mixed()},
+	"bpca":       {"--model bpca --k 2 --method em", numbers()},
+	"factor":     {"--model factor --k 2 --rotate promax", numbers()},
+	"features":   {"--model features --k 2 --method em", numbers()},
+	"vbmf":       {"--model vbmf", numbers()},
+}
+
+// TestScoresAreThoseOfPredict for each model, cell by cell from texts, and from 64 goroutines at the same time.
+func TestScoresAreThoseOfPredict(t *testing.T) {
+	for name, c := range models {
+		t.Run(name, func(t *testing.T) {
+			m, cells, said := saved(t, c.fit, c.table)
+			places := map[string]int{}
+			head, _, _ := strings.Cut(c.table, "\n")
+			for j, column := range strings.Split(head, ",") {
+				places[column] = j
+			}
+			var wait sync.WaitGroup
+			for worker := range 64 {
+				wait.Go(func() {
+					row, dst := make([]float64, len(m.Columns())), make([]float64, m.Model.Layout().Width())
+					texts := make([]string, len(row))
+					for i := worker % 8; i < len(cells); i += 8 {
+						for j, column := range m.Columns() {
+							texts[j] = cells[i][places[column.Name]]
+						}
+						if err := m.Encode(row, texts); err != nil {
+							t.Error(err)
+							return
+						}
+						if err := m.Score(row, dst); err != nil {
+							t.Error(err)
+							return
+						}
+						for j, v := range dst {
+							want, err := strconv.ParseFloat(said[i][j], 64)
+							if err != nil || math.Abs(v-want) > 1e-12*max(1, math.Abs(want)) {
+								t.Errorf("row %d, number %d: %v and not %v", i, j, v, want)
+							}
+						}
+					}
+				})
+			}
+			wait.Wait()
+		})
+	}
+}
+
+// A service links no flags, no Arrow, no plots and no tests.
+func TestAServiceHasFewDependencies(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", ".").CombinedOutput()
+	require.NoError(t, err, string(out))
+	require.Contains(t, string(out), "github.com/latent-go/latent/models/mixture\n")
+	for _, part := range []string{"kong", "arrow", "plot", "testify", "go-pretty", "internal/command"} {
+		require.NotContains(t, string(out), part)
+	}
+}
+
+// A row of a hidden Markov model is a sequence: its density is the product of those of its steps, given those before.
+func TestASequenceIsARow(t *testing.T) {
+	m, cells, said := saved(t, "--model hmm --k 2 --method em", numbers())
+	var texts []string
+	want := 0.0
+	for i, row := range cells {
+		texts = append(texts, row...)
+		v, err := strconv.ParseFloat(said[i][len(said[i])-1], 64)
+		require.NoError(t, err)
+		want += v
+	}
+	row := make([]float64, len(texts))
+	require.NoError(t, m.Encode(row, texts))
+	got, err := m.LogProb(row)
+	require.NoError(t, err)
+	require.InEpsilon(t, want, got, 1e-12)
+	_, err = m.LogProb(row[:7])
+	require.ErrorContains(t, err, "a sequence, whose steps have as many each, of 7 numbers does not go with a model of 5 columns")
+}
+
+// Mixtures and regressions by estimates allocate nothing for a row.
+func TestScoringAllocatesNothing(t *testing.T) {
+	for _, name := range []string{"gaussian", "noise", "mixed", "regression"} {
+		m, cells, _ := saved(t, models[name].fit, models[name].table)
+		row, dst := make([]float64, len(m.Columns())), make([]float64, m.Model.Layout().Width())
+		if name != "regression" {
+			require.NoError(t, m.Encode(row, cells[0]))
+		}
+		require.Zero(t, testing.AllocsPerRun(100, func() {
+			if m.Score(row, dst) != nil {
+				panic(name)
+			}
+			if _, err := m.LogProb(row); err != nil {
+				panic(name)
+			}
+		}), name)
+	}
+}
+
+func TestBadRowsAreOneClearError(t *testing.T) {
+	m, cells, _ := saved(t, models["mixed"].fit, models["mixed"].table)
+	row, dst := make([]float64, 4), make([]float64, m.Model.Layout().Width())
+	require.NoError(t, m.Encode(row, cells[0]))
+	fails := func(err error, part string) {
+		t.Helper()
+		require.ErrorContains(t, err, part)
+		require.NotContains(t, err.Error(), "\n")
+	}
+	fails(m.Score(row[:3], dst), "a row of 3 numbers does not go with a model of 4 columns")
+	fails(m.Score(row, dst[:2]), "dst has 2 places")
+	fails(m.Encode(row, []string{"1", "2", "violet", "2024-01-12"}), `column "kind": "violet" is none of its levels: "blue", "green", "red"`)
+	fails(m.Encode(row, []string{"one", "2", "red", "2024-01-12"}), `column "x": "one" is no number`)
+	fails(m.Encode(row, []string{"1", "2", "red", "yesterday"}), `column "day": "yesterday" does not have`)
+	fails(m.Encode(row, []string{"1", "2"}), "2 cells do not go with a model of 4 columns")
+	bad := func(j int, v float64, part string) {
+		t.Helper()
+		other := append([]float64{}, row...)
+		other[j] = v
+		fails(m.Score(other, dst), part)
+	}
+	bad(0, math.Inf(1), `column "x"`)
+	bad(2, 3, "is no code of its 3 levels")
+	bad(2, 0.5, "is no code of its 3 levels")
+	require.NoError(t, m.Encode(row, []string{"", "NA", "red", "2024-01-12"}))
+	require.NoError(t, m.Score(row, dst), "a gap is summed over")
+
+	complete, _, _ := saved(t, models["bpca"].fit, models["bpca"].table)
+	_, err := complete.LogProb([]float64{1, 2, math.NaN(), 3, 4})
+	fails(err, `column "c": row 1, column 3 is missing: is missing, and the model needs it`)
+}

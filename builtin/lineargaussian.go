@@ -1,0 +1,209 @@
+package builtin
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/latent-go/latent/fitted"
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/models/bpca"
+	"github.com/latent-go/latent/models/factor"
+	"github.com/latent-go/latent/models/features"
+)
+
+// A matrix is symmetric; its rows and its columns have the same names.
+type matrix struct {
+	Names  []string    `json:"names"`
+	Values [][]float64 `json:"values"`
+}
+
+func named(m mat.Symmetric, names []string) matrix {
+	list := matrix{Names: names, Values: [][]float64{}}
+	for i := range names {
+		list.Values = append(list.Values, mat.Row(nil, i, m))
+	}
+	return list
+}
+
+// continuous is a model whose latent variables are numbers, or several at a time.
+type continuous struct {
+	rows
+	// score has k numbers of each row of a block, rows×k, and the log-likelihoods.
+	score func(b framework.Rows) (list, logProb []float64, err error)
+	draw  func(n int, rng *rand.Rand) (*mat.Dense, error)
+}
+
+func (c *continuous) NewScorer() (fitted.Scorer, error) {
+	return scorerOf(func(b framework.Rows, dst []float64) error {
+		list, logProb, err := c.score(b)
+		if err != nil {
+			return err
+		}
+		k, width := len(c.layout.Items), c.layout.Width()
+		for i, l := range logProb {
+			copy(dst[i*width:], list[i*k:(i+1)*k])
+			dst[(i+1)*width-1] = l
+		}
+		return nil
+	}), nil
+}
+
+// NewSampler draws rows, whose latent variables are no classes.
+func (c *continuous) NewSampler(rng *rand.Rand) func(n int) (x []float64, labels []int, err error) {
+	return func(n int) ([]float64, []int, error) {
+		x, err := c.draw(n, rng)
+		if err != nil {
+			return nil, nil, err
+		}
+		return x.RawMatrix().Data, nil, nil
+	}
+}
+
+// filling is a continuous model that fills gaps in.
+type filling struct {
+	continuous
+	fill func(b framework.Rows) (*mat.Dense, error)
+}
+
+func (f *filling) Fill(b framework.Rows) ([]float64, error) {
+	x, err := f.fill(b)
+	if err != nil {
+		return nil, err
+	}
+	return x.RawMatrix().Data, nil
+}
+
+// loadPCA says the mean of z and the log-likelihood of each row; the covariance of z is that of all rows.
+func loadPCA(f *fitted.File) (fitted.Model, error) {
+	var p *bpca.Parameters
+	if err := json.Unmarshal(f.Params, &p); err != nil {
+		return nil, err
+	}
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	_, cov, err := p.Transform(mat.NewDense(1, p.D, nil))
+	if err != nil {
+		return nil, err
+	}
+	c := &continuous{draw: p.Sample}
+	c.layout = latent("mean", numbered("z", p.K), cov)
+	c.score = func(b framework.Rows) (list, logProb []float64, err error) {
+		x := mat.NewDense(b.N, b.D, b.X)
+		mean, _, err := p.Transform(x)
+		if err != nil {
+			return nil, nil, err
+		}
+		logProb, err = p.LogProb(x)
+		return mean.RawMatrix().Data, logProb, err
+	}
+	return c, f.Matches(p.K, p.D)
+}
+
+func latent(list string, names []string, cov mat.Symmetric) fitted.Layout {
+	return fitted.Layout{List: list, Items: names, Last: []string{"log_likelihood"}, Constants: map[string]any{"covariance": named(cov, names)}}
+}
+
+// errNoFactors is no damage to a file.
+var errNoFactors = fmt.Errorf("a matrix factorisation of rank 0, in which nothing stands out from the noise: %w", fitted.ErrNothing)
+
+func loadFactorization(f *fitted.File) (fitted.Model, error) {
+	var size *struct{ K int }
+	if err := json.Unmarshal(f.Params, &size); err == nil && size != nil && size.K == 0 && f.K == 0 {
+		return nil, errNoFactors
+	}
+	return loadPCA(f)
+}
+
+// factors are the parameters of a factor analysis, whose loadings may be rotated.
+type factors struct {
+	*factor.Parameters
+	Rotation *struct {
+		Basis []float64 // K×K: the loadings are those of maximum likelihood, times it
+	}
+}
+
+// loadFactors says the regression scores and the log-likelihood of each row.
+func loadFactors(f *fitted.File) (fitted.Model, error) {
+	var file factors
+	if err := json.Unmarshal(f.Params, &file); err != nil {
+		return nil, err
+	}
+	p := file.Parameters
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	axes, err := file.straighten()
+	if err != nil {
+		return nil, err
+	}
+	cov, err := p.Covariance()
+	if err != nil {
+		return nil, err
+	}
+	var own mat.Dense
+	own.Product(axes, cov, axes.T())
+	m := &filling{fill: p.Fill}
+	m.draw = p.Sample
+	m.input.Gaps = true
+	m.layout = latent("mean", numbered("z", p.K), mat.NewSymDense(p.K, own.RawMatrix().Data))
+	m.score = func(b framework.Rows) (list, logProb []float64, err error) {
+		z, err := p.Transform(b)
+		if err != nil {
+			return nil, nil, err
+		}
+		var scores mat.Dense
+		scores.Mul(z, axes.T())
+		logProb, err = p.LogProb(b)
+		return scores.RawMatrix().Data, logProb, err
+	}
+	return m, f.Matches(p.K, p.D)
+}
+
+// straighten gives the parameters the loadings of uncorrelated factors, and returns the matrix that takes their
+// scores to those of the file.
+func (f *factors) straighten() (*mat.Dense, error) {
+	p := f.Parameters
+	inverse := mat.NewDense(p.K, p.K, nil)
+	if f.Rotation == nil {
+		for k := range p.K {
+			inverse.Set(k, k, 1)
+		}
+		return inverse, nil
+	}
+	if len(f.Rotation.Basis) != p.K*p.K || slices.ContainsFunc(f.Rotation.Basis, func(v float64) bool { return v-v != 0 }) {
+		return nil, fmt.Errorf("its rotation has no basis of %d×%d numbers", p.K, p.K)
+	}
+	if err := inverse.Inverse(mat.NewDense(p.K, p.K, f.Rotation.Basis)); err != nil {
+		return nil, fmt.Errorf("its rotation cannot be inverted: %w", err)
+	}
+	p.W().Mul(mat.DenseCopyOf(p.W()), inverse)
+	return inverse, nil
+}
+
+// loadFeatures says the probability of each feature and the log-likelihood of each row.
+func loadFeatures(f *fitted.File) (fitted.Model, error) {
+	var p *features.Parameters
+	if err := json.Unmarshal(f.Params, &p); err != nil {
+		return nil, err
+	}
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	m := &filling{fill: p.Fill}
+	m.draw = p.Sample
+	m.input.Gaps = true
+	m.layout = fitted.Layout{List: "probabilities", Items: numbered("feature", p.K), Last: []string{"log_likelihood"}}
+	if p.K > features.MaxExact {
+		m.layout.Last[0] = "log_likelihood_bound"
+	}
+	m.score = func(b framework.Rows) (list, logProb []float64, err error) {
+		logProb, list, err = p.Score(b)
+		return list, logProb, err
+	}
+	return m, f.Matches(p.K, p.D)
+}

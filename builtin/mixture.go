@@ -1,0 +1,189 @@
+package builtin
+
+import (
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/fitted"
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/design"
+	"github.com/latent-go/latent/internal/families"
+	"github.com/latent-go/latent/models/experts"
+	"github.com/latent-go/latent/models/mixture"
+)
+
+// components are a mixture.
+type components struct {
+	rows
+	model  mixture.Model
+	params *mixture.Parameters
+	ready  func() (classScorer, error)
+}
+
+// newComponents says the most probable component of each row and its probability, the probability of each, the
+// log-likelihood, and the probability of noise where the model has it.
+func newComponents(model mixture.Model, p *mixture.Parameters, needsAll bool) *components {
+	c := &components{model: model, params: p, ready: func() (classScorer, error) { return model.Scorer(p) }}
+	c.input.Gaps = !needsAll
+	c.layout = fitted.Layout{First: []string{"label", "probability"}, List: "responsibilities", Items: numbered("p", p.K), Last: []string{"log_likelihood"}}
+	if _, noise := model.Family.(family.Noise); noise {
+		c.layout.Last = append(c.layout.Last, "noise")
+	}
+	return c
+}
+
+// loadMixture takes the parameters out of a model file, and the families of its columns.
+func loadMixture(f *fitted.File) (fitted.Model, error) {
+	s, err := settingsOf(f)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkFamilies(f, len(s.Gate) > 0); err != nil {
+		return nil, err
+	}
+	if len(s.Gate) > 0 {
+		return loadGated(f, s.Gate)
+	}
+	var p *mixture.Parameters
+	if err := json.Unmarshal(f.Params, &p); err != nil {
+		return nil, err
+	}
+	if p == nil {
+		return nil, errors.New("no parameters")
+	}
+	if err := f.Matches(p.K, p.D); err != nil {
+		return nil, err
+	}
+	model := mixture.Model{Family: families.OfRows(f.Family, f.Columns)}
+	if err := model.Check(p); err != nil {
+		return nil, err
+	}
+	c := newComponents(model, p, families.NeedsComplete(f.Family))
+	if f.Posterior == nil {
+		return c, nil
+	}
+	var q *mixture.Posterior
+	if err := json.Unmarshal(f.Posterior, &q); err != nil {
+		return nil, err
+	}
+	variational := mixture.Variational{Family: model.Family}
+	if err := variational.Check(q); err != nil {
+		return nil, err
+	}
+	if err := f.Matches(q.K, q.D); err != nil {
+		return nil, err
+	}
+	if err := variational.Collapses(q); err != nil {
+		c.layout.Note = "predictions are of the model at the posterior means: " + err.Error()
+		return c, nil
+	}
+	c.ready = func() (classScorer, error) { return variational.Predictor(q) }
+	return c, nil
+}
+
+func (c *components) NewScorer() (fitted.Scorer, error) {
+	score, err := c.ready()
+	return &classes{c: c, score: score}, err
+}
+
+// NewSampler draws rows, one independent of another.
+func (c *components) NewSampler(rng *rand.Rand) func(n int) (x []float64, labels []int, err error) {
+	return func(n int) (x []float64, labels []int, err error) { return c.model.Sample(c.params, n, rng) }
+}
+
+// classes score rows by their components.
+type classes struct {
+	c                 *components
+	score             classScorer
+	logProb, r, noise []float64
+}
+
+func (s *classes) Score(b framework.Rows, dst []float64) (err error) {
+	if s.logProb, s.r, err = s.score(b, s.logProb, s.r); err != nil {
+		return err
+	}
+	s.noise = s.c.model.NoiseProbability(s.logProb, s.c.params, s.noise)
+	k, width := s.c.params.K, s.c.layout.Width()
+	for i, l := range s.logProb {
+		own, row := s.r[i*k:(i+1)*k], dst[i*width:(i+1)*width]
+		label := floats.MaxIdx(own)
+		row[0], row[1], row[k+2] = float64(label+1), own[label], l
+		copy(row[2:], own)
+		if s.noise != nil {
+			row[k+3] = s.noise[i]
+		}
+	}
+	return nil
+}
+
+// ---- Gates
+
+// gated are components whose probabilities depend on the last columns.
+type gated struct {
+	*components
+	gate   design.Gate
+	model  experts.Model
+	params *experts.Parameters
+}
+
+// loadGated takes the parameters of a mixture with a gate out of a model file.
+func loadGated(f *fitted.File, names []string) (fitted.Model, error) {
+	if err := hasColumns(f.Columns, names); err != nil {
+		return nil, err
+	}
+	g := &gated{gate: design.GateOf(f.Columns, names)}
+	base := mixture.Model{Family: families.OfRows(f.Family, f.Columns[:g.gate.Own])}
+	if err := g.read(f, base); err != nil {
+		return nil, err
+	}
+	g.components = newComponents(mixture.Model{Family: g.model.Family}, g.params.Mixture, families.NeedsComplete(f.Family))
+	g.input.Given = len(f.Columns) - g.gate.Own
+	g.ready = g.scorer
+	return g, nil
+}
+
+// read takes the parameters of classes, those of base, behind the gate.
+func (g *gated) read(f *fitted.File, base mixture.Model) error {
+	g.model = g.gate.Model(base)
+	if err := json.Unmarshal(f.Params, &g.params); err != nil {
+		return err
+	}
+	if err := g.model.Check(g.params); err != nil {
+		return err
+	}
+	return f.Matches(g.params.K(), len(f.Columns))
+}
+
+// scorer takes rows with the model's columns.
+func (g *gated) scorer() (classScorer, error) {
+	score, err := g.model.Scorer(g.params)
+	var x []float64
+	return func(b framework.Rows, logProb, r []float64) ([]float64, []float64, error) {
+		seen := g.gate.Rows(b, x)
+		x = seen.X
+		return score(seen, logProb, r)
+	}, err
+}
+
+// NewPriorScorer says of rows that have the columns of the gate alone what it says.
+func (g *gated) NewPriorScorer() (fitted.Scorer, error) {
+	score := func(b framework.Rows, logProb, r []float64) ([]float64, []float64, error) {
+		r, err := g.model.Prior(g.gate.Alone(b), g.params, r)
+		return make([]float64, b.N), r, err // of no column of the components, the probability is 1
+	}
+	return &classes{c: g.components, score: score}, nil
+}
+
+// SampleGiven draws the columns of the components.
+func (g *gated) SampleGiven(b framework.Rows, rng *rand.Rand) (x []float64, labels []int, err error) {
+	drawn, labels, err := g.model.Sample(g.gate.Rows(b, nil), g.params, rng)
+	d, own := g.params.D, g.gate.Own
+	for i := range labels {
+		x = append(append(x, drawn[i*d:i*d+own]...), b.Row(i)[own:]...)
+	}
+	return x, labels, err
+}

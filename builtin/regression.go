@@ -1,0 +1,184 @@
+package builtin
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/fitted"
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/categorical"
+	"github.com/latent-go/latent/internal/design"
+	"github.com/latent-go/latent/models/mixture"
+)
+
+// regressions explain the first column by others, in each component in a way of its own.
+type regressions struct {
+	rows
+	design *design.Regression
+	plan   *family.Plan
+	params *mixture.Parameters
+	ready  func() (classScorer, error) // of rows with the model's columns
+	prior  func(b framework.Rows, r []float64) ([]float64, error)
+}
+
+func loadRegression(f *fitted.File) (fitted.Model, error) {
+	var file struct {
+		*mixture.Parameters
+		Regression *design.Regression `json:"regression"`
+	}
+	if err := json.Unmarshal(f.Params, &file); err != nil {
+		return nil, err
+	}
+	s, err := settingsOf(f)
+	if err != nil {
+		return nil, err
+	}
+	floor := 1.0
+	if s.Floor != nil {
+		floor = *s.Floor
+	}
+	p, g := file.Parameters, file.Regression
+	if g != nil && len(s.Gate) > 0 {
+		return loadGatedRegression(f, g, s.Gate, floor)
+	}
+	if p == nil || g == nil {
+		return nil, errors.New("no parameters of a regression")
+	}
+	if err := f.Matches(p.K, len(f.Columns)); err != nil {
+		return nil, err
+	}
+	if err := g.Check(f.Columns, p.D); err != nil {
+		return nil, err
+	}
+	model := mixture.Model{Family: g.Family(floor)}
+	if err := model.Check(p); err != nil {
+		return nil, err
+	}
+	m, err := newRegressions(f, g, model.Family, p)
+	if err != nil {
+		return nil, err
+	}
+	m.ready = func() (classScorer, error) {
+		score, err := model.Scorer(p)
+		var x []float64
+		return func(b framework.Rows, logProb, r []float64) ([]float64, []float64, error) {
+			seen := g.Expand(b, x)
+			x = seen.X
+			return score(seen, logProb, r)
+		}, err
+	}
+	m.prior = func(b framework.Rows, r []float64) ([]float64, error) {
+		r = r[:0]
+		for range b.N {
+			r = append(r, p.Weights...)
+		}
+		return r, nil
+	}
+	return m, nil
+}
+
+// loadGatedRegression takes the parameters of regressions behind a gate out of a model file.
+func loadGatedRegression(f *fitted.File, g *design.Regression, names []string, floor float64) (fitted.Model, error) {
+	if err := hasColumns(f.Columns, names); err != nil {
+		return nil, err
+	}
+	behind := &gated{gate: g.Gated(f.Columns, names)}
+	if err := g.Check(f.Columns, behind.gate.Width); err != nil {
+		return nil, err
+	}
+	if err := behind.read(f, mixture.Model{Family: g.Family(floor)}); err != nil {
+		return nil, err
+	}
+	m, err := newRegressions(f, g, behind.model.Family, behind.params.Mixture)
+	if err != nil {
+		return nil, err
+	}
+	m.ready = behind.scorer
+	m.prior = func(b framework.Rows, r []float64) ([]float64, error) {
+		return behind.model.Prior(behind.gate.Rows(b, nil), behind.params, r)
+	}
+	return m, nil
+}
+
+// newRegressions say what a mixture does of each row, and the mean of the response: of the mixture, by the weights of
+// the components, or the gate, and not by the response itself, and in each component.
+func newRegressions(f *fitted.File, g *design.Regression, of family.Family, p *mixture.Parameters) (*regressions, error) {
+	m := &regressions{design: g, params: p}
+	m.input = fitted.Input{Gaps: true, Optional: g.First(), Given: len(f.Columns) - g.First()}
+	m.layout = fitted.Layout{First: []string{"label", "probability", "mean"}, List: "responsibilities", Items: numbered("p", p.K),
+		Last: append(numbered("mean", p.K), "log_likelihood")}
+	var err error
+	m.plan, err = family.NewPlan(of, p.D)
+	return m, err
+}
+
+func (m *regressions) NewScorer() (fitted.Scorer, error) {
+	score, err := m.ready()
+	var logProb, r, prior, x []float64
+	return scorerOf(func(b framework.Rows, dst []float64) (err error) {
+		if err := m.design.Complete(b); err != nil {
+			return err
+		}
+		if logProb, r, err = score(b, logProb, r); err != nil {
+			return m.design.Sourced(err)
+		}
+		if prior, err = m.prior(b, prior); err != nil {
+			return err
+		}
+		seen := m.design.Expand(b, x)
+		x = seen.X
+		k, width := m.params.K, m.layout.Width()
+		for i, l := range logProb {
+			q, row := r[i*k:(i+1)*k], dst[i*width:(i+1)*width]
+			label := floats.MaxIdx(q)
+			row[0], row[1], row[2] = float64(label+1), q[label], 0
+			copy(row[3:], q)
+			for j, w := range prior[i*k : (i+1)*k] {
+				mean, err := m.plan.Mean(m.params.Component(j), seen.Row(i))
+				if err != nil {
+					return err
+				}
+				row[3+k+j] = mean
+				row[2] += w * mean
+			}
+			if math.IsNaN(b.Row(i)[0]) { // without a response the probabilities sum to 1, up to rounding
+				l = 0
+			}
+			row[width-1] = l
+		}
+		return nil
+	}), err
+}
+
+// SampleGiven draws the response of rows, and keeps the rest of them.
+func (m *regressions) SampleGiven(b framework.Rows, rng *rand.Rand) (x []float64, labels []int, err error) {
+	if err := m.design.Complete(b); err != nil {
+		return nil, nil, err
+	}
+	prior, err := m.prior(b, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	k, first := m.params.K, m.design.First()
+	seen := m.design.Expand(b, nil)
+	for i := range b.N {
+		label := categorical.Draw(prior[i*k:(i+1)*k], rng)
+		row := seen.Row(i)
+		if first > 1 && math.IsNaN(row[1]) {
+			row[1] = 1
+		}
+		if math.IsNaN(row[0]) { // to be replaced
+			row[0] = 0
+		}
+		if err := m.plan.Resample(m.params.Component(label), rng, row); err != nil {
+			return nil, nil, err
+		}
+		x, labels = append(append(append(x, row[0]), row[1:first]...), b.Row(i)[first:]...), append(labels, label)
+	}
+	return x, labels, nil
+}

@@ -1,0 +1,134 @@
+package fitted
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/internal/fastcsv"
+)
+
+// A coder makes numbers of the cells of a column.
+type coder struct {
+	levels *data.Coder                   // nil of numbers
+	days   func(string) (float64, error) // of dates; nil of others
+	digits bool                          // dates are digits, which might be numbers
+}
+
+// readings are the settings that say how a table was read.
+type readings struct {
+	NA      []string
+	Decimal string
+	Dates   string // COL=FORM,… with a backslash before a comma of a name
+}
+
+func (f *Fitted) readCoders() error {
+	var how readings
+	if f.File.Settings != nil {
+		if err := json.Unmarshal(f.File.Settings, &how); err != nil {
+			return err
+		}
+	}
+	f.missing = how.NA
+	if how.Decimal != "" {
+		f.decimal = how.Decimal[0]
+	}
+	forms, err := formsOf(how.Dates)
+	if err != nil {
+		return err
+	}
+	for _, c := range f.File.Columns {
+		var one coder
+		switch form := forms[c.Name]; {
+		case len(c.Levels) > 0:
+			one.levels = data.NewCoder(c.Levels)
+		case form != "":
+			one.digits = form == "YYYYMMDD"
+			if one.days, err = data.Days(form); err != nil {
+				return fmt.Errorf("column %q: %w", c.Name, err)
+			}
+		}
+		f.coders = append(f.coders, one)
+	}
+	return nil
+}
+
+// formsOf are the forms of columns of dates.
+func formsOf(text string) (map[string]string, error) {
+	forms := map[string]string{}
+	const comma = "\x00" // in a name, while names are told apart
+	for item := range strings.SplitSeq(strings.ReplaceAll(text, `\,`, comma), ",") {
+		if item == "" {
+			continue
+		}
+		name, form, ok := strings.Cut(strings.ReplaceAll(item, comma, ","), "=")
+		if !ok {
+			return nil, errors.New("a column of dates has no form")
+		}
+		forms[strings.TrimSpace(name)] = strings.TrimSpace(form)
+	}
+	return forms, nil
+}
+
+// Encode puts the cells of a row, texts in the order of Columns, into dst as Score takes them: numbers, codes of levels and
+// days of dates as latent predict reads them, with the texts for missing values, the decimals and the forms of dates of the
+// fit; NaN for what is missing. Of a model of sequences the cells are those of one step after those of another.
+func (f *Fitted) Encode(dst []float64, cells []string) error {
+	d := len(f.coders)
+	if n := len(cells); n != len(dst) || n == 0 || n%d != 0 || n > d && !f.input.Sequence {
+		return fmt.Errorf("fitted: %d cells do not go with a model of %d columns and %d places", n, d, len(dst))
+	}
+	for i, cell := range cells {
+		v, err := f.encode(i%d, cell)
+		if err != nil {
+			return fmt.Errorf("fitted: column %q: %w", f.File.Columns[i%d].Name, err)
+		}
+		dst[i] = v
+	}
+	return nil
+}
+
+func (f *Fitted) encode(j int, cell string) (float64, error) {
+	trimmed := strings.TrimSpace(cell)
+	c := &f.coders[j]
+	switch {
+	case fastcsv.IsMissing(trimmed) || slices.Contains(f.missing, trimmed):
+		return math.NaN(), nil
+	case c.levels != nil:
+		code := c.levels.Code(cell, f.decimal)
+		if code < 0 {
+			code = c.levels.Code(trimmed, f.decimal)
+		}
+		if code < 0 {
+			return 0, fmt.Errorf("%.60q is none of its levels: %s", cell, shortened(f.File.Columns[j].Levels))
+		}
+		return float64(code), nil
+	}
+	v, kind := fastcsv.ParseDecimal(cell, f.decimal)
+	switch {
+	case c.days != nil && (kind == fastcsv.Text || c.digits): // else it is a number of days already
+		return c.days(cell)
+	case kind == fastcsv.Text:
+		return 0, fmt.Errorf("%.60q is no number", cell)
+	case kind == fastcsv.OutOfRange || math.IsInf(v, 0):
+		return 0, fmt.Errorf("%.60q is out of the range of numbers", cell)
+	}
+	return v, nil
+}
+
+// shortened are the first of some names.
+func shortened(names []string) string {
+	const most = 20
+	list := make([]string, 0, most+1)
+	for _, name := range names[:min(most, len(names))] {
+		list = append(list, fmt.Sprintf("%.60q", name))
+	}
+	if len(names) > most {
+		list = append(list, fmt.Sprintf("… (%d in all)", len(names)))
+	}
+	return strings.Join(list, ", ")
+}

@@ -1,0 +1,119 @@
+// Package fitted is a model as latent fit has saved it: its file, and what it says of rows. It knows no model: those come
+// as [Definition] values, the built-in ones from package builtin, an author's from the author.
+package fitted
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/latent-go/latent/framework"
+)
+
+// A Definition is how a program loads the files of one model.
+type Definition struct {
+	Name     string                 // as files have it: "mixture"
+	Families []string               // those of its files; nil: not looked at
+	Made     func(name string) bool // whether a family that is not listed is made of those that are; nil: none is
+	// Load makes a model of a file, and checks that its parts go together: it is about what somebody may have changed.
+	// An error is prefixed with what is said of damaged files, unless [ErrNothing] is in it.
+	Load func(f *File) (Model, error)
+}
+
+// A Registry is the models that a program knows: a value, so that a program has those that it wants.
+type Registry []Definition
+
+func (r Registry) names() (list []string) {
+	for _, d := range r {
+		list = append(list, d.Name)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// check refuses definitions that cannot be used.
+func (r Registry) check() error {
+	for i, d := range r {
+		switch {
+		case d.Name == "":
+			return fmt.Errorf("fitted: definition %d of %d has no name", i+1, len(r))
+		case d.Load == nil:
+			return fmt.Errorf("fitted: the definition of model %q has no Load", d.Name)
+		case slices.ContainsFunc(r[:i], func(o Definition) bool { return o.Name == d.Name }):
+			return fmt.Errorf("fitted: two definitions are named %q", d.Name)
+		}
+	}
+	return nil
+}
+
+// A Model is fitted parameters, which goroutines may read at the same time.
+type Model interface {
+	Input() Input
+	Layout() Layout
+	// NewScorer makes what scores rows in one goroutine at a time.
+	NewScorer() (Scorer, error)
+}
+
+// An Input says which rows a model takes: those of the columns of its file, numbers and codes of levels.
+type Input struct {
+	Gaps     bool // entries may be missing, NaN
+	Sequence bool // rows are the steps of one sequence, in their order
+	Optional int  // the first columns that may be missing whatever Gaps says, such as the response of a regression
+	// Given is how many of the last columns rows are drawn for as they are: a model of what the others are, given these.
+	Given int
+}
+
+// A Layout names the numbers that a model gives of a row: those of CSV, the ones between First and Last in JSON as one list.
+type Layout struct {
+	First     []string       // names of numbers before the list
+	List      string         // the list's name in JSON
+	Items     []string       // its names in CSV
+	Last      []string       // names of numbers after it
+	Constants map[string]any // further values that JSON has, the same for all rows
+	Note      string         // what the numbers are not, that one might take them for; empty: there is nothing to note
+}
+
+// Names are those of all numbers of a row, in their order.
+func (l Layout) Names() []string { return slices.Concat(l.First, l.Items, l.Last) }
+
+// Width is how many numbers a row has.
+func (l Layout) Width() int { return len(l.First) + len(l.Items) + len(l.Last) }
+
+// A Scorer says what the Layout names of each row of a block, in dst, rows×Width: codes and numbers that are out of the
+// model's range are errors, [framework.DataError] where they are of one row. Of a model of sequences, the block is one.
+type Scorer interface {
+	Score(b framework.Rows, dst []float64) error
+}
+
+// What a Scorer of sequences has beside, and a Model may.
+type (
+	// A SequenceScorer scores several sequences at once, the steps of one after those of another.
+	SequenceScorer interface {
+		ScoreSequences(b framework.Sequences, dst []float64) error
+	}
+	// A Sampler draws rows. NewSampler makes what draws n of them, rows×D row-major, and the component of each, from 0,
+	// where there are such. Rows of a sequence go on where those of the call before ended.
+	Sampler interface {
+		NewSampler(rng *rand.Rand) func(n int) (x []float64, labels []int, err error)
+	}
+	// A SequenceSampler draws sequences of given lengths, their steps one after the other.
+	SequenceSampler interface {
+		SampleSequences(lengths []int, rng *rand.Rand) (x []float64, err error)
+	}
+	// A ConditionalSampler draws rows whose columns of [Input].Given are taken as they are.
+	ConditionalSampler interface {
+		SampleGiven(b framework.Rows, rng *rand.Rand) (x []float64, labels []int, err error)
+	}
+	// A Filler has the rows of a block with their missing entries filled in by their means given the others, rows×D.
+	Filler interface {
+		Fill(b framework.Rows) ([]float64, error)
+	}
+	// A Prior scores rows that have the columns of [Input].Given alone.
+	Prior interface {
+		NewPriorScorer() (Scorer, error)
+	}
+)
+
+// errNoLikelihood is the error of LogProb where the layout has no log-likelihood.
+var errNoLikelihood = errors.New("fitted: the model has no likelihood of a row")

@@ -1,0 +1,171 @@
+package fitted
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/framework"
+)
+
+// A Fitted is a model as it was saved. Goroutines may use it at the same time.
+type Fitted struct {
+	File  File
+	Model Model
+
+	layout Layout
+	names  []string
+	input  Input
+	log    int       // place of the log-likelihood among the numbers of a row; negative: there is none
+	pool   sync.Pool // of *worker
+
+	coders  []coder // of the columns
+	decimal byte    // what decimals follow: a comma, or else a point
+	missing []string
+}
+
+// A worker is what one goroutine needs at a time.
+type worker struct {
+	Scorer
+	numbers []float64
+}
+
+// ready makes what scoring needs.
+func (f *Fitted) ready() error {
+	f.layout, f.input = f.Model.Layout(), f.Model.Input()
+	f.names = f.layout.Names()
+	f.log = slices.IndexFunc(f.names, func(name string) bool { return strings.HasPrefix(name, "log_") })
+	return f.readCoders()
+}
+
+// Columns are those that a row has, in their order.
+func (f *Fitted) Columns() []data.Column { return f.File.Columns }
+
+// Score puts what the model says of a row into dst: the numbers that its Layout names, as latent predict writes them, to
+// 1e-12. A row has the numbers of the model's columns in their order, codes from 0 for levels and NaN for what is missing.
+// Of a model of sequences a row is one sequence, the numbers of one step after those of another, and dst has those that
+// the Layout names of each step.
+//
+// Goroutines may score at the same time: each takes a scorer of a pool, so that mixtures and regressions by estimates allocate nothing once
+// there are as many as goroutines.
+func (f *Fitted) Score(row, dst []float64) error {
+	w, err := f.worker()
+	if err != nil {
+		return err
+	}
+	defer f.pool.Put(w)
+	return f.score(w, row, dst)
+}
+
+// LogProb is ln p(row) in nats, or of a regression that of the response given the others; of a model of sequences that of
+// the sequence, the sum over its steps. Goroutines may call it at the same time.
+func (f *Fitted) LogProb(row []float64) (float64, error) {
+	if f.log < 0 {
+		return 0, errNoLikelihood
+	}
+	w, err := f.worker()
+	if err != nil {
+		return 0, err
+	}
+	defer f.pool.Put(w)
+	width := len(f.names)
+	steps := 1
+	if f.input.Sequence {
+		steps = len(row) / max(1, len(f.File.Columns))
+	}
+	w.numbers = slices.Grow(w.numbers[:0], steps*width)[:steps*width]
+	if err := f.score(w, row, w.numbers); err != nil {
+		return 0, err
+	}
+	sum := 0.0
+	for step := range steps {
+		sum += w.numbers[step*width+f.log]
+	}
+	return sum, nil
+}
+
+func (f *Fitted) worker() (*worker, error) {
+	if w, ok := f.pool.Get().(*worker); ok {
+		return w, nil
+	}
+	s, err := f.Model.NewScorer()
+	return &worker{Scorer: s}, err
+}
+
+func (f *Fitted) score(w *worker, row, dst []float64) error {
+	d, width := len(f.File.Columns), len(f.names)
+	n := 1
+	if f.input.Sequence {
+		n = len(row) / d
+	}
+	switch {
+	case n < 1 || len(row) != n*d:
+		what := "a row"
+		if f.input.Sequence {
+			what = "a sequence, whose steps have as many each,"
+		}
+		return fmt.Errorf("fitted: %s of %d numbers does not go with a model of %d columns", what, len(row), d)
+	case len(dst) != n*width:
+		return fmt.Errorf("fitted: dst has %d places, and the model says %d numbers of each row or step: %d", len(dst), width, n*width)
+	}
+	for i, v := range row {
+		if v-v != 0 || len(f.File.Columns[i%d].Levels) > 0 {
+			if err := f.checkCell(i, v); err != nil {
+				return err
+			}
+		}
+	}
+	if err := w.Score(framework.Rows{N: n, D: d, Stride: d, X: row}, dst); err != nil {
+		return f.named(err)
+	}
+	return f.checkNumbers(dst)
+}
+
+// checkCell says what is wrong with number i of a row.
+func (f *Fitted) checkCell(i int, v float64) error {
+	j := i % len(f.File.Columns)
+	c := &f.File.Columns[j]
+	var reason error
+	switch levels := len(c.Levels); {
+	case math.IsNaN(v) && (f.input.Gaps || j < f.input.Optional):
+	case math.IsNaN(v):
+		reason = errMissing
+	case math.IsInf(v, 0):
+		reason = framework.ErrNotFinite
+	case levels > 0 && (v != math.Trunc(v) || v < 0 || v >= float64(levels)):
+		reason = fmt.Errorf("is no code of its %d levels, which are from 0 on", levels)
+	}
+	if reason == nil {
+		return nil
+	}
+	return f.named(&framework.DataError{Row: i / len(f.File.Columns), Column: j, Value: v, Reason: reason})
+}
+
+var errMissing = errors.New("is missing, and the model needs it")
+
+// named is an error with the name of the column that it is about.
+func (f *Fitted) named(err error) error {
+	if fault, ok := errors.AsType[*framework.DataError](err); ok && fault.Column >= 0 && fault.Column < len(f.File.Columns) {
+		return fmt.Errorf("fitted: column %q: %w", f.File.Columns[fault.Column].Name, err)
+	}
+	return fmt.Errorf("fitted: %w", err)
+}
+
+// checkNumbers refuses numbers that are none.
+func (f *Fitted) checkNumbers(dst []float64) error {
+	for i, v := range dst {
+		if v-v != 0 {
+			return fmt.Errorf("fitted: %s", OutOfRange(f.layout, i, v))
+		}
+	}
+	return nil
+}
+
+// OutOfRange says that number i of those that a model gives of rows is none.
+func OutOfRange(l Layout, i int, v float64) string {
+	return fmt.Sprintf("has the %s %v: its numbers are out of the range of the model's", l.Names()[i%l.Width()], v)
+}

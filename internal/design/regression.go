@@ -1,0 +1,151 @@
+package design
+
+import (
+	"errors"
+	"fmt"
+	"github.com/latent-go/latent/internal/families"
+	"math"
+
+	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/framework"
+)
+
+// Binomial is the family of responses that count successes.
+const Binomial = "binomial"
+
+// MostDegree is the largest degree of a polynomial: numbers of a higher one have no digits in common.
+const MostDegree = 9
+
+// Responses are the values of --family of regressions.
+var Responses = map[string]family.Response{families.Gaussian: family.Normal, families.Poisson: family.Counts, Binomial: family.Successes}
+
+// A Term is a power of a column, or the indicator of one of its levels.
+type Term struct {
+	Name   string `json:"name"`
+	Column int    `json:"column"`          // place among the model's columns
+	Power  int    `json:"power,omitempty"` // 0 of an indicator
+	Level  int    `json:"level,omitempty"` // of an indicator, 1 or above: the first is the reference
+
+	Against string `json:"-"` // the name of that one, where the table is at hand
+}
+
+// A Regression is the design of a table: its columns are the response, what it counts over, and the sources of the terms.
+type Regression struct {
+	Distribution string `json:"distribution"` // as --family has it
+	Response     string `json:"response"`
+	Size         string `json:"counted_over,omitempty"` // the column of trials or exposures
+	Intercept    bool   `json:"intercept"`
+	Terms        []Term `json:"terms"`
+	Fixed        []int  `json:"fixed,omitempty"` // places of coefficients that all components share, the intercept's first
+}
+
+// First is the number of columns before the regressors.
+func (g *Regression) First() int {
+	if g.Size != "" {
+		return 2
+	}
+	return 1
+}
+
+// Family is that of the components.
+func (g *Regression) Family(floor float64) family.Regression {
+	return family.Regression{Response: Responses[g.Distribution], Exposure: g.Size != "", NoIntercept: !g.Intercept, Fixed: g.Fixed, Floor: floor}
+}
+
+// Columns are those of the design: names for messages and summaries.
+func (g *Regression) Columns() []data.Column {
+	list := []data.Column{{Name: g.Response}, {Name: g.Size}}[:g.First()]
+	for _, t := range g.Terms {
+		list = append(list, data.Column{Name: t.Name})
+	}
+	return list
+}
+
+// Width is the number of columns of the design.
+func (g *Regression) Width() int { return g.First() + len(g.Terms) }
+
+// Expand makes rows of the design of rows with the model's columns; they lie in x, which is overwritten from its beginning,
+// and grows where it is too short.
+func (g *Regression) Expand(b framework.Rows, x []float64) framework.Rows {
+	x = x[:0]
+	for i := range b.N {
+		x = g.expand(x, b.Row(i))
+	}
+	return framework.Rows{First: b.First, N: b.N, D: g.Width(), Stride: g.Width(), X: x, Weights: b.Weights}
+}
+
+func (g *Regression) expand(x, row []float64) []float64 {
+	x = append(x, row[:g.First()]...)
+	for _, t := range g.Terms {
+		x = append(x, t.Of(row[t.Column]))
+	}
+	return x
+}
+
+// Gated is the design of a gate before regressions, which has the named columns.
+func (g *Regression) Gated(columns []data.Column, names []string) Gate {
+	d := GateOf(columns, names)
+	d.Width, d.Seen = g.Width(), g
+	return d
+}
+
+// Of is the term's value.
+func (t Term) Of(v float64) float64 {
+	switch {
+	case t.Power > 0:
+		return math.Pow(v, float64(t.Power))
+	case math.IsNaN(v):
+		return v
+	case v == float64(t.Level):
+		return 1
+	}
+	return 0
+}
+
+// Intercept is the name of the coefficient of no column.
+const Intercept = "intercept"
+
+// Coefficients are the names of the coefficients of a component, in their places.
+func (g *Regression) Coefficients() (names []string) {
+	if g.Intercept {
+		names = append(names, Intercept)
+	}
+	for _, t := range g.Terms {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
+// Check holds a design from a file to the columns of the model.
+func (g *Regression) Check(columns []data.Column, width int) error {
+	if _, ok := Responses[g.Distribution]; !ok || width != g.Width() || len(columns) < g.First() || columns[0].Name != g.Response || g.Size != "" && columns[1].Name != g.Size {
+		return errors.New("its regression does not match its columns")
+	}
+	for _, t := range g.Terms {
+		if t.Column < g.First() || t.Column >= len(columns) || t.Power < 0 || t.Power > MostDegree || (t.Power == 0) != (t.Level > 0) || t.Level > 0 && t.Level >= len(columns[t.Column].Levels) {
+			return fmt.Errorf("its term %q does not match its columns", t.Name)
+		}
+	}
+	return nil
+}
+
+// Sourced is an error about the model's columns in place of those of the design.
+func (g *Regression) Sourced(err error) error {
+	if fault, ok := errors.AsType[*framework.DataError](err); ok && fault.Column >= g.First() && fault.Column < g.Width() {
+		fault.Column = g.Terms[fault.Column-g.First()].Column
+	}
+	return err
+}
+
+// Complete refuses rows without all of their regressors.
+func (g *Regression) Complete(b framework.Rows) error {
+	for i := range b.N {
+		for j, v := range b.Row(i) {
+			if math.IsNaN(v) && j >= g.First() {
+				return &framework.DataError{Row: b.First + i, Column: j, Value: v, Reason: errors.New("the mean of the response takes all regressors: fill it in, or --missing drop")}
+			}
+		}
+	}
+	return nil
+}
