@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/lapack/lapack64"
 
 	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/internal/simd"
 	"github.com/latent-go/latent/laplace"
 )
 
@@ -125,17 +126,20 @@ func (l *logScales) logSinhcs(x []float64) (sum float64) {
 	return sum + math.Log(product)
 }
 
-// terms passes the terms of the covariances of classes with so many rows to add: of volume, shape and orientation each one a class where it varies,
-// and one in all, of the means, where it is equal.
+// terms passes the terms of the covariances of classes with so many rows to add: of volume, shape and orientation one a class for
+// those that vary, and one in all, of the means, for each that is equal.
 func (l *logScales) terms(counts []float64, add func(class int, t laplace.Term)) {
 	sizes := [3]int{1, l.d - 1, l.d * (l.d - 1) / 2}
 	var equal [3]laplace.Term
 	for k, n := range counts {
 		distance, information := l.parts(k)
+		own := laplace.Term{Count: n, Worth: l.worth}
 		for i, size := range sizes {
 			switch l.letters[i] {
 			case 'V':
-				add(k, laplace.Term{Size: size, Count: n, Worth: l.worth, Distance: distance[i], Information: information[i]})
+				own.Size += size
+				own.Distance += distance[i]
+				own.Information += information[i]
 				continue
 			case 'I':
 				continue
@@ -144,11 +148,12 @@ func (l *logScales) terms(counts []float64, add func(class int, t laplace.Term))
 			e.Size, e.Worth, e.Count = size, l.worth, e.Count+n
 			e.Information += information[i] / float64(len(counts))
 			if i == 1 && l.shapeOfEach() {
-				add(k, laplace.Term{Distance: distance[i]})
+				own.Distance += distance[i]
 			} else {
 				e.Distance += distance[i] / float64(len(counts))
 			}
 		}
+		add(k, own)
 	}
 	for _, t := range equal {
 		if t.Worth > 0 {
@@ -368,17 +373,40 @@ func (w *whitening) axes(cov []float64, m *normalMemory, wanted bool) (values, c
 	}
 	if wanted {
 		m.columns = linalg.Resize(m.columns, d*d)
-		rows := linalg.General(d, d, m.vectors)
-		linalg.MulSerial(true, true, 1, linalg.General(d, d, w.upper), rows, 0, linalg.General(d, d, m.columns))
+		product(d, true, true, w.upper, m.vectors, m.columns)
 	}
 	return m.axes.Values, m.columns, nil
 }
 
 // whiten puts U⁻ᵀΣU⁻¹, which has the eigenvalues of S^−½ΣS^−½, into dst.
 func (w *whitening) whiten(cov, dst, half []float64) {
-	d, inverse := w.d, linalg.General(w.d, w.d, w.inverse)
-	linalg.MulSerial(false, false, 1, linalg.General(d, d, cov), inverse, 0, linalg.General(d, d, half))
-	linalg.MulSerial(true, false, 1, inverse, linalg.General(d, d, half), 0, linalg.General(d, d, dst))
+	product(w.d, false, false, cov, w.inverse, half)
+	product(w.d, true, false, w.inverse, half, dst)
+}
+
+// product is c = a·b of order d, either factor transposed where that is said: of few columns without a call that takes
+// longer than the product.
+func product(d int, transA, transB bool, a, b, c []float64) {
+	if d >= simd.Lanes {
+		linalg.MulSerial(transA, transB, 1, linalg.General(d, d, a), linalg.General(d, d, b), 0, linalg.General(d, d, c))
+		return
+	}
+	rowA, alongA, alongB, columnB := d, 1, d, 1
+	if transA {
+		rowA, alongA = 1, d
+	}
+	if transB {
+		alongB, columnB = 1, d
+	}
+	for i := range d {
+		for j := range d {
+			sum := 0.0
+			for k := range d {
+				sum += a[i*rowA+k*alongA] * b[k*alongB+j*columnB]
+			}
+			c[i*d+j] = sum
+		}
+	}
 }
 
 // grading orders the columns by how much wider the class is than the table. graded says that a wild cell has made one of them so much
@@ -532,8 +560,7 @@ func (w *whitening) mode(n, worth, share float64, scatter, cov []float64, m *nor
 			m.half[a*d+j] = columns[a*d+j] * v
 		}
 	}
-	halves, to := linalg.General(d, d, m.half), linalg.General(d, d, cov)
-	linalg.MulSerial(false, true, 1, halves, linalg.General(d, d, columns), 0, to)
+	product(d, false, true, m.half, columns, cov)
 	linalg.Mirror(d, cov)
 	return values, nil
 }
@@ -569,6 +596,9 @@ func (of *Reference) spectrum(w *whitening, k int, cov []float64) ([]float64, er
 		}
 	}
 	values, _, err := w.axes(cov, of.memory, false)
+	if err == nil && !(values[w.d-1] > 0) {
+		err = singular()
+	}
 	return values, err
 }
 
