@@ -173,7 +173,7 @@ func (gammaPrior) Mode(h, xi []float64) error { return Gamma{}.Estimate(h[0], h[
 //
 //	n(α ln α − ln Γ(α) − α(1 + s(m))) − (ν/2)[α₀(m−m₀)² + J₀(y−y₀)²],  s(m) = s + (e^δ − 1 − δ), δ = ln x̄ − m,
 //
-// with s = ln x̄ less the mean of ln x, J(α) = α²ψ′(α) − α the information about y, and e^−y₀ the table's shape α₀ over share.
+// with s = ln x̄ less the mean of ln x, J(α) = α²ψ′(α) − α the information about y, and e^−y₀ the table's shape α₀.
 type gammaMode struct {
 	n, log, gap                       float64 // ln x̄, s
 	location, scale                   float64 // m₀, y₀
@@ -182,9 +182,8 @@ type gammaMode struct {
 
 func newGammaMode(n float64, t []float64, of cellReference) gammaMode {
 	shape := of.xi[0]
-	centre := shape / of.share
-	g := gammaMode{n: n, location: math.Log(shape / of.xi[1]), scale: -math.Log(centre),
-		locationPrecision: of.worth * shape, scalePrecision: of.worth * special.TrigammaGap(centre)}
+	g := gammaMode{n: n, location: math.Log(shape / of.xi[1]), scale: -math.Log(shape),
+		locationPrecision: of.worth * shape, scalePrecision: of.worth * special.TrigammaGap(shape)}
 	if n > 0 {
 		mean, gap := logGap(n, t)
 		g.log, g.gap = math.Log(mean), max(gap, roundingOf(mean))

@@ -219,7 +219,7 @@ func (g lognormal) MaximizePosterior(sums, anchors, params Table, of *Reference)
 		n, first, second := g.split(sums.Row(k, 3*d))
 		for j, anchor := range anchors.Row(k, d) {
 			scale, worth := g.scaleOf(of, j), of.Prior.RowsOr()
-			centre := math.Log(of.Share * scale)
+			centre := math.Log(scale)
 			value := func(m, y float64) float64 {
 				shift, dm, dy := m-anchor, m-before[j], y-centre
 				scatter := second[j] + shift*(n[j]*shift-2*first[j])

@@ -3,7 +3,6 @@ package family
 import (
 	"errors"
 	"fmt"
-	"math"
 	"sync"
 
 	"gonum.org/v1/gonum/mat"
@@ -38,10 +37,7 @@ type ProperRows interface {
 // A Reference is what a unit-information prior is about.
 type Reference struct {
 	Pooled *Pooled // the factor's part of the table as one class
-	// Share is K^(−2/D), with D the columns of the table: the part of its variance that one of K classes has which divide it
-	// (Fraley & Raftery 2007).
-	Share float64
-	Prior prior.UnitInformation
+	Prior  prior.UnitInformation
 
 	kept   Table          // K×H: what a global step has found that integrals need, too
 	white  *whiteningOnce // of the plan
@@ -93,22 +89,50 @@ func (r *proper) make(p *Plan) error {
 	for i := range p.parts {
 		f := &p.parts[i]
 		kernel, exponential := f.Factor.(interface{ exponential() exponentialKernel })
-		_, bySums := f.Factor.(Proper)
-		_, byRows := f.Factor.(ProperRows)
-		switch f.Factor.(type) {
-		case analyser: // its methods are those of the Gaussian in them
-			bySums = false
-		}
 		switch {
 		case exponential && kernel.exponential().integrates(own[i]):
 			var err error
 			if r.exact[i], err = kernel.exponential().unitInformation(own[i], f.pooled); err != nil {
 				return shift(err, f.at.Columns)
 			}
-		case !bySums && !byRows:
+		case !hasPrior(f.Factor):
 			return unprior(f.Factor)
 		case own[i] != nil:
 			return fmt.Errorf("family: the prior of %s is %T: its evidence is of prior.UnitInformation", f.Name(), own[i])
+		}
+	}
+	return nil
+}
+
+// hasPrior says whether the factor has a proper prior.
+func hasPrior(f Factor) bool {
+	_, bySums := f.(Proper)
+	_, byRows := f.(ProperRows)
+	_, analyses := f.(analyser) // its methods are those of the Gaussian in it
+	return (bySums || byRows) && !analyses
+}
+
+// CheckPrior says which factor of the family has no proper prior, or that p itself is none, or nil; of a family that
+// cannot be laid out on few columns nothing is known before a fit.
+func CheckPrior(f Family, p prior.Prior) error {
+	if p != nil {
+		if err := p.Check(); err != nil {
+			return err
+		}
+	}
+	if f == nil {
+		return nil // NewPlan says so
+	}
+	var list []Factor
+	for columns := max(f.Columns(), 1); columns < 1<<10; columns *= 2 {
+		var err error
+		if list, err = layOut(f, columns); err == nil {
+			break
+		}
+	}
+	for _, one := range list {
+		if !hasPrior(one) {
+			return unprior(one)
 		}
 	}
 	return nil
@@ -134,10 +158,9 @@ func (l exponentialKernel) unitInformation(p prior.Prior, w *Pooled) (FactorPrio
 func (c *Classes) references(hyper []float64) []Reference {
 	p := c.plan
 	if c.about == nil {
-		share := math.Pow(float64(c.K), -2/float64(p.size.Columns))
 		c.about = make([]Reference, len(p.parts))
 		for i := range p.parts {
-			c.about[i] = Reference{Pooled: p.parts[i].pooled, Share: share, Prior: p.priors.unit,
+			c.about[i] = Reference{Pooled: p.parts[i].pooled, Prior: p.priors.unit,
 				white: &p.priors.white[i], memory: new(normalMemory)}
 		}
 	}

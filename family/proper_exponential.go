@@ -26,12 +26,12 @@ type unitLaw interface {
 
 // cellReference is what the prior of a cell is about.
 type cellReference struct {
-	xi           []float64 // the table's fit
-	worth, share float64   // rows, and see [Reference]
+	xi    []float64 // the table's fit
+	worth float64   // rows
 }
 
 func (of *Reference) cell(l exponentialKernel, c int) cellReference {
-	return cellReference{l.params(of.Pooled.reference(), c), of.Prior.RowsOr(), of.Share}
+	return cellReference{l.params(of.Pooled.reference(), c), of.Prior.RowsOr()}
 }
 
 // integrates says that the parameters are integrated out exactly, under p or the default.

@@ -16,9 +16,9 @@ import (
 	"github.com/latent-go/latent/laplace"
 )
 
-// Gaussian classes under a unit-information prior (docs/theory/evidence.md, section 3): μ_k ~ N(m, S), and X_k = ln(S₀^−½ Σ_k S₀^−½) is normal
-// with density ∝ exp(−(ν/4)‖X_k‖²), as ν rows of the table would have it at X = 0. S₀ is the part of the table's covariance S
-// that one of K classes has. S is in the structure's own form, and ν is one row, or √D where axes lie in any direction.
+// Gaussian classes under a unit-information prior (docs/theory/evidence.md, section 3): μ_k ~ N(m, S), and X_k = ln(S^−½ Σ_k S^−½) is normal
+// with density ∝ exp(−(ν/4)‖X_k‖²), as ν rows of the table would have it at X = 0. S is the table's covariance, in the
+// structure's own form, and ν is one row, or √D where axes lie in any direction.
 
 // logScales are the eigenvalues x_kj of X_k, in the three parts of a covariance: volume v_k, their mean; shape, x_kj − v_k;
 // and orientation.
@@ -26,7 +26,6 @@ type logScales struct {
 	letters string // of volume, shape and orientation (see [EII])
 	d       int
 	worth   float64   // ν
-	share   float64   // S₀ is so much of S
 	x       []float64 // K×D
 	halves  []float64 // e^(x/2) of a class
 }
@@ -48,7 +47,7 @@ func (c Covariance) allLetters() string {
 
 func newLogScales(form Covariance, columns int, of *Reference) *logScales {
 	l := &of.memory.scales
-	*l = logScales{letters: form.allLetters(), d: columns, worth: of.Prior.RowsOr(), share: of.Share,
+	*l = logScales{letters: form.allLetters(), d: columns, worth: of.Prior.RowsOr(),
 		x: l.x[:0], halves: l.halves}
 	if l.letters[2] != 'I' {
 		l.worth = of.Prior.CovarianceOr(columns)
@@ -59,7 +58,7 @@ func newLogScales(form Covariance, columns int, of *Reference) *logScales {
 // add appends a class's numbers, of variances relative to S.
 func (l *logScales) add(variances []float64) {
 	for _, v := range variances {
-		l.x = append(l.x, math.Log(max(v/l.share, math.SmallestNonzeroFloat64)))
+		l.x = append(l.x, math.Log(max(v, math.SmallestNonzeroFloat64)))
 	}
 }
 
@@ -163,7 +162,7 @@ func (l *logScales) terms(counts []float64, add func(class int, t laplace.Term))
 }
 
 // prior rows: n_k and scatter that pull variances as the prior does at x, for global steps that iterate. With count c
-// the pseudo-scatter along an axis, relative to S, is (c − ν·pull) e^x of S₀; where c ≥ ν(1 + pull) it bounds the
+// the pseudo-scatter along an axis, relative to S, is (c − ν·pull) e^x; where c ≥ ν(1 + pull) it bounds the
 // density from below near x, and a fixed point of such steps is the mode.
 func (l *logScales) pseudo(k int) (count float64, along []float64) {
 	most := 0.0
@@ -173,7 +172,7 @@ func (l *logScales) pseudo(k int) (count float64, along []float64) {
 	count = l.worth * (1 + most)
 	l.halves = linalg.Resize(l.halves, l.d)
 	for j, x := range l.of(k) {
-		l.halves[j] = (count - l.worth*l.pull(k, j)) * math.Exp(x) * l.share
+		l.halves[j] = (count - l.worth*l.pull(k, j)) * math.Exp(x)
 	}
 	return count, l.halves
 }
@@ -229,7 +228,7 @@ func (g isotropic) MaximizePosterior(sums, anchors, params Table, of *Reference)
 		g.moveMeans(row, anchors.Row(k, d), xi, of, scatter)
 		_, variance := g.moments(xi)
 		for i, n := range row[:g.groups] {
-			scale := of.Share * g.scaleOf(of, i*g.width)
+			scale := g.scaleOf(of, i*g.width)
 			variance[i] = scale * math.Exp(laplace.LogVarianceMode(n, scatter[i]/(n*float64(g.width)*scale), worth))
 		}
 	}
@@ -245,7 +244,7 @@ func (g isotropic) Integrals(sums, _, params Table, of *Reference, add func(clas
 		for i, v := range variance {
 			n, scale := sums.Row(k, g.groups)[i], g.scaleOf(of, i*g.width)
 			add(k, i, meanTerms(n, worth, v, scale, g.of(mean, i), g.of(before, i)))
-			x := math.Log(v / (of.Share * scale))
+			x := math.Log(v / scale)
 			add(k, i, laplace.Term{Size: 1, Count: n, Worth: worth, Distance: worth / 4 * float64(g.width) * x * x})
 		}
 	}
@@ -524,7 +523,7 @@ func (g gaussian) MaximizePosterior(sums, anchors, params Table, of *Reference) 
 			continue
 		}
 		_, cov := g.split(xi, 0)
-		values, err := w.mode(row[0], worth, of.Share, m.scatter, cov, m)
+		values, err := w.mode(row[0], worth, m.scatter, cov, m)
 		if err != nil {
 			return ofClass(k, err)
 		}
@@ -534,7 +533,7 @@ func (g gaussian) MaximizePosterior(sums, anchors, params Table, of *Reference) 
 		return nil
 	}
 	_, shared := g.split(params.Row(0, d+d*d), 0)
-	values, err := w.mode(total, worth, of.Share, m.all, shared, m)
+	values, err := w.mode(total, worth, m.all, shared, m)
 	for k := 0; err == nil && k < params.K; k++ {
 		_, cov := g.split(params.Row(k, d+d*d), 0)
 		copy(cov, shared)
@@ -545,7 +544,7 @@ func (g gaussian) MaximizePosterior(sums, anchors, params Table, of *Reference) 
 
 // mode puts the mode of the covariance of n rows into cov: its axes are those of the scatter, whitened. It returns
 // its eigenvalues relative to S.
-func (w *whitening) mode(n, worth, share float64, scatter, cov []float64, m *normalMemory) ([]float64, error) {
+func (w *whitening) mode(n, worth float64, scatter, cov []float64, m *normalMemory) ([]float64, error) {
 	values, columns, err := w.axes(scatter, m, true)
 	if err != nil {
 		return nil, err
@@ -553,7 +552,7 @@ func (w *whitening) mode(n, worth, share float64, scatter, cov []float64, m *nor
 	d := w.d
 	m.half = linalg.Resize(m.half, d*d)
 	for j, v := range values {
-		values[j] = share * math.Exp(laplace.LogVarianceMode(n, v/(n*share), worth))
+		values[j] = math.Exp(laplace.LogVarianceMode(n, v/n, worth))
 	}
 	for a := range d {
 		for j, v := range values {

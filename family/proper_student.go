@@ -80,7 +80,7 @@ func (f studentT) MaximizePosterior(sums, anchors, params Table, of *Reference) 
 		if err != nil {
 			return ofClass(k, err)
 		}
-		values, err := w.mode(n, worth, of.Share, m.scatter, cov, m)
+		values, err := w.mode(n, worth, m.scatter, cov, m)
 		if err != nil {
 			return ofClass(k, err)
 		}

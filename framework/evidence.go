@@ -13,6 +13,8 @@ import (
 type Proper[P, S any] interface {
 	// MaximizePosterior is [Model].Maximize of E_q[ln p(X,Z|Π)] + ln p(Π). It has a maximum where a latent dimension has no rows.
 	MaximizePosterior(s S, p, dst P) (P, error)
+	// CheckPrior says why the parameters have no proper prior, whatever the table, or nil. It is asked before a pass.
+	CheckPrior() error
 }
 
 // ReplacesPrior marks a [Penalized] model that is [Proper]: integrals under the prior take the place of LogPrior, which LogJoint holds, too.
@@ -38,7 +40,7 @@ func (a *capabilities[B, P, S]) supportsPrior(of string) error {
 	case a.penalized != nil && !a.replacing:
 		return fmt.Errorf("framework: %s has a prior of its own beside that of %s: take the model without it", of, a.name)
 	}
-	return nil
+	return a.proper.CheckPrior()
 }
 
 // climbs says whether the local and global steps follow the evidence.

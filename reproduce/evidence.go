@@ -42,7 +42,7 @@ or from all 14, where D ≤ 10 and N·K ≤ 2,000; beyond five columns EVE and V
 *Tables from the prior.* m = 0 and S = I are fixed, or the rate's prior; K is drawn with p(K) ∝ 1/K!, then weights from Dir(1), parameters from the prior of the evidence, and rows. p(K|X) ∝ exp E, K = 1 to 8, of fits from the true classes and two of the library's starts.
 
 *Limits.* An outlier that is a class of its own counts as wrong, though it describes the table. Non-normal classes are divided by every criterion. Tables with N ≤ D are not drawn. Rates belong to these settings: where tables are easy all criteria agree, and where they are hopeless none is right. The tables from the prior have at most eight columns.`,
-		Revision: 1,
+		Revision: 2,
 	}, func(s *Settings) (jobs []Job[evidenceRun], err error) {
 		for _, c := range biasSettings() {
 			for seed := range s.seeds(biasTables, 1) {

@@ -68,24 +68,23 @@ func TestLabellingsSumToTheEvidence(t *testing.T) {
 
 // TestQuadratures: priors integrate to 1, and integrals are means over draws from them.
 func TestQuadratures(t *testing.T) {
-	const share = 0.5
-	assert.InDelta(t, 0, overVariances(axisSum{}, 1), 1e-9)
+	assert.InDelta(t, 0, overVariances(axisSum{}), 1e-9)
 	y := []float64{0.3, 0.1, 1.1, 0.9, 0.2, -0.4, -0.8, -0.3}
-	assert.InDelta(t, 0, overDirections(y, share, math.Sqrt2, 0), 2e-3)
+	assert.InDelta(t, 0, overDirections(y, math.Sqrt2, 0), 2e-3)
 	rng, of := rand.New(rand.NewPCG(3, 1)), evidenceSetting{columns: "gaussian", form: "VVV", d: 2}
 	diagonal := evidenceSetting{columns: "gaussian", form: "VVI", d: 2}
 	const draws = 40_000
 	full, single := make([]float64, draws), make([]float64, draws)
 	for i := range draws {
-		scales, axes := drawUnit(of, 2, rng)
+		scales, axes := drawUnit(of, rng)
 		for j, s := range scales {
 			full[i] += along(y, 2, []float64{axes.At(0, j), axes.At(1, j)}, 0b1111).logProb(s * s)
 		}
-		scales, _ = drawUnit(diagonal, 2, rng)
+		scales, _ = drawUnit(diagonal, rng)
 		single[i] = along(y, 2, []float64{1, 0}, 0b1111).logProb(scales[0] * scales[0])
 	}
-	assert.InDelta(t, floats.LogSumExp(full)-math.Log(draws), overDirections(y, share, math.Sqrt2, 0b1111), 0.02)
-	assert.InDelta(t, floats.LogSumExp(single)-math.Log(draws), overVariances(along(y, 2, []float64{1, 0}, 0b1111), share), 0.02)
+	assert.InDelta(t, floats.LogSumExp(full)-math.Log(draws), overDirections(y, math.Sqrt2, 0b1111), 0.02)
+	assert.InDelta(t, floats.LogSumExp(single)-math.Log(draws), overVariances(along(y, 2, []float64{1, 0}, 0b1111)), 0.02)
 }
 
 // TestEvidenceIsBelowTinyTables: no value of the evidence is above the exact sum, of any family.

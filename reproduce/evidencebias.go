@@ -165,20 +165,19 @@ func along(y []float64, d int, direction []float64, rows uint) (a axisSum) {
 	return a
 }
 
-// gaussianOf is ln p of rows of Gaussian columns, one or two. Log variances, relative to S/K^(2/D), are N(0, 2) where
+// gaussianOf is ln p of rows of Gaussian columns, one or two. Log variances, relative to S, are N(0, 2) where
 // axes lie along the columns; a full covariance is that of docs/theory/evidence.md, section 3, worth √2 rows.
 func (s evidenceSetting) gaussianOf(x, about []float64) func(rows uint) float64 {
 	y, logDet := standardized(x, about[:s.d], about[s.d:])
-	share := math.Pow(2, -2/float64(s.d))
 	unit := func(rows uint) float64 { return float64(bits.OnesCount(rows)) * logDet }
 	if s.form == "VVV" {
-		return func(rows uint) float64 { return overDirections(y, share, math.Sqrt2, rows) - unit(rows) }
+		return func(rows uint) float64 { return overDirections(y, math.Sqrt2, rows) - unit(rows) }
 	}
 	return func(rows uint) (sum float64) {
 		for j := range s.d {
 			direction := make([]float64, s.d)
 			direction[j] = 1
-			sum += overVariances(along(y, s.d, direction, rows), share)
+			sum += overVariances(along(y, s.d, direction, rows))
 		}
 		return sum - unit(rows)
 	}
@@ -209,22 +208,22 @@ func standardized(x, m, variances []float64) (y []float64, logDet float64) {
 	return y, logDet
 }
 
-// Nodes of the trapezoid rule over log variances relative to S/K^(2/D).
+// Nodes of the trapezoid rule over log variances relative to S.
 const (
 	nodeStep = 0.2
 	nodeEnd  = 14.0
 )
 
-func variances(share float64) (x, v []float64) {
+func variances() (x, v []float64) {
 	for at := -nodeEnd; at <= nodeEnd+nodeStep/2; at += nodeStep {
-		x, v = append(x, at), append(v, share*math.Exp(at))
+		x, v = append(x, at), append(v, math.Exp(at))
 	}
 	return x, v
 }
 
 // overVariances is ln of the integral over a log variance that is N(0, 2).
-func overVariances(a axisSum, share float64) float64 {
-	x, v := variances(share)
+func overVariances(a axisSum) float64 {
+	x, v := variances()
 	for i := range x {
 		x[i] = a.logProb(v[i]) - x[i]*x[i]/4 - math.Log(4*math.Pi)/2 + math.Log(nodeStep)
 	}
@@ -233,9 +232,9 @@ func overVariances(a axisSum, share float64) float64 {
 
 // overDirections is ln of the integral over X = [v+a b; b v−a], whose v, a and b are N(0, 1/ν): in polar coordinates a
 // = r cos θ, b = r sin θ, an eigenvalue is v + r, in the direction θ/2, and the other v − r, across.
-func overDirections(y []float64, share, worth float64, rows uint) float64 {
+func overDirections(y []float64, worth float64, rows uint) float64 {
 	const angles = 24
-	x, v := variances(share)
+	x, v := variances()
 	var terms []float64
 	constant := 1.5*math.Log(worth/(2*math.Pi)) + math.Log(nodeStep*nodeStep/2*2*math.Pi/angles)
 	for i := range angles {

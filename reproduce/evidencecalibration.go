@@ -69,7 +69,7 @@ func (s priorSetting) draw(rng *rand.Rand) (k int, x []float64, labels []int) {
 			}
 		}
 		if of.columns == "gaussian" && (i == 0 || of.form[0] == 'V') {
-			scales, axes := drawUnit(of, k, rng)
+			scales, axes := drawUnit(of, rng)
 			t.scales, t.axes = append(t.scales, scales), append(t.axes, axes)
 		} else if of.columns == "gaussian" {
 			t.scales, t.axes = append(t.scales, t.scales[0]), append(t.axes, t.axes[0])
@@ -83,13 +83,12 @@ func (s priorSetting) draw(rng *rand.Rand) (k int, x []float64, labels []int) {
 	return k, x, labels
 }
 
-// drawUnit draws a covariance about I·K^(−2/D): standard deviations and axes.
-func drawUnit(of evidenceSetting, k int, rng *rand.Rand) (scales []float64, axes *mat.Dense) {
-	half := math.Pow(float64(k), -1/float64(of.d))
+// drawUnit draws a covariance about I: standard deviations and axes.
+func drawUnit(of evidenceSetting, rng *rand.Rand) (scales []float64, axes *mat.Dense) {
 	scales = make([]float64, of.d)
 	if of.form[2] == 'I' {
 		for j := range scales {
-			scales[j] = half * math.Exp(rng.NormFloat64()*math.Sqrt2/2)
+			scales[j] = math.Exp(rng.NormFloat64() * math.Sqrt2 / 2)
 		}
 		return scales, nil
 	}
@@ -108,7 +107,7 @@ func drawUnit(of evidenceSetting, k int, rng *rand.Rand) (scales []float64, axes
 	axes = new(mat.Dense)
 	e.VectorsTo(axes)
 	for j, v := range e.Values(nil) {
-		scales[j] = half * math.Exp(v/2)
+		scales[j] = math.Exp(v / 2)
 	}
 	return scales, axes
 }

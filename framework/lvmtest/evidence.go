@@ -31,13 +31,7 @@ func (r *run[B, P, S]) asProper() (framework.Proper[P, S], error) {
 	case penalized && !replaced:
 		return nil, fmt.Errorf("%T is framework.Penalized: it has a prior of its own", r.Model)
 	}
-	src := r.Data.all(0)
-	at := r.step("at the start", r.init(r.ks()[0], src, 0), nil, nil, src)
-	var none P
-	if _, err := m.MaximizePosterior(at.s, at.p, none); errors.Is(err, errors.ErrUnsupported) {
-		return nil, err
-	}
-	return m, nil
+	return m, m.CheckPrior()
 }
 
 // properly skips the check of a model without evidence.

@@ -20,6 +20,8 @@ func distance(rate float64, p *rates) float64 {
 	return shape * l * l / 2
 }
 
+func (proper) CheckPrior() error { return nil }
+
 func (m proper) MaximizePosterior(s *sums, p, dst *rates) (*rates, error) {
 	if dst == nil {
 		dst = &rates{Weights: make([]float64, len(s.Nk)), Rates: make([]float64, len(s.Nk))}
@@ -69,6 +71,8 @@ func (m proper) Curvature(s *sums, p *rates, f *laplace.Curvature) error {
 
 // properCoupled is coupled with that prior.
 type properCoupled struct{ coupled }
+
+func (properCoupled) CheckPrior() error { return nil }
 
 func (properCoupled) MaximizePosterior(s *sums, p, dst *rates) (*rates, error) {
 	return proper{}.MaximizePosterior(s, p, dst)

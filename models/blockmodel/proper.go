@@ -22,6 +22,9 @@ func (p *Parameters) flat() Prior {
 	return Prior{Alpha: 1, A: 1, B: 1}
 }
 
+// CheckPrior is nil.
+func (Model) CheckPrior() error { return nil }
+
 // MaximizePosterior takes the posterior means of π and θ.
 func (m Model) MaximizePosterior(s *Statistics, p, dst *Parameters) (*Parameters, error) {
 	dst, err := m.Maximize(s, p, dst)

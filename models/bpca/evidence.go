@@ -14,6 +14,9 @@ import (
 // the integral over mean, axes and variances at the maximum of the likelihood, which the steps of EM lead to. They
 // follow the likelihood, without a tilt.
 
+// CheckPrior is nil.
+func (Model) CheckPrior() error { return nil }
+
 // MaximizePosterior is Maximize: the estimate is that of maximum likelihood, and the integral about it has the prior. Of
 // directions of z without variance, loadings are 0.
 func (m Model) MaximizePosterior(s *Statistics, p, dst *Parameters) (*Parameters, error) {

@@ -19,12 +19,17 @@ import (
 // to which the steps of EM lead. They follow the likelihood, without a tilt. Where entries are missing it is the bound
 // of q.
 
+// CheckPrior is nil but for noise with blocks.
+func (m Model) CheckPrior() error {
+	if m.Blocks != nil {
+		return errNoEvidence
+	}
+	return nil
+}
+
 // MaximizePosterior is Maximize: the estimate is that of maximum likelihood, and the integral about it has the prior. Of
 // directions of z without variance, loadings are 0. Noise with blocks has no prior yet.
 func (m Model) MaximizePosterior(s *Statistics, p, dst *Parameters) (*Parameters, error) {
-	if p.Blocks != nil {
-		return nil, errNoEvidence
-	}
 	q, err := m.Maximize(s, p, dst)
 	if !errors.Is(err, framework.ErrDegenerate) {
 		return q, err

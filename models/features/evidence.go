@@ -59,6 +59,9 @@ func (p *Parameters) effects(j int) []float64 {
 	return append([]float64{p.Offset[j] - p.Center[j] + floats.Sum(w)/2}, w...)
 }
 
+// CheckPrior is nil.
+func (Model) CheckPrior() error { return nil }
+
 // MaximizePosterior is the ridge regression of x on z̃ given the noise, and then the mode of the noise; π is its
 // posterior mean.
 func (m Model) MaximizePosterior(s *Statistics, p, dst *Parameters) (*Parameters, error) {

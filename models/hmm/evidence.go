@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/prior"
@@ -14,6 +15,9 @@ import (
 // The evidence of a chain (docs/theory/evidence.md, section 5): the start and each row of transitions have the prior Dir(1), over the states
 // that may follow, and are integrated out; what is seen in a state has the priors of package family. A Dirichlet posterior is known by its
 // mean, which is in the parameters, and its counts, which are in the curvature.
+
+// CheckPrior says which family has no proper prior.
+func (m Model) CheckPrior() error { return family.CheckPrior(m.Family, m.Prior) }
 
 // MaximizePosterior is the mode of Π given q(Z): the posterior means of start and transitions, a_kl = (ξ_kl + 1)/(N⁻_k + K), and the
 // states' modes. A state without steps has the mode of the prior.

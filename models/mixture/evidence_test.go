@@ -38,7 +38,7 @@ func TestEvidenceOfTheGeyser(t *testing.T) {
 	n := one.N
 	assert.InDelta(t, one.Evaluation.LogLikelihood-5./2*math.Log(n+1), one.Value, 1e-3)
 	assert.InDelta(t, -1303.82, one.Value, 0.01)
-	assert.InDelta(t, -1163.52, evident(t, m, src, 2).Value, 0.01)
+	assert.InDelta(t, -1164.82, evident(t, m, src, 2).Value, 0.01)
 	assert.Equal(t, 2, evident(t, m, src, 0).Shape.K)
 	assert.Equal(t, 2, evident(t, mixture.Model{Family: family.Gaussian{}}, src, 0).Shape.K, "at √2 rows")
 }
@@ -47,7 +47,9 @@ func TestEvidenceOfTheGeyser(t *testing.T) {
 func TestEmptyComponentsLeaveTogether(t *testing.T) {
 	m, src := mixture.Model{Family: family.Gaussian{}}, embedded(t, "faithful", 2)
 	res := evident(t, m, src, 0)
-	several := func(p framework.Pruned) bool { return len(p.Dimensions) > 1 && p.Rule == "objective" && p.After > p.Before }
+	several := func(p framework.Pruned) bool {
+		return len(p.Dimensions) > 1 && p.Rule == "objective" && p.After > p.Before
+	}
 	assert.True(t, slices.ContainsFunc(res.Pruned, several), "%+v", res.Pruned)
 	assert.InDelta(t, evident(t, m, src, 2).Value, res.Value, 1e-9*res.N)
 }
@@ -151,29 +153,58 @@ func TestEvidenceIsInvariant(t *testing.T) {
 	}
 }
 
-// A component without rows has the prior's mode, and lowers the evidence by what its weight costs: ln((N + K − 1)/(K − 1)).
+// A component without rows has the prior's mode, and lowers the evidence by what its weight costs, ln((N + K − 1)/(K − 1)),
+// however tight the others are.
 func TestEvidenceOfAnEmptyComponent(t *testing.T) {
-	const n = 50
-	rng, x := rand.New(rand.NewPCG(7, 1)), make([]float64, n)
+	const n, d = 50, 2
+	rng, x := rand.New(rand.NewPCG(7, 1)), make([]float64, n*d)
 	for i := range x {
 		x[i] = float64(rng.IntN(9))
 	}
-	src, m := source(t, x, n, 1), mixture.Model{Family: family.Poisson{}}
-	one := evident(t, m, src, 1)
-	p := &mixture.Parameters{K: 2, D: 1, Weights: []float64{0.5, 0.5}, Components: []float64{one.Parameters.Components[0], 1e6}, Pooled: one.Parameters.Pooled}
-	s := m.NewStatistics(p)
-	require.NoError(t, m.Prepare(p, nil, s))
-	entropy, err := m.Infer(src.All(), p, s)
-	require.NoError(t, err)
-	require.Zero(t, s.Nk[1])
-	p, err = m.MaximizePosterior(s, p, nil)
-	require.NoError(t, err)
-	assert.InDelta(t, one.Parameters.Pooled.Parameters[0], p.Components[1], 1e-12)
-	var f laplace.Curvature
-	f.ResetPrior(n)
-	require.NoError(t, m.Curvature(s, p, &f))
-	followed, information := f.Integral()
-	assert.InDelta(t, one.Value-math.Log(n+1), m.LogJoint(s, p)+entropy+followed+information, 1e-9)
+	tight := slices.Clone(x) // 20 rows lie far out
+	for i := range tight[:20*d] {
+		tight[i] += 300
+	}
+	for _, c := range []struct {
+		of family.Family
+		x  []float64
+		k  int
+	}{
+		{family.Poisson{}, x, 1}, {family.Gaussian{Covariance: family.VEV}, x, 1},
+		{family.Gaussian{}, tight, 2}, {family.Gaussian{Covariance: family.EII}, tight, 2}, {family.Lognormal{}, positive(tight), 2}, {family.Gamma{}, positive(tight), 2},
+	} {
+		src, m := source(t, c.x, n, d), mixture.Model{Family: c.of}
+		full := evident(t, m, src, c.k)
+		of := full.Parameters
+		each := len(of.Components) / c.k
+		far := slices.Clone(of.Components[:each])
+		far[0], far[1] = 1e6, 1e6 // means, or shape and rate
+		p := &mixture.Parameters{K: c.k + 1, D: d, Weights: append(slices.Clone(of.Weights), 1e-300), Components: append(slices.Clone(of.Components), far...), Pooled: of.Pooled}
+		s := m.NewStatistics(p)
+		require.NoError(t, m.Prepare(p, nil, s))
+		entropy, err := m.Infer(src.All(), p, s)
+		require.NoError(t, err)
+		require.Zero(t, s.Nk[c.k], c.of.Name())
+		for range 50 {
+			p, err = m.MaximizePosterior(s, p, nil)
+			require.NoError(t, err)
+		}
+		assert.InDelta(t, of.Pooled.Parameters[0], p.Components[c.k*each], 1e-9*math.Abs(of.Pooled.Parameters[0]), c.of.Name())
+		var f laplace.Curvature
+		f.ResetPrior(n)
+		require.NoError(t, m.Curvature(s, p, &f))
+		followed, information := f.Integral()
+		rest := full.Value - math.Log(float64(n+c.k)/float64(c.k))
+		assert.InDelta(t, rest, m.LogJoint(s, p)+entropy+followed+information, 1e-5, c.of.Name())
+	}
+}
+
+func positive(x []float64) []float64 {
+	y := slices.Clone(x)
+	for i := range y {
+		y[i]++
+	}
+	return y
 }
 
 // At one q the evidence and the collapsed evidence, to first order, are one number: ln ∫ p(Π) exp E_q[ln p(X,Z|Π)] dΠ + H(q). What is reported
