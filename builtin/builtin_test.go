@@ -160,25 +160,6 @@ func TestASequenceIsARow(t *testing.T) {
 	require.ErrorContains(t, err, "a sequence, whose steps have as many each, of 7 numbers does not go with a model of 5 columns")
 }
 
-// Mixtures and regressions by estimates allocate nothing for a row.
-func TestScoringAllocatesNothing(t *testing.T) {
-	for _, name := range []string{"gaussian", "noise", "mixed", "regression"} {
-		m, cells, _ := saved(t, models[name].fit, models[name].table)
-		row, dst := make([]float64, len(m.Columns())), make([]float64, m.Model.Layout().Width())
-		if name != "regression" {
-			require.NoError(t, m.Encode(row, cells[0]))
-		}
-		require.Zero(t, testing.AllocsPerRun(100, func() {
-			if m.Score(row, dst) != nil {
-				panic(name)
-			}
-			if _, err := m.LogProb(row); err != nil {
-				panic(name)
-			}
-		}), name)
-	}
-}
-
 func TestBadRowsAreOneClearError(t *testing.T) {
 	m, cells, _ := saved(t, models["mixed"].fit, models["mixed"].table)
 	row, dst := make([]float64, 4), make([]float64, m.Model.Layout().Width())

@@ -185,3 +185,9 @@ func ExampleNewCSVWriter() {
 	// 154.5,Lima
 	// <nil>
 }
+
+func ExampleNewCoder() {
+	c := data.NewCoder([]string{"1", "2", "many"})
+	fmt.Println(c.Code("many", '.'), c.Code("2,0", ','), c.Code("3", '.'))
+	// Output: 2 1 -1
+}
