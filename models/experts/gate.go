@@ -36,6 +36,8 @@ type gate struct {
 	t             []float64 // P×n, rows filled up
 	logits, prior []float64 // η and π, K×n
 	work          []float64
+
+	overlaps, products []float64 // of pairs of classes, and of pairs of numbers of t, rows filled up
 }
 
 // of notes a block, and returns the family's columns of it.
@@ -93,6 +95,7 @@ func (g *gate) LogProb(first, n int, r []float64) error {
 
 // Assigned adds the rows to the sums of the gate.
 func (g *gate) Assigned(n int, w, r []float64) {
+	g.inform(n, w)
 	padded, width := family.Padded(n), g.p.width()
 	weight := func(i int) float64 {
 		if w == nil {

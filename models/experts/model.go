@@ -13,6 +13,7 @@ import (
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/models/mixture"
+	"github.com/latent-go/latent/prior"
 )
 
 // Model is a mixture with a gate. ξ_k belongs to class k; the gate is shared, D_Θ = (K−1)P for P − 1 columns and an
@@ -25,10 +26,15 @@ type Model struct {
 	// Columns are those of the family; nil stands for all that are not the gate's. A column may be in both.
 	Columns []int
 	Start   family.Start // how a fit begins
+	// ParameterPrior is that of the evidence (see [framework.Evidence]), as [mixture.Model] has it; the gate's is worth
+	// the Rows of prior.UnitInformation.
+	ParameterPrior prior.Prior
 }
 
 // mixture is what is behind the gate.
-func (m Model) mixture() mixture.Model { return mixture.Model{Family: m.Family, Start: m.Start} }
+func (m Model) mixture() mixture.Model {
+	return mixture.Model{Family: m.Family, Start: m.Start, Prior: m.ParameterPrior}
+}
 
 // ---- Start
 
@@ -95,16 +101,23 @@ func (m Model) Infer(b framework.Rows, _ *Parameters, s *Statistics) (float64, e
 // Maximize is the maximum likelihood ξ_k of the rows weighted by q_nk, and the gate at the maximum of the bound on its
 // likelihood: the regression of working responses on the columns (docs/theory/experts.md, section 2).
 func (m Model) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, error) {
+	return m.maximize(s, p, dst, m.mixture().Maximize, 0)
+}
+
+type globalStep func(s *mixture.Statistics, p, dst *mixture.Parameters) (*mixture.Parameters, error)
+
+// maximize is the global step of classes that have one, and of a gate about 0 with some precision.
+func (m Model) maximize(s *Statistics, p, dst *Parameters, classes globalStep, precision float64) (*Parameters, error) {
 	var mix *mixture.Parameters
 	if dst != nil {
 		mix = dst.Mixture
 	}
-	mix, err := m.mixture().Maximize(s.Mixture, p.Mixture, mix)
+	mix, err := classes(s.Mixture, p.Mixture, mix)
 	if err != nil {
 		return dst, err
 	}
 	dst = p.like(dst, mix)
-	return dst, s.regress(dst)
+	return dst, s.regress(dst, precision)
 }
 
 // LogJoint is E_q[ln p(X,Z|γ,ξ)], with the bound in place of the gate's part: it is that part itself where the gate is
@@ -126,9 +139,12 @@ func (m Model) Shape(p *Parameters) framework.Shape {
 
 // ---- Curvature
 
-// Curvature is that of a mixture.
+// Curvature is that of a mixture. Under a prior the gate has a part that does not depend on z, either.
 func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error {
-	return m.mixture().Curvature(s.Mixture, p.Mixture, f)
+	if f.Prior() {
+		f.Shared(m.integral(s, p))
+	}
+	return m.mixture().CurvatureGiven(s.Mixture, p.Mixture, f)
 }
 
 // ---- Projection
@@ -147,6 +163,7 @@ func (m Model) Relevance(s *Statistics, p *Parameters) ([]float64, error) {
 func (m Model) Keep(s *Statistics, p *Parameters, dims []int) (*Statistics, *Parameters, error) {
 	t, q := framework.KeepAxes(s, p.K(), dims), framework.KeepAxes(p, p.K(), dims)
 	var err error
+	t.Overlap = s.overlapOf(dims, p.width())
 	t.Mixture, q.Mixture, err = m.mixture().Keep(s.Mixture, p.Mixture, dims)
 	return t, q, err
 }
@@ -206,6 +223,7 @@ type Statistics struct {
 	Level   []float64 `keep:"rows"` // of the bound, K: its constant
 	Slope   []float64 `keep:"rows"` // K×P: Σ_n w_n y_nk t_n, of working responses y
 	Vacated []float64 `keep:"rows"` // Σ_n w_n ln(1 − π_k(a_n)), K: what the others' probabilities gain without class k
+	Overlap []float64 // Σ_n w_n π_nk π_nl t_n t_nᵀ, K(K−1)/2×P(P+1)/2: what the rows tell about the gate
 
 	rows gate
 	root []float64 // of Design, P×P
@@ -213,7 +231,8 @@ type Statistics struct {
 
 func newStatistics(mix *mixture.Statistics, p *Parameters) *Statistics {
 	k, n := p.K(), p.width()
-	return &Statistics{Mixture: mix, Design: make([]float64, n*n), Level: make([]float64, k), Slope: make([]float64, k*n), Vacated: make([]float64, k)}
+	return &Statistics{Mixture: mix, Design: make([]float64, n*n), Level: make([]float64, k), Slope: make([]float64, k*n),
+		Vacated: make([]float64, k), Overlap: make([]float64, triangle(n)*(triangle(k)-k))}
 }
 
 // Weight is N.
@@ -226,6 +245,7 @@ func (s *Statistics) Merge(o *Statistics) {
 	linalg.Axpy(1, o.Level, s.Level)
 	linalg.Axpy(1, o.Slope, s.Slope)
 	linalg.Axpy(1, o.Vacated, s.Vacated)
+	linalg.Axpy(1, o.Overlap, s.Overlap)
 }
 
 // Scale makes the rows weigh factor times as much (see [framework.Scaler]).
@@ -235,6 +255,7 @@ func (s *Statistics) Scale(factor float64) {
 	linalg.Scale(factor, s.Level)
 	linalg.Scale(factor, s.Slope)
 	linalg.Scale(factor, s.Vacated)
+	linalg.Scale(factor, s.Overlap)
 }
 
 // clear empties the sums of the gate.
@@ -243,14 +264,18 @@ func (s *Statistics) clear() {
 	clear(s.Level)
 	clear(s.Slope)
 	clear(s.Vacated)
+	clear(s.Overlap)
 }
 
 var errDesign = errors.New("experts: sums over the columns of the gate are singular")
 
-// regress puts the maximum of the bound into the gate, γ_k = 2(Σ w t tᵀ)⁻¹ Σ w y_k t.
-func (s *Statistics) regress(p *Parameters) error {
+// regress puts the maximum of the bound into the gate, γ_k = 2(Σ w t tᵀ + 2·precision·I)⁻¹ Σ w y_k t.
+func (s *Statistics) regress(p *Parameters, precision float64) error {
 	n := p.width()
 	s.root = append(s.root[:0], s.Design...)
+	for j := range n {
+		s.root[j*n+j] += 2 * precision
+	}
 	chol, ok := linalg.NewCholesky(n, s.root)
 	if !ok {
 		return errDesign
@@ -281,6 +306,7 @@ func at(v []float64, k, n int) []float64 { return v[k*n : (k+1)*n] }
 var (
 	_ framework.Model[framework.Rows, *Parameters, *Statistics] = Model{}
 	_ framework.Curved[*Parameters, *Statistics]                = Model{}
+	_ framework.Proper[*Parameters, *Statistics]                = Model{}
 	_ framework.Projector[*Parameters, *Statistics]             = Model{}
 	_ framework.LogProber[framework.Rows, *Parameters]          = Model{}
 	_ framework.Assigner[framework.Rows, *Parameters]           = Model{}

@@ -187,7 +187,8 @@ const (
 	longStep, shortStep = 0.1, 1e-3
 )
 
-var errSeparates = errors.New("separates classes in the gate: its coefficients have no finite maximum, those given are where the fit stopped, and their standard errors mean nothing")
+var errSeparates = errors.New("separates classes in the gate: its coefficients have no finite maximum of the likelihood; those of a fit by the evidence are bounded by the prior alone, " +
+	"others are where the fit stopped, and standard errors mean nothing")
 
 // Doubts are about gates without a finite maximum: columns that tell in some row for certain which class it is not in.
 // Newton's method goes on from the fit there, with steps that do not become shorter.

@@ -10,6 +10,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
+	"github.com/latent-go/latent/laplace"
 )
 
 // What a model shares with a mixture whose rows have class probabilities of their own, such as package experts: the
@@ -91,6 +92,15 @@ func (s *Statistics) ScoreGiven(b framework.Rows, prior Prior, logProb, r []floa
 func (m Model) LogConditional(s *Statistics, p *Parameters) float64 {
 	s.restore(m.mustPlan(p))
 	return s.Classes.LogJoint(p.Components)
+}
+
+// CurvatureGiven is [Model.Curvature] without the weights.
+func (m Model) CurvatureGiven(s *Statistics, p *Parameters, f *laplace.Curvature) error {
+	s.restore(m.mustPlan(p))
+	if f.Prior() {
+		return s.Classes.Integrals(f, s.Nk, p.Components, p.Hyper)
+	}
+	return s.Classes.Curvature(f, s.Nk, p.Components, p.observed)
 }
 
 // Worth is what the rows' log-likelihood would lose at once, in nats, if a component were left out and the weights of

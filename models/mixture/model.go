@@ -171,12 +171,10 @@ func (m Model) LearningCoefficient(p *Parameters, truth int) float64 {
 // family's unit-free coordinates. FIC, which takes the counts alone, is Fujimaki and Morinaga's
 // (paper G, eq. 1).
 func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error {
-	s.restore(m.mustPlan(p))
 	if f.Prior() {
 		f.Exact(s.weights(p))
-		return s.Classes.Integrals(f, s.Nk, p.Components, p.Hyper)
 	}
-	return s.Classes.Curvature(f, s.Nk, p.Components, p.observed)
+	return m.CurvatureGiven(s, p, f)
 }
 
 // ---- Projection
