@@ -131,6 +131,45 @@ func daysAt(layout, text string) (float64, error) {
 	return (float64(at.Unix()) + float64(at.Nanosecond())/1e9) / (24 * 60 * 60), err
 }
 
+// DateOfDigits is the form of dates that could be numbers.
+const DateOfDigits = "YYYYMMDD"
+
+// DateColumns are columns of dates, as a text COL[=FORM],… with a backslash before a comma of a name.
+type DateColumns struct {
+	Names, Forms []string // of each column its form, empty where it is to be found
+}
+
+// MarshalText is COL=FORM,….
+func (d DateColumns) MarshalText() ([]byte, error) {
+	var items []string
+	for i, name := range d.Names {
+		item := strings.ReplaceAll(name, ",", `\,`)
+		if d.Forms[i] != "" {
+			item += "=" + strings.ReplaceAll(d.Forms[i], ",", `\,`)
+		}
+		items = append(items, item)
+	}
+	return []byte(strings.Join(items, ",")), nil
+}
+
+// UnmarshalText reads what MarshalText writes. Every column has a name, and no other the same.
+func (d *DateColumns) UnmarshalText(text []byte) error {
+	*d = DateColumns{}
+	const comma = "\x00" // in a name, while items are told apart
+	list := strings.TrimSuffix(strings.ReplaceAll(string(text), `\,`, comma), ",")
+	if list == "" {
+		return nil
+	}
+	for item := range strings.SplitSeq(list, ",") {
+		name, form, _ := strings.Cut(strings.ReplaceAll(item, comma, ","), "=")
+		if name = strings.TrimSpace(name); name == "" || slices.Contains(d.Names, name) {
+			return fmt.Errorf("%q: write COL,… or COL=FORM,…, each column once", text)
+		}
+		d.Names, d.Forms = append(d.Names, name), append(d.Forms, strings.TrimSpace(form))
+	}
+	return nil
+}
+
 // Days returns what takes the text of one date of a form to its number, as [Table.Dates] does. It is an error if there is no such form.
 func Days(form string) (func(text string) (float64, error), error) {
 	layout, err := layoutOf(nil, form)

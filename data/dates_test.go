@@ -152,3 +152,17 @@ func TestDatesAreSeenAmongOthers(t *testing.T) {
 		assert.Equal(t, Dates, csvTable(t, text).Suggest("when", nil).Cause, odd)
 	}
 }
+
+// Columns of dates are the same after being written and read, whatever is in their names.
+func TestDateColumnsAreReadAsTheyAreWritten(t *testing.T) {
+	d := DateColumns{Names: []string{"a,b", "when", `back\slash`, "by,"}, Forms: []string{"DD.MM.YYYY", "", "YYYYMMDD", "D Mon, YYYY"}}
+	text, err := d.MarshalText()
+	require.NoError(t, err)
+	var again DateColumns
+	require.NoError(t, again.UnmarshalText(text))
+	assert.Equal(t, d, again)
+	require.NoError(t, again.UnmarshalText(nil))
+	assert.Empty(t, again)
+	assert.ErrorContains(t, again.UnmarshalText([]byte("when,when=YYYY")), "each column once")
+	assert.ErrorContains(t, again.UnmarshalText([]byte("when,,where")), "write COL")
+}

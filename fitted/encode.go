@@ -2,7 +2,6 @@ package fitted
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -23,7 +22,7 @@ type coder struct {
 type readings struct {
 	NA      []string
 	Decimal string
-	Dates   string // COL=FORM,… with a backslash before a comma of a name
+	Dates   data.DateColumns
 }
 
 func (f *Fitted) readCoders() error {
@@ -37,17 +36,18 @@ func (f *Fitted) readCoders() error {
 	if how.Decimal != "" {
 		f.decimal = how.Decimal[0]
 	}
-	forms, err := formsOf(how.Dates)
-	if err != nil {
-		return err
-	}
 	for _, c := range f.File.Columns {
 		var one coder
-		switch form := forms[c.Name]; {
+		switch at := slices.Index(how.Dates.Names, c.Name); {
 		case len(c.Levels) > 0:
 			one.levels = data.NewCoder(c.Levels)
-		case form != "":
-			one.digits = form == "YYYYMMDD"
+		case at >= 0:
+			var err error
+			form := how.Dates.Forms[at]
+			if form == "" {
+				return fmt.Errorf("column %q of dates has no form", c.Name)
+			}
+			one.digits = form == data.DateOfDigits
 			if one.days, err = data.Days(form); err != nil {
 				return fmt.Errorf("column %q: %w", c.Name, err)
 			}
@@ -55,23 +55,6 @@ func (f *Fitted) readCoders() error {
 		f.coders = append(f.coders, one)
 	}
 	return nil
-}
-
-// formsOf are the forms of columns of dates.
-func formsOf(text string) (map[string]string, error) {
-	forms := map[string]string{}
-	const comma = "\x00" // in a name, while names are told apart
-	for item := range strings.SplitSeq(strings.ReplaceAll(text, `\,`, comma), ",") {
-		if item == "" {
-			continue
-		}
-		name, form, ok := strings.Cut(strings.ReplaceAll(item, comma, ","), "=")
-		if !ok {
-			return nil, errors.New("a column of dates has no form")
-		}
-		forms[strings.TrimSpace(name)] = strings.TrimSpace(form)
-	}
-	return forms, nil
 }
 
 // Encode puts the cells of a row, texts in the order of Columns, into dst as Score takes them: numbers, codes of levels and

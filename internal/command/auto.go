@@ -29,7 +29,7 @@ func (in *input) auto(s *session, given *columnFamilies) ([]suspect, error) {
 		name := in.Names[j]
 		switch {
 		case given.family[name] != "":
-		case slices.Contains(in.dates.names, name):
+		case slices.Contains(in.dates.Names, name):
 			list[j] = suspect{name, data.Suggestion{Kind: data.Continuous, Cause: data.Dates}}
 		default:
 			list[j] = suspect{name, in.Suggest(name, in.frequencies)}

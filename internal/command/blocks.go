@@ -213,8 +213,8 @@ func (f *inputFlags) begun(s *session, in *input, first bool) error {
 		if err := f.takeDates(s, in); err != nil {
 			return err
 		}
-		for i, name := range f.Dates.names {
-			f.Dates.forms[i] = in.dates.forms[slices.Index(in.dates.names, name)]
+		for i, name := range f.Dates.Names {
+			f.Dates.Forms[i] = in.dates.Forms[slices.Index(in.dates.Names, name)]
 		}
 		return nil
 	}

@@ -338,7 +338,7 @@ func (f *fittingFlags) narrow(label string) {
 	if len(chosen) == 0 {
 		return
 	}
-	f.required = without(slices.Concat(chosen, f.ID, f.gate(), f.Dates.names, []string{label, f.Weights, f.sequence()}), setOf([]string{""}))
+	f.required = without(slices.Concat(chosen, f.ID, f.gate(), f.Dates.Names, []string{label, f.Weights, f.sequence()}), setOf([]string{""}))
 	asked := setOf(f.required)
 	f.wanted = func(name string) bool { return asked[name] }
 }

@@ -409,7 +409,7 @@ func (in *input) passThrough(names []string) (list ids, err error) {
 		cell := func(int) string { return "" }
 		if !in.Empty(name) || !slices.Contains(in.Names, name) {
 			t := in.Table
-			if slices.Contains(in.dates.names, name) {
+			if slices.Contains(in.dates.Names, name) {
 				t = in.written
 			}
 			if _, err := t.Select(name); err != nil {
