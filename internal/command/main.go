@@ -114,14 +114,15 @@ type session struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	notes          []string
-	quiet          bool         // of standard error: nothing but an error
-	log            *slog.Logger // of --log; nil: lines for people
-	store          *data.Store  // of the tables that are read
-	complains      io.Writer    // standard error, for an error
-	name           string       // of the program
-	crew           *crew        // the processes that run the command together
-	args           []string     // of the command
-	passes         []Passes     // that are made elsewhere
+	quiet          bool              // of standard error: nothing but an error
+	log            *slog.Logger      // of --log; nil: lines for people
+	store          *data.Store       // of the tables that are read
+	complains      io.Writer         // standard error, for an error
+	name           string            // of the program
+	crew           *crew             // the processes that run the command together
+	args           []string          // of the command
+	passes         []Passes          // that are made elsewhere
+	claims         map[string]func() // the files that it is to write, and what gives each back
 }
 
 // note keeps a remark for standard error. It is written after the result: an
@@ -148,6 +149,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	s := sessionOf(ctx, stdin, stdout, stderr)
 	s.args = args
 	defer s.closePasses()
+	defer s.release()
 	debug.SetPanicOnFault(true)
 	defer func() {
 		if p := recover(); p != nil {

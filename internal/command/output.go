@@ -11,6 +11,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/internal/atomicfile"
+	"github.com/latent-go/latent/internal/lockfile"
 )
 
 // emit writes a result to the file of --out, or to standard output where there is none
@@ -55,6 +56,9 @@ func (s *session) checkWritten(inputs []string, files ...written) error {
 				return fmt.Errorf("%s %s: %w", f.flag, f.path, err)
 			}
 			if !exists {
+				if err := s.claim(f.flag, f.paths()[0]); err != nil {
+					return err
+				}
 				continue
 			}
 		}
@@ -71,14 +75,45 @@ func (s *session) checkWritten(inputs []string, files ...written) error {
 				return misused("%s and %s both are %s: name two files", other.flag, f.flag, path)
 			}
 		}
-		if info := s.stat(path); f.read && info != nil && !info.Mode().IsRegular() { // it may never end
+		info := s.stat(path)
+		direct := info != nil && !info.Mode().IsRegular()
+		if direct && f.read { // it may never end
 			return misused("%s is %s, which is no regular file: name another file", f.flag, path)
 		}
 		if err := target.Try(); err != nil {
 			return err
 		}
+		if direct {
+			continue
+		}
+		if err := s.claim(f.flag, target.Path); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// claim keeps other commands from writing a file until this one ends.
+func (s *session) claim(flag, path string) error {
+	if s.claims[path] != nil {
+		return nil
+	}
+	release, err := lockfile.Claim(path)
+	if err != nil {
+		return fmt.Errorf("%s: %w", flag, err)
+	}
+	if s.claims == nil {
+		s.claims = map[string]func(){}
+	}
+	s.claims[path] = release
+	return nil
+}
+
+// release gives all files back.
+func (s *session) release() {
+	for _, release := range s.claims {
+		release()
+	}
 }
 
 // paths are what a file takes: of a page itself and its folder.

@@ -5,12 +5,15 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/latent-go/latent/internal/lockfile"
 )
 
 const smallTable = "a,b,c\n1,2,3\n4,5,6\n7,8,1\n2,2,2\n9,1,1\n"
@@ -86,6 +89,31 @@ func TestOutRespectsAFileThatCannotBeWritten(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, os.SameFile(before, after))
 	assert.Equal(t, before.Size(), after.Size())
+}
+
+// Two commands that were to write one file would each promise it, and the slower one would win.
+func TestAFileThatAnotherCommandWritesIsRefused(t *testing.T) {
+	_, model := smallModel(t)
+	fit := []string{"fit", "--model", "bpca", "--data", "iris", "--k", "1"}
+	for _, flag := range []string{"--out", "--assignments", "--checkpoint", "--report"} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "taken")
+		claimed := path
+		if flag == "--report" {
+			claimed = filepath.Join(path, "index.html")
+		}
+		release, err := lockfile.Claim(claimed)
+		require.NoError(t, err)
+		fails(t, 1, flag+": "+claimed+" is being written by process "+strconv.Itoa(os.Getpid()), "", append(fit, flag, path)...)
+		release()
+		done(t, append(fit, flag, path)...)
+		_, err = os.Stat(filepath.Join(dir, "taken"))
+		assert.Equal(t, flag == "--checkpoint", os.IsNotExist(err))
+		left, err := filepath.Glob(filepath.Join(dir, ".latent-*"))
+		require.NoError(t, err)
+		assert.Empty(t, left)
+	}
+	done(t, "sample", model, "-n", "3", "--out", os.DevNull) // no file, and no lock beside it
 }
 
 func TestOutKeepsTheModeOfAFile(t *testing.T) {
