@@ -186,19 +186,29 @@ func (f analyser) Choose(sums, anchor []float64, w *Pooled, xi []float64) error 
 	if err != nil {
 		return err
 	}
-	best, err := p.solve(f.Dimensions(xi), math.Inf(-1))
+	best, err := p.choose(f.Dimensions(xi))
 	if err != nil {
 		return err
 	}
+	p.put(best, xi)
+	return nil
+}
+
+// choose climbs from a number of factors.
+func (p *problem) choose(from int) (*solution, error) {
+	best, err := p.solve(from, math.Inf(-1))
+	if err != nil {
+		return nil, err
+	}
 	for _, step := range []int{-1, 1} {
-		for k := best.factors + step; k >= 0 && k <= f.most; k += step {
+		for k := best.factors + step; k >= 0 && k <= p.most; k += step {
 			p.start = best.noise
 			if step < 0 {
 				p.start = best.withoutWeakest()
 			}
 			s, err := p.solve(k, best.value)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			if !(s.value > best.value) {
 				break
@@ -206,8 +216,7 @@ func (f analyser) Choose(sums, anchor []float64, w *Pooled, xi []float64) error 
 			best = s
 		}
 	}
-	p.put(best, xi)
-	return nil
+	return best, nil
 }
 
 // problem is the estimation of one class.
@@ -216,7 +225,8 @@ type problem struct {
 	n          float64
 	mean       []float64
 	cov, lower []float64
-	start      []float64 // noise to begin with
+	start      []float64             // noise to begin with
+	prior      *factoranalysis.Prior // nil without
 }
 
 // A solution is the maximum likelihood of a number of factors.
@@ -266,17 +276,29 @@ func (f analyser) unregularised() gaussian { return gaussian{d: f.d, floor: 1, t
 // solve finds the maximum of k factors, or some value below the goal where it is lower.
 func (p *problem) solve(k int, goal float64) (*solution, error) {
 	s := &solution{factors: k, noise: slices.Clone(p.start), loadings: make([]float64, p.d*k)}
-	charge := 0.0
-	if k > 0 {
-		count, _ := p.Count(p.n)
-		charge = float64(p.d*k) / 2 * math.Log(count)
+	charge, rows := p.charge(k), p.n
+	if p.prior != nil {
+		rows += p.prior.Worth
 	}
-	value, ok := factoranalysis.Maximize(p.cov, p.lower, s.noise, s.loadings, (goal+charge)/p.n)
+	value, ok := factoranalysis.Maximize(p.cov, p.lower, s.noise, s.loadings, (goal+charge)/rows, p.prior)
 	if !ok {
 		return nil, singular()
 	}
-	s.value = p.n*value - charge
+	s.value = rows*value - charge
 	return s, nil
+}
+
+// charge is that of k factors.
+func (p *problem) charge(k int) float64 {
+	switch {
+	case k == 0:
+		return 0
+	case p.prior != nil:
+		_, free := p.Loadings(k)
+		return float64(free) / 2 * math.Log1p(p.n/p.prior.Worth)
+	}
+	count, _ := p.Count(p.n)
+	return float64(p.d*k) / 2 * math.Log(count)
 }
 
 // withoutWeakest is noise to begin with when the weakest factor goes.

@@ -108,8 +108,7 @@ func (r *proper) make(p *Plan) error {
 func hasPrior(f Factor) bool {
 	_, bySums := f.(Proper)
 	_, byRows := f.(ProperRows)
-	_, analyses := f.(analyser) // its methods are those of the Gaussian in it
-	return (bySums || byRows) && !analyses
+	return bySums || byRows
 }
 
 // CheckPrior says which factor of the family has no proper prior, or that p itself is none, or nil; of a family that

@@ -325,10 +325,15 @@ type whiteningOnce struct {
 
 // whitening is that of the table.
 func (of *Reference) whitening(g gaussian) (*whitening, error) {
+	return of.whiteningOf(g, of.Pooled.reference)
+}
+
+// whiteningOf is that of a Gaussian's mean and covariance.
+func (of *Reference) whiteningOf(g gaussian, normal func() []float64) (*whitening, error) {
 	o := of.white
 	o.once.Do(func() {
 		o.w = &whitening{d: g.d}
-		o.w.mean, o.w.all = g.split(of.Pooled.reference(), 0)
+		o.w.mean, o.w.all = g.split(normal(), 0)
 		if !o.w.factorize() {
 			o.err = singular()
 		}

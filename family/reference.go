@@ -42,7 +42,7 @@ func (lognormal) scatterForm() (groups, width int, matrix bool) { return 0, 0, f
 
 func (studentT) scatterForm() (groups, width int, matrix bool) { return 0, 0, false }
 
-func (analyser) scatterForm() (groups, width int, matrix bool) { return 0, 0, false }
+func (f analyser) scatterForm() (groups, width int, matrix bool) { return f.d, 1, false }
 
 // furthest is c of n rows in so many columns: about 7 standard deviations of √χ², and less where the rows are so few that one of them
 // cannot be that far.
@@ -206,7 +206,11 @@ func (p *Plan) scatters(w *Pooled) (list []*scatterOf) {
 		if groups == 0 {
 			continue
 		}
-		mean, rest := f.ofParams(w.Parameters)[:groups*width], f.ofParams(w.Parameters)[groups*width:]
+		params := f.ofParams(w.Parameters)
+		if a, ok := f.Factor.(analyser); ok {
+			params = a.withoutFactors(params)
+		}
+		mean, rest := params[:groups*width], params[groups*width:]
 		for g := range groups {
 			s := &scatterOf{first: f.at.Columns + g*width, width: width, matrix: matrix, far: furthest(width, w.N)}
 			s.mean = append(s.mean, mean[g*width:(g+1)*width]...)
@@ -251,6 +255,12 @@ func (p *Plan) scatterSums(ctx context.Context, src framework.Source[framework.R
 // referenceOf are the parameters with the locations and scatters of the groups.
 func (p *Plan) referenceOf(w *Pooled, groups []*scatterOf) []float64 {
 	reference := append([]float64(nil), w.Parameters...)
+	for i := range p.parts {
+		if a, ok := p.parts[i].Factor.(analyser); ok {
+			params := p.parts[i].ofParams(reference)
+			copy(params, a.withoutFactors(params))
+		}
+	}
 	for _, s := range groups {
 		for i := range p.parts {
 			f := &p.parts[i]

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/laplace"
 )
 
 const (
@@ -30,12 +31,22 @@ const (
 // (Θ_K − I)₊^½ (Jöreskog 1967, Psychometrika 32), and what is left is a function of ln ψ, which begins at psi and
 // goes down by Newton's method between its bounds (Clarke 1970, British Journal of Mathematical and Statistical
 // Psychology 23). So a psi and w of before never had a higher likelihood, if psi was above lower.
-func Maximize(c, lower, psi, w []float64, goal float64) (value float64, ok bool) {
+//
+// With a prior, nil for none, it is the likelihood of so many rows times the prior density that is maximised, and the
+// value is theirs divided by N + ν.
+func Maximize(c, lower, psi, w []float64, goal float64, prior *Prior) (value float64, ok bool) {
 	d := len(psi)
-	s := &search{d: d, k: len(w) / d, c: c, x: make([]float64, d), low: make([]float64, d), gradient: make([]float64, d)}
+	s := &search{d: d, k: len(w) / d, c: c, x: make([]float64, d), low: make([]float64, d), gradient: make([]float64, d), data: 1}
+	if prior != nil {
+		s.prior = prior
+		s.data = prior.N / (prior.N + prior.Worth)
+	}
 	for i, v := range psi {
 		s.low[i] = math.Log(lower[i])
-		s.x[i] = max(s.low[i], math.Log(min(v, max(c[i*d+i], lower[i]))))
+		if prior == nil {
+			v = min(v, max(c[i*d+i], lower[i]))
+		}
+		s.x[i] = max(s.low[i], math.Log(v))
 	}
 	if !s.evaluate(s.x) {
 		return math.NaN(), false
@@ -52,6 +63,13 @@ func Maximize(c, lower, psi, w []float64, goal float64) (value float64, ok bool)
 	return -s.value / 2, true
 }
 
+// A Prior is that of N rows' noise and factors: ln ψ_j about ln Middle_j, and ln(1 + l_k) of the squared lengths l_k of loadings in units of the
+// noise about 0, are normal with the information of Worth rows, ν/2. Directions of loadings, in these units, are uniform.
+type Prior struct {
+	N, Worth float64
+	Middle   []float64
+}
+
 // search is the state of a minimisation of ln|Σ| + tr(Σ⁻¹C) in x = ln ψ.
 type search struct {
 	d, k int
@@ -62,8 +80,12 @@ type search struct {
 	value    float64
 	theta    []float64
 	omega    *mat.Dense
-	kept     int // loadings that are not 0
+	kept     int       // loadings that are not 0
+	strength []float64 // 1 + l of those
 	gradient []float64
+
+	prior *Prior
+	data  float64 // share of the data in the value, N/(N + ν)
 }
 
 // evaluate goes to x where that has a value.
@@ -88,6 +110,7 @@ func (s *search) evaluate(x []float64) bool {
 		s.kept++
 	}
 	s.value = floats.Sum(x)
+	s.strength = append(s.strength[:0], s.theta[:s.kept]...)
 	for m, v := range s.theta {
 		if m < s.kept {
 			v = 1 + math.Log(v)
@@ -102,7 +125,30 @@ func (s *search) evaluate(x []float64) bool {
 			s.gradient[i] += (1 - s.theta[s.kept+m]) * v * v
 		}
 	}
+	if s.prior != nil {
+		s.pull()
+	}
 	return true
+}
+
+// pull changes value and gradient from those of the likelihood to those with the prior, whose mode of the strength of a factor is nearer 1.
+func (s *search) pull() {
+	n, worth, square := s.prior.N, s.prior.Worth, 0.0
+	for m, theta := range s.theta[:s.kept] {
+		t := laplace.LogVarianceMode(n, theta, worth)
+		s.strength[m] = math.Exp(t)
+		s.value += t + theta/s.strength[m] - 1 - math.Log(theta)
+		square += t * t
+		for i := range s.gradient {
+			s.gradient[i] += (1 - theta/s.strength[m]) * s.omega.At(i, m) * s.omega.At(i, m)
+		}
+	}
+	for i, x := range s.x {
+		shift := x - math.Log(s.prior.Middle[i])
+		square += shift * shift
+		s.gradient[i] = s.data*s.gradient[i] + (1-s.data)*shift
+	}
+	s.value = s.data*s.value + (1-s.data)/2*square
 }
 
 func finite(v []float64) bool {
@@ -168,7 +214,8 @@ func (s *search) free() (list []int, steepest float64) {
 //
 //	H = T∘P + Σ_mn (1 − θ_m)(θ_n + θ_m)/(θ_n − θ_m) (ω_mω_mᵀ)∘(ω_nω_nᵀ),
 //
-// and near a good fit, where θ_m = 1, that is P∘P, which is never indefinite and is taken where exact is false.
+// and near a good fit, where θ_m = 1, that is P∘P, which is never indefinite and is taken where exact is false. With a prior, that of
+// ln ψ is added, and its part in the strengths left out.
 func (s *search) newton(free []int, exact bool) (direction []float64, promise float64) {
 	n, all := len(free), s.hessian(exact)
 	h := make([]float64, n*n)
@@ -176,8 +223,9 @@ func (s *search) newton(free []int, exact bool) (direction []float64, promise fl
 	for a, i := range free {
 		direction[a] = -s.gradient[i]
 		for b := a; b < n; b++ {
-			h[a*n+b] = all[i*s.d+free[b]]
+			h[a*n+b] = s.data * all[i*s.d+free[b]]
 		}
+		h[a*n+a] += 1 - s.data
 		if !exact {
 			h[a*n+a] += 1e-8
 		}
@@ -243,7 +291,7 @@ func (s *search) loadings(psi, w []float64) {
 	for m := range s.kept {
 		sum := 0.0
 		for i, v := range psi {
-			w[i*s.k+m] = math.Sqrt(v*(s.theta[m]-1)) * s.omega.At(i, m)
+			w[i*s.k+m] = math.Sqrt(v*(s.strength[m]-1)) * s.omega.At(i, m)
 			sum += w[i*s.k+m]
 		}
 		if sum < 0 {

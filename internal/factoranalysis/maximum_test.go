@@ -77,7 +77,7 @@ func TestMaximumIsThatOfFactanal(t *testing.T) {
 			continue
 		}
 		psi, w := share(school, d, 0.5), make([]float64, d*k)
-		value, ok := Maximize(school, share(school, d, 0.005), psi, w, math.Inf(-1))
+		value, ok := Maximize(school, share(school, d, 0.005), psi, w, math.Inf(-1), nil)
 		require.True(t, ok)
 		assert.InDelta(t, -(want.criterion+chol.LogDet()+d)/2, value, 1e-7, "K = %d", k)
 		assert.InDelta(t, logLikelihood(t, school, psi, w), value, 1e-12)
@@ -129,7 +129,7 @@ func TestMaximumIsStationaryAndNoLowerThanItsStart(t *testing.T) {
 				psi[i] *= 0.1 + 1.5*rng.Float64()
 			}
 			start := slices.Clone(psi)
-			value, ok := Maximize(c, low, psi, w, math.Inf(-1))
+			value, ok := Maximize(c, low, psi, w, math.Inf(-1), nil)
 			require.True(t, ok)
 			require.GreaterOrEqual(t, value, logLikelihood(t, c, start, make([]float64, d*k))-1e-12)
 			for i := range d {
@@ -154,7 +154,7 @@ func TestMaximumIsStationaryAndNoLowerThanItsStart(t *testing.T) {
 					assert.InDelta(t, 0, (at(h)-at(-h))/(2*h)*math.Sqrt(c[i*d+i]), 1e-6, "loading %d, %d", i+1, m+1)
 				}
 			}
-			again, _ := Maximize(c, low, psi, w, math.Inf(-1))
+			again, _ := Maximize(c, low, psi, w, math.Inf(-1), nil)
 			assert.InDelta(t, value, again, 1e-12, "a maximum stays")
 		})
 	}
@@ -165,17 +165,17 @@ func TestDegenerateCovariances(t *testing.T) {
 	one := []float64{2, 2, 0, 1, 2, 2, 0, 1, 0, 0, 0, 0, 1, 1, 0, 3} // a duplicate and a constant column
 	low := []float64{0.01, 0.01, 1e-6, 0.01}
 	psi, w := []float64{1, 1, 1, 1}, make([]float64, d*2)
-	value, ok := Maximize(one, low, psi, w, math.Inf(-1))
+	value, ok := Maximize(one, low, psi, w, math.Inf(-1), nil)
 	require.True(t, ok)
 	assert.False(t, math.IsNaN(value) || math.IsInf(value, 0))
 	assert.InDelta(t, 1e-6, psi[2], 1e-15)
 	assert.InDelta(t, 0, w[4]*w[4]+w[5]*w[5], 1e-15)
 	diagonal := []float64{1, 0, 0, 2}
 	psi, w = []float64{0.3, 0.3}, make([]float64, 2)
-	_, ok = Maximize(diagonal, []float64{0.01, 0.01}, psi, w, math.Inf(-1))
+	_, ok = Maximize(diagonal, []float64{0.01, 0.01}, psi, w, math.Inf(-1), nil)
 	require.True(t, ok)
 	assert.InDeltaSlice(t, []float64{1, 2}, []float64{psi[0] + w[0]*w[0], psi[1] + w[1]*w[1]}, 1e-9)
-	_, ok = Maximize([]float64{math.NaN(), 0, 0, 1}, []float64{1, 1}, []float64{1, 1}, nil, math.Inf(-1))
+	_, ok = Maximize([]float64{math.NaN(), 0, 0, 1}, []float64{1, 1}, []float64{1, 1}, nil, math.Inf(-1), nil)
 	assert.False(t, ok)
 }
 
@@ -187,7 +187,7 @@ func BenchmarkMaximize(b *testing.B) {
 			low := share(c, d, 0.005)
 			w := make([]float64, d*k)
 			for b.Loop() {
-				Maximize(c, low, share(c, d, 0.5), w, math.Inf(-1))
+				Maximize(c, low, share(c, d, 0.5), w, math.Inf(-1), nil)
 			}
 		})
 	}
@@ -212,7 +212,7 @@ func TestTinyCovariances(t *testing.T) {
 		for i := range d {
 			low[i], psi[i] = 0.1, 1
 		}
-		_, ok := Maximize(c, low, psi, w, math.Inf(-1))
+		_, ok := Maximize(c, low, psi, w, math.Inf(-1), nil)
 		require.True(t, ok)
 		for _, x := range w {
 			require.LessOrEqual(t, math.Abs(x), 0.5, "seed %d", seed)

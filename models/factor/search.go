@@ -115,7 +115,7 @@ func climb(c, noise []float64, k int) (*found, error) {
 	default:
 		floor := make([]float64, d)
 		linalg.Fill(floor, Floor)
-		if _, ok := factoranalysis.Maximize(c, floor, f.noise, make([]float64, d*k), math.Inf(-1)); !ok {
+		if _, ok := factoranalysis.Maximize(c, floor, f.noise, make([]float64, d*k), math.Inf(-1), nil); !ok {
 			return nil, errEigen
 		}
 	}

@@ -150,7 +150,7 @@ func TestWideTables(t *testing.T) {
 		p, err := s.Parameters(k)
 		require.NoError(t, err)
 		psi := slices.Clone(p.Noise)
-		value, ok := factoranalysis.Maximize(c, floor, psi, make([]float64, d*k), math.Inf(-1))
+		value, ok := factoranalysis.Maximize(c, floor, psi, make([]float64, d*k), math.Inf(-1), nil)
 		require.True(t, ok)
 		assert.InDelta(t, m.N*(value-d*math.Log(2*math.Pi)/2), s.LogLikelihood(k), 1e-5)
 		assert.InDeltaSlice(t, psi, p.Noise, 1e-3*slices.Max(psi))
