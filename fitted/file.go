@@ -22,7 +22,8 @@ import (
 // every file that was cut short is invalid. Its last field is the checksum of all before it.
 const (
 	format        = "latent-model"
-	version       = 3
+	version       = 4 // without the seconds that the fit took, so that one command and seed write the same bytes
+	oldest        = 3 // that is read
 	checksumField = `,"checksum":"`
 )
 
@@ -151,9 +152,9 @@ func (r Registry) Parse(text []byte) (*Fitted, error) {
 	case err != nil || head.Format != format:
 		return nil, fmt.Errorf("not a model file of latent: its format is not %q", format)
 	}
-	if string(head.Version) != strconv.Itoa(version) {
-		return nil, fmt.Errorf("its model file version is %.40s, and this version of latent reads %d alone: a file of another version needs the latent that wrote it",
-			cmp.Or(string(head.Version), "missing"), version)
+	if v, err := strconv.Atoi(string(head.Version)); err != nil || v < oldest || v > version {
+		return nil, fmt.Errorf("its model file version is %.40s, and this version of latent reads %d to %d: a file of another version needs the latent that wrote it",
+			cmp.Or(string(head.Version), "missing"), oldest, version)
 	}
 	if !whole(text) {
 		return nil, errors.New("damaged, or changed after it was saved: its checksum is that of another text")

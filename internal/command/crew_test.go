@@ -51,7 +51,6 @@ func timeless(t *testing.T, text string) map[string]any {
 	var object map[string]any
 	require.NoError(t, json.Unmarshal([]byte(text), &object), text)
 	delete(object, "seconds")
-	delete(object, "checksum") // of a model file, with its seconds
 	return object
 }
 
@@ -97,7 +96,7 @@ func TestACrewWritesEachFileOnce(t *testing.T) {
 	done(t, strings.Fields(line)...)
 	alone, err := os.ReadFile(model)
 	require.NoError(t, err)
-	require.Equal(t, timeless(t, string(alone)), timeless(t, string(both)))
+	require.Equal(t, string(alone), string(both))
 }
 
 func TestACrewSaysThatSomeHaveNothingToDo(t *testing.T) {

@@ -77,7 +77,6 @@ type summary struct {
 	Converged     bool              `json:"converged"`
 	Status        string            `json:"status"`
 	Seed          uint64            `json:"seed"`
-	Seconds       number            `json:"seconds"`
 	Shape         size              `json:"shape"`
 	Explained     []number          `json:"explained,omitempty"`               // bpca and factor: share of the variance, a latent dimension
 	Components    []component       `json:"components,omitempty"`              // mixtures
@@ -127,6 +126,7 @@ type fitReport struct {
 	summary
 	*evidenceView // with criterion evidence
 	found         *result
+	Seconds       number          `json:"seconds"`
 	what, why     string          // the model's parts, and the method where the table decided
 	listStarts    bool            // their number was asked for
 	advice        string          // for a fit that did not converge

@@ -1,0 +1,105 @@
+package builtin_test
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/latent-go/latent/builtin"
+	"github.com/latent-go/latent/fitted"
+)
+
+// Each file of testdata/v3 was written by the last version that wrote version 3, and the table beside it has rows and what
+// that version predicted of them. They load, predict those numbers, and the bits of the same file of today's version.
+func TestFilesOfVersion3PredictWhatTheyDid(t *testing.T) {
+	files, err := filepath.Glob("testdata/v3/*.json")
+	require.NoError(t, err)
+	require.Len(t, files, len(builtin.Models())+7, "a file of each model, and of kinds of fits")
+	for _, path := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".json"), func(t *testing.T) {
+			was, err := builtin.Load(path)
+			require.NoError(t, err)
+			now := renewed(t, path)
+			require.Equal(t, was.File, now.File)
+			table, err := os.ReadFile(strings.TrimSuffix(path, "json") + "csv")
+			require.NoError(t, err)
+			lines, err := csv.NewReader(strings.NewReader(string(table))).ReadAll()
+			require.NoError(t, err)
+			width := was.Model.Layout().Width()
+			head, rows := lines[0], lines[1:]
+			own := len(head) - width
+			require.Equal(t, was.Model.Layout().Names(), head[own:])
+			places := map[string]int{}
+			for j, name := range head[:own] {
+				places[name] = j
+			}
+			var cells []string
+			var said []float64
+			for _, row := range rows {
+				for _, c := range was.Columns() {
+					require.Contains(t, places, c.Name)
+					cells = append(cells, row[places[c.Name]])
+				}
+				for _, cell := range row[own:] {
+					v, err := strconv.ParseFloat(cell, 64)
+					require.NoError(t, err)
+					said = append(said, v)
+				}
+			}
+			step := len(was.Columns()) // of the numbers that are scored at a time: a row, or a sequence
+			if was.Model.Input().Sequence {
+				step = len(cells)
+			}
+			for first := 0; first < len(cells); first += step {
+				from := first / len(was.Columns()) * width
+				row, want := cells[first:first+step], said[from:from+step/len(was.Columns())*width]
+				before, after := scored(t, was, row), scored(t, now, row)
+				for i, v := range before {
+					require.InDelta(t, want[i], v, 1e-12*max(1, math.Abs(want[i])), "row %d, number %d", from/width, i)
+					require.Equal(t, math.Float64bits(v), math.Float64bits(after[i]))
+				}
+			}
+		})
+	}
+}
+
+// scored is what a model says of the texts of a row.
+func scored(t *testing.T, m *fitted.Fitted, cells []string) []float64 {
+	t.Helper()
+	row := make([]float64, len(cells))
+	dst := make([]float64, len(cells)/len(m.Columns())*m.Model.Layout().Width())
+	require.NoError(t, m.Encode(row, cells))
+	require.NoError(t, m.Score(row, dst))
+	return dst
+}
+
+// renewed is a model file as today's version has it.
+func renewed(t *testing.T, path string) *fitted.Fitted {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	var fields map[string]json.RawMessage
+	require.NoError(t, json.Unmarshal(text, &fields))
+	require.Equal(t, "3", string(fields["version"]))
+	require.Contains(t, fields, "seconds")
+	for _, name := range []string{"format", "version", "checksum", "seconds"} {
+		delete(fields, name)
+	}
+	object, err := json.Marshal(fields)
+	require.NoError(t, err)
+	to := filepath.Join(t.TempDir(), "m.json")
+	require.NoError(t, fitted.Save(to, object))
+	text, err = os.ReadFile(to)
+	require.NoError(t, err)
+	require.Contains(t, string(text), `"version":4,`)
+	m, err := builtin.Load(to)
+	require.NoError(t, err)
+	return m
+}
