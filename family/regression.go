@@ -365,9 +365,7 @@ func (d design) leverage(precision mat.Symmetric, unit *mat.TriDense) (leverage,
 // information about the line. How well the others are known, no class says alone: NaN.
 func (d design) deviations(information mat.Symmetric, centre, dst []float64) {
 	linalg.Fill(dst, nan)
-	var chol mat.Cholesky
-	var inverse mat.SymDense
-	known := chol.Factorize(submatrix(information, d.own)) && chol.InverseTo(&inverse) == nil
+	inverse, known := inverseInUnits(submatrix(information, d.own))
 	v := mat.NewVecDense(len(d.own), nil) // the intercept by the line
 	for i, j := range d.own {
 		if dst[j] = math.Inf(1); known {
@@ -380,8 +378,33 @@ func (d design) deviations(information mat.Symmetric, centre, dst []float64) {
 		}
 	}
 	if known && d.centred() {
-		dst[0] = math.Sqrt(max(0, mat.Inner(v, &inverse, v)))
+		dst[0] = math.Sqrt(max(0, mat.Inner(v, inverse, v)))
 	}
+}
+
+// inverseInUnits is the inverse of an information, which is singular or not whatever the units of its numbers: it is inverted where the
+// diagonal is 1.
+func inverseInUnits(information *mat.SymDense) (inverse *mat.SymDense, ok bool) {
+	p := information.SymmetricDim()
+	units := make([]float64, p)
+	for i := range units {
+		units[i] = math.Sqrt(information.At(i, i))
+	}
+	rescale := func(m *mat.SymDense) {
+		for i := range p {
+			for j := i; j < p; j++ {
+				m.SetSym(i, j, m.At(i, j)/units[i]/units[j])
+			}
+		}
+	}
+	rescale(information)
+	var chol mat.Cholesky
+	inverse = mat.NewSymDense(p, nil)
+	if !chol.Factorize(information) || chol.InverseTo(inverse) != nil {
+		return inverse, false
+	}
+	rescale(inverse)
+	return inverse, true
 }
 
 // numbers describes the coefficients.

@@ -290,6 +290,28 @@ func TestOneRegressionHasAClosedForm(t *testing.T) {
 	}
 }
 
+// Milliseconds since 1970 have the standard errors of days since then, in their units.
+func TestStandardErrorsHaveTheUnitsOfTheRegressors(t *testing.T) {
+	errorsAt := func(scale, origin float64) []float64 {
+		x := regressionRows(family.Regression{}, 60, rand.New(rand.NewPCG(8, 1)))
+		for i := range 60 {
+			x.Set(i, 1, origin+scale*math.Round(1000*x.At(i, 1))/1000)
+		}
+		src, err := framework.FromMatrix(x)
+		require.NoError(t, err)
+		m := mixture.Model{Family: family.Regression{}}
+		res, err := framework.Fit(context.Background(), m, src, framework.Options{K: 1, Method: framework.EM})
+		require.NoError(t, err)
+		deviations, _, err := m.StandardErrors(res.Statistics, res.Parameters)
+		require.NoError(t, err)
+		return deviations
+	}
+	want, got := errorsAt(1, 0), errorsAt(86_400_000, 1_600_000_000_000)
+	assert.InEpsilon(t, want[1]/86_400_000, got[1], 1e-6)
+	assert.InEpsilon(t, want[2], got[2], 1e-6)
+	assert.InEpsilon(t, got[1]*1_600_000_000_000, got[0], 1e-2, "the intercept is far from the data")
+}
+
 // Three lines of 100 rows in all are found, in 9 of 10 tables or more (measured: 10).
 func TestSimulatedRegressionsAreFound(t *testing.T) {
 	right := 0
