@@ -96,7 +96,7 @@ func TestBlocksOfParts(t *testing.T) {
 	for text, message := range map[string]string{
 		"x\n1\n":       "b: 1 columns, and the parts before have 2",
 		"x,z\n1,2\n":   `b: no column "y", which the parts before have: those here are "x", "z"`,
-		"x,y\n1\n":     "b: line 2 has 1 fields",
+		"x,y\n1\n":     "b: line 2 has 1 field",
 		"":             "b: the input is empty",
 		"\x1f\x8bzzzz": "b: ",
 		array.String(): `b: no column "x"`,

@@ -168,8 +168,8 @@ func explain(err error, comma rune, record []string, width, firstLine int) error
 	case !errors.As(err, &bad):
 		return err
 	case bad.Err == csv.ErrFieldCount:
-		return fmt.Errorf("line %d has %d fields separated by %q, expected %d as in line %d; a field that holds the separator needs quotes",
-			bad.StartLine, len(record), comma, width, firstLine)
+		return fmt.Errorf("line %d has %s separated by %q, expected %d as in line %d; a field that holds the separator needs quotes",
+			bad.StartLine, plural(len(record), "field"), comma, width, firstLine)
 	case bad.Err == csv.ErrBareQuote:
 		return fmt.Errorf(`line %d, byte %d: a quote inside a field; put the field in quotes and double those within`, bad.Line, bad.Column)
 	case bad.Err == csv.ErrQuote && bad.Line != bad.StartLine:

@@ -17,6 +17,9 @@ const (
 	Text                   // anything else
 )
 
+// minus is U+2212.
+const minus = "\u2212"
+
 // ParseDecimal is [ParseCell] of numbers whose decimals follow a comma, where decimal is one: 1,5 is a number then, and
 // 1.5 a text.
 func ParseDecimal(cell string, decimal byte) (float64, Kind) {
@@ -30,13 +33,17 @@ func ParseDecimal(cell string, decimal byte) (float64, Kind) {
 }
 
 // ParseCell returns the number in a cell, and NaN if it is missing or text. Blanks around it do not matter. Numbers
-// are decimal, or Inf.
+// are decimal, or Inf; their minus may be that of Unicode, as people and programs that set type write it.
 func ParseCell(cell string) (float64, Kind) {
 	cell = strings.TrimSpace(cell)
 	if IsMissing(cell) {
 		return math.NaN(), Missing
 	}
 	v, err := strconv.ParseFloat(cell, 64)
+	if err != nil && strings.Contains(cell, minus) {
+		cell = strings.ReplaceAll(cell, minus, "-")
+		v, err = strconv.ParseFloat(cell, 64)
+	}
 	switch {
 	case err != nil && !errors.Is(err, strconv.ErrRange):
 		return math.NaN(), Text

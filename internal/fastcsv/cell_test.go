@@ -11,7 +11,7 @@ import (
 func TestWhatACellIs(t *testing.T) {
 	for cell, want := range map[string]float64{
 		"1": 1, "-1": -1, "+.5": 0.5, "5.": 5, " 01\t": 1, "1e3": 1000, "1E-3": 1e-3, "1e-999": 0, "9007199254740993": 9007199254740992,
-		"Inf": math.Inf(1), "-inf": math.Inf(-1), "+Infinity": math.Inf(1), "\u00a02": 2,
+		"Inf": math.Inf(1), "-inf": math.Inf(-1), "+Infinity": math.Inf(1), "\u00a02": 2, "\u22120.5": -0.5, "1e\u22123": 1e-3,
 	} {
 		v, kind := ParseCell(cell)
 		require.Equal(t, Number, kind, cell)
@@ -21,7 +21,7 @@ func TestWhatACellIs(t *testing.T) {
 		Missing:    {"", " ", "\t", "NA", " NA ", "NaN", "nan", "NAN"},
 		OutOfRange: {"1e999", " -1e999"},
 		Text: {"a", "1a", "1 2", "1,5", "-", ".", "e5", "+nan", "-NaN", "na", "N/A", "?", "null", "None", "TRUE", "false", "infinit", "$1",
-			"0x10", "0X1p-2", "-0x1p-2", "0x1p99999", "1_000", "0x_1p0", "1_0.5", "1e1_0", "1_0e999", "0b1", "1p4", "\x00", "\xff", "１"},
+			"0x10", "0X1p-2", "-0x1p-2", "0x1p99999", "1_000", "0x_1p0", "1_0.5", "1e1_0", "1_0e999", "0b1", "1p4", "\x00", "\xff", "１", "\u2212", "2\u22121"},
 	} {
 		for _, cell := range cells {
 			v, kind := ParseCell(cell)
