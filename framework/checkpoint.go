@@ -86,9 +86,10 @@ func identity(model any) string {
 
 // What a checkpoint may be of.
 const (
-	ofFit       = "a fit"
-	ofSelection = "a selection"
-	ofSearch    = "a search"
+	ofFit        = "a fit"
+	ofSelection  = "a selection"
+	ofComparison = "a comparison"
+	ofSearch     = "a search"
 )
 
 // checkpointMagic begins a checkpoint, and what it is of goes on; the number is that of its format.

@@ -41,7 +41,8 @@ func FitFrom[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], s
 	if err != nil {
 		return nil, err
 	}
-	return f.result(ctx, f.infer(ctx))
+	f.infer(ctx)
+	return f.result(ctx)
 }
 
 // condensing returns what iterations read in place of src (see [Condenser]), found when it is
@@ -93,6 +94,9 @@ type fit[B, P any, S Statistics[S]] struct {
 	options Options
 	init    Start[B, P]
 	runs    []*run[B, P, S]
+	// first is the number of starts from each K that runs are made of while the fit is held back (see [FitBest]): none is polished, and
+	// none moves. 0: it is not.
+	first int
 
 	recording   sync.Mutex
 	recorderErr error // ends all runs
@@ -120,8 +124,19 @@ func (f *fit[B, P, S]) add(saved []progress[P, S]) {
 	for _, at := range saved {
 		o := f.options
 		o.K = at.From
-		f.runs = append(f.runs, &run[B, P, S]{model: f.model, can: f.can, options: o, index: len(f.runs), start: len(f.beginning(at.From)), src: f.src, condensed: f.condensed(), init: f.init, report: f.record, at: at})
+		r := &run[B, P, S]{model: f.model, can: f.can, options: o, index: len(f.runs), start: len(f.beginning(at.From)), src: f.src, condensed: f.condensed(), init: f.init, report: f.record, at: at}
+		if at.Status == Failed {
+			r.err = errors.New(at.Err)
+		}
+		f.runs = append(f.runs, r)
 	}
+}
+
+// due are the runs that have not come to their end, or to where the fit holds them back.
+func (f *fit[B, P, S]) due() []*run[B, P, S] {
+	return slices.DeleteFunc(slices.Clone(f.runs), func(r *run[B, P, S]) bool {
+		return r.at.Status != Running || f.first > 0 && (r.start >= f.first || r.held)
+	})
 }
 
 // begun are n runs that begin with k latent dimensions.
@@ -162,34 +177,36 @@ func (f *fit[B, P, S]) fallsBack(k int) bool {
 }
 
 // infer makes the runs, more of them with twice as many latent dimensions while most of those allowed are found, and the
-// moves of the best. It returns the error of each.
-func (f *fit[B, P, S]) infer(ctx context.Context) []error {
-	errs := f.execute(ctx, f.runs)
-	for !slices.ContainsFunc(f.runs, func(r *run[B, P, S]) bool { return r.at.Status == Running }) {
+// moves of the best.
+func (f *fit[B, P, S]) infer(ctx context.Context) {
+	for _, r := range f.runs {
+		if r.folder == nil && r.err == nil { // it may be resumed
+			r.err = r.ended(ctx, r.wake(ctx))
+		}
+	}
+	f.execute(ctx, f.due())
+	for len(f.due()) == 0 {
 		best := f.best()
 		if best < 0 {
-			break
+			return
 		}
-		n := len(f.runs)
-		k := f.runs[n-1].options.K
+		k := f.runs[len(f.runs)-1].options.K
 		switch r := f.runs[best]; {
 		case !f.options.FixedK && 2*r.best().K > k && f.twice(k) > k:
 			f.add(begun[P, S](f.options.Restarts, f.twice(k)))
-			errs = append(errs, f.execute(ctx, f.runs[n:])...)
+		case f.first > 0:
+			return
 		case !f.options.FixedK && f.fallsBack(k):
 			f.add(begun[P, S](1, k))
-			errs = append(errs, f.execute(ctx, f.runs[n:])...)
 		case f.moves() && r.at.Status == Converged && !r.at.Moving:
 			r.mu.Lock()
 			r.at.Status, r.at.Moving, r.at.Settled = Running, true, true
 			r.mu.Unlock()
-			r.workers = f.options.Workers
-			errs[best] = r.execute(ctx)
 		default:
-			return errs
+			return
 		}
+		f.execute(ctx, f.due())
 	}
-	return errs
 }
 
 // moves reports whether the best run may move. EM of the likelihood alone stays at the maximum that its starts found: the
@@ -214,26 +231,20 @@ func (f *fit[B, P, S]) best() int {
 	return best
 }
 
-// execute makes runs, as many at a time as there are workers, and returns the error of each.
-func (f *fit[B, P, S]) execute(ctx context.Context, runs []*run[B, P, S]) []error {
-	errs := make([]error, len(runs))
+// execute makes runs, as many at a time as there are workers.
+func (f *fit[B, P, S]) execute(ctx context.Context, runs []*run[B, P, S]) {
 	concurrent := min(f.options.Workers, len(runs))
 	if ensembleOf(ctx) != nil {
 		concurrent = 1 // the processes exchange what belongs to one pass at a time
 	}
 	_ = parallel.Do(len(runs), concurrent, func(i int) error {
 		r := runs[i]
-		r.workers = max(1, f.options.Workers/concurrent)
-		if r.at.Status == Failed {
-			errs[i] = errors.New(r.at.Err)
-			return nil
-		}
-		if errs[i] = r.ended(ctx, r.wake(ctx)); errs[i] == nil && r.at.Status == Running {
-			errs[i] = r.execute(ctx)
+		r.workers, r.holds, r.held = max(1, f.options.Workers/concurrent), f.first > 0, false
+		if r.err == nil && r.at.Status == Running {
+			r.err = r.execute(ctx)
 		}
 		return nil // the other runs go on
 	})
-	return errs
 }
 
 // errRecorder marks the error of a recorder.
@@ -263,7 +274,7 @@ func (f *fit[B, P, S]) record(e Event) error {
 	return f.recorderErr
 }
 
-func (f *fit[B, P, S]) result(ctx context.Context, errs []error) (*Result[P, S], error) {
+func (f *fit[B, P, S]) result(ctx context.Context) (*Result[P, S], error) {
 	res := &Result[P, S]{Method: f.options.Method, Temper: f.options.Temper, Criterion: f.options.Criterion.Name, Best: f.best(), checkpoint: f.encode}
 	stopped := false
 	for i, r := range f.runs {
@@ -273,7 +284,7 @@ func (f *fit[B, P, S]) result(ctx context.Context, errs []error) (*Result[P, S],
 			}
 			res.Met[k] = max(res.Met[k], v)
 		}
-		report := Restart{From: r.options.K, Status: r.at.Status, Iterations: r.at.Iteration, Err: errs[i]}
+		report := Restart{From: r.options.K, Status: r.at.Status, Iterations: r.at.Iteration, Err: r.err}
 		if report.Status == Running {
 			report.Status, stopped = Cancelled, true
 		}
@@ -291,7 +302,7 @@ func (f *fit[B, P, S]) result(ctx context.Context, errs []error) (*Result[P, S],
 		return f.stopped(ctx, res)
 	}
 	if res.Best < 0 {
-		return nil, joined(errs)
+		return nil, f.failure()
 	}
 	if err := f.score(ctx, res); err != nil {
 		if ctx.Err() != nil {
@@ -314,16 +325,16 @@ func (f *fit[B, P, S]) same(i int) int {
 	})
 }
 
-// joined joins the errors of several runs, equal ones once.
-func joined(errs []error) error {
+// failure joins the errors of the runs, equal ones once.
+func (f *fit[B, P, S]) failure() error {
+	var errs []error
 	seen := map[string]bool{}
-	return errors.Join(slices.DeleteFunc(slices.Clone(errs), func(err error) bool {
-		if err == nil || seen[err.Error()] {
-			return true
+	for _, r := range f.runs {
+		if r.err != nil && !seen[r.err.Error()] {
+			errs, seen[r.err.Error()] = append(errs, r.err), true
 		}
-		seen[err.Error()] = true
-		return false
-	})...)
+	}
+	return errors.Join(errs...)
 }
 
 // stopped returns what there is of a fit that the context or the recorder ended.

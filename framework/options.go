@@ -238,6 +238,7 @@ func (s Status) String() string {
 
 // Event is one iteration of one run, as a [Recorder] sees it.
 type Event struct {
+	Model     int // of those that [FitBest] compares, from 0
 	Restart   int
 	Iteration int     // from 1
 	K         int     // latent dimensions after the iteration

@@ -14,9 +14,8 @@ import (
 // mostRaises is the number of divisions that are followed up at one K.
 const mostRaises = 3
 
-// raise adds runs to the fits by EM whose likelihood is below that of a fit with one latent dimension less, and their errors to
-// errs.
-func (w *sweep[B, P, S]) raise(ctx context.Context, ks []int, errs [][]error) error {
+// raise adds runs to the fits by EM whose likelihood is below that of a fit with one latent dimension less.
+func (w *sweep[B, P, S]) raise(ctx context.Context, ks []int) error {
 	order := dimensions(len(ks))
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(ks[i], ks[j]) })
 	for at, i := range order {
@@ -27,7 +26,7 @@ func (w *sweep[B, P, S]) raise(ctx context.Context, ks []int, errs [][]error) er
 		if smaller == nil || f == nil || !f.bare() || f.can.splitter == nil {
 			continue
 		}
-		if err := f.raise(ctx, smaller, &errs[i]); err != nil {
+		if err := f.raise(ctx, smaller); err != nil {
 			return err
 		}
 	}
@@ -36,7 +35,7 @@ func (w *sweep[B, P, S]) raise(ctx context.Context, ks []int, errs [][]error) er
 
 // raise divides the latent dimensions of a smaller fit, one after the other, until the likelihood is as high as there. A fit
 // that is resumed has some of these runs.
-func (f *fit[B, P, S]) raise(ctx context.Context, smaller *fit[B, P, S], errs *[]error) error {
+func (f *fit[B, P, S]) raise(ctx context.Context, smaller *fit[B, P, S]) error {
 	from := smaller.best()
 	if from < 0 || !f.fallsShort(smaller) {
 		return nil
@@ -52,7 +51,7 @@ func (f *fit[B, P, S]) raise(ctx context.Context, smaller *fit[B, P, S], errs *[
 			Current:   &point[P, S]{K: f.options.K, P: divisions[n].p, Value: math.Inf(-1), Objective: math.Inf(-1)},
 			NextTrial: f.options.Prune.Objective.TrialToleranceOr(),
 		}})
-		*errs = append(*errs, f.execute(ctx, f.runs[len(f.runs)-1:])...)
+		f.execute(ctx, f.due())
 	}
 	return nil
 }

@@ -85,6 +85,9 @@ type run[B, P any, S Statistics[S]] struct {
 	mu sync.Mutex // held while progress changes, and while it is encoded
 	at progress[P, S]
 
+	holds, held bool  // the run ends where it would be polished, and has
+	err         error // that ended it
+
 	folder *folder[B]
 	shards map[int]*shardStats[S] // by K
 	spare  []*point[P, S]
@@ -187,7 +190,7 @@ func (r *run[B, P, S]) loop(ctx context.Context) error {
 		r.at.Current, r.at.NextTrial = start, r.options.Prune.Objective.TrialToleranceOr()
 		r.mu.Unlock()
 	}
-	for r.at.Status == Running {
+	for r.at.Status == Running && !r.held {
 		if r.at.Settled {
 			if err := r.conclude(ctx); err != nil {
 				return err
@@ -228,11 +231,16 @@ func (r *run[B, P, S]) loop(ctx context.Context) error {
 	return nil
 }
 
-// conclude answers convergence, after trials that have failed: that at the loose tolerance by the strict one, and
-// that by moves, where they are due. Else the run ends.
+// conclude answers convergence, after trials that have failed: that at the loose tolerance by the strict one, unless the run is
+// held back, and that by moves, where they are due. Else the run ends.
 func (r *run[B, P, S]) conclude(ctx context.Context) error {
 	at := &r.at
-	if r.tolerance() > r.options.Tolerance && at.Streak < fallPatience {
+	loose := r.tolerance() > r.options.Tolerance || !at.Polishing && at.Change > r.options.Tolerance
+	if loose && at.Streak < fallPatience {
+		if r.holds {
+			r.held = true
+			return nil
+		}
 		r.mu.Lock()
 		at.Polishing, at.Settled, at.TrialsDue = true, false, false
 		r.mu.Unlock()
@@ -276,7 +284,7 @@ const looseTolerance = 1e-5
 
 // tolerance is that of the present stage of the run.
 func (r *run[B, P, S]) tolerance() float64 {
-	if r.at.Polishing || !r.tries() {
+	if r.at.Polishing || !r.tries() && !r.holds {
 		return r.options.Tolerance
 	}
 	return max(r.options.Tolerance, looseTolerance)

@@ -171,7 +171,7 @@ func Select[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], sr
 	s = &Selection[P, S]{K: ks, Criteria: asked, Values: make([][]float64, len(ks)), Fits: make([]*Result[P, S], len(ks)), Errs: make([]error, len(ks))}
 	fits := &sweep[B, P, S]{fits: make([]*fit[B, P, S], len(ks))}
 	s.checkpoint = fits.encode
-	o.Recorder = fits.record(o.Recorder)
+	o.Recorder = fits.record(o.Recorder, fits.encode)
 	saved := make([][]byte, len(ks))
 	if o.Resume != nil {
 		if saved, err = decodeSweep(o.Resume, len(ks)); err != nil {
@@ -190,19 +190,18 @@ func Select[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], sr
 			fits.fits[i] = nil
 		}
 	}
-	errs := make([][]error, len(ks))
 	_ = parallel.Do(len(ks), concurrent, func(i int) error {
 		if f := fits.fits[i]; f != nil {
-			errs[i] = f.infer(ctx)
+			f.infer(ctx)
 		}
 		return nil // the other fits go on
 	})
-	if err := fits.raise(ctx, ks, errs); err != nil && ctx.Err() == nil {
+	if err := fits.raise(ctx, ks); err != nil && ctx.Err() == nil {
 		return s, err
 	}
 	_ = parallel.Do(len(ks), concurrent, func(i int) error {
 		if f := fits.fits[i]; f != nil {
-			s.Fits[i], s.Errs[i] = f.result(ctx, errs[i])
+			s.Fits[i], s.Errs[i] = f.result(ctx)
 		}
 		return nil
 	})
@@ -278,32 +277,33 @@ type sweep[B, P any, S Statistics[S]] struct {
 }
 
 // record serialises the calls of the fits to one recorder, whose checkpoints are those of all.
-func (w *sweep[B, P, S]) record(r Recorder) Recorder {
+func (w *sweep[B, P, S]) record(r Recorder, checkpoint func() ([]byte, error)) Recorder {
 	if r == nil {
 		return nil
 	}
 	return RecorderFunc(func(e Event) error {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		e.snapshot = w.encode
+		e.snapshot = checkpoint
 		return r.Record(e)
 	})
 }
 
-func (w *sweep[B, P, S]) encode() ([]byte, error) {
-	return seal(ofSelection, func(enc *gob.Encoder) error {
-		all := make([][]byte, len(w.fits))
-		for i, f := range w.fits {
-			if f == nil {
-				continue
-			}
-			var err error
-			if all[i], err = f.encode(); err != nil {
-				return err
-			}
+func (w *sweep[B, P, S]) encode() ([]byte, error) { return seal(ofSelection, w.write) }
+
+// write encodes the fits.
+func (w *sweep[B, P, S]) write(enc *gob.Encoder) error {
+	all := make([][]byte, len(w.fits))
+	for i, f := range w.fits {
+		if f == nil {
+			continue
 		}
-		return enc.Encode(all)
-	})
+		var err error
+		if all[i], err = f.encode(); err != nil {
+			return err
+		}
+	}
+	return enc.Encode(all)
 }
 
 // decodeSweep returns the checkpoints of single fits, nil where there was none.
@@ -311,6 +311,11 @@ func decodeSweep(checkpoint []byte, fits int) (all [][]byte, err error) {
 	if err := unseal(ofSelection, checkpoint, func(dec *gob.Decoder) error { return dec.Decode(&all) }); err != nil {
 		return nil, err
 	}
+	return present(all, fits)
+}
+
+// present are the checkpoints of so many fits, nil where there was none.
+func present(all [][]byte, fits int) ([][]byte, error) {
 	if len(all) != fits {
 		return nil, refuse("is one of %d fits, and %d are asked for", len(all), fits)
 	}

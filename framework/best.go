@@ -1,0 +1,269 @@
+package framework
+
+import (
+	"context"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/latent-go/latent/internal/parallel"
+)
+
+// A Stage of [FitBest] is how far the search of a model went.
+type Stage int
+
+const (
+	FirstStarts Stage = iota // a few starts from each K, up to where their trials would be polished
+	AllStarts                // those of the options, likewise
+	WholeSearch              // that of Fit
+)
+
+func (s Stage) String() string {
+	return [...]string{"first starts", "all starts", "whole search"}[s]
+}
+
+const (
+	// firstStarts is the number of starts that all models have: one of each kind (see [StartOf]).
+	firstStarts = 2
+	// withinReach is how far, in nats, a model may be behind the best after the first starts to have all of them: about what further starts
+	// gain, where the values are close enough for that to decide (docs/theory/evidence.md).
+	withinReach = 10
+)
+
+// Compared says how one of the models of [FitBest] fared.
+type Compared struct {
+	K         int
+	Value     float64 // of the criterion; of all but the best a lower bound of what a whole search finds. NaN where there is none
+	Behind    float64 // the best, in nats
+	Converged bool    // to the tolerance at which trials are made, or closer
+	Stage     Stage   // that the search ended at
+	Err       error   // why there is no value
+}
+
+// A Comparison is the best of several models.
+type Comparison[P, S any] struct {
+	*Result[P, S]            // of the best
+	Model         int        // which of them, from 0
+	Compared      []Compared // in the order of the models
+}
+
+// FitBest fits several models of one type to the same rows, and compares them by a criterion whose values compare, such as [Evidence]. All have
+// the first two starts from each K (fewer where the options say so), which end at a loose tolerance; those that are then at most 10 nats behind
+// the best have all starts; and the best of these alone has the whole search, and the outcome, to the bit, that [Fit] has of it, unless the
+// first starts alone had K double further. Of models as good as one another, to 0.01 nats, the first is taken. Models that cannot be fitted are
+// left out; FitBest fails when none can.
+//
+// Checkpoints are those of the whole comparison. The recorder sees the fits' events interleaved, each with its Model. A cancelled context or an
+// error of the recorder ends the comparison: the best state so far is returned together with the error.
+func FitBest[B, P any, S Statistics[S]](ctx context.Context, models []Model[B, P, S], src Source[B], o Options) (c *Comparison[P, S], err error) {
+	if len(models) == 0 {
+		return nil, errors.New("framework: no models to compare")
+	}
+	tasks := make([]string, len(models))
+	for i, m := range models {
+		tasks[i] = taskOf(m, o)
+	}
+	ctx, leave, err := together(ctx, o.Group, tasks, src.Rows())
+	if err != nil {
+		return nil, err
+	}
+	defer leave(&err)
+	r, err := newRace(ctx, models, src, o)
+	if err != nil {
+		return nil, err
+	}
+	for r.run(ctx) && r.pass() {
+	}
+	return r.result(ctx)
+}
+
+// A race is the fits of a comparison, nil where there is none.
+type race[B, P any, S Statistics[S]] struct {
+	sweep[B, P, S]
+	stages  []Stage // that each has come to: those at the last of them are in the race
+	errs    []error // of fits that there are none of
+	workers int
+	group   bool
+}
+
+func newRace[B, P any, S Statistics[S]](ctx context.Context, models []Model[B, P, S], src Source[B], o Options) (*race[B, P, S], error) {
+	n := len(models)
+	r := &race[B, P, S]{stages: make([]Stage, n), errs: make([]error, n), workers: workersOr(o.Workers), group: o.Group != nil}
+	r.fits = make([]*fit[B, P, S], n)
+	saved := make([][]byte, n)
+	if o.Resume != nil {
+		var err error
+		if saved, err = r.decode(o.Resume); err != nil {
+			return nil, err
+		}
+	}
+	recorder := r.record(o.Recorder, r.encode)
+	from := reading[B, P, S](ctx, models[0], src)
+	for i, m := range models {
+		one := o
+		one.Resume = saved[i]
+		if recorder != nil {
+			one.Recorder = RecorderFunc(func(e Event) error {
+				e.Model = i
+				return recorder.Record(e)
+			})
+		}
+		from.condensed = condensing[B, P, S](ctx, m, src)
+		f, err := newFit(m, from, m.Init, one)
+		switch {
+		case err == nil:
+			r.fits[i] = f
+		case saved[i] != nil:
+			return nil, fmt.Errorf("framework: model %d: %w", i+1, err)
+		default:
+			r.errs[i] = err
+		}
+	}
+	return r, nil
+}
+
+// stage is the present one.
+func (r *race[B, P, S]) stage() Stage { return slices.Max(r.stages) }
+
+// run has the fits that are in the race go on to the end of the stage, and reports whether they came there.
+func (r *race[B, P, S]) run(ctx context.Context) bool {
+	var in []*fit[B, P, S]
+	for i, f := range r.fits {
+		if f != nil && r.stages[i] == r.stage() {
+			in = append(in, f)
+		}
+	}
+	concurrent := max(1, min(r.workers, len(in)))
+	if r.group {
+		concurrent = 1
+	}
+	_ = parallel.Do(len(in), concurrent, func(i int) error {
+		f := in[i]
+		f.first = map[Stage]int{FirstStarts: min(firstStarts, f.options.Restarts), AllStarts: f.options.Restarts}[r.stage()]
+		f.options.Workers = max(1, r.workers/concurrent)
+		f.infer(ctx)
+		return nil // the other fits go on
+	})
+	return ctx.Err() == nil && !slices.ContainsFunc(in, func(f *fit[B, P, S]) bool { return f.recorderErr != nil })
+}
+
+// pass takes those that are not too far behind to the next stage, and reports whether there is one.
+func (r *race[B, P, S]) pass() bool {
+	best, stage, in := r.best(), r.stage(), 0
+	if best < 0 || stage == WholeSearch {
+		return false
+	}
+	least := r.value(best) - withinReach
+	for i := range r.fits {
+		if r.stages[i] == stage && r.value(i) >= least {
+			in++
+		}
+	}
+	for i := range r.fits {
+		switch {
+		case r.stages[i] != stage || !(r.value(i) >= least):
+		case i == best && (in == 1 || stage == AllStarts):
+			r.stages[i] = WholeSearch
+		case stage == FirstStarts:
+			r.stages[i] = AllStarts
+		}
+	}
+	return true
+}
+
+// value is the criterion of a fit as far as it is, NaN where it has none.
+func (r *race[B, P, S]) value(i int) float64 {
+	if f := r.fits[i]; f != nil {
+		if at := f.best(); at >= 0 {
+			return f.runs[at].best().Value
+		}
+	}
+	return math.NaN()
+}
+
+// best is the first of those that have as good as the highest criterion, -1 where there is none.
+func (r *race[B, P, S]) best() int {
+	highest := math.Inf(-1)
+	for i := range r.fits {
+		if v := r.value(i); v > highest {
+			highest = v
+		}
+	}
+	for i := range r.fits {
+		if r.value(i) >= highest-leastGain {
+			return i
+		}
+	}
+	return -1
+}
+
+// result is that of the best.
+func (r *race[B, P, S]) result(ctx context.Context) (*Comparison[P, S], error) {
+	best := slices.Index(r.stages, WholeSearch)
+	if best < 0 {
+		best = r.best() // of what was stopped, if anything
+	}
+	var failures []error
+	for i, f := range r.fits {
+		if f == nil {
+			failures = append(failures, r.errs[i])
+		} else if best < 0 {
+			err := f.failure()
+			if err == nil {
+				_, err = f.result(ctx)
+			}
+			failures = append(failures, err)
+		} else if f.recorderErr != nil {
+			r.fits[best].recorderErr = f.recorderErr
+		}
+	}
+	if best < 0 {
+		return nil, errors.Join(failures...)
+	}
+	c := &Comparison[P, S]{Model: best, Compared: make([]Compared, len(r.fits))}
+	var err error
+	r.fits[best].options.Workers = r.workers
+	if c.Result, err = r.fits[best].result(ctx); c.Result == nil {
+		return nil, err
+	}
+	c.checkpoint = r.encode
+	for i, f := range r.fits {
+		one := &c.Compared[i]
+		one.Value, one.Stage, one.Err = r.value(i), r.stages[i], r.errs[i]
+		if i == best {
+			one.Value = c.Value
+		}
+		switch one.Behind = c.Value - one.Value; {
+		case f == nil:
+		case math.IsNaN(one.Value):
+			one.Err = f.failure()
+		default:
+			at := f.runs[f.best()]
+			one.K, one.Converged = at.best().K, at.at.Status == Converged || at.at.Status == Running && at.at.Settled
+		}
+	}
+	return c, err
+}
+
+func (r *race[B, P, S]) encode() ([]byte, error) {
+	return seal(ofComparison, func(enc *gob.Encoder) error {
+		return errors.Join(enc.Encode(r.stages), r.sweep.write(enc))
+	})
+}
+
+// decode takes the stages from a checkpoint, and returns the checkpoints of single fits, nil where there was none.
+func (r *race[B, P, S]) decode(checkpoint []byte) (saved [][]byte, err error) {
+	var stages []Stage
+	if err := unseal(ofComparison, checkpoint, func(dec *gob.Decoder) error {
+		return errors.Join(dec.Decode(&stages), dec.Decode(&saved))
+	}); err != nil {
+		return nil, err
+	}
+	if len(stages) != len(r.fits) {
+		return nil, refuse("is one of %d models, and %d are asked for", len(stages), len(r.fits))
+	}
+	r.stages = stages
+	return present(saved, len(stages))
+}

@@ -1,0 +1,158 @@
+package mixture_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/models/mixture"
+)
+
+// rivals are mixtures of Gaussians of some structures.
+func rivals(forms ...family.Covariance) (list []framework.Model[framework.Rows, *mixture.Parameters, *mixture.Statistics]) {
+	for _, form := range forms {
+		list = append(list, mixture.Model{Family: family.Gaussian{Covariance: form}})
+	}
+	return list
+}
+
+// elongated are three classes along one direction each, of the same shape, in two columns.
+func elongated(t *testing.T) *framework.Table {
+	rng := rand.New(rand.NewPCG(7, 1))
+	var x []float64
+	for i := range 240 {
+		u, v := 3*rng.NormFloat64(), rng.NormFloat64()/2
+		x = append(x, u+v+float64(4*(i%3)), u-v-float64(4*(i%3)))
+	}
+	src, err := framework.FromSlice(x, 240, 2)
+	require.NoError(t, err)
+	return src
+}
+
+func TestTheBestOfSeveralStructures(t *testing.T) {
+	ctx, src := context.Background(), elongated(t)
+	forms := []family.Covariance{family.EII, family.VVI, family.EEE, family.VVE, family.VVV}
+	for _, o := range []framework.Options{
+		{K: 8, Restarts: 4, Criterion: framework.Evidence, Workers: 1},
+		{K: 3, Restarts: 3, Criterion: framework.BIC, FixedK: true, Workers: 1},
+		{K: 2, DoubleTo: 80, Restarts: 1, Criterion: framework.Evidence, Workers: 1},
+	} {
+		c, err := framework.FitBest(ctx, rivals(forms...), src, o)
+		require.NoError(t, err)
+		require.Equal(t, family.EEE, forms[c.Model])
+		require.Equal(t, 3, c.Shape.K)
+		for i, m := range rivals(forms...) {
+			alone, err := framework.Fit(ctx, m, src, o)
+			require.NoError(t, err)
+			one := c.Compared[i]
+			require.NoError(t, one.Err)
+			require.True(t, one.Converged)
+			require.Equal(t, c.Value-one.Value, one.Behind)
+			if i == c.Model {
+				require.Equal(t, framework.WholeSearch, one.Stage)
+				require.Equal(t, alone.Value, c.Value)
+				require.Equal(t, alone.Parameters, c.Parameters)
+				require.Equal(t, alone.Restarts, c.Restarts)
+				require.Equal(t, alone.Trace, c.Trace)
+				continue
+			}
+			require.Less(t, one.Stage, framework.WholeSearch)
+			require.Greater(t, one.Behind, 0.01)
+			require.LessOrEqual(t, one.Value, alone.Value+0.05) // what is not polished is lower, but for other maxima of few starts
+			require.Less(t, alone.Value, c.Value)
+		}
+		o.Workers = 3
+		again, err := framework.FitBest(ctx, rivals(forms...), src, o)
+		require.NoError(t, err)
+		require.Equal(t, c.Parameters, again.Parameters)
+		require.Equal(t, c.Compared, again.Compared)
+	}
+}
+
+func TestModelsThatAreTheSameAndThatCannotBe(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 3))
+	x := make([]float64, 100)
+	for i := range x {
+		x[i] = rng.NormFloat64()
+	}
+	src, err := framework.FromSlice(x, 50, 2)
+	require.NoError(t, err)
+	o := framework.Options{K: 4, Restarts: 3, Criterion: framework.Evidence}
+	none := mixture.Model{Family: family.Product{family.Poisson{}, family.Poisson{}}} // of negative numbers
+	c, err := framework.FitBest(context.Background(), append(rivals(family.EEE, family.VVE, family.VVV), none), src, o)
+	require.NoError(t, err)
+	require.Equal(t, 1, c.Shape.K)
+	require.Equal(t, 0, c.Model) // of one class all three are the same
+	for _, one := range c.Compared[1:3] {
+		require.InDelta(t, c.Value, one.Value, 1e-6)
+	}
+	require.ErrorContains(t, c.Compared[3].Err, "outside the support of poisson")
+	require.True(t, math.IsNaN(c.Compared[3].Value))
+
+	_, err = framework.FitBest(context.Background(), []framework.Model[framework.Rows, *mixture.Parameters, *mixture.Statistics]{none, none}, src, o)
+	require.ErrorContains(t, err, c.Compared[3].Err.Error())
+	_, err = framework.FitBest(context.Background(), rivals(), src, o)
+	require.ErrorContains(t, err, "no models")
+	o.K = 0
+	_, err = framework.FitBest(context.Background(), rivals(family.EEE), src, o)
+	require.ErrorContains(t, err, "K is 0")
+}
+
+// A comparison that is interrupted after any iteration goes on to the same bits.
+func TestComparisonsGoOn(t *testing.T) {
+	src, forms := elongated(t), []family.Covariance{family.EII, family.EEE, family.VVE}
+	o := framework.Options{K: 6, Restarts: 3, Criterion: framework.Evidence, Workers: 2}
+	seen := 0
+	var models []int
+	o.Recorder = framework.RecorderFunc(func(e framework.Event) error {
+		if seen++; !slices.Contains(models, e.Model) {
+			models = append(models, e.Model)
+		}
+		return nil
+	})
+	whole, err := framework.FitBest(context.Background(), rivals(forms...), src, o)
+	require.NoError(t, err)
+	require.ElementsMatch(t, []int{0, 1, 2}, models)
+	last := seen
+	stop := errors.New("enough")
+	for at := 1; at < last; at += 1 + last/12 {
+		seen = 0
+		o.Resume, o.Recorder = nil, framework.RecorderFunc(func(framework.Event) error {
+			if seen++; seen >= at {
+				return stop
+			}
+			return nil
+		})
+		c, err := framework.FitBest(context.Background(), rivals(forms...), src, o)
+		require.ErrorIs(t, err, stop)
+		require.Equal(t, framework.Cancelled, c.Status)
+		o.Resume, err = c.Checkpoint()
+		require.NoError(t, err)
+		o.Recorder = nil
+		c, err = framework.FitBest(context.Background(), rivals(forms...), src, o)
+		require.NoError(t, err)
+		require.Equal(t, whole.Parameters.Weights, c.Parameters.Weights)
+		require.Equal(t, whole.Parameters.Components, c.Parameters.Components)
+		require.Equal(t, whole.Compared, c.Compared)
+		require.Equal(t, whole.Trace, c.Trace)
+
+		_, err = framework.FitBest(context.Background(), rivals(forms[1:]...), src, o)
+		require.ErrorContains(t, err, "is one of 3 models, and 2 are asked for")
+		_, err = framework.FitBest(context.Background(), rivals(family.EII, family.VVI, family.VVE), src, o)
+		require.ErrorContains(t, err, "belongs to another fit")
+		_, err = framework.Fit(context.Background(), rivals(forms[0])[0], src, o)
+		require.ErrorContains(t, err, "is of a comparison, and a fit is resumed")
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	o.Resume = nil
+	_, err = framework.FitBest(ctx, rivals(forms...), src, o)
+	require.ErrorIs(t, err, context.Canceled)
+}
