@@ -158,6 +158,9 @@ func TestASequenceIsARow(t *testing.T) {
 	require.InEpsilon(t, want, got, 1e-12)
 	_, err = m.LogProb(row[:7])
 	require.ErrorContains(t, err, "a sequence, whose steps have as many each, of 7 numbers does not go with a model of 5 columns")
+	row[6] = math.Inf(-1)
+	_, err = m.LogProb(row)
+	require.ErrorContains(t, err, `fitted: step 2, column "b" is -Inf: `)
 }
 
 func TestBadRowsAreOneClearError(t *testing.T) {
@@ -182,12 +185,13 @@ func TestBadRowsAreOneClearError(t *testing.T) {
 		fails(m.Score(other, dst), part)
 	}
 	bad(0, math.Inf(1), `column "x"`)
-	bad(2, 3, "is no code of its 3 levels")
-	bad(2, 0.5, "is no code of its 3 levels")
+	bad(2, 3, `fitted: column "kind" is 3: the codes of its levels are whole numbers from 0 to 2`)
+	bad(2, 0.5, `column "kind" is 0.5: the codes`)
+	bad(1, -1, `fitted: column "n"`)
 	require.NoError(t, m.Encode(row, []string{"", "NA", "red", "2024-01-12"}))
 	require.NoError(t, m.Score(row, dst), "a gap is summed over")
 
 	complete, _, _ := saved(t, models["bpca"].fit, models["bpca"].table)
 	_, err := complete.LogProb([]float64{1, 2, math.NaN(), 3, 4})
-	fails(err, `column "c": row 1, column 3 is missing: is missing, and the model needs it`)
+	fails(err, `fitted: column "c" is missing: the model needs it`)
 }

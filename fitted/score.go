@@ -137,7 +137,7 @@ func (f *Fitted) checkCell(i int, v float64) error {
 	case math.IsInf(v, 0):
 		reason = framework.ErrNotFinite
 	case levels > 0 && (v != math.Trunc(v) || v < 0 || v >= float64(levels)):
-		reason = fmt.Errorf("is no code of its %d levels, which are from 0 on", levels)
+		reason = fmt.Errorf("the codes of its levels are whole numbers from 0 to %d", levels-1)
 	}
 	if reason == nil {
 		return nil
@@ -145,14 +145,39 @@ func (f *Fitted) checkCell(i int, v float64) error {
 	return f.named(&framework.DataError{Row: i / len(f.File.Columns), Column: j, Value: v, Reason: reason})
 }
 
-var errMissing = errors.New("is missing, and the model needs it")
+var errMissing = errors.New("the model needs it")
 
-// named is an error with the name of the column that it is about.
+// A rowError is an error about a row with the name of the column, and without the number of a row that is alone.
+type rowError struct {
+	text string
+	error
+}
+
+func (e rowError) Error() string { return e.text }
+func (e rowError) Unwrap() error { return e.error }
+
+// named is an error about the row, or about a step of the sequence.
 func (f *Fitted) named(err error) error {
-	if fault, ok := errors.AsType[*framework.DataError](err); ok && fault.Column >= 0 && fault.Column < len(f.File.Columns) {
-		return fmt.Errorf("fitted: column %q: %w", f.File.Columns[fault.Column].Name, err)
+	fault, ok := errors.AsType[*framework.DataError](err)
+	if !ok || fault.Row < 0 || fault.Column >= len(f.File.Columns) {
+		return fmt.Errorf("fitted: %w", err)
 	}
-	return fmt.Errorf("fitted: %w", err)
+	where, is := "the row", ""
+	if f.input.Sequence {
+		where = fmt.Sprintf("step %d", fault.Row+1)
+	}
+	if fault.Column >= 0 {
+		is = fmt.Sprintf(" is %v:", fault.Value)
+		if math.IsNaN(fault.Value) {
+			is = " is missing:"
+		}
+		name := fmt.Sprintf("column %q", f.File.Columns[fault.Column].Name)
+		if f.input.Sequence {
+			name = where + ", " + name
+		}
+		where = name
+	}
+	return rowError{fmt.Sprintf("fitted: %s%s %v", where, is, fault.Reason), err}
 }
 
 // checkNumbers refuses numbers that are none.
