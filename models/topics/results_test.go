@@ -231,3 +231,27 @@ func TestFlatDocumentsHaveOneTopic(t *testing.T) {
 		assert.Greater(t, res.Parameters.Beta, 100.0)
 	}
 }
+
+// Of few short documents, twenty topics lose all tokens to one; fits that then begin with fewer find the three. (Without them K is 1.)
+func TestFewShortDocuments(t *testing.T) {
+	for seed := range uint64(3) {
+		rng := rand.New(rand.NewPCG(seed, 5))
+		tokens := make([][]int, 15)
+		for d := range tokens {
+			for range 12 {
+				topic := d % 3
+				if rng.Float64() < 0.15 {
+					topic = rng.IntN(3)
+				}
+				tokens[d] = append(tokens[d], 12*topic+rng.IntN(12))
+			}
+		}
+		x := documents(t, 36, tokens...)
+		m := Model{Estimate: true}
+		res := fitted(t, m, x, framework.Options{K: 20, Method: framework.PrunedEM, Restarts: 5})
+		three := fitted(t, m, x, framework.Options{K: 3, FixedK: true, Method: framework.PrunedEM, Restarts: 5})
+		t.Logf("K = %d: %.3f, and %.3f with three", res.Shape.K, res.Value, three.Value)
+		assert.Equal(t, 3, res.Shape.K)
+		assert.GreaterOrEqual(t, res.Value, three.Value-0.01)
+	}
+}
