@@ -15,8 +15,8 @@ import (
 // Load opens a model file of a model of [Models].
 func Load(path string) (*fitted.Fitted, error) { return Models().Open(path) }
 
-// Models are those of latent whose rows are rows of a table, or steps of sequences: those of graphs and of documents say
-// nothing of single rows, and the command alone knows them.
+// Models are those of latent. Their rows are rows of a table, of a hidden Markov model the steps of a sequence, of a block model two
+// nodes ([Graph]), and of a topic model the counts of a document's words ([Documents]).
 func Models() fitted.Registry {
 	gaussian := []string{families.Gaussian}
 	return fitted.Registry{
@@ -29,6 +29,8 @@ func Models() fitted.Registry {
 		{Name: "vbmf", Families: gaussian, Load: loadFactorization},
 		{Name: "factor", Families: gaussian, Load: loadFactors},
 		{Name: "features", Families: gaussian, Load: loadFeatures},
+		{Name: "blockmodel", Families: []string{families.Bernoulli, families.Poisson}, Load: loadGraph},
+		{Name: "topics", Families: []string{families.Categorical}, Load: loadTopics},
 	}
 }
 

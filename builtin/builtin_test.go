@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/csv"
+	"fmt"
 	"math"
 	"os"
 	"os/exec"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/latent-go/latent/builtin"
 	"github.com/latent-go/latent/fitted"
+	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/command"
 )
 
@@ -194,4 +196,40 @@ func TestBadRowsAreOneClearError(t *testing.T) {
 	complete, _, _ := saved(t, models["bpca"].fit, models["bpca"].table)
 	_, err := complete.LogProb([]float64{1, 2, math.NaN(), 3, 4})
 	fails(err, `fitted: column "c" is missing: the model needs it`)
+}
+
+// A row of a graph is two nodes, and one of documents the counts of words.
+func TestPairsAndDocumentsAreRows(t *testing.T) {
+	graph, err := builtin.Load("testdata/v3/blockmodel.json")
+	require.NoError(t, err)
+	dst := make([]float64, 3)
+	fails := func(m *fitted.Fitted, row, dst []float64, part string) {
+		t.Helper()
+		require.ErrorContains(t, m.Score(row, dst), part)
+	}
+	fails(graph, []float64{3, 3}, dst, "fitted: the row is a loop, from")
+	fails(graph, []float64{3, 34}, dst, `column "to" is 34: the codes of its levels`)
+	fails(graph, []float64{math.NaN(), 1}, dst, `column "from" is missing`)
+	_, err = graph.LogProb([]float64{0, 1})
+	require.ErrorIs(t, err, fitted.ErrNoLikelihood)
+	scorer, err := graph.Model.NewScorer() // as of rows that nothing has checked
+	require.NoError(t, err)
+	require.ErrorContains(t, scorer.Score(framework.Rows{N: 1, D: 2, Stride: 2, X: []float64{0, -1}}, dst), "column 2 is -1: a node of the graph")
+
+	documents, err := builtin.Load("testdata/v3/topics.json")
+	require.NoError(t, err)
+	row, dense := []float64{1, 4, 0, 0, 2}, make([]float64, 4)
+	require.NoError(t, documents.Score(row, dense))
+	scorer, err = documents.Model.NewScorer()
+	require.NoError(t, err)
+	sparse := make([]float64, 4)
+	entries := &framework.Entries{Start: []int{0, 3}, Columns: []int{0, 1, 4}, Values: []float64{1, 4, 2}}
+	require.NoError(t, scorer.Score(framework.Rows{N: 1, D: 5, Entries: entries}, sparse))
+	require.Equal(t, dense, sparse)
+	for _, v := range []float64{0.5, -1} {
+		row[1] = v
+		fails(documents, row, dense, fmt.Sprintf(`column "w1" is %v: counts are whole numbers`, v))
+	}
+	_, err = documents.LogProb(row)
+	require.ErrorIs(t, err, fitted.ErrNoLikelihood)
 }

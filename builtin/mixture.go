@@ -64,7 +64,7 @@ func loadMixture(f *fitted.File) (fitted.Model, error) {
 	}
 	c := newComponents(model, p, families.NeedsComplete(f.Family))
 	if f.Posterior == nil {
-		return c, nil
+		return plain{c}, nil
 	}
 	var q *mixture.Posterior
 	if err := json.Unmarshal(f.Posterior, &q); err != nil {
@@ -79,10 +79,10 @@ func loadMixture(f *fitted.File) (fitted.Model, error) {
 	}
 	if err := variational.Collapses(q); err != nil {
 		c.layout.Note = "predictions are of the model at the posterior means: " + err.Error()
-		return c, nil
+		return plain{c}, nil
 	}
 	c.ready = func() (classScorer, error) { return variational.Predictor(q) }
-	return c, nil
+	return plain{c}, nil
 }
 
 func (c *components) NewScorer() (fitted.Scorer, error) {
@@ -90,8 +90,11 @@ func (c *components) NewScorer() (fitted.Scorer, error) {
 	return &classes{c: c, score: score}, err
 }
 
+// A plain mixture has weights, by which components draw rows.
+type plain struct{ *components }
+
 // NewSampler draws rows, one independent of another.
-func (c *components) NewSampler(rng *rand.Rand) func(n int) (x []float64, labels []int, err error) {
+func (c plain) NewSampler(rng *rand.Rand) func(n int) (x []float64, labels []int, err error) {
 	return func(n int) (x []float64, labels []int, err error) { return c.model.Sample(c.params, n, rng) }
 }
 

@@ -3,6 +3,7 @@
 package fitted
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -109,11 +110,16 @@ type (
 	Filler interface {
 		Fill(b framework.Rows) ([]float64, error)
 	}
+	// A ListSampler draws a list of records below a head, such as the edges of a graph of n nodes, or the words of n documents;
+	// labels adds what they were drawn from, where a list can have it.
+	ListSampler interface {
+		SampleList(ctx context.Context, n int, labels bool, rng *rand.Rand, write func(record ...string) error) error
+	}
 	// A Prior scores rows that have the columns of [Input].Given alone.
 	Prior interface {
 		NewPriorScorer() (Scorer, error)
 	}
 )
 
-// errNoLikelihood is the error of LogProb where the layout has no log-likelihood.
-var errNoLikelihood = errors.New("fitted: the model has no likelihood of a row")
+// ErrNoLikelihood is the error of LogProb where the layout has no log-likelihood: of pairs of nodes, and of documents.
+var ErrNoLikelihood = errors.New("fitted: the model has no likelihood of a row")

@@ -65,7 +65,7 @@ func (f *Fitted) Score(row, dst []float64) error {
 // the sequence, the sum over its steps. Goroutines may call it at the same time.
 func (f *Fitted) LogProb(row []float64) (float64, error) {
 	if f.log < 0 {
-		return 0, errNoLikelihood
+		return 0, ErrNoLikelihood
 	}
 	w, err := f.worker()
 	if err != nil {

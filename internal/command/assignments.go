@@ -80,16 +80,16 @@ func (c *fitCommand) assign(s *session, r *fitReport, in input) error {
 	if err := in.recode(m.Columns, order, false); err != nil {
 		return in.wrap(err)
 	}
-	p := &prediction{score: m.saved.score, layout: m.saved.layout, in: &in, ids: in.ids, columns: names, errors: in.renderer()}
-	if p.x, p.rows, _, err = in.numbers(quiet, models[m.Model].classes, m.saved.needsAll); err != nil {
+	p := &prediction{score: m.score, layout: m.layout, in: &in, ids: in.ids, columns: names, errors: in.renderer()}
+	if p.x, p.rows, _, err = in.numbers(quiet, models[m.Model].classes, !m.input.Gaps); err != nil {
 		return in.wrap(err)
 	}
 	if !slices.IsSorted(order) {
 		p.order = order
 	}
-	if m.saved.sequences != nil {
+	if m.input.Sequence {
 		p.ends = in.endsOf(p.rows)
-		p.score = func(b framework.Rows) ([]float64, error) { return m.saved.sequences(p.series(b)) }
+		p.score = func(b framework.Rows) ([]float64, error) { return m.scoreSequences(p.series(b)) }
 	}
 	if p.numbers = in.gaps == missingDrop || in.gaps == missingEmpty; p.numbers {
 		p.layout.First = append([]string{rowHead}, p.layout.First...)

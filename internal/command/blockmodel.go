@@ -5,16 +5,14 @@ import (
 	"cmp"
 	"context"
 	"encoding/gob"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/latent-go/latent/fitted"
+	"github.com/latent-go/latent/builtin"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/models/blockmodel"
@@ -299,13 +297,6 @@ func (w sweptGraphs) resume(text []byte) error {
 	return nil
 }
 
-// graphFile is what a model file keeps.
-type graphFile struct {
-	blockmodel.Parameters
-	Nodes  [2][]string `json:"nodes"`  // the names of each set; the second is empty unless the graph is bipartite
-	Labels []int       `json:"labels"` // the block of each node, from 0
-}
-
 // graphView is the graph and its blocks in JSON.
 type graphView struct {
 	Kind      string            `json:"kind"`
@@ -353,7 +344,7 @@ func (e *graphEngine) result(p *blockmodel.Parameters, labels []int, own string,
 	}
 	kept := *p
 	kept.Start = nil
-	r := &result{k: p.K, params: graphFile{kept, e.names, labels}, graph: v}
+	r := &result{k: p.K, params: builtin.Graph{Parameters: kept, Nodes: e.names, Labels: labels}, graph: v}
 	r.facts = v.facts(p.Family, own)
 	r.print = func(out *page) { v.print(out, p.Family) }
 	r.finding = func(*input) (report.Section, error) { return v.finding(p.Family), nil }
@@ -463,139 +454,4 @@ func (v *graphView) axes() (rows, columns []int) {
 		}
 	}
 	return rows, columns
-}
-
-var errGraphFile = errors.New("its nodes, labels and blocks do not go together")
-
-// loadBlockmodel makes a saved graph ready for pairs of its nodes.
-func loadBlockmodel(m *fitted.File) (fitted.Model, error) {
-	var file graphFile
-	if err := json.Unmarshal(m.Params, &file); err != nil {
-		return nil, err
-	}
-	if err := file.check(m); err != nil {
-		return nil, err
-	}
-	saved := &savedModel{needsAll: true, layout: fitted.Layout{First: []string{"block_from", "block_to"}, Last: []string{"expected"}}}
-	if file.Family == blockmodel.Bernoulli {
-		saved.layout.Last = []string{"probability"}
-	}
-	saved.pairs = file.places
-	saved.score = func(rows framework.Rows) ([]float64, error) {
-		table := make([]float64, 0, 3*rows.N)
-		for i := range rows.N {
-			pair := rows.Row(i)
-			k, l := file.Labels[int(pair[0])], file.Labels[int(pair[1])]
-			table = append(table, float64(k+1), float64(l+1), file.Theta[k*file.K+l])
-		}
-		return table, nil
-	}
-	saved.drawn, saved.labelled = file.sample, true
-	return saved, nil
-}
-
-// check refuses a file whose parts do not go together.
-func (file *graphFile) check(m *fitted.File) error {
-	if err := m.Matches(file.K, len(m.Columns)); err != nil {
-		return err
-	}
-	if err := file.Parameters.Check(); err != nil {
-		return err
-	}
-	if len(file.Labels) != len(file.Nodes[0])+len(file.Nodes[1]) || (len(file.Nodes[1]) > 0) != (file.Kind == blockmodel.Bipartite) || len(file.Nodes[0]) == 0 {
-		return errGraphFile
-	}
-	for i, l := range file.Labels {
-		side := 0
-		if i >= len(file.Nodes[0]) {
-			side = 1
-		}
-		if l < 0 || l >= file.K || file.Kind == blockmodel.Bipartite && file.Sides[l] != side {
-			return errGraphFile
-		}
-	}
-	return nil
-}
-
-// places are the nodes of pairs, two numbers a row.
-func (file *graphFile) places(t *triples) ([]float64, error) {
-	sets := [2]map[string]int{{}, {}}
-	for i, name := range slices.Concat(file.Nodes[0], file.Nodes[1]) {
-		if i < len(file.Nodes[0]) {
-			sets[0][name] = i
-		} else {
-			sets[1][name] = i
-		}
-	}
-	if file.Kind != blockmodel.Bipartite {
-		sets[1] = sets[0]
-	}
-	x := make([]float64, 0, 2*len(t.index[0]))
-	for row := range t.index[0] {
-		for side, set := range sets {
-			name := t.names[side][t.index[side][row]]
-			at, known := set[name]
-			if !known {
-				return nil, framework.FaultyRow(row, "has the node %.60q, which is not in the graph that the model was fitted to: it has no block", name)
-			}
-			x = append(x, float64(at))
-		}
-		if from := x[len(x)-2]; from == x[len(x)-1] {
-			return nil, framework.FaultyRow(row, "is a loop, from %.60q to itself: the model has no place for it", t.names[0][t.index[0][row]])
-		}
-	}
-	return x, nil
-}
-
-// sample draws a graph of n nodes, those of the two sets of a bipartite one in the proportion of the fit. Nodes without an edge are in rows of weight 0.
-func (file *graphFile) sample(_ *session, n int, labelled bool, rng *rand.Rand, write func(record ...string) error) error {
-	second := 0
-	if file.Kind == blockmodel.Bipartite {
-		second = max(1, min(n-1, int(math.Round(float64(n)*float64(len(file.Nodes[1]))/float64(len(file.Labels))))))
-	}
-	list, labels, err := file.Parameters.Sample(n-second, second, rng)
-	if err != nil {
-		return errors.New("-n is the number of nodes: a graph has two at least")
-	}
-	head := []string{"from", "to", "weight"}
-	if labelled {
-		head = append(head, "block_from", "block_to")
-	}
-	if err := write(head...); err != nil {
-		return err
-	}
-	met := make([]bool, len(labels))
-	add := func(from, to int, weight float64) error {
-		at := to
-		if file.Kind == blockmodel.Bipartite {
-			at += list.Nodes
-		}
-		met[from], met[at] = true, true
-		record := []string{strconv.Itoa(from + 1), strconv.Itoa(to + 1), strconv.FormatFloat(weight, 'f', -1, 64)}
-		if labelled {
-			record = append(record, strconv.Itoa(labels[from]+1), strconv.Itoa(labels[at]+1))
-		}
-		return write(record...)
-	}
-	for _, edge := range list.Edges {
-		if err := add(edge.From, edge.To, edge.Weight); err != nil {
-			return err
-		}
-	}
-	for i := range met {
-		var err error
-		switch {
-		case met[i]:
-		case i >= list.Nodes:
-			err = add(0, i-list.Nodes, 0)
-		case file.Kind == blockmodel.Bipartite:
-			err = add(i, 0, 0)
-		default:
-			err = add(i, (i+1)%list.Nodes, 0)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 )
 
@@ -82,14 +83,14 @@ func (r *reservoir) add(v float64, rng *rand.Rand) {
 
 // newDrift is that of a model.
 func newDrift(m *modelFile) (*drift, error) {
-	names := m.saved.layout.Names()
+	names := m.layout.Names()
 	d := &drift{m: m, first: -1, rng: rand.New(rand.NewPCG(1, 1))}
 	d.at = slices.IndexFunc(names, func(name string) bool { return strings.HasPrefix(name, "log_") })
 	if d.at < 0 {
 		return nil, misused("--report is about the likelihood of rows, which a %s model does not have", m.Model)
 	}
-	if m.saved.layout.List == "responsibilities" {
-		d.first = len(m.saved.layout.First)
+	if m.layout.List == "responsibilities" {
+		d.first = len(m.layout.First)
 	}
 	d.now, d.expected = d.gathering(), d.gathering()
 	return d, nil
@@ -97,8 +98,9 @@ func newDrift(m *modelFile) (*drift, error) {
 
 // draw gathers rows that the model draws, with the gaps of those that came. Where it takes columns as given, add has done it.
 func (d *drift) draw() {
+	sampler, is := d.m.saved.Model.(fitted.Sampler)
 	switch {
-	case d.m.saved.given != nil:
+	case !is:
 		return
 	case d.lengths != nil:
 		d.drawTables()
@@ -107,7 +109,7 @@ func (d *drift) draw() {
 	n, width := mostDrawn, len(d.m.Columns)
 	const few = 200
 	n = min(n, max(few, mostCellsDrawn/width))
-	x, _, err := d.m.saved.sample(n, d.rng)
+	x, _, err := sampler.NewSampler(d.rng)(n)
 	if err != nil {
 		d.fault = err
 		return
@@ -152,12 +154,12 @@ func (d *drift) drawTables() {
 	}
 	const few = 20
 	for range min(mostTables, max(few, min(4*mostDrawn, mostCellsDrawn/len(d.m.Columns))/sum)) {
-		x, err := d.m.saved.series(d.lengths, d.rng)
+		x, err := d.m.saved.Model.(fitted.SequenceSampler).SampleSequences(d.lengths, d.rng)
 		var table []float64
 		var b framework.Rows
 		if err == nil {
 			b = d.withGaps(x)
-			table, err = d.m.saved.sequences(framework.Sequences{Steps: b, Ends: ends})
+			table, err = d.m.scoreSequences(framework.Sequences{Steps: b, Ends: ends})
 		}
 		if err != nil {
 			d.fault = err
@@ -187,7 +189,7 @@ func (d *drift) chance(away func(g *gathering) float64) float64 {
 func (d *drift) gathering() gathering {
 	g := gathering{columns: make([]gatheredColumn, len(d.m.Columns))}
 	if d.first >= 0 {
-		g.shares = make([]float64, len(d.m.saved.layout.Items))
+		g.shares = make([]float64, len(d.m.layout.Items))
 	}
 	for j, c := range d.m.Columns {
 		if len(c.Levels) > 0 {
@@ -201,7 +203,7 @@ func (d *drift) gathering() gathering {
 func (d *drift) expect(b framework.Rows) {
 	var table []float64
 	var err error
-	if table, err = d.m.saved.score(b); err != nil {
+	if table, err = d.m.score(b); err != nil {
 		d.fault = cmp.Or(d.fault, err)
 		return
 	}
@@ -228,12 +230,13 @@ func (d *drift) add(b framework.Rows, table []float64, origin func(i int) int) {
 			d.gaps[at] = missingOf(b.Row(i))
 		}
 	}
-	if d.m.saved.given == nil || d.expected.rows >= mostDrawn || d.fault != nil {
+	given, is := d.m.saved.Model.(fitted.ConditionalSampler)
+	if !is || d.expected.rows >= mostDrawn || d.fault != nil {
 		return
 	}
 	own := b
 	own.X = slices.Clone(b.X)
-	x, _, err := d.m.saved.given(own, d.rng)
+	x, _, err := given.SampleGiven(own, d.rng)
 	if err != nil {
 		d.fault = err
 		return
@@ -299,7 +302,7 @@ type movement struct {
 // movements are those of all columns that the model describes, the farthest first. A regression describes none: what it expects of a
 // response is not the mean of all rows.
 func (d *drift) movements() (list []movement) {
-	if len(d.m.saved.optional) > 0 {
+	if d.m.input.Optional > 0 {
 		return nil
 	}
 	given := setOf(d.m.taken())

@@ -5,17 +5,18 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/latent-go/latent/builtin"
 	"github.com/latent-go/latent/data"
 )
 
 // checkSequences refuses flags about sequences where rows are independent, and what cannot be done with sequences.
 func (c *predictCommand) checkSequences(m *modelFile) error {
 	switch {
-	case m.saved.sequences == nil && c.Sequence != "":
+	case !m.input.Sequence && c.Sequence != "":
 		return misused("--sequence requires a model of sequences: %s is a %s model", c.Saved, m.Model)
-	case m.saved.sequences == nil && c.Forecast != nil:
+	case !m.input.Sequence && c.Forecast != nil:
 		return misused("--forecast requires a model of sequences: %s is a %s model", c.Saved, m.Model)
-	case m.saved.sequences != nil && c.Missing != nil && (*c.Missing == missingDrop || *c.Missing == missingEmpty):
+	case m.input.Sequence && c.Missing != nil && (*c.Missing == missingDrop || *c.Missing == missingEmpty):
 		return errJoins
 	case c.Forecast == nil:
 		return nil
@@ -52,6 +53,7 @@ func (s *forecastStep) addLevels(c data.Column, weight float64, probabilities []
 // forecast writes the steps after each sequence.
 func (c *predictCommand) forecast(s *session, m *modelFile, p *prediction) error {
 	var steps []forecastStep
+	chain := m.saved.Model.(*builtin.Chain)
 	h, k := *c.Forecast, m.K
 	sequence := 0
 	for first, n := 0, 0; first < p.rows && h > 0; first += n {
@@ -59,12 +61,12 @@ func (c *predictCommand) forecast(s *session, m *modelFile, p *prediction) error
 			return s.Err()
 		}
 		n = p.after(first) - first
-		states, err := m.saved.forecast(p.series(p.block(first, n)), h)
+		states, err := chain.Of.Forecast(p.series(p.block(first, n)), chain.Parameters, h)
 		if err != nil {
 			return rendered(p.in.name + ": " + p.errors.render(err))
 		}
 		for i := range len(states) / k {
-			step, err := m.saved.expect(states[i*k : (i+1)*k])
+			step, err := expectation(chain.Of, chain.Parameters, m.Columns, states[i*k:(i+1)*k])
 			if err != nil {
 				return err
 			}

@@ -154,7 +154,7 @@ func withSign(v float64, decimals int) string {
 
 // noun is what a component is called.
 func (d *drift) noun() string {
-	if d.m.saved.sequences != nil {
+	if d.m.input.Sequence {
 		return "state"
 	}
 	return "component"

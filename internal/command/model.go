@@ -3,12 +3,10 @@ package command
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/latent-go/latent/bootstrap"
 	"github.com/latent-go/latent/data"
-	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/design"
 	"github.com/latent-go/latent/internal/families"
@@ -37,8 +35,6 @@ type model struct {
 	part              string               // what one latent dimension is called
 	most              int                  // starts by default, where they cost little and local maxima are many; 0: one
 	settings          func() modelSettings // those that it alone has
-	// load makes a saved model ready for use; nil of models of package builtin.
-	load func(m *fitted.File) (fitted.Model, error)
 }
 
 // defaultModel is that of commands that name none.
@@ -67,9 +63,9 @@ func init() { // their functions use the list
 		"features": {data: "iris", families: []string{families.Gaussian}, methods: []string{methodGFAB, methodFAB, methodEM},
 			part: "feature", most: 5, selecting: methodEM, proper: true, labels: true, settings: func() modelSettings { return new(featuresSettings) }},
 		"topics": {data: "bars", families: []string{families.Categorical}, methods: []string{methodCVB0}, part: "topic", selecting: methodCVB0, pairs: true,
-			settings: func() modelSettings { return new(topicsSettings) }, load: loadTopics},
+			settings: func() modelSettings { return new(topicsSettings) }},
 		"blockmodel": {data: "karate", families: []string{families.Bernoulli, families.Poisson}, methods: []string{methodGreedy, methodGFAB, methodFAB, methodEM},
-			part: "block", most: 10, selecting: methodGreedy, pairs: true, proper: true, settings: func() modelSettings { return new(blockmodelSettings) }, load: loadBlockmodel},
+			part: "block", most: 10, selecting: methodGreedy, pairs: true, proper: true, settings: func() modelSettings { return new(blockmodelSettings) }},
 		"vbmf": {data: "satellite", families: []string{families.Gaussian}, methods: []string{methodClosedForm, methodVB},
 			selecting: methodClosedForm, ranks: true, settings: func() modelSettings { return new(vbmfSettings) }},
 		modelOfCurves: {data: "NPreg", families: []string{families.Gaussian, families.Poisson, design.Binomial}, methods: []string{methodGFAB, methodFAB, methodEM},
@@ -206,38 +202,6 @@ type result struct {
 	// finding says on the page what was found, before all else: the text, and an item for each class; nil where the model says
 	// no more than K.
 	finding func(in *input) (report.Section, error)
-}
-
-// A savedModel is applied to rows, and draws some.
-type savedModel struct {
-	needsAll bool // has no place for missing values
-	// sequences is score for rows that follow one another; nil where they do not. forecast has the probabilities of the states of the h
-	// steps after each sequence, and expect says what the columns are under such probabilities.
-	sequences func(b framework.Sequences) ([]float64, error)
-	forecast  func(b framework.Sequences, h int) ([]float64, error)
-	series    func(lengths []int, rng *rand.Rand) (x []float64, err error) // draws sequences; nil likewise
-	expect    func(states []float64) (forecastStep, error)
-	// prior is score for rows that have the columns of the gate alone; nil where there is none.
-	gate  []data.Column
-	prior func(rows framework.Rows) ([]float64, error)
-	// given is sample for rows whose columns of the gate, or regressors, are taken as they are; nil where sample needs none.
-	given    func(rows framework.Rows, rng *rand.Rand) (x []float64, labels []int, err error)
-	optional []string // columns that rows need not have: the response and what it counts over
-	layout   fitted.Layout
-	doubt    string // of the scores; empty: none
-	// pairs takes the names of a list of pairs to the numbers of rows that score is about; nil where rows are those of a table.
-	pairs func(t *triples) ([]float64, error)
-	// score returns the numbers of each row that the layout names.
-	score func(rows framework.Rows) ([]float64, error)
-	// sample draws n rows, and the component of each where z is a class.
-	sample func(n int, rng *rand.Rand) (x []float64, labels []int, err error)
-	// fill returns the numbers of each row, with those that are missing filled in; nil where that cannot be.
-	fill func(rows framework.Rows) ([]float64, error)
-	// applied and drawn take the place of score and sample where rows are pairs of names with a number. What is drawn begins with its
-	// head, and has the components where they are asked for, which only models have that are labelled.
-	applied  func(c *predictCommand, s *session, m *modelFile) error
-	drawn    func(s *session, n int, labels bool, rng *rand.Rand, write func(record ...string) error) error
-	labelled bool
 }
 
 // named are columns known by their names alone.

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/latent-go/latent/builtin"
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
@@ -45,29 +46,29 @@ func (c *predictCommand) Run(s *session) error {
 	if err := cmp.Or(c.checkSequences(m), c.checkFormat()); err != nil {
 		return err
 	}
-	if c.Fill && m.saved.fill == nil {
+	if _, fills := m.saved.Model.(fitted.Filler); c.Fill && !fills {
 		return misused("--fill requires a model that has missing entries filled in, such as factor: %s is a %s model", c.Saved, m.Model)
 	}
 	if err := c.compare(s, m); err != nil {
 		return err
 	}
-	if m.saved.applied != nil {
+	if documents, is := m.saved.Model.(*builtin.Documents); is {
 		if err := cmp.Or(models[m.Model].checkLabel(m.Model, c.Label), s.checkWritten(c.inputFiles(), c.out())); err != nil {
 			return err
 		}
-		return m.saved.applied(c, s, m)
+		return c.documents(s, m, documents)
 	}
-	if m.saved.doubt != "" {
-		s.note("%s: %s", c.Saved, m.saved.doubt)
+	if m.layout.Note != "" {
+		s.note("%s: %s", c.Saved, m.layout.Note)
 	}
-	gaps, err := c.gaps(m.saved.needsAll)
+	gaps, err := c.gaps(!m.input.Gaps)
 	if err != nil {
 		return err
 	}
 	if err := s.checkWritten(c.inputFiles(), c.out()); err != nil {
 		return err
 	}
-	if m.saved.pairs != nil {
+	if models[m.Model].pairs {
 		p, err := c.readPairs(s, m)
 		if err != nil {
 			return err
@@ -117,7 +118,7 @@ func (c *predictCommand) Run(s *session) error {
 func (c *predictCommand) inputs(s *session, m *modelFile) (next func() (*input, error), stop func()) {
 	reading := asText(m.reading(), c.own(m)...)
 	c.wanted = c.columnsOf(m)
-	if m.saved.sequences == nil && c.Label == "" && c.Format == "csv" {
+	if !m.input.Sequence && c.Label == "" && c.Format == "csv" {
 		status := s.status()
 		if c.Out == "" || c.Out == "-" { // the terminal may have the rows
 			status.terminal = nil
@@ -176,16 +177,21 @@ func (c *predictCommand) next(s *session, m *modelFile, gaps string, next func()
 
 // prediction readies the model for rows.
 func (c *predictCommand) prediction(s *session, m *modelFile, gaps string, in *input) (p *prediction, err error) {
-	p = &prediction{drift: c.drift, in: in, first: in.Origin(0), layout: m.saved.layout, score: m.saved.score}
+	p = &prediction{drift: c.drift, in: in, first: in.Origin(0), layout: m.layout, score: m.score}
 	if p.ids, err = c.read(s, m, in); err != nil {
 		return nil, err
 	}
 	columns := m.Columns
-	if m.saved.prior != nil && in.lacks(m.Columns[:len(m.Columns)-len(m.saved.gate)]) {
+	own := len(m.Columns) - m.input.Given
+	if gate, is := m.saved.Model.(fitted.Prior); is && in.lacks(m.Columns[:own]) {
 		s.note("%s has no column of the components: their probabilities are what the gate says", in.name)
-		columns, p.score = m.saved.gate, m.saved.prior
+		prior, err := gate.NewPriorScorer()
+		if err != nil {
+			return nil, err
+		}
+		columns, p.score = m.Columns[own:], m.scoreBy(prior)
 	}
-	if len(m.saved.optional) > 0 && !in.unnamed {
+	if m.input.Optional > 0 && !in.unnamed {
 		columns, p.score = m.present(in)
 	}
 	p.columns = namesOf(columns)
@@ -208,25 +214,25 @@ func (c *predictCommand) prediction(s *session, m *modelFile, gaps string, in *i
 	if p.errors = in.renderer(); in.Rows() == 0 {
 		return p, nil
 	}
-	if p.x, p.rows, _, err = in.numbers(s, models[m.Model].classes, m.saved.needsAll); err != nil {
+	if p.x, p.rows, _, err = in.numbers(s, models[m.Model].classes, !m.input.Gaps); err != nil {
 		return nil, in.wrap(err)
 	}
 	p.errors.columns, p.errors.origin = namesOf(columns), p.origin
-	if len(m.saved.optional) > 0 { // whose errors are about all columns
+	if m.input.Optional > 0 { // whose errors are about all columns
 		p.errors.columns = namesOf(m.Columns)
 	}
 	for j, place := range order {
 		p.errors.columns[slices.Index(p.errors.columns, columns[j].Name)] = in.Names[place]
 	}
 	if c.Fill {
-		p.score, p.layout = m.saved.fill, fitted.Layout{List: "filled", Items: p.columns}
+		p.score, p.layout = m.saved.Model.(fitted.Filler).Fill, fitted.Layout{List: "filled", Items: p.columns}
 	}
 	if !slices.IsSorted(order) {
 		p.order = order
 	}
-	if m.saved.sequences != nil {
+	if m.input.Sequence {
 		p.ends = in.endsOf(p.rows)
-		p.score = func(b framework.Rows) ([]float64, error) { return m.saved.sequences(p.series(b)) }
+		p.score = func(b framework.Rows) ([]float64, error) { return m.scoreSequences(p.series(b)) }
 	}
 	if p.numbers = c.Forecast == nil && (gaps == missingDrop || gaps == missingEmpty); p.numbers {
 		p.layout.First = append([]string{rowHead}, p.layout.First...)
@@ -257,7 +263,7 @@ func (c *predictCommand) compare(s *session, m *modelFile) (err error) {
 	switch {
 	case c.Report == "":
 		return nil
-	case m.saved.applied != nil || m.saved.pairs != nil:
+	case models[m.Model].pairs:
 		return misused("--report compares rows with those of the fit: %s is a %s model, which is not about rows", c.Saved, m.Model)
 	case c.Forecast != nil || c.Fill:
 		return misused("--report cannot be used with --forecast or --fill: it is about the rows that are there")
@@ -285,7 +291,7 @@ func (c *predictCommand) checkFormat() error {
 func (m *modelFile) present(in *input) (columns []data.Column, score func(rows framework.Rows) ([]float64, error)) {
 	places := make([]int, len(m.Columns))
 	for j, c := range m.Columns {
-		if places[j] = -1; slices.Contains(in.Names, c.Name) || !slices.Contains(m.saved.optional, c.Name) {
+		if places[j] = -1; slices.Contains(in.Names, c.Name) || j >= m.input.Optional {
 			places[j] = len(columns)
 			columns = append(columns, c)
 		}
@@ -302,7 +308,7 @@ func (m *modelFile) present(in *input) (columns []data.Column, score func(rows f
 				wide.X = append(wide.X, v)
 			}
 		}
-		return m.saved.score(wide)
+		return m.score(wide)
 	}
 }
 
@@ -373,7 +379,7 @@ func (c *predictCommand) checkColumns(m *modelFile, names []string) error {
 		switch {
 		case slices.Contains(c.ID[:i], id):
 			return misused("--id names column %q twice", id)
-		case id == rowHead || slices.Contains(m.saved.layout.Names(), id):
+		case id == rowHead || slices.Contains(m.layout.Names(), id):
 			return misused("--id would add a second column named %q to the predictions", id)
 		}
 	}

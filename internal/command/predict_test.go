@@ -47,8 +47,7 @@ func ones(n int) *prediction {
 	if err != nil {
 		panic(err)
 	}
-	saved := m.saved
-	p := &prediction{score: saved.score, layout: saved.layout, in: &input{},
+	p := &prediction{score: m.score, layout: m.layout, in: &input{},
 		x: make([]float64, 3*n), rows: n, order: []int{2, 0, 1}, columns: []string{"a", "b", "c"}}
 	for i := range p.x {
 		p.x[i] = float64(i)

@@ -9,7 +9,9 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/latent-go/latent/builtin"
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/report"
@@ -27,7 +29,7 @@ type sampleCommand struct {
 
 // drawnHead heads the column of what rows were drawn from.
 func drawnHead(m *modelFile) string {
-	if m.saved.sequences != nil {
+	if m.input.Sequence {
 		return stateHead
 	}
 	return "component"
@@ -51,19 +53,23 @@ func (c *sampleCommand) Run(s *session) error {
 	if err := s.checkWritten([]string{c.Saved, c.Given}, written{flag: "--out", path: c.Out, stdout: true}); err != nil {
 		return err
 	}
-	if err := c.take(s, m); err != nil {
+	if list, is := m.saved.Model.(fitted.ListSampler); is {
+		return c.drawPairs(s, list)
+	}
+	draw, err := c.take(s, m)
+	if err != nil {
 		return err
 	}
-	if m.saved.drawn != nil {
-		return c.drawPairs(s, m)
-	}
-	return c.draw(s, m)
+	return c.draw(s, m, draw)
 }
 
 // drawPairs writes a list of pairs: two names, and numbers.
-func (c *sampleCommand) drawPairs(s *session, m *modelFile) error {
+func (c *sampleCommand) drawPairs(s *session, list fitted.ListSampler) error {
+	if d, is := list.(*builtin.Documents); is {
+		s.note("how long documents are, a topic model does not describe: lengths are drawn from a Poisson distribution of mean %.6g, that of the fit", d.Length)
+	}
 	draw := func(write func(record ...string) error) error {
-		return m.saved.drawn(s, c.Rows, c.Labels, rand.New(rand.NewPCG(c.Seed, 0)), write)
+		return list.SampleList(s, c.Rows, c.Labels, rand.New(rand.NewPCG(c.Seed, 0)), write)
 	}
 	if c.Format != "json" && !isParquet(c.Out) { // in the memory of one pair
 		return s.emit(c.Out, func(w io.Writer) error {
@@ -74,10 +80,10 @@ func (c *sampleCommand) drawPairs(s *session, m *modelFile) error {
 		})
 	}
 	const names = 2
-	var list report.Table
+	var table report.Table
 	if err := draw(func(record ...string) error {
-		if list.Columns == nil {
-			list.Columns = report.Columns(record...)
+		if table.Columns == nil {
+			table.Columns = report.Columns(record...)
 			return nil
 		}
 		cells := []any{record[0], record[1]}
@@ -88,18 +94,19 @@ func (c *sampleCommand) drawPairs(s *session, m *modelFile) error {
 			}
 			cells = append(cells, v)
 		}
-		list.Add(cells...)
+		table.Add(cells...)
 		return nil
 	}); err != nil {
 		return err
 	}
-	heads, texts, numbers := cellsOf(list)
+	heads, texts, numbers := cellsOf(table)
 	return s.emitAs(c.Format, c.Out, heads, func(to data.Writer) error { return to.Write(texts, numbers) })
 }
 
 func (c *sampleCommand) checkLabels(m *modelFile) error {
+	_, graph := m.saved.Model.(*builtin.Graph)
 	switch {
-	case c.Labels && m.saved.labelled:
+	case graph:
 		return nil
 	case c.Labels && !models[m.Model].classes:
 		return misused("--labels requires a mixture or hmm: %s is a %s model, which has no components", c.Saved, m.Model)
@@ -109,38 +116,35 @@ func (c *sampleCommand) checkLabels(m *modelFile) error {
 	return nil
 }
 
-// taken are the columns that rows are drawn given.
-func (m *modelFile) taken() []string {
-	if len(m.saved.optional) > 0 {
-		return without(namesOf(m.Columns), setOf(m.saved.optional))
-	}
-	return namesOf(m.saved.gate)
-}
+// A draw draws n rows, and the component of each where z is a class.
+type draw func(n int) (x []float64, labels []int, err error)
 
-// take reads the rows of --given, and has the model draw for them.
-func (c *sampleCommand) take(s *session, m *modelFile) error {
+// take is what draws: rows by themselves, or given those of --given.
+func (c *sampleCommand) take(s *session, m *modelFile) (draw, error) {
+	rng := rand.New(rand.NewPCG(c.Seed, 0))
+	given, is := m.saved.Model.(fitted.ConditionalSampler)
 	switch {
-	case m.saved.given == nil && c.Given == "":
-		return nil
-	case m.saved.given == nil:
-		return misused("--given requires a model with a gate, or a regression: %s takes no column as given", c.Saved)
+	case !is && c.Given == "":
+		return m.saved.Model.(fitted.Sampler).NewSampler(rng), nil
+	case !is:
+		return nil, misused("--given requires a model with a gate, or a regression: %s takes no column as given", c.Saved)
 	case c.Given == "":
-		return misused("%s says nothing of its columns %s: latent sample needs rows that have them (--given FILE)", c.Saved, quoted(m.taken()))
+		return nil, misused("%s says nothing of its columns %s: latent sample needs rows that have them (--given FILE)", c.Saved, quoted(m.taken()))
 	}
 	reading := inputFlags{Header: "auto"}
 	reading.asFitted(m)
 	in, err := reading.open(s, c.Given, m.reading())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	columns := slices.DeleteFunc(slices.Clone(m.Columns), func(one data.Column) bool {
 		return !slices.Contains(in.Names, one.Name) && !slices.Contains(m.taken(), one.Name)
 	})
 	if in.Table, err = in.Table.Select(namesOf(columns)...); err != nil {
-		return in.wrap(err)
+		return nil, in.wrap(err)
 	}
 	if err := in.recode(columns, upTo(0, len(columns)-1), false); err != nil {
-		return in.wrap(err)
+		return nil, in.wrap(err)
 	}
 	rows := make([]float64, 0, in.Rows()*len(m.Columns))
 	for row := range in.Rows() {
@@ -148,7 +152,7 @@ func (c *sampleCommand) take(s *session, m *modelFile) error {
 			v := 0.0
 			if at := slices.Index(in.Names, one.Name); at >= 0 {
 				v = in.Number(row, at)
-			} else if j < max(1, len(m.saved.optional)) {
+			} else if j < max(1, m.input.Optional) {
 				v = 1 // the trial of a multinomial row, or of a response
 			}
 			rows = append(rows, v)
@@ -156,21 +160,19 @@ func (c *sampleCommand) take(s *session, m *modelFile) error {
 	}
 	in.shown = namesOf(m.Columns)
 	next, d := 0, len(m.Columns)
-	m.saved.sample = func(n int, rng *rand.Rand) (x []float64, labels []int, err error) {
+	return func(n int) (x []float64, labels []int, err error) {
 		b := framework.Rows{N: n, D: d, Stride: d}
 		for range n {
 			b.X = append(b.X, rows[next*d:(next+1)*d]...)
 			next = (next + 1) % in.Rows()
 		}
-		x, labels, err = m.saved.given(b, rng)
+		x, labels, err = given.SampleGiven(b, rng)
 		return x, labels, in.wrap(err)
-	}
-	return nil
+	}, nil
 }
 
 // draw writes rows, some after others.
-func (c *sampleCommand) draw(s *session, m *modelFile) error {
-	rng := rand.New(rand.NewPCG(c.Seed, 0))
+func (c *sampleCommand) draw(s *session, m *modelFile, some draw) error {
 	heads, d := []data.Head(nil), len(m.Columns)
 	for _, column := range m.Columns {
 		head := data.Head{Name: column.Name}
@@ -188,7 +190,7 @@ func (c *sampleCommand) draw(s *session, m *modelFile) error {
 				return fmt.Errorf("interrupted after %d of %d rows", first, c.Rows)
 			}
 			n := min(blockRows, c.Rows-first)
-			x, labels, err := m.saved.sample(n, rng)
+			x, labels, err := some(n)
 			if err != nil {
 				return err
 			}

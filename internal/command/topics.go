@@ -2,19 +2,15 @@ package command
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/latent-go/latent/fitted"
+	"github.com/latent-go/latent/builtin"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/topics"
 	"github.com/latent-go/latent/report"
@@ -201,13 +197,6 @@ type topicWord struct {
 	Lift        number `json:"lift"`
 }
 
-// topicsFile is what JSON and a model file have of the parameters.
-type topicsFile struct {
-	*topics.Parameters
-	Vocabulary []string `json:"vocabulary"`
-	Length     float64  `json:"length"` // mean number of tokens of a document
-}
-
 // result shows topics, the largest first.
 func (c *corpus) result(m topics.Model, p *topics.Parameters) (*result, error) {
 	order := upTo(0, p.K-1)
@@ -240,7 +229,7 @@ func (c *corpus) result(m topics.Model, p *topics.Parameters) (*result, error) {
 	if !m.Estimate {
 		how = "given"
 	}
-	r := &result{k: p.K, params: topicsFile{p, c.words, c.tokens / float64(len(c.documents))}, topics: v.topics, print: v.print}
+	r := &result{k: p.K, params: builtin.Documents{Parameters: p, Vocabulary: c.words, Length: c.tokens / float64(len(c.documents))}, topics: v.topics, print: v.print}
 	r.facts = [][2]string{{"concentrations", fmt.Sprintf("%.4g of each topic in a document, %.4g of each word in a topic (%s)", p.Alpha, p.Beta, how)}}
 	r.finding, r.sections = v.finding, func(*input) ([]report.Section, error) { return v.sections(), nil }
 	r.doubts = v.twins()
@@ -291,56 +280,4 @@ func (v *topicsView) print(out *page) {
 	if more := len(v.topics) - mostRows; more > 0 {
 		out.line("… (%d more: --format json has all)", more)
 	}
-}
-
-func loadTopics(m *fitted.File) (fitted.Model, error) {
-	var file topicsFile
-	if err := json.Unmarshal(m.Params, &file); err != nil {
-		return nil, err
-	}
-	p := file.Parameters
-	switch err := p.Check(); {
-	case err != nil:
-		return nil, err
-	case len(file.Vocabulary) != p.Words:
-		return nil, fmt.Errorf("it has %d words, and a vocabulary of %d", p.Words, len(file.Vocabulary))
-	case m.K != p.K:
-		return nil, fmt.Errorf("its K = %d does not match parameters for K = %d", m.K, p.K)
-	case !(file.Length >= 0) || math.IsInf(file.Length, 1):
-		return nil, fmt.Errorf("its documents have %v tokens", file.Length)
-	}
-	return &savedModel{applied: file.apply, drawn: file.draw}, nil
-}
-
-// draw writes n documents, the length of each from a Poisson distribution.
-func (file topicsFile) draw(s *session, n int, _ bool, rng *rand.Rand, write func(record ...string) error) error {
-	s.note("how long documents are, a topic model does not describe: lengths are drawn from a Poisson distribution of mean %.6g, that of the fit", file.Length)
-	if err := write("document", "word", "count"); err != nil {
-		return err
-	}
-	const block = 1000
-	length := distuv.Poisson{Lambda: file.Length, Src: rng}
-	for first := 0; first < n; first += block {
-		if s.Err() != nil {
-			return fmt.Errorf("interrupted after %d of %d documents", first, n)
-		}
-		lengths := make([]int, min(block, n-first))
-		for i := range lengths {
-			lengths[i] = int(length.Rand())
-		}
-		t, err := topics.Model{}.Sample(file.Parameters, lengths, rng)
-		if err != nil {
-			return err
-		}
-		rows := t.All()
-		for i := range rows.N {
-			columns, counts := rows.Entries.Row(i)
-			for e, w := range columns {
-				if err := write(strconv.Itoa(first+i+1), file.Vocabulary[w], strconv.Itoa(int(counts[e]))); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	return nil
 }

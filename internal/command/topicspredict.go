@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/latent-go/latent/builtin"
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/models/topics"
 )
@@ -27,8 +28,8 @@ type topicPrediction struct {
 // halvesSeed is the seed of the halves that the perplexity is taken of: the same documents have the same.
 const halvesSeed = 1
 
-// apply writes the topics of the documents of a list.
-func (file topicsFile) apply(c *predictCommand, s *session, m *modelFile) error {
+// documents writes the topics of the documents of a list.
+func (c *predictCommand) documents(s *session, m *modelFile, model *builtin.Documents) error {
 	if len(c.ID) > 0 {
 		return misused("--id cannot be used with a topics model: its predictions begin with the names of the documents")
 	}
@@ -37,30 +38,28 @@ func (file topicsFile) apply(c *predictCommand, s *session, m *modelFile) error 
 	if err != nil {
 		return err
 	}
-	docs, err := corpusOf(s, in, file.Vocabulary)
+	docs, err := corpusOf(s, in, model.Vocabulary)
 	if err != nil {
 		return in.wrap(err)
 	}
-	p := file.Parameters
-	theta, err := topics.Model{}.Proportions(docs.table.All(), p, nil)
+	table, err := m.score(docs.table.All())
 	if err != nil {
 		return in.wrap(err)
 	}
 	said := topicPrediction{Documents: docs.documents, Unknown: numbers(docs.unknown), Perplexity: number(math.NaN()), Warnings: append([]string{}, s.notes...)}
-	if v, err := (topics.Model{}).Perplexity(s, docs.table, p, halvesSeed); err == nil {
+	if v, err := (topics.Model{}).Perplexity(s, docs.table, model.Parameters, halvesSeed); err == nil {
 		said.Perplexity = number(v)
 	}
 	for d := range docs.documents {
-		row := theta[d*p.K : (d+1)*p.K]
-		best := floats.MaxIdx(row)
+		row := table[d*m.layout.Width() : (d+1)*m.layout.Width()]
 		_, counts := docs.table.All().Entries.Row(d)
-		said.Topic, said.Probability = append(said.Topic, best+1), append(said.Probability, number(row[best]))
-		said.Proportions, said.Tokens = append(said.Proportions, numbers(row)), append(said.Tokens, number(floats.Sum(counts)))
+		said.Topic, said.Probability = append(said.Topic, int(row[0])), append(said.Probability, number(row[1]))
+		said.Proportions, said.Tokens = append(said.Proportions, numbers(row[2:])), append(said.Tokens, number(floats.Sum(counts)))
 	}
 	if c.Format == "json" {
 		return s.emit(c.Out, func(w io.Writer) error { return writeJSON(w, said) })
 	}
-	if err := s.emitTable(c.Out, topicHeads(p.K), said.write); err != nil {
+	if err := s.emitTable(c.Out, topicHeads(m.K), said.write); err != nil {
 		return err
 	}
 	w := s.stderr

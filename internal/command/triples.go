@@ -175,11 +175,18 @@ func (c *predictCommand) readPairs(s *session, m *modelFile) (*prediction, error
 	if err != nil {
 		return nil, err
 	}
-	x, err := m.saved.pairs(in.list)
-	if err != nil {
-		return nil, in.wrap(err)
+	x := make([]float64, 2*in.Rows())
+	for side, names := range in.list.names {
+		coder := data.NewCoder(m.saved.Columns()[side].Levels)
+		for row, at := range in.list.index[side] {
+			code := coder.Code(names[at], '.')
+			if code < 0 {
+				return nil, in.wrap(framework.FaultyRow(row, "has the node %.60q, which is not in the graph that the model was fitted to: it has no block", names[at]))
+			}
+			x[2*row+side] = float64(code)
+		}
 	}
-	p := &prediction{score: m.saved.score, layout: m.saved.layout, in: in, x: x, rows: in.Rows(), columns: []string{"from", "to"}, errors: in.renderer()}
+	p := &prediction{score: m.score, layout: m.layout, in: in, x: x, rows: in.Rows(), columns: []string{"from", "to"}, errors: in.renderer()}
 	p.ids.names = p.columns
 	for side, names := range in.list.names {
 		p.ids.cells = append(p.ids.cells, func(row int) string { return names[in.list.index[side][row]] })

@@ -89,21 +89,32 @@ func proportions(mine []float64, alpha float64) {
 
 // Proportions are θ of documents that are not part of the fit, whose tokens do not change the topics, documents×K, in
 // dst where it is large enough. A document without words has equal ones.
-func (Model) Proportions(b framework.Rows, p *Parameters, dst []float64) ([]float64, error) {
-	if err := p.reads(b); err != nil {
-		return nil, err
-	}
-	dst = linalg.Resize(dst, b.N*p.K)
-	phi := p.Topics(nil)
+func (m Model) Proportions(b framework.Rows, p *Parameters, dst []float64) ([]float64, error) {
+	return m.Scorer(p)(b, dst)
+}
+
+// Scorer is [Model.Proportions] for one block after another, in one goroutine: it computes what they share once, and allocates
+// nothing where dst is large enough.
+func (Model) Scorer(p *Parameters) func(b framework.Rows, dst []float64) ([]float64, error) {
+	var phi []float64
 	var q []float32
-	for i := range b.N {
-		columns, counts := b.Entries.Row(i)
-		mine := dst[i*p.K : (i+1)*p.K]
-		q = append(q[:0], make([]float32, len(columns)*p.K)...)
-		foldIn(columns, counts, phi, p.Alpha, mine, q, roundsOfOthers, settledDocument)
-		proportions(mine, p.Alpha)
+	return func(b framework.Rows, dst []float64) ([]float64, error) {
+		if err := p.reads(b); err != nil {
+			return nil, err
+		}
+		if phi == nil {
+			phi = p.Topics(nil)
+		}
+		dst = linalg.Resize(dst, b.N*p.K)
+		for i := range b.N {
+			columns, counts := b.Entries.Row(i)
+			mine := dst[i*p.K : (i+1)*p.K]
+			q = slices.Grow(q[:0], len(columns)*p.K)[:len(columns)*p.K]
+			foldIn(columns, counts, phi, p.Alpha, mine, q, roundsOfOthers, settledDocument)
+			proportions(mine, p.Alpha)
+		}
+		return dst, nil
 	}
-	return dst, nil
 }
 
 // LogPredictive is Σ ln Σ_k θ_dk φ_wk over the tokens of each document of scored, in nats, with θ of the document in
