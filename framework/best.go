@@ -52,7 +52,7 @@ type Comparison[P, S any] struct {
 // FitBest fits several models of one type to the same rows, and compares them by a criterion whose values compare, such as [Evidence]. All have
 // the first two starts from each K (fewer where the options say so), which end at a loose tolerance; those that are then at most 10 nats behind
 // the best have all starts; and the best of these alone has the whole search, and the outcome, to the bit, that [Fit] has of it, unless the
-// first starts alone had K double further. Of models as good as one another, to 0.01 nats, the first is taken. Models that cannot be fitted are
+// first starts alone had K double further. Where K of the best does not double, it does of those alone that are as near to it. Of models as good as one another, to 0.01 nats, the first is taken. Models that cannot be fitted are
 // left out; FitBest fails when none can.
 //
 // Checkpoints are those of the whole comparison. The recorder sees the fits' events interleaved, each with its Model. A cancelled context or an
@@ -139,14 +139,39 @@ func (r *race[B, P, S]) run(ctx context.Context) bool {
 	if r.group {
 		concurrent = 1
 	}
-	_ = parallel.Do(len(in), concurrent, func(i int) error {
-		f := in[i]
-		f.first = map[Stage]int{FirstStarts: min(firstStarts, f.options.Restarts), AllStarts: f.options.Restarts}[r.stage()]
-		f.options.Workers = max(1, r.workers/concurrent)
-		f.infer(ctx)
-		return nil // the other fits go on
-	})
-	return ctx.Err() == nil && !slices.ContainsFunc(in, func(f *fit[B, P, S]) bool { return f.recorderErr != nil })
+	for goes := true; goes; goes = r.grow(in) {
+		_ = parallel.Do(len(in), concurrent, func(i int) error {
+			f := in[i]
+			f.first = map[Stage]int{FirstStarts: min(firstStarts, f.options.Restarts), AllStarts: f.options.Restarts}[r.stage()]
+			f.options.Workers = max(1, r.workers/concurrent)
+			f.infer(ctx)
+			return nil // the other fits go on
+		})
+		if ctx.Err() != nil || slices.ContainsFunc(in, func(f *fit[B, P, S]) bool { return f.recorderErr != nil }) {
+			return false
+		}
+	}
+	return true
+}
+
+// grow has K of those fits double that find most of it, and reports whether there are any. Where the best does not, those that are too
+// far behind do not either: with many latent dimensions of its own, a simple model only comes near to one that has few.
+func (r *race[B, P, S]) grow(in []*fit[B, P, S]) (any bool) {
+	best := r.best()
+	if best < 0 || r.stage() == WholeSearch {
+		return false
+	}
+	least := r.value(best) - withinReach
+	if r.fits[best].grows() {
+		least = math.Inf(-1)
+	}
+	for _, f := range in {
+		if f.grows() && f.value() >= least {
+			f.double()
+			any = true
+		}
+	}
+	return any
 }
 
 // pass takes those that are not too far behind to the next stage, and reports whether there is one.
@@ -176,9 +201,14 @@ func (r *race[B, P, S]) pass() bool {
 // value is the criterion of a fit as far as it is, NaN where it has none.
 func (r *race[B, P, S]) value(i int) float64 {
 	if f := r.fits[i]; f != nil {
-		if at := f.best(); at >= 0 {
-			return f.runs[at].best().Value
-		}
+		return f.value()
+	}
+	return math.NaN()
+}
+
+func (f *fit[B, P, S]) value() float64 {
+	if at := f.best(); at >= 0 {
+		return f.runs[at].best().Value
 	}
 	return math.NaN()
 }

@@ -94,8 +94,8 @@ type fit[B, P any, S Statistics[S]] struct {
 	options Options
 	init    Start[B, P]
 	runs    []*run[B, P, S]
-	// first is the number of starts from each K that runs are made of while the fit is held back (see [FitBest]): none is polished, and
-	// none moves. 0: it is not.
+	// first is the number of starts from each K that runs are made of while the fit is held back (see [FitBest]): none is polished, none
+	// moves, and K does not double by itself. 0: it is not.
 	first int
 
 	recording   sync.Mutex
@@ -154,6 +154,18 @@ func (f *fit[B, P, S]) beginning(k int) (list []*run[B, P, S]) {
 	return list
 }
 
+// last is the number of latent dimensions that the last runs began with.
+func (f *fit[B, P, S]) last() int { return f.runs[len(f.runs)-1].options.K }
+
+// grows reports whether most of the latent dimensions allowed are found, and more may be.
+func (f *fit[B, P, S]) grows() bool {
+	best, k := f.best(), f.last()
+	return best >= 0 && !f.options.FixedK && k >= f.options.K && 2*f.runs[best].best().K > k && f.twice(k) > k
+}
+
+// double adds runs from twice as many latent dimensions.
+func (f *fit[B, P, S]) double() { f.add(begun[P, S](f.options.Restarts, f.twice(f.last()))) }
+
 // twice is how many latent dimensions come after k, k itself where the options or the data do not bear more.
 func (f *fit[B, P, S]) twice(k int) int {
 	return max(k, min(2*k, f.options.DoubleTo, unitsOf(f.src)/2))
@@ -196,19 +208,17 @@ func (f *fit[B, P, S]) infer(ctx context.Context) {
 		}
 	}
 	f.execute(ctx, f.due())
-	for len(f.due()) == 0 {
+	for f.first == 0 && len(f.due()) == 0 {
 		best := f.best()
 		if best < 0 {
 			return
 		}
-		k := f.runs[len(f.runs)-1].options.K
+		k := f.last()
 		switch r := f.runs[best]; {
 		case f.collapses(r.best().K, k):
 			f.add(begun[P, S](f.options.Restarts, max(2, k/collapse)))
-		case !f.options.FixedK && k >= f.options.K && 2*r.best().K > k && f.twice(k) > k:
-			f.add(begun[P, S](f.options.Restarts, f.twice(k)))
-		case f.first > 0:
-			return
+		case f.grows():
+			f.double()
 		case !f.options.FixedK && k >= f.options.K && f.fallsBack(k):
 			f.add(begun[P, S](1, k))
 		case f.moves() && r.at.Status == Converged && !r.at.Moving:

@@ -69,6 +69,7 @@ func TestAKilledCommandGoesOnToTheSameBits(t *testing.T) {
 		"mean field":   "fit --model features --data iris --kmax 13 --restarts 1",
 		"select":       "select --kmax 3 --restarts 2 --criteria bic,sbic,icl",
 		"families":     "select --cov all --kmax 2 --restarts 1",
+		"structures":   "fit --data iris --cov EII,EEE,VVV --kmax 4 --restarts 3",
 		"select gaps":  "select --model factor --data " + gappy(t),
 		"select bpca":  "select --model bpca --method em --data iris",
 		"temper":       "fit --method vb --temper 0.5 --kmax 2 --restarts 1",

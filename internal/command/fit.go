@@ -96,7 +96,7 @@ func (c *fitCommand) check() error {
 	if err := cmp.Or(c.checkTables(), c.checkKept()); err != nil {
 		return err
 	}
-	c.fixesK = c.K != nil
+	c.fixesK, c.compares = c.K != nil, true
 	m := c.model()
 	c.byTable = c.Method == "" && (m.gaps || m.mixes)
 	if err := c.modelFlags.check(m.methods[0]); err != nil {
@@ -111,8 +111,14 @@ func (c *fitCommand) check() error {
 	if err := c.checkBootstrap(c.Bootstrap, false); err != nil {
 		return err
 	}
-	_, err := c.criterion("--criterion", c.Criterion)
-	return err
+	if len(c.compared) > 0 {
+		c.Criterion = cmp.Or(c.Criterion, framework.Evidence.Name)
+	}
+	crit, err := c.criterion("--criterion", c.Criterion)
+	if err != nil {
+		return err
+	}
+	return c.checkScale(crit)
 }
 
 // sizes are those of the fits that are to be made up to K; nil where one fit finds its size.
@@ -143,7 +149,11 @@ func (c *fitCommand) fit(s *session, in *input, progress *keeper) (*fitReport, e
 	}
 	status := s.status()
 	defer status.close()
-	o.Criterion, o.Also, o.FixedK, o.Recorder = crit, c.also([]framework.Criterion{crit}), c.K != nil, status.recorder(crit.Name, c.sizes(o.K), o)
+	shown := o
+	if len(c.compared) > 0 {
+		shown.Restarts = 1 // how many there will be, nobody knows
+	}
+	o.Criterion, o.Also, o.FixedK, o.Recorder = crit, c.also([]framework.Criterion{crit}), c.K != nil, status.recorder(crit.Name, c.sizes(o.K), shown)
 	o.AlsoAll = true
 	progress.attach("fit", &o)
 	chain, _ := c.own.(*hmmSettings)
@@ -181,6 +191,7 @@ func (c *fitCommand) fit(s *session, in *input, progress *keeper) (*fitReport, e
 	}
 	r.KMax = max(o.K, r.KMax)
 	r.Columns, r.Settings, r.what, r.why = t.columns, c.settings(in), t.what, c.why
+	r.takeWinner(best.Parameters.winner, in)
 	r.Settings.FixedK, r.listStarts, r.advice = c.K != nil, asked, advice(best.Status, o.Tolerance, best.Value, best.N)
 	if err := r.certainty(best, c.sizePrior()); err != nil {
 		return nil, err

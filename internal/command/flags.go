@@ -37,6 +37,8 @@ type modelFlags struct {
 	ownSettings  // the flags of that model alone
 	kong.Plugins // likewise, for the parser
 
+	compares  bool   // the command has a place for a comparison of covariance structures
+	compared  []form // in one fit; nil: none are
 	fixesK    bool   // --k is given
 	byDefault bool   // --method was not given
 	byTable   bool   // and the table decides which it is

@@ -46,7 +46,7 @@ func (r *fitReport) html(in *input) (*report.Document, error) {
 		return nil, err
 	}
 	settings, err := settingsSection(r)
-	page.Sections = slices.Concat(finding, own, r.agreementSection(), r.sizesSection(), r.gapsSection(in),
+	page.Sections = slices.Concat(finding, own, r.agreementSection(), r.comparedSection(), r.sizesSection(), r.gapsSection(in),
 		r.factsSection(), r.iterationsSection(), r.prunedSection(), r.startsSection(), settings)
 	return page, err
 }

@@ -45,9 +45,15 @@ func done(t *testing.T, args ...string) (stdout, stderr string) {
 func fitJSON(t *testing.T, args ...string) fitReport {
 	t.Helper()
 	stdout, _ := done(t, append([]string{"fit", "--format", "json"}, args...)...)
-	var r fitReport
+	return reportOf(t, stdout, args...)
+}
+
+// reportOf is the report that a fit wrote with these flags.
+func reportOf(t *testing.T, text string, args ...string) fitReport {
+	t.Helper()
+	r := fitReport{evidenceView: new(evidenceView)}
 	r.Settings.own = models[modelNamed(args)].settings()
-	require.NoError(t, json.Unmarshal([]byte(stdout), &r))
+	require.NoError(t, json.Unmarshal([]byte(text), &r))
 	return r
 }
 

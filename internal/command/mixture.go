@@ -230,7 +230,7 @@ func (in *input) rows(s *session, f *modelFlags) (*describedRows, error) {
 	if err := in.refuseConstant(columns, f.floor() > 0); err != nil {
 		return nil, err
 	}
-	if families.WholeMatrix(f.Family) && n <= d { // said before D² numbers are made
+	if families.WholeMatrix(f.Family) && n <= d && len(f.compared) == 0 { // said before D² numbers are made
 		return nil, fmt.Errorf("%s and %s: a covariance matrix needs more rows than columns: --family gaussian-diagonal or gaussian-spherical, or --model bpca --method vb", counted(n, "row"), counted(d, "column"))
 	}
 	table, err := in.source(x, n, d)
@@ -270,6 +270,9 @@ func (start *startSettings) mixture(s *session, f *modelFlags, in *input) (*task
 	rows, err := in.rows(s, f)
 	if err != nil {
 		return nil, err
+	}
+	if len(f.compared) > 0 {
+		return rows.comparing(s, f, in, b.fit)
 	}
 	t := rows.task(f, "component")
 	if len(f.gate()) > 0 {

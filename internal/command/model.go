@@ -179,6 +179,7 @@ type task struct {
 // A result is what a fit found, of whatever model, as JSON, text and page show it.
 type result struct {
 	k                 int
+	winner            *winner     // of the covariance structures that were compared; nil: none were
 	params, posterior any         // in JSON and in a model file; posterior is nil where Π is estimated
 	explained         []float64   // share of the variance, a latent dimension
 	components        []component // of mixtures

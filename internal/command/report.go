@@ -131,6 +131,7 @@ type fitReport struct {
 	listStarts    bool            // their number was asked for
 	advice        string          // for a fit that did not converge
 	Covariances   []namedMatrix   `json:"covariances,omitempty"` // of mixtures of Gaussians with correlated columns
+	Compared      []comparedForm  `json:"compared,omitempty"`    // covariance structures, the best first
 	Agreement     *agreementTable `json:"agreement,omitempty"`   // with --label
 	Graph         *graphView      `json:"graph,omitempty"`       // of block models
 	Trace         []number        `json:"trace"`                 // the criterion after each iteration; it may dip a little on the way, see docs/theory/gfab.md, section 4

@@ -56,7 +56,7 @@ func covariances() (names []string, named map[string]string) {
 
 // covarianceSettings are about covariances of Gaussian classes.
 type covarianceSettings struct {
-	Cov     string `json:"-" placeholder:"NAME" help:"Covariance of --family gaussian: full, tied, diag, spherical, or a structure by its name in mclust, EII to VVV. latent select --cov all compares them, and --family all further families too."`
+	Cov     string `json:"-" placeholder:"NAME" help:"Covariance of --family gaussian: full, tied, diag, spherical, or a structure by its name in mclust, EII to VVV; latent fit compares several, as in EII,VVI,VVV, or all, by the evidence in one fit. latent select --cov all compares their fits by --criteria, and --family all further families too."`
 	Factors *int   `json:"-" placeholder:"Q" range:"[0,inf)" help:"With --family factor-analysers: a component has at most Q factors, and gfab and fab find how many. Default: 5, fewer of few columns."`
 }
 
@@ -65,13 +65,17 @@ func (c *covarianceSettings) covariance(f *modelFlags) error {
 	if c.Cov == "" {
 		return nil
 	}
+	list, err := c.several()
+	if err != nil {
+		return err
+	}
 	names, known := covariances()
 	name, ok := known[strings.ToLower(c.Cov)]
 	switch {
 	case f.Family != "" && f.Family != families.Gaussian && f.Family != name:
 		return misused("--cov is the covariance of --family gaussian, and the family is %s", f.Family)
-	case strings.EqualFold(c.Cov, familyAll):
-		return misused("--cov all requires latent select, which compares")
+	case list != nil:
+		return f.compare(list)
 	case !ok:
 		return misused("unknown covariance %q: choose one of %s", c.Cov, strings.Join(names, ", "))
 	}

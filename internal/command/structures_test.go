@@ -51,16 +51,22 @@ func TestCovarianceFlags(t *testing.T) {
 		require.Equal(t, family, fitJSON(t, "--cov", cov, "--k", "2", "--restarts", "1").Family)
 	}
 	for want, args := range map[string][]string{
-		"requires latent select":                       {"fit", "--family", "all"},
-		"--cov all requires latent select":             {"fit", "--cov", "all"},
-		"unknown covariance":                           {"fit", "--cov", "full-tied"},
-		"the family is poisson":                        {"fit", "--cov", "eev", "--family", "poisson"},
-		"--cov is a flag of --model hmm, mixture, and": {"fit", "--cov", "eev", "--model", "bpca"},
-		"require --model mixture":                      {"select", "--family", "all", "--model", "bernmix"},
-		"--columns cannot be used with --family all":   {"select", "--family", "all", "--columns", "waiting=poisson"},
-		"--cov eev is one covariance":                  {"select", "--family", "all", "--cov", "eev"},
-		"--cov all compares covariances of --family":   {"select", "--family", "poisson", "--cov", "all"},
-		"--family all and --cov all require --model m": {"select", "--cov", "all", "--model", "hmm"},
+		"requires latent select":                        {"fit", "--family", "all"},
+		"--cov with several covariances requires --mod": {"fit", "--cov", "all", "--model", "hmm"},
+		"--cov with several covariances requires --met": {"fit", "--cov", "EII,VVV", "--method", "em"},
+		"--cov with several covariances requires lat":   {"select", "--cov", "EII,VVV"},
+		"unknown covariance \"VVX\"":                    {"fit", "--cov", "EII,VVX"},
+		"--criterion gfic does not compare between cov": {"fit", "--cov", "EII,VVV", "--criterion", "gfic"},
+		"--noise and --gate cannot be used with sever":  {"fit", "--cov", "EII,VVV", "--noise"},
+		"--columns cannot be used with several covari":  {"fit", "--cov", "EII,VVV", "--columns", "waiting=poisson"},
+		"unknown covariance":                            {"fit", "--cov", "full-tied"},
+		"the family is poisson":                         {"fit", "--cov", "eev", "--family", "poisson"},
+		"--cov is a flag of --model hmm, mixture, and":  {"fit", "--cov", "eev", "--model", "bpca"},
+		"require --model mixture":                       {"select", "--family", "all", "--model", "bernmix"},
+		"--columns cannot be used with --family all":    {"select", "--family", "all", "--columns", "waiting=poisson"},
+		"--cov eev is one covariance":                   {"select", "--family", "all", "--cov", "eev"},
+		"--cov all compares covariances of --family":    {"select", "--family", "poisson", "--cov", "all"},
+		"--family all and --cov all require --model m":  {"select", "--cov", "all", "--model", "hmm"},
 	} {
 		fails(t, 2, want, "", args...)
 	}

@@ -145,8 +145,10 @@ func (r *fitReport) facts() [][2]string {
 		{"status", r.ending()},
 	}
 	facts = append(facts, r.certaintyFacts()...)
+	facts = slices.Insert(facts, 2, r.comparedFact()...)
 	if r.Criterion == "bic" {
-		facts[3][1] += r.elsewhere()
+		at := slices.IndexFunc(facts, func(f [2]string) bool { return f[0] == r.Criterion })
+		facts[at][1] += r.elsewhere()
 	}
 	if r.why == "" {
 		facts = slices.Delete(facts, 1, 2)

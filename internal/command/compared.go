@@ -1,0 +1,291 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/families"
+	"github.com/latent-go/latent/models/mixture"
+	"github.com/latent-go/latent/report"
+)
+
+// A form is a covariance structure, by its name in mclust, and the family that it is to --family.
+type form struct{ name, family string }
+
+// forms are all covariance structures, those with fewer parameters first.
+func forms() (list []form) {
+	names, of := family.Structures()
+	for i, name := range names {
+		list = append(list, form{name, family.Gaussian{Covariance: of[i]}.Name()})
+	}
+	return list
+}
+
+// formsNamed are the structures of some names of mclust, in the order of [forms].
+func formsNamed(names ...string) []form {
+	return slices.DeleteFunc(forms(), func(f form) bool { return !slices.Contains(names, f.name) })
+}
+
+// about says in words which parts of the covariances vary.
+func (f form) about() string {
+	var parts [3][]string
+	for i, part := range []string{"volume", "shape", "orientation"} {
+		at := strings.IndexByte("EVI", f.name[i])
+		parts[at] = append(parts[at], part)
+	}
+	var said []string
+	for i, how := range []string{"equal", "varying"} {
+		if len(parts[i]) > 0 {
+			said = append(said, how+" "+strings.Join(parts[i], " and "))
+		}
+	}
+	switch f.name[1:] {
+	case "II":
+		said = append(said, "spheres")
+	case "EI", "VI":
+		said = append(said, "axes along the columns")
+	}
+	return strings.Join(said, ", ")
+}
+
+// several makes of --cov the structures that one fit compares; nil where it names one.
+func (c *covarianceSettings) several() (list []form, err error) {
+	wanted := strings.Split(c.Cov, ",")
+	switch {
+	case strings.EqualFold(c.Cov, familyAll):
+		return forms(), nil
+	case len(wanted) == 1:
+		return nil, nil
+	}
+	names, known := covariances()
+	asked := map[string]bool{}
+	for _, name := range wanted {
+		of, ok := known[strings.ToLower(strings.TrimSpace(name))]
+		if !ok {
+			return nil, misused("unknown covariance %q: choose among %s, or all", name, strings.Join(names, ", "))
+		}
+		asked[of] = true
+	}
+	return slices.DeleteFunc(forms(), func(f form) bool { return !asked[f.family] }), nil
+}
+
+// compare has one fit compare several covariance structures, or refuses what does not go together with that.
+func (f *modelFlags) compare(list []form) error {
+	const one = "name one covariance by --cov"
+	m, mixtures := f.own.(*mixtureSettings)
+	switch {
+	case !f.compares:
+		return misused("--cov with several covariances requires latent fit; latent select takes one, or all")
+	case !mixtures:
+		return misused("--cov with several covariances requires --model %s, not %s", defaultModel, f.Model)
+	case f.Method != methodGFAB:
+		return misused("--cov with several covariances requires --method %s, and the method is %s: latent select --cov all compares by others", methodGFAB, f.Method)
+	case m.Noise || len(m.Gate) > 0:
+		return misused("--noise and --gate cannot be used with several covariances: %s", one)
+	case m.Columns.text != "":
+		return misused("--columns cannot be used with several covariances, which describe all columns together")
+	}
+	f.compared, f.Family = list, families.Gaussian
+	return nil
+}
+
+// checkScale refuses criteria whose values do not compare: gFIC and FIC leave out what differs between covariance structures.
+func (f *modelFlags) checkScale(c framework.Criterion) error {
+	scale := []string{framework.Evidence.Name, framework.BIC.Name, framework.ICL.Name, framework.AIC.Name}
+	if len(f.compared) == 0 || slices.Contains(scale, c.Name) {
+		return nil
+	}
+	return misused("--criterion %s does not compare between covariances: choose %s, or name one covariance by --cov", strings.ToLower(c.Name), strings.ToLower(strings.Join(scale, ", ")))
+}
+
+// possible are the structures to compare that a table of n×d numbers can have; a note says why others are left out.
+func (f *modelFlags) possible(s *session, in *input, x []float64, n, d int) []form {
+	if d == 1 { // the volume is all that there is
+		var names []string
+		for _, one := range f.compared {
+			names = append(names, map[byte]string{'E': "EEE", 'V': "VVV"}[one.name[0]])
+		}
+		return formsNamed(names...)
+	}
+	gaps := slices.ContainsFunc(x, math.IsNaN)
+	var few, incomplete []string
+	list := slices.DeleteFunc(slices.Clone(f.compared), func(one form) bool {
+		switch {
+		case families.WholeMatrix(one.family) && n <= d:
+			few = append(few, one.name)
+		case gaps && families.NeedsComplete(one.family):
+			incomplete = append(incomplete, one.name)
+		default:
+			return false
+		}
+		return true
+	})
+	if len(few) > 0 {
+		s.note("%s: %s not compared: a covariance matrix needs more rows than columns, and there are %d and %d", in.name, strings.Join(few, ", "), n, d)
+	}
+	if len(incomplete) > 0 {
+		s.note("%s: %s not compared: missing values cannot be integrated out there (--missing drop leaves the rows out)", in.name, strings.Join(incomplete, ", "))
+	}
+	return list
+}
+
+// A comparing engine fits mixtures of several covariance structures, and takes the best.
+type comparing struct {
+	engine // of the last of them
+	list   []rival
+}
+
+type mixtures = iterated[framework.Rows, *mixture.Parameters, *mixture.Statistics]
+
+// A rival is one of the structures that are compared, with the rows that it describes.
+type rival struct {
+	form
+	*mixtures
+	rows *describedRows
+}
+
+// comparing readies a mixture of each structure for a table, and the task of the comparison.
+func (r *describedRows) comparing(s *session, f *modelFlags, in *input, start family.Start) (*task, error) {
+	all := r.All()
+	list := f.possible(s, in, all.X, all.N, all.D)
+	if len(list) == 0 {
+		return nil, errors.New("none of these covariances can describe the table: --cov diag can")
+	}
+	e := &comparing{}
+	var t *task
+	for _, one := range list {
+		flags, rows := *f, *r
+		flags.Family, rows.columns = one.family, slices.Clone(r.columns)
+		for j := range rows.columns {
+			if rows.columns[j].Family = one.family; one.family == families.Diagonal {
+				rows.columns[j].Family = families.Gaussian
+			}
+		}
+		rows.family = family.WithFloor(families.OfRows(one.family, rows.columns), f.floor())
+		made, err := mixtureEngine(&flags, start, rows.Table, rows.columns, rows.family)
+		if err != nil {
+			return nil, err
+		}
+		e.engine, e.list = made, append(e.list, rival{one, made.(*mixtures), &rows})
+		own := rows.task(&flags, "component")
+		if t != nil {
+			own.largest = min(own.largest, t.largest)
+		}
+		t = own
+	}
+	t.engine = e
+	return t, nil
+}
+
+func (e *comparing) fit(ctx context.Context, o framework.Options) (*outcome, error) {
+	models := make([]framework.Model[framework.Rows, *mixture.Parameters, *mixture.Statistics], len(e.list))
+	for i, one := range e.list {
+		models[i] = one.model
+	}
+	c, err := framework.FitBest(ctx, models, e.list[0].source, o)
+	if c == nil {
+		return nil, err
+	}
+	best := e.list[c.Model]
+	f, fault := best.convert(c.Result)
+	if f != nil {
+		f.Parameters.winner = &winner{best, e.compared(c.Compared)}
+	}
+	return f, cmp.Or(err, fault)
+}
+
+// A winner is the best of several structures.
+type winner struct {
+	rival
+	compared []comparedForm
+}
+
+// A comparedForm is a covariance structure that took part in a comparison.
+type comparedForm struct {
+	Covariance string `json:"covariance"`
+	Family     string `json:"family"`
+	K          int    `json:"k"`
+	Value      number `json:"value"`
+	Behind     number `json:"behind"` // the best, in nats
+	Converged  bool   `json:"converged"`
+	Stage      string `json:"stage"` // that the search ended at
+	err        error
+	Error      string `json:"error,omitempty"`
+}
+
+// compared lists how the structures fared, the best first.
+func (e *comparing) compared(all []framework.Compared) (list []comparedForm) {
+	for i, one := range all {
+		list = append(list, comparedForm{Covariance: e.list[i].name, Family: e.list[i].family, K: one.K, Value: number(one.Value),
+			Behind: number(one.Behind), Converged: one.Converged, Stage: one.Stage.String(), err: one.Err})
+	}
+	whole := func(c comparedForm) int {
+		if c.Stage == framework.WholeSearch.String() {
+			return 1 // others may be as good
+		}
+		return 0
+	}
+	slices.SortStableFunc(list, func(a, b comparedForm) int {
+		return cmp.Or(cmp.Compare(whole(b), whole(a)), cmp.Compare(b.Value, a.Value)) // NaN is the least
+	})
+	return list
+}
+
+// takeWinner makes the report that of the best structure.
+func (r *fitReport) takeWinner(w *winner, in *input) {
+	if w == nil {
+		return
+	}
+	r.Family, r.Columns, r.what = w.family, w.rows.columns, strings.Join(parts(w.rows.family), ", ")+" components"
+	for _, one := range w.compared {
+		if one.err != nil {
+			one.Error = in.render(one.err)
+		}
+		r.Compared = append(r.Compared, one)
+	}
+}
+
+// comparedFact says which structure is the best, and by how much.
+func (r *fitReport) comparedFact() [][2]string {
+	if len(r.Compared) < 2 {
+		return nil
+	}
+	best, second := r.Compared[0], r.Compared[1]
+	said := fmt.Sprintf("%s (%s), the best of %d structures compared by %s", best.Covariance, formsNamed(best.Covariance)[0].about(), len(r.Compared), r.Criterion)
+	switch {
+	case second.Error != "":
+		said += ": no other could be fitted"
+	case second.K == 1 && best.K == 1 && second.Behind <= closeBy:
+		said += "; of one component others are the same"
+	default:
+		said += fmt.Sprintf(": %s nats ahead of %s with K = %d", digits(float64(second.Behind)), second.Covariance, second.K)
+	}
+	return [][2]string{{"covariance", said}}
+}
+
+// comparedSection shows how the structures compare.
+func (r *fitReport) comparedSection() []report.Section {
+	if len(r.Compared) < 2 {
+		return nil
+	}
+	table := report.Table{Caption: "covariance structures", Columns: report.Columns("structure", "covariances have", "K", r.Criterion, "below the best", "search"), Open: true, High: "the best"}
+	for _, one := range r.Compared {
+		about := formsNamed(one.Covariance)[0].about()
+		if one.Error != "" {
+			table.Add(one.Covariance, about, report.Missing, report.Missing, report.Missing, one.Error)
+			continue
+		}
+		table.Add(one.Covariance, about, strconv.Itoa(one.K), report.Nats(one.Value), report.Shaded(report.Nats(one.Behind), math.Exp(-float64(one.Behind)/much)), one.Stage)
+	}
+	list := section("Covariance structures", nil, table)
+	list[0].Text = fmt.Sprintf("Values of %s compare between structures. Those that fell behind were given up early, and a whole search may find a little more.", criterionCalled(r.Criterion))
+	return list
+}

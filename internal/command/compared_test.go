@@ -1,0 +1,68 @@
+package command
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A comparison in one fit has, to the bit, what a fit of the best structure alone finds.
+func TestOneFitComparesStructures(t *testing.T) {
+	schema := schemas(t)["fit"]
+	for _, line := range []string{"--data faithful", "--data iris", "--data iris --k 3", "--data faithful --select waiting"} {
+		args := append(strings.Fields(line), "--cov", "EII,VVI,EEE,VVV", "--criterion", "evidence")
+		text, _ := done(t, append([]string{"fit", "--format", "json"}, args...)...)
+		conforms(t, schema, text, line)
+		r := reportOf(t, text, args...)
+		best := r.Compared[0]
+		require.Equal(t, []any{r.Family, r.K, r.Value, number(0), "whole search"}, []any{best.Family, best.K, best.Value, best.Behind, best.Stage})
+		alone := fitJSON(t, append(strings.Fields(line), "--cov", best.Covariance, "--criterion", "evidence")...)
+		require.Empty(t, alone.Compared)
+		require.Equal(t, alone.Family, r.Family)
+		require.Equal(t, alone.Params, r.Params)
+		require.Equal(t, alone.Restarts, r.Restarts)
+		require.Equal(t, alone.Columns, r.Columns)
+		for i, one := range r.Compared[1:] {
+			require.InDelta(t, float64(r.Value-one.Value), float64(one.Behind), 1e-9)
+			require.NotEqual(t, "whole search", one.Stage)
+			require.LessOrEqual(t, one.Value, r.Compared[max(1, i)].Value)
+		}
+	}
+}
+
+func TestTheBestStructureIsTheModel(t *testing.T) {
+	folder := t.TempDir()
+	model := filepath.Join(folder, "m.json")
+	stdout, _ := done(t, "fit", "--data", "faithful", "--cov", "all", "--out", model, "--report", folder, "--assignments", filepath.Join(folder, "a.csv"))
+	require.Contains(t, stdout, "gaussian-tied components")
+	require.Contains(t, strings.Join(strings.Fields(stdout), " "), "EEE (equal volume and shape and orientation), the best of 14 structures compared by evidence:")
+	page, err := os.ReadFile(filepath.Join(folder, "index.html"))
+	require.NoError(t, err)
+	require.Contains(t, string(page), "Covariance structures")
+	predicted, _ := done(t, "predict", model, "--data", "faithful")
+	assigned, err := os.ReadFile(filepath.Join(folder, "a.csv"))
+	require.NoError(t, err)
+	require.Equal(t, strings.Count(predicted, "\n"), strings.Count(string(assigned), "\n"))
+	stdout, _ = done(t, "fit", "--data", "iris", "--cov", "eei,full", "--label", "Species", "--bootstrap", "2", "--criterion", "bic")
+	require.Contains(t, strings.Join(strings.Fields(stdout), " "), "the best of 2 structures compared by bic:")
+}
+
+// Structures that a table cannot have are left out by name.
+func TestStructuresThatATableCannotHave(t *testing.T) {
+	gaps := file(t, "g.csv", "a,b\n1,4\n2,\n3,1\n4,7\n5,2\n6,6\n2,3\n7,1\n")
+	stdout, stderr := done(t, "fit", "--data", gaps, "--cov", "EII,VVI,EEE,VVV")
+	require.Contains(t, stderr, "EII not compared: missing values cannot be integrated out there")
+	require.Contains(t, strings.Join(strings.Fields(stdout), " "), "the best of 3 structures")
+	few := file(t, "f.csv", "a,b,c\n1,4,2\n2,3,5\n3,1,1\n")
+	stdout, stderr = done(t, "fit", "--data", few, "--cov", "all")
+	require.Contains(t, stderr, "EEE, VEE, EVE, VVE, EEV, VEV, EVV, VVV not compared: a covariance matrix needs more rows than columns, and there are 3 and 3")
+	require.Contains(t, strings.Join(strings.Fields(stdout), " "), "the best of 6 structures")
+	fails(t, 1, "none of these covariances can describe the table", "", "fit", "--data", few, "--cov", "EEE,VVV")
+	r := fitJSON(t, "--data", "faithful", "--select", "waiting", "--cov", "all")
+	require.Len(t, r.Compared, 2) // the volume is equal, or not
+	r = fitJSON(t, "--data", few, "--cov", "EII,VVV")
+	require.Equal(t, "gaussian-eii", r.Family)
+}
