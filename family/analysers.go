@@ -380,11 +380,12 @@ func (f analyser) SetFloor(steps []float64, w *Pooled) error {
 	mean, noise, loadings := f.parts(w.Parameters)
 	n := w.Sums[0]
 	first, second := f.split(w.Sums, 1)
+	scale := f.variances(w.reference())
 	for a, v := range f.variances(w.Parameters) {
 		if shift := first[a] / n; constant(mean[a], second[a*f.d+a]/n-shift*shift) {
 			v = 0
 		}
-		floor, all, err := floorOf(a, f.floor, steps[a], mean[a], v, v)
+		floor, all, err := floorOf(a, f.floor, steps[a], mean[a], v, scale[a])
 		if err != nil {
 			return err
 		}

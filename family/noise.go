@@ -102,7 +102,11 @@ func (f noisy) pooled(w *Pooled) *Pooled {
 	if w == nil {
 		return nil
 	}
-	return &Pooled{N: w.N, Parameters: f.params(w.Parameters), Sums: w.Sums[2:], Anchor: w.Anchor, Units: w.Units, Floor: w.Floor}
+	inner := &Pooled{N: w.N, Parameters: f.params(w.Parameters), Sums: w.Sums[2:], Anchor: w.Anchor, Units: w.Units, Floor: w.Floor}
+	if len(w.Reference) > 0 {
+		inner.Reference = f.params(w.Reference)
+	}
+	return inner
 }
 
 // Spread is that of the family, nil where it has no floor.

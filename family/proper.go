@@ -204,8 +204,17 @@ func (c *Classes) maximizePosterior(f *part, to Table, of *Reference) error {
 		return f.Factor.(ProperRows).MaximizePosteriorRows(c.allWeighted(f), to, of)
 	}
 	_, anchors, sums := c.tables(f)
-	return f.Factor.(Proper).MaximizePosterior(sums, anchors, to, of)
+	for range farRounds {
+		of.memory.far = false
+		if err := f.Factor.(Proper).MaximizePosterior(sums, anchors, to, of); err != nil || !of.memory.far {
+			return err
+		}
+	}
+	return nil
 }
+
+// farRounds bounds the conditional maxima that are made for means that are far off.
+const farRounds = 10
 
 // Integrals adds every class, of counts nk, to a curvature with a prior, each as 1 + Cells blocks; params and hyper are those of
 // MaximizePosterior.

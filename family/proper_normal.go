@@ -212,6 +212,7 @@ func (g isotropic) moveMeans(sums, anchor, xi []float64, of *Reference, scatter 
 	for j, a := range anchor {
 		i := j / g.width
 		mean[j] = shrunk(n[i], of.Prior.RowsOr(), variance[i], g.scaleOf(of, j), a, first[j], before[j])
+		of.memory.note(mean[j]-before[j], g.scaleOf(of, j))
 		shift := mean[j] - a
 		scatter[i] += shift * (n[i]*shift - 2*first[j])
 	}
@@ -361,6 +362,15 @@ type normalMemory struct {
 	scatter, with, all     []float64 // D×D
 	shift, values          []float64 // D
 	counts                 []float64 // K
+	far                    bool      // a mean has moved far from that of the prior
+}
+
+// mostFar is the distance from the prior's mean, in its standard deviations, from which a mean is far: a wild row has drawn it there in a class
+// whose covariance is still that of other rows. Sums about such a mean would have no digits for those.
+const mostFar = 1e4
+
+func (m *normalMemory) note(shift, variance float64) {
+	m.far = m.far || shift*shift > mostFar*mostFar*variance
 }
 
 // axes are the eigenvalues of S^−½ΣS^−½, and where columns are wanted, the columns of S^½ times its eigenvectors,
@@ -479,6 +489,9 @@ func (w *whitening) moveMean(g gaussian, rows float64, sums, anchor, xi, scatter
 		chol.SolveRight(linalg.General(1, d, m.shift))
 		for a, v := range m.shift {
 			linalg.Axpy(n*v, w.all[a*d:(a+1)*d], mean)
+		}
+		for j, v := range mean {
+			m.note(v-w.mean[j], w.all[j*(d+1)])
 		}
 	}
 	floats.SubTo(m.shift, mean, anchor)

@@ -229,15 +229,25 @@ func (f linear) prior(of *Reference) *zellner {
 	n, middle := w.Sums[0], make([]float64, p)
 	variance := w.Sums[len(w.Sums)-1] / n
 	if f.intercept {
-		line, _ := f.parts(w.Anchor)
-		shift := w.Sums[1+p] / n
-		middle[0], variance = line[0]+shift, variance-shift*shift
+		response := w.Reference
+		if len(response) == 0 {
+			response = make([]float64, p+1)
+			f.response(w.Sums, w.Anchor, response)
+		}
+		middle[0], variance = response[0], response[1]
 	}
 	row := f.gram(w.Sums[1:], p+1)
 	row.ScaleSym(1/(n*variance), row)
 	of.line = f.zellner(middle, row, of.Prior.RowsOr())
 	of.line.variance = variance
 	return of.line
+}
+
+// response puts mean and variance of the response into the first places of dst.
+func (f linear) response(sums, anchor, dst []float64) {
+	n := sums[0]
+	shift := sums[1+f.size()] / n
+	dst[0], dst[1] = anchor[0]+shift, sums[len(sums)-1]/n-shift*shift
 }
 
 // MaximizePosterior is the maximum in the coefficients given the variances before, and then in the variances.

@@ -37,12 +37,49 @@ func (g axial) scatterForm() (groups, width int, matrix bool) {
 	return g.columns(), 1, false
 }
 
-// Those below are Gaussian in something else than the columns, or heed far rows less by themselves.
+// Lognormal columns are Gaussian in something else than the columns.
 func (lognormal) scatterForm() (groups, width int, matrix bool) { return 0, 0, false }
 
-func (studentT) scatterForm() (groups, width int, matrix bool) { return 0, 0, false }
-
 func (f analyser) scatterForm() (groups, width int, matrix bool) { return f.d, 1, false }
+
+// That of a regression is of its response alone.
+func (f linear) scatterForm() (groups, width int, matrix bool) {
+	if !f.intercept {
+		return 0, 0, false
+	}
+	return 1, 1, false
+}
+
+// scatterForm is that of the factor, or of the family in noise.
+func (f *part) scatterForm() (groups, width int, matrix bool) {
+	var of any = f.Factor
+	if n, ok := of.(noisy); ok {
+		of = n.inner
+	}
+	if s, ok := of.(scattered); ok {
+		return s.scatterForm()
+	}
+	return 0, 0, false
+}
+
+// scatterOf are the numbers of locations and scatters of the factor, among all of the plan's parameters.
+func (f *part) scatterOf(params []float64) []float64 {
+	return scatteredIn(f.Factor, f.ofParams(params))
+}
+
+func scatteredIn(f Factor, own []float64) []float64 {
+	switch of := f.(type) {
+	case noisy:
+		return scatteredIn(of.inner, of.params(own))
+	case studentT:
+		return own[:len(own)-1]
+	case analyser:
+		return own[:2*of.d]
+	case linear, sharing:
+		return own[:2]
+	}
+	return own
+}
 
 // furthest is c of n rows in so many columns: about 7 standard deviations of √χ², and less where the rows are so few that one of them
 // cannot be that far.
@@ -198,18 +235,11 @@ func (p *Plan) refer(ctx context.Context, src framework.Source[framework.Rows], 
 func (p *Plan) scatters(w *Pooled) (list []*scatterOf) {
 	for i := range p.parts {
 		f := &p.parts[i]
-		of, ok := f.Factor.(scattered)
-		if !ok {
-			continue
-		}
-		groups, width, matrix := of.scatterForm()
+		groups, width, matrix := f.scatterForm()
 		if groups == 0 {
 			continue
 		}
-		params := f.ofParams(w.Parameters)
-		if a, ok := f.Factor.(analyser); ok {
-			params = a.withoutFactors(params)
-		}
+		params := f.scatterOf(f.likeScatters(w))
 		mean, rest := params[:groups*width], params[groups*width:]
 		for g := range groups {
 			s := &scatterOf{first: f.at.Columns + g*width, width: width, matrix: matrix, far: furthest(width, w.N)}
@@ -223,6 +253,22 @@ func (p *Plan) scatters(w *Pooled) (list []*scatterOf) {
 		}
 	}
 	return list
+}
+
+// likeScatters are the plan's parameters of the table with the factor's location and scatter in their places: variances of factor
+// analysers in those of the noise, mean and variance of a regression's response in the first two.
+func (f *part) likeScatters(w *Pooled) []float64 {
+	params := append([]float64(nil), w.Parameters...)
+	own := f.ofParams(params)
+	switch of := f.Factor.(type) {
+	case analyser:
+		copy(own, of.withoutFactors(own))
+	case linear:
+		of.response(f.ofSums(w.Sums), f.ofAnchor(w.Anchor), own)
+	case sharing:
+		of.response(f.ofSums(w.Sums), f.ofAnchor(w.Anchor), own)
+	}
+	return params
 }
 
 // scatterSums sums up the rows.
@@ -256,20 +302,17 @@ func (p *Plan) scatterSums(ctx context.Context, src framework.Source[framework.R
 func (p *Plan) referenceOf(w *Pooled, groups []*scatterOf) []float64 {
 	reference := append([]float64(nil), w.Parameters...)
 	for i := range p.parts {
-		if a, ok := p.parts[i].Factor.(analyser); ok {
-			params := p.parts[i].ofParams(reference)
-			copy(params, a.withoutFactors(params))
-		}
+		f := &p.parts[i]
+		copy(f.ofParams(reference), f.ofParams(f.likeScatters(w)))
 	}
 	for _, s := range groups {
 		for i := range p.parts {
 			f := &p.parts[i]
-			of, ok := f.Factor.(scattered)
-			if !ok || s.first < f.at.Columns || s.first >= f.at.Columns+f.size.Columns {
+			if s.first < f.at.Columns || s.first >= f.at.Columns+f.size.Columns {
 				continue
 			}
-			n, width, _ := of.scatterForm()
-			params, g := f.ofParams(reference), (s.first-f.at.Columns)/width
+			n, width, _ := f.scatterForm()
+			params, g := f.scatterOf(reference), (s.first-f.at.Columns)/width
 			copy(params[g*width:], s.mean)
 			switch rest := params[n*width:]; {
 			case s.matrix:

@@ -82,8 +82,8 @@ func (p *Plan) setFloors(ctx context.Context, src framework.Source[framework.Row
 			if err := b.SetFloor(found[f.at.Columns:][:f.size.Columns], f.pooled); err != nil {
 				return shift(err, f.at.Columns)
 			}
-			if of, ok := f.Factor.(scattered); ok && len(w.Reference) > 0 {
-				if err := of.(Bounder).Bound(f.pooled, Table{1, 0, f.pooled.Reference}); err != nil {
+			if groups, _, _ := f.scatterForm(); groups > 0 && len(w.Reference) > 0 {
+				if err := b.Bound(f.pooled, Table{1, 0, f.pooled.Reference}); err != nil {
 					return shift(err, f.at.Columns)
 				}
 			}

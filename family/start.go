@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sort"
 
 	"gonum.org/v1/gonum/floats"
@@ -188,12 +189,15 @@ func (p *Plan) Begin(ctx context.Context, src framework.Source[framework.Rows], 
 		return nil, nil, tooMany(k, n)
 	}
 	c, counts = p.Classes(k), make([]float64, k)
-	for j := range k {
-		copy(c.anchor(j), w.Anchor)
+	if err := c.Center(w); err != nil {
+		return nil, nil, err
 	}
 	q, err := p.Partition(rows, k, start, rng)
 	if err != nil {
 		return nil, nil, err
+	}
+	if p.farOff() {
+		harden(q, k)
 	}
 	var r []float64
 	if err := c.Chunks(rows, func(first, n int, w []float64) error {
@@ -235,9 +239,62 @@ func (c *Classes) Soften(w *Pooled, counts, weights []float64) {
 		counts[j] += weight
 		for i := range p.parts {
 			f := &p.parts[i]
-			f.AddPooled(weight, f.pooled, f.ofAnchor(c.anchor(j)), f.ofSums(c.sums(j)))
+			f.AddPooled(weight, f.begins(), f.ofAnchor(c.anchor(j)), f.ofSums(c.sums(j)))
 		}
 	}
+}
+
+// Center puts the anchors of all classes where those of the pooled table are, or its reference.
+func (c *Classes) Center(w *Pooled) error {
+	anchor := append([]float64(nil), w.Anchor...)
+	for i := range c.plan.parts {
+		f := &c.plan.parts[i]
+		a, ok := f.Factor.(Anchored)
+		if from := f.begins(); ok && from != f.pooled {
+			score := make([]float64, f.size.Score)
+			if err := f.Score(from.Parameters, score); err != nil {
+				return shift(err, f.at.Columns)
+			}
+			a.Locate(score, f.ofAnchor(anchor))
+		}
+	}
+	for j := range c.K {
+		copy(c.anchor(j), anchor)
+	}
+	return nil
+}
+
+// farOff says that classes begin with the reference.
+func (p *Plan) farOff() bool {
+	return slices.ContainsFunc(p.parts, func(f part) bool { return f.begins() != f.pooled })
+}
+
+// harden gives each row, of k shares in q, to one class, as that of a row far off draws its mean there.
+func harden(q []float64, k int) {
+	for ; len(q) > 0; q = q[k:] {
+		most, all := floats.MaxIdx(q[:k]), floats.Sum(q[:k])
+		clear(q[:k])
+		q[most] = all
+	}
+}
+
+// begins is the pooled table that classes begin with, with the reference for parameters where rows are so far out that sums about the
+// table's mean have no digits for the others.
+func (f *part) begins() *Pooled {
+	const digits = 0x1p52
+	b, ok := f.Factor.(Bounder)
+	if !ok || len(f.pooled.Reference) == 0 {
+		return f.pooled
+	}
+	near := b.Spread(f.pooled.Reference)
+	for j, v := range b.Spread(f.pooled.Parameters) {
+		if v > digits*near[j] {
+			about := *f.pooled
+			about.Parameters = f.pooled.Reference
+			return &about
+		}
+	}
+	return f.pooled
 }
 
 // startOf is the start of the fit's number that Varied stands for.

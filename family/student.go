@@ -217,6 +217,9 @@ func (f studentT) asNormal(w *Pooled) *Pooled {
 	normal := *w
 	_, normal.Sums, _ = f.parts(w.Sums)
 	normal.Parameters = w.Parameters[:len(w.Parameters)-1]
+	if len(w.Reference) > 0 {
+		normal.Reference = w.Reference[:len(w.Reference)-1]
+	}
 	return &normal
 }
 

@@ -20,8 +20,8 @@ import (
 func segments(ctx context.Context, src framework.Source[framework.Sequences], pl *family.Plan, w *family.Pooled, k int, rng *rand.Rand) (*family.Classes, []float64, error) {
 	cuts := shares(ctx, k, rng)
 	classes, counts := pl.Classes(k), make([]float64, k)
-	for j := range k {
-		copy(at(classes.Anchor, j, len(w.Anchor)), w.Anchor)
+	if err := classes.Center(w); err != nil {
+		return nil, nil, err
 	}
 	var q, weights []float64
 	for b, err := range src.Blocks(ctx) {

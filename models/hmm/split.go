@@ -107,8 +107,8 @@ func (m Model) byContext(b framework.Sequences, q []float64, n float64, p *Param
 // sumsOf are those of rows in k classes with the given weights, rows×k, softened, and the rows of each.
 func sumsOf(pl *family.Plan, w *family.Pooled, rows framework.Rows, k int, weights []float64) (*family.Classes, []float64, error) {
 	classes, counts := pl.Classes(k), make([]float64, k)
-	for j := range k {
-		copy(at(classes.Anchor, j, len(w.Anchor)), w.Anchor)
+	if err := classes.Center(w); err != nil {
+		return nil, nil, err
 	}
 	var q []float64
 	err := classes.Chunks(rows, func(first, n int, of []float64) error {

@@ -1,0 +1,66 @@
+package mixture_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/models/mixture"
+)
+
+// withCell fits the geyser's table with one other cell, which the family may need to see.
+func withCell(t *testing.T, of func(x []float64) family.Family, row, column int, value float64) []float64 {
+	t.Helper()
+	x := slices.Clone(embedded(t, "faithful", 2).All().X)
+	x[2*row+column] = value
+	o := framework.Options{K: 10, Criterion: framework.Evidence, Restarts: 3, Seed: 1}
+	res := fit(t, mixture.Model{Family: of(x)}, source(t, x, 272, 2), o)
+	require.Zero(t, res.Fall)
+	sizes := slices.Clone(res.Statistics.Nk)
+	slices.Sort(sizes)
+	return sizes
+}
+
+// One wild cell, whatever it holds, leaves the two groups as they are.
+func TestEvidenceWithAWildCell(t *testing.T) {
+	for _, value := range []float64{-99, 9999, 1e6, 1e12, 1e20} {
+		for _, row := range []int{0, 135, 271} {
+			for column := range 2 {
+				t.Run(fmt.Sprint(value, row, column), func(t *testing.T) {
+					sizes := withCell(t, func([]float64) family.Family { return family.Gaussian{} }, row, column, value)
+					require.Len(t, sizes, 3)
+					assert.InDelta(t, 1, sizes[0], 0.25)
+					assert.InDelta(t, 96.5, sizes[1], 1.5)
+				})
+			}
+		}
+	}
+	for _, value := range []float64{1e6, 1e12} {
+		sizes := withCell(t, func(x []float64) family.Family {
+			low, high := family.Ranges(x, 2)
+			return family.Noise{Family: family.Gaussian{}, Low: low, High: high}
+		}, 135, 0, value)
+		require.Len(t, sizes, 2, "noise, %v", value)
+		assert.InDelta(t, 97, sizes[0], 1.5)
+		sizes = withCell(t, func([]float64) family.Family { return family.StudentT{} }, 135, 0, value)
+		require.GreaterOrEqual(t, len(sizes), 2)
+		assert.InDelta(t, 174, sizes[len(sizes)-1], 3, "Student-t, %v", value)
+	}
+}
+
+// A wild response is a component of its own, and leaves two regressions.
+func TestEvidenceWithAWildResponse(t *testing.T) {
+	of := regressionTable(t, "NPreg", true, "yn", "x").All()
+	x := slices.Clone(of.X)
+	x[0] = 1e6
+	res := evident(t, mixture.Model{Family: family.Regression{}}, source(t, x, of.N, of.D), 0)
+	sizes := slices.Clone(res.Statistics.Nk)
+	slices.Sort(sizes)
+	require.Len(t, sizes, 3)
+	assert.InDelta(t, 1, sizes[0], 0.01)
+}
