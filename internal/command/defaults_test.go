@@ -43,6 +43,28 @@ func TestFamilyAutoFindsThreeLatentClasses(t *testing.T) {
 	assert.GreaterOrEqual(t, found, 9)
 }
 
+// A table with texts is fitted as by --family auto, unless a family is named; where they are left out, as numbers are.
+func TestTextsAreDescribedByDefault(t *testing.T) {
+	var mixed strings.Builder
+	mixed.WriteString("length,sort,width\n")
+	for i := range 60 {
+		fmt.Fprintf(&mixed, "%v,%c,%v\n", float64(10*(i%2))+float64(i%7)/3, 'a'+i%2, float64(i%11)/3)
+	}
+	path := file(t, "mixed.csv", mixed.String())
+	for _, command := range []string{"fit", "select"} {
+		_, stderr := done(t, command, "--data", path, "--kmax", "3", "--restarts", "1")
+		assert.Contains(t, stderr, `each column by itself (--family auto), as texts are in "sort": --drop sort leaves them out`)
+	}
+	r := fitJSON(t, "--data", path)
+	assert.Equal(t, "auto", r.Family)
+	assert.Equal(t, []string{"gaussian", "categorical", "gaussian"}, []string{r.Columns[0].Family, r.Columns[1].Family, r.Columns[2].Family})
+	assert.Equal(t, fitJSON(t, "--data", path, "--family", "auto").Params, r.Params)
+	assert.Equal(t, "gaussian", fitJSON(t, "--data", path, "--drop", "sort").Family)
+	assert.Equal(t, "gaussian", fitJSON(t, "--data", path, "--gate", "sort").Family)
+	fails(t, 1, `column "sort" is categorical: row 1 is "a"`, "", "fit", "--data", path, "--family", "gaussian")
+	fails(t, 1, `column "sort" is categorical: row 1 is "a"`, "", "fit", "--data", path, "--cov", "EII,VVV")
+}
+
 // TestCodesAndCountsAreIntegratedOutByDefault: --k and --method go first, and tables of more than 1,000,000 cells
 // and of other columns have gFAB.
 func TestCodesAndCountsAreIntegratedOutByDefault(t *testing.T) {

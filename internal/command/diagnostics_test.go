@@ -104,7 +104,7 @@ func TestFewTextsAmongNumbersAreMissing(t *testing.T) {
 		assert.Contains(t, stderr, c.note)
 		assert.NotContains(t, stderr, "taken for missing values")
 	}
-	fails(t, 1, `column "x" is categorical: row 17 is "k.A."; a numeric column is needed here (--na=k.A. for a missing value, --drop x,kind, or --family auto)`, "", "fit", "--data", path, "--k", "1")
+	fails(t, 1, `column "x" is categorical: row 17 is "k.A."; a numeric column is needed here (--na=k.A. for a missing value, --drop x,kind, or --family auto)`, "", "fit", "--data", path, "--k", "1", "--family", "gaussian")
 	fails(t, 1, `column "x" is categorical: row 17 is "k.A."; drop it (--na=k.A. for a missing value, --drop x)`, "", "fit", "--data", path, "--drop", "kind", "--model", "ppca", "--k", "1")
 }
 

@@ -19,7 +19,7 @@ import (
 // modelFlags say what is fitted and how.
 type modelFlags struct {
 	Model      string          `default:"mixture" enum:"bpca,ppca,factor,mixture,bernmix,hmm,regression,vbmf,features,topics,blockmodel" help:"Model: mixture, bernmix (a mixture with Bernoulli columns only), hmm (a hidden Markov model: rows that follow one another), regression (a mixture of regressions of one column on others), bpca, ppca (probabilistic PCA, by maximum likelihood), factor (factor analysis, canonical correlation), vbmf (variational matrix factorisation), features (binary latent features), topics (latent Dirichlet allocation, of a list of documents, words and counts), or blockmodel (blocks of the nodes of a graph: the rows are edges, two names and perhaps a weight). With --help, the flags of that model."`
-	Family     string          `placeholder:"NAME" help:"Family of the components of a mixture, or of the states of hmm: gaussian (full covariance), gaussian-tied, gaussian-diagonal, gaussian-spherical, poisson, exponential, gamma, lognormal, bernoulli, categorical, ordinal (numbers as ordered levels), multinomial, student-t (of all columns), factor-analysers (a factor analysis of all columns in each component), or auto: each column by itself, by how its values vary; identifiers, dates and constant columns are left out. Default: gaussian, with --columns auto."`
+	Family     string          `placeholder:"NAME" help:"Family of the components of a mixture, or of the states of hmm: gaussian (full covariance), gaussian-tied, gaussian-diagonal, gaussian-spherical, poisson, exponential, gamma, lognormal, bernoulli, categorical, ordinal (numbers as ordered levels), multinomial, student-t (of all columns), factor-analysers (a factor analysis of all columns in each component), or auto: each column by itself, by how its values vary; identifiers, dates and constant columns are left out. Default: gaussian; auto with --columns, and of a table with texts."`
 	Method     string          `placeholder:"NAME" help:"Inference: gfab, fab, em, map, vb, cvb0, closed-form (bpca, ppca, factor and vbmf; map: mixtures and hmm, cvb0: mixtures and topics) or greedy (blockmodel: the labels of the highest exact ICL by moves of nodes and merges of blocks, which is its default). gfab, fab and cvb0 prune from kmax down; the others fit every K separately. Default of latent select for mixtures and hmm: em. Of latent fit for mixtures: cvb0 where it finds K in a table of codes and counts (to 1,000) of at most 1,000,000 cells, else gfab; of bpca, features and hmm gfab, of vbmf closed-form; of factor closed-form, which is gfab without iterations, where no entry is missing. No other flag but --k changes it; flags that it has no use for are refused."`
 	Weights    string          `placeholder:"COL" help:"Frequency weights: leave this column out of the fit and weight the rows by it. blockmodel: the column of the weights of edges, by default the third; 0 is no edge, and such a row names nodes that may have none."`
 	Prior      hyperparameters `placeholder:"KEY=VALUE,…" help:"Prior of --method vb, map, cvb0 or greedy. hmm: start and transitions (Dirichlet, of the first state and of each row), stay (added for the same state), and of what is seen as in mixtures. Mixtures: weights (Dirichlet), kappa and nu (gaussian and lognormal, scaled by the data), a and b (bernoulli, beta), shape and rate (poisson and exponential, gamma), alpha (categorical and multinomial, Dirichlet). bernmix: a (weights), b (beta(b, b)). blockmodel: weights (Dirichlet), a and b (beta of the probability of an edge, gamma shape and rate of a mean weight). bpca: a_alpha, b_alpha, a_lambda, b_lambda (gamma shapes and rates), alpha (fixed; 1 is VB1), unit (standard deviation taken for 1). topics: alpha (of each topic in a document) and beta (of each word in a topic), 0.1 and 0.01 where one is not given; without --prior both are estimated. vbmf, also with closed-form: noise (variance), a and b (variances of the entries of the factors of columns and rows); what is not given is estimated."`
@@ -41,6 +41,7 @@ type modelFlags struct {
 	compared  []form // in one fit; nil: none are
 	fixesK    bool   // --k is given
 	byDefault bool   // --method was not given
+	anyFamily bool   // neither --family nor --cov was
 	byTable   bool   // and the table decides which it is
 	why       string // why the table led to Method, and the default elsewhere; empty where it did not
 }
@@ -110,7 +111,7 @@ func (f *modelFlags) check(method string) error {
 			return err
 		}
 	}
-	if f.Family == "" {
+	if f.anyFamily = f.Family == ""; f.anyFamily {
 		f.Family = m.families[0]
 		if f.columns().text != "" && slices.Contains(m.families, families.Auto) {
 			f.Family = families.Auto

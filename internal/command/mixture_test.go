@@ -409,7 +409,7 @@ func TestBadDataOfMixturesAreOneLine(t *testing.T) {
 		{"a,b\n1,0\n0,7\n0,1\n", "--model bernmix", `row 2 of column "b" is 7: outside the support of bernoulli: the numbers 0 and 1`},
 		{"a,b\n1,-3\n0,7\n0,1\n", "--columns b=exponential", `row 1 of column "b" is -3: outside the support of exponential:`},
 		{counts, "--columns b=gamma", `row 1 of column "b" is 0: outside the support of gamma:`},
-		{"a,b\n1,x\n2,y\n3,z\n", "", `column "b" is categorical: row 1 is "x"; a numeric column is needed here (--drop b, or --family auto)`},
+		{"a,b\n1,x\n2,y\n3,z\n", "--family gaussian", `column "b" is categorical: row 1 is "x"; a numeric column is needed here (--drop b, or --family auto)`},
 		{"a,b\n1,x\n0,y\n1,z\n", "--model bernmix", `column "b" has 3 levels ("x", "y", "z"): bernoulli takes columns of 0 and 1, or texts with two levels: --drop b, or --model mixture --columns b=categorical`},
 		{"a,b\n1,x\n0,x\n1,x\n", "--model bernmix", `column "b" has 1 level ("x")`},
 		{"a,b\n1,x\n0,x\n1,x\n", "--columns b=categorical", `column "b" has 1 level ("x"), and two are the least: --drop b`},
@@ -418,9 +418,9 @@ func TestBadDataOfMixturesAreOneLine(t *testing.T) {
 		{"a,b\nu,x\nu,x\n", "--family auto", `no column is left to fit: left out, with a single value, which distinguishes no rows: "a", "b"`},
 		{"a,b,c\n1,5,2\n1,5,4\n1,5,9\n", "--floor 0", `columns "a", "b" are constant: --drop a,b`},
 		{"a,b\n1,5\n1,5\n", "--family gamma", "every column is constant: there is nothing to fit"},
-		{"a,b,c\n1,x,u\n2,y,v\n3,z,w\n", "", "(--drop b,c, or --family auto)"},
+		{"a,b,c\n1,x,u\n2,y,v\n3,z,w\n", "--family gaussian", "(--drop b,c, or --family auto)"},
 		{"a,b,c\n1,x,u\n2,y,v\n3,z,w\n", "--columns a=gamma --family poisson", "(--drop b,c, or --columns a=gamma,b=categorical,c=categorical)"},
-		{"b,c\nx,u\ny,v\nz,w\n", "", "a numeric column is needed here (--family auto)"},
+		{"b,c\nx,u\ny,v\nz,w\n", "--family gaussian", "a numeric column is needed here (--family auto)"},
 		{"a,b,c\n1,2,3\n2,5,1\n7,1,1\n", "", "3 rows and 3 columns: a covariance matrix needs more rows than columns: --family gaussian-diagonal"},
 		{"1 2\n3 4\n5 6\n", "", "(fields are separated by commas, semicolons or tabs; --family auto describes"},
 		{"a,b\n1e-310,5\n2e-310,6\n4e-310,9\n", "", `column "a" is constant, to working precision: drop it, or rescale it (--drop a)`},
@@ -618,7 +618,7 @@ func TestErrorsCountTheRowsOfTheFile(t *testing.T) {
 		{"a,b\n1,1\n2,\n-3,4\n", "fit --family poisson", `row 3 of column "a" is -3`},
 		{"a,b\n1,1\n2,\nInf,4\n5,5\n", "fit", `row 3 of column "a" is infinite`},
 		{"a,b\n1,1\n2,\n3,4\n5,-5\n", "fit --weights b", "the weight of row 4 is -5"},
-		{"a,b\n1,\n2,x\n3,4\n", "fit", `row 2 is "x"`},
+		{"a,b\n1,\n2,x\n3,4\n", "fit --family gaussian", `row 2 is "x"`},
 		{"eruptions,waiting\n2,\n2,50\n3e200,4\n", "predict " + model, "row 3 is so far from every component"},
 	} {
 		fails(t, 1, c.part, "", append(strings.Fields(c.args), "--missing", "drop", "--data", file(t, "d.csv", c.text))...)
@@ -698,7 +698,7 @@ func TestADamagedMixtureIsRefused(t *testing.T) {
 func TestNamesOfColumnsAreNoPartOfAMessage(t *testing.T) {
 	const odd, table = "row 2 is odd", "row 2 is odd,column 1 is constant: drop it\n1,2\n,3\n%s,5\n6,7\n8,1\n"
 	path := func(cell string) string { return file(t, "d.csv", fmt.Sprintf(table, cell)) }
-	fails(t, 1, `column "row 2 is odd" is categorical: row 3 is "x"`, "", "fit", "--data", path("x"), "--missing", "drop")
+	fails(t, 1, `column "row 2 is odd" is categorical: row 3 is "x"`, "", "fit", "--data", path("x"), "--missing", "drop", "--family", "gaussian")
 	fails(t, 1, `row 3 of column "row 2 is odd" is infinite`, "", "fit", "--data", path("Inf"), "--missing", "drop")
 	fails(t, 1, `row 3 of column "row 2 is odd" is -4: outside the support of poisson: the counts 0, 1, 2, … (correct it, --drop 'row 2 is odd', or`, "",
 		"fit", "--data", path("-4"), "--missing", "drop", "--family", "poisson")
