@@ -138,9 +138,17 @@ func CheckPrior(f Family, p prior.Prior) error {
 }
 
 // unprior says that a factor has no prior.
-func unprior(f Factor) error {
-	return fmt.Errorf("family: %s has no proper prior, which the evidence needs: take another criterion, such as gFIC (%w)", f.Name(), errors.ErrUnsupported)
+func unprior(f Factor) error { return unpriorError(f.Name()) }
+
+// An unpriorError names a family; it is [errors.ErrUnsupported].
+type unpriorError string
+
+func (e unpriorError) Error() string {
+	return "family: the evidence needs a proper prior, and that of " + string(e) +
+		" is not known: give it the methods of family.Proper, or take another criterion, such as gFIC"
 }
+
+func (unpriorError) Is(target error) bool { return target == errors.ErrUnsupported }
 
 // unitInformation is the conjugate prior of the kernel's cells, by default Jeffreys' where that is proper, else that of one unit of data at the
 // table's mean.

@@ -2,7 +2,6 @@ package factor
 
 import (
 	"errors"
-	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/floats"
@@ -12,6 +11,7 @@ import (
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/models/bpca"
+	"github.com/latent-go/latent/prior"
 )
 
 // The evidence of factor analysis (docs/theory/evidence.md, section 7). Where rows are complete, z integrates out in
@@ -19,16 +19,11 @@ import (
 // to which the steps of EM lead. They follow the likelihood, without a tilt. Where entries are missing it is the bound
 // of q.
 
-// CheckPrior is nil but for noise with blocks.
-func (m Model) CheckPrior() error {
-	if m.Blocks != nil {
-		return errNoEvidence
-	}
-	return nil
-}
+// CheckPrior is nil.
+func (Model) CheckPrior() error { return nil }
 
 // MaximizePosterior is Maximize: the estimate is that of maximum likelihood, and the integral about it has the prior. Of
-// directions of z without variance, loadings are 0. Noise with blocks has no prior yet.
+// directions of z without variance, loadings are 0.
 func (m Model) MaximizePosterior(s *Statistics, p, dst *Parameters) (*Parameters, error) {
 	q, err := m.Maximize(s, p, dst)
 	if !errors.Is(err, framework.ErrDegenerate) {
@@ -43,8 +38,6 @@ func (m Model) MaximizePosterior(s *Statistics, p, dst *Parameters) (*Parameters
 
 // LogModes is 0: the evidence has the volume of rotations.
 func (Model) LogModes(*Parameters) float64 { return 0 }
-
-var errNoEvidence = fmt.Errorf("factor: noise with blocks has no proper prior, which the evidence needs: take another criterion, such as gFIC or BIC (%w)", errors.ErrUnsupported)
 
 // integrate adds what the evidence differs by from E_q[ln p(X,Z|Π)] + H(q).
 func (s *Statistics) integrate(p *Parameters, f *laplace.Curvature) error {
@@ -83,8 +76,13 @@ func (p *Parameters) signals() (l []float64, u *mat.Dense, err error) {
 
 // occam is by how much the evidence is above the highest log-likelihood, in nats, of n complete rows.
 func (p *Parameters) occam(n float64) (float64, error) {
-	if p.Blocks != nil {
-		return 0, errNoEvidence
+	switch {
+	case len(p.Blocks) == p.D: // one column each: factor analysis
+		q := *p
+		q.Structure, q.Noise, q.Unit = Structure{}, p.diagonalOf(p.Noise, p.D), p.diagonalOf(p.Unit, p.D)
+		p = &q
+	case p.Blocks != nil:
+		return p.blocked(n)
 	}
 	l, u, err := p.signals()
 	if err != nil {
@@ -227,30 +225,111 @@ func (v *information) pairs() {
 	floats.Sub(v.left, gram)
 }
 
-// bound is by how much the bound that q gives of the evidence is above E_q[ln p(X,Z|Π)] + H(q), in nats, where entries
-// are missing: means and loadings have the prior N(·, 1) in standard deviations of their columns, about that of the
-// column and 0, and are integrated out, exactly given the noise. Of two scales of z, that of the likelihood and that of
-// gFAB, it takes the better one.
-func (s *Statistics) bound(p *Parameters) (float64, error) {
-	if p.Blocks != nil {
-		return 0, errNoEvidence
+// blocked is occam of noise with blocks: the bound of the best q, which has Σ E[zzᵀ] = NI at the maximum of the likelihood.
+func (p *Parameters) blocked(n float64) (float64, error) {
+	s := &Statistics{Statistics: bpca.Statistics{N: n, K: p.K, D: p.D, ZZ: make([]float64, p.K*p.K)}}
+	for k := range p.K {
+		s.ZZ[k*(p.K+1)] = n
 	}
-	unit := p.Unit
-	nats, of := 0.0, 1.0 // of the noise
-	if d := float64(p.D); p.Isotropic {
+	return s.bound(p)
+}
+
+// A direction is one of a part's columns, or of a block's, in which the noise does not correlate, in units of the table's: what the
+// rows' other columns tell of it is a regression on (1, z).
+type direction struct {
+	part  int
+	noise float64
+	theta []float64 // mean less the table's, and loadings
+}
+
+// directions are those of all parts, and the charge for the noise, in nats: ln of its eigenvalues relative to the table's has the prior of a full
+// covariance of as many columns (docs/theory/evidence.md, section 3), which of a single column is N(0, 2).
+func (s *Statistics) directions(p *Parameters) (list []direction, nats float64, err error) {
+	unit, counts := p.Unit, s.counts()
+	if p.Isotropic {
 		unit = []float64{mean(unit)}
-		of = d
-	}
-	for j, v := range p.Noise {
-		x, count := math.Log(v/unit[j]), s.Seen[j]
-		if p.Isotropic {
-			count = floats.Sum(s.Seen) / of
+		x := math.Log(p.Noise[0] / unit[0])
+		counted := 0.0
+		for j := range p.D {
+			counted += counts[min(j, len(counts)-1)] / float64(p.D)
 		}
-		nats -= of*x*x/4 + math.Log1p(count)/2
+		nats = float64(p.D)*x*x/4 + math.Log1p(counted)/2
+	}
+	at := 0
+	for g, part := range p.parts(p.D) {
+		m := len(part)
+		root, vectors, values, err := relative(p.Noise[min(at, len(p.Noise)-1):], unit[min(at, len(unit)-1):], m)
+		if err != nil {
+			return nil, 0, err
+		}
+		at += m * m
+		theta := mat.NewDense(m, s.K+1, nil)
+		for i, j := range part {
+			theta.SetRow(i, p.coefficients(j))
+		}
+		if err := theta.Solve(root, theta); err != nil {
+			return nil, 0, errDependent
+		}
+		theta.Mul(vectors.T(), mat.DenseCopyOf(theta))
+		worth := prior.UnitInformation{}.CovarianceOr(m)
+		for i, v := range values {
+			list = append(list, direction{g, v, theta.RawRowView(i)})
+			if p.Isotropic {
+				continue
+			}
+			x := math.Log(v)
+			nats += worth / 4 * x * x
+			for _, w := range values[:i] {
+				nats += logSinhc((x - math.Log(w)) / 2)
+			}
+		}
+		if !p.Isotropic {
+			nats += float64(m*(m+1)) / 4 * math.Log1p(counts[min(g, len(counts)-1)]/worth)
+		}
+	}
+	return list, nats, nil
+}
+
+// relative are L of a unit LLᵀ, m×m, and eigenvectors and eigenvalues of L⁻¹ΨL⁻ᵀ.
+func relative(noise, unit []float64, m int) (root *mat.TriDense, vectors *mat.Dense, values []float64, err error) {
+	var chol mat.Cholesky
+	var half, white mat.Dense
+	var eigen mat.EigenSym
+	root, vectors = new(mat.TriDense), new(mat.Dense)
+	if !chol.Factorize(mat.NewSymDense(m, unit[:m*m])) {
+		return nil, nil, nil, errDependent
+	}
+	chol.LTo(root)
+	if half.Solve(root, mat.NewSymDense(m, noise[:m*m])) != nil || white.Solve(root, half.T()) != nil ||
+		!eigen.Factorize(linalg.SymmetricPart(&white), true) {
+		return nil, nil, nil, errDependent
+	}
+	eigen.VectorsTo(vectors)
+	if values = eigen.Values(nil); !(values[0] > 0) {
+		return nil, nil, nil, errDependent
+	}
+	return root, vectors, values, nil
+}
+
+// logSinhc is ln(sinh t/t).
+func logSinhc(t float64) float64 {
+	if t = math.Abs(t); t < 1e-3 {
+		return t * t / 6
+	}
+	return t + math.Log(-math.Expm1(-2*t)/(2*t))
+}
+
+// bound is by how much the bound that q gives of the evidence is above E_q[ln p(X,Z|Π)] + H(q), in nats: means and
+// loadings have the prior N(·, 1) in units of the table's covariance of their part, about that of the column and 0, and are
+// integrated out, exactly given the noise. Of two scales of z, that of the likelihood and that of gFAB, it takes the better one.
+func (s *Statistics) bound(p *Parameters) (float64, error) {
+	list, charge, err := s.directions(p)
+	if err != nil {
+		return 0, err
 	}
 	best := math.Inf(-1)
 	for _, scale := range []float64{1, 1 - float64(p.D)/max(s.N, 2*float64(p.D))} {
-		v, err := s.loadings(p, unit, scale)
+		v, err := s.loadings(list, scale)
 		if err != nil {
 			return 0, err
 		}
@@ -269,41 +348,39 @@ func (s *Statistics) bound(p *Parameters) (float64, error) {
 			best += max(0, share+math.Log(s.N*(a+b)/(math.Pi*math.E))/2)
 		}
 	}
-	return nats + best, nil
+	return best - charge, nil
 }
 
 // loadings is the part of bound that is means' and loadings', where q is that of √scale·z.
-func (s *Statistics) loadings(p *Parameters, unit []float64, scale float64) (float64, error) {
-	trace, k := mat.Trace(mat.NewSymDense(s.K, s.ZZ)), float64(s.K)
-	nats := (s.N*k*math.Log(scale) - (scale-1)*trace) / 2
-	for j := range p.D {
-		variance := unit[min(j, len(unit)-1)]
-		ratio := variance / p.Noise[min(j, len(p.Noise)-1)]
-		a, theta := s.design(j), mat.NewVecDense(s.K+1, p.coefficients(j))
+func (s *Statistics) loadings(list []direction, scale float64) (float64, error) {
+	nats := s.N * float64(s.K) * math.Log(scale) / 2
+	for k := range s.K {
+		nats -= (scale - 1) * s.ZZ[k*(s.K+1)] / 2
+	}
+	root := func(i int) float64 {
+		if i == 0 {
+			return 1
+		}
+		return math.Sqrt(scale)
+	}
+	for _, one := range list {
+		a, theta := s.design(one.part), mat.NewVecDense(s.K+1, nil)
 		for i := range s.K + 1 {
 			for l := i; l <= s.K; l++ {
-				v := a.At(i, l) * ratio
-				if i > 0 {
-					v *= math.Sqrt(scale)
-				}
-				if l > 0 {
-					v *= math.Sqrt(scale)
-				}
+				v := a.At(i, l) / one.noise * root(i) * root(l)
 				if i == l {
 					v++
 				}
 				a.SetSym(i, l, v)
 			}
-			if i > 0 {
-				theta.SetVec(i, theta.AtVec(i)/math.Sqrt(scale))
-			}
+			theta.SetVec(i, one.theta[i]/root(i))
 		}
 		var chol mat.Cholesky
 		var solved mat.VecDense
 		if !chol.Factorize(a) || chol.SolveVecTo(&solved, theta) != nil {
 			return 0, errEigen
 		}
-		nats -= (chol.LogDet() + (mat.Dot(theta, theta)-mat.Dot(theta, &solved))/variance) / 2
+		nats -= (chol.LogDet() + mat.Dot(theta, theta) - mat.Dot(theta, &solved)) / 2
 	}
 	return nats, nil
 }

@@ -1,7 +1,6 @@
 package factor_test
 
 import (
-	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -359,7 +358,7 @@ func TestEvidenceAgainstAnnealing(t *testing.T) {
 	}
 }
 
-// Heywood cases and more columns than rows have a value; blocks have none, and say so.
+// Heywood cases and more columns than rows have a value.
 func TestEvidenceAtTheEdge(t *testing.T) {
 	x := drawn(200, 6, 1, 1, 3)
 	for i := 0; i < len(x); i += 6 {
@@ -375,7 +374,4 @@ func TestEvidenceAtTheEdge(t *testing.T) {
 	for _, v := range evidences(t, moments(t, rows(t, drawn(6, 9, 1, 1, 3), 9)), factor.Structure{}, 2) {
 		assert.False(t, math.IsNaN(v) || math.IsInf(v, 0))
 	}
-	blocks := factor.Structure{Blocks: [][]int{{0, 1, 2}, {3, 4, 5}}}
-	_, err = solve(t, moments(t, rows(t, x, 6)), blocks, 1).Values(framework.Evidence)
-	assert.ErrorIs(t, err, errors.ErrUnsupported)
 }

@@ -72,11 +72,15 @@ func (s *Statistics) partZZ(g int) *mat.SymDense {
 
 // design is Σ (1, z)(1, z)ᵀ of the rows that show part g.
 func (s *Statistics) design(g int) *mat.SymDense {
-	a, zz := mat.NewSymDense(s.K+1, nil), s.partZZ(g)
+	a := mat.NewSymDense(s.K+1, nil)
 	a.SetSym(0, 0, s.N)
 	if s.incomplete() {
 		a.SetSym(0, 0, s.Seen[g])
 	}
+	if s.K == 0 {
+		return a
+	}
+	zz := s.partZZ(g)
 	for i := range s.K {
 		if s.incomplete() {
 			a.SetSym(0, i+1, s.Z[g*s.K+i])

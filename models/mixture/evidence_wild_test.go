@@ -1,6 +1,7 @@
 package mixture_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -63,4 +64,22 @@ func TestEvidenceWithAWildResponse(t *testing.T) {
 	slices.Sort(sizes)
 	require.Len(t, sizes, 3)
 	assert.InDelta(t, 1, sizes[0], 0.01)
+}
+
+// bare is a family whose factors have nothing that the evidence needs.
+type bare struct{ family.Family }
+
+func (b bare) On(columns int) ([]family.Factor, error) {
+	list, err := b.Family.On(columns)
+	if err != nil {
+		return nil, err
+	}
+	return []family.Factor{struct{ family.SumFactor }{list[0].(family.SumFactor)}}, nil
+}
+
+func TestEvidenceSaysWhichFamilyHasNoPrior(t *testing.T) {
+	m := mixture.Model{Family: bare{family.StudentT{}}}
+	_, err := framework.Fit(t.Context(), m, embedded(t, "faithful", 2), framework.Options{K: 2, Criterion: framework.Evidence})
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+	assert.ErrorContains(t, err, "that of student-t is not known: give it the methods of family.Proper, or take another criterion, such as gFIC")
 }
