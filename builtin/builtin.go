@@ -48,8 +48,8 @@ type scorerOf func(b framework.Rows, dst []float64) error
 
 func (f scorerOf) Score(b framework.Rows, dst []float64) error { return f(b, dst) }
 
-// A classScorer has the log densities and the responsibilities of the rows of a block, in the two slices.
-type classScorer = func(b framework.Rows, logProb, r []float64) ([]float64, []float64, error)
+// A rowScorer has the log densities of the rows of a block, and K numbers of each such as responsibilities, in the two slices.
+type rowScorer = func(b framework.Rows, logProb, r []float64) ([]float64, []float64, error)
 
 // numbered are names with the numbers from 1 to n.
 func numbered(prefix string, n int) (names []string) {

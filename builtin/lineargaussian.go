@@ -10,6 +10,7 @@ import (
 
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/models/bpca"
 	"github.com/latent-go/latent/models/factor"
 	"github.com/latent-go/latent/models/features"
@@ -32,15 +33,15 @@ func named(m mat.Symmetric, names []string) matrix {
 // continuous is a model whose latent variables are numbers, or several at a time.
 type continuous struct {
 	rows
-	// score has k numbers of each row of a block, rows×k, and the log-likelihoods.
-	score func(b framework.Rows) (list, logProb []float64, err error)
+	ready func() (rowScorer, error)
 	draw  func(n int, rng *rand.Rand) (*mat.Dense, error)
 }
 
 func (c *continuous) NewScorer() (fitted.Scorer, error) {
-	return scorerOf(func(b framework.Rows, dst []float64) error {
-		list, logProb, err := c.score(b)
-		if err != nil {
+	score, err := c.ready()
+	var logProb, list []float64
+	return scorerOf(func(b framework.Rows, dst []float64) (err error) {
+		if logProb, list, err = score(b, logProb, list); err != nil {
 			return err
 		}
 		k, width := len(c.layout.Items), c.layout.Width()
@@ -49,7 +50,7 @@ func (c *continuous) NewScorer() (fitted.Scorer, error) {
 			dst[(i+1)*width-1] = l
 		}
 		return nil
-	}), nil
+	}), err
 }
 
 // NewSampler draws rows, whose latent variables are no classes.
@@ -90,17 +91,8 @@ func loadPCA(f *fitted.File) (fitted.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &continuous{draw: p.Sample}
+	c := &continuous{draw: p.Sample, ready: func() (rowScorer, error) { return p.Scorer() }}
 	c.layout = latent("mean", numbered("z", p.K), cov)
-	c.score = func(b framework.Rows) (list, logProb []float64, err error) {
-		x := mat.NewDense(b.N, b.D, b.X)
-		mean, _, err := p.Transform(x)
-		if err != nil {
-			return nil, nil, err
-		}
-		logProb, err = p.LogProb(x)
-		return mean.RawMatrix().Data, logProb, err
-	}
 	return c, f.Matches(p.K, p.D)
 }
 
@@ -151,15 +143,17 @@ func loadFactors(f *fitted.File) (fitted.Model, error) {
 	m.draw = p.Sample
 	m.input.Gaps = true
 	m.layout = latent("mean", numbered("z", p.K), mat.NewSymDense(p.K, own.RawMatrix().Data))
-	m.score = func(b framework.Rows) (list, logProb []float64, err error) {
-		z, err := p.Transform(b)
-		if err != nil {
-			return nil, nil, err
-		}
-		var scores mat.Dense
-		scores.Mul(z, axes.T())
-		logProb, err = p.LogProb(b)
-		return scores.RawMatrix().Data, logProb, err
+	m.ready = func() (rowScorer, error) {
+		score := p.Scorer()
+		var z []float64
+		return func(b framework.Rows, logProb, own []float64) (_, _ []float64, err error) {
+			if logProb, z, err = score(b, logProb, z); err != nil {
+				return nil, nil, err
+			}
+			own = linalg.Resize(own, len(z))
+			linalg.Mul(false, true, 1, linalg.General(b.N, p.K, z), axes.RawMatrix(), 0, linalg.General(b.N, p.K, own))
+			return logProb, own, nil
+		}, nil
 	}
 	return m, f.Matches(p.K, p.D)
 }
@@ -201,9 +195,6 @@ func loadFeatures(f *fitted.File) (fitted.Model, error) {
 	if p.K > features.MaxExact {
 		m.layout.Last[0] = "log_likelihood_bound"
 	}
-	m.score = func(b framework.Rows) (list, logProb []float64, err error) {
-		logProb, list, err = p.Score(b)
-		return list, logProb, err
-	}
+	m.ready = func() (rowScorer, error) { return p.Scorer(), nil }
 	return m, f.Matches(p.K, p.D)
 }

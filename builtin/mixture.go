@@ -21,13 +21,13 @@ type components struct {
 	rows
 	model  mixture.Model
 	params *mixture.Parameters
-	ready  func() (classScorer, error)
+	ready  func() (rowScorer, error)
 }
 
 // newComponents says the most probable component of each row and its probability, the probability of each, the
 // log-likelihood, and the probability of noise where the model has it.
 func newComponents(model mixture.Model, p *mixture.Parameters, needsAll bool) *components {
-	c := &components{model: model, params: p, ready: func() (classScorer, error) { return model.Scorer(p) }}
+	c := &components{model: model, params: p, ready: func() (rowScorer, error) { return model.Scorer(p) }}
 	c.input.Gaps = !needsAll
 	c.layout = fitted.Layout{First: []string{"label", "probability"}, List: "responsibilities", Items: numbered("p", p.K), Last: []string{"log_likelihood"}}
 	if _, noise := model.Family.(family.Noise); noise {
@@ -81,7 +81,7 @@ func loadMixture(f *fitted.File) (fitted.Model, error) {
 		c.layout.Note = "predictions are of the model at the posterior means: " + err.Error()
 		return plain{c}, nil
 	}
-	c.ready = func() (classScorer, error) { return variational.Predictor(q) }
+	c.ready = func() (rowScorer, error) { return variational.Predictor(q) }
 	return plain{c}, nil
 }
 
@@ -101,7 +101,7 @@ func (c plain) NewSampler(rng *rand.Rand) func(n int) (x []float64, labels []int
 // classes score rows by their components.
 type classes struct {
 	c                 *components
-	score             classScorer
+	score             rowScorer
 	logProb, r, noise []float64
 }
 
@@ -162,7 +162,7 @@ func (g *gated) read(f *fitted.File, base mixture.Model) error {
 }
 
 // scorer takes rows with the model's columns.
-func (g *gated) scorer() (classScorer, error) {
+func (g *gated) scorer() (rowScorer, error) {
 	score, err := g.model.Scorer(g.params)
 	var x []float64
 	return func(b framework.Rows, logProb, r []float64) ([]float64, []float64, error) {

@@ -22,7 +22,7 @@ type regressions struct {
 	design *design.Regression
 	plan   *family.Plan
 	params *mixture.Parameters
-	ready  func() (classScorer, error) // of rows with the model's columns
+	ready  func() (rowScorer, error) // of rows with the model's columns
 	prior  func(b framework.Rows, r []float64) ([]float64, error)
 }
 
@@ -63,7 +63,7 @@ func loadRegression(f *fitted.File) (fitted.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.ready = func() (classScorer, error) {
+	m.ready = func() (rowScorer, error) {
 		score, err := model.Scorer(p)
 		var x []float64
 		return func(b framework.Rows, logProb, r []float64) ([]float64, []float64, error) {

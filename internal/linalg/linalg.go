@@ -208,7 +208,12 @@ func (c Cholesky) LogDet() float64 {
 
 // SolveRight overwrites b, of n columns, with b·A⁻¹.
 func (c Cholesky) SolveRight(b blas64.General) {
-	blas64.Trsm(blas.Right, blas.NoTrans, 1, c.triangular(), b)
+	c.HalfSolveRight(b)
+	c.HalfSolveTransRight(b)
+}
+
+// HalfSolveTransRight overwrites b, of n columns, with b·U⁻ᵀ: what SolveRight does after HalfSolveRight.
+func (c Cholesky) HalfSolveTransRight(b blas64.General) {
 	blas64.Trsm(blas.Right, blas.Trans, 1, c.triangular(), b)
 }
 

@@ -121,14 +121,13 @@ func (p *Parameters) Transform(x mat.Matrix) (mean *mat.Dense, cov *mat.SymDense
 	if err != nil {
 		return nil, nil, err
 	}
-	chol, err := p.posterior()
+	s, err := p.scorer()
 	if err != nil {
 		return nil, nil, err
 	}
 	mean = mat.NewDense(n, p.K, nil)
-	mean.Mul(p.centred(x), p.W())
-	chol.SolveRight(mean.RawMatrix())
-	inverse := chol.Invert()
+	s.score(p.centred(x).RawMatrix(), make([]float64, n), mean.RawMatrix())
+	inverse := s.chol.Invert()
 	for i := range inverse {
 		inverse[i] *= p.Noise
 	}
@@ -156,38 +155,68 @@ func (p *Parameters) LogProb(x mat.Matrix) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	y := p.centred(x)
-	return p.logProb(make([]float64, n), y.RawMatrix().Data, n)
+	s, err := p.scorer()
+	if err != nil {
+		return nil, err
+	}
+	logProb := make([]float64, n)
+	s.score(p.centred(x).RawMatrix(), logProb, linalg.General(n, p.K, make([]float64, n*p.K)))
+	return logProb, nil
 }
 
-// logProb is LogProb for n centred rows. With M = UᵀU, Woodbury gives
-// (WWᵀ + σ²I)⁻¹ = (I − W M⁻¹Wᵀ)/σ² and |WWᵀ + σ²I| = σ^{2(D−K)} |M|.
-func (p *Parameters) logProb(dst, y []float64, n int) ([]float64, error) {
+// A scorer has what scoring shares between rows. With M = UᵀU, Woodbury gives (WWᵀ + σ²I)⁻¹ = (I − W M⁻¹Wᵀ)/σ² and
+// |WWᵀ + σ²I| = σ^{2(D−K)} |M|.
+type scorer struct {
+	*Parameters
+	chol     linalg.Cholesky // of M
+	constant float64         // D ln 2π + ln |WWᵀ + σ²I|
+}
+
+func (p *Parameters) scorer() (*scorer, error) {
 	chol, err := p.posterior()
 	if err != nil {
 		return nil, err
 	}
-	v := linalg.General(n, p.K, make([]float64, n*p.K))
-	linalg.Mul(false, false, 1, linalg.General(n, p.D, y), linalg.General(p.D, p.K, p.Loadings), 0, v)
-	chol.HalfSolveRight(v)
-	constant := float64(p.D)*math.Log(2*math.Pi) + float64(p.D-p.K)*math.Log(p.Noise) + chol.LogDet()
-	for i := range n {
-		row, along := y[i*p.D:(i+1)*p.D], v.Data[i*p.K:(i+1)*p.K]
-		dst[i] = -0.5 * (constant + (linalg.Dot(row, row)-linalg.Dot(along, along))/p.Noise)
+	return &scorer{p, chol, float64(p.D)*math.Log(2*math.Pi) + float64(p.D-p.K)*math.Log(p.Noise) + chol.LogDet()}, nil
+}
+
+// score puts ln p(x) and the mean of p(z|x) of centred rows y (n×D) into logProb (n) and mean (n×K).
+func (s *scorer) score(y blas64.General, logProb []float64, mean blas64.General) {
+	linalg.Mul(false, false, 1, y, linalg.General(s.D, s.K, s.Loadings), 0, mean)
+	s.chol.HalfSolveRight(mean)
+	for i := range logProb {
+		row, along := y.Data[i*y.Stride:][:s.D], mean.Data[i*s.K:(i+1)*s.K]
+		logProb[i] = -0.5 * (s.constant + (linalg.Dot(row, row)-linalg.Dot(along, along))/s.Noise)
 	}
-	return dst, nil
+	s.chol.HalfSolveTransRight(mean)
+}
+
+// Scorer is LogProb and the means of Transform for one block after another, in one goroutine: it computes what they share once, and
+// allocates nothing where the slices are large enough.
+func (p *Parameters) Scorer() (func(b framework.Rows, logProb, mean []float64) ([]float64, []float64, error), error) {
+	s, err := p.scorer()
+	var y []float64
+	return func(b framework.Rows, logProb, mean []float64) ([]float64, []float64, error) {
+		if b.D != p.D {
+			return nil, nil, fmt.Errorf("bpca: rows have %d columns, the model %d", b.D, p.D)
+		}
+		y, logProb, mean = linalg.Resize(y, b.N*p.D), linalg.Resize(logProb, b.N), linalg.Resize(mean, b.N*p.K)
+		for i := range b.N {
+			centre(y[i*p.D:(i+1)*p.D], b.Row(i), p.Mean, 1)
+		}
+		s.score(linalg.General(b.N, p.D, y), logProb, linalg.General(b.N, p.K, mean))
+		return logProb, mean, nil
+	}, err
 }
 
 // LogProb gives the marginal log-likelihood of each row of a block.
 func (Model) LogProb(b framework.Rows, p *Parameters, dst []float64) ([]float64, error) {
-	if b.D != p.D {
-		return nil, fmt.Errorf("bpca: rows have %d columns, the model %d", b.D, p.D)
+	score, err := p.Scorer()
+	if err != nil {
+		return nil, err
 	}
-	y := make([]float64, b.N*b.D)
-	for i := range b.N {
-		centre(y[i*b.D:(i+1)*b.D], b.Row(i), p.Mean, 1)
-	}
-	return p.logProb(linalg.Resize(dst, b.N), y, b.N)
+	dst, _, err = score(b, dst, nil)
+	return dst, err
 }
 
 // Distribution is that of a row as package distmv has it, N(mean, WWᵀ + Noise·I), drawing from src; nil is the global

@@ -135,18 +135,6 @@ func (p *Parameters) whitened() (*bpca.Parameters, *root, error) {
 	return q, r, nil
 }
 
-// rows are L⁻¹(x − mean) of the rows of x, in memory of their own.
-func (p *Parameters) rows(x mat.Matrix, r *root) *mat.Dense {
-	y := mat.DenseCopyOf(x)
-	n, _ := y.Dims()
-	for i := range n {
-		row := y.RawRowView(i)
-		linalg.Axpy(-1, p.Mean, row)
-		r.whiten(row, false)
-	}
-	return y
-}
-
 // Canonical returns the same distribution of x with the rotation of maximum likelihood fixed: WᵀΨ⁻¹W diagonal, the
 // largest entry first, and in each factor the loading of largest magnitude, in standard deviations of the column,
 // positive.

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/models/bpca"
 )
 
@@ -16,6 +17,7 @@ type view struct {
 	root             *root
 	show             []int // the columns
 	own              *Parameters
+	score            func(b framework.Rows, logProb, mean []float64) ([]float64, []float64, error) // whitened rows
 }
 
 // view is the model of the parts that a row shows.
@@ -50,26 +52,40 @@ func (p *Parameters) view(x []float64, row int) (*view, error) {
 		}
 	}
 	v.own.D = len(v.show)
-	v.Parameters, v.root, err = v.own.whitened()
+	if v.Parameters, v.root, err = v.own.whitened(); err != nil {
+		return nil, err
+	}
+	v.score, err = v.Parameters.Scorer()
 	return v, err
 }
 
-// white are the rows from first to end, whitened.
-func (v *view) white(b framework.Rows, first, end int) *mat.Dense {
-	x := mat.NewDense(end-first, len(v.show), nil)
+// A reader reads rows by the columns that they show, and keeps the model of the last ones.
+type reader struct {
+	p    *Parameters
+	last *view
+	row  []float64 // which shows those columns
+	x    []float64 // whitened rows
+}
+
+// white are the rows from first to end, whitened, until the next call.
+func (r *reader) white(b framework.Rows, first, end int) framework.Rows {
+	v, d := r.last, len(r.last.show)
+	r.x = linalg.Resize(r.x, (end-first)*d)
 	for i := first; i < end; i++ {
-		row := b.Row(i)
+		from, to := b.Row(i), r.x[(i-first)*d:(i-first+1)*d]
 		for at, j := range v.show {
-			x.Set(i-first, at, row[j])
+			to[at] = from[j]
 		}
+		linalg.Axpy(-1, v.own.Mean, to)
+		v.root.whiten(to, false)
 	}
-	return v.own.rows(x, v.root)
+	return framework.Rows{N: end - first, D: d, Stride: d, X: r.x}
 }
 
 // eachPattern calls f with the rows that miss the same entries and follow one another, from first to end.
-func (p *Parameters) eachPattern(b framework.Rows, f func(v *view, first, end int) error) error {
-	if b.D != p.D {
-		return fmt.Errorf("factor: rows have %d columns, the model %d", b.D, p.D)
+func (r *reader) eachPattern(b framework.Rows, f func(v *view, first, end int) error) error {
+	if b.D != r.p.D {
+		return fmt.Errorf("factor: rows have %d columns, the model %d", b.D, r.p.D)
 	}
 	for i := range b.N {
 		for j, v := range b.Row(i) {
@@ -83,11 +99,14 @@ func (p *Parameters) eachPattern(b framework.Rows, f func(v *view, first, end in
 		for end < b.N && samePattern(b.Row(first), b.Row(end)) {
 			end++
 		}
-		v, err := p.view(b.Row(first), b.First+first)
-		if err != nil {
-			return err
+		if row := b.Row(first); r.last == nil || !samePattern(row, r.row) {
+			var err error
+			if r.last, err = r.p.view(row, b.First+first); err != nil {
+				return err
+			}
+			r.row = append(r.row[:0], row...)
 		}
-		if err := f(v, first, end); err != nil {
+		if err := f(r.last, first, end); err != nil {
 			return err
 		}
 		first = end
@@ -102,26 +121,39 @@ func (p *Parameters) LogProb(b framework.Rows) ([]float64, error) {
 
 // LogProb is that of [Parameters].
 func (Model) LogProb(b framework.Rows, p *Parameters, dst []float64) ([]float64, error) {
-	dst = dst[:0]
-	return dst, p.eachPattern(b, func(v *view, first, end int) error {
-		list, err := v.Parameters.LogProb(v.white(b, first, end))
-		for _, l := range list {
-			for _, logDet := range v.root.logDet {
-				l -= logDet / 2
-			}
-			dst = append(dst, l)
-		}
-		return err
-	})
+	dst, _, err := p.Scorer()(b, dst, nil)
+	return dst, err
 }
 
 // Transform returns the regression scores of the rows of a block, the means of p(z|x), n×K: Thomson's. Entries that are
 // missing (NaN) are integrated out.
 func (p *Parameters) Transform(b framework.Rows) (*mat.Dense, error) {
-	return p.scores(b, func(v *view, x *mat.Dense) (*mat.Dense, error) {
-		z, _, err := v.Parameters.Transform(x)
-		return z, err
-	})
+	_, mean, err := p.Scorer()(b, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	return mat.NewDense(b.N, p.K, mean), nil
+}
+
+// Scorer is LogProb and Transform for one block after another, in one goroutine: what rows that miss the same entries share it computes
+// once, and it allocates nothing more where the slices are large enough.
+func (p *Parameters) Scorer() func(b framework.Rows, logProb, mean []float64) ([]float64, []float64, error) {
+	r := &reader{p: p}
+	return func(b framework.Rows, logProb, mean []float64) ([]float64, []float64, error) {
+		logProb, mean = linalg.Resize(logProb, b.N), linalg.Resize(mean, b.N*p.K)
+		return logProb, mean, r.eachPattern(b, func(v *view, first, end int) error {
+			logs, _, err := v.score(r.white(b, first, end), logProb[first:end:end], mean[first*p.K:end*p.K:end*p.K])
+			if err != nil {
+				return fmt.Errorf("factor: %w", framework.FaultyRow(b.First+first, "%v", err))
+			}
+			for i := range logs {
+				for _, logDet := range v.root.logDet {
+					logs[i] -= logDet / 2
+				}
+			}
+			return nil
+		})
+	}
 }
 
 // Covariance is that of p(z|x), K×K, where x misses no entry.
@@ -137,23 +169,15 @@ func (p *Parameters) Covariance() (*mat.SymDense, error) {
 // Bartlett returns Bartlett's scores of the rows of a block, (WᵀΨ⁻¹W)⁻¹WᵀΨ⁻¹(x − mean), n×K: the z with the highest
 // likelihood, which are unbiased and vary more. It errs for rows that show too little to have them.
 func (p *Parameters) Bartlett(b framework.Rows) (*mat.Dense, error) {
-	return p.scores(b, func(v *view, x *mat.Dense) (*mat.Dense, error) {
+	r, scores := &reader{p: p}, mat.NewDense(b.N, p.K, nil)
+	return scores, r.eachPattern(b, func(v *view, first, end int) error {
+		x := r.white(b, first, end)
 		var z mat.Dense
-		if err := z.Solve(v.W(), x.T()); err != nil || len(v.show) < p.K {
-			return nil, fmt.Errorf("has too few values for Bartlett's scores of %d factors: take regression scores", p.K)
+		if err := z.Solve(v.W(), mat.NewDense(x.N, x.D, x.X).T()); err != nil || len(v.show) < p.K {
+			return fmt.Errorf("factor: %w", framework.FaultyRow(b.First+first,
+				"has too few values for Bartlett's scores of %d factors: take regression scores", p.K))
 		}
-		return mat.DenseCopyOf(z.T()), nil
-	})
-}
-
-func (p *Parameters) scores(b framework.Rows, of func(v *view, x *mat.Dense) (*mat.Dense, error)) (*mat.Dense, error) {
-	scores := mat.NewDense(b.N, p.K, nil)
-	return scores, p.eachPattern(b, func(v *view, first, end int) error {
-		z, err := of(v, v.white(b, first, end))
-		if err != nil {
-			return fmt.Errorf("factor: %w", framework.FaultyRow(b.First+first, "%v", err))
-		}
-		scores.Slice(first, end, 0, p.K).(*mat.Dense).Copy(z)
+		scores.Slice(first, end, 0, p.K).(*mat.Dense).Copy(z.T())
 		return nil
 	})
 }

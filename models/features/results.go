@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
 )
 
 // LogProb is ln p(x_n|Π) of each row, in nats, the sum over all 2^K states; of the entries that a row shows where NaN
@@ -28,20 +29,29 @@ func (Model) Probabilities(b framework.Rows, p *Parameters) ([]float64, error) {
 // Score returns the log-likelihood of each row and the probabilities of its features, rows×K. A missing entry, NaN, is
 // integrated out. Beyond [MaxExact] features the former is the lower bound of a mean-field q, and the latter are that q.
 func (p *Parameters) Score(b framework.Rows) (logProb, on []float64, err error) {
+	return p.Scorer()(b, nil, nil)
+}
+
+// Scorer is Score for one block after another, in one goroutine: what rows that show the same columns share it computes once, and it
+// allocates nothing more where the slices are large enough.
+func (p *Parameters) Scorer() func(b framework.Rows, logProb, on []float64) ([]float64, []float64, error) {
 	var s scorer
-	logProb, on = make([]float64, b.N), make([]float64, b.N*p.K)
-	for i := range b.N {
-		row := b.Row(i)
-		if i == 0 || !s.shows(row) {
-			if err := s.show(p, row); err != nil {
-				return nil, nil, err
+	return func(b framework.Rows, logProb, on []float64) ([]float64, []float64, error) {
+		logProb, on = linalg.Resize(logProb, b.N), linalg.Resize(on, b.N*p.K)
+		for i := range b.N {
+			row := b.Row(i)
+			if s.p == nil || !s.shows(row) {
+				if err := s.show(p, row); err != nil {
+					return nil, nil, err
+				}
+			}
+			if logProb[i] = s.score(row, on[i*p.K:(i+1)*p.K]); logProb[i]-logProb[i] != 0 {
+				return nil, nil, framework.FaultyRow(b.First+i,
+					"is so far from every state that its log density is below the range of float64: look for an outlier")
 			}
 		}
-		if logProb[i] = s.score(row, on[i*p.K:(i+1)*p.K]); logProb[i]-logProb[i] != 0 {
-			return nil, nil, framework.FaultyRow(b.First+i, "is so far from every state that its log density is below the range of float64: look for an outlier")
-		}
+		return logProb, on, nil
 	}
-	return logProb, on, nil
 }
 
 // A scorer scores rows that show the same columns.
@@ -51,6 +61,7 @@ type scorer struct {
 	states  states
 	base    float64
 	x       []float64
+	gains   []float64 // of mean field
 }
 
 // shows reports whether a row shows the columns of the last.
@@ -113,7 +124,8 @@ func (s *scorer) score(row, on []float64) float64 {
 	t, d := &s.states, len(s.columns)
 	t.load(framework.Rows{N: 1, D: d, Stride: d, X: s.x}, 0, 1, s.p, &t.field)
 	if s.p.K > MaxExact {
-		gains := make([]float64, s.p.K)
+		s.gains = linalg.Resize(s.gains, s.p.K)
+		gains := s.gains
 		for l := range gains {
 			gains[l] = t.g[l*t.padded]
 		}
