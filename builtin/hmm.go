@@ -50,32 +50,39 @@ func loadHMM(f *fitted.File) (fitted.Model, error) {
 
 // NewScorer returns a [fitted.SequenceScorer]. It says of each step its state on the most probable path and the probability
 // of that, given all of the sequence; the probability of each state; and ln p(x_t|x_1…x_t−1).
-func (c *Chain) NewScorer() (fitted.Scorer, error) { return steps{c}, nil }
-
-type steps struct{ *Chain }
-
-// Score takes the rows of a block for one sequence.
-func (c steps) Score(b framework.Rows, dst []float64) error {
-	return c.ScoreSequences(framework.Sequences{Steps: b, Ends: []int{b.N}}, dst)
+func (c *Chain) NewScorer() (fitted.Scorer, error) {
+	r, err := c.Of.Reader(c.Parameters)
+	return &steps{Chain: c, r: r}, err
 }
 
-func (c steps) ScoreSequences(b framework.Sequences, dst []float64) error {
-	path, _, err := c.Of.Viterbi(b, c.Parameters)
-	if err != nil {
+type steps struct {
+	*Chain
+	r                 *hmm.Reader
+	path, ends        []int
+	logProb, smoothed []float64
+	course            hmm.Course
+}
+
+// Score takes the rows of a block for one sequence.
+func (c *steps) Score(b framework.Rows, dst []float64) error {
+	c.ends = append(c.ends[:0], b.N)
+	return c.ScoreSequences(framework.Sequences{Steps: b, Ends: c.ends}, dst)
+}
+
+func (c *steps) ScoreSequences(b framework.Sequences, dst []float64) (err error) {
+	if c.path, c.logProb, err = c.r.Viterbi(b, c.path, c.logProb); err != nil {
 		return err
 	}
-	smoothed, err := c.Of.Responsibilities(b, c.Parameters, nil)
-	if err != nil {
+	if c.logProb, c.smoothed, err = c.r.Score(b, c.logProb, c.smoothed); err != nil {
 		return err
 	}
-	course, err := c.Of.Filter(b, c.Parameters)
-	if err != nil {
+	if err = c.r.Filter(b, &c.course); err != nil {
 		return err
 	}
 	k, width := c.Parameters.K, c.layout.Width()
-	for t, z := range path {
-		own, row := smoothed[t*k:(t+1)*k], dst[t*width:(t+1)*width]
-		row[0], row[1], row[width-1] = float64(z+1), own[z], course.LogDensity[t]
+	for t, z := range c.path {
+		own, row := c.smoothed[t*k:(t+1)*k], dst[t*width:(t+1)*width]
+		row[0], row[1], row[width-1] = float64(z+1), own[z], c.course.LogDensity[t]
 		copy(row[2:], own)
 	}
 	return nil

@@ -174,11 +174,12 @@ func (g *gated) scorer() (rowScorer, error) {
 
 // NewPriorScorer says of rows that have the columns of the gate alone what it says.
 func (g *gated) NewPriorScorer() (fitted.Scorer, error) {
+	prior, err := g.model.PriorScorer(g.params)
 	score := func(b framework.Rows, logProb, r []float64) ([]float64, []float64, error) {
-		r, err := g.model.Prior(g.gate.Alone(b), g.params, r)
+		r, err := prior(g.gate.Alone(b), r)
 		return make([]float64, b.N), r, err // of no column of the components, the probability is 1
 	}
-	return &classes{c: g.components, score: score}, nil
+	return &classes{c: g.components, score: score}, err
 }
 
 // SampleGiven draws the columns of the components.

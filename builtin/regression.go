@@ -23,8 +23,11 @@ type regressions struct {
 	plan   *family.Plan
 	params *mixture.Parameters
 	ready  func() (rowScorer, error) // of rows with the model's columns
-	prior  func(b framework.Rows, r []float64) ([]float64, error)
+	prior  func() (priorScorer, error)
 }
+
+// A priorScorer has the probabilities of the components of the rows of a block, without their responses.
+type priorScorer = func(b framework.Rows, r []float64) ([]float64, error)
 
 func loadRegression(f *fitted.File) (fitted.Model, error) {
 	var file struct {
@@ -72,12 +75,14 @@ func loadRegression(f *fitted.File) (fitted.Model, error) {
 			return score(seen, logProb, r)
 		}, err
 	}
-	m.prior = func(b framework.Rows, r []float64) ([]float64, error) {
-		r = r[:0]
-		for range b.N {
-			r = append(r, p.Weights...)
-		}
-		return r, nil
+	m.prior = func() (priorScorer, error) {
+		return func(b framework.Rows, r []float64) ([]float64, error) {
+			r = r[:0]
+			for range b.N {
+				r = append(r, p.Weights...)
+			}
+			return r, nil
+		}, nil
 	}
 	return m, nil
 }
@@ -99,8 +104,14 @@ func loadGatedRegression(f *fitted.File, g *design.Regression, names []string, f
 		return nil, err
 	}
 	m.ready = behind.scorer
-	m.prior = func(b framework.Rows, r []float64) ([]float64, error) {
-		return behind.model.Prior(behind.gate.Rows(b, nil), behind.params, r)
+	m.prior = func() (priorScorer, error) {
+		prior, err := behind.model.PriorScorer(behind.params)
+		var x []float64
+		return func(b framework.Rows, r []float64) ([]float64, error) {
+			seen := behind.gate.Rows(b, x)
+			x = seen.X
+			return prior(seen, r)
+		}, err
 	}
 	return m, nil
 }
@@ -119,6 +130,10 @@ func newRegressions(f *fitted.File, g *design.Regression, of family.Family, p *m
 
 func (m *regressions) NewScorer() (fitted.Scorer, error) {
 	score, err := m.ready()
+	if err != nil {
+		return nil, err
+	}
+	priors, err := m.prior()
 	var logProb, r, prior, x []float64
 	return scorerOf(func(b framework.Rows, dst []float64) (err error) {
 		if err := m.design.Complete(b); err != nil {
@@ -127,7 +142,7 @@ func (m *regressions) NewScorer() (fitted.Scorer, error) {
 		if logProb, r, err = score(b, logProb, r); err != nil {
 			return m.design.Sourced(err)
 		}
-		if prior, err = m.prior(b, prior); err != nil {
+		if prior, err = priors(b, prior); err != nil {
 			return err
 		}
 		seen := m.design.Expand(b, x)
@@ -160,7 +175,11 @@ func (m *regressions) SampleGiven(b framework.Rows, rng *rand.Rand) (x []float64
 	if err := m.design.Complete(b); err != nil {
 		return nil, nil, err
 	}
-	prior, err := m.prior(b, nil)
+	priors, err := m.prior()
+	if err != nil {
+		return nil, nil, err
+	}
+	prior, err := priors(b, nil)
 	if err != nil {
 		return nil, nil, err
 	}

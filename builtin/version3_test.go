@@ -28,31 +28,8 @@ func TestFilesOfVersion3PredictWhatTheyDid(t *testing.T) {
 			require.NoError(t, err)
 			now := renewed(t, path)
 			require.Equal(t, was.File, now.File)
-			table, err := os.ReadFile(strings.TrimSuffix(path, "json") + "csv")
-			require.NoError(t, err)
-			lines, err := csv.NewReader(strings.NewReader(string(table))).ReadAll()
-			require.NoError(t, err)
+			cells, said := kept(t, path, was)
 			width := was.Model.Layout().Width()
-			head, rows := lines[0], lines[1:]
-			own := len(head) - width
-			require.Equal(t, was.Model.Layout().Names(), head[own:])
-			places := map[string]int{}
-			for j, name := range head[:own] {
-				places[name] = j
-			}
-			var cells []string
-			var said []float64
-			for _, row := range rows {
-				for _, c := range was.Columns() {
-					require.Contains(t, places, c.Name)
-					cells = append(cells, row[places[c.Name]])
-				}
-				for _, cell := range row[own:] {
-					v, err := strconv.ParseFloat(cell, 64)
-					require.NoError(t, err)
-					said = append(said, v)
-				}
-			}
 			step := len(was.Columns()) // of the numbers that are scored at a time: a row, or a sequence
 			if was.Model.Input().Sequence {
 				step = len(cells)
@@ -68,6 +45,34 @@ func TestFilesOfVersion3PredictWhatTheyDid(t *testing.T) {
 			}
 		})
 	}
+}
+
+// kept are the cells of the table beside a model file, as the model has its columns, and what was predicted of them.
+func kept(t *testing.T, path string, m *fitted.Fitted) (cells []string, said []float64) {
+	t.Helper()
+	table, err := os.ReadFile(strings.TrimSuffix(path, "json") + "csv")
+	require.NoError(t, err)
+	lines, err := csv.NewReader(strings.NewReader(string(table))).ReadAll()
+	require.NoError(t, err)
+	head := lines[0]
+	own := len(head) - m.Model.Layout().Width()
+	require.Equal(t, m.Model.Layout().Names(), head[own:])
+	places := map[string]int{}
+	for j, name := range head[:own] {
+		places[name] = j
+	}
+	for _, row := range lines[1:] {
+		for _, c := range m.Columns() {
+			require.Contains(t, places, c.Name)
+			cells = append(cells, row[places[c.Name]])
+		}
+		for _, cell := range row[own:] {
+			v, err := strconv.ParseFloat(cell, 64)
+			require.NoError(t, err)
+			said = append(said, v)
+		}
+	}
+	return cells, said
 }
 
 // scored is what a model says of the texts of a row.

@@ -349,13 +349,13 @@ func (q *normalWishart) LogEvidence(h []float64) float64 {
 }
 
 func (q *normalWishart) AddPredictive(o *Observed, hyper, scores Table, out, r []float64) {
-	q.eachRow(o, hyper, scores, func(s *prior.Student, _, i int, distance float64) {
+	q.eachRow(o, hyper, scores, func(s prior.Student, _, i int, distance float64) {
 		r[i] += s.LogPredictive(distance, leftOut(out, i))
 	})
 }
 
 func (q *normalWishart) AddSpread(o *Observed, hyper, scores Table, weights, dst []float64) {
-	q.eachRow(o, hyper, scores, func(s *prior.Student, k, i int, distance float64) {
+	q.eachRow(o, hyper, scores, func(s prior.Student, k, i int, distance float64) {
 		if w := weights[i]; w != 0 {
 			dst[k] += w / 2 * s.Curvature(distance)
 		}
@@ -371,7 +371,7 @@ func leftOut(out []float64, i int) float64 {
 }
 
 // eachRow visits the rows of each class, i being their places in what is laid out as r.
-func (q *normalWishart) eachRow(o *Observed, hyper, scores Table, visit func(s *prior.Student, k, i int, distance float64)) {
+func (q *normalWishart) eachRow(o *Observed, hyper, scores Table, visit func(s prior.Student, k, i int, distance float64)) {
 	distances := make([]float64, o.Padded())
 	o.Work = linalg.Resize(o.Work, simd.ScoresWork(q.d))
 	for k := range hyper.K {
@@ -381,7 +381,7 @@ func (q *normalWishart) eachRow(o *Observed, hyper, scores Table, visit func(s *
 		clear(distances)
 		simd.GaussianScores(distances, o.X, q.d, len(distances), 0, m, root, o.Work)
 		for i, v := range distances[:o.N] {
-			visit(&s, k, k*len(distances)+i, -2*v/p.Nu)
+			visit(s, k, k*len(distances)+i, -2*v/p.Nu)
 		}
 	}
 }
@@ -396,13 +396,13 @@ func (q *isotropicPrior) LogEvidence(h []float64) float64 {
 }
 
 func (q *isotropicPrior) AddPredictive(o *Observed, hyper, _ Table, out, r []float64) {
-	q.eachCell(o, hyper, func(s *prior.Student, _, i int, distance float64) {
+	q.eachCell(o, hyper, func(s prior.Student, _, i int, distance float64) {
 		r[i] += s.LogPredictive(distance, leftOut(out, i))
 	})
 }
 
 func (q *isotropicPrior) AddSpread(o *Observed, hyper, _ Table, weights, dst []float64) {
-	q.eachCell(o, hyper, func(s *prior.Student, k, i int, distance float64) {
+	q.eachCell(o, hyper, func(s prior.Student, k, i int, distance float64) {
 		if w := weights[i]; w != 0 {
 			dst[k] += w / 2 * s.Curvature(distance)
 		}
@@ -410,7 +410,7 @@ func (q *isotropicPrior) AddSpread(o *Observed, hyper, _ Table, weights, dst []f
 }
 
 // eachCell visits the groups of each class and row that are not missing.
-func (q *isotropicPrior) eachCell(o *Observed, hyper Table, visit func(s *prior.Student, k, i int, distance float64)) {
+func (q *isotropicPrior) eachCell(o *Observed, hyper Table, visit func(s prior.Student, k, i int, distance float64)) {
 	padded := o.Padded()
 	for k := range hyper.K {
 		h := hyper.Row(k, q.groups*(q.width+3))
@@ -424,7 +424,7 @@ func (q *isotropicPrior) eachCell(o *Observed, hyper Table, visit func(s *prior.
 					squared += d * d
 				}
 				if squared == squared {
-					visit(&s, k, k*padded+i, p.Distance(squared))
+					visit(s, k, k*padded+i, p.Distance(squared))
 				}
 			}
 		}

@@ -13,42 +13,64 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/categorical"
+	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
 )
 
 // Prior are p(z_n = k|a_n), rows×K, in dst (allocated when nil): what the gate's columns alone say. The family's may be
 // missing.
 func (m Model) Prior(b framework.Rows, p *Parameters, dst []float64) ([]float64, error) {
-	dst = dst[:0]
-	err := m.eachRow(b, p, func(_ int, _, prior []float64) { dst = append(dst, prior...) })
-	return dst, err
+	of, err := m.PriorScorer(p)
+	if err != nil {
+		return nil, err
+	}
+	return of(b, dst)
+}
+
+// PriorScorer is Prior for one block after another, in one goroutine: it allocates nothing where dst is large enough.
+func (m Model) PriorScorer(p *Parameters) (func(b framework.Rows, dst []float64) ([]float64, error), error) {
+	r, err := m.reader(p)
+	return func(b framework.Rows, dst []float64) ([]float64, error) {
+		dst = dst[:0]
+		err := r.eachRow(b, func(_ int, _, prior []float64) { dst = append(dst, prior...) })
+		return dst, err
+	}, err
+}
+
+// A reader reads t and π of rows.
+type reader struct {
+	gate
+	at, pi, r []float64
+}
+
+func (m Model) reader(p *Parameters) (*reader, error) {
+	own, err := m.columns(p.D)
+	if err != nil {
+		return nil, err
+	}
+	return &reader{gate: gate{columns: m.Gate, family: own, p: p}, at: make([]float64, p.width()), pi: make([]float64, p.K())}, nil
 }
 
 // eachRow visits t and π of every row of a block.
-func (m Model) eachRow(b framework.Rows, p *Parameters, visit func(i int, t, prior []float64)) error {
-	own, err := m.columns(p.D)
-	if err != nil {
-		return err
-	}
-	g := gate{columns: m.Gate, family: own, p: p}
+func (g *reader) eachRow(b framework.Rows, visit func(i int, t, prior []float64)) error {
 	if _, err := g.of(b); err != nil {
 		return err
 	}
 	size := family.ChunkRows(b)
-	t, prior, r := make([]float64, p.width()), make([]float64, p.K()), make([]float64, p.K()*family.Padded(size))
+	g.r = linalg.Resize(g.r, g.p.K()*family.Padded(size))
 	for first := 0; first < b.N; first += size {
 		n := min(size, b.N-first)
-		if err := g.LogProb(first, n, r); err != nil {
+		if err := g.LogProb(first, n, g.r); err != nil {
 			return err
 		}
 		for i := range n {
-			for j := range t {
-				t[j] = g.t[j*family.Padded(n)+i]
+			for j := range g.at {
+				g.at[j] = g.t[j*family.Padded(n)+i]
 			}
-			for k := range prior {
-				prior[k] = g.prior[k*family.Padded(n)+i]
+			for k := range g.pi {
+				g.pi[k] = g.prior[k*family.Padded(n)+i]
 			}
-			visit(first+i, t, prior)
+			visit(first+i, g.at, g.pi)
 		}
 	}
 	return nil
@@ -129,7 +151,11 @@ func (m Model) regression(b framework.Rows, p *Parameters) (*regression, error) 
 		return nil, err
 	}
 	r := &regression{k: p.K(), width: p.width(), logDensity: make([]float64, len(q)), weights: make([]float64, b.N)}
-	return r, m.eachRow(b, p, func(i int, t, prior []float64) {
+	of, err := m.reader(p)
+	if err != nil {
+		return nil, err
+	}
+	return r, of.eachRow(b, func(i int, t, prior []float64) {
 		r.t, r.weights[i] = append(r.t, t...), b.Weight(i)
 		for k, v := range prior {
 			r.logDensity[i*r.k+k] = math.Log(q[i*r.k+k]) - math.Log(max(v, 1e-300))

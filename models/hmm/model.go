@@ -396,11 +396,34 @@ func (Model) LabelEntropy(s *Statistics) float64 { return s.Labels }
 // Score gives both at the cost of one; the slices are overwritten from their beginnings, and grow where they are too
 // short.
 func (m Model) Score(b framework.Sequences, p *Parameters, logProb, smoothed []float64) ([]float64, []float64, error) {
-	s := m.NewStatistics(p)
-	if err := m.Prepare(p, nil, s); err != nil {
+	r, err := m.Reader(p)
+	if err != nil {
 		return nil, nil, err
 	}
-	return s.score(b, logProb, smoothed, func(part *Statistics) error { return m.Prepare(p, nil, part) })
+	return r.Score(b, logProb, smoothed)
+}
+
+// A Reader says of one block of sequences after another what Viterbi, Score and Filter of [Model] say, in one goroutine: what they share
+// it computes once, and of sequences of up to 1,024 steps it allocates nothing where slices are large enough.
+type Reader struct {
+	p       *Parameters
+	s       *Statistics
+	prepare func(*Statistics) error
+
+	best, borders []float64 // of Viterbi: the best ways to the states of each step of a part, and of the last step of each
+	origin        []int32   // where they come from
+	terms         []float64 // of Filter
+}
+
+// Reader prepares the states.
+func (m Model) Reader(p *Parameters) (*Reader, error) {
+	r := &Reader{p: p, s: m.NewStatistics(p), prepare: func(s *Statistics) error { return m.Prepare(p, nil, s) }}
+	return r, r.prepare(r.s)
+}
+
+// Score is that of [Model].
+func (r *Reader) Score(b framework.Sequences, logProb, smoothed []float64) ([]float64, []float64, error) {
+	return r.s.score(b, logProb, smoothed, r.prepare)
 }
 
 // score puts the log density of each sequence and the smoothed probabilities of each step into two slices.
@@ -409,7 +432,11 @@ func (s *Statistics) score(b framework.Sequences, logProb, smoothed []float64, p
 		return nil, nil, err
 	}
 	b.Weights = nil
-	s.sink = &sink{k: s.K, logProb: logProb[:0], smoothed: linalg.Resize(smoothed, b.Steps.N*s.K)}
+	if s.kept == nil {
+		s.kept = new(sink)
+	}
+	*s.kept = sink{k: s.K, logProb: logProb[:0], smoothed: linalg.Resize(smoothed, b.Steps.N*s.K)}
+	s.sink = s.kept
 	defer func() { s.sink = nil }()
 	_, err := s.infer(b, prepare)
 	return s.sink.logProb, s.sink.smoothed, err

@@ -106,21 +106,27 @@ type Course struct {
 
 // Filter goes through sequences from their beginnings. [Online] does so while they happen.
 func (m Model) Filter(b framework.Sequences, p *Parameters) (*Course, error) {
+	r, err := m.Reader(p)
+	if err != nil {
+		return nil, err
+	}
+	c := new(Course)
+	return c, r.Filter(b, c)
+}
+
+// Filter is that of [Model]; the slices of c are overwritten, and grow where they are too short.
+func (r *Reader) Filter(b framework.Sequences, c *Course) error {
 	if err := b.Check(); err != nil {
-		return nil, err
+		return err
 	}
-	s := m.NewStatistics(p)
-	if err := m.Prepare(p, nil, s); err != nil {
-		return nil, err
-	}
-	n := b.Steps.N
-	c := &Course{make([]float64, n*p.K), make([]float64, n*p.K), make([]float64, n)}
-	terms := make([]float64, p.K)
+	s, p, n := r.s, r.p, b.Steps.N
+	c.Predicted, c.Filtered, c.LogDensity = linalg.Resize(c.Predicted, n*p.K), linalg.Resize(c.Filtered, n*p.K), linalg.Resize(c.LogDensity, n)
+	r.terms = linalg.Resize(r.terms, p.K)
 	for i := range b.Len() {
 		first, end := b.Bounds(i)
 		for from := first; from < end; from += partSteps {
 			if err := s.read(b.Steps, from, min(partSteps, end-from)); err != nil {
-				return nil, err
+				return err
 			}
 			for t := range s.window.n {
 				predicted := at(c.Predicted, from+t, p.K)
@@ -129,15 +135,15 @@ func (m Model) Filter(b framework.Sequences, p *Parameters) (*Course, error) {
 				} else {
 					p.step(predicted, at(c.Filtered, from+t-1, p.K))
 				}
-				log, err := s.update(at(c.Filtered, from+t, p.K), predicted, t, terms)
+				log, err := s.update(at(c.Filtered, from+t, p.K), predicted, t, r.terms)
 				if err != nil {
-					return nil, &framework.DataError{Row: b.Steps.First + from + t, Column: -1, Reason: err}
+					return &framework.DataError{Row: b.Steps.First + from + t, Column: -1, Reason: err}
 				}
 				c.LogDensity[from+t] = log
 			}
 		}
 	}
-	return c, nil
+	return nil
 }
 
 var errUnforeseen = errors.New("has probability 0 after the steps before it: the transitions allow no state that produces it")

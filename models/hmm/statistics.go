@@ -35,6 +35,7 @@ type Statistics struct {
 	workers int
 	used    *laplace.Tilt // of the local step under way
 	sink    *sink
+	kept    *sink // its memory
 	charges []framework.Charge
 
 	expectedStart, expectedMoves []float64 // of Variational: E[ln π] and E[ln a]

@@ -5,23 +5,29 @@ import (
 	"slices"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
 )
 
 // Viterbi finds the most probable path of each sequence given all of it, the state of each step, and ln p(x, path)
 // (Viterbi 1967). Its memory beside the path does not grow with the length of a sequence: it keeps the best ways to the
 // borders of parts, and goes through the parts again from the last to the first.
 func (m Model) Viterbi(b framework.Sequences, p *Parameters) (states []int, logJoint []float64, err error) {
+	r, err := m.Reader(p)
+	if err != nil {
+		return nil, nil, err
+	}
+	return r.Viterbi(b, nil, nil)
+}
+
+// Viterbi is that of [Model]; the slices are overwritten from their beginnings, and grow where they are too short.
+func (r *Reader) Viterbi(b framework.Sequences, states []int, logJoint []float64) ([]int, []float64, error) {
 	if err := b.Check(); err != nil {
 		return nil, nil, err
 	}
-	s := m.NewStatistics(p)
-	if err := m.Prepare(p, nil, s); err != nil {
-		return nil, nil, err
-	}
-	states = make([]int, b.Steps.N)
+	states, logJoint = slices.Grow(states[:0], b.Steps.N)[:b.Steps.N], logJoint[:0]
 	for i := range b.Len() {
 		first, end := b.Bounds(i)
-		best, err := s.viterbi(b.Steps, first, end, states)
+		best, err := r.viterbi(b.Steps, first, end, states)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -31,48 +37,48 @@ func (m Model) Viterbi(b framework.Sequences, p *Parameters) (states []int, logJ
 }
 
 // viterbi finds the path of the steps from first to end−1.
-func (s *Statistics) viterbi(b framework.Rows, first, end int, states []int) (logJoint float64, err error) {
-	k := s.K
-	var borders [][]float64 // the best ways to the states of the last step of each part
-	best, origin := make([]float64, min(partSteps, end-first)*k), make([]int32, min(partSteps, end-first)*k)
+func (r *Reader) viterbi(b framework.Rows, first, end int, states []int) (logJoint float64, err error) {
+	s, k := r.s, r.s.K
+	part := min(partSteps, end-first)
+	r.best, r.origin, r.borders = linalg.Resize(r.best, part*k), slices.Grow(r.origin[:0], part*k)[:part*k], r.borders[:0]
 	base := 0.0
 	for from := first; from < end; from += partSteps {
 		n := min(partSteps, end-from)
 		if err := s.read(b, from, n); err != nil {
 			return 0, err
 		}
-		s.ways(best, nil, before(borders, len(borders)))
-		borders = append(borders, slices.Clone(at(best, n-1, k)))
+		s.ways(r.best, nil, r.before(len(r.borders)/k))
+		r.borders = append(r.borders, at(r.best, n-1, k)...)
 		for t := range n {
 			base += s.Classes.BaseOf(t)
 		}
 	}
-	last := borders[len(borders)-1]
+	last := r.before(len(r.borders) / k)
 	z := place(last)
 	if logJoint = last[z]; logJoint-logJoint != 0 {
 		return 0, &framework.DataError{Row: b.First + first, Column: -1, Reason: errImpossible}
 	}
-	for part := len(borders) - 1; part >= 0; part-- {
+	for part := len(r.borders)/k - 1; part >= 0; part-- {
 		from := first + part*partSteps
 		n := min(partSteps, end-from)
 		if err := s.read(b, from, n); err != nil {
 			return 0, err
 		}
-		s.ways(best, origin, before(borders, part))
+		s.ways(r.best, r.origin, r.before(part))
 		for t := n - 1; t >= 0; t-- {
 			states[from+t] = z
-			z = int(origin[t*k+z])
+			z = int(r.origin[t*k+z])
 		}
 	}
 	return logJoint + base, nil
 }
 
 // before are the ways to the border before a part; nil before the first.
-func before(borders [][]float64, part int) []float64 {
+func (r *Reader) before(part int) []float64 {
 	if part == 0 {
 		return nil
 	}
-	return borders[part-1]
+	return at(r.borders, part-1, r.s.K)
 }
 
 // ways puts the log density of the best way to each state into best, n×k, and where it comes from into origin, which
