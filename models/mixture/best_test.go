@@ -12,6 +12,7 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/ranks"
 	"github.com/latent-go/latent/models/mixture"
 )
 
@@ -155,4 +156,26 @@ func TestComparisonsGoOn(t *testing.T) {
 	o.Resume = nil
 	_, err = framework.FitBest(ctx, rivals(forms...), src, o)
 	require.ErrorIs(t, err, context.Canceled)
+}
+
+// Several processes compare together, to the bits of one.
+func TestProcessesCompareTogether(t *testing.T) {
+	src, forms := elongated(t), []family.Covariance{family.EII, family.EEE, family.VVE}
+	o := framework.Options{K: 6, Restarts: 3, Criterion: framework.Evidence}
+	one, err := framework.FitBest(context.Background(), rivals(forms...), src, o)
+	require.NoError(t, err)
+	for rank, err := range ranks.Each(2, func(r ranks.Rank) error {
+		o := o
+		o.Group = r
+		c, err := framework.FitBest(context.Background(), rivals(forms...), src, o)
+		if err != nil {
+			return err
+		}
+		if !slices.Equal(one.Parameters.Components, c.Parameters.Components) || !slices.Equal(one.Compared, c.Compared) {
+			return errors.New("other bits")
+		}
+		return nil
+	}) {
+		require.NoError(t, err, rank)
+	}
 }

@@ -12,6 +12,8 @@
 // to the estimates, [Variational] gives the parameters a posterior. Priors are package
 // prior's, and swapping one is swapping a field.
 //
+// framework.FitBest compares several families in one fit, such as covariance structures, by the evidence (see the example "structures").
+//
 // Missing entries are NaN in a framework.FromIncomplete table. Families of independent columns
 // integrate them out, and so do Gaussians with a covariance matrix; spherical ones refuse them. Rows of a
 // framework.SparseTable cost what their entries cost, where the family has one statistic a column that

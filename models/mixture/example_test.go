@@ -59,6 +59,29 @@ func Example() {
 	// 0.36 of the rows: mean of column 0 2.04 mean of column 1 54.48
 }
 
+// One fit compares covariance structures by the evidence: the best of them has the fit that framework.Fit would make of it alone.
+func ExampleModel_structures() {
+	names, forms := family.Structures()
+	var models []framework.Model[framework.Rows, *mixture.Parameters, *mixture.Statistics]
+	for _, form := range forms {
+		models = append(models, mixture.Model{Family: family.Gaussian{Covariance: form}})
+	}
+	best, err := framework.FitBest(context.Background(), models, faithful(), framework.Options{K: 10, Restarts: 10, Criterion: framework.Evidence})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("%s with K = %d\n", names[best.Model], best.Shape.K)
+	for i, one := range best.Compared {
+		if i != best.Model && one.Behind < 4 {
+			fmt.Printf("%.1f nats ahead of %s with K = %d\n", one.Behind, names[i], one.K)
+		}
+	}
+	// Output:
+	// EEE with K = 3
+	// 3.4 nats ahead of VVE with K = 2
+	// 3.9 nats ahead of VVV with K = 2
+}
+
 // A fitted mixture is a distribution of package distmv, and so are its components; responsibilities are a matrix.
 func ExampleModel_Distribution() {
 	m, table := mixture.Model{Family: family.Gaussian{}}, faithful()
