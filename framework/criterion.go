@@ -301,6 +301,8 @@ func (a *capabilities[B, P, S]) own(m Method) Criterion {
 		return Collapsed
 	case a.variational:
 		return ELBO
+	case m == GFAB && a.expander == nil && a.supportsPrior(Evidence.Name) == nil: // the steps of an Expander do not climb it
+		return Evidence
 	case m == GFAB:
 		return GFIC
 	case m == FAB:

@@ -11,13 +11,13 @@
 // [Curved] curvature gets gFIC and the gFAB algorithm of Hayashi, Maeda and Fujimaki
 // (2015), "paper G": one pass from a K that is large enough, during which the
 // latent dimensions that the data do not need are pruned by the rules of package
-// pruning, which call for a [Projector].
+// pruning, which call for a [Projector]. With a [Proper] prior gFAB climbs the evidence in place of gFIC.
 //
 //	src, err := framework.FromMatrix(x)               // rows × columns
-//	res, err := framework.Fit(ctx, bpca.Model{}, src, framework.Options{K: 20})
-//	res.Shape.K, res.Value, res.Parameters            // dimensions left, gFIC, estimates
+//	res, err := framework.Fit(ctx, mixture.Model{Family: family.Gaussian{}}, src, framework.Options{K: 20})
+//	res.Shape.K, res.Value, res.Parameters            // dimensions left, the evidence, estimates
 //
-// A [Criterion] is a value, set by an option: [GFIC], [FIC],
+// A [Criterion] is a value, set by an option: [Evidence], [GFIC], [FIC],
 // [BICEM], [BIC], [AIC], [ICL], [ELBO]. [Select] tabulates criteria over a range of K, and
 // chooses among them under a prior on K too. [Options].Temper takes the likelihood of a
 // variational model to a power.

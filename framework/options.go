@@ -68,8 +68,9 @@ type Options struct {
 	Temper float64
 
 	// Criterion scores states, restarts and sizes. Its zero value is the method's
-	// own: gFIC for gFAB, FIC for FAB, BICEM for EM, ELBO for a variational model, and
-	// Collapsed for one that is also a FixedPoint.
+	// own: for gFAB the evidence, or gFIC of a model without a proper prior and of
+	// an [Expander], whose steps do not climb the evidence; FIC for FAB, BICEM for EM, ELBO for
+	// a variational model, and Collapsed for one that is also a FixedPoint.
 	Criterion Criterion
 	// Also lists further criteria to report of the final state. They score the
 	// method's own estimates: BIC after gFAB is not that of maximum likelihood.

@@ -188,7 +188,7 @@ func meanLogProb[P any](m framework.LogProber[framework.Rows, P], held *framewor
 // and predictVB.
 func against[B, P, Q any, S framework.Statistics[S]](ctx context.Context, m framework.Model[B, P, S], vb framework.Model[B, Q, S], src framework.Source[B], kmax, restarts, times int,
 	predict func(S, P) (float64, error), predictVB func(Q) (float64, error)) (run beyondRun, err error) {
-	o := framework.Options{K: kmax, Restarts: restarts, Tolerance: 1e-7, Workers: 1}
+	o := framework.Options{K: kmax, Criterion: framework.GFIC, Restarts: restarts, Tolerance: 1e-7, Workers: 1}
 	gfab, seconds, err := timed(times, func() (*framework.Result[P, S], error) { return framework.Fit(ctx, m, src, o) })
 	if err != nil {
 		return run, err

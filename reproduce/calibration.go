@@ -201,7 +201,7 @@ func (c calibrationCell) choose(ctx context.Context, seed uint64) ([]int, error)
 			return nil, err
 		}
 	}
-	chosen[calibrationGFAB], _, err = sizeAndValues(ctx, m, table, framework.Options{K: 10, Seed: seed, Workers: 1})
+	chosen[calibrationGFAB], _, err = sizeAndValues(ctx, m, table, framework.Options{K: 10, Criterion: framework.GFIC, Seed: seed, Workers: 1})
 	return chosen, err
 }
 
@@ -327,6 +327,7 @@ func votes(ctx context.Context, collapsed bool, k int, seed uint64) (run calibra
 		o.Method, o.Restarts, o.Tolerance = framework.PrunedEM, 1, 1e-6
 		k, run.Value, err = sizeAndValues(ctx, calibrationTruth{family: family.Bernoulli{}, discrete: true}.cvb0(), table.Distinct(), o)
 	} else {
+		o.Criterion = framework.GFIC
 		k, run.Value, err = sizeAndValues(ctx, bernmix.EM(), table.Distinct(), o)
 	}
 	run.K = []int{k}

@@ -62,7 +62,8 @@ func (c featureCell) choose(ctx context.Context, seed uint64) (chosen []int, err
 		return nil, err
 	}
 	o := framework.Options{K: c.k + 3, Seed: seed, Workers: 1, Tolerance: 1e-7}
-	for _, o.Method = range []framework.Method{framework.GFAB, framework.FAB} {
+	for _, of := range papers {
+		o.Method, o.Criterion = of.Method, of.Criterion
 		switch fit, err := framework.Fit(ctx, c.model, src, o); {
 		case errors.Is(err, features.ErrNone):
 			chosen = append(chosen, 0)

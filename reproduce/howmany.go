@@ -11,6 +11,9 @@ import (
 // fits of every number.
 var howMany = []string{"gFAB, one run", "FAB, one run", "gFIC", "FIC", "BIC", "AIC", "ICL"}
 
+// papers are gFAB and FAB, each by the criterion of its paper.
+var papers = []framework.Options{{Method: framework.GFAB, Criterion: framework.GFIC}, {Method: framework.FAB, Criterion: framework.FIC}}
+
 // chooseByCriteria is the K that each of the criteria of howMany chooses, up to most, of EM fits with so many starts.
 func chooseByCriteria[B, P any, S framework.Statistics[S]](ctx context.Context, m framework.Model[B, P, S], src framework.Source[B], most, starts int, o framework.Options) (chosen []int, err error) {
 	var ks []int

@@ -49,7 +49,8 @@ func (c stateCell) choose(ctx context.Context, seed uint64) (chosen []int, err e
 	}
 	m := hmm.Model{Family: family.Gaussian{}, Workers: 1}
 	o := framework.Options{K: stateMost, Seed: seed, Restarts: 2, Workers: 1, Tolerance: 1e-7}
-	for _, o.Method = range []framework.Method{framework.GFAB, framework.FAB} {
+	for _, of := range papers {
+		o.Method, o.Criterion = of.Method, of.Criterion
 		fit, err := framework.Fit(ctx, m, src, o)
 		if err != nil {
 			return nil, err

@@ -50,7 +50,7 @@ func TestModel(t *testing.T) {
 func TestTwinsAgree(t *testing.T) {
 	articles, err := zip.Articles()
 	require.NoError(t, err)
-	for _, o := range []framework.Options{{K: 1}, {K: 2, Method: framework.EM}, {K: 6}} {
+	for _, o := range []framework.Options{{K: 1, Criterion: framework.GFIC}, {K: 2, Method: framework.EM}, {K: 6, Criterion: framework.GFIC}} {
 		o.Tolerance = 1e-12
 		a, err := framework.Fit(context.Background(), mixture.Model{Family: numeric.Family{Density: Density{}}}, articles, o)
 		require.NoError(t, err)

@@ -37,8 +37,8 @@ func describe(ctx context.Context, x mat.Matrix) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%d components, gFIC %.1f nats; the first has mean %.2f and variances %.2f, %.2f\n",
-		res.Shape.K, res.Value, mean, covariance.At(0, 0), covariance.At(1, 1))
+	fmt.Printf("%d components, %s %.1f nats; the first has mean %.2f and variances %.2f, %.2f\n",
+		res.Shape.K, res.Criterion, res.Value, mean, covariance.At(0, 0), covariance.At(1, 1))
 	fmt.Printf("a new row: ln p = %.2f, components %.3f\n", law.LogProb([]float64{3.2, 70}), q.RawRowView(0))
 	return nil
 }

@@ -244,7 +244,7 @@ func wayOf(o framework.Options) string {
 func (r *run[B, P, S]) ways() []framework.Options {
 	var list []framework.Options
 	for _, method := range r.methods() {
-		list = append(list, framework.Options{Method: method})
+		list = append(list, ofPaper(method))
 	}
 	if _, why := r.proper(); why == nil {
 		list = append(list, framework.Options{Method: framework.GFAB, Criterion: framework.Evidence})

@@ -101,7 +101,7 @@ func (r *run[B, P, S]) fab() {
 
 func (r *run[B, P, S]) gfab() {
 	_ = able[framework.Curved[P, S]](r, "Curved")
-	r.climbs(framework.Options{Method: framework.GFAB})
+	r.climbs(ofPaper(framework.GFAB))
 }
 
 func (r *run[B, P, S]) json() {

@@ -85,7 +85,9 @@ const lateIterations = 8
 func (r *run[B, P, S]) late(method framework.Method) []state[P, S] {
 	var list []state[P, S]
 	for _, k := range r.ks() {
-		res := r.fit(fmt.Sprintf("K = %d", k), r.Data.all(0), framework.Options{K: k, Method: method, FixedK: true, MaxIterations: lateIterations, Tolerance: 1e-300})
+		o := ofPaper(method)
+		o.K, o.FixedK, o.MaxIterations, o.Tolerance = k, true, lateIterations, 1e-300
+		res := r.fit(fmt.Sprintf("K = %d", k), r.Data.all(0), o)
 		list = append(list, state[P, S]{where: fmt.Sprintf("K = %d, iteration %d of %v", k, res.Iterations, method), k: k, p: res.Parameters, s: res.Statistics, entropy: res.Evaluation.Entropy, q: res.Local})
 	}
 	return list
@@ -111,6 +113,15 @@ func (r *run[B, P, S]) methods() []framework.Method {
 		list = append(list, framework.FAB, framework.GFAB)
 	}
 	return list
+}
+
+// ofPaper are the options of a method by the criterion of its paper: gFAB by the evidence has checks of its own.
+func ofPaper(method framework.Method) framework.Options {
+	o := framework.Options{Method: method}
+	if method == framework.GFAB {
+		o.Criterion = framework.GFIC
+	}
+	return o
 }
 
 // bound is E_q[ln p(X,Z|p)] + H(q).

@@ -62,7 +62,7 @@ func centred(n, d int, seed uint64) []float64 {
 
 func TestTwinOfBPCA(t *testing.T) {
 	src := tableOf(t, centred(30, 3, 1), 3)
-	for _, o := range []framework.Options{{K: 1, Method: framework.EM}, {K: 2, Tolerance: 1e-11}, {K: 2, Method: framework.FAB}} {
+	for _, o := range []framework.Options{{K: 1, Method: framework.EM}, {K: 2, Criterion: framework.GFIC, Tolerance: 1e-11}, {K: 2, Method: framework.FAB}} {
 		if o.Tolerance == 0 {
 			o.Tolerance = 1e-12
 		}

@@ -53,6 +53,9 @@ func TestSharedParameters(t *testing.T) {
 	src := tableOf(t, first, 1)
 	for _, method := range []framework.Method{framework.EM, framework.GFAB} {
 		o := framework.Options{K: 2, Method: method, FixedK: true, Tolerance: 1e-12}
+		if method == framework.GFAB {
+			o.Criterion = framework.GFIC
+		}
 		want, err := framework.Fit(ctx, mixture.Model{Family: family.Gaussian{Covariance: family.Tied}}, src, o)
 		require.NoError(t, err)
 		for _, d := range []numeric.Density{tied{}, tiedGradient{}, tiedEstimate{}} {

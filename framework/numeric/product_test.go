@@ -42,7 +42,7 @@ func TestProductsWithMissingValues(t *testing.T) {
 	src := incomplete(t, 150)
 	twin := family.Product{family.Poisson{}, family.Of{Family: family.Gaussian{Covariance: family.Diagonal}, Width: 2}}
 	density := family.Product{family.Poisson{}, family.Of{Family: numeric.Family{Density: diagonal{}}, Width: 2}}
-	for _, o := range []framework.Options{{K: 1}, {K: 2, Method: framework.EM}, {K: 2, Method: framework.GFAB, FixedK: true}} {
+	for _, o := range []framework.Options{{K: 1}, {K: 2, Method: framework.EM}, {K: 2, Criterion: framework.GFIC, FixedK: true}} {
 		o.Tolerance = 1e-11
 		want, err := framework.Fit(ctx, mixture.Model{Family: twin}, src, o)
 		require.NoError(t, err)

@@ -125,7 +125,7 @@ func TestBrokenPromises(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, workers := range []int{1, 2} {
-				_, err := framework.Fit(ctx, mixture.Model{Family: numeric.Family{Density: c.density}}, tableOf(t, x, 1), framework.Options{K: 2, Workers: workers})
+				_, err := framework.Fit(ctx, mixture.Model{Family: numeric.Family{Density: c.density}}, tableOf(t, x, 1), framework.Options{Criterion: framework.GFIC, K: 2, Workers: workers})
 				for _, want := range c.want {
 					assert.ErrorContains(t, err, want)
 				}
@@ -166,7 +166,7 @@ func TestCollapse(t *testing.T) {
 	_, err := framework.Fit(ctx, mixture.Model{Family: numeric.Family{Density: diagonal{}}}, tableOf(t, x, 2), framework.Options{K: 2, Method: framework.EM})
 	assert.ErrorIs(t, err, framework.ErrDegenerate)
 	assert.ErrorContains(t, err, `"variance"`)
-	res, err := framework.Fit(ctx, mixture.Model{Family: numeric.Family{Density: diagonal{}}}, tableOf(t, x, 2), framework.Options{K: 2})
+	res, err := framework.Fit(ctx, mixture.Model{Family: numeric.Family{Density: diagonal{}}}, tableOf(t, x, 2), framework.Options{Criterion: framework.GFIC, K: 2})
 	require.NoError(t, err)
 	assert.Equal(t, 1, res.Shape.K)
 }
@@ -191,7 +191,7 @@ func (p pieces) Blocks(context.Context) iter.Seq2[framework.Rows, error] {
 func TestEmptyComponentIsTheLeastRelevant(t *testing.T) {
 	src := tableOf(t, counts(100, 1, 3), 1)
 	m := mixture.Model{Family: numeric.Family{Density: poisson{}}}
-	res, err := framework.Fit(ctx, m, src, framework.Options{K: 2, FixedK: true, MaxIterations: 3})
+	res, err := framework.Fit(ctx, m, src, framework.Options{Criterion: framework.GFIC, K: 2, FixedK: true, MaxIterations: 3})
 	require.NoError(t, err)
 	res.Statistics.Nk[0] = 0
 	relevance, err := m.Relevance(res.Statistics, res.Parameters)
@@ -454,13 +454,13 @@ func TestChosenCoordinates(t *testing.T) {
 		"own":     {func(_, _ float64) float64 { return 3 }, 1. / 4 / 9},
 	} {
 		m := mixture.Model{Family: numeric.Family{Density: chosen{in: c.in}}}
-		res, err := framework.Fit(ctx, m, src, framework.Options{K: 1})
+		res, err := framework.Fit(ctx, m, src, framework.Options{Criterion: framework.GFIC, K: 1})
 		require.NoError(t, err)
 		f := curvature(t, m, res.Statistics, res.Parameters).Blocks()
 		assert.InEpsilon(t, c.want, f[1].At(0, 0), 1e-6, name) // after the block of the rows
 	}
 	for _, in := range []numeric.Coordinate{numeric.Root, numeric.Linear} {
-		_, err := framework.Fit(ctx, mixture.Model{Family: numeric.Family{Density: chosen{in: in}}}, tableOf(t, []float64{0, 0, 0}, 1), framework.Options{K: 1})
+		_, err := framework.Fit(ctx, mixture.Model{Family: numeric.Family{Density: chosen{in: in}}}, tableOf(t, []float64{0, 0, 0}, 1), framework.Options{Criterion: framework.GFIC, K: 1})
 		assert.ErrorContains(t, err, "no slope")
 	}
 }
@@ -578,5 +578,5 @@ func ExampleFamily() {
 		panic(err)
 	}
 	fmt.Printf("K = %d, rates %.1f\n", res.Shape.K, res.Parameters.Components)
-	// Output: K = 2, rates [14.0 2.0]
+	// Output: K = 2, rates [12.9 2.8]
 }

@@ -181,8 +181,11 @@ func TestTwinsOfMixtureFamilies(t *testing.T) {
 			src := tableOf(t, c.x, c.d)
 			for _, method := range []framework.Method{framework.EM, framework.GFAB, framework.FAB} {
 				o := framework.Options{K: c.k, Method: method, Tolerance: 1e-11, Also: []framework.Criterion{framework.GFIC, framework.BIC, framework.ICL}}
-				if method == framework.EM {
+				switch method {
+				case framework.EM:
 					o.K = 2
+				case framework.GFAB:
+					o.Criterion = framework.GFIC
 				}
 				want, err := framework.Fit(ctx, mixture.Model{Family: c.family}, src, o)
 				require.NoError(t, err)

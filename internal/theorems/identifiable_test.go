@@ -307,7 +307,7 @@ func TestCorollary8(t *testing.T) {
 	n, v := onPoisson(t, func(p *poisson) float64 {
 		logEvidence, means := p.posterior(1, func(s split, dst []float64) { dst[0] = p.criterion(s) - p.logJoint(s) })
 		o := settled
-		o.Method = framework.GFAB
+		o.Method, o.Criterion = framework.GFAB, framework.GFIC
 		res, err := framework.Fit(t.Context(), poissonEM, p.table(t), o)
 		require.NoError(t, err)
 		o = settled
@@ -339,7 +339,7 @@ func TestCorollary8OfEveryTable(t *testing.T) {
 			require.NoError(t, err)
 			objective := math.Inf(-1)
 			for k := 1; k <= 2; k++ {
-				res, err := framework.Fit(t.Context(), bernmix.EM(), b.table(t), framework.Options{K: k, Restarts: 3})
+				res, err := framework.Fit(t.Context(), bernmix.EM(), b.table(t), framework.Options{K: k, Criterion: framework.GFIC, Restarts: 3})
 				if k == 1 {
 					require.NoError(t, err)
 				}

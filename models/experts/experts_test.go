@@ -310,10 +310,12 @@ func TestSpecialCasesAreMixtures(t *testing.T) {
 		require.NoError(t, err)
 		return res
 	}
-	for _, method := range []framework.Method{framework.EM, framework.GFAB} {
-		o := options{K: 1, Method: method}
+	for _, by := range []options{{Method: framework.EM}, {Method: framework.GFAB, Criterion: framework.GFIC}} {
+		o := by
+		o.K = 1
 		assert.InDelta(t, plain(o).Value, fit(t, classes, x, o).Value, 1e-9)
-		o = options{K: 3, FixedK: true, Method: method, Tolerance: 1e-15, MaxIterations: 100000}
+		o = by
+		o.K, o.FixedK, o.Tolerance, o.MaxIterations = 3, true, 1e-15, 100000
 		want, got := plain(o), fit(t, experts.Model{Family: family.Bernoulli{}}, answers, o)
 		assert.InDelta(t, want.Value, got.Value, 1e-9)
 		assert.InDeltaSlice(t, want.Parameters.Weights, got.Parameters.Mixture.Weights, 1e-6)

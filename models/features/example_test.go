@@ -33,6 +33,6 @@ func Example() {
 	}
 	// Output:
 	// without [6.9 13.9 12.0]
-	// on in 0.50 of the rows, adds 0.0 -12.0 -7.1
+	// on in 0.50 of the rows, adds 0.0 -12.0 -7.0
 	// on in 0.50 of the rows, adds -4.9 0.1 -2.9
 }

@@ -254,7 +254,7 @@ func TestNoiseHasAFloor(t *testing.T) {
 
 func TestCanonicalFormAndFiles(t *testing.T) {
 	truth, x := simulated(t, 2, 3, 100, 1.5, false)
-	res := fit(t, Model{}, table(t, x), framework.Options{K: 3, MaxIterations: 30, NoMoves: true})
+	res := fit(t, Model{}, table(t, x), framework.Options{Criterion: framework.GFIC, K: 3, MaxIterations: 30, NoMoves: true})
 	p := res.Parameters.Canonical()
 	for _, on := range p.On {
 		assert.LessOrEqual(t, on, 0.5)

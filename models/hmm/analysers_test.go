@@ -45,7 +45,7 @@ func TestStatesHaveFactorsOfTheirOwn(t *testing.T) {
 	require.NoError(t, err)
 	src, err := framework.NewSequences(table, []int{n})
 	require.NoError(t, err)
-	res, err := framework.Fit(context.Background(), hmm.Model{Family: family.FactorAnalysers{Factors: 4}}, src, framework.Options{K: 4})
+	res, err := framework.Fit(context.Background(), hmm.Model{Family: family.FactorAnalysers{Factors: 4}}, src, framework.Options{Criterion: framework.GFIC, K: 4})
 	require.NoError(t, err)
 	require.Equal(t, 2, res.Shape.K)
 	assert.Zero(t, res.Fall)

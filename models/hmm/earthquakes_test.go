@@ -36,14 +36,14 @@ func TestEarthquakes(t *testing.T) {
 		if k > 3 {
 			continue
 		}
-		o = framework.Options{K: k, FixedK: true, Restarts: 6, Seed: 1}
+		o = framework.Options{Criterion: framework.GFIC, K: k, FixedK: true, Restarts: 6, Seed: 1}
 		res, err = framework.Fit(context.Background(), hmm.Model{Family: family.Poisson{}}, src, o)
 		require.NoError(t, err)
 		assert.InDelta(t, gfic[k-1], res.Value, 5e-5, "K = %d", k)
 	}
 	assert.InDelta(t, -391.9189-math.Log(107)/2, gfic[0], 1e-4)
 	for seed := range uint64(4) {
-		res, err := framework.Fit(context.Background(), hmm.Model{Family: family.Poisson{}}, src, framework.Options{K: 8, Restarts: 2, Seed: seed})
+		res, err := framework.Fit(context.Background(), hmm.Model{Family: family.Poisson{}}, src, framework.Options{Criterion: framework.GFIC, K: 8, Restarts: 2, Seed: seed})
 		require.NoError(t, err)
 		assert.Equal(t, 3, res.Shape.K, "seed %d", seed)
 		t.Log(res.Value, res.Iterations, res.Passes)

@@ -40,8 +40,8 @@ func Example() {
 	}
 	fmt.Printf("2007: %.2f\n", next)
 	// Output:
-	// 19.8 a year, for 11 years
-	// 13.1 a year, for 16 years
-	// 29.9 a year, for 5 years
-	// 2007: [0.04 0.93 0.03]
+	// 19.8 a year, for 7 years
+	// 13.1 a year, for 8 years
+	// 30.0 a year, for 3 years
+	// 2007: [0.08 0.87 0.05]
 }

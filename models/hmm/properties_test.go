@@ -427,7 +427,7 @@ func TestMoreStatesThanValues(t *testing.T) {
 	src, err := framework.NewSequences(table, []int{120})
 	require.NoError(t, err)
 	for _, f := range []family.Family{family.Bernoulli{}, family.Categorical{Levels: 2}} {
-		res := fit(t, hmm.Model{Family: f}, src, framework.Options{K: 3, FixedK: true, Also: []framework.Criterion{framework.BIC}})
+		res := fit(t, hmm.Model{Family: f}, src, framework.Options{K: 3, FixedK: true, Criterion: framework.GFIC, Also: []framework.Criterion{framework.BIC}})
 		require.Equal(t, 3, res.Shape.K)
 		require.InDelta(t, 0, res.Evaluation.LogLikelihood, 1e-6, "the series is certain")
 		_, err := hmm.Variational{Family: f}.Init(context.Background(), src, 3, rand.New(rand.NewPCG(1, 1)))

@@ -276,7 +276,7 @@ func TestWithoutFactorsTheyAreDiagonalGaussians(t *testing.T) {
 	x, _ := analysed(5, n, d, 0, 0, 0)
 	src, err := framework.FromSlice(x, n, d)
 	require.NoError(t, err)
-	for _, o := range []framework.Options{{K: 6}, {K: 3, Method: framework.EM, Criterion: framework.BIC}} {
+	for _, o := range []framework.Options{{K: 6, Criterion: framework.GFIC}, {K: 3, Method: framework.EM, Criterion: framework.BIC}} {
 		want, err := framework.Fit(context.Background(), mixture.Model{Family: family.Gaussian{Covariance: family.Diagonal}}, src, o)
 		require.NoError(t, err)
 		got, err := framework.Fit(context.Background(), mixture.Model{Family: family.FactorAnalysers{Factors: family.NoFactors}}, src, o)

@@ -67,7 +67,7 @@ func (m CVB0) Thinned(ctx context.Context, src framework.Source[framework.Rows],
 	given := func(context.Context, framework.Source[framework.Rows], int, *rand.Rand) (*Parameters, error) {
 		return first, nil
 	}
-	kept, err := framework.FitFrom(ctx, of, src, given, framework.Options{K: k, Tolerance: thinTolerance, NoMoves: true})
+	kept, err := framework.FitFrom(ctx, of, src, given, framework.Options{K: k, Criterion: framework.GFIC, Tolerance: thinTolerance, NoMoves: true})
 	if ctx.Err() != nil {
 		return nil, err
 	}

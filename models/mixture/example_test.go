@@ -55,8 +55,8 @@ func Example() {
 		fmt.Println()
 	}
 	// Output:
-	// 0.64 of the rows: mean of column 0 4.29 mean of column 1 79.97
-	// 0.36 of the rows: mean of column 0 2.04 mean of column 1 54.48
+	// 0.64 of the rows: mean of column 0 4.29 mean of column 1 79.96
+	// 0.36 of the rows: mean of column 0 2.04 mean of column 1 54.49
 }
 
 // One fit compares covariance structures by the evidence: the best of them has the fit that framework.Fit would make of it alone.

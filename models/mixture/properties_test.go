@@ -350,7 +350,7 @@ func TestATwinIsRelevantByItsChargeAlone(t *testing.T) {
 		x[i] = rng.ExpFloat64()
 	}
 	for k := 2; k <= 4; k++ {
-		res := fit(t, twins{mixture.Model{Family: family.Exponential{}}}, source(t, x, n, d), framework.Options{K: k})
+		res := fit(t, twins{mixture.Model{Family: family.Exponential{}}}, source(t, x, n, d), framework.Options{Criterion: framework.GFIC, K: k})
 		require.NotEmpty(t, res.Pruned)
 		charge := d*math.Log(n/float64(k))/2 + math.Log(n)/2
 		require.InEpsilon(t, -charge, res.Pruned[0].Relevance[0], 1e-9, "K = %d", k)

@@ -264,7 +264,7 @@ func TestOneRegressionHasAClosedForm(t *testing.T) {
 	x := regressionRows(family.Regression{}, 60, rand.New(rand.NewPCG(8, 1)))
 	src, err := framework.FromMatrix(x)
 	require.NoError(t, err)
-	res, err := framework.Fit(context.Background(), mixture.Model{Family: family.Regression{}}, src, framework.Options{K: 1})
+	res, err := framework.Fit(context.Background(), mixture.Model{Family: family.Regression{}}, src, framework.Options{Criterion: framework.GFIC, K: 1})
 	require.NoError(t, err)
 	a, y, b := mat.NewDense(60, 3, nil), mat.NewVecDense(60, nil), new(mat.VecDense)
 	for i := range 60 {
@@ -365,7 +365,8 @@ func TestGeneralisedLinearModelsAreThoseOfR(t *testing.T) {
 		{family.Successes, "yb", []float64{-0.2258915607846, 0.0249825992836}, []float64{0.2893372867035, 0.0500448056463}, -138.254583251},
 	} {
 		m := mixture.Model{Family: family.Regression{Response: c.response}}
-		res, err := framework.Fit(context.Background(), m, regressionTable(t, "NPreg", false, c.column, "x"), framework.Options{K: 1, Also: []framework.Criterion{framework.AIC}})
+		res, err := framework.Fit(context.Background(), m, regressionTable(t, "NPreg", false, c.column, "x"),
+			framework.Options{K: 1, Criterion: framework.GFIC, Also: []framework.Criterion{framework.AIC}})
 		require.NoError(t, err)
 		assert.InDeltaSlice(t, c.coefficients, res.Parameters.Components, 1e-8)
 		assert.InDelta(t, c.logLik, value(t, res.Scores, framework.AIC.Name)+2, 1e-7)
@@ -422,7 +423,7 @@ func TestComponentsOfZerosAreFinite(t *testing.T) {
 	src, err := framework.FromMatrix(x)
 	require.NoError(t, err)
 	m := mixture.Model{Family: family.Regression{Response: family.Counts}}
-	res, err := framework.Fit(context.Background(), m, src, framework.Options{K: 4})
+	res, err := framework.Fit(context.Background(), m, src, framework.Options{Criterion: framework.GFIC, K: 4})
 	require.NoError(t, err)
 	require.Equal(t, 2, res.Shape.K)
 	p, err := m.Canonical(res.Parameters)
@@ -514,9 +515,9 @@ func TestRegressionsOnAnInterceptAloneAreTheirFamilies(t *testing.T) {
 		}
 		src, err := framework.FromSlice(x, 200, 1)
 		require.NoError(t, err)
-		a, err := framework.Fit(context.Background(), mixture.Model{Family: c.regression}, src, framework.Options{K: 5})
+		a, err := framework.Fit(context.Background(), mixture.Model{Family: c.regression}, src, framework.Options{Criterion: framework.GFIC, K: 5})
 		require.NoError(t, err)
-		b, err := framework.Fit(context.Background(), mixture.Model{Family: c.plain}, src, framework.Options{K: 5})
+		b, err := framework.Fit(context.Background(), mixture.Model{Family: c.plain}, src, framework.Options{Criterion: framework.GFIC, K: 5})
 		require.NoError(t, err)
 		require.Equal(t, 2, a.Shape.K)
 		require.Equal(t, 2, b.Shape.K)
