@@ -44,7 +44,7 @@ type Options struct {
 
 	Progress func(done int) // is called after each draw with the number made, one call at a time; may be nil
 
-	// Fit are the options of every fit. Its K, FixedK, Seed, Workers, Criterion, Also, Recorder and Resume are set here.
+	// Fit are the options of every fit. Its K, FixedK, Seed, Workers, Also, Recorder and Resume are set here, and its Criterion but for gFAB.
 	Fit framework.Options
 }
 
@@ -69,7 +69,10 @@ func (o Options) resolved(least int) (Options, error) {
 func (o Options) fit(k int, seed uint64, workers int) framework.Options {
 	f := o.Fit
 	f.K, f.FixedK, f.Seed, f.Workers = k, true, seed, workers
-	f.Criterion, f.Also, f.Recorder, f.Resume = framework.Criterion{}, nil, nil, nil
+	if f.Method != framework.GFAB { // whose criterion changes its steps
+		f.Criterion = framework.Criterion{}
+	}
+	f.Also, f.Recorder, f.Resume = nil, nil, nil
 	return f
 }
 
