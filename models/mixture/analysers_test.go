@@ -195,7 +195,7 @@ func TestFactorsHaveTheSquaresOfTheTheorem(t *testing.T) {
 	src, err := framework.FromSlice(x, n, d)
 	require.NoError(t, err)
 	m := mixture.Model{Family: family.FactorAnalysers{Factors: 1, Fixed: true}}
-	res, err := framework.Fit(context.Background(), m, src, framework.Options{K: 2, FixedK: true, Tolerance: 1e-13})
+	res, err := framework.Fit(context.Background(), m, src, framework.Options{Criterion: framework.GFIC, K: 2, FixedK: true, Tolerance: 1e-13})
 	require.NoError(t, err)
 	counts := res.Statistics.Nk
 	squares, rows := tilted(t, x, res.Parameters, counts)
@@ -338,7 +338,7 @@ func TestFactorsOfDegenerateColumns(t *testing.T) {
 	require.NoError(t, err)
 	for _, factors := range []int{1, 3} {
 		m := mixture.Model{Family: family.FactorAnalysers{Factors: factors}}
-		res, err := framework.Fit(context.Background(), m, src, framework.Options{K: 3})
+		res, err := framework.Fit(context.Background(), m, src, framework.Options{Criterion: framework.GFIC, K: 3})
 		require.NoError(t, err)
 		assert.False(t, math.IsNaN(res.Value) || math.IsInf(res.Value, 0))
 		assert.Less(t, res.Fall, 1e-8, "but for rounding, of covariances of a condition of 1e4")
@@ -346,6 +346,6 @@ func TestFactorsOfDegenerateColumns(t *testing.T) {
 		require.NoError(t, err)
 		assert.Len(t, doubts, 1, "the constant column")
 	}
-	_, err = framework.Fit(context.Background(), mixture.Model{Family: family.FactorAnalysers{Factors: 1, Floor: family.NoFloor}}, src, framework.Options{K: 1})
+	_, err = framework.Fit(context.Background(), mixture.Model{Family: family.FactorAnalysers{Factors: 1, Floor: family.NoFloor}}, src, framework.Options{Criterion: framework.GFIC, K: 1})
 	assert.ErrorContains(t, err, "column 5")
 }
