@@ -27,6 +27,18 @@ func (u UnitInformation) Check() error {
 	return nil
 }
 
+// AsUnitInformation is p, or the default where it is nil, for models whose evidence has no other prior. It errs where p is another, or improper.
+func AsUnitInformation(p Prior) (u UnitInformation, err error) {
+	if p == nil {
+		return u, nil
+	}
+	u, ok := p.(UnitInformation)
+	if !ok {
+		return u, fmt.Errorf("prior: the evidence of this model is that of prior.UnitInformation, and not of %T", p)
+	}
+	return u, u.Check()
+}
+
 // RowsOr is Rows or its default.
 func (u UnitInformation) RowsOr() float64 {
 	if u.Rows == 0 {

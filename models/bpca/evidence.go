@@ -8,14 +8,18 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/laplace"
+	"github.com/latent-go/latent/prior"
 )
 
 // The evidence of PCA (docs/theory/evidence.md, section 6): z integrates out in closed form, and Laplace's method takes
 // the integral over mean, axes and variances at the maximum of the likelihood, which the steps of EM lead to. They
 // follow the likelihood, without a tilt.
 
-// CheckPrior is nil.
-func (Model) CheckPrior() error { return nil }
+// CheckPrior says that Prior is improper, or none of unit information.
+func (m Model) CheckPrior() error {
+	_, err := prior.AsUnitInformation(m.Prior)
+	return err
+}
 
 // MaximizePosterior is Maximize: the estimate is that of maximum likelihood, and the integral about it has the prior. Of
 // directions of z without variance, loadings are 0.
@@ -43,7 +47,7 @@ func (s *Statistics) Fill(matrices []float64) {
 }
 
 // integrate adds what the evidence differs by from E_q[ln p(X,Z|Π)] + H(q), at the best of all changes of the scale of z.
-func (s *Statistics) integrate(p *Parameters, f *laplace.Curvature) error {
+func (s *Statistics) integrate(p *Parameters, f *laplace.Curvature, worth float64) error {
 	gain, w := s.Released(p.Loadings)
 	q := Parameters{K: p.K, D: p.D, Loadings: w, Noise: p.Noise}
 	var eigen mat.EigenSym
@@ -54,7 +58,7 @@ func (s *Statistics) integrate(p *Parameters, f *laplace.Curvature) error {
 	for i, v := range values {
 		values[i] = p.Noise * (1 + max(0, v))
 	}
-	f.About(gain+Occam(s.N, s.SumSq/(s.N*float64(s.D)), s.D, values, p.Noise), 0)
+	f.About(gain+Occam(s.N, worth, s.SumSq/(s.N*float64(s.D)), s.D, values, p.Noise), 0)
 	return nil
 }
 
@@ -78,14 +82,14 @@ func (s *Statistics) Released(w []float64) (gain float64, loadings []float64) {
 }
 
 // Occam is by how much the evidence of PCA with k axes is above the highest log-likelihood, in nats: what n rows of d
-// columns leave of the prior. values are the k leading eigenvalues of the covariance, noise is the mean of the others,
+// columns leave of the prior, which is worth so many rows. values are the k leading eigenvalues of the covariance, noise is the mean of the others,
 // unit the mean of all.
 //
 // The mean has the prior N(x̄, Σ); the k axes any direction alike; and ln of each variance about ln unit the
 // information of a row, ½ and (d−k)/2 of the noise. An angle counts for no more than 0 when the constant of all is
 // shared among them, so that nearly equal eigenvalues are not paid for. Minka 2000 has the same integral under an
 // improper prior.
-func Occam(n, unit float64, d int, values []float64, noise float64) float64 {
+func Occam(n, worth, unit float64, d int, values []float64, noise float64) float64 {
 	k, dd := len(values), float64(d)
 	kk := float64(k)
 	x := math.Log(noise / unit)
@@ -99,7 +103,7 @@ func Occam(n, unit float64, d int, values []float64, noise float64) float64 {
 		constant += logGamma(half) - half*math.Log(math.Pi)
 	}
 	share := constant / angles
-	nats := logGamma(kk+1) - square/4 - (dd+kk+1)/2*math.Log1p(n)
+	nats := logGamma(kk+1) - worth*square/4 - (dd+kk+1)/2*math.Log1p(n/worth)
 	for i, v := range values {
 		nats += (dd - kk) * angle(share, n, v/noise)
 		for _, u := range values[:i] {

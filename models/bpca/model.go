@@ -12,6 +12,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
+	"github.com/latent-go/latent/prior"
 )
 
 // Model is Bayesian PCA as paper G treats it (section 2.1), fitted from blocks of
@@ -23,6 +24,8 @@ type Model struct {
 	// prune them before they grow. EM from there may end at a saddle point, the solution
 	// with a dimension less (docs/theory/bpca.md, section 2); restarts help.
 	RandomStart bool
+	// Prior is that of the evidence: prior.UnitInformation, nil for the default.
+	Prior prior.Prior `json:",omitempty"`
 }
 
 // Compressed is [Model] fitted from [Moments]: the same numbers, to rounding, at a
@@ -114,9 +117,13 @@ func (Model) Estimates(s *Statistics, p *Parameters) (*Parameters, error) {
 // Curvature is F_W = (λ/N)·S ⊗ I_D (paper G, eq. 5; the left factor is that of the
 // latent dimensions), for data scaled to a mean column variance of 1. It does not
 // exist for N ≤ D, see [ErrTooFewRows]. The evidence does.
-func (Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error {
+func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error {
 	if f.Prior() {
-		return s.integrate(p, f)
+		unit, err := prior.AsUnitInformation(m.Prior)
+		if err != nil {
+			return err
+		}
+		return s.integrate(p, f, unit.RowsOr())
 	}
 	if s.N <= float64(s.D) {
 		return tooFewRows(s.N, s.D)

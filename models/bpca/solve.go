@@ -12,6 +12,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/prior"
 )
 
 // A Spectrum is the eigen-decomposition of the covariance of a table, C = VΛVᵀ: all
@@ -149,6 +150,8 @@ func (s *Spectrum) find(k int) {
 // Solutions are the fixed points of EM and of gFAB at every K at once, in closed form
 // (docs/theory/bpca.md; for EM: Tipping & Bishop 1999). K runs from 0, noise alone, to Max.
 type Solutions struct {
+	Prior prior.UnitInformation // of the evidence
+
 	spectrum *Spectrum
 	unit     float64   // mean column variance
 	noise    []float64 // noise[k]: mean of c_{k+1..D}
@@ -234,7 +237,7 @@ func (s *Solutions) Evaluation(k int, m framework.Method) (framework.Evaluation,
 		N:            n,
 	}
 	e.LogLikelihood = -n / 2 * (s.logs[k] + (d-kk)*math.Log(sigma2) + d + d*math.Log(2*math.Pi))
-	e.Evidence = e.LogLikelihood + Occam(n, s.unit, s.spectrum.D, s.spectrum.Values[:k], sigma2)
+	e.Evidence = e.LogLikelihood + Occam(n, s.Prior.RowsOr(), s.unit, s.spectrum.D, s.spectrum.Values[:k], sigma2)
 	return e, nil
 }
 

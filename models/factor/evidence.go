@@ -19,8 +19,11 @@ import (
 // to which the steps of EM lead. They follow the likelihood, without a tilt. Where entries are missing it is the bound
 // of q.
 
-// CheckPrior is nil.
-func (Model) CheckPrior() error { return nil }
+// CheckPrior says that Prior is improper, or none of unit information.
+func (m Model) CheckPrior() error {
+	_, err := prior.AsUnitInformation(m.Prior)
+	return err
+}
 
 // MaximizePosterior is Maximize: the estimate is that of maximum likelihood, and the integral about it has the prior. Of
 // directions of z without variance, loadings are 0.
@@ -40,16 +43,16 @@ func (m Model) MaximizePosterior(s *Statistics, p, dst *Parameters) (*Parameters
 func (Model) LogModes(*Parameters) float64 { return 0 }
 
 // integrate adds what the evidence differs by from E_q[ln p(X,Z|Π)] + H(q).
-func (s *Statistics) integrate(p *Parameters, f *laplace.Curvature) error {
+func (s *Statistics) integrate(p *Parameters, f *laplace.Curvature, unit prior.UnitInformation) error {
 	if s.incomplete() {
-		nats, err := s.bound(p)
+		nats, err := s.bound(p, unit)
 		f.About(nats, 0)
 		return err
 	}
 	q := *p
 	var gain float64
 	gain, q.Loadings = s.Released(p.Loadings) // at the best of all changes of the scale of z
-	nats, err := q.occam(s.N)
+	nats, err := q.occam(s.N, unit)
 	f.About(gain+nats, 0)
 	return err
 }
@@ -75,14 +78,14 @@ func (p *Parameters) signals() (l []float64, u *mat.Dense, err error) {
 }
 
 // occam is by how much the evidence is above the highest log-likelihood, in nats, of n complete rows.
-func (p *Parameters) occam(n float64) (float64, error) {
+func (p *Parameters) occam(n float64, unit prior.UnitInformation) (float64, error) {
 	switch {
 	case len(p.Blocks) == p.D: // one column each: factor analysis
 		q := *p
 		q.Structure, q.Noise, q.Unit = Structure{}, p.diagonalOf(p.Noise, p.D), p.diagonalOf(p.Unit, p.D)
 		p = &q
 	case p.Blocks != nil:
-		return p.blocked(n)
+		return p.blocked(n, unit)
 	}
 	l, u, err := p.signals()
 	if err != nil {
@@ -93,19 +96,21 @@ func (p *Parameters) occam(n float64) (float64, error) {
 		for k, v := range l {
 			l[k] = noise * (1 + v)
 		}
-		return bpca.Occam(n, mean(p.Unit), p.D, l, noise), nil
+		return bpca.Occam(n, unit.RowsOr(), mean(p.Unit), p.D, l, noise), nil
 	}
 	psi := p.Uniquenesses()
-	d := float64(p.D)
-	nats := -d / 2 * (math.Log1p(n) + math.Ln2)
+	d, worth := float64(p.D), unit.RowsOr()
+	distance := 0.0
 	for j, v := range psi {
 		x := math.Log(v)
-		nats -= x * x / 4
+		distance += x * x / 4
 		for k := range l {
-			nats -= l[k] * u.At(j, k) * u.At(j, k) * v / 2 // of the loadings' squares, in standard deviations of the columns
+			distance += l[k] * u.At(j, k) * u.At(j, k) * v / 2 // of the loadings' squares, in standard deviations of the columns
 		}
 	}
-	v, err := newInformation(n, l, u, psi)
+	// A prior of ν rows is one of a row of N/ν, but for the rotations, whose length it does not change.
+	nats := float64(p.K*(p.K-1))/4*math.Log(worth) - worth*distance - d/2*(math.Log1p(n/worth)+math.Ln2)
+	v, err := newInformation(n/worth, math.Sqrt(d/n), l, u, psi)
 	if err != nil {
 		return 0, err
 	}
@@ -144,14 +149,14 @@ type information struct {
 	left  []float64      // of ln Ψ, D×D
 }
 
-// newInformation takes no l for less than √(D/N), the length at which loadings that are noise end: at 0 they would have
+// newInformation is that of n units of the prior, and takes no l for less than least, √(D/N), the length at which loadings that are noise end: at 0 they would have
 // no information, though the likelihood bounds them by its fourth order.
-func newInformation(n float64, l []float64, u *mat.Dense, psi []float64) (*information, error) {
+func newInformation(n, least float64, l []float64, u *mat.Dense, psi []float64) (*information, error) {
 	k, d := len(l), len(psi)
 	v := &information{n: n, d: d, l: make([]float64, k), along: make([]float64, k), u: make([]mat.VecDense, k), left: make([]float64, d*d)}
 	rest := floats.Sum(psi)
 	for i := range k {
-		v.l[i] = max(l[i], math.Sqrt(float64(d)/n))
+		v.l[i] = max(l[i], least)
 		v.u[i].CloneFromVec(u.ColView(i))
 		for j, x := range v.u[i].RawVector().Data {
 			v.along[i] += x * x * psi[j]
@@ -226,12 +231,12 @@ func (v *information) pairs() {
 }
 
 // blocked is occam of noise with blocks: the bound of the best q, which has Σ E[zzᵀ] = NI at the maximum of the likelihood.
-func (p *Parameters) blocked(n float64) (float64, error) {
+func (p *Parameters) blocked(n float64, unit prior.UnitInformation) (float64, error) {
 	s := &Statistics{Statistics: bpca.Statistics{N: n, K: p.K, D: p.D, ZZ: make([]float64, p.K*p.K)}}
 	for k := range p.K {
 		s.ZZ[k*(p.K+1)] = n
 	}
-	return s.bound(p)
+	return s.bound(p, unit)
 }
 
 // A direction is one of a part's columns, or of a block's, in which the noise does not correlate, in units of the table's: what the
@@ -244,8 +249,8 @@ type direction struct {
 
 // directions are those of all parts, and the charge for the noise, in nats: ln of its eigenvalues relative to the table's has the prior of a full
 // covariance of as many columns (docs/theory/evidence.md, section 3), which of a single column is N(0, 2).
-func (s *Statistics) directions(p *Parameters) (list []direction, nats float64, err error) {
-	unit, counts := p.Unit, s.counts()
+func (s *Statistics) directions(p *Parameters, of prior.UnitInformation) (list []direction, nats float64, err error) {
+	unit, counts, rows := p.Unit, s.counts(), of.RowsOr()
 	if p.Isotropic {
 		unit = []float64{mean(unit)}
 		x := math.Log(p.Noise[0] / unit[0])
@@ -253,7 +258,7 @@ func (s *Statistics) directions(p *Parameters) (list []direction, nats float64, 
 		for j := range p.D {
 			counted += counts[min(j, len(counts)-1)] / float64(p.D)
 		}
-		nats = float64(p.D)*x*x/4 + math.Log1p(counted)/2
+		nats = rows*float64(p.D)*x*x/4 + math.Log1p(counted/rows)/2
 	}
 	at := 0
 	for g, part := range p.parts(p.D) {
@@ -271,7 +276,10 @@ func (s *Statistics) directions(p *Parameters) (list []direction, nats float64, 
 			return nil, 0, errDependent
 		}
 		theta.Mul(vectors.T(), mat.DenseCopyOf(theta))
-		worth := prior.UnitInformation{}.CovarianceOr(m)
+		worth := rows
+		if m > 1 {
+			worth = of.CovarianceOr(m)
+		}
 		for i, v := range values {
 			list = append(list, direction{g, v, theta.RawRowView(i)})
 			if p.Isotropic {
@@ -322,14 +330,14 @@ func logSinhc(t float64) float64 {
 // bound is by how much the bound that q gives of the evidence is above E_q[ln p(X,Z|Π)] + H(q), in nats: means and
 // loadings have the prior N(·, 1) in units of the table's covariance of their part, about that of the column and 0, and are
 // integrated out, exactly given the noise. Of two scales of z, that of the likelihood and that of gFAB, it takes the better one.
-func (s *Statistics) bound(p *Parameters) (float64, error) {
-	list, charge, err := s.directions(p)
+func (s *Statistics) bound(p *Parameters, unit prior.UnitInformation) (float64, error) {
+	list, charge, err := s.directions(p, unit)
 	if err != nil {
 		return 0, err
 	}
 	best := math.Inf(-1)
 	for _, scale := range []float64{1, 1 - float64(p.D)/max(s.N, 2*float64(p.D))} {
-		v, err := s.loadings(list, scale)
+		v, err := s.loadings(list, scale, unit.RowsOr())
 		if err != nil {
 			return 0, err
 		}
@@ -352,7 +360,7 @@ func (s *Statistics) bound(p *Parameters) (float64, error) {
 }
 
 // loadings is the part of bound that is means' and loadings', where q is that of √scale·z.
-func (s *Statistics) loadings(list []direction, scale float64) (float64, error) {
+func (s *Statistics) loadings(list []direction, scale, worth float64) (float64, error) {
 	nats := s.N * float64(s.K) * math.Log(scale) / 2
 	for k := range s.K {
 		nats -= (scale - 1) * s.ZZ[k*(s.K+1)] / 2
@@ -367,7 +375,7 @@ func (s *Statistics) loadings(list []direction, scale float64) (float64, error) 
 		a, theta := s.design(one.part), mat.NewVecDense(s.K+1, nil)
 		for i := range s.K + 1 {
 			for l := i; l <= s.K; l++ {
-				v := a.At(i, l) / one.noise * root(i) * root(l)
+				v := a.At(i, l) / (one.noise * worth) * root(i) * root(l)
 				if i == l {
 					v++
 				}
@@ -380,7 +388,7 @@ func (s *Statistics) loadings(list []direction, scale float64) (float64, error) 
 		if !chol.Factorize(a) || chol.SolveVecTo(&solved, theta) != nil {
 			return 0, errEigen
 		}
-		nats -= (chol.LogDet() + mat.Dot(theta, theta) - mat.Dot(theta, &solved)) / 2
+		nats -= (chol.LogDet() + worth*(mat.Dot(theta, theta)-mat.Dot(theta, &solved))) / 2
 	}
 	return nats, nil
 }

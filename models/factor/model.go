@@ -13,12 +13,15 @@ import (
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/models/bpca"
+	"github.com/latent-go/latent/prior"
 )
 
 // Model is fitted from blocks of rows, in which NaN is a missing entry; it is integrated out. Of noise with blocks a
 // row has all columns of a block or none.
 type Model struct {
 	Structure // of the noise
+	// Prior is that of the evidence: prior.UnitInformation, nil for the default.
+	Prior prior.Prior `json:",omitempty"`
 }
 
 // Compressed is [Model] fitted from [bpca.Moments] of complete rows: the same numbers, to rounding, at a cost per
@@ -228,9 +231,13 @@ func (Model) Estimates(s *Statistics, p *Parameters) (*Parameters, error) { retu
 // Curvature is S ⊗ I_D: of loadings in units of the noise, Ψ^−½W, the information of a row is constant, so that gFIC
 // is FIC; in units of the columns it would be infinite in a Heywood case. Where entries are missing it has a block
 // for each part, of the S of its rows. It does not exist for N ≤ D, see [ErrTooFewRows]; the evidence does.
-func (Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error {
+func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error {
 	if f.Prior() {
-		return s.integrate(p, f)
+		unit, err := prior.AsUnitInformation(m.Prior)
+		if err != nil {
+			return err
+		}
+		return s.integrate(p, f, unit)
 	}
 	if !s.incomplete() {
 		if s.N <= float64(s.D) {

@@ -11,6 +11,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/models/bpca"
+	"github.com/latent-go/latent/prior"
 )
 
 // Moments are those of a covariance matrix of n rows, divided by n, about means of 0: for [Solve].
@@ -25,6 +26,7 @@ func Moments(covariance mat.Symmetric, n float64) *bpca.Moments {
 // but for the length of the loadings (docs/theory/factor.md, section 2). K runs from 0, no factors, to Max.
 type Solutions struct {
 	Structure
+	Prior  prior.UnitInformation // of the evidence
 	N      float64
 	D      int
 	mean   []float64
@@ -274,7 +276,7 @@ func (s *Solutions) Best(c framework.Criterion) (k int, value float64, err error
 func (s *Solutions) evidence(k int) (float64, error) {
 	at := s.points[k]
 	p := &Parameters{K: k, D: s.D, Loadings: at.loadings, Noise: at.noise, Structure: s.Structure, Unit: s.unit}
-	nats, err := p.occam(s.N)
+	nats, err := p.occam(s.N, s.Prior)
 	return at.logLikelihood + nats, err
 }
 

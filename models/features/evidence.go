@@ -59,8 +59,17 @@ func (p *Parameters) effects(j int) []float64 {
 	return append([]float64{p.Offset[j] - p.Center[j] + floats.Sum(w)/2}, w...)
 }
 
-// CheckPrior is nil.
-func (Model) CheckPrior() error { return nil }
+// CheckPrior says that Prior is improper, or none of unit information.
+func (m Model) CheckPrior() error {
+	_, err := prior.AsUnitInformation(m.Prior)
+	return err
+}
+
+// rows is what the prior is worth.
+func (m Model) rows() float64 {
+	unit, _ := m.Prior.(prior.UnitInformation)
+	return unit.RowsOr()
+}
 
 // MaximizePosterior is the ridge regression of x on z̃ given the noise, and then the mode of the noise; π is its
 // posterior mean.
@@ -86,7 +95,7 @@ func (m Model) MaximizePosterior(s *Statistics, p, dst *Parameters) (*Parameters
 		along, theta := mat.NewVecDense(n, nil), mat.NewVecDense(n, nil)
 		along.MulVec(vectors.T(), mat.NewVecDense(n, cross))
 		left := s.XX[j]
-		ratio := p.NoiseOf(j) / p.UnitOf(j)
+		ratio := m.rows() * p.NoiseOf(j) / p.UnitOf(j)
 		for i, e := range values {
 			e = max(0, e)
 			r := along.AtVec(i)
@@ -104,7 +113,7 @@ func (m Model) MaximizePosterior(s *Statistics, p, dst *Parameters) (*Parameters
 		rest[0] /= float64(p.D)
 	}
 	for j, unit := range p.Unit {
-		x := laplace.LogVarianceMode(s.N, rest[j]/(s.N*unit), 1)
+		x := laplace.LogVarianceMode(s.N, rest[j]/(s.N*unit), m.rows())
 		dst.Noise[j] = max(unit*math.Exp(x), p.Floor[j])
 	}
 	return dst, nil
@@ -117,16 +126,17 @@ func (Model) LogModes(p *Parameters) float64 {
 }
 
 // integrate adds the integrals under the prior.
-func (s *Statistics) integrate(p *Parameters, f *laplace.Curvature) {
+func (s *Statistics) integrate(p *Parameters, f *laplace.Curvature, worth float64) {
 	count, eigen := s.centered()
 	ratios := p.ratios()
+	count.ScaleSym(1/worth, count)
 	f.Mixed(count, ratios)
 	distance, exact := 0.0, 0.0 // exactly, ½ Σ_j ln|I + κ_j S| in place of ½ Σ_j ln|κ_j(S + I)|
 	for j, ratio := range ratios.(laplace.Diagonal) {
 		theta := p.effects(j)
-		distance += linalg.Dot(theta, theta) / (2 * p.UnitOf(j))
+		distance += worth * linalg.Dot(theta, theta) / (2 * p.UnitOf(j))
 		for _, e := range eigen.Values(nil) {
-			e = max(0, e)
+			e = max(0, e) / worth
 			exact += (math.Log(ratio) + math.Log1p(e) - math.Log1p(ratio*e)) / 2
 		}
 	}
@@ -134,7 +144,7 @@ func (s *Statistics) integrate(p *Parameters, f *laplace.Curvature) {
 	each := float64(p.D) / float64(len(p.Noise)) // columns of a variance
 	for j, v := range p.Noise {
 		x := math.Log(v / p.Unit[j])
-		f.Shared(laplace.Term{Size: 1, Count: s.N, Distance: each * x * x / 4})
+		f.Shared(laplace.Term{Size: 1, Count: s.N, Worth: worth, Distance: worth * each * x * x / 4})
 	}
 	for k, on := range p.On {
 		n := min(s.ZZ[k+1], s.N)

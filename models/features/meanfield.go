@@ -85,10 +85,10 @@ func (m MeanField) Update(b framework.Rows, p *Parameters, tilt *laplace.Tilt, n
 	return m.ascendRows(b, p, tilt, now.(*Posterior), next.(*Posterior), updateRounds)
 }
 
-func (MeanField) ascendRows(b framework.Rows, p *Parameters, tilt *laplace.Tilt, now, next *Posterior, rounds int) error {
+func (m MeanField) ascendRows(b framework.Rows, p *Parameters, tilt *laplace.Tilt, now, next *Posterior, rounds int) error {
 	var f field
 	var c chunk
-	if err := f.prepare(p, tilt); err != nil {
+	if err := f.prepare(p, tilt, m.rows()); err != nil {
 		return err
 	}
 	c.prepare(p, mostRows)
@@ -112,7 +112,7 @@ func (MeanField) ascendRows(b framework.Rows, p *Parameters, tilt *laplace.Tilt,
 func (MeanField) Prepare(p *Parameters, _ *laplace.Tilt, s *Statistics) error {
 	s.clear()
 	s.states.chunk.prepare(p, mostRows)
-	return s.states.field.prepare(p, nil)
+	return s.states.field.prepare(p, nil, 1)
 }
 
 // InferAt adds rows under q, and returns the entropy.

@@ -13,11 +13,14 @@ import (
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/simd"
 	"github.com/latent-go/latent/laplace"
+	"github.com/latent-go/latent/prior"
 )
 
 // Model is the model with an exact local step, over the 2^K states of a row, up to K = [MaxExact].
 type Model struct {
 	Isotropic bool // one variance of the noise for all columns
+	// Prior is that of the evidence: prior.UnitInformation, nil for the default.
+	Prior prior.Prior `json:",omitempty"`
 }
 
 // ---- Start: Init, in start.go
@@ -28,9 +31,9 @@ type Model struct {
 func (Model) NewStatistics(p *Parameters) *Statistics { return newStatistics(p.K, p.D) }
 
 // Prepare finds what states have by themselves.
-func (Model) Prepare(p *Parameters, tilt *laplace.Tilt, s *Statistics) error {
+func (m Model) Prepare(p *Parameters, tilt *laplace.Tilt, s *Statistics) error {
 	s.clear()
-	return s.states.prepare(p, tilt)
+	return s.states.prepare(p, tilt, m.rows())
 }
 
 // Infer adds the rows of a block, chunk by chunk.
@@ -163,9 +166,9 @@ var ErrNone = errors.New("features: the last feature holds at most one row's wor
 
 // Curvature is F = S/N ⊗ Ψ⁻¹ in units of the columns, S = Σ E[z̃ z̃ᵀ], z̃ = (1, z). Of a single feature without data it is
 // [ErrNone].
-func (Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error {
+func (m Model) Curvature(s *Statistics, p *Parameters, f *laplace.Curvature) error {
 	if f.Prior() {
-		s.integrate(p, f)
+		s.integrate(p, f, m.rows())
 		return nil
 	}
 	if on := s.ZZ[1]; p.K == 1 && !(on-on*on/s.N > 1) {

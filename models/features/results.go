@@ -96,10 +96,10 @@ func (s *scorer) show(p *Parameters, row []float64) error {
 	}
 	s.x = make([]float64, len(s.columns))
 	if p.K <= MaxExact {
-		return s.states.prepare(s.p, nil)
+		return s.states.prepare(s.p, nil, 1)
 	}
 	s.states.chunk.prepare(s.p, 8)
-	return s.states.field.prepare(s.p, nil)
+	return s.states.field.prepare(s.p, nil, 1)
 }
 
 // of are the parameters of some columns, each with a noise of its own.

@@ -31,7 +31,7 @@ type field struct {
 // logOf is the logarithm of a probability; 1e-300 stands for 0, so that it is not infinite.
 func logOf(p float64) float64 { return math.Log(max(p, 1e-300)) }
 
-func (f *field) prepare(p *Parameters, tilt *laplace.Tilt) error {
+func (f *field) prepare(p *Parameters, tilt *laplace.Tilt, worth float64) error {
 	k := p.K
 	f.weighted, f.linear, f.pair = linalg.Resize(f.weighted, len(p.Loadings)), linalg.Resize(f.linear, k), linalg.Resize(f.pair, k*k)
 	if f.tilt.IsEmpty() || f.tilt.SymmetricDim() != k+1 {
@@ -42,6 +42,7 @@ func (f *field) prepare(p *Parameters, tilt *laplace.Tilt) error {
 		return err
 	}
 	if tilt.Prior() {
+		f.tilt.ScaleSym(1/worth, &f.tilt)
 		uncenter(&f.tilt)
 	}
 	for l, on := range p.On {
@@ -115,8 +116,8 @@ const chunkFloats = 1 << 14
 // mostRows bounds the rows of a chunk.
 const mostRows = 256
 
-func (s *states) prepare(p *Parameters, tilt *laplace.Tilt) error {
-	if err := s.field.prepare(p, tilt); err != nil {
+func (s *states) prepare(p *Parameters, tilt *laplace.Tilt, worth float64) error {
+	if err := s.field.prepare(p, tilt, worth); err != nil {
 		return err
 	}
 	all := 1 << p.K
