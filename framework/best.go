@@ -51,7 +51,7 @@ type Comparison[P, S any] struct {
 
 // FitBest fits several models of one type to the same rows, and compares them by a criterion whose values compare, such as [Evidence]. All have
 // the first two starts from each K (fewer where the options say so), which end at a loose tolerance; those that are then at most 10 nats behind
-// the best have all starts; and the best of these alone has the whole search, and the outcome, to the bit, that [Fit] has of it, unless the
+// the best have all starts; the last, which should be that of the most parameters, goes first, and runs that cannot come near it end; and the best of these alone has the whole search, and the outcome, to the bit, that [Fit] has of it, unless the
 // first starts alone had K double further. Where K of the best does not double, it does of those alone that are as near to it. Of models as good as one another, to 0.01 nats, the first is taken. Models that cannot be fitted are
 // left out; FitBest fails when none can.
 //
@@ -135,19 +135,33 @@ func (r *race[B, P, S]) run(ctx context.Context) bool {
 			in = append(in, f)
 		}
 	}
-	concurrent := max(1, min(r.workers, len(in)))
+	if len(in) == 0 {
+		return true
+	}
+	concurrent := min(r.workers, len(in))
 	if r.group {
 		concurrent = 1
 	}
-	for goes := true; goes; goes = r.grow(in) {
-		_ = parallel.Do(len(in), concurrent, func(i int) error {
-			f := in[i]
+	infer := func(some []*fit[B, P, S], goal float64) (goes bool) {
+		_ = parallel.Do(len(some), min(concurrent, len(some)), func(i int) error {
+			f := some[i]
 			f.first = map[Stage]int{FirstStarts: min(firstStarts, f.options.Restarts), AllStarts: f.options.Restarts}[r.stage()]
-			f.options.Workers = max(1, r.workers/concurrent)
+			f.goal, f.options.Workers = goal, max(1, r.workers/min(concurrent, len(some)))
 			f.infer(ctx)
 			return nil // the other fits go on
 		})
-		if ctx.Err() != nil || slices.ContainsFunc(in, func(f *fit[B, P, S]) bool { return f.recorderErr != nil }) {
+		return ctx.Err() == nil && !slices.ContainsFunc(some, func(f *fit[B, P, S]) bool { return f.recorderErr != nil })
+	}
+	for goes := true; goes; goes = r.grow(in) {
+		// The last has most parameters, and what it comes to shows which of the others need not go on.
+		last, goal := len(in)-1, math.Inf(-1)
+		if !infer(in[last:], goal) {
+			return false
+		}
+		if v := in[last].value(); v == v {
+			goal = v - withinReach
+		}
+		if last > 0 && !infer(in[:last], goal) {
 			return false
 		}
 	}

@@ -97,6 +97,7 @@ type fit[B, P any, S Statistics[S]] struct {
 	// first is the number of starts from each K that runs are made of while the fit is held back (see [FitBest]): none is polished, none
 	// moves, and K does not double by itself. 0: it is not.
 	first int
+	goal  float64 // of such runs, in nats of the criterion
 
 	recording   sync.Mutex
 	recorderErr error // ends all runs
@@ -262,7 +263,7 @@ func (f *fit[B, P, S]) execute(ctx context.Context, runs []*run[B, P, S]) {
 	}
 	_ = parallel.Do(len(runs), concurrent, func(i int) error {
 		r := runs[i]
-		r.workers, r.holds, r.held = max(1, f.options.Workers/concurrent), f.first > 0, false
+		r.workers, r.holds, r.held, r.goal = max(1, f.options.Workers/concurrent), f.first > 0, false, f.goal
 		if r.err == nil && r.at.Status == Running {
 			r.err = r.execute(ctx)
 		}

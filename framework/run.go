@@ -85,8 +85,9 @@ type run[B, P any, S Statistics[S]] struct {
 	mu sync.Mutex // held while progress changes, and while it is encoded
 	at progress[P, S]
 
-	holds, held bool  // the run ends where it would be polished, and has
-	err         error // that ended it
+	holds, held bool    // the run ends where it would be polished, or falls short of the goal, and has
+	goal        float64 // criterion of another model's run, of a run that is held back
+	err         error   // that ended it
 
 	folder *folder[B]
 	shards map[int]*shardStats[S] // by K
@@ -191,6 +192,10 @@ func (r *run[B, P, S]) loop(ctx context.Context) error {
 		r.mu.Unlock()
 	}
 	for r.at.Status == Running && !r.held {
+		if r.holds && r.hopeless() {
+			r.held = true
+			break
+		}
 		if r.at.Settled {
 			if err := r.conclude(ctx); err != nil {
 				return err
@@ -276,6 +281,16 @@ func (r *run[B, P, S]) conclude(ctx context.Context) error {
 // a dimension without data, may have taken the gain along.
 func (r *run[B, P, S]) rises() bool {
 	return r.best().Value > r.at.Unmoved.Value+r.options.Tolerance*r.at.Unmoved.Evaluation.N
+}
+
+// hopeless reports whether a run, once trials begin, can be seen not to come to its goal, whatever latent dimensions it drops: its bound,
+// without any charge for parameters, is below that even with what is ahead.
+func (r *run[B, P, S]) hopeless() bool {
+	if r.at.Iteration == 0 || !(r.at.Change <= r.options.Prune.Objective.TrialToleranceOr()) {
+		return false
+	}
+	ahead, ok := r.ahead()
+	return ok && r.best().Evaluation.Bound()+ahead < r.goal
 }
 
 // looseTolerance is the change, in nats per unit of data, at which trials of the objective rule take a

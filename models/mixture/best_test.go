@@ -54,7 +54,7 @@ func TestTheBestOfSeveralStructures(t *testing.T) {
 			require.NoError(t, err)
 			one := c.Compared[i]
 			require.NoError(t, one.Err)
-			require.True(t, one.Converged)
+			require.True(t, one.Converged || one.Behind > 10)
 			require.Equal(t, c.Value-one.Value, one.Behind)
 			if i == c.Model {
 				require.Equal(t, framework.WholeSearch, one.Stage)
@@ -66,7 +66,9 @@ func TestTheBestOfSeveralStructures(t *testing.T) {
 			}
 			require.Less(t, one.Stage, framework.WholeSearch)
 			require.Greater(t, one.Behind, 0.01)
-			require.LessOrEqual(t, one.Value, alone.Value+0.05) // what is not polished is lower, but for other maxima of few starts
+			if one.Converged { // what is not polished is lower, but for other maxima of few starts
+				require.LessOrEqual(t, one.Value, alone.Value+0.05)
+			}
 			require.Less(t, alone.Value, c.Value)
 		}
 		o.Workers = 3
