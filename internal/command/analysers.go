@@ -17,15 +17,10 @@ const (
 )
 
 // addFactors makes --factors a family.
-func (c *covarianceSettings) addFactors(f *modelFlags) error {
-	switch {
-	case c.Factors == nil:
-		return nil
-	case f.Family != families.Analysers:
-		return misused("--factors requires --family %s, and the family is %s", families.Analysers, f.Family)
+func (c *covarianceSettings) addFactors(f *modelFlags) {
+	if c.Factors != nil {
+		f.Family = fmt.Sprintf("%s-%d", families.Analysers, *c.Factors)
 	}
-	f.Family = fmt.Sprintf("%s-%d", families.Analysers, *c.Factors)
-	return nil
 }
 
 // factorsOf are the number of factors of a component, nil of other families, and the numbers of a column without it.

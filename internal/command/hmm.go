@@ -80,9 +80,7 @@ func (m *hmmSettings) check(f *modelFlags) error {
 	case b.chain == hmm.Stationary && f.model().informed(f.Method):
 		return misused("--start stationary cannot be used with --method %s: it has no conjugate prior", f.Method)
 	}
-	if err := m.addFactors(f); err != nil {
-		return err
-	}
+	m.addFactors(f)
 	return f.checkClasses()
 }
 

@@ -27,7 +27,7 @@ type mixtureSettings struct {
 	columnSettings
 	startSettings
 	covarianceSettings
-	Noise bool `json:"-" help:"Add noise to a mixture of Gaussians or t distributions: one more component, of the same density everywhere in the box that holds the table, for outliers."`
+	Noise bool `json:"-" method:"gfab,fab,em" help:"Add noise to a mixture of Gaussians or t distributions: one more component, of the same density everywhere in the box that holds the table, for outliers."`
 	gateSettings
 }
 
@@ -70,9 +70,7 @@ func (m *mixtureSettings) check(f *modelFlags) error {
 	if _, err := m.starting(false); err != nil {
 		return err
 	}
-	if err := m.addFactors(f); err != nil {
-		return err
-	}
+	m.addFactors(f)
 	if err := m.addNoise(f); err != nil {
 		return err
 	}

@@ -24,8 +24,8 @@ type regressionSettings struct {
 	startSettings
 	Response    string   `json:"response,omitempty" placeholder:"COL" help:"The column to explain by the others, in each component by a regression of its own. Of --family binomial: 0 and 1, a text of two levels, or with --trials a number of successes."`
 	Regress     []string `json:"regress,omitempty" placeholder:"COL" help:"Explain it by these columns. Default: all others. Texts become indicators of their levels but the first."`
-	Trials      string   `json:"trials,omitempty" placeholder:"COL" help:"The column with the numbers of trials of --family binomial. Default: 1 each."`
-	Exposure    string   `json:"exposure,omitempty" placeholder:"COL" help:"The column with the exposures of --family poisson, such as the time that events are counted over. Default: 1 each."`
+	Trials      string   `json:"trials,omitempty" family:"binomial" placeholder:"COL" help:"The column with the numbers of trials of --family binomial. Default: 1 each."`
+	Exposure    string   `json:"exposure,omitempty" family:"poisson" placeholder:"COL" help:"The column with the exposures of --family poisson, such as the time that events are counted over. Default: 1 each."`
 	Power       powers   `json:"power,omitzero" placeholder:"COL=DEGREE,…" help:"Polynomials: x=2 adds the square of column x to the regressors."`
 	Fixed       []string `json:"fixed,omitempty" placeholder:"NAME" help:"Coefficients that all components share, by the names that the text has: intercept, or a regressor. Default: none."`
 	NoIntercept bool     `json:"no_intercept,omitempty" name:"no-intercept" help:"Lines through the origin."`
@@ -83,10 +83,6 @@ func (m *regressionSettings) check(f *modelFlags) error {
 	switch {
 	case m.Response == "":
 		return misused("--model regression requires --response, the column to explain by the others")
-	case m.Trials != "" && f.Family != design.Binomial:
-		return misused("--trials requires --family binomial, and the family is %s", f.Family)
-	case m.Exposure != "" && f.Family != families.Poisson:
-		return misused("--exposure requires --family poisson, and the family is %s", f.Family)
 	case m.Floor != nil && f.Family != families.Gaussian:
 		return misused("--floor requires --family gaussian, and the family is %s", f.Family)
 	case m.Columns.family[m.Response] != "":

@@ -59,6 +59,22 @@ func outside(interval string, v float64, finite string) string {
 	return must + end
 }
 
+// checkTags refuses flags that are given with another family or method than the tags of their fields name.
+func (f *modelFlags) checkTags() error {
+	for _, flags := range []any{f, f.own} {
+		v := reflect.ValueOf(flags).Elem()
+		for _, field := range reflect.VisibleFields(v.Type()) {
+			for _, one := range [][2]string{{"family", f.Family}, {"method", f.Method}} {
+				needs, tagged := field.Tag.Lookup(one[0])
+				if list := strings.Split(needs, ","); tagged && !slices.Contains(list, one[1]) && !v.FieldByIndex(field.Index).IsZero() {
+					return misused("--%s requires --%s %s, and the %s is %s", flagName(field), one[0], strings.Join(list, " or "), one[0], one[1])
+				}
+			}
+		}
+	}
+	return nil
+}
+
 // A role is what a flag has columns be.
 type role struct {
 	flag  string

@@ -2,9 +2,11 @@ package command
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestRangesAreSaid in the words of their ends, which belong to them or do not.
@@ -21,4 +23,24 @@ func TestRangesAreSaid(t *testing.T) {
 		assert.Equal(t, c.want, outside(c.interval, c.v, ""), "%v in %s", c.v, c.interval)
 	}
 	assert.Equal(t, "positive and finite", outside("(0,inf)", math.Inf(1), " and finite"))
+}
+
+// A flag that requires a family or a method names those that a model with the flag has.
+func TestTagsNameWhatModelsHave(t *testing.T) {
+	tagged := 0
+	for name, m := range models {
+		for flag, field := range flagFields(m) {
+			for what, has := range map[string][]string{"family": m.families, "method": m.methods} {
+				needs, is := field.Tag.Lookup(what)
+				if !is {
+					continue
+				}
+				tagged++
+				for one := range strings.SplitSeq(needs, ",") {
+					require.Contains(t, has, one, "--%s of %s", flag, name)
+				}
+			}
+		}
+	}
+	require.GreaterOrEqual(t, tagged, 4)
 }

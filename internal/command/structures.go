@@ -26,8 +26,6 @@ func (m *mixtureSettings) addNoise(f *modelFlags) error {
 		return nil
 	case !families.Joint(f.Family) || f.Family == families.Multinomial || strings.HasPrefix(f.Family, families.Analysers):
 		return misused("--noise cannot be used with --family %s: it requires a family of all columns together: gaussian with any --cov but diag, and student-t", f.Family)
-	case f.Method == methodVB || f.Method == methodMAP:
-		return misused("--noise cannot be used with --method %s: it has no prior", f.Method)
 	}
 	f.Family += families.NoiseSuffix
 	return nil
@@ -57,7 +55,7 @@ func covariances() (names []string, named map[string]string) {
 // covarianceSettings are about covariances of Gaussian classes.
 type covarianceSettings struct {
 	Cov     string `json:"-" placeholder:"NAME" help:"Covariance of --family gaussian: full, tied, diag, spherical, or a structure by its name in mclust, EII to VVV; latent fit compares several, as in EII,VVI,VVV, or all, by the evidence in one fit. latent select --cov all compares their fits by --criteria, and --family all further families too."`
-	Factors *int   `json:"-" placeholder:"Q" range:"[0,inf)" help:"With --family factor-analysers: a component has at most Q factors, and gfab and fab find how many. Default: 5, fewer of few columns."`
+	Factors *int   `json:"-" family:"factor-analysers" placeholder:"Q" range:"[0,inf)" help:"With --family factor-analysers: a component has at most Q factors, and gfab and fab find how many. Default: 5, fewer of few columns."`
 }
 
 // covariance makes --cov a family.

@@ -96,7 +96,7 @@ func TestNoise(t *testing.T) {
 	done(t, "fit", "--data", "ruspini", "--noise", "--report", t.TempDir())
 	for want, args := range map[string][]string{
 		"--noise cannot be used with --family poisson": {"fit", "--noise", "--family", "poisson"},
-		"--noise cannot be used with --method vb":      {"fit", "--noise", "--method", "vb"},
+		"--noise requires --method gfab or fab or em":  {"fit", "--noise", "--method", "vb"},
 		"--noise is a flag of --model factor, feat":    {"fit", "--noise", "--model", "bpca"},
 		"--noise cannot be used with --family all":     {"select", "--noise", "--family", "all"},
 		"gaussian with any --cov but diag, and stud":   {"fit", "--noise", "--cov", "diag"},
