@@ -12,8 +12,8 @@ import (
 	"github.com/latent-go/latent/models/mixture"
 )
 
-// BenchmarkLogProb is a row of three full Gaussians in four columns, in one goroutine and in as many as there are processors, and the
-// kernel alone.
+// BenchmarkLogProb is a row of three full Gaussians in four columns, in one goroutine and in as many as there are
+// processors, and the kernel alone.
 func BenchmarkLogProb(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "m.json")
 	latent(b, "fit --data iris --k 3 --method em --restarts 1 --out "+path)

@@ -15,8 +15,8 @@ import (
 // Load opens a model file of a model of [Models].
 func Load(path string) (*fitted.Fitted, error) { return Models().Open(path) }
 
-// Models are those of latent. Their rows are rows of a table, of a hidden Markov model the steps of a sequence, of a block model two
-// nodes ([Graph]), and of a topic model the counts of a document's words ([Documents]).
+// Models are those of latent. Their rows are rows of a table, of a hidden Markov model the steps of a sequence, of a
+// block model two nodes ([Graph]), and of a topic model the counts of a document's words ([Documents]).
 func Models() fitted.Registry {
 	gaussian := []string{families.Gaussian}
 	return fitted.Registry{
@@ -48,7 +48,8 @@ type scorerOf func(b framework.Rows, dst []float64) error
 
 func (f scorerOf) Score(b framework.Rows, dst []float64) error { return f(b, dst) }
 
-// A rowScorer has the log densities of the rows of a block, and K numbers of each such as responsibilities, in the two slices.
+// A rowScorer has the log densities of the rows of a block, and K numbers of each such as responsibilities, in the two
+// slices.
 type rowScorer = func(b framework.Rows, logProb, r []float64) ([]float64, []float64, error)
 
 // numbered are names with the numbers from 1 to n.

@@ -78,7 +78,8 @@ func (g *Graph) score(b framework.Rows, dst []float64) error {
 			}
 		}
 		if row[0] == row[1] && g.Kind != blockmodel.Bipartite {
-			return framework.FaultyRow(b.First+i, "is a loop, from %.60q to itself: the model has no place for it", g.Nodes[0][int(row[0])])
+			const loop = "is a loop, from %.60q to itself: the model has no place for it"
+			return framework.FaultyRow(b.First+i, loop, g.Nodes[0][int(row[0])])
 		}
 		k, l := g.Labels[int(row[0])], to[int(row[1])]
 		dst[3*i], dst[3*i+1], dst[3*i+2] = float64(k+1), float64(l+1), g.Theta[k*g.K+l]
@@ -88,9 +89,11 @@ func (g *Graph) score(b framework.Rows, dst []float64) error {
 
 var errNoNode = errors.New("a node of the graph that the model was fitted to is needed: others have no block")
 
-// SampleList draws the edges of a graph of n nodes, those of the two sets of a bipartite one in the proportion of the fit. Nodes without
-// an edge are in rows of weight 0.
-func (g *Graph) SampleList(_ context.Context, n int, labelled bool, rng *rand.Rand, write func(record ...string) error) error {
+// SampleList draws the edges of a graph of n nodes, those of the two sets of a bipartite one in the proportion of the
+// fit. Nodes without an edge are in rows of weight 0.
+func (g *Graph) SampleList(
+	_ context.Context, n int, labelled bool, rng *rand.Rand, write func(record ...string) error,
+) error {
 	second := 0
 	if g.Kind == blockmodel.Bipartite {
 		second = max(1, min(n-1, int(math.Round(float64(n)*float64(len(g.Nodes[1]))/float64(len(g.Labels))))))
@@ -176,7 +179,8 @@ func loadTopics(f *fitted.File) (fitted.Model, error) {
 	for w, word := range m.Vocabulary {
 		f.Columns[w].Name = word
 	}
-	m.layout = fitted.Layout{First: []string{"topic", "probability"}, List: "proportions", Items: numbered("topic ", m.K)}
+	m.layout = fitted.Layout{First: []string{"topic", "probability"},
+		List: "proportions", Items: numbered("topic ", m.K)}
 	return m, nil
 }
 
@@ -223,7 +227,9 @@ func (m *Documents) NewScorer() (fitted.Scorer, error) {
 }
 
 // SampleList draws n documents, the length of each from a Poisson distribution.
-func (m *Documents) SampleList(ctx context.Context, n int, _ bool, rng *rand.Rand, write func(record ...string) error) error {
+func (m *Documents) SampleList(
+	ctx context.Context, n int, _ bool, rng *rand.Rand, write func(record ...string) error,
+) error {
 	if err := write("document", "word", "count"); err != nil {
 		return err
 	}

@@ -16,8 +16,9 @@ import (
 	"github.com/latent-go/latent/fitted"
 )
 
-// Each file of testdata/v3 was written by the last version that wrote version 3, and the table beside it has rows and what
-// that version predicted of them. They load, predict those numbers, and the bits of the same file of today's version.
+// Each file of testdata/v3 was written by the last version that wrote version 3, and the table beside it has rows and
+// what that version predicted of them. They load, predict those numbers, and the bits of the same file of today's
+// version.
 func TestFilesOfVersion3PredictWhatTheyDid(t *testing.T) {
 	files, err := filepath.Glob("testdata/v3/*.json")
 	require.NoError(t, err)

@@ -153,7 +153,8 @@ func (r Registry) Parse(text []byte) (*Fitted, error) {
 		return nil, fmt.Errorf("not a model file of latent: its format is not %q", format)
 	}
 	if v, err := strconv.Atoi(string(head.Version)); err != nil || v < oldest || v > version {
-		return nil, fmt.Errorf("its model file version is %.40s, and this version of latent reads %d to %d: a file of another version needs the latent that wrote it",
+		return nil, fmt.Errorf("its model file version is %.40s, and this version of latent reads %d to %d: "+
+			"a file of another version needs the latent that wrote it",
 			cmp.Or(string(head.Version), "missing"), oldest, version)
 	}
 	if !whole(text) {

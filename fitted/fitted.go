@@ -110,8 +110,8 @@ type (
 	Filler interface {
 		Fill(b framework.Rows) ([]float64, error)
 	}
-	// A ListSampler draws a list of records below a head, such as the edges of a graph of n nodes, or the words of n documents;
-	// labels adds what they were drawn from, where a list can have it.
+	// A ListSampler draws a list of records below a head, such as the edges of a graph of n nodes, or the words of n
+	// documents; labels adds what they were drawn from, where a list can have it.
 	ListSampler interface {
 		SampleList(ctx context.Context, n int, labels bool, rng *rand.Rand, write func(record ...string) error) error
 	}

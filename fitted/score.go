@@ -50,8 +50,8 @@ func (f *Fitted) Columns() []data.Column { return f.File.Columns }
 // Of a model of sequences a row is one sequence, the numbers of one step after those of another, and dst has those that
 // the Layout names of each step.
 //
-// Goroutines may score at the same time: each takes a scorer of a pool, so that nothing is allocated once there are as many as
-// goroutines.
+// Goroutines may score at the same time: each takes a scorer of a pool, so that nothing is allocated once there are as
+// many as goroutines.
 func (f *Fitted) Score(row, dst []float64) error {
 	w, err := f.worker()
 	if err != nil {

@@ -16,12 +16,13 @@ import (
 	"github.com/latent-go/latent/internal/command"
 )
 
-// BenchmarkLoad is the time of a request about one row of three full Gaussians in four columns, from when a client on the same machine
-// sends it to the end of its answer: the median and the 99th percentile.
+// BenchmarkLoad is the time of a request about one row of three full Gaussians in four columns, from when a client on
+// the same machine sends it to the end of its answer: the median and the 99th percentile.
 func BenchmarkLoad(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "m.json")
 	line := "fit --data iris --k 3 --method em --restarts 1 --out " + path
-	require.Zero(b, command.Run(b.Context(), command.Host{}, strings.Fields(line), strings.NewReader(""), io.Discard, io.Discard))
+	status := command.Run(b.Context(), command.Host{}, strings.Fields(line), strings.NewReader(""), io.Discard, io.Discard)
+	require.Zero(b, status)
 	url, _, end := started(b, "-model", path)
 	for _, clients := range []int{1, 32} {
 		b.Run(fmt.Sprintf("clients=%d", clients), func(b *testing.B) { load(b, url, clients) })
@@ -38,7 +39,8 @@ func load(b *testing.B, url string, clients int) {
 		wait.Go(func() {
 			for range (b.N + clients - 1) / clients {
 				began := time.Now()
-				r, err := client.Post(url+"/score", "application/json", strings.NewReader(`{"rows":[[5.1,3.5,1.4,0.2]]}`))
+				body := strings.NewReader(`{"rows":[[5.1,3.5,1.4,0.2]]}`)
+				r, err := client.Post(url+"/score", "application/json", body)
 				if err != nil {
 					b.Error(err)
 					return

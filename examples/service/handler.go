@@ -91,7 +91,8 @@ func (h *handler) score(w http.ResponseWriter, r *http.Request) {
 func (h *handler) read(w http.ResponseWriter, r *http.Request) (*question, error) {
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, h.body))
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		return nil, refusal{http.StatusRequestEntityTooLarge, fmt.Errorf("the body has more than %d bytes: ask about fewer rows", h.body)}
+		err = fmt.Errorf("the body has more than %d bytes: ask about fewer rows", h.body)
+		return nil, refusal{http.StatusRequestEntityTooLarge, err}
 	}
 	if err != nil {
 		return nil, refusal{http.StatusBadRequest, err}
@@ -101,13 +102,14 @@ func (h *handler) read(w http.ResponseWriter, r *http.Request) (*question, error
 	if err := d.Decode(q); err != nil {
 		return nil, refusal{http.StatusBadRequest, fmt.Errorf("the body is no JSON of a question: %w", err)}
 	}
-	switch _, err := d.Token(); {
+	switch _, err = d.Token(); {
 	case !errors.Is(err, io.EOF):
 		return nil, refusal{http.StatusBadRequest, errors.New("the body has more than one value")}
 	case len(q.Rows) == 0:
 		return nil, refusal{http.StatusBadRequest, errors.New("the question has no rows")}
 	case len(q.Rows) > h.rows:
-		return nil, refusal{http.StatusRequestEntityTooLarge, fmt.Errorf("%d rows, and %d may be asked about at once", len(q.Rows), h.rows)}
+		err = fmt.Errorf("%d rows, and %d may be asked about at once", len(q.Rows), h.rows)
+		return nil, refusal{http.StatusRequestEntityTooLarge, err}
 	}
 	return q, nil
 }
@@ -166,7 +168,8 @@ func (m *model) order(columns []string) ([]int, error) {
 	return order, nil
 }
 
-// encode puts cells into row. Numbers of columns of numbers are taken as they are; texts, levels and dates are read as in a table.
+// encode puts cells into row. Numbers of columns of numbers are taken as they are; texts, levels and dates are read as
+// in a table.
 func (m *model) encode(row []float64, cells []cell, order []int, texts []string) error {
 	if len(cells) != len(row) {
 		return fmt.Errorf("it has %d cells, and the model %d columns", len(cells), len(row))
@@ -197,8 +200,10 @@ func (m *model) encode(row []float64, cells []cell, order []int, texts []string)
 // model says what may be asked.
 func (h *handler) model(w http.ResponseWriter, _ *http.Request) {
 	m := h.now()
-	reply(w, http.StatusOK, map[string]any{"model": m.checksum, "kind": m.File.Model, "family": m.File.Family, "k": m.File.K,
-		"columns": m.Columns(), "names": m.names, "sequence": m.Model.Input().Sequence})
+	reply(w, http.StatusOK, map[string]any{
+		"model": m.checksum, "kind": m.File.Model, "family": m.File.Family, "k": m.File.K,
+		"columns": m.Columns(), "names": m.names, "sequence": m.Model.Input().Sequence,
+	})
 }
 
 // health says that the service answers, by which model, and what is wrong with a newer file.

@@ -1,5 +1,5 @@
-// Command service answers over HTTP what a model that latent fit --out wrote says of rows. It takes JSON, has limits on what it takes,
-// loads the file anew when it has changed, tells Prometheus how it does, and ends gracefully:
+// Command service answers over HTTP what a model that latent fit --out wrote says of rows. It takes JSON, has limits on
+// what it takes, loads the file anew when it has changed, tells Prometheus how it does, and ends gracefully:
 //
 //	latent fit --data iris --out model.json
 //	service -model model.json
@@ -46,7 +46,7 @@ func run(ctx context.Context, args []string, stderr io.Writer) error {
 	flags.StringVar(&s.model, "model", "", "file that latent fit --out wrote")
 	flags.StringVar(&s.address, "address", "localhost:8080", "where to listen")
 	flags.DurationVar(&s.reload, "reload", 5*time.Second, "how often to see whether the file has changed")
-	flags.DurationVar(&s.grace, "grace", 10*time.Second, "how long requests may take that have begun when the service is told to end")
+	flags.DurationVar(&s.grace, "grace", 10*time.Second, "how long requests that have begun may take at the end")
 	flags.Int64Var(&s.body, "body", 1<<20, "largest body of a request, in bytes")
 	flags.IntVar(&s.rows, "rows", 1000, "most rows of a request")
 	if err := flags.Parse(args); err != nil {
@@ -84,7 +84,8 @@ func run(ctx context.Context, args []string, stderr io.Writer) error {
 func serve(ctx context.Context, l net.Listener, h http.Handler, grace time.Duration, notes *log.Logger) error {
 	server := &http.Server{
 		Handler: h, ErrorLog: notes, MaxHeaderBytes: 1 << 16,
-		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
+		WriteTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()

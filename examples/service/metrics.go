@@ -50,7 +50,8 @@ func (r *recorder) WriteHeader(status int) {
 	r.ResponseWriter.WriteHeader(status)
 }
 
-// count counts the requests that next answers, by patterns: paths that are none would let a client make as many series as it wants.
+// count counts the requests that next answers, by patterns: paths that are none would let a client make as many series
+// as it wants.
 func (m *metrics) count(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		m.running.Add(1)
@@ -122,7 +123,8 @@ func (m *metrics) text(checksum string) string {
 		}
 		n += d.counts[len(bounds)]
 		fmt.Fprintf(&b, "latent_request_seconds_bucket{handler=%q,le=\"+Inf\"} %d\n", pattern, n)
-		fmt.Fprintf(&b, "latent_request_seconds_sum{handler=%q} %v\nlatent_request_seconds_count{handler=%q} %d\n", pattern, d.sum, pattern, n)
+		fmt.Fprintf(&b, "latent_request_seconds_sum{handler=%q} %v\n", pattern, d.sum)
+		fmt.Fprintf(&b, "latent_request_seconds_count{handler=%q} %d\n", pattern, n)
 	}
 	return b.String()
 }

@@ -191,8 +191,8 @@ func (s *scorer) score(y blas64.General, logProb []float64, mean blas64.General)
 	s.chol.HalfSolveTransRight(mean)
 }
 
-// Scorer is LogProb and the means of Transform for one block after another, in one goroutine: it computes what they share once, and
-// allocates nothing where the slices are large enough.
+// Scorer is LogProb and the means of Transform for one block after another, in one goroutine: it computes what they
+// share once, and allocates nothing where the slices are large enough.
 func (p *Parameters) Scorer() (func(b framework.Rows, logProb, mean []float64) ([]float64, []float64, error), error) {
 	s, err := p.scorer()
 	var y []float64

@@ -48,7 +48,8 @@ func (m Model) reader(p *Parameters) (*reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &reader{gate: gate{columns: m.Gate, family: own, p: p}, at: make([]float64, p.width()), pi: make([]float64, p.K())}, nil
+	g := gate{columns: m.Gate, family: own, p: p}
+	return &reader{gate: g, at: make([]float64, p.width()), pi: make([]float64, p.K())}, nil
 }
 
 // eachRow visits t and π of every row of a block.

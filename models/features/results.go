@@ -32,8 +32,8 @@ func (p *Parameters) Score(b framework.Rows) (logProb, on []float64, err error) 
 	return p.Scorer()(b, nil, nil)
 }
 
-// Scorer is Score for one block after another, in one goroutine: what rows that show the same columns share it computes once, and it
-// allocates nothing more where the slices are large enough.
+// Scorer is Score for one block after another, in one goroutine: what rows that show the same columns share it computes
+// once, and it allocates nothing more where the slices are large enough.
 func (p *Parameters) Scorer() func(b framework.Rows, logProb, on []float64) ([]float64, []float64, error) {
 	var s scorer
 	return func(b framework.Rows, logProb, on []float64) ([]float64, []float64, error) {

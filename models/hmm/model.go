@@ -403,14 +403,15 @@ func (m Model) Score(b framework.Sequences, p *Parameters, logProb, smoothed []f
 	return r.Score(b, logProb, smoothed)
 }
 
-// A Reader says of one block of sequences after another what Viterbi, Score and Filter of [Model] say, in one goroutine: what they share
-// it computes once, and of sequences of up to 1,024 steps it allocates nothing where slices are large enough.
+// A Reader says of one block of sequences after another what Viterbi, Score and Filter of [Model] say, in one
+// goroutine: what they share it computes once, and of sequences of up to 1,024 steps it allocates nothing where slices
+// are large enough.
 type Reader struct {
 	p       *Parameters
 	s       *Statistics
 	prepare func(*Statistics) error
 
-	best, borders []float64 // of Viterbi: the best ways to the states of each step of a part, and of the last step of each
+	best, borders []float64 // of Viterbi: the best ways to the states of the steps of a part, and of each part's last
 	origin        []int32   // where they come from
 	terms         []float64 // of Filter
 }

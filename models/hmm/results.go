@@ -120,7 +120,8 @@ func (r *Reader) Filter(b framework.Sequences, c *Course) error {
 		return err
 	}
 	s, p, n := r.s, r.p, b.Steps.N
-	c.Predicted, c.Filtered, c.LogDensity = linalg.Resize(c.Predicted, n*p.K), linalg.Resize(c.Filtered, n*p.K), linalg.Resize(c.LogDensity, n)
+	c.Predicted, c.Filtered = linalg.Resize(c.Predicted, n*p.K), linalg.Resize(c.Filtered, n*p.K)
+	c.LogDensity = linalg.Resize(c.LogDensity, n)
 	r.terms = linalg.Resize(r.terms, p.K)
 	for i := range b.Len() {
 		first, end := b.Bounds(i)

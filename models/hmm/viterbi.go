@@ -40,7 +40,8 @@ func (r *Reader) Viterbi(b framework.Sequences, states []int, logJoint []float64
 func (r *Reader) viterbi(b framework.Rows, first, end int, states []int) (logJoint float64, err error) {
 	s, k := r.s, r.s.K
 	part := min(partSteps, end-first)
-	r.best, r.origin, r.borders = linalg.Resize(r.best, part*k), slices.Grow(r.origin[:0], part*k)[:part*k], r.borders[:0]
+	r.best, r.borders = linalg.Resize(r.best, part*k), r.borders[:0]
+	r.origin = slices.Grow(r.origin[:0], part*k)[:part*k]
 	base := 0.0
 	for from := first; from < end; from += partSteps {
 		n := min(partSteps, end-from)

@@ -93,8 +93,8 @@ func (m Model) Proportions(b framework.Rows, p *Parameters, dst []float64) ([]fl
 	return m.Scorer(p)(b, dst)
 }
 
-// Scorer is [Model.Proportions] for one block after another, in one goroutine: it computes what they share once, and allocates
-// nothing where dst is large enough.
+// Scorer is [Model.Proportions] for one block after another, in one goroutine: it computes what they share once, and
+// allocates nothing where dst is large enough.
 func (Model) Scorer(p *Parameters) func(b framework.Rows, dst []float64) ([]float64, error) {
 	var phi []float64
 	var q []float32
