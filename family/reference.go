@@ -256,8 +256,13 @@ func (p *Plan) scatters(w *Pooled) (list []*scatterOf) {
 }
 
 // likeScatters are the plan's parameters of the table with the factor's location and scatter in their places: variances of factor
-// analysers in those of the noise, mean and variance of a regression's response in the first two.
+// analysers in those of the noise, mean and variance of a regression's response in the first two. They are not to be written to.
 func (f *part) likeScatters(w *Pooled) []float64 {
+	switch f.Factor.(type) {
+	case analyser, linear, sharing:
+	default: // of many columns each is a factor
+		return w.Parameters
+	}
 	params := append([]float64(nil), w.Parameters...)
 	own := f.ofParams(params)
 	switch of := f.Factor.(type) {

@@ -13,7 +13,7 @@ import (
 // each.
 func TestFactorAnalysersOfIris(t *testing.T) {
 	model := filepath.Join(t.TempDir(), "m.json")
-	r := fitJSON(t, "--data", "iris", "--label", "Species", "--family", "factor-analysers", "--out", model)
+	r := fitJSON(t, "--criterion", "gfic", "--data", "iris", "--label", "Species", "--family", "factor-analysers", "--out", model)
 	require.Equal(t, "factor-analysers", r.Family)
 	require.Equal(t, 3, r.K)
 	for _, c := range r.Components {

@@ -55,8 +55,11 @@ func TestKarateHasFiveBlocks(t *testing.T) {
 	assert.Equal(t, r.Value, graphJSON(t, "--workers", "1").Value)
 
 	gfab := graphJSON(t, "--method", "gfab")
-	assert.Equal(t, 2, gfab.K)
-	assert.Equal(t, gfab.Value, gfab.Graph.Criteria["gfic"])
+	assert.Equal(t, 4, gfab.K)
+	assert.InDelta(t, -198.895, float64(gfab.Value), 1e-3)
+	paper := graphJSON(t, "--method", "gfab", "--criterion", "gfic")
+	assert.Equal(t, 2, paper.K)
+	assert.Equal(t, paper.Value, paper.Graph.Criteria["gfic"])
 	assert.Contains(t, gfab.Graph.Criteria, "exacticl")
 	assert.Equal(t, 4, graphJSON(t, "--k", "4").K)
 	assert.InDelta(t, -199.765, float64(graphJSON(t, "--prior", "weights=1,a=1,b=1").Value), 1e-3)
@@ -69,6 +72,7 @@ func TestKarateHasFiveBlocks(t *testing.T) {
 	assert.Contains(t, stdout, "exacticl chooses K = 5")
 	stdout, _ = done(t, "select", "--model", "blockmodel", "--kmax", "3", "--method", "gfab")
 	assert.Contains(t, stdout, "gfic   chooses K = 2")
+	assert.Contains(t, stdout, "evidence chooses K = 2")
 }
 
 // Both sets of nodes have their own number of blocks, and rows of weight 0 name nodes without edges.

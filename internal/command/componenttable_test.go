@@ -2,7 +2,6 @@ package command
 
 import (
 	"encoding/csv"
-	"encoding/json"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -25,8 +24,7 @@ func TestComponentsAsATableAreThoseOfJSON(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), "components.csv")
 		text, _ := done(t, append([]string{"fit", "--format", "json", "--components", path}, args...)...)
-		var r fitReport
-		require.NoError(t, json.Unmarshal([]byte(text), &r))
+		r := reportOf(t, text, args...)
 		records, err := csv.NewReader(strings.NewReader(contents(t, path))).ReadAll()
 		require.NoError(t, err)
 		require.Equal(t, []string{"component", "weight", "column", "quantity", "value"}, records[0])

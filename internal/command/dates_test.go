@@ -23,7 +23,7 @@ func trips() string {
 // TestMeansOfDatesAreDates in the text and on pages; JSON and --components have numbers and their unit.
 func TestMeansOfDatesAreDates(t *testing.T) {
 	table, model, list, dir := file(t, "trips.csv", trips()), filepath.Join(t.TempDir(), "m.json"), filepath.Join(t.TempDir(), "c.csv"), t.TempDir()
-	args := []string{"--data", table, "--id", "trip", "--dates", "day,at", "--family", "auto", "--k", "2"}
+	args := []string{"--data", table, "--id", "trip", "--dates", "day,at", "--family", "auto", "--k", "2", "--criterion", "gfic"}
 	stdout, _ := done(t, append([]string{"fit", "--out", model, "--components", list, "--report", dir}, args...)...)
 	assert.Contains(t, stdout, "2024-03-03 ± 2.0 days")
 	assert.Contains(t, stdout, "2024-07-31 ± 1.97 days")

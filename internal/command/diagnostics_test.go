@@ -1,7 +1,6 @@
 package command
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -87,9 +86,7 @@ func TestFewTextsAmongNumbersAreMissing(t *testing.T) {
 	assert.Equal(t, assigned, predicted)
 	want, _ := done(t, append(args, "--na=k.A.")...)
 	assert.Equal(t, assigned, contents(t, rows))
-	r, s := new(fitReport), new(fitReport)
-	require.NoError(t, json.Unmarshal([]byte(got), r))
-	require.NoError(t, json.Unmarshal([]byte(want), s))
+	r, s := reportOf(t, got, args...), reportOf(t, want, args...)
 	assert.Equal(t, s.Value, r.Value)
 	assert.Equal(t, s.Columns, r.Columns)
 	assert.Equal(t, []string{"k.A."}, r.Settings.NA)

@@ -96,6 +96,9 @@ func (m *factorSettings) bind(s *session, f *modelFlags, in *input) (*task, erro
 		return nil
 	}
 	t.informative = func(c framework.Criterion) bool { // gFIC and FIC do not exist where a column has no more entries than there are columns
+		if c.Name == framework.Evidence.Name { // of noise of one variance, as of bpca, it takes nearly all axes where tables have no such noise
+			return !st.Isotropic
+		}
 		return compares(c, f.Method) && (c.Needs&framework.NeedsCurvature == 0 || least > d)
 	}
 	t.engine, err = factorEngine(s, f, factorView{st: st, names: in.Names, rotate: valueOr(m.Rotate, ""), table: table}, gaps)

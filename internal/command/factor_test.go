@@ -55,7 +55,8 @@ func TestFactorAnalysis(t *testing.T) {
 	r := fitFactors(t, "--data", holzinger)
 	assert.Equal(t, 3, r.K)
 	assert.Equal(t, "closed-form", r.Method)
-	assert.InDelta(t, -3809.0646, r.Value, 1e-3)
+	assert.InDelta(t, -3826.662, r.Value, 1e-3)
+	assert.InDelta(t, -3809.0646, fitFactors(t, "--data", holzinger, "--criterion", "gfic").Value, 1e-3)
 	assert.InDelta(t, -3706.5405, r.LogLik, 1e-3)
 	assert.InDeltaSlice(t, []float64{.5125, .7487, .5428, .2792, .2429, .3052, .5022, .4685, .5432}, r.Params.Uniquenesses, 6e-5)
 	for _, method := range []string{"gfab", "em"} {
@@ -139,7 +140,7 @@ func TestFactorsOfBlocks(t *testing.T) {
 
 func TestFactorPageAndErrors(t *testing.T) {
 	dir := t.TempDir()
-	stdout, _ := done(t, "fit", "--model", "factor", "--data", holzinger, "--report", dir, "--bootstrap", "5")
+	stdout, _ := done(t, "fit", "--criterion", "gfic", "--model", "factor", "--data", holzinger, "--report", dir, "--bootstrap", "5")
 	assert.Contains(t, stdout, " ± ")
 	page := contents(t, filepath.Join(dir, "index.html"))
 	for _, title := range []string{"Loadings", "Scree"} {
@@ -179,7 +180,7 @@ func TestFactorPageAndErrors(t *testing.T) {
 		if strings.HasPrefix(want, "-") && !strings.HasPrefix(want, "--blocks names") {
 			status = 2 // misuse of flags
 		}
-		fails(t, status, want, "", append([]string{"fit", "--model", "factor"}, args...)...)
+		fails(t, status, want, "", append([]string{"fit", "--criterion", "gfic", "--model", "factor"}, args...)...)
 	}
 	_, model := smallModel(t)
 	fails(t, 2, "--fill requires a model", "", "predict", model, "--data", "faithful", "--fill")

@@ -35,7 +35,7 @@ func fitFeatures(t *testing.T, args ...string) (r featuresJSON) {
 
 // The four groups of ruspini are two features, and both of them, and none.
 func TestFeaturesOfRuspini(t *testing.T) {
-	r := fitFeatures(t, "--data", "ruspini")
+	r := fitFeatures(t, "--criterion", "gfic", "--data", "ruspini")
 	assert.Equal(t, 2, r.K)
 	assert.InDelta(t, -682.850, r.Value, 1e-2)
 	assert.Less(t, r.ICL, r.BIC)
@@ -43,7 +43,7 @@ func TestFeaturesOfRuspini(t *testing.T) {
 	assert.InDelta(t, 15./75, r.Params.Together[0][1], 0.01)
 	assert.Empty(t, r.Warnings)
 
-	stdout, _ := done(t, "fit", "--model", "features", "--data", "ruspini")
+	stdout, _ := done(t, "fit", "--criterion", "gfic", "--model", "features", "--data", "ruspini")
 	for _, line := range []string{"chosen K        2 of at most 8", "share of rows", "noise sd", "5 of 5 reached this value"} {
 		assert.Contains(t, stdout, line)
 	}
@@ -105,7 +105,7 @@ func TestManyFeaturesHaveABound(t *testing.T) {
 
 func TestFeaturesPageAndErrors(t *testing.T) {
 	dir := t.TempDir()
-	done(t, "fit", "--model", "features", "--data", "iris", "--report", dir)
+	done(t, "fit", "--criterion", "gfic", "--model", "features", "--data", "iris", "--report", dir)
 	page := contents(t, filepath.Join(dir, pageName))
 	for _, title := range []string{"What features add", "Features together"} {
 		assert.Contains(t, page, ">"+title+"</h2>")
@@ -116,7 +116,7 @@ func TestFeaturesPageAndErrors(t *testing.T) {
 	for range 60 {
 		fmt.Fprintf(&noise, "%v,%v,%v\n", rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64())
 	}
-	r := fitFeatures(t, "--data", file(t, "noise.csv", noise.String()), "--k", "2")
+	r := fitFeatures(t, "--criterion", "gfic", "--data", file(t, "noise.csv", noise.String()), "--k", "2")
 	require.Len(t, r.Warnings, 1)
 	assert.Contains(t, r.Warnings[0], "gfic of no features at all is")
 
@@ -138,6 +138,6 @@ func TestFeaturesPageAndErrors(t *testing.T) {
 		if strings.HasPrefix(want, "-") {
 			status = 2 // misuse of flags
 		}
-		fails(t, status, want, "", append([]string{"fit", "--model", "features"}, args...)...)
+		fails(t, status, want, "", append([]string{"fit", "--criterion", "gfic", "--model", "features"}, args...)...)
 	}
 }

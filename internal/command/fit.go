@@ -12,7 +12,7 @@ import (
 type fitCommand struct {
 	fittingFlags
 	checkpointFlags
-	Criterion   string `placeholder:"NAME" help:"Score that fits are compared by: gfic, fic, bicem, elbo, bic, aic or icl; of mixtures also collapsed (the parameters integrated out), exacticl and dnml (discrete columns). Default: the method's own."`
+	Criterion   string `placeholder:"NAME" help:"Score that fits are compared by: evidence, gfic, fic, bicem, elbo, bic, aic or icl; of mixtures also collapsed (the parameters integrated out), exacticl and dnml (discrete columns). Default: the method's own."`
 	K           *int   `name:"k" xor:"size" placeholder:"K" range:"[1,inf)" help:"Fit with this number of components, or of latent dimensions."`
 	Kmax        *int   `name:"kmax" xor:"size" placeholder:"K" range:"[1,inf)" help:"Largest number. Default: 10 components, twice as many while more than half of them are found, fewer where the rows are few; of features 8; of bpca and ppca columns − 1 (no more than rows − 2); of factor what the covariance matrix identifies; of vbmf the smaller side of the matrix."`
 	Label       string `placeholder:"COL" help:"Known classes of the rows (mixtures, hmm): leave this column out of the fit, and compare components to it by the adjusted Rand index and a cross-table."`
@@ -147,6 +147,9 @@ func (c *fitCommand) fit(s *session, in *input, progress *keeper) (*fitReport, e
 	if err != nil {
 		return nil, err
 	}
+	if c.Criterion == "" {
+		crit = c.usual(t)
+	}
 	status := s.status()
 	defer status.close()
 	shown := o
@@ -157,7 +160,7 @@ func (c *fitCommand) fit(s *session, in *input, progress *keeper) (*fitReport, e
 	o.AlsoAll = true
 	progress.attach("fit", &o)
 	chain, _ := c.own.(*hmmSettings)
-	pieces := chain != nil && chain.LeftRight != nil // each state, passed once, takes a piece of the series: gFIC finds pieces without end
+	pieces := chain != nil && chain.LeftRight != nil // each state, passed once, takes a piece of the series: criteria find pieces without end
 	if c.model().classes && !pieces && c.Kmax == nil && o.K == mostByDefault {
 		o.DoubleTo = in.Rows() / max(2, in.Cols()+1) // a full covariance takes so many rows
 	}

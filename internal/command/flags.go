@@ -304,6 +304,15 @@ func (f *modelFlags) criterion(flag, name string) (framework.Criterion, error) {
 	return framework.Criterion{}, misused("%s %s cannot be used with --model %s and %s; %s%s%s", flag, name, f.Model, f.by(), choose, strings.Join(names, ", "), elsewhere)
 }
 
+// usual is the criterion where none is named: the method's own, or the next where the columns have no evidence.
+func (f *modelFlags) usual(t *task) framework.Criterion {
+	list := f.model().criteria(f.Method)
+	if list[0].Name == framework.Evidence.Name && t.informative != nil && !t.informative(list[0]) {
+		return list[1]
+	}
+	return list[0]
+}
+
 // also are the criteria of every JSON, where the method has them, beside those asked for.
 func (f *modelFlags) also(asked []framework.Criterion) (list []framework.Criterion) {
 	for _, one := range f.model().criteria(f.Method) {

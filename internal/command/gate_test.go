@@ -140,7 +140,7 @@ func crossing(n int) string {
 
 func TestMixtureOfExperts(t *testing.T) {
 	path, model := file(t, "crossing.csv", crossing(500)), filepath.Join(t.TempDir(), "m.json")
-	args := []string{"--model", "regression", "--data", path, "--response", "y", "--regress", "x", "--gate", "x", "--restarts", "3"}
+	args := []string{"--model", "regression", "--data", path, "--response", "y", "--regress", "x", "--gate", "x", "--restarts", "3", "--criterion", "gfic"}
 	r := fitJSON(t, append(args, "--out", model)...)
 	require.Equal(t, 3, r.K)
 	slope := func(k int) (v float64) {
@@ -176,9 +176,9 @@ func TestMixtureOfExperts(t *testing.T) {
 	page := pageOf(t, args...)
 	assert.Contains(t, page.titles, "Fitted curves")
 	assert.Contains(t, page.titles, "Component probabilities by x")
-	other := fitJSON(t, "--model", "regression", "--data", "iris", "--response", "Petal.Width", "--regress", "Petal.Length", "--gate", "Sepal.Width", "--k", "2", "--restarts", "2", "--bootstrap", "2")
+	other := fitJSON(t, "--criterion", "gfic", "--model", "regression", "--data", "iris", "--response", "Petal.Width", "--regress", "Petal.Length", "--gate", "Sepal.Width", "--k", "2", "--restarts", "2", "--bootstrap", "2")
 	assert.Equal(t, families.Gate, other.Columns[2].Family)
-	counts := fitJSON(t, "--model", "regression", "--data", "NPreg", "--response", "yp", "--regress", "x", "--gate", "x", "--family", "poisson", "--k", "2", "--restarts", "1", "--tol", "1e-6")
+	counts := fitJSON(t, "--criterion", "gfic", "--model", "regression", "--data", "NPreg", "--response", "yp", "--regress", "x", "--gate", "x", "--family", "poisson", "--k", "2", "--restarts", "1", "--tol", "1e-6")
 	assert.Equal(t, 2, counts.K)
 	fails(t, 1, "--regress names some", "", "fit", "--model", "regression", "--data", path, "--response", "y", "--gate", "x")
 	fails(t, 2, `column "y" is named by --gate and by --response: it cannot be both`, "", "fit", "--model", "regression", "--data", path, "--response", "y", "--gate", "y")

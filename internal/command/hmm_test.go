@@ -50,7 +50,7 @@ func fitChain(t *testing.T, args ...string) (fitReport, chainParams) {
 
 // TestEarthquakes: values of Zucchini & MacDonald's example, with a free start (models/hmm has those of the library).
 func TestEarthquakes(t *testing.T) {
-	r, p := fitChain(t, "--data", "earthquakes", "--drop", "year", "--family", "poisson")
+	r, p := fitChain(t, "--data", "earthquakes", "--drop", "year", "--family", "poisson", "--criterion", "gfic")
 	require.Equal(t, 3, r.K)
 	require.InDelta(t, -344.2264, float64(r.Value), 1e-3)
 	require.True(t, slices.IsSortedFunc(r.Components, func(a, b component) int { return -cmp.Compare(float64(a.Rows), float64(b.Rows)) }))
@@ -184,7 +184,7 @@ func TestChainsWithPriors(t *testing.T) {
 }
 
 func TestMoreStatesThanValues(t *testing.T) {
-	r, _ := fitChain(t, "--data", file(t, "s.csv", "x\n"+strings.Repeat("1\n0\n0\n", 40)), "--family", "bernoulli")
+	r, _ := fitChain(t, "--data", file(t, "s.csv", "x\n"+strings.Repeat("1\n0\n0\n", 40)), "--family", "bernoulli", "--criterion", "gfic")
 	require.Equal(t, 3, r.K)
 	require.InDelta(t, 0, float64(r.LogLik), 1e-6, "the series is certain")
 }
@@ -282,8 +282,8 @@ func TestTheLongRunIsBesideTheTransitions(t *testing.T) {
 
 // Durations of Old Faithful that were noted at night are 2 and 4 minutes alone.
 func TestRepeatedValuesAreSaid(t *testing.T) {
-	r := fitJSON(t, "--model", "hmm", "--data", "geyser")
+	r := fitJSON(t, "--criterion", "gfic", "--model", "hmm", "--data", "geyser")
 	require.Len(t, r.Warnings, 2)
 	assert.Equal(t, `geyser: as good as constant: "duration" in states 4 and 5. A group, or values that were noted alike?`, r.Warnings[0])
-	assert.Empty(t, fitJSON(t, "--data", "faithful").Warnings)
+	assert.Empty(t, fitJSON(t, "--criterion", "gfic", "--data", "faithful").Warnings)
 }

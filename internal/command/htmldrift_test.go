@@ -15,7 +15,7 @@ import (
 // Rows that the model was fitted to are like those of the fit, and rows that have moved are not, by as much as they have.
 func TestDriftIsByHowMuchRowsHaveMoved(t *testing.T) {
 	model := filepath.Join(t.TempDir(), "m.json")
-	done(t, "fit", "--out", model)
+	done(t, "fit", "--criterion", "gfic", "--out", model)
 	same := pageBeside(t, "predict", model, "--data", "faithful")
 	assert.Contains(t, same.text, "The new rows are like those of the fit.")
 	assert.Contains(t, same.text, "There are none.")
@@ -56,7 +56,7 @@ func TestDriftIsByHowMuchRowsHaveMoved(t *testing.T) {
 // Few rows differ by chance, and a row with gaps is compared to rows with the same gaps, which are likelier.
 func TestDriftSaysWhatIsClear(t *testing.T) {
 	model := filepath.Join(t.TempDir(), "m.json")
-	done(t, "fit", "--out", model)
+	done(t, "fit", "--criterion", "gfic", "--out", model)
 	few := pageBeside(t, "predict", model, "--data", file(t, "few.csv", "eruptions,waiting\n4.3,80\n4.2,79\n4.4,81\n"))
 	assert.Contains(t, few.text, "The new rows do not differ clearly from those of the fit: the mean log-likelihood of 3 rows is uncertain by ± 1.")
 	assert.NotContains(t, few.text, "Moved most")

@@ -250,7 +250,7 @@ func TestThePlaneIsThatOfWhatSeparates(t *testing.T) {
 // TestFindingsOfStates: a state that lasts one row is said in the singular, and of a narrow one the density does not hide the others.
 func TestFindingsOfStates(t *testing.T) {
 	dir := t.TempDir()
-	done(t, "fit", "--model", "hmm", "--data", "geyser", "--report", dir)
+	done(t, "fit", "--criterion", "gfic", "--model", "hmm", "--data", "geyser", "--report", dir)
 	page := contents(t, filepath.Join(dir, pageName))
 	for _, said := range []string{"It lasts 1 row on average", " of the rows, 78 assigned", " are cut off."} {
 		assert.True(t, strings.Contains(page, said), said)

@@ -286,9 +286,9 @@ func TestReportOfGaussianMixturesDrawsRowsAndComponents(t *testing.T) {
 		plane bool
 	}{
 		{nil, "Components over two columns", true},
-		{[]string{"--data", "iris"}, "Components over the two directions that separate them most", true},
-		{[]string{"--data", "iris", "--family", "gaussian-tied", "--k", "3"}, "Components over the two directions that separate them most", true},
-		{[]string{"--data", "iris", "--family", "gaussian-spherical", "--k", "3"}, "Components over the two directions that separate them most", true},
+		{[]string{"--data", "iris", "--criterion", "gfic"}, "Components over the two directions that separate them most", true},
+		{[]string{"--data", "iris", "--family", "gaussian-tied", "--k", "3", "--criterion", "gfic"}, "Components over the two directions that separate them most", true},
+		{[]string{"--data", "iris", "--family", "gaussian-spherical", "--k", "3", "--criterion", "gfic"}, "Components over the two directions that separate them most", true},
 		{[]string{"--data", "iris", "--family", "gaussian-diagonal", "--method", "vb", "--k", "6"}, "Components over the two directions that separate them most", true},
 		{[]string{"--select", "waiting", "--method", "em", "--kmax", "3"}, "Components over waiting", false},
 	} {

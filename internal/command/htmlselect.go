@@ -115,7 +115,7 @@ func trusted(criteria []string) string {
 		of   []string
 		what string
 	}{
-		{[]string{"gfic", "bic"}, "the number of groups"},
+		{[]string{"evidence", "gfic", "bic"}, "the number of groups"},
 		{[]string{"icl"}, "clusters that are apart"},
 		{[]string{"aic"}, "prediction"},
 	} {

@@ -260,7 +260,10 @@ func (r *describedRows) task(f *modelFlags, class string) *task {
 		}
 		return nil
 	}
-	t.informative = func(c framework.Criterion) bool { return compares(c, f.Method) }
+	without := mixture.Model{Family: r.family}.CheckPrior()
+	t.informative = func(c framework.Criterion) bool {
+		return compares(c, f.Method) && (c.Name != framework.Evidence.Name || without == nil)
+	}
 	return t
 }
 

@@ -32,8 +32,8 @@ func records(t *testing.T, text string) [][]string {
 
 func TestFitWithoutFlagsShowsTheTwoKindsOfEruptions(t *testing.T) {
 	stdout, stderr := done(t, "fit")
-	for _, part := range []string{"faithful: 272 rows × 2 columns", "mixture, gaussian components, by gfab", "chosen K        2 of at most 10", "gfic", "converged after",
-		"component", "weight", "rows", "eruptions", "mean ± sd", "4.29 ± 0.41", "2.04 ± 0.26", "Pruned from K = 10", "time", "latent predict"} {
+	for _, part := range []string{"faithful: 272 rows × 2 columns", "mixture, gaussian components, by gfab", "chosen K        2 of at most 10", "evidence", "p(K|data)       K = 2: 0.80", "converged after",
+		"component", "weight", "rows", "eruptions", "mean ± sd", "4.29 ± 0.42", "2.04 ± 0.27", "Pruned from K = 10", "time", "latent predict"} {
 		assert.Contains(t, stdout, part)
 	}
 	assert.Empty(t, stderr)
@@ -51,6 +51,7 @@ func TestFitWithoutFlagsShowsTheTwoKindsOfEruptions(t *testing.T) {
 func TestMixturesKeepTheContractOfTheJSON(t *testing.T) {
 	keys := []string{"model", "family", "method", "criterion", "value", "k", "kmax", "n", "d", "iterations", "converged", "status", "seed", "seconds", "trace", "objective_trace", "k_trace", "shape", "settings", "params",
 		"components", "relative_entropy", "columns", "rows", "pruned", "split", "restarts", "loglik", "df", "bic", "aic", "entropy", "criteria", "warnings"}
+	ofEvidence := []string{"evidence_bound", "ln_modes", "log_evidence", "prior", "size_posterior", "credible"}
 	for _, model := range []string{"mixture", "bernmix"} {
 		for _, method := range []string{"gfab", "fab", "em", "map", "vb", "cvb0"} {
 			integrated := method == "vb" || method == "cvb0"
@@ -62,7 +63,8 @@ func TestMixturesKeepTheContractOfTheJSON(t *testing.T) {
 					assert.Contains(t, object, key, method)
 				}
 				for key := range object {
-					assert.True(t, slices.Contains(keys, key) || key == "by_k" || key == "posterior" || key == "icl" && !integrated || key == "covariances" && model == "mixture", key)
+					assert.True(t, slices.Contains(keys, key) || key == "by_k" || key == "posterior" || key == "icl" && !integrated || key == "covariances" && model == "mixture" ||
+						method == "gfab" && slices.Contains(ofEvidence, key), key)
 				}
 				assert.Equal(t, model, object["model"])
 				assert.Equal(t, method, object["method"])
@@ -511,7 +513,7 @@ func TestSelectOfMixturesHasICL(t *testing.T) {
 	var s selection
 	require.NoError(t, json.Unmarshal([]byte(stdout), &s))
 	assert.Equal(t, "em", s.Method)
-	assert.Equal(t, []string{"bicem", "gfic", "fic", "bic", "aic", "icl"}, s.Criteria)
+	assert.Equal(t, []string{"bicem", "evidence", "gfic", "fic", "bic", "aic", "icl"}, s.Criteria)
 	assert.Equal(t, []data.Column{{Name: "eruptions", Family: "gaussian"}, {Name: "waiting", Family: "gaussian"}}, s.Columns)
 	assert.Equal(t, 2, s.Chosen["icl"])
 	assert.Equal(t, 2, s.Chosen["gfic"])

@@ -31,6 +31,7 @@ type model struct {
 	labels            bool                 // a row has several labels: ICL makes sense
 	likelihood        bool                 // estimates are those of maximum likelihood, which BIC and AIC compare
 	proper            bool                 // without classes too, parameters have a proper prior: --criterion evidence
+	evident           []string             // the methods whose own criterion is the evidence
 	ranks             bool                 // every method finds K in one fit, by the ELBO, and has a place for --prior
 	part              string               // what one latent dimension is called
 	most              int                  // starts by default, where they cost little and local maxima are many; 0: one
@@ -45,7 +46,7 @@ var models map[string]model
 
 func init() { // their functions use the list
 	mixtures := model{data: "faithful", families: families.Names(false), methods: []string{methodGFAB, methodFAB, methodEM, methodMAP, methodVB, methodCVB0},
-		part: "component", most: 10, selecting: methodEM, classes: true, mixes: true, settings: func() modelSettings { return new(mixtureSettings) }}
+		part: "component", most: 10, selecting: methodEM, classes: true, mixes: true, evident: []string{methodGFAB}, settings: func() modelSettings { return new(mixtureSettings) }}
 	bernmix := mixtures
 	bernmix.settings = func() modelSettings { return new(bernmixSettings) }
 	bernmix.data, bernmix.families = "housevotes84", []string{families.Bernoulli}
@@ -53,23 +54,23 @@ func init() { // their functions use the list
 		"mixture": mixtures,
 		"bernmix": bernmix,
 		"hmm": {data: "geyser", families: families.Names(false), methods: []string{methodGFAB, methodFAB, methodEM, methodMAP, methodVB},
-			part: "state", most: 10, selecting: methodEM, classes: true, sequences: true, settings: func() modelSettings { return new(hmmSettings) }},
+			part: "state", most: 10, selecting: methodEM, classes: true, sequences: true, evident: []string{methodGFAB}, settings: func() modelSettings { return new(hmmSettings) }},
 		"bpca": {data: "satellite", families: []string{families.Gaussian}, methods: []string{methodGFAB, methodFAB, methodEM, methodVB, methodClosedForm},
 			selecting: methodClosedForm, proper: true, settings: func() modelSettings { return new(bpcaSettings) }},
 		"ppca": {data: "satellite", families: []string{families.Gaussian}, methods: []string{methodClosedForm, methodEM},
 			selecting: methodClosedForm, likelihood: true, proper: true, settings: func() modelSettings { return new(bpcaSettings) }},
 		"factor": {data: "satellite", families: []string{families.Gaussian}, methods: []string{methodClosedForm, methodGFAB, methodFAB, methodEM},
-			selecting: methodClosedForm, gaps: true, proper: true, singular: true, settings: func() modelSettings { return new(factorSettings) }},
+			selecting: methodClosedForm, gaps: true, proper: true, singular: true, evident: []string{methodClosedForm}, settings: func() modelSettings { return new(factorSettings) }},
 		"features": {data: "iris", families: []string{families.Gaussian}, methods: []string{methodGFAB, methodFAB, methodEM},
-			part: "feature", most: 5, selecting: methodEM, proper: true, labels: true, settings: func() modelSettings { return new(featuresSettings) }},
+			part: "feature", most: 5, selecting: methodEM, proper: true, labels: true, evident: []string{methodGFAB}, settings: func() modelSettings { return new(featuresSettings) }},
 		"topics": {data: "bars", families: []string{families.Categorical}, methods: []string{methodCVB0}, part: "topic", selecting: methodCVB0, pairs: true,
 			settings: func() modelSettings { return new(topicsSettings) }},
 		"blockmodel": {data: "karate", families: []string{families.Bernoulli, families.Poisson}, methods: []string{methodGreedy, methodGFAB, methodFAB, methodEM},
-			part: "block", most: 10, selecting: methodGreedy, pairs: true, proper: true, settings: func() modelSettings { return new(blockmodelSettings) }},
+			part: "block", most: 10, selecting: methodGreedy, pairs: true, proper: true, evident: []string{methodGFAB}, settings: func() modelSettings { return new(blockmodelSettings) }},
 		"vbmf": {data: "satellite", families: []string{families.Gaussian}, methods: []string{methodClosedForm, methodVB},
 			selecting: methodClosedForm, ranks: true, settings: func() modelSettings { return new(vbmfSettings) }},
 		modelOfCurves: {data: "NPreg", families: []string{families.Gaussian, families.Poisson, design.Binomial}, methods: []string{methodGFAB, methodFAB, methodEM},
-			part: "component", most: 10, selecting: methodEM, classes: true, responds: true, settings: func() modelSettings { return new(regressionSettings) }},
+			part: "component", most: 10, selecting: methodEM, classes: true, responds: true, evident: []string{methodGFAB}, settings: func() modelSettings { return new(regressionSettings) }},
 	}
 }
 
@@ -89,6 +90,9 @@ func (m model) criteria(method string) []framework.Criterion {
 		return []framework.Criterion{framework.ExactICL, framework.BIC, framework.AIC}
 	case !ok:
 		list = []framework.Criterion{framework.GFIC, framework.FIC, framework.BICEM}
+	}
+	if slices.Contains(m.evident, method) {
+		list = append([]framework.Criterion{framework.Evidence}, list...)
 	}
 	if m.sequences && method == methodMAP { // a prior lets states without steps be, for which BICEM hardly charges
 		list = append([]framework.Criterion{framework.BIC}, append(list, framework.AIC)...)
@@ -110,7 +114,8 @@ func (m model) further(method string, sweep bool) (list []framework.Criterion) {
 	if m.singular && sweep && (method == methodClosedForm || method == methodEM) {
 		list = append(list, framework.SBIC)
 	}
-	if (m.classes || m.proper) && slices.Contains([]string{methodGFAB, methodFAB, methodEM, methodClosedForm}, method) {
+	estimates := slices.Contains([]string{methodGFAB, methodFAB, methodEM, methodClosedForm}, method)
+	if estimates && (m.classes || m.proper) && !slices.Contains(m.evident, method) {
 		list = append(list, framework.Evidence)
 	}
 	if m.mixes && method != methodCVB0 {

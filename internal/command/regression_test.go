@@ -42,7 +42,7 @@ func TestRegression(t *testing.T) {
 	}
 	dir := t.TempDir()
 	model := filepath.Join(dir, "m.json")
-	stdout, _ := done(t, append([]string{"fit", "--model", "regression", "--label", "class", "--out", model, "--report", dir}, quadratic...)...)
+	stdout, _ := done(t, append([]string{"fit", "--criterion", "gfic", "--model", "regression", "--label", "class", "--out", model, "--report", dir}, quadratic...)...)
 	for _, part := range []string{"gaussian regressions of yn on x, x^2", "log-likelihood  -642.532", "9.847 ± 0.54", "-0.9684 ± 0.052", "adjusted Rand   0.8090", "latent sample " + model + " -n 100 --given FILE"} {
 		assert.Contains(t, strings.Join(strings.Fields(stdout), " "), strings.Join(strings.Fields(part), " "))
 	}
@@ -134,7 +134,7 @@ func TestRegressionOfSuccesses(t *testing.T) {
 }
 
 func TestRegressionOfCounts(t *testing.T) {
-	r := fitRegression(t, "--data", "NPreg", "--response", "yp", "--regress", "x", "--family", "poisson", "--k", "1")
+	r := fitRegression(t, "--data", "NPreg", "--response", "yp", "--regress", "x", "--family", "poisson", "--k", "1", "--criterion", "gfic")
 	assert.InDelta(t, -460.736785, r.LogLik, 1e-5)
 	assert.InDelta(t, -0.030380, float64(r.Components[0].Columns[1].Values["coefficient"]), 1e-6)
 	assert.InDelta(t, 0.012559, float64(r.Components[0].Columns[1].Errors["coefficient"]), 1e-6)

@@ -15,7 +15,7 @@ type selectCommand struct {
 	fittingFlags
 	checkpointFlags
 	compares  string   // what --family all or --cov all compares: all families, or covariances; empty: nothing
-	Criteria  []string `placeholder:"NAME,…" sep:"none" help:"Criteria: of gfic, fic, bicem, elbo, bic, aic and icl; of mixtures also collapsed (the parameters integrated out), exacticl, dnml (discrete columns), sbic and slope; of factor sbic, with --method em where entries are missing. Default: those that fit the method."`
+	Criteria  []string `placeholder:"NAME,…" sep:"none" help:"Criteria: of evidence, gfic, fic, bicem, elbo, bic, aic and icl; of mixtures also collapsed (the parameters integrated out), exacticl, dnml (discrete columns), sbic and slope; of factor sbic, with --method em where entries are missing. Default: those that fit the method."`
 	Kmin      int      `name:"kmin" default:"1" range:"[1,inf)" help:"Smallest number of components, or of latent dimensions."`
 	Kmax      *int     `name:"kmax" placeholder:"K" help:"Largest. Default: 10, as where latent fit begins, or fewer. It does not double: a warning names the criteria that choose the largest."`
 	Bootstrap *int     `placeholder:"B" range:"[19,1000000]" help:"Test K against K + 1 components by the likelihood ratio of B tables drawn from the fit of K, from kmin up to the first K that is not rejected at 5 % (mixtures, --method em). 99 or 999 are usual."`
@@ -120,7 +120,12 @@ func (c *selectCommand) criteria(t *task) ([]framework.Criterion, error) {
 	if err != nil || len(list) > 0 || t == nil {
 		return list, err
 	}
-	for _, one := range c.model().criteria(c.Method) {
+	m := c.model()
+	usual := m.criteria(c.Method)
+	if c.Method == methodEM && slices.Contains(m.evident, m.methods[0]) { // what latent fit compares by; the first chooses starts
+		usual = slices.Insert(usual, 1, framework.Evidence)
+	}
+	for _, one := range usual {
 		if t.informative == nil || t.informative(one) {
 			list = append(list, one)
 		}
@@ -251,7 +256,7 @@ func (t *selection) fill(all *scores, asked []framework.Criterion, in *input, pr
 			return errors.New("no fit succeeded")
 		}
 		t.Chosen[name] = all.K[best]
-		if one.Name == framework.Evidence.Name {
+		if one.Name == framework.Evidence.Name && (j == 0 || t.Method != methodEM) { // EM chooses starts by the first
 			if err := t.posterior(all, j, prior); err != nil {
 				return err
 			}

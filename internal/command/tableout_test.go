@@ -70,15 +70,15 @@ func TestTablesOfSelectAreSaved(t *testing.T) {
 	var got selection
 	require.NoError(t, json.Unmarshal([]byte(object), &got))
 	lines := strings.Split(strings.TrimSpace(contents(t, out)), "\n")
-	assert.Equal(t, "k,bicem,gfic,fic,bic,aic,icl,loglik,df,entropy,converged,status", lines[0])
+	assert.Equal(t, "k,bicem,evidence,gfic,fic,bic,aic,icl,loglik,df,entropy,converged,status", lines[0])
 	require.Len(t, lines, 4)
 	for i, row := range got.Table {
 		cells := strings.Split(lines[i+1], ",")
 		assert.Equal(t, strconv.Itoa(row.K), cells[0])
-		for j, name := range []string{"bicem", "gfic", "fic", "bic", "aic", "icl"} {
+		for j, name := range []string{"bicem", "evidence", "gfic", "fic", "bic", "aic", "icl"} {
 			assert.Equal(t, strconv.FormatFloat(float64(row.Values[name]), 'g', -1, 64), cells[j+1])
 		}
-		assert.Equal(t, "true", cells[10])
+		assert.Equal(t, "true", cells[11])
 	}
 	_, _ = done(t, "select", "--cov", "all", "--kmax", "1", "--restarts", "1", "--out", out)
 	assert.Equal(t, "family,k,bic,loglik,df,converged,error", strings.Split(contents(t, out), "\n")[0])

@@ -284,7 +284,11 @@ func (r *fitReport) printPruned(p *page) {
 	}
 	p.line("")
 	p.prose(0, "Pruned from K = %d (%s):", r.KMax, strings.Join(r.pruningReasons(), "; "))
-	g := newGrid("iteration", "K left", "rule", "relevance", r.Criterion+" before", "after")
+	before := r.Criterion + " before"
+	if r.byEvidence() { // no room
+		before = "before"
+	}
+	g := newGrid("iteration", "K left", "rule", "relevance", before, "after")
 	each := (len(steps) + mostRows - 1) / mostRows
 	for first := 0; first < len(steps); first += each {
 		group := steps[first:min(first+each, len(steps))]
@@ -354,10 +358,10 @@ func (t *selection) print(s *session, in *input) error {
 	}
 	p.line("")
 	for _, name := range t.Criteria {
-		p.line("%-6s chooses K = %d", name, t.Chosen[name])
+		p.prose(2, "%-6s chooses K = %d", name, t.Chosen[name])
 	}
 	if t.Posterior != nil {
-		p.line("p(K|data)  %s", howSure(t.Posterior, t.Credible))
+		p.prose(11, "p(K|data)  %s", howSure(t.Posterior, t.Credible))
 	}
 	t.printTests(p)
 	p.line("time   %.3g s", float64(t.Seconds))
@@ -414,12 +418,12 @@ func abridgedNumbers(values []number) string {
 	if len(values) == 0 {
 		return "–"
 	}
-	if len(values) <= 4 {
-		var list []string
-		for _, v := range values {
-			list = append(list, fmt.Sprintf("%.4g", float64(v)))
-		}
-		return strings.Join(list, ", ")
+	var list []string
+	for _, v := range values[:min(4, len(values))] {
+		list = append(list, fmt.Sprintf("%.4g", float64(v)))
+	}
+	if all := strings.Join(list, ", "); len(values) == len(list) && len(all) <= 26 {
+		return all
 	}
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, v := range values {

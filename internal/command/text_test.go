@@ -118,7 +118,7 @@ func TestProseIsBrokenBetweenWords(t *testing.T) {
 }
 
 func TestColumnsAreToldInTheTermsOfPeople(t *testing.T) {
-	stdout, _ := done(t, "fit", "--family", "gamma")
+	stdout, _ := done(t, "fit", "--family", "gamma", "--criterion", "gfic")
 	assert.Contains(t, stdout, "mean ± sd")
 	assert.Contains(t, stdout, "4.29 ± 0.42")
 	stdout, _ = done(t, "fit", "--data", "zoo", "--family", "auto", "--drop", "legs", "--k", "2")
@@ -152,11 +152,11 @@ func TestNamesInTablesAreShortAndHarmless(t *testing.T) {
 func TestDirectionsWithoutRelevanceHaveADash(t *testing.T) {
 	assert.Equal(t, "–", abridgedNumbers(numbers([]float64{math.Inf(-1), math.NaN()})))
 	assert.Equal(t, "0.5", abridgedNumbers(numbers([]float64{math.Inf(-1), 0.5})))
-	stdout, _ := done(t, "fit", "--data", "iris", "--floor", "0")
+	stdout, _ := done(t, "fit", "--criterion", "gfic", "--data", "iris", "--floor", "0")
 	assert.Contains(t, stdout, "degenerate")
 	assert.NotContains(t, stdout, "Inf")
 	assert.NotContains(t, stdout, "reached this value") // all starts agree where components collapse
-	stdout, _ = done(t, "fit", "--data", "iris")
+	stdout, _ = done(t, "fit", "--criterion", "gfic", "--data", "iris")
 	assert.NotContains(t, stdout, "degenerate")
 	assert.Contains(t, stdout, "reached this value")
 }
