@@ -27,15 +27,15 @@ func (s Stage) String() string {
 const (
 	// firstStarts is the number of starts that all models have: one of each kind (see [StartOf]).
 	firstStarts = 2
-	// withinReach is how far, in nats, a model may be behind the best after the first starts to have all of them: about what further starts
-	// gain, where the values are close enough for that to decide (docs/theory/evidence.md).
+	// withinReach is how far, in nats, a model may be behind the best after the first starts to have all of them: about
+	// what further starts gain, where the values are close enough for that to decide (docs/theory/evidence.md).
 	withinReach = 10
 )
 
 // Compared says how one of the models of [FitBest] fared.
 type Compared struct {
 	K         int
-	Value     float64 // of the criterion; of all but the best a lower bound of what a whole search finds. NaN where there is none
+	Value     float64 // of the criterion, a lower bound of what a whole search finds; NaN where there is none
 	Behind    float64 // the best, in nats
 	Converged bool    // to the tolerance at which trials are made, or closer
 	Stage     Stage   // that the search ended at
@@ -49,15 +49,19 @@ type Comparison[P, S any] struct {
 	Compared      []Compared // in the order of the models
 }
 
-// FitBest fits several models of one type to the same rows, and compares them by a criterion whose values compare, such as [Evidence]. All have
-// the first two starts from each K (fewer where the options say so), which end at a loose tolerance; those that are then at most 10 nats behind
-// the best have all starts; the last, which should be that of the most parameters, goes first, and runs that cannot come near it end; and the best of these alone has the whole search, and the outcome, to the bit, that [Fit] has of it, unless the
-// first starts alone had K double further. Where K of the best does not double, it does of those alone that are as near to it. Of models as good as one another, to 0.01 nats, the first is taken. Models that cannot be fitted are
-// left out; FitBest fails when none can.
+// FitBest fits several models of one type to the same rows, and compares them by a criterion whose values compare, such
+// as [Evidence]. All have the first two starts from each K (fewer where the options say so), which end at a loose
+// tolerance; those that are then at most 10 nats behind the best have all starts; the last, which should be that of the
+// most parameters, goes first, and runs that cannot come near it end; and the best of these alone has the whole search,
+// and the outcome, to the bit, that [Fit] has of it, unless the first starts alone had K double further. Where K of the
+// best does not double, it does of those alone that are as near to it. Of models as good as one another, to 0.01 nats,
+// the first is taken. Models that cannot be fitted are left out; FitBest fails when none can.
 //
-// Checkpoints are those of the whole comparison. The recorder sees the fits' events interleaved, each with its Model. A cancelled context or an
-// error of the recorder ends the comparison: the best state so far is returned together with the error.
-func FitBest[B, P any, S Statistics[S]](ctx context.Context, models []Model[B, P, S], src Source[B], o Options) (c *Comparison[P, S], err error) {
+// Checkpoints are those of the whole comparison. The recorder sees the fits' events interleaved, each with its Model. A
+// cancelled context or an error of the recorder ends the comparison: the best state so far is returned together with
+// the error.
+func FitBest[B, P any, S Statistics[S]](ctx context.Context, models []Model[B, P, S], src Source[B], o Options) (
+	c *Comparison[P, S], err error) {
 	if len(models) == 0 {
 		return nil, errors.New("framework: no models to compare")
 	}
@@ -88,9 +92,11 @@ type race[B, P any, S Statistics[S]] struct {
 	group   bool
 }
 
-func newRace[B, P any, S Statistics[S]](ctx context.Context, models []Model[B, P, S], src Source[B], o Options) (*race[B, P, S], error) {
+func newRace[B, P any, S Statistics[S]](ctx context.Context, models []Model[B, P, S], src Source[B], o Options) (
+	*race[B, P, S], error) {
 	n := len(models)
-	r := &race[B, P, S]{stages: make([]Stage, n), errs: make([]error, n), workers: workersOr(o.Workers), group: o.Group != nil}
+	r := &race[B, P, S]{stages: make([]Stage, n), errs: make([]error, n)}
+	r.workers, r.group = workersOr(o.Workers), o.Group != nil
 	r.fits = make([]*fit[B, P, S], n)
 	saved := make([][]byte, n)
 	if o.Resume != nil {
@@ -145,12 +151,14 @@ func (r *race[B, P, S]) run(ctx context.Context) bool {
 	infer := func(some []*fit[B, P, S], goal float64) (goes bool) {
 		_ = parallel.Do(len(some), min(concurrent, len(some)), func(i int) error {
 			f := some[i]
-			f.first = map[Stage]int{FirstStarts: min(firstStarts, f.options.Restarts), AllStarts: f.options.Restarts}[r.stage()]
+			all := f.options.Restarts
+			f.first = map[Stage]int{FirstStarts: min(firstStarts, all), AllStarts: all}[r.stage()]
 			f.goal, f.options.Workers = goal, max(1, r.workers/min(concurrent, len(some)))
 			f.infer(ctx)
 			return nil // the other fits go on
 		})
-		return ctx.Err() == nil && !slices.ContainsFunc(some, func(f *fit[B, P, S]) bool { return f.recorderErr != nil })
+		stopped := slices.ContainsFunc(some, func(f *fit[B, P, S]) bool { return f.recorderErr != nil })
+		return ctx.Err() == nil && !stopped
 	}
 	for goes := true; goes; goes = r.grow(in) {
 		// The last has most parameters, and what it comes to shows which of the others need not go on.
@@ -168,8 +176,9 @@ func (r *race[B, P, S]) run(ctx context.Context) bool {
 	return true
 }
 
-// grow has K of those fits double that find most of it, and reports whether there are any. Where the best does not, those that are too
-// far behind do not either: with many latent dimensions of its own, a simple model only comes near to one that has few.
+// grow has K of those fits double that find most of it, and reports whether there are any. Where the best does not,
+// those that are too far behind do not either: with many latent dimensions of its own, a simple model only comes near
+// to one that has few.
 func (r *race[B, P, S]) grow(in []*fit[B, P, S]) (any bool) {
 	best := r.best()
 	if best < 0 || r.stage() == WholeSearch {

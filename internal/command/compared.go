@@ -87,7 +87,8 @@ func (f *modelFlags) compare(list []form) error {
 	case !mixtures:
 		return misused("--cov with several covariances requires --model %s, not %s", defaultModel, f.Model)
 	case f.Method != methodGFAB:
-		return misused("--cov with several covariances requires --method %s, and the method is %s: latent select --cov all compares by others", methodGFAB, f.Method)
+		return misused("--cov with several covariances requires --method %s, and the method is %s: "+
+			"latent select --cov all compares by others", methodGFAB, f.Method)
 	case m.Noise || len(m.Gate) > 0:
 		return misused("--noise and --gate cannot be used with several covariances: %s", one)
 	case m.Columns.text != "":
@@ -97,13 +98,15 @@ func (f *modelFlags) compare(list []form) error {
 	return nil
 }
 
-// checkScale refuses criteria whose values do not compare: gFIC and FIC leave out what differs between covariance structures.
+// checkScale refuses criteria whose values do not compare: gFIC and FIC leave out what differs between covariance
+// structures.
 func (f *modelFlags) checkScale(c framework.Criterion) error {
 	scale := []string{framework.Evidence.Name, framework.BIC.Name, framework.ICL.Name, framework.AIC.Name}
 	if len(f.compared) == 0 || slices.Contains(scale, c.Name) {
 		return nil
 	}
-	return misused("--criterion %s does not compare between covariances: choose %s, or name one covariance by --cov", strings.ToLower(c.Name), strings.ToLower(strings.Join(scale, ", ")))
+	return misused("--criterion %s does not compare between covariances: choose %s, or name one covariance by --cov",
+		strings.ToLower(c.Name), strings.ToLower(strings.Join(scale, ", ")))
 }
 
 // possible are the structures to compare that a table of n×d numbers can have; a note says why others are left out.
@@ -129,10 +132,13 @@ func (f *modelFlags) possible(s *session, in *input, x []float64, n, d int) []fo
 		return true
 	})
 	if len(few) > 0 {
-		s.note("%s: %s not compared: a covariance matrix needs more rows than columns, and there are %d and %d", in.name, strings.Join(few, ", "), n, d)
+		s.note("%s: %s not compared: a covariance matrix needs more rows than columns, and there are %d and %d",
+			in.name, strings.Join(few, ", "), n, d)
 	}
 	if len(incomplete) > 0 {
-		s.note("%s: %s not compared: missing values cannot be integrated out there (--missing drop leaves the rows out)", in.name, strings.Join(incomplete, ", "))
+		s.note("%s: %s not compared: missing values cannot be integrated out there "+
+			"(--missing drop leaves the rows out)",
+			in.name, strings.Join(incomplete, ", "))
 	}
 	return list
 }
@@ -224,8 +230,9 @@ type comparedForm struct {
 // compared lists how the structures fared, the best first.
 func (e *comparing) compared(all []framework.Compared) (list []comparedForm) {
 	for i, one := range all {
-		list = append(list, comparedForm{Covariance: e.list[i].name, Family: e.list[i].family, K: one.K, Value: number(one.Value),
-			Behind: number(one.Behind), Converged: one.Converged, Stage: one.Stage.String(), err: one.Err})
+		list = append(list, comparedForm{Covariance: e.list[i].name, Family: e.list[i].family, K: one.K,
+			Value: number(one.Value), Behind: number(one.Behind), Converged: one.Converged,
+			Stage: one.Stage.String(), err: one.Err})
 	}
 	whole := func(c comparedForm) int {
 		if c.Stage == framework.WholeSearch.String() {
@@ -259,14 +266,16 @@ func (r *fitReport) comparedFact() [][2]string {
 		return nil
 	}
 	best, second := r.Compared[0], r.Compared[1]
-	said := fmt.Sprintf("%s (%s), the best of %d structures compared by %s", best.Covariance, formsNamed(best.Covariance)[0].about(), len(r.Compared), r.Criterion)
+	said := fmt.Sprintf("%s (%s), the best of %d structures compared by %s",
+		best.Covariance, formsNamed(best.Covariance)[0].about(), len(r.Compared), r.Criterion)
 	switch {
 	case second.Error != "":
 		said += ": no other could be fitted"
 	case second.K == 1 && best.K == 1 && second.Behind <= closeBy:
 		said += "; of one component others are the same"
 	default:
-		said += fmt.Sprintf(": %s nats ahead of %s with K = %d", digits(float64(second.Behind)), second.Covariance, second.K)
+		lead := digits(float64(second.Behind))
+		said += fmt.Sprintf(": %s nats ahead of %s with K = %d", lead, second.Covariance, second.K)
 	}
 	return [][2]string{{"covariance", said}}
 }
@@ -276,16 +285,19 @@ func (r *fitReport) comparedSection() []report.Section {
 	if len(r.Compared) < 2 {
 		return nil
 	}
-	table := report.Table{Caption: "covariance structures", Columns: report.Columns("structure", "covariances have", "K", r.Criterion, "below the best", "search"), Open: true, High: "the best"}
+	table := report.Table{Caption: "covariance structures", Open: true, High: "the best",
+		Columns: report.Columns("structure", "covariances have", "K", r.Criterion, "below the best", "search")}
 	for _, one := range r.Compared {
 		about := formsNamed(one.Covariance)[0].about()
 		if one.Error != "" {
 			table.Add(one.Covariance, about, report.Missing, report.Missing, report.Missing, one.Error)
 			continue
 		}
-		table.Add(one.Covariance, about, strconv.Itoa(one.K), report.Nats(one.Value), report.Shaded(report.Nats(one.Behind), math.Exp(-float64(one.Behind)/much)), one.Stage)
+		behind := report.Shaded(report.Nats(one.Behind), math.Exp(-float64(one.Behind)/much))
+		table.Add(one.Covariance, about, strconv.Itoa(one.K), report.Nats(one.Value), behind, one.Stage)
 	}
 	list := section("Covariance structures", nil, table)
-	list[0].Text = fmt.Sprintf("Values of %s compare between structures. Those that fell behind were given up early, and a whole search may find a little more.", criterionCalled(r.Criterion))
+	list[0].Text = fmt.Sprintf("Values of %s compare between structures. Those that fell behind were given up early, "+
+		"and a whole search may find a little more.", criterionCalled(r.Criterion))
 	return list
 }

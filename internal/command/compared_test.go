@@ -12,13 +12,16 @@ import (
 // A comparison in one fit has, to the bit, what a fit of the best structure alone finds.
 func TestOneFitComparesStructures(t *testing.T) {
 	schema := schemas(t)["fit"]
-	for _, line := range []string{"--data faithful", "--data iris", "--data iris --k 3", "--data faithful --select waiting"} {
+	for _, line := range []string{
+		"--data faithful", "--data iris", "--data iris --k 3", "--data faithful --select waiting",
+	} {
 		args := append(strings.Fields(line), "--cov", "EII,VVI,EEE,VVV", "--criterion", "evidence")
 		text, _ := done(t, append([]string{"fit", "--format", "json"}, args...)...)
 		conforms(t, schema, text, line)
 		r := reportOf(t, text, args...)
 		best := r.Compared[0]
-		require.Equal(t, []any{r.Family, r.K, r.Value, number(0), "whole search"}, []any{best.Family, best.K, best.Value, best.Behind, best.Stage})
+		require.Equal(t, []any{r.Family, r.K, r.Value, number(0), "whole search"},
+			[]any{best.Family, best.K, best.Value, best.Behind, best.Stage})
 		alone := fitJSON(t, append(strings.Fields(line), "--cov", best.Covariance, "--criterion", "evidence")...)
 		require.Empty(t, alone.Compared)
 		require.Equal(t, alone.Family, r.Family)
@@ -36,9 +39,11 @@ func TestOneFitComparesStructures(t *testing.T) {
 func TestTheBestStructureIsTheModel(t *testing.T) {
 	folder := t.TempDir()
 	model := filepath.Join(folder, "m.json")
-	stdout, _ := done(t, "fit", "--data", "faithful", "--cov", "all", "--out", model, "--report", folder, "--assignments", filepath.Join(folder, "a.csv"))
+	stdout, _ := done(t, "fit", "--data", "faithful", "--cov", "all",
+		"--out", model, "--report", folder, "--assignments", filepath.Join(folder, "a.csv"))
 	require.Contains(t, stdout, "gaussian-tied components")
-	require.Contains(t, strings.Join(strings.Fields(stdout), " "), "EEE (equal volume and shape and orientation), the best of 14 structures compared by evidence:")
+	require.Contains(t, strings.Join(strings.Fields(stdout), " "),
+		"EEE (equal volume and shape and orientation), the best of 14 structures compared by evidence:")
 	page, err := os.ReadFile(filepath.Join(folder, "index.html"))
 	require.NoError(t, err)
 	require.Contains(t, string(page), "Covariance structures")
@@ -46,7 +51,8 @@ func TestTheBestStructureIsTheModel(t *testing.T) {
 	assigned, err := os.ReadFile(filepath.Join(folder, "a.csv"))
 	require.NoError(t, err)
 	require.Equal(t, strings.Count(predicted, "\n"), strings.Count(string(assigned), "\n"))
-	stdout, _ = done(t, "fit", "--data", "iris", "--cov", "eei,full", "--label", "Species", "--bootstrap", "2", "--criterion", "bic")
+	stdout, _ = done(t, "fit", "--data", "iris", "--cov", "eei,full",
+		"--label", "Species", "--bootstrap", "2", "--criterion", "bic")
 	require.Contains(t, strings.Join(strings.Fields(stdout), " "), "the best of 2 structures compared by bic:")
 }
 
@@ -58,7 +64,8 @@ func TestStructuresThatATableCannotHave(t *testing.T) {
 	require.Contains(t, strings.Join(strings.Fields(stdout), " "), "the best of 3 structures")
 	few := file(t, "f.csv", "a,b,c\n1,4,2\n2,3,5\n3,1,1\n")
 	stdout, stderr = done(t, "fit", "--data", few, "--cov", "all")
-	require.Contains(t, stderr, "EEE, VEE, EVE, VVE, EEV, VEV, EVV, VVV not compared: a covariance matrix needs more rows than columns, and there are 3 and 3")
+	require.Contains(t, stderr, "EEE, VEE, EVE, VVE, EEV, VEV, EVV, VVV not compared: "+
+		"a covariance matrix needs more rows than columns, and there are 3 and 3")
 	require.Contains(t, strings.Join(strings.Fields(stdout), " "), "the best of 6 structures")
 	fails(t, 1, "none of these covariances can describe the table", "", "fit", "--data", few, "--cov", "EEE,VVV")
 	r := fitJSON(t, "--data", "faithful", "--select", "waiting", "--cov", "all")

@@ -16,8 +16,10 @@ import (
 	"github.com/latent-go/latent/models/mixture"
 )
 
+type rivalling = framework.Model[framework.Rows, *mixture.Parameters, *mixture.Statistics]
+
 // rivals are mixtures of Gaussians of some structures.
-func rivals(forms ...family.Covariance) (list []framework.Model[framework.Rows, *mixture.Parameters, *mixture.Statistics]) {
+func rivals(forms ...family.Covariance) (list []rivalling) {
 	for _, form := range forms {
 		list = append(list, mixture.Model{Family: family.Gaussian{Covariance: form}})
 	}
@@ -99,7 +101,7 @@ func TestModelsThatAreTheSameAndThatCannotBe(t *testing.T) {
 	require.ErrorContains(t, c.Compared[3].Err, "outside the support of poisson")
 	require.True(t, math.IsNaN(c.Compared[3].Value))
 
-	_, err = framework.FitBest(context.Background(), []framework.Model[framework.Rows, *mixture.Parameters, *mixture.Statistics]{none, none}, src, o)
+	_, err = framework.FitBest(context.Background(), []rivalling{none, none}, src, o)
 	require.ErrorContains(t, err, c.Compared[3].Err.Error())
 	_, err = framework.FitBest(context.Background(), rivals(), src, o)
 	require.ErrorContains(t, err, "no models")
@@ -173,7 +175,8 @@ func TestProcessesCompareTogether(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if !slices.Equal(one.Parameters.Components, c.Parameters.Components) || !slices.Equal(one.Compared, c.Compared) {
+		same := slices.Equal(one.Parameters.Components, c.Parameters.Components)
+		if !same || !slices.Equal(one.Compared, c.Compared) {
 			return errors.New("other bits")
 		}
 		return nil
