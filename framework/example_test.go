@@ -32,6 +32,20 @@ func Example() {
 	// Output: components: 2 weights: [0.5 0.5] converged
 }
 
+// Spherical classes, whose volumes are equal or vary, compared by the evidence.
+func ExampleFitBest() {
+	x := []float64{1.2, 3.1, 0.8, 2.7, 1.0, 3.3, 1.5, 2.9, 0.9, 3.0, 6.1, 7.9, 5.8, 8.4, 6.3, 8.0, 5.9, 8.2, 6.2, 7.7}
+	table := must(framework.FromSlice(x, 10, 2))
+	models := []framework.Model[framework.Rows, *mixture.Parameters, *mixture.Statistics]{
+		mixture.Model{Family: family.Gaussian{Covariance: family.EII}}, mixture.Model{Family: family.Gaussian{Covariance: family.VII}},
+	}
+	o := framework.Options{K: 4, Criterion: framework.Evidence}
+	best := must(framework.FitBest(context.Background(), models, table, o))
+	other := best.Compared[1-best.Model]
+	fmt.Printf("model %d with K = %d, %.1f nats ahead of the other with K = %d\n", best.Model, best.Shape.K, other.Behind, other.K)
+	// Output: model 0 with K = 2, 7.0 nats ahead of the other with K = 2
+}
+
 // A matrix of gonum is a table; its rows are not copied.
 func ExampleFromMatrix() {
 	x := mat.NewDense(3, 2, []float64{1, 2, 3, 4, 5, 6})

@@ -42,3 +42,17 @@ func ExampleNormalInverseWishart() {
 	// Kappa 5, Nu 6, mean [0.8 0]
 	// Ψ [3.80 2.50 2.50 3.00], divided by 10
 }
+
+// A model whose evidence has one kind of prior takes that kind, and refuses what is none.
+func ExampleAsUnitInformation() {
+	u, err := prior.AsUnitInformation(prior.UnitInformation{Rows: 2})
+	fmt.Println(u.RowsOr(), err)
+	u, err = prior.AsUnitInformation(nil)
+	fmt.Println(u.RowsOr(), u.CovarianceOr(9), err)
+	_, err = prior.AsUnitInformation(prior.UnitInformation{Rows: -1})
+	fmt.Println(err)
+	// Output:
+	// 2 <nil>
+	// 1 3 <nil>
+	// prior: UnitInformation.Rows is -1: give a positive finite number, or 0 for the default
+}

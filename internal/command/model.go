@@ -70,7 +70,7 @@ func init() { // their functions use the list
 		"vbmf": {data: "satellite", families: []string{families.Gaussian}, methods: []string{methodClosedForm, methodVB},
 			selecting: methodClosedForm, ranks: true, settings: func() modelSettings { return new(vbmfSettings) }},
 		modelOfCurves: {data: "NPreg", families: []string{families.Gaussian, families.Poisson, design.Binomial}, methods: []string{methodGFAB, methodFAB, methodEM},
-			part: "component", most: 10, selecting: methodEM, classes: true, responds: true, evident: []string{methodGFAB}, settings: func() modelSettings { return new(regressionSettings) }},
+			part: "component", most: 10, selecting: methodEM, classes: true, responds: true, settings: func() modelSettings { return new(regressionSettings) }},
 	}
 }
 
