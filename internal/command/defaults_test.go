@@ -63,6 +63,8 @@ func TestTextsAreDescribedByDefault(t *testing.T) {
 	assert.Equal(t, "gaussian", fitJSON(t, "--data", path, "--gate", "sort").Family)
 	fails(t, 1, `column "sort" is categorical: row 1 is "a"`, "", "fit", "--data", path, "--family", "gaussian")
 	fails(t, 1, `column "sort" is categorical: row 1 is "a"`, "", "fit", "--data", path, "--cov", "EII,VVV")
+	commas := file(t, "commas.csv", "name;length;width\na;1,5;2.5\nb;2;3.5\na;3;4\n") // the column that is misspelt is named, not the first of texts
+	fails(t, 1, `column "length" is categorical: row 1 is "1,5"; decimals have a point here`, "", "fit", "--data", commas)
 }
 
 // TestCodesAndCountsAreIntegratedOutByDefault: --k and --method go first, and tables of more than 1,000,000 cells

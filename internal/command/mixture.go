@@ -184,14 +184,19 @@ type describedRows struct {
 
 // takeTexts has each column described by itself where some hold texts and nobody named a family. Numbers that are written in another way are
 // an error, and so is a single column, which may be a table whose separator is another.
-func (f *modelFlags) takeTexts(s *session, in *input) {
+func (f *modelFlags) takeTexts(s *session, in *input) error {
 	texts := without(in.texts(), setOf(f.gate()))
-	if !f.anyFamily || f.Family != families.Gaussian || len(texts) == 0 || in.Cols() == 1 || !slices.Contains(f.model().families, families.Auto) ||
-		slices.ContainsFunc(texts, func(name string) bool { _, err := in.Column(name); return isMisspelt(err) }) {
-		return
+	if !f.anyFamily || f.Family != families.Gaussian || len(texts) == 0 || in.Cols() == 1 || !slices.Contains(f.model().families, families.Auto) {
+		return nil
+	}
+	for _, name := range texts {
+		if _, err := in.Column(name); isMisspelt(err) {
+			return err
+		}
 	}
 	f.Family = families.Auto
 	s.note("%s: each column by itself (--family auto), as texts are in %s: %s leaves them out", in.name, abridged(texts, ", ", quotedCell), dropping(texts))
+	return nil
 }
 
 // rows finds out what the columns are and makes numbers of them.
@@ -199,7 +204,9 @@ func (in *input) rows(s *session, f *modelFlags) (*describedRows, error) {
 	if err := in.checkGate(f.gate()); err != nil {
 		return nil, err
 	}
-	f.takeTexts(s, in)
+	if err := f.takeTexts(s, in); err != nil {
+		return nil, err
+	}
 	all, err := described(s, in, f.Family, f.described())
 	if err != nil {
 		return nil, err
