@@ -3,7 +3,6 @@ package framework
 import (
 	"context"
 	"math"
-	"slices"
 )
 
 // Symmetric is a model that says how many modes of Π are equivalent, such as by the order of labels. An [Assigner]
@@ -42,7 +41,9 @@ func LogModes[B, P any, S Statistics[S]](
 	sums, err := Fold(ctx, src, workers,
 		func() (*overlaps, error) { return &overlaps{k: k, logs: make([]float64, k*(k-1)/2)}, nil },
 		func(o *overlaps, b B) (err error) {
-			b = withoutWeightless(b)
+			if rows, is := any(b).(Rows); is {
+				b = any(rows.Weighing()).(B)
+			}
 			if o.q, err = of.Responsibilities(b, p, o.q); err == nil {
 				o.add(weightsOf(b))
 			}
@@ -88,22 +89,6 @@ func (o *overlaps) add(weight func(row int) float64) {
 			}
 		}
 	}
-}
-
-// withoutWeightless is a block without its rows of weight 0, of which a model need not have responsibilities.
-func withoutWeightless[B any](block B) B {
-	b, ok := any(block).(Rows)
-	if !ok || b.Entries != nil || !slices.Contains(b.Weights, 0) {
-		return block
-	}
-	kept := Rows{First: b.First, D: b.D, Stride: b.D}
-	for i, w := range b.Weights {
-		if w > 0 {
-			kept.X, kept.Weights = append(kept.X, b.Row(i)...), append(kept.Weights, w)
-		}
-	}
-	kept.N = len(kept.Weights)
-	return any(kept).(B)
 }
 
 // weightsOf are the weights of the rows of a block, of steps those of their sequences.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 
 	"golang.org/x/exp/constraints"
 	"gonum.org/v1/gonum/mat"
@@ -55,6 +56,20 @@ func (b Rows) Weight(i int) float64 {
 		return 1
 	}
 	return b.Weights[i]
+}
+
+// Weighing are the rows without those of weight 0, which may lie where no component has a density; the block itself where there are none.
+func (b Rows) Weighing() Rows {
+	if !slices.Contains(b.Weights, 0) {
+		return b
+	}
+	kept := Rows{First: b.First, D: b.D, Stride: b.D}
+	for i, w := range b.Weights {
+		if w > 0 {
+			kept.N, kept.X, kept.Weights = kept.N+1, append(kept.X, b.Row(i)...), append(kept.Weights, w)
+		}
+	}
+	return kept
 }
 
 // Overlay puts the entries that the rows show into x, N×D, which keeps its own where they are missing.

@@ -48,7 +48,7 @@ func likeliestOf(src framework.Source[framework.Rows], k int, ready func() (scor
 		score, err := ready()
 		var logProb, r []float64
 		return func(b framework.Rows, add func(class int, weight float64)) (err error) {
-			b = weighing(b)
+			b = b.Weighing()
 			if logProb, r, err = score(b, logProb, r); err != nil {
 				return err
 			}
@@ -58,20 +58,6 @@ func likeliestOf(src framework.Source[framework.Rows], k int, ready func() (scor
 			return nil
 		}, err
 	})
-}
-
-// weighing are the rows of a block without those of weight 0, which may lie where no component has a density.
-func weighing(b framework.Rows) framework.Rows {
-	list := framework.Rows{First: b.First, D: b.D, Stride: b.D}
-	for i, w := range b.Weights {
-		if w > 0 {
-			list.N, list.X, list.Weights = list.N+1, append(list.X, b.Row(i)...), append(list.Weights, w)
-		}
-	}
-	if b.Weights == nil || list.N == b.N {
-		return b
-	}
-	return list
 }
 
 // onPaths counts steps by the states of the most probable paths.
