@@ -20,6 +20,9 @@ const (
 	after  = ".lock"
 )
 
+// mostTries bounds the looks at a lock that nobody owns up to.
+const mostTries = 20
+
 // A HeldError says that a file is another process's.
 type HeldError struct {
 	Path string
@@ -50,26 +53,21 @@ func Claim(path string) (release func(), err error) {
 	sum := fnv.New64a()
 	_, _ = io.WriteString(sum, path)
 	name := filepath.Join(dir, fmt.Sprintf("%s%016x%s", before, sum.Sum64(), after))
-	lock, held := take(name)
-	pid := 0
-	for range 20 { // who holds it says so at once, or gives it back: a sweep
-		if !held || pid > 0 {
-			break
+	for tries := 0; ; tries++ {
+		lock, held := take(name)
+		if lock != nil {
+			_ = os.WriteFile(name, []byte(strconv.Itoa(os.Getpid())), 0o600) // for people
+			return func() { drop(lock) }, nil
+		}
+		if !held {
+			return func() {}, nil
 		}
 		text, _ := os.ReadFile(name)
-		if pid, _ = strconv.Atoi(string(text)); pid == 0 {
-			time.Sleep(5 * time.Millisecond)
-			lock, held = take(name)
+		if pid, _ := strconv.Atoi(string(text)); pid > 0 || tries == mostTries {
+			return nil, &HeldError{Path: path, PID: pid}
 		}
+		time.Sleep(5 * time.Millisecond) // who holds it says so at once, or gives it back: a sweep
 	}
-	if held {
-		return nil, &HeldError{Path: path, PID: pid}
-	}
-	if lock == nil {
-		return func() {}, nil
-	}
-	_ = os.WriteFile(name, []byte(strconv.Itoa(os.Getpid())), 0o600) // for people
-	return func() { drop(lock) }, nil
 }
 
 // take locks the file of a name; nil where that cannot be.
