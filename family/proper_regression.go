@@ -232,7 +232,7 @@ func (f linear) prior(of *Reference) *zellner {
 		response := w.Reference
 		if len(response) == 0 {
 			response = make([]float64, p+1)
-			f.response(w.Sums, w.Anchor, response)
+			f.scatter(w.Sums, w.Anchor, response)
 		}
 		middle[0], variance = response[0], response[1]
 	}
@@ -243,8 +243,8 @@ func (f linear) prior(of *Reference) *zellner {
 	return of.line
 }
 
-// response puts mean and variance of the response into the first places of dst.
-func (f linear) response(sums, anchor, dst []float64) {
+// scatter puts mean and variance of the response into the first places of dst.
+func (f linear) scatter(sums, anchor, dst []float64) {
 	n := sums[0]
 	shift := sums[1+f.size()] / n
 	dst[0], dst[1] = anchor[0]+shift, sums[len(sums)-1]/n-shift*shift

@@ -3,6 +3,7 @@ package family
 import (
 	"context"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -24,6 +25,13 @@ type scattered interface {
 	// scatterForm is the number of groups of neighbouring columns that are measured together, each of so many columns, and whether by a
 	// matrix or by one variance; 0 groups where it has none.
 	scatterForm() (groups, width int, matrix bool)
+	// scatterOf is the part of ξ that has them: all locations, and then the scatters.
+	scatterOf(xi []float64) []float64
+}
+
+// A summarised factor is one whose ξ of the table has something else there: scatter puts them in their places, from the sums about the anchor.
+type summarised interface {
+	scatter(sums, anchor, xi []float64)
 }
 
 func (g gaussian) scatterForm() (groups, width int, matrix bool) { return 1, g.d, true }
@@ -50,35 +58,42 @@ func (f linear) scatterForm() (groups, width int, matrix bool) {
 	return 1, 1, false
 }
 
-// scatterForm is that of the factor, or of the family in noise.
-func (f *part) scatterForm() (groups, width int, matrix bool) {
-	var of any = f.Factor
-	if n, ok := of.(noisy); ok {
-		of = n.inner
-	}
-	if s, ok := of.(scattered); ok {
-		return s.scatterForm()
+// That of noise is the family's.
+func (f noisy) scatterForm() (groups, width int, matrix bool) {
+	if of, ok := f.inner.(scattered); ok {
+		return of.scatterForm()
 	}
 	return 0, 0, false
 }
 
-// scatterOf are the numbers of locations and scatters of the factor, among all of the plan's parameters.
-func (f *part) scatterOf(params []float64) []float64 {
-	return scatteredIn(f.Factor, f.ofParams(params))
+func (g gaussian) scatterOf(xi []float64) []float64 { return xi }
+
+func (g isotropic) scatterOf(xi []float64) []float64 { return xi }
+
+func (f studentT) scatterOf(xi []float64) []float64 { return xi[:len(xi)-1] }
+
+func (f analyser) scatterOf(xi []float64) []float64 { return xi[:2*f.d] }
+
+func (f linear) scatterOf(xi []float64) []float64 { return xi[:2] }
+
+func (f noisy) scatterOf(xi []float64) []float64 { return f.inner.(scattered).scatterOf(f.params(xi)) }
+
+// scatter gives analysers without factors their variances.
+func (f analyser) scatter(_, _, xi []float64) { copy(xi, f.withoutFactors(xi)) }
+
+// scatterForm is that of the factor.
+func (f *part) scatterForm() (groups, width int, matrix bool) {
+	if of, ok := f.Factor.(scattered); ok {
+		return of.scatterForm()
+	}
+	return 0, 0, false
 }
 
-func scatteredIn(f Factor, own []float64) []float64 {
-	switch of := f.(type) {
-	case noisy:
-		return scatteredIn(of.inner, of.params(own))
-	case studentT:
-		return own[:len(own)-1]
-	case analyser:
-		return own[:2*of.d]
-	case linear, sharing:
-		return own[:2]
+// scatter is [summarised].scatter of the factor's part of the table, own.
+func (f *part) scatter(w *Pooled, own []float64) {
+	if of, ok := f.Factor.(summarised); ok {
+		of.scatter(f.ofSums(w.Sums), f.ofAnchor(w.Anchor), own)
 	}
-	return own
 }
 
 // furthest is c of n rows in so many columns: about 7 standard deviations of √χ², and less where the rows are so few that one of them
@@ -239,7 +254,9 @@ func (p *Plan) scatters(w *Pooled) (list []*scatterOf) {
 		if groups == 0 {
 			continue
 		}
-		params := f.scatterOf(f.likeScatters(w))
+		own := slices.Clone(f.ofParams(w.Parameters))
+		f.scatter(w, own)
+		params := f.Factor.(scattered).scatterOf(own)
 		mean, rest := params[:groups*width], params[groups*width:]
 		for g := range groups {
 			s := &scatterOf{first: f.at.Columns + g*width, width: width, matrix: matrix, far: furthest(width, w.N)}
@@ -253,27 +270,6 @@ func (p *Plan) scatters(w *Pooled) (list []*scatterOf) {
 		}
 	}
 	return list
-}
-
-// likeScatters are the plan's parameters of the table with the factor's location and scatter in their places: variances of factor
-// analysers in those of the noise, mean and variance of a regression's response in the first two. They are not to be written to.
-func (f *part) likeScatters(w *Pooled) []float64 {
-	switch f.Factor.(type) {
-	case analyser, linear, sharing:
-	default: // of many columns each is a factor
-		return w.Parameters
-	}
-	params := append([]float64(nil), w.Parameters...)
-	own := f.ofParams(params)
-	switch of := f.Factor.(type) {
-	case analyser:
-		copy(own, of.withoutFactors(own))
-	case linear:
-		of.response(f.ofSums(w.Sums), f.ofAnchor(w.Anchor), own)
-	case sharing:
-		of.response(f.ofSums(w.Sums), f.ofAnchor(w.Anchor), own)
-	}
-	return params
 }
 
 // scatterSums sums up the rows.
@@ -308,7 +304,7 @@ func (p *Plan) referenceOf(w *Pooled, groups []*scatterOf) []float64 {
 	reference := append([]float64(nil), w.Parameters...)
 	for i := range p.parts {
 		f := &p.parts[i]
-		copy(f.ofParams(reference), f.ofParams(f.likeScatters(w)))
+		f.scatter(w, f.ofParams(reference))
 	}
 	for _, s := range groups {
 		for i := range p.parts {
@@ -317,7 +313,7 @@ func (p *Plan) referenceOf(w *Pooled, groups []*scatterOf) []float64 {
 				continue
 			}
 			n, width, _ := f.scatterForm()
-			params, g := f.scatterOf(reference), (s.first-f.at.Columns)/width
+			params, g := f.Factor.(scattered).scatterOf(f.ofParams(reference)), (s.first-f.at.Columns)/width
 			copy(params[g*width:], s.mean)
 			switch rest := params[n*width:]; {
 			case s.matrix:
