@@ -7,6 +7,7 @@ import (
 
 	"github.com/latent-go/latent/internal/factoranalysis"
 	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/internal/special"
 	"github.com/latent-go/latent/laplace"
 )
 
@@ -148,7 +149,7 @@ func (f analyser) term(n, worth float64, xi []float64, w *whitening) (laplace.Te
 // left is the information about ln ψ in units of the prior's, which is added, D×D, and the integral over all angles, in nats.
 func (f analyser) left(n, worth float64, e, u []float64) (left []float64, angles float64) {
 	d, k := f.d, len(e)
-	precision := anglePrecision(d, k)
+	precision := math.Exp(2 * special.AngleShare(d, k))
 	pair := func(one, other float64) (integral, left float64) {
 		ratio := n * (one - other) * (one - other) / (one * other) / precision
 		return math.Log1p(ratio) / 2, n / worth * (one + other) * (one + other) / (2 * one * other) / (1 + ratio)
@@ -192,21 +193,6 @@ func addOuter(alpha float64, x, dst []float64) {
 	for i, v := range x {
 		linalg.Axpy(alpha*v, x, dst[i*len(x):(i+1)*len(x)])
 	}
-}
-
-// anglePrecision is τ of k directions in d columns.
-func anglePrecision(d, k int) float64 {
-	angles := float64(d*k - k*(k+1)/2)
-	if !(angles > 0) {
-		return 1
-	}
-	constant := angles / 2 * math.Log(2*math.Pi)
-	for i := range k {
-		half := float64(d-i) / 2
-		gamma, _ := math.Lgamma(half)
-		constant += gamma - half*math.Log(math.Pi)
-	}
-	return math.Exp(2 * constant / angles)
 }
 
 var _ Proper = analyser{}

@@ -11,6 +11,27 @@ const Asymptotic = 10
 // HalfLogTwoPi is ½ ln 2π.
 var HalfLogTwoPi = math.Log(2*math.Pi) / 2
 
+// AngleShare is what each of the m angles of k orthonormal directions in d columns, up to their signs, has of a prior by which all directions
+// are alike, relative to a normal one of unit variance, shared equally, in nats:
+//
+//	{½ m ln 2π + Σ_{i<k} [ln Γ((d−i)/2) − ((d−i)/2) ln π]}/m,   m = dk − k(k+1)/2.
+//
+// The sum is −ln(V/2^k), V the volume of the Stiefel manifold. It is 0 where there is no angle.
+func AngleShare(d, k int) float64 {
+	dd, kk := float64(d), float64(k)
+	angles := dd*kk - kk*(kk+1)/2
+	if !(angles > 0) {
+		return 0
+	}
+	constant := angles / 2 * math.Log(2*math.Pi)
+	for i := range k {
+		half := (dd - float64(i)) / 2
+		lgamma, _ := math.Lgamma(half)
+		constant += lgamma - half*math.Log(math.Pi)
+	}
+	return constant / angles
+}
+
 // StirlingGap is the remainder of Stirling's formula,
 //
 //	ln Γ(x) − [(x−½) ln x − x + ½ ln 2π],

@@ -36,3 +36,10 @@ func TestSpecialFunctionsAgreeWithLongArithmetic(t *testing.T) {
 	}
 	assert.InEpsilon(t, -1e308, DigammaExcess(1e-308), 1e-12)
 }
+
+// Two unit vectors in space: 8π² in all, three angles.
+func TestAngleShare(t *testing.T) {
+	assert.InDelta(t, (math.Log(2*math.Pi)*1.5-math.Log(8*math.Pi*math.Pi)+2*math.Ln2)/3, AngleShare(3, 2), 1e-14)
+	assert.Zero(t, AngleShare(1, 1))
+	assert.Zero(t, AngleShare(4, 0))
+}

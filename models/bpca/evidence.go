@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/special"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/prior"
 )
@@ -94,16 +95,13 @@ func Occam(n, worth, unit float64, d int, values []float64, noise float64) float
 	kk := float64(k)
 	x := math.Log(noise / unit)
 	square := (dd - kk) * x * x
-	angles := dd*kk - kk*(kk+1)/2
-	constant := angles / 2 * math.Log(2*math.Pi) // of the angles
-	for i, v := range values {
+	for _, v := range values {
 		x := math.Log(v / unit)
 		square += x * x
-		half := (dd - float64(i)) / 2
-		constant += logGamma(half) - half*math.Log(math.Pi)
 	}
-	share := constant / angles
-	nats := logGamma(kk+1) - worth*square/4 - (dd+kk+1)/2*math.Log1p(n/worth)
+	share := special.AngleShare(d, k)
+	orders, _ := math.Lgamma(kk + 1)
+	nats := orders - worth*square/4 - (dd+kk+1)/2*math.Log1p(n/worth)
 	for i, v := range values {
 		nats += (dd - kk) * angle(share, n, v/noise)
 		for _, u := range values[:i] {
@@ -116,9 +114,4 @@ func Occam(n, worth, unit float64, d int, values []float64, noise float64) float
 // angle is the integral over an angle between two axes whose variances have this ratio.
 func angle(share, n, ratio float64) float64 {
 	return min(0, share-(math.Log(n)+2*math.Log(math.Abs(ratio-1))-math.Log(ratio))/2)
-}
-
-func logGamma(x float64) float64 {
-	v, _ := math.Lgamma(x)
-	return v
 }
