@@ -2,7 +2,6 @@ package factor_test
 
 import (
 	"math"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/latent-go/latent/evidence"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/evidencetest"
 	"github.com/latent-go/latent/models/factor"
 )
 
@@ -67,52 +67,30 @@ func blocked(x []float64, k int) *evidence.Metropolis {
 		}
 		return math.Sqrt(2 / nu)
 	}
-	return &evidence.Metropolis{
-		DrawFunc: func(rng *rand.Rand) []float64 {
-			theta := make([]float64, 6+k*d)
-			for i := range theta {
-				theta[i] = deviation(i) * rng.NormFloat64()
-			}
-			return theta
-		},
-		LogPriorFunc: func(theta []float64) (sum float64) {
-			for i, v := range theta {
-				v /= deviation(i)
-				sum -= v * v / 2
-			}
-			return sum
-		},
-		LogLikelihoodFunc: func(theta []float64) float64 {
-			cov := mat.NewSymDense(d, nil)
-			if k == 1 {
-				cov.SymRankOne(cov, 1, mat.NewVecDense(d, theta[6:]))
-			}
-			for b, block := range pairsOfColumns.Blocks {
-				var eigen mat.EigenSym
-				var vectors mat.Dense
-				eigen.Factorize(mat.NewSymDense(2, []float64{theta[3*b], theta[3*b+2], theta[3*b+2], theta[3*b+1]}), true)
-				eigen.VectorsTo(&vectors)
-				for v, value := range eigen.Values(nil) {
-					for a, i := range block {
-						for c, j := range block[a:] {
-							cov.SetSym(i, j, cov.At(i, j)+math.Exp(value)*vectors.At(a, v)*vectors.At(a+c, v))
-						}
+	deviations := make([]float64, 6+k*d)
+	for i := range deviations {
+		deviations[i] = deviation(i)
+	}
+	return evidencetest.Normal(deviations, func(theta []float64) float64 {
+		cov := mat.NewSymDense(d, nil)
+		if k == 1 {
+			cov.SymRankOne(cov, 1, mat.NewVecDense(d, theta[6:]))
+		}
+		for b, block := range pairsOfColumns.Blocks {
+			var eigen mat.EigenSym
+			var vectors mat.Dense
+			eigen.Factorize(mat.NewSymDense(2, []float64{theta[3*b], theta[3*b+2], theta[3*b+2], theta[3*b+1]}), true)
+			eigen.VectorsTo(&vectors)
+			for v, value := range eigen.Values(nil) {
+				for a, i := range block {
+					for c, j := range block[a:] {
+						cov.SetSym(i, j, cov.At(i, j)+math.Exp(value)*vectors.At(a, v)*vectors.At(a+c, v))
 					}
 				}
 			}
-			var chol, raised mat.Cholesky
-			var solved mat.Dense
-			with := mat.NewSymDense(d, nil)
-			with.CopySym(cov)
-			for j := range d {
-				with.SetSym(j, j, cov.At(j, j)+float64(n))
-			}
-			if !chol.Factorize(cov) || !raised.Factorize(with) || chol.SolveTo(&solved, &whole) != nil {
-				return math.Inf(-1)
-			}
-			return jacobian - (float64(n)*(chol.LogDet()+d*math.Log(2*math.Pi))+mat.Trace(&solved)+raised.LogDet()-chol.LogDet())/2
-		},
-	}
+		}
+		return jacobian + evidencetest.MeanOut(float64(n), &whole, cov)
+	})
 }
 
 // Beside annealed importance sampling of the same prior.

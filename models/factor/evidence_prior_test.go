@@ -2,40 +2,17 @@ package factor_test
 
 import (
 	"math"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/evidence"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/evidencetest"
 	"github.com/latent-go/latent/models/factor"
-	"github.com/latent-go/latent/prior"
 )
-
-// sharper is a model with a prior that is worth so many rows, of coordinates from the given one on, where one row is normal about 0; nats are added.
-func sharper(m *evidence.Metropolis, rows float64, from int, nats float64) *evidence.Metropolis {
-	wide := func(theta []float64) []float64 {
-		to := slices.Clone(theta)
-		floats.Scale(math.Sqrt(rows), to[from:])
-		return to
-	}
-	return &evidence.Metropolis{
-		DrawFunc: func(rng *rand.Rand) []float64 {
-			theta := m.DrawFunc(rng)
-			floats.Scale(1/math.Sqrt(rows), theta[from:])
-			return theta
-		},
-		LogPriorFunc:      func(theta []float64) float64 { return m.LogPriorFunc(wide(theta)) },
-		LogLikelihoodFunc: func(theta []float64) float64 { return m.LogLikelihoodFunc(theta) + nats },
-	}
-}
-
-// improper are priors that the evidence refuses.
-var improper = []prior.Prior{prior.UnitInformation{Rows: math.NaN()}, prior.UnitInformation{Rows: math.Inf(1)}, prior.UnitInformation{Rows: -1}, prior.Jeffreys{}}
 
 // The evidence under a prior of two rows is that of annealing under the same; others are refused.
 func TestEvidenceUnderAnotherPrior(t *testing.T) {
@@ -48,7 +25,7 @@ func TestEvidenceUnderAnotherPrior(t *testing.T) {
 	require.NoError(t, err)
 	y, jacobian := standard(x, d)
 	for k, e := range values {
-		of := sharper(analysis(y, d, k, jacobian), worth, 0, d/2.*(math.Log1p(n)-math.Log1p(n/float64(worth))))
+		of := evidencetest.Sharper(analysis(y, d, k, jacobian), worth, 0, d/2.*(math.Log1p(n)-math.Log1p(n/float64(worth))))
 		exact, err := evidence.AIS(background, of, evidence.AISOptions{Temperatures: 200, Chains: 32, Seed: 3})
 		require.NoError(t, err)
 		t.Logf("K = %d: %.3f, annealed %.3f ± %.3f", k, e, exact.LogEvidence, exact.StandardError)
@@ -64,7 +41,7 @@ func TestEvidenceUnderAnotherPrior(t *testing.T) {
 	with, err := framework.Fit(background, model, rows(t, gaps, d), framework.Options{K: 1, FixedK: true, Criterion: framework.Evidence})
 	require.NoError(t, err)
 	assert.InDelta(t, values[1], with.Value, 12, "a bound, without one cell")
-	for _, p := range improper {
+	for _, p := range evidencetest.Improper {
 		_, err := framework.Fit(background, factor.Model{Prior: p}, rows(t, x, d), framework.Options{K: 1, Criterion: framework.Evidence})
 		assert.ErrorContains(t, err, "prior: ")
 	}

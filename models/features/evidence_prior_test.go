@@ -3,7 +3,6 @@ package features
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -13,29 +12,9 @@ import (
 
 	"github.com/latent-go/latent/evidence"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/evidencetest"
 	"github.com/latent-go/latent/prior"
 )
-
-// sharper is a model with a prior that is worth so many rows, of coordinates from the given one on, where one row is normal about 0; nats are added.
-func sharper(m *evidence.Metropolis, rows float64, from int, nats float64) *evidence.Metropolis {
-	wide := func(theta []float64) []float64 {
-		to := slices.Clone(theta)
-		floats.Scale(math.Sqrt(rows), to[from:])
-		return to
-	}
-	return &evidence.Metropolis{
-		DrawFunc: func(rng *rand.Rand) []float64 {
-			theta := m.DrawFunc(rng)
-			floats.Scale(1/math.Sqrt(rows), theta[from:])
-			return theta
-		},
-		LogPriorFunc:      func(theta []float64) float64 { return m.LogPriorFunc(wide(theta)) },
-		LogLikelihoodFunc: func(theta []float64) float64 { return m.LogLikelihoodFunc(theta) + nats },
-	}
-}
-
-// improper are priors that the evidence refuses.
-var improper = []prior.Prior{prior.UnitInformation{Rows: math.NaN()}, prior.UnitInformation{Rows: math.Inf(1)}, prior.UnitInformation{Rows: -1}, prior.Jeffreys{}}
 
 // The bound under a prior of five rows is below annealing under the same, and never falls; others are refused.
 func TestEvidenceUnderAnotherPrior(t *testing.T) {
@@ -53,13 +32,13 @@ func TestEvidenceUnderAnotherPrior(t *testing.T) {
 	}
 	m := Model{Prior: prior.UnitInformation{Rows: rows}}
 	res := fit(t, m, table(t, x), framework.Options{K: 1, FixedK: true, Criterion: framework.Evidence, Restarts: 5})
-	e, err := evidence.AIS(t.Context(), sharper(exact(x), rows, 1, 0), evidence.AISOptions{Temperatures: 500, Chains: 24, Seed: 2})
+	e, err := evidence.AIS(t.Context(), evidencetest.Sharper(exact(x), rows, 1, 0), evidence.AISOptions{Temperatures: 500, Chains: 24, Seed: 2})
 	require.NoError(t, err)
 	t.Logf("%.3f, annealed %.3f ± %.3f", res.Value, e.LogEvidence, e.StandardError)
 	assert.Less(t, res.Value, e.LogEvidence+4*e.StandardError)
 	assert.Greater(t, res.Value+math.Ln2, e.LogEvidence-5)
 	assert.Zero(t, res.Fall)
-	for _, p := range improper {
+	for _, p := range evidencetest.Improper {
 		_, err := framework.Fit(t.Context(), Model{Prior: p}, table(t, x), framework.Options{K: 1, Criterion: framework.Evidence})
 		assert.ErrorContains(t, err, "prior: ")
 	}

@@ -3,7 +3,6 @@ package mixture_test
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/latent-go/latent/evidence"
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/evidencetest"
 	"github.com/latent-go/latent/models/mixture"
 )
 
@@ -68,49 +68,27 @@ func oneFactor(x []float64, d, k int, jacobian float64) *evidence.Metropolis {
 		}
 		return math.Sqrt2
 	}
-	return &evidence.Metropolis{
-		DrawFunc: func(rng *rand.Rand) []float64 {
-			theta := make([]float64, d+k*(1+d))
-			for i := range theta {
-				theta[i] = deviation(i) * rng.NormFloat64()
-			}
-			return theta
-		},
-		LogPriorFunc: func(theta []float64) (sum float64) {
-			for i, v := range theta {
-				v /= deviation(i)
-				sum -= v * v / 2
-			}
-			return sum
-		},
-		LogLikelihoodFunc: func(theta []float64) float64 {
-			cov := mat.NewSymDense(d, nil)
-			for a := range d {
-				for b := a; b < d; b++ {
-					v := 0.0
-					if a == b {
-						v = 1
-					}
-					if k == 1 {
-						u := theta[d+1:]
-						v += math.Expm1(theta[d]) * u[a] * u[b] / floats.Dot(u, u)
-					}
-					cov.SetSym(a, b, v*math.Exp((theta[a]+theta[b])/2))
-				}
-			}
-			var chol, with mat.Cholesky
-			raised := mat.NewSymDense(d, nil)
-			raised.CopySym(cov)
-			for a := range d {
-				raised.SetSym(a, a, cov.At(a, a)+float64(n))
-			}
-			var solved mat.Dense
-			if !chol.Factorize(cov) || !with.Factorize(raised) || chol.SolveTo(&solved, c) != nil {
-				return math.Inf(-1)
-			}
-			return jacobian - (float64(n)*(chol.LogDet()+float64(d)*math.Log(2*math.Pi))+mat.Trace(&solved)+with.LogDet()-chol.LogDet())/2
-		},
+	deviations := make([]float64, d+k*(1+d))
+	for i := range deviations {
+		deviations[i] = deviation(i)
 	}
+	return evidencetest.Normal(deviations, func(theta []float64) float64 {
+		cov := mat.NewSymDense(d, nil)
+		for a := range d {
+			for b := a; b < d; b++ {
+				v := 0.0
+				if a == b {
+					v = 1
+				}
+				if k == 1 {
+					u := theta[d+1:]
+					v += math.Expm1(theta[d]) * u[a] * u[b] / floats.Dot(u, u)
+				}
+				cov.SetSym(a, b, v*math.Exp((theta[a]+theta[b])/2))
+			}
+		}
+		return jacobian + evidencetest.MeanOut(float64(n), c, cov)
+	})
 }
 
 // One class beside annealed importance sampling under the same prior.
