@@ -169,3 +169,31 @@ func ExampleProduct() {
 	fmt.Println(res.Shape.K, labels[0] == labels[5], labels[0] != labels[6])
 	// Output: 2 true true
 }
+
+// Three skewed classes, each of which takes more than one normal component.
+func ExampleModel_Groups() {
+	ctx, rng := context.Background(), rand.New(rand.NewPCG(1, 1))
+	var x []float64
+	for i := range 900 {
+		x = append(x, rng.ExpFloat64()+float64(6*(i%3)), rng.ExpFloat64()+rng.NormFloat64())
+	}
+	table, err := framework.FromSlice(x, 900, 2)
+	if err != nil {
+		panic(err)
+	}
+	m := mixture.Model{Family: family.Gaussian{}}
+	res, err := framework.Fit(ctx, m, table, framework.Options{K: 10})
+	if err != nil {
+		panic(err)
+	}
+	tree, err := m.Groups(ctx, table, res.Parameters, 0)
+	if err != nil {
+		panic(err)
+	}
+	groups, err := tree.Cut(tree.Proposed())
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("%d components form %d groups: %v\n", res.Parameters.K, len(groups), groups)
+	// Output: 7 components form 3 groups: [[0 1 5] [2 4] [3 6]]
+}

@@ -1,0 +1,113 @@
+package grouping
+
+import (
+	"context"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/latent-go/latent/framework"
+)
+
+// An Overlap sums over rows how much their posteriors share among the components. The zero value is empty, and takes K
+// from the first row. It has K(K+1)/2 + K numbers, whatever the number of rows; sums of parts of the rows add.
+type Overlap struct {
+	Rows     []float64 // N_k = Σ w_n q_nk, K
+	Assigned []float64 // weights of the rows whose most probable component it is, the first of equals, K
+
+	both []float64 // C_kl = Σ w_n q_nk q_nl, of k ≥ l, row by row
+	some []int     // components that a row may belong to
+}
+
+// Over makes one pass over a source. ready makes for each goroutine what gives the posteriors of the rows of a block,
+// rows×K; the slice is read before the next call. The bits are the same for any number of workers (0: one a processor).
+func Over(ctx context.Context, src framework.Source[framework.Rows], workers int,
+	ready func() (posteriors func(b framework.Rows) ([]float64, error), err error)) (*Overlap, error) {
+	type shard struct {
+		Overlap
+		posteriors func(b framework.Rows) ([]float64, error)
+	}
+	all, err := framework.Fold(ctx, src, workers,
+		func() (*shard, error) {
+			posteriors, err := ready()
+			return &shard{posteriors: posteriors}, err
+		},
+		func(s *shard, b framework.Rows) error {
+			b = b.Weighing()
+			q, err := s.posteriors(b)
+			if err != nil || b.N == 0 {
+				return err
+			}
+			k := len(q) / b.N
+			for i := range b.N {
+				s.Add(q[i*k:(i+1)*k], b.Weight(i))
+			}
+			return nil
+		},
+		func(into, from *shard) error {
+			into.Merge(&from.Overlap)
+			return nil
+		})
+	if err != nil {
+		return nil, err
+	}
+	return &all.Overlap, nil
+}
+
+// negligible is the posterior below which a component has no part of a row: products of less do not reach the last digit
+// of an overlap that counts.
+const negligible = 1e-12
+
+// Add adds a row with posterior q, K probabilities, that counts weight times.
+func (o *Overlap) Add(q []float64, weight float64) {
+	o.ready(len(q))
+	floats.AddScaled(o.Rows, weight, q)
+	o.Assigned[floats.MaxIdx(q)] += weight
+	o.some = o.some[:0]
+	for k, p := range q {
+		if p < negligible {
+			continue
+		}
+		o.some = append(o.some, k)
+		own := o.both[k*(k+1)/2:]
+		for _, l := range o.some {
+			own[l] += weight * p * q[l]
+		}
+	}
+}
+
+func (o *Overlap) ready(k int) {
+	if o.Rows == nil {
+		o.Rows, o.Assigned, o.both = make([]float64, k), make([]float64, k), make([]float64, k*(k+1)/2)
+	}
+}
+
+// Merge adds the sums of other rows.
+func (o *Overlap) Merge(other *Overlap) {
+	if len(other.Rows) == 0 {
+		return
+	}
+	o.ready(len(other.Rows))
+	floats.Add(o.Rows, other.Rows)
+	floats.Add(o.Assigned, other.Assigned)
+	floats.Add(o.both, other.both)
+}
+
+// Both is C_kl of two components, from 0: the expected weight of the rows that two draws from their posteriors put into
+// k and into l.
+func (o *Overlap) Both(k, l int) float64 {
+	if k < l {
+		k, l = l, k
+	}
+	return o.both[k*(k+1)/2+l]
+}
+
+// Between is the overlap of two components, from 0 to ½; 0 where one has no rows.
+func (o *Overlap) Between(k, l int) float64 { return share(o.Both(k, l), o.Rows[k], o.Rows[l]) }
+
+// share is C as a share of the smaller of two numbers of rows.
+func share(both, a, b float64) float64 {
+	if least := min(a, b); least > 0 {
+		return both / least
+	}
+	return 0
+}
