@@ -670,6 +670,7 @@ func (g ellipsoidal) MaximizePosterior(sums, anchors, params Table, of *Referenc
 		}
 	}
 	m, pulled := newMaximum(g.structure, params.K, of.Pooled), make([]float64, d*d)
+	m.conditional = true
 	for k := range params.K {
 		count, along := l.pseudo(k)
 		m.n[k] = sums.Row(k, 1)[0] + count

@@ -40,15 +40,16 @@ func (m *maximum) scales() (floor, spread []float64) {
 
 // leastOf puts c_j into least, given G and DᵀSD.
 func (m *maximum) leastOf(g, spread, least []float64) {
-	root := diagonalOf(spread, m.d)
-	for j, v := range root {
-		root[j] = math.Sqrt(v)
+	inverse := diagonalOf(spread, m.d) // 1/√s
+	for j, v := range inverse {
+		inverse[j] = 1 / math.Sqrt(v)
 	}
 	for j := range m.d {
-		least[j] = 0
+		sum := 0.0
 		for l, v := range at(g, j, m.d) {
-			least[j] += math.Abs(v) * root[j] / root[l]
+			sum += math.Abs(v) * inverse[l]
 		}
+		least[j] = sum / inverse[j]
 	}
 }
 

@@ -29,6 +29,9 @@ type maximum struct {
 	level    []float64 // K, scratch: volumes
 	floor    []float64 // D, of the columns; nil: there is none
 	spread   []float64 // D×D, of an ellipsoidal structure with a floor: the covariance of the table
+	// conditional says that the maximum is one given other parameters: common axes need not come to theirs, as the next
+	// global step goes on, and gains more.
+	conditional bool
 }
 
 func newMaximum(s structure, k int, w *Pooled) *maximum {
