@@ -116,7 +116,7 @@ func newRace[B, P any, S Statistics[S]](ctx context.Context, models []Model[B, P
 				return recorder.Record(e)
 			})
 		}
-		from.condensed = condensing[B, P, S](ctx, m, src)
+		from.number, from.condensed = i, condensing[B, P, S](ctx, m, src)
 		f, err := newFit(m, from, m.Init, one)
 		switch {
 		case err == nil:

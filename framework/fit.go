@@ -58,13 +58,14 @@ func condensing[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S]
 
 // An origin is what several fits to one source share.
 type origin[B any] struct {
+	number      int // of the model, where there are several
 	src         Source[B]
 	condensed   func() Source[B]       // for iterations (see Condenser)
 	fingerprint func() (string, error) // of src, found when it is first asked for
 }
 
 func reading[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src Source[B]) origin[B] {
-	return origin[B]{src, condensing(ctx, m, src), sync.OnceValues(func() (string, error) { return fingerprint(src) })}
+	return origin[B]{src: src, condensed: condensing(ctx, m, src), fingerprint: sync.OnceValues(func() (string, error) { return fingerprint(src) })}
 }
 
 func newFit[B, P any, S Statistics[S]](m Model[B, P, S], from origin[B], start Start[B, P], o Options) (*fit[B, P, S], error) {
@@ -125,7 +126,7 @@ func (f *fit[B, P, S]) add(saved []progress[P, S]) {
 	for _, at := range saved {
 		o := f.options
 		o.K = at.From
-		r := &run[B, P, S]{model: f.model, can: f.can, options: o, index: len(f.runs), start: len(f.beginning(at.From)), src: f.src, condensed: f.condensed(), init: f.init, report: f.record, at: at}
+		r := &run[B, P, S]{model: f.model, can: f.can, options: o, index: len(f.runs), number: f.number, start: len(f.beginning(at.From)), src: f.src, condensed: f.condensed(), init: f.init, report: f.record, at: at}
 		if at.Status == Failed {
 			r.err = errors.New(at.Err)
 		}

@@ -75,6 +75,7 @@ type run[B, P any, S Statistics[S]] struct {
 	can     *capabilities[B, P, S]
 	options Options
 	index   int // of the restart
+	number  int // of the model, where there are several
 	start   int // its number among those from as many latent dimensions
 	workers int
 	report  func(Event) error

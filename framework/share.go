@@ -40,6 +40,7 @@ type measuredElsewhere[B, P any] struct {
 // A State is what a local step needs besides rows: plain data, which encoding/gob writes.
 type State[P any] struct {
 	Parameters P
+	Model      int           // which of those of [FitBest], from 0, the parameters are of
 	Tilt       *laplace.Tilt // nil for none
 	Check      bool          // the form of blocks is checked: the first pass
 }
@@ -96,7 +97,7 @@ func (r *run[B, P, S]) jointly(ctx context.Context, e *ensemble) (float64, error
 
 // execution is the local step under way, made elsewhere.
 func (r *run[B, P, S]) execution(ctx context.Context, by Executor[P]) (float64, error) {
-	texts, err := by.Step(ctx, State[P]{r.p, r.tilt, r.checkRows}, r.options.Shards)
+	texts, err := by.Step(ctx, State[P]{r.p, r.number, r.tilt, r.checkRows}, r.options.Shards)
 	if err != nil {
 		return 0, &sourceError{err}
 	}

@@ -196,7 +196,7 @@ func (e *comparing) fit(ctx context.Context, o framework.Options) (*outcome, err
 	for i, one := range e.list {
 		models[i] = one.model
 	}
-	c, err := framework.FitBest(ctx, models, e.list[0].source, o)
+	c, err := framework.FitBest(ctx, models, e.list[0].passing(ctx), o)
 	if c == nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/memory"
+	"github.com/latent-go/latent/models/mixture"
 )
 
 // A Job is what processes elsewhere open to make the passes of a command: see [Open].
@@ -43,11 +44,29 @@ type shareable interface {
 func (e *iterated[B, P, S]) rows() int { return e.source.Rows() }
 
 func (e *iterated[B, P, S]) share(ctx context.Context, state []byte, first, last, shards, workers int) ([]byte, error) {
-	var at framework.State[P]
-	if err := gob.NewDecoder(bytes.NewReader(state)).Decode(&at); err != nil {
+	at, err := stateOf[P](state)
+	if err != nil {
 		return nil, err
 	}
 	return framework.Share(ctx, e.model, e.source, at, first, last, shards, workers)
+}
+
+func stateOf[P any](text []byte) (at framework.State[P], err error) {
+	err = gob.NewDecoder(bytes.NewReader(text)).Decode(&at)
+	return at, err
+}
+
+func (e *comparing) rows() int { return e.list[0].mixtures.rows() }
+
+func (e *comparing) share(ctx context.Context, state []byte, first, last, shards, workers int) ([]byte, error) {
+	at, err := stateOf[*mixture.Parameters](state)
+	if err != nil {
+		return nil, err
+	}
+	if at.Model < 0 || at.Model >= len(e.list) {
+		return nil, fmt.Errorf("parameters of structure %d of %d", at.Model+1, len(e.list))
+	}
+	return e.list[at.Model].share(ctx, state, first, last, shards, workers)
 }
 
 // passesKey is the key of Passes in the context of a fit.
