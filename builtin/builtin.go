@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/design"
@@ -15,24 +16,49 @@ import (
 // Load opens a model file of a model of [Models].
 func Load(path string) (*fitted.Fitted, error) { return Models().Open(path) }
 
-// Models are those of latent. Their rows are rows of a table, of a hidden Markov model the steps of a sequence, of a
-// block model two nodes ([Graph]), and of a topic model the counts of a document's words ([Documents]).
-func Models() fitted.Registry {
-	gaussian := []string{families.Gaussian}
+// A Family is one of an author's own, for mixtures, hidden Markov models and gates.
+type Family struct {
+	Name string        // as --family and files have it: "negative-binomial"
+	Of   family.Family // of a single column; where Joint is true, of all columns together
+	// Joint families describe all columns together. Of others each column has its own, beside columns of other families.
+	Joint bool
+}
+
+// Models are those of latent, their components also of an author's own families. Their rows are rows of a table, of a
+// hidden Markov model the steps of a sequence, of a block model two nodes ([Graph]), and of a topic model the counts of a
+// document's words ([Documents]).
+func Models(own ...Family) fitted.Registry {
+	var set families.Set
+	for _, f := range own {
+		set.Own = append(set.Own, families.Own(f.Name, f.Of, f.Joint))
+	}
+	gaussian, all := families.Only{families.Gaussian}, loader{set}
 	return fitted.Registry{
-		{Name: "mixture", Families: families.Names(false), Made: families.Joint, Load: loadMixture},
-		{Name: "bernmix", Families: []string{families.Bernoulli}, Load: loadMixture},
-		{Name: "hmm", Families: families.Names(false), Made: families.Joint, Load: loadHMM},
-		{Name: "regression", Families: []string{families.Gaussian, families.Poisson, design.Binomial}, Load: loadRegression},
-		{Name: "bpca", Families: gaussian, Load: loadPCA},
-		{Name: "ppca", Families: gaussian, Load: loadPCA},
-		{Name: "vbmf", Families: gaussian, Load: loadFactorization},
-		{Name: "factor", Families: gaussian, Load: loadFactors},
-		{Name: "features", Families: gaussian, Load: loadFeatures},
-		{Name: "blockmodel", Families: []string{families.Bernoulli, families.Poisson}, Load: loadGraph},
-		{Name: "topics", Families: []string{families.Categorical}, Load: loadTopics},
+		{Name: "mixture", Title: "Mixture", About: "components with distributions of their own", Part: "component", Example: "faithful", Families: set, Load: all.mixture},
+		{Name: "bernmix", Title: "Bernoulli mixture", About: "a mixture with Bernoulli columns only", Part: "component", Example: "housevotes84",
+			Families: families.Only{families.Bernoulli}, Load: all.mixture},
+		{Name: "hmm", Title: "Hidden Markov model", About: "a hidden Markov model: rows that follow one another",
+			Part: "state", Example: "geyser", Families: set, Load: all.chain},
+		{Name: "regression", Title: "Mixture of regressions", About: "a mixture of regressions of one column on others",
+			Part: "component", Example: "NPreg", Families: families.Only{families.Gaussian, families.Poisson, design.Binomial}, Load: loadRegression},
+		{Name: "bpca", Title: "Bayesian PCA", Example: "satellite", Families: gaussian, Load: loadPCA},
+		{Name: "ppca", Title: "Probabilistic PCA", About: "probabilistic PCA, by maximum likelihood",
+			Example: "satellite", Families: gaussian, Load: loadPCA},
+		{Name: "factor", Title: "Factor analysis", About: "factor analysis, canonical correlation",
+			Example: "satellite", Families: gaussian, Load: loadFactors},
+		{Name: "vbmf", Title: "Variational Bayesian matrix factorisation",
+			Example: "satellite", Families: gaussian, Load: loadFactorization},
+		{Name: "features", Title: "Binary features", Part: "feature", Example: "iris", Families: gaussian, Load: loadFeatures},
+		{Name: "topics", Title: "Topics", About: "latent Dirichlet allocation, of a list of documents, words and counts",
+			Part: "topic", Example: "bars", Families: families.Only{families.Categorical}, Load: loadTopics},
+		{Name: "blockmodel", Title: "Stochastic block model",
+			About: "blocks of the nodes of a graph: the rows are edges, two names and perhaps a weight",
+			Part:  "block", Example: "karate", Families: families.Only{families.Bernoulli, families.Poisson}, Load: loadGraph},
 	}
 }
+
+// A loader loads files of models whose columns have families.
+type loader struct{ families families.Set }
 
 // rows is what a model says of its rows.
 type rows struct {
@@ -73,10 +99,10 @@ func settingsOf(f *fitted.File) (s settings, err error) {
 	return s, err
 }
 
-// checkFamilies says what is wrong with the families of the columns.
-func checkFamilies(f *fitted.File, gated bool) error {
-	names := families.Names(true)
-	if f.Model == "bernmix" || families.Joint(f.Family) {
+// check says what is wrong with the families of the columns.
+func (l loader) check(f *fitted.File, gated bool) error {
+	names := l.families.Names(true)
+	if f.Model == "bernmix" || l.families.Joint(f.Family) {
 		names = []string{f.Family}
 	}
 	if gated {

@@ -19,8 +19,8 @@ type Chain struct {
 	Parameters *hmm.Parameters
 }
 
-// loadHMM takes the parameters out of a model file, and the families of its columns.
-func loadHMM(f *fitted.File) (fitted.Model, error) {
+// chain takes the parameters out of a model file, and the families of its columns.
+func (l loader) chain(f *fitted.File) (fitted.Model, error) {
 	var read struct {
 		*hmm.Parameters
 		Transitions [][]float64 `json:"transitions"`
@@ -36,10 +36,10 @@ func loadHMM(f *fitted.File) (fitted.Model, error) {
 	if err := f.Matches(p.K, p.D); err != nil {
 		return nil, err
 	}
-	if err := checkFamilies(f, false); err != nil {
+	if err := l.check(f, false); err != nil {
 		return nil, err
 	}
-	c := &Chain{Of: hmm.Model{Family: families.OfRows(f.Family, f.Columns)}, Parameters: p}
+	c := &Chain{Of: hmm.Model{Family: l.families.OfRows(f.Family, f.Columns)}, Parameters: p}
 	if err := c.Of.Check(p); err != nil {
 		return nil, err
 	}

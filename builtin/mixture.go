@@ -36,17 +36,17 @@ func newComponents(model mixture.Model, p *mixture.Parameters, needsAll bool) *c
 	return c
 }
 
-// loadMixture takes the parameters out of a model file, and the families of its columns.
-func loadMixture(f *fitted.File) (fitted.Model, error) {
+// mixture takes the parameters out of a model file, and the families of its columns.
+func (l loader) mixture(f *fitted.File) (fitted.Model, error) {
 	s, err := settingsOf(f)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkFamilies(f, len(s.Gate) > 0); err != nil {
+	if err := l.check(f, len(s.Gate) > 0); err != nil {
 		return nil, err
 	}
 	if len(s.Gate) > 0 {
-		return loadGated(f, s.Gate)
+		return l.gated(f, s.Gate)
 	}
 	var p *mixture.Parameters
 	if err := json.Unmarshal(f.Params, &p); err != nil {
@@ -58,7 +58,7 @@ func loadMixture(f *fitted.File) (fitted.Model, error) {
 	if err := f.Matches(p.K, p.D); err != nil {
 		return nil, err
 	}
-	model := mixture.Model{Family: families.OfRows(f.Family, f.Columns)}
+	model := mixture.Model{Family: l.families.OfRows(f.Family, f.Columns)}
 	if err := model.Check(p); err != nil {
 		return nil, err
 	}
@@ -133,13 +133,13 @@ type gated struct {
 	params *experts.Parameters
 }
 
-// loadGated takes the parameters of a mixture with a gate out of a model file.
-func loadGated(f *fitted.File, names []string) (fitted.Model, error) {
+// gated takes the parameters of a mixture with a gate out of a model file.
+func (l loader) gated(f *fitted.File, names []string) (fitted.Model, error) {
 	if err := hasColumns(f.Columns, names); err != nil {
 		return nil, err
 	}
 	g := &gated{gate: design.GateOf(f.Columns, names)}
-	base := mixture.Model{Family: families.OfRows(f.Family, f.Columns[:g.gate.Own])}
+	base := mixture.Model{Family: l.families.OfRows(f.Family, f.Columns[:g.gate.Own])}
 	if err := g.read(f, base); err != nil {
 		return nil, err
 	}

@@ -135,7 +135,7 @@ func About(path string, err error) error {
 
 // Parse loads the text of a model file. It checks that the file is whole and that its parts go together.
 func (r Registry) Parse(text []byte) (*Fitted, error) {
-	if err := r.check(); err != nil {
+	if err := r.Check(); err != nil {
 		return nil, err
 	}
 	var head struct {
@@ -165,19 +165,19 @@ func (r Registry) Parse(text []byte) (*Fitted, error) {
 	case head.Model == nil:
 		return nil, errors.New("damaged: it has no model")
 	case at < 0:
-		return nil, &UnknownError{What: "model", Name: string(head.Model), Known: r.names()}
+		return nil, &UnknownError{What: "model", Name: string(head.Model), Known: slices.Sorted(slices.Values(r.Names()))}
 	}
 	return r[at].load(text, head.Family)
 }
 
 func (d Definition) load(text []byte, family json.RawMessage) (*Fitted, error) {
 	var name string
-	if err := json.Unmarshal(family, &name); len(d.Families) > 0 {
+	if err := json.Unmarshal(family, &name); d.Families != nil {
 		switch {
 		case family == nil:
 			return nil, errors.New("damaged: it has no family")
-		case err != nil || !slices.Contains(d.Families, name) && (d.Made == nil || !d.Made(name)):
-			return nil, &UnknownError{What: "family", Name: string(family), Known: d.Families}
+		case err != nil || !slices.Contains(d.Families.Names(false), name) && !d.Families.Joint(name):
+			return nil, &UnknownError{What: "family", Name: string(family), Known: d.Families.Names(false)}
 		}
 	}
 	f := new(Fitted)

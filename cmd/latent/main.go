@@ -18,7 +18,7 @@ package main
 import (
 	"os"
 
-	"github.com/latent-go/latent/internal/command"
+	"github.com/latent-go/latent/command"
 )
 
 func main() { os.Exit(command.Main(command.Host{})) }

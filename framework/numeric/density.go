@@ -3,6 +3,7 @@ package numeric
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -62,6 +63,12 @@ type Additive interface {
 	Observe(x, t []float64)
 	// LogTotal is Σ_n w_n ln p(x_n|ξ, Θ), from rows.N and rows.Sums alone.
 	LogTotal(rows Weighted, component, shared []float64) float64
+}
+
+// A Sampler density can be drawn from, as latent sample and bootstraps do.
+type Sampler interface {
+	// Sample draws a row of a component into x. Nothing but rng is random.
+	Sample(component, shared []float64, rng *rand.Rand, x []float64)
 }
 
 // Weighted are the rows of one component, each with its frequency weight times its responsibility: N and Sums, which

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -39,7 +40,22 @@ func (f Family) On(columns int) ([]family.Factor, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s, ok := f.Density.(Sampler); ok {
+		return []family.Factor{sampled{factor{compiled: c}, s}}, nil
+	}
 	return []family.Factor{factor{compiled: c}}, nil
+}
+
+// A sampled factor can be drawn from.
+type sampled struct {
+	factor
+	density Sampler
+}
+
+// Sample draws a row.
+func (f sampled) Sample(params []float64, rng *rand.Rand, x []float64) {
+	xi, theta := f.split(params)
+	f.density.Sample(xi, theta, rng, x)
 }
 
 // MarshalJSON names the density's type, so that a checkpoint knows which one it belongs to.

@@ -66,11 +66,11 @@ func (c *fitCommand) assign(s *session, r *fitReport, in input) error {
 	if text, err = fitted.Seal(text); err != nil {
 		return err
 	}
-	m, err := parseModel(text)
+	m, err := s.known.parse(text)
 	if err != nil {
 		return err
 	}
-	quiet := &session{Context: context.WithoutCancel(s), stdin: s.stdin, stdout: io.Discard, stderr: io.Discard, store: s.store} // what there is to note, the fit has
+	quiet := &session{Context: context.WithoutCancel(s), known: s.known, stdin: s.stdin, stdout: io.Discard, stderr: io.Discard, store: s.store} // what there is to note, the fit has
 	names := namesOf(m.Columns)
 	order, err := in.match(quiet, names)
 	if err != nil {
@@ -81,7 +81,7 @@ func (c *fitCommand) assign(s *session, r *fitReport, in input) error {
 		return in.wrap(err)
 	}
 	p := &prediction{score: m.score, layout: m.layout, in: &in, ids: in.ids, columns: names, errors: in.renderer()}
-	if p.x, p.rows, _, err = in.numbers(quiet, models[m.Model].classes, !m.input.Gaps); err != nil {
+	if p.x, p.rows, _, err = in.numbers(quiet, m.kind.classes, !m.input.Gaps); err != nil {
 		return in.wrap(err)
 	}
 	if !slices.IsSorted(order) {

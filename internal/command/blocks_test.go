@@ -94,7 +94,7 @@ func TestAFileThatChangesWhilePredictReadsIt(t *testing.T) {
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
 	done(t, "fit", "--data", "faithful", "--k", "2", "--out", in("m.json"))
-	m, err := readModel(in("m.json"))
+	m, err := known.read(in("m.json"))
 	require.NoError(t, err)
 	text := "waiting,eruptions\n" + strings.Repeat("50.25,2.125\n80.5,4.0625\n", 300_000) // two pieces
 	changes := map[string]func(path string) error{

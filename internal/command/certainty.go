@@ -85,7 +85,7 @@ func (r *fitReport) certainty(f *outcome, size framework.SizePrior) error {
 	if !r.byEvidence() {
 		return nil
 	}
-	r.evidenceView = &evidenceView{Bound: r.Value, EvidencePrior: models[r.Model].evidencePrior(r.Family, r.D)}
+	r.evidenceView = &evidenceView{Bound: r.Value, EvidencePrior: r.kind.evidencePrior(r.Family, r.D)}
 	if modes := number(f.Evaluation.LogModes); modes == modes {
 		total := r.Value + modes
 		r.LogModes, r.LogEvidence = &modes, &total

@@ -76,7 +76,7 @@ func TestAKilledCommandGoesOnToTheSameBits(t *testing.T) {
 		"accelerating": "fit --method em --k 3 --accelerate --restarts 2",
 	}
 	nightly, err := strconv.Atoi(os.Getenv("LATENT_KILLS"))
-	for name, m := range models {
+	for name, m := range known.models {
 		for _, method := range m.methods {
 			if err == nil && method != methodClosedForm {
 				lines[name+" by "+method] = "fit --model " + name + " --method " + method + " --kmax 3 --restarts 1"

@@ -85,7 +85,7 @@ func (f *modelFlags) compare(list []form) error {
 	case !f.compares:
 		return misused("--cov with several covariances requires latent fit; latent select takes one, or all")
 	case !mixtures:
-		return misused("--cov with several covariances requires --model %s, not %s", defaultModel, f.Model)
+		return misused("--cov with several covariances requires --model mixture, not %s", f.Model)
 	case f.Method != methodGFAB:
 		return misused("--cov with several covariances requires --method %s, and the method is %s: "+
 			"latent select --cov all compares by others", methodGFAB, f.Method)

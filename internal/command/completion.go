@@ -26,11 +26,11 @@ func (c *completionCommand) Run(s *session, k *kong.Context) error {
 	script := ""
 	switch c.Shell {
 	case "zsh":
-		script = "autoload -U +X compinit && compinit\nautoload -U +X bashcompinit && bashcompinit\n" + bashCompletion(k.Model)
+		script = "autoload -U +X compinit && compinit\nautoload -U +X bashcompinit && bashcompinit\n" + bashCompletion(s.known, k.Model, s.name)
 	case "bash":
-		script = bashCompletion(k.Model)
+		script = bashCompletion(s.known, k.Model, s.name)
 	default:
-		script = fishCompletion(k.Model)
+		script = fishCompletion(s.known, k.Model, s.name)
 	}
 	_, err := s.stdout.Write([]byte(script))
 	return err
@@ -61,7 +61,7 @@ func valuesOf(flag *kong.Flag) []string {
 }
 
 // flagsOf are the flags of a command, with those of every command and, of each model, those that it alone has.
-func flagsOf(app *kong.Application, command *kong.Node) (list []*kong.Flag) {
+func flagsOf(known *registry, app *kong.Application, command *kong.Node) (list []*kong.Flag) {
 	at := map[string]int{}
 	add := func(flags []*kong.Flag) {
 		for _, flag := range flags {
@@ -76,22 +76,22 @@ func flagsOf(app *kong.Application, command *kong.Node) (list []*kong.Flag) {
 		}
 	}
 	add(slices.Concat(command.Flags, app.Flags))
-	for _, name := range modelNames() {
+	for _, name := range known.names() {
 		if fits(command) {
-			add(flagsOfModel(name))
+			add(known.flagsOfModel(name))
 		}
 	}
 	return list
 }
 
 // bashCompletion has cases of each command and each flag with known values; where there are none, names of files are completed.
-func bashCompletion(app *kong.Application) string {
+func bashCompletion(known *registry, app *kong.Application, program string) string {
 	var names []string
 	var flags, values strings.Builder
 	for _, command := range app.Children {
 		names = append(names, command.Name)
 		var list []string
-		for _, flag := range flagsOf(app, command) {
+		for _, flag := range flagsOf(known, app, command) {
 			list = append(list, "--"+flag.Name)
 			if of := valuesOf(flag); of != nil {
 				fmt.Fprintf(&values, "\t'%s --%s') words='%s' ;;\n", command.Name, flag.Name, strings.Join(of, " "))
@@ -129,17 +129,16 @@ func bashCompletion(app *kong.Application) string {
 		COMPREPLY+=($(compgen -f -- "$word"))
 	fi
 }
-complete -o filenames -F _latent latent
-`
+complete -o filenames -F _latent ` + program + "\n"
 }
 
 // fishCompletion has a line for each command, flag and list of values.
-func fishCompletion(app *kong.Application) string {
+func fishCompletion(known *registry, app *kong.Application, program string) string {
 	var b strings.Builder
 	for _, command := range app.Children {
-		fmt.Fprintf(&b, "complete -c latent -n __fish_use_subcommand -f -a %s -d %s\n", command.Name, fishQuoted(command.Help))
-		for _, flag := range flagsOf(app, command) {
-			line := fmt.Sprintf("complete -c latent -n '__fish_seen_subcommand_from %s' -l %s -d %s", command.Name, flag.Name, fishQuoted(flag.Help))
+		fmt.Fprintf(&b, "complete -c %s -n __fish_use_subcommand -f -a %s -d %s\n", program, command.Name, fishQuoted(command.Help))
+		for _, flag := range flagsOf(known, app, command) {
+			line := fmt.Sprintf("complete -c %s -n '__fish_seen_subcommand_from %s' -l %s -d %s", program, command.Name, flag.Name, fishQuoted(flag.Help))
 			switch of := valuesOf(flag); {
 			case flag.Name == "data" || flag.Name == "given":
 				line += " -ra " + fishQuoted(strings.Join(of, " "))
@@ -152,7 +151,7 @@ func fishCompletion(app *kong.Application) string {
 		}
 		for _, arg := range command.Positional {
 			if arg.Enum != "" {
-				fmt.Fprintf(&b, "complete -c latent -n '__fish_seen_subcommand_from %s' -f -a %s\n", command.Name, fishQuoted(strings.ReplaceAll(arg.Enum, ",", " ")))
+				fmt.Fprintf(&b, "complete -c %s -n '__fish_seen_subcommand_from %s' -f -a %s\n", program, command.Name, fishQuoted(strings.ReplaceAll(arg.Enum, ",", " ")))
 			}
 		}
 	}

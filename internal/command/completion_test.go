@@ -13,7 +13,7 @@ import (
 )
 
 func grammar(t *testing.T, args ...string) *kong.Application {
-	parser, err := newParser(new(commands), "latent", args)
+	parser, err := newParser(new(commands), known, "latent", args)
 	require.NoError(t, err)
 	return parser.Model
 }
@@ -32,7 +32,7 @@ func TestManualAndCompletionsHaveEveryFlag(t *testing.T) {
 	for _, command := range app.Children {
 		assert.Contains(t, page, ".SS "+command.Name+" ")
 		flags := slices.Concat(command.Flags, app.Flags)
-		for _, name := range modelNames() {
+		for _, name := range known.names() {
 			for _, other := range grammar(t, "--model", name).Children {
 				if other.Name == command.Name {
 					flags = append(flags, other.Flags...)

@@ -228,9 +228,18 @@ func (s columnSummary) shown(c data.Column) (legend, cell string) {
 	case len(s.keys) == 1:
 		return s.keys[0], readable(v(0))
 	}
-	mean, sd, _ := s.moments(c.Family)
-	return "mean ± sd", ascii(spread(c, mean, sd).String())
+	if mean, sd, ok := s.moments(c.Family); ok {
+		return "mean ± sd", ascii(spread(c, mean, sd).String())
+	}
+	var cells []string
+	for i := range s.keys {
+		cells = append(cells, readable(v(i)))
+	}
+	return strings.Join(s.keys, ", "), strings.Join(cells, ", ")
 }
+
+// measured says whether column j has a mean and a standard deviation; families of an author's own have numbers alone.
+func (f *components) measured(j int) bool { return families.Named(f.columns[j].Family).Moments != nil }
 
 // probabilities are those of the levels of a column, in their order.
 func (s columnSummary) probabilities(c data.Column) []float64 {

@@ -11,13 +11,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 )
 
 // A Host is what a program that runs the command sets; the zero value is the command latent in one process.
 type Host struct {
-	Name  string          // of the program in its messages; empty: latent
-	Group framework.Group // processes that run the command together, with the same arguments; nil: one process alone
+	Name   string          // of the program in its messages; empty: latent
+	Models fitted.Registry // the default of --model first; nil: those of package builtin
+	Group  framework.Group // processes that run the command together, with the same arguments; nil: one process alone
 	// Passes readies passes that are made elsewhere, such as by a cluster; nil: here. Not with a Group.
 	Passes func(ctx context.Context, j Job) (Passes, error)
 	Local  int // how many of them, with this one, share the memory of this machine; at least 1 with a Group

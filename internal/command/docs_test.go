@@ -341,7 +341,7 @@ func TestCommandsThatDocsNameHaveTheirFlags(t *testing.T) {
 		for _, found := range named.FindAllStringSubmatch(text, -1) {
 			var all commands
 			line := strings.NewReplacer("[", "", "]", "").Replace(end.ReplaceAllString(found[1], ""))
-			parser, err := newParser(&all, "latent", words(line), kong.Exit(func(int) {}))
+			parser, err := newParser(&all, known, "latent", words(line), kong.Exit(func(int) {}))
 			require.NoError(t, err)
 			if _, err = parser.Parse(words(line)); err != nil {
 				assert.NotContains(t, err.Error(), "unknown flag", "%s: latent %s", path, found[1])

@@ -15,6 +15,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/memory"
 	"github.com/latent-go/latent/models/mixture"
@@ -136,11 +137,16 @@ type Opened struct {
 	store  *data.Store
 }
 
-// Open opens the rows of a job and readies its model, for shares of its passes.
-func Open(ctx context.Context, j Job) (*Opened, error) {
-	s := &session{Context: context.WithValue(ctx, surroundingsKey{}, &surroundings{now: time.Now}), stdin: nil, stdout: io.Discard, stderr: io.Discard, name: Host{}.name()}
+// Open opens the rows of a job and readies its model, one of those of the host, for shares of its passes.
+func Open(ctx context.Context, models fitted.Registry, j Job) (*Opened, error) {
+	ctx = context.WithValue(ctx, surroundingsKey{}, &surroundings{host: Host{Models: models}, now: time.Now})
+	s := sessionOf(ctx, nil, io.Discard, io.Discard)
+	var err error
+	if s.known, err = registryOf(models); err != nil {
+		return nil, err
+	}
 	var all commands
-	parser, err := newParser(&all, s.name, j.Args, kong.Writers(io.Discard, io.Discard))
+	parser, err := newParser(&all, s.known, s.name, j.Args, kong.Writers(io.Discard, io.Discard))
 	if err != nil {
 		return nil, err
 	}

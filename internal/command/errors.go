@@ -218,7 +218,7 @@ func (in *input) renderer() renderer {
 		t.columns = in.shown
 	}
 	if in.flags != nil {
-		t.prior, t.part = &in.flags.Prior, in.flags.model().part
+		t.prior, t.part = &in.flags.Prior, in.flags.model().Part
 	}
 	return t
 }

@@ -40,12 +40,12 @@ func fitOf(t *testing.T, name, method, out string, flags ...string) (fit map[str
 // to what BIC has.
 func TestCriteriaAreThoseOfTheEstimatesReported(t *testing.T) {
 	path, compared := filepath.Join(t.TempDir(), "m.json"), 0
-	for _, name := range slices.Sorted(maps.Keys(models)) {
-		for _, method := range models[name].methods {
+	for _, name := range slices.Sorted(maps.Keys(known.models)) {
+		for _, method := range known.models[name].methods {
 			if method == methodVB || method == methodCVB0 {
 				continue // which predict by what the posterior says, and not by one estimate
 			}
-			data := models[name].data
+			data := known.models[name].Example
 			fit, ok := fitOf(t, name, method, path, "--data", data, "--k", "2")
 			if !ok {
 				continue
@@ -63,7 +63,7 @@ func TestCriteriaAreThoseOfTheEstimatesReported(t *testing.T) {
 				sum += l
 			}
 			require.InEpsilon(t, fit["loglik"], sum, 1e-11, "%s by %s", name, method)
-			if !models[name].sequences { // whose parameters are charged by several counts
+			if !known.models[name].sequences { // whose parameters are charged by several counts
 				require.InEpsilon(t, fit["bic"], sum-fit["df"].(float64)/2*math.Log(fit["n"].(float64)), 1e-11, "%s by %s", name, method)
 			}
 			compared++
@@ -76,8 +76,8 @@ func TestCriteriaAreThoseOfTheEstimatesReported(t *testing.T) {
 func TestPredictionsOfAnythingAreNumbersOrAnError(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "m.json")
-	for _, name := range slices.Sorted(maps.Keys(models)) {
-		method := models[name].methods[0]
+	for _, name := range slices.Sorted(maps.Keys(known.models)) {
+		method := known.models[name].methods[0]
 		fit, ok := fitOf(t, name, method, path, "--kmax", "2")
 		if !ok {
 			continue

@@ -193,7 +193,7 @@ func (c *fitCommand) fit(s *session, in *input, progress *keeper) (*fitReport, e
 		r.ByK = best.Parameters.byK
 	}
 	r.KMax = max(o.K, r.KMax)
-	r.Columns, r.Settings, r.what, r.why = t.columns, c.settings(in), t.what, c.why
+	r.Columns, r.Settings, r.kind, r.what, r.why = t.columns, c.settings(in), c.model(), t.what, c.why
 	r.takeWinner(best.Parameters.winner, in)
 	r.Settings.FixedK, r.listStarts, r.advice = c.K != nil, asked, advice(best.Status, o.Tolerance, best.Value, best.N)
 	if err := r.certainty(best, c.sizePrior()); err != nil {

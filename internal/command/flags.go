@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"reflect"
@@ -18,7 +19,7 @@ import (
 
 // modelFlags say what is fitted and how.
 type modelFlags struct {
-	Model      string          `default:"mixture" enum:"bpca,ppca,factor,mixture,bernmix,hmm,regression,vbmf,features,topics,blockmodel" help:"Model: mixture, bernmix (a mixture with Bernoulli columns only), hmm (a hidden Markov model: rows that follow one another), regression (a mixture of regressions of one column on others), bpca, ppca (probabilistic PCA, by maximum likelihood), factor (factor analysis, canonical correlation), vbmf (variational matrix factorisation), features (binary latent features), topics (latent Dirichlet allocation, of a list of documents, words and counts), or blockmodel (blocks of the nodes of a graph: the rows are edges, two names and perhaps a weight). With --help, the flags of that model."`
+	Model      string          `default:"${model}" enum:"${models}" help:"Model: ${titles}. With --help, the flags of that model."`
 	Family     string          `placeholder:"NAME" help:"Family of the components of a mixture, or of the states of hmm: gaussian (full covariance), gaussian-tied, gaussian-diagonal, gaussian-spherical, poisson, exponential, gamma, lognormal, bernoulli, categorical, ordinal (numbers as ordered levels), multinomial, student-t (of all columns), factor-analysers (a factor analysis of all columns in each component), or auto: each column by itself, by how its values vary; identifiers, dates and constant columns are left out. Default: gaussian; auto with --columns, and of a table with texts."`
 	Method     string          `placeholder:"NAME" help:"Inference: gfab, fab, em, map, vb, cvb0, closed-form (bpca, ppca, factor and vbmf; map: mixtures and hmm, cvb0: mixtures and topics) or greedy (blockmodel: the labels of the highest exact ICL by moves of nodes and merges of blocks, which is its default). gfab, fab and cvb0 prune from kmax down; the others fit every K separately. Default of latent select for mixtures and hmm: em. Of latent fit for mixtures: cvb0 where it finds K in a table of codes and counts (to 1,000) of at most 1,000,000 cells, else gfab; of bpca, features and hmm gfab, of vbmf closed-form; of factor closed-form, which is gfab without iterations, where no entry is missing. No other flag but --k changes it; flags that it has no use for are refused."`
 	Weights    string          `placeholder:"COL" help:"Frequency weights: leave this column out of the fit and weight the rows by it. blockmodel: the column of the weights of edges, by default the third; 0 is no edge, and such a row names nodes that may have none."`
@@ -37,6 +38,7 @@ type modelFlags struct {
 	ownSettings  // the flags of that model alone
 	kong.Plugins // likewise, for the parser
 
+	known     *registry
 	compares  bool   // the command has a place for a comparison of covariance structures
 	compared  []form // in one fit; nil: none are
 	fixesK    bool   // --k is given
@@ -65,10 +67,10 @@ func prunes(method string) bool {
 
 // model is that of --model, with --gate.
 func (f *modelFlags) model() model {
-	if m := models[f.Model]; len(f.gate()) == 0 {
+	if m := f.known.models[f.Model]; len(f.gate()) == 0 {
 		return m
 	}
-	return models[f.Model].gated()
+	return f.known.models[f.Model].gated()
 }
 
 // oneOf refuses a value that is not among the choices of the model; all are those of any.
@@ -90,7 +92,7 @@ func (f *modelFlags) oneOf(what, value string, choices, all []string) error {
 // check fills in what the model decides and refuses flags that do not go together. The
 // method is the default one, which other flags do not change.
 func (f *modelFlags) check(method string) error {
-	if reflect.TypeOf(f.own) != reflect.TypeOf(models[f.Model].settings()) { // another flag has --model for its value
+	if reflect.TypeOf(f.own) != reflect.TypeOf(f.known.models[f.Model].settings()) { // another flag has --model for its value
 		return misused("--model is %s, and a value of another flag begins with --model: write that as --FLAG=VALUE", f.Model)
 	}
 	if err := f.checkGate(); err != nil {
@@ -112,15 +114,15 @@ func (f *modelFlags) check(method string) error {
 		}
 	}
 	if f.anyFamily = f.Family == ""; f.anyFamily {
-		f.Family = m.families[0]
-		if f.columns().text != "" && slices.Contains(m.families, families.Auto) {
+		f.Family = m.Families.Names(false)[0]
+		if f.columns().text != "" && slices.Contains(m.Families.Names(false), families.Auto) {
 			f.Family = families.Auto
 		}
 	}
-	if err := f.oneOf("family", f.Family, m.families, families.Names(false)); err != nil {
+	if err := f.oneOf("family", f.Family, m.Families.Names(false), families.Names(false)); err != nil {
 		return err
 	}
-	if err := f.checkTags(); err != nil {
+	if err := cmp.Or(f.columns().check(m), f.checkTags()); err != nil {
 		return err
 	}
 	if f.Sample > 0 && (m.pairs || m.sequences) {
@@ -400,13 +402,20 @@ func (c *columnFamilies) UnmarshalText(text []byte) error {
 			return fmt.Errorf("%q: write COL=FAMILY,…", item)
 		}
 		name, family := strings.TrimSpace(item[:at]), strings.TrimSpace(item[at+1:])
-		if families.Named(family).Single == nil {
-			return fmt.Errorf("no family %q of one column: choose one of %s", family, strings.Join(families.Names(true), ", "))
-		}
 		if c.family[name] != "" {
 			return fmt.Errorf("column %q is given twice", name)
 		}
 		c.names, c.family[name] = append(c.names, name), family
+	}
+	return nil
+}
+
+// check refuses families that the model has not of one column.
+func (c *columnFamilies) check(m model) error {
+	for _, name := range c.names {
+		if list := m.Families.Names(true); !slices.Contains(list, c.family[name]) {
+			return misused("--columns: no family %q of one column: choose one of %s", c.family[name], strings.Join(list, ", "))
+		}
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ func modelFiles(t testing.TB) (list [][]byte) {
 // readsModel reads a file, whose checksum is put right so that what is behind it is reached: nothing may panic, an error is one line, and what is
 // no error is a model.
 func readsModel(t *testing.T, text []byte) (model bool) {
-	m, err := parseModel([]byte(resealed(string(text))))
+	m, err := known.parse([]byte(resealed(string(text))))
 	switch {
 	case err != nil && strings.Contains(oneLine(err), "\n"):
 		t.Errorf("more than a line: %v", err)

@@ -44,7 +44,7 @@ func (f *modelFlags) checkGate() error {
 	if len(gate) == 0 {
 		return nil
 	}
-	if m := models[f.Model]; f.Method != "" && slices.Contains(m.methods, f.Method) && !slices.Contains(gateMethods, f.Method) {
+	if m := f.known.models[f.Model]; f.Method != "" && slices.Contains(m.methods, f.Method) && !slices.Contains(gateMethods, f.Method) {
 		return misused("--gate cannot be used with --method %s: choose one of %s", f.Method, strings.Join(gateMethods, ", "))
 	}
 	for _, name := range gate {

@@ -207,6 +207,13 @@ func (f *components) numbersSection(in *input, shown []component, pooled []colum
 	if len(list) == 0 {
 		return nil
 	}
+	every := list
+	list = slices.DeleteFunc(slices.Clone(every), func(p profile) bool { return !f.measured(p.column) })
+	if len(list) == 0 {
+		result := section("Numbers by "+f.noun, nil, f.parametersSheet(shown, every))
+		result[0].Text = fmt.Sprintf("The numbers of each column in each %s, as its family names them.", f.noun) + leftOut(cut, "column", "")
+		return result
+	}
 	table := report.Table{Caption: "means ± standard deviations", Open: true}
 	table.Columns = f.profileColumns(shown)
 	scores, largest := make([][]float64, len(list)), 0.0
@@ -234,7 +241,7 @@ func (f *components) numbersSection(in *input, shown []component, pooled []colum
 	if len(shown) > 1 {
 		table.Low, table.High = fmt.Sprintf("lower by %.2g sd of all rows", largest), fmt.Sprintf("higher by %.2g sd", largest)
 	}
-	result := section("Means by "+f.noun, nil, turned(table, f.noun), f.parametersSheet(shown, list))
+	result := section("Means by "+f.noun, nil, turned(table, f.noun), f.parametersSheet(shown, every))
 	result[0].Text = fmt.Sprintf("Mean ± standard deviation of each column in each %s.", f.noun) + f.aboutSeparation(shown) + leftOut(cut, "column", "which separate less")
 	result[0].Wide = true
 	return result

@@ -140,7 +140,11 @@ func (f *components) contrasts(in *input, k int, pooled []columnSummary) (list [
 		slices.SortStableFunc(ranked, func(a, b mixture.Contrast) int { return cmp.Compare(b.Divergence, a.Divergence) })
 	}
 	for _, c := range ranked[:min(len(ranked), 4*mostSaid)] {
-		list = append(list, contrast{f.say(in, c.Column, f.list[k].Columns[c.Column], pooled[c.Column]), c.Divergence})
+		nats := c.Divergence
+		if nats == 0 && !f.measured(c.Column) { // which nobody knows
+			nats = weak
+		}
+		list = append(list, contrast{f.say(in, c.Column, f.list[k].Columns[c.Column], pooled[c.Column]), nats})
 	}
 	return list, nil
 }
@@ -166,6 +170,9 @@ func (f *components) say(in *input, j int, own, pooled columnSummary) string {
 			return ""
 		}
 		return fmt.Sprintf("%s = %s (%s, in all rows %s)", name, isolated(report.Printable(shortened(levels[best]))), report.Percentage(p[best]), report.Percentage(all[best]))
+	}
+	if !f.measured(j) {
+		return fmt.Sprintf("%s with %s (in all rows %s)", name, own.listed(), pooled.listed())
 	}
 	here, all := f.spreadOf(own, j), f.whole(in, j)
 	numbers := fmt.Sprintf("(%s, in all rows %s)", here, all)
@@ -251,6 +258,15 @@ func shortened(name string) string {
 		return string(letters[:most-1]) + "…"
 	}
 	return name
+}
+
+// listed are the numbers by their names.
+func (s columnSummary) listed() string {
+	var list []string
+	for i, key := range s.keys {
+		list = append(list, key+" "+readable(s.number(i)))
+	}
+	return enumerated(list)
 }
 
 // enumerated joins things as a sentence does.

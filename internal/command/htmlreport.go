@@ -33,8 +33,8 @@ func writePage(dir string, page *report.Document) error {
 func (r *fitReport) html(in *input) (*report.Document, error) {
 	page := &report.Document{
 		Title: isolated(in.title()),
-		Lead: fmt.Sprintf("%s. %s, %s, fitted by latent with method %s.", in.contents(float64(r.N)), r.modelName(),
-			strings.TrimPrefix(r.what, strings.ToLower(r.modelName())+", "), r.Method),
+		Lead: fmt.Sprintf("%s. %s, %s, fitted by latent with method %s.", in.contents(float64(r.N)), r.kind.Title,
+			strings.TrimPrefix(r.what, strings.ToLower(r.kind.Title)+", "), r.Method),
 		Foot: "Made by latent fit --report. The numbers in the tables are those of --format json, rounded: it has all digits. Coordinates in the plane, cumulative shares and bins are computed from them.",
 	}
 	finding, err := r.findingSection(in)
@@ -49,31 +49,6 @@ func (r *fitReport) html(in *input) (*report.Document, error) {
 	page.Sections = slices.Concat(finding, own, r.agreementSection(), r.comparedSection(), r.sizesSection(), r.gapsSection(in),
 		r.factsSection(), r.iterationsSection(), r.prunedSection(), r.startsSection(), settings)
 	return page, err
-}
-
-// modelName is what the model is called in the field.
-func (r *fitReport) modelName() string {
-	switch r.Model {
-	case "bernmix":
-		return "Bernoulli mixture"
-	case "hmm":
-		return "Hidden Markov model"
-	case "bpca":
-		return "Bayesian PCA"
-	case "ppca":
-		return "Probabilistic PCA"
-	case "factor":
-		return "Factor analysis"
-	case "features":
-		return "Binary features"
-	case "vbmf":
-		return "Variational Bayesian matrix factorisation"
-	case "blockmodel":
-		return "Stochastic block model"
-	case modelOfCurves:
-		return "Mixture of regressions"
-	}
-	return capital(r.Model)
 }
 
 // shortly is a warning that names the file without its folders.

@@ -25,7 +25,7 @@ type fittingFlags struct {
 }
 
 // source is what --data names, or the data set that shows the model.
-func (f *fittingFlags) source() string { return cmp.Or(f.Data, f.model().data) }
+func (f *fittingFlags) source() string { return cmp.Or(f.Data, f.model().Example) }
 
 // setup readies the model for the data, and the options of fits with up to kmax, or so many
 // as there is room for.

@@ -118,7 +118,7 @@ func TestAnInterruptAtAnyMomentEndsTheCommand(t *testing.T) {
 	model := filepath.Join(t.TempDir(), "m.json")
 	done(t, "fit", "--k", "2", "--out", model)
 	lines := map[string]string{"select": "select --kmax 2 --restarts 1 --workers 1", "predict": "predict MODEL --data faithful"}
-	for name, m := range models {
+	for name, m := range known.models {
 		for _, method := range m.methods {
 			lines[name+" by "+method] = "fit --model " + name + " --method " + method + " --kmax 2 " + strings.Join(asked[name], " ")
 			if method != methodClosedForm {

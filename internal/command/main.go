@@ -114,11 +114,12 @@ type session struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	notes          []string
-	quiet          bool              // of standard error: nothing but an error
-	log            *slog.Logger      // of --log; nil: lines for people
-	store          *data.Store       // of the tables that are read
-	complains      io.Writer         // standard error, for an error
-	name           string            // of the program
+	quiet          bool         // of standard error: nothing but an error
+	log            *slog.Logger // of --log; nil: lines for people
+	store          *data.Store  // of the tables that are read
+	complains      io.Writer    // standard error, for an error
+	name           string       // of the program
+	known          *registry
 	crew           *crew             // the processes that run the command together
 	args           []string          // of the command
 	passes         []Passes          // that are made elsewhere
@@ -160,13 +161,17 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 			status = s.fail(err)
 		}
 	}()
+	var err error
+	if s.known, err = registryOf(hostOf(ctx).Models); err != nil {
+		return s.fail(usageError{err})
+	}
 	answered := false // by kong: --help
 	if err := s.crew.meet(ctx, args); err != nil {
 		return s.fail(err)
 	}
 	help := &watched{Writer: s.stdout}
 	var all commands
-	parser, err := newParser(&all, s.name, args, kong.Writers(help, s.stderr), kong.Exit(func(int) { answered = true }))
+	parser, err := newParser(&all, s.known, s.name, args, kong.Writers(help, s.stderr), kong.Exit(func(int) { answered = true }))
 	if err != nil {
 		return s.fail(err)
 	}
@@ -178,7 +183,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return statusDone
 	}
 	if err != nil {
-		return s.fail(usageError{withChoices(err, args)})
+		return s.fail(usageError{s.withChoices(err, args)})
 	}
 	s.quiet = all.Quiet
 	switch valueOr(all.Log, "") {
@@ -228,7 +233,7 @@ func (w *watched) Write(p []byte) (int, error) {
 // withChoices adds to an error of the parser what would be right: the commands where one
 // was expected, the flags where one is unknown, and what stands in for an argument that is
 // missing or too many.
-func withChoices(err error, args []string) error {
+func (s *session) withChoices(err error, args []string) error {
 	var parse *kong.ParseError
 	if !errors.As(err, &parse) {
 		return err
@@ -238,7 +243,7 @@ func withChoices(err error, args []string) error {
 	command := at.Selected()
 	extra, unexpected := strings.CutPrefix(err.Error(), "unexpected argument ")
 	if command != nil && fits(command) {
-		if others := ofOtherModels(err.Error(), args); others != nil {
+		if others := s.known.ofOtherModels(err.Error(), args); others != nil {
 			return others
 		}
 	}
@@ -268,7 +273,7 @@ func withChoices(err error, args []string) error {
 }
 
 // ofOtherModels says which models have a flag, or a value of one, that the model has not; nil where none has.
-func ofOtherModels(problem string, args []string) error {
+func (r *registry) ofOtherModels(problem string, args []string) error {
 	flag, value := "", ""
 	if name, unknown := strings.CutPrefix(problem, "unknown flag --"); unknown {
 		flag, _, _ = strings.Cut(name, ",")
@@ -277,12 +282,12 @@ func ofOtherModels(problem string, args []string) error {
 			flag, value = strings.TrimPrefix(args[at-1], "--"), extra
 		}
 	}
-	names := modelsWith(flag, value)
+	names := r.modelsWith(flag, value)
 	if len(names) == 0 {
 		return nil
 	}
 	what := strings.TrimSpace("--" + flag + " " + value)
-	return fmt.Errorf("%s is a flag of --model %s, and the model is %s", what, strings.Join(names, ", "), modelNamed(args))
+	return fmt.Errorf("%s is a flag of --model %s, and the model is %s", what, strings.Join(names, ", "), r.modelNamed(args))
 }
 
 func takes(command *kong.Node, name string) bool {

@@ -26,6 +26,15 @@ import (
 	"github.com/latent-go/latent/models/bpca"
 )
 
+// known are the models of the command.
+var known = func() *registry {
+	r, err := registryOf(nil)
+	if err != nil {
+		panic(err)
+	}
+	return r
+}()
+
 // latent runs the command in this process.
 func latent(stdin string, args ...string) (status int, stdout, stderr string) {
 	var out, errs bytes.Buffer
@@ -52,7 +61,7 @@ func fitJSON(t *testing.T, args ...string) fitReport {
 func reportOf(t *testing.T, text string, args ...string) fitReport {
 	t.Helper()
 	r := fitReport{evidenceView: new(evidenceView)}
-	r.Settings.own = models[modelNamed(args)].settings()
+	r.Settings.own = known.models[known.modelNamed(args)].settings()
 	require.NoError(t, json.Unmarshal([]byte(text), &r))
 	return r
 }
@@ -265,7 +274,7 @@ func TestPredictFromTheSavedModelIsBitExact(t *testing.T) {
 	for _, method := range []string{"gfab", "vb", "closed-form"} {
 		model := filepath.Join(dir, method+".json")
 		r := bpcaJSON(t, "--data", "iris", "--method", method, "--out", model)
-		saved, err := readModel(model)
+		saved, err := known.read(model)
 		require.NoError(t, err)
 		params := bpcaOf(t, saved.summary)
 		assert.Equal(t, bpcaOf(t, r.summary), params)
@@ -475,7 +484,7 @@ func TestWrongUseIsOneLineWithTheValidChoices(t *testing.T) {
 		{"fit extra", "unexpected argument extra: data are named by --data extra"},
 		{"version extra", "see latent version --help"},
 		{"--version", "unknown flag --version: choose one of fit, select, predict, sample, datasets, reproduce, version"},
-		{"fit --model x", `"bpca","ppca","factor","mixture","bernmix"`},
+		{"fit --model x", `"mixture","bernmix","hmm","regression","bpca"`},
 		{"fit --family x", "gaussian, gaussian-tied, gaussian-diagonal, gaussian-spherical, poisson, exponential, gamma, lognormal, bernoulli, categorical, ordinal, multinomial, auto"},
 		{"fit --model bpca --family poisson", "--family poisson cannot be used with --model bpca: its only one is gaussian"},
 		{"fit --model bernmix --family poisson", "its only one is bernoulli"},
@@ -620,7 +629,7 @@ func TestErrorsOfManyStartsAreShort(t *testing.T) {
 	assert.Equal(t, "a; b", oneLine(errors.New("a\nb\na\n")))
 
 	// Faults of rows and of columns may come together.
-	in := &input{Table: mustLoad(t, "faithful"), flags: &modelFlags{Model: "mixture"}}
+	in := &input{Table: mustLoad(t, "faithful"), flags: &modelFlags{Model: "mixture", known: known}}
 	both := errors.Join(fmt.Errorf("mixture: %w", framework.FaultyRow(3, "is far")), fmt.Errorf("restart 2: %w", framework.FaultyColumn(1, framework.ErrConstant)))
 	assert.Equal(t, `row 4 is far; restart 2: column "waiting" is constant, to working precision: drop it, or rescale it (--drop waiting)`, in.render(both))
 	// A name that looks like what the error wraps is none of its parts.

@@ -13,12 +13,12 @@ type manCommand struct{}
 
 // Run writes the page latent(1), of the help that latent --help has.
 func (*manCommand) Run(s *session, c *kong.Context) error {
-	_, err := s.stdout.Write([]byte(manual(c.Model)))
+	_, err := s.stdout.Write([]byte(manual(s.known, c.Model)))
 	return err
 }
 
 // manual is the page in roff, of the macros of man.
-func manual(app *kong.Application) string {
+func manual(known *registry, app *kong.Application) string {
 	var p strings.Builder
 	put := func(format string, args ...any) { fmt.Fprintf(&p, format+"\n", args...) }
 	put(".TH LATENT 1")
@@ -41,8 +41,8 @@ func manual(app *kong.Application) string {
 			}
 		}
 	}
-	for _, name := range modelNames() {
-		if flags := flagsOfModel(name); len(flags) > 0 {
+	for _, name := range known.names() {
+		if flags := known.flagsOfModel(name); len(flags) > 0 {
 			put(".SH FLAGS OF LATENT FIT AND SELECT \\-\\-MODEL %s", roff(strings.ToUpper(name)))
 			for _, flag := range flags {
 				putFlag(put, flag)

@@ -94,7 +94,7 @@ func (f *modelFlags) checkClasses() error {
 	case f.model().sequences:
 		keys = append(chainKeys, keys[1:]...)
 	}
-	if f.columns().text != "" && families.Joint(f.Family) {
+	if f.columns().text != "" && f.model().Families.Joint(f.Family) {
 		return misused("--columns cannot be used with --family %s, which describes all columns together: take auto or gaussian-diagonal", f.Family)
 	}
 	if err := h.among(keys...); err != nil {
@@ -186,7 +186,7 @@ type describedRows struct {
 // an error, and so is a single column, which may be a table whose separator is another.
 func (f *modelFlags) takeTexts(s *session, in *input) error {
 	texts := without(in.texts(), setOf(f.gate()))
-	if !f.anyFamily || f.Family != families.Gaussian || len(texts) == 0 || in.Cols() == 1 || !slices.Contains(f.model().families, families.Auto) {
+	if !f.anyFamily || f.Family != families.Gaussian || len(texts) == 0 || in.Cols() == 1 || !slices.Contains(f.model().Families.Names(false), families.Auto) {
 		return nil
 	}
 	for _, name := range texts {
@@ -255,7 +255,7 @@ func (in *input) rows(s *session, f *modelFlags) (*describedRows, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &describedRows{table, whole, all, overTable(family.WithFloor(families.OfRows(f.Family, columns), f.floor()), x, d)}, nil
+	return &describedRows{table, whole, all, overTable(family.WithFloor(f.model().Families.OfRows(f.Family, columns), f.floor()), x, d)}, nil
 }
 
 // task is one of a model whose rows belong to classes.

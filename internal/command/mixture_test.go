@@ -221,7 +221,7 @@ func TestATableOfMixedTypesGoesAllTheWay(t *testing.T) {
 		assert.Contains(t, stdout, part)
 	}
 	assert.Contains(t, stderr, "integrated out")
-	saved, err := readModel(model)
+	saved, err := known.read(model)
 	require.NoError(t, err)
 	assert.Equal(t, []data.Column{{Name: "age", Family: "gaussian"}, {Name: "visits", Family: "poisson"}, {Name: "smokes", Family: "bernoulli"},
 		{Name: "colour", Family: "categorical", Levels: []string{"blue", "green", "red, dark"}}, {Name: "answer", Family: "bernoulli", Levels: []string{"n", "y"}}}, withoutReasons(saved.Columns))
@@ -273,7 +273,7 @@ func TestPredictionsOfASavedMixtureAreBitExact(t *testing.T) {
 	} {
 		model := filepath.Join(dir, "m.json")
 		r := fitJSON(t, append([]string{"--k", "2", "--out", model}, c...)...)
-		saved, err := readModel(model)
+		saved, err := known.read(model)
 		require.NoError(t, err)
 		assert.JSONEq(t, string(r.Params), string(saved.Params))
 		assert.JSONEq(t, string(orNull(r.Posterior)), string(orNull(saved.Posterior)))
@@ -586,9 +586,9 @@ func TestMixturesOfFewRowsHaveTenStarts(t *testing.T) {
 	stdout, _ := done(t, "fit", "--k", "5", "--method", "em")
 	assert.Contains(t, stdout, fmt.Sprintf("starts          %d of 10 reached this value (to 0.01 nats)", best))
 	assert.NotContains(t, stdout, " start ", "a table of starts is for those who asked for them")
-	assert.Equal(t, 1, models["mixture"].starts(methodGFAB, 5001, 2))
-	assert.Equal(t, 10, models["bernmix"].starts(methodGFAB, 5000, 200))
-	assert.Equal(t, 1, models["mixture"].starts(methodGFAB, 3, 400_000), "three million numbers in three rows")
+	assert.Equal(t, 1, known.models["mixture"].starts(methodGFAB, 5001, 2))
+	assert.Equal(t, 10, known.models["bernmix"].starts(methodGFAB, 5000, 200))
+	assert.Equal(t, 1, known.models["mixture"].starts(methodGFAB, 3, 400_000), "three million numbers in three rows")
 	assert.Len(t, bpcaJSON(t, "--data", "iris").Restarts, 1)
 }
 

@@ -2,13 +2,16 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/latent-go/latent/bootstrap"
+	"github.com/latent-go/latent/builtin"
 	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
-	"github.com/latent-go/latent/internal/design"
 	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/models/blockmodel"
 	"github.com/latent-go/latent/report"
@@ -16,63 +19,85 @@ import (
 
 // A model is a value of --model: all that the command has to know of it before it sees data.
 type model struct {
-	data string // the embedded data set that is the default of --data
-	// families are the values of --family, methods those of --method: the first is the
-	// default, except that selecting is the default method of latent select.
-	families, methods []string
-	selecting         string
-	classes           bool                 // z is a class: --columns, --start and ICL make sense
-	mixes             bool                 // the rows are independent: criteria that integrate the parameters out or count labels are theirs
-	sequences         bool                 // rows follow one another: --sequence
-	pairs             bool                 // rows are pairs of names with a number, such as edges: see triples
-	gaps              bool                 // entries may be missing, without classes
-	responds          bool                 // a column is explained by others: --response; rows are complete
-	singular          bool                 // sBIC has learning coefficients of it, without classes
-	labels            bool                 // a row has several labels: ICL makes sense
-	likelihood        bool                 // estimates are those of maximum likelihood, which BIC and AIC compare
-	proper            bool                 // without classes too, parameters have a proper prior: --criterion evidence
-	evident           []string             // the methods whose own criterion is the evidence
-	ranks             bool                 // every method finds K in one fit, by the ELBO, and has a place for --prior
-	part              string               // what one latent dimension is called
-	most              int                  // starts by default, where they cost little and local maxima are many; 0: one
-	settings          func() modelSettings // those that it alone has
+	fitted.Definition
+	methods    []string             // values of --method, the default first, except that selecting is that of latent select
+	selecting  string               //
+	classes    bool                 // z is a class: --columns, --start and ICL make sense
+	mixes      bool                 // the rows are independent: criteria that integrate the parameters out or count labels are theirs
+	sequences  bool                 // rows follow one another: --sequence
+	pairs      bool                 // rows are pairs of names with a number, such as edges: see triples
+	gaps       bool                 // entries may be missing, without classes
+	responds   bool                 // a column is explained by others: --response; rows are complete
+	singular   bool                 // sBIC has learning coefficients of it, without classes
+	labels     bool                 // a row has several labels: ICL makes sense
+	likelihood bool                 // estimates are those of maximum likelihood, which BIC and AIC compare
+	proper     bool                 // without classes too, parameters have a proper prior: --criterion evidence
+	evident    []string             // the methods whose own criterion is the evidence
+	ranks      bool                 // every method finds K in one fit, by the ELBO, and has a place for --prior
+	most       int                  // starts by default, where they cost little and local maxima are many; 0: one
+	settings   func() modelSettings // those that it alone has
 }
 
-// defaultModel is that of commands that name none.
-const defaultModel = "mixture"
-
-// models are the values of --model.
-var models map[string]model
-
-func init() { // their functions use the list
-	mixtures := model{data: "faithful", families: families.Names(false), methods: []string{methodGFAB, methodFAB, methodEM, methodMAP, methodVB, methodCVB0},
-		part: "component", most: 10, selecting: methodEM, classes: true, mixes: true, evident: []string{methodGFAB}, settings: func() modelSettings { return new(mixtureSettings) }}
+// byName are what the command knows of the models of package builtin beyond their definitions.
+var byName = func() map[string]model {
+	mixtures := model{methods: []string{methodGFAB, methodFAB, methodEM, methodMAP, methodVB, methodCVB0}, most: 10, selecting: methodEM,
+		classes: true, mixes: true, evident: []string{methodGFAB}, settings: func() modelSettings { return new(mixtureSettings) }}
 	bernmix := mixtures
 	bernmix.settings = func() modelSettings { return new(bernmixSettings) }
-	bernmix.data, bernmix.families = "housevotes84", []string{families.Bernoulli}
-	models = map[string]model{
+	return map[string]model{
 		"mixture": mixtures,
 		"bernmix": bernmix,
-		"hmm": {data: "geyser", families: families.Names(false), methods: []string{methodGFAB, methodFAB, methodEM, methodMAP, methodVB},
-			part: "state", most: 10, selecting: methodEM, classes: true, sequences: true, evident: []string{methodGFAB}, settings: func() modelSettings { return new(hmmSettings) }},
-		"bpca": {data: "satellite", families: []string{families.Gaussian}, methods: []string{methodGFAB, methodFAB, methodEM, methodVB, methodClosedForm},
-			selecting: methodClosedForm, proper: true, settings: func() modelSettings { return new(bpcaSettings) }},
-		"ppca": {data: "satellite", families: []string{families.Gaussian}, methods: []string{methodClosedForm, methodEM},
-			selecting: methodClosedForm, likelihood: true, proper: true, settings: func() modelSettings { return new(bpcaSettings) }},
-		"factor": {data: "satellite", families: []string{families.Gaussian}, methods: []string{methodClosedForm, methodGFAB, methodFAB, methodEM},
-			selecting: methodClosedForm, gaps: true, proper: true, singular: true, evident: []string{methodClosedForm}, settings: func() modelSettings { return new(factorSettings) }},
-		"features": {data: "iris", families: []string{families.Gaussian}, methods: []string{methodGFAB, methodFAB, methodEM},
-			part: "feature", most: 5, selecting: methodEM, proper: true, labels: true, evident: []string{methodGFAB}, settings: func() modelSettings { return new(featuresSettings) }},
-		"topics": {data: "bars", families: []string{families.Categorical}, methods: []string{methodCVB0}, part: "topic", selecting: methodCVB0, pairs: true,
-			settings: func() modelSettings { return new(topicsSettings) }},
-		"blockmodel": {data: "karate", families: []string{families.Bernoulli, families.Poisson}, methods: []string{methodGreedy, methodGFAB, methodFAB, methodEM},
-			part: "block", most: 10, selecting: methodGreedy, pairs: true, proper: true, evident: []string{methodGFAB}, settings: func() modelSettings { return new(blockmodelSettings) }},
-		"vbmf": {data: "satellite", families: []string{families.Gaussian}, methods: []string{methodClosedForm, methodVB},
-			selecting: methodClosedForm, ranks: true, settings: func() modelSettings { return new(vbmfSettings) }},
-		modelOfCurves: {data: "NPreg", families: []string{families.Gaussian, families.Poisson, design.Binomial}, methods: []string{methodGFAB, methodFAB, methodEM},
-			part: "component", most: 10, selecting: methodEM, classes: true, responds: true, settings: func() modelSettings { return new(regressionSettings) }},
+		"hmm": {methods: []string{methodGFAB, methodFAB, methodEM, methodMAP, methodVB}, most: 10, selecting: methodEM,
+			classes: true, sequences: true, evident: []string{methodGFAB}, settings: func() modelSettings { return new(hmmSettings) }},
+		"bpca": {methods: []string{methodGFAB, methodFAB, methodEM, methodVB, methodClosedForm}, selecting: methodClosedForm,
+			proper: true, settings: func() modelSettings { return new(bpcaSettings) }},
+		"ppca": {methods: []string{methodClosedForm, methodEM}, selecting: methodClosedForm,
+			likelihood: true, proper: true, settings: func() modelSettings { return new(bpcaSettings) }},
+		"factor": {methods: []string{methodClosedForm, methodGFAB, methodFAB, methodEM}, selecting: methodClosedForm, gaps: true, proper: true,
+			singular: true, evident: []string{methodClosedForm}, settings: func() modelSettings { return new(factorSettings) }},
+		"features": {methods: []string{methodGFAB, methodFAB, methodEM}, most: 5, selecting: methodEM, proper: true, labels: true,
+			evident: []string{methodGFAB}, settings: func() modelSettings { return new(featuresSettings) }},
+		"topics": {methods: []string{methodCVB0}, selecting: methodCVB0, pairs: true, settings: func() modelSettings { return new(topicsSettings) }},
+		"blockmodel": {methods: []string{methodGreedy, methodGFAB, methodFAB, methodEM}, most: 10, selecting: methodGreedy, pairs: true, proper: true,
+			evident: []string{methodGFAB}, settings: func() modelSettings { return new(blockmodelSettings) }},
+		"vbmf": {methods: []string{methodClosedForm, methodVB}, selecting: methodClosedForm, ranks: true,
+			settings: func() modelSettings { return new(vbmfSettings) }},
+		modelOfCurves: {methods: []string{methodGFAB, methodFAB, methodEM}, most: 10, selecting: methodEM, classes: true, responds: true,
+			settings: func() modelSettings { return new(regressionSettings) }},
 	}
+}()
+
+// A registry is the models of a program, the values of --model.
+type registry struct {
+	fitted.Registry                  // the default first
+	models          map[string]model // by name
 }
+
+// registryOf has the models of a host.
+func registryOf(list fitted.Registry) (*registry, error) {
+	if list == nil {
+		list = builtin.Models()
+	}
+	r := &registry{list, map[string]model{}}
+	if err := list.Check(); err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		return nil, errors.New("there are no models: those of latent are builtin.Models()")
+	}
+	for _, d := range list {
+		m, known := byName[d.Name]
+		if !known {
+			return nil, fmt.Errorf("the definition of model %q has no New: it can load its files, and the command has to fit", d.Name)
+		}
+		m.Definition = d
+		r.models[d.Name] = m
+	}
+	return r, nil
+}
+
+// names are those of the models, in order.
+func (r *registry) names() []string { return slices.Sorted(maps.Keys(r.models)) }
 
 // criteria score a method's fits, its own first.
 func (m model) criteria(method string) []framework.Criterion {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/latent-go/latent/builtin"
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
@@ -13,6 +12,7 @@ import (
 
 type modelFile struct {
 	summary
+	kind   model
 	saved  *fitted.Fitted
 	input  fitted.Input
 	layout fitted.Layout
@@ -28,23 +28,23 @@ func saveModel(path string, s summary) error {
 	return fitted.Save(path, text)
 }
 
-// readModel reads a model file and checks that it makes sense.
-func readModel(path string) (*modelFile, error) {
+// read reads a model file and checks that it makes sense.
+func (r *registry) read(path string) (*modelFile, error) {
 	text, err := fitted.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	m, err := parseModel(text)
+	m, err := r.parse(text)
 	return m, fitted.About(path, err)
 }
 
-func parseModel(text []byte) (*modelFile, error) {
-	f, err := builtin.Models().Parse(text)
+func (r *registry) parse(text []byte) (*modelFile, error) {
+	f, err := r.Parse(text)
 	if err != nil {
 		return nil, err
 	}
-	m := &modelFile{saved: f, input: f.Model.Input(), layout: f.Model.Layout()}
-	m.Settings.own = models[f.File.Model].settings()
+	m := &modelFile{kind: r.models[f.File.Model], saved: f, input: f.Model.Input(), layout: f.Model.Layout()}
+	m.Settings.own = m.kind.settings()
 	if err := json.Unmarshal(text, m); err != nil {
 		return nil, fmt.Errorf("damaged: %w", err)
 	}

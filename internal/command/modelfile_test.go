@@ -19,10 +19,10 @@ func TestAModelFileIsRefusedUnlessItIsWhole(t *testing.T) {
 	done(t, "fit", "--model", "bpca", "--data", "iris", "--method", "vb", "--k", "2", "--out", path)
 	raw, err := os.ReadFile(path)
 	require.NoError(t, err)
-	_, err = parseModel(raw)
+	_, err = known.parse(raw)
 	require.NoError(t, err)
 	for n := range raw {
-		_, err := parseModel(raw[:n])
+		_, err := known.parse(raw[:n])
 		require.ErrorContains(t, err, "truncated or damaged", "%d bytes", n)
 		require.NotContains(t, err.Error(), "\n")
 	}
@@ -44,7 +44,7 @@ func TestAModelFileIsRefusedUnlessItIsWhole(t *testing.T) {
 		{strings.Replace(text, `"family":"gaussian"`, `"family":"poisson"`, 1), `family "poisson" is unknown to this program, which knows gaussian`},
 		{strings.Replace(text, `"family":"gaussian",`, ``, 1), "it has no family"},
 		{strings.Replace(text, `"family":"gaussian"`, `"family":7`, 1), "family 7 is unknown"},
-		{strings.Replace(text, `"model":"bpca"`, `"model":"kmeans"`, 1), "knows " + strings.Join(slices.Sorted(maps.Keys(models)), ", ")},
+		{strings.Replace(text, `"model":"bpca"`, `"model":"kmeans"`, 1), "knows " + strings.Join(slices.Sorted(maps.Keys(known.models)), ", ")},
 		{strings.Replace(text, `"model":"bpca"`, `"model":"bernmix"`, 1), "knows bernoulli"},
 		{strings.Replace(text, `"model":"bpca"`, `"model":"mixture"`, 1), `the family of column "Sepal.Length" is ""`},
 

@@ -38,7 +38,7 @@ const rowHead = "row"
 // Run writes what the model says of each row: components and their probabilities or latent means, and the
 // log-likelihood; of rows among which some are left out, also their numbers.
 func (c *predictCommand) Run(s *session) error {
-	m, err := readModel(c.Saved)
+	m, err := s.known.read(c.Saved)
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (c *predictCommand) Run(s *session) error {
 		return err
 	}
 	if documents, is := m.saved.Model.(*builtin.Documents); is {
-		if err := cmp.Or(models[m.Model].checkLabel(m.Model, c.Label), s.checkWritten(c.inputFiles(), c.out())); err != nil {
+		if err := cmp.Or(m.kind.checkLabel(m.Model, c.Label), s.checkWritten(c.inputFiles(), c.out())); err != nil {
 			return err
 		}
 		return c.documents(s, m, documents)
@@ -68,7 +68,7 @@ func (c *predictCommand) Run(s *session) error {
 	if err := s.checkWritten(c.inputFiles(), c.out()); err != nil {
 		return err
 	}
-	if models[m.Model].pairs {
+	if m.kind.pairs {
 		p, err := c.readPairs(s, m)
 		if err != nil {
 			return err
@@ -214,7 +214,7 @@ func (c *predictCommand) prediction(s *session, m *modelFile, gaps string, in *i
 	if p.errors = in.renderer(); in.Rows() == 0 {
 		return p, nil
 	}
-	if p.x, p.rows, _, err = in.numbers(s, models[m.Model].classes, !m.input.Gaps); err != nil {
+	if p.x, p.rows, _, err = in.numbers(s, m.kind.classes, !m.input.Gaps); err != nil {
 		return nil, in.wrap(err)
 	}
 	p.errors.columns, p.errors.origin = namesOf(columns), p.origin
@@ -263,7 +263,7 @@ func (c *predictCommand) compare(s *session, m *modelFile) (err error) {
 	switch {
 	case c.Report == "":
 		return nil
-	case models[m.Model].pairs:
+	case m.kind.pairs:
 		return misused("--report compares rows with those of the fit: %s is a %s model, which is not about rows", c.Saved, m.Model)
 	case c.Forecast != nil || c.Fill:
 		return misused("--report cannot be used with --forecast or --fill: it is about the rows that are there")
@@ -386,7 +386,7 @@ func (c *predictCommand) checkColumns(m *modelFile, names []string) error {
 	if slices.Contains(names, c.Label) {
 		return misused("--label: column %q is one of the model's", c.Label)
 	}
-	return models[m.Model].checkLabel(m.Model, c.Label)
+	return m.kind.checkLabel(m.Model, c.Label)
 }
 
 // printAgreement keeps out of the way of the predictions.

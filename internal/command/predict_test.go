@@ -43,7 +43,7 @@ func ones(n int) *prediction {
 	if err != nil {
 		panic(err)
 	}
-	m, err := parseModel(text)
+	m, err := known.parse(text)
 	if err != nil {
 		panic(err)
 	}

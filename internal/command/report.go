@@ -126,6 +126,7 @@ type fitReport struct {
 	summary
 	*evidenceView // with criterion evidence
 	found         *result
+	kind          model
 	Seconds       number          `json:"seconds"`
 	what, why     string          // the model's parts, and the method where the table decided
 	listStarts    bool            // their number was asked for

@@ -102,7 +102,7 @@ func TestTheModelKeepsWhatARefitNeeds(t *testing.T) {
 		r := bpcaJSON(t, append([]string{"--data", table, "--out", model}, c.flags...)...)
 		want := settings{generalSettings: c.want, ownSettings: ownSettings{new(bpcaSettings)}}
 		assert.Equal(t, want, r.Settings)
-		saved, err := readModel(model)
+		saved, err := known.read(model)
 		require.NoError(t, err)
 		assert.Equal(t, want, saved.Settings)
 		assert.Equal(t, r.Objective, saved.Objective)

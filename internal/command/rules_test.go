@@ -28,9 +28,9 @@ func TestRangesAreSaid(t *testing.T) {
 // A flag that requires a family or a method names those that a model with the flag has.
 func TestTagsNameWhatModelsHave(t *testing.T) {
 	tagged := 0
-	for name, m := range models {
+	for name, m := range known.models {
 		for flag, field := range flagFields(m) {
-			for what, has := range map[string][]string{"family": m.families, "method": m.methods} {
+			for what, has := range map[string][]string{"family": m.Families.Names(false), "method": m.methods} {
 				needs, is := field.Tag.Lookup(what)
 				if !is {
 					continue

@@ -37,7 +37,7 @@ func drawnHead(m *modelFile) string {
 
 // Run writes rows drawn from the model as CSV, under the names of its columns.
 func (c *sampleCommand) Run(s *session) error {
-	m, err := readModel(c.Saved)
+	m, err := s.known.read(c.Saved)
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (c *sampleCommand) checkLabels(m *modelFile) error {
 	switch {
 	case graph:
 		return nil
-	case c.Labels && !models[m.Model].classes:
+	case c.Labels && !m.kind.classes:
 		return misused("--labels requires a mixture or hmm: %s is a %s model, which has no components", c.Saved, m.Model)
 	case c.Labels && slices.Contains(namesOf(m.Columns), drawnHead(m)):
 		return misused("--labels would add a second column named %q", drawnHead(m))

@@ -2,8 +2,9 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
-	"maps"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -93,8 +94,8 @@ func (s *settings) UnmarshalJSON(text []byte) error {
 }
 
 // modelNamed is the value of --model in the arguments of a command, which decides what further flags there are.
-func modelNamed(args []string) string {
-	name := defaultModel
+func (r *registry) modelNamed(args []string) string {
+	name := r.Registry[0].Name
 	for i, arg := range args {
 		if value, ok := strings.CutPrefix(arg, "--model="); ok {
 			name = value
@@ -106,18 +107,20 @@ func modelNamed(args []string) string {
 }
 
 // newParser makes the parser of all commands. Those that fit have the flags of the model that the arguments name.
-func newParser(c *commands, program string, args []string, options ...kong.Option) (*kong.Kong, error) {
-	name := modelNamed(args)
-	m, known := models[name]
-	if !known { // which the parser refuses
-		name, m = defaultModel, models[defaultModel]
+func newParser(c *commands, known *registry, program string, args []string, options ...kong.Option) (*kong.Kong, error) {
+	name := known.modelNamed(args)
+	m, is := known.models[name]
+	if !is { // which the parser refuses
+		name = known.Registry[0].Name
+		m = known.models[name]
 	}
 	for _, f := range []*modelFlags{&c.Fit.modelFlags, &c.Select.modelFlags} {
-		f.own = m.settings()
+		f.known, f.own = known, m.settings()
 		f.Plugins = kong.Plugins{f.own}
 	}
 	parser, err := kong.New(c, append(options, kong.Name(program),
 		kong.Description("Latent variable models that choose their own size."),
+		kong.Vars{"model": known.Registry[0].Name, "models": strings.Join(known.Names(), ","), "titles": known.titles()},
 		kong.WithHyphenPrefixedParameters(true), // --k -1 is about -1, and --na - about a dash
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}))...)
 	if err != nil {
@@ -135,6 +138,18 @@ func newParser(c *commands, program string, args []string, options ...kong.Optio
 	return parser, nil
 }
 
+// titles are the models for --help.
+func (r *registry) titles() string {
+	var list []string
+	for _, d := range r.Registry {
+		list = append(list, fmt.Sprintf("%s (%s)", d.Name, cmp.Or(d.About, d.Title)))
+	}
+	if last := len(list) - 1; last > 0 {
+		list[last] = "or " + list[last]
+	}
+	return strings.Join(list, ", ")
+}
+
 // fits says whether a command has the flags of models.
 func fits(command *kong.Node) bool { return command.Name == "fit" || command.Name == "select" }
 
@@ -150,8 +165,8 @@ func flagFields(m model) map[string]reflect.StructField {
 }
 
 // modelsWith are the models that have a flag which not all have, and that take a value for it where one is given.
-func modelsWith(flag, value string) (names []string) {
-	for name, m := range models {
+func (r *registry) modelsWith(flag, value string) (names []string) {
+	for name, m := range r.models {
 		field, has := flagFields(m)[flag]
 		if has && (value == "" || slices.Contains(strings.Split(field.Tag.Get("enum"), ","), value)) {
 			names = append(names, name)
@@ -162,8 +177,8 @@ func modelsWith(flag, value string) (names []string) {
 }
 
 // flagsOfModel are the flags that a model has beyond those of all.
-func flagsOfModel(name string) (list []*kong.Flag) {
-	parser, err := newParser(new(commands), "", []string{"--model=" + name})
+func (r *registry) flagsOfModel(name string) (list []*kong.Flag) {
+	parser, err := newParser(new(commands), r, "", []string{"--model=" + name})
 	if err != nil {
 		panic(err) // which a test would have seen
 	}
@@ -174,6 +189,3 @@ func flagsOfModel(name string) (list []*kong.Flag) {
 	}
 	return list
 }
-
-// modelNames are the values of --model, in order.
-func modelNames() []string { return slices.Sorted(maps.Keys(models)) }

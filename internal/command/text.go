@@ -124,13 +124,13 @@ func (r *fitReport) print(s *session, in *input, out string) error {
 	r.printRestarts(p)
 	p.line("")
 	if out == "" {
-		p.prose(6, "Next: save the model with --out MODEL.json for latent predict and latent sample; latent select compares criteria over K.")
+		p.prose(6, "Next: save the model with --out MODEL.json for %[1]s predict and %[1]s sample; %[1]s select compares criteria over K.", s.name)
 	} else {
 		drawing := "-n 100"
-		if models[r.Model].responds || r.Settings.gate() != nil {
+		if r.kind.responds || r.Settings.gate() != nil {
 			drawing = "-n 100 --given FILE"
 		}
-		p.prose(6, "Next: latent predict %s --data FILE, or latent sample %s %s.", report.Printable(out), report.Printable(out), drawing)
+		p.prose(6, "Next: %[1]s predict %[2]s --data FILE, or %[1]s sample %[2]s %[3]s.", s.name, report.Printable(out), drawing)
 	}
 	return p.write(s)
 }
@@ -166,9 +166,9 @@ func (r *fitReport) facts() [][2]string {
 	case r.Relative != nil && *r.Relative == *r.Relative:
 		doubt = fmt.Sprintf(", relative entropy %.4f (1: no row is in doubt)", float64(*r.Relative))
 	case r.ICL != nil:
-		doubt = fmt.Sprintf(" (0: no doubt which %s a row is of)", models[r.Model].part)
-		if models[r.Model].labels {
-			doubt = fmt.Sprintf(" (0: no doubt which %ss a row has)", models[r.Model].part)
+		doubt = fmt.Sprintf(" (0: no doubt which %s a row is of)", r.kind.Part)
+		if r.kind.labels {
+			doubt = fmt.Sprintf(" (0: no doubt which %ss a row has)", r.kind.Part)
 		}
 	}
 	fact("entropy", r.Entropy, doubt)

@@ -156,22 +156,83 @@ func noisy(d Distribution) Distribution {
 }
 
 // Named finds a family, of which nothing but the name is known where there is no such.
-func Named(name string) Distribution {
+func Named(name string) Distribution { return Set{}.named(name) }
+
+// Names are those of all families, or of those that can describe a single column.
+func Names(single bool) []string { return Set{}.Names(single) }
+
+// Joint families describe all columns together.
+func Joint(name string) bool { return Set{}.Joint(name) }
+
+// A Set is the families of package family with those of an author's own. It is a fitted.Families.
+type Set struct{ Own []Distribution }
+
+// Own is a family of an author's, of all columns together or of a single one.
+func Own(name string, of family.Family, joint bool) Distribution {
+	if of == nil {
+		return Distribution{Name: name} // which Check refuses
+	}
+	on := func(columns int) family.Family { return called{family.Of{Family: of, Width: columns}, name} }
+	if joint {
+		return Distribution{Name: name, Joint: on}
+	}
+	return Distribution{Name: name, Single: func(int) family.Family { return on(1) }}
+}
+
+// A called family has the name that its author gave it.
+type called struct {
+	family.Of
+	name string
+}
+
+func (c called) Name() string { return c.name }
+
+// WithFloor is that of the family.
+func (c called) WithFloor(floor float64) family.Family {
+	c.Family = family.WithFloor(c.Family, floor)
+	return c
+}
+
+// Check says what is wrong with the author's.
+func (s Set) Check() error {
+	for i, f := range s.Own {
+		same := func(other Distribution) bool { return other.Name == f.Name }
+		switch {
+		case f.Name == "" || strings.ContainsAny(f.Name, " ,=+\\\"'"):
+			return fmt.Errorf("a family of one's own is named %q: a name is one word, without =, + and commas", f.Name)
+		case slices.ContainsFunc(All, same) || f.Name == Gate || strings.HasPrefix(f.Name, Analysers):
+			return fmt.Errorf("a family of one's own is named %s, as one of the library is", f.Name)
+		case slices.ContainsFunc(s.Own[:i], same):
+			return fmt.Errorf("two families of one's own are named %s", f.Name)
+		case f.Joint == nil && f.Single == nil:
+			return fmt.Errorf("the family %s of one's own has no Of", f.Name)
+		case f.Joint == nil:
+			if _, err := family.NewPlan(f.Single(0), 1); err != nil {
+				return fmt.Errorf("the family %s of one column: %w", f.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (s Set) named(name string) Distribution {
 	if without, ok := strings.CutSuffix(name, NoiseSuffix); ok {
-		return noisy(Named(without))
+		return noisy(s.named(without))
 	}
 	if d, ok := analysersNamed(name); ok {
 		return d
 	}
-	if i := slices.IndexFunc(All, func(f Distribution) bool { return f.Name == name }); i >= 0 {
-		return All[i]
+	for _, list := range [][]Distribution{All, s.Own} {
+		if i := slices.IndexFunc(list, func(f Distribution) bool { return f.Name == name }); i >= 0 {
+			return list[i]
+		}
 	}
 	return Distribution{Name: name}
 }
 
-// Names are those of all families, or of those that can describe a single column.
-func Names(single bool) (names []string) {
-	for _, f := range All {
+// Names are those of all families, the default first, or of those that can describe a single column.
+func (s Set) Names(single bool) (names []string) {
+	for _, f := range slices.Concat(All, s.Own) {
 		if !single || f.Single != nil {
 			names = append(names, f.Name)
 		}
@@ -180,7 +241,7 @@ func Names(single bool) (names []string) {
 }
 
 // Joint families describe all columns together.
-func Joint(name string) bool { return Named(name).Joint != nil }
+func (s Set) Joint(name string) bool { return s.named(name).Joint != nil }
 
 // WholeMatrix says whether a family has a D×D covariance.
 func WholeMatrix(name string) bool {
@@ -199,16 +260,39 @@ func NeedsComplete(name string) bool {
 }
 
 // OfRows makes the family of a whole row out of those of its columns, which [Check] has let through.
-func OfRows(name string, columns []data.Column) family.Family {
-	if f := Named(name); f.Joint != nil {
+func OfRows(name string, columns []data.Column) family.Family { return Set{}.OfRows(name, columns) }
+
+// OfRows makes the family of a whole row out of those of its columns, which [Check] has let through.
+func (s Set) OfRows(name string, columns []data.Column) family.Family {
+	if f := s.named(name); f.Joint != nil {
 		return f.Joint(len(columns))
 	}
 	var product family.Product
 	for _, c := range columns {
-		product = append(product, Named(c.Family).Single(len(c.Levels)))
+		product = append(product, s.named(c.Family).Single(len(c.Levels)))
 	}
 	return product
 }
+
+// Only is a list of families whose names the model knows by itself, the default first. It is a fitted.Families.
+type Only []string
+
+// Check has nothing to say.
+func (Only) Check() error { return nil }
+
+// Names are the list, or none of a single column.
+func (o Only) Names(single bool) []string {
+	if single {
+		return nil
+	}
+	return o
+}
+
+// Joint is false.
+func (Only) Joint(string) bool { return false }
+
+// OfRows is that of package family.
+func (Only) OfRows(name string, columns []data.Column) family.Family { return OfRows(name, columns) }
 
 // Check says what is wrong with a column whose family is to be one of some.
 func Check(c data.Column, names []string) error {

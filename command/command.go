@@ -1,0 +1,87 @@
+// Package command is the command latent as a function, for a main package of one's own: with families and models that
+// latent has not, all of fit, select, predict, sample, pages, checkpoints and completion are theirs, too.
+//
+//	func main() {
+//		own := builtin.Family{Name: "negative-binomial", Of: numeric.Family{Density: negativeBinomial{}}}
+//		os.Exit(command.Main(command.Host{Name: "own", Models: builtin.Models(own)}))
+//	}
+//
+// docs/guides/own-command.md has a whole program. Processes of an MPI job, and workers of Apache Beam, run it by Main of the
+// packages mpi/command and beam/command, which are in modules of their own.
+package command
+
+import (
+	"context"
+	"io"
+
+	"github.com/latent-go/latent/fitted"
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/command"
+)
+
+// A Host is what a program that runs the command sets; the zero value is the command latent in one process.
+type Host struct {
+	Name   string          // of the program in its messages; empty: latent
+	Models fitted.Registry // the values of --model, its default first; nil: those of package builtin
+	// Group are processes that run the command together, with the same arguments; nil: one process alone. Local is how many
+	// of them, with this one, share the memory of this machine; at least 1 with a Group.
+	Group framework.Group
+	Local int
+	// Passes readies passes over the rows that are made elsewhere, such as by a cluster; nil: here. Not with a Group.
+	Passes func(ctx context.Context, j Job) (Passes, error)
+}
+
+// A Job is what processes elsewhere open to make the passes of a command: see [Open].
+type Job struct {
+	Args  []string // of the command
+	Data  string   // in place of --data, whatever folder a process is in
+	Files []string // that the rows are read from
+	Rows  int
+}
+
+// Passes are made elsewhere.
+type Passes interface {
+	// Make makes a pass, as Step of a [framework.Executor] does, of the state as encoding/gob writes it.
+	Make(ctx context.Context, state []byte, shards int) ([][]byte, error)
+	Close() error
+}
+
+func (h Host) internal() command.Host {
+	host := command.Host{Name: h.Name, Models: h.Models, Group: h.Group, Local: h.Local}
+	if h.Passes != nil {
+		host.Passes = func(ctx context.Context, j command.Job) (command.Passes, error) { return h.Passes(ctx, Job(j)) }
+	}
+	return host
+}
+
+// Main runs the command with the arguments of the process, until it is done or the process is told to end, and returns
+// the exit status: 0 when done, 1 when data or fit failed, 2 when the command, or the Host, is wrong. It is called once.
+func Main(h Host) (status int) { return command.Main(h.internal()) }
+
+// Run runs the command with its arguments, not the program's name among them, and returns the exit status of [Main].
+func Run(ctx context.Context, h Host, args []string, stdin io.Reader, stdout, stderr io.Writer) (status int) {
+	return command.Run(ctx, h.internal(), args, stdin, stdout, stderr)
+}
+
+// Opened are the rows of a [Job], with its model.
+type Opened struct{ opened *command.Opened }
+
+// Open opens the rows of a job and readies its model, one of those of the [Host], for shares of its passes.
+func Open(ctx context.Context, models fitted.Registry, j Job) (*Opened, error) {
+	o, err := command.Open(ctx, models, command.Job(j))
+	if err != nil {
+		return nil, err
+	}
+	return &Opened{o}, nil
+}
+
+// Rows is the number of rows.
+func (o *Opened) Rows() int { return o.opened.Rows() }
+
+// Share is [framework.Share], of the state as encoding/gob writes it.
+func (o *Opened) Share(ctx context.Context, state []byte, first, last, shards, workers int) ([]byte, error) {
+	return o.opened.Share(ctx, state, first, last, shards, workers)
+}
+
+// Close gives back what was opened.
+func (o *Opened) Close() error { return o.opened.Close() }
