@@ -10,6 +10,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/numeric"
+	"github.com/latent-go/latent/internal/special"
 	"github.com/latent-go/latent/models/mixture"
 )
 
@@ -25,13 +26,10 @@ func (d robustLine) Layout(int) numeric.Layout {
 }
 
 func (d robustLine) LogProb(row, xi, _ []float64) float64 {
-	r, s, nu := row[0]-xi[0]-xi[1]*row[1], xi[2], d.freedom(xi[3])
-	if nu > 1e6 { // normal to 10⁻⁶ nats
-		return -(math.Log(2*math.Pi*s) + r*r/s) / 2
-	}
-	a, _ := math.Lgamma((nu + 1) / 2)
-	b, _ := math.Lgamma(nu / 2)
-	return a - b - math.Log(nu*math.Pi*s)/2 - (nu+1)/2*math.Log1p(r*r/(s*nu))
+	r, s, half := row[0]-xi[0]-xi[1]*row[1], xi[2], d.freedom(xi[3])/2
+	// ln Γ(ν/2 + ½) − ln Γ(ν/2) − ½ ln(ν/2), which vanishes with 1/ν
+	tail := half*math.Log1p(0.5/half) - 0.5 + special.StirlingGap(half+0.5) - special.StirlingGap(half)
+	return tail - math.Log(2*math.Pi*s)/2 - (half+0.5)*math.Log1p(r*r/(2*half*s))
 }
 
 // robustLines are the density in three coordinates of its tail. With 1/ν at most 1, no line through two rows has an infinite
@@ -63,25 +61,21 @@ func threeLines(n int, seed uint64) []float64 {
 // Gains and losses of a criterion when K changes are compared in the same coordinate, so that no tail, which a component of normal
 // errors does not determine, is paid for: a fit never ends below the criterion that it had at another K.
 func TestTailInAnyCoordinate(t *testing.T) {
-	tables := []struct {
-		n     int
-		seeds uint64
-	}{{300, 4}, {1000, 1}}
+	const n = 300
+	seeds := uint64(3)
 	if testing.Short() {
-		tables[0].seeds, tables = 2, tables[:1]
+		seeds = 1
 	}
 	for name, d := range robustLines {
-		for _, table := range tables {
-			n := table.n
-			for seed := range table.seeds {
-				res, err := framework.Fit(ctx, mixture.Model{Family: numeric.Family{Density: d}}, tableOf(t, threeLines(n, seed), 2), framework.Options{K: 6, Seed: seed})
-				require.NoError(t, err, "%s, seed %d", name, seed)
-				t.Logf("%s, N = %d, seed %d: K = %d, %.3f after %d passes", name, n, seed, res.Shape.K, res.Value, res.Passes)
-				assert.Contains(t, []int{3, 4}, res.Shape.K)
-				for i, k := range res.KTrace {
-					if k != res.Shape.K {
-						assert.LessOrEqual(t, res.Trace[i], res.Value, "%s, seed %d: K = %d", name, seed, k)
-					}
+		for seed := range seeds {
+			res, err := framework.Fit(ctx, mixture.Model{Family: numeric.Family{Density: d}}, tableOf(t, threeLines(n, seed), 2),
+				framework.Options{K: 6, Seed: seed})
+			require.NoError(t, err, "%s, seed %d", name, seed)
+			t.Logf("%s, seed %d: K = %d, %.3f after %d passes", name, seed, res.Shape.K, res.Value, res.Passes)
+			assert.Contains(t, []int{3, 4}, res.Shape.K)
+			for i, k := range res.KTrace {
+				if k != res.Shape.K {
+					assert.LessOrEqual(t, res.Trace[i], res.Value, "%s, seed %d: K = %d", name, seed, k)
 				}
 			}
 		}
