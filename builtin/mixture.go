@@ -3,13 +3,16 @@ package builtin
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/grouping"
 	"github.com/latent-go/latent/internal/design"
 	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/models/experts"
@@ -21,6 +24,7 @@ type components struct {
 	rows
 	model  mixture.Model
 	params *mixture.Parameters
+	groups [][]int // of several components, from 0; nil where each is its own
 	ready  func() (rowScorer, error)
 }
 
@@ -34,6 +38,30 @@ func newComponents(model mixture.Model, p *mixture.Parameters, needsAll bool) *c
 		c.layout.Last = append(c.layout.Last, "noise")
 	}
 	return c
+}
+
+// grouped adds the groups of a file, where any has several components.
+func (c *components) grouped(list [][]int) error {
+	sorted := slices.Sorted(slices.Values(slices.Concat(list...)))
+	empty := slices.ContainsFunc(list, func(g []int) bool { return len(g) == 0 })
+	switch {
+	case len(list) == 0:
+		return nil
+	case empty || len(sorted) != c.params.K || sorted[0] != 1 || sorted[c.params.K-1] != c.params.K ||
+		len(slices.Compact(sorted)) != c.params.K:
+		return fmt.Errorf("its groups %v are no partition of %d components", list, c.params.K)
+	case len(list) == c.params.K:
+		return nil
+	}
+	for _, group := range list {
+		var own []int
+		for _, k := range group {
+			own = append(own, k-1)
+		}
+		c.groups = append(c.groups, own)
+	}
+	c.layout.First = append(c.layout.First, "group")
+	return nil
 }
 
 // mixture takes the parameters out of a model file, and the families of its columns.
@@ -63,6 +91,9 @@ func (l loader) mixture(f *fitted.File) (fitted.Model, error) {
 		return nil, err
 	}
 	c := newComponents(model, p, families.NeedsComplete(f.Family))
+	if err := c.grouped(f.Groups); err != nil {
+		return nil, err
+	}
 	if f.Posterior == nil {
 		return plain{c}, nil
 	}
@@ -103,6 +134,7 @@ type classes struct {
 	c                 *components
 	score             rowScorer
 	logProb, r, noise []float64
+	pooled            []float64 // of a row's groups
 }
 
 func (s *classes) Score(b framework.Rows, dst []float64) (err error) {
@@ -110,14 +142,18 @@ func (s *classes) Score(b framework.Rows, dst []float64) (err error) {
 		return err
 	}
 	s.noise = s.c.model.NoiseProbability(s.logProb, s.c.params, s.noise)
-	k, width := s.c.params.K, s.c.layout.Width()
+	k, width, head := s.c.params.K, s.c.layout.Width(), len(s.c.layout.First)
 	for i, l := range s.logProb {
 		own, row := s.r[i*k:(i+1)*k], dst[i*width:(i+1)*width]
 		label := floats.MaxIdx(own)
-		row[0], row[1], row[k+2] = float64(label+1), own[label], l
-		copy(row[2:], own)
+		row[0], row[1], row[head+k] = float64(label+1), own[label], l
+		if s.c.groups != nil {
+			s.pooled = grouping.Pool(s.pooled, own, k, s.c.groups)
+			row[2] = float64(floats.MaxIdx(s.pooled) + 1)
+		}
+		copy(row[head:], own)
 		if s.noise != nil {
-			row[k+3] = s.noise[i]
+			row[head+k+1] = s.noise[i]
 		}
 	}
 	return nil

@@ -4,49 +4,48 @@ import "gonum.org/v1/gonum/mat"
 
 // An elliptical factor has a density that falls with (x−m)ᵀS⁻¹(x−m) alone.
 type elliptical interface {
-	// ellipse is m, D, and S, D×D, up to a factor; nil where the density is another one.
+	// ellipse is m, D, and S up to a factor: D×D, or the D numbers on its diagonal where it has no others; nil where the
+	// density is another one.
 	ellipse(xi []float64) (m, s []float64)
 }
 
 // Ellipse is the location m, D, and the scatter S, D×D, up to a factor, of a class with parameters ξ whose density falls
 // with (x−m)ᵀS⁻¹(x−m) alone: of Gaussians with any covariance, of columns that are all normal, of t distributions, of
-// factor analysers, and of these with noise. ok is false for other families.
-func (p *Plan) Ellipse(xi []float64) (m []float64, s *mat.SymDense, ok bool) {
+// factor analysers, and of these with noise. S is a *mat.DiagDense where the columns are independent, else a
+// *mat.SymDense. ok is false for other families.
+func (p *Plan) Ellipse(xi []float64) (m []float64, s mat.Symmetric, ok bool) {
 	d := p.size.Columns
-	m, s = make([]float64, 0, d), mat.NewSymDense(d, nil)
+	variances := make([]float64, 0, d)
 	for i := range p.parts {
 		part := &p.parts[i]
 		f, is := part.Factor.(elliptical)
 		if !is {
 			return nil, nil, false
 		}
-		if _, heavy := part.Factor.(studentT); heavy && len(p.parts) > 1 {
-			return nil, nil, false // the product of t distributions is none
-		}
 		location, scatter := f.ellipse(part.ofParams(xi))
-		if location == nil {
+		n := len(location)
+		switch {
+		case n == d && len(scatter) > d: // the only part
+			return location, mat.NewSymDense(d, scatter), true
+		case len(scatter) != n || n == 0:
 			return nil, nil, false
 		}
-		first, n := len(m), len(location)
-		for a := range n {
-			for b := a; b < n; b++ {
-				s.SetSym(first+a, first+b, scatter[a*n+b])
-			}
+		if _, heavy := f.(studentT); heavy && d > 1 {
+			return nil, nil, false // the product of t distributions is none
 		}
-		m = append(m, location...)
+		m, variances = append(m, location...), append(variances, scatter...)
 	}
-	return m, s, len(m) == d
+	return m, mat.NewDiagDense(d, variances), len(m) == d
 }
 
 func (g gaussian) ellipse(xi []float64) (m, s []float64) { return g.split(xi, 0) }
 
 func (g isotropic) ellipse(xi []float64) (m, s []float64) {
-	mean, variance := g.moments(xi)
-	s = make([]float64, len(mean)*len(mean))
-	for j := range mean {
-		s[j*(len(mean)+1)] = variance[j/g.width]
+	m, variance := g.moments(xi)
+	for j := range m {
+		s = append(s, variance[j/g.width])
 	}
-	return mean, s
+	return m, s
 }
 
 // That of logarithms is none in the columns.

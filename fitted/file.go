@@ -35,6 +35,7 @@ type File struct {
 	Family    string // of the components, where the model has several
 	K         int
 	D         int
+	Groups    [][]int         // of components, from 1; nil of models without, and of files before version 4
 	Columns   []data.Column   // those that a row has, in their order
 	Settings  json.RawMessage // an object
 	Params    json.RawMessage // nil once the model is loaded

@@ -101,7 +101,7 @@ func (o *Overlap) Both(k, l int) float64 {
 	return o.both[k*(k+1)/2+l]
 }
 
-// Between is the overlap of two components, from 0 to ½; 0 where one has no rows.
+// Between is the overlap of two components, from 0 to 1; 0 where one has no rows.
 func (o *Overlap) Between(k, l int) float64 { return share(o.Both(k, l), o.Rows[k], o.Rows[l]) }
 
 // share is C as a share of the smaller of two numbers of rows.

@@ -22,7 +22,7 @@ type Terrain []float64
 // A Joining is one step of the hierarchy: two groups become one.
 type Joining struct {
 	Groups  [2][]int // their components, ascending from 0; the group with the first component comes first
-	Overlap float64  // of their posteriors, 0 to ½
+	Overlap float64  // of their posteriors, 0 to 1
 	Ridge   float64  // of the density between them, 0 to 1; NaN where it is not known
 }
 
@@ -42,7 +42,8 @@ type Tree struct {
 
 // Join makes the hierarchy: of the pairs of groups that are [Joining.Close] that of the largest overlap is joined, and
 // where none is left that of the largest overlap × ridge. Without a terrain (nil) the overlap alone decides. Of pairs
-// that are worth the same the first groups are joined. It errs where K is larger than [MostComponents], or the terrain has another size.
+// that are worth the same the first groups are joined. It errs where K is larger than [MostComponents], or the terrain
+// has another size.
 func Join(o *Overlap, terrain Terrain) (*Tree, error) {
 	k := len(o.Rows)
 	switch {
@@ -85,6 +86,22 @@ func (t *Tree) Cut(groups int) ([][]int, error) {
 		list[into], list[from] = merged(list[into], list[from]), nil
 	}
 	return slices.DeleteFunc(list, func(g []int) bool { return g == nil }), nil
+}
+
+// Pool sums the posteriors q of rows, rows×K, over the components of each group, in dst, which grows where it is too
+// short: rows×len(groups).
+func Pool(dst, q []float64, k int, groups [][]int) []float64 {
+	dst = dst[:0]
+	for row := 0; row < len(q); row += k {
+		for _, g := range groups {
+			sum := 0.0
+			for _, c := range g {
+				sum += q[row+c]
+			}
+			dst = append(dst, sum)
+		}
+	}
+	return dst
 }
 
 // merged are the components of two groups, ascending.

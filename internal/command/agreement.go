@@ -57,6 +57,7 @@ func asText(reading func(name string) data.Reading, columns ...string) func(name
 type agreementTable struct {
 	Column       string     `json:"column"`
 	AdjustedRand number     `json:"adjusted_rand_index"`
+	Groups       *number    `json:"groups_adjusted_rand_index,omitempty"` // of groups of several components
 	Labels       []string   `json:"labels"`
 	Table        [][]number `json:"table"` // rows, or their weights: a list a component, in the order of the labels
 }
@@ -128,7 +129,11 @@ func some(all framework.Rows, rows []int) framework.Rows {
 }
 
 func (a *agreementTable) fact() [2]string {
-	return [2]string{"adjusted Rand", fmt.Sprintf("%.4f, of components and column %q", float64(a.AdjustedRand), report.Printable(a.Column))}
+	text := fmt.Sprintf("%.4f, of components and column %q", float64(a.AdjustedRand), report.Printable(a.Column))
+	if a.Groups != nil {
+		text += fmt.Sprintf("; of groups %.4f", float64(*a.Groups))
+	}
+	return [2]string{"adjusted Rand", text}
 }
 
 // print shows the cross-table, as far as there is room.

@@ -43,7 +43,7 @@ func isHead(name string) bool {
 			return true
 		}
 	}
-	return slices.Contains([]string{rowHead, labelHead, stateHead, "probability", "log_likelihood", "log_predictive", "noise", "mean"}, name)
+	return slices.Contains([]string{rowHead, labelHead, groupHead, stateHead, "probability", "log_likelihood", "log_predictive", "noise", "mean"}, name)
 }
 
 // checkTables refuses --assignments and --components where they cannot be.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/grouping"
 	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/report"
@@ -34,7 +35,9 @@ type components struct {
 	assign func(in *input, rows []int) ([]int, error)
 	// probabilities are those of the classes of some such rows, K a row; nil where rows are not judged one by one.
 	probabilities func(in *input, rows []int) ([]float64, error)
-	drawn         bool // the list has standard errors by bootstrap
+	tree          *grouping.Tree // of groups, once the rows are counted
+	groups        *groupsView    // likewise
+	drawn         bool           // the list has standard errors by bootstrap
 
 	judged *certainty          // what the page says of probabilities; nil until it is asked for
 	wholes map[int]report.Cell // of columns over all rows, likewise
@@ -360,6 +363,9 @@ func (f *components) grid(rows []component, columns []int) *grid {
 	if rows[0].Factors != nil {
 		heads = append(heads, numberOfFactors)
 	}
+	if f.groups.joins() {
+		heads = append(heads, groupHead)
+	}
 	for _, j := range columns {
 		legend, _ := rows[0].Columns[j].shown(f.columns[j])
 		heads = append(heads, short(f.columns[j].Name)+"\n"+legend)
@@ -369,6 +375,9 @@ func (f *components) grid(rows []component, columns []int) *grid {
 		row := []string{strconv.Itoa(k + 1), readable(float64(c.Weight)), fmt.Sprintf("%.10g", float64(c.Assigned))}
 		if c.Factors != nil {
 			row = append(row, strconv.Itoa(*c.Factors))
+		}
+		if f.groups.joins() {
+			row = append(row, strconv.Itoa(f.groups.of(k+1)))
 		}
 		for _, j := range columns {
 			_, cell := c.Columns[j].shown(f.columns[j])

@@ -20,6 +20,7 @@ type fitCommand struct {
 	Out         string `placeholder:"MODEL.json" help:"Save the model for latent predict and latent sample."`
 	Assignments string `placeholder:"FILE" help:"Write what the model says of each row, as latent predict does: component, probabilities and log-likelihood, or latent means. CSV, or Parquet where the name ends in .parquet."`
 	Components  string `placeholder:"FILE" help:"Write the numbers of the components of mixtures and hmm (means, standard deviations, probabilities of levels), one a row: component, weight, column, quantity, value. CSV, or Parquet where the name ends in .parquet."`
+	Groups      *int   `placeholder:"G" range:"[1,inf)" help:"Number of groups that the components of a mixture are joined into. Default: as their overlap and the density between them propose."`
 	Report      string `placeholder:"DIR" help:"Write DIR/index.html: the fit in figures and their numbers, one page that needs no network. The folder is made where it is missing."`
 }
 
@@ -93,7 +94,7 @@ func (c *fitCommand) Run(s *session) error {
 }
 
 func (c *fitCommand) check() error {
-	if err := cmp.Or(c.checkTables(), c.checkKept()); err != nil {
+	if err := cmp.Or(c.checkTables(), c.checkKept(), c.checkGroups()); err != nil {
 		return err
 	}
 	c.fixesK, c.compares = c.K != nil, true
@@ -208,6 +209,9 @@ func (c *fitCommand) fit(s *session, in *input, progress *keeper) (*fitReport, e
 	}
 	if err := r.assign(s, c.Workers); err != nil {
 		return nil, interrupted(err, best)
+	}
+	if err := r.group(s, in, c.Groups); err != nil {
+		return nil, err
 	}
 	for _, doubt := range best.Parameters.doubts {
 		s.note("%s: %s", in.name, in.render(doubt))

@@ -25,7 +25,7 @@ func (f *components) sections(in *input) ([]report.Section, error) {
 		return nil, err
 	}
 	certainty, err := f.certaintySection(in, shown)
-	return slices.Concat(f.numbersSection(in, shown, pooled), f.probabilitiesSection(shown, pooled), plane, certainty, f.correlationsSection(shown)), err
+	return slices.Concat(f.numbersSection(in, shown, pooled), f.probabilitiesSection(shown, pooled), plane, certainty, f.groups.sections(), f.correlationsSection(shown)), err
 }
 
 // heaviest are the components that hold rows, as many as there is room for.

@@ -35,6 +35,9 @@ func (f *components) finding(in *input) (list report.Section, err error) {
 	if judged != nil {
 		list.Text += " " + judged.sentence(f.noun)
 	}
+	if f.groups.joins() {
+		list.Text += fmt.Sprintf(" %s.", f.groups.sentence())
+	}
 	var names []string
 	for _, j := range f.order[:min(len(f.order), mostSaid)] {
 		names = append(names, called(f.columns[j]))

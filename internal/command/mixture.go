@@ -408,7 +408,7 @@ func mixtureEngine(f *modelFlags, start family.Start, table *framework.Table, co
 				return nil, err
 			}
 			r := found.result()
-			r.count = likeliestOf(table, p.K, found.scorer)
+			found.joinOver(table, r)
 			return r, nil
 		}}, nil
 	}
@@ -425,7 +425,7 @@ func mixtureEngine(f *modelFlags, start family.Start, table *framework.Table, co
 			found.doubts = append(found.doubts, found.emptied(f.weightsKey())...)
 		}
 		r := found.result()
-		r.count = likeliestOf(table, p.K, found.scorer)
+		found.joinOver(table, r)
 		r.bootstrap = func(ctx context.Context, o bootstrap.Options) (bootstrap.Outcome, error) {
 			return found.bootstrap(ctx, made.model, table, o)
 		}

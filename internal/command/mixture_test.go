@@ -50,7 +50,7 @@ func TestFitWithoutFlagsShowsTheTwoKindsOfEruptions(t *testing.T) {
 
 func TestMixturesKeepTheContractOfTheJSON(t *testing.T) {
 	keys := []string{"model", "family", "method", "criterion", "value", "k", "kmax", "n", "d", "iterations", "converged", "status", "seed", "seconds", "trace", "objective_trace", "k_trace", "shape", "settings", "params",
-		"components", "relative_entropy", "columns", "rows", "pruned", "split", "restarts", "loglik", "df", "bic", "aic", "entropy", "criteria", "warnings"}
+		"components", "relative_entropy", "columns", "rows", "pruned", "split", "restarts", "loglik", "df", "bic", "aic", "entropy", "criteria", "warnings", "groups", "group_tree"}
 	ofEvidence := []string{"evidence_bound", "ln_modes", "log_evidence", "prior", "size_posterior", "credible"}
 	for _, model := range []string{"mixture", "bernmix"} {
 		for _, method := range []string{"gfab", "fab", "em", "map", "vb", "cvb0"} {

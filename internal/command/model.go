@@ -220,13 +220,17 @@ type result struct {
 	gate              *gateReport // of --gate
 	doubts            []error     // about columns, to be warned of
 	// without warns where a criterion is higher of no latent dimensions at all; nil where that is not known.
-	without       func(c framework.Criterion, value, n float64) error
-	facts         [][2]string // lines of the text, by name
-	print         func(p *page)
-	table         func() report.Table            // of --components; nil of models without
-	classify      func(in *input) ([]int, error) // the components of rows, from 0; nil where z is no class
-	count         counter                        // of the rows that are assigned to each component; nil where z is no class
-	loadingErrors []float64                      // standard errors of standardised loadings, D×K, by bootstrap
+	without  func(c framework.Criterion, value, n float64) error
+	facts    [][2]string // lines of the text, by name
+	print    func(p *page)
+	table    func() report.Table            // of --components; nil of models without
+	classify func(in *input) ([]int, error) // the components of rows, from 0; nil where z is no class
+	count    counter                        // of the rows that are assigned to each component; nil where z is no class
+	// group joins the components into groups once their rows are counted, into so many where that is wanted; nil of models
+	// that have none. classifyGroups finds the groups of rows, from 0, where they have several components.
+	group          func(wanted *int) (*groupsView, error)
+	classifyGroups func(in *input) ([]int, error)
+	loadingErrors  []float64 // standard errors of standardised loadings, D×K, by bootstrap
 	// bootstrap adds standard errors to the components or the loadings; nil where there is none.
 	bootstrap func(ctx context.Context, o bootstrap.Options) (bootstrap.Outcome, error)
 	sections  func(in *input) ([]report.Section, error)

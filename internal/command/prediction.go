@@ -218,7 +218,7 @@ func (p *prediction) heads() (heads []data.Head) {
 	}
 	for _, name := range p.layout.Names() {
 		cells := data.Floats
-		if slices.Contains([]string{rowHead, labelHead, stateHead}, name) {
+		if slices.Contains([]string{rowHead, labelHead, groupHead, stateHead}, name) {
 			cells = data.Integers
 		}
 		heads = append(heads, data.Head{Name: name, Cells: cells})

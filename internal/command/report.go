@@ -78,8 +78,9 @@ type summary struct {
 	Status        string            `json:"status"`
 	Seed          uint64            `json:"seed"`
 	Shape         size              `json:"shape"`
-	Explained     []number          `json:"explained,omitempty"`               // bpca and factor: share of the variance, a latent dimension
-	Components    []component       `json:"components,omitempty"`              // mixtures
+	Explained     []number          `json:"explained,omitempty"`  // bpca and factor: share of the variance, a latent dimension
+	Components    []component       `json:"components,omitempty"` // mixtures
+	groupsView                      // likewise, without a gate
 	Relative      *number           `json:"relative_entropy,omitempty"`        // likewise
 	Gate          *gateReport       `json:"gate,omitempty"`                    // with --gate
 	Topics        []topicSummary    `json:"topics,omitempty"`                  // topics

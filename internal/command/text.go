@@ -175,6 +175,7 @@ func (r *fitReport) facts() [][2]string {
 	if line := r.agreeing(); line != "" {
 		facts = append(facts, [2]string{"starts", line})
 	}
+	facts = append(facts, r.groupFact()...)
 	if r.Agreement != nil {
 		facts = append(facts, r.Agreement.fact())
 	}

@@ -59,11 +59,10 @@ func (m Model) Terrain(p *Parameters, o *grouping.Overlap) (grouping.Terrain, er
 	}
 	places := make([]place, p.K)
 	for k := range places {
-		location, scatter, ok := pl.Ellipse(p.Component(k))
-		if !ok {
+		var ok bool
+		if places[k].location, places[k].scatter, ok = pl.Ellipse(p.Component(k)); !ok {
 			return nil, nil
 		}
-		places[k] = newPlace(location, scatter)
 	}
 	score, err := m.Scorer(p)
 	if err != nil {
@@ -82,11 +81,15 @@ func (m Model) Terrain(p *Parameters, o *grouping.Overlap) (grouping.Terrain, er
 	rows.N, rows.X = pathPoints, make([]float64, pathPoints*p.D)
 	for k, peak := range peaks {
 		t[k*p.K+k] = peak
+		var way func(to place, points []float64)
 		for l := range k {
 			if o.Between(k, l) < leastShared {
 				continue
 			}
-			places[k].way(places[l], rows.X)
+			if way == nil {
+				way = places[k].ways()
+			}
+			way(places[l], rows.X)
 			heights, _, err := score(rows, nil, nil)
 			if err != nil {
 				return nil, err
@@ -98,83 +101,120 @@ func (m Model) Terrain(p *Parameters, o *grouping.Overlap) (grouping.Terrain, er
 	return t, nil
 }
 
-// A place is where a component is. root is R with RᵀR = S⁻¹, nil where S has no inverse.
+// A place is where a component is.
 type place struct {
 	location []float64
-	scatter  *mat.SymDense
-	root     *mat.TriDense
+	scatter  mat.Symmetric // a *mat.DiagDense where columns are independent
 }
 
-func newPlace(location []float64, scatter *mat.SymDense) place {
-	d := len(location)
-	root := make([]float64, d*d)
-	at := place{location: location, scatter: scatter}
-	if _, ok := linalg.PrecisionRoot(d, scatter.RawSymmetric().Data, root); ok {
-		at.root = mat.NewTriDense(d, mat.Upper, root)
-	}
-	return at
-}
-
-// way puts the points of the ridge line to another place into the rows of points. In the coordinates y = VᵀR(x − m₁), in
-// which S₁ is I and S₂ the diagonal Λ, each coordinate goes its own way, y_j = w₂μ_j/λ_j / (w₁ + w₂/λ_j). The weights
-// are w₁ = (1−b)v₁ and w₂ = b v₂, with v the variance of each along the line between the locations, so that points of
-// equal b are about evenly spaced where the two have different sizes.
-func (from place) way(to place, points []float64) {
+// ways puts the points of the ridge line to another place into the rows of points. In the coordinates y in which S₁ is I
+// and S₂ the diagonal Λ each coordinate goes its own way, y_j = w₂μ_j/λ_j / (w₁ + w₂/λ_j), from 0 to μ_j. The weights are
+// w₁ = (1−b)v₁ and w₂ = b v₂, with v the variance of each along the line between the locations, so that points of equal
+// distances in b are about evenly spaced where the two have different sizes. Where S₁ or S₂ is singular to working
+// precision the way is straight.
+func (from place) ways() func(to place, points []float64) {
 	d := len(from.location)
-	n := len(points) / d
+	diagonal, _ := from.scatter.(*mat.DiagDense)
+	var root *mat.TriDense // R with RᵀR = S₁⁻¹
+	if dense, ok := from.scatter.(*mat.SymDense); ok {
+		root = mat.NewTriDense(d, mat.Upper, nil)
+		if _, ok := linalg.PrecisionRoot(d, dense.RawSymmetric().Data, root.RawTriangular().Data); !ok {
+			root = nil
+		}
+	}
 	shift := mat.NewVecDense(d, nil)
-	floats.SubTo(shift.RawVector().Data, to.location, from.location)
-	var axes mat.EigenSym
-	if from.root == nil || to.root == nil || !from.alike(to, &axes) {
-		for i := range n {
-			floats.AddScaledTo(points[i*d:(i+1)*d], from.location, float64(i)/float64(n-1), shift.RawVector().Data)
+	return func(to place, points []float64) {
+		floats.SubTo(shift.RawVector().Data, to.location, from.location)
+		c := coordinates{mu: shift}
+		switch {
+		case diagonal != nil:
+			c.alongColumns(diagonal, to.scatter)
+		case root != nil:
+			c.alongAxes(root, to.scatter)
 		}
-		return
-	}
-	var vectors, back mat.Dense
-	var mu, scaled mat.VecDense
-	axes.VectorsTo(&vectors)
-	lambda := axes.Values(nil)
-	scaled.MulVec(from.root, shift)
-	mu.MulVec(vectors.T(), &scaled)
-	// x − m₁ = R⁻¹Vy
-	if err := back.Solve(from.root, &vectors); err != nil {
-		if _, ill := err.(mat.Condition); !ill {
-			panic(err) // the root is triangular without zeros on its diagonal
-		}
-	}
-	first, second := 0.0, 0.0 // 1/v, of the length of the line
-	for j, l := range lambda {
-		first += mu.AtVec(j) * mu.AtVec(j)
-		second += mu.AtVec(j) * mu.AtVec(j) / l
-	}
-	y := mat.NewVecDense(d, nil)
-	for i := range n {
-		b := float64(i) / float64(n-1)
-		one, other := (1-b)*second, b*first // in proportion to w₁ and w₂
-		for j, l := range lambda {
-			y.SetVec(j, 0)
-			if down := one*l + other; down > 0 {
-				y.SetVec(j, other*mu.AtVec(j)/down)
-			}
-		}
-		x := mat.NewVecDense(d, points[i*d:(i+1)*d])
-		x.MulVec(&back, y)
-		x.AddVec(x, mat.NewVecDense(d, from.location))
+		c.ridge(from.location, points)
 	}
 }
 
-// alike decomposes RS₂Rᵀ, the scatter of the other in coordinates in which the own one is I.
-func (from place) alike(to place, axes *mat.EigenSym) bool {
-	d := len(from.location)
+// coordinates are those of a ridge line: x − m₁ = By.
+type coordinates struct {
+	mu     *mat.VecDense
+	lambda []float64  // nil where the way is straight
+	scale  []float64  // the diagonal of B, where it is that
+	back   *mat.Dense // B, where it is not
+}
+
+// alongColumns takes the columns in units of their standard deviations.
+func (c *coordinates) alongColumns(one *mat.DiagDense, other mat.Symmetric) {
+	d := c.mu.Len()
+	lambda, mu, scale := make([]float64, d), mat.NewVecDense(d, nil), make([]float64, d)
+	for j := range d {
+		lambda[j] = other.At(j, j) / one.At(j, j)
+		if !(lambda[j] > 0) || math.IsInf(lambda[j], 1) {
+			return
+		}
+		scale[j] = math.Sqrt(one.At(j, j))
+		mu.SetVec(j, c.mu.AtVec(j)/scale[j])
+	}
+	c.mu, c.lambda, c.scale = mu, lambda, scale
+}
+
+// alongAxes takes y = VᵀR(x − m₁), with the eigenvectors V of RS₂Rᵀ.
+func (c *coordinates) alongAxes(root *mat.TriDense, other mat.Symmetric) {
+	d := c.mu.Len()
 	var half, whole mat.Dense
-	half.Mul(from.root, to.scatter)
-	whole.Mul(&half, from.root.T())
+	half.Mul(root, other)
+	whole.Mul(&half, root.T())
 	both := mat.NewSymDense(d, nil)
 	for a := range d {
 		for b := a; b < d; b++ {
 			both.SetSym(a, b, (whole.At(a, b)+whole.At(b, a))/2)
 		}
 	}
-	return axes.Factorize(both, true) && axes.Values(nil)[0] > 0
+	var axes mat.EigenSym
+	if !axes.Factorize(both, true) || !(axes.Values(nil)[0] > 0) {
+		return
+	}
+	var vectors, back mat.Dense
+	axes.VectorsTo(&vectors)
+	if _, ill := back.Solve(root, &vectors).(mat.Condition); ill && math.IsInf(mat.Norm(&back, 1), 1) {
+		return
+	}
+	var scaled, mu mat.VecDense
+	scaled.MulVec(root, c.mu)
+	mu.MulVec(vectors.T(), &scaled)
+	c.mu, c.lambda, c.back = &mu, axes.Values(nil), &back
+}
+
+// ridge puts the points of the way, from the location m, into the rows of points.
+func (c *coordinates) ridge(m, points []float64) {
+	d := len(m)
+	n := len(points) / d
+	one, other := 0.0, 0.0 // 1/v, but for the length of the line
+	for j, l := range c.lambda {
+		one += c.mu.AtVec(j) * c.mu.AtVec(j)
+		other += c.mu.AtVec(j) * c.mu.AtVec(j) / l
+	}
+	y := mat.NewVecDense(d, nil)
+	for i := range n {
+		b := float64(i) / float64(n-1)
+		x := mat.NewVecDense(d, points[i*d:(i+1)*d])
+		if c.lambda == nil {
+			x.AddScaledVec(mat.NewVecDense(d, m), b, c.mu)
+			continue
+		}
+		first, second := (1-b)*other, b*one // in proportion to w₁ and w₂
+		for j, l := range c.lambda {
+			y.SetVec(j, 0)
+			if down := first*l + second; down > 0 {
+				y.SetVec(j, second*c.mu.AtVec(j)/down)
+			}
+		}
+		if c.back == nil {
+			floats.MulTo(x.RawVector().Data, c.scale, y.RawVector().Data)
+		} else {
+			x.MulVec(c.back, y)
+		}
+		x.AddVec(x, mat.NewVecDense(d, m))
+	}
 }
