@@ -194,11 +194,12 @@ func (v *groupsView) sections() []report.Section {
 		if j.Ridge == j.Ridge {
 			ridge = report.Share(float64(j.Ridge))
 		}
-		table.Add(len(v.Joined)-i, setOfNumbers(j.Groups[0]), setOfNumbers(j.Groups[1]), report.Share(float64(j.Overlap)), ridge)
+		one, other := setOfNumbers(j.Groups[0]), setOfNumbers(j.Groups[1])
+		table.Add(len(v.Joined)-i, one, other, report.Share(float64(j.Overlap)), ridge)
 	}
 	list := section("Groups of components", nil, table)
-	list[0].Text = about + " Overlap is the share of the rows of the smaller group that their posteriors put into the other " +
-		"one, ridge the density between the two over that at the lower peak: from " +
-		fmt.Sprintf("%v and %v on two are proposed as one group.", grouping.LeastOverlap, grouping.LeastRidge)
+	list[0].Text = fmt.Sprintf("%s Overlap is the share of the rows of the smaller group that their posteriors put into "+
+		"the other one, ridge the density between the two over that at the lower peak: from %v and %v on two are proposed as "+
+		"one group.", about, grouping.LeastOverlap, grouping.LeastRidge)
 	return list
 }

@@ -87,7 +87,8 @@ func TestGroupsOfAnyNumber(t *testing.T) {
 
 // Where the density between components is not known, as of codes, the ridge is null.
 func TestGroupsOfCodesHaveNoRidge(t *testing.T) {
-	stdout, _ := done(t, "fit", "--data", "housevotes84", "--model", "bernmix", "--kmax", "4", "--restarts", "1", "--format", "json")
+	stdout, _ := done(t, "fit", "--data", "housevotes84", "--model", "bernmix", "--kmax", "4", "--restarts", "1",
+		"--format", "json")
 	conforms(t, schemas(t)["fit"], stdout)
 	require.Contains(t, stdout, `"ridge":null`)
 }
