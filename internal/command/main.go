@@ -34,6 +34,10 @@ const (
 // Main runs the command with the arguments of the process, until it is done or the process is told to end, and returns the exit
 // status. It is called once.
 func Main(h Host) (status int) {
+	if err := memory.Limits(); err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", h.name(), err)
+		return statusFailed
+	}
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) { // as under nohup
 		signals = append(signals, syscall.SIGHUP)

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"bufio"
+	"fmt"
 	"math"
 	"os"
 	"path"
@@ -24,6 +25,30 @@ func system() float64 {
 		}
 	}
 	return left
+}
+
+// Limits says which limit of the process is below what it starts with, as the runtime of Go has no more than a trace for a
+// thread or a file that it cannot have. Of addresses and data most is for threads; the rest begins at what fits small tables.
+func Limits() error {
+	for _, l := range []struct {
+		resource int
+		least    uint64
+		name     string
+	}{
+		{unix.RLIMIT_AS, 1536 << 20, "addresses (ulimit -v)"},
+		{unix.RLIMIT_DATA, 192 << 20, "data (ulimit -d)"},
+	} {
+		var r unix.Rlimit
+		if err := unix.Getrlimit(l.resource, &r); err == nil && r.Cur < l.least {
+			return fmt.Errorf("the limit of %s is %d MiB, and %d MiB are needed to start: raise it", l.name, r.Cur>>20, l.least>>20)
+		}
+	}
+	const files = 16
+	var r unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &r); err == nil && r.Cur < files {
+		return fmt.Errorf("the limit of open files (ulimit -n) is %d, and %d are needed to start: raise it", r.Cur, files)
+	}
+	return nil
 }
 
 // controlGroup is what the limits of the process's group and of those around it leave, in either version of control groups. The
