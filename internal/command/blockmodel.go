@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/latent-go/latent/builtin"
+	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/models/blockmodel"
@@ -156,8 +157,8 @@ func (e *graphEngine) fit(ctx context.Context, o framework.Options) (*outcome, e
 		if res == nil {
 			return nil, err
 		}
-		f, fault := e.convert(res)
-		return f, cmp.Or(err, fault)
+		found, fault := e.describe(res)
+		return outcomeOf(fitted.With(res, found), cmp.Or(err, fault))
 	}
 	s, err := e.search(ctx, o)
 	if err != nil {
@@ -202,15 +203,15 @@ func (e *graphEngine) found(ctx context.Context, p *blockmodel.Partition, o fram
 	return f, nil
 }
 
-// convert describes a fit of the engine; labels are the most probable ones.
-func (e *graphEngine) convert(res *framework.Result[*blockmodel.Parameters, *blockmodel.Statistics]) (*outcome, error) {
+// describe describes a fit of the engine; labels are the most probable ones.
+func (e *graphEngine) describe(res *framework.Result[*blockmodel.Parameters, *blockmodel.Statistics]) (*result, error) {
 	labels := res.Local.(*blockmodel.Posterior).Labels()
 	a, err := blockmodel.Label(e.g, labels, e.prior)
 	if err != nil {
 		return nil, err
 	}
 	scores := append([]framework.Score{{Criterion: framework.ExactICL.Name, Value: a.Value}}, res.Scores...)
-	return converted(res, e.result(res.Parameters, labels, res.Criterion, scores)), nil
+	return e.result(res.Parameters, labels, res.Criterion, scores), nil
 }
 
 // score compares fits of every K.
@@ -220,7 +221,7 @@ func (e *graphEngine) score(ctx context.Context, ks []int, o framework.Options, 
 		if err != nil {
 			return nil, err
 		}
-		return selected(sel, o, e.convert), nil
+		return scoresOf(fitted.Selected(sel, e.describe), o), nil
 	}
 	all := &scores{}
 	all.K, all.Criteria = ks, criteria

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/latent-go/latent/family"
+	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/families"
 	"github.com/latent-go/latent/models/mixture"
@@ -196,16 +197,16 @@ func (e *comparing) fit(ctx context.Context, o framework.Options) (*outcome, err
 	for i, one := range e.list {
 		models[i] = one.model
 	}
-	c, err := framework.FitBest(ctx, models, e.list[0].passing(ctx), o)
+	c, err := framework.FitBest(ctx, models, fitted.Passing[framework.Rows, *mixture.Parameters](ctx, e.list[0].source), o)
 	if c == nil {
 		return nil, err
 	}
 	best := e.list[c.Model]
-	f, fault := best.convert(c.Result)
-	if f != nil {
-		f.Parameters.winner = &winner{best, e.compared(c.Compared)}
+	found, fault := best.find(c.Parameters, c.Statistics)
+	if found != nil {
+		found.winner = &winner{best, e.compared(c.Compared)}
 	}
-	return f, cmp.Or(err, fault)
+	return outcomeOf(fitted.With(c.Result, found), cmp.Or(err, fault))
 }
 
 // A winner is the best of several structures.

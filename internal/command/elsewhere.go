@@ -31,8 +31,7 @@ type Job struct {
 
 // Passes makes passes elsewhere.
 type Passes interface {
-	// Make makes a pass, as Step of a [framework.Executor] does, of the state as encoding/gob writes it.
-	Make(ctx context.Context, state []byte, shards int) ([][]byte, error)
+	fitted.Passes
 	Close() error
 }
 
@@ -45,53 +44,20 @@ type shareable interface {
 func (e *iterated[B, P, S]) rows() int { return e.source.Rows() }
 
 func (e *iterated[B, P, S]) share(ctx context.Context, state []byte, first, last, shards, workers int) ([]byte, error) {
-	at, err := stateOf[P](state)
-	if err != nil {
-		return nil, err
-	}
-	return framework.Share(ctx, e.model, e.source, at, first, last, shards, workers)
-}
-
-func stateOf[P any](text []byte) (at framework.State[P], err error) {
-	err = gob.NewDecoder(bytes.NewReader(text)).Decode(&at)
-	return at, err
+	return e.problem().Share(ctx, state, first, last, shards, workers)
 }
 
 func (e *comparing) rows() int { return e.list[0].mixtures.rows() }
 
 func (e *comparing) share(ctx context.Context, state []byte, first, last, shards, workers int) ([]byte, error) {
-	at, err := stateOf[*mixture.Parameters](state)
-	if err != nil {
+	var at framework.State[*mixture.Parameters]
+	if err := gob.NewDecoder(bytes.NewReader(state)).Decode(&at); err != nil {
 		return nil, err
 	}
 	if at.Model < 0 || at.Model >= len(e.list) {
 		return nil, fmt.Errorf("parameters of structure %d of %d", at.Model+1, len(e.list))
 	}
 	return e.list[at.Model].share(ctx, state, first, last, shards, workers)
-}
-
-// passesKey is the key of Passes in the context of a fit.
-type passesKey struct{}
-
-// passing is the source with its passes where the context has them made.
-func (e *iterated[B, P, S]) passing(ctx context.Context) framework.Source[B] {
-	passes, elsewhere := ctx.Value(passesKey{}).(Passes)
-	if _, single := e.source.(framework.Single[B]); single || !elsewhere {
-		return e.source
-	}
-	return framework.Elsewhere[B, P](e.source, remote[P]{passes})
-}
-
-// A remote makes passes of parameters of some type.
-type remote[P any] struct{ Passes }
-
-// Step makes a pass.
-func (r remote[P]) Step(ctx context.Context, at framework.State[P], shards int) ([][]byte, error) {
-	var state bytes.Buffer
-	if err := gob.NewEncoder(&state).Encode(at); err != nil {
-		return nil, fmt.Errorf("the parameters cannot be sent: %w", err)
-	}
-	return r.Make(ctx, state.Bytes(), shards)
 }
 
 // sendAway has the passes of a task made elsewhere where the host says so.
@@ -120,7 +86,7 @@ func (s *session) sendAway(f *fittingFlags, t *task) error {
 		return err
 	}
 	s.passes = append(s.passes, passes)
-	s.Context = context.WithValue(s.Context, passesKey{}, passes)
+	s.Context = fitted.WithPasses(s.Context, passes)
 	return nil
 }
 

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"strconv"
 	"strings"
 
+	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 )
 
@@ -140,39 +140,34 @@ type iterated[B, P any, S framework.Statistics[S]] struct {
 	find   func(p P, s S) (*result, error)
 }
 
-// A thinner is a model that has another start where K is free, with fewer latent dimensions than are asked for.
-type thinner[B, P any] interface {
-	Thinned(ctx context.Context, src framework.Source[B], k int, rng *rand.Rand) (P, error)
+// problem is the model bound to the table.
+func (e *iterated[B, P, S]) problem() *fitted.Engine[*result, B, P, S] {
+	return &fitted.Engine[*result, B, P, S]{Model: e.model, Source: e.source, Found: e.find}
 }
 
 func (e *iterated[B, P, S]) fit(ctx context.Context, o framework.Options) (*outcome, error) {
-	start := e.model.Init
-	if m, ok := e.model.(thinner[B, P]); ok && !o.FixedK {
-		start = m.Thinned
-	}
-	res, err := framework.FitFrom(ctx, e.model, e.passing(ctx), start, o)
-	if res == nil {
-		return nil, err
-	}
-	f, fault := e.convert(res)
-	if err == nil {
-		err = fault
-	}
-	return f, err
+	return outcomeOf(e.problem().Fit(ctx, o))
 }
 
 func (e *iterated[B, P, S]) score(ctx context.Context, ks []int, o framework.Options, criteria []framework.Criterion) (*scores, error) {
-	sel, err := framework.Select(ctx, e.model, e.passing(ctx), ks, o, criteria...)
-	if err != nil {
-		return nil, err
-	}
-	return selected(sel, o, e.convert), nil
+	sel, err := e.problem().Select(ctx, ks, o, criteria...)
+	return scoresOf(sel, o), err
 }
 
-// selected are the scores of a selection.
-func selected[P, S any](sel *framework.Selection[P, S], o framework.Options, convert func(res *framework.Result[P, S]) (*outcome, error)) *scores {
-	s := &scores{fit: func(i int) (*outcome, error) { return convert(sel.Fits[i]) }}
-	s.K, s.Criteria, s.Values, s.Errs = sel.K, sel.Criteria, sel.Values, sel.Errs
+// outcomeOf is a fit with how it ended.
+func outcomeOf(res *framework.Result[*result, struct{}], err error) (*outcome, error) {
+	if res == nil {
+		return nil, err
+	}
+	return &outcome{*res, res.Status.String()}, err
+}
+
+// scoresOf are the criteria of a selection, and how its fits ended.
+func scoresOf(sel *fitted.Selection[*result], o framework.Options) *scores {
+	if sel == nil {
+		return nil
+	}
+	s := &scores{Selection: sel.Selection, fit: func(i int) (*outcome, error) { return outcomeOf(sel.Open(i)) }}
 	for i, fit := range sel.Fits {
 		if fit == nil {
 			s.ends = append(s.ends, ending{status: statusNone, err: sel.Errs[i]})
@@ -187,21 +182,6 @@ func selected[P, S any](sel *framework.Selection[P, S], o framework.Options, con
 		s.ends = append(s.ends, end)
 	}
 	return s
-}
-
-// convert describes what was found.
-func (e *iterated[B, P, S]) convert(res *framework.Result[P, S]) (*outcome, error) {
-	found, err := e.find(res.Parameters, res.Statistics)
-	return converted(res, found), err
-}
-
-// converted is the outcome of a fit with what it found.
-func converted[P, S any](res *framework.Result[P, S], found *result) *outcome {
-	f := &outcome{status: res.Status.String()}
-	f.Shape, f.N, f.Value, f.Status, f.Iterations, f.Evaluation, f.Scores = res.Shape, res.N, res.Value, res.Status, res.Iterations, res.Evaluation, res.Scores
-	f.Met, f.Trace, f.Objective, f.KTrace, f.Pruned, f.Split, f.Restarts, f.Criterion = res.Met, res.Trace, res.Objective, res.KTrace, res.Pruned, res.Split, res.Restarts, res.Criterion
-	f.Parameters = found
-	return f
 }
 
 // noteBound is said of models whose q is an approximation even at its best.

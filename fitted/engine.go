@@ -1,0 +1,142 @@
+package fitted
+
+import (
+	"bytes"
+	"context"
+	"encoding/gob"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/latent-go/latent/framework"
+)
+
+// A Problem is a model bound to a table, whatever its blocks, parameters and statistics are. R is what is said of a fit.
+type Problem[R any] interface {
+	// Fit is [framework.Fit]. Where it is interrupted, the fit so far comes with the error.
+	Fit(ctx context.Context, o framework.Options) (*framework.Result[R, struct{}], error)
+	// Select is [framework.Select].
+	Select(ctx context.Context, ks []int, o framework.Options, criteria ...framework.Criterion) (*Selection[R], error)
+	// Rows is the number of rows of the table.
+	Rows() int
+	// Share is [framework.Share], of a state as encoding/gob writes it.
+	Share(ctx context.Context, state []byte, first, last, shards, workers int) ([]byte, error)
+}
+
+// A Selection is that of [framework.Select], whose fits are without Parameters: Open describes one of them.
+type Selection[R any] struct {
+	framework.Selection[R, struct{}]
+	Open func(i int) (*framework.Result[R, struct{}], error)
+}
+
+// An Engine is the [Problem] of a model of package framework, and what knows its types.
+type Engine[R, B, P any, S framework.Statistics[S]] struct {
+	Model  framework.Model[B, P, S]
+	Source framework.Source[B]
+	Found  func(p P, s S) (R, error) // what is said of a fit
+}
+
+// A thinner is a model that has another start where K is free, with fewer latent dimensions than are asked for.
+type thinner[B, P any] interface {
+	Thinned(ctx context.Context, src framework.Source[B], k int, rng *rand.Rand) (P, error)
+}
+
+// Fit fits the model; its passes are made here, or as [WithPasses] says.
+func (e *Engine[R, B, P, S]) Fit(ctx context.Context, o framework.Options) (*framework.Result[R, struct{}], error) {
+	start := e.Model.Init
+	if m, ok := e.Model.(thinner[B, P]); ok && !o.FixedK {
+		start = m.Thinned
+	}
+	res, err := framework.FitFrom(ctx, e.Model, Passing[B, P](ctx, e.Source), start, o)
+	if res == nil {
+		return nil, err
+	}
+	found, fault := e.Found(res.Parameters, res.Statistics)
+	if err == nil {
+		err = fault
+	}
+	return With(res, found), err
+}
+
+// Select fits the model of every K.
+func (e *Engine[R, B, P, S]) Select(ctx context.Context, ks []int, o framework.Options, criteria ...framework.Criterion) (*Selection[R], error) {
+	sel, err := framework.Select(ctx, e.Model, Passing[B, P](ctx, e.Source), ks, o, criteria...)
+	if err != nil {
+		return nil, err
+	}
+	return Selected(sel, func(r *framework.Result[P, S]) (R, error) { return e.Found(r.Parameters, r.Statistics) }), nil
+}
+
+// Rows is the number of rows.
+func (e *Engine[R, B, P, S]) Rows() int { return e.Source.Rows() }
+
+// Share makes a share of a pass.
+func (e *Engine[R, B, P, S]) Share(ctx context.Context, state []byte, first, last, shards, workers int) ([]byte, error) {
+	var at framework.State[P]
+	if err := gob.NewDecoder(bytes.NewReader(state)).Decode(&at); err != nil {
+		return nil, err
+	}
+	return framework.Share(ctx, e.Model, e.Source, at, first, last, shards, workers)
+}
+
+// Selected is a selection whose fits are described one by one.
+func Selected[R, P, S any](sel *framework.Selection[P, S], found func(fit *framework.Result[P, S]) (R, error)) *Selection[R] {
+	s := &Selection[R]{}
+	s.K, s.Criteria, s.Values, s.Errs = sel.K, sel.Criteria, sel.Values, sel.Errs
+	for _, fit := range sel.Fits {
+		var none R
+		if fit == nil {
+			s.Fits = append(s.Fits, nil)
+		} else {
+			s.Fits = append(s.Fits, With(fit, none))
+		}
+	}
+	s.Open = func(i int) (*framework.Result[R, struct{}], error) {
+		what, err := found(sel.Fits[i])
+		return With(sel.Fits[i], what), err
+	}
+	return s
+}
+
+// With is the outcome of a fit with what is said of it in place of the parameters.
+func With[R, P, S any](res *framework.Result[P, S], found R) *framework.Result[R, struct{}] {
+	f := &framework.Result[R, struct{}]{Parameters: found}
+	f.Shape, f.N, f.Value, f.Status, f.Iterations, f.Evaluation, f.Scores = res.Shape, res.N, res.Value, res.Status, res.Iterations, res.Evaluation, res.Scores
+	f.Met, f.Trace, f.Objective, f.KTrace, f.Pruned, f.Split = res.Met, res.Trace, res.Objective, res.KTrace, res.Pruned, res.Split
+	f.Restarts, f.Criterion = res.Restarts, res.Criterion
+	return f
+}
+
+// ---- Passes that are made elsewhere
+
+// Passes makes a pass elsewhere, as Step of a [framework.Executor] does, of a state as encoding/gob writes it.
+type Passes interface {
+	Make(ctx context.Context, state []byte, shards int) ([][]byte, error)
+}
+
+type passesKey struct{}
+
+// WithPasses has the fits of a context made with passes elsewhere.
+func WithPasses(ctx context.Context, p Passes) context.Context {
+	return context.WithValue(ctx, passesKey{}, p)
+}
+
+// Passing is a source with its passes where the context has them made, of a model with parameters P.
+func Passing[B, P any](ctx context.Context, src framework.Source[B]) framework.Source[B] {
+	passes, elsewhere := ctx.Value(passesKey{}).(Passes)
+	if _, single := src.(framework.Single[B]); single || !elsewhere {
+		return src
+	}
+	return framework.Elsewhere[B, P](src, remote[P]{passes})
+}
+
+// A remote makes passes of parameters of some type.
+type remote[P any] struct{ Passes }
+
+// Step makes a pass.
+func (r remote[P]) Step(ctx context.Context, at framework.State[P], shards int) ([][]byte, error) {
+	var state bytes.Buffer
+	if err := gob.NewEncoder(&state).Encode(at); err != nil {
+		return nil, fmt.Errorf("the parameters cannot be sent: %w", err)
+	}
+	return r.Make(ctx, state.Bytes(), shards)
+}
