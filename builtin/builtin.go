@@ -25,8 +25,8 @@ type Family struct {
 }
 
 // Models are those of latent, their components also of an author's own families. Their rows are rows of a table, of a
-// hidden Markov model the steps of a sequence, of a block model two nodes ([Graph]), and of a topic model the counts of a
-// document's words ([Documents]).
+// hidden Markov model the steps of a sequence, of a block model two nodes ([Graph]), and of a topic model the counts
+// of a document's words ([Documents]).
 func Models(own ...Family) fitted.Registry {
 	var set families.Set
 	for _, f := range own {
@@ -34,9 +34,10 @@ func Models(own ...Family) fitted.Registry {
 	}
 	gaussian, all := families.Only{families.Gaussian}, loader{set}
 	return fitted.Registry{
-		{Name: "mixture", Title: "Mixture", About: "components with distributions of their own", Part: "component", Example: "faithful", Families: set, Load: all.mixture},
-		{Name: "bernmix", Title: "Bernoulli mixture", About: "a mixture with Bernoulli columns only", Part: "component", Example: "housevotes84",
-			Families: families.Only{families.Bernoulli}, Load: all.mixture},
+		{Name: "mixture", Title: "Mixture", About: "components with distributions of their own",
+			Part: "component", Example: "faithful", Families: set, Load: all.mixture},
+		{Name: "bernmix", Title: "Bernoulli mixture", About: "a mixture with Bernoulli columns only",
+			Part: "component", Example: "housevotes84", Families: families.Only{families.Bernoulli}, Load: all.mixture},
 		{Name: "hmm", Title: "Hidden Markov model", About: "a hidden Markov model: rows that follow one another",
 			Part: "state", Example: "geyser", Families: set, Load: all.chain},
 		{Name: "regression", Title: "Mixture of regressions", About: "a mixture of regressions of one column on others",
@@ -49,8 +50,9 @@ func Models(own ...Family) fitted.Registry {
 		{Name: "vbmf", Title: "Variational Bayesian matrix factorisation",
 			Example: "satellite", Families: gaussian, Load: loadFactorization},
 		{Name: "features", Title: "Binary features", Part: "feature", Example: "iris", Families: gaussian, Load: loadFeatures},
-		{Name: "topics", Title: "Topics", About: "latent Dirichlet allocation, of a list of documents, words and counts",
-			Part: "topic", Example: "bars", Families: families.Only{families.Categorical}, Load: loadTopics},
+		{Name: "topics", Title: "Topics",
+			About: "latent Dirichlet allocation, of a list of documents, words and counts",
+			Part:  "topic", Example: "bars", Families: families.Only{families.Categorical}, Load: loadTopics},
 		{Name: "blockmodel", Title: "Stochastic block model",
 			About: "blocks of the nodes of a graph: the rows are edges, two names and perhaps a weight",
 			Part:  "block", Example: "karate", Families: families.Only{families.Bernoulli, families.Poisson}, Load: loadGraph},

@@ -6,8 +6,8 @@
 //		os.Exit(command.Main(command.Host{Name: "own", Models: builtin.Models(own)}))
 //	}
 //
-// docs/guides/own-command.md has a whole program. Processes of an MPI job, and workers of Apache Beam, run it by Main of the
-// packages mpi/command and beam/command, which are in modules of their own.
+// docs/guides/own-command.md has a whole program. Processes of an MPI job, and workers of Apache Beam, run it by Main
+// of the packages mpi/command and beam/command, which are in modules of their own.
 package command
 
 import (
@@ -23,8 +23,8 @@ import (
 type Host struct {
 	Name   string          // of the program in its messages; empty: latent
 	Models fitted.Registry // the values of --model, its default first; nil: those of package builtin
-	// Group are processes that run the command together, with the same arguments; nil: one process alone. Local is how many
-	// of them, with this one, share the memory of this machine; at least 1 with a Group.
+	// Group are processes that run the command together, with the same arguments; nil: one process alone. Local is how
+	// many of them, with this one, share the memory of this machine; at least 1 with a Group.
 	Group framework.Group
 	Local int
 	// Passes readies passes over the rows that are made elsewhere, such as by a cluster; nil: here. Not with a Group.
@@ -54,8 +54,9 @@ func (h Host) internal() command.Host {
 	return host
 }
 
-// Main runs the command with the arguments of the process, until it is done or the process is told to end, and returns
-// the exit status: 0 when done, 1 when data or fit failed, 2 when the command, or the Host, is wrong. It is called once.
+// Main runs the command with the arguments of the process, until it is done or the process is told to end, and
+// returns the exit status: 0 when done, 1 when data or fit failed, 2 when the command, or the Host, is wrong. It is
+// called once.
 func Main(h Host) (status int) { return command.Main(h.internal()) }
 
 // Run runs the command with its arguments, not the program's name among them, and returns the exit status of [Main].

@@ -10,7 +10,8 @@ import (
 	"github.com/latent-go/latent/framework"
 )
 
-// A Problem is a model bound to a table, whatever its blocks, parameters and statistics are. R is what is said of a fit.
+// A Problem is a model bound to a table, whatever its blocks, parameters and statistics are. R is what is said of a
+// fit.
 type Problem[R any] interface {
 	// Fit is [framework.Fit]. Where it is interrupted, the fit so far comes with the error.
 	Fit(ctx context.Context, o framework.Options) (*framework.Result[R, struct{}], error)
@@ -58,7 +59,9 @@ func (e *Engine[R, B, P, S]) Fit(ctx context.Context, o framework.Options) (*fra
 }
 
 // Select fits the model of every K.
-func (e *Engine[R, B, P, S]) Select(ctx context.Context, ks []int, o framework.Options, criteria ...framework.Criterion) (*Selection[R], error) {
+func (e *Engine[R, B, P, S]) Select(
+	ctx context.Context, ks []int, o framework.Options, criteria ...framework.Criterion,
+) (*Selection[R], error) {
 	sel, err := framework.Select(ctx, e.Model, Passing[B, P](ctx, e.Source), ks, o, criteria...)
 	if err != nil {
 		return nil, err
@@ -79,7 +82,9 @@ func (e *Engine[R, B, P, S]) Share(ctx context.Context, state []byte, first, las
 }
 
 // Selected is a selection whose fits are described one by one.
-func Selected[R, P, S any](sel *framework.Selection[P, S], found func(fit *framework.Result[P, S]) (R, error)) *Selection[R] {
+func Selected[R, P, S any](
+	sel *framework.Selection[P, S], found func(fit *framework.Result[P, S]) (R, error),
+) *Selection[R] {
 	s := &Selection[R]{}
 	s.K, s.Criteria, s.Values, s.Errs = sel.K, sel.Criteria, sel.Values, sel.Errs
 	for _, fit := range sel.Fits {
@@ -100,9 +105,10 @@ func Selected[R, P, S any](sel *framework.Selection[P, S], found func(fit *frame
 // With is the outcome of a fit with what is said of it in place of the parameters.
 func With[R, P, S any](res *framework.Result[P, S], found R) *framework.Result[R, struct{}] {
 	f := &framework.Result[R, struct{}]{Parameters: found}
-	f.Shape, f.N, f.Value, f.Status, f.Iterations, f.Evaluation, f.Scores = res.Shape, res.N, res.Value, res.Status, res.Iterations, res.Evaluation, res.Scores
-	f.Met, f.Trace, f.Objective, f.KTrace, f.Pruned, f.Split = res.Met, res.Trace, res.Objective, res.KTrace, res.Pruned, res.Split
-	f.Restarts, f.Criterion = res.Restarts, res.Criterion
+	f.Shape, f.N, f.Value, f.Criterion = res.Shape, res.N, res.Value, res.Criterion
+	f.Status, f.Iterations, f.Evaluation, f.Scores = res.Status, res.Iterations, res.Evaluation, res.Scores
+	f.Met, f.Trace, f.Objective, f.KTrace = res.Met, res.Trace, res.Objective, res.KTrace
+	f.Pruned, f.Split, f.Restarts = res.Pruned, res.Split, res.Restarts
 	return f
 }
 

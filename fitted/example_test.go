@@ -1,6 +1,7 @@
 package fitted_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"log"
@@ -8,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/examples/geometric"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 )
@@ -62,4 +65,60 @@ func Example() {
 	// -1.306853 <nil>
 	// the model "exponential" is unknown to this program, which knows gamma
 	// damaged, or changed after it was saved: its checksum is that of another text
+}
+
+// counts are those of twelve visits.
+func counts() *framework.Table {
+	src, err := framework.FromSlice([]float64{0, 0, 1, 0, 2, 0, 31, 24, 55, 40, 12, 37}, 12, 1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return src
+}
+
+// A model of package framework, with all that its optional interfaces allow.
+func ExamplePlain() {
+	d := fitted.Plain("geometric", "Geometric mixture", geometric.Model{})
+	for _, method := range d.Methods {
+		fmt.Println(method.Name, method.Criteria[0].Name)
+	}
+	bound, err := d.New().Bind(context.Background(), []data.Column{{Name: "visits"}}, counts(), d.Methods[0])
+	if err != nil {
+		log.Fatal(err)
+	}
+	fit, err := bound.Fit(context.Background(), framework.Options{K: 3, Criterion: framework.GFIC})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(fit.Shape.K, fit.Parameters.Layout().Names())
+	// Output:
+	// gfab gFIC
+	// fab FIC
+	// em BICEM
+	// 2 [label probability p1 p2 log_likelihood]
+}
+
+// The methods of a model without curvature are EM alone.
+func ExampleMethodsOf() {
+	m := struct {
+		framework.Model[framework.Rows, *geometric.Parameters, *geometric.Statistics]
+	}{geometric.Model{}}
+	for _, method := range fitted.MethodsOf(m) {
+		fmt.Println(method.Name, method.Criteria[0].Name)
+	}
+	// Output: em BIC
+}
+
+// Fits of every K, of which one is described.
+func ExampleSelected() {
+	o := framework.Options{Method: framework.EM}
+	sel, err := framework.Select(context.Background(), geometric.Model{}, counts(), []int{1, 2}, o, framework.BIC)
+	if err != nil {
+		log.Fatal(err)
+	}
+	type fit = framework.Result[*geometric.Parameters, *geometric.Statistics]
+	means := fitted.Selected(sel, func(one *fit) (string, error) { return fmt.Sprintf("p %.2f", one.Parameters.P), nil })
+	best, err := means.Open(means.Best(0))
+	fmt.Println(best.Parameters, err)
+	// Output: p [0.72 0.03] <nil>
 }

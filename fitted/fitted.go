@@ -5,71 +5,11 @@ package fitted
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 
-	"github.com/latent-go/latent/data"
-	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 )
-
-// A Definition is a model that a program knows: a value of --model, and what loads its files.
-type Definition struct {
-	Name     string   // as flags and files have it: "mixture"
-	Title    string   // what it is called in the field: "Hidden Markov model"
-	About    string   // what --help says of it; empty: the title
-	Part     string   // what one latent dimension is called; empty: dimension
-	Example  string   // the embedded data set that shows it (data.Names); empty: none does
-	Families Families // of its components, or states; nil: there are no such
-	// Load makes a model of a file, and checks that its parts go together: it is about what somebody may have changed.
-	// An error is prefixed with what is said of damaged files, unless [ErrNothing] is in it.
-	Load func(f *File) (Model, error)
-}
-
-// Families are those that components may have, by the names that flags and files have for them.
-type Families interface {
-	// Names are those of all families, the default first, or of those that can describe a single column beside others.
-	Names(single bool) []string
-	// Joint says whether a family describes all columns together. There are such that are not listed, as numbers are
-	// part of their names.
-	Joint(name string) bool
-	// OfRows is the family of a row, with the families and levels of its columns.
-	OfRows(name string, columns []data.Column) family.Family
-	// Check says what is wrong with families of an author's own.
-	Check() error
-}
-
-// A Registry is the models that a program knows: a value, so that a program has those that it wants.
-type Registry []Definition
-
-// Names are those of the models, in their order.
-func (r Registry) Names() (list []string) {
-	for _, d := range r {
-		list = append(list, d.Name)
-	}
-	return list
-}
-
-// Check refuses definitions that cannot be used.
-func (r Registry) Check() error {
-	for i, d := range r {
-		if d.Families != nil {
-			if err := d.Families.Check(); err != nil {
-				return fmt.Errorf("fitted: the model %s: %w", d.Name, err)
-			}
-		}
-		switch {
-		case d.Name == "":
-			return fmt.Errorf("fitted: definition %d of %d has no name", i+1, len(r))
-		case d.Load == nil:
-			return fmt.Errorf("fitted: the definition of model %q has no Load", d.Name)
-		case slices.ContainsFunc(r[:i], func(o Definition) bool { return o.Name == d.Name }):
-			return fmt.Errorf("fitted: two definitions are named %q", d.Name)
-		}
-	}
-	return nil
-}
 
 // A Model is fitted parameters, which goroutines may read at the same time.
 type Model interface {

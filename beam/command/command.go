@@ -1,4 +1,5 @@
-// Package command is the command with the passes of its fits made by Apache Beam, with models of one's own: what latent-beam does.
+// Package command is the command with the passes of its fits made by Apache Beam, with models of one's own: what
+// latent-beam does.
 package command
 
 import (
@@ -29,9 +30,9 @@ type place struct {
 	options                   beam.Options
 }
 
-// Main runs the command with the arguments of the process, what comes before those of the command saying where passes are
-// made, and returns the exit status. Messages have the name of the program; models are as in [command.Host]. It is called
-// once, in the driver and in workers.
+// Main runs the command with the arguments of the process, what comes before those of the command saying where passes
+// are made, and returns the exit status. Messages have the name of the program; models are as in [command.Host]. It
+// is called once, in the driver and in workers.
 func Main(name string, models fitted.Registry) (status int) {
 	beam.RegisterShares(name, func(ctx context.Context, spec []byte) (beam.Shares, error) {
 		var j command.Job

@@ -144,6 +144,20 @@ func (s *Statistics) posterior(x float64) {
 	}
 }
 
+// Responsibilities are p(z=k|x) of each row, rows×K: with them rows have labels.
+func (m Model) Responsibilities(b framework.Rows, p *Parameters, dst []float64) ([]float64, error) {
+	s := m.NewStatistics(p)
+	if err := m.Prepare(p, nil, s); err != nil {
+		return nil, err
+	}
+	dst = dst[:0]
+	for i := range b.N {
+		s.posterior(b.Row(i)[0])
+		dst = append(dst, s.q...)
+	}
+	return dst, nil
+}
+
 // Maximize is β_k = N_k/N and p_k = N_k/(N_k + Σ q_nk x_n).
 func (Model) Maximize(s *Statistics, p, dst *Parameters) (*Parameters, error) {
 	if dst == nil {

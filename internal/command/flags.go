@@ -92,7 +92,7 @@ func (f *modelFlags) oneOf(what, value string, choices, all []string) error {
 // check fills in what the model decides and refuses flags that do not go together. The
 // method is the default one, which other flags do not change.
 func (f *modelFlags) check(method string) error {
-	if reflect.TypeOf(f.own) != reflect.TypeOf(f.known.models[f.Model].settings()) { // another flag has --model for its value
+	if reflect.TypeOf(f.flags()) != reflect.TypeOf(ownSettings{f.known.models[f.Model].settings()}.flags()) { // another flag has --model for its value
 		return misused("--model is %s, and a value of another flag begins with --model: write that as --FLAG=VALUE", f.Model)
 	}
 	if err := f.checkGate(); err != nil {
@@ -113,14 +113,20 @@ func (f *modelFlags) check(method string) error {
 			return err
 		}
 	}
-	if f.anyFamily = f.Family == ""; f.anyFamily {
+	switch f.anyFamily = f.Family == ""; {
+	case m.Families == nil && !f.anyFamily:
+		return misused("--family cannot be used with --model %s, which has no families", f.Model)
+	case m.Families == nil:
+	case f.anyFamily:
 		f.Family = m.Families.Names(false)[0]
 		if f.columns().text != "" && slices.Contains(m.Families.Names(false), families.Auto) {
 			f.Family = families.Auto
 		}
 	}
-	if err := f.oneOf("family", f.Family, m.Families.Names(false), families.Names(false)); err != nil {
-		return err
+	if m.Families != nil {
+		if err := f.oneOf("family", f.Family, m.Families.Names(false), families.Names(false)); err != nil {
+			return err
+		}
 	}
 	if err := cmp.Or(f.columns().check(m), f.checkTags()); err != nil {
 		return err

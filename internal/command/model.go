@@ -87,10 +87,12 @@ func registryOf(list fitted.Registry) (*registry, error) {
 	}
 	for _, d := range list {
 		m, known := byName[d.Name]
-		if !known {
-			return nil, fmt.Errorf("the definition of model %q has no New: it can load its files, and the command has to fit", d.Name)
+		if m.Definition = d; !known || d.New != nil {
+			var err error
+			if m, err = ofDefinition(d); err != nil {
+				return nil, err
+			}
 		}
-		m.Definition = d
 		r.models[d.Name] = m
 	}
 	return r, nil
@@ -101,6 +103,9 @@ func (r *registry) names() []string { return slices.Sorted(maps.Keys(r.models)) 
 
 // criteria score a method's fits, its own first.
 func (m model) criteria(method string) []framework.Criterion {
+	if at := slices.IndexFunc(m.Methods, func(one fitted.Method) bool { return one.Name == method }); at >= 0 {
+		return slices.Clone(m.Methods[at].Criteria)
+	}
 	own := map[string][]framework.Criterion{methodFAB: {framework.FIC, framework.GFIC, framework.BICEM},
 		methodEM: {framework.BICEM, framework.GFIC, framework.FIC}, methodMAP: {framework.BICEM, framework.GFIC, framework.FIC}}
 	list, ok := own[method]
@@ -133,6 +138,9 @@ func (m model) criteria(method string) []framework.Criterion {
 // further criteria score a method's fits where they are asked for: they take more passes over the rows, or conjugate priors, or,
 // where fits of every K are compared, the sweep.
 func (m model) further(method string, sweep bool) (list []framework.Criterion) {
+	if m.New != nil {
+		return nil
+	}
 	if method == methodGreedy && sweep {
 		return []framework.Criterion{framework.GFIC, framework.FIC, framework.BICEM}
 	}
@@ -178,7 +186,7 @@ func (m model) finds(method string) bool {
 
 // informed says whether a method has a place for --prior.
 func (m model) informed(method string) bool {
-	return m.ranks || method == methodVB || method == methodMAP || method == methodCVB0 || method == methodGreedy
+	return m.New == nil && (m.ranks || method == methodVB || method == methodMAP || method == methodCVB0 || method == methodGreedy)
 }
 
 // starts is the default of --restarts: several make up for local maxima where they cost little. Those of cvb0, which integrates

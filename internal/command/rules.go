@@ -61,7 +61,7 @@ func outside(interval string, v float64, finite string) string {
 
 // checkTags refuses flags that are given with another family or method than the tags of their fields name.
 func (f *modelFlags) checkTags() error {
-	for _, flags := range []any{f, f.own} {
+	for _, flags := range []any{f, f.flags()} {
 		v := reflect.ValueOf(flags).Elem()
 		for _, field := range reflect.VisibleFields(v.Type()) {
 			for _, one := range [][2]string{{"family", f.Family}, {"method", f.Method}} {

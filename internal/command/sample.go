@@ -125,7 +125,11 @@ func (c *sampleCommand) take(s *session, m *modelFile) (draw, error) {
 	given, is := m.saved.Model.(fitted.ConditionalSampler)
 	switch {
 	case !is && c.Given == "":
-		return m.saved.Model.(fitted.Sampler).NewSampler(rng), nil
+		sampler, draws := m.saved.Model.(fitted.Sampler)
+		if !draws {
+			return nil, fmt.Errorf("%s is a %s model, of which no rows can be drawn", c.Saved, m.Model)
+		}
+		return sampler.NewSampler(rng), nil
 	case !is:
 		return nil, misused("--given requires a model with a gate, or a regression: %s takes no column as given", c.Saved)
 	case c.Given == "":

@@ -24,6 +24,14 @@ type modelSettings interface {
 // ownSettings are the settings of the model of a fit.
 type ownSettings struct{ own modelSettings }
 
+// flags are the struct whose fields they are.
+func (c ownSettings) flags() any {
+	if d, is := c.own.(*definedSettings); is {
+		return d.Settings
+	}
+	return c.own
+}
+
 // gate are the columns that probabilities of classes depend on.
 func (c ownSettings) gate() []string {
 	if g, has := c.own.(interface{ gated() []string }); has {
@@ -65,7 +73,7 @@ func (c ownSettings) regression() *regressionSettings {
 // MarshalJSON has the settings of the model among those of all models.
 func (s settings) MarshalJSON() ([]byte, error) {
 	var fields [][]byte
-	for _, part := range []any{s.generalSettings, s.own, s.readingSettings} {
+	for _, part := range []any{s.generalSettings, s.flags(), s.readingSettings} {
 		if part == nil {
 			continue
 		}
@@ -82,7 +90,7 @@ func (s settings) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads those of a model where it is known which.
 func (s *settings) UnmarshalJSON(text []byte) error {
-	for _, part := range []any{&s.generalSettings, s.own, &s.readingSettings} {
+	for _, part := range []any{&s.generalSettings, s.flags(), &s.readingSettings} {
 		if part == nil {
 			continue
 		}
@@ -116,7 +124,7 @@ func newParser(c *commands, known *registry, program string, args []string, opti
 	}
 	for _, f := range []*modelFlags{&c.Fit.modelFlags, &c.Select.modelFlags} {
 		f.known, f.own = known, m.settings()
-		f.Plugins = kong.Plugins{f.own}
+		f.Plugins = kong.Plugins{f.flags()}
 	}
 	parser, err := kong.New(c, append(options, kong.Name(program),
 		kong.Description("Latent variable models that choose their own size."),
@@ -155,9 +163,13 @@ func fits(command *kong.Node) bool { return command.Name == "fit" || command.Nam
 
 // flagFields are the fields of the settings of a model by their flags.
 func flagFields(m model) map[string]reflect.StructField {
+	return flagFieldsOf(reflect.TypeOf(ownSettings{m.settings()}.flags()).Elem())
+}
+
+func flagFieldsOf(t reflect.Type) map[string]reflect.StructField {
 	list := map[string]reflect.StructField{}
-	for _, field := range reflect.VisibleFields(reflect.TypeOf(m.settings()).Elem()) {
-		if !field.Anonymous {
+	for _, field := range reflect.VisibleFields(t) {
+		if !field.Anonymous && field.IsExported() {
 			list[flagName(field)] = field
 		}
 	}

@@ -30,8 +30,8 @@ const (
 	Ordinal     = "ordinal"
 	Multinomial = "multinomial"
 	Analysers   = "factor-analysers" // a factor analysis of each component; where the most factors are given, the name ends with them
-	// Gate is what a column has for a family that probabilities of components depend on, and that no component describes. Such columns
-	// come last.
+	// Gate is what a column has for a family that probabilities of components depend on, and that no component
+	// describes. Such columns come last.
 	Gate = "gate"
 	// NoiseSuffix is what noise adds to the name of a family.
 	NoiseSuffix = "+noise"
@@ -101,8 +101,8 @@ var All = func() []Distribution {
 	}, append(structured(tied), analysers(0))...)
 }()
 
-// structured are the families of covariance structures that have no name but that of mclust, like tied but for the name,
-// and that of heavy tails.
+// structured are the families of covariance structures that have no name but that of mclust, like tied but for the
+// name, and that of heavy tails.
 func structured(tied Distribution) (list []Distribution) {
 	_, forms := family.Structures()
 	for _, form := range forms {

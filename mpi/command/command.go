@@ -15,8 +15,8 @@ import (
 	"github.com/latent-go/latent/mpi"
 )
 
-// Main runs the command with the arguments of the process, in all processes of a job together, and returns the exit status.
-// Messages have the name of the program; models are as in [command.Host]. It is called once.
+// Main runs the command with the arguments of the process, in all processes of a job together, and returns the exit
+// status. Messages have the name of the program; models are as in [command.Host]. It is called once.
 func Main(name string, models fitted.Registry) (status int) {
 	group, err := mpi.Init()
 	if err == nil {
@@ -43,8 +43,8 @@ func Main(name string, models fitted.Registry) (status int) {
 	return status
 }
 
-// settle finds how many processes there are on this machine, and leaves this one its part of the cores: all of them, where it is the only
-// one that may run there.
+// settle finds how many processes there are on this machine, and leaves this one its part of the cores: all of them,
+// where it is the only one that may run there.
 func settle(group *mpi.Group) (local int, err error) {
 	name, err := os.Hostname()
 	if err != nil {
