@@ -10,8 +10,8 @@ import (
 
 const (
 	// stationarySteps bounds the steps of the search for transitions whose stationary distribution sequences begin
-	// with.
-	stationarySteps = 500
+	// with: where these say more than the moves the rest follows in further global steps.
+	stationarySteps = 50
 	// stationaryHalvings bounds the halvings of a step.
 	stationaryHalvings = 40
 	// stationaryTolerance is the change of probabilities at which it ends.
@@ -41,14 +41,14 @@ func estimateStationary(s *Statistics, moves []float64, p, dst *Parameters) erro
 	if err := stationary(dst.Start, dst.Transitions); err != nil {
 		return err
 	}
-	trial, start := make([]float64, k*k), make([]float64, k)
+	trial, start, step := make([]float64, k*k), make([]float64, k), 1.0
 	for range stationarySteps {
 		toward := seenAndUnseen(s, moves, dst)
 		if floats.Distance(toward, dst.Transitions, math.Inf(1)) <= stationaryTolerance {
 			break
 		}
-		step, v := 1.0, math.Inf(-1)
-		rounding := 1e-14 * math.Abs(best)
+		v, rounding := math.Inf(-1), 1e-14*math.Abs(best)
+		step = min(1, 2*step)
 		for range stationaryHalvings {
 			for i := range trial {
 				trial[i] = dst.Transitions[i] + step*(toward[i]-dst.Transitions[i])
