@@ -47,7 +47,8 @@ func nameOf(f Family) string {
 	return f.Name()
 }
 
-// On lays out each family on its columns. Neighbours that can share a kernel become one factor (see [Joiner]).
+// On lays out each family on its columns. Neighbours that can share a kernel become one factor (see [Joiner]). Gaussian
+// columns by themselves are no block of measurements, whose classes have volumes.
 func (p Product) On(columns int) ([]Factor, error) {
 	for _, f := range p {
 		if f == nil {
@@ -64,6 +65,10 @@ func (p Product) On(columns int) ([]Factor, error) {
 			return nil, err
 		}
 		for _, next := range some {
+			if one, ok := next.(isotropic); ok && one.columns() == 1 {
+				one.apart = true
+				next = one
+			}
 			list = join(list, next)
 		}
 	}
