@@ -1,0 +1,132 @@
+package command_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/latent-go/latent/builtin"
+	"github.com/latent-go/latent/command"
+	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/examples/geometric"
+	"github.com/latent-go/latent/fitted"
+	"github.com/latent-go/latent/framework"
+)
+
+// settings are a flag of a model of one's own.
+type settings struct {
+	Most            int `json:"most,omitempty" default:"5" placeholder:"K" range:"[1,inf)" help:"Begin with so many components."`
+	fitted.Settings `json:"-" kong:"-"`
+}
+
+func (s *settings) Check(fitted.Method) error {
+	if s.Most > 50 {
+		return &fitted.SettingError{Setting: "Most", Reason: "more than 50 components"}
+	}
+	return nil
+}
+
+func (s *settings) Bind(ctx context.Context, columns []data.Column, rows *framework.Table, m fitted.Method) (*fitted.Bound, error) {
+	b, err := s.Settings.Bind(ctx, columns, rows, m)
+	if len(columns) > 1 {
+		return nil, &fitted.SettingError{Setting: "Most", Reason: "one column is needed"}
+	}
+	b.KMax = s.Most
+	return b, err
+}
+
+// drawn geometric mixtures have rows to draw.
+type drawn struct{ geometric.Model }
+
+func (drawn) Sample(p *geometric.Parameters, n int, rng *rand.Rand) (x []float64, labels []int, err error) {
+	for range n {
+		x = append(x, float64(rng.IntN(9)))
+	}
+	return x, make([]int, n), nil
+}
+
+// TestSettingsOfOnesOwnAreFlags, fields of JSON and of files.
+func TestSettingsOfOnesOwnAreFlags(t *testing.T) {
+	d := fitted.Plain("drawn", "Geometric mixture", drawn{})
+	plain := d.New
+	d.New = func() fitted.Settings { return &settings{Settings: plain()} }
+	own := command.Host{Name: "own", Models: append(builtin.Models(), d)}
+	path := t.TempDir() + "/m.json"
+	fit := "fit --model drawn --data earthquakes --select count --method em --max-iter 5 "
+	status, text := said(own, fit+"--most 3 --out "+path)
+	require.Zero(t, status, text)
+	require.Contains(t, text, "of at most 3")
+	saved, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Contains(t, string(saved), `"most":3`)
+	status, text = said(own, "sample -n 4 --seed 7 "+path)
+	require.Zero(t, status, text)
+	require.Regexp(t, `^count\n(\d\n){4}$`, text)
+	status, text = said(own, "fit --model drawn --help")
+	require.Zero(t, status)
+	require.Regexp(t, `Flags of --model drawn:\s+--most=K\s+Begin with so many components`, text)
+
+	damaged := strings.Replace(string(saved), `"P":[`, `"P":[0.5,`, 1)
+	object := damaged[strings.Index(damaged, `"model"`):strings.LastIndex(damaged, `,"checksum"`)]
+	require.NoError(t, fitted.Save(path, []byte("{"+object+"}")))
+	for line, want := range map[string]string{
+		fit + "--most 51":                    "own: --most: more than 50 components",
+		fit + "--most 0":                     "own: --most is 0: it must be at least 1",
+		"fit --most 3":                       "own: --most is a flag of --model drawn, and the model is mixture",
+		"predict --data earthquakes " + path: "damaged: ",
+		"fit --model drawn --data earthquakes --method em":    "--most: one column is needed",
+		"select --model drawn --data earthquakes --method em": "--most: one column is needed",
+	} {
+		status, text := said(own, line)
+		require.NotZero(t, status, line)
+		require.Contains(t, text, want, line)
+		require.Equal(t, 1, strings.Count(text, "\n"), text)
+	}
+	type colliding struct {
+		Seed            int
+		fitted.Settings `kong:"-"`
+	}
+	d.New = func() fitted.Settings { return &colliding{Settings: plain()} }
+	status, text = said(command.Host{Name: "own", Models: fitted.Registry{d}}, fit)
+	require.Equal(t, 2, status)
+	require.Equal(t, "own: the model \"drawn\" has the flag --seed, which all models have: rename its setting\n", text)
+}
+
+// TestAWorkerOpensAModelOfOnesOwn, and makes the shares of a pass that a process alone makes.
+func TestAWorkerOpensAModelOfOnesOwn(t *testing.T) {
+	own := command.Host{Name: "own", Models: fitted.Registry{fitted.Plain("geometric", "Geometric mixture", geometric.Model{})}}
+	const line = "fit --data earthquakes --select count --k 2 --method em --max-iter 7 --format json"
+	_, alone := said(own, line)
+	made := 0
+	own.Passes = func(ctx context.Context, j command.Job) (command.Passes, error) {
+		opened, err := command.Open(ctx, own.Models, j)
+		return shares{opened, &made}, err
+	}
+	status, text := said(own, line)
+	require.Zero(t, status, text)
+	timeless := func(text string) string { return text[:strings.Index(text, `"seconds"`)] }
+	require.Equal(t, timeless(alone), timeless(text))
+	require.GreaterOrEqual(t, made, 7)
+}
+
+type shares struct {
+	*command.Opened
+	made *int
+}
+
+func (s shares) Make(ctx context.Context, state []byte, n int) ([][]byte, error) {
+	*s.made++
+	var list [][]byte
+	for i := range n {
+		one, err := s.Share(ctx, state, i, i+1, n, 1)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, one)
+	}
+	return list, nil
+}
