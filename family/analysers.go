@@ -153,8 +153,8 @@ func (f analyser) AddPooled(weight float64, w *Pooled, anchor, sums []float64) {
 	f.gaussian.AddPooled(weight, f.pooledNormal(w), anchor, sums)
 }
 
-func (f analyser) Features(o *Observed, w *Pooled, dst []float64, width, at int) {
-	f.gaussian.Features(o, f.pooledNormal(w), dst, width, at)
+func (f analyser) Whiten(o *Observed, w *Pooled, dst []float64, width, at int) {
+	f.gaussian.Whiten(o, f.pooledNormal(w), dst, width, at)
 }
 
 // ---- Global step

@@ -158,7 +158,7 @@ func (l exponentialKernel) AddSums(o *Observed, r []float64, _, _, sums Table) (
 	return 0
 }
 
-func (l exponentialKernel) Features(o *Observed, _ *Pooled, dst []float64, width, at int) {
+func (l exponentialKernel) Features(o *Observed, dst []float64, width, at int) {
 	for i := range o.N {
 		to := dst[i*width+at:][:l.cells*l.s]
 		copy(to, o.t[i*o.stride:])

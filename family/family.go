@@ -68,7 +68,7 @@ type SumFactor interface {
 	Information(xi []float64, pooled *Pooled, dst []laplace.Block) []laplace.Block
 	// Features puts numbers that distances between rows can be measured in into dst, n×width
 	// from its column at on; NaN where missing.
-	Features(o *Observed, pooled *Pooled, dst []float64, width, at int)
+	Features(o *Observed, dst []float64, width, at int)
 }
 
 // Layout says how many numbers a factor takes of each kind, for one class.
@@ -88,6 +88,13 @@ type Layout struct {
 }
 
 // The rest are interfaces that a factor may implement.
+
+// A Whitener has numbers of another kind that distances between rows can be measured in: those that do not change when
+// its columns are mapped linearly, as what it fits does not.
+type Whitener interface {
+	// Whiten is Features with the covariance of the table taken out, and 0 where missing.
+	Whiten(o *Observed, pooled *Pooled, dst []float64, width, at int)
+}
 
 // Anchored factors take their sums about an anchor, so that nothing cancels.
 type Anchored interface {

@@ -220,9 +220,11 @@ func (g gaussian) AddSums(o *Observed, r []float64, scores, anchors, sums Table)
 	return 0
 }
 
-// Features whitens by the covariance of the table, with its mean in the place of what is missing. A direction in
+func (g gaussian) Features(o *Observed, dst []float64, width, at int) { o.copyTo(dst, width, at, g.d) }
+
+// Whiten is by the covariance of the table, with its mean in the place of what is missing. A direction in
 // which that has nothing but its floor is left out: it would hold the rounding of its columns alone.
-func (g gaussian) Features(o *Observed, w *Pooled, dst []float64, width, at int) {
+func (g gaussian) Whiten(o *Observed, w *Pooled, dst []float64, width, at int) {
 	score := make([]float64, 1+g.d+g.d*g.d)
 	if g.Score(w.Parameters, score) != nil {
 		clear(score)

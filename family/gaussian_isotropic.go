@@ -135,7 +135,7 @@ func (g isotropic) AddSums(o *Observed, r []float64, _, anchors, sums Table) (en
 	return 0
 }
 
-func (g isotropic) Features(o *Observed, _ *Pooled, dst []float64, width, at int) {
+func (g isotropic) Features(o *Observed, dst []float64, width, at int) {
 	o.copyTo(dst, width, at, g.columns())
 }
 

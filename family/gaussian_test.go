@@ -797,7 +797,7 @@ func TestGaussianAddsTheWholeTable(t *testing.T) {
 	}
 }
 
-func TestGaussianFeaturesAreWhitened(t *testing.T) {
+func TestGaussianWhitens(t *testing.T) {
 	rng := seeded(17)
 	const d, n, width, at = 3, 80, 5, 1
 	g := gaussian{d: d}
@@ -806,7 +806,7 @@ func TestGaussianFeaturesAreWhitened(t *testing.T) {
 	var o Observed
 	require.NoError(t, g.Observe(rowsOf(x, d), 0, 0, n, &o))
 	dst, white := make([]float64, n*width), []float64(nil)
-	g.Features(&o, pooledOf(t, g, x), dst, width, at)
+	g.Whiten(&o, pooledOf(t, g, x), dst, width, at)
 	for i := range n {
 		white = append(white, dst[i*width+at:i*width+at+d]...)
 		assert.Zero(t, dst[i*width])

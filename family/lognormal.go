@@ -237,7 +237,7 @@ func (g lognormal) MaximizePosterior(sums, anchors, params Table, of *Reference)
 }
 
 // Features are the logarithms.
-func (g lognormal) Features(o *Observed, _ *Pooled, dst []float64, width, at int) {
+func (g lognormal) Features(o *Observed, dst []float64, width, at int) {
 	for j := range g.columns() {
 		for i, v := range o.X[j*o.Padded():][:o.N] {
 			dst[i*width+at+j] = v

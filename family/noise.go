@@ -288,8 +288,16 @@ func (f noisy) AddPooled(weight float64, w *Pooled, anchor, sums []float64) {
 	f.inner.AddPooled(weight-noise, f.pooled(w), anchor, sums[2:])
 }
 
-func (f noisy) Features(o *Observed, w *Pooled, dst []float64, width, at int) {
-	f.inner.Features(o, f.pooled(w), dst, width, at)
+func (f noisy) Features(o *Observed, dst []float64, width, at int) {
+	f.inner.Features(o, dst, width, at)
+}
+
+func (f noisy) Whiten(o *Observed, w *Pooled, dst []float64, width, at int) {
+	if inner, ok := f.inner.(Whitener); ok {
+		inner.Whiten(o, f.pooled(w), dst, width, at)
+		return
+	}
+	f.Features(o, dst, width, at)
 }
 
 // Information is that of a row that is not noise, and the count is that of all: a component is charged for ½D_ξ ln(1−ε) nats too

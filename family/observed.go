@@ -77,7 +77,7 @@ func (Real) Observe(b framework.Rows, at, first, n int, o *Observed) error {
 }
 
 // Features are the numbers.
-func (Real) Features(o *Observed, _ *Pooled, dst []float64, width, at int) {
+func (Real) Features(o *Observed, dst []float64, width, at int) {
 	o.copyTo(dst, width, at, 1)
 }
 

@@ -23,7 +23,6 @@ type Plan struct {
 	searches, keepsRows bool    // of some factor
 	latent              int     // Latent factors
 	designed            int     // Designed factors
-	repeats             bool    // see Repeats
 	pooled              *Pooled // the table as one class; nil until that is known
 	priors              *proper // of the evidence
 }
@@ -49,7 +48,7 @@ func NewPlan(f Family, columns int) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{repeats: Repeats(f), priors: new(proper)}
+	p := &Plan{priors: new(proper)}
 	for _, one := range list {
 		l := one.Layout()
 		sums, closed := one.(SumFactor)

@@ -285,7 +285,7 @@ func (f linear) AddPooled(weight float64, w *Pooled, anchor, sums []float64) {
 }
 
 // Features are none: classes are seeded by densities.
-func (f linear) Features(*Observed, *Pooled, []float64, int, int) {}
+func (f linear) Features(*Observed, []float64, int, int) {}
 
 // Information is that about σ²/v, with v that of the table.
 func (f linear) Information(xi []float64, w *Pooled, dst []laplace.Block) []laplace.Block {

@@ -2,13 +2,11 @@ package family
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
-	"sort"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -23,27 +21,40 @@ import (
 type Start int
 
 const (
-	// Varied lets the starts of a fit differ (see [framework.StartOf]): every second one is KMeans, the others
-	// RandomResponsibilities, or RandomRows where values repeat or estimates are searched for.
+	// Varied lets the starts of a fit differ (see [framework.StartOf]): they are KMeans, Hierarchical, Scaled, RandomRows,
+	// then Seeded and RandomRows in turn; where estimates are searched for (see [RowFactor]), KMeans and RandomRows in turn.
 	Varied Start = iota
-	// KMeans assigns rows to the nearest of K rows chosen by k-means++ (Arthur & Vassilvitskii 2007), the best of
-	// several candidates each time, at the distances of whitened rows. In many columns it is k-means itself, and full
-	// covariances begin as one. Where estimates are searched for (see [RowFactor]), it builds each component around one
-	// row, and rows are as far apart as densities make them.
+	// KMeans is k-means of rows, from k-means++ (Arthur & Vassilvitskii 2007), the best of several candidates each time, by
+	// Lloyd's steps. Where a family is a [Whitener], rows are whitened by the covariance of the table, so that linear maps
+	// of its columns change nothing. In many columns full covariances begin as one. Where estimates are searched for
+	// (see [RowFactor]), it builds each component around one row, and rows are as far apart as densities make them.
 	KMeans
 	// RandomResponsibilities draws each row's responsibilities uniformly on the simplex.
 	RandomResponsibilities
 	// RandomRows builds each component around one row drawn at random.
 	RandomRows
+	// Scaled is KMeans of rows that are not whitened: clusters that lie apart in few directions are clearer where others do
+	// not count as much.
+	Scaled
+	// Hierarchical is Ward's clustering of at most 1000 rows that are not whitened; where that are too few for K, it is Scaled.
+	// Where estimates are searched for, it is KMeans, as Scaled and Seeded are.
+	Hierarchical
+	// Seeded assigns rows to the nearest of K among them, chosen as k-means++ does: KMeans without Lloyd's steps.
+	Seeded
 )
 
-var startNames = [...]string{"varied", "kmeans", "random", "rows"}
+var startNames = [...]string{"varied", "kmeans", "random", "rows", "scaled", "hierarchical", "seeded"}
 
 func (s Start) String() string {
 	if s < 0 || int(s) >= len(startNames) {
 		return fmt.Sprintf("Start(%d)", int(s))
 	}
 	return startNames[s]
+}
+
+// clusters says that rows are assigned to the clusters of their points.
+func (s Start) clusters() bool {
+	return s == KMeans || s == Scaled || s == Hierarchical || s == Seeded
 }
 
 // StartByName finds a start by its name; the error for an unknown one lists them.
@@ -300,14 +311,15 @@ func (f *part) begins() *Pooled {
 // startOf is the start of the fit's number that Varied stands for.
 func (p *Plan) startOf(start Start, number int) Start {
 	switch {
-	case start != Varied:
-		return start
-	case number%2 == 0:
-		return KMeans
-	case p.repeats || p.seeded():
-		return RandomRows
+	case start == Varied && p.seeded():
+		start = [...]Start{KMeans, RandomRows}[number%2]
+	case start == Varied: // further clusterings would mostly be the same
+		start = [...]Start{KMeans, Hierarchical, Scaled, RandomRows, Seeded}[min(number, 4-number%2)]
 	}
-	return RandomResponsibilities
+	if p.seeded() && start.clusters() {
+		return KMeans
+	}
+	return start
 }
 
 // A TooFewRowsError reports that a table has fewer distinct rows than components are asked for.
@@ -370,10 +382,10 @@ func (p *Plan) Partition(rows framework.Rows, k int, start Start, rng *rand.Rand
 	if start == KMeans && p.seeded() {
 		return p.seeds(rows, k, rng)
 	}
-	if _, wide := p.wide(rows.N, k, start); wide {
+	if _, wide := p.wide(rows.N, k, start); wide && start == KMeans {
 		return p.partitionWide(rows, k, rng)
 	}
-	points, err := p.points(rows)
+	points, err := p.points(rows, start == KMeans || start == Seeded)
 	if err != nil {
 		return nil, err
 	}
@@ -381,11 +393,18 @@ func (p *Plan) Partition(rows framework.Rows, k int, start Start, rng *rand.Rand
 		return nil, tooMany(k, n)
 	}
 	r := make([]float64, rows.N*k)
-	switch start {
-	case KMeans:
-		for i, j := range points.nearest(points.seeds(k, rng)) {
+	assign := func(label []int) {
+		for i, j := range label {
 			r[i*k+j] = rows.Weights[i]
 		}
+	}
+	switch start {
+	case KMeans, Scaled:
+		assign(points.lloyd(points.seeds(k, rng)))
+	case Seeded:
+		assign(points.nearest(points.seeds(k, rng)))
+	case Hierarchical:
+		assign(points.hierarchical(k, rng))
 	case RandomRows:
 		// Every seed is as many rows as the pooled table adds later: it sits half-way.
 		for j, i := range rng.Perm(rows.N)[:min(k, rows.N)] {
@@ -403,218 +422,7 @@ func (p *Plan) Partition(rows framework.Rows, k int, start Start, rng *rand.Rand
 			}
 		}
 	default:
-		return nil, fmt.Errorf("family: %v: a start is Varied, KMeans, RandomResponsibilities or RandomRows", start)
+		return nil, fmt.Errorf("family: %v: choose one of %v", start, startNames)
 	}
 	return r, nil
-}
-
-// points are rows as points, in coordinates in which distances mean something: column-major in
-// blocks, of which the last is filled up with points of weight 0.
-type points struct {
-	n, width int
-	block    int       // rows of a block
-	x        []float64 // the coordinates of one block after the other
-	weights  []float64
-
-	gap, trial, best []float64 // squared distances
-	share            []float64 // running sums of weights times squared distances: what rows are drawn by
-}
-
-// newPoints makes room for n points of a width.
-func newPoints(n, width, block int) *points {
-	c := &points{n: n, width: width, block: block}
-	padded := Padded(n)
-	c.x = make([]float64, padded*width)
-	all := make([]float64, 5*padded)
-	c.weights, c.gap, c.trial, c.best, c.share = at(all, 0, padded), at(all, 1, padded), at(all, 2, padded), at(all, 3, padded), at(all, 4, padded)
-	return c
-}
-
-// points are the rows as points: whitened by a full covariance, else every column with mean 0 and
-// variance 1, and 0 where a value is missing.
-func (p *Plan) points(rows framework.Rows) (*points, error) {
-	c := newPoints(rows.N, max(1, p.size.Features), ChunkRows(rows))
-	copy(c.weights, rows.Weights)
-	lying := make([]float64, min(c.n, c.block)*c.width)
-	one := p.Classes(1)
-	err := one.Chunks(rows, func(first, n int, _ []float64) error {
-		for i := range p.parts {
-			f := &p.parts[i]
-			if f.sums == nil {
-				continue
-			}
-			f.sums.Features(&one.seen[i], f.pooled, lying, c.width, f.at.Features)
-		}
-		simd.Columns(c.x[first*c.width:], lying, n, c.width, c.width)
-		return nil
-	})
-	for j := range c.width {
-		c.standardise(j)
-	}
-	return c, err
-}
-
-// blocks yields the coordinates of each block and its first row.
-func (c *points) blocks(yield func(first int, x []float64) bool) {
-	for first := 0; first < c.n; first += c.block {
-		if !yield(first, c.x[first*c.width:][:Padded(min(c.block, c.n-first))*c.width]) {
-			return
-		}
-	}
-}
-
-// column yields a coordinate, block by block.
-func (c *points) column(j int) func(yield func(x []float64) bool) {
-	return func(yield func(x []float64) bool) {
-		for first, x := range c.blocks {
-			if !yield(at(x, j, len(x)/c.width)[:min(c.block, c.n-first)]) {
-				return
-			}
-		}
-	}
-}
-
-// point puts the coordinates of a row into dst.
-func (c *points) point(i int, dst []float64) {
-	first := i / c.block * c.block
-	side := Padded(min(c.block, c.n-first))
-	for j := range dst {
-		dst[j] = c.x[first*c.width+j*side+i-first]
-	}
-}
-
-// standardise shifts and scales a coordinate, by mean and variance of the weighted rows: whitened rows stay as they
-// are, whatever their axes.
-func (c *points) standardise(j int) {
-	count, mean, at := 0.0, 0.0, 0
-	for x := range c.column(j) {
-		for i, v := range x {
-			if w := c.weights[at+i]; !math.IsNaN(v) && w > 0 {
-				count += w
-				mean += w * (v - mean) / count
-			}
-		}
-		at += len(x)
-	}
-	square := 0.0
-	at = 0
-	for x := range c.column(j) {
-		for i, v := range x {
-			if v -= mean; !math.IsNaN(v) {
-				square += c.weights[at+i] * v * v
-			}
-		}
-		at += len(x)
-	}
-	scale := 1.0
-	if count > 0 {
-		scale = math.Sqrt(square / count)
-	}
-	if scale < 0x1p-52*math.Abs(mean) { // equal numbers, to rounding
-		scale = 0
-	}
-	for x := range c.column(j) {
-		for i, v := range x {
-			if v = (v - mean) / scale; v-v != 0 {
-				v = 0
-			}
-			x[i] = v
-		}
-	}
-}
-
-// distinct counts different points, up to a limit.
-func (c *points) distinct(limit int) int {
-	seen := map[string]bool{}
-	var key []byte
-	point := make([]float64, c.width)
-	for i := 0; i < c.n && len(seen) < limit; i++ {
-		c.point(i, point)
-		key = key[:0]
-		for _, v := range point {
-			key = binary.LittleEndian.AppendUint64(key, math.Float64bits(v))
-		}
-		seen[string(key)] = true
-	}
-	return len(seen)
-}
-
-// nearer puts the smaller of gap and the squared distance from center into dst, for every
-// row, and returns the weighted sum.
-func (c *points) nearer(dst, gap, center []float64) (sum float64) {
-	for first, x := range c.blocks {
-		sum += simd.Nearer(dst[first:], gap[first:], x, c.width, len(x)/c.width, center, c.weights[first:])
-	}
-	return sum
-}
-
-// seeds chooses K rows by k-means++, several times over where that is cheap, and keeps those
-// with the least sum of squared distances: two first seeds in one cluster are no accident
-// otherwise.
-func (c *points) seeds(k int, rng *rand.Rand) []float64 {
-	const most, budget = 10, 1e8
-	cost := float64(c.n*c.width) * float64(k) * float64(seedCandidates(k))
-	tries := int(min(most, max(1, budget/cost)))
-	var best []float64
-	least := math.Inf(1)
-	for range tries {
-		if chosen, sum := c.seedsOnce(k, rng); best == nil || sum < least {
-			best, least = chosen, sum
-		}
-	}
-	return best
-}
-
-func seedCandidates(k int) int { return 2 + int(math.Log(float64(k))) }
-
-// seedsOnce chooses each row in proportion to its squared distance from those before, the
-// best of 2 + ln K candidates, and returns the sum of squared distances that is left.
-func (c *points) seedsOnce(k int, rng *rand.Rand) (chosen []float64, left float64) {
-	linalg.Fill(c.gap, math.Inf(1))
-	floats.CumSum(c.share, c.weights) // the first is drawn like any row
-	point := make([]float64, c.width)
-	for j := range k {
-		seed, candidates := 0, seedCandidates(k)
-		if j == 0 {
-			candidates = 1
-		}
-		for try := range candidates {
-			i := c.draw(rng)
-			c.point(i, point)
-			if sum := c.nearer(c.trial, c.gap, point); try == 0 || sum < left {
-				left, seed = sum, i
-				c.trial, c.best = c.best, c.trial
-			}
-		}
-		c.gap, c.best = c.best, c.gap
-		floats.CumSum(c.share, floats.MulTo(c.share, c.gap, c.weights))
-		c.point(seed, point)
-		chosen = append(chosen, point...)
-	}
-	return chosen, left
-}
-
-// draw draws a row in proportion to its share; any row where all shares are 0.
-func (c *points) draw(rng *rand.Rand) int {
-	u := rng.Float64() * c.share[c.n-1]
-	if i := sort.Search(c.n, func(i int) bool { return c.share[i] > u }); i < c.n {
-		return i
-	}
-	return rng.IntN(c.n)
-}
-
-// nearest gives each row the index of the nearest seed.
-func (c *points) nearest(seeds []float64) []int {
-	label := make([]int, c.n)
-	linalg.Fill(c.gap, math.Inf(1))
-	for k := range len(seeds) / c.width {
-		c.nearer(c.trial, c.gap, at(seeds, k, c.width))
-		for i := range label {
-			if c.trial[i] < c.gap[i] {
-				label[i] = k
-			}
-		}
-		c.gap, c.trial = c.trial, c.gap
-	}
-	return label
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
-	"github.com/latent-go/latent/internal/simd"
 )
 
 // In many columns the rows of a sample that are nearest to one seed may be too few for a covariance of
@@ -30,7 +29,7 @@ const (
 
 // wide is the factor of a plan whose starts of k classes from n rows are wide.
 func (p *Plan) wide(n, k int, start Start) (g gaussian, ok bool) {
-	if len(p.parts) != 1 || start != KMeans {
+	if len(p.parts) != 1 || !start.clusters() {
 		return g, false
 	}
 	g, ok = p.parts[0].Factor.(gaussian)
@@ -41,23 +40,22 @@ func (p *Plan) wide(n, k int, start Start) (g gaussian, ok bool) {
 // clusters of one direction need, and at those of columns scaled alone, which hides no clear clusters among
 // many directions. The best is where N_k rows a class have the highest likelihood with one covariance.
 func (p *Plan) partitionWide(rows framework.Rows, k int, rng *rand.Rand) ([]float64, error) {
-	white, err := p.points(rows)
+	white, err := p.points(rows, true)
 	if err != nil {
 		return nil, err
 	}
 	if n := white.distinct(k); n < k && rows.N < sampleSize(rows.D) {
 		return nil, tooMany(k, n)
 	}
-	plain := *white
-	plain.x = make([]float64, len(white.x))
-	if err := plain.read(rows); err != nil {
+	scaled, err := p.points(rows, false)
+	if err != nil {
 		return nil, err
 	}
 	total := white.scatter()
 	var best []int
 	most := math.Inf(-1)
 	for range wideTries {
-		for _, at := range []*points{white, &plain} {
+		for _, at := range []*points{white, scaled} {
 			label := at.lloyd(at.seeds(k, rng))
 			if fit := white.tiedFit(label, k, total); best == nil || fit > most {
 				best, most = label, fit
@@ -69,81 +67,6 @@ func (p *Plan) partitionWide(rows framework.Rows, k int, rng *rand.Rand) ([]floa
 		r[i*k+j] = rows.Weights[i]
 	}
 	return r, nil
-}
-
-// KMeansLabels assigns n points, n×d row-major, to at most k clusters by their distances: by k-means++ (Arthur & Vassilvitskii 2007),
-// the best of several candidates each time, and Lloyd's steps from there. It returns the cluster of each point, from 0.
-func KMeansLabels(x []float64, n, d, k int, rng *rand.Rand) []int {
-	c := newPoints(n, d, ChunkRows(framework.Rows{}))
-	linalg.Fill(c.weights[:n], 1)
-	for first, block := range c.blocks {
-		simd.Columns(block, x[first*d:], min(c.block, n-first), d, d)
-	}
-	return c.lloyd(c.seeds(k, rng))
-}
-
-// read takes the columns of complete rows for coordinates, each with mean 0 and variance 1.
-func (c *points) read(rows framework.Rows) error {
-	o := &Observed{}
-	for first := range c.blocks {
-		n := min(c.block, c.n-first)
-		if _, err := o.Transpose(rows, 0, first, n, c.width); err != nil {
-			return err
-		}
-		copy(c.x[first*c.width:], o.X)
-	}
-	for j := range c.width {
-		c.standardise(j)
-	}
-	return nil
-}
-
-// lloyd makes Lloyd's steps from seeds: every row goes to the nearest centre, and centres to the mean of their rows.
-func (c *points) lloyd(centres []float64) (label []int) {
-	k := len(centres) / c.width
-	label = c.nearest(centres)
-	for range lloydSteps {
-		means, counts := c.means(label, k)
-		for j, n := range counts {
-			if n > 0 {
-				copy(at(centres, j, c.width), at(means, j, c.width))
-			}
-		}
-		last := label
-		label = c.nearest(centres)
-		moved := 0
-		for i, j := range label {
-			if last[i] != j {
-				moved++
-			}
-		}
-		if 1000*moved < c.n {
-			break
-		}
-	}
-	return label
-}
-
-// means are the weighted means of the rows of each label, k×width, and the weights of their rows.
-func (c *points) means(label []int, k int) (means, counts []float64) {
-	means, counts = make([]float64, k*c.width), make([]float64, k)
-	for i, j := range label {
-		counts[j] += c.weights[i]
-	}
-	for first, x := range c.blocks {
-		n := min(c.block, c.n-first)
-		for a := range c.width {
-			for i, v := range at(x, a, len(x)/c.width)[:n] {
-				means[label[first+i]*c.width+a] += c.weights[first+i] * v
-			}
-		}
-	}
-	for j, n := range counts {
-		if n > 0 {
-			linalg.Scale(1/n, at(means, j, c.width))
-		}
-	}
-	return means, counts
 }
 
 // scatter is Σ w xxᵀ.

@@ -292,8 +292,8 @@ func (f studentT) AddPooled(weight float64, w *Pooled, anchor, sums []float64) {
 	f.AddAbout(sums, anchor, part, w.Anchor)
 }
 
-func (f studentT) Features(o *Observed, w *Pooled, dst []float64, width, at int) {
-	f.gaussian.Features(o, f.asNormal(w), dst, width, at)
+func (f studentT) Whiten(o *Observed, w *Pooled, dst []float64, width, at int) {
+	f.gaussian.Whiten(o, f.asNormal(w), dst, width, at)
 }
 
 func (f studentT) Numbers() []Number {

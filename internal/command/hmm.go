@@ -31,7 +31,7 @@ type beginnings struct {
 // hmmSettings are those of hidden Markov models.
 type hmmSettings struct {
 	columnSettings
-	Start *string `json:"start,omitempty" placeholder:"NAME" help:"Initialisation of the states: kmeans, random (responsibilities), rows, or varied: every second start kmeans, the others random, or rows where values repeat. Default: varied. Also, or after a comma, what is assumed of the first state: free, uniform, stationary, or first (with --left-right). Default: free."`
+	Start *string `json:"start,omitempty" placeholder:"NAME" help:"Initialisation of the states: kmeans, random (responsibilities), rows, scaled (k-means without whitening), hierarchical (Ward), seeded (k-means++ alone), or varied: kmeans, hierarchical, scaled and rows, then seeded and rows in turn. Default: varied. Also, or after a comma, what is assumed of the first state: free, uniform, stationary, or first (with --left-right). Default: free."`
 	covarianceSettings
 	Sequence  string `json:"sequence,omitempty" placeholder:"COL" help:"The column that says which sequence a row belongs to; rows of one sequence follow one another. Default: the table is one sequence."`
 	LeftRight *int   `json:"left_right,omitempty" placeholder:"STATES" range:"[1,inf)" help:"Moves lead to the same state or up to so many states further, and never back. Such chains are cheap, and gfic takes many states: compare by bic, or give --k."`
@@ -53,9 +53,9 @@ func (start *startSettings) starting(chain bool) (b beginnings, err error) {
 		first, err := hmm.InitialByName(name)
 		switch {
 		case !chain:
-			return b, misused("--start %s: choose one of varied, kmeans, random, rows", name)
+			return b, misused("--start %s: choose one of varied, kmeans, random, rows, scaled, hierarchical, seeded", name)
 		case err != nil:
-			return b, misused("--start %s: choose one of varied, kmeans, random, rows for the fit, and of free, uniform, stationary, first for the first state", name)
+			return b, misused("--start %s: choose one of varied, kmeans, random, rows, scaled, hierarchical, seeded for the fit, and of free, uniform, stationary, first for the first state", name)
 		}
 		if chains++; chains > 1 {
 			return b, misused("--start %s: one thing is assumed of the first state", *start.Start)

@@ -39,7 +39,7 @@ type bernmixSettings struct {
 
 // startSettings say how a fit begins.
 type startSettings struct {
-	Start *string `json:"start,omitempty" placeholder:"NAME" help:"Initialisation: kmeans, random (responsibilities), rows, or varied: every second start kmeans, the others random, or rows where values repeat. Default: varied."`
+	Start *string `json:"start,omitempty" placeholder:"NAME" help:"Initialisation: kmeans, random (responsibilities), rows, scaled (k-means without whitening), hierarchical (Ward), seeded (k-means++ alone), or varied: kmeans, hierarchical, scaled and rows, then seeded and rows in turn. Default: varied."`
 }
 
 // columnSettings are about the columns that classes describe.

@@ -637,7 +637,7 @@ func TestStandardErrorsSayThatTheyAreOfCompleteData(t *testing.T) {
 }
 
 func TestStartsAndRestarts(t *testing.T) {
-	for _, start := range []string{"kmeans", "random", "rows"} {
+	for _, start := range []string{"kmeans", "random", "rows", "scaled", "hierarchical", "seeded"} {
 		r := fitJSON(t, "--k", "2", "--start", start, "--restarts", "2")
 		assert.Len(t, r.Restarts, 2)
 		assert.Equal(t, start, *r.Settings.own.(*mixtureSettings).Start)

@@ -291,7 +291,7 @@ func TestConformanceOfLongSequences(t *testing.T) {
 
 func TestConformance(t *testing.T) {
 	for _, c := range conformingCases() {
-		model := hmm.Model{Family: c.family}
+		model := hmm.Model{Family: c.family, Start: family.Seeded} // clearer classes leave FAB none of its rows
 		t.Run(c.name, func(t *testing.T) { lvmtest.Test(t, c.estimates(model)) })
 		t.Run(c.name+" MAP", func(t *testing.T) {
 			mode := c.estimates(hmm.MAP{Model: model, Chain: hmm.ChainPrior{Start: prior.Dirichlet{Alpha: 2}, Rows: prior.Dirichlet{Alpha: 1.5}, Stay: 2}})

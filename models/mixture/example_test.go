@@ -119,7 +119,7 @@ func ExampleModel_Distribution() {
 	// Output:
 	// ln p(4 minutes, 80 minutes) = -3.40
 	// 2 numbers drawn
-	// divergence 39.1 nats
+	// divergence 39.0 nats
 	// ⎡1.000  0.000⎤
 	// ⎣0.000  1.000⎦
 }

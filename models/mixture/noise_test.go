@@ -134,7 +134,7 @@ func TestNoiseOfMclust(t *testing.T) {
 	for form, want := range map[family.Covariance]float64{
 		family.Full: -753.553535, family.Tied: -755.883383, family.VII: -756.794376, family.EEV: -754.668028,
 	} {
-		m := mixture.Model{Family: noiseOver(family.Gaussian{Covariance: form}, rows)}
+		m := mixture.Model{Family: noiseOver(family.Gaussian{Covariance: form}, rows), Start: family.Seeded}
 		res, err := framework.Fit(context.Background(), m, incompleteTable(t, rows), framework.Options{K: 4, FixedK: true, Method: framework.EM, Tolerance: 1e-12, Restarts: 10, MaxIterations: 20000, NoMoves: true})
 		require.NoError(t, err, form)
 		t.Logf("%v: %.6f, mclust %.6f", form, res.Evaluation.LogLikelihood, want)

@@ -33,7 +33,7 @@ func TestAFitToASampleStartsAFit(t *testing.T) {
 	require.NoError(t, err)
 	table, err = table.WithWeights(weights)
 	require.NoError(t, err)
-	ctx, m := context.Background(), mixture.Model{Family: family.Gaussian{}}
+	ctx, m := context.Background(), mixture.Model{Family: family.Gaussian{}, Start: family.RandomResponsibilities}
 	for _, method := range []framework.Method{framework.EM, framework.GFAB} {
 		o := framework.Options{K: k, Method: method, Seed: 1, NoMoves: true, FixedK: true}
 		without, err := framework.Fit(ctx, m, table, o)

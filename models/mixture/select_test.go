@@ -71,7 +71,7 @@ func TestLikelihoodsOfASelectionDoNotFall(t *testing.T) {
 
 // TestSelectionsResumeWithinAddedRuns, to the same bits.
 func TestSelectionsResumeWithinAddedRuns(t *testing.T) {
-	table, m := columnsOf(t, "geyser"), mixture.Model{Family: family.Gaussian{}}
+	table, m := columnsOf(t, "geyser"), mixture.Model{Family: family.Gaussian{}, Start: family.Seeded}
 	ks, o := []int{1, 2, 3, 4, 5, 6, 7, 8}, framework.Options{Method: framework.EM, Tolerance: 1e-7, Workers: 1}
 	events, added := 0, 0
 	o.Recorder = framework.RecorderFunc(func(e framework.Event) error {

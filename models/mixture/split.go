@@ -97,7 +97,7 @@ func Halves(ctx context.Context, f family.Family, rows framework.Rows, q []float
 	if err != nil {
 		return nil, 0, err
 	}
-	m := Model{Family: f}
+	m := Model{Family: f, Start: [...]family.Start{family.KMeans, family.Seeded}[framework.DivisionOf(ctx)]}
 	o := framework.Options{K: 2, Method: framework.EM, Criterion: framework.ELBO, MaxIterations: splitIterations, Restarts: splitStarts, Seed: rng.Uint64(), Workers: 1, NoMoves: true}
 	two, err := framework.Fit(ctx, m, of, o)
 	if err != nil {

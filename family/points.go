@@ -1,0 +1,290 @@
+package family
+
+import (
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"sort"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/internal/simd"
+)
+
+// points are rows as points, in coordinates in which distances mean something: column-major in
+// blocks, of which the last is filled up with points of weight 0.
+type points struct {
+	n, width int
+	block    int       // rows of a block
+	x        []float64 // the coordinates of one block after the other
+	weights  []float64
+
+	gap, trial, best []float64 // squared distances
+	share            []float64 // running sums of weights times squared distances: what rows are drawn by
+}
+
+// newPoints makes room for n points of a width.
+func newPoints(n, width, block int) *points {
+	c := &points{n: n, width: width, block: block}
+	padded := Padded(n)
+	c.x = make([]float64, padded*width)
+	all := make([]float64, 5*padded)
+	for i, part := range []*[]float64{&c.weights, &c.gap, &c.trial, &c.best, &c.share} {
+		*part = at(all, i, padded)
+	}
+	return c
+}
+
+// points are the rows as points: every column with mean 0 and variance 1, and 0 where a value is missing, or whitened
+// by the covariance of the table where a factor is a [Whitener].
+func (p *Plan) points(rows framework.Rows, whiten bool) (*points, error) {
+	c := newPoints(rows.N, max(1, p.size.Features), ChunkRows(rows))
+	copy(c.weights, rows.Weights)
+	lying := make([]float64, min(c.n, c.block)*c.width)
+	one := p.Classes(1)
+	err := one.Chunks(rows, func(first, n int, _ []float64) error {
+		for i := range p.parts {
+			f := &p.parts[i]
+			if f.sums == nil {
+				continue
+			}
+			if white, ok := f.Factor.(Whitener); ok && whiten {
+				white.Whiten(&one.seen[i], f.pooled, lying, c.width, f.at.Features)
+				continue
+			}
+			f.sums.Features(&one.seen[i], lying, c.width, f.at.Features)
+		}
+		simd.Columns(c.x[first*c.width:], lying, n, c.width, c.width)
+		return nil
+	})
+	for j := range c.width {
+		c.standardise(j)
+	}
+	return c, err
+}
+
+// blocks yields the coordinates of each block and its first row.
+func (c *points) blocks(yield func(first int, x []float64) bool) {
+	for first := 0; first < c.n; first += c.block {
+		if !yield(first, c.x[first*c.width:][:Padded(min(c.block, c.n-first))*c.width]) {
+			return
+		}
+	}
+}
+
+// column yields a coordinate, block by block.
+func (c *points) column(j int) func(yield func(x []float64) bool) {
+	return func(yield func(x []float64) bool) {
+		for first, x := range c.blocks {
+			if !yield(at(x, j, len(x)/c.width)[:min(c.block, c.n-first)]) {
+				return
+			}
+		}
+	}
+}
+
+// point puts the coordinates of a row into dst.
+func (c *points) point(i int, dst []float64) {
+	first := i / c.block * c.block
+	side := Padded(min(c.block, c.n-first))
+	for j := range dst {
+		dst[j] = c.x[first*c.width+j*side+i-first]
+	}
+}
+
+// standardise shifts and scales a coordinate, by mean and variance of the weighted rows: whitened rows stay as they
+// are, whatever their axes.
+func (c *points) standardise(j int) {
+	count, mean, at := 0.0, 0.0, 0
+	for x := range c.column(j) {
+		for i, v := range x {
+			if w := c.weights[at+i]; !math.IsNaN(v) && w > 0 {
+				count += w
+				mean += w * (v - mean) / count
+			}
+		}
+		at += len(x)
+	}
+	square := 0.0
+	at = 0
+	for x := range c.column(j) {
+		for i, v := range x {
+			if v -= mean; !math.IsNaN(v) {
+				square += c.weights[at+i] * v * v
+			}
+		}
+		at += len(x)
+	}
+	scale := 1.0
+	if count > 0 {
+		scale = math.Sqrt(square / count)
+	}
+	if scale < 0x1p-52*math.Abs(mean) { // equal numbers, to rounding
+		scale = 0
+	}
+	for x := range c.column(j) {
+		for i, v := range x {
+			if v = (v - mean) / scale; v-v != 0 {
+				v = 0
+			}
+			x[i] = v
+		}
+	}
+}
+
+// distinct counts different points, up to a limit.
+func (c *points) distinct(limit int) int {
+	seen := map[string]bool{}
+	var key []byte
+	point := make([]float64, c.width)
+	for i := 0; i < c.n && len(seen) < limit; i++ {
+		c.point(i, point)
+		key = key[:0]
+		for _, v := range point {
+			key = binary.LittleEndian.AppendUint64(key, math.Float64bits(v))
+		}
+		seen[string(key)] = true
+	}
+	return len(seen)
+}
+
+// nearer puts the smaller of gap and the squared distance from center into dst, for every
+// row, and returns the weighted sum.
+func (c *points) nearer(dst, gap, center []float64) (sum float64) {
+	for first, x := range c.blocks {
+		sum += simd.Nearer(dst[first:], gap[first:], x, c.width, len(x)/c.width, center, c.weights[first:])
+	}
+	return sum
+}
+
+// seeds chooses K rows by k-means++, several times over where that is cheap, and keeps those
+// with the least sum of squared distances: two first seeds in one cluster are no accident
+// otherwise.
+func (c *points) seeds(k int, rng *rand.Rand) []float64 {
+	const most, budget = 10, 1e8
+	cost := float64(c.n*c.width) * float64(k) * float64(seedCandidates(k))
+	tries := int(min(most, max(1, budget/cost)))
+	var best []float64
+	least := math.Inf(1)
+	for range tries {
+		if chosen, sum := c.seedsOnce(k, rng); best == nil || sum < least {
+			best, least = chosen, sum
+		}
+	}
+	return best
+}
+
+func seedCandidates(k int) int { return 2 + int(math.Log(float64(k))) }
+
+// seedsOnce chooses each row in proportion to its squared distance from those before, the
+// best of 2 + ln K candidates, and returns the sum of squared distances that is left.
+func (c *points) seedsOnce(k int, rng *rand.Rand) (chosen []float64, left float64) {
+	linalg.Fill(c.gap, math.Inf(1))
+	floats.CumSum(c.share, c.weights) // the first is drawn like any row
+	point := make([]float64, c.width)
+	for j := range k {
+		seed, candidates := 0, seedCandidates(k)
+		if j == 0 {
+			candidates = 1
+		}
+		for try := range candidates {
+			i := c.draw(rng)
+			c.point(i, point)
+			if sum := c.nearer(c.trial, c.gap, point); try == 0 || sum < left {
+				left, seed = sum, i
+				c.trial, c.best = c.best, c.trial
+			}
+		}
+		c.gap, c.best = c.best, c.gap
+		floats.CumSum(c.share, floats.MulTo(c.share, c.gap, c.weights))
+		c.point(seed, point)
+		chosen = append(chosen, point...)
+	}
+	return chosen, left
+}
+
+// draw draws a row in proportion to its share; any row where all shares are 0.
+func (c *points) draw(rng *rand.Rand) int {
+	u := rng.Float64() * c.share[c.n-1]
+	if i := sort.Search(c.n, func(i int) bool { return c.share[i] > u }); i < c.n {
+		return i
+	}
+	return rng.IntN(c.n)
+}
+
+// nearest gives each row the index of the nearest seed.
+func (c *points) nearest(seeds []float64) []int {
+	label := make([]int, c.n)
+	linalg.Fill(c.gap, math.Inf(1))
+	for k := range len(seeds) / c.width {
+		c.nearer(c.trial, c.gap, at(seeds, k, c.width))
+		for i := range label {
+			if c.trial[i] < c.gap[i] {
+				label[i] = k
+			}
+		}
+		c.gap, c.trial = c.trial, c.gap
+	}
+	return label
+}
+
+// lloyd makes Lloyd's steps from seeds: every row goes to the nearest centre, and centres to the mean of their rows.
+func (c *points) lloyd(centres []float64) (label []int) {
+	k := len(centres) / c.width
+	label = c.nearest(centres)
+	for range lloydSteps {
+		means, counts := c.means(label, k)
+		for j, n := range counts {
+			if n > 0 {
+				copy(at(centres, j, c.width), at(means, j, c.width))
+			}
+		}
+		last := label
+		label = c.nearest(centres)
+		moved := 0
+		for i, j := range label {
+			if last[i] != j {
+				moved++
+			}
+		}
+		if 1000*moved < c.n {
+			break
+		}
+	}
+	return label
+}
+
+// means are the weighted means of the rows of each label, k×width, and the weights of their rows.
+func (c *points) means(label []int, k int) (means, counts []float64) {
+	means, counts = make([]float64, k*c.width), make([]float64, k)
+	for i, j := range label {
+		counts[j] += c.weights[i]
+	}
+	for first, x := range c.blocks {
+		n := min(c.block, c.n-first)
+		for a := range c.width {
+			for i, v := range at(x, a, len(x)/c.width)[:n] {
+				means[label[first+i]*c.width+a] += c.weights[first+i] * v
+			}
+		}
+	}
+	for j, n := range counts {
+		if n > 0 {
+			linalg.Scale(1/n, at(means, j, c.width))
+		}
+	}
+	return means, counts
+}
+
+// KMeansLabels assigns n points, n×d row-major, to at most k clusters by their distances: by k-means++ (Arthur & Vassilvitskii 2007),
+// the best of several candidates each time, and Lloyd's steps from there. It returns the cluster of each point, from 0.
+func KMeansLabels(x []float64, n, d, k int, rng *rand.Rand) []int {
+	c := newPoints(n, d, ChunkRows(framework.Rows{}))
+	linalg.Fill(c.weights[:n], 1)
+	for first, block := range c.blocks {
+		simd.Columns(block, x[first*d:], min(c.block, n-first), d, d)
+	}
+	return c.lloyd(c.seeds(k, rng))
+}
