@@ -25,7 +25,7 @@ func pageBeside(t *testing.T, args ...string) readPage {
 }
 
 func TestReportOfASelectionHasTheNumbersOfItsJSON(t *testing.T) {
-	p := pageBeside(t, "select", "--kmax", "4", "--restarts", "2", "--criteria", "bic,icl,aic", "--bootstrap", "19")
+	p := pageBeside(t, "select", "--kmax", "4", "--restarts", "2", "--start", "random", "--criteria", "bic,icl,aic", "--bootstrap", "19")
 	assert.Contains(t, p.text, "K = 2 by BIC and ICL")
 	assert.Contains(t, p.text, "Which to trust: BIC for the number of groups, ICL for clusters that are apart and AIC for prediction.")
 	assert.Contains(t, p.text, "K = 4, the choice of AIC, is the largest that was compared (--kmax).")
