@@ -87,8 +87,7 @@ func TestEqualNeighboursOfAProductAreOneFactor(t *testing.T) {
 	}{
 		{family.Product{family.Poisson{}, family.Poisson{}, family.Of{Family: family.Poisson{}, Width: 2}}, 1},
 		{family.Product{family.Poisson{}, pairs{}, family.Poisson{}}, 3},
-		{family.Product{diagonal, family.Of{Family: diagonal, Width: 1}, family.Bernoulli{}, diagonal}, 3},
-		{family.Product{diagonal, family.Of{Family: diagonal, Width: 2}, family.Of{Family: diagonal, Width: 2}}, 3},
+		{family.Product{diagonal, family.Of{Family: diagonal, Width: 2}, family.Bernoulli{}, diagonal}, 3},
 		{family.Product{family.Product{diagonal, family.Poisson{}}, family.Poisson{}}, 2},
 		{family.Product{family.Categorical{Levels: 2}, family.Categorical{Levels: 3}, family.Categorical{Levels: 3}}, 2},
 		{family.Product{family.Of{Family: family.Gaussian{}, Width: 2}, family.Of{Family: family.Gaussian{}, Width: 2}}, 2},

@@ -153,7 +153,7 @@ func TestBoundIsTheConstrainedMaximum(t *testing.T) {
 	xi := []float64{0, 0, 1, 2, 2, 1}
 	assert.ErrorIs(t, gaussian{d: 2, floor: 1}.Bound(&Pooled{Parameters: xi, Floor: []float64{0.01, 0.01}}, Table{1, 0, xi}), framework.ErrDegenerate)
 	v := []float64{0, -1}
-	assert.ErrorIs(t, isotropic{groups: 1, width: 1, form: Diagonal, floor: 1}.Bound(&Pooled{Parameters: v, Floor: []float64{0.01}}, Table{1, 0, v}), framework.ErrDegenerate)
+	assert.ErrorIs(t, isotropic{1, 1, Diagonal, 1}.Bound(&Pooled{Parameters: v, Floor: []float64{0.01}}, Table{1, 0, v}), framework.ErrDegenerate)
 }
 
 // TestScoresOnTheFloorAreExact where the entries of Σ do not tell ln|Σ| any more.
@@ -226,7 +226,7 @@ func TestDoubtsNameColumns(t *testing.T) {
 // likelier, and what lies above it stays.
 func TestPositiveNumbersHaveTheConstrainedMaximum(t *testing.T) {
 	rng := seeded(7)
-	g := lognormal{isotropic{groups: 1, width: 1, form: Diagonal, floor: 1, apart: true}}
+	g := lognormal{isotropic{1, 1, Diagonal, 1}}
 	touched := 0
 	for range 200 {
 		m, v, r := rng.NormFloat64(), math.Exp(4*rng.NormFloat64()-4), 0.5+rng.Float64()

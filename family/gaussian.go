@@ -102,9 +102,9 @@ func (g Gaussian) On(columns int) ([]Factor, error) {
 	case Full, Tied:
 		return []Factor{gaussian{columns, g.Covariance == Tied, floor}}, nil
 	case Diagonal:
-		return []Factor{isotropic{groups: columns, width: 1, form: Diagonal, floor: floor}}, nil
+		return []Factor{isotropic{columns, 1, Diagonal, floor}}, nil
 	case Spherical:
-		return []Factor{isotropic{groups: 1, width: columns, form: Spherical, floor: floor}}, nil
+		return []Factor{isotropic{1, columns, Spherical, floor}}, nil
 	}
 	if !g.Covariance.structured() {
 		return nil, fmt.Errorf("family: %v: a covariance is Full, Tied, Diagonal, Spherical, or a structure from EII to EVV", g.Covariance)

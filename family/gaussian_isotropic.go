@@ -25,7 +25,6 @@ type isotropic struct {
 	groups, width int
 	form          Covariance
 	floor         float64 // factor of the squared resolutions; 0: there is none
-	apart         bool    // each column is described by itself, and no block of measurements whose classes have a volume
 }
 
 func (g isotropic) Name() string { return Gaussian{Covariance: g.form}.Name() }
@@ -35,10 +34,10 @@ func (g isotropic) Layout() Layout {
 	return Layout{Columns: d, Cells: n, Free: g.width + 1, Sums: d + 2*n, Anchor: d, Score: d + 2*n, Params: d + n, Hyper: d + 3*n, Features: d}
 }
 
-// Join is for columns by themselves with the same floor.
+// Join is for diagonal covariances with the same floor.
 func (g isotropic) Join(next Factor) (Factor, bool) {
 	other, ok := next.(isotropic)
-	if !ok || g.form != Diagonal || other.form != Diagonal || g.floor != other.floor || !g.apart || !other.apart {
+	if !ok || g.form != Diagonal || other.form != Diagonal || g.floor != other.floor {
 		return nil, false
 	}
 	g.groups += other.groups

@@ -37,9 +37,7 @@ func (f Lognormal) On(columns int) ([]Factor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("family: %s takes 1 column or more, and there are %d", f.Name(), columns)
 	}
-	logs := list[0].(isotropic)
-	logs.apart = true
-	return []Factor{lognormal{logs}}, nil
+	return []Factor{lognormal{list[0].(isotropic)}}, nil
 }
 
 // lognormal is a diagonal Gaussian that observes logarithms: o.X and all sums are of them, and o.Base is −Σ ln x.

@@ -47,8 +47,7 @@ func nameOf(f Family) string {
 	return f.Name()
 }
 
-// On lays out each family on its columns. Neighbours that can share a kernel become one factor (see [Joiner]). Gaussian
-// columns by themselves are no block of measurements, whose classes have volumes.
+// On lays out each family on its columns. Neighbours that can share a kernel become one factor (see [Joiner]).
 func (p Product) On(columns int) ([]Factor, error) {
 	for _, f := range p {
 		if f == nil {
@@ -65,10 +64,6 @@ func (p Product) On(columns int) ([]Factor, error) {
 			return nil, err
 		}
 		for _, next := range some {
-			if one, ok := next.(isotropic); ok && one.columns() == 1 {
-				one.apart = true
-				next = one
-			}
 			list = join(list, next)
 		}
 	}

@@ -39,11 +39,10 @@ type Reference struct {
 	Pooled *Pooled // the factor's part of the table as one class
 	Prior  prior.UnitInformation
 
-	charged []float64      // K: the rows that volumes are charged for, of noise; nil: those of the sums
-	kept    Table          // K×H: what a global step has found that integrals need, too
-	white   *whiteningOnce // of the plan
-	line    *zellner       // of regressions, when it has been needed
-	memory  *normalMemory
+	kept   Table          // K×H: what a global step has found that integrals need, too
+	white  *whiteningOnce // of the plan
+	line   *zellner       // of regressions, when it has been needed
+	memory *normalMemory
 }
 
 // proper are the priors of a plan's factors, made when they are first needed.

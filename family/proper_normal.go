@@ -18,8 +18,7 @@ import (
 
 // Gaussian classes under a unit-information prior (docs/theory/evidence.md, section 3): μ_k ~ N(m, S), and X_k = ln(S^−½ Σ_k S^−½) is normal
 // with density ∝ exp(−(ν/4)‖X_k‖²), as ν rows of the table would have it at X = 0. S is the table's covariance, in the
-// structure's own form, and ν is one row, or √D where axes lie in any direction. Volumes are normal in another
-// coordinate, and those that vary have the correlation ½ (see [volumes]).
+// structure's own form, and ν is one row, or √D where axes lie in any direction.
 
 // logScales are the eigenvalues x_kj of X_k, in the three parts of a covariance: volume v_k, their mean; shape, x_kj − v_k;
 // and orientation.
@@ -28,9 +27,6 @@ type logScales struct {
 	d       int
 	worth   float64   // ν
 	x       []float64 // K×D
-	volumes           // K
-	parted  []float64 // K: what rows know of v in units of what normal ones do; nil: as much
-	charged []float64 // rows that the volumes are charged for, of noise; nil: those of the counts
 	halves  []float64 // e^(x/2) of a class
 }
 
@@ -52,7 +48,7 @@ func (c Covariance) allLetters() string {
 func newLogScales(form Covariance, columns int, of *Reference) *logScales {
 	l := &of.memory.scales
 	*l = logScales{letters: form.allLetters(), d: columns, worth: of.Prior.RowsOr(),
-		x: l.x[:0], volumes: volumes{y: l.y[:0]}, charged: of.charged, halves: l.halves}
+		x: l.x[:0], halves: l.halves}
 	if l.letters[2] != 'I' {
 		l.worth = of.Prior.CovarianceOr(columns)
 	}
@@ -64,7 +60,6 @@ func (l *logScales) add(variances []float64) {
 	for _, v := range variances {
 		l.x = append(l.x, math.Log(max(v, math.SmallestNonzeroFloat64)))
 	}
-	l.volumes.add(l.volume(len(l.y)))
 }
 
 // classes is K.
@@ -81,21 +76,20 @@ func (l *logScales) shapeOfEach() bool { return l.letters[1] == 'V' || l.letters
 
 // pull is −(2/ν) times the derivative of the log prior density in x_kj.
 func (l *logScales) pull(k, j int) float64 {
-	volume, shapes := l.volume(k), 1.0
-	pull := 2 * bentSlope(volume) * (l.y[k] - l.level())
+	volume, volumes, shapes := l.volume(k), 1.0, 1.0
 	if l.letters[0] == 'E' {
-		pull = bentSlope(volume) * l.y[k] / l.classes()
+		volumes = 1 / l.classes()
 	}
 	if !l.shapeOfEach() {
 		shapes = 1 / l.classes()
 	}
-	return pull + shapes*(l.x[k*l.d+j]-volume)
+	return volumes*volume + shapes*(l.x[k*l.d+j]-volume)
 }
 
 // parts are distance and information of volume, shape and orientation of class k.
 func (l *logScales) parts(k int) (distance, information [3]float64) {
 	v := l.volume(k)
-	distance[0] = l.worth / 4 * float64(l.d) * l.y[k] * l.y[k] // of volumes that do not vary
+	distance[0] = l.worth / 4 * float64(l.d) * v * v
 	for _, x := range l.of(k) {
 		distance[1] += l.worth / 4 * (x - v) * (x - v)
 	}
@@ -136,23 +130,17 @@ func (l *logScales) logSinhcs(x []float64) (sum float64) {
 func (l *logScales) terms(counts []float64, add func(class int, t laplace.Term)) {
 	sizes := [3]int{1, l.d - 1, l.d * (l.d - 1) / 2}
 	var equal [3]laplace.Term
-	parts := make([]float64, len(counts))
 	for k, n := range counts {
-		parts[k] = l.part(k)
 		distance, information := l.parts(k)
 		own := laplace.Term{Count: n, Worth: l.worth}
 		for i, size := range sizes {
-			switch letter := l.letters[i]; {
-			case i == 0 && letter == 'V':
-				add(k, laplace.Term{Size: 1, Count: n, Worth: 2 * l.worth, Distance: l.own(k, l.worth, float64(l.d)),
-					Information: gained(n, 2*l.worth, l.part(k))})
-				continue
-			case letter == 'V':
+			switch l.letters[i] {
+			case 'V':
 				own.Size += size
 				own.Distance += distance[i]
 				own.Information += information[i]
 				continue
-			case letter == 'I':
+			case 'I':
 				continue
 			}
 			e := &equal[i]
@@ -166,49 +154,22 @@ func (l *logScales) terms(counts []float64, add func(class int, t laplace.Term))
 		}
 		add(k, own)
 	}
-	if equal[0].Worth > 0 {
-		equal[0].Information = gained(equal[0].Count, l.worth, l.part(0))
-	}
 	for _, t := range equal {
 		if t.Worth > 0 {
 			add(-1, t)
 		}
 	}
-	if l.letters[0] == 'V' {
-		l.shared(l.worth, float64(l.d), l.countsOr(counts), parts, add)
-	}
-}
-
-// part is what a row knows of y_k in units of what it knows of v at the table's volume.
-func (l *logScales) part(k int) float64 {
-	dy := bentSlope(l.volume(k))
-	part := 1 / (dy * dy)
-	if l.parted != nil {
-		part *= l.parted[k]
-	}
-	return part
-}
-
-// countsOr are the rows that volumes are charged for.
-func (l *logScales) countsOr(counts []float64) []float64 {
-	if l.charged != nil {
-		return l.charged
-	}
-	return counts
 }
 
 // prior rows: n_k and scatter that pull variances as the prior does at x, for global steps that iterate. With count c
-// the pseudo-scatter along an axis, relative to S, is (c − ν·pull) e^x; where c ≥ ν(curvature + pull) it bounds
-// the density from below near x, and a fixed point of such steps is the mode.
+// the pseudo-scatter along an axis, relative to S, is (c − ν·pull) e^x; where c ≥ ν(1 + pull) it bounds the
+// density from below near x, and a fixed point of such steps is the mode.
 func (l *logScales) pseudo(k int) (count float64, along []float64) {
-	most, curvature := 0.0, 1.0 // of the log prior density, in units of ν/2, at most
-	if l.letters[0] == 'V' && len(l.y) > 1 {
-		curvature = 2
-	}
+	most := 0.0
 	for j := range l.d {
 		most = max(most, l.pull(k, j))
 	}
-	count = l.worth * (curvature + most)
+	count = l.worth * (1 + most)
 	l.halves = linalg.Resize(l.halves, l.d)
 	for j, x := range l.of(k) {
 		l.halves[j] = (count - l.worth*l.pull(k, j)) * math.Exp(x)
@@ -263,127 +224,40 @@ func (g isotropic) moveMeans(sums, anchor, xi []float64, of *Reference, scatter 
 // MaximizePosterior is exact given the variances before.
 func (g isotropic) MaximizePosterior(sums, anchors, params Table, of *Reference) error {
 	d, scatter, worth := g.columns(), make([]float64, g.groups), of.Prior.RowsOr()
-	var together volumes
-	var least []float64
-	if !g.apart {
-		for k := range params.K {
-			together.add(mean(g.logs(params, k, of)))
-		}
-		least = g.least(of)
-	}
 	for k := range params.K {
 		row, xi := sums.Row(k, d+2*g.groups), params.Row(k, d+g.groups)
 		g.moveMeans(row, anchors.Row(k, d), xi, of, scatter)
 		_, variance := g.moments(xi)
-		x := g.logs(params, k, of)
-		together.given(k).modes(func(i int) float64 { return row[i] }, func(i int) float64 {
-			return scatter[i] / (row[i] * float64(g.width) * g.scaleOf(of, i*g.width))
-		}, least, x, worth)
-		for i, v := range x {
-			variance[i] = g.scaleOf(of, i*g.width) * math.Exp(v)
-		}
-		if !g.apart {
-			together.replace(k, mean(x))
+		for i, n := range row[:g.groups] {
+			scale := g.scaleOf(of, i*g.width)
+			variance[i] = scale * math.Exp(laplace.LogVarianceMode(n, scatter[i]/(n*float64(g.width)*scale), worth))
 		}
 	}
 	return nil
-}
-
-// mean is the mean of some numbers.
-func mean(x []float64) float64 { return floats.Sum(x) / float64(len(x)) }
-
-// logs are the logarithms of the variances of class k relative to S.
-func (g isotropic) logs(params Table, k int, of *Reference) []float64 {
-	list := g.relative(params, k, of)
-	for i, v := range list {
-		list[i] = math.Log(max(v, math.SmallestNonzeroFloat64))
-	}
-	return list
-}
-
-// least are the least log variances relative to S; nil where there are none.
-func (g isotropic) least(of *Reference) []float64 {
-	if g.floor == 0 || len(of.Pooled.Floor) == 0 {
-		return nil
-	}
-	list := make([]float64, g.groups)
-	for i := range list {
-		list[i] = math.Log(floats.Max(g.of(of.Pooled.Floor, i)) / g.scaleOf(of, i*g.width))
-	}
-	return list
 }
 
 // Integrals are those of the mean and of the variance of each group.
 func (g isotropic) Integrals(sums, _, params Table, of *Reference, add func(class, cell int, t laplace.Term)) error {
 	before, _ := g.moments(of.Pooled.reference())
-	worth, width := of.Prior.RowsOr(), float64(g.width)
-	var together volumes
-	var parts []float64
+	worth := of.Prior.RowsOr()
 	for k := range params.K {
-		middle, variance := g.moments(params.Row(k, g.columns()+g.groups))
-		x, v := g.logs(params, k, of), 0.0
-		if !g.apart {
-			v = mean(x)
-			together.add(v)
-			dy := bentSlope(v)
-			parts = append(parts, 1/(dy*dy))
+		mean, variance := g.moments(params.Row(k, g.columns()+g.groups))
+		for i, v := range variance {
+			n, scale := sums.Row(k, g.groups)[i], g.scaleOf(of, i*g.width)
+			add(k, i, meanTerms(n, worth, v, scale, g.of(mean, i), g.of(before, i)))
+			x := math.Log(v / scale)
+			add(k, i, laplace.Term{Size: 1, Count: n, Worth: worth, Distance: worth / 4 * float64(g.width) * x * x})
 		}
-		for i, n := range sums.Row(k, g.groups) {
-			add(k, i, meanTerms(n, worth, variance[i], g.scaleOf(of, i*g.width), g.of(middle, i), g.of(before, i)))
-			add(k, i, laplace.Term{Size: 1, Count: n, Worth: worth, Distance: worth / 4 * width * (x[i] - v) * (x[i] - v)})
-		}
-	}
-	if !g.apart {
-		g.volumeTerms(&together, parts, sums, of, add)
 	}
 	return nil
 }
 
-// volumeTerms passes the terms of the volumes to add, of which those of groups have had ½ ln(1 + n/ν) each. Where these
-// have different counts c = n/ν, of gaps, that of the volume is the c for which c + 1 is the harmonic mean: with
-// R = I − 2·11ᵀ/(K+1), what the volumes add to the precision of the prior, and h_k = 1/(c_k + 1), |I + P⁻¹ diag c| is
-// Π (1 + c) · |I + R diag h|/|I + R|.
-func (g isotropic) volumeTerms(v *volumes, parts []float64, sums Table, of *Reference,
-	add func(class, cell int, t laplace.Term)) {
-	worth, columns := of.Prior.RowsOr(), float64(g.columns())
-	counts := make([]float64, len(v.y))
-	for k := range counts {
-		inverse := 0.0
-		for _, n := range g.charged(sums, k, of) {
-			inverse += 1 / (n + worth)
-		}
-		counts[k] = float64(g.groups)/inverse - worth
-	}
-	v.shared(worth, columns, counts, parts, func(class int, t laplace.Term) {
-		if class < 0 {
-			add(class, 0, t)
-			return
-		}
-		n := counts[class]
-		add(class, 0, laplace.Term{Distance: v.own(class, worth, columns) + (math.Log1p(n/worth/2)-math.Log1p(n/worth))/2,
-			Information: gained(n, 2*worth, parts[class])})
-		tilt := t.Tilt + (1/(n+2*worth)-1/(n+worth))/2
-		for i, own := range g.charged(sums, class, of) {
-			part := (n + worth) / (own + worth)
-			add(class, i, laplace.Term{Tilt: tilt * part * part / float64(g.groups)})
-		}
-	})
-}
-
-// charged are the counts of the groups, or of noise those of all rows.
-func (g isotropic) charged(sums Table, k int, of *Reference) []float64 {
-	if of.charged != nil {
-		return slices.Repeat(of.charged[k:k+1], g.groups)
-	}
-	return sums.Row(k, g.groups)
-}
-
 // relative are the variances of class k relative to S.
-func (g isotropic) relative(params Table, k int, of *Reference) []float64 {
-	_, variance := g.moments(params.Row(k, g.columns()+g.groups))
+func (g axial) relative(params Table, k int, of *Reference) []float64 {
+	_, variance := g.moments(params.Row(k, 2*g.columns()))
 	list := make([]float64, len(variance))
-	for i, v := range variance {
-		list[i] = v / g.scaleOf(of, i*g.width)
+	for j, v := range variance {
+		list[j] = v / g.scaleOf(of, j)
 	}
 	return list
 }
@@ -656,11 +530,6 @@ func (g gaussian) MaximizePosterior(sums, anchors, params Table, of *Reference) 
 	m.scatter, m.all = linalg.Resize(m.scatter, d*d), linalg.Resize(m.all, d*d)
 	clear(m.all)
 	worth := newLogScales(g.form(), d, of).worth
-	own := params
-	if g.tied {
-		own.K = 1
-	}
-	together := of.volumes(w, own, func(k int) []float64 { _, cov := g.split(params.Row(k, d+d*d), 0); return cov })
 	for k := range params.K {
 		row, xi := sums.Row(k, 1+2*d+d*d), params.Row(k, d+d*d)
 		if err := w.moveMean(g, of.Prior.RowsOr(), row, anchors.Row(k, d), xi, m.scatter, m); err != nil {
@@ -672,7 +541,7 @@ func (g gaussian) MaximizePosterior(sums, anchors, params Table, of *Reference) 
 			continue
 		}
 		_, cov := g.split(xi, 0)
-		values, err := g.mode(row[0], worth, m.scatter, xi, &together, k, of)
+		values, err := w.mode(row[0], worth, m.scatter, cov, m)
 		if err != nil {
 			return ofClass(k, err)
 		}
@@ -682,7 +551,7 @@ func (g gaussian) MaximizePosterior(sums, anchors, params Table, of *Reference) 
 		return nil
 	}
 	_, shared := g.split(params.Row(0, d+d*d), 0)
-	values, err := g.mode(total, worth, m.all, params.Row(0, d+d*d), &together, 0, of)
+	values, err := w.mode(total, worth, m.all, shared, m)
 	for k := 0; err == nil && k < params.K; k++ {
 		_, cov := g.split(params.Row(k, d+d*d), 0)
 		copy(cov, shared)
@@ -691,71 +560,31 @@ func (g gaussian) MaximizePosterior(sums, anchors, params Table, of *Reference) 
 	return err
 }
 
-// volumes are those of the classes before a global step; 0 where there is none yet.
-func (of *Reference) volumes(w *whitening, params Table, cov func(k int) []float64) (all volumes) {
-	for k := range params.K {
-		volume := 0.0
-		if values, err := of.spectrum(w, k, cov(k)); err == nil {
-			for _, v := range values {
-				volume += math.Log(v) / float64(w.d)
-			}
-		}
-		all.add(volume)
-	}
-	return all
-}
-
-// mode puts the mode of the covariance of class k, of n rows, into its ξ, given the volumes of other classes: its axes
-// are those of the scatter, whitened. It returns its eigenvalues relative to S; nil where the floor has moved them.
-func (g gaussian) mode(n, worth float64, scatter, xi []float64, all *volumes, k int, of *Reference) ([]float64, error) {
-	w, m, d := of.white.w, of.memory, g.d
-	_, cov := g.split(xi, 0)
+// mode puts the mode of the covariance of n rows into cov: its axes are those of the scatter, whitened. It returns
+// its eigenvalues relative to S.
+func (w *whitening) mode(n, worth float64, scatter, cov []float64, m *normalMemory) ([]float64, error) {
 	values, columns, err := w.axes(scatter, m, true)
 	if err != nil {
 		return nil, err
 	}
-	m.half, m.values = linalg.Resize(m.half, d*d), append(m.values[:0], values...)
-	x, given := values, all.given(k)
-	linalg.Fill(x, unbent(all.y[k]))
-	rows, each := func(int) float64 { return n }, func(j int) float64 { return m.values[j] / n }
-	put := func() {
-		for a := range d {
-			for j, v := range x {
-				m.half[a*d+j] = columns[a*d+j] * math.Exp(v)
-			}
+	d := w.d
+	m.half = linalg.Resize(m.half, d*d)
+	for j, v := range values {
+		values[j] = math.Exp(laplace.LogVarianceMode(n, v/n, worth))
+	}
+	for a := range d {
+		for j, v := range values {
+			m.half[a*d+j] = columns[a*d+j] * v
 		}
-		product(d, false, true, m.half, columns, cov)
-		linalg.Mirror(d, cov)
 	}
-	u := given.modes(rows, each, nil, x, worth)
-	put()
-	all.replace(k, mean(x))
-	if len(of.Pooled.Floor) > 0 && !g.above(cov, 1, of.Pooled.Floor) {
-		return nil, given.within(u, func(u float64) (v float64, err error) { // what the floor adds is felt along all axes
-			modesAt(u, rows, each, nil, x, worth)
-			put()
-			if err = g.Bound(of.Pooled, Table{1, 0, xi}); err == nil {
-				v, err = w.volume(cov)
-				all.replace(k, v)
-			}
-			return v, err
-		})
-	}
-	for j, v := range x {
-		values[j] = math.Exp(v)
-	}
+	product(d, false, true, m.half, columns, cov)
+	linalg.Mirror(d, cov)
 	return values, nil
-}
-
-// volume is ln |S⁻¹Σ|/D.
-func (w *whitening) volume(cov []float64) (float64, error) {
-	v, err := logDet(w.d, cov)
-	return (v - w.root.LogDet()) / float64(w.d), err
 }
 
 // keep keeps the eigenvalues of the covariance of class k relative to S, and its hash, by which they are known again.
 func (of *Reference) keep(k int, cov, values []float64) {
-	if of.kept.Data == nil || values == nil {
+	if of.kept.Data == nil {
 		return
 	}
 	d := len(values)

@@ -72,7 +72,6 @@ func (f studentT) MaximizePosterior(sums, anchors, params Table, of *Reference) 
 	l, m, prior := f.Layout(), of.memory, f.degreesPrior(of)
 	m.scatter = linalg.Resize(m.scatter, f.d*f.d)
 	worth := newLogScales(Full, f.d, of).worth
-	together := of.volumes(w, params, func(k int) []float64 { _, cov := f.split(params.Row(k, l.Params), 0); return cov })
 	for k := range params.K {
 		n, normal, logs := f.parts(sums.Row(k, l.Sums))
 		xi := params.Row(k, l.Params)
@@ -81,7 +80,7 @@ func (f studentT) MaximizePosterior(sums, anchors, params Table, of *Reference) 
 		if err != nil {
 			return ofClass(k, err)
 		}
-		values, err := f.mode(n, worth, m.scatter, xi[:l.Params-1], &together, k, of)
+		values, err := w.mode(n, worth, m.scatter, cov, m)
 		if err != nil {
 			return ofClass(k, err)
 		}
@@ -118,8 +117,7 @@ func (f studentT) Integrals(sums, _, params Table, of *Reference, add func(class
 		m.values = linalg.Resize(m.values, f.d)
 		floats.ScaleTo(m.values, 1/part, values)
 		add(k, 0, w.meanTerm(n, rows, mean, m.values, m))
-		scales.parted = append(scales.parted, nu/(nu+d+2))
-		add(k, 0, laplace.Term{Information: (d*(d+1)/2 - 1) * gained(n, scales.worth, part)})
+		add(k, 0, laplace.Term{Information: gained(n, scales.worth, nu/(nu+d+2)) + (d*(d+1)/2-1)*gained(n, scales.worth, part)})
 		if f.of.Nu == 0 {
 			add(k, 0, laplace.Term{Size: 1, Count: n, Worth: rows, Distance: prior.distance(nu),
 				Information: gained(n, rows, f.degreesInformation(nu)*rows/prior.precision)})
@@ -169,7 +167,6 @@ func (f noisy) Integrals(sums, anchors, params Table, of *Reference, add func(cl
 	}
 	n := 0.0
 	for k := range params.K {
-		within.charged = append(within.charged, sums.Row(k, 1)[0])
 		n += sums.Row(k, 1)[0]
 	}
 	share, worth := params.Row(0, f.l.Params+1)[f.l.Params], of.Prior.RowsOr()

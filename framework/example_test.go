@@ -43,7 +43,7 @@ func ExampleFitBest() {
 	best := must(framework.FitBest(context.Background(), models, table, o))
 	other := best.Compared[1-best.Model]
 	fmt.Printf("model %d with K = %d, %.1f nats ahead of the other with K = %d\n", best.Model, best.Shape.K, other.Behind, other.K)
-	// Output: model 0 with K = 2, 3.0 nats ahead of the other with K = 2
+	// Output: model 0 with K = 2, 7.0 nats ahead of the other with K = 2
 }
 
 // A matrix of gonum is a table; its rows are not copied.

@@ -18,7 +18,6 @@ type Term struct {
 	Worth       float64 // units of data that the prior is worth; 0 stands for 1
 	Distance    float64 // Worth · ½(φ̃ − φ₀)ᵀI₀(φ̃ − φ₀)
 	Information float64 // ½ ln|I₀⁻¹I|, I the information of a unit of data at φ̃
-	Tilt        float64 // what one more unit of data behind the block costs elsewhere, in a term that blocks share
 }
 
 // worth is Worth or its default.
@@ -90,7 +89,7 @@ func (f *Curvature) About(information, distance float64) {
 
 // integrate adds a term of a block.
 func (f *Curvature) integrate(b *factored, t Term) {
-	b.tilt += t.tilt() + t.Tilt
+	b.tilt += t.tilt()
 	f.integral.followed -= t.Distance + t.charge()
 	f.integral.information -= t.Information
 }

@@ -267,9 +267,6 @@ func (s Set) OfRows(name string, columns []data.Column) family.Family {
 	if f := s.named(name); f.Joint != nil {
 		return f.Joint(len(columns))
 	}
-	if name == Diagonal && !slices.ContainsFunc(columns, func(c data.Column) bool { return c.Family != Gaussian }) {
-		return family.Gaussian{Covariance: family.Diagonal}
-	}
 	var product family.Product
 	for _, c := range columns {
 		product = append(product, s.named(c.Family).Single(len(c.Levels)))

@@ -18,14 +18,12 @@ import (
 	"github.com/latent-go/latent/models/mixture"
 )
 
-// Without factors the evidence of factor analysers is that of columns by themselves.
+// Without factors the evidence of factor analysers is that of diagonal covariances.
 func TestEvidenceOfAnalysersWithoutFactors(t *testing.T) {
 	const n, d = 200, 4
 	x, _ := analysed(5, n, d, 0, 0, 0)
 	for _, k := range []int{2, 0} {
-		column := family.Gaussian{Covariance: family.Diagonal}
-		columns := mixture.Model{Family: family.Product{column, column, column, column}}
-		diagonal := evident(t, columns, source(t, x, n, d), k)
+		diagonal := evident(t, mixture.Model{Family: family.Gaussian{Covariance: family.Diagonal}}, source(t, x, n, d), k)
 		without := evident(t, mixture.Model{Family: family.FactorAnalysers{Factors: family.NoFactors}}, source(t, x, n, d), k)
 		assert.InDelta(t, diagonal.Value, without.Value, 1e-6*n)
 		assert.Equal(t, diagonal.Shape.K, without.Shape.K)

@@ -35,7 +35,7 @@ func TestEvidenceWithAWildCell(t *testing.T) {
 				t.Run(fmt.Sprint(value, row, column), func(t *testing.T) {
 					sizes := withCell(t, func([]float64) family.Family { return family.Gaussian{} }, row, column, value)
 					require.Len(t, sizes, 3)
-					assert.InDelta(t, 1, sizes[0], 0.5)
+					assert.InDelta(t, 1, sizes[0], 0.25)
 					assert.InDelta(t, 96.5, sizes[1], 1.5)
 				})
 			}
@@ -50,7 +50,7 @@ func TestEvidenceWithAWildCell(t *testing.T) {
 		assert.InDelta(t, 97, sizes[0], 1.5)
 		sizes = withCell(t, func([]float64) family.Family { return family.StudentT{} }, 135, 0, value)
 		require.GreaterOrEqual(t, len(sizes), 2)
-		assert.InDelta(t, 174, sizes[len(sizes)-1], 6, "Student-t, %v", value)
+		assert.InDelta(t, 174, sizes[len(sizes)-1], 3, "Student-t, %v", value)
 	}
 }
 
