@@ -382,9 +382,6 @@ func (p *Plan) Partition(rows framework.Rows, k int, start Start, rng *rand.Rand
 	if start == KMeans && p.seeded() {
 		return p.seeds(rows, k, rng)
 	}
-	if _, wide := p.wide(rows.N, k, start); wide && start == KMeans {
-		return p.partitionWide(rows, k, rng)
-	}
 	points, err := p.points(rows, start == KMeans || start == Seeded)
 	if err != nil {
 		return nil, err
@@ -393,18 +390,18 @@ func (p *Plan) Partition(rows framework.Rows, k int, start Start, rng *rand.Rand
 		return nil, tooMany(k, n)
 	}
 	r := make([]float64, rows.N*k)
-	assign := func(label []int) {
-		for i, j := range label {
-			r[i*k+j] = rows.Weights[i]
-		}
-	}
+	var label []int // of rows that are clustered
 	switch start {
 	case KMeans, Scaled:
-		assign(points.lloyd(points.seeds(k, rng)))
+		if _, wide := p.wide(rows.N, k, start); wide && start == KMeans {
+			label, err = p.clusterWide(points, rows, k, rng)
+		} else {
+			label = points.lloyd(points.seeds(k, rng))
+		}
 	case Seeded:
-		assign(points.nearest(points.seeds(k, rng)))
+		label = points.nearest(points.seeds(k, rng))
 	case Hierarchical:
-		assign(points.hierarchical(k, rng))
+		label = points.hierarchical(k, rng)
 	case RandomRows:
 		// Every seed is as many rows as the pooled table adds later: it sits half-way.
 		for j, i := range rng.Perm(rows.N)[:min(k, rows.N)] {
@@ -424,5 +421,8 @@ func (p *Plan) Partition(rows framework.Rows, k int, start Start, rng *rand.Rand
 	default:
 		return nil, fmt.Errorf("family: %v: choose one of %v", start, startNames)
 	}
-	return r, nil
+	for i, j := range label {
+		r[i*k+j] = rows.Weights[i]
+	}
+	return r, err
 }

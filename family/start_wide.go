@@ -36,23 +36,15 @@ func (p *Plan) wide(n, k int, start Start) (g gaussian, ok bool) {
 	return g, ok && !g.tied && g.d >= wideColumns && n < wideRows*k*g.d
 }
 
-// partitionWide assigns rows to k classes, as Partition does: by k-means at the distances of whitened rows, which
+// clusterWide labels rows, which are white when they are whitened, by k-means at their distances, which
 // clusters of one direction need, and at those of columns scaled alone, which hides no clear clusters among
 // many directions. The best is where N_k rows a class have the highest likelihood with one covariance.
-func (p *Plan) partitionWide(rows framework.Rows, k int, rng *rand.Rand) ([]float64, error) {
-	white, err := p.points(rows, true)
-	if err != nil {
-		return nil, err
-	}
-	if n := white.distinct(k); n < k && rows.N < sampleSize(rows.D) {
-		return nil, tooMany(k, n)
-	}
+func (p *Plan) clusterWide(white *points, rows framework.Rows, k int, rng *rand.Rand) (best []int, err error) {
 	scaled, err := p.points(rows, false)
 	if err != nil {
 		return nil, err
 	}
 	total := white.scatter()
-	var best []int
 	most := math.Inf(-1)
 	for range wideTries {
 		for _, at := range []*points{white, scaled} {
@@ -62,11 +54,7 @@ func (p *Plan) partitionWide(rows framework.Rows, k int, rng *rand.Rand) ([]floa
 			}
 		}
 	}
-	r := make([]float64, rows.N*k)
-	for i, j := range best {
-		r[i*k+j] = rows.Weights[i]
-	}
-	return r, nil
+	return best, nil
 }
 
 // scatter is Σ w xxᵀ.
