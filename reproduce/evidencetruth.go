@@ -133,6 +133,17 @@ func (s evidenceSetting) newTruth(rng *rand.Rand) *evidenceTruth {
 	return t
 }
 
+// drawAxes draws an orthogonal matrix of D columns.
+func drawAxes(d int, rng *rand.Rand) *mat.Dense {
+	g, qr, q := mat.NewDense(d, d, nil), new(mat.QR), new(mat.Dense)
+	for i := range g.RawMatrix().Data {
+		g.RawMatrix().Data[i] = rng.NormFloat64()
+	}
+	qr.Factorize(g)
+	qr.QTo(q)
+	return q
+}
+
 // drawCovariances draws λ_k D_k A_k D_kᵀ of the classes, parts that the structure has equal once.
 func (t *evidenceTruth) drawCovariances(rng *rand.Rand) {
 	volume := func() float64 { return 1.6*rng.Float64() - 0.8 }
@@ -144,18 +155,7 @@ func (t *evidenceTruth) drawCovariances(rng *rand.Rand) {
 		floats.AddConst(-floats.Sum(a)/float64(t.d), a)
 		return a
 	}
-	direction := func() *mat.Dense {
-		g, qr, q := mat.NewDense(t.d, t.d, nil), new(mat.QR), new(mat.Dense)
-		for i := range t.d {
-			for j := range t.d {
-				g.Set(i, j, rng.NormFloat64())
-			}
-		}
-		qr.Factorize(g)
-		qr.QTo(q)
-		return q
-	}
-	v, a, q := volume(), shape(), direction()
+	v, a, q := volume(), shape(), drawAxes(t.d, rng)
 	for k := range t.k {
 		if t.form[0] == 'V' && k > 0 {
 			v = volume()
@@ -164,7 +164,7 @@ func (t *evidenceTruth) drawCovariances(rng *rand.Rand) {
 			a = shape()
 		}
 		if t.form[2] == 'V' && k > 0 {
-			q = direction()
+			q = drawAxes(t.d, rng)
 		}
 		scales, axes := make([]float64, t.d), q
 		for j := range scales {

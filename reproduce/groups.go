@@ -74,19 +74,13 @@ func (c groupCell) point(bend float64, rng *rand.Rand, x []float64) {
 
 // root is a matrix that makes a class of an own volume, shape and orientation of one of unit variances.
 func (c groupCell) root(rng *rand.Rand) *mat.Dense {
-	g, scale := mat.NewDense(c.d, c.d, nil), make([]float64, c.d)
-	for i := range g.RawMatrix().Data {
-		g.RawMatrix().Data[i] = rng.NormFloat64()
-	}
-	var qr mat.QR
-	var q, root mat.Dense
-	qr.Factorize(g)
-	qr.QTo(&q)
+	q, scale := drawAxes(c.d, rng), make([]float64, c.d)
 	volume := math.Exp(0.7*rng.Float64() - 0.35)
 	for j := range scale {
 		scale[j] = volume * math.Exp(0.8*rng.Float64()-0.4)
 	}
-	root.Mul(&q, mat.NewDiagDense(c.d, scale))
+	var root mat.Dense
+	root.Mul(q, mat.NewDiagDense(c.d, scale))
 	return &root
 }
 
@@ -151,17 +145,19 @@ func (c groupCell) indices(ctx context.Context, seed uint64) (list []float64, er
 		return nil, err
 	}
 	k := fit.Parameters.K
-	one, err := grouping.Over(ctx, src, 1, func() (func(framework.Rows) ([]float64, error), error) {
-		return func(b framework.Rows) ([]float64, error) { return m.Responsibilities(b, fit.Parameters, nil) }, nil
-	})
+	var one grouping.Overlap
+	for row := 0; row < len(q); row += k {
+		one.Add(q[row:row+k], 1)
+	}
+	overlaps, err := grouping.Join(&one, nil)
 	if err != nil {
 		return nil, err
 	}
-	overlaps, err := grouping.Join(one, nil)
+	terrain, err := m.Terrain(fit.Parameters, &one)
 	if err != nil {
 		return nil, err
 	}
-	tree, err := m.Groups(ctx, src, fit.Parameters, 1)
+	tree, err := grouping.Join(&one, terrain)
 	if err != nil {
 		return nil, err
 	}
