@@ -38,8 +38,8 @@ func ExampleOver() {
 	if err != nil {
 		panic(err)
 	}
-	o, err := grouping.Over(context.Background(), table, 0, func() (func(b framework.Rows) ([]float64, error), error) {
-		return func(b framework.Rows) ([]float64, error) { return b.X, nil }, nil
+	o, err := grouping.Over(context.Background(), table, 0, func() (grouping.Scorer, error) {
+		return func(b framework.Rows, _, _ []float64) ([]float64, []float64, error) { return nil, b.X, nil }, nil
 	})
 	if err != nil {
 		panic(err)

@@ -220,8 +220,8 @@ func TestOverDoesNotDependOnWorkers(t *testing.T) {
 	require.NoError(t, err)
 	src, err = src.WithWeights(weights)
 	require.NoError(t, err)
-	same := func() (func(b framework.Rows) ([]float64, error), error) {
-		return func(b framework.Rows) ([]float64, error) { return b.X[:b.N*b.D], nil }, nil
+	same := func() (grouping.Scorer, error) {
+		return func(b framework.Rows, _, _ []float64) ([]float64, []float64, error) { return nil, b.X[:b.N*b.D], nil }, nil
 	}
 	one, err := grouping.Over(context.Background(), src, 1, same)
 	require.NoError(t, err)

@@ -18,28 +18,32 @@ type Overlap struct {
 	some []int     // components that a row may belong to
 }
 
-// Over makes one pass over a source. ready makes for each goroutine what gives the posteriors of the rows of a block,
-// rows×K; the slice is read before the next call. The bits are the same for any number of workers (0: one a processor).
-func Over(ctx context.Context, src framework.Source[framework.Rows], workers int,
-	ready func() (posteriors func(b framework.Rows) ([]float64, error), err error)) (*Overlap, error) {
+// A Scorer gives ln p of the rows of a block, which is not looked at, and their posteriors q, rows×K, in slices that it is
+// given to use again, as that of a mixture does.
+type Scorer = func(b framework.Rows, logProb, q []float64) ([]float64, []float64, error)
+
+// Over makes one pass over a source, with a scorer for each goroutine. The bits are the same for any number of workers
+// (0: one a processor).
+func Over(ctx context.Context, src framework.Source[framework.Rows], workers int, ready func() (Scorer, error)) (
+	*Overlap, error) {
 	type shard struct {
 		Overlap
-		posteriors func(b framework.Rows) ([]float64, error)
+		score      Scorer
+		logProb, q []float64
 	}
 	all, err := framework.Fold(ctx, src, workers,
 		func() (*shard, error) {
-			posteriors, err := ready()
-			return &shard{posteriors: posteriors}, err
+			score, err := ready()
+			return &shard{score: score}, err
 		},
-		func(s *shard, b framework.Rows) error {
+		func(s *shard, b framework.Rows) (err error) {
 			b = b.Weighing()
-			q, err := s.posteriors(b)
-			if err != nil || b.N == 0 {
+			if s.logProb, s.q, err = s.score(b, s.logProb, s.q); err != nil || b.N == 0 {
 				return err
 			}
-			k := len(q) / b.N
+			k := len(s.q) / b.N
 			for i := range b.N {
-				s.Add(q[i*k:(i+1)*k], b.Weight(i))
+				s.Add(s.q[i*k:(i+1)*k], b.Weight(i))
 			}
 			return nil
 		},

@@ -40,7 +40,7 @@ func countOver[B any](src framework.Source[B], k int, ready func() (func(b B, ad
 }
 
 // A scorer has the log densities and the responsibilities of the rows of a block, in the two slices.
-type scorer func(b framework.Rows, logProb, r []float64) ([]float64, []float64, error)
+type scorer = func(b framework.Rows, logProb, r []float64) ([]float64, []float64, error)
 
 // likeliestOf counts rows by the most probable of k components.
 func likeliestOf(src framework.Source[framework.Rows], k int, ready func() (scorer, error)) counter {

@@ -100,14 +100,7 @@ func (f *components) joinOver(src framework.Source[framework.Rows], r *result) {
 	}
 	r.group, r.classifyGroups = f.group, f.classifyGroups
 	r.count = func(ctx context.Context, workers int) ([]float64, error) {
-		o, err := grouping.Over(ctx, src, workers, func() (func(b framework.Rows) ([]float64, error), error) {
-			score, err := f.scorer()
-			var logProb, q []float64
-			return func(b framework.Rows) ([]float64, error) {
-				logProb, q, err = score(b, logProb, q)
-				return q, err
-			}, err
-		})
+		o, err := grouping.Over(ctx, src, workers, f.scorer)
 		if err != nil {
 			return nil, err
 		}
@@ -152,11 +145,9 @@ func (r *fitReport) group(s *session, in *input, wanted *int) (err error) {
 
 // classifyGroups finds the group of every row of the table, from 0, by the summed posteriors of its components.
 func (f *components) classifyGroups(in *input) (list []int, err error) {
-	groups := make([][]int, len(f.groups.Groups))
-	for i, g := range f.groups.Groups {
-		for _, k := range g {
-			groups[i] = append(groups[i], k-1)
-		}
+	groups, err := f.tree.Cut(len(f.groups.Groups))
+	if err != nil {
+		return nil, err
 	}
 	var pooled []float64
 	for block := range slices.Chunk(upTo(0, in.Rows()-1), blockRows) {

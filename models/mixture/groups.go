@@ -17,14 +17,7 @@ import (
 // a processor. Where the family has no [Model.Terrain], as for codes, the overlap of the posteriors decides alone.
 func (m Model) Groups(ctx context.Context, src framework.Source[framework.Rows], p *Parameters, workers int) (
 	*grouping.Tree, error) {
-	o, err := grouping.Over(ctx, src, workers, func() (func(b framework.Rows) ([]float64, error), error) {
-		score, err := m.Scorer(p)
-		var logProb, r []float64
-		return func(b framework.Rows) ([]float64, error) {
-			logProb, r, err = score(b, logProb, r)
-			return r, err
-		}, err
-	})
+	o, err := grouping.Over(ctx, src, workers, func() (grouping.Scorer, error) { return m.Scorer(p) })
 	if err != nil {
 		return nil, err
 	}

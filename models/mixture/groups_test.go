@@ -31,9 +31,7 @@ func overlapOf(t *testing.T, m mixture.Model, p *mixture.Parameters) *grouping.O
 	require.NoError(t, err)
 	src, err := framework.FromSlice(x, 4000, p.D)
 	require.NoError(t, err)
-	o, err := grouping.Over(context.Background(), src, 1, func() (func(b framework.Rows) ([]float64, error), error) {
-		return func(b framework.Rows) ([]float64, error) { return m.Responsibilities(b, p, nil) }, nil
-	})
+	o, err := grouping.Over(context.Background(), src, 1, func() (grouping.Scorer, error) { return m.Scorer(p) })
 	require.NoError(t, err)
 	return o
 }
