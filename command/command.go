@@ -41,8 +41,7 @@ type Job struct {
 
 // Passes are made elsewhere.
 type Passes interface {
-	// Make makes a pass, as Step of a [framework.Executor] does, of the state as encoding/gob writes it.
-	Make(ctx context.Context, state []byte, shards int) ([][]byte, error)
+	fitted.Passes
 	Close() error
 }
 

@@ -92,12 +92,6 @@ func (c *definedSettings) bind(s *session, f *modelFlags, in *input) (*task, err
 // definedEngine fits what a definition has bound.
 type definedEngine struct{ fitted.Problem[fitted.Found] }
 
-func (e definedEngine) rows() int { return e.Rows() }
-
-func (e definedEngine) share(ctx context.Context, state []byte, first, last, shards, workers int) ([]byte, error) {
-	return e.Share(ctx, state, first, last, shards, workers)
-}
-
 func (e definedEngine) fit(ctx context.Context, o framework.Options) (*outcome, error) {
 	return definedOutcome(e.Fit(ctx, o))
 }

@@ -37,19 +37,19 @@ type Passes interface {
 
 // A shareable is an engine whose passes can be made elsewhere.
 type shareable interface {
-	rows() int
-	share(ctx context.Context, state []byte, first, last, shards, workers int) ([]byte, error)
+	Rows() int
+	Share(ctx context.Context, state []byte, first, last, shards, workers int) ([]byte, error)
 }
 
-func (e *iterated[B, P, S]) rows() int { return e.source.Rows() }
+func (e *iterated[B, P, S]) Rows() int { return e.source.Rows() }
 
-func (e *iterated[B, P, S]) share(ctx context.Context, state []byte, first, last, shards, workers int) ([]byte, error) {
+func (e *iterated[B, P, S]) Share(ctx context.Context, state []byte, first, last, shards, workers int) ([]byte, error) {
 	return e.problem().Share(ctx, state, first, last, shards, workers)
 }
 
-func (e *comparing) rows() int { return e.list[0].mixtures.rows() }
+func (e *comparing) Rows() int { return e.list[0].Rows() }
 
-func (e *comparing) share(ctx context.Context, state []byte, first, last, shards, workers int) ([]byte, error) {
+func (e *comparing) Share(ctx context.Context, state []byte, first, last, shards, workers int) ([]byte, error) {
 	var at framework.State[*mixture.Parameters]
 	if err := gob.NewDecoder(bytes.NewReader(state)).Decode(&at); err != nil {
 		return nil, err
@@ -57,7 +57,8 @@ func (e *comparing) share(ctx context.Context, state []byte, first, last, shards
 	if at.Model < 0 || at.Model >= len(e.list) {
 		return nil, fmt.Errorf("parameters of structure %d of %d", at.Model+1, len(e.list))
 	}
-	return e.list[at.Model].share(ctx, state, first, last, shards, workers)
+	one := e.list[at.Model]
+	return framework.Share(ctx, one.model, one.source, at, first, last, shards, workers)
 }
 
 // sendAway has the passes of a task made elsewhere where the host says so.
@@ -71,7 +72,7 @@ func (s *session) sendAway(f *fittingFlags, t *task) error {
 		s.note("--model %s by %s is computed by this process: it makes no passes over shards", f.Model, f.Method)
 		return nil
 	}
-	j := Job{Args: s.args, Data: f.source(), Rows: e.rows()}
+	j := Job{Args: s.args, Data: f.source(), Rows: e.Rows()}
 	if _, embedded := data.Lookup(j.Data); !embedded {
 		var err error
 		if j.Data, err = filepath.Abs(j.Data); err != nil {
@@ -97,10 +98,10 @@ func (s *session) closePasses() {
 	}
 }
 
-// An Opened is what a process elsewhere has opened.
+// An Opened is what a process elsewhere has opened: its Share is [framework.Share], of a state as encoding/gob writes it.
 type Opened struct {
-	engine shareable
-	store  *data.Store
+	shareable
+	store *data.Store
 }
 
 // Open opens the rows of a job and readies its model, one of those of the host, for shares of its passes.
@@ -168,14 +169,6 @@ func (c *selectCommand) opened(s *session, source string) (*task, *input, error)
 	}
 	t, _, err := c.setup(s, in, c.Kmax, c.Kmin)
 	return t, in, err
-}
-
-// Rows is the number of rows.
-func (o *Opened) Rows() int { return o.engine.rows() }
-
-// Share is [framework.Share], of the state as encoding/gob writes it.
-func (o *Opened) Share(ctx context.Context, state []byte, first, last, shards, workers int) ([]byte, error) {
-	return o.engine.share(ctx, state, first, last, shards, workers)
 }
 
 // Close gives back what was opened.
