@@ -242,7 +242,7 @@ func (t *selection) test(s *session, status *statusLine, in *input, of *task, o 
 }
 
 func (e *iterated[B, P, S]) ratio(ctx context.Context, k int, o bootstrap.Options) (*bootstrap.Ratio, error) {
-	return bootstrap.LikelihoodRatio(ctx, e.model, e.source, k, o)
+	return bootstrap.LikelihoodRatio(ctx, e.Model, e.Source, k, o)
 }
 
 func (t *selection) printTests(p *page) {

@@ -195,14 +195,14 @@ func (r *describedRows) comparing(s *session, f *modelFlags, in *input, start fa
 func (e *comparing) fit(ctx context.Context, o framework.Options) (*outcome, error) {
 	models := make([]framework.Model[framework.Rows, *mixture.Parameters, *mixture.Statistics], len(e.list))
 	for i, one := range e.list {
-		models[i] = one.model
+		models[i] = one.Model
 	}
-	c, err := framework.FitBest(ctx, models, fitted.Passing[framework.Rows, *mixture.Parameters](ctx, e.list[0].source), o)
+	c, err := framework.FitBest(ctx, models, fitted.Passing[framework.Rows, *mixture.Parameters](ctx, e.list[0].Source), o)
 	if c == nil {
 		return nil, err
 	}
 	best := e.list[c.Model]
-	found, fault := best.find(c.Parameters, c.Statistics)
+	found, fault := best.Found(c.Parameters, c.Statistics)
 	if found != nil {
 		found.winner = &winner{best, e.compared(c.Compared)}
 	}

@@ -41,7 +41,7 @@ type shareable interface {
 	Share(ctx context.Context, state []byte, first, last, shards, workers int) ([]byte, error)
 }
 
-func (e *iterated[B, P, S]) Rows() int { return e.source.Rows() }
+func (e *iterated[B, P, S]) Rows() int { return e.Source.Rows() }
 
 func (e *iterated[B, P, S]) Share(ctx context.Context, state []byte, first, last, shards, workers int) ([]byte, error) {
 	return e.problem().Share(ctx, state, first, last, shards, workers)
@@ -58,7 +58,7 @@ func (e *comparing) Share(ctx context.Context, state []byte, first, last, shards
 		return nil, fmt.Errorf("parameters of structure %d of %d", at.Model+1, len(e.list))
 	}
 	one := e.list[at.Model]
-	return framework.Share(ctx, one.model, one.source, at, first, last, shards, workers)
+	return framework.Share(ctx, one.Model, one.Source, at, first, last, shards, workers)
 }
 
 // sendAway has the passes of a task made elsewhere where the host says so.

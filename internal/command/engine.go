@@ -134,15 +134,11 @@ func (all *scores) remark(s *session, in *input) {
 }
 
 // iterated runs the engine of package framework.
-type iterated[B, P any, S framework.Statistics[S]] struct {
-	model  framework.Model[B, P, S]
-	source framework.Source[B]
-	find   func(p P, s S) (*result, error)
-}
+type iterated[B, P any, S framework.Statistics[S]] fitted.Engine[*result, B, P, S]
 
 // problem is the model bound to the table.
 func (e *iterated[B, P, S]) problem() *fitted.Engine[*result, B, P, S] {
-	return &fitted.Engine[*result, B, P, S]{Model: e.model, Source: e.source, Found: e.find}
+	return (*fitted.Engine[*result, B, P, S])(e)
 }
 
 func (e *iterated[B, P, S]) fit(ctx context.Context, o framework.Options) (*outcome, error) {

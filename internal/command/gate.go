@@ -103,15 +103,15 @@ func gatedEngine(f *modelFlags, in *input, d design.Gate, whole framework.Rows, 
 	// A steep gate makes EM slow (docs/theory/experts.md, section 3). Searched estimates cannot be extrapolated.
 	f.Accelerate = f.Accelerate || !plan.Searches()
 	in.shown = append(namesOf(seen), d.Names()...)
-	made := &iterated[framework.Rows, *experts.Parameters, *experts.Statistics]{model: d.Model(base), source: table}
-	made.find = func(p *experts.Parameters, s *experts.Statistics) (*result, error) {
+	made := &iterated[framework.Rows, *experts.Parameters, *experts.Statistics]{Model: d.Model(base), Source: table}
+	made.Found = func(p *experts.Parameters, s *experts.Statistics) (*result, error) {
 		found, err := newGated(d, d.Model(base), f.Family, seen, table, p, s)
 		if err != nil {
 			return nil, err
 		}
 		r := report(found)
 		r.bootstrap = func(ctx context.Context, o bootstrap.Options) (bootstrap.Outcome, error) {
-			e, err := drawnComponents(ctx, found.components, made.model, table, found.params, (*experts.Parameters).Vector, o)
+			e, err := drawnComponents(ctx, found.components, made.Model, table, found.params, (*experts.Parameters).Vector, o)
 			if err != nil {
 				return bootstrap.Outcome{}, err
 			}

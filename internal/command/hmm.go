@@ -203,18 +203,18 @@ func hmmEngine(f *modelFlags, src *framework.SequenceTable, rows *describedRows,
 			return r, err
 		}}, nil
 	}
-	made := &iterated[framework.Sequences, *hmm.Parameters, *hmm.Statistics]{model: base, source: src}
+	made := &iterated[framework.Sequences, *hmm.Parameters, *hmm.Statistics]{Model: base, Source: src}
 	if f.Method == methodMAP {
-		made.model = hmm.MAP{Model: base, Prior: of, Chain: f.chainPrior()}
+		made.Model = hmm.MAP{Model: base, Prior: of, Chain: f.chainPrior()}
 	}
-	made.find = func(p *hmm.Parameters, s *hmm.Statistics) (*result, error) {
+	made.Found = func(p *hmm.Parameters, s *hmm.Statistics) (*result, error) {
 		found, err := newChain(base, f.Family, rows.columns, p, s)
 		if err != nil {
 			return nil, err
 		}
 		r := found.result(src)
 		r.bootstrap = func(ctx context.Context, o bootstrap.Options) (bootstrap.Outcome, error) {
-			e, err := drawnComponents(ctx, found.components, made.model, src, found.params, (*hmm.Parameters).Vector, o)
+			e, err := drawnComponents(ctx, found.components, made.Model, src, found.params, (*hmm.Parameters).Vector, o)
 			if err != nil {
 				return bootstrap.Outcome{}, err
 			}

@@ -412,11 +412,11 @@ func mixtureEngine(f *modelFlags, start family.Start, table *framework.Table, co
 			return r, nil
 		}}, nil
 	}
-	made := &iterated[framework.Rows, *mixture.Parameters, *mixture.Statistics]{model: base, source: table}
+	made := &iterated[framework.Rows, *mixture.Parameters, *mixture.Statistics]{Model: base, Source: table}
 	if f.Method == methodMAP {
-		made.model = mixture.MAP{Model: base, Prior: of, Weights: weights}
+		made.Model = mixture.MAP{Model: base, Prior: of, Weights: weights}
 	}
-	made.find = func(p *mixture.Parameters, s *mixture.Statistics) (*result, error) {
+	made.Found = func(p *mixture.Parameters, s *mixture.Statistics) (*result, error) {
 		found, err := newComponents(base, f.Family, columns, p, nil, s)
 		if err != nil {
 			return nil, err
@@ -427,7 +427,7 @@ func mixtureEngine(f *modelFlags, start family.Start, table *framework.Table, co
 		r := found.result()
 		found.joinOver(table, r)
 		r.bootstrap = func(ctx context.Context, o bootstrap.Options) (bootstrap.Outcome, error) {
-			return found.bootstrap(ctx, made.model, table, o)
+			return found.bootstrap(ctx, made.Model, table, o)
 		}
 		return r, nil
 	}

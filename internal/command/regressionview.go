@@ -23,8 +23,8 @@ type curves struct {
 
 // regressionEngine fits a mixture of regressions.
 func regressionEngine(g *design.Regression, model mixture.Model, table *framework.Table) engine {
-	made := &iterated[framework.Rows, *mixture.Parameters, *mixture.Statistics]{model: model, source: table}
-	made.find = func(p *mixture.Parameters, s *mixture.Statistics) (*result, error) {
+	made := &iterated[framework.Rows, *mixture.Parameters, *mixture.Statistics]{Model: model, Source: table}
+	made.Found = func(p *mixture.Parameters, s *mixture.Statistics) (*result, error) {
 		found, err := newComponents(model, g.Distribution, g.Columns(), p, nil, s)
 		if err != nil {
 			return nil, err
