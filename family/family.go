@@ -66,8 +66,13 @@ type SumFactor interface {
 	// Information appends the unit information of each cell to dst, memory reused, in
 	// coordinates without units.
 	Information(xi []float64, pooled *Pooled, dst []laplace.Block) []laplace.Block
+	featured
+}
+
+type featured interface {
 	// Features puts numbers that distances between rows can be measured in into dst, n×width
-	// from its column at on; NaN where missing.
+	// from its column at on; NaN where missing. A [Designed] factor has its response first, as linear in the
+	// regressors as it gets, and then these.
 	Features(o *Observed, dst []float64, width, at int)
 }
 
@@ -126,10 +131,11 @@ type Latent interface {
 
 // A Designed factor has rows with regressors u, p numbers: Layout.Design of the class's parameters are their
 // coefficients, behind which the rows count by the matrix Σ_n q_n u_n u_nᵀ and not by one number. FAB and gFAB take
-// half the leverage off a row in place of the same constant off each (see [laplace.Tilt.Quadratic]). Classes are
-// seeded by their densities, as those of a [RowFactor] are.
+// half the leverage off a row in place of the same constant off each (see [laplace.Tilt.Quadratic]). Fits begin with
+// classes that have lines of their own.
 type Designed interface {
 	Factor
+	featured
 	// Count puts that matrix into dst, in coordinates of the regressors in which that of the pooled table is N·I: so
 	// nothing depends on their units, or on which linear combinations of them are columns.
 	Count(sums []float64, pooled *Pooled, dst *mat.SymDense)

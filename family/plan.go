@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -122,8 +123,13 @@ func (p *Plan) Counts(k int, params []float64) (numbers, free int) {
 // factor, and of each [Designed] one.
 func (p *Plan) Blocks() int { return 1 + p.size.Cells + p.latent + p.designed }
 
-// seeded says that classes begin with densities around rows: distances between rows say nothing of them.
-func (p *Plan) seeded() bool { return p.searches || p.designed > 0 }
+// seeded says that classes begin with densities around rows, as some factor has no [featured] rows.
+func (p *Plan) seeded() bool {
+	return slices.ContainsFunc(p.parts, func(f part) bool { return f.rows != nil && f.design == nil })
+}
+
+// regresses says that classes are regressions, and begin with lines.
+func (p *Plan) regresses() bool { return len(p.parts) == 1 && p.designed == 1 }
 
 // The parts of one class's flat numbers that belong to a factor.
 func (p *part) ofSums(v []float64) []float64   { return v[p.at.Sums:][:p.size.Sums] }

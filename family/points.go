@@ -47,14 +47,15 @@ func (p *Plan) points(rows framework.Rows, whiten bool) (*points, error) {
 	err := one.Chunks(rows, func(first, n int, _ []float64) error {
 		for i := range p.parts {
 			f := &p.parts[i]
-			if f.sums == nil {
+			of, ok := f.Factor.(featured)
+			if !ok {
 				continue
 			}
 			if white, ok := f.Factor.(Whitener); ok && whiten {
 				white.Whiten(&one.seen[i], f.pooled, lying, c.width, f.at.Features)
 				continue
 			}
-			f.sums.Features(&one.seen[i], lying, c.width, f.at.Features)
+			of.Features(&one.seen[i], lying, c.width, f.at.Features)
 		}
 		simd.Columns(c.x[first*c.width:], lying, n, c.width, c.width)
 		return nil
@@ -216,10 +217,16 @@ func (c *points) draw(rng *rand.Rand) int {
 
 // nearest gives each row the index of the nearest seed.
 func (c *points) nearest(seeds []float64) []int {
+	return c.nearestOf(len(seeds)/c.width, func(k int) { c.nearer(c.trial, c.gap, at(seeds, k, c.width)) })
+}
+
+// nearestOf gives each row the index, below k, of what is nearest; nearer puts the smaller of gap and the distance from
+// one into trial.
+func (c *points) nearestOf(k int, nearer func(j int)) []int {
 	label := make([]int, c.n)
 	linalg.Fill(c.gap, math.Inf(1))
-	for k := range len(seeds) / c.width {
-		c.nearer(c.trial, c.gap, at(seeds, k, c.width))
+	for k := range k {
+		nearer(k)
 		for i := range label {
 			if c.trial[i] < c.gap[i] {
 				label[i] = k
@@ -233,17 +240,22 @@ func (c *points) nearest(seeds []float64) []int {
 // lloyd makes Lloyd's steps from seeds: every row goes to the nearest centre, and centres to the mean of their rows.
 func (c *points) lloyd(centres []float64) (label []int) {
 	k := len(centres) / c.width
-	label = c.nearest(centres)
-	for range lloydSteps {
+	return c.settle(c.nearest(centres), func(label []int) []int {
 		means, counts := c.means(label, k)
 		for j, n := range counts {
 			if n > 0 {
 				copy(at(centres, j, c.width), at(means, j, c.width))
 			}
 		}
-		last := label
-		label = c.nearest(centres)
-		moved := 0
+		return c.nearest(centres)
+	})
+}
+
+// settle makes Lloyd's steps until few rows move.
+func (c *points) settle(label []int, step func(label []int) []int) []int {
+	for range lloydSteps {
+		last, moved := label, 0
+		label = step(last)
 		for i, j := range label {
 			if last[i] != j {
 				moved++

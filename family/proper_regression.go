@@ -390,7 +390,8 @@ func (m *marginal) above(s, v float64) float64 {
 
 // ---- Counts and successes
 
-// prior is that of lines: the information of a row is Σ e A″(η₀) uuᵀ/N of the table, with η₀ that of the intercept alone.
+// prior is that of lines, with the information of one event of the table, or of one trial, at the η₀ of the intercept alone: that of a row
+// would be narrower the more a row counts, and with the intercept alone not the prior of [Poisson] (worth one event) and [Bernoulli].
 func (f generalised) prior(of *Reference) *zellner {
 	p := f.size()
 	middle, row := make([]float64, p), mat.NewSymDense(p, nil)

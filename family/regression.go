@@ -195,6 +195,35 @@ func (d design) regressors(o *Observed, centre, dst []float64) {
 	}
 }
 
+// width is the number of a row's features.
+func (d design) width() int {
+	n := 1
+	for _, i := range d.own {
+		if d.columnOf(i) >= d.first {
+			n++
+		}
+	}
+	return n
+}
+
+// features puts the response of each row, less what coefficients in common explain in the table w, if that is given, and the
+// own regressors' columns into dst, n×width from its column at on.
+func (d design) features(o *Observed, w *Pooled, response func(row []float64) float64, dst []float64, width, at int) {
+	for i := range o.N {
+		row, to := o.Row(i, d.first+d.columns), append(dst[i*width+at:][:0], 0)
+		to[0] = response(row)
+		for _, j := range d.every() {
+			switch c := d.columnOf(j); {
+			case c < d.first:
+			case !slices.Contains(d.fixed, j):
+				to = append(to, row[c])
+			case w != nil:
+				to[0] -= w.Parameters[j] * row[c]
+			}
+		}
+	}
+}
+
 // predict puts η of each row into dst, given the columns of u.
 func (d design) predict(u, line, dst []float64) {
 	clear(dst)

@@ -22,7 +22,7 @@ import (
 //	anchor  a
 //	score   c; line; a; m and R with −½‖R(x−m)‖² the leverage
 //	params  coefficients
-//	units   η₀ of the intercept alone, 0 without; the information of a row there, p×p
+//	units   η₀ of the intercept alone, 0 without; the information of one event, or of one trial, there, p×p
 type generalised struct {
 	design
 	of Regression
@@ -32,7 +32,7 @@ func (f generalised) Name() string { return f.of.Name() }
 
 func (f generalised) Layout() Layout {
 	p, x := f.size(), f.columns
-	return Layout{Columns: f.first + x, Cells: 1, Design: len(f.own), Shared: len(f.fixed), Sums: 1 + p*p, Anchor: x, Score: 1 + p + 2*x + x*x, Params: p, Units: 1 + p*p}
+	return Layout{Columns: f.first + x, Features: f.width(), Cells: 1, Design: len(f.own), Shared: len(f.fixed), Sums: 1 + p*p, Anchor: x, Score: 1 + p + 2*x + x*x, Params: p, Units: 1 + p*p}
 }
 
 // split gives the parts of a score.
@@ -220,6 +220,22 @@ func (f generalised) Lower(precision mat.Symmetric, w *Pooled, score []float64) 
 	return nil
 }
 
+// Features are the working response, as of half an event more, and the own regressors' columns.
+func (f generalised) Features(o *Observed, dst []float64, width, at int) {
+	f.Whiten(o, nil, dst, width, at)
+}
+
+// Whiten is Features, with what coefficients in common explain in the table taken out.
+func (f generalised) Whiten(o *Observed, w *Pooled, dst []float64, width, at int) {
+	f.features(o, w, func(row []float64) float64 {
+		e := f.exposureOf(row)
+		if f.of.Response == Successes {
+			return math.Log((row[0] + 0.5) / (e - row[0] + 0.5))
+		}
+		return math.Log((row[0] + 0.5) / e)
+	}, dst, width, at)
+}
+
 func (f generalised) Numbers() []Number { return f.numbers() }
 
 // Mean is e A′(η): the number of successes, or of events; of 1 trial, or an exposure of 1, where that is missing.
@@ -253,6 +269,7 @@ func (f generalised) SampleGiven(xi []float64, rng *rand.Rand, x []float64) { f.
 var (
 	_ RowFactor          = generalised{}
 	_ Designed           = generalised{}
+	_ Whitener           = generalised{}
 	_ Anchored           = generalised{}
 	_ Predictor          = generalised{}
 	_ ConditionalSampler = generalised{}

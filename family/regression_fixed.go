@@ -48,23 +48,23 @@ func (f sharing) Share(sums, anchors, params Table, w *Pooled) error {
 	if w != nil && len(w.Floor) > 0 {
 		floor = w.Floor[0]
 	}
-	last := math.Inf(-1)
+	last := math.Inf(1)
 	for range mostAlternations {
-		value := 0.0
 		for k, one := range classes {
 			variances[k] = max(floor, one.squaresAt(c)/one.n)
 			if !(variances[k] > vanishing*w.Parameters[p]) && floor == 0 {
 				return ofClass(k, fmt.Errorf("its rows lie on a line: %w; lower K, or allow a floor", framework.ErrDegenerate))
 			}
-			value -= one.n * (math.Log(variances[k]) + one.squaresAt(c)/one.n/variances[k]) / 2
 		}
-		if !(value > last+1e-15*math.Abs(value)) {
-			break
-		}
-		last = value
-		if err := shared(classes, variances, c); err != nil {
+		step, err := shared(classes, variances, c)
+		if err != nil {
 			return err
 		}
+		// The likelihood is flat where c is still some 1e-8 of its deviation away: its own step says how far.
+		if !(step > 1e-24) || step < 1e-12 && step >= last {
+			break
+		}
+		last = step
 	}
 	for k, one := range classes {
 		one.put(f.design, c, centre, params.Row(k, p+1))
@@ -109,8 +109,9 @@ func (one profile) squaresAt(c *mat.VecDense) float64 {
 	return one.squares + mat.Inner(&gap, one.schur, &gap)
 }
 
-// shared puts (Σ S/σ²)⁻¹ Σ Sĉ/σ² into c.
-func shared(classes []profile, variances []float64, c *mat.VecDense) error {
+// shared puts (Σ S/σ²)⁻¹ Σ Sĉ/σ² into c, and returns the square of the step in standard deviations of c.
+func shared(classes []profile, variances []float64, c *mat.VecDense) (square float64, err error) {
+	step := mat.VecDenseCopyOf(c)
 	total, pull := mat.NewSymDense(c.Len(), nil), mat.NewVecDense(c.Len(), nil)
 	for k, one := range classes {
 		var scaled mat.SymDense
@@ -122,10 +123,11 @@ func shared(classes []profile, variances []float64, c *mat.VecDense) error {
 	}
 	var chol mat.Cholesky
 	if !chol.Factorize(total) {
-		return dependent()
+		return 0, dependent()
 	}
 	_ = chol.SolveVecTo(c, pull)
-	return nil
+	step.SubVec(c, step)
+	return mat.Inner(step, total, step), nil
 }
 
 // put makes the coefficients of a class that go with c.

@@ -48,9 +48,13 @@ func (f generalised) PoolRows(rows Weighted, w *Pooled) error {
 	unit := f.unit(w, w.Sums[1:], f.size(), f.every())
 	_, _, before := f.derivatives(rows, w.Anchor, line)
 	w.Units[0] = line[0]
+	events := exposure
+	if f.of.Response == Counts {
+		events *= math.Exp(line[0])
+	}
 	for i := range f.size() {
 		for j := range f.size() {
-			w.Units[1+i*f.size()+j] = before.At(i, j) / w.Sums[0]
+			w.Units[1+i*f.size()+j] = before.At(i, j) / events
 		}
 	}
 	after := f.climb(rows, w, unit, line, slices.Clone(line), 100*farthest)

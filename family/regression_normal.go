@@ -31,7 +31,7 @@ func (f linear) Name() string { return Regression{}.Name() }
 
 func (f linear) Layout() Layout {
 	p, d := f.size(), 1+f.columns
-	return Layout{Columns: d, Cells: 1, Free: 1, Design: len(f.own), Shared: len(f.fixed), Sums: 1 + (p+1)*(p+1), Anchor: p + f.columns, Score: 1 + d + d*d + p + f.columns, Params: p + 1}
+	return Layout{Columns: d, Features: f.width(), Cells: 1, Free: 1, Design: len(f.own), Shared: len(f.fixed), Sums: 1 + (p+1)*(p+1), Anchor: p + f.columns, Score: 1 + d + d*d + p + f.columns, Params: p + 1}
 }
 
 // split gives m, R, and what is an anchor, of a score.
@@ -284,8 +284,13 @@ func (f linear) AddPooled(weight float64, w *Pooled, anchor, sums []float64) {
 	f.AddAbout(sums, anchor, floats.ScaleTo(make([]float64, len(sums)), weight/w.Sums[0], w.Sums), w.Anchor)
 }
 
-// Features are none: classes are seeded by densities.
-func (f linear) Features(*Observed, []float64, int, int) {}
+// Features are the response and the own regressors' columns.
+func (f linear) Features(o *Observed, dst []float64, width, at int) { f.Whiten(o, nil, dst, width, at) }
+
+// Whiten is Features, with what coefficients in common explain in the table taken out.
+func (f linear) Whiten(o *Observed, w *Pooled, dst []float64, width, at int) {
+	f.features(o, w, func(row []float64) float64 { return row[0] }, dst, width, at)
+}
 
 // Information is that about σ²/v, with v that of the table.
 func (f linear) Information(xi []float64, w *Pooled, dst []laplace.Block) []laplace.Block {
@@ -352,6 +357,7 @@ func (f linear) SampleGiven(xi []float64, rng *rand.Rand, x []float64) { f.Sampl
 var (
 	_ SumFactor          = linear{}
 	_ Designed           = linear{}
+	_ Whitener           = linear{}
 	_ Anchored           = linear{}
 	_ Bounder            = linear{}
 	_ Predictor          = linear{}

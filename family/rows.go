@@ -13,7 +13,7 @@ import (
 
 // A RowFactor is a [Factor] whose estimates come from an iterative search, such as one of a log density alone. It is
 // given the rows themselves where sums are not sufficient, all classes at once, and the current estimates. It has one
-// cell, whose exposure is the first of its sums. It has no features: classes are seeded by their densities.
+// cell, whose exposure is the first of its sums. Classes are seeded by their densities, unless it is [Designed].
 type RowFactor interface {
 	Factor
 	// KeepsRows says that the sums are not sufficient: classes then hold every row, and a weight

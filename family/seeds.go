@@ -18,10 +18,19 @@ func (p *Plan) aroundRows(start Start) bool {
 	return start == RandomRows || start == KMeans && p.seeded()
 }
 
-// startWeight is the number of rows of the pooled table that a class begins with, and that its seed counts for where it
-// is built around one row: so that it lies half-way between the row and the pooled mean.
+// startWeight is the number of rows of the pooled table that a class begins with. Lines of their own would be drawn to that
+// of the table by more than one.
 func (p *Plan) startWeight() float64 {
-	if p.seeded() {
+	if p.designed > 0 {
+		return 1
+	}
+	return p.seedWeight()
+}
+
+// seedWeight is the number of rows that a seed counts for where a class is built around one row: as many as of the pooled
+// table are added then, so that it lies half-way between the row and the pooled mean.
+func (p *Plan) seedWeight() float64 {
+	if p.seeded() || p.designed > 0 {
 		return float64(p.size.Free + 1)
 	}
 	return float64(p.size.Columns + 1)
@@ -29,13 +38,13 @@ func (p *Plan) startWeight() float64 {
 
 // seeds gives each of k classes one row, rows×k. The first is drawn at random, each further one in proportion to how
 // much less likely it is under the classes built around those before than the likeliest row: k-means++ with the log
-// density in place of the distance, which serves regressions as well as clusters.
+// density in place of the distance, which any density has.
 func (p *Plan) seeds(rows framework.Rows, k int, rng *rand.Rand) ([]float64, error) {
 	r, share := make([]float64, rows.N*k), make([]float64, rows.N)
 	best := slices.Repeat([]float64{math.Inf(-1)}, rows.N)
 	seed := categorical.Draw(rows.Weights, rng)
 	for j := range k {
-		r[seed*k+j] = p.startWeight()
+		r[seed*k+j] = p.seedWeight()
 		if err := p.likeliest(rows, seed, best); err != nil {
 			return nil, err
 		}
@@ -58,7 +67,7 @@ func (p *Plan) likeliest(rows framework.Rows, seed int, best []float64) error {
 	w := p.pooled
 	c, xi := p.Classes(1), slices.Clone(w.Parameters)
 	copy(c.Anchor, w.Anchor)
-	weight := min(p.startWeight(), w.N)
+	weight := min(p.seedWeight(), w.N)
 	share := weight / floats.Sum(rows.Weights)
 	var r []float64
 	if err := c.Chunks(rows, func(first, n int, w []float64) error {

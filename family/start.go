@@ -22,12 +22,13 @@ type Start int
 
 const (
 	// Varied lets the starts of a fit differ (see [framework.StartOf]): they are KMeans, Hierarchical, Scaled, RandomRows,
-	// then Seeded and RandomRows in turn; where estimates are searched for (see [RowFactor]), KMeans and RandomRows in turn.
+	// then Seeded and RandomRows in turn; where classes are seeded by their densities (see [RowFactor]), KMeans and RandomRows in turn.
 	Varied Start = iota
 	// KMeans is k-means of rows, from k-means++ (Arthur & Vassilvitskii 2007), the best of several candidates each time, by
 	// Lloyd's steps. Where a family is a [Whitener], rows are whitened by the covariance of the table, so that linear maps
-	// of its columns change nothing. In many columns full covariances begin as one. Where estimates are searched for
-	// (see [RowFactor]), it builds each component around one row, and rows are as far apart as densities make them.
+	// of its columns change nothing. In many columns full covariances begin as one. Of regressions it is the same with lines
+	// for means and residuals for distances (Späth 1979). Where classes are seeded by their densities (see [RowFactor]), it builds
+	// each component around one row, and rows are as far apart as densities make them.
 	KMeans
 	// RandomResponsibilities draws each row's responsibilities uniformly on the simplex.
 	RandomResponsibilities
@@ -37,9 +38,9 @@ const (
 	// not count as much.
 	Scaled
 	// Hierarchical is Ward's clustering of at most 1000 rows that are not whitened; where that are too few for K, it is Scaled.
-	// Where estimates are searched for, it is KMeans, as Scaled and Seeded are.
+	// Where classes are seeded by their densities, it is KMeans, as Scaled and Seeded are.
 	Hierarchical
-	// Seeded assigns rows to the nearest of K among them, chosen as k-means++ does: KMeans without Lloyd's steps.
+	// Seeded assigns rows to the nearest of K among them, or of K lines, chosen as k-means++ does: KMeans without Lloyd's steps.
 	Seeded
 )
 
@@ -233,15 +234,23 @@ func (p *Plan) Begin(ctx context.Context, src framework.Source[framework.Rows], 
 		c.Scale(factor)
 		linalg.Scale(factor, counts)
 	}
-	c.Soften(w, counts, rows.Weights)
+	weight := p.startWeight()
+	if p.aroundRows(start) {
+		weight = p.seedWeight()
+	}
+	c.soften(w, counts, rows.Weights, weight)
 	return c, counts, nil
 }
 
 // Soften adds a few rows' worth of the pooled table to every class, and to counts (K), so that no estimate begins
 // singular or on the edge of its range. weights are those of the rows behind the sums.
 func (c *Classes) Soften(w *Pooled, counts, weights []float64) {
+	c.soften(w, counts, weights, c.plan.startWeight())
+}
+
+func (c *Classes) soften(w *Pooled, counts, weights []float64, weight float64) {
 	p := c.plan
-	weight := min(p.startWeight(), w.N)
+	weight = min(weight, w.N)
 	share := weight / floats.Sum(weights)
 	for place := range c.Rows.Q {
 		c.Rows.Q[place] += share * weights[place/c.K]
@@ -386,28 +395,29 @@ func (p *Plan) Partition(rows framework.Rows, k int, start Start, rng *rand.Rand
 	if err != nil {
 		return nil, err
 	}
-	if n := points.distinct(k); n < k && rows.N < sampleSize(rows.D) && !p.seeded() {
+	if n := points.distinct(k); n < k && rows.N < sampleSize(rows.D) && !p.seeded() && p.designed == 0 {
 		return nil, tooMany(k, n)
 	}
 	r := make([]float64, rows.N*k)
 	var label []int // of rows that are clustered
-	switch start {
-	case KMeans, Scaled:
-		if _, wide := p.wide(rows.N, k, start); wide && start == KMeans {
-			label, err = p.clusterWide(points, rows, k, rng)
-		} else {
-			label = points.lloyd(points.seeds(k, rng))
-		}
-	case Seeded:
+	_, wide := p.wide(rows.N, k, start)
+	switch {
+	case p.regresses() && (start == KMeans || start == Seeded):
+		label = points.alongLines(k, start == KMeans, rng)
+	case wide && start == KMeans:
+		label, err = p.clusterWide(points, rows, k, rng)
+	case start == KMeans || start == Scaled:
+		label = points.lloyd(points.seeds(k, rng))
+	case start == Seeded:
 		label = points.nearest(points.seeds(k, rng))
-	case Hierarchical:
+	case start == Hierarchical:
 		label = points.hierarchical(k, rng)
-	case RandomRows:
+	case start == RandomRows:
 		// Every seed is as many rows as the pooled table adds later: it sits half-way.
 		for j, i := range rng.Perm(rows.N)[:min(k, rows.N)] {
-			r[i*k+j] = p.startWeight()
+			r[i*k+j] = p.seedWeight()
 		}
-	case RandomResponsibilities:
+	case start == RandomResponsibilities:
 		for i := range rows.N {
 			row, sum := at(r, i, k), 0.0
 			for j := range row {

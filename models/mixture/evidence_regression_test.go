@@ -179,13 +179,13 @@ func logMarginalOfCurve(f family.Regression, x *mat.Dense) float64 {
 	for i := range n {
 		y, e, mean = y+x.At(i, 0), e+exposure(i), mean+x.At(i, d-1)/float64(n)
 	}
-	eta, weight := math.Log(y/e), y/e
+	eta, weight, events := math.Log(y/e), y/e, y
 	if f.Response == family.Successes {
-		eta, weight = math.Log(y/(e-y)), y/e*(1-y/e)
+		eta, weight, events = math.Log(y/(e-y)), y/e*(1-y/e), e
 	}
-	row := mat.NewSymDense(2, nil)
+	row := mat.NewSymDense(2, nil) // the information of an event, or of a trial
 	for i := range n {
-		row.SymRankOne(row, weight*exposure(i)/float64(n), mat.NewVecDense(2, []float64{1, x.At(i, d-1) - mean}))
+		row.SymRankOne(row, weight*exposure(i)/events, mat.NewVecDense(2, []float64{1, x.At(i, d-1) - mean}))
 	}
 	logProb := func(b0, b1 float64) float64 {
 		at := mat.NewVecDense(2, []float64{b0 - eta, b1})
@@ -213,8 +213,8 @@ func logMarginalOfCurve(f family.Regression, x *mat.Dense) float64 {
 			step /= 2
 		}
 	}
-	half := 8 / math.Sqrt(row.At(0, 0)*float64(n)+1) // wide enough for both
-	width := [2]float64{half, 8 / math.Sqrt(row.At(1, 1)*float64(n)+1)}
+	half := 8 / math.Sqrt(row.At(0, 0)*events+1) // wide enough for both
+	width := [2]float64{half, 8 / math.Sqrt(row.At(1, 1)*events+1)}
 	const points = 120
 	var logs []float64
 	for i := range points {
