@@ -63,7 +63,7 @@ var byName = func() map[string]model {
 		"vbmf": {methods: []string{methodClosedForm, methodVB}, selecting: methodClosedForm, ranks: true,
 			settings: func() modelSettings { return new(vbmfSettings) }},
 		modelOfCurves: {methods: []string{methodGFAB, methodFAB, methodEM}, most: 10, selecting: methodEM, classes: true, responds: true,
-			settings: func() modelSettings { return new(regressionSettings) }},
+			evident: []string{methodGFAB}, settings: func() modelSettings { return new(regressionSettings) }},
 	}
 }()
 
