@@ -68,3 +68,28 @@ func TestFitSaysNothingOfKThatWereNotCompared(t *testing.T) {
 		assert.NotContains(t, text, `"`+field+`"`)
 	}
 }
+
+// Of each K by itself, latent select finds no evidence above that of latent fit, and the same K.
+func TestSelectAgreesWithFit(t *testing.T) {
+	for _, args := range [][]string{
+		{"--data", "faithful"},
+		{"--data", "ruspini"},
+		{"--model", "regression", "--data", "NOdata", "--response", "NO"},
+		{"--model", "regression", "--data", "iris", "--response", "Petal.Length", "--regress", "Sepal.Length"},
+	} {
+		r := fitJSON(t, append(args, "--restarts", "3")...)
+		text, _ := done(t, append([]string{"select", "--criteria", "evidence", "--kmax", "5", "--restarts", "3", "--format", "json"},
+			args...)...)
+		var s selection
+		require.NoError(t, json.Unmarshal([]byte(text), &s))
+		best, k := math.Inf(-1), 0
+		for _, row := range s.Table {
+			if v := float64(row.Values["evidence"]); v > best {
+				best, k = v, row.K
+			}
+		}
+		assert.Equal(t, r.K, k, args)
+		assert.InDelta(t, float64(r.Value), best, 0.5, args)
+		assert.LessOrEqual(t, best, float64(r.Value)+0.01, args)
+	}
+}
