@@ -85,7 +85,8 @@ func (s *Selection[P, S]) under(j int, prior SizePrior) []float64 {
 
 // ModelPosterior is the posterior of models given values that approximate or bound their
 // log-evidence, in nats, on one set of data: q(m) ∝ p(m) exp(value_m), as a list that sums
-// to 1. logPrior is ln p(m) up to a constant, or nil for a uniform prior.
+// to 1. Those of [Evidence] compare between structures, families and models of the same rows, too, whose densities are of the same
+// numbers: not those of x with those of ln x, nor of a response given the others with those of all columns. logPrior is ln p(m) up to a constant, or nil for a uniform prior.
 // A value or a log prior of −Inf rules a model out. It errs for an empty list, lists of two
 // lengths, NaN or +Inf, sums of the two that overflow, and where every model is ruled out.
 func ModelPosterior(values, logPrior []float64) ([]float64, error) {
