@@ -18,6 +18,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/ranks"
+	"github.com/latent-go/latent/internal/tier"
 )
 
 // fitTogether is one fit by n processes, which must agree.
@@ -59,20 +60,17 @@ func TestAnyNumberOfProcessesGivesTheBitsOfOne(t *testing.T) {
 	require.NoError(t, err)
 	few, err := table(x[:100]).WithWeights(w[:100])
 	require.NoError(t, err)
+	more := map[string][]int{"one block": {2}, "many": {3}, "fewer than shards": {19}, "parts": {3}}
 	for name, src := range map[string]framework.Source[framework.Rows]{"one block": weighted, "many": chopped{weighted}, "fewer than shards": chopped{few}, "parts": parts{chopped{weighted}, new(atomic.Int64)}} {
 		for _, o := range []framework.Options{
 			{K: 3, Method: framework.EM, Also: []framework.Criterion{framework.BIC, framework.ICL}},
 			{K: 5, Restarts: 3, Also: []framework.Criterion{framework.BIC}},
 			{K: 4, Method: framework.FAB, Workers: 2, Shards: 7},
 		} {
-			o.MaxIterations = 40
+			o.MaxIterations = tier.Of(12, 12, 40)
 			one, err := framework.Fit(background, poisson{}, src, o)
 			require.NoError(t, err, name)
-			processes := []int{2, 3, 19}
-			if testing.Short() {
-				processes = processes[1:2]
-			}
-			for _, n := range processes {
+			for _, n := range tier.Of([]int{3}, more[name], []int{2, 3, 19}) {
 				requireBits(t, one, fitTogether(t, n, src, o))
 			}
 		}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/latent-go/latent/internal/tier"
 )
 
 // TestCalibrationProfilesDiffer: components of all truths differ in as many columns as they say.
@@ -53,9 +55,7 @@ func TestTallyRates(t *testing.T) {
 
 // TestCalibrationRuns: in the quick size, too, CVB0 is near the exact evidence, and gives one K for House Votes.
 func TestCalibrationRuns(t *testing.T) {
-	if testing.Short() {
-		t.Skip("an experiment of several seconds")
-	}
+	tier.Leave(t, "TestCollapsedEvidenceIsNearTheExactSum and TestHouseVotesHaveOneAnswer of models/mixture")
 	reports, err := Run(context.Background(), []*Experiment{calibration()}, Options{Out: t.TempDir(), Quick: true})
 	require.NoError(t, err)
 	for i, want := range map[int]bool{8: true, 10: true} {

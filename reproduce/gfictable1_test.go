@@ -10,6 +10,7 @@ import (
 
 	"github.com/latent-go/latent/evidence"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/tier"
 	"github.com/latent-go/latent/models/bernmix"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -52,9 +53,7 @@ func TestSampledYardsticks(t *testing.T) {
 // KL(q‖q*) grows on two bits. Two draws leave the other slopes a standard error of 0.1, which
 // is too much for a threshold of ¼.
 func TestOrders(t *testing.T) {
-	if testing.Short() {
-		t.Skip("an experiment of several seconds")
-	}
+	tier.Leave(t, "the theorems of these orders, internal/theorems")
 	reports, err := Run(context.Background(), []*Experiment{gficTable1()}, Options{Out: t.TempDir(), Quick: true})
 	require.NoError(t, err)
 	for i, want := range map[int]bool{0: true, 2: true, 8: false, 9: true, 10: false} {

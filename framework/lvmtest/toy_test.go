@@ -7,7 +7,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"testing"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -300,11 +299,7 @@ type toyCase = lvmtest.Case[framework.Rows, *rates, *sums]
 // function.
 func right(m framework.Model[framework.Rows, *rates, *sums]) toyCase {
 	truth := &rates{Weights: []float64{0.3, 0.4, 0.3}, Rates: []float64{0.2, 1, 5}}
-	n := 120
-	if testing.Short() {
-		n = 60
-	}
-	x := draw(truth, n, rand.New(rand.NewPCG(1, 1)))
+	x := draw(truth, 60, rand.New(rand.NewPCG(1, 1)))
 	return toyCase{
 		Model: m, Data: lvmtest.Matrix(x),
 		Free: func(_ *sums, p *rates) ([]float64, func([]float64) *rates) {

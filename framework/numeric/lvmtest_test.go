@@ -11,6 +11,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/framework/numeric"
+	"github.com/latent-go/latent/internal/tier"
 	"github.com/latent-go/latent/models/mixture"
 )
 
@@ -32,9 +33,7 @@ func TestDiscreteConforms(t *testing.T) {
 		})
 	})
 	t.Run("diagonal", func(t *testing.T) {
-		if testing.Short() {
-			t.Skip("one family is enough for -short")
-		}
+		tier.Leave(t, "the same of rates, TestTwinsOfMixtureFamilies, and the densities of examples")
 		x := mat.NewDense(80, 2, clouds(80, 11))
 		lvmtest.Test(t, discrete{
 			Model: mixture.Model{Family: numeric.Family{Density: diagonal{}}}, Data: lvmtest.Matrix(x), K: []int{1, 2},
@@ -137,9 +136,7 @@ func emptied(s *mixture.Statistics, p *mixture.Parameters) (*mixture.Statistics,
 }
 
 func TestContinuousConforms(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+	tier.Leave(t, "examples/factor, whose model is one, and TestTwinOfBPCA")
 	x := mat.NewDense(24, 3, centred(24, 3, 11))
 	reloaded := func(p *numeric.ContinuousParameters, w []float64, noise float64) *numeric.ContinuousParameters {
 		return &numeric.ContinuousParameters{K: p.K, D: p.D, Components: w, Shared: []float64{noise}, Pooled: p.Pooled}

@@ -12,6 +12,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/numeric"
+	"github.com/latent-go/latent/internal/tier"
 	"github.com/latent-go/latent/models/mixture"
 )
 
@@ -175,8 +176,8 @@ func TestTwinsOfMixtureFamilies(t *testing.T) {
 		{"full", full{}, family.Gaussian{}, clouds(200, 5), 2, 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if testing.Short() && c.name != "poisson" {
-				t.Skip("one family is enough for -short")
+			if c.name != "poisson" && c.name != "bernoulli" {
+				tier.Leave(t, "rates and chances; of simplices TestSimplexHasUnitInformation, of scales TestWholeTableFromFarAway")
 			}
 			src := tableOf(t, c.x, c.d)
 			for _, method := range []framework.Method{framework.EM, framework.GFAB, framework.FAB} {

@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/latent-go/latent/internal/tier"
 )
 
 // hurried is a context in which a second passes whenever a keeper looks at the clock, but none while it writes, which it does
@@ -107,10 +109,7 @@ func TestAKilledCommandGoesOnToTheSameBits(t *testing.T) {
 			if nightly == 0 {
 				require.Greater(t, len(kills), 5)
 			}
-			most := 4
-			if testing.Short() {
-				most = 2
-			}
+			most := tier.Of(1, 2, 4)
 			if nightly > 0 {
 				most = nightly
 			}

@@ -19,6 +19,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/families"
+	"github.com/latent-go/latent/internal/tier"
 	"github.com/latent-go/latent/models/mixture"
 )
 
@@ -716,11 +717,7 @@ func TestNamesOfColumnsAreNoPartOfAMessage(t *testing.T) {
 // The plain fit of a Bernoulli mixture finds one K and one value, whatever the seed. Flags that estimated components go
 // with choose the method after it.
 func TestPlainBernoulliMixtureHasOneAnswer(t *testing.T) {
-	seeds := 10
-	if testing.Short() {
-		seeds = 2
-	}
-	for seed := range seeds {
+	for seed := range tier.Of(1, 2, 10) {
 		r := fitJSON(t, "--model", "bernmix", "--seed", strconv.Itoa(seed+1))
 		assert.Equal(t, methodCVB0, r.Method)
 		assert.Equal(t, 5, r.K)

@@ -2,24 +2,18 @@ package theorems
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/tier"
 )
 
-// sizes are those of a test: some always, more without -short, and more under the build tag
-// exhaustive.
+// sizes are those of a test: some always, more without -short, and more at night.
 func sizes(short, usual, long []float64) []float64 {
-	list := append([]float64(nil), short...)
-	if !testing.Short() {
-		list = append(list, usual...)
-	}
-	if exhaustive {
-		list = append(list, long...)
-	}
-	return list
+	return slices.Concat(short, tier.Of(nil, usual, slices.Concat(usual, long)))
 }
 
 // slopes are those of v in ln n between neighbours.

@@ -13,6 +13,7 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/agreement"
+	"github.com/latent-go/latent/internal/tier"
 )
 
 // truths are graphs whose number of blocks has to be found. Node i of a set is in block i mod K of it, so θ has a row for each block
@@ -51,10 +52,7 @@ func blocksOf(nodes, second int, theta [][]float64) (labels []int) {
 }
 
 func TestNumberOfBlocks(t *testing.T) {
-	graphs := 20
-	if testing.Short() {
-		graphs = 1
-	}
+	graphs := tier.Of(1, 2, 20)
 	for _, c := range truths {
 		t.Run(c.name, func(t *testing.T) {
 			found, least := map[int]int{}, 1.0
@@ -75,10 +73,7 @@ func TestNumberOfBlocks(t *testing.T) {
 
 // gFAB from a spectral start of each kind and a random one finds them as well, where the contrast is such.
 func TestGFABNumberOfBlocks(t *testing.T) {
-	graphs := 5
-	if testing.Short() {
-		graphs = 1
-	}
+	graphs := tier.Of(1, 1, 5)
 	for _, c := range truths {
 		if testing.Short() && c.nodes > 200 {
 			continue

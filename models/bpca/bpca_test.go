@@ -13,6 +13,7 @@ import (
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/tier"
 	"github.com/latent-go/latent/models/bpca"
 )
 
@@ -206,10 +207,7 @@ func TestClosedFormEvaluationIsThatOfItsParameters(t *testing.T) {
 
 // TestGFABFindsTheSizeOfThePapersData is section 7 of paper G: D = 30, K' = 10, ten seeds.
 func TestGFABFindsTheSizeOfThePapersData(t *testing.T) {
-	seeds := uint64(10)
-	if testing.Short() {
-		seeds = 2
-	}
+	seeds := tier.Of[uint64](2, 2, 10)
 	for _, n := range []int{100, 500, 1000, 2000} {
 		t.Run(fmt.Sprint("N=", n), func(t *testing.T) {
 			t.Parallel()

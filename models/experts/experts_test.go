@@ -16,6 +16,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/categorical"
+	"github.com/latent-go/latent/internal/tier"
 	"github.com/latent-go/latent/models/experts"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -103,10 +104,7 @@ func ordered(t *testing.T, m experts.Model, p *experts.Parameters) *experts.Para
 
 // gFAB finds three classes, and coefficients within their standard errors: squares of z-scores average to about 1.
 func TestLatentClassRegressionIsRecovered(t *testing.T) {
-	seeds := 10
-	if testing.Short() {
-		seeds = 3
-	}
+	seeds := tier.Of(3, 3, 10)
 	right, square, worst := 0, 0.0, 0.0
 	for seed := range seeds {
 		x := survey(1000, uint64(seed))

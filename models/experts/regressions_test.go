@@ -12,6 +12,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/categorical"
+	"github.com/latent-go/latent/internal/tier"
 	"github.com/latent-go/latent/models/experts"
 	"github.com/latent-go/latent/models/mixture"
 )
@@ -40,10 +41,7 @@ var mixtureOfExperts = experts.Model{Family: family.Regression{}, Gate: []int{1}
 
 // gFAB finds three experts and where they are likely: squares of z-scores average to about 1.
 func TestMixtureOfExpertsIsRecovered(t *testing.T) {
-	seeds := 10
-	if testing.Short() {
-		seeds = 3
-	}
+	seeds := tier.Of(3, 3, 10)
 	right, count, worst := 0, 0, 0.0
 	squares := []float64{0, 0} // of the gate, and of the lines
 	for seed := range seeds {
@@ -142,10 +140,7 @@ func TestExpertsOfCountsAndSuccesses(t *testing.T) {
 
 // K is right more often with the gate that the rows have been drawn with than without.
 func TestTheGateHelpsToFindK(t *testing.T) {
-	seeds := 20
-	if testing.Short() {
-		seeds = 3
-	}
+	seeds := tier.Of(3, 3, 20)
 	for _, c := range []struct {
 		name  string
 		model experts.Model

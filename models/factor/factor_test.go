@@ -14,6 +14,7 @@ import (
 	"github.com/latent-go/latent/bootstrap"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/lvmtest"
+	"github.com/latent-go/latent/internal/tier"
 	"github.com/latent-go/latent/laplace"
 	"github.com/latent-go/latent/models/bpca"
 	"github.com/latent-go/latent/models/factor"
@@ -470,6 +471,7 @@ func (m mutant) Expand(s *factor.Statistics, p *factor.Parameters, charged bool)
 // TestMutantsAreCaught: each mistake in the kernel fails the suite, with and without missing entries.
 func TestMutantsAreCaught(t *testing.T) {
 	t.Parallel()
+	tier.Leave(t, "TestEveryCheckHasAMutantThatItAloneCatches of framework/lvmtest")
 	x := draw(40, 5, 2, 1)
 	check := func(name string, x *mat.Dense) error {
 		c := suite(mutant{name: name}, factor.Structure{}, x, asRows)

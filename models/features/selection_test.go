@@ -7,15 +7,14 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/tier"
 )
 
 // The right number of features in 8 of 10 tables at least, of 3 and of 5, from one start, where each feature changes a
 // column by 1.5 times the noise. What comes out of weaker ones is in docs/theory/features.md, section 5.
 func TestNumberOfFeatures(t *testing.T) {
-	seeds, ns := uint64(10), []int{100, 300, 1000}
-	if testing.Short() {
-		seeds, ns = 3, ns[:2]
-	}
+	few := []int{100, 300}
+	seeds, ns := tier.Of[uint64](3, 3, 10), tier.Of(few, few, []int{100, 300, 1000})
 	for _, isotropic := range []bool{true, false} {
 		for _, k := range []int{3, 5} {
 			for _, n := range ns {

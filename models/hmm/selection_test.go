@@ -10,6 +10,7 @@ import (
 
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/tier"
 	"github.com/latent-go/latent/models/hmm"
 )
 
@@ -75,10 +76,7 @@ func (c truth) draw(t testing.TB, seed uint64) *framework.SequenceTable {
 
 // Each number of states is found in every one of 20 tables: what is asked for is 20, and 18 of twins.
 func TestNumberOfStates(t *testing.T) {
-	seeds := uint64(20)
-	if testing.Short() {
-		seeds = 3
-	}
+	seeds := tier.Of[uint64](1, 3, 20)
 	for _, c := range truths() {
 		t.Run(c.name, func(t *testing.T) {
 			for seed := range seeds {

@@ -16,6 +16,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/lvmtest"
 	"github.com/latent-go/latent/internal/agreement"
+	"github.com/latent-go/latent/internal/tier"
 	"github.com/latent-go/latent/models/mixture"
 )
 
@@ -68,11 +69,7 @@ func TestComponentsAndTheirFactorsAreFoundInOneFit(t *testing.T) {
 		n, d    int
 		factors []int
 	}{{1500, 10, []int{1, 2, 3}}, {2000, 15, []int{2, 4}}} {
-		seeds := uint64(10)
-		if testing.Short() {
-			seeds = 2
-		}
-		for seed := range seeds {
+		for seed := range tier.Of[uint64](1, 2, 10) {
 			t.Run(fmt.Sprintf("%v of %d columns, seed %d", truth.factors, truth.d, seed), func(t *testing.T) {
 				x, labels := analysed(seed, truth.n, truth.d, truth.factors...)
 				src, err := framework.FromSlice(x, truth.n, truth.d)

@@ -17,6 +17,7 @@ import (
 	"github.com/latent-go/latent/evidence"
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/tier"
 	"github.com/latent-go/latent/prior"
 )
 
@@ -402,10 +403,7 @@ func houseVotes(t *testing.T) *framework.Table {
 func TestHouseVotesHaveOneAnswer(t *testing.T) {
 	table := houseVotes(t)
 	m := CVB0{Variational{Family: family.Bernoulli{}, Prior: prior.Jeffreys{}, Weights: prior.Dirichlet{Alpha: 0.5}}}
-	starts, from := 5, 12
-	if testing.Short() {
-		starts, from = 1, 8
-	}
+	starts, from := tier.Of(1, 2, 5), tier.Of(8, 8, 12)
 	res, err := framework.Fit(context.Background(), m, table, framework.Options{K: from, Method: framework.PrunedEM, Restarts: starts, Tolerance: 1e-7, NoMoves: true})
 	require.NoError(t, err)
 	require.Equal(t, "Collapsed", res.Criterion)

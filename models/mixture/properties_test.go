@@ -15,6 +15,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/categorical"
+	"github.com/latent-go/latent/internal/tier"
 	"github.com/latent-go/latent/models/mixture"
 	"github.com/latent-go/latent/prior"
 	"github.com/latent-go/latent/pruning"
@@ -126,13 +127,11 @@ func sixComponents(t testing.TB, n int, draw uint64) *framework.Table {
 
 // TestGFABFindsSixComponents from K = 20, ten starts on each of three draws of the data.
 func TestGFABFindsSixComponents(t *testing.T) {
-	if testing.Short() {
-		t.Skip("thirty fits to 20,000 rows")
-	}
-	for draw := range uint64(3) {
-		src := sixComponents(t, 20000, draw)
+	draws, seeds, rows := tier.Of[uint64](1, 1, 3), tier.Of[uint64](1, 2, 10), tier.Of(2000, 5000, 20000)
+	for draw := range draws {
+		src := sixComponents(t, rows, draw)
 		iterations := 0
-		for seed := range uint64(10) {
+		for seed := range seeds {
 			res := fit(t, mixture.Model{Family: family.Gaussian{}}, src, framework.Options{K: 20, Seed: seed, Tolerance: 1e-7})
 			assert.Equal(t, 6, res.Shape.K, "draw %d, seed %d", draw, seed)
 			iterations += res.Passes

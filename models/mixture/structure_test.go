@@ -15,6 +15,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/framework/lvmtest"
+	"github.com/latent-go/latent/internal/tier"
 	"github.com/latent-go/latent/models/mixture"
 )
 
@@ -266,6 +267,9 @@ func TestStructuresConform(t *testing.T) {
 			units = affine
 		}
 		t.Run(name, func(t *testing.T) {
+			if !slices.Contains([]string{"EEI", "VEI", "VVE", "EEV"}, name) {
+				tier.Leave(t, "a structure of fixed axes with volumes alike and not, one of axes alike, one of axes of their own; TestStructuresReachTheConstrainedMaximum has all")
+			}
 			model := mixture.Model{Family: family.Gaussian{Covariance: form}}
 			lv := c.estimates(model)
 			lv.Units, lv.NoAllocations = []lvmtest.Units[framework.Rows]{units}, false

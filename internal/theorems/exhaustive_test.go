@@ -1,5 +1,0 @@
-//go:build exhaustive
-
-package theorems
-
-const exhaustive = true

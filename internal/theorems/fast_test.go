@@ -1,6 +1,0 @@
-//go:build !exhaustive
-
-package theorems
-
-// exhaustive asks for sizes that take minutes.
-const exhaustive = false
