@@ -83,3 +83,31 @@ func TestPriorHasNoSingularCounts(t *testing.T) {
 	assert.Equal(t, 4.0, precision.At(1, 1))
 	assert.Equal(t, 2.5, tilt.Class(0))
 }
+
+// What a block of a prior of one unit of data charges, where count and information do not factor: ½ ln|NB + I|, and what a prior about
+// another point takes off.
+func TestUnfactoredBlocksAndDistancesAreCharged(t *testing.T) {
+	const n = 20.0
+	block := mat.NewSymDense(2, []float64{3, 1, 1, 2})
+	var f laplace.Curvature
+	f.ResetPrior(n)
+	f.Unfactored(0, block)
+	f.About(2, 5)
+	followed, information := f.Integral()
+	assert.InDelta(t, -math.Log((3*n+1)*(2*n+1)-n*n)/2-5, followed, 1e-12)
+	assert.InDelta(t, 2, information, 1e-12)
+
+	f.ResetPrior(n)
+	f.Matrix(0, block, laplace.Diagonal{2, 3, 4})
+	followed, information = f.Integral()
+	assert.InDelta(t, -1.5*math.Log(4*3-1), followed, 1e-12)
+	assert.InDelta(t, -math.Log(24), information, 1e-12)
+}
+
+func TestLogVarianceModeIsWhereTheDerivativeVanishes(t *testing.T) {
+	for _, c := range []struct{ n, w, worth float64 }{{10, 0.3, 1}, {10, 0.3, 4}, {1e6, 50, 0.5}, {3, 1e-8, 2}} {
+		x := laplace.LogVarianceMode(c.n, c.w, c.worth)
+		assert.InDelta(t, 0, c.n*(1-c.w*math.Exp(-x))+c.worth*x, 1e-6*c.n)
+	}
+	assert.InDelta(t, -5, laplace.LogVarianceMode(10, 0, 2), 0, "no variance at all")
+}

@@ -3,6 +3,7 @@ package factor_test
 import (
 	"context"
 	"math"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/data"
@@ -158,15 +160,89 @@ func TestWideTables(t *testing.T) {
 	}
 }
 
-// TestPairs: the closed form of two blocks with a canonical correlation of 1 stays at the floor.
+// TestFreeParametersAreARank: of the covariance WWᵀ + Ψ as a function of what the model counts, at a random point, and with the mean.
+func TestFreeParametersAreARank(t *testing.T) {
+	const d, h = 6, 1e-6
+	rng := rand.New(rand.NewPCG(3, 8))
+	for name, st := range map[string]factor.Structure{
+		"diagonal": {}, "isotropic": {Isotropic: true}, "two": {Blocks: [][]int{{0, 2, 4}, {1, 3, 5}}}, "unequal": {Blocks: [][]int{{0, 2, 4, 5}, {1, 3}}},
+	} {
+		for k := 1; k <= 2; k++ {
+			p := &factor.Parameters{K: k, D: d, Structure: st, Loadings: make([]float64, d*k)}
+			for i := range p.Loadings {
+				p.Loadings[i] = rng.NormFloat64()
+			}
+			p.Noise = make([]float64, map[string]int{"diagonal": d, "isotropic": 1, "two": 18, "unequal": 20}[name])
+			for i := range p.Noise {
+				p.Noise[i] = rng.Float64()
+			}
+			covariance := func() []float64 {
+				var c mat.Dense
+				c.Mul(p.W(), p.W().T())
+				c.Apply(func(i, j int, v float64) float64 { return v + (noiseAt(p, i, j)+noiseAt(p, j, i))/2 }, &c)
+				return c.RawMatrix().Data
+			}
+			var slopes []float64
+			for _, list := range [][]float64{p.Loadings, p.Noise} {
+				for i, v := range list {
+					list[i] = v + h
+					up := slices.Clone(covariance())
+					list[i] = v - h
+					floats.Sub(up, covariance())
+					slopes, list[i] = append(slopes, up...), v
+				}
+			}
+			floats.Scale(1/(2*h), slopes)
+			var svd mat.SVD
+			require.True(t, svd.Factorize(mat.NewDense(len(slopes)/(d*d), d*d, slopes), mat.SVDNone))
+			assert.Equal(t, svd.Rank(1e-6)+d, factor.Model{}.Shape(p).Identifiable(), "%s, K = %d", name, k)
+		}
+	}
+}
+
+// logLikelihood is that of n rows with covariance c under WWᵀ + Ψ.
+func logLikelihood(t *testing.T, p *factor.Parameters, c *mat.SymDense, n float64) float64 {
+	sigma := mat.NewSymDense(p.D, nil)
+	for i := range p.D {
+		for j := i; j < p.D; j++ {
+			sigma.SetSym(i, j, noiseAt(p, i, j)+mat.Dot(p.W().RowView(i), p.W().RowView(j)))
+		}
+	}
+	var chol mat.Cholesky
+	require.True(t, chol.Factorize(sigma))
+	var ratio mat.Dense
+	require.NoError(t, chol.SolveTo(&ratio, c))
+	return -n / 2 * (float64(p.D)*math.Log(2*math.Pi) + chol.LogDet() + mat.Trace(&ratio))
+}
+
+// TestPairs: the closed form of two blocks has the log-likelihood of its covariance, which is where EM ends, also where a canonical
+// correlation leaves less noise than the floor, or none.
 func TestPairs(t *testing.T) {
-	c := mat.NewSymDense(4, []float64{2, .3, 2, .1, .3, 1, .3, .4, 2, .3, 2, .2, .1, .4, .2, 1})
-	c.SetSym(0, 2, 1.9999)
-	s := solve(t, factor.Moments(c, 100), factor.Structure{Blocks: [][]int{{0, 1}, {2, 3}}}, 0)
-	assert.Equal(t, 2, s.Max())
-	p, err := s.Parameters(1)
-	require.NoError(t, err)
-	assert.Equal(t, []int{0, 1, 2, 3}, p.Heywood())
-	_, err = factor.Solve(factor.Moments(c, 100), factor.Structure{Blocks: [][]int{{0}, {1}, {2, 3}}}, 0)
+	st := factor.Structure{Blocks: [][]int{{0, 1}, {2, 3}}}
+	own := mat.NewDense(4, 4, []float64{2, 0, 0, 0, .3, 1, 0, 0, 0, 0, .7, .5, 0, 0, -.2, 3})
+	c := mat.NewSymDense(4, nil)
+	for rho, heywood := range map[float64][]int{0.9: nil, 0.994: nil, 0.996: {0, 1, 2, 3}, 0.99995: {0, 1, 2, 3}, 1: {0, 1, 2, 3}} {
+		pairs := mat.NewDense(4, 4, []float64{1, 0, rho, 0, 0, 1, 0, .3, rho, 0, 1, 0, 0, .3, 0, 1})
+		pairs.Product(own, pairs, own.T())
+		for i := range 4 {
+			for j := i; j < 4; j++ {
+				c.SetSym(i, j, pairs.At(i, j))
+			}
+		}
+		m := factor.Moments(c, 100)
+		s := solve(t, m, st, 0)
+		require.Equal(t, 2, s.Max())
+		for k := 1; k <= 2; k++ {
+			p, err := s.Parameters(k)
+			require.NoError(t, err)
+			assert.Equal(t, heywood, p.Heywood(), "ρ = %v", rho)
+			assert.InDelta(t, logLikelihood(t, p, c, 100), s.LogLikelihood(k), 1e-8, "ρ = %v, K = %d", rho, k)
+			em, err := framework.Fit(background, factor.Compressed{Model: factor.Model{Structure: st}}, m.Source(),
+				framework.Options{K: k, FixedK: true, Method: framework.EM, Tolerance: 1e-13, MaxIterations: 20000})
+			require.NoError(t, err)
+			assert.InDelta(t, s.LogLikelihood(k), em.Evaluation.LogLikelihood, 1e-6, "ρ = %v, K = %d, %d iterations", rho, k, em.Iterations)
+		}
+	}
+	_, err := factor.Solve(factor.Moments(c, 100), factor.Structure{Blocks: [][]int{{0}, {1}, {2, 3}}}, 0)
 	assert.ErrorContains(t, err, "more than two blocks have no closed form")
 }
