@@ -28,11 +28,12 @@ type posteriorCell struct {
 }
 
 func posteriorCells() (cells []posteriorCell) {
+	spread := prior.NormalInverseGamma{Kappa: 0.1, Shape: 3, Rate: 2}
 	for _, n := range []int{50, 500} {
 		for k := 1; k <= 3; k++ {
 			cells = append(cells,
 				posteriorCell{"Bernoulli", family.Bernoulli{}, prior.Beta{A: 1, B: 1}, 6, n, k},
-				posteriorCell{"Gaussian", family.Gaussian{Covariance: family.Diagonal}, prior.NormalInverseGamma{Kappa: 0.1, Shape: 3, Rate: 2}, 2, n, k})
+				posteriorCell{"Gaussian", family.Gaussian{Covariance: family.Diagonal}, spread, 2, n, k})
 		}
 	}
 	return cells
@@ -103,7 +104,8 @@ func (c posteriorCell) run(ctx context.Context, seed uint64) (run intervalRun, e
 		return run, err
 	}
 	m := mixture.Variational{Family: c.family, Prior: c.prior, Weights: prior.Dirichlet{Alpha: 1}}
-	fit, err := framework.Fit(ctx, m, table, framework.Options{K: c.k, FixedK: true, Method: framework.EM, Restarts: 3, Tolerance: 1e-8, Seed: seed, Workers: 1})
+	o := framework.Options{K: c.k, FixedK: true, Method: framework.EM, Restarts: 3, Tolerance: 1e-8, Seed: seed, Workers: 1}
+	fit, err := framework.Fit(ctx, m, table, o)
 	if err != nil {
 		return run, err
 	}
@@ -152,7 +154,8 @@ func (c errorCell) run(ctx context.Context, seed uint64) (run intervalRun, err e
 	truth := []float64{0, c.apart, 1, 1, 0.4}
 	rng := rand.New(rand.NewPCG(seed, uint64(c.n)))
 	m := mixture.Model{Family: family.Gaussian{}}
-	x, _, err := m.Sample(&mixture.Parameters{K: 2, D: 1, Weights: []float64{0.4, 0.6}, Components: []float64{0, 1, c.apart, 1}}, c.n, rng)
+	from := &mixture.Parameters{K: 2, D: 1, Weights: []float64{0.4, 0.6}, Components: []float64{0, 1, c.apart, 1}}
+	x, _, err := m.Sample(from, c.n, rng)
 	if err != nil {
 		return run, err
 	}
@@ -179,7 +182,8 @@ func (c errorCell) run(ctx context.Context, seed uint64) (run intervalRun, err e
 		return run, err
 	}
 	run.Estimates, run.Complete = of(p.Components, p.Weights), of(components, weights)
-	drawn, err := bootstrap.StandardErrors(ctx, m, table, p, func(q *mixture.Parameters) []float64 { return of(q.Components, q.Weights) },
+	numbers := func(q *mixture.Parameters) []float64 { return of(q.Components, q.Weights) }
+	drawn, err := bootstrap.StandardErrors(ctx, m, table, p, numbers,
 		bootstrap.Options{Draws: errorDraws, Seed: seed, Workers: 1, Fit: o})
 	if err != nil {
 		return run, err
@@ -193,8 +197,8 @@ func (c errorCell) run(ctx context.Context, seed uint64) (run intervalRun, err e
 	return run, nil
 }
 
-// uniformity tests ranks from 0 to posteriorDraws: the least two-sided tail of the empirical distribution function at 19
-// points, among those of sets of uniform ranks (Säilynoja, Bürkner & Vehtari 2022), is its p value.
+// uniformity tests ranks from 0 to posteriorDraws: the least two-sided tail of the empirical distribution function at
+// 19 points, among those of sets of uniform ranks (Säilynoja, Bürkner & Vehtari 2022), is its p value.
 type uniformity struct{ tails, simulated []float64 }
 
 const (
@@ -255,22 +259,34 @@ func intervals() *Experiment {
 		Name:   "intervals",
 		Title:  "Posteriors and intervals: whether 95 in 100 hold the truth",
 		Source: "Beyond the papers: simulation-based calibration (Talts et al. 2018; Säilynoja, Bürkner & Vehtari 2022)",
-		About: `*Posteriors.* Weights and components are drawn from the prior, Dirichlet(1) and Beta(1, 1) in six columns or the normal-inverse-gamma distribution with κ = 0.1, shape 3 and rate 2 in two, a table from them, and 199 parameters from the posterior that variational Bayes has of it (the best of three starts, at the right K). Of a right posterior, the rank of the truth among the draws is uniform for any function of the parameters. Those here
-do not change with the order of components, and are of the first column. With one component q is the posterior. "p" is that of the ranks' distribution function within bands for all points at once (4,000 sets of uniform ranks); "covered" is how often the middle 95 % of the posterior hold the truth, and "z" the root mean square of (truth − mean)/sd, 1 for a right posterior and more for one too narrow. A thousand tables a cell: a share of 95 % has a standard error of 0.7 points.
+		About: `*Posteriors.* Weights and components are drawn from the prior, Dirichlet(1) and Beta(1, 1) in six columns or the
+normal-inverse-gamma distribution with κ = 0.1, shape 3 and rate 2 in two, a table from them, and 199 parameters from
+the posterior that variational Bayes has of it (the best of three starts, at the right K). Of a right posterior, the
+rank of the truth among the draws is uniform for any function of the parameters. Those here do not change with the
+order of components, and are of the first column. With one component q is the posterior. "p" is that of the ranks'
+distribution function within bands for all points at once (4,000 sets of uniform ranks); "covered" is how often the
+middle 95 % of the posterior hold the truth, and "z" the root mean square of (truth − mean)/sd, 1 for a right
+posterior and more for one too narrow. A thousand tables a cell: a share of 95 % has a standard error of 0.7 points.
 
-*Standard errors.* Two normal components with variance 1, weights 0.4 and 0.6 and means 0 and 2, 3 or 5, EM from five starts. "Complete data" are estimates ± 1.96 standard errors as ` + "`latent fit`" + ` prints them, which take the classes of rows for known (paper G, Proposition 9); the bootstrap's are percentile intervals of 199 parametric draws. "se/sd" is the mean standard error over the standard deviation of the estimates. Two hundred tables a cell: a share of 95 % has a standard error of 1.5 points.`,
+*Standard errors.* Two normal components with variance 1, weights 0.4 and 0.6 and means 0 and 2, 3 or 5, EM from five
+starts. "Complete data" are estimates ± 1.96 standard errors as ` + "`latent fit`" + ` prints them, which take the
+classes of rows for known (paper G, Proposition 9); the bootstrap's are percentile intervals of 199 parametric draws.
+"se/sd" is the mean standard error over the standard deviation of the estimates. Two hundred tables a cell: a share of
+95 % has a standard error of 1.5 points.`,
 		Revision: 1,
 	}, func(s *Settings) (jobs []Job[intervalRun], err error) {
 		for _, c := range posteriorCells() {
 			for seed := range s.tables(1000, 20) {
-				jobs = append(jobs, Job[intervalRun]{Key: fmt.Sprintf("%s-n-%d-k-%d-seed-%d", c.name, c.n, c.k, seed), Cost: float64(c.n*c.k) / 10000, Run: func(ctx context.Context) (intervalRun, error) {
+				key := fmt.Sprintf("%s-n-%d-k-%d-seed-%d", c.name, c.n, c.k, seed)
+				jobs = append(jobs, Job[intervalRun]{key, float64(c.n*c.k) / 10000, func(ctx context.Context) (intervalRun, error) {
 					return c.run(ctx, uint64(seed))
 				}})
 			}
 		}
 		for _, c := range errorCells {
 			for seed := range s.seeds(200, 2) {
-				jobs = append(jobs, Job[intervalRun]{Key: fmt.Sprintf("apart-%v-n-%d-seed-%d", c.apart, c.n, seed), Cost: float64(c.n) / 50 / c.apart, Run: func(ctx context.Context) (intervalRun, error) {
+				key := fmt.Sprintf("apart-%v-n-%d-seed-%d", c.apart, c.n, seed)
+				jobs = append(jobs, Job[intervalRun]{key, float64(c.n) / 50 / c.apart, func(ctx context.Context) (intervalRun, error) {
 					return c.run(ctx, uint64(seed))
 				}})
 			}
@@ -295,8 +311,9 @@ func calibratedAs(runs []intervalRun, i int, u *uniformity) (p, covered, z float
 func intervalsConclude(s *Settings, results []intervalRun) (*Outcome, error) {
 	n := s.tables(1000, 20)
 	u := newUniformity(n)
-	posteriors := Table{Name: "posteriors", Shown: true, Header: []string{"family", "N", "K", "number", "p", "covered, per cent", "z"},
-		About: "Posteriors of variational Bayes, by number of components."}
+	posteriors := Table{Name: "posteriors", Shown: true,
+		Header: []string{"family", "N", "K", "number", "p", "covered, per cent", "z"},
+		About:  "Posteriors of variational Bayes, by number of components."}
 	least, several, uniform := 1.0, 0, 0
 	worst, widest := 1.0, 0.0
 	for _, c := range posteriorCells() {
@@ -304,7 +321,8 @@ func intervalsConclude(s *Settings, results []intervalRun) (*Outcome, error) {
 		results = results[n:]
 		for i := range runs[0].Ranks {
 			p, covered, z := calibratedAs(runs, i, u)
-			posteriors.Add(c.name, c.n, c.k, posteriorNumbers[i], fmt.Sprintf("%.4f", p), fmt.Sprintf("%.1f", 100*covered), fmt.Sprintf("%.2f", z))
+			posteriors.Add(c.name, c.n, c.k, posteriorNumbers[i],
+				fmt.Sprintf("%.4f", p), fmt.Sprintf("%.1f", 100*covered), fmt.Sprintf("%.2f", z))
 			if c.k == 1 {
 				least = min(least, p)
 				continue
@@ -317,16 +335,19 @@ func intervalsConclude(s *Settings, results []intervalRun) (*Outcome, error) {
 		}
 	}
 	errors, statements := errorsConclude(s, results)
-	return &Outcome{Tables: []Table{posteriors, errors}, Statements: append([]Statement{
-		{Paper: "One component: ranks are uniform, for q is the posterior.", Agrees: least >= 0.001, Measured: fmt.Sprintf("p = %.4f at least", least), Central: true},
-		{Paper: "Several components: ranks are uniform.", Agrees: uniform == several, Measured: fmt.Sprintf("%d of %d numbers have p ≥ 0.001; intervals of 95 %% hold %.0f %% at least, and z is %.1f at most", uniform, several, 100*worst, widest)},
-	}, statements...)}, nil
+	one := Statement{Paper: "One component: ranks are uniform, for q is the posterior.", Central: true}
+	one.Agrees, one.Measured = least >= 0.001, fmt.Sprintf("p = %.4f at least", least)
+	more := Statement{Paper: "Several components: ranks are uniform.", Agrees: uniform == several}
+	more.Measured = fmt.Sprintf("%d of %d numbers have p ≥ 0.001; ", uniform, several) +
+		fmt.Sprintf("intervals of 95 %% hold %.0f %% at least, and z is %.1f at most", 100*worst, widest)
+	return &Outcome{Tables: []Table{posteriors, errors}, Statements: append([]Statement{one, more}, statements...)}, nil
 }
 
 // errorsConclude are the table and the statements of standard errors.
 func errorsConclude(s *Settings, results []intervalRun) (Table, []Statement) {
-	table := Table{Name: "errors", Shown: true, Header: []string{"means apart", "N", "number", "complete data: covered, per cent", "se/sd", "bootstrap: covered, per cent", "se/sd"},
-		About: "Standard errors and intervals of 95 % of EM's estimates, of both means, both variances and a weight."}
+	table := Table{Name: "errors", Shown: true,
+		Header: []string{"means apart", "N", "number", "complete data: covered, per cent", "se/sd", "bootstrap: covered, per cent", "se/sd"},
+		About:  "Standard errors and intervals of 95 % of EM's estimates, of both means, both variances and a weight."}
 	n, clear, close, bootstrapped := s.seeds(200, 2), 1.0, 1.0, 1.0
 	for _, c := range errorCells {
 		runs := results[:n]
@@ -336,7 +357,8 @@ func errorsConclude(s *Settings, results []intervalRun) (Table, []Statement) {
 			estimates := make([]float64, n)
 			for j, run := range runs {
 				estimates[j] = run.Estimates[i]
-				completeError, resampledError = completeError+run.Complete[i]/float64(n), resampledError+run.Resampled[i]/float64(n)
+				completeError += run.Complete[i] / float64(n)
+				resampledError += run.Resampled[i] / float64(n)
 				if run.CompleteHolds[i] {
 					complete += 1 / float64(n)
 				}
@@ -345,7 +367,8 @@ func errorsConclude(s *Settings, results []intervalRun) (Table, []Statement) {
 				}
 			}
 			sd := stat.StdDev(estimates, nil)
-			table.Add(c.apart, c.n, name, fmt.Sprintf("%.1f", 100*complete), fmt.Sprintf("%.2f", completeError/sd), fmt.Sprintf("%.1f", 100*resampled), fmt.Sprintf("%.2f", resampledError/sd))
+			table.Add(c.apart, c.n, name, fmt.Sprintf("%.1f", 100*complete), fmt.Sprintf("%.2f", completeError/sd),
+				fmt.Sprintf("%.1f", 100*resampled), fmt.Sprintf("%.2f", resampledError/sd))
 			if bootstrapped = min(bootstrapped, resampled); c.apart == 5 {
 				clear = min(clear, complete)
 			} else {
@@ -355,7 +378,8 @@ func errorsConclude(s *Settings, results []intervalRun) (Table, []Statement) {
 	}
 	covers := func(share float64) string { return fmt.Sprintf("%.1f %% at least", 100*share) }
 	return table, []Statement{
-		{Paper: "Intervals of complete data hold 90 % where components are five standard deviations apart.", Agrees: clear >= 0.9, Measured: covers(clear)},
+		{Paper: "Intervals of complete data hold 90 % where components are five standard deviations apart.",
+			Agrees: clear >= 0.9, Measured: covers(clear)},
 		{Paper: "They do where components are three or two apart.", Agrees: close >= 0.9, Measured: covers(close)},
 		{Paper: "Intervals of the bootstrap hold 90 % in every case.", Agrees: bootstrapped >= 0.9, Measured: covers(bootstrapped)},
 	}

@@ -9,8 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPosteriorsOfOneComponentAreCalibrated: q is the posterior, so that ranks are uniform and (truth − mean)/sd has mean square 1, by
-// margins that a right posterior keeps in all but one of a thousand sets of tables; draws of half the spread are found out.
+// TestPosteriorsOfOneComponentAreCalibrated: q is the posterior, so that ranks are uniform and (truth − mean)/sd has
+// mean square 1, by margins that a right posterior keeps in all but one of a thousand sets of tables; draws of half the
+// spread are found out.
 func TestPosteriorsOfOneComponentAreCalibrated(t *testing.T) {
 	const n = 300
 	u := newUniformity(n)
@@ -51,7 +52,7 @@ func TestUniformity(t *testing.T) {
 	assert.InDelta(t, 100, below, 30, "three standard deviations")
 }
 
-// TestErrorsOfClearComponents: of one table of components that are clear, those of complete data are near the bootstrap's.
+// TestErrorsOfClearComponents: of one table of clear components, those of complete data are near the bootstrap's.
 func TestErrorsOfClearComponents(t *testing.T) {
 	run, err := errorCell{5, 500}.run(context.Background(), 1)
 	require.NoError(t, err)
