@@ -236,8 +236,13 @@ func (f linear) prior(of *Reference) *zellner {
 		}
 		middle[0], variance = response[0], response[1]
 	}
-	row := f.gram(w.Sums[1:], p+1)
-	row.ScaleSym(1/(n*variance), row)
+	_, centre := f.parts(w.Anchor)
+	row := f.robustRow(w.Units, 0, centre)
+	if row == nil {
+		row = f.gram(w.Sums[1:], p+1)
+		row.ScaleSym(1/n, row)
+	}
+	row.ScaleSym(1/variance, row)
 	of.line = f.zellner(middle, row, of.Prior.RowsOr())
 	of.line.variance = variance
 	return of.line
@@ -287,6 +292,7 @@ func (f linear) Integrals(sums, anchors, params Table, of *Reference, add func(c
 	z := f.prior(of)
 	_, centre := f.parts(of.Pooled.Anchor)
 	lines, informations, charged, n := make([][]float64, params.K), make([]*mat.SymDense, params.K), make([]float64, params.K), 0.0
+	count := mat.NewSymDense(len(f.own), nil)
 	for k := range params.K {
 		row, xi := sums.Row(k, l.Sums), params.Row(k, p+1)
 		n += row[0]
@@ -297,8 +303,10 @@ func (f linear) Integrals(sums, anchors, params Table, of *Reference, add func(c
 		x := math.Log(xi[p] / z.variance)
 		line, _ := f.parts(anchors.Row(k, l.Anchor))
 		m := z.profile(row, line, lines[k])
-		for _, v := range m.values {
-			charged[k] += math.Log1p(max(0, v) / z.variance) // P is worth/variance times the unit of counts
+		f.Count(row, of.Pooled, count)
+		var ok bool
+		if charged[k], ok = charge(count, z.worth); !ok {
+			return ofClass(k, dependent())
 		}
 		above := m.above(xi[p], z.variance)
 		add(k, 0, laplace.Term{Size: 1, Count: row[0], Worth: z.worth, Distance: z.worth / 4 * x * x, Information: -above})
@@ -403,6 +411,9 @@ func (f generalised) prior(of *Reference) *zellner {
 			row.SetSym(i, j, of.Pooled.Units[1+i*p+j])
 		}
 	}
+	if robust := f.robustRow(of.Pooled.Units, 1+p*p, of.Pooled.Anchor); robust != nil {
+		row.ScaleSym(row.At(0, 0), robust) // as where exposures and regressors are independent
+	}
 	return f.zellner(middle, row, of.Prior.RowsOr())
 }
 
@@ -471,12 +482,8 @@ func (f generalised) IntegralsRows(rows []Weighted, params Table, of *Reference,
 	for k, one := range rows {
 		n += one.N
 		f.count(one.Sums, f.size(), of.Pooled, of.Pooled.Sums[1:], count)
-		count.ScaleSym(1/z.worth, count)
-		for i := range f.own {
-			count.SetSym(i, i, count.At(i, i)+1)
-		}
 		var ok bool
-		if charged[k], ok = logDetOf(count); !ok {
+		if charged[k], ok = charge(count, z.worth); !ok {
 			return ofClass(k, dependent())
 		}
 	}

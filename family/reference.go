@@ -109,7 +109,8 @@ type scatterOf struct {
 	matrix       bool
 	mean, cov    []float64 // width; width² or 1
 	root         linalg.Cholesky
-	far          float64 // c
+	far          float64   // c
+	regressors   []float64 // where location and scatter go, if they are of regressors
 }
 
 // ready factorises the scatter; false where there is none. Directions without scatter are given some, as no row lies far out in them.
@@ -250,6 +251,13 @@ func (p *Plan) refer(ctx context.Context, src framework.Source[framework.Rows], 
 func (p *Plan) scatters(w *Pooled) (list []*scatterOf) {
 	for i := range p.parts {
 		f := &p.parts[i]
+		if of, ok := f.Factor.(interface{ regressorScatter(w *Pooled) *scatterOf }); ok {
+			s := of.regressorScatter(&Pooled{Sums: f.ofSums(w.Sums), Anchor: f.ofAnchor(w.Anchor), Units: f.ofUnits(w.Units)})
+			if s != nil && s.ready() {
+				s.first += f.at.Columns
+				list = append(list, s)
+			}
+		}
 		groups, width, matrix := f.scatterForm()
 		if groups == 0 {
 			continue
@@ -307,6 +315,11 @@ func (p *Plan) referenceOf(w *Pooled, groups []*scatterOf) []float64 {
 		f.scatter(w, f.ofParams(reference))
 	}
 	for _, s := range groups {
+		if s.regressors != nil {
+			copy(s.regressors, s.mean)
+			copy(s.regressors[s.width:], s.cov)
+			continue
+		}
 		for i := range p.parts {
 			f := &p.parts[i]
 			if s.first < f.at.Columns || s.first >= f.at.Columns+f.size.Columns {

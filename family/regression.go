@@ -195,6 +195,56 @@ func (d design) regressors(o *Observed, centre, dst []float64) {
 	}
 }
 
+// robust are the places of location and scatter of the regressors in Pooled.Units, from place first on.
+func (d design) robust(units []float64, first int) (mean, cov []float64) {
+	at := units[first:]
+	return at[:d.columns], at[d.columns : d.columns+d.columns*d.columns]
+}
+
+// scatterIn is the scatter of regressors about their centre a in the table, n rows with the given products, m×m.
+func (d design) scatterIn(products []float64, m int, n float64, a, units []float64) *scatterOf {
+	if !d.centred() || d.columns == 0 {
+		return nil
+	}
+	x := d.columns
+	s := &scatterOf{first: d.first, width: x, matrix: true, far: furthest(x, n), regressors: units}
+	s.mean, s.cov = slices.Clone(a), make([]float64, x*x)
+	for i := range x {
+		s.mean[i] += products[1+i] / n
+		for j := range x {
+			s.cov[i*x+j] = products[(1+min(i, j))*m+1+max(i, j)]/n - products[1+i]/n*products[1+j]/n
+		}
+	}
+	return s
+}
+
+// robustRow is Σ uuᵀ/N of regressors with that location and scatter, about the centre a; nil where no row lies far out.
+func (d design) robustRow(units []float64, first int, a []float64) *mat.SymDense {
+	mean, cov := d.robust(units, first)
+	if d.columns == 0 || !(cov[0] > 0) {
+		return nil
+	}
+	row := mat.NewSymDense(d.size(), nil)
+	row.SetSym(0, 0, 1)
+	for i, m := range mean {
+		row.SetSym(0, 1+i, m-a[i])
+		for j := i; j < d.columns; j++ {
+			row.SetSym(1+i, 1+j, cov[i*d.columns+j]+(m-a[i])*(mean[j]-a[j]))
+		}
+	}
+	return row
+}
+
+// charge is ln|count/worth + I|.
+func charge(count *mat.SymDense, worth float64) (float64, bool) {
+	n := count.SymmetricDim()
+	count.ScaleSym(1/worth, count)
+	for i := range n {
+		count.SetSym(i, i, count.At(i, i)+1)
+	}
+	return logDetOf(count)
+}
+
 // width is the number of a row's features.
 func (d design) width() int {
 	n := 1
@@ -207,8 +257,18 @@ func (d design) width() int {
 }
 
 // features puts the response of each row, less what coefficients in common explain in the table w, if that is given, and the
-// own regressors' columns into dst, n×width from its column at on.
-func (d design) features(o *Observed, w *Pooled, response func(row []float64) float64, dst []float64, width, at int) {
+// own regressors' columns into dst, n×width from its column at on. Columns of rows far out are brought nearer, by the location and
+// scatter that are in w.Units from place robust on.
+func (d design) features(o *Observed, w *Pooled, robust int, response func(row []float64) float64, dst []float64, width, at int) {
+	within := func(_ int, v float64) float64 { return v }
+	if w != nil {
+		if mean, cov := d.robust(w.Units, robust); d.columns > 0 && cov[0] > 0 {
+			within = func(j int, v float64) float64 {
+				far := math.Sqrt(furthest(1, w.N) * cov[j*(d.columns+1)])
+				return min(max(v, mean[j]-far), mean[j]+far)
+			}
+		}
+	}
 	for i := range o.N {
 		row, to := o.Row(i, d.first+d.columns), append(dst[i*width+at:][:0], 0)
 		to[0] = response(row)
@@ -216,7 +276,7 @@ func (d design) features(o *Observed, w *Pooled, response func(row []float64) fl
 			switch c := d.columnOf(j); {
 			case c < d.first:
 			case !slices.Contains(d.fixed, j):
-				to = append(to, row[c])
+				to = append(to, within(c-d.first, row[c]))
 			case w != nil:
 				to[0] -= w.Parameters[j] * row[c]
 			}

@@ -66,6 +66,39 @@ func TestEvidenceWithAWildResponse(t *testing.T) {
 	assert.InDelta(t, 1, sizes[0], 0.01)
 }
 
+// A wild regressor is a component of its own, or one of few rows, or on the line of a group, and leaves the groups as they are.
+func TestEvidenceWithAWildRegressor(t *testing.T) {
+	for _, f := range []struct {
+		family   family.Regression
+		response string
+		square   bool
+		values   []float64
+	}{
+		{family.Regression{}, "yn", false, []float64{999, 1e6}},
+		{family.Regression{}, "yn", true, []float64{-99}},
+		{family.Regression{Response: family.Counts}, "yp", false, []float64{1e6}},
+	} {
+		of := regressionTable(t, "NPreg", f.square, f.response, "x").All()
+		sizes := func(x []float64, n int) []float64 {
+			o := framework.Options{K: 10, Criterion: framework.Evidence, Restarts: 3, Seed: 1}
+			res := fit(t, mixture.Model{Family: f.family}, source(t, x, n, of.D), o)
+			require.Equal(t, framework.Converged, res.Status)
+			nk := slices.Sorted(slices.Values(res.Statistics.Nk))
+			return slices.DeleteFunc(nk, func(n float64) bool { return n < 10 })
+		}
+		want := sizes(of.X[of.D:], of.N-1)
+		for _, value := range f.values {
+			x := slices.Clone(of.X)
+			if x[1] = value; f.square {
+				x[2] = value * value
+			}
+			got := sizes(x, of.N)
+			t.Log(f.response, f.square, value, got, want)
+			assert.InDeltaSlice(t, want, got, 10, "%s, %v", f.response, value)
+		}
+	}
+}
+
 // bare is a family whose factors have nothing that the evidence needs.
 type bare struct{ family.Family }
 
