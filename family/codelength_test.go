@@ -46,7 +46,7 @@ func TestComplexityIsTheSumOverAllData(t *testing.T) {
 	}
 	require.InEpsilon(t, all, math.Exp(LogComplexity(3, 2)), 1e-14)
 	require.Zero(t, LogComplexity(0, 4))
-	require.InDelta(t, (LogComplexity(4, 3)+LogComplexity(5, 3))/2, LogComplexity(4.5, 3), 1e-15)
+	require.InDelta(t, (3*LogComplexity(4, 3)+LogComplexity(5, 3))/4, LogComplexity(4.25, 3), 1e-15)
 }
 
 // Where the expansion takes over from the sum, nothing jumps.

@@ -91,6 +91,27 @@ func TestComponentsAndTheirFactorsAreFoundInOneFit(t *testing.T) {
 	}
 }
 
+// TestFactorsAreAdded: two of them, to a component that begins without any.
+func TestFactorsAreAdded(t *testing.T) {
+	const n, d = 400, 6
+	x, _ := analysed(4, n, d, 2)
+	src, err := framework.FromSlice(x, n, d)
+	require.NoError(t, err)
+	m := mixture.Model{Family: family.FactorAnalysers{}}
+	start := func(ctx context.Context, src framework.Source[framework.Rows], k int, rng *rand.Rand) (*mixture.Parameters, error) {
+		p, err := m.Init(ctx, src, k, rng)
+		if err == nil {
+			clear(p.Component(0)[2*d:])
+		}
+		return p, err
+	}
+	for _, criterion := range []framework.Criterion{framework.GFIC, framework.Evidence} {
+		res, err := framework.FitFrom(context.Background(), m, src, start, framework.Options{Criterion: criterion, K: 1, FixedK: true})
+		require.NoError(t, err)
+		assert.Equal(t, []int{2}, factorsOf(res.Parameters), criterion.Name)
+	}
+}
+
 // analysersFree are coordinates of means, logarithms of noise, loadings of the factors that there are, and weights.
 func analysersFree(_ *mixture.Statistics, p *mixture.Parameters) ([]float64, func([]float64) *mixture.Parameters) {
 	d, width := p.D, len(p.Components)/p.K

@@ -538,3 +538,22 @@ func TestCodeLengthIsTheNormalisedMaximumLikelihood(t *testing.T) {
 	_, err = c.statistics(t, c.bayes(t), labels).codeLength()
 	require.ErrorContains(t, err, "gaussian-diagonal has no normalised maximum likelihood")
 }
+
+// Code lengths of columns with different numbers of levels add up: none is taken for that of another column with as many rows.
+func TestCodeLengthsOfColumnsAddUp(t *testing.T) {
+	x := []float64{0, 0, 1, 2, 1, 1, 0, 2, 1, 0, 0, 1}
+	length := func(f family.Family, first, width int) float64 {
+		var columns []float64
+		for i := 0; i < len(x); i += 2 {
+			columns = append(columns, x[i+first:i+first+width]...)
+		}
+		table, err := framework.FromSlice(columns, len(x)/2, width)
+		require.NoError(t, err)
+		o := framework.Options{K: 1, Method: framework.EM, Criterion: framework.ELBO, Also: []framework.Criterion{framework.DNML}}
+		res, err := framework.Fit(context.Background(), Model{Family: f}, table, o)
+		require.NoError(t, err)
+		return res.Scores[1].Value
+	}
+	two, three := family.Categorical{Levels: 2}, family.Categorical{Levels: 3}
+	require.InDelta(t, length(two, 0, 1)+length(three, 1, 1), length(family.Product{two, three}, 0, 2), 1e-12)
+}

@@ -99,6 +99,9 @@ func TestNoiseIsOneComponentOfAConstantDensity(t *testing.T) {
 	p := res.Parameters
 	share := p.Component(0)[12]
 	require.InDelta(t, 0.1, share, 0.03)
+	errs, _, err := m.StandardErrors(res.Statistics, p)
+	require.NoError(t, err)
+	require.InDelta(t, math.Sqrt(share*(1-share)/300), errs[12], 1e-12, "of all rows")
 	got, err := m.LogProb(incompleteTable(t, x).All(), p, nil)
 	require.NoError(t, err)
 	volume := 1.0
