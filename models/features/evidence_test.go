@@ -37,7 +37,7 @@ func TestEvidenceFindsFeatures(t *testing.T) {
 	right, strict := 0, 0
 	for seed := range uint64(5) {
 		_, x := simulated(t, seed, 3, 100, 1, true)
-		o := framework.Options{K: 6, Restarts: 3, Tolerance: 1e-7, Criterion: framework.Evidence}
+		o := framework.Options{K: 6, Restarts: 5, Tolerance: 1e-7, Criterion: framework.Evidence}
 		if res := fit(t, Model{Isotropic: true}, table(t, x), o); res.Shape.K == 3 {
 			right++
 		}

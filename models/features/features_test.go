@@ -136,6 +136,22 @@ func TestOppositeFeaturesAreTheSame(t *testing.T) {
 	}
 }
 
+// The order of rows and of columns changes nothing, where starts end at different maxima as well.
+func TestOrderOfRowsAndColumnsChangesNothing(t *testing.T) {
+	_, x := simulated(t, 2, 4, 80, 1, false)
+	o := framework.Options{K: 6, Restarts: 2}
+	a, rng := fit(t, Model{}, table(t, x), o), rand.New(rand.NewPCG(1, 7))
+	require.NotEqual(t, a.Restarts[0].Value, a.Restarts[1].Value)
+	for range 3 {
+		y := mat.NewDense(80, 10, nil)
+		rows, columns := rng.Perm(80), rng.Perm(10)
+		y.Apply(func(i, j int, _ float64) float64 { return x.At(rows[i], columns[j]) }, y)
+		b := fit(t, Model{}, table(t, y), o)
+		assert.Equal(t, a.Shape.K, b.Shape.K)
+		assert.InEpsilon(t, a.Value, b.Value, 1e-9)
+	}
+}
+
 // Units of columns change nothing but the Jacobian.
 func TestUnitsOfColumnsChangeNothing(t *testing.T) {
 	_, x := simulated(t, 2, 3, 150, 1.5, false)

@@ -1,6 +1,7 @@
 package features
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -31,7 +32,7 @@ func (m Model) init(ctx context.Context, src framework.Source[framework.Rows], k
 	if err != nil {
 		return nil, err
 	}
-	rows, err := family.DrawRows(ctx, src, p.D, rng)
+	rows, err := p.draw(ctx, src, rng)
 	if err != nil {
 		return nil, err
 	}
@@ -49,6 +50,31 @@ func (m Model) init(ctx context.Context, src framework.Source[framework.Rows], k
 		}
 	}
 	return p, nil
+}
+
+// draw draws rows, in order of their distance from the mean in units of the columns: which of them a start takes then depends neither on
+// the order of the rows in the table nor on that of the columns.
+func (p *Parameters) draw(ctx context.Context, src framework.Source[framework.Rows], rng *rand.Rand) (framework.Rows, error) {
+	rows, err := family.DrawRows(ctx, src, p.D, rng)
+	if err != nil {
+		return rows, err
+	}
+	distance, order := make([]float64, rows.N), make([]int, rows.N)
+	for i := range order {
+		order[i] = i
+		for j, x := range rows.Row(i) {
+			x -= p.Center[j]
+			distance[i] += x * x / p.UnitOf(j)
+		}
+	}
+	slices.SortFunc(order, func(i, j int) int {
+		return cmp.Or(cmp.Compare(distance[i], distance[j]), slices.Compare(rows.Row(i), rows.Row(j)))
+	})
+	sorted := make([]float64, 0, len(rows.X))
+	for _, i := range order {
+		sorted = append(sorted, rows.Row(i)...)
+	}
+	return framework.Rows{N: rows.N, D: rows.D, Stride: rows.D, X: sorted}, nil
 }
 
 // pool are parameters without features: mean, variance and resolution of each column.
