@@ -104,8 +104,8 @@ func aboutEdges(err error) error {
 	return err
 }
 
-// edgesOf are the edges of a list of pairs, and the names of the nodes of each set, in order of appearance; unless the graph is
-// bipartite a name is the same node in both columns.
+// edgesOf are the edges of a list of pairs, and the names of the nodes of each set; unless the graph is bipartite a name is the same
+// node in both columns.
 func edgesOf(t *triples, bipartite bool) (list blockmodel.EdgeList, names [2][]string) {
 	node := t.index
 	if bipartite {
@@ -113,16 +113,15 @@ func edgesOf(t *triples, bipartite bool) (list blockmodel.EdgeList, names [2][]s
 		list.Second = len(names[1])
 	} else {
 		at := map[string]int{}
-		node = [2][]int{make([]int, len(t.index[0])), make([]int, len(t.index[1]))}
-		for row := range t.index[0] {
-			for side := range node {
-				name := t.names[side][t.index[side][row]]
-				place, known := at[name]
-				if !known {
-					place = len(names[0])
-					at[name], names[0] = place, append(names[0], name)
+		for side, known := range t.names {
+			for _, name := range known {
+				if _, again := at[name]; !again {
+					at[name], names[0] = len(names[0]), append(names[0], name)
 				}
-				node[side][row] = place
+			}
+			node[side] = make([]int, len(t.index[side]))
+			for row, place := range t.index[side] {
+				node[side][row] = at[known[place]]
 			}
 		}
 	}

@@ -48,7 +48,7 @@ func TestTopicsOfBars(t *testing.T) {
 	assert.Contains(t, page, "Topic 10")
 
 	stdout, stderr := done(t, "predict", model, "--data", "bars")
-	assert.Contains(t, stderr, "perplexity: 16.4")
+	assert.Contains(t, stderr, "perplexity: 16.56")
 	records, err := csv.NewReader(strings.NewReader(stdout)).ReadAll()
 	require.NoError(t, err)
 	require.Len(t, records, 301)

@@ -15,7 +15,7 @@ import (
 // triples are the rows of a list of pairs: two names and perhaps a number, such as the edges of a graph, or documents, words
 // and counts.
 type triples struct {
-	names   [2][]string // the different names of each column, in order of appearance
+	names   [2][]string // the different names of each column, sorted, so that the order of the rows changes nothing
 	index   [2][]int    // of each row, the places of its names
 	amounts []float64   // the number of each row, finite and not negative; nil: the list has no numbers
 }
@@ -105,27 +105,30 @@ func (in *input) cells(column string) (texts []string, places []int32, err error
 	return t.Levels(column), t.Codes(column), nil
 }
 
-// dictionary lists the different names of a column in order of appearance, and the place of each row's.
+// dictionary lists the different names of a column, sorted, and the place of each row's.
 func (in *input) dictionary(column string) (names []string, index []int, err error) {
 	texts, cells, err := in.cells(column)
 	if err != nil {
 		return nil, nil, err
 	}
-	at, index := make(map[string]int, len(texts)), make([]int, len(cells))
 	for row, cell := range cells {
-		name := ""
-		if cell >= 0 {
-			name = strings.TrimSpace(texts[cell])
-		}
-		if name == "" {
+		if cell < 0 || strings.TrimSpace(texts[cell]) == "" {
 			return nil, nil, in.missing(row, column, "a name is needed")
 		}
-		place, known := at[name]
-		if !known {
-			place = len(names)
-			at[name], names = place, append(names, name)
+	}
+	levels, err := in.Occurring(column)
+	if err != nil {
+		return nil, nil, err
+	}
+	at, index := make(map[string]int, len(levels)), make([]int, len(cells))
+	for _, level := range levels {
+		name := strings.TrimSpace(level)
+		if _, known := at[name]; !known {
+			at[name], names = len(names), append(names, name)
 		}
-		index[row] = place
+	}
+	for row, cell := range cells {
+		index[row] = at[strings.TrimSpace(texts[cell])]
 	}
 	return names, index, nil
 }

@@ -23,12 +23,12 @@ func readTriples(text, numbers string, flags inputFlags) (*triples, []string, er
 	return in.list, s.notes, nil
 }
 
-func TestTriplesAreNamesInOrderOfAppearance(t *testing.T) {
+func TestTriplesAreNamesInOrder(t *testing.T) {
 	got, notes, err := readTriples("from,to,weight\nbo, 01,2\n 01,1,0.5\nbo,1.0,0\n", "", inputFlags{})
 	require.NoError(t, err)
 	assert.Empty(t, notes)
-	assert.Equal(t, [2][]string{{"bo", "01"}, {"01", "1", "1.0"}}, got.names)
-	assert.Equal(t, [2][]int{{0, 1, 0}, {0, 1, 2}}, got.index)
+	assert.Equal(t, [2][]string{{"01", "bo"}, {"01", "1", "1.0"}}, got.names)
+	assert.Equal(t, [2][]int{{1, 0, 1}, {0, 1, 2}}, got.index)
 	assert.Equal(t, []float64{2, 0.5, 0}, got.amounts)
 
 	got, _, err = readTriples("1,2\n2,3\n", "", inputFlags{})
