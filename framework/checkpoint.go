@@ -25,6 +25,8 @@ func refuse(format string, args ...any) error { return &CheckpointError{fmt.Spri
 // A manifest says which fit a checkpoint belongs to: everything that decides the
 // bits of its outcome, except MaxIterations, which may differ.
 type manifest struct {
+	Rows       int
+	Data       string // fingerprint of the rows, whose number other entries may follow
 	Model      string
 	Method     string
 	Criterion  string
@@ -40,9 +42,7 @@ type manifest struct {
 	Restarts   int
 	Seed       uint64
 	Shards     int
-	Rows       int
 	Prune      pruning.Rules
-	Data       string // fingerprint of the rows
 }
 
 func (f *fit[B, P, S]) manifest() (manifest, error) {
@@ -55,8 +55,8 @@ func (f *fit[B, P, S]) manifest() (manifest, error) {
 	for _, c := range o.Also {
 		also = append(also, c.Name)
 	}
-	return manifest{identity(f.model), o.Method.String(), o.Criterion.Name, strings.Join(also, ","), o.Temper, o.K, o.FixedK, o.Accelerate, o.NoMoves, o.DoubleTo, o.Sample, o.Tolerance,
-		o.Restarts, o.Seed, o.Shards, f.src.Rows(), o.Prune, data}, nil
+	return manifest{f.src.Rows(), data, identity(f.model), o.Method.String(), o.Criterion.Name, strings.Join(also, ","), o.Temper, o.K, o.FixedK, o.Accelerate, o.NoMoves, o.DoubleTo, o.Sample, o.Tolerance,
+		o.Restarts, o.Seed, o.Shards, o.Prune}, nil
 }
 
 // differs is an error that names the first of the entries that are others than those of a checkpoint.

@@ -101,14 +101,16 @@ type SearchOptions struct {
 	DoubleTo int  // while more than half of K are found, K doubles, up to so many; 0: it stays
 	FixedK   bool // exactly K blocks
 	// Starts are the independent starts, of which the best is kept: [DefaultStarts] by default.
-	Starts  int
-	Seed    uint64 // start r draws from the PCG stream (Seed, r)
-	Workers int    // goroutines, one a processor by default; any number gives the same bits
+	Starts int
+	Seed   uint64 // start r draws from the PCG stream (Seed, r)
+	// Workers are goroutines, one a processor by default; any number gives the same bits.
+	Workers int `json:"-"`
 
 	// Recorder sees the end of every pass over the nodes, an event whose iterations are passes and whose value is the exact integrated
 	// likelihood; may be nil.
-	Recorder framework.Recorder
-	Resume   []byte // a checkpoint of an event to resume; graph and options must be those of its search, else a *framework.CheckpointError
+	Recorder framework.Recorder `json:"-"`
+	// Resume is a checkpoint of an event to resume; graph and options must be those of its search, else a *framework.CheckpointError.
+	Resume []byte `json:"-"`
 }
 
 // BlocksEach is the number of blocks of a set of nodes that starts begin with by default.
@@ -217,7 +219,7 @@ type searchProgress struct {
 // identify makes checkpoints possible, and goes on from the one of the options.
 func (s *search) identify() error {
 	settings := s.o
-	settings.Recorder, settings.Resume, settings.Workers, settings.Prior = nil, nil, 0, s.prior
+	settings.Prior = s.prior
 	if s.id = framework.NewSearch(settings, s.g); s.o.Resume == nil {
 		return nil
 	}
