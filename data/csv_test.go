@@ -214,7 +214,7 @@ func TestReadCSVRefusesInOneLine(t *testing.T) {
 		{"empty", "", "the input is empty; a table needs at least one row", CSVOptions{}},
 		{"blank lines", "\n\r\n\n", "the input is empty; a table needs at least one row", CSVOptions{}},
 		{"only names", "a,b\n", "there are names but no rows; if the first line is data, say that there is no header", CSVOptions{}},
-		{"short row", "a,b\n\"1\n\",2\n\n1\n", "line 5 has 1 field separated by ',', expected 2 as in line 1; a field that holds the separator needs quotes", CSVOptions{}},
+		{"short row", "a,b\n\"1\n\",2\n\n1\n", "line 5 has 1 field separated by ',', expected 2 as in line 1; an empty field needs its separator, too", CSVOptions{}},
 		{"long row", "\na;b\n1;2;3\n", "line 3 has 3 fields separated by ';', expected 2 as in line 2; a field that holds the separator needs quotes", CSVOptions{}},
 		{"twins", "a,b,a\n1,2,3\n", `columns 1 and 3 are both named "a"; rename one`, CSVOptions{}},
 		{"made twins", "V2,\n1,2\n", `columns 1 and 2 are both named "V2"; rename one`, CSVOptions{}},

@@ -78,8 +78,8 @@ func TestOpenErrorsCarryThePathOnce(t *testing.T) {
 	dir := t.TempDir()
 	whole := compress(t, bytes.Repeat([]byte("12.5,7\n"), 1000))
 	for name, content := range map[string][]byte{
-		"the input is empty; a table needs at least one row":                                                          nil,
-		"line 2 has 1 field separated by ',', expected 2 as in line 1; a field that holds the separator needs quotes": []byte("a,b\n1\n"),
+		"the input is empty; a table needs at least one row":                                                    nil,
+		"line 2 has 1 field separated by ',', expected 2 as in line 1; an empty field needs its separator, too": []byte("a,b\n1\n"),
 		"the NPY header is cut short":          []byte(npyMagic + "\x01\x00"),
 		"compressed twice; decompress it once": compress(t, compress(t, []byte("a\n1\n"))),
 		"other bytes follow the compressed data; compress the table again, alone in its file": append(bytes.Clone(whole), "x"...),
@@ -113,7 +113,7 @@ func TestOpenErrorsCarryThePathOnce(t *testing.T) {
 	}
 	withStdin(t, []byte("a,b\n1\n"), true, func() {
 		_, err := Open("-")
-		require.EqualError(t, err, "standard input: line 2 has 1 field separated by ',', expected 2 as in line 1; a field that holds the separator needs quotes")
+		require.EqualError(t, err, "standard input: line 2 has 1 field separated by ',', expected 2 as in line 1; an empty field needs its separator, too")
 	})
 }
 

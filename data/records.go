@@ -168,8 +168,12 @@ func explain(err error, comma rune, record []string, width, firstLine int) error
 	case !errors.As(err, &bad):
 		return err
 	case bad.Err == csv.ErrFieldCount:
-		return fmt.Errorf("line %d has %s separated by %q, expected %d as in line %d; a field that holds the separator needs quotes",
-			bad.StartLine, plural(len(record), "field"), comma, width, firstLine)
+		advice := "a field that holds the separator needs quotes"
+		if len(record) < width {
+			advice = "an empty field needs its separator, too"
+		}
+		return fmt.Errorf("line %d has %s separated by %q, expected %d as in line %d; %s",
+			bad.StartLine, plural(len(record), "field"), comma, width, firstLine, advice)
 	case bad.Err == csv.ErrBareQuote:
 		return fmt.Errorf(`line %d, byte %d: a quote inside a field; put the field in quotes and double those within`, bad.Line, bad.Column)
 	case bad.Err == csv.ErrQuote && bad.Line != bad.StartLine:

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -159,4 +160,57 @@ func TestRowsWithoutAnyValueAreLeftOutAlone(t *testing.T) {
 	filled, _ := done(t, "predict", path, "--data", gap, "--missing", "empty")
 	require.Contains(t, filled, "\n4,", "rows keep their numbers in the file")
 	require.NotContains(t, filled, "\n3,")
+}
+
+// TestTablesAsPeopleHaveThem are read, or what is to be done is said in one line.
+func TestTablesAsPeopleHaveThem(t *testing.T) {
+	table := func(a func(i int) string) []string {
+		var rows strings.Builder
+		for i := range 40 {
+			fmt.Fprintf(&rows, "%s,%d\n", a(i), i*7%11)
+		}
+		return []string{"--data", file(t, "t.csv", "a,b\n"+rows.String())}
+	}
+	but := func(cell string) []string {
+		return table(func(i int) string {
+			if i == 5 {
+				return cell
+			}
+			return fmt.Sprint(i)
+		})
+	}
+	fit := []string{"fit", "--kmax", "2", "--restarts", "1"}
+	for name, c := range map[string]struct {
+		args           []string
+		stdout, stderr string // parts; of an error all of stderr but for the name of the file
+	}{
+		"minus of Unicode":  {append(fit, table(func(i int) string { return fmt.Sprintf("−%d.5", i) })...), "gaussian components", ""},
+		"inf as a level":    {append(fit, table(func(i int) string { return []string{"inf", "low", "high"}[i%3] })...), "categorical, gaussian", `texts are in "a"`},
+		"inf among numbers": {append(fit, but("inf")...), "", `row 6 of column "a" is infinite; correct it, or leave the row out`},
+		"hexadecimal": {append(fit, but("0x10")...), "categorical, gaussian",
+			`taken for categorical because some cells are no numbers: "a" ("0x10" in row 6, among 39 numbers): --na=0x10 reads such cells as missing`},
+		"more fields": {append(fit, but("5,5")...), "", `line 7 has 3 fields separated by ',', expected 2 as in line 1; a field that holds the separator needs quotes`},
+		"fewer fields": {append(fit, "--data", file(t, "f.csv", "a,b\n1,2\n3\n")), "",
+			`line 3 has 1 field separated by ',', expected 2 as in line 1; an empty field needs its separator, too`},
+	} {
+		status, stdout, stderr := latent("", c.args...)
+		require.Contains(t, stderr, c.stderr, name)
+		require.Contains(t, stdout, c.stdout, name)
+		require.Equal(t, c.stdout == "", status == statusFailed, "%s: %s", name, stderr)
+		if status == statusFailed {
+			require.Regexp(t, `^latent: \S+\.csv: `+regexp.QuoteMeta(c.stderr)+`\n$`, stderr, name)
+		}
+	}
+
+	model := filepath.Join(t.TempDir(), "m.json")
+	levels := func(prefix string) []string {
+		return table(func(i int) string { return fmt.Sprint(prefix, i%20+i/20*i) })
+	}
+	done(t, append(append(fit, "--columns", "a=categorical,b=gaussian", "--out", model), levels("L")...)...)
+	_, _, stderr := latent("", append([]string{"predict", model}, levels("U")...)...)
+	require.Contains(t, stderr, `row 1 of column "a" is "U0", which is none of the levels "L0"`)
+	require.Less(t, len(stderr), 800)
+
+	fails(t, 1, `column "w" is a linear combination of other columns of the gate: leave it out of the gate`, "",
+		"fit", "--data", file(t, "gate.csv", "x,z,w\n"+strings.Repeat("1,2,4\n5,-1,-2\n2,3,6\n4,0.5,1\n7,-2,-4\n", 4)), "--gate", "z,w")
 }

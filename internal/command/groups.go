@@ -123,6 +123,9 @@ func (c *fitCommand) checkGroups() error {
 
 // group takes the groups that the components form, once their rows are counted, and compares them with known classes.
 func (r *fitReport) group(s *session, in *input, wanted *int) (err error) {
+	if r.kind.mixes && r.K > grouping.MostComponents {
+		s.note("%s are too many to be joined into groups: %d at most are", counted(r.K, "component"), grouping.MostComponents)
+	}
 	if r.found.group == nil || !s.crew.writes() {
 		return nil
 	}

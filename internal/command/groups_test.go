@@ -113,3 +113,12 @@ func TestModelFilesWithDamagedGroups(t *testing.T) {
 	stdout, _ := done(t, "predict", model, "--data", data)
 	require.True(t, strings.HasPrefix(stdout, "label,probability,p1"), "a file without groups has none")
 }
+
+func TestComponentsThatAreTooManyToJoinAreSaid(t *testing.T) {
+	var rows strings.Builder
+	for i := range 1500 {
+		fmt.Fprintf(&rows, "%d\n", i*i%7919)
+	}
+	_, stderr := done(t, "fit", "--data", file(t, "many.csv", "a\n"+rows.String()), "--k", "1001", "--method", "em", "--restarts", "1", "--max-iter", "1")
+	require.Contains(t, stderr, "1001 components are too many to be joined into groups: 1000 at most are\n")
+}

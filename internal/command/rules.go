@@ -67,7 +67,11 @@ func (f *modelFlags) checkTags() error {
 			for _, one := range [][2]string{{"family", f.Family}, {"method", f.Method}} {
 				needs, tagged := field.Tag.Lookup(one[0])
 				if list := strings.Split(needs, ","); tagged && !slices.Contains(list, one[1]) && !v.FieldByIndex(field.Index).IsZero() {
-					return misused("--%s requires --%s %s, and the %s is %s", flagName(field), one[0], strings.Join(list, " or "), one[0], one[1])
+					is := one[1]
+					if one[0] == "method" && f.byTable {
+						is = "left to the table"
+					}
+					return misused("--%s requires --%s %s, and the %s is %s", flagName(field), one[0], strings.Join(list, " or "), one[0], is)
 				}
 			}
 		}

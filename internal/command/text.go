@@ -122,6 +122,9 @@ func (r *fitReport) print(s *session, in *input, out string) error {
 	}
 	r.printPruned(p)
 	r.printRestarts(p)
+	if r.K == 0 { // there is nothing to predict or to sample
+		return p.write(s)
+	}
 	p.line("")
 	if out == "" {
 		p.prose(6, "Next: save the model with --out MODEL.json for %[1]s predict and %[1]s sample; %[1]s select compares criteria over K.", s.name)

@@ -55,12 +55,14 @@ func TestFactorisationOfNothing(t *testing.T) {
 	zeros := file(t, "zeros.csv", "a,b\n0,0\n0,0\n0,0\n")
 	path := filepath.Join(t.TempDir(), "model.json")
 	out, _ := done(t, "fit", "--model", "vbmf", "--data", zeros, "--format", "json", "--out", path)
+	text, _ := done(t, "fit", "--model", "vbmf", "--data", zeros)
+	assert.NotContains(t, text, "Next", "nothing is predicted or sampled")
 	object := decode(t, out)
 	assert.Equal(t, 0.0, object["k"])
 	assert.Nil(t, object["value"])
 	assert.Equal(t, []any{}, object["params"].(map[string]any)["components"], "none, and yet a list")
 	fails(t, 1, "rank 0", "", "predict", path, "--data", zeros)
-	text, _ := done(t, "fit", "--model", "vbmf", "--data", zeros)
+	text, _ = done(t, "fit", "--model", "vbmf", "--data", zeros)
 	assert.Contains(t, text, "Nothing stands out from the noise")
 	assert.NotContains(t, text, "NaN")
 
@@ -132,7 +134,7 @@ func TestTemperingAndPriorsOfSizeThroughTheCommand(t *testing.T) {
 	}
 	assert.Equal(t, at, object["chosen"].(map[string]any)["elbo"])
 
-	fails(t, 2, "--temper requires --method vb, and the method is gfab", "", "fit", "--temper", "0.5")
+	fails(t, 2, "--temper requires --method vb, and the method is left to the table", "", "fit", "--temper", "0.5")
 	fails(t, 2, "--temper is 0: it must be positive and at most 1", "", "fit", "--method", "vb", "--temper", "0")
 	fails(t, 2, "--temper is 2:", "", "fit", "--method", "vb", "--temper", "2")
 	fails(t, 2, "--size-prior requires a method that fits every K", "", "fit", "--size-prior", "geometric")
