@@ -8,7 +8,6 @@ import (
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/fitted"
-	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/design"
 	"github.com/latent-go/latent/internal/families"
 )
@@ -34,13 +33,13 @@ func Models(own ...Family) fitted.Registry {
 	}
 	gaussian, all := families.Only{families.Gaussian}, loader{set}
 	return fitted.Registry{
-		{Name: "mixture", Title: "Mixture", About: "components with distributions of their own",
+		{Name: "mixture", Starts: 10, Title: "Mixture", About: "components with distributions of their own",
 			Part: "component", Example: "faithful", Families: set, Load: all.mixture},
-		{Name: "bernmix", Title: "Bernoulli mixture", About: "a mixture with Bernoulli columns only",
+		{Name: "bernmix", Starts: 10, Title: "Bernoulli mixture", About: "a mixture with Bernoulli columns only",
 			Part: "component", Example: "housevotes84", Families: families.Only{families.Bernoulli}, Load: all.mixture},
-		{Name: "hmm", Title: "Hidden Markov model", About: "a hidden Markov model: rows that follow one another",
+		{Name: "hmm", Starts: 10, Title: "Hidden Markov model", About: "a hidden Markov model: rows that follow one another",
 			Part: "state", Example: "geyser", Families: set, Load: all.chain},
-		{Name: "regression", Title: "Mixture of regressions", About: "a mixture of regressions of one column on others",
+		{Name: "regression", Starts: 10, Title: "Mixture of regressions", About: "a mixture of regressions of one column on others",
 			Part: "component", Example: "NPreg", Families: families.Only{families.Gaussian, families.Poisson, design.Binomial}, Load: loadRegression},
 		{Name: "bpca", Title: "Bayesian PCA", Example: "satellite", Families: gaussian, Load: loadPCA},
 		{Name: "ppca", Title: "Probabilistic PCA", About: "probabilistic PCA, by maximum likelihood",
@@ -49,11 +48,11 @@ func Models(own ...Family) fitted.Registry {
 			Example: "satellite", Families: gaussian, Load: loadFactors},
 		{Name: "vbmf", Title: "Variational Bayesian matrix factorisation",
 			Example: "satellite", Families: gaussian, Load: loadFactorization},
-		{Name: "features", Title: "Binary features", Part: "feature", Example: "iris", Families: gaussian, Load: loadFeatures},
-		{Name: "topics", Title: "Topics",
+		{Name: "features", Title: "Binary features", Part: "feature", Several: true, Starts: 5, Example: "iris", Families: gaussian, Load: loadFeatures},
+		{Name: "topics", Pairs: true, Title: "Topics",
 			About: "latent Dirichlet allocation, of a list of documents, words and counts",
 			Part:  "topic", Example: "bars", Families: families.Only{families.Categorical}, Load: loadTopics},
-		{Name: "blockmodel", Title: "Stochastic block model",
+		{Name: "blockmodel", Pairs: true, Starts: 10, Title: "Stochastic block model",
 			About: "blocks of the nodes of a graph: the rows are edges, two names and perhaps a weight",
 			Part:  "block", Example: "karate", Families: families.Only{families.Bernoulli, families.Poisson}, Load: loadGraph},
 	}
@@ -61,32 +60,6 @@ func Models(own ...Family) fitted.Registry {
 
 // A loader loads files of models whose columns have families.
 type loader struct{ families families.Set }
-
-// rows is what a model says of its rows.
-type rows struct {
-	input  fitted.Input
-	layout fitted.Layout
-}
-
-func (r *rows) Input() fitted.Input   { return r.input }
-func (r *rows) Layout() fitted.Layout { return r.layout }
-
-// A scorerOf is a scorer that is a function.
-type scorerOf func(b framework.Rows, dst []float64) error
-
-func (f scorerOf) Score(b framework.Rows, dst []float64) error { return f(b, dst) }
-
-// A rowScorer has the log densities of the rows of a block, and K numbers of each such as responsibilities, in the two
-// slices.
-type rowScorer = func(b framework.Rows, logProb, r []float64) ([]float64, []float64, error)
-
-// numbered are names with the numbers from 1 to n.
-func numbered(prefix string, n int) (names []string) {
-	for i := range n {
-		names = append(names, fmt.Sprint(prefix, i+1))
-	}
-	return names
-}
 
 // settings are those that loading takes.
 type settings struct {

@@ -6,15 +6,17 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/latent-go/latent/builtin/internal/scoring"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/families"
+	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/models/hmm"
 )
 
 // A Chain is a hidden Markov model, whose rows are the steps of sequences.
 type Chain struct {
-	rows
+	scoring.Rows
 	Of         hmm.Model
 	Parameters *hmm.Parameters
 }
@@ -43,8 +45,8 @@ func (l loader) chain(f *fitted.File) (fitted.Model, error) {
 	if err := c.Of.Check(p); err != nil {
 		return nil, err
 	}
-	c.input = fitted.Input{Gaps: !families.NeedsComplete(f.Family), Sequence: true}
-	c.layout = fitted.Layout{First: []string{"state", "probability"}, List: "responsibilities", Items: numbered("p", p.K), Last: []string{"log_predictive"}}
+	c.Takes = fitted.Input{Gaps: !families.NeedsComplete(f.Family), Sequence: true}
+	c.Says = fitted.Layout{First: []string{"state", "probability"}, List: "responsibilities", Items: wording.Numbered("p", p.K), Last: []string{"log_predictive"}}
 	return c, nil
 }
 
@@ -79,7 +81,7 @@ func (c *steps) ScoreSequences(b framework.Sequences, dst []float64) (err error)
 	if err = c.r.Filter(b, &c.course); err != nil {
 		return err
 	}
-	k, width := c.Parameters.K, c.layout.Width()
+	k, width := c.Parameters.K, c.Says.Width()
 	for t, z := range c.path {
 		own, row := c.smoothed[t*k:(t+1)*k], dst[t*width:(t+1)*width]
 		row[0], row[1], row[width-1] = float64(z+1), own[z], c.course.LogDensity[t]

@@ -3,80 +3,19 @@ package builtin
 import (
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/latent-go/latent/builtin/internal/scoring"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
+	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/models/bpca"
 	"github.com/latent-go/latent/models/factor"
 	"github.com/latent-go/latent/models/features"
 )
-
-// A matrix is symmetric; its rows and its columns have the same names.
-type matrix struct {
-	Names  []string    `json:"names"`
-	Values [][]float64 `json:"values"`
-}
-
-func named(m mat.Symmetric, names []string) matrix {
-	list := matrix{Names: names, Values: [][]float64{}}
-	for i := range names {
-		list.Values = append(list.Values, mat.Row(nil, i, m))
-	}
-	return list
-}
-
-// continuous is a model whose latent variables are numbers, or several at a time.
-type continuous struct {
-	rows
-	ready func() (rowScorer, error)
-	draw  func(n int, rng *rand.Rand) (*mat.Dense, error)
-}
-
-func (c *continuous) NewScorer() (fitted.Scorer, error) {
-	score, err := c.ready()
-	var logProb, list []float64
-	return scorerOf(func(b framework.Rows, dst []float64) (err error) {
-		if logProb, list, err = score(b, logProb, list); err != nil {
-			return err
-		}
-		k, width := len(c.layout.Items), c.layout.Width()
-		for i, l := range logProb {
-			copy(dst[i*width:], list[i*k:(i+1)*k])
-			dst[(i+1)*width-1] = l
-		}
-		return nil
-	}), err
-}
-
-// NewSampler draws rows, whose latent variables are no classes.
-func (c *continuous) NewSampler(rng *rand.Rand) func(n int) (x []float64, labels []int, err error) {
-	return func(n int) ([]float64, []int, error) {
-		x, err := c.draw(n, rng)
-		if err != nil {
-			return nil, nil, err
-		}
-		return x.RawMatrix().Data, nil, nil
-	}
-}
-
-// filling is a continuous model that fills gaps in.
-type filling struct {
-	continuous
-	fill func(b framework.Rows) (*mat.Dense, error)
-}
-
-func (f *filling) Fill(b framework.Rows) ([]float64, error) {
-	x, err := f.fill(b)
-	if err != nil {
-		return nil, err
-	}
-	return x.RawMatrix().Data, nil
-}
 
 // loadPCA says the mean of z and the log-likelihood of each row; the covariance of z is that of all rows.
 func loadPCA(f *fitted.File) (fitted.Model, error) {
@@ -91,13 +30,9 @@ func loadPCA(f *fitted.File) (fitted.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &continuous{draw: p.Sample, ready: func() (rowScorer, error) { return p.Scorer() }}
-	c.layout = latent("mean", numbered("z", p.K), cov)
+	c := &scoring.Continuous{Draw: p.Sample, Ready: func() (scoring.Of, error) { return p.Scorer() }}
+	c.Says = scoring.Latent("mean", wording.Numbered("z", p.K), cov)
 	return c, f.Matches(p.K, p.D)
-}
-
-func latent(list string, names []string, cov mat.Symmetric) fitted.Layout {
-	return fitted.Layout{List: list, Items: names, Last: []string{"log_likelihood"}, Constants: map[string]any{"covariance": named(cov, names)}}
 }
 
 // errNoFactors is no damage to a file.
@@ -139,11 +74,11 @@ func loadFactors(f *fitted.File) (fitted.Model, error) {
 	}
 	var own mat.Dense
 	own.Product(axes, cov, axes.T())
-	m := &filling{fill: p.Fill}
-	m.draw = p.Sample
-	m.input.Gaps = true
-	m.layout = latent("mean", numbered("z", p.K), mat.NewSymDense(p.K, own.RawMatrix().Data))
-	m.ready = func() (rowScorer, error) {
+	m := &scoring.Filling{Gaps: p.Fill}
+	m.Draw = p.Sample
+	m.Takes.Gaps = true
+	m.Says = scoring.Latent("mean", wording.Numbered("z", p.K), mat.NewSymDense(p.K, own.RawMatrix().Data))
+	m.Ready = func() (scoring.Of, error) {
 		score := p.Scorer()
 		var z []float64
 		return func(b framework.Rows, logProb, own []float64) (_, _ []float64, err error) {
@@ -188,13 +123,13 @@ func loadFeatures(f *fitted.File) (fitted.Model, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	m := &filling{fill: p.Fill}
-	m.draw = p.Sample
-	m.input.Gaps = true
-	m.layout = fitted.Layout{List: "probabilities", Items: numbered("feature", p.K), Last: []string{"log_likelihood"}}
+	m := &scoring.Filling{Gaps: p.Fill}
+	m.Draw = p.Sample
+	m.Takes.Gaps = true
+	m.Says = fitted.Layout{List: "probabilities", Items: wording.Numbered("feature", p.K), Last: []string{"log_likelihood"}}
 	if p.K > features.MaxExact {
-		m.layout.Last[0] = "log_likelihood_bound"
+		m.Says.Last[0] = "log_likelihood_bound"
 	}
-	m.ready = func() (rowScorer, error) { return p.Scorer(), nil }
+	m.Ready = func() (scoring.Of, error) { return p.Scorer(), nil }
 	return m, f.Matches(p.K, p.D)
 }

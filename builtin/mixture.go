@@ -9,33 +9,35 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/latent-go/latent/builtin/internal/scoring"
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/grouping"
 	"github.com/latent-go/latent/internal/design"
 	"github.com/latent-go/latent/internal/families"
+	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/models/experts"
 	"github.com/latent-go/latent/models/mixture"
 )
 
 // components are a mixture.
 type components struct {
-	rows
+	scoring.Rows
 	model  mixture.Model
 	params *mixture.Parameters
 	groups [][]int // of several components, from 0; nil where each is its own
-	ready  func() (rowScorer, error)
+	ready  func() (scoring.Of, error)
 }
 
 // newComponents says the most probable component of each row and its probability, the probability of each, the
 // log-likelihood, and the probability of noise where the model has it.
 func newComponents(model mixture.Model, p *mixture.Parameters, needsAll bool) *components {
-	c := &components{model: model, params: p, ready: func() (rowScorer, error) { return model.Scorer(p) }}
-	c.input.Gaps = !needsAll
-	c.layout = fitted.Layout{First: []string{"label", "probability"}, List: "responsibilities", Items: numbered("p", p.K), Last: []string{"log_likelihood"}}
+	c := &components{model: model, params: p, ready: func() (scoring.Of, error) { return model.Scorer(p) }}
+	c.Takes.Gaps = !needsAll
+	c.Says = fitted.Layout{First: []string{"label", "probability"}, List: "responsibilities", Items: wording.Numbered("p", p.K), Last: []string{"log_likelihood"}}
 	if _, noise := model.Family.(family.Noise); noise {
-		c.layout.Last = append(c.layout.Last, "noise")
+		c.Says.Last = append(c.Says.Last, "noise")
 	}
 	return c
 }
@@ -60,7 +62,7 @@ func (c *components) grouped(list [][]int) error {
 		}
 		c.groups = append(c.groups, own)
 	}
-	c.layout.First = append(c.layout.First, "group")
+	c.Says.First = append(c.Says.First, "group")
 	return nil
 }
 
@@ -109,10 +111,10 @@ func (l loader) mixture(f *fitted.File) (fitted.Model, error) {
 		return nil, err
 	}
 	if err := variational.Collapses(q); err != nil {
-		c.layout.Note = "predictions are of the model at the posterior means: " + err.Error()
+		c.Says.Note = "predictions are of the model at the posterior means: " + err.Error()
 		return plain{c}, nil
 	}
-	c.ready = func() (rowScorer, error) { return variational.Predictor(q) }
+	c.ready = func() (scoring.Of, error) { return variational.Predictor(q) }
 	return plain{c}, nil
 }
 
@@ -132,7 +134,7 @@ func (c plain) NewSampler(rng *rand.Rand) func(n int) (x []float64, labels []int
 // classes score rows by their components.
 type classes struct {
 	c                 *components
-	score             rowScorer
+	score             scoring.Of
 	logProb, r, noise []float64
 	pooled            []float64 // of a row's groups
 }
@@ -142,7 +144,7 @@ func (s *classes) Score(b framework.Rows, dst []float64) (err error) {
 		return err
 	}
 	s.noise = s.c.model.NoiseProbability(s.logProb, s.c.params, s.noise)
-	k, width, head := s.c.params.K, s.c.layout.Width(), len(s.c.layout.First)
+	k, width, head := s.c.params.K, s.c.Says.Width(), len(s.c.Says.First)
 	for i, l := range s.logProb {
 		own, row := s.r[i*k:(i+1)*k], dst[i*width:(i+1)*width]
 		label := floats.MaxIdx(own)
@@ -180,7 +182,7 @@ func (l loader) gated(f *fitted.File, names []string) (fitted.Model, error) {
 		return nil, err
 	}
 	g.components = newComponents(mixture.Model{Family: g.model.Family}, g.params.Mixture, families.NeedsComplete(f.Family))
-	g.input.Given = len(f.Columns) - g.gate.Own
+	g.Takes.Given = len(f.Columns) - g.gate.Own
 	g.ready = g.scorer
 	return g, nil
 }
@@ -198,7 +200,7 @@ func (g *gated) read(f *fitted.File, base mixture.Model) error {
 }
 
 // scorer takes rows with the model's columns.
-func (g *gated) scorer() (rowScorer, error) {
+func (g *gated) scorer() (scoring.Of, error) {
 	score, err := g.model.Scorer(g.params)
 	var x []float64
 	return func(b framework.Rows, logProb, r []float64) ([]float64, []float64, error) {

@@ -13,16 +13,18 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/latent-go/latent/builtin/internal/scoring"
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/models/blockmodel"
 	"github.com/latent-go/latent/models/topics"
 )
 
 // A Graph is a block model. Its rows are pairs of nodes, from and to: codes of the names of nodes.
 type Graph struct {
-	rows
+	scoring.Rows
 	blockmodel.Parameters
 	Nodes  [2][]string `json:"nodes"`  // the names of each set; the second is empty unless the graph is bipartite
 	Labels []int       `json:"labels"` // the block of each node, from 0
@@ -51,9 +53,9 @@ func loadGraph(f *fitted.File) (fitted.Model, error) {
 			return nil, errGraphFile
 		}
 	}
-	g.layout = fitted.Layout{First: []string{"block_from", "block_to"}, Last: []string{"expected"}}
+	g.Says = fitted.Layout{First: []string{"block_from", "block_to"}, Last: []string{"expected"}}
 	if g.Family == blockmodel.Bernoulli {
-		g.layout.Last = []string{"probability"}
+		g.Says.Last = []string{"probability"}
 	}
 	f.Columns = []data.Column{{Name: "from", Levels: g.Nodes[0]}, {Name: "to", Levels: g.Nodes[0]}}
 	if g.Kind == blockmodel.Bipartite {
@@ -63,7 +65,7 @@ func loadGraph(f *fitted.File) (fitted.Model, error) {
 }
 
 // NewScorer looks the blocks of nodes up.
-func (g *Graph) NewScorer() (fitted.Scorer, error) { return scorerOf(g.score), nil }
+func (g *Graph) NewScorer() (fitted.Scorer, error) { return scoring.Func(g.score), nil }
 
 func (g *Graph) score(b framework.Rows, dst []float64) error {
 	to := g.Labels
@@ -149,7 +151,7 @@ func (g *Graph) SampleList(
 
 // Documents are a topic model. Its rows are documents: the counts of the words of the vocabulary.
 type Documents struct {
-	rows
+	scoring.Rows
 	*topics.Parameters
 	Vocabulary []string `json:"vocabulary"`
 	Length     float64  `json:"length"` // mean number of tokens of a document
@@ -179,8 +181,8 @@ func loadTopics(f *fitted.File) (fitted.Model, error) {
 	for w, word := range m.Vocabulary {
 		f.Columns[w].Name = word
 	}
-	m.layout = fitted.Layout{First: []string{"topic", "probability"},
-		List: "proportions", Items: numbered("topic ", m.K)}
+	m.Says = fitted.Layout{First: []string{"topic", "probability"},
+		List: "proportions", Items: wording.Numbered("topic ", m.K)}
 	return m, nil
 }
 
@@ -188,10 +190,10 @@ var errNoCount = errors.New("counts are whole numbers, not negative")
 
 // NewScorer takes documents into the topics, each by itself: rows of all words, or with Entries those that occur.
 func (m *Documents) NewScorer() (fitted.Scorer, error) {
-	proportions, width := topics.Model{}.Scorer(m.Parameters), m.layout.Width()
+	proportions, width := topics.Model{}.Scorer(m.Parameters), m.Says.Width()
 	var theta []float64
 	var met framework.Entries
-	return scorerOf(func(b framework.Rows, dst []float64) (err error) {
+	return scoring.Func(func(b framework.Rows, dst []float64) (err error) {
 		if b.Entries == nil {
 			met.Start, met.Columns, met.Values = append(met.Start[:0], 0), met.Columns[:0], met.Values[:0]
 			for i := range b.N {

@@ -8,21 +8,23 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/latent-go/latent/builtin/internal/scoring"
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/categorical"
 	"github.com/latent-go/latent/internal/design"
+	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/models/mixture"
 )
 
 // regressions explain the first column by others, in each component in a way of its own.
 type regressions struct {
-	rows
+	scoring.Rows
 	design *design.Regression
 	plan   *family.Plan
 	params *mixture.Parameters
-	ready  func() (rowScorer, error) // of rows with the model's columns
+	ready  func() (scoring.Of, error) // of rows with the model's columns
 	prior  func() (priorScorer, error)
 }
 
@@ -66,7 +68,7 @@ func loadRegression(f *fitted.File) (fitted.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.ready = func() (rowScorer, error) {
+	m.ready = func() (scoring.Of, error) {
 		score, err := model.Scorer(p)
 		var x []float64
 		return func(b framework.Rows, logProb, r []float64) ([]float64, []float64, error) {
@@ -120,9 +122,9 @@ func loadGatedRegression(f *fitted.File, g *design.Regression, names []string, f
 // the components, or the gate, and not by the response itself, and in each component.
 func newRegressions(f *fitted.File, g *design.Regression, of family.Family, p *mixture.Parameters) (*regressions, error) {
 	m := &regressions{design: g, params: p}
-	m.input = fitted.Input{Gaps: true, Optional: g.First(), Given: len(f.Columns) - g.First()}
-	m.layout = fitted.Layout{First: []string{"label", "probability", "mean"}, List: "responsibilities", Items: numbered("p", p.K),
-		Last: append(numbered("mean", p.K), "log_likelihood")}
+	m.Takes = fitted.Input{Gaps: true, Optional: g.First(), Given: len(f.Columns) - g.First()}
+	m.Says = fitted.Layout{First: []string{"label", "probability", "mean"}, List: "responsibilities", Items: wording.Numbered("p", p.K),
+		Last: append(wording.Numbered("mean", p.K), "log_likelihood")}
 	var err error
 	m.plan, err = family.NewPlan(of, p.D)
 	return m, err
@@ -135,7 +137,7 @@ func (m *regressions) NewScorer() (fitted.Scorer, error) {
 	}
 	priors, err := m.prior()
 	var logProb, r, prior, x []float64
-	return scorerOf(func(b framework.Rows, dst []float64) (err error) {
+	return scoring.Func(func(b framework.Rows, dst []float64) (err error) {
 		if err := m.design.Complete(b); err != nil {
 			return err
 		}
@@ -147,7 +149,7 @@ func (m *regressions) NewScorer() (fitted.Scorer, error) {
 		}
 		seen := m.design.Expand(b, x)
 		x = seen.X
-		k, width := m.params.K, m.layout.Width()
+		k, width := m.params.K, m.Says.Width()
 		for i, l := range logProb {
 			q, row := r[i*k:(i+1)*k], dst[i*width:(i+1)*width]
 			label := floats.MaxIdx(q)

@@ -2,6 +2,7 @@ package command_test
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"strings"
@@ -11,10 +12,8 @@ import (
 
 	"github.com/latent-go/latent/builtin"
 	"github.com/latent-go/latent/command"
-	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/examples/geometric"
 	"github.com/latent-go/latent/fitted"
-	"github.com/latent-go/latent/framework"
 )
 
 // settings are a flag of a model of one's own.
@@ -23,17 +22,17 @@ type settings struct {
 	fitted.Settings `json:"-" kong:"-"`
 }
 
-func (s *settings) Check(fitted.Method) error {
+func (s *settings) Check(fitted.Request) error {
 	if s.Most > 50 {
-		return &fitted.SettingError{Setting: "Most", Reason: "more than 50 components"}
+		return &fitted.SettingError{Setting: "Most", Reason: fmt.Sprintf("is %d: at most 50 components", s.Most)}
 	}
 	return nil
 }
 
-func (s *settings) Bind(ctx context.Context, columns []data.Column, rows *framework.Table, m fitted.Method) (*fitted.Bound, error) {
-	b, err := s.Settings.Bind(ctx, columns, rows, m)
-	if len(columns) > 1 {
-		return nil, &fitted.SettingError{Setting: "Most", Reason: "one column is needed"}
+func (s *settings) Bind(ctx context.Context, t *fitted.Table, r fitted.Request) (*fitted.Bound, error) {
+	b, err := s.Settings.Bind(ctx, t, r)
+	if len(t.Columns) > 1 {
+		return nil, &fitted.SettingError{Setting: "Most", Reason: "is of one column"}
 	}
 	b.KMax = s.Most
 	return b, err
@@ -74,12 +73,12 @@ func TestSettingsOfOnesOwnAreFlags(t *testing.T) {
 	object := damaged[strings.Index(damaged, `"model"`):strings.LastIndex(damaged, `,"checksum"`)]
 	require.NoError(t, fitted.Save(path, []byte("{"+object+"}")))
 	for line, want := range map[string]string{
-		fit + "--most 51":                    "own: --most: more than 50 components",
+		fit + "--most 51":                    "own: --most is 51: at most 50 components",
 		fit + "--most 0":                     "own: --most is 0: it must be at least 1",
 		"fit --most 3":                       "own: --most is a flag of --model drawn, and the model is mixture",
 		"predict --data earthquakes " + path: "damaged: ",
-		"fit --model drawn --data earthquakes --method em":    "--most: one column is needed",
-		"select --model drawn --data earthquakes --method em": "--most: one column is needed",
+		"fit --model drawn --data earthquakes --method em":    "--most is of one column",
+		"select --model drawn --data earthquakes --method em": "--most is of one column",
 	} {
 		status, text := said(own, line)
 		require.NotZero(t, status, line)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/latent-go/latent/bootstrap"
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
@@ -19,26 +20,50 @@ type Definition struct {
 	Title    string   // what it is called in the field: "Hidden Markov model"
 	About    string   // what --help says of it; empty: the title
 	Part     string   // what one latent dimension is called; empty: dimension
+	Several  bool     // a row has several of them, such as features, in place of one
 	Example  string   // the embedded data set that shows it, of data.Datasets; empty: none does
 	Families Families // of its components, or states; nil: there are no such
+	Gaps     bool     // entries may be missing
+	Pairs    bool     // rows are two names and perhaps a number: [Table].Pairs
+	Starts   int      // independent starts of a table of up to 5000 rows where none are asked for; 0: one
 	Methods  []Method // values of --method, the default first
-	// New makes the settings of a fit. Of the models of package builtin it is nil, with Methods: the command knows those.
+	// New makes the settings of a fit. Of some models of package builtin it is nil, with Methods: the command knows those.
 	New func() Settings
 	// Load makes a model of a file, and checks that its parts go together: it is about what somebody may have changed.
 	// An error is prefixed with what is said of damaged files, unless [ErrNothing] is in it.
 	Load func(f *File) (Model, error)
+	// Advice is what flags can do about an error of a fit, such as "--method em"; empty: nothing. It may be nil.
+	Advice func(err error) string
 }
 
 // A Method is a way to fit a model.
 type Method struct {
-	Name     string                // gfab, fab, em or, of a variational model, vb
+	Name     string                // gfab, fab, em, closed-form or, of a variational model, vb
+	Engine   framework.Method      // what the engine makes of it
 	Criteria []framework.Criterion // what its fits are compared by, its own first
+	Further  []framework.Criterion // others that it has where they are asked for: they take more passes over the rows
+	Swept    []framework.Criterion // likewise, where fits of every K are compared
+	// FindsK says that one fit finds K; of other methods every K is fitted, and the fits are compared.
+	FindsK bool
+	// ClosedForm says that it has neither iterations nor starts, nor options of those.
+	ClosedForm bool
+	Prior      []string // keys of [Request].Prior; nil: the method has no place for one
+	Bootstrap  bool     // what its fits find is a [Bootstrapper]
+}
+
+// MethodNamed is the method of that name, where the model has it.
+func (d Definition) MethodNamed(name string) (Method, bool) {
+	at := slices.IndexFunc(d.Methods, func(m Method) bool { return m.Name == name })
+	if at < 0 {
+		return Method{}, false
+	}
+	return d.Methods[at], true
 }
 
 // MethodsOf are those that the optional interfaces of a model allow, with their criteria.
 func MethodsOf[B, P any, S framework.Statistics[S]](m framework.Model[B, P, S]) (list []Method) {
 	if _, is := m.(framework.Variational); is {
-		return []Method{{"vb", []framework.Criterion{framework.ELBO}}}
+		return []Method{{Name: "vb", Engine: framework.EM, Criteria: []framework.Criterion{framework.ELBO}}}
 	}
 	_, curved := m.(framework.Curved[P, S])
 	_, projects := m.(framework.Projector[P, S])
@@ -51,7 +76,7 @@ func MethodsOf[B, P any, S framework.Statistics[S]](m framework.Model[B, P, S]) 
 		last = append(last, framework.ICL)
 	}
 	if !curved {
-		return []Method{{"em", last}}
+		return []Method{{Name: "em", Engine: framework.EM, Criteria: last}}
 	}
 	of := func(own ...framework.Criterion) []framework.Criterion { return append(own, last...) }
 	if projects {
@@ -59,9 +84,12 @@ func MethodsOf[B, P any, S framework.Statistics[S]](m framework.Model[B, P, S]) 
 		if is && !expands && proper.CheckPrior() == nil {
 			tilted = append([]framework.Criterion{framework.Evidence}, tilted...)
 		}
-		list = append(list, Method{"gfab", tilted}, Method{"fab", of(framework.FIC, framework.GFIC, framework.BICEM)})
+		fab := of(framework.FIC, framework.GFIC, framework.BICEM)
+		list = append(list, Method{Name: "gfab", Engine: framework.GFAB, Criteria: tilted, FindsK: true},
+			Method{Name: "fab", Engine: framework.FAB, Criteria: fab, FindsK: true})
 	}
-	return append(list, Method{"em", of(framework.BICEM, framework.GFIC, framework.FIC)})
+	em := of(framework.BICEM, framework.GFIC, framework.FIC)
+	return append(list, Method{Name: "em", Engine: framework.EM, Criteria: em})
 }
 
 // Settings are what a model can be told beyond what all can: a pointer to a struct whose exported fields are the
@@ -70,24 +98,76 @@ func MethodsOf[B, P any, S framework.Statistics[S]](m framework.Model[B, P, S]) 
 type Settings interface {
 	// Check refuses settings that do not go together, by a *[SettingError] where one of them is to blame. It is asked
 	// before any data are read.
-	Check(m Method) error
-	// Bind readies the model for the rows of a table, which has a number in every place.
-	Bind(ctx context.Context, columns []data.Column, rows *framework.Table, m Method) (*Bound, error)
+	Check(r Request) error
+	// Bind readies the model for a table.
+	Bind(ctx context.Context, t *Table, r Request) (*Bound, error)
 }
 
-// A SettingError names the setting, by its field, so that the command can write the flag.
+// A Request is what is asked of a fit beside the settings of the model.
+type Request struct {
+	Method   Method
+	Prior    map[string]float64 // hyperparameters by the keys of the method, those that are given: positive numbers
+	Weighted bool               // the rows have weights
+	Workers  int                // goroutines of what Bind computes; 0: one a processor
+}
+
+// A Chooser is settings of a model whose default method depends on the table.
+type Chooser interface {
+	// Choose returns the method where none is asked for, why it is that one, and whether its iterations are accelerated;
+	// an empty name stands for the default.
+	Choose(t *Table) (method, why string, accelerate bool)
+}
+
+// A Table is what a model is fitted to.
+type Table struct {
+	Columns []data.Column
+	Rows    *framework.Table // numbers, and NaN where Definition.Gaps lets them be missing, with the weights of the rows
+	Pairs   *Pairs           // of models of pairs, in place of Rows
+}
+
+// Names are those of the columns.
+func (t *Table) Names() []string {
+	names := make([]string, len(t.Columns))
+	for j, c := range t.Columns {
+		names[j] = c.Name
+	}
+	return names
+}
+
+// Pairs are rows of two names and perhaps a number, such as the edges of a graph, or documents, words and counts.
+type Pairs struct {
+	Names   [2][]string // the different names of each column, in order of appearance
+	Index   [2][]int    // of each row, the places of its names
+	Numbers []float64   // of each row, finite and not negative; nil: there are none
+}
+
+// Number is that of a row, 1 where there are none.
+func (p *Pairs) Number(row int) float64 {
+	if p.Numbers == nil {
+		return 1
+	}
+	return p.Numbers[row]
+}
+
+// A SettingError names the setting, by its field, so that the command can write the flag. Fields of a [Request] and of
+// framework.Options can be to blame as well.
 type SettingError struct {
-	Setting string // the field of the settings
-	Reason  string
+	Setting string // the field
+	Reason  string // what is wrong with it: "is 60: at most 50 components" or "cannot be used with …"
 }
 
-func (e *SettingError) Error() string { return e.Setting + ": " + e.Reason }
+func (e *SettingError) Error() string { return e.Setting + " " + e.Reason }
 
 // A Bound model is ready for a table.
 type Bound struct {
 	Problem[Found]
-	KMax   int               // where K begins unless it is given; 0: 10, and fewer where there are fewer rows
-	CheckK func(k int) error // refuses K beyond what the columns allow; nil: up to the number of rows
+	What     string                           // the model's parts for people, such as "gaussian noise"; empty: the title
+	Data     string                           // what pairs amount to, such as "3 documents of 5 different words"
+	KMax     int                              // where K begins unless it is given; 0: 10, and fewer where there are fewer rows
+	DoubleTo int                              // how far K may double by itself where KMax is not given; 0: not at all
+	CheckK   func(k int) error                // refuses K beyond what the columns allow; nil: up to the number of rows
+	Compares func(c framework.Criterion) bool // whether a criterion compares fits to this table; nil: all do
+	Notes    []string                         // remarks about the table
 }
 
 // Found is what a fit found: a model that is ready for rows, and its parameters.
@@ -96,9 +176,36 @@ type Found interface {
 	Params() any // "params" in JSON and in files, by encoding/json
 }
 
-// A Describer is a Found that says what was found, for text and page.
-type Describer interface {
-	Describe() []report.Section
+// What a Found may have beside.
+type (
+	// A Describer says what was found, for text and page.
+	Describer interface {
+		Describe() (*Description, error)
+	}
+	// Doubtful fits are warned of.
+	Doubtful interface {
+		Doubts() []error
+	}
+	// An Inferred model has a posterior of its parameters, "posterior" in JSON and in files.
+	Inferred interface {
+		Posterior() any
+	}
+	// An Extended model has fields of its own at the top of JSON and files, those of a struct.
+	Extended interface {
+		Fields() any
+	}
+	// A Bootstrapper adds standard errors to what it says, by tables drawn from the fit and fitted anew.
+	Bootstrapper interface {
+		Bootstrap(ctx context.Context, o bootstrap.Options) (bootstrap.Outcome, error)
+	}
+)
+
+// A Description is what a model says that it found. It says it once: the page has all of it, and text the sentences of
+// Finding, the facts, and the tables of sections that are not Long.
+type Description struct {
+	Finding  report.Section // what is said first: a text, and an item for each latent dimension
+	Facts    [][2]string    // names and values, a line each
+	Sections []report.Section
 }
 
 // Families are those that components may have, by the names that flags and files have for them.
@@ -164,8 +271,8 @@ func (d Definition) checkFit() error {
 	}
 	for _, m := range d.Methods {
 		switch {
-		case !slices.Contains([]string{"gfab", "fab", "em", "vb"}, m.Name):
-			return fmt.Errorf("the model %q has the method %q: methods are gfab, fab, em and vb", d.Name, m.Name)
+		case !slices.Contains([]string{"gfab", "fab", "em", "vb", "cvb0", "closed-form"}, m.Name):
+			return fmt.Errorf("the model %q has the method %q: methods are gfab, fab, em, vb, cvb0 and closed-form", d.Name, m.Name)
 		case len(m.Criteria) == 0:
 			return fmt.Errorf("the method %s of model %q has no criteria", m.Name, d.Name)
 		}

@@ -17,8 +17,11 @@ type Problem[R any] interface {
 	Fit(ctx context.Context, o framework.Options) (*framework.Result[R, struct{}], error)
 	// Select is [framework.Select].
 	Select(ctx context.Context, ks []int, o framework.Options, criteria ...framework.Criterion) (*Selection[R], error)
-	// Rows is the number of rows of the table.
-	Rows() int
+}
+
+// A Sharer is a [Problem] whose passes can be made elsewhere.
+type Sharer interface {
+	Rows() int // of the table
 	// Share is [framework.Share], of a state as encoding/gob writes it.
 	Share(ctx context.Context, state []byte, first, last, shards, workers int) ([]byte, error)
 }

@@ -82,7 +82,8 @@ func ExamplePlain() {
 	for _, method := range d.Methods {
 		fmt.Println(method.Name, method.Criteria[0].Name)
 	}
-	bound, err := d.New().Bind(context.Background(), []data.Column{{Name: "visits"}}, counts(), d.Methods[0])
+	table := &fitted.Table{Columns: []data.Column{{Name: "visits"}}, Rows: counts()}
+	bound, err := d.New().Bind(context.Background(), table, fitted.Request{Method: d.Methods[0]})
 	if err != nil {
 		log.Fatal(err)
 	}

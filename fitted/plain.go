@@ -13,7 +13,6 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
-	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/report"
 )
@@ -61,9 +60,9 @@ type plainSettings[P any, S framework.Statistics[S]] struct {
 	model framework.Model[framework.Rows, P, S]
 }
 
-func (*plainSettings[P, S]) Check(Method) error { return nil }
+func (*plainSettings[P, S]) Check(Request) error { return nil }
 
-func (s *plainSettings[P, S]) Bind(_ context.Context, columns []data.Column, rows *framework.Table, _ Method) (*Bound, error) {
+func (s *plainSettings[P, S]) Bind(_ context.Context, t *Table, _ Request) (*Bound, error) {
 	found := func(p P, _ S) (Found, error) {
 		text, err := json.Marshal(p)
 		if err != nil {
@@ -74,9 +73,9 @@ func (s *plainSettings[P, S]) Bind(_ context.Context, columns []data.Column, row
 			return nil, fmt.Errorf("fitted: the parameters, %T, are others once they are read from JSON: "+
 				"export their fields, or give them MarshalJSON and UnmarshalJSON", p)
 		}
-		return newPlain(s.model, p, len(columns))
+		return newPlain(s.model, p, len(t.Columns))
 	}
-	e := &Engine[Found, framework.Rows, P, S]{Model: s.model, Source: rows, Found: found}
+	e := &Engine[Found, framework.Rows, P, S]{Model: s.model, Source: t.Rows, Found: found}
 	return &Bound{Problem: e}, nil
 }
 
@@ -228,7 +227,7 @@ func (c *plainScorer[P, S]) single(b framework.Rows) error {
 }
 
 // Describe has a row for each latent dimension, and one for each number that is of none.
-func (f *plain[P, S]) Describe() []report.Section {
+func (f *plain[P, S]) Describe() (*Description, error) {
 	k := f.k()
 	own := report.Table{Caption: "parameters of the latent dimensions", Columns: report.Columns("dimension"), Open: true}
 	if f.assigner != nil {
@@ -267,7 +266,7 @@ func (f *plain[P, S]) Describe() []report.Section {
 	if section.Tables == nil {
 		section.Text = "The parameters are no lists of numbers: --format json has them."
 	}
-	return []report.Section{section}
+	return &Description{Sections: []report.Section{section}}, nil
 }
 
 // numbers are those of a field.

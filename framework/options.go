@@ -226,9 +226,11 @@ const (
 	Cancelled
 	// Failed: a step returned an error.
 	Failed
+	// Solved: by a closed form, which has no iterations. No run of the engine ends so.
+	Solved
 )
 
-var statusNames = [...]string{"running", "converged", "iteration limit reached", "objective falling", "cancelled", "failed"}
+var statusNames = [...]string{"running", "converged", "iteration limit reached", "objective falling", "cancelled", "failed", "closed form"}
 
 func (s Status) String() string {
 	if s < 0 || int(s) >= len(statusNames) {

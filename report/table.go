@@ -12,6 +12,7 @@ type Table struct {
 	Columns []Column
 	Rows    [][]Cell
 	Open    bool // shown at once, and not only when its caption is chosen
+	Long    bool // not in the text of a command: what people look for stands elsewhere
 	// Low and High say what the strongest shades of negative and of positive cells mean; with both empty there is no key.
 	Low, High string
 }

@@ -49,7 +49,7 @@ func isHead(name string) bool {
 // checkTables refuses --assignments and --components where they cannot be.
 func (c *fitCommand) checkTables() error {
 	switch {
-	case c.Assignments != "" && c.model().pairs:
+	case c.Assignments != "" && c.model().Pairs:
 		return misused("--assignments cannot be used with --model %s: save the model by --out, and see latent predict", c.Model)
 	case c.Components != "" && !c.model().classes:
 		return misused("--components requires a mixture or hmm: a %s model has no components, and --format json has its numbers", c.Model)

@@ -26,7 +26,7 @@ func (f *modelFlags) checkBootstrap(draws *int, testing bool) error {
 	switch {
 	case draws == nil:
 		return nil
-	case !f.model().classes && (f.Model != "factor" || testing):
+	case !f.model().classes && (testing || !f.model().method(f.Method).Bootstrap):
 		return misused("--bootstrap requires a mixture: a %s model has no components", f.Model)
 	case f.Method == methodVB || f.Method == methodCVB0:
 		return misused("--bootstrap cannot be used with %s, which has a posterior of the parameters: leave it out, or take --method gfab or em", f.by())
@@ -86,6 +86,7 @@ func (r *fitReport) bootstrap(s *session, status *statusLine, in *input, o boots
 	r.Bootstrap = new(refits)
 	*r.Bootstrap = newRefits(s, in, o, outcome, "")
 	r.LoadingErrors = numbers(r.found.loadingErrors)
+	r.fields = r.found.fields
 	r.Params, err = encode(r.found.params)
 	return err
 }

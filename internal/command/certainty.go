@@ -71,7 +71,7 @@ func (m model) evidencePrior(family string, columns int) priorView {
 	var usual prior.UnitInformation
 	v := priorView{Form: "unit information", Rows: number(usual.RowsOr())}
 	switch {
-	case m.pairs:
+	case m.Pairs:
 		v = priorView{Form: "uniform"}
 	case m.classes && !m.responds && families.WholeMatrix(family):
 		v.Covariance = number(usual.CovarianceOr(columns))

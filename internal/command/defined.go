@@ -1,12 +1,14 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"reflect"
 	"slices"
 
+	"github.com/latent-go/latent/bootstrap"
 	"github.com/latent-go/latent/fitted"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/report"
@@ -21,8 +23,12 @@ func ofDefinition(d fitted.Definition) (m model, err error) {
 	for _, method := range d.Methods {
 		m.methods = append(m.methods, method.Name)
 	}
-	if m.selecting = m.methods[0]; slices.Contains(m.methods, methodEM) {
+	m.selecting = m.methods[0]
+	if _, has := d.MethodNamed(methodEM); has {
 		m.selecting = methodEM
+	}
+	if at := slices.IndexFunc(d.Methods, func(one fitted.Method) bool { return one.ClosedForm }); at >= 0 {
+		m.selecting = m.methods[at]
 	}
 	general := flagFieldsOf(reflect.TypeFor[fittingFlags]())
 	for name := range flagFields(m) {
@@ -39,42 +45,66 @@ type definedSettings struct {
 	of fitted.Definition
 }
 
-func (c *definedSettings) method(f *modelFlags) fitted.Method {
-	return c.of.Methods[slices.IndexFunc(c.of.Methods, func(m fitted.Method) bool { return m.Name == f.Method })]
+// request is what the flags ask of a fit.
+func (c *definedSettings) request(f *modelFlags) fitted.Request {
+	r := fitted.Request{Prior: f.Prior.values, Weighted: f.Weights != "", Workers: f.Workers}
+	r.Method, _ = c.of.MethodNamed(f.Method)
+	return r
 }
 
 func (c *definedSettings) check(f *modelFlags) error {
-	if err := c.Check(c.method(f)); err != nil {
-		return misused("%w", c.flagged(err))
+	r := c.request(f)
+	if r.Method.Prior != nil {
+		if err := f.Prior.among(r.Method.Prior...); err != nil {
+			return err
+		}
 	}
-	return nil
+	return c.flagged(c.Check(r))
 }
 
-// flagged names the flag of a setting.
+// flagged is an error that names the flag of a setting, where one is to blame.
 func (c *definedSettings) flagged(err error) error {
 	fault, is := errors.AsType[*fitted.SettingError](err)
 	if !is {
 		return err
 	}
-	name := fault.Setting
-	if field, has := reflect.TypeOf(c.Settings).Elem().FieldByName(name); has {
-		name = flagName(field)
+	field, has := reflect.TypeOf(c.Settings).Elem().FieldByName(fault.Setting)
+	if !has {
+		if field, has = reflect.TypeFor[modelFlags]().FieldByName(fault.Setting); !has {
+			field.Name = fault.Setting
+		}
 	}
-	return fmt.Errorf("--%s: %s", name, fault.Reason)
+	return misused("--%s %s", flagName(field), fault.Reason)
+}
+
+// bound is the table for a definition.
+func (in *input) bound(s *session, d fitted.Definition) (t *fitted.Table, n int, err error) {
+	t = &fitted.Table{Columns: named(in.Names)}
+	x, n, width, err := in.numbers(s, false, !d.Gaps)
+	if err == nil {
+		t.Rows, err = in.source(x, n, width)
+	}
+	return t, n, err
 }
 
 func (c *definedSettings) bind(s *session, f *modelFlags, in *input) (*task, error) {
-	table, n, _, err := in.matrix()
+	table, n, err := in.bound(s, c.of)
 	if err != nil {
 		return nil, err
 	}
-	columns := named(in.Names)
-	bound, err := c.Bind(s, columns, table, c.method(f))
+	if err := c.choose(s, f, in, table); err != nil {
+		return nil, err
+	}
+	bound, err := c.Bind(s, table, c.request(f))
 	if err != nil {
 		return nil, c.flagged(err)
 	}
-	t := &task{engine: definedEngine{bound.Problem}, what: c.of.Title, columns: columns}
-	t.largest, t.checkSize = bound.KMax, bound.CheckK
+	for _, note := range bound.Notes {
+		s.note("%s: %s", in.name, note)
+	}
+	in.what = bound.Data
+	t := &task{engine: definedEngine{bound.Problem, c}, what: cmp.Or(bound.What, c.of.Title), columns: table.Columns,
+		largest: bound.KMax, doubleTo: bound.DoubleTo, checkSize: bound.CheckK, informative: bound.Compares}
 	if t.largest == 0 {
 		t.largest = max(1, min(mostByDefault, n/2))
 	}
@@ -89,14 +119,33 @@ func (c *definedSettings) bind(s *session, f *modelFlags, in *input) (*task, err
 	return t, nil
 }
 
-// definedEngine fits what a definition has bound.
-type definedEngine struct{ fitted.Problem[fitted.Found] }
-
-func (e definedEngine) fit(ctx context.Context, o framework.Options) (*outcome, error) {
-	return definedOutcome(e.Fit(ctx, o))
+// choose takes the method that suits the table, where none is given.
+func (c *definedSettings) choose(s *session, f *modelFlags, in *input, t *fitted.Table) error {
+	chooser, chooses := c.Settings.(fitted.Chooser)
+	if !chooses || !f.byDefault {
+		return nil
+	}
+	method, why, accelerate := chooser.Choose(t)
+	if method == "" {
+		return f.checkMethod()
+	}
+	f.decide(s, in, method, why, "default elsewhere: "+f.Method)
+	f.Accelerate = f.Accelerate || accelerate
+	return f.checkPrior()
 }
 
-func definedOutcome(res *framework.Result[fitted.Found, struct{}], err error) (*outcome, error) {
+// definedEngine fits what a definition has bound.
+type definedEngine struct {
+	fitted.Problem[fitted.Found]
+	settings *definedSettings
+}
+
+func (e definedEngine) fit(ctx context.Context, o framework.Options) (*outcome, error) {
+	return e.outcome(e.Fit(ctx, o))
+}
+
+func (e definedEngine) outcome(res *framework.Result[fitted.Found, struct{}], err error) (*outcome, error) {
+	err = e.settings.flagged(err)
 	if res == nil || res.Parameters == nil {
 		return nil, err
 	}
@@ -108,58 +157,110 @@ func (e definedEngine) score(
 ) (*scores, error) {
 	sel, err := e.Select(ctx, ks, o, criteria...)
 	if err != nil {
-		return nil, err
+		return nil, e.settings.flagged(err)
 	}
 	later := func(*framework.Result[fitted.Found, struct{}]) (*result, error) { return nil, nil }
 	all := scoresOf(fitted.Selected(&sel.Selection, later), o)
-	all.fit = func(i int) (*outcome, error) { return definedOutcome(sel.Open(i)) }
+	all.fit = func(i int) (*outcome, error) { return e.outcome(sel.Open(i)) }
 	return all, nil
 }
 
 // definedResult says of a fit what its model does.
 func definedResult(found fitted.Found, k int) *result {
-	var sections []report.Section
-	if d, is := found.(fitted.Describer); is {
-		sections = d.Describe()
+	r := &result{k: k}
+	r.take(found)
+	if d, is := found.(fitted.Doubtful); is {
+		r.doubts = d.Doubts()
 	}
-	r := &result{k: k, params: found.Params()}
-	r.sections = func(*input) ([]report.Section, error) { return sections, nil }
-	r.print = func(p *page) {
-		for _, one := range sections {
-			if one.Text != "" {
-				p.line("")
-				p.prose(0, "%s", one.Text)
-			}
-			for _, t := range one.Tables {
-				p.table(t)
+	if b, is := found.(fitted.Bootstrapper); is {
+		r.bootstrap = func(ctx context.Context, o bootstrap.Options) (bootstrap.Outcome, error) {
+			outcome, err := b.Bootstrap(ctx, o)
+			r.take(found)
+			return outcome, err
+		}
+	}
+	r.describe = func() (err error) {
+		said := new(fitted.Description)
+		if d, is := found.(fitted.Describer); is {
+			if said, err = d.Describe(); err != nil {
+				return err
 			}
 		}
+		r.facts, r.print = said.Facts, func(p *page) { p.describe(said) }
+		r.sections = func(*input) ([]report.Section, error) { return said.Sections, nil }
+		if said.Finding.Text != "" {
+			r.finding = func(*input) (report.Section, error) { return said.Finding, nil }
+		}
+		return nil
 	}
 	return r
 }
 
-// table is a table of a document, its first rows and as many columns as there is room for.
+// take has what JSON and files have of what was found.
+func (r *result) take(found fitted.Found) {
+	r.params = found.Params()
+	if i, is := found.(fitted.Inferred); is {
+		r.posterior = i.Posterior()
+	}
+	if e, is := found.(fitted.Extended); is {
+		r.fields = e.Fields()
+	}
+}
+
+// describe shows what a model says of a fit: its first sentences, and the tables that people read.
+func (p *page) describe(d *fitted.Description) {
+	if d.Finding.Text != "" {
+		p.line("")
+		p.prose(0, "%s", ascii(d.Finding.Text))
+	}
+	for _, one := range d.Sections {
+		if one.Text != "" && one.Tables == nil {
+			p.line("")
+			p.prose(0, "%s", ascii(one.Text))
+		}
+		for _, t := range one.Tables {
+			if !t.Long {
+				p.table(t)
+			}
+		}
+	}
+}
+
+// table is a table of a document, its first rows and as many columns as there is room for: those of classes go first.
 func (p *page) table(t report.Table) {
 	rows := t.Rows[:min(len(t.Rows), mostRows)]
 	n, g := p.widest(len(t.Columns)-1, func(n int) *grid {
+		columns := firstColumns(t.Columns, 1+n)
 		var heads []string
-		for _, c := range t.Columns[:1+n] {
-			heads = append(heads, short(c.Name))
+		for _, j := range columns {
+			heads = append(heads, short(t.Columns[j].Name))
 		}
 		g := newGrid(heads...)
 		for _, row := range rows {
 			var cells []string
-			for _, cell := range row[:1+n] {
-				cells = append(cells, short(cell.String()))
+			for _, j := range columns {
+				cells = append(cells, short(ascii(row[j].String())))
 			}
 			g.row(cells...)
 		}
 		return g
 	})
 	p.line("")
+	p.prose(0, "%s:", capital(t.Caption))
 	p.grid(g)
 	if rest := len(t.Columns) - 1 - n; rest > 0 || len(rows) < len(t.Rows) {
 		left := len(t.Rows) - len(rows)
 		p.prose(0, "%s and %s left out (--format json has all).", counted(left, "row"), counted(rest, "column"))
 	}
+}
+
+// firstColumns are the places of n columns of a table: of those of classes the first ones.
+func firstColumns(columns []report.Column, n int) []int {
+	places := upTo(0, len(columns)-1)
+	for j := len(columns) - 1; j > 0 && len(places) > n; j-- {
+		if columns[j].Class > 0 {
+			places = slices.Delete(places, j, j+1)
+		}
+	}
+	return places[:n]
 }

@@ -167,11 +167,3 @@ func abridged[T any](things []T, separator string, write func(T) string) string 
 }
 
 func quotedCell(text string) string { return fmt.Sprintf("%.60q", text) }
-
-// are is a number of things with its verb: "1 cell is", "2 cells are".
-func are(n int, thing string) string {
-	if n == 1 {
-		return counted(n, thing) + " is"
-	}
-	return counted(n, thing) + " are"
-}

@@ -35,10 +35,14 @@ type Passes interface {
 	Close() error
 }
 
-// A shareable is an engine whose passes can be made elsewhere.
-type shareable interface {
-	Rows() int
-	Share(ctx context.Context, state []byte, first, last, shards, workers int) ([]byte, error)
+// shared is an engine whose passes can be made elsewhere; nil of others.
+func shared(e engine) fitted.Sharer {
+	of := any(e)
+	if d, is := e.(definedEngine); is {
+		of = d.Problem
+	}
+	s, _ := of.(fitted.Sharer)
+	return s
 }
 
 func (e *iterated[B, P, S]) Rows() int { return e.Source.Rows() }
@@ -67,8 +71,8 @@ func (s *session) sendAway(f *fittingFlags, t *task) error {
 	if begin == nil {
 		return nil
 	}
-	e, can := t.engine.(shareable)
-	if !can {
+	e := shared(t.engine)
+	if e == nil {
 		s.note("--model %s by %s is computed by this process: it makes no passes over shards", f.Model, f.Method)
 		return nil
 	}
@@ -100,7 +104,7 @@ func (s *session) closePasses() {
 
 // An Opened is what a process elsewhere has opened: its Share is [framework.Share], of a state as encoding/gob writes it.
 type Opened struct {
-	shareable
+	fitted.Sharer
 	store *data.Store
 }
 
@@ -136,7 +140,7 @@ func Open(ctx context.Context, models fitted.Registry, j Job) (*Opened, error) {
 		err = explain(err, in)
 	}
 	if err == nil {
-		if e, can := t.engine.(shareable); can {
+		if e := shared(t.engine); e != nil {
 			return &Opened{e, s.store}, nil
 		}
 		err = errors.New("the model makes no passes over shards")

@@ -78,6 +78,9 @@ type ending struct {
 	evaluation framework.Evaluation
 }
 
+// ended says whether a fit came to its end.
+func ended(s framework.Status) bool { return s == framework.Converged || s == framework.Solved }
+
 // advice is what flags can do about a fit that did not converge, if anything: more iterations are of no use where the
 // tolerance, in nats a row, is within the rounding error of the criterion, or where the objective falls.
 func advice(status framework.Status, tolerance, value, n float64) string {
@@ -169,7 +172,7 @@ func scoresOf(sel *fitted.Selection[*result], o framework.Options) *scores {
 			s.ends = append(s.ends, ending{status: statusNone, err: sel.Errs[i]})
 			continue
 		}
-		end := ending{status: fit.Status.String(), converged: fit.Status == framework.Converged, evaluation: fit.Evaluation,
+		end := ending{status: fit.Status.String(), converged: ended(fit.Status), evaluation: fit.Evaluation,
 			advice: advice(fit.Status, cmp.Or(o.Tolerance, framework.DefaultTolerance), fit.Value, fit.N)}
 		for _, score := range fit.Scores {
 			s.bounded = s.bounded || score.Bound
@@ -182,15 +185,6 @@ func scoresOf(sel *fitted.Selection[*result], o framework.Options) *scores {
 
 // noteBound is said of models whose q is an approximation even at its best.
 const noteBound = "log-likelihood, bic, aic and icl are of a lower bound of the likelihood (mean field)"
-
-// upTo lists the integers from first to last.
-func upTo(first, last int) []int {
-	var ks []int
-	for k := first; k <= last; k++ {
-		ks = append(ks, k)
-	}
-	return ks
-}
 
 var errInterrupted = errors.New("interrupted")
 

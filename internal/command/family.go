@@ -137,14 +137,6 @@ func (in *input) texts() []string {
 	return slices.DeleteFunc(slices.Clone(in.Names), func(name string) bool { return in.Levels(name) == nil })
 }
 
-// counted is a number of things: "1 level", "2 levels".
-func counted(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
-}
-
 // recode gives the columns of a table the codes of a model's levels. places has the place
 // in the table of each column.
 func (in *input) recode(columns []data.Column, places []int, unseenMissing bool) error {

@@ -99,7 +99,7 @@ func (c *fitCommand) check() error {
 	}
 	c.fixesK, c.compares = c.K != nil, true
 	m := c.model()
-	c.byTable = c.Method == "" && (m.gaps || m.mixes)
+	c.byTable = c.Method == "" && m.chooses()
 	if err := c.modelFlags.check(m.methods[0]); err != nil {
 		return err
 	}
@@ -225,6 +225,11 @@ func (c *fitCommand) fit(s *session, in *input, progress *keeper) (*fitReport, e
 	if c.Bootstrap != nil {
 		if err := r.bootstrap(s, status, in, c.drawing(*c.Bootstrap, o)); err != nil {
 			return nil, interrupted(err, best)
+		}
+	}
+	if r.found.describe != nil && (c.Report != "" || c.Format == "text") {
+		if err := r.found.describe(); err != nil {
+			return nil, err
 		}
 	}
 	r.Warnings = append(r.Warnings, s.notes...)

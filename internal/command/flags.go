@@ -131,7 +131,7 @@ func (f *modelFlags) check(method string) error {
 	if err := cmp.Or(f.columns().check(m), f.checkTags()); err != nil {
 		return err
 	}
-	if f.Sample > 0 && (m.pairs || m.sequences) {
+	if f.Sample > 0 && (m.Pairs || m.sequences) {
 		return misused("--sample %d: it is a number of rows of a table whose rows are independent", f.Sample)
 	}
 	if err := f.own.check(f); err != nil || f.byTable {
@@ -219,7 +219,7 @@ func (f *modelFlags) reading(name string) data.Reading {
 
 // settle fills in what the size of the table decides.
 func (f *modelFlags) settle(rows, cols int) {
-	if starts := f.model().starts(f.Method, rows, cols); f.Restarts == nil && f.Method != methodClosedForm {
+	if starts := f.model().starts(f.Method, rows, cols); f.Restarts == nil && !f.model().method(f.Method).ClosedForm {
 		f.Restarts = &starts
 	}
 }
@@ -257,14 +257,8 @@ func (f *modelFlags) settings() settings {
 
 // options are the engine's for K to begin with.
 func (f *modelFlags) options(k int) framework.Options {
-	o := framework.Options{K: k, Method: framework.EM, Tolerance: f.tolerance(), MaxIterations: f.maxIterations(), Restarts: f.restarts(), Seed: f.Seed, Workers: f.Workers, Temper: valueOr(f.Temper, 0), Accelerate: f.Accelerate, Sample: f.Sample}
-	switch {
-	case f.Method == methodCVB0:
-		o.Method = framework.PrunedEM
-	case prunes(f.Method):
-		o.Method, _ = framework.MethodByName(f.Method)
-	}
-	return o
+	return framework.Options{K: k, Method: f.model().method(f.Method).Engine, Tolerance: f.tolerance(), MaxIterations: f.maxIterations(),
+		Restarts: f.restarts(), Seed: f.Seed, Workers: f.Workers, Temper: valueOr(f.Temper, 0), Accelerate: f.Accelerate, Sample: f.Sample}
 }
 
 // sizePriors are the values of --size-prior, the default first.
@@ -366,8 +360,7 @@ func (h *hyperparameters) UnmarshalText(text []byte) error {
 func (h *hyperparameters) among(known ...string) error {
 	for _, key := range h.keys {
 		if !slices.Contains(known, key) {
-			last := len(known) - 1
-			return misused("--prior: no key %q: the keys are %s and %s", key, strings.Join(known[:last], ", "), known[last])
+			return misused("--prior: no key %q: the keys are %s", key, enumerated(known))
 		}
 	}
 	return nil

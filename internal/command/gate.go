@@ -35,7 +35,7 @@ func (g *gateSettings) gated() []string { return g.Gate }
 func (m model) gated() model {
 	m.mixes = false
 	m.methods = slices.DeleteFunc(slices.Clone(m.methods), func(name string) bool { return !slices.Contains(gateMethods, name) })
-	return m
+	return m.withFacts()
 }
 
 // checkGate refuses what does not go with --gate.

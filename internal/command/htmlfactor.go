@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/report"
 )
 
@@ -19,7 +20,7 @@ func (v factorView) finding(file factorFile) report.Section {
 	a := v.axes(file)
 	text := fmt.Sprintf("%s: %s of the variance of %s, each counted alike, is along %s; the rest is noise of each column.", capital(counted(file.K, "factor")),
 		report.Percentage(floats.Sum(a.shares)), counted(file.D, "column"), plural(file.K, "it", "them"))
-	return report.Section{Text: text + leftOut(a.k-mostItems, "factor", "of less variance"), Items: a.items()}
+	return report.Section{Text: text + leftOut(a.k-wording.MostItems, "factor", "of less variance"), Items: a.items()}
 }
 
 // loadingsSection shows the standardised loadings, with their standard errors where there are some, the columns that belong to one factor

@@ -8,17 +8,9 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/models/bpca"
 	"github.com/latent-go/latent/report"
-)
-
-const (
-	// mostProfiles bounds the rows of heat maps and of tables like them.
-	mostProfiles = 80
-	// mostShaded is how many classes or dimensions a table shows in shaded columns; of more there is a heat map, with the numbers below.
-	mostShaded = 8
-	// mostItems bounds the dimensions of which the page says something first.
-	mostItems = 12
 )
 
 // axes are latent dimensions that columns load on.
@@ -47,7 +39,7 @@ func pcaAxes(noun string, p *bpca.Parameters, names []string) axes {
 
 // items say of each dimension how much of the variance is along it, and which columns it moves.
 func (a axes) items() (list []report.Item) {
-	for k := range min(a.k, mostItems) {
+	for k := range min(a.k, wording.MostItems) {
 		list = append(list, report.Item{Group: k, Name: fmt.Sprintf("%s %d", capital(a.noun), k+1),
 			Size: report.Percentage(a.shares[k]) + " of the variance", Share: a.shares[k], Text: a.about(k, "One standard deviation more of it")})
 	}
@@ -64,19 +56,10 @@ func (a axes) about(k int, does string) string {
 	var said []string
 	for _, j := range byValue(size, chosen(size, most)) {
 		if size[j] >= share*floats.Max(size) {
-			said = append(said, fmt.Sprintf("%s %s", isolated(report.Printable(a.names[j])), signed(a.loadings[j*a.k+k])))
+			said = append(said, fmt.Sprintf("%s %s", isolated(report.Printable(a.names[j])), wording.Signed(a.loadings[j*a.k+k])))
 		}
 	}
 	return does + ": " + enumerated(said) + "."
-}
-
-// signed is a number with its sign, as a person reads it.
-func signed(v float64) string {
-	text := report.Readable(v)
-	if v > 0 {
-		text = "+" + text
-	}
-	return text
 }
 
 // sorted are some columns in the order of the dimension that each is most about, and within it the strongest first.
@@ -133,7 +116,7 @@ func (a axes) finding(noise float64) report.Section {
 	all := floats.Sum(a.shares)
 	text := fmt.Sprintf("%s: %s of the variance of %s is along %s; the rest is noise, of standard deviation %s in every column.", capital(counted(a.k, a.noun)),
 		report.Percentage(all), counted(len(a.names), "column"), plural(a.k, "it", "them"), report.Readable(math.Sqrt(noise)))
-	return report.Section{Text: text + leftOut(a.k-mostItems, a.noun, "of less variance"), Items: a.items()}
+	return report.Section{Text: text + leftOut(a.k-wording.MostItems, a.noun, "of less variance"), Items: a.items()}
 }
 
 // spectrumSection shows the share of the variance along each latent dimension, beside that of the noise along any direction.
@@ -181,19 +164,6 @@ func (a axes) place(s *report.Section, about string) {
 	if s.Figure == nil {
 		s.Text, s.Wide = about, a.k > most
 	}
-}
-
-// leftOut is a sentence about what a figure has no room for, or nothing.
-func leftOut(n int, thing, which string) string {
-	switch {
-	case n <= 0:
-		return ""
-	case which == "":
-		return fmt.Sprintf(" %s not listed (--format json has all).", are(n, thing))
-	case n == 1:
-		return fmt.Sprintf(" %s, %s, is not listed (--format json has all).", counted(n, thing), which)
-	}
-	return fmt.Sprintf(" %s, %s, are not listed (--format json has all).", counted(n, thing), which)
 }
 
 // finding says the rank, the noise and what each factor moves; p is nil at rank 0.

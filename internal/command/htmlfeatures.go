@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/report"
 )
 
@@ -40,8 +41,8 @@ func (v featuresView) spread(j int) float64 { return math.Sqrt(v.signal(j) + v.N
 func (v featuresView) finding(in *input) (report.Section, error) {
 	a := v.axes()
 	list := report.Section{Text: fmt.Sprintf("%s: a row has any of them, and is the sum of what each that it has adds to a row without.", capital(counted(v.K, "feature"))) +
-		leftOut(v.K-mostItems, "feature", "of less variance")}
-	for k := range min(v.K, mostItems) {
+		leftOut(v.K-wording.MostItems, "feature", "of less variance")}
+	for k := range min(v.K, wording.MostItems) {
 		list.Items = append(list.Items, report.Item{Group: k, Name: fmt.Sprintf("Feature %d", k+1), Share: v.On[k],
 			Size: report.Percentage(v.On[k]) + " of the rows", Text: a.about(k, "Rows that have it")})
 	}
@@ -60,7 +61,7 @@ func (v featuresView) additions() []report.Section {
 		leftOut(v.D-len(columns), "column", "which the features explain least") + leftOut(v.K-k, "weaker feature", "")
 	heat := a.heat("What features add", about, columns, k, func(j, l int) string {
 		w := v.Loadings[j*v.K+l]
-		return fmt.Sprintf("%s (%+.2f sd)", signed(w), w/v.spread(j))
+		return fmt.Sprintf("%s (%+.2f sd)", wording.Signed(w), w/v.spread(j))
 	})
 	table := a.cells("what each feature adds to each column", columns, k, func(j, l int) any { return v.Loadings[j*v.K+l] })
 	table.Low, table.High = "−2 sd", "2 sd"

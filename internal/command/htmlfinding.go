@@ -271,12 +271,3 @@ func (s columnSummary) listed() string {
 	}
 	return enumerated(list)
 }
-
-// enumerated joins things as a sentence does.
-func enumerated(list []string) string {
-	if len(list) < 2 {
-		return strings.Join(list, "")
-	}
-	last := len(list) - 1
-	return strings.Join(list[:last], ", ") + " and " + list[last]
-}

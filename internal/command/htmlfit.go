@@ -11,9 +11,6 @@ import (
 	"github.com/latent-go/latent/report"
 )
 
-// mostIterations bounds the figure and the table of the iterations.
-const mostIterations = 600
-
 // iterationsSection shows criterion and K after each iteration, where there were any.
 func (r *fitReport) iterationsSection() []report.Section {
 	if len(r.Trace) == 0 {

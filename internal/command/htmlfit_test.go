@@ -12,7 +12,7 @@ import (
 
 // Each fall of the trace is counted under the reason that its iteration shows.
 func TestFallsOfTheTraceAreExplained(t *testing.T) {
-	r := &fitReport{Trace: []number{-10, -11, -9, -9.5, -8, -8.25, -7}, KTrace: []int{5, 5, 4, 3, 3, 3, 3}}
+	r := &fitReport{restOfReport: restOfReport{Trace: []number{-10, -11, -9, -9.5, -8, -8.25, -7}, KTrace: []int{5, 5, 4, 3, 3, 3, 3}}}
 	r.Objective = []number{-20, -19, -18, -17, -16, -15, -14}
 	text := r.falls()
 	assert.Contains(t, text, "none of more than 1 nats")

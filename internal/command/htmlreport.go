@@ -1,22 +1,18 @@
 package command
 
 import (
-	"io"
-
-	"github.com/latent-go/latent/report/html"
-
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/latent-go/latent/internal/atomicfile"
 	"github.com/latent-go/latent/report"
+	"github.com/latent-go/latent/report/html"
 )
 
 // section shows a figure, if any, above its tables.
@@ -62,17 +58,6 @@ func (in *input) title() string { return report.Printable(filepath.Base(in.name)
 // contents are the rows and columns, without the name of the table.
 func (in *input) contents(n float64) string {
 	return strings.TrimPrefix(in.describe(n), report.Printable(in.name)+": ")
-}
-
-// isolated keeps the direction in which a name is written from what stands beside it.
-func isolated(name string) string {
-	const first, last = "\u2068", "\u2069" // first strong isolate, pop directional isolate
-	if strings.IndexFunc(name, func(r rune) bool {
-		return unicode.In(r, unicode.Hebrew, unicode.Arabic, unicode.Syriac, unicode.Thaana, unicode.Nko, unicode.Adlam)
-	}) < 0 {
-		return name
-	}
-	return first + name + last
 }
 
 // findingSection says first what was found: what the model says of it, or its size, and the warnings of the fit.
@@ -192,23 +177,4 @@ func scalars(prefix string, object json.RawMessage) (rows [][]string, err error)
 		}
 	}
 	return rows, nil
-}
-
-// chosen are the places of the largest values, in their order; at most so many.
-func chosen(values []float64, most int) []int {
-	order := upTo(0, len(values)-1)
-	if len(order) <= most {
-		return order
-	}
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(values[j], values[i]) })
-	order = order[:most]
-	slices.Sort(order)
-	return order
-}
-
-// byValue puts places into the order of their values, the largest first.
-func byValue(values []float64, places []int) []int {
-	list := slices.Clone(places)
-	slices.SortStableFunc(list, func(i, j int) int { return cmp.Compare(values[j], values[i]) })
-	return list
 }

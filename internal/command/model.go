@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -25,29 +24,26 @@ type model struct {
 	classes    bool                 // z is a class: --columns, --start and ICL make sense
 	mixes      bool                 // the rows are independent: criteria that integrate the parameters out or count labels are theirs
 	sequences  bool                 // rows follow one another: --sequence
-	pairs      bool                 // rows are pairs of names with a number, such as edges: see triples
 	gaps       bool                 // entries may be missing, without classes
 	responds   bool                 // a column is explained by others: --response; rows are complete
 	singular   bool                 // sBIC has learning coefficients of it, without classes
-	labels     bool                 // a row has several labels: ICL makes sense
 	likelihood bool                 // estimates are those of maximum likelihood, which BIC and AIC compare
 	proper     bool                 // without classes too, parameters have a proper prior: --criterion evidence
 	evident    []string             // the methods whose own criterion is the evidence
 	ranks      bool                 // every method finds K in one fit, by the ELBO, and has a place for --prior
-	most       int                  // starts by default, where they cost little and local maxima are many; 0: one
 	settings   func() modelSettings // those that it alone has
 }
 
 // byName are what the command knows of the models of package builtin beyond their definitions.
 var byName = func() map[string]model {
-	mixtures := model{methods: []string{methodGFAB, methodFAB, methodEM, methodMAP, methodVB, methodCVB0}, most: 10, selecting: methodEM,
+	mixtures := model{methods: []string{methodGFAB, methodFAB, methodEM, methodMAP, methodVB, methodCVB0}, selecting: methodEM,
 		classes: true, mixes: true, evident: []string{methodGFAB}, settings: func() modelSettings { return new(mixtureSettings) }}
 	bernmix := mixtures
 	bernmix.settings = func() modelSettings { return new(bernmixSettings) }
 	return map[string]model{
 		"mixture": mixtures,
 		"bernmix": bernmix,
-		"hmm": {methods: []string{methodGFAB, methodFAB, methodEM, methodMAP, methodVB}, most: 10, selecting: methodEM,
+		"hmm": {methods: []string{methodGFAB, methodFAB, methodEM, methodMAP, methodVB}, selecting: methodEM,
 			classes: true, sequences: true, evident: []string{methodGFAB}, settings: func() modelSettings { return new(hmmSettings) }},
 		"bpca": {methods: []string{methodGFAB, methodFAB, methodEM, methodVB, methodClosedForm}, selecting: methodClosedForm,
 			proper: true, settings: func() modelSettings { return new(bpcaSettings) }},
@@ -55,14 +51,14 @@ var byName = func() map[string]model {
 			likelihood: true, proper: true, settings: func() modelSettings { return new(bpcaSettings) }},
 		"factor": {methods: []string{methodClosedForm, methodGFAB, methodFAB, methodEM}, selecting: methodClosedForm, gaps: true, proper: true,
 			singular: true, evident: []string{methodClosedForm}, settings: func() modelSettings { return new(factorSettings) }},
-		"features": {methods: []string{methodGFAB, methodFAB, methodEM}, most: 5, selecting: methodEM, proper: true, labels: true,
+		"features": {methods: []string{methodGFAB, methodFAB, methodEM}, selecting: methodEM, proper: true,
 			evident: []string{methodGFAB}, settings: func() modelSettings { return new(featuresSettings) }},
-		"topics": {methods: []string{methodCVB0}, selecting: methodCVB0, pairs: true, settings: func() modelSettings { return new(topicsSettings) }},
-		"blockmodel": {methods: []string{methodGreedy, methodGFAB, methodFAB, methodEM}, most: 10, selecting: methodGreedy, pairs: true, proper: true,
+		"topics": {methods: []string{methodCVB0}, selecting: methodCVB0, settings: func() modelSettings { return new(topicsSettings) }},
+		"blockmodel": {methods: []string{methodGreedy, methodGFAB, methodFAB, methodEM}, selecting: methodGreedy, proper: true,
 			evident: []string{methodGFAB}, settings: func() modelSettings { return new(blockmodelSettings) }},
 		"vbmf": {methods: []string{methodClosedForm, methodVB}, selecting: methodClosedForm, ranks: true,
 			settings: func() modelSettings { return new(vbmfSettings) }},
-		modelOfCurves: {methods: []string{methodGFAB, methodFAB, methodEM}, most: 10, selecting: methodEM, classes: true, responds: true,
+		modelOfCurves: {methods: []string{methodGFAB, methodFAB, methodEM}, selecting: methodEM, classes: true, responds: true,
 			evident: []string{methodGFAB}, settings: func() modelSettings { return new(regressionSettings) }},
 	}
 }()
@@ -87,7 +83,9 @@ func registryOf(list fitted.Registry) (*registry, error) {
 	}
 	for _, d := range list {
 		m, known := byName[d.Name]
-		if m.Definition = d; !known || d.New != nil {
+		if m.Definition = d; known && d.New == nil {
+			m = m.withFacts()
+		} else {
 			var err error
 			if m, err = ofDefinition(d); err != nil {
 				return nil, err
@@ -101,11 +99,77 @@ func registryOf(list fitted.Registry) (*registry, error) {
 // names are those of the models, in order.
 func (r *registry) names() []string { return slices.Sorted(maps.Keys(r.models)) }
 
+// method is that of a name.
+func (m model) method(name string) fitted.Method {
+	method, _ := m.MethodNamed(name)
+	return method
+}
+
 // criteria score a method's fits, its own first.
 func (m model) criteria(method string) []framework.Criterion {
-	if at := slices.IndexFunc(m.Methods, func(one fitted.Method) bool { return one.Name == method }); at >= 0 {
-		return slices.Clone(m.Methods[at].Criteria)
+	return slices.Clone(m.method(method).Criteria)
+}
+
+// further criteria score a method's fits where they are asked for, or where fits of every K are compared, the sweep.
+func (m model) further(method string, sweep bool) []framework.Criterion {
+	of := m.method(method)
+	if sweep {
+		return slices.Concat(of.Further, of.Swept)
 	}
+	return of.Further
+}
+
+// finds says whether a method finds K in one fit; the others fit every K separately.
+func (m model) finds(method string) bool { return m.method(method).FindsK }
+
+// informed says whether a method has a place for --prior.
+func (m model) informed(method string) bool { return m.method(method).Prior != nil }
+
+// chooses says whether the table decides about the method where none is given.
+func (m model) chooses() bool {
+	if d, is := m.settings().(*definedSettings); is {
+		_, is = d.Settings.(fitted.Chooser)
+		return is
+	}
+	return m.gaps || m.mixes
+}
+
+// withFacts is a model whose definition does not say what its methods are.
+func (m model) withFacts() model {
+	m.Methods = nil
+	for _, name := range m.methods {
+		m.Methods = append(m.Methods, m.facts(name))
+	}
+	return m
+}
+
+// facts are those of a method.
+func (m model) facts(name string) fitted.Method {
+	f := fitted.Method{Name: name, Engine: framework.EM, Criteria: m.scoring(name), Further: m.scoringFurther(name),
+		FindsK: m.ranks || prunes(name) || name == methodGreedy, ClosedForm: name == methodClosedForm, Bootstrap: m.singular}
+	if name == methodCVB0 {
+		f.Engine = framework.PrunedEM
+	} else if prunes(name) {
+		f.Engine, _ = framework.MethodByName(name)
+	}
+	if m.ranks || slices.Contains([]string{methodVB, methodMAP, methodCVB0, methodGreedy}, name) {
+		f.Prior = []string{}
+	}
+	switch {
+	case name == methodGreedy:
+		f.Swept = []framework.Criterion{framework.GFIC, framework.FIC, framework.BICEM}
+	case m.mixes && name != methodVB && name != methodCVB0:
+		f.Swept = []framework.Criterion{framework.SBIC, framework.Slope}
+	case m.classes && name != methodVB && name != methodCVB0:
+		f.Swept = []framework.Criterion{framework.Slope}
+	case m.singular && (name == methodClosedForm || name == methodEM):
+		f.Swept = []framework.Criterion{framework.SBIC}
+	}
+	return f
+}
+
+// scoring are the criteria of a method, its own first.
+func (m model) scoring(method string) []framework.Criterion {
 	own := map[string][]framework.Criterion{methodFAB: {framework.FIC, framework.GFIC, framework.BICEM},
 		methodEM: {framework.BICEM, framework.GFIC, framework.FIC}, methodMAP: {framework.BICEM, framework.GFIC, framework.FIC}}
 	list, ok := own[method]
@@ -129,24 +193,14 @@ func (m model) criteria(method string) []framework.Criterion {
 	} else {
 		list = append(list, framework.BIC, framework.AIC)
 	}
-	if m.classes || m.labels {
+	if m.classes || m.Several {
 		list = append(list, framework.ICL)
 	}
 	return append(list, framework.ELBO)
 }
 
-// further criteria score a method's fits where they are asked for: they take more passes over the rows, or conjugate priors, or,
-// where fits of every K are compared, the sweep.
-func (m model) further(method string, sweep bool) (list []framework.Criterion) {
-	if m.New != nil {
-		return nil
-	}
-	if method == methodGreedy && sweep {
-		return []framework.Criterion{framework.GFIC, framework.FIC, framework.BICEM}
-	}
-	if m.singular && sweep && (method == methodClosedForm || method == methodEM) {
-		list = append(list, framework.SBIC)
-	}
+// scoringFurther are those that take more passes over the rows, or conjugate priors.
+func (m model) scoringFurther(method string) (list []framework.Criterion) {
 	estimates := slices.Contains([]string{methodGFAB, methodFAB, methodEM, methodClosedForm}, method)
 	if estimates && (m.classes || m.proper) && !slices.Contains(m.evident, method) {
 		list = append(list, framework.Evidence)
@@ -157,18 +211,12 @@ func (m model) further(method string, sweep bool) (list []framework.Criterion) {
 	if m.mixes {
 		list = append(list, framework.ExactICL, framework.DNML)
 	}
-	if sweep && m.classes && method != methodVB && method != methodCVB0 {
-		if m.mixes {
-			list = append(list, framework.SBIC)
-		}
-		list = append(list, framework.Slope)
-	}
 	return list
 }
 
 // needsAll says whether the model has no place for missing values.
 func (m model) needsAll(family string) bool {
-	return !m.classes && !m.gaps || m.responds || families.NeedsComplete(family)
+	return !m.classes && !m.gaps && !m.Gaps || m.responds || families.NeedsComplete(family)
 }
 
 // checkLabel refuses labels where there are no components to compare them with.
@@ -179,28 +227,18 @@ func (m model) checkLabel(name, label string) error {
 	return nil
 }
 
-// finds says whether a method finds K in one fit; the others fit every K separately.
-func (m model) finds(method string) bool {
-	return m.ranks || prunes(method) || method == methodGreedy
-}
-
-// informed says whether a method has a place for --prior.
-func (m model) informed(method string) bool {
-	return m.New == nil && (m.ranks || method == methodVB || method == methodMAP || method == methodCVB0 || method == methodGreedy)
-}
-
 // starts is the default of --restarts: several make up for local maxima where they cost little. Those of cvb0, which integrates
 // the parameters out, agree, and three show it.
 func (m model) starts(method string, rows, cols int) int {
 	switch {
 	case method == methodGreedy:
 		return blockmodel.DefaultStarts(rows)
-	case m.most == 0 || rows > 5000 || cols > 1_000_000/max(1, rows) || method == methodClosedForm:
+	case m.Starts == 0 || rows > 5000 || cols > 1_000_000/max(1, rows) || m.method(method).ClosedForm:
 		return 1
 	case method == methodCVB0:
 		return 3
 	}
-	return m.most
+	return m.Starts
 }
 
 // A task is a model ready for one table.
@@ -219,6 +257,7 @@ type result struct {
 	k                 int
 	winner            *winner     // of the covariance structures that were compared; nil: none were
 	params, posterior any         // in JSON and in a model file; posterior is nil where Π is estimated
+	fields            any         // likewise, at their top: a struct
 	explained         []float64   // share of the variance, a latent dimension
 	components        []component // of mixtures
 	topics            []topicSummary
@@ -229,7 +268,8 @@ type result struct {
 	doubts            []error     // about columns, to be warned of
 	// without warns where a criterion is higher of no latent dimensions at all; nil where that is not known.
 	without  func(c framework.Criterion, value, n float64) error
-	facts    [][2]string // lines of the text, by name
+	facts    [][2]string  // lines of the text, by name
+	describe func() error // makes what follows, once it is wanted; nil: it is there
 	print    func(p *page)
 	table    func() report.Table            // of --components; nil of models without
 	classify func(in *input) ([]int, error) // the components of rows, from 0; nil where z is no class
@@ -253,12 +293,4 @@ func named(names []string) (columns []data.Column) {
 		columns = append(columns, data.Column{Name: name})
 	}
 	return columns
-}
-
-// numbered are names with the numbers from 1 to n.
-func numbered(prefix string, n int) (names []string) {
-	for i := range n {
-		names = append(names, fmt.Sprint(prefix, i+1))
-	}
-	return names
 }

@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/latent-go/latent/builtin"
 	"github.com/latent-go/latent/data"
@@ -68,7 +67,7 @@ func (c *predictCommand) Run(s *session) error {
 	if err := s.checkWritten(c.inputFiles(), c.out()); err != nil {
 		return err
 	}
-	if m.kind.pairs {
+	if m.kind.Pairs {
 		p, err := c.readPairs(s, m)
 		if err != nil {
 			return err
@@ -263,7 +262,7 @@ func (c *predictCommand) compare(s *session, m *modelFile) (err error) {
 	switch {
 	case c.Report == "":
 		return nil
-	case m.kind.pairs:
+	case m.kind.Pairs:
 		return misused("--report compares rows with those of the fit: %s is a %s model, which is not about rows", c.Saved, m.Model)
 	case c.Forecast != nil || c.Fill:
 		return misused("--report cannot be used with --forecast or --fill: it is about the rows that are there")
@@ -521,20 +520,4 @@ func generated(names []string) bool {
 		}
 	}
 	return true
-}
-
-func quoted(names []string) string {
-	var list []string
-	for _, name := range names {
-		list = append(list, fmt.Sprintf("%.60q", name))
-	}
-	return listed(list, 20)
-}
-
-// listed joins the first names; the count stands for those that there is no room for.
-func listed(names []string, most int) string {
-	if len(names) > most {
-		return fmt.Sprintf("%s, … (%d in all)", strings.Join(names[:most], ", "), len(names))
-	}
-	return strings.Join(names, ", ")
 }

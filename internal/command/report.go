@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"io"
 	"math"
+	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/latent-go/latent/data"
@@ -59,6 +61,17 @@ func statistics(e framework.Evaluation, values map[string]float64) fitStatistics
 // summary is what a fit found, how and by which settings: the part of a report that a
 // model file keeps.
 type summary struct {
+	headOfSummary
+	fields any // of the model itself, a struct; nil: none
+	restOfSummary
+}
+
+// MarshalJSON has the fields of the model among those of all models.
+func (s summary) MarshalJSON() ([]byte, error) {
+	return object(s.headOfSummary, s.fields, s.restOfSummary)
+}
+
+type headOfSummary struct {
 	Model     string `json:"model"`
 	Family    string `json:"family"`
 	Method    string `json:"method"`
@@ -68,32 +81,35 @@ type summary struct {
 	KMax      int    `json:"kmax"`
 	N         number `json:"n"` // sum of the row weights
 	fitStatistics
-	Criteria      map[string]number `json:"criteria"` // those that have a value, by name
-	Warnings      []string          `json:"warnings"`
-	D             int               `json:"d"`
-	Rows          int               `json:"rows"`
-	Columns       []data.Column     `json:"columns"`
-	Iterations    int               `json:"iterations"`
-	Converged     bool              `json:"converged"`
-	Status        string            `json:"status"`
-	Seed          uint64            `json:"seed"`
-	Shape         size              `json:"shape"`
-	Explained     []number          `json:"explained,omitempty"`  // bpca and factor: share of the variance, a latent dimension
-	Components    []component       `json:"components,omitempty"` // mixtures
-	groupsView                      // likewise, without a gate
-	Relative      *number           `json:"relative_entropy,omitempty"`        // likewise
-	Gate          *gateReport       `json:"gate,omitempty"`                    // with --gate
-	Topics        []topicSummary    `json:"topics,omitempty"`                  // topics
-	Bootstrap     *refits           `json:"bootstrap,omitempty"`               // with --bootstrap
-	LoadingErrors []number          `json:"loading_standard_errors,omitempty"` // factor with --bootstrap
-	ByK           []sizeScore       `json:"by_k,omitempty"`
-	Pruned        []pruned          `json:"pruned"`
-	Split         []split           `json:"split"`
-	Restarts      []restart         `json:"restarts"`
-	Settings      settings          `json:"settings"`
-	Objective     []number          `json:"objective_trace"` // what the method ascends, after each iteration
-	Params        json.RawMessage   `json:"params"`
-	Posterior     json.RawMessage   `json:"posterior,omitempty"` // of vb
+	Criteria   map[string]number `json:"criteria"` // those that have a value, by name
+	Warnings   []string          `json:"warnings"`
+	D          int               `json:"d"`
+	Rows       int               `json:"rows"`
+	Columns    []data.Column     `json:"columns"`
+	Iterations int               `json:"iterations"`
+	Converged  bool              `json:"converged"`
+	Status     string            `json:"status"`
+	Seed       uint64            `json:"seed"`
+	Shape      size              `json:"shape"`
+}
+
+type restOfSummary struct {
+	Explained     []number        `json:"explained,omitempty"`  // bpca and factor: share of the variance, a latent dimension
+	Components    []component     `json:"components,omitempty"` // mixtures
+	groupsView                    // likewise, without a gate
+	Relative      *number         `json:"relative_entropy,omitempty"`        // likewise
+	Gate          *gateReport     `json:"gate,omitempty"`                    // with --gate
+	Topics        []topicSummary  `json:"topics,omitempty"`                  // topics
+	Bootstrap     *refits         `json:"bootstrap,omitempty"`               // with --bootstrap
+	LoadingErrors []number        `json:"loading_standard_errors,omitempty"` // factor with --bootstrap
+	ByK           []sizeScore     `json:"by_k,omitempty"`
+	Pruned        []pruned        `json:"pruned"`
+	Split         []split         `json:"split"`
+	Restarts      []restart       `json:"restarts"`
+	Settings      settings        `json:"settings"`
+	Objective     []number        `json:"objective_trace"` // what the method ascends, after each iteration
+	Params        json.RawMessage `json:"params"`
+	Posterior     json.RawMessage `json:"posterior,omitempty"` // of vb
 }
 
 // closeBy is how far from the best value a start has reached it too, in nats: starts end
@@ -126,18 +142,27 @@ func (s *summary) reached() int {
 type fitReport struct {
 	summary
 	*evidenceView // with criterion evidence
-	found         *result
-	kind          model
-	Seconds       number          `json:"seconds"`
-	what, why     string          // the model's parts, and the method where the table decided
-	listStarts    bool            // their number was asked for
-	advice        string          // for a fit that did not converge
-	Covariances   []namedMatrix   `json:"covariances,omitempty"` // of mixtures of Gaussians with correlated columns
-	Compared      []comparedForm  `json:"compared,omitempty"`    // covariance structures, the best first
-	Agreement     *agreementTable `json:"agreement,omitempty"`   // with --label
-	Graph         *graphView      `json:"graph,omitempty"`       // of block models
-	Trace         []number        `json:"trace"`                 // the criterion after each iteration; it may dip a little on the way, see docs/theory/gfab.md, section 4
-	KTrace        []int           `json:"k_trace"`
+	restOfReport
+	found      *result
+	kind       model
+	what, why  string // the model's parts, and the method where the table decided
+	listStarts bool   // their number was asked for
+	advice     string // for a fit that did not converge
+}
+
+// MarshalJSON has what JSON has beyond the summary after it.
+func (r fitReport) MarshalJSON() ([]byte, error) {
+	return object(r.summary, r.evidenceView, r.restOfReport)
+}
+
+type restOfReport struct {
+	Seconds     number          `json:"seconds"`
+	Covariances []namedMatrix   `json:"covariances,omitempty"` // of mixtures of Gaussians with correlated columns
+	Compared    []comparedForm  `json:"compared,omitempty"`    // covariance structures, the best first
+	Agreement   *agreementTable `json:"agreement,omitempty"`   // with --label
+	Graph       *graphView      `json:"graph,omitempty"`       // of block models
+	Trace       []number        `json:"trace"`                 // the criterion after each iteration; it may dip a little on the way, see docs/theory/gfab.md, section 4
+	KTrace      []int           `json:"k_trace"`
 }
 
 // settings are what it takes, with method, criterion, kmax and seed, to make the fit again.
@@ -213,15 +238,16 @@ type restart struct {
 // newReport makes the summary of a fit.
 func newReport(f *outcome, in *input, c framework.Criterion) (*fitReport, error) {
 	found := f.Parameters
-	r := &fitReport{summary: summary{
+	r := &fitReport{summary: summary{headOfSummary: headOfSummary{
 		Criterion: strings.ToLower(c.Name), Value: number(f.Value),
 		K: found.k, N: number(f.N), D: in.Cols(), Rows: in.Rows(),
-		Iterations: f.Iterations, Converged: f.Status == framework.Converged, Status: f.status,
-		Shape:  size{f.Shape.K, f.Shape.Component, f.Shape.Shared},
+		Iterations: f.Iterations, Converged: ended(f.Status), Status: f.status,
+		Shape: size{f.Shape.K, f.Shape.Component, f.Shape.Shared},
+	}, fields: found.fields, restOfSummary: restOfSummary{
 		Pruned: []pruned{}, Split: []split{}, Restarts: []restart{},
 		Explained: numbers(found.explained), Components: found.components, Gate: found.gate, Topics: found.topics,
 		Objective: numbers(f.Objective),
-	}, Covariances: found.covariances, Graph: found.graph, Trace: numbers(f.Trace), KTrace: append([]int{}, f.KTrace...), found: found}
+	}}, restOfReport: restOfReport{Covariances: found.covariances, Graph: found.graph, Trace: numbers(f.Trace), KTrace: append([]int{}, f.KTrace...)}, found: found}
 	r.setScores(f)
 	if found.components != nil {
 		relative := relativeEntropy(r.Entropy, found.components)
@@ -303,6 +329,24 @@ func (s *scores) column(j int) []sizeScore {
 		list[i] = sizeScore{k, number(s.Values[i][j]), s.ends[i].converged}
 	}
 	return list
+}
+
+// object is one JSON object with the fields of several structs, in their order; nil has none.
+func object(parts ...any) ([]byte, error) {
+	var fields [][]byte
+	for _, part := range parts {
+		if v := reflect.ValueOf(part); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+			continue
+		}
+		text, err := encode(part)
+		if err != nil {
+			return nil, err
+		}
+		if len(text) > len("{}") { // of the braces, one pair is left
+			fields = append(fields, text[1:len(text)-1])
+		}
+	}
+	return slices.Concat([]byte("{"), bytes.Join(fields, []byte(",")), []byte("}")), nil
 }
 
 // encode writes compact JSON without an end of line.

@@ -97,7 +97,7 @@ func (c *selectCommand) check() error {
 	if err := c.expand(); err != nil {
 		return err
 	}
-	c.byTable = c.Method == "" && c.model().gaps
+	c.byTable = c.Method == "" && !c.model().mixes && c.model().chooses()
 	if err := c.modelFlags.check(c.model().selecting); err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (c *selectCommand) criteria(t *task) ([]framework.Criterion, error) {
 	}
 	m := c.model()
 	usual := m.criteria(c.Method)
-	if c.Method == methodEM && slices.Contains(m.evident, m.methods[0]) { // what latent fit compares by; the first chooses starts
+	if c.Method == methodEM && m.criteria(m.methods[0])[0].Name == framework.Evidence.Name { // what latent fit compares by; the first chooses starts
 		usual = slices.Insert(usual, 1, framework.Evidence)
 	}
 	for _, one := range usual {

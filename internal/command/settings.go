@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -72,20 +71,7 @@ func (c ownSettings) regression() *regressionSettings {
 
 // MarshalJSON has the settings of the model among those of all models.
 func (s settings) MarshalJSON() ([]byte, error) {
-	var fields [][]byte
-	for _, part := range []any{s.generalSettings, s.flags(), s.readingSettings} {
-		if part == nil {
-			continue
-		}
-		text, err := encode(part)
-		if err != nil {
-			return nil, err
-		}
-		if len(text) > len("{}") { // of the braces, one pair is left
-			fields = append(fields, text[1:len(text)-1])
-		}
-	}
-	return slices.Concat([]byte("{"), bytes.Join(fields, []byte(",")), []byte("}")), nil
+	return object(s.generalSettings, s.flags(), s.readingSettings)
 }
 
 // UnmarshalJSON reads those of a model where it is known which.

@@ -15,9 +15,6 @@ import (
 	"github.com/latent-go/latent/report"
 )
 
-// mostRows is the longest table that a person is shown of a fit.
-const mostRows = 40
-
 // A page is text that is written at once.
 type page struct {
 	bytes.Buffer
@@ -170,7 +167,7 @@ func (r *fitReport) facts() [][2]string {
 		doubt = fmt.Sprintf(", relative entropy %.4f (1: no row is in doubt)", float64(*r.Relative))
 	case r.ICL != nil:
 		doubt = fmt.Sprintf(" (0: no doubt which %s a row is of)", r.kind.Part)
-		if r.kind.labels {
+		if r.kind.Several {
 			doubt = fmt.Sprintf(" (0: no doubt which %ss a row has)", r.kind.Part)
 		}
 	}
@@ -249,7 +246,7 @@ func (r *fitReport) choice() string {
 
 func (r *fitReport) ending() string {
 	switch {
-	case r.Method == methodClosedForm, r.Method == methodGreedy:
+	case r.kind.method(r.Method).ClosedForm, r.Method == methodGreedy:
 		return r.Status
 	case r.Converged:
 		return fmt.Sprintf("%s after %d iterations", r.Status, r.Iterations)
@@ -403,19 +400,6 @@ func ascii(number string) string {
 	return strings.NewReplacer("−", "-", report.NoBreak, " ").Replace(number)
 }
 
-// digits writes a criterion: two decimals as long as they mean something.
-func digits(v float64) string {
-	switch {
-	case math.IsNaN(v):
-		return "failed"
-	case math.Abs(v) >= 1e9:
-		return strconv.FormatFloat(v, 'g', 12, 64)
-	}
-	return strconv.FormatFloat(v, 'f', 3, 64)
-}
-
-func percent(share float64) string { return fmt.Sprintf("%.2f %%", 100*share) }
-
 // abridgedNumbers lists some numbers, or their range. What has no relevance has a dash.
 func abridgedNumbers(values []number) string {
 	values = slices.DeleteFunc(slices.Clone(values), func(v number) bool { return math.IsInf(float64(v), 0) || v != v })
@@ -435,6 +419,3 @@ func abridgedNumbers(values []number) string {
 	}
 	return fmt.Sprintf("%d between %.4g and %.4g", len(values), low, high)
 }
-
-// capital begins a sentence with a word.
-func capital(word string) string { return strings.ToUpper(word[:1]) + word[1:] }

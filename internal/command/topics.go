@@ -116,13 +116,6 @@ func corpusOf(s *session, in *input, vocabulary []string) (*corpus, error) {
 	return c, err
 }
 
-func plural(n int, one, more string) string {
-	if n == 1 {
-		return one
-	}
-	return more
-}
-
 // occurrences are the rows of the list, whose numbers must be counts.
 func occurrences(in *input) ([]occurrence, error) {
 	list := in.list

@@ -1,0 +1,100 @@
+// Package scoring is what models of package builtin say of rows, and the rows that they take.
+package scoring
+
+import (
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/latent-go/latent/fitted"
+	"github.com/latent-go/latent/framework"
+)
+
+// Rows are those that a model takes, and what it says of them.
+type Rows struct {
+	Takes fitted.Input  `json:"-"`
+	Says  fitted.Layout `json:"-"`
+}
+
+func (r *Rows) Input() fitted.Input   { return r.Takes }
+func (r *Rows) Layout() fitted.Layout { return r.Says }
+
+// A Func is a scorer that is a function.
+type Func func(b framework.Rows, dst []float64) error
+
+// Score calls it.
+func (f Func) Score(b framework.Rows, dst []float64) error { return f(b, dst) }
+
+// Of has the log densities of the rows of a block, and K numbers of each such as responsibilities, in the two slices.
+type Of = func(b framework.Rows, logProb, r []float64) ([]float64, []float64, error)
+
+// A Matrix is symmetric; its rows and its columns have the same names.
+type Matrix struct {
+	Names  []string    `json:"names"`
+	Values [][]float64 `json:"values"`
+}
+
+// Named is a matrix with names.
+func Named(m mat.Symmetric, names []string) Matrix {
+	list := Matrix{Names: names, Values: [][]float64{}}
+	for i := range names {
+		list.Values = append(list.Values, mat.Row(nil, i, m))
+	}
+	return list
+}
+
+// Latent is the layout of a model whose latent variables are numbers, of one covariance for all rows.
+func Latent(list string, names []string, cov mat.Symmetric) fitted.Layout {
+	return fitted.Layout{List: list, Items: names, Last: []string{"log_likelihood"},
+		Constants: map[string]any{"covariance": Named(cov, names)}}
+}
+
+// Continuous is a model whose latent variables are numbers, or several at a time.
+type Continuous struct {
+	Rows
+	Ready func() (Of, error)
+	Draw  func(n int, rng *rand.Rand) (*mat.Dense, error)
+}
+
+// NewScorer makes what says K numbers and the log-likelihood of each row.
+func (c *Continuous) NewScorer() (fitted.Scorer, error) {
+	score, err := c.Ready()
+	var logProb, list []float64
+	return Func(func(b framework.Rows, dst []float64) (err error) {
+		if logProb, list, err = score(b, logProb, list); err != nil {
+			return err
+		}
+		k, width := len(c.Says.Items), c.Says.Width()
+		for i, l := range logProb {
+			copy(dst[i*width:], list[i*k:(i+1)*k])
+			dst[(i+1)*width-1] = l
+		}
+		return nil
+	}), err
+}
+
+// NewSampler draws rows, whose latent variables are no classes.
+func (c *Continuous) NewSampler(rng *rand.Rand) func(n int) (x []float64, labels []int, err error) {
+	return func(n int) ([]float64, []int, error) {
+		x, err := c.Draw(n, rng)
+		if err != nil {
+			return nil, nil, err
+		}
+		return x.RawMatrix().Data, nil, nil
+	}
+}
+
+// Filling is a continuous model that fills gaps in.
+type Filling struct {
+	Continuous
+	Gaps func(b framework.Rows) (*mat.Dense, error)
+}
+
+// Fill has the rows of a block with their gaps filled in.
+func (f *Filling) Fill(b framework.Rows) ([]float64, error) {
+	x, err := f.Gaps(b)
+	if err != nil {
+		return nil, err
+	}
+	return x.RawMatrix().Data, nil
+}

@@ -1,0 +1,112 @@
+package fitted
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/latent-go/latent/framework"
+)
+
+// Solutions are those of a closed form for every K, from 1 to Max.
+type Solutions[R any] interface {
+	Max() int // the largest K that has a solution
+	Value(k int, c framework.Criterion) (float64, error)
+	// Evaluation is that of the estimates that a criterion is of.
+	Evaluation(k int, of framework.Criterion) (framework.Evaluation, error)
+	// Found describes a solution that was chosen by a criterion, alone or among others.
+	Found(k int, by framework.Criterion, alone bool) (R, error)
+}
+
+// A ClosedForm is the [Problem] of a model that is solved, for every K up to some at once.
+type ClosedForm[R any] func(kmax int) (Solutions[R], error)
+
+// Fit solves for K.
+func (f ClosedForm[R]) Fit(ctx context.Context, o framework.Options) (*framework.Result[R, struct{}], error) {
+	s, err := f.Select(ctx, []int{o.K}, o, o.Criterion)
+	if err != nil {
+		return nil, err
+	}
+	return s.Open(0)
+}
+
+// Select solves for every K.
+func (f ClosedForm[R]) Select(
+	ctx context.Context, ks []int, _ framework.Options, criteria ...framework.Criterion,
+) (*Selection[R], error) {
+	solutions, err := f(ks[len(ks)-1])
+	if err != nil {
+		return nil, err
+	}
+	s := &Selection[R]{}
+	s.K, s.Criteria = ks, criteria
+	for _, k := range ks {
+		if k > solutions.Max() {
+			s.fail(fmt.Errorf("no solution at K = %d: no noise is left over beyond K = %d", k, solutions.Max()))
+			continue
+		}
+		row := make([]float64, len(criteria))
+		for j, c := range criteria {
+			if row[j], err = solutions.Value(k, c); err != nil {
+				return nil, err
+			}
+		}
+		e, err := solutions.Evaluation(k, framework.BIC)
+		if err != nil {
+			return nil, err
+		}
+		var none R
+		s.add(row, Solved(none, criteria[0], row[0], e))
+	}
+	if s.Errs[0] != nil {
+		return nil, s.Errs[0]
+	}
+	s.Open = func(i int) (*framework.Result[R, struct{}], error) {
+		found, err := solutions.Found(ks[i], criteria[0], len(ks) == 1)
+		if err != nil {
+			return nil, err
+		}
+		e, err := solutions.Evaluation(ks[i], criteria[0])
+		res := Solved(found, criteria[0], s.Values[i][0], e)
+		for _, c := range []framework.Criterion{framework.Evidence, framework.GFIC, framework.FIC, framework.BICEM, framework.ELBO} {
+			if v, err := solutions.Value(ks[i], c); err == nil {
+				res.Scores = append(res.Scores, framework.Score{Criterion: c.Name, Value: v})
+			}
+		}
+		return res, err
+	}
+	return s, ctx.Err()
+}
+
+func (s *Selection[R]) add(values []float64, fit *framework.Result[R, struct{}]) {
+	s.Values, s.Fits, s.Errs = append(s.Values, values), append(s.Fits, fit), append(s.Errs, nil)
+}
+
+// fail is a K without a fit.
+func (s *Selection[R]) fail(err error) {
+	row := make([]float64, len(s.Criteria))
+	for j := range row {
+		row[j] = math.NaN()
+	}
+	s.Values, s.Fits, s.Errs = append(s.Values, row), append(s.Fits, nil), append(s.Errs, err)
+}
+
+// Solved is the outcome of a closed form: what it found, by a criterion, with BIC and AIC, NaN where it is of no likelihood.
+func Solved[R any](found R, c framework.Criterion, value float64, e framework.Evaluation) *framework.Result[R, struct{}] {
+	f := &framework.Result[R, struct{}]{Parameters: found}
+	f.Shape, f.N, f.Value, f.Criterion, f.Status, f.Evaluation = e.Shape, e.N, value, c.Name, framework.Solved, e
+	for _, one := range []framework.Criterion{framework.BIC, framework.AIC} {
+		f.Scores = append(f.Scores, framework.Score{Criterion: one.Name, Value: one.Value(&e)})
+	}
+	return f
+}
+
+// SelectionOf is a selection of fits that are known, by one criterion.
+func SelectionOf[R any](ks []int, c framework.Criterion, fits []*framework.Result[R, struct{}]) *Selection[R] {
+	s := &Selection[R]{Open: func(i int) (*framework.Result[R, struct{}], error) { return fits[i], nil }}
+	s.K, s.Criteria = ks, []framework.Criterion{c}
+	for _, fit := range fits {
+		s.add([]float64{fit.Value}, fit)
+	}
+	return s
+}

@@ -1,0 +1,18 @@
+package command
+
+import "github.com/latent-go/latent/internal/wording"
+
+// What the sentences of the command are made of has its names in package wording.
+var (
+	counted, are, plural, capital      = wording.Counted, wording.Are, wording.Plural, wording.Capital
+	enumerated, quoted, listed         = wording.Enumerated, wording.Quoted, wording.Listed
+	leftOut, isolated, digits, percent = wording.LeftOut, wording.Isolated, wording.Nats, wording.Percent
+	numbered, upTo, chosen, byValue    = wording.Numbered, wording.UpTo, wording.Largest, wording.ByValue
+)
+
+const (
+	mostRows       = wording.MostRows
+	mostProfiles   = wording.MostProfiles
+	mostShaded     = wording.MostShaded
+	mostIterations = wording.MostIterations
+)

@@ -1,0 +1,149 @@
+// Package wording has what sentences about fits are made of: counts of things, lists, and what there is no room for.
+package wording
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/latent-go/latent/report"
+)
+
+// How much text and page have room for.
+const (
+	MostRows       = 40  // of a table that a person is shown
+	MostProfiles   = 80  // rows of heat maps and of tables like them
+	MostShaded     = 8   // classes or dimensions of a table in shaded columns; of more there is a heat map, with the numbers below
+	MostItems      = 12  // dimensions of which the page says something first
+	MostIterations = 600 // points of a curve
+)
+
+// Counted is a number of things: "1 level", "2 levels".
+func Counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// Are is a number of things with its verb: "1 cell is", "2 cells are".
+func Are(n int, thing string) string { return Counted(n, thing) + " " + Plural(n, "is", "are") }
+
+// Plural is a word for one thing or for several.
+func Plural(n int, one, more string) string {
+	if n == 1 {
+		return one
+	}
+	return more
+}
+
+// Capital begins a sentence with a word.
+func Capital(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
+
+// Enumerated joins things as a sentence does.
+func Enumerated(list []string) string {
+	if len(list) < 2 {
+		return strings.Join(list, "")
+	}
+	last := len(list) - 1
+	return strings.Join(list[:last], ", ") + " and " + list[last]
+}
+
+// Quoted are the first names.
+func Quoted(names []string) string {
+	var list []string
+	for _, name := range names {
+		list = append(list, fmt.Sprintf("%.60q", name))
+	}
+	return Listed(list, 20)
+}
+
+// Listed joins the first names; the count stands for those that there is no room for.
+func Listed(names []string, most int) string {
+	if len(names) > most {
+		return fmt.Sprintf("%s, … (%d in all)", strings.Join(names[:most], ", "), len(names))
+	}
+	return strings.Join(names, ", ")
+}
+
+// LeftOut is a sentence about what a figure has no room for, or nothing.
+func LeftOut(n int, thing, which string) string {
+	switch {
+	case n <= 0:
+		return ""
+	case which == "":
+		return fmt.Sprintf(" %s not listed (--format json has all).", Are(n, thing))
+	}
+	return fmt.Sprintf(" %s, %s, %s not listed (--format json has all).", Counted(n, thing), which, Plural(n, "is", "are"))
+}
+
+// Isolated keeps the direction in which a name is written from what stands beside it.
+func Isolated(name string) string {
+	const first, last = "\u2068", "\u2069" // first strong isolate, pop directional isolate
+	if strings.IndexFunc(name, func(r rune) bool {
+		return unicode.In(r, unicode.Hebrew, unicode.Arabic, unicode.Syriac, unicode.Thaana, unicode.Nko, unicode.Adlam)
+	}) < 0 {
+		return name
+	}
+	return first + name + last
+}
+
+// Signed is a number with its sign, as a person reads it.
+func Signed(v float64) string {
+	text := report.Readable(v)
+	if v > 0 {
+		text = "+" + text
+	}
+	return text
+}
+
+// Nats writes a criterion in the three decimals that mean something.
+func Nats(v float64) string {
+	switch {
+	case v != v:
+		return "failed"
+	case v >= 1e9 || v <= -1e9:
+		return strconv.FormatFloat(v, 'g', 12, 64)
+	}
+	return strconv.FormatFloat(v, 'f', 3, 64)
+}
+
+// Percent is a share in two decimals.
+func Percent(share float64) string { return fmt.Sprintf("%.2f %%", 100*share) }
+
+// Numbered are names with the numbers from 1 to n.
+func Numbered(prefix string, n int) (names []string) {
+	for i := range n {
+		names = append(names, fmt.Sprint(prefix, i+1))
+	}
+	return names
+}
+
+// UpTo lists the integers from first to last.
+func UpTo(first, last int) (list []int) {
+	for k := first; k <= last; k++ {
+		list = append(list, k)
+	}
+	return list
+}
+
+// Largest are the places of the largest values, in their order; at most so many.
+func Largest(values []float64, most int) []int {
+	places := UpTo(0, len(values)-1)
+	if len(places) <= most {
+		return places
+	}
+	places = ByValue(values, places)[:most]
+	slices.Sort(places)
+	return places
+}
+
+// ByValue puts places into the order of their values, the largest first.
+func ByValue(values []float64, places []int) []int {
+	list := slices.Clone(places)
+	slices.SortStableFunc(list, func(i, j int) int { return cmp.Compare(values[j], values[i]) })
+	return list
+}
