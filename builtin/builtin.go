@@ -4,6 +4,7 @@ package builtin
 import (
 	"encoding/json"
 	"fmt"
+	"github.com/latent-go/latent/builtin/lineargaussian"
 
 	"github.com/latent-go/latent/data"
 	"github.com/latent-go/latent/family"
@@ -41,13 +42,11 @@ func Models(own ...Family) fitted.Registry {
 			Part: "state", Example: "geyser", Families: set, Load: all.chain},
 		{Name: "regression", Starts: 10, Title: "Mixture of regressions", About: "a mixture of regressions of one column on others",
 			Part: "component", Example: "NPreg", Families: families.Only{families.Gaussian, families.Poisson, design.Binomial}, Load: loadRegression},
-		{Name: "bpca", Title: "Bayesian PCA", Example: "satellite", Families: gaussian, Load: loadPCA},
-		{Name: "ppca", Title: "Probabilistic PCA", About: "probabilistic PCA, by maximum likelihood",
-			Example: "satellite", Families: gaussian, Load: loadPCA},
+		lineargaussian.BPCA(gaussian),
+		lineargaussian.PPCA(gaussian),
 		{Name: "factor", Title: "Factor analysis", About: "factor analysis, canonical correlation",
 			Example: "satellite", Families: gaussian, Load: loadFactors},
-		{Name: "vbmf", Title: "Variational Bayesian matrix factorisation",
-			Example: "satellite", Families: gaussian, Load: loadFactorization},
+		lineargaussian.VBMF(gaussian),
 		{Name: "features", Title: "Binary features", Part: "feature", Several: true, Starts: 5, Example: "iris", Families: gaussian, Load: loadFeatures},
 		{Name: "topics", Pairs: true, Title: "Topics",
 			About: "latent Dirichlet allocation, of a list of documents, words and counts",

@@ -12,39 +12,9 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/wording"
-	"github.com/latent-go/latent/models/bpca"
 	"github.com/latent-go/latent/models/factor"
 	"github.com/latent-go/latent/models/features"
 )
-
-// loadPCA says the mean of z and the log-likelihood of each row; the covariance of z is that of all rows.
-func loadPCA(f *fitted.File) (fitted.Model, error) {
-	var p *bpca.Parameters
-	if err := json.Unmarshal(f.Params, &p); err != nil {
-		return nil, err
-	}
-	if err := p.Check(); err != nil {
-		return nil, err
-	}
-	_, cov, err := p.Transform(mat.NewDense(1, p.D, nil))
-	if err != nil {
-		return nil, err
-	}
-	c := &scoring.Continuous{Draw: p.Sample, Ready: func() (scoring.Of, error) { return p.Scorer() }}
-	c.Says = scoring.Latent("mean", wording.Numbered("z", p.K), cov)
-	return c, f.Matches(p.K, p.D)
-}
-
-// errNoFactors is no damage to a file.
-var errNoFactors = fmt.Errorf("a matrix factorisation of rank 0, in which nothing stands out from the noise: %w", fitted.ErrNothing)
-
-func loadFactorization(f *fitted.File) (fitted.Model, error) {
-	var size *struct{ K int }
-	if err := json.Unmarshal(f.Params, &size); err == nil && size != nil && size.K == 0 && f.K == 0 {
-		return nil, errNoFactors
-	}
-	return loadPCA(f)
-}
 
 // factors are the parameters of a factor analysis, whose loadings may be rotated.
 type factors struct {

@@ -42,7 +42,7 @@ func (f ClosedForm[R]) Select(
 	s.K, s.Criteria = ks, criteria
 	for _, k := range ks {
 		if k > solutions.Max() {
-			s.fail(fmt.Errorf("no solution at K = %d: no noise is left over beyond K = %d", k, solutions.Max()))
+			s.fail(fmt.Errorf("no solution at K = %d: no noise is left beyond K = %d", k, solutions.Max()))
 			continue
 		}
 		row := make([]float64, len(criteria))

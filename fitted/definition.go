@@ -186,6 +186,10 @@ type (
 	Doubtful interface {
 		Doubts() []error
 	}
+	// A Sized model has another K than the shape of its fit, such as the rank of a product of matrices.
+	Sized interface {
+		Size() int
+	}
 	// An Inferred model has a posterior of its parameters, "posterior" in JSON and in files.
 	Inferred interface {
 		Posterior() any
@@ -204,6 +208,7 @@ type (
 // Finding, the facts, and the tables of sections that are not Long.
 type Description struct {
 	Finding  report.Section // what is said first: a text, and an item for each latent dimension
+	Omitted  string         // a sentence about those that have no item, or nothing
 	Facts    [][2]string    // names and values, a line each
 	Sections []report.Section
 }

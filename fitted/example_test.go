@@ -123,3 +123,23 @@ func ExampleSelected() {
 	fmt.Println(best.Parameters, err)
 	// Output: p [0.72 0.03] <nil>
 }
+
+// Solutions that are known make a selection.
+func ExampleSelectionOf() {
+	var fits []*framework.Result[string, struct{}]
+	for k, value := range []float64{-12, -9} {
+		e := framework.Evaluation{Shape: framework.Shape{K: k + 1}, N: 10, LogLikelihood: value}
+		fits = append(fits, fitted.Solved(fmt.Sprintf("solution %d", k+1), framework.ELBO, value, e))
+	}
+	sel := fitted.SelectionOf([]int{1, 2}, framework.ELBO, fits)
+	best, err := sel.Open(sel.Best(0))
+	fmt.Println(best.Parameters, best.Status, err)
+	// Output: solution 2 closed form <nil>
+}
+
+// JSON has no number for what is not finite.
+func ExampleNumbers() {
+	text, err := json.Marshal(fitted.Numbers([]float64{1.5, math.Inf(-1)}))
+	fmt.Println(string(text), err)
+	// Output: [1.5,null] <nil>
+}

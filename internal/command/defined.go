@@ -169,6 +169,9 @@ func (e definedEngine) score(
 func definedResult(found fitted.Found, k int) *result {
 	r := &result{k: k}
 	r.take(found)
+	if s, is := found.(fitted.Sized); is {
+		r.k = s.Size()
+	}
 	if d, is := found.(fitted.Doubtful); is {
 		r.doubts = d.Doubts()
 	}
@@ -189,7 +192,11 @@ func definedResult(found fitted.Found, k int) *result {
 		r.facts, r.print = said.Facts, func(p *page) { p.describe(said) }
 		r.sections = func(*input) ([]report.Section, error) { return said.Sections, nil }
 		if said.Finding.Text != "" {
-			r.finding = func(*input) (report.Section, error) { return said.Finding, nil }
+			r.finding = func(*input) (report.Section, error) {
+				first := said.Finding
+				first.Text += said.Omitted
+				return first, nil
+			}
 		}
 		return nil
 	}

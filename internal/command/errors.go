@@ -13,9 +13,7 @@ import (
 	"github.com/latent-go/latent/family"
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/families"
-	"github.com/latent-go/latent/models/bpca"
 	"github.com/latent-go/latent/models/factor"
-	"github.com/latent-go/latent/models/vbmf"
 	"github.com/latent-go/latent/prior"
 )
 
@@ -289,10 +287,8 @@ func (in *input) flagsAbout(err error) string {
 		return "--method map, or gfab with --kmax"
 	case errors.Is(err, factor.ErrTooFewRows):
 		return "--method em --criterion bic"
-	case errors.Is(err, bpca.ErrTooFewRows):
-		return "--method em or --method vb"
-	case errors.Is(err, vbmf.ErrNoNoise):
-		return "--prior noise=VARIANCE"
+	case in.flags.model().Advice != nil:
+		return in.flags.model().Advice(err)
 	}
 	return ""
 }

@@ -293,3 +293,7 @@ func rotated(p *factor.Parameters, name string) (factorFile, error) {
 	}
 	return file, nil
 }
+
+func noiseFact(variance float64) [2]string {
+	return [2]string{"noise variance", fmt.Sprintf("%.6g, standard deviation %.6g", variance, math.Sqrt(variance))}
+}

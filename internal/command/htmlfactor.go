@@ -6,56 +6,57 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/latent-go/latent/internal/axes"
 	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/report"
 )
 
 // axes are the factors, whose strength is that of standardised loadings.
-func (v factorView) axes(file factorFile) axes {
-	return axes{noun: "factor", names: v.names, k: file.K, loadings: file.Loadings, strength: file.Standardized().RawMatrix().Data, shares: v.explained(file)}
+func (v factorView) axes(file factorFile) axes.Axes {
+	return axes.Axes{Noun: "factor", Names: v.names, K: file.K, Loadings: file.Loadings, Strength: file.Standardized().RawMatrix().Data, Shares: v.explained(file)}
 }
 
 // finding says how much of the variance the factors explain, and what each of them moves.
 func (v factorView) finding(file factorFile) report.Section {
 	a := v.axes(file)
 	text := fmt.Sprintf("%s: %s of the variance of %s, each counted alike, is along %s; the rest is noise of each column.", capital(counted(file.K, "factor")),
-		report.Percentage(floats.Sum(a.shares)), counted(file.D, "column"), plural(file.K, "it", "them"))
-	return report.Section{Text: text + leftOut(a.k-wording.MostItems, "factor", "of less variance"), Items: a.items()}
+		report.Percentage(floats.Sum(a.Shares)), counted(file.D, "column"), plural(file.K, "it", "them"))
+	return report.Section{Text: text + leftOut(a.K-wording.MostItems, "factor", "of less variance"), Items: a.Items()}
 }
 
 // loadingsSection shows the standardised loadings, with their standard errors where there are some, the columns that belong to one factor
 // together.
 func (v factorView) loadingsSection(file factorFile, errs []float64) []report.Section {
 	a, communalities := v.axes(file), file.Communalities()
-	columns := a.sorted(chosen(communalities, mostProfiles))
+	columns := a.Sorted(chosen(communalities, mostProfiles))
 	k := min(file.K, mostRows)
 	about := "Loadings of columns divided by their standard deviations; their colours grow with their size. Columns stand by the factor that they are most about. The communality is the share of a column's variance that the factors explain; the rest is noise."
 	if errs != nil {
 		about += " Beside ± are standard errors by bootstrap."
 	}
 	about += leftOut(file.D-len(columns), "column", "which the factors explain least") + leftOut(file.K-k, "factor", "")
-	table := a.cells("loadings", columns, k, func(j, l int) any {
+	table := a.Cells("loadings", columns, k, func(j, l int) any {
 		if errs != nil {
-			return report.Spread(number(a.strength[j*a.k+l]), number(errs[j*a.k+l]))
+			return report.Spread(number(a.Strength[j*a.K+l]), number(errs[j*a.K+l]))
 		}
-		return a.strength[j*a.k+l]
+		return a.Strength[j*a.K+l]
 	})
 	table.Columns = append(table.Columns, report.Columns("communality")...)
 	for i, j := range columns {
 		table.Rows[i] = append(table.Rows[i], report.Share(communalities[j]))
 	}
 	sum := []any{"variance explained"}
-	for _, part := range a.shares[:k] {
+	for _, part := range a.Shares[:k] {
 		sum = append(sum, report.Share(part))
 	}
-	table.Add(append(sum, report.Share(floats.Sum(a.shares)))...)
-	heat := a.heat("Loadings", about, columns, k, func(j, l int) string { return fmt.Sprintf("%.4f", a.strength[j*a.k+l]) })
+	table.Add(append(sum, report.Share(floats.Sum(a.Shares)))...)
+	heat := a.Heat("Loadings", about, columns, k, func(j, l int) string { return fmt.Sprintf("%.4f", a.Strength[j*a.K+l]) })
 	tables := []report.Table{table}
 	if file.oblique() {
 		tables = append(tables, file.correlations(k))
 	}
 	list := section("Loadings", heat, tables...)
-	a.place(&list[0], about)
+	a.Place(&list[0], about)
 	return list
 }
 

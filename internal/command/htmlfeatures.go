@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/latent-go/latent/internal/axes"
 	"github.com/latent-go/latent/internal/wording"
 	"github.com/latent-go/latent/report"
 )
@@ -15,11 +16,11 @@ func (v featuresView) sections(*input) ([]report.Section, error) {
 }
 
 // axes are the features, whose strength is what each adds in standard deviations of the column under the model, ±2 at the ends.
-func (v featuresView) axes() axes {
-	a := axes{noun: "feature", names: v.names, k: v.K, loadings: v.Loadings, shares: v.On}
+func (v featuresView) axes() axes.Axes {
+	a := axes.Axes{Noun: "feature", Names: v.names, K: v.K, Loadings: v.Loadings, Shares: v.On}
 	for j := range v.D {
 		for _, w := range v.Loadings[j*v.K : (j+1)*v.K] {
-			a.strength = append(a.strength, max(-1, min(1, w/v.spread(j)/2)))
+			a.Strength = append(a.Strength, max(-1, min(1, w/v.spread(j)/2)))
 		}
 	}
 	return a
@@ -44,7 +45,7 @@ func (v featuresView) finding(in *input) (report.Section, error) {
 		leftOut(v.K-wording.MostItems, "feature", "of less variance")}
 	for k := range min(v.K, wording.MostItems) {
 		list.Items = append(list.Items, report.Item{Group: k, Name: fmt.Sprintf("Feature %d", k+1), Share: v.On[k],
-			Size: report.Percentage(v.On[k]) + " of the rows", Text: a.about(k, "Rows that have it")})
+			Size: report.Percentage(v.On[k]) + " of the rows", Text: a.About(k, "Rows that have it")})
 	}
 	return list, nil
 }
@@ -56,14 +57,14 @@ func (v featuresView) additions() []report.Section {
 	for j := range explained {
 		explained[j] = v.signal(j) / (v.signal(j) + v.NoiseOf(j))
 	}
-	columns, k := a.sorted(chosen(explained, mostProfiles)), min(v.K, mostRows)
+	columns, k := a.Sorted(chosen(explained, mostProfiles)), min(v.K, mostRows)
 	about := "What a feature adds to each column, in its units; the colour is the same in standard deviations of the column under the model. Columns stand by the feature that changes them most." +
 		leftOut(v.D-len(columns), "column", "which the features explain least") + leftOut(v.K-k, "weaker feature", "")
-	heat := a.heat("What features add", about, columns, k, func(j, l int) string {
+	heat := a.Heat("What features add", about, columns, k, func(j, l int) string {
 		w := v.Loadings[j*v.K+l]
 		return fmt.Sprintf("%s (%+.2f sd)", wording.Signed(w), w/v.spread(j))
 	})
-	table := a.cells("what each feature adds to each column", columns, k, func(j, l int) any { return v.Loadings[j*v.K+l] })
+	table := a.Cells("what each feature adds to each column", columns, k, func(j, l int) any { return v.Loadings[j*v.K+l] })
 	table.Low, table.High = "−2 sd", "2 sd"
 	table.Columns = append(table.Columns, report.Columns("without any", "noise sd")...)
 	for i, j := range columns {
@@ -75,7 +76,7 @@ func (v featuresView) additions() []report.Section {
 	}
 	table.Add(append(rows, "", "")...)
 	list := section("What features add", heat, table)
-	a.place(&list[0], about)
+	a.Place(&list[0], about)
 	return list
 }
 
@@ -103,6 +104,6 @@ func (v featuresView) together() []report.Section {
 		return section(heat.Title, heat, table)
 	}
 	list := section(heat.Title, nil, table)
-	v.axes().place(&list[0], about)
+	v.axes().Place(&list[0], about)
 	return list
 }

@@ -119,7 +119,7 @@ func TestBPCAFindsTheSizeOfSatellite(t *testing.T) {
 	assert.True(t, r.Converged)
 
 	stdout, stderr := done(t, "fit", "--model", "bpca")
-	for _, part := range []string{"satellite: 6435 rows × 36 columns", "chosen K", "gfic", "converged after", "noise variance", "variance explained", "cumulative", "Pruned from K = 35", "time", "latent predict"} {
+	for _, part := range []string{"satellite: 6435 rows × 36 columns", "chosen K", "gfic", "converged after", "noise variance", "Variance explained", "cumulative", "Pruned from K = 35", "time", "latent predict"} {
 		assert.Contains(t, stdout, part)
 	}
 	assert.Equal(t, "latent: left out the class labels of satellite, column \"classes\" (--select chooses columns)\n", stderr)

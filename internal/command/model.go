@@ -19,19 +19,17 @@ import (
 // A model is a value of --model: all that the command has to know of it before it sees data.
 type model struct {
 	fitted.Definition
-	methods    []string             // values of --method, the default first, except that selecting is that of latent select
-	selecting  string               //
-	classes    bool                 // z is a class: --columns, --start and ICL make sense
-	mixes      bool                 // the rows are independent: criteria that integrate the parameters out or count labels are theirs
-	sequences  bool                 // rows follow one another: --sequence
-	gaps       bool                 // entries may be missing, without classes
-	responds   bool                 // a column is explained by others: --response; rows are complete
-	singular   bool                 // sBIC has learning coefficients of it, without classes
-	likelihood bool                 // estimates are those of maximum likelihood, which BIC and AIC compare
-	proper     bool                 // without classes too, parameters have a proper prior: --criterion evidence
-	evident    []string             // the methods whose own criterion is the evidence
-	ranks      bool                 // every method finds K in one fit, by the ELBO, and has a place for --prior
-	settings   func() modelSettings // those that it alone has
+	methods   []string             // values of --method, the default first, except that selecting is that of latent select
+	selecting string               //
+	classes   bool                 // z is a class: --columns, --start and ICL make sense
+	mixes     bool                 // the rows are independent: criteria that integrate the parameters out or count labels are theirs
+	sequences bool                 // rows follow one another: --sequence
+	gaps      bool                 // entries may be missing, without classes
+	responds  bool                 // a column is explained by others: --response; rows are complete
+	singular  bool                 // sBIC has learning coefficients of it, without classes
+	proper    bool                 // without classes too, parameters have a proper prior: --criterion evidence
+	evident   []string             // the methods whose own criterion is the evidence
+	settings  func() modelSettings // those that it alone has
 }
 
 // byName are what the command knows of the models of package builtin beyond their definitions.
@@ -45,10 +43,6 @@ var byName = func() map[string]model {
 		"bernmix": bernmix,
 		"hmm": {methods: []string{methodGFAB, methodFAB, methodEM, methodMAP, methodVB}, selecting: methodEM,
 			classes: true, sequences: true, evident: []string{methodGFAB}, settings: func() modelSettings { return new(hmmSettings) }},
-		"bpca": {methods: []string{methodGFAB, methodFAB, methodEM, methodVB, methodClosedForm}, selecting: methodClosedForm,
-			proper: true, settings: func() modelSettings { return new(bpcaSettings) }},
-		"ppca": {methods: []string{methodClosedForm, methodEM}, selecting: methodClosedForm,
-			likelihood: true, proper: true, settings: func() modelSettings { return new(bpcaSettings) }},
 		"factor": {methods: []string{methodClosedForm, methodGFAB, methodFAB, methodEM}, selecting: methodClosedForm, gaps: true, proper: true,
 			singular: true, evident: []string{methodClosedForm}, settings: func() modelSettings { return new(factorSettings) }},
 		"features": {methods: []string{methodGFAB, methodFAB, methodEM}, selecting: methodEM, proper: true,
@@ -56,8 +50,6 @@ var byName = func() map[string]model {
 		"topics": {methods: []string{methodCVB0}, selecting: methodCVB0, settings: func() modelSettings { return new(topicsSettings) }},
 		"blockmodel": {methods: []string{methodGreedy, methodGFAB, methodFAB, methodEM}, selecting: methodGreedy, proper: true,
 			evident: []string{methodGFAB}, settings: func() modelSettings { return new(blockmodelSettings) }},
-		"vbmf": {methods: []string{methodClosedForm, methodVB}, selecting: methodClosedForm, ranks: true,
-			settings: func() modelSettings { return new(vbmfSettings) }},
 		modelOfCurves: {methods: []string{methodGFAB, methodFAB, methodEM}, selecting: methodEM, classes: true, responds: true,
 			evident: []string{methodGFAB}, settings: func() modelSettings { return new(regressionSettings) }},
 	}
@@ -146,13 +138,13 @@ func (m model) withFacts() model {
 // facts are those of a method.
 func (m model) facts(name string) fitted.Method {
 	f := fitted.Method{Name: name, Engine: framework.EM, Criteria: m.scoring(name), Further: m.scoringFurther(name),
-		FindsK: m.ranks || prunes(name) || name == methodGreedy, ClosedForm: name == methodClosedForm, Bootstrap: m.singular}
+		FindsK: prunes(name) || name == methodGreedy, ClosedForm: name == methodClosedForm, Bootstrap: m.singular}
 	if name == methodCVB0 {
 		f.Engine = framework.PrunedEM
 	} else if prunes(name) {
 		f.Engine, _ = framework.MethodByName(name)
 	}
-	if m.ranks || slices.Contains([]string{methodVB, methodMAP, methodCVB0, methodGreedy}, name) {
+	if slices.Contains([]string{methodVB, methodMAP, methodCVB0, methodGreedy}, name) {
 		f.Prior = []string{}
 	}
 	switch {
@@ -174,9 +166,7 @@ func (m model) scoring(method string) []framework.Criterion {
 		methodEM: {framework.BICEM, framework.GFIC, framework.FIC}, methodMAP: {framework.BICEM, framework.GFIC, framework.FIC}}
 	list, ok := own[method]
 	switch {
-	case m.likelihood:
-		return []framework.Criterion{framework.BIC, framework.AIC}
-	case m.ranks || method == methodVB:
+	case method == methodVB:
 		return []framework.Criterion{framework.ELBO}
 	case method == methodCVB0:
 		return []framework.Criterion{framework.Collapsed}

@@ -13,24 +13,6 @@ import (
 	"github.com/latent-go/latent/framework"
 )
 
-// number is a float64 that JSON writes as null where it is not finite.
-type number float64
-
-func (n number) MarshalJSON() ([]byte, error) {
-	if v := float64(n); math.IsNaN(v) || math.IsInf(v, 0) {
-		return []byte("null"), nil
-	}
-	return json.Marshal(float64(n))
-}
-
-func numbers(values []float64) []number {
-	list := make([]number, len(values))
-	for i, v := range values {
-		list[i] = number(v)
-	}
-	return list
-}
-
 // fitStatistics are what every fit has beside its criterion, in nats; NaN where the method has none.
 type fitStatistics struct {
 	LogLik  number  `json:"loglik"` // ln p(X|Π)

@@ -2,6 +2,7 @@ package command
 
 import (
 	"encoding/json"
+	"github.com/latent-go/latent/builtin/lineargaussian"
 	"math"
 	"os"
 	"path/filepath"
@@ -100,11 +101,12 @@ func TestTheModelKeepsWhatARefitNeeds(t *testing.T) {
 		{[]string{"--method", "closed-form"}, generalSettings{}},
 	} {
 		r := bpcaJSON(t, append([]string{"--data", table, "--out", model}, c.flags...)...)
-		want := settings{generalSettings: c.want, ownSettings: ownSettings{new(bpcaSettings)}}
-		assert.Equal(t, want, r.Settings)
+		assert.Equal(t, c.want, r.Settings.generalSettings)
 		saved, err := known.read(model)
 		require.NoError(t, err)
-		assert.Equal(t, want, saved.Settings)
+		assert.Equal(t, c.want, saved.Settings.generalSettings)
+		assert.Equal(t, readingSettings{}, saved.Settings.readingSettings)
+		assert.Equal(t, new(lineargaussian.PCASettings), saved.Settings.flags())
 		assert.Equal(t, r.Objective, saved.Objective)
 		assert.Len(t, r.Objective, len(r.Trace))
 	}

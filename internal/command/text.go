@@ -79,20 +79,6 @@ func short(name string) string {
 	return name
 }
 
-// dimensions is a table with a row for each of n latent dimensions: the first of them, and the last.
-func (p *page) dimensions(heads []string, n int, cells func(k int) []string) {
-	p.line("")
-	g := newGrid(heads...)
-	for k := range n {
-		if k < mostRows || k == n-1 {
-			g.row(append([]string{strconv.Itoa(k + 1)}, cells(k)...)...)
-		} else if k == mostRows {
-			g.row(append([]string{"…"}, make([]string, len(heads)-1)...)...)
-		}
-	}
-	p.grid(g)
-}
-
 func (p *page) write(s *session) error {
 	_, err := s.stdout.Write(p.Bytes())
 	return err

@@ -1,6 +1,12 @@
 package command
 
-import "github.com/latent-go/latent/internal/wording"
+import (
+	"github.com/latent-go/latent/fitted"
+	"github.com/latent-go/latent/internal/wording"
+)
+
+// A number of JSON.
+type number = fitted.Number
 
 // What the sentences of the command are made of has its names in package wording.
 var (
@@ -8,6 +14,7 @@ var (
 	enumerated, quoted, listed         = wording.Enumerated, wording.Quoted, wording.Listed
 	leftOut, isolated, digits, percent = wording.LeftOut, wording.Isolated, wording.Nats, wording.Percent
 	numbered, upTo, chosen, byValue    = wording.Numbered, wording.UpTo, wording.Largest, wording.ByValue
+	numbers                            = fitted.Numbers
 )
 
 const (

@@ -1,0 +1,203 @@
+package lineargaussian
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/fitted"
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/axes"
+	"github.com/latent-go/latent/models/bpca"
+)
+
+// BPCA is Bayesian principal component analysis: package [bpca].
+func BPCA(families fitted.Families) fitted.Definition {
+	d := pcaOf("bpca", "Bayesian PCA", families)
+	further := []framework.Criterion{framework.Evidence}
+	tilted := criteria(framework.GFIC, framework.FIC, framework.BICEM)
+	d.Methods = []fitted.Method{
+		{Name: "gfab", Engine: framework.GFAB, Criteria: tilted, Further: further, FindsK: true},
+		{Name: "fab", Engine: framework.FAB, Criteria: criteria(framework.FIC, framework.GFIC, framework.BICEM), Further: further, FindsK: true},
+		{Name: "em", Engine: framework.EM, Criteria: criteria(framework.BICEM, framework.GFIC, framework.FIC), Further: further},
+		{Name: "vb", Engine: framework.EM, Criteria: []framework.Criterion{framework.ELBO},
+			Prior: []string{"a_alpha", "b_alpha", "a_lambda", "b_lambda", "alpha", "unit"}},
+		{Name: "closed-form", Criteria: tilted, Further: further, ClosedForm: true},
+	}
+	return d
+}
+
+// PPCA is probabilistic principal component analysis by maximum likelihood: package [bpca], its sizes compared by BIC.
+func PPCA(families fitted.Families) fitted.Definition {
+	d := pcaOf("ppca", "Probabilistic PCA", families)
+	d.About = "probabilistic PCA, by maximum likelihood"
+	method := fitted.Method{Criteria: []framework.Criterion{framework.BIC, framework.AIC}, Further: []framework.Criterion{framework.Evidence}}
+	solved, em := method, method
+	solved.Name, solved.ClosedForm, em.Name, em.Engine = "closed-form", true, "em", framework.EM
+	d.Methods = []fitted.Method{solved, em}
+	return d
+}
+
+func pcaOf(name, title string, families fitted.Families) fitted.Definition {
+	return fitted.Definition{Name: name, Title: title, Example: "satellite", Families: families,
+		New: func() fitted.Settings { return new(PCASettings) },
+		Load: func(f *fitted.File) (fitted.Model, error) {
+			m, err := loadPrincipal(f)
+			return &pca{principal: m}, err
+		},
+		Advice: func(err error) string {
+			if errors.Is(err, bpca.ErrTooFewRows) {
+				return "--method em or --method vb"
+			}
+			return ""
+		}}
+}
+
+// PCASettings are none.
+type PCASettings struct{}
+
+// Check refuses two priors of one number.
+func (*PCASettings) Check(r fitted.Request) error {
+	if r.Prior["alpha"] != 0 && (r.Prior["a_alpha"] != 0 || r.Prior["b_alpha"] != 0) {
+		return &fitted.SettingError{Setting: "Prior", Reason: "has alpha, which fixes what a_alpha and b_alpha are the prior of: give one or the other"}
+	}
+	return nil
+}
+
+// Bind chooses how the rows reach the model.
+func (*PCASettings) Bind(ctx context.Context, t *fitted.Table, r fitted.Request) (*fitted.Bound, error) {
+	n, d := t.Rows.Dims()
+	b := &fitted.Bound{What: "gaussian noise", KMax: max(1, min(d-1, n-2))} // noise is left over: D columns have rank D, and N centred rows N − 1
+	b.CheckK = func(k int) error {                                          // what is wrong with the data themselves, the model says
+		switch {
+		case d == 1 && k > 1:
+			return fmt.Errorf("1 column and K = %d: bpca needs two columns at least", k)
+		case d > 1 && k >= d:
+			return fmt.Errorf("no noise is left over at K = %d with D = %d columns: choose K from 1 to %d", k, d, d-1)
+		}
+		return nil
+	}
+	b.Compares = func(c framework.Criterion) bool { // gFIC and FIC do not exist with no more rows than columns
+		return compares(c, r.Method) && (c.Needs&framework.NeedsCurvature == 0 || n > d)
+	}
+	var err error
+	b.Problem, err = pcaProblem(ctx, t, r)
+	return b, err
+}
+
+// compares leaves out the ELBO of estimated parameters, which never falls as K grows.
+func compares(c framework.Criterion, m fitted.Method) bool {
+	return c.Name != framework.ELBO.Name || m.Criteria[0].Name == c.Name
+}
+
+// pcaProblem has the rows reach the model through their D×D moments, which makes an iteration free of N, or block by block where there
+// are more columns than rows.
+func pcaProblem(ctx context.Context, t *fitted.Table, r fitted.Request) (fitted.Problem[fitted.Found], error) {
+	if r.Method.ClosedForm {
+		return solvedPCA(ctx, t, r.Workers)
+	}
+	estimated := func(p *bpca.Parameters, stat *bpca.Statistics) (fitted.Found, error) {
+		p, err := bpca.Model{}.Estimates(stat, p)
+		if err != nil {
+			return nil, err
+		}
+		return &pca{principal: newPrincipal(p.Canonical(), t.Columns)}, nil
+	}
+	inferred := func(p *bpca.Posterior, _ *bpca.Statistics) (fitted.Found, error) {
+		return &pca{newPrincipal(p.Point().Canonical(), t.Columns), p}, nil
+	}
+	v := r.Prior
+	variational := bpca.Variational{Prior: bpca.Prior{AlphaShape: v["a_alpha"], AlphaRate: v["b_alpha"],
+		LambdaShape: v["a_lambda"], LambdaRate: v["b_lambda"], FixedAlpha: v["alpha"], Unit: v["unit"]}}
+	vb := r.Method.Name == "vb"
+	if n, d := t.Rows.Dims(); d > n {
+		if vb {
+			return &fitted.Engine[fitted.Found, framework.Rows, *bpca.Posterior, *bpca.Statistics]{Model: variational, Source: t.Rows, Found: inferred}, nil
+		}
+		return &fitted.Engine[fitted.Found, framework.Rows, *bpca.Parameters, *bpca.Statistics]{Model: bpca.Model{}, Source: t.Rows, Found: estimated}, nil
+	}
+	moments, err := bpca.Summarize(ctx, t.Rows, r.Workers)
+	if err != nil {
+		return nil, err
+	}
+	if vb {
+		return &fitted.Engine[fitted.Found, *bpca.Moments, *bpca.Posterior, *bpca.Statistics]{
+			Model: bpca.CompressedVariational{Variational: variational}, Source: moments.Source(), Found: inferred}, nil
+	}
+	return &fitted.Engine[fitted.Found, *bpca.Moments, *bpca.Parameters, *bpca.Statistics]{
+		Model: bpca.Compressed{}, Source: moments.Source(), Found: estimated}, nil
+}
+
+// solvedPCA reads all K up to a largest off one spectrum. It decomposes the table, or, where it is wide, waits until it is known how
+// many of the eigenvalues are needed: of few, the rest is known by its sum, which is all that the solutions use.
+func solvedPCA(ctx context.Context, t *fitted.Table, workers int) (fitted.ClosedForm[fitted.Found], error) {
+	solve := func(s *bpca.Spectrum, kmax int) (fitted.Solutions[fitted.Found], error) {
+		all, err := bpca.Solve(s, kmax)
+		return pcaSolutions{all, t.Columns}, err
+	}
+	if n, d := t.Rows.Dims(); n >= d && d >= 400 {
+		moments, err := bpca.Summarize(ctx, t.Rows, workers)
+		return func(kmax int) (fitted.Solutions[fitted.Found], error) {
+			decompose := moments.Spectrum
+			if 16*kmax <= d {
+				decompose = func() (*bpca.Spectrum, error) { return moments.LeadingSpectrum(kmax) }
+			}
+			s, err := decompose()
+			if err != nil {
+				return nil, err
+			}
+			return solve(s, kmax)
+		}, err
+	}
+	s, err := bpca.Decompose(ctx, t.Rows, workers)
+	return func(kmax int) (fitted.Solutions[fitted.Found], error) { return solve(s, kmax) }, err
+}
+
+// pcaSolutions are those of every K.
+type pcaSolutions struct {
+	*bpca.Solutions
+	columns []data.Column
+}
+
+func (s pcaSolutions) Evaluation(k int, of framework.Criterion) (framework.Evaluation, error) {
+	return s.Solutions.Evaluation(k, bpca.MethodFor(of))
+}
+
+func (s pcaSolutions) Found(k int, _ framework.Criterion, _ bool) (fitted.Found, error) {
+	p, err := s.Parameters(k, framework.EM)
+	if err != nil {
+		return nil, err
+	}
+	return &pca{principal: newPrincipal(p, s.columns)}, nil
+}
+
+// pca is a fit in canonical rotation, with the posterior of vb.
+type pca struct {
+	principal
+	posterior *bpca.Posterior
+}
+
+func (m *pca) Params() any { return m.Parameters }
+
+// Posterior is that of vb.
+func (m *pca) Posterior() any {
+	if m.posterior == nil {
+		return nil
+	}
+	return m.posterior
+}
+
+// Fields has the shares of the variance.
+func (m *pca) Fields() any { return explained{fitted.Numbers(m.Explained())} }
+
+// Describe has what each dimension moves, and how much of the variance is along it.
+func (m *pca) Describe() (*fitted.Description, error) {
+	a := axes.OfPCA("dimension", m.Parameters, m.names)
+	return &fitted.Description{
+		Finding:  a.Finding(m.Noise),
+		Omitted:  a.Omitted(),
+		Facts:    [][2]string{noiseFact(m.Noise)},
+		Sections: append(axes.Loadings("dimension", m.Parameters, m.names), axes.Spectrum(m.Parameters)...),
+	}, nil
+}

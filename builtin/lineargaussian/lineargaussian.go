@@ -1,0 +1,73 @@
+// Package lineargaussian has the models of package builtin whose rows are linear in a few normal numbers, with normal
+// noise: their settings, what their fits find and say of rows, and their files.
+package lineargaussian
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/latent-go/latent/builtin/internal/scoring"
+	"github.com/latent-go/latent/data"
+	"github.com/latent-go/latent/fitted"
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/wording"
+	"github.com/latent-go/latent/models/bpca"
+)
+
+// principal is a model of rows by axes and noise of one variance. It says the mean of z and the log-likelihood of each
+// row; the covariance of z is that of all rows.
+type principal struct {
+	scoring.Continuous
+	*bpca.Parameters
+	names []string // of the columns
+}
+
+// newPrincipal readies parameters. What is wrong with them, the scorer says.
+func newPrincipal(p *bpca.Parameters, columns []data.Column) principal {
+	m := principal{Parameters: p, names: (&fitted.Table{Columns: columns}).Names()}
+	m.Draw = p.Sample
+	_, cov, fault := p.Transform(mat.NewDense(1, p.D, nil))
+	if fault == nil {
+		m.Says = scoring.Latent("mean", wording.Numbered("z", p.K), cov)
+	}
+	m.Ready = func() (scoring.Of, error) {
+		if fault != nil {
+			return nil, fault
+		}
+		return p.Scorer()
+	}
+	return m
+}
+
+// loadPrincipal checks parameters of a file.
+func loadPrincipal(f *fitted.File) (m principal, err error) {
+	var p *bpca.Parameters
+	if err := json.Unmarshal(f.Params, &p); err != nil {
+		return m, err
+	}
+	if err := p.Check(); err != nil {
+		return m, err
+	}
+	m = newPrincipal(p, f.Columns)
+	if _, err := m.Ready(); err != nil {
+		return m, err
+	}
+	return m, f.Matches(p.K, p.D)
+}
+
+// explained is a field of JSON and files.
+type explained struct {
+	Explained []fitted.Number `json:"explained,omitempty"` // share of the variance, a latent dimension
+}
+
+func noiseFact(variance float64) [2]string {
+	return [2]string{"noise variance", fmt.Sprintf("%.6g, standard deviation %.6g", variance, math.Sqrt(variance))}
+}
+
+// criteria are what fits of a method are compared by.
+func criteria(own ...framework.Criterion) []framework.Criterion {
+	return append(own, framework.BIC, framework.AIC, framework.ELBO)
+}

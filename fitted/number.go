@@ -1,0 +1,26 @@
+package fitted
+
+import (
+	"encoding/json"
+	"math"
+)
+
+// A Number is a float64 that JSON writes as null where it is not finite.
+type Number float64
+
+// MarshalJSON writes it.
+func (n Number) MarshalJSON() ([]byte, error) {
+	if v := float64(n); math.IsNaN(v) || math.IsInf(v, 0) {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(n))
+}
+
+// Numbers are those of a list.
+func Numbers(values []float64) []Number {
+	list := make([]Number, len(values))
+	for i, v := range values {
+		list[i] = Number(v)
+	}
+	return list
+}
