@@ -78,18 +78,20 @@ type featured interface {
 
 // Layout says how many numbers a factor takes of each kind, for one class.
 type Layout struct {
-	Columns  int
-	Cells    int // exposures, one for each part that can be missing by itself
-	Free     int // D_ξ of a cell
-	Design   int // parameters of a class besides, which the matrix of a [Designed] factor counts
-	Shared   int // parameters that the classes share, in all
-	Sums     int // exposures of the cells first
-	Anchor   int // what sums are taken about
-	Score    int // constants of the cells first
-	Params   int // ξ
-	Hyper    int // hyperparameters of a conjugate prior, or what integrals under another one need besides ξ
-	Units    int // of Pooled.Units
-	Features int
+	Columns int
+	Cells   int // exposures, one for each part that can be missing by itself
+	Free    int // D_ξ of a cell
+	Design  int // parameters of a class besides, which the matrix of a [Designed] factor counts
+	Shared  int // parameters that the classes share, in all
+	Sums    int // exposures of the cells first
+	Anchor  int // what sums are taken about
+	Score   int // constants of the cells first
+	Params  int // ξ
+	Hyper   int // hyperparameters of a conjugate prior, or what integrals under another one need besides ξ
+	Units   int // of Pooled.Units
+	// Regressors is the length of Pooled.Regressors.
+	Regressors int
+	Features   int
 }
 
 // The rest are interfaces that a factor may implement.
@@ -259,6 +261,8 @@ type Pooled struct {
 	Floor []float64 `json:"floor,omitempty"`
 	// Reference is ξ of what a unit-information prior is about, where rows lie so far out that it is not Parameters: without their weight.
 	Reference []float64 `json:"reference,omitempty"`
+	// Regressors are location and scatter of regressors, without the weight of rows far out where there are such.
+	Regressors []float64 `json:"regressors,omitempty"`
 }
 
 // reference is Reference, or Parameters.

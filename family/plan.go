@@ -78,6 +78,7 @@ func NewPlan(f Family, columns int) (*Plan, error) {
 		p.size.Params += l.Params
 		p.size.Hyper += l.Hyper
 		p.size.Units += l.Units
+		p.size.Regressors += l.Regressors
 		p.size.Features += l.Features
 	}
 	if p.size.Columns != columns {
@@ -147,9 +148,12 @@ func (p *Plan) Attach(w *Pooled) *Plan {
 	p.pooled = w
 	for i := range p.parts {
 		f := &p.parts[i]
-		f.pooled = &Pooled{w.N, f.ofParams(w.Parameters), f.ofSums(w.Sums), f.ofAnchor(w.Anchor), f.ofUnits(w.Units), nil, nil}
+		f.pooled = &Pooled{w.N, f.ofParams(w.Parameters), f.ofSums(w.Sums), f.ofAnchor(w.Anchor), f.ofUnits(w.Units), nil, nil, nil}
 		if len(w.Reference) > 0 {
 			f.pooled.Reference = f.ofParams(w.Reference)
+		}
+		if len(w.Regressors) > 0 {
+			f.pooled.Regressors = w.Regressors[f.at.Regressors:][:f.size.Regressors]
 		}
 		if len(w.Floor) > 0 {
 			floor := w.Floor[f.at.Columns:][:f.size.Columns]
@@ -165,7 +169,8 @@ var errUnpooled = errors.New("family: the parameters do not hold the table as on
 
 func (p *Plan) fits(w *Pooled) bool {
 	return w != nil && w.N > 0 && len(w.Parameters) == p.size.Params && len(w.Sums) == p.size.Sums && len(w.Anchor) == p.size.Anchor && len(w.Units) == p.size.Units && (len(w.Floor) == 0 || len(w.Floor) == p.size.Columns) &&
-		(len(w.Reference) == 0 || len(w.Reference) == p.size.Params)
+		(len(w.Reference) == 0 || len(w.Reference) == p.size.Params) &&
+		(len(w.Regressors) == 0 || len(w.Regressors) == p.size.Regressors)
 }
 
 // Check says whether the parameters of k classes, k×P, and the pooled table, which may come from

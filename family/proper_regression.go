@@ -237,7 +237,7 @@ func (f linear) prior(of *Reference) *zellner {
 		middle[0], variance = response[0], response[1]
 	}
 	_, centre := f.parts(w.Anchor)
-	row := f.robustRow(w.Units, 0, centre)
+	row := f.robustRow(w, centre)
 	if row == nil {
 		row = f.gram(w.Sums[1:], p+1)
 		row.ScaleSym(1/n, row)
@@ -411,7 +411,7 @@ func (f generalised) prior(of *Reference) *zellner {
 			row.SetSym(i, j, of.Pooled.Units[1+i*p+j])
 		}
 	}
-	if robust := f.robustRow(of.Pooled.Units, 1+p*p, of.Pooled.Anchor); robust != nil {
+	if robust := f.robustRow(of.Pooled, of.Pooled.Anchor); robust != nil {
 		row.ScaleSym(row.At(0, 0), robust) // as where exposures and regressors are independent
 	}
 	return f.zellner(middle, row, of.Prior.RowsOr())

@@ -109,8 +109,8 @@ type scatterOf struct {
 	matrix       bool
 	mean, cov    []float64 // width; width² or 1
 	root         linalg.Cholesky
-	far          float64   // c
-	regressors   []float64 // where location and scatter go, if they are of regressors
+	far          float64 // c
+	regressors   bool    // and not of what a factor describes
 }
 
 // ready factorises the scatter; false where there is none. Directions without scatter are given some, as no row lies far out in them.
@@ -252,7 +252,7 @@ func (p *Plan) scatters(w *Pooled) (list []*scatterOf) {
 	for i := range p.parts {
 		f := &p.parts[i]
 		if of, ok := f.Factor.(interface{ regressorScatter(w *Pooled) *scatterOf }); ok {
-			s := of.regressorScatter(&Pooled{Sums: f.ofSums(w.Sums), Anchor: f.ofAnchor(w.Anchor), Units: f.ofUnits(w.Units)})
+			s := of.regressorScatter(&Pooled{Sums: f.ofSums(w.Sums), Anchor: f.ofAnchor(w.Anchor)})
 			if s != nil && s.ready() {
 				s.first += f.at.Columns
 				list = append(list, s)
@@ -315,14 +315,18 @@ func (p *Plan) referenceOf(w *Pooled, groups []*scatterOf) []float64 {
 		f.scatter(w, f.ofParams(reference))
 	}
 	for _, s := range groups {
-		if s.regressors != nil {
-			copy(s.regressors, s.mean)
-			copy(s.regressors[s.width:], s.cov)
-			continue
-		}
 		for i := range p.parts {
 			f := &p.parts[i]
 			if s.first < f.at.Columns || s.first >= f.at.Columns+f.size.Columns {
+				continue
+			}
+			if s.regressors {
+				if w.Regressors == nil {
+					w.Regressors = make([]float64, p.size.Regressors)
+				}
+				to := w.Regressors[f.at.Regressors:]
+				copy(to, s.mean)
+				copy(to[s.width:], s.cov)
 				continue
 			}
 			n, width, _ := f.scatterForm()

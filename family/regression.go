@@ -195,19 +195,13 @@ func (d design) regressors(o *Observed, centre, dst []float64) {
 	}
 }
 
-// robust are the places of location and scatter of the regressors in Pooled.Units, from place first on.
-func (d design) robust(units []float64, first int) (mean, cov []float64) {
-	at := units[first:]
-	return at[:d.columns], at[d.columns : d.columns+d.columns*d.columns]
-}
-
 // scatterIn is the scatter of regressors about their centre a in the table, n rows with the given products, m×m.
-func (d design) scatterIn(products []float64, m int, n float64, a, units []float64) *scatterOf {
+func (d design) scatterIn(products []float64, m int, n float64, a []float64) *scatterOf {
 	if !d.centred() || d.columns == 0 {
 		return nil
 	}
 	x := d.columns
-	s := &scatterOf{first: d.first, width: x, matrix: true, far: furthest(x, n), regressors: units}
+	s := &scatterOf{first: d.first, width: x, matrix: true, far: furthest(x, n), regressors: true}
 	s.mean, s.cov = slices.Clone(a), make([]float64, x*x)
 	for i := range x {
 		s.mean[i] += products[1+i] / n
@@ -219,11 +213,11 @@ func (d design) scatterIn(products []float64, m int, n float64, a, units []float
 }
 
 // robustRow is Σ uuᵀ/N of regressors with that location and scatter, about the centre a; nil where no row lies far out.
-func (d design) robustRow(units []float64, first int, a []float64) *mat.SymDense {
-	mean, cov := d.robust(units, first)
-	if d.columns == 0 || !(cov[0] > 0) {
+func (d design) robustRow(w *Pooled, a []float64) *mat.SymDense {
+	if len(w.Regressors) == 0 || !(w.Regressors[d.columns] > 0) {
 		return nil
 	}
+	mean, cov := w.Regressors[:d.columns], w.Regressors[d.columns:]
 	row := mat.NewSymDense(d.size(), nil)
 	row.SetSym(0, 0, 1)
 	for i, m := range mean {
@@ -258,15 +252,13 @@ func (d design) width() int {
 
 // features puts the response of each row, less what coefficients in common explain in the table w, if that is given, and the
 // own regressors' columns into dst, n×width from its column at on. Columns of rows far out are brought nearer, by the location and
-// scatter that are in w.Units from place robust on.
-func (d design) features(o *Observed, w *Pooled, robust int, response func(row []float64) float64, dst []float64, width, at int) {
+// scatter that w has.
+func (d design) features(o *Observed, w *Pooled, response func(row []float64) float64, dst []float64, width, at int) {
 	within := func(_ int, v float64) float64 { return v }
-	if w != nil {
-		if mean, cov := d.robust(w.Units, robust); d.columns > 0 && cov[0] > 0 {
-			within = func(j int, v float64) float64 {
-				far := math.Sqrt(furthest(1, w.N) * cov[j*(d.columns+1)])
-				return min(max(v, mean[j]-far), mean[j]+far)
-			}
+	if w != nil && len(w.Regressors) > 0 {
+		within = func(j int, v float64) float64 {
+			mean, far := w.Regressors[j], math.Sqrt(furthest(1, w.N)*w.Regressors[d.columns+j*(d.columns+1)])
+			return min(max(v, mean-far), mean+far)
 		}
 	}
 	for i := range o.N {

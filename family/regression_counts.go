@@ -22,8 +22,7 @@ import (
 //	anchor  a
 //	score   c; line; a; m and R with −½‖R(x−m)‖² the leverage
 //	params  coefficients
-//	units   η₀ of the intercept alone, 0 without; the information of one event, or of one trial, there, p×p; location and
-//	        scatter of x, as those of linear
+//	units   η₀ of the intercept alone, 0 without; the information of one event, or of one trial, there, p×p
 type generalised struct {
 	design
 	of Regression
@@ -33,7 +32,7 @@ func (f generalised) Name() string { return f.of.Name() }
 
 func (f generalised) Layout() Layout {
 	p, x := f.size(), f.columns
-	return Layout{Columns: f.first + x, Features: f.width(), Cells: 1, Design: len(f.own), Shared: len(f.fixed), Sums: 1 + p*p, Anchor: x, Score: 1 + p + 2*x + x*x, Params: p, Units: 1 + p*p + x + x*x}
+	return Layout{Columns: f.first + x, Features: f.width(), Cells: 1, Design: len(f.own), Shared: len(f.fixed), Sums: 1 + p*p, Anchor: x, Score: 1 + p + 2*x + x*x, Params: p, Units: 1 + p*p, Regressors: x + x*x}
 }
 
 // split gives the parts of a score.
@@ -228,12 +227,12 @@ func (f generalised) Features(o *Observed, dst []float64, width, at int) {
 
 func (f generalised) regressorScatter(w *Pooled) *scatterOf {
 	p := f.size()
-	return f.scatterIn(w.Sums[1:], p, w.Sums[0], w.Anchor, w.Units[1+p*p:])
+	return f.scatterIn(w.Sums[1:], p, w.Sums[0], w.Anchor)
 }
 
 // Whiten is Features, with what coefficients in common explain in the table taken out.
 func (f generalised) Whiten(o *Observed, w *Pooled, dst []float64, width, at int) {
-	f.features(o, w, 1+f.size()*f.size(), func(row []float64) float64 {
+	f.features(o, w, func(row []float64) float64 {
 		e := f.exposureOf(row)
 		if f.of.Response == Successes {
 			return math.Log((row[0] + 0.5) / (e - row[0] + 0.5))

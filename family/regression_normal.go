@@ -23,7 +23,6 @@ import (
 //	score   c, m, R with score(y, x) = c − ½‖R((y, x) − m)‖²: the first row of R makes the residual, the others the leverage;
 //	        l and a
 //	params  coefficients, σ²
-//	units   location and scatter of x without the weight of rows far out, 0 where there are none
 type linear struct {
 	design
 	floor float64 // factor of the squared resolution; 0: there is none
@@ -33,7 +32,7 @@ func (f linear) Name() string { return Regression{}.Name() }
 
 func (f linear) Layout() Layout {
 	p, d := f.size(), 1+f.columns
-	return Layout{Columns: d, Features: f.width(), Cells: 1, Free: 1, Design: len(f.own), Shared: len(f.fixed), Sums: 1 + (p+1)*(p+1), Anchor: p + f.columns, Score: 1 + d + d*d + p + f.columns, Params: p + 1, Units: f.columns + f.columns*f.columns}
+	return Layout{Columns: d, Features: f.width(), Cells: 1, Free: 1, Design: len(f.own), Shared: len(f.fixed), Sums: 1 + (p+1)*(p+1), Anchor: p + f.columns, Score: 1 + d + d*d + p + f.columns, Params: p + 1, Regressors: f.columns + f.columns*f.columns}
 }
 
 // split gives m, R, and what is an anchor, of a score.
@@ -286,7 +285,7 @@ func (f linear) AddAbout(sums, anchor, others, another []float64) {
 func (f linear) AddPooled(weight float64, w *Pooled, anchor, sums []float64) {
 	of := slices.Clone(w.Sums)
 	_, centre := f.parts(w.Anchor)
-	if row := f.robustRow(w.Units, 0, centre); row != nil {
+	if row := f.robustRow(w, centre); row != nil {
 		p, n := f.size(), w.Sums[0]
 		for i := range p {
 			for j := i; j < p; j++ {
@@ -305,12 +304,12 @@ func (f linear) Features(o *Observed, dst []float64, width, at int) { f.Whiten(o
 
 func (f linear) regressorScatter(w *Pooled) *scatterOf {
 	_, centre := f.parts(w.Anchor)
-	return f.scatterIn(w.Sums[1:], f.size()+1, w.Sums[0], centre, w.Units)
+	return f.scatterIn(w.Sums[1:], f.size()+1, w.Sums[0], centre)
 }
 
 // Whiten is Features, with what coefficients in common explain in the table taken out.
 func (f linear) Whiten(o *Observed, w *Pooled, dst []float64, width, at int) {
-	f.features(o, w, 0, func(row []float64) float64 { return row[0] }, dst, width, at)
+	f.features(o, w, func(row []float64) float64 { return row[0] }, dst, width, at)
 }
 
 // Information is that about σ²/v, with v that of the table.
