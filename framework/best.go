@@ -35,7 +35,7 @@ const (
 // Compared says how one of the models of [FitBest] fared.
 type Compared struct {
 	K         int
-	Value     float64 // of the criterion, a lower bound of what a whole search finds; NaN where there is none
+	Value     float64 // of the criterion they are compared by, as far as the search went; NaN where there is none
 	Behind    float64 // the best, in nats
 	Converged bool    // to the tolerance at which trials are made, or closer
 	Stage     Stage   // that the search ended at
@@ -49,8 +49,8 @@ type Comparison[P, S any] struct {
 	Compared      []Compared // in the order of the models
 }
 
-// FitBest fits several models of one type to the same rows, and compares them by a criterion whose values compare, such
-// as [Evidence]. All have the first two starts from each K (fewer where the options say so), which end at a loose
+// FitBest fits several models of one type to the same rows, each by the criterion of the options, and compares them by
+// another one, or by the same, whose values compare, such as [Evidence] or [Completed]. All have the first two starts from each K (fewer where the options say so), which end at a loose
 // tolerance; those that are then at most 10 nats behind the best have all starts; the last, which should be that of the
 // most parameters, goes first, and runs that cannot come near it end; and the best of these alone has the whole search,
 // and the outcome, to the bit, that [Fit] has of it, unless the first starts alone had K double further. Where K of the
@@ -60,7 +60,7 @@ type Comparison[P, S any] struct {
 // Checkpoints are those of the whole comparison. The recorder sees the fits' events interleaved, each with its Model. A
 // cancelled context or an error of the recorder ends the comparison: the best state so far is returned together with
 // the error.
-func FitBest[B, P any, S Statistics[S]](ctx context.Context, models []Model[B, P, S], src Source[B], o Options) (
+func FitBest[B, P any, S Statistics[S]](ctx context.Context, models []Model[B, P, S], src Source[B], by Criterion, o Options) (
 	c *Comparison[P, S], err error) {
 	if len(models) == 0 {
 		return nil, errors.New("framework: no models to compare")
@@ -74,7 +74,7 @@ func FitBest[B, P any, S Statistics[S]](ctx context.Context, models []Model[B, P
 		return nil, err
 	}
 	defer leave(&err)
-	r, err := newRace(ctx, models, src, o)
+	r, err := newRace(ctx, models, src, by, o)
 	if err != nil {
 		return nil, err
 	}
@@ -86,16 +86,17 @@ func FitBest[B, P any, S Statistics[S]](ctx context.Context, models []Model[B, P
 // A race is the fits of a comparison, nil where there is none.
 type race[B, P any, S Statistics[S]] struct {
 	sweep[B, P, S]
+	by      Criterion
 	stages  []Stage // that each has come to: those at the last of them are in the race
 	errs    []error // of fits that there are none of
 	workers int
 	group   bool
 }
 
-func newRace[B, P any, S Statistics[S]](ctx context.Context, models []Model[B, P, S], src Source[B], o Options) (
+func newRace[B, P any, S Statistics[S]](ctx context.Context, models []Model[B, P, S], src Source[B], by Criterion, o Options) (
 	*race[B, P, S], error) {
 	n := len(models)
-	r := &race[B, P, S]{stages: make([]Stage, n), errs: make([]error, n)}
+	r := &race[B, P, S]{by: by, stages: make([]Stage, n), errs: make([]error, n)}
 	r.workers, r.group = workersOr(o.Workers), o.Group != nil
 	r.fits = make([]*fit[B, P, S], n)
 	saved := make([][]byte, n)
@@ -118,6 +119,9 @@ func newRace[B, P any, S Statistics[S]](ctx context.Context, models []Model[B, P
 		}
 		from.number, from.condensed = i, condensing[B, P, S](ctx, m, src)
 		f, err := newFit(m, from, m.Init, one)
+		if err == nil {
+			err = f.comparable(by)
+		}
 		switch {
 		case err == nil:
 			r.fits[i] = f
@@ -166,7 +170,7 @@ func (r *race[B, P, S]) run(ctx context.Context) bool {
 		if !infer(in[last:], goal) {
 			return false
 		}
-		if v := in[last].value(); v == v {
+		if v := r.valueOf(in[last]); v == v {
 			goal = v - withinReach
 		}
 		if last > 0 && !infer(in[:last], goal) {
@@ -189,7 +193,7 @@ func (r *race[B, P, S]) grow(in []*fit[B, P, S]) (any bool) {
 		least = math.Inf(-1)
 	}
 	for _, f := range in {
-		if f.grows() && f.value() >= least {
+		if f.grows() && r.valueOf(f) >= least {
 			f.double()
 			any = true
 		}
@@ -221,19 +225,32 @@ func (r *race[B, P, S]) pass() bool {
 	return true
 }
 
-// value is the criterion of a fit as far as it is, NaN where it has none.
+// value is what model i is compared by, as far as its fit is, NaN where it has none.
 func (r *race[B, P, S]) value(i int) float64 {
 	if f := r.fits[i]; f != nil {
-		return f.value()
+		return r.valueOf(f)
 	}
 	return math.NaN()
 }
 
-func (f *fit[B, P, S]) value() float64 {
+func (r *race[B, P, S]) valueOf(f *fit[B, P, S]) float64 {
 	if at := f.best(); at >= 0 {
-		return f.runs[at].best().Value
+		return r.by.Value(&f.runs[at].best().Evaluation)
 	}
 	return math.NaN()
+}
+
+// comparable returns why the states of a fit have no value of a criterion, or nil.
+func (f *fit[B, P, S]) comparable(by Criterion) error {
+	if by.Value == nil || by.Needs&needsPasses != 0 {
+		return fmt.Errorf("framework: models cannot be compared by %q, which takes passes of its own: choose Evidence, Completed, BIC or ICL", by.Name)
+	}
+	const any = NeedsEstimates | NeedsLikelihood | NeedsAssigner // of every state
+	if lacks := by.Needs &^ (f.options.Criterion.Needs | any); lacks != 0 {
+		return fmt.Errorf("framework: models cannot be compared by %s where each is fitted by %s, which does not evaluate what it needs",
+			by.Name, f.options.Criterion.Name)
+	}
+	return f.can.supports(by)
 }
 
 // best is the first of those that have as good as the highest criterion, -1 where there is none.
@@ -282,13 +299,14 @@ func (r *race[B, P, S]) result(ctx context.Context) (*Comparison[P, S], error) {
 		return nil, err
 	}
 	c.checkpoint = r.encode
+	value := r.by.Value(&c.Evaluation)
 	for i, f := range r.fits {
 		one := &c.Compared[i]
 		one.Value, one.Stage, one.Err = r.value(i), r.stages[i], r.errs[i]
 		if i == best {
-			one.Value = c.Value
+			one.Value = value
 		}
-		switch one.Behind = c.Value - one.Value; {
+		switch one.Behind = value - one.Value; {
 		case f == nil:
 		case math.IsNaN(one.Value):
 			one.Err = f.failure()

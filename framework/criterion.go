@@ -157,7 +157,7 @@ var (
 
 // Criteria lists all criteria.
 func Criteria() []Criterion {
-	return []Criterion{Evidence, GFIC, FIC, BICEM, BIC, AIC, ICL, ELBO, Collapsed, ExactICL, DNML, SBIC, Slope}
+	return []Criterion{Evidence, Completed, GFIC, FIC, BICEM, BIC, AIC, ICL, ELBO, Collapsed, ExactICL, DNML, SBIC, Slope}
 }
 
 // CriterionByName finds a criterion whatever the case of its name; the error for an
@@ -238,7 +238,7 @@ func (a *capabilities[B, P, S]) supports(c Criterion) error {
 	switch {
 	case c.Needs&NeedsEstimates != 0 && a.variational:
 		return fmt.Errorf("framework: %s charges for estimated parameters, and %s integrates them out: use ELBO", c.Name, a.name)
-	case c.Needs&NeedsPrior != 0:
+	case c.Needs&NeedsPrior != 0 && a.supportsPrior(c.Name) != nil:
 		return a.supportsPrior(c.Name)
 	case c.Needs&NeedsCurvature != 0 && a.curved == nil:
 		return a.missing(c.Name, "Curved", "a Curvature method")

@@ -40,7 +40,7 @@ func ExampleFitBest() {
 		mixture.Model{Family: family.Gaussian{Covariance: family.EII}}, mixture.Model{Family: family.Gaussian{Covariance: family.VII}},
 	}
 	o := framework.Options{K: 4, Criterion: framework.Evidence}
-	best := must(framework.FitBest(context.Background(), models, table, o))
+	best := must(framework.FitBest(context.Background(), models, table, framework.Evidence, o))
 	other := best.Compared[1-best.Model]
 	fmt.Printf("model %d with K = %d, %.1f nats ahead of the other with K = %d\n", best.Model, best.Shape.K, other.Behind, other.K)
 	// Output: model 0 with K = 2, 7.0 nats ahead of the other with K = 2
@@ -145,7 +145,7 @@ func ExampleCriteria() {
 	for _, c := range framework.Criteria() {
 		fmt.Print(c.Name, " ")
 	}
-	// Output: evidence gFIC FIC BICEM BIC AIC ICL ELBO Collapsed ExactICL DNML sBIC Slope
+	// Output: evidence Completed gFIC FIC BICEM BIC AIC ICL ELBO Collapsed ExactICL DNML sBIC Slope
 }
 
 // Some columns of a table, of which those that repeat are counted once.

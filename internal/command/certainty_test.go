@@ -72,8 +72,8 @@ func TestFitSaysNothingOfKThatWereNotCompared(t *testing.T) {
 // Of each K by itself, latent select finds no evidence above that of latent fit, and the same K.
 func TestSelectAgreesWithFit(t *testing.T) {
 	for _, args := range [][]string{
-		{"--data", "faithful"},
-		{"--data", "ruspini"},
+		{"--data", "faithful", "--cov", "full"},
+		{"--data", "ruspini", "--cov", "full"},
 		{"--model", "regression", "--data", "NOdata", "--response", "NO"},
 		{"--model", "regression", "--data", "iris", "--response", "Petal.Length", "--regress", "Sepal.Length"},
 	} {

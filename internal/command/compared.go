@@ -99,10 +99,38 @@ func (f *modelFlags) compare(list []form) error {
 	return nil
 }
 
+// usual are the structures that a fit compares where none is named: spheres, axes along the columns or not, what varies
+// varying together.
+var usual = []string{"EII", "EEI", "VVI", "EEE", "VVE", "VVV"}
+
+// mostTurned is the largest number of columns whose common axes (VVE) are found in the time that the other structures take.
+const mostTurned = 15
+
+// compareUsual has a fit of measured columns compare the usual structures where nothing is said about the family, and
+// the criterion is the evidence.
+func (c *fitCommand) compareUsual() {
+	m, mixtures := c.own.(*mixtureSettings)
+	if !mixtures || !c.anyFamily || c.Family != families.Gaussian || c.Method != methodGFAB || c.Criterion != "" || m.Noise || len(m.Gate) > 0 ||
+		m.Columns.text != "" {
+		return
+	}
+	c.compared, c.ordinary = formsNamed(usual...), true
+}
+
+// comparesBy is the criterion that covariance structures are compared by, where c is that of their fits and may have been
+// named: a structure that is none of the classes' makes up for it by components that overlap, which the evidence does not
+// mind and a reader does.
+func comparesBy(c framework.Criterion, named bool) framework.Criterion {
+	if !named && c.Name == framework.Evidence.Name {
+		return framework.Completed
+	}
+	return c
+}
+
 // checkScale refuses criteria whose values do not compare: gFIC and FIC leave out what differs between covariance
 // structures.
 func (f *modelFlags) checkScale(c framework.Criterion) error {
-	scale := []string{framework.Evidence.Name, framework.BIC.Name, framework.ICL.Name, framework.AIC.Name}
+	scale := []string{framework.Evidence.Name, framework.Completed.Name, framework.BIC.Name, framework.ICL.Name, framework.AIC.Name}
 	if len(f.compared) == 0 || slices.Contains(scale, c.Name) {
 		return nil
 	}
@@ -118,6 +146,15 @@ func (f *modelFlags) possible(s *session, in *input, x []float64, n, d int) []fo
 			names = append(names, map[byte]string{'E': "EEE", 'V': "VVV"}[one.name[0]])
 		}
 		return formsNamed(names...)
+	}
+	if f.ordinary {
+		constant := false // which spheres have no place for
+		for j := range d {
+			constant = constant || in.Constant(j, in.frequencies)
+		}
+		f.compared = slices.DeleteFunc(slices.Clone(f.compared), func(one form) bool {
+			return d > mostTurned && one.name == "VVE" || constant && one.name == "EII"
+		})
 	}
 	gaps := slices.ContainsFunc(x, math.IsNaN)
 	var few, incomplete []string
@@ -148,6 +185,7 @@ func (f *modelFlags) possible(s *session, in *input, x []float64, n, d int) []fo
 type comparing struct {
 	engine // of the last of them
 	list   []rival
+	named  bool // the criterion is
 }
 
 type mixtures = iterated[framework.Rows, *mixture.Parameters, *mixture.Statistics]
@@ -166,7 +204,7 @@ func (r *describedRows) comparing(s *session, f *modelFlags, in *input, start fa
 	if len(list) == 0 {
 		return nil, errors.New("none of these covariances can describe the table: --cov diag can")
 	}
-	e := &comparing{}
+	e := &comparing{named: f.scored}
 	var t *task
 	for _, one := range list {
 		flags, rows := *f, *r
@@ -197,14 +235,20 @@ func (e *comparing) fit(ctx context.Context, o framework.Options) (*outcome, err
 	for i, one := range e.list {
 		models[i] = one.Model
 	}
-	c, err := framework.FitBest(ctx, models, fitted.Passing[framework.Rows, *mixture.Parameters](ctx, e.list[0].Source), o)
+	by := comparesBy(o.Criterion, e.named)
+	c, err := framework.FitBest(ctx, models, fitted.Passing[framework.Rows, *mixture.Parameters](ctx, e.list[0].Source), by, o)
 	if c == nil {
 		return nil, err
+	}
+	for _, one := range c.Compared { // spheres, named by nobody, would describe a column that no other structure can
+		if !e.named && errors.Is(one.Err, framework.ErrConstant) {
+			return nil, one.Err
+		}
 	}
 	best := e.list[c.Model]
 	found, fault := best.Found(c.Parameters, c.Statistics)
 	if found != nil {
-		found.winner = &winner{best, e.compared(c.Compared)}
+		found.winner = &winner{best, by, e.compared(c.Compared)}
 	}
 	return outcomeOf(fitted.With(c.Result, found), cmp.Or(err, fault))
 }
@@ -212,6 +256,7 @@ func (e *comparing) fit(ctx context.Context, o framework.Options) (*outcome, err
 // A winner is the best of several structures.
 type winner struct {
 	rival
+	by       framework.Criterion
 	compared []comparedForm
 }
 
@@ -253,12 +298,21 @@ func (r *fitReport) takeWinner(w *winner, in *input) {
 		return
 	}
 	r.Family, r.Columns, r.what = w.family, w.rows.columns, strings.Join(parts(w.rows.family), ", ")+" components"
+	r.ComparedBy = strings.ToLower(w.by.Name)
 	for _, one := range w.compared {
 		if one.err != nil {
 			one.Error = in.render(one.err)
 		}
 		r.Compared = append(r.Compared, one)
 	}
+}
+
+// comparisonCalled is what structures are compared by, for people.
+func comparisonCalled(by string) string {
+	if strings.EqualFold(by, framework.Completed.Name) {
+		return "the evidence less the entropy of the labels"
+	}
+	return by
 }
 
 // comparedFact says which structure is the best, and by how much.
@@ -268,7 +322,7 @@ func (r *fitReport) comparedFact() [][2]string {
 	}
 	best, second := r.Compared[0], r.Compared[1]
 	said := fmt.Sprintf("%s (%s), the best of %d structures compared by %s",
-		best.Covariance, formsNamed(best.Covariance)[0].about(), len(r.Compared), r.Criterion)
+		best.Covariance, formsNamed(best.Covariance)[0].about(), len(r.Compared), comparisonCalled(r.ComparedBy))
 	switch {
 	case second.Error != "":
 		said += ": no other could be fitted"
@@ -287,7 +341,7 @@ func (r *fitReport) comparedSection() []report.Section {
 		return nil
 	}
 	table := report.Table{Caption: "covariance structures", Open: true, High: "the best",
-		Columns: report.Columns("structure", "covariances have", "K", r.Criterion, "below the best", "search")}
+		Columns: report.Columns("structure", "covariances have", "K", r.ComparedBy, "below the best", "search")}
 	for _, one := range r.Compared {
 		about := formsNamed(one.Covariance)[0].about()
 		if one.Error != "" {
@@ -298,7 +352,7 @@ func (r *fitReport) comparedSection() []report.Section {
 		table.Add(one.Covariance, about, strconv.Itoa(one.K), report.Nats(one.Value), behind, one.Stage)
 	}
 	list := section("Covariance structures", nil, table)
-	list[0].Text = fmt.Sprintf("Values of %s compare between structures. Those that fell behind were given up early, "+
-		"and a whole search may find a little more.", criterionCalled(r.Criterion))
+	list[0].Text = fmt.Sprintf("Structures are compared by %s. Those that fell behind were given up early, "+
+		"and a whole search may find a little more.", comparisonCalled(r.ComparedBy))
 	return list
 }

@@ -41,9 +41,9 @@ func TestTheBestStructureIsTheModel(t *testing.T) {
 	model := filepath.Join(folder, "m.json")
 	stdout, _ := done(t, "fit", "--data", "faithful", "--cov", "all",
 		"--out", model, "--report", folder, "--assignments", filepath.Join(folder, "a.csv"))
-	require.Contains(t, stdout, "gaussian-tied components")
+	require.Contains(t, stdout, "gaussian-vve components")
 	require.Contains(t, strings.Join(strings.Fields(stdout), " "),
-		"EEE (equal volume and shape and orientation), the best of 14 structures compared by evidence:")
+		"VVE (equal orientation, varying volume and shape), the best of 14 structures compared by the evidence less the entropy of the labels:")
 	page, err := os.ReadFile(filepath.Join(folder, "index.html"))
 	require.NoError(t, err)
 	require.Contains(t, string(page), "Covariance structures")

@@ -59,7 +59,7 @@ func TestTextsAreDescribedByDefault(t *testing.T) {
 	assert.Equal(t, "auto", r.Family)
 	assert.Equal(t, []string{"gaussian", "categorical", "gaussian"}, []string{r.Columns[0].Family, r.Columns[1].Family, r.Columns[2].Family})
 	assert.Equal(t, fitJSON(t, "--data", path, "--family", "auto").Params, r.Params)
-	assert.Equal(t, "gaussian", fitJSON(t, "--data", path, "--drop", "sort").Family)
+	assert.Contains(t, fitJSON(t, "--data", path, "--drop", "sort").Family, "gaussian")
 	assert.Equal(t, "gaussian", fitJSON(t, "--data", path, "--gate", "sort").Family)
 	fails(t, 1, `column "sort" is categorical: row 1 is "a"`, "", "fit", "--data", path, "--family", "gaussian")
 	fails(t, 1, `column "sort" is categorical: row 1 is "a"`, "", "fit", "--data", path, "--cov", "EII,VVV")

@@ -184,7 +184,7 @@ func TestTablesAsPeopleHaveThem(t *testing.T) {
 		args           []string
 		stdout, stderr string // parts; of an error all of stderr but for the name of the file
 	}{
-		"minus of Unicode":  {append(fit, table(func(i int) string { return fmt.Sprintf("−%d.5", i) })...), "gaussian components", ""},
+		"minus of Unicode":  {append(fit, table(func(i int) string { return fmt.Sprintf("−%d.5", i) })...), "-eei components", ""},
 		"inf as a level":    {append(fit, table(func(i int) string { return []string{"inf", "low", "high"}[i%3] })...), "categorical, gaussian", `texts are in "a"`},
 		"inf among numbers": {append(fit, but("inf")...), "", `row 6 of column "a" is infinite; correct it, or leave the row out`},
 		"hexadecimal": {append(fit, but("0x10")...), "categorical, gaussian",

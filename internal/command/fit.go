@@ -112,7 +112,9 @@ func (c *fitCommand) check() error {
 	if err := c.checkBootstrap(c.Bootstrap, false); err != nil {
 		return err
 	}
-	if len(c.compared) > 0 {
+	c.scored = c.Criterion != ""
+	c.compareUsual()
+	if len(c.compared) > 0 && !c.ordinary {
 		c.Criterion = cmp.Or(c.Criterion, framework.Evidence.Name)
 	}
 	crit, err := c.criterion("--criterion", c.Criterion)
@@ -211,6 +213,9 @@ func (c *fitCommand) fit(s *session, in *input, progress *keeper) (*fitReport, e
 		return nil, interrupted(err, best)
 	}
 	if err := r.group(s, in, c.Groups); err != nil {
+		return nil, err
+	}
+	if err := r.noteThin(s, in); err != nil {
 		return nil, err
 	}
 	for _, doubt := range best.Parameters.doubts {

@@ -41,6 +41,8 @@ type modelFlags struct {
 	known     *registry
 	compares  bool   // the command has a place for a comparison of covariance structures
 	compared  []form // in one fit; nil: none are
+	ordinary  bool   // they are those of the default
+	scored    bool   // --criterion is given
 	fixesK    bool   // --k is given
 	byDefault bool   // --method was not given
 	anyFamily bool   // neither --family nor --cov was

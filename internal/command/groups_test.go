@@ -30,8 +30,8 @@ func skewed(t *testing.T) string {
 func TestGroupsOfSkewedClasses(t *testing.T) {
 	data, dir, all := skewed(t), t.TempDir(), schemas(t)
 	model, rows, page := filepath.Join(dir, "model.json"), filepath.Join(dir, "rows.csv"), filepath.Join(dir, "page")
-	text, _ := done(t, "fit", "--data", data, "--label", "class", "--out", model, "--assignments", rows, "--report", page)
-	r := fitJSON(t, "--data", data, "--label", "class")
+	text, _ := done(t, "fit", "--data", data, "--cov", "full", "--label", "class", "--out", model, "--assignments", rows, "--report", page)
+	r := fitJSON(t, "--data", data, "--cov", "full", "--label", "class")
 	require.Len(t, r.Groups, 3)
 	require.Greater(t, r.K, 3)
 	require.Len(t, r.Joined, r.K-1)

@@ -15,7 +15,7 @@ import (
 )
 
 // onTheWay are the fields of JSON that say how a fit went, and not where it ended, and what it met of other K.
-var onTheWay = []string{"seconds", "iterations", "trace", "objective_trace", "k_trace", "pruned", "split", "restarts", "warnings", "columns",
+var onTheWay = []string{"seconds", "iterations", "trace", "objective_trace", "k_trace", "pruned", "split", "restarts", "warnings", "columns", "compared",
 	"by_k", "size_posterior", "credible"}
 
 // leaves are the numbers of a value of JSON by their paths; NaN stands for null.
@@ -87,7 +87,7 @@ func twoGroups() [][]string {
 // own unit makes of it, criteria are less by N·D·ln s, and K and what is no number stay; likewise far from 0.
 func TestOrderUnitsAndOffsetsChangeNothing(t *testing.T) {
 	for _, line := range []string{
-		"--kmax 3 --restarts 2", "--kmax 3 --cov diag --restarts 2", "--kmax 3 --method em --criterion bic --restarts 4",
+		"--kmax 3 --restarts 2", "--kmax 3 --cov full --restarts 2", "--kmax 3 --cov diag --restarts 2", "--kmax 3 --method em --criterion bic --restarts 4",
 		"--kmax 3 --family student-t --restarts 2", "--model factor", "--model bpca --method gfab", "--model bpca", "--model ppca",
 		"--model features --kmax 4 --restarts 2", "--model vbmf --center", "--gate c --k 2 --restarts 2",
 		"--model regression --response a --regress b,c --kmax 2 --restarts 3", "--model hmm --kmax 3 --restarts 2",

@@ -194,7 +194,7 @@ func (f *modelFlags) takeTexts(s *session, in *input) error {
 			return err
 		}
 	}
-	f.Family = families.Auto
+	f.Family, f.compared = families.Auto, nil
 	s.note("%s: each column by itself (--family auto), as texts are in %s: %s leaves them out", in.name, abridged(texts, ", ", quotedCell), dropping(texts))
 	return nil
 }

@@ -33,8 +33,8 @@ func records(t *testing.T, text string) [][]string {
 
 func TestFitWithoutFlagsShowsTheTwoKindsOfEruptions(t *testing.T) {
 	stdout, stderr := done(t, "fit")
-	for _, part := range []string{"faithful: 272 rows × 2 columns", "mixture, gaussian components, by gfab", "chosen K        2 of at most 10", "evidence", "p(K|data)       K = 2: 0.81", "converged after",
-		"component", "weight", "rows", "eruptions", "mean ± sd", "4.29 ± 0.42", "2.04 ± 0.27", "Pruned from K = 10", "time", "latent predict"} {
+	for _, part := range []string{"faithful: 272 rows × 2 columns", "mixture, gaussian-vve components, by gfab", "chosen K        2 of at most 10", "evidence", "p(K|data)       K = 2: 0.90", "converged after",
+		"component", "weight", "rows", "eruptions", "mean ± sd", "4.29 ± 0.40", "2.04 ± 0.29", "Pruned from K = 10", "time", "latent predict"} {
 		assert.Contains(t, stdout, part)
 	}
 	assert.Empty(t, stderr)
@@ -64,7 +64,7 @@ func TestMixturesKeepTheContractOfTheJSON(t *testing.T) {
 					assert.Contains(t, object, key, method)
 				}
 				for key := range object {
-					assert.True(t, slices.Contains(keys, key) || key == "by_k" || key == "posterior" || key == "icl" && !integrated || key == "covariances" && model == "mixture" ||
+					assert.True(t, slices.Contains(keys, key) || key == "by_k" || key == "posterior" || key == "icl" && !integrated || model == "mixture" && slices.Contains([]string{"covariances", "compared", "compared_by"}, key) ||
 						method == "gfab" && slices.Contains(ofEvidence, key), key)
 				}
 				assert.Equal(t, model, object["model"])
@@ -424,7 +424,7 @@ func TestBadDataOfMixturesAreOneLine(t *testing.T) {
 		{"a,b,c\n1,x,u\n2,y,v\n3,z,w\n", "--family gaussian", "(--drop b,c, or --family auto)"},
 		{"a,b,c\n1,x,u\n2,y,v\n3,z,w\n", "--columns a=gamma --family poisson", "(--drop b,c, or --columns a=gamma,b=categorical,c=categorical)"},
 		{"b,c\nx,u\ny,v\nz,w\n", "--family gaussian", "a numeric column is needed here (--family auto)"},
-		{"a,b,c\n1,2,3\n2,5,1\n7,1,1\n", "", "3 rows and 3 columns: a covariance matrix needs more rows than columns: --family gaussian-diagonal"},
+		{"a,b,c\n1,2,3\n2,5,1\n7,1,1\n", "--cov full", "3 rows and 3 columns: a covariance matrix needs more rows than columns: --family gaussian-diagonal"},
 		{"1 2\n3 4\n5 6\n", "", "(fields are separated by commas, semicolons or tabs; --family auto describes"},
 		{"a,b\n1e-310,5\n2e-310,6\n4e-310,9\n", "", `column "a" is constant, to working precision: drop it, or rescale it (--drop a)`},
 		{"a,b\n0,0\n0,0\n", "--family multinomial", "every count is 0: there is nothing to fit"},
@@ -439,7 +439,7 @@ func TestBadDataOfMixturesAreOneLine(t *testing.T) {
 		{"a,b\n1,5\n2,5\n3,5\n4,5\n", "--columns b=categorical", `column "b" has 1 level ("5")`},
 		{"a,b\n1,\n2,\n3,\n", "--family auto", `column "b" has no value at all: --drop b`},
 		{"a,b\n1,\n2,\n3,\n", "--columns b=categorical", `column "b" has no value at all: --drop b`},
-		{"a,b\n1,2\n2,4\n3,6\n4,8\n", "--floor 0", `column "b" is a linear combination of other columns: drop it, or take a diagonal covariance (--drop b, or --family gaussian-diagonal)`},
+		{"a,b\n1,2\n2,4\n3,6\n4,8\n", "--floor 0 --cov full", `column "b" is a linear combination of other columns: drop it, or take a diagonal covariance (--drop b, or --family gaussian-diagonal)`},
 		{"a\n3\n-1\n", "--family poisson", "(correct it, --drop a, or give it another family by --columns)"},
 		{"a,b\n1,0\n0,7\n0,1\n", "--model bernmix --method em", "(correct it, --drop b, or take --model mixture --family auto)"},
 		{counts, "--columns q=poisson", `no column "q" to describe; the columns are "a", "b"`},

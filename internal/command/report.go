@@ -141,6 +141,7 @@ type restOfReport struct {
 	Seconds     number          `json:"seconds"`
 	Covariances []namedMatrix   `json:"covariances,omitempty"` // of mixtures of Gaussians with correlated columns
 	Compared    []comparedForm  `json:"compared,omitempty"`    // covariance structures, the best first
+	ComparedBy  string          `json:"compared_by,omitempty"` // the criterion of that
 	Agreement   *agreementTable `json:"agreement,omitempty"`   // with --label
 	Graph       *graphView      `json:"graph,omitempty"`       // of block models
 	Trace       []number        `json:"trace"`                 // the criterion after each iteration; it may dip a little on the way, see docs/theory/gfab.md, section 4

@@ -54,7 +54,7 @@ func covariances() (names []string, named map[string]string) {
 
 // covarianceSettings are about covariances of Gaussian classes.
 type covarianceSettings struct {
-	Cov     string `json:"-" placeholder:"NAME" help:"Covariance of --family gaussian: full, tied, diag, spherical, or a structure by its name in mclust, EII to VVV; latent fit compares several, as in EII,VVI,VVV, or all, by the evidence in one fit. latent select --cov all compares their fits by --criteria, and --family all further families too."`
+	Cov     string `json:"-" placeholder:"NAME" help:"Covariance of --family gaussian: full, tied, diag, spherical, or a structure by its name in mclust, EII to VVV; latent fit compares several in one fit, as in EII,VVI,VVV, or all; of measured columns six by default (EII, EEI, VVI, EEE, VVE, VVV). latent select --cov all compares their fits by --criteria, and --family all further families too."`
 	Factors *int   `json:"-" family:"factor-analysers" placeholder:"Q" range:"[0,inf)" help:"With --family factor-analysers: a component has at most Q factors, and gfab and fab find how many. Default: 5, fewer of few columns."`
 }
 

@@ -145,7 +145,7 @@ func (r *fitReport) facts() [][2]string {
 		}
 	}
 	fact("log-likelihood", r.LogLik, "")
-	facts = append(facts, [2]string{"free parameters", strconv.Itoa(int(r.Df))})
+	facts = append(facts, [2]string{"free parameters", strconv.Itoa(int(r.Df)) + r.crowded()})
 	fact("bic", r.BIC, r.elsewhere())
 	doubt := ""
 	switch {

@@ -47,7 +47,7 @@ func TestTheBestOfSeveralStructures(t *testing.T) {
 		{K: 3, Restarts: 3, Criterion: framework.BIC, FixedK: true, Workers: 1},
 		{K: 2, DoubleTo: 80, Restarts: 1, Criterion: framework.Evidence, Workers: 1},
 	} {
-		c, err := framework.FitBest(ctx, rivals(forms...), src, o)
+		c, err := framework.FitBest(ctx, rivals(forms...), src, o.Criterion, o)
 		require.NoError(t, err)
 		require.Equal(t, family.EEE, forms[c.Model])
 		require.Equal(t, 3, c.Shape.K)
@@ -74,7 +74,7 @@ func TestTheBestOfSeveralStructures(t *testing.T) {
 			require.Less(t, alone.Value, c.Value)
 		}
 		o.Workers = 3
-		again, err := framework.FitBest(ctx, rivals(forms...), src, o)
+		again, err := framework.FitBest(ctx, rivals(forms...), src, o.Criterion, o)
 		require.NoError(t, err)
 		require.Equal(t, c.Parameters, again.Parameters)
 		require.Equal(t, c.Compared, again.Compared)
@@ -91,7 +91,7 @@ func TestModelsThatAreTheSameAndThatCannotBe(t *testing.T) {
 	require.NoError(t, err)
 	o := framework.Options{K: 4, Restarts: 3, Criterion: framework.Evidence}
 	none := mixture.Model{Family: family.Product{family.Poisson{}, family.Poisson{}}} // of negative numbers
-	c, err := framework.FitBest(context.Background(), append(rivals(family.EEE, family.VVE, family.VVV), none), src, o)
+	c, err := framework.FitBest(context.Background(), append(rivals(family.EEE, family.VVE, family.VVV), none), src, o.Criterion, o)
 	require.NoError(t, err)
 	require.Equal(t, 1, c.Shape.K)
 	require.Equal(t, 0, c.Model) // of one class all three are the same
@@ -101,12 +101,12 @@ func TestModelsThatAreTheSameAndThatCannotBe(t *testing.T) {
 	require.ErrorContains(t, c.Compared[3].Err, "outside the support of poisson")
 	require.True(t, math.IsNaN(c.Compared[3].Value))
 
-	_, err = framework.FitBest(context.Background(), []rivalling{none, none}, src, o)
+	_, err = framework.FitBest(context.Background(), []rivalling{none, none}, src, o.Criterion, o)
 	require.ErrorContains(t, err, c.Compared[3].Err.Error())
-	_, err = framework.FitBest(context.Background(), rivals(), src, o)
+	_, err = framework.FitBest(context.Background(), rivals(), src, o.Criterion, o)
 	require.ErrorContains(t, err, "no models")
 	o.K = 0
-	_, err = framework.FitBest(context.Background(), rivals(family.EEE), src, o)
+	_, err = framework.FitBest(context.Background(), rivals(family.EEE), src, o.Criterion, o)
 	require.ErrorContains(t, err, "K is 0")
 }
 
@@ -122,7 +122,7 @@ func TestComparisonsGoOn(t *testing.T) {
 		}
 		return nil
 	})
-	whole, err := framework.FitBest(context.Background(), rivals(forms...), src, o)
+	whole, err := framework.FitBest(context.Background(), rivals(forms...), src, o.Criterion, o)
 	require.NoError(t, err)
 	require.ElementsMatch(t, []int{0, 1, 2}, models)
 	last := seen
@@ -135,22 +135,22 @@ func TestComparisonsGoOn(t *testing.T) {
 			}
 			return nil
 		})
-		c, err := framework.FitBest(context.Background(), rivals(forms...), src, o)
+		c, err := framework.FitBest(context.Background(), rivals(forms...), src, o.Criterion, o)
 		require.ErrorIs(t, err, stop)
 		require.Equal(t, framework.Cancelled, c.Status)
 		o.Resume, err = c.Checkpoint()
 		require.NoError(t, err)
 		o.Recorder = nil
-		c, err = framework.FitBest(context.Background(), rivals(forms...), src, o)
+		c, err = framework.FitBest(context.Background(), rivals(forms...), src, o.Criterion, o)
 		require.NoError(t, err)
 		require.Equal(t, whole.Parameters.Weights, c.Parameters.Weights)
 		require.Equal(t, whole.Parameters.Components, c.Parameters.Components)
 		require.Equal(t, whole.Compared, c.Compared)
 		require.Equal(t, whole.Trace, c.Trace)
 
-		_, err = framework.FitBest(context.Background(), rivals(forms[1:]...), src, o)
+		_, err = framework.FitBest(context.Background(), rivals(forms[1:]...), src, o.Criterion, o)
 		require.ErrorContains(t, err, "is one of 3 models, and 2 are asked for")
-		_, err = framework.FitBest(context.Background(), rivals(family.EII, family.VVI, family.VVE), src, o)
+		_, err = framework.FitBest(context.Background(), rivals(family.EII, family.VVI, family.VVE), src, o.Criterion, o)
 		require.ErrorContains(t, err, "belongs to another fit")
 		_, err = framework.Fit(context.Background(), rivals(forms[0])[0], src, o)
 		require.ErrorContains(t, err, "is of a comparison, and a fit is resumed")
@@ -158,7 +158,7 @@ func TestComparisonsGoOn(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	o.Resume = nil
-	_, err = framework.FitBest(ctx, rivals(forms...), src, o)
+	_, err = framework.FitBest(ctx, rivals(forms...), src, o.Criterion, o)
 	require.ErrorIs(t, err, context.Canceled)
 }
 
@@ -166,12 +166,12 @@ func TestComparisonsGoOn(t *testing.T) {
 func TestProcessesCompareTogether(t *testing.T) {
 	src, forms := elongated(t), []family.Covariance{family.EII, family.EEE, family.VVE}
 	o := framework.Options{K: 6, Restarts: 3, Criterion: framework.Evidence}
-	one, err := framework.FitBest(context.Background(), rivals(forms...), src, o)
+	one, err := framework.FitBest(context.Background(), rivals(forms...), src, o.Criterion, o)
 	require.NoError(t, err)
 	for rank, err := range ranks.Each(2, func(r ranks.Rank) error {
 		o := o
 		o.Group = r
-		c, err := framework.FitBest(context.Background(), rivals(forms...), src, o)
+		c, err := framework.FitBest(context.Background(), rivals(forms...), src, o.Criterion, o)
 		if err != nil {
 			return err
 		}

@@ -66,7 +66,7 @@ func ExampleModel_structures() {
 	for _, form := range forms {
 		models = append(models, mixture.Model{Family: family.Gaussian{Covariance: form}})
 	}
-	best, err := framework.FitBest(context.Background(), models, faithful(), framework.Options{K: 10, Restarts: 10, Criterion: framework.Evidence})
+	best, err := framework.FitBest(context.Background(), models, faithful(), framework.Evidence, framework.Options{K: 10, Restarts: 10, Criterion: framework.Evidence})
 	if err != nil {
 		panic(err)
 	}

@@ -1,0 +1,119 @@
+package command
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/latent-go/latent/framework"
+	"github.com/latent-go/latent/internal/families"
+)
+
+// leastRows is how many rows a fit wants for each free parameter: with fewer, the criteria of small and large K differ by less
+// than what they approximate away.
+const leastRows = 10
+
+// farApart is how many nats two approximations of one marginal likelihood differ by where neither is to be trusted.
+const farApart = 100
+
+// mostThin is how many rows and cells of a thin component a note has room for.
+const mostThin = 5
+
+// crowded says that the fit has many parameters for its rows, and what would help; empty where it has not.
+func (r *fitReport) crowded() string {
+	free := float64(r.Df)
+	estimated := r.found.posterior == nil && r.Criterion != framework.Collapsed.Name // else parameters are integrated out
+	if len(r.Components) == 0 || !estimated || free*leastRows <= float64(r.N) {
+		return ""
+	}
+	said := fmt.Sprintf(", more than one for each %d of %.10g rows", leastRows, float64(r.N))
+	if gap := math.Abs(float64(r.Value - r.BIC)); gap >= farApart {
+		said += fmt.Sprintf(", and %s and bic are %.0f nats apart", strings.ToLower(r.Criterion), gap)
+	}
+	said += ": other K may be as good"
+	switch matrix := families.WholeMatrix(r.Family); {
+	case r.Compared != nil || !matrix || r.kind.responds:
+	case r.kind.mixes:
+		said += "; --cov all compares covariances with fewer"
+	default:
+		said += "; --cov diag has fewer"
+	}
+	return said
+}
+
+// noteThin notes components that hardly any rows have: what they are made of, and what would help.
+func (r *fitReport) noteThin(s *session, in *input) error {
+	if len(r.Components) == 0 || !s.crew.writes() {
+		return nil
+	}
+	matrix := families.WholeMatrix(r.Family) && !r.kind.responds
+	least := 2.
+	if matrix {
+		least = float64(len(r.Columns))
+	}
+	var thin []int
+	for k, c := range r.Components {
+		if c.Assigned > 0 && float64(c.Assigned) <= least && len(r.Components) > 1 {
+			thin = append(thin, k)
+		}
+	}
+	if len(thin) == 0 || !r.Converged {
+		return nil
+	}
+	class, err := r.found.classify(in)
+	if err != nil {
+		return err
+	}
+	for _, k := range thin {
+		if said := r.thin(in, class, k, matrix); said != "" {
+			s.note("%s: %s", in.name, said)
+		}
+	}
+	return nil
+}
+
+// thin says which few rows component k has, and which of their cells set them apart; empty where there is nothing to be said.
+func (r *fitReport) thin(in *input, class []int, k int, matrix bool) string {
+	var rows []int
+	ranges := make([][2]float64, len(r.Columns)) // of the rows of other components
+	for j := range ranges {
+		ranges[j] = [2]float64{math.Inf(1), math.Inf(-1)}
+	}
+	for i, c := range class {
+		if in.frequency(i) == 0 {
+			continue
+		}
+		if c == k {
+			rows = append(rows, i)
+			continue
+		}
+		for j, own := range ranges {
+			if x := in.Number(i, j); x == x {
+				ranges[j] = [2]float64{min(own[0], x), max(own[1], x)}
+			}
+		}
+	}
+	var names, cells []string
+	for _, i := range rows {
+		row := strconv.Itoa(in.Origin(i) + 1)
+		names = append(names, row)
+		for j, own := range ranges {
+			x, width := in.Number(i, j), own[1]-own[0]
+			if r.Columns[j].Levels == nil && (x < own[0]-width || x > own[1]+width) {
+				cells = append(cells, fmt.Sprintf("%.60q of row %s is %.6g, where other rows have %.6g to %.6g",
+					r.Columns[j].Name, row, x, own[0], own[1]))
+			}
+		}
+	}
+	what := fmt.Sprintf("%s %d has %s (%s)", moreOr(r.kind.sequences, "state", "component"), k+1, counted(len(rows), "row"),
+		listed(names, mostThin))
+	switch {
+	case len(cells) > 0:
+		return fmt.Sprintf("%s: %s; correct or mark what is wrong (--na)%s", what, strings.Join(cells[:min(len(cells), mostThin)], ", "),
+			moreOr(r.kind.mixes, ", or have outliers in a component of their own: --noise", ""))
+	case matrix:
+		return what + ", no more than columns: its covariance is hardly determined"
+	}
+	return ""
+}
