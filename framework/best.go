@@ -50,18 +50,19 @@ type Comparison[P, S any] struct {
 }
 
 // FitBest fits several models of one type to the same rows, each by the criterion of the options, and compares them by
-// another one, or by the same, whose values compare, such as [Evidence] or [Completed]. All have the first two starts from each K (fewer where the options say so), which end at a loose
-// tolerance; those that are then at most 10 nats behind the best have all starts; the last, which should be that of the
-// most parameters, goes first, and runs that cannot come near it end; and the best of these alone has the whole search,
-// and the outcome, to the bit, that [Fit] has of it, unless the first starts alone had K double further. Where K of the
-// best does not double, it does of those alone that are as near to it. Of models as good as one another, to 0.01 nats,
-// the first is taken. Models that cannot be fitted are left out; FitBest fails when none can.
+// another one, or by the same, whose values compare, such as [Evidence] or [Completed]. All have the first two starts
+// from each K (fewer where the options say so), which end at a loose tolerance; those that are then at most 10 nats
+// behind the best have all starts; the last, which should be that of the most parameters, goes first, and runs that
+// cannot come near it end; and the best of these alone has the whole search, and the outcome, to the bit, that [Fit]
+// has of it, unless the first starts alone had K double further. Where K of the best does not double, it does of those
+// alone that are as near to it. Of models as good as one another, to 0.01 nats, the first is taken. Models that cannot
+// be fitted are left out; FitBest fails when none can.
 //
 // Checkpoints are those of the whole comparison. The recorder sees the fits' events interleaved, each with its Model. A
 // cancelled context or an error of the recorder ends the comparison: the best state so far is returned together with
 // the error.
-func FitBest[B, P any, S Statistics[S]](ctx context.Context, models []Model[B, P, S], src Source[B], by Criterion, o Options) (
-	c *Comparison[P, S], err error) {
+func FitBest[B, P any, S Statistics[S]](ctx context.Context, models []Model[B, P, S], src Source[B], by Criterion,
+	o Options) (c *Comparison[P, S], err error) {
 	if len(models) == 0 {
 		return nil, errors.New("framework: no models to compare")
 	}
@@ -93,8 +94,8 @@ type race[B, P any, S Statistics[S]] struct {
 	group   bool
 }
 
-func newRace[B, P any, S Statistics[S]](ctx context.Context, models []Model[B, P, S], src Source[B], by Criterion, o Options) (
-	*race[B, P, S], error) {
+func newRace[B, P any, S Statistics[S]](ctx context.Context, models []Model[B, P, S], src Source[B], by Criterion,
+	o Options) (*race[B, P, S], error) {
 	n := len(models)
 	r := &race[B, P, S]{by: by, stages: make([]Stage, n), errs: make([]error, n)}
 	r.workers, r.group = workersOr(o.Workers), o.Group != nil
@@ -243,12 +244,13 @@ func (r *race[B, P, S]) valueOf(f *fit[B, P, S]) float64 {
 // comparable returns why the states of a fit have no value of a criterion, or nil.
 func (f *fit[B, P, S]) comparable(by Criterion) error {
 	if by.Value == nil || by.Needs&needsPasses != 0 {
-		return fmt.Errorf("framework: models cannot be compared by %q, which takes passes of its own: choose Evidence, Completed, BIC or ICL", by.Name)
+		return fmt.Errorf("framework: models cannot be compared by %q, which takes passes of its own: "+
+			"choose Evidence, Completed, BIC or ICL", by.Name)
 	}
 	const any = NeedsEstimates | NeedsLikelihood | NeedsAssigner // of every state
 	if lacks := by.Needs &^ (f.options.Criterion.Needs | any); lacks != 0 {
-		return fmt.Errorf("framework: models cannot be compared by %s where each is fitted by %s, which does not evaluate what it needs",
-			by.Name, f.options.Criterion.Name)
+		return fmt.Errorf("framework: models cannot be compared by %s where each is fitted by %s, "+
+			"which does not evaluate what it needs", by.Name, f.options.Criterion.Name)
 	}
 	return f.can.supports(by)
 }

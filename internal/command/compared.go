@@ -103,23 +103,24 @@ func (f *modelFlags) compare(list []form) error {
 // varying together.
 var usual = []string{"EII", "EEI", "VVI", "EEE", "VVE", "VVV"}
 
-// mostTurned is the largest number of columns whose common axes (VVE) are found in the time that the other structures take.
+// mostTurned is the largest number of columns whose common axes (VVE) are found in the time that the other structures
+// take.
 const mostTurned = 15
 
 // compareUsual has a fit of measured columns compare the usual structures where nothing is said about the family, and
 // the criterion is the evidence.
 func (c *fitCommand) compareUsual() {
 	m, mixtures := c.own.(*mixtureSettings)
-	if !mixtures || !c.anyFamily || c.Family != families.Gaussian || c.Method != methodGFAB || c.Criterion != "" || m.Noise || len(m.Gate) > 0 ||
-		m.Columns.text != "" {
+	if !mixtures || !c.anyFamily || c.Family != families.Gaussian || c.Method != methodGFAB || c.Criterion != "" ||
+		m.Noise || len(m.Gate) > 0 || m.Columns.text != "" {
 		return
 	}
 	c.compared, c.ordinary = formsNamed(usual...), true
 }
 
-// comparesBy is the criterion that covariance structures are compared by, where c is that of their fits and may have been
-// named: a structure that is none of the classes' makes up for it by components that overlap, which the evidence does not
-// mind and a reader does.
+// comparesBy is the criterion that covariance structures are compared by, where c is that of their fits and may have
+// been named: a structure that is not the classes' own makes up for it by components that overlap, which the evidence
+// does not mind and a reader does.
 func comparesBy(c framework.Criterion, named bool) framework.Criterion {
 	if !named && c.Name == framework.Evidence.Name {
 		return framework.Completed
@@ -130,7 +131,7 @@ func comparesBy(c framework.Criterion, named bool) framework.Criterion {
 // checkScale refuses criteria whose values do not compare: gFIC and FIC leave out what differs between covariance
 // structures.
 func (f *modelFlags) checkScale(c framework.Criterion) error {
-	scale := []string{framework.Evidence.Name, framework.Completed.Name, framework.BIC.Name, framework.ICL.Name, framework.AIC.Name}
+	scale := []string{framework.Evidence.Name, framework.BIC.Name, framework.ICL.Name, framework.AIC.Name}
 	if len(f.compared) == 0 || slices.Contains(scale, c.Name) {
 		return nil
 	}
@@ -236,7 +237,8 @@ func (e *comparing) fit(ctx context.Context, o framework.Options) (*outcome, err
 		models[i] = one.Model
 	}
 	by := comparesBy(o.Criterion, e.named)
-	c, err := framework.FitBest(ctx, models, fitted.Passing[framework.Rows, *mixture.Parameters](ctx, e.list[0].Source), by, o)
+	src := fitted.Passing[framework.Rows, *mixture.Parameters](ctx, e.list[0].Source)
+	c, err := framework.FitBest(ctx, models, src, by, o)
 	if c == nil {
 		return nil, err
 	}

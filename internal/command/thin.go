@@ -10,8 +10,8 @@ import (
 	"github.com/latent-go/latent/internal/families"
 )
 
-// leastRows is how many rows a fit wants for each free parameter: with fewer, the criteria of small and large K differ by less
-// than what they approximate away.
+// leastRows is how many rows a fit wants for each free parameter: with fewer, the criteria of small and large K differ
+// by less than what they approximate away.
 const leastRows = 10
 
 // farApart is how many nats two approximations of one marginal likelihood differ by where neither is to be trusted.
@@ -73,7 +73,8 @@ func (r *fitReport) noteThin(s *session, in *input) error {
 	return nil
 }
 
-// thin says which few rows component k has, and which of their cells set them apart; empty where there is nothing to be said.
+// thin says which few rows component k has, and which of their cells set them apart; empty where there is nothing to be
+// said.
 func (r *fitReport) thin(in *input, class []int, k int, matrix bool) string {
 	var rows []int
 	ranges := make([][2]float64, len(r.Columns)) // of the rows of other components
@@ -106,11 +107,12 @@ func (r *fitReport) thin(in *input, class []int, k int, matrix bool) string {
 			}
 		}
 	}
-	what := fmt.Sprintf("%s %d has %s (%s)", moreOr(r.kind.sequences, "state", "component"), k+1, counted(len(rows), "row"),
-		listed(names, mostThin))
+	part := moreOr(r.kind.sequences, "state", "component")
+	what := fmt.Sprintf("%s %d has %s (%s)", part, k+1, counted(len(rows), "row"), listed(names, mostThin))
 	switch {
 	case len(cells) > 0:
-		return fmt.Sprintf("%s: %s; correct or mark what is wrong (--na)%s", what, strings.Join(cells[:min(len(cells), mostThin)], ", "),
+		return fmt.Sprintf("%s: %s; correct or mark what is wrong (--na)%s", what,
+			strings.Join(cells[:min(len(cells), mostThin)], ", "),
 			moreOr(r.kind.mixes, ", or have outliers in a component of their own: --noise", ""))
 	case matrix:
 		return what + ", no more than columns: its covariance is hardly determined"

@@ -184,3 +184,25 @@ func TestProcessesCompareTogether(t *testing.T) {
 		require.NoError(t, err, rank)
 	}
 }
+
+// Models are compared by what their states have: a criterion that takes passes, or that needs what the fits do not evaluate, is refused.
+// By the evidence less the entropy of the labels, three long classes are three ellipses, and what is behind is so by that.
+func TestModelsAreComparedByAnotherCriterion(t *testing.T) {
+	ctx, src, forms := context.Background(), elongated(t), []family.Covariance{family.EII, family.EEE, family.VVV}
+	o := framework.Options{K: 8, Restarts: 2, Criterion: framework.Evidence, Workers: 1}
+	c, err := framework.FitBest(ctx, rivals(forms...), src, framework.Completed, o)
+	require.NoError(t, err)
+	require.Equal(t, family.EEE, forms[c.Model])
+	require.Equal(t, 3, c.Shape.K)
+	require.Equal(t, c.Evaluation.Evidence, c.Value)
+	require.Equal(t, c.Value-c.Evaluation.LabelEntropy, c.Compared[c.Model].Value)
+	require.Positive(t, c.Evaluation.LabelEntropy)
+	for _, one := range c.Compared {
+		require.Equal(t, c.Compared[c.Model].Value-one.Value, one.Behind)
+	}
+	_, err = framework.FitBest(ctx, rivals(forms...), src, framework.Collapsed, o)
+	require.ErrorContains(t, err, `models cannot be compared by "Collapsed", which takes passes of its own`)
+	o.Criterion = framework.BIC
+	_, err = framework.FitBest(ctx, rivals(forms...), src, framework.Completed, o)
+	require.ErrorContains(t, err, "models cannot be compared by Completed where each is fitted by BIC")
+}
