@@ -247,8 +247,8 @@ func (f *fit[B, P, S]) comparable(by Criterion) error {
 		return fmt.Errorf("framework: models cannot be compared by %q, which takes passes of its own: "+
 			"choose Evidence, Completed, BIC or ICL", by.Name)
 	}
-	const any = NeedsEstimates | NeedsLikelihood | NeedsAssigner // of every state
-	if lacks := by.Needs &^ (f.options.Criterion.Needs | any); lacks != 0 {
+	const ofEach = NeedsEstimates | NeedsLikelihood | NeedsAssigner // state, whatever its criterion
+	if by.Needs&^(f.options.Criterion.Needs|ofEach) != 0 {
 		return fmt.Errorf("framework: models cannot be compared by %s where each is fitted by %s, "+
 			"which does not evaluate what it needs", by.Name, f.options.Criterion.Name)
 	}

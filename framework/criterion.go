@@ -235,11 +235,15 @@ func capabilitiesOf[B, P any, S Statistics[S]](m Model[B, P, S]) *capabilities[B
 
 // supports returns why the model cannot be scored by c, or nil.
 func (a *capabilities[B, P, S]) supports(c Criterion) error {
+	var improper error
+	if c.Needs&NeedsPrior != 0 {
+		improper = a.supportsPrior(c.Name)
+	}
 	switch {
 	case c.Needs&NeedsEstimates != 0 && a.variational:
 		return fmt.Errorf("framework: %s charges for estimated parameters, and %s integrates them out: use ELBO", c.Name, a.name)
-	case c.Needs&NeedsPrior != 0 && a.supportsPrior(c.Name) != nil:
-		return a.supportsPrior(c.Name)
+	case improper != nil:
+		return improper
 	case c.Needs&NeedsCurvature != 0 && a.curved == nil:
 		return a.missing(c.Name, "Curved", "a Curvature method")
 	case c.Needs&NeedsAssigner != 0 && !a.assigner && a.labelled == nil:

@@ -30,12 +30,13 @@ type ReplacesPrior interface{ ReplacesPrior() }
 var Evidence = Criterion{Name: "evidence", Source: "docs/theory/evidence.md; Kass & Wasserman 1995; Hayashi, Maeda & Fujimaki 2015",
 	Needs: NeedsPrior | NeedsEstimates, Value: func(e *Evaluation) float64 { return e.Evidence }}
 
-// Completed is [Evidence] less the entropy of the labels: ln p(X,Ẑ|K), what [ICL] approximates by BIC. It asks for components that
-// tell the rows apart, and not only for a density: of classes that are not of the family, the evidence takes as many
-// components as the rows can show, which overlap. So it chooses between models whose components have other shapes, such as
-// covariance structures (see [FitBest] and docs/theory/groups.md); K of one model is the evidence's.
+// Completed is [Evidence] less the entropy of the labels: ln p(X,Ẑ|K), what [ICL] approximates by BIC. It asks for
+// components that tell the rows apart, and not only for a density: of classes that are not of the family, the evidence
+// takes as many components as the rows can show, which overlap. So it chooses between models whose components have other
+// shapes, such as covariance structures (see [FitBest] and docs/theory/groups.md); K of one model is the evidence's.
 var Completed = Criterion{Name: "Completed", Source: "Biernacki, Celeux & Govaert 2000, section 2.2",
-	Needs: NeedsPrior | NeedsEstimates | NeedsAssigner, Value: func(e *Evaluation) float64 { return e.Evidence - e.LabelEntropy }}
+	Needs: NeedsPrior | NeedsEstimates | NeedsAssigner,
+	Value: func(e *Evaluation) float64 { return e.Evidence - e.LabelEntropy }}
 
 // supportsPrior says why the model has no evidence, or nil.
 func (a *capabilities[B, P, S]) supportsPrior(of string) error {

@@ -118,19 +118,14 @@ func (c *fitCommand) compareUsual() {
 	c.compared, c.ordinary = formsNamed(usual...), true
 }
 
-// comparesBy is the criterion that covariance structures are compared by, where c is that of their fits and may have
-// been named: a structure that is not the classes' own makes up for it by components that overlap, which the evidence
-// does not mind and a reader does.
-func comparesBy(c framework.Criterion, named bool) framework.Criterion {
-	if !named && c.Name == framework.Evidence.Name {
-		return framework.Completed
+// compareBy has covariance structures compared by the criterion of their fits, where it is named, and else by the
+// evidence less the entropy of the labels: a structure that is not the classes' own makes up for it by components that
+// overlap, which the evidence does not mind and a reader does. It refuses criteria whose values do not compare: gFIC and
+// FIC leave out what differs between structures.
+func (f *modelFlags) compareBy(c framework.Criterion, named bool) error {
+	if f.comparedBy = c; !named {
+		f.comparedBy = framework.Completed
 	}
-	return c
-}
-
-// checkScale refuses criteria whose values do not compare: gFIC and FIC leave out what differs between covariance
-// structures.
-func (f *modelFlags) checkScale(c framework.Criterion) error {
 	scale := []string{framework.Evidence.Name, framework.BIC.Name, framework.ICL.Name, framework.AIC.Name}
 	if len(f.compared) == 0 || slices.Contains(scale, c.Name) {
 		return nil
@@ -148,19 +143,13 @@ func (f *modelFlags) possible(s *session, in *input, x []float64, n, d int) []fo
 		}
 		return formsNamed(names...)
 	}
-	if f.ordinary {
-		constant := false // which spheres have no place for
-		for j := range d {
-			constant = constant || in.Constant(j, in.frequencies)
-		}
-		f.compared = slices.DeleteFunc(slices.Clone(f.compared), func(one form) bool {
-			return d > mostTurned && one.name == "VVE" || constant && one.name == "EII"
-		})
-	}
+	// Spheres have no place for constant columns.
+	constant := f.ordinary && slices.ContainsFunc(upTo(0, d-1), func(j int) bool { return in.Constant(j, in.frequencies) })
 	gaps := slices.ContainsFunc(x, math.IsNaN)
 	var few, incomplete []string
 	list := slices.DeleteFunc(slices.Clone(f.compared), func(one form) bool {
 		switch {
+		case f.ordinary && d > mostTurned && one.name == "VVE", constant && one.name == "EII":
 		case families.WholeMatrix(one.family) && n <= d:
 			few = append(few, one.name)
 		case gaps && families.NeedsComplete(one.family):
@@ -186,7 +175,7 @@ func (f *modelFlags) possible(s *session, in *input, x []float64, n, d int) []fo
 type comparing struct {
 	engine // of the last of them
 	list   []rival
-	named  bool // the criterion is
+	flags  *modelFlags
 }
 
 type mixtures = iterated[framework.Rows, *mixture.Parameters, *mixture.Statistics]
@@ -205,7 +194,7 @@ func (r *describedRows) comparing(s *session, f *modelFlags, in *input, start fa
 	if len(list) == 0 {
 		return nil, errors.New("none of these covariances can describe the table: --cov diag can")
 	}
-	e := &comparing{named: f.scored}
+	e := &comparing{flags: f}
 	var t *task
 	for _, one := range list {
 		flags, rows := *f, *r
@@ -236,21 +225,20 @@ func (e *comparing) fit(ctx context.Context, o framework.Options) (*outcome, err
 	for i, one := range e.list {
 		models[i] = one.Model
 	}
-	by := comparesBy(o.Criterion, e.named)
 	src := fitted.Passing[framework.Rows, *mixture.Parameters](ctx, e.list[0].Source)
-	c, err := framework.FitBest(ctx, models, src, by, o)
+	c, err := framework.FitBest(ctx, models, src, e.flags.comparedBy, o)
 	if c == nil {
 		return nil, err
 	}
 	for _, one := range c.Compared { // spheres, named by nobody, would describe a column that no other structure can
-		if !e.named && errors.Is(one.Err, framework.ErrConstant) {
+		if e.flags.ordinary && errors.Is(one.Err, framework.ErrConstant) {
 			return nil, one.Err
 		}
 	}
 	best := e.list[c.Model]
 	found, fault := best.Found(c.Parameters, c.Statistics)
 	if found != nil {
-		found.winner = &winner{best, by, e.compared(c.Compared)}
+		found.winner = &winner{best, e.flags.comparedBy, e.compared(c.Compared)}
 	}
 	return outcomeOf(fitted.With(c.Result, found), cmp.Or(err, fault))
 }
@@ -309,22 +297,17 @@ func (r *fitReport) takeWinner(w *winner, in *input) {
 	}
 }
 
-// comparisonCalled is what structures are compared by, for people.
-func comparisonCalled(by string) string {
-	if strings.EqualFold(by, framework.Completed.Name) {
-		return "the evidence less the entropy of the labels"
-	}
-	return by
-}
-
 // comparedFact says which structure is the best, and by how much.
 func (r *fitReport) comparedFact() [][2]string {
 	if len(r.Compared) < 2 {
 		return nil
 	}
-	best, second := r.Compared[0], r.Compared[1]
+	best, second, by := r.Compared[0], r.Compared[1], r.ComparedBy
+	if by != r.Criterion { // no flag has its code
+		by = criterionCalled(by)
+	}
 	said := fmt.Sprintf("%s (%s), the best of %d structures compared by %s",
-		best.Covariance, formsNamed(best.Covariance)[0].about(), len(r.Compared), comparisonCalled(r.ComparedBy))
+		best.Covariance, formsNamed(best.Covariance)[0].about(), len(r.Compared), by)
 	switch {
 	case second.Error != "":
 		said += ": no other could be fitted"
@@ -355,6 +338,6 @@ func (r *fitReport) comparedSection() []report.Section {
 	}
 	list := section("Covariance structures", nil, table)
 	list[0].Text = fmt.Sprintf("Structures are compared by %s. Those that fell behind were given up early, "+
-		"and a whole search may find a little more.", comparisonCalled(r.ComparedBy))
+		"and a whole search may find a little more.", criterionCalled(r.ComparedBy))
 	return list
 }

@@ -112,16 +112,12 @@ func (c *fitCommand) check() error {
 	if err := c.checkBootstrap(c.Bootstrap, false); err != nil {
 		return err
 	}
-	c.scored = c.Criterion != ""
 	c.compareUsual()
-	if len(c.compared) > 0 && !c.ordinary {
-		c.Criterion = cmp.Or(c.Criterion, framework.Evidence.Name)
-	}
 	crit, err := c.criterion("--criterion", c.Criterion)
 	if err != nil {
 		return err
 	}
-	return c.checkScale(crit)
+	return c.compareBy(crit, c.Criterion != "")
 }
 
 // sizes are those of the fits that are to be made up to K; nil where one fit finds its size.

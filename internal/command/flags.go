@@ -38,16 +38,16 @@ type modelFlags struct {
 	ownSettings  // the flags of that model alone
 	kong.Plugins // likewise, for the parser
 
-	known     *registry
-	compares  bool   // the command has a place for a comparison of covariance structures
-	compared  []form // in one fit; nil: none are
-	ordinary  bool   // they are those of the default
-	scored    bool   // --criterion is given
-	fixesK    bool   // --k is given
-	byDefault bool   // --method was not given
-	anyFamily bool   // neither --family nor --cov was
-	byTable   bool   // and the table decides which it is
-	why       string // why the table led to Method, and the default elsewhere; empty where it did not
+	known      *registry
+	compares   bool                // the command has a place for a comparison of covariance structures
+	compared   []form              // in one fit; nil: none are
+	ordinary   bool                // they are those of the default
+	comparedBy framework.Criterion // that they are compared by
+	fixesK     bool                // --k is given
+	byDefault  bool                // --method was not given
+	anyFamily  bool                // neither --family nor --cov was
+	byTable    bool                // and the table decides which it is
+	why        string              // why the table led to Method, and the default elsewhere; empty where it did not
 }
 
 const (

@@ -153,6 +153,8 @@ func criterionCalled(code string) string {
 	switch c.Name {
 	case framework.Collapsed.Name:
 		return "the collapsed evidence"
+	case framework.Completed.Name:
+		return "the evidence less the entropy of the labels"
 	case framework.ExactICL.Name:
 		return "exact ICL"
 	case framework.Slope.Name:

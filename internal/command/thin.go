@@ -32,8 +32,8 @@ func (r *fitReport) crowded() string {
 		said += fmt.Sprintf(", and %s and bic are %.0f nats apart", strings.ToLower(r.Criterion), gap)
 	}
 	said += ": other K may be as good"
-	switch matrix := families.WholeMatrix(r.Family); {
-	case r.Compared != nil || !matrix || r.kind.responds:
+	switch {
+	case r.Compared != nil || !r.hasMatrix():
 	case r.kind.mixes:
 		said += "; --cov all compares covariances with fewer"
 	default:
@@ -42,23 +42,25 @@ func (r *fitReport) crowded() string {
 	return said
 }
 
+// hasMatrix says whether a component has a D×D covariance.
+func (r *fitReport) hasMatrix() bool { return families.WholeMatrix(r.Family) && !r.kind.responds }
+
 // noteThin notes components that hardly any rows have: what they are made of, and what would help.
 func (r *fitReport) noteThin(s *session, in *input) error {
-	if len(r.Components) == 0 || !s.crew.writes() {
+	if len(r.Components) < 2 || !r.Converged || !s.crew.writes() {
 		return nil
 	}
-	matrix := families.WholeMatrix(r.Family) && !r.kind.responds
 	least := 2.
-	if matrix {
+	if r.hasMatrix() {
 		least = float64(len(r.Columns))
 	}
 	var thin []int
 	for k, c := range r.Components {
-		if c.Assigned > 0 && float64(c.Assigned) <= least && len(r.Components) > 1 {
+		if c.Assigned > 0 && float64(c.Assigned) <= least {
 			thin = append(thin, k)
 		}
 	}
-	if len(thin) == 0 || !r.Converged {
+	if len(thin) == 0 {
 		return nil
 	}
 	class, err := r.found.classify(in)
@@ -66,7 +68,7 @@ func (r *fitReport) noteThin(s *session, in *input) error {
 		return err
 	}
 	for _, k := range thin {
-		if said := r.thin(in, class, k, matrix); said != "" {
+		if said := r.thin(in, class, k); said != "" {
 			s.note("%s: %s", in.name, said)
 		}
 	}
@@ -75,7 +77,7 @@ func (r *fitReport) noteThin(s *session, in *input) error {
 
 // thin says which few rows component k has, and which of their cells set them apart; empty where there is nothing to be
 // said.
-func (r *fitReport) thin(in *input, class []int, k int, matrix bool) string {
+func (r *fitReport) thin(in *input, class []int, k int) string {
 	var rows []int
 	ranges := make([][2]float64, len(r.Columns)) // of the rows of other components
 	for j := range ranges {
@@ -114,7 +116,7 @@ func (r *fitReport) thin(in *input, class []int, k int, matrix bool) string {
 		return fmt.Sprintf("%s: %s; correct or mark what is wrong (--na)%s", what,
 			strings.Join(cells[:min(len(cells), mostThin)], ", "),
 			moreOr(r.kind.mixes, ", or have outliers in a component of their own: --noise", ""))
-	case matrix:
+	case r.hasMatrix():
 		return what + ", no more than columns: its covariance is hardly determined"
 	}
 	return ""
