@@ -120,11 +120,10 @@ func (r *portable) Run(ctx context.Context, p *sdk.Pipeline) error {
 		ctx = run
 	}
 	job, err := r.submit(ctx, p)
-	if err != nil {
-		return err
+	if err == nil {
+		err = r.wait(ctx, job)
 	}
-	err = r.wait(ctx, job)
-	if ctx.Err() != nil {
+	if ctx.Err() != nil { // perhaps within submit: Prism may ask for a worker before it answers
 		cancelled, done := context.WithTimeout(context.WithoutCancel(ctx), patience)
 		defer done()
 		_, _ = r.client.Cancel(cancelled, &jobpb.CancelJobRequest{JobId: job})
