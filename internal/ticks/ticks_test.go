@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"gonum.org/v1/plot"
 	"pgregory.net/rapid"
 
 	_ "github.com/latent-go/latent/internal/fixedseed" // the same cases in every run
@@ -26,12 +25,7 @@ func TestLabelsAreToldApart(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		lo := rapid.Float64Range(-1e6, 1e6).Draw(t, "lo")
 		hi := lo + math.Pow(10, rapid.Float64Range(-2, 7).Draw(t, "log range"))
-		var values []float64
-		for _, tick := range (plot.DefaultTicks{}).Ticks(lo, hi) {
-			if !tick.IsMinor() {
-				values = append(values, tick.Value)
-			}
-		}
+		values := ticks.Between(lo, hi)
 		last := math.Inf(-1)
 		for i, label := range ticks.Labels(values) {
 			v, err := strconv.ParseFloat(label, 64)
@@ -39,6 +33,29 @@ func TestLabelsAreToldApart(t *testing.T) {
 			require.Greater(t, v, last)
 			require.InDelta(t, values[i], v, (hi-lo)/100)
 			last = v
+		}
+	})
+}
+
+// Labels lie within the axis, are equally far apart, and no axis is without them.
+func TestPlacesLieOnTheAxis(t *testing.T) {
+	assert.Equal(t, []float64{0, 0.5, 1}, ticks.Between(0, 1))
+	assert.Equal(t, []float64{-20, 0, 20}, ticks.Between(-22, 31))
+	assert.Equal(t, []float64{3e300, 4e300, 5e300}, ticks.Between(2.9e300, 5.1e300))
+	near := math.Nextafter(1e9, 2e9)
+	assert.Equal(t, []float64{1e9, 1e9, near}, ticks.Between(1e9, near), "nothing lies between them")
+	assert.Equal(t, []float64{0.01, 0.1, 1, 10}, ticks.Decades(0.003, 10))
+	assert.Equal(t, []float64{-5, 0, 5, 10}, ticks.Whole(-8.5, 14))
+	rapid.Check(t, func(t *rapid.T) {
+		lo := rapid.Float64Range(-1e6, 1e6).Draw(t, "lo")
+		hi := lo + math.Pow(10, rapid.Float64Range(-6, 300).Draw(t, "log range"))
+		values := ticks.Between(lo, hi)
+		require.GreaterOrEqual(t, len(values), 2)
+		require.LessOrEqual(t, len(values), 6)
+		require.GreaterOrEqual(t, values[0], lo)
+		require.LessOrEqual(t, values[len(values)-1], hi)
+		for i := range len(values) - 2 {
+			require.InDelta(t, 1, (values[i+2]-values[i+1])/(values[i+1]-values[i]), 1e-3)
 		}
 	})
 }

@@ -1,15 +1,12 @@
 package html
 
 import (
-	"github.com/latent-go/latent/report"
-
 	"math"
 	"slices"
 	"strings"
 
-	"gonum.org/v1/plot"
-
 	"github.com/latent-go/latent/internal/ticks"
+	"github.com/latent-go/latent/report"
 )
 
 // A figure is a drawing with its title and a description of what it shows.
@@ -108,41 +105,26 @@ func (s scale) at(v float64) float64 {
 	return s.a + (v-s.lo)/(s.hi-s.lo)*(s.b-s.a)
 }
 
-// ticks are the labelled ones, integers alone where only those mean something.
-func (s scale) ticks(integers bool) []plot.Tick {
-	if integers && !s.log {
-		return s.wholeTicks()
-	}
-	var ticker plot.Ticker = plot.DefaultTicks{}
-	if s.log && s.hi/s.lo > 100 {
-		ticker = plot.LogTicks{Prec: -1}
-	}
-	var list []plot.Tick
-	var values []float64
-	for _, t := range ticker.Ticks(s.lo, s.hi) {
-		if !t.IsMinor() && t.Value >= s.lo && t.Value <= s.hi {
-			list, values = append(list, t), append(values, t.Value)
-		}
-	}
-	for i, label := range ticks.Labels(values) {
-		list[i].Label = strings.Replace(label, "-", "−", 1)
-	}
-	return list
+// A tick is a labelled place on an axis.
+type tick struct {
+	Value float64
+	Label string
 }
 
-// wholeTicks are up to six integers, in steps of 1, 2 or 5 and ten times as much.
-func (s scale) wholeTicks() (list []plot.Tick) {
-	const most = 6
-	step := 1.0
-	for i := 0; (s.hi-s.lo)/step > most; i++ {
-		step *= []float64{2, 2.5, 2}[i%3]
-	}
+// ticks label an axis, at integers alone where only those mean something.
+func (s scale) ticks(integers bool) []tick {
 	var values []float64
-	for v := math.Ceil(s.lo/step) * step; v <= s.hi; v += step {
-		values = append(values, v)
+	switch {
+	case s.log && s.hi/s.lo > 100:
+		values = ticks.Decades(s.lo, s.hi)
+	case integers && !s.log:
+		values = ticks.Whole(s.lo, s.hi)
+	default:
+		values = ticks.Between(s.lo, s.hi)
 	}
+	list := make([]tick, len(values))
 	for i, label := range ticks.Labels(values) {
-		list = append(list, plot.Tick{Value: values[i], Label: strings.Replace(label, "-", "−", 1)})
+		list[i] = tick{values[i], strings.Replace(label, "-", "−", 1)}
 	}
 	return list
 }
