@@ -11,7 +11,7 @@ set -euo pipefail
 mkdir -p "$1"
 out=$(cd "$1" && pwd)
 cd "$(dirname "$0")"
-go build -o "$out/latent" ../cmd/latent
+go -C .. build -o "$out/latent" ./cmd/latent
 rows=${ROWS:-13500000}
 "${PYTHON:-python3}" - "$rows" "$out/table.npy" <<'PYTHON'
 import sys

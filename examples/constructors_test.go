@@ -25,7 +25,7 @@ func TestConstructorsHaveExamples(t *testing.T) {
 			return err
 		}
 		switch d.Name() {
-		case "internal", "testdata", "examples", "cmd", "docs", "bench", ".git", "reproduce":
+		case "internal", "testdata", "examples", "cmd", "docs", ".git":
 			return filepath.SkipDir
 		}
 		if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil && path != ".." {

@@ -18,7 +18,7 @@ import (
 
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/models/bpca"
-	"github.com/latent-go/latent/models/ppca"
+	"github.com/latent-go/latent/reproduce/ppca"
 )
 
 // The setting of both experiments: posterior and divergence of order ½.

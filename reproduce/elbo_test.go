@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/stat"
 
-	"github.com/latent-go/latent/models/ppca"
+	"github.com/latent-go/latent/reproduce/ppca"
 )
 
 // TestHeavyDensity: E_P⁰[g(x)/p⁰(x)] = 1 for a density g, here the normal law with the

@@ -1,7 +1,7 @@
 // Command accelerate counts the passes over the data that [framework.Options].Accelerate saves, and prints
 // them as a table in Markdown:
 //
-//	go run ./bench/accelerate
+//	cd bench && go run ./accelerate
 //
 // Nothing in it depends on the machine.
 package main

@@ -1,6 +1,6 @@
 // Command codes simulates tables of codes and counts, and counts how often each method finds the number of classes:
 //
-//	go run ./bench/codes -kinds binary -methods gfab,thinned
+//	cd bench && go run ./codes -kinds binary -methods gfab,thinned
 //
 // It prints a line of CSV for each table and method: K, the adjusted Rand index, the mean log predictive density of
 // 1000 rows that the fit has not seen, and seconds.

@@ -2,7 +2,7 @@
 // framework.Share, as a worker makes it, on a small table; how long it would take on a large one, which workers are slow and which die is
 // drawn. The fit must have the bits of one process. docs/scaling.md quotes what it prints:
 //
-//	go run ./bench/scale
+//	cd bench && go run ./scale
 package main
 
 import (

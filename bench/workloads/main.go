@@ -1,7 +1,7 @@
 // Command workloads writes the tables that the benchmarks read, from fixed seeds: the same
 // bits wherever it runs.
 //
-//	go run ./bench/workloads -out DIR
+//	cd bench && go run ./workloads -out DIR
 //
 // docs/benchmarks.md says what is measured on them.
 package main

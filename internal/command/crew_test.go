@@ -59,7 +59,7 @@ func TestACrewWritesWhatOneProcessWrites(t *testing.T) {
 	for i, line := range []string{
 		"fit --format json --restarts 1", "fit --format json --method em --k 3 --restarts 2 --max-iter 30", "fit --format json --model bpca --method closed-form",
 		"fit --format json --model topics --restarts 1 --max-iter 9", "fit --format json --method em --kmax 3 --restarts 1 --max-iter 30",
-		"select --format json --kmax 2 --restarts 2 --max-iter 30 --shards 40", "select --format json --data iris --cov all --kmax 2 --restarts 1 --max-iter 9", "datasets", "reproduce --list", "fit --help",
+		"select --format json --kmax 2 --restarts 2 --max-iter 30 --shards 40", "select --format json --data iris --cov all --kmax 2 --restarts 1 --max-iter 9", "datasets", "fit --help",
 	} {
 		status, alone, errs := latent("", strings.Fields(line)...)
 		require.Equal(t, statusDone, status, errs)

@@ -334,7 +334,7 @@ func TestNumbersOfTheDocsAreComparedInTheDigitsShown(t *testing.T) {
 // Every command that a page names, in a block or within a sentence, has a subcommand and flags that there are. What a page
 // leaves out, such as the name of a file, is no error.
 func TestCommandsThatDocsNameHaveTheirFlags(t *testing.T) {
-	named := regexp.MustCompile("(?m)(?:^(?:\\$ |    )?|`)(?:go run \\./cmd/)?latent ((?:fit|select|predict|sample|datasets|reproduce) [^`\n]*)")
+	named := regexp.MustCompile("(?m)(?:^(?:\\$ |    )?|`)(?:go run \\./cmd/)?latent ((?:fit|select|predict|sample|datasets) [^`\n]*)")
 	end := regexp.MustCompile(`\s+(#|>|\||\\|…|·|;).*$`)
 	count := 0
 	for path, text := range markdown(t) {

@@ -141,7 +141,7 @@ func TestAnOutputThatEndsIsAFailure(t *testing.T) {
 	model := filepath.Join(t.TempDir(), "m.json")
 	done(t, "fit", "--k", "2", "--out", model)
 	for _, line := range []string{"fit --k 2", "fit --k 2 --format json", "select --kmax 2", "select --kmax 2 --format json", "predict MODEL --data faithful", "predict MODEL --data faithful --format json",
-		"predict MODEL --data faithful --id waiting", "sample MODEL -n 300", "datasets", "datasets --format json", "version", "--help", "fit --help", "reproduce --list"} {
+		"predict MODEL --data faithful --id waiting", "sample MODEL -n 300", "datasets", "datasets --format json", "version", "--help", "fit --help"} {
 		args := strings.Fields(strings.ReplaceAll(line, "MODEL", model))
 		whole, _ := done(t, args...)
 		for _, room := range []int{0, 1, len(whole) / 2, len(whole) - 20} {

@@ -100,13 +100,12 @@ type commands struct {
 	Quiet  bool     `xor:"log" help:"No remarks and no progress on standard error: nothing but an error."`
 	Log    *string  `xor:"log" enum:"text,json" placeholder:"text|json" help:"Standard error as a log, a line each with its time: errors, remarks, and every ten seconds the progress of long work."`
 
-	Fit       fitCommand       `cmd:"" help:"Fit a model and choose its size. Without flags: gFAB with a Gaussian mixture on the embedded Old Faithful data."`
-	Select    selectCommand    `cmd:"" help:"Score every number of components, or of latent dimensions, in a range by several criteria."`
-	Predict   predictCommand   `cmd:"" help:"Components, or latent means, and log-likelihood of each row under a saved model."`
-	Sample    sampleCommand    `cmd:"" help:"Draw rows from a saved model."`
-	Datasets  datasetsCommand  `cmd:"" help:"List the embedded data sets."`
-	Reproduce reproduceCommand `cmd:"" help:"Run experiments of the papers and compare the results with what the papers state."`
-	Version   versionCommand   `cmd:"" help:"Print the version."`
+	Fit      fitCommand      `cmd:"" help:"Fit a model and choose its size. Without flags: gFAB with a Gaussian mixture on the embedded Old Faithful data."`
+	Select   selectCommand   `cmd:"" help:"Score every number of components, or of latent dimensions, in a range by several criteria."`
+	Predict  predictCommand  `cmd:"" help:"Components, or latent means, and log-likelihood of each row under a saved model."`
+	Sample   sampleCommand   `cmd:"" help:"Draw rows from a saved model."`
+	Datasets datasetsCommand `cmd:"" help:"List the embedded data sets."`
+	Version  versionCommand  `cmd:"" help:"Print the version."`
 
 	Completion completionCommand `cmd:"" help:"Write the script that has a shell complete commands, flags and values."`
 	Man        manCommand        `cmd:"" help:"Write the manual page, for man."`

@@ -478,12 +478,12 @@ func TestBadDataAreOneLineAndLeaveNoFile(t *testing.T) {
 
 func TestWrongUseIsOneLineWithTheValidChoices(t *testing.T) {
 	for _, c := range []struct{ line, part string }{
-		{"", "fit, select, predict, sample, datasets, reproduce, version"},
-		{"fiit", "fit, select, predict, sample, datasets, reproduce, version"},
+		{"", "fit, select, predict, sample, datasets, version"},
+		{"fiit", "fit, select, predict, sample, datasets, version"},
 		{"fit --foo", "--kmax"},
 		{"fit extra", "unexpected argument extra: data are named by --data extra"},
 		{"version extra", "see latent version --help"},
-		{"--version", "unknown flag --version: choose one of fit, select, predict, sample, datasets, reproduce, version"},
+		{"--version", "unknown flag --version: choose one of fit, select, predict, sample, datasets, version"},
 		{"fit --model x", `"mixture","bernmix","hmm","regression","bpca"`},
 		{"fit --family x", "gaussian, gaussian-tied, gaussian-diagonal, gaussian-spherical, poisson, exponential, gamma, lognormal, bernoulli, categorical, ordinal, multinomial, auto"},
 		{"fit --model bpca --family poisson", "--family poisson cannot be used with --model bpca: its only one is gaussian"},

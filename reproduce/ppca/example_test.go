@@ -5,7 +5,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/latent-go/latent/models/ppca"
+	"github.com/latent-go/latent/reproduce/ppca"
 )
 
 // The distribution of a row, given the loadings and the variance of the noise, is one of package distmv.
