@@ -62,6 +62,7 @@ type progress[P, S any] struct {
 	Settled    bool         // nothing changes any more, and no trial succeeds
 	Met        []float64    // [Result].Met of this run
 	Leapt      int          // the last iteration that began at an extrapolation, 0 for none
+	Neighbour  int          // latent dimensions of the fit of a selection whose best state it began at, 0: of none
 	Path       path[P, S]   // what extrapolations are made from
 }
 

@@ -137,10 +137,12 @@ func CredibleSet(posterior []float64, mass float64) []int {
 // Select fits the model at each number of latent dimensions in ks, held fixed, and
 // scores every fit by the criteria (those of o.Criterion and o.Also when none are
 // given). The fits run concurrently on the same source, o.Workers at a time. A fit that
-// fails leaves its row empty; Select fails when all do. Fits by EM of a [Splitter] without a prior whose likelihood falls as K grows are
-// given further runs, at most three, which divide a latent dimension of the smaller fit. The recorder sees the fits' events interleaved, one at
-// a time, and their checkpoints are those of the whole selection. A cancelled context or an error of the recorder
-// ends all fits: the selection is returned without values, together with the error, for its Checkpoint.
+// fails leaves its row empty; Select fails when all do. Fits by EM of a [Splitter] without a prior whose likelihood
+// falls as K grows are given further runs, at most three, which divide a latent dimension of the smaller fit; fits that
+// climb the [Evidence] have some from the best states with one latent dimension more and less. The recorder sees the
+// fits' events interleaved, one at a time, and their checkpoints are those of the whole selection. A cancelled context
+// or an error of the recorder ends all fits: the selection is returned without values, together with the error, for its
+// Checkpoint.
 func Select[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], src Source[B], ks []int, o Options, criteria ...Criterion) (s *Selection[P, S], err error) {
 	ctx, leave, err := together(ctx, o.Group, [2]any{ks, taskOf(m, o, criteria...)}, src.Rows())
 	if err != nil {
@@ -197,8 +199,10 @@ func Select[B, P any, S Statistics[S]](ctx context.Context, m Model[B, P, S], sr
 		}
 		return nil // the other fits go on
 	})
-	if err := fits.raise(ctx, ks); err != nil && ctx.Err() == nil {
-		return s, err
+	for _, further := range []func(context.Context, []int) error{fits.raise, fits.exchange} {
+		if err := further(ctx, ks); err != nil && ctx.Err() == nil {
+			return s, err
+		}
 	}
 	_ = parallel.Do(len(ks), concurrent, func(i int) error {
 		if f := fits.fits[i]; f != nil {

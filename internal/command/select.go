@@ -98,7 +98,7 @@ func (c *selectCommand) check() error {
 		return err
 	}
 	c.byTable = c.Method == "" && !c.model().mixes && c.model().chooses()
-	if err := c.modelFlags.check(c.model().selecting); err != nil {
+	if err := c.modelFlags.check(c.usual()); err != nil {
 		return err
 	}
 	if err := c.checkBootstrap(c.Bootstrap, true); err != nil {
@@ -112,6 +112,21 @@ func (c *selectCommand) check() error {
 	}
 	_, err := c.criteria(nil)
 	return err
+}
+
+// usual is the method where none is given: of fits that the evidence compares, the one that climbs it.
+func (c *selectCommand) usual() string {
+	m := c.model()
+	if len(c.Criteria) > 0 && c.Bootstrap == nil {
+		first, _, _ := strings.Cut(c.Criteria[0], ",")
+		for _, one := range m.Methods {
+			own := one.Criteria[0].Name
+			if own == framework.Evidence.Name && strings.EqualFold(strings.TrimSpace(first), own) {
+				return one.Name
+			}
+		}
+	}
+	return m.selecting
 }
 
 // criteria are those asked for, or those that compare the method's fits.

@@ -69,10 +69,27 @@ func TestLikelihoodsOfASelectionDoNotFall(t *testing.T) {
 	}
 }
 
-// TestSelectionsResumeWithinAddedRuns, to the same bits.
+// TestSelectionsResumeWithinAddedRuns, to the same bits: those that divide where a likelihood falls, and those that the
+// evidence has from the neighbours of each K.
 func TestSelectionsResumeWithinAddedRuns(t *testing.T) {
+	for _, c := range []struct {
+		by     framework.Criterion
+		method framework.Method
+		ks     []int
+	}{
+		{framework.BIC, framework.EM, []int{1, 2, 3, 4, 5, 6, 7, 8}},
+		{framework.Evidence, framework.GFAB, []int{4, 3, 2, 1}},
+	} {
+		t.Run(c.by.Name, func(t *testing.T) { resumes(t, c.ks, c.by, c.method) })
+	}
+}
+
+func resumes(t *testing.T, ks []int, by framework.Criterion, method framework.Method) {
 	table, m := columnsOf(t, "geyser"), mixture.Model{Family: family.Gaussian{}, Start: family.Seeded}
-	ks, o := []int{1, 2, 3, 4, 5, 6, 7, 8}, framework.Options{Method: framework.EM, Tolerance: 1e-7, Workers: 1}
+	o := framework.Options{Method: method, Tolerance: 1e-7, Workers: 1}
+	if method != framework.EM {
+		o.Restarts = 1
+	}
 	events, added := 0, 0
 	o.Recorder = framework.RecorderFunc(func(e framework.Event) error {
 		if events++; e.Restart > 0 && added == 0 {
@@ -80,10 +97,10 @@ func TestSelectionsResumeWithinAddedRuns(t *testing.T) {
 		}
 		return nil
 	})
-	whole, err := framework.Select(context.Background(), m, table, ks, o, framework.BIC)
+	whole, err := framework.Select(context.Background(), m, table, ks, o, by)
 	require.NoError(t, err)
 	require.Positive(t, added, "a table where a start falls short")
-	for _, end := range []int{added - 1, added, added + 3} {
+	for _, end := range []int{added - 1, added, added + 3, (added + events) / 2} {
 		seen, stop := 0, errors.New("enough")
 		o.Resume, o.Recorder = nil, framework.RecorderFunc(func(framework.Event) error {
 			if seen++; seen > end {
@@ -91,12 +108,12 @@ func TestSelectionsResumeWithinAddedRuns(t *testing.T) {
 			}
 			return nil
 		})
-		part, err := framework.Select(context.Background(), m, table, ks, o, framework.BIC)
+		part, err := framework.Select(context.Background(), m, table, ks, o, by)
 		require.ErrorIs(t, err, stop)
 		o.Resume, err = part.Checkpoint()
 		require.NoError(t, err)
 		o.Recorder = nil
-		again, err := framework.Select(context.Background(), m, table, ks, o, framework.BIC)
+		again, err := framework.Select(context.Background(), m, table, ks, o, by)
 		require.NoError(t, err)
 		assert.Equal(t, whole.Values, again.Values, "ended after %d of %d iterations", end, events)
 	}
