@@ -2,10 +2,14 @@ package family
 
 import (
 	"math"
+	"slices"
 
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/latent-go/latent/internal/linalg"
 	"github.com/latent-go/latent/internal/parallel"
 	"github.com/latent-go/latent/laplace"
 )
@@ -42,9 +46,9 @@ func (d design) zellner(middle []float64, row *mat.SymDense, worth float64) *zel
 
 // arm is what one class says of the coefficients: the second derivatives H and the gradient of −ln p about its line.
 type arm struct {
-	own    mat.Cholesky // H_bb + P_bb
-	cross  *mat.Dense   // H_bc
-	follow mat.Dense    // (H_bb + P_bb)⁻¹ H_bc
+	own    linalg.Cholesky // of H_bb + P_bb
+	cross  *mat.Dense      // H_cb
+	follow *mat.Dense      // H_cb (H_bb + P_bb)⁻¹
 }
 
 // armOf is false where numbers are not finite.
@@ -52,16 +56,17 @@ func (z *zellner) armOf(information *mat.SymDense) (a *arm, ok bool) {
 	a = &arm{}
 	own := submatrix(information, z.own)
 	own.AddSym(own, submatrix(z.precision, z.own))
-	if ok = a.own.Factorize(own); !ok || len(z.fixed) == 0 {
+	if a.own, ok = linalg.NewCholesky(len(z.own), own.RawSymmetric().Data); !ok || len(z.fixed) == 0 {
 		return a, ok
 	}
-	a.cross = mat.NewDense(len(z.own), len(z.fixed), nil)
-	for i, b := range z.own {
-		for j, c := range z.fixed {
-			a.cross.Set(i, j, information.At(b, c))
+	a.cross = mat.NewDense(len(z.fixed), len(z.own), nil)
+	for i, c := range z.fixed {
+		for j, b := range z.own {
+			a.cross.Set(i, j, information.At(c, b))
 		}
 	}
-	_ = a.own.SolveTo(&a.follow, a.cross) // badly conditioned at worst
+	a.follow = mat.DenseCopyOf(a.cross)
+	a.own.SolveRight(a.follow.RawMatrix())
 	return a, true
 }
 
@@ -69,7 +74,7 @@ func (z *zellner) armOf(information *mat.SymDense) (a *arm, ok bool) {
 func (z *zellner) addSchur(a *arm, information, sum *mat.SymDense) {
 	for i, c := range z.fixed {
 		for j := i; j < len(z.fixed); j++ {
-			sum.SetSym(i, j, sum.At(i, j)+information.At(c, z.fixed[j])-mat.Dot(a.cross.ColView(i), a.follow.ColView(j)))
+			sum.SetSym(i, j, sum.At(i, j)+information.At(c, z.fixed[j])-mat.Dot(a.cross.RowView(i), a.follow.RowView(j)))
 		}
 	}
 }
@@ -83,7 +88,7 @@ func (z *zellner) gap(line []float64, places []int) *mat.VecDense {
 
 // steps are those of all lines to the maximum of Σ gᵀs − ½sᵀHs and the prior, over own coefficients and those in common.
 func (z *zellner) steps(lines, gradients [][]float64, informations []*mat.SymDense) (steps [][]float64, err error) {
-	arms, pulls := make([]*arm, len(lines)), make([]mat.VecDense, len(lines))
+	arms, pulls := make([]*arm, len(lines)), make([]*mat.VecDense, len(lines))
 	shared, sum, pull := new(mat.VecDense), new(mat.SymDense), new(mat.VecDense)
 	if len(z.fixed) > 0 {
 		sum = submatrix(z.precision, z.fixed)
@@ -100,11 +105,12 @@ func (z *zellner) steps(lines, gradients [][]float64, informations []*mat.SymDen
 		for i, b := range z.own {
 			right.SetVec(i, gradients[k][b]-right.AtVec(i))
 		}
-		_ = arms[k].own.SolveVecTo(&pulls[k], &right)
+		pulls[k] = &right
+		arms[k].own.SolveRight(blas64.General{Rows: 1, Cols: right.Len(), Stride: right.Len(), Data: right.RawVector().Data})
 		if len(z.fixed) > 0 {
 			z.addSchur(arms[k], informations[k], sum)
 			for i, c := range z.fixed {
-				pull.SetVec(i, pull.AtVec(i)+gradients[k][c]-mat.Dot(arms[k].cross.ColView(i), &pulls[k]))
+				pull.SetVec(i, pull.AtVec(i)+gradients[k][c]-mat.Dot(arms[k].cross.RowView(i), pulls[k]))
 			}
 		}
 	}
@@ -123,7 +129,7 @@ func (z *zellner) steps(lines, gradients [][]float64, informations []*mat.SymDen
 		for i, b := range z.own {
 			step[b] = pulls[k].AtVec(i)
 			if len(z.fixed) > 0 {
-				step[b] -= mat.Dot(arms[k].follow.RowView(i), shared)
+				step[b] -= mat.Dot(arms[k].follow.ColView(i), shared)
 			}
 		}
 		steps = append(steps, step)
@@ -210,10 +216,10 @@ func (z *zellner) integrals(n float64, lines [][]float64, informations []*mat.Sy
 	return nil
 }
 
-func logDetOf(m mat.Symmetric) (v float64, ok bool) {
-	var chol mat.Cholesky
-	if ok = chol.Factorize(m); ok {
-		v = chol.LogDet()
+func logDetOf(m *mat.SymDense) (v float64, ok bool) {
+	c, ok := linalg.NewCholesky(m.SymmetricDim(), slices.Clone(m.RawSymmetric().Data))
+	if ok {
+		v = c.LogDet()
 	}
 	return v, ok
 }
@@ -338,7 +344,7 @@ func (z *zellner) profile(sums, anchor, line []float64) *marginal {
 	right.SubVec(right, moved)
 	var eigen mat.EigenSym
 	var vectors mat.Dense
-	if z.root == nil || !eigen.Factorize(sandwich(z.root, submatrix(gram, z.own)), true) {
+	if z.root == nil || !eigen.Factorize(sandwich(z.root, blas.NoTrans, submatrix(gram, z.own)), true) {
 		return &marginal{n: nan}
 	}
 	eigen.VectorsTo(&vectors)

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/latent-go/latent/framework"
@@ -378,26 +380,24 @@ func dependent() error {
 func (d design) unit(w *Pooled, products []float64, m int, of []int) *mat.TriDense {
 	g := submatrix(d.gram(products, m), of)
 	g.ScaleSym(1/w.Sums[0], g)
-	var chol mat.Cholesky
-	u := new(mat.TriDense)
-	if !chol.Factorize(g) {
+	if _, ok := linalg.NewCholesky(len(of), g.RawSymmetric().Data); !ok {
 		panic("family: the regressors of the pooled table are dependent") // Pool lets none through
 	}
-	chol.UTo(u)
-	return u
+	return mat.NewTriDense(len(of), mat.Upper, g.RawSymmetric().Data)
 }
 
-// sandwich is A⁻¹ S A⁻ᵀ.
-func sandwich(a mat.Matrix, s mat.Symmetric) *mat.SymDense {
-	var half, whole mat.Dense
-	_ = half.Solve(a, s)
-	_ = whole.Solve(a, half.T())
-	return linalg.SymmetricPart(&whole)
+// sandwich is A⁻¹ S A⁻ᵀ, or A⁻ᵀ S A⁻¹.
+func sandwich(a *mat.TriDense, trans blas.Transpose, s mat.Symmetric) *mat.SymDense {
+	half := mat.DenseCopyOf(s)
+	blas64.Trsm(blas.Left, trans, 1, a.RawTriangular(), half.RawMatrix())
+	whole := mat.DenseCopyOf(half.T())
+	blas64.Trsm(blas.Left, trans, 1, a.RawTriangular(), whole.RawMatrix())
+	return linalg.SymmetricPart(whole)
 }
 
 // count is Σ q uuᵀ of a class's own regressors in the coordinates of unit.
 func (d design) count(sums []float64, m int, w *Pooled, products []float64, dst *mat.SymDense) {
-	dst.CopySym(sandwich(d.unit(w, products, m, d.own).T(), submatrix(d.gram(sums, m), d.own)))
+	dst.CopySym(sandwich(d.unit(w, products, m, d.own), blas.Trans, submatrix(d.gram(sums, m), d.own)))
 }
 
 // A leverage is ½ uᵀPu = ½‖R(x−m)‖² + constant, with R upper triangular.
@@ -413,7 +413,7 @@ func (d design) leverage(precision mat.Symmetric, unit *mat.TriDense) (leverage,
 	if d.centred() {
 		x--
 	}
-	q := sandwich(unit, precision)
+	q := sandwich(unit, blas.NoTrans, precision)
 	last := mat.NewSymDense(p, nil) // with the intercept behind x
 	for i := range p {
 		for j := i; j < p; j++ {

@@ -1,6 +1,7 @@
 package family
 
 import (
+	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
@@ -18,7 +19,7 @@ type ball struct {
 // ballOf is false where an entry of the information is not finite.
 func ballOf(unit *mat.TriDense, from []float64, information mat.Symmetric, radius float64) (b *ball, ok bool) {
 	var eigen mat.EigenSym
-	if !eigen.Factorize(sandwich(unit.T(), information), true) {
+	if !eigen.Factorize(sandwich(unit, blas.Trans, information), true) {
 		return nil, false
 	}
 	b = &ball{unit: unit, values: eigen.Values(nil), radius: radius}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
@@ -68,7 +69,7 @@ func (f generalised) PoolRows(rows Weighted, w *Pooled) error {
 // extreme is an eigenvalue of the information where the regressors are uncorrelated and have the variance 1.
 func extreme(unit *mat.TriDense, information mat.Symmetric, i int) float64 {
 	var eigen mat.EigenSym
-	if !eigen.Factorize(sandwich(unit.T(), information), false) {
+	if !eigen.Factorize(sandwich(unit, blas.Trans, information), false) {
 		return nan
 	}
 	return eigen.Values(nil)[i]
