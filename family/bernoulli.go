@@ -108,11 +108,14 @@ func (Bernoulli) Sample(xi []float64, rng *rand.Rand, x []float64) {
 	}
 }
 
-// Conjugate takes a prior.Beta, prior.Jeffreys, which is Beta(½, ½), or a prior.Conjugate;
+// Conjugate takes a prior.Beta, prior.Jeffreys, which is Beta(½, ½), prior.UnitInformation, as many times that, or a prior.Conjugate;
 // by default Beta(1, 1), flat.
 func (f Bernoulli) Conjugate(p prior.Prior, _ []float64) (Conjugate, error) {
-	if own, ok := p.(prior.Jeffreys); ok {
+	switch own := p.(type) {
+	case prior.Jeffreys:
 		p = own.Beta()
+	case prior.UnitInformation:
+		p = prior.Beta{A: own.RowsOr() / 2, B: own.RowsOr() / 2}
 	}
 	return conjugate(f, p, prior.Beta{A: 1, B: 1}, prior.BernoulliProbability)
 }

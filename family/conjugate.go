@@ -76,11 +76,21 @@ func conjugate[D prior.Distribution](f ExponentialFamily, p prior.Prior, otherwi
 	return prior.Natural[D]{Of: of, Before: d}, err
 }
 
+// unitGamma is the prior of a rate, or of the rate of a time, worth so many units of data with the given mean.
+func unitGamma(p prior.Prior, mean float64) prior.Prior {
+	if own, ok := p.(prior.UnitInformation); ok {
+		return prior.Gamma{Shape: own.RowsOr(), Rate: own.RowsOr() * mean}
+	}
+	return p
+}
+
 // dirichletOf is the prior of the probabilities of levels, or categories, that p describes.
 func dirichletOf(p prior.Prior, f ExponentialFamily, levels int) (Conjugate, error) {
 	switch own := p.(type) {
 	case prior.Jeffreys:
 		p = own.Dirichlet()
+	case prior.UnitInformation:
+		p = prior.Dirichlet{Alpha: own.RowsOr() / 2}
 	case prior.Concentrations:
 		if len(own) != levels {
 			return nil, fmt.Errorf("family: %d concentrations for the %d probabilities of %s: give one for each", len(own), levels, f.Name())

@@ -78,9 +78,10 @@ func (Exponential) Sample(xi []float64, rng *rand.Rand, x []float64) {
 	x[0] = rng.ExpFloat64() / max(xi[0], tiny)
 }
 
-// Conjugate takes a prior.Gamma for λ, or a prior.Conjugate; by default Gamma(1, mean),
+// Conjugate takes a prior.Gamma for λ, prior.UnitInformation, or a prior.Conjugate; by default Gamma(1, mean),
 // the exponential distribution whose mean is 1/mean of the column.
 func (f Exponential) Conjugate(p prior.Prior, pooled []float64) (Conjugate, error) {
+	p = unitGamma(p, 1/pooled[0])
 	if g, ok := p.(prior.Gamma); ok && g.Shape > 0 && !(1+(g.Shape-1) > 0) {
 		return nil, &prior.ParameterError{Name: "Gamma.Shape", Value: g.Shape, Reason: fmt.Sprintf("it is nothing beside 1: give %s one above 1e-15", f.Name())}
 	}

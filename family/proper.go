@@ -92,7 +92,8 @@ func (r *proper) make(p *Plan) error {
 		switch {
 		case exponential && kernel.exponential().integrates(own[i]):
 			var err error
-			if r.exact[i], err = kernel.exponential().unitInformation(own[i], f.pooled); err != nil {
+			of := kernel.exponential()
+			if r.exact[i], err = of.unitInformation(own[i], f.pooled, r.unit); err != nil {
 				return shift(err, f.at.Columns)
 			}
 		case !hasPrior(f.Factor):
@@ -150,9 +151,13 @@ func (e unpriorError) Error() string {
 
 func (unpriorError) Is(target error) bool { return target == errors.ErrUnsupported }
 
-// unitInformation is the conjugate prior of the kernel's cells, by default Jeffreys' where that is proper, else that of one unit of data at the
-// table's mean.
-func (l exponentialKernel) unitInformation(p prior.Prior, w *Pooled) (FactorPrior, error) {
+// unitInformation is the conjugate prior of the kernel's cells, by default Jeffreys' where that is proper, else that of
+// one unit of data at the table's mean, or of as many as unit has.
+func (l exponentialKernel) unitInformation(p prior.Prior, w *Pooled, unit prior.UnitInformation) (
+	FactorPrior, error) {
+	if p == nil && unit.RowsOr() != 1 {
+		p = unit
+	}
 	if p == nil {
 		if jeffreys, err := l.Conjugate(prior.Jeffreys{}, w); err == nil {
 			return jeffreys, nil

@@ -66,26 +66,27 @@ type priorView struct {
 	Covariance number `json:"covariance,omitempty"` // of a class, with axes in any direction
 }
 
-// evidencePrior is the prior of a model by the evidence.
-func (m model) evidencePrior(family string, columns int) priorView {
-	var usual prior.UnitInformation
-	v := priorView{Form: "unit information", Rows: number(usual.RowsOr())}
+// evidencePrior is the prior of a model by the evidence, nil for the default.
+func (m model) evidencePrior(given prior.Prior, family string, columns int) priorView {
+	unit, _ := given.(prior.UnitInformation)
+	v := priorView{Form: "unit information", Rows: number(unit.RowsOr())}
 	switch {
 	case m.Pairs:
 		v = priorView{Form: "uniform"}
 	case m.classes && !m.responds && families.WholeMatrix(family):
-		v.Covariance = number(usual.CovarianceOr(columns))
+		v.Covariance = number(unit.CovarianceOr(columns))
 	}
 	return v
 }
 
 // certainty adds what the evidence says of the fit, and of the K that were compared: those that were fitted, or that the
 // search met.
-func (r *fitReport) certainty(f *outcome, size framework.SizePrior) error {
+func (r *fitReport) certainty(f *outcome, given prior.Prior, size framework.SizePrior) error {
 	if !r.byEvidence() {
 		return nil
 	}
-	r.evidenceView = &evidenceView{Bound: r.Value, EvidencePrior: r.kind.evidencePrior(r.Family, r.D)}
+	r.evidenceView = &evidenceView{Bound: r.Value,
+		EvidencePrior: r.kind.evidencePrior(given, r.Family, r.D)}
 	if modes := number(f.Evaluation.LogModes); modes == modes {
 		total := r.Value + modes
 		r.LogModes, r.LogEvidence = &modes, &total
@@ -135,7 +136,7 @@ func (r *fitReport) certaintyFacts() (facts [][2]string) {
 	}
 	text := r.EvidencePrior.Form
 	if r.EvidencePrior.Rows > 0 {
-		text += ", worth " + counted(int(r.EvidencePrior.Rows), "row")
+		text += ", worth " + readable(float64(r.EvidencePrior.Rows)) + moreOr(r.EvidencePrior.Rows == 1, " row", " rows")
 	}
 	if c := r.EvidencePrior.Covariance; c > 0 {
 		text += fmt.Sprintf(", of covariances %s", readable(float64(c)))

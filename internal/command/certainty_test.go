@@ -93,3 +93,29 @@ func TestSelectAgreesWithFit(t *testing.T) {
 		assert.InDelta(t, float64(r.Value), best, 0.01, args)
 	}
 }
+
+// The prior of the evidence is replaced by --prior, printed, and refused where nothing would use it.
+func TestPriorOfTheEvidence(t *testing.T) {
+	for _, args := range [][]string{
+		{"--data", "faithful", "--cov", "full"},
+		{"--model", "hmm", "--data", "earthquakes", "--family", "poisson", "--drop", "year"},
+		{"--model", "regression", "--data", "NOdata", "--response", "NO"},
+		{"--model", "regression", "--data", "NPreg", "--response", "yn", "--regress", "x", "--gate", "x"},
+	} {
+		args = append(args, "--k", "2", "--restarts", "1")
+		usual, other := fitJSON(t, args...), fitJSON(t, append(args, "--prior", "rows=3")...)
+		assert.Equal(t, number(1), usual.EvidencePrior.Rows, args)
+		assert.Equal(t, number(3), other.EvidencePrior.Rows, args)
+		assert.Greater(t, math.Abs(float64(usual.Value-other.Value)), 0.01, args)
+	}
+	text, _ := done(t, "fit", "--data", "faithful", "--k", "2", "--cov", "full", "--prior", "rows=2.5,covariance=4")
+	assert.Contains(t, text, "unit information, worth 2.5 rows, of covariances 4")
+	for _, c := range [][]string{
+		{"--prior rows=3 is of the evidence, and fits are by gfic: leave one out", "--criterion", "gfic"},
+		{"--prior rows=3 is of the evidence: it requires classes or states, and --method gfab", "--method", "em"},
+		{"--prior rows=3 is of the evidence: it requires classes or states, and --method gfab", "--model", "features"},
+	} {
+		fails(t, 2, c[0], "", append([]string{"fit", "--data", "faithful", "--prior", "rows=3"}, c[1:]...)...)
+	}
+	fails(t, 2, `--prior: no key "kappa"`, "", "fit", "--data", "faithful", "--prior", "rows=3,kappa=2")
+}

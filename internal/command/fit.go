@@ -117,7 +117,7 @@ func (c *fitCommand) check() error {
 	if err != nil {
 		return err
 	}
-	return c.compareBy(crit, c.Criterion != "")
+	return cmp.Or(c.Prior.usedBy(crit), c.compareBy(crit, c.Criterion != ""))
 }
 
 // sizes are those of the fits that are to be made up to K; nil where one fit finds its size.
@@ -195,7 +195,7 @@ func (c *fitCommand) fit(s *session, in *input, progress *keeper) (*fitReport, e
 	r.Columns, r.Settings, r.kind, r.what, r.why = t.columns, c.settings(in), c.model(), t.what, c.why
 	r.takeWinner(best.Parameters.winner, in)
 	r.Settings.FixedK, r.listStarts, r.advice = c.K != nil, asked, advice(best.Status, o.Tolerance, best.Value, best.N)
-	if err := r.certainty(best, c.sizePrior()); err != nil {
+	if err := r.certainty(best, c.Prior.unit(), c.sizePrior()); err != nil {
 		return nil, err
 	}
 	if in.known != nil {

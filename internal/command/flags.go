@@ -23,7 +23,7 @@ type modelFlags struct {
 	Family     string          `placeholder:"NAME" help:"Family of the components of a mixture, or of the states of hmm: gaussian (full covariance), gaussian-tied, gaussian-diagonal, gaussian-spherical, poisson, exponential, gamma, lognormal, bernoulli, categorical, ordinal (numbers as ordered levels), multinomial, student-t (of all columns), factor-analysers (a factor analysis of all columns in each component), or auto: each column by itself, by how its values vary; identifiers, dates and constant columns are left out. Default: gaussian; auto with --columns, and of a table with texts."`
 	Method     string          `placeholder:"NAME" help:"Inference: gfab, fab, em, map, vb, cvb0, closed-form (bpca, ppca, factor and vbmf; map: mixtures and hmm, cvb0: mixtures and topics) or greedy (blockmodel: the labels of the highest exact ICL by moves of nodes and merges of blocks, which is its default). gfab, fab and cvb0 prune from kmax down; the others fit every K separately. Default of latent select for mixtures and hmm: em, of the criterion evidence gfab. Of latent fit for mixtures: cvb0 where it finds K in a table of codes and counts (to 1,000) of at most 1,000,000 cells, else gfab; of bpca, features and hmm gfab, of vbmf closed-form; of factor closed-form, which is gfab without iterations, where no entry is missing. No other flag but --k changes it; flags that it has no use for are refused."`
 	Weights    string          `placeholder:"COL" help:"Frequency weights: leave this column out of the fit and weight the rows by it. blockmodel: the column of the weights of edges, by default the third; 0 is no edge, and such a row names nodes that may have none."`
-	Prior      hyperparameters `placeholder:"KEY=VALUE,…" help:"Prior of --method vb, map, cvb0 or greedy. hmm: start and transitions (Dirichlet, of the first state and of each row), stay (added for the same state), and of what is seen as in mixtures. Mixtures: weights (Dirichlet), kappa and nu (gaussian and lognormal, scaled by the data), a and b (bernoulli, beta), shape and rate (poisson and exponential, gamma), alpha (categorical and multinomial, Dirichlet). bernmix: a (weights), b (beta(b, b)). blockmodel: weights (Dirichlet), a and b (beta of the probability of an edge, gamma shape and rate of a mean weight). bpca: a_alpha, b_alpha, a_lambda, b_lambda (gamma shapes and rates), alpha (fixed; 1 is VB1), unit (standard deviation taken for 1). topics: alpha (of each topic in a document) and beta (of each word in a topic), 0.1 and 0.01 where one is not given; without --prior both are estimated. vbmf, also with closed-form: noise (variance), a and b (variances of the entries of the factors of columns and rows); what is not given is estimated."`
+	Prior      hyperparameters `placeholder:"KEY=VALUE,…" help:"Prior of --method vb, map, cvb0 or greedy; rows and covariance (of a full one) are what that of the evidence is worth, in rows, where there are classes or states. hmm: start and transitions (Dirichlet, of the first state and of each row), stay (added for the same state), and of what is seen as in mixtures. Mixtures: weights (Dirichlet), kappa and nu (gaussian and lognormal, scaled by the data), a and b (bernoulli, beta), shape and rate (poisson and exponential, gamma), alpha (categorical and multinomial, Dirichlet). bernmix: a (weights), b (beta(b, b)). blockmodel: weights (Dirichlet), a and b (beta of the probability of an edge, gamma shape and rate of a mean weight). bpca: a_alpha, b_alpha, a_lambda, b_lambda (gamma shapes and rates), alpha (fixed; 1 is VB1), unit (standard deviation taken for 1). topics: alpha (of each topic in a document) and beta (of each word in a topic), 0.1 and 0.01 where one is not given; without --prior both are estimated. vbmf, also with closed-form: noise (variance), a and b (variances of the entries of the factors of columns and rows); what is not given is estimated."`
 	Temper     *float64        `method:"vb" placeholder:"ALPHA" range:"(0,1]" help:"Power of the likelihood, positive and at most 1, in the tempered posterior of --method vb. Default: 1."`
 	SizePrior  string          `name:"size-prior" default:"uniform" enum:"uniform,geometric" help:"Prior of K where fits of every K are compared: uniform, or geometric (2^-K)."`
 	Restarts   *int            `placeholder:"N" range:"[1,1000000]" help:"Independent starts, of which the best is kept. Default: 10 for mixtures and hmm of at most 5000 rows and 1,000,000 cells (3 with cvb0), 5 for features, else 1."`
@@ -191,7 +191,15 @@ func (f *modelFlags) checkMethod() error {
 // checkPrior refuses --prior where the method has no place for it.
 func (f *modelFlags) checkPrior() error {
 	m := f.model()
-	if f.Prior.text == "" || m.informed(f.Method) {
+	switch {
+	case f.Prior.text == "":
+		return nil
+	case f.Prior.ofEvidence():
+		if !m.classes || !slices.Contains(m.evident, f.Method) {
+			return misused("--prior %s is of the evidence: it requires classes or states, and --method gfab", f.Prior.text)
+		}
+		return f.Prior.among(unitKeys...)
+	case m.informed(f.Method):
 		return nil
 	}
 	if !slices.ContainsFunc(m.methods, m.informed) {
@@ -366,6 +374,27 @@ func (h *hyperparameters) among(known ...string) error {
 		}
 	}
 	return nil
+}
+
+// unitKeys are those of the prior of the evidence, in rows (see [prior.UnitInformation]).
+var unitKeys = []string{"rows", "covariance"}
+
+func (h *hyperparameters) ofEvidence() bool { return slices.ContainsFunc(unitKeys, h.has) }
+
+// unit is the prior of the evidence, nil where none was given.
+func (h *hyperparameters) unit() prior.Prior {
+	if !h.ofEvidence() {
+		return nil
+	}
+	return prior.UnitInformation{Rows: h.values["rows"], Covariance: h.values["covariance"]}
+}
+
+// usedBy refuses the prior of the evidence where fits do not climb it.
+func (h *hyperparameters) usedBy(c framework.Criterion) error {
+	if c.Name == framework.Evidence.Name || !h.ofEvidence() {
+		return nil
+	}
+	return misused("--prior %s is of the evidence, and fits are by %s: leave one out", h.text, strings.ToLower(c.Name))
 }
 
 // flag is a parameter of a prior as it was given.

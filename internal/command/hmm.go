@@ -175,7 +175,8 @@ func (m *hmmSettings) bind(s *session, f *modelFlags, in *input) (*task, error) 
 	}
 	t := rows.task(f, "state")
 	t.largest = mostByRows(rows.Table, rows.family) // steps that look alike may be in states that others follow
-	base := hmm.Model{Family: rows.family, Structure: hmm.Structure{Initial: b.chain, LeftRight: valueOr(m.LeftRight, 0)}, Start: b.fit, Workers: f.Workers}
+	base := hmm.Model{Family: rows.family, Structure: hmm.Structure{Initial: b.chain, LeftRight: valueOr(m.LeftRight, 0)}, Start: b.fit, Workers: f.Workers,
+		Prior: f.Prior.unit()}
 	t.engine, err = hmmEngine(f, src, rows, base)
 	return t, err
 }

@@ -97,6 +97,9 @@ func (f *modelFlags) checkClasses() error {
 	if f.columns().text != "" && f.model().Families.Joint(f.Family) {
 		return misused("--columns cannot be used with --family %s, which describes all columns together: take auto or gaussian-diagonal", f.Family)
 	}
+	if h.ofEvidence() {
+		keys = unitKeys
+	}
 	if err := h.among(keys...); err != nil {
 		return err
 	}
@@ -130,6 +133,9 @@ func (f *modelFlags) weightsKey() string {
 // has; nil stands for their defaults.
 func (f *modelFlags) mixturePriors(rows family.Family) (weights prior.Dirichlet, of prior.Prior, err error) {
 	h := &f.Prior
+	if h.ofEvidence() {
+		return weights, nil, nil
+	}
 	if f.bernoulliOnly() {
 		if b := h.values["b"]; b != 0 {
 			of = prior.Beta{A: b, B: b}
@@ -298,7 +304,8 @@ func (start *startSettings) mixture(s *session, f *modelFlags, in *input) (*task
 	t := rows.task(f, "component")
 	if len(f.gate()) > 0 {
 		gate := design.GateOf(rows.columns, f.gate())
-		base, own := mixture.Model{Family: rows.family, Start: b.fit}, rows.columns[:gate.Own]
+		base := mixture.Model{Family: rows.family, Start: b.fit, Prior: f.Prior.unit()}
+		own := rows.columns[:gate.Own]
 		t.engine, err = gatedEngine(f, in, gate, rows.whole, own, base, (*gatedClasses).result)
 		return t, err
 	}
@@ -391,7 +398,7 @@ func mixtureEngine(f *modelFlags, start family.Start, table *framework.Table, co
 	if err != nil {
 		return nil, err
 	}
-	base := mixture.Model{Family: rows, Start: start}
+	base := mixture.Model{Family: rows, Start: start, Prior: f.Prior.unit()}
 	if f.Method == methodVB || f.Method == methodCVB0 {
 		variational := mixture.Variational{Family: rows, Start: start, Prior: of, Weights: weights}
 		var model framework.Model[framework.Rows, *mixture.Posterior, *mixture.Statistics] = variational

@@ -232,7 +232,7 @@ func (m *regressionSettings) bind(s *session, f *modelFlags, in *input) (*task, 
 	if err != nil {
 		return nil, err
 	}
-	model := mixture.Model{Family: g.Family(f.floor()), Start: b.fit}
+	model := mixture.Model{Family: g.Family(f.floor()), Start: b.fit, Prior: f.Prior.unit()}
 	described := describedRows{Table: table, columns: columns, family: model.Family}
 	t := described.task(f, "component")
 	t.what = fmt.Sprintf("%s regressions of %s on %s", g.Distribution, report.Printable(g.Response), listed(printables(g.Terms), 8))

@@ -110,8 +110,11 @@ func (c *selectCommand) check() error {
 	case c.Bootstrap != nil && c.Method != methodEM:
 		return misused("--bootstrap requires --method em, whose fits have the largest likelihood, and the method is %s", c.Method)
 	}
-	_, err := c.criteria(nil)
-	return err
+	list, err := c.criteria(nil)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	return c.Prior.usedBy(list[0])
 }
 
 // usual is the method where none is given: of fits that the evidence compares, the one that climbs it.

@@ -3,6 +3,7 @@ package command
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -47,7 +48,7 @@ func (r *fitReport) hasMatrix() bool { return families.WholeMatrix(r.Family) && 
 
 // noteThin notes components that hardly any rows have: what they are made of, and what would help.
 func (r *fitReport) noteThin(s *session, in *input) error {
-	if len(r.Components) < 2 || !r.Converged || !s.crew.writes() {
+	if len(r.Components) == 0 || !r.Converged || !s.crew.writes() {
 		return nil
 	}
 	least := 2.
@@ -56,11 +57,12 @@ func (r *fitReport) noteThin(s *session, in *input) error {
 	}
 	var thin []int
 	for k, c := range r.Components {
-		if c.Assigned > 0 && float64(c.Assigned) <= least {
+		if c.Assigned > 0 && float64(c.Assigned) <= least && len(r.Components) > 1 {
 			thin = append(thin, k)
 		}
 	}
 	if len(thin) == 0 {
+		r.noteFar(s, in)
 		return nil
 	}
 	class, err := r.found.classify(in)
@@ -73,6 +75,81 @@ func (r *fitReport) noteThin(s *session, in *input) error {
 		}
 	}
 	return nil
+}
+
+// farOff is how many times the range of all other cells a cell is away from them that is hardly a value as theirs are.
+const farOff = 10
+
+// noteFar notes up to mostThin cells far above or below all others of their column, of which components with many rows
+// have made nothing: where these share one volume, none has the place for one row.
+func (r *fitReport) noteFar(s *session, in *input) {
+	var cells []string
+	for j, c := range r.Columns {
+		if c.Levels != nil {
+			continue
+		}
+		high, low := extremes{sign: 1}, extremes{sign: -1}
+		for i := range in.Rows() {
+			if x := in.Number(i, j); x == x && in.frequency(i) > 0 {
+				high.add(x, i)
+				low.add(x, i)
+			}
+		}
+		above, below := far(&high, &low)
+		for _, i := range slices.Concat(high.rows[:above], low.rows[:below]) {
+			cells = append(cells, fmt.Sprintf("%.60q of row %d is %.6g, where other rows have %.6g to %.6g", c.Name,
+				in.Origin(i)+1, in.Number(i, j), low.at(below), high.at(above)))
+		}
+	}
+	if len(cells) > 0 {
+		s.note("%s: %s; correct or mark what is wrong (--na)", in.name,
+			strings.Join(cells[:min(len(cells), mostThin)], ", "))
+	}
+}
+
+// extremes are the largest values of a column, times a sign, in descending order, and their rows.
+type extremes struct {
+	sign   float64
+	values []float64
+	rows   []int
+}
+
+func (e *extremes) add(x float64, row int) {
+	x *= e.sign
+	at := len(e.values)
+	for at > 0 && e.values[at-1] < x {
+		at--
+	}
+	if at > mostThin {
+		return
+	}
+	e.values, e.rows = slices.Insert(e.values, at, x), slices.Insert(e.rows, at, row)
+	most := min(len(e.values), mostThin+1)
+	e.values, e.rows = e.values[:most], e.rows[:most]
+}
+
+// at is one of the values without the sign, NaN where there are fewer.
+func (e *extremes) at(i int) float64 {
+	if i >= len(e.values) {
+		return math.NaN()
+	}
+	return e.sign * e.values[i]
+}
+
+// far is how many values at the upper and at the lower end are far from all others.
+func far(high, low *extremes) (above, below int) {
+	most := min(mostThin, len(high.values)-1)
+	for outside := most; outside > 0; outside-- {
+		for above = range outside + 1 {
+			below = outside - above
+			width := high.at(above) - low.at(below)
+			clear := func(e *extremes, n int) bool { return n == 0 || e.values[n-1]-e.values[n] > farOff*width }
+			if width > 0 && clear(high, above) && clear(low, below) {
+				return above, below
+			}
+		}
+	}
+	return 0, 0
 }
 
 // thin says which few rows component k has, and which of their cells set them apart; empty where there is nothing to be

@@ -30,6 +30,10 @@ func TestThinFitsSayWhatWouldHelp(t *testing.T) {
 		{"cell", plenty + "0.1,2500,0.3,1\n", nil, `component 2 has 1 row \(401\): "y" of row 401 is 2500, where other rows have -\S+ to \S+; ` +
 			`correct or mark what is wrong \(--na\), or have outliers in a component of their own: --noise`},
 		{"weights", plenty + "0.1,99999,0.3,0\n0.1,2500,0.3,1\n", nil, `component 2 has 1 row \(402\): "y" of row 402 is 2500`},
+		{"shared volume", plenty + "0.1,99999,0.3,1\n0.1,-99999,0.3,0\n", []string{"--cov", "EII"},
+			`^\S+: "y" of row 401 is 99999, where other rows have -\S+ to \S+; correct or mark what is wrong \(--na\)$`},
+		{"both ends", plenty + "7e5,0.1,0.3,1\n-8e5,0.1,0.3,1\n", []string{"--k", "1"},
+			`"x" of row 401 is 700000, where other rows have -\S+ to \S+, "x" of row 402 is -800000, where`},
 		{"few rows", plenty + cloud(3, 40), []string{"--k", "2"}, `component 2 has 3 rows \(401, 402, 403\)`},
 		{"no more than columns", head + cloud(400, 0) + cloud(3, 7), []string{"--k", "2", "--cov", "full"},
 			`component 2 has 3 rows \(401, 402, 403\), no more than columns: its covariance is hardly determined`},

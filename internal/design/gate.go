@@ -117,5 +117,5 @@ func (d *Gate) Model(m mixture.Model) experts.Model {
 	for i := range list {
 		list[i] = d.Width + i
 	}
-	return experts.Model{Family: m.Family, Gate: list, Start: m.Start}
+	return experts.Model{Family: m.Family, Gate: list, Start: m.Start, ParameterPrior: m.Prior}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/latent-go/latent/framework"
 	"github.com/latent-go/latent/internal/special"
 	"github.com/latent-go/latent/models/mixture"
+	"github.com/latent-go/latent/prior"
 )
 
 // quadrature are points of a grid over the two numbers of a class, in coordinates about the middle of the prior.
@@ -426,5 +427,43 @@ func TestEvidenceOfFamiliesWithoutData(t *testing.T) {
 				assert.Equal(t, 1, res.Shape.K)
 			}
 		})
+	}
+}
+
+// Conjugate priors are worth as many units of data as are asked for: of one class the evidence is a closed form.
+func TestEvidenceOfConjugateFamiliesUnderAnotherPrior(t *testing.T) {
+	const worth = 3
+	lgamma := func(x float64) float64 {
+		v, _ := math.Lgamma(x)
+		return v
+	}
+	for _, c := range []struct {
+		of    family.Family
+		x     []float64
+		exact func(n, sum float64) float64
+	}{
+		{family.Poisson{}, []float64{2, 0, 5, 3, 3, 1, 8}, func(n, sum float64) float64 {
+			a, b := float64(worth), worth*n/sum
+			return a*math.Log(b) - lgamma(a) + lgamma(a+sum) - (a+sum)*math.Log(b+n)
+		}},
+		{family.Bernoulli{}, []float64{1, 0, 1, 1, 0, 1, 1}, func(n, sum float64) float64 {
+			const a = worth / 2.
+			return lgamma(a+sum) + lgamma(a+n-sum) - lgamma(2*a+n) - 2*lgamma(a) + lgamma(2*a)
+		}},
+		{family.Exponential{}, []float64{0.3, 2, 5, 0.7, 1.1}, func(n, sum float64) float64 {
+			a, b := float64(worth), worth*sum/n
+			return a*math.Log(b) - lgamma(a) + lgamma(a+n) - (a+n)*math.Log(b+sum)
+		}},
+	} {
+		m := mixture.Model{Family: c.of, Prior: prior.UnitInformation{Rows: worth}}
+		src, err := framework.FromIncomplete(c.x, len(c.x), 1)
+		require.NoError(t, err)
+		want := c.exact(float64(len(c.x)), floats.Sum(c.x))
+		if _, counts := c.of.(family.Poisson); counts {
+			for _, x := range c.x {
+				want -= lgamma(x + 1)
+			}
+		}
+		assert.InDelta(t, want, evident(t, m, src, 1).Value, 1e-9, c.of.Name())
 	}
 }
